@@ -1,0 +1,74 @@
+/* The op table: kernel types, each able to run one op kind in some variants. Built-in types and a caller's own
+ * register through the same function. */
+#ifndef PLIM_KERNELS_TABLE_H
+#define PLIM_KERNELS_TABLE_H
+
+#include <stddef.h>
+
+#include "kernels/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Results of kernel functions. */
+enum { PLIM_KERNEL_OK = 0, PLIM_KERNEL_UNSUPPORTED = -1, PLIM_KERNEL_NOMEM = -2, PLIM_KERNEL_FAILED = -3 };
+
+typedef struct plim_kernel_info {
+  char name[32];  /* unique among the op's variants: "onednn-direct", "single-source" */
+  char label[32]; /* bits label: equal labels, equal bits (on one machine, one thread count) */
+  int64_t workspace_bytes;
+} plim_kernel_info;
+
+typedef struct plim_kernel_args {
+  void *const *in, *const *out, *const *upd; /* by operand position */
+  void *workspace;                           /* at least workspace_bytes, aligned to 512 */
+  uint64_t seed;                             /* random ops draw from Philox keyed by (seed, step, op) */
+  int64_t step;
+  int32_t op;
+} plim_kernel_args;
+
+/* One family of variants for one op kind. `list` writes at most `capacity` rows and returns how many it has (0 when
+ * it does not serve this desc). `make` prepares (op, variant) for a number of threads; may allocate. `run` must not
+ * allocate in steady state, must not touch memory outside operands and workspace, and must give the same bits every
+ * time; declared in-place pairs may alias. */
+typedef struct plim_kernel_type {
+  size_t struct_bytes; /* sizeof(plim_kernel_type) */
+  plim_op_kind kind;
+  const char *family; /* "onednn", "single-source", ... */
+  int (*list)(const plim_op_desc *op, int threads, plim_kernel_info *info, int capacity);
+  int (*make)(const plim_op_desc *op, const char *variant, int threads, void **state);
+  int (*run)(void *state, const plim_kernel_args *args);
+  void (*free)(void *state);
+} plim_kernel_type;
+
+typedef struct plim_kernel_table plim_kernel_table;
+
+/* A table with the built-in types for an instruction set: "x86-64-v2", "x86-64-v3", "x86-64-v4", or NULL for
+ * PLIM_ISA when set, else the best that this CPU has. PLIM_KERNEL_UNSUPPORTED when the CPU lacks it. */
+int plim_kernel_table_new(const char *isa, plim_kernel_table **out);
+void plim_kernel_table_free(plim_kernel_table *table); /* NULL is legal */
+
+/* Add a type (copied). Rows added later are listed after the earlier ones. */
+int plim_kernel_table_add(plim_kernel_table *table, const plim_kernel_type *type);
+
+const char *plim_kernel_table_isa(const plim_kernel_table *table);
+
+/* "onednn 2.6.3", or "none". */
+const char *plim_kernel_library(void);
+
+/* Variants of an op over all types that serve it; returns how many there are, writes at most `capacity`. */
+int plim_kernel_list(const plim_kernel_table *table, const plim_op_desc *op, int threads, plim_kernel_info *info,
+                     int capacity);
+
+typedef struct plim_kernel plim_kernel; /* an op prepared for one variant */
+int plim_kernel_make(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
+                     plim_kernel **out);
+int plim_kernel_run(const plim_kernel *kernel, const plim_kernel_args *args);
+int64_t plim_kernel_workspace(const plim_kernel *kernel); /* bytes that run needs; asked from the kernel */
+void plim_kernel_free(plim_kernel *kernel);               /* NULL is legal */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

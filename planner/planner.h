@@ -1,0 +1,74 @@
+/* Planning: graph + profile + budget -> a checked plan with addresses, its lower bound and its gap.
+ *
+ * Strategies are rows of one table; all share one timeline (the only calculation of a peak) and one packer.
+ * Every plan that leaves this header has passed plim_plan_check. Persistent storages (param, state, staging) sit at
+ * the low end of the arena in graph order, so that plans of graphs with equal persistent storages agree on them. */
+#ifndef PLIM_PLANNER_PLANNER_H
+#define PLIM_PLANNER_PLANNER_H
+
+#include "runtime/graph/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which bits labels the planner may choose. auto: any; of variants within 3 % of the fastest the one with the least
+ * workspace counts as fastest, then the lower index. fast: for each op the label of that fastest variant.
+ * small: the label of least workspace. labels: the ones given. */
+typedef enum plim_label_choice {
+  PLIM_LABELS_AUTO,
+  PLIM_LABELS_FAST,
+  PLIM_LABELS_SMALL,
+  PLIM_LABELS_GIVEN
+} plim_label_choice;
+
+typedef struct plim_plan_options {
+  size_t struct_bytes;  /* sizeof(plim_plan_options) */
+  const char *planner;  /* NULL: "search" */
+  int64_t budget_bytes; /* of the arena; INT64_MAX: none */
+  int32_t fixed_order;  /* 1: first runs stay in program order */
+  int32_t unpacked;     /* 1: the budget bounds peak_bytes without rounding, no addresses (published instances) */
+  plim_label_choice labels;
+  const char *const *label; /* [n_ops], PLIM_LABELS_GIVEN only */
+  uint64_t seed;
+  int64_t iterations;    /* > 0: stop after so many moves, deterministic whatever the machine does */
+  int64_t time_limit_ns; /* > 0: stop then; both 0: a default number of iterations */
+} plim_plan_options;
+
+plim_plan_options plim_plan_options_default(void);
+
+/* Make a plan. PLIM_ENOFIT when none was found within the budget: the sentence has the numbers of plim_plan_floor
+ * that are cheap to know. PLIM_ECANCEL only when nothing was found before the cancel; else the best so far.
+ * Deterministic for equal inputs unless time_limit_ns > 0. */
+PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                         const plim_plan_options *options, plim_plan **out);
+
+/* Smallest budget with a checked plan, by a search limited in iterations, and what is proven. */
+typedef struct plim_plan_floor {
+  int64_t smallest_bytes; /* a plan with this budget was found and checked */
+  int64_t bound_bytes;    /* no plan exists below this: largest working set of one op + persistent bytes */
+  int32_t op;             /* the op that sets bound_bytes */
+  int64_t keep_all_bytes; /* smallest arena found at overhead 0 */
+} plim_plan_floor;
+
+/* *plan (may be NULL) receives the plan at smallest_bytes. Deterministic. Within 10 s for the built-in models.
+ * plim_plan_make with the same options and budget smallest_bytes succeeds. */
+PLIM_MUST_USE plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                             const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
+
+/* Keep-all bytes: the smallest arena found for a plan of overhead 0 (shorthand for planner "keep-all"). */
+PLIM_MUST_USE plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                             const plim_plan_options *options, plim_plan **out);
+
+/* A one-paragraph report for people: "op X needs a, b, c (bytes) at once ...": who sets the floor. Writes at most
+ * `size` bytes with the NUL. */
+void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size);
+
+/* The strategies, in order of the table; NULL-terminated walk: name of row i, or NULL. */
+const char *plim_planner_name(int32_t row);
+const char *plim_planner_source(int32_t row);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,151 @@
+/* Memory hook with counters, the last failure's sentence, progress, cancellation, size arithmetic. */
+#include "runtime/base/context.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct plim_context {
+  plim_resize *resize;
+  void *user;
+  plim_on_progress *on_progress;
+  void *progress_user;
+  atomic_int cancelled;
+  atomic_llong allocations, bytes, bytes_peak;
+  char error[1024];
+};
+
+static void *resize_malloc(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
+  (void)user;
+  (void)old_bytes;
+  if (new_bytes == 0) {
+    free(ptr);
+    return NULL;
+  }
+  return realloc(ptr, new_bytes);
+}
+
+plim_status plim_context_new(plim_resize *resize, void *user, plim_context **out) {
+  if (!resize) resize = resize_malloc;
+  plim_context *ctx = resize(user, NULL, 0, sizeof *ctx);
+  if (!ctx) return PLIM_ENOMEM;
+  memset(ctx, 0, sizeof *ctx);
+  ctx->resize = resize;
+  ctx->user = user;
+  *out = ctx;
+  return PLIM_OK;
+}
+
+void plim_context_free(plim_context *ctx) {
+  if (ctx) (void)ctx->resize(ctx->user, ctx, sizeof *ctx, 0);
+}
+
+void plim_context_set_progress(plim_context *ctx, plim_on_progress *on_progress, void *user) {
+  ctx->on_progress = on_progress;
+  ctx->progress_user = user;
+}
+
+void plim_context_report(plim_context *ctx, const plim_progress *progress) {
+  if (ctx->on_progress) ctx->on_progress(ctx->progress_user, progress);
+}
+
+void plim_context_cancel(plim_context *ctx) {
+  atomic_store(&ctx->cancelled, 1);
+}
+void plim_context_resume(plim_context *ctx) {
+  atomic_store(&ctx->cancelled, 0);
+}
+int plim_context_cancelled(const plim_context *ctx) {
+  return atomic_load(&ctx->cancelled);
+}
+
+const char *plim_context_error(const plim_context *ctx) {
+  return ctx->error;
+}
+
+plim_status plim_fail(plim_context *ctx, plim_status status, const char *format, ...) {
+  char text[sizeof ctx->error]; /* the arguments may point into the old sentence */
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  memcpy(ctx->error, text, sizeof text);
+  return status;
+}
+
+plim_memory_use plim_context_memory(const plim_context *ctx) {
+  return (plim_memory_use){atomic_load(&ctx->allocations), atomic_load(&ctx->bytes), atomic_load(&ctx->bytes_peak)};
+}
+
+/* One call of the hook, counted. */
+static void *hook(plim_context *ctx, void *ptr, size_t old_bytes, size_t new_bytes) {
+  void *result = ctx->resize(ctx->user, ptr, old_bytes, new_bytes);
+  if (!result && new_bytes > 0) return NULL;
+  if (new_bytes > old_bytes) atomic_fetch_add(&ctx->allocations, 1);
+  long long change = (long long)new_bytes - (long long)old_bytes;
+  long long now = atomic_fetch_add(&ctx->bytes, change) + change;
+  long long peak = atomic_load(&ctx->bytes_peak);
+  while (now > peak && !atomic_compare_exchange_weak(&ctx->bytes_peak, &peak, now)) {
+  }
+  return result;
+}
+
+/* Bytes of an array; an empty one takes one byte, so that its pointer is valid. -1 on overflow. */
+static int64_t array_bytes(int64_t count, size_t size) {
+  int64_t bytes = plim_mul_bytes(count, (int64_t)size);
+  return bytes == 0 ? 1 : bytes;
+}
+
+plim_status plim_allocate(plim_context *ctx, int64_t count, size_t size, void *out) {
+  int64_t bytes = array_bytes(count, size);
+  if (bytes < 0) {
+    return plim_fail(ctx, PLIM_EOVERFLOW, "%lld elements of %zu bytes overflow a size", (long long)count, size);
+  }
+  void *ptr = hook(ctx, NULL, 0, (size_t)bytes);
+  if (!ptr) return plim_fail(ctx, PLIM_ENOMEM, "out of memory: %lld bytes were refused", (long long)bytes);
+  memset(ptr, 0, (size_t)bytes);
+  memcpy(out, &ptr, sizeof ptr);
+  return PLIM_OK;
+}
+
+void plim_release(plim_context *ctx, void *ptr, int64_t count, size_t size) {
+  if (ptr) (void)hook(ctx, ptr, (size_t)array_bytes(count, size), 0);
+}
+
+plim_status plim_resize_array(plim_context *ctx, void *ptr, int64_t old_count, int64_t new_count, size_t size) {
+  void *old;
+  memcpy(&old, ptr, sizeof old);
+  int64_t old_bytes = old ? array_bytes(old_count, size) : 0;
+  int64_t new_bytes = array_bytes(new_count, size);
+  if (new_bytes < 0) {
+    return plim_fail(ctx, PLIM_EOVERFLOW, "%lld elements of %zu bytes overflow a size", (long long)new_count, size);
+  }
+  char *fresh = hook(ctx, old, (size_t)old_bytes, (size_t)new_bytes);
+  if (!fresh) return plim_fail(ctx, PLIM_ENOMEM, "out of memory: %lld bytes were refused", (long long)new_bytes);
+  if (new_bytes > old_bytes) memset(fresh + old_bytes, 0, (size_t)(new_bytes - old_bytes));
+  memcpy(ptr, &fresh, sizeof fresh);
+  return PLIM_OK;
+}
+
+int64_t plim_now_ns(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+}
+
+int64_t plim_add_bytes(int64_t a, int64_t b) {
+  return a < 0 || b < 0 || a > INT64_MAX - b ? -1 : a + b;
+}
+
+int64_t plim_mul_bytes(int64_t a, int64_t b) {
+  if (a < 0 || b < 0) return -1;
+  return b != 0 && a > INT64_MAX / b ? -1 : a * b;
+}
+
+int64_t plim_align_up(int64_t bytes, int64_t align) {
+  int64_t sum = plim_add_bytes(bytes, align - 1);
+  return sum < 0 ? -1 : sum - sum % align;
+}

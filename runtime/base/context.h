@@ -1,0 +1,94 @@
+/* The caller's side of the library: memory hook, the sentence that explains the last failure, progress and
+ * cancellation. One context serves one thread at a time, except where a function says otherwise. */
+#ifndef PLIM_RUNTIME_BASE_CONTEXT_H
+#define PLIM_RUNTIME_BASE_CONTEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_context plim_context;
+
+/* Resize `ptr` (NULL: allocate) from old_bytes to new_bytes (0: free, return NULL). NULL on failure, `ptr` kept. */
+typedef void *plim_resize(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
+
+/* What a long piece of work reports. Unknown figures are -1. */
+typedef struct plim_progress {
+  const char *stage;   /* "profile", "search", ... */
+  int64_t done, total; /* work units; total -1 when unknown */
+  int64_t elapsed_ns;
+  double best_percent;  /* overhead of the best plan */
+  double bound_percent; /* proven lower bound on it */
+} plim_progress;
+typedef void plim_on_progress(void *user, const plim_progress *progress);
+
+/* A context; `resize` NULL means malloc. PLIM_ENOMEM when it could not be made. */
+PLIM_MUST_USE plim_status plim_context_new(plim_resize *resize, void *user, plim_context **out);
+void plim_context_free(plim_context *ctx); /* NULL is legal */
+
+void plim_context_set_progress(plim_context *ctx, plim_on_progress *on_progress, void *user);
+
+/* Ask running work to stop soon; safe from a signal handler and from any thread. `plim_context_resume` clears it. */
+void plim_context_cancel(plim_context *ctx);
+void plim_context_resume(plim_context *ctx);
+int plim_context_cancelled(const plim_context *ctx);
+
+/* One sentence about the last failure, with numbers; "" when there was none. Valid until the next failure. */
+const char *plim_context_error(const plim_context *ctx);
+
+/* Counters of the memory hook, over all threads: calls that allocated or grew, bytes held now, most bytes held. */
+typedef struct plim_memory_use {
+  int64_t allocations, bytes, bytes_peak;
+} plim_memory_use;
+plim_memory_use plim_context_memory(const plim_context *ctx);
+
+/* ---- for the library's own layers ---- */
+
+/* Record a sentence and return `status`: return plim_fail(ctx, PLIM_EDATA, "...", ...). */
+plim_status plim_fail(plim_context *ctx, plim_status status, const char *format, ...) PLIM_PRINTF(3, 4);
+
+/* Report progress, if anybody listens. */
+void plim_context_report(plim_context *ctx, const plim_progress *progress);
+
+/* [count] elements of `size` bytes each, zeroed; a count of 0 gives a valid pointer. Sets the sentence on
+ * PLIM_ENOMEM and PLIM_EOVERFLOW. plim_release takes the same count and size; NULL is legal. Thread-safe. */
+PLIM_MUST_USE plim_status plim_allocate(plim_context *ctx, int64_t count, size_t size, void *out /* T** */);
+void plim_release(plim_context *ctx, void *ptr, int64_t count, size_t size);
+/* Grow or shrink to `new_count` elements; new ones are zeroed; on failure *ptr is kept. */
+PLIM_MUST_USE plim_status plim_resize_array(plim_context *ctx, void *ptr /* T** */, int64_t old_count,
+                                            int64_t new_count, size_t size);
+
+/* Monotonic clock, nanoseconds. */
+int64_t plim_now_ns(void);
+
+/* a + b, a * b for sizes (both >= 0): -1 on overflow or when an operand is negative. */
+int64_t plim_add_bytes(int64_t a, int64_t b);
+int64_t plim_mul_bytes(int64_t a, int64_t b);
+/* Round up to a multiple of `align` (a positive number): -1 on overflow. */
+int64_t plim_align_up(int64_t bytes, int64_t align);
+
+/* Return the status of `call` when it is a failure. */
+#define PLIM_TRY(call)                                      \
+  do {                                                      \
+    plim_status plim_try_status = (call);                   \
+    if (plim_try_status != PLIM_OK) return plim_try_status; \
+  } while (0)
+
+/* The same, but leave through the label `done` with `status` set. */
+#define PLIM_CHECK(call)              \
+  do {                                \
+    status = (call);                  \
+    if (status != PLIM_OK) goto done; \
+  } while (0)
+
+enum { PLIM_ALIGN = 512 }; /* lives are aligned and rounded to this on every device */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

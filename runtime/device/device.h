@@ -1,0 +1,59 @@
+/* Devices: one const table each. cpu: the real one. sim: no arithmetic, a virtual clock. check: a decorator that finds
+ * bad plans and bad kernels (runtime/device/device_check.h). */
+#ifndef PLIM_RUNTIME_DEVICE_DEVICE_H
+#define PLIM_RUNTIME_DEVICE_DEVICE_H
+
+#include "kernels/table.h"
+#include "runtime/graph/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_device plim_device;
+
+typedef struct plim_device_options {
+  size_t struct_bytes; /* sizeof(plim_device_options) */
+  int32_t threads;     /* 0: the CPUs of the affinity mask */
+  const char *isa;     /* NULL: PLIM_ISA, else the best */
+} plim_device_options;
+
+/* What the executor calls. `kernel` is what `prepare` made. All of run/copy/fill are queued; sync waits. */
+typedef struct plim_device_api {
+  size_t struct_bytes;
+  const char *name;
+  plim_status (*open)(plim_context *ctx, const plim_device_options *options, plim_device *device);
+  void (*close)(plim_device *device);
+  /* one arena of exactly `bytes`, between inaccessible pages where the device can; aligned to PLIM_ALIGN */
+  plim_status (*alloc)(plim_device *device, int64_t bytes, void **out);
+  void (*release)(plim_device *device, void *ptr, int64_t bytes);
+  int (*variants)(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity);
+  plim_status (*prepare)(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel);
+  int64_t (*workspace)(plim_device *device, const void *kernel); /* bytes the prepared kernel needs */
+  void (*unprepare)(plim_device *device, void *kernel);
+  plim_status (*run)(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args);
+  plim_status (*copy)(plim_device *device, int32_t queue, void *to, const void *from,
+                      int64_t bytes); /* host or device */
+  plim_status (*fill)(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes);
+  plim_status (*mark)(plim_device *device, int32_t queue, int32_t event);
+  plim_status (*wait)(plim_device *device, int32_t queue, int32_t event);
+  plim_status (*sync)(plim_device *device);
+} plim_device_api;
+
+struct plim_device {
+  const plim_device_api *api;
+  plim_context *ctx;
+  plim_machine machine; /* filled by open */
+  void *state;          /* the device's own */
+};
+
+/* Open "cpu" or "sim". PLIM_EUSAGE for a name that is none; PLIM_EDEVICE with both numbers when the thread count
+ * asked for is not the one that a parallel region gets. */
+PLIM_MUST_USE plim_status plim_device_open(plim_context *ctx, const char *name, const plim_device_options *options,
+                                           plim_device **out);
+void plim_device_close(plim_device *device); /* NULL is legal */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+/* Measure what each op of a graph costs on a device, by variant; cached by what decides the figures. */
+#ifndef PLIM_RUNTIME_DEVICE_PROFILER_H
+#define PLIM_RUNTIME_DEVICE_PROFILER_H
+
+#include "runtime/device/device.h"
+#include "runtime/graph/profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_profiler_options {
+  size_t struct_bytes;   /* sizeof(plim_profiler_options) */
+  int32_t repeats;       /* per distinct op and variant; 0: default */
+  int64_t arena_bytes;   /* the profiler allocates no more than this; 0: what the largest op needs */
+  const char *cache_dir; /* NULL: XDG_CACHE_HOME/plimsoll or ~/.cache/plimsoll; "": no cache */
+} plim_profiler_options;
+plim_profiler_options plim_profiler_options_default(void);
+
+/* Median of interleaved repeats per distinct (op description, variant); ops of equal description share one
+ * measurement. Operands lie at varied places of one arena, so that caches are as cold as in a step. */
+PLIM_MUST_USE plim_status plim_profile_measure(plim_device *device, const plim_graph *graph,
+                                               const plim_profiler_options *options, plim_profile **out);
+
+/* A modelled profile with the device's real variants and workspaces (--model-costs): roofline figures of this class of
+ * machine, no run. */
+PLIM_MUST_USE plim_status plim_profile_roofline(plim_device *device, const plim_graph *graph, plim_profile **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

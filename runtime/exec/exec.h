@@ -1,0 +1,79 @@
+/* The executor: replays checked plans from one arena. It never decides. */
+#ifndef PLIM_RUNTIME_EXEC_EXEC_H
+#define PLIM_RUNTIME_EXEC_EXEC_H
+
+#include "runtime/device/device.h"
+#include "runtime/graph/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_exec plim_exec;
+
+/* One RUN, resolved. Pointers are into the arena. */
+typedef struct plim_run_call {
+  const plim_graph *graph;
+  int32_t step; /* of the plan */
+  int32_t op;
+  const char *variant;
+  int32_t queue;
+  plim_kernel_args args; /* operands by position; seed, step and op for random ops */
+  int64_t workspace_bytes;
+} plim_run_call;
+/* A caller's own kernels: return PLIM_OK or a failure that ends the step. */
+typedef plim_status plim_run(void *user, const plim_run_call *call);
+
+typedef enum plim_exec_addresses { PLIM_ADDRESSES_PLANNED, PLIM_ADDRESSES_EACH } plim_exec_addresses;
+
+typedef struct plim_exec_options {
+  size_t struct_bytes;                            /* sizeof(plim_exec_options) */
+  plim_exec_addresses addresses;                  /* each: every life its own allocation (the jemalloc peer) */
+  void *(*life_alloc)(void *user, int64_t bytes); /* each: NULL means the device's alloc */
+  void (*life_free)(void *user, void *ptr, int64_t bytes);
+  void *user;
+  int32_t own_kernels; /* 1: nothing is prepared on the device, every step needs a `run` */
+} plim_exec_options;
+
+/* Check the program (plim_program_check), allocate the arena (the largest arena_bytes of the plans) between
+ * inaccessible pages, prepare every op and variant. graph [n], plan [n] must outlive the executor.
+ * `device` NULL with own_kernels: host memory. */
+PLIM_MUST_USE plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options,
+                                         int32_t n, const plim_graph *const *graph, const plim_plan *const *plan,
+                                         plim_exec **out);
+void plim_exec_close(plim_exec *exec); /* NULL is legal */
+
+/* Seed and step number that random ops see from the next step on. */
+void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
+
+/* Run plan `which` once. `run` NULL: the device's kernels. On failure the sentence names op and step. Own cost below
+ * 1 us a plan step; allocates nothing. */
+PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *user);
+
+/* Copy a value to or from host memory between steps: persistent storages always, inputs before a step, outputs after
+ * it. `bytes` must be the value's. PLIM_EUSAGE for a value that is not there then. */
+PLIM_MUST_USE plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from,
+                                          int64_t bytes);
+PLIM_MUST_USE plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *to, int64_t bytes);
+/* Address of a value whose storage is persistent (host-visible devices), NULL otherwise. */
+void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value);
+
+/* What the last step of plan `which` really used: largest sum of live bytes and largest offset + bytes, recomputed from
+ * the addresses and sizes bound to kernel arguments. plim_exec_step fails with PLIM_EDIFF when they are not the plan's.
+ */
+typedef struct plim_exec_use {
+  int64_t peak_bytes, height_bytes;
+  int64_t own_allocations; /* by the hook, during the last step */
+} plim_exec_use;
+plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t which);
+
+/* Per plan step times of the last step, ns [n_steps], NULL unless timing was asked for. */
+void plim_exec_set_timing(plim_exec *exec, int on);
+const int64_t *plim_exec_times(const plim_exec *exec, int32_t which);
+
+int64_t plim_exec_arena_bytes(const plim_exec *exec);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,67 @@
+/* The profile document: what each op of one graph costs, by variant.
+ *
+ * Variants live here and not in the graph, because they depend on device, instruction set and library. Variants of
+ * one op with equal bits labels give equal bits. */
+#ifndef PLIM_RUNTIME_GRAPH_PROFILE_H
+#define PLIM_RUNTIME_GRAPH_PROFILE_H
+
+#include "runtime/graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PLIM_VARIANT_NAME_BYTES = 32 };
+
+typedef struct plim_variant {
+  char name[PLIM_VARIANT_NAME_BYTES];  /* "onednn-direct", "single-source", ... unique in its op */
+  char label[PLIM_VARIANT_NAME_BYTES]; /* bits label */
+  int64_t time_ns;                     /* median; >= 0 */
+  int64_t workspace_bytes;             /* not rounded; >= 0 */
+} plim_variant;
+
+/* Where the figures come from; part of the arithmetic. Unknown strings are "". */
+typedef struct plim_machine {
+  char device[32];  /* "cpu", "sim", ... */
+  char cpu[96];     /* model name */
+  char isa[32];     /* "x86-64-v4", ... */
+  char library[96]; /* "onednn 2.6.3" */
+  char build[32];   /* version of our kernels */
+  int32_t threads;
+} plim_machine;
+
+typedef struct plim_profile {
+  plim_context *ctx;
+  char fingerprint[PLIM_FINGERPRINT_BYTES]; /* of the graph */
+  plim_machine machine;
+  int32_t measured; /* 1 measured, 0 modelled or imported */
+  int32_t n_ops;
+  const int32_t *first; /* [n_ops + 1]; variants of op o are variant[first[o] .. first[o + 1]), at least one */
+  const plim_variant *variant;
+} plim_profile;
+
+/* A profile from rows: first [n_ops + 1] and variant [first[n_ops]] are copied. PLIM_EDATA when counts, names or
+ * figures are not allowed. */
+PLIM_MUST_USE plim_status plim_profile_make(const plim_graph *graph, const plim_machine *machine, int measured,
+                                            const int32_t *first, const plim_variant *variant, plim_profile **out);
+
+/* Costs that the graph itself carries (plim_op.time_ns; none: 1 ns), one variant "given" an op, no workspace. */
+PLIM_MUST_USE plim_status plim_profile_from_graph(const plim_graph *graph, plim_profile **out);
+
+/* Roofline: time = max(FLOPs / flops_per_ns, traffic / bytes_per_ns) + launch_ns, one variant "model" an op. */
+typedef struct plim_roofline {
+  double flops_per_ns, bytes_per_ns;
+  int64_t launch_ns;
+} plim_roofline;
+PLIM_MUST_USE plim_status plim_profile_model(const plim_graph *graph, const plim_roofline *roofline,
+                                             plim_profile **out);
+
+void plim_profile_free(plim_profile *profile); /* NULL is legal */
+
+PLIM_MUST_USE plim_status plim_profile_save(const plim_profile *profile, const char *path);
+PLIM_MUST_USE plim_status plim_profile_load(plim_context *ctx, const char *path, plim_profile **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

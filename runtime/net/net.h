@@ -1,0 +1,72 @@
+/* Layers -> graph. A net is a description; it yields a training step (forward, backward, SGD updates) or an
+ * evaluation step with the same persistent storages in the same order.
+ *
+ * Standard value names: "image" and "label" (inputs), "hyper" (input: learning rate, momentum, weight decay, 0),
+ * "next_image" and "next_label" (staging), "loss" and "hits" (outputs). A parameter p has "p.velocity" (state);
+ * a batch norm b has "b.affine" (param [2,C]) and "b.running" (state [2,C]). */
+#ifndef PLIM_RUNTIME_NET_NET_H
+#define PLIM_RUNTIME_NET_NET_H
+
+#include "runtime/graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_net plim_net;
+typedef int32_t
+    plim_tensor; /* handle of a layer's output; -1 once the net has failed (the error surfaces at the end) */
+
+typedef struct plim_net_options {
+  size_t struct_bytes; /* sizeof(plim_net_options) */
+  int32_t batch, channels, height, width, classes;
+  plim_layout layout;                   /* of rank-4 activations; where channels do not suit a blocked layout: NHWC */
+  float pixel_scale[4], pixel_shift[4]; /* the image op, by channel */
+} plim_net_options;
+plim_net_options plim_net_options_default(void);
+
+PLIM_MUST_USE plim_status plim_net_begin(plim_context *ctx, const char *name, const plim_net_options *options,
+                                         plim_net **out);
+void plim_net_free(plim_net *net); /* NULL is legal */
+
+/* Layers. Names must be unique. The first failure is kept and returned when a graph is made. */
+plim_tensor plim_net_image(plim_net *net); /* the input batch as f32 */
+plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel, int stride,
+                            int pad, int bias);
+plim_tensor plim_net_batch_norm(plim_net *net, const char *name, plim_tensor x);
+plim_tensor plim_net_batch_norm_relu(plim_net *net, const char *name, plim_tensor x);
+/* relu(batch_norm(x) + shortcut) in one op */
+plim_tensor plim_net_batch_norm_add_relu(plim_net *net, const char *name, plim_tensor x, plim_tensor shortcut);
+plim_tensor plim_net_relu(plim_net *net, const char *name, plim_tensor x);
+plim_tensor plim_net_add(plim_net *net, const char *name, plim_tensor a, plim_tensor b);
+plim_tensor plim_net_add_relu(plim_net *net, const char *name, plim_tensor a, plim_tensor b);
+plim_tensor plim_net_max_pool(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad);
+plim_tensor plim_net_avg_pool(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad);
+plim_tensor plim_net_global_avg_pool(plim_net *net, const char *name, plim_tensor x);
+plim_tensor plim_net_flatten(plim_net *net, const char *name, plim_tensor x); /* a view [N, C*H*W], memory order */
+plim_tensor plim_net_linear(plim_net *net, const char *name, plim_tensor x, int units);
+plim_tensor plim_net_dropout(plim_net *net, const char *name, plim_tensor x, float drop);
+void plim_net_softmax_xent(plim_net *net, plim_tensor logits); /* the loss; once */
+
+/* The training step: forward, backward, one sgd op a parameter placed right after the last reader of the old value and
+ * its gradient. The evaluation step: forward with running statistics, "loss" and "hits". */
+PLIM_MUST_USE plim_status plim_net_train_graph(const plim_net *net, plim_graph **out);
+PLIM_MUST_USE plim_status plim_net_eval_graph(const plim_net *net, plim_graph **out);
+
+/* Built-in models: "mlp", "resnet18", "resnet20", "resnet32", "resnet56". PLIM_EUSAGE with the nearest name. */
+PLIM_MUST_USE plim_status plim_model_make(plim_context *ctx, const char *model, const plim_net_options *options,
+                                          plim_net **out);
+const char *plim_model_name(int32_t row); /* NULL behind the last */
+
+/* Number of trained parameters (elements of role param). */
+int64_t plim_graph_parameters(const plim_graph *graph);
+
+/* Starting contents of a persistent value: He-normal weights by Philox keyed by (seed, value name), zero biases,
+ * velocity and running means, unit scales and running variances. host: value.bytes bytes. Deterministic; does not
+ * depend on layout. */
+PLIM_MUST_USE plim_status plim_net_init(const plim_graph *graph, int32_t value, uint64_t seed, void *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
