@@ -1,8 +1,20 @@
-# Kernels: everything in kernels/*.c is compiled once.
+# Kernels. kernels/*.c is compiled once, for the base instruction set; oneDNN is used where it is found.
 file(GLOB kernel_sources CONFIGURE_DEPENDS kernels/*.c)
 list(FILTER kernel_sources EXCLUDE REGEX "/op\\.c$")
-if(NOT kernel_sources)
-  set(kernel_sources kernels/op.c)
+
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.h)
+find_library(DNNL_LIBRARY dnnl)
+if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY AND EXISTS ${CMAKE_SOURCE_DIR}/kernels/onednn.c)
+  set(PLIM_HAVE_ONEDNN ON)
+else()
+  list(FILTER kernel_sources EXCLUDE REGEX "/onednn[a-z_]*\\.c$")
+  list(APPEND kernel_sources kernels/absent/onednn.c)
 endif()
+
 add_library(plim_kernels STATIC ${kernel_sources})
 target_link_libraries(plim_kernels PUBLIC plim_flags OpenMP::OpenMP_C m)
+if(PLIM_HAVE_ONEDNN)
+  target_compile_definitions(plim_kernels PUBLIC PLIM_HAVE_ONEDNN)
+  target_include_directories(plim_kernels SYSTEM PRIVATE ${DNNL_INCLUDE_DIR})
+  target_link_libraries(plim_kernels PUBLIC ${DNNL_LIBRARY})
+endif()

@@ -44,12 +44,17 @@ typedef struct plim_kernel_type {
 
 typedef struct plim_kernel_table plim_kernel_table;
 
-/* A table with the built-in types for an instruction set: "x86-64-v2", "x86-64-v3", "x86-64-v4", or NULL for
- * PLIM_ISA when set, else the best that this CPU has. PLIM_KERNEL_UNSUPPORTED when the CPU lacks it. */
+/* The instruction set that a table gets: `isa` ("x86-64-v2", "x86-64-v3", "x86-64-v4"), or with NULL the environment's
+ * PLIM_ISA when set, else the best that this CPU has. *chosen is a static string. PLIM_KERNEL_UNSUPPORTED when there is
+ * none of that name or the CPU lacks it, with a sentence in `why` (NULL: not wanted). */
+int plim_kernel_isa_choose(const char *isa, const char **chosen, char *why, size_t why_bytes);
+
+/* A table with the built-in types for the instruction set that plim_kernel_isa_choose(isa) gives, and its errors. */
 int plim_kernel_table_new(const char *isa, plim_kernel_table **out);
 void plim_kernel_table_free(plim_kernel_table *table); /* NULL is legal */
 
-/* Add a type (copied). Rows added later are listed after the earlier ones. */
+/* Add a type (copied). Rows added later are listed after the earlier ones.
+ * PLIM_KERNEL_UNSUPPORTED when struct_bytes is not ours or a function is missing. */
 int plim_kernel_table_add(plim_kernel_table *table, const plim_kernel_type *type);
 
 const char *plim_kernel_table_isa(const plim_kernel_table *table);

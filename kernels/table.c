@@ -1,0 +1,162 @@
+/* The op table: rows of kernel types in the order in which their variants are listed, the oneDNN family first, the
+ * single-source fallback after it, a caller's own rows last. */
+#include "kernels/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/isa.h"
+#include "kernels/onednn.h"
+
+enum { LISTED_MAX = 16 }; /* variants that one type may have for one op */
+
+struct plim_kernel_table {
+  plim_isa isa;
+  int count, capacity;
+  plim_kernel_type *type; /* [count] */
+};
+
+struct plim_kernel {
+  plim_kernel_type type;
+  void *state;
+  int64_t workspace_bytes;
+};
+
+static plim_isa best_isa(void) {
+  int best = 0;
+  for (int i = 0; i < PLIM_ISA_COUNT; i++) {
+    if (plim_isa_supported((plim_isa)i)) best = i;
+  }
+  return (plim_isa)best;
+}
+
+int plim_kernel_isa_choose(const char *isa, const char **chosen, char *why, size_t why_bytes) {
+  const char *from = isa ? "instruction set" : "PLIM_ISA";
+  if (!isa) isa = getenv("PLIM_ISA");
+  if (!isa || !*isa) {
+    *chosen = plim_isa_name(best_isa());
+    return PLIM_KERNEL_OK;
+  }
+  int found = plim_isa_find(isa);
+  if (found >= 0 && plim_isa_supported((plim_isa)found)) {
+    *chosen = plim_isa_name((plim_isa)found);
+    return PLIM_KERNEL_OK;
+  }
+  if (why) {
+    int n = snprintf(why, why_bytes, "%s \"%s\" %s; this CPU runs", from, isa,
+                     found < 0 ? "is not one that the kernels are built for" : "needs a newer CPU");
+    for (int i = 0; i < PLIM_ISA_COUNT && n >= 0 && (size_t)n < why_bytes; i++) {
+      if (!plim_isa_supported((plim_isa)i)) continue;
+      n += snprintf(why + n, why_bytes - (size_t)n, "%s %s", i ? "," : "", plim_isa_name((plim_isa)i));
+    }
+  }
+  return PLIM_KERNEL_UNSUPPORTED;
+}
+
+/* A library capped to another instruction set would give other bits than this table promises: leave it out then. */
+static int add_builtin(plim_kernel_table *table) {
+  int count = 0;
+  int result = PLIM_KERNEL_OK;
+  if (plim_onednn_set_isa(table->isa) == PLIM_KERNEL_OK) {
+    const plim_kernel_type *type = plim_onednn_types(&count);
+    for (int i = 0; i < count && result == PLIM_KERNEL_OK; i++) result = plim_kernel_table_add(table, &type[i]);
+  }
+  return result;
+}
+
+int plim_kernel_table_new(const char *isa, plim_kernel_table **out) {
+  const char *chosen = NULL;
+  int result = plim_kernel_isa_choose(isa, &chosen, NULL, 0);
+  if (result != PLIM_KERNEL_OK) return result;
+  plim_kernel_table *table = calloc(1, sizeof *table);
+  if (!table) return PLIM_KERNEL_NOMEM;
+  table->isa = (plim_isa)plim_isa_find(chosen);
+  result = add_builtin(table);
+  if (result != PLIM_KERNEL_OK) {
+    plim_kernel_table_free(table);
+    return result;
+  }
+  *out = table;
+  return PLIM_KERNEL_OK;
+}
+
+void plim_kernel_table_free(plim_kernel_table *table) {
+  if (!table) return;
+  free(table->type);
+  free(table);
+}
+
+int plim_kernel_table_add(plim_kernel_table *table, const plim_kernel_type *type) {
+  if (type->struct_bytes != sizeof *type || !type->list || !type->make || !type->run) return PLIM_KERNEL_UNSUPPORTED;
+  if (table->count == table->capacity) {
+    int capacity = table->capacity ? 2 * table->capacity : 64;
+    plim_kernel_type *grown = realloc(table->type, (size_t)capacity * sizeof *grown);
+    if (!grown) return PLIM_KERNEL_NOMEM;
+    table->type = grown;
+    table->capacity = capacity;
+  }
+  table->type[table->count++] = *type;
+  return PLIM_KERNEL_OK;
+}
+
+const char *plim_kernel_table_isa(const plim_kernel_table *table) {
+  return plim_isa_name(table->isa);
+}
+
+const char *plim_kernel_library(void) {
+  return plim_onednn_version();
+}
+
+int plim_kernel_list(const plim_kernel_table *table, const plim_op_desc *op, int threads, plim_kernel_info *info,
+                     int capacity) {
+  int count = 0;
+  for (int i = 0; i < table->count; i++) {
+    if (table->type[i].kind != op->kind) continue;
+    int room = count < capacity ? capacity - count : 0;
+    count += table->type[i].list(op, threads, room ? info + count : NULL, room);
+  }
+  return count;
+}
+
+static int make_kernel(const plim_kernel_type *type, const plim_op_desc *op, const plim_kernel_info *info, int threads,
+                       plim_kernel **out) {
+  plim_kernel *kernel = calloc(1, sizeof *kernel);
+  if (!kernel) return PLIM_KERNEL_NOMEM;
+  *kernel = (plim_kernel){.type = *type, .workspace_bytes = info->workspace_bytes};
+  int result = type->make(op, info->name, threads, &kernel->state);
+  if (result == PLIM_KERNEL_OK) {
+    *out = kernel;
+  } else {
+    free(kernel);
+  }
+  return result;
+}
+
+int plim_kernel_make(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
+                     plim_kernel **out) {
+  for (int i = 0; i < table->count; i++) {
+    const plim_kernel_type *type = &table->type[i];
+    if (type->kind != op->kind) continue;
+    plim_kernel_info info[LISTED_MAX];
+    int count = type->list(op, threads, info, LISTED_MAX);
+    for (int v = 0; v < count && v < LISTED_MAX; v++) {
+      if (strcmp(info[v].name, variant) == 0) return make_kernel(type, op, &info[v], threads, out);
+    }
+  }
+  return PLIM_KERNEL_UNSUPPORTED;
+}
+
+int plim_kernel_run(const plim_kernel *kernel, const plim_kernel_args *args) {
+  return kernel->type.run(kernel->state, args);
+}
+
+int64_t plim_kernel_workspace(const plim_kernel *kernel) {
+  return kernel->workspace_bytes;
+}
+
+void plim_kernel_free(plim_kernel *kernel) {
+  if (!kernel) return;
+  if (kernel->type.free) kernel->type.free(kernel->state);
+  free(kernel);
+}
