@@ -18,18 +18,38 @@ typedef struct plim_device_options {
   const char *isa;     /* NULL: PLIM_ISA, else the best */
 } plim_device_options;
 
-/* What the executor calls. `kernel` is what `prepare` made. All of run/copy/fill are queued; sync waits. */
+/* One RUN of a plan, resolved. Pointers are into the arena. */
+typedef struct plim_run_call {
+  const plim_graph *graph;
+  int32_t step; /* of the plan */
+  int32_t op;
+  const char *variant;
+  int32_t queue;
+  plim_kernel_args args; /* operands by position; seed, step and op for random ops */
+  int64_t workspace_bytes;
+} plim_run_call;
+/* Compute one call; also the form of a caller's own kernels: PLIM_OK or a failure that ends the step. */
+typedef plim_status plim_run(void *user, const plim_run_call *call);
+
+/* For devices that must see whole steps (check, sim): the executor tells them which plan begins over which arena
+ * (NULL when lives have allocations of their own), then hands each call over with the function that computes it. */
+typedef struct plim_device_watch {
+  plim_status (*begin)(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena);
+  plim_status (*step)(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
+} plim_device_watch;
+
+/* What the executor calls. `kernel` is what `prepare` made. run, copy and fill are queued; sync waits for them. */
 typedef struct plim_device_api {
   size_t struct_bytes;
   const char *name;
   plim_status (*open)(plim_context *ctx, const plim_device_options *options, plim_device *device);
   void (*close)(plim_device *device);
-  /* one arena of exactly `bytes`, between inaccessible pages where the device can; aligned to PLIM_ALIGN */
+  /* exactly `bytes`, between inaccessible pages where the device can; aligned to PLIM_ALIGN */
   plim_status (*alloc)(plim_device *device, int64_t bytes, void **out);
   void (*release)(plim_device *device, void *ptr, int64_t bytes);
   int (*variants)(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity);
   plim_status (*prepare)(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel);
-  int64_t (*workspace)(plim_device *device, const void *kernel); /* bytes the prepared kernel needs */
+  int64_t (*workspace)(plim_device *device, const void *kernel); /* bytes it needs; -1: as the variant declares */
   void (*unprepare)(plim_device *device, void *kernel);
   plim_status (*run)(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args);
   plim_status (*copy)(plim_device *device, int32_t queue, void *to, const void *from,
@@ -38,6 +58,8 @@ typedef struct plim_device_api {
   plim_status (*mark)(plim_device *device, int32_t queue, int32_t event);
   plim_status (*wait)(plim_device *device, int32_t queue, int32_t event);
   plim_status (*sync)(plim_device *device);
+  int64_t (*clock)(plim_device *device); /* ns; sim's is virtual */
+  const plim_device_watch *watch;        /* NULL: does not need to see steps */
 } plim_device_api;
 
 struct plim_device {

@@ -11,19 +11,6 @@ extern "C" {
 
 typedef struct plim_exec plim_exec;
 
-/* One RUN, resolved. Pointers are into the arena. */
-typedef struct plim_run_call {
-  const plim_graph *graph;
-  int32_t step; /* of the plan */
-  int32_t op;
-  const char *variant;
-  int32_t queue;
-  plim_kernel_args args; /* operands by position; seed, step and op for random ops */
-  int64_t workspace_bytes;
-} plim_run_call;
-/* A caller's own kernels: return PLIM_OK or a failure that ends the step. */
-typedef plim_status plim_run(void *user, const plim_run_call *call);
-
 typedef enum plim_exec_addresses { PLIM_ADDRESSES_PLANNED, PLIM_ADDRESSES_EACH } plim_exec_addresses;
 
 typedef struct plim_exec_options {

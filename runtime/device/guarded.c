@@ -1,0 +1,48 @@
+/* One mapping: [page no access][pages read-write, memory flush with their end][page no access].
+ * Pointer and size give the mapping back, so nothing is recorded. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise */
+#include "runtime/device/guarded.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int64_t page_bytes(void) {
+  return (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+plim_status plim_guarded_alloc(plim_context *ctx, int64_t bytes, int resident, void **out) {
+  int64_t page = page_bytes();
+  int64_t inner = plim_align_up(bytes, page);
+  int64_t total = inner < 0 ? -1 : plim_add_bytes(inner, 2 * page);
+  if (bytes <= 0) return plim_fail(ctx, PLIM_EUSAGE, "an arena of %lld bytes was asked for", (long long)bytes);
+  if (total < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "an arena of %lld bytes overflows", (long long)bytes);
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | (resident ? 0 : MAP_NORESERVE);
+  char *map = mmap(NULL, (size_t)total, PROT_NONE, flags, -1, 0);
+  if (map == MAP_FAILED) {
+    return plim_fail(ctx, PLIM_ENOMEM, "an arena of %lld bytes was refused by the system", (long long)bytes);
+  }
+  if (mprotect(map + page, (size_t)inner, PROT_READ | PROT_WRITE) != 0) {
+    (void)munmap(map, (size_t)total);
+    return plim_fail(ctx, PLIM_ENOMEM, "an arena of %lld bytes was refused by the system", (long long)bytes);
+  }
+  if (resident) {
+    (void)madvise(map + page, (size_t)inner, MADV_HUGEPAGE); /* a hint: a system without them serves small pages */
+    memset(map + page, 0, (size_t)inner);
+  }
+  int64_t slack = (inner - bytes) % PLIM_ALIGN;
+  char *ptr = map + page + (inner - bytes - slack);
+  assert((uintptr_t)ptr % PLIM_ALIGN == 0);
+  *out = ptr;
+  return PLIM_OK;
+}
+
+void plim_guarded_free(void *ptr, int64_t bytes) {
+  if (!ptr) return;
+  uintptr_t page = (uintptr_t)page_bytes();
+  uintptr_t first = (uintptr_t)ptr / page * page - page;
+  uintptr_t last = ((uintptr_t)ptr + (uintptr_t)bytes + page - 1) / page * page + page;
+  char *map = (char *)ptr - ((uintptr_t)ptr - first);
+  (void)munmap(map, (size_t)(last - first));
+}

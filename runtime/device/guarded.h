@@ -1,0 +1,25 @@
+/* Memory between inaccessible pages: what the cpu and sim devices allocate arenas from. */
+#ifndef PLIM_RUNTIME_DEVICE_GUARDED_H
+#define PLIM_RUNTIME_DEVICE_GUARDED_H
+
+#include "runtime/base/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `bytes` > 0 of zeroed memory, aligned to PLIM_ALIGN, with an inaccessible page before and behind.
+ *
+ * The end is flush: when `bytes` is a multiple of PLIM_ALIGN (arenas are), the first byte behind the memory is already
+ * on the inaccessible page; otherwise up to PLIM_ALIGN - 1 bytes lie between. Before the memory up to one page minus
+ * PLIM_ALIGN may be accessible: a write behind the end is the common fault, and the check device sees the other.
+ * `resident` 1: every page is brought in now, so that a step never waits for one, and huge pages are asked for;
+ * 0: pages come when touched, and more than the machine has may be asked for.
+ * PLIM_ENOMEM with the number of bytes. */
+PLIM_MUST_USE plim_status plim_guarded_alloc(plim_context *ctx, int64_t bytes, int resident, void **out);
+void plim_guarded_free(void *ptr, int64_t bytes); /* NULL is legal; `bytes` as allocated */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
