@@ -61,9 +61,12 @@ const char *plim_model_name(int32_t row); /* NULL behind the last */
 /* Number of trained parameters (elements of role param). */
 int64_t plim_graph_parameters(const plim_graph *graph);
 
-/* Starting contents of a persistent value: He-normal weights by Philox keyed by (seed, value name), zero biases,
- * velocity and running means, unit scales and running variances. host: value.bytes bytes. Deterministic; does not
- * depend on layout. */
+/* Starting contents of a parameter or state: normal weights by Philox keyed by (seed, value name), zero biases,
+ * velocity and running means, unit scales and running variances. Weights of convolutions and linear layers have the
+ * deviation sqrt(2 / fan-in) (He); those of the linear layer that feeds the loss 0.01, so that training starts
+ * from even odds and a loss of ln(classes).
+ *   host  [value.bytes]  out
+ * PLIM_EUSAGE for a value that is neither. Deterministic; does not depend on layout or batch. */
 PLIM_MUST_USE plim_status plim_net_init(const plim_graph *graph, int32_t value, uint64_t seed, void *host);
 
 #ifdef __cplusplus

@@ -1,0 +1,113 @@
+/* Starting contents of persistent values, by the last part of their names. A weight's element is a function of seed,
+ * name and position in logical order: layout, batch and other layers do not matter.
+ * Source of the weights' scale: He et al., Delving Deep into Rectifiers, ICCV 2015. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/base/philox.h"
+#include "runtime/net/net.h"
+
+static const double classifier_deviation = 0.01;
+static const double two_pi = 6.283185307179586;
+
+/* Is the value the weights of the linear layer that feeds the loss? */
+static int feeds_loss(const plim_graph *graph, int32_t value) {
+  for (int32_t i = 0; i < graph->n_ops; i++) {
+    const plim_op *product = &graph->op[i];
+    if (product->kind != PLIM_OP_LINEAR || product->in[1] != value) continue;
+    for (int32_t j = i + 1; j < graph->n_ops; j++) {
+      if (graph->op[j].kind == PLIM_OP_SOFTMAX_XENT && graph->op[j].in[0] == product->out[0]) return 1;
+    }
+  }
+  return 0;
+}
+
+/* In (0, 1]: the logarithm of a draw is finite. */
+static double uniform(uint32_t word) {
+  return ((double)word + 1.0) / 4294967296.0;
+}
+
+/* Two normal numbers a draw (Box and Muller). */
+static void fill_normal(uint64_t seed, const char *name, double deviation, int64_t count, float *x /* [count] */) {
+  uint64_t stream = plim_philox_stream(name);
+  for (int64_t i = 0; i < count; i += 2) {
+    plim_philox draw = plim_philox_at(seed, stream, (uint64_t)(i / 2));
+    double radius = deviation * sqrt(-2.0 * log(uniform(draw.word[0])));
+    double angle = two_pi * uniform(draw.word[1]);
+    x[i] = (float)(radius * cos(angle));
+    if (i + 1 < count) x[i + 1] = (float)(radius * sin(angle));
+  }
+}
+
+static void fill_weight(const plim_graph *graph, int32_t value, uint64_t seed, float *x) {
+  const plim_value *v = &graph->value[value];
+  int64_t count = plim_shape_elements(&v->shape);
+  int64_t fan_in = count / v->shape.dim[0];
+  double deviation = feeds_loss(graph, value) ? classifier_deviation : sqrt(2.0 / (double)fan_in);
+  fill_normal(seed, v->name, deviation, count, x);
+}
+
+static void fill_zero(const plim_graph *graph, int32_t value, uint64_t seed, float *x) {
+  (void)seed;
+  memset(x, 0, (size_t)graph->value[value].bytes);
+}
+
+static void set_row(const plim_value *v, int64_t row, float to, float *x /* [2][C] */) {
+  for (int64_t c = 0; c < v->shape.dim[1]; c++) x[row * v->shape.dim[1] + c] = to;
+}
+
+static void fill_affine(const plim_graph *graph, int32_t value, uint64_t seed, float *x) {
+  (void)seed;
+  set_row(&graph->value[value], 0, 1.0f, x); /* scale */
+  set_row(&graph->value[value], 1, 0.0f, x); /* shift */
+}
+
+static void fill_running(const plim_graph *graph, int32_t value, uint64_t seed, float *x) {
+  (void)seed;
+  set_row(&graph->value[value], 0, 0.0f, x); /* mean */
+  set_row(&graph->value[value], 1, 1.0f, x); /* variance */
+}
+
+typedef struct init_rule {
+  const char *suffix;
+  plim_role role;
+  int rank_min; /* of the value's shape */
+  void (*fill)(const plim_graph *graph, int32_t value, uint64_t seed, float *x);
+} init_rule;
+
+static const init_rule rules[] = {
+    {".weight", PLIM_ROLE_PARAM, 2, fill_weight}, {".bias", PLIM_ROLE_PARAM, 1, fill_zero},
+    {".affine", PLIM_ROLE_PARAM, 2, fill_affine}, {".running", PLIM_ROLE_STATE, 2, fill_running},
+    {".velocity", PLIM_ROLE_STATE, 1, fill_zero},
+};
+
+static int ends_with(const char *name, const char *suffix) {
+  size_t n = strlen(name), m = strlen(suffix);
+  return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
+plim_status plim_net_init(const plim_graph *graph, int32_t value, uint64_t seed, void *host) {
+  if (value < 0 || value >= graph->n_values) {
+    return plim_fail(graph->ctx, PLIM_EUSAGE, "there is no value %d; the graph has %d", value, graph->n_values);
+  }
+  const plim_value *v = &graph->value[value];
+  plim_role role = graph->storage[v->storage].role;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    const init_rule *rule = &rules[i];
+    if (role != rule->role || v->shape.dtype != PLIM_F32 || v->shape.rank < rule->rank_min) continue;
+    if (!ends_with(v->name, rule->suffix)) continue;
+    rule->fill(graph, value, seed, host);
+    return PLIM_OK;
+  }
+  return plim_fail(graph->ctx, PLIM_EUSAGE, "value '%s' (role %s) has no starting contents", v->name,
+                   plim_role_name(role));
+}
+
+int64_t plim_graph_parameters(const plim_graph *graph) {
+  int64_t count = 0;
+  for (int32_t i = 0; i < graph->n_values; i++) {
+    const plim_value *v = &graph->value[i];
+    if (graph->storage[v->storage].role == PLIM_ROLE_PARAM) count += plim_shape_elements(&v->shape);
+  }
+  return count;
+}

@@ -1,0 +1,127 @@
+/* The layer list: options, growth, and the first failure, which is kept until a graph is asked for. So a model can be
+ * written down layer by layer without a check after each. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/net/layers.h"
+
+/* Values that every graph has; a layer of such a name would collide with them. */
+static const char *const reserved_names[] = {"image",      "label",     "hyper", "next_image",
+                                             "next_label", "image.f32", "loss",  "hits"};
+
+plim_net_options plim_net_options_default(void) {
+  plim_net_options options = {.struct_bytes = sizeof options,
+                              .batch = 128,
+                              .channels = 3,
+                              .height = 32,
+                              .width = 32,
+                              .classes = 10,
+                              .layout = PLIM_NHWC};
+  for (int c = 0; c < 4; c++) options.pixel_scale[c] = 1.0f / 255.0f;
+  return options;
+}
+
+static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
+  if (o->struct_bytes != sizeof *o) {
+    return plim_fail(ctx, PLIM_EUSAGE, "net options of %zu bytes, %zu were expected", o->struct_bytes, sizeof *o);
+  }
+  if (o->batch < 1) return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d images; at least 1 is needed", o->batch);
+  if (o->channels < 1 || o->channels > 4) {
+    return plim_fail(ctx, PLIM_EUSAGE, "images of %d channels; 1 to 4 are allowed", o->channels);
+  }
+  if (o->height < 1 || o->width < 1) {
+    return plim_fail(ctx, PLIM_EUSAGE, "images of %d x %d pixels; at least 1 x 1 is needed", o->height, o->width);
+  }
+  if (o->classes < 2) return plim_fail(ctx, PLIM_EUSAGE, "%d classes; at least 2 are needed", o->classes);
+  if (!plim_layout_name(o->layout)) return plim_fail(ctx, PLIM_EUSAGE, "layout %d is none", (int)o->layout);
+  return PLIM_OK;
+}
+
+plim_status plim_net_begin(plim_context *ctx, const char *name, const plim_net_options *options, plim_net **out) {
+  PLIM_TRY(options_check(ctx, options));
+  if (strlen(name) >= NET_NAME_BYTES) {
+    return plim_fail(ctx, PLIM_EUSAGE, "the net's name has %zu characters; at most %d are allowed", strlen(name),
+                     NET_NAME_BYTES - 1);
+  }
+  plim_net *net = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *net, &net));
+  net->ctx = ctx;
+  net->options = *options;
+  (void)snprintf(net->name, sizeof net->name, "%s", name);
+  *out = net;
+  return PLIM_OK;
+}
+
+void plim_net_free(plim_net *net) {
+  if (!net) return;
+  plim_release(net->ctx, net->layer, net->capacity, sizeof *net->layer);
+  plim_release(net->ctx, net, 1, sizeof *net);
+}
+
+plim_tensor net_fail(plim_net *net, plim_status status, const char *format, ...) {
+  if (net->status != PLIM_OK) return -1;
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(net->error, sizeof net->error, format, args);
+  va_end(args);
+  net->status = status;
+  return -1;
+}
+
+plim_layout net_layout(const plim_net_options *options, int64_t channels) {
+  return channels % plim_layout_block(options->layout) == 0 ? options->layout : PLIM_NHWC;
+}
+
+const plim_shape *net_shape(plim_net *net, const char *reader, plim_tensor x) {
+  if (x >= 0 && x < net->n_layers && net->layer[x].kind != NET_SOFTMAX_XENT) return &net->layer[x].out;
+  (void)net_fail(net, PLIM_EUSAGE, "layer '%s' reads tensor %d; there are %d", reader, x, net->n_layers);
+  return NULL;
+}
+
+static int name_taken(const plim_net *net, const char *name) {
+  for (int32_t i = 0; i < net->n_layers; i++) {
+    if (strcmp(net->layer[i].name, name) == 0) return 1;
+  }
+  return 0;
+}
+
+static int name_reserved(const char *name) {
+  for (size_t i = 0; i < sizeof reserved_names / sizeof *reserved_names; i++) {
+    if (strcmp(reserved_names[i], name) == 0) return 1;
+  }
+  return 0;
+}
+
+static int grow(plim_net *net) {
+  if (net->n_layers < net->capacity) return 1;
+  int32_t capacity = net->capacity ? 2 * net->capacity : 64;
+  plim_status status = plim_resize_array(net->ctx, &net->layer, net->capacity, capacity, sizeof *net->layer);
+  if (status != PLIM_OK) {
+    (void)net_fail(net, status, "%s", plim_context_error(net->ctx));
+    return 0;
+  }
+  net->capacity = capacity;
+  return 1;
+}
+
+plim_tensor net_append(plim_net *net, const char *name, const net_layer *layer) {
+  if (net->status != PLIM_OK) return -1;
+  if (!*name || strlen(name) >= NET_NAME_BYTES) {
+    return net_fail(net, PLIM_EUSAGE, "layer name '%.80s' has %zu characters; 1 to %d are allowed", name, strlen(name),
+                    NET_NAME_BYTES - 1);
+  }
+  int own_name = layer->kind == NET_IMAGE || layer->kind == NET_SOFTMAX_XENT;
+  if (!own_name && name_reserved(name)) {
+    return net_fail(net, PLIM_EUSAGE, "'%s' is the name of a standard value, no layer can have it", name);
+  }
+  if (name_taken(net, name)) return net_fail(net, PLIM_EUSAGE, "there are two layers of the name '%s'", name);
+  if (plim_shape_bytes(&layer->out) < 0) {
+    return net_fail(net, PLIM_EOVERFLOW, "layer '%s': the size of its output overflows", name);
+  }
+  if (!grow(net)) return -1;
+  net_layer *slot = &net->layer[net->n_layers];
+  *slot = *layer;
+  (void)snprintf(slot->name, sizeof slot->name, "%s", name);
+  return net->n_layers++;
+}
