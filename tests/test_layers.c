@@ -1,0 +1,107 @@
+/* The include table of docs/design.md, enforced on every source file. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A file belongs to the first row whose prefix it has; it may include what begins with one of the row's names. */
+typedef struct layer {
+  const char *prefix;
+  const char *may[12];
+} layer;
+#define BASE "runtime/base/", "kernels/op.h", "kernels/philox.h"
+static const layer layers[] = {
+    {"kernels/op.", {"kernels/op.h"}},
+    {"kernels/philox.h", {NULL}},
+    {"kernels/", {"kernels/"}},
+    {"runtime/base/", {BASE}},
+    {"runtime/graph/", {BASE, "runtime/graph/"}},
+    {"runtime/arena/", {BASE, "runtime/graph/", "runtime/arena/"}},
+    {"runtime/net/", {BASE, "runtime/graph/", "runtime/net/"}},
+    {"planner/", {BASE, "runtime/graph/", "runtime/arena/", "planner/"}},
+    {"runtime/device/", {BASE, "runtime/graph/", "runtime/arena/", "kernels/table.h", "runtime/device/"}},
+    {"runtime/exec/",
+     {BASE, "runtime/graph/", "runtime/arena/", "kernels/table.h", "runtime/device/", "runtime/exec/"}},
+    {"runtime/train/", {BASE, "runtime/", "planner/planner.h", "kernels/table.h"}},
+    {"tools/", {"runtime/", "planner/", "kernels/op.h", "kernels/philox.h", "kernels/table.h", "tools/"}},
+    {"examples/", {"runtime/", "planner/", "kernels/op.h", "kernels/philox.h", "kernels/table.h"}},
+    {"tests/", {"runtime/", "planner/", "kernels/", "tests/", "tools/"}},
+};
+enum { N_LAYERS = sizeof layers / sizeof layers[0] };
+static const char *const folders[] = {"kernels", "runtime", "planner", "tools", "examples", "tests"};
+
+static int begins(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static const layer *layer_of(const char *file) {
+  for (int i = 0; i < N_LAYERS; i++) {
+    if (begins(file, layers[i].prefix)) return &layers[i];
+  }
+  return NULL;
+}
+
+static int allowed(const layer *rule, const char *include) {
+  for (int i = 0; i < 12 && rule->may[i]; i++) {
+    if (begins(include, rule->may[i])) return 1;
+  }
+  return 0;
+}
+
+static int is_source(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot && (!strcmp(dot, ".c") || !strcmp(dot, ".h") || !strcmp(dot, ".inc") || !strcmp(dot, ".cu"));
+}
+
+static int files, includes;
+
+static void check_file(const char *file) {
+  const layer *rule = layer_of(file);
+  cr_assert(rule, "%s is in no layer", file);
+  char path[4096], line[4096], include[256];
+  (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, file);
+  FILE *f = fopen(path, "r");
+  cr_assert(f, "cannot read %s", path);
+  files++;
+  while (fgets(line, sizeof line, f)) {
+    if (sscanf(line, " # include \"%255[^\"]\"", include) != 1) continue;
+    includes++;
+    cr_expect(allowed(rule, include), "%s may not include %s", file, include);
+  }
+  (void)fclose(f);
+}
+
+static void walk(const char *folder) {
+  char path[4096];
+  (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, folder);
+  DIR *dir = opendir(path);
+  if (!dir) return;
+  for (struct dirent *entry; (entry = readdir(dir));) {
+    if (entry->d_name[0] == '.') continue;
+    char child[2048];
+    (void)snprintf(child, sizeof child, "%s/%s", folder, entry->d_name);
+    (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, child);
+    struct stat st;
+    cr_assert(stat(path, &st) == 0);
+    if (S_ISDIR(st.st_mode)) {
+      walk(child);
+    } else if (is_source(entry->d_name)) {
+      check_file(child);
+    }
+  }
+  (void)closedir(dir);
+}
+
+Test(layers, no_file_includes_what_its_layer_may_not_see) {
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) walk(folders[i]);
+  cr_assert(files > 20 && includes > 20, "only %d files and %d includes were found", files, includes);
+}
+
+Test(layers, the_rule_itself_can_refuse) {
+  cr_assert(!allowed(layer_of("planner/search.c"), "runtime/device/device.h"));
+  cr_assert(!allowed(layer_of("runtime/graph/check.c"), "planner/timeline.h"));
+  cr_assert(!allowed(layer_of("kernels/bn.inc"), "runtime/base/context.h"));
+  cr_assert(allowed(layer_of("runtime/train/loop.c"), "planner/planner.h"));
+  cr_assert(!allowed(layer_of("runtime/train/loop.c"), "planner/timeline.h"));
+}

@@ -1,0 +1,70 @@
+# Shared by the scripts in this folder: say what happens, install what is missing.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "$*"; exit 5; }
+
+# need PACKAGE...: install the Debian packages that are missing, saying which; nothing at all when none is.
+need() {
+  local missing=()
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  command -v apt-get >/dev/null || die "missing packages: ${missing[*]}; this machine has no apt-get to install them"
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || die "missing packages: ${missing[*]}; run as root, or install sudo"
+    as_root=(sudo)
+  fi
+  say "Installing: ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if ! { "${as_root[@]}" apt-get -q update &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}"; } \
+    >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    die "could not install: ${missing[*]}"
+  fi
+  rm -f "$log"
+}
+
+build_packages=(gcc libc6-dev make cmake pkg-config zlib1g-dev libjansson-dev libdnnl-dev libjemalloc-dev)
+data_packages=(dataset-fashion-mnist)
+test_packages=(g++ libcriterion-dev)
+
+# build FOLDER [CMAKE OPTION...]: configure and build, quiet unless it fails. Keeps compiling with every CPU.
+build() {
+  local folder=$1
+  shift
+  local log
+  log=$(mktemp)
+  say "Building in ${folder#"$root"/}"
+  if ! { cmake -S "$root" -B "$folder" "$@" && cmake --build "$folder" -j "$(nproc)"; } >"$log" 2>&1; then
+    tail -n 40 "$log" >&2
+    rm -f "$log"
+    die "the build failed"
+  fi
+  rm -f "$log"
+}
+
+# run_tests FOLDER: run every test built there; returns ctest's status. Any sanitizer report fails the run, because
+# neither Criterion nor a forked child does that by itself.
+run_tests() {
+  local folder=$1 status=0
+  rm -rf "$folder/sanitizer"
+  mkdir -p "$folder/sanitizer"
+  ASAN_OPTIONS="log_path=$folder/sanitizer/log:${ASAN_OPTIONS:-}" \
+    UBSAN_OPTIONS="log_path=$folder/sanitizer/log:print_stacktrace=1:${UBSAN_OPTIONS:-}" \
+    TSAN_OPTIONS="log_path=$folder/sanitizer/log:${TSAN_OPTIONS:-}" \
+    ctest --test-dir "$folder" --output-on-failure --timeout 900 "${@:2}" || status=$?
+  if [ -n "$(ls -A "$folder/sanitizer")" ]; then
+    head -n 60 "$folder"/sanitizer/* >&2
+    say "A sanitizer reported the above."
+    status=1
+  fi
+  return $status
+}
