@@ -1,0 +1,162 @@
+/* The sim device: time from the plan, memory on demand, nothing computed. */
+#include "runtime/device/device_sim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/device/devices.h"
+#include "runtime/device/guarded.h"
+#include "runtime/device/machine.h"
+#include "runtime/device/threads.h"
+
+typedef struct sim_state {
+  plim_kernel_table *table; /* whose variants it pretends to have */
+  const plim_plan *plan;    /* whose times move the clock */
+  int64_t clock_ns;
+  int64_t calls_left; /* before an injected failure; -1: none */
+} sim_state;
+
+static plim_status spend_call(plim_device *device) {
+  sim_state *sim = device->state;
+  if (sim->calls_left < 0) return PLIM_OK;
+  if (sim->calls_left == 0) return plim_fail(device->ctx, PLIM_EDEVICE, "sim: the failure that was asked for");
+  sim->calls_left--;
+  return PLIM_OK;
+}
+
+void plim_sim_fail_after(plim_device *sim, int64_t calls) {
+  ((sim_state *)sim->state)->calls_left = calls;
+}
+
+static plim_status sim_open(plim_context *ctx, const plim_device_options *options, plim_device *device) {
+  sim_state *sim = NULL;
+  if (options->threads < 0 || options->threads > PLIM_THREADS_MAX) {
+    return plim_fail(ctx, PLIM_EUSAGE, "%d threads: give 0 to %d", (int)options->threads, (int)PLIM_THREADS_MAX);
+  }
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *sim, &sim));
+  plim_status status = plim_device_table(ctx, options, &sim->table);
+  if (status != PLIM_OK) {
+    plim_release(ctx, sim, 1, sizeof *sim);
+    return status;
+  }
+  sim->calls_left = -1;
+  int32_t threads = options->threads > 0 ? options->threads : plim_threads_default();
+  plim_machine_describe("sim", sim->table, threads, &device->machine);
+  device->state = sim;
+  return PLIM_OK;
+}
+
+static void sim_close(plim_device *device) {
+  sim_state *sim = device->state;
+  plim_kernel_table_free(sim->table);
+  plim_release(device->ctx, sim, 1, sizeof *sim);
+}
+
+static plim_status sim_alloc(plim_device *device, int64_t bytes, void **out) {
+  PLIM_TRY(spend_call(device));
+  return plim_guarded_alloc(device->ctx, bytes, 0, out);
+}
+
+static void sim_release(plim_device *device, void *ptr, int64_t bytes) {
+  (void)device;
+  plim_guarded_free(ptr, bytes);
+}
+
+/* The real variants of ops that the table serves; one of its own for all others. */
+static int sim_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  const sim_state *sim = device->state;
+  int count = plim_kernel_list(sim->table, op, device->machine.threads, info, capacity);
+  if (count > 0) return count;
+  if (capacity > 0) {
+    memset(&info[0], 0, sizeof info[0]);
+    (void)snprintf(info[0].name, sizeof info[0].name, "sim");
+    (void)snprintf(info[0].label, sizeof info[0].label, "sim");
+  }
+  return 1;
+}
+
+static plim_status sim_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
+  (void)op, (void)variant;
+  PLIM_TRY(spend_call(device));
+  *kernel = device->state; /* any pointer that is not NULL */
+  return PLIM_OK;
+}
+
+static int64_t sim_workspace(plim_device *device, const void *kernel) {
+  (void)device, (void)kernel;
+  return -1;
+}
+
+static void sim_unprepare(plim_device *device, void *kernel) {
+  (void)device, (void)kernel;
+}
+
+static plim_status sim_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
+  (void)queue, (void)kernel, (void)args;
+  return spend_call(device);
+}
+
+static plim_status sim_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
+  (void)queue;
+  PLIM_TRY(spend_call(device));
+  memcpy(to, from, (size_t)bytes);
+  return PLIM_OK;
+}
+
+static plim_status sim_fill(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes) {
+  (void)queue;
+  PLIM_TRY(spend_call(device));
+  memset(to, byte, (size_t)bytes);
+  return PLIM_OK;
+}
+
+static plim_status sim_event(plim_device *device, int32_t queue, int32_t event) {
+  (void)device, (void)queue, (void)event;
+  return PLIM_OK;
+}
+
+static plim_status sim_sync(plim_device *device) {
+  (void)device;
+  return PLIM_OK;
+}
+
+static int64_t sim_clock(plim_device *device) {
+  return ((const sim_state *)device->state)->clock_ns;
+}
+
+static plim_status sim_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena) {
+  (void)graph, (void)arena;
+  ((sim_state *)device->state)->plan = plan;
+  return PLIM_OK;
+}
+
+static plim_status sim_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
+  (void)run, (void)user;
+  sim_state *sim = device->state;
+  PLIM_TRY(spend_call(device));
+  sim->clock_ns += sim->plan->variant[sim->plan->step[call->step].variant].variant.time_ns;
+  return PLIM_OK;
+}
+
+static const plim_device_watch sim_watch = {sim_begin, sim_step};
+
+const plim_device_api plim_device_sim = {
+    .struct_bytes = sizeof(plim_device_api),
+    .name = "sim",
+    .open = sim_open,
+    .close = sim_close,
+    .alloc = sim_alloc,
+    .release = sim_release,
+    .variants = sim_variants,
+    .prepare = sim_prepare,
+    .workspace = sim_workspace,
+    .unprepare = sim_unprepare,
+    .run = sim_run,
+    .copy = sim_copy,
+    .fill = sim_fill,
+    .mark = sim_event,
+    .wait = sim_event,
+    .sync = sim_sync,
+    .clock = sim_clock,
+    .watch = &sim_watch,
+};

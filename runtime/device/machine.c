@@ -1,0 +1,33 @@
+/* CPU model, instruction set, library and build, as short strings. */
+#include "runtime/device/machine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels_hash.h" /* generated: PLIM_KERNELS_HASH */
+
+/* Everything behind the colon of the first line that begins with `field`, without the line's end. */
+static void cpuinfo_field(const char *field, char *out, size_t size) {
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  char line[256];
+  while (file && fgets(line, sizeof line, file)) {
+    const char *colon = strchr(line, ':');
+    if (!colon || strncmp(line, field, strlen(field)) != 0) continue;
+    const char *text = colon + 1 + strspn(colon + 1, " \t");
+    (void)snprintf(out, size, "%.*s", (int)strcspn(text, "\n"), text);
+    break;
+  }
+  if (file) (void)fclose(file);
+}
+
+void plim_machine_describe(const char *device, const plim_kernel_table *table, int32_t threads, plim_machine *out) {
+  plim_machine machine;
+  memset(&machine, 0, sizeof machine);
+  (void)snprintf(machine.device, sizeof machine.device, "%s", device);
+  cpuinfo_field("model name", machine.cpu, sizeof machine.cpu);
+  (void)snprintf(machine.isa, sizeof machine.isa, "%s", plim_kernel_table_isa(table));
+  (void)snprintf(machine.library, sizeof machine.library, "%s", plim_kernel_library());
+  (void)snprintf(machine.build, sizeof machine.build, "%s-%s", PLIM_VERSION, PLIM_KERNELS_HASH);
+  machine.threads = threads;
+  *out = machine;
+}

@@ -1,0 +1,19 @@
+/* What this machine and build are: the strings that profiles, plans and checkpoints record. */
+#ifndef PLIM_RUNTIME_DEVICE_MACHINE_H
+#define PLIM_RUNTIME_DEVICE_MACHINE_H
+
+#include "kernels/table.h"
+#include "runtime/graph/profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Fill every field: CPU model of /proc/cpuinfo ("" when it has none), instruction set and library of the op table,
+ * version and content hash of our kernels. */
+void plim_machine_describe(const char *device, const plim_kernel_table *table, int32_t threads, plim_machine *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
