@@ -18,10 +18,10 @@ extern "C" {
  * param, state: persistent, alive all the time; changed by effect ops only. staging: alive all the time, used by
  * no op (the next batch). activation, gradient: made and dropped by the plan. output: alive from its last run
  * to the end of the step. */
-#define PLIM_ROLES(X)                                                                                           \
-  X(INPUT, "input")                                                                                             \
-  X(PARAM, "param") X(STATE, "state") X(STAGING, "staging") X(ACTIVATION, "activation") X(GRADIENT, "gradient") \
-      X(OUTPUT, "output")
+#define PLIM_ROLES(X) \
+  X(INPUT, "input")   \
+  X(PARAM, "param")   \
+  X(STATE, "state") X(STAGING, "staging") X(ACTIVATION, "activation") X(GRADIENT, "gradient") X(OUTPUT, "output")
 #define PLIM_X(id, name) PLIM_ROLE_##id,
 typedef enum plim_role { PLIM_ROLES(PLIM_X) PLIM_ROLE_COUNT } plim_role;
 #undef PLIM_X
@@ -33,7 +33,7 @@ typedef enum plim_phase { PLIM_PHASES(PLIM_X) PLIM_PHASE_COUNT } plim_phase;
 #undef PLIM_X
 
 typedef struct plim_storage {
-  int64_t bytes; /* not rounded; >= 0 */
+  int64_t bytes; /* not rounded; > 0 */
   plim_role role;
   int32_t producer; /* op that writes it, -1 when it comes from outside; derived */
 } plim_storage;
@@ -107,14 +107,16 @@ typedef struct plim_op_spec {
   plim_attrs attrs;
   int32_t n_in, n_out, n_upd, n_pairs;
   int32_t in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT], upd[PLIM_OP_MAX_UPD];
-  plim_pair pair[PLIM_OP_MAX_PAIRS]; /* read for custom only; others get their kind's, where bytes are equal */
-  int64_t time_ns;                   /* -1: none */
+  /* Read for custom only. Other kinds get their kind's pairs, where the two values are all of their storages and have
+   * equal bytes, and the input is not persistent and no other operand of the op reads its storage. */
+  plim_pair pair[PLIM_OP_MAX_PAIRS];
+  int64_t time_ns; /* -1: none */
 } plim_op_spec;
 PLIM_MUST_USE plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, int32_t *out);
 
 /* Freeze and check: names unique, ids in range, every storage written once and before it is read, shapes inside
- * their storages, outputs of effect ops none, updates only of param and state, update after every reader in
- * program order of the *old* value is the caller's duty and is checked. Frees the builder in every case. */
+ * their storages, outputs of effect ops none, updates only of param and state, and only after every op that reads
+ * them; staging used by no op. PLIM_EDATA with a sentence that names op and value. Frees the builder in every case. */
 PLIM_MUST_USE plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out);
 void plim_graph_builder_free(plim_graph_builder *b); /* abandon; NULL is legal */
 void plim_graph_free(plim_graph *graph);             /* NULL is legal */

@@ -30,7 +30,11 @@ typedef struct plim_step {
   int32_t variant;     /* RUN: index into plan->variant */
   int32_t queue;       /* 0 */
   int32_t n_pairs;
-  plim_pair pair[PLIM_OP_MAX_OUT]; /* in-place pairs used here */
+  plim_pair pair[PLIM_OP_MAX_OUT]; /* RUN: in-place pairs used here */
+  int32_t n_wait;
+  const int32_t *wait;       /* [n_wait] earlier steps of other queues that must have finished */
+  int32_t storage, from, to; /* COPY: what is copied, from which space to which; RUN: not read */
+  int64_t time_ns;           /* COPY: predicted; RUN: not read, the variant has it */
 } plim_step;
 
 typedef struct plim_life {

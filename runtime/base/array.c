@@ -1,0 +1,18 @@
+/* Arrays that grow by doubling, and blocks carved in two passes. */
+#include "runtime/base/array.h"
+
+plim_status plim_array_reserve(plim_context *ctx, void *array, int64_t *capacity, int64_t count, size_t size) {
+  if (count <= *capacity) return PLIM_OK;
+  int64_t twice = *capacity > INT64_MAX / 2 ? count : *capacity * 2;
+  int64_t wanted = twice > count ? twice : count;
+  if (wanted < 16) wanted = 16;
+  PLIM_TRY(plim_resize_array(ctx, array, *capacity, wanted, size));
+  *capacity = wanted;
+  return PLIM_OK;
+}
+
+void *plim_block_take(plim_block *block, int64_t count, size_t size) {
+  int64_t start = block->bytes < 0 ? -1 : plim_align_up(block->bytes, 16);
+  block->bytes = plim_add_bytes(start, plim_mul_bytes(count, (int64_t)size));
+  return block->base && block->bytes >= 0 ? block->base + start : NULL;
+}

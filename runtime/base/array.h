@@ -1,0 +1,30 @@
+/* Arrays that grow, and blocks: one allocation carved into all the arrays of a document. */
+#ifndef PLIM_RUNTIME_BASE_ARRAY_H
+#define PLIM_RUNTIME_BASE_ARRAY_H
+
+#include "runtime/base/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Grow *array (T **) so that `count` elements of `size` bytes fit; new ones are zeroed.
+ *   capacity  [1]  in out  elements allocated; pass it to plim_release
+ * Amortised O(1) an element (doubles). On failure array and capacity are untouched. */
+PLIM_MUST_USE plim_status plim_array_reserve(plim_context *ctx, void *array /* T ** */, int64_t *capacity,
+                                             int64_t count, size_t size);
+
+/* A block is carved twice by the same calls: first with base NULL, which only adds up `bytes`, then with memory of
+ * that many zeroed bytes. `bytes` becomes -1 when a size overflows. */
+typedef struct plim_block {
+  char *base;
+  int64_t bytes;
+} plim_block;
+
+/* The next `count` elements of `size` bytes, aligned to 16; NULL while measuring. */
+void *plim_block_take(plim_block *block, int64_t count, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

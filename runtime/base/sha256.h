@@ -1,0 +1,34 @@
+/* SHA-256 (FIPS 180-4): the fingerprints of documents. */
+#ifndef PLIM_RUNTIME_BASE_SHA256_H
+#define PLIM_RUNTIME_BASE_SHA256_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PLIM_SHA256_BYTES = 32, PLIM_SHA256_HEX_BYTES = 65 };
+
+typedef struct plim_sha256 {
+  uint32_t state[8];
+  uint64_t bytes;    /* taken in so far */
+  uint8_t block[64]; /* its last bytes % 64 are waiting */
+} plim_sha256;
+
+void plim_sha256_begin(plim_sha256 *sha);
+void plim_sha256_add(plim_sha256 *sha, const void *data, size_t bytes);
+/* digest [32] */
+void plim_sha256_end(plim_sha256 *sha, uint8_t *digest);
+
+/* Digest of a text as 64 lower-case hexadecimal digits and a NUL; hex [65]. */
+void plim_sha256_hex(const void *data, size_t bytes, char *hex);
+
+/* Is `hex` 64 lower-case hexadecimal digits and a NUL? */
+int plim_sha256_is_hex(const char *hex);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,33 @@
+/* A text that grows: what canonical documents are written into. */
+#ifndef PLIM_RUNTIME_BASE_TEXT_H
+#define PLIM_RUNTIME_BASE_TEXT_H
+
+#include "runtime/base/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_text {
+  plim_context *ctx;
+  char *chars; /* [length] and a NUL; NULL while empty */
+  int64_t length, capacity;
+  plim_status status; /* first failure; later additions do nothing */
+} plim_text;
+
+/* An empty text is plim_text t = {ctx, NULL, 0, 0, PLIM_OK}; free it whatever happened. */
+void plim_text_free(plim_text *text);
+
+void plim_text_add(plim_text *text, const char *chars);
+void plim_text_format(plim_text *text, const char *format, ...) PLIM_PRINTF(2, 3);
+
+/* A JSON string with its quotes; `chars` is UTF-8. */
+void plim_text_quote(plim_text *text, const char *chars);
+
+/* The shortest decimal number that reads back as the same float, with a point whatever the locale; finite only. */
+void plim_text_float(plim_text *text, float x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

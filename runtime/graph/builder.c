@@ -1,0 +1,223 @@
+/* Building a graph: begin, add storages, values and ops. What one row can tell is checked when it is added; what
+ * takes the whole graph is checked when it is frozen. */
+#include "runtime/graph/builder.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/base/array.h"
+#include "runtime/graph/names.h"
+
+static plim_status add_name(plim_graph_builder *b, const char *what, const char *name, int64_t *out) {
+  PLIM_TRY(plim_name_check(b->ctx, what, name));
+  int64_t bytes = (int64_t)strlen(name) + 1;
+  PLIM_TRY(plim_array_reserve(b->ctx, &b->chars, &b->cap_chars, b->n_chars + bytes, 1));
+  memcpy(b->chars + b->n_chars, name, (size_t)bytes);
+  *out = b->n_chars;
+  b->n_chars += bytes;
+  return PLIM_OK;
+}
+
+/* One more row of an array whose ids are int32_t. */
+static plim_status add_row(plim_graph_builder *b, const char *what, void *array, int64_t *capacity, int64_t count,
+                           size_t size) {
+  if (count >= INT32_MAX) return plim_fail(b->ctx, PLIM_EOVERFLOW, "a graph has at most %d %s", INT32_MAX, what);
+  return plim_array_reserve(b->ctx, array, capacity, count + 1, size);
+}
+
+plim_status plim_graph_begin(plim_context *ctx, const char *name, int32_t batch, plim_graph_builder **out) {
+  if (batch < 0) return plim_fail(ctx, PLIM_EDATA, "batch %d is negative", batch);
+  plim_graph_builder *b = NULL;
+  int64_t at = 0;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *b, &b));
+  b->ctx = ctx;
+  b->batch = batch;
+  plim_status status = add_name(b, "graph", name, &at);
+  if (status != PLIM_OK) {
+    plim_graph_builder_free(b);
+    return status;
+  }
+  *out = b;
+  return PLIM_OK;
+}
+
+void plim_graph_builder_free(plim_graph_builder *b) {
+  if (!b) return;
+  plim_release(b->ctx, b->chars, b->cap_chars, 1);
+  plim_release(b->ctx, b->storage, b->cap_storages, sizeof *b->storage);
+  plim_release(b->ctx, b->value, b->cap_values, sizeof *b->value);
+  plim_release(b->ctx, b->op, b->cap_ops, sizeof *b->op);
+  plim_release(b->ctx, b, 1, sizeof *b);
+}
+
+plim_status plim_graph_add_storage(plim_graph_builder *b, plim_role role, int64_t bytes, int32_t *out) {
+  long long id = b->n_storages;
+  if (!plim_role_name(role)) return plim_fail(b->ctx, PLIM_EDATA, "storage %lld: role %d is none", id, (int)role);
+  if (bytes <= 0 || bytes > INT64_MAX - PLIM_ALIGN) {
+    return plim_fail(b->ctx, PLIM_EDATA, "storage %lld: %lld bytes is not a size", id, (long long)bytes);
+  }
+  PLIM_TRY(add_row(b, "storages", &b->storage, &b->cap_storages, b->n_storages, sizeof *b->storage));
+  b->storage[id] = (plim_storage){bytes, role, -1};
+  b->n_storages++;
+  *out = (int32_t)id;
+  return PLIM_OK;
+}
+
+plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_t storage, int64_t offset,
+                                 const plim_shape *shape, int32_t *out) {
+  if (storage < 0 || storage >= b->n_storages) {
+    return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': storage %d is none of the %lld storages", name, storage,
+                     (long long)b->n_storages);
+  }
+  if (!plim_dtype_name(shape->dtype) || !plim_layout_name(shape->layout) || plim_shape_bytes(shape) < 0) {
+    return plim_fail(b->ctx, PLIM_EDATA,
+                     "value '%.255s': the shape is not allowed (rank 1 to %d, sizes > 0 that suit the layout)", name,
+                     PLIM_MAX_RANK);
+  }
+  int64_t bytes = plim_shape_bytes(shape), end = plim_add_bytes(offset, bytes);
+  if (end < 0 || end > b->storage[storage].bytes) {
+    return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': %lld bytes at offset %lld leave storage %d of %lld bytes",
+                     name, (long long)bytes, (long long)offset, storage, (long long)b->storage[storage].bytes);
+  }
+  if ((shape->dtype == PLIM_F32 || shape->dtype == PLIM_I32) && offset % 4 != 0) {
+    return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': offset %lld is not a multiple of the element's 4 bytes", name,
+                     (long long)offset);
+  }
+  int64_t at = 0;
+  PLIM_TRY(add_row(b, "values", &b->value, &b->cap_values, b->n_values, sizeof *b->value));
+  PLIM_TRY(add_name(b, "value", name, &at));
+  plim_shape whole = plim_shape_make(shape->dtype, shape->layout, shape->rank, shape->dim);
+  b->value[b->n_values] = (plim_draft_value){{NULL, storage, offset, whole, bytes}, at};
+  *out = (int32_t)b->n_values++;
+  return PLIM_OK;
+}
+
+plim_status plim_graph_add(plim_graph_builder *b, const char *name, plim_role role, const plim_shape *shape,
+                           int32_t *out_value) {
+  int32_t storage = -1;
+  PLIM_TRY(plim_graph_add_storage(b, role, plim_shape_bytes(shape), &storage));
+  plim_status status = plim_graph_add_value(b, name, storage, 0, shape, out_value);
+  if (status != PLIM_OK) b->n_storages--;
+  return status;
+}
+
+static int finite_attrs(const plim_attrs *a) {
+  int finite = isfinite(a->eps) && isfinite(a->momentum) && isfinite(a->drop);
+  for (int i = 0; i < 4; i++) finite = finite && isfinite(a->scale[i]) && isfinite(a->shift[i]);
+  return finite;
+}
+
+/* Attributes as documents can hold them: -0 becomes 0, so that "zero" means one thing. */
+static plim_attrs clean_attrs(plim_attrs a) {
+  a.eps += 0.0F;
+  a.momentum += 0.0F;
+  a.drop += 0.0F;
+  for (int i = 0; i < 4; i++) {
+    a.scale[i] += 0.0F;
+    a.shift[i] += 0.0F;
+  }
+  return a;
+}
+
+static plim_status check_operands(const plim_graph_builder *b, const char *op, const char *list, const int32_t *value,
+                                  int32_t count, int32_t most) {
+  if (count < 0 || count > most) {
+    return plim_fail(b->ctx, PLIM_EDATA, "op '%.255s': %d values in '%s', at most %d are allowed", op, count, list,
+                     most);
+  }
+  for (int32_t i = 0; i < count; i++) {
+    if (value[i] < 0 || value[i] >= b->n_values) {
+      return plim_fail(b->ctx, PLIM_EDATA, "op '%.255s': %s[%d] = %d is none of the %lld values", op, list, i, value[i],
+                       (long long)b->n_values);
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_spec(const plim_graph_builder *b, const plim_op_spec *s) {
+  plim_context *ctx = b->ctx;
+  if (!plim_op_kind_name(s->kind)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': kind %d is none", s->name, s->kind);
+  if (!plim_op_class_name(s->cls)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': class %d is none", s->name, s->cls);
+  if (!plim_phase_name(s->phase)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': phase %d is none", s->name, s->phase);
+  PLIM_TRY(check_operands(b, s->name, "in", s->in, s->n_in, PLIM_OP_MAX_IN));
+  PLIM_TRY(check_operands(b, s->name, "out", s->out, s->n_out, PLIM_OP_MAX_OUT));
+  PLIM_TRY(check_operands(b, s->name, "upd", s->upd, s->n_upd, PLIM_OP_MAX_UPD));
+  if (s->cls == PLIM_OP_EFFECT && (s->n_out > 0 || s->n_upd == 0)) {
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': an effect op updates at least one value and has no outputs, not %d",
+                     s->name, s->n_out);
+  }
+  if (s->cls != PLIM_OP_EFFECT && (s->n_out == 0 || s->n_upd > 0)) {
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': a %s op has outputs (%d given) and updates nothing (%d given)",
+                     s->name, plim_op_class_name(s->cls), s->n_out, s->n_upd);
+  }
+  if (!finite_attrs(&s->attrs)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': an attribute is not finite", s->name);
+  if (s->time_ns < -1) {
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': time_ns %lld is negative", s->name, (long long)s->time_ns);
+  }
+  return PLIM_OK;
+}
+
+static int spans_storage(const plim_graph_builder *b, const plim_value *v) {
+  return v->offset == 0 && v->bytes == b->storage[v->storage].bytes;
+}
+
+/* NULL when the op may write output over input in place, else the reason why not. */
+static const char *pair_fault(const plim_graph_builder *b, const plim_op_spec *s, plim_pair pair) {
+  if (pair.out < 0 || pair.out >= s->n_out || pair.in < 0 || pair.in >= s->n_in) return "is not of its operands";
+  const plim_value *out = &b->value[s->out[pair.out]].value, *in = &b->value[s->in[pair.in]].value;
+  if (out->bytes != in->bytes) return "has different bytes";
+  if (!spans_storage(b, out) || !spans_storage(b, in)) return "is of values that are not all of their storages";
+  if (plim_role_persistent(b->storage[in->storage].role)) return "would overwrite a persistent storage";
+  for (int32_t i = 0; i < s->n_in; i++) {
+    if (i != pair.in && b->value[s->in[i]].value.storage == in->storage) return "overwrites another input as well";
+  }
+  return NULL;
+}
+
+static plim_status check_pairs(const plim_graph_builder *b, const plim_op_spec *s) {
+  if (s->n_pairs < 0 || s->n_pairs > PLIM_OP_MAX_PAIRS) {
+    return plim_fail(b->ctx, PLIM_EDATA, "op '%.255s': %d pairs, at most %d are allowed", s->name, s->n_pairs,
+                     PLIM_OP_MAX_PAIRS);
+  }
+  for (int32_t i = 0; i < s->n_pairs; i++) {
+    const char *fault = pair_fault(b, s, s->pair[i]);
+    for (int32_t j = 0; j < i && !fault; j++) {
+      if (s->pair[j].out == s->pair[i].out && s->pair[j].in == s->pair[i].in) fault = "is there twice";
+    }
+    if (fault) {
+      return plim_fail(b->ctx, PLIM_EDATA, "op '%.255s': in-place pair [%d, %d] %s", s->name, s->pair[i].out,
+                       s->pair[i].in, fault);
+    }
+  }
+  return PLIM_OK;
+}
+
+/* The pairs of the kind that these operands allow. */
+static void take_kind_pairs(const plim_graph_builder *b, plim_op_spec *s) {
+  const plim_pair *pair = NULL;
+  int count = plim_op_kind_pairs(s->kind, &pair);
+  s->n_pairs = 0;
+  for (int i = 0; i < count; i++) {
+    if (!pair_fault(b, s, pair[i])) s->pair[s->n_pairs++] = pair[i];
+  }
+}
+
+plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, int32_t *out) {
+  plim_op_spec s = *spec;
+  if (s.kind != PLIM_OP_CUSTOM) s.cls = plim_op_kind_class(s.kind);
+  PLIM_TRY(plim_name_check(b->ctx, "op", s.name));
+  PLIM_TRY(check_spec(b, &s));
+  if (s.kind == PLIM_OP_CUSTOM) {
+    PLIM_TRY(check_pairs(b, &s));
+  } else {
+    take_kind_pairs(b, &s);
+  }
+  int64_t at = 0;
+  PLIM_TRY(add_row(b, "ops", &b->op, &b->cap_ops, b->n_ops, sizeof *b->op));
+  PLIM_TRY(add_name(b, "op", s.name, &at));
+  s.name = NULL;
+  s.attrs = clean_attrs(s.attrs);
+  b->op[b->n_ops] = (plim_draft_op){s, at};
+  *out = (int32_t)b->n_ops++;
+  return PLIM_OK;
+}

@@ -1,0 +1,29 @@
+/* The graph builder's inside, shared by the functions that add (builder.c) and those that freeze (freeze.c). */
+#ifndef PLIM_RUNTIME_GRAPH_BUILDER_H
+#define PLIM_RUNTIME_GRAPH_BUILDER_H
+
+#include "runtime/graph/graph.h"
+
+/* Names are offsets into `chars` while the builder grows: the text may move. */
+typedef struct plim_draft_value {
+  plim_value value; /* name not set */
+  int64_t name;
+} plim_draft_value;
+
+typedef struct plim_draft_op {
+  plim_op_spec spec; /* name not set; pairs final */
+  int64_t name;
+} plim_draft_op;
+
+struct plim_graph_builder {
+  plim_context *ctx;
+  int32_t batch;
+  char *chars; /* NUL-terminated names; the graph's own is the first */
+  plim_storage *storage;
+  plim_draft_value *value;
+  plim_draft_op *op;
+  int64_t n_chars, n_storages, n_values, n_ops;
+  int64_t cap_chars, cap_storages, cap_values, cap_ops;
+};
+
+#endif

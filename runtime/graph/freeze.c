@@ -1,0 +1,239 @@
+/* Freezing a graph: the builder's rows move into one block, the derived tables are filled, the rules that take the
+ * whole graph are checked, and the fingerprint is taken from the canonical text. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/sha256.h"
+#include "runtime/graph/builder.h"
+#include "runtime/graph/graph_text.h"
+#include "runtime/graph/own_graph.h"
+
+typedef struct counts {
+  int64_t operands, pairs;
+} counts;
+
+static counts count_lists(const plim_graph_builder *b) {
+  counts c = {0, 0};
+  for (int64_t o = 0; o < b->n_ops; o++) {
+    const plim_op_spec *s = &b->op[o].spec;
+    c.operands += s->n_in + s->n_out + s->n_upd;
+    c.pairs += s->n_pairs;
+  }
+  return c;
+}
+
+static plim_own_graph *carve(const plim_graph_builder *b, counts c, plim_block *block, plim_own_graph *own) {
+  plim_own_graph *whole = plim_block_take(block, 1, sizeof *own);
+  if (whole) own = whole;
+  own->storage = plim_block_take(block, b->n_storages, sizeof *own->storage);
+  own->value = plim_block_take(block, b->n_values, sizeof *own->value);
+  own->op = plim_block_take(block, b->n_ops, sizeof *own->op);
+  own->chars = plim_block_take(block, b->n_chars, 1);
+  own->operand = plim_block_take(block, c.operands, sizeof *own->operand);
+  own->pair = plim_block_take(block, c.pairs, sizeof *own->pair);
+  own->unique = plim_block_take(block, c.operands, sizeof *own->unique);
+  own->reader_first = plim_block_take(block, b->n_storages + 1, sizeof *own->reader_first);
+  own->reader = plim_block_take(block, c.operands, sizeof *own->reader);
+  own->updater_first = plim_block_take(block, b->n_storages + 1, sizeof *own->updater_first);
+  own->updater = plim_block_take(block, c.operands, sizeof *own->updater);
+  return own;
+}
+
+static plim_status allocate(const plim_graph_builder *b, plim_own_graph **out) {
+  plim_own_graph measured = {0};
+  plim_block block = {NULL, 0};
+  counts c = count_lists(b);
+  (void)carve(b, c, &block, &measured);
+  int64_t bytes = block.bytes;
+  if (bytes < 0) return plim_fail(b->ctx, PLIM_EOVERFLOW, "the graph's size overflows 63 bits");
+  PLIM_TRY(plim_allocate(b->ctx, bytes, 1, &block.base));
+  block.bytes = 0;
+  plim_own_graph *own = carve(b, c, &block, NULL);
+  own->block_bytes = bytes;
+  *out = own;
+  return PLIM_OK;
+}
+
+/* Copy a list of ids and return the copy; *next moves behind it. */
+static const int32_t *take_ids(int32_t **next, const int32_t *from, int32_t count) {
+  int32_t *to = *next;
+  memcpy(to, from, (size_t)count * sizeof *to);
+  *next += count;
+  return to;
+}
+
+static void copy_ops(const plim_graph_builder *b, plim_own_graph *own) {
+  int32_t *next = own->operand;
+  plim_pair *pair = own->pair;
+  for (int64_t o = 0; o < b->n_ops; o++) {
+    const plim_op_spec *s = &b->op[o].spec;
+    plim_op *op = &own->op[o];
+    op->name = own->chars + b->op[o].name;
+    op->kind = s->kind;
+    op->cls = s->cls;
+    op->phase = s->phase;
+    op->attrs = s->attrs;
+    op->time_ns = s->time_ns;
+    op->n_in = s->n_in;
+    op->n_out = s->n_out;
+    op->n_upd = s->n_upd;
+    op->n_pairs = s->n_pairs;
+    op->in = take_ids(&next, s->in, s->n_in);
+    op->out = take_ids(&next, s->out, s->n_out);
+    op->upd = take_ids(&next, s->upd, s->n_upd);
+    op->pair = pair;
+    memcpy(pair, s->pair, (size_t)s->n_pairs * sizeof *pair);
+    pair += s->n_pairs;
+  }
+}
+
+static void copy_rows(const plim_graph_builder *b, plim_own_graph *own) {
+  memcpy(own->chars, b->chars, (size_t)b->n_chars);
+  if (b->n_storages > 0) memcpy(own->storage, b->storage, (size_t)b->n_storages * sizeof *own->storage);
+  for (int64_t v = 0; v < b->n_values; v++) {
+    own->value[v] = b->value[v].value;
+    own->value[v].name = own->chars + b->value[v].name;
+  }
+  copy_ops(b, own);
+  own->graph = (plim_graph){.ctx = b->ctx,
+                            .name = own->chars,
+                            .batch = b->batch,
+                            .n_storages = (int32_t)b->n_storages,
+                            .n_values = (int32_t)b->n_values,
+                            .n_ops = (int32_t)b->n_ops,
+                            .storage = own->storage,
+                            .value = own->value,
+                            .op = own->op,
+                            .reader_first = own->reader_first,
+                            .reader = own->reader,
+                            .updater_first = own->updater_first,
+                            .updater = own->updater};
+}
+
+/* ---- the rules that take the whole graph ---- */
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static plim_status check_unique(plim_context *ctx, const char *what, const char **name, int32_t n) {
+  qsort(name, (size_t)n, sizeof *name, by_text);
+  for (int32_t i = 1; i < n; i++) {
+    if (strcmp(name[i - 1], name[i]) == 0) {
+      return plim_fail(ctx, PLIM_EDATA, "two %ss are called '%s'", what, name[i]);
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_names(const plim_graph *g) {
+  int64_t most = g->n_values > g->n_ops ? g->n_values : g->n_ops;
+  const char **name = NULL;
+  PLIM_TRY(plim_allocate(g->ctx, most, sizeof *name, &name));
+  for (int32_t i = 0; i < g->n_values; i++) name[i] = g->value[i].name;
+  plim_status status = check_unique(g->ctx, "value", name, g->n_values);
+  if (status == PLIM_OK) {
+    for (int32_t i = 0; i < g->n_ops; i++) name[i] = g->op[i].name;
+    status = check_unique(g->ctx, "op", name, g->n_ops);
+  }
+  plim_release(g->ctx, name, most, sizeof *name);
+  return status;
+}
+
+static int is_made(plim_role role) {
+  return role == PLIM_ROLE_ACTIVATION || role == PLIM_ROLE_GRADIENT || role == PLIM_ROLE_OUTPUT;
+}
+
+static plim_status check_storage(const plim_graph *g, int32_t s) {
+  const plim_storage *st = &g->storage[s];
+  const char *role = plim_role_name(st->role);
+  int32_t readers = g->reader_first[s + 1] - g->reader_first[s];
+  int32_t updaters = g->updater_first[s + 1] - g->updater_first[s];
+  if (is_made(st->role) && st->producer < 0) {
+    return plim_fail(g->ctx, PLIM_EDATA, "storage %d (%s) is written by no op", s, role);
+  }
+  if (!is_made(st->role) && st->producer >= 0) {
+    return plim_fail(g->ctx, PLIM_EDATA, "op '%s' writes storage %d, whose role is %s", g->op[st->producer].name, s,
+                     role);
+  }
+  if (updaters > 0 && st->role != PLIM_ROLE_PARAM && st->role != PLIM_ROLE_STATE) {
+    return plim_fail(g->ctx, PLIM_EDATA, "op '%s' updates storage %d, whose role is %s, not param or state",
+                     g->op[g->updater[g->updater_first[s]]].name, s, role);
+  }
+  if (st->role == PLIM_ROLE_STAGING && readers > 0) {
+    return plim_fail(g->ctx, PLIM_EDATA, "op '%s' reads storage %d, whose role is staging",
+                     g->op[g->reader[g->reader_first[s]]].name, s);
+  }
+  return PLIM_OK;
+}
+
+/* Every reader comes after the producer and before the first update. */
+static plim_status check_order(const plim_graph *g, int32_t s) {
+  int32_t producer = g->storage[s].producer;
+  int32_t update = g->updater_first[s] < g->updater_first[s + 1] ? g->updater[g->updater_first[s]] : g->n_ops;
+  for (int32_t i = g->reader_first[s]; i < g->reader_first[s + 1]; i++) {
+    int32_t reader = g->reader[i];
+    if (reader <= producer) {
+      return plim_fail(g->ctx, PLIM_EDATA, "op %d '%s' reads storage %d before op %d '%s' writes it", reader,
+                       g->op[reader].name, s, producer, g->op[producer].name);
+    }
+    if (reader >= update) {
+      return plim_fail(g->ctx, PLIM_EDATA, "op %d '%s' reads storage %d, which op %d '%s' updates before or there",
+                       reader, g->op[reader].name, s, update, g->op[update].name);
+    }
+  }
+  return PLIM_OK;
+}
+
+/* Outputs of one op that share a storage must lie apart; a storage is updated through one operand. */
+static plim_status check_apart(const plim_graph *g, const plim_op *op) {
+  for (int32_t i = 0; i < op->n_out; i++) {
+    for (int32_t j = 0; j < i; j++) {
+      const plim_value *a = &g->value[op->out[i]], *b = &g->value[op->out[j]];
+      if (a->storage == b->storage && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes) {
+        return plim_fail(g->ctx, PLIM_EDATA, "op '%s' writes the same bytes through '%s' and '%s'", op->name, b->name,
+                         a->name);
+      }
+    }
+  }
+  if (op->n_updates < op->n_upd) {
+    return plim_fail(g->ctx, PLIM_EDATA, "op '%s' updates one storage through two operands", op->name);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_whole(const plim_graph *g) {
+  if (g->n_ops == 0) return plim_fail(g->ctx, PLIM_EDATA, "graph '%s' has no op", g->name);
+  PLIM_TRY(check_names(g));
+  for (int32_t s = 0; s < g->n_storages; s++) {
+    PLIM_TRY(check_storage(g, s));
+    PLIM_TRY(check_order(g, s));
+  }
+  for (int32_t o = 0; o < g->n_ops; o++) PLIM_TRY(check_apart(g, &g->op[o]));
+  return PLIM_OK;
+}
+
+static plim_status take_fingerprint(plim_graph *g) {
+  plim_text text = {g->ctx, NULL, 0, 0, PLIM_OK};
+  plim_graph_write(&text, g, 0);
+  plim_status status = text.status;
+  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, g->fingerprint);
+  plim_text_free(&text);
+  return status;
+}
+
+plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out) {
+  plim_status status;
+  plim_own_graph *own = NULL;
+  PLIM_CHECK(allocate(b, &own));
+  copy_rows(b, own);
+  PLIM_CHECK(plim_graph_derive(own));
+  PLIM_CHECK(check_whole(&own->graph));
+  PLIM_CHECK(take_fingerprint(&own->graph));
+  *out = &own->graph;
+  own = NULL;
+done:
+  if (own) plim_graph_free(&own->graph);
+  plim_graph_builder_free(b);
+  return status;
+}

@@ -1,0 +1,74 @@
+/* Questions to a graph: names of its enumerations, operand shapes, ids by name, persistent bytes. */
+#include "runtime/graph/graph.h"
+
+#include <string.h>
+
+#include "runtime/graph/own_graph.h"
+
+#define PLIM_X(id, name) name,
+static const char *const role_names[] = {PLIM_ROLES(PLIM_X)};
+static const char *const phase_names[] = {PLIM_PHASES(PLIM_X)};
+#undef PLIM_X
+
+const char *plim_role_name(plim_role role) {
+  return (int)role >= 0 && (int)role < PLIM_ROLE_COUNT ? role_names[role] : NULL;
+}
+
+int plim_role_find(const char *name) {
+  for (int i = 0; i < PLIM_ROLE_COUNT; i++) {
+    if (strcmp(role_names[i], name) == 0) return i;
+  }
+  return -1;
+}
+
+const char *plim_phase_name(plim_phase phase) {
+  return (int)phase >= 0 && (int)phase < PLIM_PHASE_COUNT ? phase_names[phase] : NULL;
+}
+
+int plim_phase_find(const char *name) {
+  for (int i = 0; i < PLIM_PHASE_COUNT; i++) {
+    if (strcmp(phase_names[i], name) == 0) return i;
+  }
+  return -1;
+}
+
+int plim_role_persistent(plim_role role) {
+  return role == PLIM_ROLE_PARAM || role == PLIM_ROLE_STATE || role == PLIM_ROLE_STAGING;
+}
+
+void plim_graph_free(plim_graph *graph) {
+  if (!graph) return;
+  plim_own_graph *own = (plim_own_graph *)graph; /* the graph is its first member */
+  plim_release(graph->ctx, own, own->block_bytes, 1);
+}
+
+void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out) {
+  const plim_op *o = &graph->op[op];
+  *out = (plim_op_desc){.kind = o->kind, .attrs = o->attrs, .n_in = o->n_in, .n_out = o->n_out, .n_upd = o->n_upd};
+  for (int32_t i = 0; i < o->n_in; i++) out->in[i] = graph->value[o->in[i]].shape;
+  for (int32_t i = 0; i < o->n_out; i++) out->out[i] = graph->value[o->out[i]].shape;
+  for (int32_t i = 0; i < o->n_upd; i++) out->upd[i] = graph->value[o->upd[i]].shape;
+}
+
+int32_t plim_graph_find_value(const plim_graph *graph, const char *name) {
+  for (int32_t i = 0; i < graph->n_values; i++) {
+    if (strcmp(graph->value[i].name, name) == 0) return i;
+  }
+  return -1;
+}
+
+int32_t plim_graph_find_op(const plim_graph *graph, const char *name) {
+  for (int32_t i = 0; i < graph->n_ops; i++) {
+    if (strcmp(graph->op[i].name, name) == 0) return i;
+  }
+  return -1;
+}
+
+int64_t plim_graph_persistent_bytes(const plim_graph *graph) {
+  int64_t sum = 0;
+  for (int32_t i = 0; i < graph->n_storages; i++) {
+    const plim_storage *s = &graph->storage[i];
+    if (plim_role_persistent(s->role)) sum = plim_add_bytes(sum, plim_align_up(s->bytes, PLIM_ALIGN));
+  }
+  return sum;
+}

@@ -1,0 +1,106 @@
+/* Writes a graph in canonical form: fixed order of fields, one row a line. */
+#include "runtime/graph/graph_text.h"
+
+static void write_ids(plim_text *t, const char *key, const int32_t *id, int32_t n) {
+  plim_text_format(t, ", \"%s\": [", key);
+  for (int32_t i = 0; i < n; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", id[i]);
+  plim_text_add(t, "]");
+}
+
+static void write_two(plim_text *t, const char **comma, const char *key, const int32_t *x) {
+  if (x[0] == 0 && x[1] == 0) return;
+  plim_text_format(t, "%s\"%s\": [%d, %d]", *comma, key, x[0], x[1]);
+  *comma = ", ";
+}
+
+static void write_int(plim_text *t, const char **comma, const char *key, int64_t x) {
+  if (x == 0) return;
+  plim_text_format(t, "%s\"%s\": %lld", *comma, key, (long long)x);
+  *comma = ", ";
+}
+
+static void write_floats(plim_text *t, const char **comma, const char *key, const float *x, int n) {
+  int zero = 1;
+  for (int i = 0; i < n; i++) zero = zero && x[i] == 0;
+  if (zero) return;
+  plim_text_format(t, "%s\"%s\": %s", *comma, key, n > 1 ? "[" : "");
+  for (int i = 0; i < n; i++) {
+    if (i > 0) plim_text_add(t, ", ");
+    plim_text_float(t, x[i]);
+  }
+  if (n > 1) plim_text_add(t, "]");
+  *comma = ", ";
+}
+
+/* Attributes that are all zero are left out. */
+static void write_attrs(plim_text *t, const plim_attrs *a) {
+  const char *comma = "";
+  plim_text_add(t, ", \"attrs\": {");
+  write_two(t, &comma, "kernel", a->kernel);
+  write_two(t, &comma, "stride", a->stride);
+  write_two(t, &comma, "pad", a->pad);
+  write_int(t, &comma, "relu", a->relu);
+  write_int(t, &comma, "add", a->add);
+  write_floats(t, &comma, "eps", &a->eps, 1);
+  write_floats(t, &comma, "momentum", &a->momentum, 1);
+  write_floats(t, &comma, "drop", &a->drop, 1);
+  write_int(t, &comma, "count", a->count);
+  write_floats(t, &comma, "scale", a->scale, 4);
+  write_floats(t, &comma, "shift", a->shift, 4);
+  plim_text_add(t, "}");
+}
+
+static void write_value(plim_text *t, const plim_value *v) {
+  plim_text_add(t, "{\"name\": ");
+  plim_text_quote(t, v->name);
+  plim_text_format(t, ", \"storage\": %d, \"offset\": %lld, \"dtype\": \"%s\", \"layout\": \"%s\", \"shape\": [",
+                   v->storage, (long long)v->offset, plim_dtype_name(v->shape.dtype),
+                   plim_layout_name(v->shape.layout));
+  for (int32_t i = 0; i < v->shape.rank; i++) {
+    plim_text_format(t, i > 0 ? ", %lld" : "%lld", (long long)v->shape.dim[i]);
+  }
+  plim_text_add(t, "]}");
+}
+
+static void write_op(plim_text *t, const plim_op *op) {
+  plim_text_add(t, "{\"name\": ");
+  plim_text_quote(t, op->name);
+  plim_text_format(t, ", \"kind\": \"%s\", \"class\": \"%s\", \"phase\": \"%s\"", plim_op_kind_name(op->kind),
+                   plim_op_class_name(op->cls), plim_phase_name(op->phase));
+  write_attrs(t, &op->attrs);
+  write_ids(t, "in", op->in, op->n_in);
+  write_ids(t, "out", op->out, op->n_out);
+  write_ids(t, "upd", op->upd, op->n_upd);
+  plim_text_add(t, ", \"pairs\": [");
+  for (int32_t i = 0; i < op->n_pairs; i++) {
+    plim_text_format(t, i > 0 ? ", [%d, %d]" : "[%d, %d]", op->pair[i].out, op->pair[i].in);
+  }
+  if (op->time_ns >= 0) {
+    plim_text_format(t, "], \"time_ns\": %lld}", (long long)op->time_ns);
+  } else {
+    plim_text_add(t, "], \"time_ns\": null}");
+  }
+}
+
+void plim_graph_write(plim_text *t, const plim_graph *g, int whole) {
+  plim_text_add(t, "{\n  \"plimsoll\": \"graph\",\n  \"version\": 1,\n");
+  if (whole) plim_text_format(t, "  \"fingerprint\": \"%s\",\n", g->fingerprint);
+  plim_text_add(t, "  \"name\": ");
+  plim_text_quote(t, g->name);
+  plim_text_format(t, ",\n  \"batch\": %d,\n  \"storages\": [", g->batch);
+  for (int32_t i = 0; i < g->n_storages; i++) {
+    plim_text_format(t, "%s\n    {\"role\": \"%s\", \"bytes\": %lld}", i > 0 ? "," : "",
+                     plim_role_name(g->storage[i].role), (long long)g->storage[i].bytes);
+  }
+  plim_text_add(t, "\n  ],\n  \"values\": [");
+  for (int32_t i = 0; i < g->n_values; i++) {
+    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
+    write_value(t, &g->value[i]);
+  }
+  plim_text_add(t, "\n  ],\n  \"ops\": [");
+  for (int32_t i = 0; i < g->n_ops; i++) {
+    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
+    write_op(t, &g->op[i]);
+  }
+  plim_text_add(t, "\n  ]\n}\n");
+}

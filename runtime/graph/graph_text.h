@@ -1,0 +1,11 @@
+/* The canonical text of a graph document; docs/formats.md. */
+#ifndef PLIM_RUNTIME_GRAPH_GRAPH_TEXT_H
+#define PLIM_RUNTIME_GRAPH_GRAPH_TEXT_H
+
+#include "runtime/base/text.h"
+#include "runtime/graph/graph.h"
+
+/* Append the document; without its fingerprint when `whole` is 0: the text that the fingerprint is taken of. */
+void plim_graph_write(plim_text *text, const plim_graph *graph, int whole);
+
+#endif

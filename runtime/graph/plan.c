@@ -1,0 +1,197 @@
+/* A plan from its parts: sorting, peak, packed height, time and arithmetic hash. */
+#include "runtime/graph/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/sha256.h"
+#include "runtime/base/text.h"
+#include "runtime/graph/own_plan.h"
+
+#define PLIM_X(id, name) name,
+static const char *const class_names[] = {PLIM_PLAN_CLASSES(PLIM_X)};
+#undef PLIM_X
+
+const char *plim_plan_class_name(plim_plan_class plan_class) {
+  return (int)plan_class >= 0 && (int)plan_class < PLIM_PLAN_CLASS_COUNT ? class_names[plan_class] : NULL;
+}
+
+int plim_plan_class_find(const char *name) {
+  for (int i = 0; i < PLIM_PLAN_CLASS_COUNT; i++) {
+    if (strcmp(class_names[i], name) == 0) return i;
+  }
+  return -1;
+}
+
+/* ---- order ---- */
+
+static int compare(int64_t a, int64_t b) {
+  return (a > b) - (a < b);
+}
+
+int plim_life_compare(const plim_life *a, const plim_life *b) {
+  int by_begin = compare(a->begin, b->begin);
+  if (by_begin) return by_begin;
+  /* workspaces (-1) come last: as unsigned they are the largest */
+  int by_storage = compare((int64_t)(uint32_t)a->storage, (int64_t)(uint32_t)b->storage);
+  if (by_storage) return by_storage;
+  int by_space = compare(a->space, b->space);
+  return by_space ? by_space : compare(a->offset, b->offset);
+}
+
+int plim_plan_variant_compare(const plim_plan_variant *a, const plim_plan_variant *b) {
+  int by_op = compare(a->op, b->op);
+  return by_op ? by_op : strcmp(a->variant.name, b->variant.name);
+}
+
+static int life_order(const void *a, const void *b) {
+  return plim_life_compare(a, b);
+}
+
+typedef struct ranked_variant {
+  plim_plan_variant row;
+  int32_t old; /* index before sorting */
+} ranked_variant;
+
+static int variant_order(const void *a, const void *b) {
+  return plim_plan_variant_compare(&((const ranked_variant *)a)->row, &((const ranked_variant *)b)->row);
+}
+
+/* Sort the variants and renumber those of the steps. */
+static plim_status sort_variants(plim_own_plan *own) {
+  plim_context *ctx = own->plan.ctx;
+  int32_t n = own->plan.n_variants, *now = NULL;
+  ranked_variant *ranked = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *ranked, &ranked));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *now, &now));
+  for (int32_t i = 0; i < n; i++) ranked[i] = (ranked_variant){own->variant[i], i};
+  qsort(ranked, (size_t)n, sizeof *ranked, variant_order);
+  for (int32_t i = 0; i < n; i++) {
+    if (i > 0 && variant_order(&ranked[i - 1], &ranked[i]) == 0) {
+      status = plim_fail(ctx, PLIM_EDATA, "the plan has two variants '%s' of op %d", ranked[i].row.variant.name,
+                         ranked[i].row.op);
+      goto done;
+    }
+    own->variant[i] = ranked[i].row;
+    now[ranked[i].old] = i;
+  }
+  for (int32_t j = 0; j < own->plan.n_steps; j++) {
+    if (own->step[j].kind == PLIM_STEP_RUN) own->step[j].variant = now[own->step[j].variant];
+  }
+done:
+  plim_release(ctx, now, n, sizeof *now);
+  plim_release(ctx, ranked, n, sizeof *ranked);
+  return status;
+}
+
+/* ---- figures ---- */
+
+/* Largest sum of live bytes over the steps: what lives begin adds up, what they end is taken off. */
+static plim_status take_peak(plim_plan *plan) {
+  int64_t n = (int64_t)plan->n_steps + 1, *change = NULL, total = 0;
+  for (int32_t i = 0; i < plan->n_lives; i++) total = plim_add_bytes(total, plan->life[i].bytes);
+  if (total < 0) return plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of all lives overflows 63 bits");
+  PLIM_TRY(plim_allocate(plan->ctx, n, sizeof *change, &change));
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    change[plan->life[i].begin] += plan->life[i].bytes;
+    change[plan->life[i].end] -= plan->life[i].bytes;
+  }
+  int64_t live = 0, peak = 0;
+  for (int64_t j = 0; j < n; j++) {
+    live += change[j];
+    if (live > peak) peak = live;
+  }
+  plim_release(plan->ctx, change, n, sizeof *change);
+  plan->peak_bytes = peak;
+  return PLIM_OK;
+}
+
+static void take_height(plim_plan *plan) {
+  int64_t height = plan->packed ? 0 : -1;
+  for (int32_t i = 0; plan->packed && i < plan->n_lives; i++) {
+    int64_t end = plan->life[i].offset + plan->life[i].bytes;
+    if (end > height) height = end;
+  }
+  plan->arena_bytes = height;
+}
+
+static plim_status take_time(plim_plan *plan) {
+  int64_t time = 0;
+  for (int32_t j = 0; j < plan->n_steps && time >= 0; j++) {
+    const plim_step *s = &plan->step[j];
+    time = plim_add_bytes(time, s->kind == PLIM_STEP_RUN ? plan->variant[s->variant].variant.time_ns : s->time_ns);
+  }
+  if (time < 0) return plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of the steps' times overflows 63 bits");
+  plan->time_ns = time;
+  return PLIM_OK;
+}
+
+/* ---- arithmetic ---- */
+
+/* first [n_variants]: the first step that runs each variant, n_steps where none does. */
+static void find_first_runs(const plim_plan *plan, int32_t *first) {
+  for (int32_t i = 0; i < plan->n_variants; i++) first[i] = plan->n_steps;
+  for (int32_t j = plan->n_steps - 1; j >= 0; j--) {
+    if (plan->step[j].kind == PLIM_STEP_RUN) first[plan->step[j].variant] = j;
+  }
+}
+
+static void write_labels(plim_text *text, const plim_plan *plan, const int32_t *first) {
+  for (int32_t i = 0, next; i < plan->n_variants; i = next) {
+    int32_t op = plan->variant[i].op, earliest = i;
+    for (next = i + 1; next < plan->n_variants && plan->variant[next].op == op; next++) {
+      if (first[next] < first[earliest]) earliest = next;
+    }
+    if (first[earliest] < plan->n_steps) {
+      plim_text_format(text, "%d %s\n", op, plan->variant[earliest].variant.label);
+    }
+  }
+}
+
+plim_status plim_plan_hash(const plim_plan *plan, char *hash) {
+  const plim_machine *m = &plan->arithmetic.machine;
+  plim_text text = {plan->ctx, NULL, 0, 0, PLIM_OK};
+  int32_t *first = NULL;
+  PLIM_TRY(plim_allocate(plan->ctx, plan->n_variants, sizeof *first, &first));
+  find_first_runs(plan, first);
+  plim_text_format(&text, "plimsoll arithmetic 1\ngraph %s\ndevice %s\ncpu %s\nisa %s\nlibrary %s\nbuild %s\n",
+                   plan->fingerprint, m->device, m->cpu, m->isa, m->library, m->build);
+  plim_text_format(&text, "threads %d\n", m->threads);
+  write_labels(&text, plan, first);
+  plim_release(plan->ctx, first, plan->n_variants, sizeof *first);
+  plim_status status = text.status;
+  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
+  plim_text_free(&text);
+  return status;
+}
+
+plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft, plim_plan **out) {
+  plim_status status;
+  plim_own_plan *own = NULL;
+  PLIM_TRY(plim_plan_copy(graph->ctx, draft, &own));
+  memcpy(own->plan.fingerprint, graph->fingerprint, sizeof graph->fingerprint);
+  PLIM_CHECK(sort_variants(own));
+  qsort(own->life, (size_t)own->plan.n_lives, sizeof *own->life, life_order);
+  PLIM_CHECK(take_peak(&own->plan));
+  take_height(&own->plan);
+  PLIM_CHECK(take_time(&own->plan));
+  PLIM_CHECK(plim_plan_hash(&own->plan, own->plan.arithmetic.hash));
+  *out = &own->plan;
+  own = NULL;
+done:
+  if (own) plim_plan_free(&own->plan);
+  return status;
+}
+
+static double percent_over(int64_t time_ns, int64_t base_ns) {
+  return base_ns > 0 ? 100.0 * ((double)time_ns - (double)base_ns) / (double)base_ns : 0;
+}
+
+double plim_plan_overhead_percent(const plim_plan *plan) {
+  return percent_over(plan->time_ns, plan->keep_all_ns);
+}
+
+double plim_plan_bound_percent(const plim_plan *plan) {
+  return percent_over(plan->bound_ns, plan->keep_all_ns);
+}

@@ -1,0 +1,157 @@
+/* A plan's memory, and the checks that need nothing but the plan: what is refused here could not even be read. */
+#include <string.h>
+
+#include "runtime/base/array.h"
+#include "runtime/base/sha256.h"
+#include "runtime/graph/own_plan.h"
+#include "runtime/graph/own_profile.h"
+
+static plim_own_plan *carve(plim_block *block, const plim_plan *draft, int64_t n_wait, plim_own_plan *own) {
+  plim_own_plan *whole = plim_block_take(block, 1, sizeof *own);
+  if (whole) own = whole;
+  own->step = plim_block_take(block, draft->n_steps, sizeof *own->step);
+  own->life = plim_block_take(block, draft->n_lives, sizeof *own->life);
+  own->variant = plim_block_take(block, draft->n_variants, sizeof *own->variant);
+  own->wait = plim_block_take(block, n_wait, sizeof *own->wait);
+  return own;
+}
+
+static plim_status check_waits(plim_context *ctx, const plim_plan *p, int32_t j) {
+  const plim_step *s = &p->step[j];
+  if (s->queue < 0) return plim_fail(ctx, PLIM_EDATA, "step %d: queue %d is negative", j, s->queue);
+  if (s->n_wait < 0) return plim_fail(ctx, PLIM_EDATA, "step %d waits for %d steps", j, s->n_wait);
+  for (int32_t i = 0; i < s->n_wait; i++) {
+    if (s->wait[i] < 0 || s->wait[i] >= j || (i > 0 && s->wait[i] <= s->wait[i - 1])) {
+      return plim_fail(ctx, PLIM_EDATA, "step %d: wait[%d] = %d is not an earlier step, in ascending order", j, i,
+                       s->wait[i]);
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
+  const plim_step *s = &p->step[j];
+  if (s->op < 0) return plim_fail(ctx, PLIM_EDATA, "step %d: op %d is negative", j, s->op);
+  if (s->variant < 0 || s->variant >= p->n_variants || p->variant[s->variant].op != s->op) {
+    return plim_fail(ctx, PLIM_EDATA, "step %d: variant %d is none of op %d", j, s->variant, s->op);
+  }
+  if (s->n_pairs < 0 || s->n_pairs > PLIM_OP_MAX_OUT) {
+    return plim_fail(ctx, PLIM_EDATA, "step %d: %d pairs, at most %d are allowed", j, s->n_pairs, PLIM_OP_MAX_OUT);
+  }
+  for (int32_t i = 0; i < s->n_pairs; i++) {
+    if (s->pair[i].out < 0 || s->pair[i].out >= PLIM_OP_MAX_OUT || s->pair[i].in < 0 ||
+        s->pair[i].in >= PLIM_OP_MAX_IN) {
+      return plim_fail(ctx, PLIM_EDATA, "step %d: pair [%d, %d] is no pair of operands", j, s->pair[i].out,
+                       s->pair[i].in);
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_step(plim_context *ctx, const plim_plan *p, int32_t j) {
+  const plim_step *s = &p->step[j];
+  PLIM_TRY(check_waits(ctx, p, j));
+  if (s->kind == PLIM_STEP_RUN) return check_run(ctx, p, j);
+  if (s->kind != PLIM_STEP_COPY) return plim_fail(ctx, PLIM_EDATA, "step %d: kind %d is none", j, (int)s->kind);
+  if (s->storage < 0 || s->from < 0 || s->to < 0 || s->time_ns < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "step %d: copy of storage %d from space %d to space %d in %lld ns", j, s->storage,
+                     s->from, s->to, (long long)s->time_ns);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_life(plim_context *ctx, const plim_plan *p, int32_t i) {
+  const plim_life *l = &p->life[i];
+  if (l->storage < -1 || l->space < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "life %d: storage %d in space %d", i, l->storage, l->space);
+  }
+  if (l->begin < 0 || l->begin >= l->end || l->end > p->n_steps) {
+    return plim_fail(ctx, PLIM_EDATA, "life %d: [%d, %d) is not a part of [0, %d)", i, l->begin, l->end, p->n_steps);
+  }
+  if (l->bytes <= 0) return plim_fail(ctx, PLIM_EDATA, "life %d: %lld bytes", i, (long long)l->bytes);
+  if (p->packed ? l->offset < 0 || l->offset > INT64_MAX - l->bytes : l->offset != -1) {
+    return plim_fail(ctx, PLIM_EDATA, "life %d: offset %lld in a plan %s addresses", i, (long long)l->offset,
+                     p->packed ? "with" : "without");
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_variant(plim_context *ctx, const plim_plan *p, int32_t i) {
+  if (p->variant[i].op < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "variant %d: op %d is negative", i, p->variant[i].op);
+  }
+  return plim_variant_check(ctx, &p->variant[i].variant);
+}
+
+static plim_status check_head(plim_context *ctx, const plim_plan *p) {
+  PLIM_TRY(plim_machine_check(ctx, &p->arithmetic.machine));
+  PLIM_TRY(plim_text_check(ctx, "planner", p->planner, sizeof p->planner));
+  if (!plim_plan_class_name(p->plan_class)) {
+    return plim_fail(ctx, PLIM_EDATA, "plan class %d is none", (int)p->plan_class);
+  }
+  if (p->n_steps < 0 || p->n_lives < 0 || p->n_variants < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "a plan of %d steps, %d lives, %d variants", p->n_steps, p->n_lives,
+                     p->n_variants);
+  }
+  if (p->budget_bytes < 0 || p->keep_all_ns < 0 || p->bound_ns < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "a negative figure: budget_bytes %lld, keep_all_ns %lld, bound_ns %lld",
+                     (long long)p->budget_bytes, (long long)p->keep_all_ns, (long long)p->bound_ns);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_parts(plim_context *ctx, const plim_plan *p, int64_t *n_wait) {
+  PLIM_TRY(check_head(ctx, p));
+  *n_wait = 0;
+  for (int32_t i = 0; i < p->n_variants; i++) PLIM_TRY(check_variant(ctx, p, i));
+  for (int32_t j = 0; j < p->n_steps; j++) {
+    PLIM_TRY(check_step(ctx, p, j));
+    *n_wait += p->step[j].n_wait;
+  }
+  for (int32_t i = 0; i < p->n_lives; i++) PLIM_TRY(check_life(ctx, p, i));
+  return PLIM_OK;
+}
+
+static void copy_array(void *to, const void *from, int32_t count, size_t size) {
+  if (count > 0) memcpy(to, from, (size_t)count * size);
+}
+
+static void copy_parts(const plim_plan *draft, plim_own_plan *own) {
+  copy_array(own->step, draft->step, draft->n_steps, sizeof *own->step);
+  copy_array(own->life, draft->life, draft->n_lives, sizeof *own->life);
+  copy_array(own->variant, draft->variant, draft->n_variants, sizeof *own->variant);
+  int32_t *wait = own->wait;
+  for (int32_t j = 0; j < draft->n_steps; j++) {
+    copy_array(wait, draft->step[j].wait, draft->step[j].n_wait, sizeof *wait);
+    own->step[j].wait = wait;
+    wait += draft->step[j].n_wait;
+  }
+  own->plan = *draft;
+  own->plan.step = own->step;
+  own->plan.life = own->life;
+  own->plan.variant = own->variant;
+}
+
+plim_status plim_plan_copy(plim_context *ctx, const plim_plan *draft, plim_own_plan **out) {
+  int64_t n_wait = 0;
+  PLIM_TRY(check_parts(ctx, draft, &n_wait));
+  plim_own_plan measure = {0};
+  plim_block block = {NULL, 0};
+  (void)carve(&block, draft, n_wait, &measure);
+  int64_t bytes = block.bytes;
+  if (bytes < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the plan's size overflows 63 bits");
+  PLIM_TRY(plim_allocate(ctx, bytes, 1, &block.base));
+  block.bytes = 0;
+  plim_own_plan *own = carve(&block, draft, n_wait, NULL);
+  own->block_bytes = bytes;
+  copy_parts(draft, own);
+  own->plan.ctx = ctx;
+  *out = own;
+  return PLIM_OK;
+}
+
+void plim_plan_free(plim_plan *plan) {
+  if (!plan) return;
+  plim_own_plan *own = (plim_own_plan *)plan; /* the plan is its first member */
+  plim_release(plan->ctx, own, own->block_bytes, 1);
+}

@@ -1,0 +1,156 @@
+/* Profiles from rows, from a graph's own costs, and from a roofline. */
+#include "runtime/graph/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/array.h"
+#include "runtime/graph/own_profile.h"
+
+typedef struct own_profile {
+  plim_profile profile; /* first: what callers hold */
+  int64_t block_bytes;
+  int32_t *first;
+  plim_variant *variant;
+} own_profile;
+
+static own_profile *carve(plim_block *block, int32_t n_ops, int32_t n_variants, own_profile *own) {
+  own_profile *whole = plim_block_take(block, 1, sizeof *own);
+  if (whole) own = whole;
+  own->first = plim_block_take(block, (int64_t)n_ops + 1, sizeof *own->first);
+  own->variant = plim_block_take(block, n_variants, sizeof *own->variant);
+  return own;
+}
+
+plim_status plim_machine_check(plim_context *ctx, const plim_machine *m) {
+  PLIM_TRY(plim_text_check(ctx, "device", m->device, sizeof m->device));
+  PLIM_TRY(plim_text_check(ctx, "cpu", m->cpu, sizeof m->cpu));
+  PLIM_TRY(plim_text_check(ctx, "isa", m->isa, sizeof m->isa));
+  PLIM_TRY(plim_text_check(ctx, "library", m->library, sizeof m->library));
+  PLIM_TRY(plim_text_check(ctx, "build", m->build, sizeof m->build));
+  if (m->threads < 0) return plim_fail(ctx, PLIM_EDATA, "threads: %d is negative", m->threads);
+  return PLIM_OK;
+}
+
+plim_status plim_variant_check(plim_context *ctx, const plim_variant *v) {
+  PLIM_TRY(plim_text_check(ctx, "a variant's name", v->name, sizeof v->name));
+  PLIM_TRY(plim_text_check(ctx, "a variant's label", v->label, sizeof v->label));
+  if (!v->name[0] || !v->label[0]) return plim_fail(ctx, PLIM_EDATA, "a variant's name or label is empty");
+  if (v->time_ns < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "variant '%s': time_ns %lld is negative", v->name, (long long)v->time_ns);
+  }
+  if (v->workspace_bytes < 0 || v->workspace_bytes > INT64_MAX - PLIM_ALIGN) {
+    return plim_fail(ctx, PLIM_EDATA, "variant '%s': workspace_bytes %lld is not a size", v->name,
+                     (long long)v->workspace_bytes);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_op(plim_context *ctx, int32_t op, const plim_variant *v, int32_t n) {
+  if (n < 1) return plim_fail(ctx, PLIM_EDATA, "op %d has no variant", op);
+  for (int32_t i = 0; i < n; i++) {
+    PLIM_TRY(plim_variant_check(ctx, &v[i]));
+    for (int32_t j = 0; j < i; j++) {
+      if (strcmp(v[i].name, v[j].name) == 0) {
+        return plim_fail(ctx, PLIM_EDATA, "op %d has two variants '%s'", op, v[i].name);
+      }
+    }
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_profile_from_rows(plim_context *ctx, const char *fingerprint, int32_t n_ops,
+                                   const plim_machine *machine, int measured, const int32_t *first,
+                                   const plim_variant *variant, plim_profile **out) {
+  PLIM_TRY(plim_machine_check(ctx, machine));
+  if (first[0] != 0) return plim_fail(ctx, PLIM_EDATA, "the first op's variants begin at %d, not 0", first[0]);
+  for (int32_t o = 0; o < n_ops; o++) {
+    int32_t count = first[o + 1] < first[o] ? 0 : first[o + 1] - first[o];
+    PLIM_TRY(check_op(ctx, o, variant + first[o], count));
+  }
+  own_profile measure = {0};
+  plim_block block = {NULL, 0};
+  (void)carve(&block, n_ops, first[n_ops], &measure);
+  int64_t bytes = block.bytes;
+  PLIM_TRY(plim_allocate(ctx, bytes, 1, &block.base));
+  block.bytes = 0;
+  own_profile *own = carve(&block, n_ops, first[n_ops], NULL);
+  own->block_bytes = bytes;
+  memcpy(own->first, first, ((size_t)n_ops + 1) * sizeof *first);
+  memcpy(own->variant, variant, (size_t)first[n_ops] * sizeof *variant);
+  own->profile = (plim_profile){.ctx = ctx,
+                                .machine = *machine,
+                                .measured = measured != 0,
+                                .n_ops = n_ops,
+                                .first = own->first,
+                                .variant = own->variant};
+  memcpy(own->profile.fingerprint, fingerprint, PLIM_FINGERPRINT_BYTES);
+  *out = &own->profile;
+  return PLIM_OK;
+}
+
+void plim_profile_free(plim_profile *profile) {
+  if (!profile) return;
+  own_profile *own = (own_profile *)profile; /* the profile is its first member */
+  plim_release(profile->ctx, own, own->block_bytes, 1);
+}
+
+plim_status plim_profile_make(const plim_graph *graph, const plim_machine *machine, int measured, const int32_t *first,
+                              const plim_variant *variant, plim_profile **out) {
+  return plim_profile_from_rows(graph->ctx, graph->fingerprint, graph->n_ops, machine, measured, first, variant, out);
+}
+
+/* ---- one variant an op, its time from a function ---- */
+
+typedef int64_t time_of(const plim_graph *graph, int32_t op, const plim_roofline *roofline);
+
+static plim_status make_single(const plim_graph *graph, const char *name, time_of *of, const plim_roofline *roofline,
+                               plim_profile **out) {
+  plim_context *ctx = graph->ctx;
+  int64_t n = graph->n_ops;
+  int32_t *first = NULL;
+  plim_variant *variant = NULL;
+  plim_machine machine = {.threads = 0};
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *variant, &variant));
+  for (int32_t o = 0; o < n; o++) {
+    first[o + 1] = o + 1;
+    (void)snprintf(variant[o].name, sizeof variant[o].name, "%s", name);
+    (void)snprintf(variant[o].label, sizeof variant[o].label, "%s", name);
+    variant[o].time_ns = of(graph, o, roofline);
+  }
+  PLIM_CHECK(plim_profile_make(graph, &machine, 0, first, variant, out));
+done:
+  plim_release(ctx, variant, n, sizeof *variant);
+  plim_release(ctx, first, n + 1, sizeof *first);
+  return status;
+}
+
+static int64_t given_time(const plim_graph *graph, int32_t op, const plim_roofline *roofline) {
+  (void)roofline;
+  return graph->op[op].time_ns < 0 ? 1 : graph->op[op].time_ns;
+}
+
+plim_status plim_profile_from_graph(const plim_graph *graph, plim_profile **out) {
+  return make_single(graph, "given", given_time, NULL, out);
+}
+
+static int64_t roofline_time(const plim_graph *graph, int32_t op, const plim_roofline *roofline) {
+  plim_op_desc desc;
+  plim_graph_describe(graph, op, &desc);
+  double compute = (double)plim_op_flops(&desc) / roofline->flops_per_ns;
+  double memory = (double)plim_op_traffic(&desc) / roofline->bytes_per_ns;
+  double time = ceil(fmax(compute, memory)) + (double)roofline->launch_ns;
+  return time < 0x1p53 ? (int64_t)time : INT64_C(1) << 53;
+}
+
+plim_status plim_profile_model(const plim_graph *graph, const plim_roofline *roofline, plim_profile **out) {
+  if (!(roofline->flops_per_ns > 0) || !(roofline->bytes_per_ns > 0) || roofline->launch_ns < 0) {
+    return plim_fail(graph->ctx, PLIM_EUSAGE,
+                     "a roofline needs positive rates and no negative launch time: %g, %g, %lld",
+                     roofline->flops_per_ns, roofline->bytes_per_ns, (long long)roofline->launch_ns);
+  }
+  return make_single(graph, "model", roofline_time, roofline, out);
+}
