@@ -4,7 +4,12 @@ list(FILTER kernel_sources EXCLUDE REGEX "/op\\.c$")
 
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.h)
 find_library(DNNL_LIBRARY dnnl)
-if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY AND EXISTS ${CMAKE_SOURCE_DIR}/kernels/onednn.c)
+set(dnnl_major 0)
+if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY)
+  file(STRINGS ${DNNL_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h dnnl_line REGEX "define DNNL_VERSION_MAJOR")
+  string(REGEX REPLACE ".* " "" dnnl_major "${dnnl_line}")
+endif()
+if(dnnl_major EQUAL 2) # version 3 has another C API
   set(PLIM_HAVE_ONEDNN ON)
 else()
   list(FILTER kernel_sources EXCLUDE REGEX "/onednn[a-z_]*\\.c$")

@@ -1,0 +1,516 @@
+/* Convolution and matrix products through oneDNN 2 (the only file that calls it).
+ *
+ * Every implementation that oneDNN offers for an op is a variant, named after the algorithm and the implementation and
+ * carrying its own bits label, except those that would break the promise about memory: `ref` (100x slower) and
+ * gemm-based ones (they allocate behind our back at every call).
+ *
+ * Weights lie in the graph as plain [O][I][KH][KW]. Where an implementation wants them blocked, a reorder is part of
+ * the op and its buffer part of the op's workspace:
+ *
+ *   workspace = scratchpad of the running primitive, then the reordered weights, each part aligned to PLIM_ALIGN
+ *
+ * `make` creates all primitives and memory objects; `run` binds addresses and executes. Invariant: a state executes on
+ * the number of threads it was made for, because oneDNN splits sums by threads.
+ *
+ * Descriptors exist in version 2 of the C API only: what would differ in version 3 is between the two rules below. */
+#include "kernels/onednn.h"
+
+#include <omp.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 512, MAX_OPERANDS = 4, MAX_ARGS = MAX_OPERANDS + 1, MAX_VARIANTS = 8 };
+
+/* ---- which operand of an op plays which part ---- */
+
+typedef enum place { IN, OUT, WORKSPACE } place;
+
+typedef struct operand {
+  int arg; /* DNNL_ARG_*, 0 behind the last */
+  place from;
+  int position;
+  int transposed; /* read a matrix as its transpose */
+} operand;
+
+typedef struct family {
+  plim_op_kind kind;
+  dnnl_prop_kind_t prop; /* undef: a matrix product */
+  operand operand[MAX_OPERANDS];
+} family;
+
+/* y = x w', dx = dy w, dw = dy' x as products of SRC [M,K] and WEIGHTS [K,N]. */
+static const family families[] = {
+    {PLIM_OP_CONV2D,
+     dnnl_forward_training,
+     {{DNNL_ARG_SRC, IN, 0, 0}, {DNNL_ARG_WEIGHTS, IN, 1, 0}, {DNNL_ARG_DST, OUT, 0, 0}, {DNNL_ARG_BIAS, IN, 2, 0}}},
+    {PLIM_OP_CONV2D_BWD_DATA,
+     dnnl_backward_data,
+     {{DNNL_ARG_DIFF_SRC, OUT, 0, 0}, {DNNL_ARG_WEIGHTS, IN, 1, 0}, {DNNL_ARG_DIFF_DST, IN, 0, 0}}},
+    {PLIM_OP_CONV2D_BWD_WEIGHTS,
+     dnnl_backward_weights,
+     {{DNNL_ARG_SRC, IN, 1, 0}, {DNNL_ARG_DIFF_WEIGHTS, OUT, 0, 0}, {DNNL_ARG_DIFF_DST, IN, 0, 0}}},
+    {PLIM_OP_LINEAR,
+     dnnl_prop_kind_undef,
+     {{DNNL_ARG_SRC, IN, 0, 0}, {DNNL_ARG_WEIGHTS, IN, 1, 1}, {DNNL_ARG_DST, OUT, 0, 0}, {DNNL_ARG_BIAS, IN, 2, 0}}},
+    {PLIM_OP_LINEAR_BWD_DATA,
+     dnnl_prop_kind_undef,
+     {{DNNL_ARG_SRC, IN, 0, 0}, {DNNL_ARG_WEIGHTS, IN, 1, 0}, {DNNL_ARG_DST, OUT, 0, 0}}},
+    {PLIM_OP_LINEAR_BWD_WEIGHTS,
+     dnnl_prop_kind_undef,
+     {{DNNL_ARG_SRC, IN, 0, 1}, {DNNL_ARG_WEIGHTS, IN, 1, 0}, {DNNL_ARG_DST, OUT, 0, 0}}},
+};
+enum { FAMILIES = sizeof families / sizeof *families };
+enum { SRC, WEIGHTS, DST, BIAS }; /* rows of family.operand */
+
+static const family *family_find(plim_op_kind kind) {
+  for (int i = 0; i < FAMILIES; i++) {
+    if (families[i].kind == kind) return &families[i];
+  }
+  return NULL;
+}
+
+/* Operands that the op really has: a bias may be absent. -1 when their number suits no form of the kind. */
+static int operand_count(const family *f, const plim_op_desc *op) {
+  int least = 3, most = f->operand[BIAS].arg ? 4 : 3;
+  int n = op->n_in + op->n_out;
+  return op->n_out == 1 && op->n_upd == 0 && n >= least && n <= most ? n : -1;
+}
+
+/* ---- version 2 of the C API: memory and op descriptors ---- */
+
+typedef dnnl_memory_desc_t described[MAX_OPERANDS]; /* operands as they lie in the arena, by family row */
+
+static dnnl_format_tag_t tag_of(const plim_shape *shape, int transposed) {
+  static const dnnl_format_tag_t by_layout[PLIM_LAYOUT_COUNT] = {dnnl_nchw, dnnl_nhwc, dnnl_nChw8c, dnnl_nChw16c};
+  if (shape->rank == 4) return by_layout[shape->layout];
+  return transposed ? dnnl_ba : dnnl_ab;
+}
+
+static dnnl_status_t describe(const plim_shape *shape, int transposed, dnnl_memory_desc_t *out) {
+  if (shape->dtype != PLIM_F32 || (shape->rank != 4 && shape->rank != 2)) return dnnl_unimplemented;
+  dnnl_dims_t dim = {0};
+  for (int i = 0; i < shape->rank; i++) dim[i] = shape->dim[transposed ? shape->rank - 1 - i : i];
+  return dnnl_memory_desc_init_by_tag(out, shape->rank, dim, dnnl_f32, tag_of(shape, transposed));
+}
+
+/* A bias [O] belongs to a convolution as a vector, to a matrix product as one row. */
+static dnnl_status_t describe_bias(const family *f, const plim_shape *shape, dnnl_memory_desc_t *out) {
+  if (shape->dtype != PLIM_F32 || shape->rank != 1) return dnnl_unimplemented;
+  int matrix = f->prop == dnnl_prop_kind_undef;
+  dnnl_dims_t dim = {matrix ? 1 : shape->dim[0], shape->dim[0]};
+  return dnnl_memory_desc_init_by_tag(out, matrix ? 2 : 1, dim, dnnl_f32, matrix ? dnnl_ab : dnnl_a);
+}
+
+static dnnl_status_t describe_operands(const family *f, const plim_op_desc *op, int n, described md) {
+  for (int i = 0; i < n; i++) {
+    const operand *o = &f->operand[i];
+    const plim_shape *shape = o->from == IN ? &op->in[o->position] : &op->out[o->position];
+    dnnl_status_t status = i == BIAS ? describe_bias(f, shape, &md[i]) : describe(shape, o->transposed, &md[i]);
+    if (status != dnnl_success) return status;
+  }
+  return dnnl_success;
+}
+
+typedef union op_desc {
+  dnnl_matmul_desc_t matmul;
+  dnnl_convolution_desc_t conv;
+} op_desc;
+
+static dnnl_status_t describe_matmul(const described md, const dnnl_memory_desc_t *bias, dnnl_matmul_desc_t *out) {
+  return dnnl_matmul_desc_init(out, &md[SRC], &md[WEIGHTS], bias, &md[DST]);
+}
+
+static dnnl_status_t describe_conv(const family *f, const plim_attrs *a, const described md,
+                                   const dnnl_memory_desc_t *bias, dnnl_alg_kind_t algorithm,
+                                   dnnl_convolution_desc_t *out) {
+  const dnnl_memory_desc_t *src = &md[SRC], *dst = &md[DST];
+  dnnl_memory_desc_t weights; /* in whatever format the implementation likes */
+  dnnl_status_t status =
+      dnnl_memory_desc_init_by_tag(&weights, md[WEIGHTS].ndims, md[WEIGHTS].dims, dnnl_f32, dnnl_format_tag_any);
+  if (status != dnnl_success) return status;
+  dnnl_dims_t stride = {a->stride[0], a->stride[1]}, pad = {a->pad[0], a->pad[1]};
+  switch (f->prop) {
+    case dnnl_backward_data:
+      return dnnl_convolution_backward_data_desc_init(out, algorithm, src, &weights, dst, stride, pad, pad);
+    case dnnl_backward_weights:
+      return dnnl_convolution_backward_weights_desc_init(out, algorithm, src, &weights, NULL, dst, stride, pad, pad);
+    default:
+      return dnnl_convolution_forward_desc_init(out, f->prop, algorithm, src, &weights, bias, dst, stride, pad, pad);
+  }
+}
+
+static int64_t desc_bytes(const dnnl_memory_desc_t *md) {
+  return md ? (int64_t)dnnl_memory_desc_get_size(md) : 0;
+}
+
+static const dnnl_memory_desc_t *desc_of_arg(const_dnnl_primitive_desc_t pd, int arg) {
+  return dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, arg);
+}
+
+/* ---- end of what version 3 would change ---- */
+
+static int status_of(dnnl_status_t status) {
+  switch (status) {
+    case dnnl_success:
+      return PLIM_KERNEL_OK;
+    case dnnl_out_of_memory:
+      return PLIM_KERNEL_NOMEM;
+    case dnnl_unimplemented:
+    case dnnl_invalid_arguments:
+      return PLIM_KERNEL_UNSUPPORTED;
+    default:
+      return PLIM_KERNEL_FAILED;
+  }
+}
+
+/* Make parallel regions use `threads` from here on; returns what they used before. */
+static int threads_set(int threads) {
+  int before = omp_get_max_threads();
+  if (before != threads) omp_set_num_threads(threads);
+  return before;
+}
+
+/* ---- the walk over an op's variants ---- */
+
+static const struct {
+  dnnl_alg_kind_t kind;
+  const char *name;
+} algorithms[] = {{dnnl_convolution_direct, "direct"}, {dnnl_convolution_winograd, "winograd"}};
+enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
+
+typedef struct walk {
+  const family *family;
+  const plim_op_desc *op;
+  int n_operands, threads_before;
+  described md;
+  dnnl_engine_t engine;
+  dnnl_primitive_attr_t attr;
+  int algorithm; /* of `offers` */
+  op_desc desc;  /* borrowed by `offers` */
+  dnnl_primitive_desc_iterator_t offers;
+  int n_seen; /* variants yielded so far; of two with one name the first has the better instruction set */
+  char seen[MAX_VARIANTS][sizeof(((plim_kernel_info *)0)->name)];
+  dnnl_primitive_desc_t pd; /* the present variant */
+} walk;
+
+static void walk_end(walk *w) {
+  if (w->pd) dnnl_primitive_desc_destroy(w->pd);
+  if (w->offers) dnnl_primitive_desc_iterator_destroy(w->offers);
+  if (w->attr) dnnl_primitive_attr_destroy(w->attr);
+  if (w->engine) dnnl_engine_destroy(w->engine);
+  threads_set(w->threads_before);
+}
+
+/* Start before the first variant; walk_end is due whatever this returns. */
+static dnnl_status_t walk_begin(walk *w, const plim_op_desc *op, int threads) {
+  memset(w, 0, sizeof *w);
+  w->threads_before = threads_set(threads);
+  w->op = op;
+  w->algorithm = -1;
+  w->family = family_find(op->kind);
+  w->n_operands = w->family ? operand_count(w->family, op) : -1;
+  if (w->n_operands < 0) return dnnl_unimplemented;
+  dnnl_status_t status = describe_operands(w->family, op, w->n_operands, w->md);
+  if (status == dnnl_success) status = dnnl_engine_create(&w->engine, dnnl_cpu, 0);
+  if (status == dnnl_success) status = dnnl_primitive_attr_create(&w->attr);
+  if (status == dnnl_success) status = dnnl_primitive_attr_set_scratchpad_mode(w->attr, dnnl_scratchpad_mode_user);
+  return status;
+}
+
+/* Implementations of the next algorithm that has any; 0 when there is none left. */
+static int walk_next_algorithm(walk *w) {
+  int matrix = w->family->prop == dnnl_prop_kind_undef;
+  const dnnl_memory_desc_t *bias = w->n_operands > BIAS ? &w->md[BIAS] : NULL;
+  while (++w->algorithm < (matrix ? 1 : ALGORITHMS)) {
+    if (w->offers) dnnl_primitive_desc_iterator_destroy(w->offers);
+    w->offers = NULL;
+    dnnl_status_t status =
+        matrix ? describe_matmul(w->md, bias, &w->desc.matmul)
+               : describe_conv(w->family, &w->op->attrs, w->md, bias, algorithms[w->algorithm].kind, &w->desc.conv);
+    if (status == dnnl_success)
+      status = dnnl_primitive_desc_iterator_create(&w->offers, &w->desc, w->attr, w->engine, NULL);
+    if (status == dnnl_success) return 1;
+  }
+  return 0;
+}
+
+/* The next implementation as oneDNN offers it, in w->pd; 0 at the end. */
+static int walk_next_offer(walk *w) {
+  if (w->pd) dnnl_primitive_desc_destroy(w->pd);
+  w->pd = NULL;
+  if (!w->offers || dnnl_primitive_desc_iterator_next(w->offers) != dnnl_success) {
+    if (!walk_next_algorithm(w)) return 0;
+  }
+  w->pd = dnnl_primitive_desc_iterator_fetch(w->offers);
+  return w->pd != NULL;
+}
+
+/* `ref` is 100 times slower than the rest; gemm (brgemm is another thing) allocates buffers in every call. */
+static int refused(const char *implementation) {
+  const char *gemm = strstr(implementation, "gemm");
+  int allocates = gemm && !(gemm - implementation >= 2 && strncmp(gemm - 2, "br", 2) == 0);
+  return strncmp(implementation, "ref", 3) == 0 || allocates;
+}
+
+/* "onednn-direct-jit_1x1" out of ("direct", "jit_1x1:avx512_core"); Winograd has one implementation. */
+static void variant_name(const walk *w, const char *implementation, char *name, size_t size) {
+  int length = (int)strcspn(implementation, ":");
+  if (w->family->prop == dnnl_prop_kind_undef) {
+    snprintf(name, size, "onednn-matmul-%.*s", length, implementation);
+  } else if (algorithms[w->algorithm].kind == dnnl_convolution_winograd) {
+    snprintf(name, size, "onednn-%s", algorithms[w->algorithm].name);
+  } else {
+    snprintf(name, size, "onednn-%s-%.*s", algorithms[w->algorithm].name, length, implementation);
+  }
+}
+
+/* Go to the next variant; its name, or NULL behind the last. */
+static const char *walk_next(walk *w) {
+  while (w->n_seen < MAX_VARIANTS && walk_next_offer(w)) {
+    const char *implementation = NULL;
+    if (dnnl_primitive_desc_query(w->pd, dnnl_query_impl_info_str, 0, (void *)&implementation) != dnnl_success ||
+        refused(implementation)) {
+      continue;
+    }
+    char *name = w->seen[w->n_seen];
+    variant_name(w, implementation, name, sizeof w->seen[0]);
+    int known = 0;
+    for (int i = 0; i < w->n_seen; i++) known |= strcmp(w->seen[i], name) == 0;
+    if (known) continue;
+    w->n_seen++;
+    return name;
+  }
+  return NULL;
+}
+
+/* ---- what a variant needs beyond its operands ---- */
+
+typedef struct recipe {
+  const dnnl_memory_desc_t *weights; /* as the primitive wants them; NULL: as they lie */
+  dnnl_primitive_desc_t reorder;     /* NULL: none */
+  int64_t scratch_bytes;             /* the reorder's and the primitive's lie at one place: they do not meet */
+  int64_t weights_at;                /* in the workspace */
+  int64_t workspace_bytes;
+} recipe;
+
+static int64_t align_up(int64_t bytes) {
+  return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static int64_t scratch_bytes(const_dnnl_primitive_desc_t pd) {
+  return desc_bytes(desc_of_arg(pd, DNNL_ARG_SCRATCHPAD));
+}
+
+static dnnl_status_t recipe_make(const walk *w, recipe *r) {
+  memset(r, 0, sizeof *r);
+  r->scratch_bytes = scratch_bytes(w->pd);
+  const dnnl_memory_desc_t *stored = &w->md[WEIGHTS];
+  const dnnl_memory_desc_t *wanted = desc_of_arg(w->pd, w->family->operand[WEIGHTS].arg);
+  if (!dnnl_memory_desc_equal(stored, wanted)) {
+    int result = w->family->operand[WEIGHTS].from == OUT;
+    dnnl_status_t status = dnnl_reorder_primitive_desc_create(&r->reorder, result ? wanted : stored, w->engine,
+                                                              result ? stored : wanted, w->engine, w->attr);
+    if (status != dnnl_success) return status;
+    r->weights = wanted;
+    int64_t bytes = scratch_bytes(r->reorder);
+    if (bytes > r->scratch_bytes) r->scratch_bytes = bytes;
+  }
+  r->weights_at = align_up(r->scratch_bytes);
+  r->workspace_bytes = r->weights_at + align_up(desc_bytes(r->weights));
+  return dnnl_success;
+}
+
+static void recipe_free(recipe *r) {
+  if (r->reorder) dnnl_primitive_desc_destroy(r->reorder);
+}
+
+static int onednn_list(const plim_op_desc *op, int threads, plim_kernel_info *info, int capacity) {
+  walk w;
+  int count = 0;
+  const char *name;
+  if (walk_begin(&w, op, threads) == dnnl_success) {
+    while ((name = walk_next(&w)) != NULL) {
+      recipe r;
+      if (recipe_make(&w, &r) == dnnl_success) {
+        if (count < capacity) {
+          memset(&info[count], 0, sizeof info[count]);
+          memcpy(info[count].name, name, strlen(name));
+          memcpy(info[count].label, name, strlen(name));
+          info[count].workspace_bytes = r.workspace_bytes;
+        }
+        count++;
+      }
+      recipe_free(&r);
+    }
+  }
+  walk_end(&w);
+  return count;
+}
+
+/* ---- a prepared op: one or two calls with their arguments bound to places ---- */
+
+typedef struct call {
+  dnnl_primitive_t primitive;
+  int n;
+  dnnl_exec_arg_t arg[MAX_ARGS];
+  struct {
+    place from;
+    int64_t at; /* operand position, or bytes into the workspace */
+  } source[MAX_ARGS];
+} call;
+
+typedef struct state {
+  int threads;
+  dnnl_engine_t engine;
+  dnnl_stream_t stream;
+  int n_calls;
+  call call[2]; /* in order of execution */
+} state;
+
+static void onednn_free(void *opaque) {
+  state *s = opaque;
+  if (!s) return;
+  for (int c = 0; c < 2; c++) {
+    for (int i = 0; i < s->call[c].n; i++) dnnl_memory_destroy(s->call[c].arg[i].memory);
+    if (s->call[c].primitive) dnnl_primitive_destroy(s->call[c].primitive);
+  }
+  if (s->stream) dnnl_stream_destroy(s->stream);
+  if (s->engine) dnnl_engine_destroy(s->engine);
+  free(s);
+}
+
+static dnnl_status_t call_add(state *s, call *c, int arg, const dnnl_memory_desc_t *md, place from, int64_t at) {
+  dnnl_status_t status = dnnl_memory_create(&c->arg[c->n].memory, md, s->engine, DNNL_MEMORY_NONE);
+  if (status != dnnl_success) return status;
+  c->arg[c->n].arg = arg;
+  c->source[c->n].from = from;
+  c->source[c->n].at = at;
+  c->n++;
+  return dnnl_success;
+}
+
+/* Start a call: its primitive and, where it needs one, its scratchpad. */
+static dnnl_status_t call_begin(state *s, call *c, const_dnnl_primitive_desc_t pd) {
+  dnnl_status_t status = dnnl_primitive_create(&c->primitive, pd);
+  if (status != dnnl_success || scratch_bytes(pd) == 0) return status;
+  return call_add(s, c, DNNL_ARG_SCRATCHPAD, desc_of_arg(pd, DNNL_ARG_SCRATCHPAD), WORKSPACE, 0);
+}
+
+static dnnl_status_t make_main(state *s, call *c, const walk *w, const recipe *r) {
+  dnnl_status_t status = call_begin(s, c, w->pd);
+  for (int i = 0; i < w->n_operands && status == dnnl_success; i++) {
+    const operand *o = &w->family->operand[i];
+    int blocked = i == WEIGHTS && r->weights;
+    status = call_add(s, c, o->arg, blocked ? r->weights : &w->md[i], blocked ? WORKSPACE : o->from,
+                      blocked ? r->weights_at : o->position);
+  }
+  return status;
+}
+
+static dnnl_status_t make_reorder(state *s, call *c, const walk *w, const recipe *r) {
+  const operand *o = &w->family->operand[WEIGHTS];
+  int result = o->from == OUT;
+  dnnl_status_t status = call_begin(s, c, r->reorder);
+  if (status == dnnl_success)
+    status = call_add(s, c, result ? DNNL_ARG_TO : DNNL_ARG_FROM, &w->md[WEIGHTS], o->from, o->position);
+  if (status == dnnl_success)
+    status = call_add(s, c, result ? DNNL_ARG_FROM : DNNL_ARG_TO, r->weights, WORKSPACE, r->weights_at);
+  return status;
+}
+
+static dnnl_status_t make_calls(state *s, walk *w, const recipe *r) {
+  int last = w->family->operand[WEIGHTS].from == OUT;
+  s->engine = w->engine; /* now the state's */
+  w->engine = NULL;
+  dnnl_status_t status = dnnl_stream_create(&s->stream, s->engine, dnnl_stream_in_order);
+  s->n_calls = r->reorder ? 2 : 1;
+  if (status == dnnl_success) status = make_main(s, &s->call[r->reorder && !last], w, r);
+  if (status == dnnl_success && r->reorder) status = make_reorder(s, &s->call[last], w, r);
+  return status;
+}
+
+static int onednn_make(const plim_op_desc *op, const char *variant, int threads, void **out) {
+  walk w;
+  recipe r = {0};
+  state *s = NULL;
+  const char *name = NULL;
+  dnnl_status_t status = walk_begin(&w, op, threads);
+  if (status == dnnl_success) {
+    while ((name = walk_next(&w)) != NULL && strcmp(name, variant) != 0) continue;
+    status = name ? recipe_make(&w, &r) : dnnl_unimplemented;
+  }
+  if (status == dnnl_success) {
+    s = calloc(1, sizeof *s);
+    status = s ? make_calls(s, &w, &r) : dnnl_out_of_memory;
+  }
+  recipe_free(&r);
+  walk_end(&w);
+  if (status != dnnl_success) {
+    onednn_free(s);
+    return status_of(status);
+  }
+  s->threads = threads;
+  *out = s;
+  return PLIM_KERNEL_OK;
+}
+
+static dnnl_status_t call_run(const state *s, const call *c, const plim_kernel_args *args) {
+  for (int i = 0; i < c->n; i++) {
+    int64_t at = c->source[i].at;
+    void *address = c->source[i].from == IN    ? args->in[at]
+                    : c->source[i].from == OUT ? args->out[at]
+                                               : (char *)args->workspace + at;
+    dnnl_status_t status = dnnl_memory_set_data_handle(c->arg[i].memory, address);
+    if (status != dnnl_success) return status;
+  }
+  return dnnl_primitive_execute(c->primitive, s->stream, c->n, c->arg);
+}
+
+static int onednn_run(void *opaque, const plim_kernel_args *args) {
+  const state *s = opaque;
+  int before = threads_set(s->threads);
+  dnnl_status_t status = dnnl_success;
+  for (int c = 0; c < s->n_calls && status == dnnl_success; c++) status = call_run(s, &s->call[c], args);
+  if (status == dnnl_success) status = dnnl_stream_wait(s->stream);
+  threads_set(before);
+  return status == dnnl_success ? PLIM_KERNEL_OK : PLIM_KERNEL_FAILED;
+}
+
+/* ---- the public rows ---- */
+
+const plim_kernel_type *plim_onednn_types(int *count) {
+#define ROW(kind) \
+  { sizeof(plim_kernel_type), kind, "onednn", onednn_list, onednn_make, onednn_run, onednn_free }
+  static const plim_kernel_type types[] = {
+      ROW(PLIM_OP_CONV2D), ROW(PLIM_OP_CONV2D_BWD_DATA), ROW(PLIM_OP_CONV2D_BWD_WEIGHTS),
+      ROW(PLIM_OP_LINEAR), ROW(PLIM_OP_LINEAR_BWD_DATA), ROW(PLIM_OP_LINEAR_BWD_WEIGHTS),
+  };
+#undef ROW
+  *count = sizeof types / sizeof *types;
+  return types;
+}
+
+int plim_onednn_set_isa(plim_isa isa) {
+  static const struct {
+    const char *name;
+    dnnl_cpu_isa_t isa;
+  } levels[] = {
+      {"x86-64-v2", dnnl_cpu_isa_sse41}, {"x86-64-v3", dnnl_cpu_isa_avx2}, {"x86-64-v4", dnnl_cpu_isa_avx512_core}};
+  const char *name = plim_isa_name(isa);
+  for (size_t i = 0; name && i < sizeof levels / sizeof *levels; i++) {
+    if (strcmp(name, levels[i].name) != 0) continue;
+    /* Refused once oneDNN has looked at the setting; what counts is what it will use. */
+    (void)dnnl_set_max_cpu_isa(levels[i].isa);
+    return dnnl_get_effective_cpu_isa() == levels[i].isa ? PLIM_KERNEL_OK : PLIM_KERNEL_UNSUPPORTED;
+  }
+  return PLIM_KERNEL_OK; /* no choice to make on other processors */
+}
+
+const char *plim_onednn_version(void) {
+  static _Thread_local char text[32];
+  const dnnl_version_t *version = dnnl_version();
+  snprintf(text, sizeof text, "onednn %d.%d.%d", version->major, version->minor, version->patch);
+  return text;
+}
