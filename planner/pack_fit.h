@@ -1,0 +1,26 @@
+/* First-fit and best-fit: place boxes one after the other in a given order. */
+#ifndef PLIM_PLANNER_PACK_FIT_H
+#define PLIM_PLANNER_PACK_FIT_H
+
+#include "planner/pack.h"
+
+/* What the packing functions share: boxes in units of the alignment, and who overlaps whom in time. */
+typedef struct plim_packing {
+  plim_context *ctx;
+  int32_t n;
+  const plim_box *box; /* as given */
+  int64_t align;
+  int64_t *bytes;     /* [n] in units */
+  int64_t *fixed;     /* [n] in units, -1: free */
+  int64_t load;       /* in units: largest sum of bytes alive */
+  int32_t *by_offset; /* [n] scratch: placed boxes by offset */
+  int32_t *order;     /* [n] scratch */
+  int64_t *trial;     /* [n] scratch: offsets in units */
+} plim_packing;
+
+/* Place the boxes in `order`, each at the lowest free offset (first-fit) or in the tightest gap (best_fit 1); fixed
+ * ones keep their offset and are placed first. Writes offsets in units, returns the height. O(n^2), with a small
+ * constant. */
+int64_t plim_pack_fit(const plim_packing *packing, const int32_t *order, int best_fit, int64_t *offset);
+
+#endif

@@ -1,0 +1,41 @@
+/* One call of the planner: the problem, its budget, and the best schedule found so far. Strategies offer schedules; the
+ * planning evaluates and packs each, and keeps the fastest that fits. */
+#ifndef PLIM_PLANNER_PLANNING_H
+#define PLIM_PLANNER_PLANNING_H
+
+#include "planner/place.h"
+
+typedef struct plim_planning {
+  const plim_problem *problem;
+  const plim_plan_options *options;
+  int64_t budget_bytes;
+  int64_t bound_ns; /* proven lower bound on time at this budget */
+  int64_t started_ns;
+  plim_timeline *timeline;
+  plim_placement placement;
+  plim_schedule best;
+  int32_t found; /* 1: best fits */
+  int64_t best_ns, best_bytes;
+  int64_t least_bytes; /* smallest height (unpacked: peak) of anything offered */
+} plim_planning;
+
+PLIM_MUST_USE plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_options *options,
+                                              plim_planning **out);
+void plim_planning_end(plim_planning *planning); /* NULL is legal */
+
+/* Evaluate and pack; keep when it fits and is faster than the best, or as fast and lower. *bytes (may be NULL) is its
+ * height (unpacked: peak). PLIM_EPLAN when the schedule is not valid. */
+PLIM_MUST_USE plim_status plim_planning_offer(plim_planning *planning, const plim_schedule *schedule, int64_t *bytes);
+
+/* The best as a checked plan made by `planner`. */
+PLIM_MUST_USE plim_status plim_planning_emit(plim_planning *planning, const char *planner, plim_plan **out);
+
+/* ---- strategies ---- */
+typedef struct plim_strategy {
+  const char *name, *source;
+  plim_status (*run)(plim_planning *planning);
+} plim_strategy;
+
+plim_status plim_keep_all_run(plim_planning *planning);
+
+#endif
