@@ -91,7 +91,7 @@ static void backward_product(emit *e, int32_t i) {
   int conv = layer->kind == NET_CONV2D;
   emit_ref dy = gradient_of(e, i);
   if (layer->bias) backward_bias(e, i, dy);
-  plim_shape shape = emit_weight_shape(e->net, layer);
+  plim_shape shape = net_weight_shape(e->net, layer);
   emit_ref gradient = emit_value(e, layer->name, ".weight.grad", PLIM_ROLE_GRADIENT, &shape);
   plim_op_spec weights = {.kind = conv ? PLIM_OP_CONV2D_BWD_WEIGHTS : PLIM_OP_LINEAR_BWD_WEIGHTS,
                           .phase = PLIM_PHASE_BACKWARD,
@@ -111,11 +111,11 @@ static void backward_product(emit *e, int32_t i) {
   update(e, layer->name, ".weight.sgd", &at->weight, gradient);
 }
 
-/* A ReLU fused with an addition: one op sums what came back and masks it. Both addends get that very value. */
+/* A ReLU, alone or behind an addition: one op sums what came back and masks it. Both addends get that value. */
 static emit_ref backward_masked_sum(emit *e, int32_t i, const char *op_suffix) {
   const net_layer *layer = &e->net->layer[i];
   const emit_layer *at = &e->at[i];
-  emit_ref sum = input_gradient(e, i, ".dsum");
+  emit_ref sum = input_gradient(e, i, layer->n_in == 2 ? ".dsum" : ".dx");
   plim_op_spec spec = {.kind = PLIM_OP_RELU_BWD,
                        .phase = PLIM_PHASE_BACKWARD,
                        .n_in = 1 + at->n_grads,

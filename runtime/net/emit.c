@@ -61,17 +61,11 @@ static emit_param persistent_param(emit *e, const char *layer, const char *suffi
   return param;
 }
 
-plim_shape emit_weight_shape(const plim_net *net, const net_layer *layer) {
-  const plim_shape *x = &net->layer[layer->in[0]].out;
-  int64_t dim[4] = {layer->out.dim[1], x->dim[1], layer->attrs.kernel[0], layer->attrs.kernel[1]};
-  return plim_shape_make(PLIM_F32, PLIM_FLAT, layer->kind == NET_CONV2D ? 4 : 2, dim);
-}
-
 static void persistent_of_layer(emit *e, int32_t i) {
   const net_layer *layer = &e->net->layer[i];
   emit_layer *at = &e->at[i];
   if (layer->kind == NET_CONV2D || layer->kind == NET_LINEAR) {
-    plim_shape weight = emit_weight_shape(e->net, layer);
+    plim_shape weight = net_weight_shape(e->net, layer);
     plim_shape bias = emit_vector(PLIM_F32, layer->out.dim[1]);
     at->weight = persistent_param(e, layer->name, ".weight", &weight);
     if (layer->bias) at->bias = persistent_param(e, layer->name, ".bias", &bias);

@@ -49,10 +49,9 @@ emit_ref emit_view(emit *e, const char *layer, const char *suffix, emit_ref of, 
 /* The op "<layer><suffix>"; `spec` has everything but name and time. */
 void emit_op(emit *e, const char *layer, const char *suffix, const plim_op_spec *spec);
 
-plim_shape emit_vector(plim_dtype dtype, int64_t n);                       /* [n] */
-plim_shape emit_statistics(const net_layer *layer);                        /* [2][C] of a batch norm */
-plim_shape emit_weight_shape(const plim_net *net, const net_layer *layer); /* [O][I][KH][KW] or [O][I] */
-plim_shape emit_typed(const plim_shape *shape, plim_dtype dtype);          /* with another element type */
+plim_shape emit_vector(plim_dtype dtype, int64_t n);              /* [n] */
+plim_shape emit_statistics(const net_layer *layer);               /* [2][C] of a batch norm */
+plim_shape emit_typed(const plim_shape *shape, plim_dtype dtype); /* with another element type */
 
 /* Parameters, states and staging of all layers, in an order that does not depend on `training`; then the inputs. */
 void emit_persistent(emit *e);

@@ -49,7 +49,8 @@ static int64_t window_count(int64_t size, int kernel, int stride, int pad) {
 
 static int window_fits(plim_net *net, const char *name, const plim_shape *in, int kernel, int stride, int pad) {
   if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel) {
-    (void)net_fail(net, PLIM_EUSAGE, "layer '%s': kernel %d, stride %d, padding %d; kernel > padding >= 0 is needed",
+    (void)net_fail(net, PLIM_EUSAGE,
+                   "layer '%s': kernel %d, stride %d, padding %d; stride >= 1 and kernel > padding >= 0 are needed",
                    name, kernel, stride, pad);
     return 0;
   }

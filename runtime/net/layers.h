@@ -52,6 +52,9 @@ plim_tensor net_append(plim_net *net, const char *name, const net_layer *layer);
 /* Shape of a tensor, NULL (and the net has failed) when the handle is none. */
 const plim_shape *net_shape(plim_net *net, const char *reader, plim_tensor x);
 
+/* Weights of a convolution [O][I][KH][KW] or a linear layer [O][I]. */
+plim_shape net_weight_shape(const plim_net *net, const net_layer *layer);
+
 /* The layout of rank-4 activations of that many channels. */
 plim_layout net_layout(const plim_net_options *options, int64_t channels);
 

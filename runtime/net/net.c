@@ -93,6 +93,18 @@ static int name_reserved(const char *name) {
   return 0;
 }
 
+plim_shape net_weight_shape(const plim_net *net, const net_layer *layer) {
+  const plim_shape *x = &net->layer[layer->in[0]].out;
+  int64_t dim[4] = {layer->out.dim[1], x->dim[1], layer->attrs.kernel[0], layer->attrs.kernel[1]};
+  return plim_shape_make(PLIM_F32, PLIM_FLAT, layer->kind == NET_CONV2D ? 4 : 2, dim);
+}
+
+static int64_t weight_bytes(const plim_net *net, const net_layer *layer) {
+  if (layer->kind != NET_CONV2D && layer->kind != NET_LINEAR) return 0;
+  plim_shape shape = net_weight_shape(net, layer);
+  return plim_shape_bytes(&shape);
+}
+
 static int grow(plim_net *net) {
   if (net->n_layers < net->capacity) return 1;
   int32_t capacity = net->capacity ? 2 * net->capacity : 64;
@@ -116,8 +128,8 @@ plim_tensor net_append(plim_net *net, const char *name, const net_layer *layer) 
     return net_fail(net, PLIM_EUSAGE, "'%s' is the name of a standard value, no layer can have it", name);
   }
   if (name_taken(net, name)) return net_fail(net, PLIM_EUSAGE, "there are two layers of the name '%s'", name);
-  if (plim_shape_bytes(&layer->out) < 0) {
-    return net_fail(net, PLIM_EOVERFLOW, "layer '%s': the size of its output overflows", name);
+  if (plim_shape_bytes(&layer->out) < 0 || weight_bytes(net, layer) < 0) {
+    return net_fail(net, PLIM_EOVERFLOW, "layer '%s': the size of its output or its weights overflows", name);
   }
   if (!grow(net)) return -1;
   net_layer *slot = &net->layer[net->n_layers];

@@ -1,0 +1,115 @@
+/* runtime/net/models.c: parameters counted by hand, shapes of the stages, names. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "runtime/net/net.h"
+
+static plim_context *context(void) {
+  plim_context *ctx = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  return ctx;
+}
+
+static plim_graph *train_graph(plim_context *ctx, const char *model, int channels, int size) {
+  plim_net_options options = plim_net_options_default();
+  options.batch = 2;
+  options.channels = channels;
+  options.height = options.width = size;
+  plim_net *net = NULL;
+  plim_graph *graph = NULL;
+  cr_assert_eq(plim_model_make(ctx, model, &options, &net), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_net_train_graph(net, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_net_free(net);
+  return graph;
+}
+
+/* Weights of one residual stage of `blocks` blocks from `in` to `out` channels: 3x3 convolutions, a scale and a
+ * shift a channel behind each, and where it enters with other channels a 1x1 projection with its own. */
+static int64_t stage_by_hand(int64_t in, int64_t out, int64_t blocks) {
+  int64_t first = 9 * in * out + 9 * out * out + 4 * out;
+  int64_t rest = (blocks - 1) * (2 * 9 * out * out + 4 * out);
+  return first + rest + (in != out ? in * out + 2 * out : 0);
+}
+
+static int64_t cifar_resnet_by_hand(int64_t channels, int64_t blocks) {
+  int64_t stem = 9 * channels * 16 + 2 * 16;
+  return stem + stage_by_hand(16, 16, blocks) + stage_by_hand(16, 32, blocks) + stage_by_hand(32, 64, blocks) +
+         64 * 10 + 10;
+}
+
+static int64_t resnet18_by_hand(int64_t channels) {
+  return 9 * channels * 64 + 2 * 64 + stage_by_hand(64, 64, 2) + stage_by_hand(64, 128, 2) +
+         stage_by_hand(128, 256, 2) + stage_by_hand(256, 512, 2) + 512 * 10 + 10;
+}
+
+Test(models, have_the_parameters_counted_by_hand) {
+  static const struct {
+    const char *model;
+    int channels, size;
+    int64_t published;
+  } cases[] = {{"resnet20", 3, 32, 272474}, {"resnet20", 1, 28, 272186},   {"resnet32", 3, 32, 466906},
+               {"resnet56", 3, 32, 855770}, {"resnet18", 3, 32, 11173962}, {"mlp", 1, 28, 669706}};
+  const int64_t by_hand[] = {cifar_resnet_by_hand(3, 3), cifar_resnet_by_hand(1, 3),
+                             cifar_resnet_by_hand(3, 5), cifar_resnet_by_hand(3, 9),
+                             resnet18_by_hand(3),        784 * 512 + 512 + 512 * 512 + 512 + 512 * 10 + 10};
+  plim_context *ctx = context();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    plim_graph *g = train_graph(ctx, cases[i].model, cases[i].channels, cases[i].size);
+    cr_assert_eq(by_hand[i], cases[i].published, "%s: %lld by hand", cases[i].model, (long long)by_hand[i]);
+    cr_assert_eq(plim_graph_parameters(g), by_hand[i], "%s has %lld parameters, %lld by hand", cases[i].model,
+                 (long long)plim_graph_parameters(g), (long long)by_hand[i]);
+    plim_graph_free(g);
+  }
+  plim_context_free(ctx);
+}
+
+static void expect_dims(const plim_graph *g, const char *name, int64_t c, int64_t size) {
+  int32_t v = plim_graph_find_value(g, name);
+  cr_assert_geq(v, 0, "no value '%s'", name);
+  const int64_t *dim = g->value[v].shape.dim;
+  cr_assert(dim[0] == 2 && dim[1] == c && dim[2] == size && dim[3] == size, "'%s' is [%lld,%lld,%lld,%lld]", name,
+            (long long)dim[0], (long long)dim[1], (long long)dim[2], (long long)dim[3]);
+}
+
+Test(models, halve_the_image_at_each_change_of_stage_and_project_there_alone) {
+  plim_context *ctx = context();
+  plim_graph *g = train_graph(ctx, "resnet20", 1, 28);
+  expect_dims(g, "stem.bn", 16, 28);
+  expect_dims(g, "stage1.block2.bn2", 16, 28);
+  expect_dims(g, "stage2.block0.conv1", 32, 14);
+  expect_dims(g, "stage2.block0.project_bn", 32, 14);
+  expect_dims(g, "stage3.block2.bn2", 64, 7);
+  expect_dims(g, "pool", 64, 1);
+  int projections = 0;
+  for (int32_t i = 0; i < g->n_ops; i++) {
+    projections += g->op[i].kind == PLIM_OP_CONV2D && g->op[i].attrs.kernel[0] == 1;
+  }
+  cr_assert_eq(projections, 2);
+  plim_graph_free(g);
+  plim_context_free(ctx);
+}
+
+Test(models, are_named_and_an_unknown_name_gets_the_nearest) {
+  plim_context *ctx = context();
+  plim_net_options options = plim_net_options_default();
+  plim_net *net = NULL;
+  cr_assert_eq(plim_model_make(ctx, "resnet-20", &options, &net), PLIM_EUSAGE);
+  cr_assert_str_eq(plim_context_error(ctx), "there is no model 'resnet-20'; the nearest name is 'resnet20'");
+  cr_assert_null(net);
+  cr_assert_null(plim_model_name(-1));
+  cr_assert_null(plim_model_name(5));
+  plim_context_free(ctx);
+}
+
+Test(models, fail_with_the_model_and_the_layer_when_the_options_do_not_suit) {
+  plim_context *ctx = context();
+  plim_net_options options = plim_net_options_default();
+  plim_net *net = NULL;
+  options.batch = 1;
+  options.height = options.width = 4;
+  cr_assert_eq(plim_model_make(ctx, "resnet20", &options, &net), PLIM_EUSAGE);
+  cr_assert_str_eq(plim_context_error(ctx),
+                   "model 'resnet20': layer 'stage3.block0.bn1' normalises over 1 element; at least 2 are needed");
+  cr_assert_eq(plim_context_memory(ctx).bytes, 0);
+  plim_context_free(ctx);
+}
