@@ -1,0 +1,146 @@
+/* Programs: build, profile, plan and check the training step and the evaluation step together. */
+#include "runtime/train/program.h"
+
+#include <string.h>
+
+#include "runtime/graph/check.h"
+
+static plim_status profile_step(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
+                                int32_t step) {
+  if (!profiler) return plim_profile_roofline(device, p->graph[step], &p->profile[step]);
+  return plim_profile_measure(device, p->graph[step], profiler, &p->profile[step]);
+}
+
+plim_status plim_program_begin(plim_device *device, const plim_net *net, const plim_profiler_options *profiler,
+                               plim_program **out) {
+  plim_context *ctx = device->ctx;
+  plim_program *p = NULL;
+  plim_status status = PLIM_OK;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
+  p->ctx = ctx;
+  PLIM_CHECK(plim_net_train_graph(net, &p->graph[PLIM_PROGRAM_TRAIN]));
+  PLIM_CHECK(plim_net_eval_graph(net, &p->graph[PLIM_PROGRAM_EVAL]));
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) PLIM_CHECK(profile_step(device, profiler, p, i));
+  *out = p;
+  p = NULL;
+done:
+  plim_program_free(p);
+  return status;
+}
+
+void plim_program_free(plim_program *program) {
+  if (!program) return;
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+    plim_plan_free(program->plan[i]);
+    plim_profile_free(program->profile[i]);
+    plim_graph_free(program->graph[i]);
+  }
+  plim_release(program->ctx, program, 1, sizeof *program);
+}
+
+/* The options under which the evaluation step is planned when the training step is planned under `options`. */
+static plim_plan_options eval_options(const plim_plan_options *options) {
+  plim_plan_options eval = *options;
+  eval.planner = NULL;
+  eval.labels = PLIM_LABELS_SMALL;
+  eval.label = NULL;
+  return eval;
+}
+
+static plim_status plan_step(const plim_program *p, int32_t step, const plim_plan_options *options, plim_plan **out) {
+  return plim_plan_make(p->ctx, p->graph[step], p->profile[step], options, out);
+}
+
+/* Check both plans together, then install them. Frees `train` and `eval` on failure. */
+static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
+  const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_EVAL]};
+  const plim_plan *const plan[] = {train, eval};
+  plim_status status = plim_program_check(p->ctx, PLIM_PROGRAM_STEPS, graph, plan);
+  if (status != PLIM_OK) {
+    plim_plan_free(train);
+    plim_plan_free(eval);
+    return status;
+  }
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(p->plan[i]);
+  p->plan[PLIM_PROGRAM_TRAIN] = train;
+  p->plan[PLIM_PROGRAM_EVAL] = eval;
+  return PLIM_OK;
+}
+
+plim_status plim_program_plan(plim_program *program, const plim_plan_options *options) {
+  plim_plan_options eval_wanted = eval_options(options);
+  plim_plan *train = NULL, *eval = NULL;
+  PLIM_TRY(plan_step(program, PLIM_PROGRAM_TRAIN, options, &train));
+  plim_status status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
+  if (status != PLIM_OK) {
+    plim_plan_free(train);
+    return status;
+  }
+  return install(program, train, eval);
+}
+
+/* A plan from elsewhere must be of this graph and this machine: other threads or instructions give other bits. */
+static plim_status plan_suits(const plim_program *p, const plim_plan *plan) {
+  const plim_graph *graph = p->graph[PLIM_PROGRAM_TRAIN];
+  const plim_machine *here = &p->profile[PLIM_PROGRAM_TRAIN]->machine, *there = &plan->arithmetic.machine;
+  if (strcmp(plan->fingerprint, graph->fingerprint) != 0) {
+    return plim_fail(p->ctx, PLIM_EDATA, "the plan is for graph %.12s, this is %s, batch %d: graph %.12s",
+                     plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
+  }
+  if (here->threads != there->threads) {
+    return plim_fail(p->ctx, PLIM_EUSAGE, "the plan is for %d threads, this run has %d", there->threads, here->threads);
+  }
+  if (strcmp(here->device, there->device) != 0 || strcmp(here->isa, there->isa) != 0 ||
+      strcmp(here->library, there->library) != 0 || strcmp(here->build, there->build) != 0) {
+    return plim_fail(p->ctx, PLIM_EUSAGE,
+                     "the plan's arithmetic is that of %s %s %s (build %s), this is %s %s %s (build %s)", there->device,
+                     there->isa, there->library, there->build, here->device, here->isa, here->library, here->build);
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
+  plim_plan_options options = plim_plan_options_default();
+  plim_plan *eval = NULL;
+  options.budget_bytes = plan->budget_bytes;
+  plim_plan_options eval_wanted = eval_options(&options);
+  plim_status status = plan_suits(program, plan);
+  if (status == PLIM_OK) status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
+  if (status != PLIM_OK) {
+    plim_plan_free(plan);
+    return status;
+  }
+  return install(program, plan, eval);
+}
+
+plim_status plim_program_keep_all(const plim_program *program, const plim_plan_options *options, int64_t *bytes) {
+  plim_plan *plan = NULL;
+  PLIM_TRY(plim_plan_keep_all(program->ctx, program->graph[PLIM_PROGRAM_TRAIN], program->profile[PLIM_PROGRAM_TRAIN],
+                              options, &plan));
+  *bytes = plan->arena_bytes;
+  plim_plan_free(plan);
+  return PLIM_OK;
+}
+
+plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,
+                               int32_t *step) {
+  plim_plan_options eval_wanted = eval_options(options);
+  const plim_plan_options *wanted[] = {options, &eval_wanted};
+  plim_plan_floor floor[PLIM_PROGRAM_STEPS];
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+    PLIM_TRY(plim_plan_smallest(program->ctx, program->graph[i], program->profile[i], wanted[i], &floor[i], NULL));
+  }
+  int32_t larger = floor[PLIM_PROGRAM_EVAL].smallest_bytes > floor[PLIM_PROGRAM_TRAIN].smallest_bytes
+                       ? PLIM_PROGRAM_EVAL
+                       : PLIM_PROGRAM_TRAIN;
+  *out = floor[larger];
+  out->keep_all_bytes = floor[PLIM_PROGRAM_TRAIN].keep_all_bytes;
+  *step = larger;
+  return PLIM_OK;
+}
+
+int64_t plim_program_arena_bytes(const plim_program *program) {
+  int64_t train = program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes;
+  int64_t eval = program->plan[PLIM_PROGRAM_EVAL]->arena_bytes;
+  return train > eval ? train : eval;
+}

@@ -1,0 +1,225 @@
+/* The training loop.
+ *
+ * A step boundary hands the staged batch over (staging lives -> "image" and "label"), asks the reader for the next one
+ * and runs the step. Nothing here allocates between open and close. */
+#include "runtime/train/trainer.h"
+
+#include <math.h>
+
+#include "runtime/train/reader.h"
+#include "runtime/train/sampler.h"
+
+/* The named values of one graph that the loop touches. */
+typedef struct ports {
+  int32_t image, label, hyper, loss, hits; /* hyper: -1 in the evaluation step */
+} ports;
+
+struct plim_trainer {
+  plim_context *ctx;
+  const plim_dataset *dataset;
+  const plim_program *program;
+  plim_trainer_options options;
+  ports port[PLIM_PROGRAM_STEPS];
+  int64_t image_bytes, label_bytes; /* of a batch */
+  plim_exec *exec;
+  plim_sampler *sampler;
+  plim_reader *reader;
+  uint8_t *next_image; /* [batch][H][W][C], in the arena */
+  int32_t *next_label; /* [batch], in the arena */
+  int64_t step;        /* next to run */
+  int64_t requested;   /* training batch asked for last; -1: the staging holds something else */
+};
+
+static plim_status find_port(const plim_graph *graph, const char *name, int32_t *out) {
+  *out = plim_graph_find_value(graph, name);
+  if (*out >= 0) return PLIM_OK;
+  return plim_fail(graph->ctx, PLIM_EDATA, "graph %s has no value called \"%s\"", graph->name, name);
+}
+
+static plim_status find_ports(const plim_graph *graph, int training, ports *port) {
+  PLIM_TRY(find_port(graph, "image", &port->image));
+  PLIM_TRY(find_port(graph, "label", &port->label));
+  PLIM_TRY(find_port(graph, "loss", &port->loss));
+  PLIM_TRY(find_port(graph, "hits", &port->hits));
+  port->hyper = -1;
+  return training ? find_port(graph, "hyper", &port->hyper) : PLIM_OK;
+}
+
+static plim_status check_images(const plim_trainer *t) {
+  const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
+  const plim_shape *image = &graph->value[t->port[PLIM_PROGRAM_TRAIN].image].shape;
+  const plim_dataset *d = t->dataset;
+  if (image->dim[1] == d->channels && image->dim[2] == d->height && image->dim[3] == d->width) return PLIM_OK;
+  return plim_fail(t->ctx, PLIM_EUSAGE, "%s reads images of %d x %d x %d, those of %s are %d x %d x %d", graph->name,
+                   (int)image->dim[2], (int)image->dim[3], (int)image->dim[1], d->name, d->height, d->width,
+                   d->channels);
+}
+
+/* Starting contents of every param and state. */
+static plim_status write_start(plim_trainer *t) {
+  const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
+  int64_t largest = 0;
+  char *host = NULL;
+  plim_status status = PLIM_OK;
+  for (int32_t v = 0; v < graph->n_values; v++) {
+    if (graph->value[v].bytes > largest) largest = graph->value[v].bytes;
+  }
+  PLIM_TRY(plim_allocate(t->ctx, largest, 1, &host));
+  for (int32_t v = 0; v < graph->n_values; v++) {
+    plim_role role = graph->storage[graph->value[v].storage].role;
+    if (role != PLIM_ROLE_PARAM && role != PLIM_ROLE_STATE) continue;
+    PLIM_CHECK(plim_net_init(graph, v, t->options.seed, host));
+    PLIM_CHECK(plim_exec_write(t->exec, PLIM_PROGRAM_TRAIN, v, host, graph->value[v].bytes));
+  }
+done:
+  plim_release(t->ctx, host, largest, 1);
+  return status;
+}
+
+static plim_status open_exec(plim_trainer *t, plim_device *device) {
+  const plim_program *p = t->program;
+  const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_EVAL]};
+  const plim_plan *const plan[] = {p->plan[PLIM_PROGRAM_TRAIN], p->plan[PLIM_PROGRAM_EVAL]};
+  return plim_exec_open(t->ctx, device, &t->options.exec, PLIM_PROGRAM_STEPS, graph, plan, &t->exec);
+}
+
+static plim_status open_reader(plim_trainer *t) {
+  const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
+  plim_sampler_options sampling = {
+      .struct_bytes = sizeof sampling, .batch = graph->batch, .seed = t->options.seed, .augment = t->options.augment};
+  int32_t image, label;
+  PLIM_TRY(find_port(graph, "next_image", &image));
+  PLIM_TRY(find_port(graph, "next_label", &label));
+  t->next_image = plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, image);
+  t->next_label = plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, label);
+  if (!t->next_image || !t->next_label) {
+    return plim_fail(t->ctx, PLIM_EUNSUPPORTED, "the staging lives of this device are not visible to the reader");
+  }
+  t->image_bytes = graph->value[image].bytes;
+  t->label_bytes = graph->value[label].bytes;
+  PLIM_TRY(plim_sampler_new(t->dataset, &sampling, &t->sampler));
+  return plim_reader_open(t->ctx, t->sampler, t->next_image, t->next_label, &t->reader);
+}
+
+plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, const plim_program *program,
+                              const plim_trainer_options *options, plim_trainer **out) {
+  plim_trainer *t = NULL;
+  plim_status status = PLIM_OK;
+  PLIM_TRY(plim_allocate(program->ctx, 1, sizeof *t, &t));
+  t->ctx = program->ctx;
+  t->dataset = dataset;
+  t->program = program;
+  t->options = *options;
+  t->requested = -1;
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+    PLIM_CHECK(find_ports(program->graph[i], i == PLIM_PROGRAM_TRAIN, &t->port[i]));
+  }
+  PLIM_CHECK(check_images(t));
+  PLIM_CHECK(open_exec(t, device));
+  PLIM_CHECK(write_start(t));
+  PLIM_CHECK(open_reader(t));
+  *out = t;
+  t = NULL;
+done:
+  plim_trainer_close(t);
+  return status;
+}
+
+void plim_trainer_close(plim_trainer *trainer) {
+  if (!trainer) return;
+  plim_reader_close(trainer->reader);
+  plim_sampler_free(trainer->sampler);
+  plim_exec_close(trainer->exec);
+  plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
+}
+
+/* Copy the staged batch into the inputs of step `which`. */
+static plim_status hand_over(plim_trainer *t, int32_t which) {
+  PLIM_TRY(plim_exec_write(t->exec, which, t->port[which].image, t->next_image, t->image_bytes));
+  return plim_exec_write(t->exec, which, t->port[which].label, t->next_label, t->label_bytes);
+}
+
+static plim_status read_outputs(plim_trainer *t, int32_t which, float *loss, int32_t hits[2]) {
+  PLIM_TRY(plim_exec_read(t->exec, which, t->port[which].loss, loss, sizeof *loss));
+  return plim_exec_read(t->exec, which, t->port[which].hits, hits, 2 * sizeof *hits);
+}
+
+static plim_status train_step(plim_trainer *t, plim_step_report *report) {
+  int64_t begin = plim_now_ns();
+  float hyper[4], loss;
+  int32_t hits[2];
+  plim_schedule_hyper(&t->options.schedule, t->step, hyper);
+  if (t->requested != t->step) plim_reader_request(t->reader, PLIM_READ_TRAIN, t->step);
+  plim_reader_wait(t->reader);
+  PLIM_TRY(hand_over(t, PLIM_PROGRAM_TRAIN));
+  PLIM_TRY(plim_exec_write(t->exec, PLIM_PROGRAM_TRAIN, t->port[PLIM_PROGRAM_TRAIN].hyper, hyper, sizeof hyper));
+  t->requested = t->step + 1;
+  plim_reader_request(t->reader, PLIM_READ_TRAIN, t->requested);
+  plim_exec_set_step(t->exec, t->options.seed, t->step);
+  PLIM_TRY(plim_exec_step(t->exec, PLIM_PROGRAM_TRAIN, NULL, NULL));
+  PLIM_TRY(read_outputs(t, PLIM_PROGRAM_TRAIN, &loss, hits));
+  if (!isfinite(loss)) {
+    return plim_fail(t->ctx, PLIM_ENOTFINITE, "the loss of step %lld is %g; try a lower learning rate than %g",
+                     (long long)t->step, (double)loss, (double)hyper[0]);
+  }
+  *report = (plim_step_report){
+      .step = t->step, .loss = loss, .correct = hits[0], .counted = hits[1], .time_ns = plim_now_ns() - begin};
+  t->step++;
+  return PLIM_OK;
+}
+
+static plim_status cancelled(const plim_trainer *t) {
+  if (!plim_context_cancelled(t->ctx)) return PLIM_OK;
+  return plim_fail(t->ctx, PLIM_ECANCEL, "stopped after %lld steps", (long long)t->step);
+}
+
+plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user) {
+  for (int64_t i = 0; i < steps; i++) {
+    plim_step_report report;
+    PLIM_TRY(cancelled(trainer));
+    PLIM_TRY(train_step(trainer, &report));
+    if (on_step) on_step(user, &report);
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
+  plim_trainer *t = trainer;
+  int64_t batches = plim_sampler_test_batches(t->sampler), begin = plim_now_ns();
+  plim_evaluation sum = {0};
+  t->requested = -1; /* the staging loses the training batch it may hold */
+  plim_reader_request(t->reader, PLIM_READ_TEST, 0);
+  for (int64_t i = 0; i < batches; i++) {
+    float loss;
+    int32_t hits[2];
+    plim_reader_wait(t->reader);
+    PLIM_TRY(cancelled(t));
+    PLIM_TRY(hand_over(t, PLIM_PROGRAM_EVAL));
+    if (i + 1 < batches) plim_reader_request(t->reader, PLIM_READ_TEST, i + 1);
+    PLIM_TRY(plim_exec_step(t->exec, PLIM_PROGRAM_EVAL, NULL, NULL));
+    PLIM_TRY(read_outputs(t, PLIM_PROGRAM_EVAL, &loss, hits));
+    sum.loss += (double)loss * hits[1];
+    sum.correct += hits[0];
+    sum.counted += hits[1];
+  }
+  if (sum.counted > 0) sum.loss /= (double)sum.counted;
+  sum.time_ns = plim_now_ns() - begin;
+  *out = sum;
+  return PLIM_OK;
+}
+
+int64_t plim_trainer_steps(const plim_trainer *trainer) {
+  return trainer->step;
+}
+int64_t plim_trainer_epoch_steps(const plim_trainer *trainer) {
+  return plim_sampler_train_batches(trainer->sampler);
+}
+plim_exec *plim_trainer_exec(const plim_trainer *trainer) {
+  return trainer->exec;
+}
+const plim_program *plim_trainer_program(const plim_trainer *trainer) {
+  return trainer->program;
+}
+void plim_trainer_seek(plim_trainer *trainer, int64_t step) {
+  trainer->step = step;
+}
