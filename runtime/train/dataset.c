@@ -199,7 +199,7 @@ static const dataset_source sources[] = {
     {.constants = {.name = "synthetic",
                    .classes = 10,
                    .mean = {0.5F, 0.5F, 0.5F, 0.5F},
-                   .deviation = {0.2887F, 0.2887F, 0.2887F, 0.2887F},
+                   .deviation = {0.2898F, 0.2898F, 0.2898F, 0.2898F},
                    .pad = 4,
                    .flip = 1},
      .remedy = "",

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATHS = 4, PATH_BYTES = 512 };
+enum { PATHS = 16, PATH_BYTES = 512 };
 static char folder[64];
 static pid_t owner;
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Path of a file (not created) in the folder; valid until the fourth next call. */
+/* Path of a file (not created) in the folder; valid until the sixteenth next call. */
 const char *scratch_path(const char *name);
 
 /* Write a file there; returns its path. */
