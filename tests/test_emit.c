@@ -4,12 +4,7 @@
 #include <string.h>
 
 #include "runtime/net/net.h"
-
-static plim_context *context(void) {
-  plim_context *ctx = NULL;
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  return ctx;
-}
+#include "tests/support/small_graph.h"
 
 /* conv, bn+relu, conv, bn+shortcut+relu, max pool, flatten, linear, dropout, loss */
 static plim_net *small_net(plim_context *ctx) {
@@ -83,19 +78,21 @@ static const char *const eval_ops[] = {
     "forward softmax_xent: r label -> loss hits loss.prob |",
 };
 
+static void append(char *text, size_t size, const char *between, const char *more) {
+  size_t used = strlen(text);
+  (void)snprintf(text + used, size - used, "%s%s", between, more);
+}
+
 static void append_names(const plim_graph *g, const int32_t *value, int32_t n, char *text, size_t size) {
-  for (int32_t i = 0; i < n; i++) {
-    size_t used = strlen(text);
-    (void)snprintf(text + used, size - used, " %s", g->value[value[i]].name);
-  }
+  for (int32_t i = 0; i < n; i++) append(text, size, " ", g->value[value[i]].name);
 }
 
 static void render(const plim_graph *g, const plim_op *op, char *text, size_t size) {
   (void)snprintf(text, size, "%s %s:", plim_phase_name(op->phase), plim_op_kind_name(op->kind));
   append_names(g, op->in, op->n_in, text, size);
-  (void)strcat(text, " ->");
+  append(text, size, " ", "->");
   append_names(g, op->out, op->n_out, text, size);
-  (void)strcat(text, " |");
+  append(text, size, " ", "|");
   append_names(g, op->upd, op->n_upd, text, size);
 }
 
@@ -109,7 +106,7 @@ static void expect_ops(const plim_graph *g, const char *const *expected, int32_t
 }
 
 Test(emit, gives_a_small_net_exactly_these_ops) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_net *net = small_net(ctx);
   plim_graph *train = NULL, *eval = NULL;
   cr_assert_eq(plim_net_train_graph(net, &train), PLIM_OK, "%s", plim_context_error(ctx));
@@ -132,7 +129,7 @@ static int64_t bytes_of(const plim_graph *g, const char *name) {
 }
 
 Test(emit, gives_values_the_bytes_counted_by_hand) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_net *net = small_net(ctx);
   plim_graph *g = NULL;
   cr_assert_eq(plim_net_train_graph(net, &g), PLIM_OK);
@@ -173,7 +170,7 @@ Test(emit, gives_values_the_bytes_counted_by_hand) {
 }
 
 Test(emit, sums_the_gradients_of_a_tensor_with_many_readers_two_by_two) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_net_options options = plim_net_options_default();
   plim_net *net = NULL;
   cr_assert_eq(plim_net_begin(ctx, "fan", &options, &net), PLIM_OK);
@@ -235,7 +232,7 @@ static void expect_updates_at_once(const plim_graph *g) {
 }
 
 Test(emit, puts_persistent_storages_first_and_updates_at_once_in_every_model_and_layout) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   for (int32_t row = 0; plim_model_name(row); row++) {
     for (int layout = 0; layout < PLIM_LAYOUT_COUNT; layout++) {
       plim_net_options options = plim_net_options_default();

@@ -5,12 +5,7 @@
 #include <string.h>
 
 #include "runtime/net/net.h"
-
-static plim_context *context(void) {
-  plim_context *ctx = NULL;
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  return ctx;
-}
+#include "tests/support/small_graph.h"
 
 static plim_graph *make_graph(plim_context *ctx, const char *model, plim_layout layout, int batch, int training) {
   plim_net_options options = plim_net_options_default();
@@ -52,7 +47,7 @@ static void expect_normal(const plim_graph *g, const char *name, double deviatio
 }
 
 Test(init, draws_weights_with_he_deviation_and_those_before_the_loss_with_a_hundredth) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_graph *resnet = make_graph(ctx, "resnet20", PLIM_NHWC, 2, 1);
   plim_graph *mlp = make_graph(ctx, "mlp", PLIM_NHWC, 2, 1);
   expect_normal(resnet, "stem.conv.weight", sqrt(2.0 / 27));
@@ -74,7 +69,7 @@ static void expect_rows(const plim_graph *g, const char *name, float first, floa
 }
 
 Test(init, sets_scales_and_running_variances_to_one_and_the_rest_to_zero) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_graph *g = make_graph(ctx, "resnet20", PLIM_NHWC, 2, 1);
   expect_rows(g, "stem.bn.affine", 1, 0);
   expect_rows(g, "stem.bn.running", 0, 1);
@@ -100,7 +95,7 @@ static void expect_equal_contents(const plim_graph *a, const plim_graph *b) {
 }
 
 Test(init, does_not_depend_on_layout_or_batch_or_kind_of_step) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_graph *plain = make_graph(ctx, "resnet20", PLIM_FLAT, 2, 1);
   plim_graph *blocked = make_graph(ctx, "resnet20", PLIM_NCHW16C, 8, 1);
   plim_graph *eval = make_graph(ctx, "resnet20", PLIM_FLAT, 2, 0);
@@ -113,7 +108,7 @@ Test(init, does_not_depend_on_layout_or_batch_or_kind_of_step) {
 }
 
 Test(init, gives_other_weights_for_another_seed_or_name) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_graph *g = make_graph(ctx, "resnet20", PLIM_FLAT, 2, 1);
   int64_t n;
   float *x = contents(g, "stage1.block0.conv1.weight", 7, &n);
@@ -129,7 +124,7 @@ Test(init, gives_other_weights_for_another_seed_or_name) {
 }
 
 Test(init, refuses_values_that_are_not_parameter_or_state) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_graph *g = make_graph(ctx, "resnet20", PLIM_FLAT, 2, 1);
   float untouched = 3;
   cr_assert_eq(plim_net_init(g, plim_graph_find_value(g, "stem.conv"), 7, &untouched), PLIM_EUSAGE);

@@ -3,12 +3,7 @@
 #include <string.h>
 
 #include "runtime/net/net.h"
-
-static plim_context *context(void) {
-  plim_context *ctx = NULL;
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  return ctx;
-}
+#include "tests/support/small_graph.h"
 
 static plim_graph *train_graph(plim_context *ctx, const char *model, int channels, int size) {
   plim_net_options options = plim_net_options_default();
@@ -52,7 +47,7 @@ Test(models, have_the_parameters_counted_by_hand) {
   const int64_t by_hand[] = {cifar_resnet_by_hand(3, 3), cifar_resnet_by_hand(1, 3),
                              cifar_resnet_by_hand(3, 5), cifar_resnet_by_hand(3, 9),
                              resnet18_by_hand(3),        784 * 512 + 512 + 512 * 512 + 512 + 512 * 10 + 10};
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     plim_graph *g = train_graph(ctx, cases[i].model, cases[i].channels, cases[i].size);
     cr_assert_eq(by_hand[i], cases[i].published, "%s: %lld by hand", cases[i].model, (long long)by_hand[i]);
@@ -72,7 +67,7 @@ static void expect_dims(const plim_graph *g, const char *name, int64_t c, int64_
 }
 
 Test(models, halve_the_image_at_each_change_of_stage_and_project_there_alone) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_graph *g = train_graph(ctx, "resnet20", 1, 28);
   expect_dims(g, "stem.bn", 16, 28);
   expect_dims(g, "stage1.block2.bn2", 16, 28);
@@ -90,7 +85,7 @@ Test(models, halve_the_image_at_each_change_of_stage_and_project_there_alone) {
 }
 
 Test(models, are_named_and_an_unknown_name_gets_the_nearest) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_net_options options = plim_net_options_default();
   plim_net *net = NULL;
   cr_assert_eq(plim_model_make(ctx, "resnet-20", &options, &net), PLIM_EUSAGE);
@@ -102,7 +97,7 @@ Test(models, are_named_and_an_unknown_name_gets_the_nearest) {
 }
 
 Test(models, fail_with_the_model_and_the_layer_when_the_options_do_not_suit) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_net_options options = plim_net_options_default();
   plim_net *net = NULL;
   options.batch = 1;

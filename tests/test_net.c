@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/net/layers.h"
+#include "tests/support/small_graph.h"
 
 static plim_net_options small_options(void) {
   plim_net_options options = plim_net_options_default();
@@ -20,12 +21,6 @@ static plim_net *begin(plim_context *ctx, const plim_net_options *options) {
   return net;
 }
 
-static plim_context *context(void) {
-  plim_context *ctx = NULL;
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  return ctx;
-}
-
 static void expect_shape(const plim_net *net, plim_tensor x, int rank, int64_t c, int64_t h, int64_t w) {
   cr_assert(x >= 0, "%s", net->error);
   const plim_shape *s = &net->layer[x].out;
@@ -37,7 +32,7 @@ static void expect_shape(const plim_net *net, plim_tensor x, int rank, int64_t c
 }
 
 Test(net, infers_the_shape_of_every_layer) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_net_options options = small_options();
   plim_net *net = begin(ctx, &options);
   plim_tensor image = plim_net_image(net);
@@ -63,7 +58,7 @@ Test(net, infers_the_shape_of_every_layer) {
 }
 
 Test(net, uses_the_layout_asked_for_where_channels_suit_it_and_nhwc_elsewhere) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_net_options options = small_options();
   options.layout = PLIM_NCHW16C;
   plim_net *net = begin(ctx, &options);
@@ -183,7 +178,7 @@ static const struct {
 Test(net, keeps_the_first_mistake_until_a_graph_is_asked_for) {
   plim_net_options options = small_options();
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-    plim_context *ctx = context();
+    plim_context *ctx = plim_test_context();
     plim_net *net = begin(ctx, &options);
     plim_graph *graph = (plim_graph *)&options;
     mistakes[i].make(net, plim_net_image(net));
@@ -206,7 +201,7 @@ static void expect_refused(plim_context *ctx, const plim_net_options *options, c
 }
 
 Test(net, refuses_options_out_of_range) {
-  plim_context *ctx = context();
+  plim_context *ctx = plim_test_context();
   plim_net_options o = small_options();
   o.batch = 0;
   expect_refused(ctx, &o, "a batch of 0 images; at least 1 is needed");
