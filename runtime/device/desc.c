@@ -1,0 +1,116 @@
+/* Canonical op descriptions: fields copied one by one into zeroed bytes, because padding of structs is not defined. */
+#include "runtime/device/desc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void copy_shapes(int32_t n, const plim_shape *from, plim_shape *to) {
+  for (int32_t i = 0; i < n; i++) {
+    to[i].dtype = from[i].dtype;
+    to[i].layout = from[i].layout;
+    to[i].rank = from[i].rank;
+    memcpy(to[i].dim, from[i].dim, sizeof to[i].dim);
+  }
+}
+
+static void copy_attrs(const plim_attrs *from, plim_attrs *to) {
+  memcpy(to->kernel, from->kernel, sizeof to->kernel);
+  memcpy(to->stride, from->stride, sizeof to->stride);
+  memcpy(to->pad, from->pad, sizeof to->pad);
+  to->relu = from->relu;
+  to->add = from->add;
+  to->eps = from->eps;
+  to->momentum = from->momentum;
+  to->drop = from->drop;
+  to->count = from->count;
+  memcpy(to->scale, from->scale, sizeof to->scale);
+  memcpy(to->shift, from->shift, sizeof to->shift);
+}
+
+void plim_desc_of(const plim_graph *graph, int32_t op, plim_op_desc *out) {
+  plim_op_desc desc;
+  memset(&desc, 0, sizeof desc);
+  plim_graph_describe(graph, op, &desc);
+  memset(out, 0, sizeof *out);
+  out->kind = desc.kind;
+  copy_attrs(&desc.attrs, &out->attrs);
+  out->n_in = desc.n_in;
+  out->n_out = desc.n_out;
+  out->n_upd = desc.n_upd;
+  copy_shapes(desc.n_in, desc.in, out->in);
+  copy_shapes(desc.n_out, desc.out, out->out);
+  copy_shapes(desc.n_upd, desc.upd, out->upd);
+}
+
+/* FNV-1a over words of 8 bytes; the structure's size is a multiple of 4. */
+uint64_t plim_desc_hash(const plim_op_desc *desc) {
+  const unsigned char *bytes = (const unsigned char *)desc;
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < sizeof *desc; i += 4) {
+    uint32_t word;
+    memcpy(&word, bytes + i, sizeof word);
+    hash = (hash ^ word) * 0x100000001b3u;
+  }
+  return hash ^ (hash >> 29);
+}
+_Static_assert(sizeof(plim_op_desc) % 4 == 0, "hashed in words of 4 bytes");
+
+int plim_desc_equal(const plim_op_desc *a, const plim_op_desc *b) {
+  return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Text under construction; `used` stops at the end of the buffer. */
+typedef struct writer {
+  char *text;
+  size_t size, used;
+} writer;
+
+static void append(writer *w, const char *format, ...) PLIM_PRINTF(2, 3);
+static void append(writer *w, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int wrote = vsnprintf(w->text + w->used, w->size - w->used, format, args);
+  va_end(args);
+  size_t left = w->size - w->used - 1;
+  w->used += wrote < 0 ? 0 : (size_t)wrote < left ? (size_t)wrote : left;
+}
+
+static void append_shapes(writer *w, const char *what, int32_t n, const plim_shape *shape) {
+  for (int32_t i = 0; i < n; i++) {
+    append(w, " %s %s %s", what, plim_dtype_name(shape[i].dtype), plim_layout_name(shape[i].layout));
+    for (int32_t d = 0; d < shape[i].rank; d++) append(w, "%c%lld", d ? 'x' : ' ', (long long)shape[i].dim[d]);
+  }
+}
+
+static void append_floats(writer *w, const char *what, int n, const float *value) {
+  int any = 0;
+  for (int i = 0; i < n; i++) any |= value[i] != 0;
+  if (!any) return;
+  append(w, " %s", what);
+  for (int i = 0; i < n; i++) append(w, "%c%a", i ? ',' : ' ', (double)value[i]);
+}
+
+static void append_pair(writer *w, const char *what, const int32_t *value) {
+  if (value[0] || value[1]) append(w, " %s %d,%d", what, (int)value[0], (int)value[1]);
+}
+
+void plim_desc_text(const plim_op_desc *desc, char *text, size_t size) {
+  writer w = {text, size, 0};
+  const plim_attrs *attrs = &desc->attrs;
+  append(&w, "%s", plim_op_kind_name(desc->kind));
+  append_pair(&w, "kernel", attrs->kernel);
+  append_pair(&w, "stride", attrs->stride);
+  append_pair(&w, "pad", attrs->pad);
+  if (attrs->relu) append(&w, " relu %d", (int)attrs->relu);
+  if (attrs->add) append(&w, " add %d", (int)attrs->add);
+  append_floats(&w, "eps", 1, &attrs->eps);
+  append_floats(&w, "momentum", 1, &attrs->momentum);
+  append_floats(&w, "drop", 1, &attrs->drop);
+  if (attrs->count) append(&w, " count %lld", (long long)attrs->count);
+  append_floats(&w, "scale", 4, attrs->scale);
+  append_floats(&w, "shift", 4, attrs->shift);
+  append_shapes(&w, "in", desc->n_in, desc->in);
+  append_shapes(&w, "out", desc->n_out, desc->out);
+  append_shapes(&w, "upd", desc->n_upd, desc->upd);
+}

@@ -1,0 +1,31 @@
+/* Op descriptions as keys: canonical bytes, hash, equality, a text for files. Ops of equal description share one
+ * prepared kernel and one measurement. */
+#ifndef PLIM_RUNTIME_DEVICE_DESC_H
+#define PLIM_RUNTIME_DEVICE_DESC_H
+
+#include <stddef.h>
+
+#include "runtime/graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PLIM_DESC_TEXT_BYTES = 1024 };
+
+/* The description of an op with every unused byte (padding, operands that it does not have) zero: two are equal when
+ * their bytes are. */
+void plim_desc_of(const plim_graph *graph, int32_t op, plim_op_desc *out);
+
+/* Of canonical descriptions. */
+uint64_t plim_desc_hash(const plim_op_desc *desc);
+int plim_desc_equal(const plim_op_desc *a, const plim_op_desc *b);
+
+/* One line that says everything the description does, exactly (floats in hexadecimal): equal texts, equal
+ * descriptions. At most PLIM_DESC_TEXT_BYTES with the NUL. */
+void plim_desc_text(const plim_op_desc *desc, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
