@@ -14,17 +14,20 @@ typedef struct plim_exec plim_exec;
 typedef enum plim_exec_addresses { PLIM_ADDRESSES_PLANNED, PLIM_ADDRESSES_EACH } plim_exec_addresses;
 
 typedef struct plim_exec_options {
-  size_t struct_bytes;                            /* sizeof(plim_exec_options) */
-  plim_exec_addresses addresses;                  /* each: every life its own allocation (the jemalloc peer) */
-  void *(*life_alloc)(void *user, int64_t bytes); /* each: NULL means the device's alloc */
+  size_t struct_bytes;           /* sizeof(plim_exec_options) */
+  plim_exec_addresses addresses; /* each: every life its own allocation (the jemalloc peer) */
+  /* each: memory aligned to PLIM_ALIGN, NULL when there is none left; both NULL mean the device's */
+  void *(*life_alloc)(void *user, int64_t bytes);
   void (*life_free)(void *user, void *ptr, int64_t bytes);
   void *user;
   int32_t own_kernels; /* 1: nothing is prepared on the device, every step needs a `run` */
 } plim_exec_options;
 
 /* Check the program (plim_program_check), allocate the arena (the largest arena_bytes of the plans) between
- * inaccessible pages, prepare every op and variant. graph [n], plan [n] must outlive the executor.
- * `device` NULL with own_kernels: host memory. */
+ * inaccessible pages, prepare every op and variant. graph [n], plan [n] and `device` must outlive the executor.
+ * `options` NULL: planned addresses, the device's kernels. `device` NULL with own_kernels: host memory.
+ * PLIM_EDATA when a plan was made for another machine than `device` (field and both values); PLIM_EDIFF when a kernel
+ * needs another workspace than the plan gives it. */
 PLIM_MUST_USE plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options,
                                          int32_t n, const plim_graph *const *graph, const plim_plan *const *plan,
                                          plim_exec **out);
@@ -33,21 +36,24 @@ void plim_exec_close(plim_exec *exec); /* NULL is legal */
 /* Seed and step number that random ops see from the next step on. */
 void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
 
-/* Run plan `which` once. `run` NULL: the device's kernels. On failure the sentence names op and step. Own cost below
- * 1 us a plan step; allocates nothing. */
+/* Run plan `which` once. `run` NULL: the device's kernels. Inputs must have been written since its last step
+ * (PLIM_EUSAGE). On failure the sentence names op and step, and what the step has updated so far stays updated.
+ * Own cost below 1 us a plan step; allocates nothing. */
 PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *user);
 
 /* Copy a value to or from host memory between steps: persistent storages always, inputs before a step, outputs after
- * it. `bytes` must be the value's. PLIM_EUSAGE for a value that is not there then. */
+ * it and until the next input is written. `bytes` must be the value's. PLIM_EUSAGE for a value that is not there then.
+ */
 PLIM_MUST_USE plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from,
                                           int64_t bytes);
 PLIM_MUST_USE plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *to, int64_t bytes);
 /* Address of a value whose storage is persistent (host-visible devices), NULL otherwise. */
 void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value);
 
-/* What the last step of plan `which` really used: largest sum of live bytes and largest offset + bytes, recomputed from
- * the addresses and sizes bound to kernel arguments. plim_exec_step fails with PLIM_EDIFF when they are not the plan's.
- */
+/* What the last step of plan `which` really used: largest sum of live bytes and largest offset + bytes, recomputed
+ * while it ran from the addresses bound to kernel arguments, the sizes of the graph's storages and the workspaces that
+ * the device asked for. plim_exec_step fails with PLIM_EDIFF when they are not the plan's. Without one arena (EACH)
+ * height_bytes is 0. */
 typedef struct plim_exec_use {
   int64_t peak_bytes, height_bytes;
   int64_t own_allocations; /* by the hook, during the last step */
@@ -58,6 +64,7 @@ plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t which);
 void plim_exec_set_timing(plim_exec *exec, int on);
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t which);
 
+/* Bytes of the arena; 0 when every life has its own allocation. */
 int64_t plim_exec_arena_bytes(const plim_exec *exec);
 
 #ifdef __cplusplus

@@ -1,0 +1,154 @@
+/* Binding follows the steps once and keeps, for each storage, the life that began last: lives of one storage never
+ * overlap, so an operand of step j lies in that one. It contains j, or ends at j when the step's pair writes over it.
+ */
+#include "runtime/exec/bind.h"
+
+#include <string.h>
+
+typedef struct binder {
+  plim_bound *bound;
+  int32_t *latest;    /* [n_storages] life that began last, -1 before the first */
+  int32_t next_life;  /* first life that has not begun */
+  int32_t workspace;  /* life of this step's workspace, -1: none */
+  int32_t n_operands; /* bound so far */
+} binder;
+
+static void begin_lives(binder *b, int32_t j) {
+  const plim_plan *plan = b->bound->plan;
+  b->workspace = -1;
+  for (; b->next_life < plan->n_lives && plan->life[b->next_life].begin <= j; b->next_life++) {
+    int32_t storage = plan->life[b->next_life].storage;
+    if (storage < 0) {
+      b->workspace = b->next_life;
+    } else {
+      b->latest[storage] = b->next_life;
+    }
+  }
+}
+
+static plim_status bind_value(binder *b, int32_t j, int32_t value) {
+  const plim_graph *graph = b->bound->graph;
+  const plim_value *v = &graph->value[value];
+  int32_t life = b->latest[v->storage];
+  if (life < 0) {
+    return plim_fail(b->bound->ctx, PLIM_EPLAN, "step %d (op \"%s\") uses \"%s\", which has no life so far", (int)j,
+                     graph->op[b->bound->plan->step[j].op].name, v->name);
+  }
+  b->bound->operand[b->n_operands++] = (plim_bound_operand){life, v->offset};
+  return PLIM_OK;
+}
+
+static plim_status bind_step(binder *b, int32_t j, void *kernel, int64_t workspace_bytes) {
+  const plim_plan *plan = b->bound->plan;
+  const plim_step *step = &plan->step[j];
+  const plim_op *op = &b->bound->graph->op[step->op];
+  begin_lives(b, j);
+  b->bound->step[j] = (plim_bound_step){.kernel = kernel,
+                                        .variant = plan->variant[step->variant].variant.name,
+                                        .op = step->op,
+                                        .queue = step->queue,
+                                        .first = b->n_operands,
+                                        .n_in = op->n_in,
+                                        .n_out = op->n_out,
+                                        .n_upd = op->n_upd,
+                                        .n_workspace = workspace_bytes > 0,
+                                        .workspace_bytes = workspace_bytes};
+  for (int32_t i = 0; i < op->n_in; i++) PLIM_TRY(bind_value(b, j, op->in[i]));
+  for (int32_t i = 0; i < op->n_out; i++) PLIM_TRY(bind_value(b, j, op->out[i]));
+  for (int32_t i = 0; i < op->n_upd; i++) PLIM_TRY(bind_value(b, j, op->upd[i]));
+  if (workspace_bytes == 0) return PLIM_OK;
+  if (b->workspace < 0) {
+    return plim_fail(b->bound->ctx, PLIM_EPLAN,
+                     "step %d (op \"%s\", variant \"%s\") needs a workspace of %lld bytes and the plan has none",
+                     (int)j, op->name, b->bound->step[j].variant, (long long)workspace_bytes);
+  }
+  b->bound->life[b->workspace].bytes = plim_align_up(workspace_bytes, PLIM_ALIGN);
+  b->bound->operand[b->n_operands++] = (plim_bound_operand){b->workspace, 0};
+  return PLIM_OK;
+}
+
+/* Sizes of storage lives, and the lives by the step at which they end. */
+static void fill_lives(plim_bound *bound) {
+  const plim_plan *plan = bound->plan;
+  int32_t *first = bound->ending_first;
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    int32_t storage = plan->life[i].storage;
+    bound->life[i].end = plan->life[i].end;
+    if (storage >= 0) bound->life[i].bytes = plim_align_up(bound->graph->storage[storage].bytes, PLIM_ALIGN);
+    first[plan->life[i].end + 1]++;
+  }
+  for (int32_t j = 0; j <= plan->n_steps; j++) first[j + 1] += first[j];
+  /* fill each group from behind; its start, kept in the slot of its end, moves down to where it belongs */
+  for (int32_t i = plan->n_lives - 1; i >= 0; i--) bound->ending[--first[plan->life[i].end + 1]] = i;
+  memmove(first, first + 1, (size_t)(plan->n_steps + 1) * sizeof *first);
+  first[plan->n_steps + 1] = plan->n_lives;
+}
+
+static plim_status allocate(plim_bound *bound) {
+  const plim_plan *plan = bound->plan;
+  int64_t n_steps = plan->n_steps, operands = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_op *op = &bound->graph->op[plan->step[j].op];
+    operands += op->n_in + op->n_out + op->n_upd + 1;
+  }
+  if (operands > INT32_MAX) {
+    return plim_fail(bound->ctx, PLIM_EOVERFLOW, "%lld operands in one plan; at most %d can be bound",
+                     (long long)operands, (int)INT32_MAX);
+  }
+  bound->n_operands = (int32_t)operands;
+  PLIM_TRY(plim_allocate(bound->ctx, n_steps + 1, sizeof *bound->step, &bound->step));
+  PLIM_TRY(plim_allocate(bound->ctx, operands, sizeof *bound->operand, &bound->operand));
+  PLIM_TRY(plim_allocate(bound->ctx, operands, sizeof *bound->pointer, &bound->pointer));
+  PLIM_TRY(plim_allocate(bound->ctx, plan->n_lives, sizeof *bound->life, &bound->life));
+  PLIM_TRY(plim_allocate(bound->ctx, n_steps + 2, sizeof *bound->ending_first, &bound->ending_first));
+  PLIM_TRY(plim_allocate(bound->ctx, plan->n_lives, sizeof *bound->ending, &bound->ending));
+  return plim_allocate(bound->ctx, n_steps, sizeof *bound->time_ns, &bound->time_ns);
+}
+
+plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, void *const *kernel,
+                      const int64_t *workspace_bytes, plim_bound *bound) {
+  binder b = {.bound = bound};
+  plim_status status;
+  *bound = (plim_bound){.ctx = ctx, .graph = graph, .plan = plan};
+  PLIM_TRY(allocate(bound));
+  fill_lives(bound);
+  PLIM_TRY(plim_allocate(ctx, graph->n_storages, sizeof *b.latest, &b.latest));
+  for (int32_t s = 0; s < graph->n_storages; s++) b.latest[s] = -1;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    int32_t variant = plan->step[j].variant;
+    PLIM_CHECK(bind_step(&b, j, kernel[variant], workspace_bytes[variant]));
+  }
+  bound->step[plan->n_steps].first = b.n_operands;
+  status = PLIM_OK;
+done:
+  plim_release(ctx, b.latest, graph->n_storages, sizeof *b.latest);
+  return status;
+}
+
+void plim_bound_free(plim_bound *bound) {
+  if (!bound->ctx) return;
+  int64_t n_steps = bound->plan->n_steps, n_lives = bound->plan->n_lives;
+  plim_release(bound->ctx, bound->step, n_steps + 1, sizeof *bound->step);
+  plim_release(bound->ctx, bound->operand, bound->n_operands, sizeof *bound->operand);
+  plim_release(bound->ctx, bound->pointer, bound->n_operands, sizeof *bound->pointer);
+  plim_release(bound->ctx, bound->life, n_lives, sizeof *bound->life);
+  plim_release(bound->ctx, bound->ending_first, n_steps + 2, sizeof *bound->ending_first);
+  plim_release(bound->ctx, bound->ending, n_lives, sizeof *bound->ending);
+  plim_release(bound->ctx, bound->time_ns, n_steps, sizeof *bound->time_ns);
+}
+
+void plim_bind_arena(plim_bound *bound, char *base) {
+  int32_t used = bound->step[bound->plan->n_steps].first;
+  for (int32_t k = 0; k < used; k++) {
+    const plim_bound_operand *operand = &bound->operand[k];
+    bound->pointer[k] = base + bound->plan->life[operand->life].offset + operand->offset;
+  }
+}
+
+int32_t plim_bound_find_life(const plim_bound *bound, int32_t storage, int32_t j) {
+  int32_t found = -1;
+  for (int32_t i = 0; i < bound->plan->n_lives && bound->plan->life[i].begin <= j; i++) {
+    if (bound->plan->life[i].storage == storage) found = i;
+  }
+  return found;
+}

@@ -1,0 +1,53 @@
+/* One plan, bound: for every operand of every step the life it lies in, in flat arrays that a step walks once. */
+#ifndef PLIM_RUNTIME_EXEC_BIND_H
+#define PLIM_RUNTIME_EXEC_BIND_H
+
+#include "runtime/device/device.h"
+
+typedef struct plim_bound_step {
+  void *kernel; /* what the device prepared; NULL with own kernels */
+  const char *variant;
+  int32_t op, queue;
+  int32_t first; /* its operands are [first, first of the next step): inputs, outputs, updates, workspace */
+  int32_t n_in, n_out, n_upd, n_workspace;
+  int64_t workspace_bytes; /* asked from the device */
+} plim_bound_step;
+
+typedef struct plim_bound_operand {
+  int32_t life;   /* of the plan */
+  int64_t offset; /* of the value in its storage */
+} plim_bound_operand;
+
+typedef struct plim_bound_life {
+  int64_t bytes; /* rounded up, from the graph's storage or the device's workspace; never the plan's figure */
+  int64_t held;  /* counted as live at the moment: bytes or 0 */
+  int32_t end;
+} plim_bound_life;
+
+typedef struct plim_bound {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_plan *plan;
+  int32_t n_operands;
+  plim_bound_step *step;       /* [n_steps + 1] the last one only ends the operands */
+  plim_bound_operand *operand; /* [n_operands] */
+  void **pointer;              /* [n_operands] */
+  plim_bound_life *life;       /* [n_lives] */
+  int32_t *ending_first; /* [n_steps + 2] lives that end at j are ending[ending_first[j] .. ending_first[j + 1]) */
+  int32_t *ending;       /* [n_lives] */
+  int64_t *time_ns;      /* [n_steps] of the last step */
+} plim_bound;
+
+/* Allocate for the plan and fill in steps, operands and lives. `kernel` [n_variants] and `workspace_bytes`
+ * [n_variants] belong to the plan's variants. PLIM_EPLAN when an operand has no life. plim_bound_free in any case. */
+PLIM_MUST_USE plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
+                                    void *const *kernel, const int64_t *workspace_bytes, plim_bound *bound);
+void plim_bound_free(plim_bound *bound); /* a zeroed one is legal */
+
+/* Point every operand into the arena at `base`. */
+void plim_bind_arena(plim_bound *bound, char *base);
+
+/* The life of a storage that contains step j, else the last that began before it, -1 when none did. O(n_lives). */
+int32_t plim_bound_find_life(const plim_bound *bound, int32_t storage, int32_t j);
+
+#endif

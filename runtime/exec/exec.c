@@ -1,0 +1,155 @@
+/* A step: one walk over flat arrays of bound pointers.
+ *
+ * Everything that can be decided was decided at open. A step assembles a call from the arrays, lets the gauge see its
+ * arguments and hands it to the device, to the device's watcher, or to the caller. */
+#include "runtime/exec/exec.h"
+
+#include <string.h>
+
+#include "runtime/exec/own_exec.h"
+
+/* Who computes a call: the device with a prepared kernel, or the caller. Both in the form that a watcher is handed. */
+typedef struct target {
+  plim_context *ctx;
+  plim_device *device;
+  void *kernel;
+  plim_run *run;
+  void *user;
+} target;
+
+static plim_status run_prepared(void *user, const plim_run_call *call) {
+  const target *t = user;
+  return t->device->api->run(t->device, call->queue, t->kernel, &call->args);
+}
+
+static plim_status run_callers(void *user, const plim_run_call *call) {
+  const target *t = user;
+  plim_status status = t->run(t->user, call);
+  if (status == PLIM_OK) return PLIM_OK;
+  return plim_fail(t->ctx, status, "the caller's kernel returned \"%s\"", plim_status_name(status));
+}
+
+static plim_status run_step(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
+  const plim_bound_step *step = &bound->step[j];
+  void **in = bound->pointer + step->first, **out = in + step->n_in, **upd = out + step->n_out;
+  plim_run_call call = {.graph = bound->graph,
+                        .step = j,
+                        .op = step->op,
+                        .variant = step->variant,
+                        .queue = step->queue,
+                        .args = {.in = in,
+                                 .out = out,
+                                 .upd = upd,
+                                 .workspace = step->n_workspace ? upd[step->n_upd] : NULL,
+                                 .seed = exec->seed,
+                                 .step = exec->step,
+                                 .op = step->op},
+                        .workspace_bytes = step->workspace_bytes};
+  target t = {exec->ctx, exec->device, step->kernel, run, user};
+  plim_run *compute = run ? run_callers : run_prepared;
+  const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
+  return watch ? watch->step(exec->device, &call, compute, &t) : compute(&t, &call);
+}
+
+static plim_status sync_device(plim_exec *exec) {
+  return exec->device ? exec->device->api->sync(exec->device) : PLIM_OK;
+}
+
+static int64_t clock_ns(plim_exec *exec) {
+  return exec->device ? exec->device->api->clock(exec->device) : plim_now_ns();
+}
+
+static plim_status run_timed(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
+  int64_t start = clock_ns(exec);
+  PLIM_TRY(run_step(exec, bound, j, run, user));
+  PLIM_TRY(sync_device(exec));
+  bound->time_ns[j] = clock_ns(exec) - start;
+  return PLIM_OK;
+}
+
+/* Name step, op and variant in front of what went wrong. */
+static plim_status fail_step(plim_exec *exec, const plim_bound *bound, int32_t j, plim_status failed) {
+  const plim_bound_step *step = &bound->step[j];
+  return plim_fail(exec->ctx, failed, "step %d (op \"%s\", variant \"%s\"): %s", (int)j,
+                   bound->graph->op[step->op].name, step->variant, plim_context_error(exec->ctx));
+}
+
+/* Every step of the plan, the gauge in front of each. *gauge is complete when it succeeds. */
+static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_gauge *gauge, plim_run *run, void *user) {
+  plim_bound *bound = &p->bound;
+  const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
+  if (watch) PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena));
+  plim_gauge_begin(gauge, bound, exec->arena);
+  for (int32_t j = 0; j < bound->plan->n_steps; j++) {
+    if (!exec->arena) PLIM_TRY(plim_each_step(exec, p, j));
+    plim_gauge_step(gauge, bound, j);
+    plim_status status = exec->timing ? run_timed(exec, bound, j, run, user) : run_step(exec, bound, j, run, user);
+    if (status != PLIM_OK) return fail_step(exec, bound, j, status);
+  }
+  return sync_device(exec);
+}
+
+/* Every input that the plan reads must have been written since its last step: its bytes have other tenants later. */
+static plim_status check_inputs(const plim_exec *exec, int32_t which) {
+  const plim_bound *bound = &exec->plan[which].bound;
+  const plim_plan *plan = bound->plan;
+  for (int32_t i = 0; i < plan->n_lives && plan->life[i].begin == 0; i++) {
+    int32_t storage = plan->life[i].storage;
+    if (storage < 0 || bound->graph->storage[storage].role != PLIM_ROLE_INPUT) continue;
+    if (exec->plan[which].written[storage]) continue;
+    int32_t v = 0;
+    while (v < bound->graph->n_values && bound->graph->value[v].storage != storage) v++;
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "input \"%s\" has not been written since the last step of plan %d",
+                     v < bound->graph->n_values ? bound->graph->value[v].name : "", (int)which);
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *user) {
+  if (which < 0 || which >= exec->n) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)which, (int)exec->n);
+  }
+  if (exec->options.own_kernels && !run) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "own_kernels was set at open: a step needs a function to run");
+  }
+  PLIM_TRY(check_inputs(exec, which));
+  plim_exec_plan *p = &exec->plan[which];
+  if (!exec->arena && exec->outputs_of >= 0) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
+  exec->outputs_of = -1;
+  exec->inputs_of = -1;
+  memset(p->written, 0, (size_t)p->bound.graph->n_storages);
+  int64_t before = plim_context_memory(exec->ctx).allocations;
+  plim_gauge gauge;
+  plim_status status = run_steps(exec, p, &gauge, run, user);
+  if (status == PLIM_OK) {
+    p->use = (plim_exec_use){gauge.peak_bytes, gauge.height_bytes, plim_context_memory(exec->ctx).allocations - before};
+    status = plim_gauge_compare(&gauge, &p->bound);
+  }
+  if (status == PLIM_OK) {
+    exec->outputs_of = which;
+  } else if (!exec->arena) {
+    plim_each_settle(exec, p);
+  }
+  return status;
+}
+
+void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step) {
+  exec->seed = seed;
+  exec->step = step;
+}
+
+plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t which) {
+  return exec->plan[which].use;
+}
+
+void plim_exec_set_timing(plim_exec *exec, int on) {
+  exec->timing = on != 0;
+}
+
+const int64_t *plim_exec_times(const plim_exec *exec, int32_t which) {
+  return exec->timing ? exec->plan[which].bound.time_ns : NULL;
+}
+
+int64_t plim_exec_arena_bytes(const plim_exec *exec) {
+  return exec->arena_bytes;
+}

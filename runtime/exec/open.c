@@ -1,0 +1,161 @@
+/* Open: check the program, prepare each kernel once, bind every plan, allocate the arena. Close gives it all back. */
+#include "runtime/exec/exec.h"
+
+#include <string.h>
+
+#include "runtime/device/guarded.h"
+#include "runtime/exec/exec_unchecked.h"
+#include "runtime/exec/own_exec.h"
+#include "runtime/graph/check.h"
+
+static plim_status differs(plim_context *ctx, int32_t which, const char *field, const char *plan, const char *device) {
+  if (plan[0] == '\0' || strcmp(plan, device) == 0) return PLIM_OK; /* "": the profile did not know */
+  return plim_fail(ctx, PLIM_EDATA, "plan %d was made for %s \"%s\" and this device has \"%s\": plan again here",
+                   (int)which, field, plan, device);
+}
+
+/* A plan's times, workspaces and bits hold for the machine that it was made for. */
+static plim_status check_machine(const plim_exec *exec, int32_t which, const plim_machine *plan) {
+  const plim_machine *here = &exec->device->machine;
+  if (exec->device->api->watch && strcmp(here->device, "sim") == 0) return PLIM_OK; /* replays any plan */
+  PLIM_TRY(differs(exec->ctx, which, "the device", plan->device, here->device));
+  PLIM_TRY(differs(exec->ctx, which, "the CPU", plan->cpu, here->cpu));
+  PLIM_TRY(differs(exec->ctx, which, "the instruction set", plan->isa, here->isa));
+  PLIM_TRY(differs(exec->ctx, which, "the library", plan->library, here->library));
+  PLIM_TRY(differs(exec->ctx, which, "the build", plan->build, here->build));
+  if (plan->threads == 0 || plan->threads == here->threads) return PLIM_OK;
+  return plim_fail(exec->ctx, PLIM_EDATA, "plan %d was made for %d threads and this device has %d", (int)which,
+                   (int)plan->threads, (int)here->threads);
+}
+
+/* Kernel and workspace of one variant of a plan: what the device says, or the variant when there is nobody to ask. */
+static plim_status prepare_variant(plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
+                                   int checked, void **kernel, int64_t *workspace_bytes) {
+  *workspace_bytes = variant->variant.workspace_bytes;
+  if (exec->options.own_kernels) return PLIM_OK;
+  PLIM_TRY(plim_prepared_get(&exec->prepared, graph, variant, kernel));
+  int64_t asked = exec->device->api->workspace(exec->device, *kernel);
+  if (asked < 0) return PLIM_OK;
+  if (checked && plim_align_up(asked, PLIM_ALIGN) != plim_align_up(*workspace_bytes, PLIM_ALIGN)) {
+    return plim_fail(exec->ctx, PLIM_EDIFF,
+                     "op \"%s\", variant \"%s\" needs a workspace of %lld bytes here, the plan gives it %lld",
+                     graph->op[variant->op].name, variant->variant.name, (long long)asked, (long long)*workspace_bytes);
+  }
+  *workspace_bytes = asked;
+  return PLIM_OK;
+}
+
+static plim_status open_plan(plim_exec *exec, int32_t which, const plim_graph *graph, const plim_plan *plan,
+                             int checked) {
+  plim_exec_plan *p = &exec->plan[which];
+  void **kernel = NULL;
+  int64_t *workspace_bytes = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *kernel, &kernel));
+  PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
+  if (!exec->options.own_kernels) PLIM_CHECK(check_machine(exec, which, &plan->arithmetic.machine));
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    PLIM_CHECK(prepare_variant(exec, graph, &plan->variant[i], checked, &kernel[i], &workspace_bytes[i]));
+  }
+  PLIM_CHECK(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, &p->bound));
+  PLIM_CHECK(plim_allocate(exec->ctx, graph->n_storages, sizeof *p->written, &p->written));
+  if (exec->options.addresses == PLIM_ADDRESSES_EACH) {
+    PLIM_CHECK(plim_allocate(exec->ctx, plan->n_lives, sizeof *p->own, &p->own));
+  }
+done:
+  plim_release(exec->ctx, workspace_bytes, plan->n_variants, sizeof *workspace_bytes);
+  plim_release(exec->ctx, kernel, plan->n_variants, sizeof *kernel);
+  return status;
+}
+
+static plim_status open_memory(plim_exec *exec) {
+  if (exec->options.addresses == PLIM_ADDRESSES_EACH) return plim_each_open(exec);
+  exec->arena_bytes = PLIM_ALIGN;
+  for (int32_t i = 0; i < exec->n; i++) {
+    int64_t bytes = exec->plan[i].bound.plan->arena_bytes;
+    if (bytes > exec->arena_bytes) exec->arena_bytes = bytes;
+  }
+  PLIM_TRY(exec->device ? exec->device->api->alloc(exec->device, exec->arena_bytes, &exec->arena)
+                        : plim_guarded_alloc(exec->ctx, exec->arena_bytes, 1, &exec->arena));
+  for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, exec->arena);
+  return PLIM_OK;
+}
+
+static plim_status check_options(plim_context *ctx, const plim_device *device, const plim_exec_options *options) {
+  if (options->struct_bytes != sizeof *options) {
+    return plim_fail(ctx, PLIM_EUSAGE, "plim_exec_options of %zu bytes; this library knows %zu", options->struct_bytes,
+                     sizeof *options);
+  }
+  if (!device && !options->own_kernels) {
+    return plim_fail(ctx, PLIM_EUSAGE, "no device: own_kernels must be 1, since nobody could prepare kernels");
+  }
+  if (!options->life_alloc != !options->life_free) {
+    return plim_fail(ctx, PLIM_EUSAGE, "life_alloc and life_free: give both or none");
+  }
+  return PLIM_OK;
+}
+
+static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
+                             int checked) {
+  int64_t variants = 0;
+  for (int32_t i = 0; i < exec->n; i++) variants += plan[i]->n_variants;
+  PLIM_TRY(plim_allocate(exec->ctx, exec->n, sizeof *exec->plan, &exec->plan));
+  PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, variants, &exec->prepared));
+  for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
+  return open_memory(exec);
+}
+
+static plim_status open_exec(plim_context *ctx, plim_device *device, const plim_exec_options *options, int32_t n,
+                             const plim_graph *const *graph, const plim_plan *const *plan, int checked,
+                             plim_exec **out) {
+  static const plim_exec_options defaults = {.struct_bytes = sizeof defaults};
+  plim_exec *exec = NULL;
+  if (!options) options = &defaults;
+  PLIM_TRY(check_options(ctx, device, options));
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *exec, &exec));
+  exec->ctx = ctx;
+  exec->device = device;
+  exec->options = *options;
+  exec->n = n;
+  exec->outputs_of = exec->inputs_of = -1;
+  plim_status status = fill_exec(exec, graph, plan, checked);
+  if (status == PLIM_OK) {
+    *out = exec;
+  } else {
+    plim_exec_close(exec);
+  }
+  return status;
+}
+
+plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options, int32_t n,
+                           const plim_graph *const *graph, const plim_plan *const *plan, plim_exec **out) {
+  PLIM_TRY(plim_program_check(ctx, n, graph, plan));
+  return open_exec(ctx, device, options, n, graph, plan, 1, out);
+}
+
+plim_status plim_exec_open_unchecked(plim_context *ctx, plim_device *device, const plim_exec_options *options,
+                                     int32_t n, const plim_graph *const *graph, const plim_plan *const *plan,
+                                     plim_exec **out) {
+  return open_exec(ctx, device, options, n, graph, plan, 0, out);
+}
+
+void plim_exec_close(plim_exec *exec) {
+  if (!exec) return;
+  plim_context *ctx = exec->ctx;
+  if (exec->plan) plim_each_close(exec);
+  if (exec->arena && exec->device) {
+    exec->device->api->release(exec->device, exec->arena, exec->arena_bytes);
+  } else {
+    plim_guarded_free(exec->arena, exec->arena_bytes);
+  }
+  plim_prepared_free(&exec->prepared);
+  for (int32_t i = 0; exec->plan && i < exec->n; i++) {
+    plim_exec_plan *p = &exec->plan[i];
+    if (!p->bound.ctx) continue;
+    plim_release(ctx, p->written, p->bound.graph->n_storages, sizeof *p->written);
+    plim_release(ctx, p->own, p->bound.plan->n_lives, sizeof *p->own);
+    plim_bound_free(&p->bound);
+  }
+  plim_release(ctx, exec->plan, exec->n, sizeof *exec->plan);
+  plim_release(ctx, exec, 1, sizeof *exec);
+}

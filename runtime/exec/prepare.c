@@ -1,0 +1,55 @@
+/* A hash table from (op description, variant name) to prepared kernels. Rows point back to an op with the description
+ * instead of copying it. */
+#include "runtime/exec/prepare.h"
+
+#include <string.h>
+
+#include "runtime/device/desc.h"
+
+plim_status plim_prepared_new(plim_context *ctx, plim_device *device, int64_t capacity, plim_prepared *out) {
+  int64_t rows = 16;
+  while (rows < 2 * capacity) rows *= 2;
+  plim_prepared_row *row = NULL;
+  PLIM_TRY(plim_allocate(ctx, rows, sizeof *row, &row));
+  *out = (plim_prepared){ctx, device, rows, 0, row};
+  return PLIM_OK;
+}
+
+void plim_prepared_free(plim_prepared *prepared) {
+  for (int64_t i = 0; i < prepared->n_rows; i++) {
+    if (prepared->row[i].kernel) prepared->device->api->unprepare(prepared->device, prepared->row[i].kernel);
+  }
+  if (prepared->ctx) plim_release(prepared->ctx, prepared->row, prepared->n_rows, sizeof *prepared->row);
+  *prepared = (plim_prepared){0};
+}
+
+static int is_row_of(const plim_prepared_row *row, uint64_t hash, const plim_op_desc *desc, const char *variant) {
+  if (row->hash != hash || strcmp(row->variant, variant) != 0) return 0;
+  plim_op_desc other;
+  plim_desc_of(row->graph, row->op, &other);
+  return plim_desc_equal(desc, &other);
+}
+
+/* The row of the key, or the empty one where it belongs. */
+static plim_prepared_row *find(const plim_prepared *prepared, uint64_t hash, const plim_op_desc *desc,
+                               const char *variant) {
+  uint64_t mask = (uint64_t)prepared->n_rows - 1, i = hash & mask;
+  while (prepared->row[i].kernel && !is_row_of(&prepared->row[i], hash, desc, variant)) i = (i + 1) & mask;
+  return &prepared->row[i];
+}
+
+plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant,
+                              void **kernel) {
+  plim_op_desc desc;
+  plim_desc_of(graph, variant->op, &desc);
+  uint64_t hash = plim_desc_hash(&desc);
+  plim_prepared_row *row = find(prepared, hash, &desc, variant->variant.name);
+  if (!row->kernel) {
+    void *made = NULL;
+    PLIM_TRY(prepared->device->api->prepare(prepared->device, &desc, variant->variant.name, &made));
+    *row = (plim_prepared_row){hash, graph, variant->op, variant->variant.name, made};
+    prepared->n_used++;
+  }
+  *kernel = row->kernel;
+  return PLIM_OK;
+}

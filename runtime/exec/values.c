@@ -1,0 +1,97 @@
+/* Values between steps: what lies where, and when. Persistent storages always; inputs from their writing to the step;
+ * outputs from the step until an input of any plan is written, because it may take their bytes. */
+#include <string.h>
+
+#include "runtime/exec/own_exec.h"
+
+static plim_status check_value(const plim_exec *exec, int32_t which, int32_t value, int64_t bytes) {
+  if (which < 0 || which >= exec->n) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)which, (int)exec->n);
+  }
+  const plim_graph *graph = exec->plan[which].bound.graph;
+  if (value < 0 || value >= graph->n_values) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "value %d of a graph that has %d", (int)value, (int)graph->n_values);
+  }
+  if (bytes == graph->value[value].bytes) return PLIM_OK;
+  return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" has %lld bytes, not %lld", graph->value[value].name,
+                   (long long)graph->value[value].bytes, (long long)bytes);
+}
+
+/* Where a value lies in its life; NULL while the life has no allocation of its own. */
+static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t value, int32_t life) {
+  int64_t offset = p->bound.graph->value[value].offset;
+  if (exec->arena) return (char *)exec->arena + p->bound.plan->life[life].offset + offset;
+  return p->own[life] ? (char *)p->own[life] + offset : NULL;
+}
+
+static plim_status copy(plim_exec *exec, void *to, const void *from, int64_t bytes) {
+  if (!exec->device) {
+    memcpy(to, from, (size_t)bytes);
+    return PLIM_OK;
+  }
+  PLIM_TRY(exec->device->api->copy(exec->device, 0, to, from, bytes));
+  return exec->device->api->sync(exec->device);
+}
+
+static plim_role role_of(const plim_exec_plan *p, int32_t value) {
+  return p->bound.graph->storage[p->bound.graph->value[value].storage].role;
+}
+
+/* Forget what other plans left for or from their steps: this plan's inputs take the arena now. */
+static void take_inputs(plim_exec *exec, int32_t which) {
+  if (exec->outputs_of >= 0 && !exec->arena) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
+  exec->outputs_of = -1;
+  if (exec->inputs_of >= 0 && exec->inputs_of != which) {
+    plim_exec_plan *other = &exec->plan[exec->inputs_of];
+    memset(other->written, 0, (size_t)other->bound.graph->n_storages);
+    if (!exec->arena) plim_each_settle(exec, other);
+  }
+  exec->inputs_of = which;
+}
+
+plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from, int64_t bytes) {
+  PLIM_TRY(check_value(exec, which, value, bytes));
+  plim_exec_plan *p = &exec->plan[which];
+  int32_t storage = p->bound.graph->value[value].storage;
+  plim_role role = role_of(p, value);
+  int32_t life = plim_bound_find_life(&p->bound, storage, 0);
+  if ((!plim_role_persistent(role) && role != PLIM_ROLE_INPUT) || life < 0) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) cannot be written before a step of plan %d",
+                     p->bound.graph->value[value].name, plim_role_name(role), (int)which);
+  }
+  if (role == PLIM_ROLE_INPUT) {
+    take_inputs(exec, which);
+    if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, life));
+    p->written[storage] = 1;
+  }
+  return copy(exec, address(exec, p, value, life), from, bytes);
+}
+
+/* Does the value's storage hold its contents now? */
+static int is_there(const plim_exec *exec, int32_t which, int32_t value) {
+  const plim_exec_plan *p = &exec->plan[which];
+  plim_role role = role_of(p, value);
+  if (plim_role_persistent(role)) return 1;
+  if (role == PLIM_ROLE_INPUT) return p->written[p->bound.graph->value[value].storage];
+  return role == PLIM_ROLE_OUTPUT && exec->outputs_of == which;
+}
+
+plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *to, int64_t bytes) {
+  PLIM_TRY(check_value(exec, which, value, bytes));
+  const plim_exec_plan *p = &exec->plan[which];
+  int32_t at = role_of(p, value) == PLIM_ROLE_OUTPUT ? p->bound.plan->n_steps : 0;
+  int32_t life = plim_bound_find_life(&p->bound, p->bound.graph->value[value].storage, at);
+  if (!is_there(exec, which, value) || life < 0) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) of plan %d holds nothing now",
+                     p->bound.graph->value[value].name, plim_role_name(role_of(p, value)), (int)which);
+  }
+  return copy(exec, to, address(exec, p, value, life), bytes);
+}
+
+void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value) {
+  if (which < 0 || which >= exec->n) return NULL;
+  const plim_exec_plan *p = &exec->plan[which];
+  if (value < 0 || value >= p->bound.graph->n_values || !plim_role_persistent(role_of(p, value))) return NULL;
+  int32_t life = plim_bound_find_life(&p->bound, p->bound.graph->value[value].storage, 0);
+  return life < 0 ? NULL : address(exec, p, value, life);
+}
