@@ -12,8 +12,8 @@ enum { MAX_OPS = 60, MAX_READABLE = 3 * MAX_OPS, MAX_PARAMS = 8, MAX_STATS = 8, 
 
 typedef struct operand {
   int32_t value, storage;
-  int64_t bytes;
-  int32_t may_overwrite; /* 0 for params */
+  int64_t offset, bytes;
+  int32_t whole; /* all of a storage that is not persistent: may be overwritten */
 } operand;
 
 typedef struct maker {
@@ -34,6 +34,7 @@ random_graph_options random_graph_options_default(uint64_t seed) {
                                 .pair_percent = 40,
                                 .random_percent = 15,
                                 .two_out_percent = 25,
+                                .halves_percent = 20,
                                 .view_percent = 15,
                                 .max_bytes = 6000};
 }
@@ -46,7 +47,7 @@ static plim_status add_storage(maker *m, plim_role role, int64_t bytes, operand 
   char name[NAME_BYTES];
   plim_shape shape = bytes_shape(bytes);
   (void)snprintf(name, sizeof name, "v%d", m->n_named++);
-  *out = (operand){.bytes = bytes, .may_overwrite = !plim_role_persistent(role)};
+  *out = (operand){.bytes = bytes, .whole = !plim_role_persistent(role)};
   PLIM_TRY(plim_graph_add_storage(m->builder, role, bytes, &out->storage));
   return plim_graph_add_value(m->builder, name, out->storage, 0, &shape, &out->value);
 }
@@ -62,12 +63,12 @@ static plim_status draw_operand(maker *m, operand *out) {
   int32_t low = n > 3 && test_random_chance(&m->random, 60) ? n - 3 : 0;
   *out = m->readable[test_random_between(&m->random, low, n - 1)];
   if (!test_random_chance(&m->random, m->options.view_percent)) return PLIM_OK;
-  int64_t offset = test_random_chance(&m->random, 50) ? test_random_between(&m->random, 0, out->bytes - 1) : 0;
-  if (offset > 0) out->may_overwrite = 0;
-  plim_shape shape = bytes_shape(out->bytes - offset);
+  int64_t cut = test_random_chance(&m->random, 50) ? test_random_between(&m->random, 0, out->bytes - 1) : 0;
+  if (cut > 0) out->whole = 0;
+  plim_shape shape = bytes_shape(out->bytes - cut);
   char name[NAME_BYTES];
   (void)snprintf(name, sizeof name, "view%d", m->n_named++);
-  return plim_graph_add_value(m->builder, name, out->storage, offset, &shape, &out->value);
+  return plim_graph_add_value(m->builder, name, out->storage, out->offset + cut, &shape, &out->value);
 }
 
 static plim_status draw_inputs(maker *m, int32_t index, plim_op_spec *spec, operand *in) {
@@ -84,19 +85,40 @@ static plim_status draw_inputs(maker *m, int32_t index, plim_op_spec *spec, oper
   return PLIM_OK;
 }
 
+/* A pair's input is all of its storage, and the op reads that storage nowhere else. */
+static int may_overwrite(const plim_op_spec *spec, const operand *in, int32_t k) {
+  for (int32_t i = 0; i < spec->n_in; i++) {
+    if (i != k && in[i].storage == in[k].storage) return 0;
+  }
+  return in[k].whole;
+}
+
 /* Outputs and, sometimes, a pair: its output has the bytes of its input. */
-static plim_status draw_outputs(maker *m, int32_t index, plim_op_spec *spec, const operand *in, operand *out) {
-  spec->n_out = test_random_chance(&m->random, m->options.two_out_percent) ? 2 : 1;
+static plim_status draw_outputs(maker *m, plim_role role, plim_op_spec *spec, const operand *in, operand *out) {
   for (int32_t i = 0; i < spec->n_out; i++) {
     int64_t bytes = draw_bytes(m);
     int32_t k = (int32_t)test_random_between(&m->random, 0, spec->n_in - 1);
-    if (in[k].may_overwrite && test_random_chance(&m->random, m->options.pair_percent)) {
+    if (may_overwrite(spec, in, k) && test_random_chance(&m->random, m->options.pair_percent)) {
       bytes = in[k].bytes;
       spec->pair[spec->n_pairs++] = (plim_pair){i, k};
     }
-    int last = index == m->n_compute - 1 && i == 0;
-    plim_role role = last ? PLIM_ROLE_OUTPUT : index > m->n_compute / 2 ? PLIM_ROLE_GRADIENT : PLIM_ROLE_ACTIVATION;
     PLIM_TRY(add_storage(m, role, bytes, &out[i]));
+    spec->out[i] = out[i].value;
+  }
+  return PLIM_OK;
+}
+
+/* Two outputs that are the halves of one storage. */
+static plim_status draw_halves(maker *m, plim_role role, plim_op_spec *spec, operand *out) {
+  int32_t storage;
+  int64_t bytes = draw_bytes(m);
+  plim_shape shape = bytes_shape(bytes);
+  PLIM_TRY(plim_graph_add_storage(m->builder, role, 2 * bytes, &storage));
+  for (int32_t i = 0; i < 2; i++) {
+    char name[NAME_BYTES];
+    (void)snprintf(name, sizeof name, "half%d", m->n_named++);
+    out[i] = (operand){.storage = storage, .offset = i * bytes, .bytes = bytes};
+    PLIM_TRY(plim_graph_add_value(m->builder, name, storage, out[i].offset, &shape, &out[i].value));
     spec->out[i] = out[i].value;
   }
   return PLIM_OK;
@@ -111,7 +133,14 @@ static plim_status add_compute_op(maker *m, int32_t index) {
   spec.phase = index > m->n_compute / 2 ? PLIM_PHASE_BACKWARD : PLIM_PHASE_FORWARD;
   spec.time_ns = test_random_between(&m->random, 1, 1000);
   PLIM_TRY(draw_inputs(m, index, &spec, in));
-  PLIM_TRY(draw_outputs(m, index, &spec, in, out));
+  int last = index == m->n_compute - 1;
+  plim_role role = last ? PLIM_ROLE_OUTPUT : index > m->n_compute / 2 ? PLIM_ROLE_GRADIENT : PLIM_ROLE_ACTIVATION;
+  spec.n_out = test_random_chance(&m->random, m->options.two_out_percent) ? 2 : 1;
+  if (spec.n_out == 2 && test_random_chance(&m->random, m->options.halves_percent)) {
+    PLIM_TRY(draw_halves(m, role, &spec, out));
+  } else {
+    PLIM_TRY(draw_outputs(m, role, &spec, in, out));
+  }
   int32_t op;
   PLIM_TRY(plim_graph_add_op(m->builder, &spec, &op));
   for (int32_t i = 0; i < spec.n_out; i++) m->readable[m->n_readable++] = out[i];

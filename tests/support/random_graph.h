@@ -13,6 +13,7 @@ typedef struct random_graph_options {
   int32_t pair_percent;    /* chance that an op may write one output over an input */
   int32_t random_percent;  /* chance that an op is of class random */
   int32_t two_out_percent; /* chance of a second output */
+  int32_t halves_percent;  /* chance that two outputs are halves of one storage */
   int32_t view_percent;    /* chance that an operand is read through a view (whole or part) of its storage */
   int64_t max_bytes;       /* of one storage; sizes are seldom multiples of 512 */
 } random_graph_options;

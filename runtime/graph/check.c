@@ -1,0 +1,47 @@
+/* plim_plan_check: the parts in their order, and what they share. Written from "What a plan means" in docs/formats.md;
+ * nothing here calls a planner, the timeline or plim_plan_from_parts. */
+#include "runtime/graph/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/graph/check_parts.h"
+
+plim_status plim_check_fault(const plim_checker *check, int32_t step, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return plim_fail(check->ctx, PLIM_EPLAN, "step %d (op \"%s\"): %s", step,
+                   check->graph->op[check->plan->step[step].op].name, text);
+}
+
+const char *plim_check_storage_name(const plim_checker *check, int32_t storage) {
+  if (storage < 0) return "workspace";
+  for (int32_t v = 0; v < check->graph->n_values; v++) {
+    if (check->graph->value[v].storage == storage) return check->graph->value[v].name;
+  }
+  return "unnamed";
+}
+
+int64_t plim_check_life_bytes(const plim_checker *check, int32_t storage, int32_t step) {
+  const plim_plan *plan = check->plan;
+  int64_t bytes = storage >= 0 ? check->graph->storage[storage].bytes
+                               : plan->variant[plan->step[step].variant].variant.workspace_bytes;
+  return plan->packed ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
+}
+
+plim_status plim_plan_check(plim_context *ctx, const plim_graph *graph, const plim_plan *plan) {
+  const plim_checker check = {ctx, graph, plan};
+  if (strncmp(plan->fingerprint, graph->fingerprint, PLIM_FINGERPRINT_BYTES) != 0) {
+    return plim_fail(ctx, PLIM_EDATA, "the plan is for graph %.12s, this is graph \"%s\" %.12s", plan->fingerprint,
+                     graph->name, graph->fingerprint);
+  }
+  PLIM_TRY(plim_check_form(&check));
+  PLIM_TRY(plim_check_lives(&check));
+  PLIM_TRY(plim_check_order(&check));
+  PLIM_TRY(plim_check_space(&check));
+  return plim_check_figures(&check);
+}

@@ -1,0 +1,76 @@
+/* Figures that follow from the steps: predicted time, its order against bound and keep-all, arithmetic hash. */
+#include <string.h>
+
+#include "runtime/base/sha256.h"
+#include "runtime/base/text.h"
+#include "runtime/graph/check_parts.h"
+
+static plim_status check_times(const plim_checker *check) {
+  const plim_plan *plan = check->plan;
+  int64_t time_ns = 0;
+  for (int32_t j = 0; j < plan->n_steps && time_ns >= 0; j++) {
+    time_ns = plim_add_bytes(time_ns, plan->variant[plan->step[j].variant].variant.time_ns);
+  }
+  if (time_ns < 0 || time_ns != plan->time_ns) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "the plan says %lld ns, its steps add up to %lld ns",
+                     (long long)plan->time_ns, (long long)time_ns);
+  }
+  if (plan->keep_all_ns < 0 || plan->keep_all_ns > plan->bound_ns || plan->bound_ns > plan->time_ns) {
+    return plim_fail(check->ctx, PLIM_EPLAN,
+                     "keep-all %lld ns, bound %lld ns and time %lld ns of the plan are not in ascending order",
+                     (long long)plan->keep_all_ns, (long long)plan->bound_ns, (long long)plan->time_ns);
+  }
+  if (plan->proved != 0 && (plan->proved != 1 || plan->bound_ns != plan->time_ns)) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "proved is %d with a bound of %lld ns and a time of %lld ns", plan->proved,
+                     (long long)plan->bound_ns, (long long)plan->time_ns);
+  }
+  return PLIM_OK;
+}
+
+static void write_machine(plim_text *text, const plim_plan *plan) {
+  const plim_machine *m = &plan->arithmetic.machine;
+  plim_text_format(text, "plimsoll arithmetic 1\ngraph %s\n", plan->fingerprint);
+  plim_text_format(text, "device %.*s\n", (int)sizeof m->device, m->device);
+  plim_text_format(text, "cpu %.*s\n", (int)sizeof m->cpu, m->cpu);
+  plim_text_format(text, "isa %.*s\n", (int)sizeof m->isa, m->isa);
+  plim_text_format(text, "library %.*s\n", (int)sizeof m->library, m->library);
+  plim_text_format(text, "build %.*s\n", (int)sizeof m->build, m->build);
+  plim_text_format(text, "threads %d\n", m->threads);
+}
+
+/* The label of every op: that of any run, since all runs of an op have the same. run [n_ops] is scratch. */
+static void write_labels(plim_text *text, const plim_checker *check, int32_t *run) {
+  for (int32_t j = 0; j < check->plan->n_steps; j++) run[check->plan->step[j].op] = j;
+  for (int32_t op = 0; op < check->graph->n_ops; op++) {
+    int32_t variant = check->plan->step[run[op]].variant;
+    plim_text_format(text, "%d %s\n", op, check->plan->variant[variant].variant.label);
+  }
+}
+
+static plim_status check_hash(const plim_checker *check) {
+  const plim_arithmetic *arithmetic = &check->plan->arithmetic;
+  plim_text text = {check->ctx, NULL, 0, 0, PLIM_OK};
+  int32_t *run = NULL;
+  plim_status status = plim_allocate(check->ctx, check->graph->n_ops, sizeof *run, &run);
+  if (status == PLIM_OK) {
+    write_machine(&text, check->plan);
+    write_labels(&text, check, run);
+    status = text.status;
+  }
+  if (status == PLIM_OK) {
+    char hash[PLIM_SHA256_HEX_BYTES];
+    plim_sha256_hex(text.chars, (size_t)text.length, hash);
+    if (strncmp(hash, arithmetic->hash, sizeof hash) != 0) {
+      status = plim_fail(check->ctx, PLIM_EPLAN, "the plan says arithmetic %.12s, its machine and labels give %.12s",
+                         arithmetic->hash, hash);
+    }
+  }
+  plim_release(check->ctx, run, check->graph->n_ops, sizeof *run);
+  plim_text_free(&text);
+  return status;
+}
+
+plim_status plim_check_figures(const plim_checker *check) {
+  PLIM_TRY(check_times(check));
+  return check_hash(check);
+}

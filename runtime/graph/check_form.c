@@ -1,0 +1,157 @@
+/* The form of a plan: everything that can be seen without following the steps. The plan may come from anybody: no
+ * index is followed before it was compared with its count. */
+#include <string.h>
+
+#include "runtime/graph/check_parts.h"
+
+static plim_status check_counts(const plim_checker *check) {
+  const plim_plan *plan = check->plan;
+  if (plan->n_steps < 1 || plan->n_lives < 0 || plan->n_variants < 1) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "the plan has %d steps, %d lives and %d variants", plan->n_steps,
+                     plan->n_lives, plan->n_variants);
+  }
+  if (plan->packed != 0 && plan->packed != 1) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "packed is %d, not 0 or 1", plan->packed);
+  }
+  if (!plim_plan_class_name(plan->plan_class)) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "there is no class of plans number %d", (int)plan->plan_class);
+  }
+  return PLIM_OK;
+}
+
+static int is_text(const char *text, size_t size) {
+  return text[0] != 0 && memchr(text, 0, size) != NULL;
+}
+
+static plim_status check_variants(const plim_checker *check) {
+  for (int32_t i = 0; i < check->plan->n_variants; i++) {
+    const plim_plan_variant *v = &check->plan->variant[i];
+    if (v->op < 0 || v->op >= check->graph->n_ops) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "variant %d is of op %d; the graph has %d ops", i, v->op,
+                       check->graph->n_ops);
+    }
+    if (!is_text(v->variant.name, sizeof v->variant.name) || !is_text(v->variant.label, sizeof v->variant.label)) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "variant %d of op \"%s\" has no name or no label", i,
+                       check->graph->op[v->op].name);
+    }
+    if (v->variant.time_ns < 0 || v->variant.workspace_bytes < 0) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "variant \"%s\" of op \"%s\" takes %lld ns and %lld bytes",
+                       v->variant.name, check->graph->op[v->op].name, (long long)v->variant.time_ns,
+                       (long long)v->variant.workspace_bytes);
+    }
+  }
+  return PLIM_OK;
+}
+
+static int pair_allowed(const plim_op *op, plim_pair pair) {
+  for (int32_t i = 0; i < op->n_pairs; i++) {
+    if (op->pair[i].out == pair.out && op->pair[i].in == pair.in) return 1;
+  }
+  return 0;
+}
+
+static plim_status check_pairs(const plim_checker *check, int32_t j) {
+  const plim_step *step = &check->plan->step[j];
+  const plim_op *op = &check->graph->op[step->op];
+  if (step->n_pairs < 0 || step->n_pairs > op->n_out) {
+    return plim_check_fault(check, j, "%d in-place pairs for %d outputs", step->n_pairs, op->n_out);
+  }
+  for (int32_t i = 0; i < step->n_pairs; i++) {
+    if (!pair_allowed(op, step->pair[i])) {
+      return plim_check_fault(check, j, "the op does not allow output %d to be written over input %d",
+                              step->pair[i].out, step->pair[i].in);
+    }
+    for (int32_t k = 0; k < i; k++) {
+      if (step->pair[k].out == step->pair[i].out) {
+        return plim_check_fault(check, j, "output %d is written over two inputs", step->pair[i].out);
+      }
+      if (step->pair[k].in == step->pair[i].in) {
+        return plim_check_fault(check, j, "outputs %d and %d are written over one input", step->pair[k].out,
+                                step->pair[i].out);
+      }
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_step(const plim_checker *check, int32_t j) {
+  const plim_step *step = &check->plan->step[j];
+  if (step->kind == PLIM_STEP_COPY) {
+    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "step %d is a copy; this version runs plans without copies", j);
+  }
+  if (step->kind != PLIM_STEP_RUN) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "step %d is of unknown kind %d", j, (int)step->kind);
+  }
+  if (step->queue != 0) {
+    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "step %d is on queue %d; this version has queue 0 only", j,
+                     step->queue);
+  }
+  if (step->n_wait != 0) {
+    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "step %d waits for %d steps of other queues; this version has one",
+                     j, step->n_wait);
+  }
+  if (step->op < 0 || step->op >= check->graph->n_ops) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "step %d runs op %d; the graph has %d ops", j, step->op,
+                     check->graph->n_ops);
+  }
+  if (step->variant < 0 || step->variant >= check->plan->n_variants ||
+      check->plan->variant[step->variant].op != step->op) {
+    return plim_check_fault(check, j, "variant %d is not one of this op", step->variant);
+  }
+  return check_pairs(check, j);
+}
+
+static plim_status check_place(const plim_checker *check, int32_t i) {
+  const plim_life *life = &check->plan->life[i];
+  if (!check->plan->packed) {
+    if (life->offset == -1) return PLIM_OK;
+    return plim_check_fault(check, life->begin, "the life of \"%s\" has offset %lld in a plan without addresses",
+                            plim_check_storage_name(check, life->storage), (long long)life->offset);
+  }
+  if (life->offset < 0 || life->offset % PLIM_ALIGN != 0) {
+    return plim_check_fault(check, life->begin, "the life of \"%s\" has offset %lld, not a multiple of %d",
+                            plim_check_storage_name(check, life->storage), (long long)life->offset, PLIM_ALIGN);
+  }
+  int64_t top = plim_add_bytes(life->offset, life->bytes);
+  if (top < 0 || top > check->plan->arena_bytes) {
+    return plim_check_fault(check, life->begin,
+                            "the life of \"%s\" has offset %lld and %lld bytes in an arena of %lld bytes",
+                            plim_check_storage_name(check, life->storage), (long long)life->offset,
+                            (long long)life->bytes, (long long)check->plan->arena_bytes);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_life(const plim_checker *check, int32_t i) {
+  const plim_life *life = &check->plan->life[i];
+  if (life->storage < -1 || life->storage >= check->graph->n_storages) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "life %d is of storage %d; the graph has %d storages", i, life->storage,
+                     check->graph->n_storages);
+  }
+  if (life->begin < 0 || life->begin >= life->end || life->end > check->plan->n_steps) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "life %d (\"%s\") is [%d, %d) in a plan of %d steps", i,
+                     plim_check_storage_name(check, life->storage), life->begin, life->end, check->plan->n_steps);
+  }
+  if (life->space != 0) {
+    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "life %d (\"%s\") is in space %d; this version has space 0 only", i,
+                     plim_check_storage_name(check, life->storage), life->space);
+  }
+  int64_t bytes = plim_check_life_bytes(check, life->storage, life->begin);
+  if (bytes <= 0 || life->bytes != bytes) {
+    return plim_check_fault(check, life->begin, "the life of \"%s\" has %lld bytes, it needs %lld",
+                            plim_check_storage_name(check, life->storage), (long long)life->bytes, (long long)bytes);
+  }
+  if (life->storage == -1 && life->end != life->begin + 1) {
+    return plim_check_fault(check, life->begin, "the workspace lives [%d, %d), longer than its step", life->begin,
+                            life->end);
+  }
+  return check_place(check, i);
+}
+
+plim_status plim_check_form(const plim_checker *check) {
+  PLIM_TRY(check_counts(check));
+  PLIM_TRY(check_variants(check));
+  for (int32_t j = 0; j < check->plan->n_steps; j++) PLIM_TRY(check_step(check, j));
+  for (int32_t i = 0; i < check->plan->n_lives; i++) PLIM_TRY(check_life(check, i));
+  return PLIM_OK;
+}

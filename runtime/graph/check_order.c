@@ -1,0 +1,93 @@
+/* Versions: a param or state has one version more after each of its updates. Program order gives every operand of
+ * every op the version that it must see; the walk counts the updates that the plan has run so far and compares. All
+ * other storages have one content only: what their producer computes from operands of the right versions. */
+#include <string.h>
+
+#include "runtime/graph/check_parts.h"
+
+typedef struct walk {
+  const plim_checker *check;
+  int32_t *first_variant; /* [n_ops] variant of the op's first run, -1 before it */
+  int32_t *updates;       /* [n_storages] updates run so far */
+  char *used;             /* [n_variants] a step runs it */
+} walk;
+
+/* Updates of the storage in front of the op in program order: the version the op must see. */
+static int32_t version_expected(const plim_graph *graph, int32_t op, int32_t storage) {
+  int32_t n = 0;
+  for (int32_t i = graph->updater_first[storage]; i < graph->updater_first[storage + 1]; i++) {
+    n += graph->updater[i] < op;
+  }
+  return n;
+}
+
+static plim_status check_version(const walk *w, int32_t j, int32_t storage, const char *verb) {
+  int32_t expected = version_expected(w->check->graph, w->check->plan->step[j].op, storage);
+  if (w->updates[storage] == expected) return PLIM_OK;
+  return plim_check_fault(w->check, j, "%s \"%s\" after %d updates; in program order it sees %d", verb,
+                          plim_check_storage_name(w->check, storage), w->updates[storage], expected);
+}
+
+/* First runs are recorded; repeats must be allowed and give the same bits. */
+static plim_status check_repeat(const walk *w, int32_t j) {
+  const plim_plan *plan = w->check->plan;
+  const plim_step *step = &plan->step[j];
+  int32_t first = w->first_variant[step->op];
+  if (first < 0) {
+    w->first_variant[step->op] = step->variant;
+    return PLIM_OK;
+  }
+  if (w->check->graph->op[step->op].cls == PLIM_OP_EFFECT) {
+    return plim_check_fault(w->check, j, "an op that updates params or states runs a second time");
+  }
+  const char *was = plan->variant[first].variant.label;
+  const char *now = plan->variant[step->variant].variant.label;
+  if (strcmp(was, now) != 0) {
+    return plim_check_fault(w->check, j, "runs again with bits label \"%s\"; its first run had \"%s\"", now, was);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_run(const walk *w, int32_t j) {
+  const plim_op *op = &w->check->graph->op[w->check->plan->step[j].op];
+  w->used[w->check->plan->step[j].variant] = 1;
+  PLIM_TRY(check_repeat(w, j));
+  for (int32_t i = 0; i < op->n_reads; i++) PLIM_TRY(check_version(w, j, op->reads[i], "reads"));
+  for (int32_t i = 0; i < op->n_updates; i++) PLIM_TRY(check_version(w, j, op->updates[i], "updates"));
+  for (int32_t i = 0; i < op->n_updates; i++) w->updates[op->updates[i]]++;
+  return PLIM_OK;
+}
+
+static plim_status check_all_used(const walk *w) {
+  const plim_checker *check = w->check;
+  for (int32_t op = 0; op < check->graph->n_ops; op++) {
+    if (w->first_variant[op] < 0) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "op %d (\"%s\") runs in none of the %d steps", op,
+                       check->graph->op[op].name, check->plan->n_steps);
+    }
+  }
+  for (int32_t i = 0; i < check->plan->n_variants; i++) {
+    if (!w->used[i]) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "no step runs variant %d, \"%s\" of op \"%s\"", i,
+                       check->plan->variant[i].variant.name, check->graph->op[check->plan->variant[i].op].name);
+    }
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_check_order(const plim_checker *check) {
+  const plim_graph *graph = check->graph;
+  walk w = {.check = check};
+  plim_status status = PLIM_OK;
+  PLIM_CHECK(plim_allocate(check->ctx, graph->n_ops, sizeof *w.first_variant, &w.first_variant));
+  PLIM_CHECK(plim_allocate(check->ctx, graph->n_storages, sizeof *w.updates, &w.updates));
+  PLIM_CHECK(plim_allocate(check->ctx, check->plan->n_variants, sizeof *w.used, &w.used));
+  for (int32_t op = 0; op < graph->n_ops; op++) w.first_variant[op] = -1;
+  for (int32_t j = 0; j < check->plan->n_steps; j++) PLIM_CHECK(check_run(&w, j));
+  status = check_all_used(&w);
+done:
+  plim_release(check->ctx, w.first_variant, graph->n_ops, sizeof *w.first_variant);
+  plim_release(check->ctx, w.updates, graph->n_storages, sizeof *w.updates);
+  plim_release(check->ctx, w.used, check->plan->n_variants, sizeof *w.used);
+  return status;
+}

@@ -1,0 +1,95 @@
+/* Programs: plans that share the arena of one run. Persistent storages keep their contents from plan to plan, so that
+ * every plan must have all of them, at the same addresses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/graph/check.h"
+
+typedef struct persistent {
+  const char *name; /* of the storage's first value; "" when it has none */
+  plim_role role;
+  int64_t offset, bytes;
+} persistent;
+
+static int compare_names(const void *a, const void *b) {
+  const persistent *x = a, *y = b;
+  int order = strcmp(x->name, y->name);
+  if (order != 0) return order;
+  return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static int32_t persistent_count(const plim_graph *graph) {
+  int32_t n = 0;
+  for (int32_t s = 0; s < graph->n_storages; s++) n += plim_role_persistent(graph->storage[s].role) != 0;
+  return n;
+}
+
+/* row [persistent_count], by name. The plan has passed the check: each has one life.
+ * name_of [n_storages] is scratch. */
+static void persistents(const plim_graph *graph, const plim_plan *plan, const char **name_of, persistent *row) {
+  int32_t n = 0;
+  for (int32_t s = 0; s < graph->n_storages; s++) name_of[s] = "";
+  for (int32_t v = graph->n_values - 1; v >= 0; v--) name_of[graph->value[v].storage] = graph->value[v].name;
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    int32_t s = plan->life[i].storage;
+    if (s < 0 || !plim_role_persistent(graph->storage[s].role)) continue;
+    row[n++] = (persistent){name_of[s], graph->storage[s].role, plan->life[i].offset, plan->life[i].bytes};
+  }
+  qsort(row, (size_t)n, sizeof *row, compare_names);
+}
+
+static plim_status compare_rows(plim_context *ctx, int32_t n, int32_t plan, const persistent *first,
+                                const persistent *row) {
+  for (int32_t i = 0; i < n; i++) {
+    if (strcmp(first[i].name, row[i].name) != 0 || first[i].role != row[i].role) {
+      return plim_fail(ctx, PLIM_EPLAN, "plan 0 has the persistent storage \"%s\" (%s) where plan %d has \"%s\" (%s)",
+                       first[i].name, plim_role_name(first[i].role), plan, row[i].name, plim_role_name(row[i].role));
+    }
+    if (first[i].offset != row[i].offset || first[i].bytes != row[i].bytes) {
+      return plim_fail(ctx, PLIM_EPLAN, "\"%s\" has %lld bytes at %lld in plan 0 and %lld bytes at %lld in plan %d",
+                       row[i].name, (long long)first[i].bytes, (long long)first[i].offset, (long long)row[i].bytes,
+                       (long long)row[i].offset, plan);
+    }
+  }
+  return PLIM_OK;
+}
+
+/* Rows of one graph and plan, allocated [persistent_count]. */
+static plim_status make_rows(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, persistent **row) {
+  const char **name_of = NULL;
+  PLIM_TRY(plim_allocate(ctx, persistent_count(graph), sizeof **row, row));
+  plim_status status = plim_allocate(ctx, graph->n_storages, sizeof *name_of, &name_of);
+  if (status == PLIM_OK) persistents(graph, plan, name_of, *row);
+  plim_release(ctx, name_of, graph->n_storages, sizeof *name_of);
+  return status;
+}
+
+static plim_status compare_plan(plim_context *ctx, int32_t i, const plim_graph *const *graph,
+                                const plim_plan *const *plan, const persistent *first) {
+  int32_t n = persistent_count(graph[i]);
+  if (n != persistent_count(graph[0])) {
+    return plim_fail(ctx, PLIM_EPLAN, "plan 0 has %d persistent storages, plan %d has %d", persistent_count(graph[0]),
+                     i, n);
+  }
+  persistent *row = NULL;
+  plim_status status = make_rows(ctx, graph[i], plan[i], &row);
+  if (status == PLIM_OK) status = compare_rows(ctx, n, i, first, row);
+  plim_release(ctx, row, n, sizeof *row);
+  return status;
+}
+
+plim_status plim_program_check(plim_context *ctx, int32_t n, const plim_graph *const *graph,
+                               const plim_plan *const *plan) {
+  persistent *first = NULL;
+  plim_status status = PLIM_OK;
+  for (int32_t i = 0; i < n; i++) {
+    PLIM_TRY(plim_plan_check(ctx, graph[i], plan[i]));
+    if (!plan[i]->packed) return plim_fail(ctx, PLIM_EPLAN, "plan %d of the program has no addresses", i);
+  }
+  if (n == 0) return PLIM_OK;
+  PLIM_CHECK(make_rows(ctx, graph[0], plan[0], &first));
+  for (int32_t i = 1; i < n; i++) PLIM_CHECK(compare_plan(ctx, i, graph, plan, first));
+done:
+  plim_release(ctx, first, persistent_count(graph[0]), sizeof *first);
+  return status;
+}

@@ -1,0 +1,233 @@
+/* The checker against an interpreter, on random plans of random graphs: every plan that it accepts leaves what program
+ * order leaves, whatever was done to it. */
+#include "runtime/graph/check.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/interpret.h"
+#include "tests/support/random.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/small_graph.h"
+
+typedef struct instance {
+  plim_context *ctx;
+  plim_graph *graph;
+  plim_profile *profile;
+  plim_plan *plan;
+} instance;
+
+static instance make_instance(uint64_t seed, int64_t max_bytes, int packed) {
+  instance i = {.ctx = plim_test_context()};
+  random_graph_options g = random_graph_options_default(seed);
+  random_plan_options p = random_plan_options_default(seed);
+  g.max_bytes = max_bytes;
+  p.packed = packed;
+  plim_status status = seed % 4 == 0 ? random_chain_make(i.ctx, 1 + (int32_t)(seed / 4 % 12), seed, &i.graph)
+                                     : random_graph_make(i.ctx, &g, &i.graph);
+  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
+  status = random_profile_make(i.graph, seed, 3, &i.profile);
+  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
+  status = random_plan_make(i.graph, i.profile, &p, &i.plan);
+  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
+  return i;
+}
+
+static void free_instance(instance *i) {
+  plim_plan_free(i->plan);
+  plim_profile_free(i->profile);
+  plim_graph_free(i->graph);
+  plim_context_free(i->ctx);
+}
+
+Test(check_random, accepts_random_valid_plans_and_they_leave_what_program_order_leaves) {
+  int repeats = 0, pairs = 0;
+  for (uint64_t seed = 1; seed <= 300; seed++) {
+    instance i = make_instance(seed, 3000, 1);
+    plim_status status = plim_plan_check(i.ctx, i.graph, i.plan);
+    cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
+    cr_assert(interpret_equals_program_order(i.graph, i.plan), "seed %llu", (unsigned long long)seed);
+    repeats += i.plan->n_steps - i.graph->n_ops;
+    for (int32_t j = 0; j < i.plan->n_steps; j++) pairs += i.plan->step[j].n_pairs;
+    free_instance(&i);
+  }
+  cr_assert_gt(repeats, 300);
+  cr_assert_gt(pairs, 300);
+}
+
+Test(check_random, accepts_random_valid_plans_without_addresses) {
+  for (uint64_t seed = 1; seed <= 300; seed++) {
+    instance i = make_instance(seed, 3000, 0);
+    plim_status status = plim_plan_check(i.ctx, i.graph, i.plan);
+    cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
+    free_instance(&i);
+  }
+}
+
+/* ---- mutations ---- */
+
+typedef struct mutant {
+  plim_plan plan;
+  plim_step *step;
+  plim_life *life;
+  plim_plan_variant *variant;
+} mutant;
+
+static mutant make_mutant(const plim_plan *plan) {
+  mutant m = {.plan = *plan};
+  m.step = malloc(((size_t)plan->n_steps + 1) * sizeof *m.step);
+  m.life = malloc(((size_t)plan->n_lives + 1) * sizeof *m.life);
+  m.variant = malloc((size_t)plan->n_variants * sizeof *m.variant);
+  cr_assert(m.step && m.life && m.variant);
+  memcpy(m.step, plan->step, (size_t)plan->n_steps * sizeof *m.step);
+  memcpy(m.life, plan->life, (size_t)plan->n_lives * sizeof *m.life);
+  memcpy(m.variant, plan->variant, (size_t)plan->n_variants * sizeof *m.variant);
+  m.plan.step = m.step;
+  m.plan.life = m.life;
+  m.plan.variant = m.variant;
+  return m;
+}
+
+static void free_mutant(mutant *m) {
+  free(m->step);
+  free(m->life);
+  free(m->variant);
+}
+
+/* A number near the old one, or one that is wild. */
+static int64_t near_or_wild(uint64_t *random, int64_t old, int64_t unit) {
+  static const int64_t wild[] = {-1, 0, 1, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_MAX - 511, 511};
+  if (test_random_chance(random, 15)) return wild[test_random_between(random, 0, 8)];
+  int64_t change = unit * test_random_between(random, -3, 3);
+  return (int64_t)((uint64_t)old + (uint64_t)change);
+}
+
+static int32_t near_or_wild_32(uint64_t *random, int32_t old) {
+  return (int32_t)near_or_wild(random, old, 1);
+}
+
+static void mutate_life(uint64_t *random, mutant *m) {
+  int32_t n = m->plan.n_lives;
+  plim_life *life = &m->life[test_random_between(random, 0, n - 1)];
+  switch (test_random_between(random, 0, 8)) {
+    case 0:
+      life->storage = near_or_wild_32(random, life->storage);
+      break;
+    case 1:
+      life->begin = near_or_wild_32(random, life->begin);
+      break;
+    case 2:
+      life->end = near_or_wild_32(random, life->end);
+      break;
+    case 3:
+      life->space = near_or_wild_32(random, life->space);
+      break;
+    case 4:
+    case 5:
+      life->offset = near_or_wild(random, life->offset, PLIM_ALIGN);
+      break;
+    case 6:
+      life->bytes = near_or_wild(random, life->bytes, PLIM_ALIGN);
+      break;
+    case 7:
+      *life = m->life[n - 1];
+      m->plan.n_lives--;
+      break;
+    default: { /* two lives change places */
+      plim_life *other = &m->life[test_random_between(random, 0, n - 1)];
+      int64_t offset = life->offset;
+      life->offset = other->offset;
+      other->offset = offset;
+    }
+  }
+}
+
+static void mutate_step(uint64_t *random, mutant *m) {
+  plim_step *step = &m->step[test_random_between(random, 0, m->plan.n_steps - 1)];
+  plim_step *other = &m->step[test_random_between(random, 0, m->plan.n_steps - 1)];
+  plim_step kept = *step;
+  switch (test_random_between(random, 0, 8)) {
+    case 0:
+      step->kind = (plim_step_kind)test_random_between(random, 0, 2);
+      break;
+    case 1:
+      step->op = near_or_wild_32(random, step->op);
+      break;
+    case 2:
+      step->variant = near_or_wild_32(random, step->variant);
+      break;
+    case 3:
+      step->queue = near_or_wild_32(random, step->queue);
+      break;
+    case 4:
+      step->n_pairs = near_or_wild_32(random, step->n_pairs);
+      break;
+    case 5:
+      step->pair[0].in = near_or_wild_32(random, step->pair[0].in);
+      break;
+    case 6:
+      step->pair[0].out = near_or_wild_32(random, step->pair[0].out);
+      break;
+    case 7:
+      *step = *other;
+      break;
+    default:
+      *step = *other;
+      *other = kept;
+  }
+}
+
+static void mutate(uint64_t *random, mutant *m) {
+  int64_t kind = test_random_between(random, 0, 9);
+  if (kind < 5) {
+    mutate_life(random, m);
+  } else if (kind < 9) {
+    mutate_step(random, m);
+  } else {
+    plim_variant *v = &m->variant[test_random_between(random, 0, m->plan.n_variants - 1)].variant;
+    v->workspace_bytes = near_or_wild(random, v->workspace_bytes, 300);
+    if (test_random_chance(random, 30)) v->label[0]++;
+  }
+}
+
+/* Checks the mutant as it is (it may be wild: nothing must crash), then with figures that fit its lives, so that no
+ * wrong sum hides a fault. Returns 1 when it was accepted. */
+static int try_mutant(const instance *i, const mutant *m, uint64_t seed) {
+  plim_plan *fitted = NULL;
+  int accepted = plim_plan_check(i->ctx, i->graph, &m->plan) == PLIM_OK;
+  cr_assert(!accepted || interpret_equals_program_order(i->graph, &m->plan), "seed %llu", (unsigned long long)seed);
+  if (plim_plan_from_parts(i->graph, &m->plan, &fitted) != PLIM_OK) return accepted;
+  plim_status status = plim_plan_check(i->ctx, i->graph, fitted);
+  if (status == PLIM_OK) {
+    accepted = 1;
+    cr_assert(interpret_equals_program_order(i->graph, fitted), "seed %llu", (unsigned long long)seed);
+  } else {
+    cr_assert(status == PLIM_EPLAN || status == PLIM_EUNSUPPORTED, "seed %llu: %d", (unsigned long long)seed, status);
+    cr_assert(plim_context_error(i->ctx)[0], "seed %llu", (unsigned long long)seed);
+  }
+  plim_plan_free(fitted);
+  return accepted;
+}
+
+Test(check_random, accepts_no_mutated_plan_that_leaves_anything_else) {
+  int accepted = 0, refused = 0;
+  for (uint64_t seed = 1; seed <= 150; seed++) {
+    instance i = make_instance(seed, 800, 1);
+    uint64_t random = seed;
+    for (int round = 0; round < 60; round++) {
+      mutant m = make_mutant(i.plan);
+      for (int64_t k = test_random_between(&random, 1, 2); k > 0; k--) mutate(&random, &m);
+      if (try_mutant(&i, &m, seed)) {
+        accepted++;
+      } else {
+        refused++;
+      }
+      free_mutant(&m);
+    }
+    free_instance(&i);
+  }
+  cr_assert_gt(accepted, 100);
+  cr_assert_gt(refused, 1000);
+}
