@@ -86,9 +86,9 @@ static void empty_name(plim_net *net, plim_tensor x) {
   (void)plim_net_relu(net, "", x);
 }
 static void long_name(plim_net *net, plim_tensor x) {
-  char name[NET_NAME_BYTES + 1];
-  memset(name, 'n', NET_NAME_BYTES);
-  name[NET_NAME_BYTES] = '\0';
+  char name[PLIM_NET_NAME_BYTES + 1];
+  memset(name, 'n', PLIM_NET_NAME_BYTES);
+  name[PLIM_NET_NAME_BYTES] = '\0';
   (void)plim_net_relu(net, name, x);
 }
 static void no_such_tensor(plim_net *net, plim_tensor x) {

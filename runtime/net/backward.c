@@ -7,92 +7,93 @@
 #include "runtime/net/emit.h"
 
 /* Replace the two waiting gradients of a tensor by their sum. */
-static void sum_gradients(emit *e, int32_t tensor) {
-  emit_layer *at = &e->at[tensor];
-  const net_layer *layer = &e->net->layer[tensor];
+static void sum_gradients(plim_net_emit *e, int32_t tensor) {
+  plim_net_emitted *at = &e->at[tensor];
+  const plim_net_layer *layer = &e->net->layer[tensor];
   char suffix[24] = ".grad";
   if (at->n_sums > 0) (void)snprintf(suffix, sizeof suffix, ".grad%d", at->n_sums + 1);
-  emit_ref sum = emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, &layer->out);
+  plim_net_ref sum = plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, &layer->out);
   plim_op_spec spec = {.kind = PLIM_OP_ADD,
                        .phase = PLIM_PHASE_BACKWARD,
                        .n_in = 2,
                        .in = {at->grad[0].value, at->grad[1].value},
                        .n_out = 1,
                        .out = {sum.value}};
-  emit_op(e, layer->name, suffix, &spec);
+  plim_net_emit_op(e, layer->name, suffix, &spec);
   at->grad[0] = sum;
   at->n_grads = 1;
   at->n_sums++;
 }
 
 /* Hand a gradient to the tensor's maker. At most two wait there, so a third makes the sum of the first two. */
-static void hand_back(emit *e, int32_t tensor, emit_ref gradient) {
-  emit_layer *at = &e->at[tensor];
+static void hand_back(plim_net_emit *e, int32_t tensor, plim_net_ref gradient) {
+  plim_net_emitted *at = &e->at[tensor];
   if (!at->trains) return;
   if (at->n_grads == 2) sum_gradients(e, tensor);
   at->grad[at->n_grads++] = gradient;
 }
 
 /* The gradient of a layer's tensor, as one value. */
-static emit_ref gradient_of(emit *e, int32_t i) {
+static plim_net_ref gradient_of(plim_net_emit *e, int32_t i) {
   if (e->at[i].n_grads == 2) sum_gradients(e, i);
   return e->at[i].grad[0];
 }
 
-static int input_trains(const emit *e, int32_t i) {
+static int input_trains(const plim_net_emit *e, int32_t i) {
   return e->at[e->net->layer[i].in[0]].trains;
 }
 
 /* A new value for the gradient of the layer's first input. */
-static emit_ref input_gradient(emit *e, int32_t i, const char *suffix) {
-  const net_layer *layer = &e->net->layer[i];
-  return emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, &e->net->layer[layer->in[0]].out);
+static plim_net_ref input_gradient(plim_net_emit *e, int32_t i, const char *suffix) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  return plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, &e->net->layer[layer->in[0]].out);
 }
 
 /* The common case: the op "<layer>.bwd" makes the gradient of the only input from `spec`'s operands. */
-static void backward_to_input(emit *e, int32_t i, const char *op_suffix, plim_op_spec spec) {
-  const net_layer *layer = &e->net->layer[i];
-  emit_ref dx = input_gradient(e, i, ".dx");
+static void backward_to_input(plim_net_emit *e, int32_t i, const char *op_suffix, plim_op_spec spec) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  plim_net_ref dx = input_gradient(e, i, ".dx");
   spec.phase = PLIM_PHASE_BACKWARD;
   spec.n_out = 1;
   spec.out[0] = dx.value;
-  emit_op(e, layer->name, op_suffix, &spec);
+  plim_net_emit_op(e, layer->name, op_suffix, &spec);
   hand_back(e, layer->in[0], dx);
 }
 
-static void update(emit *e, const char *layer, const char *suffix, const emit_param *param, emit_ref gradient) {
+static void update(plim_net_emit *e, const char *layer, const char *suffix, const plim_net_param *param,
+                   plim_net_ref gradient) {
   plim_op_spec spec = {.kind = PLIM_OP_SGD,
                        .phase = PLIM_PHASE_UPDATE,
                        .n_in = 2,
                        .in = {gradient.value, e->hyper.value},
                        .n_upd = 2,
                        .upd = {param->value.value, param->velocity.value}};
-  emit_op(e, layer, suffix, &spec);
+  plim_net_emit_op(e, layer, suffix, &spec);
 }
 
-static void backward_bias(emit *e, int32_t i, emit_ref dy) {
-  const net_layer *layer = &e->net->layer[i];
-  plim_shape shape = emit_vector(PLIM_F32, layer->out.dim[1]);
-  emit_ref gradient = emit_value(e, layer->name, ".bias.grad", PLIM_ROLE_GRADIENT, &shape);
+static void backward_bias(plim_net_emit *e, int32_t i, plim_net_ref dy) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  plim_shape shape = plim_net_emit_vector(PLIM_F32, layer->out.dim[1]);
+  plim_net_ref gradient = plim_net_emit_value(e, layer->name, ".bias.grad", PLIM_ROLE_GRADIENT, &shape);
   plim_op_spec spec = {.kind = PLIM_OP_BIAS_BWD,
                        .phase = PLIM_PHASE_BACKWARD,
                        .n_in = 1,
                        .in = {dy.value},
                        .n_out = 1,
                        .out = {gradient.value}};
-  emit_op(e, layer->name, ".bwd_bias", &spec);
+  plim_net_emit_op(e, layer->name, ".bwd_bias", &spec);
   update(e, layer->name, ".bias.sgd", &e->at[i].bias, gradient);
 }
 
 /* Convolution and linear. */
-static void backward_product(emit *e, int32_t i) {
-  const net_layer *layer = &e->net->layer[i];
-  const emit_layer *at = &e->at[i];
-  int conv = layer->kind == NET_CONV2D;
-  emit_ref dy = gradient_of(e, i);
+static void backward_product(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_net_emitted *at = &e->at[i];
+  int conv = layer->kind == PLIM_NET_CONV2D;
+  plim_net_ref dy = gradient_of(e, i);
   if (layer->bias) backward_bias(e, i, dy);
-  plim_shape shape = net_weight_shape(e->net, layer);
-  emit_ref gradient = emit_value(e, layer->name, ".weight.grad", PLIM_ROLE_GRADIENT, &shape);
+  plim_shape shape = plim_net_weight_shape(e->net, layer);
+  plim_net_ref gradient = plim_net_emit_value(e, layer->name, ".weight.grad", PLIM_ROLE_GRADIENT, &shape);
   plim_op_spec weights = {.kind = conv ? PLIM_OP_CONV2D_BWD_WEIGHTS : PLIM_OP_LINEAR_BWD_WEIGHTS,
                           .phase = PLIM_PHASE_BACKWARD,
                           .attrs = layer->attrs,
@@ -100,7 +101,7 @@ static void backward_product(emit *e, int32_t i) {
                           .in = {dy.value, e->at[layer->in[0]].y.value},
                           .n_out = 1,
                           .out = {gradient.value}};
-  emit_op(e, layer->name, ".bwd_weights", &weights);
+  plim_net_emit_op(e, layer->name, ".bwd_weights", &weights);
   if (input_trains(e, i)) {
     backward_to_input(e, i, ".bwd_data",
                       (plim_op_spec){.kind = conv ? PLIM_OP_CONV2D_BWD_DATA : PLIM_OP_LINEAR_BWD_DATA,
@@ -112,35 +113,35 @@ static void backward_product(emit *e, int32_t i) {
 }
 
 /* A ReLU, alone or behind an addition: one op sums what came back and masks it. Both addends get that value. */
-static emit_ref backward_masked_sum(emit *e, int32_t i, const char *op_suffix) {
-  const net_layer *layer = &e->net->layer[i];
-  const emit_layer *at = &e->at[i];
-  emit_ref sum = input_gradient(e, i, layer->n_in == 2 ? ".dsum" : ".dx");
+static plim_net_ref backward_masked_sum(plim_net_emit *e, int32_t i, const char *op_suffix) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_net_emitted *at = &e->at[i];
+  plim_net_ref sum = input_gradient(e, i, layer->n_in == 2 ? ".dsum" : ".dx");
   plim_op_spec spec = {.kind = PLIM_OP_RELU_BWD,
                        .phase = PLIM_PHASE_BACKWARD,
                        .n_in = 1 + at->n_grads,
                        .in = {at->saved.value, at->grad[0].value, at->grad[1].value},
                        .n_out = 1,
                        .out = {sum.value}};
-  emit_op(e, layer->name, op_suffix, &spec);
+  plim_net_emit_op(e, layer->name, op_suffix, &spec);
   return sum;
 }
 
-static void backward_batch_norm(emit *e, int32_t i) {
-  const net_layer *layer = &e->net->layer[i];
-  const emit_layer *at = &e->at[i];
+static void backward_batch_norm(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_net_emitted *at = &e->at[i];
   int masked = layer->attrs.relu && !layer->attrs.add; /* with an addition the mask is applied before */
   plim_attrs attrs = {.relu = masked, .eps = layer->attrs.eps};
   int32_t x = e->at[layer->in[0]].y.value;
-  emit_ref dy;
+  plim_net_ref dy;
   if (layer->attrs.add) {
     dy = backward_masked_sum(e, i, ".bwd_relu");
     hand_back(e, layer->in[1], dy);
   } else {
     dy = gradient_of(e, i);
   }
-  plim_shape shape = emit_statistics(layer);
-  emit_ref gradient = emit_value(e, layer->name, ".affine.grad", PLIM_ROLE_GRADIENT, &shape);
+  plim_shape shape = plim_net_emit_statistics(layer);
+  plim_net_ref gradient = plim_net_emit_value(e, layer->name, ".affine.grad", PLIM_ROLE_GRADIENT, &shape);
   plim_op_spec reduce = {.kind = PLIM_OP_BN_BWD_REDUCE,
                          .phase = PLIM_PHASE_BACKWARD,
                          .attrs = attrs,
@@ -148,7 +149,7 @@ static void backward_batch_norm(emit *e, int32_t i) {
                          .in = {dy.value, x, at->stats.value, at->saved.value},
                          .n_out = 1,
                          .out = {gradient.value}};
-  emit_op(e, layer->name, ".bwd_reduce", &reduce);
+  plim_net_emit_op(e, layer->name, ".bwd_reduce", &reduce);
   if (input_trains(e, i)) {
     backward_to_input(
         e, i, ".bwd_apply",
@@ -161,30 +162,31 @@ static void backward_batch_norm(emit *e, int32_t i) {
 }
 
 /* ReLU and addition, which may have one fused. The gradient of a plain addition is that of its addends. */
-static void backward_elementwise(emit *e, int32_t i) {
-  const net_layer *layer = &e->net->layer[i];
-  emit_ref dx = layer->attrs.relu ? backward_masked_sum(e, i, ".bwd") : gradient_of(e, i);
+static void backward_elementwise(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  plim_net_ref dx = layer->attrs.relu ? backward_masked_sum(e, i, ".bwd") : gradient_of(e, i);
   for (int32_t k = 0; k < layer->n_in; k++) hand_back(e, layer->in[k], dx);
 }
 
-static void backward_pool(emit *e, int32_t i) {
-  static const plim_op_kind kind_of[NET_KIND_COUNT] = {[NET_MAX_POOL] = PLIM_OP_MAX_POOL_BWD,
-                                                       [NET_AVG_POOL] = PLIM_OP_AVG_POOL_BWD,
-                                                       [NET_GLOBAL_AVG_POOL] = PLIM_OP_GLOBAL_AVG_POOL_BWD};
-  const net_layer *layer = &e->net->layer[i];
+static void backward_pool(plim_net_emit *e, int32_t i) {
+  static const plim_op_kind kind_of[PLIM_NET_KIND_COUNT] = {[PLIM_NET_MAX_POOL] = PLIM_OP_MAX_POOL_BWD,
+                                                            [PLIM_NET_AVG_POOL] = PLIM_OP_AVG_POOL_BWD,
+                                                            [PLIM_NET_GLOBAL_AVG_POOL] = PLIM_OP_GLOBAL_AVG_POOL_BWD};
+  const plim_net_layer *layer = &e->net->layer[i];
   backward_to_input(e, i, ".bwd",
                     (plim_op_spec){.kind = kind_of[layer->kind],
                                    .attrs = layer->attrs,
-                                   .n_in = layer->kind == NET_MAX_POOL ? 2 : 1,
+                                   .n_in = layer->kind == PLIM_NET_MAX_POOL ? 2 : 1,
                                    .in = {gradient_of(e, i).value, e->at[i].saved.value}});
 }
 
-static void backward_flatten(emit *e, int32_t i) {
-  const net_layer *layer = &e->net->layer[i];
-  hand_back(e, layer->in[0], emit_view(e, layer->name, ".dx", gradient_of(e, i), &e->net->layer[layer->in[0]].out));
+static void backward_flatten(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  hand_back(e, layer->in[0],
+            plim_net_emit_view(e, layer->name, ".dx", gradient_of(e, i), &e->net->layer[layer->in[0]].out));
 }
 
-static void backward_dropout(emit *e, int32_t i) {
+static void backward_dropout(plim_net_emit *e, int32_t i) {
   backward_to_input(e, i, ".bwd",
                     (plim_op_spec){.kind = PLIM_OP_DROPOUT_BWD,
                                    .attrs = e->net->layer[i].attrs,
@@ -192,19 +194,21 @@ static void backward_dropout(emit *e, int32_t i) {
                                    .in = {gradient_of(e, i).value, e->at[i].saved.value}});
 }
 
-static void backward_loss(emit *e, int32_t i) {
+static void backward_loss(plim_net_emit *e, int32_t i) {
   backward_to_input(
       e, i, ".bwd",
       (plim_op_spec){.kind = PLIM_OP_SOFTMAX_XENT_BWD, .n_in = 2, .in = {e->at[i].saved.value, e->label.value}});
 }
 
-static void (*const backward_of[NET_KIND_COUNT])(emit *, int32_t) = {
-    [NET_CONV2D] = backward_product,       [NET_BATCH_NORM] = backward_batch_norm, [NET_RELU] = backward_elementwise,
-    [NET_ADD] = backward_elementwise,      [NET_MAX_POOL] = backward_pool,         [NET_AVG_POOL] = backward_pool,
-    [NET_GLOBAL_AVG_POOL] = backward_pool, [NET_FLATTEN] = backward_flatten,       [NET_LINEAR] = backward_product,
-    [NET_DROPOUT] = backward_dropout,      [NET_SOFTMAX_XENT] = backward_loss};
+static void (*const backward_of[PLIM_NET_KIND_COUNT])(plim_net_emit *, int32_t) = {
+    [PLIM_NET_CONV2D] = backward_product,       [PLIM_NET_BATCH_NORM] = backward_batch_norm,
+    [PLIM_NET_RELU] = backward_elementwise,     [PLIM_NET_ADD] = backward_elementwise,
+    [PLIM_NET_MAX_POOL] = backward_pool,        [PLIM_NET_AVG_POOL] = backward_pool,
+    [PLIM_NET_GLOBAL_AVG_POOL] = backward_pool, [PLIM_NET_FLATTEN] = backward_flatten,
+    [PLIM_NET_LINEAR] = backward_product,       [PLIM_NET_DROPOUT] = backward_dropout,
+    [PLIM_NET_SOFTMAX_XENT] = backward_loss};
 
-void emit_backward(emit *e) {
+void plim_net_emit_backward(plim_net_emit *e) {
   for (int32_t i = e->net->n_layers - 1; i >= 0; i--) {
     if (e->at[i].trains) backward_of[e->net->layer[i].kind](e, i);
   }

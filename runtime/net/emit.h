@@ -10,53 +10,55 @@
 #include "runtime/net/layers.h"
 
 /* A value and its storage: a view needs the storage of what it looks at. */
-typedef struct emit_ref {
+typedef struct plim_net_ref {
   int32_t value, storage; /* -1: none */
-} emit_ref;
+} plim_net_ref;
 
 /* A trained parameter and the state of its update. */
-typedef struct emit_param {
-  emit_ref value, velocity;
-} emit_param;
+typedef struct plim_net_param {
+  plim_net_ref value, velocity;
+} plim_net_param;
 
 /* What the emission knows of one layer. */
-typedef struct emit_layer {
-  int32_t trains;                  /* 1: a parameter sits in it or below it, so a gradient goes through it */
-  emit_ref y;                      /* its tensor */
-  emit_ref saved;                  /* kept for its backward op: ReLU or dropout mask, max pool's index, probabilities */
-  emit_ref stats, running;         /* batch norm */
-  emit_param weight, bias, affine; /* those that the kind has */
-  int32_t n_grads;                 /* gradients of y handed back so far and not summed yet */
-  emit_ref grad[2];
+typedef struct plim_net_emitted {
+  int32_t trains;              /* 1: a parameter sits in it or below it, so a gradient goes through it */
+  plim_net_ref y;              /* its tensor */
+  plim_net_ref saved;          /* kept for its backward op: ReLU or dropout mask, max pool's index, probabilities */
+  plim_net_ref stats, running; /* batch norm */
+  plim_net_param weight, bias, affine; /* those that the kind has */
+  int32_t n_grads;                     /* gradients of y handed back so far and not summed yet */
+  plim_net_ref grad[2];
   int32_t n_sums; /* additions emitted for y's gradient */
-} emit_layer;
+} plim_net_emitted;
 
-typedef struct emit {
+typedef struct plim_net_emit {
   const plim_net *net;
   plim_graph_builder *builder;
-  int32_t training; /* 1: a training step, 0: an evaluation step */
-  emit_layer *at;   /* [n_layers] */
-  emit_ref image, label, hyper;
+  int32_t training;     /* 1: a training step, 0: an evaluation step */
+  plim_net_emitted *at; /* [n_layers] */
+  plim_net_ref image, label, hyper;
   plim_status status;
-} emit;
+} plim_net_emit;
 
 /* A new storage and the value "<layer><suffix>" over all of it. */
-emit_ref emit_value(emit *e, const char *layer, const char *suffix, plim_role role, const plim_shape *shape);
+plim_net_ref plim_net_emit_value(plim_net_emit *e, const char *layer, const char *suffix, plim_role role,
+                                 const plim_shape *shape);
 
 /* A second value over the storage of `of`, of equal bytes. */
-emit_ref emit_view(emit *e, const char *layer, const char *suffix, emit_ref of, const plim_shape *shape);
+plim_net_ref plim_net_emit_view(plim_net_emit *e, const char *layer, const char *suffix, plim_net_ref of,
+                                const plim_shape *shape);
 
 /* The op "<layer><suffix>"; `spec` has everything but name and time. */
-void emit_op(emit *e, const char *layer, const char *suffix, const plim_op_spec *spec);
+void plim_net_emit_op(plim_net_emit *e, const char *layer, const char *suffix, const plim_op_spec *spec);
 
-plim_shape emit_vector(plim_dtype dtype, int64_t n);              /* [n] */
-plim_shape emit_statistics(const net_layer *layer);               /* [2][C] of a batch norm */
-plim_shape emit_typed(const plim_shape *shape, plim_dtype dtype); /* with another element type */
+plim_shape plim_net_emit_vector(plim_dtype dtype, int64_t n);              /* [n] */
+plim_shape plim_net_emit_statistics(const plim_net_layer *layer);          /* [2][C] of a batch norm */
+plim_shape plim_net_emit_typed(const plim_shape *shape, plim_dtype dtype); /* with another element type */
 
 /* Parameters, states and staging of all layers, in an order that does not depend on `training`; then the inputs. */
-void emit_persistent(emit *e);
+void plim_net_emit_persistent(plim_net_emit *e);
 
-void emit_forward(emit *e);
-void emit_backward(emit *e);
+void plim_net_emit_forward(plim_net_emit *e);
+void plim_net_emit_backward(plim_net_emit *e);
 
 #endif

@@ -5,7 +5,7 @@ static const float bn_epsilon = 1e-5f;
 static const float bn_momentum = 0.1f;
 
 static plim_shape shape_rank4(const plim_net *net, int64_t n, int64_t c, int64_t h, int64_t w) {
-  return plim_shape_make(PLIM_F32, net_layout(&net->options, c), 4, (int64_t[]){n, c, h, w});
+  return plim_shape_make(PLIM_F32, plim_net_layout(&net->options, c), 4, (int64_t[]){n, c, h, w});
 }
 
 static plim_shape shape_rank2(int64_t rows, int64_t columns) {
@@ -14,9 +14,9 @@ static plim_shape shape_rank2(int64_t rows, int64_t columns) {
 
 /* The shape of x when it has `rank` dimensions, NULL (and the net has failed) otherwise. */
 static const plim_shape *shape_of_rank(plim_net *net, const char *name, plim_tensor x, int rank) {
-  const plim_shape *in = net->status == PLIM_OK ? net_shape(net, name, x) : NULL;
+  const plim_shape *in = net->status == PLIM_OK ? plim_net_shape(net, name, x) : NULL;
   if (!in || in->rank == rank) return in;
-  (void)net_fail(net, PLIM_EUSAGE, "layer '%s' reads %d dimensions; %d are needed", name, in->rank, rank);
+  (void)plim_net_fail(net, PLIM_EUSAGE, "layer '%s' reads %d dimensions; %d are needed", name, in->rank, rank);
   return NULL;
 }
 
@@ -30,14 +30,14 @@ static int shapes_equal(const plim_shape *a, const plim_shape *b) {
 
 /* Are both operands of an addition there, and of equal shape? */
 static int addends_fit(plim_net *net, const char *name, plim_tensor a, plim_tensor b) {
-  const plim_shape *left = net->status == PLIM_OK ? net_shape(net, name, a) : NULL;
-  const plim_shape *right = left ? net_shape(net, name, b) : NULL;
+  const plim_shape *left = net->status == PLIM_OK ? plim_net_shape(net, name, a) : NULL;
+  const plim_shape *right = left ? plim_net_shape(net, name, b) : NULL;
   if (!right) return 0;
   if (shapes_equal(left, right)) return 1;
-  (void)net_fail(net, PLIM_EUSAGE, "layer '%s' adds [%lld,%lld,%lld,%lld] and [%lld,%lld,%lld,%lld]", name,
-                 (long long)left->dim[0], (long long)left->dim[1], (long long)left->dim[2], (long long)left->dim[3],
-                 (long long)right->dim[0], (long long)right->dim[1], (long long)right->dim[2],
-                 (long long)right->dim[3]);
+  (void)plim_net_fail(net, PLIM_EUSAGE, "layer '%s' adds [%lld,%lld,%lld,%lld] and [%lld,%lld,%lld,%lld]", name,
+                      (long long)left->dim[0], (long long)left->dim[1], (long long)left->dim[2],
+                      (long long)left->dim[3], (long long)right->dim[0], (long long)right->dim[1],
+                      (long long)right->dim[2], (long long)right->dim[3]);
   return 0;
 }
 
@@ -49,14 +49,15 @@ static int64_t window_count(int64_t size, int kernel, int stride, int pad) {
 
 static int window_fits(plim_net *net, const char *name, const plim_shape *in, int kernel, int stride, int pad) {
   if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel) {
-    (void)net_fail(net, PLIM_EUSAGE,
-                   "layer '%s': kernel %d, stride %d, padding %d; stride >= 1 and kernel > padding >= 0 are needed",
-                   name, kernel, stride, pad);
+    (void)plim_net_fail(
+        net, PLIM_EUSAGE,
+        "layer '%s': kernel %d, stride %d, padding %d; stride >= 1 and kernel > padding >= 0 are needed", name, kernel,
+        stride, pad);
     return 0;
   }
   if (window_count(in->dim[2], kernel, stride, pad) < 1 || window_count(in->dim[3], kernel, stride, pad) < 1) {
-    (void)net_fail(net, PLIM_EUSAGE, "layer '%s': a kernel of %d with padding %d does not fit into %lld x %lld", name,
-                   kernel, pad, (long long)in->dim[2], (long long)in->dim[3]);
+    (void)plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a kernel of %d with padding %d does not fit into %lld x %lld",
+                        name, kernel, pad, (long long)in->dim[2], (long long)in->dim[3]);
     return 0;
   }
   return 1;
@@ -68,28 +69,29 @@ static plim_attrs window_attrs(int kernel, int stride, int pad) {
 
 plim_tensor plim_net_image(plim_net *net) {
   const plim_net_options *o = &net->options;
-  net_layer layer = {.kind = NET_IMAGE, .out = shape_rank4(net, o->batch, o->channels, o->height, o->width)};
+  plim_net_layer layer = {.kind = PLIM_NET_IMAGE, .out = shape_rank4(net, o->batch, o->channels, o->height, o->width)};
   for (int c = 0; c < 4; c++) {
     layer.attrs.scale[c] = o->pixel_scale[c];
     layer.attrs.shift[c] = o->pixel_shift[c];
   }
-  return net_append(net, "image", &layer);
+  return plim_net_append(net, "image", &layer);
 }
 
 plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel, int stride,
                             int pad, int bias) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   if (!in || !window_fits(net, name, in, kernel, stride, pad)) return -1;
-  if (filters < 1) return net_fail(net, PLIM_EUSAGE, "layer '%s': %d filters; at least 1 is needed", name, filters);
+  if (filters < 1)
+    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d filters; at least 1 is needed", name, filters);
   int64_t rows = window_count(in->dim[2], kernel, stride, pad);
   int64_t columns = window_count(in->dim[3], kernel, stride, pad);
-  net_layer layer = {.kind = NET_CONV2D,
-                     .n_in = 1,
-                     .in = {x},
-                     .bias = bias != 0,
-                     .attrs = window_attrs(kernel, stride, pad),
-                     .out = shape_rank4(net, in->dim[0], filters, rows, columns)};
-  return net_append(net, name, &layer);
+  plim_net_layer layer = {.kind = PLIM_NET_CONV2D,
+                          .n_in = 1,
+                          .in = {x},
+                          .bias = bias != 0,
+                          .attrs = window_attrs(kernel, stride, pad),
+                          .out = shape_rank4(net, in->dim[0], filters, rows, columns)};
+  return plim_net_append(net, name, &layer);
 }
 
 static plim_tensor batch_norm(plim_net *net, const char *name, plim_tensor x, plim_tensor shortcut, int relu, int add) {
@@ -97,15 +99,16 @@ static plim_tensor batch_norm(plim_net *net, const char *name, plim_tensor x, pl
   if (!in || (add && !addends_fit(net, name, x, shortcut))) return -1;
   int64_t count = in->dim[0] * in->dim[2] * in->dim[3];
   if (count < 2) {
-    return net_fail(net, PLIM_EUSAGE, "layer '%s' normalises over %lld element; at least 2 are needed", name,
-                    (long long)count);
+    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s' normalises over %lld element; at least 2 are needed", name,
+                         (long long)count);
   }
-  net_layer layer = {.kind = NET_BATCH_NORM,
-                     .n_in = 1 + add,
-                     .in = {x, shortcut},
-                     .attrs = {.relu = relu, .add = add, .eps = bn_epsilon, .momentum = bn_momentum, .count = count},
-                     .out = *in};
-  return net_append(net, name, &layer);
+  plim_net_layer layer = {
+      .kind = PLIM_NET_BATCH_NORM,
+      .n_in = 1 + add,
+      .in = {x, shortcut},
+      .attrs = {.relu = relu, .add = add, .eps = bn_epsilon, .momentum = bn_momentum, .count = count},
+      .out = *in};
+  return plim_net_append(net, name, &layer);
 }
 
 plim_tensor plim_net_batch_norm(plim_net *net, const char *name, plim_tensor x) {
@@ -119,16 +122,17 @@ plim_tensor plim_net_batch_norm_add_relu(plim_net *net, const char *name, plim_t
 }
 
 plim_tensor plim_net_relu(plim_net *net, const char *name, plim_tensor x) {
-  const plim_shape *in = net->status == PLIM_OK ? net_shape(net, name, x) : NULL;
+  const plim_shape *in = net->status == PLIM_OK ? plim_net_shape(net, name, x) : NULL;
   if (!in) return -1;
-  net_layer layer = {.kind = NET_RELU, .n_in = 1, .in = {x}, .attrs = {.relu = 1}, .out = *in};
-  return net_append(net, name, &layer);
+  plim_net_layer layer = {.kind = PLIM_NET_RELU, .n_in = 1, .in = {x}, .attrs = {.relu = 1}, .out = *in};
+  return plim_net_append(net, name, &layer);
 }
 
 static plim_tensor addition(plim_net *net, const char *name, plim_tensor a, plim_tensor b, int relu) {
   if (!addends_fit(net, name, a, b)) return -1;
-  net_layer layer = {.kind = NET_ADD, .n_in = 2, .in = {a, b}, .attrs = {.relu = relu}, .out = net->layer[a].out};
-  return net_append(net, name, &layer);
+  plim_net_layer layer = {
+      .kind = PLIM_NET_ADD, .n_in = 2, .in = {a, b}, .attrs = {.relu = relu}, .out = net->layer[a].out};
+  return plim_net_append(net, name, &layer);
 }
 
 plim_tensor plim_net_add(plim_net *net, const char *name, plim_tensor a, plim_tensor b) {
@@ -138,72 +142,74 @@ plim_tensor plim_net_add_relu(plim_net *net, const char *name, plim_tensor a, pl
   return addition(net, name, a, b, 1);
 }
 
-static plim_tensor pool(plim_net *net, const char *name, net_kind kind, plim_tensor x, int kernel, int stride,
+static plim_tensor pool(plim_net *net, const char *name, plim_net_kind kind, plim_tensor x, int kernel, int stride,
                         int pad) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   if (!in || !window_fits(net, name, in, kernel, stride, pad)) return -1;
-  if (kind == NET_MAX_POOL && kernel > 16) {
-    return net_fail(net, PLIM_EUSAGE, "layer '%s': a window of %d x %d has more than the 256 places of one byte", name,
-                    kernel, kernel);
+  if (kind == PLIM_NET_MAX_POOL && kernel > 16) {
+    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a window of %d x %d has more than the 256 places of one byte",
+                         name, kernel, kernel);
   }
   int64_t rows = window_count(in->dim[2], kernel, stride, pad);
   int64_t columns = window_count(in->dim[3], kernel, stride, pad);
-  net_layer layer = {.kind = kind,
-                     .n_in = 1,
-                     .in = {x},
-                     .attrs = window_attrs(kernel, stride, pad),
-                     .out = shape_rank4(net, in->dim[0], in->dim[1], rows, columns)};
-  return net_append(net, name, &layer);
+  plim_net_layer layer = {.kind = kind,
+                          .n_in = 1,
+                          .in = {x},
+                          .attrs = window_attrs(kernel, stride, pad),
+                          .out = shape_rank4(net, in->dim[0], in->dim[1], rows, columns)};
+  return plim_net_append(net, name, &layer);
 }
 
 plim_tensor plim_net_max_pool(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad) {
-  return pool(net, name, NET_MAX_POOL, x, kernel, stride, pad);
+  return pool(net, name, PLIM_NET_MAX_POOL, x, kernel, stride, pad);
 }
 plim_tensor plim_net_avg_pool(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad) {
-  return pool(net, name, NET_AVG_POOL, x, kernel, stride, pad);
+  return pool(net, name, PLIM_NET_AVG_POOL, x, kernel, stride, pad);
 }
 
 plim_tensor plim_net_global_avg_pool(plim_net *net, const char *name, plim_tensor x) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   if (!in) return -1;
-  net_layer layer = {.kind = NET_GLOBAL_AVG_POOL, .n_in = 1, .in = {x}, .out = shape_rank2(in->dim[0], in->dim[1])};
-  return net_append(net, name, &layer);
+  plim_net_layer layer = {
+      .kind = PLIM_NET_GLOBAL_AVG_POOL, .n_in = 1, .in = {x}, .out = shape_rank2(in->dim[0], in->dim[1])};
+  return plim_net_append(net, name, &layer);
 }
 
 plim_tensor plim_net_flatten(plim_net *net, const char *name, plim_tensor x) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   if (!in) return -1;
   int64_t columns = plim_shape_elements(in) / in->dim[0];
-  net_layer layer = {.kind = NET_FLATTEN, .n_in = 1, .in = {x}, .out = shape_rank2(in->dim[0], columns)};
-  return net_append(net, name, &layer);
+  plim_net_layer layer = {.kind = PLIM_NET_FLATTEN, .n_in = 1, .in = {x}, .out = shape_rank2(in->dim[0], columns)};
+  return plim_net_append(net, name, &layer);
 }
 
 plim_tensor plim_net_linear(plim_net *net, const char *name, plim_tensor x, int units) {
   const plim_shape *in = shape_of_rank(net, name, x, 2);
   if (!in) return -1;
-  if (units < 1) return net_fail(net, PLIM_EUSAGE, "layer '%s': %d units; at least 1 is needed", name, units);
-  net_layer layer = {.kind = NET_LINEAR, .n_in = 1, .in = {x}, .bias = 1, .out = shape_rank2(in->dim[0], units)};
-  return net_append(net, name, &layer);
+  if (units < 1) return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d units; at least 1 is needed", name, units);
+  plim_net_layer layer = {
+      .kind = PLIM_NET_LINEAR, .n_in = 1, .in = {x}, .bias = 1, .out = shape_rank2(in->dim[0], units)};
+  return plim_net_append(net, name, &layer);
 }
 
 plim_tensor plim_net_dropout(plim_net *net, const char *name, plim_tensor x, float drop) {
-  const plim_shape *in = net->status == PLIM_OK ? net_shape(net, name, x) : NULL;
+  const plim_shape *in = net->status == PLIM_OK ? plim_net_shape(net, name, x) : NULL;
   if (!in) return -1;
   if (!(drop >= 0.0f && drop < 1.0f)) {
-    return net_fail(net, PLIM_EUSAGE, "layer '%s': a drop of %g; 0 <= drop < 1 is needed", name, (double)drop);
+    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a drop of %g; 0 <= drop < 1 is needed", name, (double)drop);
   }
-  net_layer layer = {.kind = NET_DROPOUT, .n_in = 1, .in = {x}, .attrs = {.drop = drop}, .out = *in};
-  return net_append(net, name, &layer);
+  plim_net_layer layer = {.kind = PLIM_NET_DROPOUT, .n_in = 1, .in = {x}, .attrs = {.drop = drop}, .out = *in};
+  return plim_net_append(net, name, &layer);
 }
 
 void plim_net_softmax_xent(plim_net *net, plim_tensor logits) {
   const plim_shape *in = shape_of_rank(net, "loss", logits, 2);
   if (!in) return;
   if (in->dim[1] != net->options.classes) {
-    (void)net_fail(net, PLIM_EUSAGE, "the loss reads %lld logits an image; there are %d classes", (long long)in->dim[1],
-                   net->options.classes);
+    (void)plim_net_fail(net, PLIM_EUSAGE, "the loss reads %lld logits an image; there are %d classes",
+                        (long long)in->dim[1], net->options.classes);
     return;
   }
-  net_layer layer = {.kind = NET_SOFTMAX_XENT, .n_in = 1, .in = {logits}, .out = *in};
-  (void)net_append(net, "loss", &layer);
+  plim_net_layer layer = {.kind = PLIM_NET_SOFTMAX_XENT, .n_in = 1, .in = {logits}, .out = *in};
+  (void)plim_net_append(net, "loss", &layer);
 }

@@ -40,9 +40,9 @@ static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
 
 plim_status plim_net_begin(plim_context *ctx, const char *name, const plim_net_options *options, plim_net **out) {
   PLIM_TRY(options_check(ctx, options));
-  if (strlen(name) >= NET_NAME_BYTES) {
+  if (strlen(name) >= PLIM_NET_NAME_BYTES) {
     return plim_fail(ctx, PLIM_EUSAGE, "the net's name has %zu characters; at most %d are allowed", strlen(name),
-                     NET_NAME_BYTES - 1);
+                     PLIM_NET_NAME_BYTES - 1);
   }
   plim_net *net = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *net, &net));
@@ -59,7 +59,7 @@ void plim_net_free(plim_net *net) {
   plim_release(net->ctx, net, 1, sizeof *net);
 }
 
-plim_tensor net_fail(plim_net *net, plim_status status, const char *format, ...) {
+plim_tensor plim_net_fail(plim_net *net, plim_status status, const char *format, ...) {
   if (net->status != PLIM_OK) return -1;
   va_list args;
   va_start(args, format);
@@ -69,13 +69,13 @@ plim_tensor net_fail(plim_net *net, plim_status status, const char *format, ...)
   return -1;
 }
 
-plim_layout net_layout(const plim_net_options *options, int64_t channels) {
+plim_layout plim_net_layout(const plim_net_options *options, int64_t channels) {
   return channels % plim_layout_block(options->layout) == 0 ? options->layout : PLIM_NHWC;
 }
 
-const plim_shape *net_shape(plim_net *net, const char *reader, plim_tensor x) {
-  if (x >= 0 && x < net->n_layers && net->layer[x].kind != NET_SOFTMAX_XENT) return &net->layer[x].out;
-  (void)net_fail(net, PLIM_EUSAGE, "layer '%s' reads tensor %d; there are %d", reader, x, net->n_layers);
+const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor x) {
+  if (x >= 0 && x < net->n_layers && net->layer[x].kind != PLIM_NET_SOFTMAX_XENT) return &net->layer[x].out;
+  (void)plim_net_fail(net, PLIM_EUSAGE, "layer '%s' reads tensor %d; there are %d", reader, x, net->n_layers);
   return NULL;
 }
 
@@ -93,15 +93,15 @@ static int name_reserved(const char *name) {
   return 0;
 }
 
-plim_shape net_weight_shape(const plim_net *net, const net_layer *layer) {
+plim_shape plim_net_weight_shape(const plim_net *net, const plim_net_layer *layer) {
   const plim_shape *x = &net->layer[layer->in[0]].out;
   int64_t dim[4] = {layer->out.dim[1], x->dim[1], layer->attrs.kernel[0], layer->attrs.kernel[1]};
-  return plim_shape_make(PLIM_F32, PLIM_FLAT, layer->kind == NET_CONV2D ? 4 : 2, dim);
+  return plim_shape_make(PLIM_F32, PLIM_FLAT, layer->kind == PLIM_NET_CONV2D ? 4 : 2, dim);
 }
 
-static int64_t weight_bytes(const plim_net *net, const net_layer *layer) {
-  if (layer->kind != NET_CONV2D && layer->kind != NET_LINEAR) return 0;
-  plim_shape shape = net_weight_shape(net, layer);
+static int64_t weight_bytes(const plim_net *net, const plim_net_layer *layer) {
+  if (layer->kind != PLIM_NET_CONV2D && layer->kind != PLIM_NET_LINEAR) return 0;
+  plim_shape shape = plim_net_weight_shape(net, layer);
   return plim_shape_bytes(&shape);
 }
 
@@ -110,29 +110,29 @@ static int grow(plim_net *net) {
   int32_t capacity = net->capacity ? 2 * net->capacity : 64;
   plim_status status = plim_resize_array(net->ctx, &net->layer, net->capacity, capacity, sizeof *net->layer);
   if (status != PLIM_OK) {
-    (void)net_fail(net, status, "%s", plim_context_error(net->ctx));
+    (void)plim_net_fail(net, status, "%s", plim_context_error(net->ctx));
     return 0;
   }
   net->capacity = capacity;
   return 1;
 }
 
-plim_tensor net_append(plim_net *net, const char *name, const net_layer *layer) {
+plim_tensor plim_net_append(plim_net *net, const char *name, const plim_net_layer *layer) {
   if (net->status != PLIM_OK) return -1;
-  if (!*name || strlen(name) >= NET_NAME_BYTES) {
-    return net_fail(net, PLIM_EUSAGE, "layer name '%.80s' has %zu characters; 1 to %d are allowed", name, strlen(name),
-                    NET_NAME_BYTES - 1);
+  if (!*name || strlen(name) >= PLIM_NET_NAME_BYTES) {
+    return plim_net_fail(net, PLIM_EUSAGE, "layer name '%.80s' has %zu characters; 1 to %d are allowed", name,
+                         strlen(name), PLIM_NET_NAME_BYTES - 1);
   }
-  int own_name = layer->kind == NET_IMAGE || layer->kind == NET_SOFTMAX_XENT;
+  int own_name = layer->kind == PLIM_NET_IMAGE || layer->kind == PLIM_NET_SOFTMAX_XENT;
   if (!own_name && name_reserved(name)) {
-    return net_fail(net, PLIM_EUSAGE, "'%s' is the name of a standard value, no layer can have it", name);
+    return plim_net_fail(net, PLIM_EUSAGE, "'%s' is the name of a standard value, no layer can have it", name);
   }
-  if (name_taken(net, name)) return net_fail(net, PLIM_EUSAGE, "there are two layers of the name '%s'", name);
+  if (name_taken(net, name)) return plim_net_fail(net, PLIM_EUSAGE, "there are two layers of the name '%s'", name);
   if (plim_shape_bytes(&layer->out) < 0 || weight_bytes(net, layer) < 0) {
-    return net_fail(net, PLIM_EOVERFLOW, "layer '%s': the size of its output or its weights overflows", name);
+    return plim_net_fail(net, PLIM_EOVERFLOW, "layer '%s': the size of its output or its weights overflows", name);
   }
   if (!grow(net)) return -1;
-  net_layer *slot = &net->layer[net->n_layers];
+  plim_net_layer *slot = &net->layer[net->n_layers];
   *slot = *layer;
   (void)snprintf(slot->name, sizeof slot->name, "%s", name);
   return net->n_layers++;
