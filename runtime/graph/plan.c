@@ -57,15 +57,27 @@ static int variant_order(const void *a, const void *b) {
   return plim_plan_variant_compare(&((const ranked_variant *)a)->row, &((const ranked_variant *)b)->row);
 }
 
-/* Sort the variants and renumber those of the steps. */
+/* now [n_variants]: -1 for a variant that no step runs, else 0. */
+static void find_unused(const plim_own_plan *own, int32_t *now) {
+  for (int32_t i = 0; i < own->plan.n_variants; i++) now[i] = -1;
+  for (int32_t j = 0; j < own->plan.n_steps; j++) {
+    if (own->step[j].kind == PLIM_STEP_RUN) now[own->step[j].variant] = 0;
+  }
+}
+
+/* Drop unused variants, sort the others and renumber those of the steps. */
 static plim_status sort_variants(plim_own_plan *own) {
   plim_context *ctx = own->plan.ctx;
-  int32_t n = own->plan.n_variants, *now = NULL;
+  int32_t n_draft = own->plan.n_variants, n = 0, *now = NULL;
   ranked_variant *ranked = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *ranked, &ranked));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *now, &now));
-  for (int32_t i = 0; i < n; i++) ranked[i] = (ranked_variant){own->variant[i], i};
+  PLIM_CHECK(plim_allocate(ctx, n_draft, sizeof *ranked, &ranked));
+  PLIM_CHECK(plim_allocate(ctx, n_draft, sizeof *now, &now));
+  find_unused(own, now);
+  for (int32_t i = 0; i < n_draft; i++) {
+    if (now[i] >= 0) ranked[n++] = (ranked_variant){own->variant[i], i};
+  }
+  own->plan.n_variants = n;
   qsort(ranked, (size_t)n, sizeof *ranked, variant_order);
   for (int32_t i = 0; i < n; i++) {
     if (i > 0 && variant_order(&ranked[i - 1], &ranked[i]) == 0) {
@@ -80,8 +92,8 @@ static plim_status sort_variants(plim_own_plan *own) {
     if (own->step[j].kind == PLIM_STEP_RUN) own->step[j].variant = now[own->step[j].variant];
   }
 done:
-  plim_release(ctx, now, n, sizeof *now);
-  plim_release(ctx, ranked, n, sizeof *ranked);
+  plim_release(ctx, now, n_draft, sizeof *now);
+  plim_release(ctx, ranked, n_draft, sizeof *ranked);
   return status;
 }
 

@@ -79,8 +79,8 @@ int plim_plan_class_find(const char *name);
 
 /* A plan from its parts (copied): sets fingerprint, arithmetic hash, peak_bytes and arena_bytes from the lives,
  * time_ns from the steps. `draft` fields read: planner, plan_class, packed, steps, lives, variants, budget,
- * keep_all_ns, bound_ns, proved, arithmetic.machine. Sorts lives and variants. Does not check validity: plim_plan_check
- * does. */
+ * keep_all_ns, bound_ns, proved, arithmetic.machine. Sorts lives and variants and drops variants that no step
+ * uses. Does not check validity: plim_plan_check does. */
 PLIM_MUST_USE plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft, plim_plan **out);
 void plim_plan_free(plim_plan *plan); /* NULL is legal */
 
