@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/train/cifar.h"
-#include "tests/support/scratch.h"
+#include "tests/support/folder.h"
 
 static plim_context *ctx;
 static plim_dataset_options options;
@@ -17,8 +17,10 @@ static plim_dataset_options options;
 static void setup(void) {
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   options = plim_dataset_options_default();
+  (void)plim_test_folder();
 }
 static void teardown(void) {
+  plim_test_folder_remove();
   plim_context_free(ctx);
 }
 TestSuite(dataset, .init = setup, .fini = teardown);
@@ -114,7 +116,7 @@ enum { RECORD = 1 + PLIM_CIFAR_IMAGE_BYTES };
 
 /* A whole batch file with pixel p of plane c in image i = i + 3 p + c; `extra` bytes more or fewer. */
 static const char *write_cifar(const char *name, long extra, int label) {
-  const char *path = scratch_path(name);
+  const char *path = plim_test_path(name);
   uint8_t record[RECORD];
   FILE *file = fopen(path, "wb");
   cr_assert_not_null(file);
@@ -156,9 +158,10 @@ Test(dataset, reads_six_cifar_files_as_fifty_and_ten_thousand_images) {
                                       "test_batch.bin"};
   plim_dataset *d;
   char folder[512];
-  const char *first = write_cifar("data_batch_1.bin", 0, 7);
-  for (int i = 0; i < 5; i++) cr_assert_eq(symlink(first, scratch_path(names[i])), 0);
-  (void)snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(first, '/') - first), first);
+  (void)write_cifar("data_batch_1.bin", 0, 7);
+  for (int i = 0; i < 5; i++) cr_assert_eq(symlink("data_batch_1.bin", plim_test_path(names[i])), 0);
+  const char *path = plim_test_path("");
+  (void)snprintf(folder, sizeof folder, "%s", path);
   options.dir = folder;
   cr_assert_eq(plim_dataset_load(ctx, "cifar10", &options, &d), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert(d->train.count == 50000 && d->test.count == 10000);

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "tests/support/fault.h"
-#include "tests/support/scratch.h"
+#include "runtime/base/file.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/folder.h"
 
 enum { IMAGES = 3, ROWS = 2, COLUMNS = 5, PIXELS = IMAGES * ROWS * COLUMNS, PLAIN_BYTES = 16 + PIXELS, ROOM = 512 };
 
@@ -30,21 +31,29 @@ static void pack(size_t count) {
 static void setup(void) {
   const uint8_t header[16] = {0, 0, 8, 3, 0, 0, 0, IMAGES, 0, 0, 0, ROWS, 0, 0, 0, COLUMNS};
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  (void)plim_test_folder();
   memcpy(plain, header, sizeof header);
   for (int i = 0; i < PIXELS; i++) plain[16 + i] = (uint8_t)(i * 7);
   pack(PLAIN_BYTES);
 }
 
 static void teardown(void) {
+  plim_test_folder_remove();
   plim_context_free(ctx);
 }
 TestSuite(idx, .init = setup, .fini = teardown);
+
+static const char *write_packed(size_t bytes) {
+  const char *path = plim_test_path("file.gz");
+  cr_assert_eq(plim_file_save(ctx, path, packed, (int64_t)bytes), PLIM_OK);
+  return path;
+}
 
 /* Load the packed bytes; on failure outputs must be untouched. */
 static plim_status load(size_t bytes) {
   int32_t dim[3] = {-7, -7, -7};
   uint8_t *data = NULL;
-  plim_status status = plim_idx_load(ctx, scratch_write("file.gz", packed, bytes), 3, dim, &data);
+  plim_status status = plim_idx_load(ctx, write_packed(bytes), 3, dim, &data);
   if (status == PLIM_OK) {
     cr_assert(dim[0] == IMAGES && dim[1] == ROWS && dim[2] == COLUMNS);
     cr_assert_arr_eq(data, plain + 16, PIXELS);
@@ -123,19 +132,18 @@ Test(idx, refuses_bytes_behind_the_compressed_data) {
 Test(idx, says_that_a_file_is_not_there) {
   int32_t dim[3];
   uint8_t *data;
-  cr_assert_eq(plim_idx_load(ctx, scratch_path("none.gz"), 3, dim, &data), PLIM_ENOFILE);
+  cr_assert_eq(plim_idx_load(ctx, plim_test_path("none.gz"), 3, dim, &data), PLIM_ENOFILE);
   cr_assert_not_null(strstr(plim_context_error(ctx), "none.gz: No such file"));
 }
 
-static plim_status load_once(plim_context *faulty) {
+static plim_status load_once(plim_context *faulty, void *path) {
   int32_t dim[3];
   uint8_t *data = NULL;
-  PLIM_TRY(plim_idx_load(faulty, scratch_path("fault.gz"), 3, dim, &data));
+  PLIM_TRY(plim_idx_load(faulty, path, 3, dim, &data));
   plim_release(faulty, data, PIXELS, 1);
   return PLIM_OK;
 }
 
 Test(idx, survives_any_allocation_that_fails) {
-  (void)scratch_write("fault.gz", packed, packed_bytes);
-  fault_each_allocation(load_once);
+  cr_assert_gt(plim_test_each_allocation(load_once, (void *)write_packed(packed_bytes)), 1);
 }
