@@ -8,6 +8,7 @@
 
 #include "kernels/isa.h"
 #include "kernels/onednn.h"
+#include "kernels/single_source.h"
 
 enum { LISTED_MAX = 16 }; /* variants that one type may have for one op */
 
@@ -62,7 +63,7 @@ static int add_builtin(plim_kernel_table *table) {
     const plim_kernel_type *type = plim_onednn_types(&count);
     for (int i = 0; i < count && result == PLIM_KERNEL_OK; i++) result = plim_kernel_table_add(table, &type[i]);
   }
-  return result;
+  return result == PLIM_KERNEL_OK ? plim_single_source_add(table, table->isa) : result;
 }
 
 int plim_kernel_table_new(const char *isa, plim_kernel_table **out) {

@@ -1,4 +1,4 @@
-/* runtime/base/philox.c against the known answers that its authors publish. */
+/* kernels/philox.h against the known answers that its authors publish, and runtime/base/philox.c. */
 #include "runtime/base/philox.h"
 
 #include <criterion/criterion.h>

@@ -1,0 +1,58 @@
+/* One run of an op as the bodies see it: operands, geometry, and the list of bodies. Plain data, shared by the host
+ * code that fills it, the CPU wrapper and the CUDA wrapper. */
+#ifndef PLIM_KERNELS_CALL_H
+#define PLIM_KERNELS_CALL_H
+
+#include <stdint.h>
+
+#include "kernels/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Every body: name_tile(call, tile) computes one tile. */
+#define K_BODIES(X)                                                                                                    \
+  X(image)                                                                                                             \
+  X(relu)                                                                                                              \
+  X(relu_bwd) X(add) X(sgd) X(bn_stats_partial) X(bn_stats_combine) X(bn_apply_coefficients) X(bn_apply) X(bn_running) \
+      X(bn_bwd_partial) X(bn_bwd_combine) X(bn_bwd_coefficients) X(bn_bwd_apply) X(softmax_row) X(softmax_mean)        \
+          X(softmax_count) X(softmax_bwd)
+
+#define K_X(name) K_BODY_##name,
+typedef enum k_body { K_BODIES(K_X) K_BODY_COUNT } k_body;
+#undef K_X
+
+enum { K_TILE = 4096 }; /* elements of an elementwise tile: two operands of it fit in a first-level cache */
+
+/* An activation in memory, whatever its layout: element (n, c, s), s the position in the image, lies at
+ * ((n * groups + c / block) * spatial + s) * block + c % block. */
+typedef struct k_view {
+  int64_t n, channels, groups, spatial, block;
+} k_view;
+
+typedef struct k_call {
+  const void *in[PLIM_OP_MAX_IN];
+  void *out[PLIM_OP_MAX_OUT], *upd[PLIM_OP_MAX_UPD];
+  float *workspace;
+  uint64_t seed;
+  int64_t step;
+  int32_t op;
+  int32_t n_in, n_out, n_upd;
+  int64_t elements;      /* of the main operand */
+  int64_t chunk, chunks; /* reductions: positions summed into one partial, partials */
+  k_view x, y;           /* the main input; an output of other geometry */
+  plim_attrs attrs;
+} k_call;
+
+typedef void k_tile_fn(const k_call *call, int64_t tile);
+
+/* The bodies compiled for one instruction set. */
+typedef struct k_bodies {
+  k_tile_fn *tile[K_BODY_COUNT];
+} k_bodies;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

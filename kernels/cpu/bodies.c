@@ -1,0 +1,14 @@
+/* The bodies for one instruction set: compiled once each, with K_TABLE the name of the table it exports. */
+#include "kernels/bodies/all.inc"
+
+#define K_X(name)                                            \
+  static void run_##name(const k_call *call, int64_t tile) { \
+    name##_tile(call, tile);                                 \
+  }
+K_BODIES(K_X)
+#undef K_X
+
+extern const k_bodies K_TABLE;
+#define K_X(name) run_##name,
+const k_bodies K_TABLE = {{K_BODIES(K_X)}};
+#undef K_X

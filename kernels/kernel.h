@@ -1,0 +1,95 @@
+/* The portability layer of kernel bodies: one source, two compilers.
+ *
+ * A body computes one tile with a team of lanes. On the CPU a team is one thread with one lane, so a barrier is nothing
+ * and lane loops are plain loops; on CUDA a team is a thread block. Only this file knows which.
+ *
+ *   K_FN                 qualifiers of every function of a body
+ *   K_SHARED             storage that the team shares for the time of a tile
+ *   K_LANES, k_lane()    lanes of the team, this lane's number
+ *   K_EACH(i, n)         the team shares the iterations 0 .. n - 1
+ *   K_EACH_SIMD(i, n)    the same, where iterations are independent (out == in is fine)
+ *   K_VEC(j, width)      one lane runs j = 0 .. width - 1; independent, a vector instruction or two
+ *   K_VEC_OR(j, w, bits) the same, collecting bits |= ...
+ *   k_sync()             barrier; what was written before it is seen by the team after it
+ *   k_sum(v), k_max(v)   over the lanes in a fixed tree; every lane gets the result
+ *   K_T, K_ACC           storage type of activations, type to compute in; k_load, k_store convert
+ *
+ * Rules for bodies: fixed-order reductions, no atomics, and nothing that depends on the number of tiles that run at
+ * once; so bits depend neither on threads nor on the instruction set. A value kept across k_sync belongs to a lane that
+ * owns a contiguous range. */
+#ifndef PLIM_KERNELS_KERNEL_H
+#define PLIM_KERNELS_KERNEL_H
+
+#include <stdint.h>
+
+#ifndef K_T
+#define K_T float
+#endif
+#define K_ACC float
+
+enum { K_WIDTH = 16 }; /* elements that a lane handles at a time; fixed, so that sums do not depend on the CPU */
+
+#ifdef __CUDACC__
+
+#define K_FN static __device__ __forceinline__
+#define PLIM_PHILOX_FN K_FN
+#define K_SHARED __shared__
+#define K_LANES 256
+#define k_lane() ((int)threadIdx.x)
+#define k_sync() __syncthreads()
+#define K_EACH(i, n) for (int64_t i = k_lane(); i < (n); i += K_LANES)
+#define K_EACH_SIMD(i, n) K_EACH (i, n)
+#define K_VEC(j, width) for (int j = 0; j < (width); j++)
+#define K_VEC_OR(j, width, bits) K_VEC (j, width)
+
+/* Halving tree over the block in shared memory. */
+#define K_TREE(name, combine)                                \
+  K_FN float name(float value) {                             \
+    __shared__ float lane[K_LANES];                          \
+    lane[k_lane()] = value;                                  \
+    k_sync();                                                \
+    for (int half = K_LANES / 2; half > 0; half /= 2) {      \
+      if (k_lane() < half) {                                 \
+        float a = lane[k_lane()], b = lane[k_lane() + half]; \
+        lane[k_lane()] = combine;                            \
+      }                                                      \
+      k_sync();                                              \
+    }                                                        \
+    float result = lane[0];                                  \
+    k_sync();                                                \
+    return result;                                           \
+  }
+K_TREE(k_sum, a + b)
+K_TREE(k_max, a > b ? a : b)
+#undef K_TREE
+
+#else
+
+#define K_FN __attribute__((always_inline, unused)) static inline
+#define K_SHARED
+#define K_LANES 1
+#define k_lane() 0
+#define k_sync() ((void)0)
+#define K_PRAGMA(text) _Pragma(#text)
+#define K_EACH(i, n) for (int64_t i = 0; i < (n); i++)
+#define K_EACH_SIMD(i, n) K_PRAGMA(omp simd) for (int64_t i = 0; i < (n); i++)
+#define K_VEC(j, width) K_PRAGMA(omp simd) for (int j = 0; j < (width); j++)
+#define K_VEC_OR(j, width, bits) K_PRAGMA(omp simd reduction(| : bits)) for (int j = 0; j < (width); j++)
+
+K_FN float k_sum(float value) {
+  return value;
+}
+K_FN float k_max(float value) {
+  return value;
+}
+
+#endif
+
+K_FN K_ACC k_load(const K_T *p, int64_t i) {
+  return p[i];
+}
+K_FN void k_store(K_T *p, int64_t i, K_ACC value) {
+  p[i] = value;
+}
+
+#endif

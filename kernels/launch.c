@@ -1,0 +1,55 @@
+/* Shared by the launch functions: phases, shape predicates, views. */
+#include "kernels/launch.h"
+
+#include <assert.h>
+
+void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, int serial) {
+  assert(launch->phases < K_PHASES_MAX);
+  launch->phase[launch->phases++] = (k_phase){body, tiles, serial};
+}
+
+int64_t k_tiles(int64_t count, int64_t per_tile) {
+  return count / per_tile + (count % per_tile != 0);
+}
+
+int k_is(const plim_shape *shape, plim_dtype dtype) {
+  return shape->dtype == dtype && plim_shape_bytes(shape) > 0;
+}
+
+int k_same_shape(const plim_shape *a, const plim_shape *b) {
+  if (a->rank != b->rank || a->layout != b->layout) return 0;
+  for (int i = 0; i < a->rank; i++) {
+    if (a->dim[i] != b->dim[i]) return 0;
+  }
+  return 1;
+}
+
+int k_is_matrix(const plim_shape *shape, int64_t rows, int64_t columns) {
+  if (!k_is(shape, PLIM_F32) || shape->layout != PLIM_FLAT) return 0;
+  if (shape->rank == 2) return shape->dim[0] == rows && shape->dim[1] == columns;
+  return shape->rank == 1 && rows == 1 && shape->dim[0] == columns;
+}
+
+int k_is_mask(const plim_shape *mask, const plim_shape *shape) {
+  return k_is(mask, PLIM_BITS) && k_same_shape(mask, shape);
+}
+
+int k_view_make(const plim_shape *shape, k_view *view) {
+  if (plim_shape_elements(shape) < 0 || (shape->rank != 4 && (shape->rank != 2 || shape->layout != PLIM_FLAT)))
+    return 0;
+  int64_t channels = shape->dim[1], spatial = shape->dim[2] * shape->dim[3];
+  int64_t block = plim_layout_block(shape->layout);
+  /* Without spatial sizes the channels of NCHW lie beside each other: the view of NHWC, which is the faster one. */
+  if (shape->layout == PLIM_NHWC || spatial == 1) block = channels;
+  *view = (k_view){shape->dim[0], channels, channels / block, spatial, block};
+  return 1;
+}
+
+int k_view_merged(const plim_shape *shape, k_view *view) {
+  if (!k_view_make(shape, view)) return 0;
+  if (view->groups == 1) {
+    view->spatial *= view->n;
+    view->n = 1;
+  }
+  return 1;
+}

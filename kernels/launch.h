@@ -1,0 +1,49 @@
+/* From an op to what runs: the geometry that the bodies read, and the bodies to run one after the other. */
+#ifndef PLIM_KERNELS_LAUNCH_H
+#define PLIM_KERNELS_LAUNCH_H
+
+#include "kernels/call.h"
+
+enum { K_PHASES_MAX = 3 };
+
+typedef struct k_phase {
+  k_body body;
+  int64_t tiles;
+  int serial; /* too little work to wake threads for */
+} k_phase;
+
+typedef struct k_launch {
+  k_call call; /* operands are filled in at run time */
+  int phases;
+  k_phase phase[K_PHASES_MAX];
+  int64_t workspace_bytes;
+} k_launch;
+
+/* Fill *launch for an op; 0 when its shapes or attributes are none that the bodies serve. Nothing that a later run
+ * reads or writes lies outside the operands when this returned 1. One function per op kind. */
+typedef int k_launch_fn(const plim_op_desc *op, k_launch *launch);
+k_launch_fn k_launch_image, k_launch_relu, k_launch_relu_bwd, k_launch_add, k_launch_sgd;
+k_launch_fn k_launch_bn_stats, k_launch_bn_apply, k_launch_bn_running, k_launch_bn_bwd_reduce, k_launch_bn_bwd_apply;
+k_launch_fn k_launch_softmax_xent, k_launch_softmax_xent_bwd;
+
+/* ---- for those functions ---- */
+
+void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, int serial);
+
+int64_t k_tiles(int64_t count, int64_t per_tile); /* rounded up */
+
+/* 1 when the shape is valid and of this type. */
+int k_is(const plim_shape *shape, plim_dtype dtype);
+/* 1 when both have the same sizes and layout. */
+int k_same_shape(const plim_shape *a, const plim_shape *b);
+/* 1 for float [rows][columns], or [columns] when rows is 1. */
+int k_is_matrix(const plim_shape *shape, int64_t rows, int64_t columns);
+/* The last of `count` outputs or inputs, when it is there, must be a mask of `shape`. */
+int k_is_mask(const plim_shape *mask, const plim_shape *shape);
+
+/* The view of an activation: rank 4 in any layout, or [N][C]. 0 when it is none. */
+int k_view_make(const plim_shape *shape, k_view *view);
+/* The same, for ops to which images are one run of positions: where the layout allows it, n is 1. */
+int k_view_merged(const plim_shape *shape, k_view *view);
+
+#endif

@@ -1,0 +1,89 @@
+/* Launches of batch norm. */
+#include "kernels/launch.h"
+
+/* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough
+ * that a strip of channels stays in the first-level cache for the second pass over it. */
+static int64_t chunk_positions(const k_view *x) {
+  int64_t positions = K_TILE / x->block;
+  return positions < 128 ? 128 : positions;
+}
+
+/* Positions of an elementwise tile; a multiple of 16, so that tiles begin at a byte of the mask. */
+static int64_t tile_positions(const k_view *x) {
+  int64_t positions = K_TILE / x->block / 16 * 16;
+  return positions < 16 ? 16 : positions;
+}
+
+static int is_like(const plim_shape *shape, const plim_shape *x) {
+  return k_is(shape, PLIM_F32) && k_same_shape(shape, x);
+}
+
+/* A reduction by channel: partial sums of chunks, two a channel, then their combination. */
+static int reduce(k_launch *launch, k_body partial, k_body combine) {
+  k_call *call = &launch->call;
+  call->chunk = chunk_positions(&call->x);
+  call->chunks = k_tiles(call->x.n * call->x.spatial, call->chunk);
+  launch->workspace_bytes = call->chunks * 2 * call->x.channels * (int64_t)sizeof(float);
+  k_launch_add_phase(launch, partial, call->chunks * call->x.groups, 0);
+  k_launch_add_phase(launch, combine, 1, 1);
+  return 1;
+}
+
+/* One pass over memory with `planes` coefficients by channel, computed first. */
+static int apply(k_launch *launch, k_body coefficients, k_body pass, int planes) {
+  k_call *call = &launch->call;
+  call->chunk = tile_positions(&call->x);
+  launch->workspace_bytes = planes * call->x.channels * (int64_t)sizeof(float);
+  k_launch_add_phase(launch, coefficients, 1, 1);
+  k_launch_add_phase(launch, pass, k_tiles(call->x.n * call->x.groups * call->x.spatial, call->chunk), 0);
+  return 1;
+}
+
+int k_launch_bn_stats(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *x = &op->in[0];
+  if (op->n_in != 1 || op->n_out != 1 || op->n_upd != 0) return 0;
+  if (!k_is(x, PLIM_F32) || !k_view_merged(x, &launch->call.x)) return 0;
+  if (!k_is_matrix(&op->out[0], 2, x->dim[1])) return 0;
+  return reduce(launch, K_BODY_bn_stats_partial, K_BODY_bn_stats_combine);
+}
+
+int k_launch_bn_apply(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *x = &op->in[0];
+  if (op->n_in != (op->attrs.add ? 4 : 3) || op->n_out < 1 || op->n_out > (op->attrs.relu ? 2 : 1) || op->n_upd)
+    return 0;
+  if (!k_is(x, PLIM_F32) || !is_like(&op->out[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
+  if (!k_is_matrix(&op->in[1], 2, x->dim[1]) || !k_is_matrix(&op->in[2], 2, x->dim[1])) return 0;
+  if (op->attrs.add && !is_like(&op->in[3], x)) return 0;
+  if (op->n_out == 2 && !k_is_mask(&op->out[1], x)) return 0;
+  return apply(launch, K_BODY_bn_apply_coefficients, K_BODY_bn_apply, 1);
+}
+
+int k_launch_bn_running(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *stats = &op->in[0];
+  if (op->n_in != 1 || op->n_out != 0 || op->n_upd != 1 || stats->rank != 2) return 0;
+  if (!k_is_matrix(stats, 2, stats->dim[1]) || !k_is_matrix(&op->upd[0], 2, stats->dim[1])) return 0;
+  launch->call.x.channels = stats->dim[1];
+  k_launch_add_phase(launch, K_BODY_bn_running, 1, 1);
+  return 1;
+}
+
+/* in[0] dy, in[1] x, in[2] stats, and the mask behind the first `plain` inputs */
+static int bwd_operands(const plim_op_desc *op, k_launch *launch, int plain) {
+  const plim_shape *x = &op->in[1];
+  if (op->n_in != plain + (op->attrs.relu ? 1 : 0) || op->n_out != 1 || op->n_upd != 0) return 0;
+  if (!k_is(x, PLIM_F32) || !is_like(&op->in[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
+  for (int i = 2; i < plain; i++) {
+    if (!k_is_matrix(&op->in[i], 2, x->dim[1])) return 0;
+  }
+  return !op->attrs.relu || k_is_mask(&op->in[plain], x);
+}
+
+int k_launch_bn_bwd_reduce(const plim_op_desc *op, k_launch *launch) {
+  if (!bwd_operands(op, launch, 3) || !k_is_matrix(&op->out[0], 2, op->in[1].dim[1])) return 0;
+  return reduce(launch, K_BODY_bn_bwd_partial, K_BODY_bn_bwd_combine);
+}
+
+int k_launch_bn_bwd_apply(const plim_op_desc *op, k_launch *launch) {
+  if (!bwd_operands(op, launch, 5) || !is_like(&op->out[0], &op->in[1])) return 0;
+  return apply(launch, K_BODY_bn_bwd_coefficients, K_BODY_bn_bwd_apply, 3);
+}

@@ -1,0 +1,57 @@
+/* Launches of elementwise ops. */
+#include "kernels/launch.h"
+
+static int elementwise(const plim_shape *main, k_body body, k_launch *launch) {
+  launch->call.elements = plim_shape_elements(main);
+  k_launch_add_phase(launch, body, k_tiles(launch->call.elements, K_TILE), 0);
+  return 1;
+}
+
+static int is_like(const plim_shape *shape, const plim_shape *main) {
+  return k_is(shape, PLIM_F32) && k_same_shape(shape, main);
+}
+
+int k_launch_relu(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *x = &op->in[0];
+  if (op->n_in != 1 || op->n_out < 1 || op->n_out > 2 || op->n_upd != 0) return 0;
+  if (!k_is(x, PLIM_F32) || !is_like(&op->out[0], x)) return 0;
+  if (op->n_out == 2 && !k_is_mask(&op->out[1], x)) return 0;
+  return elementwise(x, K_BODY_relu, launch);
+}
+
+int k_launch_relu_bwd(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *dx = &op->out[0];
+  if (op->n_in < 2 || op->n_in > 3 || op->n_out != 1 || op->n_upd != 0) return 0;
+  if (!k_is(dx, PLIM_F32) || !k_is_mask(&op->in[0], dx)) return 0;
+  for (int i = 1; i < op->n_in; i++) {
+    if (!is_like(&op->in[i], dx)) return 0;
+  }
+  return elementwise(dx, K_BODY_relu_bwd, launch);
+}
+
+int k_launch_add(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *y = &op->out[0];
+  if (op->n_in != 2 || op->n_out < 1 || op->n_out > (op->attrs.relu ? 2 : 1) || op->n_upd != 0) return 0;
+  if (!k_is(y, PLIM_F32) || !is_like(&op->in[0], y) || !is_like(&op->in[1], y)) return 0;
+  if (op->n_out == 2 && !k_is_mask(&op->out[1], y)) return 0;
+  return elementwise(y, K_BODY_add, launch);
+}
+
+int k_launch_sgd(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *grad = &op->in[0];
+  if (op->n_in != 2 || op->n_out != 0 || op->n_upd != 2 || !k_is(grad, PLIM_F32)) return 0;
+  if (!k_is_matrix(&op->in[1], 1, 4) || !is_like(&op->upd[0], grad) || !is_like(&op->upd[1], grad)) return 0;
+  return elementwise(grad, K_BODY_sgd, launch);
+}
+
+int k_launch_image(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *image = &op->in[0], *y = &op->out[0];
+  if (op->n_in != 1 || op->n_out != 1 || op->n_upd != 0) return 0;
+  if (!k_is(image, PLIM_U8) || image->layout != PLIM_NHWC || !k_is(y, PLIM_F32) || y->rank != 4) return 0;
+  for (int i = 0; i < 4; i++) {
+    if (image->dim[i] != y->dim[i]) return 0;
+  }
+  if (y->dim[1] > 4 || !k_view_make(y, &launch->call.y)) return 0;
+  k_launch_add_phase(launch, K_BODY_image, y->dim[0], 0);
+  return 1;
+}

@@ -1,0 +1,12 @@
+/* The single-source family: one variant, "single-source", of every built-in op kind; bits depend neither on the number
+ * of threads nor on the instruction set. */
+#ifndef PLIM_KERNELS_SINGLE_SOURCE_H
+#define PLIM_KERNELS_SINGLE_SOURCE_H
+
+#include "kernels/isa.h"
+#include "kernels/table.h"
+
+/* Add the family's types for an instruction set to a table. */
+int plim_single_source_add(plim_kernel_table *table, plim_isa isa);
+
+#endif
