@@ -4,12 +4,12 @@
  * carrying its own bits label, except those that would break the promise about memory: `ref` (100x slower) and
  * gemm-based ones (they allocate behind our back at every call).
  *
- * Weights lie in the graph as plain [O][I][KH][KW]. Where an implementation wants them blocked, a reorder is part of
- * the op and its buffer part of the op's workspace:
+ * Weights lie in the graph as plain [O][I][KH][KW]. Where an implementation wants another order, copying them is part
+ * of the op and their copy part of the op's workspace:
  *
- *   workspace = scratchpad of the running primitive, then the reordered weights, each part aligned to PLIM_ALIGN
+ *   workspace = scratchpad, then the ordered weights, each aligned to ALIGN
  *
- * `make` creates all primitives and memory objects; `run` binds addresses and executes. Invariant: a state executes on
+ * `make` creates primitive and memory objects; `run` binds addresses and executes. Invariant: a state executes on
  * the number of threads it was made for, because oneDNN splits sums by threads.
  *
  * Descriptors exist in version 2 of the C API only: what would differ in version 3 is between the two rules below. */
@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "kernels/weights.h"
 
 enum { ALIGN = 512, MAX_OPERANDS = 4, MAX_ARGS = MAX_OPERANDS + 1, MAX_VARIANTS = 8 };
 
@@ -147,6 +149,26 @@ static int64_t desc_bytes(const dnnl_memory_desc_t *md) {
 
 static const dnnl_memory_desc_t *desc_of_arg(const_dnnl_primitive_desc_t pd, int arg) {
   return dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, arg);
+}
+
+/* Weights as an implementation wants them, in our words; 0 when they are nothing that we can copy to. */
+static int weights_order(const dnnl_memory_desc_t *md, plim_weights_order *out) {
+  if (md->format_kind != dnnl_blocked || md->ndims != 4 || md->offset0 != 0) return 0;
+  const dnnl_blocking_desc_t *blocking = &md->format_desc.blocking;
+  *out = (plim_weights_order){.block = {1, 1}};
+  for (int i = 0; i < 4; i++) {
+    out->dim[i] = md->dims[i];
+    out->outer[i] = blocking->strides[i];
+  }
+  int64_t stride = 1; /* the last block named is the innermost */
+  for (int i = blocking->inner_nblks - 1; i >= 0; i--) {
+    int64_t dim = blocking->inner_idxs[i];
+    if (dim > 1 || out->block[dim] != 1) return 0;
+    out->block[dim] = blocking->inner_blks[i];
+    out->inner[dim] = stride;
+    stride *= blocking->inner_blks[i];
+  }
+  return 1;
 }
 
 /* ---- end of what version 3 would change ---- */
@@ -287,43 +309,31 @@ static const char *walk_next(walk *w) {
 
 /* ---- what a variant needs beyond its operands ---- */
 
-typedef struct recipe {
+typedef struct needs {
   const dnnl_memory_desc_t *weights; /* as the primitive wants them; NULL: as they lie */
-  dnnl_primitive_desc_t reorder;     /* NULL: none */
-  int64_t scratch_bytes;             /* the reorder's and the primitive's lie at one place: they do not meet */
-  int64_t weights_at;                /* in the workspace */
+  plim_weights_order order;          /* of `weights` */
+  int64_t scratch_bytes;
+  int64_t weights_at; /* in the workspace */
   int64_t workspace_bytes;
-} recipe;
+} needs;
 
 static int64_t align_up(int64_t bytes) {
   return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static int64_t scratch_bytes(const_dnnl_primitive_desc_t pd) {
-  return desc_bytes(desc_of_arg(pd, DNNL_ARG_SCRATCHPAD));
-}
-
-static dnnl_status_t recipe_make(const walk *w, recipe *r) {
-  memset(r, 0, sizeof *r);
-  r->scratch_bytes = scratch_bytes(w->pd);
+/* 0 when the weights would have to lie in an order that we do not know. */
+static int needs_find(const walk *w, needs *out) {
+  memset(out, 0, sizeof *out);
   const dnnl_memory_desc_t *stored = &w->md[WEIGHTS];
   const dnnl_memory_desc_t *wanted = desc_of_arg(w->pd, w->family->operand[WEIGHTS].arg);
   if (!dnnl_memory_desc_equal(stored, wanted)) {
-    int result = w->family->operand[WEIGHTS].from == OUT;
-    dnnl_status_t status = dnnl_reorder_primitive_desc_create(&r->reorder, result ? wanted : stored, w->engine,
-                                                              result ? stored : wanted, w->engine, w->attr);
-    if (status != dnnl_success) return status;
-    r->weights = wanted;
-    int64_t bytes = scratch_bytes(r->reorder);
-    if (bytes > r->scratch_bytes) r->scratch_bytes = bytes;
+    if (!weights_order(wanted, &out->order)) return 0;
+    out->weights = wanted;
   }
-  r->weights_at = align_up(r->scratch_bytes);
-  r->workspace_bytes = r->weights_at + align_up(desc_bytes(r->weights));
-  return dnnl_success;
-}
-
-static void recipe_free(recipe *r) {
-  if (r->reorder) dnnl_primitive_desc_destroy(r->reorder);
+  out->scratch_bytes = desc_bytes(desc_of_arg(w->pd, DNNL_ARG_SCRATCHPAD));
+  out->weights_at = align_up(out->scratch_bytes);
+  out->workspace_bytes = out->weights_at + align_up(desc_bytes(out->weights));
+  return 1;
 }
 
 static int onednn_list(const plim_op_desc *op, int threads, plim_kernel_info *info, int capacity) {
@@ -332,120 +342,97 @@ static int onednn_list(const plim_op_desc *op, int threads, plim_kernel_info *in
   const char *name;
   if (walk_begin(&w, op, threads) == dnnl_success) {
     while ((name = walk_next(&w)) != NULL) {
-      recipe r;
-      if (recipe_make(&w, &r) == dnnl_success) {
-        if (count < capacity) {
-          memset(&info[count], 0, sizeof info[count]);
-          memcpy(info[count].name, name, strlen(name));
-          memcpy(info[count].label, name, strlen(name));
-          info[count].workspace_bytes = r.workspace_bytes;
-        }
-        count++;
+      needs needed;
+      if (!needs_find(&w, &needed)) continue;
+      if (count < capacity) {
+        memset(&info[count], 0, sizeof info[count]);
+        memcpy(info[count].name, name, strlen(name));
+        memcpy(info[count].label, name, strlen(name));
+        info[count].workspace_bytes = needed.workspace_bytes;
       }
-      recipe_free(&r);
+      count++;
     }
   }
   walk_end(&w);
   return count;
 }
 
-/* ---- a prepared op: one or two calls with their arguments bound to places ---- */
+/* ---- a prepared op: its arguments bound to places ---- */
 
-typedef struct call {
-  dnnl_primitive_t primitive;
-  int n;
-  dnnl_exec_arg_t arg[MAX_ARGS];
-  struct {
-    place from;
-    int64_t at; /* operand position, or bytes into the workspace */
-  } source[MAX_ARGS];
-} call;
+typedef struct source {
+  place from;
+  int64_t at; /* operand position, or bytes into the workspace */
+} source;
 
 typedef struct state {
   int threads;
   dnnl_engine_t engine;
   dnnl_stream_t stream;
-  int n_calls;
-  call call[2]; /* in order of execution */
+  dnnl_primitive_t primitive;
+  int n;
+  dnnl_exec_arg_t arg[MAX_ARGS];
+  source source[MAX_ARGS]; /* of arg */
+  int copies;              /* weights are copied: IN before the primitive runs, OUT after it */
+  source plain, ordered;   /* weights in the graph's order and in the primitive's */
+  plim_weights_order order;
 } state;
 
 static void onednn_free(void *opaque) {
   state *s = opaque;
   if (!s) return;
-  for (int c = 0; c < 2; c++) {
-    for (int i = 0; i < s->call[c].n; i++) dnnl_memory_destroy(s->call[c].arg[i].memory);
-    if (s->call[c].primitive) dnnl_primitive_destroy(s->call[c].primitive);
-  }
+  for (int i = 0; i < s->n; i++) dnnl_memory_destroy(s->arg[i].memory);
+  if (s->primitive) dnnl_primitive_destroy(s->primitive);
   if (s->stream) dnnl_stream_destroy(s->stream);
   if (s->engine) dnnl_engine_destroy(s->engine);
   free(s);
 }
 
-static dnnl_status_t call_add(state *s, call *c, int arg, const dnnl_memory_desc_t *md, place from, int64_t at) {
-  dnnl_status_t status = dnnl_memory_create(&c->arg[c->n].memory, md, s->engine, DNNL_MEMORY_NONE);
+static dnnl_status_t bind(state *s, int arg, const dnnl_memory_desc_t *md, source from) {
+  dnnl_status_t status = dnnl_memory_create(&s->arg[s->n].memory, md, s->engine, DNNL_MEMORY_NONE);
   if (status != dnnl_success) return status;
-  c->arg[c->n].arg = arg;
-  c->source[c->n].from = from;
-  c->source[c->n].at = at;
-  c->n++;
+  s->arg[s->n].arg = arg;
+  s->source[s->n] = from;
+  s->n++;
   return dnnl_success;
 }
 
-/* Start a call: its primitive and, where it needs one, its scratchpad. */
-static dnnl_status_t call_begin(state *s, call *c, const_dnnl_primitive_desc_t pd) {
-  dnnl_status_t status = dnnl_primitive_create(&c->primitive, pd);
-  if (status != dnnl_success || scratch_bytes(pd) == 0) return status;
-  return call_add(s, c, DNNL_ARG_SCRATCHPAD, desc_of_arg(pd, DNNL_ARG_SCRATCHPAD), WORKSPACE, 0);
-}
-
-static dnnl_status_t make_main(state *s, call *c, const walk *w, const recipe *r) {
-  dnnl_status_t status = call_begin(s, c, w->pd);
-  for (int i = 0; i < w->n_operands && status == dnnl_success; i++) {
-    const operand *o = &w->family->operand[i];
-    int blocked = i == WEIGHTS && r->weights;
-    status = call_add(s, c, o->arg, blocked ? r->weights : &w->md[i], blocked ? WORKSPACE : o->from,
-                      blocked ? r->weights_at : o->position);
-  }
-  return status;
-}
-
-static dnnl_status_t make_reorder(state *s, call *c, const walk *w, const recipe *r) {
-  const operand *o = &w->family->operand[WEIGHTS];
-  int result = o->from == OUT;
-  dnnl_status_t status = call_begin(s, c, r->reorder);
-  if (status == dnnl_success)
-    status = call_add(s, c, result ? DNNL_ARG_TO : DNNL_ARG_FROM, &w->md[WEIGHTS], o->from, o->position);
-  if (status == dnnl_success)
-    status = call_add(s, c, result ? DNNL_ARG_FROM : DNNL_ARG_TO, r->weights, WORKSPACE, r->weights_at);
-  return status;
-}
-
-static dnnl_status_t make_calls(state *s, walk *w, const recipe *r) {
-  int last = w->family->operand[WEIGHTS].from == OUT;
+static dnnl_status_t fill_state(state *s, walk *w, const needs *needed) {
   s->engine = w->engine; /* now the state's */
   w->engine = NULL;
   dnnl_status_t status = dnnl_stream_create(&s->stream, s->engine, dnnl_stream_in_order);
-  s->n_calls = r->reorder ? 2 : 1;
-  if (status == dnnl_success) status = make_main(s, &s->call[r->reorder && !last], w, r);
-  if (status == dnnl_success && r->reorder) status = make_reorder(s, &s->call[last], w, r);
+  if (status == dnnl_success) status = dnnl_primitive_create(&s->primitive, w->pd);
+  if (status == dnnl_success && needed->scratch_bytes > 0) {
+    const dnnl_memory_desc_t *scratch = desc_of_arg(w->pd, DNNL_ARG_SCRATCHPAD);
+    status = bind(s, DNNL_ARG_SCRATCHPAD, scratch, (source){WORKSPACE, 0});
+  }
+  for (int i = 0; i < w->n_operands && status == dnnl_success; i++) {
+    const operand *o = &w->family->operand[i];
+    source plain = {o->from, o->position}, ordered = {WORKSPACE, needed->weights_at};
+    int copied = i == WEIGHTS && needed->weights;
+    status = bind(s, o->arg, copied ? needed->weights : &w->md[i], copied ? ordered : plain);
+    if (!copied) continue;
+    s->copies = 1;
+    s->plain = plain;
+    s->ordered = ordered;
+    s->order = needed->order;
+  }
   return status;
 }
 
 static int onednn_make(const plim_op_desc *op, const char *variant, int threads, void **out) {
   walk w;
-  recipe r = {0};
+  needs needed;
   state *s = NULL;
   const char *name = NULL;
   dnnl_status_t status = walk_begin(&w, op, threads);
   if (status == dnnl_success) {
     while ((name = walk_next(&w)) != NULL && strcmp(name, variant) != 0) continue;
-    status = name ? recipe_make(&w, &r) : dnnl_unimplemented;
+    status = name && needs_find(&w, &needed) ? dnnl_success : dnnl_unimplemented;
   }
   if (status == dnnl_success) {
     s = calloc(1, sizeof *s);
-    status = s ? make_calls(s, &w, &r) : dnnl_out_of_memory;
+    status = s ? fill_state(s, &w, &needed) : dnnl_out_of_memory;
   }
-  recipe_free(&r);
   walk_end(&w);
   if (status != dnnl_success) {
     onednn_free(s);
@@ -456,24 +443,29 @@ static int onednn_make(const plim_op_desc *op, const char *variant, int threads,
   return PLIM_KERNEL_OK;
 }
 
-static dnnl_status_t call_run(const state *s, const call *c, const plim_kernel_args *args) {
-  for (int i = 0; i < c->n; i++) {
-    int64_t at = c->source[i].at;
-    void *address = c->source[i].from == IN    ? args->in[at]
-                    : c->source[i].from == OUT ? args->out[at]
-                                               : (char *)args->workspace + at;
-    dnnl_status_t status = dnnl_memory_set_data_handle(c->arg[i].memory, address);
-    if (status != dnnl_success) return status;
+static void *address(const plim_kernel_args *args, source from) {
+  switch (from.from) {
+    case IN:
+      return args->in[from.at];
+    case OUT:
+      return args->out[from.at];
+    default:
+      return (char *)args->workspace + from.at;
   }
-  return dnnl_primitive_execute(c->primitive, s->stream, c->n, c->arg);
 }
 
 static int onednn_run(void *opaque, const plim_kernel_args *args) {
   const state *s = opaque;
   int before = threads_set(s->threads);
+  if (s->copies && s->plain.from == IN)
+    plim_weights_to(&s->order, address(args, s->plain), address(args, s->ordered), s->threads);
   dnnl_status_t status = dnnl_success;
-  for (int c = 0; c < s->n_calls && status == dnnl_success; c++) status = call_run(s, &s->call[c], args);
+  for (int i = 0; i < s->n && status == dnnl_success; i++)
+    status = dnnl_memory_set_data_handle(s->arg[i].memory, address(args, s->source[i]));
+  if (status == dnnl_success) status = dnnl_primitive_execute(s->primitive, s->stream, s->n, s->arg);
   if (status == dnnl_success) status = dnnl_stream_wait(s->stream);
+  if (s->copies && s->plain.from == OUT)
+    plim_weights_from(&s->order, address(args, s->ordered), address(args, s->plain), s->threads);
   threads_set(before);
   return status == dnnl_success ? PLIM_KERNEL_OK : PLIM_KERNEL_FAILED;
 }

@@ -1,0 +1,117 @@
+#include "tests/support/product_reference.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tests/support/op_memory.h"
+
+/* The convolution as one set of triples (x, w, y) that are multiplied and added; each direction sums over it. */
+typedef void triple(void *user, int64_t x, int64_t w, int64_t y);
+
+typedef struct conv {
+  const plim_shape *x, *w, *y;
+  const plim_attrs *attrs;
+  triple *visit;
+  void *user;
+} conv;
+
+static void visit_window(const conv *c, int64_t n, int64_t o, int64_t row, int64_t column) {
+  int64_t y = op_element(c->y, n, o, row, column);
+  for (int64_t i = 0; i < c->w->dim[1]; i++) {
+    for (int64_t kh = 0; kh < c->w->dim[2]; kh++) {
+      int64_t h = row * c->attrs->stride[0] - c->attrs->pad[0] + kh;
+      if (h < 0 || h >= c->x->dim[2]) continue;
+      for (int64_t kw = 0; kw < c->w->dim[3]; kw++) {
+        int64_t w = column * c->attrs->stride[1] - c->attrs->pad[1] + kw;
+        if (w < 0 || w >= c->x->dim[3]) continue;
+        c->visit(c->user, op_element(c->x, n, i, h, w), op_element(c->w, o, i, kh, kw), y);
+      }
+    }
+  }
+}
+
+static void visit_all(const conv *c) {
+  for (int64_t n = 0; n < c->y->dim[0]; n++) {
+    for (int64_t o = 0; o < c->y->dim[1]; o++) {
+      for (int64_t row = 0; row < c->y->dim[2]; row++) {
+        for (int64_t column = 0; column < c->y->dim[3]; column++) visit_window(c, n, o, row, column);
+      }
+    }
+  }
+}
+
+typedef struct sums {
+  const float *a, *b;
+  double *out;
+} sums;
+
+static void add_y(void *user, int64_t x, int64_t w, int64_t y) {
+  sums *s = user;
+  s->out[y] += (double)s->a[x] * s->b[w];
+}
+static void add_x(void *user, int64_t x, int64_t w, int64_t y) {
+  sums *s = user;
+  s->out[x] += (double)s->a[y] * s->b[w];
+}
+static void add_w(void *user, int64_t x, int64_t w, int64_t y) {
+  sums *s = user;
+  s->out[w] += (double)s->a[y] * s->b[x];
+}
+
+static void conv_bias(const plim_op_desc *d, const float *bias, double *out) {
+  const plim_shape *y = &d->out[0];
+  for (int64_t n = 0; n < y->dim[0]; n++) {
+    for (int64_t o = 0; o < y->dim[1]; o++) {
+      for (int64_t h = 0; h < y->dim[2]; h++) {
+        for (int64_t w = 0; w < y->dim[3]; w++) out[op_element(y, n, o, h, w)] += bias[o];
+      }
+    }
+  }
+}
+
+/* out[i][j] = sum over k of a(i,k) b(k,j), operands read by strides. */
+static void matrix_product(const plim_op_desc *d, void *const *in, double *out) {
+  const plim_shape *y = &d->out[0];
+  int64_t rows = y->dim[0], columns = y->dim[1];
+  int transposed = d->kind == PLIM_OP_LINEAR_BWD_WEIGHTS; /* the first operand */
+  int64_t inner = transposed ? d->in[0].dim[0] : d->in[0].dim[1];
+  const float *a = in[0], *b = in[1], *bias = d->n_in > 2 ? in[2] : NULL;
+  for (int64_t i = 0; i < rows; i++) {
+    for (int64_t j = 0; j < columns; j++) {
+      double sum = bias ? bias[j] : 0;
+      for (int64_t k = 0; k < inner; k++) {
+        double left = transposed ? a[k * rows + i] : a[i * inner + k];
+        sum += left * (d->kind == PLIM_OP_LINEAR ? b[j * inner + k] : b[k * columns + j]);
+      }
+      out[i * columns + j] = sum;
+    }
+  }
+}
+
+void product_reference(const plim_op_desc *d, void *const *in, double *out) {
+  memset(out, 0, (size_t)plim_shape_elements(&d->out[0]) * sizeof *out);
+  sums s = {in[0], in[1], out};
+  switch (d->kind) {
+    case PLIM_OP_CONV2D:
+      visit_all(&(conv){&d->in[0], &d->in[1], &d->out[0], &d->attrs, add_y, &s});
+      if (d->n_in > 2) conv_bias(d, in[2], out);
+      return;
+    case PLIM_OP_CONV2D_BWD_DATA:
+      visit_all(&(conv){&d->out[0], &d->in[1], &d->in[0], &d->attrs, add_x, &s});
+      return;
+    case PLIM_OP_CONV2D_BWD_WEIGHTS:
+      visit_all(&(conv){&d->in[1], &d->out[0], &d->in[0], &d->attrs, add_w, &s});
+      return;
+    default:
+      matrix_product(d, in, out);
+  }
+}
+
+double relative_rms(const float *actual, const double *expected, int64_t n) {
+  double error = 0, size = 0;
+  for (int64_t i = 0; i < n; i++) {
+    error += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+    size += expected[i] * expected[i];
+  }
+  return size > 0 ? sqrt(error / size) : sqrt(error);
+}

@@ -1,0 +1,284 @@
+/* The oneDNN family: right figures, the same bits every time, nothing outside operands and workspace. */
+#include <criterion/criterion.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels/onednn.h"
+#include "tests/support/op_memory.h"
+#include "tests/support/product_cases.h"
+#include "tests/support/product_reference.h"
+#ifdef PLIM_HAVE_JEMALLOC
+#include <jemalloc/jemalloc.h>
+#endif
+
+enum { VARIANTS = 8, THREADS = 2 };
+
+static void require_onednn(void) {
+  int count;
+  plim_onednn_types(&count);
+  if (count == 0) cr_skip_test("built without oneDNN");
+}
+
+TestSuite(onednn, .init = require_onednn);
+
+static const plim_kernel_type *type_of(plim_op_kind kind) {
+  int count;
+  const plim_kernel_type *types = plim_onednn_types(&count);
+  for (int i = 0; i < count; i++) {
+    if (types[i].kind == kind) return &types[i];
+  }
+  return NULL;
+}
+
+/* Something to do with one variant of one case, its kernel made for THREADS threads. */
+typedef void with_variant(const plim_kernel_type *type, const plim_kernel_info *info, void *state, op_memory *m);
+
+/* Call `visit` for all variants of every `stride`-th case. */
+static void each_variant(int stride, with_variant *visit) {
+  plim_op_desc desc;
+  int visited = 0;
+  for (int i = 0; product_case(i, &desc); i += stride) {
+    const plim_kernel_type *type = type_of(desc.kind);
+    plim_kernel_info info[VARIANTS];
+    int count = type->list(&desc, THREADS, info, VARIANTS);
+    cr_assert_leq(count, VARIANTS);
+    for (int v = 0; v < count; v++) {
+      void *state = NULL;
+      op_memory m;
+      cr_assert_eq(type->make(&desc, info[v].name, THREADS, &state), PLIM_KERNEL_OK, "%s", product_case_text(&desc));
+      op_memory_make(&m, &desc, info[v].workspace_bytes);
+      op_memory_randomize(&m, 7 + (uint64_t)i);
+      visit(type, &info[v], state, &m);
+      op_memory_free(&m);
+      type->free(state);
+      visited++;
+    }
+  }
+  cr_assert_gt(visited, 20, "only %d variants were there to be tested", visited);
+}
+
+/* The first case of that kind whose first operand has that layout. */
+static void find_case(plim_op_kind kind, plim_layout layout, plim_op_desc *out) {
+  for (int i = 0; product_case(i, out); i++) {
+    if (out->kind == kind && out->in[0].layout == layout) return;
+  }
+  cr_assert_fail("there is no such case");
+}
+
+static uint64_t run_on(const plim_kernel_type *type, void *state, op_memory *m, int byte) {
+  op_memory_fill(m, byte);
+  cr_assert_eq(type->run(state, &m->args), PLIM_KERNEL_OK, "%s", product_case_text(&m->desc));
+  return op_memory_hash(m, 1);
+}
+
+static void compare(const plim_kernel_type *type, const plim_kernel_info *info, void *state, op_memory *m) {
+  int64_t n = plim_shape_elements(&m->desc.out[0]);
+  double *expected = malloc((size_t)n * sizeof *expected);
+  product_reference(&m->desc, m->in, expected);
+  uint64_t inputs = op_memory_hash(m, 0);
+  run_on(type, state, m, 0xFF); /* not a number, wherever it is read */
+  double limit = strstr(info->name, "winograd") ? 1e-5 : 2e-6;
+  double error = relative_rms(m->out[0], expected, n);
+  cr_assert_lt(error, limit, "%s by %s is off by %g", product_case_text(&m->desc), info->name, error);
+  cr_assert(op_memory_guards_intact(m), "%s by %s wrote beside its memory", product_case_text(&m->desc), info->name);
+  cr_assert_eq(op_memory_hash(m, 0), inputs, "%s by %s changed its input", product_case_text(&m->desc), info->name);
+  free(expected);
+}
+
+Test(onednn, every_variant_agrees_with_the_reference_and_stays_in_its_memory) {
+  each_variant(1, compare);
+}
+
+static void repeat(const plim_kernel_type *type, const plim_kernel_info *info, void *state, op_memory *m) {
+  uint64_t first = run_on(type, state, m, 0xFF);
+  for (int i = 0; i < 20; i++) {
+    cr_assert_eq(run_on(type, state, m, i), first, "%s by %s, run %d", product_case_text(&m->desc), info->name, i);
+  }
+  void *another = NULL;
+  cr_assert_eq(type->make(&m->desc, info->name, THREADS, &another), PLIM_KERNEL_OK);
+  cr_assert_eq(run_on(type, another, m, 0), first, "%s by %s, made again", product_case_text(&m->desc), info->name);
+  type->free(another);
+}
+
+Test(onednn, twenty_runs_over_different_leftovers_give_the_same_bits) {
+  each_variant(1, repeat);
+}
+
+static uint64_t all_bits;
+static void collect(const plim_kernel_type *type, const plim_kernel_info *info, void *state, op_memory *m) {
+  (void)info;
+  all_bits = all_bits * 31 + run_on(type, state, m, 0);
+}
+
+/* Run `work` in a process of its own; what it returns. */
+static uint64_t in_child(uint64_t (*work)(void)) {
+  int pipes[2];
+  uint64_t result = 0;
+  cr_assert_eq(pipe(pipes), 0);
+  pid_t child = fork();
+  cr_assert_geq(child, 0);
+  if (child == 0) {
+    result = work();
+    ssize_t written = write(pipes[1], &result, sizeof result);
+    _exit(written == (ssize_t)sizeof result ? 0 : 1);
+  }
+  int status = 0;
+  cr_assert_eq(waitpid(child, &status, 0), child);
+  cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child failed");
+  cr_assert_eq(read(pipes[0], &result, sizeof result), (ssize_t)sizeof result);
+  close(pipes[0]);
+  close(pipes[1]);
+  return result;
+}
+
+static uint64_t bits_of_everything(void) {
+  each_variant(3, collect);
+  return all_bits;
+}
+
+Test(onednn, two_processes_give_the_same_bits) {
+  uint64_t first = in_child(bits_of_everything);
+  cr_assert_eq(in_child(bits_of_everything), first);
+}
+
+Test(onednn, the_thread_count_is_that_of_make_and_the_callers_is_kept) {
+  plim_op_desc desc;
+  op_memory m;
+  void *one = NULL, *two = NULL;
+  plim_kernel_info info;
+  find_case(PLIM_OP_CONV2D_BWD_WEIGHTS, PLIM_NHWC, &desc); /* a sum split by threads */
+  const plim_kernel_type *type = type_of(desc.kind);
+  cr_assert_geq(type->list(&desc, 1, &info, 1), 1);
+  op_memory_make(&m, &desc, info.workspace_bytes + (1 << 20));
+  op_memory_randomize(&m, 1);
+  omp_set_num_threads(3);
+  cr_assert_eq(type->make(&desc, info.name, 1, &one), PLIM_KERNEL_OK);
+  cr_assert_eq(type->make(&desc, info.name, 2, &two), PLIM_KERNEL_OK);
+  uint64_t bits_one = run_on(type, one, &m, 0), bits_two = run_on(type, two, &m, 0);
+  cr_assert_eq(omp_get_max_threads(), 3);
+  omp_set_num_threads(2);
+  cr_assert_eq(run_on(type, one, &m, 0), bits_one);
+  omp_set_num_threads(1);
+  cr_assert_eq(run_on(type, two, &m, 0), bits_two);
+  type->free(one);
+  type->free(two);
+  op_memory_free(&m);
+}
+
+Test(onednn, the_layouts_of_this_processor_are_served_in_all_directions) {
+  plim_op_desc desc;
+  for (int i = 0; product_case(i, &desc); i++) {
+    plim_layout layout = desc.kind == PLIM_OP_CONV2D ? desc.out[0].layout : desc.in[0].layout;
+    int is_dx_of_flat = desc.kind == PLIM_OP_CONV2D_BWD_DATA && desc.out[0].layout == PLIM_FLAT; /* nobody asks */
+    int wanted = plim_isa_supported(PLIM_ISA_V4) && (layout == PLIM_NHWC || layout == PLIM_NCHW16C) && !is_dx_of_flat;
+    int count = type_of(desc.kind)->list(&desc, THREADS, NULL, 0);
+    cr_assert(!wanted || count > 0, "%s has no variant", product_case_text(&desc));
+  }
+}
+
+Test(onednn, three_by_three_convolutions_in_blocks_of_sixteen_have_winograd_under_a_label_of_its_own) {
+  if (!plim_isa_supported(PLIM_ISA_V4)) cr_skip_test("needs AVX-512");
+  plim_op_desc desc;
+  int found = 0;
+  for (int i = 0; product_case(i, &desc); i++) {
+    if (desc.in[1].dim[2] != 3 || desc.attrs.stride[0] != 1 || desc.in[0].layout != PLIM_NCHW16C) continue;
+    plim_kernel_info info[VARIANTS];
+    int count = type_of(desc.kind)->list(&desc, THREADS, info, VARIANTS);
+    for (int v = 0; v < count; v++) {
+      if (strcmp(info[v].name, "onednn-winograd") != 0) continue;
+      found++;
+      for (int other = 0; other < count; other++)
+        cr_assert((other == v) == (strcmp(info[v].label, info[other].label) == 0));
+    }
+  }
+  cr_assert_gt(found, 5);
+}
+
+Test(onednn, what_it_cannot_do_gets_no_variants) {
+  plim_op_desc desc;
+  void *state = NULL;
+  cr_assert(product_case(0, &desc));
+  const plim_kernel_type *type = type_of(desc.kind);
+  cr_assert_eq(type->make(&desc, "onednn-none", THREADS, &state), PLIM_KERNEL_UNSUPPORTED);
+  plim_op_desc bytes = desc, shapes = desc, operands = desc, kind = desc;
+  bytes.in[0].dtype = PLIM_U8;
+  shapes.in[1].dim[1] += 1;
+  operands.n_in = 1;
+  kind.kind = PLIM_OP_ADD;
+  cr_assert_eq(type->list(&bytes, THREADS, NULL, 0), 0);
+  cr_assert_eq(type->list(&shapes, THREADS, NULL, 0), 0);
+  cr_assert_eq(type->list(&operands, THREADS, NULL, 0), 0);
+  cr_assert_eq(type->list(&kind, THREADS, NULL, 0), 0);
+}
+
+static uint64_t capped_by_v3(void) {
+  int capped = plim_onednn_set_isa(PLIM_ISA_V3), again = plim_onednn_set_isa(PLIM_ISA_V3);
+  int more = plim_onednn_set_isa(PLIM_ISA_V4), less = plim_onednn_set_isa(PLIM_ISA_V2);
+  if (capped != PLIM_KERNEL_OK || again != PLIM_KERNEL_OK || more == PLIM_KERNEL_OK || less == PLIM_KERNEL_OK) return 0;
+  plim_op_desc desc;
+  for (int i = 0; product_case(i, &desc); i++) {
+    plim_kernel_info info[VARIANTS];
+    int count = type_of(desc.kind)->list(&desc, THREADS, info, VARIANTS);
+    for (int v = 0; v < count; v++) {
+      if (strstr(info[v].name, "brg") || strstr(info[v].name, "winograd")) return 0; /* both need AVX-512 */
+    }
+  }
+  each_variant(5, compare);
+  return 1;
+}
+
+Test(onednn, a_cap_on_the_instruction_set_holds_and_gives_the_right_figures) {
+  if (!plim_isa_supported(PLIM_ISA_V3)) cr_skip_test("needs AVX2");
+  cr_assert_eq(in_child(capped_by_v3), 1);
+}
+
+#ifdef PLIM_HAVE_JEMALLOC
+/* Bytes allocated so far by the threads of parallel regions, freed or not. */
+static uint64_t allocated_by_threads(void) {
+  uint64_t sum = 0;
+#pragma omp parallel num_threads(THREADS) reduction(+ : sum)
+  {
+    uint64_t bytes = 0;
+    size_t size = sizeof bytes;
+    if (mallctl("thread.allocated", &bytes, &size, NULL, 0) == 0) sum += bytes;
+  }
+  return sum;
+}
+
+static void *volatile kept;
+static int64_t hidden_bytes_most;
+
+static void count_hidden(const plim_kernel_type *type, const plim_kernel_info *info, void *state, op_memory *m) {
+  enum { RUNS = 10 };
+  run_on(type, state, m, 0);
+  uint64_t before = allocated_by_threads();
+  for (int i = 0; i < RUNS; i++) type->run(state, &m->args);
+  int64_t hidden = (int64_t)(allocated_by_threads() - before) / RUNS;
+  if (hidden > hidden_bytes_most) hidden_bytes_most = hidden;
+  cr_assert_lt(hidden, 1024, "%s by %s allocates %lld bytes a run", product_case_text(&m->desc), info->name,
+               (long long)hidden);
+}
+#endif
+
+Test(onednn, a_run_allocates_less_than_a_kibibyte) {
+#ifdef PLIM_HAVE_JEMALLOC
+  uint64_t before = allocated_by_threads();
+  uint64_t still = allocated_by_threads();
+  cr_assert_eq(still, before, "counting allocates");
+#pragma omp parallel num_threads(THREADS)
+#pragma omp critical
+  {
+    kept = malloc(100000);
+    free(kept);
+  }
+  cr_assert_geq(allocated_by_threads() - before, (uint64_t)100000 * THREADS, "the counter does not see an allocation");
+  each_variant(1, count_hidden);
+  printf("oneDNN allocates at most %lld bytes a run\n", (long long)hidden_bytes_most);
+#else
+  cr_skip_test("needs jemalloc's counters");
+#endif
+}
