@@ -38,7 +38,7 @@ static void check(const plim_weights_order *w) {
   for (int64_t o = 0; o < w->dim[O]; o++) {
     for (int64_t i = 0; i < w->dim[I]; i++) {
       for (int64_t h = 0; h < w->dim[H]; h++) {
-        for (int64_t v = 0; v < w->dim[W]; v++) cr_assert_eq(ordered[place(w, o, i, h, v)], plain[e++]);
+        for (int64_t v = 0; v < w->dim[W]; v++) cr_assert_eq(ordered[place(w, o, i, h, v)], (float)++e);
       }
     }
   }
