@@ -65,7 +65,7 @@ Test(net, uses_the_layout_asked_for_where_channels_suit_it_and_nhwc_elsewhere) {
   plim_tensor image = plim_net_image(net);
   plim_tensor wide = plim_net_conv2d(net, "wide", image, 32, 3, 1, 1, 0);
   plim_tensor odd = plim_net_conv2d(net, "odd", wide, 24, 3, 1, 1, 0);
-  cr_assert_eq(net->layer[image].out.layout, PLIM_NHWC);
+  cr_assert_eq(net->layer[image].out.layout, PLIM_FLAT);
   cr_assert_eq(net->layer[wide].out.layout, PLIM_NCHW16C);
   cr_assert_eq(net->layer[odd].out.layout, PLIM_NHWC);
   cr_assert_eq(net->layer[plim_net_flatten(net, "flat", wide)].out.layout, PLIM_FLAT);

@@ -67,9 +67,13 @@ static plim_attrs window_attrs(int kernel, int stride, int pad) {
   return (plim_attrs){.kernel = {kernel, kernel}, .stride = {stride, stride}, .pad = {pad, pad}};
 }
 
+/* The few channels of an image suit no block; convolutions from planes into blocks are the ones that libraries have. */
 plim_tensor plim_net_image(plim_net *net) {
   const plim_net_options *o = &net->options;
-  plim_net_layer layer = {.kind = PLIM_NET_IMAGE, .out = shape_rank4(net, o->batch, o->channels, o->height, o->width)};
+  plim_layout layout = o->layout == PLIM_NHWC ? PLIM_NHWC : PLIM_FLAT;
+  plim_net_layer layer = {
+      .kind = PLIM_NET_IMAGE,
+      .out = plim_shape_make(PLIM_F32, layout, 4, (int64_t[]){o->batch, o->channels, o->height, o->width})};
   for (int c = 0; c < 4; c++) {
     layer.attrs.scale[c] = o->pixel_scale[c];
     layer.attrs.shift[c] = o->pixel_shift[c];

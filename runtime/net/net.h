@@ -20,7 +20,8 @@ typedef int32_t
 typedef struct plim_net_options {
   size_t struct_bytes; /* sizeof(plim_net_options) */
   int32_t batch, channels, height, width, classes;
-  plim_layout layout;                   /* of rank-4 activations; where channels do not suit a blocked layout: NHWC */
+  plim_layout layout;                   /* of rank-4 activations; where channels do not suit a blocked layout: NHWC.
+                                         * The image as f32 is NHWC beside NHWC, else flat. */
   float pixel_scale[4], pixel_shift[4]; /* the image op, by channel */
 } plim_net_options;
 plim_net_options plim_net_options_default(void);
