@@ -3,10 +3,9 @@
 #include "runtime/graph/check.h"
 
 #include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/support/interpret.h"
+#include "tests/support/plan_draft.h"
 #include "tests/support/random.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
@@ -68,34 +67,6 @@ Test(check_random, accepts_random_valid_plans_without_addresses) {
 
 /* ---- mutations ---- */
 
-typedef struct mutant {
-  plim_plan plan;
-  plim_step *step;
-  plim_life *life;
-  plim_plan_variant *variant;
-} mutant;
-
-static mutant make_mutant(const plim_plan *plan) {
-  mutant m = {.plan = *plan};
-  m.step = malloc(((size_t)plan->n_steps + 1) * sizeof *m.step);
-  m.life = malloc(((size_t)plan->n_lives + 1) * sizeof *m.life);
-  m.variant = malloc((size_t)plan->n_variants * sizeof *m.variant);
-  cr_assert(m.step && m.life && m.variant);
-  memcpy(m.step, plan->step, (size_t)plan->n_steps * sizeof *m.step);
-  memcpy(m.life, plan->life, (size_t)plan->n_lives * sizeof *m.life);
-  memcpy(m.variant, plan->variant, (size_t)plan->n_variants * sizeof *m.variant);
-  m.plan.step = m.step;
-  m.plan.life = m.life;
-  m.plan.variant = m.variant;
-  return m;
-}
-
-static void free_mutant(mutant *m) {
-  free(m->step);
-  free(m->life);
-  free(m->variant);
-}
-
 /* A number near the old one, or one that is wild. */
 static int64_t near_or_wild(uint64_t *random, int64_t old, int64_t unit) {
   static const int64_t wild[] = {-1, 0, 1, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_MAX - 511, 511};
@@ -108,7 +79,7 @@ static int32_t near_or_wild_32(uint64_t *random, int32_t old) {
   return (int32_t)near_or_wild(random, old, 1);
 }
 
-static void mutate_life(uint64_t *random, mutant *m) {
+static void mutate_life(uint64_t *random, plan_draft *m) {
   int32_t n = m->plan.n_lives;
   plim_life *life = &m->life[test_random_between(random, 0, n - 1)];
   switch (test_random_between(random, 0, 8)) {
@@ -144,7 +115,7 @@ static void mutate_life(uint64_t *random, mutant *m) {
   }
 }
 
-static void mutate_step(uint64_t *random, mutant *m) {
+static void mutate_step(uint64_t *random, plan_draft *m) {
   plim_step *step = &m->step[test_random_between(random, 0, m->plan.n_steps - 1)];
   plim_step *other = &m->step[test_random_between(random, 0, m->plan.n_steps - 1)];
   plim_step kept = *step;
@@ -179,7 +150,7 @@ static void mutate_step(uint64_t *random, mutant *m) {
   }
 }
 
-static void mutate(uint64_t *random, mutant *m) {
+static void mutate(uint64_t *random, plan_draft *m) {
   int64_t kind = test_random_between(random, 0, 9);
   if (kind < 5) {
     mutate_life(random, m);
@@ -194,7 +165,7 @@ static void mutate(uint64_t *random, mutant *m) {
 
 /* Checks the mutant as it is (it may be wild: nothing must crash), then with figures that fit its lives, so that no
  * wrong sum hides a fault. Returns 1 when it was accepted. */
-static int try_mutant(const instance *i, const mutant *m, uint64_t seed) {
+static int try_mutant(const instance *i, const plan_draft *m, uint64_t seed) {
   plim_plan *fitted = NULL;
   int accepted = plim_plan_check(i->ctx, i->graph, &m->plan) == PLIM_OK;
   cr_assert(!accepted || interpret_equals_program_order(i->graph, &m->plan), "seed %llu", (unsigned long long)seed);
@@ -217,14 +188,14 @@ Test(check_random, accepts_no_mutated_plan_that_leaves_anything_else) {
     instance i = make_instance(seed, 800, 1);
     uint64_t random = seed;
     for (int round = 0; round < 60; round++) {
-      mutant m = make_mutant(i.plan);
+      plan_draft m = plan_draft_make(i.plan);
       for (int64_t k = test_random_between(&random, 1, 2); k > 0; k--) mutate(&random, &m);
       if (try_mutant(&i, &m, seed)) {
         accepted++;
       } else {
         refused++;
       }
-      free_mutant(&m);
+      plan_draft_free(&m);
     }
     free_instance(&i);
   }

@@ -165,7 +165,7 @@ static plim_status check_arena(const plim_checker *check) {
 }
 
 plim_status plim_check_space(const plim_checker *check) {
+  if (check->plan->packed) PLIM_TRY(check_overlaps(check));
   PLIM_TRY(check_peak(check));
-  PLIM_TRY(check_arena(check));
-  return check->plan->packed ? check_overlaps(check) : PLIM_OK;
+  return check_arena(check);
 }

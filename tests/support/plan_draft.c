@@ -1,0 +1,27 @@
+/* Copies of a plan's arrays. */
+#include "tests/support/plan_draft.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *copy(const void *from, int32_t count, size_t size) {
+  void *to = calloc((size_t)count + 1, size);
+  cr_assert_not_null(to);
+  memcpy(to, from, (size_t)count * size);
+  return to;
+}
+
+plan_draft plan_draft_make(const plim_plan *plan) {
+  plan_draft draft = {.plan = *plan};
+  draft.plan.step = draft.step = copy(plan->step, plan->n_steps, sizeof *plan->step);
+  draft.plan.life = draft.life = copy(plan->life, plan->n_lives, sizeof *plan->life);
+  draft.plan.variant = draft.variant = copy(plan->variant, plan->n_variants, sizeof *plan->variant);
+  return draft;
+}
+
+void plan_draft_free(plan_draft *draft) {
+  free(draft->step);
+  free(draft->life);
+  free(draft->variant);
+}
