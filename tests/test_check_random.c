@@ -11,6 +11,9 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
 
+static const random_plan_options packed = {
+    .shuffle_percent = 25, .repeat_percent = 30, .pair_percent = 60, .merge_percent = 50, .packed = 1};
+
 typedef struct instance {
   plim_context *ctx;
   plim_graph *graph;
@@ -18,12 +21,11 @@ typedef struct instance {
   plim_plan *plan;
 } instance;
 
-static instance make_instance(uint64_t seed, int64_t max_bytes, int packed) {
+static instance make_instance(uint64_t seed, int64_t max_bytes, random_plan_options p) {
   instance i = {.ctx = plim_test_context()};
   random_graph_options g = random_graph_options_default(seed);
-  random_plan_options p = random_plan_options_default(seed);
+  p.seed = seed;
   g.max_bytes = max_bytes;
-  p.packed = packed;
   plim_status status = seed % 4 == 0 ? random_chain_make(i.ctx, 1 + (int32_t)(seed / 4 % 12), seed, &i.graph)
                                      : random_graph_make(i.ctx, &g, &i.graph);
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
@@ -44,7 +46,7 @@ static void free_instance(instance *i) {
 Test(check_random, accepts_random_valid_plans_and_they_leave_what_program_order_leaves) {
   int repeats = 0, pairs = 0;
   for (uint64_t seed = 1; seed <= 300; seed++) {
-    instance i = make_instance(seed, 3000, 1);
+    instance i = make_instance(seed, 3000, packed);
     plim_status status = plim_plan_check(i.ctx, i.graph, i.plan);
     cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
     cr_assert(interpret_equals_program_order(i.graph, i.plan), "seed %llu", (unsigned long long)seed);
@@ -57,12 +59,34 @@ Test(check_random, accepts_random_valid_plans_and_they_leave_what_program_order_
 }
 
 Test(check_random, accepts_random_valid_plans_without_addresses) {
+  random_plan_options unpacked = packed;
+  unpacked.packed = 0;
   for (uint64_t seed = 1; seed <= 300; seed++) {
-    instance i = make_instance(seed, 3000, 0);
+    instance i = make_instance(seed, 3000, unpacked);
     plim_status status = plim_plan_check(i.ctx, i.graph, i.plan);
     cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
     free_instance(&i);
   }
+}
+
+Test(check_random, accepts_no_plan_with_stray_updates_repeats_or_labels_that_leaves_anything_else) {
+  int accepted = 0, refused = 0;
+  random_plan_options lawless = packed;
+  lawless.lawless = 1;
+  lawless.shuffle_percent = 3;
+  lawless.repeat_percent = 10;
+  for (uint64_t seed = 1; seed <= 600; seed++) {
+    instance i = make_instance(seed, 800, lawless);
+    if (plim_plan_check(i.ctx, i.graph, i.plan) == PLIM_OK) {
+      accepted++;
+      cr_assert(interpret_equals_program_order(i.graph, i.plan), "seed %llu", (unsigned long long)seed);
+    } else {
+      refused++;
+    }
+    free_instance(&i);
+  }
+  cr_assert_gt(accepted, 50);
+  cr_assert_gt(refused, 50);
 }
 
 /* ---- mutations ---- */
@@ -185,7 +209,7 @@ static int try_mutant(const instance *i, const plan_draft *m, uint64_t seed) {
 Test(check_random, accepts_no_mutated_plan_that_leaves_anything_else) {
   int accepted = 0, refused = 0;
   for (uint64_t seed = 1; seed <= 150; seed++) {
-    instance i = make_instance(seed, 800, 1);
+    instance i = make_instance(seed, 800, packed);
     uint64_t random = seed;
     for (int round = 0; round < 60; round++) {
       plan_draft m = plan_draft_make(i.plan);

@@ -26,7 +26,7 @@ typedef struct plan_maker {
 } plan_maker;
 
 random_plan_options random_plan_options_default(uint64_t seed) {
-  return (random_plan_options){seed, 25, 30, 60, 50, 1};
+  return (random_plan_options){seed, 25, 30, 60, 50, 1, 0};
 }
 
 /* ---- sequence ---- */
@@ -47,8 +47,9 @@ static int may_run(const plan_maker *m, int32_t id) {
   for (int32_t i = 0; i < op->n_reads; i++) {
     int32_t producer = g->storage[op->reads[i]].producer;
     if (producer >= 0 && !m->done[producer]) return 0;
-    if (updated(m, op->reads[i])) return 0;
+    if (!m->options.lawless && updated(m, op->reads[i])) return 0;
   }
+  if (m->options.lawless) return 1;
   for (int32_t i = 0; i < op->n_updates; i++) {
     int32_t s = op->updates[i];
     for (int32_t k = g->reader_first[s]; k < g->reader_first[s + 1]; k++) {
@@ -65,7 +66,8 @@ static void add_step(plan_maker *m, int32_t op) {
   int32_t first = m->profile->first[op], n = m->profile->first[op + 1] - first;
   if (!m->done[op]) m->chosen[op] = first + (int32_t)test_random_between(&m->random, 0, n - 1);
   int32_t variant = first + (int32_t)test_random_between(&m->random, 0, n - 1);
-  if (strcmp(m->profile->variant[variant].label, m->profile->variant[m->chosen[op]].label) != 0) {
+  int same = strcmp(m->profile->variant[variant].label, m->profile->variant[m->chosen[op]].label) == 0;
+  if (!same && !(m->options.lawless && test_random_chance(&m->random, 20))) {
     variant = m->chosen[op];
   }
   m->step[m->n_steps++] = (plim_step){.kind = PLIM_STEP_RUN, .op = op, .variant = variant};
@@ -75,7 +77,8 @@ static void add_step(plan_maker *m, int32_t op) {
 static void add_repeats(plan_maker *m) {
   while (m->n_steps < m->max_steps - m->graph->n_ops && test_random_chance(&m->random, m->options.repeat_percent)) {
     int32_t op = (int32_t)test_random_between(&m->random, 0, m->graph->n_ops - 1);
-    if (m->done[op] && m->graph->op[op].cls != PLIM_OP_EFFECT && may_run(m, op)) add_step(m, op);
+    int again = m->graph->op[op].cls != PLIM_OP_EFFECT || (m->options.lawless && test_random_chance(&m->random, 10));
+    if (m->done[op] && again && may_run(m, op)) add_step(m, op);
   }
 }
 
