@@ -116,6 +116,12 @@ static plim_status list_operands(builder *b) {
   return PLIM_OK;
 }
 
+static void number_writes(plim_problem *p) {
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    for (int32_t i = 0; i < p->op[v].writes.n; i++) p->own_item[p->op[v].writes.at[i]].write_index = i;
+  }
+}
+
 /* Call for each (op, persistent storage that it reads or updates): edges to the update it must see (`newer` 0) or must
  * not see (`newer` 1). Updates of one storage are in program order. */
 static plim_status add_update_edges(builder *b, int newer) {
@@ -207,6 +213,7 @@ static plim_status build(builder *b, const plim_plan_options *options) {
   p->item = p->own_item;
   PLIM_TRY(reserve_pool(b));
   PLIM_TRY(list_operands(b));
+  number_writes(p);
   PLIM_TRY(list_rules(b));
   PLIM_TRY(list_overwrites(b));
   return plim_choices_make(p, options);

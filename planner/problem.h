@@ -42,8 +42,9 @@ typedef struct plim_planned_op {
 typedef struct plim_item {
   int64_t bytes; /* rounded */
   int32_t storage;
-  int32_t producer; /* op, -1 for an input */
-  int32_t kept;     /* 1: an output, its last copy lives to the end */
+  int32_t producer;    /* op, -1 for an input */
+  int32_t write_index; /* among the producer's writes */
+  int32_t kept;        /* 1: an output, its last copy lives to the end */
   plim_list readers;
 } plim_item;
 

@@ -1,0 +1,89 @@
+/* A schedule under change, with its figures kept up to date: the incremental form of timeline.h.
+ *
+ * Runs have ids that stay while they are in the sequence. Every change is journalled and can be undone exactly. A
+ * change costs O(degree x (copies + log slots)). Between changes a run may miss what it reads (an orphan); the caller
+ * makes only sequences of changes that end in a valid schedule (see the rules below). */
+#ifndef PLIM_PLANNER_TRACK_H
+#define PLIM_PLANNER_TRACK_H
+
+#include "planner/levels.h"
+#include "planner/schedule.h"
+
+typedef struct plim_track_run {
+  int32_t op, choice;
+  int32_t slot;
+  int32_t prev, next;       /* in the sequence, -1 at its ends */
+  int32_t op_prev, op_next; /* among the runs of the op, in order */
+  int32_t alive_at;         /* index in `alive` */
+  int32_t repeat_at;        /* index in `repeat`, -1 */
+  /* by output: last reader of its copy (the run itself when nobody reads it, -1: kept to the end) */
+  int32_t end[PLIM_OP_MAX_OUT];
+  uint8_t over; /* bit k: the copy of output k is written over by its last reader */
+  uint8_t is_touched;
+} plim_track_run;
+
+typedef struct plim_change {
+  enum { PLIM_CHANGE_INSERT, PLIM_CHANGE_REMOVE, PLIM_CHANGE_CHOICE } kind;
+  int32_t run, op, choice, next;
+} plim_change;
+
+typedef struct plim_track {
+  const plim_problem *problem;
+  plim_levels *levels;
+  int32_t room; /* runs */
+  int32_t n_runs;
+  plim_track_run *run;     /* [room] */
+  int32_t *run_at;         /* [n_slots] run in a slot, -1 */
+  int32_t *first, *last;   /* [n_ops] run of the op, -1 */
+  int32_t *n_of;           /* [n_ops] runs of the op */
+  int32_t *input_end;      /* [n_items] last reader of an input, -1 */
+  uint8_t *input_over;     /* [n_items] */
+  int32_t *alive, *repeat; /* runs; and, for each op, all of its runs but one */
+  int32_t n_repeats;
+  int32_t *free_run, n_free; /* stack */
+  int32_t head, tail;
+  int64_t base_bytes; /* persistent bytes and inputs */
+  int64_t time_ns;
+  int32_t *touched, n_touched; /* runs whose in-place pairs may have changed */
+  plim_change *journal;        /* [room_journal] */
+  int32_t n_journal, room_journal;
+} plim_track;
+
+/* An empty track for at most `room` runs. */
+PLIM_MUST_USE plim_status plim_track_new(const plim_problem *problem, int32_t room, plim_track **out);
+void plim_track_free(plim_track *track); /* NULL is legal */
+
+/* Replace everything by a valid schedule of at most `room` runs; empties the journal. */
+void plim_track_load(plim_track *track, const plim_schedule *schedule);
+PLIM_MUST_USE plim_status plim_track_store(const plim_track *track, plim_schedule *out);
+
+/* Changes. Insert in front of run `next` (-1: at the end); returns the new run's id. There must be room for it
+ * (plim_track_full) and for the journal. */
+int32_t plim_track_insert(plim_track *track, int32_t op, int32_t choice, int32_t next);
+void plim_track_remove(plim_track *track, int32_t run);
+void plim_track_set_choice(plim_track *track, int32_t run, int32_t choice);
+int plim_track_full(const plim_track *track);
+
+/* Undo all changes since the journal was emptied; or keep them. */
+void plim_track_undo(plim_track *track);
+void plim_track_keep(plim_track *track);
+
+/* Figures. Settle first. */
+void plim_track_settle(plim_track *track);
+int64_t plim_track_peak(const plim_track *track);
+int64_t plim_track_excess(const plim_track *track, int64_t limit);
+
+/* Last run of an op in front of a slot, -1. */
+int32_t plim_track_before(const plim_track *track, int32_t op, int32_t slot);
+/* Last reader of a copy: the run's own id when nobody reads it, -1 for a kept one. `run` -1: an input. */
+int32_t plim_track_end(const plim_track *track, int32_t item, int32_t run);
+/* First reader of the item in (slot of run `from`, slot `to`), -1. `to` INT32_MAX: to the end. */
+int32_t plim_track_next_reader(const plim_track *track, int32_t item, int32_t from_slot, int32_t to_slot);
+
+/* Rules. May the op run again in front of `next`? May this run be removed? Between which slots (both excluded) may a
+ * run of the op that has no other run (or whose first run it is) stand? */
+int plim_track_may_repeat(const plim_track *track, int32_t op, int32_t next);
+int plim_track_may_remove(const plim_track *track, int32_t run);
+void plim_track_window(const plim_track *track, int32_t run, int32_t *low, int32_t *high);
+
+#endif
