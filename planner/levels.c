@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define NOTHING (-(INT64_C(1) << 62)) /* the largest level of a subtree without runs; sums stay below 2^61 */
+
 plim_status plim_levels_new(plim_context *ctx, int32_t slots, plim_levels **out) {
   plim_levels *l = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *l, &l));
@@ -17,6 +19,7 @@ plim_status plim_levels_new(plim_context *ctx, int32_t slots, plim_levels **out)
   PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)l->n_blocks, sizeof *l->node, &l->node));
   PLIM_CHECK(plim_allocate(ctx, l->n_blocks, sizeof *l->dirty, &l->dirty));
   PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)l->n_blocks, sizeof *l->is_dirty, &l->is_dirty));
+  plim_levels_clear(l);
   *out = l;
 done:
   if (status != PLIM_OK) plim_levels_free(l);
@@ -36,7 +39,7 @@ void plim_levels_free(plim_levels *l) {
 void plim_levels_clear(plim_levels *l) {
   memset(l->slot, 0, (size_t)l->n_slots * sizeof *l->slot);
   memset(l->used, 0, (size_t)l->n_slots * sizeof *l->used);
-  memset(l->node, 0, 2 * (size_t)l->n_blocks * sizeof *l->node);
+  for (int32_t node = 0; node < 2 * l->n_blocks; node++) l->node[node] = (plim_level_node){0, NOTHING};
   memset(l->is_dirty, 0, 2 * (size_t)l->n_blocks * sizeof *l->is_dirty);
   l->n_dirty = 0;
 }
@@ -54,11 +57,13 @@ void plim_levels_add(plim_levels *l, int32_t slot, int64_t up, int64_t down) {
   plim_levels_mark(l, slot);
 }
 
-static plim_level_node block_node(const plim_level_slot *slot) {
-  plim_level_node node = {0, INT64_MIN};
+static plim_level_node block_node(const plim_levels *l, int32_t block) {
+  const plim_level_slot *slot = l->slot + (int64_t)block * PLIM_LEVELS_BLOCK;
+  const uint8_t *used = l->used + (int64_t)block * PLIM_LEVELS_BLOCK;
+  plim_level_node node = {0, NOTHING};
   for (int32_t i = 0; i < PLIM_LEVELS_BLOCK; i++) {
-    int64_t level = node.sum + slot[i].up;
-    if (level > node.most) node.most = level;
+    int64_t level = node.sum + slot[i].up, counted = used[i] ? level : NOTHING;
+    node.most = counted > node.most ? counted : node.most;
     node.sum = level - slot[i].down;
   }
   return node;
@@ -72,7 +77,7 @@ static plim_level_node join(plim_level_node left, plim_level_node right) {
 void plim_levels_settle(plim_levels *l) {
   for (int32_t i = 0; i < l->n_dirty; i++) {
     int32_t node = l->dirty[i];
-    l->node[node] = block_node(l->slot + (node - l->n_blocks) * (int64_t)PLIM_LEVELS_BLOCK);
+    l->node[node] = block_node(l, node - l->n_blocks);
     l->is_dirty[node] = 0;
   }
   /* all dirty nodes are of one depth; replace them by their parents, each once */

@@ -13,7 +13,7 @@ typedef struct edge {
 
 typedef struct builder {
   plim_problem *p;
-  int32_t *item_of; /* [n_storages]; -1: persistent */
+  int32_t *item_of; /* [n_storages]; -1: none */
   edge *edges;
   int64_t n_edges, room;
 } builder;
@@ -85,6 +85,11 @@ static plim_status make_items(builder *b) {
     if (plim_role_persistent(storage->role)) {
       b->item_of[s] = -1;
       persistent += bytes;
+      continue;
+    }
+    int unread = g->reader_first[s] == g->reader_first[s + 1];
+    if (storage->role == PLIM_ROLE_INPUT && unread) { /* it has no life */
+      b->item_of[s] = -1;
       continue;
     }
     b->item_of[s] = p->n_items;

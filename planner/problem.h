@@ -1,6 +1,7 @@
 /* The planning problem: graph, profile and options boiled down to what a search touches a million times.
  *
- * An *item* is a storage that comes and goes: written by an op, or an input. Persistent storages (param, state,
+ * An *item* is a storage that comes and goes: written by an op, or an input that
+ * is read. Persistent storages (param, state,
  * staging) are one constant. A *choice* is a variant that may be used: per op the fastest first, dominated ones and
  * those whose bits label the options forbid left out.
  *

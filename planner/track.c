@@ -264,6 +264,7 @@ static void place(plim_track *t, int32_t r, int32_t slot) {
   t->run[r].slot = slot;
   t->run_at[slot] = r;
   t->levels->used[slot] = 1;
+  plim_levels_mark(t->levels, slot);
 }
 
 /* Spread the runs of [low, low + size) evenly over it. Their order stays. */
@@ -346,6 +347,8 @@ static void unlink_run(plim_track *t, int32_t r) {
   if (run->op_next >= 0) t->run[run->op_next].op_prev = run->op_prev;
   if (t->first[run->op] == r) t->first[run->op] = run->op_next;
   if (t->last[run->op] == r) t->last[run->op] = run->op_prev;
+  assert(t->levels->slot[run->slot].up == 0 && t->levels->slot[run->slot].down == 0);
+  plim_levels_mark(t->levels, run->slot);
   t->run_at[run->slot] = -1;
   t->levels->used[run->slot] = 0;
   run->slot = -1;
@@ -411,9 +414,6 @@ static void remove_run(plim_track *t, int32_t r) {
   remove_reads(t, r);
   for (int32_t i = 0; i < writes->n; i++) remove_write(t, r, writes->at[i]);
   add_workspace(t, r, -1);
-  int32_t slot = t->run[r].slot;
-  assert(t->levels->slot[slot].up == 0 && t->levels->slot[slot].down == 0);
-  plim_levels_mark(t->levels, slot);
   if (t->head == r) touch(t, t->run[r].next);
   delist(t, r);
   unlink_run(t, r);
@@ -481,7 +481,8 @@ static void clear(plim_track *t) {
   for (int32_t i = 0; i < p->n_items; i++) {
     t->input_end[i] = -1;
     t->input_over[i] = 0;
-    if (p->item[i].producer < 0) t->base_bytes += p->item[i].bytes;
+    if (p->item[i].producer >= 0) continue;
+    t->base_bytes += p->item[i].bytes;
   }
   t->n_free = 0;
   for (int32_t r = t->room - 1; r >= 0; r--) t->free_run[t->n_free++] = r;
