@@ -68,7 +68,7 @@ void plim_text_float(plim_text *text, float x) {
   assert(isfinite(x));
   for (int digits = 1; digits <= 9; digits++) {
     (void)snprintf(number, sizeof number, "%.*g", digits, (double)x);
-    if (strtof(number, NULL) == x) break;
+    if ((float)strtod(number, NULL) == x) break; /* as a reader of JSON does it: through a double */
   }
   size_t before = strspn(number, "+-0123456789e"), point = strlen(localeconv()->decimal_point);
   if (number[before]) {

@@ -101,10 +101,17 @@ plim_status plim_graph_add(plim_graph_builder *b, const char *name, plim_role ro
   return status;
 }
 
-static int finite_attrs(const plim_attrs *a) {
+/* NULL, or what is wrong with the attributes. */
+static const char *attrs_fault(const plim_attrs *a) {
   int finite = isfinite(a->eps) && isfinite(a->momentum) && isfinite(a->drop);
   for (int i = 0; i < 4; i++) finite = finite && isfinite(a->scale[i]) && isfinite(a->shift[i]);
-  return finite;
+  if (!finite) return "a number that is not finite";
+  for (int i = 0; i < 2; i++) {
+    if (a->kernel[i] < 0 || a->stride[i] < 0 || a->pad[i] < 0) return "a negative kernel, stride or pad";
+  }
+  if (a->count < 0) return "a negative count";
+  if (a->relu < 0 || a->relu > 1 || a->add < 0 || a->add > 1) return "a relu or add that is neither 0 nor 1";
+  return NULL;
 }
 
 /* Attributes as documents can hold them: -0 becomes 0, so that "zero" means one thing. */
@@ -150,7 +157,8 @@ static plim_status check_spec(const plim_graph_builder *b, const plim_op_spec *s
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': a %s op has outputs (%d given) and updates nothing (%d given)",
                      s->name, plim_op_class_name(s->cls), s->n_out, s->n_upd);
   }
-  if (!finite_attrs(&s->attrs)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': an attribute is not finite", s->name);
+  const char *fault = attrs_fault(&s->attrs);
+  if (fault) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': its attributes have %s", s->name, fault);
   if (s->time_ns < -1) {
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': time_ns %lld is negative", s->name, (long long)s->time_ns);
   }

@@ -8,4 +8,9 @@
 /* Append the document; without its fingerprint when `whole` is 0: the text that the fingerprint is taken of. */
 void plim_graph_write(plim_text *text, const plim_graph *graph, int whole);
 
+/* A graph from a document's text; `file` names it in sentences. The graph passes the builder's checks, and its
+ * fingerprint must be the one stated. */
+PLIM_MUST_USE plim_status plim_graph_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,
+                                           plim_graph **out);
+
 #endif

@@ -2,6 +2,7 @@
 #ifndef PLIM_RUNTIME_GRAPH_OWN_PROFILE_H
 #define PLIM_RUNTIME_GRAPH_OWN_PROFILE_H
 
+#include "runtime/base/text.h"
 #include "runtime/graph/names.h"
 #include "runtime/graph/profile.h"
 
@@ -12,5 +13,10 @@ PLIM_MUST_USE plim_status plim_variant_check(plim_context *ctx, const plim_varia
 PLIM_MUST_USE plim_status plim_profile_from_rows(plim_context *ctx, const char *fingerprint, int32_t n_ops,
                                                  const plim_machine *machine, int measured, const int32_t *first,
                                                  const plim_variant *variant, plim_profile **out);
+
+/* The canonical text, and a profile from it; `file` names it in sentences. */
+void plim_profile_write(plim_text *text, const plim_profile *profile);
+PLIM_MUST_USE plim_status plim_profile_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,
+                                             plim_profile **out);
 
 #endif

@@ -88,6 +88,9 @@ void plim_plan_free(plim_plan *plan); /* NULL is legal */
 double plim_plan_overhead_percent(const plim_plan *plan);
 double plim_plan_bound_percent(const plim_plan *plan);
 
+/* SHA-256 of the canonical document; hex [PLIM_FINGERPRINT_BYTES]. */
+PLIM_MUST_USE plim_status plim_plan_fingerprint(const plim_plan *plan, char *hex);
+
 PLIM_MUST_USE plim_status plim_plan_save(const plim_plan *plan, const char *path);
 PLIM_MUST_USE plim_status plim_plan_load(plim_context *ctx, const char *path, plim_plan **out);
 

@@ -122,11 +122,14 @@ plim_graph *plim_test_small_graph(plim_context *ctx) {
   return graph;
 }
 
-/* The life of a storage in the plan that runs every op once in program order and keeps everything. */
+/* The life of a storage in the plan that runs every op once in program order. */
 static plim_life keep_life(const plim_graph *g, int32_t s) {
-  plim_life life = {.storage = s, .begin = 0, .end = g->n_ops};
-  if (g->storage[s].producer >= 0) life.begin = g->storage[s].producer;
-  if (g->storage[s].role == PLIM_ROLE_INPUT) life.end = g->reader[g->reader_first[s + 1] - 1] + 1;
+  plim_role role = g->storage[s].role;
+  int32_t first = g->reader_first[s], last = g->reader_first[s + 1];
+  plim_life life = {.storage = s, .begin = g->storage[s].producer < 0 ? 0 : g->storage[s].producer};
+  life.end = plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT ? g->n_ops
+             : last > first                                         ? g->reader[last - 1] + 1
+                                                                    : life.begin + 1;
   life.bytes = plim_align_up(g->storage[s].bytes, PLIM_ALIGN);
   return life;
 }

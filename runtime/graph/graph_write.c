@@ -1,4 +1,5 @@
 /* Writes a graph in canonical form: fixed order of fields, one row a line. */
+#include "runtime/graph/document.h"
 #include "runtime/graph/graph_text.h"
 
 static void write_ids(plim_text *t, const char *key, const int32_t *id, int32_t n) {
@@ -71,19 +72,15 @@ static void write_op(plim_text *t, const plim_op *op) {
   write_ids(t, "in", op->in, op->n_in);
   write_ids(t, "out", op->out, op->n_out);
   write_ids(t, "upd", op->upd, op->n_upd);
-  plim_text_add(t, ", \"pairs\": [");
-  for (int32_t i = 0; i < op->n_pairs; i++) {
-    plim_text_format(t, i > 0 ? ", [%d, %d]" : "[%d, %d]", op->pair[i].out, op->pair[i].in);
-  }
-  if (op->time_ns >= 0) {
-    plim_text_format(t, "], \"time_ns\": %lld}", (long long)op->time_ns);
-  } else {
-    plim_text_add(t, "], \"time_ns\": null}");
-  }
+  plim_text_add(t, ", \"pairs\": ");
+  plim_document_write_pairs(t, op->pair, op->n_pairs);
+  plim_text_add(t, ", \"time_ns\": ");
+  plim_document_write_int(t, op->time_ns, -1);
+  plim_text_add(t, "}");
 }
 
 void plim_graph_write(plim_text *t, const plim_graph *g, int whole) {
-  plim_text_add(t, "{\n  \"plimsoll\": \"graph\",\n  \"version\": 1,\n");
+  plim_document_write_head(t, "graph");
   if (whole) plim_text_format(t, "  \"fingerprint\": \"%s\",\n", g->fingerprint);
   plim_text_add(t, "  \"name\": ");
   plim_text_quote(t, g->name);
@@ -103,4 +100,10 @@ void plim_graph_write(plim_text *t, const plim_graph *g, int whole) {
     write_op(t, &g->op[i]);
   }
   plim_text_add(t, "\n  ]\n}\n");
+}
+
+plim_status plim_graph_save(const plim_graph *graph, const char *path) {
+  plim_text text = {graph->ctx, NULL, 0, 0, PLIM_OK};
+  plim_graph_write(&text, graph, 1);
+  return plim_document_save(&text, path);
 }

@@ -1,0 +1,83 @@
+/* Strict reading of JSON documents.
+ *
+ * A document is walked with cursors: each knows its parent, so that an error names the whole path
+ * ("ops[3].in[1]"). The first failure is kept in the document; from then on every question gets a harmless answer, so
+ * that a reader is a list of questions and one look at `status` at its end. An object remembers which fields were asked
+ * for: plim_json_end refuses the others. */
+#ifndef PLIM_RUNTIME_BASE_JSON_H
+#define PLIM_RUNTIME_BASE_JSON_H
+
+#include <jansson.h>
+
+#include "runtime/base/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PLIM_JSON_MAX_DEPTH = 16, PLIM_JSON_MAX_FIELDS = 24 };
+
+typedef struct plim_json {
+  plim_context *ctx;
+  const char *file; /* name in sentences */
+  int64_t line;     /* of a JSON Lines file, 0: the whole file is one document */
+  json_t *root;
+  plim_status status; /* first failure */
+} plim_json;
+
+typedef struct plim_json_at {
+  plim_json *doc;
+  const struct plim_json_at *parent; /* must outlive this cursor; NULL: the root */
+  const char *key;                   /* in the parent, NULL for an item of a list */
+  int64_t index;                     /* in the parent's list */
+  const json_t *node;                /* NULL after a failure */
+  const char *asked[PLIM_JSON_MAX_FIELDS];
+  int n_asked;
+} plim_json_at;
+
+/* Parse a text of `bytes` bytes. Errors of syntax (a field given twice and nesting deeper than PLIM_JSON_MAX_DEPTH
+ * among them) name the line. Close it whatever happened. */
+PLIM_MUST_USE plim_status plim_json_parse(plim_context *ctx, const char *file, int64_t line, const char *text,
+                                          int64_t bytes, plim_json *doc);
+void plim_json_close(plim_json *doc);
+
+/* The root, an object. */
+plim_json_at plim_json_root(plim_json *doc);
+
+/* A field that must be there: an object, a list with *n items. */
+plim_json_at plim_json_object(plim_json_at *at, const char *key);
+plim_json_at plim_json_list(plim_json_at *at, const char *key, int32_t *n);
+
+/* Is the (optional) field there? */
+int plim_json_has(const plim_json_at *at, const char *key);
+
+/* Item i of a list, an object or a list with *n items. */
+plim_json_at plim_json_item(const plim_json_at *list, int32_t i);
+plim_json_at plim_json_row(const plim_json_at *list, int32_t i, int32_t *n);
+
+/* Fields and items by type. Integers and floats are in [least, most]; the or_null form gives `none` for null. A text is
+ * borrowed from the document; `copy` puts it into an array of `size` chars. `name` looks a text up and gives its
+ * number, which `find` says. After a failure: 0, "" or -1. */
+int64_t plim_json_int(plim_json_at *at, const char *key, int64_t least, int64_t most);
+int64_t plim_json_int_or_null(plim_json_at *at, const char *key, int64_t least, int64_t most, int64_t none);
+int64_t plim_json_int_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most);
+int plim_json_bool(plim_json_at *at, const char *key);
+float plim_json_float(plim_json_at *at, const char *key);
+float plim_json_float_item(const plim_json_at *list, int32_t i);
+const char *plim_json_text(plim_json_at *at, const char *key);
+void plim_json_copy(plim_json_at *at, const char *key, char *to, size_t size);
+int plim_json_name(plim_json_at *at, const char *key, int (*find)(const char *name));
+
+/* Refuse fields of the object that nobody asked for. */
+void plim_json_end(plim_json_at *at);
+
+/* Record a failure at the cursor (and `key` in it, may be NULL): "FILE: path: sentence". */
+void plim_json_fail(const plim_json_at *at, const char *key, const char *format, ...) PLIM_PRINTF(3, 4);
+
+/* Take over a failure of `call`, whose sentence is in the context, as one at the cursor. */
+void plim_json_take(const plim_json_at *at, plim_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

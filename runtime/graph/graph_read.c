@@ -1,0 +1,219 @@
+/* Reads a graph: every row goes through the builder, so that a loaded graph has passed the same checks as a built one,
+ * and its fingerprint, taken anew, must be the one that the document states. */
+#include <string.h>
+
+#include "runtime/graph/builder.h"
+#include "runtime/graph/document.h"
+#include "runtime/graph/graph_text.h"
+
+static void read_storages(plim_json_at *root, plim_graph_builder *b) {
+  int32_t n = 0, id = 0;
+  plim_json_at list = plim_json_list(root, "storages", &n);
+  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    plim_role role = (plim_role)plim_json_name(&at, "role", plim_role_find);
+    int64_t bytes = plim_json_int(&at, "bytes", 1, INT64_MAX);
+    plim_json_end(&at);
+    if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_graph_add_storage(b, role, bytes, &id));
+  }
+}
+
+static plim_shape read_shape(plim_json_at *at) {
+  plim_shape shape = {.dtype = PLIM_F32};
+  int32_t rank = 0;
+  shape.dtype = (plim_dtype)plim_json_name(at, "dtype", plim_dtype_find);
+  shape.layout = (plim_layout)plim_json_name(at, "layout", plim_layout_find);
+  plim_json_at sizes = plim_json_list(at, "shape", &rank);
+  if (rank < 1 || rank > PLIM_MAX_RANK) {
+    plim_json_fail(&sizes, NULL, "has %d sizes, 1 to %d are allowed", rank, PLIM_MAX_RANK);
+    return shape;
+  }
+  shape.rank = rank;
+  for (int32_t i = 0; i < PLIM_MAX_RANK; i++) {
+    shape.dim[i] = i < rank ? plim_json_int_item(&sizes, i, 1, INT64_MAX) : 1;
+  }
+  return shape;
+}
+
+static void read_values(plim_json_at *root, plim_graph_builder *b) {
+  int32_t n = 0, id = 0;
+  plim_json_at list = plim_json_list(root, "values", &n);
+  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    const char *name = plim_json_text(&at, "name");
+    int32_t storage = (int32_t)plim_json_int(&at, "storage", 0, INT32_MAX);
+    int64_t offset = plim_json_int(&at, "offset", 0, INT64_MAX);
+    plim_shape shape = read_shape(&at);
+    plim_json_end(&at);
+    if (root->doc->status == PLIM_OK) {
+      plim_json_take(&at, plim_graph_add_value(b, name, storage, offset, &shape, &id));
+    }
+  }
+}
+
+/* ---- attributes: optional, and never zero when they are there ---- */
+
+static void need_nonzero(const plim_json_at *at, const char *key, int nonzero) {
+  if (!nonzero) plim_json_fail(at, key, "is zero: attributes that are zero are left out");
+}
+
+static void read_two(plim_json_at *at, const char *key, int32_t *x) {
+  int32_t n = 0;
+  if (!plim_json_has(at, key)) return;
+  plim_json_at list = plim_json_list(at, key, &n);
+  if (n != 2) plim_json_fail(&list, NULL, "has %d numbers, not 2", n);
+  for (int32_t i = 0; i < 2; i++) x[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  need_nonzero(at, key, x[0] != 0 || x[1] != 0);
+}
+
+static int64_t read_int(plim_json_at *at, const char *key, int64_t most) {
+  return plim_json_has(at, key) ? plim_json_int(at, key, 1, most) : 0;
+}
+
+static float read_float(plim_json_at *at, const char *key) {
+  if (!plim_json_has(at, key)) return 0;
+  float x = plim_json_float(at, key);
+  need_nonzero(at, key, x != 0);
+  return x;
+}
+
+static void read_four(plim_json_at *at, const char *key, float *x) {
+  int32_t n = 0;
+  int nonzero = 0;
+  if (!plim_json_has(at, key)) return;
+  plim_json_at list = plim_json_list(at, key, &n);
+  if (n != 4) plim_json_fail(&list, NULL, "has %d numbers, not 4", n);
+  for (int32_t i = 0; i < 4; i++) {
+    x[i] = plim_json_float_item(&list, i);
+    nonzero = nonzero || x[i] != 0;
+  }
+  need_nonzero(at, key, nonzero);
+}
+
+static void read_attrs(plim_json_at *op, plim_attrs *a) {
+  plim_json_at at = plim_json_object(op, "attrs");
+  read_two(&at, "kernel", a->kernel);
+  read_two(&at, "stride", a->stride);
+  read_two(&at, "pad", a->pad);
+  a->relu = (int32_t)read_int(&at, "relu", 1);
+  a->add = (int32_t)read_int(&at, "add", 1);
+  a->eps = read_float(&at, "eps");
+  a->momentum = read_float(&at, "momentum");
+  a->drop = read_float(&at, "drop");
+  a->count = read_int(&at, "count", INT64_MAX);
+  read_four(&at, "scale", a->scale);
+  read_four(&at, "shift", a->shift);
+  plim_json_end(&at);
+}
+
+/* ---- ops ---- */
+
+static int32_t read_ids(plim_json_at *op, const char *key, int32_t *id, int32_t most) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(op, key, &n);
+  if (n > most) {
+    plim_json_fail(&list, NULL, "has %d values, at most %d are allowed", n, most);
+    return 0;
+  }
+  for (int32_t i = 0; i < n; i++) id[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  return n;
+}
+
+static void read_op(plim_json_at *at, plim_op_spec *s) {
+  s->name = plim_json_text(at, "name");
+  s->kind = (plim_op_kind)plim_json_name(at, "kind", plim_op_kind_find);
+  s->cls = (plim_op_class)plim_json_name(at, "class", plim_op_class_find);
+  s->phase = (plim_phase)plim_json_name(at, "phase", plim_phase_find);
+  read_attrs(at, &s->attrs);
+  s->n_in = read_ids(at, "in", s->in, PLIM_OP_MAX_IN);
+  s->n_out = read_ids(at, "out", s->out, PLIM_OP_MAX_OUT);
+  s->n_upd = read_ids(at, "upd", s->upd, PLIM_OP_MAX_UPD);
+  s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_PAIRS);
+  s->time_ns = plim_json_int_or_null(at, "time_ns", 0, INT64_MAX, -1);
+  plim_json_end(at);
+}
+
+static int equal_pairs(const plim_op_spec *a, const plim_op_spec *b) {
+  int equal = a->n_pairs == b->n_pairs;
+  for (int32_t i = 0; equal && i < a->n_pairs; i++) {
+    equal = a->pair[i].out == b->pair[i].out && a->pair[i].in == b->pair[i].in;
+  }
+  return equal;
+}
+
+/* Class and pairs follow from a built-in kind; what the document says must be the same. */
+static void add_op(plim_json_at *at, plim_graph_builder *b, const plim_op_spec *s) {
+  int32_t id = 0;
+  plim_status status = plim_graph_add_op(b, s, &id);
+  if (status != PLIM_OK) {
+    plim_json_take(at, status);
+    return;
+  }
+  const plim_op_spec *added = &b->op[id].spec;
+  if (added->cls != s->cls) {
+    plim_json_fail(at, "class", "a %s is %s, not %s", plim_op_kind_name(s->kind), plim_op_class_name(added->cls),
+                   plim_op_class_name(s->cls));
+  }
+  if (!equal_pairs(added, s)) {
+    plim_json_fail(at, "pairs", "are not the %d that its kind and operands allow", added->n_pairs);
+  }
+}
+
+static void read_ops(plim_json_at *root, plim_graph_builder *b) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(root, "ops", &n);
+  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    plim_op_spec spec = {.name = ""};
+    read_op(&at, &spec);
+    if (root->doc->status == PLIM_OK) add_op(&at, b, &spec);
+  }
+}
+
+/* ---- the document ---- */
+
+static void read_graph(plim_json *doc, plim_graph **out) {
+  char fingerprint[PLIM_FINGERPRINT_BYTES] = "";
+  plim_graph_builder *b = NULL;
+  plim_graph *graph = NULL;
+  plim_json_at root = plim_json_root(doc);
+  plim_document_read_head(&root, "graph");
+  plim_document_read_hash(&root, "fingerprint", fingerprint);
+  const char *name = plim_json_text(&root, "name");
+  int32_t batch = (int32_t)plim_json_int(&root, "batch", 0, INT32_MAX);
+  if (doc->status != PLIM_OK) return;
+  plim_json_take(&root, plim_graph_begin(doc->ctx, name, batch, &b));
+  if (doc->status != PLIM_OK) return;
+  read_storages(&root, b);
+  read_values(&root, b);
+  read_ops(&root, b);
+  plim_json_end(&root);
+  if (doc->status != PLIM_OK) {
+    plim_graph_builder_free(b);
+    return;
+  }
+  plim_json_take(&root, plim_graph_end(b, &graph));
+  if (doc->status != PLIM_OK) return;
+  if (strcmp(graph->fingerprint, fingerprint) != 0) {
+    plim_json_fail(&root, "fingerprint", "is not that of the contents, %.12s...: they were changed",
+                   graph->fingerprint);
+    plim_graph_free(graph);
+    return;
+  }
+  *out = graph;
+}
+
+plim_status plim_graph_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, plim_graph **out) {
+  plim_json doc;
+  if (plim_document_open(ctx, file, text, bytes, &doc) == PLIM_OK) read_graph(&doc, out);
+  plim_json_close(&doc);
+  return doc.status;
+}
+
+static plim_status parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
+  return plim_graph_parse(ctx, file, text, bytes, out);
+}
+
+plim_status plim_graph_load(plim_context *ctx, const char *path, plim_graph **out) {
+  return plim_document_load(ctx, path, parse, out);
+}

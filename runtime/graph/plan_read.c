@@ -1,0 +1,166 @@
+/* Reads a plan: types and ranges here, what the parts must satisfy in plan_copy.c, what they mean in check.c. */
+#include "runtime/base/array.h"
+#include "runtime/graph/own_plan.h"
+#include "runtime/graph/plan_text.h"
+
+/* The lists of a plan while it is read. */
+typedef struct lists {
+  plim_plan plan;
+  plim_step *step;
+  plim_life *life;
+  plim_plan_variant *variant;
+  int32_t *wait; /* of every step; it moves while it grows */
+  int64_t n_wait, cap_wait;
+} lists;
+
+static void free_lists(plim_context *ctx, lists *l) {
+  plim_release(ctx, l->step, l->plan.n_steps, sizeof *l->step);
+  plim_release(ctx, l->life, l->plan.n_lives, sizeof *l->life);
+  plim_release(ctx, l->variant, l->plan.n_variants, sizeof *l->variant);
+  plim_release(ctx, l->wait, l->cap_wait, sizeof *l->wait);
+}
+
+static void read_figures(plim_json_at *at, plim_plan *p) {
+  p->budget_bytes = plim_json_int_or_null(at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
+  p->peak_bytes = plim_json_int(at, "peak_bytes", 0, INT64_MAX);
+  p->arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, -1);
+  p->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
+  p->keep_all_ns = plim_json_int(at, "keep_all_ns", 0, INT64_MAX);
+  p->bound_ns = plim_json_int(at, "bound_ns", 0, INT64_MAX);
+  p->proved = plim_json_bool(at, "proved");
+  if (at->doc->status == PLIM_OK && p->packed != (p->arena_bytes >= 0)) {
+    plim_json_fail(at, "arena_bytes", "is %s in a plan %s addresses", p->packed ? "null" : "given",
+                   p->packed ? "with" : "without");
+  }
+}
+
+static void read_head(plim_json_at *at, plim_plan *p) {
+  plim_document_read_head(at, "plan");
+  plim_document_read_hash(at, "graph", p->fingerprint);
+  plim_json_at arithmetic = plim_json_object(at, "arithmetic");
+  plim_document_read_machine(&arithmetic, &p->arithmetic.machine);
+  plim_document_read_hash(&arithmetic, "hash", p->arithmetic.hash);
+  plim_json_end(&arithmetic);
+  plim_json_copy(at, "planner", p->planner, sizeof p->planner);
+  p->plan_class = (plim_plan_class)plim_json_name(at, "class", plim_plan_class_find);
+  p->packed = plim_json_bool(at, "packed");
+  read_figures(at, p);
+}
+
+static void read_variants(plim_json_at *root, lists *l) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(root, "variants", &n);
+  plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->variant, &l->variant));
+  l->plan.n_variants = n;
+  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    plim_document_read_variant(&at, &l->variant[i].op, &l->variant[i].variant);
+    if (i > 0 && plim_plan_variant_compare(&l->variant[i - 1], &l->variant[i]) >= 0) {
+      plim_json_fail(&at, NULL, "is not sorted by op, then name, or is there twice");
+    }
+  }
+}
+
+static void read_waits(plim_json_at *at, lists *l, plim_step *s) {
+  int32_t n = 0;
+  s->queue = (int32_t)plim_json_int(at, "queue", 0, INT32_MAX);
+  plim_json_at list = plim_json_list(at, "wait", &n);
+  plim_json_take(&list, plim_array_reserve(at->doc->ctx, &l->wait, &l->cap_wait, l->n_wait + n, sizeof *l->wait));
+  if (at->doc->status != PLIM_OK) return;
+  for (int32_t i = 0; i < n; i++) l->wait[l->n_wait++] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  s->n_wait = n;
+}
+
+static void read_step(plim_json_at *at, lists *l, plim_step *s) {
+  if (plim_json_has(at, "copy")) {
+    s->kind = PLIM_STEP_COPY;
+    s->storage = (int32_t)plim_json_int(at, "copy", 0, INT32_MAX);
+    s->from = (int32_t)plim_json_int(at, "from", 0, INT32_MAX);
+    s->to = (int32_t)plim_json_int(at, "to", 0, INT32_MAX);
+    s->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
+  } else {
+    s->kind = PLIM_STEP_RUN;
+    s->op = (int32_t)plim_json_int(at, "run", 0, INT32_MAX - 1);
+    s->variant = (int32_t)plim_json_int(at, "variant", 0, INT32_MAX);
+    s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_OUT);
+  }
+  read_waits(at, l, s);
+  plim_json_end(at);
+}
+
+static void read_steps(plim_json_at *root, lists *l) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(root, "steps", &n);
+  plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->step, &l->step));
+  l->plan.n_steps = n;
+  for (int32_t j = 0; j < n && root->doc->status == PLIM_OK; j++) {
+    plim_json_at at = plim_json_item(&list, j);
+    read_step(&at, l, &l->step[j]);
+  }
+  const int32_t *wait = l->wait;
+  for (int32_t j = 0; j < n && root->doc->status == PLIM_OK; j++) {
+    l->step[j].wait = wait;
+    if (wait) wait += l->step[j].n_wait;
+  }
+}
+
+static void read_life(plim_json_at *at, plim_life *life) {
+  life->storage = (int32_t)plim_json_int_or_null(at, "storage", 0, INT32_MAX, -1);
+  life->begin = (int32_t)plim_json_int(at, "begin", 0, INT32_MAX);
+  life->end = (int32_t)plim_json_int(at, "end", 1, INT32_MAX);
+  life->space = (int32_t)plim_json_int(at, "space", 0, INT32_MAX);
+  life->offset = plim_json_int_or_null(at, "offset", 0, INT64_MAX, -1);
+  life->bytes = plim_json_int(at, "bytes", 1, INT64_MAX);
+  plim_json_end(at);
+}
+
+static void read_lives(plim_json_at *root, lists *l) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(root, "lives", &n);
+  plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->life, &l->life));
+  l->plan.n_lives = n;
+  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    read_life(&at, &l->life[i]);
+    if (i > 0 && plim_life_compare(&l->life[i - 1], &l->life[i]) > 0) {
+      plim_json_fail(&at, NULL, "is not sorted by begin, then storage, space and offset");
+    }
+  }
+}
+
+void plim_plan_read(plim_json_at *at, plim_plan **out) {
+  lists l = {.wait = NULL};
+  plim_own_plan *own = NULL;
+  plim_context *ctx = at->doc->ctx;
+  read_head(at, &l.plan);
+  read_variants(at, &l);
+  read_steps(at, &l);
+  read_lives(at, &l);
+  plim_json_end(at);
+  if (at->doc->status == PLIM_OK) {
+    l.plan.step = l.step;
+    l.plan.life = l.life;
+    l.plan.variant = l.variant;
+    plim_json_take(at, plim_plan_copy(ctx, &l.plan, &own));
+  }
+  if (own) *out = &own->plan;
+  free_lists(ctx, &l);
+}
+
+plim_status plim_plan_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, plim_plan **out) {
+  plim_json doc;
+  if (plim_document_open(ctx, file, text, bytes, &doc) == PLIM_OK) {
+    plim_json_at root = plim_json_root(&doc);
+    plim_plan_read(&root, out);
+  }
+  plim_json_close(&doc);
+  return doc.status;
+}
+
+static plim_status parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
+  return plim_plan_parse(ctx, file, text, bytes, out);
+}
+
+plim_status plim_plan_load(plim_context *ctx, const char *path, plim_plan **out) {
+  return plim_document_load(ctx, path, parse, out);
+}

@@ -1,0 +1,86 @@
+/* Writes a plan in canonical form: fixed order of fields, one row a line. */
+#include "runtime/base/sha256.h"
+#include "runtime/graph/plan_text.h"
+
+static void write_waits(plim_text *t, const plim_step *s) {
+  plim_text_format(t, ", \"queue\": %d, \"wait\": [", s->queue);
+  for (int32_t i = 0; i < s->n_wait; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", s->wait[i]);
+  plim_text_add(t, "]}");
+}
+
+static void write_step(plim_text *t, const plim_step *s) {
+  if (s->kind == PLIM_STEP_RUN) {
+    plim_text_format(t, "{\"run\": %d, \"variant\": %d, \"pairs\": ", s->op, s->variant);
+    plim_document_write_pairs(t, s->pair, s->n_pairs);
+  } else {
+    plim_text_format(t, "{\"copy\": %d, \"from\": %d, \"to\": %d, \"time_ns\": %lld", s->storage, s->from, s->to,
+                     (long long)s->time_ns);
+  }
+  write_waits(t, s);
+}
+
+static void write_life(plim_text *t, const plim_life *l) {
+  plim_text_add(t, "{\"storage\": ");
+  plim_document_write_int(t, l->storage, -1);
+  plim_text_format(t, ", \"begin\": %d, \"end\": %d, \"space\": %d, \"offset\": ", l->begin, l->end, l->space);
+  plim_document_write_int(t, l->offset, -1);
+  plim_text_format(t, ", \"bytes\": %lld}", (long long)l->bytes);
+}
+
+static void write_figure(plim_text *t, const char *key, int64_t x, int64_t none) {
+  plim_text_format(t, "  \"%s\": ", key);
+  plim_document_write_int(t, x, none);
+  plim_text_add(t, ",\n");
+}
+
+static void write_head(plim_text *t, const plim_plan *p) {
+  plim_document_write_head(t, "plan");
+  plim_text_format(t, "  \"graph\": \"%s\",\n  \"arithmetic\": {", p->fingerprint);
+  plim_document_write_machine(t, &p->arithmetic.machine);
+  plim_text_format(t, ", \"hash\": \"%s\"},\n  \"planner\": ", p->arithmetic.hash);
+  plim_text_quote(t, p->planner);
+  plim_text_format(t, ",\n  \"class\": \"%s\",\n  \"packed\": %s,\n", plim_plan_class_name(p->plan_class),
+                   p->packed ? "true" : "false");
+  write_figure(t, "budget_bytes", p->budget_bytes, INT64_MAX);
+  write_figure(t, "peak_bytes", p->peak_bytes, -1);
+  write_figure(t, "arena_bytes", p->arena_bytes, -1);
+  write_figure(t, "time_ns", p->time_ns, -1);
+  write_figure(t, "keep_all_ns", p->keep_all_ns, -1);
+  write_figure(t, "bound_ns", p->bound_ns, -1);
+  plim_text_format(t, "  \"proved\": %s,\n", p->proved ? "true" : "false");
+}
+
+void plim_plan_write(plim_text *t, const plim_plan *p) {
+  write_head(t, p);
+  plim_text_add(t, "  \"variants\": [");
+  for (int32_t i = 0; i < p->n_variants; i++) {
+    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
+    plim_document_write_variant(t, p->variant[i].op, &p->variant[i].variant);
+  }
+  plim_text_add(t, "\n  ],\n  \"steps\": [");
+  for (int32_t j = 0; j < p->n_steps; j++) {
+    plim_text_add(t, j > 0 ? ",\n    " : "\n    ");
+    write_step(t, &p->step[j]);
+  }
+  plim_text_add(t, "\n  ],\n  \"lives\": [");
+  for (int32_t i = 0; i < p->n_lives; i++) {
+    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
+    write_life(t, &p->life[i]);
+  }
+  plim_text_add(t, "\n  ]\n}\n");
+}
+
+plim_status plim_plan_fingerprint(const plim_plan *plan, char *hex) {
+  plim_text text = {plan->ctx, NULL, 0, 0, PLIM_OK};
+  plim_plan_write(&text, plan);
+  plim_status status = text.status;
+  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hex);
+  plim_text_free(&text);
+  return status;
+}
+
+plim_status plim_plan_save(const plim_plan *plan, const char *path) {
+  plim_text text = {plan->ctx, NULL, 0, 0, PLIM_OK};
+  plim_plan_write(&text, plan);
+  return plim_document_save(&text, path);
+}

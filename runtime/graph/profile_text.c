@@ -1,0 +1,87 @@
+/* The profile document; docs/formats.md. */
+#include "runtime/graph/document.h"
+#include "runtime/graph/own_profile.h"
+
+void plim_profile_write(plim_text *t, const plim_profile *p) {
+  plim_document_write_head(t, "profile");
+  plim_text_format(t, "  \"graph\": \"%s\",\n  \"machine\": {", p->fingerprint);
+  plim_document_write_machine(t, &p->machine);
+  plim_text_format(t, "},\n  \"measured\": %s,\n  \"ops\": %d,\n  \"variants\": [", p->measured ? "true" : "false",
+                   p->n_ops);
+  const char *comma = "";
+  for (int32_t o = 0; o < p->n_ops; o++) {
+    for (int32_t i = p->first[o]; i < p->first[o + 1]; i++) {
+      plim_text_format(t, "%s\n    ", comma);
+      plim_document_write_variant(t, o, &p->variant[i]);
+      comma = ",";
+    }
+  }
+  plim_text_add(t, "\n  ]\n}\n");
+}
+
+plim_status plim_profile_save(const plim_profile *profile, const char *path) {
+  plim_text text = {profile->ctx, NULL, 0, 0, PLIM_OK};
+  plim_profile_write(&text, profile);
+  return plim_document_save(&text, path);
+}
+
+/* first [n_ops + 1], variant [n]; rows must be sorted by op. */
+static void read_rows(const plim_json_at *list, int32_t n, int32_t n_ops, int32_t *first, plim_variant *variant) {
+  int32_t last = -1;
+  for (int32_t i = 0; i < n && list->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(list, i);
+    int32_t op = 0;
+    plim_document_read_variant(&at, &op, &variant[i]);
+    if (op < last || op > last + 1 || op >= n_ops) {
+      plim_json_fail(&at, "op", "%d behind %d: rows are sorted, and each of the %d ops has one", op, last, n_ops);
+      return;
+    }
+    last = op;
+    first[op + 1] = i + 1;
+  }
+  if (last + 1 < n_ops) plim_json_fail(list, NULL, "op %d has no row", last + 1);
+}
+
+static void read_profile(plim_json *doc, plim_profile **out) {
+  char fingerprint[PLIM_FINGERPRINT_BYTES] = "";
+  plim_machine machine = {.threads = 0};
+  plim_variant *variant = NULL;
+  int32_t *first = NULL, n = 0;
+  plim_json_at root = plim_json_root(doc);
+  plim_document_read_head(&root, "profile");
+  plim_document_read_hash(&root, "graph", fingerprint);
+  plim_json_at machine_at = plim_json_object(&root, "machine");
+  plim_document_read_machine(&machine_at, &machine);
+  plim_json_end(&machine_at);
+  int measured = plim_json_bool(&root, "measured");
+  int32_t n_ops = (int32_t)plim_json_int(&root, "ops", 1, INT32_MAX - 1);
+  plim_json_at list = plim_json_list(&root, "variants", &n);
+  plim_json_end(&root);
+  if (doc->status == PLIM_OK && n < n_ops) plim_json_fail(&list, NULL, "has %d rows for %d ops", n, n_ops);
+  if (doc->status != PLIM_OK) return;
+  plim_json_take(&root, plim_allocate(doc->ctx, (int64_t)n_ops + 1, sizeof *first, &first));
+  plim_json_take(&root, plim_allocate(doc->ctx, n, sizeof *variant, &variant));
+  if (doc->status == PLIM_OK) read_rows(&list, n, n_ops, first, variant);
+  if (doc->status == PLIM_OK) {
+    plim_json_take(&list,
+                   plim_profile_from_rows(doc->ctx, fingerprint, n_ops, &machine, measured, first, variant, out));
+  }
+  plim_release(doc->ctx, variant, n, sizeof *variant);
+  plim_release(doc->ctx, first, (int64_t)n_ops + 1, sizeof *first);
+}
+
+plim_status plim_profile_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,
+                               plim_profile **out) {
+  plim_json doc;
+  if (plim_document_open(ctx, file, text, bytes, &doc) == PLIM_OK) read_profile(&doc, out);
+  plim_json_close(&doc);
+  return doc.status;
+}
+
+static plim_status parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
+  return plim_profile_parse(ctx, file, text, bytes, out);
+}
+
+plim_status plim_profile_load(plim_context *ctx, const char *path, plim_profile **out) {
+  return plim_document_load(ctx, path, parse, out);
+}
