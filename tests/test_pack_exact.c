@@ -1,0 +1,180 @@
+/* Exact packing against brute force, and on instances whose answer is known. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/pack_exact.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/random.h"
+
+static plim_context *ctx;
+static void make_context(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+}
+static void free_context(void) {
+  plim_context_free(ctx);
+}
+TestSuite(pack_exact, .init = make_context, .fini = free_context);
+
+static int overlap(const plim_box *a, const plim_box *b) {
+  return a->begin < b->end && b->begin < a->end;
+}
+
+/* The rules of a packing, by the O(n^2) form. */
+static void check_packing(int32_t n, const plim_box *box, int64_t align, int64_t capacity, const int64_t *offset) {
+  for (int32_t i = 0; i < n; i++) {
+    cr_assert(offset[i] >= 0 && offset[i] % align == 0 && offset[i] + box[i].bytes <= capacity);
+    cr_assert(box[i].fixed < 0 || box[i].fixed == offset[i]);
+    for (int32_t j = 0; j < i; j++) {
+      cr_assert(
+          !overlap(&box[i], &box[j]) || offset[i] + box[i].bytes <= offset[j] || offset[j] + box[j].bytes <= offset[i],
+          "boxes %d and %d overlap", i, j);
+    }
+  }
+}
+
+static plim_pack_outcome run(int32_t n, const plim_box *box, int64_t align, int64_t capacity) {
+  int64_t offset[512];
+  plim_pack_outcome outcome;
+  cr_assert_eq(plim_pack_exact(ctx, n, box, align, capacity, 4000000, offset, &outcome), PLIM_OK);
+  if (outcome == PLIM_PACK_FOUND) check_packing(n, box, align, capacity, offset);
+  return outcome;
+}
+
+Test(pack_exact, five_lives_fit_in_twelve_bytes_and_not_in_eleven) {
+  const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}, {0, 9, 4, -1}, {9, 21, 4, -1}, {0, 21, 4, -1}};
+  cr_assert_eq(run(5, box, 1, 12), PLIM_PACK_FOUND);
+  cr_assert_eq(run(5, box, 1, 11), PLIM_PACK_IMPOSSIBLE);
+}
+
+Test(pack_exact, finds_what_no_first_fit_order_finds) {
+  const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
+  cr_assert_eq(run(5, box, 1, 5), PLIM_PACK_FOUND);
+  cr_assert_eq(run(5, box, 1, 4), PLIM_PACK_IMPOSSIBLE);
+}
+
+Test(pack_exact, lives_that_only_touch_share_an_address) {
+  const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}};
+  cr_assert_eq(run(2, box, 4, 4), PLIM_PACK_FOUND);
+}
+
+Test(pack_exact, sizes_are_rounded_up_to_the_alignment) {
+  const plim_box box[] = {{0, 1, 3, -1}, {0, 1, 3, -1}};
+  cr_assert_eq(run(2, box, 4, 8), PLIM_PACK_FOUND);
+  cr_assert_eq(run(2, box, 4, 4), PLIM_PACK_IMPOSSIBLE);
+}
+
+Test(pack_exact, fixed_offsets_are_kept) {
+  const plim_box box[] = {{0, 4, 2, 2}, {0, 4, 2, -1}, {2, 6, 2, -1}};
+  cr_assert_eq(run(3, box, 1, 6), PLIM_PACK_FOUND);
+  cr_assert_eq(run(3, box, 1, 5), PLIM_PACK_IMPOSSIBLE);
+  const plim_box high[] = {{0, 4, 2, 5}};
+  cr_assert_eq(run(1, high, 1, 6), PLIM_PACK_IMPOSSIBLE);
+}
+
+Test(pack_exact, nothing_to_place_fits_anywhere) {
+  cr_assert_eq(run(0, NULL, 512, 0), PLIM_PACK_FOUND);
+}
+
+/* Smallest height over all orders of first-fit: some order of placing at the lowest free offset is optimal. */
+static int64_t brute_force(int32_t n, const plim_box *box, int32_t *order, int32_t k, int64_t best) {
+  if (k == n) {
+    int64_t offset[8], height = 0;
+    for (int32_t i = 0; i < n; i++) {
+      int64_t low = 0;
+      for (int again = 1; again;) {
+        again = 0;
+        for (int32_t j = 0; j < i; j++) {
+          const plim_box *b = &box[order[j]];
+          if (!overlap(b, &box[order[i]]) || offset[j] >= low + box[order[i]].bytes || offset[j] + b->bytes <= low) {
+            continue;
+          }
+          low = offset[j] + b->bytes;
+          again = 1;
+        }
+      }
+      offset[i] = low;
+      if (low + box[order[i]].bytes > height) height = low + box[order[i]].bytes;
+    }
+    return height < best ? height : best;
+  }
+  for (int32_t i = k; i < n; i++) {
+    int32_t t = order[k];
+    order[k] = order[i];
+    order[i] = t;
+    best = brute_force(n, box, order, k + 1, best);
+    order[i] = order[k];
+    order[k] = t;
+  }
+  return best;
+}
+
+Test(pack_exact, equals_brute_force_on_random_boxes) {
+  int tight = 0;
+  for (uint64_t seed = 1; seed <= 400; seed++) {
+    uint64_t r = seed;
+    plim_box box[7];
+    int32_t order[7], n = (int32_t)test_random_between(&r, 2, 6);
+    for (int32_t i = 0; i < n; i++) {
+      int32_t begin = (int32_t)test_random_between(&r, 0, 8);
+      box[i] = (plim_box){begin, begin + (int32_t)test_random_between(&r, 1, 5), test_random_between(&r, 1, 6), -1};
+      order[i] = i;
+    }
+    int64_t best = brute_force(n, box, order, 0, INT64_MAX);
+    cr_assert_eq(run(n, box, 1, best), PLIM_PACK_FOUND, "seed %llu", (unsigned long long)seed);
+    cr_assert_eq(run(n, box, 1, best - 1), PLIM_PACK_IMPOSSIBLE, "seed %llu", (unsigned long long)seed);
+    tight++;
+  }
+  cr_assert_eq(tight, 400);
+}
+
+Test(pack_exact, a_limit_of_nodes_is_neither_yes_nor_no) {
+  plim_box box[200];
+  for (int32_t i = 0; i < 200; i++) box[i] = (plim_box){i % 50, i % 50 + 1 + i % 17, 1 + i % 13, -1};
+  int64_t offset[200];
+  plim_pack_outcome outcome;
+  cr_assert_eq(plim_pack_exact(ctx, 200, box, 1, 400, 3, offset, &outcome), PLIM_OK);
+  cr_assert_eq(outcome, PLIM_PACK_LIMIT);
+}
+
+static plim_status pack_some(plim_context *c, void *user) {
+  const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}, {0, 9, 4, -1}, {9, 21, 4, -1}, {0, 21, 4, -1}};
+  int64_t offset[5];
+  return plim_pack_exact(c, 5, box, 1, 12, 1000, offset, user);
+}
+
+Test(pack_exact, a_refused_allocation_leaves_nothing_behind) {
+  plim_pack_outcome outcome;
+  cr_assert_geq(plim_test_each_allocation(pack_some, &outcome), 10);
+}
+
+/* Lives of a public file: name,begin,end,bytes. */
+static int32_t read_lives(const char *name, plim_box *box, int32_t room) {
+  char path[4096], line[256];
+  const char *data = getenv("PLIM_DATA");
+  (void)snprintf(path, sizeof path, "%s/packing/%s", data ? data : PLIM_SOURCE_DIR "/../shared/data", name);
+  FILE *f = fopen(path, "r");
+  if (!f) return -1;
+  int32_t n = 0;
+  while (n < room && fgets(line, sizeof line, f)) {
+    long long begin, end, bytes;
+    if (sscanf(line, "%*[^,],%lld,%lld,%lld", &begin, &end, &bytes) != 3) continue;
+    box[n++] = (plim_box){(int32_t)begin, (int32_t)end, bytes, -1};
+  }
+  (void)fclose(f);
+  return n;
+}
+
+Test(pack_exact, packs_the_public_tight_instances) {
+  static const struct {
+    const char *name;
+    int64_t capacity;
+  } cases[] = {{"a.csv", 1048576}, {"c.csv", 1039360}, {"d.csv", 1048576}, {"g.csv", 1048576}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    plim_box box[512];
+    int32_t n = read_lives(cases[i].name, box, 512);
+    if (n < 0) cr_skip_test("the public packing instances are not here");
+    cr_assert_eq(run(n, box, 1024, cases[i].capacity), PLIM_PACK_FOUND, "%s", cases[i].name);
+  }
+}
