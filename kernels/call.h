@@ -12,23 +12,29 @@ extern "C" {
 #endif
 
 /* Every body: name_tile(call, tile) computes one tile. */
-#define K_BODIES(X)                                                                                                    \
-  X(image)                                                                                                             \
-  X(relu)                                                                                                              \
-  X(relu_bwd) X(add) X(sgd) X(bn_stats_partial) X(bn_stats_combine) X(bn_apply_coefficients) X(bn_apply) X(bn_running) \
-      X(bn_bwd_partial) X(bn_bwd_combine) X(bn_bwd_coefficients) X(bn_bwd_apply) X(softmax_row) X(softmax_mean)        \
-          X(softmax_count) X(softmax_bwd)
+#define K_BODIES(X)                                                                                                   \
+  X(image)                                                                                                            \
+  X(relu) X(relu_bwd) X(add) X(sgd) X(dropout) X(dropout_bwd) X(bn_stats_partial) X(bn_stats_combine)                 \
+      X(bn_apply_coefficients) X(bn_apply) X(bn_running) X(bn_bwd_partial) X(bn_bwd_combine) X(bn_bwd_coefficients)   \
+          X(bn_bwd_apply) X(bias_bwd_partial) X(bias_bwd_combine) X(global_avg_pool) X(global_avg_pool_bwd)           \
+              X(max_pool) X(max_pool_bwd) X(avg_pool) X(avg_pool_bwd) X(softmax_row) X(softmax_mean) X(softmax_count) \
+                  X(softmax_bwd) X(conv_pack) X(conv) X(conv_bwd_data) X(conv_bwd_weights)
 
 #define K_X(name) K_BODY_##name,
 typedef enum k_body { K_BODIES(K_X) K_BODY_COUNT } k_body;
 #undef K_X
 
-enum { K_TILE = 4096 }; /* elements of an elementwise tile: two operands of it fit in a first-level cache */
+enum {
+  K_WIDTH = 16,     /* elements that a lane handles at a time; fixed, so that sums do not depend on the CPU */
+  K_TILE = 4096,    /* elements of an elementwise tile: two operands of it fit in a first-level cache */
+  K_CONV_INPUTS = 8 /* input channels of a tile of weight gradients */
+};
 
 /* An activation in memory, whatever its layout: element (n, c, s), s the position in the image, lies at
  * ((n * groups + c / block) * spatial + s) * block + c % block. */
 typedef struct k_view {
   int64_t n, channels, groups, spatial, block;
+  int64_t height, width; /* spatial = height * width */
 } k_view;
 
 typedef struct k_call {
@@ -39,6 +45,7 @@ typedef struct k_call {
   int64_t step;
   int32_t op;
   int32_t n_in, n_out, n_upd;
+  int32_t backward;      /* convolution: from y to x */
   int64_t elements;      /* of the main operand */
   int64_t chunk, chunks; /* reductions: positions summed into one partial, partials */
   k_view x, y;           /* the main input; an output of other geometry */

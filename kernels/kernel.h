@@ -27,12 +27,10 @@
 #endif
 #define K_ACC float
 
-enum { K_WIDTH = 16 }; /* elements that a lane handles at a time; fixed, so that sums do not depend on the CPU */
-
 #ifdef __CUDACC__
 
 #define K_FN static __device__ __forceinline__
-#define PLIM_PHILOX_FN K_FN
+#define PLIM_PHILOX_FN static inline __host__ __device__
 #define K_SHARED __shared__
 #define K_LANES 256
 #define k_lane() ((int)threadIdx.x)

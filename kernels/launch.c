@@ -8,6 +8,22 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, int serial
   launch->phase[launch->phases++] = (k_phase){body, tiles, serial};
 }
 
+/* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough
+ * that a strip of channels stays in the first-level cache for a second pass over it. */
+static int64_t chunk_positions(const k_view *x) {
+  int64_t positions = K_TILE / x->block;
+  return positions < 128 ? 128 : positions;
+}
+
+void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
+  k_call *call = &launch->call;
+  call->chunk = chunk_positions(&call->x);
+  call->chunks = k_tiles(call->x.n * call->x.spatial, call->chunk);
+  launch->workspace_bytes = call->chunks * 2 * call->x.channels * (int64_t)sizeof(float);
+  k_launch_add_phase(launch, partial, call->chunks * call->x.groups, 0);
+  k_launch_add_phase(launch, combine, 1, 1);
+}
+
 int64_t k_tiles(int64_t count, int64_t per_tile) {
   return count / per_tile + (count % per_tile != 0);
 }
@@ -39,16 +55,21 @@ int k_view_make(const plim_shape *shape, k_view *view) {
     return 0;
   int64_t channels = shape->dim[1], spatial = shape->dim[2] * shape->dim[3];
   int64_t block = plim_layout_block(shape->layout);
-  /* Without spatial sizes the channels of NCHW lie beside each other: the view of NHWC, which is the faster one. */
-  if (shape->layout == PLIM_NHWC || spatial == 1) block = channels;
-  *view = (k_view){shape->dim[0], channels, channels / block, spatial, block};
+  if (shape->layout == PLIM_NHWC || shape->rank == 2) block = channels;
+  *view = (k_view){shape->dim[0], channels, channels / block, spatial, block, shape->dim[2], shape->dim[3]};
   return 1;
 }
 
 int k_view_merged(const plim_shape *shape, k_view *view) {
   if (!k_view_make(shape, view)) return 0;
+  if (view->spatial == 1) { /* channels lie beside each other in every layout */
+    view->block = view->channels;
+    view->groups = 1;
+  }
   if (view->groups == 1) {
     view->spatial *= view->n;
+    view->height = 1;
+    view->width = view->spatial;
     view->n = 1;
   }
   return 1;

@@ -24,11 +24,18 @@ typedef struct k_launch {
 typedef int k_launch_fn(const plim_op_desc *op, k_launch *launch);
 k_launch_fn k_launch_image, k_launch_relu, k_launch_relu_bwd, k_launch_add, k_launch_sgd;
 k_launch_fn k_launch_bn_stats, k_launch_bn_apply, k_launch_bn_running, k_launch_bn_bwd_reduce, k_launch_bn_bwd_apply;
-k_launch_fn k_launch_softmax_xent, k_launch_softmax_xent_bwd;
+k_launch_fn k_launch_softmax_xent, k_launch_softmax_xent_bwd, k_launch_dropout, k_launch_dropout_bwd;
+k_launch_fn k_launch_bias_bwd, k_launch_global_avg_pool, k_launch_global_avg_pool_bwd;
+k_launch_fn k_launch_max_pool, k_launch_max_pool_bwd, k_launch_avg_pool, k_launch_avg_pool_bwd;
+k_launch_fn k_launch_conv2d, k_launch_conv2d_bwd_data, k_launch_conv2d_bwd_weights;
+k_launch_fn k_launch_linear, k_launch_linear_bwd_data, k_launch_linear_bwd_weights;
 
 /* ---- for those functions ---- */
 
 void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, int serial);
+
+/* A reduction by channel of call.x: two partial sums a channel for every chunk of positions, then their combination. */
+void k_launch_reduction(k_launch *launch, k_body partial, k_body combine);
 
 int64_t k_tiles(int64_t count, int64_t per_tile); /* rounded up */
 
@@ -38,7 +45,7 @@ int k_is(const plim_shape *shape, plim_dtype dtype);
 int k_same_shape(const plim_shape *a, const plim_shape *b);
 /* 1 for float [rows][columns], or [columns] when rows is 1. */
 int k_is_matrix(const plim_shape *shape, int64_t rows, int64_t columns);
-/* The last of `count` outputs or inputs, when it is there, must be a mask of `shape`. */
+/* 1 when the shape is a mask of `shape`. */
 int k_is_mask(const plim_shape *mask, const plim_shape *shape);
 
 /* The view of an activation: rank 4 in any layout, or [N][C]. 0 when it is none. */

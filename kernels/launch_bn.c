@@ -1,13 +1,6 @@
 /* Launches of batch norm. */
 #include "kernels/launch.h"
 
-/* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough
- * that a strip of channels stays in the first-level cache for the second pass over it. */
-static int64_t chunk_positions(const k_view *x) {
-  int64_t positions = K_TILE / x->block;
-  return positions < 128 ? 128 : positions;
-}
-
 /* Positions of an elementwise tile; a multiple of 16, so that tiles begin at a byte of the mask. */
 static int64_t tile_positions(const k_view *x) {
   int64_t positions = K_TILE / x->block / 16 * 16;
@@ -16,17 +9,6 @@ static int64_t tile_positions(const k_view *x) {
 
 static int is_like(const plim_shape *shape, const plim_shape *x) {
   return k_is(shape, PLIM_F32) && k_same_shape(shape, x);
-}
-
-/* A reduction by channel: partial sums of chunks, two a channel, then their combination. */
-static int reduce(k_launch *launch, k_body partial, k_body combine) {
-  k_call *call = &launch->call;
-  call->chunk = chunk_positions(&call->x);
-  call->chunks = k_tiles(call->x.n * call->x.spatial, call->chunk);
-  launch->workspace_bytes = call->chunks * 2 * call->x.channels * (int64_t)sizeof(float);
-  k_launch_add_phase(launch, partial, call->chunks * call->x.groups, 0);
-  k_launch_add_phase(launch, combine, 1, 1);
-  return 1;
 }
 
 /* One pass over memory with `planes` coefficients by channel, computed first. */
@@ -44,7 +26,8 @@ int k_launch_bn_stats(const plim_op_desc *op, k_launch *launch) {
   if (op->n_in != 1 || op->n_out != 1 || op->n_upd != 0) return 0;
   if (!k_is(x, PLIM_F32) || !k_view_merged(x, &launch->call.x)) return 0;
   if (!k_is_matrix(&op->out[0], 2, x->dim[1])) return 0;
-  return reduce(launch, K_BODY_bn_stats_partial, K_BODY_bn_stats_combine);
+  k_launch_reduction(launch, K_BODY_bn_stats_partial, K_BODY_bn_stats_combine);
+  return 1;
 }
 
 int k_launch_bn_apply(const plim_op_desc *op, k_launch *launch) {
@@ -80,7 +63,8 @@ static int bwd_operands(const plim_op_desc *op, k_launch *launch, int plain) {
 
 int k_launch_bn_bwd_reduce(const plim_op_desc *op, k_launch *launch) {
   if (!bwd_operands(op, launch, 3) || !k_is_matrix(&op->out[0], 2, op->in[1].dim[1])) return 0;
-  return reduce(launch, K_BODY_bn_bwd_partial, K_BODY_bn_bwd_combine);
+  k_launch_reduction(launch, K_BODY_bn_bwd_partial, K_BODY_bn_bwd_combine);
+  return 1;
 }
 
 int k_launch_bn_bwd_apply(const plim_op_desc *op, k_launch *launch) {

@@ -37,6 +37,24 @@ int k_launch_add(const plim_op_desc *op, k_launch *launch) {
   return elementwise(y, K_BODY_add, launch);
 }
 
+static int is_drop(float drop) {
+  return drop >= 0 && drop < 1;
+}
+
+int k_launch_dropout(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *x = &op->in[0];
+  if (op->n_in != 1 || op->n_out != 2 || op->n_upd != 0 || !is_drop(op->attrs.drop)) return 0;
+  if (!k_is(x, PLIM_F32) || !is_like(&op->out[0], x) || !k_is_mask(&op->out[1], x)) return 0;
+  return elementwise(x, K_BODY_dropout, launch);
+}
+
+int k_launch_dropout_bwd(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *dy = &op->in[0];
+  if (op->n_in != 2 || op->n_out != 1 || op->n_upd != 0 || !is_drop(op->attrs.drop)) return 0;
+  if (!k_is(dy, PLIM_F32) || !is_like(&op->out[0], dy) || !k_is_mask(&op->in[1], dy)) return 0;
+  return elementwise(dy, K_BODY_dropout_bwd, launch);
+}
+
 int k_launch_sgd(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *grad = &op->in[0];
   if (op->n_in != 2 || op->n_out != 0 || op->n_upd != 2 || !k_is(grad, PLIM_F32)) return 0;

@@ -22,6 +22,21 @@ static const struct {
     {PLIM_OP_SOFTMAX_XENT, k_launch_softmax_xent},
     {PLIM_OP_SOFTMAX_XENT_BWD, k_launch_softmax_xent_bwd},
     {PLIM_OP_SGD, k_launch_sgd},
+    {PLIM_OP_GLOBAL_AVG_POOL, k_launch_global_avg_pool},
+    {PLIM_OP_GLOBAL_AVG_POOL_BWD, k_launch_global_avg_pool_bwd},
+    {PLIM_OP_BIAS_BWD, k_launch_bias_bwd},
+    {PLIM_OP_LINEAR, k_launch_linear},
+    {PLIM_OP_LINEAR_BWD_DATA, k_launch_linear_bwd_data},
+    {PLIM_OP_LINEAR_BWD_WEIGHTS, k_launch_linear_bwd_weights},
+    {PLIM_OP_CONV2D, k_launch_conv2d},
+    {PLIM_OP_CONV2D_BWD_DATA, k_launch_conv2d_bwd_data},
+    {PLIM_OP_CONV2D_BWD_WEIGHTS, k_launch_conv2d_bwd_weights},
+    {PLIM_OP_DROPOUT, k_launch_dropout},
+    {PLIM_OP_DROPOUT_BWD, k_launch_dropout_bwd},
+    {PLIM_OP_MAX_POOL, k_launch_max_pool},
+    {PLIM_OP_MAX_POOL_BWD, k_launch_max_pool_bwd},
+    {PLIM_OP_AVG_POOL, k_launch_avg_pool},
+    {PLIM_OP_AVG_POOL_BWD, k_launch_avg_pool_bwd},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

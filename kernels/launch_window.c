@@ -1,0 +1,143 @@
+/* Launches of ops with windows: pooling, and convolution with matrix products as its special case. */
+#include "kernels/launch.h"
+
+/* The sizes of y follow from those of x, and every window covers at least one position of x. */
+static int windows_fit(const plim_attrs *a, const plim_shape *x, const plim_shape *y) {
+  for (int i = 0; i < 2; i++) {
+    const int64_t kernel = a->kernel[i], stride = a->stride[i], pad = a->pad[i];
+    if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel || x->dim[2 + i] + 2 * pad < kernel) return 0;
+    if (y->dim[2 + i] != (x->dim[2 + i] + 2 * pad - kernel) / stride + 1) return 0;
+  }
+  return x->dim[0] == y->dim[0];
+}
+
+static int is_image(const plim_shape *shape) {
+  return k_is(shape, PLIM_F32) && shape->rank == 4;
+}
+
+/* x the larger image, y the smaller one, of the same layout and channels. */
+static int pool(const plim_op_desc *op, const plim_shape *x, const plim_shape *y, k_launch *launch) {
+  if (op->n_upd != 0 || !is_image(x) || !is_image(y) || x->layout != y->layout || x->dim[1] != y->dim[1]) return 0;
+  if (!windows_fit(&op->attrs, x, y)) return 0;
+  return k_view_make(x, &launch->call.x) && k_view_make(y, &launch->call.y);
+}
+
+/* The position in the window of the largest element fits in a byte. */
+static int is_index(const plim_op_desc *op, const plim_shape *index, const plim_shape *y) {
+  return k_is(index, PLIM_U8) && k_same_shape(index, y) && (int64_t)op->attrs.kernel[0] * op->attrs.kernel[1] <= 256;
+}
+
+static int rows_of(k_launch *launch, k_body body, const k_view *result) {
+  k_launch_add_phase(launch, body, result->n * result->groups * result->height, 0);
+  return 1;
+}
+
+int k_launch_max_pool(const plim_op_desc *op, k_launch *launch) {
+  if (op->n_in != 1 || op->n_out != 2 || !pool(op, &op->in[0], &op->out[0], launch)) return 0;
+  return is_index(op, &op->out[1], &op->out[0]) && rows_of(launch, K_BODY_max_pool, &launch->call.y);
+}
+
+int k_launch_max_pool_bwd(const plim_op_desc *op, k_launch *launch) {
+  if (op->n_in != 2 || op->n_out != 1 || !pool(op, &op->out[0], &op->in[0], launch)) return 0;
+  return is_index(op, &op->in[1], &op->in[0]) && rows_of(launch, K_BODY_max_pool_bwd, &launch->call.x);
+}
+
+int k_launch_avg_pool(const plim_op_desc *op, k_launch *launch) {
+  if (op->n_in != 1 || op->n_out != 1 || !pool(op, &op->in[0], &op->out[0], launch)) return 0;
+  return rows_of(launch, K_BODY_avg_pool, &launch->call.y);
+}
+
+int k_launch_avg_pool_bwd(const plim_op_desc *op, k_launch *launch) {
+  if (op->n_in != 1 || op->n_out != 1 || !pool(op, &op->out[0], &op->in[0], launch)) return 0;
+  return rows_of(launch, K_BODY_avg_pool_bwd, &launch->call.x);
+}
+
+static int64_t vectors(int64_t channels) {
+  return k_tiles(channels, K_WIDTH);
+}
+
+/* From x to y (backward: from y to x): the weights reordered into the workspace, then rows of the result. */
+static int conv_rows(k_launch *launch, int backward) {
+  k_call *call = &launch->call;
+  const k_view *result = backward ? &call->x : &call->y, *source = backward ? &call->y : &call->x;
+  const int64_t blocks = vectors(result->channels);
+  const int64_t packed = blocks * call->attrs.kernel[0] * call->attrs.kernel[1];
+  call->backward = backward;
+  launch->workspace_bytes = packed * source->channels * K_WIDTH * (int64_t)sizeof(float);
+  k_launch_add_phase(launch, K_BODY_conv_pack, packed, 0);
+  k_launch_add_phase(launch, backward ? K_BODY_conv_bwd_data : K_BODY_conv, result->n * result->height * blocks, 0);
+  return 1;
+}
+
+static int conv_weights(k_launch *launch) {
+  const k_call *call = &launch->call;
+  const int64_t taps = (int64_t)call->attrs.kernel[0] * call->attrs.kernel[1];
+  const int64_t tiles = taps * vectors(call->y.channels) * k_tiles(call->x.channels, K_CONV_INPUTS);
+  k_launch_add_phase(launch, K_BODY_conv_bwd_weights, tiles, 0);
+  return 1;
+}
+
+/* x, y and the weights [O][I][KH][KW] of a convolution, by role. */
+static int conv(const plim_op_desc *op, const plim_shape *x, const plim_shape *y, const plim_shape *w,
+                k_launch *launch) {
+  const plim_attrs *a = &op->attrs;
+  if (op->n_out != 1 || op->n_upd != 0 || !is_image(x) || !is_image(y) || !is_image(w)) return 0;
+  if (w->layout != PLIM_FLAT || w->dim[0] != y->dim[1] || w->dim[1] != x->dim[1]) return 0;
+  if (w->dim[2] != a->kernel[0] || w->dim[3] != a->kernel[1] || !windows_fit(a, x, y)) return 0;
+  return k_view_make(x, &launch->call.x) && k_view_make(y, &launch->call.y);
+}
+
+static int is_bias(const plim_op_desc *op) {
+  return op->n_in == 2 || (op->n_in == 3 && k_is_matrix(&op->in[2], 1, op->in[1].dim[0]));
+}
+
+int k_launch_conv2d(const plim_op_desc *op, k_launch *launch) {
+  if (!is_bias(op) || !conv(op, &op->in[0], &op->out[0], &op->in[1], launch)) return 0;
+  return conv_rows(launch, 0);
+}
+
+int k_launch_conv2d_bwd_data(const plim_op_desc *op, k_launch *launch) {
+  if (op->n_in != 2 || !conv(op, &op->out[0], &op->in[0], &op->in[1], launch)) return 0;
+  return conv_rows(launch, 1);
+}
+
+int k_launch_conv2d_bwd_weights(const plim_op_desc *op, k_launch *launch) {
+  if (op->n_in != 2 || !conv(op, &op->in[1], &op->in[0], &op->out[0], launch)) return 0;
+  return conv_weights(launch);
+}
+
+static k_view row_image(const plim_shape *matrix) {
+  const int64_t rows = matrix->dim[0], columns = matrix->dim[1];
+  return (k_view){1, columns, 1, rows, columns, 1, rows};
+}
+
+/* A product of x [N][I] with weights [O][I] is a convolution by one position over an NHWC image of one row of N. */
+static int linear(const plim_op_desc *op, const plim_shape *x, const plim_shape *y, const plim_shape *w,
+                  k_launch *launch) {
+  if (op->n_out != 1 || op->n_upd != 0 || x->rank != 2 || y->rank != 2 || w->rank != 2) return 0;
+  if (!k_is_matrix(x, x->dim[0], x->dim[1]) || !k_is_matrix(y, x->dim[0], y->dim[1])) return 0;
+  if (!k_is_matrix(w, y->dim[1], x->dim[1])) return 0;
+  plim_attrs *a = &launch->call.attrs;
+  for (int i = 0; i < 2; i++) {
+    a->kernel[i] = a->stride[i] = 1;
+    a->pad[i] = 0;
+  }
+  launch->call.x = row_image(x);
+  launch->call.y = row_image(y);
+  return 1;
+}
+
+int k_launch_linear(const plim_op_desc *op, k_launch *launch) {
+  if (!is_bias(op) || !linear(op, &op->in[0], &op->out[0], &op->in[1], launch)) return 0;
+  return conv_rows(launch, 0);
+}
+
+int k_launch_linear_bwd_data(const plim_op_desc *op, k_launch *launch) {
+  if (op->n_in != 2 || !linear(op, &op->out[0], &op->in[0], &op->in[1], launch)) return 0;
+  return conv_rows(launch, 1);
+}
+
+int k_launch_linear_bwd_weights(const plim_op_desc *op, k_launch *launch) {
+  if (op->n_in != 2 || !linear(op, &op->in[1], &op->in[0], &op->out[0], launch)) return 0;
+  return conv_weights(launch);
+}
