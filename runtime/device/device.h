@@ -32,9 +32,11 @@ typedef struct plim_run_call {
 typedef plim_status plim_run(void *user, const plim_run_call *call);
 
 /* For devices that must see whole steps (check, sim): the executor tells them which plan begins over which arena
- * (NULL when lives have allocations of their own), then hands each call over with the function that computes it. */
+ * (NULL and 0 when lives have allocations of their own), then hands each call over with the function that computes it.
+ */
 typedef struct plim_device_watch {
-  plim_status (*begin)(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena);
+  plim_status (*begin)(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
+                       int64_t arena_bytes);
   plim_status (*step)(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
 } plim_device_watch;
 

@@ -124,8 +124,9 @@ static int64_t sim_clock(plim_device *device) {
   return ((const sim_state *)device->state)->clock_ns;
 }
 
-static plim_status sim_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena) {
-  (void)graph, (void)arena;
+static plim_status sim_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
+                             int64_t arena_bytes) {
+  (void)graph, (void)arena, (void)arena_bytes;
   ((sim_state *)device->state)->plan = plan;
   return PLIM_OK;
 }

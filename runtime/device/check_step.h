@@ -1,0 +1,46 @@
+/* The check device's work around one step of a plan. */
+#ifndef PLIM_RUNTIME_DEVICE_CHECK_STEP_H
+#define PLIM_RUNTIME_DEVICE_CHECK_STEP_H
+
+#include "runtime/device/check_bytes.h"
+
+enum { CHECK_MAX_RESULTS = PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
+
+typedef struct check_first {
+  int32_t step; /* of the first run + 1; 0: it has not run */
+  uint64_t hash[PLIM_OP_MAX_OUT];
+} check_first;
+
+/* An output or update of the step. */
+typedef struct check_result {
+  int32_t value;
+  int64_t at, bytes; /* in the arena */
+  int64_t saved;     /* where its bytes of the first run are in state.saved */
+  char *second;      /* where the second run has put it */
+} check_result;
+
+typedef struct check_state {
+  plim_device *inner;
+  const plim_graph *graph;
+  const plim_plan *plan;
+  char *arena, *snapshot; /* [arena_bytes] */
+  int64_t arena_bytes;
+  char *saved, *beside; /* [result_bytes] results of the first run; outputs of pairs in the second */
+  int64_t result_bytes;
+  int32_t n_lives, n_ops; /* of the plan and its graph, which may be gone when the memory is given back */
+  check_range *holds;     /* [n_lives] what holds something before the step; n_holds of them, sorted */
+  int32_t n_holds;
+  check_first *first; /* [n_ops] */
+  int32_t n_results;
+  check_result results[CHECK_MAX_RESULTS];
+} check_state;
+
+/* plim_device_watch over a device whose state is a check_state. */
+plim_status check_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
+                        int64_t arena_bytes);
+plim_status check_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
+
+/* Give back what check_begin took. */
+void check_release_plan(check_state *check, plim_context *ctx);
+
+#endif

@@ -1,0 +1,99 @@
+/* The check device as a decorator: steps are checked (check_step.c), everything else is the inner device's. */
+#include "runtime/device/device_check.h"
+
+#include "runtime/device/check_step.h"
+
+static plim_device *inner(plim_device *device) {
+  return ((check_state *)device->state)->inner;
+}
+static void check_close(plim_device *device) {
+  check_state *check = device->state;
+  check_release_plan(check, device->ctx);
+  plim_release(device->ctx, check, 1, sizeof *check);
+}
+static plim_status check_alloc(plim_device *device, int64_t bytes, void **out) {
+  return inner(device)->api->alloc(inner(device), bytes, out);
+}
+static void check_release(plim_device *device, void *ptr, int64_t bytes) {
+  inner(device)->api->release(inner(device), ptr, bytes);
+}
+static int check_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  return inner(device)->api->variants(inner(device), op, info, capacity);
+}
+static plim_status check_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
+  return inner(device)->api->prepare(inner(device), op, variant, kernel);
+}
+static int64_t check_workspace(plim_device *device, const void *kernel) {
+  return inner(device)->api->workspace(inner(device), kernel);
+}
+static void check_unprepare(plim_device *device, void *kernel) {
+  inner(device)->api->unprepare(inner(device), kernel);
+}
+static plim_status check_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
+  PLIM_TRY(inner(device)->api->run(inner(device), queue, kernel, args));
+  return inner(device)->api->sync(inner(device)); /* the bytes are looked at next */
+}
+static plim_status check_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
+  return inner(device)->api->copy(inner(device), queue, to, from, bytes);
+}
+static plim_status check_fill(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes) {
+  return inner(device)->api->fill(inner(device), queue, to, byte, bytes);
+}
+static plim_status check_mark(plim_device *device, int32_t queue, int32_t event) {
+  return inner(device)->api->mark(inner(device), queue, event);
+}
+static plim_status check_wait(plim_device *device, int32_t queue, int32_t event) {
+  return inner(device)->api->wait(inner(device), queue, event);
+}
+static plim_status check_sync(plim_device *device) {
+  return inner(device)->api->sync(inner(device));
+}
+static int64_t check_clock(plim_device *device) {
+  return inner(device)->api->clock(inner(device));
+}
+
+static const plim_device_watch check_watch = {check_begin, check_step};
+
+static const plim_device_api check_api = {
+    .struct_bytes = sizeof(plim_device_api),
+    .name = "check",
+    .open = NULL, /* plim_device_check_open: it needs a device to decorate */
+    .close = check_close,
+    .alloc = check_alloc,
+    .release = check_release,
+    .variants = check_variants,
+    .prepare = check_prepare,
+    .workspace = check_workspace,
+    .unprepare = check_unprepare,
+    .run = check_run,
+    .copy = check_copy,
+    .fill = check_fill,
+    .mark = check_mark,
+    .wait = check_wait,
+    .sync = check_sync,
+    .clock = check_clock,
+    .watch = &check_watch,
+};
+
+plim_status plim_device_check_open(plim_device *inner_device, plim_device **out) {
+  plim_context *ctx = inner_device->ctx;
+  plim_device *device = NULL;
+  check_state *check = NULL;
+  if (inner_device->api->watch) {
+    return plim_fail(ctx, PLIM_EUSAGE, "the check device cannot decorate \"%s\": it must be one that computes",
+                     inner_device->api->name);
+  }
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *device, &device));
+  plim_status status = plim_allocate(ctx, 1, sizeof *check, &check);
+  if (status != PLIM_OK) {
+    plim_release(ctx, device, 1, sizeof *device);
+    return status;
+  }
+  check->inner = inner_device;
+  device->api = &check_api;
+  device->ctx = ctx;
+  device->machine = inner_device->machine;
+  device->state = check;
+  *out = device;
+  return PLIM_OK;
+}
