@@ -6,16 +6,16 @@
 #include <string.h>
 
 static int by_begin(const void *a, const void *b) {
-  const check_range *x = a, *y = b;
+  const plim_range *x = a, *y = b;
   return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-void check_ranges_sort(check_range *range, int32_t n) {
+void plim_ranges_sort(plim_range *range, int32_t n) {
   qsort(range, (size_t)n, sizeof *range, by_begin);
 }
 
 /* The next gap at or behind *at: [*at, return value), and *i moves on; *at = bytes when there is none left. */
-static int64_t next_gap(const check_range *range, int32_t n, int64_t bytes, int32_t *i, int64_t *at) {
+static int64_t next_gap(const plim_range *range, int32_t n, int64_t bytes, int32_t *i, int64_t *at) {
   while (*i < n && range[*i].begin <= *at) {
     if (range[*i].end > *at) *at = range[*i].end;
     (*i)++;
@@ -24,7 +24,7 @@ static int64_t next_gap(const check_range *range, int32_t n, int64_t bytes, int3
   return end > *at ? end : *at;
 }
 
-void check_fill_outside(char *arena, int64_t bytes, const check_range *range, int32_t n, int byte) {
+void plim_fill_outside(char *arena, int64_t bytes, const plim_range *range, int32_t n, int byte) {
   int32_t i = 0;
   for (int64_t at = 0, end; at < bytes; at = end) {
     end = next_gap(range, n, bytes, &i, &at);
@@ -32,23 +32,23 @@ void check_fill_outside(char *arena, int64_t bytes, const check_range *range, in
   }
 }
 
-int64_t check_differs(const char *a, const char *b, int64_t begin, int64_t end) {
+int64_t plim_differs(const char *a, const char *b, int64_t begin, int64_t end) {
   if (end <= begin || memcmp(a + begin, b + begin, (size_t)(end - begin)) == 0) return -1;
   while (a[begin] == b[begin]) begin++;
   return begin;
 }
 
-int64_t check_differs_outside(const char *a, const char *b, int64_t bytes, const check_range *range, int32_t n) {
+int64_t plim_differs_outside(const char *a, const char *b, int64_t bytes, const plim_range *range, int32_t n) {
   int32_t i = 0;
   for (int64_t at = 0, end; at < bytes; at = end) {
     end = next_gap(range, n, bytes, &i, &at);
-    int64_t found = check_differs(a, b, at, end);
+    int64_t found = plim_differs(a, b, at, end);
     if (found >= 0) return found;
   }
   return -1;
 }
 
-uint64_t check_hash(const char *bytes, int64_t count) {
+uint64_t plim_bytes_hash(const char *bytes, int64_t count) {
   uint64_t hash = 0xcbf29ce484222325u, word = 0;
   for (int64_t i = 0; i < count; i += 8) {
     size_t left = (size_t)(count - i);

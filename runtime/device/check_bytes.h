@@ -5,24 +5,24 @@
 #include "runtime/device/device.h"
 
 /* Half-open, in bytes from the arena's base. */
-typedef struct check_range {
+typedef struct plim_range {
   int64_t begin, end;
   int32_t life; /* of the plan; -1: none */
-} check_range;
+} plim_range;
 
 /* Sort by begin. */
-void check_ranges_sort(check_range *range, int32_t n);
+void plim_ranges_sort(plim_range *range, int32_t n);
 
 /* Fill [0, bytes) outside the ranges (sorted) with `byte`. */
-void check_fill_outside(char *arena, int64_t bytes, const check_range *range, int32_t n, int byte);
+void plim_fill_outside(char *arena, int64_t bytes, const plim_range *range, int32_t n, int byte);
 
 /* First byte of [0, bytes) outside the ranges (sorted) at which the two differ, -1 when there is none. */
-int64_t check_differs_outside(const char *a, const char *b, int64_t bytes, const check_range *range, int32_t n);
+int64_t plim_differs_outside(const char *a, const char *b, int64_t bytes, const plim_range *range, int32_t n);
 
 /* First byte of [begin, end) at which the two differ, -1 when there is none. */
-int64_t check_differs(const char *a, const char *b, int64_t begin, int64_t end);
+int64_t plim_differs(const char *a, const char *b, int64_t begin, int64_t end);
 
 /* FNV-1a with 8 bytes a round. */
-uint64_t check_hash(const char *bytes, int64_t count);
+uint64_t plim_bytes_hash(const char *bytes, int64_t count);
 
 #endif

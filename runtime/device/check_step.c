@@ -28,20 +28,20 @@ static int64_t largest_results(const plim_graph *graph) {
   return largest > 0 ? largest : PLIM_ALIGN;
 }
 
-void check_release_plan(check_state *check, plim_context *ctx) {
+void plim_device_check_release(plim_device_check *check, plim_context *ctx) {
   plim_release(ctx, check->snapshot, check->arena_bytes, 1);
   plim_release(ctx, check->saved, check->result_bytes, 1);
   if (check->beside) check->inner->api->release(check->inner, check->beside, check->result_bytes);
   plim_release(ctx, check->holds, check->n_lives, sizeof *check->holds);
   plim_release(ctx, check->first, check->n_ops, sizeof *check->first);
-  *check = (check_state){.inner = check->inner};
+  *check = (plim_device_check){.inner = check->inner};
 }
 
-plim_status check_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
-                        int64_t arena_bytes) {
-  check_state *check = device->state;
+plim_status plim_device_check_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
+                                    int64_t arena_bytes) {
+  plim_device_check *check = device->state;
   if (!arena) return plim_fail(device->ctx, PLIM_EUSAGE, "the check device needs planned addresses in one arena");
-  check_release_plan(check, device->ctx);
+  plim_device_check_release(check, device->ctx);
   check->graph = graph;
   check->plan = plan;
   check->n_ops = graph->n_ops;
@@ -69,7 +69,7 @@ static int lists(const plim_graph *graph, const int32_t *value, int32_t n, int32
 }
 
 /* Does the step write over this storage through a pair? */
-static int is_overwritten(const check_state *check, int32_t j, int32_t storage) {
+static int is_overwritten(const plim_device_check *check, int32_t j, int32_t storage) {
   const plim_step *step = &check->plan->step[j];
   const plim_op *op = &check->graph->op[step->op];
   for (int32_t i = 0; i < step->n_pairs; i++) {
@@ -79,39 +79,39 @@ static int is_overwritten(const check_state *check, int32_t j, int32_t storage) 
 }
 
 /* Does the life hold something that step j may read? Its own outputs do not yet. */
-static int holds_something(const check_state *check, int32_t j, const plim_life *life) {
+static int holds_something(const plim_device_check *check, int32_t j, const plim_life *life) {
   if (life->storage < 0 || life->begin > j) return 0;
   if (life->end == j) return is_overwritten(check, j, life->storage);
   const plim_op *op = &check->graph->op[check->plan->step[j].op];
   return life->end > j && !lists(check->graph, op->out, op->n_out, life->storage);
 }
 
-static void collect_holds(check_state *check, int32_t j) {
+static void collect_holds(plim_device_check *check, int32_t j) {
   const plim_plan *plan = check->plan;
   check->n_holds = 0;
   for (int32_t i = 0; i < plan->n_lives && plan->life[i].begin <= j; i++) {
     const plim_life *life = &plan->life[i];
     if (!holds_something(check, j, life)) continue;
-    check->holds[check->n_holds++] = (check_range){life->offset, life->offset + life->bytes, i};
+    check->holds[check->n_holds++] = (plim_range){life->offset, life->offset + life->bytes, i};
   }
-  check_ranges_sort(check->holds, check->n_holds);
+  plim_ranges_sort(check->holds, check->n_holds);
 }
 
 static plim_status add_result(plim_device *device, int32_t value, const void *pointer) {
-  check_state *check = device->state;
+  plim_device_check *check = device->state;
   int64_t at = (const char *)pointer - check->arena, bytes = check->graph->value[value].bytes;
   if (at < 0 || at + bytes > check->arena_bytes) {
     return plim_fail(device->ctx, PLIM_EDIFF, "\"%s\" lies at %lld, outside the arena of %lld bytes",
                      check->graph->value[value].name, (long long)at, (long long)check->arena_bytes);
   }
-  const check_result *last = check->n_results > 0 ? &check->results[check->n_results - 1] : NULL;
+  const plim_check_result *last = check->n_results > 0 ? &check->results[check->n_results - 1] : NULL;
   int64_t saved = last ? last->saved + plim_align_up(last->bytes, PLIM_ALIGN) : 0;
-  check->results[check->n_results++] = (check_result){value, at, bytes, saved, check->arena + at};
+  check->results[check->n_results++] = (plim_check_result){value, at, bytes, saved, check->arena + at};
   return PLIM_OK;
 }
 
 static plim_status collect_results(plim_device *device, const plim_run_call *call) {
-  check_state *check = device->state;
+  plim_device_check *check = device->state;
   const plim_op *op = &check->graph->op[call->op];
   check->n_results = 0;
   for (int32_t i = 0; i < op->n_out; i++) PLIM_TRY(add_result(device, op->out[i], call->args.out[i]));
@@ -122,9 +122,9 @@ static plim_status collect_results(plim_device *device, const plim_run_call *cal
 /* ---- after the first run ---- */
 
 static plim_status fail_outside(plim_device *device, int64_t at) {
-  const check_state *check = device->state;
+  const plim_device_check *check = device->state;
   for (int32_t i = 0; i < check->n_holds; i++) {
-    const check_range *range = &check->holds[i];
+    const plim_range *range = &check->holds[i];
     if (at < range->begin || at >= range->end) continue;
     const plim_life *life = &check->plan->life[range->life];
     return plim_fail(device->ctx, PLIM_EDIFF, "it changed byte %lld of the arena, which holds \"%s\" until step %d",
@@ -137,30 +137,30 @@ static plim_status fail_outside(plim_device *device, int64_t at) {
 
 /* Nothing outside results and workspace has changed. */
 static plim_status check_outside(plim_device *device, const plim_run_call *call) {
-  const check_state *check = device->state;
-  check_range may[CHECK_MAX_RESULTS + 1];
+  const plim_device_check *check = device->state;
+  plim_range may[PLIM_CHECK_MAX_RESULTS + 1];
   int32_t n = 0;
   for (int32_t i = 0; i < check->n_results; i++) {
-    may[n++] = (check_range){check->results[i].at, check->results[i].at + check->results[i].bytes, -1};
+    may[n++] = (plim_range){check->results[i].at, check->results[i].at + check->results[i].bytes, -1};
   }
   if (call->workspace_bytes > 0) {
     int64_t at = (const char *)call->args.workspace - check->arena;
-    may[n++] = (check_range){at, at + call->workspace_bytes, -1};
+    may[n++] = (plim_range){at, at + call->workspace_bytes, -1};
   }
-  check_ranges_sort(may, n);
-  int64_t found = check_differs_outside(check->arena, check->snapshot, check->arena_bytes, may, n);
+  plim_ranges_sort(may, n);
+  int64_t found = plim_differs_outside(check->arena, check->snapshot, check->arena_bytes, may, n);
   return found < 0 ? PLIM_OK : fail_outside(device, found);
 }
 
 /* No life that others still hold has changed, even where the step's own results or workspace lie over it. */
 static plim_status check_overlap(plim_device *device, const plim_run_call *call) {
-  const check_state *check = device->state;
+  const plim_device_check *check = device->state;
   const plim_op *op = &check->graph->op[call->op];
   for (int32_t i = 0; i < check->n_holds; i++) {
-    const check_range *range = &check->holds[i];
+    const plim_range *range = &check->holds[i];
     const plim_life *life = &check->plan->life[range->life];
     if (life->end == call->step || lists(check->graph, op->upd, op->n_upd, life->storage)) continue;
-    int64_t found = check_differs(check->arena, check->snapshot, range->begin, range->end);
+    int64_t found = plim_differs(check->arena, check->snapshot, range->begin, range->end);
     if (found >= 0) return fail_outside(device, found);
   }
   return PLIM_OK;
@@ -169,7 +169,7 @@ static plim_status check_overlap(plim_device *device, const plim_run_call *call)
 /* ---- the second run ---- */
 
 /* The life that holds the operand for step j, NULL when there is none: it reads behind the end of a life. */
-static const plim_life *holder(const check_state *check, int32_t value) {
+static const plim_life *holder(const plim_device_check *check, int32_t value) {
   for (int32_t i = 0; i < check->n_holds; i++) {
     const plim_life *life = &check->plan->life[check->holds[i].life];
     if (life->storage == check->graph->value[value].storage) return life;
@@ -177,24 +177,24 @@ static const plim_life *holder(const check_state *check, int32_t value) {
   return NULL;
 }
 
-static void restore_operand(check_state *check, int32_t value, const void *pointer) {
+static void restore_operand(plim_device_check *check, int32_t value, const void *pointer) {
   if (!holder(check, value)) return;
   int64_t at = (const char *)pointer - check->arena;
   memcpy(check->arena + at, check->snapshot + at, (size_t)check->graph->value[value].bytes);
 }
 
 /* Put outputs of pairs beside the arena: their inputs stay whole. */
-static void place_beside(check_state *check, const plim_run_call *call, void **out) {
+static void place_beside(plim_device_check *check, const plim_run_call *call, void **out) {
   const plim_step *step = &check->plan->step[call->step];
   memset(check->beside, PATTERN_SECOND, (size_t)check->result_bytes);
   for (int32_t i = 0; i < step->n_pairs; i++) {
-    check_result *r = &check->results[step->pair[i].out];
+    plim_check_result *r = &check->results[step->pair[i].out];
     r->second = check->beside + r->saved;
     out[step->pair[i].out] = r->second;
   }
 }
 
-static plim_status run_again(check_state *check, const plim_run_call *call, plim_run *run, void *user) {
+static plim_status run_again(plim_device_check *check, const plim_run_call *call, plim_run *run, void *user) {
   const plim_op *op = &check->graph->op[call->op];
   void *out[PLIM_OP_MAX_OUT] = {NULL};
   memset(check->arena, PATTERN_SECOND, (size_t)check->arena_bytes);
@@ -207,8 +207,9 @@ static plim_status run_again(check_state *check, const plim_run_call *call, plim
   return run(user, &again);
 }
 
-static plim_status fail_results(plim_device *device, const plim_run_call *call, const check_result *r, int64_t at) {
-  const check_state *check = device->state;
+static plim_status fail_results(plim_device *device, const plim_run_call *call, const plim_check_result *r,
+                                int64_t at) {
+  const plim_device_check *check = device->state;
   const plim_op *op = &check->graph->op[call->op];
   for (int32_t i = 0; i < op->n_in; i++) {
     if (holder(check, op->in[i])) continue;
@@ -222,10 +223,10 @@ static plim_status fail_results(plim_device *device, const plim_run_call *call, 
 }
 
 static plim_status compare_results(plim_device *device, const plim_run_call *call) {
-  const check_state *check = device->state;
+  const plim_device_check *check = device->state;
   for (int32_t i = 0; i < check->n_results; i++) {
-    const check_result *r = &check->results[i];
-    int64_t found = check_differs(check->saved + r->saved, r->second, 0, r->bytes);
+    const plim_check_result *r = &check->results[i];
+    int64_t found = plim_differs(check->saved + r->saved, r->second, 0, r->bytes);
     if (found >= 0) return fail_results(device, call, r, found);
   }
   return PLIM_OK;
@@ -234,11 +235,11 @@ static plim_status compare_results(plim_device *device, const plim_run_call *cal
 /* ---- recomputes ---- */
 
 static plim_status compare_first(plim_device *device, const plim_run_call *call) {
-  const check_state *check = device->state;
+  const plim_device_check *check = device->state;
   const plim_op *op = &check->graph->op[call->op];
-  check_first *first = &check->first[call->op];
+  plim_check_first *first = &check->first[call->op];
   for (int32_t i = 0; i < op->n_out; i++) {
-    uint64_t hash = check_hash(check->saved + check->results[i].saved, check->results[i].bytes);
+    uint64_t hash = plim_bytes_hash(check->saved + check->results[i].saved, check->results[i].bytes);
     if (first->step > 0 && hash != first->hash[i]) {
       return plim_fail(device->ctx, PLIM_EDIFF, "this recompute of \"%s\" differs from its first run at step %d",
                        check->graph->value[op->out[i]].name, (int)first->step - 1);
@@ -249,25 +250,25 @@ static plim_status compare_first(plim_device *device, const plim_run_call *call)
   return PLIM_OK;
 }
 
-plim_status check_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
-  check_state *check = device->state;
+plim_status plim_device_check_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
+  plim_device_check *check = device->state;
   size_t bytes = (size_t)check->arena_bytes;
   collect_holds(check, call->step);
   PLIM_TRY(collect_results(device, call));
-  check_fill_outside(check->arena, check->arena_bytes, check->holds, check->n_holds, PATTERN_FIRST);
+  plim_fill_outside(check->arena, check->arena_bytes, check->holds, check->n_holds, PATTERN_FIRST);
   memcpy(check->snapshot, check->arena, bytes);
   PLIM_TRY(run(user, call));
   PLIM_TRY(check_outside(device, call));
   PLIM_TRY(check_overlap(device, call));
   for (int32_t i = 0; i < check->n_results; i++) {
-    const check_result *r = &check->results[i];
+    const plim_check_result *r = &check->results[i];
     memcpy(check->saved + r->saved, check->arena + r->at, (size_t)r->bytes);
   }
   PLIM_TRY(run_again(check, call, run, user));
   PLIM_TRY(compare_results(device, call));
   memcpy(check->arena, check->snapshot, bytes);
   for (int32_t i = 0; i < check->n_results; i++) {
-    const check_result *r = &check->results[i];
+    const plim_check_result *r = &check->results[i];
     memcpy(check->arena + r->at, check->saved + r->saved, (size_t)r->bytes);
   }
   return compare_first(device, call);

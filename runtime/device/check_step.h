@@ -4,22 +4,22 @@
 
 #include "runtime/device/check_bytes.h"
 
-enum { CHECK_MAX_RESULTS = PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
+enum { PLIM_CHECK_MAX_RESULTS = PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
 
-typedef struct check_first {
+typedef struct plim_check_first {
   int32_t step; /* of the first run + 1; 0: it has not run */
   uint64_t hash[PLIM_OP_MAX_OUT];
-} check_first;
+} plim_check_first;
 
 /* An output or update of the step. */
-typedef struct check_result {
+typedef struct plim_check_result {
   int32_t value;
   int64_t at, bytes; /* in the arena */
   int64_t saved;     /* where its bytes of the first run are in state.saved */
   char *second;      /* where the second run has put it */
-} check_result;
+} plim_check_result;
 
-typedef struct check_state {
+typedef struct plim_device_check {
   plim_device *inner;
   const plim_graph *graph;
   const plim_plan *plan;
@@ -28,19 +28,19 @@ typedef struct check_state {
   char *saved, *beside; /* [result_bytes] results of the first run; outputs of pairs in the second */
   int64_t result_bytes;
   int32_t n_lives, n_ops; /* of the plan and its graph, which may be gone when the memory is given back */
-  check_range *holds;     /* [n_lives] what holds something before the step; n_holds of them, sorted */
+  plim_range *holds;      /* [n_lives] what holds something before the step; n_holds of them, sorted */
   int32_t n_holds;
-  check_first *first; /* [n_ops] */
+  plim_check_first *first; /* [n_ops] */
   int32_t n_results;
-  check_result results[CHECK_MAX_RESULTS];
-} check_state;
+  plim_check_result results[PLIM_CHECK_MAX_RESULTS];
+} plim_device_check;
 
-/* plim_device_watch over a device whose state is a check_state. */
-plim_status check_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
-                        int64_t arena_bytes);
-plim_status check_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
+/* plim_device_watch over a device whose state is a plim_device_check. */
+plim_status plim_device_check_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
+                                    int64_t arena_bytes);
+plim_status plim_device_check_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
 
-/* Give back what check_begin took. */
-void check_release_plan(check_state *check, plim_context *ctx);
+/* Give back what plim_device_check_begin took. */
+void plim_device_check_release(plim_device_check *check, plim_context *ctx);
 
 #endif

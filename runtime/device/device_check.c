@@ -4,11 +4,11 @@
 #include "runtime/device/check_step.h"
 
 static plim_device *inner(plim_device *device) {
-  return ((check_state *)device->state)->inner;
+  return ((plim_device_check *)device->state)->inner;
 }
 static void check_close(plim_device *device) {
-  check_state *check = device->state;
-  check_release_plan(check, device->ctx);
+  plim_device_check *check = device->state;
+  plim_device_check_release(check, device->ctx);
   plim_release(device->ctx, check, 1, sizeof *check);
 }
 static plim_status check_alloc(plim_device *device, int64_t bytes, void **out) {
@@ -52,7 +52,7 @@ static int64_t check_clock(plim_device *device) {
   return inner(device)->api->clock(inner(device));
 }
 
-static const plim_device_watch check_watch = {check_begin, check_step};
+static const plim_device_watch check_watch = {plim_device_check_begin, plim_device_check_step};
 
 static const plim_device_api check_api = {
     .struct_bytes = sizeof(plim_device_api),
@@ -78,7 +78,7 @@ static const plim_device_api check_api = {
 plim_status plim_device_check_open(plim_device *inner_device, plim_device **out) {
   plim_context *ctx = inner_device->ctx;
   plim_device *device = NULL;
-  check_state *check = NULL;
+  plim_device_check *check = NULL;
   if (inner_device->api->watch) {
     return plim_fail(ctx, PLIM_EUSAGE, "the check device cannot decorate \"%s\": it must be one that computes",
                      inner_device->api->name);

@@ -1,0 +1,427 @@
+/* runtime/exec: random plans with repeats, in-place pairs and workspaces do what program order does, and what they use
+ * is what the plan says. */
+#include "runtime/exec/exec.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/exec/exec_unchecked.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/hash_kernels.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_plan.h"
+
+enum { CASES = 150, STEPS = 3, LIVES = 4096 };
+
+/* One graph, one plan and an executor over them. */
+typedef struct rig {
+  plim_context *ctx;
+  plim_graph *graph;
+  plim_profile *profile;
+  plim_plan *plan;
+  plim_exec *exec;
+} rig;
+
+static plim_exec_options own_kernels(plim_exec_addresses addresses) {
+  plim_exec_options options = {.struct_bytes = sizeof options, .addresses = addresses, .own_kernels = 1};
+  return options;
+}
+
+static void make_documents(rig *r, uint64_t seed) {
+  random_graph_options graph = random_graph_options_default(seed);
+  random_plan_options plan = random_plan_options_default(seed);
+  cr_assert_eq(plim_context_new(NULL, NULL, &r->ctx), PLIM_OK);
+  cr_assert_eq(random_graph_make(r->ctx, &graph, &r->graph), PLIM_OK, "seed %llu", (unsigned long long)seed);
+  cr_assert_eq(random_profile_make(r->graph, seed, 3, &r->profile), PLIM_OK);
+  cr_assert_eq(random_plan_make(r->graph, r->profile, &plan, &r->plan), PLIM_OK);
+}
+
+static void make_rig(rig *r, uint64_t seed, plim_exec_addresses addresses) {
+  make_documents(r, seed);
+  plim_exec_options options = own_kernels(addresses);
+  const plim_graph *graph = r->graph;
+  const plim_plan *plan = r->plan;
+  plim_status status = plim_exec_open(r->ctx, NULL, &options, 1, &graph, &plan, &r->exec);
+  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+}
+
+static void free_rig(rig *r) {
+  plim_exec_close(r->exec);
+  plim_plan_free(r->plan);
+  plim_profile_free(r->profile);
+  plim_graph_free(r->graph);
+  plim_context_free(r->ctx);
+}
+
+/* The value that is all of a storage; -1: none (an output of two halves). */
+static int32_t whole_value(const plim_graph *graph, int32_t storage) {
+  for (int32_t v = 0; v < graph->n_values; v++) {
+    if (graph->value[v].storage == storage && graph->value[v].bytes == graph->storage[storage].bytes) return v;
+  }
+  return -1;
+}
+
+static int has_life(const plim_plan *plan, int32_t storage) {
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    if (plan->life[i].storage == storage) return 1;
+  }
+  return 0;
+}
+
+/* Write every storage of the kind as before step `step`. */
+static void write_sources(const rig *r, int32_t which, int persistent, int64_t step) {
+  static unsigned char bytes[16384];
+  for (int32_t s = 0; s < r->graph->n_storages; s++) {
+    const plim_storage *storage = &r->graph->storage[s];
+    int wanted = persistent ? plim_role_persistent(storage->role) : storage->role == PLIM_ROLE_INPUT;
+    if (!wanted || !has_life(r->plan, s)) continue;
+    hash_fill_source(s, step, bytes, storage->bytes);
+    plim_status status = plim_exec_write(r->exec, which, whole_value(r->graph, s), bytes, storage->bytes);
+    cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
+  }
+}
+
+/* Every value over a persistent storage, and with `outputs` over an output, has the reference's bytes. */
+static void expect_equal(const rig *r, const hash_reference *reference, int outputs, uint64_t seed) {
+  static unsigned char bytes[16384];
+  for (int32_t v = 0; v < r->graph->n_values; v++) {
+    const plim_value *value = &r->graph->value[v];
+    plim_role role = r->graph->storage[value->storage].role;
+    if (!plim_role_persistent(role) && !(outputs && role == PLIM_ROLE_OUTPUT)) continue;
+    cr_assert_eq(plim_exec_read(r->exec, 0, v, bytes, value->bytes), PLIM_OK, "%s", plim_context_error(r->ctx));
+    cr_assert_arr_eq(bytes, reference->storage[value->storage] + value->offset, (size_t)value->bytes,
+                     "seed %llu value \"%s\"", (unsigned long long)seed, value->name);
+  }
+}
+
+static void run_and_compare(uint64_t seed, plim_exec_addresses addresses) {
+  rig r = {0};
+  make_rig(&r, seed, addresses);
+  hash_reference reference = hash_reference_new(r.graph);
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  write_sources(&r, 0, 1, 0);
+  for (int64_t step = 0; step < STEPS; step++) {
+    write_sources(&r, 0, 0, step);
+    plim_exec_set_step(r.exec, seed, step);
+    hash_reference_step(&reference, seed, step);
+    plim_status status = plim_exec_step(r.exec, 0, hash_run, &kernels);
+    cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r.ctx));
+    expect_equal(&r, &reference, 1, seed);
+    plim_exec_use use = plim_exec_measured(r.exec, 0);
+    cr_assert_eq(use.peak_bytes, r.plan->peak_bytes);
+    cr_assert_eq(use.height_bytes, addresses == PLIM_ADDRESSES_PLANNED ? r.plan->arena_bytes : 0);
+    cr_assert_eq(use.own_allocations, 0);
+  }
+  cr_assert_eq(kernels.calls, STEPS * (int64_t)r.plan->n_steps);
+  hash_reference_free(&reference);
+  free_rig(&r);
+}
+
+Test(exec, random_plans_leave_what_program_order_leaves) {
+  for (uint64_t seed = 1; seed <= CASES; seed++) run_and_compare(seed, PLIM_ADDRESSES_PLANNED);
+}
+
+Test(exec, so_do_they_with_an_allocation_a_life) {
+  for (uint64_t seed = 1; seed <= CASES / 5; seed++) run_and_compare(seed, PLIM_ADDRESSES_EACH);
+}
+
+/* ---- an allocation a life ---- */
+
+typedef struct ledger {
+  void *ptr[LIVES];
+  int64_t bytes[LIVES], held, held_most, refuse_at, served;
+} ledger;
+
+static void *ledger_alloc(void *user, int64_t bytes) {
+  ledger *l = user;
+  if (++l->served == l->refuse_at) return NULL;
+  for (int i = 0; i < LIVES; i++) {
+    if (l->ptr[i]) continue;
+    l->ptr[i] = aligned_alloc(PLIM_ALIGN, (size_t)plim_align_up(bytes, PLIM_ALIGN));
+    l->bytes[i] = bytes;
+    l->held += plim_align_up(bytes, PLIM_ALIGN);
+    if (l->held > l->held_most) l->held_most = l->held;
+    return l->ptr[i];
+  }
+  return NULL;
+}
+
+static void ledger_free(void *user, void *ptr, int64_t bytes) {
+  ledger *l = user;
+  int i = 0;
+  while (i < LIVES && l->ptr[i] != ptr) i++;
+  cr_assert_lt(i, LIVES, "a pointer that was never handed out");
+  cr_assert_eq(l->bytes[i], bytes);
+  free(ptr);
+  l->ptr[i] = NULL;
+  l->held -= plim_align_up(bytes, PLIM_ALIGN);
+}
+
+static void open_with_ledger(rig *r, ledger *l, plim_status wanted) {
+  plim_exec_options options = own_kernels(PLIM_ADDRESSES_EACH);
+  options.life_alloc = ledger_alloc;
+  options.life_free = ledger_free;
+  options.user = l;
+  const plim_graph *graph = r->graph;
+  const plim_plan *plan = r->plan;
+  cr_assert_eq(plim_exec_open(r->ctx, NULL, &options, 1, &graph, &plan, &r->exec), wanted);
+}
+
+Test(exec, lives_of_their_own_hold_the_peak_that_the_plan_says_and_are_all_given_back) {
+  for (uint64_t seed = 1; seed <= CASES; seed++) {
+    rig r = {0};
+    static ledger l;
+    memset(&l, 0, sizeof l);
+    make_documents(&r, seed);
+    open_with_ledger(&r, &l, PLIM_OK);
+    hash_kernels kernels = {.fault = HASH_RIGHT};
+    for (int64_t step = 0; step < STEPS; step++) {
+      write_sources(&r, 0, 0, step);
+      cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK, "%s", plim_context_error(r.ctx));
+    }
+    cr_assert_eq(l.held_most, r.plan->peak_bytes, "seed %llu", (unsigned long long)seed);
+    free_rig(&r);
+    cr_assert_eq(l.held, 0);
+  }
+}
+
+Test(exec, a_life_that_is_refused_ends_the_step_and_nothing_is_lost) {
+  rig r = {0};
+  static ledger l;
+  make_documents(&r, 5);
+  for (int64_t refused = 1;; refused++) {
+    memset(&l, 0, sizeof l);
+    int32_t persistent = 0;
+    for (int32_t s = 0; s < r.graph->n_storages; s++) persistent += plim_role_persistent(r.graph->storage[s].role);
+    l.refuse_at = refused;
+    if (refused <= persistent) {
+      open_with_ledger(&r, &l, PLIM_ENOMEM);
+      continue;
+    }
+    open_with_ledger(&r, &l, PLIM_OK);
+    l.refuse_at = l.served + refused - persistent + 2; /* the random graph has at most two inputs */
+    write_sources(&r, 0, 0, 0);
+    hash_kernels kernels = {.fault = HASH_RIGHT};
+    plim_status status = plim_exec_step(r.exec, 0, hash_run, &kernels);
+    cr_assert(status == PLIM_OK || status == PLIM_ENOMEM);
+    plim_exec_close(r.exec);
+    r.exec = NULL;
+    cr_assert_eq(l.held, 0);
+    if (status == PLIM_OK) break;
+  }
+  free_rig(&r);
+}
+
+/* ---- measured against planned ---- */
+
+/* Run one step of a plan that the checker would refuse. */
+static plim_status run_unchecked(rig *r, const plim_plan *plan) {
+  plim_exec_options options = own_kernels(PLIM_ADDRESSES_PLANNED);
+  const plim_graph *graph = r->graph;
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  cr_assert_eq(plim_exec_open(r->ctx, NULL, &options, 1, &graph, &plan, &r->exec), PLIM_EPLAN);
+  cr_assert_eq(plim_exec_open_unchecked(r->ctx, NULL, &options, 1, &graph, &plan, &r->exec), PLIM_OK);
+  write_sources(r, 0, 0, 0);
+  plim_status status = plim_exec_step(r->exec, 0, hash_run, &kernels);
+  plim_exec_close(r->exec);
+  r->exec = NULL;
+  return status;
+}
+
+Test(exec, a_plan_whose_figures_were_changed_is_found_by_measuring) {
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    rig r = {0};
+    make_documents(&r, seed);
+    plim_plan peak = *r.plan, height = *r.plan;
+    peak.peak_bytes += seed % 2 ? PLIM_ALIGN : -PLIM_ALIGN;
+    cr_assert_eq(run_unchecked(&r, &peak), PLIM_EDIFF);
+    cr_assert(strstr(plim_context_error(r.ctx), "peak"));
+    height.arena_bytes += PLIM_ALIGN;
+    cr_assert_eq(run_unchecked(&r, &height), PLIM_EDIFF);
+    cr_assert(strstr(plim_context_error(r.ctx), "arena"));
+    free_rig(&r);
+  }
+}
+
+/* Lives that are larger than what they hold, with peak and height to match: only sizes asked elsewhere can tell. */
+Test(exec, sizes_are_not_taken_from_the_plan) {
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    rig r = {0};
+    make_documents(&r, seed);
+    plim_plan draft = *r.plan, *padded = NULL;
+    plim_life *life = malloc((size_t)draft.n_lives * sizeof *life);
+    int64_t at = 0;
+    for (int32_t i = 0; i < draft.n_lives; i++) {
+      life[i] = draft.life[i];
+      life[i].bytes += PLIM_ALIGN;
+      life[i].offset = at;
+      at += life[i].bytes;
+    }
+    draft.life = life;
+    cr_assert_eq(plim_plan_from_parts(r.graph, &draft, &padded), PLIM_OK);
+    cr_assert_eq(run_unchecked(&r, padded), PLIM_EDIFF);
+    plim_plan_free(padded);
+    free(life);
+    free_rig(&r);
+  }
+}
+
+Test(exec, the_allocation_counter_moves_when_a_kernel_allocates_by_the_hook) {
+  rig r = {0};
+  make_rig(&r, 3, PLIM_ADDRESSES_PLANNED);
+  hash_kernels kernels = {.fault = HASH_RIGHT, .spends = r.ctx};
+  write_sources(&r, 0, 0, 0);
+  cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK);
+  cr_assert_eq(plim_exec_measured(r.exec, 0).own_allocations, r.plan->n_steps);
+  free_rig(&r);
+}
+
+/* ---- what a caller may do ---- */
+
+Test(exec, a_kernel_that_fails_ends_the_step_with_its_op_named_and_the_next_step_can_run) {
+  rig r = {0};
+  make_rig(&r, 4, PLIM_ADDRESSES_PLANNED);
+  hash_kernels kernels = {.fault = HASH_FAILS, .op = r.graph->n_ops / 2};
+  write_sources(&r, 0, 0, 0);
+  cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_ENOTFINITE);
+  cr_assert(strstr(plim_context_error(r.ctx), r.graph->op[kernels.op].name), "%s", plim_context_error(r.ctx));
+  kernels.fault = HASH_RIGHT;
+  cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_EUSAGE, "inputs are gone");
+  cr_assert(strstr(plim_context_error(r.ctx), "written"));
+  write_sources(&r, 0, 0, 0);
+  cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK);
+  free_rig(&r);
+}
+
+static int32_t first_of_role(const plim_graph *graph, plim_role role) {
+  for (int32_t s = 0; s < graph->n_storages; s++) {
+    if (graph->storage[s].role == role) return whole_value(graph, s);
+  }
+  return -1;
+}
+
+Test(exec, values_can_be_read_and_written_only_where_they_are) {
+  static unsigned char bytes[16384];
+  rig r = {0};
+  make_rig(&r, 3, PLIM_ADDRESSES_PLANNED);
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  int32_t input = first_of_role(r.graph, PLIM_ROLE_INPUT), output = first_of_role(r.graph, PLIM_ROLE_OUTPUT);
+  int32_t activation = first_of_role(r.graph, PLIM_ROLE_ACTIVATION);
+  const plim_value *v = r.graph->value;
+  cr_assert_eq(plim_exec_read(r.exec, 0, output, bytes, v[output].bytes), PLIM_EUSAGE);
+  cr_assert_eq(plim_exec_read(r.exec, 0, input, bytes, v[input].bytes), PLIM_EUSAGE);
+  cr_assert_eq(plim_exec_write(r.exec, 0, activation, bytes, v[activation].bytes), PLIM_EUSAGE);
+  cr_assert_eq(plim_exec_write(r.exec, 0, output, bytes, v[output].bytes), PLIM_EUSAGE);
+  cr_assert_eq(plim_exec_write(r.exec, 0, input, bytes, v[input].bytes + 1), PLIM_EUSAGE);
+  cr_assert_eq(plim_exec_write(r.exec, 1, input, bytes, v[input].bytes), PLIM_EUSAGE);
+  cr_assert_eq(plim_exec_write(r.exec, 0, r.graph->n_values, bytes, 1), PLIM_EUSAGE);
+  write_sources(&r, 0, 0, 0);
+  cr_assert_eq(plim_exec_read(r.exec, 0, input, bytes, v[input].bytes), PLIM_OK);
+  cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK);
+  cr_assert_eq(plim_exec_read(r.exec, 0, output, bytes, v[output].bytes), PLIM_OK);
+  cr_assert_eq(plim_exec_read(r.exec, 0, activation, bytes, v[activation].bytes), PLIM_EUSAGE);
+  cr_assert_eq(plim_exec_write(r.exec, 0, input, bytes, v[input].bytes), PLIM_OK);
+  cr_assert_eq(plim_exec_read(r.exec, 0, output, bytes, v[output].bytes), PLIM_EUSAGE, "an input may lie over it");
+  free_rig(&r);
+}
+
+Test(exec, a_pointer_is_given_to_persistent_values_alone_and_is_where_write_writes) {
+  unsigned char bytes[16384];
+  rig r = {0};
+  make_rig(&r, 3, PLIM_ADDRESSES_PLANNED);
+  int32_t param = first_of_role(r.graph, PLIM_ROLE_PARAM), input = first_of_role(r.graph, PLIM_ROLE_INPUT);
+  cr_assert_geq(param, 0);
+  hash_fill_source(1, 2, bytes, r.graph->value[param].bytes);
+  cr_assert_eq(plim_exec_write(r.exec, 0, param, bytes, r.graph->value[param].bytes), PLIM_OK);
+  cr_assert_arr_eq(plim_exec_pointer(r.exec, 0, param), bytes, (size_t)r.graph->value[param].bytes);
+  cr_assert_null(plim_exec_pointer(r.exec, 0, input));
+  cr_assert_null(plim_exec_pointer(r.exec, 1, param));
+  free_rig(&r);
+}
+
+Test(exec, plans_of_one_program_share_persistent_storages_and_take_turns) {
+  rig r = {0};
+  for (int each = 0; each < 2; each++) {
+    make_documents(&r, 7);
+    plim_exec_options options = own_kernels(each ? PLIM_ADDRESSES_EACH : PLIM_ADDRESSES_PLANNED);
+    const plim_graph *graph[] = {r.graph, r.graph};
+    const plim_plan *plan[] = {r.plan, r.plan};
+    cr_assert_eq(plim_exec_open(r.ctx, NULL, &options, 2, graph, plan, &r.exec), PLIM_OK);
+    hash_reference reference = hash_reference_new(r.graph);
+    hash_kernels kernels = {.fault = HASH_RIGHT};
+    write_sources(&r, 1, 1, 0);
+    for (int64_t step = 0; step < 6; step++) {
+      int32_t which = (int32_t)(step % 2);
+      write_sources(&r, 1 - which, 0, step); /* abandoned: the other plan's inputs take the arena */
+      write_sources(&r, which, 0, step);
+      plim_exec_set_step(r.exec, 7, step);
+      hash_reference_step(&reference, 7, step);
+      cr_assert_eq(plim_exec_step(r.exec, 1 - which, hash_run, &kernels), PLIM_EUSAGE);
+      cr_assert_eq(plim_exec_step(r.exec, which, hash_run, &kernels), PLIM_OK, "%s", plim_context_error(r.ctx));
+      expect_equal(&r, &reference, which == 0, 7);
+    }
+    hash_reference_free(&reference);
+    free_rig(&r);
+    r = (rig){0};
+  }
+}
+
+Test(exec, options_that_make_no_sense_are_refused) {
+  rig r = {0};
+  make_documents(&r, 2);
+  const plim_graph *graph = r.graph;
+  const plim_plan *plan = r.plan;
+  plim_exec_options none = {.struct_bytes = sizeof none};
+  cr_assert_eq(plim_exec_open(r.ctx, NULL, &none, 1, &graph, &plan, &r.exec), PLIM_EUSAGE);
+  plim_exec_options half = own_kernels(PLIM_ADDRESSES_EACH);
+  half.life_alloc = ledger_alloc;
+  cr_assert_eq(plim_exec_open(r.ctx, NULL, &half, 1, &graph, &plan, &r.exec), PLIM_EUSAGE);
+  plim_exec_options old = own_kernels(PLIM_ADDRESSES_PLANNED);
+  old.struct_bytes = 8;
+  cr_assert_eq(plim_exec_open(r.ctx, NULL, &old, 1, &graph, &plan, &r.exec), PLIM_EUSAGE);
+  plim_exec_options right = own_kernels(PLIM_ADDRESSES_PLANNED);
+  cr_assert_eq(plim_exec_open(r.ctx, NULL, &right, 1, &graph, &plan, &r.exec), PLIM_OK);
+  cr_assert_eq(plim_exec_step(r.exec, 0, NULL, NULL), PLIM_EUSAGE);
+  cr_assert_eq(plim_exec_step(r.exec, 1, hash_run, NULL), PLIM_EUSAGE);
+  free_rig(&r);
+}
+
+Test(exec, times_are_kept_when_asked_for) {
+  rig r = {0};
+  make_rig(&r, 6, PLIM_ADDRESSES_PLANNED);
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  cr_assert_null(plim_exec_times(r.exec, 0));
+  plim_exec_set_timing(r.exec, 1);
+  write_sources(&r, 0, 0, 0);
+  cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK);
+  int64_t sum = 0;
+  for (int32_t j = 0; j < r.plan->n_steps; j++) sum += plim_exec_times(r.exec, 0)[j];
+  cr_assert_gt(sum, 0);
+  free_rig(&r);
+}
+
+static plim_status open_step_close(plim_context *ctx, void *user) {
+  (void)user;
+  rig r = {.ctx = ctx};
+  random_graph_options graph = random_graph_options_default(9);
+  random_plan_options plan = random_plan_options_default(9);
+  plim_exec_options options = own_kernels(PLIM_ADDRESSES_EACH);
+  plim_status status;
+  PLIM_CHECK(random_graph_make(ctx, &graph, &r.graph));
+  PLIM_CHECK(random_profile_make(r.graph, 9, 3, &r.profile));
+  PLIM_CHECK(random_plan_make(r.graph, r.profile, &plan, &r.plan));
+  const plim_graph *graphs = r.graph;
+  const plim_plan *plans = r.plan;
+  PLIM_CHECK(plim_exec_open(ctx, NULL, &options, 1, &graphs, &plans, &r.exec));
+done:
+  plim_exec_close(r.exec);
+  plim_plan_free(r.plan);
+  plim_profile_free(r.profile);
+  plim_graph_free(r.graph);
+  return status;
+}
+
+Test(exec, every_refused_allocation_is_reported_and_leaves_nothing_behind) {
+  cr_assert_gt(plim_test_each_allocation(open_step_close, NULL), 5);
+}
