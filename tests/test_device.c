@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <omp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include "runtime/device/guarded.h"
 #include "runtime/device/threads.h"
 #include "runtime/exec/exec.h"
+#include "tests/support/hash_kernels.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
@@ -151,97 +153,167 @@ Test(device, memory_of_odd_sizes_ends_less_than_the_alignment_before_the_page) {
 
 /* ---- sim ---- */
 
-static plim_exec *open_sim(plim_device *sim, const plim_graph *graph, const plim_plan *plan) {
-  plim_exec *exec = NULL;
-  cr_assert_eq(plim_exec_open(ctx, sim, NULL, 1, &graph, &plan, &exec), PLIM_OK, "%s", plim_context_error(ctx));
-  return exec;
+/* A graph, a profile and a plan of `machine`. */
+typedef struct documents {
+  plim_graph *graph;
+  plim_profile *profile;
+  plim_plan *plan;
+} documents;
+
+static documents make_documents(uint64_t seed, const plim_machine *machine) {
+  documents d = {NULL};
+  plim_plan *plan = NULL;
+  random_graph_options graph_options = random_graph_options_default(seed);
+  random_plan_options plan_options = random_plan_options_default(seed);
+  cr_assert_eq(random_graph_make(ctx, &graph_options, &d.graph), PLIM_OK);
+  cr_assert_eq(random_profile_make(d.graph, seed, 3, &d.profile), PLIM_OK);
+  cr_assert_eq(random_plan_make(d.graph, d.profile, &plan_options, &plan), PLIM_OK);
+  plim_plan draft = *plan;
+  draft.arithmetic.machine = *machine;
+  cr_assert_eq(plim_plan_from_parts(d.graph, &draft, &d.plan), PLIM_OK);
+  plim_plan_free(plan);
+  return d;
 }
 
-static void write_inputs(plim_exec *exec, const plim_graph *graph) {
-  static const char zeros[16384];
-  for (int32_t v = 0; v < graph->n_values; v++) {
-    if (graph->storage[graph->value[v].storage].role != PLIM_ROLE_INPUT) continue;
-    (void)plim_exec_write(exec, 0, v, zeros, graph->value[v].bytes);
-  }
+static void free_documents(documents d) {
+  plim_plan_free(d.plan);
+  plim_profile_free(d.profile);
+  plim_graph_free(d.graph);
+}
+
+static plim_status open_exec(plim_device *device, documents d, plim_exec **exec) {
+  const plim_graph *graph = d.graph;
+  const plim_plan *plan = d.plan;
+  return plim_exec_open(ctx, device, NULL, 1, &graph, &plan, exec);
+}
+
+static void write_inputs(plim_exec *exec, documents d) {
+  hash_write_sources(exec, 0, d.graph, d.plan, 0, 0);
 }
 
 Test(device, sim_moves_its_clock_by_the_times_of_the_plan_and_is_held_to_its_peak) {
   plim_device *sim = NULL;
   cr_assert_eq(plim_device_open(ctx, "sim", NULL, &sim), PLIM_OK);
   for (uint64_t seed = 1; seed <= 20; seed++) {
-    plim_graph *graph = NULL;
-    plim_profile *profile = NULL;
-    plim_plan *plan = NULL;
-    random_graph_options graph_options = random_graph_options_default(seed);
-    random_plan_options plan_options = random_plan_options_default(seed);
-    cr_assert_eq(random_graph_make(ctx, &graph_options, &graph), PLIM_OK);
-    cr_assert_eq(random_profile_make(graph, seed, 3, &profile), PLIM_OK);
-    cr_assert_eq(random_plan_make(graph, profile, &plan_options, &plan), PLIM_OK);
-    plim_exec *exec = open_sim(sim, graph, plan);
+    documents d = make_documents(seed, &(plim_machine){.threads = 99});
+    plim_exec *exec = NULL;
+    cr_assert_eq(open_exec(sim, d, &exec), PLIM_OK, "%s", plim_context_error(ctx));
     plim_exec_set_timing(exec, 1);
     int64_t before = sim->api->clock(sim), sum = 0;
-    write_inputs(exec, graph);
+    write_inputs(exec, d);
     cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
-    cr_assert_eq(sim->api->clock(sim) - before, plan->time_ns);
-    for (int32_t j = 0; j < plan->n_steps; j++) sum += plim_exec_times(exec, 0)[j];
-    cr_assert_eq(sum, plan->time_ns);
-    cr_assert_eq(plim_exec_measured(exec, 0).peak_bytes, plan->peak_bytes);
+    cr_assert_eq(sim->api->clock(sim) - before, d.plan->time_ns);
+    for (int32_t j = 0; j < d.plan->n_steps; j++) sum += plim_exec_times(exec, 0)[j];
+    cr_assert_eq(sum, d.plan->time_ns);
+    cr_assert_eq(plim_exec_measured(exec, 0).peak_bytes, d.plan->peak_bytes);
     plim_exec_close(exec);
-    plim_plan_free(plan);
-    plim_profile_free(profile);
-    plim_graph_free(graph);
+    free_documents(d);
   }
   plim_device_close(sim);
 }
 
 Test(device, sim_fails_when_it_is_told_to_and_recovers) {
   plim_device *sim = NULL;
-  plim_graph *graph = plim_test_small_graph(ctx);
-  plim_plan *plan = plim_test_small_plan(graph);
+  plim_exec *exec = NULL;
+  documents d = make_documents(4, &(plim_machine){.threads = 0});
   cr_assert_eq(plim_device_open(ctx, "sim", NULL, &sim), PLIM_OK);
-  plim_exec *exec = open_sim(sim, graph, plan);
-  write_inputs(exec, graph);
+  cr_assert_eq(open_exec(sim, d, &exec), PLIM_OK);
+  write_inputs(exec, d);
   plim_sim_fail_after(sim, 3);
   cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_EDEVICE);
   cr_assert(strstr(plim_context_error(ctx), "step 3"), "%s", plim_context_error(ctx));
   plim_sim_fail_after(sim, -1);
-  write_inputs(exec, graph);
+  write_inputs(exec, d);
   cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK);
   plim_exec_close(exec);
   plim_sim_fail_after(sim, 0);
-  const plim_graph *g = graph;
-  const plim_plan *p = plan;
-  cr_assert_eq(plim_exec_open(ctx, sim, NULL, 1, &g, &p, &exec), PLIM_EDEVICE);
-  plim_plan_free(plan);
-  plim_graph_free(graph);
+  cr_assert_eq(open_exec(sim, d, &exec), PLIM_EDEVICE);
+  free_documents(d);
+  plim_device_close(sim);
+}
+
+/* A chain of n ops of one byte-vector each; every value dies behind its reader, so two places take turns. */
+static documents make_long_chain(int32_t n) {
+  documents d = {NULL};
+  plim_graph_builder *builder = NULL;
+  int64_t bytes = 1000;
+  plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
+  plim_plan draft = {.packed = 1, .n_steps = n, .n_lives = n + 1, .n_variants = n, .budget_bytes = INT64_MAX};
+  plim_step *step = calloc((size_t)n, sizeof *step);
+  plim_life *life = calloc((size_t)n + 1, sizeof *life);
+  plim_plan_variant *variant = calloc((size_t)n, sizeof *variant);
+  int32_t value, op;
+  cr_assert_eq(plim_graph_begin(ctx, "chain", 1, &builder), PLIM_OK);
+  cr_assert_eq(plim_graph_add(builder, "x", PLIM_ROLE_INPUT, &shape, &value), PLIM_OK);
+  for (int32_t i = 0; i <= n; i++) {
+    life[i] = (plim_life){i, i > 0 ? i - 1 : 0, i < n ? i + 1 : n, 0, i % 2 * 1024, 1024};
+    if (i == n) break;
+    char name[32];
+    (void)snprintf(name, sizeof name, "f%d", (int)i);
+    plim_op_spec spec = {.name = name, .n_in = 1, .n_out = 1, .in = {value}, .time_ns = 1};
+    cr_assert_eq(plim_graph_add(builder, name, i < n - 1 ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_OUTPUT, &shape, &value),
+                 PLIM_OK);
+    spec.out[0] = value;
+    cr_assert_eq(plim_graph_add_op(builder, &spec, &op), PLIM_OK);
+    step[i] = (plim_step){.op = op, .variant = i};
+    variant[i] = (plim_plan_variant){op, {"given", "given", i % 7, 0}};
+    draft.keep_all_ns += i % 7;
+  }
+  draft.step = step, draft.life = life, draft.variant = variant;
+  draft.bound_ns = draft.keep_all_ns;
+  (void)snprintf(draft.planner, sizeof draft.planner, "hand");
+  cr_assert_eq(plim_graph_end(builder, &d.graph), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_plan_from_parts(d.graph, &draft, &d.plan), PLIM_OK, "%s", plim_context_error(ctx));
+  free(step), free(life), free(variant);
+  return d;
+}
+
+Test(device, sim_replays_a_hundred_thousand_steps) {
+  enum { N = 100000, REPEATS = 5 };
+  documents d = make_long_chain(N);
+  plim_device *sim = NULL;
+  plim_exec *exec = NULL;
+  cr_assert_eq(plim_device_open(ctx, "sim", NULL, &sim), PLIM_OK);
+  cr_assert_eq(open_exec(sim, d, &exec), PLIM_OK, "%s", plim_context_error(ctx));
+  int64_t best_ns = INT64_MAX;
+  for (int i = 0; i < REPEATS; i++) {
+    write_inputs(exec, d);
+    int64_t start = plim_now_ns();
+    cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+    int64_t spent = plim_now_ns() - start;
+    if (spent < best_ns) best_ns = spent;
+    cr_assert_eq(sim->api->clock(sim), (i + 1) * d.plan->time_ns);
+    cr_assert_eq(plim_exec_measured(exec, 0).own_allocations, 0);
+  }
+  cr_log_info("executor: %.1f ns a step over %d steps on sim", (double)best_ns / N, N);
+  plim_exec_close(exec);
+  free_documents(d);
   plim_device_close(sim);
 }
 
 /* ---- a plan for another machine ---- */
 
 Test(device, a_plan_for_another_machine_is_refused_with_both_values) {
+  static const struct {
+    plim_machine machine;
+    const char *sentence;
+  } cases[] = {{{.threads = 7}, "7 threads and this device has 1"},
+               {{.isa = "x86-64-v1"}, "x86-64-v1"},
+               {{.device = "sim"}, "\"sim\" and this device has \"cpu\""},
+               {{.cpu = "Z80"}, "Z80"},
+               {{.library = "blas 0"}, "blas 0"},
+               {{.build = "0.0.1"}, "0.0.1"}};
   plim_device *cpu = NULL;
   plim_device_options one = {sizeof one, 1, NULL};
   cr_assert_eq(plim_device_open(ctx, "cpu", &one, &cpu), PLIM_OK);
-  plim_graph *graph = plim_test_small_graph(ctx);
-  plim_plan *right = plim_test_small_plan(graph), *plan = NULL;
-  plim_plan draft = *right;
-  draft.arithmetic.machine = (plim_machine){.threads = 7};
-  cr_assert_eq(plim_plan_from_parts(graph, &draft, &plan), PLIM_OK);
-  const plim_graph *g = graph;
-  const plim_plan *p = plan;
-  plim_exec *exec = NULL;
-  cr_assert_eq(plim_exec_open(ctx, cpu, NULL, 1, &g, &p, &exec), PLIM_EDATA);
-  cr_assert(strstr(plim_context_error(ctx), "7 threads and this device has 1"), "%s", plim_context_error(ctx));
-  plim_plan_free(plan);
-  draft.arithmetic.machine = (plim_machine){.isa = "x86-64-v1"};
-  cr_assert_eq(plim_plan_from_parts(graph, &draft, &plan), PLIM_OK);
-  p = plan;
-  cr_assert_eq(plim_exec_open(ctx, cpu, NULL, 1, &g, &p, &exec), PLIM_EDATA);
-  cr_assert(strstr(plim_context_error(ctx), "x86-64-v1"), "%s", plim_context_error(ctx));
-  plim_plan_free(plan);
-  plim_plan_free(right);
-  plim_graph_free(graph);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    documents d = make_documents(2, &cases[i].machine);
+    plim_exec *exec = NULL;
+    cr_assert_eq(open_exec(cpu, d, &exec), PLIM_EDATA);
+    cr_assert(strstr(plim_context_error(ctx), cases[i].sentence), "%s", plim_context_error(ctx));
+    cr_assert_null(exec);
+    free_documents(d);
+  }
   plim_device_close(cpu);
 }
 

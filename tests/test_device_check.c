@@ -50,15 +50,8 @@ static void free_documents(void) {
 }
 
 static void write_sources(plim_exec *exec, int64_t step) {
-  static unsigned char bytes[MAX_BYTES];
-  for (int32_t v = 0; v < graph->n_values; v++) {
-    const plim_value *value = &graph->value[v];
-    plim_role role = graph->storage[value->storage].role;
-    if (role != PLIM_ROLE_INPUT && !plim_role_persistent(role)) continue;
-    if (value->bytes != graph->storage[value->storage].bytes) continue;
-    hash_fill_source(value->storage, step, bytes, value->bytes);
-    (void)plim_exec_write(exec, 0, v, bytes, value->bytes); /* an input that no op reads may have no life */
-  }
+  hash_write_sources(exec, 0, graph, plan, 0, step);
+  hash_write_sources(exec, 0, graph, plan, 1, step);
 }
 
 /* One step of `bad` (any plan, checked or not) over the check device. */
@@ -198,6 +191,7 @@ static int32_t repeat_of(int32_t op) {
 static int can_have(hash_fault fault, int32_t op) {
   const plim_op *o = &graph->op[op];
   if (fault == HASH_COUNTS_CALLS) return repeat_of(op) >= 0;
+  if (fault == HASH_WRITES_BEHIND) return o->n_out == 1; /* of two outputs the other may lie there */
   if (fault != HASH_READS_WORKSPACE) return o->n_out > 0;
   for (int32_t i = 0; i < plan->n_variants; i++) {
     if (plan->variant[i].op == op && plan->variant[i].variant.workspace_bytes == 0) return 0;

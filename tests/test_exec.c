@@ -62,24 +62,8 @@ static int32_t whole_value(const plim_graph *graph, int32_t storage) {
   return -1;
 }
 
-static int has_life(const plim_plan *plan, int32_t storage) {
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    if (plan->life[i].storage == storage) return 1;
-  }
-  return 0;
-}
-
-/* Write every storage of the kind as before step `step`. */
 static void write_sources(const rig *r, int32_t which, int persistent, int64_t step) {
-  static unsigned char bytes[16384];
-  for (int32_t s = 0; s < r->graph->n_storages; s++) {
-    const plim_storage *storage = &r->graph->storage[s];
-    int wanted = persistent ? plim_role_persistent(storage->role) : storage->role == PLIM_ROLE_INPUT;
-    if (!wanted || !has_life(r->plan, s)) continue;
-    hash_fill_source(s, step, bytes, storage->bytes);
-    plim_status status = plim_exec_write(r->exec, which, whole_value(r->graph, s), bytes, storage->bytes);
-    cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
-  }
+  hash_write_sources(r->exec, which, r->graph, r->plan, persistent, step);
 }
 
 /* Every value over a persistent storage, and with `outputs` over an output, has the reference's bytes. */

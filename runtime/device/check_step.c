@@ -148,6 +148,12 @@ static plim_status check_outside(plim_device *device, const plim_run_call *call)
     may[n++] = (plim_range){at, at + call->workspace_bytes, -1};
   }
   plim_ranges_sort(may, n);
+  for (int32_t i = 1; i < n; i++) {
+    if (may[i].begin >= may[i - 1].end) continue;
+    return plim_fail(device->ctx, PLIM_EDIFF,
+                     "two of its results, or one and its workspace, share byte %lld of the arena",
+                     (long long)may[i].begin);
+  }
   int64_t found = plim_differs_outside(check->arena, check->snapshot, check->arena_bytes, may, n);
   return found < 0 ? PLIM_OK : fail_outside(device, found);
 }
@@ -183,13 +189,14 @@ static void restore_operand(plim_device_check *check, int32_t value, const void 
   memcpy(check->arena + at, check->snapshot + at, (size_t)check->graph->value[value].bytes);
 }
 
-/* Put outputs of pairs beside the arena: their inputs stay whole. */
+/* Put outputs of pairs beside the arena, over the complement of what the first run found there: their inputs stay
+ * whole, and a byte that is not written differs. */
 static void place_beside(plim_device_check *check, const plim_run_call *call, void **out) {
   const plim_step *step = &check->plan->step[call->step];
-  memset(check->beside, PATTERN_SECOND, (size_t)check->result_bytes);
   for (int32_t i = 0; i < step->n_pairs; i++) {
     plim_check_result *r = &check->results[step->pair[i].out];
     r->second = check->beside + r->saved;
+    for (int64_t k = 0; k < r->bytes; k++) r->second[k] = (char)~check->snapshot[r->at + k];
     out[step->pair[i].out] = r->second;
   }
 }

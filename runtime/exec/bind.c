@@ -67,21 +67,44 @@ static plim_status bind_step(binder *b, int32_t j, void *kernel, int64_t workspa
   return PLIM_OK;
 }
 
-/* Sizes of storage lives, and the lives by the step at which they end. */
-static void fill_lives(plim_bound *bound) {
-  const plim_plan *plan = bound->plan;
-  int32_t *first = bound->ending_first;
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    int32_t storage = plan->life[i].storage;
-    bound->life[i].end = plan->life[i].end;
+static void fill_bytes(plim_bound *bound) {
+  for (int32_t i = 0; i < bound->plan->n_lives; i++) {
+    int32_t storage = bound->plan->life[i].storage;
     if (storage >= 0) bound->life[i].bytes = plim_align_up(bound->graph->storage[storage].bytes, PLIM_ALIGN);
-    first[plan->life[i].end + 1]++;
   }
-  for (int32_t j = 0; j <= plan->n_steps; j++) first[j + 1] += first[j];
-  /* fill each group from behind; its start, kept in the slot of its end, moves down to where it belongs */
-  for (int32_t i = plan->n_lives - 1; i >= 0; i--) bound->ending[--first[plan->life[i].end + 1]] = i;
-  memmove(first, first + 1, (size_t)(plan->n_steps + 1) * sizeof *first);
-  first[plan->n_steps + 1] = plan->n_lives;
+}
+
+/* Where lives end, seen from the operands. */
+static void fill_ends(binder *b) {
+  plim_bound *bound = b->bound;
+  const plim_plan *plan = bound->plan;
+  for (int32_t i = 0; i < plan->n_lives; i++) bound->life[i].end = plan->life[i].begin + 1;
+  for (int32_t s = 0; s < bound->graph->n_storages; s++) {
+    plim_role role = bound->graph->storage[s].role;
+    int stays = plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT;
+    if (stays && b->latest[s] >= 0) bound->life[b->latest[s]].end = plan->n_steps;
+  }
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_bound_step *step = &bound->step[j];
+    for (int32_t k = step->first; k < bound->step[j + 1].first; k++) {
+      plim_bound_life *life = &bound->life[bound->operand[k].life];
+      if (life->end < j + 1) life->end = j + 1;
+    }
+    for (int32_t i = 0; i < plan->step[j].n_pairs; i++) {
+      bound->life[bound->operand[step->first + plan->step[j].pair[i].in].life].end = j;
+    }
+  }
+}
+
+/* The lives by the step at which they end: a counting sort. */
+static void sort_by_end(plim_bound *bound) {
+  int32_t *first = bound->ending_first, n_steps = bound->plan->n_steps, n_lives = bound->plan->n_lives;
+  for (int32_t i = 0; i < n_lives; i++) first[bound->life[i].end + 1]++;
+  for (int32_t j = 0; j <= n_steps; j++) first[j + 1] += first[j];
+  /* first[j + 1] is the end of group j; filled from behind, it becomes the group's start */
+  for (int32_t i = n_lives - 1; i >= 0; i--) bound->ending[--first[bound->life[i].end + 1]] = i;
+  memmove(first, first + 1, (size_t)(n_steps + 1) * sizeof *first);
+  first[n_steps + 1] = n_lives;
 }
 
 static plim_status allocate(plim_bound *bound) {
@@ -111,7 +134,7 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
   plim_status status;
   *bound = (plim_bound){.ctx = ctx, .graph = graph, .plan = plan};
   PLIM_TRY(allocate(bound));
-  fill_lives(bound);
+  fill_bytes(bound);
   PLIM_TRY(plim_allocate(ctx, graph->n_storages, sizeof *b.latest, &b.latest));
   for (int32_t s = 0; s < graph->n_storages; s++) b.latest[s] = -1;
   for (int32_t j = 0; j < plan->n_steps; j++) {
@@ -119,6 +142,8 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
     PLIM_CHECK(bind_step(&b, j, kernel[variant], workspace_bytes[variant]));
   }
   bound->step[plan->n_steps].first = b.n_operands;
+  fill_ends(&b);
+  sort_by_end(bound);
   status = PLIM_OK;
 done:
   plim_release(ctx, b.latest, graph->n_storages, sizeof *b.latest);

@@ -18,10 +18,11 @@ typedef struct plim_bound_operand {
   int64_t offset; /* of the value in its storage */
 } plim_bound_operand;
 
+/* What a life really is, whatever the plan says of its size and end. */
 typedef struct plim_bound_life {
-  int64_t bytes; /* rounded up, from the graph's storage or the device's workspace; never the plan's figure */
+  int64_t bytes; /* rounded up, from the graph's storage or the device's workspace */
   int64_t held;  /* counted as live at the moment: bytes or 0 */
-  int32_t end;
+  int32_t end; /* behind the last step that binds it; the step that writes over it; persistent and outputs: the last */
 } plim_bound_life;
 
 typedef struct plim_bound {

@@ -98,17 +98,11 @@ static void hand_over(plim_exec_plan *p, int32_t j) {
   }
 }
 
-/* Operands that a pair overwrites are found in the output's allocation. */
+/* An operand that a pair overwrites is found in the output's allocation. */
 static void point_overwritten(plim_exec_plan *p, int32_t j) {
   const plim_step *step = &p->bound.plan->step[j];
-  const plim_bound_step *bound = &p->bound.step[j];
-  for (int32_t i = 0; i < step->n_pairs; i++) {
-    int32_t over = p->bound.operand[bound->first + step->pair[i].in].life;
-    for (int32_t k = bound->first; k < bound->first + bound->n_in; k++) {
-      if (p->bound.operand[k].life != over) continue;
-      p->bound.pointer[k] = p->bound.pointer[bound->first + bound->n_in + step->pair[i].out];
-    }
-  }
+  void **in = p->bound.pointer + p->bound.step[j].first, **out = in + p->bound.step[j].n_in;
+  for (int32_t i = 0; i < step->n_pairs; i++) in[step->pair[i].in] = out[step->pair[i].out];
 }
 
 plim_status plim_each_step(plim_exec *exec, plim_exec_plan *p, int32_t j) {

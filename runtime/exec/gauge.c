@@ -1,6 +1,6 @@
-/* A life counts from the first argument bound to it until the step at which it ends. Sizes are those of the graph's
- * storages and of the workspaces that the device asked for, addresses those that kernels were given: the plan's own
- * bytes, peak and arena_bytes are not read before the comparison at the end.
+/* A life counts from the first argument bound to it until behind the last. Sizes are those of the graph's storages and
+ * of the workspaces that the device asked for, addresses those that kernels were given: what the plan says of bytes,
+ * ends, peak and height is not read before the comparison at the end.
  *
  * An input that the step's pair writes over ends at this very step and is not counted: its bytes are its output's. */
 #include "runtime/exec/gauge.h"

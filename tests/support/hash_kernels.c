@@ -1,6 +1,7 @@
 /* A hash of op, position and every byte read; workspaces are scribbled over before and after. */
 #include "tests/support/hash_kernels.h"
 
+#include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,26 @@ plim_status hash_run(void *user, const plim_run_call *call) {
 
 void hash_fill_source(int32_t storage, int64_t step, void *to, int64_t bytes) {
   fill(to, bytes, test_mix(test_mix(11, (uint64_t)storage), (uint64_t)step));
+}
+
+static int has_life(const plim_plan *plan, int32_t storage) {
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    if (plan->life[i].storage == storage) return 1;
+  }
+  return 0;
+}
+
+void hash_write_sources(plim_exec *exec, int32_t which, const plim_graph *graph, const plim_plan *plan, int persistent,
+                        int64_t step) {
+  static unsigned char bytes[16384];
+  for (int32_t v = 0; v < graph->n_values; v++) {
+    const plim_value *value = &graph->value[v];
+    const plim_storage *storage = &graph->storage[value->storage];
+    int wanted = persistent ? plim_role_persistent(storage->role) : storage->role == PLIM_ROLE_INPUT;
+    if (!wanted || value->bytes != storage->bytes || !has_life(plan, value->storage)) continue;
+    hash_fill_source(value->storage, step, bytes, value->bytes);
+    cr_assert_eq(plim_exec_write(exec, which, v, bytes, value->bytes), PLIM_OK, "\"%s\" is not written", value->name);
+  }
 }
 
 hash_reference hash_reference_new(const plim_graph *graph) {

@@ -3,7 +3,7 @@
 #ifndef PLIM_TESTS_SUPPORT_HASH_KERNELS_H
 #define PLIM_TESTS_SUPPORT_HASH_KERNELS_H
 
-#include "runtime/device/device.h"
+#include "runtime/exec/exec.h"
 
 typedef enum hash_fault {
   HASH_RIGHT,
@@ -29,6 +29,11 @@ plim_status hash_run(void *user, const plim_run_call *call);
 
 /* What input or persistent storage s holds before step number `step`: bytes [bytes]. */
 void hash_fill_source(int32_t storage, int64_t step, void *to, int64_t bytes);
+
+/* Write every input (`persistent` 0) or every persistent storage (1) that has a life in plan `which`, as before step
+ * `step`. Storages of up to 16384 bytes. Fails the running test when a write does. */
+void hash_write_sources(plim_exec *exec, int32_t which, const plim_graph *graph, const plim_plan *plan, int persistent,
+                        int64_t step);
 
 /* A graph with each storage in memory of its own. */
 typedef struct hash_reference {
