@@ -184,7 +184,7 @@ static int same_contents(const machine *m, unsigned char *const *storage) {
     const plim_storage *st = &m->graph->storage[s];
     if (!plim_role_persistent(st->role) && st->role != PLIM_ROLE_OUTPUT) continue;
     const unsigned char *at = place_of(m, s, m->plan->n_steps - 1, 0, st->bytes);
-    if (!at || memcmp(at, storage[s], (size_t)st->bytes) != 0) return 0;
+    if (!at || !storage[s] || memcmp(at, storage[s], (size_t)st->bytes) != 0) return 0;
   }
   return 1;
 }

@@ -165,8 +165,8 @@ static void draw_pair(plan_maker *m, int32_t j, plim_pair pair, int32_t in, int3
 }
 
 static plim_status draw_lives(plan_maker *m) {
-  int32_t *read_life = calloc((size_t)m->n_steps * PLIM_OP_MAX_IN, sizeof *read_life);
-  int32_t *write_life = calloc((size_t)m->n_steps * PLIM_OP_MAX_OUT, sizeof *write_life);
+  int32_t *read_life = calloc((size_t)m->n_steps * PLIM_OP_MAX_IN + 1, sizeof *read_life);
+  int32_t *write_life = calloc((size_t)m->n_steps * PLIM_OP_MAX_OUT + 1, sizeof *write_life);
   if (read_life && write_life) {
     add_source_lives(m);
     follow_sequence(m, read_life, write_life);

@@ -1,0 +1,130 @@
+/* The height of a node follows from its id by a hash, so that runs repeat.
+ * Source: Pugh, Skip lists: a probabilistic alternative to balanced trees, CACM 1990. */
+#include "runtime/arena/free_set.h"
+
+#include <assert.h>
+
+enum { NONE = -1 };
+
+void plim_free_set_init(plim_free_set *set, plim_context *ctx) {
+  *set = (plim_free_set){.ctx = ctx};
+  for (int i = 0; i < PLIM_FREE_SET_LEVELS; i++) set->head[i] = NONE;
+}
+
+void plim_free_set_release(plim_free_set *set) {
+  plim_release(set->ctx, set->node, set->capacity, sizeof *set->node);
+}
+
+plim_status plim_free_set_reserve(plim_free_set *set, int64_t count) {
+  if (count <= set->capacity) return PLIM_OK;
+  int64_t capacity = count > 2 * set->capacity ? count : 2 * set->capacity;
+  PLIM_TRY(plim_resize_array(set->ctx, &set->node, set->capacity, capacity, sizeof *set->node));
+  set->capacity = capacity;
+  return PLIM_OK;
+}
+
+/* Levels of a node: one, and another with probability 1/4 each time. */
+static int height_of(int32_t id) {
+  uint64_t hash = ((uint64_t)id + 1) * 0x9e3779b97f4a7c15u;
+  hash = (hash ^ (hash >> 31)) * 0x94d049bb133111ebu;
+  int height = 1;
+  for (hash >>= 20; height < PLIM_FREE_SET_LEVELS && (hash & 3) == 0; hash >>= 2) height++;
+  return height;
+}
+
+static int before(const plim_free_node *node, int64_t bytes, int64_t offset) {
+  return node->bytes != bytes ? node->bytes < bytes : node->offset < offset;
+}
+
+static int32_t next_of(const plim_free_set *set, int32_t id, int level) {
+  return id == NONE ? set->head[level] : set->node[id].next[level];
+}
+
+static void set_next(plim_free_set *set, int32_t id, int level, int32_t next) {
+  if (id == NONE) {
+    set->head[level] = next;
+  } else {
+    set->node[id].next[level] = next;
+  }
+}
+
+/* The last node in front of the key on each level; NONE is the head. */
+static void find_before(const plim_free_set *set, int64_t bytes, int64_t offset, int32_t *found) {
+  int32_t at = NONE;
+  for (int level = PLIM_FREE_SET_LEVELS - 1; level >= 0; level--) {
+    for (int32_t next = next_of(set, at, level); next != NONE && before(&set->node[next], bytes, offset);
+         next = next_of(set, at, level)) {
+      at = next;
+    }
+    found[level] = at;
+  }
+}
+
+void plim_free_set_insert(plim_free_set *set, int32_t id, int64_t bytes, int64_t offset) {
+  assert(bytes > 0 && id < set->capacity && set->node[id].bytes == 0);
+  int32_t found[PLIM_FREE_SET_LEVELS];
+  find_before(set, bytes, offset, found);
+  set->node[id].bytes = bytes;
+  set->node[id].offset = offset;
+  for (int level = 0; level < PLIM_FREE_SET_LEVELS; level++) {
+    if (level >= height_of(id)) {
+      set->node[id].next[level] = NONE;
+      continue;
+    }
+    set->node[id].next[level] = next_of(set, found[level], level);
+    set_next(set, found[level], level, id);
+  }
+}
+
+void plim_free_set_erase(plim_free_set *set, int32_t id) {
+  assert(plim_free_set_has(set, id));
+  int32_t found[PLIM_FREE_SET_LEVELS];
+  find_before(set, set->node[id].bytes, set->node[id].offset, found);
+  for (int level = 0; level < height_of(id); level++) {
+    assert(next_of(set, found[level], level) == id);
+    set_next(set, found[level], level, set->node[id].next[level]);
+  }
+  set->node[id].bytes = 0;
+}
+
+int plim_free_set_has(const plim_free_set *set, int32_t id) {
+  return id >= 0 && id < set->capacity && set->node[id].bytes > 0;
+}
+
+int32_t plim_free_set_best(const plim_free_set *set, int64_t bytes, int last) {
+  int32_t found[PLIM_FREE_SET_LEVELS];
+  find_before(set, bytes, 0, found);
+  int32_t first = next_of(set, found[0], 0);
+  if (first == NONE || !last) return first;
+  find_before(set, set->node[first].bytes, INT64_MAX, found);
+  return found[0];
+}
+
+int64_t plim_free_set_largest(const plim_free_set *set) {
+  int32_t found[PLIM_FREE_SET_LEVELS];
+  find_before(set, INT64_MAX, INT64_MAX, found);
+  return found[0] == NONE ? 0 : set->node[found[0]].bytes;
+}
+
+static int level_valid(const plim_free_set *set, int level, int32_t *count) {
+  int32_t expected = level == 0 ? *count : 0, n = 0;
+  for (int32_t at = set->head[level]; at != NONE; at = set->node[at].next[level]) {
+    int32_t next = set->node[at].next[level];
+    if (set->node[at].bytes <= 0 || height_of(at) <= level) return 0;
+    if (next != NONE && !before(&set->node[at], set->node[next].bytes, set->node[next].offset)) return 0;
+    n++;
+  }
+  for (int64_t id = 0; level > 0 && id < set->capacity; id++) {
+    expected += set->node[id].bytes > 0 && height_of((int32_t)id) > level;
+  }
+  return n == expected;
+}
+
+int plim_free_set_valid(const plim_free_set *set) {
+  int32_t count = 0;
+  for (int64_t id = 0; id < set->capacity; id++) count += set->node[id].bytes > 0;
+  for (int level = 0; level < PLIM_FREE_SET_LEVELS; level++) {
+    if (!level_valid(set, level, &count)) return 0;
+  }
+  return 1;
+}

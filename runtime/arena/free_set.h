@@ -1,0 +1,45 @@
+/* Free pieces in the order of (bytes, offset): what best fit searches. A skip list: insert, erase and search take
+ * O(log n) on average, whatever the order of the pieces. */
+#ifndef PLIM_RUNTIME_ARENA_FREE_SET_H
+#define PLIM_RUNTIME_ARENA_FREE_SET_H
+
+#include "runtime/base/context.h"
+
+enum { PLIM_FREE_SET_LEVELS = 16 };
+
+typedef struct plim_free_node {
+  int64_t bytes, offset;              /* the key; bytes 0: not in the set */
+  int32_t next[PLIM_FREE_SET_LEVELS]; /* id of the next node on each level, -1: none */
+} plim_free_node;
+
+/* Nodes are addressed by the ids of the pieces they stand for. */
+typedef struct plim_free_set {
+  plim_context *ctx;
+  plim_free_node *node; /* [capacity] */
+  int64_t capacity;
+  int32_t head[PLIM_FREE_SET_LEVELS];
+} plim_free_set;
+
+void plim_free_set_init(plim_free_set *set, plim_context *ctx);
+void plim_free_set_release(plim_free_set *set);
+
+/* Room for the ids 0 .. count - 1. */
+PLIM_MUST_USE plim_status plim_free_set_reserve(plim_free_set *set, int64_t count);
+
+/* bytes > 0; the id must not be in the set, or be in it, respectively. */
+void plim_free_set_insert(plim_free_set *set, int32_t id, int64_t bytes, int64_t offset);
+void plim_free_set_erase(plim_free_set *set, int32_t id);
+
+int plim_free_set_has(const plim_free_set *set, int32_t id);
+
+/* Smallest piece of at least `bytes`, of equal ones the one with the lowest (last = 0) or highest (last = 1) offset;
+ * -1: none. */
+int32_t plim_free_set_best(const plim_free_set *set, int64_t bytes, int last);
+
+/* Bytes of the largest piece, 0 when the set is empty. */
+int64_t plim_free_set_largest(const plim_free_set *set);
+
+/* In order on every level, and the members of each level are on all levels below. */
+int plim_free_set_valid(const plim_free_set *set);
+
+#endif

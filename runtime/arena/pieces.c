@@ -1,0 +1,178 @@
+/* Pieces are rows of one array, linked in address order; ids of merged pieces are used again. */
+#include "runtime/arena/pieces.h"
+
+#include <assert.h>
+
+enum { NONE = -1, FIRST_CAPACITY = 64 };
+
+static void walk(const plim_pieces *pieces) {
+#ifdef PLIM_SANITIZED
+  assert(plim_pieces_valid(pieces));
+#else
+  (void)pieces;
+#endif
+}
+
+/* Link the ids from `from` on as spare. */
+static void link_spare(plim_pieces *p, int64_t from) {
+  for (int64_t id = p->capacity - 1; id >= from; id--) {
+    p->piece[id] = (plim_piece){.owner = PLIM_PIECE_FREE, .prev = NONE, .next = p->spare};
+    p->spare = (int32_t)id;
+  }
+}
+
+/* At least one spare id. */
+static plim_status reserve(plim_pieces *p) {
+  if (p->spare != NONE) return PLIM_OK;
+  int64_t capacity = p->capacity > 0 ? 2 * p->capacity : FIRST_CAPACITY;
+  PLIM_TRY(plim_free_set_reserve(&p->free, capacity));
+  PLIM_TRY(plim_resize_array(p->ctx, &p->piece, p->capacity, capacity, sizeof *p->piece));
+  int64_t old = p->capacity;
+  p->capacity = capacity;
+  link_spare(p, old);
+  return PLIM_OK;
+}
+
+static int32_t use_spare(plim_pieces *p) {
+  int32_t id = p->spare;
+  p->spare = p->piece[id].next;
+  p->n_pieces++;
+  return id;
+}
+
+static void make_spare(plim_pieces *p, int32_t id) {
+  p->piece[id] = (plim_piece){.owner = PLIM_PIECE_FREE, .prev = NONE, .next = p->spare};
+  p->spare = id;
+  p->n_pieces--;
+}
+
+static void insert_free(plim_pieces *p, int32_t id) {
+  plim_free_set_insert(&p->free, id, p->piece[id].bytes, p->piece[id].offset);
+}
+
+plim_status plim_pieces_new(plim_context *ctx, int64_t bytes, plim_pieces **out) {
+  if (bytes < PLIM_ALIGN) {
+    return plim_fail(ctx, PLIM_ENOFIT, "an arena of %lld bytes has no room for one unit of %d", (long long)bytes,
+                     PLIM_ALIGN);
+  }
+  plim_pieces *p = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
+  *p = (plim_pieces){.ctx = ctx, .bytes = bytes - bytes % PLIM_ALIGN, .spare = NONE};
+  plim_free_set_init(&p->free, ctx);
+  plim_status status = reserve(p);
+  if (status != PLIM_OK) {
+    plim_pieces_free(p);
+    return status;
+  }
+  p->first = use_spare(p);
+  p->piece[p->first] = (plim_piece){0, p->bytes, PLIM_PIECE_FREE, NONE, NONE};
+  p->free_bytes = p->bytes;
+  insert_free(p, p->first);
+  walk(p);
+  *out = p;
+  return PLIM_OK;
+}
+
+void plim_pieces_free(plim_pieces *pieces) {
+  if (!pieces) return;
+  plim_free_set_release(&pieces->free);
+  plim_release(pieces->ctx, pieces->piece, pieces->capacity, sizeof *pieces->piece);
+  plim_release(pieces->ctx, pieces, 1, sizeof *pieces);
+}
+
+/* Cut a piece in two: the new one begins `bytes` behind the start of the old one. */
+static int32_t split(plim_pieces *p, int32_t id, int64_t bytes) {
+  int32_t high = use_spare(p), next = p->piece[id].next;
+  plim_piece *low = &p->piece[id];
+  p->piece[high] = (plim_piece){low->offset + bytes, low->bytes - bytes, low->owner, id, next};
+  low->bytes = bytes;
+  low->next = high;
+  if (next != NONE) p->piece[next].prev = high;
+  return high;
+}
+
+plim_status plim_pieces_take_from(plim_pieces *p, int32_t free_piece, int64_t bytes, int32_t owner, plim_end end,
+                                  int32_t *out) {
+  int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
+  assert(owner >= 0 && rounded > 0 && plim_free_set_has(&p->free, free_piece));
+  assert(p->piece[free_piece].bytes >= rounded);
+  PLIM_TRY(reserve(p));
+  plim_free_set_erase(&p->free, free_piece);
+  int32_t taken = free_piece;
+  int64_t rest = p->piece[free_piece].bytes - rounded;
+  if (rest > 0 && end == PLIM_END_LOW) insert_free(p, split(p, free_piece, rounded));
+  if (rest > 0 && end == PLIM_END_HIGH) {
+    taken = split(p, free_piece, rest);
+    insert_free(p, free_piece);
+  }
+  p->piece[taken].owner = owner;
+  p->free_bytes -= rounded;
+  walk(p);
+  *out = taken;
+  return PLIM_OK;
+}
+
+plim_status plim_pieces_take(plim_pieces *pieces, int64_t bytes, int32_t owner, plim_end end, int32_t *out) {
+  int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
+  int32_t best = rounded < 0 ? NONE : plim_free_set_best(&pieces->free, rounded, end == PLIM_END_HIGH);
+  if (best == NONE) {
+    *out = NONE;
+    return PLIM_OK;
+  }
+  return plim_pieces_take_from(pieces, best, bytes, owner, end, out);
+}
+
+/* The free piece `high` becomes a part of its lower neighbour, which is free and in no set. */
+static void merge(plim_pieces *p, int32_t low, int32_t high) {
+  plim_piece *a = &p->piece[low], *b = &p->piece[high];
+  a->bytes += b->bytes;
+  a->next = b->next;
+  if (b->next != NONE) p->piece[b->next].prev = low;
+  make_spare(p, high);
+}
+
+int32_t plim_pieces_give(plim_pieces *p, int32_t piece) {
+  assert(p->piece[piece].bytes > 0 && p->piece[piece].owner != PLIM_PIECE_FREE);
+  p->free_bytes += p->piece[piece].bytes;
+  p->piece[piece].owner = PLIM_PIECE_FREE;
+  int32_t prev = p->piece[piece].prev, next = p->piece[piece].next;
+  if (next != NONE && p->piece[next].owner == PLIM_PIECE_FREE) {
+    plim_free_set_erase(&p->free, next);
+    merge(p, piece, next);
+  }
+  if (prev != NONE && p->piece[prev].owner == PLIM_PIECE_FREE) {
+    plim_free_set_erase(&p->free, prev);
+    merge(p, prev, piece);
+    piece = prev;
+  }
+  insert_free(p, piece);
+  walk(p);
+  return piece;
+}
+
+void plim_pieces_hand_over(plim_pieces *pieces, int32_t piece, int32_t owner) {
+  assert(owner >= 0 && pieces->piece[piece].owner >= 0);
+  pieces->piece[piece].owner = owner;
+}
+
+int64_t plim_pieces_largest_free(const plim_pieces *pieces) {
+  return plim_free_set_largest(&pieces->free);
+}
+
+int plim_pieces_valid(const plim_pieces *pieces) {
+  int64_t offset = 0, free_bytes = 0;
+  int32_t n = 0, prev = NONE;
+  for (int32_t id = pieces->first; id != NONE; prev = id, id = pieces->piece[id].next) {
+    const plim_piece *piece = &pieces->piece[id];
+    int is_free = piece->owner == PLIM_PIECE_FREE;
+    if (piece->offset != offset || piece->bytes <= 0 || piece->bytes % PLIM_ALIGN != 0 || piece->prev != prev) return 0;
+    if (is_free != plim_free_set_has(&pieces->free, id)) return 0;
+    if (is_free && pieces->free.node[id].bytes != piece->bytes) return 0;
+    if (is_free && prev != NONE && pieces->piece[prev].owner == PLIM_PIECE_FREE) return 0;
+    if (is_free) free_bytes += piece->bytes;
+    offset += piece->bytes;
+    n++;
+  }
+  return offset == pieces->bytes && free_bytes == pieces->free_bytes && n == pieces->n_pieces &&
+         plim_free_set_valid(&pieces->free);
+}

@@ -1,0 +1,63 @@
+/* The arena as pieces: a tiling of [0, bytes) in address order, each piece free or held by an owner.
+ *
+ * Invariants: pieces tile the arena; neighbours agree; every size is a multiple of PLIM_ALIGN; two free pieces never
+ * touch; the free set holds exactly the free pieces. Source: Coop, NeurIPS 2023, section 3. */
+#ifndef PLIM_RUNTIME_ARENA_PIECES_H
+#define PLIM_RUNTIME_ARENA_PIECES_H
+
+#include "runtime/arena/free_set.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PLIM_PIECE_FREE = -1 };
+
+typedef struct plim_piece {
+  int64_t offset, bytes; /* bytes 0: an id that is not in use */
+  int32_t owner;         /* PLIM_PIECE_FREE, or what the caller gave */
+  int32_t prev, next;    /* neighbours in address order, -1: none */
+} plim_piece;
+
+/* Which end of a free piece a request is cut from. */
+typedef enum plim_end { PLIM_END_LOW, PLIM_END_HIGH } plim_end;
+
+typedef struct plim_pieces {
+  plim_context *ctx;
+  int64_t bytes, free_bytes;
+  int32_t n_pieces; /* in use */
+  int32_t first;    /* at offset 0 */
+  plim_piece *piece;
+  int64_t capacity;
+  int32_t spare; /* first id not in use; they are linked through next */
+  plim_free_set free;
+} plim_pieces;
+
+/* One free piece of `bytes`, rounded down to PLIM_ALIGN; less than one alignment unit is PLIM_ENOFIT. */
+PLIM_MUST_USE plim_status plim_pieces_new(plim_context *ctx, int64_t bytes, plim_pieces **out);
+void plim_pieces_free(plim_pieces *pieces); /* NULL is legal */
+
+/* Best fit: the smallest free piece that is large enough, of equal ones the lowest (low end) or highest (high end), cut
+ * at that end. `bytes` > 0 is rounded up, owner >= 0. *out is the piece, -1 when none is large enough. O(log n). */
+PLIM_MUST_USE plim_status plim_pieces_take(plim_pieces *pieces, int64_t bytes, int32_t owner, plim_end end,
+                                           int32_t *out);
+
+/* The same, cut from this free piece, which is large enough. */
+PLIM_MUST_USE plim_status plim_pieces_take_from(plim_pieces *pieces, int32_t free_piece, int64_t bytes, int32_t owner,
+                                                plim_end end, int32_t *out);
+
+/* Free a held piece and merge it with free neighbours. Returns the free piece that contains it. O(log n). */
+int32_t plim_pieces_give(plim_pieces *pieces, int32_t piece);
+
+/* In place: the piece goes from its owner to another. */
+void plim_pieces_hand_over(plim_pieces *pieces, int32_t piece, int32_t owner);
+
+int64_t plim_pieces_largest_free(const plim_pieces *pieces);
+
+/* Do all invariants hold? O(n log n); called after every change in sanitizer builds. */
+int plim_pieces_valid(const plim_pieces *pieces);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,71 @@
+/* Two pointers over the rows: the window grows at its end until it is large enough, then shrinks at its begin. Costs
+ * are not negative, so the windows that cannot shrink are the only candidates. */
+#include "runtime/arena/window.h"
+
+static plim_wide wide_add(plim_wide a, int64_t cost) {
+  plim_wide sum = {a.high, a.low + (uint64_t)cost};
+  sum.high += sum.low < a.low;
+  return sum;
+}
+
+static plim_wide wide_subtract(plim_wide a, int64_t cost) {
+  plim_wide rest = {a.high, a.low - (uint64_t)cost};
+  rest.high -= rest.low > a.low;
+  return rest;
+}
+
+int plim_wide_compare(plim_wide a, plim_wide b) {
+  if (a.high != b.high) return a.high < b.high ? -1 : 1;
+  return (a.low > b.low) - (a.low < b.low);
+}
+
+static int better(const plim_window *a, const plim_window *b) {
+  int by_cost = plim_wide_compare(a->cost, b->cost);
+  if (by_cost != 0) return by_cost < 0;
+  if (a->evicted_bytes != b->evicted_bytes) return a->evicted_bytes < b->evicted_bytes;
+  return a->begin < b->begin;
+}
+
+/* Insert into the sorted list of the best, which holds `count` of at most `capacity`. Returns the new count. */
+static int32_t keep_best(const plim_window *window, int32_t count, int32_t capacity, plim_window *out) {
+  int32_t at = count;
+  while (at > 0 && better(window, &out[at - 1])) at--;
+  if (at == capacity) return count;
+  int32_t last = count < capacity ? count : capacity - 1;
+  for (int32_t i = last; i > at; i--) out[i] = out[i - 1];
+  out[at] = *window;
+  return last + 1;
+}
+
+static void grow(plim_window *w, const plim_window_row *row) {
+  w->end++;
+  w->bytes += row->bytes;
+  if (row->state != PLIM_ROW_HELD) return;
+  w->evicted_bytes += row->bytes;
+  w->cost = wide_add(w->cost, row->cost);
+}
+
+static void shrink(plim_window *w, const plim_window_row *row) {
+  w->begin++;
+  w->bytes -= row->bytes;
+  if (row->state != PLIM_ROW_HELD) return;
+  w->evicted_bytes -= row->bytes;
+  w->cost = wide_subtract(w->cost, row->cost);
+}
+
+int32_t plim_window_find(int32_t n, const plim_window_row *row, int64_t need, int32_t capacity, plim_window *out) {
+  plim_window w = {0, 0, 0, 0, {0, 0}};
+  int32_t count = 0;
+  while (w.end < n) {
+    if (row[w.end].state == PLIM_ROW_BREAKER) {
+      w = (plim_window){w.end + 1, w.end + 1, 0, 0, {0, 0}};
+      continue;
+    }
+    grow(&w, &row[w.end]);
+    if (w.bytes < need) continue;
+    while (w.bytes - row[w.begin].bytes >= need) shrink(&w, &row[w.begin]);
+    count = keep_best(&w, count, capacity, out);
+    shrink(&w, &row[w.begin]);
+  }
+  return count;
+}

@@ -1,0 +1,180 @@
+/* Pieces of the arena: placement at two ends, merging, and a random walk against a map of every unit. */
+#include "runtime/arena/pieces.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/support/failing_memory.h"
+#include "tests/support/random.h"
+#include "tests/support/small_graph.h"
+
+static int32_t take(plim_pieces *p, int64_t bytes, int32_t owner, plim_end end) {
+  int32_t piece = -2;
+  cr_assert_eq(plim_pieces_take(p, bytes, owner, end, &piece), PLIM_OK);
+  cr_assert(plim_pieces_valid(p));
+  return piece;
+}
+
+static plim_pieces *make_pieces(plim_context *ctx, int64_t bytes) {
+  plim_pieces *p = NULL;
+  cr_assert_eq(plim_pieces_new(ctx, bytes, &p), PLIM_OK);
+  cr_assert(plim_pieces_valid(p));
+  return p;
+}
+
+Test(pieces, rounds_requests_up_and_places_them_at_either_end) {
+  plim_context *ctx = plim_test_context();
+  plim_pieces *p = make_pieces(ctx, 4096 + 511);
+  cr_assert_eq(p->bytes, 4096);
+  int32_t low = take(p, 1, 1, PLIM_END_LOW), high = take(p, 513, 2, PLIM_END_HIGH);
+  cr_expect_eq(p->piece[low].offset, 0);
+  cr_expect_eq(p->piece[low].bytes, 512);
+  cr_expect_eq(p->piece[high].offset, 3072);
+  cr_expect_eq(p->piece[high].bytes, 1024);
+  cr_expect_eq(p->free_bytes, 2560);
+  cr_expect_eq(take(p, 2561, 3, PLIM_END_LOW), -1);
+  cr_expect_eq(take(p, INT64_MAX, 3, PLIM_END_LOW), -1);
+  cr_expect_geq(take(p, 2560, 3, PLIM_END_LOW), 0);
+  cr_expect_eq(plim_pieces_largest_free(p), 0);
+  plim_pieces_free(p);
+  plim_context_free(ctx);
+}
+
+Test(pieces, takes_the_smallest_piece_that_is_large_enough) {
+  plim_context *ctx = plim_test_context();
+  plim_pieces *p = make_pieces(ctx, 10 * 512);
+  int32_t held[10];
+  for (int i = 0; i < 10; i++) held[i] = take(p, 512, i, PLIM_END_LOW);
+  for (int i = 1; i <= 3; i++) (void)plim_pieces_give(p, held[i]); /* three units at 512 */
+  (void)plim_pieces_give(p, held[5]);                              /* one at 2560 */
+  for (int i = 7; i <= 8; i++) (void)plim_pieces_give(p, held[i]); /* two at 3584 */
+  cr_expect_eq(p->piece[take(p, 600, 20, PLIM_END_LOW)].offset, 3584);
+  cr_expect_eq(p->piece[take(p, 1, 21, PLIM_END_HIGH)].offset, 2560);
+  cr_expect_eq(p->piece[take(p, 1, 22, PLIM_END_HIGH)].offset, 3 * 512);
+  plim_pieces_free(p);
+  plim_context_free(ctx);
+}
+
+Test(pieces, of_equal_pieces_the_low_end_takes_the_lowest_and_the_high_end_the_highest) {
+  plim_context *ctx = plim_test_context();
+  plim_pieces *p = make_pieces(ctx, 9 * 512);
+  int32_t held[9];
+  for (int i = 0; i < 9; i++) held[i] = take(p, 512, i, PLIM_END_LOW);
+  for (int i = 1; i < 9; i += 2) (void)plim_pieces_give(p, held[i]);
+  cr_expect_eq(p->piece[take(p, 512, 20, PLIM_END_HIGH)].offset, 7 * 512);
+  cr_expect_eq(p->piece[take(p, 512, 21, PLIM_END_LOW)].offset, 512);
+  plim_pieces_free(p);
+  plim_context_free(ctx);
+}
+
+Test(pieces, merge_with_both_neighbours_and_pinned_ones_at_one_end_leave_one_hole) {
+  plim_context *ctx = plim_test_context();
+  plim_pieces *p = make_pieces(ctx, 30 * 512);
+  (void)take(p, 10 * 512, 0, PLIM_END_LOW); /* pinned; in the middle it would be a wall for a request of 20 */
+  int32_t a = take(p, 512, 1, PLIM_END_LOW), b = take(p, 512, 2, PLIM_END_LOW), c = take(p, 512, 3, PLIM_END_LOW);
+  (void)plim_pieces_give(p, a);
+  (void)plim_pieces_give(p, c);
+  int32_t hole = plim_pieces_give(p, b);
+  cr_assert(plim_pieces_valid(p));
+  cr_expect_eq(p->n_pieces, 2);
+  cr_expect_eq(p->piece[hole].bytes, 20 * 512);
+  cr_expect_geq(take(p, 20 * 512, 4, PLIM_END_HIGH), 0);
+  plim_pieces_free(p);
+  plim_context_free(ctx);
+}
+
+Test(pieces, pass_from_owner_to_owner_in_place) {
+  plim_context *ctx = plim_test_context();
+  plim_pieces *p = make_pieces(ctx, 4096);
+  int32_t a = take(p, 1000, 1, PLIM_END_LOW);
+  plim_pieces_hand_over(p, a, 7);
+  cr_expect_eq(p->piece[a].owner, 7);
+  cr_expect(plim_pieces_valid(p));
+  plim_pieces_free(p);
+  plim_context_free(ctx);
+}
+
+Test(pieces, an_arena_smaller_than_one_unit_is_refused_with_both_numbers) {
+  plim_context *ctx = plim_test_context();
+  plim_pieces *p = NULL;
+  cr_expect_eq(plim_pieces_new(ctx, 511, &p), PLIM_ENOFIT);
+  cr_expect_null(p);
+  cr_expect(strstr(plim_context_error(ctx), "511") && strstr(plim_context_error(ctx), "512"));
+  plim_pieces_free(p);
+  plim_context_free(ctx);
+}
+
+/* ---- a random walk against a map that has one cell a unit ---- */
+
+enum { UNITS = 200, HOLDERS = 64 };
+
+typedef struct unit_map {
+  int32_t owner[UNITS]; /* -1: free */
+} unit_map;
+
+/* Units of the smallest free run that is large enough; 0: none. */
+static int best_run(const unit_map *map, int need) {
+  int best = 0;
+  for (int begin = 0; begin < UNITS;) {
+    int end = begin;
+    while (end < UNITS && map->owner[end] == map->owner[begin]) end++;
+    if (map->owner[begin] < 0 && end - begin >= need && (best == 0 || end - begin < best)) best = end - begin;
+    begin = end;
+  }
+  return best;
+}
+
+static int free_run_around(const unit_map *map, int begin, int end) {
+  while (begin > 0 && map->owner[begin - 1] < 0) begin--;
+  while (end < UNITS && map->owner[end] < 0) end++;
+  return end - begin;
+}
+
+Test(pieces, follow_a_map_of_units_through_random_takes_and_gives) {
+  plim_context *ctx = plim_test_context();
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    uint64_t random = seed;
+    plim_pieces *p = make_pieces(ctx, UNITS * PLIM_ALIGN);
+    unit_map map;
+    int32_t held[HOLDERS];
+    memset(&map, 0xff, sizeof map);
+    memset(held, 0xff, sizeof held);
+    for (int round = 0; round < 500; round++) {
+      int32_t owner = (int32_t)test_random_between(&random, 0, HOLDERS - 1);
+      if (held[owner] >= 0) {
+        (void)plim_pieces_give(p, held[owner]);
+        for (int u = 0; u < UNITS; u++) map.owner[u] = map.owner[u] == owner ? -1 : map.owner[u];
+        held[owner] = -1;
+      } else {
+        int need = (int)test_random_between(&random, 1, 12), best = best_run(&map, need);
+        held[owner] =
+            take(p, need * PLIM_ALIGN - 7, owner, test_random_chance(&random, 50) ? PLIM_END_LOW : PLIM_END_HIGH);
+        cr_assert_eq(held[owner] >= 0, best > 0, "seed %d", (int)seed);
+        if (held[owner] < 0) continue;
+        int begin = (int)(p->piece[held[owner]].offset / PLIM_ALIGN);
+        cr_assert_eq(free_run_around(&map, begin, begin + need), best, "seed %d: not the best fit", (int)seed);
+        for (int u = begin; u < begin + need; u++) {
+          cr_assert_eq(map.owner[u], -1, "seed %d: unit %d", (int)seed, u);
+          map.owner[u] = owner;
+        }
+      }
+      cr_assert(plim_pieces_valid(p), "seed %d", (int)seed);
+    }
+    plim_pieces_free(p);
+  }
+  plim_context_free(ctx);
+}
+
+static plim_status fill_arena(plim_context *ctx, void *user) {
+  (void)user;
+  plim_pieces *p = NULL;
+  int32_t piece;
+  plim_status status = plim_pieces_new(ctx, 1000 * PLIM_ALIGN, &p);
+  for (int i = 0; i < 1000 && status == PLIM_OK; i++) status = plim_pieces_take(p, 1, i, PLIM_END_LOW, &piece);
+  plim_pieces_free(p);
+  return status;
+}
+
+Test(pieces, give_back_their_memory_when_any_allocation_fails) {
+  cr_assert_gt(plim_test_each_allocation(fill_arena, NULL), 4);
+}
