@@ -1,13 +1,16 @@
 /* runtime/net/models.c: parameters counted by hand, shapes of the stages, names. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #include "runtime/net/net.h"
+#include "tests/support/random.h"
+#include "tests/support/reference_trainer.h"
 #include "tests/support/small_graph.h"
 
-static plim_graph *train_graph(plim_context *ctx, const char *model, int channels, int size) {
+static plim_graph *train_graph(plim_context *ctx, const char *model, int batch, int channels, int size) {
   plim_net_options options = plim_net_options_default();
-  options.batch = 2;
+  options.batch = batch;
   options.channels = channels;
   options.height = options.width = size;
   plim_net *net = NULL;
@@ -49,7 +52,7 @@ Test(models, have_the_parameters_counted_by_hand) {
                              resnet18_by_hand(3),        784 * 512 + 512 + 512 * 512 + 512 + 512 * 10 + 10};
   plim_context *ctx = plim_test_context();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    plim_graph *g = train_graph(ctx, cases[i].model, cases[i].channels, cases[i].size);
+    plim_graph *g = train_graph(ctx, cases[i].model, 2, cases[i].channels, cases[i].size);
     cr_assert_eq(by_hand[i], cases[i].published, "%s: %lld by hand", cases[i].model, (long long)by_hand[i]);
     cr_assert_eq(plim_graph_parameters(g), by_hand[i], "%s has %lld parameters, %lld by hand", cases[i].model,
                  (long long)plim_graph_parameters(g), (long long)by_hand[i]);
@@ -68,7 +71,7 @@ static void expect_dims(const plim_graph *g, const char *name, int64_t c, int64_
 
 Test(models, halve_the_image_at_each_change_of_stage_and_project_there_alone) {
   plim_context *ctx = plim_test_context();
-  plim_graph *g = train_graph(ctx, "resnet20", 1, 28);
+  plim_graph *g = train_graph(ctx, "resnet20", 2, 1, 28);
   expect_dims(g, "stem.bn", 16, 28);
   expect_dims(g, "stage1.block2.bn2", 16, 28);
   expect_dims(g, "stage2.block0.conv1", 32, 14);
@@ -106,5 +109,43 @@ Test(models, fail_with_the_model_and_the_layer_when_the_options_do_not_suit) {
   cr_assert_str_eq(plim_context_error(ctx),
                    "model 'resnet20': layer 'stage3.block0.bn1' normalises over 1 element; at least 2 are needed");
   cr_assert_eq(plim_context_memory(ctx).bytes, 0);
+  plim_context_free(ctx);
+}
+
+/* ---- training a batch of noise ---- */
+
+enum { BATCH = 16, STEPS = 12 };
+
+static void fill_batch(reference_trainer *t, const plim_graph *g) {
+  static const float hyper[4] = {0.05f, 0.9f, 0, 0};
+  uint64_t state = 3;
+  uint8_t *image = reference_at(t, "image");
+  int32_t *label = reference_at(t, "label");
+  int64_t bytes = g->value[plim_graph_find_value(g, "image")].bytes;
+  for (int64_t i = 0; i < bytes; i++) image[i] = (uint8_t)test_random_between(&state, 0, 255);
+  for (int i = 0; i < BATCH; i++) label[i] = (int32_t)test_random_between(&state, 0, 9);
+  memcpy(reference_at(t, "hyper"), hyper, sizeof hyper);
+}
+
+Test(models, start_with_a_loss_of_ln_10_and_learn_a_batch_by_heart) {
+  plim_context *ctx = plim_test_context();
+  for (int32_t row = 0; plim_model_name(row); row++) {
+    const char *model = plim_model_name(row);
+    plim_graph *g = train_graph(ctx, model, BATCH, 3, 8);
+    reference_trainer *t = NULL;
+    cr_assert_eq(reference_open(g, 2, NULL, NULL, &t), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_eq(reference_init(t, 1), PLIM_OK);
+    fill_batch(t, g);
+    const float *loss = reference_at(t, "loss");
+    const int32_t *hits = reference_at(t, "hits");
+    for (int64_t step = 0; step < STEPS; step++) {
+      cr_assert_eq(reference_step(t, 1, step), PLIM_OK, "%s", plim_context_error(ctx));
+      if (step == 0) cr_assert_lt(fabs((double)*loss - log(10)), 0.2, "%s starts with %g", model, (double)*loss);
+      cr_assert_eq(hits[1], BATCH);
+    }
+    cr_assert_lt(*loss, 1.0f, "%s: the loss is %g after %d steps on one batch", model, (double)*loss, STEPS);
+    reference_close(t);
+    plim_graph_free(g);
+  }
   plim_context_free(ctx);
 }
