@@ -50,7 +50,7 @@ Test(graph_read, every_wrong_field_is_named_with_its_path) {
       {"\"batch\": 2", "\"batch\": 2, \"extra\": 0", "unknown field 'extra'"},
       {"  \"batch\": 2,\n", "", "batch: is missing"},
       {"\"a \\\"golden\\\" graph \\\\ 1\"", "7", "name: is an integer, not a text"},
-      {"\"a \\\"golden\\\" graph \\\\ 1\"", "\"\"", "the name of a graph is empty"},
+      {"\"a \\\"golden\\\" graph \\\\ 1\"", "\"\"", "the graph's name is empty"},
       {"\"role\": \"input\"", "\"role\": \"inputs\"", "storages[0].role: 'inputs' is not a name"},
       {"\"bytes\": 64", "\"bytes\": 0", "storages[1].bytes: 0 is not in [1,"},
       {"\"bytes\": 64", "\"bytes\": null", "storages[1].bytes: is null, not an integer"},
@@ -81,7 +81,7 @@ Test(graph_read, every_wrong_field_is_named_with_its_path) {
       {"\"in\": [6, 7, 1]", "\"in\": [1, 1, 1, 1, 1, 1, 1, 1, 1]", "ops[2].in: has 9 values, at most 8 are allowed"},
       {"\"time_ns\": 12", "\"time_ns\": -1", "ops[2].time_ns: -1 is not in [0,"},
       {"\"name\": \"y\"", "\"name\": \"d\"", "two values are called 'd'"},
-      {"\"name\": \"mine\"", "\"name\": \"a\\u0001b\"", "ops[2]: the name of a op has byte 0x01 at 1"},
+      {"\"name\": \"mine\"", "\"name\": \"a\\u0001b\"", "ops[2]: op's name has byte 0x01 at 1"},
   };
   plim_test_faults(parse, plim_test_golden("graph.json"), faults, (int)(sizeof faults / sizeof *faults));
 }

@@ -40,7 +40,7 @@ Test(profile, every_wrong_field_is_named_with_its_path) {
       {"\"isa\": \"x86-64-v3\", ", "", "machine.isa: is missing"},
       {"\"isa\": \"x86-64-v3\"", "\"isa\": \"0123456789012345678901234567890123\"",
        "machine.isa: has 34 characters, at most 31 are allowed"},
-      {"\"isa\": \"x86-64-v3\"", "\"isa\": \"\\u00e4\"", "the name of a isa has byte 0xc3"},
+      {"\"isa\": \"x86-64-v3\"", "\"isa\": \"\\u00e4\"", "isa has byte 0xc3"},
       {"\"threads\": 2", "\"threads\": -2", "machine.threads: -2 is not in"},
       {"\"threads\": 2", "\"threads\": 2, \"cores\": 2", "machine: unknown field 'cores'"},
       {"\"measured\": true", "\"measured\": 1", "measured: is an integer, not true or false"},

@@ -227,6 +227,11 @@ int64_t plim_json_int_item(const plim_json_at *list, int32_t i, int64_t least, i
   return int_at(&item, least, most);
 }
 
+int64_t plim_json_int_or_null_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most, int64_t none) {
+  plim_json_at item = cursor(list, NULL, i, item_of(list, i));
+  return item.node && json_is_null(item.node) ? none : int_at(&item, least, most);
+}
+
 float plim_json_float(plim_json_at *at, const char *key) {
   plim_json_at field = cursor(at, key, 0, field_of(at, key));
   return float_at(&field);

@@ -61,6 +61,7 @@ plim_json_at plim_json_row(const plim_json_at *list, int32_t i, int32_t *n);
 int64_t plim_json_int(plim_json_at *at, const char *key, int64_t least, int64_t most);
 int64_t plim_json_int_or_null(plim_json_at *at, const char *key, int64_t least, int64_t most, int64_t none);
 int64_t plim_json_int_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most);
+int64_t plim_json_int_or_null_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most, int64_t none);
 int plim_json_bool(plim_json_at *at, const char *key);
 float plim_json_float(plim_json_at *at, const char *key);
 float plim_json_float_item(const plim_json_at *list, int32_t i);
@@ -74,7 +75,8 @@ void plim_json_end(plim_json_at *at);
 /* Record a failure at the cursor (and `key` in it, may be NULL): "FILE: path: sentence". */
 void plim_json_fail(const plim_json_at *at, const char *key, const char *format, ...) PLIM_PRINTF(3, 4);
 
-/* Take over a failure of `call`, whose sentence is in the context, as one at the cursor. */
+/* Take over a failure of a call, whose sentence is in the context, as one at the cursor. Make such a call only while
+ * the document's status is PLIM_OK: it would replace the sentence of the first failure. */
 void plim_json_take(const plim_json_at *at, plim_status status);
 
 #ifdef __cplusplus

@@ -1,0 +1,226 @@
+/* Reads a trace line by line. Names and offsets are collected while the rows are, and get their place in one block at
+ * the end, when their number is known. */
+#include <string.h>
+
+#include "runtime/base/array.h"
+#include "runtime/graph/document.h"
+#include "runtime/graph/names.h"
+#include "runtime/graph/trace_text.h"
+
+typedef struct own_trace {
+  plim_trace trace; /* first: what callers hold */
+  int64_t block_bytes;
+  plim_trace_row *row;
+  char *chars;
+  int64_t *out;
+} own_trace;
+
+/* A row whose texts are positions in `chars`; its offsets follow those of the row before. */
+typedef struct draft_row {
+  plim_trace_row row;
+  int64_t name, variant;
+} draft_row;
+
+typedef struct draft {
+  plim_context *ctx;
+  const char *file;
+  plim_trace head;
+  int64_t line, n_training_steps;
+  int ended;
+  char *chars; /* the graph's name is the first */
+  draft_row *row;
+  int64_t *out;
+  int64_t n_chars, n_rows, n_out, cap_chars, cap_rows, cap_out;
+} draft;
+
+static void free_draft(draft *d) {
+  plim_release(d->ctx, d->chars, d->cap_chars, 1);
+  plim_release(d->ctx, d->row, d->cap_rows, sizeof *d->row);
+  plim_release(d->ctx, d->out, d->cap_out, sizeof *d->out);
+}
+
+/* ---- lines ---- */
+
+static int64_t read_text(plim_json_at *at, draft *d, const char *key) {
+  const char *text = plim_json_text(at, key);
+  int64_t start = d->n_chars, bytes = (int64_t)strlen(text) + 1;
+  if (at->doc->status != PLIM_OK) return 0;
+  plim_json_take(at, plim_text_check(d->ctx, key, text, PLIM_NAME_MAX + 1));
+  if (at->doc->status != PLIM_OK) return 0;
+  plim_json_take(at, plim_array_reserve(d->ctx, &d->chars, &d->cap_chars, start + bytes, 1));
+  if (at->doc->status != PLIM_OK) return 0;
+  memcpy(d->chars + start, text, (size_t)bytes);
+  d->n_chars += bytes;
+  return start;
+}
+
+static void read_head(plim_json_at *at, draft *d) {
+  plim_document_read_head(at, "trace");
+  plim_document_read_hash(at, "graph", d->head.fingerprint);
+  (void)read_text(at, d, "name");
+  plim_document_read_hash(at, "plan", d->head.plan);
+  plim_json_at arithmetic = plim_json_object(at, "arithmetic");
+  plim_document_read_machine(&arithmetic, &d->head.arithmetic.machine);
+  plim_document_read_hash(&arithmetic, "hash", d->head.arithmetic.hash);
+  plim_json_end(&arithmetic);
+  plim_json_copy(at, "planner", d->head.planner, sizeof d->head.planner);
+  d->head.budget_bytes = plim_json_int_or_null(at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
+  d->head.peak_bytes = plim_json_int(at, "peak_bytes", 0, INT64_MAX);
+  d->head.arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, -1);
+  d->head.n_steps = (int32_t)plim_json_int(at, "steps", 0, INT32_MAX);
+  plim_json_end(at);
+}
+
+static void read_out(plim_json_at *at, draft *d, plim_trace_row *row) {
+  plim_json_at list = plim_json_list(at, "out", &row->n_out);
+  if (row->n_out > PLIM_OP_MAX_OUT) {
+    plim_json_fail(&list, NULL, "has %d offsets, at most %d are allowed", row->n_out, PLIM_OP_MAX_OUT);
+  }
+  plim_json_take(&list, plim_array_reserve(d->ctx, &d->out, &d->cap_out, d->n_out + row->n_out, sizeof *d->out));
+  if (at->doc->status != PLIM_OK) return;
+  for (int32_t i = 0; i < row->n_out; i++) {
+    d->out[d->n_out++] = plim_json_int_or_null_item(&list, i, 0, INT64_MAX, -1);
+  }
+}
+
+/* Rows come in whole training steps, each with the plan's steps in order. */
+static void check_place(const plim_json_at *at, const draft *d, const plim_trace_row *row) {
+  int32_t expected = (int32_t)(d->n_rows % d->head.n_steps);
+  if (row->step != expected) {
+    plim_json_fail(at, "step", "is %d; step %d of the %d comes here", row->step, expected, d->head.n_steps);
+  }
+  if (d->n_rows == 0) return;
+  int64_t before = d->row[d->n_rows - 1].row.training_step;
+  if (expected > 0 ? row->training_step != before : row->training_step <= before) {
+    plim_json_fail(at, "training_step", "is %lld behind step %lld", (long long)row->training_step, (long long)before);
+  }
+}
+
+static void read_row(plim_json_at *at, draft *d) {
+  plim_json_take(at, plim_array_reserve(d->ctx, &d->row, &d->cap_rows, d->n_rows + 1, sizeof *d->row));
+  if (at->doc->status != PLIM_OK) return;
+  draft_row *fresh = &d->row[d->n_rows];
+  plim_trace_row *row = &fresh->row;
+  row->training_step = plim_json_int(at, "training_step", 0, INT64_MAX);
+  row->step = (int32_t)plim_json_int(at, "step", 0, INT32_MAX);
+  row->op = (int32_t)plim_json_int_or_null(at, "op", 0, INT32_MAX, -1);
+  fresh->name = read_text(at, d, "name");
+  fresh->variant = read_text(at, d, "variant");
+  row->start_ns = plim_json_int(at, "start_ns", 0, INT64_MAX);
+  row->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
+  row->planned_ns = plim_json_int(at, "planned_ns", 0, INT64_MAX);
+  row->live_bytes = plim_json_int(at, "live_bytes", 0, INT64_MAX);
+  read_out(at, d, row);
+  plim_json_end(at);
+  if (d->head.n_steps == 0) plim_json_fail(at, NULL, "is a row of a plan without steps");
+  if (at->doc->status != PLIM_OK) return;
+  check_place(at, d, row);
+  d->n_rows++;
+}
+
+static void read_end(plim_json_at *at, draft *d) {
+  if (!plim_json_bool(at, "end")) plim_json_fail(at, "end", "is false");
+  d->n_training_steps = plim_json_int(at, "training_steps", 0, INT64_MAX);
+  plim_json_end(at);
+  d->ended = 1;
+  if (at->doc->status != PLIM_OK || d->head.n_steps == 0) return;
+  if (d->n_rows % d->head.n_steps != 0 || d->n_rows / d->head.n_steps != d->n_training_steps) {
+    plim_json_fail(at, "training_steps", "is %lld, but there are %lld rows of %d a training step",
+                   (long long)d->n_training_steps, (long long)d->n_rows, d->head.n_steps);
+  }
+}
+
+static plim_status read_line(draft *d, const char *line, int64_t bytes) {
+  plim_json doc;
+  d->line++;
+  if (d->ended) {
+    return plim_fail(d->ctx, PLIM_EDATA, "%s: line %lld: stands behind the end of the trace", d->file,
+                     (long long)d->line);
+  }
+  if (plim_json_parse(d->ctx, d->file, d->line, line, bytes, &doc) == PLIM_OK) {
+    plim_json_at at = plim_json_root(&doc);
+    if (d->line == 1) {
+      read_head(&at, d);
+    } else if (plim_json_has(&at, "end")) {
+      read_end(&at, d);
+    } else {
+      read_row(&at, d);
+    }
+  }
+  plim_json_close(&doc);
+  return doc.status;
+}
+
+/* ---- the document ---- */
+
+static own_trace *carve(const draft *d, plim_block *block, own_trace *own) {
+  own_trace *whole = plim_block_take(block, 1, sizeof *own);
+  if (whole) own = whole;
+  own->row = plim_block_take(block, d->n_rows, sizeof *own->row);
+  own->chars = plim_block_take(block, d->n_chars, 1);
+  own->out = plim_block_take(block, d->n_out, sizeof *own->out);
+  return own;
+}
+
+static plim_status freeze(const draft *d, plim_trace **out) {
+  own_trace measure = {.block_bytes = 0};
+  plim_block block = {NULL, 0};
+  (void)carve(d, &block, &measure);
+  int64_t bytes = block.bytes;
+  if (bytes < 0) return plim_fail(d->ctx, PLIM_EOVERFLOW, "%s: its size overflows 63 bits", d->file);
+  PLIM_TRY(plim_allocate(d->ctx, bytes, 1, &block.base));
+  block.bytes = 0;
+  own_trace *own = carve(d, &block, NULL);
+  own->block_bytes = bytes;
+  memcpy(own->chars, d->chars, (size_t)d->n_chars);
+  if (d->n_out > 0) memcpy(own->out, d->out, (size_t)d->n_out * sizeof *own->out);
+  const int64_t *next = own->out;
+  for (int64_t i = 0; i < d->n_rows; i++) {
+    own->row[i] = d->row[i].row;
+    own->row[i].name = own->chars + d->row[i].name;
+    own->row[i].variant = own->chars + d->row[i].variant;
+    own->row[i].out = next;
+    next += own->row[i].n_out;
+  }
+  own->trace = d->head;
+  own->trace.ctx = d->ctx;
+  own->trace.name = own->chars;
+  own->trace.n_rows = d->n_rows;
+  own->trace.row = own->row;
+  *out = &own->trace;
+  return PLIM_OK;
+}
+
+plim_status plim_trace_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, plim_trace **out) {
+  draft d = {.ctx = ctx, .file = file};
+  plim_status status = PLIM_OK;
+  for (int64_t at = 0; at < bytes;) {
+    const char *end = memchr(text + at, '\n', (size_t)(bytes - at));
+    if (!end) break;
+    PLIM_CHECK(read_line(&d, text + at, end - (text + at)));
+    at = end - text + 1;
+  }
+  if (!d.ended || text[bytes - 1] != '\n') {
+    status = plim_fail(ctx, PLIM_EDATA, "%s: ends without its last line: the file was cut behind line %lld", file,
+                       (long long)d.line);
+    goto done;
+  }
+  status = freeze(&d, out);
+done:
+  free_draft(&d);
+  return status;
+}
+
+static plim_status parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
+  return plim_trace_parse(ctx, file, text, bytes, out);
+}
+
+plim_status plim_trace_load(plim_context *ctx, const char *path, plim_trace **out) {
+  return plim_document_load(ctx, path, parse, out);
+}
+
+void plim_trace_free(plim_trace *trace) {
+  if (!trace) return;
+  own_trace *own = (own_trace *)trace; /* the trace is its first member */
+  plim_release(trace->ctx, own, own->block_bytes, 1);
+}

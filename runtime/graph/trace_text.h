@@ -1,0 +1,16 @@
+/* The lines of a trace document; docs/formats.md. */
+#ifndef PLIM_RUNTIME_GRAPH_TRACE_TEXT_H
+#define PLIM_RUNTIME_GRAPH_TRACE_TEXT_H
+
+#include "runtime/base/text.h"
+#include "runtime/graph/trace.h"
+
+void plim_trace_write_head(plim_text *text, const plim_trace *head);
+void plim_trace_write_row(plim_text *text, const plim_trace_row *row);
+void plim_trace_write_end(plim_text *text, int64_t n_training_steps);
+
+/* A trace from a document's text; `file` names it in sentences. */
+PLIM_MUST_USE plim_status plim_trace_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,
+                                           plim_trace **out);
+
+#endif

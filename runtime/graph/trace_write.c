@@ -1,0 +1,215 @@
+/* Writes a trace: all lines of a training step are composed in one text, whose room is reserved at the begin. */
+#include <string.h>
+
+#include "runtime/base/file.h"
+#include "runtime/graph/document.h"
+#include "runtime/graph/trace_text.h"
+
+/* ---- lines ---- */
+
+static void write_text(plim_text *t, const char *key, const char *value) {
+  plim_text_format(t, ", \"%s\": ", key);
+  plim_text_quote(t, value);
+}
+
+static void write_int(plim_text *t, const char *key, int64_t x, int64_t none) {
+  plim_text_format(t, ", \"%s\": ", key);
+  plim_document_write_int(t, x, none);
+}
+
+void plim_trace_write_head(plim_text *t, const plim_trace *head) {
+  plim_text_format(t, "{\"plimsoll\": \"trace\", \"version\": %d, \"graph\": \"%s\"", PLIM_DOCUMENT_VERSION,
+                   head->fingerprint);
+  write_text(t, "name", head->name);
+  write_text(t, "plan", head->plan);
+  plim_text_add(t, ", \"arithmetic\": {");
+  plim_document_write_machine(t, &head->arithmetic.machine);
+  plim_text_format(t, ", \"hash\": \"%s\"}", head->arithmetic.hash);
+  write_text(t, "planner", head->planner);
+  write_int(t, "budget_bytes", head->budget_bytes, INT64_MAX);
+  write_int(t, "peak_bytes", head->peak_bytes, -1);
+  write_int(t, "arena_bytes", head->arena_bytes, -1);
+  plim_text_format(t, ", \"steps\": %d}\n", head->n_steps);
+}
+
+void plim_trace_write_row(plim_text *t, const plim_trace_row *row) {
+  plim_text_format(t, "{\"training_step\": %lld, \"step\": %d, \"op\": ", (long long)row->training_step, row->step);
+  plim_document_write_int(t, row->op, -1);
+  write_text(t, "name", row->name);
+  write_text(t, "variant", row->variant);
+  plim_text_format(t, ", \"start_ns\": %lld, \"time_ns\": %lld, \"planned_ns\": %lld, \"live_bytes\": %lld, \"out\": [",
+                   (long long)row->start_ns, (long long)row->time_ns, (long long)row->planned_ns,
+                   (long long)row->live_bytes);
+  for (int32_t i = 0; i < row->n_out; i++) {
+    if (i > 0) plim_text_add(t, ", ");
+    plim_document_write_int(t, row->out[i], -1);
+  }
+  plim_text_add(t, "]}\n");
+}
+
+void plim_trace_write_end(plim_text *t, int64_t n_training_steps) {
+  plim_text_format(t, "{\"end\": true, \"training_steps\": %lld}\n", (long long)n_training_steps);
+}
+
+/* ---- the writer ---- */
+
+struct plim_trace_writer {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_plan *plan;
+  plim_file *file;
+  plim_text text;      /* the lines of one training step */
+  int64_t *live_bytes; /* [n_steps + 1] */
+  int64_t *home;       /* [n_storages] offset of the life that each storage has, or had last, at a step */
+  int64_t n_training_steps, last_training_step;
+  plim_status status;
+};
+
+void plim_trace_abandon(plim_trace_writer *w) {
+  if (!w) return;
+  plim_file_abandon(w->file);
+  plim_text_free(&w->text);
+  plim_release(w->ctx, w->live_bytes, (int64_t)w->plan->n_steps + 1, sizeof *w->live_bytes);
+  plim_release(w->ctx, w->home, w->graph->n_storages, sizeof *w->home);
+  plim_release(w->ctx, w, 1, sizeof *w);
+}
+
+static void sum_live_bytes(const plim_plan *plan, int64_t *live) {
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    live[plan->life[i].begin] += plan->life[i].bytes;
+    live[plan->life[i].end] -= plan->life[i].bytes;
+  }
+  for (int32_t j = 1; j <= plan->n_steps; j++) live[j] += live[j - 1];
+}
+
+static void add_head(plim_trace_writer *w) {
+  const plim_plan *p = w->plan;
+  plim_trace head = {.name = w->graph->name,
+                     .arithmetic = p->arithmetic,
+                     .budget_bytes = p->budget_bytes,
+                     .peak_bytes = p->peak_bytes,
+                     .arena_bytes = p->arena_bytes,
+                     .n_steps = p->n_steps};
+  memcpy(head.fingerprint, p->fingerprint, sizeof head.fingerprint);
+  memcpy(head.planner, p->planner, sizeof head.planner);
+  w->status = plim_plan_fingerprint(p, head.plan);
+  if (w->status == PLIM_OK) plim_trace_write_head(&w->text, &head);
+}
+
+/* Room for the longest lines that a training step can have, so that no later step allocates. */
+static plim_status reserve_lines(plim_trace_writer *w) {
+  enum { LINE_BYTES = 400 }; /* keys and numbers of a row */
+  int64_t bytes = w->text.length + LINE_BYTES;
+  for (int32_t j = 0; j < w->plan->n_steps; j++) {
+    const plim_step *step = &w->plan->step[j];
+    bytes += LINE_BYTES;
+    if (step->kind != PLIM_STEP_RUN) continue;
+    bytes += 2 * (int64_t)strlen(w->graph->op[step->op].name); /* quotes take two characters */
+    bytes += 2 * (int64_t)strlen(w->plan->variant[step->variant].variant.name);
+  }
+  return plim_array_reserve(w->ctx, &w->text.chars, &w->text.capacity, bytes, 1);
+}
+
+static plim_status check_fit(const plim_graph *graph, const plim_plan *plan) {
+  if (strcmp(graph->fingerprint, plan->fingerprint) != 0) {
+    return plim_fail(graph->ctx, PLIM_EDATA, "the plan is for graph %.12s, this is graph %.12s", plan->fingerprint,
+                     graph->fingerprint);
+  }
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    if (plan->step[j].kind == PLIM_STEP_RUN && plan->step[j].op >= graph->n_ops) {
+      return plim_fail(graph->ctx, PLIM_EDATA, "step %d: op %d of %d", j, plan->step[j].op, graph->n_ops);
+    }
+  }
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    if (plan->life[i].storage >= graph->n_storages) {
+      return plim_fail(graph->ctx, PLIM_EDATA, "life %d: storage %d of %d", i, plan->life[i].storage,
+                       graph->n_storages);
+    }
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_trace_begin(const plim_graph *graph, const plim_plan *plan, const char *path,
+                             plim_trace_writer **out) {
+  plim_context *ctx = graph->ctx;
+  plim_trace_writer *w = NULL;
+  plim_status status;
+  PLIM_TRY(check_fit(graph, plan));
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *w, &w));
+  *w = (plim_trace_writer){.ctx = ctx, .graph = graph, .plan = plan, .text = {.ctx = ctx}, .last_training_step = -1};
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_steps + 1, sizeof *w->live_bytes, &w->live_bytes));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w->home, &w->home));
+  sum_live_bytes(plan, w->live_bytes);
+  add_head(w);
+  PLIM_CHECK(w->status != PLIM_OK ? w->status : w->text.status);
+  PLIM_CHECK(reserve_lines(w));
+  PLIM_CHECK(plim_file_begin(ctx, path, &w->file));
+  *out = w;
+  w = NULL;
+done:
+  plim_trace_abandon(w);
+  return status;
+}
+
+static void add_step(plim_trace_writer *w, plim_trace_row *row) {
+  const plim_step *step = &w->plan->step[row->step];
+  int64_t out[PLIM_OP_MAX_OUT];
+  row->op = -1;
+  row->name = row->variant = "";
+  row->planned_ns = step->time_ns;
+  row->live_bytes = w->live_bytes[row->step];
+  row->n_out = 0;
+  row->out = out;
+  if (step->kind == PLIM_STEP_RUN) {
+    const plim_op *op = &w->graph->op[step->op];
+    const plim_variant *variant = &w->plan->variant[step->variant].variant;
+    row->op = step->op;
+    row->name = op->name;
+    row->variant = variant->name;
+    row->planned_ns = variant->time_ns;
+    row->n_out = op->n_writes;
+    for (int32_t i = 0; i < op->n_writes; i++) out[i] = w->home[op->writes[i]];
+  }
+  plim_trace_write_row(&w->text, row);
+}
+
+plim_status plim_trace_add(plim_trace_writer *w, int64_t training_step, const int64_t *time_ns) {
+  plim_trace_row row = {.training_step = training_step};
+  int32_t life = 0;
+  if (w->status != PLIM_OK) return w->status;
+  if (training_step <= w->last_training_step) {
+    return w->status = plim_fail(w->ctx, PLIM_EUSAGE, "training step %lld behind step %lld in a trace",
+                                 (long long)training_step, (long long)w->last_training_step);
+  }
+  for (int32_t j = 0; j < w->plan->n_steps; j++) {
+    for (; life < w->plan->n_lives && w->plan->life[life].begin == j; life++) {
+      const plim_life *l = &w->plan->life[life];
+      if (l->storage >= 0 && l->space == 0) w->home[l->storage] = l->offset;
+    }
+    row.step = j;
+    row.time_ns = time_ns[j];
+    add_step(w, &row);
+    row.start_ns += time_ns[j];
+  }
+  w->status = w->text.status;
+  if (w->status == PLIM_OK) w->status = plim_file_write(w->file, w->text.chars, w->text.length);
+  w->text.length = 0;
+  w->last_training_step = training_step;
+  w->n_training_steps++;
+  return w->status;
+}
+
+plim_status plim_trace_end(plim_trace_writer *w) {
+  plim_status status = w->status;
+  if (status == PLIM_OK) {
+    plim_trace_write_end(&w->text, w->n_training_steps);
+    status = w->text.status;
+  }
+  if (status == PLIM_OK) {
+    (void)plim_file_write(w->file, w->text.chars, w->text.length); /* commit returns the failure */
+    status = plim_file_commit(w->file);
+    w->file = NULL;
+  }
+  plim_trace_abandon(w);
+  return status;
+}

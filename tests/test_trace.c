@@ -1,0 +1,185 @@
+/* The trace document: what the writer writes is what the run measured, and the reader takes nothing else. */
+#include "runtime/graph/trace.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "runtime/graph/trace_text.h"
+#include "tests/support/documents.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/folder.h"
+#include "tests/support/small_graph.h"
+
+static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_trace *trace = NULL;
+  plim_status status = plim_trace_parse(ctx, "doc.json", text, bytes, &trace);
+  if (again && trace) {
+    plim_trace_write_head(again, trace);
+    for (int64_t i = 0; i < trace->n_rows; i++) plim_trace_write_row(again, &trace->row[i]);
+    plim_trace_write_end(again, trace->n_steps > 0 ? trace->n_rows / trace->n_steps : 0);
+  }
+  plim_trace_free(trace);
+  return status;
+}
+
+Test(trace, golden_document_is_written_again_byte_for_byte) {
+  plim_test_canonical(parse, plim_test_golden("trace.jsonl"));
+}
+
+Test(trace, file_cut_at_any_byte_is_refused) {
+  plim_test_cuts(parse, plim_test_golden("trace.jsonl"));
+}
+
+Test(trace, refused_allocation_leaves_nothing_behind) {
+  plim_test_allocations(parse, plim_test_golden("trace.jsonl"));
+}
+
+Test(trace, changed_byte_never_does_harm) {
+  plim_test_bytes(parse, plim_test_golden("trace.jsonl"));
+}
+
+Test(trace, every_wrong_field_is_named_with_line_and_path) {
+  static const plim_test_fault faults[] = {
+      {"\"trace\"", "\"plan\"", "line 1: plimsoll: the document is a 'plan', not a 'trace'"},
+      {"\"plan\": \"", "\"plan\": \"A", "line 1: plan: is not 64"},
+      {"\"steps\": 3", "\"steps\": 2", "line 4: step: is 2; step 0 of the 2 comes here"},
+      {"\"steps\": 3", "\"steps\": 0", "line 2: is a row of a plan without steps"},
+      {"\"step\": 1", "\"step\": 2", "line 3: step: is 2; step 1 of the 3 comes here"},
+      {"\"training_step\": 5", "\"training_step\": 4", "line 5: training_step: is 4 behind step 4"},
+      {"\"training_step\": 4, \"step\": 1", "\"training_step\": 3, \"step\": 1", "line 3: training_step: is 3 behind"},
+      {"\"op\": 0", "\"op\": -1", "line 2: op: -1 is not in"},
+      {"\"time_ns\": 110", "\"time_ns\": 1.5", "line 2: time_ns: is a number, not an integer"},
+      {"\"out\": [8192]", "\"out\": [1, 2, 3, 4, 5]", "line 2: out: has 5 offsets"},
+      {"\"out\": [8192]", "\"out\": [\"x\"]", "line 2: out[0]: is a text, not an integer"},
+      {"\"out\": [8192]", "\"out\": [8192], \"x\": 1", "line 2: unknown field 'x'"},
+      {"}\n", "\n", "line 1: "},
+      {"\"training_steps\": 2", "\"training_steps\": 3", "line 8: training_steps: is 3, but there are 6 rows of 3"},
+      {"\"end\": true", "\"end\": false", "line 8: end: is false"},
+      {"\"training_steps\": 2}\n", "\"training_steps\": 2}\n\n", "line 9: stands behind the end"},
+  };
+  plim_test_faults(parse, plim_test_golden("trace.jsonl"), faults, (int)(sizeof faults / sizeof *faults));
+}
+
+Test(trace, has_planned_and_measured_times_bytes_and_addresses_of_every_step) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *g = plim_test_small_graph(ctx);
+  plim_plan *plan = plim_test_small_plan(g);
+  plim_trace_writer *w = NULL;
+  plim_trace *t = NULL;
+  char fingerprint[PLIM_FINGERPRINT_BYTES];
+  (void)plim_test_folder();
+  cr_assert_eq(plim_trace_begin(g, plan, plim_test_path("t.jsonl"), &w), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_trace_add(w, 10, (int64_t[]){701, 31, 91, 21, 31, 801, 201}), PLIM_OK);
+  cr_assert_eq(plim_trace_add(w, 12, (int64_t[]){702, 32, 92, 22, 32, 802, 202}), PLIM_OK);
+  cr_assert_eq(plim_trace_end(w), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_trace_load(ctx, plim_test_path("t.jsonl"), &t), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_plan_fingerprint(plan, fingerprint), PLIM_OK);
+  cr_assert_str_eq(t->plan, fingerprint);
+  cr_assert_str_eq(t->fingerprint, g->fingerprint);
+  cr_assert_str_eq(t->name, "small");
+  cr_assert_eq(t->peak_bytes, plan->peak_bytes);
+  cr_assert_eq(t->n_rows, 2 * SMALL_OPS);
+  const plim_trace_row *relu = &t->row[SMALL_OPS + SMALL_RELU];
+  cr_assert_eq(relu->training_step, 12);
+  cr_assert_str_eq(relu->name, "relu");
+  cr_assert_str_eq(relu->variant, "given");
+  cr_assert_eq(relu->start_ns, 702);
+  cr_assert_eq(relu->time_ns, 32);
+  cr_assert_eq(relu->planned_ns, 30);
+  cr_assert_eq(relu->n_out, 2);
+  int64_t most = 0;
+  for (int i = 0; i < SMALL_OPS; i++) most = t->row[i].live_bytes > most ? t->row[i].live_bytes : most;
+  cr_assert_eq(most, plan->peak_bytes);
+  for (int i = 0; i < plan->n_lives; i++) {
+    if (plan->life[i].storage == SMALL_MASK) cr_assert_eq(relu->out[1], plan->life[i].offset);
+  }
+  cr_assert_eq(t->row[SMALL_SGD].n_out, 0);
+  plim_trace_free(t);
+  plim_plan_free(plan);
+  plim_graph_free(g);
+  plim_test_folder_remove();
+  cr_assert_eq(plim_context_memory(ctx).bytes, 0);
+  plim_context_free(ctx);
+}
+
+Test(trace, writer_allocates_nothing_while_the_run_goes_on) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *g = plim_test_small_graph(ctx);
+  plim_plan *plan = plim_test_small_plan(g);
+  plim_trace_writer *w = NULL;
+  int64_t time[SMALL_OPS];
+  (void)plim_test_folder();
+  cr_assert_eq(plim_trace_begin(g, plan, plim_test_path("t.jsonl"), &w), PLIM_OK);
+  int64_t before = plim_context_memory(ctx).allocations;
+  for (int i = 0; i < SMALL_OPS; i++) time[i] = INT64_MAX / SMALL_OPS;
+  for (int step = 0; step < 100; step++) {
+    cr_assert_eq(plim_trace_add(w, step == 99 ? INT64_MAX : step, time), PLIM_OK);
+  }
+  cr_assert_eq(plim_context_memory(ctx).allocations, before);
+  cr_assert_eq(plim_trace_end(w), PLIM_OK);
+  plim_plan_free(plan);
+  plim_graph_free(g);
+  plim_test_folder_remove();
+  plim_context_free(ctx);
+}
+
+Test(trace, abandoned_or_failed_leaves_no_file) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *g = plim_test_small_graph(ctx);
+  plim_plan *plan = plim_test_small_plan(g);
+  plim_trace_writer *w = NULL;
+  int64_t time[SMALL_OPS] = {0};
+  (void)plim_test_folder();
+  cr_assert_eq(plim_trace_begin(g, plan, plim_test_path("t.jsonl"), &w), PLIM_OK);
+  plim_trace_abandon(w);
+  cr_assert_eq(plim_test_folder_count(), 0);
+  cr_assert_eq(plim_trace_begin(g, plan, plim_test_path("t.jsonl"), &w), PLIM_OK);
+  cr_assert_eq(plim_trace_add(w, 3, time), PLIM_OK);
+  cr_assert_eq(plim_trace_add(w, 3, time), PLIM_EUSAGE);
+  cr_assert_eq(plim_trace_end(w), PLIM_EUSAGE);
+  cr_assert_eq(plim_test_folder_count(), 0);
+  plim_plan other = *plan;
+  other.fingerprint[0] ^= 1;
+  w = NULL;
+  cr_assert_eq(plim_trace_begin(g, &other, plim_test_path("t.jsonl"), &w), PLIM_EDATA);
+  cr_assert_null(w);
+  plim_trace_abandon(NULL);
+  plim_plan_free(plan);
+  plim_graph_free(g);
+  plim_test_folder_remove();
+  plim_context_free(ctx);
+}
+
+static plim_status write_one(plim_context *ctx, void *user) {
+  plim_graph *g = NULL;
+  plim_plan *plan = NULL;
+  plim_trace_writer *w = NULL;
+  int64_t time[SMALL_OPS] = {0};
+  plim_status status;
+  PLIM_CHECK(plim_graph_load(ctx, plim_test_path("g.json"), &g));
+  PLIM_CHECK(plim_plan_load(ctx, plim_test_path("p.json"), &plan));
+  PLIM_CHECK(plim_trace_begin(g, plan, user, &w));
+  (void)plim_trace_add(w, 0, time);
+  status = plim_trace_end(w);
+done:
+  plim_plan_free(plan);
+  plim_graph_free(g);
+  return status;
+}
+
+Test(trace, writing_survives_every_refused_allocation) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *g = plim_test_small_graph(ctx);
+  plim_plan *plan = plim_test_small_plan(g);
+  (void)plim_test_folder();
+  cr_assert_eq(plim_graph_save(g, plim_test_path("g.json")), PLIM_OK);
+  cr_assert_eq(plim_plan_save(plan, plim_test_path("p.json")), PLIM_OK);
+  char path[512];
+  strcpy(path, plim_test_path("t.jsonl"));
+  cr_assert_gt(plim_test_each_allocation(write_one, path), 20);
+  cr_assert_eq(plim_test_folder_count(), 3);
+  plim_plan_free(plan);
+  plim_graph_free(g);
+  plim_test_folder_remove();
+  plim_context_free(ctx);
+}
