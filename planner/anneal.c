@@ -1,0 +1,73 @@
+/* Annealing. The cost of a schedule, in percent: overhead + weight x (how far the peak is above the limit + how large
+ * the area above it is) + a trifle for each run, so that useless ones go. The threshold of acceptance is drawn first,
+ * so that a move which is too slow or too high anyway is refused before its area is added up. */
+#include "planner/anneal.h"
+
+#include <math.h>
+
+static double time_percent(const plim_track *t) {
+  int64_t keep = t->problem->keep_all_ns > 0 ? t->problem->keep_all_ns : 1;
+  return 100.0 * (double)(t->time_ns - keep) / (double)keep;
+}
+
+/* The cost, or something above `most` when it is above it. */
+static double cost(plim_anneal *a, double most, int64_t *peak) {
+  plim_track *t = a->mover.track;
+  double sum = a->time_weight * time_percent(t) + 1e-6 * (double)t->n_runs, limit = (double)a->mover.limit;
+  *peak = INT64_MAX;
+  if (sum > most) return sum;
+  plim_track_settle(t);
+  *peak = plim_track_peak(t);
+  if (*peak <= a->mover.limit) return sum;
+  sum += a->weight * 200 * ((double)*peak - limit) / limit;
+  if (sum > most) return sum;
+  return sum + a->weight * 2000 * (double)plim_track_excess(t, a->mover.limit) / (limit * t->problem->n_ops);
+}
+
+static plim_move draw(plim_anneal *a, int32_t total) {
+  int32_t at = plim_random_below(&a->mover.random, total);
+  int move = 0;
+  while (at >= a->share[move]) at -= a->share[move++];
+  return (plim_move)move;
+}
+
+static plim_status accept(plim_anneal *a, double now, int64_t peak) {
+  plim_track *t = a->mover.track;
+  int64_t limit = a->mover.limit;
+  a->cost = now;
+  plim_track_keep(t);
+  if (peak > limit || t->time_ns >= a->faster_than_ns) return PLIM_OK;
+  PLIM_TRY(a->on_fit(a->user, a));
+  if (a->mover.limit != limit) a->cost = cost(a, INFINITY, &peak);
+  return PLIM_OK;
+}
+
+static plim_status one_move(plim_anneal *a, plim_move move, double temperature) {
+  int64_t peak;
+  if (!plim_move_make(&a->mover, move)) return PLIM_OK;
+  double most = a->cost - temperature * log(plim_random_unit(&a->mover.random));
+  double now = cost(a, most, &peak);
+  if (now <= most) return accept(a, now, peak);
+  plim_track_undo(a->mover.track);
+  return PLIM_OK;
+}
+
+plim_status plim_anneal_run(plim_anneal *a) {
+  plim_track *t = a->mover.track;
+  int64_t peak;
+  int32_t total = 0;
+  double temperature = a->hot;
+  for (int move = 0; move < PLIM_MOVES; move++) total += a->share[move];
+  a->cost = cost(a, INFINITY, &peak);
+  a->stop = 0;
+  PLIM_TRY(accept(a, a->cost, peak));
+  for (int64_t i = 0; i < a->iterations && !a->stop; i++, a->done++) {
+    if (i % 64 == 0) {
+      temperature = a->hot * pow(a->cold / a->hot, (double)i / (double)a->iterations);
+      if (plim_context_cancelled(t->problem->ctx)) return PLIM_ECANCEL;
+      if (a->deadline_ns < INT64_MAX && plim_now_ns() > a->deadline_ns) return PLIM_OK;
+    }
+    PLIM_TRY(one_move(a, draw(a, total), temperature));
+  }
+  return PLIM_OK;
+}
