@@ -4,6 +4,8 @@
 #include "planner/anneal.h"
 #include "planner/planning.h"
 
+enum { KEEP_ALL_EFFORT = 16 };
+
 typedef struct keeper {
   plim_planning *pl;
   plim_schedule schedule;
@@ -12,7 +14,7 @@ typedef struct keeper {
 static plim_status on_fit(void *user, plim_anneal *a) {
   keeper *k = user;
   PLIM_TRY(plim_track_store(a->mover.track, &k->schedule));
-  PLIM_TRY(plim_planning_offer(k->pl, &k->schedule, NULL));
+  PLIM_TRY(plim_planning_offer(k->pl, &k->schedule, KEEP_ALL_EFFORT, NULL));
   a->mover.limit = plim_track_peak(a->mover.track) - 1;
   return PLIM_OK;
 }
@@ -40,7 +42,7 @@ static plim_status improve_order(keeper *k) {
 plim_status plim_keep_all_run(plim_planning *pl) {
   keeper k = {pl, {.ctx = pl->problem->ctx}};
   plim_status status = plim_schedule_program_order(pl->problem, &k.schedule);
-  if (status == PLIM_OK) status = plim_planning_offer(pl, &k.schedule, NULL);
+  if (status == PLIM_OK) status = plim_planning_offer(pl, &k.schedule, KEEP_ALL_EFFORT, NULL);
   if (status == PLIM_OK && !pl->problem->fixed_order) status = improve_order(&k);
   plim_schedule_free(&k.schedule);
   return status;

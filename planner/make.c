@@ -5,6 +5,7 @@
 #include "planner/planning.h"
 
 static const plim_strategy strategies[] = {
+    {"search", "annealing over sequences with repeats, order free, packing in the loop", plim_search_run},
     {"keep-all", "every op once, fastest variants; nothing is recomputed", plim_keep_all_run},
 };
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
@@ -33,7 +34,9 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   plim_planning *pl = NULL;
   plim_status status = plim_planning_begin(problem, options, &pl);
   if (status != PLIM_OK) return status;
-  PLIM_CHECK(strategy->run(pl));
+  status = strategy->run(pl);
+  if (status == PLIM_ECANCEL && pl->found) status = PLIM_OK; /* the best so far */
+  if (status != PLIM_OK) goto done;
   if (!pl->found) {
     status = plim_fail(problem->ctx, PLIM_ENOFIT, "no plan within %lld bytes was found by '%s'; it needs %lld bytes",
                        (long long)pl->budget_bytes, strategy->name, (long long)pl->least_bytes);

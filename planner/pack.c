@@ -1,18 +1,35 @@
-/* Packing: the first-fit family. */
+/* Packing: the first-fit family, then rounds of repair on the best order, then exact search at the wanted height.
+ *
+ * A round of repair takes the boxes that stick out above the goal and moves them to the front part of the order, so
+ * that next time others have to go around them (squeaky wheel optimisation, Joslin and Clements, 1999); an order that
+ * gets worse is taken back. Sources: first-fit orders and exact search, Moffitt, MiniMalloc, ASPLOS 2023. */
 #include "planner/pack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/pack_exact.h"
 #include "planner/pack_fit.h"
+#include "planner/random.h"
 
 /* Orders of the first-fit family: keys descending, but begin ascending; ties by begin, then index. */
 typedef enum fit_order { BY_BYTES, BY_AREA, BY_LENGTH, BY_BEGIN, FIT_ORDERS } fit_order;
+
+enum { NODES_A_ROUND = 64 /* of exact search, for each round of effort */ };
 
 typedef struct sort_key {
   double key;
   int32_t begin, box;
 } sort_key;
+
+typedef struct packer {
+  plim_packing packing;
+  sort_key *keys;
+  int32_t *order, *best_order, *kept; /* [n] */
+  int64_t *trial, *best;              /* [n] offsets in units */
+  int64_t height;                     /* of best, in units */
+  int64_t goal;                       /* a height that is good enough, in units */
+} packer;
 
 static int by_key(const void *a, const void *b) {
   const sort_key *x = a, *y = b;
@@ -21,34 +38,36 @@ static int by_key(const void *a, const void *b) {
   return (x->box > y->box) - (x->box < y->box);
 }
 
-static void sort_boxes(const plim_packing *p, fit_order order, sort_key *keys, int32_t *out) {
+static void sort_boxes(packer *k, fit_order order, int32_t *out) {
+  const plim_packing *p = &k->packing;
   for (int32_t b = 0; b < p->n; b++) {
     double length = (double)p->box[b].end - (double)p->box[b].begin, bytes = (double)p->bytes[b];
     const double key[FIT_ORDERS] = {bytes, bytes * length, length, 0};
-    keys[b] = (sort_key){key[order], p->box[b].begin, b};
+    k->keys[b] = (sort_key){key[order], p->box[b].begin, b};
   }
-  qsort(keys, (size_t)p->n, sizeof *keys, by_key);
-  for (int32_t k = 0; k < p->n; k++) out[k] = keys[k].box;
+  qsort(k->keys, (size_t)p->n, sizeof *k->keys, by_key);
+  for (int32_t i = 0; i < p->n; i++) out[i] = k->keys[i].box;
 }
 
-static int64_t measure_load(const plim_packing *p, sort_key *keys) {
+/* Largest sum of bytes alive, in units. */
+static int64_t measure_load(packer *k) {
+  const plim_packing *p = &k->packing;
   int64_t load = 0, alive = 0;
-  int32_t ended = 0;
-  int32_t *ends = p->by_offset; /* boxes by end */
-  for (int32_t b = 0; b < p->n; b++) keys[b] = (sort_key){-(double)p->box[b].end, 0, b};
-  qsort(keys, (size_t)p->n, sizeof *keys, by_key);
-  for (int32_t b = 0; b < p->n; b++) ends[b] = keys[b].box;
-  sort_boxes(p, BY_BEGIN, keys, p->order);
-  for (int32_t k = 0; k < p->n; k++) {
-    const plim_box *box = &p->box[p->order[k]];
-    while (p->box[ends[ended]].end <= box->begin) alive -= p->bytes[ends[ended++]];
-    alive += p->bytes[p->order[k]];
+  int32_t ended = 0, *by_end = k->best_order;
+  for (int32_t b = 0; b < p->n; b++) k->keys[b] = (sort_key){-(double)p->box[b].end, 0, b};
+  qsort(k->keys, (size_t)p->n, sizeof *k->keys, by_key);
+  for (int32_t b = 0; b < p->n; b++) by_end[b] = k->keys[b].box;
+  sort_boxes(k, BY_BEGIN, k->order);
+  for (int32_t i = 0; i < p->n; i++) {
+    const plim_box *box = &p->box[k->order[i]];
+    while (p->box[by_end[ended]].end <= box->begin) alive -= p->bytes[by_end[ended++]];
+    alive += p->bytes[k->order[i]];
     if (alive > load) load = alive;
   }
   return load;
 }
 
-static plim_status check_boxes(plim_packing *p) {
+static plim_status check_boxes(const plim_packing *p) {
   for (int32_t b = 0; b < p->n; b++) {
     const plim_box *box = &p->box[b];
     int misplaced = box->fixed != -1 && (box->fixed < 0 || box->fixed % p->align != 0);
@@ -62,37 +81,114 @@ static plim_status check_boxes(plim_packing *p) {
   return PLIM_OK;
 }
 
+/* Fit the boxes in k->order; keep the result when it is better than the best. */
+static int64_t try_order(packer *k, int best_fit) {
+  int32_t n = k->packing.n;
+  int64_t height = plim_pack_fit(&k->packing, k->order, best_fit, k->trial);
+  if (height >= k->height) return height;
+  k->height = height;
+  memcpy(k->best, k->trial, (size_t)n * sizeof *k->best);
+  memcpy(k->best_order, k->order, (size_t)n * sizeof *k->order);
+  return height;
+}
+
+/* Move the boxes that stick out above the goal forward in the order, each to a random place in front of its own. */
+static void promote(packer *k, plim_random *random) {
+  const plim_packing *p = &k->packing;
+  for (int32_t i = 1; i < p->n; i++) {
+    int32_t b = k->order[i];
+    if (k->trial[b] + p->bytes[b] <= k->goal || p->fixed[b] >= 0) continue;
+    int32_t to = plim_random_below(random, i + 1);
+    memmove(&k->order[to + 1], &k->order[to], (size_t)(i - to) * sizeof *k->order);
+    k->order[to] = b;
+  }
+}
+
+static plim_status repair(packer *k, int32_t rounds) {
+  size_t size = (size_t)k->packing.n * sizeof *k->order;
+  plim_random random = {1};
+  int64_t now = k->height;
+  int32_t *kept = k->kept;
+  memcpy(k->order, k->best_order, size);
+  memcpy(k->trial, k->best, (size_t)k->packing.n * sizeof *k->trial);
+  for (int32_t round = 0; round < rounds && k->height > k->goal; round++) {
+    if (plim_context_cancelled(k->packing.ctx)) return PLIM_OK;
+    memcpy(kept, k->order, size);
+    promote(k, &random);
+    int64_t height = try_order(k, 0);
+    if (height <= now) {
+      now = height;
+    } else {
+      memcpy(k->order, kept, size);
+      (void)plim_pack_fit(&k->packing, k->order, 0, k->trial);
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status solve(packer *k, int32_t effort) {
+  plim_packing *p = &k->packing;
+  for (int order = 0; order < 2 * FIT_ORDERS && k->height > k->goal; order++) {
+    sort_boxes(k, (fit_order)(order / 2), k->order);
+    (void)try_order(k, order & 1);
+  }
+  if (k->height <= k->goal || effort == 0) return PLIM_OK;
+  PLIM_TRY(repair(k, effort));
+  if (k->height <= k->goal) return PLIM_OK;
+  plim_pack_outcome outcome;
+  PLIM_TRY(plim_pack_exact(p->ctx, p->n, p->box, p->align, k->goal * p->align, (int64_t)effort * NODES_A_ROUND,
+                           k->trial, &outcome));
+  if (outcome != PLIM_PACK_FOUND) return PLIM_OK;
+  for (int32_t b = 0; b < p->n; b++) k->best[b] = k->trial[b] / p->align;
+  k->height = k->goal;
+  return PLIM_OK;
+}
+
+static plim_status allocate(packer *k) {
+  plim_context *ctx = k->packing.ctx;
+  int32_t n = k->packing.n;
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->keys, &k->keys));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->order, &k->order));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->best_order, &k->best_order));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->trial, &k->trial));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->best, &k->best));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->packing.bytes, &k->packing.bytes));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->packing.fixed, &k->packing.fixed));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->packing.by_offset, &k->packing.by_offset));
+  return plim_allocate(ctx, n, sizeof *k->kept, &k->kept);
+}
+
+static void release(packer *k) {
+  plim_context *ctx = k->packing.ctx;
+  int32_t n = k->packing.n;
+  plim_release(ctx, k->keys, n, sizeof *k->keys);
+  plim_release(ctx, k->order, n, sizeof *k->order);
+  plim_release(ctx, k->best_order, n, sizeof *k->best_order);
+  plim_release(ctx, k->trial, n, sizeof *k->trial);
+  plim_release(ctx, k->best, n, sizeof *k->best);
+  plim_release(ctx, k->packing.bytes, n, sizeof *k->packing.bytes);
+  plim_release(ctx, k->packing.fixed, n, sizeof *k->packing.fixed);
+  plim_release(ctx, k->packing.by_offset, n, sizeof *k->packing.by_offset);
+  plim_release(ctx, k->kept, n, sizeof *k->kept);
+}
+
 plim_status plim_pack(plim_context *ctx, int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t effort,
                       int64_t *offset, int64_t *height, int64_t *load) {
-  plim_packing p = {.ctx = ctx, .n = n, .box = box, .align = align};
-  sort_key *keys = NULL;
-  int64_t best = INT64_MAX;
+  packer k = {.packing = {.ctx = ctx, .n = n, .box = box, .align = align}, .height = INT64_MAX};
   plim_status status;
-  (void)effort;
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *keys, &keys));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.bytes, &p.bytes));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.fixed, &p.fixed));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.by_offset, &p.by_offset));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.order, &p.order));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.trial, &p.trial));
-  PLIM_CHECK(check_boxes(&p));
-  p.load = measure_load(&p, keys);
-  int64_t enough = target / align > p.load ? target / align : p.load;
-  for (int order = 0; order < 2 * FIT_ORDERS && best > enough; order++) {
-    sort_boxes(&p, (fit_order)(order / 2), keys, p.order);
-    int64_t reached = plim_pack_fit(&p, p.order, order & 1, p.trial);
-    if (reached >= best) continue;
-    best = reached;
-    for (int32_t b = 0; b < n; b++) offset[b] = p.trial[b] * align;
+  PLIM_CHECK(allocate(&k));
+  PLIM_CHECK(check_boxes(&k.packing));
+  int64_t lowest = measure_load(&k);
+  k.goal = target / align > lowest ? target / align : lowest;
+  PLIM_CHECK(solve(&k, effort));
+  /* an exact packing may be lower than the goal it was asked for */
+  *height = 0;
+  for (int32_t b = 0; b < n; b++) {
+    offset[b] = k.best[b] * align;
+    if (offset[b] + k.packing.bytes[b] * align > *height) *height = offset[b] + k.packing.bytes[b] * align;
   }
-  *height = best * align;
-  if (load) *load = p.load * align;
+  if (load) *load = lowest * align;
 done:
-  plim_release(ctx, keys, n, sizeof *keys);
-  plim_release(ctx, p.bytes, n, sizeof *p.bytes);
-  plim_release(ctx, p.fixed, n, sizeof *p.fixed);
-  plim_release(ctx, p.by_offset, n, sizeof *p.by_offset);
-  plim_release(ctx, p.order, n, sizeof *p.order);
-  plim_release(ctx, p.trial, n, sizeof *p.trial);
+  release(&k);
   return status;
 }

@@ -12,10 +12,7 @@ typedef struct plim_packing {
   int64_t align;
   int64_t *bytes;     /* [n] in units */
   int64_t *fixed;     /* [n] in units, -1: free */
-  int64_t load;       /* in units: largest sum of bytes alive */
   int32_t *by_offset; /* [n] scratch: placed boxes by offset */
-  int32_t *order;     /* [n] scratch */
-  int64_t *trial;     /* [n] scratch: offsets in units */
 } plim_packing;
 
 /* Place the boxes in `order`, each at the lowest free offset (first-fit) or in the tightest gap (best_fit 1); fixed

@@ -6,8 +6,6 @@
 #include "planner/emit.h"
 #include "runtime/graph/check.h"
 
-enum { OFFER_EFFORT = 16 }; /* packing rounds an offer is worth */
-
 plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_options *options, plim_planning **out) {
   plim_context *ctx = problem->ctx;
   plim_planning *pl = NULL;
@@ -18,6 +16,7 @@ plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_opt
                         .bound_ns = problem->keep_all_ns,
                         .started_ns = plim_now_ns(),
                         .placement = {.ctx = ctx},
+                        .best_placement = {.ctx = ctx},
                         .best = {.ctx = ctx},
                         .best_ns = INT64_MAX,
                         .best_bytes = INT64_MAX,
@@ -36,23 +35,25 @@ void plim_planning_end(plim_planning *pl) {
   plim_context *ctx = pl->problem->ctx;
   plim_timeline_free(pl->timeline);
   plim_placement_free(&pl->placement);
+  plim_placement_free(&pl->best_placement);
   plim_schedule_free(&pl->best);
   plim_release(ctx, pl, 1, sizeof *pl);
 }
 
 /* Evaluate and, where addresses are wanted, pack: *bytes is what the budget bounds. */
-static plim_status weigh(plim_planning *pl, const plim_schedule *schedule, int64_t *bytes) {
+static plim_status weigh(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, schedule));
   *bytes = pl->timeline->peak_bytes;
   if (pl->options->unpacked || *bytes > pl->budget_bytes) return PLIM_OK;
-  PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, 0, OFFER_EFFORT));
+  int64_t target = pl->budget_bytes < INT64_MAX ? pl->budget_bytes : 0;
+  PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, target, effort));
   *bytes = pl->placement.height_bytes;
   return PLIM_OK;
 }
 
-plim_status plim_planning_offer(plim_planning *pl, const plim_schedule *schedule, int64_t *out_bytes) {
+plim_status plim_planning_offer(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *out_bytes) {
   int64_t bytes;
-  PLIM_TRY(weigh(pl, schedule, &bytes));
+  PLIM_TRY(weigh(pl, schedule, effort, &bytes));
   if (out_bytes) *out_bytes = bytes;
   if (bytes < pl->least_bytes) pl->least_bytes = bytes;
   if (bytes > pl->budget_bytes) return PLIM_OK;
@@ -61,20 +62,22 @@ plim_status plim_planning_offer(plim_planning *pl, const plim_schedule *schedule
   PLIM_TRY(plim_schedule_copy(&pl->best, schedule));
   pl->best_ns = time_ns;
   pl->best_bytes = bytes;
+  plim_placement placement = pl->best_placement;
+  pl->best_placement = pl->placement;
+  pl->placement = placement;
   pl->found = 1;
   return PLIM_OK;
 }
 
 plim_status plim_planning_emit(plim_planning *pl, const char *planner, plim_plan **out) {
   const plim_problem *p = pl->problem;
-  int64_t bytes;
   plim_plan *plan = NULL;
   plim_emission emission = {.planner = planner,
                             .plan_class = p->fixed_order ? PLIM_CLASS_FIXED : PLIM_CLASS_FREE,
                             .budget_bytes = pl->budget_bytes,
                             .bound_ns = pl->bound_ns};
-  PLIM_TRY(weigh(pl, &pl->best, &bytes));
-  PLIM_TRY(plim_emit(pl->timeline, &pl->best, pl->options->unpacked ? NULL : &pl->placement, &emission, &plan));
+  PLIM_TRY(plim_timeline_evaluate(pl->timeline, &pl->best));
+  PLIM_TRY(plim_emit(pl->timeline, &pl->best, pl->options->unpacked ? NULL : &pl->best_placement, &emission, &plan));
   plim_status status = plim_plan_check(p->ctx, p->graph, plan);
   if (status != PLIM_OK) {
     plim_plan_free(plan);

@@ -12,8 +12,9 @@ typedef struct plim_planning {
   int64_t bound_ns; /* proven lower bound on time at this budget */
   int64_t started_ns;
   plim_timeline *timeline;
-  plim_placement placement;
+  plim_placement placement; /* scratch */
   plim_schedule best;
+  plim_placement best_placement;
   int32_t found; /* 1: best fits */
   int64_t best_ns, best_bytes;
   int64_t least_bytes; /* smallest height (unpacked: peak) of anything offered */
@@ -23,9 +24,10 @@ PLIM_MUST_USE plim_status plim_planning_begin(const plim_problem *problem, const
                                               plim_planning **out);
 void plim_planning_end(plim_planning *planning); /* NULL is legal */
 
-/* Evaluate and pack; keep when it fits and is faster than the best, or as fast and lower. *bytes (may be NULL) is its
- * height (unpacked: peak). PLIM_EPLAN when the schedule is not valid. */
-PLIM_MUST_USE plim_status plim_planning_offer(plim_planning *planning, const plim_schedule *schedule, int64_t *bytes);
+/* Evaluate and pack with that effort (see plim_pack); keep when it fits and is faster than the best, or as fast and
+ * lower. *bytes (may be NULL) is its height (unpacked: peak). PLIM_EPLAN when the schedule is not valid. */
+PLIM_MUST_USE plim_status plim_planning_offer(plim_planning *planning, const plim_schedule *schedule, int32_t effort,
+                                              int64_t *bytes);
 
 /* The best as a checked plan made by `planner`. */
 PLIM_MUST_USE plim_status plim_planning_emit(plim_planning *planning, const char *planner, plim_plan **out);
@@ -37,5 +39,6 @@ typedef struct plim_strategy {
 } plim_strategy;
 
 plim_status plim_keep_all_run(plim_planning *planning);
+plim_status plim_search_run(plim_planning *planning);
 
 #endif

@@ -1,0 +1,112 @@
+/* The anytime search: several coolings over schedules with repeats, with packing in the loop.
+ *
+ * A cooling asks for peaks within a limit. The fastest schedule of a cooling that is faster than the best plan is its
+ * candidate; it is packed now and then, with more effort when the cooling ends. Where its addresses need more than the
+ * budget, the limit of the next cooling is tightened by what was too much. The best plan never gets slower. */
+#include "planner/anneal.h"
+#include "planner/planning.h"
+
+enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
+
+typedef struct searcher {
+  plim_planning *pl;
+  plim_track *track;
+  plim_schedule candidate;
+  int64_t candidate_ns, tried_ns; /* tried: time of the candidate that was packed last */
+  int64_t excess_bytes;           /* of its height over the budget */
+  int64_t next_try;               /* in moves */
+} searcher;
+
+/* One cooling of a series. */
+typedef struct cooling {
+  int32_t percent; /* of the moves of the series */
+  double hot, cold;
+  int32_t fresh; /* 1: from keep-all, 0: from the best */
+  int32_t share[PLIM_MOVES];
+} cooling;
+
+static const cooling series[] = {
+    {40, 1, 0.002, 1, {25, 15, 15, 10, 10, 25, 5}},
+    {20, 0.2, 0.002, 0, {35, 20, 10, 15, 0, 20, 5}},
+    {20, 1, 0.002, 1, {35, 20, 10, 15, 0, 20, 5}},
+    {20, 0.2, 0.002, 0, {25, 15, 15, 10, 10, 25, 5}},
+};
+enum { COOLINGS = sizeof series / sizeof series[0], MOVES_AN_OP = 4000 };
+
+static plim_status try_candidate(searcher *s, int32_t effort) {
+  int64_t bytes;
+  PLIM_TRY(plim_planning_offer(s->pl, &s->candidate, effort, &bytes));
+  s->tried_ns = s->candidate_ns;
+  s->excess_bytes = bytes - s->pl->budget_bytes;
+  return PLIM_OK;
+}
+
+static plim_status on_fit(void *user, plim_anneal *a) {
+  searcher *s = user;
+  PLIM_TRY(plim_track_store(a->mover.track, &s->candidate));
+  s->candidate_ns = a->faster_than_ns = a->mover.track->time_ns;
+  if (a->done < s->next_try) return PLIM_OK;
+  PLIM_TRY(try_candidate(s, QUICK));
+  if (s->excess_bytes > 0) s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->pl->problem->n_ops;
+  a->stop = s->pl->found && s->pl->best_ns <= s->pl->bound_ns;
+  return PLIM_OK;
+}
+
+/* How the limit follows the packing: tighter by what was too much, or half way back to the budget. */
+static int64_t next_limit(const searcher *s, int64_t limit) {
+  int64_t budget = s->pl->budget_bytes, most = budget / 50;
+  if (s->excess_bytes <= 0) return limit + (budget - limit) / 2;
+  return limit - (s->excess_bytes < most ? s->excess_bytes : most);
+}
+
+static plim_status cool(searcher *s, plim_anneal *a, const cooling *c, const plim_schedule *start) {
+  plim_planning *pl = s->pl;
+  for (int move = 0; move < PLIM_MOVES; move++) a->share[move] = c->share[move];
+  a->hot = c->hot;
+  a->cold = c->cold;
+  a->faster_than_ns = pl->found ? pl->best_ns : INT64_MAX;
+  s->candidate_ns = s->tried_ns = s->excess_bytes = 0;
+  s->next_try = a->done;
+  plim_track_load(s->track, start);
+  plim_status status = plim_anneal_run(a);
+  if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
+  if (s->candidate_ns > 0 && (s->candidate_ns != s->tried_ns || s->excess_bytes > 0))
+    PLIM_TRY(try_candidate(s, STRONG));
+  a->mover.limit = next_limit(s, a->mover.limit);
+  return status;
+}
+
+static plim_status run_series(searcher *s, const plim_schedule *keep_all) {
+  plim_planning *pl = s->pl;
+  const plim_problem *p = pl->problem;
+  int64_t moves = pl->options->iterations > 0 ? pl->options->iterations : MOVES_AN_OP * (int64_t)p->n_ops;
+  plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed}, .limit = pl->budget_bytes},
+                   .weight = 1,
+                   .time_weight = 1,
+                   .deadline_ns = INT64_MAX,
+                   .on_fit = on_fit,
+                   .user = s};
+  if (pl->options->time_limit_ns > 0) a.deadline_ns = pl->started_ns + pl->options->time_limit_ns;
+  for (int32_t i = 0; i < COOLINGS && !a.stop; i++) {
+    a.iterations = moves * series[i].percent / 100;
+    int fresh = series[i].fresh || !pl->found;
+    PLIM_TRY(cool(s, &a, &series[i], fresh ? keep_all : &pl->best));
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_search_run(plim_planning *pl) {
+  searcher s = {.pl = pl, .candidate = {.ctx = pl->problem->ctx}};
+  plim_schedule keep_all = {.ctx = pl->problem->ctx};
+  plim_status status;
+  PLIM_TRY(plim_keep_all_run(pl));
+  if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
+  PLIM_CHECK(plim_schedule_program_order(pl->problem, &keep_all));
+  PLIM_CHECK(plim_track_new(pl->problem, 4 * pl->problem->n_ops + 64, &s.track));
+  PLIM_CHECK(run_series(&s, &keep_all));
+done:
+  plim_track_free(s.track);
+  plim_schedule_free(&s.candidate);
+  plim_schedule_free(&keep_all);
+  return status;
+}
