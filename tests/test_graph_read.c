@@ -7,6 +7,7 @@
 #include "runtime/graph/graph_text.h"
 #include "tests/support/documents.h"
 #include "tests/support/folder.h"
+#include "tests/support/random_graph.h"
 #include "tests/support/small_graph.h"
 
 static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
@@ -127,4 +128,24 @@ Test(graph_read, other_white_space_and_order_of_fields_are_accepted) {
   plim_graph_free(loaded);
   plim_graph_free(g);
   plim_context_free(ctx);
+}
+
+Test(graph_read, random_graphs_come_back_byte_for_byte) {
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    plim_context *ctx = plim_test_context();
+    plim_graph *g = NULL, *again = NULL;
+    plim_text one = {ctx, NULL, 0, 0, PLIM_OK}, two = one;
+    random_graph_options options = random_graph_options_default(seed);
+    cr_assert_eq(random_graph_make(ctx, &options, &g), PLIM_OK);
+    plim_graph_write(&one, g, 1);
+    cr_assert_eq(plim_graph_parse(ctx, "doc.json", one.chars, one.length, &again), PLIM_OK, "seed %llu: %s",
+                 (unsigned long long)seed, plim_context_error(ctx));
+    plim_graph_write(&two, again, 1);
+    cr_assert_str_eq(one.chars, two.chars, "seed %llu", (unsigned long long)seed);
+    plim_text_free(&one);
+    plim_text_free(&two);
+    plim_graph_free(again);
+    plim_graph_free(g);
+    plim_context_free(ctx);
+  }
 }

@@ -205,11 +205,11 @@ static plim_status check_apart(const plim_graph *g, const plim_op *op) {
 static plim_status check_whole(const plim_graph *g) {
   if (g->n_ops == 0) return plim_fail(g->ctx, PLIM_EDATA, "graph '%s' has no op", g->name);
   PLIM_TRY(check_names(g));
+  for (int32_t o = 0; o < g->n_ops; o++) PLIM_TRY(check_apart(g, &g->op[o]));
   for (int32_t s = 0; s < g->n_storages; s++) {
     PLIM_TRY(check_storage(g, s));
     PLIM_TRY(check_order(g, s));
   }
-  for (int32_t o = 0; o < g->n_ops; o++) PLIM_TRY(check_apart(g, &g->op[o]));
   return PLIM_OK;
 }
 
