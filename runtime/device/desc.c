@@ -57,7 +57,8 @@ uint64_t plim_desc_hash(const plim_op_desc *desc) {
 _Static_assert(sizeof(plim_op_desc) % 4 == 0, "hashed in words of 4 bytes");
 
 int plim_desc_equal(const plim_op_desc *a, const plim_op_desc *b) {
-  return memcmp(a, b, sizeof *a) == 0;
+  const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b; /* canonical: padding is zero */
+  return memcmp(x, y, sizeof *a) == 0;
 }
 
 /* Text under construction; `used` stops at the end of the buffer. */

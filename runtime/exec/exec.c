@@ -4,6 +4,7 @@
  * arguments and hands it to the device, to the device's watcher, or to the caller. */
 #include "runtime/exec/exec.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "runtime/exec/own_exec.h"
@@ -45,6 +46,7 @@ static plim_status run_step(plim_exec *exec, const plim_bound *bound, int32_t j,
                                  .step = exec->step,
                                  .op = step->op},
                         .workspace_bytes = step->workspace_bytes};
+  assert(run || exec->device); /* plim_exec_step has refused the rest */
   target t = {exec->ctx, exec->device, step->kernel, run, user};
   plim_run *compute = run ? run_callers : run_prepared;
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;

@@ -77,7 +77,7 @@ plim_status hash_run(void *user, const plim_run_call *call) {
   if (faulty) hash += fault_before(kernels, call);
   const unsigned char *first = op->n_out > 0 ? call->args.out[0] : NULL;
   unsigned char last_was = first ? first[call->graph->value[op->out[0]].bytes - 1] : 0;
-  if (call->workspace_bytes > 0) fill(call->args.workspace, call->workspace_bytes, hash + 1);
+  if (call->args.workspace) fill(call->args.workspace, call->workspace_bytes, hash + 1);
   write_results(call, hash);
   if (faulty && op->n_out > 0) fault_behind(kernels, call, last_was);
   return PLIM_OK;
