@@ -1,0 +1,112 @@
+/* Measurements need operands that look like those of a step: floats of ordinary size (a denormal or a NaN can cost a
+ * hundred times a normal number), labels and window positions in range. Most of the arena simply holds normal numbers
+ * everywhere, so that an operand can lie anywhere; the few that need more are listed in a table. */
+#include "runtime/device/profile_operands.h"
+
+#include <math.h>
+#include <string.h>
+
+const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k) {
+  if (k < desc->n_in) return &desc->in[k];
+  k -= desc->n_in;
+  return k < desc->n_out ? &desc->out[k] : &desc->upd[k - desc->n_out];
+}
+
+plim_operand_plan plim_operands_place(const plim_op_desc *desc, int64_t workspace_bytes) {
+  plim_operand_plan plan = {.n = desc->n_in + desc->n_out + desc->n_upd};
+  int64_t top = 0;
+  for (int32_t k = 0; k <= plan.n; k++) {
+    int64_t bytes = k < plan.n ? plim_shape_bytes(plim_operand_shape(desc, k)) : workspace_bytes;
+    plan.at[k] = top;
+    top = plim_add_bytes(top, plim_align_up(bytes, PLIM_ALIGN));
+  }
+  plan.bytes = top;
+  return plan;
+}
+
+/* ---- normal numbers ---- */
+
+/* Sum of 12 uniform numbers: mean 0, variance 1, tails at 6. Of 24 bits each, so never denormal. */
+void plim_normals_make(float *normal) {
+  uint64_t state = 0x9e3779b97f4a7c15U;
+  for (int i = 0; i < PLIM_NORMALS; i++) {
+    double sum = -6;
+    for (int k = 0; k < 12; k++) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      sum += (double)(state >> 40) / (double)(1 << 24);
+    }
+    normal[i] = (float)sum;
+  }
+}
+
+void plim_normals_fill(const float *normal, void *to, int64_t bytes) {
+  const int64_t most = PLIM_NORMALS * (int64_t)sizeof *normal;
+  for (int64_t at = 0; at < bytes; at += most) {
+    int64_t left = bytes - at;
+    memcpy((char *)to + at, normal, (size_t)(left < most ? left : most));
+  }
+}
+
+/* ---- operands that need more ---- */
+
+typedef enum contents { LABELS, POSITIONS, ONES, WEIGHTS, HYPER } contents;
+
+static const struct {
+  plim_op_kind kind;
+  int32_t in;
+  contents contents;
+} special[] = {
+    {PLIM_OP_CONV2D, 1, WEIGHTS},          {PLIM_OP_CONV2D_BWD_DATA, 1, WEIGHTS}, {PLIM_OP_LINEAR, 1, WEIGHTS},
+    {PLIM_OP_LINEAR_BWD_DATA, 1, WEIGHTS}, {PLIM_OP_BN_APPLY, 1, ONES},           {PLIM_OP_BN_RUNNING, 0, ONES},
+    {PLIM_OP_BN_BWD_REDUCE, 2, ONES},      {PLIM_OP_BN_BWD_APPLY, 2, ONES},       {PLIM_OP_MAX_POOL_BWD, 1, POSITIONS},
+    {PLIM_OP_SOFTMAX_XENT, 1, LABELS},     {PLIM_OP_SOFTMAX_XENT_BWD, 1, LABELS}, {PLIM_OP_SGD, 1, HYPER},
+};
+
+static int find(const plim_op_desc *desc, int32_t k) {
+  for (int i = 0; i < (int)(sizeof special / sizeof special[0]); i++) {
+    if (special[i].kind == desc->kind && special[i].in == k && k < desc->n_in) return i;
+  }
+  return -1;
+}
+
+int plim_operand_is_special(const plim_op_desc *desc, int32_t k) {
+  return find(desc, k) >= 0;
+}
+
+static void fill_labels(int32_t *to, int64_t n, int64_t classes) {
+  for (int64_t i = 0; i < n; i++) to[i] = (int32_t)(i % classes);
+}
+
+static void fill_positions(uint8_t *to, int64_t n, int64_t positions) {
+  for (int64_t i = 0; i < n; i++) to[i] = (uint8_t)(i % positions);
+}
+
+/* As He initialisation has them: outputs keep the size of the inputs. */
+static void fill_weights(const plim_shape *shape, const float *normal, float *to, int64_t n) {
+  float scale = (float)sqrt(2.0 * (double)shape->dim[0] / (double)n);
+  plim_normals_fill(normal, to, n * (int64_t)sizeof *to);
+  for (int64_t i = 0; i < n; i++) to[i] *= scale;
+}
+
+void plim_operand_fill_special(const plim_op_desc *desc, int32_t k, const float *normal, void *to) {
+  static const float hyper[4] = {0.01F, 0.9F, 1e-4F, 0};
+  const plim_shape *shape = &desc->in[k];
+  int64_t n = plim_shape_elements(shape);
+  switch (special[find(desc, k)].contents) {
+    case LABELS:
+      fill_labels(to, n, desc->in[0].dim[1]);
+      break;
+    case POSITIONS:
+      fill_positions(to, n, (int64_t)desc->attrs.kernel[0] * desc->attrs.kernel[1]);
+      break;
+    case ONES:
+      for (int64_t i = 0; i < n; i++) ((float *)to)[i] = 1;
+      break;
+    case WEIGHTS:
+      fill_weights(shape, normal, to, n);
+      break;
+    case HYPER:
+      memcpy(to, hyper, (size_t)(n < 4 ? n : 4) * sizeof *hyper);
+      break;
+  }
+}

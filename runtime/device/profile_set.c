@@ -1,0 +1,150 @@
+/* Groups are found by a hash table over canonical descriptions. Whether an input is warm, that is, used so shortly
+ * before that caches still hold it, is seen from the graph: the bytes that ops in between move. */
+#include "runtime/device/profile_set.h"
+
+#include <string.h>
+
+#include "runtime/device/desc.h"
+#include "runtime/device/profile_operands.h"
+
+/* Bytes that may move between two uses of a value that is still in cache at the second: half of an ordinary L3. */
+enum { WARM_BYTES = 16 << 20 };
+
+static int32_t find_group(plim_profile_set *set, int32_t *slot, int64_t n_slots, int32_t op) {
+  plim_op_desc desc;
+  plim_desc_of(set->graph, op, &desc);
+  uint64_t hash = plim_desc_hash(&desc), mask = (uint64_t)n_slots - 1, i = hash & mask;
+  for (; slot[i] >= 0; i = (i + 1) & mask) {
+    const plim_profile_group *g = &set->group[slot[i]];
+    if (g->hash == hash && plim_desc_equal(&g->desc, &desc)) return slot[i];
+  }
+  slot[i] = set->n_groups;
+  set->group[set->n_groups] = (plim_profile_group){.desc = desc, .hash = hash, .op = op};
+  return set->n_groups++;
+}
+
+static plim_status find_groups(plim_profile_set *set) {
+  plim_context *ctx = set->device->ctx;
+  int64_t n_slots = 16;
+  int32_t *slot = NULL;
+  while (n_slots < 2 * (int64_t)set->graph->n_ops) n_slots *= 2;
+  PLIM_TRY(plim_allocate(ctx, n_slots, sizeof *slot, &slot));
+  memset(slot, -1, (size_t)n_slots * sizeof *slot);
+  for (int32_t op = 0; op < set->graph->n_ops; op++) set->group_of[op] = find_group(set, slot, n_slots, op);
+  plim_release(ctx, slot, n_slots, sizeof *slot);
+  return PLIM_OK;
+}
+
+static void touch(int64_t *touched, int64_t moved, int32_t n, const int32_t *storage) {
+  for (int32_t i = 0; i < n; i++) touched[storage[i]] = moved;
+}
+
+/* Each op votes on the inputs of its group. */
+static plim_status find_warm_inputs(plim_profile_set *set) {
+  const plim_graph *graph = set->graph;
+  plim_context *ctx = set->device->ctx;
+  int64_t *touched = NULL, moved = 0;
+  PLIM_TRY(plim_allocate(ctx, graph->n_storages, sizeof *touched, &touched));
+  for (int32_t s = 0; s < graph->n_storages; s++) touched[s] = INT64_MIN / 2; /* a step ago */
+  for (int32_t i = 0; i < graph->n_ops; i++) {
+    const plim_op *op = &graph->op[i];
+    plim_profile_group *group = &set->group[set->group_of[i]];
+    for (int32_t k = 0; k < op->n_in; k++) {
+      int warm = moved - touched[graph->value[op->in[k]].storage] < WARM_BYTES;
+      group->warm_votes[k] += warm ? 1 : -1;
+    }
+    moved += plim_op_traffic(&group->desc);
+    touch(touched, moved, op->n_reads, op->reads);
+    touch(touched, moved, op->n_writes, op->writes);
+    touch(touched, moved, op->n_updates, op->updates);
+  }
+  for (int32_t g = 0; g < set->n_groups; g++) {
+    for (int32_t k = 0; k < set->group[g].desc.n_in; k++) {
+      if (set->group[g].warm_votes[k] > 0) set->group[g].warm_inputs |= 1U << k;
+    }
+  }
+  plim_release(ctx, touched, graph->n_storages, sizeof *touched);
+  return PLIM_OK;
+}
+
+/* The variants of one group that fit, appended to the cases. */
+static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, int64_t arena_bytes) {
+  plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+  plim_context *ctx = set->device->ctx;
+  const char *name = set->graph->op[group->op].name;
+  int n = set->device->api->variants(set->device, &group->desc, info, PLIM_PROFILE_VARIANTS);
+  if (n <= 0) {
+    return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s has no kernel for op \"%s\" (%s)", set->device->api->name, name,
+                     plim_op_kind_name(group->desc.kind));
+  }
+  if (n > PLIM_PROFILE_VARIANTS) n = PLIM_PROFILE_VARIANTS;
+  int64_t least = INT64_MAX;
+  group->first = set->n_cases;
+  PLIM_TRY(plim_resize_array(ctx, &set->cases, set->n_cases, set->n_cases + n, sizeof *set->cases));
+  for (int i = 0; i < n; i++) {
+    int64_t bytes = plim_operands_place(&group->desc, info[i].workspace_bytes).bytes;
+    if (bytes < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the operands of op \"%s\" overflow a size", name);
+    if (bytes < least) least = bytes;
+    if (arena_bytes > 0 && bytes > arena_bytes) continue;
+    plim_profile_case *c = &set->cases[set->n_cases + group->n++];
+    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes}, .bytes = bytes};
+    memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
+    memcpy(c->variant.label, info[i].label, sizeof c->variant.label);
+  }
+  int32_t listed = set->n_cases + n;
+  set->n_cases += group->n;
+  PLIM_TRY(plim_resize_array(ctx, &set->cases, listed, set->n_cases, sizeof *set->cases));
+  if (group->n > 0) return PLIM_OK;
+  return plim_fail(ctx, PLIM_ENOFIT, "op \"%s\" alone needs %lld bytes, %lld are allowed", name, (long long)least,
+                   (long long)arena_bytes);
+}
+
+plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, int64_t arena_bytes,
+                                  plim_profile_set *out) {
+  plim_context *ctx = device->ctx;
+  plim_status status;
+  *out = (plim_profile_set){.device = device, .graph = graph};
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *out->group_of, &out->group_of));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *out->group, &out->group));
+  PLIM_CHECK(plim_allocate(ctx, 0, sizeof *out->cases, &out->cases));
+  PLIM_CHECK(find_groups(out));
+  PLIM_CHECK(find_warm_inputs(out));
+  for (int32_t g = 0; g < out->n_groups; g++) PLIM_CHECK(add_cases(out, &out->group[g], arena_bytes));
+done:
+  if (status != PLIM_OK) plim_profile_set_free(out);
+  return status;
+}
+
+void plim_profile_set_free(plim_profile_set *set) {
+  if (!set->device) return;
+  plim_context *ctx = set->device->ctx;
+  for (int32_t i = 0; i < set->n_cases; i++) {
+    if (set->cases[i].kernel) set->device->api->unprepare(set->device, set->cases[i].kernel);
+  }
+  plim_release(ctx, set->cases, set->n_cases, sizeof *set->cases);
+  plim_release(ctx, set->group, set->graph->n_ops, sizeof *set->group);
+  plim_release(ctx, set->group_of, set->graph->n_ops, sizeof *set->group_of);
+  *set = (plim_profile_set){NULL};
+}
+
+plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, plim_profile **out) {
+  const plim_graph *graph = set->graph;
+  plim_context *ctx = graph->ctx;
+  int32_t *first = NULL;
+  plim_variant *variant = NULL;
+  int64_t rows = 0;
+  plim_status status;
+  for (int32_t op = 0; op < graph->n_ops; op++) rows += set->group[set->group_of[op]].n;
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)graph->n_ops + 1, sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(ctx, rows, sizeof *variant, &variant));
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    const plim_profile_group *group = &set->group[set->group_of[op]];
+    for (int32_t i = 0; i < group->n; i++) variant[first[op] + i] = set->cases[group->first + i].variant;
+    first[op + 1] = first[op] + group->n;
+  }
+  PLIM_CHECK(plim_profile_make(graph, &set->device->machine, measured, first, variant, out));
+done:
+  plim_release(ctx, variant, rows, sizeof *variant);
+  plim_release(ctx, first, (int64_t)graph->n_ops + 1, sizeof *first);
+  return status;
+}

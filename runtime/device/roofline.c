@@ -1,0 +1,47 @@
+/* Modelled costs of the device's real variants: the slower of arithmetic and traffic, plus a launch. The rates are
+ * those of one thread of an AVX-512 server core of 2024, as measured with this library; only ratios matter to plans. */
+#include <string.h>
+
+#include "runtime/device/profile_set.h"
+#include "runtime/device/profiler.h"
+
+static const double FLOPS_PER_NS = 150, BYTES_PER_NS = 16;
+enum { LAUNCH_NS = 3000 };
+
+/* Arithmetic rates relative to FLOPS_PER_NS, by the beginning of the variant's name; the first match counts. */
+static const struct {
+  const char *prefix;
+  double factor;
+} families[] = {
+    {"onednn-winograd", 1.5},
+    {"onednn", 1},
+    {"", 0.05},
+};
+
+static double factor_of(const char *name) {
+  int i = 0;
+  while (strncmp(name, families[i].prefix, strlen(families[i].prefix)) != 0) i++;
+  return families[i].factor;
+}
+
+static int64_t model_ns(const plim_op_desc *desc, const char *variant, int32_t threads) {
+  double arithmetic = (double)plim_op_flops(desc) / (FLOPS_PER_NS * factor_of(variant) * threads);
+  double traffic = (double)plim_op_traffic(desc) / (BYTES_PER_NS * threads);
+  double ns = (arithmetic > traffic ? arithmetic : traffic) + LAUNCH_NS;
+  return ns < 1e15 ? (int64_t)ns : (int64_t)1e15;
+}
+
+plim_status plim_profile_roofline(plim_device *device, const plim_graph *graph, plim_profile **out) {
+  plim_profile_set set;
+  PLIM_TRY(plim_profile_set_make(device, graph, 0, &set));
+  for (int32_t g = 0; g < set.n_groups; g++) {
+    const plim_profile_group *group = &set.group[g];
+    for (int32_t i = group->first; i < group->first + group->n; i++) {
+      plim_variant *variant = &set.cases[i].variant;
+      variant->time_ns = model_ns(&group->desc, variant->name, device->machine.threads);
+    }
+  }
+  plim_status status = plim_profile_set_finish(&set, 0, out);
+  plim_profile_set_free(&set);
+  return status;
+}
