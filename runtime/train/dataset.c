@@ -228,6 +228,15 @@ int plim_dataset_size(const char *name, int32_t *size) {
   return 1;
 }
 
+void plim_dataset_pixels(const char *name, float *scale, float *shift) {
+  const dataset_source *source = source_find(name);
+  for (int c = 0; source && c < 4; c++) {
+    int used = source->constants.deviation[c] > 0;
+    scale[c] = used ? 1 / (255 * source->constants.deviation[c]) : 0;
+    shift[c] = used ? -source->constants.mean[c] / source->constants.deviation[c] : 0;
+  }
+}
+
 plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_dataset_options *options,
                               plim_dataset **out) {
   const dataset_source *source = source_find(name);

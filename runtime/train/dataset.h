@@ -48,6 +48,10 @@ const char *plim_dataset_name(int32_t row);
  * Writes it to size [3] = height, width, channels when it does. 0 for synthetic and for names that are none. */
 int plim_dataset_size(const char *name, int32_t *size);
 
+/* What turns a pixel byte of the data set into an input: pixel * scale + shift has mean 0 and deviation 1 over the
+ * training images. scale [4], shift [4] out, by channel; untouched for a name that is none. */
+void plim_dataset_pixels(const char *name, float *scale, float *shift);
+
 /* Bytes of images and labels that the data set holds in memory. */
 int64_t plim_dataset_bytes(const plim_dataset *dataset);
 

@@ -88,7 +88,7 @@ static plim_status plan_suits(const plim_program *p, const plim_plan *plan) {
                      plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
   }
   if (here->threads != there->threads) {
-    return plim_fail(p->ctx, PLIM_EUSAGE, "the plan is for %d threads, this run has %d", there->threads, here->threads);
+    return plim_fail(p->ctx, PLIM_EDATA, "the plan is for %d threads, this run has %d", there->threads, here->threads);
   }
   if (strcmp(here->device, there->device) != 0 || strcmp(here->isa, there->isa) != 0 ||
       strcmp(here->library, there->library) != 0 || strcmp(here->build, there->build) != 0) {
@@ -113,13 +113,11 @@ plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
   return install(program, plan, eval);
 }
 
-plim_status plim_program_keep_all(const plim_program *program, const plim_plan_options *options, int64_t *bytes) {
-  plim_plan *plan = NULL;
-  PLIM_TRY(plim_plan_keep_all(program->ctx, program->graph[PLIM_PROGRAM_TRAIN], program->profile[PLIM_PROGRAM_TRAIN],
-                              options, &plan));
-  *bytes = plan->arena_bytes;
-  plim_plan_free(plan);
-  return PLIM_OK;
+plim_status plim_program_keep_all(const plim_program *program, plim_plan **out) {
+  plim_plan_options unlimited = plim_plan_options_default();
+  unlimited.labels = PLIM_LABELS_FAST;
+  return plim_plan_keep_all(program->ctx, program->graph[PLIM_PROGRAM_TRAIN], program->profile[PLIM_PROGRAM_TRAIN],
+                            &unlimited, out);
 }
 
 plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,

@@ -31,13 +31,13 @@ void plim_program_free(plim_program *program); /* NULL is legal */
 PLIM_MUST_USE plim_status plim_program_plan(plim_program *program, const plim_plan_options *options);
 
 /* Use a plan for the training step that was made before; the program owns it, also on failure. PLIM_EDATA when it was
- * made for another graph, PLIM_EUSAGE when for another machine or thread count (with both), PLIM_EPLAN when it is
- * bad. The evaluation step is planned within the plan's budget. */
+ * made for another graph, machine or thread count (with both), PLIM_EPLAN when it is bad. The evaluation step is
+ * planned within the plan's budget. */
 PLIM_MUST_USE plim_status plim_program_adopt(plim_program *program, plim_plan *plan);
 
-/* Keep-all bytes of the training step: the smallest arena found at overhead 0. */
-PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, const plim_plan_options *options,
-                                                int64_t *bytes);
+/* The keep-all plan of the training step, whatever the program's own plan is: its arena_bytes are the keep-all bytes,
+ * its labels those of the fastest variants. Free with plim_plan_free. */
+PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, plim_plan **out);
 
 /* The smallest budget that plim_program_plan can serve, over both steps, and what sets it. *step tells which. */
 PLIM_MUST_USE plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options,

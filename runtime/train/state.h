@@ -9,10 +9,10 @@ extern "C" {
 #endif
 
 typedef struct plim_state_difference {
-  int64_t values, bytes;   /* compared */
-  int64_t different;       /* values with a byte that differs */
-  const char *name;        /* of the first such value, borrowed from a's graph; NULL when there is none */
-  int64_t first_byte;      /* in that value */
+  int64_t values, bytes; /* compared */
+  int64_t different;     /* values with a byte that differs */
+  const char *name;      /* of the first such value, borrowed from a's graph; NULL when there is none */
+  int64_t first_byte;    /* in that value */
 } plim_state_difference;
 
 /* Is the value part of the state (role param or state)? */

@@ -1,0 +1,296 @@
+/* runtime/train: programs, the loop, evaluation, states, checkpoints; on the CPU with a small MLP. */
+#include "runtime/train/trainer.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/file.h"
+#include "runtime/train/checkpoint.h"
+#include "runtime/train/state.h"
+#include "tests/support/folder.h"
+
+enum { BATCH = 16, SIDE = 8, STEPS = 6 };
+
+static plim_context *ctx;
+static plim_device *device;
+static plim_dataset *dataset;
+
+static void setup(void) {
+  plim_dataset_options options = plim_dataset_options_default();
+  options.height = options.width = SIDE;
+  options.channels = 1;
+  options.train_count = 100;
+  options.test_count = 40;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  cr_assert_eq(plim_device_open(ctx, "cpu", NULL, &device), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_dataset_load(ctx, "synthetic", &options, &dataset), PLIM_OK);
+  (void)plim_test_folder();
+}
+
+static void teardown(void) {
+  plim_test_folder_remove();
+  plim_dataset_free(dataset);
+  plim_device_close(device);
+  plim_context_free(ctx);
+}
+TestSuite(trainer, .init = setup, .fini = teardown);
+
+static plim_program *begin_program(int batch, int side) {
+  plim_net_options options = plim_net_options_default();
+  plim_net *net;
+  plim_program *program;
+  options.batch = batch;
+  options.height = options.width = side;
+  options.channels = 1;
+  plim_dataset_pixels("synthetic", options.pixel_scale, options.pixel_shift);
+  cr_assert_eq(plim_model_make(ctx, "mlp", &options, &net), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_program_begin(device, net, NULL, &program), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_net_free(net);
+  return program;
+}
+
+static plim_program *make_program(int batch) {
+  plim_program *program = begin_program(batch, SIDE);
+  plim_plan_options options = plim_plan_options_default();
+  cr_assert_eq(plim_program_plan(program, &options), PLIM_OK, "%s", plim_context_error(ctx));
+  return program;
+}
+
+static plim_trainer_options training(float rate) {
+  return (plim_trainer_options){
+      .struct_bytes = sizeof(plim_trainer_options),
+      .seed = 7,
+      .schedule = {.rate = rate, .momentum = 0.9f, .weight_decay = 1e-4f, .total_steps = 1000},
+      .augment = 1,
+      .exec = {.struct_bytes = sizeof(plim_exec_options)},
+  };
+}
+
+static plim_trainer *open_trainer(const plim_program *program, float rate) {
+  plim_trainer_options options = training(rate);
+  plim_trainer *trainer;
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &trainer), PLIM_OK, "%s", plim_context_error(ctx));
+  return trainer;
+}
+
+static void run(plim_trainer *trainer, int64_t steps) {
+  cr_assert_eq(plim_trainer_run(trainer, steps, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+}
+
+static int64_t differences(const plim_trainer *a, const plim_trainer *b) {
+  plim_state_difference d;
+  cr_assert_eq(plim_state_compare(a, b, &d), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_gt(d.values, 6);
+  cr_assert_eq(d.different > 0, d.name != NULL);
+  return d.different;
+}
+
+Test(trainer, learns_a_small_data_set_by_heart) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer_options options = training(0.1f);
+  plim_trainer *t;
+  plim_evaluation before, after;
+  plim_split test = dataset->test;
+  options.augment = 0;
+  dataset->test = dataset->train;
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_OK);
+  cr_assert_eq(plim_trainer_evaluate(t, &before), PLIM_OK);
+  run(t, 200);
+  cr_assert_eq(plim_trainer_evaluate(t, &after), PLIM_OK);
+  cr_assert_eq(after.counted, dataset->train.count);
+  cr_assert(after.loss < 0.5 * before.loss, "loss %g, then %g", before.loss, after.loss);
+  dataset->test = test;
+  plim_trainer_close(t);
+  plim_program_free(program);
+}
+
+Test(trainer, gives_the_same_bits_twice_and_others_for_another_seed) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *a = open_trainer(program, 0.05f), *b = open_trainer(program, 0.05f), *c;
+  plim_trainer_options other = training(0.05f);
+  other.seed = 8;
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &other, &c), PLIM_OK);
+  run(a, STEPS);
+  run(b, STEPS);
+  run(c, STEPS);
+  cr_assert_eq(differences(a, b), 0);
+  cr_assert_gt(differences(a, c), 4);
+  plim_trainer_close(a);
+  plim_trainer_close(b);
+  plim_trainer_close(c);
+  plim_program_free(program);
+}
+
+Test(trainer, is_not_disturbed_by_an_evaluation_between_steps) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *a = open_trainer(program, 0.05f), *b = open_trainer(program, 0.05f);
+  plim_evaluation evaluation;
+  run(a, STEPS);
+  for (int i = 0; i < STEPS; i++) {
+    cr_assert_eq(plim_trainer_evaluate(b, &evaluation), PLIM_OK);
+    run(b, 1);
+  }
+  cr_assert_eq(evaluation.counted, dataset->test.count, "padding counts: %d", (int)evaluation.counted);
+  cr_assert_eq(differences(a, b), 0);
+  plim_trainer_close(a);
+  plim_trainer_close(b);
+  plim_program_free(program);
+}
+
+Test(trainer, names_the_step_whose_loss_is_not_finite) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *t = open_trainer(program, 1e30f);
+  cr_assert_eq(plim_trainer_run(t, 50, NULL, NULL), PLIM_ENOTFINITE);
+  char words[64];
+  (void)snprintf(words, sizeof words, "the loss of step %d is", (int)plim_trainer_steps(t));
+  cr_assert_not_null(strstr(plim_context_error(ctx), words), "%s", plim_context_error(ctx));
+  cr_assert_lt(plim_trainer_steps(t), 10);
+  plim_trainer_close(t);
+  plim_program_free(program);
+}
+
+static void cancel_at_third(void *user, const plim_step_report *report) {
+  (void)user;
+  if (report->step == 2) plim_context_cancel(ctx);
+}
+
+Test(trainer, finishes_the_step_in_which_it_is_cancelled_and_can_go_on) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *a = open_trainer(program, 0.05f), *b = open_trainer(program, 0.05f);
+  cr_assert_eq(plim_trainer_run(a, STEPS, cancel_at_third, NULL), PLIM_ECANCEL);
+  cr_assert_eq(plim_trainer_steps(a), 3);
+  cr_assert_str_eq(plim_context_error(ctx), "stopped after 3 steps");
+  plim_context_resume(ctx);
+  run(a, STEPS - 3);
+  run(b, STEPS);
+  cr_assert_eq(differences(a, b), 0);
+  plim_trainer_close(a);
+  plim_trainer_close(b);
+  plim_program_free(program);
+}
+
+Test(trainer, refuses_images_of_another_size) {
+  plim_program *program = begin_program(BATCH, SIDE + 1);
+  plim_plan_options planning = plim_plan_options_default();
+  plim_trainer_options options = training(0.05f);
+  plim_trainer *t = NULL;
+  cr_assert_eq(plim_program_plan(program, &planning), PLIM_OK);
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "reads images of 9 x 9 x 1, those of synthetic are 8 x 8 x 1"),
+                     "%s", plim_context_error(ctx));
+  cr_assert_null(t);
+  plim_program_free(program);
+}
+
+Test(trainer, allocates_nothing_from_the_second_step_on) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *t = open_trainer(program, 0.05f);
+  plim_evaluation evaluation;
+  run(t, 1);
+  int64_t before = plim_context_memory(ctx).allocations;
+  run(t, STEPS);
+  cr_assert_eq(plim_trainer_evaluate(t, &evaluation), PLIM_OK);
+  cr_assert_eq(plim_context_memory(ctx).allocations, before);
+  plim_trainer_close(t);
+  plim_program_free(program);
+}
+
+/* ---- plans from elsewhere ---- */
+
+static void expect_refusal(int batch, plim_plan *plan, const char *words) {
+  plim_program *program = begin_program(batch, SIDE);
+  cr_assert_eq(plim_program_adopt(program, plan), PLIM_EDATA);
+  cr_assert_not_null(strstr(plim_context_error(ctx), words), "%s", plim_context_error(ctx));
+  plim_program_free(program);
+}
+
+/* The training plan of a program, saved and loaded: a plan of nobody. */
+static plim_plan *loose_plan(const plim_program *program) {
+  plim_plan *plan;
+  const char *path = plim_test_path("plan.json");
+  cr_assert_eq(plim_plan_save(program->plan[PLIM_PROGRAM_TRAIN], path), PLIM_OK);
+  cr_assert_eq(plim_plan_load(ctx, path, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+  return plan;
+}
+
+Test(trainer, trains_by_a_plan_that_was_saved) {
+  plim_program *program = make_program(BATCH), *adopting = begin_program(BATCH, SIDE);
+  cr_assert_eq(plim_program_adopt(adopting, loose_plan(program)), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_trainer *a = open_trainer(program, 0.05f), *b = open_trainer(adopting, 0.05f);
+  run(a, STEPS);
+  run(b, STEPS);
+  cr_assert_eq(differences(a, b), 0);
+  plim_trainer_close(a);
+  plim_trainer_close(b);
+  plim_program_free(program);
+  plim_program_free(adopting);
+}
+
+Test(trainer, refuses_a_plan_of_another_batch_or_thread_count) {
+  plim_program *program = make_program(BATCH);
+  expect_refusal(BATCH + 1, loose_plan(program), "batch 17");
+  plim_plan *plan = loose_plan(program);
+  plan->arithmetic.machine.threads = 99;
+  expect_refusal(BATCH, plan, "the plan is for 99 threads");
+  plim_program_free(program);
+}
+
+/* ---- checkpoints ---- */
+
+static const char *save(plim_trainer *t) {
+  const char *path = plim_test_path("weights.ck");
+  cr_assert_eq(plim_checkpoint_save(t, path), PLIM_OK, "%s", plim_context_error(ctx));
+  return path;
+}
+
+Test(trainer, continues_from_a_checkpoint_as_if_it_had_never_stopped) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *a = open_trainer(program, 0.05f), *b = open_trainer(program, 0.05f);
+  run(a, STEPS);
+  const char *path = save(a);
+  run(a, STEPS);
+  run(b, 1);
+  cr_assert_eq(plim_checkpoint_load(b, path), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_trainer_steps(b), STEPS);
+  run(b, STEPS);
+  cr_assert_eq(differences(a, b), 0);
+  plim_trainer_close(a);
+  plim_trainer_close(b);
+  plim_program_free(program);
+}
+
+Test(trainer, refuses_a_damaged_checkpoint_and_stays_as_it_was) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *a = open_trainer(program, 0.05f), *b = open_trainer(program, 0.05f);
+  char *data;
+  int64_t bytes;
+  run(a, STEPS);
+  cr_assert_eq(plim_file_read(ctx, save(a), 1 << 30, &data, &bytes), PLIM_OK);
+  plim_trainer_close(a);
+  a = open_trainer(program, 0.05f);
+  const char *path = plim_test_path("damaged.ck");
+  for (int64_t i = 0; i < 40; i++) {
+    int64_t cut = i * bytes / 40, at = i < 20 ? i : i * bytes / 40;
+    cr_assert_eq(plim_file_save(ctx, path, data, cut), PLIM_OK);
+    cr_assert_eq(plim_checkpoint_load(b, path), PLIM_EDATA, "cut at %lld", (long long)cut);
+    data[at] ^= 4;
+    cr_assert_eq(plim_file_save(ctx, path, data, bytes), PLIM_OK);
+    cr_assert_eq(plim_checkpoint_load(b, path), PLIM_EDATA, "byte %lld changed", (long long)at);
+    data[at] ^= 4;
+  }
+  cr_assert_eq(plim_trainer_steps(b), 0);
+  cr_assert_eq(differences(a, b), 0);
+  plim_file_release(ctx, data, bytes);
+  plim_trainer_close(a);
+  plim_trainer_close(b);
+  plim_program_free(program);
+}
+
+Test(trainer, says_what_checkpoint_is_missing) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *t = open_trainer(program, 0.05f);
+  cr_assert_eq(plim_checkpoint_load(t, plim_test_path("none.ck")), PLIM_ENOFILE);
+  plim_trainer_close(t);
+  plim_program_free(program);
+}

@@ -1,0 +1,12 @@
+/* A plan does not hold its graph; the graph is written beside it: plan.json, plan.graph.json. */
+#ifndef PLIM_TOOLS_PLIMSOLL_BESIDE_H
+#define PLIM_TOOLS_PLIMSOLL_BESIDE_H
+
+#include "runtime/base/context.h"
+
+enum { BESIDE_PATH_BYTES = 4096 };
+
+/* Path of the graph that belongs to the plan at `plan`. path [BESIDE_PATH_BYTES] out. PLIM_EUSAGE when too long. */
+plim_status beside_graph_path(plim_context *ctx, const char *plan, char *path);
+
+#endif

@@ -1,0 +1,68 @@
+/* plimsoll check: prove that a plan computes its graph within its budget. */
+#include <stdio.h>
+
+#include "runtime/graph/check.h"
+#include "tools/plimsoll/beside.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/run.h"
+
+static void print_table(const session *s, const plim_graph *graph, const plim_plan *plan, double seconds) {
+  figures f;
+  figures_begin(&f, 1, NULL, NULL);
+  figures_text(&f, 0, "graph", "graph", graph->name);
+  figures_note(&f, 0, ", batch %d, %d ops", graph->batch, graph->n_ops);
+  figures_count(&f, 0, "plan_steps", "plan", plan->n_steps);
+  figures_note(&f, 0, " steps, %d lives, by %s", plan->n_lives, plan->planner);
+  if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "cap", plan->budget_bytes);
+  figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
+  figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
+  figures_real(&f, 0, "overhead_percent", "overhead, predicted", "%.2f %%", plim_plan_overhead_percent(plan));
+  figures_real(&f, 0, "bound_percent", "lower bound", "%.2f %%", plim_plan_bound_percent(plan));
+  figures_flag(&f, 0, "valid", "valid", 1);
+  figures_real(&f, 0, "seconds", NULL, "%.2f", seconds);
+  figures_print(&f, s->o->json);
+  figures_end(&f);
+}
+
+static plim_status check(session *s) {
+  char beside[BESIDE_PATH_BYTES];
+  const char *graph_path = s->o->graph ? s->o->graph : beside;
+  plim_graph *graph = NULL;
+  plim_plan *plan = NULL;
+  plim_status status = PLIM_OK;
+  PLIM_TRY(beside_graph_path(s->ctx, s->o->file, beside));
+  int64_t begin = plim_now_ns();
+  PLIM_CHECK(plim_plan_load(s->ctx, s->o->file, &plan));
+  PLIM_CHECK(plim_graph_load(s->ctx, graph_path, &graph));
+  PLIM_CHECK(plim_plan_check(s->ctx, graph, plan));
+  print_table(s, graph, plan, (double)(plim_now_ns() - begin) / 1e9);
+done:
+  plim_plan_free(plan);
+  plim_graph_free(graph);
+  return status;
+}
+
+static int run_check(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = check(&s);
+  return session_close(&s, status);
+}
+
+const command command_check = {
+    .name = "check",
+    .mask = COMMAND_CHECK,
+    .file = "PLAN",
+    .summary = "check a plan against its graph",
+    .about =
+        "Prove that a plan computes its graph within its budget: every operand is there, in the version that the "
+        "program reads; effects run once; nothing overlaps in time and space; peak, arena and time are as "
+        "stated. The checker shares no code with the planner.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll check plan.json\n"
+        "  plimsoll check plan.json --graph other.graph.json\n\n"
+        "FILES\n"
+        "  The graph is read from plan.graph.json beside plan.json, unless --graph names it.\n\n" COMMAND_EXIT_STATUS,
+    .run = run_check,
+};

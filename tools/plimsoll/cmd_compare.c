@@ -1,0 +1,181 @@
+/* plimsoll compare: the same training under a cap and without one, side by side.
+ *
+ * Both runs live in one process and take turns in chunks of 20 steps, so that what disturbs the machine disturbs both
+ * alike; the measured overhead is the ratio of their median step times. */
+#include <string.h>
+
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/curve.h"
+#include "tools/plimsoll/human.h"
+#include "tools/plimsoll/run.h"
+#include "tools/plimsoll/verification.h"
+
+enum { CAPPED, FREE, RUNS, CHUNK = 20, WHOLE_TENS = 10, LEAST_STEPS = 150 };
+
+typedef struct comparison {
+  session *s;
+  plim_program *program[RUNS];
+  run run[RUNS];
+  int64_t steps;
+  const char *length; /* why so many steps */
+  plim_state_difference difference;
+} comparison;
+
+/* One epoch, or with --minutes what the profile says fits into them. */
+static void choose_steps(comparison *c) {
+  const session *s = c->s;
+  int64_t epoch = s->dataset->train.count / s->o->batch, pair_ns = 0;
+  c->steps = session_steps(s);
+  c->length = s->o->steps > 0 ? "as asked for" : s->o->epochs == 1 ? "one epoch each" : "as many epochs as asked for";
+  if (s->o->minutes <= 0 || s->o->steps > 0) return;
+  for (int i = 0; i < RUNS; i++) pair_ns += c->program[i]->plan[PLIM_PROGRAM_TRAIN]->time_ns;
+  double test_batches = (double)s->dataset->test.count / (double)s->o->batch;
+  double test_ns = RUNS * test_batches * (double)c->program[FREE]->plan[PLIM_PROGRAM_EVAL]->time_ns;
+  double left_ns = s->o->minutes * 60e9 - (double)(plim_now_ns() - s->begin_ns) - test_ns;
+  int64_t fitting = left_ns > 0 ? (int64_t)(left_ns / (double)pair_ns) / WHOLE_TENS * WHOLE_TENS : 0;
+  if (fitting < LEAST_STEPS) fitting = LEAST_STEPS;
+  if (fitting >= epoch) return;
+  c->steps = fitting;
+  c->length = "what the profile says fits into the time given";
+}
+
+static plim_status prepare(comparison *c) {
+  session *s = c->s;
+  plim_plan_options keep_all = plim_plan_options_default();
+  PLIM_TRY(session_device(s));
+  PLIM_TRY(session_data(s));
+  PLIM_TRY(session_program(s));
+  PLIM_TRY(session_planning(s));
+  if (s->planning.budget_bytes == INT64_MAX) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "compare needs a cap: --memory SIZE");
+  }
+  PLIM_TRY(session_plan(s));
+  c->program[CAPPED] = s->program;
+  PLIM_TRY(session_begin_program(s, s->layout, (int32_t)s->o->batch, s->o->model_costs, &c->program[FREE]));
+  keep_all.planner = "keep-all";
+  PLIM_TRY(plim_program_plan(c->program[FREE], &keep_all));
+  choose_steps(c);
+  for (int i = 0; i < RUNS; i++) {
+    c->run[i] = (run){.s = s, .total = c->steps};
+    PLIM_TRY(session_trainer(s, c->program[i], c->steps, NULL, &c->run[i].trainer));
+  }
+  return PLIM_OK;
+}
+
+static plim_status run_chunks(comparison *c) {
+  for (int64_t done = 0; done < c->steps; done += CHUNK) {
+    int64_t steps = c->steps - done < CHUNK ? c->steps - done : CHUNK;
+    for (int i = 0; i < RUNS; i++) PLIM_TRY(run_steps(&c->run[i], steps));
+  }
+  for (int i = 0; i < RUNS; i++) PLIM_TRY(run_evaluate(&c->run[i]));
+  progress_clear(&c->s->bar);
+  return PLIM_OK;
+}
+
+/* Equal bits can be expected of equal arithmetic only. */
+static int same_arithmetic(const comparison *c) {
+  return strcmp(c->program[CAPPED]->plan[PLIM_PROGRAM_TRAIN]->arithmetic.hash,
+                c->program[FREE]->plan[PLIM_PROGRAM_TRAIN]->arithmetic.hash) == 0;
+}
+
+/* Compare what the two runs learnt; when the planner chose variants with other bits, compare a chunk of steps under
+ * that choice instead. */
+static plim_status compare_weights(comparison *c, int64_t *steps) {
+  verification v;
+  *steps = plim_trainer_steps(c->run[CAPPED].trainer);
+  if (same_arithmetic(c)) return plim_state_compare(c->run[CAPPED].trainer, c->run[FREE].trainer, &c->difference);
+  *steps = CHUNK;
+  plim_status status = verification_run(c->s, CHUNK, &v);
+  c->difference = v.difference;
+  verification_end(&v);
+  return status;
+}
+
+static void add_measured_overhead(figures *f, const comparison *c) {
+  double capped = (double)times_percentile(&c->run[CAPPED].times, 50);
+  double unlimited = (double)times_percentile(&c->run[FREE].times, 50);
+  if (unlimited <= 0) return;
+  figures_real(f, CAPPED, "overhead_measured_percent", "overhead, measured", "%.2f %%", (capped / unlimited - 1) * 100);
+  figures_text(f, FREE, NULL, "overhead, measured", "0 by definition");
+}
+
+static void add_weights(figures *f, const comparison *c, int64_t steps) {
+  const plim_state_difference *d = &c->difference;
+  (void)json_object_set_new(f->object, "identical", json_boolean(d->different == 0));
+  (void)json_object_set_new(f->object, "values_compared", json_integer(d->values));
+  figures_text(f, 0, NULL, "weights identical", d->different == 0 ? "yes" : "NO");
+  figures_note(f, 0, " (%lld values, every bit, after %lld steps", (long long)d->values, (long long)steps);
+  figures_note(f, 0, same_arithmetic(c) ? ")" : " with the plan's choice of variants)");
+}
+
+static void print_table(const comparison *c, int compared, int64_t compared_steps) {
+  static const char *const title[] = {"with the cap", "without"}, *const key[] = {"capped", "keep_all"};
+  const session *s = c->s;
+  int64_t arenas = 0;
+  char count[HUMAN_BYTES];
+  figures f;
+  figures_begin(&f, RUNS, title, key);
+  run_figures_setting(&f, s);
+  figures_text(&f, 0, NULL, "length", human_count(plim_trainer_steps(c->run[CAPPED].trainer), count));
+  figures_note(&f, 0, " steps, %s, taking turns of %d", c->length, CHUNK);
+  for (int i = 0; i < RUNS; i++) {
+    run_figures_plan(&f, i, s, c->program[i]);
+    run_figures_measured(&f, i, &c->run[i]);
+    arenas += plim_exec_arena_bytes(plim_trainer_exec(c->run[i].trainer));
+  }
+  add_measured_overhead(&f, c);
+  if (compared) add_weights(&f, c, compared_steps);
+  run_figures_outside(&f, s, arenas);
+  figures_real(&f, 0, NULL, "seconds", "%.1f", (double)(plim_now_ns() - s->begin_ns) / 1e9);
+  (void)json_object_set_new(f.object, "seconds", json_real((double)(plim_now_ns() - s->begin_ns) / 1e9));
+  figures_print(&f, s->o->json);
+  figures_end(&f);
+}
+
+static plim_status compare(comparison *c) {
+  int64_t compared_steps = 0;
+  plim_status status = PLIM_OK;
+  PLIM_CHECK(prepare(c));
+  if (c->s->o->svg) {
+    PLIM_CHECK(curve_save(c->s->program->graph[PLIM_PROGRAM_TRAIN], c->s->keep_all,
+                          c->s->program->plan[PLIM_PROGRAM_TRAIN], c->s->o->svg));
+  }
+  status = run_chunks(c);
+  if (status == PLIM_OK) status = compare_weights(c, &compared_steps);
+  progress_clear(&c->s->bar);
+  if (status == PLIM_OK || (status == PLIM_ECANCEL && c->run[FREE].times.count > 0)) {
+    print_table(c, status == PLIM_OK, compared_steps);
+  }
+  if (status == PLIM_OK && c->difference.different > 0) {
+    status = plim_fail(c->s->ctx, PLIM_EDIFF, "%lld of %lld values differ; the first is %s",
+                       (long long)c->difference.different, (long long)c->difference.values, c->difference.name);
+  }
+done:
+  for (int i = 0; i < RUNS; i++) plim_trainer_close(c->run[i].trainer);
+  plim_program_free(c->program[FREE]);
+  return status;
+}
+
+static int run_compare(const options *o) {
+  static comparison c; /* step times make it large */
+  session s;
+  plim_status status = session_open(&s, o);
+  c.s = &s;
+  if (status == PLIM_OK) status = compare(&c);
+  return session_close(&s, status);
+}
+
+const command command_compare = {
+    .name = "compare",
+    .mask = COMMAND_COMPARE,
+    .summary = "train under a cap and without one, taking turns",
+    .about =
+        "Train the same model twice in one process, under a cap and without one. The two runs take turns in chunks "
+        "of 20 steps, so that noise hits both alike. Ends with a table of bytes, predicted and measured overhead, "
+        "speed, test accuracy, and whether the weights are identical.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll compare --model resnet20 --memory 45% --svg memory.svg\n"
+        "  plimsoll compare --model mlp --data synthetic --memory 60% --steps 100\n\n" COMMAND_EXIT_STATUS,
+    .run = run_compare,
+};

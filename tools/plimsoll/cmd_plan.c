@@ -1,0 +1,63 @@
+/* plimsoll plan: make a plan, print what it promises, write it down. */
+#include <stdio.h>
+
+#include "tools/plimsoll/beside.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/curve.h"
+#include "tools/plimsoll/run.h"
+
+/* The plan, and the graph that it needs to be checked or read. */
+static plim_status save_plan(session *s) {
+  char path[BESIDE_PATH_BYTES];
+  PLIM_TRY(beside_graph_path(s->ctx, s->o->output, path));
+  PLIM_TRY(plim_graph_save(s->program->graph[PLIM_PROGRAM_TRAIN], path));
+  return plim_plan_save(s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
+}
+
+static plim_status plan(session *s) {
+  figures f;
+  PLIM_TRY(session_device(s));
+  PLIM_TRY(session_program(s));
+  PLIM_TRY(session_planning(s));
+  int64_t begin = plim_now_ns();
+  PLIM_TRY(session_plan(s));
+  double seconds = (double)(plim_now_ns() - begin) / 1e9;
+  progress_clear(&s->bar);
+  if (s->o->output) PLIM_TRY(save_plan(s));
+  if (s->o->svg) {
+    PLIM_TRY(curve_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->keep_all, s->program->plan[PLIM_PROGRAM_TRAIN],
+                        s->o->svg));
+  }
+  figures_begin(&f, 1, NULL, NULL);
+  run_figures_setting(&f, s);
+  run_figures_plan(&f, 0, s, s->program);
+  figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
+  figures_print(&f, s->o->json);
+  figures_end(&f);
+  return PLIM_OK;
+}
+
+static int run_plan(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = plan(&s);
+  return session_close(&s, status);
+}
+
+const command command_plan = {
+    .name = "plan",
+    .mask = COMMAND_PLAN,
+    .summary = "plan a training step within a budget",
+    .about =
+        "Plan a model's training step within a budget: which operations run when, in which variant, which run "
+        "again, and where every value sits. Prints peak, arena bytes, overhead, its proven lower bound and the "
+        "gap between the two. Every plan is checked before it is printed or written.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll plan --model resnet20 --memory 64MiB -o plan.json --svg plan.svg\n"
+        "  plimsoll check plan.json\n"
+        "  plimsoll train --model resnet20 --plan plan.json\n\n"
+        "FILES\n"
+        "  With -o plan.json the graph is written to plan.graph.json beside it.\n\n" COMMAND_EXIT_STATUS,
+    .run = run_plan,
+};

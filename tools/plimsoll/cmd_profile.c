@@ -1,0 +1,94 @@
+/* plimsoll profile: what each op of the training step costs, by variant. */
+#include <stdio.h>
+
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/run.h"
+
+/* Time of all ops of one kind, each with its fastest variant. */
+typedef struct kind_time {
+  int64_t ns;
+  int ops;
+} kind_time;
+
+static int64_t fastest_ns(const plim_profile *p, int32_t op) {
+  int64_t best = INT64_MAX;
+  for (int32_t i = p->first[op]; i < p->first[op + 1]; i++) {
+    if (p->variant[i].time_ns < best) best = p->variant[i].time_ns;
+  }
+  return best;
+}
+
+static void print_kinds(figures *f, const plim_graph *graph, const plim_profile *profile, int64_t total) {
+  kind_time kind[PLIM_OP_KIND_COUNT] = {{0, 0}};
+  json_t *kinds = json_object();
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    kind[graph->op[o].kind].ns += fastest_ns(profile, o);
+    kind[graph->op[o].kind].ops++;
+  }
+  for (int done = 0; done < PLIM_OP_KIND_COUNT; done++) {
+    int most = 0;
+    for (int k = 1; k < PLIM_OP_KIND_COUNT; k++) {
+      if (kind[k].ns > kind[most].ns) most = k;
+    }
+    if (kind[most].ops == 0) break;
+    const char *name = plim_op_kind_name((plim_op_kind)most);
+    figures_real(f, 0, NULL, name, "%.3f ms", (double)kind[most].ns / 1e6);
+    figures_note(f, 0, " (%.1f %%, %d ops)", (double)kind[most].ns * 100 / (double)total, kind[most].ops);
+    (void)json_object_set_new(kinds, name, json_integer(kind[most].ns));
+    kind[most] = (kind_time){-1, 0};
+  }
+  (void)json_object_set_new(f->object, "kind_ns", kinds);
+}
+
+static void print_table(const session *s, double seconds) {
+  const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
+  const plim_profile *profile = s->program->profile[PLIM_PROGRAM_TRAIN];
+  int64_t total = 0;
+  figures f;
+  for (int32_t o = 0; o < graph->n_ops; o++) total += fastest_ns(profile, o);
+  figures_begin(&f, 1, NULL, NULL);
+  run_figures_setting(&f, s);
+  figures_count(&f, 0, "ops", "ops", graph->n_ops);
+  figures_count(&f, 0, "variants", "variants", profile->first[graph->n_ops]);
+  figures_flag(&f, 0, "measured", "measured", profile->measured);
+  figures_real(&f, 0, "keep_all_ms", "fastest variants", "%.3f ms", (double)total / 1e6);
+  figures_note(&f, 0, ", %.0f images/s", (double)s->o->batch * 1e9 / (double)total);
+  print_kinds(&f, graph, profile, total);
+  figures_real(&f, 0, "seconds", "seconds", "%.1f", seconds);
+  figures_print(&f, s->o->json);
+  figures_end(&f);
+}
+
+static plim_status profile(session *s) {
+  PLIM_TRY(session_device(s));
+  int64_t begin = plim_now_ns();
+  PLIM_TRY(session_program(s));
+  progress_clear(&s->bar);
+  if (s->o->output) PLIM_TRY(plim_profile_save(s->program->profile[PLIM_PROGRAM_TRAIN], s->o->output));
+  print_table(s, (double)(plim_now_ns() - begin) / 1e9);
+  return PLIM_OK;
+}
+
+static int run_profile(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = profile(&s);
+  return session_close(&s, status);
+}
+
+const command command_profile = {
+    .name = "profile",
+    .mask = COMMAND_PROFILE,
+    .summary = "measure what each operation of a training step costs",
+    .about =
+        "Measure every operation of a model's training step on this machine, in each of its variants, and print "
+        "where the time of a step goes. Figures are cached: by device, CPU, instruction set, threads, library "
+        "versions, operation and shapes.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll profile --model resnet20 --batch 128\n"
+        "  plimsoll profile --model resnet18 --data cifar10 --batch 32 -o profile.json\n\n"
+        "FILES\n"
+        "  $XDG_CACHE_HOME/plimsoll  measured profiles (default ~/.cache/plimsoll)\n\n" COMMAND_EXIT_STATUS,
+    .run = run_profile,
+};

@@ -1,0 +1,114 @@
+/* plimsoll train: the whole chain, then the table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/train/checkpoint.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/run.h"
+
+static plim_status prepare(session *s) {
+  PLIM_TRY(session_device(s));
+  PLIM_TRY(session_data(s));
+  PLIM_TRY(session_program(s));
+  PLIM_TRY(session_planning(s));
+  return session_plan(s);
+}
+
+/* Epoch by epoch, so that each ends with an evaluation. */
+static plim_status run_epochs(run *r) {
+  int64_t epoch = plim_trainer_epoch_steps(r->trainer);
+  while (plim_trainer_steps(r->trainer) < r->total) {
+    int64_t done = plim_trainer_steps(r->trainer), left = r->total - done, steps = epoch - done % epoch;
+    PLIM_TRY(run_steps(r, steps < left ? steps : left));
+    PLIM_TRY(run_evaluate(r));
+    progress_clear(&r->s->bar);
+    if (r->s->o->json || r->total <= epoch) continue;
+    printf("epoch %lld: loss %.4f, test accuracy %.2f %%\n", (long long)(plim_trainer_steps(r->trainer) / epoch),
+           r->loss, (double)r->test.correct * 100 / (double)r->test.counted);
+    (void)fflush(stdout);
+  }
+  return PLIM_OK;
+}
+
+static void add_heap(figures *f, const heap_arena *heap) {
+  char name[64];
+  figures_text(f, 0, "allocator", "allocator", heap_name(name, sizeof name));
+  figures_bytes(f, 0, "allocated_peak_bytes", "allocated, peak", heap->peak);
+  figures_bytes(f, 0, "allocator_resident_bytes", "allocator, resident", heap_arena_resident(heap));
+}
+
+static void print_table(const run *r, const heap_arena *heap) {
+  const session *s = r->s;
+  int64_t outside_of = heap ? heap_arena_resident(heap) : plim_exec_arena_bytes(plim_trainer_exec(r->trainer));
+  figures f;
+  figures_begin(&f, 1, NULL, NULL);
+  run_figures_setting(&f, s);
+  run_figures_plan(&f, 0, s, s->program);
+  run_figures_measured(&f, 0, r);
+  if (heap) add_heap(&f, heap);
+  run_figures_outside(&f, s, outside_of);
+  figures_real(&f, 0, "seconds", "seconds", "%.1f", (double)(plim_now_ns() - r->begin_ns) / 1e9);
+  figures_print(&f, s->o->json);
+  figures_end(&f);
+}
+
+/* What was traced is kept also when the run was stopped. */
+static plim_status end_trace(run *r, plim_status status) {
+  plim_status ended = plim_trace_end(r->trace);
+  r->trace = NULL;
+  return status == PLIM_OK ? ended : status;
+}
+
+static plim_status train(session *s) {
+  static run r; /* step times make it large */
+  heap_arena arena = {0}, *heap = NULL;
+  plim_status status = PLIM_OK;
+  r.s = s;
+  r.total = session_steps(s);
+  if (strcmp(s->o->addresses, "jemalloc") == 0) {
+    PLIM_TRY(heap_arena_open(s->ctx, &arena));
+    heap = &arena;
+  }
+  PLIM_CHECK(session_trainer(s, s->program, r.total, heap, &r.trainer));
+  if (s->o->load) PLIM_CHECK(plim_checkpoint_load(r.trainer, s->o->load));
+  if (s->o->trace)
+    PLIM_CHECK(plim_trace_begin(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN],
+                                s->o->trace, &r.trace));
+  status = run_epochs(&r);
+  progress_clear(&s->bar);
+  if (r.trace) status = end_trace(&r, status);
+  if (status == PLIM_OK && s->o->save) status = plim_checkpoint_save(r.trainer, s->o->save);
+  if (status == PLIM_OK || (status == PLIM_ECANCEL && r.times.count > 0)) print_table(&r, heap);
+done:
+  plim_trace_abandon(r.trace);
+  plim_trainer_close(r.trainer);
+  heap_arena_close(&arena);
+  return status;
+}
+
+static int run_train(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = prepare(&s);
+  if (status == PLIM_OK) status = train(&s);
+  return session_close(&s, status);
+}
+
+const command command_train = {
+    .name = "train",
+    .mask = COMMAND_TRAIN,
+    .summary = "train a model under a cap on memory",
+    .about =
+        "Train a model on real images inside a fixed number of bytes.\n\n"
+        "Builds the model's training step, measures what each operation costs on this machine (cached), plans "
+        "what to keep and what to recompute so that everything fits into --memory, checks the plan, and trains "
+        "from one arena of that size. The weights are bit for bit those of ordinary training.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll train --model resnet20 --data fashion-mnist --memory 64MiB --epochs 3\n"
+        "  plimsoll train --model mlp --data synthetic --memory 50% --steps 100 --json\n\n"
+        "FILES\n"
+        "  /usr/share/datasets/fashion-mnist  Debian package dataset-fashion-mnist\n"
+        "  $XDG_CACHE_HOME/plimsoll           measured profiles\n\n" COMMAND_EXIT_STATUS,
+    .run = run_train,
+};

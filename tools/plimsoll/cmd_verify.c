@@ -1,0 +1,73 @@
+/* plimsoll verify: train a few steps within the budget and without one, and compare every bit. */
+#include <stdio.h>
+
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/run.h"
+#include "tools/plimsoll/verification.h"
+
+enum { DEFAULT_STEPS = 5 };
+
+static void print_table(const session *s, const verification *v, double seconds) {
+  static const char *const title[] = {"under the budget", "keep-all"}, *const key[] = {"capped", "keep_all"};
+  const plim_state_difference *d = &v->difference;
+  figures f;
+  figures_begin(&f, 2, title, key);
+  run_figures_setting(&f, s);
+  run_figures_plan(&f, 0, s, s->program);
+  run_figures_plan(&f, 1, s, v->free_program);
+  json_t *o = f.object;
+  (void)json_object_set_new(o, "steps", json_integer(v->steps));
+  (void)json_object_set_new(o, "values_compared", json_integer(d->values));
+  (void)json_object_set_new(o, "bytes_compared", json_integer(d->bytes));
+  (void)json_object_set_new(o, "values_different", json_integer(d->different));
+  (void)json_object_set_new(o, "identical", json_boolean(d->different == 0));
+  (void)json_object_set_new(o, "seconds", json_real(seconds));
+  figures_flag(&f, 0, NULL, "weights identical", d->different == 0);
+  figures_note(&f, 0, " (%lld values, %lld bytes after %lld steps)", (long long)d->values, (long long)d->bytes,
+               (long long)v->steps);
+  figures_print(&f, s->o->json);
+  figures_end(&f);
+}
+
+static plim_status verify(session *s) {
+  verification v;
+  PLIM_TRY(session_device(s));
+  PLIM_TRY(session_data(s));
+  PLIM_TRY(session_program(s));
+  PLIM_TRY(session_planning(s));
+  PLIM_TRY(session_plan(s));
+  int64_t begin = plim_now_ns();
+  plim_status status = verification_run(s, s->o->steps > 0 ? s->o->steps : DEFAULT_STEPS, &v);
+  if (status == PLIM_OK) {
+    print_table(s, &v, (double)(plim_now_ns() - begin) / 1e9);
+    if (v.difference.different > 0) {
+      status =
+          plim_fail(s->ctx, PLIM_EDIFF, "%lld of %lld values differ after %lld steps; the first is %s at byte %lld",
+                    (long long)v.difference.different, (long long)v.difference.values, (long long)v.steps,
+                    v.difference.name, (long long)v.difference.first_byte);
+    }
+  }
+  verification_end(&v);
+  return status;
+}
+
+static int run_verify(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = verify(&s);
+  return session_close(&s, status);
+}
+
+const command command_verify = {
+    .name = "verify",
+    .mask = COMMAND_VERIFY,
+    .summary = "show that a budget changes no bit of the weights",
+    .about =
+        "Train a few steps under a budget and the same steps under keep-all, with the same arithmetic, and compare "
+        "every parameter, batch-norm statistic and momentum bit for bit.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll verify --model resnet20 --data fashion-mnist --memory 45%\n"
+        "  plimsoll verify --model mlp --data synthetic --plan plan.json --steps 20\n\n" COMMAND_EXIT_STATUS,
+    .run = run_verify,
+};

@@ -1,0 +1,28 @@
+/* Numbers for people. */
+#include "tools/plimsoll/human.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *human_count(int64_t count, char *text) {
+  char digits[HUMAN_BYTES / 2];
+  int length = snprintf(digits, sizeof digits, "%" PRId64, count < 0 ? -count : count), to = 0;
+  if (count < 0) text[to++] = '-';
+  for (int i = 0; i < length; i++) {
+    if (i > 0 && (length - i) % 3 == 0) text[to++] = ',';
+    text[to++] = digits[i];
+  }
+  text[to] = 0;
+  return text;
+}
+
+const char *human_seconds(double seconds, char *text) {
+  int64_t s = seconds < 0 ? 0 : (int64_t)(seconds + 0.5);
+  if (s >= 3600) {
+    (void)snprintf(text, HUMAN_BYTES, "%" PRId64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
+  } else {
+    (void)snprintf(text, HUMAN_BYTES, "%d:%02d", (int)(s / 60), (int)(s % 60));
+  }
+  return text;
+}

@@ -1,0 +1,13 @@
+/* Numbers for people; sizes: plim_size_print. */
+#ifndef PLIM_TOOLS_PLIMSOLL_HUMAN_H
+#define PLIM_TOOLS_PLIMSOLL_HUMAN_H
+
+#include <stdint.h>
+
+enum { HUMAN_BYTES = 64 };
+
+/* Each writes to text [HUMAN_BYTES] and returns it. */
+const char *human_count(int64_t count, char *text);    /* "60,000" */
+const char *human_seconds(double seconds, char *text); /* "4:05", "1:02:03" */
+
+#endif

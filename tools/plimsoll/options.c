@@ -1,0 +1,248 @@
+/* Command lines by table: a row names the option, where its value goes, and which commands have it. */
+#include "tools/plimsoll/options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/nearest.h"
+
+typedef enum value_kind { TEXT, COUNT, REAL, FLAG } value_kind;
+
+typedef struct option_row {
+  const char *name, *arg, *doc;
+  unsigned commands;
+  int group;
+  int key; /* the short letter, or a number above all letters */
+  value_kind kind;
+  size_t at;       /* offset in options */
+  double min, max; /* of COUNT and REAL */
+} option_row;
+
+enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY };
+enum { BUILDS = RUNS | COMMAND_PROFILE | COMMAND_PLAN };
+enum { PLANS = RUNS | COMMAND_PLAN };
+enum { ALL = BUILDS | COMMAND_CHECK };
+enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
+enum { FIRST_LONG_KEY = 256, MAX_ROWS = 64, EXIT_USAGE = 2 };
+
+static const char *const group_title[GROUP_COUNT] = {
+    [GROUP_MODEL] = "Model:",
+    [GROUP_DATA] = "Data:",
+    [GROUP_MEMORY] = "Memory and plan:",
+    [GROUP_ARITHMETIC] = "Arithmetic and device:",
+    [GROUP_RUN] = "Training:",
+    [GROUP_FILES] = "Files:",
+    [GROUP_PRINT] = "Output:",
+};
+
+#define AT(field) offsetof(options, field)
+static const option_row rows[] = {
+    {"model", "NAME", "mlp, resnet18, resnet20, resnet32 or resnet56 (default resnet20)", BUILDS, GROUP_MODEL, 'm',
+     TEXT, AT(model), 0, 0},
+    {"batch", "N", "images a step (default 128)", BUILDS, GROUP_MODEL, 'b', COUNT, AT(batch), 1, 1 << 20},
+    {"image", "HxWxC", "size of synthetic images (default: 28x28x1 for mlp, else 32x32x3)", BUILDS, GROUP_MODEL, 0,
+     TEXT, AT(image), 0, 0},
+
+    {"data", "NAME", "fashion-mnist, cifar10 or synthetic: noise (default fashion-mnist)", BUILDS, GROUP_DATA, 'd',
+     TEXT, AT(data), 0, 0},
+    {"data-dir", "DIR", "folder of the data set's files (default: where its package puts them)", RUNS, GROUP_DATA, 0,
+     TEXT, AT(data_dir), 0, 0},
+    {"no-augment", NULL, "no random crops and mirrors", RUNS, GROUP_DATA, 0, FLAG, AT(no_augment), 0, 0},
+
+    {"memory", "SIZE", "cap on the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none)", PLANS,
+     GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
+    {"planner", "NAME", "search (default), keep-all, sqrt or greedy", PLANS, GROUP_MEMORY, 'p', TEXT, AT(planner), 0,
+     0},
+    {"order", "free|fixed", "may first runs leave program order? (default free)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
+     AT(order), 0, 0},
+    {"iterations", "N", "planning effort in moves; the plan depends on nothing else", PLANS, GROUP_MEMORY, 0, COUNT,
+     AT(iterations), 1, 1e12},
+    {"time-limit", "SECONDS", "planning effort in seconds; the plan may differ between runs", PLANS, GROUP_MEMORY, 0,
+     REAL, AT(time_limit), 0.001, 1e6},
+    {"addresses", "KIND",
+     "planned (default): offsets of the plan; jemalloc: an allocation for each value, without a cap", RUNS,
+     GROUP_MEMORY, 0, TEXT, AT(addresses), 0, 0},
+
+    {"arithmetic", "KIND",
+     "auto (default): the planner may choose among variants that give other bits; fast; small; "
+     "or a plan file whose choice is used",
+     PLANS, GROUP_ARITHMETIC, 'a', TEXT, AT(arithmetic), 0, 0},
+    {"layout", "NAME", "auto (default): the faster by profile; nhwc, nchw8c, nchw16c, flat", BUILDS, GROUP_ARITHMETIC,
+     0, TEXT, AT(layout), 0, 0},
+    {"threads", "N", "default: the CPUs this process may use", BUILDS, GROUP_ARITHMETIC, 't', COUNT, AT(threads), 1,
+     4096},
+    {"device", "NAME", "cpu (default), check (finds bad plans and kernels, slow) or sim (no arithmetic)", BUILDS,
+     GROUP_ARITHMETIC, 0, TEXT, AT(device), 0, 0},
+    {"model-costs", NULL, "modelled instead of measured times; needs no run", BUILDS, GROUP_ARITHMETIC, 0, FLAG,
+     AT(model_costs), 0, 0},
+    {"no-cache", NULL, "measure again, whatever the profile cache holds", BUILDS, GROUP_ARITHMETIC, 0, FLAG,
+     AT(no_cache), 0, 0},
+    {"repeats", "N", "measurements of each op and variant", COMMAND_PROFILE, GROUP_ARITHMETIC, 0, COUNT, AT(repeats), 1,
+     10000},
+
+    {"epochs", "N", "passes over the training images (default 1)", COMMAND_TRAIN | COMMAND_COMPARE, GROUP_RUN, 'e',
+     COUNT, AT(epochs), 1, 1e6},
+    {"steps", "N", "stop after so many steps, whatever --epochs says", RUNS, GROUP_RUN, 's', COUNT, AT(steps), 1, 1e12},
+    {"minutes", "N", "as many whole tens of steps as the profile says fit, one epoch at most", COMMAND_COMPARE,
+     GROUP_RUN, 0, REAL, AT(minutes), 0.01, 1e5},
+    {"rate", "X", "highest learning rate (default by model and batch)", RUNS, GROUP_RUN, 'r', REAL, AT(rate), 0, 1e9},
+    {"momentum", "X", "default 0.9", RUNS, GROUP_RUN, 0, REAL, AT(momentum), 0, 1},
+    {"weight-decay", "X", "default 0.0005", RUNS, GROUP_RUN, 0, REAL, AT(weight_decay), 0, 1},
+    {"seed", "N", "weights, order of images, augmentation, dropout, search (default 1)", PLANS, GROUP_RUN, 0, COUNT,
+     AT(seed), 0, 9e15},
+
+    {"plan", "FILE", "run this plan of the training step instead of making one", COMMAND_TRAIN | COMMAND_VERIFY,
+     GROUP_FILES, 0, TEXT, AT(plan), 0, 0},
+    {"graph", "FILE", "the plan's graph (default: beside the plan)", COMMAND_CHECK, GROUP_FILES, 0, TEXT, AT(graph), 0,
+     0},
+    {"output", "FILE", "where the document goes", COMMAND_PLAN | COMMAND_PROFILE, GROUP_FILES, 'o', TEXT, AT(output), 0,
+     0},
+    {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
+     GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
+    {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,
+     0, TEXT, AT(trace), 0, 0},
+    {"save", "FILE", "write weights, statistics and momentum at the end", COMMAND_TRAIN, GROUP_FILES, 0, TEXT, AT(save),
+     0, 0},
+    {"load", "FILE", "start from a saved file and go on counting its steps", COMMAND_TRAIN, GROUP_FILES, 0, TEXT,
+     AT(load), 0, 0},
+
+    {"json", NULL, "print one JSON object instead of the table", ALL, GROUP_PRINT, 'j', FLAG, AT(json), 0, 0},
+    {"no-progress", NULL, "no progress bar, also on a terminal", ALL, GROUP_PRINT, 'q', FLAG, AT(no_progress), 0, 0},
+};
+#undef AT
+
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static int row_key(int i) {
+  return rows[i].key ? rows[i].key : FIRST_LONG_KEY + i;
+}
+
+static const option_row *find_key(unsigned commands, int key) {
+  for (int i = 0; i < ROWS; i++) {
+    if ((rows[i].commands & commands) && row_key(i) == key) return &rows[i];
+  }
+  return NULL;
+}
+
+/* What the parser hands to itself through argp. */
+typedef struct parsing {
+  const command *wanted;
+  options *o;
+} parsing;
+
+static int parse_number(const option_row *r, const char *arg, double *x) {
+  char *end;
+  errno = 0;
+  *x = r->kind == COUNT ? (double)strtoll(arg, &end, 10) : strtod(arg, &end);
+  return errno == 0 && end != arg && *end == 0 && isfinite(*x) && *x >= r->min && *x <= r->max;
+}
+
+static void store(const option_row *r, const char *arg, options *o, const struct argp_state *state) {
+  char *at = (char *)o + r->at;
+  double x;
+  switch (r->kind) {
+    case TEXT:
+      memcpy(at, &arg, sizeof arg);
+      return;
+    case FLAG:
+      *(int *)(void *)at = 1;
+      return;
+    case COUNT:
+    case REAL:
+      if (!parse_number(r, arg, &x)) {
+        argp_error(state, "--%s %s is not a%s number from %.15g to %.15g", r->name, arg,
+                   r->kind == COUNT ? " whole" : "", r->min, r->max);
+      } else if (r->kind == COUNT) {
+        *(int64_t *)(void *)at = (int64_t)x;
+      } else {
+        *(double *)(void *)at = x;
+      }
+      return;
+  }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  parsing *p = state->input;
+  const option_row *r = find_key(p->wanted->mask, key);
+  if (r) {
+    store(r, arg, p->o, state);
+    return 0;
+  }
+  if (key == ARGP_KEY_ARG) {
+    if (!p->wanted->file || p->o->file) argp_error(state, "one argument too many: %s", arg);
+    p->o->file = arg;
+    return 0;
+  }
+  if (key == ARGP_KEY_END && p->wanted->file && !p->o->file) argp_error(state, "%s is missing", p->wanted->file);
+  return key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+static unsigned shown_commands; /* of the command being parsed, for option_name */
+
+static const char *option_name(int32_t row) {
+  for (int i = 0; i < ROWS; i++) {
+    if ((rows[i].commands & shown_commands) && row-- == 0) return rows[i].name;
+  }
+  return NULL;
+}
+
+/* argp would only say that an option is unknown; say which one may have been meant. */
+static void check_names(const command *c, int argc, char **argv) {
+  shown_commands = c->mask;
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    char name[64];
+    if (strncmp(argv[i], "--", 2) != 0) continue;
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
+    if (strcmp(name, "help") == 0 || strcmp(name, "usage") == 0 || strcmp(name, "version") == 0) continue;
+    if (plim_name_find(option_name, name) >= 0) continue;
+    (void)fprintf(stderr, "plimsoll: %s has no option --%s; did you mean --%s?\n", c->name, name,
+                  plim_name_nearest(option_name, name));
+    exit(EXIT_USAGE);
+  }
+}
+
+/* The command's rows in argp's form, a title before each group. */
+static void fill_argp(const command *c, struct argp_option *to) {
+  int n = 0;
+  for (int group = 1; group < GROUP_COUNT; group++) {
+    int titled = 0;
+    for (int i = 0; i < ROWS; i++) {
+      if (rows[i].group != group || !(rows[i].commands & c->mask)) continue;
+      if (!titled) to[n++] = (struct argp_option){.doc = group_title[group], .group = group};
+      titled = 1;
+      to[n++] = (struct argp_option){
+          .name = rows[i].name, .key = row_key(i), .arg = rows[i].arg, .doc = rows[i].doc, .group = group};
+    }
+  }
+  to[n] = (struct argp_option){0};
+}
+
+void options_parse(const command *c, int argc, char **argv, options *o) {
+  struct argp_option option[MAX_ROWS + GROUP_COUNT] = {{0}};
+  static char doc[6000], name[64];
+  parsing p = {c, o};
+  *o = (options){.model = "resnet20",
+                 .data = "fashion-mnist",
+                 .device = "cpu",
+                 .layout = "auto",
+                 .addresses = "planned",
+                 .batch = 128,
+                 .epochs = 1,
+                 .seed = 1,
+                 .rate = -1,
+                 .momentum = 0.9,
+                 .weight_decay = 5e-4};
+  check_names(c, argc, argv);
+  fill_argp(c, option);
+  (void)snprintf(doc, sizeof doc, "%s\v%s", c->about, c->after);
+  (void)snprintf(name, sizeof name, "plimsoll %s", c->name);
+  struct argp argp = {.options = option, .parser = parse, .args_doc = c->file, .doc = doc};
+  argv[0] = name;
+  argp_err_exit_status = EXIT_USAGE;
+  (void)argp_parse(&argp, argc, argv, 0, NULL, &p);
+}

@@ -1,0 +1,41 @@
+/* The options of all commands: one table, of which each command shows and accepts its rows. */
+#ifndef PLIM_TOOLS_PLIMSOLL_OPTIONS_H
+#define PLIM_TOOLS_PLIMSOLL_OPTIONS_H
+
+#include <stdint.h>
+
+enum {
+  COMMAND_TRAIN = 1,
+  COMMAND_COMPARE = 2,
+  COMMAND_VERIFY = 4,
+  COMMAND_PROFILE = 8,
+  COMMAND_PLAN = 16,
+  COMMAND_CHECK = 32
+};
+
+typedef struct options {
+  const char *model, *image, *data, *data_dir;
+  const char *memory, *planner, *addresses, *arithmetic, *layout, *device, *order;
+  const char *plan, *graph, *save, *load, *trace, *svg, *output;
+  const char *file; /* the argument without a dash, when the command takes one */
+  int64_t batch, epochs, steps, seed, threads, iterations, repeats;
+  double rate, momentum, weight_decay, time_limit, minutes;
+  int no_augment, model_costs, no_cache, json, no_progress;
+} options;
+
+typedef struct command command;
+struct command {
+  const char *name;
+  unsigned mask;                /* COMMAND_... */
+  const char *file;             /* name of the argument without a dash, NULL: none */
+  const char *summary;          /* one line, for plimsoll --help */
+  const char *about;            /* paragraphs above the options */
+  const char *after;            /* paragraphs below: examples, files, exit status */
+  int (*run)(const options *o); /* returns the exit status */
+};
+
+/* Parse the arguments of one command. Prints help or a usage error and exits (status 0 or 2) where that ends the
+ * program; otherwise fills `o`. argv[0] is the command's name. */
+void options_parse(const command *c, int argc, char **argv, options *o);
+
+#endif

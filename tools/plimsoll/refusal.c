@@ -1,0 +1,78 @@
+/* Refusing with numbers. The largest batch is searched with modelled costs: what fits depends on sizes, not on times.
+ * Guesses follow the line through (0, persistent bytes) and the last batch that did not fit, and close in on the
+ * boundary; each is tried by planning. */
+#include "tools/plimsoll/refusal.h"
+
+#include <stdio.h>
+
+#include "runtime/base/size.h"
+#include "tools/plimsoll/session.h"
+
+enum { SEARCH_NS_LIMIT_SECONDS = 6 };
+
+/* Does a batch fit into the budget? *persistent: bytes that do not depend on it. */
+static plim_status fits(session *s, int32_t batch, int *yes) {
+  plim_plan_options planning = s->planning;
+  plim_program *p = NULL;
+  if (planning.labels == PLIM_LABELS_GIVEN) planning.labels = PLIM_LABELS_AUTO; /* they belong to the other batch */
+  planning.label = NULL;
+  PLIM_TRY(session_begin_program(s, s->layout, batch, 1, &p));
+  plim_status status = plim_program_plan(p, &planning);
+  plim_program_free(p);
+  *yes = status == PLIM_OK;
+  return status == PLIM_ENOFIT ? PLIM_OK : status;
+}
+
+static plim_status largest_batch(session *s, int32_t *out) {
+  int64_t begin = plim_now_ns(), budget = s->refusal.budget_bytes;
+  int64_t fixed = plim_graph_persistent_bytes(s->program->graph[PLIM_PROGRAM_TRAIN]);
+  int32_t fitting = 0, failing = (int32_t)s->o->batch;
+  double an_image = (double)(s->refusal.smallest_bytes - fixed) / (double)failing;
+  double guess = budget > fixed ? (double)(budget - fixed) / an_image : 1;
+  while (failing - fitting > 1 && plim_now_ns() - begin < (int64_t)SEARCH_NS_LIMIT_SECONDS * 1000000000) {
+    int32_t batch = (int32_t)guess;
+    int yes;
+    if (batch <= fitting || batch >= failing) batch = fitting + (failing - fitting) / 2;
+    PLIM_TRY(fits(s, batch, &yes));
+    if (yes) {
+      fitting = batch;
+      guess = batch * 1.03 + 1;
+    } else {
+      failing = batch;
+      guess = batch * 0.97;
+    }
+  }
+  *out = fitting;
+  return PLIM_OK;
+}
+
+plim_status refusal_explain(session *s) {
+  char budget[PLIM_SIZE_TEXT_BYTES], smallest[PLIM_SIZE_TEXT_BYTES], who[400], batch[64];
+  plim_plan_floor floor;
+  int32_t step;
+  s->refusal.budget_bytes = s->planning.budget_bytes;
+  PLIM_TRY(plim_program_floor(s->program, &s->planning, &floor, &step));
+  s->refusal.smallest_bytes = floor.smallest_bytes;
+  s->refusal.bound_bytes = floor.bound_bytes;
+  PLIM_TRY(largest_batch(s, &s->refusal.largest_batch));
+  const plim_graph *graph = s->program->graph[step];
+  plim_plan_floor_describe(graph, &floor, who, sizeof who);
+  if (s->refusal.largest_batch > 0) {
+    (void)snprintf(batch, sizeof batch, "the largest batch that fits is %d", s->refusal.largest_batch);
+  } else {
+    (void)snprintf(batch, sizeof batch, "not even a batch of 1 fits");
+  }
+  return plim_fail(s->ctx, PLIM_ENOFIT,
+                   "%s with batch %d does not fit into %s: the smallest budget with a checked plan is %s "
+                   "(--memory %lld); %s; into %s %s",
+                   s->o->model, (int)s->o->batch, plim_size_print(s->refusal.budget_bytes, budget),
+                   plim_size_print(floor.smallest_bytes, smallest), (long long)floor.smallest_bytes, who, budget,
+                   batch);
+}
+
+void refusal_json(const refusal *r, json_t *object) {
+  (void)json_object_set_new(object, "budget_bytes", json_integer(r->budget_bytes));
+  (void)json_object_set_new(object, "smallest_bytes", json_integer(r->smallest_bytes));
+  (void)json_object_set_new(object, "bound_bytes", json_integer(r->bound_bytes));
+  (void)json_object_set_new(object, "largest_batch", json_integer(r->largest_batch));
+}

@@ -1,0 +1,21 @@
+/* What a budget that is too small gets: the smallest one that works, what is proven, and the largest batch. */
+#ifndef PLIM_TOOLS_PLIMSOLL_REFUSAL_H
+#define PLIM_TOOLS_PLIMSOLL_REFUSAL_H
+
+#include <jansson.h>
+
+#include "runtime/base/context.h"
+
+struct session;
+
+typedef struct refusal {
+  int64_t budget_bytes, smallest_bytes, bound_bytes;
+  int32_t largest_batch; /* 0: not even one image fits */
+} refusal;
+
+/* Fill s->refusal and return PLIM_ENOFIT with the sentence; another status when the search itself failed. */
+plim_status refusal_explain(struct session *s);
+
+void refusal_json(const refusal *r, json_t *object);
+
+#endif

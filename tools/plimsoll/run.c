@@ -1,0 +1,158 @@
+/* Steps, evaluation and figures of a run. */
+#include "tools/plimsoll/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/plimsoll/human.h"
+#include "tools/plimsoll/outside.h"
+
+enum { LINE = 120 };
+
+double run_images_per_second(const run *r) {
+  int64_t median = times_percentile(&r->times, 50);
+  return median > 0 ? (double)r->s->o->batch * 1e9 / (double)median : 0;
+}
+
+static void trace_step(const run *r, const plim_step_report *report) {
+  plim_exec *exec = plim_trainer_exec(r->trainer);
+  int64_t done = r->times.count; /* this step among them */
+  if (done > RUN_TRACE_FROM && done <= RUN_TRACE_FROM + RUN_TRACE_STEPS) {
+    (void)plim_trace_add(r->trace, report->step, plim_exec_times(exec, PLIM_PROGRAM_TRAIN));
+  }
+  plim_exec_set_timing(exec, done < RUN_TRACE_FROM + RUN_TRACE_STEPS);
+}
+
+static void on_step(void *user, const plim_step_report *report) {
+  run *r = user;
+  char left[HUMAN_BYTES], text[LINE];
+  times_add(&r->times, report->time_ns);
+  if (r->trace) trace_step(r, report);
+  if (r->times.count == 1) r->first_loss = report->loss;
+  r->last_loss = report->loss;
+  r->loss = r->times.count == 1 ? (double)report->loss : 0.95 * r->loss + 0.05 * (double)report->loss;
+  if (!r->s->bar.on) return;
+  double seconds = (double)(plim_now_ns() - r->begin_ns) / 1e9;
+  double rest = seconds / (double)r->times.count * (double)(r->total - r->times.count);
+  (void)snprintf(text, sizeof text, "loss %.4f  %.0f images/s  %s left", r->loss,
+                 (double)r->s->o->batch * 1e9 / (double)report->time_ns, human_seconds(rest, left));
+  progress_draw(&r->s->bar, "train", r->times.count, r->total, text);
+}
+
+plim_status run_steps(run *r, int64_t steps) {
+  if (r->begin_ns == 0) r->begin_ns = plim_now_ns();
+  return plim_trainer_run(r->trainer, steps, on_step, r);
+}
+
+plim_status run_evaluate(run *r) {
+  progress_draw(&r->s->bar, "test", 0, 0, "evaluating");
+  PLIM_TRY(plim_trainer_evaluate(r->trainer, &r->test));
+  r->tested = 1;
+  return PLIM_OK;
+}
+
+/* ---- figures ---- */
+
+void run_figures_setting(figures *f, const session *s) {
+  char text[FIGURES_TEXT];
+  const plim_machine *machine = &s->device->machine;
+  const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
+  (void)snprintf(text, sizeof text, "%s, batch %d, %s, %s", s->o->model, (int)s->o->batch, s->o->data,
+                 plim_layout_name(s->layout));
+  figures_text(f, 0, NULL, "training", text);
+  (void)snprintf(text, sizeof text, "%s, %d threads, %s, %s", machine->device, machine->threads, machine->isa,
+                 machine->library);
+  figures_text(f, 0, NULL, "device", text);
+  json_t *o = f->object;
+  (void)json_object_set_new(o, "model", json_string(s->o->model));
+  (void)json_object_set_new(o, "data", json_string(s->o->data));
+  (void)json_object_set_new(o, "batch", json_integer(s->o->batch));
+  (void)json_object_set_new(o, "layout", json_string(plim_layout_name(s->layout)));
+  (void)json_object_set_new(o, "parameters", json_integer(plim_graph_parameters(graph)));
+  (void)json_object_set_new(o, "threads", json_integer(machine->threads));
+  (void)json_object_set_new(o, "isa", json_string(machine->isa));
+  (void)json_object_set_new(o, "library", json_string(machine->library));
+}
+
+/* Ops whose bits label is not that of the keep-all plan. */
+static int labels_changed(const session *s, const plim_plan *plan) {
+  const plim_plan *fast = s->keep_all;
+  int changed = 0;
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    const plim_plan_variant *v = &plan->variant[i];
+    if (i > 0 && plan->variant[i - 1].op == v->op) continue; /* variants of one op share a label */
+    for (int32_t k = 0; k < fast->n_variants; k++) {
+      if (fast->variant[k].op == v->op) {
+        changed += strcmp(fast->variant[k].variant.label, v->variant.label) != 0;
+        break;
+      }
+    }
+  }
+  return changed;
+}
+
+static void add_cap(figures *f, int column, const session *s, const plim_plan *plan) {
+  if (plan->budget_bytes == INT64_MAX) {
+    figures_text(f, column, NULL, "cap", "none");
+  } else {
+    figures_bytes(f, column, "budget_bytes", "cap", plan->budget_bytes);
+    figures_note(f, column, " (%.1f %% of keep-all)",
+                 (double)plan->budget_bytes * 100 / (double)s->keep_all->arena_bytes);
+  }
+}
+
+static void add_arithmetic(figures *f, int column, const session *s, const plim_plan *plan) {
+  int changed = labels_changed(s, plan);
+  figures_text(f, column, "arithmetic", NULL, plan->arithmetic.hash);
+  figures_count(f, column, "labels_changed", NULL, changed);
+  figures_text(f, column, NULL, "arithmetic", changed == 0 ? "fastest" : "");
+  if (changed > 0) {
+    figures_note(f, column, "%d of %d ops give other bits than their fastest variant", changed,
+                 s->program->graph[PLIM_PROGRAM_TRAIN]->n_ops);
+  }
+}
+
+void run_figures_plan(figures *f, int column, const session *s, const plim_program *program) {
+  const plim_plan *plan = program->plan[PLIM_PROGRAM_TRAIN];
+  double overhead = plim_plan_overhead_percent(plan), bound = plim_plan_bound_percent(plan);
+  add_cap(f, column, s, plan);
+  figures_bytes(f, column, "arena_bytes", "arena", plim_program_arena_bytes(program));
+  figures_bytes(f, column, "peak_bytes", "peak, planned", plan->peak_bytes);
+  figures_bytes(f, column, "keep_all_bytes", f->columns == 1 ? "keep-all" : NULL, s->keep_all->arena_bytes);
+  figures_real(f, column, "overhead_percent", "overhead, predicted", "%.2f %%", overhead);
+  figures_real(f, column, "bound_percent", "lower bound", "%.2f %%", bound);
+  figures_note(f, column, ", gap %.2f, class %s%s", overhead - bound, plim_plan_class_name(plan->plan_class),
+               plan->proved ? ", proved" : "");
+  figures_text(f, column, "class", NULL, plim_plan_class_name(plan->plan_class));
+  figures_flag(f, column, "proved", NULL, plan->proved);
+  figures_count(f, column, "plan_steps", "plan", plan->n_steps);
+  figures_note(f, column, " steps for %d ops, by %s", program->graph[PLIM_PROGRAM_TRAIN]->n_ops, plan->planner);
+  figures_text(f, column, "planner", NULL, plan->planner);
+  add_arithmetic(f, column, s, plan);
+}
+
+void run_figures_measured(figures *f, int column, const run *r) {
+  plim_exec_use use = plim_exec_measured(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN);
+  int64_t median = times_percentile(&r->times, 50);
+  if (r->times.count == 0) return;
+  figures_bytes(f, column, "peak_measured_bytes", "peak, measured", use.peak_bytes);
+  figures_count(f, column, "steps", "steps", r->times.count);
+  figures_real(f, column, "step_ms", "median step", "%.2f ms", (double)median / 1e6);
+  figures_note(f, column, " (10 to 90 %%: %.2f to %.2f)", (double)times_percentile(&r->times, 10) / 1e6,
+               (double)times_percentile(&r->times, 90) / 1e6);
+  figures_real(f, column, "images_per_second", "images/s", "%.0f", run_images_per_second(r));
+  figures_real(f, column, "loss", "loss", "%.4f", r->loss);
+  figures_note(f, column, " (first step %.4f)", (double)r->first_loss);
+  if (!r->tested) return;
+  figures_real(f, column, "test_accuracy_percent", "test accuracy", "%.2f %%",
+               (double)r->test.correct * 100 / (double)r->test.counted);
+  figures_real(f, column, "test_loss", NULL, "%.4f", r->test.loss);
+}
+
+void run_figures_outside(figures *f, const session *s, int64_t arena_bytes) {
+  char text[OUTSIDE_TEXT_BYTES];
+  int64_t dataset = s->dataset ? plim_dataset_bytes(s->dataset) : 0;
+  outside o = outside_measure(s->ctx, arena_bytes, dataset);
+  (void)json_object_set_new(f->object, "outside_bytes", json_integer(o.total));
+  figures_text(f, 0, NULL, "outside the arena", outside_print(&o, text));
+}

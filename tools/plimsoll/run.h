@@ -1,0 +1,45 @@
+/* A training run as the commands see it: steps with a progress line, evaluation, its figures. */
+#ifndef PLIM_TOOLS_PLIMSOLL_RUN_H
+#define PLIM_TOOLS_PLIMSOLL_RUN_H
+
+#include "runtime/graph/trace.h"
+#include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/session.h"
+#include "tools/plimsoll/times.h"
+
+typedef struct run {
+  session *s;
+  plim_trainer *trainer;
+  plim_trace_writer *trace; /* NULL: none; owned by the caller */
+  int64_t total;            /* steps that the progress line counts to */
+  int64_t begin_ns;         /* of the steps */
+  double loss;              /* smoothed */
+  float first_loss, last_loss;
+  times times;
+  plim_evaluation test;
+  int tested;
+} run;
+
+/* A trace holds ten steps, behind two that warm up. */
+enum { RUN_TRACE_FROM = 2, RUN_TRACE_STEPS = 10 };
+
+/* Run `steps` steps. */
+plim_status run_steps(run *r, int64_t steps);
+
+plim_status run_evaluate(run *r);
+
+double run_images_per_second(const run *r); /* of the median step */
+
+/* What is being trained: model, data, batch, machine. Adds rows that both columns of a table share. */
+void run_figures_setting(figures *f, const session *s);
+
+/* Bytes and predictions of a program. */
+void run_figures_plan(figures *f, int column, const session *s, const plim_program *program);
+
+/* What the run measured. */
+void run_figures_measured(figures *f, int column, const run *r);
+
+/* The line on what lies outside the arenas. */
+void run_figures_outside(figures *f, const session *s, int64_t arena_bytes);
+
+#endif

@@ -1,0 +1,243 @@
+/* From options to something that can train. */
+#include "tools/plimsoll/session.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/nearest.h"
+#include "runtime/base/size.h"
+#include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/layout.h"
+
+static const char *addresses_name(int32_t row) {
+  static const char *const names[] = {"planned", "jemalloc"};
+  return row >= 0 && row < 2 ? names[row] : NULL;
+}
+
+static const char *order_name(int32_t row) {
+  static const char *const names[] = {"free", "fixed"};
+  return row >= 0 && row < 2 ? names[row] : NULL;
+}
+
+static const char *layout_name(int32_t row) {
+  return row == 0 ? "auto" : row <= PLIM_LAYOUT_COUNT ? plim_layout_name((plim_layout)(row - 1)) : NULL;
+}
+
+static plim_status check_name(session *s, const char *what, const char *name, plim_name_at *at) {
+  if (!name || plim_name_find(at, name) >= 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "no %s is called \"%s\"; did you mean \"%s\"?", what, name,
+                   plim_name_nearest(at, name));
+}
+
+static plim_status check_names(session *s) {
+  const options *o = s->o;
+  PLIM_TRY(check_name(s, "model", o->model, plim_model_name));
+  PLIM_TRY(check_name(s, "data set", o->data, plim_dataset_name));
+  PLIM_TRY(check_name(s, "planner", o->planner, plim_planner_name));
+  PLIM_TRY(check_name(s, "way to give addresses", o->addresses, addresses_name));
+  PLIM_TRY(check_name(s, "order", o->order, order_name));
+  return check_name(s, "layout", o->layout, layout_name);
+}
+
+plim_status session_open(session *s, const options *o) {
+  *s = (session){.o = o, .begin_ns = plim_now_ns()};
+  progress_begin(&s->bar, !o->no_progress);
+  plim_status status = plim_context_new(heap_resize, NULL, &s->ctx);
+  if (status != PLIM_OK) return status;
+  plim_context_set_progress(s->ctx, progress_report, &s->bar);
+  interrupt_watch(s->ctx);
+  return check_names(s);
+}
+
+plim_status session_device(session *s) {
+  plim_device_options wanted = {.struct_bytes = sizeof wanted, .threads = (int32_t)s->o->threads};
+  return plim_device_open(s->ctx, s->o->device, &wanted, &s->device);
+}
+
+/* Height, width and channels: the data set's own, or for noise the option's or the model's. */
+static plim_status image_size(session *s) {
+  const options *o = s->o;
+  int used = 0;
+  if (plim_dataset_size(o->data, s->size)) {
+    if (!o->image) return PLIM_OK;
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--image is for synthetic data; the images of %s are %dx%dx%d", o->data,
+                     s->size[0], s->size[1], s->size[2]);
+  }
+  const char *text = o->image ? o->image : strcmp(o->model, "mlp") == 0 ? "28x28x1" : "32x32x3";
+  if (sscanf(text, "%4dx%4dx%1d%n", &s->size[0], &s->size[1], &s->size[2], &used) == 3 && text[used] == 0 &&
+      s->size[0] > 0 && s->size[1] > 0 && s->size[2] > 0 && s->size[2] <= 4) {
+    return PLIM_OK;
+  }
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--image %s is not HEIGHTxWIDTHxCHANNELS with 1 to 4 channels, as in 32x32x3",
+                   text);
+}
+
+plim_status session_data(session *s) {
+  plim_dataset_options wanted = plim_dataset_options_default();
+  PLIM_TRY(image_size(s));
+  wanted.dir = s->o->data_dir;
+  wanted.height = s->size[0];
+  wanted.width = s->size[1];
+  wanted.channels = s->size[2];
+  wanted.seed = (uint64_t)s->o->seed;
+  return plim_dataset_load(s->ctx, s->o->data, &wanted, &s->dataset);
+}
+
+/* Constants of the data set without its images. */
+static plim_net_options net_options(const session *s, plim_layout layout, int32_t batch) {
+  plim_net_options net = plim_net_options_default();
+  net.batch = batch;
+  net.height = s->size[0];
+  net.width = s->size[1];
+  net.channels = s->size[2];
+  net.classes = 10;
+  net.layout = layout;
+  plim_dataset_pixels(s->o->data, net.pixel_scale, net.pixel_shift);
+  return net;
+}
+
+plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out) {
+  plim_net_options wanted = net_options(s, layout, batch);
+  plim_profiler_options profiler = plim_profiler_options_default();
+  plim_net *net = NULL;
+  profiler.repeats = (int32_t)s->o->repeats;
+  if (s->o->no_cache) profiler.cache_dir = "";
+  PLIM_TRY(plim_model_make(s->ctx, s->o->model, &wanted, &net));
+  plim_status status = plim_program_begin(s->device, net, modelled ? NULL : &profiler, out);
+  plim_net_free(net);
+  return status;
+}
+
+plim_status session_program(session *s) {
+  if (!s->dataset) PLIM_TRY(image_size(s));
+  return layout_choose(s, &s->program);
+}
+
+/* ---- arithmetic and budget ---- */
+
+static plim_status arithmetic_of_plan(session *s) {
+  const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
+  PLIM_TRY(plim_plan_load(s->ctx, s->o->arithmetic, &s->label_plan));
+  if (strcmp(s->label_plan->fingerprint, graph->fingerprint) != 0) {
+    return plim_fail(s->ctx, PLIM_EDATA, "%s: made for graph %.12s, this is %s, batch %d: graph %.12s",
+                     s->o->arithmetic, s->label_plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
+  }
+  return session_labels(s, s->label_plan, &s->planning);
+}
+
+plim_status session_labels(session *s, const plim_plan *plan, plim_plan_options *planning) {
+  int32_t n_ops = s->program->graph[PLIM_PROGRAM_TRAIN]->n_ops;
+  if (!s->label) PLIM_TRY(plim_allocate(s->ctx, n_ops, sizeof *s->label, &s->label));
+  for (int32_t i = 0; i < plan->n_variants; i++) s->label[plan->variant[i].op] = plan->variant[i].variant.label;
+  planning->labels = PLIM_LABELS_GIVEN;
+  planning->label = s->label;
+  return PLIM_OK;
+}
+
+static plim_status set_arithmetic(session *s) {
+  const char *name = s->o->arithmetic;
+  if (!name || strcmp(name, "auto") == 0) return PLIM_OK;
+  if (strcmp(name, "fast") == 0 || strcmp(name, "small") == 0) {
+    s->planning.labels = name[0] == 'f' ? PLIM_LABELS_FAST : PLIM_LABELS_SMALL;
+    return PLIM_OK;
+  }
+  return arithmetic_of_plan(s);
+}
+
+plim_status session_planning(session *s) {
+  const options *o = s->o;
+  s->planning = plim_plan_options_default();
+  s->planning.planner = o->planner;
+  s->planning.seed = (uint64_t)o->seed;
+  s->planning.iterations = o->iterations;
+  s->planning.time_limit_ns = (int64_t)(o->time_limit * 1e9);
+  s->planning.fixed_order = o->order && strcmp(o->order, "fixed") == 0;
+  PLIM_TRY(set_arithmetic(s));
+  PLIM_TRY(plim_program_keep_all(s->program, &s->keep_all));
+  if (!o->memory) return PLIM_OK;
+  plim_size size;
+  PLIM_TRY(plim_size_parse(s->ctx, o->memory, &size));
+  s->planning.budget_bytes = plim_size_bytes(&size, s->keep_all->arena_bytes);
+  if (s->planning.budget_bytes >= 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", o->memory);
+}
+
+static plim_status make_plan(session *s) {
+  plim_plan *plan = NULL;
+  if (!s->o->plan) return plim_program_plan(s->program, &s->planning);
+  PLIM_TRY(plim_plan_load(s->ctx, s->o->plan, &plan));
+  return plim_program_adopt(s->program, plan);
+}
+
+plim_status session_plan(session *s) {
+  plim_status status = make_plan(s);
+  progress_clear(&s->bar);
+  if (status == PLIM_ENOFIT) return refusal_explain(s);
+  return status;
+}
+
+/* ---- training ---- */
+
+int64_t session_steps(const session *s) {
+  int64_t epoch = s->dataset->train.count / s->o->batch;
+  return s->o->steps > 0 ? s->o->steps : s->o->epochs * epoch;
+}
+
+/* Highest rate for a batch of 128; larger batches take more, in proportion. */
+static double default_rate(const session *s) {
+  double base = strcmp(s->o->model, "mlp") == 0 ? 0.05 : 0.1;
+  return base * (double)s->o->batch / 128;
+}
+
+plim_status session_trainer(session *s, const plim_program *program, int64_t steps, heap_arena *arena,
+                            plim_trainer **out) {
+  const options *o = s->o;
+  plim_trainer_options wanted = {
+      .struct_bytes = sizeof wanted,
+      .seed = (uint64_t)o->seed,
+      .schedule = {.rate = (float)(o->rate >= 0 ? o->rate : default_rate(s)),
+                   .momentum = (float)o->momentum,
+                   .weight_decay = (float)o->weight_decay,
+                   .warmup_steps = steps / 20,
+                   .total_steps = steps},
+      .augment = !o->no_augment,
+      .exec = {.struct_bytes = sizeof wanted.exec, .addresses = PLIM_ADDRESSES_PLANNED},
+  };
+  if (arena) {
+    wanted.exec.addresses = PLIM_ADDRESSES_EACH;
+    wanted.exec.life_alloc = heap_life_alloc;
+    wanted.exec.life_free = heap_life_free;
+    wanted.exec.user = arena;
+  }
+  return plim_trainer_open(s->device, s->dataset, program, &wanted, out);
+}
+
+/* ---- the end ---- */
+
+static void print_failure(const session *s, plim_status status) {
+  const char *sentence = s->ctx ? plim_context_error(s->ctx) : "out of memory";
+  (void)fprintf(stderr, "plimsoll: %s\n", sentence);
+  if (!s->o->json) return;
+  json_t *object = json_pack("{s:s, s:s}", "status", plim_status_name(status), "error", sentence);
+  if (status == PLIM_ENOFIT) refusal_json(&s->refusal, object);
+  (void)json_dumpf(object, stdout, JSON_INDENT(2));
+  printf("\n");
+  json_decref(object);
+}
+
+int session_close(session *s, plim_status status) {
+  progress_clear(&s->bar);
+  if (status != PLIM_OK) print_failure(s, status);
+  interrupt_watch(NULL);
+  if (s->ctx) {
+    if (s->label) plim_release(s->ctx, s->label, s->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *s->label);
+    plim_plan_free(s->label_plan);
+    plim_plan_free(s->keep_all);
+    plim_program_free(s->program);
+    plim_dataset_free(s->dataset);
+    plim_device_close(s->device);
+    plim_context_free(s->ctx);
+  }
+  return plim_status_exit(status);
+}

@@ -1,0 +1,59 @@
+/* What the commands share: from options to a context, a device, a data set, a program with plans, a trainer. Each
+ * stage needs the ones above it. Failures leave their sentence in the context; session_close prints it. */
+#ifndef PLIM_TOOLS_PLIMSOLL_SESSION_H
+#define PLIM_TOOLS_PLIMSOLL_SESSION_H
+
+#include "runtime/train/trainer.h"
+#include "tools/plimsoll/heap.h"
+#include "tools/plimsoll/options.h"
+#include "tools/plimsoll/progress.h"
+#include "tools/plimsoll/refusal.h"
+
+typedef struct session {
+  const options *o;
+  plim_context *ctx;
+  progress bar;
+  int64_t begin_ns;
+  plim_device *device;
+  plim_dataset *dataset;
+  plim_program *program;
+  plim_layout layout;
+  int32_t size[3];            /* height, width, channels of an image */
+  plim_plan_options planning; /* budget and arithmetic as the options say */
+  const char **label;         /* [n_ops] when --arithmetic names a plan */
+  plim_plan *label_plan;      /* that plan: it holds the labels */
+  plim_plan *keep_all;        /* of the training step: its arena is the measure of percentages */
+  refusal refusal;            /* set when the budget is too small */
+} session;
+
+/* Check the names among the options, make the context, watch Ctrl-C. */
+plim_status session_open(session *s, const options *o);
+plim_status session_device(session *s);
+plim_status session_data(session *s);
+
+/* Graphs and profiles in the layout asked for, or the faster one. */
+plim_status session_program(session *s);
+
+/* Budget and arithmetic. */
+plim_status session_planning(session *s);
+
+/* Plan both steps, or use --plan. When the budget is too small, the sentence says what would work. */
+plim_status session_plan(session *s);
+
+/* A trainer over any program of this session; steps: the length of the learning-rate schedule. */
+plim_status session_trainer(session *s, const plim_program *program, int64_t steps, heap_arena *arena,
+                            plim_trainer **out);
+
+/* The steps that the options ask for. */
+int64_t session_steps(const session *s);
+
+/* Plan with the bits labels of `plan`, which must outlive `planning`. */
+plim_status session_labels(session *s, const plim_plan *plan, plim_plan_options *planning);
+
+/* A program like the session's, not planned. */
+plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out);
+
+/* Print the sentence of a failure, free everything; the exit status. */
+int session_close(session *s, plim_status status);
+
+#endif
