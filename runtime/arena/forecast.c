@@ -1,0 +1,207 @@
+/* One walk backward over the schedule finds the reads behind each use; one walk forward over the graph finds how long
+ * each storage can be computed again.
+ *
+ * A write ends what was known of a storage: between its last read and its next write nobody needs it. A storage can be
+ * computed again in front of position r when everything that its producer reads is available there: a param or state
+ * until its first update, an input as long as it is held, a storage that can be computed again itself, or one that
+ * cannot, for that one is never evicted and stays to its last read. */
+#include "runtime/arena/forecast.h"
+
+#include <stdlib.h>
+
+static const plim_op *op_at(const plim_forecast *f, int32_t position) {
+  return &f->graph->op[f->schedule->step[position].op];
+}
+
+int64_t plim_forecast_op_ns(const plim_forecast *forecast, int32_t op) {
+  return forecast->schedule->variant[forecast->variant[op]].variant.time_ns;
+}
+
+static void find_variants_and_starts(plim_forecast *f) {
+  const plim_plan *schedule = f->schedule;
+  for (int32_t j = schedule->n_steps - 1; j >= 0; j--) f->variant[schedule->step[j].op] = schedule->step[j].variant;
+  for (int32_t j = 0; j < schedule->n_steps; j++) {
+    f->start_ns[j + 1] = f->start_ns[j] + schedule->variant[schedule->step[j].variant].variant.time_ns;
+  }
+}
+
+static void count_uses(plim_forecast *f) {
+  for (int32_t j = 0; j < f->schedule->n_steps; j++) {
+    f->first_use[j + 1] = f->first_use[j] + op_at(f, j)->n_reads + op_at(f, j)->n_writes;
+  }
+}
+
+/* next, last [n_storages], scratch: the reads behind the position of the walk. */
+static void find_reads(plim_forecast *f, int32_t *next, int32_t *last) {
+  int32_t n = f->schedule->n_steps;
+  for (int32_t s = 0; s < f->graph->n_storages; s++) {
+    next[s] = last[s] = f->graph->storage[s].role == PLIM_ROLE_OUTPUT ? n : PLIM_NEVER;
+  }
+  for (int32_t j = n - 1; j >= 0; j--) {
+    const plim_op *op = op_at(f, j);
+    for (int32_t k = 0; k < op->n_writes; k++) {
+      int32_t s = op->writes[k], use = f->first_use[j] + op->n_reads + k;
+      f->next_read[use] = next[s];
+      f->last_read[use] = last[s];
+      next[s] = last[s] = PLIM_NEVER;
+    }
+    for (int32_t k = 0; k < op->n_reads; k++) {
+      int32_t s = op->reads[k];
+      f->next_read[f->first_use[j] + k] = next[s];
+      if (next[s] == PLIM_NEVER) last[s] = j;
+      next[s] = j;
+    }
+  }
+}
+
+/* First position that updates each param or state; last [n_storages]: last position of all that reads each storage, n
+ * for outputs; writes [n_storages]: how often it is written. */
+typedef struct facts {
+  int32_t *update, *last, *writes;
+} facts;
+
+static void find_facts(const plim_forecast *f, facts *at) {
+  for (int32_t s = 0; s < f->graph->n_storages; s++) {
+    at->update[s] = INT32_MAX;
+    at->last[s] = f->graph->storage[s].role == PLIM_ROLE_OUTPUT ? f->schedule->n_steps : PLIM_NEVER;
+  }
+  for (int32_t j = f->schedule->n_steps - 1; j >= 0; j--) {
+    const plim_op *op = op_at(f, j);
+    for (int32_t k = 0; k < op->n_updates; k++) at->update[op->updates[k]] = j;
+    for (int32_t k = 0; k < op->n_writes; k++) at->writes[op->writes[k]]++;
+    for (int32_t k = 0; k < op->n_reads; k++) {
+      if (at->last[op->reads[k]] == PLIM_NEVER) at->last[op->reads[k]] = j;
+    }
+  }
+}
+
+/* Last position in front of which a reader of the storage can run again. */
+static int32_t available(const plim_forecast *f, const facts *at, int32_t s, int32_t hold_inputs) {
+  plim_role role = f->graph->storage[s].role;
+  if (plim_role_persistent(role)) return at->update[s];
+  if (role == PLIM_ROLE_INPUT) return hold_inputs ? INT32_MAX : at->last[s];
+  int32_t stays = at->writes[s] == 1 && f->deadline[s] < at->last[s];
+  return stays ? at->last[s] : f->deadline[s];
+}
+
+static void find_deadlines(plim_forecast *f, const facts *at, int32_t hold_inputs) {
+  for (int32_t o = 0; o < f->graph->n_ops; o++) {
+    const plim_op *op = &f->graph->op[o];
+    int32_t least = INT32_MAX;
+    for (int32_t k = 0; k < op->n_reads; k++) {
+      int32_t here = available(f, at, op->reads[k], hold_inputs);
+      if (here < least) least = here;
+    }
+    for (int32_t k = 0; k < op->n_writes; k++) f->deadline[op->writes[k]] = least;
+  }
+}
+
+/* An input is held until the last read of anything that may be computed again from it. from [n_storages] is scratch. */
+static void find_hold(plim_forecast *f, int32_t input, const int32_t *last, int32_t *from) {
+  for (int32_t s = 0; s < f->graph->n_storages; s++) from[s] = s == input;
+  for (int32_t o = 0; o < f->graph->n_ops; o++) {
+    const plim_op *op = &f->graph->op[o];
+    int32_t reached = 0;
+    for (int32_t k = 0; k < op->n_reads; k++) reached |= from[op->reads[k]];
+    for (int32_t k = 0; k < op->n_writes && reached; k++) {
+      int32_t s = op->writes[k];
+      from[s] = 1;
+      if (last[s] > f->hold[input]) f->hold[input] = last[s];
+    }
+  }
+}
+
+typedef struct ranked {
+  double density; /* ns a byte */
+  int32_t storage;
+} ranked;
+
+static int by_density(const void *a, const void *b) {
+  const ranked *x = a, *y = b;
+  if (x->density != y->density) return x->density < y->density ? -1 : 1;
+  return (x->storage > y->storage) - (x->storage < y->storage);
+}
+
+/* rank [n_storages] is scratch. */
+static void find_dear(plim_forecast *f, ranked *rank) {
+  int32_t n = 0;
+  double total = 0, below = 0;
+  for (int32_t s = 0; s < f->graph->n_storages; s++) {
+    const plim_storage *storage = &f->graph->storage[s];
+    if (storage->producer < 0) continue;
+    rank[n++] = (ranked){(double)plim_forecast_op_ns(f, storage->producer) / (double)storage->bytes, s};
+    total += (double)storage->bytes;
+  }
+  qsort(rank, (size_t)n, sizeof *rank, by_density);
+  for (int32_t i = 0; i < n; i++) {
+    below += (double)f->graph->storage[rank[i].storage].bytes;
+    f->dear[rank[i].storage] = 2 * below > total;
+  }
+}
+
+static plim_status allocate(plim_forecast *f) {
+  int64_t n = f->schedule->n_steps, n_storages = f->graph->n_storages;
+  PLIM_TRY(plim_allocate(f->ctx, f->graph->n_ops, sizeof *f->variant, &f->variant));
+  PLIM_TRY(plim_allocate(f->ctx, n + 1, sizeof *f->start_ns, &f->start_ns));
+  PLIM_TRY(plim_allocate(f->ctx, n + 1, sizeof *f->first_use, &f->first_use));
+  count_uses(f);
+  PLIM_TRY(plim_allocate(f->ctx, f->first_use[n], sizeof *f->next_read, &f->next_read));
+  PLIM_TRY(plim_allocate(f->ctx, f->first_use[n], sizeof *f->last_read, &f->last_read));
+  PLIM_TRY(plim_allocate(f->ctx, n_storages, sizeof *f->deadline, &f->deadline));
+  PLIM_TRY(plim_allocate(f->ctx, n_storages, sizeof *f->hold, &f->hold));
+  return plim_allocate(f->ctx, n_storages, sizeof *f->dear, &f->dear);
+}
+
+static void find_all(plim_forecast *f, facts *at, ranked *rank, int32_t hold_inputs) {
+  find_variants_and_starts(f);
+  find_reads(f, at->update, at->last);
+  find_facts(f, at);
+  find_deadlines(f, at, hold_inputs);
+  for (int32_t s = 0; s < f->graph->n_storages; s++) {
+    int32_t read = f->graph->storage[s].role == PLIM_ROLE_INPUT && at->last[s] >= 0;
+    f->hold[s] = read ? at->last[s] : PLIM_NEVER;
+    if (read && hold_inputs) find_hold(f, s, at->last, at->update);
+  }
+  find_dear(f, rank);
+}
+
+plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
+                               int32_t hold_inputs, plim_forecast *out) {
+  plim_forecast f = {.ctx = ctx, .graph = graph, .schedule = schedule};
+  facts at = {NULL, NULL, NULL};
+  ranked *rank = NULL;
+  int64_t n = graph->n_storages;
+  plim_status status = PLIM_OK;
+  PLIM_CHECK(allocate(&f));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.update, &at.update));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.last, &at.last));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.writes, &at.writes));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *rank, &rank));
+  find_all(&f, &at, rank, hold_inputs);
+done:
+  plim_release(ctx, at.update, n, sizeof *at.update);
+  plim_release(ctx, at.last, n, sizeof *at.last);
+  plim_release(ctx, at.writes, n, sizeof *at.writes);
+  plim_release(ctx, rank, n, sizeof *rank);
+  if (status != PLIM_OK) {
+    plim_forecast_release(&f);
+    return status;
+  }
+  *out = f;
+  return PLIM_OK;
+}
+
+void plim_forecast_release(plim_forecast *f) {
+  if (!f->graph) return;
+  int64_t n = f->schedule->n_steps, n_storages = f->graph->n_storages;
+  int64_t n_uses = f->first_use ? f->first_use[n] : 0;
+  plim_release(f->ctx, f->variant, f->graph->n_ops, sizeof *f->variant);
+  plim_release(f->ctx, f->start_ns, n + 1, sizeof *f->start_ns);
+  plim_release(f->ctx, f->next_read, n_uses, sizeof *f->next_read);
+  plim_release(f->ctx, f->last_read, n_uses, sizeof *f->last_read);
+  plim_release(f->ctx, f->first_use, n + 1, sizeof *f->first_use);
+  plim_release(f->ctx, f->deadline, n_storages, sizeof *f->deadline);
+  plim_release(f->ctx, f->hold, n_storages, sizeof *f->hold);
+  plim_release(f->ctx, f->dear, n_storages, sizeof *f->dear);
+  *f = (plim_forecast){.ctx = NULL};
+}

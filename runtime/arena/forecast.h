@@ -1,0 +1,44 @@
+/* What a schedule says about the future: who reads each storage next, how long it may be computed again, how long an
+ * input is needed, what is dear and what is cheap. */
+#ifndef PLIM_RUNTIME_ARENA_FORECAST_H
+#define PLIM_RUNTIME_ARENA_FORECAST_H
+
+#include "runtime/graph/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PLIM_NEVER = -1 };
+
+/* Positions are steps of the schedule, 0 .. n - 1; n is its end. */
+typedef struct plim_forecast {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_plan *schedule;
+  int32_t *variant;  /* [n_ops] row of schedule->variant of the op's first run */
+  int64_t *start_ns; /* [n + 1] predicted start of each position */
+  /* The uses of position j are first_use[j] ..: the op's reads, then its writes.
+   *   next_read  where the storage is read next, before it is written again; n: kept as an output; PLIM_NEVER
+   *   last_read  (writes) the last such position */
+  int32_t *first_use, *next_read, *last_read;
+  int32_t
+      *deadline; /* [n_storages] last position in front of which it can be computed again, whatever else is missing */
+  int32_t *hold; /* [n_storages] inputs: last position that may need it, PLIM_NEVER when nobody reads it */
+  char *dear;    /* [n_storages] made at more time a byte than the byte-weighted median */
+} plim_forecast;
+
+/* hold_inputs 1: inputs stay as long as something may be computed again from them. 0: to their last read; then what
+ * was made from them stays instead. The schedule has passed plim_plan_check and must outlive the forecast.
+ * O(inputs x ops + uses). */
+PLIM_MUST_USE plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
+                                             int32_t hold_inputs, plim_forecast *out);
+void plim_forecast_release(plim_forecast *forecast);
+
+/* Time of one run of the op. */
+int64_t plim_forecast_op_ns(const plim_forecast *forecast, int32_t op);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

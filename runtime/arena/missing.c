@@ -1,0 +1,79 @@
+/* Path halving; the smaller index is the root, so that runs repeat.
+ * Source: Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021, appendix C.2, with the root's sum kept. */
+#include "runtime/arena/missing.h"
+
+#include <assert.h>
+
+enum { NONE = -1 };
+
+plim_status plim_missing_init(plim_missing *missing, plim_context *ctx, int32_t n_storages) {
+  plim_missing m = {.ctx = ctx, .n_storages = n_storages};
+  PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *m.node_of, &m.node_of));
+  plim_status status = plim_allocate(ctx, n_storages, sizeof *m.own_ns, &m.own_ns);
+  if (status != PLIM_OK) {
+    plim_release(ctx, m.node_of, n_storages, sizeof *m.node_of);
+    return status;
+  }
+  for (int32_t s = 0; s < n_storages; s++) m.node_of[s] = NONE;
+  *missing = m;
+  return PLIM_OK;
+}
+
+void plim_missing_release(plim_missing *missing) {
+  if (!missing->node_of) return;
+  plim_release(missing->ctx, missing->node_of, missing->n_storages, sizeof *missing->node_of);
+  plim_release(missing->ctx, missing->own_ns, missing->n_storages, sizeof *missing->own_ns);
+  plim_release(missing->ctx, missing->node, missing->capacity, sizeof *missing->node);
+  missing->node_of = NULL;
+}
+
+int plim_missing_has(const plim_missing *missing, int32_t storage) {
+  return missing->node_of[storage] != NONE;
+}
+
+static int32_t root_of(plim_missing *m, int32_t node) {
+  while (m->node[node].parent != node) {
+    m->node[node].parent = m->node[m->node[node].parent].parent;
+    node = m->node[node].parent;
+  }
+  return node;
+}
+
+plim_status plim_missing_add(plim_missing *m, int32_t storage, int64_t time_ns) {
+  assert(!plim_missing_has(m, storage));
+  if (m->n_nodes == m->capacity) {
+    int64_t capacity = m->capacity > 0 ? 2 * m->capacity : 64;
+    PLIM_TRY(plim_resize_array(m->ctx, &m->node, m->capacity, capacity, sizeof *m->node));
+    m->capacity = capacity;
+  }
+  m->node[m->n_nodes] = (struct plim_missing_node){m->n_nodes, time_ns, 0};
+  m->own_ns[storage] = time_ns;
+  m->node_of[storage] = m->n_nodes++;
+  return PLIM_OK;
+}
+
+void plim_missing_join(plim_missing *m, int32_t a, int32_t b) {
+  int32_t x = root_of(m, m->node_of[a]), y = root_of(m, m->node_of[b]);
+  if (x == y) return;
+  int32_t root = x < y ? x : y, child = x < y ? y : x;
+  m->node[child].parent = root;
+  m->node[root].sum_ns += m->node[child].sum_ns;
+}
+
+void plim_missing_remove(plim_missing *m, int32_t storage) {
+  if (!plim_missing_has(m, storage)) return;
+  m->node[root_of(m, m->node_of[storage])].sum_ns -= m->own_ns[storage];
+  m->node_of[storage] = NONE;
+}
+
+void plim_missing_sum_begin(plim_missing *missing) {
+  missing->tick++;
+}
+
+int64_t plim_missing_sum_class(plim_missing *m, int32_t storage) {
+  if (!plim_missing_has(m, storage)) return 0;
+  struct plim_missing_node *root = &m->node[root_of(m, m->node_of[storage])];
+  if (root->counted == m->tick) return 0;
+  root->counted = m->tick;
+  return root->sum_ns;
+}

@@ -1,0 +1,47 @@
+/* Classes of missing storages: what has been dropped or evicted and may have to be computed again, in groups that would
+ * be computed together. The price of evicting a storage is its own time and that of the classes next to it. */
+#ifndef PLIM_RUNTIME_ARENA_MISSING_H
+#define PLIM_RUNTIME_ARENA_MISSING_H
+
+#include "runtime/base/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Union-find. A storage that leaves takes its time out of the sum of its class and nothing else: classes are never
+ * split, and a class keeps its sum whoever its root is. */
+typedef struct plim_missing {
+  plim_context *ctx;
+  int32_t n_storages, n_nodes;
+  int32_t *node_of; /* [n_storages] -1: not missing */
+  int64_t *own_ns;  /* [n_storages] time it brought */
+  struct plim_missing_node {
+    int32_t parent;
+    int64_t sum_ns;  /* of the class, at its root */
+    int64_t counted; /* tick of the last sum that took this root in */
+  } * node;          /* [capacity] */
+  int64_t capacity, tick;
+} plim_missing;
+
+PLIM_MUST_USE plim_status plim_missing_init(plim_missing *missing, plim_context *ctx, int32_t n_storages);
+void plim_missing_release(plim_missing *missing);
+
+int plim_missing_has(const plim_missing *missing, int32_t storage);
+
+/* The storage goes missing, in a class of its own; it must not be missing already. */
+PLIM_MUST_USE plim_status plim_missing_add(plim_missing *missing, int32_t storage, int64_t time_ns);
+/* The classes of two missing storages become one. */
+void plim_missing_join(plim_missing *missing, int32_t a, int32_t b);
+/* The storage is there again; nothing happens when it was not missing. */
+void plim_missing_remove(plim_missing *missing, int32_t storage);
+
+/* A sum over distinct classes: begin, then the class of each neighbour; 0 when the storage is not missing or its class
+ * was counted since begin. */
+void plim_missing_sum_begin(plim_missing *missing);
+int64_t plim_missing_sum_class(plim_missing *missing, int32_t storage);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

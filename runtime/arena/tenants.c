@@ -1,0 +1,167 @@
+/* Persistent storages sit at the low end in graph order, inputs behind them; nothing of both is ever evicted, so that
+ * no pinned piece stands as a wall in the middle of the arena. */
+#include "runtime/arena/tenants.h"
+
+#include <assert.h>
+
+#include "runtime/base/array.h"
+
+int plim_tenants_resident(const plim_tenants *t, int32_t storage) {
+  return t->tenant[storage].piece != PLIM_NEVER;
+}
+
+int plim_tenants_wanted(const plim_tenants *t, int32_t storage) {
+  plim_role role = t->graph->storage[storage].role;
+  if (plim_role_persistent(role)) return 1;
+  return role == PLIM_ROLE_INPUT ? t->forecast->hold[storage] >= t->position
+                                 : t->tenant[storage].next_read != PLIM_NEVER;
+}
+
+/* Who holds the piece of a workspace: an id that is no storage. */
+static int32_t workspace_owner(const plim_tenants *t) {
+  return t->graph->n_storages;
+}
+
+static plim_status add_life(plim_tenants *t, int32_t storage, int32_t begin, int32_t piece) {
+  PLIM_TRY(plim_array_reserve(t->ctx, &t->life, &t->life_capacity, t->n_lives + 1, sizeof *t->life));
+  const plim_piece *p = &t->pieces->piece[piece];
+  t->life[t->n_lives++] = (plim_life){storage, begin, begin + 1, 0, p->offset, p->bytes};
+  if (storage >= 0) t->tenant[storage].life = t->n_lives - 1;
+  return PLIM_OK;
+}
+
+static plim_end end_for(const plim_tenants *t, int32_t storage) {
+  if (!t->two_ends) return PLIM_END_LOW;
+  if (storage < 0) return PLIM_END_HIGH;
+  return t->graph->storage[storage].producer < 0 || t->forecast->dear[storage] ? PLIM_END_LOW : PLIM_END_HIGH;
+}
+
+static plim_status no_room(const plim_tenants *t, int32_t op, int32_t storage, int64_t bytes) {
+  const char *what = "its workspace";
+  for (int32_t v = t->graph->n_values - 1; v >= 0 && storage >= 0; v--) {
+    if (t->graph->value[v].storage == storage) what = t->graph->value[v].name;
+  }
+  return plim_fail(
+      t->ctx, PLIM_ENOFIT,
+      "op \"%s\" finds no room for %s, %lld bytes, in an arena of %lld: %lld are free, at most %lld in one "
+      "piece, and nothing more can be evicted",
+      op >= 0 ? t->graph->op[op].name : "(start)", what, (long long)bytes, (long long)t->pieces->bytes,
+      (long long)t->pieces->free_bytes, (long long)plim_pieces_largest_free(t->pieces));
+}
+
+plim_status plim_tenants_place(plim_tenants *t, int32_t op, int32_t storage, int64_t bytes, int32_t *piece) {
+  int32_t owner = storage >= 0 ? storage : workspace_owner(t), taken = PLIM_NEVER;
+  plim_end end = end_for(t, storage);
+  PLIM_TRY(plim_pieces_take(t->pieces, bytes, owner, end, &taken));
+  if (taken < 0) {
+    int32_t hole = PLIM_NEVER;
+    int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
+    if (rounded > 0) PLIM_TRY(plim_tenants_evict(t, rounded, &hole));
+    if (hole < 0) return no_room(t, op, storage, bytes);
+    PLIM_TRY(plim_pieces_take_from(t->pieces, hole, bytes, owner, end, &taken));
+  }
+  if (storage >= 0) {
+    assert(!plim_tenants_resident(t, storage));
+    t->tenant[storage].piece = taken;
+    plim_missing_remove(&t->missing, storage);
+  }
+  *piece = taken;
+  return add_life(t, storage, t->n_steps, taken);
+}
+
+/* It can be computed again: join the classes of its missing inputs and of missing wanted outputs of its readers. */
+static plim_status go_missing(plim_tenants *t, int32_t storage) {
+  const plim_graph *g = t->graph;
+  int32_t producer = g->storage[storage].producer;
+  t->tenant[storage].piece = PLIM_NEVER;
+  if (producer < 0) return PLIM_OK;
+  PLIM_TRY(plim_missing_add(&t->missing, storage, plim_forecast_op_ns(t->forecast, producer)));
+  for (int32_t k = 0; k < g->op[producer].n_reads; k++) {
+    int32_t s = g->op[producer].reads[k];
+    if (plim_missing_has(&t->missing, s)) plim_missing_join(&t->missing, storage, s);
+  }
+  for (int32_t i = g->reader_first[storage]; i < g->reader_first[storage + 1]; i++) {
+    const plim_op *reader = &g->op[g->reader[i]];
+    for (int32_t k = 0; k < reader->n_writes; k++) {
+      int32_t s = reader->writes[k];
+      if (plim_missing_has(&t->missing, s) && plim_tenants_wanted(t, s)) plim_missing_join(&t->missing, storage, s);
+    }
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_tenants_hand_over(plim_tenants *t, int32_t in, int32_t out) {
+  int32_t piece = t->tenant[in].piece;
+  plim_pieces_hand_over(t->pieces, piece, out);
+  t->life[t->tenant[in].life].end = t->n_steps;
+  PLIM_TRY(go_missing(t, in));
+  t->tenant[out].piece = piece;
+  plim_missing_remove(&t->missing, out);
+  return add_life(t, out, t->n_steps, piece);
+}
+
+plim_status plim_tenants_drop(plim_tenants *t, int32_t storage, int32_t *hole) {
+  int32_t left = plim_pieces_give(t->pieces, t->tenant[storage].piece);
+  if (hole) *hole = left;
+  return go_missing(t, storage);
+}
+
+plim_status plim_tenants_drop_unwanted(plim_tenants *t, int32_t storage) {
+  if (!plim_tenants_resident(t, storage) || t->tenant[storage].pins > 0) return PLIM_OK;
+  return plim_tenants_wanted(t, storage) ? PLIM_OK : plim_tenants_drop(t, storage, NULL);
+}
+
+plim_status plim_tenants_add_step(plim_tenants *t, const plim_step *step) {
+  PLIM_TRY(plim_array_reserve(t->ctx, &t->step, &t->step_capacity, t->n_steps + 1, sizeof *t->step));
+  t->step[t->n_steps++] = *step;
+  return PLIM_OK;
+}
+
+void plim_tenants_use(plim_tenants *t, int32_t storage, int32_t step) {
+  t->life[t->tenant[storage].life].end = step + 1;
+}
+
+/* Constants first, in graph order, then inputs: both at the low end of an empty arena. */
+static plim_status place_sources(plim_tenants *t) {
+  for (int32_t inputs = 0; inputs < 2; inputs++) {
+    for (int32_t s = 0; s < t->graph->n_storages; s++) {
+      plim_role role = t->graph->storage[s].role;
+      int32_t piece, here = inputs ? role == PLIM_ROLE_INPUT && t->forecast->hold[s] >= 0 : plim_role_persistent(role);
+      if (here) PLIM_TRY(plim_tenants_place(t, PLIM_NEVER, s, t->graph->storage[s].bytes, &piece));
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status open_tenants(plim_tenants *t, int64_t bytes) {
+  PLIM_TRY(plim_missing_init(&t->missing, t->ctx, t->graph->n_storages));
+  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->tenant, &t->tenant));
+  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_ops, sizeof *t->op_stamp, &t->op_stamp));
+  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_ops, sizeof *t->op_stack, &t->op_stack));
+  for (int32_t s = 0; s < t->graph->n_storages; s++) {
+    t->tenant[s] = (plim_tenant){PLIM_NEVER, PLIM_NEVER, 0, PLIM_NEVER, PLIM_NEVER};
+  }
+  PLIM_TRY(plim_pieces_new(t->ctx, bytes, &t->pieces));
+  return place_sources(t);
+}
+
+plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int64_t bytes, int32_t two_ends,
+                              plim_replay_counts *counts, plim_tenants *out) {
+  *out = (plim_tenants){
+      .ctx = ctx, .graph = forecast->graph, .forecast = forecast, .counts = counts, .two_ends = two_ends};
+  plim_status status = open_tenants(out, bytes);
+  if (status != PLIM_OK) plim_tenants_close(out);
+  return status;
+}
+
+void plim_tenants_close(plim_tenants *t) {
+  plim_missing_release(&t->missing);
+  plim_pieces_free(t->pieces);
+  plim_release(t->ctx, t->tenant, t->graph->n_storages, sizeof *t->tenant);
+  plim_release(t->ctx, t->op_stamp, t->graph->n_ops, sizeof *t->op_stamp);
+  plim_release(t->ctx, t->op_stack, t->graph->n_ops, sizeof *t->op_stack);
+  plim_release(t->ctx, t->step, t->step_capacity, sizeof *t->step);
+  plim_release(t->ctx, t->life, t->life_capacity, sizeof *t->life);
+  plim_release(t->ctx, t->row, t->row_capacity, sizeof *t->row);
+  plim_release(t->ctx, t->row_piece, t->row_capacity, sizeof *t->row_piece);
+}
