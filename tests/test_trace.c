@@ -16,7 +16,7 @@ static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, pli
   if (again && trace) {
     plim_trace_write_head(again, trace);
     for (int64_t i = 0; i < trace->n_rows; i++) plim_trace_write_row(again, &trace->row[i]);
-    plim_trace_write_end(again, trace->n_steps > 0 ? trace->n_rows / trace->n_steps : 0);
+    plim_trace_write_end(again, trace->n_rows / trace->n_steps);
   }
   plim_trace_free(trace);
   return status;
@@ -43,7 +43,7 @@ Test(trace, every_wrong_field_is_named_with_line_and_path) {
       {"\"trace\"", "\"plan\"", "line 1: plimsoll: the document is a 'plan', not a 'trace'"},
       {"\"plan\": \"", "\"plan\": \"A", "line 1: plan: is not 64"},
       {"\"steps\": 3", "\"steps\": 2", "line 4: step: is 2; step 0 of the 2 comes here"},
-      {"\"steps\": 3", "\"steps\": 0", "line 2: is a row of a plan without steps"},
+      {"\"steps\": 3", "\"steps\": 0", "line 1: steps: 0 is not in [1,"},
       {"\"step\": 1", "\"step\": 2", "line 3: step: is 2; step 1 of the 3 comes here"},
       {"\"training_step\": 5", "\"training_step\": 4", "line 5: training_step: is 4 behind step 4"},
       {"\"training_step\": 4, \"step\": 1", "\"training_step\": 3, \"step\": 1", "line 3: training_step: is 3 behind"},

@@ -67,7 +67,7 @@ static void read_head(plim_json_at *at, draft *d) {
   d->head.budget_bytes = plim_json_int_or_null(at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
   d->head.peak_bytes = plim_json_int(at, "peak_bytes", 0, INT64_MAX);
   d->head.arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, -1);
-  d->head.n_steps = (int32_t)plim_json_int(at, "steps", 0, INT32_MAX);
+  d->head.n_steps = (int32_t)plim_json_int(at, "steps", 1, INT32_MAX);
   plim_json_end(at);
 }
 
@@ -123,8 +123,8 @@ static void read_end(plim_json_at *at, draft *d) {
   d->n_training_steps = plim_json_int(at, "training_steps", 0, INT64_MAX);
   plim_json_end(at);
   d->ended = 1;
-  if (at->doc->status != PLIM_OK || d->head.n_steps == 0) return;
-  if (d->n_rows % d->head.n_steps != 0 || d->n_rows / d->head.n_steps != d->n_training_steps) {
+  if (at->doc->status != PLIM_OK) return;
+  if (d->n_rows != plim_mul_bytes(d->n_training_steps, d->head.n_steps)) {
     plim_json_fail(at, "training_steps", "is %lld, but there are %lld rows of %d a training step",
                    (long long)d->n_training_steps, (long long)d->n_rows, d->head.n_steps);
   }

@@ -1,0 +1,89 @@
+/* libFuzzer on every document parser: no input may crash, leak or be read twice in two ways. The first byte picks the
+ * parser, so that one corpus serves all. Built with -DPLIM_FUZZ=ON by clang. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/graph/graph_text.h"
+#include "runtime/graph/own_profile.h"
+#include "runtime/graph/plan_text.h"
+#include "runtime/graph/plans_text.h"
+#include "runtime/graph/trace_text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Parse; what is accepted is written into `again`. */
+typedef plim_status parse_again(plim_context *ctx, const char *text, int64_t bytes, plim_text *again);
+
+static plim_status graph(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_graph *made = NULL;
+  plim_status status = plim_graph_parse(ctx, "input", text, bytes, &made);
+  if (made) plim_graph_write(again, made, 1);
+  plim_graph_free(made);
+  return status;
+}
+
+static plim_status profile(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_profile *made = NULL;
+  plim_status status = plim_profile_parse(ctx, "input", text, bytes, &made);
+  if (made) plim_profile_write(again, made);
+  plim_profile_free(made);
+  return status;
+}
+
+static plim_status plan(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_plan *made = NULL;
+  plim_status status = plim_plan_parse(ctx, "input", text, bytes, &made);
+  if (made) plim_plan_write(again, made);
+  plim_plan_free(made);
+  return status;
+}
+
+static plim_status program(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_plans *made = NULL;
+  plim_status status = plim_plans_parse(ctx, "input", text, bytes, &made);
+  if (made) {
+    const char *name[PLIM_PLANS_MAX];
+    const plim_plan *plans[PLIM_PLANS_MAX];
+    for (int32_t i = 0; i < made->n; i++) {
+      name[i] = made->name[i];
+      plans[i] = made->plan[i];
+    }
+    plim_plans_write(again, made->n, name, plans);
+  }
+  plim_plans_free(made);
+  return status;
+}
+
+static plim_status trace(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_trace *made = NULL;
+  plim_status status = plim_trace_parse(ctx, "input", text, bytes, &made);
+  if (made) {
+    plim_trace_write_head(again, made);
+    for (int64_t i = 0; i < made->n_rows; i++) plim_trace_write_row(again, &made->row[i]);
+    plim_trace_write_end(again, made->n_rows / made->n_steps);
+  }
+  plim_trace_free(made);
+  return status;
+}
+
+static void require(int holds) {
+  if (!holds) abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static parse_again *const parsers[] = {graph, profile, plan, program, trace};
+  plim_context *ctx = NULL;
+  if (size == 0 || plim_context_new(NULL, NULL, &ctx) != PLIM_OK) return 0;
+  parse_again *parse = parsers[data[0] % (sizeof parsers / sizeof *parsers)];
+  plim_text once = {ctx, NULL, 0, 0, PLIM_OK}, twice = once;
+  if (parse(ctx, (const char *)data + 1, (int64_t)size - 1, &once) == PLIM_OK) {
+    require(parse(ctx, once.chars, once.length, &twice) == PLIM_OK);
+    require(strcmp(once.chars, twice.chars) == 0);
+  }
+  plim_text_free(&once);
+  plim_text_free(&twice);
+  require(plim_context_memory(ctx).bytes == 0);
+  plim_context_free(ctx);
+  return 0;
+}
