@@ -205,7 +205,7 @@ enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 typedef struct walk {
   const family *family;
   const plim_op_desc *op;
-  int n_operands, threads_before;
+  int n_operands, threads, threads_before;
   described md;
   dnnl_engine_t engine;
   dnnl_primitive_attr_t attr;
@@ -228,6 +228,7 @@ static void walk_end(walk *w) {
 /* Start before the first variant; walk_end is due whatever this returns. */
 static dnnl_status_t walk_begin(walk *w, const plim_op_desc *op, int threads) {
   memset(w, 0, sizeof *w);
+  w->threads = threads;
   w->threads_before = threads_set(threads);
   w->op = op;
   w->algorithm = -1;
@@ -269,11 +270,15 @@ static int walk_next_offer(walk *w) {
   return w->pd != NULL;
 }
 
-/* `ref` is 100 times slower than the rest; gemm (brgemm is another thing) allocates buffers in every call. */
-static int refused(const char *implementation) {
+/* `ref` is 100 times slower than the rest; gemm (brgemm is another thing) allocates buffers in every call. Winograd's
+ * weight gradient allocates 240 (threads + 1) bytes a call, 4 KiB and more with one thread: over the 1 KiB that an op's
+ * transient objects may take, unless there are 2 or 3 threads. */
+static int refused(const walk *w, const char *implementation) {
   const char *gemm = strstr(implementation, "gemm");
-  int allocates = gemm && !(gemm - implementation >= 2 && strncmp(gemm - 2, "br", 2) == 0);
-  return strncmp(implementation, "ref", 3) == 0 || allocates;
+  int gemm_based = gemm && !(gemm - implementation >= 2 && strncmp(gemm - 2, "br", 2) == 0);
+  int winograd_gradient = strstr(implementation, "wino") && w->family->prop == dnnl_backward_weights;
+  return strncmp(implementation, "ref", 3) == 0 || gemm_based ||
+         (winograd_gradient && (w->threads < 2 || w->threads > 3));
 }
 
 /* "onednn-direct-jit_1x1" out of ("direct", "jit_1x1:avx512_core"); Winograd has one implementation. */
@@ -293,7 +298,7 @@ static const char *walk_next(walk *w) {
   while (w->n_seen < MAX_VARIANTS && walk_next_offer(w)) {
     const char *implementation = NULL;
     if (dnnl_primitive_desc_query(w->pd, dnnl_query_impl_info_str, 0, (void *)&implementation) != dnnl_success ||
-        refused(implementation)) {
+        refused(w, implementation)) {
       continue;
     }
     char *name = w->seen[w->n_seen];
