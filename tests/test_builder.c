@@ -134,6 +134,14 @@ static const char *damage_op(plim_op_spec *s, int which) {
     case 18:
       s->name = "";
       return "the op's name is empty";
+    case 19:
+      *s = plim_test_small_op(SMALL_LINEAR);
+      s->n_in = 1;
+      return "op 'linear': a linear has 2 to 3 inputs, 1 to 1 outputs and updates 0 values, not 1, 1 and 0";
+    case 20:
+      *s = plim_test_small_op(SMALL_SGD);
+      s->n_upd = 1;
+      return "op 'sgd': a sgd has 2 to 2 inputs, 0 to 0 outputs and updates 2 values, not 2, 0 and 1";
     default:
       return NULL;
   }
@@ -149,7 +157,7 @@ Test(builder, refuses_ops_that_cannot_be) {
     assert_sentence(plim_graph_add_op(b, &spec, &id), sentence);
     cr_assert_eq(id, -7);
   }
-  cr_assert_eq(which, 19);
+  cr_assert_eq(which, 21);
   plim_graph_builder_free(b);
 }
 

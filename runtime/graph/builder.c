@@ -7,6 +7,7 @@
 
 #include "runtime/base/array.h"
 #include "runtime/graph/names.h"
+#include "runtime/graph/operands.h"
 
 static plim_status add_name(plim_graph_builder *b, const char *what, const char *name, int64_t *out) {
   PLIM_TRY(plim_name_check(b->ctx, what, name));
@@ -157,6 +158,7 @@ static plim_status check_spec(const plim_graph_builder *b, const plim_op_spec *s
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': a %s op has outputs (%d given) and updates nothing (%d given)",
                      s->name, plim_op_class_name(s->cls), s->n_out, s->n_upd);
   }
+  PLIM_TRY(plim_operands_check(ctx, s));
   const char *fault = attrs_fault(&s->attrs);
   if (fault) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': its attributes have %s", s->name, fault);
   if (s->time_ns < -1) {
