@@ -1,14 +1,10 @@
-/* Groups are found by a hash table over canonical descriptions. Whether an input is warm, that is, used so shortly
- * before that caches still hold it, is seen from the graph: the bytes that ops in between move. */
+/* Groups are found by a hash table over canonical descriptions. */
 #include "runtime/device/profile_set.h"
 
 #include <string.h>
 
 #include "runtime/device/desc.h"
 #include "runtime/device/profile_operands.h"
-
-/* Bytes that may move between two uses of a value that is still in cache at the second: half of an ordinary L3. */
-enum { WARM_BYTES = 16 << 20 };
 
 static int32_t find_group(plim_profile_set *set, int32_t *slot, int64_t n_slots, int32_t op) {
   plim_op_desc desc;
@@ -32,38 +28,6 @@ static plim_status find_groups(plim_profile_set *set) {
   memset(slot, -1, (size_t)n_slots * sizeof *slot);
   for (int32_t op = 0; op < set->graph->n_ops; op++) set->group_of[op] = find_group(set, slot, n_slots, op);
   plim_release(ctx, slot, n_slots, sizeof *slot);
-  return PLIM_OK;
-}
-
-static void touch(int64_t *touched, int64_t moved, int32_t n, const int32_t *storage) {
-  for (int32_t i = 0; i < n; i++) touched[storage[i]] = moved;
-}
-
-/* Each op votes on the inputs of its group. */
-static plim_status find_warm_inputs(plim_profile_set *set) {
-  const plim_graph *graph = set->graph;
-  plim_context *ctx = set->device->ctx;
-  int64_t *touched = NULL, moved = 0;
-  PLIM_TRY(plim_allocate(ctx, graph->n_storages, sizeof *touched, &touched));
-  for (int32_t s = 0; s < graph->n_storages; s++) touched[s] = INT64_MIN / 2; /* a step ago */
-  for (int32_t i = 0; i < graph->n_ops; i++) {
-    const plim_op *op = &graph->op[i];
-    plim_profile_group *group = &set->group[set->group_of[i]];
-    for (int32_t k = 0; k < op->n_in; k++) {
-      int warm = moved - touched[graph->value[op->in[k]].storage] < WARM_BYTES;
-      group->warm_votes[k] += warm ? 1 : -1;
-    }
-    moved += plim_op_traffic(&group->desc);
-    touch(touched, moved, op->n_reads, op->reads);
-    touch(touched, moved, op->n_writes, op->writes);
-    touch(touched, moved, op->n_updates, op->updates);
-  }
-  for (int32_t g = 0; g < set->n_groups; g++) {
-    for (int32_t k = 0; k < set->group[g].desc.n_in; k++) {
-      if (set->group[g].warm_votes[k] > 0) set->group[g].warm_inputs |= 1U << k;
-    }
-  }
-  plim_release(ctx, touched, graph->n_storages, sizeof *touched);
   return PLIM_OK;
 }
 
@@ -108,7 +72,7 @@ plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, 
   PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *out->group, &out->group));
   PLIM_CHECK(plim_allocate(ctx, 0, sizeof *out->cases, &out->cases));
   PLIM_CHECK(find_groups(out));
-  PLIM_CHECK(find_warm_inputs(out));
+  PLIM_CHECK(plim_profile_set_watch(out));
   for (int32_t g = 0; g < out->n_groups; g++) PLIM_CHECK(add_cases(out, &out->group[g], arena_bytes));
 done:
   if (status != PLIM_OK) plim_profile_set_free(out);

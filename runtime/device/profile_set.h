@@ -6,6 +6,13 @@
 
 enum { PLIM_PROFILE_VARIANTS = 16 }; /* an op has no more */
 
+/* How the ops of a group meet their operands in a step, by majority; runtime/device/profile_habit.c. */
+typedef struct plim_profile_habit {
+  int32_t warm_votes[PLIM_OP_MAX_IN];  /* input k was used so shortly before that caches hold it: > 0 */
+  int32_t over_votes[PLIM_OP_MAX_OUT]; /* output k can be written over input over[k]: > 0 */
+  int32_t over[PLIM_OP_MAX_OUT];
+} plim_profile_habit;
+
 /* One variant of one description. */
 typedef struct plim_profile_case {
   plim_variant variant; /* time_ns -1: not known yet */
@@ -17,10 +24,9 @@ typedef struct plim_profile_case {
 typedef struct plim_profile_group {
   plim_op_desc desc;
   uint64_t hash;
-  int32_t op;           /* the first in program order */
-  int32_t first, n;     /* cases [first, first + n) */
-  uint32_t warm_inputs; /* bit k: input k was used shortly before, in most of the ops */
-  int32_t warm_votes[PLIM_OP_MAX_IN];
+  int32_t op;       /* the first in program order */
+  int32_t first, n; /* cases [first, first + n) */
+  plim_profile_habit habit;
 } plim_profile_group;
 
 typedef struct plim_profile_set {
@@ -37,6 +43,9 @@ typedef struct plim_profile_set {
 PLIM_MUST_USE plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, int64_t arena_bytes,
                                                 plim_profile_set *out);
 void plim_profile_set_free(plim_profile_set *set); /* a zeroed one is legal */
+
+/* Fill in the groups' habits. */
+PLIM_MUST_USE plim_status plim_profile_set_watch(plim_profile_set *set);
 
 /* A profile of the graph from the cases' figures. */
 PLIM_MUST_USE plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, plim_profile **out);

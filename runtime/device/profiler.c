@@ -14,6 +14,9 @@
 
 enum { DEFAULT_PASSES = 9, MOST_PASSES = 1000, SLOW = 3 };
 
+/* An arena of more bytes than caches have: what was used one round ago is not in them. */
+enum { COLD_BYTES = 64 << 20 };
+
 typedef struct measurement {
   plim_profile_set *set;
   char *arena;
@@ -40,7 +43,7 @@ static void prepare_operands(const float *normal, const plim_profile_group *grou
   for (int32_t k = 0; k < group->desc.n_in; k++) {
     if (plim_operand_is_special(&group->desc, k)) {
       plim_operand_fill_special(&group->desc, k, normal, place + plan->at[k]);
-    } else if (group->warm_inputs >> k & 1U) {
+    } else if (group->habit.warm_votes[k] > 0) {
       plim_normals_fill(normal, place + plan->at[k], plim_shape_bytes(&group->desc.in[k]));
     }
   }
@@ -53,6 +56,9 @@ static plim_status run_case(measurement *m, const plim_profile_group *group, con
   char *place = next_place(m, plan.bytes);
   void *operand[PLIM_OP_MAX_OPERANDS];
   for (int32_t k = 0; k < plan.n; k++) operand[k] = place + plan.at[k];
+  for (int32_t k = 0; k < group->desc.n_out; k++) {
+    if (group->habit.over_votes[k] > 0) operand[group->desc.n_in + k] = operand[group->habit.over[k]];
+  }
   prepare_operands(m->normal, group, &plan, place);
   plim_kernel_args args = {.in = operand,
                            .out = operand + group->desc.n_in,
@@ -143,6 +149,16 @@ static plim_status run_passes(measurement *m) {
   return PLIM_OK;
 }
 
+/* As large as the step's own arena may be, as far as caches could tell the difference. */
+static int64_t default_bytes(const plim_graph *graph, int64_t needed) {
+  int64_t all = 0;
+  for (int32_t s = 0; s < graph->n_storages; s++) {
+    all = plim_add_bytes(all, plim_align_up(graph->storage[s].bytes, PLIM_ALIGN));
+  }
+  int64_t wanted = all >= 0 && all < COLD_BYTES ? all : COLD_BYTES;
+  return wanted > needed ? wanted : needed;
+}
+
 /* Measure every case whose time is not known. */
 static plim_status measure(plim_profile_set *set, int32_t passes, int64_t arena_bytes) {
   plim_device *device = set->device;
@@ -153,7 +169,7 @@ static plim_status measure(plim_profile_set *set, int32_t passes, int64_t arena_
   plim_status status;
   PLIM_CHECK(prepare_cases(set, &needed));
   if (needed == 0) goto done; /* all known */
-  if (m.arena_bytes == 0) m.arena_bytes = needed;
+  if (m.arena_bytes == 0) m.arena_bytes = default_bytes(set->graph, needed);
   PLIM_CHECK(plim_allocate(ctx, PLIM_NORMALS, sizeof *m.normal, &m.normal));
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *m.sample, &m.sample));
   PLIM_CHECK(device->api->alloc(device, m.arena_bytes, &arena));
