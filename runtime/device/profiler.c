@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/device/profile_cache.h"
 #include "runtime/device/profile_operands.h"
 #include "runtime/device/profile_set.h"
 
@@ -74,15 +75,20 @@ static plim_status run_case(measurement *m, const plim_profile_group *group, con
   return PLIM_OK;
 }
 
-/* A case that took more than `SLOW` times the fastest of its group so far is not run again. */
+static int64_t least(const int64_t *sample, int32_t n) {
+  int64_t best = sample[0];
+  for (int32_t i = 1; i < n; i++) best = sample[i] < best ? sample[i] : best;
+  return best;
+}
+
+/* A case whose best time so far is SLOW times that of another variant will not win, and is not run again. */
 static int is_worth_repeating(const measurement *m, const plim_profile_group *group, int32_t c, int32_t pass) {
   if (pass < 2) return 1;
-  int64_t best = INT64_MAX;
+  int64_t own = least(&m->sample[(int64_t)c * m->passes], pass);
   for (int32_t i = group->first; i < group->first + group->n; i++) {
-    int64_t ns = m->sample[(int64_t)i * m->passes + 1];
-    if (m->set->cases[i].kernel && ns < best) best = ns;
+    if (m->set->cases[i].kernel && own / SLOW > least(&m->sample[(int64_t)i * m->passes], pass)) return 0;
   }
-  return m->sample[(int64_t)c * m->passes + 1] / SLOW <= best;
+  return 1;
 }
 
 static plim_status run_pass(measurement *m, int32_t pass) {
@@ -94,7 +100,7 @@ static plim_status run_pass(measurement *m, int32_t pass) {
       int64_t *sample = &m->sample[(int64_t)c * m->passes];
       if (!set->cases[c].kernel) continue;
       if (!is_worth_repeating(m, group, c, pass)) {
-        sample[pass] = sample[1];
+        sample[pass] = least(sample, pass);
         continue;
       }
       plim_status status = run_case(m, group, &set->cases[c], &sample[pass]);
@@ -149,32 +155,34 @@ static plim_status run_passes(measurement *m) {
   return PLIM_OK;
 }
 
-/* As large as the step's own arena may be, as far as caches could tell the difference. */
-static int64_t default_bytes(const plim_graph *graph, int64_t needed) {
+/* As large as the step's own arena may be, as far as caches could tell the difference, within `limit` (0: none). */
+static int64_t choose_bytes(const plim_graph *graph, int64_t needed, int64_t limit) {
   int64_t all = 0;
   for (int32_t s = 0; s < graph->n_storages; s++) {
     all = plim_add_bytes(all, plim_align_up(graph->storage[s].bytes, PLIM_ALIGN));
   }
   int64_t wanted = all >= 0 && all < COLD_BYTES ? all : COLD_BYTES;
+  if (limit > 0 && wanted > limit) wanted = limit;
   return wanted > needed ? wanted : needed;
 }
 
-/* Measure every case whose time is not known. */
-static plim_status measure(plim_profile_set *set, int32_t passes, int64_t arena_bytes) {
+/* Measure every case whose time is not known; *measured is 0 when there is none. */
+static plim_status measure(plim_profile_set *set, int32_t passes, int64_t limit, int32_t *measured) {
   plim_device *device = set->device;
   plim_context *ctx = device->ctx;
-  measurement m = {.set = set, .passes = passes + 1, .arena_bytes = arena_bytes};
+  measurement m = {.set = set, .passes = passes + 1};
   void *arena = NULL;
   int64_t needed, samples = (int64_t)set->n_cases * m.passes;
   plim_status status;
   PLIM_CHECK(prepare_cases(set, &needed));
   if (needed == 0) goto done; /* all known */
-  if (m.arena_bytes == 0) m.arena_bytes = default_bytes(set->graph, needed);
+  m.arena_bytes = choose_bytes(set->graph, needed, limit);
   PLIM_CHECK(plim_allocate(ctx, PLIM_NORMALS, sizeof *m.normal, &m.normal));
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *m.sample, &m.sample));
   PLIM_CHECK(device->api->alloc(device, m.arena_bytes, &arena));
   m.arena = arena;
   plim_normals_make(m.normal);
+  *measured = 1;
   status = run_passes(&m);
 done:
   if (arena) device->api->release(device, arena, m.arena_bytes);
@@ -204,11 +212,17 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   if (strcmp(device->machine.device, "sim") == 0) {
     return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "sim computes nothing that could be measured: model the costs");
   }
-  PLIM_TRY(plim_profile_set_make(device, graph, options->arena_bytes, &set));
+  plim_profile_cache cache = {NULL};
   plim_status status;
-  PLIM_CHECK(measure(&set, options->repeats > 0 ? options->repeats : DEFAULT_PASSES, options->arena_bytes));
+  PLIM_TRY(plim_profile_set_make(device, graph, options->arena_bytes, &set));
+  PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, &cache));
+  plim_profile_cache_apply(&cache, &set);
+  int32_t passes = options->repeats > 0 ? options->repeats : DEFAULT_PASSES, measured = 0;
+  PLIM_CHECK(measure(&set, passes, options->arena_bytes, &measured));
+  if (measured > 0) PLIM_CHECK(plim_profile_cache_store(&cache, &set));
   status = plim_profile_set_finish(&set, 1, out);
 done:
+  plim_profile_cache_close(&cache);
   plim_profile_set_free(&set);
   return status;
 }

@@ -10,15 +10,19 @@ extern "C" {
 #endif
 
 typedef struct plim_profiler_options {
-  size_t struct_bytes;   /* sizeof(plim_profiler_options) */
-  int32_t repeats;       /* per distinct op and variant; 0: default */
-  int64_t arena_bytes;   /* the profiler allocates no more than this; 0: what the largest op needs */
+  size_t struct_bytes; /* sizeof(plim_profiler_options) */
+  int32_t repeats;     /* per distinct op and variant; 0: default */
+  int64_t arena_bytes; /* the profiler allocates no more than this, and leaves out variants that alone need more, which
+                          no plan within so many bytes could run; 0: no limit (it takes what the largest op needs, or
+                          what the step's values take together up to more than caches hold) */
   const char *cache_dir; /* NULL: XDG_CACHE_HOME/plimsoll or ~/.cache/plimsoll; "": no cache */
 } plim_profiler_options;
 plim_profiler_options plim_profiler_options_default(void);
 
 /* Median of interleaved repeats per distinct (op description, variant); ops of equal description share one
- * measurement. Operands lie at varied places of one arena, so that caches are as cold as in a step. */
+ * measurement. Operands lie at varied places of one arena and are as warm as the graph says they are in a step.
+ * PLIM_ENOFIT when no variant of some op fits arena_bytes; PLIM_ECANCEL; PLIM_EUNSUPPORTED on a device that computes
+ * nothing. Reports the stage "profile". */
 PLIM_MUST_USE plim_status plim_profile_measure(plim_device *device, const plim_graph *graph,
                                                const plim_profiler_options *options, plim_profile **out);
 

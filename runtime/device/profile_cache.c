@@ -1,0 +1,208 @@
+/* The profile cache: a document like the others ("plimsoll": "profile cache"), read with the same strictness, except
+ * that its faults are nobody's business. Rows are sorted, so that equal contents are equal bytes. */
+#include "runtime/device/profile_cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/base/sha256.h"
+#include "runtime/device/desc.h"
+#include "runtime/graph/document.h"
+
+static const char kind[] = "profile cache";
+
+/* ---- the file ---- */
+
+/* The folder of `path`, with those above it. What cannot be made shows when the file is written. */
+static void make_folders(const char *path) {
+  char folder[PLIM_CACHE_PATH_BYTES];
+  (void)snprintf(folder, sizeof folder, "%s", path);
+  for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    (void)mkdir(folder, 0755);
+    *slash = '/';
+  }
+}
+
+static plim_status name_file(plim_profile_cache *cache, const char *folder) {
+  plim_text text = {cache->ctx, NULL, 0, 0, PLIM_OK};
+  char hash[PLIM_FINGERPRINT_BYTES];
+  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  plim_document_write_machine(&text, &cache->machine);
+  plim_status status = text.status;
+  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
+  plim_text_free(&text);
+  if (status != PLIM_OK) return status;
+  int length = 0;
+  if (folder) {
+    if (folder[0]) length = snprintf(cache->path, sizeof cache->path, "%s/profile-%.16s.json", folder, hash);
+  } else if (xdg && xdg[0] == '/') {
+    length = snprintf(cache->path, sizeof cache->path, "%s/plimsoll/profile-%.16s.json", xdg, hash);
+  } else if (home && home[0] == '/') {
+    length = snprintf(cache->path, sizeof cache->path, "%s/.cache/plimsoll/profile-%.16s.json", home, hash);
+  }
+  if (length <= 0 || length >= (int)sizeof cache->path) cache->path[0] = '\0';
+  return PLIM_OK;
+}
+
+/* ---- rows ---- */
+
+static int compare(const char *op, const char *variant, const plim_profile_row *row) {
+  int order = strcmp(op, row->op);
+  return order != 0 ? order : strcmp(variant, row->variant);
+}
+
+/* Where the row is, or where it would have to go. */
+static int32_t find(const plim_profile_cache *cache, const char *op, const char *variant) {
+  int32_t low = 0, high = cache->n;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (compare(op, variant, &cache->row[middle]) > 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static int is_at(const plim_profile_cache *cache, int32_t i, const char *op, const char *variant) {
+  return i < cache->n && compare(op, variant, &cache->row[i]) == 0;
+}
+
+static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, const char *variant) {
+  plim_profile_row fresh = {NULL, "", 0};
+  int64_t length = (int64_t)strlen(op) + 1;
+  PLIM_TRY(plim_allocate(cache->ctx, length, 1, &fresh.op));
+  plim_status status = plim_resize_array(cache->ctx, &cache->row, cache->n, cache->n + 1, sizeof *cache->row);
+  if (status != PLIM_OK) {
+    plim_release(cache->ctx, fresh.op, length, 1);
+    return status;
+  }
+  memcpy(fresh.op, op, (size_t)length);
+  (void)snprintf(fresh.variant, sizeof fresh.variant, "%s", variant);
+  memmove(&cache->row[i + 1], &cache->row[i], (size_t)(cache->n - i) * sizeof *cache->row);
+  cache->row[i] = fresh;
+  cache->n++;
+  return PLIM_OK;
+}
+
+/* Insert a row or change its time. */
+static plim_status put(plim_profile_cache *cache, const char *op, const char *variant, int64_t time_ns) {
+  int32_t i = find(cache, op, variant);
+  if (!is_at(cache, i, op, variant)) PLIM_TRY(insert(cache, i, op, variant));
+  cache->row[i].time_ns = time_ns;
+  return PLIM_OK;
+}
+
+static void clear(plim_profile_cache *cache) {
+  for (int32_t i = 0; i < cache->n; i++) {
+    plim_release(cache->ctx, cache->row[i].op, (int64_t)strlen(cache->row[i].op) + 1, 1);
+  }
+  plim_release(cache->ctx, cache->row, cache->n, sizeof *cache->row);
+  cache->row = NULL;
+  cache->n = 0;
+}
+
+/* ---- reading ---- */
+
+static void read_cache(plim_json *doc, plim_profile_cache *cache) {
+  plim_machine machine = {.threads = 0};
+  int32_t n = 0;
+  plim_json_at root = plim_json_root(doc);
+  plim_document_read_head(&root, kind);
+  plim_json_at machine_at = plim_json_object(&root, "machine");
+  plim_document_read_machine(&machine_at, &machine);
+  plim_json_end(&machine_at);
+  plim_json_at list = plim_json_list(&root, "rows", &n);
+  plim_json_end(&root);
+  if (doc->status == PLIM_OK && memcmp(&machine, &cache->machine, sizeof machine) != 0) {
+    plim_json_fail(&machine_at, NULL, "is another machine");
+  }
+  for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    char variant[PLIM_VARIANT_NAME_BYTES] = "";
+    const char *op = plim_json_text(&at, "op");
+    plim_json_copy(&at, "variant", variant, sizeof variant);
+    int64_t time_ns = plim_json_int(&at, "time_ns", 0, INT64_MAX);
+    plim_json_end(&at);
+    if (doc->status == PLIM_OK) plim_json_take(&at, put(cache, op, variant, time_ns));
+  }
+}
+
+static plim_status parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
+  plim_json doc;
+  if (plim_document_open(ctx, file, text, bytes, &doc) == PLIM_OK) read_cache(&doc, out);
+  plim_json_close(&doc);
+  return doc.status;
+}
+
+plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine,
+                                    plim_profile_cache *out) {
+  memset(out, 0, sizeof *out);
+  out->ctx = ctx;
+  out->machine = *machine;
+  PLIM_TRY(name_file(out, folder));
+  if (!out->path[0]) return PLIM_OK;
+  plim_status status = plim_document_load(ctx, out->path, parse, out);
+  if (status == PLIM_OK) return PLIM_OK;
+  clear(out);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}
+
+void plim_profile_cache_close(plim_profile_cache *cache) {
+  if (!cache->ctx) return;
+  clear(cache);
+  memset(cache, 0, sizeof *cache);
+}
+
+/* ---- use ---- */
+
+void plim_profile_cache_apply(const plim_profile_cache *cache, plim_profile_set *set) {
+  char op[PLIM_DESC_TEXT_BYTES];
+  for (int32_t g = 0; cache->n > 0 && g < set->n_groups; g++) {
+    const plim_profile_group *group = &set->group[g];
+    plim_desc_text(&group->desc, op, sizeof op);
+    for (int32_t k = group->first; k < group->first + group->n; k++) {
+      plim_variant *variant = &set->cases[k].variant;
+      int32_t i = find(cache, op, variant->name);
+      if (is_at(cache, i, op, variant->name)) variant->time_ns = cache->row[i].time_ns;
+    }
+  }
+}
+
+static plim_status write_file(const plim_profile_cache *cache) {
+  plim_text text = {cache->ctx, NULL, 0, 0, PLIM_OK};
+  plim_document_write_head(&text, kind);
+  plim_text_add(&text, "  \"machine\": {");
+  plim_document_write_machine(&text, &cache->machine);
+  plim_text_add(&text, "},\n  \"rows\": [");
+  for (int32_t i = 0; i < cache->n; i++) {
+    const plim_profile_row *row = &cache->row[i];
+    plim_text_format(&text, "%s\n    {\"op\": ", i > 0 ? "," : "");
+    plim_text_quote(&text, row->op);
+    plim_text_add(&text, ", \"variant\": ");
+    plim_text_quote(&text, row->variant);
+    plim_text_format(&text, ", \"time_ns\": %lld}", (long long)row->time_ns);
+  }
+  plim_text_add(&text, "\n  ]\n}\n");
+  make_folders(cache->path);
+  return plim_document_save(&text, cache->path);
+}
+
+plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set) {
+  char op[PLIM_DESC_TEXT_BYTES];
+  if (!cache->path[0]) return PLIM_OK;
+  for (int32_t g = 0; g < set->n_groups; g++) {
+    const plim_profile_group *group = &set->group[g];
+    plim_desc_text(&group->desc, op, sizeof op);
+    for (int32_t k = group->first; k < group->first + group->n; k++) {
+      const plim_variant *variant = &set->cases[k].variant;
+      if (variant->time_ns >= 0) PLIM_TRY(put(cache, op, variant->name, variant->time_ns));
+    }
+  }
+  plim_status status = write_file(cache);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}

@@ -1,0 +1,38 @@
+/* Measured times kept between runs, one file a machine: device, CPU model, instruction set, threads, library and build
+ * are hashed into its name and written into it, ops and variants are its rows. A file that is missing or wrong in any
+ * way is an empty cache, and is replaced whole when something was measured. */
+#ifndef PLIM_RUNTIME_DEVICE_PROFILE_CACHE_H
+#define PLIM_RUNTIME_DEVICE_PROFILE_CACHE_H
+
+#include "runtime/device/profile_set.h"
+
+typedef struct plim_profile_row {
+  char *op; /* plim_desc_text */
+  char variant[PLIM_VARIANT_NAME_BYTES];
+  int64_t time_ns;
+} plim_profile_row;
+
+enum { PLIM_CACHE_PATH_BYTES = 4096 };
+
+typedef struct plim_profile_cache {
+  plim_context *ctx;
+  plim_machine machine;
+  char path[PLIM_CACHE_PATH_BYTES]; /* "": no cache */
+  int32_t n;
+  plim_profile_row *row; /* [n] by op, then variant; none twice */
+} plim_profile_cache;
+
+/* Read what there is for the machine in `folder` (NULL: XDG_CACHE_HOME/plimsoll, else ~/.cache/plimsoll; "": no
+ * cache). Fails for want of memory only. */
+PLIM_MUST_USE plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine,
+                                                  plim_profile_cache *out);
+void plim_profile_cache_close(plim_profile_cache *cache); /* a zeroed one is legal */
+
+/* Give the cases of the set the times that are known. */
+void plim_profile_cache_apply(const plim_profile_cache *cache, plim_profile_set *set);
+
+/* Add the cases' times (a newer one counts) and replace the file, making its folder. Fails for want of memory only: a
+ * cache that cannot be written is one that the next run does not find. */
+PLIM_MUST_USE plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set);
+
+#endif

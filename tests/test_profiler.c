@@ -1,0 +1,383 @@
+/* runtime/device/profiler: medians of interleaved runs on a device whose times the tests know, the cache between runs,
+ * and the operands that kernels are given. */
+#include "runtime/device/profiler.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/device/profile_cache.h"
+#include "runtime/device/profile_operands.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/fake_device.h"
+#include "tests/support/folder.h"
+#include "tests/support/small_graph.h"
+
+enum { REPEATS = 5, FILE_BYTES = 1 << 16 };
+
+static plim_context *ctx;
+static plim_graph *graph;
+static fake_device fake;
+
+static void setup(void) {
+  ctx = plim_test_context();
+  graph = plim_test_small_graph(ctx);
+  fake_device_make(&fake, ctx, "A");
+  (void)plim_test_folder();
+}
+
+static void teardown(void) {
+  plim_test_folder_remove();
+  plim_graph_free(graph);
+  plim_context_free(ctx);
+}
+TestSuite(profiler, .init = setup, .fini = teardown);
+
+static plim_profiler_options options_in(const char *folder) {
+  plim_profiler_options options = plim_profiler_options_default();
+  options.repeats = REPEATS;
+  options.cache_dir = folder;
+  return options;
+}
+
+static plim_profile *measure(fake_device *device, const plim_graph *g, const plim_profiler_options *options) {
+  plim_profile *profile = NULL;
+  cr_assert_eq(plim_profile_measure(&device->device, g, options, &profile), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(device->faults, 0);
+  return profile;
+}
+
+/* n ops alike, in a chain. */
+static plim_graph *make_chain(int32_t n) {
+  plim_graph_builder *builder = NULL;
+  plim_graph *chain = NULL;
+  int64_t bytes = 700;
+  plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
+  int32_t value, op;
+  cr_assert_eq(plim_graph_begin(ctx, "chain", 1, &builder), PLIM_OK);
+  cr_assert_eq(plim_graph_add(builder, "x", PLIM_ROLE_INPUT, &shape, &value), PLIM_OK);
+  for (int32_t i = 0; i < n; i++) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "f%d", (int)i);
+    plim_op_spec spec = {.name = name, .n_in = 1, .n_out = 1, .in = {value}, .time_ns = -1};
+    plim_role role = i < n - 1 ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_OUTPUT;
+    cr_assert_eq(plim_graph_add(builder, name, role, &shape, &value), PLIM_OK);
+    spec.out[0] = value;
+    cr_assert_eq(plim_graph_add_op(builder, &spec, &op), PLIM_OK);
+  }
+  cr_assert_eq(plim_graph_end(builder, &chain), PLIM_OK);
+  return chain;
+}
+
+/* ---- measuring ---- */
+
+Test(profiler, ops_of_equal_description_are_measured_once_and_their_time_is_the_median_behind_a_warm_up) {
+  plim_graph *chain = make_chain(40);
+  plim_profiler_options options = options_in("");
+  static const int64_t plain[] = {9000, 200, 100, 120, 110, 4000}; /* the first is the warm-up */
+  static const int64_t roomy[] = {9000, 80, 70, 90, 1, 100000};
+  memcpy(fake.cost_ns[0], plain, sizeof plain);
+  memcpy(fake.cost_ns[1], roomy, sizeof roomy);
+  fake.n_costs = 6;
+  plim_profile *profile = measure(&fake, chain, &options);
+  cr_assert_eq(fake.runs, 2 * (REPEATS + 1));
+  for (int32_t op = 0; op < chain->n_ops; op++) {
+    cr_assert_eq(profile->first[op + 1] - profile->first[op], 2);
+    cr_assert_eq(profile->variant[profile->first[op]].time_ns, 120);
+    cr_assert_eq(profile->variant[profile->first[op] + 1].time_ns, 80);
+    cr_assert_eq(profile->variant[profile->first[op] + 1].workspace_bytes, 3000);
+  }
+  cr_assert_eq(profile->measured, 1);
+  cr_assert_str_eq(profile->machine.cpu, "A");
+  plim_profile_free(profile);
+  plim_graph_free(chain);
+}
+
+Test(profiler, a_variant_that_is_far_slower_than_another_is_not_run_again_and_again) {
+  plim_profiler_options options = options_in("");
+  fake.cost_ns[0][0] = 1000;
+  plim_profile *profile = measure(&fake, graph, &options);
+  cr_assert_eq(fake.runs_of[0], 2 * (int64_t)graph->n_ops);
+  cr_assert_eq(fake.runs_of[1], (REPEATS + 1) * (int64_t)graph->n_ops);
+  cr_assert_eq(profile->variant[0].time_ns, 1000);
+  plim_profile_free(profile);
+}
+
+Test(profiler, no_more_is_allocated_than_allowed_and_variants_that_need_more_are_left_out) {
+  plim_profiler_options options = options_in("");
+  fake.workspace_bytes[1] = 1 << 20;
+  options.arena_bytes = 1 << 19;
+  plim_profile *profile = measure(&fake, graph, &options);
+  cr_assert_leq(fake.allocated_most, options.arena_bytes);
+  for (int32_t i = 0; i < profile->first[profile->n_ops]; i++) cr_assert_str_eq(profile->variant[i].name, "plain");
+  cr_assert_eq(profile->first[profile->n_ops], profile->n_ops);
+  plim_profile_free(profile);
+  options.arena_bytes = 4096;
+  profile = NULL;
+  cr_assert_eq(plim_profile_measure(&fake.device, graph, &options, &profile), PLIM_ENOFIT);
+  cr_assert(strstr(plim_context_error(ctx), "4096 are allowed"), "%s", plim_context_error(ctx));
+  cr_assert_null(profile);
+}
+
+Test(profiler, a_run_that_fails_is_named_and_a_cancel_is_obeyed) {
+  plim_profiler_options options = options_in("");
+  plim_profile *profile = NULL;
+  fake.fail_at = 4;
+  cr_assert_eq(plim_profile_measure(&fake.device, graph, &options, &profile), PLIM_EDEVICE);
+  cr_assert(strstr(plim_context_error(ctx), "op \"relu\", variant \"roomy\""), "%s", plim_context_error(ctx));
+  fake.fail_at = 0;
+  fake.cancel_at = fake.runs + 10;
+  cr_assert_eq(plim_profile_measure(&fake.device, graph, &options, &profile), PLIM_ECANCEL);
+  cr_assert_null(profile);
+}
+
+Test(profiler, options_out_of_range_and_a_device_without_arithmetic_are_refused) {
+  plim_profiler_options options = options_in("");
+  plim_profile *profile = NULL;
+  plim_device *sim = NULL;
+  options.repeats = -1;
+  cr_assert_eq(plim_profile_measure(&fake.device, graph, &options, &profile), PLIM_EUSAGE);
+  options = options_in("");
+  options.struct_bytes--;
+  cr_assert_eq(plim_profile_measure(&fake.device, graph, &options, &profile), PLIM_EUSAGE);
+  options = options_in("");
+  cr_assert_eq(plim_device_open(ctx, "sim", NULL, &sim), PLIM_OK);
+  cr_assert_eq(plim_profile_measure(sim, graph, &options, &profile), PLIM_EUNSUPPORTED);
+  plim_device_close(sim);
+}
+
+/* ---- the cache ---- */
+
+static char *read_whole(const char *path, size_t *bytes) {
+  static char text[FILE_BYTES];
+  FILE *file = fopen(path, "rb");
+  cr_assert_not_null(file, "%s", path);
+  *bytes = fread(text, 1, sizeof text, file);
+  cr_assert_lt(*bytes, sizeof text);
+  (void)fclose(file);
+  return text;
+}
+
+static void write_whole(const char *path, const char *text, size_t bytes) {
+  FILE *file = fopen(path, "wb");
+  cr_assert_not_null(file);
+  cr_assert_eq(fwrite(text, 1, bytes, file), bytes);
+  (void)fclose(file);
+}
+
+/* Path of the cache file of a device in `folder`. */
+static const char *cache_path(const fake_device *device, const char *folder) {
+  static char path[PLIM_CACHE_PATH_BYTES];
+  plim_profile_cache cache;
+  cr_assert_eq(plim_profile_cache_open(ctx, folder, &device->device.machine, &cache), PLIM_OK);
+  (void)snprintf(path, sizeof path, "%s", cache.path);
+  plim_profile_cache_close(&cache);
+  return path;
+}
+
+static void expect_equal_times(const plim_profile *a, const plim_profile *b) {
+  cr_assert_eq(a->first[a->n_ops], b->first[b->n_ops]);
+  for (int32_t i = 0; i < a->first[a->n_ops]; i++) cr_assert_eq(a->variant[i].time_ns, b->variant[i].time_ns);
+}
+
+Test(profiler, what_was_measured_is_not_measured_again) {
+  plim_profiler_options options = options_in(plim_test_path("."));
+  plim_profile *first = measure(&fake, graph, &options);
+  int64_t runs = fake.runs;
+  fake.cost_ns[0][0] = 1;
+  plim_profile *second = measure(&fake, graph, &options);
+  cr_assert_eq(fake.runs, runs);
+  expect_equal_times(first, second);
+  plim_graph *chain = make_chain(3);
+  plim_profile *other = measure(&fake, chain, &options);
+  cr_assert_eq(fake.runs, runs + (REPEATS + 1) + 2, "one op is new, its slow variant runs twice");
+  plim_profile *third = measure(&fake, graph, &options);
+  expect_equal_times(first, third);
+  cr_assert_eq(plim_test_folder_count(), 1);
+  plim_profile_free(first);
+  plim_profile_free(second);
+  plim_profile_free(third);
+  plim_profile_free(other);
+  plim_graph_free(chain);
+}
+
+Test(profiler, another_machine_has_a_cache_of_its_own) {
+  plim_profiler_options options = options_in(plim_test_path("."));
+  fake_device other;
+  fake_device_make(&other, ctx, "B");
+  plim_profile *a = measure(&fake, graph, &options), *b = measure(&other, graph, &options);
+  cr_assert_gt(other.runs, 0);
+  cr_assert_eq(plim_test_folder_count(), 2);
+  /* the file of A under the name of B is not believed */
+  size_t bytes;
+  char path[PLIM_CACHE_PATH_BYTES];
+  (void)snprintf(path, sizeof path, "%s", cache_path(&other, options.cache_dir));
+  const char *text = read_whole(cache_path(&fake, options.cache_dir), &bytes);
+  write_whole(path, text, bytes);
+  int64_t runs = other.runs;
+  plim_profile *again = measure(&other, graph, &options);
+  cr_assert_gt(other.runs, runs);
+  plim_profile_free(a);
+  plim_profile_free(b);
+  plim_profile_free(again);
+}
+
+Test(profiler, a_cache_that_was_cut_or_changed_anywhere_is_ignored_and_replaced) {
+  static char whole[FILE_BYTES];
+  plim_profiler_options options = options_in(plim_test_path("."));
+  options.repeats = 1;
+  plim_profile *right = measure(&fake, graph, &options), *profile = NULL;
+  char path[PLIM_CACHE_PATH_BYTES];
+  (void)snprintf(path, sizeof path, "%s", cache_path(&fake, options.cache_dir));
+  size_t bytes, now;
+  memcpy(whole, read_whole(path, &bytes), sizeof whole);
+  for (size_t cut = 0; cut < bytes; cut += 1 + cut / 64) {
+    write_whole(path, whole, cut);
+    int64_t runs = fake.runs;
+    profile = measure(&fake, graph, &options);
+    cr_assert_gt(fake.runs, runs, "cut at %zu", cut);
+    expect_equal_times(right, profile);
+    const char *text = read_whole(path, &now);
+    cr_assert_eq(now, bytes);
+    cr_assert_arr_eq(text, whole, bytes);
+    plim_profile_free(profile);
+  }
+  char *at = strstr(whole, "time_ns\": ");
+  at[strlen("time_ns\": ")] = '-';
+  write_whole(path, whole, bytes);
+  int64_t runs = fake.runs;
+  profile = measure(&fake, graph, &options);
+  cr_assert_gt(fake.runs, runs);
+  plim_profile_free(profile);
+  plim_profile_free(right);
+}
+
+Test(profiler, a_folder_that_cannot_be_written_costs_the_cache_and_nothing_else) {
+  write_whole(plim_test_path("file"), "x", 1);
+  char folder[600];
+  (void)snprintf(folder, sizeof folder, "%s/below", plim_test_path("file"));
+  plim_profiler_options options = options_in(folder);
+  plim_profile *profile = measure(&fake, graph, &options);
+  plim_profile_free(profile);
+  cr_assert_eq(plim_test_folder_count(), 1);
+}
+
+Test(profiler, the_cache_is_where_the_environment_says) {
+  plim_profiler_options options = options_in(NULL);
+  cr_assert_eq(setenv("XDG_CACHE_HOME", plim_test_path("."), 1), 0);
+  plim_profile *profile = measure(&fake, graph, &options);
+  const char *path = cache_path(&fake, NULL);
+  cr_assert(strstr(path, "/./plimsoll/profile-"), "%s", path);
+  cr_assert_eq(remove(path), 0);
+  cr_assert_eq(remove(plim_test_path("plimsoll")), 0);
+  plim_profile_free(profile);
+  cr_assert_eq(setenv("XDG_CACHE_HOME", "relative", 1), 0);
+  cr_assert_eq(setenv("HOME", "/nowhere", 1), 0);
+  cr_assert_eq(strncmp(cache_path(&fake, NULL), "/nowhere/.cache/plimsoll/profile-", 33), 0);
+  cr_assert_eq(unsetenv("HOME"), 0);
+  cr_assert_str_empty(cache_path(&fake, NULL));
+}
+
+static plim_status measure_and_free(plim_context *failing, void *user) {
+  (void)user;
+  fake_device device;
+  plim_profile *profile = NULL;
+  plim_profiler_options options = options_in(plim_test_path("."));
+  options.repeats = 1;
+  fake_device_make(&device, failing, "A");
+  plim_test_folder_remove();
+  (void)mkdir(plim_test_path("."), 0700);
+  plim_status status = plim_profile_measure(&device.device, graph, &options, &profile);
+  plim_profile_free(profile);
+  return status;
+}
+
+Test(profiler, every_refused_allocation_is_reported_and_leaves_nothing_behind) {
+  cr_assert_gt(plim_test_each_allocation(measure_and_free, NULL), 20);
+}
+
+/* ---- operands ---- */
+
+Test(profiler, special_operands_are_in_range_and_all_others_are_ordinary_numbers) {
+  static float normal[PLIM_NORMALS];
+  static float memory[3 * PLIM_NORMALS];
+  double sum = 0, squares = 0;
+  plim_normals_make(normal);
+  plim_normals_fill(normal, memory, (int64_t)sizeof memory - 100);
+  for (int i = 0; i < PLIM_NORMALS; i++) {
+    cr_assert_eq(memory[i], memory[PLIM_NORMALS + i]);
+    cr_assert(normal[i] == 0 || isnormal(normal[i]));
+    sum += (double)normal[i];
+    squares += (double)normal[i] * (double)normal[i];
+  }
+  cr_assert_lt(fabs(sum / PLIM_NORMALS), 0.05);
+  cr_assert_lt(fabs(squares / PLIM_NORMALS - 1), 0.05);
+  plim_op_desc desc;
+  plim_graph_describe(graph, SMALL_XENT, &desc);
+  cr_assert(plim_operand_is_special(&desc, 1));
+  cr_assert_not(plim_operand_is_special(&desc, 0));
+  plim_operand_fill_special(&desc, 1, normal, memory);
+  for (int i = 0; i < 4; i++) {
+    int32_t label;
+    memcpy(&label, &memory[i], sizeof label);
+    cr_assert(label >= 0 && label < 10);
+  }
+  plim_graph_describe(graph, SMALL_SGD, &desc);
+  plim_operand_fill_special(&desc, 1, normal, memory);
+  cr_assert_lt(memory[0], 1, "a learning rate");
+}
+
+/* Input 0 of relu_bwd is the mask of far before; input 1 was written just before and dies here. */
+Test(profiler, operands_are_warm_and_outputs_go_over_inputs_as_the_graph_has_it) {
+  plim_profile_set set;
+  cr_assert_eq(plim_profile_set_make(&fake.device, graph, 0, &set), PLIM_OK);
+  const plim_profile_habit *linear = &set.group[set.group_of[SMALL_LINEAR]].habit;
+  const plim_profile_habit *bwd = &set.group[set.group_of[SMALL_RELU_BWD]].habit;
+  cr_assert_leq(linear->warm_votes[1], 0, "weights were used a step ago");
+  cr_assert_gt(bwd->warm_votes[1], 0);
+  cr_assert_gt(bwd->over_votes[0], 0);
+  cr_assert_eq(bwd->over[0], 1);
+  plim_profile_set_free(&set);
+}
+
+/* ---- models ---- */
+
+Test(profiler, modelled_costs_have_the_real_variants_and_workspaces_of_the_device) {
+  plim_device *cpu = NULL;
+  plim_profile *profile = NULL;
+  plim_device_options options = {sizeof options, 1, NULL};
+  cr_assert_eq(plim_device_open(ctx, "cpu", &options, &cpu), PLIM_OK);
+  cr_assert_eq(plim_profile_roofline(cpu, graph, &profile), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(profile->measured, 0);
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+    plim_op_desc desc;
+    plim_graph_describe(graph, op, &desc);
+    int n = cpu->api->variants(cpu, &desc, info, PLIM_PROFILE_VARIANTS);
+    cr_assert_eq(n, profile->first[op + 1] - profile->first[op]);
+    for (int i = 0; i < n; i++) {
+      const plim_variant *variant = &profile->variant[profile->first[op] + i];
+      cr_assert_str_eq(variant->name, info[i].name);
+      cr_assert_eq(variant->workspace_bytes, info[i].workspace_bytes);
+      cr_assert_gt(variant->time_ns, 0);
+    }
+  }
+  plim_profile_free(profile);
+  plim_device_close(cpu);
+}
+
+Test(profiler, the_real_kernels_of_a_step_can_be_measured) {
+  plim_device *cpu = NULL;
+  plim_profiler_options options = options_in("");
+  plim_profile *profile = NULL;
+  plim_device_options one = {sizeof one, 1, NULL};
+  options.repeats = 1;
+  cr_assert_eq(plim_device_open(ctx, "cpu", &one, &cpu), PLIM_OK);
+  cr_assert_eq(plim_profile_measure(cpu, graph, &options, &profile), PLIM_OK, "%s", plim_context_error(ctx));
+  for (int32_t i = 0; i < profile->first[profile->n_ops]; i++) cr_assert_gt(profile->variant[i].time_ns, 0);
+  plim_profile_free(profile);
+  plim_device_close(cpu);
+}
