@@ -55,8 +55,8 @@ Test(missing, follow_labels_through_random_changes) {
   plim_context *ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 50; seed++) {
     uint64_t random = seed;
-    int32_t label[STORAGES], next = 0;
-    int64_t own[STORAGES];
+    int32_t label[STORAGES] = {0}, next = 0;
+    int64_t own[STORAGES] = {0};
     plim_missing m;
     cr_assert_eq(plim_missing_init(&m, ctx, STORAGES), PLIM_OK);
     for (int round = 0; round < 300; round++) {

@@ -5,7 +5,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "planner/planner.h"
 #include "runtime/graph/check.h"
+#include "runtime/net/net.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/interpret.h"
 #include "tests/support/random.h"
@@ -131,6 +133,32 @@ Test(replay, keeps_the_outputs_of_a_run_from_each_other_when_room_is_short) {
     free_instance(&i);
   }
   cr_assert_gt(evictions, 100);
+  plim_context_free(ctx);
+}
+
+Test(replay, trains_resnet20_at_half_its_keep_all_bytes) {
+  plim_context *ctx = plim_test_context();
+  const plim_roofline roofline = {100, 10, 1000};
+  plim_net_options net_options = plim_net_options_default();
+  plim_plan_options options = plim_plan_options_default();
+  plim_net *net = NULL;
+  instance i = {.ctx = ctx};
+  plim_plan *plan = NULL;
+  plim_replay_counts counts;
+  net_options.batch = 64;
+  cr_assert_eq(plim_model_make(ctx, "resnet20", &net_options, &net), PLIM_OK);
+  cr_assert_eq(plim_net_train_graph(net, &i.graph), PLIM_OK);
+  cr_assert_eq(plim_profile_model(i.graph, &roofline, &i.profile), PLIM_OK);
+  cr_assert_eq(plim_plan_keep_all(ctx, i.graph, i.profile, &options, &i.schedule), PLIM_OK);
+  int64_t budget_bytes = i.schedule->arena_bytes / 2;
+  plim_status status = plim_arena_replay(ctx, i.graph, i.schedule, budget_bytes, &counts, &plan);
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
+  cr_expect_eq(plim_plan_check(ctx, i.graph, plan), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_expect_gt(counts.recomputes, 0);
+  cr_expect_lt(plim_plan_overhead_percent(plan), 15.0);
+  plim_plan_free(plan);
+  free_instance(&i);
+  plim_net_free(net);
   plim_context_free(ctx);
 }
 

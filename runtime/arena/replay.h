@@ -11,13 +11,20 @@
 extern "C" {
 #endif
 
+/* Of the replay whose plan was kept. */
 typedef struct plim_replay_counts {
-  int64_t evictions, recomputes, pieces_scanned, search_ns;
-  int64_t fragmentation_bytes; /* sum over forced evictions of the bytes that were free in total */
+  int64_t evictions; /* storages that were evicted to make room */
+  int64_t recomputes, pieces_scanned, search_ns;
+  int64_t fragmentation_bytes; /* sum over the searches of the bytes that were free, in pieces too small */
 } plim_replay_counts;
 
 /* Replay the steps of `schedule` in an arena of `budget_bytes`: best fit from two ends, sliding-window eviction when no
- * piece fits, evicted storages recomputed when next read. PLIM_ENOFIT when an op's working set finds no room.
+ * piece fits, evicted storages computed again when next read. Where the schedule writes and reads each storage is kept;
+ * its addresses, lives and pairs are not read.
+ *   counts  [1]  out  may be NULL
+ * A few policies are replayed and the fastest plan is kept, of equal ones that of the first policy. The plan passes
+ * plim_plan_check; persistent storages are at the low end in graph order. PLIM_EPLAN when the schedule does not pass
+ * the check, PLIM_ENOFIT when an op finds no room under any policy. O(steps x operands + evictions x pieces) a policy.
  * Deterministic (search_ns aside). Source: Coop, NeurIPS 2023, with the corrections of docs/design.md. */
 PLIM_MUST_USE plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                                             int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out);
