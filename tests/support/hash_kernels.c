@@ -1,6 +1,7 @@
 /* A hash of op, position and every byte read; workspaces are scribbled over before and after. */
 #include "tests/support/hash_kernels.h"
 
+#include <assert.h>
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "tests/support/random.h"
 
 static void fill(unsigned char *at, int64_t bytes, uint64_t hash) {
+  assert(at);
   for (int64_t i = 0; i < bytes; i += 8) {
     uint64_t word = test_mix(hash, (uint64_t)i);
     memcpy(at + i, &word, bytes - i < 8 ? (size_t)(bytes - i) : 8);
