@@ -6,6 +6,7 @@
  *   K_FN                 qualifiers of every function of a body
  *   K_SHARED             storage that the team shares for the time of a tile
  *   K_LANES, k_lane()    lanes of the team, this lane's number
+ *   K_VECTORS            vectors that a lane keeps sums for at a time, as registers allow: 1, 2 or 4
  *   K_EACH(i, n)         the team shares the iterations 0 .. n - 1
  *   K_EACH_SIMD(i, n)    the same, where iterations are independent (out == in is fine)
  *   K_VEC(j, width)      one lane runs j = 0 .. width - 1; independent, a vector instruction or two
@@ -29,10 +30,11 @@
 
 #ifdef __CUDACC__
 
-#define K_FN static __device__ __forceinline__
+#define K_FN [[maybe_unused]] static __device__ __forceinline__
 #define PLIM_PHILOX_FN static inline __host__ __device__
 #define K_SHARED __shared__
 #define K_LANES 256
+#define K_VECTORS 1
 #define k_lane() ((int)threadIdx.x)
 #define k_sync() __syncthreads()
 #define K_EACH(i, n) for (int64_t i = k_lane(); i < (n); i += K_LANES)
@@ -66,6 +68,7 @@ K_TREE(k_max, a > b ? a : b)
 #define K_FN __attribute__((always_inline, unused)) static inline
 #define K_SHARED
 #define K_LANES 1
+#define K_VECTORS 4
 #define k_lane() 0
 #define k_sync() ((void)0)
 #define K_PRAGMA(text) _Pragma(#text)

@@ -9,16 +9,19 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, int serial
 }
 
 /* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough
- * that a strip of channels stays in the first-level cache for a second pass over it. */
-static int64_t chunk_positions(const k_view *x) {
-  int64_t positions = K_TILE / x->block;
-  return positions < 128 ? 128 : positions;
+ * that a strip of channels stays in the first-level cache for a second pass over it. They lie in one image: memory is
+ * read in order, which in the blocked layouts goes through all groups of an image before the next. */
+static void chunk_positions(k_call *call) {
+  const int64_t most = K_TILE / call->x.block < 128 ? 128 : K_TILE / call->x.block;
+  call->parts = k_tiles(call->x.spatial, most);
+  call->chunk = k_tiles(call->x.spatial, call->parts);
+  call->parts = k_tiles(call->x.spatial, call->chunk);
+  call->chunks = call->x.n * call->parts;
 }
 
 void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
   k_call *call = &launch->call;
-  call->chunk = chunk_positions(&call->x);
-  call->chunks = k_tiles(call->x.n * call->x.spatial, call->chunk);
+  chunk_positions(call);
   launch->workspace_bytes = call->chunks * 2 * call->x.channels * (int64_t)sizeof(float);
   k_launch_add_phase(launch, partial, call->chunks * call->x.groups, 0);
   k_launch_add_phase(launch, combine, 1, 1);

@@ -4,6 +4,10 @@
 
 #include "kernels/call.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { K_PHASES_MAX = 3 };
 
 typedef struct k_phase {
@@ -20,7 +24,14 @@ typedef struct k_launch {
 } k_launch;
 
 /* Fill *launch for an op; 0 when its shapes or attributes are none that the bodies serve. Nothing that a later run
- * reads or writes lies outside the operands when this returned 1. One function per op kind. */
+ * reads or writes lies outside the operands when this returned 1. */
+int k_launch_make(const plim_op_desc *op, k_launch *launch);
+
+/* The op kinds that the bodies serve. */
+int k_launch_kinds(void);
+plim_op_kind k_launch_kind(int i); /* 0 <= i < k_launch_kinds() */
+
+/* One function an op kind, each in the file of its concept; *launch comes with operand counts and attributes. */
 typedef int k_launch_fn(const plim_op_desc *op, k_launch *launch);
 k_launch_fn k_launch_image, k_launch_relu, k_launch_relu_bwd, k_launch_add, k_launch_sgd;
 k_launch_fn k_launch_bn_stats, k_launch_bn_apply, k_launch_bn_running, k_launch_bn_bwd_reduce, k_launch_bn_bwd_apply;
@@ -53,4 +64,7 @@ int k_view_make(const plim_shape *shape, k_view *view);
 /* The same, for ops to which images are one run of positions: where the layout allows it, n is 1. */
 int k_view_merged(const plim_shape *shape, k_view *view);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

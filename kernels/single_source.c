@@ -6,40 +6,6 @@
 
 #include "kernels/launch.h"
 
-static const struct {
-  plim_op_kind kind;
-  k_launch_fn *launch;
-} kinds[] = {
-    {PLIM_OP_IMAGE, k_launch_image},
-    {PLIM_OP_BN_STATS, k_launch_bn_stats},
-    {PLIM_OP_BN_APPLY, k_launch_bn_apply},
-    {PLIM_OP_BN_RUNNING, k_launch_bn_running},
-    {PLIM_OP_BN_BWD_REDUCE, k_launch_bn_bwd_reduce},
-    {PLIM_OP_BN_BWD_APPLY, k_launch_bn_bwd_apply},
-    {PLIM_OP_RELU, k_launch_relu},
-    {PLIM_OP_RELU_BWD, k_launch_relu_bwd},
-    {PLIM_OP_ADD, k_launch_add},
-    {PLIM_OP_SOFTMAX_XENT, k_launch_softmax_xent},
-    {PLIM_OP_SOFTMAX_XENT_BWD, k_launch_softmax_xent_bwd},
-    {PLIM_OP_SGD, k_launch_sgd},
-    {PLIM_OP_GLOBAL_AVG_POOL, k_launch_global_avg_pool},
-    {PLIM_OP_GLOBAL_AVG_POOL_BWD, k_launch_global_avg_pool_bwd},
-    {PLIM_OP_BIAS_BWD, k_launch_bias_bwd},
-    {PLIM_OP_LINEAR, k_launch_linear},
-    {PLIM_OP_LINEAR_BWD_DATA, k_launch_linear_bwd_data},
-    {PLIM_OP_LINEAR_BWD_WEIGHTS, k_launch_linear_bwd_weights},
-    {PLIM_OP_CONV2D, k_launch_conv2d},
-    {PLIM_OP_CONV2D_BWD_DATA, k_launch_conv2d_bwd_data},
-    {PLIM_OP_CONV2D_BWD_WEIGHTS, k_launch_conv2d_bwd_weights},
-    {PLIM_OP_DROPOUT, k_launch_dropout},
-    {PLIM_OP_DROPOUT_BWD, k_launch_dropout_bwd},
-    {PLIM_OP_MAX_POOL, k_launch_max_pool},
-    {PLIM_OP_MAX_POOL_BWD, k_launch_max_pool_bwd},
-    {PLIM_OP_AVG_POOL, k_launch_avg_pool},
-    {PLIM_OP_AVG_POOL_BWD, k_launch_avg_pool_bwd},
-};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
 static const char variant_name[] = "single-source";
 
 typedef struct state {
@@ -48,18 +14,9 @@ typedef struct state {
   int threads;
 } state;
 
-static int find_launch(const plim_op_desc *op, k_launch *launch) {
-  for (int i = 0; i < KINDS; i++) {
-    if (kinds[i].kind != op->kind) continue;
-    *launch = (k_launch){.call = {.n_in = op->n_in, .n_out = op->n_out, .n_upd = op->n_upd, .attrs = op->attrs}};
-    return kinds[i].launch(op, launch);
-  }
-  return 0;
-}
-
 static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int capacity) {
   k_launch launch;
-  if (threads < 1 || !find_launch(op, &launch)) return 0;
+  if (threads < 1 || !k_launch_make(op, &launch)) return 0;
   if (capacity > 0) {
     *info = (plim_kernel_info){.workspace_bytes = launch.workspace_bytes};
     memcpy(info->name, variant_name, sizeof variant_name);
@@ -70,7 +27,7 @@ static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int
 
 static int make(const plim_op_desc *op, const char *variant, int threads, const k_bodies *bodies, void **out) {
   k_launch launch;
-  if (strcmp(variant, variant_name) != 0 || threads < 1 || !find_launch(op, &launch)) return PLIM_KERNEL_UNSUPPORTED;
+  if (strcmp(variant, variant_name) != 0 || threads < 1 || !k_launch_make(op, &launch)) return PLIM_KERNEL_UNSUPPORTED;
   state *made = malloc(sizeof *made);
   if (!made) return PLIM_KERNEL_NOMEM;
   *made = (state){launch, bodies, threads};
@@ -118,10 +75,10 @@ static int (*const makers[])(const plim_op_desc *, const char *, int, void **) =
 #undef PLIM_X
 
 int plim_single_source_add(plim_kernel_table *table, plim_isa isa) {
-  for (int i = 0; i < KINDS; i++) {
+  for (int i = 0; i < k_launch_kinds(); i++) {
     plim_kernel_type type = {
         .struct_bytes = sizeof type,
-        .kind = kinds[i].kind,
+        .kind = k_launch_kind(i),
         .family = variant_name,
         .list = list,
         .make = makers[isa],

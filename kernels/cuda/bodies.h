@@ -1,0 +1,17 @@
+/* The bodies compiled for CUDA. */
+#ifndef PLIM_KERNELS_CUDA_BODIES_H
+#define PLIM_KERNELS_CUDA_BODIES_H
+
+#include "kernels/call.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Queue a body's tiles on a stream (cudaStream_t). Returns a cudaError_t, 0 when the launch was accepted. */
+int k_cuda_launch(k_body body, const k_call *call, int64_t tiles, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
