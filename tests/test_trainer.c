@@ -88,7 +88,7 @@ static int64_t differences(const plim_trainer *a, const plim_trainer *b) {
 
 Test(trainer, learns_a_small_data_set_by_heart) {
   plim_program *program = make_program(BATCH);
-  plim_trainer_options options = training(0.1f);
+  plim_trainer_options options = training(0.01f);
   plim_trainer *t;
   plim_evaluation before, after;
   plim_split test = dataset->test;
