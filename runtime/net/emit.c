@@ -54,7 +54,7 @@ plim_shape plim_net_emit_typed(const plim_shape *shape, plim_dtype dtype) {
   return typed;
 }
 
-/* "<layer>.<kind>" and its velocity. */
+/* "<layer><suffix>" and its velocity. */
 static plim_net_param persistent_param(plim_net_emit *e, const char *layer, const char *suffix,
                                        const plim_shape *shape) {
   char velocity[EMIT_NAME_BYTES];
