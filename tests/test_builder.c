@@ -51,6 +51,7 @@ Test(builder, refuses_storages_and_values_that_cannot_be) {
   assert_sentence(plim_graph_add_value(b, "caf\xc3\xa9", 0, 0, &shape, &id), "byte 0xc3 at 3");
   shape.layout = (plim_layout)17;
   assert_sentence(plim_graph_add_value(b, "v", 0, 0, &shape, &id), "the shape is not allowed");
+  assert_sentence(plim_graph_add(b, "v", PLIM_ROLE_INPUT, &shape, &id), "value 'v': the shape is not allowed");
   longest[255] = '\0';
   shape.layout = PLIM_FLAT;
   cr_assert_eq(plim_graph_add_value(b, longest, 0, 0, &shape, &id), PLIM_OK);

@@ -64,17 +64,21 @@ plim_status plim_graph_add_storage(plim_graph_builder *b, plim_role role, int64_
   return PLIM_OK;
 }
 
+static plim_status check_shape(const plim_graph_builder *b, const char *name, const plim_shape *shape) {
+  if (plim_dtype_name(shape->dtype) && plim_layout_name(shape->layout) && plim_shape_bytes(shape) > 0) return PLIM_OK;
+  return plim_fail(b->ctx, PLIM_EDATA,
+                   "value '%.255s': the shape is not allowed (rank 1 to %d, sizes > 0 that suit the layout)", name,
+                   PLIM_MAX_RANK);
+}
+
 plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_t storage, int64_t offset,
                                  const plim_shape *shape, int32_t *out) {
+  PLIM_TRY(plim_name_check(b->ctx, "value", name));
   if (storage < 0 || storage >= b->n_storages) {
     return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': storage %d is none of the %lld storages", name, storage,
                      (long long)b->n_storages);
   }
-  if (!plim_dtype_name(shape->dtype) || !plim_layout_name(shape->layout) || plim_shape_bytes(shape) < 0) {
-    return plim_fail(b->ctx, PLIM_EDATA,
-                     "value '%.255s': the shape is not allowed (rank 1 to %d, sizes > 0 that suit the layout)", name,
-                     PLIM_MAX_RANK);
-  }
+  PLIM_TRY(check_shape(b, name, shape));
   int64_t bytes = plim_shape_bytes(shape), end = plim_add_bytes(offset, bytes);
   if (end < 0 || end > b->storage[storage].bytes) {
     return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': %lld bytes at offset %lld leave storage %d of %lld bytes",
@@ -96,6 +100,8 @@ plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_
 plim_status plim_graph_add(plim_graph_builder *b, const char *name, plim_role role, const plim_shape *shape,
                            int32_t *out_value) {
   int32_t storage = -1;
+  PLIM_TRY(plim_name_check(b->ctx, "value", name));
+  PLIM_TRY(check_shape(b, name, shape));
   PLIM_TRY(plim_graph_add_storage(b, role, plim_shape_bytes(shape), &storage));
   plim_status status = plim_graph_add_value(b, name, storage, 0, shape, out_value);
   if (status != PLIM_OK) b->n_storages--;

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
-#include "runtime/base/sha256.h"
 #include "runtime/graph/own_plan.h"
 #include "runtime/graph/own_profile.h"
 
