@@ -31,36 +31,47 @@ static plim_status find_groups(plim_profile_set *set) {
   return PLIM_OK;
 }
 
-/* The variants of one group that fit, appended to the cases. */
-static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, int64_t arena_bytes) {
-  plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+/* The device's variants of a group; *n of them, with what each needs. */
+static plim_status list_variants(const plim_profile_set *set, const plim_profile_group *group, plim_kernel_info *info,
+                                 int64_t *bytes, int *n) {
   plim_context *ctx = set->device->ctx;
   const char *name = set->graph->op[group->op].name;
-  int n = set->device->api->variants(set->device, &group->desc, info, PLIM_PROFILE_VARIANTS);
-  if (n <= 0) {
+  *n = set->device->api->variants(set->device, &group->desc, info, PLIM_PROFILE_VARIANTS);
+  if (*n <= 0) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s has no kernel for op \"%s\" (%s)", set->device->api->name, name,
                      plim_op_kind_name(group->desc.kind));
   }
-  if (n > PLIM_PROFILE_VARIANTS) n = PLIM_PROFILE_VARIANTS;
-  int64_t least = INT64_MAX;
-  group->first = set->n_cases;
-  PLIM_TRY(plim_resize_array(ctx, &set->cases, set->n_cases, set->n_cases + n, sizeof *set->cases));
+  if (*n > PLIM_PROFILE_VARIANTS) *n = PLIM_PROFILE_VARIANTS;
+  for (int i = 0; i < *n; i++) {
+    bytes[i] = plim_operands_place(&group->desc, info[i].workspace_bytes).bytes;
+    if (bytes[i] < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the operands of op \"%s\" overflow a size", name);
+  }
+  return PLIM_OK;
+}
+
+/* The variants of one group that fit, or the smallest, appended to the cases. */
+static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, int64_t arena_bytes) {
+  plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+  int64_t bytes[PLIM_PROFILE_VARIANTS] = {0}, allowed = arena_bytes > 0 ? arena_bytes : INT64_MAX;
+  plim_context *ctx = set->device->ctx;
+  int n, smallest = 0, fitting = 0;
+  PLIM_TRY(list_variants(set, group, info, bytes, &n));
   for (int i = 0; i < n; i++) {
-    int64_t bytes = plim_operands_place(&group->desc, info[i].workspace_bytes).bytes;
-    if (bytes < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the operands of op \"%s\" overflow a size", name);
-    if (bytes < least) least = bytes;
-    if (arena_bytes > 0 && bytes > arena_bytes) continue;
-    plim_profile_case *c = &set->cases[set->n_cases + group->n++];
-    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes}, .bytes = bytes};
+    if (bytes[i] < bytes[smallest]) smallest = i;
+  }
+  if (allowed < bytes[smallest]) allowed = bytes[smallest];
+  for (int i = 0; i < n; i++) fitting += bytes[i] <= allowed;
+  PLIM_TRY(plim_resize_array(ctx, &set->cases, set->n_cases, set->n_cases + fitting, sizeof *set->cases));
+  group->first = set->n_cases;
+  group->n = fitting;
+  for (int i = 0; i < n; i++) {
+    if (bytes[i] > allowed) continue;
+    plim_profile_case *c = &set->cases[set->n_cases++];
+    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes}, .bytes = bytes[i]};
     memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
     memcpy(c->variant.label, info[i].label, sizeof c->variant.label);
   }
-  int32_t listed = set->n_cases + n;
-  set->n_cases += group->n;
-  PLIM_TRY(plim_resize_array(ctx, &set->cases, listed, set->n_cases, sizeof *set->cases));
-  if (group->n > 0) return PLIM_OK;
-  return plim_fail(ctx, PLIM_ENOFIT, "op \"%s\" alone needs %lld bytes, %lld are allowed", name, (long long)least,
-                   (long long)arena_bytes);
+  return PLIM_OK;
 }
 
 plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, int64_t arena_bytes,

@@ -39,7 +39,8 @@ typedef struct plim_profile_set {
 } plim_profile_set;
 
 /* List groups and cases. Cases that need more than `arena_bytes` (0: no limit) are left out: no plan within so many
- * bytes could run them. PLIM_EUNSUPPORTED when the device has no variant of an op, PLIM_ENOFIT when none fits. */
+ * bytes could run them. Each op keeps at least the one that needs least. PLIM_EUNSUPPORTED when the device has no
+ * variant of an op. */
 PLIM_MUST_USE plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, int64_t arena_bytes,
                                                 plim_profile_set *out);
 void plim_profile_set_free(plim_profile_set *set); /* a zeroed one is legal */

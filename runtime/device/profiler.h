@@ -21,8 +21,7 @@ plim_profiler_options plim_profiler_options_default(void);
 
 /* Median of interleaved repeats per distinct (op description, variant); ops of equal description share one
  * measurement. Operands lie at varied places of one arena and are as warm as the graph says they are in a step.
- * PLIM_ENOFIT when no variant of some op fits arena_bytes; PLIM_ECANCEL; PLIM_EUNSUPPORTED on a device that computes
- * nothing. Reports the stage "profile". */
+ * PLIM_ECANCEL; PLIM_EUNSUPPORTED on a device that computes nothing. Reports the stage "profile". */
 PLIM_MUST_USE plim_status plim_profile_measure(plim_device *device, const plim_graph *graph,
                                                const plim_profiler_options *options, plim_profile **out);
 
