@@ -186,7 +186,7 @@ int64_t session_steps(const session *s) {
 
 /* Highest rate for a batch of 128; larger batches take more, in proportion. */
 static double default_rate(const session *s) {
-  double base = strcmp(s->o->model, "mlp") == 0 ? 0.05 : 0.1;
+  double base = strcmp(s->o->model, "mlp") == 0 ? 0.02 : 0.1;
   return base * (double)s->o->batch / 128;
 }
 

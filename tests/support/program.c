@@ -1,0 +1,58 @@
+/* The command line under test. */
+#include "tests/support/program.h"
+
+#include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "tests/support/folder.h"
+
+static program_run last;
+
+static void read_back(const char *name, char *to, size_t size) {
+  FILE *file = fopen(plim_test_path(name), "rb");
+  size_t got = file ? fread(to, 1, size - 1, file) : 0;
+  to[got] = 0;
+  if (file) (void)fclose(file);
+}
+
+const program_run *plim_test_shell(const char *command) {
+  char line[4096];
+  const char *folder = plim_test_path("");
+  int length = snprintf(line, sizeof line,
+                        "cd %s && export XDG_CACHE_HOME=%s PLIMSOLL=%s/bin/plimsoll OMP_WAIT_POLICY=passive && "
+                        "{ %s ; } >out.txt 2>error.txt",
+                        folder, folder, PLIM_BINARY_DIR, command);
+  cr_assert(length > 0 && length < (int)sizeof line);
+  int status = system(line);
+  last.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  read_back("out.txt", last.out, sizeof last.out);
+  read_back("error.txt", last.error, sizeof last.error);
+  return &last;
+}
+
+const program_run *plim_test_program(const char *arguments, ...) {
+  char line[2048] = "$PLIMSOLL ";
+  size_t used = strlen(line);
+  va_list args;
+  va_start(args, arguments);
+  int length = vsnprintf(line + used, sizeof line - used, arguments, args);
+  va_end(args);
+  cr_assert(length >= 0 && (size_t)length < sizeof line - used);
+  return plim_test_shell(line);
+}
+
+json_t *plim_test_json(void) {
+  json_error_t error;
+  json_t *object = json_loads(last.out, JSON_REJECT_DUPLICATES, &error);
+  cr_assert(json_is_object(object), "not one JSON object: %s in %s", error.text, last.out);
+  return object;
+}
+
+void plim_test_expect(int status, const char *words) {
+  cr_assert_eq(last.status, status, "exit status %d, expected %d: %s", last.status, status, last.error);
+  cr_assert_not_null(strstr(last.error, words), "\"%s\" lacks \"%s\"", last.error, words);
+}

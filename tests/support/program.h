@@ -1,0 +1,26 @@
+/* Running the command line: exit status, what it printed, what it complained about. */
+#ifndef PLIM_TESTS_SUPPORT_PROGRAM_H
+#define PLIM_TESTS_SUPPORT_PROGRAM_H
+
+#include <jansson.h>
+
+typedef struct program_run {
+  int status;          /* exit status; -1: killed */
+  char out[1 << 16];   /* standard output, cut */
+  char error[1 << 14]; /* standard error, cut */
+} program_run;
+
+/* Run `plimsoll ARGUMENTS` through a shell in the test's folder (plim_test_folder must have been called): redirections
+ * and quotes work. Its profile cache is in that folder. The result is static. */
+const program_run *plim_test_program(const char *arguments, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same through another command, which gets the program's path as $PLIMSOLL. */
+const program_run *plim_test_shell(const char *command);
+
+/* The last run's standard output as one JSON object; fails the test when it is none. The caller owns the reference. */
+json_t *plim_test_json(void);
+
+/* Fail the test unless the last run ended with this status and said these words on standard error. */
+void plim_test_expect(int status, const char *words);
+
+#endif

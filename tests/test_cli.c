@@ -1,0 +1,170 @@
+/* tools/plimsoll: the commands as a user runs them: exit statuses, tables, JSON, documents on disk. */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+static void setup(void) {
+  (void)plim_test_folder();
+}
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll");
+  plim_test_folder_remove();
+}
+TestSuite(cli, .init = setup, .fini = teardown);
+
+#define SMALL "--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs "
+#define NETWORK "--model resnet20 --data synthetic --image 8x8x3 --batch 8 --model-costs "
+
+static int64_t integer(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  cr_assert(json_is_integer(value), "%s is missing or no integer", key);
+  return json_integer_value(value);
+}
+
+static double number(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  cr_assert(json_is_number(value), "%s is missing or no number", key);
+  return json_number_value(value);
+}
+
+static void expect_words(const char *text, const char *words) {
+  cr_assert_not_null(strstr(text, words), "\"%s\" lacks \"%s\"", text, words);
+}
+
+Test(cli, describes_itself_and_every_command) {
+  static const char *const commands[] = {"train", "compare", "verify", "profile", "plan", "check"};
+  const program_run *run = plim_test_program("--help");
+  cr_assert_eq(run->status, 0);
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    expect_words(plim_test_program("--help")->out, commands[i]);
+    run = plim_test_program("%s --help", commands[i]);
+    cr_assert_eq(run->status, 0);
+    expect_words(run->out, "EXAMPLES\n");
+    expect_words(run->out, "EXIT STATUS\n");
+    expect_words(run->out, "--json");
+  }
+  expect_words(plim_test_program("--version")->out, "plimsoll " PLIM_VERSION);
+}
+
+Test(cli, trains_and_prints_the_table) {
+  const program_run *run = plim_test_program("train " SMALL "--steps 12");
+  plim_test_expect(0, "");
+  cr_assert_str_empty(run->error);
+  expect_words(run->out, "arena ");
+  expect_words(run->out, "test accuracy");
+  expect_words(run->out, "outside the arena");
+}
+
+Test(cli, prints_one_object_with_the_figures_of_a_run) {
+  (void)plim_test_program("train " NETWORK "--steps 4 --memory 80%% --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_leq(integer(o, "arena_bytes"), integer(o, "budget_bytes"));
+  cr_assert_leq(integer(o, "peak_bytes"), integer(o, "arena_bytes"));
+  cr_assert_eq(integer(o, "peak_bytes"), integer(o, "peak_measured_bytes"));
+  cr_assert_eq(integer(o, "budget_bytes"), (integer(o, "keep_all_bytes") * 80 + 99) / 100);
+  cr_assert_eq(integer(o, "steps"), 4);
+  cr_assert_eq(integer(o, "parameters"), 272474);
+  cr_assert(number(o, "overhead_percent") > 0 && number(o, "bound_percent") <= number(o, "overhead_percent"));
+  cr_assert(number(o, "seconds") > 0 && number(o, "images_per_second") > 0 && number(o, "loss") > 0);
+  cr_assert(json_is_boolean(json_object_get(o, "proved")));
+  cr_assert_str_eq(json_string_value(json_object_get(o, "class")), "free");
+  json_decref(o);
+}
+
+Test(cli, plans_checks_and_trains_by_the_plan) {
+  (void)plim_test_program("plan " NETWORK "--memory 60%% -o plan.json --svg plan.svg --json");
+  plim_test_expect(0, "");
+  json_t *planned = plim_test_json();
+  (void)plim_test_program("check plan.json --json");
+  plim_test_expect(0, "");
+  json_t *checked = plim_test_json();
+  cr_assert_eq(integer(planned, "arena_bytes"), integer(checked, "arena_bytes"));
+  cr_assert(json_is_true(json_object_get(checked, "valid")));
+  (void)plim_test_program("train " NETWORK "--plan plan.json --steps 2 --json");
+  plim_test_expect(0, "");
+  json_t *trained = plim_test_json();
+  cr_assert_eq(integer(planned, "arena_bytes"), integer(trained, "arena_bytes"));
+  cr_assert_eq(plim_test_shell("grep -q '</svg>' plan.svg")->status, 0);
+  json_decref(planned);
+  json_decref(checked);
+  json_decref(trained);
+}
+
+Test(cli, verifies_that_a_budget_changes_no_bit) {
+  (void)plim_test_program("verify " NETWORK "--memory 60%% --steps 3 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert(json_is_true(json_object_get(o, "identical")));
+  cr_assert_eq(integer(o, "values_different"), 0);
+  cr_assert_gt(integer(o, "values_compared"), 100);
+  const json_t *capped = json_object_get(o, "capped");
+  cr_assert_gt(integer(capped, "plan_steps"), integer(json_object_get(o, "keep_all"), "plan_steps"));
+  json_decref(o);
+}
+
+Test(cli, compares_with_and_without_a_cap) {
+  (void)plim_test_program("compare " NETWORK "--memory 70%% --steps 25 --svg both.svg --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  const json_t *capped = json_object_get(o, "capped"), *keep_all = json_object_get(o, "keep_all");
+  cr_assert(json_is_true(json_object_get(o, "identical")));
+  cr_assert_lt(integer(capped, "arena_bytes"), integer(keep_all, "arena_bytes"));
+  cr_assert_eq(integer(capped, "steps"), 25);
+  cr_assert_eq(integer(keep_all, "steps"), 25);
+  cr_assert(json_is_number(json_object_get(capped, "overhead_measured_percent")));
+  json_decref(o);
+}
+
+Test(cli, profiles_once_and_reads_its_cache_the_second_time) {
+  (void)plim_test_program("profile --model mlp --data synthetic --image 8x8x1 --batch 32 -o first.json");
+  plim_test_expect(0, "");
+  (void)plim_test_program("profile --model mlp --data synthetic --image 8x8x1 --batch 32 -o second.json --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert(json_is_true(json_object_get(o, "measured")));
+  cr_assert(number(o, "keep_all_ms") > 0);
+  json_decref(o);
+  cr_assert_eq(plim_test_shell("cmp first.json second.json")->status, 0);
+}
+
+Test(cli, goes_on_from_a_saved_file) {
+  (void)plim_test_program("train " SMALL "--steps 9 --save all.ck --rate 0.01");
+  plim_test_expect(0, "");
+  (void)plim_test_program("train " SMALL "--steps 12 --load all.ck --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_eq(integer(o, "steps"), 3);
+  json_decref(o);
+}
+
+Test(cli, writes_a_trace_of_ten_steps) {
+  (void)plim_test_program("train " SMALL "--steps 14 --trace t.jsonl");
+  plim_test_expect(0, "");
+  (void)plim_test_shell("head -n 1 t.jsonl | grep -q '\"plimsoll\": \"trace\"' && wc -l <t.jsonl");
+  plim_test_expect(0, "");
+  cr_assert_gt(atoi(plim_test_shell("wc -l <t.jsonl")->out), 200);
+}
+
+Test(cli, gives_each_value_its_own_allocation_on_request) {
+  const program_run *run = plim_test_program("train " SMALL "--steps 3 --addresses jemalloc");
+  if (run->status == 5 && strstr(run->error, "without jemalloc")) cr_skip_test("built without jemalloc");
+  plim_test_expect(0, "");
+  expect_words(run->out, "allocator, resident");
+}
+
+Test(cli, replays_on_the_sim_device_without_arithmetic) {
+  (void)plim_test_program("plan " NETWORK "--device sim --memory 70%%");
+  plim_test_expect(0, "");
+}
+
+Test(cli, ends_with_the_table_after_ctrl_c) {
+  const program_run *run =
+      plim_test_shell("timeout --preserve-status -s INT 4 $PLIMSOLL train " SMALL "--steps 100000000");
+  plim_test_expect(130, "stopped after");
+  expect_words(run->out, "median step");
+}

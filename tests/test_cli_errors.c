@@ -1,0 +1,168 @@
+/* tools/plimsoll: what bad input gets: one sentence with numbers, the right exit status, nothing half-written. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+static void setup(void) {
+  (void)plim_test_folder();
+}
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll data");
+  plim_test_folder_remove();
+}
+TestSuite(cli_errors, .init = setup, .fini = teardown);
+
+#define SMALL "--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs "
+#define NETWORK "--model resnet20 --data synthetic --image 8x8x3 --batch 8 --model-costs "
+
+/* Row of a table: arguments, exit status, words of the sentence. */
+typedef struct bad_input {
+  const char *arguments;
+  int status;
+  const char *words;
+} bad_input;
+
+static const bad_input inputs[] = {
+    {"tarin", 2, "no command is called \"tarin\"; did you mean \"train\"?"},
+    {"train --memroy 5MiB", 2, "train has no option --memroy; did you mean --memory?"},
+    {"plan --steps 4", 2, "plan has no option --steps"},
+    {"train --batch 0", 2, "--batch 0 is not a whole number from 1 to 1048576"},
+    {"train --batch 12x", 2, "--batch 12x"},
+    {"train --rate nan", 2, "--rate nan"},
+    {"train " SMALL "--model resnet2", 2, "no model is called \"resnet2\"; did you mean \"resnet20\"?"},
+    {"train " SMALL "--planner serch", 2, "no planner is called \"serch\"; did you mean \"search\"?"},
+    {"train " SMALL "--data fashion_mnist", 2, "did you mean \"fashion-mnist\"?"},
+    {"train " SMALL "--layout nwhc", 2, "did you mean \"nhwc\"?"},
+    {"train " SMALL "--addresses planed", 2, "did you mean \"planned\"?"},
+    {"train " SMALL "--device cpv", 2, "cpv"},
+    {"train " SMALL "--memory 12parsecs", 2, "12parsecs"},
+    {"train " SMALL "--memory -5MiB", 2, "-5MiB"},
+    {"train " SMALL "--image 32x32", 2, "--image 32x32 is not HEIGHTxWIDTHxCHANNELS"},
+    {"train --data fashion-mnist --data-dir none", 3, "install the Debian package dataset-fashion-mnist"},
+    {"train --data cifar10 --data-dir none", 3, "data_batch_1.bin"},
+    {"train --data cifar10", 3, "data_batch_1.bin"},
+    {"train " SMALL "--batch 5000", 2, "a batch of 5000 images from the 4096 of synthetic"},
+    {"train " SMALL "--plan none.json", 3, "none.json"},
+    {"train " SMALL "--load none.ck --steps 1", 3, "none.ck"},
+    {"train " SMALL "--save none/here.ck --steps 1", 5, "none/here.ck"},
+    {"train " SMALL "--rate 1e9 --steps 50", 5, "the loss of step "},
+    {"train " SMALL "--arithmetic none.json", 3, "none.json"},
+    {"compare " SMALL, 2, "compare needs a cap"},
+    {"check none.json", 3, "none.json"},
+    {"check", 2, "PLAN is missing"},
+    {"check a b", 2, "one argument too many: b"},
+};
+
+Test(cli_errors, answers_bad_arguments_with_one_sentence_and_the_right_status) {
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+    const program_run *run = plim_test_program("%s", inputs[i].arguments);
+    cr_assert_eq(run->status, inputs[i].status, "%s: exit status %d: %s", inputs[i].arguments, run->status, run->error);
+    cr_assert_not_null(strstr(run->error, inputs[i].words), "%s: %s", inputs[i].arguments, run->error);
+    cr_assert_str_empty(run->out, "%s printed %s", inputs[i].arguments, run->out);
+    const char *end = strchr(run->error, '\n');
+    int by_argp = inputs[i].status == 2 && end && strstr(end, "--help");
+    cr_assert(end && (end[1] == 0 || by_argp), "more than one sentence: %s", run->error);
+  }
+}
+
+Test(cli_errors, leaves_no_file_behind_when_it_fails) {
+  (void)plim_test_program("plan " NETWORK "--memory 1KiB -o plan.json --svg plan.svg");
+  plim_test_expect(4, "does not fit into 1.0 KiB");
+  (void)plim_test_program("train " SMALL "--rate 1e9 --steps 50 --save w.ck");
+  plim_test_expect(5, "the loss of step");
+  cr_assert_neq(plim_test_shell("ls plan.json plan.graph.json plan.svg w.ck w.ck.*")->status, 0);
+  cr_assert_str_empty(plim_test_shell("ls -d *.ck* *.svg* plan* 2>/dev/null || true")->out);
+}
+
+Test(cli_errors, puts_the_failure_into_the_object_when_asked_for_json) {
+  (void)plim_test_program("plan " NETWORK "--memory 1KiB --json");
+  plim_test_expect(4, "does not fit");
+  json_t *o = plim_test_json();
+  cr_assert_str_eq(json_string_value(json_object_get(o, "status")), "does not fit");
+  cr_assert_eq(json_integer_value(json_object_get(o, "budget_bytes")), 1024);
+  cr_assert_gt(json_integer_value(json_object_get(o, "smallest_bytes")), 1024);
+  cr_assert_eq(json_integer_value(json_object_get(o, "largest_batch")), 0);
+  json_decref(o);
+}
+
+/* ---- data that is wrong ---- */
+
+Test(cli_errors, names_the_image_file_that_is_truncated_or_corrupt) {
+  static const char *const spoil[] = {
+      "head -c 1000000 $FROM/train-images-idx3-ubyte.gz >data/train-images-idx3-ubyte.gz",
+      "cp $FROM/train-labels-idx1-ubyte.gz data/train-images-idx3-ubyte.gz",
+      "printf x >>data/train-images-idx3-ubyte.gz",
+      "printf '\\111' | dd of=data/train-images-idx3-ubyte.gz bs=1 seek=500000 conv=notrunc 2>/dev/null",
+  };
+  const char *from = "/usr/share/datasets/fashion-mnist";
+  char line[1024];
+  if (plim_test_shell("test -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz")->status != 0) {
+    cr_skip_test("dataset-fashion-mnist is not installed");
+  }
+  for (size_t i = 0; i < sizeof spoil / sizeof *spoil; i++) {
+    (void)snprintf(line, sizeof line, "FROM=%s; rm -rf data; cp -r $FROM data; chmod -R u+w data; %s", from, spoil[i]);
+    cr_assert_eq(plim_test_shell(line)->status, 0);
+    (void)plim_test_program("train --data fashion-mnist --data-dir data --model mlp --model-costs --steps 1");
+    plim_test_expect(3, "data/train-images-idx3-ubyte.gz: ");
+  }
+}
+
+static void expect_plan_refusal(const char *spoil, int status, const char *words) {
+  char line[1024];
+  (void)snprintf(line, sizeof line,
+                 "sed '%s' plan.json >bad.json; cp plan.graph.json bad.graph.json; ! cmp -s plan.json bad.json", spoil);
+  cr_assert_eq(plim_test_shell(line)->status, 0, "%s changed nothing", spoil);
+  (void)plim_test_program("check bad.json");
+  plim_test_expect(status, words);
+}
+
+Test(cli_errors, tells_what_is_wrong_with_a_plan) {
+  (void)plim_test_program("plan " NETWORK "--memory 60%% -o plan.json");
+  plim_test_expect(0, "");
+  expect_plan_refusal("s/\"version\": 1/\"version\": 2/", 3, "version");
+  expect_plan_refusal("s/\"peak_bytes\": /\"peak_bytes\": 1/", 1, "peak");
+  expect_plan_refusal("s/\"run\": 7,/\"run\": 8,/", 1, "");
+  expect_plan_refusal("s/\"lives\"/\"live\"/", 3, "live");
+  expect_plan_refusal("40,$d", 3, "bad.json");
+  (void)plim_test_shell("rm bad.graph.json; $PLIMSOLL check bad.json --graph bad.json");
+  plim_test_expect(3, "bad.json");
+  (void)plim_test_program("train " NETWORK "--batch 4 --plan plan.json --steps 1");
+  plim_test_expect(3, "batch 4");
+  (void)plim_test_program("train " NETWORK "--threads 1 --plan plan.json --steps 1");
+  if (plim_test_shell("nproc")->out[0] != '1') {
+    (void)plim_test_program("train " NETWORK "--threads 1 --plan plan.json --steps 1");
+    plim_test_expect(3, "threads, this run has 1");
+  }
+}
+
+/* ---- budgets that are too small ---- */
+
+static void expect_working_refusal(const char *what) {
+  (void)plim_test_program("train %s --memory 20%% --steps 2 --json", what);
+  plim_test_expect(4, "the smallest budget with a checked plan is");
+  json_t *o = plim_test_json();
+  json_int_t smallest = json_integer_value(json_object_get(o, "smallest_bytes"));
+  json_int_t bound = json_integer_value(json_object_get(o, "bound_bytes"));
+  json_int_t batch = json_integer_value(json_object_get(o, "largest_batch"));
+  json_int_t budget = json_integer_value(json_object_get(o, "budget_bytes"));
+  json_decref(o);
+  cr_assert(budget < bound || budget < smallest);
+  cr_assert_leq(bound, smallest);
+  (void)plim_test_program("train %s --memory %lld --steps 2 --json", what, (long long)smallest);
+  plim_test_expect(0, "");
+  if (batch == 0) return;
+  (void)plim_test_program("train %s --batch %lld --memory %lld --steps 2", what, (long long)batch, (long long)budget);
+  plim_test_expect(0, "");
+  (void)plim_test_program("train %s --batch %lld --memory %lld --steps 2", what, (long long)batch + 1,
+                          (long long)budget);
+  plim_test_expect(4, "the largest batch that fits is");
+}
+
+Test(cli_errors, refuses_with_a_budget_and_a_batch_that_work) {
+  expect_working_refusal("--model resnet20 --data synthetic --image 8x8x3 --batch 24 --model-costs");
+  expect_working_refusal("--model resnet20 --data synthetic --image 16x16x1 --batch 7 --model-costs");
+  expect_working_refusal("--model mlp --data synthetic --image 4x4x1 --batch 300 --model-costs");
+}
