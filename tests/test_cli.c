@@ -17,7 +17,7 @@ static void teardown(void) {
 TestSuite(cli, .init = setup, .fini = teardown);
 
 #define SMALL "--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs "
-#define NETWORK "--model resnet20 --data synthetic --image 8x8x3 --batch 8 --model-costs "
+#define NETWORK "--model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs "
 
 static int64_t integer(const json_t *object, const char *key) {
   const json_t *value = json_object_get(object, key);
@@ -155,6 +155,15 @@ Test(cli, gives_each_value_its_own_allocation_on_request) {
   if (run->status == 5 && strstr(run->error, "without jemalloc")) cr_skip_test("built without jemalloc");
   plim_test_expect(0, "");
   expect_words(run->out, "allocator, resident");
+}
+
+Test(cli, lets_the_arena_decide_addresses_on_request) {
+  const program_run *run = plim_test_program("verify " NETWORK "--steps 2 --memory 85%% --addresses arena");
+  plim_test_expect(0, "");
+  expect_words(run->out, "yes (109 values");
+  run = plim_test_program("train " NETWORK "--steps 2 --memory 85%% --addresses arena");
+  plim_test_expect(0, "");
+  expect_words(run->out, "evictions");
 }
 
 Test(cli, replays_on_the_sim_device_without_arithmetic) {

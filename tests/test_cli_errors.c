@@ -124,7 +124,7 @@ Test(cli_errors, tells_what_is_wrong_with_a_plan) {
   plim_test_expect(0, "");
   expect_plan_refusal("s/\"version\": 1/\"version\": 2/", 3, "version");
   expect_plan_refusal("s/\"peak_bytes\": /\"peak_bytes\": 1/", 1, "peak");
-  expect_plan_refusal("s/\"run\": 7,/\"run\": 8,/", 1, "");
+  expect_plan_refusal("s/\"run\": 7,/\"run\": 8,/", 3, "is none of op 8");
   expect_plan_refusal("s/\"lives\"/\"live\"/", 3, "live");
   expect_plan_refusal("40,$d", 3, "bad.json");
   (void)plim_test_shell("rm bad.graph.json; $PLIMSOLL check bad.json --graph bad.json");
@@ -162,7 +162,8 @@ static void expect_working_refusal(const char *what) {
 }
 
 Test(cli_errors, refuses_with_a_budget_and_a_batch_that_work) {
-  expect_working_refusal("--model resnet20 --data synthetic --image 8x8x3 --batch 24 --model-costs");
-  expect_working_refusal("--model resnet20 --data synthetic --image 16x16x1 --batch 7 --model-costs");
-  expect_working_refusal("--model mlp --data synthetic --image 4x4x1 --batch 300 --model-costs");
+  expect_working_refusal("--model resnet20 --data synthetic --image 8x8x3 --batch 24 --model-costs --iterations 20000");
+  expect_working_refusal(
+      "--model resnet20 --data synthetic --image 16x16x1 --batch 7 --model-costs --iterations 20000");
+  expect_working_refusal("--model mlp --data synthetic --image 4x4x1 --batch 300 --model-costs --iterations 20000");
 }

@@ -57,7 +57,7 @@ static plim_status prepare(comparison *c) {
   choose_steps(c);
   for (int i = 0; i < RUNS; i++) {
     c->run[i] = (run){.s = s, .total = c->steps};
-    PLIM_TRY(session_trainer(s, c->program[i], c->steps, NULL, &c->run[i].trainer));
+    PLIM_TRY(session_trainer(s, c->program[i], c->steps, &c->run[i].trainer));
   }
   return PLIM_OK;
 }

@@ -30,6 +30,13 @@ static plim_status run_epochs(run *r) {
   return PLIM_OK;
 }
 
+static void add_arena_replay(figures *f, const plim_replay_counts *counts) {
+  figures_count(f, 0, "evictions", "evictions", counts->evictions);
+  figures_note(f, 0, ", %lld recomputations, %lld pieces looked at", (long long)counts->recomputes,
+               (long long)counts->pieces_scanned);
+  figures_count(f, 0, "recomputations", NULL, counts->recomputes);
+}
+
 static void add_heap(figures *f, const heap_arena *heap) {
   char name[64];
   figures_text(f, 0, "allocator", "allocator", heap_name(name, sizeof name));
@@ -37,16 +44,18 @@ static void add_heap(figures *f, const heap_arena *heap) {
   figures_bytes(f, 0, "allocator_resident_bytes", "allocator, resident", heap_arena_resident(heap));
 }
 
-static void print_table(const run *r, const heap_arena *heap) {
+static void print_table(const run *r) {
   const session *s = r->s;
-  int64_t outside_of = heap ? heap_arena_resident(heap) : plim_exec_arena_bytes(plim_trainer_exec(r->trainer));
+  int heap = session_uses_heap(s);
+  int64_t arena = heap ? heap_arena_resident(&s->heap) : plim_exec_arena_bytes(plim_trainer_exec(r->trainer));
   figures f;
   figures_begin(&f, 1, NULL, NULL);
   run_figures_setting(&f, s);
   run_figures_plan(&f, 0, s, s->program);
   run_figures_measured(&f, 0, r);
-  if (heap) add_heap(&f, heap);
-  run_figures_outside(&f, s, outside_of);
+  if (strcmp(s->o->addresses, "arena") == 0) add_arena_replay(&f, &s->replay);
+  if (heap) add_heap(&f, &s->heap);
+  run_figures_outside(&f, s, arena);
   figures_real(&f, 0, "seconds", "seconds", "%.1f", (double)(plim_now_ns() - r->begin_ns) / 1e9);
   figures_print(&f, s->o->json);
   figures_end(&f);
@@ -61,15 +70,10 @@ static plim_status end_trace(run *r, plim_status status) {
 
 static plim_status train(session *s) {
   static run r; /* step times make it large */
-  heap_arena arena = {0}, *heap = NULL;
   plim_status status = PLIM_OK;
   r.s = s;
   r.total = session_steps(s);
-  if (strcmp(s->o->addresses, "jemalloc") == 0) {
-    PLIM_TRY(heap_arena_open(s->ctx, &arena));
-    heap = &arena;
-  }
-  PLIM_CHECK(session_trainer(s, s->program, r.total, heap, &r.trainer));
+  PLIM_CHECK(session_trainer(s, s->program, r.total, &r.trainer));
   if (s->o->load) PLIM_CHECK(plim_checkpoint_load(r.trainer, s->o->load));
   if (s->o->trace)
     PLIM_CHECK(plim_trace_begin(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN],
@@ -78,11 +82,10 @@ static plim_status train(session *s) {
   progress_clear(&s->bar);
   if (r.trace) status = end_trace(&r, status);
   if (status == PLIM_OK && s->o->save) status = plim_checkpoint_save(r.trainer, s->o->save);
-  if (status == PLIM_OK || (status == PLIM_ECANCEL && r.times.count > 0)) print_table(&r, heap);
+  if (status == PLIM_OK || (status == PLIM_ECANCEL && r.times.count > 0)) print_table(&r);
 done:
   plim_trace_abandon(r.trace);
   plim_trainer_close(r.trainer);
-  heap_arena_close(&arena);
   return status;
 }
 

@@ -11,8 +11,8 @@
 #include "tools/plimsoll/layout.h"
 
 static const char *addresses_name(int32_t row) {
-  static const char *const names[] = {"planned", "jemalloc"};
-  return row >= 0 && row < 2 ? names[row] : NULL;
+  static const char *const names[] = {"planned", "arena", "jemalloc"};
+  return row >= 0 && row < 3 ? names[row] : NULL;
 }
 
 static const char *order_name(int32_t row) {
@@ -163,6 +163,15 @@ plim_status session_planning(session *s) {
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", o->memory);
 }
 
+/* Replace the plan's addresses by those that the arena decides while the schedule runs. */
+static plim_status replay_in_arena(session *s) {
+  const plim_plan *schedule = s->program->plan[PLIM_PROGRAM_TRAIN];
+  int64_t budget = schedule->budget_bytes < INT64_MAX ? schedule->budget_bytes : schedule->arena_bytes;
+  plim_plan *replayed = NULL;
+  PLIM_TRY(plim_arena_replay(s->ctx, s->program->graph[PLIM_PROGRAM_TRAIN], schedule, budget, &s->replay, &replayed));
+  return plim_program_adopt(s->program, replayed);
+}
+
 static plim_status make_plan(session *s) {
   plim_plan *plan = NULL;
   if (!s->o->plan) return plim_program_plan(s->program, &s->planning);
@@ -174,6 +183,7 @@ plim_status session_plan(session *s) {
   plim_status status = make_plan(s);
   progress_clear(&s->bar);
   if (status == PLIM_ENOFIT) return refusal_explain(s);
+  if (status == PLIM_OK && strcmp(s->o->addresses, "arena") == 0) return replay_in_arena(s);
   return status;
 }
 
@@ -190,8 +200,11 @@ static double default_rate(const session *s) {
   return base * (double)s->o->batch / 128;
 }
 
-plim_status session_trainer(session *s, const plim_program *program, int64_t steps, heap_arena *arena,
-                            plim_trainer **out) {
+int session_uses_heap(const session *s) {
+  return strcmp(s->o->addresses, "jemalloc") == 0;
+}
+
+plim_status session_trainer(session *s, const plim_program *program, int64_t steps, plim_trainer **out) {
   const options *o = s->o;
   plim_trainer_options wanted = {
       .struct_bytes = sizeof wanted,
@@ -204,11 +217,12 @@ plim_status session_trainer(session *s, const plim_program *program, int64_t ste
       .augment = !o->no_augment,
       .exec = {.struct_bytes = sizeof wanted.exec, .addresses = PLIM_ADDRESSES_PLANNED},
   };
-  if (arena) {
+  if (session_uses_heap(s) && program == s->program) {
+    PLIM_TRY(heap_arena_open(s->ctx, &s->heap));
     wanted.exec.addresses = PLIM_ADDRESSES_EACH;
     wanted.exec.life_alloc = heap_life_alloc;
     wanted.exec.life_free = heap_life_free;
-    wanted.exec.user = arena;
+    wanted.exec.user = &s->heap;
   }
   return plim_trainer_open(s->device, s->dataset, program, &wanted, out);
 }
@@ -230,6 +244,7 @@ int session_close(session *s, plim_status status) {
   progress_clear(&s->bar);
   if (status != PLIM_OK) print_failure(s, status);
   interrupt_watch(NULL);
+  heap_arena_close(&s->heap);
   if (s->ctx) {
     if (s->label) plim_release(s->ctx, s->label, s->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *s->label);
     plim_plan_free(s->label_plan);

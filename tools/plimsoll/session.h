@@ -3,6 +3,7 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_SESSION_H
 #define PLIM_TOOLS_PLIMSOLL_SESSION_H
 
+#include "runtime/arena/replay.h"
 #include "runtime/train/trainer.h"
 #include "tools/plimsoll/heap.h"
 #include "tools/plimsoll/options.h"
@@ -24,6 +25,8 @@ typedef struct session {
   plim_plan *label_plan;      /* that plan: it holds the labels */
   plim_plan *keep_all;        /* of the training step: its arena is the measure of percentages */
   refusal refusal;            /* set when the budget is too small */
+  plim_replay_counts replay;  /* of --addresses arena */
+  heap_arena heap;            /* of --addresses jemalloc */
 } session;
 
 /* Check the names among the options, make the context, watch Ctrl-C. */
@@ -40,9 +43,12 @@ plim_status session_planning(session *s);
 /* Plan both steps, or use --plan. When the budget is too small, the sentence says what would work. */
 plim_status session_plan(session *s);
 
-/* A trainer over any program of this session; steps: the length of the learning-rate schedule. */
-plim_status session_trainer(session *s, const plim_program *program, int64_t steps, heap_arena *arena,
-                            plim_trainer **out);
+/* A trainer over any program of this session; steps: the length of the learning-rate schedule. --addresses jemalloc
+ * applies to the session's own program. */
+plim_status session_trainer(session *s, const plim_program *program, int64_t steps, plim_trainer **out);
+
+/* Does every value of the session's program get its own allocation? */
+int session_uses_heap(const session *s);
 
 /* The steps that the options ask for. */
 int64_t session_steps(const session *s);

@@ -14,8 +14,8 @@ plim_status verification_run(session *s, int64_t steps, verification *v) {
   plim_status status = PLIM_OK;
   *v = (verification){.steps = steps};
   PLIM_CHECK(plan_freely(s, v));
-  PLIM_CHECK(session_trainer(s, s->program, steps, NULL, &capped));
-  PLIM_CHECK(session_trainer(s, v->free_program, steps, NULL, &unlimited));
+  PLIM_CHECK(session_trainer(s, s->program, steps, &capped));
+  PLIM_CHECK(session_trainer(s, v->free_program, steps, &unlimited));
   for (int64_t i = 0; i < steps; i++) {
     progress_draw(&s->bar, "verify", i, steps, "under the budget and without one");
     PLIM_CHECK(plim_trainer_run(capped, 1, NULL, NULL));
