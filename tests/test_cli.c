@@ -158,10 +158,11 @@ Test(cli, gives_each_value_its_own_allocation_on_request) {
 }
 
 Test(cli, lets_the_arena_decide_addresses_on_request) {
-  const program_run *run = plim_test_program("verify " NETWORK "--steps 2 --memory 85%% --addresses arena");
+  const program_run *run =
+      plim_test_program("verify " NETWORK "--steps 2 --memory 85%% --arithmetic small --addresses arena");
   plim_test_expect(0, "");
   expect_words(run->out, "yes (109 values");
-  run = plim_test_program("train " NETWORK "--steps 2 --memory 85%% --addresses arena");
+  run = plim_test_program("train " NETWORK "--steps 2 --memory 85%% --arithmetic small --addresses arena");
   plim_test_expect(0, "");
   expect_words(run->out, "evictions");
 }
