@@ -31,7 +31,7 @@ static plim_status make_deep_net(plim_context *ctx, const plim_net_options *opti
   PLIM_TRY(plim_net_begin(ctx, "deep", options, out));
   plim_tensor x = plim_net_flatten(*out, "flat", plim_net_image(*out));
   for (int layer = 0; layer < 6; layer++) {
-    char name[3][16];
+    char name[3][32];
     (void)snprintf(name[0], sizeof name[0], "linear%d", layer);
     (void)snprintf(name[1], sizeof name[1], "relu%d", layer);
     (void)snprintf(name[2], sizeof name[2], "dropout%d", layer);
