@@ -16,3 +16,10 @@ void *plim_block_take(plim_block *block, int64_t count, size_t size) {
   block->bytes = plim_add_bytes(start, plim_mul_bytes(count, (int64_t)size));
   return block->base && block->bytes >= 0 ? block->base + start : NULL;
 }
+
+plim_status plim_block_allocate(plim_context *ctx, plim_block *block) {
+  if (block->bytes < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the size of a document overflows 63 bits");
+  PLIM_TRY(plim_allocate(ctx, block->bytes, 1, &block->base));
+  block->bytes = 0;
+  return PLIM_OK;
+}

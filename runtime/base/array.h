@@ -14,8 +14,8 @@ extern "C" {
 PLIM_MUST_USE plim_status plim_array_reserve(plim_context *ctx, void *array /* T ** */, int64_t *capacity,
                                              int64_t count, size_t size);
 
-/* A block is carved twice by the same calls: first with base NULL, which only adds up `bytes`, then with memory of
- * that many zeroed bytes. `bytes` becomes -1 when a size overflows. */
+/* A block is carved twice by the same calls: first with base NULL, which only adds up `bytes` (-1 when a size
+ * overflows), then, after plim_block_allocate, for the places. */
 typedef struct plim_block {
   char *base;
   int64_t bytes;
@@ -23,6 +23,9 @@ typedef struct plim_block {
 
 /* The next `count` elements of `size` bytes, aligned to 16; NULL while measuring. */
 void *plim_block_take(plim_block *block, int64_t count, size_t size);
+
+/* Zeroed memory of the measured bytes, to be carved; give it back with plim_release(ctx, base, bytes, 1). */
+PLIM_MUST_USE plim_status plim_block_allocate(plim_context *ctx, plim_block *block);
 
 #ifdef __cplusplus
 }

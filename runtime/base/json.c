@@ -202,14 +202,16 @@ static int64_t int_at(const plim_json_at *at, int64_t least, int64_t most) {
 
 static float float_at(const plim_json_at *at) {
   if (!at->node) return 0;
-  if (!json_is_number(at->node)) {
-    (void)is_type(at, at->node, JSON_REAL, "a number");
-    return 0;
-  }
+  if (json_typeof(at->node) != JSON_INTEGER && !is_type(at, at->node, JSON_REAL, "a number")) return 0;
   float x = (float)json_number_value(at->node);
   if (isfinite(x)) return x;
   plim_json_fail(at, NULL, "%g does not fit in 32 bits", json_number_value(at->node));
   return 0;
+}
+
+static int64_t int_or_null_at(const plim_json_at *at, int64_t least, int64_t most, int64_t none) {
+  if (at->node && json_typeof(at->node) == JSON_NULL) return none;
+  return int_at(at, least, most);
 }
 
 int64_t plim_json_int(plim_json_at *at, const char *key, int64_t least, int64_t most) {
@@ -219,7 +221,7 @@ int64_t plim_json_int(plim_json_at *at, const char *key, int64_t least, int64_t 
 
 int64_t plim_json_int_or_null(plim_json_at *at, const char *key, int64_t least, int64_t most, int64_t none) {
   plim_json_at field = cursor(at, key, 0, field_of(at, key));
-  return field.node && json_is_null(field.node) ? none : int_at(&field, least, most);
+  return int_or_null_at(&field, least, most, none);
 }
 
 int64_t plim_json_int_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most) {
@@ -229,7 +231,7 @@ int64_t plim_json_int_item(const plim_json_at *list, int32_t i, int64_t least, i
 
 int64_t plim_json_int_or_null_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most, int64_t none) {
   plim_json_at item = cursor(list, NULL, i, item_of(list, i));
-  return item.node && json_is_null(item.node) ? none : int_at(&item, least, most);
+  return int_or_null_at(&item, least, most, none);
 }
 
 float plim_json_float(plim_json_at *at, const char *key) {
@@ -244,7 +246,8 @@ float plim_json_float_item(const plim_json_at *list, int32_t i) {
 
 int plim_json_bool(plim_json_at *at, const char *key) {
   plim_json_at field = cursor(at, key, 0, field_of(at, key));
-  if (!field.node || json_is_true(field.node)) return field.node != NULL;
+  if (!field.node) return 0;
+  if (json_typeof(field.node) == JSON_TRUE) return 1;
   (void)is_type(&field, field.node, JSON_FALSE, "true or false");
   return 0;
 }

@@ -1,26 +1,30 @@
 /* Names and exit statuses of the status codes. */
 #include "runtime/base/status.h"
 
-const char *plim_status_name(plim_status status) {
-  switch ((int)status) {
-#define PLIM_X(id, code, exit_status, name) \
-  case code:                                \
-    return name;
-    PLIM_STATUSES(PLIM_X)
+#include <stddef.h>
+
+typedef struct row {
+  int code, exit_status;
+  const char *name;
+} row;
+
+#define PLIM_X(id, code, exit_status, name) {code, exit_status, name},
+static const row rows[] = {PLIM_STATUSES(PLIM_X)};
 #undef PLIM_X
-    default:
-      return "unknown status";
+
+static const row *find(plim_status status) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (rows[i].code == (int)status) return &rows[i];
   }
+  return NULL;
+}
+
+const char *plim_status_name(plim_status status) {
+  const row *found = find(status);
+  return found ? found->name : "unknown status";
 }
 
 int plim_status_exit(plim_status status) {
-  switch ((int)status) {
-#define PLIM_X(id, code, exit_status, name) \
-  case code:                                \
-    return exit_status;
-    PLIM_STATUSES(PLIM_X)
-#undef PLIM_X
-    default:
-      return 5;
-  }
+  const row *found = find(status);
+  return found ? found->exit_status : 5;
 }

@@ -22,9 +22,9 @@ static counts count_lists(const plim_graph_builder *b) {
   return c;
 }
 
+/* Give each array of `own` its place in the block; returns the place of the whole. */
 static plim_own_graph *carve(const plim_graph_builder *b, counts c, plim_block *block, plim_own_graph *own) {
-  plim_own_graph *whole = plim_block_take(block, 1, sizeof *own);
-  if (whole) own = whole;
+  plim_own_graph *place = plim_block_take(block, 1, sizeof *own);
   own->storage = plim_block_take(block, b->n_storages, sizeof *own->storage);
   own->value = plim_block_take(block, b->n_values, sizeof *own->value);
   own->op = plim_block_take(block, b->n_ops, sizeof *own->op);
@@ -36,21 +36,18 @@ static plim_own_graph *carve(const plim_graph_builder *b, counts c, plim_block *
   own->reader = plim_block_take(block, c.operands, sizeof *own->reader);
   own->updater_first = plim_block_take(block, b->n_storages + 1, sizeof *own->updater_first);
   own->updater = plim_block_take(block, c.operands, sizeof *own->updater);
-  return own;
+  return place;
 }
 
 static plim_status allocate(const plim_graph_builder *b, plim_own_graph **out) {
-  plim_own_graph measured = {0};
+  plim_own_graph own = {.block_bytes = 0};
   plim_block block = {NULL, 0};
   counts c = count_lists(b);
-  (void)carve(b, c, &block, &measured);
-  int64_t bytes = block.bytes;
-  if (bytes < 0) return plim_fail(b->ctx, PLIM_EOVERFLOW, "the graph's size overflows 63 bits");
-  PLIM_TRY(plim_allocate(b->ctx, bytes, 1, &block.base));
-  block.bytes = 0;
-  plim_own_graph *own = carve(b, c, &block, NULL);
-  own->block_bytes = bytes;
-  *out = own;
+  (void)carve(b, c, &block, &own);
+  PLIM_TRY(plim_block_allocate(b->ctx, &block));
+  *out = carve(b, c, &block, &own);
+  own.block_bytes = block.bytes;
+  **out = own;
   return PLIM_OK;
 }
 

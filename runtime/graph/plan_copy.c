@@ -5,14 +5,14 @@
 #include "runtime/graph/own_plan.h"
 #include "runtime/graph/own_profile.h"
 
-static plim_own_plan *carve(plim_block *block, const plim_plan *draft, int64_t n_wait, plim_own_plan *own) {
-  plim_own_plan *whole = plim_block_take(block, 1, sizeof *own);
-  if (whole) own = whole;
+/* Give each array of `own` its place in the block; returns the place of the whole. */
+static plim_own_plan *carve(const plim_plan *draft, int64_t n_wait, plim_block *block, plim_own_plan *own) {
+  plim_own_plan *place = plim_block_take(block, 1, sizeof *own);
   own->step = plim_block_take(block, draft->n_steps, sizeof *own->step);
   own->life = plim_block_take(block, draft->n_lives, sizeof *own->life);
   own->variant = plim_block_take(block, draft->n_variants, sizeof *own->variant);
   own->wait = plim_block_take(block, n_wait, sizeof *own->wait);
-  return own;
+  return place;
 }
 
 static plim_status check_waits(plim_context *ctx, const plim_plan *p, int32_t j) {
@@ -134,18 +134,15 @@ static void copy_parts(const plim_plan *draft, plim_own_plan *own) {
 plim_status plim_plan_copy(plim_context *ctx, const plim_plan *draft, plim_own_plan **out) {
   int64_t n_wait = 0;
   PLIM_TRY(check_parts(ctx, draft, &n_wait));
-  plim_own_plan measure = {0};
+  plim_own_plan own = {.block_bytes = 0};
   plim_block block = {NULL, 0};
-  (void)carve(&block, draft, n_wait, &measure);
-  int64_t bytes = block.bytes;
-  if (bytes < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the plan's size overflows 63 bits");
-  PLIM_TRY(plim_allocate(ctx, bytes, 1, &block.base));
-  block.bytes = 0;
-  plim_own_plan *own = carve(&block, draft, n_wait, NULL);
-  own->block_bytes = bytes;
-  copy_parts(draft, own);
-  own->plan.ctx = ctx;
-  *out = own;
+  (void)carve(draft, n_wait, &block, &own);
+  PLIM_TRY(plim_block_allocate(ctx, &block));
+  *out = carve(draft, n_wait, &block, &own);
+  own.block_bytes = block.bytes;
+  copy_parts(draft, &own);
+  own.plan.ctx = ctx;
+  **out = own;
   return PLIM_OK;
 }
 

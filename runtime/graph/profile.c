@@ -15,12 +15,12 @@ typedef struct own_profile {
   plim_variant *variant;
 } own_profile;
 
-static own_profile *carve(plim_block *block, int32_t n_ops, int32_t n_variants, own_profile *own) {
-  own_profile *whole = plim_block_take(block, 1, sizeof *own);
-  if (whole) own = whole;
+/* Give each array of `own` its place in the block; returns the place of the whole. */
+static own_profile *carve(int32_t n_ops, int32_t n_variants, plim_block *block, own_profile *own) {
+  own_profile *place = plim_block_take(block, 1, sizeof *own);
   own->first = plim_block_take(block, (int64_t)n_ops + 1, sizeof *own->first);
   own->variant = plim_block_take(block, n_variants, sizeof *own->variant);
-  return own;
+  return place;
 }
 
 plim_status plim_machine_check(plim_context *ctx, const plim_machine *m) {
@@ -69,24 +69,23 @@ plim_status plim_profile_from_rows(plim_context *ctx, const char *fingerprint, i
     int32_t count = first[o + 1] < first[o] ? 0 : first[o + 1] - first[o];
     PLIM_TRY(check_op(ctx, o, variant + first[o], count));
   }
-  own_profile measure = {0};
+  own_profile own = {.block_bytes = 0};
   plim_block block = {NULL, 0};
-  (void)carve(&block, n_ops, first[n_ops], &measure);
-  int64_t bytes = block.bytes;
-  PLIM_TRY(plim_allocate(ctx, bytes, 1, &block.base));
-  block.bytes = 0;
-  own_profile *own = carve(&block, n_ops, first[n_ops], NULL);
-  own->block_bytes = bytes;
-  memcpy(own->first, first, ((size_t)n_ops + 1) * sizeof *first);
-  memcpy(own->variant, variant, (size_t)first[n_ops] * sizeof *variant);
-  own->profile = (plim_profile){.ctx = ctx,
-                                .machine = *machine,
-                                .measured = measured != 0,
-                                .n_ops = n_ops,
-                                .first = own->first,
-                                .variant = own->variant};
-  memcpy(own->profile.fingerprint, fingerprint, PLIM_FINGERPRINT_BYTES);
-  *out = &own->profile;
+  (void)carve(n_ops, first[n_ops], &block, &own);
+  PLIM_TRY(plim_block_allocate(ctx, &block));
+  own_profile *place = carve(n_ops, first[n_ops], &block, &own);
+  own.block_bytes = block.bytes;
+  memcpy(own.first, first, ((size_t)n_ops + 1) * sizeof *first);
+  memcpy(own.variant, variant, (size_t)first[n_ops] * sizeof *variant);
+  own.profile = (plim_profile){.ctx = ctx,
+                               .machine = *machine,
+                               .measured = measured != 0,
+                               .n_ops = n_ops,
+                               .first = own.first,
+                               .variant = own.variant};
+  memcpy(own.profile.fingerprint, fingerprint, PLIM_FINGERPRINT_BYTES);
+  *place = own;
+  *out = &place->profile;
   return PLIM_OK;
 }
 

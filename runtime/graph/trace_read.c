@@ -85,6 +85,10 @@ static void read_out(plim_json_at *at, draft *d, plim_trace_row *row) {
 
 /* Rows come in whole training steps, each with the plan's steps in order. */
 static void check_place(const plim_json_at *at, const draft *d, const plim_trace_row *row) {
+  if (d->head.n_steps == 0) {
+    plim_json_fail(at, NULL, "is a row of a plan without steps");
+    return;
+  }
   int32_t expected = (int32_t)(d->n_rows % d->head.n_steps);
   if (row->step != expected) {
     plim_json_fail(at, "step", "is %d; step %d of the %d comes here", row->step, expected, d->head.n_steps);
@@ -112,7 +116,6 @@ static void read_row(plim_json_at *at, draft *d) {
   row->live_bytes = plim_json_int(at, "live_bytes", 0, INT64_MAX);
   read_out(at, d, row);
   plim_json_end(at);
-  if (d->head.n_steps == 0) plim_json_fail(at, NULL, "is a row of a plan without steps");
   if (at->doc->status != PLIM_OK) return;
   check_place(at, d, row);
   d->n_rows++;
@@ -153,28 +156,19 @@ static plim_status read_line(draft *d, const char *line, int64_t bytes) {
 
 /* ---- the document ---- */
 
+/* Give each array of `own` its place in the block; returns the place of the whole. */
 static own_trace *carve(const draft *d, plim_block *block, own_trace *own) {
-  own_trace *whole = plim_block_take(block, 1, sizeof *own);
-  if (whole) own = whole;
+  own_trace *place = plim_block_take(block, 1, sizeof *own);
   own->row = plim_block_take(block, d->n_rows, sizeof *own->row);
   own->chars = plim_block_take(block, d->n_chars, 1);
   own->out = plim_block_take(block, d->n_out, sizeof *own->out);
-  return own;
+  return place;
 }
 
-static plim_status freeze(const draft *d, plim_trace **out) {
-  own_trace measure = {.block_bytes = 0};
-  plim_block block = {NULL, 0};
-  (void)carve(d, &block, &measure);
-  int64_t bytes = block.bytes;
-  if (bytes < 0) return plim_fail(d->ctx, PLIM_EOVERFLOW, "%s: its size overflows 63 bits", d->file);
-  PLIM_TRY(plim_allocate(d->ctx, bytes, 1, &block.base));
-  block.bytes = 0;
-  own_trace *own = carve(d, &block, NULL);
-  own->block_bytes = bytes;
+static void copy_rows(const draft *d, const own_trace *own) {
+  const int64_t *next = own->out;
   memcpy(own->chars, d->chars, (size_t)d->n_chars);
   if (d->n_out > 0) memcpy(own->out, d->out, (size_t)d->n_out * sizeof *own->out);
-  const int64_t *next = own->out;
   for (int64_t i = 0; i < d->n_rows; i++) {
     own->row[i] = d->row[i].row;
     own->row[i].name = own->chars + d->row[i].name;
@@ -182,12 +176,23 @@ static plim_status freeze(const draft *d, plim_trace **out) {
     own->row[i].out = next;
     next += own->row[i].n_out;
   }
-  own->trace = d->head;
-  own->trace.ctx = d->ctx;
-  own->trace.name = own->chars;
-  own->trace.n_rows = d->n_rows;
-  own->trace.row = own->row;
-  *out = &own->trace;
+}
+
+static plim_status freeze(const draft *d, plim_trace **out) {
+  own_trace own = {.block_bytes = 0};
+  plim_block block = {NULL, 0};
+  (void)carve(d, &block, &own);
+  PLIM_TRY(plim_block_allocate(d->ctx, &block));
+  own_trace *place = carve(d, &block, &own);
+  own.block_bytes = block.bytes;
+  copy_rows(d, &own);
+  own.trace = d->head;
+  own.trace.ctx = d->ctx;
+  own.trace.name = own.chars;
+  own.trace.n_rows = d->n_rows;
+  own.trace.row = own.row;
+  *place = own;
+  *out = &place->trace;
   return PLIM_OK;
 }
 

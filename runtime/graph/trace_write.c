@@ -151,26 +151,26 @@ done:
   return status;
 }
 
-static void add_step(plim_trace_writer *w, plim_trace_row *row) {
-  const plim_step *step = &w->plan->step[row->step];
+/* The line of step row.step, whose times are set. */
+static void add_line(plim_trace_writer *w, plim_trace_row row) {
+  const plim_step *step = &w->plan->step[row.step];
   int64_t out[PLIM_OP_MAX_OUT];
-  row->op = -1;
-  row->name = row->variant = "";
-  row->planned_ns = step->time_ns;
-  row->live_bytes = w->live_bytes[row->step];
-  row->n_out = 0;
-  row->out = out;
+  row.op = -1;
+  row.name = row.variant = "";
+  row.planned_ns = step->time_ns;
+  row.live_bytes = w->live_bytes[row.step];
+  row.out = out;
   if (step->kind == PLIM_STEP_RUN) {
     const plim_op *op = &w->graph->op[step->op];
     const plim_variant *variant = &w->plan->variant[step->variant].variant;
-    row->op = step->op;
-    row->name = op->name;
-    row->variant = variant->name;
-    row->planned_ns = variant->time_ns;
-    row->n_out = op->n_writes;
+    row.op = step->op;
+    row.name = op->name;
+    row.variant = variant->name;
+    row.planned_ns = variant->time_ns;
+    row.n_out = op->n_writes;
     for (int32_t i = 0; i < op->n_writes; i++) out[i] = w->home[op->writes[i]];
   }
-  plim_trace_write_row(&w->text, row);
+  plim_trace_write_row(&w->text, &row);
 }
 
 plim_status plim_trace_add(plim_trace_writer *w, int64_t training_step, const int64_t *time_ns) {
@@ -188,7 +188,7 @@ plim_status plim_trace_add(plim_trace_writer *w, int64_t training_step, const in
     }
     row.step = j;
     row.time_ns = time_ns[j];
-    add_step(w, &row);
+    add_line(w, row);
     row.start_ns += time_ns[j];
   }
   w->status = w->text.status;
