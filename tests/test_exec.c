@@ -351,6 +351,61 @@ Test(exec, plans_of_one_program_share_persistent_storages_and_take_turns) {
   }
 }
 
+/* out = f(w), and with an input out = f(x, w). */
+static plim_graph *make_small(plim_context *ctx, int with_input) {
+  plim_graph_builder *builder = NULL;
+  plim_graph *graph = NULL;
+  int64_t bytes = 600;
+  plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
+  int32_t w, x, out, op;
+  cr_assert_eq(plim_graph_begin(ctx, "small", 1, &builder), PLIM_OK);
+  cr_assert_eq(plim_graph_add(builder, "w", PLIM_ROLE_PARAM, &shape, &w), PLIM_OK);
+  plim_op_spec spec = {.name = "f", .n_in = 1, .n_out = 1, .in = {w}, .time_ns = 1};
+  if (with_input) {
+    cr_assert_eq(plim_graph_add(builder, "x", PLIM_ROLE_INPUT, &shape, &x), PLIM_OK);
+    spec.in[spec.n_in++] = x;
+  }
+  cr_assert_eq(plim_graph_add(builder, "out", PLIM_ROLE_OUTPUT, &shape, &out), PLIM_OK);
+  spec.out[0] = out;
+  cr_assert_eq(plim_graph_add_op(builder, &spec, &op), PLIM_OK);
+  cr_assert_eq(plim_graph_end(builder, &graph), PLIM_OK);
+  return graph;
+}
+
+Test(exec, inputs_of_a_plan_are_gone_when_another_plan_has_run) {
+  plim_context *ctx = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  plim_graph *graph[2];
+  plim_profile *profile[2];
+  plim_plan *plan[2];
+  for (int i = 0; i < 2; i++) {
+    random_plan_options in_order = {.seed = 1, .packed = 1};
+    graph[i] = make_small(ctx, i);
+    cr_assert_eq(plim_profile_from_graph(graph[i], &profile[i]), PLIM_OK);
+    cr_assert_eq(random_plan_make(graph[i], profile[i], &in_order, &plan[i]), PLIM_OK);
+  }
+  for (int each = 0; each < 2; each++) {
+    plim_exec_options options = own_kernels(each ? PLIM_ADDRESSES_EACH : PLIM_ADDRESSES_PLANNED);
+    plim_exec *exec = NULL;
+    hash_kernels kernels = {.fault = HASH_RIGHT};
+    cr_assert_eq(plim_exec_open_unchecked(ctx, NULL, &options, 2, (const plim_graph *const *)graph,
+                                          (const plim_plan *const *)plan, &exec),
+                 PLIM_OK);
+    hash_write_sources(exec, 1, graph[1], plan[1], 0, 0);
+    cr_assert_eq(plim_exec_step(exec, 0, hash_run, &kernels), PLIM_OK);
+    cr_assert_eq(plim_exec_step(exec, 1, hash_run, &kernels), PLIM_EUSAGE);
+    hash_write_sources(exec, 1, graph[1], plan[1], 0, 0);
+    cr_assert_eq(plim_exec_step(exec, 1, hash_run, &kernels), PLIM_OK);
+    plim_exec_close(exec);
+  }
+  for (int i = 0; i < 2; i++) {
+    plim_plan_free(plan[i]);
+    plim_profile_free(profile[i]);
+    plim_graph_free(graph[i]);
+  }
+  plim_context_free(ctx);
+}
+
 Test(exec, options_that_make_no_sense_are_refused) {
   rig r = {0};
   make_documents(&r, 2);

@@ -116,9 +116,8 @@ plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *
   }
   PLIM_TRY(check_inputs(exec, which));
   plim_exec_plan *p = &exec->plan[which];
-  if (!exec->arena && exec->outputs_of >= 0) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
-  exec->outputs_of = -1;
-  exec->inputs_of = -1;
+  plim_exec_claim(exec, which);
+  exec->inputs_of = -1; /* the step uses them up */
   memset(p->written, 0, (size_t)p->bound.graph->n_storages);
   int64_t before = plim_context_memory(exec->ctx).allocations;
   plim_gauge gauge;

@@ -30,6 +30,11 @@ struct plim_exec {
   int32_t inputs_of;  /* plan whose inputs have been written, -1: none */
 };
 
+/* ---- values.c ---- */
+
+/* Plan `which` takes the arena: outputs of the last step and inputs written for other plans are gone. */
+void plim_exec_claim(plim_exec *exec, int32_t which);
+
 /* ---- each.c ---- */
 
 /* Allocate the persistent storages, once for all plans (they sit at equal offsets in each). */

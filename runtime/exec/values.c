@@ -37,8 +37,7 @@ static plim_role role_of(const plim_exec_plan *p, int32_t value) {
   return p->bound.graph->storage[p->bound.graph->value[value].storage].role;
 }
 
-/* Forget what other plans left for or from their steps: this plan's inputs take the arena now. */
-static void take_inputs(plim_exec *exec, int32_t which) {
+void plim_exec_claim(plim_exec *exec, int32_t which) {
   if (exec->outputs_of >= 0 && !exec->arena) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
   exec->outputs_of = -1;
   if (exec->inputs_of >= 0 && exec->inputs_of != which) {
@@ -60,7 +59,7 @@ plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const
                      p->bound.graph->value[value].name, plim_role_name(role), (int)which);
   }
   if (role == PLIM_ROLE_INPUT) {
-    take_inputs(exec, which);
+    plim_exec_claim(exec, which);
     if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, life));
     p->written[storage] = 1;
   }
