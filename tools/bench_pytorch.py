@@ -44,8 +44,9 @@ def arguments():
                         help="comma-separated, or all: " + ", ".join(MODES))
     parser.add_argument("--rounds", type=int, default=5, help="turns that each mode takes (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=10, help="steps a turn (default: %(default)s)")
-    parser.add_argument("--ours", metavar="CMD", help="shell command to take turns with; prints one JSON object with "
-                                                      "images_per_second and peak_bytes or arena_bytes")
+    parser.add_argument("--ours", metavar="NAME=CMD", action="append", default=[],
+                        help="shell command to take turns with, as often as wanted; prints one JSON object with "
+                             "images_per_second and arena_bytes")
     parser.add_argument("--out", help="write the JSON here as well as the table to the terminal")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -54,6 +55,10 @@ def arguments():
     for mode in args.modes:
         if mode not in MODES:
             parser.error(f'no mode is called "{mode}"; there are: {", ".join(MODES)}')
+    for row in args.ours:
+        if "=" not in row:
+            parser.error(f'--ours takes NAME=CMD, not "{row}"')
+    args.ours = dict(row.split("=", 1) for row in args.ours)
     return args
 
 
@@ -194,8 +199,7 @@ def run_ours(command):
 def ours_result(answers):
     speeds = [answer["images_per_second"] for answer in answers]
     return {"images_per_second": statistics.median(speeds), "best_images_per_second": max(speeds),
-            "peak_bytes": answers[-1].get("peak_bytes"), "arena_bytes": answers[-1].get("arena_bytes"),
-            "turns": len(answers)}
+            "peak_bytes": answers[-1]["arena_bytes"], "turns": len(answers)}
 
 
 def versions():
@@ -209,7 +213,7 @@ def versions():
 
 
 def measure(args):
-    modes, ours, results = {}, [], {}
+    modes, ours, results = {}, {name: [] for name in args.ours}, {}
     for mode in args.modes:
         print(f"starting {mode}", file=sys.stderr)
         modes[mode] = Mode(args, mode)
@@ -217,21 +221,20 @@ def measure(args):
         print(f"round {turn + 1} of {args.rounds}", file=sys.stderr)
         for mode in modes.values():
             mode.seconds += mode.ask(f"steps {args.steps}")
-        if args.ours:
-            ours.append(run_ours(args.ours))
+        for name, command in args.ours.items():
+            ours[name].append(run_ours(command))
     for name, mode in modes.items():
         results[name] = mode.result(args.batch)
         mode.close()
-    if ours:
-        results["ours"] = ours_result(ours)
+    results.update({name: ours_result(answers) for name, answers in ours.items()})
     return results
 
 
 def show(results):
     print(f"{'mode':20} {'images/s':>9} {'best':>9} {'peak MiB':>9}")
     for name, row in results.items():
-        peak = row["peak_bytes"] or row.get("arena_bytes") or 0
-        print(f"{name:20} {row['images_per_second']:9.1f} {row['best_images_per_second']:9.1f} {peak / 2**20:9.1f}")
+        print(f"{name:20} {row['images_per_second']:9.1f} {row['best_images_per_second']:9.1f} "
+              f"{row['peak_bytes'] / 2**20:9.1f}")
 
 
 def main():
