@@ -2,10 +2,10 @@
 #include "runtime/net/net.h"
 
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/net/layers.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/small_graph.h"
 
 static plim_net_options small_options(void) {
@@ -226,17 +226,8 @@ Test(net, refuses_options_out_of_range) {
 
 /* ---- every allocation fails once ---- */
 
-static void *resize_until(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
-  int *left = user;
-  (void)old_bytes;
-  if (new_bytes == 0) {
-    free(ptr);
-    return NULL;
-  }
-  return (*left)-- > 0 ? realloc(ptr, new_bytes) : NULL;
-}
-
-static plim_status make_all(plim_context *ctx) {
+static plim_status make_all(plim_context *ctx, void *user) {
+  (void)user;
   plim_net_options options = small_options();
   plim_net *net = NULL;
   plim_graph *train = NULL, *eval = NULL;
@@ -252,17 +243,6 @@ done:
 }
 
 Test(net, survives_the_failure_of_any_allocation) {
-  plim_status status = PLIM_ENOMEM;
-  int n = 0;
-  for (; status == PLIM_ENOMEM; n++) {
-    int left = n + 1;
-    plim_context *ctx = NULL;
-    cr_assert_eq(plim_context_new(resize_until, &left, &ctx), PLIM_OK);
-    status = make_all(ctx);
-    if (status != PLIM_OK) cr_assert_eq(status, PLIM_ENOMEM, "%s", plim_context_error(ctx));
-    cr_assert_eq(plim_context_memory(ctx).bytes, 0, "allocation %d failed and left bytes behind", n);
-    plim_context_free(ctx);
-  }
-  cr_assert_eq(status, PLIM_OK);
-  cr_assert_gt(n, 10, "only %d allocations were seen", n);
+  int64_t requests = plim_test_each_allocation(make_all, NULL);
+  cr_assert_gt(requests, 10, "only %lld allocations were seen", (long long)requests);
 }
