@@ -5,7 +5,8 @@ The peer that the figures of this project are compared with. It needs PyTorch in
 by no build and no test:
 
     python3 -m venv ~/venv-torch && ~/venv-torch/bin/pip install torch numpy
-    ~/venv-torch/bin/python tools/bench_pytorch.py --model resnet20 --batch 128 --out peer.json
+    ~/venv-torch/bin/python tools/bench_pytorch.py --model resnet20 --batch 128 --out peer.json \\
+        --ours "build/bin/plimsoll train --model resnet20 --data synthetic --batch 128 --steps 20 --json"
 
 Every way of running (a "mode") lives in a process of its own; the modes, and with --ours a command of ours, take turns
 in chunks of a few steps, so that noise of the machine hits all alike. Peak bytes are those of CPU tensors: what is
@@ -192,8 +193,7 @@ class Mode:
 
 
 def run_ours(command):
-    output = subprocess.run(command, shell=True, check=True, text=True, stdout=subprocess.PIPE).stdout
-    return json.loads(output.strip().splitlines()[-1])
+    return json.loads(subprocess.run(command, shell=True, check=True, text=True, stdout=subprocess.PIPE).stdout)
 
 
 def ours_result(answers):
