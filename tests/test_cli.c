@@ -35,6 +35,17 @@ static void expect_words(const char *text, const char *words) {
   cr_assert_not_null(strstr(text, words), "\"%s\" lacks \"%s\"", text, words);
 }
 
+Test(cli, threads_spin_shortly_unless_the_environment_says_how_they_wait) {
+  const program_run *run = plim_test_shell(
+      "unset OMP_WAIT_POLICY GOMP_SPINCOUNT; OMP_DISPLAY_ENV=verbose $PLIMSOLL --version 2>&1 | tac | "
+      "grep -m 1 GOMP_SPINCOUNT");
+  expect_words(run->out, "'2000'");
+  run = plim_test_shell(
+      "unset OMP_WAIT_POLICY; GOMP_SPINCOUNT=77 OMP_DISPLAY_ENV=verbose $PLIMSOLL --version 2>&1 | "
+      "grep GOMP_SPINCOUNT");
+  expect_words(run->out, "'77'");
+}
+
 Test(cli, describes_itself_and_every_command) {
   static const char *const commands[] = {"train", "compare", "verify", "profile", "plan", "check"};
   const program_run *run = plim_test_program("--help");

@@ -6,7 +6,7 @@ by no build and no test:
 
     python3 -m venv ~/venv-torch && ~/venv-torch/bin/pip install torch numpy
     ~/venv-torch/bin/python tools/bench_pytorch.py --model resnet20 --batch 128 --out peer.json \\
-        --ours "build/bin/plimsoll train --model resnet20 --data synthetic --batch 128 --steps 20 --json"
+        --ours "keep-all=build/bin/plimsoll train --model resnet20 --data synthetic --batch 128 --steps 20 --json"
 
 Every way of running (a "mode") lives in a process of its own; the modes, and with --ours a command of ours, take turns
 in chunks of a few steps, so that noise of the machine hits all alike. Peak bytes are those of CPU tensors: what is

@@ -4,6 +4,7 @@
 
 #include "runtime/base/nearest.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/spin.h"
 
 static const command *const commands[] = {
     &command_train, &command_compare, &command_verify, &command_profile, &command_plan, &command_check,
@@ -30,6 +31,7 @@ static void print_help(FILE *to) {
 }
 
 int main(int argc, char **argv) {
+  spin_shortly(argv);
   const char *name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
     print_help(stdout);
