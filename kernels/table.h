@@ -15,7 +15,7 @@ extern "C" {
 enum { PLIM_KERNEL_OK = 0, PLIM_KERNEL_UNSUPPORTED = -1, PLIM_KERNEL_NOMEM = -2, PLIM_KERNEL_FAILED = -3 };
 
 typedef struct plim_kernel_info {
-  char name[32];  /* unique among the op's variants: "onednn-direct", "single-source" */
+  char name[32];  /* unique among the op's variants: "onednn-direct-jit", "single-source" */
   char label[32]; /* bits label: equal labels, equal bits (on one machine, one thread count) */
   int64_t workspace_bytes;
 } plim_kernel_info;

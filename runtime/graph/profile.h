@@ -14,7 +14,7 @@ extern "C" {
 enum { PLIM_VARIANT_NAME_BYTES = 32 };
 
 typedef struct plim_variant {
-  char name[PLIM_VARIANT_NAME_BYTES];  /* "onednn-direct", "single-source", ... unique in its op */
+  char name[PLIM_VARIANT_NAME_BYTES];  /* "onednn-direct-jit", "single-source", ... unique in its op */
   char label[PLIM_VARIANT_NAME_BYTES]; /* bits label */
   int64_t time_ns;                     /* median; >= 0 */
   int64_t workspace_bytes;             /* not rounded; >= 0 */
