@@ -51,10 +51,24 @@ build() {
   rm -f "$log"
 }
 
-# run_tests FOLDER: run every test built there; returns ctest's status. Any sanitizer report fails the run, because
-# neither Criterion nor a forked child does that by itself.
+# count_tests LOG: "PASSED FAILED SKIPPED" from ctest's log. A Criterion program counts as the tests in it, another
+# program (or one that died before its summary) as one.
+count_tests() {
+  awk '
+    /^\[SKIP\]/ { skipped++ }
+    /Synthesis: Tested: / { split($0, n, /[^0-9]+/); tested = n[2]; passing = n[3]; summary = 1 }
+    /^Test (Passed|Failed)/ {
+      if (summary) { passed += passing; failed += tested - passing } else if (/Passed/) passed++; else failed++
+      summary = 0
+    }
+    END { print passed + 0, failed + 0, skipped + 0 }' "$1"
+}
+
+# run_tests FOLDER [CTEST OPTION...]: run the tests built there, end with a line of counts; returns ctest's status. Any
+# sanitizer report fails the run, because neither Criterion nor a forked child does that by itself. The counts are
+# also added to the file named by PLIM_COUNTS, if any.
 run_tests() {
-  local folder=$1 status=0
+  local folder=$1 status=0 passed failed skipped
   rm -rf "$folder/sanitizer"
   mkdir -p "$folder/sanitizer"
   ASAN_OPTIONS="log_path=$folder/sanitizer/log:${ASAN_OPTIONS:-}" \
@@ -66,5 +80,8 @@ run_tests() {
     say "A sanitizer reported the above."
     status=1
   fi
+  read -r passed failed skipped < <(count_tests "$folder/Testing/Temporary/LastTest.log")
+  [ -z "${PLIM_COUNTS:-}" ] || echo "$passed $failed $skipped" >>"$PLIM_COUNTS"
+  echo "$passed passed, $failed failed, $skipped skipped"
   return $status
 }
