@@ -18,6 +18,7 @@ typedef struct comparison {
   run run[RUNS];
   int64_t steps;
   const char *length; /* why so many steps */
+  outside outside;    /* of the runs, before anything else is opened */
   plim_state_difference difference;
 } comparison;
 
@@ -62,13 +63,18 @@ static plim_status prepare(comparison *c) {
   return PLIM_OK;
 }
 
+static void measure_outside(comparison *c) {
+  int64_t arenas = 0;
+  for (int i = 0; i < RUNS; i++) arenas += plim_exec_arena_bytes(plim_trainer_exec(c->run[i].trainer));
+  c->outside = run_outside(c->s, arenas);
+}
+
 static plim_status run_chunks(comparison *c) {
   for (int64_t done = 0; done < c->steps; done += CHUNK) {
     int64_t steps = c->steps - done < CHUNK ? c->steps - done : CHUNK;
     for (int i = 0; i < RUNS; i++) PLIM_TRY(run_steps(&c->run[i], steps));
   }
   for (int i = 0; i < RUNS; i++) PLIM_TRY(run_evaluate(&c->run[i]));
-  progress_clear(&c->s->bar);
   return PLIM_OK;
 }
 
@@ -111,7 +117,6 @@ static void add_weights(figures *f, const comparison *c, int64_t steps) {
 static void print_table(const comparison *c, int compared, int64_t compared_steps) {
   static const char *const title[] = {"with the cap", "without"}, *const key[] = {"capped", "keep_all"};
   const session *s = c->s;
-  int64_t arenas = 0;
   char count[HUMAN_BYTES];
   figures f;
   figures_begin(&f, RUNS, title, key);
@@ -121,11 +126,10 @@ static void print_table(const comparison *c, int compared, int64_t compared_step
   for (int i = 0; i < RUNS; i++) {
     run_figures_plan(&f, i, s, c->program[i]);
     run_figures_measured(&f, i, &c->run[i]);
-    arenas += plim_exec_arena_bytes(plim_trainer_exec(c->run[i].trainer));
   }
   add_measured_overhead(&f, c);
   if (compared) add_weights(&f, c, compared_steps);
-  run_figures_outside(&f, s, arenas);
+  run_figures_outside(&f, &c->outside);
   figures_real(&f, 0, NULL, "seconds", "%.1f", (double)(plim_now_ns() - s->begin_ns) / 1e9);
   (void)json_object_set_new(f.object, "seconds", json_real((double)(plim_now_ns() - s->begin_ns) / 1e9));
   figures_print(&f, s->o->json);
@@ -141,6 +145,7 @@ static plim_status compare(comparison *c) {
                           c->s->program->plan[PLIM_PROGRAM_TRAIN], c->s->o->svg));
   }
   status = run_chunks(c);
+  measure_outside(c);
   if (status == PLIM_OK) status = compare_weights(c, &compared_steps);
   progress_clear(&c->s->bar);
   if (status == PLIM_OK || (status == PLIM_ECANCEL && c->run[FREE].times.count > 0)) {

@@ -55,7 +55,8 @@ static void print_table(const run *r) {
   run_figures_measured(&f, 0, r);
   if (strcmp(s->o->addresses, "arena") == 0) add_arena_replay(&f, &s->replay);
   if (heap) add_heap(&f, &s->heap);
-  run_figures_outside(&f, s, arena);
+  outside o = run_outside(s, arena);
+  run_figures_outside(&f, &o);
   figures_real(&f, 0, "seconds", "seconds", "%.1f", (double)(plim_now_ns() - r->begin_ns) / 1e9);
   figures_print(&f, s->o->json);
   figures_end(&f);

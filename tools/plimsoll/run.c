@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "tools/plimsoll/human.h"
-#include "tools/plimsoll/outside.h"
 
 enum { LINE = 120 };
 
@@ -149,10 +148,12 @@ void run_figures_measured(figures *f, int column, const run *r) {
   figures_real(f, column, "test_loss", NULL, "%.4f", r->test.loss);
 }
 
-void run_figures_outside(figures *f, const session *s, int64_t arena_bytes) {
+outside run_outside(const session *s, int64_t arena_bytes) {
+  return outside_measure(s->ctx, arena_bytes, plim_dataset_bytes(s->dataset));
+}
+
+void run_figures_outside(figures *f, const outside *o) {
   char text[OUTSIDE_TEXT_BYTES];
-  int64_t dataset = s->dataset ? plim_dataset_bytes(s->dataset) : 0;
-  outside o = outside_measure(s->ctx, arena_bytes, dataset);
-  (void)json_object_set_new(f->object, "outside_bytes", json_integer(o.total));
-  figures_text(f, 0, NULL, "outside the arena", outside_print(&o, text));
+  (void)json_object_set_new(f->object, "outside_bytes", json_integer(o->total));
+  figures_text(f, 0, NULL, "outside the arena", outside_print(o, text));
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/graph/trace.h"
 #include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/outside.h"
 #include "tools/plimsoll/session.h"
 #include "tools/plimsoll/times.h"
 
@@ -39,7 +40,8 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
 /* What the run measured. */
 void run_figures_measured(figures *f, int column, const run *r);
 
-/* The line on what lies outside the arenas. */
-void run_figures_outside(figures *f, const session *s, int64_t arena_bytes);
+/* What lies outside the arenas, now; and the line about it. */
+outside run_outside(const session *s, int64_t arena_bytes);
+void run_figures_outside(figures *f, const outside *o);
 
 #endif
