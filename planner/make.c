@@ -6,7 +6,9 @@
 
 static const plim_strategy strategies[] = {
     {"search", "annealing over sequences with repeats, order free, packing in the loop", plim_search_run},
-    {"keep-all", "every op once, fastest variants; nothing is recomputed", plim_keep_all_run},
+    {"keep-all", "every op once, fastest variants; the order of the smallest arena", plim_keep_all_run},
+    {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", plim_chen_sqrt_run},
+    {"greedy", "Chen et al. 2016: checkpoints by bytes, swept over the threshold", plim_chen_greedy_run},
 };
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 

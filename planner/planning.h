@@ -40,5 +40,7 @@ typedef struct plim_strategy {
 
 plim_status plim_keep_all_run(plim_planning *planning);
 plim_status plim_search_run(plim_planning *planning);
+plim_status plim_chen_sqrt_run(plim_planning *planning);
+plim_status plim_chen_greedy_run(plim_planning *planning);
 
 #endif

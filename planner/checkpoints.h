@@ -1,0 +1,37 @@
+/* Plans by checkpoints: what is kept determines what is recomputed. */
+#ifndef PLIM_PLANNER_CHECKPOINTS_H
+#define PLIM_PLANNER_CHECKPOINTS_H
+
+#include "planner/schedule.h"
+
+/* Where checkpoints may stand. cuts: ops of the forward part over which no item is handed on, that is the articulation
+ * points that separate what comes before from what comes after. linear: every op of it, as if it were a chain. */
+typedef enum plim_checkpoint_kind { PLIM_CHECKPOINT_CUTS, PLIM_CHECKPOINT_LINEAR } plim_checkpoint_kind;
+
+typedef struct plim_checkpoints {
+  const plim_problem *problem;
+  int32_t n_forward;      /* ops of the forward part */
+  int32_t *forward;       /* [n_forward] in program order */
+  uint8_t *is_forward;    /* [n_ops] */
+  uint8_t *is_cut;        /* [n_ops] */
+  uint8_t *kept;          /* [n_ops] the outputs of this op are checkpoints */
+  uint8_t *available;     /* [n_items] scratch */
+  int32_t *last_reader;   /* [n_items] last reader in the forward part, -1 */
+  int32_t *stack, *state; /* [n_ops] scratch */
+} plim_checkpoints;
+
+PLIM_MUST_USE plim_status plim_checkpoints_new(const plim_problem *problem, plim_checkpoints **out);
+void plim_checkpoints_free(plim_checkpoints *checkpoints); /* NULL is legal */
+
+/* Keep every k-th candidate. Returns the number of candidates. Source: Chen, Xu, Zhang, Guestrin, 2016. */
+int32_t plim_checkpoints_every(plim_checkpoints *checkpoints, plim_checkpoint_kind kind, int32_t k);
+
+/* Walk the forward part and keep a candidate whenever the bytes written since the last one exceed `bytes`. Returns
+ * the number kept. Source: the same, greedy form. */
+int32_t plim_checkpoints_greedy(plim_checkpoints *checkpoints, plim_checkpoint_kind kind, int64_t bytes);
+
+/* The schedule for what is kept: program order; an item of the forward part that is no checkpoint is given up after
+ * its last reader there, and made again, from what is available, when the rest of the step first reads it. */
+PLIM_MUST_USE plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, plim_schedule *out);
+
+#endif
