@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { THRESHOLDS = 48 };
+
 static int in_forward(const plim_problem *p, int32_t v) {
   return p->graph->op[v].phase == PLIM_PHASE_FORWARD && !p->op[v].once;
 }
@@ -100,6 +102,27 @@ int32_t plim_checkpoints_greedy(plim_checkpoints *c, plim_checkpoint_kind kind, 
   return n;
 }
 
+plim_status plim_checkpoints_sweep(plim_checkpoints *c, plim_checkpoints_visit *visit, void *user) {
+  const plim_problem *p = c->problem;
+  int64_t all = 0;
+  for (int32_t i = 0; i < c->n_forward; i++) {
+    const plim_list *writes = &p->op[c->forward[i]].writes;
+    for (int32_t k = 0; k < writes->n; k++) all += p->item[writes->at[k]].bytes;
+  }
+  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
+    int32_t last = -1;
+    int64_t bytes = all;
+    for (int32_t i = 0; i < THRESHOLDS; i++, bytes -= bytes / 7) {
+      int32_t n = plim_checkpoints_greedy(c, (plim_checkpoint_kind)kind, bytes);
+      if (n == last) continue;
+      last = n;
+      PLIM_TRY(visit(user, c));
+      if (plim_context_cancelled(p->ctx)) return plim_fail(p->ctx, PLIM_ECANCEL, "planning was cancelled");
+    }
+  }
+  return PLIM_OK;
+}
+
 static plim_status run_op(plim_checkpoints *c, int32_t v, plim_schedule *out) {
   const plim_list *writes = &c->problem->op[v].writes;
   for (int32_t i = 0; i < writes->n; i++) c->available[writes->at[i]] = 1;
@@ -130,18 +153,30 @@ static int32_t missing_producer(plim_checkpoints *c, int32_t v) {
 }
 
 /* Run v, and before it, depth first, what it misses. */
-static plim_status demand(plim_checkpoints *c, int32_t v, plim_schedule *out) {
+static plim_status demand(plim_checkpoints *c, int32_t v, int32_t most_runs, plim_schedule *out) {
   int32_t n = 0;
   c->stack[n++] = v;
   while (n > 0) {
     int32_t missing = missing_producer(c, c->stack[n - 1]);
     if (missing >= 0) {
       c->stack[n++] = missing; /* producers come earlier in program order: no op is on the stack twice */
+    } else if (out->n >= most_runs) {
+      return plim_fail(c->problem->ctx, PLIM_ENOFIT, "recomputation needs more than %d runs", most_runs);
     } else {
       PLIM_TRY(run_op(c, c->stack[--n], out));
     }
   }
   return PLIM_OK;
+}
+
+/* Give up what was made again in out[from ..] for the run of v, except what v reads itself. */
+static void drop_intermediates(plim_checkpoints *c, int32_t v, int32_t from, const plim_schedule *out) {
+  const plim_problem *p = c->problem;
+  for (int32_t j = from; j < out->n; j++) {
+    const plim_list *writes = &p->op[out->op[j]].writes;
+    for (int32_t i = 0; i < writes->n && out->op[j] != v && !c->kept[out->op[j]]; i++) c->available[writes->at[i]] = 0;
+  }
+  for (int32_t i = 0; i < p->op[v].reads.n; i++) c->available[p->op[v].reads.at[i]] = 1;
 }
 
 /* Behind the first run of forward op v: give up what the forward part needs no longer. */
@@ -157,14 +192,19 @@ static void give_up(plim_checkpoints *c, int32_t v) {
   }
 }
 
-plim_status plim_checkpoints_schedule(plim_checkpoints *c, plim_schedule *out) {
+plim_status plim_checkpoints_schedule(plim_checkpoints *c, int32_t hold, int32_t most_runs, plim_schedule *out) {
   const plim_problem *p = c->problem;
   memset(c->available, 0, (size_t)p->n_items);
   memset(c->state, 0, (size_t)p->n_ops * sizeof *c->state);
   out->n = 0;
   for (int32_t v = 0; v < p->n_ops; v++) {
-    PLIM_TRY(demand(c, v, out));
-    if (c->is_forward[v]) give_up(c, v);
+    int32_t from = out->n;
+    PLIM_TRY(demand(c, v, most_runs, out));
+    if (c->is_forward[v]) {
+      give_up(c, v);
+    } else if (!hold) {
+      drop_intermediates(c, v, from, out);
+    }
   }
   return PLIM_OK;
 }

@@ -3,63 +3,43 @@
 #include "planner/checkpoints.h"
 #include "planner/planning.h"
 
-enum { CHEN_EFFORT = 8, THRESHOLDS = 48 };
+enum { CHEN_EFFORT = 8 };
 
-static plim_status offer_kept(plim_planning *pl, plim_checkpoints *c, plim_schedule *schedule) {
-  PLIM_TRY(plim_checkpoints_schedule(c, schedule));
-  return plim_planning_offer(pl, schedule, CHEN_EFFORT, NULL);
+typedef struct chen {
+  plim_planning *pl;
+  plim_schedule schedule;
+} chen;
+
+static plim_status offer(void *user, plim_checkpoints *c) {
+  chen *u = user;
+  PLIM_TRY(plim_checkpoints_schedule(c, 1, INT32_MAX, &u->schedule));
+  return plim_planning_offer(u->pl, &u->schedule, CHEN_EFFORT, NULL);
 }
 
-static plim_status try_sqrt(plim_planning *pl, plim_checkpoints *c, plim_schedule *schedule) {
+static plim_status every_sqrt(plim_checkpoints *c, chen *u) {
   for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
     int32_t n = plim_checkpoints_every(c, (plim_checkpoint_kind)kind, 1), k = 1;
     while ((k + 1) * (k + 1) <= n) k++;
     (void)plim_checkpoints_every(c, (plim_checkpoint_kind)kind, k);
-    PLIM_TRY(offer_kept(pl, c, schedule));
+    PLIM_TRY(offer(u, c));
   }
   return PLIM_OK;
 }
 
-static int64_t forward_bytes(const plim_checkpoints *c) {
-  const plim_problem *p = c->problem;
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < p->n_items; i++) {
-    if (p->item[i].producer >= 0 && c->is_forward[p->item[i].producer]) bytes += p->item[i].bytes;
-  }
-  return bytes;
-}
-
-/* Thresholds from all forward bytes down to a thousandth of them, in equal ratios. */
-static plim_status try_greedy(plim_planning *pl, plim_checkpoints *c, plim_schedule *schedule) {
-  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
-    int32_t last = -1;
-    int64_t bytes = forward_bytes(c);
-    for (int32_t i = 0; i < THRESHOLDS; i++, bytes -= bytes / 7) {
-      int32_t n = plim_checkpoints_greedy(c, (plim_checkpoint_kind)kind, bytes);
-      if (n == last) continue;
-      last = n;
-      PLIM_TRY(offer_kept(pl, c, schedule));
-      if (plim_context_cancelled(pl->problem->ctx)) return PLIM_ECANCEL;
-    }
-  }
-  return PLIM_OK;
-}
-
-static plim_status run(plim_planning *pl,
-                       plim_status (*attempt)(plim_planning *, plim_checkpoints *, plim_schedule *)) {
+static plim_status run(plim_planning *pl, int greedy) {
   plim_checkpoints *c = NULL;
-  plim_schedule schedule = {.ctx = pl->problem->ctx};
+  chen u = {pl, {.ctx = pl->problem->ctx}};
   plim_status status = plim_checkpoints_new(pl->problem, &c);
-  if (status == PLIM_OK) status = attempt(pl, c, &schedule);
+  if (status == PLIM_OK) status = greedy ? plim_checkpoints_sweep(c, offer, &u) : every_sqrt(c, &u);
   plim_checkpoints_free(c);
-  plim_schedule_free(&schedule);
+  plim_schedule_free(&u.schedule);
   return status;
 }
 
 plim_status plim_chen_sqrt_run(plim_planning *pl) {
-  return run(pl, try_sqrt);
+  return run(pl, 0);
 }
 
 plim_status plim_chen_greedy_run(plim_planning *pl) {
-  return run(pl, try_greedy);
+  return run(pl, 1);
 }

@@ -4,22 +4,40 @@
 #include "planner/bound.h"
 #include "planner/planning.h"
 
+static plim_status find_keep_all(const plim_problem *problem, const plim_plan_options *options, int64_t *bytes) {
+  plim_planning *pl = NULL;
+  plim_status status = plim_planning_begin(problem, options, &pl);
+  if (status == PLIM_OK) status = plim_keep_all_run(pl);
+  if (status == PLIM_OK) *bytes = pl->best_bytes;
+  plim_planning_end(pl);
+  return status;
+}
+
+static plim_status find_smallest(const plim_problem *problem, const plim_plan_options *options, plim_plan_floor *out,
+                                 plim_plan **plan) {
+  plim_plan_floor floor = {0};
+  plim_planning *pl = NULL;
+  plim_status status;
+  PLIM_TRY(find_keep_all(problem, options, &floor.keep_all_bytes));
+  PLIM_TRY(plim_planning_begin(problem, options, &pl));
+  pl->lowest = 1;
+  PLIM_CHECK(plim_squeeze_run(pl));
+  floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
+  floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
+  if (plan) PLIM_CHECK(plim_planning_emit(pl, "smallest", plan));
+  *out = floor;
+done:
+  plim_planning_end(pl);
+  return status;
+}
+
 plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
-  plim_plan *keep = NULL;
+  plim_plan_options free_options = *options;
   plim_problem *problem = NULL;
-  PLIM_TRY(plim_problem_make(ctx, graph, profile, options, &problem));
-  plim_status status;
-  PLIM_CHECK(plim_plan_keep_all(ctx, graph, profile, options, &keep));
-  out->keep_all_bytes = options->unpacked ? keep->peak_bytes : keep->arena_bytes;
-  out->smallest_bytes = out->keep_all_bytes;
-  out->bound_bytes = plim_bound_bytes(problem, &out->op);
-  if (plan) {
-    *plan = keep;
-    keep = NULL;
-  }
-done:
-  plim_plan_free(keep);
+  free_options.budget_bytes = INT64_MAX;
+  PLIM_TRY(plim_problem_make(ctx, graph, profile, &free_options, &problem));
+  plim_status status = find_smallest(problem, &free_options, out, plan);
   plim_problem_free(problem);
   return status;
 }

@@ -15,7 +15,10 @@
 /* Orders of the first-fit family: keys descending, but begin ascending; ties by begin, then index. */
 typedef enum fit_order { BY_BYTES, BY_AREA, BY_LENGTH, BY_BEGIN, FIT_ORDERS } fit_order;
 
-enum { NODES_A_ROUND = 64 /* of exact search, for each round of effort */ };
+enum {
+  NODES_A_ROUND = 16384 /* of exact search, times boxes, for each round of effort: a node costs O(boxes) */,
+  EXACT_TRIES = 5
+};
 
 typedef struct sort_key {
   double key;
@@ -104,7 +107,7 @@ static void promote(packer *k, plim_random *random) {
   }
 }
 
-static plim_status repair(packer *k, int32_t rounds) {
+static void repair(packer *k, int32_t rounds) {
   size_t size = (size_t)k->packing.n * sizeof *k->order;
   plim_random random = {1};
   int64_t now = k->height;
@@ -112,7 +115,6 @@ static plim_status repair(packer *k, int32_t rounds) {
   memcpy(k->order, k->best_order, size);
   memcpy(k->trial, k->best, (size_t)k->packing.n * sizeof *k->trial);
   for (int32_t round = 0; round < rounds && k->height > k->goal; round++) {
-    if (plim_context_cancelled(k->packing.ctx)) return PLIM_OK;
     memcpy(kept, k->order, size);
     promote(k, &random);
     int64_t height = try_order(k, 0);
@@ -123,25 +125,38 @@ static plim_status repair(packer *k, int32_t rounds) {
       (void)plim_pack_fit(&k->packing, k->order, 0, k->trial);
     }
   }
+}
+
+/* Ask for the goal exactly; while that is not found, for heights half way between what is known to be out of reach of
+ * these nodes and what is reached. */
+static plim_status search_exactly(packer *k, int64_t nodes) {
+  const plim_packing *p = &k->packing;
+  int64_t low = k->goal - 1;
+  for (int32_t tries = 0; tries < EXACT_TRIES && low + 1 < k->height; tries++) {
+    int64_t capacity = tries == 0 ? k->goal : low + (k->height - low) / 2;
+    plim_pack_outcome outcome;
+    PLIM_TRY(plim_pack_exact(p->ctx, p->n, p->box, p->align, capacity * p->align, nodes, k->trial, &outcome));
+    if (outcome != PLIM_PACK_FOUND) {
+      low = capacity;
+      continue;
+    }
+    k->height = 0;
+    for (int32_t b = 0; b < p->n; b++) {
+      k->best[b] = k->trial[b] / p->align;
+      if (k->best[b] + p->bytes[b] > k->height) k->height = k->best[b] + p->bytes[b];
+    }
+  }
   return PLIM_OK;
 }
 
 static plim_status solve(packer *k, int32_t effort) {
-  plim_packing *p = &k->packing;
   for (int order = 0; order < 2 * FIT_ORDERS && k->height > k->goal; order++) {
     sort_boxes(k, (fit_order)(order / 2), k->order);
     (void)try_order(k, order & 1);
   }
   if (k->height <= k->goal || effort == 0) return PLIM_OK;
-  PLIM_TRY(repair(k, effort));
-  if (k->height <= k->goal) return PLIM_OK;
-  plim_pack_outcome outcome;
-  PLIM_TRY(plim_pack_exact(p->ctx, p->n, p->box, p->align, k->goal * p->align, (int64_t)effort * NODES_A_ROUND,
-                           k->trial, &outcome));
-  if (outcome != PLIM_PACK_FOUND) return PLIM_OK;
-  for (int32_t b = 0; b < p->n; b++) k->best[b] = k->trial[b] / p->align;
-  k->height = k->goal;
-  return PLIM_OK;
+  repair(k, effort);
+  return k->height <= k->goal ? PLIM_OK : search_exactly(k, (int64_t)effort * NODES_A_ROUND / k->packing.n + 1);
 }
 
 static plim_status allocate(packer *k) {
@@ -154,7 +169,7 @@ static plim_status allocate(packer *k) {
   PLIM_TRY(plim_allocate(ctx, n, sizeof *k->best, &k->best));
   PLIM_TRY(plim_allocate(ctx, n, sizeof *k->packing.bytes, &k->packing.bytes));
   PLIM_TRY(plim_allocate(ctx, n, sizeof *k->packing.fixed, &k->packing.fixed));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->packing.by_offset, &k->packing.by_offset));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->packing.placed, &k->packing.placed));
   return plim_allocate(ctx, n, sizeof *k->kept, &k->kept);
 }
 
@@ -168,7 +183,7 @@ static void release(packer *k) {
   plim_release(ctx, k->best, n, sizeof *k->best);
   plim_release(ctx, k->packing.bytes, n, sizeof *k->packing.bytes);
   plim_release(ctx, k->packing.fixed, n, sizeof *k->packing.fixed);
-  plim_release(ctx, k->packing.by_offset, n, sizeof *k->packing.by_offset);
+  plim_release(ctx, k->packing.placed, n, sizeof *k->packing.placed);
   plim_release(ctx, k->kept, n, sizeof *k->kept);
 }
 
@@ -181,12 +196,8 @@ plim_status plim_pack(plim_context *ctx, int32_t n, const plim_box *box, int64_t
   int64_t lowest = measure_load(&k);
   k.goal = target / align > lowest ? target / align : lowest;
   PLIM_CHECK(solve(&k, effort));
-  /* an exact packing may be lower than the goal it was asked for */
-  *height = 0;
-  for (int32_t b = 0; b < n; b++) {
-    offset[b] = k.best[b] * align;
-    if (offset[b] + k.packing.bytes[b] * align > *height) *height = offset[b] + k.packing.bytes[b] * align;
-  }
+  for (int32_t b = 0; b < n; b++) offset[b] = k.best[b] * align;
+  *height = k.height * align;
   if (load) *load = lowest * align;
 done:
   release(&k);

@@ -4,29 +4,37 @@
 
 #include <string.h>
 
-static void insert(int32_t *by_offset, int32_t n, const int64_t *offset, int32_t b) {
-  int32_t k = n;
-  while (k > 0 && offset[by_offset[k - 1]] > offset[b]) {
-    by_offset[k] = by_offset[k - 1];
-    k--;
+/* Insert into the list of n placed boxes. Returns the top. */
+static int64_t insert(const plim_packing *p, int32_t n, int32_t b, int64_t offset) {
+  plim_placed *placed = p->placed;
+  int32_t low = 0, high = n; /* behind the last one at or below the offset */
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (placed[middle].offset <= offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
-  by_offset[k] = b;
+  memmove(&placed[low + 1], &placed[low], (size_t)(n - low) * sizeof *placed);
+  placed[low] = (plim_placed){p->box[b].begin, p->box[b].end, offset, offset + p->bytes[b]};
+  return placed[low].top;
 }
 
-/* Offset for box b above or between the `n` placed ones. */
-static int64_t find_gap(const plim_packing *p, int32_t n, const int64_t *offset, int32_t b, int best_fit) {
-  const plim_box *box = &p->box[b];
-  int64_t top = 0, best = -1, best_slack = INT64_MAX;
+/* Offset for box b above or between the n placed ones. */
+static int64_t find_gap(const plim_packing *p, int32_t n, int32_t b, int best_fit) {
+  const plim_placed *placed = p->placed;
+  int32_t begin = p->box[b].begin, end = p->box[b].end;
+  int64_t bytes = p->bytes[b], top = 0, best = -1, best_slack = INT64_MAX;
   for (int32_t k = 0; k < n; k++) {
-    int32_t o = p->by_offset[k];
-    if (p->box[o].begin >= box->end || box->begin >= p->box[o].end) continue;
-    int64_t slack = offset[o] - top - p->bytes[b];
+    if (placed[k].begin >= end || begin >= placed[k].end) continue;
+    int64_t slack = placed[k].offset - top - bytes;
     if (slack >= 0 && slack < best_slack) {
       if (!best_fit) return top;
       best = top;
       best_slack = slack;
     }
-    if (offset[o] + p->bytes[o] > top) top = offset[o] + p->bytes[o];
+    if (placed[k].top > top) top = placed[k].top;
   }
   return best >= 0 ? best : top;
 }
@@ -37,15 +45,15 @@ int64_t plim_pack_fit(const plim_packing *p, const int32_t *order, int best_fit,
   for (int32_t b = 0; b < p->n; b++) {
     if (p->fixed[b] < 0) continue;
     offset[b] = p->fixed[b];
-    insert(p->by_offset, placed++, offset, b);
-    if (offset[b] + p->bytes[b] > height) height = offset[b] + p->bytes[b];
+    int64_t top = insert(p, placed++, b, offset[b]);
+    if (top > height) height = top;
   }
   for (int32_t k = 0; k < p->n; k++) {
     int32_t b = order[k];
     if (p->fixed[b] >= 0) continue;
-    offset[b] = find_gap(p, placed, offset, b, best_fit);
-    insert(p->by_offset, placed++, offset, b);
-    if (offset[b] + p->bytes[b] > height) height = offset[b] + p->bytes[b];
+    offset[b] = find_gap(p, placed, b, best_fit);
+    int64_t top = insert(p, placed++, b, offset[b]);
+    if (top > height) height = top;
   }
   return height;
 }

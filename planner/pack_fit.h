@@ -4,15 +4,19 @@
 
 #include "planner/pack.h"
 
-/* What the packing functions share: boxes in units of the alignment, and who overlaps whom in time. */
+typedef struct plim_placed {
+  int32_t begin, end;
+  int64_t offset, top; /* in units */
+} plim_placed;
+
 typedef struct plim_packing {
   plim_context *ctx;
   int32_t n;
   const plim_box *box; /* as given */
-  int64_t align;
-  int64_t *bytes;     /* [n] in units */
-  int64_t *fixed;     /* [n] in units, -1: free */
-  int32_t *by_offset; /* [n] scratch: placed boxes by offset */
+  int64_t align;       /* bytes in a unit */
+  int64_t *bytes;      /* [n] in units */
+  int64_t *fixed;      /* [n] offset in units, -1: free */
+  plim_placed *placed; /* [n] scratch: by offset */
 } plim_packing;
 
 /* Place the boxes in `order`, each at the lowest free offset (first-fit) or in the tightest gap (best_fit 1); fixed

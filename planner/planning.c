@@ -51,22 +51,40 @@ static plim_status weigh(plim_planning *pl, const plim_schedule *schedule, int32
   return PLIM_OK;
 }
 
+static int better(const plim_planning *pl, int64_t time_ns, int64_t bytes) {
+  if (bytes > pl->budget_bytes) return 0;
+  int64_t first = pl->lowest ? bytes : time_ns, second = pl->lowest ? time_ns : bytes;
+  int64_t best_first = pl->lowest ? pl->best_bytes : pl->best_ns,
+          best_second = pl->lowest ? pl->best_ns : pl->best_bytes;
+  return first < best_first || (first == best_first && second < best_second);
+}
+
+/* Make the schedule and its placement (swapped for the old one) the best. */
+static plim_status keep(plim_planning *pl, const plim_schedule *schedule, plim_placement *placement, int64_t time_ns,
+                        int64_t bytes) {
+  PLIM_TRY(plim_schedule_copy(&pl->best, schedule));
+  plim_placement old = pl->best_placement;
+  pl->best_placement = *placement;
+  *placement = old;
+  pl->best_ns = time_ns;
+  pl->best_bytes = bytes;
+  pl->found = 1;
+  return PLIM_OK;
+}
+
 plim_status plim_planning_offer(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *out_bytes) {
   int64_t bytes;
   PLIM_TRY(weigh(pl, schedule, effort, &bytes));
   if (out_bytes) *out_bytes = bytes;
   if (bytes < pl->least_bytes) pl->least_bytes = bytes;
-  if (bytes > pl->budget_bytes) return PLIM_OK;
-  int64_t time_ns = pl->timeline->time_ns;
-  if (time_ns > pl->best_ns || (time_ns == pl->best_ns && bytes >= pl->best_bytes)) return PLIM_OK;
-  PLIM_TRY(plim_schedule_copy(&pl->best, schedule));
-  pl->best_ns = time_ns;
-  pl->best_bytes = bytes;
-  plim_placement placement = pl->best_placement;
-  pl->best_placement = pl->placement;
-  pl->placement = placement;
-  pl->found = 1;
-  return PLIM_OK;
+  if (!better(pl, pl->timeline->time_ns, bytes)) return PLIM_OK;
+  return keep(pl, schedule, &pl->placement, pl->timeline->time_ns, bytes);
+}
+
+plim_status plim_planning_take(plim_planning *pl, plim_planning *from) {
+  if (from->least_bytes < pl->least_bytes) pl->least_bytes = from->least_bytes;
+  if (!from->found || !better(pl, from->best_ns, from->best_bytes)) return PLIM_OK;
+  return keep(pl, &from->best, &from->best_placement, from->best_ns, from->best_bytes);
 }
 
 plim_status plim_planning_emit(plim_planning *pl, const char *planner, plim_plan **out) {

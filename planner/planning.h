@@ -1,5 +1,5 @@
 /* One call of the planner: the problem, its budget, and the best schedule found so far. Strategies offer schedules; the
- * planning evaluates and packs each, and keeps the fastest that fits. */
+ * planning evaluates and packs each, and keeps the best: the fastest that fits, or the lowest. */
 #ifndef PLIM_PLANNER_PLANNING_H
 #define PLIM_PLANNER_PLANNING_H
 
@@ -9,6 +9,7 @@ typedef struct plim_planning {
   const plim_problem *problem;
   const plim_plan_options *options;
   int64_t budget_bytes;
+  int32_t lowest;   /* 1: the best is the lowest schedule, 0: the fastest one that fits */
   int64_t bound_ns; /* proven lower bound on time at this budget */
   int64_t started_ns;
   plim_timeline *timeline;
@@ -24,10 +25,14 @@ PLIM_MUST_USE plim_status plim_planning_begin(const plim_problem *problem, const
                                               plim_planning **out);
 void plim_planning_end(plim_planning *planning); /* NULL is legal */
 
-/* Evaluate and pack with that effort (see plim_pack); keep when it fits and is faster than the best, or as fast and
- * lower. *bytes (may be NULL) is its height (unpacked: peak). PLIM_EPLAN when the schedule is not valid. */
+/* Evaluate and pack with that effort (see plim_pack); keep when it fits and is better than the best (equal times: the
+ * lower, equal heights: the faster). *bytes (may be NULL) is its height (unpacked: peak). PLIM_EPLAN when the schedule
+ * is not valid. */
 PLIM_MUST_USE plim_status plim_planning_offer(plim_planning *planning, const plim_schedule *schedule, int32_t effort,
                                               int64_t *bytes);
+
+/* Take over the best of another planning of the same problem, with its addresses, if it fits and is better. */
+PLIM_MUST_USE plim_status plim_planning_take(plim_planning *planning, plim_planning *from);
 
 /* The best as a checked plan made by `planner`. */
 PLIM_MUST_USE plim_status plim_planning_emit(plim_planning *planning, const char *planner, plim_plan **out);
@@ -40,6 +45,9 @@ typedef struct plim_strategy {
 
 plim_status plim_keep_all_run(plim_planning *planning);
 plim_status plim_search_run(plim_planning *planning);
+/* Search for the lowest schedule, whatever it costs; for a planning with `lowest` set and no budget. Deterministic: a
+ * fixed number of moves. PLIM_ECANCEL keeps the best so far. */
+plim_status plim_squeeze_run(plim_planning *planning);
 plim_status plim_chen_sqrt_run(plim_planning *planning);
 plim_status plim_chen_greedy_run(plim_planning *planning);
 

@@ -1,0 +1,55 @@
+/* Seeds from a sweep over checkpoint sets. */
+#include "planner/seed.h"
+
+#include "planner/checkpoints.h"
+
+typedef struct seeder {
+  plim_timeline *timeline;
+  int64_t limit;
+  int32_t most_runs;
+  plim_schedule *trial, *out;
+  int64_t peak_bytes, time_ns; /* of out */
+} seeder;
+
+static int better(const seeder *s) {
+  const plim_timeline *t = s->timeline;
+  int fits = t->peak_bytes <= s->limit, best_fits = s->peak_bytes <= s->limit;
+  if (fits != best_fits) return fits;
+  if (fits || t->peak_bytes == s->peak_bytes) return t->time_ns < s->time_ns;
+  return t->peak_bytes < s->peak_bytes;
+}
+
+static plim_status consider(seeder *s, const plim_schedule *trial) {
+  PLIM_TRY(plim_timeline_evaluate(s->timeline, trial));
+  if (s->out->n > 0 && !better(s)) return PLIM_OK;
+  s->peak_bytes = s->timeline->peak_bytes;
+  s->time_ns = s->timeline->time_ns;
+  return plim_schedule_copy(s->out, trial);
+}
+
+static plim_status visit(void *user, plim_checkpoints *c) {
+  seeder *s = user;
+  for (int32_t hold = 0; hold < 2; hold++) {
+    plim_status status = plim_checkpoints_schedule(c, hold, s->most_runs, s->trial);
+    if (status == PLIM_OK) status = consider(s, s->trial);
+    if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_seed_make(const plim_problem *p, plim_timeline *timeline, int64_t limit, int32_t most_runs,
+                           plim_schedule *out) {
+  plim_schedule trial = {.ctx = p->ctx};
+  plim_checkpoints *c = NULL;
+  seeder s = {.timeline = timeline, .limit = limit, .most_runs = most_runs, .trial = &trial, .out = out};
+  plim_status status;
+  out->n = 0;
+  PLIM_CHECK(plim_schedule_program_order(p, &trial));
+  PLIM_CHECK(consider(&s, &trial));
+  PLIM_CHECK(plim_checkpoints_new(p, &c));
+  PLIM_CHECK(plim_checkpoints_sweep(c, visit, &s));
+done:
+  plim_checkpoints_free(c);
+  plim_schedule_free(&trial);
+  return status;
+}

@@ -1,0 +1,125 @@
+/* The search for the fewest bytes. A cooling for the peak works against a limit a little below the lowest peak so far,
+ * so that there is always a next step down; overhead hardly counts. Peaks fall in jumps of one large item and many a
+ * cooling gets stuck above the last jump, so there are many short ones, from program order and from checkpoints with
+ * fewest bytes in turn. The last coolings stay just below the height of the best and pack what they meet, since peaks
+ * that low need not pack. */
+#include "planner/anneal.h"
+#include "planner/bound.h"
+#include "planner/planning.h"
+#include "planner/seed.h"
+
+enum { QUICK = 1, STRONG = 32 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
+enum { ROUNDS = 16, PACKING_ROUNDS = 4, MOVES_AN_OP = 1000, LEAST_MOVES = 10000, MOST_MOVES = 200000 };
+
+typedef struct squeezer {
+  plim_planning *pl;
+  plim_track *track;
+  plim_schedule lowest;      /* of this cooling */
+  plim_schedule lowest_peak; /* of all of them */
+  int64_t lowest_peak_bytes;
+  int64_t bound_bytes;
+  int64_t next_try; /* in moves; INT64_MAX: this cooling goes for the peak alone */
+} squeezer;
+
+/* A limit with a step down from `bytes`, larger as long as the bound is far. */
+static int64_t limit_below(const squeezer *s, int64_t bytes) {
+  int64_t next = bytes - s->pl->problem->align, gap = next - s->bound_bytes;
+  return gap > 0 ? s->bound_bytes + gap - gap / 32 : next;
+}
+
+/* Pack the lowest of this cooling. */
+static plim_status pack_lowest(squeezer *s, plim_anneal *a, int32_t effort) {
+  s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->pl->problem->n_ops;
+  return plim_planning_offer(s->pl, &s->lowest, effort, NULL);
+}
+
+static plim_status on_fit(void *user, plim_anneal *a) {
+  squeezer *s = user;
+  int64_t peak = plim_track_peak(a->mover.track);
+  a->stop = peak <= s->bound_bytes;
+  if (a->done < s->next_try && s->next_try < INT64_MAX) return PLIM_OK;
+  PLIM_TRY(plim_track_store(a->mover.track, &s->lowest));
+  if (peak < s->lowest_peak_bytes) {
+    s->lowest_peak_bytes = peak;
+    PLIM_TRY(plim_schedule_copy(&s->lowest_peak, &s->lowest));
+  }
+  if (s->next_try == INT64_MAX) {
+    a->mover.limit = limit_below(s, peak);
+    return PLIM_OK;
+  }
+  PLIM_TRY(pack_lowest(s, a, QUICK));
+  a->mover.limit = s->pl->best_bytes - s->pl->problem->align;
+  return PLIM_OK;
+}
+
+/* A schedule in program order has far to go down: heavy bytes. One that recomputes nearly everything is stuck in a
+ * valley: heat. */
+typedef struct temper {
+  double hot, weight, time_weight;
+} temper;
+static const temper tempers[] = {{0.5, 4, 0.05}, {3, 1, 0.005}};
+
+static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round) {
+  plim_planning *pl = s->pl;
+  const temper *how = &tempers[round % 2];
+  int64_t moves = LEAST_MOVES + MOVES_AN_OP * (int64_t)pl->problem->n_ops;
+  int packs = round >= ROUNDS - PACKING_ROUNDS;
+  plim_track_load(s->track, start);
+  int64_t above = packs ? pl->best_bytes : plim_track_peak(s->track);
+  plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed * ROUNDS + round}},
+                   .hot = how->hot,
+                   .cold = 0.002,
+                   .weight = how->weight,
+                   .time_weight = how->time_weight,
+                   .iterations = moves < MOST_MOVES ? moves : MOST_MOVES,
+                   .deadline_ns = INT64_MAX,
+                   .share = {25, 15, 15, 10, 10, 25, 5},
+                   .on_fit = on_fit,
+                   .user = s,
+                   .faster_than_ns = INT64_MAX};
+  a.mover.limit = packs ? above - pl->problem->align : limit_below(s, above);
+  s->next_try = packs ? 0 : INT64_MAX;
+  s->lowest.n = 0;
+  plim_status status = plim_anneal_run(&a);
+  if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
+  if (s->lowest.n > 0) PLIM_TRY(pack_lowest(s, &a, STRONG));
+  return status;
+}
+
+static plim_status run_rounds(squeezer *s, plim_schedule *start) {
+  plim_planning *pl = s->pl;
+  plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
+  plim_status status;
+  PLIM_CHECK(plim_seed_make(pl->problem, pl->timeline, 0, s->track->room / 2, &seed));
+  PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
+  for (uint64_t round = 0; round < ROUNDS && pl->best_bytes > s->bound_bytes; round++) {
+    const plim_schedule *from = round % 2 ? &seed : &order;
+    if (round >= ROUNDS - PACKING_ROUNDS) from = round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &pl->best;
+    PLIM_CHECK(plim_schedule_copy(start, from));
+    PLIM_CHECK(cool(s, start, round));
+  }
+done:
+  plim_schedule_free(&seed);
+  plim_schedule_free(&order);
+  return status;
+}
+
+plim_status plim_squeeze_run(plim_planning *pl) {
+  squeezer s = {.pl = pl,
+                .lowest = {.ctx = pl->problem->ctx},
+                .lowest_peak = {.ctx = pl->problem->ctx},
+                .lowest_peak_bytes = INT64_MAX};
+  plim_schedule start = {.ctx = pl->problem->ctx};
+  plim_status status;
+  int32_t op;
+  s.bound_bytes = plim_bound_bytes(pl->problem, &op);
+  PLIM_TRY(plim_keep_all_run(pl));
+  PLIM_CHECK(plim_track_new(pl->problem, 10 * pl->problem->n_ops + 64, &s.track));
+  PLIM_CHECK(run_rounds(&s, &start));
+done:
+  plim_track_free(s.track);
+  plim_schedule_free(&s.lowest);
+  plim_schedule_free(&s.lowest_peak);
+  plim_schedule_free(&start);
+  return status;
+}
