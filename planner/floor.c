@@ -13,18 +13,18 @@ static plim_status find_keep_all(const plim_problem *problem, const plim_plan_op
   return status;
 }
 
-static plim_status find_smallest(const plim_problem *problem, const plim_plan_options *options, plim_plan_floor *out,
-                                 plim_plan **plan) {
+static plim_status find_smallest(const plim_problem *problem, const plim_plan_options *options,
+                                 const plim_strategy *strategy, plim_plan_floor *out, plim_plan **plan) {
   plim_plan_floor floor = {0};
   plim_planning *pl = NULL;
   plim_status status;
   PLIM_TRY(find_keep_all(problem, options, &floor.keep_all_bytes));
   PLIM_TRY(plim_planning_begin(problem, options, &pl));
   pl->lowest = 1;
-  PLIM_CHECK(plim_squeeze_run(pl));
+  PLIM_CHECK(strategy->run_lowest(pl));
   floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
   floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
-  if (plan) PLIM_CHECK(plim_planning_emit(pl, "smallest", plan));
+  if (plan) PLIM_CHECK(plim_planning_emit(pl, strategy->name, plan));
   *out = floor;
 done:
   plim_planning_end(pl);
@@ -34,10 +34,12 @@ done:
 plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
   plim_plan_options free_options = *options;
+  const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
+  PLIM_TRY(plim_strategy_find(ctx, options->planner, &strategy));
   free_options.budget_bytes = INT64_MAX;
   PLIM_TRY(plim_problem_make(ctx, graph, profile, &free_options, &problem));
-  plim_status status = find_smallest(problem, &free_options, out, plan);
+  plim_status status = find_smallest(problem, &free_options, strategy, out, plan);
   plim_problem_free(problem);
   return status;
 }

@@ -1,60 +1,48 @@
-/* The public functions of the planner. */
+/* Making a plan: a problem, a strategy, its best schedule as a checked plan. */
 #include <stdio.h>
-#include <string.h>
 
+#include "planner/bound.h"
 #include "planner/planning.h"
-
-static const plim_strategy strategies[] = {
-    {"search", "annealing over sequences with repeats, order free, packing in the loop", plim_search_run},
-    {"keep-all", "every op once, fastest variants; the order of the smallest arena", plim_keep_all_run},
-    {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", plim_chen_sqrt_run},
-    {"greedy", "Chen et al. 2016: checkpoints by bytes, swept over the threshold", plim_chen_greedy_run},
-};
-enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
-
-const char *plim_planner_name(int32_t row) {
-  return row >= 0 && row < STRATEGIES ? strategies[row].name : NULL;
-}
-
-const char *plim_planner_source(int32_t row) {
-  return row >= 0 && row < STRATEGIES ? strategies[row].source : NULL;
-}
 
 plim_plan_options plim_plan_options_default(void) {
   return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
 }
 
-static const plim_strategy *find_strategy(const char *name) {
-  for (int32_t row = 0; row < STRATEGIES; row++) {
-    if (strcmp(strategies[row].name, name) == 0) return &strategies[row];
+static plim_status refuse(const plim_planning *pl, const plim_strategy *strategy) {
+  const plim_problem *p = pl->problem;
+  int32_t op = 0;
+  int64_t bound = plim_bound_bytes(p, &op);
+  if (pl->budget_bytes < bound) {
+    return plim_fail(
+        p->ctx, PLIM_ENOFIT,
+        "a budget of %lld bytes is below %lld bytes, which op \"%s\" needs at once with what stays all the "
+        "time",
+        (long long)pl->budget_bytes, (long long)bound, p->graph->op[op].name);
   }
-  return NULL;
+  return plim_fail(p->ctx, PLIM_ENOFIT,
+                   "\"%s\" found no plan within %lld bytes; the lowest it met needs %lld bytes, and none needs less "
+                   "than %lld bytes",
+                   strategy->name, (long long)pl->budget_bytes, (long long)pl->least_bytes, (long long)bound);
 }
 
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_plan **out) {
   plim_planning *pl = NULL;
-  plim_status status = plim_planning_begin(problem, options, &pl);
-  if (status != PLIM_OK) return status;
+  plim_status status;
+  PLIM_TRY(plim_planning_begin(problem, options, &pl));
   status = strategy->run(pl);
   if (status == PLIM_ECANCEL && pl->found) status = PLIM_OK; /* the best so far */
-  if (status != PLIM_OK) goto done;
-  if (!pl->found) {
-    status = plim_fail(problem->ctx, PLIM_ENOFIT, "no plan within %lld bytes was found by '%s'; it needs %lld bytes",
-                       (long long)pl->budget_bytes, strategy->name, (long long)pl->least_bytes);
-    goto done;
-  }
-  PLIM_CHECK(plim_planning_emit(pl, strategy->name, out));
-done:
+  if (status == PLIM_OK && !pl->found) status = refuse(pl, strategy);
+  if (status == PLIM_OK) status = plim_planning_emit(pl, strategy->name, out);
   plim_planning_end(pl);
   return status;
 }
 
 plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                            const plim_plan_options *options, plim_plan **out) {
-  const plim_strategy *strategy = find_strategy(options->planner ? options->planner : strategies[0].name);
-  if (!strategy) return plim_fail(ctx, PLIM_EUSAGE, "there is no planner '%s'", options->planner);
+  const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
+  PLIM_TRY(plim_strategy_find(ctx, options->planner, &strategy));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, &problem));
   plim_status status = make_plan(problem, options, strategy, out);
   plim_problem_free(problem);

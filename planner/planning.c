@@ -48,6 +48,10 @@ static plim_status weigh(plim_planning *pl, const plim_schedule *schedule, int32
   int64_t target = pl->budget_bytes < INT64_MAX ? pl->budget_bytes : 0;
   PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, target, effort));
   *bytes = pl->placement.height_bytes;
+  if (*bytes <= pl->budget_bytes || effort == 0 || pl->found) return PLIM_OK;
+  /* packing for the lowest height takes another way and may succeed where packing for the budget did not */
+  PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, 0, effort));
+  *bytes = pl->placement.height_bytes;
   return PLIM_OK;
 }
 

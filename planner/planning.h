@@ -9,8 +9,9 @@ typedef struct plim_planning {
   const plim_problem *problem;
   const plim_plan_options *options;
   int64_t budget_bytes;
-  int32_t lowest;   /* 1: the best is the lowest schedule, 0: the fastest one that fits */
-  int64_t bound_ns; /* proven lower bound on time at this budget */
+  int32_t lowest;       /* 1: the best is the lowest schedule, 0: the fastest one that fits */
+  int64_t enough_bytes; /* lowest: a height that is low enough to stop */
+  int64_t bound_ns;     /* proven lower bound on time at this budget */
   int64_t started_ns;
   plim_timeline *timeline;
   plim_placement placement; /* scratch */
@@ -38,15 +39,20 @@ PLIM_MUST_USE plim_status plim_planning_take(plim_planning *planning, plim_plann
 PLIM_MUST_USE plim_status plim_planning_emit(plim_planning *planning, const char *planner, plim_plan **out);
 
 /* ---- strategies ---- */
+/* run: offer schedules until done. run_lowest: the same for a planning with `lowest` set and no budget; whatever it
+ * finds, `run` finds under a budget of that height. Both deterministic unless there is a time limit; PLIM_ECANCEL keeps
+ * the best so far. */
 typedef struct plim_strategy {
   const char *name, *source;
   plim_status (*run)(plim_planning *planning);
+  plim_status (*run_lowest)(plim_planning *planning);
 } plim_strategy;
+
+/* Row of the table by name, NULL: the first. PLIM_EUSAGE with the nearest name. */
+PLIM_MUST_USE plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out);
 
 plim_status plim_keep_all_run(plim_planning *planning);
 plim_status plim_search_run(plim_planning *planning);
-/* Search for the lowest schedule, whatever it costs; for a planning with `lowest` set and no budget. Deterministic: a
- * fixed number of moves. PLIM_ECANCEL keeps the best so far. */
 plim_status plim_squeeze_run(plim_planning *planning);
 plim_status plim_chen_sqrt_run(plim_planning *planning);
 plim_status plim_chen_greedy_run(plim_planning *planning);

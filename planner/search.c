@@ -4,7 +4,9 @@
  * candidate; it is packed now and then, with more effort when the cooling ends. Where its addresses need more than the
  * budget, the limit of the next cooling is tightened by what was too much. The best plan never gets slower. */
 #include "planner/anneal.h"
+#include "planner/bound.h"
 #include "planner/planning.h"
+#include "planner/seed.h"
 
 enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
 
@@ -76,7 +78,7 @@ static plim_status cool(searcher *s, plim_anneal *a, const cooling *c, const pli
   return status;
 }
 
-static plim_status run_series(searcher *s, const plim_schedule *keep_all) {
+static plim_status run_series(searcher *s, const plim_schedule *fresh) {
   plim_planning *pl = s->pl;
   const plim_problem *p = pl->problem;
   int64_t moves = pl->options->iterations > 0 ? pl->options->iterations : MOVES_AN_OP * (int64_t)p->n_ops;
@@ -89,24 +91,56 @@ static plim_status run_series(searcher *s, const plim_schedule *keep_all) {
   if (pl->options->time_limit_ns > 0) a.deadline_ns = pl->started_ns + pl->options->time_limit_ns;
   for (int32_t i = 0; i < COOLINGS && !a.stop; i++) {
     a.iterations = moves * series[i].percent / 100;
-    int fresh = series[i].fresh || !pl->found;
-    PLIM_TRY(cool(s, &a, &series[i], fresh ? keep_all : &pl->best));
+    PLIM_TRY(cool(s, &a, &series[i], series[i].fresh || !pl->found ? fresh : &pl->best));
   }
   return PLIM_OK;
 }
 
+/* Look for any plan at all, by the search for fewest bytes. */
+static plim_status find_any(plim_planning *pl) {
+  plim_plan_options options = *pl->options;
+  plim_planning *lowest = NULL;
+  options.budget_bytes = INT64_MAX;
+  PLIM_TRY(plim_planning_begin(pl->problem, &options, &lowest));
+  lowest->lowest = 1;
+  lowest->enough_bytes = pl->budget_bytes;
+  plim_status status = plim_squeeze_run(lowest);
+  if (status == PLIM_OK || status == PLIM_ECANCEL) {
+    plim_status taken = plim_planning_take(pl, lowest);
+    if (taken != PLIM_OK) status = taken;
+  }
+  plim_planning_end(lowest);
+  return status;
+}
+
+/* Fresh coolings start from program order, or, where nearly everything has to be made again, from the first plan found
+ * by the search for fewest bytes. */
+static plim_status search(searcher *s, plim_schedule *fresh) {
+  plim_planning *pl = s->pl;
+  const plim_problem *p = pl->problem;
+  PLIM_TRY(plim_seed_make(p, pl->timeline, pl->budget_bytes, 8 * p->n_ops, fresh));
+  PLIM_TRY(plim_timeline_evaluate(pl->timeline, fresh));
+  int scarce = pl->timeline->peak_bytes > pl->budget_bytes;
+  if (scarce) PLIM_TRY(find_any(pl));
+  if (scarce && !pl->found) return PLIM_OK;
+  PLIM_TRY(plim_track_new(p, (scarce ? 16 : 4) * p->n_ops + 64, &s->track));
+  PLIM_TRY(scarce ? plim_schedule_copy(fresh, &pl->best) : plim_schedule_program_order(p, fresh));
+  PLIM_TRY(run_series(s, fresh));
+  if (pl->found) return PLIM_OK;
+  PLIM_TRY(find_any(pl));
+  return pl->found ? run_series(s, fresh) : PLIM_OK;
+}
+
 plim_status plim_search_run(plim_planning *pl) {
   searcher s = {.pl = pl, .candidate = {.ctx = pl->problem->ctx}};
-  plim_schedule keep_all = {.ctx = pl->problem->ctx};
-  plim_status status;
+  plim_schedule fresh = {.ctx = pl->problem->ctx};
+  int32_t op;
   PLIM_TRY(plim_keep_all_run(pl));
   if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
-  PLIM_CHECK(plim_schedule_program_order(pl->problem, &keep_all));
-  PLIM_CHECK(plim_track_new(pl->problem, 4 * pl->problem->n_ops + 64, &s.track));
-  PLIM_CHECK(run_series(&s, &keep_all));
-done:
+  if (pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
+  plim_status status = search(&s, &fresh);
   plim_track_free(s.track);
   plim_schedule_free(&s.candidate);
-  plim_schedule_free(&keep_all);
+  plim_schedule_free(&fresh);
   return status;
 }

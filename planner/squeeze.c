@@ -8,8 +8,8 @@
 #include "planner/planning.h"
 #include "planner/seed.h"
 
-enum { QUICK = 1, STRONG = 32 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
-enum { ROUNDS = 16, PACKING_ROUNDS = 4, MOVES_AN_OP = 1000, LEAST_MOVES = 10000, MOST_MOVES = 200000 };
+enum { QUICK = 8, STRONG = 32 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
+enum { ROUNDS = 16, PACKING_ROUNDS = 6, MOVES_AN_OP = 600, LEAST_MOVES = 10000, MOST_MOVES = 150000 };
 
 typedef struct squeezer {
   plim_planning *pl;
@@ -61,9 +61,9 @@ static const temper tempers[] = {{0.5, 4, 0.05}, {3, 1, 0.005}};
 
 static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round) {
   plim_planning *pl = s->pl;
-  const temper *how = &tempers[round % 2];
   int64_t moves = LEAST_MOVES + MOVES_AN_OP * (int64_t)pl->problem->n_ops;
   int packs = round >= ROUNDS - PACKING_ROUNDS;
+  const temper *how = &tempers[!packs && round % 3 == 2];
   plim_track_load(s->track, start);
   int64_t above = packs ? pl->best_bytes : plim_track_peak(s->track);
   plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed * ROUNDS + round}},
@@ -89,11 +89,12 @@ static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round)
 static plim_status run_rounds(squeezer *s, plim_schedule *start) {
   plim_planning *pl = s->pl;
   plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
+  int64_t enough = pl->enough_bytes > s->bound_bytes ? pl->enough_bytes : s->bound_bytes;
   plim_status status;
   PLIM_CHECK(plim_seed_make(pl->problem, pl->timeline, 0, s->track->room / 2, &seed));
   PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
-  for (uint64_t round = 0; round < ROUNDS && pl->best_bytes > s->bound_bytes; round++) {
-    const plim_schedule *from = round % 2 ? &seed : &order;
+  for (uint64_t round = 0; round < ROUNDS && pl->best_bytes > enough; round++) {
+    const plim_schedule *from = round % 3 == 2 ? &seed : &order;
     if (round >= ROUNDS - PACKING_ROUNDS) from = round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &pl->best;
     PLIM_CHECK(plim_schedule_copy(start, from));
     PLIM_CHECK(cool(s, start, round));

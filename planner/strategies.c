@@ -1,0 +1,32 @@
+/* The table of strategies. */
+#include "planner/planning.h"
+#include "runtime/base/nearest.h"
+
+static const plim_strategy strategies[] = {
+    {"search", "annealing over sequences with repeats, order free, packing in the loop", plim_search_run,
+     plim_squeeze_run},
+    {"keep-all", "every op once, fastest variants; the order of the smallest arena", plim_keep_all_run,
+     plim_keep_all_run},
+    {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", plim_chen_sqrt_run, plim_chen_sqrt_run},
+    {"greedy", "Chen et al. 2016: checkpoints by bytes, swept over the threshold", plim_chen_greedy_run,
+     plim_chen_greedy_run},
+};
+enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
+
+const char *plim_planner_name(int32_t row) {
+  return row >= 0 && row < STRATEGIES ? strategies[row].name : NULL;
+}
+
+const char *plim_planner_source(int32_t row) {
+  return row >= 0 && row < STRATEGIES ? strategies[row].source : NULL;
+}
+
+plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out) {
+  int32_t row = name ? plim_name_find(plim_planner_name, name) : 0;
+  if (row < 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "there is no planner \"%s\"; the nearest name is \"%s\"", name,
+                     plim_name_nearest(plim_planner_name, name));
+  }
+  *out = &strategies[row];
+  return PLIM_OK;
+}
