@@ -28,6 +28,7 @@
 #endif
 #define K_ACC float
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): loops declare the names that they are given */
 #ifdef __CUDACC__
 
 #define K_FN [[maybe_unused]] static __device__ __forceinline__
@@ -45,7 +46,7 @@
 /* Halving tree over the block in shared memory. */
 #define K_TREE(name, combine)                                \
   K_FN float name(float value) {                             \
-    __shared__ float lane[K_LANES];                          \
+    K_SHARED float lane[K_LANES];                            \
     lane[k_lane()] = value;                                  \
     k_sync();                                                \
     for (int half = K_LANES / 2; half > 0; half /= 2) {      \
@@ -85,6 +86,7 @@ K_FN float k_max(float value) {
 }
 
 #endif
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 K_FN K_ACC k_load(const K_T *p, int64_t i) {
   return p[i];

@@ -26,12 +26,16 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 else()
   set(isas GENERIC)
 endif()
+set(kernel_optimization -O3 --param=unroll-jam-max-unroll=1) # unroll-and-jam breaks vector loops apart
+if(PLIM_SANITIZE)
+  set(kernel_optimization -O1) # the sanitizers' checks make the rest slow to compile and no faster
+endif()
 set(kernel_objects)
 foreach(isa ${isas})
   add_library(plim_bodies_${isa} OBJECT kernels/cpu/bodies.c)
   target_link_libraries(plim_bodies_${isa} PRIVATE plim_flags)
   target_compile_definitions(plim_bodies_${isa} PRIVATE K_TABLE=plim_bodies_${isa})
-  target_compile_options(plim_bodies_${isa} PRIVATE -O3 -fopenmp-simd -fno-loop-unroll-and-jam ${isa_${isa}})
+  target_compile_options(plim_bodies_${isa} PRIVATE -fopenmp-simd ${kernel_optimization} ${isa_${isa}})
   list(APPEND kernel_objects $<TARGET_OBJECTS:plim_bodies_${isa}>)
 endforeach()
 
@@ -44,7 +48,8 @@ if(PLIM_HAVE_ONEDNN)
 endif()
 
 # The same bodies for CUDA, where nvcc is found. Nothing on the CPU depends on them. The runtime library is linked
-# statically and finds the driver at run time, so that programs start where there is none.
+# statically and finds the driver at run time, so that programs start where there is none. No fused multiply-adds, as on
+# the CPU: what sums nothing over lanes gives the CPU's bits.
 option(PLIM_CUDA "Compile the kernels for CUDA where nvcc is found" ON)
 if(PLIM_CUDA AND NOT PLIM_SANITIZE)
   include(CheckLanguage)
@@ -56,7 +61,7 @@ if(PLIM_CUDA AND CMAKE_CUDA_COMPILER AND NOT PLIM_SANITIZE)
   find_package(CUDAToolkit REQUIRED)
   add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu)
   target_include_directories(plim_kernels_cuda PUBLIC ${CMAKE_SOURCE_DIR})
-  target_compile_options(plim_kernels_cuda PRIVATE -Werror all-warnings)
+  target_compile_options(plim_kernels_cuda PRIVATE -Werror all-warnings -fmad=false)
   target_compile_features(plim_kernels_cuda PRIVATE cuda_std_17)
   target_compile_definitions(plim_kernels_cuda INTERFACE PLIM_HAVE_CUDA)
   target_link_libraries(plim_kernels_cuda PUBLIC CUDA::cudart_static stdc++)

@@ -67,7 +67,7 @@ Test(kernels_bn, apply_normalises_adds_and_clamps) {
       op.attrs.relu = form >= 2;
       if (op.attrs.add) op.in[op.n_in++] = op.in[0];
       if (form >= 4) op.out[op.n_out++] = kernel_mask(op.in[0]);
-      kernel_check(&op, (uint64_t)(i + form), 1e-6);
+      kernel_check(&op, (uint64_t)i + (uint64_t)form, 1e-6);
     }
   }
 }

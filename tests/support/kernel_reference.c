@@ -52,7 +52,7 @@ static void image(const plim_op_desc *op, void *const *in, double *y) {
 
 static void bn_stats(const plim_op_desc *op, void *const *in, double *stats) {
   const int64_t elements = plim_shape_elements(&op->in[0]), channels = op->in[0].dim[1];
-  const double count = (double)(elements / channels);
+  const double count = (double)elements / (double)channels;
   for (int64_t i = 0; i < 2 * channels; i++) stats[i] = 0;
   for (int64_t i = 0; i < elements; i++) stats[channel_of(&op->in[0], i)] += in_at(op, in, 0, i) / count;
   for (int64_t i = 0; i < elements; i++) {
@@ -112,7 +112,7 @@ static void bn_bwd_reduce(const plim_op_desc *op, void *const *in, double *daffi
 
 static void bn_bwd_apply(const plim_op_desc *op, void *const *in, double *dx) {
   const int64_t channels = op->in[1].dim[1], elements = plim_shape_elements(&op->in[1]);
-  const double count = (double)(elements / channels);
+  const double count = (double)elements / (double)channels;
   for (int64_t i = 0; i < elements; i++) {
     const int64_t c = channel_of(&op->in[1], i);
     const double rstd = 1 / sqrt(in_at(op, in, 2, channels + c) + (double)op->attrs.eps);

@@ -1,0 +1,171 @@
+/* One function a family of kinds; the operand lists are those that kernels/op.h writes down. */
+#include "tests/support/kernel_samples.h"
+
+#include "tests/support/kernel_check.h"
+
+enum { N = 5, C = 32, H = 9, W = 7, CLASSES = 10 };
+
+static plim_op_desc batch_norm(plim_op_kind kind, plim_shape x) {
+  const plim_shape pair = kernel_shape(PLIM_F32, 2, 2, C, 1, 1);
+  plim_op_desc op = kernel_op(kind, 1, 1, x, x);
+  op.in[1] = op.in[2] = op.in[3] = op.in[4] = pair;
+  switch (kind) {
+    case PLIM_OP_BN_STATS:
+      op.out[0] = pair;
+      break;
+    case PLIM_OP_BN_APPLY:
+      op.n_in = 4;
+      op.in[3] = x;
+      op.out[op.n_out++] = kernel_mask(x);
+      op.attrs.add = op.attrs.relu = 1;
+      break;
+    case PLIM_OP_BN_RUNNING:
+      op.in[0] = op.upd[0] = pair;
+      op.n_out = 0;
+      op.n_upd = 1;
+      op.attrs.momentum = 0.1F;
+      op.attrs.count = N * H * W;
+      break;
+    default: /* backward: dy, x, stats [, affine, daffine], mask */
+      op.n_in = kind == PLIM_OP_BN_BWD_REDUCE ? 4 : 6;
+      op.in[1] = x;
+      op.in[op.n_in - 1] = kernel_mask(x);
+      if (kind == PLIM_OP_BN_BWD_REDUCE) op.out[0] = pair;
+      op.attrs.relu = 1;
+  }
+  return op;
+}
+
+static plim_op_desc elementwise(plim_op_kind kind, plim_shape x) {
+  plim_op_desc op = kernel_op(kind, 2, 1, x, x);
+  op.in[1] = x;
+  op.out[1] = kernel_mask(x);
+  op.attrs.drop = 0.25F;
+  switch (kind) {
+    case PLIM_OP_RELU:
+    case PLIM_OP_DROPOUT:
+      op.n_in = 1;
+      op.n_out = 2;
+      break;
+    case PLIM_OP_RELU_BWD:
+      op.n_in = 3;
+      op.in[0] = kernel_mask(x);
+      op.in[2] = x;
+      break;
+    case PLIM_OP_ADD:
+      op.n_out = 2;
+      op.attrs.relu = 1;
+      break;
+    case PLIM_OP_SGD:
+      op.in[1] = kernel_shape(PLIM_F32, 1, 4, 1, 1, 1);
+      op.n_out = 0;
+      op.n_upd = 2;
+      op.upd[0] = op.upd[1] = x;
+      break;
+    default: /* dropout_bwd */
+      op.in[1] = kernel_mask(x);
+  }
+  return op;
+}
+
+static plim_op_desc loss(plim_op_kind kind) {
+  const plim_shape rows = kernel_activation(PLIM_FLAT, N, CLASSES, 0, 0);
+  plim_op_desc op = kernel_op(kind, 2, 1, rows, rows);
+  op.in[1] = kernel_shape(PLIM_I32, 1, N, 1, 1, 1);
+  if (kind == PLIM_OP_SOFTMAX_XENT) {
+    op.n_out = 3;
+    op.out[0] = kernel_shape(PLIM_F32, 1, 1, 1, 1, 1);
+    op.out[1] = kernel_shape(PLIM_I32, 1, 2, 1, 1, 1);
+    op.out[2] = rows;
+  }
+  return op;
+}
+
+static void set_window(plim_op_desc *op, int kernel, int stride, int pad) {
+  for (int i = 0; i < 2; i++) {
+    op->attrs.kernel[i] = kernel;
+    op->attrs.stride[i] = stride;
+    op->attrs.pad[i] = pad;
+  }
+}
+
+/* Windows of 3 x 3 at every second position, padded. */
+static plim_op_desc pooling(plim_op_kind kind, plim_layout layout) {
+  const plim_shape x = kernel_activation(layout, N, C, H, W), y = kernel_activation(layout, N, C, 5, 4);
+  const int backward = kind == PLIM_OP_MAX_POOL_BWD || kind == PLIM_OP_AVG_POOL_BWD;
+  plim_op_desc op = kernel_op(kind, 1, 1, backward ? y : x, backward ? x : y);
+  plim_shape index = y;
+  index.dtype = PLIM_U8;
+  if (kind == PLIM_OP_MAX_POOL) op.out[op.n_out++] = index;
+  if (kind == PLIM_OP_MAX_POOL_BWD) op.in[op.n_in++] = index;
+  set_window(&op, 3, 2, 1);
+  return op;
+}
+
+static plim_op_desc product(plim_op_kind forward, plim_op_kind kind, plim_shape x, plim_shape w, plim_shape y) {
+  plim_op_desc op = kernel_op(kind, 2, 1, y, x);
+  op.in[1] = w;
+  if (kind == forward) {
+    op = kernel_op(kind, 3, 1, x, y);
+    op.in[1] = w;
+    op.in[2] = kernel_shape(PLIM_F32, 1, y.dim[1], 1, 1, 1);
+  } else if (kind == forward + 2) { /* the gradient of the weights follows that of the data */
+    op.in[1] = x;
+    op.out[0] = w;
+  }
+  return op;
+}
+
+static plim_op_desc image(void) {
+  plim_shape pixels = kernel_activation(PLIM_NHWC, N, 3, H, W);
+  plim_op_desc op = kernel_op(PLIM_OP_IMAGE, 1, 1, pixels, pixels);
+  op.in[0].dtype = PLIM_U8;
+  for (int i = 0; i < 3; i++) {
+    op.attrs.scale[i] = 0.25F;
+    op.attrs.shift[i] = (float)-i;
+  }
+  return op;
+}
+
+plim_op_desc kernel_sample(plim_op_kind kind, plim_layout layout) {
+  const plim_shape x = kernel_activation(layout, N, C, H, W);
+  switch (kind) {
+    case PLIM_OP_IMAGE:
+      return image();
+    case PLIM_OP_CONV2D:
+    case PLIM_OP_CONV2D_BWD_DATA:
+    case PLIM_OP_CONV2D_BWD_WEIGHTS: {
+      plim_op_desc op = product(PLIM_OP_CONV2D, kind, x, kernel_shape(PLIM_F32, 4, 16, C, 3, 3),
+                                kernel_activation(layout, N, 16, 5, 4));
+      set_window(&op, 3, 2, 1);
+      return op;
+    }
+    case PLIM_OP_LINEAR:
+    case PLIM_OP_LINEAR_BWD_DATA:
+    case PLIM_OP_LINEAR_BWD_WEIGHTS:
+      return product(PLIM_OP_LINEAR, kind, kernel_activation(PLIM_FLAT, N, C, 0, 0),
+                     kernel_shape(PLIM_F32, 2, CLASSES, C, 1, 1), kernel_activation(PLIM_FLAT, N, CLASSES, 0, 0));
+    case PLIM_OP_BIAS_BWD:
+      return kernel_op(kind, 1, 1, x, kernel_shape(PLIM_F32, 1, C, 1, 1, 1));
+    case PLIM_OP_BN_STATS:
+    case PLIM_OP_BN_APPLY:
+    case PLIM_OP_BN_RUNNING:
+    case PLIM_OP_BN_BWD_REDUCE:
+    case PLIM_OP_BN_BWD_APPLY:
+      return batch_norm(kind, x);
+    case PLIM_OP_MAX_POOL:
+    case PLIM_OP_MAX_POOL_BWD:
+    case PLIM_OP_AVG_POOL:
+    case PLIM_OP_AVG_POOL_BWD:
+      return pooling(kind, layout);
+    case PLIM_OP_GLOBAL_AVG_POOL:
+      return kernel_op(kind, 1, 1, x, kernel_activation(PLIM_FLAT, N, C, 0, 0));
+    case PLIM_OP_GLOBAL_AVG_POOL_BWD:
+      return kernel_op(kind, 1, 1, kernel_activation(PLIM_FLAT, N, C, 0, 0), x);
+    case PLIM_OP_SOFTMAX_XENT:
+    case PLIM_OP_SOFTMAX_XENT_BWD:
+      return loss(kind);
+    default:
+      return elementwise(kind, x);
+  }
+}
