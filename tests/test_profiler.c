@@ -334,17 +334,34 @@ Test(profiler, special_operands_are_in_range_and_all_others_are_ordinary_numbers
   cr_assert_lt(memory[0], 1, "a learning rate");
 }
 
-/* Input 0 of relu_bwd is the mask of far before; input 1 was written just before and dies here. */
-Test(profiler, operands_are_warm_and_outputs_go_over_inputs_as_the_graph_has_it) {
+Test(profiler, operands_are_warm_or_cold_and_outputs_go_over_inputs_as_the_graph_has_it) {
   plim_profile_set set;
   cr_assert_eq(plim_profile_set_make(&fake.device, graph, 0, &set), PLIM_OK);
-  const plim_profile_habit *linear = &set.group[set.group_of[SMALL_LINEAR]].habit;
-  const plim_profile_habit *bwd = &set.group[set.group_of[SMALL_RELU_BWD]].habit;
-  cr_assert_leq(linear->warm_votes[1], 0, "weights were used a step ago");
-  cr_assert_gt(bwd->warm_votes[1], 0);
-  cr_assert_gt(bwd->over_votes[0], 0);
+  const plim_habit *linear = &set.group[set.group_of[SMALL_LINEAR]].habit;
+  const plim_habit *bwd = &set.group[set.group_of[SMALL_RELU_BWD]].habit;
+  const plim_habit *weights = &set.group[set.group_of[SMALL_WEIGHTS]].habit;
+  cr_assert_eq(linear->in[1], PLIM_MEET_COLD, "weights were used a step ago");
+  cr_assert_eq(linear->out[0], PLIM_MEET_COLD, "forward results lie at places of their own");
+  cr_assert_eq(bwd->in[1], PLIM_MEET_WARM, "the gradient was written just before");
+  cr_assert_eq(bwd->out[0], PLIM_MEET_OVER, "and dies here");
   cr_assert_eq(bwd->over[0], 1);
+  cr_assert_eq(weights->out[0], PLIM_MEET_WARM, "backward results lie where something has died");
   plim_profile_set_free(&set);
+}
+
+/* Blocks of a placed description: everything apart, but what is written over an input. */
+Test(profiler, operands_are_placed_apart_in_their_blocks) {
+  plim_op_desc desc;
+  plim_graph_describe(graph, SMALL_RELU_BWD, &desc);
+  plim_habit habit = {.in = {PLIM_MEET_COLD, PLIM_MEET_WARM}, .out = {PLIM_MEET_OVER}, .over = {1}};
+  plim_operand_plan plan = plim_operands_place(&desc, &habit, 1000);
+  cr_assert_eq(plan.n, 3);
+  cr_assert_eq(plan.block[0], PLIM_MEET_COLD);
+  cr_assert_eq(plan.at[2], plan.at[1]);
+  cr_assert_eq(plan.block[2], PLIM_MEET_WARM);
+  cr_assert_eq(plan.at[3], PLIM_ALIGN, "the workspace lies behind the gradient of 160 bytes");
+  cr_assert_eq(plan.bytes[PLIM_MEET_WARM], PLIM_ALIGN + 1024);
+  cr_assert_eq(plan.bytes[PLIM_MEET_COLD], PLIM_ALIGN, "the mask");
 }
 
 /* ---- models ---- */

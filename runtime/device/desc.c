@@ -14,6 +14,7 @@ static void copy_shapes(int32_t n, const plim_shape *from, plim_shape *to) {
   }
 }
 
+_Static_assert(sizeof(plim_attrs) == 88, "copy_attrs and plim_desc_text name every field");
 static void copy_attrs(const plim_attrs *from, plim_attrs *to) {
   memcpy(to->kernel, from->kernel, sizeof to->kernel);
   memcpy(to->stride, from->stride, sizeof to->stride);
@@ -43,7 +44,7 @@ void plim_desc_of(const plim_graph *graph, int32_t op, plim_op_desc *out) {
   copy_shapes(desc.n_upd, desc.upd, out->upd);
 }
 
-/* FNV-1a over words of 8 bytes; the structure's size is a multiple of 4. */
+/* FNV-1a over words of 4 bytes. */
 uint64_t plim_desc_hash(const plim_op_desc *desc) {
   const unsigned char *bytes = (const unsigned char *)desc;
   uint64_t hash = 0xcbf29ce484222325u;

@@ -12,15 +12,29 @@ const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k) {
   return k < desc->n_out ? &desc->out[k] : &desc->upd[k - desc->n_out];
 }
 
-plim_operand_plan plim_operands_place(const plim_op_desc *desc, int64_t workspace_bytes) {
+/* Updates are what was updated a step ago; workspaces lie where something has just died. */
+static plim_meeting meeting_of(const plim_op_desc *desc, const plim_habit *habit, int32_t k) {
+  if (k < desc->n_in) return habit->in[k];
+  k -= desc->n_in;
+  if (k < desc->n_out) return habit->out[k];
+  return k < desc->n_out + desc->n_upd ? PLIM_MEET_COLD : PLIM_MEET_WARM;
+}
+
+plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_habit *habit, int64_t workspace_bytes) {
   plim_operand_plan plan = {.n = desc->n_in + desc->n_out + desc->n_upd};
-  int64_t top = 0;
   for (int32_t k = 0; k <= plan.n; k++) {
+    plim_meeting meeting = meeting_of(desc, habit, k);
+    if (meeting == PLIM_MEET_OVER) {
+      int32_t over = habit->over[k - desc->n_in];
+      plan.block[k] = plan.block[over];
+      plan.at[k] = plan.at[over];
+      continue;
+    }
     int64_t bytes = k < plan.n ? plim_shape_bytes(plim_operand_shape(desc, k)) : workspace_bytes;
-    plan.at[k] = top;
-    top = plim_add_bytes(top, plim_align_up(bytes, PLIM_ALIGN));
+    plan.block[k] = meeting;
+    plan.at[k] = plan.bytes[meeting];
+    plan.bytes[meeting] = plim_add_bytes(plan.bytes[meeting], plim_align_up(bytes, PLIM_ALIGN));
   }
-  plan.bytes = top;
   return plan;
 }
 
@@ -39,12 +53,18 @@ void plim_normals_make(float *normal) {
   }
 }
 
+/* By ordinary stores, each half by the thread that will read it: memcpy goes past the caches here and there. */
 void plim_normals_fill(const float *normal, void *to, int64_t bytes) {
-  const int64_t most = PLIM_NORMALS * (int64_t)sizeof *normal;
-  for (int64_t at = 0; at < bytes; at += most) {
-    int64_t left = bytes - at;
-    memcpy((char *)to + at, normal, (size_t)(left < most ? left : most));
+  enum { PIECE = 1024 };
+  const int64_t n = bytes / (int64_t)sizeof *normal;
+  float *out = to;
+#pragma omp parallel for schedule(static)
+  for (int64_t at = 0; at < n; at += PIECE) {
+    const float *from = normal + at % PLIM_NORMALS;
+    int64_t count = n - at < PIECE ? n - at : PIECE;
+    for (int64_t i = 0; i < count; i++) out[at + i] = from[i] + 0.0F;
   }
+  memcpy(out + n, normal, (size_t)(bytes % (int64_t)sizeof *normal));
 }
 
 /* ---- operands that need more ---- */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "runtime/device/desc.h"
-#include "runtime/device/profile_operands.h"
 
 static int32_t find_group(plim_profile_set *set, int32_t *slot, int64_t n_slots, int32_t op) {
   plim_op_desc desc;
@@ -43,7 +42,8 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
   }
   if (*n > PLIM_PROFILE_VARIANTS) *n = PLIM_PROFILE_VARIANTS;
   for (int i = 0; i < *n; i++) {
-    bytes[i] = plim_operands_place(&group->desc, info[i].workspace_bytes).bytes;
+    plim_operand_plan plan = plim_operands_place(&group->desc, &group->habit, info[i].workspace_bytes);
+    bytes[i] = plim_add_bytes(plan.bytes[0], plan.bytes[1]);
     if (bytes[i] < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the operands of op \"%s\" overflow a size", name);
   }
   return PLIM_OK;
@@ -67,7 +67,7 @@ static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, i
   for (int i = 0; i < n; i++) {
     if (bytes[i] > allowed) continue;
     plim_profile_case *c = &set->cases[set->n_cases++];
-    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes}, .bytes = bytes[i]};
+    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes}};
     memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
     memcpy(c->variant.label, info[i].label, sizeof c->variant.label);
   }

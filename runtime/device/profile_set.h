@@ -2,22 +2,14 @@
 #ifndef PLIM_RUNTIME_DEVICE_PROFILE_SET_H
 #define PLIM_RUNTIME_DEVICE_PROFILE_SET_H
 
-#include "runtime/device/device.h"
+#include "runtime/device/profile_operands.h"
 
 enum { PLIM_PROFILE_VARIANTS = 16 }; /* an op has no more */
-
-/* How the ops of a group meet their operands in a step, by majority; runtime/device/profile_habit.c. */
-typedef struct plim_profile_habit {
-  int32_t warm_votes[PLIM_OP_MAX_IN];  /* input k was used so shortly before that caches hold it: > 0 */
-  int32_t over_votes[PLIM_OP_MAX_OUT]; /* output k can be written over input over[k]: > 0 */
-  int32_t over[PLIM_OP_MAX_OUT];
-} plim_profile_habit;
 
 /* One variant of one description. */
 typedef struct plim_profile_case {
   plim_variant variant; /* time_ns -1: not known yet */
   void *kernel;         /* prepared while it is measured */
-  int64_t bytes;        /* operands and workspace, rounded up */
 } plim_profile_case;
 
 /* Ops of equal description. */
@@ -26,7 +18,7 @@ typedef struct plim_profile_group {
   uint64_t hash;
   int32_t op;       /* the first in program order */
   int32_t first, n; /* cases [first, first + n) */
-  plim_profile_habit habit;
+  plim_habit habit; /* of most of the ops */
 } plim_profile_group;
 
 typedef struct plim_profile_set {
@@ -45,7 +37,7 @@ PLIM_MUST_USE plim_status plim_profile_set_make(plim_device *device, const plim_
                                                 plim_profile_set *out);
 void plim_profile_set_free(plim_profile_set *set); /* a zeroed one is legal */
 
-/* Fill in the groups' habits. */
+/* Fill in the groups' habits (runtime/device/profile_habit.c). */
 PLIM_MUST_USE plim_status plim_profile_set_watch(plim_profile_set *set);
 
 /* A profile of the graph from the cases' figures. */

@@ -1,9 +1,9 @@
-/* Measuring: every pass runs all cases that are wanted once, in program order, each at the next place of the arena;
- * passes follow each other, so that a slow moment of the machine hits all cases alike. Median over the passes.
+/* Measuring: every pass runs all cases that are wanted once, in program order; passes follow each other, so that a slow
+ * moment of the machine hits all cases alike. Median over the passes.
  *
- * In a step an op mostly finds its inputs in cache, because the op before has just written them, and the rest of its
- * operands outside. So inputs that the graph shows to be used shortly before are written right before each run; all
- * else lies where nobody has been for a while. */
+ * In a step an op finds some operands in cache and others outside. Here too: warm operands lie in a ring of memory that
+ * caches hold, and are written right before each run; cold ones lie in a larger ring, where nobody has been for a
+ * while. */
 #include "runtime/device/profiler.h"
 
 #include <stdlib.h>
@@ -15,14 +15,19 @@
 
 enum { DEFAULT_PASSES = 9, MOST_PASSES = 1000, SLOW = 3 };
 
-/* An arena of more bytes than caches have: what was used one round ago is not in them. */
-enum { COLD_BYTES = 64 << 20 };
+/* Fits into the caches of a machine that runs more than this program; is more than they hold. */
+enum { WARM_BYTES = 16 << 20, COLD_BYTES = 64 << 20 };
+
+typedef struct ring {
+  char *base;
+  int64_t bytes, cursor;
+} ring;
 
 typedef struct measurement {
   plim_profile_set *set;
-  char *arena;
-  int64_t arena_bytes, cursor;
-  float *normal; /* [PLIM_NORMALS] */
+  ring rings[2];  /* by plim_meeting */
+  ring *block[2]; /* which of them serves; both the first where there is no room for two */
+  float *normal;  /* [PLIM_NORMALS] */
   int32_t passes;
   int64_t *sample; /* [n_cases][passes] ns */
 } measurement;
@@ -32,20 +37,26 @@ plim_profiler_options plim_profiler_options_default(void) {
 }
 
 /* The next place for so many bytes: behind the last one, from the start again at the end. */
-static char *next_place(measurement *m, int64_t bytes) {
-  if (m->cursor + bytes > m->arena_bytes) m->cursor = 0;
-  char *place = m->arena + m->cursor;
-  m->cursor += bytes;
+static char *next_place(ring *r, int64_t bytes) {
+  if (r->cursor + bytes > r->bytes) r->cursor = 0;
+  char *place = r->base + r->cursor;
+  r->cursor += bytes;
   return place;
 }
 
-static void prepare_operands(const float *normal, const plim_profile_group *group, const plim_operand_plan *plan,
-                             char *place) {
-  for (int32_t k = 0; k < group->desc.n_in; k++) {
-    if (plim_operand_is_special(&group->desc, k)) {
-      plim_operand_fill_special(&group->desc, k, normal, place + plan->at[k]);
-    } else if (group->habit.warm_votes[k] > 0) {
-      plim_normals_fill(normal, place + plan->at[k], plim_shape_bytes(&group->desc.in[k]));
+/* Write what must be warm, and what must not be arbitrary. */
+static void prepare_operands(const measurement *m, const plim_profile_group *group, const plim_operand_plan *plan,
+                             void *const *operand) {
+  const plim_op_desc *desc = &group->desc;
+  for (int32_t k = desc->n_in; k < desc->n_in + desc->n_out; k++) {
+    if (plan->block[k] == PLIM_MEET_WARM)
+      plim_normals_fill(m->normal, operand[k], plim_shape_bytes(&desc->out[k - desc->n_in]));
+  }
+  for (int32_t k = 0; k < desc->n_in; k++) {
+    if (plim_operand_is_special(desc, k)) {
+      plim_operand_fill_special(desc, k, m->normal, operand[k]);
+    } else if (plan->block[k] == PLIM_MEET_WARM) {
+      plim_normals_fill(m->normal, operand[k], plim_shape_bytes(&desc->in[k]));
     }
   }
 }
@@ -53,18 +64,16 @@ static void prepare_operands(const float *normal, const plim_profile_group *grou
 static plim_status run_case(measurement *m, const plim_profile_group *group, const plim_profile_case *c,
                             int64_t *time_ns) {
   plim_device *device = m->set->device;
-  plim_operand_plan plan = plim_operands_place(&group->desc, c->variant.workspace_bytes);
-  char *place = next_place(m, plan.bytes);
-  void *operand[PLIM_OP_MAX_OPERANDS];
-  for (int32_t k = 0; k < plan.n; k++) operand[k] = place + plan.at[k];
-  for (int32_t k = 0; k < group->desc.n_out; k++) {
-    if (group->habit.over_votes[k] > 0) operand[group->desc.n_in + k] = operand[group->habit.over[k]];
-  }
-  prepare_operands(m->normal, group, &plan, place);
+  plim_operand_plan plan = plim_operands_place(&group->desc, &group->habit, c->variant.workspace_bytes);
+  char *place[2];
+  void *operand[PLIM_OP_MAX_OPERANDS + 1];
+  for (int i = 0; i < 2; i++) place[i] = next_place(m->block[i], plan.bytes[i]);
+  for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
+  prepare_operands(m, group, &plan, operand);
   plim_kernel_args args = {.in = operand,
                            .out = operand + group->desc.n_in,
                            .upd = operand + group->desc.n_in + group->desc.n_out,
-                           .workspace = c->variant.workspace_bytes > 0 ? place + plan.at[plan.n] : NULL,
+                           .workspace = c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL,
                            .seed = 1,
                            .step = 1,
                            .op = group->op};
@@ -73,6 +82,10 @@ static plim_status run_case(measurement *m, const plim_profile_group *group, con
   PLIM_TRY(device->api->sync(device));
   *time_ns = device->api->clock(device) - start;
   return PLIM_OK;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
 }
 
 static int64_t least(const int64_t *sample, int32_t n) {
@@ -93,7 +106,6 @@ static int is_worth_repeating(const measurement *m, const plim_profile_group *gr
 
 static plim_status run_pass(measurement *m, int32_t pass) {
   plim_profile_set *set = m->set;
-  plim_normals_fill(m->normal, m->arena, m->arena_bytes); /* results of the last pass may have grown */
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
     for (int32_t c = group->first; c < group->first + group->n; c++) {
@@ -127,16 +139,23 @@ static void take_medians(measurement *m) {
   }
 }
 
-/* Prepare the cases whose time is not known; *bytes is what the largest of them needs, 0 when there is none. */
-static plim_status prepare_cases(plim_profile_set *set, int64_t *bytes) {
-  *bytes = 0;
+/* What the cases need at most. */
+typedef struct needs {
+  int64_t bytes, block[2]; /* of one case; of its blocks, each the most of any case */
+} needs;
+
+/* Prepare the cases whose time is not known; needs are 0 when there is none. */
+static plim_status prepare_cases(plim_profile_set *set, needs *most) {
+  *most = (needs){0};
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
     for (int32_t i = group->first; i < group->first + group->n; i++) {
       plim_profile_case *c = &set->cases[i];
       if (c->variant.time_ns >= 0) continue;
       PLIM_TRY(set->device->api->prepare(set->device, &group->desc, c->variant.name, &c->kernel));
-      if (c->bytes > *bytes) *bytes = c->bytes;
+      plim_operand_plan plan = plim_operands_place(&group->desc, &group->habit, c->variant.workspace_bytes);
+      for (int k = 0; k < 2; k++) most->block[k] = larger(most->block[k], plan.bytes[k]);
+      most->bytes = larger(most->bytes, plan.bytes[0] + plan.bytes[1]);
     }
   }
   return PLIM_OK;
@@ -155,15 +174,33 @@ static plim_status run_passes(measurement *m) {
   return PLIM_OK;
 }
 
-/* As large as the step's own arena may be, as far as caches could tell the difference, within `limit` (0: none). */
-static int64_t choose_bytes(const plim_graph *graph, int64_t needed, int64_t limit) {
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* Bytes of all storages of the graph: about what a step touches before it comes back to a place. */
+static int64_t step_bytes(const plim_graph *graph) {
   int64_t all = 0;
   for (int32_t s = 0; s < graph->n_storages; s++) {
     all = plim_add_bytes(all, plim_align_up(graph->storage[s].bytes, PLIM_ALIGN));
   }
-  int64_t wanted = all >= 0 && all < COLD_BYTES ? all : COLD_BYTES;
-  if (limit > 0 && wanted > limit) wanted = limit;
-  return wanted > needed ? wanted : needed;
+  return all < 0 ? INT64_MAX / 4 : all;
+}
+
+/* Set the sizes of the rings and which of them serve; returns the memory for both. A small step finds more of its cold
+ * operands in cache, so its rings are small as well. `limit` is the most that may be taken, 0: any. */
+static int64_t choose_rings(measurement *m, const needs *most, int64_t limit) {
+  int64_t all = step_bytes(m->set->graph);
+  int64_t warm = smaller(WARM_BYTES, all), total = warm + smaller(COLD_BYTES, all + warm);
+  if (limit > 0) total = smaller(total, limit);
+  total = larger(total, most->bytes);
+  warm = smaller(larger(warm, most->block[PLIM_MEET_WARM]), total - most->block[PLIM_MEET_COLD]);
+  int two = warm >= most->block[PLIM_MEET_WARM];
+  m->rings[PLIM_MEET_WARM].bytes = two ? warm : total;
+  m->rings[PLIM_MEET_COLD].bytes = total - m->rings[PLIM_MEET_WARM].bytes;
+  m->block[PLIM_MEET_WARM] = &m->rings[PLIM_MEET_WARM];
+  m->block[PLIM_MEET_COLD] = &m->rings[two ? PLIM_MEET_COLD : PLIM_MEET_WARM];
+  return total;
 }
 
 /* Measure every case whose time is not known; *measured is 0 when there is none. */
@@ -172,20 +209,23 @@ static plim_status measure(plim_profile_set *set, int32_t passes, int64_t limit,
   plim_context *ctx = device->ctx;
   measurement m = {.set = set, .passes = passes + 1};
   void *arena = NULL;
-  int64_t needed, samples = (int64_t)set->n_cases * m.passes;
+  needs most;
+  int64_t arena_bytes = 0, samples = (int64_t)set->n_cases * m.passes;
   plim_status status;
-  PLIM_CHECK(prepare_cases(set, &needed));
-  if (needed == 0) goto done; /* all known */
-  m.arena_bytes = choose_bytes(set->graph, needed, limit);
+  PLIM_CHECK(prepare_cases(set, &most));
+  if (most.bytes == 0) goto done; /* all known */
+  arena_bytes = choose_rings(&m, &most, limit);
   PLIM_CHECK(plim_allocate(ctx, PLIM_NORMALS, sizeof *m.normal, &m.normal));
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *m.sample, &m.sample));
-  PLIM_CHECK(device->api->alloc(device, m.arena_bytes, &arena));
-  m.arena = arena;
+  PLIM_CHECK(device->api->alloc(device, arena_bytes, &arena));
+  m.rings[PLIM_MEET_WARM].base = arena;
+  m.rings[PLIM_MEET_COLD].base = (char *)arena + m.rings[PLIM_MEET_WARM].bytes;
   plim_normals_make(m.normal);
+  plim_normals_fill(m.normal, arena, arena_bytes);
   *measured = 1;
   status = run_passes(&m);
 done:
-  if (arena) device->api->release(device, arena, m.arena_bytes);
+  if (arena) device->api->release(device, arena, arena_bytes);
   plim_release(ctx, m.sample, samples, sizeof *m.sample);
   plim_release(ctx, m.normal, PLIM_NORMALS, sizeof *m.normal);
   return status;
