@@ -7,6 +7,7 @@
 #include "planner/bound.h"
 #include "planner/planning.h"
 #include "planner/seed.h"
+#include "planner/seed_replay.h"
 
 enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
 
@@ -118,13 +119,16 @@ static plim_status find_any(plim_planning *pl) {
 static plim_status search(searcher *s, plim_schedule *fresh) {
   plim_planning *pl = s->pl;
   const plim_problem *p = pl->problem;
-  PLIM_TRY(plim_seed_make(p, pl->timeline, pl->budget_bytes, 8 * p->n_ops, fresh));
+  PLIM_TRY(plim_seed_replay(pl, STRONG, fresh));
+  int replayed = fresh->n > 0;
+  if (!replayed) PLIM_TRY(plim_seed_make(p, pl->timeline, pl->budget_bytes, 8 * p->n_ops, fresh));
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, fresh));
   int scarce = pl->timeline->peak_bytes > pl->budget_bytes;
   if (scarce) PLIM_TRY(find_any(pl));
   if (scarce && !pl->found) return PLIM_OK;
   PLIM_TRY(plim_track_new(p, (scarce ? 16 : 4) * p->n_ops + 64, &s->track));
-  PLIM_TRY(scarce ? plim_schedule_copy(fresh, &pl->best) : plim_schedule_program_order(p, fresh));
+  if (scarce) PLIM_TRY(plim_schedule_copy(fresh, &pl->best));
+  if (!scarce && !replayed) PLIM_TRY(plim_schedule_program_order(p, fresh));
   PLIM_TRY(run_series(s, fresh));
   if (pl->found) return PLIM_OK;
   PLIM_TRY(find_any(pl));

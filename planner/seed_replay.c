@@ -1,0 +1,75 @@
+/* The arena evicts windows of cheap neighbours and computes them again when they are read: not always the best, but
+ * often better than an annealer's first thousand moves, and never far off. */
+#include "planner/seed_replay.h"
+
+#include <string.h>
+
+#include "planner/emit.h"
+#include "runtime/arena/replay.h"
+
+static const int64_t shares[] = {100, 97, 94, 90, 85, 80}; /* percent of the budget */
+enum { SHARES = sizeof shares / sizeof shares[0], MOST_OPS = 4000 /* for more a replay takes seconds */ };
+
+/* The choice that stands for a variant of the plan; the fastest when the options forbid it. */
+static int32_t find_choice(const plim_problem *p, int32_t op, const char *name) {
+  const plim_variant *rows = p->profile->variant + p->profile->first[op];
+  for (int32_t c = 0; c < p->op[op].n_choices; c++) {
+    if (strcmp(rows[p->op[op].choice[c].variant].name, name) == 0) return c;
+  }
+  return 0;
+}
+
+static plim_status read_plan(const plim_problem *p, const plim_plan *plan, plim_schedule *out) {
+  out->n = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_step *step = &plan->step[j];
+    int32_t choice = find_choice(p, step->op, plan->variant[step->variant].variant.name);
+    PLIM_TRY(plim_schedule_add(out, step->op, choice));
+  }
+  return PLIM_OK;
+}
+
+/* Program order as a plan: what the arena replays. Its addresses do not matter. */
+static plim_status program_order(plim_planning *pl, plim_schedule *schedule, plim_plan **out) {
+  plim_emission emission = {
+      .planner = "program-order", .plan_class = PLIM_CLASS_FIXED, .budget_bytes = INT64_MAX, .bound_ns = pl->bound_ns};
+  PLIM_TRY(plim_schedule_program_order(pl->problem, schedule));
+  PLIM_TRY(plim_timeline_evaluate(pl->timeline, schedule));
+  PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, 0, 0));
+  return plim_emit(pl->timeline, schedule, &pl->placement, &emission, out);
+}
+
+static plim_status replay_within(plim_planning *pl, const plim_plan *order, int64_t bytes, plim_schedule *out) {
+  const plim_problem *p = pl->problem;
+  plim_replay_counts counts;
+  plim_plan *plan = NULL;
+  out->n = 0;
+  plim_status status = plim_arena_replay(p->ctx, p->graph, order, bytes, &counts, &plan);
+  if (status == PLIM_ENOFIT) return PLIM_OK;
+  if (status != PLIM_OK) return status;
+  status = read_plan(p, plan, out);
+  plim_plan_free(plan);
+  return status;
+}
+
+plim_status plim_seed_replay(plim_planning *pl, int32_t effort, plim_schedule *seed) {
+  const plim_problem *p = pl->problem;
+  plim_schedule schedule = {.ctx = p->ctx};
+  plim_plan *order = NULL;
+  int64_t fastest = INT64_MAX;
+  plim_status status = PLIM_OK;
+  if (p->fixed_order || pl->options->unpacked || p->n_ops > MOST_OPS) return PLIM_OK;
+  PLIM_CHECK(program_order(pl, &schedule, &order));
+  for (int i = 0; i < SHARES; i++) {
+    PLIM_CHECK(replay_within(pl, order, pl->budget_bytes / 100 * shares[i], &schedule));
+    if (schedule.n == 0) continue;
+    PLIM_CHECK(plim_planning_offer(pl, &schedule, effort, NULL));
+    if (pl->timeline->peak_bytes > pl->budget_bytes || pl->timeline->time_ns >= fastest) continue;
+    fastest = pl->timeline->time_ns;
+    PLIM_CHECK(plim_schedule_copy(seed, &schedule));
+  }
+done:
+  plim_plan_free(order);
+  plim_schedule_free(&schedule);
+  return status;
+}
