@@ -12,6 +12,7 @@
  *   K_VEC(j, width)      one lane runs j = 0 .. width - 1; independent, a vector instruction or two
  *   K_VEC_OR(j, w, bits) the same, collecting bits |= ...
  *   k_sync()             barrier; what was written before it is seen by the team after it
+ *   k_nonzero(v)         a bit for each of K_WIDTH elements
  *   k_sum(v), k_max(v)   over the lanes in a fixed tree; every lane gets the result
  *   K_T, K_ACC           storage type of activations, type to compute in; k_load, k_store convert
  *
@@ -22,6 +23,11 @@
 #define PLIM_KERNELS_KERNEL_H
 
 #include <stdint.h>
+
+#include "kernels/call.h"
+#if defined(__SSE2__) && !defined(__CUDACC__)
+#include <immintrin.h>
+#endif
 
 #ifndef K_T
 #define K_T float
@@ -64,6 +70,12 @@ K_TREE(k_sum, a + b)
 K_TREE(k_max, a > b ? a : b)
 #undef K_TREE
 
+K_FN uint32_t k_nonzero(const float *v) {
+  uint32_t bits = 0;
+  for (int j = 0; j < K_WIDTH; j++) bits |= (uint32_t)(v[j] != 0) << j;
+  return bits;
+}
+
 #else
 
 #define K_FN __attribute__((always_inline, unused)) static inline
@@ -84,6 +96,34 @@ K_FN float k_sum(float value) {
 K_FN float k_max(float value) {
   return value;
 }
+
+/* Bit j tells whether v[j] is not 0 (NaN is not), for K_WIDTH elements: GCC does not find the instructions for it. */
+#if defined(__AVX512F__)
+K_FN uint32_t k_nonzero(const float *v) {
+  return _mm512_cmp_ps_mask(_mm512_loadu_ps(v), _mm512_setzero_ps(), _CMP_NEQ_UQ);
+}
+#elif defined(__AVX__)
+K_FN uint32_t k_nonzero(const float *v) {
+  const __m256 zero = _mm256_setzero_ps();
+  const int low = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(v), zero, _CMP_NEQ_UQ));
+  const int high = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(v + 8), zero, _CMP_NEQ_UQ));
+  return (uint32_t)low | (uint32_t)high << 8;
+}
+#elif defined(__SSE2__)
+K_FN uint32_t k_nonzero(const float *v) {
+  uint32_t bits = 0;
+  for (int j = 0; j < K_WIDTH; j += 4) {
+    bits |= (uint32_t)_mm_movemask_ps(_mm_cmpneq_ps(_mm_loadu_ps(v + j), _mm_setzero_ps())) << j;
+  }
+  return bits;
+}
+#else
+K_FN uint32_t k_nonzero(const float *v) {
+  uint32_t bits = 0;
+  for (int j = 0; j < K_WIDTH; j++) bits |= (uint32_t)(v[j] != 0) << j;
+  return bits;
+}
+#endif
 
 #endif
 /* NOLINTEND(bugprone-macro-parentheses) */
