@@ -1,0 +1,292 @@
+/* The promise "the same training": at keep-all bytes K, at the smallest feasible budget s, and at 0.8, 0.6, 0.4 and 0.2
+ * of the way from s to K, every parameter, running statistic and momentum is bit for bit that of the reference
+ * trainer, for a network of every kind. Costs are modelled, so planning does not depend on what the machine does. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/planner.h"
+#include "runtime/device/profiler.h"
+#include "runtime/exec/exec.h"
+#include "runtime/net/net.h"
+#include "tests/support/random.h"
+#include "tests/support/reference_trainer.h"
+#include "tests/support/small_graph.h"
+
+enum { CLASSES = 10, SEED = 17, HIDDEN = 8 };
+
+typedef struct model_case {
+  const char *model;
+  plim_layout layout;
+  int32_t batch, channels, size, steps; /* activations weigh enough against parameters: s < 0.8 K */
+  plim_op_kind repeated;                /* some plan runs this kind again */
+} model_case;
+
+/* The built-in mlp has two hidden layers, so only the image as floats is worth making again: it has to be as large as
+ * a hidden layer. With more layers whole layers are, dropout and all. */
+enum { RESNET20, RESNET20_BLOCKED, RESNET18, MLP, DEEP_MLP };
+static const model_case cases[] = {
+    [RESNET20] = {"resnet20", PLIM_NHWC, 64, 3, 8, 3, PLIM_OP_BN_APPLY},
+    [RESNET20_BLOCKED] = {"resnet20", PLIM_NCHW16C, 64, 3, 8, 3, PLIM_OP_BN_APPLY},
+    [RESNET18] = {"resnet18", PLIM_NHWC, 160, 3, 8, 2, PLIM_OP_BN_APPLY},
+    [MLP] = {"mlp", PLIM_NHWC, 8192, 3, 13, 2, PLIM_OP_IMAGE},
+    [DEEP_MLP] = {"deep mlp", PLIM_NHWC, 2048, 1, 8, 3, PLIM_OP_DROPOUT},
+};
+
+/* What all runs of a model share. */
+typedef struct bench {
+  const model_case *model;
+  plim_context *ctx;
+  plim_device *device;
+  plim_graph *graph;
+  plim_profile *profile;
+  int kinds_repeated[PLIM_OP_KIND_COUNT]; /* by some plan */
+} bench;
+
+/* The layers of the built-in mlp, but more of them. */
+static plim_status deep_mlp_make(plim_context *ctx, const plim_net_options *options, plim_net **out) {
+  char name[3][32];
+  plim_net *net = NULL;
+  PLIM_TRY(plim_net_begin(ctx, "deep mlp", options, &net));
+  plim_tensor x = plim_net_flatten(net, "flatten", plim_net_image(net));
+  for (int i = 0; i < HIDDEN; i++) {
+    (void)snprintf(name[0], sizeof name[0], "hidden%d", i);
+    (void)snprintf(name[1], sizeof name[1], "relu%d", i);
+    (void)snprintf(name[2], sizeof name[2], "dropout%d", i);
+    x = plim_net_relu(net, name[1], plim_net_linear(net, name[0], x, 256));
+    x = plim_net_dropout(net, name[2], x, 0.2f);
+  }
+  plim_net_softmax_xent(net, plim_net_linear(net, "fc", x, CLASSES));
+  *out = net;
+  return PLIM_OK;
+}
+
+static void bench_open(bench *b, const model_case *model) {
+  plim_net_options options = plim_net_options_default();
+  plim_device_options device = {.struct_bytes = sizeof device, .threads = 2};
+  plim_net *net = NULL;
+  *b = (bench){.model = model, .ctx = plim_test_context()};
+  options.layout = model->layout;
+  options.batch = model->batch;
+  options.channels = model->channels;
+  options.height = options.width = model->size;
+  cr_assert_eq(plim_device_open(b->ctx, "cpu", &device, &b->device), PLIM_OK, "%s", plim_context_error(b->ctx));
+  plim_status status = model == &cases[DEEP_MLP] ? deep_mlp_make(b->ctx, &options, &net)
+                                                 : plim_model_make(b->ctx, model->model, &options, &net);
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(b->ctx));
+  cr_assert_eq(plim_net_train_graph(net, &b->graph), PLIM_OK);
+  cr_assert_eq(plim_profile_roofline(b->device, b->graph, &b->profile), PLIM_OK, "%s", plim_context_error(b->ctx));
+  plim_net_free(net);
+}
+
+static void bench_close(bench *b) {
+  plim_profile_free(b->profile);
+  plim_graph_free(b->graph);
+  plim_device_close(b->device);
+  plim_context_free(b->ctx);
+}
+
+/* Fill the inputs of a step: a function of the step. */
+static void make_inputs(const bench *b, int64_t step, uint8_t *image, int32_t *label, float *hyper) {
+  uint64_t state = (uint64_t)step + 1;
+  int64_t pixels = (int64_t)b->model->batch * b->model->channels * b->model->size * b->model->size;
+  for (int64_t i = 0; i < pixels; i++) image[i] = (uint8_t)test_random(&state);
+  for (int32_t i = 0; i < b->model->batch; i++) label[i] = (int32_t)test_random_between(&state, 0, CLASSES - 1);
+  hyper[0] = 0.1f / (float)(step + 1);
+  hyper[1] = 0.9f;
+  hyper[2] = 5e-4f;
+  hyper[3] = 0;
+}
+
+static int is_trained(const plim_graph *g, int32_t value) {
+  plim_role role = g->storage[g->value[value].storage].role;
+  return role == PLIM_ROLE_PARAM || role == PLIM_ROLE_STATE;
+}
+
+/* ---- the two runs ---- */
+
+/* The steps of the reference under the labels of a plan. */
+static reference_trainer *run_reference(const bench *b, const plim_plan *plan) {
+  const plim_graph *g = b->graph;
+  const char **label = calloc((size_t)g->n_ops, sizeof *label);
+  reference_trainer *t = NULL;
+  for (int32_t i = 0; i < plan->n_variants; i++) label[plan->variant[i].op] = plan->variant[i].variant.label;
+  plim_status status = reference_open(g, b->device->machine.threads, b->device->machine.isa, label, &t);
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(b->ctx));
+  cr_assert_eq(reference_init(t, SEED), PLIM_OK);
+  for (int64_t step = 0; step < b->model->steps; step++) {
+    make_inputs(b, step, reference_at(t, "image"), reference_at(t, "label"), reference_at(t, "hyper"));
+    cr_assert_eq(reference_step(t, SEED, step), PLIM_OK, "%s", plim_context_error(b->ctx));
+  }
+  free((void *)label);
+  return t;
+}
+
+static void write_value(const bench *b, plim_exec *exec, const char *name, const void *from) {
+  int32_t v = plim_graph_find_value(b->graph, name);
+  plim_status status = plim_exec_write(exec, 0, v, from, b->graph->value[v].bytes);
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(b->ctx));
+}
+
+static void write_start(const bench *b, plim_exec *exec, void *scratch) {
+  for (int32_t v = 0; v < b->graph->n_values; v++) {
+    if (!is_trained(b->graph, v)) continue;
+    cr_assert_eq(plim_net_init(b->graph, v, SEED, scratch), PLIM_OK);
+    cr_assert_eq(plim_exec_write(exec, 0, v, scratch, b->graph->value[v].bytes), PLIM_OK);
+  }
+}
+
+static void expect_equal(const bench *b, plim_exec *exec, const reference_trainer *t, void *scratch,
+                         const plim_plan *plan) {
+  int compared = 0;
+  for (int32_t v = 0; v < b->graph->n_values; v++) {
+    const plim_value *value = &b->graph->value[v];
+    if (!is_trained(b->graph, v) && b->graph->storage[value->storage].role != PLIM_ROLE_OUTPUT) continue;
+    cr_assert_eq(plim_exec_read(exec, 0, v, scratch, value->bytes), PLIM_OK, "%s", plim_context_error(b->ctx));
+    cr_assert_eq(memcmp(scratch, reference_value(t, v), (size_t)value->bytes), 0,
+                 "%s: '%s' differs after %d steps within %lld bytes", b->model->model, value->name, b->model->steps,
+                 (long long)plan->budget_bytes);
+    compared++;
+  }
+  cr_assert_gt(compared, 8);
+}
+
+/* The steps of the executor, compared with the reference. */
+static void run_plan(const bench *b, const plim_plan *plan, const reference_trainer *t) {
+  const plim_graph *graph = b->graph;
+  plim_exec *exec = NULL;
+  int64_t most = 1;
+  for (int32_t v = 0; v < graph->n_values; v++) most = graph->value[v].bytes > most ? graph->value[v].bytes : most;
+  void *scratch = malloc((size_t)most);
+  uint8_t *image = malloc((size_t)most);
+  int32_t *label = malloc((size_t)b->model->batch * sizeof *label);
+  float hyper[4];
+  plim_status status = plim_exec_open(b->ctx, b->device, NULL, 1, (const plim_graph *const *)&b->graph, &plan, &exec);
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(b->ctx));
+  write_start(b, exec, scratch);
+  for (int64_t step = 0; step < b->model->steps; step++) {
+    make_inputs(b, step, image, label, hyper);
+    write_value(b, exec, "image", image);
+    write_value(b, exec, "label", label);
+    write_value(b, exec, "hyper", hyper);
+    plim_exec_set_step(exec, SEED, step);
+    cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK, "%s", plim_context_error(b->ctx));
+  }
+  expect_equal(b, exec, t, scratch, plan);
+  plim_exec_close(exec);
+  free(label);
+  free(image);
+  free(scratch);
+}
+
+/* ---- the budgets ---- */
+
+static int count_repeats(bench *b, const plim_plan *plan) {
+  int *runs = calloc((size_t)b->graph->n_ops, sizeof *runs);
+  int repeats = 0;
+  for (int32_t i = 0; i < plan->n_steps; i++) {
+    int32_t op = plan->step[i].op;
+    if (runs[op]++ == 0) continue;
+    b->kinds_repeated[b->graph->op[op].kind] = 1;
+    repeats++;
+  }
+  free(runs);
+  return repeats;
+}
+
+static plim_plan_options plan_options(plim_label_choice labels) {
+  plim_plan_options options = plim_plan_options_default();
+  options.labels = labels;
+  options.iterations = 3000;
+  return options;
+}
+
+static void identical_at_every_budget(const model_case *model) {
+  static const double way[] = {1.0, 0.8, 0.6, 0.4, 0.2, 0.0};
+  plim_plan_options options = plan_options(PLIM_LABELS_FAST);
+  plim_plan_floor floor;
+  plim_plan *plan = NULL;
+  bench b;
+  bench_open(&b, model);
+  cr_assert_eq(plim_plan_keep_all(b.ctx, b.graph, b.profile, &options, &plan), PLIM_OK);
+  int64_t keep_all = plan->arena_bytes;
+  reference_trainer *reference = run_reference(&b, plan);
+  plim_plan_free(plan);
+  cr_assert_eq(plim_plan_smallest(b.ctx, b.graph, b.profile, &options, &floor, NULL), PLIM_OK);
+  int64_t smallest = floor.smallest_bytes;
+  cr_assert_lt(smallest, keep_all / 10 * 8, "%s: the smallest budget %lld leaves little below %lld", model->model,
+               (long long)smallest, (long long)keep_all);
+  for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
+    options.budget_bytes = smallest + (int64_t)(way[i] * (double)(keep_all - smallest));
+    plim_status status = plim_plan_make(b.ctx, b.graph, b.profile, &options, &plan);
+    cr_assert_eq(status, PLIM_OK, "%s at %g: %s", model->model, way[i], plim_context_error(b.ctx));
+    int repeats = count_repeats(&b, plan);
+    cr_assert_eq(repeats > 0, way[i] < 1.0, "%s at %g: %d repeats", model->model, way[i], repeats);
+    run_plan(&b, plan, reference);
+    plim_plan_free(plan);
+  }
+  cr_assert(b.kinds_repeated[model->repeated], "%s: no plan repeats a %s", model->model,
+            plim_op_kind_name(model->repeated));
+  reference_close(reference);
+  bench_close(&b);
+}
+
+Test(identity, of_resnet20_with_the_reference_at_every_budget) {
+  identical_at_every_budget(&cases[RESNET20]);
+}
+
+/* Planning these takes minutes in a sanitizer build; what it would find there, the others find. */
+static void skip_when_sanitized(void) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("minutes of planning; the release build runs it");
+#endif
+}
+
+Test(identity, of_resnet18_with_the_reference_at_every_budget) {
+  skip_when_sanitized();
+  identical_at_every_budget(&cases[RESNET18]);
+}
+
+Test(identity, of_an_mlp_with_dropout_with_the_reference_at_every_budget) {
+  identical_at_every_budget(&cases[MLP]);
+}
+
+Test(identity, of_a_deep_mlp_with_dropout_with_the_reference_at_every_budget) {
+  identical_at_every_budget(&cases[DEEP_MLP]);
+}
+
+static int count_other_labels(const plim_plan *a, const plim_plan *b) {
+  int count = 0;
+  for (int32_t i = 0, j = 0; i < a->n_variants && j < b->n_variants;) {
+    const plim_plan_variant *x = &a->variant[i], *y = &b->variant[j];
+    count += x->op == y->op && strcmp(x->variant.label, y->variant.label) != 0;
+    i += x->op <= y->op;
+    j += y->op <= x->op;
+  }
+  return count;
+}
+
+/* Blocks of 16 channels are for AVX-512; without it, or without a library, each op has one label. */
+static int has_library_variants(const plim_machine *machine) {
+  return strcmp(machine->isa, "x86-64-v4") == 0 && strncmp(machine->library, "onednn", 6) == 0;
+}
+
+/* Where the planner may choose labels it takes others under a cap than keep-all; the reference follows its choice. */
+Test(identity, holds_under_the_labels_that_the_planner_chose_for_a_cap) {
+  plim_plan_options options = plan_options(PLIM_LABELS_AUTO);
+  plim_plan *keep_all = NULL, *plan = NULL;
+  bench b;
+  skip_when_sanitized();
+  bench_open(&b, &cases[RESNET20_BLOCKED]);
+  cr_assert_eq(plim_plan_keep_all(b.ctx, b.graph, b.profile, &options, &keep_all), PLIM_OK);
+  options.budget_bytes = keep_all->arena_bytes / 10 * 6;
+  cr_assert_eq(plim_plan_make(b.ctx, b.graph, b.profile, &options, &plan), PLIM_OK, "%s", plim_context_error(b.ctx));
+  if (has_library_variants(&b.device->machine)) cr_assert_gt(count_other_labels(keep_all, plan), 0);
+  reference_trainer *reference = run_reference(&b, plan);
+  run_plan(&b, plan, reference);
+  reference_close(reference);
+  plim_plan_free(plan);
+  plim_plan_free(keep_all);
+  bench_close(&b);
+}
