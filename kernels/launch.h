@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-enum { K_PHASES_MAX = 3 };
+enum { K_PHASES_MAX = 2 };
 
 typedef struct k_phase {
   k_body body;
