@@ -3,9 +3,12 @@
 
 #include <assert.h>
 
-void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, int serial) {
+/* What one thread does in a few microseconds, which is what it costs to wake another. */
+enum { SERIAL_ELEMENTS = 16384 };
+
+void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double elements) {
   assert(launch->phases < K_PHASES_MAX);
-  launch->phase[launch->phases++] = (k_phase){body, tiles, serial};
+  launch->phase[launch->phases++] = (k_phase){body, tiles, elements <= SERIAL_ELEMENTS};
 }
 
 /* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough
@@ -23,8 +26,8 @@ void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
   k_call *call = &launch->call;
   chunk_positions(call);
   launch->workspace_bytes = call->chunks * 2 * call->x.channels * (int64_t)sizeof(float);
-  k_launch_add_phase(launch, partial, call->chunks * call->x.groups, 0);
-  k_launch_add_phase(launch, combine, 1, 1);
+  k_launch_add_phase(launch, partial, call->chunks * call->x.groups, k_view_elements(&call->x));
+  k_launch_add_phase(launch, combine, 1, 0);
 }
 
 int64_t k_tiles(int64_t count, int64_t per_tile) {
@@ -61,6 +64,10 @@ int k_view_make(const plim_shape *shape, k_view *view) {
   if (shape->layout == PLIM_NHWC || shape->rank == 2) block = channels;
   *view = (k_view){shape->dim[0], channels, channels / block, spatial, block, shape->dim[2], shape->dim[3]};
   return 1;
+}
+
+double k_view_elements(const k_view *view) {
+  return (double)view->n * (double)view->channels * (double)view->spatial;
 }
 
 int k_view_merged(const plim_shape *shape, k_view *view) {

@@ -43,7 +43,8 @@ k_launch_fn k_launch_linear, k_launch_linear_bwd_data, k_launch_linear_bwd_weigh
 
 /* ---- for those functions ---- */
 
-void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, int serial);
+/* A phase of about as much work as `elements` elements of an elementwise op: a little of it stays on one thread. */
+void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double elements);
 
 /* A reduction by channel of call.x: two partial sums a channel for every chunk of positions, then their combination. */
 void k_launch_reduction(k_launch *launch, k_body partial, k_body combine);
@@ -63,6 +64,7 @@ int k_is_mask(const plim_shape *mask, const plim_shape *shape);
 int k_view_make(const plim_shape *shape, k_view *view);
 /* The same, for ops to which images are one run of positions: where the layout allows it, n is 1. */
 int k_view_merged(const plim_shape *shape, k_view *view);
+double k_view_elements(const k_view *view);
 
 #ifdef __cplusplus
 }

@@ -16,8 +16,9 @@ static int apply(k_launch *launch, k_body coefficients, k_body pass, int planes)
   k_call *call = &launch->call;
   call->chunk = tile_positions(&call->x);
   launch->workspace_bytes = planes * call->x.channels * (int64_t)sizeof(float);
-  k_launch_add_phase(launch, coefficients, 1, 1);
-  k_launch_add_phase(launch, pass, k_tiles(call->x.n * call->x.groups * call->x.spatial, call->chunk), 0);
+  const int64_t positions = call->x.n * call->x.groups * call->x.spatial;
+  k_launch_add_phase(launch, coefficients, 1, 0);
+  k_launch_add_phase(launch, pass, k_tiles(positions, call->chunk), k_view_elements(&call->x));
   return 1;
 }
 
@@ -46,7 +47,7 @@ int k_launch_bn_running(const plim_op_desc *op, k_launch *launch) {
   if (op->n_in != 1 || op->n_out != 0 || op->n_upd != 1 || stats->rank != 2) return 0;
   if (!k_is_matrix(stats, 2, stats->dim[1]) || !k_is_matrix(&op->upd[0], 2, stats->dim[1])) return 0;
   launch->call.x.channels = stats->dim[1];
-  k_launch_add_phase(launch, K_BODY_bn_running, 1, 1);
+  k_launch_add_phase(launch, K_BODY_bn_running, 1, 0);
   return 1;
 }
 

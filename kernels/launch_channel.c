@@ -13,7 +13,8 @@ int k_launch_bias_bwd(const plim_op_desc *op, k_launch *launch) {
 static int mean(const plim_op_desc *op, const plim_shape *x, const plim_shape *y, k_body body, k_launch *launch) {
   if (op->n_in != 1 || op->n_out != 1 || op->n_upd != 0 || x->rank != 4 || y->rank != 2) return 0;
   if (!k_is(x, PLIM_F32) || !k_is_matrix(y, x->dim[0], x->dim[1]) || !k_view_make(x, &launch->call.x)) return 0;
-  k_launch_add_phase(launch, body, launch->call.x.n * launch->call.x.groups, 0);
+  const k_view *view = &launch->call.x;
+  k_launch_add_phase(launch, body, view->n * view->groups, k_view_elements(view));
   return 1;
 }
 

@@ -3,7 +3,7 @@
 
 static int elementwise(const plim_shape *main, k_body body, k_launch *launch) {
   launch->call.elements = plim_shape_elements(main);
-  k_launch_add_phase(launch, body, k_tiles(launch->call.elements, K_TILE), 0);
+  k_launch_add_phase(launch, body, k_tiles(launch->call.elements, K_TILE), (double)launch->call.elements);
   return 1;
 }
 
@@ -70,6 +70,6 @@ int k_launch_image(const plim_op_desc *op, k_launch *launch) {
     if (image->dim[i] != y->dim[i]) return 0;
   }
   if (y->dim[1] > 4 || !k_view_make(y, &launch->call.y)) return 0;
-  k_launch_add_phase(launch, K_BODY_image, y->dim[0], 0);
+  k_launch_add_phase(launch, K_BODY_image, y->dim[0], k_view_elements(&launch->call.y));
   return 1;
 }

@@ -28,7 +28,8 @@ static int is_index(const plim_op_desc *op, const plim_shape *index, const plim_
 }
 
 static int rows_of(k_launch *launch, k_body body, const k_view *result) {
-  k_launch_add_phase(launch, body, result->n * result->groups * result->height, 0);
+  const double taps = (double)launch->call.attrs.kernel[0] * launch->call.attrs.kernel[1];
+  k_launch_add_phase(launch, body, result->n * result->groups * result->height, taps * k_view_elements(result));
   return 1;
 }
 
@@ -52,6 +53,12 @@ int k_launch_avg_pool_bwd(const plim_op_desc *op, k_launch *launch) {
   return rows_of(launch, K_BODY_avg_pool_bwd, &launch->call.x);
 }
 
+/* Multiply-adds of a convolution, as elements of an elementwise op: eight take as long as one. */
+static double conv_elements(const k_call *call) {
+  const double taps = (double)call->attrs.kernel[0] * call->attrs.kernel[1];
+  return taps * (double)call->x.channels * k_view_elements(&call->y) / 8;
+}
+
 static int64_t vectors(int64_t channels) {
   return k_tiles(channels, K_WIDTH);
 }
@@ -64,8 +71,9 @@ static int conv_rows(k_launch *launch, int backward) {
   const int64_t packed = blocks * call->attrs.kernel[0] * call->attrs.kernel[1];
   call->backward = backward;
   launch->workspace_bytes = packed * source->channels * K_WIDTH * (int64_t)sizeof(float);
-  k_launch_add_phase(launch, K_BODY_conv_pack, packed, 0);
-  k_launch_add_phase(launch, backward ? K_BODY_conv_bwd_data : K_BODY_conv, result->n * result->height * blocks, 0);
+  k_launch_add_phase(launch, K_BODY_conv_pack, packed, (double)packed * (double)source->channels * K_WIDTH);
+  k_launch_add_phase(launch, backward ? K_BODY_conv_bwd_data : K_BODY_conv, result->n * result->height * blocks,
+                     conv_elements(call));
   return 1;
 }
 
@@ -73,7 +81,7 @@ static int conv_weights(k_launch *launch) {
   const k_call *call = &launch->call;
   const int64_t taps = (int64_t)call->attrs.kernel[0] * call->attrs.kernel[1];
   const int64_t tiles = taps * vectors(call->y.channels) * k_tiles(call->x.channels, K_CONV_INPUTS);
-  k_launch_add_phase(launch, K_BODY_conv_bwd_weights, tiles, 0);
+  k_launch_add_phase(launch, K_BODY_conv_bwd_weights, tiles, conv_elements(call));
   return 1;
 }
 

@@ -5,16 +5,17 @@
 
 #include "tests/support/kernel_check.h"
 
-/* Every layout: whole vectors, half vectors, rests, one chunk and many, images that end inside a chunk. */
+/* Every layout: whole vectors, half vectors, rests, one chunk and many, enough work for several threads and less. */
 static const struct {
   plim_layout layout;
   int64_t n, c, h, w;
 } shapes[] = {
-    {PLIM_FLAT, 3, 5, 7, 3},      {PLIM_FLAT, 2, 2, 1, 1},     {PLIM_FLAT, 40, 7, 0, 0},
-    {PLIM_FLAT, 9, 3, 23, 29},    {PLIM_NHWC, 3, 5, 7, 3},     {PLIM_NHWC, 2, 16, 9, 31},
-    {PLIM_NHWC, 2, 40, 13, 11},   {PLIM_NHWC, 5, 24, 6, 6},    {PLIM_NCHW8C, 3, 24, 5, 7},
-    {PLIM_NCHW8C, 13, 8, 12, 12}, {PLIM_NCHW16C, 3, 32, 5, 7}, {PLIM_NCHW16C, 23, 16, 7, 7},
-    {PLIM_NCHW16C, 1, 16, 1, 1},  {PLIM_NHWC, 3, 1, 5, 1},     {PLIM_NHWC, 300, 3, 3, 3},
+    {PLIM_FLAT, 3, 5, 7, 3},      {PLIM_FLAT, 2, 2, 1, 1},      {PLIM_FLAT, 40, 7, 0, 0},
+    {PLIM_FLAT, 9, 3, 23, 29},    {PLIM_NHWC, 3, 5, 7, 3},      {PLIM_NHWC, 2, 16, 9, 31},
+    {PLIM_NHWC, 2, 40, 13, 11},   {PLIM_NHWC, 5, 24, 6, 6},     {PLIM_NHWC, 9, 64, 8, 8},
+    {PLIM_NCHW8C, 3, 24, 5, 7},   {PLIM_NCHW8C, 17, 8, 12, 12}, {PLIM_NCHW16C, 3, 32, 5, 7},
+    {PLIM_NCHW16C, 23, 16, 7, 7}, {PLIM_NCHW16C, 1, 16, 1, 1},  {PLIM_NHWC, 3, 1, 5, 1},
+    {PLIM_NHWC, 300, 3, 3, 3},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 

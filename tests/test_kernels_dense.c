@@ -6,7 +6,7 @@
 #include "tests/support/kernel_check.h"
 
 Test(kernels_dense, linear_and_its_gradients_match_the_reference) {
-  static const int64_t sizes[][3] = {{1, 1, 1}, {7, 5, 3}, {16, 64, 10}, {33, 40, 50}, {128, 20, 17}}; /* N, I, O */
+  static const int64_t sizes[][3] = {{1, 1, 1}, {7, 5, 3}, {16, 64, 10}, {33, 40, 50}, {128, 64, 33}}; /* N, I, O */
   for (int i = 0; i < 5; i++) {
     const int64_t n = sizes[i][0], inputs = sizes[i][1], outputs = sizes[i][2];
     const plim_shape x = kernel_activation(PLIM_FLAT, n, inputs, 0, 0),

@@ -65,7 +65,7 @@ Test(kernels_elementwise, relu_lets_a_nan_through_and_marks_it_as_passed) {
 }
 
 Test(kernels_elementwise, sgd_updates_parameter_and_velocity) {
-  static const int64_t sizes[] = {1, 15, 16, 144, 4097, 10000};
+  static const int64_t sizes[] = {1, 15, 16, 144, 4097, 40000};
   for (int i = 0; i < 6; i++) {
     const plim_shape flat = kernel_shape(PLIM_F32, 1, sizes[i], 1, 1, 1);
     plim_op_desc op = kernel_op(PLIM_OP_SGD, 2, 0, flat, flat);
@@ -79,10 +79,11 @@ Test(kernels_elementwise, sgd_updates_parameter_and_velocity) {
 Test(kernels_elementwise, image_scales_bytes_by_channel_into_every_layout) {
   static const plim_layout layouts[] = {PLIM_NHWC, PLIM_FLAT};
   for (int i = 0; i < 6; i++) {
-    const int64_t channels = i / 2 + 1;
-    plim_shape pixels = kernel_activation(PLIM_NHWC, 3, channels, 7, 5);
+    const int64_t channels = i / 2 + 1, height = i < 4 ? 7 : 70, width = i < 4 ? 5 : 90;
+    plim_shape pixels = kernel_activation(PLIM_NHWC, 3, channels, height, width);
     pixels.dtype = PLIM_U8;
-    plim_op_desc op = kernel_op(PLIM_OP_IMAGE, 1, 1, pixels, kernel_activation(layouts[i % 2], 3, channels, 7, 5));
+    plim_op_desc op =
+        kernel_op(PLIM_OP_IMAGE, 1, 1, pixels, kernel_activation(layouts[i % 2], 3, channels, height, width));
     const float scale[4] = {0.25F, 0.5F, 0.125F, 1}, shift[4] = {-1, 2, 3, 0};
     memcpy(op.attrs.scale, scale, sizeof scale);
     memcpy(op.attrs.shift, shift, sizeof shift);
