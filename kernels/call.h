@@ -11,16 +11,16 @@
 extern "C" {
 #endif
 
-/* Every body: name_tile(call, tile) computes one tile. */
-/* clang-format off: a line a concept */
-#define K_BODIES(X)                                                                                                    \
-  X(image)                                                                                                             \
-  X(relu)                                                                                                              \
-  X(relu_bwd) X(add) X(sgd) X(dropout) X(dropout_bwd) X(bn_stats_partial) X(bn_stats_combine) X(bn_apply_coefficients) \
-      X(bn_apply) X(bn_running) X(bn_bwd_partial) X(bn_bwd_combine) X(bn_bwd_coefficients) X(bn_bwd_apply)             \
-          X(bias_bwd_partial) X(bias_bwd_combine) X(global_avg_pool) X(global_avg_pool_bwd) X(max_pool)                \
-              X(max_pool_bwd) X(avg_pool) X(avg_pool_bwd) X(softmax_row) X(softmax_mean) X(softmax_count)              \
-                  X(softmax_bwd) X(conv_pack) X(conv) X(conv_bwd_data) X(conv_bwd_weights)
+/* Every body, a line a concept: name_tile(call, tile) computes one tile. */
+/* clang-format off */
+#define K_BODIES(X) \
+  X(image) X(relu) X(relu_bwd) X(add) X(sgd) X(dropout) X(dropout_bwd) \
+  X(bn_stats_partial) X(bn_stats_combine) X(bn_apply_coefficients) X(bn_apply) X(bn_running) \
+  X(bn_bwd_partial) X(bn_bwd_combine) X(bn_bwd_coefficients) X(bn_bwd_apply) \
+  X(bias_bwd_partial) X(bias_bwd_combine) X(global_avg_pool) X(global_avg_pool_bwd) \
+  X(max_pool) X(max_pool_bwd) X(avg_pool) X(avg_pool_bwd) \
+  X(softmax_row) X(softmax_mean) X(softmax_count) X(softmax_bwd) \
+  X(conv_pack) X(conv) X(conv_bwd_data) X(conv_bwd_weights)
 /* clang-format on */
 
 #define K_X(name) K_BODY_##name,
