@@ -156,7 +156,9 @@ static plim_status solve(packer *k, int32_t effort) {
   }
   if (k->height <= k->goal || effort == 0) return PLIM_OK;
   repair(k, effort);
-  return k->height <= k->goal ? PLIM_OK : search_exactly(k, (int64_t)effort * NODES_A_ROUND / k->packing.n + 1);
+  int64_t nodes = (int64_t)effort * NODES_A_ROUND / (k->packing.n + 1);
+  /* fewer nodes than two dives to the end would find nothing */
+  return k->height <= k->goal || nodes < 2 * (int64_t)k->packing.n ? PLIM_OK : search_exactly(k, nodes);
 }
 
 static plim_status allocate(packer *k) {

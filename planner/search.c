@@ -6,8 +6,6 @@
 #include "planner/anneal.h"
 #include "planner/bound.h"
 #include "planner/planning.h"
-#include "planner/seed.h"
-#include "planner/seed_replay.h"
 
 enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
 
@@ -79,24 +77,6 @@ static plim_status cool(searcher *s, plim_anneal *a, const cooling *c, const pli
   return status;
 }
 
-static plim_status run_series(searcher *s, const plim_schedule *fresh) {
-  plim_planning *pl = s->pl;
-  const plim_problem *p = pl->problem;
-  int64_t moves = pl->options->iterations > 0 ? pl->options->iterations : MOVES_AN_OP * (int64_t)p->n_ops;
-  plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed}, .limit = pl->budget_bytes},
-                   .weight = 1,
-                   .time_weight = 1,
-                   .deadline_ns = INT64_MAX,
-                   .on_fit = on_fit,
-                   .user = s};
-  if (pl->options->time_limit_ns > 0) a.deadline_ns = pl->started_ns + pl->options->time_limit_ns;
-  for (int32_t i = 0; i < COOLINGS && !a.stop; i++) {
-    a.iterations = moves * series[i].percent / 100;
-    PLIM_TRY(cool(s, &a, &series[i], series[i].fresh || !pl->found ? fresh : &pl->best));
-  }
-  return PLIM_OK;
-}
-
 /* Look for any plan at all, by the search for fewest bytes. */
 static plim_status find_any(plim_planning *pl) {
   plim_plan_options options = *pl->options;
@@ -114,37 +94,47 @@ static plim_status find_any(plim_planning *pl) {
   return status;
 }
 
-/* Fresh coolings start from program order, or, where nearly everything has to be made again, from the first plan found
- * by the search for fewest bytes. */
-static plim_status search(searcher *s, plim_schedule *fresh) {
+/* The series from program order; where the first cooling finds nothing, the others go on from any plan. */
+static plim_status run_series(searcher *s, const plim_schedule *order) {
   plim_planning *pl = s->pl;
   const plim_problem *p = pl->problem;
-  PLIM_TRY(plim_seed_replay(pl, STRONG, fresh));
-  int replayed = fresh->n > 0;
-  if (!replayed) PLIM_TRY(plim_seed_make(p, pl->timeline, pl->budget_bytes, 8 * p->n_ops, fresh));
-  PLIM_TRY(plim_timeline_evaluate(pl->timeline, fresh));
-  int scarce = pl->timeline->peak_bytes > pl->budget_bytes;
-  if (scarce) PLIM_TRY(find_any(pl));
-  if (scarce && !pl->found) return PLIM_OK;
-  PLIM_TRY(plim_track_new(p, (scarce ? 16 : 4) * p->n_ops + 64, &s->track));
-  if (scarce) PLIM_TRY(plim_schedule_copy(fresh, &pl->best));
-  if (!scarce && !replayed) PLIM_TRY(plim_schedule_program_order(p, fresh));
-  PLIM_TRY(run_series(s, fresh));
-  if (pl->found) return PLIM_OK;
-  PLIM_TRY(find_any(pl));
-  return pl->found ? run_series(s, fresh) : PLIM_OK;
+  int64_t moves = pl->options->iterations > 0 ? pl->options->iterations : MOVES_AN_OP * (int64_t)p->n_ops;
+  int from_best = 0;
+  plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed}, .limit = pl->budget_bytes},
+                   .weight = 1,
+                   .time_weight = 1,
+                   .deadline_ns = INT64_MAX,
+                   .on_fit = on_fit,
+                   .user = s};
+  if (pl->options->time_limit_ns > 0) a.deadline_ns = pl->started_ns + pl->options->time_limit_ns;
+  for (int32_t i = 0; i < COOLINGS && !a.stop; i++) {
+    if (i > 0 && !pl->found) {
+      PLIM_TRY(find_any(pl));
+      if (!pl->found) return PLIM_OK;
+      from_best = 1;
+      a.mover.limit = pl->budget_bytes;
+    }
+    a.iterations = moves * series[i].percent / 100;
+    PLIM_TRY(cool(s, &a, &series[i], series[i].fresh && !from_best ? order : &pl->best));
+  }
+  return PLIM_OK;
 }
 
 plim_status plim_search_run(plim_planning *pl) {
-  searcher s = {.pl = pl, .candidate = {.ctx = pl->problem->ctx}};
-  plim_schedule fresh = {.ctx = pl->problem->ctx};
+  const plim_problem *p = pl->problem;
+  searcher s = {.pl = pl, .candidate = {.ctx = p->ctx}};
+  plim_schedule order = {.ctx = p->ctx};
+  plim_status status;
   int32_t op;
   PLIM_TRY(plim_keep_all_run(pl));
   if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
-  if (pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
-  plim_status status = search(&s, &fresh);
+  if (pl->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
+  PLIM_CHECK(plim_schedule_program_order(p, &order));
+  PLIM_CHECK(plim_track_new(p, 16 * p->n_ops + 64, &s.track));
+  PLIM_CHECK(run_series(&s, &order));
+done:
   plim_track_free(s.track);
   plim_schedule_free(&s.candidate);
-  plim_schedule_free(&fresh);
+  plim_schedule_free(&order);
   return status;
 }
