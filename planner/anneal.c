@@ -19,6 +19,7 @@ static double cost(plim_anneal *a, double most, int64_t *peak) {
   plim_track_settle(t);
   *peak = plim_track_peak(t);
   if (*peak <= a->mover.limit) return sum;
+  if (a->strict) return INFINITY;
   sum += a->weight * 200 * ((double)*peak - limit) / limit;
   if (sum > most) return sum;
   return sum + a->weight * 2000 * (double)plim_track_excess(t, a->mover.limit) / (limit * t->problem->n_ops);

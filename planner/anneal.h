@@ -15,6 +15,7 @@ struct plim_anneal {
   double hot, cold;          /* temperatures, in percent of overhead */
   double weight;             /* of bytes above the limit */
   double time_weight;        /* of overhead: 1; near 0 when bytes are what is searched */
+  int32_t strict;            /* 1: nothing above the limit is accepted; start from a schedule within it */
   int64_t iterations;        /* moves of this cooling */
   int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none */
   int32_t share[PLIM_MOVES]; /* of the kinds of moves */

@@ -6,6 +6,7 @@
 #include "planner/anneal.h"
 #include "planner/bound.h"
 #include "planner/planning.h"
+#include "planner/polish.h"
 
 enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
 
@@ -18,21 +19,22 @@ typedef struct searcher {
   int64_t next_try;               /* in moves */
 } searcher;
 
-/* One cooling of a series. */
+/* One cooling of a series. Temperatures are in shares of the time of an average op: an op of a small graph is a larger
+ * part of the whole. */
 typedef struct cooling {
   int32_t percent; /* of the moves of the series */
-  double hot, cold;
-  int32_t fresh; /* 1: from keep-all, 0: from the best */
+  double hot;
+  enum { FRESH, REHEAT, QUENCH } start; /* from program order; from the best; from the best, never above the limit */
   int32_t share[PLIM_MOVES];
 } cooling;
 
 static const cooling series[] = {
-    {40, 1, 0.002, 1, {25, 15, 15, 10, 10, 25, 5}},
-    {20, 0.2, 0.002, 0, {35, 20, 10, 15, 0, 20, 5}},
-    {20, 1, 0.002, 1, {35, 20, 10, 15, 0, 20, 5}},
-    {20, 0.2, 0.002, 0, {25, 15, 15, 10, 10, 25, 5}},
+    {25, 3, FRESH, {25, 15, 15, 10, 10, 25, 5}}, {10, 0.5, QUENCH, {35, 20, 10, 15, 0, 20, 5}},
+    {20, 1, FRESH, {5, 10, 10, 10, 50, 15, 5}},  {10, 0.5, QUENCH, {25, 15, 15, 10, 10, 25, 5}},
+    {20, 1, FRESH, {35, 20, 10, 15, 0, 20, 5}},  {15, 0.3, REHEAT, {25, 15, 15, 10, 10, 25, 5}},
 };
 enum { COOLINGS = sizeof series / sizeof series[0], MOVES_AN_OP = 4000 };
+static const double cold = 0.006;
 
 static plim_status try_candidate(searcher *s, int32_t effort) {
   int64_t bytes;
@@ -60,19 +62,49 @@ static int64_t next_limit(const searcher *s, int64_t limit) {
   return limit - (s->excess_bytes < most ? s->excess_bytes : most);
 }
 
+/* Moves that can change nothing are not drawn. */
+static void set_shares(const plim_problem *p, plim_anneal *a, const cooling *c) {
+  int choices = 0;
+  for (int32_t v = 0; v < p->n_ops; v++) choices |= p->op[v].n_choices > 1;
+  for (int move = 0; move < PLIM_MOVES; move++) a->share[move] = c->share[move];
+  if (!choices) a->share[PLIM_MOVE_CHOICE] = 0;
+  if (p->fixed_order) a->share[PLIM_MOVE_FIRST] = 0;
+}
+
+/* At the end of a cooling: clean its candidate up and pack it well; if that needs too much, pack it as it was. */
+static plim_status pack_candidate(searcher *s, int64_t limit) {
+  if (s->candidate_ns == 0) return PLIM_OK;
+  int tried = s->candidate_ns == s->tried_ns && s->excess_bytes <= 0;
+  plim_schedule rough = s->candidate;
+  s->candidate = (plim_schedule){.ctx = rough.ctx};
+  plim_track_load(s->track, &rough);
+  plim_polish(s->track, limit);
+  int64_t polished_ns = s->track->time_ns;
+  plim_status status = PLIM_OK;
+  if (polished_ns < s->candidate_ns) {
+    status = plim_track_store(s->track, &s->candidate);
+    if (status == PLIM_OK) status = try_candidate(s, STRONG);
+  }
+  plim_schedule_free(&s->candidate);
+  s->candidate = rough;
+  if (status != PLIM_OK || tried || (polished_ns < s->candidate_ns && s->excess_bytes <= 0)) return status;
+  return try_candidate(s, STRONG);
+}
+
 static plim_status cool(searcher *s, plim_anneal *a, const cooling *c, const plim_schedule *start) {
   plim_planning *pl = s->pl;
-  for (int move = 0; move < PLIM_MOVES; move++) a->share[move] = c->share[move];
-  a->hot = c->hot;
-  a->cold = c->cold;
+  set_shares(pl->problem, a, c);
+  a->strict = c->start == QUENCH;
+  a->hot = c->hot * 100 / pl->problem->n_ops;
+  a->cold = cold * 100 / pl->problem->n_ops;
   a->faster_than_ns = pl->found ? pl->best_ns : INT64_MAX;
   s->candidate_ns = s->tried_ns = s->excess_bytes = 0;
   s->next_try = a->done;
   plim_track_load(s->track, start);
+  if (a->strict && plim_track_peak(s->track) > a->mover.limit) a->mover.limit = plim_track_peak(s->track);
   plim_status status = plim_anneal_run(a);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
-  if (s->candidate_ns > 0 && (s->candidate_ns != s->tried_ns || s->excess_bytes > 0))
-    PLIM_TRY(try_candidate(s, STRONG));
+  PLIM_TRY(pack_candidate(s, a->mover.limit));
   a->mover.limit = next_limit(s, a->mover.limit);
   return status;
 }
@@ -115,7 +147,7 @@ static plim_status run_series(searcher *s, const plim_schedule *order) {
       a.mover.limit = pl->budget_bytes;
     }
     a.iterations = moves * series[i].percent / 100;
-    PLIM_TRY(cool(s, &a, &series[i], series[i].fresh && !from_best ? order : &pl->best));
+    PLIM_TRY(cool(s, &a, &series[i], series[i].start == FRESH && !from_best ? order : &pl->best));
   }
   return PLIM_OK;
 }

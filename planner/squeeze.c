@@ -9,7 +9,7 @@
 #include "planner/seed.h"
 
 enum { QUICK = 8, STRONG = 32 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
-enum { ROUNDS = 16, PACKING_ROUNDS = 6, MOVES_AN_OP = 600, LEAST_MOVES = 10000, MOST_MOVES = 150000 };
+enum { ROUNDS = 16, PACKING_ROUNDS = 6, MOVES_AN_OP = 600, LEAST_MOVES = 4000, MOST_MOVES = 150000 };
 
 typedef struct squeezer {
   plim_planning *pl;

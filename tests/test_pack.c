@@ -1,0 +1,147 @@
+/* Packing: golden cases, the rules on random boxes, and what more effort and a target do. */
+#include "planner/pack.h"
+
+#include <criterion/criterion.h>
+
+#include "tests/support/failing_memory.h"
+#include "tests/support/random.h"
+
+enum { MOST = 300 };
+
+static plim_context *ctx;
+static void make_context(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+}
+static void free_context(void) {
+  plim_context_free(ctx);
+}
+TestSuite(pack, .init = make_context, .fini = free_context);
+
+static int overlap(const plim_box *a, const plim_box *b) {
+  return a->begin < b->end && b->begin < a->end;
+}
+
+/* Pack, check every rule by the O(n^2) form, and return the height. */
+static int64_t pack(int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t effort, int64_t *load) {
+  int64_t offset[MOST], height = -1, top = 0, lower;
+  cr_assert_eq(plim_pack(ctx, n, box, align, target, effort, offset, &height, &lower), PLIM_OK);
+  for (int32_t i = 0; i < n; i++) {
+    cr_assert(offset[i] >= 0 && offset[i] % align == 0);
+    cr_assert(box[i].fixed < 0 || box[i].fixed == offset[i]);
+    int64_t end = offset[i] + plim_align_up(box[i].bytes, align);
+    if (end > top) top = end;
+    for (int32_t j = 0; j < i; j++) {
+      if (!overlap(&box[i], &box[j])) continue;
+      cr_assert(offset[i] + box[i].bytes <= offset[j] || offset[j] + box[j].bytes <= offset[i], "boxes %d and %d", i,
+                j);
+    }
+  }
+  cr_assert_eq(height, top);
+  cr_assert_geq(height, lower);
+  if (load) *load = lower;
+  return height;
+}
+
+/* Largest sum of rounded bytes alive at a step. */
+static int64_t load_of(int32_t n, const plim_box *box, int64_t align) {
+  int64_t most = 0;
+  for (int32_t i = 0; i < n; i++) {
+    int64_t sum = 0;
+    for (int32_t j = 0; j < n; j++) {
+      int alive = box[j].begin <= box[i].begin && box[i].begin < box[j].end;
+      if (alive) sum += plim_align_up(box[j].bytes, align);
+    }
+    if (sum > most) most = sum;
+  }
+  return most;
+}
+
+Test(pack, five_lives_of_four_bytes_need_twelve_in_every_first_fit_order) {
+  const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}, {0, 9, 4, -1}, {9, 21, 4, -1}, {0, 21, 4, -1}};
+  int64_t load;
+  cr_assert_eq(pack(5, box, 1, 0, 0, &load), 12);
+  cr_assert_eq(load, 12);
+}
+
+Test(pack, effort_finds_what_no_first_fit_order_finds) {
+  const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
+  cr_assert_eq(pack(5, box, 1, 0, 0, NULL), 6);
+  cr_assert_eq(pack(5, box, 1, 0, 8, NULL), 5);
+}
+
+Test(pack, nothing_has_no_height) {
+  cr_assert_eq(pack(0, NULL, 512, 0, 4, NULL), 0);
+}
+
+Test(pack, equal_lives_stack_and_touching_ones_share) {
+  plim_box box[20];
+  for (int32_t i = 0; i < 20; i++) box[i] = (plim_box){2, 5, 7, -1};
+  cr_assert_eq(pack(1, box, 1, 0, 0, NULL), 7);
+  cr_assert_eq(pack(20, box, 1, 0, 0, NULL), 140);
+  for (int32_t i = 0; i < 20; i++) box[i] = (plim_box){3 * i, 3 * i + 3, 7, -1};
+  cr_assert_eq(pack(20, box, 1, 0, 0, NULL), 7);
+}
+
+Test(pack, bytes_are_rounded_up_to_the_alignment) {
+  const plim_box box[] = {{0, 1, 3, -1}, {0, 1, 3, -1}};
+  cr_assert_eq(pack(2, box, 4, 0, 0, NULL), 8);
+}
+
+Test(pack, fixed_boxes_stay_and_others_go_around_them) {
+  const plim_box box[] = {{0, 10, 512, 1024}, {0, 10, 1024, -1}, {4, 6, 512, -1}};
+  cr_assert_eq(pack(3, box, 512, 0, 0, NULL), 2048);
+}
+
+Test(pack, refuses_boxes_without_life_bytes_or_alignment) {
+  const plim_box bad[] = {{3, 3, 8, -1}, {0, 1, 0, -1}, {0, 1, 8, 4}, {0, 1, 8, -2}};
+  for (int32_t i = 0; i < 4; i++) {
+    int64_t offset = -7, height = -7;
+    cr_assert_eq(plim_pack(ctx, 1, &bad[i], 8, 0, 0, &offset, &height, NULL), PLIM_EUSAGE);
+    cr_assert(offset == -7 && height == -7);
+  }
+}
+
+static int32_t random_boxes(uint64_t *random, plim_box *box) {
+  int32_t n = (int32_t)test_random_between(random, 1, 120), fixed = 0;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t begin = (int32_t)test_random_between(random, 0, 60);
+    int32_t length = (int32_t)test_random_between(random, 1, test_random_chance(random, 20) ? 60 : 6);
+    box[i] = (plim_box){begin, begin + length, test_random_between(random, 1, 5000), -1};
+    if (!test_random_chance(random, 3)) continue;
+    box[i].fixed = 512 * fixed; /* fixed ones stand one above the other */
+    fixed += (int32_t)(plim_align_up(box[i].bytes, 512) / 512);
+  }
+  return n;
+}
+
+Test(pack, random_boxes_keep_every_rule_and_more_effort_is_never_higher) {
+  for (uint64_t seed = 1; seed <= 150; seed++) {
+    uint64_t random = seed;
+    plim_box box[MOST];
+    int32_t n = random_boxes(&random, box);
+    int64_t load, quick = pack(n, box, 512, 0, 0, &load);
+    cr_assert_eq(load, load_of(n, box, 512), "seed %llu", (unsigned long long)seed);
+    cr_assert_leq(pack(n, box, 512, 0, 4, NULL), quick, "seed %llu", (unsigned long long)seed);
+  }
+}
+
+Test(pack, a_target_within_reach_of_first_fit_is_reached) {
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    uint64_t random = seed;
+    plim_box box[MOST];
+    int32_t n = random_boxes(&random, box);
+    int64_t height = pack(n, box, 512, 0, 0, NULL);
+    cr_assert_leq(pack(n, box, 512, height, 0, NULL), height, "seed %llu", (unsigned long long)seed);
+  }
+}
+
+static plim_status pack_some(plim_context *c, void *user) {
+  const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
+  int64_t offset[5], height;
+  (void)user;
+  return plim_pack(c, 5, box, 1, 0, 4, offset, &height, NULL);
+}
+
+Test(pack, a_refused_allocation_leaves_nothing_behind) {
+  cr_assert_geq(plim_test_each_allocation(pack_some, NULL), 8);
+}

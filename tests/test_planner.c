@@ -1,0 +1,300 @@
+/* The planner's promises on random step graphs and chains: every strategy's plan passes the checker and keeps its
+ * budget, keep-all bytes cost nothing, figures are in order, results repeat, a cancel keeps the best. */
+#include "planner/planner.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/bound.h"
+#include "runtime/graph/check.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/planner_case.h"
+#include "tests/support/random.h"
+#include "tests/support/random_graph.h"
+
+static plim_plan *make(planner_case *c, plim_status expected) {
+  plim_plan *plan = NULL;
+  plim_status status = plim_plan_make(c->ctx, c->graph, c->profile, &c->options, &plan);
+  cr_assert_eq(status, expected, "%s", plim_context_error(c->ctx));
+  return plan;
+}
+
+static int64_t keep_all_bytes(planner_case *c) {
+  plim_plan *plan = NULL;
+  cr_assert_eq(plim_plan_keep_all(c->ctx, c->graph, c->profile, &c->options, &plan), PLIM_OK, "%s",
+               plim_context_error(c->ctx));
+  int64_t bytes = plan->arena_bytes;
+  cr_assert_eq(plan->n_steps, c->graph->n_ops);
+  plim_plan_free(plan);
+  return bytes;
+}
+
+static void check(const planner_case *c, const plim_plan *plan, uint64_t seed) {
+  int32_t op;
+  cr_assert_eq(plim_plan_check(c->ctx, c->graph, plan), PLIM_OK, "seed %llu: %s", (unsigned long long)seed,
+               plim_context_error(c->ctx));
+  cr_assert_leq(plan->arena_bytes, c->options.budget_bytes);
+  cr_assert_leq(plan->peak_bytes, plan->arena_bytes);
+  cr_assert_geq(plan->peak_bytes, plim_bound_bytes(c->problem, &op));
+  cr_assert_geq(plan->time_ns, plan->bound_ns);
+  cr_assert_geq(plan->bound_ns, plan->keep_all_ns);
+  cr_assert_geq(plim_plan_overhead_percent(plan), 0);
+}
+
+Test(planner, plans_of_every_strategy_pass_the_checker_and_keep_the_budget) {
+  int32_t made = 0;
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    planner_case c = planner_case_random(seed, -1);
+    int64_t all = keep_all_bytes(&c);
+    c.options.iterations = 3000;
+    for (int32_t row = 0; plim_planner_name(row); row++) {
+      plim_plan *plan = NULL;
+      c.options.planner = plim_planner_name(row);
+      c.options.budget_bytes = all * (76 + (int64_t)(seed % 25)) / 100;
+      plim_status status = plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan);
+      cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "seed %llu %s: %s", (unsigned long long)seed,
+                c.options.planner, plim_context_error(c.ctx));
+      if (status != PLIM_OK) continue;
+      check(&c, plan, seed);
+      cr_assert_str_eq(plan->planner, c.options.planner);
+      made++;
+      plim_plan_free(plan);
+    }
+    planner_case_free(&c);
+  }
+  cr_assert_geq(made, 60, "only %d plans", made);
+}
+
+Test(planner, keep_all_bytes_cost_exactly_nothing) {
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    planner_case c = planner_case_random(seed, -1);
+    c.options.budget_bytes = keep_all_bytes(&c);
+    c.options.iterations = 2000;
+    plim_plan *plan = make(&c, PLIM_OK);
+    cr_assert_eq(plan->time_ns, plan->keep_all_ns, "seed %llu", (unsigned long long)seed);
+    cr_assert_eq(plan->proved, 1);
+    cr_assert_eq(plan->n_steps, c.graph->n_ops);
+    plim_plan_free(plan);
+    planner_case_free(&c);
+  }
+}
+
+Test(planner, more_bytes_never_make_the_plan_slower_than_the_slowest_of_fewer) {
+  for (uint64_t seed = 1; seed <= 12; seed++) {
+    planner_case c = planner_case_random(seed, -1);
+    int64_t all = keep_all_bytes(&c), last_ns = INT64_MAX;
+    c.options.iterations = 20000;
+    for (int64_t percent = 70; percent <= 100; percent += 10) {
+      plim_plan *plan = NULL;
+      c.options.budget_bytes = all * percent / 100;
+      if (plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan) != PLIM_OK) continue;
+      cr_assert_leq(plan->time_ns, last_ns, "seed %llu at %lld %%", (unsigned long long)seed, (long long)percent);
+      last_ns = plan->time_ns;
+      plim_plan_free(plan);
+    }
+    planner_case_free(&c);
+  }
+}
+
+Test(planner, the_smallest_budget_has_a_plan_and_is_not_below_the_bound) {
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    planner_case c = planner_case_random(seed, 20);
+    for (int32_t row = 0; plim_planner_name(row); row++) {
+      plim_plan_floor floor;
+      plim_plan *plan = NULL;
+      c.options.planner = plim_planner_name(row);
+      c.options.iterations = 2000;
+      c.options.budget_bytes = 1;
+      cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, &plan), PLIM_OK, "%s",
+                   plim_context_error(c.ctx));
+      cr_assert_geq(floor.smallest_bytes, floor.bound_bytes);
+      cr_assert_eq(plan->arena_bytes, floor.smallest_bytes);
+      cr_assert_eq(plan->budget_bytes, floor.smallest_bytes);
+      plim_plan_free(plan);
+      c.options.budget_bytes = floor.smallest_bytes;
+      plan = make(&c, PLIM_OK);
+      check(&c, plan, seed);
+      plim_plan_free(plan);
+      c.options.budget_bytes = floor.bound_bytes - 1;
+      (void)make(&c, PLIM_ENOFIT);
+    }
+    planner_case_free(&c);
+  }
+}
+
+Test(planner, equal_iterations_give_equal_plans) {
+  for (uint64_t seed = 1; seed <= 10; seed++) {
+    planner_case c = planner_case_random(seed, -1);
+    c.options.budget_bytes = keep_all_bytes(&c) * 85 / 100;
+    c.options.iterations = 20000;
+    plim_plan *first = NULL, *second = NULL;
+    plim_status status = plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &first);
+    cr_assert_eq(plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &second), status);
+    if (status == PLIM_OK) {
+      cr_assert_eq(first->n_steps, second->n_steps);
+      cr_assert_eq(first->n_lives, second->n_lives);
+      for (int32_t j = 0; j < first->n_steps; j++) cr_assert_eq(first->step[j].op, second->step[j].op);
+      cr_assert_eq(memcmp(first->life, second->life, (size_t)first->n_lives * sizeof *first->life), 0);
+      plim_plan_free(first);
+      plim_plan_free(second);
+    }
+    planner_case_free(&c);
+  }
+}
+
+Test(planner, labels_restrict_what_a_plan_may_use) {
+  for (uint64_t seed = 1; seed <= 30; seed++) {
+    planner_case c = planner_case_random(seed, 30);
+    const char *label[64];
+    for (int32_t op = 0; op < c.graph->n_ops; op++) {
+      label[op] = c.profile->variant[c.profile->first[op + 1] - 1].label; /* that of the last variant */
+    }
+    c.options.label = label;
+    c.options.labels = PLIM_LABELS_GIVEN;
+    c.options.iterations = 3000;
+    plim_plan *plan = make(&c, PLIM_OK);
+    check(&c, plan, seed);
+    for (int32_t j = 0; j < plan->n_steps; j++) {
+      cr_assert_str_eq(plan->variant[plan->step[j].variant].variant.label, label[plan->step[j].op]);
+    }
+    plim_plan_free(plan);
+    label[0] = "no such label";
+    (void)make(&c, PLIM_EUSAGE);
+    planner_case_free(&c);
+  }
+}
+
+Test(planner, a_tie_within_three_percent_goes_to_less_workspace) {
+  planner_case c = planner_case_random(2, 6);
+  plim_variant variant[3 * 6];
+  int32_t first[7];
+  for (int32_t op = 0; op < c.graph->n_ops; op++) {
+    const plim_variant rows[] = {{"large", "x", 1000, 4096}, {"small", "y", 1030, 1024}, {"slow", "y", 1031, 0}};
+    memcpy(&variant[3 * op], rows, sizeof rows);
+    first[op] = 3 * op;
+  }
+  first[c.graph->n_ops] = 3 * c.graph->n_ops;
+  plim_machine machine = {.device = "sim", .threads = 1};
+  plim_profile_free(c.profile);
+  cr_assert_eq(plim_profile_make(c.graph, &machine, 0, first, variant, &c.profile), PLIM_OK);
+  plim_plan *plan = make(&c, PLIM_OK);
+  cr_assert_eq(plan->time_ns, 1030 * c.graph->n_ops);
+  cr_assert_eq(plan->keep_all_ns, plan->time_ns);
+  for (int32_t i = 0; i < plan->n_variants; i++) cr_assert_str_eq(plan->variant[i].variant.name, "small");
+  plim_plan_free(plan);
+  planner_case_free(&c);
+}
+
+typedef struct canceller {
+  plim_context *ctx;
+  int64_t allocations, cancel_at;
+} canceller;
+
+/* A memory hook that cancels at the n-th request: cancels in the middle of whatever runs then. */
+static void *cancelling_resize(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
+  canceller *k = user;
+  if (new_bytes > 0 && ++k->allocations == k->cancel_at && k->ctx) plim_context_cancel(k->ctx);
+  return plim_failing_resize(&(plim_failing_memory){0}, ptr, old_bytes, new_bytes);
+}
+
+Test(planner, a_cancel_keeps_the_best_plan_so_far) {
+  int32_t kept = 0, none = 0;
+  for (int64_t at = 1; at <= 400; at += 23) {
+    canceller k = {.cancel_at = at};
+    plim_context *ctx = NULL;
+    plim_graph *graph = NULL;
+    plim_plan *plan = NULL;
+    cr_assert_eq(plim_context_new(cancelling_resize, &k, &ctx), PLIM_OK);
+    cr_assert_eq(random_chain_make(ctx, 8, 5, &graph), PLIM_OK);
+    plim_plan_options options = plim_plan_options_default();
+    planner_case c = planner_case_make(ctx, graph, NULL, &options);
+    c.options.budget_bytes = keep_all_bytes(&c) * 90 / 100;
+    c.options.iterations = 20000;
+    k.allocations = 0;
+    k.ctx = ctx;
+    plim_status status = plim_plan_make(ctx, graph, c.profile, &c.options, &plan);
+    k.ctx = NULL;
+    if (status == PLIM_OK) {
+      check(&c, plan, (uint64_t)at);
+      kept++;
+    } else {
+      cr_assert_eq(status, PLIM_ECANCEL, "%s", plim_context_error(ctx));
+      none++;
+    }
+    plim_plan_free(plan);
+    planner_case_free(&c);
+  }
+  cr_assert(kept > 0 && none > 0, "%d kept, %d without a plan", kept, none);
+}
+
+typedef struct fault_case {
+  const char *planner;
+  int64_t budget_percent;
+} fault_case;
+
+static plim_status plan_once(plim_context *ctx, void *user) {
+  const fault_case *f = user;
+  plim_graph *graph = NULL;
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  plim_plan_floor floor;
+  PLIM_TRY(random_chain_make(ctx, 3, 3, &graph));
+  plim_plan_options options = plim_plan_options_default();
+  options.planner = f->planner;
+  options.iterations = 300;
+  options.budget_bytes = f->budget_percent * 400;
+  plim_status status = plim_profile_from_graph(graph, &profile);
+  if (status == PLIM_OK && f->budget_percent > 0) {
+    status = plim_plan_make(ctx, graph, profile, &options, &plan);
+    if (status == PLIM_ENOFIT) status = PLIM_OK;
+  } else if (status == PLIM_OK) {
+    status = plim_plan_smallest(ctx, graph, profile, &options, &floor, &plan);
+  }
+  plim_plan_free(plan);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  return status;
+}
+
+Test(planner, a_refused_allocation_leaves_nothing_behind) {
+  fault_case cases[] = {{"search", 90}, {"search", 45}, {"keep-all", 100}, {"sqrt", 90}, {"greedy", 90}, {"greedy", 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    cr_assert_geq(plim_test_each_allocation(plan_once, &cases[i]), 20);
+  }
+}
+
+Test(planner, an_unknown_planner_gets_the_nearest_name) {
+  planner_case c = planner_case_random(4, 8);
+  c.options.planner = "serch";
+  (void)make(&c, PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(c.ctx), "\"search\""), "%s", plim_context_error(c.ctx));
+  planner_case_free(&c);
+}
+
+Test(planner, a_refusal_names_the_numbers) {
+  planner_case c = planner_case_random(6, 20);
+  int32_t op;
+  int64_t bound = plim_bound_bytes(c.problem, &op);
+  char number[32];
+  c.options.budget_bytes = bound - 1;
+  (void)make(&c, PLIM_ENOFIT);
+  (void)snprintf(number, sizeof number, "%lld bytes", (long long)bound);
+  cr_assert_not_null(strstr(plim_context_error(c.ctx), number), "%s", plim_context_error(c.ctx));
+  cr_assert_not_null(strstr(plim_context_error(c.ctx), c.graph->op[op].name), "%s", plim_context_error(c.ctx));
+  planner_case_free(&c);
+}
+
+Test(planner, the_floor_is_described_with_the_operands_of_its_op) {
+  planner_case c = planner_case_random(6, 20);
+  plim_plan_floor floor = {0};
+  char text[600], cut[20];
+  floor.bound_bytes = plim_bound_bytes(c.problem, &floor.op);
+  plim_plan_floor_describe(c.graph, &floor, text, sizeof text);
+  cr_assert_not_null(strstr(text, c.graph->op[floor.op].name), "%s", text);
+  memset(cut, 'x', sizeof cut);
+  plim_plan_floor_describe(c.graph, &floor, cut, 10);
+  cr_assert_eq(cut[9], 0);
+  cr_assert_eq(cut[10], 'x');
+  planner_case_free(&c);
+}
