@@ -7,6 +7,7 @@
 #include "planner/bound.h"
 #include "planner/planning.h"
 #include "planner/polish.h"
+#include "planner/seed_replay.h"
 
 enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
 
@@ -162,6 +163,7 @@ plim_status plim_search_run(plim_planning *pl) {
   if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
   if (pl->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plim_schedule_program_order(p, &order));
+  PLIM_CHECK(plim_seed_replay(pl, STRONG, &order));
   PLIM_CHECK(plim_track_new(p, 16 * p->n_ops + 64, &s.track));
   PLIM_CHECK(run_series(&s, &order));
 done:

@@ -44,7 +44,7 @@ static void check(const planner_case *c, const plim_plan *plan, uint64_t seed) {
 
 Test(planner, plans_of_every_strategy_pass_the_checker_and_keep_the_budget) {
   int32_t made = 0;
-  for (uint64_t seed = 1; seed <= 40; seed++) {
+  for (uint64_t seed = 1; seed <= 60; seed++) {
     planner_case c = planner_case_random(seed, -1);
     int64_t all = keep_all_bytes(&c);
     c.options.iterations = 3000;
