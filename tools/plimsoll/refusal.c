@@ -8,7 +8,7 @@
 #include "runtime/base/size.h"
 #include "tools/plimsoll/session.h"
 
-enum { SEARCH_NS_LIMIT_SECONDS = 6 };
+static const int64_t search_ns = 3000000000; /* then the best batch so far, if any, has to do */
 
 /* Does a batch fit into the budget? *persistent: bytes that do not depend on it. */
 static plim_status fits(session *s, int32_t batch, int *yes) {
@@ -29,7 +29,7 @@ static plim_status largest_batch(session *s, int32_t *out) {
   int32_t fitting = 0, failing = (int32_t)s->o->batch;
   double an_image = (double)(s->refusal.smallest_bytes - fixed) / (double)failing;
   double guess = budget > fixed ? (double)(budget - fixed) / an_image : 1;
-  while (failing - fitting > 1 && plim_now_ns() - begin < (int64_t)SEARCH_NS_LIMIT_SECONDS * 1000000000) {
+  while (failing - fitting > 1 && (fitting == 0 || plim_now_ns() - begin < search_ns)) {
     int32_t batch = (int32_t)guess;
     int yes;
     if (batch <= fitting || batch >= failing) batch = fitting + (failing - fitting) / 2;
@@ -46,28 +46,33 @@ static plim_status largest_batch(session *s, int32_t *out) {
   return PLIM_OK;
 }
 
+static const char *batch_words(const refusal *r, char *text, size_t size) {
+  if (r->largest_batch > 0) {
+    (void)snprintf(text, size, "the largest batch found to fit is %d", r->largest_batch);
+  } else {
+    (void)snprintf(text, size, "not even a batch of 1 fits");
+  }
+  return text;
+}
+
 plim_status refusal_explain(session *s) {
-  char budget[PLIM_SIZE_TEXT_BYTES], smallest[PLIM_SIZE_TEXT_BYTES], who[400], batch[64];
+  char budget[PLIM_SIZE_TEXT_BYTES], smallest[PLIM_SIZE_TEXT_BYTES], bound[PLIM_SIZE_TEXT_BYTES], who[400], batch[64];
+  refusal *r = &s->refusal;
   plim_plan_floor floor;
   int32_t step;
-  s->refusal.budget_bytes = s->planning.budget_bytes;
+  r->budget_bytes = s->planning.budget_bytes;
   PLIM_TRY(plim_program_floor(s->program, &s->planning, &floor, &step));
-  s->refusal.smallest_bytes = floor.smallest_bytes;
-  s->refusal.bound_bytes = floor.bound_bytes;
-  PLIM_TRY(largest_batch(s, &s->refusal.largest_batch));
-  const plim_graph *graph = s->program->graph[step];
-  plim_plan_floor_describe(graph, &floor, who, sizeof who);
-  if (s->refusal.largest_batch > 0) {
-    (void)snprintf(batch, sizeof batch, "the largest batch that fits is %d", s->refusal.largest_batch);
-  } else {
-    (void)snprintf(batch, sizeof batch, "not even a batch of 1 fits");
-  }
+  r->smallest_bytes = floor.smallest_bytes;
+  r->bound_bytes = floor.bound_bytes;
+  PLIM_TRY(largest_batch(s, &r->largest_batch));
+  progress_clear(&s->bar);
+  plim_plan_floor_describe(s->program->graph[step], &floor, who, sizeof who);
   return plim_fail(s->ctx, PLIM_ENOFIT,
                    "%s with batch %d does not fit into %s: the smallest budget with a checked plan is %s "
-                   "(--memory %lld); %s; into %s %s",
-                   s->o->model, (int)s->o->batch, plim_size_print(s->refusal.budget_bytes, budget),
-                   plim_size_print(floor.smallest_bytes, smallest), (long long)floor.smallest_bytes, who, budget,
-                   batch);
+                   "(--memory %lld); none exists below %s, where %s; into %s %s",
+                   s->o->model, (int)s->o->batch, plim_size_print(r->budget_bytes, budget),
+                   plim_size_print(r->smallest_bytes, smallest), (long long)r->smallest_bytes,
+                   plim_size_print(r->bound_bytes, bound), who, budget, batch_words(r, batch, sizeof batch));
 }
 
 void refusal_json(const refusal *r, json_t *object) {

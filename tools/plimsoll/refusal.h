@@ -10,7 +10,7 @@ struct session;
 
 typedef struct refusal {
   int64_t budget_bytes, smallest_bytes, bound_bytes;
-  int32_t largest_batch; /* 0: not even one image fits */
+  int32_t largest_batch; /* found to fit; 0: not even one image does */
 } refusal;
 
 /* Fill s->refusal and return PLIM_ENOFIT with the sentence; another status when the search itself failed. */
