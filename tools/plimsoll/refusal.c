@@ -1,6 +1,6 @@
 /* Refusing with numbers. The largest batch is searched with modelled costs: what fits depends on sizes, not on times.
- * Guesses follow the line through (0, persistent bytes) and the last batch that did not fit, and close in on the
- * boundary; each is tried by planning. */
+ * The smallest budget grows nearly linearly with the batch, from the persistent bytes on. Guesses begin a little below
+ * that line, because planning tells a batch that fits much sooner than one that does not, and close in on it. */
 #include "tools/plimsoll/refusal.h"
 
 #include <stdio.h>
@@ -10,17 +10,17 @@
 
 static const int64_t search_ns = 3000000000; /* then the best batch so far, if any, has to do */
 
-/* Does a batch fit into the budget? *persistent: bytes that do not depend on it. */
+/* Does a batch fit into the budget? One for which the model cannot be built does not. */
 static plim_status fits(session *s, int32_t batch, int *yes) {
   plim_plan_options planning = s->planning;
   plim_program *p = NULL;
   if (planning.labels == PLIM_LABELS_GIVEN) planning.labels = PLIM_LABELS_AUTO; /* they belong to the other batch */
   planning.label = NULL;
-  PLIM_TRY(session_begin_program(s, s->layout, batch, 1, &p));
-  plim_status status = plim_program_plan(p, &planning);
+  plim_status status = session_begin_program(s, s->layout, batch, 1, &p);
+  if (status == PLIM_OK) status = plim_program_plan(p, &planning);
   plim_program_free(p);
   *yes = status == PLIM_OK;
-  return status == PLIM_ENOFIT ? PLIM_OK : status;
+  return status == PLIM_ENOFIT || status == PLIM_EUSAGE ? PLIM_OK : status;
 }
 
 static plim_status largest_batch(session *s, int32_t *out) {
@@ -28,7 +28,7 @@ static plim_status largest_batch(session *s, int32_t *out) {
   int64_t fixed = plim_graph_persistent_bytes(s->program->graph[PLIM_PROGRAM_TRAIN]);
   int32_t fitting = 0, failing = (int32_t)s->o->batch;
   double an_image = (double)(s->refusal.smallest_bytes - fixed) / (double)failing;
-  double guess = budget > fixed ? (double)(budget - fixed) / an_image : 1;
+  double guess = budget > fixed ? 0.97 * (double)(budget - fixed) / an_image : 1;
   while (failing - fitting > 1 && (fitting == 0 || plim_now_ns() - begin < search_ns)) {
     int32_t batch = (int32_t)guess;
     int yes;
@@ -36,10 +36,10 @@ static plim_status largest_batch(session *s, int32_t *out) {
     PLIM_TRY(fits(s, batch, &yes));
     if (yes) {
       fitting = batch;
-      guess = batch * 1.03 + 1;
+      guess = batch * 1.02 + 1;
     } else {
       failing = batch;
-      guess = batch * 0.97;
+      guess = batch * 0.95;
     }
   }
   *out = fitting;
