@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 enum { CHUNK_BYTES = 32768, GZIP_WINDOW_BITS = 15 + 16, IDX_UNSIGNED_BYTE = 0x08 };
@@ -122,6 +123,16 @@ static plim_status read_header(source *s, int32_t rank, int32_t *dim, int64_t *p
   return PLIM_OK;
 }
 
+/* Refuse sizes that the file cannot hold before memory is asked for them: deflate makes at most 1032 bytes of one. */
+static plim_status check_claim(source *s, int64_t product) {
+  const int64_t most_from_one = 1032;
+  struct stat st;
+  if (fstat(fileno(s->file), &st) != 0 || !S_ISREG(st.st_mode)) return PLIM_OK;
+  if (product / most_from_one <= st.st_size) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EDATA, "%s: its header promises %lld bytes, more than a file of %lld bytes can hold",
+                   s->path, (long long)product, (long long)st.st_size);
+}
+
 plim_status plim_idx_load(plim_context *ctx, const char *path, int32_t rank, int32_t *dim, uint8_t **data) {
   source *s = NULL;
   uint8_t *bytes = NULL;
@@ -134,6 +145,7 @@ plim_status plim_idx_load(plim_context *ctx, const char *path, int32_t rank, int
   s->path = path;
   PLIM_CHECK(source_open(s));
   PLIM_CHECK(read_header(s, rank, size, &product));
+  PLIM_CHECK(check_claim(s, product));
   PLIM_CHECK(plim_allocate(ctx, product, 1, &bytes));
   PLIM_CHECK(source_read(s, bytes, product));
   PLIM_CHECK(source_end(s));
