@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_EMIT_H
 #define PLIM_PLANNER_EMIT_H
 
-#include "planner/place.h"
+#include "planner/pack/place.h"
 
 typedef struct plim_emission {
   const char *planner;

@@ -36,9 +36,11 @@ plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const
   plim_plan_options free_options = *options;
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
+  plim_plan_class plan_class;
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &strategy));
+  PLIM_TRY(plim_strategy_class(ctx, strategy, options->order, &plan_class));
   free_options.budget_bytes = INT64_MAX;
-  PLIM_TRY(plim_problem_make(ctx, graph, profile, &free_options, &problem));
+  PLIM_TRY(plim_problem_make(ctx, graph, profile, &free_options, plan_class, &problem));
   plim_status status = find_smallest(problem, &free_options, strategy, out, plan);
   plim_problem_free(problem);
   return status;

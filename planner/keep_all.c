@@ -1,8 +1,8 @@
 /* Keep-all: every op once with its fastest choice, in the order found that needs the smallest arena. First runs are
  * moved about by annealing against a limit that is always a little below the best peak so far; each new best is packed.
  */
-#include "planner/anneal.h"
 #include "planner/planning.h"
+#include "planner/search/anneal.h"
 
 enum { KEEP_ALL_EFFORT = 16 };
 

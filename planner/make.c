@@ -42,8 +42,10 @@ plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const pli
                            const plim_plan_options *options, plim_plan **out) {
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
+  plim_plan_class plan_class;
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &strategy));
-  PLIM_TRY(plim_problem_make(ctx, graph, profile, options, &problem));
+  PLIM_TRY(plim_strategy_class(ctx, strategy, options->order, &plan_class));
+  PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
   plim_status status = make_plan(problem, options, strategy, out);
   plim_problem_free(problem);
   return status;

@@ -22,12 +22,16 @@ typedef enum plim_label_choice {
   PLIM_LABELS_GIVEN
 } plim_label_choice;
 
+/* Order of first runs. any: the widest class of the planner. */
+typedef enum plim_plan_order { PLIM_ORDER_ANY, PLIM_ORDER_FREE, PLIM_ORDER_FIXED } plim_plan_order;
+
 typedef struct plim_plan_options {
-  size_t struct_bytes;  /* sizeof(plim_plan_options) */
-  const char *planner;  /* NULL: "search" */
-  int64_t budget_bytes; /* of the arena; INT64_MAX: none */
-  int32_t fixed_order;  /* 1: first runs stay in program order */
-  int32_t unpacked;     /* 1: the budget bounds peak_bytes without rounding, no addresses (published instances) */
+  size_t struct_bytes;   /* sizeof(plim_plan_options) */
+  const char *planner;   /* NULL: "search" */
+  int64_t budget_bytes;  /* of the arena; INT64_MAX: none */
+  plim_plan_order order; /* FREE with a planner whose class is narrower: PLIM_EUSAGE */
+  int32_t unpacked;      /* 1: the budget bounds peak_bytes without rounding, no addresses (published instances) */
+  int32_t threads;       /* of the planner itself; 0 and 1: one */
   plim_label_choice labels;
   const char *const *label; /* [n_ops], PLIM_LABELS_GIVEN only */
   uint64_t seed;

@@ -94,10 +94,8 @@ plim_status plim_planning_take(plim_planning *pl, plim_planning *from) {
 plim_status plim_planning_emit(plim_planning *pl, const char *planner, plim_plan **out) {
   const plim_problem *p = pl->problem;
   plim_plan *plan = NULL;
-  plim_emission emission = {.planner = planner,
-                            .plan_class = p->fixed_order ? PLIM_CLASS_FIXED : PLIM_CLASS_FREE,
-                            .budget_bytes = pl->budget_bytes,
-                            .bound_ns = pl->bound_ns};
+  plim_emission emission = {
+      .planner = planner, .plan_class = p->plan_class, .budget_bytes = pl->budget_bytes, .bound_ns = pl->bound_ns};
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, &pl->best));
   PLIM_TRY(plim_emit(pl->timeline, &pl->best, pl->options->unpacked ? NULL : &pl->best_placement, &emission, &plan));
   plim_status status = plim_plan_check(p->ctx, p->graph, plan);

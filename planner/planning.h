@@ -3,7 +3,7 @@
 #ifndef PLIM_PLANNER_PLANNING_H
 #define PLIM_PLANNER_PLANNING_H
 
-#include "planner/place.h"
+#include "planner/pack/place.h"
 
 typedef struct plim_planning {
   const plim_problem *problem;
@@ -11,7 +11,7 @@ typedef struct plim_planning {
   int64_t budget_bytes;
   int32_t lowest;       /* 1: the best is the lowest schedule, 0: the fastest one that fits */
   int64_t enough_bytes; /* lowest: a height that is low enough to stop */
-  int64_t bound_ns;     /* proven lower bound on time at this budget */
+  int64_t bound_ns;     /* proven lower bound on time at this budget in the problem's class; strategies raise it */
   int64_t started_ns;
   plim_timeline *timeline;
   plim_placement placement; /* scratch */
@@ -44,12 +44,17 @@ PLIM_MUST_USE plim_status plim_planning_emit(plim_planning *planning, const char
  * the best so far. */
 typedef struct plim_strategy {
   const char *name, *source;
+  plim_plan_class plan_class; /* the widest it searches; FREE: it can also keep program order */
   plim_status (*run)(plim_planning *planning);
   plim_status (*run_lowest)(plim_planning *planning);
 } plim_strategy;
 
 /* Row of the table by name, NULL: the first. PLIM_EUSAGE with the nearest name. */
 PLIM_MUST_USE plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out);
+
+/* The class searched by a strategy when that order is asked for. PLIM_EUSAGE for a free order that it cannot give. */
+PLIM_MUST_USE plim_status plim_strategy_class(plim_context *ctx, const plim_strategy *strategy, plim_plan_order order,
+                                              plim_plan_class *out);
 
 plim_status plim_keep_all_run(plim_planning *planning);
 plim_status plim_search_run(plim_planning *planning);

@@ -225,7 +225,7 @@ static plim_status build(builder *b, const plim_plan_options *options) {
 }
 
 plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                              const plim_plan_options *options, plim_problem **out) {
+                              const plim_plan_options *options, plim_plan_class plan_class, plim_problem **out) {
   if (strcmp(graph->fingerprint, profile->fingerprint) != 0 || graph->n_ops != profile->n_ops) {
     return plim_fail(ctx, PLIM_EDATA,
                      "the profile (%d ops, fingerprint %.8s...) is not of graph '%s' (%d ops, %.8s...)", profile->n_ops,
@@ -237,7 +237,8 @@ plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const 
   p->graph = graph;
   p->profile = profile;
   p->n_ops = graph->n_ops;
-  p->fixed_order = options->fixed_order;
+  p->plan_class = plan_class;
+  p->fixed_order = plan_class != PLIM_CLASS_FREE;
   p->align = options->unpacked ? 1 : PLIM_ALIGN;
   builder b = {.p = p};
   plim_status status = build(&b, options);

@@ -54,8 +54,9 @@ typedef struct plim_problem {
   const plim_graph *graph;
   const plim_profile *profile;
   int32_t n_ops, n_items;
-  int32_t fixed_order; /* 1: first runs stay in program order */
-  int64_t align;       /* 512; 1 when nothing is packed */
+  plim_plan_class plan_class; /* of what is searched */
+  int32_t fixed_order;        /* 1: first runs stay in program order: every class but FREE */
+  int64_t align;              /* 512; 1 when nothing is packed */
   int64_t persistent_bytes;
   int64_t keep_all_ns;       /* every op once, fastest variant of any label */
   const plim_planned_op *op; /* [n_ops] */
@@ -72,7 +73,8 @@ typedef struct plim_problem {
 /* Boil down. The graph and profile must outlive the problem. PLIM_EUSAGE for a label that no variant has,
  * PLIM_EOVERFLOW when bytes or times do not fit in 62 bits. O(graph). */
 PLIM_MUST_USE plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                            const plim_plan_options *options, plim_problem **out);
+                                            const plim_plan_options *options, plim_plan_class plan_class,
+                                            plim_problem **out);
 void plim_problem_free(plim_problem *problem); /* NULL is legal */
 
 #endif

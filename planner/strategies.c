@@ -3,13 +3,13 @@
 #include "runtime/base/nearest.h"
 
 static const plim_strategy strategies[] = {
-    {"search", "annealing over sequences with repeats, order free, packing in the loop", plim_search_run,
-     plim_squeeze_run},
-    {"keep-all", "every op once, fastest variants; the order of the smallest arena", plim_keep_all_run,
+    {"search", "annealing over sequences with repeats, order free, packing in the loop", PLIM_CLASS_FREE,
+     plim_search_run, plim_squeeze_run},
+    {"keep-all", "every op once, fastest variants; the order of the smallest arena", PLIM_CLASS_FREE, plim_keep_all_run,
      plim_keep_all_run},
-    {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", plim_chen_sqrt_run, plim_chen_sqrt_run},
-    {"greedy", "Chen et al. 2016: checkpoints by bytes, swept over the threshold", plim_chen_greedy_run,
-     plim_chen_greedy_run},
+    {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", PLIM_CLASS_FIXED, plim_chen_sqrt_run, plim_chen_sqrt_run},
+    {"greedy", "Chen et al. 2016: checkpoints by bytes, swept over the threshold", PLIM_CLASS_FIXED,
+     plim_chen_greedy_run, plim_chen_greedy_run},
 };
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 
@@ -28,5 +28,15 @@ plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_s
                      plim_name_nearest(plim_planner_name, name));
   }
   *out = &strategies[row];
+  return PLIM_OK;
+}
+
+plim_status plim_strategy_class(plim_context *ctx, const plim_strategy *strategy, plim_plan_order order,
+                                plim_plan_class *out) {
+  if (strategy->plan_class != PLIM_CLASS_FREE && order == PLIM_ORDER_FREE) {
+    return plim_fail(ctx, PLIM_EUSAGE, "\"%s\" makes plans of class %s only: its order is not free", strategy->name,
+                     plim_plan_class_name(strategy->plan_class));
+  }
+  *out = order == PLIM_ORDER_FIXED && strategy->plan_class == PLIM_CLASS_FREE ? PLIM_CLASS_FIXED : strategy->plan_class;
   return PLIM_OK;
 }

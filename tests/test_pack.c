@@ -1,5 +1,5 @@
 /* Packing: golden cases, the rules on random boxes, and what more effort and a target do. */
-#include "planner/pack.h"
+#include "planner/pack/pack.h"
 
 #include <criterion/criterion.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack_exact.h"
+#include "planner/pack/pack_exact.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/random.h"
 

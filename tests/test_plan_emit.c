@@ -57,7 +57,7 @@ Test(plan_emit, plans_without_addresses_pass_the_checker) {
     planner_case c = planner_case_random(seed, -1);
     plim_problem_free(c.problem);
     c.options.unpacked = 1;
-    cr_assert_eq(plim_problem_make(c.ctx, c.graph, c.profile, &c.options, &c.problem), PLIM_OK);
+    cr_assert_eq(plim_problem_make(c.ctx, c.graph, c.profile, &c.options, PLIM_CLASS_FREE, &c.problem), PLIM_OK);
     run_case(&c, 0, seed);
     planner_case_free(&c);
   }

@@ -22,7 +22,7 @@ static int64_t plan_time(const plim_graph *graph, int64_t budget, int32_t fixed_
   cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
   plim_plan_options options = plim_plan_options_default();
   options.unpacked = 1;
-  options.fixed_order = fixed_order;
+  options.order = fixed_order ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
   options.budget_bytes = budget;
   options.iterations = 100000;
   plim_status status = plim_plan_make(ctx, graph, profile, &options, &plan);

@@ -1,5 +1,5 @@
 /* A schedule under change against the full evaluation of the same schedule, on random graphs and random changes. */
-#include "planner/track.h"
+#include "planner/search/track.h"
 
 #include <criterion/criterion.h>
 

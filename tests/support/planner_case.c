@@ -9,7 +9,9 @@ planner_case planner_case_make(plim_context *ctx, plim_graph *graph, plim_profil
                                const plim_plan_options *options) {
   planner_case c = {.ctx = ctx, .graph = graph, .profile = profile, .options = *options};
   if (!profile) cr_assert_eq(plim_profile_from_graph(graph, &c.profile), PLIM_OK);
-  plim_status status = plim_problem_make(ctx, graph, c.profile, &c.options, &c.problem);
+  plim_status status =
+      plim_problem_make(ctx, graph, c.profile, &c.options,
+                        c.options.order == PLIM_ORDER_FIXED ? PLIM_CLASS_FIXED : PLIM_CLASS_FREE, &c.problem);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
   return c;
 }
@@ -29,7 +31,7 @@ planner_case planner_case_random(uint64_t seed, int32_t n_ops) {
   }
   cr_assert_eq(random_profile_make(graph, seed, 3, &profile), PLIM_OK);
   plim_plan_options plan_options = plim_plan_options_default();
-  plan_options.fixed_order = seed % 5 == 0;
+  if (seed % 5 == 0) plan_options.order = PLIM_ORDER_FIXED;
   return planner_case_make(ctx, graph, profile, &plan_options);
 }
 

@@ -2,7 +2,7 @@
  * copy before it, removing one joins two; reads move ends. An output that may be written over an input does so when
  * that input's copy ends there; this is settled last, for the runs that were touched.
  * Source: FastSA, NeurIPS 2023 (add and remove with sorted runs per op), extended to step graphs. */
-#include "planner/track.h"
+#include "planner/search/track.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * cooling gets stuck above the last jump, so there are many short ones, from program order and from checkpoints with
  * fewest bytes in turn. The last coolings stay just below the height of the best and pack what they meet, since peaks
  * that low need not pack. */
-#include "planner/anneal.h"
 #include "planner/bound.h"
 #include "planner/planning.h"
-#include "planner/seed.h"
+#include "planner/search/anneal.h"
+#include "planner/search/seed.h"
 
 enum { QUICK = 8, STRONG = 32 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
 enum { ROUNDS = 16, PACKING_ROUNDS = 6, MOVES_AN_OP = 600, LEAST_MOVES = 4000, MOST_MOVES = 150000 };

@@ -1,6 +1,6 @@
 /* The arena evicts windows of cheap neighbours and computes them again when they are read: not always the best, but
  * often better than an annealer's first thousand moves, and never far off. */
-#include "planner/seed_replay.h"
+#include "planner/search/seed_replay.h"
 
 #include <string.h>
 

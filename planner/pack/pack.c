@@ -3,13 +3,13 @@
  * A round of repair takes the boxes that stick out above the goal and moves them to the front part of the order, so
  * that next time others have to go around them (squeaky wheel optimisation, Joslin and Clements, 1999); an order that
  * gets worse is taken back. Sources: first-fit orders and exact search, Moffitt, MiniMalloc, ASPLOS 2023. */
-#include "planner/pack.h"
+#include "planner/pack/pack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack_exact.h"
-#include "planner/pack_fit.h"
+#include "planner/pack/pack_exact.h"
+#include "planner/pack/pack_fit.h"
 #include "planner/random.h"
 
 /* Orders of the first-fit family: keys descending, but begin ascending; ties by begin, then index. */

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_PACK_EXACT_H
 #define PLIM_PLANNER_PACK_EXACT_H
 
-#include "planner/pack.h"
+#include "planner/pack/pack.h"
 
 #ifdef __cplusplus
 extern "C" {

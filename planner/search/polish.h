@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_POLISH_H
 #define PLIM_PLANNER_POLISH_H
 
-#include "planner/track.h"
+#include "planner/search/track.h"
 
 /* Remove every repeat whose removal keeps the peak within the limit, the slowest ops first, and give every run the
  * fastest choice of its label that does; again until nothing changes. The schedule's peak is within the limit. Empties

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_ANNEAL_H
 #define PLIM_PLANNER_ANNEAL_H
 
-#include "planner/moves.h"
+#include "planner/search/moves.h"
 
 typedef struct plim_anneal plim_anneal;
 

@@ -3,7 +3,7 @@
 #define PLIM_PLANNER_MOVES_H
 
 #include "planner/random.h"
-#include "planner/track.h"
+#include "planner/search/track.h"
 
 typedef enum plim_move {
   PLIM_MOVE_EVICT,    /* at a step above the limit: drop a copy across it, make it again before its next reader */

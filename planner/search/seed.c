@@ -1,7 +1,7 @@
 /* Seeds from a sweep over checkpoint sets. */
-#include "planner/seed.h"
+#include "planner/search/seed.h"
 
-#include "planner/checkpoints.h"
+#include "planner/chain/checkpoints.h"
 
 typedef struct seeder {
   plim_timeline *timeline;

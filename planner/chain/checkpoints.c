@@ -1,7 +1,7 @@
 /* Checkpoint sets and the schedules that follow from them. The schedule is emitted directly: lives end at their last
  * reader by themselves, so that only what is missing has to be decided. Where a repeat would come behind an update that
  * its op must not see, the older copy is read instead and simply lives longer. */
-#include "planner/checkpoints.h"
+#include "planner/chain/checkpoints.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Sections: sweep the times at which boxes begin and end (ends first); a section closes at the first end after a begin.
  * Two boxes overlap in time exactly when they share a section. */
-#include "planner/pack_sections.h"
+#include "planner/pack/pack_sections.h"
 
 #include <stdlib.h>
 

@@ -8,11 +8,11 @@
  *
  * Invariant: all changes go through the trail; a failed branch leaves every array as it found it.
  * Everything is in units of the alignment; part lists are sorted by first section. */
-#include "planner/pack_exact.h"
+#include "planner/pack/pack_exact.h"
 
 #include <stdlib.h>
 
-#include "planner/pack_sections.h"
+#include "planner/pack/pack_sections.h"
 
 /* A static order sorts by three keys, all descending: a portfolio, since no order suits every instance. */
 enum { KEY_LENGTH, KEY_AREA, KEY_TOTAL, KEYS };

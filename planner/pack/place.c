@@ -1,5 +1,5 @@
 /* Boxes of a timeline, packed. */
-#include "planner/place.h"
+#include "planner/pack/place.h"
 
 static plim_status grow(plim_context *ctx, void *array, int32_t *room, int32_t need, size_t size) {
   if (need <= *room) return PLIM_OK;

@@ -6,8 +6,8 @@
 #ifndef PLIM_PLANNER_TRACK_H
 #define PLIM_PLANNER_TRACK_H
 
-#include "planner/levels.h"
 #include "planner/schedule.h"
+#include "planner/search/levels.h"
 
 typedef struct plim_track_run {
   int32_t op, choice;

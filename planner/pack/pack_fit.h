@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_PACK_FIT_H
 #define PLIM_PLANNER_PACK_FIT_H
 
-#include "planner/pack.h"
+#include "planner/pack/pack.h"
 
 typedef struct plim_placed {
   int32_t begin, end;

@@ -1,6 +1,6 @@
 /* First-fit family. Placed boxes are kept sorted by offset; one walk upward over those that overlap the new box in time
  * finds its gaps. Source: Moffitt, MiniMalloc, ASPLOS 2023 (greedy part). */
-#include "planner/pack_fit.h"
+#include "planner/pack/pack_fit.h"
 
 #include <string.h>
 

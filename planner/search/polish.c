@@ -1,6 +1,6 @@
 /* Greedy clean-up. A repeat may become useless when others have gone, so that passes follow each other until one
  * changes nothing; each change makes the schedule faster, so that they end. */
-#include "planner/polish.h"
+#include "planner/search/polish.h"
 
 /* Keep the change in the journal if the peak stays within the limit. */
 static int settle_within(plim_track *t, int64_t limit) {

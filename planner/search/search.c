@@ -3,11 +3,11 @@
  * A cooling asks for peaks within a limit. The fastest schedule of a cooling that is faster than the best plan is its
  * candidate; it is packed now and then, with more effort when the cooling ends. Where its addresses need more than the
  * budget, the limit of the next cooling is tightened by what was too much. The best plan never gets slower. */
-#include "planner/anneal.h"
 #include "planner/bound.h"
 #include "planner/planning.h"
-#include "planner/polish.h"
-#include "planner/seed_replay.h"
+#include "planner/search/anneal.h"
+#include "planner/search/polish.h"
+#include "planner/search/seed_replay.h"
 
 enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
 

@@ -3,7 +3,7 @@
 #ifndef PLIM_PLANNER_PLACE_H
 #define PLIM_PLANNER_PLACE_H
 
-#include "planner/pack.h"
+#include "planner/pack/pack.h"
 #include "planner/timeline.h"
 
 typedef struct plim_placement {

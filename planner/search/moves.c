@@ -1,7 +1,7 @@
 /* Moves. Which of them matter is different from graph to graph: eviction with chains of producers decides training
  * graphs, random insertion decides random layered graphs at deep budgets, moved first runs decide where order is free.
  */
-#include "planner/moves.h"
+#include "planner/search/moves.h"
 
 enum { TRIES = 12, SERIES = 6, NEAR = 8, FAR = 80 };
 

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_PACK_SECTIONS_H
 #define PLIM_PLANNER_PACK_SECTIONS_H
 
-#include "planner/pack.h"
+#include "planner/pack/pack.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /* Chen's strategies on step graphs: checkpoints at every sqrt(n)-th candidate, and the greedy form with a sweep over
  * its byte threshold. Both are tried at cuts and linearised; the planning keeps the fastest that fits. */
-#include "planner/checkpoints.h"
+#include "planner/chain/checkpoints.h"
 #include "planner/planning.h"
 
 enum { CHEN_EFFORT = 8 };
