@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/pack/csv.h"
 #include "runtime/graph/graph_text.h"
 #include "runtime/graph/own_profile.h"
 #include "runtime/graph/plan_text.h"
@@ -67,12 +68,20 @@ static plim_status trace(plim_context *ctx, const char *text, int64_t bytes, pli
   return status;
 }
 
+static plim_status lives(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_lives *made = NULL;
+  plim_status status = plim_lives_parse(ctx, "input", text, bytes, &made);
+  if (made) plim_lives_write(again, made, NULL);
+  plim_lives_free(made);
+  return status;
+}
+
 static void require(int holds) {
   if (!holds) abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static parse_again *const parsers[] = {graph, profile, plan, program, trace};
+  static parse_again *const parsers[] = {graph, profile, plan, program, trace, lives};
   plim_context *ctx = NULL;
   if (size == 0 || plim_context_new(NULL, NULL, &ctx) != PLIM_OK) return 0;
   parse_again *parse = parsers[data[0] % (sizeof parsers / sizeof *parsers)];

@@ -22,7 +22,8 @@ enum {
 
 typedef struct sort_key {
   double key;
-  int32_t begin, box;
+  int64_t begin;
+  int32_t box;
 } sort_key;
 
 typedef struct packer {
@@ -75,8 +76,8 @@ static plim_status check_boxes(const plim_packing *p) {
     const plim_box *box = &p->box[b];
     int misplaced = box->fixed != -1 && (box->fixed < 0 || box->fixed % p->align != 0);
     if (box->begin >= box->end || box->bytes <= 0 || misplaced) {
-      return plim_fail(p->ctx, PLIM_EUSAGE, "box %d: life [%d, %d), %lld bytes, fixed offset %lld is not allowed", b,
-                       box->begin, box->end, (long long)box->bytes, (long long)box->fixed);
+      return plim_fail(p->ctx, PLIM_EUSAGE, "box %d: life [%lld, %lld), %lld bytes, fixed offset %lld is not allowed",
+                       b, (long long)box->begin, (long long)box->end, (long long)box->bytes, (long long)box->fixed);
     }
     p->bytes[b] = (box->bytes - 1) / p->align + 1;
     p->fixed[b] = box->fixed < 0 ? -1 : box->fixed / p->align;

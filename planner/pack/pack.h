@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct plim_box {
-  int32_t begin, end; /* half-open, in steps */
+  int64_t begin, end; /* half-open, in steps */
   int64_t bytes;      /* > 0 */
   int64_t fixed;      /* offset it must have, -1: free */
 } plim_box;

@@ -246,7 +246,7 @@ static void reset(exact *e, const plim_box *box, const int *order) {
     }
   }
   for (int32_t x = 0; x < s->n; x++) {
-    int64_t length = (int64_t)box[x].end - box[x].begin, total = 0;
+    int64_t length = box[x].end - box[x].begin, total = 0;
     for (int32_t i = s->box[x].first; i < s->box[x].last; i++) total = e->rest[i] > total ? e->rest[i] : total;
     const int64_t key[KEYS] = {length, length * s->box[x].size, total};
     e->order[x] = (ranked){{key[order[0]], key[order[1]], key[order[2]]}, x};

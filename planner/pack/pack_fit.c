@@ -24,7 +24,7 @@ static int64_t insert(const plim_packing *p, int32_t n, int32_t b, int64_t offse
 /* Offset for box b above or between the n placed ones. */
 static int64_t find_gap(const plim_packing *p, int32_t n, int32_t b, int best_fit) {
   const plim_placed *placed = p->placed;
-  int32_t begin = p->box[b].begin, end = p->box[b].end;
+  int64_t begin = p->box[b].begin, end = p->box[b].end;
   int64_t bytes = p->bytes[b], top = 0, best = -1, best_slack = INT64_MAX;
   for (int32_t k = 0; k < n; k++) {
     if (placed[k].begin >= end || begin >= placed[k].end) continue;

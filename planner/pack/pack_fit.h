@@ -5,7 +5,7 @@
 #include "planner/pack/pack.h"
 
 typedef struct plim_placed {
-  int32_t begin, end;
+  int64_t begin, end;
   int64_t offset, top; /* in units */
 } plim_placed;
 

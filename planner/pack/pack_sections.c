@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 static int by_value(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
 
 /* Position of `time` in the sorted distinct times. */
-static int32_t find_time(const int32_t *times, int32_t n, int32_t time) {
+static int32_t find_time(const int64_t *times, int32_t n, int64_t time) {
   int32_t low = 0, high = n - 1;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
@@ -39,7 +39,8 @@ static int32_t number_sections(int32_t n_times, const unsigned char *event, int3
 }
 
 static plim_status span_boxes(plim_sections *s, const plim_box *box) {
-  int32_t *times = NULL, *section_at = NULL;
+  int64_t *times = NULL;
+  int32_t *section_at = NULL;
   unsigned char *event = NULL; /* bit 0: a box begins here; bit 1: one ends */
   int64_t room = 2 * (int64_t)s->n;
   plim_status status;

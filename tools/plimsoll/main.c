@@ -7,7 +7,7 @@
 #include "tools/plimsoll/spin.h"
 
 static const command *const commands[] = {
-    &command_train, &command_compare, &command_verify, &command_profile, &command_plan, &command_check,
+    &command_train, &command_compare, &command_verify, &command_profile, &command_plan, &command_check, &command_pack,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0], EXIT_USAGE = 2 };
 

@@ -26,7 +26,7 @@ typedef struct option_row {
 enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY };
 enum { BUILDS = RUNS | COMMAND_PROFILE | COMMAND_PLAN };
 enum { PLANS = RUNS | COMMAND_PLAN };
-enum { ALL = BUILDS | COMMAND_CHECK };
+enum { ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK };
 enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
 enum { FIRST_LONG_KEY = 256, MAX_ROWS = 64, EXIT_USAGE = 2 };
 
@@ -62,8 +62,10 @@ static const option_row rows[] = {
      AT(order), 0, 0},
     {"iterations", "N", "planning effort in moves; the plan depends on nothing else", PLANS, GROUP_MEMORY, 0, COUNT,
      AT(iterations), 1, 1e12},
-    {"time-limit", "SECONDS", "planning effort in seconds; the plan may differ between runs", PLANS, GROUP_MEMORY, 0,
-     REAL, AT(time_limit), 0.001, 1e6},
+    {"time-limit", "SECONDS", "effort in seconds; the result may differ between runs", PLANS | COMMAND_PACK,
+     GROUP_MEMORY, 0, REAL, AT(time_limit), 0.001, 1e6},
+    {"capacity", "SIZE", "stop at the first packing within it (default: as low as possible)", COMMAND_PACK,
+     GROUP_MEMORY, 'c', TEXT, AT(capacity), 0, 0},
     {"addresses", "KIND",
      "planned (default): offsets of the plan; jemalloc: an allocation for each value, without a cap", RUNS,
      GROUP_MEMORY, 0, TEXT, AT(addresses), 0, 0},
@@ -74,8 +76,8 @@ static const option_row rows[] = {
      PLANS, GROUP_ARITHMETIC, 'a', TEXT, AT(arithmetic), 0, 0},
     {"layout", "NAME", "auto (default): the faster by profile; nhwc, nchw8c, nchw16c, flat", BUILDS, GROUP_ARITHMETIC,
      0, TEXT, AT(layout), 0, 0},
-    {"threads", "N", "default: the CPUs this process may use", BUILDS, GROUP_ARITHMETIC, 't', COUNT, AT(threads), 1,
-     4096},
+    {"threads", "N", "default: the CPUs this process may use", BUILDS | COMMAND_PACK, GROUP_ARITHMETIC, 't', COUNT,
+     AT(threads), 1, 4096},
     {"device", "NAME", "cpu (default), check (finds bad plans and kernels, slow) or sim (no arithmetic)", BUILDS,
      GROUP_ARITHMETIC, 0, TEXT, AT(device), 0, 0},
     {"model-costs", NULL, "modelled instead of measured times; needs no run", BUILDS, GROUP_ARITHMETIC, 0, FLAG,
@@ -100,8 +102,8 @@ static const option_row rows[] = {
      GROUP_FILES, 0, TEXT, AT(plan), 0, 0},
     {"graph", "FILE", "the plan's graph (default: beside the plan)", COMMAND_CHECK, GROUP_FILES, 0, TEXT, AT(graph), 0,
      0},
-    {"output", "FILE", "where the document goes", COMMAND_PLAN | COMMAND_PROFILE, GROUP_FILES, 'o', TEXT, AT(output), 0,
-     0},
+    {"output", "FILE", "where the document goes", COMMAND_PLAN | COMMAND_PROFILE | COMMAND_PACK, GROUP_FILES, 'o', TEXT,
+     AT(output), 0, 0},
     {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
     {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,
@@ -139,6 +141,7 @@ static int parse_number(const option_row *r, const char *arg, double *x) {
   char *end;
   errno = 0;
   *x = r->kind == COUNT ? (double)strtoll(arg, &end, 10) : strtod(arg, &end);
+  if (r->kind == REAL && *end == 's' && strcmp(r->arg, "SECONDS") == 0) end++;
   return errno == 0 && end != arg && *end == 0 && isfinite(*x) && *x >= r->min && *x <= r->max;
 }
 

@@ -10,12 +10,14 @@ enum {
   COMMAND_VERIFY = 4,
   COMMAND_PROFILE = 8,
   COMMAND_PLAN = 16,
-  COMMAND_CHECK = 32
+  COMMAND_CHECK = 32,
+  COMMAND_PACK = 64
 };
 
 typedef struct options {
   const char *model, *image, *data, *data_dir;
   const char *memory, *planner, *addresses, *arithmetic, *layout, *device, *order;
+  const char *capacity;
   const char *plan, *graph, *save, *load, *trace, *svg, *output;
   const char *file; /* the argument without a dash, when the command takes one */
   int64_t batch, epochs, steps, seed, threads, iterations, repeats;

@@ -1,0 +1,54 @@
+/* Boxes with gaps: what two of them are to each other. Without gaps that is their bytes; with gaps both lists of
+ * windows are walked together in time. */
+#include "planner/pack/boxes.h"
+
+/* A box's windows in order of time: whole between its gaps. */
+typedef struct window_walk {
+  const plim_boxes *boxes;
+  int32_t box, next; /* next gap */
+  int64_t begin, end, low, high;
+} window_walk;
+
+static int32_t gaps_end(const plim_boxes *boxes, int32_t b) {
+  return boxes->gap ? boxes->gap_first[b + 1] : 0;
+}
+
+/* Go on to the window that begins at w->end; 0: the box has ended. */
+static int step(window_walk *w) {
+  const plim_boxes *boxes = w->boxes;
+  const plim_box *box = &boxes->box[w->box];
+  int32_t last = gaps_end(boxes, w->box);
+  if (w->end >= box->end) return 0;
+  w->begin = w->end;
+  if (w->next < last && boxes->gap[w->next].begin == w->begin) {
+    const plim_gap *gap = &boxes->gap[w->next++];
+    w->end = gap->end;
+    w->low = gap->low;
+    w->high = gap->high;
+  } else {
+    w->end = w->next < last ? boxes->gap[w->next].begin : box->end;
+    w->low = 0;
+    w->high = box->bytes;
+  }
+  return 1;
+}
+
+static window_walk start(const plim_boxes *boxes, int32_t b) {
+  int64_t begin = boxes->box[b].begin;
+  return (window_walk){boxes, b, boxes->gap ? boxes->gap_first[b] : 0, begin, begin, 0, 0};
+}
+
+int64_t plim_boxes_reach(const plim_boxes *boxes, int32_t below, int32_t above) {
+  const plim_box *a = &boxes->box[below], *b = &boxes->box[above];
+  if (a->begin >= b->end || b->begin >= a->end) return PLIM_NO_REACH;
+  if (!boxes->gap) return a->bytes;
+  window_walk low = start(boxes, below), high = start(boxes, above);
+  int64_t reach = PLIM_NO_REACH;
+  int more = step(&low) && step(&high);
+  while (more) {
+    int there = low.low < low.high && high.low < high.high && low.begin < high.end && high.begin < low.end;
+    if (there && low.high - high.low > reach) reach = low.high - high.low;
+    more = low.end < high.end ? step(&low) : step(&high);
+  }
+  return reach;
+}

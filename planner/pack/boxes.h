@@ -1,0 +1,35 @@
+/* Boxes: what is packed, in full: alignments, hints and gaps of single boxes besides time, bytes and fixed offsets. */
+#ifndef PLIM_PLANNER_PACK_BOXES_H
+#define PLIM_PLANNER_PACK_BOXES_H
+
+#include "planner/pack/pack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* In steps [begin, end) a box occupies only [low, high) of its bytes; low == high: nothing. */
+typedef struct plim_gap {
+  int64_t begin, end;
+  int64_t low, high;
+} plim_gap;
+
+typedef struct plim_boxes {
+  int32_t n;
+  int64_t align;            /* every size is rounded up to a multiple, every offset is one */
+  const plim_box *box;      /* [n] */
+  const int64_t *own_align; /* [n] multiples that single offsets must be besides; NULL: none */
+  const int64_t *hint;      /* [n] preferred offsets, -1: none; NULL: none */
+  const int32_t *gap_first; /* [n + 1] gaps of box b: gap[gap_first[b] .. gap_first[b + 1]), in order of time, apart */
+  const plim_gap *gap;      /* NULL: no gaps at all, gap_first is not read */
+} plim_boxes;
+
+/* How far box `below` reaches over the bottom of box `above` while both are there: offset of below + reach <= offset of
+ * above is what "below" means. PLIM_NO_REACH: never there together. */
+#define PLIM_NO_REACH INT64_MIN
+int64_t plim_boxes_reach(const plim_boxes *boxes, int32_t below, int32_t above);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,362 @@
+/* MiniMalloc's CSV, strictly: a copy of the text is cut in place into lines and fields; every number is checked before
+ * it is used. Source of the dialect: MiniMalloc (Moffitt, ASPLOS 2023). */
+#include "planner/pack/csv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/pack/validate.h"
+#include "runtime/base/file.h"
+
+typedef enum column { ID, LOWER, UPPER, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COLUMNS } column;
+
+static const struct {
+  const char *name;
+  column column;
+  int inclusive; /* the ends are the last steps */
+} names[] = {{"id", ID, 0},        {"buffer", ID, 0},   {"buffer_id", ID, 0},        {"lower", LOWER, 0},
+             {"begin", LOWER, 0},  {"start", LOWER, 0}, {"upper", UPPER, 0},         {"end", UPPER, 1},
+             {"size", SIZE, 0},    {"hint", HINT, 0},   {"alignment", ALIGNMENT, 0}, {"gaps", GAPS, 0},
+             {"offset", OFFSET, 0}};
+static const char *const titles[COLUMNS] = {"id", "lower", "upper", "size", "alignment", "hint", "gaps", "offset"};
+enum { NAMES = sizeof names / sizeof names[0], MOST_LIVES = 1 << 26 };
+static const int64_t most_time = INT64_C(1) << 60, most_bytes = INT64_C(1) << 62, most_file = INT64_C(1) << 31;
+
+/* A field or line: [begin, end). */
+typedef struct span {
+  char *begin, *end;
+} span;
+
+typedef struct reader {
+  plim_lives *lives;
+  const char *name;
+  span rest;
+  int64_t line;
+  int32_t fields;
+  int32_t field_of[COLUMNS]; /* -1: the column is missing */
+  int inclusive;
+  int64_t bytes; /* of all lives so far */
+} reader;
+
+static plim_status fail_field(const reader *r, const char *what, span field, const char *must) {
+  int length = field.end - field.begin > 40 ? 40 : (int)(field.end - field.begin);
+  return plim_fail(r->lives->ctx, PLIM_EDATA, "%s: line %lld: %s \"%.*s\" %s", r->name, (long long)r->line, what,
+                   length, field.begin, must);
+}
+
+/* The next line without its end; 0: nothing is left, or an empty line ends the file. */
+static int next_line(reader *r, span *line) {
+  if (r->rest.begin == r->rest.end) return 0;
+  char *end = memchr(r->rest.begin, '\n', (size_t)(r->rest.end - r->rest.begin));
+  line->begin = r->rest.begin;
+  line->end = end ? end : r->rest.end;
+  r->rest.begin = end ? end + 1 : r->rest.end;
+  r->line++;
+  if (line->end > line->begin && line->end[-1] == '\r') line->end--;
+  return line->end > line->begin;
+}
+
+/* Take what comes before `mark` (or all) from the front of `from`; 0: nothing comes any more. */
+static int take(span *from, char mark, span *part) {
+  if (!from->begin) return 0;
+  char *at = from->begin < from->end ? memchr(from->begin, mark, (size_t)(from->end - from->begin)) : NULL;
+  *part = (span){from->begin, at ? at : from->end};
+  from->begin = at ? at + 1 : NULL;
+  return 1;
+}
+
+static int is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* A whole number from the front of `text` into *out; 0: there is none, or it has more than 63 bits. */
+static int take_number(span *text, int64_t *out) {
+  char *at = text->begin;
+  int negative = at < text->end && *at == '-';
+  int64_t x = 0;
+  at += negative;
+  if (at == text->end || !is_digit(*at)) return 0;
+  for (; at < text->end && is_digit(*at) && x >= 0; at++) x = plim_add_bytes(plim_mul_bytes(x, 10), *at - '0');
+  text->begin = at;
+  *out = negative ? -x : x;
+  return x >= 0;
+}
+
+static plim_status read_number(const reader *r, column c, span field, int64_t low, int64_t high, int64_t *out) {
+  span text = field;
+  if (!take_number(&text, out) || text.begin != text.end)
+    return fail_field(r, titles[c], field, "is not a whole number of 63 bits");
+  if (*out < low) return fail_field(r, titles[c], field, "is too small");
+  if (*out > high) return fail_field(r, titles[c], field, "is too large");
+  return PLIM_OK;
+}
+
+static plim_status read_header(reader *r) {
+  span line, field;
+  for (int c = 0; c < COLUMNS; c++) r->field_of[c] = -1;
+  if (!next_line(r, &line)) {
+    return plim_fail(r->lives->ctx, PLIM_EDATA, "%s: line 1: a header is missing, as in id,lower,upper,size", r->name);
+  }
+  for (; take(&line, ',', &field); r->fields++) {
+    size_t length = (size_t)(field.end - field.begin);
+    for (int i = 0; i < NAMES; i++) {
+      if (strlen(names[i].name) != length || memcmp(names[i].name, field.begin, length) != 0) continue;
+      if (r->field_of[names[i].column] >= 0) {
+        return fail_field(r, "column", field, "stands here for the second time, maybe under another name");
+      }
+      r->field_of[names[i].column] = r->fields;
+      r->inclusive |= names[i].inclusive;
+    }
+  }
+  for (int c = ID; c <= SIZE; c++) {
+    if (r->field_of[c] >= 0) continue;
+    return plim_fail(r->lives->ctx, PLIM_EDATA, "%s: line 1: column \"%s\" is missing", r->name, titles[c]);
+  }
+  return PLIM_OK;
+}
+
+/* lo-hi or lo-hi@low:high. */
+static plim_status read_gap(reader *r, span text, const plim_box *box) {
+  plim_lives *l = r->lives;
+  plim_gap gap = {0, 0, 0, 0};
+  const plim_gap *before = l->n_gaps > l->gap_first[l->n] ? &l->gap[l->n_gaps - 1] : NULL;
+  span at = text;
+  int good = take_number(&at, &gap.begin) && at.begin < at.end && *at.begin++ == '-' && take_number(&at, &gap.end);
+  if (good && at.begin < at.end) {
+    good = *at.begin++ == '@' && take_number(&at, &gap.low) && at.begin < at.end && *at.begin++ == ':' &&
+           take_number(&at, &gap.high) && at.begin == at.end && gap.low >= 0 && gap.low < gap.high &&
+           gap.high <= box->bytes;
+  }
+  if (!good) return fail_field(r, "gap", text, "is not LO-HI or LO-HI@LOW:HIGH with LOW < HIGH within the size");
+  if (gap.end < INT64_MAX) gap.end += r->inclusive;
+  if (gap.begin >= gap.end || gap.begin < box->begin || gap.end > box->end || (before && gap.begin < before->end)) {
+    return fail_field(r, "gap", text, "is empty, outside its life, or begins before the gap in front of it has ended");
+  }
+  PLIM_TRY(plim_array_reserve(l->ctx, &l->gap, &l->room_gaps, l->n_gaps + 1, sizeof *l->gap));
+  l->gap[l->n_gaps++] = gap;
+  return PLIM_OK;
+}
+
+static plim_status read_gaps(reader *r, span field, const plim_box *box) {
+  span part;
+  while (take(&field, ' ', &part)) {
+    if (part.begin == part.end) continue;
+    if (r->lives->n_gaps == INT32_MAX) return fail_field(r, "gap", part, "is one too many");
+    PLIM_TRY(read_gap(r, part, box));
+  }
+  return PLIM_OK;
+}
+
+static plim_status read_id(reader *r, span field) {
+  for (const char *c = field.begin; c < field.end; c++) {
+    if ((unsigned char)*c < 0x20 || *c == 0x7f) return fail_field(r, "id", field, "has a control character");
+  }
+  if (field.begin == field.end) return fail_field(r, "id", field, "is empty");
+  r->lives->id[r->lives->n] = field.begin;
+  *field.end = 0; /* a comma, or what ends the line: read already */
+  return PLIM_OK;
+}
+
+/* -1 or nothing: free. */
+static plim_status read_offset(const reader *r, span field, int64_t align, int64_t *out) {
+  *out = -1;
+  if (field.begin == field.end) return PLIM_OK;
+  PLIM_TRY(read_number(r, OFFSET, field, -1, most_bytes, out));
+  if (*out > 0 && *out % align != 0) return fail_field(r, "offset", field, "is no multiple of the alignment");
+  return PLIM_OK;
+}
+
+static plim_status read_row(reader *r, const span *value) {
+  plim_lives *l = r->lives;
+  plim_box *box = &l->box[l->n];
+  int64_t *align = &l->align[l->n], *hint = &l->hint[l->n];
+  *box = (plim_box){0, 0, 0, -1};
+  *align = 1;
+  *hint = -1;
+  PLIM_TRY(read_number(r, LOWER, value[LOWER], -most_time, most_time, &box->begin));
+  PLIM_TRY(read_number(r, UPPER, value[UPPER], -most_time, most_time, &box->end));
+  box->end += r->inclusive;
+  PLIM_TRY(read_number(r, SIZE, value[SIZE], 0, most_bytes, &box->bytes));
+  if (box->begin >= box->end) return fail_field(r, "upper", value[UPPER], "is not behind lower: the life has no step");
+  r->bytes += box->bytes;
+  if (r->bytes >= most_bytes) return fail_field(r, "size", value[SIZE], "makes the sum of all sizes reach 2^62");
+  if (value[ALIGNMENT].begin) PLIM_TRY(read_number(r, ALIGNMENT, value[ALIGNMENT], 1, most_bytes, align));
+  if (value[HINT].begin) PLIM_TRY(read_number(r, HINT, value[HINT], -1, most_bytes, hint));
+  if (value[OFFSET].begin) PLIM_TRY(read_offset(r, value[OFFSET], *align, &box->fixed));
+  if (value[GAPS].begin) PLIM_TRY(read_gaps(r, value[GAPS], box));
+  PLIM_TRY(read_id(r, value[ID]));
+  l->gap_first[++l->n] = l->n_gaps;
+  return PLIM_OK;
+}
+
+static plim_status read_rows(reader *r) {
+  span line, field;
+  while (next_line(r, &line)) {
+    span value[COLUMNS] = {{0}}, left = line;
+    int32_t fields = 0;
+    for (; take(&left, ',', &field); fields++) {
+      for (int c = 0; c < COLUMNS; c++) {
+        if (r->field_of[c] == fields) value[c] = field;
+      }
+    }
+    if (fields != r->fields) {
+      return plim_fail(r->lives->ctx, PLIM_EDATA, "%s: line %lld: %d fields, the header has %d", r->name,
+                       (long long)r->line, fields, r->fields);
+    }
+    PLIM_TRY(read_row(r, value));
+  }
+  return PLIM_OK;
+}
+
+typedef struct named {
+  const char *id;
+  int32_t life;
+} named;
+
+static int by_id(const void *a, const void *b) {
+  const named *x = a, *y = b;
+  int order = strcmp(x->id, y->id);
+  return order ? order : (x->life > y->life) - (x->life < y->life);
+}
+
+/* Line of a life: the header is line 1. */
+static long long line_of(int32_t life) {
+  return (long long)life + 2;
+}
+
+static plim_status check_ids(const reader *r) {
+  const plim_lives *l = r->lives;
+  named *sorted = NULL;
+  plim_status status = PLIM_OK;
+  PLIM_TRY(plim_allocate(l->ctx, l->n, sizeof *sorted, &sorted));
+  for (int32_t i = 0; i < l->n; i++) sorted[i] = (named){l->id[i], i};
+  qsort(sorted, (size_t)l->n, sizeof *sorted, by_id);
+  for (int32_t i = 1; i < l->n && status == PLIM_OK; i++) {
+    if (strcmp(sorted[i - 1].id, sorted[i].id) != 0) continue;
+    status = plim_fail(l->ctx, PLIM_EDATA, "%s: line %lld: id \"%.40s\" is that of line %lld", r->name,
+                       line_of(sorted[i].life), sorted[i].id, line_of(sorted[i - 1].life));
+  }
+  plim_release(l->ctx, sorted, l->n, sizeof *sorted);
+  return status;
+}
+
+static plim_status check_fixed(const reader *r) {
+  const plim_lives *l = r->lives;
+  plim_boxes boxes = plim_lives_boxes(l, 1);
+  int64_t *fixed = NULL;
+  int32_t pair[2];
+  PLIM_TRY(plim_allocate(l->ctx, l->n, sizeof *fixed, &fixed));
+  for (int32_t i = 0; i < l->n; i++) fixed[i] = l->box[i].fixed;
+  plim_status status = plim_boxes_find_overlap(l->ctx, &boxes, fixed, pair);
+  plim_release(l->ctx, fixed, l->n, sizeof *fixed);
+  if (status != PLIM_OK || pair[0] < 0) return status;
+  return plim_fail(l->ctx, PLIM_EDATA,
+                   "%s: lines %lld and %lld: \"%.40s\" at %lld and \"%.40s\" at %lld overlap in time and space",
+                   r->name, line_of(pair[0]), line_of(pair[1]), l->id[pair[0]], (long long)l->box[pair[0]].fixed,
+                   l->id[pair[1]], (long long)l->box[pair[1]].fixed);
+}
+
+/* Room for a life a line. */
+static plim_status allocate(plim_lives *l, const char *text, int64_t bytes) {
+  int64_t lines = 1;
+  for (int64_t i = 0; i < bytes; i++) lines += text[i] == '\n';
+  if (lines > MOST_LIVES) return plim_fail(l->ctx, PLIM_EDATA, "more than %d lines", MOST_LIVES);
+  l->room = lines;
+  l->n_chars = bytes + 1;
+  PLIM_TRY(plim_allocate(l->ctx, l->n_chars, 1, &l->chars));
+  PLIM_TRY(plim_allocate(l->ctx, lines, sizeof *l->id, &l->id));
+  PLIM_TRY(plim_allocate(l->ctx, lines, sizeof *l->box, &l->box));
+  PLIM_TRY(plim_allocate(l->ctx, lines, sizeof *l->align, &l->align));
+  PLIM_TRY(plim_allocate(l->ctx, lines, sizeof *l->hint, &l->hint));
+  PLIM_TRY(plim_allocate(l->ctx, lines + 1, sizeof *l->gap_first, &l->gap_first));
+  if (bytes > 0) memcpy(l->chars, text, (size_t)bytes);
+  return PLIM_OK;
+}
+
+plim_status plim_lives_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes, plim_lives **out) {
+  plim_lives *l = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *l, &l));
+  l->ctx = ctx;
+  PLIM_CHECK(allocate(l, text, bytes));
+  reader r = {.lives = l, .name = name, .rest = {l->chars, l->chars + bytes}};
+  PLIM_CHECK(read_header(&r));
+  PLIM_CHECK(read_rows(&r));
+  PLIM_CHECK(check_ids(&r));
+  PLIM_CHECK(check_fixed(&r));
+  *out = l;
+done:
+  if (status != PLIM_OK) plim_lives_free(l);
+  return status;
+}
+
+plim_status plim_lives_load(plim_context *ctx, const char *path, plim_lives **out) {
+  char *data = NULL;
+  int64_t bytes = 0;
+  PLIM_TRY(plim_file_read(ctx, path, most_file, &data, &bytes));
+  plim_status status = plim_lives_parse(ctx, path, data, bytes, out);
+  plim_file_release(ctx, data, bytes);
+  return status;
+}
+
+void plim_lives_free(plim_lives *l) {
+  if (!l) return;
+  plim_release(l->ctx, l->chars, l->n_chars, 1);
+  plim_release(l->ctx, l->id, l->room, sizeof *l->id);
+  plim_release(l->ctx, l->box, l->room, sizeof *l->box);
+  plim_release(l->ctx, l->align, l->room, sizeof *l->align);
+  plim_release(l->ctx, l->hint, l->room, sizeof *l->hint);
+  plim_release(l->ctx, l->gap_first, l->room + 1, sizeof *l->gap_first);
+  plim_release(l->ctx, l->gap, l->room_gaps, sizeof *l->gap);
+  plim_release(l->ctx, l, 1, sizeof *l);
+}
+
+plim_boxes plim_lives_boxes(const plim_lives *l, int64_t align) {
+  return (plim_boxes){.n = l->n,
+                      .align = align,
+                      .box = l->box,
+                      .own_align = l->align,
+                      .hint = l->hint,
+                      .gap_first = l->gap_first,
+                      .gap = l->n_gaps > 0 ? l->gap : NULL};
+}
+
+/* Columns that some life needs. */
+static void choose_columns(const plim_lives *l, const int64_t *offset, int *wanted) {
+  for (int c = 0; c < COLUMNS; c++) wanted[c] = c <= SIZE;
+  wanted[OFFSET] = offset != NULL;
+  wanted[GAPS] = l->n_gaps > 0;
+  for (int32_t i = 0; i < l->n; i++) {
+    wanted[ALIGNMENT] |= l->align[i] != 1;
+    wanted[HINT] |= l->hint[i] != -1;
+    wanted[OFFSET] |= l->box[i].fixed >= 0;
+  }
+}
+
+static void write_gaps(plim_text *text, const plim_lives *l, int32_t i) {
+  plim_text_add(text, ",");
+  for (int32_t g = l->gap_first[i]; g < l->gap_first[i + 1]; g++) {
+    const plim_gap *gap = &l->gap[g];
+    plim_text_format(text, "%s%lld-%lld", g > l->gap_first[i] ? " " : "", (long long)gap->begin, (long long)gap->end);
+    if (gap->low < gap->high) plim_text_format(text, "@%lld:%lld", (long long)gap->low, (long long)gap->high);
+  }
+}
+
+void plim_lives_write(plim_text *text, const plim_lives *l, const int64_t *offset) {
+  int wanted[COLUMNS];
+  choose_columns(l, offset, wanted);
+  for (int c = 0; c < COLUMNS; c++) {
+    if (wanted[c]) plim_text_format(text, "%s%s", c > 0 ? "," : "", titles[c]);
+  }
+  plim_text_add(text, "\n");
+  for (int32_t i = 0; i < l->n; i++) {
+    const plim_box *box = &l->box[i];
+    plim_text_add(text, l->id[i]);
+    plim_text_format(text, ",%lld,%lld,%lld", (long long)box->begin, (long long)box->end, (long long)box->bytes);
+    if (wanted[ALIGNMENT]) plim_text_format(text, ",%lld", (long long)l->align[i]);
+    if (wanted[HINT]) plim_text_format(text, ",%lld", (long long)l->hint[i]);
+    if (wanted[GAPS]) write_gaps(text, l, i);
+    if (wanted[OFFSET]) plim_text_format(text, ",%lld", (long long)(offset ? offset[i] : box->fixed));
+    plim_text_add(text, "\n");
+  }
+}

@@ -1,0 +1,42 @@
+/* Lives to pack as a CSV file, in the dialect of MiniMalloc (docs/formats.md). */
+#ifndef PLIM_PLANNER_PACK_CSV_H
+#define PLIM_PLANNER_PACK_CSV_H
+
+#include "planner/pack/boxes.h"
+#include "runtime/base/text.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_lives {
+  plim_context *ctx;
+  int32_t n;
+  char **id; /* [n] distinct, in `chars` */
+  plim_box *box;
+  int64_t *align, *hint; /* [n] 1 and -1 where the file says nothing */
+  int32_t *gap_first;    /* [n + 1] */
+  plim_gap *gap;
+  char *chars;
+  int64_t n_chars, room, room_gaps;
+  int32_t n_gaps;
+} plim_lives;
+
+/* Read a text. PLIM_EDATA with the line: broken rows, columns missing or twice, ids twice, a life that ends before it
+ * begins, numbers out of range, fixed offsets that overlap (both are named). Sizes add up to less than 2^62.
+ * O(bytes + n log n). */
+PLIM_MUST_USE plim_status plim_lives_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes,
+                                           plim_lives **out);
+PLIM_MUST_USE plim_status plim_lives_load(plim_context *ctx, const char *path, plim_lives **out);
+void plim_lives_free(plim_lives *lives); /* NULL is legal */
+
+/* Write with the offsets as last column; offset NULL: the fixed ones, where there are any. */
+void plim_lives_write(plim_text *text, const plim_lives *lives, const int64_t *offset);
+
+/* The same lives for the packers: every offset is a multiple of `align`. */
+plim_boxes plim_lives_boxes(const plim_lives *lives, int64_t align);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

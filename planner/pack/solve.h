@@ -1,0 +1,36 @@
+/* Packing at full strength: under a capacity, or as low as the time allows, with a proof where there is one. */
+#ifndef PLIM_PLANNER_PACK_SOLVE_H
+#define PLIM_PLANNER_PACK_SOLVE_H
+
+#include "planner/pack/boxes.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_solve_options {
+  size_t struct_bytes;   /* sizeof(plim_solve_options) */
+  int64_t capacity;      /* bytes; INT64_MAX: as low as possible */
+  int64_t time_limit_ns; /* 0: none */
+  int32_t threads;       /* 0 and 1: one */
+} plim_solve_options;
+
+typedef struct plim_solution {
+  int64_t height;    /* largest offset + bytes */
+  int64_t first_fit; /* the lowest of the first-fit family, in bytes */
+  int64_t load;      /* largest sum of bytes alive: no packing is lower */
+  int64_t bound;     /* proven: no packing is lower; >= load */
+  int32_t proved;    /* 1: no packing is lower than this one */
+} plim_solution;
+
+/* Pack. With a capacity: stop at the first packing under it. Without: until proved, the time is over or the context is
+ * cancelled; the best so far is kept. offset [n]; boxes of no bytes get 0. What is found is validated.
+ * PLIM_ENOFIT (outputs untouched): nothing under the capacity; the sentence says whether that is proven.
+ * Deterministic, whatever the number of threads, when it ends before the limit. */
+PLIM_MUST_USE plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const plim_solve_options *options,
+                                          int64_t *offset, plim_solution *solution);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,198 @@
+/* Validator: a sweep over time keeps the boxes alive in a set ordered by offset. As long as nothing has overlapped, a
+ * new box can only overlap its two neighbours in that set. The set is a bit for each place in the order of offsets,
+ * under two layers of bits that say which words are not empty, and so on. */
+#include "planner/pack/validate.h"
+
+#include <stdlib.h>
+
+enum { WORD = 64, LAYERS = 6 };
+
+typedef struct bit_set {
+  uint64_t *word[LAYERS]; /* word[0]: the bits; word[k + 1]: which words of word[k] are not 0 */
+  int64_t words[LAYERS];
+  int layers;
+} bit_set;
+
+typedef struct event {
+  int64_t time, offset;
+  int32_t box, begins;
+} event;
+
+static int by_time(const void *a, const void *b) {
+  const event *x = a, *y = b;
+  if (x->time != y->time) return x->time < y->time ? -1 : 1;
+  if (x->begins != y->begins) return x->begins - y->begins; /* ends come first */
+  return (x->box > y->box) - (x->box < y->box);
+}
+
+static int by_offset(const void *a, const void *b) {
+  const event *x = a, *y = b;
+  if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+  return (x->box > y->box) - (x->box < y->box);
+}
+
+static plim_status set_new(plim_context *ctx, bit_set *s, int64_t bits) {
+  for (s->layers = 0; s->layers == 0 || s->words[s->layers - 1] > 1; s->layers++) {
+    bits = (bits + WORD - 1) / WORD;
+    s->words[s->layers] = bits > 0 ? bits : 1;
+    PLIM_TRY(plim_allocate(ctx, s->words[s->layers], sizeof **s->word, &s->word[s->layers]));
+  }
+  return PLIM_OK;
+}
+
+static void set_free(plim_context *ctx, bit_set *s) {
+  for (int k = 0; k < LAYERS; k++) plim_release(ctx, s->word[k], s->words[k], sizeof **s->word);
+}
+
+static void set_put(bit_set *s, int64_t bit) {
+  for (int k = 0; k < s->layers; k++, bit /= WORD) s->word[k][bit / WORD] |= UINT64_C(1) << (bit % WORD);
+}
+
+static void set_remove(bit_set *s, int64_t bit) {
+  for (int k = 0; k < s->layers; k++, bit /= WORD) {
+    s->word[k][bit / WORD] &= ~(UINT64_C(1) << (bit % WORD));
+    if (s->word[k][bit / WORD] != 0) return;
+  }
+}
+
+/* The nearest bit above (up 1) or below `bit`, -1: none. */
+static int64_t set_neighbour(const bit_set *s, int64_t bit, int up) {
+  for (int k = 0; k < s->layers; k++, bit /= WORD) {
+    int at = (int)(bit % WORD);
+    uint64_t beyond = up ? (at == WORD - 1 ? 0 : ~UINT64_C(0) << (at + 1)) : (UINT64_C(1) << at) - 1;
+    uint64_t found = s->word[k][bit / WORD] & beyond;
+    if (found == 0) continue;
+    bit = bit / WORD * WORD + (up ? __builtin_ctzll(found) : WORD - 1 - __builtin_clzll(found));
+    while (k-- > 0) {
+      found = s->word[k][bit];
+      bit = bit * WORD + (up ? __builtin_ctzll(found) : WORD - 1 - __builtin_clzll(found));
+    }
+    return bit;
+  }
+  return -1;
+}
+
+static int has_gaps(const plim_boxes *b, int32_t x) {
+  return b->gap && b->gap_first[x + 1] > b->gap_first[x];
+}
+
+static int is_there(const plim_boxes *b, const int64_t *offset, int32_t x) {
+  return b->box[x].bytes > 0 && offset[x] >= 0;
+}
+
+static void set_pair(int32_t pair[2], int32_t x, int32_t y) {
+  pair[0] = x < y ? x : y;
+  pair[1] = x < y ? y : x;
+}
+
+typedef struct sweep {
+  const plim_boxes *boxes;
+  const int64_t *offset;
+  event *event;     /* [2n] */
+  int32_t *at_rank; /* [n] boxes by offset */
+  int32_t *rank;    /* [n] */
+  bit_set alive;
+} sweep;
+
+/* Put x into the set; 0: it overlaps a neighbour, which is in *other. */
+static int enter(sweep *s, int32_t x, int32_t *other) {
+  int64_t above = set_neighbour(&s->alive, s->rank[x], 1), below = set_neighbour(&s->alive, s->rank[x], 0);
+  if (below >= 0) {
+    *other = s->at_rank[below];
+    if (s->offset[*other] + s->boxes->box[*other].bytes > s->offset[x]) return 0;
+  }
+  if (above >= 0) {
+    *other = s->at_rank[above];
+    if (s->offset[x] + s->boxes->box[x].bytes > s->offset[*other]) return 0;
+  }
+  set_put(&s->alive, s->rank[x]);
+  return 1;
+}
+
+/* Among boxes without gaps. */
+static void sweep_time(sweep *s, int32_t pair[2]) {
+  int32_t events = 0, there = 0;
+  for (int32_t x = 0; x < s->boxes->n; x++) {
+    if (!is_there(s->boxes, s->offset, x) || has_gaps(s->boxes, x)) continue;
+    s->event[there++] = (event){0, s->offset[x], x, 0};
+  }
+  qsort(s->event, (size_t)there, sizeof *s->event, by_offset);
+  for (int32_t r = 0; r < there; r++) {
+    s->at_rank[r] = s->event[r].box;
+    s->rank[s->at_rank[r]] = r;
+  }
+  for (int32_t r = 0; r < there; r++) {
+    const plim_box *box = &s->boxes->box[s->at_rank[r]];
+    s->event[events++] = (event){box->begin, 0, s->at_rank[r], 1};
+    s->event[events++] = (event){box->end, 0, s->at_rank[r], 0};
+  }
+  qsort(s->event, (size_t)events, sizeof *s->event, by_time);
+  for (int32_t i = 0; i < events; i++) {
+    int32_t x = s->event[i].box, other;
+    if (!s->event[i].begins) {
+      set_remove(&s->alive, s->rank[x]);
+    } else if (!enter(s, x, &other)) {
+      set_pair(pair, x, other);
+      return;
+    }
+  }
+}
+
+/* Boxes with gaps against all. */
+static void compare_gapped(const plim_boxes *b, const int64_t *offset, int32_t pair[2]) {
+  for (int32_t x = 0; x < b->n; x++) {
+    if (!has_gaps(b, x) || !is_there(b, offset, x)) continue;
+    for (int32_t y = 0; y < b->n; y++) {
+      if (y == x || !is_there(b, offset, y)) continue;
+      int64_t up = plim_boxes_reach(b, x, y), down = plim_boxes_reach(b, y, x);
+      if (up == PLIM_NO_REACH || offset[x] + up <= offset[y] || offset[y] + down <= offset[x]) continue;
+      set_pair(pair, x, y);
+      return;
+    }
+  }
+}
+
+plim_status plim_boxes_find_overlap(plim_context *ctx, const plim_boxes *boxes, const int64_t *offset,
+                                    int32_t pair[2]) {
+  sweep s = {.boxes = boxes, .offset = offset};
+  int64_t n = boxes->n;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *s.event, &s.event));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *s.at_rank, &s.at_rank));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *s.rank, &s.rank));
+  PLIM_CHECK(set_new(ctx, &s.alive, n));
+  pair[0] = pair[1] = -1;
+  sweep_time(&s, pair);
+  if (pair[0] < 0 && boxes->gap) compare_gapped(boxes, offset, pair);
+done:
+  plim_release(ctx, s.event, 2 * n, sizeof *s.event);
+  plim_release(ctx, s.at_rank, n, sizeof *s.at_rank);
+  plim_release(ctx, s.rank, n, sizeof *s.rank);
+  set_free(ctx, &s.alive);
+  return status;
+}
+
+plim_status plim_boxes_check(plim_context *ctx, const plim_boxes *boxes, const int64_t *offset, int64_t capacity,
+                             int64_t height) {
+  int64_t top = 0;
+  int32_t pair[2];
+  for (int32_t x = 0; x < boxes->n; x++) {
+    const plim_box *box = &boxes->box[x];
+    int64_t own = boxes->own_align ? boxes->own_align[x] : 1;
+    if (box->bytes == 0) continue;
+    if (offset[x] < 0 || offset[x] > capacity - box->bytes || offset[x] % boxes->align != 0 || offset[x] % own != 0 ||
+        (box->fixed >= 0 && offset[x] != box->fixed)) {
+      return plim_fail(
+          ctx, PLIM_EPLAN, "box %d: offset %lld with %lld bytes, alignment %lld, fixed %lld, capacity %lld", x,
+          (long long)offset[x], (long long)box->bytes, (long long)own, (long long)box->fixed, (long long)capacity);
+    }
+    if (offset[x] + box->bytes > top) top = offset[x] + box->bytes;
+  }
+  PLIM_TRY(plim_boxes_find_overlap(ctx, boxes, offset, pair));
+  if (pair[0] >= 0) {
+    return plim_fail(ctx, PLIM_EPLAN, "boxes %d at %lld and %d at %lld overlap in time and space", pair[0],
+                     (long long)offset[pair[0]], pair[1], (long long)offset[pair[1]]);
+  }
+  if (plim_align_up(top, boxes->align) == height || top == height) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EPLAN, "the height is %lld, not %lld", (long long)top, (long long)height);
+}

@@ -1,0 +1,107 @@
+/* plimsoll pack: offsets for lives of a CSV file. */
+#include <stdio.h>
+
+#include "planner/pack/csv.h"
+#include "planner/pack/solve.h"
+#include "runtime/base/file.h"
+#include "runtime/base/size.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/session.h"
+
+static double gap_percent(int64_t height, int64_t bound) {
+  return bound > 0 ? 100.0 * (double)(height - bound) / (double)bound : 0;
+}
+
+static void on_progress(void *user, const plim_progress *report) {
+  char text[160];
+  (void)snprintf(text, sizeof text, "%.1f s  height %lld  bound %lld  gap %.2f %%", (double)report->elapsed_ns / 1e9,
+                 (long long)report->done, (long long)report->total, gap_percent(report->done, report->total));
+  progress_draw(user, report->stage, 0, 0, text);
+}
+
+static void print_table(const session *s, const plim_lives *lives, const plim_solution *found, int64_t capacity,
+                        double seconds) {
+  figures f;
+  figures_begin(&f, 1, NULL, NULL);
+  figures_count(&f, 0, "lives", "lives", lives->n);
+  if (capacity < INT64_MAX) figures_bytes(&f, 0, "capacity_bytes", "capacity", capacity);
+  figures_count(&f, 0, "first_fit_bytes", "first-fit", found->first_fit);
+  figures_count(&f, 0, "height_bytes", "height", found->height);
+  figures_count(&f, 0, "load_bytes", "load", found->load);
+  figures_count(&f, 0, "bound_bytes", "lower bound", found->bound);
+  figures_real(&f, 0, "gap_percent", "gap", "%.2f %%", gap_percent(found->height, found->bound));
+  figures_flag(&f, 0, "proved", "proved lowest", found->proved);
+  figures_real(&f, 0, "seconds", "time", "%.3f s", seconds);
+  figures_print(&f, s->o->json);
+  figures_end(&f);
+}
+
+static plim_status read_capacity(const session *s, int64_t *capacity) {
+  plim_size size;
+  *capacity = INT64_MAX;
+  if (!s->o->capacity) return PLIM_OK;
+  PLIM_TRY(plim_size_parse(s->ctx, s->o->capacity, &size));
+  *capacity = size.bytes;
+  if (size.bytes >= 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--capacity %s: a share of what? Give a number of bytes", s->o->capacity);
+}
+
+static plim_status save(const session *s, const plim_lives *lives, const int64_t *offset) {
+  plim_text text = {s->ctx, NULL, 0, 0, PLIM_OK};
+  plim_lives_write(&text, lives, offset);
+  plim_status status = text.status;
+  if (status == PLIM_OK) status = plim_file_save(s->ctx, s->o->output, text.chars, text.length);
+  plim_text_free(&text);
+  return status;
+}
+
+static plim_status pack(session *s) {
+  plim_solve_options wanted = {.struct_bytes = sizeof wanted,
+                               .time_limit_ns = (int64_t)(s->o->time_limit * 1e9),
+                               .threads = (int32_t)s->o->threads};
+  plim_lives *lives = NULL;
+  plim_solution found;
+  int64_t *offset = NULL;
+  plim_status status;
+  int64_t begin = plim_now_ns();
+  plim_context_set_progress(s->ctx, on_progress, &s->bar);
+  PLIM_CHECK(read_capacity(s, &wanted.capacity));
+  PLIM_CHECK(plim_lives_load(s->ctx, s->o->file, &lives));
+  plim_boxes boxes = plim_lives_boxes(lives, 1);
+  PLIM_CHECK(plim_allocate(s->ctx, lives->n, sizeof *offset, &offset));
+  PLIM_CHECK(plim_pack_solve(s->ctx, &boxes, &wanted, offset, &found));
+  if (s->o->output) PLIM_CHECK(save(s, lives, offset));
+  progress_clear(&s->bar);
+  print_table(s, lives, &found, wanted.capacity, (double)(plim_now_ns() - begin) / 1e9);
+done:
+  if (lives) plim_release(s->ctx, offset, lives->n, sizeof *offset);
+  plim_lives_free(lives);
+  return status;
+}
+
+static int run_pack(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = pack(&s);
+  return session_close(&s, status);
+}
+
+const command command_pack = {
+    .name = "pack",
+    .mask = COMMAND_PACK,
+    .file = "LIVES",
+    .summary = "give offsets to lives of a CSV file",
+    .about =
+        "Give every life of a CSV file (id, lower, upper, size; the dialect of MiniMalloc) an offset such that lives "
+        "that overlap in time do not overlap in space: under a capacity, or, without one, as low as the time "
+        "limit allows. Prints the height, the load (largest sum of bytes alive) and what is proven.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll pack lives.csv --capacity 1048576 -o packed.csv\n"
+        "  plimsoll pack lives.csv --time-limit 10s -o packed.csv   as low as possible\n\n"
+        "FILES\n"
+        "  Columns: id, lower, upper (or end: inclusive), size; alignment, hint, gaps and offset (a fixed place) if\n"
+        "  wanted. The output has the offset as its last column.\n\n" COMMAND_EXIT_STATUS,
+    .run = run_pack,
+};
