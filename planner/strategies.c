@@ -10,6 +10,8 @@ static const plim_strategy strategies[] = {
     {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", PLIM_CLASS_FIXED, plim_chen_sqrt_run, plim_chen_sqrt_run},
     {"greedy", "Chen et al. 2016: checkpoints by bytes, swept over the threshold", PLIM_CLASS_FIXED,
      plim_chen_greedy_run, plim_chen_greedy_run},
+    {"revolve", "Griewank, Walther 2000: binomial checkpoints over stages of equal cost", PLIM_CLASS_FIXED,
+     plim_revolve_run, plim_revolve_run},
 };
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 

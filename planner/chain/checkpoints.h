@@ -2,22 +2,18 @@
 #ifndef PLIM_PLANNER_CHECKPOINTS_H
 #define PLIM_PLANNER_CHECKPOINTS_H
 
-#include "planner/schedule.h"
+#include "planner/chain/demand.h"
+#include "planner/chain/forward.h"
 
-/* Where checkpoints may stand. cuts: ops of the forward part over which no item is handed on, that is the articulation
- * points that separate what comes before from what comes after. linear: every op of it, as if it were a chain. */
+/* Where checkpoints may stand. cuts: articulation points of the forward part. linear: every op of it, as if it were a
+ * chain. */
 typedef enum plim_checkpoint_kind { PLIM_CHECKPOINT_CUTS, PLIM_CHECKPOINT_LINEAR } plim_checkpoint_kind;
 
 typedef struct plim_checkpoints {
   const plim_problem *problem;
-  int32_t n_forward;      /* ops of the forward part */
-  int32_t *forward;       /* [n_forward] in program order */
-  uint8_t *is_forward;    /* [n_ops] */
-  uint8_t *is_cut;        /* [n_ops] */
-  uint8_t *kept;          /* [n_ops] the outputs of this op are checkpoints */
-  uint8_t *available;     /* [n_items] scratch */
-  int32_t *last_reader;   /* [n_items] last reader in the forward part, -1 */
-  int32_t *stack, *state; /* [n_ops] scratch */
+  plim_forward forward;
+  plim_demand demand;
+  uint8_t *kept; /* [n_ops] the outputs of this op are checkpoints */
 } plim_checkpoints;
 
 PLIM_MUST_USE plim_status plim_checkpoints_new(const plim_problem *problem, plim_checkpoints **out);
