@@ -44,8 +44,8 @@ typedef struct k_call {
   const void *in[PLIM_OP_MAX_IN];
   void *out[PLIM_OP_MAX_OUT], *upd[PLIM_OP_MAX_UPD];
   float *workspace;
-  uint64_t seed;
-  int64_t step;
+  const uint64_t
+      *now; /* [2] seed and step, in memory: a launch that is captured once and replayed keeps its arguments */
   int32_t op;
   int32_t n_in, n_out, n_upd;
   int32_t backward;      /* convolution: from y to x */

@@ -1,6 +1,7 @@
 # Kernels. kernels/*.c is compiled once, for the base instruction set; oneDNN is used where it is found.
 file(GLOB kernel_sources CONFIGURE_DEPENDS kernels/*.c)
 list(FILTER kernel_sources EXCLUDE REGEX "/op\\.c$")
+list(APPEND kernel_sources kernels/cuda/kernels.c)
 
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.h)
 find_library(DNNL_LIBRARY dnnl)
@@ -40,6 +41,17 @@ foreach(isa ${isas})
   list(APPEND kernel_objects $<TARGET_OBJECTS:plim_bodies_${isa}>)
 endforeach()
 
+# CUDA where nvcc is found; see below.
+option(PLIM_CUDA "Compile the kernels for CUDA where nvcc is found" ON)
+if(PLIM_CUDA AND NOT PLIM_SANITIZE)
+  include(CheckLanguage)
+  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
+  check_language(CUDA)
+endif()
+if(NOT CMAKE_CUDA_COMPILER)
+  list(APPEND kernel_sources kernels/absent/cuda.c)
+endif()
+
 add_library(plim_kernels STATIC ${kernel_sources} ${kernel_objects})
 target_link_libraries(plim_kernels PUBLIC plim_flags OpenMP::OpenMP_C m)
 if(PLIM_HAVE_ONEDNN)
@@ -51,21 +63,18 @@ endif()
 # The same bodies for CUDA, where nvcc is found. Nothing on the CPU depends on them. The runtime library is linked
 # statically and finds the driver at run time, so that programs start where there is none. No fused multiply-adds, as on
 # the CPU: what sums nothing over lanes gives the CPU's bits.
-option(PLIM_CUDA "Compile the kernels for CUDA where nvcc is found" ON)
-if(PLIM_CUDA AND NOT PLIM_SANITIZE)
-  include(CheckLanguage)
-  set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real)
-  check_language(CUDA)
-endif()
-if(PLIM_CUDA AND CMAKE_CUDA_COMPILER AND NOT PLIM_SANITIZE)
+if(CMAKE_CUDA_COMPILER)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
-  add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu)
+  add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu kernels/cuda/driver.c)
   target_include_directories(plim_kernels_cuda PUBLIC ${CMAKE_SOURCE_DIR})
-  target_compile_options(plim_kernels_cuda PRIVATE -Werror all-warnings -fmad=false)
+  target_compile_options(plim_kernels_cuda PRIVATE
+    "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -fmad=false>"
+    "$<$<COMPILE_LANGUAGE:C>:SHELL:-Wall -Wextra -Wshadow -Werror>")
   target_compile_features(plim_kernels_cuda PRIVATE cuda_std_17)
   target_compile_definitions(plim_kernels_cuda INTERFACE PLIM_HAVE_CUDA)
   target_link_libraries(plim_kernels_cuda PUBLIC CUDA::cudart_static stdc++)
+  target_link_libraries(plim_kernels PUBLIC plim_kernels_cuda)
 endif()
 
 # Kernels beside a memcpy of the same bytes; built on request: ninja bench_kernels.

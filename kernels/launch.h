@@ -3,6 +3,7 @@
 #define PLIM_KERNELS_LAUNCH_H
 
 #include "kernels/call.h"
+#include "kernels/table.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +27,9 @@ typedef struct k_launch {
 /* Fill *launch for an op; 0 when its shapes or attributes are none that the bodies serve. Nothing that a later run
  * reads or writes lies outside the operands when this returned 1. */
 int k_launch_make(const plim_op_desc *op, k_launch *launch);
+
+/* The launch's call with the operands of one run. */
+k_call k_launch_bind(const k_launch *launch, const plim_kernel_args *args, const uint64_t *now);
 
 /* The op kinds that the bodies serve. */
 int k_launch_kinds(void);

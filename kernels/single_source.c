@@ -46,14 +46,8 @@ static void run_phase(const k_phase *phase, k_tile_fn *tile, const k_call *call,
 
 static int run(void *opaque, const plim_kernel_args *args) {
   const state *s = opaque;
-  k_call call = s->launch.call;
-  for (int i = 0; i < call.n_in; i++) call.in[i] = args->in[i];
-  for (int i = 0; i < call.n_out; i++) call.out[i] = args->out[i];
-  for (int i = 0; i < call.n_upd; i++) call.upd[i] = args->upd[i];
-  call.workspace = args->workspace;
-  call.seed = args->seed;
-  call.step = args->step;
-  call.op = args->op;
+  const uint64_t now[2] = {args->seed, (uint64_t)args->step};
+  const k_call call = k_launch_bind(&s->launch, args, now);
   for (int i = 0; i < s->launch.phases; i++) {
     const k_phase *phase = &s->launch.phase[i];
     run_phase(phase, s->bodies->tile[phase->body], &call, s->threads);

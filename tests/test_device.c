@@ -38,14 +38,14 @@ Test(device, a_name_that_is_none_is_refused_with_the_names_there_are) {
 }
 
 Test(device, options_of_another_version_are_refused) {
-  plim_device_options options = {sizeof options - 1, 1, NULL};
+  plim_device_options options = {.struct_bytes = sizeof options - 1, .threads = 1};
   plim_device *device = NULL;
   cr_assert_eq(plim_device_open(ctx, "cpu", &options, &device), PLIM_EUSAGE);
 }
 
 Test(device, the_machine_is_described_completely) {
   plim_device *device = NULL;
-  plim_device_options options = {sizeof options, 1, NULL};
+  plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
   cr_assert_eq(plim_device_open(ctx, "cpu", &options, &device), PLIM_OK);
   cr_assert_str_eq(device->machine.device, "cpu");
   cr_assert_eq(device->machine.threads, 1);
@@ -58,7 +58,7 @@ Test(device, the_machine_is_described_completely) {
 }
 
 Test(device, an_instruction_set_that_is_none_is_refused) {
-  plim_device_options options = {sizeof options, 1, "x86-64-v9"};
+  plim_device_options options = {.struct_bytes = sizeof options, .threads = 1, .isa = "x86-64-v9"};
   plim_device *device = NULL;
   cr_assert_eq(plim_device_open(ctx, "cpu", &options, &device), PLIM_EUNSUPPORTED);
   cr_assert(strstr(plim_context_error(ctx), "x86-64-v9"), "%s", plim_context_error(ctx));
@@ -304,7 +304,7 @@ Test(device, a_plan_for_another_machine_is_refused_with_both_values) {
                {{.library = "blas 0"}, "blas 0"},
                {{.build = "0.0.1"}, "0.0.1"}};
   plim_device *cpu = NULL;
-  plim_device_options one = {sizeof one, 1, NULL};
+  plim_device_options one = {.struct_bytes = sizeof one, .threads = 1};
   cr_assert_eq(plim_device_open(ctx, "cpu", &one, &cpu), PLIM_OK);
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     documents d = make_documents(2, &cases[i].machine);

@@ -22,7 +22,7 @@ static plim_profile *profile;
 static plim_plan *plan;
 
 static void setup(void) {
-  plim_device_options options = {sizeof options, 1, NULL};
+  plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   cr_assert_eq(plim_device_open(ctx, "cpu", &options, &cpu), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(plim_device_check_open(cpu, &check), PLIM_OK);
@@ -259,7 +259,7 @@ Test(device_check, lives_of_their_own_are_refused) {
 
 static plim_status open_step_close(plim_context *failing, void *user) {
   (void)user;
-  plim_device_options options = {sizeof options, 1, NULL};
+  plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
   plim_exec_options exec_options = {.struct_bytes = sizeof exec_options, .own_kernels = 1};
   plim_device *inner = NULL, *over = NULL;
   plim_exec *exec = NULL;

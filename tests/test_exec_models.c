@@ -47,7 +47,7 @@ static plim_profile *first_variants(const rig *r) {
 
 static rig make_rig(int m, uint64_t seed) {
   rig r = {.ctx = plim_test_context()};
-  plim_device_options device = {sizeof device, 2, NULL};
+  plim_device_options device = {.struct_bytes = sizeof device, .threads = 2};
   plim_net_options options = plim_net_options_default();
   options.batch = models[m].batch;
   options.channels = 3;

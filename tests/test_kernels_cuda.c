@@ -54,8 +54,8 @@ static void run_on_gpu(const plim_op_desc *op, kernel_operands *operands) {
   for (int i = 0; i < op->n_out; i++) call->out[i] = to_gpu(operands->out[i], plim_shape_bytes(&op->out[i]));
   for (int i = 0; i < op->n_upd; i++) call->upd[i] = to_gpu(operands->upd[i], plim_shape_bytes(&op->upd[i]));
   call->workspace = to_gpu(NULL, launch.workspace_bytes);
-  call->seed = 7;
-  call->step = 11;
+  const uint64_t now[2] = {7, 11};
+  call->now = to_gpu(now, sizeof now);
   call->op = 13;
   for (int i = 0; i < launch.phases; i++) {
     cr_assert_eq(k_cuda_launch(launch.phase[i].body, call, launch.phase[i].tiles, NULL), 0);

@@ -22,7 +22,7 @@ static const layer layers[] = {
     {"planner/", {BASE, "runtime/graph/", "runtime/arena/", "planner/"}},
     {"runtime/device/",
      {BASE, "kernels_hash.h" /* generated */, "runtime/graph/", "runtime/arena/", "kernels/table.h",
-      "runtime/device/"}},
+      "kernels/cuda/", "runtime/device/"}},
     {"runtime/exec/",
      {BASE, "runtime/graph/", "runtime/arena/", "kernels/table.h", "runtime/device/", "runtime/exec/"}},
     {"runtime/train/", {BASE, "runtime/", "planner/planner.h", "kernels/table.h"}},

@@ -369,7 +369,7 @@ Test(profiler, operands_are_placed_apart_in_their_blocks) {
 Test(profiler, modelled_costs_have_the_real_variants_and_workspaces_of_the_device) {
   plim_device *cpu = NULL;
   plim_profile *profile = NULL;
-  plim_device_options options = {sizeof options, 1, NULL};
+  plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
   cr_assert_eq(plim_device_open(ctx, "cpu", &options, &cpu), PLIM_OK);
   cr_assert_eq(plim_profile_roofline(cpu, graph, &profile), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(profile->measured, 0);
@@ -394,7 +394,7 @@ Test(profiler, the_real_kernels_of_a_step_can_be_measured) {
   plim_device *cpu = NULL;
   plim_profiler_options options = options_in("");
   plim_profile *profile = NULL;
-  plim_device_options one = {sizeof one, 1, NULL};
+  plim_device_options one = {.struct_bytes = sizeof one, .threads = 1};
   options.repeats = 1;
   cr_assert_eq(plim_device_open(ctx, "cpu", &one, &cpu), PLIM_OK);
   cr_assert_eq(plim_profile_measure(cpu, graph, &options, &profile), PLIM_OK, "%s", plim_context_error(ctx));

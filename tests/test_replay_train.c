@@ -43,7 +43,7 @@ static plim_status make_deep_net(plim_context *ctx, const plim_net_options *opti
 }
 
 static void make_documents(run *r, const char *model, int batch, int side) {
-  plim_device_options device = {sizeof device, THREADS, NULL};
+  plim_device_options device = {.struct_bytes = sizeof device, .threads = THREADS};
   plim_net_options net = plim_net_options_default();
   plim_plan_options options = plim_plan_options_default();
   r->ctx = plim_test_context();

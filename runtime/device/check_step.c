@@ -38,7 +38,8 @@ void plim_device_check_release(plim_device_check *check, plim_context *ctx) {
 }
 
 plim_status plim_device_check_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
-                                    int64_t arena_bytes) {
+                                    int64_t arena_bytes, int timed) {
+  (void)timed;
   plim_device_check *check = device->state;
   if (!arena) return plim_fail(device->ctx, PLIM_EUSAGE, "the check device needs planned addresses in one arena");
   plim_device_check_release(check, device->ctx);

@@ -37,7 +37,7 @@ typedef struct plim_device_check {
 
 /* plim_device_watch over a device whose state is a plim_device_check. */
 plim_status plim_device_check_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
-                                    int64_t arena_bytes);
+                                    int64_t arena_bytes, int timed);
 plim_status plim_device_check_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
 
 /* Give back what plim_device_check_begin took. */

@@ -5,21 +5,32 @@
 
 #include "runtime/device/devices.h"
 
-static const plim_device_api *const devices[] = {&plim_device_cpu, &plim_device_sim};
+static const plim_device_api *const devices[] = {&plim_device_cpu, &plim_device_sim, &plim_device_cuda};
 enum { DEVICE_COUNT = sizeof devices / sizeof devices[0] };
 
-static const plim_device_api *find(const char *name) {
+/* The device of a name, and the number behind a colon, which only a GPU has. */
+static const plim_device_api *find(const char *name, int32_t *index) {
+  size_t length = strcspn(name, ":");
+  *index = 0;
   for (int i = 0; i < DEVICE_COUNT; i++) {
-    if (strcmp(devices[i]->name, name) == 0) return devices[i];
+    if (strlen(devices[i]->name) != length || strncmp(devices[i]->name, name, length) != 0) continue;
+    if (name[length] == 0) return devices[i];
+    const char *digit = name + length + 1;
+    size_t digits = strspn(digit, "0123456789");
+    if (devices[i]->host_visible || digits == 0 || digits > 3 || digit[digits] != 0) return NULL;
+    while (digits-- > 0) *index = *index * 10 + (*digit++ - '0');
+    return devices[i];
   }
   return NULL;
 }
 
 plim_status plim_device_open(plim_context *ctx, const char *name, const plim_device_options *options,
                              plim_device **out) {
-  static const plim_device_options defaults = {sizeof defaults, 0, NULL};
-  const plim_device_api *api = find(name);
-  if (!api) return plim_fail(ctx, PLIM_EUSAGE, "no device is called '%s'; there are cpu and sim", name);
+  static const plim_device_options defaults = {.struct_bytes = sizeof defaults};
+  int32_t index;
+  const plim_device_api *api = find(name, &index);
+  if (!api)
+    return plim_fail(ctx, PLIM_EUSAGE, "no device is called '%s'; there are cpu, sim and cuda:0, cuda:1, ...", name);
   if (!options) options = &defaults;
   if (options->struct_bytes != sizeof *options) {
     return plim_fail(ctx, PLIM_EUSAGE, "plim_device_options of %zu bytes; this library knows %zu",
@@ -29,6 +40,7 @@ plim_status plim_device_open(plim_context *ctx, const char *name, const plim_dev
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *device, &device));
   device->api = api;
   device->ctx = ctx;
+  device->index = index;
   plim_status status = api->open(ctx, options, device);
   if (status != PLIM_OK) {
     plim_release(ctx, device, 1, sizeof *device);

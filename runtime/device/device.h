@@ -1,5 +1,5 @@
-/* Devices: one const table each. cpu: the real one. sim: no arithmetic, a virtual clock. check: a decorator that finds
- * bad plans and bad kernels (runtime/device/device_check.h). */
+/* Devices: one const table each. cpu: the reference. cuda: a GPU (runtime/device/device_cuda.h). sim: no arithmetic, a
+ * virtual clock. check: a decorator that finds bad plans and bad kernels (runtime/device/device_check.h). */
 #ifndef PLIM_RUNTIME_DEVICE_DEVICE_H
 #define PLIM_RUNTIME_DEVICE_DEVICE_H
 
@@ -15,6 +15,7 @@ typedef struct plim_device plim_device;
 typedef struct plim_device_options {
   size_t struct_bytes; /* sizeof(plim_device_options) */
   int32_t threads;     /* 0: the CPUs of the affinity mask */
+  int32_t eager;       /* cuda: 1 queues every kernel anew instead of replaying a captured step */
   const char *isa;     /* NULL: PLIM_ISA, else the best */
 } plim_device_options;
 
@@ -35,8 +36,9 @@ typedef plim_status plim_run(void *user, const plim_run_call *call);
  * (NULL and 0 when lives have allocations of their own), then hands each call over with the function that computes it.
  */
 typedef struct plim_device_watch {
+  /* timed: 1 when the executor waits for each step */
   plim_status (*begin)(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
-                       int64_t arena_bytes);
+                       int64_t arena_bytes, int timed);
   plim_status (*step)(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
 } plim_device_watch;
 
@@ -44,11 +46,15 @@ typedef struct plim_device_watch {
 typedef struct plim_device_api {
   size_t struct_bytes;
   const char *name;
+  int32_t host_visible; /* 1: the host may read and write what alloc gives */
   plim_status (*open)(plim_context *ctx, const plim_device_options *options, plim_device *device);
   void (*close)(plim_device *device);
   /* exactly `bytes`, between inaccessible pages where the device can; aligned to PLIM_ALIGN */
   plim_status (*alloc)(plim_device *device, int64_t bytes, void **out);
   void (*release)(plim_device *device, void *ptr, int64_t bytes);
+  /* host memory that copies to the device are fastest from; *ptr NULL: allocate, else give it back. NULL where
+   * host_visible */
+  plim_status (*pinned)(plim_device *device, int64_t bytes, void **ptr);
   int (*variants)(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity);
   plim_status (*prepare)(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel);
   int64_t (*workspace)(plim_device *device, const void *kernel); /* bytes it needs; -1: as the variant declares */
@@ -68,11 +74,13 @@ struct plim_device {
   const plim_device_api *api;
   plim_context *ctx;
   plim_machine machine; /* filled by open */
+  int32_t index;        /* of the GPU: N of "cuda:N" */
   void *state;          /* the device's own */
 };
 
-/* Open "cpu" or "sim". PLIM_EUSAGE for a name that is none; PLIM_EDEVICE with both numbers when the thread count
- * asked for is not the one that a parallel region gets. */
+/* Open "cpu", "sim", or "cuda:N" ("cuda" is "cuda:0"). PLIM_EUSAGE for a name that is none; PLIM_EDEVICE with both
+ * numbers when the thread count asked for is not the one that a parallel region gets, and where there is no such GPU.
+ */
 PLIM_MUST_USE plim_status plim_device_open(plim_context *ctx, const char *name, const plim_device_options *options,
                                            plim_device **out);
 void plim_device_close(plim_device *device); /* NULL is legal */

@@ -57,6 +57,7 @@ static const plim_device_watch check_watch = {plim_device_check_begin, plim_devi
 static const plim_device_api check_api = {
     .struct_bytes = sizeof(plim_device_api),
     .name = "check",
+    .host_visible = 1,
     .open = NULL, /* plim_device_check_open: it needs a device to decorate */
     .close = check_close,
     .alloc = check_alloc,

@@ -125,8 +125,8 @@ static int64_t sim_clock(plim_device *device) {
 }
 
 static plim_status sim_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
-                             int64_t arena_bytes) {
-  (void)graph, (void)arena, (void)arena_bytes;
+                             int64_t arena_bytes, int timed) {
+  (void)graph, (void)arena, (void)arena_bytes, (void)timed;
   ((sim_state *)device->state)->plan = plan;
   return PLIM_OK;
 }
@@ -144,6 +144,7 @@ static const plim_device_watch sim_watch = {sim_begin, sim_step};
 const plim_device_api plim_device_sim = {
     .struct_bytes = sizeof(plim_device_api),
     .name = "sim",
+    .host_visible = 1,
     .open = sim_open,
     .close = sim_close,
     .alloc = sim_alloc,

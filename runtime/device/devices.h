@@ -10,6 +10,7 @@ extern "C" {
 
 extern const plim_device_api plim_device_cpu;
 extern const plim_device_api plim_device_sim;
+extern const plim_device_api plim_device_cuda;
 
 /* Status and sentence of a result of kernels/table.h; `what` was being done. */
 PLIM_MUST_USE plim_status plim_kernel_status(plim_context *ctx, int result, const char *what);

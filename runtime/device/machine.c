@@ -20,6 +20,10 @@ static void cpuinfo_field(const char *field, char *out, size_t size) {
   if (file) (void)fclose(file);
 }
 
+static void describe_build(plim_machine *machine) {
+  (void)snprintf(machine->build, sizeof machine->build, "%s-%s", PLIM_VERSION, PLIM_KERNELS_HASH);
+}
+
 void plim_machine_describe(const char *device, const plim_kernel_table *table, int32_t threads, plim_machine *out) {
   plim_machine machine;
   memset(&machine, 0, sizeof machine);
@@ -27,7 +31,20 @@ void plim_machine_describe(const char *device, const plim_kernel_table *table, i
   cpuinfo_field("model name", machine.cpu, sizeof machine.cpu);
   (void)snprintf(machine.isa, sizeof machine.isa, "%s", plim_kernel_table_isa(table));
   (void)snprintf(machine.library, sizeof machine.library, "%s", plim_kernel_library());
-  (void)snprintf(machine.build, sizeof machine.build, "%s-%s", PLIM_VERSION, PLIM_KERNELS_HASH);
+  describe_build(&machine);
   machine.threads = threads;
+  *out = machine;
+}
+
+void plim_machine_describe_gpu(const char *name, int32_t major, int32_t minor, int32_t runtime, plim_machine *out) {
+  plim_machine machine;
+  memset(&machine, 0, sizeof machine);
+  (void)snprintf(machine.device, sizeof machine.device, "cuda");
+  (void)snprintf(machine.cpu, sizeof machine.cpu, "%s", name);
+  (void)snprintf(machine.isa, sizeof machine.isa, "sm_%d%d", (int)major, (int)minor);
+  (void)snprintf(machine.library, sizeof machine.library, "cuda %d.%d", (int)(runtime / 1000),
+                 (int)(runtime % 1000 / 10));
+  describe_build(&machine);
+  machine.threads = 1;
   *out = machine;
 }

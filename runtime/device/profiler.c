@@ -28,6 +28,8 @@ typedef struct measurement {
   ring rings[2];  /* by plim_meeting */
   ring *block[2]; /* which of them serves; both the first where there is no room for two */
   float *normal;  /* [PLIM_NORMALS] */
+  void *host;     /* [host_bytes] an operand in the making, where the host does not see the device's memory */
+  int64_t host_bytes;
   int32_t passes;
   int64_t *sample; /* [n_cases][passes] ns */
 } measurement;
@@ -44,21 +46,45 @@ static char *next_place(ring *r, int64_t bytes) {
   return place;
 }
 
+static plim_status put_normals(const measurement *m, void *to, int64_t bytes) {
+  const int64_t most = PLIM_NORMALS * (int64_t)sizeof *m->normal;
+  plim_device *device = m->set->device;
+  if (device->api->host_visible) {
+    plim_normals_fill(m->normal, to, bytes);
+    return PLIM_OK;
+  }
+  for (int64_t at = 0; at < bytes; at += most) {
+    int64_t piece = bytes - at < most ? bytes - at : most;
+    PLIM_TRY(device->api->copy(device, 0, (char *)to + at, m->normal, piece));
+  }
+  return PLIM_OK;
+}
+
+static plim_status put_special(const measurement *m, const plim_op_desc *desc, int32_t k, void *to) {
+  plim_device *device = m->set->device;
+  int visible = device->api->host_visible;
+  plim_operand_fill_special(desc, k, m->normal, visible ? to : m->host);
+  if (visible) return PLIM_OK;
+  PLIM_TRY(device->api->copy(device, 0, to, m->host, plim_shape_bytes(&desc->in[k])));
+  return device->api->sync(device); /* the next one is made in the same place */
+}
+
 /* Write what must be warm, and what must not be arbitrary. */
-static void prepare_operands(const measurement *m, const plim_profile_group *group, const plim_operand_plan *plan,
-                             void *const *operand) {
+static plim_status prepare_operands(const measurement *m, const plim_profile_group *group,
+                                    const plim_operand_plan *plan, void *const *operand) {
   const plim_op_desc *desc = &group->desc;
   for (int32_t k = desc->n_in; k < desc->n_in + desc->n_out; k++) {
-    if (plan->block[k] == PLIM_MEET_WARM)
-      plim_normals_fill(m->normal, operand[k], plim_shape_bytes(&desc->out[k - desc->n_in]));
+    if (plan->block[k] != PLIM_MEET_WARM) continue;
+    PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->out[k - desc->n_in])));
   }
   for (int32_t k = 0; k < desc->n_in; k++) {
     if (plim_operand_is_special(desc, k)) {
-      plim_operand_fill_special(desc, k, m->normal, operand[k]);
+      PLIM_TRY(put_special(m, desc, k, operand[k]));
     } else if (plan->block[k] == PLIM_MEET_WARM) {
-      plim_normals_fill(m->normal, operand[k], plim_shape_bytes(&desc->in[k]));
+      PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->in[k])));
     }
   }
+  return m->set->device->api->sync(m->set->device);
 }
 
 static plim_status run_case(measurement *m, const plim_profile_group *group, const plim_profile_case *c,
@@ -69,7 +95,7 @@ static plim_status run_case(measurement *m, const plim_profile_group *group, con
   void *operand[PLIM_OP_MAX_OPERANDS + 1];
   for (int i = 0; i < 2; i++) place[i] = next_place(m->block[i], plan.bytes[i]);
   for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
-  prepare_operands(m, group, &plan, operand);
+  PLIM_TRY(prepare_operands(m, group, &plan, operand));
   plim_kernel_args args = {.in = operand,
                            .out = operand + group->desc.n_in,
                            .upd = operand + group->desc.n_in + group->desc.n_out,
@@ -217,15 +243,18 @@ static plim_status measure(plim_profile_set *set, int32_t passes, int64_t limit,
   arena_bytes = choose_rings(&m, &most, limit);
   PLIM_CHECK(plim_allocate(ctx, PLIM_NORMALS, sizeof *m.normal, &m.normal));
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *m.sample, &m.sample));
+  m.host_bytes = device->api->host_visible ? 0 : arena_bytes;
+  PLIM_CHECK(plim_allocate(ctx, m.host_bytes, 1, &m.host));
   PLIM_CHECK(device->api->alloc(device, arena_bytes, &arena));
   m.rings[PLIM_MEET_WARM].base = arena;
   m.rings[PLIM_MEET_COLD].base = (char *)arena + m.rings[PLIM_MEET_WARM].bytes;
   plim_normals_make(m.normal);
-  plim_normals_fill(m.normal, arena, arena_bytes);
+  PLIM_CHECK(put_normals(&m, arena, arena_bytes));
   *measured = 1;
   status = run_passes(&m);
 done:
   if (arena) device->api->release(device, arena, arena_bytes);
+  plim_release(ctx, m.host, m.host_bytes, 1);
   plim_release(ctx, m.sample, samples, sizeof *m.sample);
   plim_release(ctx, m.normal, PLIM_NORMALS, sizeof *m.normal);
   return status;

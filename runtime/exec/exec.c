@@ -80,7 +80,8 @@ static plim_status fail_step(plim_exec *exec, const plim_bound *bound, int32_t j
 static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_gauge *gauge, plim_run *run, void *user) {
   plim_bound *bound = &p->bound;
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
-  if (watch) PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes));
+  if (watch)
+    PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, exec->timing));
   plim_gauge_begin(gauge, bound, exec->arena);
   for (int32_t j = 0; j < bound->plan->n_steps; j++) {
     if (!exec->arena) PLIM_TRY(plim_each_step(exec, p, j));

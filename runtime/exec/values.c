@@ -88,7 +88,7 @@ plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *
 }
 
 void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value) {
-  if (which < 0 || which >= exec->n) return NULL;
+  if (which < 0 || which >= exec->n || (exec->device && !exec->device->api->host_visible)) return NULL;
   const plim_exec_plan *p = &exec->plan[which];
   if (value < 0 || value >= p->bound.graph->n_values || !plim_role_persistent(role_of(p, value))) return NULL;
   int32_t life = plim_bound_find_life(&p->bound, p->bound.graph->value[value].storage, 0);

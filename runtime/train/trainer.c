@@ -18,14 +18,16 @@ struct plim_trainer {
   plim_context *ctx;
   const plim_dataset *dataset;
   const plim_program *program;
+  plim_device *device;
   plim_trainer_options options;
   ports port[PLIM_PROGRAM_STEPS];
   int64_t image_bytes, label_bytes; /* of a batch */
   plim_exec *exec;
   plim_sampler *sampler;
   plim_reader *reader;
-  uint8_t *next_image; /* [batch][H][W][C], in the arena */
-  int32_t *next_label; /* [batch], in the arena */
+  uint8_t *next_image; /* [batch][H][W][C], in the arena; in pinned memory where the host does not see the arena */
+  int32_t *next_label; /* [batch], there too */
+  void *pinned[2];     /* what the device gave for them, NULL: nothing */
   int64_t step;        /* next to run */
   int64_t requested;   /* training batch asked for last; -1: the staging holds something else */
 };
@@ -83,6 +85,16 @@ static plim_status open_exec(plim_trainer *t, plim_device *device) {
   return plim_exec_open(t->ctx, device, &t->options.exec, PLIM_PROGRAM_STEPS, graph, plan, &t->exec);
 }
 
+/* Where the reader writes: the staging life, or memory of our own that is given back through *pinned. */
+static plim_status find_staging(plim_trainer *t, int32_t value, void **pinned, void **out) {
+  const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
+  *out = plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, value);
+  if (*out) return PLIM_OK;
+  PLIM_TRY(t->device->api->pinned(t->device, graph->value[value].bytes, pinned));
+  *out = *pinned;
+  return PLIM_OK;
+}
+
 static plim_status open_reader(plim_trainer *t) {
   const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
   plim_sampler_options sampling = {
@@ -90,11 +102,8 @@ static plim_status open_reader(plim_trainer *t) {
   int32_t image, label;
   PLIM_TRY(find_port(graph, "next_image", &image));
   PLIM_TRY(find_port(graph, "next_label", &label));
-  t->next_image = plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, image);
-  t->next_label = plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, label);
-  if (!t->next_image || !t->next_label) {
-    return plim_fail(t->ctx, PLIM_EUNSUPPORTED, "the staging lives of this device are not visible to the reader");
-  }
+  PLIM_TRY(find_staging(t, image, &t->pinned[0], (void **)&t->next_image));
+  PLIM_TRY(find_staging(t, label, &t->pinned[1], (void **)&t->next_label));
   t->image_bytes = graph->value[image].bytes;
   t->label_bytes = graph->value[label].bytes;
   PLIM_TRY(plim_sampler_new(t->dataset, &sampling, &t->sampler));
@@ -109,6 +118,7 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   t->ctx = program->ctx;
   t->dataset = dataset;
   t->program = program;
+  t->device = device;
   t->options = *options;
   t->requested = -1;
   for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
@@ -129,6 +139,9 @@ void plim_trainer_close(plim_trainer *trainer) {
   if (!trainer) return;
   plim_reader_close(trainer->reader);
   plim_sampler_free(trainer->sampler);
+  for (int i = 0; i < 2; i++) {
+    if (trainer->pinned[i]) (void)(trainer->device->api->pinned(trainer->device, 0, &trainer->pinned[i]) == PLIM_OK);
+  }
   plim_exec_close(trainer->exec);
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }

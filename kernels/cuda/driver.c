@@ -1,0 +1,139 @@
+/* The runtime library behind the driver table. It is linked statically and looks for the machine's driver itself, when
+ * the first function is called. */
+#include "kernels/cuda/driver.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+
+#include "kernels/cuda/bodies.h"
+
+static int count(int32_t *devices) {
+  return (int)cudaGetDeviceCount(devices);
+}
+
+static int use(int32_t device, plim_cuda_facts *facts) {
+  struct cudaDeviceProp properties;
+  cudaError_t code = cudaSetDevice(device);
+  if (code == cudaSuccess) code = cudaFree(NULL); /* the context is made now, so that its bytes are counted */
+  if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, device);
+  if (code == cudaSuccess) code = cudaRuntimeGetVersion(&facts->runtime);
+  if (code == cudaSuccess) code = cudaDriverGetVersion(&facts->driver);
+  if (code != cudaSuccess) return (int)code;
+  (void)snprintf(facts->name, sizeof facts->name, "%.95s", properties.name);
+  facts->major = properties.major;
+  facts->minor = properties.minor;
+  return 0;
+}
+
+static int memory(int64_t *free_bytes, int64_t *total_bytes) {
+  size_t free_size = 0, total_size = 0;
+  cudaError_t code = cudaMemGetInfo(&free_size, &total_size);
+  *free_bytes = (int64_t)free_size;
+  *total_bytes = (int64_t)total_size;
+  return (int)code;
+}
+
+static int alloc(void **ptr, int64_t bytes) {
+  return (int)cudaMalloc(ptr, (size_t)bytes);
+}
+
+static int release(void *ptr) {
+  return (int)cudaFree(ptr);
+}
+
+static int pinned_alloc(void **ptr, int64_t bytes) {
+  return (int)cudaMallocHost(ptr, (size_t)bytes);
+}
+
+static int pinned_release(void *ptr) {
+  return (int)cudaFreeHost(ptr);
+}
+
+static int stream_new(void **stream) {
+  return (int)cudaStreamCreateWithFlags((cudaStream_t *)stream, cudaStreamNonBlocking);
+}
+
+static int stream_free(void *stream) {
+  return (int)cudaStreamDestroy(stream);
+}
+
+static int stream_sync(void *stream) {
+  return (int)cudaStreamSynchronize(stream);
+}
+
+static int event_new(void **event) {
+  return (int)cudaEventCreateWithFlags((cudaEvent_t *)event, cudaEventDisableTiming);
+}
+
+static int event_free(void *event) {
+  return (int)cudaEventDestroy(event);
+}
+
+static int event_record(void *event, void *stream) {
+  return (int)cudaEventRecord(event, stream);
+}
+
+static int event_wait(void *event, void *stream) {
+  return (int)cudaStreamWaitEvent(stream, event, 0);
+}
+
+static int copy(void *to, const void *from, int64_t bytes, void *stream) {
+  return (int)cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDefault, stream);
+}
+
+static int fill(void *to, int byte, int64_t bytes, void *stream) {
+  return (int)cudaMemsetAsync(to, byte, (size_t)bytes, stream);
+}
+
+static int capture_begin(void *stream) {
+  return (int)cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+}
+
+static int capture_end(void *stream, void **captured) {
+  cudaGraph_t graph = NULL;
+  cudaError_t code = cudaStreamEndCapture(stream, &graph);
+  if (code == cudaSuccess) code = cudaGraphInstantiate((cudaGraphExec_t *)captured, graph, 0);
+  if (graph) (void)cudaGraphDestroy(graph);
+  return (int)code;
+}
+
+static int captured_launch(void *captured, void *stream) {
+  return (int)cudaGraphLaunch(captured, stream);
+}
+
+static int captured_free(void *captured) {
+  return (int)cudaGraphExecDestroy(captured);
+}
+
+static const char *error(int code) {
+  return cudaGetErrorString((cudaError_t)code);
+}
+
+static const plim_cuda_driver real = {
+    .count = count,
+    .use = use,
+    .memory = memory,
+    .alloc = alloc,
+    .release = release,
+    .pinned_alloc = pinned_alloc,
+    .pinned_release = pinned_release,
+    .stream_new = stream_new,
+    .stream_free = stream_free,
+    .stream_sync = stream_sync,
+    .event_new = event_new,
+    .event_free = event_free,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .copy = copy,
+    .fill = fill,
+    .launch = k_cuda_launch,
+    .capture_begin = capture_begin,
+    .capture_end = capture_end,
+    .captured_launch = captured_launch,
+    .captured_free = captured_free,
+    .error = error,
+};
+
+const plim_cuda_driver *plim_cuda_driver_real(void) {
+  return &real;
+}

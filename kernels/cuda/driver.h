@@ -1,0 +1,54 @@
+/* What the host side of CUDA needs of the runtime library, as a table: the real one where the build found nvcc, a
+ * stand-in over host memory in tests. Every function returns 0 or the library's error code; `error` says what it means.
+ * Streams, events and captured graphs are opaque. */
+#ifndef PLIM_KERNELS_CUDA_DRIVER_H
+#define PLIM_KERNELS_CUDA_DRIVER_H
+
+#include "kernels/call.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a device is. */
+typedef struct plim_cuda_facts {
+  char name[96];
+  int32_t major, minor;    /* compute capability */
+  int32_t runtime, driver; /* versions: 1000 x major + 10 x minor */
+} plim_cuda_facts;
+
+enum { PLIM_CUDA_NO_MEMORY = 2 /* the one code that callers tell apart */ };
+
+typedef struct plim_cuda_driver {
+  int (*count)(int32_t *devices);
+  int (*use)(int32_t device, plim_cuda_facts *facts); /* makes it this thread's device, creates its context */
+  int (*memory)(int64_t *free_bytes, int64_t *total_bytes);
+  int (*alloc)(void **ptr, int64_t bytes); /* aligned to at least 512 */
+  int (*release)(void *ptr);
+  int (*pinned_alloc)(void **ptr, int64_t bytes); /* host memory that copies need not stage */
+  int (*pinned_release)(void *ptr);
+  int (*stream_new)(void **stream);
+  int (*stream_free)(void *stream);
+  int (*stream_sync)(void *stream);
+  int (*event_new)(void **event);
+  int (*event_free)(void *event);
+  int (*event_record)(void *event, void *stream);
+  int (*event_wait)(void *event, void *stream);                         /* the stream waits, not the caller */
+  int (*copy)(void *to, const void *from, int64_t bytes, void *stream); /* host or device, found by address */
+  int (*fill)(void *to, int byte, int64_t bytes, void *stream);
+  int (*launch)(k_body body, const k_call *call, int64_t tiles, void *stream);
+  /* From begin to end what is queued on the stream is recorded, not run; end makes it launchable. */
+  int (*capture_begin)(void *stream);
+  int (*capture_end)(void *stream, void **captured); /* ends the recording also when it fails */
+  int (*captured_launch)(void *captured, void *stream);
+  int (*captured_free)(void *captured);
+  const char *(*error)(int code);
+} plim_cuda_driver;
+
+/* The real one; NULL when this build has no CUDA. It needs neither driver nor GPU to be asked for. */
+const plim_cuda_driver *plim_cuda_driver_real(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,30 @@
+/* Captured steps of the cuda device: per plan and arena, how far it is: queued once, captured, replayed. */
+#ifndef PLIM_RUNTIME_DEVICE_CUDA_STEPS_H
+#define PLIM_RUNTIME_DEVICE_CUDA_STEPS_H
+
+#include "kernels/cuda/driver.h"
+#include "runtime/graph/plan.h"
+
+enum { PLIM_CUDA_STEPS = 8 /* plans replayed at a time; the one not used for longest makes room */ };
+
+typedef struct plim_cuda_step {
+  const plim_plan *plan;
+  const void *arena;
+  int64_t used;   /* when, in steps of the device; 0: an empty row */
+  int32_t warm;   /* 1: it has been queued once, so that every module is loaded */
+  void *captured; /* NULL: not yet */
+} plim_cuda_step;
+
+typedef struct plim_cuda_steps {
+  plim_cuda_step row[PLIM_CUDA_STEPS];
+  int64_t clock;
+} plim_cuda_steps;
+
+/* The row of a plan over an arena, made when there is none. */
+plim_cuda_step *plim_cuda_steps_find(plim_cuda_steps *steps, const plim_cuda_driver *driver, const plim_plan *plan,
+                                     const void *arena);
+
+/* Forget every row of an arena (NULL: of any). */
+void plim_cuda_steps_forget(plim_cuda_steps *steps, const plim_cuda_driver *driver, const void *arena);
+
+#endif

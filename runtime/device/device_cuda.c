@@ -1,0 +1,335 @@
+/* The cuda device.
+ *
+ * A step of a plan arrives as begin, one call a plan step, sync. It takes one of three ways: *queue* hands every kernel
+ * to the stream (the first time, so that modules are loaded, and whenever the executor times each step); *record* does
+ * the same between the two ends of a capture and launches what came of it; *replay* launches that again and lets the
+ * calls pass. Seed and step number are copied to device memory in front of all three, by the first call.
+ * A failure on any way forgets the plan's capture. */
+#include "runtime/device/device_cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/cuda/kernels.h"
+#include "runtime/device/cuda_steps.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/machine.h"
+
+enum { QUEUES = 4, EVENTS = 64, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75 };
+
+typedef enum way { WAY_QUEUE, WAY_RECORD, WAY_REPLAY } way;
+
+typedef struct cuda_state {
+  const plim_cuda_driver *driver;
+  void *stream[QUEUES];
+  void *event[EVENTS];
+  uint64_t *now_host;          /* [2] pinned: seed and step of the step in hand */
+  void *now;                   /* [2] the same on the device */
+  int64_t free_before, arenas; /* free bytes before we came; what alloc has given */
+  int32_t eager;
+  plim_cuda_steps steps;
+  plim_cuda_step *step; /* in hand; NULL: none */
+  way way;
+  int32_t last; /* plan step of the call before */
+  int recording;
+} cuda_state;
+
+static plim_status check(const plim_device *device, int code, const char *what) {
+  if (code == 0) return PLIM_OK;
+  const cuda_state *s = device->state;
+  return plim_fail(device->ctx, code == PLIM_CUDA_NO_MEMORY ? PLIM_ENOMEM : PLIM_EDEVICE, "%s: %s (CUDA error %d)",
+                   what, s->driver->error(code), code);
+}
+
+/* ---- open and close ---- */
+
+static plim_status find_gpu(plim_device *device) {
+  const cuda_state *s = device->state;
+  plim_context *ctx = device->ctx;
+  int32_t count = 0;
+  if (!s->driver) return plim_fail(ctx, PLIM_EDEVICE, "this build has no CUDA: it was made where nvcc was not found");
+  int code = s->driver->count(&count);
+  if (code != 0)
+    return plim_fail(ctx, PLIM_EDEVICE, "no GPU can be used: %s (CUDA error %d)", s->driver->error(code), code);
+  if (device->index < count) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EDEVICE, "there is no cuda:%d: the driver knows %d GPUs", (int)device->index, (int)count);
+}
+
+static plim_status use_gpu(plim_device *device) {
+  cuda_state *s = device->state;
+  plim_cuda_facts facts = {{0}, 0, 0, 0, 0};
+  int64_t total;
+  PLIM_TRY(check(device, s->driver->use(device->index, &facts), "opening the GPU"));
+  if (facts.major * 10 + facts.minor < LEAST_CAPABILITY) {
+    return plim_fail(device->ctx, PLIM_EDEVICE, "cuda:%d is a %s of compute capability %d.%d; the least is %d.%d",
+                     (int)device->index, facts.name, (int)facts.major, (int)facts.minor, LEAST_CAPABILITY / 10,
+                     LEAST_CAPABILITY % 10);
+  }
+  PLIM_TRY(check(device, s->driver->memory(&s->free_before, &total), "asking for free memory"));
+  plim_machine_describe_gpu(facts.name, facts.major, facts.minor, facts.runtime, &device->machine);
+  return PLIM_OK;
+}
+
+static plim_status make_queues(plim_device *device) {
+  cuda_state *s = device->state;
+  void *pinned = NULL;
+  for (int i = 0; i < QUEUES; i++) PLIM_TRY(check(device, s->driver->stream_new(&s->stream[i]), "making a stream"));
+  for (int i = 0; i < EVENTS; i++) PLIM_TRY(check(device, s->driver->event_new(&s->event[i]), "making an event"));
+  PLIM_TRY(check(device, s->driver->pinned_alloc(&pinned, NOW_BYTES), "pinning host memory"));
+  s->now_host = pinned;
+  return check(device, s->driver->alloc(&s->now, NOW_BYTES), "allocating the step counter");
+}
+
+/* Give up the step in hand, a recording of it included. */
+static void forget(cuda_state *s) {
+  void *ignored = NULL;
+  if (s->recording && s->driver->capture_end(s->stream[0], &ignored) == 0) (void)s->driver->captured_free(ignored);
+  s->recording = 0;
+  if (s->step) plim_cuda_steps_forget(&s->steps, s->driver, s->step->arena);
+  s->step = NULL;
+}
+
+static void cuda_close(plim_device *device) {
+  cuda_state *s = device->state;
+  if (s->driver) {
+    forget(s);
+    plim_cuda_steps_forget(&s->steps, s->driver, NULL);
+    if (s->now) (void)s->driver->release(s->now);
+    if (s->now_host) (void)s->driver->pinned_release(s->now_host);
+    for (int i = 0; i < EVENTS && s->event[i]; i++) (void)s->driver->event_free(s->event[i]);
+    for (int i = 0; i < QUEUES && s->stream[i]; i++) (void)s->driver->stream_free(s->stream[i]);
+  }
+  plim_release(device->ctx, s, 1, sizeof *s);
+}
+
+static plim_status open_driver(plim_device *device, const plim_cuda_driver *driver,
+                               const plim_device_options *options) {
+  cuda_state *s = NULL;
+  PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *s, &s));
+  s->driver = driver;
+  s->eager = options->eager;
+  device->state = s;
+  plim_status status = find_gpu(device);
+  if (status == PLIM_OK) status = use_gpu(device);
+  if (status == PLIM_OK) status = make_queues(device);
+  if (status != PLIM_OK) cuda_close(device);
+  return status;
+}
+
+static plim_status cuda_open(plim_context *ctx, const plim_device_options *options, plim_device *device) {
+  (void)ctx;
+  return open_driver(device, plim_cuda_driver_real(), options);
+}
+
+plim_status plim_device_cuda_open(plim_context *ctx, const plim_cuda_driver *driver, int32_t index,
+                                  const plim_device_options *options, plim_device **out) {
+  static const plim_device_options defaults = {.struct_bytes = sizeof defaults};
+  plim_device *device = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *device, &device));
+  device->api = &plim_device_cuda;
+  device->ctx = ctx;
+  device->index = index;
+  plim_status status = open_driver(device, driver, options ? options : &defaults);
+  if (status != PLIM_OK) {
+    plim_release(ctx, device, 1, sizeof *device);
+    return status;
+  }
+  *out = device;
+  return PLIM_OK;
+}
+
+/* ---- memory ---- */
+
+static plim_status cuda_alloc(plim_device *device, int64_t bytes, void **out) {
+  cuda_state *s = device->state;
+  int64_t free_bytes = 0, total = 0;
+  void *ptr = NULL;
+  int code = s->driver->alloc(&ptr, bytes > 0 ? bytes : 1);
+  if (code == PLIM_CUDA_NO_MEMORY && s->driver->memory(&free_bytes, &total) == 0) {
+    return plim_fail(device->ctx, PLIM_ENOMEM,
+                     "%lld bytes are more than cuda:%d has free: %lld of %lld; a smaller --memory needs less",
+                     (long long)bytes, (int)device->index, (long long)free_bytes, (long long)total);
+  }
+  PLIM_TRY(check(device, code, "allocating on the GPU"));
+  s->arenas += bytes;
+  *out = ptr;
+  return PLIM_OK;
+}
+
+static void cuda_release(plim_device *device, void *ptr, int64_t bytes) {
+  cuda_state *s = device->state;
+  if (!ptr) return;
+  plim_cuda_steps_forget(&s->steps, s->driver, ptr);
+  if (s->driver->release(ptr) == 0) s->arenas -= bytes;
+}
+
+static plim_status cuda_pinned(plim_device *device, int64_t bytes, void **ptr) {
+  const cuda_state *s = device->state;
+  if (*ptr) return check(device, s->driver->pinned_release(*ptr), "giving pinned memory back");
+  return check(device, s->driver->pinned_alloc(ptr, bytes > 0 ? bytes : 1), "pinning host memory");
+}
+
+plim_status plim_device_cuda_outside(plim_device *device, int64_t *outside_bytes, int64_t *free_bytes) {
+  const cuda_state *s = device->state;
+  int64_t free_now, total;
+  PLIM_TRY(check(device, s->driver->memory(&free_now, &total), "asking for free memory"));
+  *outside_bytes = s->free_before - free_now - s->arenas;
+  *free_bytes = free_now;
+  return PLIM_OK;
+}
+
+/* ---- kernels ---- */
+
+static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  (void)device;
+  return plim_cuda_kernel_list(op, info, capacity);
+}
+
+static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
+  plim_cuda_kernel *made = NULL;
+  int result = plim_cuda_kernel_make(op, variant, &made);
+  if (result == PLIM_KERNEL_OK) *kernel = made;
+  return plim_kernel_status(device->ctx, result, variant);
+}
+
+static int64_t cuda_workspace(plim_device *device, const void *kernel) {
+  (void)device;
+  return plim_cuda_kernel_workspace(kernel);
+}
+
+static void cuda_unprepare(plim_device *device, void *kernel) {
+  (void)device;
+  plim_cuda_kernel_free(kernel);
+}
+
+/* Let the device see seed and step number. The stream has finished with the former ones: every step ends with sync. */
+static plim_status set_now(plim_device *device, const plim_kernel_args *args) {
+  cuda_state *s = device->state;
+  s->now_host[0] = args->seed;
+  s->now_host[1] = (uint64_t)args->step;
+  return check(device, s->driver->copy(s->now, s->now_host, NOW_BYTES, s->stream[0]), "copying the step counter");
+}
+
+static plim_status launch(plim_device *device, int32_t queue, const void *kernel, const plim_kernel_args *args) {
+  cuda_state *s = device->state;
+  return check(device, plim_cuda_kernel_run(kernel, s->driver, s->stream[queue], args, s->now), "launching a kernel");
+}
+
+/* A run outside of a step (profiling) brings its own seed and number. */
+static plim_status cuda_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
+  const cuda_state *s = device->state;
+  if (!s->step) PLIM_TRY(set_now(device, args));
+  return launch(device, queue, kernel, args);
+}
+
+/* ---- steps ---- */
+
+static plim_status cuda_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
+                              int64_t arena_bytes, int timed) {
+  cuda_state *s = device->state;
+  (void)graph, (void)arena_bytes;
+  forget(s); /* a step that failed half way */
+  s->step = plim_cuda_steps_find(&s->steps, s->driver, plan, arena);
+  s->way = s->step->captured ? WAY_REPLAY : s->step->warm ? WAY_RECORD : WAY_QUEUE;
+  if (timed || s->eager || !arena) s->way = WAY_QUEUE;
+  return PLIM_OK;
+}
+
+static plim_status begin_recording(plim_device *device) {
+  cuda_state *s = device->state;
+  PLIM_TRY(check(device, s->driver->capture_begin(s->stream[0]), "beginning to capture the step"));
+  s->recording = 1;
+  return PLIM_OK;
+}
+
+static plim_status cuda_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
+  cuda_state *s = device->state;
+  if (call->step == 0) {
+    PLIM_TRY(set_now(device, &call->args));
+    if (s->way == WAY_RECORD) PLIM_TRY(begin_recording(device));
+  }
+  s->last = call->step;
+  return s->way == WAY_REPLAY ? PLIM_OK : run(user, call);
+}
+
+static plim_status end_recording(plim_device *device) {
+  cuda_state *s = device->state;
+  s->recording = 0;
+  return check(device, s->driver->capture_end(s->stream[0], &s->step->captured), "capturing the step");
+}
+
+static plim_status finish_step(plim_device *device) {
+  cuda_state *s = device->state;
+  if (s->recording) PLIM_TRY(end_recording(device));
+  if (s->way != WAY_QUEUE) {
+    PLIM_TRY(check(device, s->driver->captured_launch(s->step->captured, s->stream[0]), "launching the step"));
+  }
+  return PLIM_OK;
+}
+
+/* The end of a step, unless the executor times it: then every plan step ends so, and the next begins where it is. */
+static plim_status cuda_sync(plim_device *device) {
+  cuda_state *s = device->state;
+  plim_status status = s->step ? finish_step(device) : PLIM_OK;
+  for (int i = 0; i < QUEUES && status == PLIM_OK; i++) {
+    status = check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
+  }
+  if (status != PLIM_OK) {
+    forget(s);
+  } else if (s->step && s->last + 1 == s->step->plan->n_steps) {
+    s->step->warm = 1;
+    s->step = NULL;
+  }
+  return status;
+}
+
+static const plim_device_watch cuda_watch = {cuda_begin, cuda_step};
+
+/* ---- queues ---- */
+
+static plim_status cuda_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
+  cuda_state *s = device->state;
+  return check(device, s->driver->copy(to, from, bytes, s->stream[queue]), "copying");
+}
+
+static plim_status cuda_fill(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes) {
+  const cuda_state *s = device->state;
+  return check(device, s->driver->fill(to, byte, bytes, s->stream[queue]), "filling");
+}
+
+static plim_status cuda_mark(plim_device *device, int32_t queue, int32_t event) {
+  const cuda_state *s = device->state;
+  return check(device, s->driver->event_record(s->event[event % EVENTS], s->stream[queue]), "marking a queue");
+}
+
+static plim_status cuda_wait(plim_device *device, int32_t queue, int32_t event) {
+  const cuda_state *s = device->state;
+  return check(device, s->driver->event_wait(s->event[event % EVENTS], s->stream[queue]), "waiting for a queue");
+}
+
+static int64_t cuda_clock(plim_device *device) {
+  (void)device;
+  return plim_now_ns();
+}
+
+const plim_device_api plim_device_cuda = {
+    .struct_bytes = sizeof(plim_device_api),
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .alloc = cuda_alloc,
+    .release = cuda_release,
+    .pinned = cuda_pinned,
+    .variants = cuda_variants,
+    .prepare = cuda_prepare,
+    .workspace = cuda_workspace,
+    .unprepare = cuda_unprepare,
+    .run = cuda_run,
+    .copy = cuda_copy,
+    .fill = cuda_fill,
+    .mark = cuda_mark,
+    .wait = cuda_wait,
+    .sync = cuda_sync,
+    .clock = cuda_clock,
+    .watch = &cuda_watch,
+};

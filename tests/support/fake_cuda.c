@@ -1,0 +1,287 @@
+/* Every function begins with enter(), which counts the call and fails it when its turn has come; those that look into
+ * device memory open it for as long as they do. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "tests/support/fake_cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "kernels/isa.h"
+
+enum { MOST_BLOCKS = 64 };
+
+typedef enum kind { COPY, FILL, LAUNCH } kind;
+
+/* What can be queued. */
+typedef struct work {
+  kind kind;
+  void *to;
+  const void *from;
+  int byte;
+  int64_t bytes, tiles;
+  k_body body;
+  k_call call;
+} work;
+
+typedef struct captured {
+  int n, room;
+  work *item;
+} captured;
+
+typedef struct block {
+  void *ptr;
+  int64_t bytes;
+} block;
+
+static struct {
+  fake_cuda_options options;
+  fake_cuda_counts counts;
+  block device[MOST_BLOCKS];
+  int64_t used_bytes;
+  captured *recording;
+} fake;
+
+#define PLIM_X(id, name) &plim_bodies_##id,
+#define PLIM_EXTERN(id, name) extern const k_bodies plim_bodies_##id;
+PLIM_ISAS(PLIM_EXTERN)
+static const k_bodies *const all_bodies[] = {PLIM_ISAS(PLIM_X)};
+#undef PLIM_EXTERN
+#undef PLIM_X
+
+static int enter(void) {
+  fake.counts.calls++;
+  return fake.options.fail_at > 0 && --fake.options.fail_at == 0 ? FAKE_CUDA_LOST : 0;
+}
+
+static void allow(int protection) {
+  for (int i = 0; i < MOST_BLOCKS; i++) {
+    if (fake.device[i].ptr) (void)mprotect(fake.device[i].ptr, (size_t)fake.device[i].bytes, protection);
+  }
+}
+
+static void perform(const work *w) {
+  if (w->kind == COPY) memcpy(w->to, w->from, (size_t)w->bytes);
+  if (w->kind == FILL) memset(w->to, w->byte, (size_t)w->bytes);
+  if (w->kind != LAUNCH) return;
+  fake.counts.kernels_run++;
+  for (int64_t tile = 0; tile < w->tiles; tile++) all_bodies[0]->tile[w->body](&w->call, tile);
+}
+
+static int queue(const work *w) {
+  captured *c = fake.recording;
+  int code = enter();
+  if (code != 0) return code;
+  if (w->kind == LAUNCH) fake.counts.kernels_queued++;
+  if (!c) {
+    allow(PROT_READ | PROT_WRITE);
+    perform(w);
+    allow(PROT_NONE);
+    return 0;
+  }
+  if (c->n == c->room) {
+    c->room = 2 * c->room + 16;
+    c->item = realloc(c->item, (size_t)c->room * sizeof *c->item);
+  }
+  c->item[c->n++] = *w;
+  return 0;
+}
+
+static int count(int32_t *devices) {
+  int code = enter();
+  *devices = fake.options.devices;
+  return fake.options.no_driver ? 35 : code;
+}
+
+static int use(int32_t device, plim_cuda_facts *facts) {
+  int code = enter();
+  (void)device;
+  *facts = (plim_cuda_facts){"Fake GPU", fake.options.major, fake.options.minor, 13000, 13000};
+  return code;
+}
+
+static int memory(int64_t *free_bytes, int64_t *total_bytes) {
+  int code = enter();
+  *free_bytes = fake.options.memory_bytes - fake.used_bytes;
+  *total_bytes = fake.options.memory_bytes;
+  return code;
+}
+
+static int out_of_memory(void) {
+  return fake.options.fail_alloc_at > 0 && --fake.options.fail_alloc_at == 0;
+}
+
+static int alloc(void **ptr, int64_t bytes) {
+  int code = enter(), slot = 0;
+  if (code != 0) return code;
+  fake.counts.allocs++;
+  if (out_of_memory() || bytes > fake.options.memory_bytes - fake.used_bytes) return PLIM_CUDA_NO_MEMORY;
+  while (slot < MOST_BLOCKS && fake.device[slot].ptr) slot++;
+  void *made = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (slot == MOST_BLOCKS || made == MAP_FAILED) return PLIM_CUDA_NO_MEMORY;
+  fake.device[slot] = (block){made, bytes};
+  fake.used_bytes += bytes;
+  fake.counts.open_handles++;
+  *ptr = made;
+  return 0;
+}
+
+static int release(void *ptr) {
+  int code = enter();
+  for (int i = 0; i < MOST_BLOCKS; i++) {
+    if (fake.device[i].ptr != ptr) continue;
+    (void)munmap(ptr, (size_t)fake.device[i].bytes);
+    fake.used_bytes -= fake.device[i].bytes;
+    fake.device[i].ptr = NULL;
+    fake.counts.open_handles--;
+    return code;
+  }
+  return 1; /* never allocated */
+}
+
+static int pinned_alloc(void **ptr, int64_t bytes) {
+  int code = enter();
+  if (code != 0) return code;
+  fake.counts.allocs++;
+  if (out_of_memory()) return PLIM_CUDA_NO_MEMORY;
+  fake.counts.open_handles++;
+  *ptr = calloc(1, (size_t)bytes);
+  return 0;
+}
+
+static int pinned_release(void *ptr) {
+  fake.counts.open_handles--;
+  free(ptr);
+  return enter();
+}
+
+static int handle_new(void **handle) {
+  int code = enter();
+  if (code != 0) return code;
+  fake.counts.open_handles++;
+  *handle = malloc(1);
+  return 0;
+}
+
+static int handle_free(void *handle) {
+  fake.counts.open_handles--;
+  free(handle);
+  return enter();
+}
+
+static int nothing(void *handle) {
+  (void)handle;
+  return enter();
+}
+
+static int nothing_two(void *event, void *stream) {
+  (void)event, (void)stream;
+  return enter();
+}
+
+static int copy(void *to, const void *from, int64_t bytes, void *stream) {
+  (void)stream;
+  return queue(&(work){.kind = COPY, .to = to, .from = from, .bytes = bytes});
+}
+
+static int fill(void *to, int byte, int64_t bytes, void *stream) {
+  (void)stream;
+  return queue(&(work){.kind = FILL, .to = to, .byte = byte, .bytes = bytes});
+}
+
+static int launch(k_body body, const k_call *call, int64_t tiles, void *stream) {
+  (void)stream;
+  return queue(&(work){.kind = LAUNCH, .body = body, .call = *call, .tiles = tiles});
+}
+
+static int capture_begin(void *stream) {
+  int code = enter();
+  (void)stream;
+  if (code != 0 || fake.recording) return code != 0 ? code : 900;
+  fake.recording = calloc(1, sizeof *fake.recording);
+  fake.counts.open_handles++;
+  return 0;
+}
+
+static int captured_free(void *handle) {
+  captured *c = handle;
+  fake.counts.open_handles--;
+  free(c->item);
+  free(c);
+  return enter();
+}
+
+static int capture_end(void *stream, void **out) {
+  int code = enter();
+  captured *c = fake.recording;
+  (void)stream;
+  if (!c) return 901;
+  fake.recording = NULL;
+  if (code != 0) {
+    (void)captured_free(c);
+    return code;
+  }
+  fake.counts.captures++;
+  *out = c;
+  return 0;
+}
+
+static int captured_launch(void *handle, void *stream) {
+  const captured *c = handle;
+  int code = enter();
+  (void)stream;
+  if (code != 0) return code;
+  fake.counts.launches++;
+  allow(PROT_READ | PROT_WRITE);
+  for (int i = 0; i < c->n; i++) perform(&c->item[i]);
+  allow(PROT_NONE);
+  return 0;
+}
+
+static const char *error(int code) {
+  return code == PLIM_CUDA_NO_MEMORY ? "out of memory" : code == FAKE_CUDA_LOST ? "the device is lost" : "no driver";
+}
+
+static const plim_cuda_driver driver = {
+    .count = count,
+    .use = use,
+    .memory = memory,
+    .alloc = alloc,
+    .release = release,
+    .pinned_alloc = pinned_alloc,
+    .pinned_release = pinned_release,
+    .stream_new = handle_new,
+    .stream_free = handle_free,
+    .stream_sync = nothing,
+    .event_new = handle_new,
+    .event_free = handle_free,
+    .event_record = nothing_two,
+    .event_wait = nothing_two,
+    .copy = copy,
+    .fill = fill,
+    .launch = launch,
+    .capture_begin = capture_begin,
+    .capture_end = capture_end,
+    .captured_launch = captured_launch,
+    .captured_free = captured_free,
+    .error = error,
+};
+
+fake_cuda_options fake_cuda_options_default(void) {
+  return (fake_cuda_options){.devices = 1, .major = 9, .minor = 0, .memory_bytes = (int64_t)1 << 30};
+}
+
+const plim_cuda_driver *fake_cuda_driver(const fake_cuda_options *options) {
+  memset(&fake, 0, sizeof fake);
+  fake.options = *options;
+  return &driver;
+}
+
+void fake_cuda_fail_at(int64_t fail_at) {
+  fake.options.fail_at = fail_at;
+}
+
+fake_cuda_counts fake_cuda_count(void) {
+  return fake.counts;
+}

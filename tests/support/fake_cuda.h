@@ -1,0 +1,33 @@
+/* A GPU for the host side's tests: "device memory" is host memory that nobody but this driver can touch (any other
+ * access ends the test), kernels are the bodies compiled for the CPU, and a captured graph is a list that is run when
+ * it is launched. Calls are counted and logged; any of them can be made to fail. */
+#ifndef PLIM_TESTS_SUPPORT_FAKE_CUDA_H
+#define PLIM_TESTS_SUPPORT_FAKE_CUDA_H
+
+#include "kernels/cuda/driver.h"
+
+enum { FAKE_CUDA_LOST = 999 };
+
+typedef struct fake_cuda_options {
+  int32_t devices;       /* GPUs there are */
+  int no_driver;         /* 1: count fails */
+  int32_t major, minor;  /* compute capability */
+  int64_t memory_bytes;  /* of the GPU */
+  int64_t fail_at;       /* the n-th call from the next on fails as a lost device would; 0: none */
+  int64_t fail_alloc_at; /* the n-th allocation, device or pinned, finds no memory; 0: none */
+} fake_cuda_options;
+
+typedef struct fake_cuda_counts {
+  int64_t calls, allocs, kernels_queued, kernels_run, captures, launches /* of captured graphs */;
+  int64_t open_handles; /* streams, events, graphs and allocations not given back */
+} fake_cuda_counts;
+
+/* One GPU of capability 9.0 and 1 GiB; nothing fails. */
+fake_cuda_options fake_cuda_options_default(void);
+
+/* Begin anew with these options. There is one driver a process. */
+const plim_cuda_driver *fake_cuda_driver(const fake_cuda_options *options);
+void fake_cuda_fail_at(int64_t fail_at);
+fake_cuda_counts fake_cuda_count(void);
+
+#endif
