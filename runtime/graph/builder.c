@@ -48,13 +48,19 @@ void plim_graph_builder_free(plim_graph_builder *b) {
   plim_release(b->ctx, b->storage, b->cap_storages, sizeof *b->storage);
   plim_release(b->ctx, b->value, b->cap_values, sizeof *b->value);
   plim_release(b->ctx, b->op, b->cap_ops, sizeof *b->op);
+  plim_release(b->ctx, b->input, b->cap_inputs, sizeof *b->input);
   plim_release(b->ctx, b, 1, sizeof *b);
+}
+
+void plim_graph_set_unpacked(plim_graph_builder *b) {
+  b->unpacked = 1;
 }
 
 plim_status plim_graph_add_storage(plim_graph_builder *b, plim_role role, int64_t bytes, int32_t *out) {
   long long id = b->n_storages;
   if (!plim_role_name(role)) return plim_fail(b->ctx, PLIM_EDATA, "storage %lld: role %d is none", id, (int)role);
-  if (bytes <= 0 || bytes > INT64_MAX - PLIM_ALIGN) {
+  int may_be_empty = role == PLIM_ROLE_ACTIVATION || role == PLIM_ROLE_GRADIENT;
+  if (bytes < 0 || (bytes == 0 && !may_be_empty) || bytes > INT64_MAX - PLIM_ALIGN) {
     return plim_fail(b->ctx, PLIM_EDATA, "storage %lld: %lld bytes is not a size", id, (long long)bytes);
   }
   PLIM_TRY(add_row(b, "storages", &b->storage, &b->cap_storages, b->n_storages, sizeof *b->storage));
@@ -64,8 +70,14 @@ plim_status plim_graph_add_storage(plim_graph_builder *b, plim_role role, int64_
   return PLIM_OK;
 }
 
+/* Bytes of a value: those of its shape, 0 for u8 [0], -1 for a shape that is not allowed. */
+static int64_t value_bytes(const plim_shape *shape) {
+  if (shape->dtype == PLIM_U8 && shape->layout == PLIM_FLAT && shape->rank == 1 && shape->dim[0] == 0) return 0;
+  return plim_shape_bytes(shape);
+}
+
 static plim_status check_shape(const plim_graph_builder *b, const char *name, const plim_shape *shape) {
-  if (plim_dtype_name(shape->dtype) && plim_layout_name(shape->layout) && plim_shape_bytes(shape) > 0) return PLIM_OK;
+  if (plim_dtype_name(shape->dtype) && plim_layout_name(shape->layout) && value_bytes(shape) >= 0) return PLIM_OK;
   return plim_fail(b->ctx, PLIM_EDATA,
                    "value '%.255s': the shape is not allowed (rank 1 to %d, sizes > 0 that suit the layout)", name,
                    PLIM_MAX_RANK);
@@ -79,8 +91,9 @@ plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_
                      (long long)b->n_storages);
   }
   PLIM_TRY(check_shape(b, name, shape));
-  int64_t bytes = plim_shape_bytes(shape), end = plim_add_bytes(offset, bytes);
-  if (end < 0 || end > b->storage[storage].bytes) {
+  int64_t bytes = value_bytes(shape), end = plim_add_bytes(offset, bytes);
+  int empty_part = bytes == 0 && b->storage[storage].bytes > 0;
+  if (end < 0 || end > b->storage[storage].bytes || empty_part) {
     return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': %lld bytes at offset %lld leave storage %d of %lld bytes",
                      name, (long long)bytes, (long long)offset, storage, (long long)b->storage[storage].bytes);
   }
@@ -102,7 +115,7 @@ plim_status plim_graph_add(plim_graph_builder *b, const char *name, plim_role ro
   int32_t storage = -1;
   PLIM_TRY(plim_name_check(b->ctx, "value", name));
   PLIM_TRY(check_shape(b, name, shape));
-  PLIM_TRY(plim_graph_add_storage(b, role, plim_shape_bytes(shape), &storage));
+  PLIM_TRY(plim_graph_add_storage(b, role, value_bytes(shape), &storage));
   plim_status status = plim_graph_add_value(b, name, storage, 0, shape, out_value);
   if (status != PLIM_OK) b->n_storages--;
   return status;
@@ -148,12 +161,17 @@ static plim_status check_operands(const plim_graph_builder *b, const char *op, c
   return PLIM_OK;
 }
 
+static const int32_t *inputs_of(const plim_op_spec *s) {
+  return s->many_in ? s->many_in : s->in;
+}
+
 static plim_status check_spec(const plim_graph_builder *b, const plim_op_spec *s) {
   plim_context *ctx = b->ctx;
   if (!plim_op_kind_name(s->kind)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': kind %d is none", s->name, s->kind);
   if (!plim_op_class_name(s->cls)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': class %d is none", s->name, s->cls);
   if (!plim_phase_name(s->phase)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': phase %d is none", s->name, s->phase);
-  PLIM_TRY(check_operands(b, s->name, "in", s->in, s->n_in, PLIM_OP_MAX_IN));
+  int32_t most_in = s->many_in && s->kind == PLIM_OP_CUSTOM ? INT32_MAX : PLIM_OP_MAX_IN;
+  PLIM_TRY(check_operands(b, s->name, "in", inputs_of(s), s->n_in, most_in));
   PLIM_TRY(check_operands(b, s->name, "out", s->out, s->n_out, PLIM_OP_MAX_OUT));
   PLIM_TRY(check_operands(b, s->name, "upd", s->upd, s->n_upd, PLIM_OP_MAX_UPD));
   if (s->cls == PLIM_OP_EFFECT && (s->n_out > 0 || s->n_upd == 0)) {
@@ -170,6 +188,7 @@ static plim_status check_spec(const plim_graph_builder *b, const plim_op_spec *s
   if (s->time_ns < -1) {
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': time_ns %lld is negative", s->name, (long long)s->time_ns);
   }
+  if (s->id && *s->id < 0) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': id %lld", s->name, (long long)*s->id);
   return PLIM_OK;
 }
 
@@ -180,12 +199,13 @@ static int spans_storage(const plim_graph_builder *b, const plim_value *v) {
 /* NULL when the op may write output over input in place, else the reason why not. */
 static const char *pair_fault(const plim_graph_builder *b, const plim_op_spec *s, plim_pair pair) {
   if (pair.out < 0 || pair.out >= s->n_out || pair.in < 0 || pair.in >= s->n_in) return "is not of its operands";
-  const plim_value *out = &b->value[s->out[pair.out]].value, *in = &b->value[s->in[pair.in]].value;
+  const plim_value *out = &b->value[s->out[pair.out]].value, *in = &b->value[inputs_of(s)[pair.in]].value;
   if (out->bytes != in->bytes) return "has different bytes";
   if (!spans_storage(b, out) || !spans_storage(b, in)) return "is of values that are not all of their storages";
   if (plim_role_persistent(b->storage[in->storage].role)) return "would overwrite a persistent storage";
   for (int32_t i = 0; i < s->n_in; i++) {
-    if (i != pair.in && b->value[s->in[i]].value.storage == in->storage) return "overwrites another input as well";
+    if (i != pair.in && b->value[inputs_of(s)[i]].value.storage == in->storage)
+      return "overwrites another input as well";
   }
   return NULL;
 }
@@ -228,12 +248,18 @@ plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, i
   } else {
     take_kind_pairs(b, &s);
   }
-  int64_t at = 0;
+  int64_t at = 0, in = b->n_inputs;
   PLIM_TRY(add_row(b, "ops", &b->op, &b->cap_ops, b->n_ops, sizeof *b->op));
+  PLIM_TRY(plim_array_reserve(b->ctx, &b->input, &b->cap_inputs, in + s.n_in, sizeof *b->input));
   PLIM_TRY(add_name(b, "op", s.name, &at));
+  if (s.n_in > 0) memcpy(b->input + in, inputs_of(&s), (size_t)s.n_in * sizeof *b->input);
+  b->n_inputs += s.n_in;
+  int64_t id = s.id ? *s.id : -1;
   s.name = NULL;
+  s.many_in = NULL;
+  s.id = NULL;
   s.attrs = clean_attrs(s.attrs);
-  b->op[b->n_ops] = (plim_draft_op){s, at};
+  b->op[b->n_ops] = (plim_draft_op){s, at, in, id};
   *out = (int32_t)b->n_ops++;
   return PLIM_OK;
 }

@@ -11,19 +11,21 @@ typedef struct plim_draft_value {
 } plim_draft_value;
 
 typedef struct plim_draft_op {
-  plim_op_spec spec; /* name not set; pairs final */
-  int64_t name;
+  plim_op_spec spec; /* name, in, many_in and id not set; pairs final */
+  int64_t name, in;  /* offsets into chars and inputs */
+  int64_t id;
 } plim_draft_op;
 
 struct plim_graph_builder {
   plim_context *ctx;
-  int32_t batch;
+  int32_t batch, unpacked;
   char *chars; /* NUL-terminated names; the graph's own is the first */
   plim_storage *storage;
   plim_draft_value *value;
   plim_draft_op *op;
-  int64_t n_chars, n_storages, n_values, n_ops;
-  int64_t cap_chars, cap_storages, cap_values, cap_ops;
+  int32_t *input; /* of every op, one behind the other */
+  int64_t n_chars, n_storages, n_values, n_ops, n_inputs;
+  int64_t cap_chars, cap_storages, cap_values, cap_ops, cap_inputs;
 };
 
 #endif

@@ -112,9 +112,19 @@ static plim_status check_pair(const walk *w, int32_t j, plim_pair pair) {
   return PLIM_OK;
 }
 
+/* A storage without bytes has no lives: it can be read as soon as it was written. */
+static int is_empty(const walk *w, int32_t storage) {
+  return w->check->graph->storage[storage].bytes == 0;
+}
+
 /* Read, write or update: the storage's latest life contains the step. */
 static plim_status use(walk *w, int32_t j, int32_t storage, const char *verb) {
   const plim_life *life = latest_life(w, storage);
+  int made = w->tight_end[storage] > 0 || w->check->graph->storage[storage].producer == w->check->plan->step[j].op;
+  if (is_empty(w, storage) && made) {
+    w->tight_end[storage] = j + 1;
+    return PLIM_OK;
+  }
   w->tight_end[storage] = j + 1;
   if (life && j < life->end) return PLIM_OK;
   return plim_check_fault(w->check, j, "%s \"%s\", which has no life here", verb,

@@ -32,20 +32,29 @@ plim_status plim_document_save(plim_text *text, const char *path) {
   return status;
 }
 
-void plim_document_write_head(plim_text *text, const char *kind) {
-  plim_text_format(text, "{\n  \"plimsoll\": \"%s\",\n  \"version\": %d,\n", kind, PLIM_DOCUMENT_VERSION);
+void plim_document_write_version(plim_text *text, const char *kind, int version) {
+  plim_text_format(text, "{\n  \"plimsoll\": \"%s\",\n  \"version\": %d,\n", kind, version);
 }
 
-void plim_document_read_head(plim_json_at *root, const char *kind) {
+void plim_document_write_head(plim_text *text, const char *kind) {
+  plim_document_write_version(text, kind, PLIM_DOCUMENT_VERSION);
+}
+
+int plim_document_read_version(plim_json_at *root, const char *kind, int newest) {
   const char *found = plim_json_text(root, "plimsoll");
   if (root->doc->status == PLIM_OK && strcmp(found, kind) != 0) {
     plim_json_fail(root, "plimsoll", "the document is a '%.40s', not a '%s'", found, kind);
   }
   int64_t version = plim_json_int(root, "version", 0, INT64_MAX);
-  if (root->doc->status == PLIM_OK && version != PLIM_DOCUMENT_VERSION) {
-    plim_json_fail(root, "version", "version %lld of the format; this program reads version %d", (long long)version,
-                   PLIM_DOCUMENT_VERSION);
+  if (root->doc->status == PLIM_OK && (version < 1 || version > newest)) {
+    plim_json_fail(root, "version", "version %lld of the format; this program reads version%s %s%d", (long long)version,
+                   newest > 1 ? "s" : "", newest > 1 ? "1 to " : "", newest);
   }
+  return (int)version;
+}
+
+void plim_document_read_head(plim_json_at *root, const char *kind) {
+  (void)plim_document_read_version(root, kind, PLIM_DOCUMENT_VERSION);
 }
 
 void plim_document_read_hash(plim_json_at *at, const char *key, char *hex) {

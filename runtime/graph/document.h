@@ -27,6 +27,10 @@ PLIM_MUST_USE plim_status plim_document_open(plim_context *ctx, const char *file
 void plim_document_write_head(plim_text *text, const char *kind);
 void plim_document_read_head(plim_json_at *root, const char *kind);
 
+/* The same for a kind with several versions; reading accepts 1 to `newest` and returns the version. */
+void plim_document_write_version(plim_text *text, const char *kind, int version);
+int plim_document_read_version(plim_json_at *root, const char *kind, int newest);
+
 /* A field with a SHA-256; hex [PLIM_FINGERPRINT_BYTES]. */
 void plim_document_read_hash(plim_json_at *at, const char *key, char *hex);
 

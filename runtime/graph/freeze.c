@@ -54,7 +54,7 @@ static plim_status allocate(const plim_graph_builder *b, plim_own_graph **out) {
 /* Copy a list of ids and return the copy; *next moves behind it. */
 static const int32_t *take_ids(int32_t **next, const int32_t *from, int32_t count) {
   int32_t *to = *next;
-  memcpy(to, from, (size_t)count * sizeof *to);
+  if (count > 0) memcpy(to, from, (size_t)count * sizeof *to);
   *next += count;
   return to;
 }
@@ -71,11 +71,12 @@ static void copy_ops(const plim_graph_builder *b, plim_own_graph *own) {
     op->phase = s->phase;
     op->attrs = s->attrs;
     op->time_ns = s->time_ns;
+    op->id = b->op[o].id;
     op->n_in = s->n_in;
     op->n_out = s->n_out;
     op->n_upd = s->n_upd;
     op->n_pairs = s->n_pairs;
-    op->in = take_ids(&next, s->in, s->n_in);
+    op->in = take_ids(&next, b->input + b->op[o].in, s->n_in);
     op->out = take_ids(&next, s->out, s->n_out);
     op->upd = take_ids(&next, s->upd, s->n_upd);
     op->pair = pair;
@@ -95,6 +96,7 @@ static void copy_rows(const plim_graph_builder *b, plim_own_graph *own) {
   own->graph = (plim_graph){.ctx = b->ctx,
                             .name = own->chars,
                             .batch = b->batch,
+                            .unpacked = b->unpacked,
                             .n_storages = (int32_t)b->n_storages,
                             .n_values = (int32_t)b->n_values,
                             .n_ops = (int32_t)b->n_ops,

@@ -44,8 +44,9 @@ void plim_graph_free(plim_graph *graph) {
 
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out) {
   const plim_op *o = &graph->op[op];
-  *out = (plim_op_desc){.kind = o->kind, .attrs = o->attrs, .n_in = o->n_in, .n_out = o->n_out, .n_upd = o->n_upd};
-  for (int32_t i = 0; i < o->n_in; i++) out->in[i] = graph->value[o->in[i]].shape;
+  int32_t n_in = o->n_in < PLIM_OP_MAX_IN ? o->n_in : PLIM_OP_MAX_IN;
+  *out = (plim_op_desc){.kind = o->kind, .attrs = o->attrs, .n_in = n_in, .n_out = o->n_out, .n_upd = o->n_upd};
+  for (int32_t i = 0; i < n_in; i++) out->in[i] = graph->value[o->in[i]].shape;
   for (int32_t i = 0; i < o->n_out; i++) out->out[i] = graph->value[o->out[i]].shape;
   for (int32_t i = 0; i < o->n_upd; i++) out->upd[i] = graph->value[o->upd[i]].shape;
 }

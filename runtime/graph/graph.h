@@ -33,7 +33,7 @@ typedef enum plim_phase { PLIM_PHASES(PLIM_X) PLIM_PHASE_COUNT } plim_phase;
 #undef PLIM_X
 
 typedef struct plim_storage {
-  int64_t bytes; /* not rounded; > 0 */
+  int64_t bytes; /* not rounded; > 0; activations and gradients of imported graphs: >= 0 */
   plim_role role;
   int32_t producer; /* op that writes it, -1 when it comes from outside; derived */
 } plim_storage;
@@ -41,9 +41,9 @@ typedef struct plim_storage {
 typedef struct plim_value {
   const char *name; /* unique in the graph */
   int32_t storage;
-  int64_t offset; /* bytes from the start of the storage */
-  plim_shape shape;
-  int64_t bytes; /* of the shape */
+  int64_t offset;   /* bytes from the start of the storage */
+  plim_shape shape; /* u8 [0]: a value without bytes */
+  int64_t bytes;    /* of the shape */
 } plim_value;
 
 typedef struct plim_op {
@@ -56,6 +56,7 @@ typedef struct plim_op {
   const int32_t *in, *out, *upd; /* values, in the kind's operand order */
   const plim_pair *pair;         /* allowed in-place pairs */
   int64_t time_ns;               /* cost carried by an imported graph, -1 when there is none */
+  int64_t id;                    /* of the op in the file that was imported, -1 when there is none */
   /* derived, over storages, without repeats: */
   int32_t n_reads, n_writes, n_updates;
   const int32_t *reads, *writes, *updates;
@@ -66,7 +67,8 @@ enum { PLIM_FINGERPRINT_BYTES = 65 }; /* 64 hexadecimal digits of SHA-256 and a 
 typedef struct plim_graph {
   plim_context *ctx;
   const char *name;
-  int32_t batch; /* images a step, 0 when it has no meaning */
+  int32_t batch;    /* images a step, 0 when it has no meaning */
+  int32_t unpacked; /* 1: plans bound peak_bytes without rounding and have no addresses (published instances) */
   int32_t n_storages, n_values, n_ops;
   const plim_storage *storage;
   const plim_value *value;
@@ -99,6 +101,9 @@ PLIM_MUST_USE plim_status plim_graph_add_value(plim_graph_builder *b, const char
 PLIM_MUST_USE plim_status plim_graph_add(plim_graph_builder *b, const char *name, plim_role role,
                                          const plim_shape *shape, int32_t *out_value);
 
+/* Plans of this graph have no addresses, unless their options say so. */
+void plim_graph_set_unpacked(plim_graph_builder *b);
+
 typedef struct plim_op_spec {
   const char *name;
   plim_op_kind kind;
@@ -107,10 +112,12 @@ typedef struct plim_op_spec {
   plim_attrs attrs;
   int32_t n_in, n_out, n_upd, n_pairs;
   int32_t in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT], upd[PLIM_OP_MAX_UPD];
+  const int32_t *many_in; /* [n_in] read instead of `in` when not NULL: custom ops take any number of inputs */
   /* Read for custom only. Other kinds get their kind's pairs, where the two values are all of their storages and have
    * equal bytes, and the input is not persistent and no other operand of the op reads its storage. */
   plim_pair pair[PLIM_OP_MAX_PAIRS];
-  int64_t time_ns; /* -1: none */
+  int64_t time_ns;   /* -1: none */
+  const int64_t *id; /* in the imported file; NULL: none */
 } plim_op_spec;
 PLIM_MUST_USE plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, int32_t *out);
 
@@ -121,7 +128,7 @@ PLIM_MUST_USE plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out
 void plim_graph_builder_free(plim_graph_builder *b); /* abandon; NULL is legal */
 void plim_graph_free(plim_graph *graph);             /* NULL is legal */
 
-/* The op with the shapes of its operands. */
+/* The op with the shapes of its operands. Of more inputs than PLIM_OP_MAX_IN, which no kernel takes, the first. */
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out);
 
 /* Id of the value or op of that name, -1 when there is none. O(n). */

@@ -2,6 +2,7 @@
  * and its fingerprint, taken anew, must be the one that the document states. */
 #include <string.h>
 
+#include "runtime/base/array.h"
 #include "runtime/graph/builder.h"
 #include "runtime/graph/document.h"
 #include "runtime/graph/graph_text.h"
@@ -12,7 +13,7 @@ static void read_storages(plim_json_at *root, plim_graph_builder *b) {
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_role role = (plim_role)plim_json_name(&at, "role", plim_role_find);
-    int64_t bytes = plim_json_int(&at, "bytes", 1, INT64_MAX);
+    int64_t bytes = plim_json_int(&at, "bytes", 0, INT64_MAX);
     plim_json_end(&at);
     if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_graph_add_storage(b, role, bytes, &id));
   }
@@ -30,7 +31,7 @@ static plim_shape read_shape(plim_json_at *at) {
   }
   shape.rank = rank;
   for (int32_t i = 0; i < PLIM_MAX_RANK; i++) {
-    shape.dim[i] = i < rank ? plim_json_int_item(&sizes, i, 1, INT64_MAX) : 1;
+    shape.dim[i] = i < rank ? plim_json_int_item(&sizes, i, 0, INT64_MAX) : 1;
   }
   return shape;
 }
@@ -119,13 +120,33 @@ static int32_t read_ids(plim_json_at *op, const char *key, int32_t *id, int32_t 
   return n;
 }
 
-static void read_op(plim_json_at *at, plim_op_spec *s) {
+/* All the inputs of an op, however many, in an array that grows. */
+typedef struct inputs {
+  plim_context *ctx;
+  int32_t *id;
+  int64_t capacity;
+} inputs;
+
+static int32_t read_inputs(plim_json_at *op, inputs *in) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(op, "in", &n);
+  if (op->doc->status != PLIM_OK) return 0;
+  plim_json_take(&list, plim_array_reserve(in->ctx, &in->id, &in->capacity, n, sizeof *in->id));
+  if (op->doc->status != PLIM_OK) return 0;
+  for (int32_t i = 0; i < n; i++) in->id[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  return n;
+}
+
+static void read_op(plim_json_at *at, int version, inputs *in, int64_t *id, plim_op_spec *s) {
+  if (version >= 2) *id = plim_json_int_or_null(at, "id", 0, INT64_MAX, -1);
+  s->id = *id >= 0 ? id : NULL;
   s->name = plim_json_text(at, "name");
   s->kind = (plim_op_kind)plim_json_name(at, "kind", plim_op_kind_find);
   s->cls = (plim_op_class)plim_json_name(at, "class", plim_op_class_find);
   s->phase = (plim_phase)plim_json_name(at, "phase", plim_phase_find);
   read_attrs(at, &s->attrs);
-  s->n_in = read_ids(at, "in", s->in, PLIM_OP_MAX_IN);
+  s->n_in = read_inputs(at, in);
+  s->many_in = in->id;
   s->n_out = read_ids(at, "out", s->out, PLIM_OP_MAX_OUT);
   s->n_upd = read_ids(at, "upd", s->upd, PLIM_OP_MAX_UPD);
   s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_PAIRS);
@@ -159,34 +180,43 @@ static void add_op(plim_json_at *at, plim_graph_builder *b, const plim_op_spec *
   }
 }
 
-static void read_ops(plim_json_at *root, plim_graph_builder *b) {
+static void read_ops(plim_json_at *root, int version, plim_graph_builder *b) {
+  inputs in = {.ctx = root->doc->ctx};
   int32_t n = 0;
   plim_json_at list = plim_json_list(root, "ops", &n);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_op_spec spec = {.name = ""};
-    read_op(&at, &spec);
+    int64_t id = -1;
+    read_op(&at, version, &in, &id, &spec);
     if (root->doc->status == PLIM_OK) add_op(&at, b, &spec);
   }
+  plim_release(in.ctx, in.id, in.capacity, sizeof *in.id);
 }
 
 /* ---- the document ---- */
+
+static int find_addresses(const char *name) {
+  return strcmp(name, "none") == 0 ? 0 : strcmp(name, "packed") == 0 ? 1 : -1;
+}
 
 static void read_graph(plim_json *doc, plim_graph **out) {
   char fingerprint[PLIM_FINGERPRINT_BYTES] = "";
   plim_graph_builder *b = NULL;
   plim_graph *graph = NULL;
   plim_json_at root = plim_json_root(doc);
-  plim_document_read_head(&root, "graph");
+  int version = plim_document_read_version(&root, "graph", PLIM_GRAPH_NEWEST);
   plim_document_read_hash(&root, "fingerprint", fingerprint);
   const char *name = plim_json_text(&root, "name");
   int32_t batch = (int32_t)plim_json_int(&root, "batch", 0, INT32_MAX);
+  int unpacked = version >= 2 && plim_json_name(&root, "addresses", find_addresses) == 0;
   if (doc->status != PLIM_OK) return;
   plim_json_take(&root, plim_graph_begin(doc->ctx, name, batch, &b));
   if (doc->status != PLIM_OK) return;
+  if (unpacked) plim_graph_set_unpacked(b);
   read_storages(&root, b);
   read_values(&root, b);
-  read_ops(&root, b);
+  read_ops(&root, version, b);
   plim_json_end(&root);
   if (doc->status != PLIM_OK) {
     plim_graph_builder_free(b);
@@ -194,13 +224,18 @@ static void read_graph(plim_json *doc, plim_graph **out) {
   }
   plim_json_take(&root, plim_graph_end(b, &graph));
   if (doc->status != PLIM_OK) return;
-  if (strcmp(graph->fingerprint, fingerprint) != 0) {
+  int needed = plim_graph_version(graph);
+  if (needed != version) {
+    plim_json_fail(&root, "version", "is %d, the contents belong into version %d", version, needed);
+  } else if (strcmp(graph->fingerprint, fingerprint) != 0) {
     plim_json_fail(&root, "fingerprint", "is not that of the contents, %.12s...: they were changed",
                    graph->fingerprint);
-    plim_graph_free(graph);
-    return;
   }
-  *out = graph;
+  if (doc->status == PLIM_OK) {
+    *out = graph;
+  } else {
+    plim_graph_free(graph);
+  }
 }
 
 plim_status plim_graph_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, plim_graph **out) {

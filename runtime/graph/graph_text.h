@@ -5,6 +5,11 @@
 #include "runtime/base/text.h"
 #include "runtime/graph/graph.h"
 
+enum { PLIM_GRAPH_NEWEST = 2 };
+
+/* The version of the format that holds the graph: the first, unless it was imported. */
+int plim_graph_version(const plim_graph *graph);
+
 /* Append the document; without its fingerprint when `whole` is 0: the text that the fingerprint is taken of. */
 void plim_graph_write(plim_text *text, const plim_graph *graph, int whole);
 

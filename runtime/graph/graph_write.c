@@ -63,8 +63,14 @@ static void write_value(plim_text *t, const plim_value *v) {
   plim_text_add(t, "]}");
 }
 
-static void write_op(plim_text *t, const plim_op *op) {
-  plim_text_add(t, "{\"name\": ");
+static void write_op(plim_text *t, const plim_op *op, int version) {
+  plim_text_add(t, "{");
+  if (version >= 2) {
+    plim_text_add(t, "\"id\": ");
+    plim_document_write_int(t, op->id, -1);
+    plim_text_add(t, ", ");
+  }
+  plim_text_add(t, "\"name\": ");
   plim_text_quote(t, op->name);
   plim_text_format(t, ", \"kind\": \"%s\", \"class\": \"%s\", \"phase\": \"%s\"", plim_op_kind_name(op->kind),
                    plim_op_class_name(op->cls), plim_phase_name(op->phase));
@@ -79,12 +85,22 @@ static void write_op(plim_text *t, const plim_op *op) {
   plim_text_add(t, "}");
 }
 
+int plim_graph_version(const plim_graph *g) {
+  int second = g->unpacked;
+  for (int32_t s = 0; s < g->n_storages && !second; s++) second = g->storage[s].bytes == 0;
+  for (int32_t o = 0; o < g->n_ops && !second; o++) second = g->op[o].id >= 0 || g->op[o].n_in > PLIM_OP_MAX_IN;
+  return second ? 2 : 1;
+}
+
 void plim_graph_write(plim_text *t, const plim_graph *g, int whole) {
-  plim_document_write_head(t, "graph");
+  int version = plim_graph_version(g);
+  plim_document_write_version(t, "graph", version);
   if (whole) plim_text_format(t, "  \"fingerprint\": \"%s\",\n", g->fingerprint);
   plim_text_add(t, "  \"name\": ");
   plim_text_quote(t, g->name);
-  plim_text_format(t, ",\n  \"batch\": %d,\n  \"storages\": [", g->batch);
+  plim_text_format(t, ",\n  \"batch\": %d,\n", g->batch);
+  if (version >= 2) plim_text_format(t, "  \"addresses\": \"%s\",\n", g->unpacked ? "none" : "packed");
+  plim_text_add(t, "  \"storages\": [");
   for (int32_t i = 0; i < g->n_storages; i++) {
     plim_text_format(t, "%s\n    {\"role\": \"%s\", \"bytes\": %lld}", i > 0 ? "," : "",
                      plim_role_name(g->storage[i].role), (long long)g->storage[i].bytes);
@@ -97,7 +113,7 @@ void plim_graph_write(plim_text *t, const plim_graph *g, int whole) {
   plim_text_add(t, "\n  ],\n  \"ops\": [");
   for (int32_t i = 0; i < g->n_ops; i++) {
     plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
-    write_op(t, &g->op[i]);
+    write_op(t, &g->op[i], version);
   }
   plim_text_add(t, "\n  ]\n}\n");
 }

@@ -14,7 +14,11 @@ static void print_table(const session *s, const plim_graph *graph, const plim_pl
   figures_count(&f, 0, "plan_steps", "plan", plan->n_steps);
   figures_note(&f, 0, " steps, %d lives, by %s", plan->n_lives, plan->planner);
   if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "cap", plan->budget_bytes);
-  figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
+  if (plan->packed) {
+    figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
+  } else {
+    figures_null(&f, 0, "arena_bytes");
+  }
   figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
   figures_real(&f, 0, "overhead_percent", "overhead, predicted", "%.2f %%", plim_plan_overhead_percent(plan));
   figures_real(&f, 0, "bound_percent", "lower bound", "%.2f %%", plim_plan_bound_percent(plan));

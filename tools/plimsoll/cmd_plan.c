@@ -4,6 +4,7 @@
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/curve.h"
+#include "tools/plimsoll/plan_graph.h"
 #include "tools/plimsoll/run.h"
 
 /* The plan, and the graph that it needs to be checked or read. */
@@ -40,7 +41,7 @@ static plim_status plan(session *s) {
 static int run_plan(const options *o) {
   session s;
   plim_status status = session_open(&s, o);
-  if (status == PLIM_OK) status = plan(&s);
+  if (status == PLIM_OK) status = o->graph ? plan_graph(&s) : plan(&s);
   return session_close(&s, status);
 }
 

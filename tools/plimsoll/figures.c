@@ -71,6 +71,10 @@ void figures_real(figures *f, int column, const char *key, const char *label, co
   add(f, column, key, label, json_real(x), text);
 }
 
+void figures_null(figures *f, int column, const char *key) {
+  add(f, column, key, NULL, json_null(), "");
+}
+
 void figures_note(figures *f, int column, const char *format, ...) {
   assert(f->rows > 0);
   char *text = f->row[f->last].text[column];
@@ -91,29 +95,33 @@ static int larger(int width, const char *text) {
 }
 
 /* Rows with one figure may be as long as they like; those with two stand in columns. */
-static void print_table(const figures *f) {
+static void print_table(const figures *f, FILE *to) {
   int label = 0, first = f->columns > 1 ? (int)strlen(f->title[0]) : 0;
   for (int i = 0; i < f->rows; i++) {
     label = larger(label, f->row[i].label);
     if (is_pair(f, &f->row[i])) first = larger(first, f->row[i].text[0]);
   }
-  if (f->columns > 1) printf("%-*s  %-*s  %s\n", label, "", first, f->title[0], f->title[1]);
+  if (f->columns > 1) (void)fprintf(to, "%-*s  %-*s  %s\n", label, "", first, f->title[0], f->title[1]);
   for (int i = 0; i < f->rows; i++) {
     const figures_row *row = &f->row[i];
     if (is_pair(f, row)) {
-      printf("%-*s  %-*s  %s\n", label, row->label, first, row->text[0], row->text[1]);
+      (void)fprintf(to, "%-*s  %-*s  %s\n", label, row->label, first, row->text[0], row->text[1]);
     } else {
-      printf("%-*s  %s\n", label, row->label, row->text[0]);
+      (void)fprintf(to, "%-*s  %s\n", label, row->label, row->text[0]);
     }
   }
 }
 
-void figures_print(const figures *f, int as_json) {
+void figures_print_to(const figures *f, int as_json, FILE *to) {
   if (as_json) {
-    (void)json_dumpf(f->object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    printf("\n");
+    (void)json_dumpf(f->object, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    (void)fprintf(to, "\n");
   } else {
-    print_table(f);
+    print_table(f, to);
   }
-  (void)fflush(stdout);
+  (void)fflush(to);
+}
+
+void figures_print(const figures *f, int as_json) {
+  figures_print_to(f, as_json, stdout);
 }

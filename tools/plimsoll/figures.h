@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { FIGURES_COLUMNS = 2, FIGURES_ROWS = 48, FIGURES_TEXT = 256 };
 
@@ -32,10 +33,14 @@ void figures_flag(figures *f, int column, const char *key, const char *label, in
 /* `format` prints one double. */
 void figures_real(figures *f, int column, const char *key, const char *label, const char *format, double x);
 
+/* null in the object: a figure that this result does not have. */
+void figures_null(figures *f, int column, const char *key);
+
 /* More words behind the figure that was added to the table last. */
 void figures_note(figures *f, int column, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Print to standard output. */
+/* Print to standard output, or to another stream. */
 void figures_print(const figures *f, int as_json);
+void figures_print_to(const figures *f, int as_json, FILE *to);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "runtime/base/nearest.h"
 
-typedef enum value_kind { TEXT, COUNT, REAL, FLAG } value_kind;
+typedef enum value_kind { TEXT, COUNT, REAL, SECONDS, FLAG } value_kind;
 
 typedef struct option_row {
   const char *name, *arg, *doc;
@@ -20,13 +20,13 @@ typedef struct option_row {
   int key; /* the short letter, or a number above all letters */
   value_kind kind;
   size_t at;       /* offset in options */
-  double min, max; /* of COUNT and REAL */
+  double min, max; /* of COUNT, REAL and SECONDS */
 } option_row;
 
 enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY };
 enum { BUILDS = RUNS | COMMAND_PROFILE | COMMAND_PLAN };
 enum { PLANS = RUNS | COMMAND_PLAN };
-enum { ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK };
+enum { ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT };
 enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
 enum { FIRST_LONG_KEY = 256, MAX_ROWS = 64, EXIT_USAGE = 2 };
 
@@ -62,13 +62,15 @@ static const option_row rows[] = {
      AT(order), 0, 0},
     {"iterations", "N", "planning effort in moves; the plan depends on nothing else", PLANS, GROUP_MEMORY, 0, COUNT,
      AT(iterations), 1, 1e12},
-    {"time-limit", "SECONDS", "effort in seconds; the result may differ between runs", PLANS | COMMAND_PACK,
-     GROUP_MEMORY, 0, REAL, AT(time_limit), 0.001, 1e6},
+    {"time-limit", "TIME", "effort, as in 10s, 500ms or 2min; the result may differ between runs", PLANS | COMMAND_PACK,
+     GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
     {"capacity", "SIZE", "stop at the first packing within it (default: as low as possible)", COMMAND_PACK,
      GROUP_MEMORY, 'c', TEXT, AT(capacity), 0, 0},
     {"addresses", "KIND",
      "planned (default): offsets of the plan; jemalloc: an allocation for each value, without a cap", RUNS,
      GROUP_MEMORY, 0, TEXT, AT(addresses), 0, 0},
+    {"addresses", "KIND", "packed: the cap bounds addresses; none: sums of bytes (default: what the graph says)",
+     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(packing), 0, 0},
 
     {"arithmetic", "KIND",
      "auto (default): the planner may choose among variants that give other bits; fast; small; "
@@ -102,8 +104,11 @@ static const option_row rows[] = {
      GROUP_FILES, 0, TEXT, AT(plan), 0, 0},
     {"graph", "FILE", "the plan's graph (default: beside the plan)", COMMAND_CHECK, GROUP_FILES, 0, TEXT, AT(graph), 0,
      0},
-    {"output", "FILE", "where the document goes", COMMAND_PLAN | COMMAND_PROFILE | COMMAND_PACK, GROUP_FILES, 'o', TEXT,
-     AT(output), 0, 0},
+    {"graph", "FILE", "plan this graph instead of a model", COMMAND_PLAN, GROUP_FILES, 0, TEXT, AT(graph), 0, 0},
+    {"profile", "FILE", "costs of the graph's ops (default: those that it carries)", COMMAND_PLAN, GROUP_FILES, 0, TEXT,
+     AT(profile), 0, 0},
+    {"output", "FILE", "where the document goes", COMMAND_PLAN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT,
+     GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
     {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,
@@ -113,6 +118,8 @@ static const option_row rows[] = {
     {"load", "FILE", "start from a saved file and go on counting its steps", COMMAND_TRAIN, GROUP_FILES, 0, TEXT,
      AT(load), 0, 0},
 
+    {"print-sequence", NULL, "one op a line on standard output, by its id in the imported file, and nothing else there",
+     COMMAND_PLAN, GROUP_PRINT, 0, FLAG, AT(print_sequence), 0, 0},
     {"json", NULL, "print one JSON object instead of the table", ALL, GROUP_PRINT, 'j', FLAG, AT(json), 0, 0},
     {"no-progress", NULL, "no progress bar, also on a terminal", ALL, GROUP_PRINT, 'q', FLAG, AT(no_progress), 0, 0},
 };
@@ -145,6 +152,24 @@ static int parse_number(const option_row *r, const char *arg, double *x) {
   return errno == 0 && end != arg && *end == 0 && isfinite(*x) && *x >= r->min && *x <= r->max;
 }
 
+static const struct {
+  const char *name;
+  double seconds;
+} time_units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"min", 60}};
+enum { TIME_UNITS = sizeof time_units / sizeof time_units[0] };
+
+/* A number and a unit, "10s"; a bare number is seconds. */
+static int parse_seconds(const option_row *r, const char *arg, double *x) {
+  char *end;
+  errno = 0;
+  double number = strtod(arg, &end);
+  for (int i = 0; i < TIME_UNITS && errno == 0 && end != arg; i++) {
+    *x = number * time_units[i].seconds;
+    if (strcmp(end, time_units[i].name) == 0) return isfinite(*x) && *x >= r->min && *x <= r->max;
+  }
+  return 0;
+}
+
 static void store(const option_row *r, const char *arg, options *o, const struct argp_state *state) {
   char *at = (char *)o + r->at;
   double x;
@@ -154,6 +179,12 @@ static void store(const option_row *r, const char *arg, options *o, const struct
       return;
     case FLAG:
       *(int *)(void *)at = 1;
+      return;
+    case SECONDS:
+      if (!parse_seconds(r, arg, (double *)(void *)at)) {
+        argp_error(state, "--%s %s is not a time from %g to %g seconds, as in 10s, 500ms or 2min", r->name, arg, r->min,
+                   r->max);
+      }
       return;
     case COUNT:
     case REAL:
@@ -177,11 +208,14 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   }
   if (key == ARGP_KEY_ARG) {
-    if (!p->wanted->file || p->o->file) argp_error(state, "one argument too many: %s", arg);
-    p->o->file = arg;
+    const char **to = !p->o->file ? &p->o->file : &p->o->second;
+    const char *name = !p->o->file ? p->wanted->file : p->wanted->second;
+    if (!name || *to) argp_error(state, "one argument too many: %s", arg);
+    *to = arg;
     return 0;
   }
   if (key == ARGP_KEY_END && p->wanted->file && !p->o->file) argp_error(state, "%s is missing", p->wanted->file);
+  if (key == ARGP_KEY_END && p->wanted->second && !p->o->second) argp_error(state, "%s is missing", p->wanted->second);
   return key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
 }
 
@@ -227,7 +261,7 @@ static void fill_argp(const command *c, struct argp_option *to) {
 
 void options_parse(const command *c, int argc, char **argv, options *o) {
   struct argp_option option[MAX_ROWS + GROUP_COUNT] = {{0}};
-  static char doc[6000], name[64];
+  static char doc[6000], name[64], arguments[64];
   parsing p = {c, o};
   *o = (options){.model = "resnet20",
                  .data = "fashion-mnist",
@@ -244,7 +278,9 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   fill_argp(c, option);
   (void)snprintf(doc, sizeof doc, "%s\v%s", c->about, c->after);
   (void)snprintf(name, sizeof name, "plimsoll %s", c->name);
-  struct argp argp = {.options = option, .parser = parse, .args_doc = c->file, .doc = doc};
+  (void)snprintf(arguments, sizeof arguments, "%s%s%s", c->file ? c->file : "", c->second ? " " : "",
+                 c->second ? c->second : "");
+  struct argp argp = {.options = option, .parser = parse, .args_doc = arguments, .doc = doc};
   argv[0] = name;
   argp_err_exit_status = EXIT_USAGE;
   (void)argp_parse(&argp, argc, argv, 0, NULL, &p);

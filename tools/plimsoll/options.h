@@ -11,25 +11,26 @@ enum {
   COMMAND_PROFILE = 8,
   COMMAND_PLAN = 16,
   COMMAND_CHECK = 32,
-  COMMAND_PACK = 64
+  COMMAND_PACK = 64,
+  COMMAND_IMPORT = 128
 };
 
 typedef struct options {
   const char *model, *image, *data, *data_dir;
-  const char *memory, *planner, *addresses, *arithmetic, *layout, *device, *order;
+  const char *memory, *planner, *addresses, *packing, *arithmetic, *layout, *device, *order;
   const char *capacity;
-  const char *plan, *graph, *save, *load, *trace, *svg, *output;
-  const char *file; /* the argument without a dash, when the command takes one */
+  const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
+  const char *file, *second; /* the arguments without a dash, when the command takes them */
   int64_t batch, epochs, steps, seed, threads, iterations, repeats;
   double rate, momentum, weight_decay, time_limit, minutes;
-  int no_augment, model_costs, no_cache, json, no_progress;
+  int no_augment, model_costs, no_cache, print_sequence, json, no_progress;
 } options;
 
 typedef struct command command;
 struct command {
   const char *name;
   unsigned mask;                /* COMMAND_... */
-  const char *file;             /* name of the argument without a dash, NULL: none */
+  const char *file, *second;    /* names of the arguments without a dash, NULL: none */
   const char *summary;          /* one line, for plimsoll --help */
   const char *about;            /* paragraphs above the options */
   const char *after;            /* paragraphs below: examples, files, exit status */

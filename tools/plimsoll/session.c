@@ -15,6 +15,11 @@ static const char *addresses_name(int32_t row) {
   return row >= 0 && row < 3 ? names[row] : NULL;
 }
 
+static const char *packing_name(int32_t row) {
+  static const char *const names[] = {"packed", "none"};
+  return row >= 0 && row < 2 ? names[row] : NULL;
+}
+
 static const char *order_name(int32_t row) {
   static const char *const names[] = {"free", "fixed"};
   return row >= 0 && row < 2 ? names[row] : NULL;
@@ -36,6 +41,7 @@ static plim_status check_names(session *s) {
   PLIM_TRY(check_name(s, "data set", o->data, plim_dataset_name));
   PLIM_TRY(check_name(s, "planner", o->planner, plim_planner_name));
   PLIM_TRY(check_name(s, "way to give addresses", o->addresses, addresses_name));
+  PLIM_TRY(check_name(s, "kind of plan addresses", o->packing, packing_name));
   PLIM_TRY(check_name(s, "order", o->order, order_name));
   return check_name(s, "layout", o->layout, layout_name);
 }
@@ -243,6 +249,7 @@ static void print_failure(const session *s, plim_status status) {
 int session_close(session *s, plim_status status) {
   progress_clear(&s->bar);
   if (status != PLIM_OK) print_failure(s, status);
+  int interrupted = status == PLIM_OK && s->ctx && plim_context_cancelled(s->ctx); /* the best so far was kept */
   interrupt_watch(NULL);
   heap_arena_close(&s->heap);
   if (s->ctx) {
@@ -254,5 +261,5 @@ int session_close(session *s, plim_status status) {
     plim_device_close(s->device);
     plim_context_free(s->ctx);
   }
-  return plim_status_exit(status);
+  return plim_status_exit(interrupted ? PLIM_ECANCEL : status);
 }

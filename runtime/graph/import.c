@@ -1,0 +1,38 @@
+/* The table of formats that graphs can be imported from. */
+#include "runtime/graph/import.h"
+
+#include "runtime/base/file.h"
+#include "runtime/base/nearest.h"
+#include "runtime/graph/importers.h"
+
+static const struct {
+  const char *name, *about;
+  plim_importer *run;
+} formats[] = {
+    {"nx", "networkx node-link JSON: networks of Checkmate and Moccasin, random layered graphs", plim_import_nx},
+};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+static const int64_t most_bytes = INT64_C(1) << 30;
+
+const char *plim_import_name(int32_t row) {
+  return row >= 0 && row < FORMATS ? formats[row].name : NULL;
+}
+
+const char *plim_import_about(int32_t row) {
+  return row >= 0 && row < FORMATS ? formats[row].about : NULL;
+}
+
+plim_status plim_graph_import(plim_context *ctx, const char *format, const char *path, plim_graph **out) {
+  int32_t row = plim_name_find(plim_import_name, format);
+  char *text = NULL;
+  int64_t bytes = 0;
+  if (row < 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "graphs are not imported from \"%s\"; did you mean \"%s\"?", format,
+                     plim_name_nearest(plim_import_name, format));
+  }
+  PLIM_TRY(plim_file_read(ctx, path, most_bytes, &text, &bytes));
+  plim_status status = formats[row].run(ctx, path, text, bytes, out);
+  plim_file_release(ctx, text, bytes);
+  return status;
+}
