@@ -1,0 +1,20 @@
+/* What a back end of the solver interface provides. */
+#ifndef PLIM_PLANNER_EXACT_BACK_END_H
+#define PLIM_PLANNER_EXACT_BACK_END_H
+
+#include "planner/exact/solver.h"
+
+typedef struct plim_back_end {
+  const char *name;
+  /* Open the library and check its version. */
+  plim_status (*open)(plim_context *ctx, plim_solver_info *info);
+  plim_status (*solve)(plim_context *ctx, const plim_model *model, const plim_solve_options *options,
+                       plim_solution *out, double *point);
+} plim_back_end;
+
+extern const plim_back_end plim_highs, plim_cbc;
+
+/* Ask the caller and the context whether to go on; non-zero: stop. */
+int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options, double objective, double bound);
+
+#endif

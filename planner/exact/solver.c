@@ -1,0 +1,69 @@
+/* The table of solvers. */
+#include "planner/exact/solver.h"
+
+#include <string.h>
+
+#include "planner/exact/back_end.h"
+#include "runtime/base/nearest.h"
+
+static const plim_back_end *const back_ends[] = {&plim_highs, &plim_cbc};
+enum { BACK_ENDS = sizeof back_ends / sizeof back_ends[0] };
+
+struct plim_solver {
+  plim_context *ctx;
+  const plim_back_end *back_end;
+  plim_solver_info info;
+};
+
+const char *plim_solver_name(int32_t row) {
+  return row >= 0 && row < BACK_ENDS ? back_ends[row]->name : NULL;
+}
+
+/* The first that opens; what the first of all said when none does: it is the one to get. */
+static plim_status open_first(plim_context *ctx, plim_solver *s) {
+  for (int32_t row = 0; row < BACK_ENDS; row++) {
+    s->back_end = back_ends[row];
+    if (s->back_end->open(ctx, &s->info) == PLIM_OK) return PLIM_OK;
+  }
+  return plim_fail(ctx, PLIM_EUNSUPPORTED,
+                   "no solver of linear models is installed: tools/get_solvers fetches HiGHS, and Debian's package "
+                   "coinor-libcbc3 is CBC");
+}
+
+plim_status plim_solver_open(plim_context *ctx, const char *name, plim_solver **out) {
+  plim_solver *s = NULL;
+  int32_t row = name ? plim_name_find(plim_solver_name, name) : 0;
+  if (row < 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "there is no solver \"%s\"; the nearest name is \"%s\"", name,
+                     plim_name_nearest(plim_solver_name, name));
+  }
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
+  *s = (plim_solver){.ctx = ctx, .back_end = back_ends[row]};
+  plim_status status = name ? s->back_end->open(ctx, &s->info) : open_first(ctx, s);
+  if (status != PLIM_OK) {
+    plim_solver_close(s);
+    return status;
+  }
+  s->info.name = s->back_end->name;
+  *out = s;
+  return PLIM_OK;
+}
+
+void plim_solver_close(plim_solver *s) {
+  if (s) plim_release(s->ctx, s, 1, sizeof *s);
+}
+
+const plim_solver_info *plim_solver_about(const plim_solver *s) {
+  return &s->info;
+}
+
+int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options, double objective, double bound) {
+  if (plim_context_cancelled(ctx)) return 1;
+  return options->on_progress && options->on_progress(options->user, objective, bound);
+}
+
+plim_status plim_solver_solve(plim_solver *s, const plim_model *model, const plim_solve_options *options,
+                              plim_solution *out, double *point) {
+  PLIM_TRY(model->status);
+  return s->back_end->solve(s->ctx, model, options, out, point);
+}

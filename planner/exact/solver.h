@@ -1,0 +1,59 @@
+/* Linear and mixed integer models solved by a library that is opened at run time: HiGHS, or CBC of a plain Debian.
+ *
+ * Bounds and points are a solver's: in floating point, within its tolerances. Whoever uses a point rounds what is
+ * integer and checks it again. */
+#ifndef PLIM_PLANNER_EXACT_SOLVER_H
+#define PLIM_PLANNER_EXACT_SOLVER_H
+
+#include "planner/exact/library.h"
+#include "planner/exact/model.h"
+
+typedef enum plim_solve_end {
+  PLIM_SOLVE_OPTIMAL,    /* within the gaps asked for */
+  PLIM_SOLVE_INFEASIBLE, /* there is no point (below the cutoff) */
+  PLIM_SOLVE_STOPPED     /* by the time limit, a cancel or the caller */
+} plim_solve_end;
+
+typedef struct plim_solve_options {
+  int32_t relax;       /* 1: integer columns may be fractions; the objective is then a bound */
+  int32_t threads;     /* 0 and 1: one */
+  double seconds;      /* elapsed time; 0: no limit */
+  double gap;          /* relative difference of objective and bound at which to stop */
+  double absolute_gap; /* the same, absolute: just below the least step where objectives come in steps */
+  double cutoff;       /* points that are not below it are of no interest; INFINITY: none */
+  const double *start; /* [n_columns] a point to begin with, NULL. CBC does not take it: give a cutoff */
+  /* Called now and then; non-zero: stop. Unknown figures are +-INFINITY. May come from another thread. */
+  int (*on_progress)(void *user, double objective, double bound);
+  void *user;
+} plim_solve_options;
+
+typedef struct plim_solution {
+  plim_solve_end end;
+  int32_t found;           /* 1: there is a point */
+  double objective, bound; /* bound: no point is lower; -INFINITY when nothing is known */
+} plim_solution;
+
+typedef struct plim_solver plim_solver;
+
+/* What is known about a solver without opening it twice. */
+typedef struct plim_solver_info {
+  const char *name; /* "highs", "cbc" */
+  char version[32];
+  char path[PLIM_LIBRARY_PATH_BYTES];
+} plim_solver_info;
+
+/* Open the solver of that name; NULL: the first of the table that is there. PLIM_EUNSUPPORTED with a sentence that says
+ * how to get it, PLIM_EUSAGE for a name that none has. */
+PLIM_MUST_USE plim_status plim_solver_open(plim_context *ctx, const char *name, plim_solver **out);
+void plim_solver_close(plim_solver *solver); /* NULL is legal */
+const plim_solver_info *plim_solver_about(const plim_solver *solver);
+
+/* Names of the solvers, best first; NULL behind the last. */
+const char *plim_solver_name(int32_t row);
+
+/* Solve. point [n_columns] receives the best point, when there is one. A cancel of the context stops HiGHS at once and
+ * CBC at its time limit. PLIM_EUNSUPPORTED when the library fails, with what it said. */
+PLIM_MUST_USE plim_status plim_solver_solve(plim_solver *solver, const plim_model *model,
+                                            const plim_solve_options *options, plim_solution *out, double *point);
+
+#endif
