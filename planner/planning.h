@@ -62,5 +62,6 @@ plim_status plim_squeeze_run(plim_planning *planning);
 plim_status plim_chen_sqrt_run(plim_planning *planning);
 plim_status plim_chen_greedy_run(plim_planning *planning);
 plim_status plim_revolve_run(plim_planning *planning);
+plim_status plim_rotor_run(plim_planning *planning);
 
 #endif

@@ -12,6 +12,8 @@ static const plim_strategy strategies[] = {
      plim_chen_greedy_run, plim_chen_greedy_run},
     {"revolve", "Griewank, Walther 2000: binomial checkpoints over stages of equal cost", PLIM_CLASS_FIXED,
      plim_revolve_run, plim_revolve_run},
+    {"rotor", "Beaumont et al. 2019: heterogeneous chains, over stages with several options", PLIM_CLASS_FIXED,
+     plim_rotor_run, plim_rotor_run},
 };
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 

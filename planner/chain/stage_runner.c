@@ -59,13 +59,13 @@ static void give_up(plim_stage_runner *r, int32_t item) {
   if (r->held[item] == 0) r->demand.available[item] = 0;
 }
 
-/* Give up what stage i made, except items of state `next`, -1: no exception. */
-static void give_up_stage(plim_stage_runner *r, int32_t i, int32_t next) {
+/* Give up what stage i made, except items of state i + 1. */
+static void give_up_stage(plim_stage_runner *r, int32_t i) {
   const plim_stages *s = r->stages;
   for (int32_t k = s->first[i]; k < s->first[i + 1]; k++) {
     const plim_list *writes = &s->problem->op[s->forward.op[k]].writes;
     for (int32_t j = 0; j < writes->n; j++) {
-      if (next < 0 || s->read[writes->at[j]] < next) give_up(r, writes->at[j]);
+      if (s->read[writes->at[j]] <= i) give_up(r, writes->at[j]);
     }
   }
 }
@@ -77,7 +77,7 @@ plim_status plim_stage_advance(plim_stage_runner *r, int32_t i) {
   for (int32_t k = 0; k < s->state[i].n; k++) {
     if (s->read[s->state[i].at[k]] <= i) give_up(r, s->state[i].at[k]);
   }
-  give_up_stage(r, i, i + 1);
+  give_up_stage(r, i);
   return PLIM_OK;
 }
 
@@ -110,7 +110,7 @@ plim_status plim_stage_tape(plim_stage_runner *r, int32_t i, int32_t option) {
       r->held[writes->at[j]]++;
     }
   }
-  give_up_stage(r, i, -1);
+  give_up_stage(r, i);
   return PLIM_OK;
 }
 
@@ -122,6 +122,11 @@ void plim_stage_untape(plim_stage_runner *r, int32_t i, int32_t option) {
   }
 }
 
+/* Behind the tail's part of stage i. */
+static void give_up_behind(plim_stage_runner *r, int32_t item, int32_t i) {
+  if (!plim_stages_is_handed_on(r->stages, item, i)) give_up(r, item);
+}
+
 plim_status plim_stage_back(plim_stage_runner *r, int32_t i) {
   const plim_stages *s = r->stages;
   int32_t from = r->schedule.n;
@@ -130,8 +135,11 @@ plim_status plim_stage_back(plim_stage_runner *r, int32_t i) {
   for (int32_t j = from; j < r->schedule.n; j++) {
     int32_t v = r->schedule.op[j];
     const plim_list *writes = &s->problem->op[v].writes;
-    for (int32_t k = 0; k < writes->n && s->forward.is_forward[v]; k++) give_up(r, writes->at[k]);
+    for (int32_t k = 0; k < writes->n && s->forward.is_forward[v]; k++) give_up_behind(r, writes->at[k], i);
   }
-  give_up_stage(r, i, -1);
+  for (int32_t k = s->first[i]; k < s->first[i + 1]; k++) {
+    const plim_list *writes = &s->problem->op[s->forward.op[k]].writes;
+    for (int32_t j = 0; j < writes->n; j++) give_up_behind(r, writes->at[j], i);
+  }
   return PLIM_OK;
 }

@@ -104,6 +104,12 @@ done:
   return status;
 }
 
+int plim_stages_is_handed_on(const plim_stages *s, int32_t item, int32_t i) {
+  const plim_list *readers = &s->problem->item[item].readers;
+  if (s->made[item] < i || s->read[item] > s->made[item] || readers->n == 0) return 0;
+  return readers->at[readers->n - 1] >= s->tail[i];
+}
+
 void plim_stages_free(plim_stages *s) {
   if (!s) return;
   const plim_problem *p = s->problem;

@@ -26,6 +26,8 @@ typedef struct plim_stages {
  * about as many bytes. */
 PLIM_MUST_USE plim_status plim_stages_new(const plim_problem *problem, plim_checkpoint_kind kind, int32_t most,
                                           plim_stages **out);
+/* Is the item, made in stage i or later and in no state, read by the tail behind its part of stage i? */
+int plim_stages_is_handed_on(const plim_stages *stages, int32_t item, int32_t i);
 void plim_stages_free(plim_stages *stages); /* NULL is legal */
 
 #endif

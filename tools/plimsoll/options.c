@@ -56,8 +56,8 @@ static const option_row rows[] = {
 
     {"memory", "SIZE", "cap on the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none)", PLANS,
      GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
-    {"planner", "NAME", "search (default), keep-all, sqrt or greedy", PLANS, GROUP_MEMORY, 'p', TEXT, AT(planner), 0,
-     0},
+    {"planner", "NAME", "search (default), keep-all, sqrt, greedy, revolve or rotor", PLANS, GROUP_MEMORY, 'p', TEXT,
+     AT(planner), 0, 0},
     {"order", "free|fixed", "may first runs leave program order? (default free)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
      AT(order), 0, 0},
     {"iterations", "N", "planning effort in moves; the plan depends on nothing else", PLANS, GROUP_MEMORY, 0, COUNT,

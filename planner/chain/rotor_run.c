@@ -1,0 +1,147 @@
+/* Rotor on step graphs: the recurrence over the stages between cuts, and over all ops as if they were a chain, long
+ * chains joined to fewer stages. Its figures are those of a chain; what its plans really take is seen when they are
+ * offered, so plans for several memory sizes around the budget are. */
+#include "planner/chain/stage_costs.h"
+#include "planner/chain/stage_runner.h"
+#include "planner/planning.h"
+
+enum { MOST_STAGES = 160, MOST_SLOTS = 2000, TABLE_WORK = 300000000, PLANS = 32, EFFORT = 8, MOST_RUNS_AN_OP = 64 };
+
+typedef struct rotor_run {
+  plim_planning *pl;
+  const plim_stages *stages;
+  plim_rotor *rotor;
+  plim_stage_runner runner;
+} rotor_run;
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* Stages i .. j within m slots, state i is held. */
+static plim_status play(rotor_run *u, int32_t i, int32_t j, int32_t m) {
+  plim_stage_runner *r = &u->runner;
+  for (;;) {
+    plim_rotor_choice choice = plim_rotor_choose(u->rotor, i, j, m);
+    int32_t inner = plim_rotor_inner_slots(u->rotor, i, m, choice), k = choice.state;
+    if (k < 0 && k != PLIM_ROTOR_TAPE) return plim_stage_back(r, i);
+    if (k == PLIM_ROTOR_TAPE) {
+      PLIM_TRY(plim_stage_tape(r, i, choice.option));
+      PLIM_TRY(play(u, i + 1, j, inner));
+      plim_stage_untape(r, i, choice.option);
+      return plim_stage_back(r, i);
+    }
+    for (int32_t at = i; at < k; at++) PLIM_TRY(plim_stage_advance(r, at));
+    plim_stage_keep(r, k);
+    PLIM_TRY(play(u, k, j, inner));
+    plim_stage_release(r, k);
+    j = k - 1;
+  }
+}
+
+static plim_status offer(rotor_run *u, int32_t slots) {
+  plim_context *ctx = u->pl->problem->ctx;
+  int64_t most = MOST_RUNS_AN_OP * (int64_t)u->pl->problem->n_ops;
+  if (plim_context_cancelled(ctx)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
+  for (u->runner.linger = 0; u->runner.linger < 2; u->runner.linger++) {
+    plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
+    plim_status status = play(u, 0, u->stages->n - 1, slots);
+    if (status == PLIM_ENOFIT) continue; /* too many runs */
+    if (status == PLIM_OK) status = plim_planning_offer(u->pl, &u->runner.schedule, EFFORT, NULL);
+    PLIM_TRY(status);
+  }
+  return PLIM_OK;
+}
+
+/* Sizes at which the recurrence's time changes. */
+static int32_t count_changes(const plim_rotor *r) {
+  int32_t last = r->chain->n - 1, changes = plim_rotor_time(r, 0, last, 0) < INT64_MAX;
+  for (int32_t k = 1; k <= r->n_slots; k++)
+    changes += plim_rotor_time(r, 0, last, k) != plim_rotor_time(r, 0, last, k - 1);
+  return changes;
+}
+
+/* Plans for the sizes at which the recurrence's time changes: all of them, or an even selection. */
+static plim_status offer_plans(rotor_run *u) {
+  const plim_rotor *r = u->rotor;
+  int32_t last = r->chain->n - 1, all = count_changes(r), seen = 0;
+  int32_t apart = all / PLANS + 1;
+  for (int32_t m = 0; m <= r->n_slots; m++) {
+    int64_t before = m > 0 ? plim_rotor_time(r, 0, last, m - 1) : INT64_MAX;
+    if (plim_rotor_time(r, 0, last, m) == before) continue;
+    if (++seen % apart == 0 || seen == all) PLIM_TRY(offer(u, m));
+  }
+  return PLIM_OK;
+}
+
+/* Bytes of program order beside what is always there. */
+static plim_status order_bytes(plim_planning *pl, int64_t always, int64_t *out) {
+  plim_schedule order = {.ctx = pl->problem->ctx};
+  plim_status status;
+  PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
+  PLIM_CHECK(plim_timeline_evaluate(pl->timeline, &order));
+  *out = pl->timeline->peak_bytes - always;
+done:
+  plim_schedule_free(&order);
+  return status;
+}
+
+/* Slots so that the table takes a second or so; exact ones where the bytes have a large common divisor. */
+static void choose_slots(const plim_problem *p, int32_t n, int64_t bytes, int32_t *slots, int64_t *slot_bytes) {
+  int64_t unit = 0, most = TABLE_WORK / ((int64_t)n * n * n / 6 + 1);
+  if (most > MOST_SLOTS) most = MOST_SLOTS;
+  for (int32_t i = 0; i < p->n_items; i++) unit = common_divisor(unit, p->item[i].bytes);
+  for (int32_t v = 0; v < p->n_ops; v++) unit = common_divisor(unit, p->op[v].choice[0].workspace_bytes);
+  if (unit == 0) unit = 1;
+  if (bytes / unit > most) unit = (bytes + most - 1) / most;
+  *slots = (int32_t)(bytes / unit);
+  *slot_bytes = unit;
+}
+
+static plim_status run_kind(plim_planning *pl, plim_checkpoint_kind kind, int64_t bytes) {
+  rotor_run u = {.pl = pl};
+  plim_stages *stages = NULL;
+  plim_stage_costs *costs = NULL;
+  plim_status status;
+  int32_t slots;
+  int64_t slot_bytes;
+  PLIM_CHECK(plim_stages_new(pl->problem, kind, MOST_STAGES, &stages));
+  PLIM_CHECK(plim_stage_costs_new(stages, &costs));
+  choose_slots(pl->problem, stages->n, bytes, &slots, &slot_bytes);
+  PLIM_CHECK(plim_rotor_make(pl->problem->ctx, &costs->chain, slots, slot_bytes, &u.rotor));
+  PLIM_CHECK(plim_stage_runner_make(stages, &u.runner));
+  u.stages = stages;
+  u.runner.drop_at = costs->drop_at;
+  PLIM_CHECK(offer_plans(&u));
+done:
+  plim_stage_runner_free(&u.runner);
+  plim_rotor_free(u.rotor);
+  plim_stage_costs_free(costs);
+  plim_stages_free(stages);
+  return status;
+}
+
+static plim_status run_within(plim_planning *pl, int64_t bytes) {
+  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
+    PLIM_TRY(run_kind(pl, (plim_checkpoint_kind)kind, bytes));
+  }
+  return PLIM_OK;
+}
+
+/* The table goes a little beyond what the budget leaves, since states are counted as if none of their items ended
+ * early. When nothing fits, all sizes up to those of program order are tried, as when the lowest plan is wanted. */
+plim_status plim_rotor_run(plim_planning *pl) {
+  const plim_problem *p = pl->problem;
+  int64_t always = p->persistent_bytes, bytes;
+  for (int32_t i = 0; i < p->n_items; i++) always += p->item[i].producer < 0 ? p->item[i].bytes : 0;
+  PLIM_TRY(order_bytes(pl, always, &bytes));
+  int64_t budget = pl->budget_bytes - always;
+  if (budget < 0) return PLIM_OK;
+  if (budget < bytes / 5 * 4) PLIM_TRY(run_within(pl, budget + budget / 4));
+  return pl->found ? PLIM_OK : run_within(pl, bytes);
+}

@@ -1,0 +1,246 @@
+/* Measuring stages. A stage's forward and its tail are run on demand with everything else available; walking back over
+ * that schedule gives what is alive at each run. */
+#include "planner/chain/stage_costs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUARTERS = 4 };
+
+typedef struct meter {
+  plim_stage_costs *costs;
+  const plim_stages *s;
+  const plim_problem *p;
+  plim_demand demand;
+  plim_schedule schedule;
+  uint8_t *alive; /* [n_items] */
+  int32_t i;      /* the stage */
+} meter;
+
+/* Does the item count in this stage's figures? What it makes, and what the tail or later stages hand to its tail. */
+static int counts(const meter *m, int32_t item) {
+  int32_t made = m->s->made[item];
+  if (made < 0) return m->p->item[item].producer >= 0;
+  return made == m->i || (made > m->i && m->s->read[item] == made);
+}
+
+/* Is the item handed on behind the tail's part of stage i? */
+static int is_handed_on(const meter *m, int32_t item, int32_t i) {
+  const plim_item *it = &m->p->item[item];
+  if (m->s->made[item] >= 0) return plim_stages_is_handed_on(m->s, item, i);
+  if (it->producer < 0 || it->producer >= m->s->tail[i]) return 0;
+  return it->kept || (it->readers.n > 0 && it->readers.at[it->readers.n - 1] >= m->s->tail[i]);
+}
+
+static int64_t set_alive(meter *m, int32_t item, int alive) {
+  if (m->alive[item] == alive || !counts(m, item)) return 0;
+  m->alive[item] = (uint8_t)alive;
+  return alive ? m->p->item[item].bytes : -m->p->item[item].bytes;
+}
+
+/* Most bytes over runs [from, to) of the schedule, when `bytes` are alive behind it. */
+static int64_t peak_backward(meter *m, int32_t from, int32_t to, int64_t bytes) {
+  int64_t peak = bytes;
+  for (int32_t j = to - 1; j >= from; j--) {
+    const plim_planned_op *op = &m->p->op[m->schedule.op[j]];
+    for (int32_t k = 0; k < op->writes.n; k++) bytes += set_alive(m, op->writes.at[k], 1);
+    for (int32_t k = 0; k < op->reads.n; k++) bytes += set_alive(m, op->reads.at[k], 1);
+    if (bytes + op->choice[0].workspace_bytes > peak) peak = bytes + op->choice[0].workspace_bytes;
+    for (int32_t k = 0; k < op->writes.n; k++) bytes += set_alive(m, op->writes.at[k], 0);
+  }
+  return peak;
+}
+
+static int64_t time_of(const meter *m, int32_t from) {
+  int64_t time_ns = 0;
+  for (int32_t j = from; j < m->schedule.n; j++) time_ns += m->p->op[m->schedule.op[j]].choice[0].time_ns;
+  return time_ns;
+}
+
+static void begin(meter *m) {
+  plim_demand_begin(&m->demand, &m->schedule, INT32_MAX);
+  for (int32_t item = 0; item < m->p->n_items; item++) m->demand.available[item] = m->s->made[item] != m->i;
+}
+
+static plim_status run_forward(meter *m) {
+  for (int32_t k = m->s->first[m->i]; k < m->s->first[m->i + 1]; k++) {
+    PLIM_TRY(plim_demand_run(&m->demand, m->s->forward.op[k]));
+  }
+  return PLIM_OK;
+}
+
+static plim_status run_tail(meter *m) {
+  for (int32_t v = m->s->tail[m->i + 1]; v < m->s->tail[m->i]; v++) PLIM_TRY(plim_demand_run(&m->demand, v));
+  return PLIM_OK;
+}
+
+static int64_t tail_peak(meter *m, int32_t from) {
+  int64_t bytes = 0;
+  memset(m->alive, 0, (size_t)m->p->n_items);
+  for (int32_t item = 0; item < m->p->n_items; item++) {
+    if (is_handed_on(m, item, m->i)) bytes += set_alive(m, item, 1);
+  }
+  return peak_backward(m, from, m->schedule.n, bytes);
+}
+
+static int is_held(const meter *m, int32_t item, int32_t option) {
+  return m->s->read[item] > m->i || m->costs->drop_at[item] > option;
+}
+
+/* Forward with the items of an option held behind it; *held receives their bytes. */
+static int64_t forward_peak(meter *m, int32_t option, int64_t *held) {
+  *held = 0;
+  memset(m->alive, 0, (size_t)m->p->n_items);
+  for (int32_t k = m->s->first[m->i]; k < m->s->first[m->i + 1]; k++) {
+    const plim_list *writes = &m->p->op[m->s->forward.op[k]].writes;
+    for (int32_t j = 0; j < writes->n; j++) {
+      int32_t item = writes->at[j];
+      m->demand.available[item] = (uint8_t)is_held(m, item, option);
+      if (is_held(m, item, option)) *held += set_alive(m, item, 1);
+    }
+  }
+  return peak_backward(m, 0, m->schedule.n, *held);
+}
+
+static plim_status measure_option(meter *m, int32_t option, plim_rotor_option *out) {
+  begin(m);
+  PLIM_TRY(run_forward(m));
+  int32_t from = m->schedule.n;
+  out->forward_bytes = forward_peak(m, option, &out->held_bytes);
+  PLIM_TRY(run_tail(m));
+  out->back_bytes = tail_peak(m, from);
+  out->time_ns = time_of(m, 0);
+  return PLIM_OK;
+}
+
+static plim_status measure(meter *m) {
+  plim_rotor_stage *stage = &m->costs->stage[m->i];
+  int64_t held;
+  for (int32_t item = 0; item < m->p->n_items; item++) {
+    if (is_handed_on(m, item, m->i + 1)) stage->handed_bytes += m->p->item[item].bytes;
+  }
+  begin(m);
+  PLIM_TRY(run_forward(m));
+  stage->forward_ns = time_of(m, 0);
+  stage->forward_bytes = forward_peak(m, PLIM_ROTOR_OPTIONS, &held);
+  for (int32_t o = 0; o < stage->n_options; o++) PLIM_TRY(measure_option(m, o, &stage->option[o]));
+  begin(m);
+  if (m->i == m->s->n - 1) PLIM_TRY(run_forward(m)); /* it has not run before */
+  PLIM_TRY(run_tail(m));
+  stage->back_ns = time_of(m, 0);
+  stage->back_bytes = tail_peak(m, 0);
+  return PLIM_OK;
+}
+
+/* ---- options ---- */
+
+typedef struct candidate {
+  int32_t item;
+  int64_t bytes;
+  double worth; /* time to make it again, for its bytes */
+} candidate;
+
+static int by_worth(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->worth < y->worth || x->worth > y->worth) return x->worth < y->worth ? -1 : 1;
+  return (x->item > y->item) - (x->item < y->item);
+}
+
+static int is_read_by_tail(const plim_stages *s, int32_t item) {
+  const plim_list *readers = &s->problem->item[item].readers;
+  return readers->n > 0 && !s->forward.is_forward[readers->at[readers->n - 1]];
+}
+
+/* What the tail reads of stage i besides states, as candidates; returns how many. */
+static int32_t list_candidates(const plim_stages *s, int32_t i, candidate *out) {
+  const plim_problem *p = s->problem;
+  int32_t n = 0;
+  for (int32_t k = s->first[i]; k < s->first[i + 1]; k++) {
+    const plim_planned_op *op = &p->op[s->forward.op[k]];
+    for (int32_t j = 0; j < op->writes.n; j++) {
+      int32_t item = op->writes.at[j];
+      if (s->read[item] > i || !is_read_by_tail(s, item)) continue;
+      double bytes = (double)p->item[item].bytes + 1;
+      out[n++] = (candidate){item, p->item[item].bytes, (double)op->choice[0].time_ns / bytes};
+    }
+  }
+  return n;
+}
+
+static void set_options(plim_stage_costs *c, int32_t i, candidate *list) {
+  int32_t n = list_candidates(c->stages, i, list), level = 1;
+  int64_t all = 0, dropped = 0;
+  for (int32_t k = 0; k < n; k++) all += list[k].bytes;
+  qsort(list, (size_t)n, sizeof *list, by_worth);
+  c->stage[i].n_options = 1;
+  for (int32_t k = 0; k < n; k++) {
+    c->drop_at[list[k].item] = level;
+    c->stage[i].n_options = level + 1;
+    dropped += list[k].bytes;
+    if (dropped >= all / QUARTERS * level) level++;
+    if (level > QUARTERS) level = QUARTERS;
+  }
+}
+
+/* Bytes of state k that are not in state i: items made in stage i or later, before k, and read in k or later. */
+static void sum_states(plim_stage_costs *c) {
+  const plim_stages *s = c->stages;
+  for (int32_t item = 0; item < s->problem->n_items; item++) {
+    for (int32_t k = s->made[item] + 1; s->made[item] >= 0 && k <= s->read[item]; k++) {
+      c->state_bytes[(int64_t)s->made[item] * s->n + k] += s->problem->item[item].bytes;
+    }
+  }
+  for (int32_t i = s->n - 2; i >= 0; i--) {
+    for (int32_t k = i + 2; k < s->n; k++)
+      c->state_bytes[(int64_t)i * s->n + k] += c->state_bytes[(int64_t)(i + 1) * s->n + k];
+  }
+}
+
+static plim_status measure_all(plim_stage_costs *c) {
+  const plim_stages *s = c->stages;
+  const plim_problem *p = s->problem;
+  meter m = {.costs = c, .s = s, .p = p, .schedule = {.ctx = p->ctx}};
+  candidate *list = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_demand_make(p, &m.demand));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *m.alive, &m.alive));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *list, &list));
+  for (m.i = 0; m.i < s->n; m.i++) {
+    set_options(c, m.i, list);
+    PLIM_CHECK(measure(&m));
+  }
+done:
+  plim_demand_free(&m.demand);
+  plim_schedule_free(&m.schedule);
+  plim_release(p->ctx, m.alive, p->n_items, sizeof *m.alive);
+  plim_release(p->ctx, list, p->n_items, sizeof *list);
+  return status;
+}
+
+plim_status plim_stage_costs_new(const plim_stages *s, plim_stage_costs **out) {
+  plim_context *ctx = s->problem->ctx;
+  plim_stage_costs *c = NULL;
+  plim_status status;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *c, &c));
+  c->stages = s;
+  PLIM_CHECK(plim_allocate(ctx, s->n, sizeof *c->stage, &c->stage));
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)s->n * s->n, sizeof *c->state_bytes, &c->state_bytes));
+  PLIM_CHECK(plim_allocate(ctx, s->problem->n_items, sizeof *c->drop_at, &c->drop_at));
+  sum_states(c);
+  PLIM_CHECK(measure_all(c));
+  c->chain = (plim_rotor_chain){.n = s->n, .stage = c->stage, .state_bytes = c->state_bytes};
+  *out = c;
+done:
+  if (status != PLIM_OK) plim_stage_costs_free(c);
+  return status;
+}
+
+void plim_stage_costs_free(plim_stage_costs *c) {
+  if (!c) return;
+  const plim_stages *s = c->stages;
+  plim_context *ctx = s->problem->ctx;
+  plim_release(ctx, c->stage, s->n, sizeof *c->stage);
+  plim_release(ctx, c->state_bytes, (int64_t)s->n * s->n, sizeof *c->state_bytes);
+  plim_release(ctx, c->drop_at, s->problem->n_items, sizeof *c->drop_at);
+  plim_release(ctx, c, 1, sizeof *c);
+}

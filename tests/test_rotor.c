@@ -1,0 +1,96 @@
+/* Rotor: its recurrence on chains with known values, its plans against them. */
+#include "planner/chain/rotor.h"
+
+#include <criterion/criterion.h>
+
+#include "planner/planner.h"
+#include "tests/support/dag.h"
+
+enum { MAX_LAYERS = 6 };
+
+/* Row N - 2: the recurrence's value for L'(N) at budgets 4, 5, ...; and the optimum; 0 behind the last. */
+static const int64_t value[][6] = {{5}, {9, 7}, {14, 11, 9}, {20, 14, 13, 11}, {27, 18, 16, 15, 13}};
+static const int64_t optimum[][6] = {{5}, {8, 7}, {12, 10, 9}, {17, 13, 12, 11}, {23, 16, 15, 14, 13}};
+
+static plim_context *ctx;
+static void make_context(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+}
+static void free_context(void) {
+  plim_context_free(ctx);
+}
+TestSuite(rotor, .init = make_context, .fini = free_context);
+
+/* L'(N) as Rotor's data: states and gradients of one byte, none at the ends; everything held by one option. */
+static void make_chain(int32_t layers, plim_rotor_stage *stage, int64_t *state_bytes) {
+  for (int32_t i = 0; i <= layers; i++) {
+    int64_t x = i < layers, xb = i < layers, of = i == layers, ob = i < layers;
+    stage[i] = (plim_rotor_stage){.forward_ns = 1,
+                                  .forward_bytes = x + of,
+                                  .back_ns = 1 + (i < layers),
+                                  .back_bytes = x + xb + (of > ob ? of : ob),
+                                  .handed_bytes = x,
+                                  .n_options = 1,
+                                  .option = {{1 + (i < layers), xb, xb + of, x + xb + ob}}};
+    for (int32_t k = 0; k <= layers; k++) state_bytes[i * (layers + 1) + k] = k > 0;
+  }
+}
+
+Test(rotor, the_recurrence_has_the_known_values_on_chains_whose_backward_reads_the_input) {
+  for (int32_t layers = 2; layers <= MAX_LAYERS; layers++) {
+    plim_rotor_stage stage[MAX_LAYERS + 1];
+    int64_t state_bytes[(MAX_LAYERS + 1) * (MAX_LAYERS + 1)];
+    plim_rotor_chain chain = {.n = layers + 1, .stage = stage, .state_bytes = state_bytes};
+    plim_rotor *rotor = NULL;
+    make_chain(layers, stage, state_bytes);
+    cr_assert_eq(plim_rotor_make(ctx, &chain, layers + 3, 1, &rotor), PLIM_OK);
+    cr_assert_eq(plim_rotor_time(rotor, 0, layers, 3), INT64_MAX);
+    for (int32_t k = 0; value[layers - 2][k] > 0; k++) {
+      cr_assert_eq(plim_rotor_time(rotor, 0, layers, 4 + k), value[layers - 2][k], "L'(%d) at %d", layers, 4 + k);
+    }
+    plim_rotor_free(rotor);
+  }
+}
+
+static int64_t plan_time(const plim_graph *graph, int64_t budget) {
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  int64_t time_ns = -1;
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  plim_plan_options options = plim_plan_options_default();
+  options.planner = "rotor";
+  options.unpacked = 1;
+  options.budget_bytes = budget;
+  plim_status status = plim_plan_make(ctx, graph, profile, &options, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
+  if (status == PLIM_OK) time_ns = plan->time_ns;
+  plim_plan_free(plan);
+  plim_profile_free(profile);
+  return time_ns;
+}
+
+Test(rotor, plans_reach_the_optimum_where_the_recurrence_charges_items_twice) {
+  for (int32_t layers = 2; layers <= MAX_LAYERS; layers++) {
+    plim_graph *graph = dag_chain(ctx, layers, 1);
+    cr_assert_eq(plan_time(graph, 3), -1);
+    for (int32_t k = 0; value[layers - 2][k] > 0; k++) {
+      int64_t found = plan_time(graph, 4 + k);
+      cr_assert_eq(found, optimum[layers - 2][k], "L'(%d) at %d: %lld", layers, 4 + k, (long long)found);
+    }
+    plim_graph_free(graph);
+  }
+}
+
+/* Row N - 2: least time of L(N) at budgets 3, 4, ...; 0 behind the last. */
+static const int64_t chain_optimum[][8] = {
+    {6, 5}, {10, 8, 7}, {15, 11, 10, 9}, {21, 14, 13, 12, 11}, {28, 18, 16, 15, 14, 13}};
+
+Test(rotor, plans_of_unit_chains_take_the_least_time) {
+  for (int32_t layers = 2; layers <= MAX_LAYERS; layers++) {
+    plim_graph *graph = dag_chain(ctx, layers, 0);
+    for (int32_t k = 0; chain_optimum[layers - 2][k] > 0; k++) {
+      cr_assert_eq(plan_time(graph, 3 + k), chain_optimum[layers - 2][k], "L(%d) at %d", layers, 3 + k);
+    }
+    plim_graph_free(graph);
+  }
+}
