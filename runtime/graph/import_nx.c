@@ -6,20 +6,12 @@
  *
  * Program order is the file's `order`, else the order of networkx.topological_sort: level by level, a level scanned in
  * order, its successors in the order of the links. Every op makes one value; parallel links count once. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/json.h"
+#include "runtime/graph/dag.h"
 #include "runtime/graph/importers.h"
-
-enum { SHOWN_NAME = 200 /* characters of a file's name for an op or graph */ };
-
-typedef struct node {
-  int64_t id, bytes, time_ns;
-  const char *name; /* borrowed from the document, NULL: none */
-  plim_phase phase;
-} node;
 
 typedef struct link {
   int32_t from, to; /* nodes */
@@ -35,17 +27,16 @@ typedef struct draft {
   plim_context *ctx;
   plim_json *doc;
   const char *name;
-  int32_t n, n_links, most_in;
+  int32_t n, n_links;
   int32_t room_links;
-  node *node;      /* [n] */
-  id_row *by_id;   /* [n] sorted */
-  link *link;      /* [n_links] without repeats */
-  int32_t *first;  /* [n + 1] links of a node, by `from` or by `to` */
-  int32_t *order;  /* [n] nodes in program order */
-  int32_t *place;  /* [n] of a node in the order */
-  int32_t *degree; /* [n] scratch */
-  int32_t *value;  /* [n] of the graph, by node */
-  int32_t *input;  /* [n] scratch: inputs of one op */
+  plim_dag_node *node; /* [n] */
+  id_row *by_id;       /* [n] sorted */
+  link *link;          /* [n_links] without repeats */
+  plim_dag_link *ends; /* [n_links] the same */
+  int32_t *first;      /* [n + 1] links of a node, by `from` or by `to` */
+  int32_t *order;      /* [n] nodes in program order */
+  int32_t *place;      /* [n] of a node in the order */
+  int32_t *degree;     /* [n] scratch */
 } draft;
 
 /* ---- nodes ---- */
@@ -54,9 +45,9 @@ static int64_t read_cost(plim_json_at *at, const char *network, const char *laye
   return plim_json_int(at, plim_json_has(at, layered) ? layered : network, 0, INT64_MAX / 4);
 }
 
-static void read_node(plim_json_at *at, int32_t i, node *to) {
+static void read_node(plim_json_at *at, int32_t i, plim_dag_node *to) {
   const json_t *name = json_object_get(at->node, "name");
-  *to = (node){.id = i, .phase = PLIM_PHASE_FORWARD};
+  *to = (plim_dag_node){.id = i, .phase = PLIM_PHASE_FORWARD};
   if (json_is_string(name)) to->name = json_string_value(name);
   if (plim_json_has(at, "id")) {
     to->id = plim_json_int(at, "id", 0, INT64_MAX);
@@ -257,51 +248,13 @@ static plim_status make_order(draft *d, plim_json_at *root) {
   return d->doc->status;
 }
 
-/* ---- the graph ---- */
-
-/* Printable ASCII of at most SHOWN_NAME characters; text [SHOWN_NAME + 1] */
-static const char *clean_name(const char *name, char *text) {
-  size_t n = 0;
-  for (; name[n] && n < SHOWN_NAME; n++) text[n] = name[n] >= 0x20 && name[n] <= 0x7e ? name[n] : '?';
-  text[n] = 0;
-  return text;
-}
-
-static plim_status add_op(draft *d, plim_graph_builder *b, int32_t v) {
-  const node *from = &d->node[v];
-  char clean[SHOWN_NAME + 1] = "", name[SHOWN_NAME + 32];
-  plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &from->bytes);
-  int32_t op = 0, n_in = 0;
-  if (from->name) (void)clean_name(from->name, clean);
-  (void)snprintf(name, sizeof name, "%s#%lld", clean, (long long)from->id);
-  PLIM_TRY(plim_graph_add(b, name, PLIM_ROLE_ACTIVATION, &shape, &d->value[v]));
-  for (int32_t k = d->first[v]; k < d->first[v + 1]; k++) d->input[n_in++] = d->value[d->link[k].from];
-  plim_op_spec spec = {.name = name,
-                       .kind = PLIM_OP_CUSTOM,
-                       .cls = PLIM_OP_PURE,
-                       .phase = from->phase,
-                       .n_in = n_in,
-                       .many_in = d->input,
-                       .n_out = 1,
-                       .out = {d->value[v]},
-                       .time_ns = from->time_ns,
-                       .id = &from->id};
-  return plim_graph_add_op(b, &spec, &op);
-}
-
 static plim_status build(draft *d, plim_graph **out) {
-  char name[SHOWN_NAME + 1];
-  plim_graph_builder *b = NULL;
-  plim_status status = PLIM_OK;
-  group_links(d, 1);
-  PLIM_TRY(plim_allocate(d->ctx, d->n, sizeof *d->value, &d->value));
-  PLIM_TRY(plim_allocate(d->ctx, d->n, sizeof *d->input, &d->input));
-  PLIM_TRY(plim_graph_begin(d->ctx, d->name && d->name[0] ? clean_name(d->name, name) : "imported", 0, &b));
-  plim_graph_set_unpacked(b);
-  for (int32_t i = 0; i < d->n && status == PLIM_OK; i++) status = add_op(d, b, d->order[i]);
-  if (status == PLIM_OK) return plim_graph_end(b, out);
-  plim_graph_builder_free(b);
-  return status;
+  plim_dag dag = {.name = d->name, .unpacked = 1, .n = d->n, .n_links = d->n_links, .node = d->node, .order = d->order};
+  PLIM_TRY(plim_allocate(d->ctx, d->n_links, sizeof *d->ends, &d->ends));
+  qsort(d->link, (size_t)d->n_links, sizeof *d->link, by_place);
+  for (int32_t i = 0; i < d->n_links; i++) d->ends[i] = (plim_dag_link){d->link[i].from, d->link[i].to};
+  dag.link = d->ends;
+  return plim_dag_graph(d->ctx, &dag, out);
 }
 
 static plim_status read_graph(draft *d, plim_graph **out) {
@@ -328,8 +281,7 @@ plim_status plim_import_nx(plim_context *ctx, const char *file, const char *text
   plim_release(ctx, d.order, d.n, sizeof *d.order);
   plim_release(ctx, d.place, d.n, sizeof *d.place);
   plim_release(ctx, d.degree, d.n, sizeof *d.degree);
-  plim_release(ctx, d.value, d.n, sizeof *d.value);
-  plim_release(ctx, d.input, d.n, sizeof *d.input);
+  plim_release(ctx, d.ends, d.n_links, sizeof *d.ends);
   plim_json_close(&doc);
   return status;
 }

@@ -1,38 +1,16 @@
 /* plimsoll import: a graph of another program as a graph document. */
 #include "runtime/graph/import.h"
 
-#include <string.h>
-
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/graph_figures.h"
 #include "tools/plimsoll/session.h"
-
-static void print_table(const session *s, const plim_graph *graph) {
-  int64_t bytes = 0, time_ns = 0, links = 0;
-  figures f;
-  for (int32_t i = 0; i < graph->n_storages; i++) bytes += graph->storage[i].bytes;
-  for (int32_t i = 0; i < graph->n_ops; i++) {
-    links += graph->op[i].n_reads;
-    time_ns += graph->op[i].time_ns > 0 ? graph->op[i].time_ns : 0;
-  }
-  figures_begin(&f, 1, NULL, NULL);
-  figures_text(&f, 0, "graph", "graph", graph->name);
-  figures_count(&f, 0, "ops", "ops", graph->n_ops);
-  figures_count(&f, 0, "links", "links", links);
-  figures_count(&f, 0, "sum_bytes", "sum of sizes", bytes);
-  figures_count(&f, 0, "sum_time", "sum of durations", time_ns);
-  figures_text(&f, 0, "addresses", "addresses", graph->unpacked ? "none" : "packed");
-  figures_text(&f, 0, "fingerprint", "fingerprint", graph->fingerprint);
-  figures_print(&f, s->o->json);
-  figures_end(&f);
-}
 
 static plim_status import(session *s) {
   plim_graph *graph = NULL;
   if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "import needs -o FILE: where the graph document goes");
   PLIM_TRY(plim_graph_import(s->ctx, s->o->file, s->o->second, &graph));
   plim_status status = plim_graph_save(graph, s->o->output);
-  if (status == PLIM_OK) print_table(s, graph);
+  if (status == PLIM_OK) graph_figures_print(graph, s->o->json);
   plim_graph_free(graph);
   return status;
 }

@@ -7,8 +7,8 @@
 #include "tools/plimsoll/spin.h"
 
 static const command *const commands[] = {
-    &command_train, &command_compare, &command_verify, &command_profile,
-    &command_plan,  &command_check,   &command_pack,   &command_import,
+    &command_train, &command_compare, &command_verify, &command_profile, &command_plan,
+    &command_check, &command_pack,    &command_import, &command_gen,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0], EXIT_USAGE = 2 };
 

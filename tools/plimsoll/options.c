@@ -26,7 +26,7 @@ typedef struct option_row {
 enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY };
 enum { BUILDS = RUNS | COMMAND_PROFILE | COMMAND_PLAN };
 enum { PLANS = RUNS | COMMAND_PLAN };
-enum { ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT };
+enum { ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN };
 enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
 enum { FIRST_LONG_KEY = 256, MAX_ROWS = 64, EXIT_USAGE = 2 };
 
@@ -54,6 +54,17 @@ static const option_row rows[] = {
      TEXT, AT(data_dir), 0, 0},
     {"no-augment", NULL, "no random crops and mirrors", RUNS, GROUP_DATA, 0, FLAG, AT(no_augment), 0, 0},
 
+    {"ops", "N", "exactly so many when layered, else as many as fit (default 1000)", COMMAND_GEN, GROUP_MODEL, 'n',
+     COUNT, AT(ops), 1, 1e9},
+    {"width", "X", "layered: the mean layer has 2 X sqrt(N) ops (default 0.27)", COMMAND_GEN, GROUP_MODEL, 0, REAL,
+     AT(width), 1e-6, 10},
+    {"spread", "X", "layered: layers differ from the mean by at most this share (default 0.75)", COMMAND_GEN,
+     GROUP_MODEL, 0, REAL, AT(spread), 0, 1},
+    {"edges", "X", "layered: share of linked pairs of neighbouring layers (default 0.2)", COMMAND_GEN, GROUP_MODEL, 0,
+     REAL, AT(edges), 0, 1},
+    {"skips", "X", "layered: share of links that skip layers (default 0.14)", COMMAND_GEN, GROUP_MODEL, 0, REAL,
+     AT(skips), 0, 1},
+
     {"memory", "SIZE", "cap on the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none)", PLANS,
      GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
     {"planner", "NAME", "search (default), keep-all, sqrt, greedy, revolve or rotor", PLANS, GROUP_MEMORY, 'p', TEXT,
@@ -70,7 +81,7 @@ static const option_row rows[] = {
      "planned (default): offsets of the plan; jemalloc: an allocation for each value, without a cap", RUNS,
      GROUP_MEMORY, 0, TEXT, AT(addresses), 0, 0},
     {"addresses", "KIND", "packed: the cap bounds addresses; none: sums of bytes (default: what the graph says)",
-     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(packing), 0, 0},
+     COMMAND_PLAN | COMMAND_GEN, GROUP_MEMORY, 0, TEXT, AT(packing), 0, 0},
 
     {"arithmetic", "KIND",
      "auto (default): the planner may choose among variants that give other bits; fast; small; "
@@ -97,8 +108,8 @@ static const option_row rows[] = {
     {"rate", "X", "highest learning rate (default by model and batch)", RUNS, GROUP_RUN, 'r', REAL, AT(rate), 0, 1e9},
     {"momentum", "X", "default 0.9", RUNS, GROUP_RUN, 0, REAL, AT(momentum), 0, 1},
     {"weight-decay", "X", "default 0.0005", RUNS, GROUP_RUN, 0, REAL, AT(weight_decay), 0, 1},
-    {"seed", "N", "weights, order of images, augmentation, dropout, search (default 1)", PLANS, GROUP_RUN, 0, COUNT,
-     AT(seed), 0, 9e15},
+    {"seed", "N", "weights, order of images, augmentation, dropout, search, graphs (default 1)", PLANS | COMMAND_GEN,
+     GROUP_RUN, 0, COUNT, AT(seed), 0, 9e15},
 
     {"plan", "FILE", "run this plan of the training step instead of making one", COMMAND_TRAIN | COMMAND_VERIFY,
      GROUP_FILES, 0, TEXT, AT(plan), 0, 0},
@@ -107,8 +118,9 @@ static const option_row rows[] = {
     {"graph", "FILE", "plan this graph instead of a model", COMMAND_PLAN, GROUP_FILES, 0, TEXT, AT(graph), 0, 0},
     {"profile", "FILE", "costs of the graph's ops (default: those that it carries)", COMMAND_PLAN, GROUP_FILES, 0, TEXT,
      AT(profile), 0, 0},
-    {"output", "FILE", "where the document goes", COMMAND_PLAN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT,
-     GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE", "where the document goes",
+     COMMAND_PLAN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN, GROUP_FILES, 'o', TEXT, AT(output),
+     0, 0},
     {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
     {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,
@@ -272,6 +284,9 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
                  .epochs = 1,
                  .seed = 1,
                  .rate = -1,
+                 .spread = -1,
+                 .edges = -1,
+                 .skips = -1,
                  .momentum = 0.9,
                  .weight_decay = 5e-4};
   check_names(c, argc, argv);

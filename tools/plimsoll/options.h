@@ -12,7 +12,8 @@ enum {
   COMMAND_PLAN = 16,
   COMMAND_CHECK = 32,
   COMMAND_PACK = 64,
-  COMMAND_IMPORT = 128
+  COMMAND_IMPORT = 128,
+  COMMAND_GEN = 256
 };
 
 typedef struct options {
@@ -21,8 +22,9 @@ typedef struct options {
   const char *capacity;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
   const char *file, *second; /* the arguments without a dash, when the command takes them */
-  int64_t batch, epochs, steps, seed, threads, iterations, repeats;
+  int64_t batch, epochs, steps, seed, threads, iterations, repeats, ops;
   double rate, momentum, weight_decay, time_limit, minutes;
+  double width, spread, edges, skips; /* of random layers */
   int no_augment, model_costs, no_cache, print_sequence, json, no_progress;
 } options;
 

@@ -1,0 +1,54 @@
+/* plimsoll gen: graphs made up by seed. */
+#include <stdio.h>
+
+#include "runtime/graph/generate.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/graph_figures.h"
+#include "tools/plimsoll/session.h"
+
+static plim_generate_options wanted(const options *o) {
+  plim_generate_options g = plim_generate_options_default(o->file);
+  g.seed = (uint64_t)o->seed;
+  if (o->ops > 0) g.n = (int32_t)o->ops;
+  if (o->width > 0) g.width = o->width;
+  if (o->spread >= 0) g.spread = o->spread;
+  if (o->edges >= 0) g.edges = o->edges;
+  if (o->skips >= 0) g.skips = o->skips;
+  g.packed = o->packing && o->packing[0] == 'p';
+  return g;
+}
+
+static plim_status generate(session *s) {
+  plim_generate_options g = wanted(s->o);
+  plim_graph *graph = NULL;
+  if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "gen needs -o FILE: where the graph document goes");
+  PLIM_TRY(plim_graph_generate(s->ctx, &g, &graph));
+  plim_status status = plim_graph_save(graph, s->o->output);
+  if (status == PLIM_OK) graph_figures_print(graph, s->o->json);
+  plim_graph_free(graph);
+  return status;
+}
+
+static int run_gen(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = generate(&s);
+  return session_close(&s, status);
+}
+
+const command command_gen = {
+    .name = "gen",
+    .mask = COMMAND_GEN,
+    .file = "SHAPE",
+    .summary = "make up a graph: random layers or an unrolled training step",
+    .about =
+        "Make a graph document by seed, for planners to be tried on. SHAPE layered: random layers with links that skip "
+        "some (Gagrani et al. 2022); chain, residual, unet, transformer: training steps of such networks, with as many "
+        "whole blocks as fit into --ops. Equal options give equal graphs on every machine.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll gen layered --ops 10000 --seed 7 -o g.json\n"
+        "  plimsoll gen transformer --ops 2000 -o g.json\n"
+        "  plimsoll plan --graph g.json --memory 60% --time-limit 30s\n\n" COMMAND_EXIT_STATUS,
+    .run = run_gen,
+};
