@@ -79,12 +79,12 @@ static plim_status offer_plans(rotor_run *u) {
   return PLIM_OK;
 }
 
-/* Bytes of program order beside what is always there. */
-static plim_status order_bytes(plim_planning *pl, int64_t always, int64_t *out) {
+/* Program order is the plan that holds everything: offer it. *out receives its bytes beside what is always there. */
+static plim_status offer_order(plim_planning *pl, int64_t always, int64_t *out) {
   plim_schedule order = {.ctx = pl->problem->ctx};
   plim_status status;
   PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
-  PLIM_CHECK(plim_timeline_evaluate(pl->timeline, &order));
+  PLIM_CHECK(plim_planning_offer(pl, &order, EFFORT, NULL));
   *out = pl->timeline->peak_bytes - always;
 done:
   plim_schedule_free(&order);
@@ -139,9 +139,9 @@ plim_status plim_rotor_run(plim_planning *pl) {
   const plim_problem *p = pl->problem;
   int64_t always = p->persistent_bytes, bytes;
   for (int32_t i = 0; i < p->n_items; i++) always += p->item[i].producer < 0 ? p->item[i].bytes : 0;
-  PLIM_TRY(order_bytes(pl, always, &bytes));
+  PLIM_TRY(offer_order(pl, always, &bytes));
   int64_t budget = pl->budget_bytes - always;
-  if (budget < 0) return PLIM_OK;
+  if (budget < 0 || (pl->found && !pl->lowest && pl->best_ns <= pl->bound_ns)) return PLIM_OK;
   if (budget < bytes / 5 * 4) PLIM_TRY(run_within(pl, budget + budget / 4));
-  return pl->found ? PLIM_OK : run_within(pl, bytes);
+  return pl->found && !pl->lowest ? PLIM_OK : run_within(pl, bytes);
 }
