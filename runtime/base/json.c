@@ -257,6 +257,11 @@ const char *plim_json_text(plim_json_at *at, const char *key) {
   return is_type(&field, field.node, JSON_STRING, "a text") ? json_string_value(field.node) : "";
 }
 
+const char *plim_json_text_item(const plim_json_at *list, int32_t i) {
+  plim_json_at item = cursor(list, NULL, i, item_of(list, i));
+  return is_type(&item, item.node, JSON_STRING, "a text") ? json_string_value(item.node) : "";
+}
+
 void plim_json_copy(plim_json_at *at, const char *key, char *to, size_t size) {
   const char *text = plim_json_text(at, key);
   size_t length = strlen(text);

@@ -66,6 +66,7 @@ int plim_json_bool(plim_json_at *at, const char *key);
 float plim_json_float(plim_json_at *at, const char *key);
 float plim_json_float_item(const plim_json_at *list, int32_t i);
 const char *plim_json_text(plim_json_at *at, const char *key);
+const char *plim_json_text_item(const plim_json_at *list, int32_t i);
 void plim_json_copy(plim_json_at *at, const char *key, char *to, size_t size);
 int plim_json_name(plim_json_at *at, const char *key, int (*find)(const char *name));
 

@@ -209,7 +209,7 @@ static plim_status check_whole(const plim_graph *g) {
     PLIM_TRY(check_storage(g, s));
     PLIM_TRY(check_order(g, s));
   }
-  return PLIM_OK;
+  return g->handles ? plim_handles_match(g->handles, g) : PLIM_OK;
 }
 
 static plim_status take_fingerprint(plim_graph *g) {
@@ -226,6 +226,8 @@ plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out) {
   plim_own_graph *own = NULL;
   PLIM_CHECK(allocate(b, &own));
   copy_rows(b, own);
+  own->graph.handles = own->handles = b->handles;
+  b->handles = NULL;
   PLIM_CHECK(plim_graph_derive(own));
   PLIM_CHECK(check_whole(&own->graph));
   PLIM_CHECK(take_fingerprint(&own->graph));

@@ -39,6 +39,7 @@ int plim_role_persistent(plim_role role) {
 void plim_graph_free(plim_graph *graph) {
   if (!graph) return;
   plim_own_graph *own = (plim_own_graph *)graph; /* the graph is its first member */
+  plim_handles_free(own->handles);
   plim_release(graph->ctx, own, own->block_bytes, 1);
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/op.h"
 #include "runtime/base/context.h"
+#include "runtime/graph/handles.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -73,6 +74,7 @@ typedef struct plim_graph {
   const plim_storage *storage;
   const plim_value *value;
   const plim_op *op;                        /* in program order */
+  const plim_handles *handles;              /* of the program it was imported from; NULL: none */
   char fingerprint[PLIM_FINGERPRINT_BYTES]; /* of the canonical document */
   /* derived: ops that read (in program order) and that update storage s are
    * reader[reader_first[s] .. reader_first[s + 1]) and updater[updater_first[s] ..) */
@@ -103,6 +105,8 @@ PLIM_MUST_USE plim_status plim_graph_add(plim_graph_builder *b, const char *name
 
 /* Plans of this graph have no addresses, unless their options say so. */
 void plim_graph_set_unpacked(plim_graph_builder *b);
+/* The handle program; the builder takes it over, and the graph after it. Matched against the graph by plim_graph_end. */
+void plim_graph_set_handles(plim_graph_builder *b, plim_handles *handles);
 
 typedef struct plim_op_spec {
   const char *name;

@@ -6,6 +6,7 @@
 #include "runtime/graph/builder.h"
 #include "runtime/graph/document.h"
 #include "runtime/graph/graph_text.h"
+#include "runtime/graph/handles_text.h"
 
 static void read_storages(plim_json_at *root, plim_graph_builder *b) {
   int32_t n = 0, id = 0;
@@ -196,6 +197,13 @@ static void read_ops(plim_json_at *root, int version, plim_graph_builder *b) {
 
 /* ---- the document ---- */
 
+static void read_handles(plim_json_at *root, int version, plim_graph_builder *b) {
+  plim_handles *handles = NULL;
+  if (version < 2 || !plim_json_has(root, "handles")) return;
+  plim_handles_read(root, &handles);
+  if (handles) plim_graph_set_handles(b, handles);
+}
+
 static int find_addresses(const char *name) {
   return strcmp(name, "none") == 0 ? 0 : strcmp(name, "packed") == 0 ? 1 : -1;
 }
@@ -217,6 +225,7 @@ static void read_graph(plim_json *doc, plim_graph **out) {
   read_storages(&root, b);
   read_values(&root, b);
   read_ops(&root, version, b);
+  read_handles(&root, version, b);
   plim_json_end(&root);
   if (doc->status != PLIM_OK) {
     plim_graph_builder_free(b);

@@ -1,6 +1,7 @@
 /* Writes a graph in canonical form: fixed order of fields, one row a line. */
 #include "runtime/graph/document.h"
 #include "runtime/graph/graph_text.h"
+#include "runtime/graph/handles_text.h"
 
 static void write_ids(plim_text *t, const char *key, const int32_t *id, int32_t n) {
   plim_text_format(t, ", \"%s\": [", key);
@@ -86,7 +87,7 @@ static void write_op(plim_text *t, const plim_op *op, int version) {
 }
 
 int plim_graph_version(const plim_graph *g) {
-  int second = g->unpacked;
+  int second = g->unpacked || g->handles;
   for (int32_t s = 0; s < g->n_storages && !second; s++) second = g->storage[s].bytes == 0;
   for (int32_t o = 0; o < g->n_ops && !second; o++) second = g->op[o].id >= 0 || g->op[o].n_in > PLIM_OP_MAX_IN;
   return second ? 2 : 1;
@@ -115,7 +116,12 @@ void plim_graph_write(plim_text *t, const plim_graph *g, int whole) {
     plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
     write_op(t, &g->op[i], version);
   }
-  plim_text_add(t, "\n  ]\n}\n");
+  plim_text_add(t, "\n  ]");
+  if (g->handles) {
+    plim_text_add(t, ",\n  \"handles\": ");
+    plim_handles_write(t, g->handles);
+  }
+  plim_text_add(t, "\n}\n");
 }
 
 plim_status plim_graph_save(const plim_graph *graph, const char *path) {

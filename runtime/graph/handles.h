@@ -1,0 +1,68 @@
+/* The handle program: what the program that a graph was imported from held, and when.
+ *
+ * A plan needs none of this: values die behind their last use. A runtime without a plan sees calls, views and handles
+ * instead: it may drop a storage for good only when nobody holds a handle on any tensor of it. Tensors are what handles
+ * stand for; the views of a storage are tensors of their own, defined by calls of their own. The ops of the graph are
+ * the calls with a result that is no view, in order; everybody else reads those and never sees a view.
+ * Source: traces of the DTR prototype (Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021). */
+#ifndef PLIM_RUNTIME_GRAPH_HANDLES_H
+#define PLIM_RUNTIME_GRAPH_HANDLES_H
+
+#include "runtime/base/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_handle_tensor {
+  int32_t base;    /* tensor whose storage it views; itself when it has one of its own */
+  int32_t storage; /* of the graph; -1: no bytes */
+  int64_t bytes;   /* of the storage, >= 0 */
+} plim_handle_tensor;
+
+/* constant: a tensor from outside, with one handle, that stays. call: makes its results, with one handle each. get: one
+ * more handle. release: one less. */
+#define PLIM_EVENT_KINDS(X) X(CONSTANT, "constant") X(CALL, "call") X(GET, "get") X(RELEASE, "release")
+#define PLIM_X(id, name) PLIM_EVENT_##id,
+typedef enum plim_event_kind { PLIM_EVENT_KINDS(PLIM_X) PLIM_EVENT_KIND_COUNT } plim_event_kind;
+#undef PLIM_X
+
+typedef struct plim_event {
+  plim_event_kind kind;
+  int32_t tensor;          /* call: not read */
+  int32_t op;              /* call: of the graph, -1 when all results are views */
+  int64_t time_ns;         /* call */
+  int32_t n_in, n_out;     /* call */
+  const int32_t *in, *out; /* call: tensors; n_out > 0 */
+} plim_event;
+
+typedef struct plim_handles {
+  plim_context *ctx;
+  int64_t block_bytes;
+  int32_t n_tensors, n_events, n_kept;
+  const plim_handle_tensor *tensor;
+  const plim_event *event;
+  const int32_t *kept; /* tensors that must be there when the program ends, in this order */
+} plim_handles;
+
+struct plim_graph;
+
+/* Sum of the times of all calls. */
+int64_t plim_handles_total_ns(const plim_handles *handles);
+
+/* Most bytes held when each storage is gone behind its last release. in_arena 0: bytes as they are. 1: rounded up to
+ * PLIM_ALIGN, and constants stay. PLIM_EOVERFLOW when the sum does not fit in 63 bits. */
+PLIM_MUST_USE plim_status plim_handles_peak(const plim_handles *handles, int in_arena, int64_t *peak);
+
+/* A copy of `draft` in one allocation, checked: ids in range, each tensor defined once and before its use, no view of a
+ * view, counts of handles never below 0, and kept tensors held. PLIM_EDATA with a sentence that names the row. */
+PLIM_MUST_USE plim_status plim_handles_make(plim_context *ctx, const plim_handles *draft, plim_handles **out);
+void plim_handles_free(plim_handles *handles); /* NULL is legal */
+
+/* Does it describe this graph: storages with equal bytes, every op in order with its time? PLIM_EDATA if not. */
+PLIM_MUST_USE plim_status plim_handles_match(const plim_handles *handles, const struct plim_graph *graph);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,66 @@
+/* What a handle program costs and holds when nothing is ever evicted. */
+#include "runtime/graph/handles.h"
+
+int64_t plim_handles_total_ns(const plim_handles *h) {
+  int64_t sum = 0;
+  for (int32_t i = 0; i < h->n_events; i++) sum += h->event[i].kind == PLIM_EVENT_CALL ? h->event[i].time_ns : 0;
+  return sum;
+}
+
+typedef struct held {
+  const plim_handles *h;
+  int in_arena;
+  int32_t *handles; /* [n_tensors] by base */
+  char *constant;   /* [n_tensors] by base */
+  int64_t bytes, peak;
+} held;
+
+static int64_t bytes_of(const held *m, int32_t base) {
+  int64_t bytes = m->h->tensor[base].bytes;
+  return m->in_arena ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
+}
+
+static plim_status get(held *m, int32_t tensor) {
+  int32_t base = m->h->tensor[tensor].base;
+  m->handles[base]++;
+  if (tensor != base) return PLIM_OK;
+  m->bytes = plim_add_bytes(m->bytes, bytes_of(m, base));
+  if (m->bytes < 0) return plim_fail(m->h->ctx, PLIM_EOVERFLOW, "the bytes that the program holds overflow 63 bits");
+  return PLIM_OK;
+}
+
+static plim_status play(held *m, const plim_event *e) {
+  int32_t base = e->kind == PLIM_EVENT_CALL ? 0 : m->h->tensor[e->tensor].base;
+  switch (e->kind) {
+    case PLIM_EVENT_CONSTANT:
+      m->constant[base] = 1;
+      return get(m, e->tensor);
+    case PLIM_EVENT_GET:
+      m->handles[base]++;
+      return PLIM_OK;
+    case PLIM_EVENT_RELEASE:
+      if (--m->handles[base] == 0 && !(m->in_arena && m->constant[base])) m->bytes -= bytes_of(m, base);
+      return PLIM_OK;
+    default:
+      break;
+  }
+  for (int32_t i = 0; i < e->n_out; i++) PLIM_TRY(get(m, e->out[i]));
+  return PLIM_OK;
+}
+
+plim_status plim_handles_peak(const plim_handles *handles, int in_arena, int64_t *peak) {
+  held m = {.h = handles, .in_arena = in_arena};
+  int64_t n = handles->n_tensors;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(handles->ctx, n, sizeof *m.handles, &m.handles));
+  PLIM_CHECK(plim_allocate(handles->ctx, n, 1, &m.constant));
+  for (int32_t i = 0; i < handles->n_events; i++) {
+    PLIM_CHECK(play(&m, &handles->event[i]));
+    if (m.bytes > m.peak) m.peak = m.bytes;
+  }
+  *peak = m.peak;
+done:
+  plim_release(handles->ctx, m.handles, n, sizeof *m.handles);
+  plim_release(handles->ctx, m.constant, n, 1);
+  return status;
+}

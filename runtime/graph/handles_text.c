@@ -1,0 +1,128 @@
+/* One tensor or event a line; the first field of an event says what it is. */
+#include "runtime/graph/handles_text.h"
+
+#include "runtime/base/array.h"
+#include "runtime/graph/document.h"
+#include "runtime/graph/handles_build.h"
+
+#define PLIM_X(id, name) name,
+static const char *const event_names[] = {PLIM_EVENT_KINDS(PLIM_X)};
+#undef PLIM_X
+
+static void write_list(plim_text *t, const int32_t *id, int32_t n) {
+  plim_text_add(t, "[");
+  for (int32_t i = 0; i < n; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", id[i]);
+  plim_text_add(t, "]");
+}
+
+static void write_event(plim_text *t, const plim_event *e) {
+  plim_text_format(t, "{\"%s\": ", event_names[e->kind]);
+  plim_document_write_int(t, e->kind == PLIM_EVENT_CALL ? e->op : e->tensor, -1);
+  if (e->kind == PLIM_EVENT_CALL) {
+    plim_text_format(t, ", \"time_ns\": %lld, \"in\": ", (long long)e->time_ns);
+    write_list(t, e->in, e->n_in);
+    plim_text_add(t, ", \"out\": ");
+    write_list(t, e->out, e->n_out);
+  }
+  plim_text_add(t, "}");
+}
+
+void plim_handles_write(plim_text *t, const plim_handles *h) {
+  plim_text_add(t, "{\n    \"tensors\": [");
+  for (int32_t i = 0; i < h->n_tensors; i++) {
+    plim_text_format(t, "%s\n      {\"base\": %d, \"storage\": ", i > 0 ? "," : "", h->tensor[i].base);
+    plim_document_write_int(t, h->tensor[i].storage, -1);
+    plim_text_format(t, ", \"bytes\": %lld}", (long long)h->tensor[i].bytes);
+  }
+  plim_text_add(t, "\n    ],\n    \"events\": [");
+  for (int32_t i = 0; i < h->n_events; i++) {
+    plim_text_add(t, i > 0 ? ",\n      " : "\n      ");
+    write_event(t, &h->event[i]);
+  }
+  plim_text_add(t, "\n    ],\n    \"kept\": ");
+  write_list(t, h->kept, h->n_kept);
+  plim_text_add(t, "\n  }");
+}
+
+static void read_tensors(plim_json_at *at, plim_handles_builder *b) {
+  int32_t n = 0, id = 0;
+  plim_json_at list = plim_json_list(at, "tensors", &n);
+  for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
+    plim_json_at row = plim_json_item(&list, i);
+    int32_t base = (int32_t)plim_json_int(&row, "base", 0, i);
+    int32_t storage = (int32_t)plim_json_int_or_null(&row, "storage", 0, INT32_MAX, -1);
+    int64_t bytes = plim_json_int(&row, "bytes", 0, INT64_MAX);
+    plim_json_end(&row);
+    if (at->doc->status == PLIM_OK) plim_json_take(&row, plim_handles_add_tensor(b, base, storage, bytes, &id));
+  }
+}
+
+/* Append a list of ids to scratch [*capacity], which holds *count. Returns how many. */
+static int32_t read_list(plim_json_at *at, const char *key, int32_t **scratch, int64_t *capacity, int64_t *count) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(at, key, &n);
+  plim_context *ctx = at->doc->ctx;
+  if (at->doc->status == PLIM_OK) {
+    plim_json_take(at, plim_array_reserve(ctx, scratch, capacity, *count + n, sizeof **scratch));
+  }
+  for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
+    (*scratch)[(*count)++] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  }
+  return n;
+}
+
+static plim_event_kind kind_of(const plim_json_at *at) {
+  for (int kind = 0; kind < PLIM_EVENT_KIND_COUNT; kind++) {
+    if (plim_json_has(at, event_names[kind])) return (plim_event_kind)kind;
+  }
+  plim_json_fail(at, NULL, "is no event: none of constant, call, get, release");
+  return PLIM_EVENT_GET;
+}
+
+typedef struct scratch {
+  int32_t *id;
+  int64_t capacity;
+} scratch;
+
+static void read_event(plim_json_at *row, plim_handles_builder *b, scratch *s) {
+  plim_event e = {.kind = kind_of(row), .op = -1};
+  int64_t count = 0;
+  if (e.kind == PLIM_EVENT_CALL) {
+    e.op = (int32_t)plim_json_int_or_null(row, "call", 0, INT32_MAX, -1);
+    e.time_ns = plim_json_int(row, "time_ns", 0, INT64_MAX);
+    e.n_in = read_list(row, "in", &s->id, &s->capacity, &count);
+    e.n_out = read_list(row, "out", &s->id, &s->capacity, &count);
+    e.in = s->id;
+    e.out = s->id + e.n_in;
+  } else {
+    e.tensor = (int32_t)plim_json_int(row, event_names[e.kind], 0, INT32_MAX);
+  }
+  plim_json_end(row);
+  if (row->doc->status == PLIM_OK) plim_json_take(row, plim_handles_add_event(b, &e));
+}
+
+static void read_rows(plim_json_at *at, plim_handles_builder *b, scratch *s) {
+  int32_t n = 0;
+  read_tensors(at, b);
+  plim_json_at events = plim_json_list(at, "events", &n);
+  for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
+    plim_json_at row = plim_json_item(&events, i);
+    read_event(&row, b, s);
+  }
+  plim_json_at kept = plim_json_list(at, "kept", &n);
+  for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
+    int32_t tensor = (int32_t)plim_json_int_item(&kept, i, 0, INT32_MAX);
+    if (at->doc->status == PLIM_OK) plim_json_take(&kept, plim_handles_add_kept(b, tensor));
+  }
+  plim_json_end(at);
+}
+
+void plim_handles_read(plim_json_at *root, plim_handles **out) {
+  plim_handles_builder b = {.ctx = root->doc->ctx};
+  scratch s = {NULL, 0};
+  plim_json_at at = plim_json_object(root, "handles");
+  read_rows(&at, &b, &s);
+  if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_handles_build(&b, out));
+  plim_release(b.ctx, s.id, s.capacity, sizeof *s.id);
+  plim_handles_builder_release(&b);
+}
