@@ -10,10 +10,9 @@ static const struct {
   plim_importer *run;
 } formats[] = {
     {"nx", "networkx node-link JSON: networks of Checkmate and Moccasin, random layered graphs", plim_import_nx},
+    {"dtr", "log of the DTR prototype: one training step with sizes, times, views and handles", plim_import_dtr},
 };
 enum { FORMATS = sizeof formats / sizeof formats[0] };
-
-static const int64_t most_bytes = INT64_C(1) << 30;
 
 const char *plim_import_name(int32_t row) {
   return row >= 0 && row < FORMATS ? formats[row].name : NULL;
@@ -23,16 +22,21 @@ const char *plim_import_about(int32_t row) {
   return row >= 0 && row < FORMATS ? formats[row].about : NULL;
 }
 
-plim_status plim_graph_import(plim_context *ctx, const char *format, const char *path, plim_graph **out) {
+plim_status plim_graph_import_text(plim_context *ctx, const char *format, const char *file, const char *text,
+                                   int64_t bytes, plim_graph **out) {
   int32_t row = plim_name_find(plim_import_name, format);
-  char *text = NULL;
-  int64_t bytes = 0;
   if (row < 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "graphs are not imported from \"%s\"; did you mean \"%s\"?", format,
                      plim_name_nearest(plim_import_name, format));
   }
-  PLIM_TRY(plim_file_read(ctx, path, most_bytes, &text, &bytes));
-  plim_status status = formats[row].run(ctx, path, text, bytes, out);
+  return formats[row].run(ctx, file, text, bytes, out);
+}
+
+plim_status plim_graph_import(plim_context *ctx, const char *format, const char *path, plim_graph **out) {
+  char *text = NULL;
+  int64_t bytes = 0;
+  PLIM_TRY(plim_file_read(ctx, path, PLIM_IMPORT_MAX_BYTES, &text, &bytes));
+  plim_status status = plim_graph_import_text(ctx, format, path, text, bytes, out);
   plim_file_release(ctx, text, bytes);
   return status;
 }

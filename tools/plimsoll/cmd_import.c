@@ -1,14 +1,30 @@
 /* plimsoll import: a graph of another program as a graph document. */
 #include "runtime/graph/import.h"
 
+#include <string.h>
+
+#include "runtime/base/file.h"
+#include "runtime/train/gzip.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/graph_figures.h"
 #include "tools/plimsoll/session.h"
 
+/* Files whose name ends with .gz are inflated first. */
+static plim_status read_graph(const session *s, plim_graph **graph) {
+  const char *path = s->o->second, *end = strrchr(path, '.');
+  char *text = NULL;
+  int64_t bytes = 0;
+  if (!end || strcmp(end, ".gz") != 0) return plim_graph_import(s->ctx, s->o->file, path, graph);
+  PLIM_TRY(plim_gzip_read(s->ctx, path, PLIM_IMPORT_MAX_BYTES, &text, &bytes));
+  plim_status status = plim_graph_import_text(s->ctx, s->o->file, path, text, bytes, graph);
+  plim_file_release(s->ctx, text, bytes);
+  return status;
+}
+
 static plim_status import(session *s) {
   plim_graph *graph = NULL;
   if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "import needs -o FILE: where the graph document goes");
-  PLIM_TRY(plim_graph_import(s->ctx, s->o->file, s->o->second, &graph));
+  PLIM_TRY(read_graph(s, &graph));
   plim_status status = plim_graph_save(graph, s->o->output);
   if (status == PLIM_OK) graph_figures_print(graph, s->o->json);
   plim_graph_free(graph);
@@ -32,11 +48,13 @@ const command command_import = {
         "Read a graph that another program wrote and write it as a graph document, ops in the file's input order with "
         "their costs and ids. FORMAT nx: networkx node-link JSON, in the dialect of Checkmate's networks (cost_ram, "
         "cost_cpu) or of random layered graphs (out_cost, duration). Budgets of such graphs bound sums of live bytes, "
-        "without rounding and addresses, as publications count them.",
+        "without rounding and addresses, as publications count them. FORMAT dtr: a log of the DTR prototype, with the "
+        "views and handles of its program, for plimsoll simulate. A FILE whose name ends with .gz is inflated first.",
     .after =
         "EXAMPLES\n"
         "  plimsoll import nx resnet50_train.json -o g.json\n"
         "  plimsoll plan --graph g.json --memory 70% --time-limit 10s -o plan.json\n"
-        "  plimsoll check plan.json --graph g.json\n\n" COMMAND_EXIT_STATUS,
+        "  plimsoll check plan.json --graph g.json\n"
+        "  plimsoll import dtr resnet32.log.gz -o r.json\n\n" COMMAND_EXIT_STATUS,
     .run = run_import,
 };

@@ -1,0 +1,20 @@
+/* Whole gzip files in memory, read strictly. */
+#ifndef PLIM_RUNTIME_TRAIN_GZIP_H
+#define PLIM_RUNTIME_TRAIN_GZIP_H
+
+#include "runtime/base/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Inflate a gzip file of at most `limit` inflated bytes. *data has a NUL behind its last byte; give it back with
+ * plim_file_release. PLIM_ENOFILE when it is not there; PLIM_EDATA when it is larger, corrupt, cut, or goes on behind
+ * the compressed stream. */
+PLIM_MUST_USE plim_status plim_gzip_read(plim_context *ctx, const char *path, int64_t limit, char **data,
+                                         int64_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
