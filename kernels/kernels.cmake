@@ -1,7 +1,7 @@
 # Kernels. kernels/*.c is compiled once, for the base instruction set; oneDNN is used where it is found.
 file(GLOB kernel_sources CONFIGURE_DEPENDS kernels/*.c)
 list(FILTER kernel_sources EXCLUDE REGEX "/op\\.c$")
-list(APPEND kernel_sources kernels/cuda/kernels.c kernels/cuda/gemm.c)
+list(APPEND kernel_sources kernels/cuda/kernels.c)
 
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.h)
 find_library(DNNL_LIBRARY dnnl)
@@ -66,14 +66,14 @@ endif()
 if(CMAKE_CUDA_COMPILER)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
-  add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu kernels/cuda/driver.c kernels/cuda/cublas.c)
+  add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu kernels/cuda/driver.c)
   target_include_directories(plim_kernels_cuda PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(plim_kernels_cuda PRIVATE
     "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -fmad=false>"
     "$<$<COMPILE_LANGUAGE:C>:SHELL:-Wall -Wextra -Wshadow -Werror>")
   target_compile_features(plim_kernels_cuda PRIVATE cuda_std_17)
   target_compile_definitions(plim_kernels_cuda INTERFACE PLIM_HAVE_CUDA)
-  target_link_libraries(plim_kernels_cuda PUBLIC CUDA::cudart_static stdc++ ${CMAKE_DL_LIBS})
+  target_link_libraries(plim_kernels_cuda PUBLIC CUDA::cudart_static stdc++)
   target_link_libraries(plim_kernels PUBLIC plim_kernels_cuda)
 endif()
 

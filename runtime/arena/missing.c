@@ -60,10 +60,14 @@ void plim_missing_join(plim_missing *m, int32_t a, int32_t b) {
   m->node[root].sum_ns += m->node[child].sum_ns;
 }
 
-void plim_missing_remove(plim_missing *m, int32_t storage) {
+void plim_missing_remove_time(plim_missing *m, int32_t storage, int64_t time_ns) {
   if (!plim_missing_has(m, storage)) return;
-  m->node[root_of(m, m->node_of[storage])].sum_ns -= m->own_ns[storage];
+  m->node[root_of(m, m->node_of[storage])].sum_ns -= time_ns;
   m->node_of[storage] = NONE;
+}
+
+void plim_missing_remove(plim_missing *m, int32_t storage) {
+  plim_missing_remove_time(m, storage, m->own_ns[storage]);
 }
 
 void plim_missing_sum_begin(plim_missing *missing) {

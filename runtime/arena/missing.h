@@ -35,6 +35,8 @@ PLIM_MUST_USE plim_status plim_missing_add(plim_missing *missing, int32_t storag
 void plim_missing_join(plim_missing *missing, int32_t a, int32_t b);
 /* The storage is there again; nothing happens when it was not missing. */
 void plim_missing_remove(plim_missing *missing, int32_t storage);
+/* The same, but its class loses `time_ns`, whatever the storage brought. */
+void plim_missing_remove_time(plim_missing *missing, int32_t storage, int64_t time_ns);
 
 /* A sum over distinct classes: begin, then the class of each neighbour; 0 when the storage is not missing or its class
  * was counted since begin. */

@@ -1,0 +1,36 @@
+/* A handle program in memory without addresses: a storage fits when the sum of bytes does. What policies were published
+ * with, and what their figures can be compared in. Source: the simulator of the DTR prototype, rule by rule. */
+#ifndef PLIM_RUNTIME_ONLINE_IDEAL_H
+#define PLIM_RUNTIME_ONLINE_IDEAL_H
+
+#include "runtime/graph/handles.h"
+#include "runtime/online/policy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* oom: nothing is left to evict. thrash: computing again has cost more than the limit. */
+#define PLIM_ONLINE_ENDS(X) X(OK, "ok") X(OOM, "oom") X(THRASH, "thrash")
+#define PLIM_X(id, name) PLIM_ONLINE_##id,
+typedef enum plim_online_end { PLIM_ONLINE_ENDS(PLIM_X) PLIM_ONLINE_END_COUNT } plim_online_end;
+#undef PLIM_X
+
+const char *plim_online_end_name(plim_online_end end);
+
+typedef struct plim_online_result {
+  plim_online_end end;
+  int64_t total_ns, recomputed_ns; /* of every call once; of what ran again */
+  int64_t evictions, recomputes, scores;
+  int64_t depth; /* longest chain of calls that wait for each other */
+} plim_online_result;
+
+/* Play the program within `budget_bytes`; it ends as thrash when recomputed_ns > limit_ns. Deterministic. O(evictions x
+ * storages x what the policy's cost walks over). */
+PLIM_MUST_USE plim_status plim_ideal_run(plim_context *ctx, const plim_handles *handles, const plim_policy *policy,
+                                         int64_t budget_bytes, int64_t limit_ns, plim_online_result *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

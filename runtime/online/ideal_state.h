@@ -1,0 +1,40 @@
+/* The state of ideal.c, shared with the costs of its policies. */
+#ifndef PLIM_RUNTIME_ONLINE_IDEAL_STATE_H
+#define PLIM_RUNTIME_ONLINE_IDEAL_STATE_H
+
+#include "runtime/arena/missing.h"
+#include "runtime/online/ideal.h"
+
+enum { PLIM_IDEAL_NONE = -1, PLIM_IDEAL_NEVER = 0 /* the clock starts at 1 */ };
+
+/* A storage; its id is that of the tensor it belongs to. */
+typedef struct plim_ideal_storage {
+  int64_t cost_ns; /* of the distinct calls that define tensors on it, so far */
+  int64_t last;    /* access */
+  int32_t resident, pinned, locks, handles;
+  int32_t life;       /* how often it has gone, + 1 */
+  int32_t prev, next; /* in the pool */
+  int32_t pooled;
+  /* neighbours that the calls so far have made: parent[first_parent .. + n_parents), child[...] */
+  int32_t first_parent, n_parents, first_child, n_children;
+  int64_t stamp; /* of the last walk that came here */
+} plim_ideal_storage;
+
+typedef struct plim_ideal {
+  plim_context *ctx;
+  const plim_handles *h;
+  const plim_policy *policy;
+  plim_ideal_storage *storage; /* [n_tensors] */
+  int32_t *parent, *child, *stack;
+  int32_t *defined; /* [n_tensors] life of the storage in which the tensor was made last, 0: never */
+  int32_t *maker;   /* [n_tensors] event that defines the tensor */
+  int32_t pool_first, pool_last;
+  int64_t n_edges, clock, used, budget, limit_ns, stamp;
+  plim_missing missing;
+  plim_online_result *result;
+} plim_ideal;
+
+/* The policy's score of a resident storage. */
+double plim_ideal_score(plim_ideal *ideal, int32_t storage);
+
+#endif

@@ -1,0 +1,38 @@
+/* Sources: DTR, Kirisame et al., ICLR 2021, appendix C; DTE, MegEngine; Coop, Zhang et al., NeurIPS 2023; MSPS,
+ * Capuchin, ASPLOS 2020. */
+#include "runtime/online/policy.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static const plim_policy policies[] = {
+    {"best", "our own", PLIM_COST_CLASSES, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 1},
+    {"coop", "Coop, NeurIPS 2023", PLIM_COST_CLASSES, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 0},
+    {"dtr", "DTR, ICLR 2021", PLIM_COST_NEIGHBOURHOOD, PLIM_PER_BYTES, 1, PLIM_SEARCH_SINGLE, 0},
+    {"dtr-eq", "DTR, ICLR 2021", PLIM_COST_CLASSES, PLIM_PER_BYTES, 1, PLIM_SEARCH_SINGLE, 0},
+    {"dtr-local", "DTR, ICLR 2021", PLIM_COST_OWN, PLIM_PER_BYTES, 1, PLIM_SEARCH_SINGLE, 0},
+    {"dte", "MegEngine", PLIM_COST_CLASSES, PLIM_PER_HOLE, 1, PLIM_SEARCH_SINGLE, 0},
+    {"lru", "least recently used", PLIM_COST_ACCESS, PLIM_PER_NOTHING, 0, PLIM_SEARCH_SINGLE, 0},
+    {"size", "largest first", PLIM_COST_ONE, PLIM_PER_BYTES, 0, PLIM_SEARCH_SINGLE, 0},
+    {"msps", "Capuchin, ASPLOS 2020", PLIM_COST_ANCESTORS, PLIM_PER_BYTES, 0, PLIM_SEARCH_SINGLE, 0},
+};
+enum { N_POLICIES = sizeof policies / sizeof policies[0] };
+
+const plim_policy *plim_policy_at(int32_t i) {
+  return i >= 0 && i < N_POLICIES ? &policies[i] : NULL;
+}
+
+const plim_policy *plim_policy_find(const char *name) {
+  for (int32_t i = 0; i < N_POLICIES; i++) {
+    if (strcmp(policies[i].name, name) == 0) return &policies[i];
+  }
+  return NULL;
+}
+
+double plim_policy_score(const plim_policy *policy, int64_t cost, int64_t bytes, int64_t stale_ns) {
+  double below = 1;
+  if (policy->size != PLIM_PER_NOTHING) below *= (double)bytes;
+  if (policy->stale) below *= stale_ns == INT64_MAX ? INFINITY : (double)stale_ns;
+  return below == 0 || isnan(below) ? INFINITY : (double)cost / below;
+}

@@ -1,0 +1,51 @@
+/* Online policies: which storage goes when there is no room, and how the arena looks for it. Rows of one table. */
+#ifndef PLIM_RUNTIME_ONLINE_POLICY_H
+#define PLIM_RUNTIME_ONLINE_POLICY_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The smallest score is evicted first. Score = cost / size / staleness, each factor as the row says.
+ * Cost: of the storage alone (own), with everything missing that it was made from (ancestors) and that was made from it
+ * as well (neighbourhood), or with the classes of its missing neighbours (classes); one: 1; access: the score is the
+ * time of the last access itself. */
+typedef enum plim_cost {
+  PLIM_COST_ONE,
+  PLIM_COST_ACCESS,
+  PLIM_COST_OWN,
+  PLIM_COST_ANCESTORS,
+  PLIM_COST_NEIGHBOURHOOD,
+  PLIM_COST_CLASSES
+} plim_cost;
+
+/* Size: none; the storage's bytes; those and the free bytes beside it. */
+typedef enum plim_per_size { PLIM_PER_NOTHING, PLIM_PER_BYTES, PLIM_PER_HOLE } plim_per_size;
+
+/* How a hole is made: one storage after another by score, until the request fits; or the window of neighbouring pieces
+ * with the smallest sum of scores. */
+typedef enum plim_search_way { PLIM_SEARCH_SINGLE, PLIM_SEARCH_WINDOW } plim_search_way;
+
+typedef struct plim_policy {
+  const char *name, *source;
+  plim_cost cost;
+  plim_per_size size;
+  int stale; /* 1: divided by the time since the last access */
+  plim_search_way search;
+  int forecast; /* 1: knows the program's order: distance of the next use for staleness, several rows tried */
+} plim_policy;
+
+/* Row i of the table, NULL behind the last; the row of a name, NULL when there is none. The first is the default. */
+const plim_policy *plim_policy_at(int32_t i);
+const plim_policy *plim_policy_find(const char *name);
+
+/* Cost over size over staleness. Bytes and staleness >= 0, stale_ns INT64_MAX: never accessed; a divisor of 0 makes the
+ * score infinite. `cost` is the last access for PLIM_COST_ACCESS. */
+double plim_policy_score(const plim_policy *policy, int64_t cost, int64_t bytes, int64_t stale_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
