@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+enum { CHECK_MOVES = 64 };
+
 static double time_percent(const plim_track *t) {
   int64_t keep = t->problem->keep_all_ns > 0 ? t->problem->keep_all_ns : 1;
   return 100.0 * (double)(t->time_ns - keep) / (double)keep;
@@ -53,9 +55,29 @@ static plim_status one_move(plim_anneal *a, plim_move move, double temperature) 
   return PLIM_OK;
 }
 
-plim_status plim_anneal_run(plim_anneal *a) {
+/* The share of the cooling that is over. */
+static double progress(const plim_anneal *a, int64_t moves, int64_t begin_ns) {
+  double share = (double)moves / (double)a->iterations;
+  if (a->deadline_ns == INT64_MAX) return share;
+  double time_share = (double)(plim_now_ns() - begin_ns) / (double)(a->deadline_ns - begin_ns + 1);
+  return time_share > share ? time_share : share;
+}
+
+/* Heavier bytes while the schedule is above the limit, lighter ones while it is within: it swings around the limit,
+ * where the best schedules are, whatever the graph. */
+static void adapt_weight(plim_anneal *a) {
   plim_track *t = a->mover.track;
   int64_t peak;
+  if (a->strict || a->pace <= 0) return;
+  plim_track_settle(t);
+  double change = CHECK_MOVES * a->pace / (t->problem->n_ops + CHECK_MOVES);
+  a->weight *= plim_track_peak(t) > a->mover.limit ? 1 + change : 1 - change;
+  a->cost = cost(a, INFINITY, &peak);
+}
+
+plim_status plim_anneal_run(plim_anneal *a) {
+  plim_track *t = a->mover.track;
+  int64_t peak, begin_ns = plim_now_ns();
   int32_t total = 0;
   double temperature = a->hot;
   for (int move = 0; move < PLIM_MOVES; move++) total += a->share[move];
@@ -63,10 +85,12 @@ plim_status plim_anneal_run(plim_anneal *a) {
   a->stop = 0;
   PLIM_TRY(accept(a, a->cost, peak));
   for (int64_t i = 0; i < a->iterations && !a->stop; i++, a->done++) {
-    if (i % 64 == 0) {
-      temperature = a->hot * pow(a->cold / a->hot, (double)i / (double)a->iterations);
+    if (i % CHECK_MOVES == 0) {
+      double over = progress(a, i, begin_ns);
+      if (over >= 1) return PLIM_OK;
       if (plim_context_cancelled(t->problem->ctx)) return PLIM_ECANCEL;
-      if (a->deadline_ns < INT64_MAX && plim_now_ns() > a->deadline_ns) return PLIM_OK;
+      temperature = a->hot * pow(a->cold / a->hot, over);
+      adapt_weight(a);
     }
     PLIM_TRY(one_move(a, draw(a, total), temperature));
   }

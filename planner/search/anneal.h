@@ -14,10 +14,11 @@ struct plim_anneal {
   plim_mover mover;
   double hot, cold;          /* temperatures, in percent of overhead */
   double weight;             /* of bytes above the limit */
+  double pace;               /* of adapting the weight, in parts a move of each op; 0: it stays */
   double time_weight;        /* of overhead: 1; near 0 when bytes are what is searched */
   int32_t strict;            /* 1: nothing above the limit is accepted; start from a schedule within it */
   int64_t iterations;        /* moves of this cooling */
-  int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none */
+  int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none. Temperature follows what is used up faster */
   int32_t share[PLIM_MOVES]; /* of the kinds of moves */
   plim_on_fit *on_fit;
   void *user;

@@ -7,12 +7,13 @@
 
 typedef enum plim_move {
   PLIM_MOVE_EVICT,    /* at a step above the limit: drop a copy across it, make it again before its next reader */
-  PLIM_MOVE_DELETE,   /* remove a repeat, or a series of neighbours */
+  PLIM_MOVE_DELETE,   /* remove a repeat and what was run for it alone, or a series of neighbours */
   PLIM_MOVE_EXCHANGE, /* remove a repeat, then evict where the limit is exceeded */
   PLIM_MOVE_SHIFT,    /* move a repeat */
   PLIM_MOVE_INSERT,   /* a repeat of any op anywhere */
   PLIM_MOVE_FIRST,    /* move a first run within its window */
   PLIM_MOVE_CHOICE,   /* another variant */
+  PLIM_MOVE_GROUP,    /* move a first run out of its window, with those that it needs or that need it */
   PLIM_MOVES
 } plim_move;
 
@@ -24,5 +25,21 @@ typedef struct plim_mover {
 
 /* Make one move of the kind; returns 0 when nothing was changed. The change is in the track's journal, not settled. */
 int plim_move_make(plim_mover *mover, plim_move move);
+
+/* ---- the kinds, for moves.c ---- */
+int plim_move_evict(plim_mover *mover);
+/* The same at the step of this slot. */
+int plim_move_evict_at(plim_mover *mover, int32_t slot);
+/* A slot above the limit, -1. Settles the track. */
+int32_t plim_move_slot_above(plim_mover *mover);
+int plim_move_first(plim_mover *mover);
+int plim_move_group(plim_mover *mover);
+
+/* ---- drawing ---- */
+static inline int32_t plim_move_random_run(plim_mover *mover) {
+  return mover->track->alive[plim_random_below(&mover->random, mover->track->n_runs)];
+}
+/* The run up to `distance` places before or behind run r. */
+int32_t plim_move_neighbour(plim_mover *mover, int32_t r, int32_t distance);
 
 #endif

@@ -30,9 +30,9 @@ typedef struct cooling {
 } cooling;
 
 static const cooling series[] = {
-    {25, 3, FRESH, {25, 15, 15, 10, 10, 25, 5}}, {10, 0.5, QUENCH, {35, 20, 10, 15, 0, 20, 5}},
-    {20, 1, FRESH, {5, 10, 10, 10, 50, 15, 5}},  {10, 0.5, QUENCH, {25, 15, 15, 10, 10, 25, 5}},
-    {20, 1, FRESH, {35, 20, 10, 15, 0, 20, 5}},  {15, 0.3, REHEAT, {25, 15, 15, 10, 10, 25, 5}},
+    {30, 1, FRESH, {25, 15, 15, 10, 10, 20, 5, 10}},  {5, 0.5, QUENCH, {35, 20, 10, 15, 0, 20, 5, 5}},
+    {30, 3, FRESH, {20, 20, 10, 10, 15, 15, 5, 15}},  {5, 0.5, QUENCH, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {20, 1, REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}, {10, 0.3, REHEAT, {25, 15, 15, 10, 10, 25, 5, 5}},
 };
 enum { COOLINGS = sizeof series / sizeof series[0], MOVES_AN_OP = 4000 };
 static const double cold = 0.006;
@@ -69,7 +69,7 @@ static void set_shares(const plim_problem *p, plim_anneal *a, const cooling *c) 
   for (int32_t v = 0; v < p->n_ops; v++) choices |= p->op[v].n_choices > 1;
   for (int move = 0; move < PLIM_MOVES; move++) a->share[move] = c->share[move];
   if (!choices) a->share[PLIM_MOVE_CHOICE] = 0;
-  if (p->fixed_order) a->share[PLIM_MOVE_FIRST] = 0;
+  if (p->fixed_order) a->share[PLIM_MOVE_FIRST] = a->share[PLIM_MOVE_GROUP] = 0;
 }
 
 /* At the end of a cooling: clean its candidate up and pack it well; if that needs too much, pack it as it was. */
@@ -127,28 +127,52 @@ static plim_status find_any(plim_planning *pl) {
   return status;
 }
 
-/* The series from program order; where the first cooling finds nothing, the others go on from any plan. */
-static plim_status run_series(searcher *s, const plim_schedule *order) {
+/* One lap: the series, in so many moves and until then at the latest, from program order. Where the first cooling finds
+ * nothing, the others go on from any plan. */
+static plim_status run_lap(searcher *s, plim_anneal *a, const plim_schedule *order, int64_t moves, int64_t end_ns) {
   plim_planning *pl = s->pl;
-  const plim_problem *p = pl->problem;
-  int64_t moves = pl->options->iterations > 0 ? pl->options->iterations : MOVES_AN_OP * (int64_t)p->n_ops;
+  int32_t percent_left = 100;
   int from_best = 0;
-  plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed}, .limit = pl->budget_bytes},
-                   .weight = 1,
-                   .time_weight = 1,
-                   .deadline_ns = INT64_MAX,
-                   .on_fit = on_fit,
-                   .user = s};
-  if (pl->options->time_limit_ns > 0) a.deadline_ns = pl->started_ns + pl->options->time_limit_ns;
-  for (int32_t i = 0; i < COOLINGS && !a.stop; i++) {
+  a->stop = 0;
+  for (int32_t i = 0; i < COOLINGS && !a->stop; i++) {
     if (i > 0 && !pl->found) {
       PLIM_TRY(find_any(pl));
       if (!pl->found) return PLIM_OK;
       from_best = 1;
-      a.mover.limit = pl->budget_bytes;
+      a->mover.limit = pl->budget_bytes;
     }
-    a.iterations = moves * series[i].percent / 100;
-    PLIM_TRY(cool(s, &a, &series[i], series[i].start == FRESH && !from_best ? order : &pl->best));
+    a->iterations = moves / 100 * series[i].percent + moves % 100 * series[i].percent / 100;
+    if (end_ns < INT64_MAX) {
+      int64_t now_ns = plim_now_ns();
+      a->deadline_ns = now_ns + (end_ns - now_ns) / percent_left * series[i].percent;
+      if (now_ns >= end_ns) return PLIM_OK;
+    }
+    percent_left -= series[i].percent;
+    PLIM_TRY(cool(s, a, &series[i], series[i].start == FRESH && !from_best ? order : &pl->best));
+  }
+  return PLIM_OK;
+}
+
+/* One lap where moves are limited. Where time is, slower and slower laps that fill it: the first has the moves of a
+ * lap without limits, each next one four times as long, the last one what is left. */
+static plim_status run_laps(searcher *s, const plim_schedule *order) {
+  plim_planning *pl = s->pl;
+  const plim_plan_options *options = pl->options;
+  int64_t moves = options->iterations > 0 ? options->iterations : MOVES_AN_OP * (int64_t)pl->problem->n_ops;
+  int64_t end_ns = options->time_limit_ns > 0 ? pl->started_ns + options->time_limit_ns : INT64_MAX;
+  plim_anneal a = {.mover = {.track = s->track, .random = {options->seed}, .limit = pl->budget_bytes},
+                   .weight = 0.3,
+                   .pace = 0.1,
+                   .time_weight = 1,
+                   .deadline_ns = INT64_MAX,
+                   .on_fit = on_fit,
+                   .user = s};
+  int64_t begin_ns = plim_now_ns();
+  PLIM_TRY(run_lap(s, &a, order, moves, end_ns));
+  if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
+  for (int64_t lap_ns = 4 * (plim_now_ns() - begin_ns); !a.stop && plim_now_ns() < end_ns; lap_ns *= 4) {
+    int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * lap_ns;
+    PLIM_TRY(run_lap(s, &a, order, INT64_MAX / 2, last ? end_ns : now_ns + lap_ns));
   }
   return PLIM_OK;
 }
@@ -165,7 +189,7 @@ plim_status plim_search_run(plim_planning *pl) {
   PLIM_CHECK(plim_schedule_program_order(p, &order));
   PLIM_CHECK(plim_seed_replay(pl, STRONG, &order));
   PLIM_CHECK(plim_track_new(p, 16 * p->n_ops + 64, &s.track));
-  PLIM_CHECK(run_series(&s, &order));
+  PLIM_CHECK(run_laps(&s, &order));
 done:
   plim_track_free(s.track);
   plim_schedule_free(&s.candidate);

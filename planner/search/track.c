@@ -23,6 +23,7 @@ plim_status plim_track_new(const plim_problem *p, int32_t room, plim_track **out
   PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->first, &t->first));
   PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->last, &t->last));
   PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->n_of, &t->n_of));
+  PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->stamp, &t->stamp));
   PLIM_CHECK(plim_allocate(ctx, p->n_items, sizeof *t->input_end, &t->input_end));
   PLIM_CHECK(plim_allocate(ctx, p->n_items, sizeof *t->input_over, &t->input_over));
   PLIM_CHECK(plim_allocate(ctx, room, sizeof *t->alive, &t->alive));
@@ -45,6 +46,7 @@ void plim_track_free(plim_track *t) {
   plim_release(ctx, t->first, p->n_ops, sizeof *t->first);
   plim_release(ctx, t->last, p->n_ops, sizeof *t->last);
   plim_release(ctx, t->n_of, p->n_ops, sizeof *t->n_of);
+  plim_release(ctx, t->stamp, p->n_ops, sizeof *t->stamp);
   plim_release(ctx, t->input_end, p->n_items, sizeof *t->input_end);
   plim_release(ctx, t->input_over, p->n_items, sizeof *t->input_over);
   plim_release(ctx, t->alive, t->room, sizeof *t->alive);

@@ -42,7 +42,8 @@ typedef struct plim_track {
   int32_t n_repeats;
   int32_t *free_run, n_free; /* stack */
   int32_t head, tail;
-  int64_t base_bytes; /* persistent bytes and inputs */
+  int32_t *stamp, last_stamp; /* [n_ops] scratch of moves: an op is marked when its stamp is fresh */
+  int64_t base_bytes;         /* persistent bytes and inputs */
   int64_t time_ns;
   int32_t *touched, n_touched; /* runs whose in-place pairs may have changed */
   plim_change *journal;        /* [room_journal] */

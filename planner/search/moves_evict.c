@@ -1,0 +1,81 @@
+/* Eviction: at a step that is too high, a copy is alive that the step does not read. Make it again before its next
+ * reader, and it need not be. What the repeat reads must be there again: alive anyway, kept longer, or made again too,
+ * and so on backwards. How far back pays is different from graph to graph, so every eviction draws how eager it is. */
+#include "planner/search/moves.h"
+
+enum { TRIES = 24, LONGEST_CHAIN = 12 };
+
+typedef struct victim {
+  int32_t item, next; /* reader in front of which it is made again, -1: the end */
+} victim;
+
+/* Is a copy of the item alive across the slot without being read there, and may it be made again? */
+static int alive_across(const plim_mover *m, int32_t item, int32_t slot, victim *out) {
+  const plim_track *t = m->track;
+  const plim_item *it = &t->problem->item[item];
+  if (it->producer < 0 || it->bytes == 0 || t->problem->op[it->producer].once) return 0;
+  int32_t made = plim_track_before(t, it->producer, slot);
+  if (made < 0) return 0;
+  int32_t end = plim_track_end(t, item, made);
+  if (end >= 0 && t->run[end].slot <= slot) return 0;
+  int32_t later = t->run[made].op_next, next = -1;
+  if (end >= 0 || it->readers.n > 0) {
+    next = plim_track_next_reader(t, item, slot - 1, later < 0 ? INT32_MAX : t->run[later].slot);
+  }
+  if (next >= 0 && t->run[next].slot == slot) return 0;
+  *out = (victim){item, next};
+  return plim_track_may_repeat(t, it->producer, next);
+}
+
+static int32_t repeat_op(plim_mover *m, int32_t op, int32_t next) {
+  plim_track *t = m->track;
+  return plim_track_insert(t, op, t->run[t->first[op]].choice, next);
+}
+
+/* Make the inputs of the run again that are alive at it for its sake only, each with that chance; then theirs. */
+static void repeat_inputs(plim_mover *m, int32_t run, int percent) {
+  plim_track *t = m->track;
+  int32_t stack[LONGEST_CHAIN], n = 0, left = LONGEST_CHAIN;
+  stack[n++] = run;
+  while (n > 0) {
+    run = stack[--n];
+    const plim_list *reads = &t->problem->op[t->run[run].op].reads;
+    for (int32_t i = 0; i < reads->n && left > 0; i++) {
+      int32_t producer = t->problem->item[reads->at[i]].producer;
+      if (producer < 0 || !plim_random_percent(&m->random, percent)) continue;
+      int32_t made = plim_track_before(t, producer, t->run[run].slot);
+      if (plim_track_end(t, reads->at[i], made) != run || t->run[run].prev == made) continue;
+      if (!plim_track_may_repeat(t, producer, run) || plim_track_full(t)) continue;
+      stack[n++] = repeat_op(m, producer, run);
+      left--;
+    }
+  }
+}
+
+int plim_move_evict_at(plim_mover *m, int32_t slot) {
+  static const int8_t eagerness[] = {0, 0, 40, 80}; /* percent */
+  plim_track *t = m->track;
+  victim v;
+  for (int tries = 0; tries < TRIES; tries++) {
+    int32_t item = plim_random_below(&m->random, t->problem->n_items);
+    if (!alive_across(m, item, slot, &v)) continue;
+    int32_t run = repeat_op(m, t->problem->item[item].producer, v.next);
+    int eager = eagerness[plim_random_below(&m->random, sizeof eagerness)];
+    if (eager > 0) repeat_inputs(m, run, eager);
+    return 1;
+  }
+  return 0;
+}
+
+int32_t plim_move_slot_above(plim_mover *m) {
+  plim_track *t = m->track;
+  plim_track_settle(t);
+  return plim_levels_find_above(t->levels, t->base_bytes, m->limit, plim_random_next(&m->random));
+}
+
+int plim_move_evict(plim_mover *m) {
+  int32_t slot = -1;
+  if (plim_random_percent(&m->random, 80)) slot = plim_move_slot_above(m);
+  if (slot < 0) slot = m->track->run[plim_move_random_run(m)].slot;
+  return plim_move_evict_at(m, slot);
+}

@@ -1,0 +1,110 @@
+/* Moving first runs, where the order is free. A run alone may go as far as the first runs of what it needs and of what
+ * needs it. A group goes farther: on the way to its goal a run takes along those that it may not pass. */
+#include "planner/search/moves.h"
+
+enum { NEAR = 8, GROUP = 12, FARTHEST = 120 };
+
+int plim_move_first(plim_mover *m) {
+  plim_track *t = m->track;
+  int32_t op = plim_random_below(&m->random, t->problem->n_ops), r = t->first[op], low, high, next;
+  plim_track_window(t, r, &low, &high);
+  if (t->run[r].op_next >= 0 && t->run[t->run[r].op_next].slot < high) high = t->run[t->run[r].op_next].slot;
+  if (plim_random_percent(&m->random, 50)) {
+    next = plim_move_neighbour(m, r, NEAR);
+  } else {
+    /* uniform over the window's slots: on to the first run there */
+    int32_t slot = low + 1 + plim_random_below(&m->random, high - low);
+    while (slot < t->levels->n_slots && t->run_at[slot] < 0) slot++;
+    next = slot < t->levels->n_slots ? t->run_at[slot] : -1;
+  }
+  int32_t to = next < 0 ? t->levels->n_slots : t->run[next].slot;
+  if (next == r || next == t->run[r].next || to <= low || to > high) return 0;
+  int32_t choice = t->run[r].choice;
+  plim_track_remove(t, r);
+  (void)plim_track_insert(t, op, choice, next);
+  return 1;
+}
+
+typedef struct group {
+  int32_t n, run[GROUP];
+} group;
+
+/* Marks of one gathering: ops that must come along, and ops that may not be passed, which prevails. */
+typedef struct marks {
+  int32_t along, wall;
+} marks;
+
+static marks new_marks(plim_track *t) {
+  t->last_stamp += 2;
+  return (marks){t->last_stamp - 1, t->last_stamp};
+}
+
+static void stamp(plim_track *t, const plim_list *ops, int32_t mark, int32_t wall) {
+  for (int32_t i = 0; i < ops->n; i++) {
+    if (t->stamp[ops->at[i]] != wall) t->stamp[ops->at[i]] = mark;
+  }
+}
+
+/* Collect first runs that must go in front of the goal together with r, from r backwards; the goal is `places` back.
+ * Returns the goal, -1 when something is in the way. */
+static int32_t gather_backwards(plim_track *t, int32_t r, int32_t places, group *g) {
+  marks m = new_marks(t);
+  int32_t goal = r;
+  g->n = 0;
+  for (int32_t x = r; x >= 0 && places >= 0; x = t->run[x].prev, places--) {
+    int32_t op = t->run[x].op;
+    if (t->stamp[op] == m.wall) return -1;
+    goal = x;
+    if (x != r && (t->stamp[op] != m.along || t->first[op] != x)) continue;
+    if (g->n == GROUP) return -1;
+    g->run[g->n++] = x;
+    stamp(t, &t->problem->op[op].closes, m.wall, m.wall);
+    stamp(t, &t->problem->op[op].after, m.along, m.wall);
+  }
+  return goal;
+}
+
+/* The same forwards: all runs of what reads r come along. Returns the run behind the last one passed (-1: the end), or
+ * r when something is in the way. */
+static int32_t gather_forwards(plim_track *t, int32_t r, int32_t places, group *g) {
+  marks m = new_marks(t);
+  int32_t x = r;
+  g->n = 0;
+  for (; x >= 0 && places >= 0; x = t->run[x].next, places--) {
+    int32_t op = t->run[x].op;
+    if (t->stamp[op] == m.wall) return r;
+    if (x != r && t->stamp[op] != m.along) continue;
+    if (g->n == GROUP) return r;
+    g->run[g->n++] = x;
+    stamp(t, &t->problem->op[op].until, m.wall, m.wall);
+    if (t->first[op] != x) continue;
+    stamp(t, &t->problem->op[op].before, m.along, m.wall);
+    t->stamp[op] = m.wall; /* a repeat may not overtake the first run */
+  }
+  return x;
+}
+
+static void move_run(plim_track *t, int32_t r, int32_t next) {
+  int32_t op = t->run[r].op, choice = t->run[r].choice;
+  plim_track_remove(t, r);
+  (void)plim_track_insert(t, op, choice, next);
+}
+
+int plim_move_group(plim_mover *m) {
+  plim_track *t = m->track;
+  group g;
+  if (t->problem->fixed_order) return 0;
+  int32_t r = t->first[plim_random_below(&m->random, t->problem->n_ops)];
+  int32_t far = plim_random_percent(&m->random, 60) ? FARTHEST / 6 : FARTHEST;
+  int32_t places = 1 + plim_random_below(&m->random, far);
+  if (plim_random_percent(&m->random, 50)) {
+    int32_t goal = gather_backwards(t, r, places, &g);
+    if (goal < 0 || goal == g.run[g.n - 1]) return 0; /* nothing would be passed, or not much */
+    while (g.n > 0) move_run(t, g.run[--g.n], goal);
+  } else {
+    int32_t goal = gather_forwards(t, r, places, &g);
+    if (goal == r || g.run[g.n - 1] == (goal < 0 ? t->tail : t->run[goal].prev)) return 0;
+    for (int32_t i = 0; i < g.n; i++) move_run(t, g.run[i], goal);
+  }
+  return 1;
+}
