@@ -1,4 +1,5 @@
 /* The table of strategies. */
+#include "planner/cut/cut.h"
 #include "planner/planning.h"
 #include "runtime/base/nearest.h"
 
@@ -14,6 +15,8 @@ static const plim_strategy strategies[] = {
      plim_revolve_run, plim_revolve_run},
     {"rotor", "Beaumont et al. 2019: heterogeneous chains, over stages with several options", PLIM_CLASS_FIXED,
      plim_rotor_run, plim_rotor_run},
+    {"cut", "least time of what must be computed twice to pass every op; a bound, and plans from it", PLIM_CLASS_FREE,
+     plim_cut_run, plim_cut_run},
 };
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 

@@ -4,6 +4,7 @@
  * candidate; it is packed now and then, with more effort when the cooling ends. Where its addresses need more than the
  * budget, the limit of the next cooling is tightened by what was too much. The best plan never gets slower. */
 #include "planner/bound.h"
+#include "planner/cut/cut.h"
 #include "planner/planning.h"
 #include "planner/search/anneal.h"
 #include "planner/search/polish.h"
@@ -35,6 +36,7 @@ static const cooling series[] = {
     {20, 1, REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}, {10, 0.3, REHEAT, {25, 15, 15, 10, 10, 25, 5, 5}},
 };
 enum { COOLINGS = sizeof series / sizeof series[0], MOVES_AN_OP = 4000 };
+enum { CUT_WORK = 300000000 /* a few tenths of a second */ };
 static const double cold = 0.006;
 
 static plim_status try_candidate(searcher *s, int32_t effort) {
@@ -187,6 +189,8 @@ plim_status plim_search_run(plim_planning *pl) {
   if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
   if (pl->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plim_schedule_program_order(p, &order));
+  PLIM_CHECK(plim_cut_begin(pl, CUT_WORK, &order));
+  if (pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns)) goto done;
   PLIM_CHECK(plim_seed_replay(pl, STRONG, &order));
   PLIM_CHECK(plim_track_new(p, 16 * p->n_ops + 64, &s.track));
   PLIM_CHECK(run_laps(&s, &order));

@@ -31,8 +31,10 @@ static plim_status read_plan(const plim_problem *p, const plim_plan *plan, plim_
 
 /* Program order as a plan: what the arena replays. Its addresses do not matter. */
 static plim_status program_order(plim_planning *pl, plim_schedule *schedule, plim_plan **out) {
-  plim_emission emission = {
-      .planner = "program-order", .plan_class = PLIM_CLASS_FIXED, .budget_bytes = INT64_MAX, .bound_ns = pl->bound_ns};
+  plim_emission emission = {.planner = "program-order",
+                            .plan_class = PLIM_CLASS_FIXED,
+                            .budget_bytes = INT64_MAX,
+                            .bound_ns = pl->problem->keep_all_ns};
   PLIM_TRY(plim_schedule_program_order(pl->problem, schedule));
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, schedule));
   PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, 0, 0));

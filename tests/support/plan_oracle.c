@@ -15,6 +15,7 @@ typedef struct oracle {
   const plim_graph *graph;
   const plim_profile *profile;
   int64_t align, budget, persistent;
+  int32_t fixed; /* 1: first runs in program order */
   int32_t n_items, item_of[64];
   int64_t bytes[MAX_ITEMS];
   int64_t *best; /* by state: least time found + 1, 0: none */
@@ -118,6 +119,7 @@ static void expand(oracle *o, open_state now) {
   for (int32_t op = 0; op < g->n_ops; op++) {
     if (g->op[op].cls == PLIM_OP_EFFECT && (ran >> op & 1)) continue;
     int ready = versions_right(o, op, ran);
+    if (o->fixed && !(ran >> op & 1) && (ran & ((1U << op) - 1)) != (1U << op) - 1) ready = 0;
     for (int32_t i = 0; i < g->op[op].n_reads && ready; i++) {
       int32_t item = o->item_of[g->op[op].reads[i]];
       if (item >= 0 && !(resident >> item & 1)) ready = 0;
@@ -144,8 +146,9 @@ static uint32_t begin(oracle *o) {
   return resident;
 }
 
-int64_t plan_oracle(const plim_graph *graph, const plim_profile *profile, int64_t align, int64_t budget) {
-  oracle o = {.graph = graph, .profile = profile, .align = align, .budget = budget};
+static int64_t solve(const plim_graph *graph, const plim_profile *profile, int64_t align, int64_t budget,
+                     int32_t fixed) {
+  oracle o = {.graph = graph, .profile = profile, .align = align, .budget = budget, .fixed = fixed};
   cr_assert(graph->n_ops <= MAX_OPS && graph->n_storages <= 64);
   uint32_t first = begin(&o), kept = 0, all = (1U << graph->n_ops) - 1;
   for (int32_t s = 0; s < graph->n_storages; s++) {
@@ -164,4 +167,12 @@ int64_t plan_oracle(const plim_graph *graph, const plim_profile *profile, int64_
   free(o.best);
   free(o.heap);
   return answer;
+}
+
+int64_t plan_oracle(const plim_graph *graph, const plim_profile *profile, int64_t align, int64_t budget) {
+  return solve(graph, profile, align, budget, 0);
+}
+
+int64_t plan_oracle_fixed(const plim_graph *graph, const plim_profile *profile, int64_t align, int64_t budget) {
+  return solve(graph, profile, align, budget, 1);
 }

@@ -1,0 +1,98 @@
+/* Two models: that of the problem's class for the bound, that of program order for plans. A plan from the solution for
+ * a budget may need more than the budget, because the model does not see what is alive while ops run again; then the
+ * model is asked for smaller budgets until a plan fits. */
+#include "planner/cut/cut.h"
+
+#include "planner/bound.h"
+#include "planner/cut/solve.h"
+#include "planner/cut/walk.h"
+
+enum { EFFORT = 8 /* of packing */, TRIES = 8 /* smaller budgets */, STRATEGY_WORK = 2000000000 };
+
+/* A model with its solver and the flow that walks take. */
+typedef struct cutter {
+  plim_cut_model *model;
+  plim_cut_solver *solver;
+  plim_cut_flow *flow;
+} cutter;
+
+static plim_status cutter_make(const plim_problem *p, int32_t fixed, cutter *out) {
+  PLIM_TRY(plim_cut_model_make(p, fixed, &out->model));
+  PLIM_TRY(plim_cut_solver_new(out->model, &out->solver));
+  return plim_cut_flow_new(out->model, &out->flow);
+}
+
+static void cutter_free(cutter *c) {
+  plim_cut_flow_free(c->flow);
+  plim_cut_solver_free(c->solver);
+  plim_cut_model_free(c->model);
+}
+
+static plim_cut_limits limits_of(const plim_planning *pl, int64_t work) {
+  plim_cut_limits limits = {.work = work, .deadline_ns = INT64_MAX, .enough_ns = pl->found ? pl->best_ns : INT64_MAX};
+  if (pl->options->time_limit_ns > 0) limits.deadline_ns = pl->started_ns + pl->options->time_limit_ns;
+  return limits;
+}
+
+static plim_status raise_bound(plim_planning *pl, const cutter *c, int64_t work) {
+  plim_cut_limits limits = limits_of(pl, work);
+  plim_cut_answer answer;
+  PLIM_TRY(plim_cut_solve(c->solver, pl->budget_bytes, &limits, &answer));
+  if (answer.bound_ns > pl->bound_ns) pl->bound_ns = answer.bound_ns;
+  return PLIM_OK;
+}
+
+static int done(const plim_planning *pl) {
+  return pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns);
+}
+
+static plim_status suggest(plim_planning *pl, const cutter *c, int64_t work, plim_schedule *seed) {
+  const plim_problem *p = pl->problem;
+  plim_schedule trial = {.ctx = p->ctx};
+  plim_cut_answer answer;
+  plim_status status = PLIM_OK;
+  int64_t target = pl->budget_bytes, fastest = INT64_MAX;
+  for (int i = 0; i < TRIES && !done(pl); i++) {
+    plim_cut_limits limits = limits_of(pl, work / TRIES);
+    int64_t height;
+    PLIM_CHECK(plim_cut_solve(c->solver, target, &limits, &answer));
+    if (answer.cost_ns == INT64_MAX) break;
+    PLIM_CHECK(plim_cut_walk(c->flow, c->model, answer.solution, target, &trial));
+    PLIM_CHECK(plim_planning_offer(pl, &trial, EFFORT, &height));
+    int fits = pl->timeline->peak_bytes <= pl->budget_bytes;
+    if (i == 0 || (fits && pl->timeline->time_ns < fastest)) PLIM_CHECK(plim_schedule_copy(seed, &trial));
+    if (fits && pl->timeline->time_ns < fastest) fastest = pl->timeline->time_ns;
+    if (height <= pl->budget_bytes) break;
+    target -= height - pl->budget_bytes;
+  }
+done:
+  plim_schedule_free(&trial);
+  return status;
+}
+
+plim_status plim_cut_begin(plim_planning *pl, int64_t work, plim_schedule *seed) {
+  const plim_problem *p = pl->problem;
+  cutter own = {0}, order = {0};
+  plim_status status = PLIM_OK;
+  if (p->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
+  PLIM_CHECK(cutter_make(p, p->fixed_order, &own));
+  PLIM_CHECK(raise_bound(pl, &own, work / 2));
+  if (done(pl)) goto done;
+  if (!p->fixed_order) PLIM_CHECK(cutter_make(p, 1, &order));
+  PLIM_CHECK(suggest(pl, p->fixed_order ? &own : &order, work / 2, seed));
+done:
+  cutter_free(&own);
+  cutter_free(&order);
+  return status;
+}
+
+plim_status plim_cut_run(plim_planning *pl) {
+  plim_schedule seed = {.ctx = pl->problem->ctx};
+  int64_t work = pl->options->time_limit_ns > 0 ? INT64_MAX / 4 : STRATEGY_WORK;
+  int32_t op;
+  PLIM_TRY(plim_keep_all_run(pl));
+  if (done(pl) || pl->lowest || pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
+  plim_status status = plim_cut_begin(pl, work, &seed);
+  plim_schedule_free(&seed);
+  return status;
+}

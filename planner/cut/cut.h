@@ -1,0 +1,18 @@
+/* The cut model at work: a proven lower bound on time, and plans that often attain it. */
+#ifndef PLIM_PLANNER_CUT_CUT_H
+#define PLIM_PLANNER_CUT_CUT_H
+
+#include "planner/planning.h"
+
+/* Raise pl->bound_ns to what the cut model proves for the class of the problem (INT64_MAX: no plan fits), and offer the
+ * plans that its solutions for program order suggest.
+ *   work  effort as in plim_cut_limits; the time limit of the options counts as well
+ *   seed  replaced by the fastest of those plans that fits; when none does, by the one for the whole budget, whose time
+ *         is the bound's and whose peak is too high; untouched when there is nothing to suggest
+ * Deterministic without a time limit. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
+PLIM_MUST_USE plim_status plim_cut_begin(plim_planning *pl, int64_t work, plim_schedule *seed);
+
+/* The strategy. */
+plim_status plim_cut_run(plim_planning *pl);
+
+#endif

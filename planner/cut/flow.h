@@ -1,0 +1,33 @@
+/* The fewest bytes alive at a cut, for a point x of the columns (how much of each op runs again), and the row that the
+ * point violates when they do not fit.
+ *
+ * Of the needed items each is kept or its producer runs again, which it can to the share x; then its inputs are needed
+ * to that share as well. The fewest bytes are a linear program whose dual is a flow: each needed item sends up to its
+ * bytes towards producers, through items of limited bytes, and what leaves at op a loses the share x[a]. Leaving
+ * where x is least is best, so sinks are opened in that order and the flow only grows. What left at op a is a's weight
+ * in the row: running a again can save that much and no more. */
+#ifndef PLIM_PLANNER_CUT_FLOW_H
+#define PLIM_PLANNER_CUT_FLOW_H
+
+#include "planner/cut/model.h"
+#include "planner/cut/row.h"
+
+typedef struct plim_cut_flow plim_cut_flow;
+
+PLIM_MUST_USE plim_status plim_cut_flow_new(const plim_cut_model *model, plim_cut_flow **out);
+void plim_cut_flow_free(plim_cut_flow *flow); /* NULL is legal */
+
+/* Bytes by which the cut exceeds the budget at x [n_columns]; <= 0: it fits. Mostly a few passes over the operands. */
+double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double *x, int64_t budget_bytes);
+
+/* The row of the last run, which did not fit. Its arrays belong to the flow and last until the next run. demand > 0 and
+ * n == 0: the cut cannot fit whatever runs again. */
+void plim_cut_flow_row(plim_cut_flow *flow, plim_cut_row *out);
+
+/* Of the last run, at a point of zeros and ones: does the op run again behind the cut? As few as fewest bytes allow. */
+int plim_cut_flow_again(const plim_cut_flow *flow, int32_t op);
+
+/* Steps of work since the flow was made: a measure of effort that does not depend on the machine. */
+int64_t plim_cut_flow_work(const plim_cut_flow *flow);
+
+#endif

@@ -1,0 +1,44 @@
+/* Linear programs of covering rows over columns between 0 and 1, solved again and again while rows come and bounds
+ * change: the bounded dual simplex method on a dense dictionary.
+ *
+ * Costs are not negative, so that "every slack basic, every column at its cheaper bound" is a start; adding a row and
+ * changing a bound keep what the method needs. Doubles: its answers are suggestions, proofs are made from the
+ * multipliers in integers (certificate.h). */
+#ifndef PLIM_PLANNER_CUT_LP_H
+#define PLIM_PLANNER_CUT_LP_H
+
+#include "planner/cut/row.h"
+
+typedef struct plim_lp plim_lp;
+
+typedef enum plim_lp_end { PLIM_LP_OPTIMAL, PLIM_LP_INFEASIBLE, PLIM_LP_TIRED /* too many pivots */ } plim_lp_end;
+
+/* No rows; column j costs cost[j] >= 0 and lies in [0, 1]. At most `room` rows. */
+PLIM_MUST_USE plim_status plim_lp_new(plim_context *ctx, int32_t n_columns, const double *cost, int32_t room,
+                                      plim_lp **out);
+void plim_lp_free(plim_lp *lp); /* NULL is legal */
+
+int32_t plim_lp_rows(const plim_lp *lp);
+int plim_lp_full(const plim_lp *lp);
+/* Add row number plim_lp_rows; there must be room. */
+void plim_lp_add(plim_lp *lp, const plim_cut_row *row);
+/* Forget all rows. */
+void plim_lp_clear(plim_lp *lp);
+
+void plim_lp_bound(plim_lp *lp, int32_t column, double low, double high);
+
+/* Solve from where the last call ended; `ceiling`: stop when the objective is above it (PLIM_LP_OPTIMAL then, the
+ * multipliers prove it). */
+plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling);
+
+double plim_lp_objective(const plim_lp *lp);
+/* The point, x [n_columns]. */
+void plim_lp_point(const plim_lp *lp, double *x);
+/* multiplier [rows], >= 0, 0 for rows that do not bind: they prove the objective; after PLIM_LP_INFEASIBLE, that it is
+ * above `ceiling`. */
+void plim_lp_multipliers(const plim_lp *lp, double ceiling, double *multiplier);
+
+/* Pivots times dictionary size since the program was made. */
+int64_t plim_lp_work(const plim_lp *lp);
+
+#endif

@@ -1,0 +1,49 @@
+/* The cut model: what every plan within a budget must do more than once.
+ *
+ * Let v run for the first time. An item that was certainly made before and has a reader that certainly comes later is
+ * *needed* at v: it is alive while v runs, or its producer runs again behind v, for which the producer's own inputs
+ * are alive at v or made again in turn. What is alive at v must fit beside v's working set.
+ *
+ * A *column* is something that costs time: first one an op (the op runs more than once), then one for each slower
+ * choice that an op may take to save workspace. A *cut* is an op at which not everything needed fits. */
+#ifndef PLIM_PLANNER_CUT_MODEL_H
+#define PLIM_PLANNER_CUT_MODEL_H
+
+#include "planner/cut/order.h"
+
+typedef struct plim_cut {
+  int32_t op;
+  int64_t base_bytes;               /* persistent storages and the working set with the fastest choice */
+  int64_t needed_bytes;             /* of all needed items that the working set does not have */
+  int32_t first_column, end_column; /* of its slower choices */
+} plim_cut;
+
+typedef struct plim_cut_model {
+  const plim_problem *problem;
+  plim_cut_order order;
+  int32_t n_columns;
+  int64_t *cost_ns;     /* [n_columns] the least that a run more costs; for a slower choice: than the fastest */
+  int64_t *saved_bytes; /* [n_columns] of workspace, by a slower choice instead of the fastest; 0 for ops */
+  int32_t n_cuts;
+  plim_cut *cut;    /* [n_cuts] by what is needed, the most first: a smaller budget's cuts start with a larger one's */
+  int64_t least_ns; /* every op once */
+  int32_t room_columns;
+} plim_cut_model;
+
+/* `fixed` 1: bounds for program order, else for every order. O(n operands). */
+PLIM_MUST_USE plim_status plim_cut_model_make(const plim_problem *problem, int32_t fixed, plim_cut_model **out);
+void plim_cut_model_free(plim_cut_model *model); /* NULL is legal */
+
+/* Is the item alive at the first run of v unless its producer runs again? Items that the working set counts are not. */
+int plim_cut_needed(const plim_cut_model *model, int32_t item, int32_t v);
+
+/* May v write its output over the item? */
+int plim_cut_overwrites(const plim_problem *problem, int32_t v, int32_t item);
+
+/* May the op run behind the first run of v, when it certainly ran before? */
+int plim_cut_may_repeat(const plim_cut_model *model, int32_t op, int32_t v);
+
+/* The next slower choice of the op that saves workspace, -1: none has less than `choice`. */
+int32_t plim_cut_next_choice(const plim_planned_op *op, int32_t choice);
+
+#endif

@@ -1,0 +1,15 @@
+/* Rows of the cut model: what a set of columns must reach. */
+#ifndef PLIM_PLANNER_CUT_ROW_H
+#define PLIM_PLANNER_CUT_ROW_H
+
+#include "planner/problem.h"
+
+/* sum of weight[k] over the chosen columns >= demand. Weights and demand are positive, no weight above the demand. */
+typedef struct plim_cut_row {
+  int32_t n;
+  int32_t *column; /* [n] ascending */
+  int64_t *weight; /* [n] */
+  int64_t demand;
+} plim_cut_row;
+
+#endif

@@ -1,0 +1,438 @@
+/* Branch and cut. Rows come from flows where the point of the linear program does not fit; nodes are left with the
+ * least bound first, each followed down to a solution; every bound that decides anything is a certificate in integers.
+ * Costs are divided by their greatest common divisor, so that bounds round up far. */
+#include "planner/cut/solve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "planner/cut/certificate.h"
+#include "planner/cut/lp.h"
+#include "planner/cut/rows.h"
+#include "runtime/base/array.h"
+
+enum {
+  MOST_ROWS = 400,          /* in the program */
+  MOST_DICTIONARY = 4000000 /* numbers of it */
+};
+enum { ROWS_A_ROUND = 8, ROUNDS_AT_ROOT = 200, ROUNDS_A_NODE = 6 };
+
+typedef struct node {
+  int32_t parent; /* -1: root */
+  int32_t column;
+  uint8_t value;
+  int64_t bound;
+} node;
+
+struct plim_cut_solver {
+  const plim_cut_model *model;
+  plim_context *ctx;
+  plim_cut_flow *flow;
+  plim_lp *lp;
+  plim_cut_rows rows; /* those of the program, in its order */
+  int32_t n_columns, n_cuts;
+  int64_t unit_ns;
+  int64_t *cost; /* [n_columns] in units */
+  double scale;  /* units for one of the program's */
+  uint8_t *low, *high, *root_low, *root_high;
+  double *x, *multiplier;
+  int64_t *scratch, *reduced;
+  uint8_t *best, *trial, *fits, *keep_row;
+  int32_t *turn; /* [n_cuts] cuts, those that gave rows lately first */
+  node *nodes;
+  int32_t n_nodes;
+  int64_t room_nodes;
+  int32_t *open; /* heap of nodes by bound */
+  int32_t n_open;
+  int64_t room_open;
+  /* of one call */
+  int64_t budget_bytes, best_cost, n_done, n_rows;
+  int64_t all_cost, cutoff; /* nodes with bounds from there on are done */
+  const plim_cut_limits *limits;
+  int32_t impossible;
+  plim_block block;
+};
+
+static int64_t divisor(int64_t a, int64_t b) {
+  while (b > 0) {
+    int64_t r = a % b;
+    a = b;
+    b = r;
+  }
+  return a;
+}
+
+static void carve(plim_cut_solver *s, plim_block *b, int32_t rows) {
+  int64_t n = s->n_columns;
+  s->cost = plim_block_take(b, n, sizeof *s->cost);
+  s->low = plim_block_take(b, n, 1);
+  s->high = plim_block_take(b, n, 1);
+  s->root_low = plim_block_take(b, n, 1);
+  s->root_high = plim_block_take(b, n, 1);
+  s->x = plim_block_take(b, n, sizeof *s->x);
+  s->multiplier = plim_block_take(b, rows, sizeof *s->multiplier);
+  s->scratch = plim_block_take(b, n, sizeof *s->scratch);
+  s->reduced = plim_block_take(b, n, sizeof *s->reduced);
+  s->best = plim_block_take(b, n, 1);
+  s->trial = plim_block_take(b, n, 1);
+  s->keep_row = plim_block_take(b, rows, 1);
+  s->turn = plim_block_take(b, s->model->n_cuts, sizeof *s->turn);
+}
+
+static plim_status make_program(plim_cut_solver *s, int32_t rows) {
+  const plim_cut_model *m = s->model;
+  int64_t most = 1;
+  s->unit_ns = 0;
+  for (int32_t j = 0; j < s->n_columns; j++) s->unit_ns = divisor(s->unit_ns, m->cost_ns[j]);
+  if (s->unit_ns == 0) s->unit_ns = 1;
+  for (int32_t j = 0; j < s->n_columns; j++) {
+    s->cost[j] = m->cost_ns[j] / s->unit_ns;
+    if (s->cost[j] > most) most = s->cost[j];
+  }
+  s->scale = (double)most;
+  for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = (double)s->cost[j] / s->scale;
+  return plim_lp_new(s->ctx, s->n_columns, s->x, rows, &s->lp);
+}
+
+plim_status plim_cut_solver_new(const plim_cut_model *m, plim_cut_solver **out) {
+  plim_context *ctx = m->problem->ctx;
+  plim_cut_solver *s = NULL;
+  plim_status status;
+  int32_t rows = MOST_DICTIONARY / (m->n_columns + 1);
+  if (rows > MOST_ROWS) rows = MOST_ROWS;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
+  *s = (plim_cut_solver){.model = m, .ctx = ctx, .n_columns = m->n_columns, .rows = {.ctx = ctx}};
+  carve(s, &s->block, rows);
+  PLIM_CHECK(plim_block_allocate(ctx, &s->block));
+  carve(s, &s->block, rows);
+  PLIM_CHECK(plim_cut_flow_new(m, &s->flow));
+  PLIM_CHECK(make_program(s, rows));
+  *out = s;
+done:
+  if (status != PLIM_OK) plim_cut_solver_free(s);
+  return status;
+}
+
+void plim_cut_solver_free(plim_cut_solver *s) {
+  if (!s) return;
+  plim_context *ctx = s->ctx;
+  plim_cut_flow_free(s->flow);
+  plim_lp_free(s->lp);
+  plim_cut_rows_free(&s->rows);
+  plim_release(ctx, s->nodes, s->room_nodes, sizeof *s->nodes);
+  plim_release(ctx, s->open, s->room_open, sizeof *s->open);
+  plim_release(ctx, s->block.base, s->block.base ? s->block.bytes : 0, 1);
+  plim_release(ctx, s, 1, sizeof *s);
+}
+
+static int64_t work_of(const plim_cut_solver *s) {
+  return plim_lp_work(s->lp) + 8 * plim_cut_flow_work(s->flow);
+}
+
+static int out_of_time(const plim_cut_solver *s) {
+  return work_of(s) >= s->limits->work || plim_context_cancelled(s->ctx) ||
+         (s->limits->deadline_ns < INT64_MAX && plim_now_ns() >= s->limits->deadline_ns);
+}
+
+/* ---- rows ---- */
+
+/* Make room in the program: rows that do not bind go. */
+static void sift_rows(plim_cut_solver *s) {
+  plim_lp_multipliers(s->lp, 0, s->multiplier);
+  for (int32_t r = 0; r < s->rows.n; r++) s->keep_row[r] = s->multiplier[r] > 0;
+  plim_cut_rows_sift(&s->rows, s->keep_row);
+  plim_lp_clear(s->lp);
+  for (int32_t r = 0; r < s->rows.n; r++) plim_lp_add(s->lp, &s->rows.row[r]);
+}
+
+/* Add rows that x violates by more than a share of what the cut has too much, from the cuts that gave some lately on;
+ * *added: how many. */
+static plim_status separate(plim_cut_solver *s, const double *x, double tolerance, int32_t *added) {
+  *added = 0;
+  for (int32_t k = 0; k < s->n_cuts && *added < ROWS_A_ROUND && !s->impossible; k++) {
+    int32_t c = s->turn[k];
+    plim_cut_row row;
+    const plim_cut *cut = &s->model->cut[c];
+    double over = plim_cut_flow_run(s->flow, cut, x, s->budget_bytes);
+    if (over <= tolerance * (double)(cut->base_bytes + cut->needed_bytes - s->budget_bytes)) continue;
+    plim_cut_flow_row(s->flow, &row);
+    if (row.demand <= 0) continue;
+    s->impossible = row.n == 0;
+    if (plim_lp_full(s->lp)) return PLIM_OK;
+    PLIM_TRY(plim_cut_rows_add(&s->rows, &row));
+    plim_lp_add(s->lp, &row);
+    s->n_rows++;
+    memmove(&s->turn[*added + 1], &s->turn[*added], (size_t)(k - *added) * sizeof *s->turn);
+    s->turn[(*added)++] = c;
+  }
+  return PLIM_OK;
+}
+
+/* ---- solutions ---- */
+
+static int64_t cost_of(const plim_cut_solver *s, const uint8_t *chosen) {
+  int64_t sum = 0;
+  for (int32_t j = 0; j < s->n_columns; j++) sum += chosen[j] ? s->cost[j] : 0;
+  return sum;
+}
+
+static void take_solution(plim_cut_solver *s, const uint8_t *chosen) {
+  int64_t cost = cost_of(s, chosen);
+  if (cost >= s->best_cost) return;
+  memcpy(s->best, chosen, (size_t)s->n_columns);
+  s->best_cost = cost;
+  if (cost < s->cutoff) s->cutoff = cost;
+}
+
+/* The first cut in turn that does not fit; its row is there to be asked for. */
+static const plim_cut *find_violated(plim_cut_solver *s, const uint8_t *chosen) {
+  for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = chosen[j];
+  for (int32_t k = 0; k < s->n_cuts; k++) {
+    int32_t c = s->turn[k];
+    if (plim_cut_flow_run(s->flow, &s->model->cut[c], s->x, s->budget_bytes) <= 0) continue;
+    memmove(&s->turn[1], &s->turn[0], (size_t)k * sizeof *s->turn);
+    s->turn[0] = c;
+    return &s->model->cut[c];
+  }
+  return NULL;
+}
+
+/* Add columns, always the one that gives most for its cost, until every cut fits; 0: that cannot be. */
+static int repair(plim_cut_solver *s, uint8_t *chosen) {
+  while (find_violated(s, chosen)) {
+    plim_cut_row row;
+    int32_t best = -1;
+    double best_worth = -1;
+    plim_cut_flow_row(s->flow, &row);
+    for (int32_t k = 0; k < row.n; k++) {
+      double worth = (double)row.weight[k] / ((double)s->cost[row.column[k]] + 1e-3);
+      if (chosen[row.column[k]] || worth <= best_worth) continue;
+      best = row.column[k];
+      best_worth = worth;
+    }
+    if (best < 0 || out_of_time(s)) return 0;
+    chosen[best] = 1;
+  }
+  return 1;
+}
+
+/* Take away what is not needed, the dearest first, down to those that cost `least`. */
+static void reduce(plim_cut_solver *s, uint8_t *chosen, int64_t least) {
+  int64_t last = INT64_MAX;
+  int32_t last_column = -1;
+  for (;;) {
+    int32_t best = -1;
+    for (int32_t j = 0; j < s->n_columns; j++) {
+      int behind = s->cost[j] < last || (s->cost[j] == last && j > last_column);
+      if (!chosen[j] || s->cost[j] < least || !behind) continue;
+      if (best < 0 || s->cost[j] > s->cost[best]) best = j;
+    }
+    if (best < 0 || (least > 0 && out_of_time(s))) return;
+    last = s->cost[best];
+    last_column = best;
+    chosen[best] = 0;
+    if (find_violated(s, chosen)) chosen[best] = 1;
+  }
+}
+
+/* Round the program's point, repair, reduce. */
+static void round_point(plim_cut_solver *s, double threshold) {
+  plim_lp_point(s->lp, s->x);
+  for (int32_t j = 0; j < s->n_columns; j++) s->trial[j] = s->x[j] >= threshold || s->cost[j] == 0;
+  if (!repair(s, s->trial)) return;
+  reduce(s, s->trial, 1);
+  take_solution(s, s->trial);
+}
+
+/* ---- nodes ---- */
+
+static int64_t certify(plim_cut_solver *s, int64_t *reduced) {
+  plim_cut_box box = {s->n_columns, s->cost, s->low, s->high};
+  plim_lp_multipliers(s->lp, (double)s->cutoff / s->scale, s->multiplier);
+  for (int32_t r = 0; r < s->rows.n; r++) s->multiplier[r] *= s->scale / (double)s->rows.row[r].demand;
+  return plim_cut_certify(&box, s->rows.n, s->rows.row, s->multiplier, s->scratch, reduced);
+}
+
+static double ceiling_of(const plim_cut_solver *s) {
+  return ((double)s->cutoff + 0.01) / s->scale;
+}
+
+/* The column to branch on, -1: the point is a choice. */
+static int32_t choose_column(const plim_cut_solver *s) {
+  int32_t best = -1;
+  double best_score = -1;
+  for (int32_t j = 0; j < s->n_columns; j++) {
+    double part = s->x[j] < 0.5 ? s->x[j] : 1 - s->x[j];
+    if (part < 1e-6) continue;
+    double score = part * ((double)s->cost[j] + 1);
+    if (score <= best_score) continue;
+    best_score = score;
+    best = j;
+  }
+  return best;
+}
+
+static int32_t any_free(const plim_cut_solver *s) {
+  for (int32_t j = 0; j < s->n_columns; j++) {
+    if (s->low[j] < s->high[j]) return j;
+  }
+  return -1;
+}
+
+/* Bound the node whose box is set. *branch: the column to branch on, -1: the node is done. */
+static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound, int32_t *branch) {
+  int32_t added = 0;
+  *branch = -1;
+  for (int32_t round = 0;; round++) {
+    if (plim_lp_full(s->lp)) sift_rows(s);
+    plim_lp_end end = plim_lp_solve(s->lp, ceiling_of(s));
+    int64_t proven = certify(s, NULL);
+    if (proven > *bound) *bound = proven;
+    if (*bound >= s->cutoff) return PLIM_OK;
+    plim_lp_point(s->lp, s->x);
+    *branch = end == PLIM_LP_OPTIMAL ? choose_column(s) : any_free(s);
+    if (*branch >= 0 && (end != PLIM_LP_OPTIMAL || round >= rounds || out_of_time(s))) return PLIM_OK;
+    if (*branch < 0) {
+      for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = s->trial[j] = s->x[j] > 0.5;
+    }
+    PLIM_TRY(separate(s, s->x, *branch < 0 ? 0 : 1e-6, &added));
+    if (s->impossible) return PLIM_OK;
+    if (added == 0 && *branch < 0) {
+      take_solution(s, s->trial);
+      *bound = cost_of(s, s->trial);
+    }
+    if (added == 0 || plim_lp_full(s->lp)) return PLIM_OK;
+  }
+}
+
+/* Columns that no solution below the cutoff has otherwise stay as they are in the root's point. */
+static void fix_columns(plim_cut_solver *s) {
+  int64_t bound = certify(s, s->reduced);
+  for (int32_t j = 0; j < s->n_columns; j++) {
+    if (s->low[j] == s->high[j] || bound + s->reduced[j] < s->cutoff) continue;
+    if (s->scratch[j] > 0) s->high[j] = 0;
+    if (s->scratch[j] < 0) s->low[j] = 1;
+  }
+  memcpy(s->root_low, s->low, (size_t)s->n_columns);
+  memcpy(s->root_high, s->high, (size_t)s->n_columns);
+}
+
+static void bound_columns(plim_cut_solver *s) {
+  for (int32_t j = 0; j < s->n_columns; j++) plim_lp_bound(s->lp, j, s->low[j], s->high[j]);
+}
+
+static void set_box(plim_cut_solver *s, int32_t at) {
+  memcpy(s->low, s->root_low, (size_t)s->n_columns);
+  memcpy(s->high, s->root_high, (size_t)s->n_columns);
+  for (; at >= 0 && s->nodes[at].parent >= 0; at = s->nodes[at].parent) {
+    s->low[s->nodes[at].column] = s->high[s->nodes[at].column] = s->nodes[at].value;
+  }
+  bound_columns(s);
+}
+
+static plim_status new_node(plim_cut_solver *s, node made, int32_t *out) {
+  PLIM_TRY(plim_array_reserve(s->ctx, &s->nodes, &s->room_nodes, s->n_nodes + 1, sizeof *s->nodes));
+  *out = s->n_nodes;
+  s->nodes[s->n_nodes++] = made;
+  return PLIM_OK;
+}
+
+static plim_status open_node(plim_cut_solver *s, int32_t opened) {
+  PLIM_TRY(plim_array_reserve(s->ctx, &s->open, &s->room_open, s->n_open + 1, sizeof *s->open));
+  int32_t at = s->n_open++;
+  for (; at > 0 && s->nodes[s->open[(at - 1) / 2]].bound > s->nodes[opened].bound; at = (at - 1) / 2) {
+    s->open[at] = s->open[(at - 1) / 2];
+  }
+  s->open[at] = opened;
+  return PLIM_OK;
+}
+
+static int32_t pop_node(plim_cut_solver *s) {
+  int32_t top = s->open[0], last = s->open[--s->n_open], at = 0;
+  for (;;) {
+    int32_t child = 2 * at + 1;
+    if (child >= s->n_open) break;
+    if (child + 1 < s->n_open && s->nodes[s->open[child + 1]].bound < s->nodes[s->open[child]].bound) child++;
+    if (s->nodes[s->open[child]].bound >= s->nodes[last].bound) break;
+    s->open[at] = s->open[child];
+    at = child;
+  }
+  s->open[at] = last;
+  return top;
+}
+
+/* Follow one node down until it is done; its brothers stay open. */
+static plim_status dive(plim_cut_solver *s, int32_t at) {
+  for (;;) {
+    int32_t column, brother;
+    int64_t *bound = &s->nodes[at].bound;
+    if (*bound >= s->cutoff) return PLIM_OK;
+    if (out_of_time(s)) return open_node(s, at); /* its bound counts */
+    set_box(s, at);
+    s->n_done++;
+    PLIM_TRY(bound_node(s, at == 0 ? ROUNDS_AT_ROOT : ROUNDS_A_NODE, bound, &column));
+    if (s->impossible || column < 0 || *bound >= s->cutoff) return PLIM_OK;
+    if (at == 0) {
+      for (int i = 0; i < 3; i++) round_point(s, 0.25 * (i + 1));
+      fix_columns(s);
+      plim_lp_point(s->lp, s->x);
+    }
+    node next = {at, column, s->x[column] >= 0.5, *bound}, other = {at, column, !next.value, *bound};
+    PLIM_TRY(new_node(s, other, &brother));
+    PLIM_TRY(open_node(s, brother));
+    PLIM_TRY(new_node(s, next, &at));
+  }
+}
+
+static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limits *limits) {
+  const plim_cut_model *m = s->model;
+  s->budget_bytes = budget_bytes;
+  s->limits = limits;
+  s->best_cost = INT64_MAX;
+  s->all_cost = 0;
+  for (int32_t j = 0; j < s->n_columns; j++) s->all_cost += s->cost[j];
+  s->cutoff = s->all_cost + 1;
+  int64_t enough = (limits->enough_ns - m->least_ns) / s->unit_ns;
+  if (enough < s->all_cost) s->cutoff = enough + ((limits->enough_ns - m->least_ns) % s->unit_ns > 0);
+  s->n_nodes = s->n_open = 0;
+  s->n_done = s->n_rows = s->impossible = 0;
+  for (s->n_cuts = 0; s->n_cuts < m->n_cuts; s->n_cuts++) {
+    const plim_cut *cut = &m->cut[s->n_cuts];
+    if (cut->base_bytes + cut->needed_bytes <= budget_bytes) break;
+    s->turn[s->n_cuts] = s->n_cuts;
+  }
+  for (int32_t j = 0; j < s->n_columns; j++) {
+    s->root_low[j] = s->cost[j] == 0;
+    s->root_high[j] = 1;
+  }
+  memset(s->keep_row, 0, (size_t)(s->rows.n));
+  plim_cut_rows_sift(&s->rows, s->keep_row);
+  plim_lp_clear(s->lp);
+}
+
+plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limits *limits,
+                           plim_cut_answer *answer) {
+  const plim_cut_model *m = s->model;
+  plim_cut_limits own = *limits;
+  own.work = work_of(s) + limits->work;
+  begin(s, budget_bytes, &own);
+  int32_t root;
+  PLIM_TRY(new_node(s, (node){.parent = -1}, &root));
+  PLIM_TRY(open_node(s, root));
+  while (s->n_open > 0 && !s->impossible && s->nodes[s->open[0]].bound < s->cutoff && !out_of_time(s)) {
+    PLIM_TRY(dive(s, pop_node(s)));
+  }
+  int64_t bound = s->cutoff;
+  if (s->n_open > 0 && s->nodes[s->open[0]].bound < bound) bound = s->nodes[s->open[0]].bound;
+  if (bound > s->all_cost) s->impossible = 1;
+  *answer = (plim_cut_answer){.bound_ns = s->impossible ? INT64_MAX : m->least_ns + bound * s->unit_ns,
+                              .cost_ns = INT64_MAX,
+                              .solution = s->best,
+                              .n_nodes = s->n_done,
+                              .n_rows = s->n_rows};
+  if (s->best_cost < INT64_MAX) {
+    reduce(s, s->best, 0);
+    answer->cost_ns = m->least_ns + s->best_cost * s->unit_ns;
+  }
+  return plim_context_cancelled(s->ctx) ? PLIM_ECANCEL : PLIM_OK;
+}

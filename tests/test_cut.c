@@ -1,0 +1,331 @@
+/* The cut model's bound: never above what exhaustive search finds, at the known optimum where the literature has one,
+ * never falling when the budget does; and the plans that come with it. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "planner/cut/cut.h"
+#include "planner/cut/solve.h"
+#include "runtime/graph/import.h"
+#include "tests/support/dag.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/plan_oracle.h"
+#include "tests/support/planner_case.h"
+#include "tests/support/random.h"
+#include "tests/support/random_graph.h"
+
+static plim_context *ctx;
+static void make_context(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+}
+static void free_context(void) {
+  plim_context_free(ctx);
+}
+TestSuite(cut, .init = make_context, .fini = free_context);
+
+/* The bound of a class at a budget, solved to the end; INT64_MAX: proven that no plan fits. */
+static int64_t bound_at(const plim_graph *graph, const plim_profile *profile, int32_t fixed, int64_t budget) {
+  plim_plan_options options = plim_plan_options_default();
+  plim_problem *problem = NULL;
+  plim_cut_model *model = NULL;
+  plim_cut_solver *solver = NULL;
+  plim_cut_answer answer;
+  const plim_cut_limits limits = {1000000000, INT64_MAX, INT64_MAX};
+  options.unpacked = 1;
+  options.labels = PLIM_LABELS_FAST;
+  plim_plan_class plan_class = fixed ? PLIM_CLASS_FIXED : PLIM_CLASS_FREE;
+  cr_assert_eq(plim_problem_make(ctx, graph, profile, &options, plan_class, &problem), PLIM_OK);
+  cr_assert_eq(plim_cut_model_make(problem, fixed, &model), PLIM_OK);
+  cr_assert_eq(plim_cut_solver_new(model, &solver), PLIM_OK);
+  cr_assert_eq(plim_cut_solve(solver, budget, &limits, &answer), PLIM_OK);
+  cr_assert_eq(answer.bound_ns, answer.cost_ns, "not solved to the end at %lld", (long long)budget);
+  int64_t bound = answer.bound_ns;
+  plim_cut_solver_free(solver);
+  plim_cut_model_free(model);
+  plim_problem_free(problem);
+  return bound;
+}
+
+static int64_t bound_of(const plim_graph *graph, int32_t fixed, int64_t budget) {
+  plim_profile *profile = NULL;
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  int64_t bound = bound_at(graph, profile, fixed, budget);
+  plim_profile_free(profile);
+  return bound;
+}
+
+/* ---- against exhaustive search ---- */
+
+typedef struct tally {
+  int cases, equal, dearer, none; /* dearer: the optimum takes more than every op once */
+} tally;
+
+static plim_graph *small_step_graph(uint64_t seed) {
+  plim_graph *graph = NULL;
+  random_graph_options options = random_graph_options_default(seed);
+  options.n_ops = 5 + (int32_t)(seed % 4);
+  options.n_params = (int32_t)(seed % 3);
+  options.n_stats = 0;
+  options.two_out_percent = 15;
+  if (seed % 3 == 0) {
+    cr_assert_eq(random_chain_make(ctx, 1, seed, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  } else {
+    cr_assert_eq(random_graph_make(ctx, &options, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  }
+  return graph;
+}
+
+/* Up to three variants an op, with one label: a faster one has more workspace. */
+static plim_profile *small_profile(const plim_graph *graph, uint64_t seed) {
+  plim_profile *profile = NULL;
+  plim_variant variant[24];
+  int32_t first[9] = {0};
+  uint64_t random = seed;
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    int32_t n = seed % 2 ? (int32_t)test_random_between(&random, 1, 3) : 1;
+    for (int32_t i = 0; i < n; i++) {
+      variant[first[op] + i] = (plim_variant){.name = {(char)('a' + i)},
+                                              .label = "bits",
+                                              .time_ns = 100 * (3 - i) + test_random_between(&random, 0, 20),
+                                              .workspace_bytes = 700 * i};
+    }
+    first[op + 1] = first[op] + n;
+  }
+  plim_machine machine = {.device = "sim", .threads = 1};
+  cr_assert_eq(plim_profile_make(graph, &machine, 0, first, variant, &profile), PLIM_OK, "%s", plim_context_error(ctx));
+  return profile;
+}
+
+static void compare(const plim_graph *graph, const plim_profile *profile, int32_t fixed, int64_t budget, uint64_t seed,
+                    tally *score) {
+  int64_t optimum = fixed ? plan_oracle_fixed(graph, profile, 1, budget) : plan_oracle(graph, profile, 1, budget);
+  int64_t bound = bound_at(graph, profile, fixed, budget);
+  score->cases++;
+  score->none += optimum < 0;
+  if (optimum < 0) return; /* nothing that could be too high */
+  cr_assert_leq(bound, optimum, "seed %llu budget %lld fixed %d: above the optimum", (unsigned long long)seed,
+                (long long)budget, fixed);
+  score->equal += bound == optimum;
+  score->dearer += optimum > bound_at(graph, profile, fixed, INT64_MAX);
+}
+
+/* Budgets from what keeps everything down to what fits nothing. */
+static void compare_budgets(const plim_graph *graph, const plim_profile *profile, uint64_t seed, tally *score) {
+  plim_plan_options options = plim_plan_options_default();
+  plim_plan *plan = NULL;
+  options.unpacked = 1;
+  options.order = PLIM_ORDER_FIXED;
+  cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+  for (int64_t k = 0; k < 4; k++) {
+    for (int32_t fixed = 0; fixed < 2; fixed++) {
+      compare(graph, profile, fixed, plan->peak_bytes - 1 - k * plan->peak_bytes / 12, seed, score);
+    }
+  }
+  plim_plan_free(plan);
+}
+
+Test(cut, the_bound_is_never_above_the_optimum_of_small_step_graphs) {
+  tally score = {0};
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    plim_graph *graph = small_step_graph(seed);
+    plim_profile *profile = small_profile(graph, seed);
+    compare_budgets(graph, profile, seed, &score);
+    plim_profile_free(profile);
+    plim_graph_free(graph);
+  }
+  cr_log_info("%d of %d bounds are the optimum; %d optima need more than every op once, %d budgets have no plan",
+              score.equal, score.cases, score.dearer, score.none);
+  cr_assert_geq(score.dearer, 60);
+  cr_assert_geq(4 * score.equal, 3 * (score.cases - score.none));
+}
+
+static plim_graph *small_dag(uint64_t seed) {
+  int64_t size[8], time[8];
+  dag_edge edge[28];
+  int32_t n = 4 + (int32_t)(seed % 5), e = 0;
+  uint64_t random = seed;
+  for (int32_t v = 0; v < n; v++) {
+    size[v] = test_random_between(&random, 1, 6);
+    time[v] = test_random_between(&random, 0, 5);
+    for (int32_t u = 0; u < v; u++) {
+      if (u == v - 1 || test_random_chance(&random, 25)) edge[e++] = (dag_edge){u, v};
+    }
+  }
+  return dag_make(ctx, n, size, time, e, edge);
+}
+
+Test(cut, the_bound_is_never_above_the_optimum_of_small_graphs) {
+  tally score = {0};
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    plim_graph *graph = small_dag(seed);
+    plim_profile *profile = NULL;
+    cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+    compare_budgets(graph, profile, seed, &score);
+    plim_profile_free(profile);
+    plim_graph_free(graph);
+  }
+  cr_log_info("%d of %d bounds are the optimum; %d optima need more than every op once, %d budgets have no plan",
+              score.equal, score.cases, score.dearer, score.none);
+  cr_assert_geq(score.dearer, 60);
+  cr_assert_geq(4 * score.equal, 3 * (score.cases - score.none));
+}
+
+/* ---- known cases ---- */
+
+Test(cut, it_is_exact_where_three_levels_ask_for_one_repeat_an_op) {
+  const int64_t size[] = {2, 1, 3, 2, 5, 1}, time[] = {1, 1, 1, 1, 1, 1};
+  const dag_edge edge[] = {{0, 1}, {0, 2}, {2, 3}, {1, 5}, {3, 5}};
+  plim_graph *graph = dag_make(ctx, 6, size, time, 5, edge);
+  cr_assert_eq(bound_of(graph, 0, 4), INT64_MAX, "x, p and what p writes need 5 bytes at once");
+  cr_assert_leq(bound_of(graph, 0, 5), 7);
+  cr_assert_eq(bound_of(graph, 0, 6), 6);
+  cr_assert_leq(bound_of(graph, 1, 6), 9);
+  cr_assert_eq(bound_of(graph, 1, 7), 8);
+  cr_assert_eq(bound_of(graph, 1, 8), 6);
+  plim_graph_free(graph);
+}
+
+Test(cut, two_branches_cost_repeats_in_program_order_only) {
+  const int64_t size[] = {1, 6, 6, 1, 1, 1}, time[] = {1, 1, 1, 1, 1, 1};
+  const dag_edge edge[] = {{0, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 5}};
+  plim_graph *graph = dag_make(ctx, 6, size, time, 6, edge);
+  for (int64_t budget = 8; budget <= 12; budget++) {
+    cr_assert_eq(bound_of(graph, 0, budget), 6);
+    cr_assert_eq(bound_of(graph, 1, budget), 8);
+  }
+  cr_assert_eq(bound_of(graph, 1, 13), 6);
+  plim_graph_free(graph);
+}
+
+Test(cut, chains_are_bounded_by_one_repeat_an_op) {
+  /* at the largest budgets below keep-all Revolve runs no op twice again: there the bound is the optimum */
+  for (int32_t layers = 3; layers <= 7; layers++) {
+    plim_graph *graph = dag_chain(ctx, layers, 0);
+    cr_assert_eq(bound_of(graph, 0, layers + 1), 2 * layers + 2);
+    cr_assert_eq(bound_of(graph, 1, layers + 1), 2 * layers + 2);
+    cr_assert_eq(bound_of(graph, 0, layers + 2), 2 * layers + 1);
+    plim_graph_free(graph);
+  }
+}
+
+Test(cut, the_bound_never_falls_when_the_budget_does) {
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    random_graph_options options = random_graph_options_default(seed);
+    plim_graph *graph = NULL;
+    options.n_ops = 30;
+    cr_assert_eq(random_graph_make(ctx, &options, &graph), PLIM_OK);
+    for (int32_t fixed = 0; fixed < 2; fixed++) {
+      int64_t last = 0;
+      for (int64_t budget = 60000; budget > 2000; budget -= 2000) {
+        int64_t bound = bound_of(graph, fixed, budget);
+        cr_assert_geq(bound, last, "seed %llu: the bound fell at %lld bytes", (unsigned long long)seed,
+                      (long long)budget);
+        if (!fixed) cr_assert_leq(bound, bound_of(graph, 1, budget), "program order has fewer plans");
+        last = bound;
+      }
+    }
+    plim_graph_free(graph);
+  }
+}
+
+/* ---- with plans ---- */
+
+Test(cut, no_plan_of_a_larger_step_graph_is_faster_than_the_bound) {
+  int plans = 0;
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    planner_case c = planner_case_random(seed, -1);
+    plim_plan *all = NULL, *plan = NULL;
+    c.options.iterations = 2000;
+    cr_assert_eq(plim_plan_keep_all(c.ctx, c.graph, c.profile, &c.options, &all), PLIM_OK);
+    for (int64_t percent = 95; percent >= 50; percent -= 15) {
+      c.options.planner = percent % 2 ? "search" : "cut";
+      c.options.budget_bytes = all->arena_bytes * percent / 100;
+      plim_status status = plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan);
+      cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "seed %llu: %s", (unsigned long long)seed,
+                plim_context_error(c.ctx));
+      if (status != PLIM_OK) break;
+      cr_assert_leq(plan->bound_ns, plan->time_ns, "seed %llu at %lld %%", (unsigned long long)seed,
+                    (long long)percent);
+      plim_plan_free(plan);
+      plans++;
+    }
+    plim_plan_free(all);
+    planner_case_free(&c);
+  }
+  cr_assert_geq(plans, 40);
+}
+
+static const char *data_folder(void) {
+  const char *folder = getenv("PLIM_DATA");
+  return folder ? folder : "../shared/data";
+}
+
+static void prove(const char *name, int64_t percent, plim_plan_order order, int64_t time_ns) {
+  char path[4096];
+  plim_graph *graph = NULL;
+  plim_profile *profile = NULL;
+  plim_plan *all = NULL, *plan = NULL;
+  plim_plan_options options = plim_plan_options_default();
+  (void)snprintf(path, sizeof path, "%s/graphs/%s", data_folder(), name);
+  if (access(path, R_OK) != 0) cr_skip_test("%s is not there", path);
+  cr_assert_eq(plim_graph_import(ctx, "nx", path, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  options.unpacked = 1;
+  options.order = PLIM_ORDER_FIXED;
+  cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &all), PLIM_OK);
+  options.order = order;
+  options.planner = "cut";
+  options.budget_bytes = (all->peak_bytes * percent + 99) / 100;
+  cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plan->time_ns, time_ns, "%s at %lld %%: %lld", name, (long long)percent, (long long)plan->time_ns);
+  cr_assert_eq(plan->bound_ns, time_ns, "%s at %lld %%: bound %lld", name, (long long)percent,
+               (long long)plan->bound_ns);
+  plim_plan_free(plan);
+  plim_plan_free(all);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+}
+
+Test(cut, published_training_graphs_are_proved_optimal_in_both_orders) {
+  for (int i = 0; i < 2; i++) {
+    plim_plan_order order = i ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
+    prove("fcn8_train.json", 90, order, 10278354943616);
+    prove("fcn8_train.json", 80, order, 10289323652736);
+    prove("resnet50_train.json", 90, order, 406110);
+    prove("resnet50_train.json", 80, order, 406800);
+  }
+}
+
+/* ---- failures ---- */
+
+static plim_status plan_with_cut(plim_context *own, void *user) {
+  plim_graph *graph = NULL;
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  plim_plan_options options = plim_plan_options_default();
+  options.planner = "cut";
+  options.budget_bytes = *(int64_t *)user;
+  plim_status status = random_chain_make(own, 4, 3, &graph);
+  if (status == PLIM_OK) status = plim_profile_from_graph(graph, &profile);
+  if (status == PLIM_OK) status = plim_plan_make(own, graph, profile, &options, &plan);
+  plim_plan_free(plan);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  return status;
+}
+
+Test(cut, every_failed_allocation_is_reported_and_leaves_nothing) {
+  plim_graph *graph = NULL;
+  plim_profile *profile = NULL;
+  plim_plan *all = NULL;
+  plim_plan_options options = plim_plan_options_default();
+  cr_assert_eq(random_chain_make(ctx, 4, 3, &graph), PLIM_OK);
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &all), PLIM_OK);
+  int64_t budget = all->arena_bytes - 512;
+  cr_assert_gt(plim_test_each_allocation(plan_with_cut, &budget), 50);
+  plim_plan_free(all);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+}
