@@ -1,4 +1,4 @@
-/* The smallest budget with a checked plan, and what is proven about it. */
+/* The smallest budget with a checked plan, what is proven about it, and whether a budget is enough. */
 #include <stdio.h>
 
 #include "planner/bound.h"
@@ -31,17 +31,50 @@ done:
   return status;
 }
 
+/* The strategy and the problem as the options say, except that the budget is free. */
+static plim_status begin(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                         plim_plan_options *options, const plim_strategy **strategy, plim_problem **problem) {
+  plim_plan_class plan_class;
+  PLIM_TRY(plim_strategy_find(ctx, options->planner, strategy));
+  PLIM_TRY(plim_strategy_class(ctx, *strategy, options->order, &plan_class));
+  options->budget_bytes = INT64_MAX;
+  return plim_problem_make(ctx, graph, profile, options, plan_class, problem);
+}
+
 plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
   plim_plan_options free_options = *options;
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
-  plim_plan_class plan_class;
-  PLIM_TRY(plim_strategy_find(ctx, options->planner, &strategy));
-  PLIM_TRY(plim_strategy_class(ctx, strategy, options->order, &plan_class));
-  free_options.budget_bytes = INT64_MAX;
-  PLIM_TRY(plim_problem_make(ctx, graph, profile, &free_options, plan_class, &problem));
+  PLIM_TRY(begin(ctx, graph, profile, &free_options, &strategy, &problem));
   plim_status status = find_smallest(problem, &free_options, strategy, out, plan);
+  plim_problem_free(problem);
+  return status;
+}
+
+static plim_status meets_budget(const plim_problem *problem, const plim_plan_options *options,
+                                const plim_strategy *strategy, int64_t budget, int *yes) {
+  plim_planning *pl = NULL;
+  int32_t op;
+  *yes = 0;
+  if (budget < plim_bound_bytes(problem, &op)) return PLIM_OK;
+  PLIM_TRY(plim_planning_begin(problem, options, &pl));
+  pl->lowest = 1;
+  pl->enough_bytes = budget;
+  pl->brief = 1;
+  plim_status status = strategy->run_lowest(pl);
+  *yes = pl->best_bytes <= budget;
+  plim_planning_end(pl);
+  return status;
+}
+
+plim_status plim_plan_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                           const plim_plan_options *options, int *yes) {
+  plim_plan_options free_options = *options;
+  const plim_strategy *strategy = NULL;
+  plim_problem *problem = NULL;
+  PLIM_TRY(begin(ctx, graph, profile, &free_options, &strategy, &problem));
+  plim_status status = meets_budget(problem, &free_options, strategy, options->budget_bytes, yes);
   plim_problem_free(problem);
   return status;
 }

@@ -1,20 +1,28 @@
 /* Keep-all: every op once with its fastest choice, in the order found that needs the smallest arena. First runs are
- * moved about by annealing against a limit that is always a little below the best peak so far; each new best is packed.
- */
+ * moved about by annealing against a limit that is always a little below the best peak so far; each new best is
+ * packed, well now and then and at the end. */
 #include "planner/planning.h"
 #include "planner/search/anneal.h"
 
-enum { KEEP_ALL_EFFORT = 16 };
+enum {
+  QUICK = 4,
+  STRONG = 24 /* efforts of packing */,
+  MOVES_BETWEEN_STRONG = 40,
+  MOVES_AN_OP = 300
+}; /* for each op */
 
 typedef struct keeper {
   plim_planning *pl;
   plim_schedule schedule;
+  int64_t next_strong; /* in moves */
 } keeper;
 
 static plim_status on_fit(void *user, plim_anneal *a) {
   keeper *k = user;
   PLIM_TRY(plim_track_store(a->mover.track, &k->schedule));
-  PLIM_TRY(plim_planning_offer(k->pl, &k->schedule, KEEP_ALL_EFFORT, NULL));
+  int strong = a->done >= k->next_strong;
+  if (strong) k->next_strong = a->done + MOVES_BETWEEN_STRONG * (int64_t)k->pl->problem->n_ops;
+  PLIM_TRY(plim_planning_offer(k->pl, &k->schedule, strong ? STRONG : QUICK, NULL));
   a->mover.limit = plim_track_peak(a->mover.track) - 1;
   return PLIM_OK;
 }
@@ -28,7 +36,7 @@ static plim_status improve_order(keeper *k) {
                    .hot = 2,
                    .cold = 0.01,
                    .weight = 1,
-                   .iterations = 300 * (int64_t)p->n_ops + 2000,
+                   .iterations = MOVES_AN_OP * (int64_t)p->n_ops + 2000,
                    .deadline_ns = INT64_MAX,
                    .share = {[PLIM_MOVE_FIRST] = 1},
                    .on_fit = on_fit,
@@ -36,13 +44,13 @@ static plim_status improve_order(keeper *k) {
                    .faster_than_ns = INT64_MAX};
   plim_status status = plim_anneal_run(&a);
   plim_track_free(track);
-  return status;
+  return status == PLIM_OK ? plim_planning_offer(k->pl, &k->schedule, STRONG, NULL) : status;
 }
 
 plim_status plim_keep_all_run(plim_planning *pl) {
-  keeper k = {pl, {.ctx = pl->problem->ctx}};
+  keeper k = {.pl = pl, .schedule = {.ctx = pl->problem->ctx}};
   plim_status status = plim_schedule_program_order(pl->problem, &k.schedule);
-  if (status == PLIM_OK) status = plim_planning_offer(pl, &k.schedule, KEEP_ALL_EFFORT, NULL);
+  if (status == PLIM_OK) status = plim_planning_offer(pl, &k.schedule, STRONG, NULL);
   if (status == PLIM_OK && !pl->problem->fixed_order) status = improve_order(&k);
   plim_schedule_free(&k.schedule);
   return status;

@@ -60,6 +60,12 @@ typedef struct plim_plan_floor {
 PLIM_MUST_USE plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
 
+/* *yes: does the beginning of the search for fewest bytes meet a plan within options->budget_bytes? If so,
+ * plim_plan_make with the same options succeeds; if not, it may still. Deterministic, a fraction of the time of
+ * plim_plan_smallest. */
+PLIM_MUST_USE plim_status plim_plan_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                         const plim_plan_options *options, int *yes);
+
 /* Keep-all bytes: the smallest arena found for a plan of overhead 0 (shorthand for planner "keep-all"). */
 PLIM_MUST_USE plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan **out);

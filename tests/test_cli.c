@@ -1,6 +1,7 @@
 /* tools/plimsoll: the commands as a user runs them: exit statuses, tables, JSON, documents on disk. */
 #include <criterion/criterion.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,9 +185,25 @@ Test(cli, replays_on_the_sim_device_without_arithmetic) {
   plim_test_expect(0, "");
 }
 
+/* Start a training without end, signal it when it has used so much of the CPU that it must be training, wait. */
+static const program_run *interrupt(const char *signals) {
+  char line[600];
+  (void)snprintf(line, sizeof line,
+                 "$PLIMSOLL train " SMALL
+                 "--steps 100000000 & "
+                 "until [ $(cut -d ' ' -f 14 /proc/$!/stat) -ge 120 ]; do sleep 0.1; done; %s; wait $!",
+                 signals);
+  return plim_test_shell(line);
+}
+
 Test(cli, ends_with_the_table_after_ctrl_c) {
-  const program_run *run =
-      plim_test_shell("timeout --preserve-status -s INT 4 $PLIMSOLL train " SMALL "--steps 100000000");
+  const program_run *run = interrupt("kill -INT $!");
+  plim_test_expect(130, "stopped after");
+  expect_words(run->out, "median step");
+}
+
+Test(cli, takes_signals_that_arrive_together_for_one) {
+  const program_run *run = interrupt("kill -INT $!; kill -INT $!");
   plim_test_expect(130, "stopped after");
   expect_words(run->out, "median step");
 }

@@ -8,8 +8,9 @@
 #include "planner/search/anneal.h"
 #include "planner/search/seed.h"
 
-enum { QUICK = 8, STRONG = 32 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
-enum { ROUNDS = 16, PACKING_ROUNDS = 6, MOVES_AN_OP = 600, LEAST_MOVES = 4000, MOST_MOVES = 150000 };
+enum { QUICK = 8, STRONG = 96 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
+enum { ROUNDS = 9, BRIEF_ROUNDS = 4, PACKING_ROUNDS = 2, MOVES_AN_OP = 600, LEAST_MOVES = 4000, MOST_MOVES = 150000 };
+enum { SEEDS = 16 /* of random numbers, more than rounds */ };
 
 typedef struct squeezer {
   plim_planning *pl;
@@ -66,7 +67,7 @@ static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round)
   const temper *how = &tempers[!packs && round % 3 == 2];
   plim_track_load(s->track, start);
   int64_t above = packs ? pl->best_bytes : plim_track_peak(s->track);
-  plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed * ROUNDS + round}},
+  plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed * SEEDS + round}},
                    .hot = how->hot,
                    .cold = 0.002,
                    .weight = how->weight,
@@ -89,11 +90,12 @@ static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round)
 static plim_status run_rounds(squeezer *s, plim_schedule *start) {
   plim_planning *pl = s->pl;
   plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
+  uint64_t rounds = pl->brief ? BRIEF_ROUNDS : ROUNDS;
   int64_t enough = pl->enough_bytes > s->bound_bytes ? pl->enough_bytes : s->bound_bytes;
   plim_status status;
   PLIM_CHECK(plim_seed_make(pl->problem, pl->timeline, 0, s->track->room / 2, &seed));
   PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
-  for (uint64_t round = 0; round < ROUNDS && pl->best_bytes > enough; round++) {
+  for (uint64_t round = 0; round < rounds && pl->best_bytes > enough; round++) {
     const plim_schedule *from = round % 3 == 2 ? &seed : &order;
     if (round >= ROUNDS - PACKING_ROUNDS) from = round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &pl->best;
     PLIM_CHECK(plim_schedule_copy(start, from));

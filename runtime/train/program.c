@@ -137,6 +137,16 @@ plim_status plim_program_floor(const plim_program *program, const plim_plan_opti
   return PLIM_OK;
 }
 
+plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes) {
+  plim_plan_options eval_wanted = eval_options(options);
+  const plim_plan_options *wanted[] = {options, &eval_wanted};
+  *yes = 1;
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS && *yes; i++) {
+    PLIM_TRY(plim_plan_fits(program->ctx, program->graph[i], program->profile[i], wanted[i], yes));
+  }
+  return PLIM_OK;
+}
+
 int64_t plim_program_arena_bytes(const plim_program *program) {
   int64_t train = program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes;
   int64_t eval = program->plan[PLIM_PROGRAM_EVAL]->arena_bytes;

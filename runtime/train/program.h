@@ -43,6 +43,9 @@ PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, pli
 PLIM_MUST_USE plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options,
                                              plim_plan_floor *out, int32_t *step);
 
+/* plim_plan_fits for both steps. */
+PLIM_MUST_USE plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes);
+
 /* Bytes of the arena that the program needs: the larger of its plans. */
 int64_t plim_program_arena_bytes(const plim_program *program);
 

@@ -1,4 +1,5 @@
-/* Ctrl-C: the first asks the running work to stop after its step, the second ends the program at once. */
+/* Ctrl-C: the first asks the running work to stop after its step, another, a tenth of a second later or more, ends the
+ * program at once. */
 #ifndef PLIM_TOOLS_PLIMSOLL_INTERRUPT_H
 #define PLIM_TOOLS_PLIMSOLL_INTERRUPT_H
 

@@ -8,28 +8,28 @@
 #include "runtime/base/size.h"
 #include "tools/plimsoll/session.h"
 
-static const int64_t search_ns = 3000000000; /* then the best batch so far, if any, has to do */
+enum { MOST_GUESSES = 8, GUESSES = 5 /* as long as no batch fits; once one does */ };
 
-/* Does a batch fit into the budget? One for which the model cannot be built does not. */
+/* Is a plan for that batch found? A model that cannot be built for it does not fit. */
 static plim_status fits(session *s, int32_t batch, int *yes) {
   plim_plan_options planning = s->planning;
   plim_program *p = NULL;
   if (planning.labels == PLIM_LABELS_GIVEN) planning.labels = PLIM_LABELS_AUTO; /* they belong to the other batch */
   planning.label = NULL;
+  *yes = 0;
   plim_status status = session_begin_program(s, s->layout, batch, 1, &p);
-  if (status == PLIM_OK) status = plim_program_plan(p, &planning);
+  if (status == PLIM_OK) status = plim_program_fits(p, &planning, yes);
   plim_program_free(p);
-  *yes = status == PLIM_OK;
-  return status == PLIM_ENOFIT || status == PLIM_EUSAGE ? PLIM_OK : status;
+  return status == PLIM_EUSAGE ? PLIM_OK : status;
 }
 
 static plim_status largest_batch(session *s, int32_t *out) {
-  int64_t begin = plim_now_ns(), budget = s->refusal.budget_bytes;
+  int64_t budget = s->refusal.budget_bytes;
   int64_t fixed = plim_graph_persistent_bytes(s->program->graph[PLIM_PROGRAM_TRAIN]);
   int32_t fitting = 0, failing = (int32_t)s->o->batch;
-  double an_image = (double)(s->refusal.smallest_bytes - fixed) / (double)failing;
+  double an_image = (double)(s->refusal.smallest_bytes - fixed) / (double)failing, step = 0.05;
   double guess = budget > fixed ? 0.97 * (double)(budget - fixed) / an_image : 1;
-  while (failing - fitting > 1 && (fitting == 0 || plim_now_ns() - begin < search_ns)) {
+  for (int i = 0; i < (fitting ? GUESSES : MOST_GUESSES) && failing - fitting > 1; i++) {
     int32_t batch = (int32_t)guess;
     int yes;
     if (batch <= fitting || batch >= failing) batch = fitting + (failing - fitting) / 2;
@@ -39,7 +39,8 @@ static plim_status largest_batch(session *s, int32_t *out) {
       guess = batch * 1.02 + 1;
     } else {
       failing = batch;
-      guess = batch * 0.95;
+      guess = batch * (1 - step);
+      if (fitting == 0 && step < 0.5) step *= 2;
     }
   }
   *out = fitting;
@@ -50,7 +51,7 @@ static const char *batch_words(const refusal *r, char *text, size_t size) {
   if (r->largest_batch > 0) {
     (void)snprintf(text, size, "the largest batch found to fit is %d", r->largest_batch);
   } else {
-    (void)snprintf(text, size, "not even a batch of 1 fits");
+    (void)snprintf(text, size, "no batch was found to fit");
   }
   return text;
 }
