@@ -20,7 +20,8 @@ extern "C" {
   X(bias_bwd_partial) X(bias_bwd_combine) X(global_avg_pool) X(global_avg_pool_bwd) \
   X(max_pool) X(max_pool_bwd) X(avg_pool) X(avg_pool_bwd) \
   X(softmax_row) X(softmax_mean) X(softmax_count) X(softmax_bwd) \
-  X(conv_pack) X(conv) X(conv_bwd_data) X(conv_bwd_weights)
+  X(conv_pack) X(conv) X(conv_bwd_data) X(conv_bwd_weights) \
+  X(im2col) X(col2im) X(taps_outside) X(taps_inside) X(bias_rows)
 /* clang-format on */
 
 #define K_X(name) K_BODY_##name,

@@ -1,10 +1,13 @@
 # Kernels. kernels/*.c is compiled once, for the base instruction set; oneDNN is used where it is found.
 file(GLOB kernel_sources CONFIGURE_DEPENDS kernels/*.c)
 list(FILTER kernel_sources EXCLUDE REGEX "/op\\.c$")
-list(APPEND kernel_sources kernels/cuda/kernels.c)
+list(APPEND kernel_sources kernels/cuda/kernels.c kernels/cuda/gemm.c)
 
-find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.h)
-find_library(DNNL_LIBRARY dnnl)
+option(PLIM_ONEDNN "Use oneDNN where it is found" ON)
+if(PLIM_ONEDNN)
+  find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.h)
+  find_library(DNNL_LIBRARY dnnl)
+endif()
 set(dnnl_major 0)
 if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY)
   file(STRINGS ${DNNL_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h dnnl_line REGEX "define DNNL_VERSION_MAJOR")
@@ -66,14 +69,14 @@ endif()
 if(CMAKE_CUDA_COMPILER)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
-  add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu kernels/cuda/driver.c)
+  add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu kernels/cuda/driver.c kernels/cuda/cublas.c)
   target_include_directories(plim_kernels_cuda PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(plim_kernels_cuda PRIVATE
     "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -fmad=false>"
     "$<$<COMPILE_LANGUAGE:C>:SHELL:-Wall -Wextra -Wshadow -Werror>")
   target_compile_features(plim_kernels_cuda PRIVATE cuda_std_17)
   target_compile_definitions(plim_kernels_cuda INTERFACE PLIM_HAVE_CUDA)
-  target_link_libraries(plim_kernels_cuda PUBLIC CUDA::cudart_static stdc++)
+  target_link_libraries(plim_kernels_cuda PUBLIC CUDA::cudart_static stdc++ ${CMAKE_DL_LIBS})
   target_link_libraries(plim_kernels PUBLIC plim_kernels_cuda)
 endif()
 

@@ -285,6 +285,7 @@ Test(device_cuda, survives_the_failure_of_every_call) {
   fake_cuda_options options = fake_cuda_options_default();
   plim_evaluation evaluation;
   int failed = 1;
+  options.blas = 1;
   for (int64_t n = 1; failed; n++) {
     rig r;
     options.fail_at = n;

@@ -36,14 +36,15 @@ build_packages=(gcc libc6-dev make cmake pkg-config zlib1g-dev libjansson-dev li
 data_packages=(dataset-fashion-mnist)
 test_packages=(g++ libcriterion-dev)
 
-# build FOLDER [CMAKE OPTION...]: configure and build, quiet unless it fails. Keeps compiling with every CPU.
+# build FOLDER [CMAKE OPTION...]: configure and build, quiet unless it fails. Keeps compiling with every CPU. The array
+# build_targets, when it is set, names what to build; all of it otherwise.
 build() {
   local folder=$1
   shift
   local log
   log=$(mktemp)
   say "Building in ${folder#"$root"/}"
-  if ! { cmake -S "$root" -B "$folder" "$@" && cmake --build "$folder" -j "$(nproc)"; } >"$log" 2>&1; then
+  if ! { cmake -S "$root" -B "$folder" "$@" && cmake --build "$folder" -j "$(nproc)" ${build_targets:+--target "${build_targets[@]}"}; } >"$log" 2>&1; then
     tail -n 40 "$log" >&2
     rm -f "$log"
     die "the build failed"

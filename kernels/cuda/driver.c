@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "kernels/cuda/bodies.h"
+#include "kernels/cuda/cublas.h"
 
 static int count(int32_t *devices) {
   return (int)cudaGetDeviceCount(devices);
@@ -106,7 +107,7 @@ static int captured_free(void *captured) {
 }
 
 static const char *error(int code) {
-  return cudaGetErrorString((cudaError_t)code);
+  return code >= PLIM_CUBLAS_CODES ? "cuBLAS refused" : cudaGetErrorString((cudaError_t)code);
 }
 
 static const plim_cuda_driver real = {
@@ -131,6 +132,9 @@ static const plim_cuda_driver real = {
     .capture_end = capture_end,
     .captured_launch = captured_launch,
     .captured_free = captured_free,
+    .blas_open = plim_cublas_open,
+    .blas_close = plim_cublas_close,
+    .multiply = plim_cublas_multiply,
     .error = error,
 };
 

@@ -4,6 +4,8 @@
 #ifndef PLIM_KERNELS_CUDA_DRIVER_H
 #define PLIM_KERNELS_CUDA_DRIVER_H
 
+#include <stddef.h>
+
 #include "kernels/call.h"
 
 #ifdef __cplusplus
@@ -18,6 +20,13 @@ typedef struct plim_cuda_facts {
 } plim_cuda_facts;
 
 enum { PLIM_CUDA_NO_MEMORY = 2 /* the one code that callers tell apart */ };
+
+/* C [m][n] = A [m][k] B [k][n] + beta C, all floats, row by row; `across` ones are stored transposed. */
+typedef struct plim_cuda_product {
+  int64_t m, n, k; /* each below 2^31 */
+  int32_t a_across, b_across;
+  float beta; /* 0: C is not read */
+} plim_cuda_product;
 
 typedef struct plim_cuda_driver {
   int (*count)(int32_t *devices);
@@ -42,6 +51,12 @@ typedef struct plim_cuda_driver {
   int (*capture_end)(void *stream, void **captured); /* ends the recording also when it fails */
   int (*captured_launch)(void *captured, void *stream);
   int (*captured_free)(void *captured);
+  /* Matrix products. Open may find no library: then *blas is NULL, and the text says what was looked for. Products of
+   * equal sizes have equal bits: one stream, workspace of the caller, no reduced precision. */
+  int (*blas_open)(void **blas, char *why, size_t why_bytes);
+  int (*blas_close)(void *blas);
+  int (*multiply)(void *blas, const plim_cuda_product *product, const float *a, const float *b, float *c,
+                  void *workspace, int64_t workspace_bytes, void *stream);
   const char *(*error)(int code);
 } plim_cuda_driver;
 

@@ -1,52 +1,99 @@
-/* Single-source kernels on CUDA: the launch that the CPU makes too, its phases queued one after the other. */
+/* The two families, and how stages run. A single-source kernel is the launch that the CPU makes too, its phases queued
+ * one after the other. */
 #include "kernels/cuda/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/launch.h"
+#include "kernels/cuda/stages.h"
 
-static const char variant_name[] = "single-source";
+static const char single_source[] = "single-source";
 
-struct plim_cuda_kernel {
-  k_launch launch;
-};
-
-int plim_cuda_kernel_list(const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+static int list_whole(const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   k_launch launch;
   if (!k_launch_make(op, &launch)) return 0;
   if (capacity > 0) {
     *info = (plim_kernel_info){.workspace_bytes = launch.workspace_bytes};
-    memcpy(info->name, variant_name, sizeof variant_name);
-    memcpy(info->label, variant_name, sizeof variant_name);
+    memcpy(info->name, single_source, sizeof single_source);
+    memcpy(info->label, single_source, sizeof single_source);
   }
   return 1;
 }
 
-int plim_cuda_kernel_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel **out) {
-  k_launch launch;
-  if (strcmp(variant, variant_name) != 0 || !k_launch_make(op, &launch)) return PLIM_KERNEL_UNSUPPORTED;
-  plim_cuda_kernel *made = malloc(sizeof *made);
-  if (!made) return PLIM_KERNEL_NOMEM;
-  made->launch = launch;
-  *out = made;
+int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
+                          int capacity) {
+  int n = engine->blas ? plim_cuda_gemm_list(op, info, capacity) : 0;
+  int written = n < capacity ? n : capacity;
+  return n + list_whole(op, info + written, capacity - written);
+}
+
+static int make_whole(const plim_op_desc *op, plim_cuda_kernel *kernel) {
+  if (!k_launch_make(op, &kernel->launch)) return PLIM_KERNEL_UNSUPPORTED;
+  kernel->whole = 1;
+  kernel->workspace_bytes = kernel->launch.workspace_bytes;
   return PLIM_KERNEL_OK;
 }
 
+int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                          plim_cuda_kernel **out) {
+  int whole = strcmp(variant, single_source) == 0;
+  if (!whole && !engine->blas) return PLIM_KERNEL_UNSUPPORTED;
+  plim_cuda_kernel *made = calloc(1, sizeof *made);
+  if (!made) return PLIM_KERNEL_NOMEM;
+  int result = whole ? make_whole(op, made) : plim_cuda_gemm_make(op, variant, made);
+  if (result == PLIM_KERNEL_OK) {
+    *out = made;
+  } else {
+    plim_cuda_kernel_free(made);
+  }
+  return result;
+}
+
 void plim_cuda_kernel_free(plim_cuda_kernel *kernel) {
+  if (kernel) free(kernel->stage);
   free(kernel);
 }
 
 int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel) {
-  return kernel->launch.workspace_bytes;
+  return kernel->workspace_bytes;
 }
 
-int plim_cuda_kernel_run(const plim_cuda_kernel *kernel, const plim_cuda_driver *driver, void *stream,
-                         const plim_kernel_args *args, const uint64_t *now) {
+static int run_whole(const plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
+                     const plim_kernel_args *args, const uint64_t *now) {
   const k_call call = k_launch_bind(&kernel->launch, args, now);
   for (int i = 0; i < kernel->launch.phases; i++) {
     const k_phase *phase = &kernel->launch.phase[i];
-    int code = driver->launch(phase->body, &call, phase->tiles, stream);
+    int code = engine->driver->launch(phase->body, &call, phase->tiles, stream);
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+static void *place(const plim_kernel_args *args, plim_cuda_place at) {
+  void *base = at.operand == PLIM_PLACE_WORKSPACE ? args->workspace
+               : at.operand < PLIM_PLACE_OUT      ? args->in[at.operand]
+                                                  : args->out[at.operand - PLIM_PLACE_OUT];
+  return (char *)base + at.offset;
+}
+
+static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stage, const plim_cuda_engine *engine,
+                     void *stream, const plim_kernel_args *args) {
+  void *from = place(args, stage->a), *to = place(args, stage->c);
+  if (stage->multiplies) {
+    return engine->driver->multiply(engine->blas, &stage->product, from, place(args, stage->b), to, args->workspace,
+                                    kernel->blas_bytes, stream);
+  }
+  k_call call = stage->call;
+  call.in[0] = from;
+  call.out[0] = to;
+  return engine->driver->launch(stage->body, &call, stage->tiles, stream);
+}
+
+int plim_cuda_kernel_run(const plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
+                         const plim_kernel_args *args, const uint64_t *now) {
+  if (kernel->whole) return run_whole(kernel, engine, stream, args, now);
+  for (int32_t i = 0; i < kernel->n; i++) {
+    int code = run_stage(kernel, &kernel->stage[i], engine, stream, args);
     if (code != 0) return code;
   }
   return 0;

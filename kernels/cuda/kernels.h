@@ -1,4 +1,5 @@
-/* Kernels of the cuda device: an op in one of its variants, queued on a stream. */
+/* Kernels of the cuda device: an op in one of its variants, queued on a stream. Two families: the single-source bodies,
+ * and convolutions and linear layers by matrix products of cuBLAS, where it is found. */
 #ifndef PLIM_KERNELS_CUDA_KERNELS_H
 #define PLIM_KERNELS_CUDA_KERNELS_H
 
@@ -11,17 +12,24 @@ extern "C" {
 
 typedef struct plim_cuda_kernel plim_cuda_kernel;
 
-/* Variants of an op: returns how many there are, writes at most `capacity`. */
-int plim_cuda_kernel_list(const plim_op_desc *op, plim_kernel_info *info, int capacity);
+/* What runs them. */
+typedef struct plim_cuda_engine {
+  const plim_cuda_driver *driver;
+  void *blas; /* NULL: no library */
+} plim_cuda_engine;
 
-/* PLIM_KERNEL_UNSUPPORTED for a variant that the op does not have. */
-int plim_cuda_kernel_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel **out);
+/* Variants of an op: returns how many there are, writes at most `capacity`. The fastest by expectation first. */
+int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);
+
+/* PLIM_KERNEL_UNSUPPORTED for a variant that the op does not have here. */
+int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                          plim_cuda_kernel **out);
 void plim_cuda_kernel_free(plim_cuda_kernel *kernel); /* NULL is legal */
 int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel);
 
 /* Queue it. `now` [2] is seed and step in memory that the device can read; those of `args` are not used. Returns the
  * driver's error code of the first launch that was refused, 0 when all were accepted. */
-int plim_cuda_kernel_run(const plim_cuda_kernel *kernel, const plim_cuda_driver *driver, void *stream,
+int plim_cuda_kernel_run(const plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                          const plim_kernel_args *args, const uint64_t *now);
 
 #ifdef __cplusplus

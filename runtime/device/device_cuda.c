@@ -21,6 +21,8 @@ typedef enum way { WAY_QUEUE, WAY_RECORD, WAY_REPLAY } way;
 
 typedef struct cuda_state {
   const plim_cuda_driver *driver;
+  plim_cuda_engine engine;
+  char blas_missing[160]; /* why there is no library for matrix products; "": there is */
   void *stream[QUEUES];
   void *event[EVENTS];
   uint64_t *now_host;          /* [2] pinned: seed and step of the step in hand */
@@ -77,7 +79,9 @@ static plim_status make_queues(plim_device *device) {
   for (int i = 0; i < EVENTS; i++) PLIM_TRY(check(device, s->driver->event_new(&s->event[i]), "making an event"));
   PLIM_TRY(check(device, s->driver->pinned_alloc(&pinned, NOW_BYTES), "pinning host memory"));
   s->now_host = pinned;
-  return check(device, s->driver->alloc(&s->now, NOW_BYTES), "allocating the step counter");
+  PLIM_TRY(check(device, s->driver->alloc(&s->now, NOW_BYTES), "allocating the step counter"));
+  return check(device, s->driver->blas_open(&s->engine.blas, s->blas_missing, sizeof s->blas_missing),
+               "opening cuBLAS");
 }
 
 /* Give up the step in hand, a recording of it included. */
@@ -94,6 +98,7 @@ static void cuda_close(plim_device *device) {
   if (s->driver) {
     forget(s);
     plim_cuda_steps_forget(&s->steps, s->driver, NULL);
+    if (s->engine.blas) (void)s->driver->blas_close(s->engine.blas);
     if (s->now) (void)s->driver->release(s->now);
     if (s->now_host) (void)s->driver->pinned_release(s->now_host);
     for (int i = 0; i < EVENTS && s->event[i]; i++) (void)s->driver->event_free(s->event[i]);
@@ -106,7 +111,7 @@ static plim_status open_driver(plim_device *device, const plim_cuda_driver *driv
                                const plim_device_options *options) {
   cuda_state *s = NULL;
   PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *s, &s));
-  s->driver = driver;
+  s->driver = s->engine.driver = driver;
   s->eager = options->eager;
   device->state = s;
   plim_status status = find_gpu(device);
@@ -178,16 +183,21 @@ plim_status plim_device_cuda_outside(plim_device *device, int64_t *outside_bytes
   return PLIM_OK;
 }
 
+const char *plim_device_cuda_missing(const plim_device *device) {
+  return ((const cuda_state *)device->state)->blas_missing;
+}
+
 /* ---- kernels ---- */
 
 static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  (void)device;
-  return plim_cuda_kernel_list(op, info, capacity);
+  const cuda_state *s = device->state;
+  return plim_cuda_kernel_list(&s->engine, op, info, capacity);
 }
 
 static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
+  const cuda_state *s = device->state;
   plim_cuda_kernel *made = NULL;
-  int result = plim_cuda_kernel_make(op, variant, &made);
+  int result = plim_cuda_kernel_make(&s->engine, op, variant, &made);
   if (result == PLIM_KERNEL_OK) *kernel = made;
   return plim_kernel_status(device->ctx, result, variant);
 }
@@ -212,7 +222,7 @@ static plim_status set_now(plim_device *device, const plim_kernel_args *args) {
 
 static plim_status launch(plim_device *device, int32_t queue, const void *kernel, const plim_kernel_args *args) {
   cuda_state *s = device->state;
-  return check(device, plim_cuda_kernel_run(kernel, s->driver, s->stream[queue], args, s->now), "launching a kernel");
+  return check(device, plim_cuda_kernel_run(kernel, &s->engine, s->stream[queue], args, s->now), "launching a kernel");
 }
 
 /* A run outside of a step (profiling) brings its own seed and number. */

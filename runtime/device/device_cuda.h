@@ -20,6 +20,9 @@ PLIM_MUST_USE plim_status plim_device_cuda_open(plim_context *ctx, const plim_cu
  * modules, captured steps, and whatever other programs took meanwhile. *free_bytes: what is left. */
 PLIM_MUST_USE plim_status plim_device_cuda_outside(plim_device *device, int64_t *outside_bytes, int64_t *free_bytes);
 
+/* Why convolutions and linear layers have no variants by a library, "" when they have. */
+const char *plim_device_cuda_missing(const plim_device *device);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,7 +12,7 @@
 
 enum { MOST_BLOCKS = 64 };
 
-typedef enum kind { COPY, FILL, LAUNCH } kind;
+typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY } kind;
 
 /* What can be queued. */
 typedef struct work {
@@ -23,6 +23,8 @@ typedef struct work {
   int64_t bytes, tiles;
   k_body body;
   k_call call;
+  plim_cuda_product product;
+  const float *a, *b;
 } work;
 
 typedef struct captured {
@@ -61,9 +63,26 @@ static void allow(int protection) {
   }
 }
 
+/* In double precision: a reference rather than a library. */
+static void multiply_now(const work *w) {
+  const plim_cuda_product *p = &w->product;
+  float *c = w->to;
+  for (int64_t i = 0; i < p->m; i++) {
+    for (int64_t j = 0; j < p->n; j++) {
+      double sum = p->beta == 0 ? 0 : (double)p->beta * (double)c[i * p->n + j];
+      for (int64_t l = 0; l < p->k; l++) {
+        sum += (double)w->a[p->a_across ? l * p->m + i : i * p->k + l] *
+               (double)w->b[p->b_across ? j * p->k + l : l * p->n + j];
+      }
+      c[i * p->n + j] = (float)sum;
+    }
+  }
+}
+
 static void perform(const work *w) {
   if (w->kind == COPY) memcpy(w->to, w->from, (size_t)w->bytes);
   if (w->kind == FILL) memset(w->to, w->byte, (size_t)w->bytes);
+  if (w->kind == MULTIPLY) multiply_now(w);
   if (w->kind != LAUNCH) return;
   fake.counts.kernels_run++;
   for (int64_t tile = 0; tile < w->tiles; tile++) all_bodies[0]->tile[w->body](&w->call, tile);
@@ -239,6 +258,24 @@ static int captured_launch(void *handle, void *stream) {
   return 0;
 }
 
+static int blas_open(void **blas, char *why, size_t why_bytes) {
+  int code = enter();
+  *blas = NULL;
+  if (code != 0 || !fake.options.blas) {
+    (void)snprintf(why, why_bytes, "no library was found");
+    return code;
+  }
+  fake.counts.open_handles++;
+  *blas = malloc(1);
+  return 0;
+}
+
+static int multiply(void *blas, const plim_cuda_product *product, const float *a, const float *b, float *c,
+                    void *workspace, int64_t workspace_bytes, void *stream) {
+  (void)blas, (void)workspace, (void)workspace_bytes, (void)stream;
+  return queue(&(work){.kind = MULTIPLY, .to = c, .product = *product, .a = a, .b = b});
+}
+
 static const char *error(int code) {
   return code == PLIM_CUDA_NO_MEMORY ? "out of memory" : code == FAKE_CUDA_LOST ? "the device is lost" : "no driver";
 }
@@ -265,6 +302,9 @@ static const plim_cuda_driver driver = {
     .capture_end = capture_end,
     .captured_launch = captured_launch,
     .captured_free = captured_free,
+    .blas_open = blas_open,
+    .blas_close = handle_free,
+    .multiply = multiply,
     .error = error,
 };
 

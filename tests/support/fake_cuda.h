@@ -13,6 +13,7 @@ typedef struct fake_cuda_options {
   int no_driver;         /* 1: count fails */
   int32_t major, minor;  /* compute capability */
   int64_t memory_bytes;  /* of the GPU */
+  int blas;              /* 1: there is a library for matrix products */
   int64_t fail_at;       /* the n-th call from the next on fails as a lost device would; 0: none */
   int64_t fail_alloc_at; /* the n-th allocation, device or pinned, finds no memory; 0: none */
 } fake_cuda_options;

@@ -25,7 +25,7 @@ typedef struct options {
   int64_t batch, epochs, steps, seed, threads, iterations, repeats, ops;
   double rate, momentum, weight_decay, time_limit, minutes;
   double width, spread, edges, skips; /* of random layers */
-  int no_augment, model_costs, no_cache, print_sequence, json, no_progress;
+  int no_augment, model_costs, no_cache, no_graph, print_sequence, json, no_progress;
 } options;
 
 typedef struct command command;

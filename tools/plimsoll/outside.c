@@ -9,7 +9,7 @@
 outside outside_measure(const plim_context *ctx, int64_t arena_bytes, int64_t dataset_bytes) {
   struct rusage usage;
   (void)getrusage(RUSAGE_SELF, &usage);
-  outside o = {.total = (int64_t)usage.ru_maxrss * 1024 - arena_bytes, .dataset = dataset_bytes};
+  outside o = {.total = (int64_t)usage.ru_maxrss * 1024 - arena_bytes, .dataset = dataset_bytes, .gpu = -1};
   o.documents = plim_context_memory(ctx).bytes_peak - dataset_bytes;
   o.rest = o.total - o.dataset - o.documents;
   if (o.rest < 0) o.rest = 0;

@@ -7,10 +7,11 @@
 #include "runtime/base/context.h"
 
 typedef struct outside {
-  int64_t total;     /* most resident bytes of the process, without the arenas */
-  int64_t dataset;   /* images and labels */
-  int64_t documents; /* documents and planning: the most that the memory hook held, without the data set */
-  int64_t rest;      /* program, libraries, thread stacks */
+  int64_t total;         /* most resident bytes of the process, without the arenas */
+  int64_t dataset;       /* images and labels */
+  int64_t documents;     /* documents and planning: the most that the memory hook held, without the data set */
+  int64_t rest;          /* program, libraries, thread stacks */
+  int64_t gpu, gpu_free; /* on the GPU: beside the arenas, and left; gpu -1: there is none */
 } outside;
 
 /* Now, with `arena_bytes` of arenas that were all touched. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/device/device_cuda.h"
 #include "tools/plimsoll/human.h"
 
 enum { LINE = 120 };
@@ -62,6 +63,9 @@ void run_figures_setting(figures *f, const session *s) {
   (void)snprintf(text, sizeof text, "%s, %d threads, %s, %s", machine->device, machine->threads, machine->isa,
                  machine->library);
   figures_text(f, 0, NULL, "device", text);
+  if (strcmp(machine->device, "cuda") == 0 && plim_device_cuda_missing(s->device)[0]) {
+    figures_note(f, 0, "; slow convolutions: %s", plim_device_cuda_missing(s->device));
+  }
   json_t *o = f->object;
   (void)json_object_set_new(o, "model", json_string(s->o->model));
   (void)json_object_set_new(o, "data", json_string(s->o->data));
@@ -149,11 +153,18 @@ void run_figures_measured(figures *f, int column, const run *r) {
 }
 
 outside run_outside(const session *s, int64_t arena_bytes) {
-  return outside_measure(s->ctx, arena_bytes, plim_dataset_bytes(s->dataset));
+  int64_t resident = s->device->api->host_visible ? arena_bytes : 0;
+  outside o = outside_measure(s->ctx, resident, plim_dataset_bytes(s->dataset));
+  if (strcmp(s->device->machine.device, "cuda") != 0) return o;
+  if (plim_device_cuda_outside(s->device, &o.gpu, &o.gpu_free) != PLIM_OK) o.gpu = -1;
+  return o;
 }
 
 void run_figures_outside(figures *f, const outside *o) {
   char text[OUTSIDE_TEXT_BYTES];
   (void)json_object_set_new(f->object, "outside_bytes", json_integer(o->total));
   figures_text(f, 0, NULL, "outside the arena", outside_print(o, text));
+  if (o->gpu < 0) return;
+  figures_bytes(f, 0, "gpu_outside_bytes", "on the GPU outside", o->gpu);
+  figures_note(f, 0, " (context, modules, captured steps; %.1f MiB are free)", (double)o->gpu_free / (1 << 20));
 }

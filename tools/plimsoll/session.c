@@ -57,7 +57,8 @@ plim_status session_open(session *s, const options *o) {
 }
 
 plim_status session_device(session *s) {
-  plim_device_options wanted = {.struct_bytes = sizeof wanted, .threads = (int32_t)s->o->threads};
+  plim_device_options wanted = {
+      .struct_bytes = sizeof wanted, .threads = (int32_t)s->o->threads, .eager = s->o->no_graph};
   return plim_device_open(s->ctx, s->o->device, &wanted, &s->device);
 }
 

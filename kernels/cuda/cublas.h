@@ -1,0 +1,16 @@
+/* cuBLAS, opened when it is first asked for: the part of the driver table that multiplies. */
+#ifndef PLIM_KERNELS_CUDA_CUBLAS_H
+#define PLIM_KERNELS_CUDA_CUBLAS_H
+
+#include "kernels/cuda/driver.h"
+
+/* Its error codes are returned as PLIM_CUBLAS_CODES + code. */
+enum { PLIM_CUBLAS_CODES = 100000 };
+
+/* Looks in the folder that the environment's PLIM_CUDA_LIBS names, then where the loader does. */
+int plim_cublas_open(void **blas, char *why, size_t why_bytes);
+int plim_cublas_close(void *blas);
+int plim_cublas_multiply(void *blas, const plim_cuda_product *product, const float *a, const float *b, float *c,
+                         void *workspace, int64_t workspace_bytes, void *stream);
+
+#endif

@@ -1,0 +1,201 @@
+/* Convolutions and linear layers by matrix products, activations in NHWC or [N][C]:
+ *   forward   y  [P][O] = columns(x) [P][K] W [O][K]'         K = taps x I, in the order [tap][channel]
+ *   data      dx = sum over taps of dy [P][O] W [O][K]
+ *   weights   dW [O][K] = dy [P][O]' columns(x) [P][K]
+ * The columns of a few images at a time lie in the workspace: a variant for each of some numbers of images, with a bits
+ * label of its own, because the library may sum another size in another order. Where a window is one element and moves
+ * by one, x and the weights are what they have to be already. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/stages.h"
+
+enum { BLAS_BYTES = 4 << 20, SHARES = 3 };
+static const int32_t shares[SHARES] = {1, 4, 16}; /* of the batch, from the fastest variant on */
+
+typedef struct gemm {
+  plim_op_kind kind; /* as a convolution */
+  k_call call;
+  int64_t positions, depth, results; /* P of an image, K, O */
+  int64_t taps;
+  int direct; /* no columns */
+  int bias;
+} gemm;
+
+static int64_t align(int64_t bytes) {
+  return (bytes + 511) / 512 * 512;
+}
+
+static int is_like(plim_op_kind kind, plim_op_kind conv, plim_op_kind linear) {
+  return kind == conv || kind == linear;
+}
+
+/* 0 when the op is none of these, or has other layouts. */
+static int describe(const plim_op_desc *op, gemm *g) {
+  k_launch launch;
+  static const plim_op_kind kinds[][2] = {{PLIM_OP_CONV2D, PLIM_OP_LINEAR},
+                                          {PLIM_OP_CONV2D_BWD_DATA, PLIM_OP_LINEAR_BWD_DATA},
+                                          {PLIM_OP_CONV2D_BWD_WEIGHTS, PLIM_OP_LINEAR_BWD_WEIGHTS}};
+  memset(g, 0, sizeof *g);
+  g->kind = PLIM_OP_CUSTOM;
+  for (int i = 0; i < 3; i++) {
+    if (is_like(op->kind, kinds[i][0], kinds[i][1])) g->kind = kinds[i][0];
+  }
+  if (g->kind == PLIM_OP_CUSTOM || !k_launch_make(op, &launch)) return 0;
+  const k_call *call = &launch.call;
+  const plim_attrs *a = &call->attrs;
+  g->call = *call;
+  g->taps = (int64_t)a->kernel[0] * a->kernel[1];
+  g->positions = call->y.spatial;
+  g->depth = g->taps * call->x.channels;
+  g->results = call->y.channels;
+  g->direct = g->taps == 1 && a->stride[0] == 1 && a->stride[1] == 1 && a->pad[0] == 0 && a->pad[1] == 0;
+  g->bias = g->kind == PLIM_OP_CONV2D && op->n_in == 3;
+  int64_t most = g->positions * call->x.n;
+  if (call->x.groups != 1 || call->y.groups != 1) return 0;
+  return most < INT32_MAX && g->depth < INT32_MAX && g->results < INT32_MAX;
+}
+
+/* Images of a chunk in variant `row`; 0 when there is none such. */
+static int64_t images_of(const gemm *g, int row) {
+  int64_t n = g->call.x.n, images = (n + shares[row] - 1) / shares[row];
+  if (row == 0) return n;
+  return g->direct || images == (n + shares[row - 1] - 1) / shares[row - 1] ? 0 : images;
+}
+
+static int64_t weights_bytes(const gemm *g) {
+  return g->taps == 1 ? 0 : align(g->results * g->depth * (int64_t)sizeof(float));
+}
+
+static int64_t columns_bytes(const gemm *g, int64_t images) {
+  return g->direct ? 0 : align(images * g->positions * g->depth * (int64_t)sizeof(float));
+}
+
+static void name_variant(const gemm *g, int64_t images, char name[32]) {
+  if (g->direct) {
+    (void)snprintf(name, 32, "cublas");
+  } else {
+    (void)snprintf(name, 32, "im2col-%lld", (long long)images);
+  }
+}
+
+int plim_cuda_gemm_list(const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  gemm g;
+  int n = 0;
+  if (!describe(op, &g)) return 0;
+  for (int row = 0; row < SHARES; row++) {
+    int64_t images = images_of(&g, row);
+    if (images == 0) continue;
+    if (n < capacity) {
+      memset(&info[n], 0, sizeof info[n]);
+      name_variant(&g, images, info[n].name);
+      memcpy(info[n].label, info[n].name, sizeof info[n].label);
+      info[n].workspace_bytes = BLAS_BYTES + weights_bytes(&g) + columns_bytes(&g, images);
+    }
+    n++;
+  }
+  return n;
+}
+
+/* ---- stages ---- */
+
+static plim_cuda_place in(int32_t operand, int64_t offset) {
+  return (plim_cuda_place){operand, offset};
+}
+static plim_cuda_place out(int64_t offset) {
+  return (plim_cuda_place){PLIM_PLACE_OUT, offset};
+}
+static plim_cuda_place work(int64_t offset) {
+  return (plim_cuda_place){PLIM_PLACE_WORKSPACE, offset};
+}
+
+static plim_cuda_stage *add(plim_cuda_kernel *k) {
+  return &k->stage[k->n++];
+}
+
+static void add_body(plim_cuda_kernel *k, const gemm *g, k_body body, int64_t images, int64_t tiles,
+                     plim_cuda_place from, plim_cuda_place to) {
+  plim_cuda_stage *s = add(k);
+  *s = (plim_cuda_stage){.a = from, .c = to, .body = body, .call = g->call, .tiles = tiles};
+  s->call.x.n = s->call.y.n = images;
+  s->call.elements = images * g->positions * g->results;
+}
+
+static void add_product(plim_cuda_kernel *k, plim_cuda_product product, plim_cuda_place a, plim_cuda_place b,
+                        plim_cuda_place c) {
+  *add(k) = (plim_cuda_stage){.multiplies = 1, .a = a, .b = b, .c = c, .product = product};
+}
+
+/* One chunk: where its images begin in x and y, and its columns. */
+typedef struct chunk {
+  int64_t images, x_offset, y_offset;
+  plim_cuda_place columns, weights;
+  int first;
+} chunk;
+
+static void add_forward(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
+  int64_t rows = c->images * g->positions;
+  if (g->bias) {
+    add_body(k, g, K_BODY_bias_rows, c->images, k_tiles(rows * g->results, K_TILE), in(2, 0), out(c->y_offset));
+  }
+  if (!g->direct) {
+    add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, in(0, c->x_offset), c->columns);
+  }
+  add_product(k, (plim_cuda_product){rows, g->results, g->depth, 0, 1, g->bias ? 1.0F : 0.0F},
+              g->direct ? in(0, c->x_offset) : c->columns, c->weights, out(c->y_offset));
+}
+
+static void add_data(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
+  int64_t rows = c->images * g->positions;
+  plim_cuda_place to = g->direct ? out(c->x_offset) : c->columns;
+  add_product(k, (plim_cuda_product){rows, g->depth, g->results, 0, 0, 0}, in(0, c->y_offset), c->weights, to);
+  if (g->direct) return;
+  add_body(k, g, K_BODY_col2im, c->images, c->images * g->call.x.height, c->columns, out(c->x_offset));
+}
+
+static void add_weights(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
+  int64_t rows = c->images * g->positions;
+  if (!g->direct) {
+    add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, in(1, c->x_offset), c->columns);
+  }
+  add_product(k, (plim_cuda_product){g->results, g->depth, rows, 1, 0, c->first ? 0.0F : 1.0F}, in(0, c->y_offset),
+              g->direct ? in(1, c->x_offset) : c->columns, g->taps == 1 ? out(0) : c->weights);
+}
+
+static void add_chunks(plim_cuda_kernel *k, const gemm *g, int64_t images) {
+  const int64_t element = (int64_t)sizeof(float), n = g->call.x.n;
+  chunk c = {.weights = g->taps == 1 ? in(1, 0) : work(BLAS_BYTES), .columns = work(BLAS_BYTES + weights_bytes(g))};
+  for (int64_t i = 0; i < n; i += images) {
+    c.images = n - i < images ? n - i : images;
+    c.x_offset = i * g->call.x.spatial * g->call.x.channels * element;
+    c.y_offset = i * g->positions * g->results * element;
+    c.first = i == 0;
+    if (g->kind == PLIM_OP_CONV2D) add_forward(k, g, &c);
+    if (g->kind == PLIM_OP_CONV2D_BWD_DATA) add_data(k, g, &c);
+    if (g->kind == PLIM_OP_CONV2D_BWD_WEIGHTS) add_weights(k, g, &c);
+  }
+}
+
+int plim_cuda_gemm_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel) {
+  gemm g;
+  char name[32];
+  int64_t images = 0;
+  if (!describe(op, &g)) return PLIM_KERNEL_UNSUPPORTED;
+  for (int row = 0; row < SHARES; row++) {
+    int64_t of_row = images_of(&g, row);
+    name_variant(&g, of_row, name);
+    if (of_row > 0 && strcmp(name, variant) == 0) images = of_row;
+  }
+  if (images == 0) return PLIM_KERNEL_UNSUPPORTED;
+  kernel->room = (int32_t)(2 + 3 * k_tiles(g.call.x.n, images));
+  kernel->stage = calloc((size_t)kernel->room, sizeof *kernel->stage);
+  if (!kernel->stage) return PLIM_KERNEL_NOMEM;
+  kernel->blas_bytes = BLAS_BYTES;
+  kernel->workspace_bytes = BLAS_BYTES + weights_bytes(&g) + columns_bytes(&g, images);
+  int to_weights = g.kind == PLIM_OP_CONV2D_BWD_WEIGHTS;
+  if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_taps_outside, 1, g.results, in(1, 0), work(BLAS_BYTES));
+  add_chunks(kernel, &g, images);
+  if (g.taps > 1 && to_weights) add_body(kernel, &g, K_BODY_taps_inside, 1, g.results, work(BLAS_BYTES), out(0));
+  return PLIM_KERNEL_OK;
+}

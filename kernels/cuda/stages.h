@@ -1,0 +1,37 @@
+/* A kernel as stages: launches of bodies and matrix products over parts of its operands and workspace. */
+#ifndef PLIM_KERNELS_CUDA_STAGES_H
+#define PLIM_KERNELS_CUDA_STAGES_H
+
+#include "kernels/cuda/kernels.h"
+#include "kernels/launch.h"
+
+/* A place in an operand: inputs 0, 1, ...; outputs from PLIM_PLACE_OUT; the workspace. */
+enum { PLIM_PLACE_OUT = PLIM_OP_MAX_IN, PLIM_PLACE_WORKSPACE = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT };
+typedef struct plim_cuda_place {
+  int32_t operand;
+  int64_t offset; /* bytes */
+} plim_cuda_place;
+
+typedef struct plim_cuda_stage {
+  int32_t multiplies;      /* 1: a product a, b -> c; 0: a body from a to c */
+  plim_cuda_place a, b, c; /* b: products only */
+  plim_cuda_product product;
+  k_body body;
+  k_call call;
+  int64_t tiles;
+} plim_cuda_stage;
+
+struct plim_cuda_kernel {
+  int32_t whole; /* 1: the launch as it is, 0: the stages */
+  k_launch launch;
+  int64_t workspace_bytes, blas_bytes; /* of the workspace, the library's part at its start */
+  int32_t n, room;
+  plim_cuda_stage *stage; /* [n] */
+};
+
+/* ---- convolutions and linear layers by matrix products (gemm.c) ---- */
+int plim_cuda_gemm_list(const plim_op_desc *op, plim_kernel_info *info, int capacity);
+/* Fills an empty kernel; it owns its stages also when this fails. */
+int plim_cuda_gemm_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
+
+#endif
