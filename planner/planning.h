@@ -64,5 +64,8 @@ plim_status plim_chen_sqrt_run(plim_planning *planning);
 plim_status plim_chen_greedy_run(plim_planning *planning);
 plim_status plim_revolve_run(plim_planning *planning);
 plim_status plim_rotor_run(plim_planning *planning);
+plim_status plim_milp_run(plim_planning *planning);
+plim_status plim_lp_round_run(plim_planning *planning);
+plim_status plim_stage_lowest_run(plim_planning *planning);
 
 #endif

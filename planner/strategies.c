@@ -17,6 +17,10 @@ static const plim_strategy strategies[] = {
      plim_rotor_run, plim_rotor_run},
     {"cut", "least time of what must be computed twice to pass every op; a bound, and plans from it", PLIM_CLASS_FREE,
      plim_cut_run, plim_cut_run},
+    {"milp", "Jain et al. 2020 (Checkmate): stages by integer programming; runs until it is proved or stopped",
+     PLIM_CLASS_STAGES, plim_milp_run, plim_stage_lowest_run},
+    {"lp-round", "Jain et al. 2020 (Checkmate): stages by rounding the linear relaxation", PLIM_CLASS_STAGES,
+     plim_lp_round_run, plim_stage_lowest_run},
 };
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 

@@ -1,0 +1,72 @@
+/* Checkmate's integer program as a strategy: plans to begin with, the program with the best of them as its start, the
+ * answer rounded, derived again and offered. Where the answer's addresses need more than the budget, or a solver's
+ * tolerances let it pass above it, the program is solved again for less; its bound is the first one's.
+ * Source: Jain et al., Checkmate, MLSys 2020. */
+#include <math.h>
+
+#include "planner/exact/stage_plans.h"
+
+enum { ROUNDS = 4 };
+
+/* Solve for the limit. *better: nothing faster exists in the model than what was known or is known now. */
+static plim_status solve_once(plim_stage_plans *p, plim_solver *solver, const plim_stage_model *model, double *start,
+                              double *point, int32_t first) {
+  plim_solution s;
+  if (p->has_best) plim_stage_model_point(model, p->best, start);
+  PLIM_TRY(plim_stage_plans_solve(p, solver, model, p->has_best ? start : NULL, 0, &s, point));
+  p->excess_bytes = 0;
+  if (s.found) {
+    PLIM_TRY(plim_stage_model_read(model, point, 0.5, p->stages));
+    p->excess_bytes = p->stages->peak_bytes - p->limit_bytes;
+    PLIM_TRY(plim_stage_plans_offer(p));
+  }
+  if (first && s.end == PLIM_SOLVE_INFEASIBLE && p->pl->found) s.bound = INFINITY; /* below the cutoff is nothing */
+  if (first) plim_stage_plans_bound(p, model, s.bound);
+  return plim_context_cancelled(p->dag->ctx) ? plim_fail(p->dag->ctx, PLIM_ECANCEL, "planning was cancelled") : PLIM_OK;
+}
+
+static plim_status solve_round(plim_stage_plans *p, plim_solver *solver, int32_t first) {
+  plim_context *ctx = p->dag->ctx;
+  plim_stage_model *model = NULL;
+  double *start = NULL, *point = NULL;
+  int64_t most_repeat = p->has_best ? p->best->time_ns - p->dag->time_ns : INT64_MAX;
+  plim_status status;
+  PLIM_TRY(plim_stage_model_make(p->dag, p->limit_bytes, most_repeat, &model));
+  PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *start, &start));
+  PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
+  PLIM_CHECK(solve_once(p, solver, model, start, point, first));
+done:
+  plim_release(ctx, start, model->linear.n_columns, sizeof *start);
+  plim_release(ctx, point, model->linear.n_columns, sizeof *point);
+  plim_stage_model_free(model);
+  return status;
+}
+
+static plim_status run(plim_stage_plans *p, plim_solver *solver) {
+  plim_planning *pl = p->pl;
+  int64_t least = plim_dag_least_peak(p->dag, NULL);
+  if (least > p->limit_bytes) return PLIM_OK;
+  PLIM_TRY(plim_stage_plans_start(p));
+  for (int32_t round = 0; round < ROUNDS; round++) {
+    if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
+    if (p->limit_bytes < least || plim_stage_plans_seconds(pl) < 0) return PLIM_OK;
+    PLIM_TRY(solve_round(p, solver, round == 0));
+    if (p->excess_bytes <= 0) return PLIM_OK;
+    p->limit_bytes -= p->excess_bytes;
+    p->has_best = 0;
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_milp_run(plim_planning *pl) {
+  plim_stage_plans p = {0};
+  plim_solver *solver = NULL;
+  plim_status status;
+  PLIM_TRY(plim_solver_open(pl->problem->ctx, NULL, &solver));
+  status = plim_stage_plans_begin(pl, pl->budget_bytes, &p);
+  if (status == PLIM_OK) status = run(&p, solver);
+  plim_stage_plans_end(&p);
+  plim_solver_close(solver);
+  if (status == PLIM_OK && !pl->found) status = plim_stage_plans_any(pl);
+  return status;
+}

@@ -1,0 +1,12 @@
+/* Stage schedules brought within a budget, and then as short as small changes make them. */
+#ifndef PLIM_PLANNER_EXACT_REPAIR_H
+#define PLIM_PLANNER_EXACT_REPAIR_H
+
+#include "planner/exact/stage_schedule.h"
+
+/* Drop copies across the highest step, the one with the least time for what it saves first, until the peak is within
+ * `limit`, then keep copies that fit instead of making them again. *fits: whether it came so far. Deterministic.
+ * PLIM_ECANCEL leaves a valid schedule behind. */
+PLIM_MUST_USE plim_status plim_stage_schedule_repair(plim_stage_schedule *stages, int64_t limit, int32_t *fits);
+
+#endif

@@ -1,0 +1,177 @@
+/* Offers of stage schedules. Whatever a model or a rounding says, a plan counts when the planning has evaluated it on
+ * the real graph. */
+#include "planner/exact/stage_plans.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "planner/exact/repair.h"
+
+enum { EFFORT = 16, SEARCH_SHARE = 5 /* of the time limit, one in */, MOVES_AN_OP = 2000, MOST_MOVES = 600000 };
+
+plim_status plim_stage_plans_begin(plim_planning *pl, int64_t choices_bytes, plim_stage_plans *out) {
+  *out = (plim_stage_plans){.pl = pl, .limit_bytes = pl->budget_bytes, .schedule = {.ctx = pl->problem->ctx}};
+  PLIM_TRY(plim_dag_make(pl->problem, choices_bytes, &out->dag));
+  PLIM_TRY(plim_stage_schedule_new(out->dag, &out->stages));
+  return plim_stage_schedule_new(out->dag, &out->best);
+}
+
+void plim_stage_plans_end(plim_stage_plans *p) {
+  plim_stage_schedule_free(p->stages);
+  plim_stage_schedule_free(p->best);
+  plim_dag_free(p->dag);
+  plim_schedule_free(&p->schedule);
+}
+
+/* Offer the stages as they are. */
+static plim_status offer(plim_stage_plans *p) {
+  const plim_stage_schedule *s = p->stages;
+  int64_t bytes;
+  PLIM_TRY(plim_dag_schedule(p->dag, s->n_steps, s->node, &p->schedule));
+  PLIM_TRY(plim_planning_offer(p->pl, &p->schedule, EFFORT, &bytes));
+  p->excess_bytes = bytes - p->pl->budget_bytes;
+  if (s->peak_bytes > p->limit_bytes || (p->has_best && s->time_ns >= p->best->time_ns)) return PLIM_OK;
+  memcpy(p->best->keep, s->keep, (size_t)s->n * (size_t)s->n);
+  p->has_best = 1;
+  return plim_stage_schedule_derive(p->best);
+}
+
+plim_status plim_stage_plans_offer(plim_stage_plans *p) {
+  int32_t fits;
+  if (p->stages->peak_bytes <= p->limit_bytes) PLIM_TRY(offer(p));
+  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, &fits));
+  return fits ? offer(p) : PLIM_OK;
+}
+
+static plim_status offer_searched(plim_stage_plans *p) {
+  plim_planning *searched = NULL;
+  plim_plan_options options = *p->pl->options;
+  options.unpacked = 1;
+  options.budget_bytes = p->limit_bytes;
+  if (options.time_limit_ns > 0) options.time_limit_ns /= SEARCH_SHARE;
+  options.iterations = MOVES_AN_OP * (int64_t)p->dag->n;
+  if (options.iterations > MOST_MOVES) options.iterations = MOST_MOVES;
+  PLIM_TRY(plim_planning_begin(p->pl->problem, &options, &searched));
+  plim_status status = plim_search_run(searched);
+  if (status == PLIM_OK && searched->found) {
+    status = plim_stage_schedule_project(p->stages, &searched->best);
+    if (status == PLIM_OK) status = plim_stage_plans_offer(p);
+  }
+  plim_planning_end(searched);
+  return status;
+}
+
+static plim_status begin_in_order(plim_stage_plans *p) {
+  PLIM_TRY(plim_schedule_program_order(p->pl->problem, &p->schedule));
+  return plim_stage_schedule_project(p->stages, &p->schedule);
+}
+
+plim_status plim_stage_plans_start(plim_stage_plans *p) {
+  PLIM_TRY(begin_in_order(p));
+  PLIM_TRY(plim_stage_plans_offer(p));
+  if (p->pl->found && p->pl->best_ns <= p->pl->bound_ns) return PLIM_OK;
+  return offer_searched(p);
+}
+
+static plim_status offer_halving(plim_stage_plans *p) {
+  int64_t low = plim_dag_least_peak(p->dag, NULL) - 1, high;
+  PLIM_TRY(begin_in_order(p));
+  PLIM_TRY(offer(p));
+  high = p->stages->peak_bytes;
+  while (high - low > 1 && high - low > high / 256) {
+    int64_t limit = low + (high - low) / 2;
+    int32_t fits;
+    PLIM_TRY(begin_in_order(p));
+    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, &fits));
+    PLIM_TRY(offer(p));
+    if (fits) high = p->stages->peak_bytes;
+    if (!fits) low = limit;
+  }
+  return PLIM_OK;
+}
+
+/* Once in the fastest choices, once in those of least workspace. */
+plim_status plim_stage_lowest_run(plim_planning *pl) {
+  plim_status status = PLIM_OK;
+  for (int pass = 0; pass < 2 && status == PLIM_OK; pass++) {
+    plim_stage_plans p;
+    status = plim_stage_plans_begin(pl, pass ? 0 : INT64_MAX, &p);
+    if (status == PLIM_OK) status = offer_halving(&p);
+    plim_stage_plans_end(&p);
+  }
+  return status;
+}
+
+plim_status plim_stage_plans_any(plim_planning *pl) {
+  plim_planning *lowest = NULL;
+  plim_plan_options options = *pl->options;
+  options.budget_bytes = INT64_MAX;
+  PLIM_TRY(plim_planning_begin(pl->problem, &options, &lowest));
+  lowest->lowest = 1;
+  plim_status status = plim_stage_lowest_run(lowest);
+  if (status == PLIM_OK) status = plim_planning_take(pl, lowest);
+  plim_planning_end(lowest);
+  return status;
+}
+
+double plim_stage_plans_seconds(const plim_planning *pl) {
+  if (pl->options->time_limit_ns <= 0) return 0;
+  double left = (double)(pl->started_ns + pl->options->time_limit_ns - plim_now_ns()) / 1e9;
+  return left > 0.01 ? left : -1;
+}
+
+typedef struct watcher {
+  const plim_stage_plans *plans;
+  const plim_stage_model *model;
+  int32_t relax;
+} watcher;
+
+static double percent(const plim_problem *p, int64_t time_ns) {
+  return p->keep_all_ns > 0 ? 100.0 * (double)(time_ns - p->keep_all_ns) / (double)p->keep_all_ns : 0;
+}
+
+static int on_progress(void *user, double objective, double bound) {
+  const watcher *w = user;
+  const plim_planning *pl = w->plans->pl;
+  int64_t best = pl->found ? pl->best_ns : INT64_MAX, proven = pl->bound_ns;
+  int64_t found = w->plans->dag->time_ns + (int64_t)(objective * (double)w->plans->dag->time_unit + 0.5);
+  if (objective < 1e15 && found < best) best = found;
+  if (w->plans->dag->exact && bound > 0 && bound < 1e15) {
+    int64_t raised = plim_stage_model_bound(w->model, bound);
+    if (raised > proven) proven = raised < best ? raised : best;
+  }
+  plim_progress progress = {.stage = w->relax ? "relaxation" : "integer program",
+                            .total = -1,
+                            .elapsed_ns = plim_now_ns() - pl->started_ns,
+                            .best_percent = best < INT64_MAX ? percent(pl->problem, best) : -1,
+                            .bound_percent = percent(pl->problem, proven)};
+  plim_context_report(pl->problem->ctx, &progress);
+  return 0;
+}
+
+plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, const plim_stage_model *model,
+                                   const double *start, int32_t relax, plim_solution *out, double *point) {
+  watcher w = {p, model, relax};
+  plim_solve_options options = {.relax = relax,
+                                .threads = p->pl->options->threads,
+                                .seconds = plim_stage_plans_seconds(p->pl),
+                                .absolute_gap = 0.999, /* objectives are whole numbers */
+                                .cutoff = INFINITY,
+                                .start = start,
+                                .on_progress = on_progress,
+                                .user = &w};
+  *out = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
+  if (options.seconds < 0) return PLIM_OK;
+  if (start) {
+    double repeats = (double)((p->best->time_ns - p->dag->time_ns) / p->dag->time_unit);
+    options.cutoff = repeats + 0.5;
+  }
+  return plim_solver_solve(solver, &model->linear, &options, out, point);
+}
+
+void plim_stage_plans_bound(plim_stage_plans *p, const plim_stage_model *model, double bound) {
+  if (!p->dag->exact || !(bound > 0)) return;
+  int64_t proven = plim_stage_model_bound(model, bound);
+  if (p->pl->found && proven > p->pl->best_ns) proven = p->pl->best_ns;
+  if (proven > p->pl->bound_ns) p->pl->bound_ns = proven;
+}

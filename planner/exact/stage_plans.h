@@ -1,0 +1,46 @@
+/* What the strategies of class stages share: the reduction, plans to begin with, and offers to the planning. */
+#ifndef PLIM_PLANNER_EXACT_STAGE_PLANS_H
+#define PLIM_PLANNER_EXACT_STAGE_PLANS_H
+
+#include "planner/exact/solver.h"
+#include "planner/exact/stage_model.h"
+
+typedef struct plim_stage_plans {
+  plim_planning *pl;
+  plim_dag *dag;
+  plim_stage_schedule *stages; /* the one being worked on */
+  plim_stage_schedule *best;   /* the fastest whose peak in the reduction was within `limit_bytes` */
+  int32_t has_best;
+  int64_t limit_bytes;  /* of the reduction: the budget, or less where packing needs more than the peak */
+  int64_t excess_bytes; /* by which the last offer was above the budget; <= 0: it fits */
+  plim_schedule schedule;
+} plim_stage_plans;
+
+/* choices_bytes: the budget that choices of variants are made for. */
+PLIM_MUST_USE plim_status plim_stage_plans_begin(plim_planning *pl, int64_t choices_bytes, plim_stage_plans *out);
+void plim_stage_plans_end(plim_stage_plans *plans); /* also after a failed begin */
+
+/* Repair `stages` for the limit and offer the outcome, and what it was before when that fits as well. */
+PLIM_MUST_USE plim_status plim_stage_plans_offer(plim_stage_plans *plans);
+
+/* Offer program order and the plan of a short search, both as stages. */
+PLIM_MUST_USE plim_status plim_stage_plans_start(plim_stage_plans *plans);
+
+/* For a planning that has found nothing: what plim_stage_lowest_run finds, if it fits. That goes by repairs, in halving
+ * steps between the least peak and that of program order. */
+PLIM_MUST_USE plim_status plim_stage_plans_any(plim_planning *pl);
+
+/* Seconds that are left to a solver, 0: there is no limit; negative: none are left. */
+double plim_stage_plans_seconds(const plim_planning *pl);
+
+/* Solve a model of these plans: the program itself, or its relaxation. Reports progress under that stage's name.
+ * model: made from plans->dag. start: NULL, or a point. */
+PLIM_MUST_USE plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_solver *solver,
+                                                 const plim_stage_model *model, const double *start, int32_t relax,
+                                                 plim_solution *out, double *point);
+
+/* Raise the planning's bound by a solver's, where the reduction lets bounds through. Nothing faster than the best plan
+ * was left out of the model. */
+void plim_stage_plans_bound(plim_stage_plans *plans, const plim_stage_model *model, double bound);
+
+#endif
