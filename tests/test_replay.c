@@ -125,7 +125,7 @@ Test(replay, keeps_the_outputs_of_a_run_from_each_other_when_room_is_short) {
     cr_assert_eq(random_profile_make(i.graph, seed, 1, &i.profile), PLIM_OK);
     cr_assert_eq(random_plan_make(i.graph, i.profile, &p, &i.schedule), PLIM_OK);
     for (int64_t percent = 95; percent >= 35; percent -= 10) {
-      plim_replay_counts counts = {0, 0, 0, 0, 0};
+      plim_replay_counts counts = {.evictions = 0};
       int64_t time_ns;
       (void)replay_at(&i, seed, i.schedule->peak_bytes * percent / 100, &counts, &time_ns);
       evictions += counts.evictions;

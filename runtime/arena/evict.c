@@ -1,63 +1,16 @@
 /* Which window goes. Each storage is priced alone, by what it costs to compute again and by how far away its next read
- * is; the search returns the few best windows, and those are priced again as a whole: storages of one window may share
- * the ops that bring them back, or need each other. */
+ * is. Where the future is known, the search returns the few best windows, and those are priced again as a whole:
+ * storages of one window may share the ops that bring them back, or need each other. */
 #include <assert.h>
 
 #include "runtime/arena/tenants.h"
 
 enum { CANDIDATES = 4, FRACTION_BITS = 16 };
 
-/* A storage may go when nobody has it pinned and, at its last read, it can still be computed again. */
-static int evictable(const plim_tenants *t, int32_t storage) {
+int plim_tenants_evictable(const plim_tenants *t, int32_t storage) {
   const plim_tenant *tenant = &t->tenant[storage];
   if (t->graph->storage[storage].producer < 0 || tenant->pins > 0) return 0;
   return tenant->last_read <= t->forecast->deadline[storage];
-}
-
-int64_t plim_tenants_price(plim_tenants *t, int32_t storage) {
-  const plim_graph *g = t->graph;
-  int32_t producer = g->storage[storage].producer;
-  int64_t sum = plim_forecast_op_ns(t->forecast, producer);
-  plim_missing_sum_begin(&t->missing);
-  for (int32_t k = 0; k < g->op[producer].n_reads; k++) {
-    sum += plim_missing_sum_class(&t->missing, g->op[producer].reads[k]);
-  }
-  for (int32_t i = g->reader_first[storage]; i < g->reader_first[storage + 1]; i++) {
-    const plim_op *reader = &g->op[g->reader[i]];
-    for (int32_t k = 0; k < reader->n_writes; k++) {
-      if (plim_tenants_wanted(t, reader->writes[k])) sum += plim_missing_sum_class(&t->missing, reader->writes[k]);
-    }
-  }
-  return sum;
-}
-
-/* The ops of the stack join the sum; their missing operands bring in the ops that make those. */
-static int64_t price_stack(plim_tenants *t, int32_t depth) {
-  const plim_graph *g = t->graph;
-  int64_t sum = 0;
-  while (depth > 0) {
-    const plim_op *op = &g->op[t->op_stack[--depth]];
-    sum += plim_forecast_op_ns(t->forecast, t->op_stack[depth]);
-    for (int32_t k = 0; k < op->n_reads; k++) {
-      int32_t producer = g->storage[op->reads[k]].producer;
-      if (producer < 0 || plim_tenants_resident(t, op->reads[k]) || t->op_stamp[producer] == t->stamp) continue;
-      t->op_stamp[producer] = t->stamp;
-      t->op_stack[depth++] = producer;
-    }
-  }
-  return sum;
-}
-
-int64_t plim_tenants_price_together(plim_tenants *t, int32_t n, const int32_t *storage) {
-  int32_t depth = 0;
-  t->stamp++;
-  for (int32_t i = 0; i < n; i++) { /* they are still resident, so the walk below would not find their ops */
-    int32_t producer = t->graph->storage[storage[i]].producer;
-    if (t->op_stamp[producer] == t->stamp) continue;
-    t->op_stamp[producer] = t->stamp;
-    t->op_stack[depth++] = producer;
-  }
-  return price_stack(t, depth);
 }
 
 /* cost / distance in fixed point; both are times of one step. */
@@ -70,7 +23,9 @@ static int64_t per_distance(int64_t cost_ns, int64_t distance_ns) {
   return (whole << FRACTION_BITS) + (rest << FRACTION_BITS) / distance_ns;
 }
 
+/* How little the storage is needed: until its next read where the policy knows the future, else since its last use. */
 static int64_t distance(const plim_tenants *t, int32_t storage) {
+  if (!t->policy->forecast) return t->clock_ns - t->tenant[storage].last_ns;
   return t->forecast->start_ns[t->tenant[storage].next_read] - t->forecast->start_ns[t->position];
 }
 
@@ -101,9 +56,9 @@ static int32_t fill_rows(plim_tenants *t) {
     t->row[n] = (plim_window_row){piece->bytes, 0, PLIM_ROW_BREAKER};
     if (piece->owner == PLIM_PIECE_FREE) {
       t->row[n].state = PLIM_ROW_FREE;
-    } else if (piece->owner < t->graph->n_storages && evictable(t, piece->owner)) {
+    } else if (piece->owner < t->graph->n_storages && plim_tenants_evictable(t, piece->owner)) {
       t->row[n].state = PLIM_ROW_HELD;
-      t->row[n].cost = per_distance(plim_tenants_price(t, piece->owner), distance(t, piece->owner));
+      t->row[n].cost = per_distance(plim_tenants_cost(t, piece->owner), distance(t, piece->owner));
     }
   }
   return n;
@@ -131,18 +86,18 @@ static int64_t score_window(plim_tenants *t, const plim_window *window, int32_t 
 static plim_status choose_and_evict(plim_tenants *t, int64_t bytes, int32_t *storage, int32_t *hole) {
   plim_window window[CANDIDATES];
   int32_t n_rows = fill_rows(t), best = 0;
-  int32_t count = plim_window_find(n_rows, t->row, bytes, CANDIDATES, window);
+  int32_t candidates = t->policy->forecast ? CANDIDATES : 1;
+  int32_t count = plim_window_find(n_rows, t->row, bytes, candidates, window);
   int64_t best_score = INT64_MAX;
   t->counts->pieces_scanned += n_rows;
   if (count == 0) return PLIM_OK;
-  for (int32_t i = 0; i < count; i++) {
+  for (int32_t i = 0; i < count && count > 1; i++) {
     int64_t score = score_window(t, &window[i], storage);
     if (score < best_score) {
       best_score = score;
       best = i;
     }
   }
-  t->counts->fragmentation_bytes += t->pieces->free_bytes;
   int32_t n = held_storages(t, &window[best], storage);
   assert(n > 0);
   for (int32_t i = 0; i < n; i++) PLIM_TRY(plim_tenants_drop(t, storage[i], hole));
@@ -150,14 +105,22 @@ static plim_status choose_and_evict(plim_tenants *t, int64_t bytes, int32_t *sto
   return PLIM_OK;
 }
 
-plim_status plim_tenants_evict(plim_tenants *t, int64_t bytes, int32_t *hole) {
-  int64_t begin_ns = plim_now_ns();
+static plim_status evict_window(plim_tenants *t, int64_t bytes, int32_t *hole) {
   int32_t *storage = NULL, n_pieces = t->pieces->n_pieces;
-  *hole = PLIM_NEVER;
   PLIM_TRY(reserve_rows(t, n_pieces));
   PLIM_TRY(plim_allocate(t->ctx, n_pieces, sizeof *storage, &storage));
   plim_status status = choose_and_evict(t, bytes, storage, hole);
   plim_release(t->ctx, storage, n_pieces, sizeof *storage);
+  return status;
+}
+
+plim_status plim_tenants_evict(plim_tenants *t, int64_t bytes, int32_t *hole) {
+  int64_t begin_ns = plim_now_ns();
+  *hole = PLIM_NEVER;
+  t->counts->searches++;
+  t->counts->fragmentation_bytes += t->pieces->free_bytes;
+  plim_status status = t->policy->search == PLIM_SEARCH_WINDOW ? evict_window(t, bytes, hole)
+                                                               : plim_tenants_evict_single(t, bytes, hole);
   t->counts->search_ns += plim_now_ns() - begin_ns;
   return status;
 }

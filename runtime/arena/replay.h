@@ -5,16 +5,21 @@
 #ifndef PLIM_RUNTIME_ARENA_REPLAY_H
 #define PLIM_RUNTIME_ARENA_REPLAY_H
 
+#include "runtime/arena/policy.h"
 #include "runtime/graph/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Of the replay whose plan was kept. */
+/* Of the replay whose plan was kept; of the first one when none was. */
 typedef struct plim_replay_counts {
-  int64_t evictions; /* storages that were evicted to make room */
-  int64_t recomputes, pieces_scanned, search_ns;
+  const plim_policy *policy; /* that made it */
+  int32_t thrashed;          /* 1: given up because computing again took too long */
+  int64_t evictions;         /* storages that were evicted to make room */
+  int64_t recomputes, recomputed_ns;
+  int64_t depth;                               /* longest chain of runs that wait for each other */
+  int64_t searches, pieces_scanned, search_ns; /* for room */
   int64_t fragmentation_bytes; /* sum over the searches of the bytes that were free, in pieces too small */
 } plim_replay_counts;
 
@@ -28,6 +33,13 @@ typedef struct plim_replay_counts {
  * Deterministic (search_ns aside). Source: Coop, NeurIPS 2023, with the corrections of docs/design.md. */
 PLIM_MUST_USE plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                                             int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out);
+
+/* The program in its order, which `order` (any plan of it; addresses are not read) says, under one online policy. For a
+ * policy that knows the future all ways are tried, those of the others included, and the fastest plan is kept.
+ * PLIM_ENOFIT also when computing again takes more than limit_ns: counts->thrashed. */
+PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
+                                            const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
+                                            plim_replay_counts *counts, plim_plan **out);
 
 #ifdef __cplusplus
 }

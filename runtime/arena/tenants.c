@@ -84,7 +84,7 @@ static plim_status go_missing(plim_tenants *t, int32_t storage) {
     const plim_op *reader = &g->op[g->reader[i]];
     for (int32_t k = 0; k < reader->n_writes; k++) {
       int32_t s = reader->writes[k];
-      if (plim_missing_has(&t->missing, s) && plim_tenants_wanted(t, s)) plim_missing_join(&t->missing, storage, s);
+      if (plim_tenants_counts(t, s)) plim_missing_join(&t->missing, storage, s);
     }
   }
   return PLIM_OK;
@@ -114,11 +114,13 @@ plim_status plim_tenants_drop_unwanted(plim_tenants *t, int32_t storage) {
 plim_status plim_tenants_add_step(plim_tenants *t, const plim_step *step) {
   PLIM_TRY(plim_array_reserve(t->ctx, &t->step, &t->step_capacity, t->n_steps + 1, sizeof *t->step));
   t->step[t->n_steps++] = *step;
+  t->clock_ns += t->forecast->schedule->variant[step->variant].variant.time_ns;
   return PLIM_OK;
 }
 
 void plim_tenants_use(plim_tenants *t, int32_t storage, int32_t step) {
   t->life[t->tenant[storage].life].end = step + 1;
+  t->tenant[storage].last_ns = t->clock_ns;
 }
 
 /* Constants first, in graph order, then inputs: both at the low end of an empty arena. */
@@ -136,19 +138,27 @@ static plim_status place_sources(plim_tenants *t) {
 static plim_status open_tenants(plim_tenants *t, int64_t bytes) {
   PLIM_TRY(plim_missing_init(&t->missing, t->ctx, t->graph->n_storages));
   PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->tenant, &t->tenant));
-  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_ops, sizeof *t->op_stamp, &t->op_stamp));
-  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_ops, sizeof *t->op_stack, &t->op_stack));
+  PLIM_TRY(plim_allocate(t->ctx, t->n_marks, sizeof *t->mark, &t->mark));
+  PLIM_TRY(plim_allocate(t->ctx, t->n_marks, sizeof *t->stack, &t->stack));
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
-    t->tenant[s] = (plim_tenant){PLIM_NEVER, PLIM_NEVER, 0, PLIM_NEVER, PLIM_NEVER};
+    t->tenant[s] = (plim_tenant){PLIM_NEVER, PLIM_NEVER, 0, PLIM_NEVER, PLIM_NEVER, 0};
   }
   PLIM_TRY(plim_pieces_new(t->ctx, bytes, &t->pieces));
   return place_sources(t);
 }
 
-plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int64_t bytes, int32_t two_ends,
-                              plim_replay_counts *counts, plim_tenants *out) {
-  *out = (plim_tenants){
-      .ctx = ctx, .graph = forecast->graph, .forecast = forecast, .counts = counts, .two_ends = two_ends};
+plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int64_t bytes,
+                              const plim_policy *policy, int32_t two_ends, plim_replay_counts *counts,
+                              plim_tenants *out) {
+  const plim_graph *graph = forecast->graph;
+  *out = (plim_tenants){.ctx = ctx,
+                        .graph = graph,
+                        .forecast = forecast,
+                        .policy = policy,
+                        .counts = counts,
+                        .two_ends = two_ends,
+                        .clock_ns = 1,
+                        .n_marks = graph->n_ops > graph->n_storages ? graph->n_ops : graph->n_storages};
   plim_status status = open_tenants(out, bytes);
   if (status != PLIM_OK) plim_tenants_close(out);
   return status;
@@ -158,8 +168,8 @@ void plim_tenants_close(plim_tenants *t) {
   plim_missing_release(&t->missing);
   plim_pieces_free(t->pieces);
   plim_release(t->ctx, t->tenant, t->graph->n_storages, sizeof *t->tenant);
-  plim_release(t->ctx, t->op_stamp, t->graph->n_ops, sizeof *t->op_stamp);
-  plim_release(t->ctx, t->op_stack, t->graph->n_ops, sizeof *t->op_stack);
+  plim_release(t->ctx, t->mark, t->n_marks, sizeof *t->mark);
+  plim_release(t->ctx, t->stack, t->n_marks, sizeof *t->stack);
   plim_release(t->ctx, t->step, t->step_capacity, sizeof *t->step);
   plim_release(t->ctx, t->life, t->life_capacity, sizeof *t->life);
   plim_release(t->ctx, t->row, t->row_capacity, sizeof *t->row);

@@ -6,6 +6,7 @@
 #include "runtime/arena/forecast.h"
 #include "runtime/arena/missing.h"
 #include "runtime/arena/pieces.h"
+#include "runtime/arena/policy.h"
 #include "runtime/arena/replay.h"
 #include "runtime/arena/window.h"
 
@@ -15,15 +16,18 @@ typedef struct plim_tenant {
   int32_t pins;      /* runs that need it where it is, or will when it has been computed again */
   int32_t next_read; /* position that reads it next, PLIM_NEVER: nobody; persistent storages and inputs: not used */
   int32_t last_read; /* last position that reads it before it is written again */
+  int64_t last_ns;   /* clock of its last use */
 } plim_tenant;
 
 typedef struct plim_tenants {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_forecast *forecast;
+  const plim_policy *policy;
   plim_replay_counts *counts;
   int32_t two_ends; /* 1: cheap storages at the high end, dear ones at the low end; 0: all at the low end */
   int32_t position; /* of the schedule */
+  int64_t clock_ns; /* time of all steps so far, + 1 */
   plim_pieces *pieces;
   plim_missing missing;
   plim_tenant *tenant; /* [n_storages] */
@@ -32,16 +36,18 @@ typedef struct plim_tenants {
   int64_t step_capacity, life_capacity;
   plim_step *step;
   plim_life *life;
-  /* scratch of the eviction: rows of the window search with their pieces; ops met while a window is priced */
-  int64_t row_capacity, stamp;
+  /* scratch of the eviction: rows of the window search with their pieces; ops or storages met while something is priced
+   */
+  int64_t row_capacity, stamp, n_marks; /* the larger of n_ops and n_storages */
   plim_window_row *row;
   int32_t *row_piece;
-  int64_t *op_stamp; /* [n_ops] */
-  int32_t *op_stack; /* [n_ops] */
+  int64_t *mark;  /* [n_marks] stamp of the walk that came there last */
+  int32_t *stack; /* [n_marks] */
 } plim_tenants;
 
 PLIM_MUST_USE plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int64_t bytes,
-                                            int32_t two_ends, plim_replay_counts *counts, plim_tenants *out);
+                                            const plim_policy *policy, int32_t two_ends, plim_replay_counts *counts,
+                                            plim_tenants *out);
 void plim_tenants_close(plim_tenants *tenants);
 
 int plim_tenants_resident(const plim_tenants *tenants, int32_t storage);
@@ -71,8 +77,22 @@ void plim_tenants_use(plim_tenants *tenants, int32_t storage, int32_t step);
 
 /* ---- evict.c ---- */
 
-/* Evict the cheapest window of at least `bytes`; *hole is the free piece that it leaves, -1 when there is no window. */
+/* May the storage go: nobody has it pinned, and it can still be computed again at its last read? */
+int plim_tenants_evictable(const plim_tenants *tenants, int32_t storage);
+
+/* Evict as the policy says until there is a free piece of at least `bytes`: *hole, -1 when there is no way. */
 PLIM_MUST_USE plim_status plim_tenants_evict(plim_tenants *tenants, int64_t bytes, int32_t *hole);
+
+/* The same, one storage after another (evict_single.c). */
+PLIM_MUST_USE plim_status plim_tenants_evict_single(plim_tenants *tenants, int64_t bytes, int32_t *hole);
+
+/* ---- price.c ---- */
+
+/* Does a missing storage count for its neighbours? For a policy that knows the future: when it is read again. */
+int plim_tenants_counts(const plim_tenants *tenants, int32_t storage);
+
+/* What the policy takes as the cost of one storage. */
+int64_t plim_tenants_cost(plim_tenants *tenants, int32_t storage);
 
 /* What it costs to evict one storage beside what is missing already: its own time and that of the classes of missing
  * inputs of its op and of missing wanted outputs of its readers. */

@@ -4,7 +4,7 @@
 #define PLIM_RUNTIME_ONLINE_IDEAL_H
 
 #include "runtime/graph/handles.h"
-#include "runtime/online/policy.h"
+#include "runtime/arena/policy.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /* Sources: DTR, Kirisame et al., ICLR 2021, appendix C; DTE, MegEngine; Coop, Zhang et al., NeurIPS 2023; MSPS,
  * Capuchin, ASPLOS 2020. */
-#include "runtime/online/policy.h"
+#include "runtime/arena/policy.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Online policies: which storage goes when there is no room, and how the arena looks for it. Rows of one table. */
-#ifndef PLIM_RUNTIME_ONLINE_POLICY_H
-#define PLIM_RUNTIME_ONLINE_POLICY_H
+#ifndef PLIM_RUNTIME_ARENA_POLICY_H
+#define PLIM_RUNTIME_ARENA_POLICY_H
 
 #include <stdint.h>
 

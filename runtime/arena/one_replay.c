@@ -1,0 +1,273 @@
+/* The schedule's steps in their order; before each, what it reads and has been evicted is computed again, deepest
+ * first, with an explicit stack. What nobody reads any more is dropped behind each step.
+ *
+ * Pins keep operands where they are. Frontier pins hold everything that a chain reads from its start, so that each op
+ * runs at most once in the chain; lazy pins hold an operand only once its op is about to run, which needs less room and
+ * may run an op again. Source: Coop, NeurIPS 2023; pins as in OneFlow's implementation, without recursion. */
+#include "runtime/arena/one_replay.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/arena/tenants.h"
+#include "runtime/base/array.h"
+
+/* A replay that takes more steps than this many times its schedule's is given up: it computes the same again and
+ * again. */
+enum { MOST_GROWTH = 16 };
+
+/* A run that waits for its operands: op, or -1 for the wish for one storage at the end of the schedule. */
+typedef struct frame {
+  int32_t op, n_reads;
+  const int32_t *reads;
+  int64_t first_flag; /* flags [n_reads]: the read is pinned by this frame */
+} frame;
+
+typedef struct replay {
+  plim_tenants t;
+  plim_replay_way how;
+  int64_t limit_ns; /* on time spent computing again */
+  int64_t stack_capacity, flag_capacity, n_flags;
+  frame *stack;
+  char *pinned;       /* flags of all frames */
+  int32_t *walk;      /* ops of a chain that is pinned */
+  int64_t walk_stamp; /* marks in mark[] */
+  int64_t *mark;      /* [n_ops] */
+} replay;
+
+/* ---- one run ---- */
+
+/* May the run write over the storage: it is not read again, by the schedule or by a chain that waits? */
+static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
+  const plim_tenants *t = &r->t;
+  const plim_tenant *tenant = &t->tenant[storage];
+  if (tenant->pins != 1 || t->life[tenant->life].begin >= t->n_steps) return 0;
+  if (!scheduled) return !plim_tenants_wanted(t, storage);
+  if (t->graph->storage[storage].role == PLIM_ROLE_INPUT) return t->forecast->hold[storage] <= t->position;
+  const plim_op *o = &t->graph->op[op];
+  int32_t k = 0;
+  while (o->reads[k] != storage) k++;
+  return t->forecast->next_read[t->forecast->first_use[t->position] + k] == PLIM_NEVER;
+}
+
+/* Outputs that can take the place of an input do. */
+static plim_status take_over(replay *r, plim_step *step, int scheduled) {
+  plim_tenants *t = &r->t;
+  const plim_op *op = &t->graph->op[step->op];
+  for (int32_t i = 0; i < op->n_pairs; i++) {
+    int32_t in = t->graph->value[op->in[op->pair[i].in]].storage;
+    int32_t out = t->graph->value[op->out[op->pair[i].out]].storage;
+    if (!plim_tenants_resident(t, in) || plim_tenants_resident(t, out)) continue;
+    if (!dies(r, step->op, in, scheduled)) continue;
+    PLIM_TRY(plim_tenants_hand_over(t, in, out));
+    step->pair[step->n_pairs++] = op->pair[i];
+  }
+  return PLIM_OK;
+}
+
+/* All outputs are pinned from the moment they have a piece: the room for the others must not come from them. */
+static plim_status place_outputs(replay *r, int32_t id) {
+  plim_tenants *t = &r->t;
+  const plim_op *op = &t->graph->op[id];
+  for (int32_t k = 0; k < op->n_writes; k++) t->tenant[op->writes[k]].pins++;
+  for (int32_t k = 0; k < op->n_writes; k++) {
+    int32_t piece, s = op->writes[k];
+    if (!plim_tenants_resident(t, s)) PLIM_TRY(plim_tenants_place(t, id, s, t->graph->storage[s].bytes, &piece));
+  }
+  return PLIM_OK;
+}
+
+/* The storages of a step of the schedule go on to their next reads. */
+static void pass_position(replay *r, const plim_op *op) {
+  plim_tenants *t = &r->t;
+  int32_t use = t->forecast->first_use[t->position];
+  for (int32_t k = 0; k < op->n_reads; k++) t->tenant[op->reads[k]].next_read = t->forecast->next_read[use + k];
+  for (int32_t k = 0; k < op->n_writes; k++) {
+    t->tenant[op->writes[k]].next_read = t->forecast->next_read[use + op->n_reads + k];
+    t->tenant[op->writes[k]].last_read = t->forecast->last_read[use + op->n_reads + k];
+  }
+  t->position++;
+}
+
+/* Uses, pins and drops behind a run at step `now`. A storage that was overwritten has left already. */
+static plim_status settle(replay *r, const plim_op *op, int32_t now, int scheduled) {
+  plim_tenants *t = &r->t;
+  for (int32_t k = 0; k < op->n_reads; k++) {
+    if (plim_tenants_resident(t, op->reads[k])) plim_tenants_use(t, op->reads[k], now);
+    t->tenant[op->reads[k]].pins--;
+  }
+  for (int32_t k = 0; k < op->n_writes; k++) {
+    plim_tenants_use(t, op->writes[k], now);
+    t->tenant[op->writes[k]].pins--;
+  }
+  if (scheduled) pass_position(r, op);
+  for (int32_t k = 0; k < op->n_reads; k++) PLIM_TRY(plim_tenants_drop_unwanted(t, op->reads[k]));
+  for (int32_t k = 0; k < op->n_writes; k++) PLIM_TRY(plim_tenants_drop_unwanted(t, op->writes[k]));
+  return PLIM_OK;
+}
+
+/* Run an op whose reads are resident and pinned once by this run; the pins are given back. */
+static plim_status run_op(replay *r, int32_t id, int32_t variant, int scheduled) {
+  plim_tenants *t = &r->t;
+  const plim_op *op = &t->graph->op[id];
+  plim_step step = {.kind = PLIM_STEP_RUN, .op = id, .variant = variant};
+  int64_t workspace_bytes = t->forecast->schedule->variant[variant].variant.workspace_bytes;
+  int32_t workspace = PLIM_NEVER, now = t->n_steps;
+  PLIM_TRY(take_over(r, &step, scheduled));
+  PLIM_TRY(place_outputs(r, id));
+  if (workspace_bytes > 0) PLIM_TRY(plim_tenants_place(t, id, PLIM_NEVER, workspace_bytes, &workspace));
+  PLIM_TRY(plim_tenants_add_step(t, &step));
+  if (workspace >= 0) (void)plim_pieces_give(t->pieces, workspace);
+  return settle(r, op, now, scheduled);
+}
+
+/* ---- chains ---- */
+
+/* A frame for the op; its reads are pinned already when the whole chain is. */
+static plim_status push(replay *r, int32_t *depth, int32_t op, int32_t n_reads, const int32_t *reads) {
+  PLIM_TRY(plim_array_reserve(r->t.ctx, &r->stack, &r->stack_capacity, *depth + 1, sizeof *r->stack));
+  PLIM_TRY(plim_array_reserve(r->t.ctx, &r->pinned, &r->flag_capacity, r->n_flags + n_reads, 1));
+  r->stack[(*depth)++] = (frame){op, n_reads, reads, r->n_flags};
+  if (n_reads > 0) memset(r->pinned + r->n_flags, r->how.frontier ? 1 : 0, (size_t)n_reads);
+  r->n_flags += n_reads;
+  if (*depth > r->t.counts->depth) r->t.counts->depth = *depth;
+  return PLIM_OK;
+}
+
+/* Frontier: pin the reads of every op that the chain below these reads will run, resident or not. */
+static void pin_chain(replay *r, int32_t n_reads, const int32_t *reads) {
+  plim_tenants *t = &r->t;
+  int32_t n = 0;
+  r->walk_stamp++;
+  for (;;) {
+    for (int32_t k = 0; k < n_reads; k++) {
+      int32_t s = reads[k], producer = t->graph->storage[s].producer;
+      t->tenant[s].pins++;
+      if (plim_tenants_resident(t, s) || r->mark[producer] == r->walk_stamp) continue;
+      r->mark[producer] = r->walk_stamp;
+      r->walk[n++] = producer;
+    }
+    if (n == 0) return;
+    const plim_op *op = &t->graph->op[r->walk[--n]];
+    reads = op->reads;
+    n_reads = op->n_reads;
+  }
+}
+
+static void pin_read(replay *r, const frame *f, int32_t k) {
+  char *pinned = &r->pinned[f->first_flag + k];
+  if (*pinned) return;
+  *pinned = 1;
+  r->t.tenant[f->reads[k]].pins++;
+}
+
+/* First read of the frame that is not resident; n_reads: none. */
+static int32_t missing_read(const replay *r, const frame *f) {
+  int32_t k = 0;
+  while (k < f->n_reads && plim_tenants_resident(&r->t, f->reads[k])) k++;
+  return k;
+}
+
+/* Count a run that was there before, unless computing again has cost too much. */
+static plim_status count_again(replay *r, int32_t op) {
+  plim_replay_counts *counts = r->t.counts;
+  int32_t n = r->t.forecast->schedule->n_steps;
+  counts->recomputes++;
+  counts->recomputed_ns += plim_forecast_op_ns(r->t.forecast, op);
+  if (counts->recomputed_ns <= r->limit_ns && r->t.n_steps < (int64_t)MOST_GROWTH * n) return PLIM_OK;
+  counts->thrashed = 1;
+  return plim_fail(r->t.ctx, PLIM_ENOFIT,
+                   "an arena of %lld bytes computes the same again and again: %d steps for the first %d of %d, %lld ns "
+                   "of them again",
+                   (long long)r->t.pieces->bytes, r->t.n_steps, r->t.position, n, (long long)counts->recomputed_ns);
+}
+
+/* Make the reads of an op resident, each pinned once. */
+static plim_status bring(replay *r, int32_t op, int32_t n_reads, const int32_t *reads) {
+  plim_tenants *t = &r->t;
+  int32_t depth = 0;
+  r->n_flags = 0;
+  if (r->how.frontier) pin_chain(r, n_reads, reads);
+  PLIM_TRY(push(r, &depth, op, n_reads, reads));
+  for (;;) {
+    frame *f = &r->stack[depth - 1];
+    int32_t k = missing_read(r, f);
+    if (k < f->n_reads) {
+      pin_read(r, f, k);
+      int32_t maker = t->graph->storage[f->reads[k]].producer;
+      assert(maker >= 0);
+      PLIM_TRY(push(r, &depth, maker, t->graph->op[maker].n_reads, t->graph->op[maker].reads));
+      continue;
+    }
+    for (k = 0; k < f->n_reads; k++) pin_read(r, f, k);
+    if (depth == 1) return PLIM_OK;
+    PLIM_TRY(count_again(r, f->op));
+    PLIM_TRY(run_op(r, f->op, t->forecast->variant[f->op], 0));
+    r->n_flags = f->first_flag;
+    depth--;
+  }
+}
+
+/* ---- the schedule ---- */
+
+static plim_status run_schedule(replay *r) {
+  const plim_plan *schedule = r->t.forecast->schedule;
+  const plim_graph *graph = r->t.graph;
+  for (int32_t j = 0; j < schedule->n_steps; j++) {
+    const plim_op *op = &graph->op[schedule->step[j].op];
+    PLIM_TRY(bring(r, schedule->step[j].op, op->n_reads, op->reads));
+    PLIM_TRY(run_op(r, schedule->step[j].op, schedule->step[j].variant, 1));
+  }
+  for (int32_t s = 0; s < graph->n_storages; s++) {
+    if (graph->storage[s].role == PLIM_ROLE_OUTPUT) PLIM_TRY(bring(r, PLIM_NEVER, 1, &s));
+  }
+  return PLIM_OK;
+}
+
+/* Persistent storages and outputs live to the end. An input that was only held for a read that never came has the life
+ * of its last use. */
+static void end_lives(plim_tenants *t) {
+  for (int32_t s = 0; s < t->graph->n_storages; s++) {
+    plim_role role = t->graph->storage[s].role;
+    if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT) t->life[t->tenant[s].life].end = t->n_steps;
+  }
+}
+
+static plim_status make_plan(const plim_tenants *t, int64_t budget_bytes, plim_plan **out) {
+  const plim_plan *schedule = t->forecast->schedule;
+  plim_plan draft = {.arithmetic.machine = schedule->arithmetic.machine,
+                     .planner = "arena",
+                     .plan_class = PLIM_CLASS_FREE,
+                     .packed = 1,
+                     .n_steps = t->n_steps,
+                     .n_lives = t->n_lives,
+                     .n_variants = schedule->n_variants,
+                     .step = t->step,
+                     .life = t->life,
+                     .variant = schedule->variant,
+                     .budget_bytes = budget_bytes,
+                     .keep_all_ns = schedule->keep_all_ns,
+                     .bound_ns = schedule->keep_all_ns};
+  return plim_plan_from_parts(t->graph, &draft, out);
+}
+
+plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, int64_t budget_bytes,
+                             plim_replay_way how, int64_t limit_ns, plim_replay_counts *counts, plim_plan **out) {
+  replay r = {.how = how, .limit_ns = limit_ns};
+  int64_t n_ops = forecast->graph->n_ops;
+  plim_status status;
+  *counts = (plim_replay_counts){.policy = how.policy};
+  PLIM_TRY(plim_tenants_open(ctx, forecast, budget_bytes, how.policy, how.two_ends, counts, &r.t));
+  PLIM_CHECK(plim_allocate(ctx, n_ops, sizeof *r.walk, &r.walk));
+  PLIM_CHECK(plim_allocate(ctx, n_ops, sizeof *r.mark, &r.mark));
+  PLIM_CHECK(run_schedule(&r));
+  end_lives(&r.t);
+  PLIM_CHECK(make_plan(&r.t, budget_bytes, out));
+done:
+  plim_release(ctx, r.walk, n_ops, sizeof *r.walk);
+  plim_release(ctx, r.mark, n_ops, sizeof *r.mark);
+  plim_release(ctx, r.stack, r.stack_capacity, sizeof *r.stack);
+  plim_release(ctx, r.pinned, r.flag_capacity, 1);
+  plim_tenants_close(&r.t);
+  return status;
+}
