@@ -33,7 +33,7 @@ static plim_status try_way(search *s, plim_replay_way how) {
   PLIM_TRY(plim_forecast_make(s->ctx, s->graph, s->schedule, how.hold_inputs, &forecast));
   plim_status status = plim_replay_once(s->ctx, &forecast, s->budget_bytes, how, limit_ns, &counts, &fresh);
   plim_forecast_release(&forecast);
-  if (!s->plan) s->counts = counts;
+  if (!s->plan && !s->counts.policy) s->counts = counts;
   if (status == PLIM_ENOFIT) return PLIM_OK; /* the sentence is that of the last way */
   if (status != PLIM_OK) return status;
   if (s->plan && fresh->time_ns >= s->plan->time_ns) {

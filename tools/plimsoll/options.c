@@ -25,8 +25,8 @@ typedef struct option_row {
 
 enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY };
 enum { BUILDS = RUNS | COMMAND_PROFILE | COMMAND_PLAN };
-enum { PLANS = RUNS | COMMAND_PLAN };
-enum { ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN };
+enum { PLANS = RUNS | COMMAND_PLAN | COMMAND_SIMULATE };
+enum { ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE };
 enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
 enum { FIRST_LONG_KEY = 256, MAX_ROWS = 64, EXIT_USAGE = 2 };
 
@@ -82,11 +82,17 @@ static const option_row rows[] = {
      GROUP_MEMORY, 0, TEXT, AT(addresses), 0, 0},
     {"addresses", "KIND", "packed: the cap bounds addresses; none: sums of bytes (default: what the graph says)",
      COMMAND_PLAN | COMMAND_GEN, GROUP_MEMORY, 0, TEXT, AT(packing), 0, 0},
+    {"addresses", "KIND", "none, arena (default with --online) or packed (default with --planner)", COMMAND_SIMULATE,
+     GROUP_MEMORY, 0, TEXT, AT(placing), 0, 0},
+    {"online", "POLICY", "best, coop, dtr, dtr-eq, dtr-local, dte, lru, size or msps, instead of a planner",
+     COMMAND_SIMULATE, GROUP_MEMORY, 0, TEXT, AT(online), 0, 0},
+    {"thrash", "F", "give up when computing again takes longer than F times the step (default 1)", COMMAND_SIMULATE,
+     GROUP_MEMORY, 0, REAL, AT(thrash), 0, 1e9},
 
     {"arithmetic", "KIND",
      "auto (default): the planner may choose among variants that give other bits; fast; small; "
      "or a plan file whose choice is used",
-     PLANS, GROUP_ARITHMETIC, 'a', TEXT, AT(arithmetic), 0, 0},
+     RUNS | COMMAND_PLAN, GROUP_ARITHMETIC, 'a', TEXT, AT(arithmetic), 0, 0},
     {"layout", "NAME", "auto (default): the faster by profile; nhwc, nchw8c, nchw16c, flat", BUILDS, GROUP_ARITHMETIC,
      0, TEXT, AT(layout), 0, 0},
     {"threads", "N", "default: the CPUs this process may use", BUILDS | COMMAND_PACK, GROUP_ARITHMETIC, 't', COUNT,
@@ -118,12 +124,13 @@ static const option_row rows[] = {
      GROUP_FILES, 0, TEXT, AT(plan), 0, 0},
     {"graph", "FILE", "the plan's graph (default: beside the plan)", COMMAND_CHECK, GROUP_FILES, 0, TEXT, AT(graph), 0,
      0},
+    {"graph", "FILE", "the graph to play", COMMAND_SIMULATE, GROUP_FILES, 0, TEXT, AT(graph), 0, 0},
     {"graph", "FILE", "plan this graph instead of a model", COMMAND_PLAN, GROUP_FILES, 0, TEXT, AT(graph), 0, 0},
     {"profile", "FILE", "costs of the graph's ops (default: those that it carries)", COMMAND_PLAN, GROUP_FILES, 0, TEXT,
      AT(profile), 0, 0},
     {"output", "FILE", "where the document goes",
-     COMMAND_PLAN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN, GROUP_FILES, 'o', TEXT, AT(output),
-     0, 0},
+     COMMAND_PLAN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE, GROUP_FILES, 'o',
+     TEXT, AT(output), 0, 0},
     {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
     {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,
@@ -278,7 +285,8 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   struct argp_option option[MAX_ROWS + GROUP_COUNT] = {{0}};
   static char doc[6000], name[64], arguments[64];
   parsing p = {c, o};
-  *o = (options){.model = "resnet20",
+  *o = (options){.thrash = 1,
+                 .model = "resnet20",
                  .data = "fashion-mnist",
                  .device = "cpu",
                  .layout = "auto",

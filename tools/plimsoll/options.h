@@ -13,17 +13,18 @@ enum {
   COMMAND_CHECK = 32,
   COMMAND_PACK = 64,
   COMMAND_IMPORT = 128,
-  COMMAND_GEN = 256
+  COMMAND_GEN = 256,
+  COMMAND_SIMULATE = 512
 };
 
 typedef struct options {
   const char *model, *image, *data, *data_dir;
-  const char *memory, *planner, *addresses, *packing, *arithmetic, *layout, *device, *order;
-  const char *capacity;
+  const char *memory, *planner, *addresses, *packing, *placing, *arithmetic, *layout, *device, *order;
+  const char *capacity, *online;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
   const char *file, *second; /* the arguments without a dash, when the command takes them */
   int64_t batch, epochs, steps, seed, threads, iterations, repeats, ops;
-  double rate, momentum, weight_decay, time_limit, minutes;
+  double rate, momentum, weight_decay, time_limit, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
   int no_augment, model_costs, no_cache, no_graph, print_sequence, json, no_progress;
 } options;

@@ -1,0 +1,164 @@
+/* plimsoll simulate: what an online policy or a plan would make of a graph within a budget. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/nearest.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/session.h"
+#include "tools/plimsoll/simulation.h"
+
+static const char *policy_name(int32_t row) {
+  const plim_policy *policy = plim_policy_at(row);
+  return policy ? policy->name : NULL;
+}
+
+static const char *addresses_name(int32_t row) {
+  static const char *const names[] = {"none", "arena", "packed"};
+  return row >= 0 && row < 3 ? names[row] : NULL;
+}
+
+static plim_status find_policy(const session *s, const plim_policy **out) {
+  *out = plim_policy_find(s->o->online);
+  if (*out) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "no online policy is called \"%s\"; did you mean \"%s\"?", s->o->online,
+                   plim_name_nearest(policy_name, s->o->online));
+}
+
+static plim_status find_addresses(const session *s, simulation_addresses *out) {
+  const char *wanted = s->o->placing;
+  *out = s->o->online ? ADDRESSES_ARENA : ADDRESSES_PACKED;
+  if (!wanted) return PLIM_OK;
+  int32_t row = plim_name_find(addresses_name, wanted);
+  if (row < 0) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--addresses %s is none of none, arena and packed", wanted);
+  }
+  *out = (simulation_addresses)row;
+  return PLIM_OK;
+}
+
+static const char *asked_for(const options *o) {
+  return o->online ? o->online : o->planner ? o->planner : "search";
+}
+
+static plim_plan_options planning(const options *o) {
+  plim_plan_options p = plim_plan_options_default();
+  p.planner = asked_for(o);
+  p.seed = (uint64_t)o->seed;
+  p.iterations = o->iterations;
+  p.time_limit_ns = (int64_t)(o->time_limit * 1e9);
+  return p;
+}
+
+static void print_result(const session *s, const simulation *sim, const simulated *r, double seconds) {
+  figures f;
+  figures_begin(&f, 1, NULL, NULL);
+  figures_text(&f, 0, "graph", "graph", sim->graph->name);
+  figures_note(&f, 0, ", %d ops", sim->graph->n_ops);
+  figures_text(&f, 0, s->o->online ? "policy" : "planner", "by", asked_for(s->o));
+  figures_text(&f, 0, "way", s->o->online && strcmp(r->by, s->o->online) != 0 ? "in the manner of" : NULL, r->by);
+  figures_bytes(&f, 0, "budget_bytes", "cap", r->budget_bytes);
+  if (r->arena_bytes >= 0) figures_bytes(&f, 0, "arena_bytes", "arena", r->arena_bytes);
+  figures_text(&f, 0, "status", "status", plim_online_end_name(r->end));
+  if (r->end == PLIM_ONLINE_OK) {
+    figures_real(&f, 0, "overhead_percent", "overhead", "%.4f %%", r->overhead_percent);
+  } else {
+    figures_null(&f, 0, "overhead_percent");
+  }
+  figures_count(&f, 0, "evictions", "evictions", r->evictions);
+  figures_count(&f, 0, "recomputes", "runs again", r->recomputes);
+  figures_count(&f, 0, "depth", "longest chain", r->depth);
+  figures_count(&f, 0, "scanned", "scores and pieces looked at", r->scanned);
+  figures_real(&f, 0, "fragmentation_percent", "free when room was made", "%.2f %% of the arena",
+               r->fragmentation_percent);
+  figures_real(&f, 0, "search_seconds", "search for room", "%.4f s", (double)r->search_ns / 1e9);
+  figures_real(&f, 0, "seconds", "simulated in", "%.3f s", seconds);
+  figures_print(&f, s->o->json);
+  figures_end(&f);
+}
+
+/* A run that did not end has its figures on standard output all the same; the sentence goes beside them. */
+static void print_verdict(const session *s, const simulated *r) {
+  if (r->end == PLIM_ONLINE_THRASH) {
+    (void)fprintf(stderr, "plimsoll: within %lld bytes %s computes again for more than %g times the step's time\n",
+                  (long long)r->budget_bytes, r->by, s->o->thrash);
+  } else if (r->end == PLIM_ONLINE_OOM) {
+    (void)fprintf(stderr, "plimsoll: %s finds no way within %lld bytes after %lld evictions\n", r->by,
+                  (long long)r->budget_bytes, (long long)r->evictions);
+  }
+}
+
+static plim_status simulate_graph(session *s, const simulation *sim, plim_online_end *end) {
+  const plim_policy *policy = NULL;
+  simulation_addresses addresses;
+  simulated r = {.plan = NULL};
+  plim_plan_options wanted = planning(s->o);
+  int64_t budget, begin_ns = plim_now_ns();
+  plim_status status;
+  PLIM_TRY(find_addresses(s, &addresses));
+  if (s->o->online) PLIM_TRY(find_policy(s, &policy));
+  PLIM_TRY(simulation_budget(sim, s->o->memory, addresses, &budget));
+  if (policy) {
+    PLIM_CHECK(simulation_online(sim, policy, addresses, budget, &r));
+  } else {
+    PLIM_CHECK(simulation_planned(sim, &wanted, addresses, budget, &r));
+  }
+  progress_clear(&s->bar);
+  if (s->o->output && r.plan && r.end == PLIM_ONLINE_OK) PLIM_CHECK(plim_plan_save(r.plan, s->o->output));
+  print_result(s, sim, &r, (double)(plim_now_ns() - begin_ns) / 1e9);
+  print_verdict(s, &r);
+  *end = r.end;
+done:
+  simulated_release(&r);
+  return status;
+}
+
+static plim_status simulate(session *s, plim_online_end *end) {
+  plim_graph *graph = NULL;
+  simulation sim;
+  if (s->o->online && s->o->planner) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--online and --planner exclude each other");
+  }
+  if (!s->o->graph) return plim_fail(s->ctx, PLIM_EUSAGE, "simulate needs --graph FILE");
+  PLIM_TRY(plim_graph_load(s->ctx, s->o->graph, &graph));
+  plim_status status = simulation_open(s->ctx, graph, s->o->thrash, &sim);
+  if (status == PLIM_OK) {
+    status = simulate_graph(s, &sim, end);
+    simulation_close(&sim);
+  }
+  plim_graph_free(graph);
+  return status;
+}
+
+static int run_simulate(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  plim_online_end end = PLIM_ONLINE_OK;
+  if (status == PLIM_OK) status = simulate(&s, &end);
+  int exit_status = session_close(&s, status);
+  return exit_status == 0 && end != PLIM_ONLINE_OK ? plim_status_exit(PLIM_ENOFIT) : exit_status;
+}
+
+const command command_simulate = {
+    .name = "simulate",
+    .mask = COMMAND_SIMULATE,
+    .summary = "play a graph within a budget: an online policy, or a plan",
+    .about =
+        "Play a training step within a budget without computing it. --online: no plan; what finds no room evicts what "
+        "the policy thinks cheapest, and what was evicted is computed again when it is read. Policies: best (tries "
+        "several ways and keeps the cheapest), coop, dtr, dtr-eq, dtr-local, dte, lru, size, msps. --planner: a plan "
+        "within the same budget. --addresses none: the program's views and handles in memory that is a sum of bytes, "
+        "as the DTR simulator has it; arena (default of --online): pieces of one arena; packed (default of --planner): "
+        "the plan's addresses. Percentages of --memory are of the program's own peak (for addresses rounded to 512 "
+        "bytes, with constants that stay), for graphs without handles of keep-all bytes.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll import dtr resnet32.log.gz -o g.json\n"
+        "  plimsoll simulate --graph g.json --online coop --memory 40%\n"
+        "  plimsoll simulate --graph g.json --online dtr --addresses none --memory 40% --json\n"
+        "  plimsoll simulate --graph g.json --planner search --memory 40%\n\n"
+        "STATUS\n"
+        "  ok; oom: nothing is left to evict; thrash: computing again takes longer than --thrash times the step.\n"
+        "  The last two end with exit status 4.\n\n" COMMAND_EXIT_STATUS,
+    .run = run_simulate,
+};

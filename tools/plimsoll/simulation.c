@@ -1,0 +1,165 @@
+/* Nothing is computed and no clock is read but for search_ns: results repeat. */
+#include "tools/plimsoll/simulation.h"
+
+#include <string.h>
+
+#include "runtime/base/size.h"
+
+plim_status simulation_open(plim_context *ctx, const plim_graph *graph, double thrash, simulation *out) {
+  simulation s = {.ctx = ctx, .graph = graph, .thrash = thrash};
+  plim_plan_options options = plim_plan_options_default();
+  plim_status status;
+  options.unpacked = 1;
+  options.order = PLIM_ORDER_FIXED;
+  PLIM_CHECK(plim_profile_from_graph(graph, &s.profile));
+  PLIM_CHECK(plim_plan_keep_all(ctx, graph, s.profile, &options, &s.order));
+  *out = s;
+  return PLIM_OK;
+done:
+  simulation_close(&s);
+  return status;
+}
+
+void simulation_close(simulation *s) {
+  plim_plan_free(s->order);
+  plim_profile_free(s->profile);
+}
+
+plim_status simulation_whole(const simulation *s, simulation_addresses addresses, int64_t *bytes) {
+  plim_plan_options options = plim_plan_options_default();
+  plim_plan *plan = NULL;
+  if (s->graph->handles) return plim_handles_peak(s->graph->handles, addresses != ADDRESSES_NONE, bytes);
+  *bytes = s->order->peak_bytes;
+  if (addresses == ADDRESSES_NONE) return PLIM_OK;
+  PLIM_TRY(plim_plan_keep_all(s->ctx, s->graph, s->profile, &options, &plan));
+  *bytes = plan->arena_bytes;
+  plim_plan_free(plan);
+  return PLIM_OK;
+}
+
+/* floor(percent x whole / (100 x scale)), -1 on overflow. */
+static int64_t share(const plim_size *size, int64_t whole) {
+  int64_t parts = 100 * size->scale;
+  return plim_add_bytes(plim_mul_bytes(size->percent, whole / parts), size->percent * (whole % parts) / parts);
+}
+
+plim_status simulation_budget(const simulation *s, const char *memory, simulation_addresses addresses, int64_t *bytes) {
+  int64_t whole, budget;
+  plim_size size;
+  PLIM_TRY(simulation_whole(s, addresses, &whole));
+  budget = whole;
+  if (memory) {
+    PLIM_TRY(plim_size_parse(s->ctx, memory, &size));
+    budget = size.bytes >= 0 ? size.bytes : share(&size, whole);
+  }
+  if (budget < 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", memory);
+  *bytes = addresses == ADDRESSES_NONE ? budget : budget - budget % PLIM_ALIGN;
+  return PLIM_OK;
+}
+
+static int64_t limit_ns(const simulation *s, int64_t total_ns) {
+  double limit = s->thrash * (double)total_ns;
+  return limit < 9e18 ? (int64_t)limit : INT64_MAX;
+}
+
+static double percent(int64_t part, int64_t whole) {
+  return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* The cheapest of all rows, when the policy knows the program: without addresses nothing else sets it apart. */
+static plim_status run_ideal(const simulation *s, const plim_policy *policy, simulated *out) {
+  const plim_handles *h = s->graph->handles;
+  plim_online_result best = {.end = PLIM_ONLINE_OOM}, r;
+  const plim_policy *row;
+  for (int32_t i = 0; (row = plim_policy_at(i)); i++) {
+    if (row != policy && !(policy->forecast && !row->forecast)) continue;
+    PLIM_TRY(plim_ideal_run(s->ctx, h, row, out->budget_bytes, limit_ns(s, plim_handles_total_ns(h)), &r));
+    int better = r.end == PLIM_ONLINE_OK && (best.end != PLIM_ONLINE_OK || r.recomputed_ns < best.recomputed_ns);
+    if (i > 0 && row != policy && !better) continue;
+    best = r;
+    out->by = row->name;
+  }
+  out->end = best.end;
+  out->overhead_percent = percent(best.recomputed_ns, best.total_ns);
+  out->evictions = best.evictions;
+  out->recomputes = best.recomputes;
+  out->scanned = best.scores;
+  out->depth = best.depth;
+  return PLIM_OK;
+}
+
+static void take_counts(const plim_replay_counts *counts, simulated *out) {
+  out->evictions = counts->evictions;
+  out->recomputes = counts->recomputes;
+  out->searches = counts->searches;
+  out->search_ns = counts->search_ns;
+  out->scanned = counts->pieces_scanned;
+  out->depth = counts->depth;
+  if (counts->searches > 0) {
+    out->fragmentation_percent = percent(counts->fragmentation_bytes, out->budget_bytes) / (double)counts->searches;
+  }
+}
+
+/* A plan or its failure as a result. */
+static plim_status take_plan(const simulation *s, plim_status status, int thrashed, simulated *out) {
+  if (status == PLIM_ENOFIT) {
+    out->end = thrashed ? PLIM_ONLINE_THRASH : PLIM_ONLINE_OOM;
+    return PLIM_OK;
+  }
+  if (status != PLIM_OK) return status;
+  int64_t again_ns = out->plan->time_ns - s->order->keep_all_ns;
+  out->end = again_ns <= limit_ns(s, s->order->keep_all_ns) ? PLIM_ONLINE_OK : PLIM_ONLINE_THRASH;
+  out->overhead_percent = percent(again_ns, s->order->keep_all_ns);
+  out->arena_bytes = out->plan->arena_bytes;
+  return PLIM_OK;
+}
+
+plim_status simulation_online(const simulation *s, const plim_policy *policy, simulation_addresses addresses,
+                              int64_t budget_bytes, simulated *out) {
+  plim_replay_counts counts = {.policy = policy};
+  *out = (simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = policy->name};
+  if (addresses == ADDRESSES_PACKED) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--addresses packed is of plans: an online policy has none");
+  }
+  if (addresses == ADDRESSES_NONE && s->graph->handles) return run_ideal(s, policy, out);
+  if (addresses == ADDRESSES_NONE) {
+    return plim_fail(s->ctx, PLIM_EUSAGE,
+                     "--addresses none plays the handles that a program held; graph %s has none (import dtr makes "
+                     "graphs that have)",
+                     s->graph->name);
+  }
+  int64_t limit = limit_ns(s, s->order->keep_all_ns);
+  plim_status status = plim_arena_online(s->ctx, s->graph, s->order, policy, budget_bytes, limit, &counts, &out->plan);
+  if (status == PLIM_OK || status == PLIM_ENOFIT) take_counts(&counts, out);
+  if (counts.policy) out->by = counts.policy->name;
+  return take_plan(s, status, counts.thrashed, out);
+}
+
+/* A plan's schedule, its addresses given up, placed by the arena. */
+static plim_status replay(const simulation *s, simulated *out) {
+  plim_replay_counts counts = {.policy = NULL};
+  plim_plan *schedule = out->plan;
+  out->plan = NULL;
+  plim_status status = plim_arena_replay(s->ctx, s->graph, schedule, out->budget_bytes, &counts, &out->plan);
+  if (status == PLIM_OK || status == PLIM_ENOFIT) take_counts(&counts, out);
+  plim_plan_free(schedule);
+  return take_plan(s, status, counts.thrashed, out);
+}
+
+plim_status simulation_planned(const simulation *s, const plim_plan_options *options, simulation_addresses addresses,
+                               int64_t budget_bytes, simulated *out) {
+  plim_plan_options wanted = *options;
+  *out = (simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = options->planner};
+  wanted.budget_bytes = budget_bytes;
+  wanted.unpacked = addresses == ADDRESSES_NONE;
+  plim_status status = plim_plan_make(s->ctx, s->graph, s->profile, &wanted, &out->plan);
+  if (status == PLIM_OK && addresses == ADDRESSES_ARENA) status = replay(s, out);
+  PLIM_TRY(take_plan(s, status, 0, out));
+  if (out->plan) out->recomputes = out->plan->n_steps - s->graph->n_ops;
+  return PLIM_OK;
+}
+
+void simulated_release(simulated *result) {
+  plim_plan_free(result->plan);
+  result->plan = NULL;
+}

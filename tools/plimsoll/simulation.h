@@ -1,0 +1,48 @@
+/* A training step played within a budget without being computed: by an online policy or by a plan. */
+#ifndef PLIM_TOOLS_PLIMSOLL_SIMULATION_H
+#define PLIM_TOOLS_PLIMSOLL_SIMULATION_H
+
+#include "planner/planner.h"
+#include "runtime/arena/replay.h"
+#include "runtime/online/ideal.h"
+
+/* none: sums of bytes. arena: the arena decides while the step runs. packed: the plan has decided. */
+typedef enum simulation_addresses { ADDRESSES_NONE, ADDRESSES_ARENA, ADDRESSES_PACKED } simulation_addresses;
+
+/* What the simulations of one graph share. */
+typedef struct simulation {
+  plim_context *ctx;
+  const plim_graph *graph;
+  plim_profile *profile;
+  plim_plan *order; /* program order, without addresses */
+  double thrash;    /* limit on time spent computing again, in times of the step */
+} simulation;
+
+plim_status simulation_open(plim_context *ctx, const plim_graph *graph, double thrash, simulation *out);
+void simulation_close(simulation *s);
+
+/* What percentages are of. Graphs with a handle program: its peak; with addresses rounded, and with constants that
+ * stay. Others: the peak of program order without addresses, keep-all bytes with them. */
+plim_status simulation_whole(const simulation *s, simulation_addresses addresses, int64_t *bytes);
+
+/* Bytes of "40%" (rounded down; with addresses to a multiple of PLIM_ALIGN) or "96MiB"; NULL: all. */
+plim_status simulation_budget(const simulation *s, const char *memory, simulation_addresses addresses, int64_t *bytes);
+
+typedef struct simulated {
+  plim_online_end end;
+  int64_t budget_bytes, arena_bytes; /* arena_bytes -1: no addresses */
+  double overhead_percent;           /* of a run that ended */
+  int64_t evictions, recomputes, searches, search_ns, scanned, depth;
+  double fragmentation_percent; /* mean over searches: free bytes of the arena's when room had to be made */
+  const char *by;               /* policy or planner whose result it is */
+  plim_plan *plan;              /* NULL: none */
+} simulated;
+
+/* out->end says how it ended; a failure is none of the three ends. */
+plim_status simulation_online(const simulation *s, const plim_policy *policy, simulation_addresses addresses,
+                              int64_t budget_bytes, simulated *out);
+plim_status simulation_planned(const simulation *s, const plim_plan_options *options, simulation_addresses addresses,
+                               int64_t budget_bytes, simulated *out);
+void simulated_release(simulated *result);
+
+#endif
