@@ -1,6 +1,7 @@
-/* The built-in models, a row each. Residual networks have a 3x3 stem and no max-pool, for small images: with three
- * stages in the CIFAR form, with four as ResNet-18 (both He et al., Deep Residual Learning for Image Recognition, CVPR
- * 2016). Where the width or the size changes, the shortcut is a 1x1 convolution with batch norm. */
+/* The built-in models, a row each. Residual networks (He et al., Deep Residual Learning for Image Recognition, CVPR
+ * 2016) for small images have a 3x3 stem and no max-pool: three stages in the CIFAR form, four as ResNet-18. ResNet-50
+ * has the ImageNet stem, 7x7 by steps of two and a max-pool, and bottleneck blocks, whose 3x3 convolution takes the
+ * step. Where the width or the size changes, the shortcut is a 1x1 convolution with batch norm. */
 #include <stdio.h>
 
 #include "runtime/base/nearest.h"
@@ -12,7 +13,8 @@ typedef struct model_row {
   const char *name;
   void (*build)(plim_net *net, const struct model_row *row);
   int stages, width[MODEL_MAX_STAGES]; /* stages: of a residual network, or hidden layers */
-  int blocks;                          /* to a stage */
+  int blocks[MODEL_MAX_STAGES];        /* of each stage */
+  int bottleneck;                      /* 1: blocks of three convolutions, four times as wide at their ends */
   float drop;                          /* behind each hidden layer */
 } model_row;
 
@@ -22,28 +24,57 @@ static const char *part_name(char name[MODEL_NAME_BYTES], int stage, int block, 
   return name;
 }
 
-/* conv-bn-relu-conv-bn-add-relu; a stride or another width gives the shortcut a projection. */
-static plim_tensor residual_block(plim_net *net, plim_tensor x, int stage, int block, int width, int stride,
-                                  int project) {
+/* Which block of a network. */
+typedef struct place {
+  int stage, block, width, stride, project; /* project: the shortcut gets a projection */
+} place;
+
+static plim_tensor shortcut_of(plim_net *net, plim_tensor x, const place *at, int width) {
   char name[MODEL_NAME_BYTES];
-  plim_tensor y = plim_net_conv2d(net, part_name(name, stage, block, "conv1"), x, width, 3, stride, 1, 0);
-  y = plim_net_batch_norm_relu(net, part_name(name, stage, block, "bn1"), y);
-  y = plim_net_conv2d(net, part_name(name, stage, block, "conv2"), y, width, 3, 1, 1, 0);
-  plim_tensor shortcut = x;
-  if (project) {
-    shortcut = plim_net_conv2d(net, part_name(name, stage, block, "project"), x, width, 1, stride, 0, 0);
-    shortcut = plim_net_batch_norm(net, part_name(name, stage, block, "project_bn"), shortcut);
-  }
-  return plim_net_batch_norm_add_relu(net, part_name(name, stage, block, "bn2"), y, shortcut);
+  if (!at->project) return x;
+  x = plim_net_conv2d(net, part_name(name, at->stage, at->block, "project"), x, width, 1, at->stride, 0, 0);
+  return plim_net_batch_norm(net, part_name(name, at->stage, at->block, "project_bn"), x);
+}
+
+/* conv-bn-relu-conv-bn-add-relu */
+static plim_tensor residual_block(plim_net *net, plim_tensor x, const place *at) {
+  char name[MODEL_NAME_BYTES];
+  plim_tensor y =
+      plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv1"), x, at->width, 3, at->stride, 1, 0);
+  y = plim_net_batch_norm_relu(net, part_name(name, at->stage, at->block, "bn1"), y);
+  y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv2"), y, at->width, 3, 1, 1, 0);
+  plim_tensor shortcut = shortcut_of(net, x, at, at->width);
+  return plim_net_batch_norm_add_relu(net, part_name(name, at->stage, at->block, "bn2"), y, shortcut);
+}
+
+/* 1x1 down, 3x3, 1x1 up */
+static plim_tensor bottleneck_block(plim_net *net, plim_tensor x, const place *at) {
+  char name[MODEL_NAME_BYTES];
+  int wide = 4 * at->width;
+  plim_tensor y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv1"), x, at->width, 1, 1, 0, 0);
+  y = plim_net_batch_norm_relu(net, part_name(name, at->stage, at->block, "bn1"), y);
+  y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv2"), y, at->width, 3, at->stride, 1, 0);
+  y = plim_net_batch_norm_relu(net, part_name(name, at->stage, at->block, "bn2"), y);
+  y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv3"), y, wide, 1, 1, 0, 0);
+  plim_tensor shortcut = shortcut_of(net, x, at, wide);
+  return plim_net_batch_norm_add_relu(net, part_name(name, at->stage, at->block, "bn3"), y, shortcut);
+}
+
+static plim_tensor stem(plim_net *net, const model_row *row) {
+  int large = row->bottleneck;
+  plim_tensor x = plim_net_image(net);
+  x = plim_net_conv2d(net, "stem.conv", x, row->width[0], large ? 7 : 3, large ? 2 : 1, large ? 3 : 1, 0);
+  x = plim_net_batch_norm_relu(net, "stem.bn", x);
+  return large ? plim_net_max_pool(net, "stem.pool", x, 3, 2, 1) : x;
 }
 
 static void build_resnet(plim_net *net, const model_row *row) {
-  plim_tensor x = plim_net_conv2d(net, "stem.conv", plim_net_image(net), row->width[0], 3, 1, 1, 0);
-  x = plim_net_batch_norm_relu(net, "stem.bn", x);
+  plim_tensor x = stem(net, row);
   for (int stage = 0; stage < row->stages; stage++) {
-    for (int block = 0; block < row->blocks; block++) {
-      int change = stage > 0 && block == 0;
-      x = residual_block(net, x, stage + 1, block, row->width[stage], change ? 2 : 1, change);
+    for (int block = 0; block < row->blocks[stage]; block++) {
+      int smaller = stage > 0 && block == 0, wider = row->bottleneck && block == 0;
+      const place at = {stage + 1, block, row->width[stage], smaller ? 2 : 1, smaller || wider};
+      x = row->bottleneck ? bottleneck_block(net, x, &at) : residual_block(net, x, &at);
     }
   }
   x = plim_net_global_avg_pool(net, "pool", x);
@@ -65,9 +96,12 @@ static void build_mlp(plim_net *net, const model_row *row) {
 }
 
 static const model_row models[] = {
-    {"mlp", build_mlp, 2, {512, 512}, 0, 0.2f},        {"resnet18", build_resnet, 4, {64, 128, 256, 512}, 2, 0},
-    {"resnet20", build_resnet, 3, {16, 32, 64}, 3, 0}, {"resnet32", build_resnet, 3, {16, 32, 64}, 5, 0},
-    {"resnet56", build_resnet, 3, {16, 32, 64}, 9, 0},
+    {"mlp", build_mlp, 2, {512, 512}, {0}, 0, 0.2f},
+    {"resnet18", build_resnet, 4, {64, 128, 256, 512}, {2, 2, 2, 2}, 0, 0},
+    {"resnet20", build_resnet, 3, {16, 32, 64}, {3, 3, 3}, 0, 0},
+    {"resnet32", build_resnet, 3, {16, 32, 64}, {5, 5, 5}, 0, 0},
+    {"resnet56", build_resnet, 3, {16, 32, 64}, {9, 9, 9}, 0, 0},
+    {"resnet50", build_resnet, 4, {64, 128, 256, 512}, {3, 4, 6, 3}, 1, 0},
 };
 
 const char *plim_model_name(int32_t row) {

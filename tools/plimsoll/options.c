@@ -42,11 +42,11 @@ static const char *const group_title[GROUP_COUNT] = {
 
 #define AT(field) offsetof(options, field)
 static const option_row rows[] = {
-    {"model", "NAME", "mlp, resnet18, resnet20, resnet32 or resnet56 (default resnet20)", BUILDS, GROUP_MODEL, 'm',
-     TEXT, AT(model), 0, 0},
+    {"model", "NAME", "mlp, resnet18, resnet20, resnet32, resnet56, or for large images resnet50 (default resnet20)",
+     BUILDS, GROUP_MODEL, 'm', TEXT, AT(model), 0, 0},
     {"batch", "N", "images a step (default 128)", BUILDS, GROUP_MODEL, 'b', COUNT, AT(batch), 1, 1 << 20},
-    {"image", "HxWxC", "size of synthetic images (default: 28x28x1 for mlp, else 32x32x3)", BUILDS, GROUP_MODEL, 0,
-     TEXT, AT(image), 0, 0},
+    {"image", "HxWxC", "size of synthetic images (default: 28x28x1 for mlp, 224x224x3 for resnet50, else 32x32x3)",
+     BUILDS, GROUP_MODEL, 0, TEXT, AT(image), 0, 0},
 
     {"data", "NAME", "fashion-mnist, cifar10 or synthetic: noise (default fashion-mnist)", BUILDS, GROUP_DATA, 'd',
      TEXT, AT(data), 0, 0},

@@ -10,6 +10,8 @@
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"
 
+enum { MOST_NOISE_BYTES = 64 << 20 };
+
 static const char *addresses_name(int32_t row) {
   static const char *const names[] = {"planned", "arena", "jemalloc"};
   return row >= 0 && row < 3 ? names[row] : NULL;
@@ -62,6 +64,11 @@ plim_status session_device(session *s) {
   return plim_device_open(s->ctx, s->o->device, &wanted, &s->device);
 }
 
+static const char *default_image(const char *model) {
+  if (strcmp(model, "mlp") == 0) return "28x28x1";
+  return strcmp(model, "resnet50") == 0 ? "224x224x3" : "32x32x3";
+}
+
 /* Height, width and channels: the data set's own, or for noise the option's or the model's. */
 static plim_status image_size(session *s) {
   const options *o = s->o;
@@ -71,7 +78,7 @@ static plim_status image_size(session *s) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--image is for synthetic data; the images of %s are %dx%dx%d", o->data,
                      s->size[0], s->size[1], s->size[2]);
   }
-  const char *text = o->image ? o->image : strcmp(o->model, "mlp") == 0 ? "28x28x1" : "32x32x3";
+  const char *text = o->image ? o->image : default_image(o->model);
   if (sscanf(text, "%4dx%4dx%1d%n", &s->size[0], &s->size[1], &s->size[2], &used) == 3 && text[used] == 0 &&
       s->size[0] > 0 && s->size[1] > 0 && s->size[2] > 0 && s->size[2] <= 4) {
     return PLIM_OK;
@@ -88,6 +95,11 @@ plim_status session_data(session *s) {
   wanted.width = s->size[1];
   wanted.channels = s->size[2];
   wanted.seed = (uint64_t)s->o->seed;
+  /* of noise a few large images are as good as many */
+  int64_t most = MOST_NOISE_BYTES / ((int64_t)s->size[0] * s->size[1] * s->size[2]);
+  if (most < s->o->batch) most = s->o->batch;
+  if (most < wanted.train_count) wanted.train_count = (int32_t)most;
+  if (most < wanted.test_count) wanted.test_count = (int32_t)most;
   return plim_dataset_load(s->ctx, s->o->data, &wanted, &s->dataset);
 }
 
