@@ -42,7 +42,7 @@ static void *open_any(const plim_library_spec *spec, char *path, const char **br
   void *handle = open_file(path);
   if (handle) return handle;
   plim_library_folder(folder);
-  int n = snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s/%s", folder, spec->file);
+  int n = snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s/%s", folder, spec->installed ? spec->installed : spec->file);
   if (!folder[0] || n >= PLIM_LIBRARY_PATH_BYTES || !is_there(path)) return NULL;
   handle = open_file(path);
   if (!handle) *broken = dlerror();

@@ -15,7 +15,8 @@ typedef struct plim_library_symbol {
 typedef struct plim_library_spec {
   const char *name;        /* "HiGHS" */
   const char *environment; /* variable that names the file; when set, no other is tried */
-  const char *file;        /* of the library: on the loader's path, then in the user's data directory */
+  const char *file;        /* of the library, on the loader's path */
+  const char *installed;   /* where it is below plim_library_folder; NULL: `file` */
   const char *remedy;      /* how to get it: ends the sentences of failures */
   int32_t n_symbols;
   const plim_library_symbol *symbol;

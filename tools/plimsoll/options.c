@@ -26,7 +26,9 @@ typedef struct option_row {
 enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY };
 enum { BUILDS = RUNS | COMMAND_PROFILE | COMMAND_PLAN };
 enum { PLANS = RUNS | COMMAND_PLAN | COMMAND_SIMULATE };
-enum { ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE };
+enum {
+  ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE | COMMAND_SOLVERS
+};
 enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
 enum { FIRST_LONG_KEY = 256, MAX_ROWS = 64, EXIT_USAGE = 2 };
 
@@ -67,8 +69,8 @@ static const option_row rows[] = {
 
     {"memory", "SIZE", "cap on the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none)", PLANS,
      GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
-    {"planner", "NAME", "search (default), keep-all, sqrt, greedy, revolve or rotor", PLANS, GROUP_MEMORY, 'p', TEXT,
-     AT(planner), 0, 0},
+    {"planner", "NAME", "search (default), keep-all, sqrt, greedy, revolve, rotor, cut, milp or lp-round", PLANS,
+     GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
     {"order", "free|fixed", "may first runs leave program order? (default free)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
      AT(order), 0, 0},
     {"iterations", "N", "planning effort in moves; the plan depends on nothing else", PLANS, GROUP_MEMORY, 0, COUNT,

@@ -14,7 +14,8 @@ enum {
   COMMAND_PACK = 64,
   COMMAND_IMPORT = 128,
   COMMAND_GEN = 256,
-  COMMAND_SIMULATE = 512
+  COMMAND_SIMULATE = 512,
+  COMMAND_SOLVERS = 1024
 };
 
 typedef struct options {

@@ -1,0 +1,61 @@
+/* plimsoll solvers and the planners behind it, as a user runs them. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+static void setup(void) {
+  (void)plim_test_folder();
+}
+static void teardown(void) {
+  plim_test_folder_remove();
+}
+TestSuite(cli_solvers, .init = setup, .fini = teardown);
+
+#define STEP "--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs --memory 100%% "
+
+Test(cli_solvers, tells_what_is_missing_and_how_to_get_it) {
+  setenv("PLIM_HIGHS", "/nowhere/libhighs.so.1", 1);
+  setenv("PLIM_CBC", "/nowhere/libCbcSolver.so.3", 1);
+  const program_run *run = plim_test_program("solvers");
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(run->out, "tools/get_solvers"), "%s", run->out);
+  cr_assert_not_null(strstr(run->out, "coinor-libcbc3"), "%s", run->out);
+  (void)plim_test_program("plan " STEP "--planner milp");
+  plim_test_expect(5, "tools/get_solvers");
+  (void)plim_test_program("plan " STEP "--planner keep-all");
+  plim_test_expect(0, "");
+}
+
+Test(cli_solvers, json_has_a_row_a_solver_with_version_and_path_or_the_reason) {
+  (void)plim_test_program("solvers --json");
+  plim_test_expect(0, "");
+  json_t *object = plim_test_json(), *list = json_object_get(object, "solvers");
+  cr_assert_geq(json_array_size(list), 2);
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *row = json_array_get(list, i);
+    int found = json_is_true(json_object_get(row, "found"));
+    cr_assert(json_is_string(json_object_get(row, "name")));
+    cr_assert_eq(json_is_string(json_object_get(row, "version")), found);
+    cr_assert_eq(json_is_string(json_object_get(row, "path")), found);
+    cr_assert_eq(json_is_string(json_object_get(row, "error")), !found);
+  }
+  json_decref(object);
+}
+
+Test(cli_solvers, the_fetching_script_describes_itself_and_refuses_other_names) {
+  const program_run *run = plim_test_shell(PLIM_SOURCE_DIR "/tools/get_solvers --help");
+  cr_assert(run->status == 0 && strstr(run->out, "usage: tools/get_solvers"), "%s", run->out);
+  run = plim_test_shell(PLIM_SOURCE_DIR "/tools/get_solvers gurobi");
+  plim_test_expect(2, "there is no solver \"gurobi\"");
+}
+
+Test(cli_solvers, the_fetching_script_leaves_alone_what_is_there) {
+  const program_run *run = plim_test_shell(
+      "export XDG_DATA_HOME=$PWD; mkdir -p plimsoll/lib/ortools/.libs; cd plimsoll/lib; echo 1 > libhighs.so.1; "
+      "echo 2 > ortools/.libs/libortools.so.9; " PLIM_SOURCE_DIR
+      "/tools/get_solvers && cat libhighs.so.1 ortools/.libs/libortools.so.9; cd ../..; rm -r plimsoll");
+  cr_assert_str_eq(run->out, "1\n2\n", "%s%s", run->out, run->error);
+}

@@ -1,0 +1,77 @@
+/* plimsoll solvers: which of the solvers that are opened at run time were found. */
+#include <stdio.h>
+
+#include "planner/exact/solver.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/run.h"
+
+enum { ERROR_BYTES = 1024 };
+
+typedef struct probed {
+  plim_solver_info info; /* of one that was found */
+  int found;
+  char error[ERROR_BYTES]; /* why another was not, and what to do */
+} probed;
+
+static probed probe(plim_context *ctx, const char *name) {
+  probed p = {.info = {.name = name}};
+  plim_solver *solver = NULL;
+  p.found = plim_solver_open(ctx, name, &solver) == PLIM_OK;
+  if (p.found) p.info = *plim_solver_about(solver);
+  if (!p.found) (void)snprintf(p.error, sizeof p.error, "%s", plim_context_error(ctx));
+  plim_solver_close(solver);
+  return p;
+}
+
+static void print_row(const probed *p) {
+  if (p->found) printf("%-6s  %-10s  %s\n", p->info.name, p->info.version, p->info.path);
+  if (!p->found) printf("%-6s  %-10s  %s\n", p->info.name, "-", p->error);
+}
+
+static json_t *as_json(const probed *p) {
+  if (!p->found) return json_pack("{s:s, s:b, s:s}", "name", p->info.name, "found", 0, "error", p->error);
+  return json_pack("{s:s, s:b, s:s, s:s}", "name", p->info.name, "found", 1, "version", p->info.version, "path",
+                   p->info.path);
+}
+
+static plim_status print_solvers(const session *s) {
+  json_t *list = s->o->json ? json_array() : NULL;
+  for (int32_t row = 0; plim_solver_name(row); row++) {
+    probed p = probe(s->ctx, plim_solver_name(row));
+    if (list) (void)json_array_append_new(list, as_json(&p));
+    if (!list) print_row(&p);
+  }
+  if (!list) return PLIM_OK;
+  json_t *object = json_pack("{s:o}", "solvers", list);
+  (void)json_dumpf(object, stdout, JSON_INDENT(2));
+  printf("\n");
+  json_decref(object);
+  return PLIM_OK;
+}
+
+static int run_solvers(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = print_solvers(&s);
+  return session_close(&s, status);
+}
+
+const command command_solvers = {
+    .name = "solvers",
+    .mask = COMMAND_SOLVERS,
+    .summary = "tell which exact solvers were found",
+    .about =
+        "Tell which of the solvers behind the exact planners were found, in which version and where, and how to get "
+        "the "
+        "others. They are opened at run time: nothing else needs them. `milp` and `lp-round` take the first of highs "
+        "and "
+        "cbc.",
+    .after =
+        "EXAMPLES\n"
+        "  tools/get_solvers && plimsoll solvers\n\n"
+        "ENVIRONMENT\n"
+        "  PLIM_HIGHS, PLIM_CBC   the library's file; no other is tried then\n"
+        "  XDG_DATA_HOME          plimsoll/lib below it is searched after the loader's path\n"
+        "                         (default: ~/.local/share)\n\n" COMMAND_EXIT_STATUS,
+    .run = run_solvers,
+};
