@@ -29,6 +29,10 @@ typedef struct plim_boxes {
 #define PLIM_NO_REACH INT64_MIN
 int64_t plim_boxes_reach(const plim_boxes *boxes, int32_t below, int32_t above);
 
+/* plim_pack (pack.h) for boxes with all that they may have. */
+PLIM_MUST_USE plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t target, int32_t effort,
+                                          int64_t *offset, int64_t *height, int64_t *load);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,24 +1,39 @@
-/* First-fit first; then exact search, asked for the capacity, or for heights between what is proven and what is found.
- */
+/* First-fit first. Then exact search, asked for the capacity until it is found or refuted; or, for the lowest height,
+ * for several heights between the proven bound and the best packing, again and again with more nodes: which heights are
+ * hard cannot be told beforehand, and a tight height can be easier than a loose one, because it prunes. Problems too
+ * large for exact search are repaired instead (pack.c). */
 #include "planner/pack/solve.h"
 
 #include <string.h>
 
-#include "planner/pack/pack_exact.h"
+#include "planner/pack/turns.h"
 #include "planner/pack/validate.h"
+
+enum { ORDERS_A_HEIGHT = 3, MOST_EFFORT = 1 << 20 };
+
+/* Heights asked for: the bound, then so many eighths of the way from it to the best. */
+static const int64_t eighths[] = {0, 4, 6, 2, 7, 1};
+enum { HEIGHTS = sizeof eighths / sizeof *eighths, MOST_THREADS = 64 };
 
 typedef struct solver {
   plim_context *ctx;
-  const plim_boxes *boxes; /* as given */
+  const plim_boxes *given;
   const plim_solve_options *options;
-  int32_t n;         /* boxes with bytes */
-  int32_t *original; /* [n] */
-  plim_box *box;     /* [n] */
-  int64_t unit;
-  int64_t *trial, *best; /* [n] */
-  int64_t started_ns;
+  int32_t *original; /* [n] the given box of each */
+  plim_boxes boxes;  /* those with bytes; arrays below */
+  plim_box *box;
+  int64_t *own_align, *hint;
+  int32_t *gap_first;
+  plim_gap *gap;
+  int32_t n_gaps;
+  plim_units units;
+  plim_turns *turns;
+  int64_t *best, *trial; /* [n] bytes */
+  int64_t started_ns, deadline_ns;
   plim_solution found; /* height INT64_MAX: nothing yet */
 } solver;
+
+/* ---- the problem ---- */
 
 static int64_t gcd(int64_t a, int64_t b) {
   while (b != 0) {
@@ -29,124 +44,269 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a;
 }
 
-static plim_status gather(solver *s) {
-  const plim_boxes *b = s->boxes;
-  PLIM_TRY(plim_allocate(s->ctx, b->n, sizeof *s->original, &s->original));
-  PLIM_TRY(plim_allocate(s->ctx, b->n, sizeof *s->box, &s->box));
-  PLIM_TRY(plim_allocate(s->ctx, b->n, sizeof *s->trial, &s->trial));
-  PLIM_TRY(plim_allocate(s->ctx, b->n, sizeof *s->best, &s->best));
-  for (int32_t x = 0; x < b->n; x++) {
-    if (b->box[x].bytes == 0) continue;
-    s->original[s->n] = x;
-    s->box[s->n++] = b->box[x];
-    s->unit = gcd(gcd(s->unit, b->box[x].bytes), b->box[x].fixed > 0 ? b->box[x].fixed : 0);
-    if (b->gap || (b->own_align && b->own_align[x] != 1)) {
-      return plim_fail(s->ctx, PLIM_EUNSUPPORTED, "lives with gaps or alignments of their own");
-    }
+static void gather_gaps(solver *s, int32_t x) {
+  const plim_boxes *b = s->given;
+  for (int32_t g = b->gap ? b->gap_first[x] : 0; b->gap && g < b->gap_first[x + 1]; g++) {
+    s->gap[s->n_gaps++] = b->gap[g];
+    s->boxes.align = gcd(gcd(s->boxes.align, b->gap[g].low), b->gap[g].high);
   }
-  if (s->unit == 0) s->unit = 1;
-  return PLIM_OK;
 }
 
-/* Keep s->trial when it is lower. */
-static void keep(solver *s) {
-  int64_t height = 0;
-  for (int32_t x = 0; x < s->n; x++) {
-    int64_t top = s->trial[x] + s->box[x].bytes;
-    if (top > height) height = top;
+/* The unit: every sum of sizes is a multiple of it. An alignment must be one as well, unless it divides the unit. */
+static void choose_unit(solver *s) {
+  for (int32_t again = 1; again;) {
+    again = 0;
+    for (int32_t x = 0; x < s->boxes.n; x++) {
+      int64_t unit = s->boxes.align, own = s->own_align[x];
+      if (unit % own == 0 || own % unit == 0) continue;
+      s->boxes.align = gcd(unit, own);
+      again = 1;
+    }
   }
-  if (height >= s->found.height) return;
-  s->found.height = height;
-  memcpy(s->best, s->trial, (size_t)s->n * sizeof *s->best);
+}
+
+static void gather(solver *s) {
+  const plim_boxes *b = s->given;
+  for (int32_t x = 0; x < b->n; x++) {
+    int32_t at = s->boxes.n;
+    if (b->box[x].bytes == 0) continue;
+    s->original[at] = x;
+    s->box[at] = b->box[x];
+    s->own_align[at] = b->own_align ? b->own_align[x] : 1;
+    s->own_align[at] *= b->align / gcd(s->own_align[at], b->align);
+    s->hint[at] = b->hint ? b->hint[x] : -1;
+    s->boxes.align = gcd(gcd(s->boxes.align, b->box[x].bytes), b->box[x].fixed > 0 ? b->box[x].fixed : 0);
+    gather_gaps(s, x);
+    s->gap_first[++s->boxes.n] = s->n_gaps;
+  }
+  if (s->boxes.align == 0) s->boxes.align = 1;
+  s->boxes.box = s->box;
+  s->boxes.own_align = s->own_align;
+  s->boxes.hint = s->hint;
+  s->boxes.gap_first = s->gap_first;
+  s->boxes.gap = s->n_gaps > 0 ? s->gap : NULL;
+  choose_unit(s);
+}
+
+static int64_t given_gaps(const solver *s) {
+  return s->given->gap ? s->given->gap_first[s->given->n] : 0;
+}
+
+static plim_status allocate(solver *s) {
+  int64_t n = s->given->n;
+  PLIM_TRY(plim_allocate(s->ctx, n, sizeof *s->original, &s->original));
+  PLIM_TRY(plim_allocate(s->ctx, n, sizeof *s->box, &s->box));
+  PLIM_TRY(plim_allocate(s->ctx, n, sizeof *s->own_align, &s->own_align));
+  PLIM_TRY(plim_allocate(s->ctx, n, sizeof *s->hint, &s->hint));
+  PLIM_TRY(plim_allocate(s->ctx, n + 1, sizeof *s->gap_first, &s->gap_first));
+  PLIM_TRY(plim_allocate(s->ctx, given_gaps(s), sizeof *s->gap, &s->gap));
+  PLIM_TRY(plim_allocate(s->ctx, n, sizeof *s->trial, &s->trial));
+  return plim_allocate(s->ctx, n, sizeof *s->best, &s->best);
+}
+
+static void release(solver *s) {
+  int64_t n = s->given->n;
+  plim_turns_free(s->turns);
+  plim_units_free(&s->units);
+  plim_release(s->ctx, s->original, n, sizeof *s->original);
+  plim_release(s->ctx, s->box, n, sizeof *s->box);
+  plim_release(s->ctx, s->own_align, n, sizeof *s->own_align);
+  plim_release(s->ctx, s->hint, n, sizeof *s->hint);
+  plim_release(s->ctx, s->gap_first, n + 1, sizeof *s->gap_first);
+  plim_release(s->ctx, s->gap, given_gaps(s), sizeof *s->gap);
+  plim_release(s->ctx, s->trial, n, sizeof *s->trial);
+  plim_release(s->ctx, s->best, n, sizeof *s->best);
+}
+
+/* ---- progress ---- */
+
+static void report(const solver *s) {
   plim_context_report(s->ctx, &(plim_progress){.stage = "pack",
-                                               .done = height,
+                                               .done = s->found.height,
                                                .total = s->found.bound,
                                                .elapsed_ns = plim_now_ns() - s->started_ns,
                                                .best_percent = -1,
                                                .bound_percent = -1});
 }
 
-static int out_of_time(const solver *s) {
-  return s->options->time_limit_ns > 0 && plim_now_ns() - s->started_ns > s->options->time_limit_ns;
-}
-
-/* Ask for a height until it is found, proved impossible, or the nodes are spent. */
-static plim_status ask(solver *s, int64_t capacity, int64_t nodes, plim_pack_outcome *outcome) {
-  PLIM_TRY(plim_pack_exact(s->ctx, s->n, s->box, s->unit, capacity, nodes, s->trial, outcome));
-  if (*outcome == PLIM_PACK_FOUND) keep(s);
-  if (*outcome == PLIM_PACK_IMPOSSIBLE && capacity + s->unit > s->found.bound) s->found.bound = capacity + s->unit;
-  return PLIM_OK;
-}
-
-static plim_status reach_capacity(solver *s) {
-  plim_pack_outcome outcome = PLIM_PACK_LIMIT;
-  for (int64_t nodes = 100000; outcome == PLIM_PACK_LIMIT && !out_of_time(s); nodes *= 2) {
-    PLIM_TRY(ask(s, s->options->capacity, nodes, &outcome));
+/* Keep s->trial when it is lower. */
+static void keep(solver *s) {
+  int64_t height = 0;
+  for (int32_t x = 0; x < s->boxes.n; x++) {
+    int64_t top = s->trial[x] + s->box[x].bytes;
+    if (top > height) height = top;
   }
-  return PLIM_OK;
+  if (height >= s->found.height) return;
+  s->found.height = height;
+  memcpy(s->best, s->trial, (size_t)s->boxes.n * sizeof *s->best);
 }
 
-static plim_status minimise(solver *s) {
-  enum { STEPS = 8 };
-  for (int64_t nodes = 10000; s->found.bound < s->found.height && !out_of_time(s); nodes *= 2) {
-    for (int64_t step = 0; step < STEPS && s->found.bound < s->found.height && !out_of_time(s); step++) {
-      int64_t span = (s->found.height - s->found.bound) / s->unit - 1;
-      plim_pack_outcome outcome;
-      PLIM_TRY(ask(s, s->found.bound + span * step / STEPS * s->unit, nodes, &outcome));
+static int is_done(const solver *s) {
+  int reached = s->options->capacity < INT64_MAX && s->found.height <= s->options->capacity;
+  int refuted = s->found.bound > s->options->capacity;
+  return reached || refuted || s->found.height <= s->found.bound || plim_now_ns() > s->deadline_ns ||
+         plim_context_cancelled(s->ctx);
+}
+
+/* ---- exact search ---- */
+
+static void take_result(solver *s, const plim_turn *t) {
+  int64_t unit = s->boxes.align;
+  if (t->outcome == PLIM_PACK_IMPOSSIBLE && (t->capacity + 1) * unit > s->found.bound) {
+    s->found.bound = (t->capacity + 1) * unit;
+  }
+  if (t->outcome != PLIM_PACK_FOUND) return;
+  for (int32_t x = 0; x < s->boxes.n; x++) s->trial[x] = t->offset[x] * unit;
+  keep(s);
+}
+
+static void run_batch(solver *s, plim_turn *task, int32_t n) {
+  plim_turns_run(s->turns, task, n);
+  for (int32_t i = 0; i < n; i++) take_result(s, &task[i]);
+  report(s);
+}
+
+static int32_t threads_of(const solver *s) {
+  int32_t threads = s->options->threads > 1 ? s->options->threads : 1;
+  return threads < MOST_THREADS ? threads : MOST_THREADS;
+}
+
+static plim_turn make_task(const solver *s, int64_t capacity, int32_t turn) {
+  return (plim_turn){
+      .capacity = capacity, .turn = turn, .limits = {plim_exact_share(s->boxes.n, turn), s->deadline_ns}};
+}
+
+static void reach_capacity(solver *s) {
+  plim_turn task[MOST_THREADS];
+  for (int32_t turn = 0; !is_done(s);) {
+    int32_t n = 0;
+    for (; n < threads_of(s); n++) task[n] = make_task(s, s->options->capacity / s->boxes.align, turn++);
+    run_batch(s, task, n);
+  }
+}
+
+/* Ask for one height in some orders; 0: nothing came of it. */
+static int ask(solver *s, int64_t capacity, int32_t round) {
+  plim_turn task[MOST_THREADS];
+  int64_t height = s->found.height, bound = s->found.bound;
+  for (int32_t k = 0; k < ORDERS_A_HEIGHT && !is_done(s) && s->found.height == height && s->found.bound == bound;) {
+    int32_t n = 0;
+    for (; n < threads_of(s) && k < ORDERS_A_HEIGHT; n++) {
+      task[n] = make_task(s, capacity, round * ORDERS_A_HEIGHT + k++);
+    }
+    run_batch(s, task, n);
+  }
+  return s->found.height < height || s->found.bound > bound;
+}
+
+static void minimise(solver *s) {
+  for (int32_t round = 0; !is_done(s); round++) {
+    for (int32_t i = 0; i < HEIGHTS && !is_done(s); i++) {
+      int64_t bound = s->found.bound / s->boxes.align, height = s->found.height / s->boxes.align;
+      int64_t capacity = bound + (height - 1 - bound) * eighths[i] / 8;
+      if (i > 0 && capacity == bound) continue;
+      if (ask(s, capacity, round)) i = -1; /* begin again with the new gap */
     }
   }
+}
+
+/* ---- large problems ---- */
+
+static plim_status repair(solver *s) {
+  int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
+  for (int32_t effort = 4; !is_done(s) && effort < MOST_EFFORT; effort *= 2) {
+    int64_t height;
+    PLIM_TRY(plim_pack_boxes(s->ctx, &s->boxes, target, effort, s->trial, &height, NULL));
+    keep(s);
+    report(s);
+  }
   return PLIM_OK;
 }
 
-static plim_status search(solver *s) {
-  int64_t capacity = s->options->capacity;
-  PLIM_TRY(plim_pack(s->ctx, s->n, s->box, s->unit, 0, 0, s->trial, &s->found.first_fit, &s->found.load));
-  s->found.bound = s->found.load;
-  keep(s);
-  if (s->found.height <= capacity && capacity < INT64_MAX) return PLIM_OK;
-  if (s->found.bound > capacity || s->found.height == s->found.bound) return PLIM_OK;
-  plim_status status = capacity < INT64_MAX ? reach_capacity(s) : minimise(s);
-  return status == PLIM_ECANCEL && s->found.height <= capacity ? PLIM_OK : status;
+/* ---- the whole ---- */
+
+/* Move boxes to their hints where nothing is in the way and nothing becomes higher than it may be. */
+static void follow_hints(solver *s) {
+  const plim_units *u = &s->units;
+  int64_t unit = s->boxes.align, limit = s->options->capacity < INT64_MAX ? s->options->capacity : s->found.height;
+  for (int32_t x = 0; x < s->boxes.n; x++) {
+    int64_t hint = u->hint[x] * unit;
+    int is_free = hint >= 0 && u->fixed[x] < 0 && hint <= limit - s->box[x].bytes;
+    for (int32_t y = 0; y < s->boxes.n && is_free; y++) {
+      int64_t below = y == x ? PLIM_NO_REACH : plim_boxes_reach(&s->boxes, x, y);
+      if (below == PLIM_NO_REACH) continue;
+      is_free = hint + below <= s->best[y] || s->best[y] + plim_boxes_reach(&s->boxes, y, x) <= hint;
+    }
+    if (is_free) s->best[x] = hint;
+  }
+  s->found.height = 0;
+  for (int32_t x = 0; x < s->boxes.n; x++) {
+    if (s->best[x] + s->box[x].bytes > s->found.height) s->found.height = s->best[x] + s->box[x].bytes;
+  }
 }
 
 static plim_status refuse(const solver *s) {
   long long capacity = s->options->capacity, bound = s->found.bound;
+  if (plim_context_cancelled(s->ctx)) return plim_fail(s->ctx, PLIM_ECANCEL, "packing was cancelled");
   if (bound > capacity) {
-    return plim_fail(s->ctx, PLIM_ENOFIT, "%d lives do not fit into %lld bytes: no packing is lower than %lld", s->n,
-                     capacity, bound);
+    return plim_fail(s->ctx, PLIM_ENOFIT, "%d lives do not fit into %lld bytes: no packing is lower than %lld",
+                     s->boxes.n, capacity, bound);
   }
   return plim_fail(
       s->ctx, PLIM_ENOFIT,
-      "%d lives were not packed into %lld bytes; the lowest packing found takes %lld, none is lower than %lld", s->n,
-      capacity, (long long)s->found.height, bound);
+      "no packing of %d lives into %lld bytes was found; the lowest one takes %lld, none is lower than %lld",
+      s->boxes.n, capacity, (long long)s->found.height, bound);
 }
 
 static plim_status give(solver *s, int64_t *offset, plim_solution *solution) {
   int64_t *whole = NULL;
-  PLIM_TRY(plim_allocate(s->ctx, s->boxes->n, sizeof *whole, &whole));
-  for (int32_t x = 0; x < s->n; x++) whole[s->original[x]] = s->best[x];
-  plim_status status = plim_boxes_check(s->ctx, s->boxes, whole, s->options->capacity, s->found.height);
+  PLIM_TRY(plim_allocate(s->ctx, s->given->n, sizeof *whole, &whole));
+  for (int32_t x = 0; x < s->boxes.n; x++) whole[s->original[x]] = s->best[x];
+  plim_status status = plim_boxes_check(s->ctx, s->given, whole, s->options->capacity, s->found.height);
   if (status == PLIM_OK) {
-    memcpy(offset, whole, (size_t)s->boxes->n * sizeof *whole);
+    if (s->given->n > 0) memcpy(offset, whole, (size_t)s->given->n * sizeof *whole);
     *solution = s->found;
     solution->proved = solution->height == solution->bound;
   }
-  plim_release(s->ctx, whole, s->boxes->n, sizeof *whole);
+  plim_release(s->ctx, whole, s->given->n, sizeof *whole);
   return status;
+}
+
+static plim_status search(solver *s) {
+  int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
+  PLIM_TRY(plim_units_make(s->ctx, &s->boxes, &s->units));
+  PLIM_TRY(plim_pack_boxes(s->ctx, &s->boxes, target, 0, s->trial, &s->found.first_fit, &s->found.load));
+  s->found.bound = s->found.load;
+  keep(s);
+  report(s);
+  if (is_done(s)) return PLIM_OK;
+  if (s->boxes.n > (s->units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST)) return repair(s);
+  PLIM_TRY(plim_turns_new(&s->units, threads_of(s), &s->turns));
+  if (s->options->capacity < INT64_MAX) {
+    reach_capacity(s);
+  } else {
+    minimise(s);
+  }
+  return PLIM_OK;
 }
 
 plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const plim_solve_options *options,
                             int64_t *offset, plim_solution *solution) {
-  solver s = {.ctx = ctx, .boxes = boxes, .options = options, .started_ns = plim_now_ns()};
+  solver s = {.ctx = ctx, .given = boxes, .options = options, .started_ns = plim_now_ns()};
   s.found.height = INT64_MAX;
+  s.deadline_ns = options->time_limit_ns > 0 ? s.started_ns + options->time_limit_ns : INT64_MAX;
   plim_status status;
-  PLIM_CHECK(gather(&s));
-  PLIM_CHECK(search(&s));
-  status = s.found.height > options->capacity ? refuse(&s) : give(&s, offset, solution);
+  PLIM_CHECK(allocate(&s));
+  gather(&s);
+  status = search(&s);
+  if (status != PLIM_OK && (status != PLIM_ECANCEL || s.found.height > options->capacity)) goto done;
+  if (s.found.height > options->capacity) {
+    status = refuse(&s);
+  } else {
+    follow_hints(&s);
+    status = give(&s, offset, solution);
+  }
 done:
-  plim_release(ctx, s.original, boxes->n, sizeof *s.original);
-  plim_release(ctx, s.box, boxes->n, sizeof *s.box);
-  plim_release(ctx, s.trial, boxes->n, sizeof *s.trial);
-  plim_release(ctx, s.best, boxes->n, sizeof *s.best);
+  release(&s);
   return status;
 }

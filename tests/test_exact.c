@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/pack_exact.h"
+#include "planner/pack/exact.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/random.h"
 
@@ -15,7 +15,7 @@ static void make_context(void) {
 static void free_context(void) {
   plim_context_free(ctx);
 }
-TestSuite(pack_exact, .init = make_context, .fini = free_context);
+TestSuite(exact, .init = make_context, .fini = free_context);
 
 static int overlap(const plim_box *a, const plim_box *b) {
   return a->begin < b->end && b->begin < a->end;
@@ -34,38 +34,54 @@ static void check_packing(int32_t n, const plim_box *box, int64_t align, int64_t
   }
 }
 
+static plim_status search(plim_context *c, int32_t n, const plim_box *box, int64_t align, int64_t capacity,
+                          int64_t nodes, int64_t *offset, plim_pack_outcome *outcome) {
+  plim_boxes boxes = {.n = n, .align = align, .box = box};
+  plim_units units = {0};
+  plim_exact *exact = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_units_make(c, &boxes, &units));
+  PLIM_CHECK(plim_exact_new(&units, nodes, &exact));
+  PLIM_CHECK(plim_exact_search(exact, capacity / align, nodes, offset, outcome));
+  for (int32_t x = 0; x < n; x++) offset[x] *= align;
+done:
+  plim_exact_free(exact);
+  plim_units_free(&units);
+  return status;
+}
+
 static plim_pack_outcome run(int32_t n, const plim_box *box, int64_t align, int64_t capacity) {
   int64_t offset[512];
   plim_pack_outcome outcome;
-  cr_assert_eq(plim_pack_exact(ctx, n, box, align, capacity, 4000000, offset, &outcome), PLIM_OK);
+  cr_assert_eq(search(ctx, n, box, align, capacity, 100000, offset, &outcome), PLIM_OK);
   if (outcome == PLIM_PACK_FOUND) check_packing(n, box, align, capacity, offset);
   return outcome;
 }
 
-Test(pack_exact, five_lives_fit_in_twelve_bytes_and_not_in_eleven) {
+Test(exact, five_lives_fit_in_twelve_bytes_and_not_in_eleven) {
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}, {0, 9, 4, -1}, {9, 21, 4, -1}, {0, 21, 4, -1}};
   cr_assert_eq(run(5, box, 1, 12), PLIM_PACK_FOUND);
   cr_assert_eq(run(5, box, 1, 11), PLIM_PACK_IMPOSSIBLE);
 }
 
-Test(pack_exact, finds_what_no_first_fit_order_finds) {
+Test(exact, finds_what_no_first_fit_order_finds) {
   const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
   cr_assert_eq(run(5, box, 1, 5), PLIM_PACK_FOUND);
   cr_assert_eq(run(5, box, 1, 4), PLIM_PACK_IMPOSSIBLE);
 }
 
-Test(pack_exact, lives_that_only_touch_share_an_address) {
+Test(exact, lives_that_only_touch_share_an_address) {
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}};
   cr_assert_eq(run(2, box, 4, 4), PLIM_PACK_FOUND);
 }
 
-Test(pack_exact, sizes_are_rounded_up_to_the_alignment) {
+Test(exact, sizes_are_rounded_up_to_the_alignment) {
   const plim_box box[] = {{0, 1, 3, -1}, {0, 1, 3, -1}};
   cr_assert_eq(run(2, box, 4, 8), PLIM_PACK_FOUND);
   cr_assert_eq(run(2, box, 4, 4), PLIM_PACK_IMPOSSIBLE);
 }
 
-Test(pack_exact, fixed_offsets_are_kept) {
+Test(exact, fixed_offsets_are_kept) {
   const plim_box box[] = {{0, 4, 2, 2}, {0, 4, 2, -1}, {2, 6, 2, -1}};
   cr_assert_eq(run(3, box, 1, 6), PLIM_PACK_FOUND);
   cr_assert_eq(run(3, box, 1, 5), PLIM_PACK_IMPOSSIBLE);
@@ -73,7 +89,7 @@ Test(pack_exact, fixed_offsets_are_kept) {
   cr_assert_eq(run(1, high, 1, 6), PLIM_PACK_IMPOSSIBLE);
 }
 
-Test(pack_exact, nothing_to_place_fits_anywhere) {
+Test(exact, nothing_to_place_fits_anywhere) {
   cr_assert_eq(run(0, NULL, 512, 0), PLIM_PACK_FOUND);
 }
 
@@ -110,7 +126,7 @@ static int64_t brute_force(int32_t n, const plim_box *box, int32_t *order, int32
   return best;
 }
 
-Test(pack_exact, equals_brute_force_on_random_boxes) {
+Test(exact, equals_brute_force_on_random_boxes) {
   int tight = 0;
   for (uint64_t seed = 1; seed <= 400; seed++) {
     uint64_t r = seed;
@@ -129,22 +145,22 @@ Test(pack_exact, equals_brute_force_on_random_boxes) {
   cr_assert_eq(tight, 400);
 }
 
-Test(pack_exact, a_limit_of_nodes_is_neither_yes_nor_no) {
+Test(exact, a_limit_of_nodes_is_neither_yes_nor_no) {
   plim_box box[200];
   for (int32_t i = 0; i < 200; i++) box[i] = (plim_box){i % 50, i % 50 + 1 + i % 17, 1 + i % 13, -1};
   int64_t offset[200];
   plim_pack_outcome outcome;
-  cr_assert_eq(plim_pack_exact(ctx, 200, box, 1, 400, 3, offset, &outcome), PLIM_OK);
+  cr_assert_eq(search(ctx, 200, box, 1, 400, 3, offset, &outcome), PLIM_OK);
   cr_assert_eq(outcome, PLIM_PACK_LIMIT);
 }
 
 static plim_status pack_some(plim_context *c, void *user) {
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}, {0, 9, 4, -1}, {9, 21, 4, -1}, {0, 21, 4, -1}};
   int64_t offset[5];
-  return plim_pack_exact(c, 5, box, 1, 12, 1000, offset, user);
+  return search(c, 5, box, 1, 12, 1000, offset, user);
 }
 
-Test(pack_exact, a_refused_allocation_leaves_nothing_behind) {
+Test(exact, a_refused_allocation_leaves_nothing_behind) {
   plim_pack_outcome outcome;
   cr_assert_geq(plim_test_each_allocation(pack_some, &outcome), 10);
 }
@@ -166,7 +182,7 @@ static int32_t read_lives(const char *name, plim_box *box, int32_t room) {
   return n;
 }
 
-Test(pack_exact, packs_the_public_tight_instances) {
+Test(exact, packs_the_public_tight_instances) {
   static const struct {
     const char *name;
     int64_t capacity;

@@ -1,0 +1,604 @@
+/* Exact packing: a depth-first search over canonical placements, after Moffitt, MiniMalloc, ASPLOS 2023.
+ *
+ * Every packing can be pushed down until each box lies at the bottom or on top of another, and its boxes can be placed
+ * in nondecreasing order of offset. So a node takes the unplaced box that can lie lowest and decides: it lies there,
+ * or it does not. In the second case something unplaced must come below it, which raises the least offset it can have
+ * (`least`, as opposed to `low`, where the placed ones would let it lie). What ends a branch:
+ *   - piles: in every section the unplaced boxes, taken by `least`, are piled up; a pile above the capacity is a proof;
+ *   - a gap into which another unplaced box would fit whole: that box could lie there, which is another branch;
+ *   - nothing can come below a box that must not lie at its lowest place;
+ *   - a state that has failed before: the least offsets of the unplaced boxes are all that matters, however the placed
+ *     ones lie. Failed states are remembered by a 64-bit hash, through searches in other orders too.
+ * Where no unplaced box spans the border of two sections the problem falls apart; the pieces are solved one after the
+ * other, and one that fails fails all. Of boxes equal in time and size one order is tried.
+ *
+ * A node owns a list of its unplaced boxes, sorted by `least`; a child's list is made from it behind it, so that going
+ * back is forgetting. In the lists boxes are numbered by the static order of the turn.
+ *
+ * Piles are most of the work. They are counted in 16 bits, eight sections at a time; large capacities are counted in
+ * coarser units, rounded down, which weakens the proof and keeps it one. */
+#include "planner/pack/exact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/pack/sections.h"
+#include "planner/random.h"
+
+/* A static order sorts by three keys, all descending: a portfolio, since no order suits every instance. */
+enum { KEY_LENGTH, KEY_AREA, KEY_TOTAL, KEYS };
+static const int orders[][KEYS] = {
+    {KEY_LENGTH, KEY_AREA, KEY_TOTAL}, {KEY_TOTAL, KEY_AREA, KEY_LENGTH}, {KEY_TOTAL, KEY_LENGTH, KEY_AREA}};
+static const double noises[] = {0, 0, 1, 0, 0, 0.3};
+enum { ORDERS = sizeof orders / sizeof *orders, NOISES = sizeof noises / sizeof *noises };
+enum {
+  WORD = 64,
+  LANES = 8,
+  LEAST_MEMO = 1 << 10,
+  MOST_MEMO = 1 << 20,
+  MOST_WITH_WINDOWS = PLIM_EXACT_MOST / 4,
+  MOST_PILE = 16000,
+  NODES_A_LOOK = 256
+};
+static const int64_t most_units = INT64_C(1) << 30; /* sums of two stay in 32 bits */
+
+typedef struct ranked {
+  double key[KEYS];
+  int32_t box;
+} ranked;
+
+/* An unplaced box. */
+typedef struct item {
+  int32_t least, low, box;
+} item;
+
+/* Piece of the problem: sections [first, last) and its boxes by (least, box). */
+typedef struct piece {
+  item *item;
+  int32_t n, first, last;
+} piece;
+
+typedef struct shape {
+  int32_t first, last; /* sections, from the first span to the last */
+  int32_t size, fixed, align;
+  int16_t pile;        /* size in units of piles */
+  const int16_t *mask; /* [lanes] -1: in the section */
+} shape;
+
+struct plim_exact {
+  const plim_units *units;
+  plim_sections sections;
+  int32_t n, words, lanes; /* lanes: sections rounded up to LANES */
+  int32_t capacity;
+  int shift;          /* units of a pile: 2^shift */
+  double *total;      /* [n] largest load of the sections of a box */
+  ranked *order;      /* [n] the static order: box of each number */
+  int32_t *number;    /* [n] of each box */
+  shape *shape;       /* [n] by number */
+  int16_t *mask;      /* [n][lanes] by box */
+  uint64_t *together; /* [n][words] by box: bit y of row x: they are there together */
+  uint64_t *over;     /* [n][words] the same by number */
+  uint64_t *raised;   /* [words] scratch */
+  int32_t *reach;     /* [n][n] by box, NULL without windows */
+  int32_t *place;     /* [n] by number */
+  int32_t *cut;       /* [n_sections] unplaced boxes over the border to the next section */
+  int16_t *pile;      /* [lanes] scratch */
+  item *stack;        /* [room] lists of nodes */
+  int64_t top, room;
+  uint64_t *failed; /* [n_memo] hashes of failed states */
+  int64_t n_memo;   /* a power of two */
+  int64_t nodes;
+  const plim_exact_limits *limits;
+  int stopped;
+};
+
+static int is_over(const plim_exact *e, int32_t x, int32_t y) {
+  return (int)(e->over[(int64_t)x * e->words + y / WORD] >> (y % WORD) & 1);
+}
+
+/* The lowest offset of `above` when `below` lies at `offset`. */
+static int32_t lift(const plim_exact *e, int32_t below, int32_t above, int32_t offset) {
+  int32_t align = e->shape[above].align, size = e->shape[below].size;
+  if (e->reach) size = e->reach[(int64_t)e->order[below].box * e->n + e->order[above].box];
+  int32_t low = offset + size > 0 ? offset + size : 0;
+  return align == 1 ? low : (low + align - 1) / align * align;
+}
+
+/* ---- states ---- */
+
+static int comes_before(const item *a, const item *b) {
+  return a->least < b->least || (a->least == b->least && a->box < b->box);
+}
+
+/* Does the pile of each section in [first, last) stay within the capacity? */
+static int piles_fit(plim_exact *e, const piece *p, plim_span where) {
+  int16_t *restrict pile = e->pile, highest = 0;
+  int32_t begin = where.first / LANES * LANES, end = (where.last + LANES - 1) / LANES * LANES;
+  for (int32_t s = begin; s < end; s++) pile[s] = 0;
+  for (int32_t i = 0; i < p->n; i++) {
+    const shape *b = &e->shape[p->item[i].box];
+    const int16_t *restrict mask = b->mask;
+    int16_t least = (int16_t)(p->item[i].least >> e->shift), size = b->pile;
+    int32_t from = b->first / LANES * LANES, to = b->last < end ? b->last : end;
+    for (int32_t s = from > begin ? from : begin; s < to; s += LANES) {
+      for (int k = 0; k < LANES; k++) {
+        int16_t low = (int16_t)(least & mask[s + k]), old = pile[s + k];
+        pile[s + k] = (int16_t)((old > low ? old : low) + (size & mask[s + k]));
+      }
+    }
+  }
+  for (int32_t s = begin; s < end; s++) highest = pile[s] > highest ? pile[s] : highest;
+  return highest <= e->capacity >> e->shift;
+}
+
+static uint64_t hash_state(const plim_exact *e, const piece *p) {
+  uint64_t hash = (uint64_t)e->capacity * 0x9e3779b97f4a7c15U;
+  for (int32_t i = 0; i < p->n; i++) {
+    uint64_t x = (uint64_t)e->order[p->item[i].box].box << 32 | (uint32_t)p->item[i].least;
+    x = (x + 0x9e3779b97f4a7c15U) * 0xbf58476d1ce4e5b9U;
+    hash += (x ^ (x >> 32)) * 0x94d049bb133111ebU;
+  }
+  return hash ? hash : 1;
+}
+
+static uint64_t *memo_at(const plim_exact *e, uint64_t hash) {
+  return &e->failed[(hash ^ (hash >> 29)) & (uint64_t)(e->n_memo - 1)];
+}
+
+static int out_of_nodes(plim_exact *e) {
+  const plim_exact_limits *l = e->limits;
+  e->nodes++;
+  if (e->nodes > l->nodes) e->stopped = 1;
+  if (e->nodes % NODES_A_LOOK == 0) {
+    e->stopped |=
+        plim_context_cancelled(e->units->ctx) || (l->deadline_ns < INT64_MAX && plim_now_ns() > l->deadline_ns);
+  }
+  return e->stopped;
+}
+
+/* Raise item i to `least` and put it where it belongs. */
+static void raise_item(piece *p, int32_t i, int32_t least) {
+  item it = p->item[i];
+  it.least = least;
+  for (; i + 1 < p->n && comes_before(&p->item[i + 1], &it); i++) p->item[i] = p->item[i + 1];
+  p->item[i] = it;
+}
+
+static void insert_item(piece *p, item it) {
+  int32_t at = p->n++;
+  for (; at > 0 && comes_before(&it, &p->item[at - 1]); at--) p->item[at] = p->item[at - 1];
+  p->item[at] = it;
+}
+
+/* ---- decisions ---- */
+
+static void touch(plim_span *touched, const shape *b) {
+  if (b->first < touched->first) touched->first = b->first;
+  if (b->last > touched->last) touched->last = b->last;
+}
+
+/* Put the marked boxes, all raised to `top`, into the list. */
+static void merge_raised(plim_exact *e, piece *to, int32_t n_raised, int32_t top) {
+  item *out = to->item;
+  int32_t from = to->n - 1, at = to->n + n_raised - 1;
+  to->n += n_raised;
+  for (int32_t w = e->words - 1; w >= 0; w--) {
+    for (uint64_t bits = e->raised[w]; bits;) {
+      int32_t bit = WORD - 1 - __builtin_clzll(bits);
+      item it = {top, top, w * WORD + bit};
+      bits ^= (uint64_t)1 << bit;
+      while (from >= 0 && comes_before(&it, &out[from])) out[at--] = out[from--];
+      out[at--] = it;
+    }
+    e->raised[w] = 0;
+  }
+}
+
+/* Items of p without x, what is over it raised to its top, into `to`; `touched` grows to their sections. 0: something
+ * does not fit any more. */
+static int make_child(plim_exact *e, const piece *p, int32_t x, int32_t offset, piece *to, plim_span *touched) {
+  const uint64_t *row = &e->over[(int64_t)x * e->words];
+  int32_t top = offset + e->shape[x].size, raised = 0, fits = 1;
+  /* those that stay come first and keep their order */
+  for (int32_t i = 0; i < p->n && fits; i++) {
+    item it = p->item[i];
+    const shape *b = &e->shape[it.box];
+    if (it.box == x) continue;
+    if ((row[it.box / WORD] >> (it.box % WORD) & 1) && it.low < top) {
+      it.low = top;
+      fits = b->fixed < 0 || b->fixed >= top;
+      if (it.least < top) {
+        fits = fits && top + b->size <= e->capacity;
+        e->raised[it.box / WORD] |= (uint64_t)1 << (it.box % WORD);
+        touch(touched, b);
+        raised++;
+        continue;
+      }
+    }
+    to->item[to->n++] = it;
+  }
+  if (fits) {
+    merge_raised(e, to, raised, top);
+  } else {
+    memset(e->raised, 0, (size_t)e->words * sizeof *e->raised);
+  }
+  return fits;
+}
+
+/* The same where boxes have gaps or alignments of their own: each is raised to a place of its own. */
+static int make_uneven_child(plim_exact *e, const piece *p, int32_t x, int32_t offset, piece *to, plim_span *touched) {
+  for (int32_t i = 0; i < p->n; i++) {
+    item it = p->item[i];
+    const shape *b = &e->shape[it.box];
+    if (it.box == x) continue;
+    int32_t low = is_over(e, x, it.box) ? lift(e, x, it.box, offset) : 0;
+    if (low > it.low) it.low = low;
+    if (low > it.least) {
+      it.least = low;
+      touch(touched, b);
+    }
+    if (it.least + b->size > e->capacity || (b->fixed >= 0 && b->fixed < it.low)) return 0;
+    insert_item(to, it);
+  }
+  return 1;
+}
+
+/* The lowest place for item i if it does not lie where it could now, and nothing unplaced lies below `offset`; -1:
+ * there is none. */
+static int32_t next_place(const plim_exact *e, const piece *p, int32_t i, int32_t offset) {
+  int32_t x = p->item[i].box, best = INT32_MAX;
+  if (e->shape[x].fixed >= 0) return -1;
+  for (int32_t k = 0; k < p->n && p->item[k].least < best; k++) {
+    int32_t y = p->item[k].box, least = p->item[k].least > offset ? p->item[k].least : offset;
+    if (k == i || !is_over(e, x, y)) continue;
+    int32_t place = lift(e, y, x, least);
+    if (place < best && place > p->item[i].low) best = place;
+  }
+  return best == INT32_MAX || best + e->shape[x].size > e->capacity ? -1 : best;
+}
+
+/* No box is placed where another would fit below it: offsets from here on are useless. */
+static int32_t lid_of(const plim_exact *e, const piece *p) {
+  int32_t lid = INT32_MAX;
+  for (int32_t i = 0; i < p->n; i++) {
+    int32_t top = p->item[i].low + e->shape[p->item[i].box].size;
+    lid = top < lid ? top : lid;
+  }
+  return lid;
+}
+
+/* The first item that may lie where the placed ones let it; p->n: none. */
+static int32_t first_open(const piece *p) {
+  int32_t i = 0;
+  while (i < p->n && p->item[i].low < p->item[i].least) i++;
+  return i;
+}
+
+/* The item to decide on, -1: this state fails. The items before it were refused their places; since nothing comes below
+ * its offset any more, they may rise. */
+static int32_t next_item(plim_exact *e, piece *p) {
+  int32_t next = first_open(p);
+  plim_span touched = {p->last, p->first};
+  if (next == p->n || p->item[next].least >= lid_of(e, p)) return -1;
+  int32_t offset = p->item[next].least;
+  for (int32_t i = 0; i < next;) {
+    int32_t least = next_place(e, p, i, offset);
+    if (least < 0) return -1;
+    if (least <= p->item[i].least) {
+      i++;
+      continue;
+    }
+    touch(&touched, &e->shape[p->item[i].box]);
+    raise_item(p, i, least);
+    next = first_open(p);
+  }
+  return touched.first < touched.last && !piles_fit(e, p, touched) ? -1 : next;
+}
+
+static int solve(plim_exact *e, piece p);
+
+/* x leaves (by -1) or comes back (by 1); did a border lose its last box? */
+static int count_cuts(plim_exact *e, int32_t x, int32_t by) {
+  int split = 0;
+  for (int32_t s = e->shape[x].first; s + 1 < e->shape[x].last; s++) {
+    e->cut[s] += by;
+    split |= e->cut[s] == 0;
+  }
+  return split;
+}
+
+/* Solve the pieces of p between borders that nothing spans. */
+static int solve_pieces(plim_exact *e, piece p) {
+  int64_t mark = e->top;
+  int32_t done = p.first, solved = 1;
+  for (int32_t s = p.first; s < p.last && solved; s++) {
+    if (s + 1 < p.last && e->cut[s] > 0) continue;
+    piece part = {&e->stack[e->top], 0, done, s + 1};
+    for (int32_t i = 0; i < p.n; i++) {
+      int32_t first = e->shape[p.item[i].box].first;
+      if (first >= part.first && first < part.last) part.item[part.n++] = p.item[i];
+    }
+    e->top += part.n;
+    solved = solve(e, part);
+    e->top = mark;
+    if (solved) done = s + 1;
+  }
+  for (int32_t i = 0; i < p.n && !solved; i++) {
+    if (e->shape[p.item[i].box].first < done) (void)count_cuts(e, p.item[i].box, 1);
+  }
+  return solved;
+}
+
+/* Let item i lie at its lowest place. */
+static int try_item(plim_exact *e, const piece *p, int32_t i) {
+  int64_t mark = e->top;
+  int32_t x = p->item[i].box, offset = p->item[i].least, solved = 0;
+  piece child = {&e->stack[e->top], 0, p->first, p->last};
+  e->top += p->n - 1;
+  plim_span touched = {e->shape[x].first, e->shape[x].last};
+  int fits = e->units->plain ? make_child(e, p, x, offset, &child, &touched)
+                             : make_uneven_child(e, p, x, offset, &child, &touched);
+  if (fits && piles_fit(e, &child, touched)) {
+    e->place[x] = offset;
+    solved = count_cuts(e, x, -1) ? solve_pieces(e, child) : solve(e, child);
+    if (!solved) (void)count_cuts(e, x, 1);
+  }
+  e->top = mark;
+  return solved;
+}
+
+static int solve(plim_exact *e, piece p) {
+  if (p.n == 0) return 1;
+  if (out_of_nodes(e)) return 0;
+  uint64_t hash = hash_state(e, &p), *failed = memo_at(e, hash);
+  if (*failed == hash) return 0;
+  for (int32_t i; (i = next_item(e, &p)) >= 0;) {
+    const shape *b = &e->shape[p.item[i].box];
+    if (try_item(e, &p, i)) return 1;
+    if (e->stopped) return 0;
+    int32_t least = next_place(e, &p, i, p.item[i].least);
+    if (least < 0) break;
+    raise_item(&p, i, least);
+    if (!piles_fit(e, &p, (plim_span){b->first, b->last})) break;
+  }
+  *failed = hash;
+  return 0;
+}
+
+/* ---- one turn ---- */
+
+static int by_keys(const void *a, const void *b) {
+  const ranked *x = a, *y = b;
+  for (int k = 0; k < KEYS; k++) {
+    if (x->key[k] != y->key[k]) return x->key[k] > y->key[k] ? -1 : 1;
+  }
+  return (x->box > y->box) - (x->box < y->box);
+}
+
+static void sort_boxes(plim_exact *e, const int *keys, double noise, uint64_t seed) {
+  plim_random random = {seed};
+  for (int32_t x = 0; x < e->n; x++) {
+    const plim_box *box = &e->units->boxes->box[x];
+    double length = (double)(box->end - box->begin);
+    double key[KEYS] = {length, length * (double)e->units->size[x], e->total[x]};
+    for (int k = 0; k < KEYS && noise > 0; k++) key[k] *= 1 + noise * plim_random_unit(&random);
+    e->order[x] = (ranked){{key[keys[0]], key[keys[1]], key[keys[2]]}, x};
+  }
+  qsort(e->order, (size_t)e->n, sizeof *e->order, by_keys);
+}
+
+static void number_boxes(plim_exact *e) {
+  const plim_sections *s = &e->sections;
+  for (int32_t r = 0; r < e->n; r++) {
+    int32_t x = e->order[r].box, first = s->span_first[x], last = s->span_first[x + 1];
+    e->number[x] = r;
+    e->shape[r] = (shape){.size = (int32_t)e->units->size[x],
+                          .fixed = (int32_t)e->units->fixed[x],
+                          .align = (int32_t)e->units->align[x],
+                          .pile = (int16_t)(e->units->size[x] >> e->shift),
+                          .mask = e->mask + (int64_t)x * e->lanes};
+    if (first == last) continue;
+    e->shape[r].first = s->span[first].first;
+    e->shape[r].last = s->span[last - 1].last;
+  }
+  memset(e->over, 0, (size_t)e->n * (size_t)e->words * sizeof *e->over);
+  for (int32_t x = 0; x < e->n; x++) {
+    uint64_t *row = &e->over[(int64_t)e->number[x] * e->words];
+    for (int32_t w = 0; w < e->words; w++) {
+      for (uint64_t bits = e->together[(int64_t)x * e->words + w]; bits; bits &= bits - 1) {
+        int32_t y = e->number[w * WORD + __builtin_ctzll(bits)];
+        row[y / WORD] |= (uint64_t)1 << (y % WORD);
+      }
+    }
+  }
+}
+
+/* The number of the last box before r that is like it in everything, -1: none. */
+static int32_t twin_of(const plim_exact *e, int32_t r) {
+  const shape *b = &e->shape[r];
+  if (b->fixed >= 0 || e->units->boxes->gap) return -1;
+  for (int32_t q = r - 1; q >= 0; q--) {
+    const shape *t = &e->shape[q];
+    if (t->first == b->first && t->last == b->last && t->size == b->size && t->align == b->align && t->fixed < 0) {
+      return q;
+    }
+  }
+  return -1;
+}
+
+/* The state with nothing placed. Of equal boxes the later lies above the earlier. Boxes that are never there lie
+ * anywhere. */
+static piece make_root(plim_exact *e) {
+  piece root = {e->stack, 0, 0, e->sections.n_sections};
+  memset(e->cut, 0, (size_t)e->sections.n_sections * sizeof *e->cut);
+  for (int32_t r = 0; r < e->n; r++) {
+    const shape *b = &e->shape[r];
+    int32_t low = b->fixed >= 0 ? b->fixed : 0, twin = twin_of(e, r);
+    e->place[r] = twin >= 0 ? lift(e, twin, r, e->place[twin]) : low;
+    if (b->first == b->last) continue;
+    insert_item(&root, (item){e->place[r], low, r});
+    (void)count_cuts(e, r, 1);
+  }
+  e->top = root.n;
+  return root;
+}
+
+/* Is there a box that does not fit alone? */
+static int is_too_large(const plim_exact *e, int64_t capacity) {
+  for (int32_t x = 0; x < e->n; x++) {
+    int64_t low = e->units->fixed[x] >= 0 ? e->units->fixed[x] : 0;
+    if (low > capacity - e->units->size[x]) return 1;
+  }
+  return 0;
+}
+
+plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
+                                 int64_t *offset, int64_t *nodes) {
+  *nodes = 0;
+  if (e->units->load > capacity || is_too_large(e, capacity)) return PLIM_PACK_IMPOSSIBLE;
+  if (capacity >= most_units) return PLIM_PACK_LIMIT;
+  e->capacity = (int32_t)capacity;
+  for (e->shift = 0; capacity >> e->shift > MOST_PILE;) e->shift++;
+  e->limits = limits;
+  e->nodes = 0;
+  e->stopped = 0;
+  sort_boxes(e, orders[turn % ORDERS], noises[turn / ORDERS % NOISES], (uint64_t)turn);
+  number_boxes(e);
+  piece root = make_root(e);
+  int solved = piles_fit(e, &root, (plim_span){root.first, root.last}) && solve_pieces(e, root);
+  *nodes = e->nodes;
+  if (!solved) return e->stopped || e->units->windows ? PLIM_PACK_LIMIT : PLIM_PACK_IMPOSSIBLE;
+  for (int32_t r = 0; r < e->n; r++) offset[e->order[r].box] = e->place[r];
+  return PLIM_PACK_FOUND;
+}
+
+/* ---- the whole ---- */
+
+static void fill_masks(plim_exact *e) {
+  const plim_sections *s = &e->sections;
+  const plim_boxes *b = e->units->boxes;
+  for (int32_t x = 0; x < e->n; x++) {
+    int partly = 0; /* what a gap leaves of a box lies somewhere else in a pile: leave it out */
+    for (int32_t g = b->gap ? b->gap_first[x] : 0; b->gap && g < b->gap_first[x + 1]; g++) {
+      partly |= b->gap[g].low < b->gap[g].high;
+    }
+    for (int32_t i = s->span_first[x]; i < s->span_first[x + 1] && !partly; i++) {
+      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) e->mask[(int64_t)x * e->lanes + k] = -1;
+    }
+  }
+}
+
+static void fill_totals(plim_exact *e, double *load) {
+  const plim_sections *s = &e->sections;
+  for (int32_t x = 0; x < e->n; x++) {
+    for (int32_t i = s->span_first[x]; i < s->span_first[x + 1]; i++) {
+      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) load[k] += (double)e->units->size[x];
+    }
+  }
+  for (int32_t x = 0; x < e->n; x++) {
+    for (int32_t i = s->span_first[x]; i < s->span_first[x + 1]; i++) {
+      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) {
+        if (load[k] > e->total[x]) e->total[x] = load[k];
+      }
+    }
+  }
+}
+
+static void fill_pairs(plim_exact *e) {
+  for (int32_t x = 0; x < e->n; x++) {
+    for (int32_t y = 0; y < e->n; y++) {
+      int64_t reach = x == y ? PLIM_NO_REACH : plim_units_reach(e->units, x, y);
+      if (reach == PLIM_NO_REACH) continue;
+      e->together[(int64_t)x * e->words + y / WORD] |= (uint64_t)1 << (y % WORD);
+      if (e->reach) e->reach[(int64_t)x * e->n + y] = (int32_t)reach;
+    }
+  }
+}
+
+static plim_status allocate(plim_exact *e) {
+  plim_context *ctx = e->units->ctx;
+  int64_t n = e->n, sections = e->sections.n_sections;
+  e->words = (int32_t)((n + WORD - 1) / WORD);
+  e->lanes = (int32_t)((sections + LANES - 1) / LANES * LANES);
+  e->room = n * (n + 3);
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->total, &e->total));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->order, &e->order));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->number, &e->number));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->shape, &e->shape));
+  PLIM_TRY(plim_allocate(ctx, n * e->lanes, sizeof *e->mask, &e->mask));
+  PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->together, &e->together));
+  PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->over, &e->over));
+  PLIM_TRY(plim_allocate(ctx, e->words, sizeof *e->raised, &e->raised));
+  if (e->units->windows) PLIM_TRY(plim_allocate(ctx, n * n, sizeof *e->reach, &e->reach));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->place, &e->place));
+  PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->cut, &e->cut));
+  PLIM_TRY(plim_allocate(ctx, e->lanes, sizeof *e->pile, &e->pile));
+  PLIM_TRY(plim_allocate(ctx, e->room, sizeof *e->stack, &e->stack));
+  return plim_allocate(ctx, e->n_memo, sizeof *e->failed, &e->failed);
+}
+
+plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out) {
+  plim_context *ctx = units->ctx;
+  plim_exact *e = NULL;
+  double *load = NULL;
+  plim_status status;
+  if (units->n > (units->windows ? (int32_t)MOST_WITH_WINDOWS : (int32_t)PLIM_EXACT_MOST)) {
+    return plim_fail(ctx, PLIM_EUNSUPPORTED, "exact packing of %d boxes is not possible", units->n);
+  }
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *e, &e));
+  e->units = units;
+  e->n = units->n;
+  for (e->n_memo = LEAST_MEMO; e->n_memo < nodes && e->n_memo < MOST_MEMO;) e->n_memo *= 2;
+  PLIM_CHECK(plim_sections_make(units, &e->sections));
+  PLIM_CHECK(allocate(e));
+  PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *load, &load));
+  fill_masks(e);
+  fill_totals(e, load);
+  fill_pairs(e);
+  *out = e;
+done:
+  if (load) plim_release(ctx, load, e->sections.n_sections, sizeof *load);
+  if (status != PLIM_OK) plim_exact_free(e);
+  return status;
+}
+
+void plim_exact_free(plim_exact *e) {
+  if (!e) return;
+  plim_context *ctx = e->units->ctx;
+  int64_t n = e->n, sections = e->sections.n_sections;
+  plim_release(ctx, e->total, n, sizeof *e->total);
+  plim_release(ctx, e->order, n, sizeof *e->order);
+  plim_release(ctx, e->number, n, sizeof *e->number);
+  plim_release(ctx, e->shape, n, sizeof *e->shape);
+  plim_release(ctx, e->mask, n * e->lanes, sizeof *e->mask);
+  plim_release(ctx, e->together, n * e->words, sizeof *e->together);
+  plim_release(ctx, e->over, n * e->words, sizeof *e->over);
+  plim_release(ctx, e->raised, e->words, sizeof *e->raised);
+  plim_release(ctx, e->reach, n * n, sizeof *e->reach);
+  plim_release(ctx, e->place, n, sizeof *e->place);
+  plim_release(ctx, e->cut, sections, sizeof *e->cut);
+  plim_release(ctx, e->pile, e->lanes, sizeof *e->pile);
+  plim_release(ctx, e->stack, e->room, sizeof *e->stack);
+  plim_release(ctx, e->failed, e->n_memo, sizeof *e->failed);
+  plim_sections_free(&e->sections);
+  plim_release(ctx, e, 1, sizeof *e);
+}
+
+int64_t plim_exact_share(int32_t n, int32_t turn) {
+  int64_t share = 2 * (int64_t)n + 2;
+  for (int32_t round = turn / ORDERS; round > 0 && share < INT64_MAX / 2; round--) share += share / 2;
+  return share;
+}
+
+plim_status plim_exact_search(plim_exact *e, int64_t capacity, int64_t nodes, int64_t *offset,
+                              plim_pack_outcome *outcome) {
+  *outcome = PLIM_PACK_LIMIT;
+  for (int32_t turn = 0; *outcome == PLIM_PACK_LIMIT && nodes > 0; turn++) {
+    int64_t share = plim_exact_share(e->n, turn), used;
+    plim_exact_limits limits = {.nodes = share < nodes ? share : nodes, .deadline_ns = INT64_MAX};
+    *outcome = plim_exact_run(e, capacity, turn, &limits, offset, &used);
+    if (plim_context_cancelled(e->units->ctx)) return plim_fail(e->units->ctx, PLIM_ECANCEL, "packing was cancelled");
+    nodes -= used > 0 ? used : 1;
+  }
+  return PLIM_OK;
+}

@@ -1,0 +1,253 @@
+/* First-fit family. What is in the way of a box are intervals of offsets, sorted from below; one walk upward finds the
+ * gaps between them. Few plain boxes: all placed ones are kept sorted by offset and those that do not overlap in time
+ * are passed over. Else a tree over the boxes by begin, each node knowing the latest end of what is placed below it,
+ * lists those that do. Source: Moffitt, MiniMalloc, ASPLOS 2023 (greedy part). */
+#include "planner/pack/fit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_IN_LIST = 1500, SHORT = 24 };
+
+/* A box cannot be placed above `low` and below `high`. */
+typedef struct barrier {
+  int64_t low, high;
+} barrier;
+
+typedef struct placed {
+  int64_t begin, end, offset, top;
+} placed;
+
+struct plim_fit {
+  const plim_units *units;
+  int32_t n, leaves; /* leaves: a power of two */
+  placed *list;      /* [n] placed boxes by offset */
+  int32_t n_list;
+  int32_t *by_begin;   /* [n] */
+  int32_t *place_of;   /* [n] in by_begin */
+  int64_t *latest_end; /* [2 leaves] of what is placed below a node; INT64_MIN: nothing */
+  barrier *barrier;    /* [n] scratch, twice: the second half is for sorting */
+};
+
+/* ---- the list ---- */
+
+static void insert(plim_fit *f, int32_t b, int64_t offset) {
+  const plim_box *box = &f->units->boxes->box[b];
+  placed *list = f->list;
+  int32_t low = 0, high = f->n_list; /* behind the last one at or below the offset */
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (list[middle].offset <= offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  memmove(&list[low + 1], &list[low], (size_t)(f->n_list++ - low) * sizeof *list);
+  list[low] = (placed){box->begin, box->end, offset, offset + f->units->size[b]};
+}
+
+static int64_t find_in_list(const plim_fit *f, int32_t b, int best_fit) {
+  const placed *list = f->list;
+  const plim_box *box = &f->units->boxes->box[b];
+  int64_t begin = box->begin, end = box->end, size = f->units->size[b];
+  int64_t top = 0, best = -1, best_slack = INT64_MAX;
+  for (int32_t k = 0; k < f->n_list; k++) {
+    if ((list[k].begin >= end) | (begin >= list[k].end)) continue;
+    int64_t slack = list[k].offset - top - size;
+    if (slack >= 0 && slack < best_slack) {
+      if (!best_fit) return top;
+      best = top;
+      best_slack = slack;
+    }
+    if (list[k].top > top) top = list[k].top;
+  }
+  return best >= 0 ? best : top;
+}
+
+/* ---- the tree ---- */
+
+static void plant(plim_fit *f, int32_t b) {
+  int64_t end = f->units->boxes->box[b].end;
+  for (int32_t node = f->leaves + f->place_of[b]; node > 0 && f->latest_end[node] < end; node /= 2) {
+    f->latest_end[node] = end;
+  }
+}
+
+/* Where b may not lie because of y at `offset`. */
+static int bar(const plim_fit *f, int32_t b, int32_t y, int64_t offset, barrier *out) {
+  if (!f->units->boxes->gap) {
+    *out = (barrier){offset - f->units->size[b], offset + f->units->size[y]};
+    return 1;
+  }
+  int64_t under = plim_units_reach(f->units, b, y);
+  if (under == PLIM_NO_REACH) return 0;
+  *out = (barrier){offset - under, offset + plim_units_reach(f->units, y, b)};
+  return out->low < out->high;
+}
+
+/* List what bars box b; returns how much. */
+static int32_t list_barriers(const plim_fit *f, int32_t b, const int64_t *offset) {
+  const plim_box *box = f->units->boxes->box;
+  int64_t begin = box[b].begin, end = box[b].end;
+  int32_t stack[64], depth = 0, n = 0; /* one right sibling a level waits */
+  stack[depth++] = 1;
+  while (depth > 0) {
+    int32_t node = stack[--depth];
+    if (f->latest_end[node] <= begin) continue;
+    if (node < f->leaves) {
+      stack[depth++] = 2 * node + 1;
+      stack[depth++] = 2 * node;
+      continue;
+    }
+    int32_t y = f->by_begin[node - f->leaves];
+    if (box[y].begin >= end) break; /* and so do all that come later */
+    n += bar(f, b, y, offset[y], &f->barrier[n]);
+  }
+  return n;
+}
+
+/* By low, with room for as many behind them. */
+static void sort_barriers(barrier *a, int32_t n) {
+  barrier *from = a, *to = a + n;
+  for (int32_t begin = 0; begin < n; begin += SHORT) {
+    for (int32_t i = begin + 1; i < n && i < begin + SHORT; i++) {
+      barrier x = a[i];
+      int32_t k = i;
+      for (; k > begin && a[k - 1].low > x.low; k--) a[k] = a[k - 1];
+      a[k] = x;
+    }
+  }
+  for (int32_t run = SHORT; run < n; run *= 2) {
+    for (int32_t begin = 0; begin < n; begin += 2 * run) {
+      int32_t i = begin, middle = begin + run < n ? begin + run : n, j = middle;
+      int32_t end = middle + run < n ? middle + run : n;
+      for (int32_t k = begin; k < end; k++) {
+        to[k] = j == end || (i < middle && from[i].low <= from[j].low) ? from[i++] : from[j++];
+      }
+    }
+    barrier *other = from;
+    from = to;
+    to = other;
+  }
+  if (from != a) memcpy(a, from, (size_t)n * sizeof *a);
+}
+
+static int64_t find_in_tree(const plim_fit *f, int32_t b, int best_fit, const int64_t *offset) {
+  int32_t n = list_barriers(f, b, offset);
+  int64_t place = 0, best = -1, best_slack = INT64_MAX;
+  sort_barriers(f->barrier, n);
+  for (int32_t i = 0; i < n; i++) {
+    int64_t slack = f->barrier[i].low - place;
+    if (slack >= 0 && slack < best_slack) {
+      if (!best_fit) return place;
+      best = place;
+      best_slack = slack;
+    }
+    if (f->barrier[i].high > place) place = plim_units_align(f->units, b, f->barrier[i].high);
+  }
+  return best >= 0 ? best : place;
+}
+
+/* ---- all boxes ---- */
+
+static void put(plim_fit *f, int32_t b, int64_t place, int64_t *offset) {
+  offset[b] = place;
+  if (f->list) {
+    insert(f, b, place);
+  } else {
+    plant(f, b);
+  }
+}
+
+/* Those that have a hint which is free and not too high; hints are read by the tree alone. */
+static void put_hinted(plim_fit *f, const int32_t *order, int64_t limit, int64_t *offset) {
+  const plim_units *u = f->units;
+  for (int32_t k = 0; k < u->n && !u->plain; k++) {
+    int32_t b = order[k];
+    int64_t hint = u->hint[b];
+    if (offset[b] >= 0 || hint < 0 || hint > limit - u->size[b]) continue;
+    int32_t n = list_barriers(f, b, offset);
+    int is_free = 1;
+    for (int32_t i = 0; i < n; i++) is_free &= hint <= f->barrier[i].low || hint >= f->barrier[i].high;
+    if (is_free) put(f, b, hint, offset);
+  }
+}
+
+int64_t plim_fit_run(plim_fit *f, const int32_t *order, int best_fit, int64_t hint_limit, int64_t *offset) {
+  const plim_units *u = f->units;
+  int64_t height = 0;
+  f->n_list = 0;
+  for (int32_t node = 0; f->latest_end && node < 2 * f->leaves; node++) f->latest_end[node] = INT64_MIN;
+  for (int32_t b = 0; b < u->n; b++) {
+    offset[b] = -1;
+    if (u->fixed[b] >= 0) put(f, b, u->fixed[b], offset);
+  }
+  put_hinted(f, order, hint_limit, offset);
+  for (int32_t k = 0; k < u->n; k++) {
+    int32_t b = order[k];
+    if (offset[b] >= 0) continue;
+    put(f, b, f->list ? find_in_list(f, b, best_fit) : find_in_tree(f, b, best_fit, offset), offset);
+  }
+  for (int32_t b = 0; b < u->n; b++) height = offset[b] + u->size[b] > height ? offset[b] + u->size[b] : height;
+  return height;
+}
+
+typedef struct begun {
+  int64_t begin;
+  int32_t box;
+} begun;
+
+static int by_begin(const void *a, const void *b) {
+  const begun *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  return (x->box > y->box) - (x->box < y->box);
+}
+
+static plim_status make_tree(plim_fit *f) {
+  const plim_units *u = f->units;
+  begun *sorted = NULL;
+  f->leaves = 1;
+  while (f->leaves < f->n) f->leaves *= 2;
+  PLIM_TRY(plim_allocate(u->ctx, f->n, sizeof *f->by_begin, &f->by_begin));
+  PLIM_TRY(plim_allocate(u->ctx, f->n, sizeof *f->place_of, &f->place_of));
+  PLIM_TRY(plim_allocate(u->ctx, 2 * (int64_t)f->leaves, sizeof *f->latest_end, &f->latest_end));
+  PLIM_TRY(plim_allocate(u->ctx, 2 * (int64_t)f->n, sizeof *f->barrier, &f->barrier));
+  PLIM_TRY(plim_allocate(u->ctx, f->n, sizeof *sorted, &sorted));
+  for (int32_t b = 0; b < f->n; b++) sorted[b] = (begun){u->boxes->box[b].begin, b};
+  qsort(sorted, (size_t)f->n, sizeof *sorted, by_begin);
+  for (int32_t i = 0; i < f->n; i++) {
+    f->by_begin[i] = sorted[i].box;
+    f->place_of[sorted[i].box] = i;
+  }
+  plim_release(u->ctx, sorted, f->n, sizeof *sorted);
+  return PLIM_OK;
+}
+
+plim_status plim_fit_new(const plim_units *units, plim_fit **out) {
+  plim_fit *f = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(units->ctx, 1, sizeof *f, &f));
+  f->units = units;
+  f->n = units->n;
+  if (units->plain && units->n <= MOST_IN_LIST) {
+    PLIM_CHECK(plim_allocate(units->ctx, f->n, sizeof *f->list, &f->list));
+  } else {
+    PLIM_CHECK(make_tree(f));
+  }
+  *out = f;
+done:
+  if (status != PLIM_OK) plim_fit_free(f);
+  return status;
+}
+
+void plim_fit_free(plim_fit *f) {
+  if (!f) return;
+  plim_context *ctx = f->units->ctx;
+  plim_release(ctx, f->list, f->n, sizeof *f->list);
+  plim_release(ctx, f->by_begin, f->n, sizeof *f->by_begin);
+  plim_release(ctx, f->place_of, f->n, sizeof *f->place_of);
+  plim_release(ctx, f->latest_end, 2 * (int64_t)f->leaves, sizeof *f->latest_end);
+  plim_release(ctx, f->barrier, 2 * (int64_t)f->n, sizeof *f->barrier);
+  plim_release(ctx, f, 1, sizeof *f);
+}

@@ -1,0 +1,118 @@
+/* Sections: sweep the times at which boxes come and go (what goes first); a section closes at the first end after a
+ * begin. */
+#include "planner/pack/sections.h"
+
+#include <stdlib.h>
+
+enum { COMES = 1, GOES = 2 };
+
+/* A stretch of time [begin, end) over which a box is there. */
+typedef struct stretch {
+  int64_t begin, end;
+} stretch;
+
+typedef struct sweep {
+  plim_sections *s;
+  stretch *stretch; /* [n] as the spans */
+  int32_t n;        /* stretches */
+  int64_t *time;    /* [2n] sorted, distinct */
+  int32_t n_times;
+  unsigned char *event; /* [n_times] COMES, GOES */
+  int32_t *section_at;  /* [n_times] sections closed before */
+} sweep;
+
+static int by_value(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int32_t find_time(const sweep *w, int64_t time) {
+  int32_t low = 0, high = w->n_times - 1;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (w->time[middle] < time) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* Stretches of every box between the gaps that leave nothing of it. */
+static void list_stretches(sweep *w, const plim_boxes *b) {
+  for (int32_t x = 0; x < b->n; x++) {
+    int64_t begin = b->box[x].begin;
+    w->s->span_first[x] = w->n;
+    for (int32_t g = b->gap ? b->gap_first[x] : 0; b->gap && g < b->gap_first[x + 1]; g++) {
+      if (b->gap[g].low < b->gap[g].high) continue;
+      if (begin < b->gap[g].begin) w->stretch[w->n++] = (stretch){begin, b->gap[g].begin};
+      begin = b->gap[g].end;
+    }
+    if (begin < b->box[x].end) w->stretch[w->n++] = (stretch){begin, b->box[x].end};
+  }
+  w->s->span_first[b->n] = w->n;
+}
+
+static void sort_times(sweep *w) {
+  for (int32_t i = 0; i < w->n; i++) {
+    w->time[2 * i] = w->stretch[i].begin;
+    w->time[2 * i + 1] = w->stretch[i].end;
+  }
+  qsort(w->time, 2 * (size_t)w->n, sizeof *w->time, by_value);
+  for (int32_t i = 0; i < 2 * w->n; i++) {
+    if (w->n_times == 0 || w->time[w->n_times - 1] != w->time[i]) w->time[w->n_times++] = w->time[i];
+  }
+}
+
+static void number_sections(sweep *w) {
+  int open = 0;
+  for (int32_t i = 0; i < w->n; i++) {
+    w->event[find_time(w, w->stretch[i].begin)] |= COMES;
+    w->event[find_time(w, w->stretch[i].end)] |= GOES;
+  }
+  for (int32_t t = 0; t < w->n_times; t++) {
+    if ((w->event[t] & GOES) && open) {
+      w->s->n_sections++;
+      open = 0;
+    }
+    w->section_at[t] = w->s->n_sections;
+    if (w->event[t] & COMES) open = 1;
+  }
+  for (int32_t i = 0; i < w->n; i++) {
+    w->s->span[i].first = w->section_at[find_time(w, w->stretch[i].begin)];
+    w->s->span[i].last = w->section_at[find_time(w, w->stretch[i].end)];
+  }
+}
+
+plim_status plim_sections_make(const plim_units *u, plim_sections *out) {
+  plim_context *ctx = u->ctx;
+  plim_sections s = {.ctx = ctx, .n = u->n, .room = u->n + (u->boxes->gap ? u->boxes->gap_first[u->n] : 0)};
+  sweep w = {.s = &s};
+  int64_t room = s.room;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, u->n + 1, sizeof *s.span_first, &s.span_first));
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *s.span, &s.span));
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *w.stretch, &w.stretch));
+  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *w.time, &w.time));
+  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *w.event, &w.event));
+  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *w.section_at, &w.section_at));
+  list_stretches(&w, u->boxes);
+  sort_times(&w);
+  number_sections(&w);
+  *out = s;
+done:
+  plim_release(ctx, w.stretch, room, sizeof *w.stretch);
+  plim_release(ctx, w.time, 2 * room, sizeof *w.time);
+  plim_release(ctx, w.event, 2 * room, sizeof *w.event);
+  plim_release(ctx, w.section_at, 2 * room, sizeof *w.section_at);
+  if (status != PLIM_OK) plim_sections_free(&s);
+  return status;
+}
+
+void plim_sections_free(plim_sections *s) {
+  if (!s->ctx) return;
+  plim_release(s->ctx, s->span_first, s->n + 1, sizeof *s->span_first);
+  plim_release(s->ctx, s->span, s->room, sizeof *s->span);
+  *s = (plim_sections){0};
+}

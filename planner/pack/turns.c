@@ -1,0 +1,71 @@
+/* A batch of searches, each by a searcher of its own that remembers its failed states from batch to batch. */
+#include "planner/pack/turns.h"
+
+#include <pthread.h>
+
+enum { NODES_TO_REMEMBER = 1 << 18 };
+
+typedef struct searcher {
+  plim_exact *exact;
+  int64_t *offset;
+  plim_turn *task;
+  pthread_t thread;
+  int started;
+} searcher;
+
+struct plim_turns {
+  const plim_units *units;
+  int32_t threads;
+  searcher *searcher; /* [threads] */
+};
+
+plim_status plim_turns_new(const plim_units *units, int32_t threads, plim_turns **out) {
+  plim_context *ctx = units->ctx;
+  plim_turns *t = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *t, &t));
+  t->units = units;
+  t->threads = threads > 1 ? threads : 1;
+  PLIM_CHECK(plim_allocate(ctx, t->threads, sizeof *t->searcher, &t->searcher));
+  for (int32_t i = 0; i < t->threads; i++) {
+    PLIM_CHECK(plim_exact_new(units, NODES_TO_REMEMBER, &t->searcher[i].exact));
+    PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *t->searcher[i].offset, &t->searcher[i].offset));
+  }
+  *out = t;
+done:
+  if (status != PLIM_OK) plim_turns_free(t);
+  return status;
+}
+
+void plim_turns_free(plim_turns *t) {
+  if (!t) return;
+  plim_context *ctx = t->units->ctx;
+  for (int32_t i = 0; t->searcher && i < t->threads; i++) {
+    plim_exact_free(t->searcher[i].exact);
+    plim_release(ctx, t->searcher[i].offset, t->units->n, sizeof *t->searcher[i].offset);
+  }
+  plim_release(ctx, t->searcher, t->threads, sizeof *t->searcher);
+  plim_release(ctx, t, 1, sizeof *t);
+}
+
+static void *search(void *user) {
+  searcher *s = user;
+  plim_turn *t = s->task;
+  t->offset = s->offset;
+  t->outcome = plim_exact_run(s->exact, t->capacity, t->turn, &t->limits, t->offset, &t->nodes);
+  return NULL;
+}
+
+void plim_turns_run(plim_turns *t, plim_turn *task, int32_t n) {
+  for (int32_t i = 0; i < n; i++) {
+    searcher *s = &t->searcher[i];
+    s->task = &task[i];
+    s->started = i > 0 && pthread_create(&s->thread, NULL, search, s) == 0;
+  }
+  for (int32_t i = 0; i < n; i++) { /* this thread takes the first, and what could not be started */
+    if (!t->searcher[i].started) (void)search(&t->searcher[i]);
+  }
+  for (int32_t i = 0; i < n; i++) {
+    if (t->searcher[i].started) (void)pthread_join(t->searcher[i].thread, NULL);
+  }
+}

@@ -1,0 +1,310 @@
+/* Packing at full strength: against brute force with alignments and gaps, tight random cuts, the published instances.
+ */
+#include "planner/pack/solve.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "planner/pack/csv.h"
+#include "planner/pack/validate.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/random.h"
+
+enum { MOST = 256, FEW = 7 };
+
+static plim_context *ctx;
+static void make_context(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+}
+static void free_context(void) {
+  cr_assert_eq(plim_context_memory(ctx).bytes, 0);
+  plim_context_free(ctx);
+}
+TestSuite(solve, .init = make_context, .fini = free_context);
+
+typedef struct lives_case {
+  plim_box box[MOST];
+  int64_t align[MOST], hint[MOST];
+  int32_t gap_first[MOST + 1];
+  plim_gap gap[MOST];
+  plim_boxes boxes;
+} lives_case;
+
+static void begin_case(lives_case *c, int32_t n) {
+  *c = (lives_case){.boxes = {.n = n,
+                              .align = 1,
+                              .box = c->box,
+                              .own_align = c->align,
+                              .hint = c->hint,
+                              .gap_first = c->gap_first,
+                              .gap = c->gap}};
+  for (int32_t i = 0; i < n; i++) c->align[i] = 1;
+  for (int32_t i = 0; i < n; i++) c->hint[i] = -1;
+}
+
+static plim_status solve(const lives_case *c, int64_t capacity, int64_t *offset, plim_solution *found) {
+  plim_solve_options options = {sizeof options, capacity, 0, 1};
+  plim_status status = plim_pack_solve(ctx, &c->boxes, &options, offset, found);
+  if (status == PLIM_OK) {
+    cr_assert_eq(plim_boxes_check(ctx, &c->boxes, offset, capacity, found->height), PLIM_OK);
+    cr_assert(found->load <= found->bound && found->bound <= found->height && found->height <= found->first_fit);
+  }
+  return status;
+}
+
+/* Lowest height over all orders of placing each box as low as the ones before it allow. */
+static int64_t brute_force(const lives_case *c, int32_t *order, int64_t *offset, int32_t k, int64_t height,
+                           int64_t best) {
+  int32_t n = c->boxes.n;
+  if (k == n || height >= best) return height < best ? height : best;
+  for (int32_t i = k; i < n; i++) {
+    int32_t x = order[i];
+    int64_t low = 0;
+    order[i] = order[k];
+    order[k] = x;
+    for (int32_t j = 0; j < k; j++) {
+      int32_t y = order[j];
+      int64_t under = plim_boxes_reach(&c->boxes, x, y);
+      if (under == PLIM_NO_REACH || low + under <= offset[y] || offset[y] + plim_boxes_reach(&c->boxes, y, x) <= low) {
+        continue;
+      }
+      low = plim_align_up(offset[y] + plim_boxes_reach(&c->boxes, y, x), c->align[x]);
+      j = -1; /* again from the start */
+    }
+    offset[x] = low;
+    int64_t top = low + c->box[x].bytes;
+    best = brute_force(c, order, offset, k + 1, top > height ? top : height, best);
+    order[k] = order[i];
+    order[i] = x;
+  }
+  return best;
+}
+
+static void draw(lives_case *c, uint64_t seed) {
+  uint64_t r = seed;
+  begin_case(c, (int32_t)test_random_between(&r, 1, FEW));
+  int align = test_random_chance(&r, 40), gaps = test_random_chance(&r, 40);
+  for (int32_t i = 0; i < c->boxes.n; i++) {
+    int64_t begin = test_random_between(&r, 0, 8), end = begin + test_random_between(&r, 1, 6);
+    c->box[i] = (plim_box){begin, end, test_random_between(&r, 1, 7), -1};
+    if (align && test_random_chance(&r, 50)) c->align[i] = test_random_between(&r, 1, 4);
+    int32_t g = c->gap_first[i];
+    if (gaps && end - begin > 2)
+      c->gap[g++] = (plim_gap){begin + 1, begin + 1 + test_random_between(&r, 1, end - begin - 2), 0, 0};
+    c->gap_first[i + 1] = g;
+  }
+}
+
+Test(solve, equals_brute_force_with_alignments_and_gaps) {
+  for (uint64_t seed = 1; seed <= 300; seed++) {
+    lives_case c;
+    int32_t order[FEW];
+    int64_t offset[FEW];
+    plim_solution found;
+    draw(&c, seed);
+    for (int32_t i = 0; i < c.boxes.n; i++) order[i] = i;
+    int64_t best = brute_force(&c, order, offset, 0, 0, INT64_MAX);
+    cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
+    cr_assert(found.height == best && found.proved, "seed %llu: %lld, brute force %lld", (unsigned long long)seed,
+              (long long)found.height, (long long)best);
+    cr_assert_eq(solve(&c, best, offset, &found), PLIM_OK);
+    cr_assert_eq(solve(&c, best - 1, offset, &found), PLIM_ENOFIT);
+  }
+}
+
+Test(solve, neither_the_order_of_rows_nor_the_scale_changes_the_height) {
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    lives_case c, other;
+    int64_t offset[FEW];
+    plim_solution found, again;
+    draw(&c, seed);
+    begin_case(&other, c.boxes.n);
+    for (int32_t i = 0; i < c.boxes.n; i++) {
+      int32_t from = c.boxes.n - 1 - i, g = other.gap_first[i];
+      other.box[i] = c.box[from];
+      other.box[i].bytes *= 12;
+      other.align[i] = c.align[from] * 12;
+      if (c.gap_first[from + 1] > c.gap_first[from]) other.gap[g++] = c.gap[c.gap_first[from]];
+      other.gap_first[i + 1] = g;
+    }
+    cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
+    cr_assert_eq(solve(&other, INT64_MAX, offset, &again), PLIM_OK);
+    cr_assert_eq(found.height * 12, again.height, "seed %llu", (unsigned long long)seed);
+  }
+}
+
+Test(solve, nothing_and_lives_without_bytes_have_no_height) {
+  lives_case c;
+  int64_t offset[2] = {7, 7};
+  plim_solution found;
+  begin_case(&c, 0);
+  cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
+  cr_assert(found.height == 0 && found.proved && offset[0] == 7);
+  begin_case(&c, 2);
+  c.box[0] = (plim_box){0, 1, 0, -1};
+  c.box[1] = (plim_box){0, 1, 5, -1};
+  cr_assert_eq(solve(&c, 5, offset, &found), PLIM_OK);
+  cr_assert(found.height == 5 && offset[0] == 0 && offset[1] == 0);
+}
+
+Test(solve, an_alignment_leaves_a_hole_and_a_hint_is_followed_where_it_is_free) {
+  lives_case c;
+  int64_t offset[3];
+  plim_solution found;
+  begin_case(&c, 2);
+  c.box[0] = c.box[1] = (plim_box){0, 2, 3, -1};
+  c.align[0] = c.align[1] = 4;
+  cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
+  cr_assert(found.height == 7 && found.proved);
+  begin_case(&c, 3);
+  c.box[0] = c.box[1] = c.box[2] = (plim_box){0, 2, 4, -1};
+  c.hint[1] = 0;
+  c.hint[2] = 16;
+  cr_assert_eq(solve(&c, 20, offset, &found), PLIM_OK);
+  cr_assert(offset[1] == 0 && offset[2] == 16);
+  c.hint[2] = 20; /* above the capacity */
+  cr_assert_eq(solve(&c, 20, offset, &found), PLIM_OK);
+  cr_assert(offset[1] == 0 && offset[2] < 20);
+}
+
+Test(solve, what_a_gap_leaves_of_a_life_makes_room_for_others) {
+  lives_case c;
+  int64_t offset[2];
+  plim_solution found;
+  begin_case(&c, 2);
+  c.box[0] = (plim_box){0, 10, 8, -1};
+  c.box[1] = (plim_box){4, 6, 6, -1};
+  c.gap[0] = (plim_gap){4, 6, 0, 2};
+  c.gap_first[1] = c.gap_first[2] = 1;
+  cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
+  cr_assert(found.height == 8 && found.load == 8 && offset[1] == 2);
+}
+
+/* Cut a rectangle n - 1 times: lives that fit exactly. */
+static void cut(lives_case *c, uint64_t seed, int32_t n, int64_t steps, int64_t height) {
+  uint64_t r = seed;
+  int32_t pieces = 1;
+  begin_case(c, n);
+  c->boxes.gap = NULL;
+  c->box[0] = (plim_box){0, steps, height, -1};
+  while (pieces < n) {
+    plim_box *from = &c->box[test_random_between(&r, 0, pieces - 1)], *to = &c->box[pieces];
+    int along = test_random_chance(&r, 50);
+    if (along ? from->end - from->begin < 2 : from->bytes < 2) continue;
+    *to = *from;
+    pieces++;
+    if (along) {
+      from->end = to->begin = test_random_between(&r, from->begin + 1, from->end - 1);
+    } else {
+      to->bytes = test_random_between(&r, 1, from->bytes - 1);
+      from->bytes -= to->bytes;
+    }
+  }
+}
+
+Test(solve, packs_random_cuts_of_a_rectangle_without_waste) {
+  for (uint64_t seed = 1; seed <= 12; seed++) {
+    lives_case c;
+    int64_t offset[MOST];
+    plim_solution found;
+    cut(&c, seed, 60, 30, 64);
+    cr_assert_eq(solve(&c, 64, offset, &found), PLIM_OK, "seed %llu", (unsigned long long)seed);
+    cr_assert(found.proved && found.height == 64);
+  }
+}
+
+Test(solve, threads_find_packings_as_well) {
+  lives_case c;
+  int64_t offset[MOST];
+  plim_solution found;
+  plim_solve_options options = {sizeof options, 64, 0, 3};
+  cut(&c, 5, 60, 30, 64);
+  cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
+  cr_assert_eq(plim_boxes_check(ctx, &c.boxes, offset, 64, 64), PLIM_OK);
+  options.capacity = 63;
+  cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_ENOFIT);
+}
+
+Test(solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
+  lives_case c;
+  int64_t offset[MOST];
+  plim_solution found;
+  plim_solve_options options = {sizeof options, INT64_MAX, 1, 1};
+  cut(&c, 3, 200, 100, 1024);
+  cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
+  cr_assert(found.height > found.load && !found.proved && found.height == found.first_fit);
+  options.time_limit_ns = 0;
+  plim_context_cancel(ctx);
+  cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
+  options.capacity = 1024;
+  cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_ECANCEL);
+  plim_context_resume(ctx);
+}
+
+Test(solve, says_what_is_proven_when_lives_do_not_fit) {
+  lives_case c;
+  int64_t offset[2] = {-7, -7};
+  plim_solution found;
+  begin_case(&c, 2);
+  c.box[0] = c.box[1] = (plim_box){0, 2, 6, -1};
+  cr_assert_eq(solve(&c, 11, offset, &found), PLIM_ENOFIT);
+  cr_assert_str_eq(plim_context_error(ctx), "2 lives do not fit into 11 bytes: no packing is lower than 12");
+  cr_assert(offset[0] == -7 && offset[1] == -7);
+}
+
+/* 20,000 lives, each a few steps long, some long: more than exact search takes. */
+Test(solve, many_lives_are_packed_close_to_their_load) {
+  enum { MANY = 20000 };
+  plim_box *box = malloc(MANY * sizeof *box);
+  int64_t *offset = malloc(MANY * sizeof *offset);
+  uint64_t r = 1;
+  cr_assert(box && offset);
+  for (int32_t i = 0; i < MANY; i++) {
+    int64_t length = test_random_chance(&r, 1) ? test_random_between(&r, 1, MANY) : test_random_between(&r, 1, 40);
+    box[i] = (plim_box){i, i + length, 512 * test_random_between(&r, 1, 2000), -1};
+  }
+  plim_boxes boxes = {.n = MANY, .align = 512, .box = box};
+  plim_solve_options options = {sizeof options, INT64_MAX, 1, 1};
+  plim_solution found;
+  cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK);
+  cr_assert_lt((double)found.height, 1.1 * (double)found.load);
+  free(box);
+  free(offset);
+}
+
+static plim_status solve_some(plim_context *c, void *user) {
+  const lives_case *some = user;
+  plim_solve_options options = {sizeof options, 64, 0, 2};
+  plim_solution found;
+  int64_t offset[MOST];
+  return plim_pack_solve(c, &some->boxes, &options, offset, &found);
+}
+
+Test(solve, a_refused_allocation_leaves_nothing_behind) {
+  lives_case c;
+  cut(&c, 2, 30, 20, 64);
+  cr_assert_geq(plim_test_each_allocation(solve_some, &c), 30);
+}
+
+Test(solve, packs_the_public_tight_instances_and_the_loosest_of_them_lower_than_was_known) {
+  static const struct {
+    const char *name;
+    int64_t capacity;
+  } cases[] = {{"a.csv", 1048576}, {"c.csv", 1039360}, {"d.csv", 1029120}, {"g.csv", 1048576}, {"example12.csv", 12}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char path[4096];
+    const char *data = getenv("PLIM_DATA");
+    int64_t offset[512];
+    plim_lives *lives = NULL;
+    plim_solution found;
+    plim_solve_options options = {sizeof options, cases[i].capacity, 0, 1};
+    (void)snprintf(path, sizeof path, "%s/packing/%s", data ? data : PLIM_SOURCE_DIR "/../shared/data", cases[i].name);
+    plim_status status = plim_lives_load(ctx, path, &lives);
+    if (status == PLIM_ENOFILE) cr_skip_test("the public packing instances are not here");
+    cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
+    plim_boxes boxes = plim_lives_boxes(lives, 1);
+    cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK, "%s", cases[i].name);
+    plim_lives_free(lives);
+  }
+}
