@@ -2,6 +2,8 @@
 #include <stdio.h>
 
 #include "planner/bound.h"
+#include "planner/curve/curve_file.h"
+#include "planner/curve/kept.h"
 #include "planner/planning.h"
 
 static plim_status find_keep_all(const plim_problem *problem, const plim_plan_options *options, int64_t *bytes) {
@@ -16,17 +18,24 @@ static plim_status find_keep_all(const plim_problem *problem, const plim_plan_op
 static plim_status find_smallest(const plim_problem *problem, const plim_plan_options *options,
                                  const plim_strategy *strategy, plim_plan_floor *out, plim_plan **plan) {
   plim_plan_floor floor = {0};
+  plim_curve curve = {.ctx = problem->ctx};
+  plim_curve_file file;
   plim_planning *pl = NULL;
   plim_status status;
+  int32_t kept = 0;
   PLIM_TRY(find_keep_all(problem, options, &floor.keep_all_bytes));
   PLIM_TRY(plim_planning_begin(problem, options, &pl));
   pl->lowest = 1;
-  PLIM_CHECK(strategy->run_lowest(pl));
+  PLIM_CHECK(plim_curve_open(problem, options, strategy->name, &file, &curve));
+  PLIM_CHECK(plim_kept_run(pl, strategy, &curve, &kept));
+  if (options->from_curve) *options->from_curve = kept;
   floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
   floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
   if (plan) PLIM_CHECK(plim_planning_emit(pl, strategy->name, plan));
+  PLIM_CHECK(plim_curve_save(&file, &curve));
   *out = floor;
 done:
+  plim_curve_free(&curve);
   plim_planning_end(pl);
   return status;
 }

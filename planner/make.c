@@ -2,6 +2,8 @@
 #include <stdio.h>
 
 #include "planner/bound.h"
+#include "planner/curve/curve_file.h"
+#include "planner/curve/kept.h"
 #include "planner/planning.h"
 
 plim_plan_options plim_plan_options_default(void) {
@@ -25,17 +27,38 @@ static plim_status refuse(const plim_planning *pl, const plim_strategy *strategy
                    strategy->name, (long long)pl->budget_bytes, (long long)pl->least_bytes, (long long)bound);
 }
 
+/* `curve` NULL: none. */
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
-                             const plim_strategy *strategy, plim_plan **out) {
+                             const plim_strategy *strategy, plim_curve *curve, plim_plan **out) {
   plim_planning *pl = NULL;
   plim_status status;
+  int32_t kept = 0;
   PLIM_TRY(plim_planning_begin(problem, options, &pl));
-  status = strategy->run(pl);
+  status = curve ? plim_kept_run(pl, strategy, curve, &kept) : strategy->run(pl);
+  if (options->from_curve) *options->from_curve = kept;
   if (status == PLIM_ECANCEL && pl->found) status = PLIM_OK; /* the best so far */
   if (status == PLIM_OK && !pl->found) status = refuse(pl, strategy);
   if (status == PLIM_OK) status = plim_planning_emit(pl, strategy->name, out);
   plim_planning_end(pl);
   return status;
+}
+
+/* Through the curve on disk; when a kept plan turns out bad, without it. */
+static plim_status make_kept(const plim_problem *problem, const plim_plan_options *options,
+                             const plim_strategy *strategy, plim_plan **out) {
+  plim_curve curve = {.ctx = problem->ctx};
+  plim_curve_file file;
+  plim_plan *plan = NULL;
+  PLIM_TRY(plim_curve_open(problem, options, strategy->name, &file, &curve));
+  plim_status status = make_plan(problem, options, strategy, &curve, &plan);
+  if (status == PLIM_OK) status = plim_curve_save(&file, &curve);
+  plim_curve_free(&curve);
+  if (status == PLIM_OK) {
+    *out = plan;
+    return PLIM_OK;
+  }
+  plim_plan_free(plan);
+  return status == PLIM_EPLAN ? make_plan(problem, options, strategy, NULL, out) : status;
 }
 
 plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -46,7 +69,9 @@ plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const pli
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &strategy));
   PLIM_TRY(plim_strategy_class(ctx, strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
-  plim_status status = make_plan(problem, options, strategy, out);
+  int through_curve = options->curves && options->budget_bytes < INT64_MAX;
+  plim_status status =
+      through_curve ? make_kept(problem, options, strategy, out) : make_plan(problem, options, strategy, NULL, out);
   plim_problem_free(problem);
   return status;
 }

@@ -37,15 +37,28 @@ typedef struct plim_plan_options {
   uint64_t seed;
   int64_t iterations;    /* > 0: stop after so many moves, deterministic whatever the machine does */
   int64_t time_limit_ns; /* > 0: stop then; both 0: a default number of iterations */
+  /* Folder of curves kept between runs; "": the user's cache folder; NULL: none. With one, a plan for a finite budget
+   * is the fastest known within it, found now or before: what was planned before with equal effort is not searched
+   * again, and a larger budget never gives a slower plan. */
+  const char *curves;
+  int32_t *from_curve; /* out, may be NULL: 1 when the plan, or the smallest budget, is a kept one */
 } plim_plan_options;
 
 plim_plan_options plim_plan_options_default(void);
 
 /* Make a plan. PLIM_ENOFIT when none was found within the budget: the sentence has the numbers of plim_plan_floor
  * that are cheap to know. PLIM_ECANCEL only when nothing was found before the cancel; else the best so far.
- * Deterministic for equal inputs unless time_limit_ns > 0. */
+ * Deterministic for equal inputs unless time_limit_ns > 0 or plans are kept in options->curves. */
 PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                          const plim_plan_options *options, plim_plan **out);
+
+/* Plans for budgets [n], ascending, through one curve, kept in options->curves where there is such a folder: each
+ * planning starts from the plan for the budget before. options->time_limit_ns is for all of them together,
+ * options->iterations for each. plan [n] out: the fastest known within each budget, so overheads never rise; NULL where
+ * none was found. After a cancel the budgets left get what is known. */
+PLIM_MUST_USE plim_status plim_plan_curve(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                          const plim_plan_options *options, int32_t n, const int64_t *budget,
+                                          plim_plan **plan);
 
 /* Smallest budget with a checked plan, by a search limited in iterations, and what is proven. */
 typedef struct plim_plan_floor {

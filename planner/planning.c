@@ -76,19 +76,76 @@ static plim_status keep(plim_planning *pl, const plim_schedule *schedule, plim_p
   return PLIM_OK;
 }
 
+/* A schedule and its placement as a point of a curve, borrowing both. */
+static plim_curve_point point_of(const plim_planning *pl, const plim_schedule *schedule,
+                                 const plim_placement *placement, int64_t time_ns, int64_t bytes) {
+  return (plim_curve_point){.bytes = bytes,
+                            .time_ns = time_ns,
+                            .n_steps = schedule->n,
+                            .n_offsets = pl->options->unpacked ? 0 : placement->n_boxes,
+                            .op = schedule->op,
+                            .choice = schedule->choice,
+                            .offset = placement->offset};
+}
+
+/* What was weighed last goes to the curve, if it has addresses or needs none. */
+static plim_status remember(plim_planning *pl, const plim_schedule *schedule, int64_t bytes) {
+  int weighed = pl->options->unpacked || pl->timeline->peak_bytes <= pl->budget_bytes;
+  if (!pl->curve || !weighed) return PLIM_OK;
+  plim_curve_point point = point_of(pl, schedule, &pl->placement, pl->timeline->time_ns, bytes);
+  return plim_curve_insert(pl->curve, &point, NULL);
+}
+
 plim_status plim_planning_offer(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *out_bytes) {
   int64_t bytes;
   PLIM_TRY(weigh(pl, schedule, effort, &bytes));
   if (out_bytes) *out_bytes = bytes;
   if (bytes < pl->least_bytes) pl->least_bytes = bytes;
+  PLIM_TRY(remember(pl, schedule, bytes));
   if (!better(pl, pl->timeline->time_ns, bytes)) return PLIM_OK;
   return keep(pl, schedule, &pl->placement, pl->timeline->time_ns, bytes);
 }
 
 plim_status plim_planning_take(plim_planning *pl, plim_planning *from) {
   if (from->least_bytes < pl->least_bytes) pl->least_bytes = from->least_bytes;
+  if (pl->curve && from->found) {
+    plim_curve_point point = point_of(pl, &from->best, &from->best_placement, from->best_ns, from->best_bytes);
+    PLIM_TRY(plim_curve_insert(pl->curve, &point, NULL));
+  }
   if (!from->found || !better(pl, from->best_ns, from->best_bytes)) return PLIM_OK;
   return keep(pl, &from->best, &from->best_placement, from->best_ns, from->best_bytes);
+}
+
+/* The point comes from a file: its numbers are looked at before they are used. */
+static plim_status read_point(const plim_problem *p, const plim_curve_point *point, plim_schedule *out,
+                              int32_t *right) {
+  *right = 1;
+  for (int32_t j = 0; j < point->n_steps && *right; j++) {
+    int32_t op = point->op[j];
+    *right = op < p->n_ops && point->choice[j] < p->op[op].n_choices;
+    if (*right) PLIM_TRY(plim_schedule_add(out, op, point->choice[j]));
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_planning_offer_point(plim_planning *pl, const plim_curve_point *point, int32_t *taken) {
+  plim_schedule schedule = {.ctx = pl->problem->ctx};
+  plim_status status = read_point(pl->problem, point, &schedule, taken);
+  if (status == PLIM_OK && *taken) {
+    status = plim_timeline_evaluate(pl->timeline, &schedule);
+    *taken = status == PLIM_OK && pl->timeline->time_ns == point->time_ns;
+    if (status == PLIM_EPLAN) status = PLIM_OK;
+  }
+  int64_t bytes = pl->timeline->peak_bytes;
+  if (status == PLIM_OK && *taken && !pl->options->unpacked) {
+    status = plim_place_at(&pl->placement, pl->timeline, &schedule, point->n_offsets, point->offset, taken);
+    bytes = pl->placement.height_bytes;
+  }
+  if (status == PLIM_OK && *taken && better(pl, point->time_ns, bytes)) {
+    status = keep(pl, &schedule, &pl->placement, point->time_ns, bytes);
+  }
+  plim_schedule_free(&schedule);
+  return status;
 }
 
 plim_status plim_planning_emit(plim_planning *pl, const char *planner, plim_plan **out) {

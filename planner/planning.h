@@ -3,6 +3,7 @@
 #ifndef PLIM_PLANNER_PLANNING_H
 #define PLIM_PLANNER_PLANNING_H
 
+#include "planner/curve/curve.h"
 #include "planner/pack/place.h"
 
 typedef struct plim_planning {
@@ -21,6 +22,7 @@ typedef struct plim_planning {
   int32_t found; /* 1: best fits */
   int64_t best_ns, best_bytes;
   int64_t least_bytes; /* smallest height (unpacked: peak) of anything offered */
+  plim_curve *curve;   /* gets everything offered that it has no better point for; NULL: none */
 } plim_planning;
 
 PLIM_MUST_USE plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_options *options,
@@ -35,6 +37,10 @@ PLIM_MUST_USE plim_status plim_planning_offer(plim_planning *planning, const pli
 
 /* Take over the best of another planning of the same problem, with its addresses, if it fits and is better. */
 PLIM_MUST_USE plim_status plim_planning_take(plim_planning *planning, plim_planning *from);
+
+/* Offer a point of a curve with the addresses that it has. *taken is 0 when it is not a point of this problem. */
+PLIM_MUST_USE plim_status plim_planning_offer_point(plim_planning *planning, const plim_curve_point *point,
+                                                    int32_t *taken);
 
 /* The best as a checked plan made by `planner`. */
 PLIM_MUST_USE plim_status plim_planning_emit(plim_planning *planning, const char *planner, plim_plan **out);

@@ -63,6 +63,21 @@ plim_status plim_place(plim_placement *pl, const plim_timeline *t, const plim_sc
   return PLIM_OK;
 }
 
+plim_status plim_place_at(plim_placement *pl, const plim_timeline *t, const plim_schedule *s, int32_t n_offsets,
+                          const int64_t *offset, int32_t *fits) {
+  PLIM_TRY(reserve(pl, t));
+  make_boxes(pl, t, s);
+  *fits = n_offsets == pl->n_boxes;
+  pl->height_bytes = t->problem->persistent_bytes;
+  for (int32_t b = 0; b < pl->n_boxes && *fits; b++) {
+    int64_t top = plim_add_bytes(offset[b], pl->box[b].bytes);
+    pl->offset[b] = offset[b];
+    if (top < 0) *fits = 0;
+    if (top > pl->height_bytes) pl->height_bytes = top;
+  }
+  return PLIM_OK;
+}
+
 void plim_placement_free(plim_placement *pl) {
   plim_release(pl->ctx, pl->box_of_copy, pl->room_copies, sizeof *pl->box_of_copy);
   plim_release(pl->ctx, pl->box_of_step, pl->room_steps, sizeof *pl->box_of_step);

@@ -21,6 +21,11 @@ typedef struct plim_placement {
  * the height of the arena that is good enough, `effort` as for plim_pack. Deterministic. */
 PLIM_MUST_USE plim_status plim_place(plim_placement *placement, const plim_timeline *timeline,
                                      const plim_schedule *schedule, int64_t target, int32_t effort);
+/* Put the boxes at offsets [n_offsets] that a placement of the same schedule had. *fits is 0, and the placement of no
+ * use, when their number is another. Overlaps are not looked for. */
+PLIM_MUST_USE plim_status plim_place_at(plim_placement *placement, const plim_timeline *timeline,
+                                        const plim_schedule *schedule, int32_t n_offsets, const int64_t *offset,
+                                        int32_t *fits);
 void plim_placement_free(plim_placement *placement);
 
 #endif

@@ -3,9 +3,7 @@
 #include "runtime/device/profile_cache.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "runtime/base/sha256.h"
 #include "runtime/device/desc.h"
@@ -15,35 +13,16 @@ static const char kind[] = "profile cache";
 
 /* ---- the file ---- */
 
-/* The folder of `path`, with those above it. What cannot be made shows when the file is written. */
-static void make_folders(const char *path) {
-  char folder[PLIM_CACHE_PATH_BYTES];
-  (void)snprintf(folder, sizeof folder, "%s", path);
-  for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    (void)mkdir(folder, 0755);
-    *slash = '/';
-  }
-}
-
 static plim_status name_file(plim_profile_cache *cache, const char *folder) {
   plim_text text = {cache->ctx, NULL, 0, 0, PLIM_OK};
-  char hash[PLIM_FINGERPRINT_BYTES];
-  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  char hash[PLIM_FINGERPRINT_BYTES], name[PLIM_FINGERPRINT_BYTES];
   plim_document_write_machine(&text, &cache->machine);
   plim_status status = text.status;
   if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
   plim_text_free(&text);
   if (status != PLIM_OK) return status;
-  int length = 0;
-  if (folder) {
-    if (folder[0]) length = snprintf(cache->path, sizeof cache->path, "%s/profile-%.16s.json", folder, hash);
-  } else if (xdg && xdg[0] == '/') {
-    length = snprintf(cache->path, sizeof cache->path, "%s/plimsoll/profile-%.16s.json", xdg, hash);
-  } else if (home && home[0] == '/') {
-    length = snprintf(cache->path, sizeof cache->path, "%s/.cache/plimsoll/profile-%.16s.json", home, hash);
-  }
-  if (length <= 0 || length >= (int)sizeof cache->path) cache->path[0] = '\0';
+  (void)snprintf(name, sizeof name, "profile-%.16s.json", hash);
+  plim_cache_path(folder, name, cache->path);
   return PLIM_OK;
 }
 
@@ -188,7 +167,7 @@ static plim_status write_file(const plim_profile_cache *cache) {
     plim_text_format(&text, ", \"time_ns\": %lld}", (long long)row->time_ns);
   }
   plim_text_add(&text, "\n  ]\n}\n");
-  make_folders(cache->path);
+  plim_cache_make_folders(cache->path);
   return plim_document_save(&text, cache->path);
 }
 

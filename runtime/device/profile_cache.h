@@ -4,6 +4,7 @@
 #ifndef PLIM_RUNTIME_DEVICE_PROFILE_CACHE_H
 #define PLIM_RUNTIME_DEVICE_PROFILE_CACHE_H
 
+#include "runtime/base/cache.h"
 #include "runtime/device/profile_set.h"
 
 typedef struct plim_profile_row {
@@ -11,8 +12,6 @@ typedef struct plim_profile_row {
   char variant[PLIM_VARIANT_NAME_BYTES];
   int64_t time_ns;
 } plim_profile_row;
-
-enum { PLIM_CACHE_PATH_BYTES = 4096 };
 
 typedef struct plim_profile_cache {
   plim_context *ctx;

@@ -60,7 +60,7 @@ int32_t plim_generated_node(plim_generated *g, const char *name, plim_phase phas
     g->status = plim_array_reserve(g->ctx, &g->node, &g->room, g->n + 1, sizeof *g->node);
   }
   if (g->status != PLIM_OK) return 0;
-  g->node[g->n++] = (plim_dag_node){.id = id, .bytes = bytes, .time_ns = time_ns, .name = name, .phase = phase};
+  g->node[g->n++] = (plim_node){.id = id, .bytes = bytes, .time_ns = time_ns, .name = name, .phase = phase};
   return (int32_t)id;
 }
 
@@ -68,13 +68,13 @@ void plim_generated_link(plim_generated *g, int32_t from, int32_t to) {
   if (g->status == PLIM_OK) {
     g->status = plim_array_reserve(g->ctx, &g->link, &g->room_links, g->n_links + 1, sizeof *g->link);
   }
-  if (g->status == PLIM_OK) g->link[g->n_links++] = (plim_dag_link){from, to};
+  if (g->status == PLIM_OK) g->link[g->n_links++] = (plim_link){from, to};
 }
 
 /* ---- the graph ---- */
 
 static int by_ends(const void *a, const void *b) {
-  const plim_dag_link *x = a, *y = b;
+  const plim_link *x = a, *y = b;
   if (x->to != y->to) return x->to < y->to ? -1 : 1;
   return (x->from > y->from) - (x->from < y->from);
 }
@@ -116,13 +116,13 @@ plim_status plim_graph_generate(plim_context *ctx, const plim_generate_options *
   if (g.status == PLIM_OK) {
     drop_repeats(&g);
     (void)snprintf(name, sizeof name, "%s n%lld seed %llu", o->shape, (long long)g.n, (unsigned long long)o->seed);
-    plim_dag dag = {.name = name,
-                    .unpacked = !o->packed,
-                    .n = (int32_t)g.n,
-                    .n_links = (int32_t)g.n_links,
-                    .node = g.node,
-                    .link = g.link};
-    g.status = plim_dag_graph(ctx, &dag, out);
+    plim_node_link nodes = {.name = name,
+                            .unpacked = !o->packed,
+                            .n = (int32_t)g.n,
+                            .n_links = (int32_t)g.n_links,
+                            .node = g.node,
+                            .link = g.link};
+    g.status = plim_node_link_graph(ctx, &nodes, out);
   }
   plim_release(ctx, g.node, g.room, sizeof *g.node);
   plim_release(ctx, g.link, g.room_links, sizeof *g.link);

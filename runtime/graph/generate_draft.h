@@ -2,8 +2,8 @@
 #ifndef PLIM_RUNTIME_GRAPH_GENERATE_DRAFT_H
 #define PLIM_RUNTIME_GRAPH_GENERATE_DRAFT_H
 
-#include "runtime/graph/dag.h"
 #include "runtime/graph/generate.h"
+#include "runtime/graph/node_link.h"
 
 typedef struct plim_generated {
   plim_context *ctx;
@@ -11,8 +11,8 @@ typedef struct plim_generated {
   plim_status status; /* first failure; later additions do nothing */
   uint64_t draws;
   int64_t n, n_links, room, room_links;
-  plim_dag_node *node;
-  plim_dag_link *link;
+  plim_node *node;
+  plim_link *link;
 } plim_generated;
 
 /* Uniform in [0, below) and in [0, 1). */

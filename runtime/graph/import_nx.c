@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "runtime/base/json.h"
-#include "runtime/graph/dag.h"
 #include "runtime/graph/importers.h"
+#include "runtime/graph/node_link.h"
 
 typedef struct link {
   int32_t from, to; /* nodes */
@@ -29,14 +29,14 @@ typedef struct draft {
   const char *name;
   int32_t n, n_links;
   int32_t room_links;
-  plim_dag_node *node; /* [n] */
-  id_row *by_id;       /* [n] sorted */
-  link *link;          /* [n_links] without repeats */
-  plim_dag_link *ends; /* [n_links] the same */
-  int32_t *first;      /* [n + 1] links of a node, by `from` or by `to` */
-  int32_t *order;      /* [n] nodes in program order */
-  int32_t *place;      /* [n] of a node in the order */
-  int32_t *degree;     /* [n] scratch */
+  plim_node *node; /* [n] */
+  id_row *by_id;   /* [n] sorted */
+  link *link;      /* [n_links] without repeats */
+  plim_link *ends; /* [n_links] the same */
+  int32_t *first;  /* [n + 1] links of a node, by `from` or by `to` */
+  int32_t *order;  /* [n] nodes in program order */
+  int32_t *place;  /* [n] of a node in the order */
+  int32_t *degree; /* [n] scratch */
 } draft;
 
 /* ---- nodes ---- */
@@ -45,9 +45,9 @@ static int64_t read_cost(plim_json_at *at, const char *network, const char *laye
   return plim_json_int(at, plim_json_has(at, layered) ? layered : network, 0, INT64_MAX / 4);
 }
 
-static void read_node(plim_json_at *at, int32_t i, plim_dag_node *to) {
+static void read_node(plim_json_at *at, int32_t i, plim_node *to) {
   const json_t *name = json_object_get(at->node, "name");
-  *to = (plim_dag_node){.id = i, .phase = PLIM_PHASE_FORWARD};
+  *to = (plim_node){.id = i, .phase = PLIM_PHASE_FORWARD};
   if (json_is_string(name)) to->name = json_string_value(name);
   if (plim_json_has(at, "id")) {
     to->id = plim_json_int(at, "id", 0, INT64_MAX);
@@ -249,12 +249,13 @@ static plim_status make_order(draft *d, plim_json_at *root) {
 }
 
 static plim_status build(draft *d, plim_graph **out) {
-  plim_dag dag = {.name = d->name, .unpacked = 1, .n = d->n, .n_links = d->n_links, .node = d->node, .order = d->order};
+  plim_node_link nodes = {
+      .name = d->name, .unpacked = 1, .n = d->n, .n_links = d->n_links, .node = d->node, .order = d->order};
   PLIM_TRY(plim_allocate(d->ctx, d->n_links, sizeof *d->ends, &d->ends));
   qsort(d->link, (size_t)d->n_links, sizeof *d->link, by_place);
-  for (int32_t i = 0; i < d->n_links; i++) d->ends[i] = (plim_dag_link){d->link[i].from, d->link[i].to};
-  dag.link = d->ends;
-  return plim_dag_graph(d->ctx, &dag, out);
+  for (int32_t i = 0; i < d->n_links; i++) d->ends[i] = (plim_link){d->link[i].from, d->link[i].to};
+  nodes.link = d->ends;
+  return plim_node_link_graph(d->ctx, &nodes, out);
 }
 
 static plim_status read_graph(draft *d, plim_graph **out) {

@@ -44,6 +44,7 @@ static plim_plan_options eval_options(const plim_plan_options *options) {
   eval.planner = NULL;
   eval.labels = PLIM_LABELS_SMALL;
   eval.label = NULL;
+  eval.from_curve = NULL;
   return eval;
 }
 

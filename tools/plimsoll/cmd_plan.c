@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "tools/plimsoll/beside.h"
+#include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/curve.h"
 #include "tools/plimsoll/plan_graph.h"
@@ -15,11 +16,18 @@ static plim_status save_plan(session *s) {
   return plim_plan_save(s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
 }
 
+static plim_status curve(session *s) {
+  budget_request request = {s->program->graph[PLIM_PROGRAM_TRAIN], s->program->profile[PLIM_PROGRAM_TRAIN],
+                            &s->planning, s->keep_all->arena_bytes};
+  return budget_curve_run(s, &request);
+}
+
 static plim_status plan(session *s) {
   figures f;
   PLIM_TRY(session_device(s));
   PLIM_TRY(session_program(s));
   PLIM_TRY(session_planning(s));
+  if (s->o->curve) return curve(s);
   int64_t begin = plim_now_ns();
   PLIM_TRY(session_plan(s));
   double seconds = (double)(plim_now_ns() - begin) / 1e9;

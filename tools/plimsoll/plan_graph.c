@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
+#include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/figures.h"
 
 typedef struct graph_plan {
@@ -12,6 +13,7 @@ typedef struct graph_plan {
   plim_graph *graph;
   plim_profile *profile;
   plim_plan *whole; /* what percentages are of */
+  int64_t whole_bytes;
   plim_plan *plan;
   plim_plan_options options;
 } graph_plan;
@@ -33,28 +35,28 @@ static void set_options(graph_plan *g) {
   g->options.time_limit_ns = (int64_t)(o->time_limit * 1e9);
   g->options.threads = (int32_t)o->threads;
   g->options.unpacked = o->packing ? strcmp(o->packing, "none") == 0 : g->graph->unpacked;
+  g->options.curves = o->no_cache ? NULL : "";
+  g->options.from_curve = &g->s->from_curve;
   if (o->order) g->options.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
 }
 
 /* Percentages: of the peak of program order where the graph says that plans have no addresses, of keep-all bytes else.
  */
-static plim_status measure_whole(graph_plan *g, int64_t *bytes) {
+static plim_status measure_whole(graph_plan *g) {
   plim_plan_options measure = g->options;
   measure.unpacked = g->graph->unpacked;
   measure.order = measure.unpacked ? PLIM_ORDER_FIXED : PLIM_ORDER_ANY;
   PLIM_TRY(plim_plan_keep_all(g->s->ctx, g->graph, g->profile, &measure, &g->whole));
-  *bytes = measure.unpacked ? g->whole->peak_bytes : g->whole->arena_bytes;
+  g->whole_bytes = measure.unpacked ? g->whole->peak_bytes : g->whole->arena_bytes;
   return PLIM_OK;
 }
 
 static plim_status set_budget(graph_plan *g) {
   const char *memory = g->s->o->memory;
-  int64_t whole;
   plim_size size;
-  PLIM_TRY(measure_whole(g, &whole));
   if (!memory) return PLIM_OK;
   PLIM_TRY(plim_size_parse(g->s->ctx, memory, &size));
-  g->options.budget_bytes = plim_size_bytes(&size, whole);
+  g->options.budget_bytes = plim_size_bytes(&size, g->whole_bytes);
   if (g->options.budget_bytes >= 0) return PLIM_OK;
   return plim_fail(g->s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", memory);
 }
@@ -71,13 +73,12 @@ static void print_sequence(const graph_plan *g) {
 
 static void add_bytes(figures *f, const graph_plan *g) {
   const plim_plan *plan = g->plan;
-  int64_t whole = g->graph->unpacked ? g->whole->peak_bytes : g->whole->arena_bytes;
   if (plan->budget_bytes < INT64_MAX) {
     figures_bytes(f, 0, "budget_bytes", "cap", plan->budget_bytes);
-    figures_note(f, 0, " (%.1f %% of %s)", (double)plan->budget_bytes * 100 / (double)whole,
+    figures_note(f, 0, " (%.1f %% of %s)", (double)plan->budget_bytes * 100 / (double)g->whole_bytes,
                  g->graph->unpacked ? "program order's peak" : "keep-all");
   }
-  figures_bytes(f, 0, g->graph->unpacked ? "program_order_peak_bytes" : "keep_all_bytes", NULL, whole);
+  figures_bytes(f, 0, g->graph->unpacked ? "program_order_peak_bytes" : "keep_all_bytes", NULL, g->whole_bytes);
   if (plan->packed) {
     figures_bytes(f, 0, "arena_bytes", "arena", plan->arena_bytes);
   } else {
@@ -102,7 +103,8 @@ static void print_figures(const graph_plan *g, double seconds) {
   figures_flag(&f, 0, "proved", NULL, plan->proved);
   figures_count(&f, 0, "time", "duration", plan->time_ns);
   figures_count(&f, 0, "plan_steps", "plan", plan->n_steps);
-  figures_note(&f, 0, " steps, by %s", plan->planner);
+  figures_note(&f, 0, " steps, by %s%s", plan->planner, g->s->from_curve ? ", kept from an earlier run" : "");
+  figures_flag(&f, 0, "from_curve", NULL, g->s->from_curve);
   figures_text(&f, 0, "planner", NULL, plan->planner);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
   figures_print_to(&f, g->s->o->json, g->s->o->print_sequence ? stderr : stdout);
@@ -113,6 +115,11 @@ static plim_status run(graph_plan *g) {
   plim_context *ctx = g->s->ctx;
   PLIM_TRY(load(g));
   set_options(g);
+  PLIM_TRY(measure_whole(g));
+  if (g->s->o->curve) {
+    budget_request request = {g->graph, g->profile, &g->options, g->whole_bytes};
+    return budget_curve_run(g->s, &request);
+  }
   PLIM_TRY(set_budget(g));
   int64_t begin = plim_now_ns();
   PLIM_TRY(plim_plan_make(ctx, g->graph, g->profile, &g->options, &g->plan));

@@ -16,6 +16,8 @@ static plim_status fits(session *s, int32_t batch, int *yes) {
   plim_program *p = NULL;
   if (planning.labels == PLIM_LABELS_GIVEN) planning.labels = PLIM_LABELS_AUTO; /* they belong to the other batch */
   planning.label = NULL;
+  planning.curves = NULL; /* of batches that nobody asked for */
+  planning.from_curve = NULL;
   *yes = 0;
   plim_status status = session_begin_program(s, s->layout, batch, 1, &p);
   if (status == PLIM_OK) status = plim_program_fits(p, &planning, yes);

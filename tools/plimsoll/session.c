@@ -171,6 +171,8 @@ plim_status session_planning(session *s) {
   s->planning.seed = (uint64_t)o->seed;
   s->planning.iterations = o->iterations;
   s->planning.time_limit_ns = (int64_t)(o->time_limit * 1e9);
+  s->planning.curves = o->no_cache ? NULL : "";
+  s->planning.from_curve = &s->from_curve;
   if (o->order) s->planning.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
   PLIM_TRY(set_arithmetic(s));
   PLIM_TRY(plim_program_keep_all(s->program, &s->keep_all));

@@ -24,6 +24,7 @@ typedef struct session {
   const char **label;         /* [n_ops] when --arithmetic names a plan */
   plim_plan *label_plan;      /* that plan: it holds the labels */
   plim_plan *keep_all;        /* of the training step: its arena is the measure of percentages */
+  int32_t from_curve;         /* 1: the plan was found by an earlier run */
   refusal refusal;            /* set when the budget is too small */
   plim_replay_counts replay;  /* of --addresses arena */
   heap_arena heap;            /* of --addresses jemalloc */

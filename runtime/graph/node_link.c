@@ -1,5 +1,5 @@
 /* From a DAG to a graph: links grouped by the node that reads, ops added in program order. */
-#include "runtime/graph/dag.h"
+#include "runtime/graph/node_link.h"
 
 #include <stdio.h>
 
@@ -7,7 +7,7 @@ enum { SHOWN_NAME = 200 /* characters of a name that are kept */ };
 
 typedef struct maker {
   plim_context *ctx;
-  const plim_dag *dag;
+  const plim_node_link *nodes;
   plim_graph_builder *builder;
   int32_t *first; /* [n + 1] inputs of a node: from[first[v] .. first[v + 1]) */
   int32_t *from;  /* [n_links] */
@@ -24,7 +24,7 @@ static const char *clean_name(const char *name, char *text) {
 }
 
 static void group_inputs(maker *m) {
-  const plim_dag *d = m->dag;
+  const plim_node_link *d = m->nodes;
   for (int32_t i = 0; i < d->n_links; i++) m->first[d->link[i].to + 1]++;
   for (int32_t v = 0; v < d->n; v++) m->first[v + 1] += m->first[v];
   for (int32_t i = d->n_links - 1; i >= 0; i--) {
@@ -36,7 +36,7 @@ static void group_inputs(maker *m) {
 }
 
 static plim_status add_op(maker *m, int32_t v) {
-  const plim_dag_node *node = &m->dag->node[v];
+  const plim_node *node = &m->nodes->node[v];
   char clean[SHOWN_NAME + 1], name[SHOWN_NAME + 32];
   plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &node->bytes);
   int32_t op = 0, n_in = 0;
@@ -58,7 +58,7 @@ static plim_status add_op(maker *m, int32_t v) {
 }
 
 static plim_status build(maker *m, plim_graph **out) {
-  const plim_dag *d = m->dag;
+  const plim_node_link *d = m->nodes;
   char name[SHOWN_NAME + 1];
   const char *called = d->name && d->name[0] ? d->name : "imported";
   PLIM_TRY(plim_allocate(m->ctx, (int64_t)d->n + 1, sizeof *m->first, &m->first));
@@ -74,13 +74,13 @@ static plim_status build(maker *m, plim_graph **out) {
   return status;
 }
 
-plim_status plim_dag_graph(plim_context *ctx, const plim_dag *dag, plim_graph **out) {
-  maker m = {.ctx = ctx, .dag = dag};
+plim_status plim_node_link_graph(plim_context *ctx, const plim_node_link *nodes, plim_graph **out) {
+  maker m = {.ctx = ctx, .nodes = nodes};
   plim_status status = build(&m, out);
   plim_graph_builder_free(m.builder);
-  plim_release(ctx, m.first, (int64_t)dag->n + 1, sizeof *m.first);
-  plim_release(ctx, m.from, dag->n_links, sizeof *m.from);
-  plim_release(ctx, m.value, dag->n, sizeof *m.value);
-  plim_release(ctx, m.input, dag->n, sizeof *m.input);
+  plim_release(ctx, m.first, (int64_t)nodes->n + 1, sizeof *m.first);
+  plim_release(ctx, m.from, nodes->n_links, sizeof *m.from);
+  plim_release(ctx, m.value, nodes->n, sizeof *m.value);
+  plim_release(ctx, m.input, nodes->n, sizeof *m.input);
   return status;
 }

@@ -1,0 +1,154 @@
+/* Nondominated points in a sorted array. */
+#include "planner/curve/curve.h"
+
+#include <string.h>
+
+#include "runtime/base/array.h"
+
+static int64_t weight_of(const plim_curve_point *p) {
+  return (int64_t)p->n_steps + p->n_offsets;
+}
+
+/* A point's arrays are one block: offsets, ops, choices. */
+static int64_t block_bytes(const plim_curve_point *p) {
+  return (int64_t)sizeof(int64_t) * p->n_offsets + 2 * (int64_t)sizeof(int32_t) * p->n_steps;
+}
+
+static void drop_point(plim_curve *c, int32_t i) {
+  plim_curve_point *p = &c->point[i];
+  c->weight -= weight_of(p);
+  plim_release(c->ctx, (void *)p->offset, block_bytes(p), 1);
+  c->n--;
+  memmove(p, p + 1, (size_t)(c->n - i) * sizeof *p);
+}
+
+void plim_curve_free(plim_curve *c) {
+  while (c->n > 0) drop_point(c, c->n - 1);
+  plim_release(c->ctx, c->point, c->room, sizeof *c->point);
+  plim_release(c->ctx, c->attempt, c->room_tries, sizeof *c->attempt);
+  *c = (plim_curve){.ctx = c->ctx};
+}
+
+/* ---- points ---- */
+
+/* The first point that needs more than `bytes`. */
+static int32_t first_above(const plim_curve *c, int64_t bytes) {
+  int32_t low = 0, high = c->n;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (c->point[middle].bytes <= bytes) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static plim_status copy_point(plim_context *ctx, const plim_curve_point *from, plim_curve_point *to) {
+  char *block = NULL;
+  PLIM_TRY(plim_allocate(ctx, block_bytes(from), 1, &block));
+  size_t offsets = sizeof(int64_t) * (size_t)from->n_offsets, steps = sizeof(int32_t) * (size_t)from->n_steps;
+  if (offsets > 0) memcpy(block, from->offset, offsets);
+  if (steps > 0) memcpy(block + offsets, from->op, steps);
+  if (steps > 0) memcpy(block + offsets + steps, from->choice, steps);
+  *to = *from;
+  to->offset = (const int64_t *)(void *)block;
+  to->op = (const int32_t *)(void *)(block + offsets);
+  to->choice = to->op + from->n_steps;
+  return PLIM_OK;
+}
+
+/* Give up the points that cost least: budgets between a point and the next one get the point below it, which is slower.
+ * What that costs is the difference in time over that range of budgets. */
+static void lighten(plim_curve *c) {
+  while (c->weight > PLIM_CURVE_WEIGHT && c->n > 2) {
+    int32_t best = 1;
+    double least = 0;
+    for (int32_t i = 1; i < c->n - 1; i++) {
+      double loss =
+          (double)(c->point[i - 1].time_ns - c->point[i].time_ns) * (double)(c->point[i + 1].bytes - c->point[i].bytes);
+      if (i == 1 || loss < least) {
+        least = loss;
+        best = i;
+      }
+    }
+    drop_point(c, best);
+  }
+}
+
+plim_status plim_curve_insert(plim_curve *c, const plim_curve_point *point, int32_t *kept) {
+  int32_t at = first_above(c, point->bytes);
+  plim_curve_point fresh;
+  if (kept) *kept = 0;
+  if (at > 0 && c->point[at - 1].time_ns <= point->time_ns) return PLIM_OK;
+  PLIM_TRY(plim_array_reserve(c->ctx, &c->point, &c->room, (int64_t)c->n + 1, sizeof *c->point));
+  PLIM_TRY(copy_point(c->ctx, point, &fresh));
+  if (at > 0 && c->point[at - 1].bytes == point->bytes) drop_point(c, --at);
+  while (at < c->n && c->point[at].time_ns >= point->time_ns) drop_point(c, at);
+  memmove(&c->point[at + 1], &c->point[at], (size_t)(c->n - at) * sizeof *c->point);
+  c->point[at] = fresh;
+  c->n++;
+  c->weight += weight_of(&fresh);
+  c->changed = 1;
+  if (kept) *kept = 1;
+  lighten(c);
+  return PLIM_OK;
+}
+
+const plim_curve_point *plim_curve_find(const plim_curve *c, int64_t budget_bytes) {
+  int32_t above = first_above(c, budget_bytes);
+  return above > 0 ? &c->point[above - 1] : NULL;
+}
+
+const plim_curve_point *plim_curve_lowest(const plim_curve *c) {
+  return c->n > 0 ? &c->point[0] : NULL;
+}
+
+plim_status plim_curve_merge(plim_curve *to, const plim_curve *from) {
+  for (int32_t i = 0; i < from->n; i++) PLIM_TRY(plim_curve_insert(to, &from->point[i], NULL));
+  for (int32_t i = 0; i < from->n_tries; i++) PLIM_TRY(plim_curve_note(to, &from->attempt[i]));
+  return PLIM_OK;
+}
+
+/* ---- tries ---- */
+
+static int equal_effort(const plim_curve_try *a, const plim_curve_try *b) {
+  return a->budget_bytes == b->budget_bytes && a->iterations == b->iterations && a->seed == b->seed &&
+         a->time_limit_ns == b->time_limit_ns && a->threads == b->threads;
+}
+
+static plim_curve_try *find_try(const plim_curve *c, const plim_curve_try *attempt) {
+  for (int32_t i = 0; i < c->n_tries; i++) {
+    if (equal_effort(&c->attempt[i], attempt)) return &c->attempt[i];
+  }
+  return NULL;
+}
+
+plim_status plim_curve_note(plim_curve *c, const plim_curve_try *attempt) {
+  plim_curve_try *known = find_try(c, attempt);
+  if (known && known->bound_ns >= attempt->bound_ns) return PLIM_OK;
+  c->changed = 1;
+  if (known) {
+    known->bound_ns = attempt->bound_ns;
+    return PLIM_OK;
+  }
+  if (c->n_tries == PLIM_CURVE_TRIES) {
+    memmove(c->attempt, c->attempt + 1, (size_t)--c->n_tries * sizeof *c->attempt);
+  }
+  PLIM_TRY(plim_array_reserve(c->ctx, &c->attempt, &c->room_tries, (int64_t)c->n_tries + 1, sizeof *c->attempt));
+  c->attempt[c->n_tries++] = *attempt;
+  return PLIM_OK;
+}
+
+int plim_curve_tried(const plim_curve *c, const plim_curve_try *attempt) {
+  return find_try(c, attempt) != NULL;
+}
+
+int64_t plim_curve_bound(const plim_curve *c, int64_t budget_bytes) {
+  int64_t best = 0;
+  for (int32_t i = 0; i < c->n_tries; i++) {
+    if (c->attempt[i].budget_bytes >= budget_bytes && c->attempt[i].bound_ns > best) best = c->attempt[i].bound_ns;
+  }
+  return best;
+}

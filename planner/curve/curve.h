@@ -1,0 +1,61 @@
+/* The planner's product: the set of nondominated plans of one graph and profile under one set of options, and what was
+ * tried to find them.
+ *
+ * Points are sorted by bytes; each needs more bytes than the one before it and takes less time. So the fastest plan
+ * within a budget is the last point within it, and a larger budget never gives a slower plan. A try that has a proven
+ * bound bounds every smaller budget as well. */
+#ifndef PLIM_PLANNER_CURVE_CURVE_H
+#define PLIM_PLANNER_CURVE_CURVE_H
+
+#include "planner/schedule.h"
+
+typedef struct plim_curve_point {
+  int64_t bytes, time_ns; /* what a budget bounds: height, or peak where nothing is packed */
+  int32_t n_steps, n_offsets;
+  const int32_t *op, *choice; /* [n_steps] */
+  const int64_t *offset;      /* [n_offsets] of the boxes of a placement; none where nothing is packed */
+} plim_curve_point;
+
+enum { PLIM_TRY_LOWEST = -1 /* as a budget: the lowest plan was looked for */ };
+
+/* One planning call: the effort that went into one budget. */
+typedef struct plim_curve_try {
+  int64_t budget_bytes, iterations, time_limit_ns, bound_ns;
+  uint64_t seed;
+  int32_t threads;
+} plim_curve_try;
+
+enum { PLIM_CURVE_TRIES = 4096 };
+
+typedef struct plim_curve {
+  plim_context *ctx;
+  int32_t n, n_tries; /* tries: the latest PLIM_CURVE_TRIES of them */
+  int64_t room, room_tries;
+  int64_t weight; /* steps and offsets of all points */
+  plim_curve_point *point;
+  plim_curve_try *attempt;
+  int32_t changed; /* since it was made or read */
+} plim_curve;
+
+/* An empty curve is {.ctx = ctx}. */
+void plim_curve_free(plim_curve *curve); /* leaves it empty */
+
+/* Add a copy of the point, unless one needs no more bytes and no more time; drop those that it beats. *kept (may be
+ * NULL) is 1 when it was added. A curve of more than PLIM_CURVE_WEIGHT steps and offsets gives up points that make the
+ * least difference, never the first and the last. O(log n) plus the copy. */
+enum { PLIM_CURVE_WEIGHT = 3000000 };
+PLIM_MUST_USE plim_status plim_curve_insert(plim_curve *curve, const plim_curve_point *point, int32_t *kept);
+
+/* The fastest point within the budget, NULL when there is none; the point of fewest bytes, NULL when there is none. */
+const plim_curve_point *plim_curve_find(const plim_curve *curve, int64_t budget_bytes);
+const plim_curve_point *plim_curve_lowest(const plim_curve *curve);
+
+/* Add the points and tries of another curve of the same graph, profile and options. */
+PLIM_MUST_USE plim_status plim_curve_merge(plim_curve *to, const plim_curve *from);
+
+/* Tries: note one, look for one with the same budget and effort; the best bound known for a budget (0: none). */
+PLIM_MUST_USE plim_status plim_curve_note(plim_curve *curve, const plim_curve_try *attempt);
+int plim_curve_tried(const plim_curve *curve, const plim_curve_try *attempt);
+int64_t plim_curve_bound(const plim_curve *curve, int64_t budget_bytes);
+
+#endif

@@ -1,0 +1,210 @@
+/* The curve document, and where it lies. */
+#include "planner/curve/curve_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/array.h"
+#include "runtime/base/file.h"
+#include "runtime/base/sha256.h"
+#include "runtime/graph/document.h"
+#include "runtime/graph/own_profile.h"
+
+static const char kind[] = "curve";
+static const int64_t most_bytes = INT64_C(256) << 20; /* of all curves */
+
+/* ---- the key ---- */
+
+static plim_status hash_profile(const plim_profile *profile, char *hash) {
+  plim_text text = {.ctx = profile->ctx};
+  plim_profile_write(&text, profile);
+  plim_status status = text.status;
+  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
+  plim_text_free(&text);
+  return status;
+}
+
+/* Another version of the planner starts anew. */
+static plim_status make_key(const plim_problem *p, const plim_plan_options *o, const char *planner, char *key) {
+  char profile[PLIM_FINGERPRINT_BYTES];
+  PLIM_TRY(hash_profile(p->profile, profile));
+  plim_text text = {.ctx = p->ctx};
+  plim_text_format(&text, "plimsoll curve 1\nbuild %s\ngraph %s\nprofile %s\nplanner %s\nclass %s\n", PLIM_VERSION,
+                   p->graph->fingerprint, profile, planner, plim_plan_class_name(p->plan_class));
+  plim_text_format(&text, "unpacked %d\nlabels %d\n", o->unpacked, (int)o->labels);
+  for (int32_t op = 0; o->labels == PLIM_LABELS_GIVEN && op < p->n_ops; op++) {
+    plim_text_format(&text, "%s\n", o->label[op]);
+  }
+  plim_status status = text.status;
+  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, key);
+  plim_text_free(&text);
+  return status;
+}
+
+/* ---- writing ---- */
+
+static void write_ints(plim_text *t, const char *key, const int32_t *x, int32_t n) {
+  plim_text_format(t, ", \"%s\": [", key);
+  for (int32_t i = 0; i < n; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", x[i]);
+  plim_text_add(t, "]");
+}
+
+static void write_point(plim_text *t, const plim_curve_point *p) {
+  plim_text_format(t, "{\"bytes\": %lld, \"time_ns\": %lld", (long long)p->bytes, (long long)p->time_ns);
+  write_ints(t, "ops", p->op, p->n_steps);
+  write_ints(t, "choices", p->choice, p->n_steps);
+  plim_text_add(t, ", \"offsets\": [");
+  for (int32_t i = 0; i < p->n_offsets; i++) plim_text_format(t, i > 0 ? ", %lld" : "%lld", (long long)p->offset[i]);
+  plim_text_add(t, "]}");
+}
+
+static void write_try(plim_text *t, const plim_curve_try *a) {
+  plim_text_add(t, "{\"budget_bytes\": ");
+  plim_document_write_int(t, a->budget_bytes, PLIM_TRY_LOWEST);
+  plim_text_format(t, ", \"seed\": %llu, \"iterations\": %lld, \"time_limit_ns\": %lld, \"threads\": %d, ",
+                   (unsigned long long)a->seed, (long long)a->iterations, (long long)a->time_limit_ns, a->threads);
+  plim_text_format(t, "\"bound_ns\": %lld}", (long long)a->bound_ns);
+}
+
+void plim_curve_write(plim_text *t, const char *key, const plim_curve *c) {
+  plim_document_write_head(t, kind);
+  plim_text_format(t, "  \"key\": \"%s\",\n  \"tries\": [", key);
+  for (int32_t i = 0; i < c->n_tries; i++) {
+    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
+    write_try(t, &c->attempt[i]);
+  }
+  plim_text_add(t, "\n  ],\n  \"points\": [");
+  for (int32_t i = 0; i < c->n; i++) {
+    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
+    write_point(t, &c->point[i]);
+  }
+  plim_text_add(t, "\n  ]\n}\n");
+}
+
+/* ---- reading ---- */
+
+/* The arrays of a point while it is read. */
+typedef struct reader {
+  plim_context *ctx;
+  int32_t *op, *choice;
+  int64_t *offset;
+  int64_t room_op, room_choice, room_offset;
+} reader;
+
+static int32_t read_ints(plim_json_at *at, const char *key, reader *r, int32_t **x, int64_t *room) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(at, key, &n);
+  if (at->doc->status == PLIM_OK) plim_json_take(&list, plim_array_reserve(r->ctx, x, room, n, sizeof **x));
+  for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
+    (*x)[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  }
+  return n;
+}
+
+static int32_t read_offsets(plim_json_at *at, reader *r) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(at, "offsets", &n);
+  if (at->doc->status == PLIM_OK) {
+    plim_json_take(&list, plim_array_reserve(r->ctx, &r->offset, &r->room_offset, n, sizeof *r->offset));
+  }
+  for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
+    r->offset[i] = plim_json_int_item(&list, i, 0, INT64_MAX);
+  }
+  return n;
+}
+
+static void read_point(plim_json_at *at, reader *r, plim_curve *curve) {
+  plim_curve_point p = {.bytes = plim_json_int(at, "bytes", 0, INT64_MAX),
+                        .time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX)};
+  p.n_steps = read_ints(at, "ops", r, &r->op, &r->room_op);
+  int32_t n_choices = read_ints(at, "choices", r, &r->choice, &r->room_choice);
+  p.n_offsets = read_offsets(at, r);
+  plim_json_end(at);
+  if (n_choices != p.n_steps) plim_json_fail(at, "choices", "has %d items for %d ops", n_choices, p.n_steps);
+  p.op = r->op;
+  p.choice = r->choice;
+  p.offset = r->offset;
+  if (at->doc->status == PLIM_OK) plim_json_take(at, plim_curve_insert(curve, &p, NULL));
+}
+
+static void read_points(plim_json_at *root, plim_curve *curve) {
+  int32_t n = 0;
+  reader r = {.ctx = root->doc->ctx};
+  plim_json_at list = plim_json_list(root, "points", &n);
+  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    read_point(&at, &r, curve);
+  }
+  plim_release(r.ctx, r.op, r.room_op, sizeof *r.op);
+  plim_release(r.ctx, r.choice, r.room_choice, sizeof *r.choice);
+  plim_release(r.ctx, r.offset, r.room_offset, sizeof *r.offset);
+}
+
+static void read_tries(plim_json_at *root, plim_curve *curve) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(root, "tries", &n);
+  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    plim_curve_try a = {.budget_bytes = plim_json_int_or_null(&at, "budget_bytes", 0, INT64_MAX, PLIM_TRY_LOWEST),
+                        .seed = (uint64_t)plim_json_int(&at, "seed", 0, INT64_MAX),
+                        .iterations = plim_json_int(&at, "iterations", 0, INT64_MAX),
+                        .time_limit_ns = plim_json_int(&at, "time_limit_ns", 0, INT64_MAX),
+                        .threads = (int32_t)plim_json_int(&at, "threads", 0, INT32_MAX),
+                        .bound_ns = plim_json_int(&at, "bound_ns", 0, INT64_MAX)};
+    plim_json_end(&at);
+    if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_curve_note(curve, &a));
+  }
+}
+
+plim_status plim_curve_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes, const char *key,
+                             plim_curve *curve) {
+  plim_json doc;
+  char found[PLIM_FINGERPRINT_BYTES] = "";
+  if (plim_document_open(ctx, name, text, bytes, &doc) == PLIM_OK) {
+    plim_json_at root = plim_json_root(&doc);
+    plim_document_read_head(&root, kind);
+    plim_document_read_hash(&root, "key", found);
+    if (doc.status == PLIM_OK && strcmp(found, key) != 0) {
+      plim_json_fail(&root, "key", "is that of another graph, profile or planner");
+    }
+    read_tries(&root, curve);
+    read_points(&root, curve);
+    plim_json_end(&root);
+  }
+  plim_json_close(&doc);
+  curve->changed = 0;
+  if (doc.status != PLIM_OK) plim_curve_free(curve);
+  return doc.status;
+}
+
+/* ---- the file ---- */
+
+plim_status plim_curve_open(const plim_problem *p, const plim_plan_options *options, const char *planner,
+                            plim_curve_file *file, plim_curve *curve) {
+  char name[PLIM_FINGERPRINT_BYTES], *text = NULL;
+  int64_t bytes = 0;
+  file->path[0] = '\0';
+  if (!options->curves) return PLIM_OK;
+  PLIM_TRY(make_key(p, options, planner, file->key));
+  (void)snprintf(name, sizeof name, "curve-%.16s.json", file->key);
+  plim_cache_path(options->curves[0] ? options->curves : NULL, name, file->path);
+  if (!file->path[0]) return PLIM_OK;
+  plim_status status = plim_file_read(p->ctx, file->path, most_bytes, &text, &bytes);
+  if (status == PLIM_OK) status = plim_curve_parse(p->ctx, file->path, text, bytes, file->key, curve);
+  plim_file_release(p->ctx, text, bytes);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}
+
+plim_status plim_curve_save(const plim_curve_file *file, const plim_curve *curve) {
+  if (!file->path[0]) return PLIM_OK;
+  if (!curve->changed) {
+    plim_cache_touch(file->path);
+    return PLIM_OK;
+  }
+  plim_text text = {.ctx = curve->ctx};
+  plim_curve_write(&text, file->key, curve);
+  plim_cache_make_folders(file->path);
+  plim_status status = plim_document_save(&text, file->path);
+  if (status == PLIM_OK) status = plim_cache_trim(curve->ctx, file->path, "curve-", most_bytes);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}

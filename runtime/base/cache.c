@@ -1,0 +1,96 @@
+/* Cache files: their folder, and which of them go when there are too many. */
+#include "runtime/base/cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/array.h"
+
+enum { NAME_BYTES = 256 };
+
+void plim_cache_path(const char *folder, const char *name, char *path) {
+  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  int length = 0;
+  if (folder) {
+    if (folder[0]) length = snprintf(path, PLIM_CACHE_PATH_BYTES, "%s/%s", folder, name);
+  } else if (xdg && xdg[0] == '/') {
+    length = snprintf(path, PLIM_CACHE_PATH_BYTES, "%s/plimsoll/%s", xdg, name);
+  } else if (home && home[0] == '/') {
+    length = snprintf(path, PLIM_CACHE_PATH_BYTES, "%s/.cache/plimsoll/%s", home, name);
+  }
+  if (length <= 0 || length >= PLIM_CACHE_PATH_BYTES) path[0] = '\0';
+}
+
+void plim_cache_make_folders(const char *path) {
+  char folder[PLIM_CACHE_PATH_BYTES];
+  (void)snprintf(folder, sizeof folder, "%s", path);
+  for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    (void)mkdir(folder, 0755);
+    *slash = '/';
+  }
+}
+
+void plim_cache_touch(const char *path) {
+  (void)utimensat(AT_FDCWD, path, NULL, 0);
+}
+
+typedef struct entry {
+  char name[NAME_BYTES];
+  struct timespec used;
+  int64_t bytes;
+} entry;
+
+typedef struct listing {
+  plim_context *ctx;
+  DIR *folder;
+  entry *entry;
+  int64_t n, room;
+} listing;
+
+static plim_status list(listing *l, const char *prefix, const char *except) {
+  for (const struct dirent *file = readdir(l->folder); file; file = readdir(l->folder)) {
+    struct stat about;
+    if (strncmp(file->d_name, prefix, strlen(prefix)) != 0 || strcmp(file->d_name, except) == 0) continue;
+    if (strlen(file->d_name) >= NAME_BYTES) continue;
+    if (fstatat(dirfd(l->folder), file->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(about.st_mode)) continue;
+    PLIM_TRY(plim_array_reserve(l->ctx, &l->entry, &l->room, l->n + 1, sizeof *l->entry));
+    entry *e = &l->entry[l->n++];
+    (void)snprintf(e->name, sizeof e->name, "%s", file->d_name);
+    e->used = about.st_mtim;
+    e->bytes = about.st_size;
+  }
+  return PLIM_OK;
+}
+
+static int by_use(const void *a, const void *b) {
+  const entry *x = a, *y = b;
+  if (x->used.tv_sec != y->used.tv_sec) return x->used.tv_sec > y->used.tv_sec ? -1 : 1;
+  if (x->used.tv_nsec != y->used.tv_nsec) return x->used.tv_nsec > y->used.tv_nsec ? -1 : 1;
+  return strcmp(x->name, y->name);
+}
+
+plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *prefix, int64_t most_bytes) {
+  char folder[PLIM_CACHE_PATH_BYTES];
+  const char *slash = strrchr(path, '/');
+  struct stat about;
+  if (!slash) return PLIM_OK;
+  (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+  listing l = {.ctx = ctx, .folder = opendir(folder)};
+  if (!l.folder) return PLIM_OK;
+  plim_status status = list(&l, prefix, slash + 1);
+  int64_t total = stat(path, &about) == 0 ? about.st_size : 0;
+  if (status == PLIM_OK && l.n > 0) qsort(l.entry, (size_t)l.n, sizeof *l.entry, by_use);
+  for (int64_t i = 0; i < l.n && status == PLIM_OK; i++) {
+    total += l.entry[i].bytes;
+    if (total > most_bytes) (void)unlinkat(dirfd(l.folder), l.entry[i].name, 0);
+  }
+  plim_release(ctx, l.entry, l.room, sizeof *l.entry);
+  (void)closedir(l.folder);
+  return status;
+}

@@ -1,0 +1,30 @@
+/* The user's cache folder: where files lie that can be made again. */
+#ifndef PLIM_RUNTIME_BASE_CACHE_H
+#define PLIM_RUNTIME_BASE_CACHE_H
+
+#include "runtime/base/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PLIM_CACHE_PATH_BYTES = 4096 };
+
+/* Path of a file in `folder` (NULL: XDG_CACHE_HOME/plimsoll, else ~/.cache/plimsoll); path [PLIM_CACHE_PATH_BYTES] out,
+ * "" when `folder` is "", when there is no such folder, or when the path is too long: no cache. */
+void plim_cache_path(const char *folder, const char *name, char *path);
+
+/* Make the folder of `path` and those above it. What cannot be made shows when the file is written. */
+void plim_cache_make_folders(const char *path);
+
+/* The file was used just now. */
+void plim_cache_touch(const char *path);
+
+/* Of the files beside `path` whose names begin with `prefix`, remove the least recently used until the others have at
+ * most `most_bytes`; `path` itself stays. What cannot be read or removed is left alone. */
+PLIM_MUST_USE plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *prefix, int64_t most_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

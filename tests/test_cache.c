@@ -1,0 +1,68 @@
+/* Cache files: where they lie, and which go when there are too many. */
+#include "runtime/base/cache.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/base/file.h"
+#include "tests/support/folder.h"
+#include "tests/support/small_graph.h"
+
+static void setup(void) {
+  (void)plim_test_folder();
+}
+TestSuite(cache, .init = setup, .fini = plim_test_folder_remove);
+
+Test(cache, folder_is_the_one_given_or_the_users_own) {
+  char path[PLIM_CACHE_PATH_BYTES], long_name[PLIM_CACHE_PATH_BYTES];
+  plim_cache_path("/some/where", "a.json", path);
+  cr_assert_str_eq(path, "/some/where/a.json");
+  plim_cache_path("", "a.json", path);
+  cr_assert_str_empty(path);
+  (void)setenv("HOME", "/home/me", 1);
+  (void)setenv("XDG_CACHE_HOME", "/xdg", 1);
+  plim_cache_path(NULL, "a.json", path);
+  cr_assert_str_eq(path, "/xdg/plimsoll/a.json");
+  (void)setenv("XDG_CACHE_HOME", "relative", 1);
+  plim_cache_path(NULL, "a.json", path);
+  cr_assert_str_eq(path, "/home/me/.cache/plimsoll/a.json");
+  (void)unsetenv("HOME");
+  plim_cache_path(NULL, "a.json", path);
+  cr_assert_str_empty(path);
+  memset(long_name, 'x', sizeof long_name - 1);
+  long_name[sizeof long_name - 1] = 0;
+  plim_cache_path("/some", long_name, path);
+  cr_assert_str_empty(path);
+}
+
+static int is_there(const char *name) {
+  struct stat about;
+  return stat(plim_test_path(name), &about) == 0;
+}
+
+static void write(plim_context *ctx, const char *name, int64_t bytes, int64_t used) {
+  static const char text[1000];
+  const struct timespec times[2] = {{.tv_sec = used}, {.tv_sec = used}};
+  cr_assert_eq(plim_file_save(ctx, plim_test_path(name), text, bytes), PLIM_OK);
+  cr_assert_eq(utimensat(-1, plim_test_path(name), times, 0), 0);
+}
+
+Test(cache, least_recently_used_files_with_the_prefix_go_first) {
+  plim_context *ctx = plim_test_context();
+  write(ctx, "c-1", 400, 10);
+  write(ctx, "c-2", 400, 30);
+  write(ctx, "c-3", 400, 20);
+  write(ctx, "other", 1000, 1);
+  write(ctx, "c-mine", 300, 5);
+  cr_assert_eq(plim_cache_trim(ctx, plim_test_path("c-mine"), "c-", 1100), PLIM_OK);
+  cr_assert(is_there("c-mine") && is_there("other") && is_there("c-2") && is_there("c-3"));
+  cr_assert_not(is_there("c-1"));
+  plim_cache_touch(plim_test_path("c-3"));
+  cr_assert_eq(plim_cache_trim(ctx, plim_test_path("c-mine"), "c-", 700), PLIM_OK);
+  cr_assert(is_there("c-mine") && is_there("c-3"));
+  cr_assert_not(is_there("c-2"));
+  cr_assert_eq(plim_cache_trim(ctx, plim_test_path("none/c-mine"), "c-", 1), PLIM_OK);
+  plim_context_free(ctx);
+}

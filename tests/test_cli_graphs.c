@@ -1,0 +1,153 @@
+/* tools/plimsoll on graphs from outside: import, gen, plan --graph, sequences, curves, and what wrong ones get. */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+/* Three levels: with 5 bytes a free order takes 7, the order of the list 11; nothing fits into 4. */
+#define LEVELS                                                                                                \
+  "{\\\"nodes\\\": [{\\\"id\\\": 10, \\\"cost_ram\\\": 2, \\\"cost_cpu\\\": 1}, "                             \
+  "{\\\"id\\\": 11, \\\"cost_ram\\\": 1, \\\"cost_cpu\\\": 1}, {\\\"id\\\": 12, \\\"cost_ram\\\": 3, "        \
+  "\\\"cost_cpu\\\": 1}, {\\\"id\\\": 13, \\\"cost_ram\\\": 2, \\\"cost_cpu\\\": 1}, {\\\"id\\\": 14, "       \
+  "\\\"cost_ram\\\": 5, \\\"cost_cpu\\\": 1}, {\\\"id\\\": 15, \\\"cost_ram\\\": 1, \\\"cost_cpu\\\": 1}], "  \
+  "\\\"links\\\": [{\\\"source\\\": 10, \\\"target\\\": 11}, {\\\"source\\\": 10, \\\"target\\\": 12}, "      \
+  "{\\\"source\\\": 12, \\\"target\\\": 13}, {\\\"source\\\": 11, \\\"target\\\": 15}, {\\\"source\\\": 13, " \
+  "\\\"target\\\": 15}], \\\"graph\\\": {\\\"order\\\": [10, 11, 12, 13, 14, 15]}}"
+
+static void setup(void) {
+  (void)plim_test_folder();
+  (void)plim_test_shell("echo \"" LEVELS "\" >net.json && $PLIMSOLL import nx net.json -o g.json");
+  plim_test_expect(0, "");
+}
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll");
+  plim_test_folder_remove();
+}
+TestSuite(cli_graphs, .init = setup, .fini = teardown);
+
+static double number(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  cr_assert(json_is_number(value), "%s is missing or no number", key);
+  return json_number_value(value);
+}
+
+static json_t *plan(const char *arguments) {
+  (void)plim_test_program("plan --graph g.json --json %s", arguments);
+  plim_test_expect(0, "");
+  return plim_test_json();
+}
+
+Test(cli_graphs, classes_have_their_own_optima_and_percentages_are_of_program_orders_peak) {
+  json_t *o = plan("--memory 62.5%");
+  cr_assert_eq(number(o, "budget_bytes"), 5);
+  cr_assert_eq(number(o, "time"), 7);
+  cr_assert_str_eq(json_string_value(json_object_get(o, "class")), "free");
+  cr_assert(json_is_null(json_object_get(o, "arena_bytes")));
+  json_decref(o);
+  o = plan("--memory 5 --order fixed -o plan.json");
+  cr_assert_eq(number(o, "time"), 11);
+  cr_assert_str_eq(json_string_value(json_object_get(o, "class")), "fixed");
+  json_decref(o);
+  (void)plim_test_program("check plan.json --graph g.json --json");
+  plim_test_expect(0, "");
+}
+
+Test(cli_graphs, sequence_has_the_files_ids_and_standard_output_nothing_else) {
+  const program_run *run = plim_test_program("plan --graph g.json --print-sequence");
+  cr_assert_eq(run->status, 0);
+  cr_assert_eq(strspn(run->out, "0123456789\n"), strlen(run->out), "%s", run->out);
+  cr_assert_not_null(strstr(run->out, "14\n"));
+  cr_assert_not_null(strstr(run->error, "overhead"));
+}
+
+Test(cli_graphs, second_plan_is_kept_from_the_first_unless_the_cache_is_off) {
+  json_t *o = plan("--memory 6");
+  cr_assert(json_is_false(json_object_get(o, "from_curve")));
+  json_decref(o);
+  o = plan("--memory 6");
+  cr_assert(json_is_true(json_object_get(o, "from_curve")));
+  json_decref(o);
+  o = plan("--memory 6 --no-cache");
+  cr_assert(json_is_false(json_object_get(o, "from_curve")));
+  json_decref(o);
+}
+
+Test(cli_graphs, curve_comes_as_json_csv_and_picture_and_never_rises) {
+  (void)plim_test_program(
+      "gen layered --ops 60 -o l.json && $PLIMSOLL plan --graph l.json --curve --points 30 "
+      "--iterations 2000 -o c.json");
+  plim_test_expect(0, "");
+  json_error_t error;
+  json_t *o = json_load_file(plim_test_path("c.json"), 0, &error);
+  const json_t *points = json_object_get(o, "points");
+  cr_assert_eq(json_array_size(points), 30);
+  for (size_t i = 0; i < 30; i++) {
+    const json_t *p = json_array_get(points, i);
+    cr_assert_leq(number(p, "bytes"), number(p, "budget_bytes"));
+    cr_assert_leq(number(p, "bound_percent"), number(p, "overhead_percent"));
+    if (i > 0) cr_assert_leq(number(p, "time_ns"), number(json_array_get(points, i - 1), "time_ns"));
+  }
+  cr_assert_eq(number(json_array_get(points, 29), "overhead_percent"), 0);
+  json_decref(o);
+  (void)plim_test_shell(
+      "$PLIMSOLL plan --graph l.json --curve --points 30 --iterations 2000 -o c.csv && "
+      "$PLIMSOLL plan --graph l.json --curve --points 30 --iterations 2000 -o c.svg && "
+      "test $(wc -l <c.csv) = 31 && grep -q '</svg>' c.svg");
+  plim_test_expect(0, "");
+}
+
+Test(cli_graphs, interrupt_keeps_the_best_and_exits_with_130) {
+  (void)plim_test_shell(
+      "$PLIMSOLL gen layered --ops 400 -o l.json >l.txt && "
+      "timeout -s INT 1 $PLIMSOLL plan --graph l.json --memory 75% --time-limit 1min --no-cache "
+      "-o plan.json --json >p.json; s=$?; $PLIMSOLL check plan.json --graph l.json >c.txt && "
+      "test $s = 124 -o $s = 130");
+  plim_test_expect(0, "");
+}
+
+static const struct {
+  const char *arguments;
+  int status;
+  const char *words;
+} inputs[] = {
+    {"import xn net.json -o o.json", 2, "graphs are not imported from \"xn\"; did you mean \"nx\"?"},
+    {"import nx", 2, "FILE is missing"},
+    {"import nx net.json", 2, "import needs -o FILE"},
+    {"import nx none.json -o o.json", 3, "none.json"},
+    {"import nx g.json -o o.json", 3, "nodes: is missing"},
+    {"gen layerd -o o.json", 2, "did you mean \"layered\"?"},
+    {"gen chain --ops 3 -o o.json", 2, "3 ops are not generated"},
+    {"plan --graph none.json", 3, "none.json"},
+    {"plan --graph net.json", 3, "plimsoll: is missing"},
+    {"plan --graph g.json --memory 4", 4, "a budget of 4 bytes is below 5 bytes, which op \""},
+    {"plan --graph g.json --memory 100% --addresses packed", 4, "a budget of 8 bytes is below 1536 bytes"},
+    {"plan --graph g.json --memory 0", 2, "0"},
+    {"plan --graph g.json --planner sqrt --order free", 2, "\"sqrt\" makes plans of class fixed only"},
+    {"plan --graph g.json --planner serch", 2, "did you mean \"search\"?"},
+    {"plan --graph g.json --order fre", 2, "did you mean \"free\"?"},
+    {"plan --graph g.json --addresses pakced", 2, "did you mean \"packed\"?"},
+    {"plan --graph g.json --time-limit 10parsecs", 2, "--time-limit 10parsecs is not a time"},
+    {"plan --graph g.json --time-limit -1s", 2, "--time-limit -1s is not a time"},
+    {"plan --graph g.json --profile net.json", 3, "plimsoll: is missing"},
+    {"plan --graph g.json --curve --points 1", 2, "--points 1"},
+};
+
+Test(cli_graphs, answers_bad_input_with_one_sentence_and_the_right_status) {
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+    const program_run *run = plim_test_program("%s", inputs[i].arguments);
+    cr_assert_eq(run->status, inputs[i].status, "%s: exit status %d: %s", inputs[i].arguments, run->status, run->error);
+    cr_assert_not_null(strstr(run->error, inputs[i].words), "%s: %s", inputs[i].arguments, run->error);
+    cr_assert_str_empty(run->out, "%s printed %s", inputs[i].arguments, run->out);
+  }
+}
+
+Test(cli_graphs, times_have_units) {
+  static const char *const times[] = {"1s", "50ms", "0.001min", "0.05"};
+  for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    (void)plim_test_program("plan --graph g.json --memory 6 --no-cache --time-limit %s", times[i]);
+    plim_test_expect(0, "");
+  }
+}

@@ -1,0 +1,169 @@
+/* The curve: nondominated points against a list searched by hand, merging, giving up points, tries and bounds. */
+#include "planner/curve/curve.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "tests/support/failing_memory.h"
+#include "tests/support/random.h"
+#include "tests/support/small_graph.h"
+
+enum { POINTS = 300 };
+
+/* A point whose one step and offset tell which it is. */
+typedef struct sample {
+  int64_t bytes, time_ns, offset;
+  int32_t op, choice;
+} sample;
+
+static plim_curve_point point_of(const sample *s) {
+  return (plim_curve_point){.bytes = s->bytes,
+                            .time_ns = s->time_ns,
+                            .n_steps = 1,
+                            .n_offsets = 1,
+                            .op = &s->op,
+                            .choice = &s->choice,
+                            .offset = &s->offset};
+}
+
+static void insert(plim_curve *curve, const sample *s) {
+  plim_curve_point point = point_of(s);
+  cr_assert_eq(plim_curve_insert(curve, &point, NULL), PLIM_OK);
+}
+
+static void check_sorted(const plim_curve *curve) {
+  for (int32_t i = 1; i < curve->n; i++) {
+    cr_assert_gt(curve->point[i].bytes, curve->point[i - 1].bytes);
+    cr_assert_lt(curve->point[i].time_ns, curve->point[i - 1].time_ns);
+  }
+}
+
+static int64_t fastest_within(const sample *s, int32_t n, int64_t budget) {
+  int64_t best = INT64_MAX;
+  for (int32_t i = 0; i < n; i++) {
+    if (s[i].bytes <= budget && s[i].time_ns < best) best = s[i].time_ns;
+  }
+  return best;
+}
+
+static sample draw(uint64_t *random, int32_t i) {
+  return (sample){.bytes = (int64_t)(test_random(random) % 200),
+                  .time_ns = (int64_t)(test_random(random) % 200),
+                  .offset = 1000 + i,
+                  .op = i,
+                  .choice = 2 * i};
+}
+
+Test(curve, finds_the_fastest_point_within_every_budget) {
+  plim_context *ctx = plim_test_context();
+  for (uint64_t seed = 1; seed <= 30; seed++) {
+    plim_curve curve = {.ctx = ctx};
+    uint64_t random = seed;
+    static sample s[POINTS];
+    for (int32_t i = 0; i < POINTS; i++) {
+      s[i] = draw(&random, i);
+      insert(&curve, &s[i]);
+      check_sorted(&curve);
+    }
+    for (int64_t budget = -1; budget <= 200; budget++) {
+      const plim_curve_point *found = plim_curve_find(&curve, budget);
+      int64_t expected = fastest_within(s, POINTS, budget);
+      cr_assert_eq(found ? found->time_ns : INT64_MAX, expected, "seed %d budget %d", (int)seed, (int)budget);
+      if (!found) continue;
+      const sample *from = &s[found->op[0]];
+      cr_assert_eq(found->bytes, from->bytes);
+      cr_assert_eq(found->choice[0], from->choice);
+      cr_assert_eq(found->offset[0], from->offset);
+    }
+    cr_assert_eq(plim_curve_lowest(&curve), &curve.point[0]);
+    plim_curve_free(&curve);
+  }
+  cr_assert_eq(plim_context_memory(ctx).bytes, 0);
+  plim_context_free(ctx);
+}
+
+Test(curve, order_of_insertion_and_merging_change_nothing) {
+  plim_context *ctx = plim_test_context();
+  plim_curve forward = {.ctx = ctx}, backward = {.ctx = ctx}, odd = {.ctx = ctx};
+  uint64_t random = 9;
+  static sample s[POINTS];
+  for (int32_t i = 0; i < POINTS; i++) s[i] = draw(&random, i);
+  for (int32_t i = 0; i < POINTS; i++) insert(i % 2 ? &odd : &forward, &s[i]);
+  for (int32_t i = POINTS - 1; i >= 0; i--) insert(&backward, &s[i]);
+  cr_assert_eq(plim_curve_merge(&forward, &odd), PLIM_OK);
+  cr_assert_eq(forward.n, backward.n);
+  for (int32_t i = 0; i < forward.n; i++) {
+    cr_assert_eq(forward.point[i].bytes, backward.point[i].bytes);
+    cr_assert_eq(forward.point[i].time_ns, backward.point[i].time_ns);
+  }
+  plim_curve_free(&forward);
+  plim_curve_free(&backward);
+  plim_curve_free(&odd);
+  plim_context_free(ctx);
+}
+
+Test(curve, a_curve_that_is_too_heavy_keeps_both_ends) {
+  plim_context *ctx = plim_test_context();
+  plim_curve curve = {.ctx = ctx};
+  enum { STEPS = 100000, MANY = 50 };
+  int32_t *op = calloc(STEPS, sizeof *op);
+  for (int32_t i = 0; i < MANY; i++) {
+    plim_curve_point point = {
+        .bytes = i, .time_ns = (int64_t)MANY * MANY - (int64_t)i * i, .n_steps = STEPS, .op = op, .choice = op};
+    cr_assert_eq(plim_curve_insert(&curve, &point, NULL), PLIM_OK);
+  }
+  cr_assert_leq(curve.weight, PLIM_CURVE_WEIGHT);
+  cr_assert_eq(curve.n, PLIM_CURVE_WEIGHT / STEPS);
+  cr_assert_eq(curve.point[0].bytes, 0);
+  cr_assert_eq(curve.point[curve.n - 1].bytes, MANY - 1);
+  check_sorted(&curve);
+  free(op);
+  plim_curve_free(&curve);
+  plim_context_free(ctx);
+}
+
+Test(curve, a_bound_holds_for_smaller_budgets_and_a_try_for_equal_effort) {
+  plim_context *ctx = plim_test_context();
+  plim_curve curve = {.ctx = ctx};
+  plim_curve_try a = {.budget_bytes = 100, .iterations = 5, .bound_ns = 70, .seed = 1, .threads = 1}, b = a;
+  b.budget_bytes = 200;
+  b.bound_ns = 60;
+  cr_assert_eq(plim_curve_note(&curve, &a), PLIM_OK);
+  cr_assert_eq(plim_curve_note(&curve, &b), PLIM_OK);
+  cr_assert_eq(plim_curve_bound(&curve, 100), 70);
+  cr_assert_eq(plim_curve_bound(&curve, 101), 60);
+  cr_assert_eq(plim_curve_bound(&curve, 201), 0);
+  cr_assert(plim_curve_tried(&curve, &a));
+  a.bound_ns = 75;
+  cr_assert_eq(plim_curve_note(&curve, &a), PLIM_OK);
+  cr_assert_eq(plim_curve_bound(&curve, 50), 75);
+  cr_assert_eq(curve.n_tries, 2);
+  a.seed = 2;
+  cr_assert_not(plim_curve_tried(&curve, &a));
+  for (int32_t i = 0; i < 2 * PLIM_CURVE_TRIES; i++) {
+    a.budget_bytes = i;
+    cr_assert_eq(plim_curve_note(&curve, &a), PLIM_OK);
+  }
+  cr_assert_eq(curve.n_tries, PLIM_CURVE_TRIES);
+  plim_curve_free(&curve);
+  plim_context_free(ctx);
+}
+
+static plim_status insert_some(plim_context *ctx, void *user) {
+  plim_curve curve = {.ctx = ctx};
+  plim_status status = PLIM_OK;
+  uint64_t random = *(uint64_t *)user;
+  for (int32_t i = 0; i < 20 && status == PLIM_OK; i++) {
+    sample s = draw(&random, i);
+    plim_curve_point point = point_of(&s);
+    status = plim_curve_insert(&curve, &point, NULL);
+    check_sorted(&curve);
+  }
+  plim_curve_free(&curve);
+  return status;
+}
+
+Test(curve, refused_allocation_leaves_the_curve_as_it_was) {
+  uint64_t seed = 3;
+  cr_assert_gt(plim_test_each_allocation(insert_some, &seed), 0);
+}

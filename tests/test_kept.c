@@ -1,0 +1,194 @@
+/* Planning through curves kept on disk: budgets swept up never get slower, separate calls agree, smallest budgets and
+ * ranges of budgets read the same curve, and a file that is wrong does no harm. */
+#include "planner/curve/kept.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/curve/curve_file.h"
+#include "runtime/base/file.h"
+#include "runtime/graph/check.h"
+#include "tests/support/documents.h"
+#include "tests/support/folder.h"
+#include "tests/support/planner_case.h"
+#include "tests/support/small_graph.h"
+
+static void setup(void) {
+  (void)plim_test_folder();
+}
+TestSuite(kept, .init = setup, .fini = plim_test_folder_remove);
+
+static int32_t from_curve;
+
+static planner_case make_case(uint64_t seed, int unpacked) {
+  planner_case c = planner_case_random(seed, 25);
+  c.options.unpacked = unpacked;
+  c.options.iterations = 800;
+  c.options.curves = plim_test_path("curves");
+  c.options.from_curve = &from_curve;
+  return c;
+}
+
+static int64_t whole_bytes(planner_case *c) {
+  plim_plan *plan = NULL;
+  cr_assert_eq(plim_plan_keep_all(c->ctx, c->graph, c->profile, &c->options, &plan), PLIM_OK);
+  int64_t bytes = c->options.unpacked ? plan->peak_bytes : plan->arena_bytes;
+  plim_plan_free(plan);
+  return bytes;
+}
+
+/* NULL when nothing fits. */
+static plim_plan *plan_at(planner_case *c, int64_t budget) {
+  plim_plan *plan = NULL;
+  c->options.budget_bytes = budget;
+  plim_status status = plim_plan_make(c->ctx, c->graph, c->profile, &c->options, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(c->ctx));
+  if (plan) cr_assert_eq(plan->budget_bytes, budget);
+  if (plan) cr_assert_eq(plim_plan_check(c->ctx, c->graph, plan), PLIM_OK, "%s", plim_context_error(c->ctx));
+  return plan;
+}
+
+Test(kept, more_bytes_are_never_slower_and_a_second_call_gives_the_same) {
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    planner_case c = make_case(seed, (int)(seed / 2 % 2));
+    int64_t whole = whole_bytes(&c), last = INT64_MAX;
+    for (int64_t percent = 60; percent <= 100; percent += 2) {
+      plim_plan *plan = plan_at(&c, whole * percent / 100);
+      if (!plan) continue;
+      cr_assert_leq(plan->time_ns, last, "seed %d at %d %%", (int)seed, (int)percent);
+      last = plan->time_ns;
+      plim_plan *again = plan_at(&c, whole * percent / 100);
+      char one[PLIM_FINGERPRINT_BYTES], two[PLIM_FINGERPRINT_BYTES];
+      cr_assert_eq(from_curve, 1);
+      cr_assert_eq(plim_plan_fingerprint(plan, one), PLIM_OK);
+      cr_assert_eq(plim_plan_fingerprint(again, two), PLIM_OK);
+      cr_assert_str_eq(one, two);
+      plim_plan_free(plan);
+      plim_plan_free(again);
+    }
+    planner_case_free(&c);
+  }
+}
+
+Test(kept, without_a_folder_nothing_is_kept) {
+  planner_case c = make_case(3, 0);
+  int64_t whole = whole_bytes(&c);
+  c.options.curves = NULL;
+  plim_plan_free(plan_at(&c, whole * 85 / 100));
+  plim_plan_free(plan_at(&c, whole * 85 / 100));
+  cr_assert_eq(from_curve, 0);
+  cr_assert_eq(plim_test_folder_count(), 0);
+  planner_case_free(&c);
+}
+
+Test(kept, other_options_have_other_curves) {
+  planner_case c = make_case(3, 0);
+  int64_t whole = whole_bytes(&c);
+  plim_plan_free(plan_at(&c, whole * 90 / 100));
+  c.options.order = PLIM_ORDER_FIXED;
+  plim_plan_free(plan_at(&c, whole * 90 / 100));
+  cr_assert_eq(from_curve, 0);
+  c.options.labels = PLIM_LABELS_FAST;
+  plim_plan_free(plan_at(&c, whole * 90 / 100));
+  cr_assert_eq(from_curve, 0);
+  planner_case_free(&c);
+}
+
+Test(kept, smallest_budget_is_the_curves_lowest_and_can_be_planned) {
+  planner_case c = make_case(5, 0);
+  plim_plan_floor first, second;
+  int64_t whole = whole_bytes(&c);
+  plim_plan_free(plan_at(&c, whole * 80 / 100));
+  c.options.budget_bytes = INT64_MAX;
+  cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &first, NULL), PLIM_OK);
+  cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &second, NULL), PLIM_OK);
+  cr_assert_eq(from_curve, 1);
+  cr_assert_eq(first.smallest_bytes, second.smallest_bytes);
+  plim_plan *plan = plan_at(&c, first.smallest_bytes);
+  cr_assert_not_null(plan);
+  plim_plan_free(plan);
+  planner_case_free(&c);
+}
+
+Test(kept, range_of_budgets_never_rises_and_agrees_with_single_plans) {
+  enum { BUDGETS = 25 };
+  planner_case c = make_case(7, 1);
+  int64_t whole = whole_bytes(&c), budget[BUDGETS], last = INT64_MAX;
+  plim_plan *plan[BUDGETS];
+  for (int32_t i = 0; i < BUDGETS; i++) budget[i] = whole * (52 + 2 * i) / 100;
+  cr_assert_eq(plim_plan_curve(c.ctx, c.graph, c.profile, &c.options, BUDGETS, budget, plan), PLIM_OK, "%s",
+               plim_context_error(c.ctx));
+  for (int32_t i = 0; i < BUDGETS; i++) {
+    if (!plan[i]) continue;
+    cr_assert_leq(plan[i]->peak_bytes, budget[i]);
+    cr_assert_leq(plan[i]->time_ns, last);
+    last = plan[i]->time_ns;
+    plim_plan *single = plan_at(&c, budget[i]);
+    cr_assert_eq(from_curve, 1);
+    cr_assert_eq(single->time_ns, plan[i]->time_ns);
+    plim_plan_free(single);
+  }
+  cr_assert_eq(last, plan[BUDGETS - 1]->keep_all_ns);
+  for (int32_t i = 0; i < BUDGETS; i++) plim_plan_free(plan[i]);
+  planner_case_free(&c);
+}
+
+/* The only file of the folder of curves. */
+static plim_curve_file file_of(const planner_case *c) {
+  plim_curve curve = {.ctx = c->ctx};
+  plim_curve_file file;
+  cr_assert_eq(plim_curve_open(c->problem, &c->options, "search", &file, &curve), PLIM_OK);
+  plim_curve_free(&curve);
+  return file;
+}
+
+static char *read_file(plim_context *ctx, const char *path, int64_t *bytes) {
+  char *text = NULL;
+  cr_assert_eq(plim_file_read(ctx, path, 1 << 24, &text, bytes), PLIM_OK, "%s", plim_context_error(ctx));
+  return text;
+}
+
+Test(kept, a_curve_file_changed_anywhere_never_gives_a_bad_plan) {
+  planner_case c = make_case(2, 0);
+  int64_t whole = whole_bytes(&c), bytes = 0;
+  plim_plan *right = plan_at(&c, whole * 90 / 100);
+  cr_assert_not_null(right);
+  plim_curve_file file = file_of(&c);
+  char *text = read_file(c.ctx, file.path, &bytes);
+  for (int64_t i = 0; i < bytes; i += bytes / 150 + 1) {
+    char old = text[i];
+    text[i] = old >= '0' && old < '9' ? (char)(old + 1) : 'x';
+    cr_assert_eq(plim_file_save(c.ctx, file.path, text, bytes), PLIM_OK);
+    text[i] = old;
+    plim_plan_free(plan_at(&c, whole * 90 / 100)); /* checks it */
+  }
+  plim_file_release(c.ctx, text, bytes);
+  plim_plan_free(right);
+  planner_case_free(&c);
+}
+
+static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  static const char key[] = "00000000000000000000000000000000000000000000000000000000000000ab";
+  plim_curve curve = {.ctx = ctx};
+  plim_status status = plim_curve_parse(ctx, "doc.json", text, bytes, key, &curve);
+  if (again && status == PLIM_OK) plim_curve_write(again, key, &curve);
+  plim_curve_free(&curve);
+  return status;
+}
+
+Test(kept, document_is_canonical_and_its_faults_are_named) {
+  static const plim_test_fault faults[] = {
+      {"ab\"", "ac\"", "key: is that of another graph"},
+      {"\"seed\": 1", "\"seed\": -1", "tries[0].seed: -1 is not in [0,"},
+      {"\"choices\": [0, 0, 1]", "\"choices\": [0, 0]", "points[0].choices: has 2 items for 3 ops"},
+      {"\"ops\": [0, 1, 0]", "\"ops\": [0, -1, 0]", "points[0].ops[1]: -1 is not in [0,"},
+      {"\"offsets\": [0, 512]", "\"offsets\": {}", "points[0].offsets: is an object, not a list"},
+      {"\"time_ns\": 30,", "\"time_ns\": 30, \"more\": 1,", "points[0]: unknown field 'more'"},
+  };
+  plim_test_canonical(parse, plim_test_golden("curve.json"));
+  plim_test_cuts(parse, plim_test_golden("curve.json"));
+  plim_test_allocations(parse, plim_test_golden("curve.json"));
+  plim_test_bytes(parse, plim_test_golden("curve.json"));
+  plim_test_faults(parse, plim_test_golden("curve.json"), faults, (int)(sizeof faults / sizeof *faults));
+}

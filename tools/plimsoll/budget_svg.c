@@ -1,0 +1,101 @@
+/* Overhead over the budget: the plans as a step curve (a plan serves every larger budget), the proven bound below. */
+#include <math.h>
+#include <stdio.h>
+
+#include "runtime/base/file.h"
+#include "runtime/base/text.h"
+#include "tools/plimsoll/budget_curve.h"
+
+enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 56, BOTTOM = 64, MOST_TICKS = 10 };
+
+typedef struct frame {
+  double low, high; /* percent of the whole, at the left and right edge */
+  double most;      /* overhead at the top */
+} frame;
+
+static double x_of(const frame *f, double percent) {
+  return LEFT + (percent - f->low) * (WIDTH - LEFT - RIGHT) / (f->high - f->low);
+}
+
+static double y_of(const frame *f, double overhead) {
+  return HEIGHT - BOTTOM - overhead * (HEIGHT - TOP - BOTTOM) / f->most;
+}
+
+static double tick_of(double range) {
+  double power = pow(10, floor(log10(range / MOST_TICKS)));
+  static const double step[] = {1, 2, 5, 10};
+  for (int i = 0; i < 4; i++) {
+    if (range / (step[i] * power) <= MOST_TICKS) return step[i] * power;
+  }
+  return 10 * power;
+}
+
+static frame frame_of(const budget_curve *c) {
+  frame f = {.low = 100.0 * (double)c->budget[0] / (double)c->request->whole_bytes, .high = 100, .most = 0};
+  for (int32_t i = 0; i < c->n; i++) {
+    if (c->plan[i]) f.most = fmax(f.most, plim_plan_overhead_percent(c->plan[i]));
+  }
+  if (f.most <= 0) f.most = 1;
+  f.most *= 1.05;
+  f.low = floor(f.low);
+  if (f.low >= f.high) f.low = f.high - 1;
+  return f;
+}
+
+static void draw_axes(plim_text *t, const frame *f) {
+  double tick = tick_of(f->high - f->low);
+  for (double x = ceil(f->low / tick) * tick; x <= f->high * 1.0001; x += tick) {
+    plim_text_format(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g %%</text>\n", x_of(f, x),
+                     HEIGHT - BOTTOM + 22, x);
+  }
+  tick = tick_of(f->most);
+  for (double y = 0; y <= f->most; y += tick) {
+    plim_text_format(t, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, WIDTH - RIGHT,
+                     y_of(f, y), y_of(f, y));
+    plim_text_format(t, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g %%</text>\n", LEFT - 8, y_of(f, y) + 5, y);
+  }
+  plim_text_format(t, "<path class=\"axis\" d=\"M%d %dV%dH%d\" fill=\"none\"/>\n", LEFT, TOP, HEIGHT - BOTTOM,
+                   WIDTH - RIGHT);
+  plim_text_format(
+      t, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">budget, share of what keeping everything needs</text>\n",
+      (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16);
+}
+
+/* A step at every budget with a plan. `bound` 1: the proven bound instead of the plan's overhead. */
+static void draw_steps(plim_text *t, const frame *f, const budget_curve *c, int bound) {
+  const char *move = "M";
+  plim_text_format(t, "<path class=\"%s\" fill=\"none\" d=\"", bound ? "bound" : "plan");
+  for (int32_t i = 0; i < c->n; i++) {
+    if (!c->plan[i]) continue;
+    double x = x_of(f, 100.0 * (double)c->budget[i] / (double)c->request->whole_bytes);
+    double y = y_of(f, bound ? plim_plan_bound_percent(c->plan[i]) : plim_plan_overhead_percent(c->plan[i]));
+    if (move[0] == 'M') plim_text_format(t, "M%.1f %.1f", x, y);
+    plim_text_format(t, "H%.1fV%.1f", x, y);
+    move = "";
+  }
+  plim_text_format(t, "%s\"/>\n", move[0] ? "M0 0" : "");
+}
+
+static const char style[] =
+    "<style>text{font:14px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#222}.title{font-size:17px;font-weight:bold}"
+    ".grid{stroke:#e4e4e4}.axis{stroke:#444}.plan{stroke:#1b5ea3;stroke-width:2.5}"
+    ".bound{stroke:#c62828;stroke-width:1.5;stroke-dasharray:6 4}</style>\n";
+
+plim_status budget_curve_draw(plim_context *ctx, const budget_curve *c, const char *path) {
+  plim_text t = {.ctx = ctx};
+  frame f = frame_of(c);
+  plim_text_format(
+      &t,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n%s"
+      "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
+      "<text class=\"title\" x=\"%d\" y=\"30\">%s: overhead over the budget (dashed: proven bound)</text>\n",
+      WIDTH, HEIGHT, WIDTH, HEIGHT, style, WIDTH, HEIGHT, LEFT, c->request->graph->name);
+  draw_axes(&t, &f);
+  draw_steps(&t, &f, c, 1);
+  draw_steps(&t, &f, c, 0);
+  plim_text_add(&t, "</svg>\n");
+  plim_status status = t.status;
+  if (status == PLIM_OK) status = plim_file_save(ctx, path, t.chars, t.length);
+  plim_text_free(&t);
+  return status;
+}
