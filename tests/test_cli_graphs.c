@@ -108,6 +108,29 @@ Test(cli_graphs, interrupt_keeps_the_best_and_exits_with_130) {
   plim_test_expect(0, "");
 }
 
+Test(cli_graphs, bench_has_a_row_for_every_instance_budget_and_planner) {
+  (void)plim_test_shell(
+      "mkdir graphs && cp net.json graphs/ && $PLIMSOLL bench planners --data . --planners "
+      "search,sqrt --iterations 200 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  const json_t *rows = json_object_get(o, "rows");
+  cr_assert_eq(json_array_size(rows), 9); /* sqrt has no free order */
+  for (size_t i = 0; i < 9; i++) {
+    const json_t *row = json_array_get(rows, i);
+    cr_assert_str_eq(json_string_value(json_object_get(row, "instance")), "net");
+    cr_assert(json_is_null(json_object_get(row, "published_name")));
+    if (!json_object_get(row, "class")) continue;
+    cr_assert_leq(number(row, "peak_bytes"), number(row, "budget_bytes"));
+    cr_assert_leq(number(row, "bound_percent"), number(row, "overhead_percent"));
+  }
+  json_decref(o);
+  const program_run *run = plim_test_program("bench planners --data graphs --order free --iterations 200");
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(run->out, "Moccasin"));
+  (void)plim_test_shell("rm -r graphs");
+}
+
 static const struct {
   const char *arguments;
   int status;
@@ -120,6 +143,9 @@ static const struct {
     {"import nx g.json -o o.json", 3, "nodes: is missing"},
     {"gen layerd -o o.json", 2, "did you mean \"layered\"?"},
     {"gen chain --ops 3 -o o.json", 2, "3 ops are not generated"},
+    {"bench planer --data .", 2, "did you mean \"planners\"?"},
+    {"bench planners", 2, "bench needs --data DIR"},
+    {"bench planners --data none", 3, "none: no folder with files that end in .json"},
     {"plan --graph none.json", 3, "none.json"},
     {"plan --graph net.json", 3, "plimsoll: is missing"},
     {"plan --graph g.json --memory 4", 4, "a budget of 4 bytes is below 5 bytes, which op \""},

@@ -27,7 +27,8 @@ enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY };
 enum { BUILDS = RUNS | COMMAND_PROFILE | COMMAND_PLAN };
 enum { PLANS = RUNS | COMMAND_PLAN | COMMAND_SIMULATE };
 enum {
-  ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE | COMMAND_SOLVERS
+  ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE | COMMAND_SOLVERS |
+        COMMAND_BENCH
 };
 enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
 enum { FIRST_LONG_KEY = 256, MAX_ROWS = 64, EXIT_USAGE = 2 };
@@ -50,6 +51,8 @@ static const option_row rows[] = {
     {"image", "HxWxC", "size of synthetic images (default: 28x28x1 for mlp, 224x224x3 for resnet50, else 32x32x3)",
      BUILDS, GROUP_MODEL, 0, TEXT, AT(image), 0, 0},
 
+    {"data", "DIR", "folder of the instances, or the one above it", COMMAND_BENCH, GROUP_DATA, 'd', TEXT, AT(data_dir),
+     0, 0},
     {"data", "NAME", "fashion-mnist, cifar10 or synthetic: noise (default fashion-mnist)", BUILDS, GROUP_DATA, 'd',
      TEXT, AT(data), 0, 0},
     {"data-dir", "DIR", "folder of the data set's files (default: where its package puts them)", RUNS, GROUP_DATA, 0,
@@ -71,12 +74,14 @@ static const option_row rows[] = {
      GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
     {"planner", "NAME", "search (default), keep-all, sqrt, greedy, revolve, rotor, cut, milp or lp-round", PLANS,
      GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
-    {"order", "free|fixed", "may first runs leave program order? (default free)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
-     AT(order), 0, 0},
-    {"iterations", "N", "planning effort in moves; the plan depends on nothing else", PLANS, GROUP_MEMORY, 0, COUNT,
-     AT(iterations), 1, 1e12},
-    {"time-limit", "TIME", "effort, as in 10s, 500ms or 2min; the result may differ between runs", PLANS | COMMAND_PACK,
-     GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
+    {"planners", "NAMES", "with commas between them (default search)", COMMAND_BENCH, GROUP_MEMORY, 'p', TEXT,
+     AT(planners), 0, 0},
+    {"order", "free|fixed", "may first runs leave program order? (default free)", COMMAND_PLAN | COMMAND_BENCH,
+     GROUP_MEMORY, 0, TEXT, AT(order), 0, 0},
+    {"iterations", "N", "planning effort in moves; the plan depends on nothing else", PLANS | COMMAND_BENCH,
+     GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
+    {"time-limit", "TIME", "effort, as in 10s, 500ms or 2min; the result may differ between runs",
+     PLANS | COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
     {"curve", NULL, "plan the whole range of budgets; -o ends in .json, .csv or .svg", COMMAND_PLAN, GROUP_MEMORY, 0,
      FLAG, AT(curve), 0, 0},
     {"points", "N", "budgets of the curve (default 41)", COMMAND_PLAN, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
@@ -100,8 +105,8 @@ static const option_row rows[] = {
      RUNS | COMMAND_PLAN, GROUP_ARITHMETIC, 'a', TEXT, AT(arithmetic), 0, 0},
     {"layout", "NAME", "auto (default): the faster by profile; nhwc, nchw8c, nchw16c, flat", BUILDS, GROUP_ARITHMETIC,
      0, TEXT, AT(layout), 0, 0},
-    {"threads", "N", "default: the CPUs this process may use", BUILDS | COMMAND_PACK, GROUP_ARITHMETIC, 't', COUNT,
-     AT(threads), 1, 4096},
+    {"threads", "N", "default: the CPUs this process may use", BUILDS | COMMAND_PACK | COMMAND_BENCH, GROUP_ARITHMETIC,
+     't', COUNT, AT(threads), 1, 4096},
     {"device", "NAME",
      "cpu (default), cuda:0 and so on (a GPU), check (finds bad plans and kernels, slow) or sim (no arithmetic)",
      BUILDS, GROUP_ARITHMETIC, 0, TEXT, AT(device), 0, 0},
@@ -122,8 +127,8 @@ static const option_row rows[] = {
     {"rate", "X", "highest learning rate (default by model and batch)", RUNS, GROUP_RUN, 'r', REAL, AT(rate), 0, 1e9},
     {"momentum", "X", "default 0.9", RUNS, GROUP_RUN, 0, REAL, AT(momentum), 0, 1},
     {"weight-decay", "X", "default 0.0005", RUNS, GROUP_RUN, 0, REAL, AT(weight_decay), 0, 1},
-    {"seed", "N", "weights, order of images, augmentation, dropout, search, graphs (default 1)", PLANS | COMMAND_GEN,
-     GROUP_RUN, 0, COUNT, AT(seed), 0, 9e15},
+    {"seed", "N", "weights, order of images, augmentation, dropout, search, graphs (default 1)",
+     PLANS | COMMAND_GEN | COMMAND_BENCH, GROUP_RUN, 0, COUNT, AT(seed), 0, 9e15},
 
     {"plan", "FILE", "run this plan of the training step instead of making one", COMMAND_TRAIN | COMMAND_VERIFY,
      GROUP_FILES, 0, TEXT, AT(plan), 0, 0},

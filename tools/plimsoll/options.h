@@ -15,12 +15,13 @@ enum {
   COMMAND_IMPORT = 128,
   COMMAND_GEN = 256,
   COMMAND_SIMULATE = 512,
-  COMMAND_SOLVERS = 1024
+  COMMAND_SOLVERS = 1024,
+  COMMAND_BENCH = 2048
 };
 
 typedef struct options {
   const char *model, *image, *data, *data_dir;
-  const char *memory, *planner, *addresses, *packing, *placing, *arithmetic, *layout, *device, *order;
+  const char *memory, *planner, *planners, *addresses, *packing, *placing, *arithmetic, *layout, *device, *order;
   const char *capacity, *online;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
   const char *file, *second; /* the arguments without a dash, when the command takes them */

@@ -1,0 +1,35 @@
+/* The instances of a folder, in the order of their names. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/plimsoll/bench.h"
+
+enum { PATH_BYTES = 4096 };
+
+static const char *wanted_ending; /* of the listing under way: scandir's filter has no argument */
+
+static int ends_so(const struct dirent *file) {
+  size_t length = strlen(file->d_name), tail = strlen(wanted_ending);
+  return length > tail && strcmp(file->d_name + length - tail, wanted_ending) == 0;
+}
+
+plim_status bench_files(session *s, const char *folder, const char *ending, bench_each *each, void *user) {
+  struct dirent **file = NULL;
+  char path[PATH_BYTES];
+  plim_status status = PLIM_OK;
+  wanted_ending = ending;
+  int n = scandir(folder, &file, ends_so, alphasort);
+  if (n <= 0) {
+    free(file);
+    return plim_fail(s->ctx, PLIM_ENOFILE, "%s: no folder with files that end in %s", folder, ending);
+  }
+  for (int i = 0; i < n; i++) {
+    (void)snprintf(path, sizeof path, "%s/%s", folder, file[i]->d_name);
+    if (status == PLIM_OK) status = each(user, path);
+    free(file[i]);
+  }
+  free(file);
+  return status;
+}

@@ -1,0 +1,183 @@
+/* Planners on published graphs at 90, 80 and 70 % of program order's peak, beside what others published. Every plan has
+ * passed the checker. Curves kept from earlier runs are not used: each row is a search of its own. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/graph/import.h"
+#include "tools/plimsoll/bench.h"
+#include "tools/plimsoll/published.h"
+
+static const int32_t percents[] = {90, 80, 70};
+enum { PERCENTS = sizeof percents / sizeof percents[0], CELL = 32, NAME = 64 };
+
+typedef struct table {
+  session *s;
+  json_t *rows;
+} table;
+
+/* One instance under one planner and order. */
+typedef struct trial {
+  table *t;
+  const char *path, *planner;
+  const plim_graph *graph;
+  const plim_profile *profile;
+  plim_plan_order order;
+  int64_t links, peak_bytes;
+} trial;
+
+static void print_head(void) {
+  printf("%-16s %4s  %-10s %-6s %10s %10s %8s %8s", "instance", "cap", "planner", "class", "overhead", "bound", "ratio",
+         "seconds");
+  for (int i = 0; i < PUBLISHED_COUNT; i++) printf("  %14s", published_title[i]);
+  printf("\n");
+}
+
+static const char *published_cell(const published_result *r, char *text) {
+  if (!r || r->overhead < 0) return r ? "-" : "";
+  (void)snprintf(text, CELL, "%.2f%% %.0fs%s", r->overhead, r->seconds, r->over ? " over" : "");
+  return text;
+}
+
+/* File name without folder and ending. */
+static void instance_name(const char *path, char *name) {
+  const char *slash = strrchr(path, '/');
+  (void)snprintf(name, NAME, "%s", slash ? slash + 1 : path);
+  char *dot = strrchr(name, '.');
+  if (dot) *dot = 0;
+}
+
+static void print_row(const trial *r, int32_t percent, const plim_plan *plan, double seconds) {
+  char name[NAME], cell[CELL];
+  const char *usual = NULL;
+  const published_result *known = published_find(r->graph->n_ops, r->links, r->peak_bytes, percent, &usual);
+  instance_name(r->path, name);
+  printf("%-16s %3d%%  %-10s ", usual ? usual : name, percent, r->planner);
+  if (plan) {
+    printf("%-6s %9.4f%% %9.4f%% %8.4f %8.2f", plim_plan_class_name(plan->plan_class), plim_plan_overhead_percent(plan),
+           plim_plan_bound_percent(plan), (double)plan->time_ns / (double)plan->bound_ns, seconds);
+  } else {
+    printf("%-6s %10s %10s %8s %8.2f", r->order == PLIM_ORDER_FREE ? "free" : "fixed", "no plan", "", "", seconds);
+  }
+  for (int i = 0; i < PUBLISHED_COUNT; i++) printf("  %14s", published_cell(known ? &known[i] : NULL, cell));
+  printf("%s\n", plan && plan->proved ? "  proved" : "");
+  (void)fflush(stdout);
+}
+
+static void add_row(const trial *r, int32_t percent, const plim_plan *plan, double seconds) {
+  char name[NAME];
+  const char *usual = NULL;
+  (void)published_find(r->graph->n_ops, r->links, r->peak_bytes, percent, &usual);
+  instance_name(r->path, name);
+  json_t *row = json_pack("{s:s, s:s?, s:i, s:s, s:f}", "instance", name, "published_name", usual, "budget_percent",
+                          (int)percent, "planner", r->planner, "seconds", seconds);
+  if (plan) {
+    (void)json_object_update_new(
+        row, json_pack("{s:s, s:f, s:f, s:b, s:I, s:I, s:I}", "class", plim_plan_class_name(plan->plan_class),
+                       "overhead_percent", plim_plan_overhead_percent(plan), "bound_percent",
+                       plim_plan_bound_percent(plan), "proved", plan->proved, "time", (json_int_t)plan->time_ns,
+                       "peak_bytes", (json_int_t)plan->peak_bytes, "budget_bytes", (json_int_t)plan->budget_bytes));
+  }
+  (void)json_array_append_new(r->t->rows, row);
+}
+
+static plim_status run_trial(const trial *r, int32_t percent) {
+  const options *o = r->t->s->o;
+  plim_plan_options planning = plim_plan_options_default();
+  plim_plan *plan = NULL;
+  planning.planner = r->planner;
+  planning.order = r->order;
+  planning.unpacked = r->graph->unpacked;
+  planning.budget_bytes = r->peak_bytes / 100 * percent + (r->peak_bytes % 100 * percent + 99) / 100;
+  planning.seed = (uint64_t)o->seed;
+  planning.threads = (int32_t)o->threads;
+  planning.iterations = o->iterations;
+  planning.time_limit_ns = (int64_t)(o->time_limit * 1e9);
+  int64_t begin = plim_now_ns();
+  plim_status status = plim_plan_make(r->t->s->ctx, r->graph, r->profile, &planning, &plan);
+  double seconds = (double)(plim_now_ns() - begin) / 1e9;
+  if (status == PLIM_OK || status == PLIM_ENOFIT || status == PLIM_EUNSUPPORTED) {
+    progress_clear(&r->t->s->bar);
+    if (o->json) {
+      add_row(r, percent, plan, seconds);
+    } else {
+      print_row(r, percent, plan, seconds);
+    }
+    status = PLIM_OK;
+  }
+  plim_plan_free(plan);
+  return status;
+}
+
+/* Each order that the planner has, unless --order names one. */
+static plim_status run_planner(trial *r) {
+  const char *only = r->t->s->o->order;
+  for (int order = PLIM_ORDER_FREE; order <= PLIM_ORDER_FIXED; order++) {
+    if (only && (strcmp(only, "fixed") == 0) != (order == PLIM_ORDER_FIXED)) continue;
+    r->order = (plim_plan_order)order;
+    for (int i = 0; i < PERCENTS; i++) {
+      plim_status status = run_trial(r, percents[i]);
+      if (status == PLIM_EUSAGE && order == PLIM_ORDER_FREE && !only) break; /* its class is narrower */
+      PLIM_TRY(status);
+      if (plim_context_cancelled(r->t->s->ctx)) return PLIM_ECANCEL;
+    }
+  }
+  return PLIM_OK;
+}
+
+/* The planners of --planners, names with commas between them. */
+static plim_status run_planners(trial *r) {
+  const char *name = r->t->s->o->planners ? r->t->s->o->planners : "search";
+  while (*name) {
+    char one[NAME];
+    size_t length = strcspn(name, ",");
+    (void)snprintf(one, sizeof one, "%.*s", (int)length, name);
+    r->planner = one;
+    PLIM_TRY(run_planner(r));
+    name += length + (name[length] == ',');
+  }
+  return PLIM_OK;
+}
+
+static plim_status measure(trial *r) {
+  plim_plan_options keep = plim_plan_options_default();
+  plim_plan *whole = NULL;
+  keep.unpacked = 1;
+  keep.order = PLIM_ORDER_FIXED;
+  PLIM_TRY(plim_plan_keep_all(r->t->s->ctx, r->graph, r->profile, &keep, &whole));
+  r->peak_bytes = whole->peak_bytes;
+  plim_plan_free(whole);
+  for (int32_t op = 0; op < r->graph->n_ops; op++) r->links += r->graph->op[op].n_reads;
+  return PLIM_OK;
+}
+
+static plim_status run_file(void *user, const char *path) {
+  trial r = {.t = user, .path = path};
+  plim_context *ctx = r.t->s->ctx;
+  plim_graph *graph = NULL;
+  plim_profile *profile = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_graph_import(ctx, "nx", path, &graph));
+  PLIM_CHECK(plim_profile_from_graph(graph, &profile));
+  r.graph = graph;
+  r.profile = profile;
+  PLIM_CHECK(measure(&r));
+  PLIM_CHECK(run_planners(&r));
+done:
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  return status;
+}
+
+plim_status bench_planners(session *s, const char *folder) {
+  table t = {.s = s, .rows = json_array()};
+  if (!s->o->json) print_head();
+  plim_status status = bench_files(s, folder, ".json", run_file, &t);
+  if (status == PLIM_OK && s->o->json) {
+    json_t *object = json_pack("{s:O}", "rows", t.rows);
+    (void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    printf("\n");
+    json_decref(object);
+  }
+  json_decref(t.rows);
+  return status;
+}

@@ -1,0 +1,57 @@
+/* plimsoll bench: tables over public instances, beside what others published. */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "runtime/base/nearest.h"
+#include "tools/plimsoll/bench.h"
+#include "tools/plimsoll/commands.h"
+
+static const struct {
+  const char *name, *folder; /* under --data; that folder itself when there is none */
+  bench_table *run;
+} tables[] = {
+    {"planners", "graphs", bench_planners},
+};
+enum { TABLES = sizeof tables / sizeof tables[0], PATH_BYTES = 4096 };
+
+static const char *table_name(int32_t row) {
+  return row >= 0 && row < TABLES ? tables[row].name : NULL;
+}
+
+static plim_status bench(session *s) {
+  char folder[PATH_BYTES];
+  struct stat about;
+  int32_t row = plim_name_find(table_name, s->o->file);
+  if (row < 0) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "bench has no table \"%s\"; did you mean \"%s\"?", s->o->file,
+                     plim_name_nearest(table_name, s->o->file));
+  }
+  if (!s->o->data_dir) return plim_fail(s->ctx, PLIM_EUSAGE, "bench needs --data DIR: where the instances are");
+  (void)snprintf(folder, sizeof folder, "%s/%s", s->o->data_dir, tables[row].folder);
+  return tables[row].run(s, stat(folder, &about) == 0 ? folder : s->o->data_dir);
+}
+
+static int run_bench(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = bench(&s);
+  return session_close(&s, status);
+}
+
+const command command_bench = {
+    .name = "bench",
+    .mask = COMMAND_BENCH,
+    .file = "TABLE",
+    .summary = "tables over public instances, beside published figures",
+    .about =
+        "Run planners over the public instances in a folder and print a table beside the figures that others "
+        "published. TABLE planners: graphs (networkx node-link JSON) at 90, 80 and 70 % of program order's peak, with "
+        "the proven bound and the ratio of time to it. "
+        "Instances that nobody published get a row without those columns. Published seconds are of other machines.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll bench planners --data ../shared/data --time-limit 10s\n"
+        "  plimsoll bench planners --data graphs --planners search,sqrt,greedy --order fixed "
+        "--json\n\n" COMMAND_EXIT_STATUS,
+    .run = run_bench,
+};
