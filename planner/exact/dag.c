@@ -153,13 +153,13 @@ int64_t plim_dag_working_set(const plim_dag *d, int32_t v) {
   return bytes;
 }
 
-int64_t plim_dag_least_peak(const plim_dag *d, int32_t *out_node) {
+int64_t plim_dag_least_peak(const plim_dag *d, int32_t *node) {
   int64_t most = d->base_bytes;
   for (int32_t v = 0; v < d->n; v++) {
     int64_t bytes = plim_dag_working_set(d, v);
     if (bytes <= most) continue;
     most = bytes;
-    if (out_node) *out_node = v;
+    if (node) *node = v;
   }
   return most;
 }

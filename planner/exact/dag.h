@@ -42,9 +42,9 @@ typedef struct plim_dag {
 PLIM_MUST_USE plim_status plim_dag_make(const plim_problem *problem, int64_t budget_bytes, plim_dag **out);
 void plim_dag_free(plim_dag *dag); /* NULL is legal */
 
-/* Bytes while the node runs with nothing but its operands resident; and the largest of them over all nodes: no schedule
+/* Bytes while node v runs with nothing but its operands resident; and the largest of them over all nodes: no schedule
  * of the dag has a lower peak. *node (may be NULL) receives whose it is. */
-int64_t plim_dag_working_set(const plim_dag *dag, int32_t node);
+int64_t plim_dag_working_set(const plim_dag *dag, int32_t v);
 int64_t plim_dag_least_peak(const plim_dag *dag, int32_t *node);
 
 /* The way back: a sequence of nodes, repeats allowed and inputs skipped, as a schedule of the problem. Whether it is

@@ -15,14 +15,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 4000000 };
+enum { MOST_COLUMNS = 2000000 };
 
 static size_t cell(const plim_stage_model *m, int32_t t, int32_t i) {
   return (size_t)t * (size_t)m->n + (size_t)i;
 }
 
 static double units(const plim_dag *d, int64_t bytes) {
-  return (double)(bytes / d->bytes_unit);
+  int64_t n = bytes / d->bytes_unit;
+  return (double)n;
 }
 
 /* The last stage in which a copy is of use: where its last reader may run for something of use; the last one of all for
@@ -49,7 +50,8 @@ static void add_run_and_keep(plim_stage_model *m, int32_t t) {
     if (i == t || t > m->last_use[i]) continue;
     m->keep[cell(m, t, i)] = plim_model_column(&m->linear, 0, 0, 1, 1);
     if (t > node->last_stage || node->time_ns > m->most_repeat_ns) continue;
-    m->run[cell(m, t, i)] = plim_model_column(&m->linear, (double)(node->time_ns / d->time_unit), 0, 1, 1);
+    int64_t cost = node->time_ns / d->time_unit;
+    m->run[cell(m, t, i)] = plim_model_column(&m->linear, (double)cost, 0, 1, 1);
   }
 }
 
@@ -189,7 +191,7 @@ plim_status plim_stage_model_make(const plim_dag *d, int64_t budget, int64_t mos
   }
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *m, &m));
   *m = (plim_stage_model){.dag = d, .n = d->n, .linear = {.ctx = ctx}, .most_repeat_ns = most_repeat_ns};
-  m->budget = fmax(1, (double)((budget - d->base_bytes) / d->bytes_unit));
+  m->budget = fmax(1, units(d, budget - d->base_bytes));
   PLIM_CHECK(plim_allocate(ctx, d->n, sizeof *m->last_use, &m->last_use));
   PLIM_CHECK(plim_allocate(ctx, cells, sizeof *m->run, &m->run));
   PLIM_CHECK(plim_allocate(ctx, cells, sizeof *m->keep, &m->keep));
@@ -284,5 +286,6 @@ int64_t plim_stage_model_bound(const plim_stage_model *m, double bound) {
   /* objectives are whole units: what a solver's tolerances may have added is taken off, the rest is rounded up */
   double repeats = ceil(bound * (1 - 1e-9) - 1e-4);
   if (!(repeats > 0)) return m->dag->time_ns;
-  return m->dag->time_ns + (int64_t)fmin(repeats, (double)(INT64_MAX / 4 / m->dag->time_unit)) * m->dag->time_unit;
+  int64_t most = INT64_MAX / 4 / m->dag->time_unit;
+  return m->dag->time_ns + (repeats < (double)most ? (int64_t)repeats : most) * m->dag->time_unit;
 }

@@ -18,7 +18,7 @@ typedef struct plim_stage_model {
 } plim_stage_model;
 
 /* Build. Repeats longer than `most_repeat_ns` are left out: a plan that is already known is as fast without them. The
- * budget is at least plim_dag_least_peak. PLIM_EUNSUPPORTED when it would have more than a few million columns. */
+ * budget is at least plim_dag_least_peak. PLIM_EUNSUPPORTED when it would have more than two million columns. */
 PLIM_MUST_USE plim_status plim_stage_model_make(const plim_dag *dag, int64_t budget_bytes, int64_t most_repeat_ns,
                                                 plim_stage_model **out);
 void plim_stage_model_free(plim_stage_model *model); /* NULL is legal */

@@ -7,7 +7,8 @@
 
 #include "planner/exact/repair.h"
 
-enum { EFFORT = 16, SEARCH_SHARE = 5 /* of the time limit, one in */, MOVES_AN_OP = 2000, MOST_MOVES = 600000 };
+enum { EFFORT = 16, MOVES_AN_OP = 2000, MOST_MOVES = 600000, SEARCH_SHARE = 10 /* of the time limit, one in */ };
+static const int64_t most_search_ns = 2000000000;
 
 plim_status plim_stage_plans_begin(plim_planning *pl, int64_t choices_bytes, plim_stage_plans *out) {
   *out = (plim_stage_plans){.pl = pl, .limit_bytes = pl->budget_bytes, .schedule = {.ctx = pl->problem->ctx}};
@@ -43,16 +44,24 @@ plim_status plim_stage_plans_offer(plim_stage_plans *p) {
   return fits ? offer(p) : PLIM_OK;
 }
 
+/* What holds for every schedule in program order holds for stages. */
+static void take_bound(plim_stage_plans *p, const plim_planning *searched) {
+  if (p->limit_bytes < p->pl->budget_bytes || searched->bound_ns == INT64_MAX) return;
+  if (searched->bound_ns > p->pl->bound_ns) p->pl->bound_ns = searched->bound_ns;
+}
+
 static plim_status offer_searched(plim_stage_plans *p) {
   plim_planning *searched = NULL;
   plim_plan_options options = *p->pl->options;
   options.unpacked = 1;
   options.budget_bytes = p->limit_bytes;
-  if (options.time_limit_ns > 0) options.time_limit_ns /= SEARCH_SHARE;
+  options.time_limit_ns /= SEARCH_SHARE;
+  if (options.time_limit_ns > most_search_ns) options.time_limit_ns = most_search_ns;
   options.iterations = MOVES_AN_OP * (int64_t)p->dag->n;
   if (options.iterations > MOST_MOVES) options.iterations = MOST_MOVES;
   PLIM_TRY(plim_planning_begin(p->pl->problem, &options, &searched));
   plim_status status = plim_search_run(searched);
+  take_bound(p, searched);
   if (status == PLIM_OK && searched->found) {
     status = plim_stage_schedule_project(p->stages, &searched->best);
     if (status == PLIM_OK) status = plim_stage_plans_offer(p);
@@ -146,7 +155,7 @@ static int on_progress(void *user, double objective, double bound) {
                             .best_percent = best < INT64_MAX ? percent(pl->problem, best) : -1,
                             .bound_percent = percent(pl->problem, proven)};
   plim_context_report(pl->problem->ctx, &progress);
-  return 0;
+  return best <= pl->bound_ns;
 }
 
 plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, const plim_stage_model *model,
@@ -163,8 +172,8 @@ plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, con
   *out = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
   if (options.seconds < 0) return PLIM_OK;
   if (start) {
-    double repeats = (double)((p->best->time_ns - p->dag->time_ns) / p->dag->time_unit);
-    options.cutoff = repeats + 0.5;
+    int64_t repeats = (p->best->time_ns - p->dag->time_ns) / p->dag->time_unit;
+    options.cutoff = (double)repeats + 0.5;
   }
   return plim_solver_solve(solver, &model->linear, &options, out, point);
 }

@@ -23,7 +23,7 @@ void plim_stage_plans_end(plim_stage_plans *plans); /* also after a failed begin
 /* Repair `stages` for the limit and offer the outcome, and what it was before when that fits as well. */
 PLIM_MUST_USE plim_status plim_stage_plans_offer(plim_stage_plans *plans);
 
-/* Offer program order and the plan of a short search, both as stages. */
+/* Offer program order and the plan of a short search, both as stages; the search's bound holds for stages as well. */
 PLIM_MUST_USE plim_status plim_stage_plans_start(plim_stage_plans *plans);
 
 /* For a planning that has found nothing: what plim_stage_lowest_run finds, if it fits. That goes by repairs, in halving
