@@ -23,8 +23,7 @@ static int64_t per_distance(int64_t cost_ns, int64_t distance_ns) {
   return (whole << FRACTION_BITS) + (rest << FRACTION_BITS) / distance_ns;
 }
 
-/* How little the storage is needed: until its next read where the policy knows the future, else since its last use. */
-static int64_t distance(const plim_tenants *t, int32_t storage) {
+int64_t plim_tenants_distance(const plim_tenants *t, int32_t storage) {
   if (!t->policy->forecast) return t->clock_ns - t->tenant[storage].last_ns;
   return t->forecast->start_ns[t->tenant[storage].next_read] - t->forecast->start_ns[t->position];
 }
@@ -58,7 +57,7 @@ static int32_t fill_rows(plim_tenants *t) {
       t->row[n].state = PLIM_ROW_FREE;
     } else if (piece->owner < t->graph->n_storages && plim_tenants_evictable(t, piece->owner)) {
       t->row[n].state = PLIM_ROW_HELD;
-      t->row[n].cost = per_distance(plim_tenants_cost(t, piece->owner), distance(t, piece->owner));
+      t->row[n].cost = per_distance(plim_tenants_cost(t, piece->owner), plim_tenants_distance(t, piece->owner));
     }
   }
   return n;
@@ -78,7 +77,7 @@ static int64_t score_window(plim_tenants *t, const plim_window *window, int32_t 
   int32_t n = held_storages(t, window, storage);
   int64_t nearest = INT64_MAX;
   for (int32_t i = 0; i < n; i++) {
-    if (distance(t, storage[i]) < nearest) nearest = distance(t, storage[i]);
+    if (plim_tenants_distance(t, storage[i]) < nearest) nearest = plim_tenants_distance(t, storage[i]);
   }
   return per_distance(plim_tenants_price_together(t, n, storage), nearest);
 }

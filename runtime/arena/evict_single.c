@@ -10,10 +10,10 @@ static int64_t free_bytes(const plim_tenants *t, int32_t piece) {
 }
 
 static double score(plim_tenants *t, const plim_piece *piece) {
-  int64_t bytes = piece->bytes, stale_ns = t->clock_ns - t->tenant[piece->owner].last_ns;
+  int64_t bytes = piece->bytes;
   if (t->policy->size == PLIM_PER_HOLE) bytes += free_bytes(t, piece->prev) + free_bytes(t, piece->next);
   t->counts->pieces_scanned++;
-  return plim_policy_score(t->policy, plim_tenants_cost(t, piece->owner), bytes, stale_ns);
+  return plim_policy_score(t->policy, plim_tenants_cost(t, piece->owner), bytes, plim_tenants_distance(t, piece->owner));
 }
 
 /* Of equal scores the lowest address. PLIM_NEVER: nothing can be evicted. */

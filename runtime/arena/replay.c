@@ -5,11 +5,21 @@
 #include "runtime/arena/one_replay.h"
 #include "runtime/graph/check.h"
 
-/* Of the policy that knows the future. */
 static const struct {
   int32_t two_ends, frontier, hold_inputs;
 } switches[] = {{1, 1, 1}, {0, 1, 1}, {1, 0, 1}, {0, 0, 1}, {1, 1, 0}, {0, 1, 0}, {1, 0, 0}, {0, 0, 0}};
-enum { SWITCHES = sizeof switches / sizeof switches[0] };
+enum { SWITCHES = sizeof switches / sizeof switches[0], HOLD_INPUTS = SWITCHES / 2 /* the first */ };
+
+/* What else a policy that knows the program tries: windows by each cost that counts neighbours, over the distance of
+ * the next use and over staleness. */
+static const plim_policy windows[] = {
+    {"best", "our own", PLIM_COST_NEIGHBOURHOOD, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 1},
+    {"best", "our own", PLIM_COST_ANCESTORS, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 1},
+    {"best", "our own", PLIM_COST_CLASSES, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 0},
+    {"best", "our own", PLIM_COST_NEIGHBOURHOOD, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 0},
+    {"best", "our own", PLIM_COST_ANCESTORS, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 0},
+};
+enum { WINDOWS = sizeof windows / sizeof windows[0] };
 
 typedef struct search {
   plim_context *ctx;
@@ -46,8 +56,8 @@ static plim_status try_way(search *s, plim_replay_way how) {
   return PLIM_OK;
 }
 
-static plim_status try_switches(search *s, const plim_policy *policy) {
-  for (int i = 0; i < SWITCHES; i++) {
+static plim_status try_switches(search *s, const plim_policy *policy, int n) {
+  for (int i = 0; i < n; i++) {
     plim_replay_way how = {policy, switches[i].two_ends, switches[i].frontier, switches[i].hold_inputs};
     PLIM_TRY(try_way(s, how));
   }
@@ -83,7 +93,7 @@ plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const 
                               int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out) {
   search s = {.ctx = ctx, .graph = graph, .schedule = schedule, .budget_bytes = budget_bytes, .limit_ns = INT64_MAX};
   PLIM_TRY(plim_plan_check(ctx, graph, schedule));
-  return finish(&s, try_switches(&s, plim_policy_at(0)), counts, out);
+  return finish(&s, try_switches(&s, plim_policy_at(0), SWITCHES), counts, out);
 }
 
 plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
@@ -93,7 +103,8 @@ plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const 
   PLIM_TRY(plim_plan_check(ctx, graph, order));
   plim_status status = PLIM_OK;
   if (policy->forecast) {
-    status = try_switches(&s, policy);
+    status = try_switches(&s, policy, SWITCHES);
+    for (int i = 0; i < WINDOWS && status == PLIM_OK; i++) status = try_switches(&s, &windows[i], HOLD_INPUTS);
     if (status == PLIM_OK) status = try_rivals(&s);
   } else {
     status = try_way(&s, rival_way(policy));

@@ -80,6 +80,9 @@ void plim_tenants_use(plim_tenants *tenants, int32_t storage, int32_t step);
 /* May the storage go: nobody has it pinned, and it can still be computed again at its last read? */
 int plim_tenants_evictable(const plim_tenants *tenants, int32_t storage);
 
+/* How long nobody needs the storage: until its next read where the policy knows the future, else since its last use. */
+int64_t plim_tenants_distance(const plim_tenants *tenants, int32_t storage);
+
 /* Evict as the policy says until there is a free piece of at least `bytes`: *hole, -1 when there is no way. */
 PLIM_MUST_USE plim_status plim_tenants_evict(plim_tenants *tenants, int64_t bytes, int32_t *hole);
 
