@@ -23,6 +23,11 @@ const plim_policy *plim_policy_at(int32_t i) {
   return i >= 0 && i < N_POLICIES ? &policies[i] : NULL;
 }
 
+const char *plim_policy_name(int32_t i) {
+  const plim_policy *policy = plim_policy_at(i);
+  return policy ? policy->name : NULL;
+}
+
 const plim_policy *plim_policy_find(const char *name) {
   for (int32_t i = 0; i < N_POLICIES; i++) {
     if (strcmp(policies[i].name, name) == 0) return &policies[i];

@@ -40,6 +40,7 @@ typedef struct plim_policy {
 /* Row i of the table, NULL behind the last; the row of a name, NULL when there is none. The first is the default. */
 const plim_policy *plim_policy_at(int32_t i);
 const plim_policy *plim_policy_find(const char *name);
+const char *plim_policy_name(int32_t i); /* of row i; NULL behind the last */
 
 /* Cost over size over staleness. Bytes and staleness >= 0, stale_ns INT64_MAX: never accessed; a divisor of 0 makes the
  * score infinite. `cost` is the last access for PLIM_COST_ACCESS. */

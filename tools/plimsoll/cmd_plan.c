@@ -1,20 +1,11 @@
 /* plimsoll plan: make a plan, print what it promises, write it down. */
 #include <stdio.h>
 
-#include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/curve.h"
 #include "tools/plimsoll/plan_graph.h"
 #include "tools/plimsoll/run.h"
-
-/* The plan, and the graph that it needs to be checked or read. */
-static plim_status save_plan(session *s) {
-  char path[BESIDE_PATH_BYTES];
-  PLIM_TRY(beside_graph_path(s->ctx, s->o->output, path));
-  PLIM_TRY(plim_graph_save(s->program->graph[PLIM_PROGRAM_TRAIN], path));
-  return plim_plan_save(s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
-}
 
 static plim_status curve(session *s) {
   budget_request request = {s->program->graph[PLIM_PROGRAM_TRAIN], s->program->profile[PLIM_PROGRAM_TRAIN],
@@ -32,7 +23,7 @@ static plim_status plan(session *s) {
   PLIM_TRY(session_plan(s));
   double seconds = (double)(plim_now_ns() - begin) / 1e9;
   progress_clear(&s->bar);
-  if (s->o->output) PLIM_TRY(save_plan(s));
+  if (s->o->output) PLIM_TRY(session_save_plan(s));
   if (s->o->svg) {
     PLIM_TRY(curve_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->keep_all, s->program->plan[PLIM_PROGRAM_TRAIN],
                         s->o->svg));

@@ -2,39 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/nearest.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/session.h"
 #include "tools/plimsoll/simulation.h"
 
-static const char *policy_name(int32_t row) {
-  const plim_policy *policy = plim_policy_at(row);
-  return policy ? policy->name : NULL;
-}
-
-static const char *addresses_name(int32_t row) {
-  static const char *const names[] = {"none", "arena", "packed"};
-  return row >= 0 && row < 3 ? names[row] : NULL;
-}
-
-static plim_status find_policy(const session *s, const plim_policy **out) {
-  *out = plim_policy_find(s->o->online);
-  if (*out) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_EUSAGE, "no online policy is called \"%s\"; did you mean \"%s\"?", s->o->online,
-                   plim_name_nearest(policy_name, s->o->online));
-}
-
-static plim_status find_addresses(const session *s, simulation_addresses *out) {
-  const char *wanted = s->o->placing;
-  *out = s->o->online ? ADDRESSES_ARENA : ADDRESSES_PACKED;
-  if (!wanted) return PLIM_OK;
-  int32_t row = plim_name_find(addresses_name, wanted);
-  if (row < 0) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--addresses %s is none of none, arena and packed", wanted);
-  }
-  *out = (simulation_addresses)row;
-  return PLIM_OK;
+static simulation_addresses addresses_of(const options *o) {
+  if (!o->placing) return o->online ? ADDRESSES_ARENA : ADDRESSES_PACKED;
+  if (strcmp(o->placing, "none") == 0) return ADDRESSES_NONE;
+  return strcmp(o->placing, "arena") == 0 ? ADDRESSES_ARENA : ADDRESSES_PACKED;
 }
 
 static const char *asked_for(const options *o) {
@@ -89,14 +65,12 @@ static void print_verdict(const session *s, const simulated *r) {
 }
 
 static plim_status simulate_graph(session *s, const simulation *sim, plim_online_end *end) {
-  const plim_policy *policy = NULL;
-  simulation_addresses addresses;
+  const plim_policy *policy = s->o->online ? plim_policy_find(s->o->online) : NULL;
+  simulation_addresses addresses = addresses_of(s->o);
   simulated r = {.plan = NULL};
   plim_plan_options wanted = planning(s->o);
   int64_t budget, begin_ns = plim_now_ns();
   plim_status status;
-  PLIM_TRY(find_addresses(s, &addresses));
-  if (s->o->online) PLIM_TRY(find_policy(s, &policy));
   PLIM_TRY(simulation_budget(sim, s->o->memory, addresses, &budget));
   if (policy) {
     PLIM_CHECK(simulation_online(sim, policy, addresses, budget, &r));
@@ -116,9 +90,6 @@ done:
 static plim_status simulate(session *s, plim_online_end *end) {
   plim_graph *graph = NULL;
   simulation sim;
-  if (s->o->online && s->o->planner) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--online and --planner exclude each other");
-  }
   if (!s->o->graph) return plim_fail(s->ctx, PLIM_EUSAGE, "simulate needs --graph FILE");
   PLIM_TRY(plim_graph_load(s->ctx, s->o->graph, &graph));
   plim_status status = simulation_open(s->ctx, graph, s->o->thrash, &sim);

@@ -32,8 +32,8 @@ static plim_status run_epochs(run *r) {
 
 static void add_arena_replay(figures *f, const plim_replay_counts *counts) {
   figures_count(f, 0, "evictions", "evictions", counts->evictions);
-  figures_note(f, 0, ", %lld recomputations, %lld pieces looked at", (long long)counts->recomputes,
-               (long long)counts->pieces_scanned);
+  figures_note(f, 0, ", %lld recomputations, %lld pieces looked at in %.1f ms", (long long)counts->recomputes,
+               (long long)counts->pieces_scanned, (double)counts->search_ns / 1e6);
   figures_count(f, 0, "recomputations", NULL, counts->recomputes);
 }
 
@@ -53,7 +53,8 @@ static void print_table(const run *r) {
   run_figures_setting(&f, s);
   run_figures_plan(&f, 0, s, s->program);
   run_figures_measured(&f, 0, r);
-  if (strcmp(s->o->addresses, "arena") == 0) add_arena_replay(&f, &s->replay);
+  if (s->o->online) figures_text(&f, 0, "online", "online policy", s->o->online);
+  if (s->o->online || strcmp(s->o->addresses, "arena") == 0) add_arena_replay(&f, &s->replay);
   if (heap) add_heap(&f, &s->heap);
   outside o = run_outside(s, arena);
   run_figures_outside(&f, &o);
@@ -75,6 +76,7 @@ static plim_status train(session *s) {
   r.s = s;
   r.total = session_steps(s);
   PLIM_CHECK(session_trainer(s, s->program, r.total, &r.trainer));
+  if (s->o->output) PLIM_CHECK(session_save_plan(s));
   if (s->o->load) PLIM_CHECK(plim_checkpoint_load(r.trainer, s->o->load));
   if (s->o->trace)
     PLIM_CHECK(plim_trace_begin(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN],
@@ -110,6 +112,7 @@ const command command_train = {
     .after =
         "EXAMPLES\n"
         "  plimsoll train --model resnet20 --data fashion-mnist --memory 64MiB --epochs 3\n"
+        "  plimsoll train --model resnet20 --online best --memory 64MiB -o online.json\n"
         "  plimsoll train --model mlp --data synthetic --memory 50% --steps 100 --json\n\n"
         "FILES\n"
         "  /usr/share/datasets/fashion-mnist  Debian package dataset-fashion-mnist\n"

@@ -94,10 +94,12 @@ static const option_row rows[] = {
      COMMAND_PLAN | COMMAND_GEN, GROUP_MEMORY, 0, TEXT, AT(packing), 0, 0},
     {"addresses", "KIND", "none, arena (default with --online) or packed (default with --planner)", COMMAND_SIMULATE,
      GROUP_MEMORY, 0, TEXT, AT(placing), 0, 0},
-    {"online", "POLICY", "best, coop, dtr, dtr-eq, dtr-local, dte, lru, size or msps, instead of a planner",
-     COMMAND_SIMULATE, GROUP_MEMORY, 0, TEXT, AT(online), 0, 0},
-    {"thrash", "F", "give up when computing again takes longer than F times the step (default 1)", COMMAND_SIMULATE,
-     GROUP_MEMORY, 0, REAL, AT(thrash), 0, 1e9},
+    {"online", "POLICY",
+     "no plan: evict what finds no room and compute it again. best, coop, dtr, dtr-eq, dtr-local, dte, lru, size or "
+     "msps",
+     PLANS, GROUP_MEMORY, 0, TEXT, AT(online), 0, 0},
+    {"thrash", "F", "give up when computing again takes longer than F times the step (default 1)", PLANS, GROUP_MEMORY,
+     0, REAL, AT(thrash), 0, 1e9},
 
     {"arithmetic", "KIND",
      "auto (default): the planner may choose among variants that give other bits; fast; small; "
@@ -139,8 +141,8 @@ static const option_row rows[] = {
     {"profile", "FILE", "costs of the graph's ops (default: those that it carries)", COMMAND_PLAN, GROUP_FILES, 0, TEXT,
      AT(profile), 0, 0},
     {"output", "FILE", "where the document goes",
-     COMMAND_PLAN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE, GROUP_FILES, 'o',
-     TEXT, AT(output), 0, 0},
+     COMMAND_PLAN | COMMAND_TRAIN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE,
+     GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
     {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,

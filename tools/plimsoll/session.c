@@ -1,5 +1,6 @@
 /* From options to something that can train. */
 #include "tools/plimsoll/session.h"
+#include "tools/plimsoll/beside.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -7,8 +8,10 @@
 
 #include "runtime/base/nearest.h"
 #include "runtime/base/size.h"
+#include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"
+#include "tools/plimsoll/online.h"
 
 enum { MOST_NOISE_BYTES = 64 << 20 };
 
@@ -20,6 +23,11 @@ static const char *addresses_name(int32_t row) {
 static const char *packing_name(int32_t row) {
   static const char *const names[] = {"packed", "none"};
   return row >= 0 && row < 2 ? names[row] : NULL;
+}
+
+static const char *placing_name(int32_t row) {
+  static const char *const names[] = {"none", "arena", "packed"};
+  return row >= 0 && row < 3 ? names[row] : NULL;
 }
 
 static const char *order_name(int32_t row) {
@@ -44,7 +52,12 @@ static plim_status check_names(session *s) {
   PLIM_TRY(check_name(s, "planner", o->planner, plim_planner_name));
   PLIM_TRY(check_name(s, "way to give addresses", o->addresses, addresses_name));
   PLIM_TRY(check_name(s, "kind of plan addresses", o->packing, packing_name));
+  PLIM_TRY(check_name(s, "kind of addresses", o->placing, placing_name));
+  PLIM_TRY(check_name(s, "online policy", o->online, plim_policy_name));
   PLIM_TRY(check_name(s, "order", o->order, order_name));
+  if (o->online && (o->planner || o->plan)) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--online is for runs without a plan: it excludes --planner and --plan");
+  }
   return check_name(s, "layout", o->layout, layout_name);
 }
 
@@ -201,11 +214,19 @@ static plim_status make_plan(session *s) {
 }
 
 plim_status session_plan(session *s) {
+  if (s->o->online) return online_run(s);
   plim_status status = make_plan(s);
   progress_clear(&s->bar);
   if (status == PLIM_ENOFIT) return refusal_explain(s);
   if (status == PLIM_OK && strcmp(s->o->addresses, "arena") == 0) return replay_in_arena(s);
   return status;
+}
+
+plim_status session_save_plan(const session *s) {
+  char path[BESIDE_PATH_BYTES];
+  PLIM_TRY(beside_graph_path(s->ctx, s->o->output, path));
+  PLIM_TRY(plim_graph_save(s->program->graph[PLIM_PROGRAM_TRAIN], path));
+  return plim_plan_save(s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
 }
 
 /* ---- training ---- */

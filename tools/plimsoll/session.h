@@ -26,7 +26,7 @@ typedef struct session {
   plim_plan *keep_all;        /* of the training step: its arena is the measure of percentages */
   int32_t from_curve;         /* 1: the plan was found by an earlier run */
   refusal refusal;            /* set when the budget is too small */
-  plim_replay_counts replay;  /* of --addresses arena */
+  plim_replay_counts replay;  /* of --addresses arena and --online */
   heap_arena heap;            /* of --addresses jemalloc */
 } session;
 
@@ -43,6 +43,9 @@ plim_status session_planning(session *s);
 
 /* Plan both steps, or use --plan. When the budget is too small, the sentence says what would work. */
 plim_status session_plan(session *s);
+
+/* Write the plan of the training step to -o, and the graph that it needs to be checked or read beside it. */
+plim_status session_save_plan(const session *s);
 
 /* A trainer over any program of this session; steps: the length of the learning-rate schedule. --addresses jemalloc
  * applies to the session's own program. */
