@@ -8,7 +8,7 @@
 #include "runtime/base/size.h"
 #include "tools/plimsoll/session.h"
 
-enum { MOST_GUESSES = 8, GUESSES = 5 /* as long as no batch fits; once one does */ };
+enum { GUESSES = 4, MOST_GUESSES = 6 /* as long as no batch fits */ };
 
 /* Is a plan for that batch found? A model that cannot be built for it does not fit. */
 static plim_status fits(session *s, int32_t batch, int *yes) {
