@@ -32,6 +32,7 @@ typedef struct plim_plan_options {
   plim_plan_order order; /* FREE with a planner whose class is narrower: PLIM_EUSAGE */
   int32_t unpacked;      /* 1: the budget bounds peak_bytes without rounding, no addresses (published instances) */
   int32_t threads;       /* of the planner itself; 0 and 1: one */
+  int32_t copies;        /* class copies: computations of an op at most; 0: two */
   plim_label_choice labels;
   const char *const *label; /* [n_ops], PLIM_LABELS_GIVEN only */
   uint64_t seed;

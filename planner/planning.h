@@ -73,5 +73,7 @@ plim_status plim_rotor_run(plim_planning *planning);
 plim_status plim_milp_run(plim_planning *planning);
 plim_status plim_lp_round_run(plim_planning *planning);
 plim_status plim_stage_lowest_run(plim_planning *planning);
+plim_status plim_moccasin_run(plim_planning *planning);
+plim_status plim_moccasin_lowest_run(plim_planning *planning);
 
 #endif

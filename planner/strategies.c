@@ -15,6 +15,8 @@ static const plim_strategy strategies[] = {
      plim_revolve_run, plim_revolve_run},
     {"rotor", "Beaumont et al. 2019: heterogeneous chains, over stages with several options", PLIM_CLASS_FIXED,
      plim_rotor_run, plim_rotor_run},
+    {"moccasin", "Bartan et al. 2023: retention intervals, each op computed at most --copies times", PLIM_CLASS_COPIES,
+     plim_moccasin_run, plim_moccasin_lowest_run},
     {"cut", "least time of what must be computed twice to pass every op; a bound, and plans from it", PLIM_CLASS_FREE,
      plim_cut_run, plim_cut_run},
     {"milp", "Jain et al. 2020 (Checkmate): stages by integer programming; runs until it is proved or stopped",

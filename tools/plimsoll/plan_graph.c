@@ -32,6 +32,7 @@ static void set_options(graph_plan *g) {
   g->options.planner = o->planner;
   g->options.seed = (uint64_t)o->seed;
   g->options.iterations = o->iterations;
+  g->options.copies = (int32_t)o->copies;
   g->options.time_limit_ns = (int64_t)(o->time_limit * 1e9);
   g->options.threads = (int32_t)o->threads;
   g->options.unpacked = o->packing ? strcmp(o->packing, "none") == 0 : g->graph->unpacked;

@@ -183,6 +183,7 @@ plim_status session_planning(session *s) {
   s->planning.planner = o->planner;
   s->planning.seed = (uint64_t)o->seed;
   s->planning.iterations = o->iterations;
+  s->planning.copies = (int32_t)o->copies;
   s->planning.time_limit_ns = (int64_t)(o->time_limit * 1e9);
   s->planning.curves = o->no_cache ? NULL : "";
   s->planning.from_curve = &s->from_curve;

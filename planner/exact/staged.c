@@ -1,0 +1,199 @@
+/* Sets of repeats and what they add up to. */
+#include "planner/exact/staged.h"
+
+#include <string.h>
+
+void plim_repeats_free(plim_repeats *r) {
+  if (!r->ctx) return;
+  plim_release(r->ctx, r->at, r->room, sizeof *r->at);
+  *r = (plim_repeats){.ctx = r->ctx};
+}
+
+static int comes_before(plim_repeat a, plim_repeat b) {
+  return a.stage != b.stage ? a.stage < b.stage : a.node < b.node;
+}
+
+/* Index of the first that does not come before it. */
+static int32_t place_of(const plim_repeats *r, plim_repeat repeat) {
+  int32_t low = 0, high = r->n;
+  while (low < high) {
+    int32_t middle = (low + high) / 2;
+    if (comes_before(r->at[middle], repeat)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+int plim_repeats_have(const plim_repeats *r, plim_repeat repeat) {
+  int32_t i = place_of(r, repeat);
+  return i < r->n && r->at[i].stage == repeat.stage && r->at[i].node == repeat.node;
+}
+
+static plim_status reserve(plim_repeats *r, int32_t room) {
+  if (room <= r->room) return PLIM_OK;
+  room += room / 2 + 16;
+  PLIM_TRY(plim_resize_array(r->ctx, &r->at, r->room, room, sizeof *r->at));
+  r->room = room;
+  return PLIM_OK;
+}
+
+plim_status plim_repeats_add(plim_repeats *r, plim_repeat repeat) {
+  PLIM_TRY(reserve(r, r->n + 1));
+  int32_t i = place_of(r, repeat);
+  memmove(r->at + i + 1, r->at + i, (size_t)(r->n - i) * sizeof *r->at);
+  r->at[i] = repeat;
+  r->n++;
+  return PLIM_OK;
+}
+
+void plim_repeats_remove(plim_repeats *r, int32_t i) {
+  r->n--;
+  memmove(r->at + i, r->at + i + 1, (size_t)(r->n - i) * sizeof *r->at);
+}
+
+plim_status plim_repeats_copy(plim_repeats *to, const plim_repeats *from) {
+  PLIM_TRY(reserve(to, from->n));
+  if (from->n > 0) memcpy(to->at, from->at, (size_t)from->n * sizeof *to->at);
+  to->n = from->n;
+  return PLIM_OK;
+}
+
+/* ---- evaluation ---- */
+
+plim_status plim_staged_make(const plim_dag *dag, plim_staged *out) {
+  *out = (plim_staged){.dag = dag};
+  PLIM_TRY(plim_allocate(dag->ctx, dag->n, sizeof *out->latest, &out->latest));
+  plim_status status = plim_allocate(dag->ctx, dag->n, sizeof *out->first, &out->first);
+  if (status != PLIM_OK) plim_staged_free(out);
+  return status;
+}
+
+void plim_staged_free(plim_staged *s) {
+  if (!s->dag) return;
+  plim_context *ctx = s->dag->ctx;
+  plim_release(ctx, s->node, s->room, sizeof *s->node);
+  plim_release(ctx, s->stage, s->room, sizeof *s->stage);
+  plim_release(ctx, s->last, s->room, sizeof *s->last);
+  plim_release(ctx, s->next, s->room, sizeof *s->next);
+  plim_release(ctx, s->level, s->room, sizeof *s->level);
+  plim_release(ctx, s->first, s->dag->n, sizeof *s->first);
+  plim_release(ctx, s->latest, s->dag->n, sizeof *s->latest);
+  *s = (plim_staged){0};
+}
+
+static plim_status grow(plim_staged *s, int32_t steps) {
+  plim_context *ctx = s->dag->ctx;
+  if (steps <= s->room) return PLIM_OK;
+  int32_t room = steps + steps / 2;
+  int64_t *level = NULL;
+  int32_t *at[4] = {NULL, NULL, NULL, NULL};
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *level, &level));
+  for (int i = 0; i < 4; i++) PLIM_CHECK(plim_allocate(ctx, room, sizeof *at[i], &at[i]));
+  plim_release(ctx, s->node, s->room, sizeof *s->node);
+  plim_release(ctx, s->stage, s->room, sizeof *s->stage);
+  plim_release(ctx, s->last, s->room, sizeof *s->last);
+  plim_release(ctx, s->next, s->room, sizeof *s->next);
+  plim_release(ctx, s->level, s->room, sizeof *s->level);
+  s->node = at[0];
+  s->stage = at[1];
+  s->last = at[2];
+  s->next = at[3];
+  s->level = level;
+  s->room = room;
+  return PLIM_OK;
+done:
+  plim_release(ctx, level, room, sizeof *level);
+  for (int i = 0; i < 4; i++) plim_release(ctx, at[i], room, sizeof *at[i]);
+  return status;
+}
+
+static void run_node(plim_staged *s, int32_t stage, int32_t v) {
+  const plim_dag_node *node = &s->dag->node[v];
+  int32_t j = s->n++;
+  s->node[j] = v;
+  s->stage[j] = stage;
+  s->last[j] = j;
+  s->next[j] = -1;
+  if (s->latest[v] < 0) {
+    s->first[v] = j;
+  } else {
+    s->next[s->latest[v]] = j;
+  }
+  for (int32_t i = 0; i < node->preds.n; i++) s->last[s->latest[node->preds.at[i]]] = j;
+  s->latest[v] = j;
+  s->time_ns += node->time_ns;
+}
+
+static void add_levels(plim_staged *s) {
+  const plim_dag *d = s->dag;
+  int64_t alive = d->base_bytes;
+  s->peak_bytes = 0;
+  memset(s->level, 0, (size_t)s->n * sizeof *s->level);
+  for (int32_t j = 0; j < s->n; j++) { /* level[j]: what ends at step j, until it is reached */
+    int64_t bytes = d->node[s->node[j]].bytes;
+    s->level[s->last[j]] += bytes;
+    alive += bytes;
+    int64_t ends = s->level[j];
+    s->level[j] = alive + d->node[s->node[j]].workspace_bytes;
+    alive -= ends;
+    if (s->level[j] > s->peak_bytes) s->peak_bytes = s->level[j];
+  }
+}
+
+plim_status plim_staged_evaluate(plim_staged *s, const plim_repeats *r) {
+  const plim_dag *d = s->dag;
+  int32_t next = 0;
+  PLIM_TRY(grow(s, d->n + r->n));
+  for (int32_t v = 0; v < d->n; v++) s->latest[v] = -1;
+  s->n = 0;
+  s->time_ns = 0;
+  for (int32_t stage = 0; stage < d->n; stage++) {
+    for (; next < r->n && r->at[next].stage == stage; next++) run_node(s, stage, r->at[next].node);
+    run_node(s, stage, stage);
+  }
+  for (int32_t v = 0; v < d->n; v++) {
+    if (d->node[v].kept) s->last[s->latest[v]] = s->n - 1;
+  }
+  add_levels(s);
+  return PLIM_OK;
+}
+
+/* ---- schedules of the problem ---- */
+
+plim_status plim_staged_schedule(const plim_staged *s, plim_schedule *out) {
+  return plim_dag_schedule(s->dag, s->n, s->node, out);
+}
+
+static int32_t count_of(const plim_repeats *r, int32_t node) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < r->n; i++) n += r->at[i].node == node;
+  return n;
+}
+
+static void remove_first_of(plim_repeats *r, int32_t node) {
+  int32_t i = 0;
+  while (r->at[i].node != node) i++;
+  plim_repeats_remove(r, i);
+}
+
+plim_status plim_repeats_from_schedule(const plim_dag *d, const plim_schedule *schedule, int32_t copies,
+                                       plim_repeats *out) {
+  int32_t next = d->n_inputs; /* the stage: its node has not run yet */
+  out->n = 0;
+  for (int32_t j = 0; j < schedule->n; j++) {
+    plim_repeat repeat = {next, d->n_inputs + schedule->op[j]};
+    if (repeat.node == next) {
+      next++;
+      continue;
+    }
+    /* behind the last first run there is nothing to make again for */
+    if (copies < 2 || next == d->n || plim_repeats_have(out, repeat)) continue;
+    if (count_of(out, repeat.node) == copies - 1) remove_first_of(out, repeat.node);
+    PLIM_TRY(plim_repeats_add(out, repeat));
+  }
+  return PLIM_OK;
+}

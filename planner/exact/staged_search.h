@@ -1,0 +1,30 @@
+/* The least time of a schedule in stages with a cap on copies, by a search of our own. */
+#ifndef PLIM_PLANNER_EXACT_STAGED_SEARCH_H
+#define PLIM_PLANNER_EXACT_STAGED_SEARCH_H
+
+#include "planner/exact/staged.h"
+
+typedef struct plim_staged_search plim_staged_search;
+
+struct plim_staged_search {
+  /* set by the caller */
+  const plim_dag *dag;
+  int32_t copies;      /* computations of a node at most */
+  int64_t limit_bytes; /* of the peak */
+  int64_t bound_ns;    /* nothing is faster: stop there */
+  int64_t faster_than_ns;
+  int64_t nodes;       /* of the search tree, at most */
+  int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none */
+  uint64_t seed;
+  /* results */
+  int32_t found, exhausted; /* exhausted: there is nothing faster than best, or than faster_than_ns */
+  plim_repeats best;
+  int64_t best_ns;
+};
+
+/* Search: a short descent from `start` (NULL: none), then the whole tree for a quarter of the effort; when that does
+ * not end, parts of the best are given up and completed again. Deterministic without a deadline. PLIM_ECANCEL keeps
+ * what was found. `best` is the caller's to free, and empty with its ctx set in the beginning. */
+PLIM_MUST_USE plim_status plim_staged_search_run(plim_staged_search *search, const plim_repeats *start);
+
+#endif

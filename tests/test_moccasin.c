@@ -1,0 +1,241 @@
+/* Class copies: our search and CP-SAT against exhaustive search on small random graphs; the golden chains; the way
+ * between schedules and sets of repeats. */
+#include "planner/exact/moccasin.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "planner/exact/staged_search.h"
+#include "tests/support/dag.h"
+#include "tests/support/random.h"
+
+enum { MOST_NODES = 8, MOST_STEPS = 3 * MOST_NODES, CASES = 40 };
+
+static plim_context *ctx;
+static void make_context(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+}
+static void free_context(void) {
+  plim_context_free(ctx);
+}
+TestSuite(moccasin, .init = make_context, .fini = free_context);
+
+/* A small graph in the oracle's own form. */
+typedef struct small {
+  int32_t n, n_edges;
+  int64_t size[MOST_NODES], time[MOST_NODES];
+  dag_edge edge[MOST_NODES * MOST_NODES];
+  uint32_t runs[MOST_NODES]; /* bit k of runs[t]: stage t repeats node k */
+  int32_t copies;
+  int64_t budget, best;
+} small;
+
+static small random_small(uint64_t seed) {
+  uint64_t random = seed;
+  small s = {.n = 5 + (int32_t)(seed % 3)};
+  for (int32_t v = 0; v < s.n; v++) {
+    s.size[v] = test_random_between(&random, 1, 9);
+    s.time[v] = test_random_between(&random, 0, 6);
+    for (int32_t u = 0; u < v; u++) {
+      if (u == v - 1 || test_random_chance(&random, 35)) s.edge[s.n_edges++] = (dag_edge){u, v};
+    }
+  }
+  return s;
+}
+
+/* Peak of the schedule, by the definition: a copy lives from its run to the last step that reads it before the next
+ * copy. */
+static int64_t peak_of(const small *s) {
+  int32_t step[MOST_NODES * MOST_NODES], n = 0;
+  int64_t peak = 0;
+  for (int32_t t = 0; t < s->n; t++) {
+    for (int32_t k = 0; k < t; k++) {
+      if (s->runs[t] >> k & 1) step[n++] = k;
+    }
+    step[n++] = t;
+  }
+  for (int32_t j = 0; j < n; j++) {
+    int64_t bytes = 0;
+    for (int32_t i = 0; i <= j; i++) {
+      int alive = i == j;
+      for (int32_t r = i + 1; r < n; r++) {
+        for (int32_t e = 0; e < s->n_edges; e++) {
+          if (s->edge[e].from == step[i] && s->edge[e].to == step[r] && r >= j) alive = 1;
+        }
+        if (step[r] == step[i]) break;
+      }
+      bytes += alive ? s->size[step[i]] : 0;
+    }
+    peak = bytes > peak ? bytes : peak;
+  }
+  return peak;
+}
+
+/* Try all ways to repeat nodes v .. with what is chosen for the ones before. */
+static void enumerate(small *s, int32_t v, int64_t time) {
+  if (time >= s->best) return;
+  if (v == s->n) {
+    if (peak_of(s) <= s->budget) s->best = time;
+    return;
+  }
+  enumerate(s, v + 1, time);
+  for (int32_t t = v + 1; t < s->n && s->copies > 1; t++) {
+    s->runs[t] |= 1U << v;
+    enumerate(s, v + 1, time + s->time[v]);
+    for (int32_t again = t + 1; again < s->n && s->copies > 2; again++) {
+      s->runs[again] |= 1U << v;
+      enumerate(s, v + 1, time + 2 * s->time[v]);
+      s->runs[again] &= ~(1U << v);
+    }
+    s->runs[t] &= ~(1U << v);
+  }
+}
+
+static int64_t oracle(small *s, int32_t copies, int64_t budget) {
+  int64_t time = 0;
+  for (int32_t v = 0; v < s->n; v++) time += s->time[v];
+  memset(s->runs, 0, sizeof s->runs);
+  s->copies = copies;
+  s->budget = budget;
+  s->best = INT64_MAX;
+  enumerate(s, 0, time);
+  return s->best;
+}
+
+typedef struct problem_case {
+  plim_graph *graph;
+  plim_profile *profile;
+  plim_plan_options options;
+  plim_problem *problem;
+  plim_dag *dag;
+} problem_case;
+
+static problem_case case_make(plim_graph *graph) {
+  problem_case c = {.graph = graph, .options = plim_plan_options_default()};
+  c.options.planner = "moccasin";
+  c.options.unpacked = 1;
+  cr_assert_eq(plim_profile_from_graph(graph, &c.profile), PLIM_OK);
+  cr_assert_eq(plim_problem_make(ctx, graph, c.profile, &c.options, PLIM_CLASS_COPIES, &c.problem), PLIM_OK);
+  cr_assert_eq(plim_dag_make(c.problem, INT64_MAX, &c.dag), PLIM_OK);
+  return c;
+}
+
+static void case_free(problem_case *c) {
+  plim_dag_free(c->dag);
+  plim_problem_free(c->problem);
+  plim_profile_free(c->profile);
+  plim_graph_free(c->graph);
+}
+
+/* By the tree search from nothing; INT64_MAX: proved that there is none. */
+static int64_t by_search(const plim_dag *dag, int32_t copies, int64_t budget) {
+  plim_staged_search s = {.dag = dag,
+                          .copies = copies,
+                          .limit_bytes = budget,
+                          .faster_than_ns = INT64_MAX,
+                          .nodes = 4000000,
+                          .deadline_ns = INT64_MAX,
+                          .seed = 1,
+                          .best = {.ctx = ctx}};
+  cr_assert_eq(plim_staged_search_run(&s, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert(s.exhausted);
+  plim_repeats_free(&s.best);
+  return s.found ? s.best_ns : INT64_MAX;
+}
+
+/* By the strategy; what it makes is proved to be the best. */
+static int64_t by_strategy(problem_case *c, int32_t copies, int64_t budget) {
+  plim_plan *plan = NULL;
+  c->options.copies = copies;
+  c->options.budget_bytes = budget;
+  c->options.iterations = 400000;
+  plim_status status = plim_plan_make(ctx, c->graph, c->profile, &c->options, &plan);
+  if (status == PLIM_ENOFIT) return INT64_MAX;
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
+  int64_t time_ns = plan->time_ns;
+  cr_assert(plan->proved);
+  cr_assert_eq(plan->plan_class, PLIM_CLASS_COPIES);
+  plim_plan_free(plan);
+  return time_ns;
+}
+
+static int64_t by_cpsat(plim_cpsat *cpsat, const plim_dag *dag, int32_t copies, int64_t budget) {
+  plim_repeats none = {.ctx = ctx};
+  plim_moccasin_answer answer = {.repeats = {.ctx = ctx}};
+  plim_moccasin_query query = {.dag = dag, .copies = copies, .limit_bytes = budget, .options = {.seed = 1}};
+  plim_staged staged;
+  int64_t time_ns = INT64_MAX;
+  cr_assert_eq(plim_moccasin_solve(cpsat, &query, &none, &answer), PLIM_OK, "%s", plim_context_error(ctx));
+  if (answer.found) {
+    cr_assert_eq(plim_staged_make(dag, &staged), PLIM_OK);
+    cr_assert_eq(plim_staged_evaluate(&staged, &answer.repeats), PLIM_OK);
+    time_ns = staged.time_ns;
+    plim_staged_free(&staged);
+  }
+  cr_assert_eq(answer.bound_ns, time_ns);
+  plim_repeats_free(&answer.repeats);
+  return time_ns;
+}
+
+/* Call `look` for random graphs, each at three caps and two budgets where repeats are needed. */
+static int each_case(uint64_t seed, plim_cpsat *cpsat, int with_strategy) {
+  int repeats = 0;
+  small s = random_small(seed);
+  problem_case c = case_make(dag_make(ctx, s.n, s.size, s.time, s.n_edges, s.edge));
+  int64_t peak = peak_of(&s), least = plim_dag_least_peak(c.dag, NULL);
+  for (int32_t copies = 1; copies <= 3; copies++) {
+    for (int64_t budget = least; budget <= peak; budget += 1 + (peak - least) / 3) {
+      int64_t expected = oracle(&s, copies, budget), found = by_search(c.dag, copies, budget);
+      cr_assert_eq(found, expected, "seed %d copies %d budget %d: %lld, not %lld", (int)seed, copies, (int)budget,
+                   (long long)found, (long long)expected);
+      repeats += expected < INT64_MAX && expected > c.dag->time_ns;
+      if (cpsat) cr_assert_eq(by_cpsat(cpsat, c.dag, copies, budget), expected, "CP-SAT, seed %d", (int)seed);
+      if (with_strategy) cr_assert_eq(by_strategy(&c, copies, budget), expected, "strategy, seed %d", (int)seed);
+    }
+  }
+  case_free(&c);
+  return repeats;
+}
+
+Test(moccasin, the_search_equals_exhaustive_search_for_one_two_and_three_copies) {
+  int repeats = 0;
+  for (uint64_t seed = 1; seed <= CASES; seed++) repeats += each_case(seed, NULL, seed <= 10);
+  cr_assert_geq(repeats, CASES, "only %d cases need repeats", repeats);
+}
+
+Test(moccasin, cp_sat_equals_exhaustive_search) {
+  plim_cpsat *cpsat = NULL;
+  if (plim_cpsat_open(ctx, &cpsat) != PLIM_OK) cr_skip_test("%s", plim_context_error(ctx));
+  for (uint64_t seed = 1; seed <= 6; seed++) (void)each_case(seed, cpsat, 0);
+  plim_cpsat_close(cpsat);
+}
+
+Test(moccasin, two_copies_do_not_suffice_for_chains_at_the_smallest_budget) {
+  for (int32_t layers = 2; layers <= 4; layers++) {
+    problem_case c = case_make(dag_chain(ctx, layers, 0));
+    int64_t smallest = (int64_t)(layers + 1) * (layers + 2) / 2;
+    cr_assert_eq(by_search(c.dag, layers, 3), smallest);
+    cr_assert_eq(by_search(c.dag, layers - 1, 3), INT64_MAX);
+    case_free(&c);
+  }
+}
+
+Test(moccasin, schedules_are_brought_into_stages_and_keep_their_repeats) {
+  const int32_t runs[] = {0, 1, 2, 0, 1, 3, 0, 0, 4};
+  problem_case c = case_make(dag_chain(ctx, 2, 0));
+  plim_schedule schedule = {.ctx = ctx};
+  plim_repeats repeats = {.ctx = ctx};
+  for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+    cr_assert_eq(plim_schedule_add(&schedule, runs[i], 0), PLIM_OK);
+  }
+  cr_assert_eq(plim_repeats_from_schedule(c.dag, &schedule, 3, &repeats), PLIM_OK);
+  cr_assert_eq(repeats.n, 3); /* node 0 twice in stage 4 counts once */
+  cr_assert(plim_repeats_have(&repeats, (plim_repeat){3, 1}));
+  cr_assert(plim_repeats_have(&repeats, (plim_repeat){4, 0}));
+  cr_assert_eq(plim_repeats_from_schedule(c.dag, &schedule, 2, &repeats), PLIM_OK);
+  cr_assert_eq(repeats.n, 2);
+  cr_assert_not(plim_repeats_have(&repeats, (plim_repeat){3, 0})); /* the latest one stays */
+  plim_repeats_free(&repeats);
+  plim_schedule_free(&schedule);
+  case_free(&c);
+}
