@@ -69,9 +69,12 @@ static int delete_some(plim_mover *m) {
 }
 
 static int exchange(plim_mover *m) {
+  static const int8_t deletions[] = {1, 1, 2, 5};
   plim_track *t = m->track;
+  int32_t n = deletions[plim_random_below(&m->random, sizeof deletions)];
   if (!delete_some(m)) return 0;
-  for (int32_t n = 0; n < 3; n++) {
+  for (int32_t i = 1; i < n; i++) (void)delete_some(m);
+  for (int32_t i = 0; i < 2 * n + 1; i++) {
     int32_t slot = plim_move_slot_above(m);
     if (slot < 0 || plim_track_full(t) || !plim_move_evict_at(m, slot)) return 1;
   }

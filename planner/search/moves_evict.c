@@ -52,6 +52,16 @@ static void repeat_inputs(plim_mover *m, int32_t run, int percent) {
   }
 }
 
+/* Usually right in front of the next reader; sometimes anywhere behind the slot: earlier, inputs may still be there. */
+static int32_t place_behind(plim_mover *m, int32_t slot, int32_t next) {
+  plim_track *t = m->track;
+  int32_t end = next < 0 ? t->run[t->tail].slot : t->run[next].slot;
+  if (!plim_random_percent(&m->random, 25) || end - slot < 2) return next;
+  int32_t at = slot + 1 + plim_random_below(&m->random, end - slot);
+  while (t->run_at[at] < 0) at++;
+  return t->run_at[at];
+}
+
 int plim_move_evict_at(plim_mover *m, int32_t slot) {
   static const int8_t eagerness[] = {0, 0, 40, 80}; /* percent */
   plim_track *t = m->track;
@@ -59,7 +69,7 @@ int plim_move_evict_at(plim_mover *m, int32_t slot) {
   for (int tries = 0; tries < TRIES; tries++) {
     int32_t item = plim_random_below(&m->random, t->problem->n_items);
     if (!alive_across(m, item, slot, &v)) continue;
-    int32_t run = repeat_op(m, t->problem->item[item].producer, v.next);
+    int32_t run = repeat_op(m, t->problem->item[item].producer, place_behind(m, slot, v.next));
     int eager = eagerness[plim_random_below(&m->random, sizeof eagerness)];
     if (eager > 0) repeat_inputs(m, run, eager);
     return 1;
