@@ -45,10 +45,18 @@ static plim_status accept(plim_anneal *a, double now, int64_t peak) {
   return PLIM_OK;
 }
 
+/* The time of a schedule whose cost is `most` through time alone. */
+static int64_t most_time_ns(const plim_anneal *a, double most) {
+  double keep = (double)a->mover.track->problem->keep_all_ns;
+  double ns = keep + keep / 100 * most / a->time_weight;
+  return a->time_weight > 0 && ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
+}
+
 static plim_status one_move(plim_anneal *a, plim_move move, double temperature) {
   int64_t peak;
-  if (!plim_move_make(&a->mover, move)) return PLIM_OK;
   double most = a->cost - temperature * log(plim_random_unit(&a->mover.random));
+  a->mover.most_ns = most_time_ns(a, most);
+  if (!plim_move_make(&a->mover, move)) return PLIM_OK;
   double now = cost(a, most, &peak);
   if (now <= most) return accept(a, now, peak);
   plim_track_undo(a->mover.track);

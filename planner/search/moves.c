@@ -81,6 +81,13 @@ static int exchange(plim_mover *m) {
   return 1;
 }
 
+int32_t plim_move_repeat(plim_mover *m, int32_t op, int32_t next) {
+  plim_track *t = m->track;
+  int32_t choice = t->run[t->first[op]].choice;
+  if (t->time_ns + t->problem->op[op].choice[choice].time_ns > m->most_ns) return -1;
+  return plim_track_insert(t, op, choice, next);
+}
+
 int32_t plim_move_neighbour(plim_mover *m, int32_t r, int32_t distance) {
   const plim_track *t = m->track;
   int32_t places = 1 + plim_random_below(&m->random, distance);
@@ -109,8 +116,7 @@ static int insert(plim_mover *m) {
   plim_track *t = m->track;
   int32_t op = plim_random_below(&m->random, t->problem->n_ops), next = plim_move_random_run(m);
   if (!plim_track_may_repeat(t, op, next)) return 0;
-  (void)plim_track_insert(t, op, t->run[t->first[op]].choice, next);
-  return 1;
+  return plim_move_repeat(m, op, next) >= 0;
 }
 
 /* ---- variants ---- */

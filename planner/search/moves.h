@@ -20,7 +20,8 @@ typedef enum plim_move {
 typedef struct plim_mover {
   plim_track *track;
   plim_random random;
-  int64_t limit; /* bytes that the peak should not exceed */
+  int64_t limit;   /* bytes that the peak should not exceed */
+  int64_t most_ns; /* a move that makes the schedule slower than this would be refused */
 } plim_mover;
 
 /* Make one move of the kind; returns 0 when nothing was changed. The change is in the track's journal, not settled. */
@@ -39,6 +40,9 @@ int plim_move_group(plim_mover *mover);
 static inline int32_t plim_move_random_run(plim_mover *mover) {
   return mover->track->alive[plim_random_below(&mover->random, mover->track->n_runs)];
 }
+/* Insert a run of the op in front of `next` with the choice of its first run; -1, and nothing is changed, when that
+ * takes too long. */
+int32_t plim_move_repeat(plim_mover *mover, int32_t op, int32_t next);
 /* The run up to `distance` places before or behind run r. */
 int32_t plim_move_neighbour(plim_mover *mover, int32_t r, int32_t distance);
 

@@ -27,11 +27,6 @@ static int alive_across(const plim_mover *m, int32_t item, int32_t slot, victim 
   return plim_track_may_repeat(t, it->producer, next);
 }
 
-static int32_t repeat_op(plim_mover *m, int32_t op, int32_t next) {
-  plim_track *t = m->track;
-  return plim_track_insert(t, op, t->run[t->first[op]].choice, next);
-}
-
 /* Make the inputs of the run again that are alive at it for its sake only, each with that chance; then theirs. */
 static void repeat_inputs(plim_mover *m, int32_t run, int percent) {
   plim_track *t = m->track;
@@ -46,7 +41,9 @@ static void repeat_inputs(plim_mover *m, int32_t run, int percent) {
       int32_t made = plim_track_before(t, producer, t->run[run].slot);
       if (plim_track_end(t, reads->at[i], made) != run || t->run[run].prev == made) continue;
       if (!plim_track_may_repeat(t, producer, run) || plim_track_full(t)) continue;
-      stack[n++] = repeat_op(m, producer, run);
+      int32_t again = plim_move_repeat(m, producer, run);
+      if (again < 0) continue;
+      stack[n++] = again;
       left--;
     }
   }
@@ -69,7 +66,8 @@ int plim_move_evict_at(plim_mover *m, int32_t slot) {
   for (int tries = 0; tries < TRIES; tries++) {
     int32_t item = plim_random_below(&m->random, t->problem->n_items);
     if (!alive_across(m, item, slot, &v)) continue;
-    int32_t run = repeat_op(m, t->problem->item[item].producer, place_behind(m, slot, v.next));
+    int32_t run = plim_move_repeat(m, t->problem->item[item].producer, place_behind(m, slot, v.next));
+    if (run < 0) continue;
     int eager = eagerness[plim_random_below(&m->random, sizeof eagerness)];
     if (eager > 0) repeat_inputs(m, run, eager);
     return 1;
