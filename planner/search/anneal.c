@@ -6,6 +6,7 @@
 #include <math.h>
 
 enum { CHECK_MOVES = 64 };
+static const double LIGHTEST = 0.001, HEAVIEST = 10; /* weights */
 
 static double time_percent(const plim_track *t) {
   int64_t keep = t->problem->keep_all_ns > 0 ? t->problem->keep_all_ns : 1;
@@ -79,7 +80,8 @@ static void adapt_weight(plim_anneal *a) {
   if (a->strict || a->pace <= 0) return;
   plim_track_settle(t);
   double change = CHECK_MOVES * a->pace / (t->problem->n_ops + CHECK_MOVES);
-  a->weight *= plim_track_peak(t) > a->mover.limit ? 1 + change : 1 - change;
+  double weight = a->weight * (plim_track_peak(t) > a->mover.limit ? 1 + change : 1 - change);
+  a->weight = weight < LIGHTEST ? LIGHTEST : weight > HEAVIEST ? HEAVIEST : weight;
   a->cost = cost(a, INFINITY, &peak);
 }
 

@@ -10,15 +10,17 @@
 #include "planner/search/polish.h"
 #include "planner/search/seed_replay.h"
 
-enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
+enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 20 /* for each op */ };
 
 typedef struct searcher {
   plim_planning *pl;
   plim_track *track;
-  plim_schedule candidate;
-  int64_t candidate_ns, tried_ns; /* tried: time of the candidate that was packed last */
-  int64_t excess_bytes;           /* of its height over the budget */
-  int64_t next_try;               /* in moves */
+  plim_schedule current;   /* scratch */
+  plim_schedule candidate; /* the fastest schedule of the cooling */
+  int64_t candidate_ns;    /* 0: none */
+  int64_t excess_bytes;    /* of its height over the budget, as packed last; INT64_MAX: never */
+  int64_t next_try;        /* in moves */
+  int32_t lost; /* 1: a cooling from program order met no peak within the limit; others start from any plan */
 } searcher;
 
 /* One cooling of a series. Temperatures are in shares of the time of an average op: an op of a small graph is a larger
@@ -42,27 +44,41 @@ static const double cold = 0.006;
 static plim_status try_candidate(searcher *s, int32_t effort) {
   int64_t bytes;
   PLIM_TRY(plim_planning_offer(s->pl, &s->candidate, effort, &bytes));
-  s->tried_ns = s->candidate_ns;
   s->excess_bytes = bytes - s->pl->budget_bytes;
+  return PLIM_OK;
+}
+
+/* Pack the schedule that the cooling is at. Where its addresses need too much, others as fast will be tried in a while:
+ * of schedules with equal figures one packs and another does not. */
+static plim_status try_current(searcher *s, plim_anneal *a) {
+  int64_t bytes;
+  PLIM_TRY(plim_track_store(a->mover.track, &s->current));
+  PLIM_TRY(plim_planning_offer(s->pl, &s->current, QUICK, &bytes));
+  int fits = bytes <= s->pl->budget_bytes;
+  if (!fits) s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->pl->problem->n_ops;
+  if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = bytes - s->pl->budget_bytes;
+  a->stop = s->pl->found && s->pl->best_ns <= s->pl->bound_ns;
   return PLIM_OK;
 }
 
 static plim_status on_fit(void *user, plim_anneal *a) {
   searcher *s = user;
-  PLIM_TRY(plim_track_store(a->mover.track, &s->candidate));
-  s->candidate_ns = a->faster_than_ns = a->mover.track->time_ns;
-  if (a->done < s->next_try) return PLIM_OK;
-  PLIM_TRY(try_candidate(s, QUICK));
-  if (s->excess_bytes > 0) s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->pl->problem->n_ops;
-  a->stop = s->pl->found && s->pl->best_ns <= s->pl->bound_ns;
+  int64_t time_ns = a->mover.track->time_ns;
+  if (s->candidate_ns == 0 || time_ns < s->candidate_ns) {
+    PLIM_TRY(plim_track_store(a->mover.track, &s->candidate));
+    s->candidate_ns = time_ns;
+    s->excess_bytes = INT64_MAX; /* not known yet */
+  }
+  if (a->done >= s->next_try) PLIM_TRY(try_current(s, a));
+  a->faster_than_ns = s->pl->found ? s->pl->best_ns : INT64_MAX;
   return PLIM_OK;
 }
 
-/* How the limit follows the packing: tighter by what was too much, or half way back to the budget. */
+/* How the limit follows the packing: tighter by half of what was too much, or half way back to the budget. */
 static int64_t next_limit(const searcher *s, int64_t limit) {
-  int64_t budget = s->pl->budget_bytes, most = budget / 50;
-  if (s->excess_bytes <= 0) return limit + (budget - limit) / 2;
-  return limit - (s->excess_bytes < most ? s->excess_bytes : most);
+  int64_t budget = s->pl->budget_bytes, most = budget / 20, step = s->excess_bytes / 2 + s->pl->problem->align;
+  if (s->candidate_ns == 0 || s->excess_bytes <= 0) return limit + (budget - limit) / 2;
+  return limit - (step < most ? step : most);
 }
 
 /* Moves that can change nothing are not drawn. */
@@ -77,7 +93,7 @@ static void set_shares(const plim_problem *p, plim_anneal *a, const cooling *c) 
 /* At the end of a cooling: clean its candidate up and pack it well; if that needs too much, pack it as it was. */
 static plim_status pack_candidate(searcher *s, int64_t limit) {
   if (s->candidate_ns == 0) return PLIM_OK;
-  int tried = s->candidate_ns == s->tried_ns && s->excess_bytes <= 0;
+  int tried = s->excess_bytes <= 0;
   plim_schedule rough = s->candidate;
   s->candidate = (plim_schedule){.ctx = rough.ctx};
   plim_track_load(s->track, &rough);
@@ -97,11 +113,11 @@ static plim_status pack_candidate(searcher *s, int64_t limit) {
 static plim_status cool(searcher *s, plim_anneal *a, const cooling *c, const plim_schedule *start) {
   plim_planning *pl = s->pl;
   set_shares(pl->problem, a, c);
-  a->strict = c->start == QUENCH;
+  a->strict = c->start == QUENCH && pl->found;
   a->hot = c->hot * 100 / pl->problem->n_ops;
   a->cold = cold * 100 / pl->problem->n_ops;
   a->faster_than_ns = pl->found ? pl->best_ns : INT64_MAX;
-  s->candidate_ns = s->tried_ns = s->excess_bytes = 0;
+  s->candidate_ns = s->excess_bytes = 0;
   s->next_try = a->done;
   plim_track_load(s->track, start);
   if (a->strict && plim_track_peak(s->track) > a->mover.limit) a->mover.limit = plim_track_peak(s->track);
@@ -129,20 +145,17 @@ static plim_status find_any(plim_planning *pl) {
   return status;
 }
 
-/* One lap: the series, in so many moves and until then at the latest, from program order. Where the first cooling finds
- * nothing, the others go on from any plan. */
+/* From where a cooling starts; without a plan, the last candidate is the next best. */
+static const plim_schedule *find_start(const searcher *s, const cooling *c, const plim_schedule *order) {
+  if (c->start == FRESH && !s->lost) return order;
+  if (s->pl->found) return &s->pl->best;
+  return s->candidate_ns > 0 ? &s->candidate : order;
+}
+
+/* One lap: the series, in so many moves and until then at the latest. */
 static plim_status run_lap(searcher *s, plim_anneal *a, const plim_schedule *order, int64_t moves, int64_t end_ns) {
-  plim_planning *pl = s->pl;
   int32_t percent_left = 100;
-  int from_best = 0;
-  a->stop = 0;
   for (int32_t i = 0; i < COOLINGS && !a->stop; i++) {
-    if (i > 0 && !pl->found) {
-      PLIM_TRY(find_any(pl));
-      if (!pl->found) return PLIM_OK;
-      from_best = 1;
-      a->mover.limit = pl->budget_bytes;
-    }
     a->iterations = moves / 100 * series[i].percent + moves % 100 * series[i].percent / 100;
     if (end_ns < INT64_MAX) {
       int64_t now_ns = plim_now_ns();
@@ -150,9 +163,13 @@ static plim_status run_lap(searcher *s, plim_anneal *a, const plim_schedule *ord
       if (now_ns >= end_ns) return PLIM_OK;
     }
     percent_left -= series[i].percent;
-    PLIM_TRY(cool(s, a, &series[i], series[i].start == FRESH && !from_best ? order : &pl->best));
+    PLIM_TRY(cool(s, a, &series[i], find_start(s, &series[i], order)));
+    if (s->pl->found || s->lost || s->candidate_ns > 0) continue;
+    s->lost = 1;
+    PLIM_TRY(find_any(s->pl));
+    if (!s->pl->found) return PLIM_OK;
   }
-  return PLIM_OK;
+  return s->pl->found || s->lost ? PLIM_OK : find_any(s->pl);
 }
 
 /* One lap where moves are limited. Where time is, slower and slower laps that fill it: the first has the moves of a
@@ -172,7 +189,7 @@ static plim_status run_laps(searcher *s, const plim_schedule *order) {
   int64_t begin_ns = plim_now_ns();
   PLIM_TRY(run_lap(s, &a, order, moves, end_ns));
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
-  for (int64_t lap_ns = 4 * (plim_now_ns() - begin_ns); !a.stop && plim_now_ns() < end_ns; lap_ns *= 4) {
+  for (int64_t lap_ns = 4 * (plim_now_ns() - begin_ns); pl->found && !a.stop && plim_now_ns() < end_ns; lap_ns *= 4) {
     int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * lap_ns;
     PLIM_TRY(run_lap(s, &a, order, INT64_MAX / 2, last ? end_ns : now_ns + lap_ns));
   }
@@ -181,7 +198,7 @@ static plim_status run_laps(searcher *s, const plim_schedule *order) {
 
 plim_status plim_search_run(plim_planning *pl) {
   const plim_problem *p = pl->problem;
-  searcher s = {.pl = pl, .candidate = {.ctx = p->ctx}};
+  searcher s = {.pl = pl, .current = {.ctx = p->ctx}, .candidate = {.ctx = p->ctx}};
   plim_schedule order = {.ctx = p->ctx};
   plim_status status;
   int32_t op;
@@ -196,6 +213,7 @@ plim_status plim_search_run(plim_planning *pl) {
   PLIM_CHECK(run_laps(&s, &order));
 done:
   plim_track_free(s.track);
+  plim_schedule_free(&s.current);
   plim_schedule_free(&s.candidate);
   plim_schedule_free(&order);
   return status;
