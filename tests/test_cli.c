@@ -48,8 +48,8 @@ Test(cli, threads_spin_shortly_unless_the_environment_says_how_they_wait) {
 }
 
 Test(cli, describes_itself_and_every_command) {
-  static const char *const commands[] = {"train", "compare", "verify", "profile", "plan",   "check",
-                                         "pack",  "import",  "gen",    "bench",   "solvers"};
+  static const char *const commands[] = {"train", "compare", "verify", "profile", "plan",    "check",
+                                         "pack",  "import",  "gen",    "bench",   "solvers", "simulate"};
   const program_run *run = plim_test_program("--help");
   cr_assert_eq(run->status, 0);
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {

@@ -1,0 +1,158 @@
+/* The commands of the online mode: logs imported, graphs simulated, models trained without a plan. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/file.h"
+#include "tests/support/dtr_logs.h"
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+static plim_context *ctx;
+
+static void setup(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  (void)plim_test_folder();
+}
+
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll");
+  plim_test_folder_remove();
+  plim_context_free(ctx);
+}
+TestSuite(cli_online, .init = setup, .fini = teardown);
+
+#define NETWORK "--model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs "
+
+static double number(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  cr_assert(json_is_number(value), "%s is missing or no number", key);
+  return json_number_value(value);
+}
+
+static const char *text(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  cr_assert(json_is_string(value), "%s is missing or no text", key);
+  return json_string_value(value);
+}
+
+/* x1 .. x8, each of its own kilobyte, all read again from the end: small.log. */
+static void write_log(void) {
+  plim_text log = {ctx, NULL, 0, 0, PLIM_OK};
+  plim_text_add(&log, "{\"ANNOTATION\":\"START\",\"INSTRUCTION\":\"ANNOTATE\"}\n");
+  dtr_constant(&log, "x0", 1024);
+  for (int i = 1; i <= 8; i++) {
+    char from[8], to[8];
+    (void)snprintf(from, sizeof from, "x%d", i - 1);
+    (void)snprintf(to, sizeof to, "x%d", i);
+    dtr_call(&log, "f", from, to, 1024, -1, 100);
+  }
+  for (int i = 7; i >= 1; i--) {
+    char args[16], to[8];
+    (void)snprintf(args, sizeof args, "%c%d x%d", i == 7 ? 'x' : 'g', i + 1, i);
+    (void)snprintf(to, sizeof to, "g%d", i);
+    dtr_call(&log, "b", args, to, 1024, -1, 50);
+    *strchr(args, ' ') = 0;
+    dtr_release(&log, args);
+    dtr_release(&log, args + strlen(args) + 1);
+  }
+  cr_assert_eq(plim_file_save(ctx, plim_test_path("small.log"), log.chars, log.length), PLIM_OK);
+  plim_text_free(&log);
+}
+
+static void import_log(void) {
+  write_log();
+  (void)plim_test_program("import dtr small.log -o g.json");
+  plim_test_expect(0, "");
+}
+
+Test(cli_online, imports_logs_compressed_or_not) {
+  import_log();
+  (void)plim_test_shell("gzip -k small.log && $PLIMSOLL import dtr small.log.gz -o z.json --json && cmp g.json z.json");
+  plim_test_expect(0, "");
+  (void)plim_test_shell("head -c 100 small.log.gz > cut.log.gz; $PLIMSOLL import dtr cut.log.gz -o c.json");
+  plim_test_expect(3, "truncated gzip data");
+  (void)plim_test_shell("echo x >> small.log; $PLIMSOLL import dtr small.log -o c.json");
+  plim_test_expect(3, "small.log: line ");
+  (void)plim_test_shell("test ! -e c.json");
+  plim_test_expect(0, "");
+}
+
+Test(cli_online, simulates_policies_and_plans_within_the_same_bytes) {
+  static const char *const ways[] = {"--online best",
+                                     "--online coop",
+                                     "--online dtr",
+                                     "--online dte --addresses arena",
+                                     "--planner search",
+                                     "--online dtr --addresses none",
+                                     "--planner search --addresses arena"};
+  import_log();
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    (void)plim_test_program("simulate --graph g.json %s --memory 70%% --json", ways[i]);
+    plim_test_expect(0, "");
+    json_t *o = plim_test_json();
+    cr_expect_str_eq(text(o, "status"), "ok");
+    cr_expect_geq(number(o, "overhead_percent"), 0);
+    cr_expect_geq(number(o, "evictions"), 0);
+    cr_expect_geq(number(o, "recomputes"), 0);
+    cr_expect_geq(number(o, "fragmentation_percent"), 0);
+    cr_expect_geq(number(o, "search_seconds"), 0);
+    json_decref(o);
+  }
+}
+
+Test(cli_online, what_does_not_end_has_figures_and_status_4) {
+  import_log();
+  (void)plim_test_program("simulate --graph g.json --online dtr --memory 2KiB --json");
+  plim_test_expect(4, "finds no way within 2048 bytes");
+  json_t *o = plim_test_json();
+  cr_expect_str_eq(text(o, "status"), "oom");
+  cr_expect(json_is_null(json_object_get(o, "overhead_percent")));
+  json_decref(o);
+  (void)plim_test_program("simulate --graph g.json --online dtr --memory 60%% --thrash 0 --json");
+  plim_test_expect(4, "computes again for more than 0 times");
+  o = plim_test_json();
+  cr_expect_str_eq(text(o, "status"), "thrash");
+  json_decref(o);
+}
+
+Test(cli_online, refuses_what_makes_no_sense) {
+  import_log();
+  (void)plim_test_program("simulate --graph g.json --online dtrr");
+  plim_test_expect(2, "did you mean \"dtr\"?");
+  (void)plim_test_program("simulate --graph g.json --online dtr --addresses pack");
+  plim_test_expect(2, "did you mean \"packed\"?");
+  (void)plim_test_program("simulate --graph g.json --online dtr --addresses packed");
+  plim_test_expect(2, "an online policy has none");
+  (void)plim_test_program("simulate --graph g.json --online dtr --planner search");
+  plim_test_expect(2, "--online is for runs without a plan");
+  (void)plim_test_program("simulate --online dtr");
+  plim_test_expect(2, "needs --graph FILE");
+  (void)plim_test_program("gen chain --ops 30 -o made.json");
+  plim_test_expect(0, "");
+  (void)plim_test_program("simulate --graph made.json --online dtr --addresses none");
+  plim_test_expect(2, "plays the handles that a program held");
+}
+
+Test(cli_online, trains_without_a_plan_and_leaves_one_that_can_be_replayed) {
+  (void)plim_test_program("train " NETWORK "--online best --memory 45%% --steps 2 -o ran.json --save a.ckpt --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_expect_gt(number(o, "evictions"), 0);
+  cr_expect_leq(number(o, "arena_bytes"), number(o, "budget_bytes"));
+  json_decref(o);
+  (void)plim_test_program("check ran.json");
+  plim_test_expect(0, "");
+  (void)plim_test_program("train " NETWORK "--plan ran.json --steps 2 --save b.ckpt");
+  plim_test_expect(0, "");
+  (void)plim_test_shell("cmp a.ckpt b.ckpt");
+  plim_test_expect(0, "");
+}
+
+Test(cli_online, weights_are_those_of_ordinary_training_under_every_policy) {
+  static const char *const policies[] = {"coop", "dtr", "msps"};
+  for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+    (void)plim_test_program("verify " NETWORK "--online %s --memory 80%% --steps 2", policies[i]);
+    plim_test_expect(0, "");
+  }
+}

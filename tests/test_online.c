@@ -1,0 +1,287 @@
+/* Online policies in the arena: right plans or none, the published defects by their smallest cases, and what best
+ * promises against its rivals. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "planner/planner.h"
+#include "runtime/arena/replay.h"
+#include "runtime/graph/check.h"
+#include "tests/support/dtr_logs.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/interpret.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_plan.h"
+
+enum { UNIT = 512 };
+
+static plim_context *ctx;
+
+static void setup(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+}
+
+static void teardown(void) {
+  plim_context_free(ctx);
+}
+TestSuite(online, .init = setup, .fini = teardown);
+
+/* ---- programs as logs ---- */
+
+#define START "{\"ANNOTATION\":\"START\",\"INSTRUCTION\":\"ANNOTATE\"}\n"
+
+static plim_graph *graph_of(plim_text *log) {
+  plim_graph *g = dtr_graph(ctx, log->chars);
+  plim_text_free(log);
+  return g;
+}
+
+/* Program order with the costs of the graph. */
+static plim_plan *order_of(const plim_graph *g) {
+  plim_profile *profile = NULL;
+  plim_plan *order = NULL;
+  plim_plan_options options = plim_plan_options_default();
+  options.unpacked = 1;
+  options.order = PLIM_ORDER_FIXED;
+  cr_assert_eq(plim_profile_from_graph(g, &profile), PLIM_OK);
+  cr_assert_eq(plim_plan_keep_all(ctx, g, profile, &options, &order), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_profile_free(profile);
+  return order;
+}
+
+/* What a policy adds to the time of the step within `bytes`; -1: it does not end. */
+static int64_t again_ns(const plim_graph *g, const char *policy, int64_t bytes, plim_replay_counts *counts) {
+  plim_plan *order = order_of(g), *plan = NULL;
+  int64_t ns = -1;
+  plim_status status = plim_arena_online(ctx, g, order, plim_policy_find(policy), bytes, order->time_ns, counts, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
+  if (plan) {
+    cr_assert_eq(plim_plan_check(ctx, g, plan), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_leq(plan->arena_bytes, bytes, "the arena is hard");
+    ns = plan->time_ns - order->time_ns;
+  }
+  plim_plan_free(plan);
+  plim_plan_free(order);
+  return ns;
+}
+
+/* ---- right plans or none ---- */
+
+static void check_policy(const plim_graph *g, const plim_plan *order, const plim_policy *policy, int64_t bytes) {
+  plim_plan *plan = NULL;
+  plim_replay_counts counts;
+  plim_status status = plim_arena_online(ctx, g, order, policy, bytes, 4 * order->time_ns, &counts, &plan);
+  if (status == PLIM_ENOFIT) return;
+  cr_assert_eq(status, PLIM_OK, "%s: %s", policy->name, plim_context_error(ctx));
+  cr_assert_eq(plim_plan_check(ctx, g, plan), PLIM_OK, "%s: %s", policy->name, plim_context_error(ctx));
+  cr_assert(interpret_equals_program_order(g, plan), "%s", policy->name);
+  cr_assert_eq(plan->time_ns - order->time_ns, counts.recomputed_ns, "%s", policy->name);
+  plim_plan_free(plan);
+}
+
+Test(online, every_policy_leaves_what_program_order_leaves) {
+  for (uint64_t seed = 1; seed <= 25; seed++) {
+    plim_graph *g = NULL;
+    plim_profile *profile = NULL;
+    plim_plan *order = NULL;
+    random_plan_options p = {.seed = seed, .packed = 1};
+    cr_assert_eq(random_chain_make(ctx, 6, seed, &g), PLIM_OK);
+    cr_assert_eq(random_profile_make(g, seed, 1, &profile), PLIM_OK);
+    cr_assert_eq(random_plan_make(g, profile, &p, &order), PLIM_OK);
+    for (int32_t i = 0; plim_policy_at(i); i++) {
+      for (int64_t tenths = 6; tenths <= 11; tenths++) {
+        check_policy(g, order, plim_policy_at(i), order->arena_bytes * tenths / 10);
+      }
+    }
+    plim_plan_free(order);
+    plim_profile_free(profile);
+    plim_graph_free(g);
+  }
+}
+
+/* ---- published defects, by their smallest cases ---- */
+
+Test(online, score_of_what_was_just_used_is_infinite_and_never_nan) {
+  for (int32_t i = 0; plim_policy_at(i); i++) {
+    const plim_policy *policy = plim_policy_at(i);
+    cr_expect_not(isnan(plim_policy_score(policy, 0, 0, 0)), "%s", policy->name);
+    cr_expect_not(isnan(plim_policy_score(policy, 5, 0, INT64_MAX)), "%s", policy->name);
+    if (policy->stale) cr_expect_eq(plim_policy_score(policy, 5, 10, 0), (double)INFINITY, "%s", policy->name);
+  }
+}
+
+Test(online, cost_is_the_measured_time_not_the_bytes) {
+  const plim_policy *dtr = plim_policy_find("dtr-local");
+  cr_expect_lt(plim_policy_score(dtr, 3, 100, 50), plim_policy_score(dtr, 300, 100, 50));
+}
+
+/* x1 = f(x0) ... xn = f(x(n-1)); then every xi is read again from the end. */
+static plim_graph *chain(int32_t n) {
+  plim_text log = {ctx, NULL, 0, 0, PLIM_OK};
+  char from[32], to[32], args[100];
+  plim_text_add(&log, START);
+  dtr_constant(&log, "x0", UNIT);
+  for (int32_t i = 1; i <= n; i++) {
+    (void)snprintf(from, sizeof from, "x%d", i - 1);
+    (void)snprintf(to, sizeof to, "x%d", i);
+    dtr_call(&log, "f", from, to, UNIT, -1, 1);
+  }
+  for (int32_t i = n - 1; i >= 1; i--) {
+    (void)snprintf(args, sizeof args, i == n - 1 ? "x%d x%d" : "g%d x%d", i + 1, i);
+    (void)snprintf(to, sizeof to, "g%d", i);
+    dtr_call(&log, "b", args, to, UNIT, -1, 1);
+    (void)snprintf(from, sizeof from, i == n - 1 ? "x%d" : "g%d", i + 1);
+    dtr_release(&log, from);
+    (void)snprintf(from, sizeof from, "x%d", i);
+    dtr_release(&log, from);
+  }
+  return graph_of(&log);
+}
+
+Test(online, chain_of_any_length_is_computed_again_without_recursion) {
+  enum { LENGTH = 3000 };
+  plim_graph *g = chain(LENGTH);
+  plim_plan *order = order_of(g), *plan = NULL;
+  plim_replay_counts counts;
+  plim_status status =
+      plim_arena_online(ctx, g, order, plim_policy_find("lru"), 6 * UNIT, 100 * order->time_ns, &counts, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
+  cr_expect_gt(counts.depth, LENGTH / 2, "depth %lld", (long long)counts.depth);
+  plim_plan_free(plan);
+  plim_plan_free(order);
+  plim_graph_free(g);
+}
+
+/* y(k) = f(y(k-1), r(k)), all r(k) computed first; only the last y is evicted with its chain. Pinning all r at once
+ * takes as much room as they have. */
+Test(online, operands_of_a_chain_are_pinned_link_by_link_where_room_is_short) {
+  plim_text log = {ctx, NULL, 0, 0, PLIM_OK};
+  char args[64], to[32];
+  enum { LINKS = 6 };
+  plim_text_add(&log, START);
+  dtr_constant(&log, "c", UNIT);
+  for (int32_t k = 1; k <= LINKS; k++) {
+    (void)snprintf(to, sizeof to, "r%d", k);
+    dtr_call(&log, "make", "c", to, UNIT, -1, 1);
+  }
+  dtr_call(&log, "first", "c", "y0", UNIT, -1, 1);
+  for (int32_t k = 1; k <= LINKS; k++) {
+    (void)snprintf(args, sizeof args, "y%d r%d", k - 1, k);
+    (void)snprintf(to, sizeof to, "y%d", k);
+    dtr_call(&log, "f", args, to, UNIT, -1, 1);
+    (void)snprintf(to, sizeof to, "y%d", k - 1);
+    dtr_release(&log, to);
+  }
+  dtr_call(&log, "wide", "c", "w", 3 * UNIT, -1, 1);
+  (void)snprintf(args, sizeof args, "w y%d", LINKS);
+  dtr_call(&log, "last", args, "z", UNIT, -1, 1);
+  for (int32_t k = 1; k <= LINKS; k++) {
+    (void)snprintf(to, sizeof to, "r%d", k);
+    dtr_release(&log, to);
+  }
+  plim_graph *g = graph_of(&log);
+  plim_replay_counts counts;
+  cr_expect_geq(again_ns(g, "best", 8 * UNIT, &counts), 0, "all r at once would take 6 of 8 units");
+  plim_graph_free(g);
+}
+
+Test(online, mutation_takes_no_room_beside_what_it_replaces) {
+  plim_text log = {ctx, NULL, 0, 0, PLIM_OK};
+  plim_text_add(&log, START);
+  dtr_constant(&log, "x", UNIT);
+  dtr_call(&log, "conv", "x", "a", 10 * UNIT, -1, 100);
+  dtr_mutate(&log, "relu_", "a", 0, 10);
+  plim_graph *g = graph_of(&log);
+  plim_replay_counts counts;
+  for (int32_t i = 0; plim_policy_at(i); i++) {
+    cr_expect_eq(again_ns(g, plim_policy_at(i)->name, 11 * UNIT, &counts), 0, "%s", plim_policy_at(i)->name);
+  }
+  plim_graph_free(g);
+}
+
+/* ---- ends ---- */
+
+Test(online, limit_on_computing_again_ends_as_thrash_and_lack_of_room_does_not) {
+  plim_graph *g = chain(40);
+  plim_plan *order = order_of(g), *plan = NULL;
+  plim_replay_counts counts;
+  cr_expect_eq(plim_arena_online(ctx, g, order, plim_policy_find("dtr"), 10 * UNIT, 0, &counts, &plan), PLIM_ENOFIT);
+  cr_expect_eq(counts.thrashed, 1);
+  cr_expect_eq(plim_arena_online(ctx, g, order, plim_policy_find("dtr"), 3 * UNIT, INT64_MAX, &counts, &plan),
+               PLIM_ENOFIT);
+  cr_expect_eq(counts.thrashed, 0);
+  cr_expect_null(plan);
+  plim_plan_free(order);
+  plim_graph_free(g);
+}
+
+typedef struct allocation_case {
+  const plim_graph *graph;
+  const plim_plan *order;
+  const plim_policy *policy;
+} allocation_case;
+
+static plim_status run_case(plim_context *c, void *user) {
+  const allocation_case *a = user;
+  plim_plan *plan = NULL;
+  plim_graph graph = *a->graph; /* what is made of it allocates through its context */
+  graph.ctx = c;
+  PLIM_TRY(plim_arena_online(c, &graph, a->order, a->policy, 12 * UNIT, INT64_MAX, NULL, &plan));
+  plim_plan_free(plan);
+  return PLIM_OK;
+}
+
+Test(online, refused_allocation_leaves_nothing_behind) {
+  plim_graph *g = chain(20);
+  plim_plan *order = order_of(g);
+  static const char *const names[] = {"coop", "dtr"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    allocation_case a = {g, order, plim_policy_find(names[i])};
+    cr_expect_gt(plim_test_each_allocation(run_case, &a), 10);
+  }
+  plim_plan_free(order);
+  plim_graph_free(g);
+}
+
+/* ---- best against its rivals on the published logs ---- */
+
+typedef struct tally {
+  int points, cheaper;
+} tally;
+
+static void compare(const plim_graph *g, int64_t bytes, const char *rival, tally *t) {
+  plim_replay_counts counts;
+  int64_t ours = again_ns(g, "best", bytes, &counts), theirs = again_ns(g, rival, bytes, &counts);
+  t->points++;
+  t->cheaper += ours >= 0 && (theirs < 0 || ours < theirs);
+  if (theirs < 0) return;
+  cr_expect(ours >= 0 && ours <= theirs, "%s, %lld bytes: %lld ns, %s %lld", g->name, (long long)bytes, (long long)ours,
+            rival, (long long)theirs);
+}
+
+static void check_rivals(const char *log, int least_tenths) {
+  static const char *const rivals[] = {"coop", "dtr", "dte"};
+  plim_graph *g = dtr_published(ctx, log);
+  int64_t whole = 0;
+  cr_assert_eq(plim_handles_peak(g->handles, 1, &whole), PLIM_OK);
+  for (size_t r = 0; r < sizeof rivals / sizeof *rivals; r++) {
+    tally t = {0, 0};
+    for (int tenths = least_tenths; tenths <= 9; tenths++) compare(g, whole / 10 * tenths, rivals[r], &t);
+    cr_expect_geq(4 * t.cheaper, 3 * (t.points - 1), "%s: cheaper than %s at %d of %d", log, rivals[r], t.cheaper,
+                  t.points);
+  }
+  plim_graph_free(g);
+}
+
+Test(online, best_is_never_dearer_than_its_rivals_on_resnet32) {
+  check_rivals("resnet32", 2);
+}
+Test(online, best_is_never_dearer_than_its_rivals_on_unet) {
+  check_rivals("unet", 3);
+}
+Test(online, best_is_never_dearer_than_its_rivals_on_densenet121) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("minutes under sanitizers; the release build runs it");
+#endif
+  check_rivals("densenet121", 5);
+}
