@@ -4,11 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-plim_status beside_graph_path(plim_context *ctx, const char *plan, char *path) {
-  static const char suffix[] = ".json";
-  size_t stem = strlen(plan), tail = sizeof suffix - 1;
-  if (stem > tail && strcmp(plan + stem - tail, suffix) == 0) stem -= tail;
-  if (stem >= BESIDE_PATH_BYTES - 32) return plim_fail(ctx, PLIM_EUSAGE, "the path %.40s... is too long", plan);
-  (void)snprintf(path, BESIDE_PATH_BYTES, "%.*s.graph.json", (int)stem, plan);
+/* The path with its ending, if it has that one, exchanged for another. */
+static plim_status exchange(plim_context *ctx, const char *from, const char *ending, const char *with, char *path) {
+  size_t stem = strlen(from), tail = strlen(ending);
+  if (stem > tail && strcmp(from + stem - tail, ending) == 0) stem -= tail;
+  if (stem >= BESIDE_PATH_BYTES - 32) return plim_fail(ctx, PLIM_EUSAGE, "the path %.40s... is too long", from);
+  (void)snprintf(path, BESIDE_PATH_BYTES, "%.*s%s", (int)stem, from, with);
   return PLIM_OK;
+}
+
+plim_status beside_graph_path(plim_context *ctx, const char *plan, char *path) {
+  return exchange(ctx, plan, ".json", ".graph.json", path);
+}
+
+plim_status beside_plan_path(plim_context *ctx, const char *trace, char *path) {
+  return exchange(ctx, trace, ".jsonl", ".plan.json", path);
 }

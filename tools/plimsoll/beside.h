@@ -9,4 +9,7 @@ enum { BESIDE_PATH_BYTES = 4096 };
 /* Path of the graph that belongs to the plan at `plan`. path [BESIDE_PATH_BYTES] out. PLIM_EUSAGE when too long. */
 plim_status beside_graph_path(plim_context *ctx, const char *plan, char *path);
 
+/* Path of the plan that belongs to the trace at `trace`: t.jsonl, t.plan.json. path and error as above. */
+plim_status beside_plan_path(plim_context *ctx, const char *trace, char *path);
+
 #endif

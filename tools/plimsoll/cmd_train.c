@@ -5,6 +5,7 @@
 #include "runtime/train/checkpoint.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/run.h"
+#include "tools/plimsoll/traced.h"
 
 static plim_status prepare(session *s) {
   PLIM_TRY(session_device(s));
@@ -65,8 +66,12 @@ static void print_table(const run *r) {
 
 /* What was traced is kept also when the run was stopped. */
 static plim_status end_trace(run *r, plim_status status) {
+  const plim_program *p = r->s->program;
   plim_status ended = plim_trace_end(r->trace);
   r->trace = NULL;
+  if (ended == PLIM_OK) {
+    ended = traced_save_beside(p->graph[PLIM_PROGRAM_TRAIN], p->plan[PLIM_PROGRAM_TRAIN], r->s->o->trace);
+  }
   return status == PLIM_OK ? ended : status;
 }
 

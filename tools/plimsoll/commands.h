@@ -5,7 +5,7 @@
 #include "tools/plimsoll/options.h"
 
 extern const command command_train, command_compare, command_verify, command_profile, command_plan, command_check,
-    command_pack, command_import, command_gen, command_simulate, command_solvers, command_bench;
+    command_pack, command_import, command_gen, command_simulate, command_solvers, command_bench, command_trace;
 
 /* Ends every command's help. */
 #define COMMAND_EXIT_STATUS                                           \

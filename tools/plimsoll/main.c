@@ -7,8 +7,9 @@
 #include "tools/plimsoll/spin.h"
 
 static const command *const commands[] = {
-    &command_train, &command_compare, &command_verify, &command_profile,  &command_plan,    &command_check,
-    &command_pack,  &command_import,  &command_gen,    &command_simulate, &command_solvers, &command_bench,
+    &command_train,   &command_compare, &command_verify, &command_profile, &command_plan,
+    &command_check,   &command_pack,    &command_import, &command_gen,     &command_simulate,
+    &command_solvers, &command_bench,   &command_trace,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0], EXIT_USAGE = 2 };
 

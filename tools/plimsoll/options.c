@@ -28,7 +28,7 @@ enum { BUILDS = RUNS | COMMAND_PROFILE | COMMAND_PLAN };
 enum { PLANS = RUNS | COMMAND_PLAN | COMMAND_SIMULATE };
 enum {
   ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE | COMMAND_SOLVERS |
-        COMMAND_BENCH
+        COMMAND_BENCH | COMMAND_TRACE
 };
 enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
 enum { FIRST_LONG_KEY = 256, MAX_ROWS = 64, EXIT_USAGE = 2 };
@@ -143,12 +143,17 @@ static const option_row rows[] = {
     {"profile", "FILE", "costs of the graph's ops (default: those that it carries)", COMMAND_PLAN, GROUP_FILES, 0, TEXT,
      AT(profile), 0, 0},
     {"output", "FILE", "where the document goes",
-     COMMAND_PLAN | COMMAND_TRAIN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE,
+     COMMAND_PLAN | COMMAND_TRAIN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE |
+         COMMAND_TRACE,
      GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
     {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,
      0, TEXT, AT(trace), 0, 0},
+    {"at", "N", "print what there is at step N of the plan, and end", COMMAND_TRACE, GROUP_PRINT, 0, COUNT, AT(at), 0,
+     1e9},
+    {"find", "VALUE", "print the history of a value, and end", COMMAND_TRACE, GROUP_PRINT, 0, TEXT, AT(find), 0, 0},
+    {"with", "FILE", "the other trace of a diff", COMMAND_TRACE, GROUP_FILES, 0, TEXT, AT(with), 0, 0},
     {"save", "FILE", "write weights, statistics and momentum at the end", COMMAND_TRAIN, GROUP_FILES, 0, TEXT, AT(save),
      0, 0},
     {"load", "FILE", "start from a saved file and go on counting its steps", COMMAND_TRAIN, GROUP_FILES, 0, TEXT,
@@ -307,6 +312,7 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
                  .addresses = "planned",
                  .batch = 128,
                  .epochs = 1,
+                 .at = -1,
                  .seed = 1,
                  .rate = -1,
                  .spread = -1,

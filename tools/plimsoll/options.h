@@ -16,7 +16,8 @@ enum {
   COMMAND_GEN = 256,
   COMMAND_SIMULATE = 512,
   COMMAND_SOLVERS = 1024,
-  COMMAND_BENCH = 2048
+  COMMAND_BENCH = 2048,
+  COMMAND_TRACE = 4096
 };
 
 typedef struct options {
@@ -24,8 +25,9 @@ typedef struct options {
   const char *memory, *planner, *planners, *addresses, *packing, *placing, *arithmetic, *layout, *device, *order;
   const char *capacity, *online;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
+  const char *with, *find;
   const char *file, *second; /* the arguments without a dash, when the command takes them */
-  int64_t batch, epochs, steps, seed, threads, iterations, repeats, ops, points, copies;
+  int64_t batch, epochs, steps, seed, threads, iterations, repeats, ops, points, copies, at;
   double rate, momentum, weight_decay, time_limit, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
   int no_augment, model_costs, no_cache, no_graph, curve, print_sequence, json, no_progress;

@@ -1,0 +1,167 @@
+/* Why a storage is absent. The plan stays as it is, and the storage is imagined to have stayed too: where would that
+ * have broken the cap? What it costs to make it again is counted over the repeats that serve nothing else: a repeat
+ * belongs to the tree when all that it writes is read, in that life, by runs of the tree alone. */
+#include <string.h>
+
+#include "runtime/base/size.h"
+#include "runtime/inspect/own_inspect.h"
+
+/* ---- when ---- */
+
+static int32_t first_life_behind(const plim_inspect *in, int32_t storage, int32_t step) {
+  for (int32_t i = in->life_first[storage]; i < in->life_first[storage + 1]; i++) {
+    if (in->plan->life[in->life[i]].begin > step) return in->life[i];
+  }
+  return -1;
+}
+
+static int32_t last_end_before(const plim_inspect *in, int32_t storage, int32_t step) {
+  int32_t gone = -1;
+  for (int32_t i = in->life_first[storage]; i < in->life_first[storage + 1]; i++) {
+    int32_t end = in->plan->life[in->life[i]].end;
+    if (end <= step && end > gone) gone = end;
+  }
+  return gone;
+}
+
+static int is_resident(const plim_inspect *in, int32_t storage, int32_t step) {
+  int32_t life = plim_inspect_life_at(in, storage, step);
+  return life >= 0 && step < in->plan->life[life].end;
+}
+
+static void find_gap(const plim_inspect *in, int32_t storage, int32_t step, plim_absence *a) {
+  a->kind = PLIM_ABSENT_NOT;
+  if (is_resident(in, storage, step)) return;
+  int32_t next = first_life_behind(in, storage, step);
+  a->gone = last_end_before(in, storage, step);
+  a->back = next < 0 ? -1 : in->plan->life[next].begin;
+  a->kind = a->gone < 0 ? PLIM_ABSENT_UNMADE : a->back < 0 ? PLIM_ABSENT_DONE : PLIM_ABSENT_DROPPED;
+}
+
+/* ---- why ---- */
+
+static int64_t bytes_of(const plim_inspect *in, int32_t storage) {
+  int32_t first = in->life_first[storage];
+  return first < in->life_first[storage + 1] ? in->plan->life[in->life[first]].bytes : 0;
+}
+
+static void find_full_step(const plim_inspect *in, int64_t bytes, plim_absence *a) {
+  int64_t budget = in->plan->budget_bytes;
+  for (int32_t j = a->gone; j < a->back && a->full_step < 0; j++) {
+    if (in->live_bytes[j] <= budget - bytes) continue;
+    a->full_step = j;
+    a->over_bytes = in->live_bytes[j] + bytes - budget;
+  }
+}
+
+/* Is there a range of so many bytes below the budget that no life touches in [gone, back)? The lowest candidates begin
+ * at 0 and where lives end. */
+static int has_free_range(const plim_inspect *in, int64_t bytes, const plim_absence *a) {
+  const plim_plan *plan = in->plan;
+  for (int32_t c = -1; c < plan->n_lives; c++) {
+    int64_t at = c < 0 ? 0 : plan->life[c].offset + plan->life[c].bytes;
+    int free_all = at <= plan->budget_bytes - bytes;
+    for (int32_t i = 0; i < plan->n_lives && free_all; i++) {
+      const plim_life *l = &plan->life[i];
+      int in_time = l->begin < a->back && l->end > a->gone;
+      if (in_time && l->offset < at + bytes && at < l->offset + l->bytes) free_all = 0;
+    }
+    if (free_all) return 1;
+  }
+  return 0;
+}
+
+/* ---- what it costs ---- */
+
+typedef struct tree {
+  const plim_inspect *in;
+  int32_t gone, root;
+  unsigned char *depth; /* [n_steps] 0: not in the tree; 255: that or more */
+} tree;
+
+/* Are all reads of what step j writes, until it dies, steps of the tree? */
+static int serves_the_tree(const tree *t, int32_t j) {
+  const plim_inspect *in = t->in;
+  const plim_op *op = plim_inspect_op(in, j);
+  for (int32_t i = 0; i < op->n_writes; i++) {
+    int32_t s = op->writes[i], life = plim_inspect_life_at(in, s, j);
+    int32_t end = life < 0 ? j : in->plan->life[life].end;
+    for (int32_t u = plim_inspect_next_use(in, s, j + 1); u >= 0 && u <= end; u = plim_inspect_next_use(in, s, u + 1)) {
+      if (!t->depth[u]) return 0;
+    }
+  }
+  return 1;
+}
+
+/* The deepest run of the tree that reads what step j writes; 0: none does. */
+static int reader_depth(const tree *t, int32_t j) {
+  const plim_inspect *in = t->in;
+  const plim_op *op = plim_inspect_op(in, j);
+  int deepest = 0;
+  for (int32_t i = 0; i < op->n_writes; i++) {
+    int32_t s = op->writes[i];
+    for (int32_t u = plim_inspect_next_use(in, s, j + 1); u >= 0 && u <= t->root;
+         u = plim_inspect_next_use(in, s, u + 1)) {
+      if (t->depth[u] > deepest) deepest = t->depth[u];
+    }
+  }
+  return deepest;
+}
+
+/* From the last repeat to the first: a step is looked at when all its readers have been. */
+static void add_cost(tree *t, plim_absence *a) {
+  const plim_inspect *in = t->in;
+  t->depth[t->root] = 1;
+  for (int32_t j = t->root; j >= t->gone; j--) {
+    if (j < t->root) {
+      int depth = in->repeat[j] ? reader_depth(t, j) : 0;
+      if (depth == 0 || !serves_the_tree(t, j)) continue;
+      t->depth[j] = (unsigned char)(depth < 255 ? depth + 1 : 255);
+    }
+    a->again_ns += plim_inspect_time(in, j);
+    a->again_runs++;
+    if (t->depth[j] > a->again_depth) a->again_depth = t->depth[j];
+  }
+}
+
+/* ---- what else could have gone ---- */
+
+static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *a) {
+  const plim_plan *plan = in->plan;
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    const plim_life *l = &plan->life[i];
+    if (l->storage < 0 || l->storage == storage || l->begin > a->gone || l->end <= a->full_step) continue;
+    if (l->bytes < a->over_bytes || plim_role_persistent(in->graph->storage[l->storage].role)) continue;
+    int32_t producer = in->graph->storage[l->storage].producer;
+    int32_t next = plim_inspect_next_use(in, l->storage, a->gone);
+    if (producer < 0 || in->graph->op[producer].cls == PLIM_OP_EFFECT || (next >= 0 && next <= a->full_step)) continue;
+    int64_t time = INT64_MAX;
+    for (int32_t j = 0; j < plan->n_steps && time == INT64_MAX; j++) {
+      if (plan->step[j].kind == PLIM_STEP_RUN && plan->step[j].op == producer) time = plim_inspect_time(in, j);
+    }
+    if (a->instead >= 0 && time >= a->instead_ns) continue;
+    a->instead = l->storage;
+    a->instead_ns = time;
+    a->instead_bytes = l->bytes;
+  }
+}
+
+plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_t step, plim_absence *out) {
+  plim_absence a = {.gone = -1, .back = -1, .full_step = -1, .instead = -1};
+  if (storage < 0 || storage >= in->graph->n_storages || step < 0 || step >= in->plan->n_steps) {
+    return plim_fail(in->ctx, PLIM_EUSAGE, "storage %d at step %d; there are %d storages and %d steps", (int)storage,
+                     (int)step, (int)in->graph->n_storages, (int)in->plan->n_steps);
+  }
+  find_gap(in, storage, step, &a);
+  if (a.kind == PLIM_ABSENT_DROPPED) {
+    tree t = {.in = in, .gone = a.gone, .root = a.back};
+    PLIM_TRY(plim_allocate(in->ctx, in->plan->n_steps, 1, &t.depth));
+    find_full_step(in, bytes_of(in, storage), &a);
+    if (a.full_step < 0 && in->plan->packed) a.free_range = has_free_range(in, bytes_of(in, storage), &a);
+    if (a.full_step >= 0) find_instead(in, storage, &a);
+    add_cost(&t, &a);
+    plim_release(in->ctx, t.depth, in->plan->n_steps, 1);
+  }
+  *out = a;
+  return PLIM_OK;
+}

@@ -1,0 +1,182 @@
+/* The index: lives and uses by storage, in the order of steps, as two compressed tables. */
+#include "runtime/inspect/inspect.h"
+
+#include <string.h>
+
+#include "runtime/inspect/own_inspect.h"
+
+const plim_op *plim_inspect_op(const plim_inspect *in, int32_t step) {
+  const plim_step *s = &in->plan->step[step];
+  return s->kind == PLIM_STEP_RUN ? &in->graph->op[s->op] : NULL;
+}
+
+int64_t plim_inspect_time(const plim_inspect *in, int32_t step) {
+  const plim_step *s = &in->plan->step[step];
+  return s->kind == PLIM_STEP_RUN ? in->plan->variant[s->variant].variant.time_ns : s->time_ns;
+}
+
+/* From counts at [s + 1] to first places. */
+static void sum_up(int32_t *first, int32_t n) {
+  for (int32_t s = 0; s < n; s++) first[s + 1] += first[s];
+}
+
+/* Filling moved each first place to the next storage's: move them back. */
+static void shift_back(int32_t *first, int32_t n) {
+  memmove(first + 1, first, (size_t)n * sizeof *first);
+  first[0] = 0;
+}
+
+static void index_lives(plim_inspect *in) {
+  const plim_plan *plan = in->plan;
+  int32_t n = in->graph->n_storages;
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    if (plan->life[i].storage >= 0) in->life_first[plan->life[i].storage + 1]++;
+  }
+  sum_up(in->life_first, n);
+  for (int32_t i = 0; i < plan->n_lives; i++) { /* lives are sorted by begin */
+    if (plan->life[i].storage >= 0) in->life[in->life_first[plan->life[i].storage]++] = i;
+  }
+  shift_back(in->life_first, n);
+}
+
+static void index_uses(plim_inspect *in) {
+  int32_t n = in->graph->n_storages;
+  for (int pass = 0; pass < 2; pass++) {
+    for (int32_t j = 0; j < in->plan->n_steps; j++) {
+      const plim_op *op = plim_inspect_op(in, j);
+      for (int32_t i = 0; op && i < op->n_reads; i++) {
+        if (pass == 0) in->use_first[op->reads[i] + 1]++;
+        if (pass == 1) in->use[in->use_first[op->reads[i]]++] = j;
+      }
+    }
+    if (pass == 0) sum_up(in->use_first, n);
+  }
+  shift_back(in->use_first, n);
+}
+
+/* Live bytes from what begins and ends at each step. */
+static void add_live_bytes(plim_inspect *in) {
+  const plim_plan *plan = in->plan;
+  int64_t live = 0;
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    const plim_life *life = &plan->life[i];
+    in->live_bytes[life->begin] += life->bytes;
+    if (life->end < plan->n_steps) in->live_bytes[life->end] -= life->bytes;
+  }
+  for (int32_t j = 0; j < plan->n_steps; j++) in->live_bytes[j] = live += in->live_bytes[j];
+}
+
+static plim_status mark_repeats(plim_inspect *in) {
+  unsigned char *ran = NULL;
+  PLIM_TRY(plim_allocate(in->ctx, in->graph->n_ops, 1, &ran));
+  for (int32_t j = 0; j < in->plan->n_steps; j++) {
+    if (!plim_inspect_op(in, j)) continue;
+    in->repeat[j] = ran[in->plan->step[j].op];
+    ran[in->plan->step[j].op] = 1;
+  }
+  plim_release(in->ctx, ran, in->graph->n_ops, 1);
+  return PLIM_OK;
+}
+
+static plim_status allocate(plim_inspect *in) {
+  const plim_plan *plan = in->plan;
+  int32_t storages = in->graph->n_storages;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_op *op = plim_inspect_op(in, j);
+    if (op) in->n_use += op->n_reads;
+  }
+  PLIM_TRY(plim_allocate(in->ctx, plan->n_steps, sizeof *in->live_bytes, &in->live_bytes));
+  PLIM_TRY(plim_allocate(in->ctx, plan->n_steps, 1, &in->repeat));
+  PLIM_TRY(plim_allocate(in->ctx, storages + 1, sizeof *in->life_first, &in->life_first));
+  PLIM_TRY(plim_allocate(in->ctx, plan->n_lives, sizeof *in->life, &in->life));
+  PLIM_TRY(plim_allocate(in->ctx, storages + 1, sizeof *in->use_first, &in->use_first));
+  return plim_allocate(in->ctx, in->n_use, sizeof *in->use, &in->use);
+}
+
+plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, plim_inspect **out) {
+  plim_inspect *in = NULL;
+  if (strcmp(graph->fingerprint, plan->fingerprint) != 0) {
+    return plim_fail(plan->ctx, PLIM_EDATA, "the plan was made for graph %.12s, not for '%s', %.12s", plan->fingerprint,
+                     graph->name, graph->fingerprint);
+  }
+  PLIM_TRY(plim_allocate(plan->ctx, 1, sizeof *in, &in));
+  in->ctx = plan->ctx;
+  in->graph = graph;
+  in->plan = plan;
+  plim_status status = allocate(in);
+  if (status == PLIM_OK) status = mark_repeats(in);
+  if (status != PLIM_OK) {
+    plim_inspect_free(in);
+    return status;
+  }
+  index_lives(in);
+  index_uses(in);
+  add_live_bytes(in);
+  *out = in;
+  return PLIM_OK;
+}
+
+void plim_inspect_free(plim_inspect *in) {
+  if (!in) return;
+  plim_release(in->ctx, in->live_bytes, in->plan->n_steps, sizeof *in->live_bytes);
+  plim_release(in->ctx, in->repeat, in->plan->n_steps, 1);
+  plim_release(in->ctx, in->life_first, in->graph->n_storages + 1, sizeof *in->life_first);
+  plim_release(in->ctx, in->life, in->plan->n_lives, sizeof *in->life);
+  plim_release(in->ctx, in->use_first, in->graph->n_storages + 1, sizeof *in->use_first);
+  plim_release(in->ctx, in->use, in->n_use, sizeof *in->use);
+  plim_release(in->ctx, in, 1, sizeof *in);
+}
+
+int64_t plim_inspect_live_bytes(const plim_inspect *in, int32_t step) {
+  return in->live_bytes[step];
+}
+
+int plim_inspect_is_repeat(const plim_inspect *in, int32_t step) {
+  return in->repeat[step];
+}
+
+const char *plim_inspect_name(const plim_inspect *in, int32_t storage) {
+  if (storage < 0) return "workspace";
+  for (int32_t v = 0; v < in->graph->n_values; v++) {
+    if (in->graph->value[v].storage == storage) return in->graph->value[v].name;
+  }
+  return "";
+}
+
+int32_t plim_inspect_next_use(const plim_inspect *in, int32_t storage, int32_t step) {
+  int32_t low = in->use_first[storage], high = in->use_first[storage + 1];
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (in->use[middle] < step) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < in->use_first[storage + 1] ? in->use[low] : -1;
+}
+
+int32_t plim_inspect_life_at(const plim_inspect *in, int32_t storage, int32_t step) {
+  int32_t found = -1;
+  for (int32_t i = in->life_first[storage]; i < in->life_first[storage + 1]; i++) {
+    const plim_life *life = &in->plan->life[in->life[i]];
+    if (life->begin <= step && step <= life->end && (step < life->end || found < 0)) found = in->life[i];
+  }
+  return found;
+}
+
+int32_t plim_inspect_residents(const plim_inspect *in, int32_t step, plim_resident *out, int32_t capacity) {
+  const plim_plan *plan = in->plan;
+  int32_t n = 0, written = 0;
+  for (int32_t i = 0; i < plan->n_lives && plan->life[i].begin <= step; i++) {
+    const plim_life *life = &plan->life[i];
+    if (life->end <= step) continue;
+    n++;
+    if (written == capacity) continue;
+    int32_t next = life->storage < 0 ? step : plim_inspect_next_use(in, life->storage, step), at = written++;
+    /* by insertion: hundreds at most */
+    for (; at > 0 && plan->life[out[at - 1].life].offset > life->offset; at--) out[at] = out[at - 1];
+    out[at] = (plim_resident){i, life->storage, next < 0 || next > life->end ? -1 : next};
+  }
+  return n;
+}

@@ -1,0 +1,73 @@
+/* Reading a plan: what is resident at a step and where, when it is next used, and why a storage is absent. Works on
+ * graph and plan alone; nothing is stored for it while planning or running.
+ *
+ * A storage is *absent* from the end of one of its lives to the begin of the next. */
+#ifndef PLIM_RUNTIME_INSPECT_INSPECT_H
+#define PLIM_RUNTIME_INSPECT_INSPECT_H
+
+#include "runtime/graph/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_inspect plim_inspect;
+
+/* Index a checked plan (plim_plan_check). Graph and plan must outlive it. PLIM_EDATA when the plan is of another graph.
+ * O(steps x operands + lives log lives). */
+PLIM_MUST_USE plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, plim_inspect **out);
+void plim_inspect_free(plim_inspect *inspect); /* NULL is legal */
+
+/* Sum of live bytes during a step, 0 <= step < n_steps. */
+int64_t plim_inspect_live_bytes(const plim_inspect *inspect, int32_t step);
+
+/* 1 when the step runs its op again. */
+int plim_inspect_is_repeat(const plim_inspect *inspect, int32_t step);
+
+/* Name of a storage: that of its first value; "workspace" for -1. */
+const char *plim_inspect_name(const plim_inspect *inspect, int32_t storage);
+
+/* The first step at or behind `step` that reads the storage; -1: none. */
+int32_t plim_inspect_next_use(const plim_inspect *inspect, int32_t storage, int32_t step);
+
+typedef struct plim_resident {
+  int32_t life;     /* of the plan */
+  int32_t storage;  /* -1: the step's workspace */
+  int32_t next_use; /* first step at or behind this one that reads it, before its life ends; -1: none */
+} plim_resident;
+
+/* The lives that contain a step, by offset; returns how many there are, writes at most `capacity`. */
+int32_t plim_inspect_residents(const plim_inspect *inspect, int32_t step, plim_resident *out, int32_t capacity);
+
+typedef enum plim_absence_kind {
+  PLIM_ABSENT_NOT,     /* resident at that step */
+  PLIM_ABSENT_UNMADE,  /* its op has not run yet */
+  PLIM_ABSENT_DONE,    /* nobody reads it again */
+  PLIM_ABSENT_DROPPED, /* made again later */
+} plim_absence_kind;
+
+/* Why a storage is absent; steps are -1 where they have no meaning. */
+typedef struct plim_absence {
+  plim_absence_kind kind;
+  int32_t gone, back; /* absent in [gone, back) */
+  /* DROPPED: had it stayed, and everything else been as planned */
+  int32_t full_step;  /* the first step at which live bytes would exceed the budget; -1: at none */
+  int64_t over_bytes; /* by how much there */
+  int32_t free_range; /* 1: some range of the arena is free for it all that time (full_step -1 only) */
+  /* what making it again costs: its run at `back`, and the repeats that are there for it alone */
+  int64_t again_ns;
+  int32_t again_runs, again_depth; /* depth 1: its inputs were resident */
+  /* instead: the storage resident from `gone` to full_step, not read between, that frees enough there and whose op
+   * takes the least time to run again; -1: none */
+  int32_t instead;
+  int64_t instead_ns, instead_bytes;
+} plim_absence;
+
+/* Explain. Deterministic; O(steps x operands + lives). */
+PLIM_MUST_USE plim_status plim_inspect_absence(const plim_inspect *inspect, int32_t storage, int32_t step,
+                                               plim_absence *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,25 @@
+/* The index behind inspect.h; for this folder. */
+#ifndef PLIM_RUNTIME_INSPECT_OWN_INSPECT_H
+#define PLIM_RUNTIME_INSPECT_OWN_INSPECT_H
+
+#include "runtime/inspect/inspect.h"
+
+struct plim_inspect {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_plan *plan;
+  int64_t *live_bytes;   /* [n_steps] */
+  unsigned char *repeat; /* [n_steps] */
+  int32_t *life_first;   /* [n_storages + 1] lives of a storage, by begin: life[life_first[s] ..) */
+  int32_t *life;         /* [n_lives], workspaces left out */
+  int32_t *use_first;    /* [n_storages + 1] steps that read a storage, ascending: use[use_first[s] ..) */
+  int32_t *use, n_use;   /* [n_use] */
+};
+
+const plim_op *plim_inspect_op(const plim_inspect *inspect, int32_t step); /* NULL: the step is a copy */
+int64_t plim_inspect_time(const plim_inspect *inspect, int32_t step);
+
+/* The life of a storage that a step can read: it contains the step, or ends there because it is written over; -1. */
+int32_t plim_inspect_life_at(const plim_inspect *inspect, int32_t storage, int32_t step);
+
+#endif

@@ -1,0 +1,127 @@
+/* plimsoll trace: the views of a traced run, by hand and at once. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+static const program_run *last_run;
+
+static void setup(void) {
+  (void)plim_test_folder();
+  last_run = plim_test_program(
+      "train --model resnet20 --data synthetic --image 8x8x3 --batch 32 --model-costs --iterations 3000 --memory 70%% "
+      "--arithmetic small --steps 4 --trace t.jsonl");
+  plim_test_expect(0, "");
+}
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll");
+  plim_test_folder_remove();
+}
+TestSuite(cli_trace, .init = setup, .fini = teardown);
+
+static void expect_words(const char *words) {
+  const char *out = last_run->out;
+  cr_assert_not_null(strstr(out, words), "\"%s\" lacks \"%s\"", out, words);
+}
+
+Test(cli_trace, summary_counts_steps_and_repeats) {
+  last_run = plim_test_program("trace summary t.jsonl");
+  plim_test_expect(0, "");
+  expect_words("training steps       2");
+  last_run = plim_test_program("trace summary t.jsonl --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_eq(json_integer_value(json_object_get(o, "plan_steps")) - json_integer_value(json_object_get(o, "repeats")),
+               230);
+  cr_assert_eq(json_is_array(json_object_get(o, "repeated")), 1);
+  json_decref(o);
+}
+
+Test(cli_trace, a_step_is_shown_with_its_arena_its_residents_and_what_is_absent) {
+  last_run = plim_test_program("trace step t.jsonl --at 20");
+  plim_test_expect(0, "");
+  expect_words("step 20 of ");
+  expect_words("  arena  |%");
+  expect_words("values that are there all the time");
+  expect_words("next use");
+}
+
+Test(cli_trace, a_value_is_followed_through_its_lives) {
+  last_run = plim_test_program("trace step t.jsonl --find stem.conv");
+  plim_test_expect(0, "");
+  expect_words("stem.conv: activation, ");
+  expect_words("life 1: steps 1 to ");
+  expect_words("read at step 2 by stem.bn.stats");
+  last_run = plim_test_program("trace step t.jsonl --find stem.con");
+  plim_test_expect(2, "did you mean \"stem.conv\"?");
+}
+
+Test(cli_trace, the_prompt_obeys_and_survives_nonsense) {
+  last_run = plim_test_shell(
+      "printf 'n\\n\\np\\ng 7\\ng -1\\ng x\\ng 99999\\nl\\na\\nr\\nd\\ne\\ns\\nh\\nv stem.bn\\nv "
+      "nothing\\nwhat\\nq\\nn\\n' | "
+      "$PLIMSOLL trace step t.jsonl");
+  plim_test_expect(0, "");
+  expect_words("step 1 of ");
+  expect_words("step 7 of ");
+  expect_words("there is no such step: they are 0 to ");
+  expect_words("g needs the number of a step");
+  expect_words("\"what\" is no command; h lists them");
+  expect_words("no value is called \"nothing\"");
+}
+
+Test(cli_trace, events_are_json_with_a_compute_track_and_a_counter_of_bytes) {
+  last_run = plim_test_program("trace export t.jsonl -o events.json");
+  plim_test_expect(0, "");
+  json_error_t error;
+  json_t *o = json_load_file(plim_test_path("events.json"), JSON_REJECT_DUPLICATES, &error);
+  cr_assert_not_null(o, "%s", error.text);
+  const json_t *events = json_object_get(o, "traceEvents");
+  cr_assert_geq(json_array_size(events), 2 + 2 * 2 * 230);
+  cr_assert_str_eq(json_string_value(json_object_get(json_array_get(events, 2), "ph")), "X");
+  cr_assert_str_eq(json_string_value(json_object_get(json_array_get(events, 3), "name")), "live bytes");
+  json_decref(o);
+}
+
+Test(cli_trace, two_runs_are_compared_step_by_step) {
+  last_run = plim_test_program(
+      "train --model resnet20 --data synthetic --image 8x8x3 --batch 32 --model-costs --planner keep-all --arithmetic "
+      "small "
+      "--steps 4 --trace u.jsonl");
+  plim_test_expect(0, "");
+  last_run = plim_test_program("trace diff t.jsonl --with u.jsonl");
+  plim_test_expect(1, "the two runs differ");
+  expect_words("first difference at step ");
+  last_run = plim_test_program("trace diff t.jsonl --with t.jsonl");
+  plim_test_expect(0, "");
+  expect_words("the same steps");
+}
+
+/* Row of a table: shell commands, exit status, words. */
+static const struct {
+  const char *command;
+  int status;
+  const char *words;
+} wrong[] = {
+    {"$PLIMSOLL trace look t.jsonl", 2, "summary, step, export and diff, not \"look\""},
+    {"$PLIMSOLL trace step", 2, "FILE is missing"},
+    {"$PLIMSOLL trace step none.jsonl", 3, "none.jsonl"},
+    {"$PLIMSOLL trace step t.jsonl --at 100000", 2, "the steps of this plan are 0 to "},
+    {"$PLIMSOLL trace export t.jsonl", 2, "needs -o FILE"},
+    {"$PLIMSOLL trace diff t.jsonl", 2, "needs --with FILE"},
+    {"head -n 5 t.jsonl >c.jsonl; cp t.plan.json c.plan.json; $PLIMSOLL trace step c.jsonl", 3, "c.jsonl"},
+    {"cp t.jsonl c.jsonl; $PLIMSOLL trace step c.jsonl", 3, "c.plan.json"},
+    {"cp t.jsonl c.jsonl; cp t.plan.graph.json c.plan.graph.json; sed 's/\"seed\"/\"s\"/; s/search/sqrt/' t.plan.json "
+     ">c.plan.json; $PLIMSOLL trace step c.jsonl",
+     3, "c.plan.json is plan "},
+};
+
+Test(cli_trace, bad_input_gets_a_sentence) {
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    (void)plim_test_shell("rm -f c.*");
+    const program_run *run = plim_test_shell(wrong[i].command);
+    cr_assert_eq(run->status, wrong[i].status, "%s: %d, %s", wrong[i].command, run->status, run->error);
+    cr_assert_not_null(strstr(run->error, wrong[i].words), "%s: %s", wrong[i].command, run->error);
+  }
+}

@@ -1,0 +1,95 @@
+/* plimsoll trace: look at what a run did, and why. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/session.h"
+#include "tools/plimsoll/trace_export.h"
+#include "tools/plimsoll/trace_prompt.h"
+#include "tools/plimsoll/trace_views.h"
+
+static plim_status summary(session *s, const traced *t) {
+  return trace_view_summary(t, s->o->json, stdout);
+}
+
+static plim_status step(session *s, const traced *t) {
+  const options *o = s->o;
+  if (o->find) return trace_view_value(t, o->find, stdout);
+  if (o->at < 0) return trace_prompt(t, stdin, stdout, isatty(STDIN_FILENO));
+  if (o->at >= t->plan->n_steps) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the steps of this plan are 0 to %d", (long long)o->at,
+                     (int)t->plan->n_steps - 1);
+  }
+  PLIM_TRY(trace_view_step(t, (int32_t)o->at, stdout));
+  PLIM_TRY(trace_view_residents(t, (int32_t)o->at, stdout));
+  return trace_view_absences(t, (int32_t)o->at, stdout);
+}
+
+static plim_status export(session *s, const traced *t) {
+  if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "trace export needs -o FILE: where the events go");
+  return trace_export(t, s->o->output);
+}
+
+static plim_status diff(session *s, const traced *t) {
+  traced other;
+  int same = 0;
+  if (!s->o->with) return plim_fail(s->ctx, PLIM_EUSAGE, "trace diff needs --with FILE: the other trace");
+  PLIM_TRY(traced_open(s->ctx, s->o->with, &other));
+  plim_status status = trace_diff(t, &other, stdout, &same);
+  traced_close(&other);
+  if (status == PLIM_OK && !same) return plim_fail(s->ctx, PLIM_EDIFF, "the two runs differ");
+  return status;
+}
+
+static const struct {
+  const char *name;
+  plim_status (*run)(session *s, const traced *t);
+} actions[] = {{"summary", summary}, {"step", step}, {"export", export}, {"diff", diff}};
+
+static plim_status act(session *s) {
+  traced t;
+  for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+    if (strcmp(actions[i].name, s->o->file) != 0) continue;
+    PLIM_TRY(traced_open(s->ctx, s->o->second, &t));
+    plim_status status = actions[i].run(s, &t);
+    traced_close(&t);
+    return status;
+  }
+  return plim_fail(s->ctx, PLIM_EUSAGE, "a trace can do summary, step, export and diff, not \"%s\"", s->o->file);
+}
+
+static int run_trace(const options *o) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = act(&s);
+  return session_close(&s, status);
+}
+
+const command command_trace = {
+    .name = "trace",
+    .mask = COMMAND_TRACE,
+    .file = "ACTION",
+    .second = "FILE",
+    .summary = "step through a run: what is resident, what was dropped and why",
+    .about =
+        "Look at a trace that train --trace wrote. ACTION summary: the run as a whole and the repeats that cost most. "
+        "step: go through the steps of the plan by hand (h lists the commands); with --at or --find print one view "
+        "instead. For every value that is absent and comes back: the first step at which keeping it would break the "
+        "cap "
+        "and by how many bytes, what making it again costs, and what could have gone instead. export: events for "
+        "Chrome's trace viewer and Perfetto, one track for compute and a counter of live bytes. diff: where two runs "
+        "of "
+        "one graph part ways; exit status 1 when they do.",
+    .after =
+        "EXAMPLES\n"
+        "  plimsoll train --model resnet20 --memory 50% --steps 20 --trace t.jsonl\n"
+        "  plimsoll trace step t.jsonl\n"
+        "  plimsoll trace step t.jsonl --at 120\n"
+        "  plimsoll trace step t.jsonl --find stage1.block0.bn1\n"
+        "  plimsoll trace export t.jsonl -o events.json\n\n"
+        "FILES\n"
+        "  The plan is read from t.plan.json and the graph from t.plan.graph.json, which train puts beside "
+        "t.jsonl.\n\n" COMMAND_EXIT_STATUS,
+    .run = run_trace,
+};

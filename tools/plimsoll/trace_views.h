@@ -1,0 +1,25 @@
+/* The views of a trace as text: a step, a value, the whole. */
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_VIEWS_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_VIEWS_H
+
+#include <stdio.h>
+
+#include "tools/plimsoll/traced.h"
+
+/* One step: the op, times, live bytes, the arena as a strip, what begins and ends. */
+plim_status trace_view_step(const traced *t, int32_t step, FILE *to);
+
+/* What is resident at a step, by address, with the next use of each. */
+plim_status trace_view_residents(const traced *t, int32_t step, FILE *to);
+
+/* What is absent at a step and comes back, with the reason for each. */
+plim_status trace_view_absences(const traced *t, int32_t step, FILE *to);
+
+/* The history of a value: its lives, its uses, why it was absent between. PLIM_EUSAGE, with the nearest name, when
+ * there is none of that name. */
+plim_status trace_view_value(const traced *t, const char *name, FILE *to);
+
+/* The run as a whole: bytes, times, the repeats that cost most. */
+plim_status trace_view_summary(const traced *t, int as_json, FILE *to);
+
+#endif
