@@ -106,6 +106,20 @@ plim_status plim_planning_offer(plim_planning *pl, const plim_schedule *schedule
   return keep(pl, schedule, &pl->placement, pl->timeline->time_ns, bytes);
 }
 
+static double percent_over(int64_t time_ns, int64_t base_ns) {
+  return base_ns > 0 ? 100.0 * (double)(time_ns - base_ns) / (double)base_ns : 0;
+}
+
+void plim_planning_report(const plim_planning *pl, const char *stage) {
+  int64_t base_ns = pl->problem->keep_all_ns;
+  plim_progress progress = {.stage = stage,
+                            .total = -1,
+                            .elapsed_ns = plim_now_ns() - pl->started_ns,
+                            .best_percent = pl->found ? percent_over(pl->best_ns, base_ns) : -1,
+                            .bound_percent = percent_over(pl->bound_ns, base_ns)};
+  plim_context_report(pl->problem->ctx, &progress);
+}
+
 plim_status plim_planning_take(plim_planning *pl, plim_planning *from) {
   if (from->least_bytes < pl->least_bytes) pl->least_bytes = from->least_bytes;
   if (pl->curve && from->found) {

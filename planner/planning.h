@@ -35,6 +35,9 @@ void plim_planning_end(plim_planning *planning); /* NULL is legal */
 PLIM_MUST_USE plim_status plim_planning_offer(plim_planning *planning, const plim_schedule *schedule, int32_t effort,
                                               int64_t *bytes);
 
+/* Tell whoever listens to the context: time, best and bound so far. */
+void plim_planning_report(const plim_planning *planning, const char *stage);
+
 /* Take over the best of another planning of the same problem, with its addresses, if it fits and is better. */
 PLIM_MUST_USE plim_status plim_planning_take(plim_planning *planning, plim_planning *from);
 

@@ -99,6 +99,7 @@ plim_status plim_anneal_run(plim_anneal *a) {
       double over = progress(a, i, begin_ns);
       if (over >= 1) return PLIM_OK;
       if (plim_context_cancelled(t->problem->ctx)) return PLIM_ECANCEL;
+      if (a->on_moves) a->on_moves(a->user);
       temperature = a->hot * pow(a->cold / a->hot, over);
       adapt_weight(a);
     }

@@ -10,6 +10,9 @@ typedef struct plim_anneal plim_anneal;
  * faster_than_ns (to be called for faster ones only) and may change the limit. */
 typedef plim_status plim_on_fit(void *user, plim_anneal *anneal);
 
+/* Called now and then while moves are made. */
+typedef void plim_on_moves(void *user);
+
 struct plim_anneal {
   plim_mover mover;
   double hot, cold;          /* temperatures, in percent of overhead */
@@ -21,6 +24,7 @@ struct plim_anneal {
   int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none. Temperature follows what is used up faster */
   int32_t share[PLIM_MOVES]; /* of the kinds of moves */
   plim_on_fit *on_fit;
+  plim_on_moves *on_moves; /* NULL: none */
   void *user;
   int64_t faster_than_ns;
   /* state and results */

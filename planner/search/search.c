@@ -61,6 +61,10 @@ static plim_status try_current(searcher *s, plim_anneal *a) {
   return PLIM_OK;
 }
 
+static void on_moves(void *user) {
+  plim_planning_report(((searcher *)user)->pl, "search");
+}
+
 static plim_status on_fit(void *user, plim_anneal *a) {
   searcher *s = user;
   int64_t time_ns = a->mover.track->time_ns;
@@ -185,6 +189,7 @@ static plim_status run_laps(searcher *s, const plim_schedule *order) {
                    .time_weight = 1,
                    .deadline_ns = INT64_MAX,
                    .on_fit = on_fit,
+                   .on_moves = on_moves,
                    .user = s};
   int64_t begin_ns = plim_now_ns();
   PLIM_TRY(run_lap(s, &a, order, moves, end_ns));

@@ -13,6 +13,7 @@ enum { PERCENTS = sizeof percents / sizeof percents[0], CELL = 32, NAME = 64 };
 typedef struct table {
   session *s;
   json_t *rows;
+  int files; /* begun */
 } table;
 
 /* One instance under one planner and order. */
@@ -152,6 +153,7 @@ static plim_status measure(trial *r) {
 
 static plim_status run_file(void *user, const char *path) {
   trial r = {.t = user, .path = path};
+  if (r.t->files++ == 0 && !r.t->s->o->json) print_head();
   plim_context *ctx = r.t->s->ctx;
   plim_graph *graph = NULL;
   plim_profile *profile = NULL;
@@ -170,7 +172,6 @@ done:
 
 plim_status bench_planners(session *s, const char *folder) {
   table t = {.s = s, .rows = json_array()};
-  if (!s->o->json) print_head();
   plim_status status = bench_files(s, folder, ".json", run_file, &t);
   if (status == PLIM_OK && s->o->json) {
     json_t *object = json_pack("{s:O}", "rows", t.rows);
