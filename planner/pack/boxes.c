@@ -52,3 +52,13 @@ int64_t plim_boxes_reach(const plim_boxes *boxes, int32_t below, int32_t above) 
   }
   return reach;
 }
+
+int64_t plim_boxes_bytes_at(const plim_boxes *boxes, int32_t b, int64_t time) {
+  const plim_box *box = &boxes->box[b];
+  if (time < box->begin || time >= box->end) return 0;
+  for (int32_t g = boxes->gap ? boxes->gap_first[b] : 0; g < gaps_end(boxes, b); g++) {
+    const plim_gap *gap = &boxes->gap[g];
+    if (time >= gap->begin && time < gap->end) return gap->high - gap->low;
+  }
+  return box->bytes;
+}

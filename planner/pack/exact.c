@@ -19,81 +19,19 @@
  * coarser units, rounded down, which weakens the proof and keeps it one. */
 #include "planner/pack/exact.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/sections.h"
-#include "planner/random.h"
+#include "planner/pack/exact_parts.h"
 
-/* A static order sorts by three keys, all descending: a portfolio, since no order suits every instance. */
-enum { KEY_LENGTH, KEY_AREA, KEY_TOTAL, KEYS };
-static const int orders[][KEYS] = {
-    {KEY_LENGTH, KEY_AREA, KEY_TOTAL}, {KEY_TOTAL, KEY_AREA, KEY_LENGTH}, {KEY_TOTAL, KEY_LENGTH, KEY_AREA}};
-static const double noises[] = {0, 0, 1, 0, 0, 0.3};
-enum { ORDERS = sizeof orders / sizeof *orders, NOISES = sizeof noises / sizeof *noises };
-enum {
-  WORD = 64,
-  LANES = 8,
-  LEAST_MEMO = 1 << 10,
-  MOST_MEMO = 1 << 20,
-  MOST_WITH_WINDOWS = PLIM_EXACT_MOST / 4,
-  MOST_PILE = 16000,
-  NODES_A_LOOK = 256
-};
+enum { MOST_PILE = 16000, NODES_A_LOOK = 256 };
 static const int64_t most_units = INT64_C(1) << 30; /* sums of two stay in 32 bits */
 
-typedef struct ranked {
-  double key[KEYS];
-  int32_t box;
-} ranked;
-
-/* An unplaced box. */
-typedef struct item {
-  int32_t least, low, box;
-} item;
-
-/* Piece of the problem: sections [first, last) and its boxes by (least, box). */
-typedef struct piece {
-  item *item;
-  int32_t n, first, last;
-} piece;
-
-typedef struct shape {
-  int32_t first, last; /* sections, from the first span to the last */
-  int32_t size, fixed, align;
-  int16_t pile;        /* size in units of piles */
-  const int16_t *mask; /* [lanes] -1: in the section */
-} shape;
-
-struct plim_exact {
-  const plim_units *units;
-  plim_sections sections;
-  int32_t n, words, lanes; /* lanes: sections rounded up to LANES */
-  int32_t capacity;
-  int shift;          /* units of a pile: 2^shift */
-  double *total;      /* [n] largest load of the sections of a box */
-  ranked *order;      /* [n] the static order: box of each number */
-  int32_t *number;    /* [n] of each box */
-  shape *shape;       /* [n] by number */
-  int16_t *mask;      /* [n][lanes] by box */
-  uint64_t *together; /* [n][words] by box: bit y of row x: they are there together */
-  uint64_t *over;     /* [n][words] the same by number */
-  uint64_t *raised;   /* [words] scratch */
-  int32_t *reach;     /* [n][n] by box, NULL without windows */
-  int32_t *place;     /* [n] by number */
-  int32_t *cut;       /* [n_sections] unplaced boxes over the border to the next section */
-  int16_t *pile;      /* [lanes] scratch */
-  item *stack;        /* [room] lists of nodes */
-  int64_t top, room;
-  uint64_t *failed; /* [n_memo] hashes of failed states */
-  int64_t n_memo;   /* a power of two */
-  int64_t nodes;
-  const plim_exact_limits *limits;
-  int stopped;
-};
+typedef plim_item item;
+typedef plim_piece piece;
+typedef plim_shape shape;
 
 static int is_over(const plim_exact *e, int32_t x, int32_t y) {
-  return (int)(e->over[(int64_t)x * e->words + y / WORD] >> (y % WORD) & 1);
+  return (int)(e->over[(int64_t)x * e->words + y / PLIM_WORD] >> (y % PLIM_WORD) & 1);
 }
 
 /* The lowest offset of `above` when `below` lies at `offset`. */
@@ -113,15 +51,15 @@ static int comes_before(const item *a, const item *b) {
 /* Does the pile of each section in [first, last) stay within the capacity? */
 static int piles_fit(plim_exact *e, const piece *p, plim_span where) {
   int16_t *restrict pile = e->pile, highest = 0;
-  int32_t begin = where.first / LANES * LANES, end = (where.last + LANES - 1) / LANES * LANES;
+  int32_t begin = where.first / PLIM_LANES * PLIM_LANES, end = (where.last + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES;
   for (int32_t s = begin; s < end; s++) pile[s] = 0;
   for (int32_t i = 0; i < p->n; i++) {
     const shape *b = &e->shape[p->item[i].box];
     const int16_t *restrict mask = b->mask;
     int16_t least = (int16_t)(p->item[i].least >> e->shift), size = b->pile;
-    int32_t from = b->first / LANES * LANES, to = b->last < end ? b->last : end;
-    for (int32_t s = from > begin ? from : begin; s < to; s += LANES) {
-      for (int k = 0; k < LANES; k++) {
+    int32_t from = b->first / PLIM_LANES * PLIM_LANES, to = b->last < end ? b->last : end;
+    for (int32_t s = from > begin ? from : begin; s < to; s += PLIM_LANES) {
+      for (int k = 0; k < PLIM_LANES; k++) {
         int16_t low = (int16_t)(least & mask[s + k]), old = pile[s + k];
         pile[s + k] = (int16_t)((old > low ? old : low) + (size & mask[s + k]));
       }
@@ -184,8 +122,8 @@ static void merge_raised(plim_exact *e, piece *to, int32_t n_raised, int32_t top
   to->n += n_raised;
   for (int32_t w = e->words - 1; w >= 0; w--) {
     for (uint64_t bits = e->raised[w]; bits;) {
-      int32_t bit = WORD - 1 - __builtin_clzll(bits);
-      item it = {top, top, w * WORD + bit};
+      int32_t bit = PLIM_WORD - 1 - __builtin_clzll(bits);
+      item it = {top, top, w * PLIM_WORD + bit};
       bits ^= (uint64_t)1 << bit;
       while (from >= 0 && comes_before(&it, &out[from])) out[at--] = out[from--];
       out[at--] = it;
@@ -204,12 +142,12 @@ static int make_child(plim_exact *e, const piece *p, int32_t x, int32_t offset, 
     item it = p->item[i];
     const shape *b = &e->shape[it.box];
     if (it.box == x) continue;
-    if ((row[it.box / WORD] >> (it.box % WORD) & 1) && it.low < top) {
+    if ((row[it.box / PLIM_WORD] >> (it.box % PLIM_WORD) & 1) && it.low < top) {
       it.low = top;
       fits = b->fixed < 0 || b->fixed >= top;
       if (it.least < top) {
         fits = fits && top + b->size <= e->capacity;
-        e->raised[it.box / WORD] |= (uint64_t)1 << (it.box % WORD);
+        e->raised[it.box / PLIM_WORD] |= (uint64_t)1 << (it.box % PLIM_WORD);
         touch(touched, b);
         raised++;
         continue;
@@ -331,6 +269,7 @@ static int solve_pieces(plim_exact *e, piece p) {
 
 /* Let item i lie at its lowest place. */
 static int try_item(plim_exact *e, const piece *p, int32_t i) {
+  if (out_of_nodes(e)) return 0;
   int64_t mark = e->top;
   int32_t x = p->item[i].box, offset = p->item[i].least, solved = 0;
   piece child = {&e->stack[e->top], 0, p->first, p->last};
@@ -349,7 +288,6 @@ static int try_item(plim_exact *e, const piece *p, int32_t i) {
 
 static int solve(plim_exact *e, piece p) {
   if (p.n == 0) return 1;
-  if (out_of_nodes(e)) return 0;
   uint64_t hash = hash_state(e, &p), *failed = memo_at(e, hash);
   if (*failed == hash) return 0;
   for (int32_t i; (i = next_item(e, &p)) >= 0;) {
@@ -366,52 +304,6 @@ static int solve(plim_exact *e, piece p) {
 }
 
 /* ---- one turn ---- */
-
-static int by_keys(const void *a, const void *b) {
-  const ranked *x = a, *y = b;
-  for (int k = 0; k < KEYS; k++) {
-    if (x->key[k] != y->key[k]) return x->key[k] > y->key[k] ? -1 : 1;
-  }
-  return (x->box > y->box) - (x->box < y->box);
-}
-
-static void sort_boxes(plim_exact *e, const int *keys, double noise, uint64_t seed) {
-  plim_random random = {seed};
-  for (int32_t x = 0; x < e->n; x++) {
-    const plim_box *box = &e->units->boxes->box[x];
-    double length = (double)(box->end - box->begin);
-    double key[KEYS] = {length, length * (double)e->units->size[x], e->total[x]};
-    for (int k = 0; k < KEYS && noise > 0; k++) key[k] *= 1 + noise * plim_random_unit(&random);
-    e->order[x] = (ranked){{key[keys[0]], key[keys[1]], key[keys[2]]}, x};
-  }
-  qsort(e->order, (size_t)e->n, sizeof *e->order, by_keys);
-}
-
-static void number_boxes(plim_exact *e) {
-  const plim_sections *s = &e->sections;
-  for (int32_t r = 0; r < e->n; r++) {
-    int32_t x = e->order[r].box, first = s->span_first[x], last = s->span_first[x + 1];
-    e->number[x] = r;
-    e->shape[r] = (shape){.size = (int32_t)e->units->size[x],
-                          .fixed = (int32_t)e->units->fixed[x],
-                          .align = (int32_t)e->units->align[x],
-                          .pile = (int16_t)(e->units->size[x] >> e->shift),
-                          .mask = e->mask + (int64_t)x * e->lanes};
-    if (first == last) continue;
-    e->shape[r].first = s->span[first].first;
-    e->shape[r].last = s->span[last - 1].last;
-  }
-  memset(e->over, 0, (size_t)e->n * (size_t)e->words * sizeof *e->over);
-  for (int32_t x = 0; x < e->n; x++) {
-    uint64_t *row = &e->over[(int64_t)e->number[x] * e->words];
-    for (int32_t w = 0; w < e->words; w++) {
-      for (uint64_t bits = e->together[(int64_t)x * e->words + w]; bits; bits &= bits - 1) {
-        int32_t y = e->number[w * WORD + __builtin_ctzll(bits)];
-        row[y / WORD] |= (uint64_t)1 << (y % WORD);
-      }
-    }
-  }
-}
 
 /* The number of the last box before r that is like it in everything, -1: none. */
 static int32_t twin_of(const plim_exact *e, int32_t r) {
@@ -462,132 +354,13 @@ plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, 
   e->limits = limits;
   e->nodes = 0;
   e->stopped = 0;
-  sort_boxes(e, orders[turn % ORDERS], noises[turn / ORDERS % NOISES], (uint64_t)turn);
-  number_boxes(e);
+  plim_exact_order(e, turn);
   piece root = make_root(e);
   int solved = piles_fit(e, &root, (plim_span){root.first, root.last}) && solve_pieces(e, root);
   *nodes = e->nodes;
   if (!solved) return e->stopped || e->units->windows ? PLIM_PACK_LIMIT : PLIM_PACK_IMPOSSIBLE;
   for (int32_t r = 0; r < e->n; r++) offset[e->order[r].box] = e->place[r];
   return PLIM_PACK_FOUND;
-}
-
-/* ---- the whole ---- */
-
-static void fill_masks(plim_exact *e) {
-  const plim_sections *s = &e->sections;
-  const plim_boxes *b = e->units->boxes;
-  for (int32_t x = 0; x < e->n; x++) {
-    int partly = 0; /* what a gap leaves of a box lies somewhere else in a pile: leave it out */
-    for (int32_t g = b->gap ? b->gap_first[x] : 0; b->gap && g < b->gap_first[x + 1]; g++) {
-      partly |= b->gap[g].low < b->gap[g].high;
-    }
-    for (int32_t i = s->span_first[x]; i < s->span_first[x + 1] && !partly; i++) {
-      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) e->mask[(int64_t)x * e->lanes + k] = -1;
-    }
-  }
-}
-
-static void fill_totals(plim_exact *e, double *load) {
-  const plim_sections *s = &e->sections;
-  for (int32_t x = 0; x < e->n; x++) {
-    for (int32_t i = s->span_first[x]; i < s->span_first[x + 1]; i++) {
-      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) load[k] += (double)e->units->size[x];
-    }
-  }
-  for (int32_t x = 0; x < e->n; x++) {
-    for (int32_t i = s->span_first[x]; i < s->span_first[x + 1]; i++) {
-      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) {
-        if (load[k] > e->total[x]) e->total[x] = load[k];
-      }
-    }
-  }
-}
-
-static void fill_pairs(plim_exact *e) {
-  for (int32_t x = 0; x < e->n; x++) {
-    for (int32_t y = 0; y < e->n; y++) {
-      int64_t reach = x == y ? PLIM_NO_REACH : plim_units_reach(e->units, x, y);
-      if (reach == PLIM_NO_REACH) continue;
-      e->together[(int64_t)x * e->words + y / WORD] |= (uint64_t)1 << (y % WORD);
-      if (e->reach) e->reach[(int64_t)x * e->n + y] = (int32_t)reach;
-    }
-  }
-}
-
-static plim_status allocate(plim_exact *e) {
-  plim_context *ctx = e->units->ctx;
-  int64_t n = e->n, sections = e->sections.n_sections;
-  e->words = (int32_t)((n + WORD - 1) / WORD);
-  e->lanes = (int32_t)((sections + LANES - 1) / LANES * LANES);
-  e->room = n * (n + 3);
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->total, &e->total));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->order, &e->order));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->number, &e->number));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->shape, &e->shape));
-  PLIM_TRY(plim_allocate(ctx, n * e->lanes, sizeof *e->mask, &e->mask));
-  PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->together, &e->together));
-  PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->over, &e->over));
-  PLIM_TRY(plim_allocate(ctx, e->words, sizeof *e->raised, &e->raised));
-  if (e->units->windows) PLIM_TRY(plim_allocate(ctx, n * n, sizeof *e->reach, &e->reach));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->place, &e->place));
-  PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->cut, &e->cut));
-  PLIM_TRY(plim_allocate(ctx, e->lanes, sizeof *e->pile, &e->pile));
-  PLIM_TRY(plim_allocate(ctx, e->room, sizeof *e->stack, &e->stack));
-  return plim_allocate(ctx, e->n_memo, sizeof *e->failed, &e->failed);
-}
-
-plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out) {
-  plim_context *ctx = units->ctx;
-  plim_exact *e = NULL;
-  double *load = NULL;
-  plim_status status;
-  if (units->n > (units->windows ? (int32_t)MOST_WITH_WINDOWS : (int32_t)PLIM_EXACT_MOST)) {
-    return plim_fail(ctx, PLIM_EUNSUPPORTED, "exact packing of %d boxes is not possible", units->n);
-  }
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *e, &e));
-  e->units = units;
-  e->n = units->n;
-  for (e->n_memo = LEAST_MEMO; e->n_memo < nodes && e->n_memo < MOST_MEMO;) e->n_memo *= 2;
-  PLIM_CHECK(plim_sections_make(units, &e->sections));
-  PLIM_CHECK(allocate(e));
-  PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *load, &load));
-  fill_masks(e);
-  fill_totals(e, load);
-  fill_pairs(e);
-  *out = e;
-done:
-  if (load) plim_release(ctx, load, e->sections.n_sections, sizeof *load);
-  if (status != PLIM_OK) plim_exact_free(e);
-  return status;
-}
-
-void plim_exact_free(plim_exact *e) {
-  if (!e) return;
-  plim_context *ctx = e->units->ctx;
-  int64_t n = e->n, sections = e->sections.n_sections;
-  plim_release(ctx, e->total, n, sizeof *e->total);
-  plim_release(ctx, e->order, n, sizeof *e->order);
-  plim_release(ctx, e->number, n, sizeof *e->number);
-  plim_release(ctx, e->shape, n, sizeof *e->shape);
-  plim_release(ctx, e->mask, n * e->lanes, sizeof *e->mask);
-  plim_release(ctx, e->together, n * e->words, sizeof *e->together);
-  plim_release(ctx, e->over, n * e->words, sizeof *e->over);
-  plim_release(ctx, e->raised, e->words, sizeof *e->raised);
-  plim_release(ctx, e->reach, n * n, sizeof *e->reach);
-  plim_release(ctx, e->place, n, sizeof *e->place);
-  plim_release(ctx, e->cut, sections, sizeof *e->cut);
-  plim_release(ctx, e->pile, e->lanes, sizeof *e->pile);
-  plim_release(ctx, e->stack, e->room, sizeof *e->stack);
-  plim_release(ctx, e->failed, e->n_memo, sizeof *e->failed);
-  plim_sections_free(&e->sections);
-  plim_release(ctx, e, 1, sizeof *e);
-}
-
-int64_t plim_exact_share(int32_t n, int32_t turn) {
-  int64_t share = 2 * (int64_t)n + 2;
-  for (int32_t round = turn / ORDERS; round > 0 && share < INT64_MAX / 2; round--) share += share / 2;
-  return share;
 }
 
 plim_status plim_exact_search(plim_exact *e, int64_t capacity, int64_t nodes, int64_t *offset,

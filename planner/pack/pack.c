@@ -35,6 +35,7 @@ typedef struct packer {
   int64_t height;                     /* of best, in units */
   int64_t goal;                       /* a height that is good enough, in units */
   int64_t hint_limit;                 /* of plim_fit_run */
+  int64_t deadline_ns;
 } packer;
 
 static int by_key(const void *a, const void *b) {
@@ -78,6 +79,13 @@ static void promote(packer *k, plim_random *random) {
   }
 }
 
+/* May it go on? One order is always tried. */
+static int goes_on(const packer *k) {
+  if (k->height <= k->goal) return 0;
+  int late = k->deadline_ns < INT64_MAX && plim_now_ns() > k->deadline_ns;
+  return k->height == INT64_MAX || (!late && !plim_context_cancelled(k->units.ctx));
+}
+
 static void repair(packer *k, int32_t rounds) {
   size_t size = (size_t)k->units.n * sizeof *k->order;
   plim_random random = {1};
@@ -85,7 +93,7 @@ static void repair(packer *k, int32_t rounds) {
   int32_t *kept = k->kept;
   memcpy(k->order, k->best_order, size);
   memcpy(k->trial, k->best, (size_t)k->units.n * sizeof *k->trial);
-  for (int32_t round = 0; round < rounds && k->height > k->goal; round++) {
+  for (int32_t round = 0; round < rounds && goes_on(k); round++) {
     memcpy(kept, k->order, size);
     promote(k, &random);
     int64_t height = try_order(k, 0);
@@ -131,7 +139,7 @@ done:
 
 static void try_family(packer *k, int64_t hint_limit) {
   k->hint_limit = hint_limit;
-  for (int order = 0; order < 2 * FIT_ORDERS && k->height > k->goal; order++) {
+  for (int order = 0; order < 2 * FIT_ORDERS && goes_on(k); order++) {
     sort_boxes(k, (fit_order)(order / 2), k->order);
     (void)try_order(k, order & 1);
   }
@@ -172,9 +180,9 @@ static void release(packer *k) {
   plim_units_free(&k->units);
 }
 
-plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t target, int32_t effort, int64_t *offset,
-                            int64_t *height, int64_t *load) {
-  packer k = {.height = INT64_MAX};
+plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t target, int32_t effort,
+                            int64_t deadline_ns, int64_t *offset, int64_t *height, int64_t *load) {
+  packer k = {.height = INT64_MAX, .deadline_ns = deadline_ns};
   int32_t n = boxes->n;
   plim_status status;
   PLIM_CHECK(plim_units_make(ctx, boxes, &k.units));
@@ -193,5 +201,5 @@ done:
 plim_status plim_pack(plim_context *ctx, int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t effort,
                       int64_t *offset, int64_t *height, int64_t *load) {
   plim_boxes boxes = {.n = n, .align = align, .box = box};
-  return plim_pack_boxes(ctx, &boxes, target, effort, offset, height, load);
+  return plim_pack_boxes(ctx, &boxes, target, effort, INT64_MAX, offset, height, load);
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "planner/pack/selection.h"
 #include "planner/pack/turns.h"
 #include "planner/pack/validate.h"
 
@@ -19,104 +20,13 @@ typedef struct solver {
   plim_context *ctx;
   const plim_boxes *given;
   const plim_solve_options *options;
-  int32_t *original; /* [n] the given box of each */
-  plim_boxes boxes;  /* those with bytes; arrays below */
-  plim_box *box;
-  int64_t *own_align, *hint;
-  int32_t *gap_first;
-  plim_gap *gap;
-  int32_t n_gaps;
+  plim_selection chosen; /* the boxes with bytes */
   plim_units units;
   plim_turns *turns;
   int64_t *best, *trial; /* [n] bytes */
   int64_t started_ns, deadline_ns;
   plim_solution found; /* height INT64_MAX: nothing yet */
 } solver;
-
-/* ---- the problem ---- */
-
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b != 0) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
-static void gather_gaps(solver *s, int32_t x) {
-  const plim_boxes *b = s->given;
-  for (int32_t g = b->gap ? b->gap_first[x] : 0; b->gap && g < b->gap_first[x + 1]; g++) {
-    s->gap[s->n_gaps++] = b->gap[g];
-    s->boxes.align = gcd(gcd(s->boxes.align, b->gap[g].low), b->gap[g].high);
-  }
-}
-
-/* The unit: every sum of sizes is a multiple of it. An alignment must be one as well, unless it divides the unit. */
-static void choose_unit(solver *s) {
-  for (int32_t again = 1; again;) {
-    again = 0;
-    for (int32_t x = 0; x < s->boxes.n; x++) {
-      int64_t unit = s->boxes.align, own = s->own_align[x];
-      if (unit % own == 0 || own % unit == 0) continue;
-      s->boxes.align = gcd(unit, own);
-      again = 1;
-    }
-  }
-}
-
-static void gather(solver *s) {
-  const plim_boxes *b = s->given;
-  for (int32_t x = 0; x < b->n; x++) {
-    int32_t at = s->boxes.n;
-    if (b->box[x].bytes == 0) continue;
-    s->original[at] = x;
-    s->box[at] = b->box[x];
-    s->own_align[at] = b->own_align ? b->own_align[x] : 1;
-    s->own_align[at] *= b->align / gcd(s->own_align[at], b->align);
-    s->hint[at] = b->hint ? b->hint[x] : -1;
-    s->boxes.align = gcd(gcd(s->boxes.align, b->box[x].bytes), b->box[x].fixed > 0 ? b->box[x].fixed : 0);
-    gather_gaps(s, x);
-    s->gap_first[++s->boxes.n] = s->n_gaps;
-  }
-  if (s->boxes.align == 0) s->boxes.align = 1;
-  s->boxes.box = s->box;
-  s->boxes.own_align = s->own_align;
-  s->boxes.hint = s->hint;
-  s->boxes.gap_first = s->gap_first;
-  s->boxes.gap = s->n_gaps > 0 ? s->gap : NULL;
-  choose_unit(s);
-}
-
-static int64_t given_gaps(const solver *s) {
-  return s->given->gap ? s->given->gap_first[s->given->n] : 0;
-}
-
-static plim_status allocate(solver *s) {
-  int64_t n = s->given->n;
-  PLIM_TRY(plim_allocate(s->ctx, n, sizeof *s->original, &s->original));
-  PLIM_TRY(plim_allocate(s->ctx, n, sizeof *s->box, &s->box));
-  PLIM_TRY(plim_allocate(s->ctx, n, sizeof *s->own_align, &s->own_align));
-  PLIM_TRY(plim_allocate(s->ctx, n, sizeof *s->hint, &s->hint));
-  PLIM_TRY(plim_allocate(s->ctx, n + 1, sizeof *s->gap_first, &s->gap_first));
-  PLIM_TRY(plim_allocate(s->ctx, given_gaps(s), sizeof *s->gap, &s->gap));
-  PLIM_TRY(plim_allocate(s->ctx, n, sizeof *s->trial, &s->trial));
-  return plim_allocate(s->ctx, n, sizeof *s->best, &s->best);
-}
-
-static void release(solver *s) {
-  int64_t n = s->given->n;
-  plim_turns_free(s->turns);
-  plim_units_free(&s->units);
-  plim_release(s->ctx, s->original, n, sizeof *s->original);
-  plim_release(s->ctx, s->box, n, sizeof *s->box);
-  plim_release(s->ctx, s->own_align, n, sizeof *s->own_align);
-  plim_release(s->ctx, s->hint, n, sizeof *s->hint);
-  plim_release(s->ctx, s->gap_first, n + 1, sizeof *s->gap_first);
-  plim_release(s->ctx, s->gap, given_gaps(s), sizeof *s->gap);
-  plim_release(s->ctx, s->trial, n, sizeof *s->trial);
-  plim_release(s->ctx, s->best, n, sizeof *s->best);
-}
 
 /* ---- progress ---- */
 
@@ -132,13 +42,13 @@ static void report(const solver *s) {
 /* Keep s->trial when it is lower. */
 static void keep(solver *s) {
   int64_t height = 0;
-  for (int32_t x = 0; x < s->boxes.n; x++) {
-    int64_t top = s->trial[x] + s->box[x].bytes;
+  for (int32_t x = 0; x < s->chosen.boxes.n; x++) {
+    int64_t top = s->trial[x] + s->chosen.box[x].bytes;
     if (top > height) height = top;
   }
   if (height >= s->found.height) return;
   s->found.height = height;
-  memcpy(s->best, s->trial, (size_t)s->boxes.n * sizeof *s->best);
+  memcpy(s->best, s->trial, (size_t)s->chosen.boxes.n * sizeof *s->best);
 }
 
 static int is_done(const solver *s) {
@@ -151,12 +61,12 @@ static int is_done(const solver *s) {
 /* ---- exact search ---- */
 
 static void take_result(solver *s, const plim_turn *t) {
-  int64_t unit = s->boxes.align;
+  int64_t unit = s->chosen.boxes.align;
   if (t->outcome == PLIM_PACK_IMPOSSIBLE && (t->capacity + 1) * unit > s->found.bound) {
     s->found.bound = (t->capacity + 1) * unit;
   }
   if (t->outcome != PLIM_PACK_FOUND) return;
-  for (int32_t x = 0; x < s->boxes.n; x++) s->trial[x] = t->offset[x] * unit;
+  for (int32_t x = 0; x < s->chosen.boxes.n; x++) s->trial[x] = t->offset[x] * unit;
   keep(s);
 }
 
@@ -173,14 +83,14 @@ static int32_t threads_of(const solver *s) {
 
 static plim_turn make_task(const solver *s, int64_t capacity, int32_t turn) {
   return (plim_turn){
-      .capacity = capacity, .turn = turn, .limits = {plim_exact_share(s->boxes.n, turn), s->deadline_ns}};
+      .capacity = capacity, .turn = turn, .limits = {plim_exact_share(s->chosen.boxes.n, turn), s->deadline_ns}};
 }
 
 static void reach_capacity(solver *s) {
   plim_turn task[MOST_THREADS];
   for (int32_t turn = 0; !is_done(s);) {
     int32_t n = 0;
-    for (; n < threads_of(s); n++) task[n] = make_task(s, s->options->capacity / s->boxes.align, turn++);
+    for (; n < threads_of(s); n++) task[n] = make_task(s, s->options->capacity / s->chosen.boxes.align, turn++);
     run_batch(s, task, n);
   }
 }
@@ -202,7 +112,7 @@ static int ask(solver *s, int64_t capacity, int32_t round) {
 static void minimise(solver *s) {
   for (int32_t round = 0; !is_done(s); round++) {
     for (int32_t i = 0; i < HEIGHTS && !is_done(s); i++) {
-      int64_t bound = s->found.bound / s->boxes.align, height = s->found.height / s->boxes.align;
+      int64_t bound = s->found.bound / s->chosen.boxes.align, height = s->found.height / s->chosen.boxes.align;
       int64_t capacity = bound + (height - 1 - bound) * eighths[i] / 8;
       if (i > 0 && capacity == bound) continue;
       if (ask(s, capacity, round)) i = -1; /* begin again with the new gap */
@@ -214,9 +124,9 @@ static void minimise(solver *s) {
 
 static plim_status repair(solver *s) {
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
-  for (int32_t effort = 4; !is_done(s) && effort < MOST_EFFORT; effort *= 2) {
+  for (int32_t effort = 16; !is_done(s) && effort < MOST_EFFORT; effort *= 2) {
     int64_t height;
-    PLIM_TRY(plim_pack_boxes(s->ctx, &s->boxes, target, effort, s->trial, &height, NULL));
+    PLIM_TRY(plim_pack_boxes(s->ctx, &s->chosen.boxes, target, effort, s->deadline_ns, s->trial, &height, NULL));
     keep(s);
     report(s);
   }
@@ -228,20 +138,21 @@ static plim_status repair(solver *s) {
 /* Move boxes to their hints where nothing is in the way and nothing becomes higher than it may be. */
 static void follow_hints(solver *s) {
   const plim_units *u = &s->units;
-  int64_t unit = s->boxes.align, limit = s->options->capacity < INT64_MAX ? s->options->capacity : s->found.height;
-  for (int32_t x = 0; x < s->boxes.n; x++) {
+  int64_t unit = s->chosen.boxes.align,
+          limit = s->options->capacity < INT64_MAX ? s->options->capacity : s->found.height;
+  for (int32_t x = 0; x < s->chosen.boxes.n; x++) {
     int64_t hint = u->hint[x] * unit;
-    int is_free = hint >= 0 && u->fixed[x] < 0 && hint <= limit - s->box[x].bytes;
-    for (int32_t y = 0; y < s->boxes.n && is_free; y++) {
-      int64_t below = y == x ? PLIM_NO_REACH : plim_boxes_reach(&s->boxes, x, y);
+    int is_free = hint >= 0 && u->fixed[x] < 0 && hint <= limit - s->chosen.box[x].bytes;
+    for (int32_t y = 0; y < s->chosen.boxes.n && is_free; y++) {
+      int64_t below = y == x ? PLIM_NO_REACH : plim_boxes_reach(&s->chosen.boxes, x, y);
       if (below == PLIM_NO_REACH) continue;
-      is_free = hint + below <= s->best[y] || s->best[y] + plim_boxes_reach(&s->boxes, y, x) <= hint;
+      is_free = hint + below <= s->best[y] || s->best[y] + plim_boxes_reach(&s->chosen.boxes, y, x) <= hint;
     }
     if (is_free) s->best[x] = hint;
   }
   s->found.height = 0;
-  for (int32_t x = 0; x < s->boxes.n; x++) {
-    if (s->best[x] + s->box[x].bytes > s->found.height) s->found.height = s->best[x] + s->box[x].bytes;
+  for (int32_t x = 0; x < s->chosen.boxes.n; x++) {
+    if (s->best[x] + s->chosen.box[x].bytes > s->found.height) s->found.height = s->best[x] + s->chosen.box[x].bytes;
   }
 }
 
@@ -250,18 +161,18 @@ static plim_status refuse(const solver *s) {
   if (plim_context_cancelled(s->ctx)) return plim_fail(s->ctx, PLIM_ECANCEL, "packing was cancelled");
   if (bound > capacity) {
     return plim_fail(s->ctx, PLIM_ENOFIT, "%d lives do not fit into %lld bytes: no packing is lower than %lld",
-                     s->boxes.n, capacity, bound);
+                     s->chosen.boxes.n, capacity, bound);
   }
   return plim_fail(
       s->ctx, PLIM_ENOFIT,
       "no packing of %d lives into %lld bytes was found; the lowest one takes %lld, none is lower than %lld",
-      s->boxes.n, capacity, (long long)s->found.height, bound);
+      s->chosen.boxes.n, capacity, (long long)s->found.height, bound);
 }
 
 static plim_status give(solver *s, int64_t *offset, plim_solution *solution) {
   int64_t *whole = NULL;
   PLIM_TRY(plim_allocate(s->ctx, s->given->n, sizeof *whole, &whole));
-  for (int32_t x = 0; x < s->boxes.n; x++) whole[s->original[x]] = s->best[x];
+  for (int32_t x = 0; x < s->chosen.boxes.n; x++) whole[s->chosen.original[x]] = s->best[x];
   plim_status status = plim_boxes_check(s->ctx, s->given, whole, s->options->capacity, s->found.height);
   if (status == PLIM_OK) {
     if (s->given->n > 0) memcpy(offset, whole, (size_t)s->given->n * sizeof *whole);
@@ -274,13 +185,14 @@ static plim_status give(solver *s, int64_t *offset, plim_solution *solution) {
 
 static plim_status search(solver *s) {
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
-  PLIM_TRY(plim_units_make(s->ctx, &s->boxes, &s->units));
-  PLIM_TRY(plim_pack_boxes(s->ctx, &s->boxes, target, 0, s->trial, &s->found.first_fit, &s->found.load));
+  PLIM_TRY(plim_units_make(s->ctx, &s->chosen.boxes, &s->units));
+  PLIM_TRY(plim_pack_boxes(s->ctx, &s->chosen.boxes, target, 0, s->deadline_ns, s->trial, &s->found.first_fit,
+                           &s->found.load));
   s->found.bound = s->found.load;
   keep(s);
   report(s);
   if (is_done(s)) return PLIM_OK;
-  if (s->boxes.n > (s->units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST)) return repair(s);
+  if (s->chosen.boxes.n > (s->units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST)) return repair(s);
   PLIM_TRY(plim_turns_new(&s->units, threads_of(s), &s->turns));
   if (s->options->capacity < INT64_MAX) {
     reach_capacity(s);
@@ -296,8 +208,9 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
   s.found.height = INT64_MAX;
   s.deadline_ns = options->time_limit_ns > 0 ? s.started_ns + options->time_limit_ns : INT64_MAX;
   plim_status status;
-  PLIM_CHECK(allocate(&s));
-  gather(&s);
+  PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &s.chosen));
+  PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *s.trial, &s.trial));
+  PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *s.best, &s.best));
   status = search(&s);
   if (status != PLIM_OK && (status != PLIM_ECANCEL || s.found.height > options->capacity)) goto done;
   if (s.found.height > options->capacity) {
@@ -307,6 +220,10 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
     status = give(&s, offset, solution);
   }
 done:
-  release(&s);
+  plim_turns_free(s.turns);
+  plim_units_free(&s.units);
+  plim_selection_free(&s.chosen);
+  plim_release(ctx, s.trial, boxes->n, sizeof *s.trial);
+  plim_release(ctx, s.best, boxes->n, sizeof *s.best);
   return status;
 }

@@ -48,7 +48,9 @@ static plim_status measure_load(plim_units *u) {
   qsort(changes, (size_t)n, sizeof *changes, by_time);
   for (int64_t i = 0; i < n; i++) {
     alive += changes[i].units;
-    if (alive > u->load) u->load = alive;
+    if (alive <= u->load) continue;
+    u->load = alive;
+    u->load_time = changes[i].time;
   }
   plim_release(u->ctx, changes, room, sizeof *changes);
   return PLIM_OK;

@@ -17,6 +17,7 @@ typedef struct plim_units {
   int32_t plain;         /* 1: no gaps, no hints, no alignments of single boxes */
   int32_t windows;       /* 1: some gap leaves a part of its box */
   int64_t load;          /* the largest sum alive: no packing is lower */
+  int64_t load_time;     /* a step at which so much is alive */
 } plim_units;
 
 /* PLIM_EUSAGE for a box without life or bytes, or with a fixed offset that is no multiple. O(n log n). */

@@ -1,0 +1,133 @@
+/* Conflicts: the largest boxes of the step with the largest load; or a deletion filter over exact search, which drops
+ * halves, quarters and so on before single boxes. A set that is proven not to fit stays so when boxes come back, so one
+ * pass over single boxes leaves an irreducible one, if every question was answered. */
+#include "planner/pack/conflict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/pack/exact.h"
+#include "planner/pack/selection.h"
+
+typedef struct filter {
+  plim_context *ctx;
+  const plim_boxes *boxes;
+  int64_t capacity, nodes;
+  uint8_t *member; /* [n] */
+} filter;
+
+typedef struct sized {
+  int64_t bytes;
+  int32_t box;
+} sized;
+
+static int larger_first(const void *a, const void *b) {
+  const sized *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+  return (x->box > y->box) - (x->box < y->box);
+}
+
+/* The largest boxes of a step, until they exceed the capacity: none of them could be left out. */
+static plim_status mark_step(filter *f, int64_t time, plim_conflict *out) {
+  sized *alive = NULL;
+  int32_t n = 0, used = 0;
+  int64_t sum = 0;
+  PLIM_TRY(plim_allocate(f->ctx, f->boxes->n, sizeof *alive, &alive));
+  for (int32_t x = 0; x < f->boxes->n; x++) {
+    int64_t bytes = plim_boxes_bytes_at(f->boxes, x, time);
+    if (bytes > 0) alive[n++] = (sized){bytes, x};
+  }
+  qsort(alive, (size_t)n, sizeof *alive, larger_first);
+  for (; used < n && sum <= f->capacity; used++) {
+    f->member[alive[used].box] = 1;
+    sum += alive[used].bytes;
+  }
+  plim_release(f->ctx, alive, f->boxes->n, sizeof *alive);
+  *out = (plim_conflict){used, 1, 1, time};
+  return PLIM_OK;
+}
+
+/* Are the marked boxes proven not to fit? LIMIT when the nodes are spent. */
+static plim_status ask(filter *f, plim_pack_outcome *outcome) {
+  plim_selection chosen = {0};
+  plim_units units = {0};
+  plim_exact *exact = NULL;
+  int64_t *offset = NULL;
+  plim_status status;
+  *outcome = PLIM_PACK_LIMIT;
+  PLIM_CHECK(plim_selection_make(f->ctx, f->boxes, f->member, &chosen));
+  PLIM_CHECK(plim_units_make(f->ctx, &chosen.boxes, &units));
+  PLIM_CHECK(plim_allocate(f->ctx, units.n, sizeof *offset, &offset));
+  PLIM_CHECK(plim_exact_new(&units, f->nodes, &exact));
+  for (int32_t turn = 0; *outcome == PLIM_PACK_LIMIT && f->nodes > 0; turn++) {
+    int64_t share = plim_exact_share(units.n, turn), used;
+    plim_exact_limits limits = {share < f->nodes ? share : f->nodes, INT64_MAX};
+    *outcome = plim_exact_run(exact, f->capacity / chosen.boxes.align, turn, &limits, offset, &used);
+    f->nodes -= used + 1;
+    if (plim_context_cancelled(f->ctx)) status = plim_fail(f->ctx, PLIM_ECANCEL, "packing was cancelled");
+    if (status != PLIM_OK) goto done;
+  }
+done:
+  plim_exact_free(exact);
+  if (units.ctx) plim_release(f->ctx, offset, units.n, sizeof *offset);
+  plim_units_free(&units);
+  plim_selection_free(&chosen);
+  return status;
+}
+
+/* Drop the members among the boxes [from, to) if the rest still does not fit. *kept: they are needed, or no answer. */
+static plim_status drop(filter *f, int32_t from, int32_t to, const uint8_t *all, plim_pack_outcome *outcome) {
+  memset(f->member + from, 0, (size_t)(to - from));
+  plim_status status = ask(f, outcome);
+  if (status != PLIM_OK || *outcome != PLIM_PACK_IMPOSSIBLE) memcpy(f->member + from, all + from, (size_t)(to - from));
+  return status;
+}
+
+static plim_status filter_boxes(filter *f, uint8_t *before, plim_conflict *out) {
+  int32_t n = f->boxes->n, answered = 1;
+  plim_pack_outcome outcome;
+  for (int32_t x = 0; x < n; x++) f->member[x] = f->boxes->box[x].bytes > 0;
+  PLIM_TRY(ask(f, &outcome));
+  if (outcome != PLIM_PACK_IMPOSSIBLE) {
+    memset(f->member, 0, (size_t)n);
+    return PLIM_OK;
+  }
+  int32_t chunk = 1;
+  while (chunk < n) chunk *= 2;
+  for (chunk /= 2; chunk >= 1; chunk /= 2) {
+    for (int32_t from = 0; from < n; from += chunk) {
+      int32_t to = from + chunk < n ? from + chunk : n;
+      memcpy(before, f->member, (size_t)n);
+      if (!memchr(before + from, 1, (size_t)(to - from))) continue;
+      PLIM_TRY(drop(f, from, to, before, &outcome));
+      if (chunk == 1 && outcome == PLIM_PACK_LIMIT) answered = 0;
+    }
+  }
+  *out = (plim_conflict){.irreducible = answered};
+  for (int32_t x = 0; x < n; x++) out->n += f->member[x];
+  return PLIM_OK;
+}
+
+plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int64_t capacity, int64_t nodes,
+                                uint8_t *member, plim_conflict *out) {
+  filter f = {ctx, boxes, capacity, nodes, member};
+  plim_selection chosen = {0};
+  plim_units units = {0};
+  uint8_t *before = NULL;
+  plim_status status;
+  memset(member, 0, (size_t)boxes->n);
+  *out = (plim_conflict){0};
+  PLIM_CHECK(plim_allocate(ctx, boxes->n, 1, &before));
+  PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &chosen));
+  PLIM_CHECK(plim_units_make(ctx, &chosen.boxes, &units));
+  if (units.load * chosen.boxes.align > capacity) {
+    status = mark_step(&f, units.load_time, out);
+  } else if (chosen.boxes.n <= (units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST)) {
+    status = filter_boxes(&f, before, out);
+  }
+done:
+  plim_units_free(&units);
+  plim_selection_free(&chosen);
+  plim_release(ctx, before, boxes->n, 1);
+  return status;
+}

@@ -1,0 +1,114 @@
+/* Exact packing: the problem prepared for searches. */
+#include "planner/pack/exact_parts.h"
+
+enum { LEAST_MEMO = 1 << 10, MOST_MEMO = 1 << 20, MOST_WITH_WINDOWS = PLIM_EXACT_MOST / 4 };
+
+static void fill_masks(plim_exact *e) {
+  const plim_sections *s = &e->sections;
+  const plim_boxes *b = e->units->boxes;
+  for (int32_t x = 0; x < e->n; x++) {
+    int partly = 0; /* what a gap leaves of a box lies somewhere else in a pile: leave it out */
+    for (int32_t g = b->gap ? b->gap_first[x] : 0; b->gap && g < b->gap_first[x + 1]; g++) {
+      partly |= b->gap[g].low < b->gap[g].high;
+    }
+    for (int32_t i = s->span_first[x]; i < s->span_first[x + 1] && !partly; i++) {
+      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) e->mask[(int64_t)x * e->lanes + k] = -1;
+    }
+  }
+}
+
+static void fill_totals(plim_exact *e, double *load) {
+  const plim_sections *s = &e->sections;
+  for (int32_t x = 0; x < e->n; x++) {
+    for (int32_t i = s->span_first[x]; i < s->span_first[x + 1]; i++) {
+      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) load[k] += (double)e->units->size[x];
+    }
+  }
+  for (int32_t x = 0; x < e->n; x++) {
+    for (int32_t i = s->span_first[x]; i < s->span_first[x + 1]; i++) {
+      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) {
+        if (load[k] > e->total[x]) e->total[x] = load[k];
+      }
+    }
+  }
+}
+
+static void fill_pairs(plim_exact *e) {
+  for (int32_t x = 0; x < e->n; x++) {
+    for (int32_t y = 0; y < e->n; y++) {
+      int64_t reach = x == y ? PLIM_NO_REACH : plim_units_reach(e->units, x, y);
+      if (reach == PLIM_NO_REACH) continue;
+      e->together[(int64_t)x * e->words + y / PLIM_WORD] |= (uint64_t)1 << (y % PLIM_WORD);
+      if (e->reach) e->reach[(int64_t)x * e->n + y] = (int32_t)reach;
+    }
+  }
+}
+
+static plim_status allocate(plim_exact *e) {
+  plim_context *ctx = e->units->ctx;
+  int64_t n = e->n, sections = e->sections.n_sections;
+  e->words = (int32_t)((n + PLIM_WORD - 1) / PLIM_WORD);
+  e->lanes = (int32_t)((sections + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES);
+  e->room = n * (n + 3);
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->total, &e->total));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->order, &e->order));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->number, &e->number));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->shape, &e->shape));
+  PLIM_TRY(plim_allocate(ctx, n * e->lanes, sizeof *e->mask, &e->mask));
+  PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->together, &e->together));
+  PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->over, &e->over));
+  PLIM_TRY(plim_allocate(ctx, e->words, sizeof *e->raised, &e->raised));
+  if (e->units->windows) PLIM_TRY(plim_allocate(ctx, n * n, sizeof *e->reach, &e->reach));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->place, &e->place));
+  PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->cut, &e->cut));
+  PLIM_TRY(plim_allocate(ctx, e->lanes, sizeof *e->pile, &e->pile));
+  PLIM_TRY(plim_allocate(ctx, e->room, sizeof *e->stack, &e->stack));
+  return plim_allocate(ctx, e->n_memo, sizeof *e->failed, &e->failed);
+}
+
+plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out) {
+  plim_context *ctx = units->ctx;
+  plim_exact *e = NULL;
+  double *load = NULL;
+  plim_status status;
+  if (units->n > (units->windows ? (int32_t)MOST_WITH_WINDOWS : (int32_t)PLIM_EXACT_MOST)) {
+    return plim_fail(ctx, PLIM_EUNSUPPORTED, "exact packing of %d boxes is not possible", units->n);
+  }
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *e, &e));
+  e->units = units;
+  e->n = units->n;
+  for (e->n_memo = LEAST_MEMO; e->n_memo < nodes && e->n_memo < MOST_MEMO;) e->n_memo *= 2;
+  PLIM_CHECK(plim_sections_make(units, &e->sections));
+  PLIM_CHECK(allocate(e));
+  PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *load, &load));
+  fill_masks(e);
+  fill_totals(e, load);
+  fill_pairs(e);
+  *out = e;
+done:
+  if (load) plim_release(ctx, load, e->sections.n_sections, sizeof *load);
+  if (status != PLIM_OK) plim_exact_free(e);
+  return status;
+}
+
+void plim_exact_free(plim_exact *e) {
+  if (!e) return;
+  plim_context *ctx = e->units->ctx;
+  int64_t n = e->n, sections = e->sections.n_sections;
+  plim_release(ctx, e->total, n, sizeof *e->total);
+  plim_release(ctx, e->order, n, sizeof *e->order);
+  plim_release(ctx, e->number, n, sizeof *e->number);
+  plim_release(ctx, e->shape, n, sizeof *e->shape);
+  plim_release(ctx, e->mask, n * e->lanes, sizeof *e->mask);
+  plim_release(ctx, e->together, n * e->words, sizeof *e->together);
+  plim_release(ctx, e->over, n * e->words, sizeof *e->over);
+  plim_release(ctx, e->raised, e->words, sizeof *e->raised);
+  plim_release(ctx, e->reach, n * n, sizeof *e->reach);
+  plim_release(ctx, e->place, n, sizeof *e->place);
+  plim_release(ctx, e->cut, sections, sizeof *e->cut);
+  plim_release(ctx, e->pile, e->lanes, sizeof *e->pile);
+  plim_release(ctx, e->stack, e->room, sizeof *e->stack);
+  plim_release(ctx, e->failed, e->n_memo, sizeof *e->failed);
+  plim_sections_free(&e->sections);
+  plim_release(ctx, e, 1, sizeof *e);
+}

@@ -1,0 +1,69 @@
+/* Static orders: a portfolio, since none suits every instance; some turns blur them at random. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/pack/exact_parts.h"
+#include "planner/random.h"
+
+static const int orders[][PLIM_KEYS] = {{PLIM_KEY_LENGTH, PLIM_KEY_AREA, PLIM_KEY_TOTAL},
+                                        {PLIM_KEY_TOTAL, PLIM_KEY_AREA, PLIM_KEY_LENGTH},
+                                        {PLIM_KEY_TOTAL, PLIM_KEY_LENGTH, PLIM_KEY_AREA}};
+static const double noises[] = {0, 0, 1, 0, 0, 0.3};
+enum { ORDERS = sizeof orders / sizeof *orders, NOISES = sizeof noises / sizeof *noises };
+
+static int by_keys(const void *a, const void *b) {
+  const plim_ranked *x = a, *y = b;
+  for (int k = 0; k < PLIM_KEYS; k++) {
+    if (x->key[k] != y->key[k]) return x->key[k] > y->key[k] ? -1 : 1;
+  }
+  return (x->box > y->box) - (x->box < y->box);
+}
+
+static void sort_boxes(plim_exact *e, const int *keys, double noise, uint64_t seed) {
+  plim_random random = {seed};
+  for (int32_t x = 0; x < e->n; x++) {
+    const plim_box *box = &e->units->boxes->box[x];
+    double length = (double)(box->end - box->begin);
+    double key[PLIM_KEYS] = {length, length * (double)e->units->size[x], e->total[x]};
+    for (int k = 0; k < PLIM_KEYS && noise > 0; k++) key[k] *= 1 + noise * plim_random_unit(&random);
+    e->order[x] = (plim_ranked){{key[keys[0]], key[keys[1]], key[keys[2]]}, x};
+  }
+  qsort(e->order, (size_t)e->n, sizeof *e->order, by_keys);
+}
+
+static void number_boxes(plim_exact *e) {
+  const plim_sections *s = &e->sections;
+  for (int32_t r = 0; r < e->n; r++) {
+    int32_t x = e->order[r].box, first = s->span_first[x], last = s->span_first[x + 1];
+    e->number[x] = r;
+    e->shape[r] = (plim_shape){.size = (int32_t)e->units->size[x],
+                               .fixed = (int32_t)e->units->fixed[x],
+                               .align = (int32_t)e->units->align[x],
+                               .pile = (int16_t)(e->units->size[x] >> e->shift),
+                               .mask = e->mask + (int64_t)x * e->lanes};
+    if (first == last) continue;
+    e->shape[r].first = s->span[first].first;
+    e->shape[r].last = s->span[last - 1].last;
+  }
+  memset(e->over, 0, (size_t)e->n * (size_t)e->words * sizeof *e->over);
+  for (int32_t x = 0; x < e->n; x++) {
+    uint64_t *row = &e->over[(int64_t)e->number[x] * e->words];
+    for (int32_t w = 0; w < e->words; w++) {
+      for (uint64_t bits = e->together[(int64_t)x * e->words + w]; bits; bits &= bits - 1) {
+        int32_t y = e->number[w * PLIM_WORD + __builtin_ctzll(bits)];
+        row[y / PLIM_WORD] |= (uint64_t)1 << (y % PLIM_WORD);
+      }
+    }
+  }
+}
+
+void plim_exact_order(plim_exact *e, int32_t turn) {
+  sort_boxes(e, orders[turn % ORDERS], noises[turn / ORDERS % NOISES], (uint64_t)turn);
+  number_boxes(e);
+}
+
+int64_t plim_exact_share(int32_t n, int32_t turn) {
+  int64_t share = 2 * (int64_t)n + 2;
+  for (int32_t round = turn / ORDERS; round > 0 && share < INT64_MAX / 2; round--) share += share / 2;
+  return share;
+}

@@ -1,0 +1,67 @@
+/* The state of exact packing, for its own files: exact_new.c prepares it, exact_order.c numbers the boxes of a turn,
+ * exact.c searches. */
+#ifndef PLIM_PLANNER_PACK_EXACT_PARTS_H
+#define PLIM_PLANNER_PACK_EXACT_PARTS_H
+
+#include "planner/pack/exact.h"
+#include "planner/pack/sections.h"
+
+/* A static order sorts by three keys, all descending. */
+enum { PLIM_KEY_LENGTH, PLIM_KEY_AREA, PLIM_KEY_TOTAL, PLIM_KEYS };
+
+enum { PLIM_WORD = 64, PLIM_LANES = 8 };
+
+typedef struct plim_ranked {
+  double key[PLIM_KEYS];
+  int32_t box;
+} plim_ranked;
+
+/* An unplaced box. */
+typedef struct plim_item {
+  int32_t least, low, box;
+} plim_item;
+
+/* Piece of the problem: sections [first, last) and its boxes by (least, box). */
+typedef struct plim_piece {
+  plim_item *item;
+  int32_t n, first, last;
+} plim_piece;
+
+typedef struct plim_shape {
+  int32_t first, last; /* sections, from the first span to the last */
+  int32_t size, fixed, align;
+  int16_t pile;        /* size in units of piles */
+  const int16_t *mask; /* [lanes] -1: in the section */
+} plim_shape;
+
+struct plim_exact {
+  const plim_units *units;
+  plim_sections sections;
+  int32_t n, words, lanes; /* lanes: sections rounded up to PLIM_LANES */
+  int32_t capacity;
+  int shift;          /* units of a pile: 2^shift */
+  double *total;      /* [n] largest load of the sections of a box */
+  plim_ranked *order; /* [n] the static order: box of each number */
+  int32_t *number;    /* [n] of each box */
+  plim_shape *shape;  /* [n] by number */
+  int16_t *mask;      /* [n][lanes] by box */
+  uint64_t *together; /* [n][words] by box: bit y of row x: they are there together */
+  uint64_t *over;     /* [n][words] the same by number */
+  uint64_t *raised;   /* [words] scratch */
+  int32_t *reach;     /* [n][n] by box, NULL without windows */
+  int32_t *place;     /* [n] by number */
+  int32_t *cut;       /* [n_sections] unplaced boxes over the border to the next section */
+  int16_t *pile;      /* [lanes] scratch */
+  plim_item *stack;   /* [room] lists of nodes */
+  int64_t top, room;
+  uint64_t *failed; /* [n_memo] hashes of failed states */
+  int64_t n_memo;   /* a power of two */
+  int64_t nodes;
+  const plim_exact_limits *limits;
+  int stopped;
+};
+
+/* Number the boxes by the static order of a turn: order, number, shape, over. */
+void plim_exact_order(plim_exact *exact, int32_t turn);
+
+#endif
