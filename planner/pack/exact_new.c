@@ -1,7 +1,7 @@
 /* Exact packing: the problem prepared for searches. */
 #include "planner/pack/exact_parts.h"
 
-enum { LEAST_MEMO = 1 << 10, MOST_MEMO = 1 << 20, MOST_WITH_WINDOWS = PLIM_EXACT_MOST / 4 };
+enum { LEAST_MEMO = 1 << 10, MOST_MEMO = 1 << 20, FEW_BOXES = 20, MOST_WITH_WINDOWS = PLIM_EXACT_MOST / 4 };
 
 static void fill_masks(plim_exact *e) {
   const plim_sections *s = &e->sections;
@@ -77,7 +77,8 @@ plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *e, &e));
   e->units = units;
   e->n = units->n;
-  for (e->n_memo = LEAST_MEMO; e->n_memo < nodes && e->n_memo < MOST_MEMO;) e->n_memo *= 2;
+  int64_t states = e->n < FEW_BOXES ? INT64_C(1) << e->n : MOST_MEMO;
+  for (e->n_memo = LEAST_MEMO; e->n_memo < nodes && e->n_memo < states;) e->n_memo *= 2;
   PLIM_CHECK(plim_sections_make(units, &e->sections));
   PLIM_CHECK(allocate(e));
   PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *load, &load));
