@@ -178,7 +178,7 @@ int64_t plim_fit_run(plim_fit *f, const int32_t *order, int best_fit, int64_t hi
   const plim_units *u = f->units;
   int64_t height = 0;
   f->n_list = 0;
-  for (int32_t node = 0; f->latest_end && node < 2 * f->leaves; node++) f->latest_end[node] = INT64_MIN;
+  for (int32_t node = 0; !f->list && node < 2 * f->leaves; node++) f->latest_end[node] = INT64_MIN;
   for (int32_t b = 0; b < u->n; b++) {
     offset[b] = -1;
     if (u->fixed[b] >= 0) put(f, b, u->fixed[b], offset);

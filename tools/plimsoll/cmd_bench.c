@@ -11,6 +11,7 @@ static const struct {
   bench_table *run;
 } tables[] = {
     {"planners", "graphs", bench_planners},
+    {"pack", "packing", bench_pack},
 };
 enum { TABLES = sizeof tables / sizeof tables[0], PATH_BYTES = 4096 };
 
@@ -46,11 +47,13 @@ const command command_bench = {
     .about =
         "Run planners over the public instances in a folder and print a table beside the figures that others "
         "published. TABLE planners: graphs (networkx node-link JSON) at 90, 80 and 70 % of program order's peak, with "
-        "the proven bound and the ratio of time to it. "
+        "the proven bound and the ratio of time to it. TABLE pack: lives (CSV), time to a packing under --capacity "
+        "(default 1048576) and the lowest height in the time limit (default 5 s). "
         "Instances that nobody published get a row without those columns. Published seconds are of other machines.",
     .after =
         "EXAMPLES\n"
         "  plimsoll bench planners --data ../shared/data --time-limit 10s\n"
+        "  plimsoll bench pack --data ../shared/data\n"
         "  plimsoll bench planners --data graphs --planners search,sqrt,greedy --order fixed "
         "--json\n\n" COMMAND_EXIT_STATUS,
     .run = run_bench,

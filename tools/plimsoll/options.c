@@ -87,8 +87,8 @@ static const option_row rows[] = {
     {"curve", NULL, "plan the whole range of budgets; -o ends in .json, .csv or .svg", COMMAND_PLAN, GROUP_MEMORY, 0,
      FLAG, AT(curve), 0, 0},
     {"points", "N", "budgets of the curve (default 41)", COMMAND_PLAN, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
-    {"capacity", "SIZE", "stop at the first packing within it (default: as low as possible)", COMMAND_PACK,
-     GROUP_MEMORY, 'c', TEXT, AT(capacity), 0, 0},
+    {"capacity", "SIZE", "stop at the first packing within it (default: as low as possible)",
+     COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 'c', TEXT, AT(capacity), 0, 0},
     {"addresses", "KIND",
      "planned (default): offsets of the plan; jemalloc: an allocation for each value, without a cap", RUNS,
      GROUP_MEMORY, 0, TEXT, AT(addresses), 0, 0},
@@ -189,7 +189,6 @@ static int parse_number(const option_row *r, const char *arg, double *x) {
   char *end;
   errno = 0;
   *x = r->kind == COUNT ? (double)strtoll(arg, &end, 10) : strtod(arg, &end);
-  if (r->kind == REAL && *end == 's' && strcmp(r->arg, "SECONDS") == 0) end++;
   return errno == 0 && end != arg && *end == 0 && isfinite(*x) && *x >= r->min && *x <= r->max;
 }
 

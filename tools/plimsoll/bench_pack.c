@@ -1,0 +1,156 @@
+/* Packing of published instances: time to the first packing under a capacity, and the lowest height in the time given,
+ * beside the times that others reached under that capacity. Every packing is validated. */
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/pack/csv.h"
+#include "planner/pack/solve.h"
+#include "runtime/base/size.h"
+#include "tools/plimsoll/bench.h"
+
+enum { NAME = 64 };
+static const int64_t usual_capacity = 1048576;
+static const double usual_seconds = 5;
+
+/* Milliseconds under the usual capacity, by instances known by their size. Sources: Moffitt, MiniMalloc, ASPLOS 2023
+ * (its own machine); SuperMalloc of OmniMalloc, 2026, measured by us on two cores. */
+static const struct {
+  const char *name;
+  int32_t lives;
+  int64_t load, minimalloc_ms, supermalloc_ms;
+} published[] = {{"A", 154, 1048576, 4910, 177},
+                 {"C", 203, 1039360, 637, 80},
+                 {"D", 213, 986112, 2674, 250},
+                 {"G", 308, 1048576, 1181, 30}};
+enum { PUBLISHED = sizeof published / sizeof published[0] };
+
+typedef struct table {
+  session *s;
+  json_t *rows;
+  int64_t capacity;
+} table;
+
+typedef struct result {
+  const plim_lives *lives;
+  char name[NAME];
+  int known;                   /* row of published, -1: none */
+  int fits;                    /* under the capacity */
+  plim_solution under, lowest; /* under: only if it fits */
+  double under_ms, lowest_seconds;
+} result;
+
+static void print_head(const table *t) {
+  printf("%-16s %7s %13s %13s %15s %8s %15s %7s %8s  %12s %12s\n", "instance", "lives", "load", "first-fit",
+         "under capacity", "ms", "lowest", "gap", "seconds", "MiniMalloc", "SuperMalloc");
+  printf("%-16s %7s %13s %13s %15lld %8s %15s %7s %8s  %12s %12s\n", "", "", "", "", (long long)t->capacity, "", "", "",
+         "", "ms, theirs", "ms, 2 cores");
+}
+
+static double gap_percent(const plim_solution *found) {
+  return found->bound > 0 ? 100.0 * (double)(found->height - found->bound) / (double)found->bound : 0;
+}
+
+static void print_row(const result *r) {
+  char under[NAME] = "not found", ms[NAME];
+  (void)snprintf(ms, sizeof ms, "%.1f", r->under_ms);
+  if (r->fits) (void)snprintf(under, sizeof under, "%lld", (long long)r->under.height);
+  printf("%-16s %7d %13lld %13lld %15s %8s %15lld %6.2f%% %8.2f", r->name, r->lives->n, (long long)r->lowest.load,
+         (long long)r->lowest.first_fit, under, ms, (long long)r->lowest.height, gap_percent(&r->lowest),
+         r->lowest_seconds);
+  if (r->known >= 0) {
+    printf("  %12lld %12lld", (long long)published[r->known].minimalloc_ms,
+           (long long)published[r->known].supermalloc_ms);
+  }
+  printf("%s\n", r->lowest.proved ? "  proved" : "");
+  (void)fflush(stdout);
+}
+
+static void add_row(const table *t, const result *r) {
+  json_t *row =
+      json_pack("{s:s, s:i, s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:b, s:f}", "instance", r->name, "lives",
+                (int)r->lives->n, "load_bytes", (json_int_t)r->lowest.load, "first_fit_bytes",
+                (json_int_t)r->lowest.first_fit, "capacity_bytes", (json_int_t)t->capacity, "milliseconds", r->under_ms,
+                "height_bytes", (json_int_t)r->lowest.height, "bound_bytes", (json_int_t)r->lowest.bound, "gap_percent",
+                gap_percent(&r->lowest), "proved", r->lowest.proved, "seconds", r->lowest_seconds);
+  if (r->fits) (void)json_object_set_new(row, "height_under_capacity_bytes", json_integer(r->under.height));
+  if (r->known >= 0) {
+    (void)json_object_set_new(row, "minimalloc_milliseconds", json_integer(published[r->known].minimalloc_ms));
+    (void)json_object_set_new(row, "supermalloc_milliseconds", json_integer(published[r->known].supermalloc_ms));
+  }
+  (void)json_array_append_new(t->rows, row);
+}
+
+/* Pack under `capacity`; a time limit that is over is no failure. */
+static plim_status run(const table *t, const plim_boxes *boxes, int64_t capacity, int64_t *offset, plim_solution *found,
+                       double *seconds) {
+  const options *o = t->s->o;
+  plim_solve_options wanted = {.struct_bytes = sizeof wanted,
+                               .capacity = capacity,
+                               .time_limit_ns = (int64_t)((o->time_limit > 0 ? o->time_limit : usual_seconds) * 1e9),
+                               .threads = (int32_t)o->threads};
+  int64_t begin = plim_now_ns();
+  plim_status status = plim_pack_solve(t->s->ctx, boxes, &wanted, offset, found);
+  *seconds = (double)(plim_now_ns() - begin) / 1e9;
+  return status;
+}
+
+static void name_instance(result *r, const char *path) {
+  const char *slash = strrchr(path, '/');
+  (void)snprintf(r->name, sizeof r->name, "%s", slash ? slash + 1 : path);
+  char *dot = strrchr(r->name, '.');
+  if (dot) *dot = 0;
+  r->known = -1;
+  for (int i = 0; i < PUBLISHED; i++) {
+    if (published[i].lives == r->lives->n && published[i].load == r->lowest.load) r->known = i;
+  }
+}
+
+static plim_status bench_instance(void *user, const char *path) {
+  table *t = user;
+  plim_context *ctx = t->s->ctx;
+  plim_lives *lives = NULL;
+  int64_t *offset = NULL;
+  plim_status status;
+  PLIM_TRY(plim_lives_load(ctx, path, &lives));
+  result r = {.lives = lives};
+  plim_boxes boxes = plim_lives_boxes(lives, 1);
+  PLIM_CHECK(plim_allocate(ctx, lives->n, sizeof *offset, &offset));
+  status = run(t, &boxes, t->capacity, offset, &r.under, &r.under_ms);
+  r.fits = status == PLIM_OK;
+  r.under_ms *= 1000;
+  if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
+  PLIM_CHECK(run(t, &boxes, INT64_MAX, offset, &r.lowest, &r.lowest_seconds));
+  name_instance(&r, path);
+  progress_clear(&t->s->bar);
+  if (t->s->o->json) {
+    add_row(t, &r);
+  } else {
+    print_row(&r);
+  }
+  if (plim_context_cancelled(ctx)) status = PLIM_ECANCEL;
+done:
+  plim_release(ctx, offset, lives->n, sizeof *offset);
+  plim_lives_free(lives);
+  return status;
+}
+
+plim_status bench_pack(session *s, const char *folder) {
+  table t = {.s = s, .capacity = usual_capacity};
+  if (s->o->capacity) {
+    plim_size size;
+    PLIM_TRY(plim_size_parse(s->ctx, s->o->capacity, &size));
+    if (size.bytes < 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--capacity %s: a share of what?", s->o->capacity);
+    t.capacity = size.bytes;
+  }
+  t.rows = json_array();
+  if (!s->o->json) print_head(&t);
+  plim_status status = bench_files(s, folder, ".csv", bench_instance, &t);
+  if (status == PLIM_OK && s->o->json) {
+    json_t *object = json_pack("{s:O}", "rows", t.rows);
+    (void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    printf("\n");
+    json_decref(object);
+  }
+  json_decref(t.rows);
+  return status;
+}
