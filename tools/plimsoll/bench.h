@@ -7,7 +7,7 @@
 /* Print the table, or with --json one object, for the instances in `folder`. */
 typedef plim_status bench_table(session *s, const char *folder);
 
-bench_table bench_planners, bench_pack;
+bench_table bench_planners, bench_pack, bench_online;
 
 /* Names of the files in a folder that end so, sorted: calls `each` with the path of one after the other. PLIM_ENOFILE
  * when there is no such folder or none of these files. */

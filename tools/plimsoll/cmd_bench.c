@@ -12,6 +12,7 @@ static const struct {
 } tables[] = {
     {"planners", "graphs", bench_planners},
     {"pack", "packing", bench_pack},
+    {"online", "dtr", bench_online},
 };
 enum { TABLES = sizeof tables / sizeof tables[0], PATH_BYTES = 4096 };
 
@@ -48,13 +49,16 @@ const command command_bench = {
         "Run planners over the public instances in a folder and print a table beside the figures that others "
         "published. TABLE planners: graphs (networkx node-link JSON) at 90, 80 and 70 % of program order's peak, with "
         "the proven bound and the ratio of time to it. TABLE pack: lives (CSV), time to a packing under --capacity "
-        "(default 1048576) and the lowest height in the time limit (default 5 s). "
+        "(default 1048576) and the lowest height in the time limit (default 5 s). TABLE "
+        "online: logs of the DTR prototype (.log.gz) from 0.9 to 0.2 of the program's peak, every online policy in the "
+        "same arena and the plans of search beside them; --planners names other policies and planners. "
         "Instances that nobody published get a row without those columns. Published seconds are of other machines.",
     .after =
         "EXAMPLES\n"
         "  plimsoll bench planners --data ../shared/data --time-limit 10s\n"
         "  plimsoll bench pack --data ../shared/data\n"
         "  plimsoll bench planners --data graphs --planners search,sqrt,greedy --order fixed "
-        "--json\n\n" COMMAND_EXIT_STATUS,
+        "--json\n"
+        "  plimsoll bench online --data ../shared/data --planners best,coop,dtr,dte\n\n" COMMAND_EXIT_STATUS,
     .run = run_bench,
 };

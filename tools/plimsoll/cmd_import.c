@@ -1,30 +1,13 @@
 /* plimsoll import: a graph of another program as a graph document. */
-#include "runtime/graph/import.h"
-
-#include <string.h>
-
-#include "runtime/base/file.h"
-#include "runtime/train/gzip.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/graph_figures.h"
+#include "tools/plimsoll/import_file.h"
 #include "tools/plimsoll/session.h"
-
-/* Files whose name ends with .gz are inflated first. */
-static plim_status read_graph(const session *s, plim_graph **graph) {
-  const char *path = s->o->second, *end = strrchr(path, '.');
-  char *text = NULL;
-  int64_t bytes = 0;
-  if (!end || strcmp(end, ".gz") != 0) return plim_graph_import(s->ctx, s->o->file, path, graph);
-  PLIM_TRY(plim_gzip_read(s->ctx, path, PLIM_IMPORT_MAX_BYTES, &text, &bytes));
-  plim_status status = plim_graph_import_text(s->ctx, s->o->file, path, text, bytes, graph);
-  plim_file_release(s->ctx, text, bytes);
-  return status;
-}
 
 static plim_status import(session *s) {
   plim_graph *graph = NULL;
   if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "import needs -o FILE: where the graph document goes");
-  PLIM_TRY(read_graph(s, &graph));
+  PLIM_TRY(import_file(s->ctx, s->o->file, s->o->second, &graph));
   plim_status status = plim_graph_save(graph, s->o->output);
   if (status == PLIM_OK) graph_figures_print(graph, s->o->json);
   plim_graph_free(graph);
