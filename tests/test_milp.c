@@ -7,6 +7,7 @@
 #include "planner/exact/solver.h"
 #include "planner/planner.h"
 #include "tests/support/dag.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/random.h"
 #include "tests/support/random_graph.h"
@@ -203,6 +204,28 @@ Test(milp, plans_step_graphs_down_to_the_smallest_budget_it_knows) {
   int with_repeats = 0;
   for (uint64_t seed = 1; seed <= 24; seed++) plan_step_graph(seed, seed % 3 ? "milp" : "lp-round", &with_repeats);
   cr_assert_geq(with_repeats, 3, "only %d with repeats", with_repeats);
+}
+
+static plim_status plan_under_failures(plim_context *each, void *user) {
+  const int64_t size[] = {1, 6, 6, 1, 1, 1}, one[] = {1, 1, 1, 1, 1, 1};
+  const dag_edge edge[] = {{0, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 5}};
+  plim_plan_options options = options_for("lp-round", 8);
+  plim_graph *graph = dag_make(ctx, 6, size, one, 6, edge);
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  (void)user;
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  plim_status status = plim_plan_make(each, graph, profile, &options, &plan);
+  if (status == PLIM_OK) cr_assert_eq(plan->time_ns, 8);
+  plim_plan_free(plan);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  return status;
+}
+
+Test(milp, a_failed_allocation_leaves_nothing_behind) {
+  skip_without_solver();
+  cr_assert_gt(plim_test_each_allocation(plan_under_failures, NULL), 50);
 }
 
 Test(milp, without_a_solver_it_says_how_to_get_one) {

@@ -23,7 +23,7 @@ static plim_status solve_margin(plim_stage_plans *p, plim_solver *solver, int64_
   double *point = NULL;
   plim_solution s;
   plim_status status;
-  PLIM_TRY(plim_stage_model_make(p->dag, limit, INT64_MAX, &model));
+  PLIM_TRY(plim_stage_plans_model(p, limit, &model));
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
   PLIM_CHECK(plim_stage_plans_solve(p, solver, model, NULL, 1, &s, point));
   if (s.found) PLIM_CHECK(offer_rounded(p, model, point));
@@ -38,6 +38,8 @@ done:
 static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   plim_planning *pl = p->pl;
   int64_t least = plim_dag_least_peak(p->dag, NULL), room = p->limit_bytes - p->dag->base_bytes;
+  if (least > p->limit_bytes) return PLIM_OK;
+  PLIM_TRY(plim_stage_plans_order(p));
   for (int32_t i = 0; i < MARGINS; i++) {
     int64_t limit = p->limit_bytes - room / 100 * margin_percent[i];
     if (limit < least || plim_stage_plans_seconds(pl) < 0) return PLIM_OK;

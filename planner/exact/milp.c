@@ -29,9 +29,8 @@ static plim_status solve_round(plim_stage_plans *p, plim_solver *solver, int32_t
   plim_context *ctx = p->dag->ctx;
   plim_stage_model *model = NULL;
   double *start = NULL, *point = NULL;
-  int64_t most_repeat = p->has_best ? p->best->time_ns - p->dag->time_ns : INT64_MAX;
   plim_status status;
-  PLIM_TRY(plim_stage_model_make(p->dag, p->limit_bytes, most_repeat, &model));
+  PLIM_TRY(plim_stage_plans_model(p, p->limit_bytes, &model));
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *start, &start));
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
   PLIM_CHECK(solve_once(p, solver, model, start, point, first));

@@ -75,9 +75,13 @@ static plim_status begin_in_order(plim_stage_plans *p) {
   return plim_stage_schedule_project(p->stages, &p->schedule);
 }
 
-plim_status plim_stage_plans_start(plim_stage_plans *p) {
+plim_status plim_stage_plans_order(plim_stage_plans *p) {
   PLIM_TRY(begin_in_order(p));
-  PLIM_TRY(plim_stage_plans_offer(p));
+  return plim_stage_plans_offer(p);
+}
+
+plim_status plim_stage_plans_start(plim_stage_plans *p) {
+  PLIM_TRY(plim_stage_plans_order(p));
   if (p->pl->found && p->pl->best_ns <= p->pl->bound_ns) return PLIM_OK;
   return offer_searched(p);
 }
@@ -156,6 +160,11 @@ static int on_progress(void *user, double objective, double bound) {
                             .bound_percent = percent(pl->problem, proven)};
   plim_context_report(pl->problem->ctx, &progress);
   return best <= pl->bound_ns;
+}
+
+plim_status plim_stage_plans_model(const plim_stage_plans *p, int64_t limit, plim_stage_model **out) {
+  int64_t most_repeat = p->has_best ? p->best->time_ns - p->dag->time_ns : INT64_MAX;
+  return plim_stage_model_make(p->dag, limit, most_repeat, out);
 }
 
 plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, const plim_stage_model *model,

@@ -23,6 +23,9 @@ void plim_stage_plans_end(plim_stage_plans *plans); /* also after a failed begin
 /* Repair `stages` for the limit and offer the outcome, and what it was before when that fits as well. */
 PLIM_MUST_USE plim_status plim_stage_plans_offer(plim_stage_plans *plans);
 
+/* Offer program order, as it is and repaired. */
+PLIM_MUST_USE plim_status plim_stage_plans_order(plim_stage_plans *plans);
+
 /* Offer program order and the plan of a short search, both as stages; the search's bound holds for stages as well. */
 PLIM_MUST_USE plim_status plim_stage_plans_start(plim_stage_plans *plans);
 
@@ -32,6 +35,9 @@ PLIM_MUST_USE plim_status plim_stage_plans_any(plim_planning *pl);
 
 /* Seconds that are left to a solver, 0: there is no limit; negative: none are left. */
 double plim_stage_plans_seconds(const plim_planning *pl);
+
+/* The program for `limit` bytes of the reduction, without repeats that take longer than all those of the best plan. */
+PLIM_MUST_USE plim_status plim_stage_plans_model(const plim_stage_plans *plans, int64_t limit, plim_stage_model **out);
 
 /* Solve a model of these plans: the program itself, or its relaxation. Reports progress under that stage's name.
  * model: made from plans->dag. start: NULL, or a point. */
