@@ -1,7 +1,10 @@
-/* Dinic's algorithm on items and ops. Arcs: item to its producer (as much as its bytes), op to the items that it reads
- * (any amount), and both backwards as far as something flows. Node i is item i, node n_items + a is op a; the last op
- * stands for whoever made the inputs. Source: Dinic 1970; opening sinks one after the other is the greedy algorithm on
- * the gammoid of the sinks. */
+/* Paths that let the flow grow are looked for from the sink that was opened last, by breadth, against the arcs. Arcs:
+ * item to its producer (as much as its bytes), op to the items that it reads (any amount), and both the other way as
+ * far as something flows. Node i is item i, node n_items + a is op a; the last op stands for whoever made the inputs.
+ *
+ * What no needed item can reach it will not reach later either, since a path changes arcs between reachable nodes only.
+ * So a search that fails leaves its marks for good, and all searches of a run that fail take as long as one. Opening
+ * sinks one after the other is the greedy algorithm on the gammoid of the sinks. */
 #include "planner/cut/flow.h"
 
 #include <stdlib.h>
@@ -10,7 +13,7 @@
 #include "runtime/base/array.h"
 
 typedef struct sink {
-  double x;
+  double x, price;
   int32_t op;
 } sink;
 
@@ -23,12 +26,14 @@ struct plim_cut_flow {
   int32_t *reader_arc;              /* its reader's arc to it */
   /* of one run */
   const plim_cut *cut;
+  int32_t idle;                    /* 1: all that is needed fits, nothing was sent */
   uint8_t *needed;                 /* [n_items] */
   uint8_t *free_item;              /* [n_items] 1: counted in the working set: alive, whoever needs it */
   uint8_t *open;                   /* [n_ops + 1] */
   int64_t *through, *along, *left; /* flow: [n_items] to the producer, [arcs] to a read item, [n_ops + 1] to a sink */
-  int32_t *level, *queue, *next, *path; /* [n_nodes] */
-  sink *sinks;                          /* [n_ops] not open yet, by x */
+  uint8_t *seen;                   /* [n_nodes] */
+  int32_t *queue, *next, *via;     /* [n_nodes] the next node to the sink, and the arc: -1: item and producer */
+  sink *sinks;                     /* [n_ops] not open yet, by x */
   int32_t n_sinks;
   int64_t budget_bytes, sent; /* sent: needed bytes on their way to sinks */
   double value;               /* of what was sent */
@@ -49,10 +54,10 @@ static void carve(plim_cut_flow *f, plim_block *b, int64_t arcs) {
   f->through = plim_block_take(b, items, sizeof *f->through);
   f->along = plim_block_take(b, arcs, sizeof *f->along);
   f->left = plim_block_take(b, ops + 1, sizeof *f->left);
-  f->level = plim_block_take(b, nodes, sizeof *f->level);
+  f->seen = plim_block_take(b, nodes, 1);
   f->queue = plim_block_take(b, nodes, sizeof *f->queue);
   f->next = plim_block_take(b, nodes, sizeof *f->next);
-  f->path = plim_block_take(b, nodes, sizeof *f->path);
+  f->via = plim_block_take(b, nodes, sizeof *f->via);
   f->sinks = plim_block_take(b, ops, sizeof *f->sinks);
   f->row_column = plim_block_take(b, columns, sizeof *f->row_column);
   f->row_weight = plim_block_take(b, columns, sizeof *f->row_weight);
@@ -118,122 +123,101 @@ static int32_t producer_of(const plim_cut_flow *f, int32_t item) {
   return a < 0 ? f->nobody : a;
 }
 
-/* ---- one phase: levels by breadth, then paths that go down the levels ---- */
+/* ---- paths ---- */
 
-/* The k-th neighbour of a node and the room of the arc to it. -1: no more of them. */
-static int32_t neighbour(const plim_cut_flow *f, int32_t node, int32_t k, int64_t *room) {
-  const plim_problem *p = f->problem;
-  if (node < f->n_items) {
-    const plim_item *item = &p->item[node];
-    if (k == 0) {
-      *room = f->free_item[node] ? 0 : item->bytes - f->through[node];
-      return f->n_items + producer_of(f, node);
-    }
-    if (k > item->readers.n) return -1;
-    *room = f->along[f->reader_arc[f->reader_first[node] + k - 1]];
-    return f->n_items + item->readers.at[k - 1];
-  }
-  int32_t a = node - f->n_items;
-  if (a == f->nobody) return -1;
-  const plim_planned_op *op = &p->op[a];
-  if (k < op->reads.n) {
-    *room = INT64_MAX;
-    return op->reads.at[k];
-  }
-  k -= op->reads.n;
-  if (k >= op->writes.n) return -1;
-  *room = f->through[op->writes.at[k]];
-  return op->writes.at[k];
-}
-
-static void visit(plim_cut_flow *f, int32_t node, int32_t level, int32_t *n) {
-  if (f->level[node] >= 0) return;
-  f->level[node] = level;
-  f->next[node] = 0;
+static void see(plim_cut_flow *f, int32_t node, int32_t next, int32_t via, int32_t *n) {
+  if (f->seen[node]) return;
+  f->seen[node] = 1;
+  f->next[node] = next;
+  f->via[node] = via;
   f->queue[(*n)++] = node;
 }
 
-/* Levels of all nodes that a needed item can still reach; is an open sink among them? */
-static int find_levels(plim_cut_flow *f) {
-  int32_t n = 0, reached = 0;
-  memset(f->level, -1, (size_t)f->n_nodes * sizeof *f->level);
-  for (int32_t i = 0; i < f->n_items; i++) {
-    if (f->needed[i]) visit(f, i, 0, &n);
-  }
-  for (int32_t q = 0; q < n; q++) {
-    int32_t node = f->queue[q], to;
-    int64_t room;
-    if (node >= f->n_items && f->open[node - f->n_items]) {
-      reached = 1;
-      continue;
-    }
-    for (int32_t k = 0; (to = neighbour(f, node, k, &room)) >= 0; k++) {
-      if (room > 0) visit(f, to, f->level[node] + 1, &n);
-    }
-  }
-  f->work += n;
-  return reached;
-}
-
-/* What flows on the arc changes by `bytes`. */
-static void push(plim_cut_flow *f, int32_t node, int32_t k, int64_t bytes) {
+/* The items from which something can go to an op: what it made, as far as there is room; what it reads, by taking back
+ * what it sends there. */
+static void see_items(plim_cut_flow *f, int32_t op, int32_t *n) {
   const plim_problem *p = f->problem;
-  if (node < f->n_items) {
-    if (k == 0) {
-      f->through[node] += bytes;
+  int32_t node = f->n_items + op;
+  for (int32_t k = 0; k < p->op[op].writes.n; k++) {
+    int32_t i = p->op[op].writes.at[k];
+    if (!f->free_item[i] && f->through[i] < p->item[i].bytes) see(f, i, node, -1, n);
+  }
+  for (int32_t k = 0; k < p->op[op].reads.n; k++) {
+    int32_t arc = f->read_first[op] + k;
+    if (f->along[arc] > 0) see(f, p->op[op].reads.at[k], node, arc, n);
+  }
+  f->work += p->op[op].writes.n + p->op[op].reads.n;
+}
+
+/* The ops from which something can go to an item: those that read it, and its producer by taking back. What reaches an
+ * open sink leaves there. */
+static void see_ops(plim_cut_flow *f, int32_t item, int32_t *n) {
+  const plim_item *it = &f->problem->item[item];
+  for (int32_t k = 0; k < it->readers.n; k++) {
+    int32_t a = it->readers.at[k];
+    if (!f->open[a]) see(f, f->n_items + a, item, f->reader_arc[f->reader_first[item] + k], n);
+  }
+  int32_t a = producer_of(f, item);
+  if (f->through[item] > 0 && !f->open[a]) see(f, f->n_items + a, item, -1, n);
+  f->work += it->readers.n;
+}
+
+/* A needed item from which there is a path to the nodes in the queue; -1: none. */
+static int32_t find_path(plim_cut_flow *f, int32_t *n) {
+  for (int32_t q = 0; q < *n; q++) {
+    int32_t node = f->queue[q];
+    if (node >= f->n_items) {
+      see_items(f, node - f->n_items, n);
+    } else if (f->needed[node]) {
+      return node;
     } else {
-      f->along[f->reader_arc[f->reader_first[node] + k - 1]] -= bytes;
+      see_ops(f, node, n);
     }
-    return;
   }
-  int32_t a = node - f->n_items;
-  if (k < p->op[a].reads.n) {
-    f->along[f->read_first[a] + k] += bytes;
+  return -1;
+}
+
+/* Room of the arc from a node to the next one. */
+static int64_t room_of(const plim_cut_flow *f, int32_t node) {
+  int32_t via = f->via[node], next = f->next[node];
+  if (node < f->n_items) return via < 0 ? f->problem->item[node].bytes - f->through[node] : f->along[via];
+  return via < 0 ? f->through[next] : INT64_MAX;
+}
+
+static void push(plim_cut_flow *f, int32_t node, int64_t bytes) {
+  int32_t via = f->via[node], next = f->next[node];
+  if (via < 0) {
+    f->through[node < f->n_items ? node : next] += node < f->n_items ? bytes : -bytes;
   } else {
-    f->through[p->op[a].writes.at[k - p->op[a].reads.n]] -= bytes;
+    f->along[via] += node < f->n_items ? -bytes : bytes;
   }
 }
 
-/* Send what one path from the needed item takes; 0: there is none. */
-static int64_t send(plim_cut_flow *f, int32_t item) {
-  int32_t depth = 0;
-  f->path[0] = item;
+/* Send all that sink `op` can take; each byte counts `worth`. */
+static void fill_sink(plim_cut_flow *f, int32_t op, double worth) {
+  int32_t end = f->n_items + op;
   for (;;) {
-    int32_t node = f->path[depth], to;
-    int64_t room;
-    if (node >= f->n_items && f->open[node - f->n_items]) break;
-    for (; (to = neighbour(f, node, f->next[node], &room)) >= 0; f->next[node]++) {
-      f->work++;
-      if (room > 0 && f->level[to] == f->level[node] + 1) break;
-    }
-    if (to >= 0) {
-      f->path[++depth] = to;
-      continue;
-    }
-    f->level[node] = -1;
-    if (depth == 0) return 0;
-    f->next[f->path[--depth]]++;
-  }
-  int64_t bytes = INT64_MAX, room;
-  for (int32_t d = 0; d < depth; d++) {
-    (void)neighbour(f, f->path[d], f->next[f->path[d]], &room);
-    if (room < bytes) bytes = room;
-  }
-  for (int32_t d = 0; d < depth; d++) push(f, f->path[d], f->next[f->path[d]], bytes);
-  f->left[f->path[depth] - f->n_items] += bytes;
-  return bytes;
-}
-
-/* Send all that the open sinks can take; each byte counts `worth`. */
-static void fill_sinks(plim_cut_flow *f, double worth) {
-  while (find_levels(f)) {
-    for (int32_t i = 0; i < f->n_items; i++) {
-      if (!f->needed[i]) continue;
-      for (int64_t bytes; (bytes = send(f, i)) > 0;) {
-        f->sent += bytes;
-        f->value += worth * (double)bytes;
+    int32_t n = 0, item;
+    if (op < f->nobody) {
+      see_items(f, op, &n);
+    } else {
+      for (int32_t i = 0; i < f->n_items; i++) {
+        int room = !f->free_item[i] && f->through[i] < f->problem->item[i].bytes;
+        if (f->problem->item[i].producer < 0 && room) see(f, i, end, -1, &n);
       }
     }
+    item = find_path(f, &n);
+    if (item < 0) return;
+    int64_t bytes = INT64_MAX;
+    for (int32_t node = item; node != end; node = f->next[node]) {
+      int64_t room = room_of(f, node);
+      if (room < bytes) bytes = room;
+    }
+    for (int32_t node = item; node != end; node = f->next[node]) push(f, node, bytes);
+    f->left[op] += bytes;
+    f->sent += bytes;
+    f->value += worth * (double)bytes;
+    for (int32_t q = 0; q < n; q++) f->seen[f->queue[q]] = 0;
   }
 }
 
@@ -242,13 +226,14 @@ static void fill_sinks(plim_cut_flow *f, double worth) {
 static int by_x(const void *a, const void *b) {
   const sink *p = a, *q = b;
   if (p->x < q->x || p->x > q->x) return p->x < q->x ? -1 : 1;
+  if (p->price < q->price || p->price > q->price) return p->price > q->price ? -1 : 1;
   return (p->op > q->op) - (p->op < q->op);
 }
 
 static const double whole = 1 - 1e-9, nothing = 1e-9;
 
 /* Which items are needed, and which ops are sinks: at once those that cannot run again. */
-static void begin(plim_cut_flow *f, const double *x) {
+static void begin(plim_cut_flow *f, const double *x, const double *price) {
   const plim_problem *p = f->problem;
   int32_t v = f->cut->op;
   f->n_sinks = 0;
@@ -258,43 +243,74 @@ static void begin(plim_cut_flow *f, const double *x) {
   memset(f->along, 0, (size_t)f->read_first[p->n_ops] * sizeof *f->along);
   memset(f->left, 0, (size_t)(p->n_ops + 1) * sizeof *f->left);
   memset(f->free_item, 0, (size_t)p->n_items);
+  memset(f->seen, 0, (size_t)f->n_nodes);
   for (int32_t i = 0; i < p->n_items; i++) f->needed[i] = (uint8_t)plim_cut_needed(f->model, i, v);
   for (int32_t i = 0; i < p->op[v].reads.n; i++) {
     int32_t item = p->op[v].reads.at[i];
     f->free_item[item] = !f->needed[item];
   }
   for (int32_t a = 0; a < p->n_ops; a++) {
-    f->open[a] = !plim_cut_before(&f->model->order, a, v) || !plim_cut_may_repeat(f->model, a, v) || x[a] <= nothing;
-    if (!f->open[a] && x[a] < whole) f->sinks[f->n_sinks++] = (sink){x[a], a};
+    int never = !plim_cut_before(&f->model->order, a, v) || !plim_cut_may_repeat(f->model, a, v);
+    f->open[a] = never || (!price && x[a] < nothing);
+    if (f->open[a] || x[a] >= whole) continue;
+    f->sinks[f->n_sinks++] = (sink){x[a] < nothing ? 0 : x[a], price ? price[a] : 0, a};
   }
   f->open[f->nobody] = 1;
   f->work += p->n_items + p->n_ops;
+  for (int32_t a = 0; a < f->nobody; a++) {
+    if (f->open[a] && plim_cut_before(&f->model->order, a, v)) fill_sink(f, a, 1);
+  }
+  fill_sink(f, f->nobody, 1);
   qsort(f->sinks, (size_t)f->n_sinks, sizeof *f->sinks, by_x);
 }
 
-double plim_cut_flow_run(plim_cut_flow *f, const plim_cut *cut, const double *x, int64_t budget_bytes) {
+double plim_cut_flow_run(plim_cut_flow *f, const plim_cut *cut, const double *x, const double *price,
+                         int64_t budget_bytes) {
   const plim_cut_model *m = f->model;
   f->cut = cut;
   f->budget_bytes = budget_bytes;
   double over = (double)cut->base_bytes - (double)budget_bytes;
   for (int32_t c = cut->first_column; c < cut->end_column; c++) over -= (double)m->saved_bytes[c] * x[c];
-  if (over + (double)cut->needed_bytes <= 0) { /* nothing runs again */
-    memset(f->level, -1, (size_t)f->n_nodes * sizeof *f->level);
-    return over + (double)cut->needed_bytes;
-  }
-  begin(f, x);
-  fill_sinks(f, 1);
-  for (int32_t s = 0; s < f->n_sinks;) {
-    double at = f->sinks[s].x;
-    if (over + f->value + (1 - at) * (double)(cut->needed_bytes - f->sent) <= 0) return 0;
-    for (; s < f->n_sinks && f->sinks[s].x <= at + nothing; s++) f->open[f->sinks[s].op] = 1;
-    fill_sinks(f, 1 - at);
+  f->idle = over + (double)cut->needed_bytes <= 0;
+  if (f->idle) return over + (double)cut->needed_bytes;
+  begin(f, x, price);
+  for (int32_t s = 0; s < f->n_sinks; s++) {
+    double worth = 1 - f->sinks[s].x;
+    if (over + f->value + worth * (double)(cut->needed_bytes - f->sent) <= 0) return 0;
+    f->open[f->sinks[s].op] = 1;
+    fill_sink(f, f->sinks[s].op, worth);
   }
   return over + f->value;
 }
 
-int plim_cut_flow_again(const plim_cut_flow *f, int32_t op) {
-  return f->level[f->n_items + op] >= 0 && !f->open[op];
+/* Forwards from what is needed, over arcs with room; what is reached and not a sink runs again. */
+void plim_cut_flow_again(plim_cut_flow *f, uint8_t *again) {
+  const plim_problem *p = f->problem;
+  int32_t n = 0;
+  memset(again, 0, (size_t)p->n_ops);
+  if (f->idle) return;
+  memset(f->seen, 0, (size_t)f->n_nodes);
+  for (int32_t i = 0; i < f->n_items; i++) {
+    if (f->needed[i]) see(f, i, -1, -1, &n);
+  }
+  for (int32_t q = 0; q < n; q++) {
+    int32_t node = f->queue[q], a = node - f->n_items;
+    if (a < 0) {
+      const plim_item *item = &p->item[node];
+      if (!f->free_item[node] && f->through[node] < item->bytes) see(f, f->n_items + producer_of(f, node), -1, -1, &n);
+      for (int32_t k = 0; k < item->readers.n; k++) {
+        if (f->along[f->reader_arc[f->reader_first[node] + k]] > 0)
+          see(f, f->n_items + item->readers.at[k], -1, -1, &n);
+      }
+      continue;
+    }
+    if (f->open[a]) continue;
+    again[a] = 1;
+    for (int32_t k = 0; k < p->op[a].reads.n; k++) see(f, p->op[a].reads.at[k], -1, -1, &n);
+    for (int32_t k = 0; k < p->op[a].writes.n; k++) {
+      if (f->through[p->op[a].writes.at[k]] > 0) see(f, p->op[a].writes.at[k], -1, -1, &n);
+    }
+  }
 }
 
 static int64_t divisor(int64_t a, int64_t b) {

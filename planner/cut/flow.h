@@ -18,14 +18,16 @@ PLIM_MUST_USE plim_status plim_cut_flow_new(const plim_cut_model *model, plim_cu
 void plim_cut_flow_free(plim_cut_flow *flow); /* NULL is legal */
 
 /* Bytes by which the cut exceeds the budget at x [n_columns]; <= 0: it fits. Mostly a few passes over the operands. */
-double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double *x, int64_t budget_bytes);
+double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double *x, const double *price,
+                         int64_t budget_bytes);
 
 /* The row of the last run, which did not fit. Its arrays belong to the flow and last until the next run. demand > 0 and
  * n == 0: the cut cannot fit whatever runs again. */
 void plim_cut_flow_row(plim_cut_flow *flow, plim_cut_row *out);
 
-/* Of the last run, at a point of zeros and ones: does the op run again behind the cut? As few as fewest bytes allow. */
-int plim_cut_flow_again(const plim_cut_flow *flow, int32_t op);
+/* Of the last run, at a point of zeros and ones:
+ *   again  [n_ops]  out  1: the op runs again behind the cut; as few as fewest bytes allow */
+void plim_cut_flow_again(plim_cut_flow *flow, uint8_t *again);
 
 /* Steps of work since the flow was made: a measure of effort that does not depend on the machine. */
 int64_t plim_cut_flow_work(const plim_cut_flow *flow);

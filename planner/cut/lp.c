@@ -273,3 +273,7 @@ void plim_lp_multipliers(const plim_lp *lp, double ceiling, double *multiplier) 
   }
   if (stuck && lp->basic[lp->stuck_line] >= lp->n) multiplier[lp->basic[lp->stuck_line] - lp->n] += much;
 }
+
+void plim_lp_prices(const plim_lp *lp, double *price) {
+  for (int32_t j = 0; j < lp->n; j++) price[j] = lp->where[j] < 0 ? lp->reduced[-1 - lp->where[j]] : 0;
+}

@@ -38,6 +38,9 @@ void plim_lp_point(const plim_lp *lp, double *x);
  * above `ceiling`. */
 void plim_lp_multipliers(const plim_lp *lp, double ceiling, double *multiplier);
 
+/* What each column [n_columns] costs beyond what it is worth to the rows: reduced costs, 0 for basic ones. */
+void plim_lp_prices(const plim_lp *lp, double *price);
+
 /* Pivots times dictionary size since the program was made. */
 int64_t plim_lp_work(const plim_lp *lp);
 

@@ -4,6 +4,7 @@
 #include "planner/cut/solve.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "planner/cut/certificate.h"
@@ -15,7 +16,7 @@ enum {
   MOST_ROWS = 400,          /* in the program */
   MOST_DICTIONARY = 4000000 /* numbers of it */
 };
-enum { ROWS_A_ROUND = 8, ROUNDS_AT_ROOT = 200, ROUNDS_A_NODE = 6 };
+enum { ROWS_A_ROUND = 32, ROUNDS_AT_ROOT = 200, ROUNDS_A_NODE = 6 };
 
 typedef struct node {
   int32_t parent; /* -1: root */
@@ -23,6 +24,11 @@ typedef struct node {
   uint8_t value;
   int64_t bound;
 } node;
+
+typedef struct violation {
+  double share;
+  int32_t cut;
+} violation;
 
 struct plim_cut_solver {
   const plim_cut_model *model;
@@ -35,10 +41,11 @@ struct plim_cut_solver {
   int64_t *cost; /* [n_columns] in units */
   double scale;  /* units for one of the program's */
   uint8_t *low, *high, *root_low, *root_high;
-  double *x, *multiplier;
+  double *x, *multiplier, *price;
   int64_t *scratch, *reduced;
   uint8_t *best, *trial, *fits, *keep_row;
-  int32_t *turn; /* [n_cuts] cuts, those that gave rows lately first */
+  violation *violations; /* [n_cuts] */
+  int32_t *turn;         /* [n_cuts] cuts, those that refused a choice lately first */
   node *nodes;
   int32_t n_nodes;
   int64_t room_nodes;
@@ -70,12 +77,14 @@ static void carve(plim_cut_solver *s, plim_block *b, int32_t rows) {
   s->root_low = plim_block_take(b, n, 1);
   s->root_high = plim_block_take(b, n, 1);
   s->x = plim_block_take(b, n, sizeof *s->x);
+  s->price = plim_block_take(b, n, sizeof *s->price);
   s->multiplier = plim_block_take(b, rows, sizeof *s->multiplier);
   s->scratch = plim_block_take(b, n, sizeof *s->scratch);
   s->reduced = plim_block_take(b, n, sizeof *s->reduced);
   s->best = plim_block_take(b, n, 1);
   s->trial = plim_block_take(b, n, 1);
   s->keep_row = plim_block_take(b, rows, 1);
+  s->violations = plim_block_take(b, s->model->n_cuts, sizeof *s->violations);
   s->turn = plim_block_take(b, s->model->n_cuts, sizeof *s->turn);
 }
 
@@ -145,25 +154,35 @@ static void sift_rows(plim_cut_solver *s) {
   for (int32_t r = 0; r < s->rows.n; r++) plim_lp_add(s->lp, &s->rows.row[r]);
 }
 
-/* Add rows that x violates by more than a share of what the cut has too much, from the cuts that gave some lately on;
+static int by_share(const void *a, const void *b) {
+  const violation *p = a, *q = b;
+  if (p->share < q->share || p->share > q->share) return p->share > q->share ? -1 : 1;
+  return (p->cut > q->cut) - (p->cut < q->cut);
+}
+
+/* Add rows of the cuts that x violates most, by the share of what they have too much; at least `tolerance` of it.
  * *added: how many. */
 static plim_status separate(plim_cut_solver *s, const double *x, double tolerance, int32_t *added) {
+  int32_t n = 0;
   *added = 0;
-  for (int32_t k = 0; k < s->n_cuts && *added < ROWS_A_ROUND && !s->impossible; k++) {
-    int32_t c = s->turn[k];
-    plim_cut_row row;
+  plim_lp_prices(s->lp, s->price);
+  for (int32_t c = 0; c < s->n_cuts; c++) {
     const plim_cut *cut = &s->model->cut[c];
-    double over = plim_cut_flow_run(s->flow, cut, x, s->budget_bytes);
-    if (over <= tolerance * (double)(cut->base_bytes + cut->needed_bytes - s->budget_bytes)) continue;
+    double share = plim_cut_flow_run(s->flow, cut, x, NULL, s->budget_bytes) /
+                   (double)(cut->base_bytes + cut->needed_bytes - s->budget_bytes);
+    if (share > tolerance) s->violations[n++] = (violation){share, c};
+  }
+  qsort(s->violations, (size_t)n, sizeof *s->violations, by_share);
+  for (int32_t k = 0; k < n && k < ROWS_A_ROUND && !s->impossible && !plim_lp_full(s->lp); k++) {
+    plim_cut_row row;
+    (void)plim_cut_flow_run(s->flow, &s->model->cut[s->violations[k].cut], x, s->price, s->budget_bytes);
     plim_cut_flow_row(s->flow, &row);
     if (row.demand <= 0) continue;
     s->impossible = row.n == 0;
-    if (plim_lp_full(s->lp)) return PLIM_OK;
     PLIM_TRY(plim_cut_rows_add(&s->rows, &row));
     plim_lp_add(s->lp, &row);
     s->n_rows++;
-    memmove(&s->turn[*added + 1], &s->turn[*added], (size_t)(k - *added) * sizeof *s->turn);
-    s->turn[(*added)++] = c;
+    ++*added;
   }
   return PLIM_OK;
 }
@@ -189,7 +208,7 @@ static const plim_cut *find_violated(plim_cut_solver *s, const uint8_t *chosen) 
   for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = chosen[j];
   for (int32_t k = 0; k < s->n_cuts; k++) {
     int32_t c = s->turn[k];
-    if (plim_cut_flow_run(s->flow, &s->model->cut[c], s->x, s->budget_bytes) <= 0) continue;
+    if (plim_cut_flow_run(s->flow, &s->model->cut[c], s->x, NULL, s->budget_bytes) <= 0) continue;
     memmove(&s->turn[1], &s->turn[0], (size_t)k * sizeof *s->turn);
     s->turn[0] = c;
     return &s->model->cut[c];
@@ -301,7 +320,7 @@ static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound
       take_solution(s, s->trial);
       *bound = cost_of(s, s->trial);
     }
-    if (added == 0 || plim_lp_full(s->lp)) return PLIM_OK;
+    if (added == 0) return PLIM_OK;
   }
 }
 

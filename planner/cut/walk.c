@@ -18,6 +18,7 @@ typedef struct walker {
   uint8_t *missing;  /* [n_ops] */
   uint8_t *repeated; /* [n_ops] has run again: stays from then on */
   uint8_t *leaving;  /* [n_ops] missing as soon as the op at hand has read it */
+  uint8_t *again;    /* [n_ops] behind the op at hand */
   int32_t *stack;    /* [n_ops] */
   plim_block block;
 } walker;
@@ -30,6 +31,7 @@ static void carve(walker *w, plim_block *b) {
   w->missing = plim_block_take(b, ops, 1);
   w->repeated = plim_block_take(b, ops, 1);
   w->leaving = plim_block_take(b, ops, 1);
+  w->again = plim_block_take(b, ops, 1);
   w->stack = plim_block_take(b, ops, sizeof *w->stack);
 }
 
@@ -90,9 +92,10 @@ static int reads_from(const plim_problem *p, int32_t v, int32_t a) {
 /* At v: what runs again behind it is given up, what v reads right behind v. */
 static void forget(walker *w, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
   const plim_cut *cut = &w->model->cut[w->cut_of[v]];
-  (void)plim_cut_flow_run(flow, cut, w->x, budget_bytes);
+  (void)plim_cut_flow_run(flow, cut, w->x, NULL, budget_bytes);
+  plim_cut_flow_again(flow, w->again);
   for (int32_t a = 0; a < v; a++) {
-    if (w->repeated[a] || !plim_cut_flow_again(flow, a)) continue;
+    if (w->repeated[a] || !w->again[a]) continue;
     if (reads_from(w->problem, v, a)) {
       w->leaving[a] = 1;
     } else {
