@@ -17,13 +17,21 @@ enum {
   MOST_DICTIONARY = 4000000 /* numbers of it */
 };
 enum { ROWS_A_ROUND = 32, ROUNDS_AT_ROOT = 200, ROUNDS_A_NODE = 6 };
+enum { ALWAYS_ASKED = 3, SELDOM_ASKED = 16 };
 
 typedef struct node {
   int32_t parent; /* -1: root */
   int32_t column;
   uint8_t value;
   int64_t bound;
+  double way; /* from the parent's point to the value */
 } node;
+
+/* Of the bound for each unit that a column was moved by branching. */
+typedef struct gain {
+  double sum;
+  int32_t n;
+} gain;
 
 typedef struct violation {
   double share;
@@ -44,8 +52,11 @@ struct plim_cut_solver {
   double *x, *multiplier, *price;
   int64_t *scratch, *reduced;
   uint8_t *best, *trial, *fits, *keep_row;
+  gain *gains;           /* [n_columns][2] by the value that the column was fixed to */
   violation *violations; /* [n_cuts] */
-  int32_t *turn;         /* [n_cuts] cuts, those that refused a choice lately first */
+  int32_t *fitted;       /* [n_cuts] points in a row that did not violate it */
+  int32_t passes;
+  int32_t *turn; /* [n_cuts] cuts, those that refused a choice lately first */
   node *nodes;
   int32_t n_nodes;
   int64_t room_nodes;
@@ -84,6 +95,8 @@ static void carve(plim_cut_solver *s, plim_block *b, int32_t rows) {
   s->best = plim_block_take(b, n, 1);
   s->trial = plim_block_take(b, n, 1);
   s->keep_row = plim_block_take(b, rows, 1);
+  s->gains = plim_block_take(b, 2 * n, sizeof *s->gains);
+  s->fitted = plim_block_take(b, s->model->n_cuts, sizeof *s->fitted);
   s->violations = plim_block_take(b, s->model->n_cuts, sizeof *s->violations);
   s->turn = plim_block_take(b, s->model->n_cuts, sizeof *s->turn);
 }
@@ -160,19 +173,33 @@ static int by_share(const void *a, const void *b) {
   return (p->cut > q->cut) - (p->cut < q->cut);
 }
 
-/* Add rows of the cuts that x violates most, by the share of what they have too much; at least `tolerance` of it.
- * *added: how many. */
-static plim_status separate(plim_cut_solver *s, const double *x, double tolerance, int32_t *added) {
+/* Cuts that have fitted at the last points are seldom asked. */
+static int is_due(const plim_cut_solver *s, int32_t c) {
+  return s->fitted[c] < ALWAYS_ASKED || (s->passes + c) % SELDOM_ASKED == 0;
+}
+
+/* Cuts that x violates by at least `tolerance` of what they have too much: those that are due, or all of them. */
+static int32_t find_violations(plim_cut_solver *s, const double *x, double tolerance, int all) {
   int32_t n = 0;
-  *added = 0;
-  plim_lp_prices(s->lp, s->price);
+  s->passes++;
   for (int32_t c = 0; c < s->n_cuts; c++) {
     const plim_cut *cut = &s->model->cut[c];
+    if (!all && !is_due(s, c)) continue;
     double share = plim_cut_flow_run(s->flow, cut, x, NULL, s->budget_bytes) /
                    (double)(cut->base_bytes + cut->needed_bytes - s->budget_bytes);
+    s->fitted[c] = share > tolerance ? 0 : s->fitted[c] + 1;
     if (share > tolerance) s->violations[n++] = (violation){share, c};
   }
   qsort(s->violations, (size_t)n, sizeof *s->violations, by_share);
+  return n;
+}
+
+/* Add rows of the cuts that x violates most. `all` 0: where a missed one does no harm. *added: how many. */
+static plim_status separate(plim_cut_solver *s, const double *x, double tolerance, int all, int32_t *added) {
+  int32_t n = find_violations(s, x, tolerance, 0);
+  if (n == 0 && all) n = find_violations(s, x, tolerance, 1);
+  *added = 0;
+  plim_lp_prices(s->lp, s->price);
   for (int32_t k = 0; k < n && k < ROWS_A_ROUND && !s->impossible && !plim_lp_full(s->lp); k++) {
     plim_cut_row row;
     (void)plim_cut_flow_run(s->flow, &s->model->cut[s->violations[k].cut], x, s->price, s->budget_bytes);
@@ -201,6 +228,17 @@ static void take_solution(plim_cut_solver *s, const uint8_t *chosen) {
   memcpy(s->best, chosen, (size_t)s->n_columns);
   s->best_cost = cost;
   if (cost < s->cutoff) s->cutoff = cost;
+}
+
+/* Do the collected rows let the choice pass? Much faster than asking the cuts. */
+static int rows_hold(const plim_cut_solver *s, const uint8_t *chosen) {
+  for (int32_t r = 0; r < s->rows.n; r++) {
+    const plim_cut_row *row = &s->rows.row[r];
+    int64_t left = row->demand;
+    for (int32_t k = 0; k < row->n && left > 0; k++) left -= chosen[row->column[k]] ? row->weight[k] : 0;
+    if (left > 0) return 0;
+  }
+  return 1;
 }
 
 /* The first cut in turn that does not fit; its row is there to be asked for. */
@@ -250,7 +288,7 @@ static void reduce(plim_cut_solver *s, uint8_t *chosen, int64_t least) {
     last = s->cost[best];
     last_column = best;
     chosen[best] = 0;
-    if (find_violated(s, chosen)) chosen[best] = 1;
+    if (!rows_hold(s, chosen) || find_violated(s, chosen)) chosen[best] = 1;
   }
 }
 
@@ -276,14 +314,20 @@ static double ceiling_of(const plim_cut_solver *s) {
   return ((double)s->cutoff + 0.01) / s->scale;
 }
 
+/* What the bound is expected to gain when column j is fixed to `value`: by what it gained before. */
+static double expected_gain(const plim_cut_solver *s, int32_t j, int value) {
+  const gain *g = &s->gains[2 * j + value];
+  double way = value ? 1 - s->x[j] : s->x[j];
+  return way * (g->n > 0 ? g->sum / g->n : (double)s->cost[j]) + 1e-3;
+}
+
 /* The column to branch on, -1: the point is a choice. */
 static int32_t choose_column(const plim_cut_solver *s) {
   int32_t best = -1;
   double best_score = -1;
   for (int32_t j = 0; j < s->n_columns; j++) {
-    double part = s->x[j] < 0.5 ? s->x[j] : 1 - s->x[j];
-    if (part < 1e-6) continue;
-    double score = part * ((double)s->cost[j] + 1);
+    if (s->x[j] < 1e-6 || s->x[j] > 1 - 1e-6) continue;
+    double score = expected_gain(s, j, 0) * expected_gain(s, j, 1);
     if (score <= best_score) continue;
     best_score = score;
     best = j;
@@ -314,7 +358,7 @@ static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound
     if (*branch < 0) {
       for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = s->trial[j] = s->x[j] > 0.5;
     }
-    PLIM_TRY(separate(s, s->x, *branch < 0 ? 0 : 1e-6, &added));
+    PLIM_TRY(separate(s, s->x, *branch < 0 ? 0 : 1e-6, *branch < 0 || rounds == ROUNDS_AT_ROOT, &added));
     if (s->impossible) return PLIM_OK;
     if (added == 0 && *branch < 0) {
       take_solution(s, s->trial);
@@ -380,26 +424,49 @@ static int32_t pop_node(plim_cut_solver *s) {
   return top;
 }
 
+/* A node far above the least open bound waits. */
+static int may_wait(const plim_cut_solver *s, int64_t bound) {
+  if (s->n_open == 0 || s->best_cost == INT64_MAX) return 0;
+  int64_t least = s->nodes[s->open[0]].bound;
+  return bound - least > (s->cutoff - least) / 4;
+}
+
+/* What fixing the node's column has brought. */
+static void learn(plim_cut_solver *s, const node *done, int64_t before) {
+  if (done->parent < 0 || done->way < 1e-6 || done->bound >= s->cutoff) return;
+  gain *g = &s->gains[2 * done->column + done->value];
+  g->sum += (double)(done->bound - before) / done->way;
+  g->n++;
+}
+
+static plim_status branch_on(plim_cut_solver *s, int32_t at, int32_t column, int32_t *next) {
+  double x = s->x[column];
+  int32_t brother;
+  node one = {at, column, x >= 0.5, s->nodes[at].bound, x >= 0.5 ? 1 - x : x};
+  node other = {at, column, !one.value, one.bound, 1 - one.way};
+  PLIM_TRY(new_node(s, other, &brother));
+  PLIM_TRY(open_node(s, brother));
+  return new_node(s, one, next);
+}
+
 /* Follow one node down until it is done; its brothers stay open. */
 static plim_status dive(plim_cut_solver *s, int32_t at) {
-  for (;;) {
-    int32_t column, brother;
-    int64_t *bound = &s->nodes[at].bound;
-    if (*bound >= s->cutoff) return PLIM_OK;
-    if (out_of_time(s)) return open_node(s, at); /* its bound counts */
+  for (int32_t depth = 0;; depth++) {
+    int32_t column;
+    int64_t before = s->nodes[at].bound;
+    if (before >= s->cutoff) return PLIM_OK;
+    if (out_of_time(s) || (depth > 0 && may_wait(s, before))) return open_node(s, at); /* its bound counts */
     set_box(s, at);
     s->n_done++;
-    PLIM_TRY(bound_node(s, at == 0 ? ROUNDS_AT_ROOT : ROUNDS_A_NODE, bound, &column));
-    if (s->impossible || column < 0 || *bound >= s->cutoff) return PLIM_OK;
+    PLIM_TRY(bound_node(s, at == 0 ? ROUNDS_AT_ROOT : ROUNDS_A_NODE, &s->nodes[at].bound, &column));
+    learn(s, &s->nodes[at], before);
+    if (s->impossible || column < 0 || s->nodes[at].bound >= s->cutoff) return PLIM_OK;
     if (at == 0) {
-      for (int i = 0; i < 3; i++) round_point(s, 0.25 * (i + 1));
+      round_point(s, 0.5);
       fix_columns(s);
       plim_lp_point(s->lp, s->x);
     }
-    node next = {at, column, s->x[column] >= 0.5, *bound}, other = {at, column, !next.value, *bound};
-    PLIM_TRY(new_node(s, other, &brother));
-    PLIM_TRY(open_node(s, brother));
-    PLIM_TRY(new_node(s, next, &at));
+    PLIM_TRY(branch_on(s, at, column, &at));
   }
 }
 
@@ -419,6 +486,7 @@ static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limit
     const plim_cut *cut = &m->cut[s->n_cuts];
     if (cut->base_bytes + cut->needed_bytes <= budget_bytes) break;
     s->turn[s->n_cuts] = s->n_cuts;
+    s->fitted[s->n_cuts] = 0;
   }
   for (int32_t j = 0; j < s->n_columns; j++) {
     s->root_low[j] = s->cost[j] == 0;
