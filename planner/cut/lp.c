@@ -27,6 +27,7 @@ struct plim_lp {
   int32_t *nonbasic;  /* [n] variable of an entry */
   int32_t *where;     /* [n + room] line (>= 0) or -1 - entry */
   double *value;      /* [n + room] */
+  double *length;     /* [room] squared, of a line */
   candidate *candidates;
   int64_t work;
   /* why there is no solution: the line that cannot be brought back, by how much, and whether it is too low */
@@ -47,6 +48,7 @@ static void carve(plim_lp *lp, plim_block *b) {
   lp->basic = plim_block_take(b, room, sizeof *lp->basic);
   lp->nonbasic = plim_block_take(b, n, sizeof *lp->nonbasic);
   lp->where = plim_block_take(b, n + room, sizeof *lp->where);
+  lp->length = plim_block_take(b, room, sizeof *lp->length);
   lp->value = plim_block_take(b, n + room, sizeof *lp->value);
   lp->candidates = plim_block_take(b, n, sizeof *lp->candidates);
 }
@@ -105,6 +107,14 @@ void plim_lp_clear(plim_lp *lp) {
   lp->reduced[lp->n] = 0;
 }
 
+/* Length of a line, against which its distance from a bound is measured. */
+static void measure(plim_lp *lp, int32_t r) {
+  const double *line = line_of(lp, r);
+  double sum = 1;
+  for (int32_t k = 0; k < lp->n; k++) sum += line[k] * line[k];
+  lp->length[r] = sum;
+}
+
 /* Weights are divided by the demand: lines of like size. */
 void plim_lp_add(plim_lp *lp, const plim_cut_row *row) {
   int32_t n = lp->n, r = lp->m++, slack = n + r;
@@ -127,6 +137,7 @@ void plim_lp_add(plim_lp *lp, const plim_cut_row *row) {
   lp->low[slack] = 0;
   lp->high[slack] = INFINITY;
   lp->value[slack] = value + to[n];
+  measure(lp, r);
 }
 
 /* A nonbasic variable goes to another value. */
@@ -219,7 +230,9 @@ static void pivot(plim_lp *lp, int32_t r, int32_t j) {
     if (i == r || share == 0) continue;
     for (int32_t k = 0; k <= n; k++) other[k] += share * line[k];
     other[j] = share * line[j];
+    if (i < lp->m) measure(lp, i);
   }
+  measure(lp, r);
   lp->basic[r] = enters;
   lp->nonbasic[j] = leaves;
   lp->where[enters] = r;
@@ -232,12 +245,13 @@ plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling) {
   lp->stuck_line = -1;
   for (int32_t round = 0; round < most; round++) {
     int32_t worst = -1;
-    double miss = 0;
+    double miss = 0, most_far = 0;
     for (int32_t r = 0; r < lp->m; r++) {
-      double out = outside(lp, r);
-      if (fabs(out) > fabs(miss)) {
+      double out = outside(lp, r), far = out * out / lp->length[r];
+      if (far > most_far) {
         miss = out;
         worst = r;
+        most_far = far;
       }
     }
     if (worst < 0 || plim_lp_objective(lp) > ceiling) return PLIM_LP_OPTIMAL;
