@@ -17,7 +17,7 @@ enum {
   MOST_DICTIONARY = 4000000 /* numbers of it */
 };
 enum { ROWS_A_ROUND = 32, ROUNDS_AT_ROOT = 200, ROUNDS_A_NODE = 6 };
-enum { ALWAYS_ASKED = 3, SELDOM_ASKED = 16 };
+enum { ALWAYS_ASKED = 3, SELDOM_ASKED = 16, NODES_A_PROGRAM = 200 };
 
 typedef struct node {
   int32_t parent; /* -1: root */
@@ -64,7 +64,9 @@ struct plim_cut_solver {
   int32_t n_open;
   int64_t room_open;
   /* of one call */
+  int64_t other_work; /* of certificates and nodes */
   int64_t budget_bytes, best_cost, n_done, n_rows;
+  int64_t given_up;         /* least bound of nodes that were left without a proof */
   int64_t all_cost, cutoff; /* nodes with bounds from there on are done */
   const plim_cut_limits *limits;
   int32_t impossible;
@@ -148,7 +150,7 @@ void plim_cut_solver_free(plim_cut_solver *s) {
 }
 
 static int64_t work_of(const plim_cut_solver *s) {
-  return plim_lp_work(s->lp) + 8 * plim_cut_flow_work(s->flow);
+  return plim_lp_work(s->lp) + 8 * plim_cut_flow_work(s->flow) + s->other_work;
 }
 
 static int out_of_time(const plim_cut_solver *s) {
@@ -158,7 +160,7 @@ static int out_of_time(const plim_cut_solver *s) {
 
 /* ---- rows ---- */
 
-/* Make room in the program: rows that do not bind go. */
+/* Make the program anew with the rows that bind. */
 static void sift_rows(plim_cut_solver *s) {
   plim_lp_multipliers(s->lp, 0, s->multiplier);
   for (int32_t r = 0; r < s->rows.n; r++) s->keep_row[r] = s->multiplier[r] > 0;
@@ -306,7 +308,11 @@ static void round_point(plim_cut_solver *s, double threshold) {
 static int64_t certify(plim_cut_solver *s, int64_t *reduced) {
   plim_cut_box box = {s->n_columns, s->cost, s->low, s->high};
   plim_lp_multipliers(s->lp, (double)s->cutoff / s->scale, s->multiplier);
-  for (int32_t r = 0; r < s->rows.n; r++) s->multiplier[r] *= s->scale / (double)s->rows.row[r].demand;
+  s->other_work += 8 * (int64_t)s->n_columns;
+  for (int32_t r = 0; r < s->rows.n; r++) {
+    s->multiplier[r] *= s->scale / (double)s->rows.row[r].demand;
+    s->other_work += 2 * (int64_t)s->rows.row[r].n;
+  }
   return plim_cut_certify(&box, s->rows.n, s->rows.row, s->multiplier, s->scratch, reduced);
 }
 
@@ -335,16 +341,29 @@ static int32_t choose_column(const plim_cut_solver *s) {
   return best;
 }
 
-static int32_t any_free(const plim_cut_solver *s) {
-  for (int32_t j = 0; j < s->n_columns; j++) {
-    if (s->low[j] < s->high[j]) return j;
+/* Is there a row that the box cannot meet? */
+static int box_fails(const plim_cut_solver *s) {
+  for (int32_t r = 0; r < s->rows.n; r++) {
+    const plim_cut_row *row = &s->rows.row[r];
+    int64_t left = row->demand;
+    for (int32_t k = 0; k < row->n && left > 0; k++) left -= s->high[row->column[k]] ? row->weight[k] : 0;
+    if (left > 0) return 1;
   }
-  return -1;
+  return 0;
+}
+
+/* A node that the program gave up without a proof is left as it is; its bound counts to the end. */
+static void give_up(plim_cut_solver *s, int64_t *bound) {
+  if (box_fails(s)) {
+    *bound = s->all_cost + 1;
+  } else if (*bound < s->given_up) {
+    s->given_up = *bound;
+  }
 }
 
 /* Bound the node whose box is set. *branch: the column to branch on, -1: the node is done. */
 static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound, int32_t *branch) {
-  int32_t added = 0;
+  int32_t added = 0, rebuilt = 0;
   *branch = -1;
   for (int32_t round = 0;; round++) {
     if (plim_lp_full(s->lp)) sift_rows(s);
@@ -352,9 +371,18 @@ static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound
     int64_t proven = certify(s, NULL);
     if (proven > *bound) *bound = proven;
     if (*bound >= s->cutoff) return PLIM_OK;
+    if (end != PLIM_LP_OPTIMAL && !rebuilt) { /* rounding errors may have added up */
+      rebuilt = 1;
+      sift_rows(s);
+      continue;
+    }
+    if (end != PLIM_LP_OPTIMAL) {
+      give_up(s, bound);
+      return PLIM_OK;
+    }
     plim_lp_point(s->lp, s->x);
-    *branch = end == PLIM_LP_OPTIMAL ? choose_column(s) : any_free(s);
-    if (*branch >= 0 && (end != PLIM_LP_OPTIMAL || round >= rounds || out_of_time(s))) return PLIM_OK;
+    *branch = choose_column(s);
+    if (*branch >= 0 && (round >= rounds || out_of_time(s))) return PLIM_OK;
     if (*branch < 0) {
       for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = s->trial[j] = s->x[j] > 0.5;
     }
@@ -385,6 +413,7 @@ static void bound_columns(plim_cut_solver *s) {
 }
 
 static void set_box(plim_cut_solver *s, int32_t at) {
+  if (s->n_done % NODES_A_PROGRAM == NODES_A_PROGRAM - 1) sift_rows(s);
   memcpy(s->low, s->root_low, (size_t)s->n_columns);
   memcpy(s->high, s->root_high, (size_t)s->n_columns);
   for (; at >= 0 && s->nodes[at].parent >= 0; at = s->nodes[at].parent) {
@@ -482,6 +511,7 @@ static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limit
   if (enough < s->all_cost) s->cutoff = enough + ((limits->enough_ns - m->least_ns) % s->unit_ns > 0);
   s->n_nodes = s->n_open = 0;
   s->n_done = s->n_rows = s->impossible = 0;
+  s->given_up = INT64_MAX;
   for (s->n_cuts = 0; s->n_cuts < m->n_cuts; s->n_cuts++) {
     const plim_cut *cut = &m->cut[s->n_cuts];
     if (cut->base_bytes + cut->needed_bytes <= budget_bytes) break;
@@ -511,6 +541,7 @@ plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_
   }
   int64_t bound = s->cutoff;
   if (s->n_open > 0 && s->nodes[s->open[0]].bound < bound) bound = s->nodes[s->open[0]].bound;
+  if (s->given_up < bound) bound = s->given_up;
   if (bound > s->all_cost) s->impossible = 1;
   *answer = (plim_cut_answer){.bound_ns = s->impossible ? INT64_MAX : m->least_ns + bound * s->unit_ns,
                               .cost_ns = INT64_MAX,
