@@ -42,13 +42,13 @@ static void write_log(void) {
   plim_text_add(&log, "{\"ANNOTATION\":\"START\",\"INSTRUCTION\":\"ANNOTATE\"}\n");
   dtr_constant(&log, "x0", 1024);
   for (int i = 1; i <= 8; i++) {
-    char from[8], to[8];
+    char from[16], to[16];
     (void)snprintf(from, sizeof from, "x%d", i - 1);
     (void)snprintf(to, sizeof to, "x%d", i);
     dtr_call(&log, "f", from, to, 1024, -1, 100);
   }
   for (int i = 7; i >= 1; i--) {
-    char args[16], to[8];
+    char args[32], to[16];
     (void)snprintf(args, sizeof args, "%c%d x%d", i == 7 ? 'x' : 'g', i + 1, i);
     (void)snprintf(to, sizeof to, "g%d", i);
     dtr_call(&log, "b", args, to, 1024, -1, 50);
