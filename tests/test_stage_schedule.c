@@ -183,8 +183,8 @@ Test(stage_schedule, schedules_within_the_budget_are_points_of_the_program_and_o
     double *point = calloc((size_t)model->linear.n_columns, sizeof *point);
     cr_assert_not_null(point);
     plim_stage_model_point(model, c.schedule, point);
-    double repeats = (double)((c.schedule->time_ns - c.dag->time_ns) / c.dag->time_unit);
-    cr_assert_float_eq(objective(&model->linear, point), repeats, 1e-6);
+    int64_t repeats = (c.schedule->time_ns - c.dag->time_ns) / c.dag->time_unit;
+    cr_assert_float_eq(objective(&model->linear, point), (double)repeats, 1e-6);
     if (budget == peak) {
       cr_assert_leq(violation(&model->linear, point), 1e-9, "seed %llu", (unsigned long long)seed);
       inside++;

@@ -34,6 +34,7 @@ static const plim_library_spec library = {
     .name = "CP-SAT",
     .environment = "PLIM_ORTOOLS",
     .file = "libortools.so.9",
+    .installed = "ortools/.libs/libortools.so.9",
     .remedy = "tools/get_solvers fetches it, or PLIM_ORTOOLS=FILE names a libortools.so.9",
     .n_symbols = sizeof symbols / sizeof symbols[0],
     .symbol = symbols,
