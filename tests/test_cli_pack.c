@@ -1,0 +1,82 @@
+/* tools/plimsoll pack and bench pack: figures, the file that is written, and what wrong lives get. */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+#define LIVES "id,lower,upper,size\\nb1,0,3,4\\nb2,3,9,4\\nb3,0,9,4\\nb4,9,21,4\\nb5,0,21,4\\n"
+
+static void setup(void) {
+  (void)plim_test_folder();
+  (void)plim_test_shell("printf '" LIVES "' >lives.csv");
+}
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll");
+  plim_test_folder_remove();
+}
+TestSuite(cli_pack, .init = setup, .fini = teardown);
+
+static int64_t integer(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  cr_assert(json_is_integer(value), "%s is missing or no integer", key);
+  return json_integer_value(value);
+}
+
+Test(cli_pack, packs_under_a_capacity_and_writes_offsets_that_are_accepted_again) {
+  (void)plim_test_program("pack lives.csv --capacity 12 --json -o out.csv");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert(integer(o, "lives") == 5 && integer(o, "height_bytes") == 12 && integer(o, "load_bytes") == 12);
+  cr_assert(json_is_true(json_object_get(o, "proved")));
+  json_decref(o);
+  const program_run *run = plim_test_shell("head -1 out.csv");
+  cr_assert_str_eq(run->out, "id,lower,upper,size,offset\n");
+  (void)plim_test_program("pack out.csv --capacity 12");
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(plim_test_program("pack lives.csv --time-limit 1s")->out, "proved lowest  yes"));
+}
+
+Test(cli_pack, names_lives_that_together_do_not_fit) {
+  const program_run *run = plim_test_program("pack lives.csv --capacity 11 -o out.csv");
+  cr_assert_eq(run->status, 4);
+  cr_assert_not_null(strstr(run->error,
+                            "5 lives do not fit into 11 bytes: no packing is lower than 12; at step 0 these "
+                            "3 alone are too much: b1 [0, 3) 4, b3 [0, 9) 4, b5 [0, 21) 4"));
+  cr_assert_eq(plim_test_shell("test ! -e out.csv")->status, 0);
+  run = plim_test_shell(
+      "printf 'id,lower,upper,size,alignment\\na,0,2,3,4\\nb,1,3,3,4\\nc,5,6,1,1\\n' >aligned.csv && "
+      "$PLIMSOLL pack aligned.csv --capacity 6");
+  cr_assert_eq(run->status, 4);
+  cr_assert_not_null(
+      strstr(run->error, "these 2 do not fit, and without any one of them the others do: a [0, 2) 3, b"));
+}
+
+Test(cli_pack, answers_bad_lives_with_the_line) {
+  static const struct {
+    const char *command;
+    int status;
+    const char *words;
+  } cases[] = {
+      {"$PLIMSOLL pack none.csv", 3, "none.csv"},
+      {"$PLIMSOLL pack", 2, "LIVES is missing"},
+      {"$PLIMSOLL pack lives.csv --capacity 50%", 2, "a share of what?"},
+      {"printf 'id,lower,upper,size\\nb1,0,3,x\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "bad.csv: line 2: size \"x\""},
+      {"printf '" LIVES "b1,0,1,1\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "line 7: id \"b1\" is that of line 2"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const program_run *run = plim_test_shell(cases[i].command);
+    cr_assert_eq(run->status, cases[i].status, "%s: %d", cases[i].command, run->status);
+    cr_assert_not_null(strstr(run->error, cases[i].words), "%s: %s", cases[i].command, run->error);
+  }
+}
+
+Test(cli_pack, bench_prints_a_row_an_instance) {
+  (void)plim_test_program("bench pack --data . --capacity 12 --time-limit 1s --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json(), *row = json_array_get(json_object_get(o, "rows"), 0);
+  cr_assert(integer(row, "height_under_capacity_bytes") == 12 && integer(row, "bound_bytes") == 12);
+  json_decref(o);
+  cr_assert_not_null(strstr(plim_test_program("bench pack --data .")->out, "lives "));
+}
