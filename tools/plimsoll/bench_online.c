@@ -59,7 +59,7 @@ static plim_status simulate(const table *t, const simulation *sim, const char *b
 static plim_status run_line(const table *t, const simulation *sim, const char *by) {
   if (!t->s->o->json) printf("%-10s", by);
   for (int percent = MOST_PERCENT; percent >= LEAST_PERCENT; percent -= STEP_PERCENT) {
-    char share[8];
+    char share[16];
     int64_t budget, begin_ns = plim_now_ns();
     simulated r = {.plan = NULL};
     (void)snprintf(share, sizeof share, "%d%%", percent);
