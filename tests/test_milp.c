@@ -1,11 +1,14 @@
 /* planner/exact/milp.c and lp_round.c: Checkmate's program against exhaustive search of its class and the known optima
  * of chains and small graphs; its relaxation below them; both on step graphs, and without a solver. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "planner/exact/solver.h"
 #include "planner/planner.h"
+#include "runtime/graph/import.h"
 #include "tests/support/dag.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
@@ -177,6 +180,24 @@ Test(milp, equals_exhaustive_search_with_cbc_alone) {
   setenv("PLIM_HIGHS", "/nowhere", 1);
   skip_without_solver();
   equals_exhaustive_search(25);
+}
+
+static plim_graph *published(const char *name) {
+  const char *data = getenv("PLIM_DATA");
+  char path[4096];
+  plim_graph *graph = NULL;
+  (void)snprintf(path, sizeof path, "%s/graphs/%s", data ? data : "../shared/data", name);
+  if (access(path, R_OK) != 0) cr_skip_test("%s is not there", path);
+  cr_assert_eq(plim_graph_import(ctx, "nx", path, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  return graph;
+}
+
+Test(milp, a_published_training_graph_is_proved_in_its_class_at_three_budgets) {
+  skip_without_solver();
+  const int64_t time_ns[] = {10278354943616, 10289323652736, 10366941963904}, peak = 13484795520;
+  plim_graph *graph = published("fcn8_train.json");
+  for (int64_t k = 0; k < 3; k++) cr_assert_eq(proved_time(graph, (peak * (90 - 10 * k) + 99) / 100), time_ns[k]);
+  plim_graph_free(graph);
 }
 
 /* Every planner takes every graph: several outputs, updates, in-place pairs, workspaces, variants, addresses. */
