@@ -37,7 +37,7 @@ static plim_status improve_order(keeper *k) {
                    .cold = 0.01,
                    .weight = 1,
                    .iterations = MOVES_AN_OP * (int64_t)p->n_ops + 2000,
-                   .deadline_ns = INT64_MAX,
+                   .deadline_ns = plim_planning_deadline(k->pl, 10),
                    .share = {[PLIM_MOVE_FIRST] = 1},
                    .on_fit = on_fit,
                    .user = k,

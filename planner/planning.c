@@ -40,6 +40,11 @@ void plim_planning_end(plim_planning *pl) {
   plim_release(ctx, pl, 1, sizeof *pl);
 }
 
+int64_t plim_planning_deadline(const plim_planning *pl, int32_t percent) {
+  int64_t limit_ns = pl->options->time_limit_ns;
+  return limit_ns > 0 ? pl->started_ns + limit_ns / 100 * percent : INT64_MAX;
+}
+
 /* Evaluate and, where addresses are wanted, pack: *bytes is what the budget bounds. */
 static plim_status weigh(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, schedule));

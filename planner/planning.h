@@ -29,6 +29,9 @@ PLIM_MUST_USE plim_status plim_planning_begin(const plim_problem *problem, const
                                               plim_planning **out);
 void plim_planning_end(plim_planning *planning); /* NULL is legal */
 
+/* When so many percent of the time allowed are over, by plim_now_ns; INT64_MAX without a time limit. */
+int64_t plim_planning_deadline(const plim_planning *planning, int32_t percent);
+
 /* Evaluate and pack with that effort (see plim_pack); keep when it fits and is better than the best (equal times: the
  * lower, equal heights: the faster). *bytes (may be NULL) is its height (unpacked: peak). PLIM_EPLAN when the schedule
  * is not valid. */
@@ -67,6 +70,7 @@ PLIM_MUST_USE plim_status plim_strategy_class(plim_context *ctx, const plim_stra
                                               plim_plan_class *out);
 
 plim_status plim_keep_all_run(plim_planning *planning);
+plim_status plim_fastsa_run(plim_planning *planning);
 plim_status plim_search_run(plim_planning *planning);
 plim_status plim_squeeze_run(plim_planning *planning);
 plim_status plim_chen_sqrt_run(plim_planning *planning);

@@ -6,6 +6,8 @@
 static const plim_strategy strategies[] = {
     {"search", "annealing over sequences with repeats, order free, packing in the loop", PLIM_CLASS_FREE,
      plim_search_run, plim_squeeze_run},
+    {"fastsa", "Imanishi et al. 2023: annealing by single additions and removals, peak times duration", PLIM_CLASS_FREE,
+     plim_fastsa_run, plim_keep_all_run},
     {"keep-all", "every op once, fastest variants; the order of the smallest arena", PLIM_CLASS_FREE, plim_keep_all_run,
      plim_keep_all_run},
     {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", PLIM_CLASS_FIXED, plim_chen_sqrt_run, plim_chen_sqrt_run},

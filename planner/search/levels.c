@@ -13,6 +13,7 @@ plim_status plim_levels_new(plim_context *ctx, int32_t slots, plim_levels **out)
   l->n_blocks = 2;
   while (l->n_blocks < (slots - 1) / PLIM_LEVELS_BLOCK + 1) l->n_blocks *= 2;
   l->n_slots = l->n_blocks * PLIM_LEVELS_BLOCK;
+  l->n_areas = l->n_blocks < PLIM_LEVELS_AREAS ? l->n_blocks : PLIM_LEVELS_AREAS;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, l->n_slots, sizeof *l->slot, &l->slot));
   PLIM_CHECK(plim_allocate(ctx, l->n_slots, sizeof *l->used, &l->used));
@@ -135,8 +136,9 @@ int64_t plim_levels_excess(const plim_levels *l, int64_t base, int64_t limit) {
     int32_t node = stack[--n].node;
     int64_t below = stack[n].base;
     if (below + l->node[node].most <= limit) continue;
-    if (node >= l->n_blocks) {
-      excess += excess_in_block(l, node - l->n_blocks, below, limit);
+    if (node >= l->n_areas) {
+      excess += l->n_areas == l->n_blocks ? excess_in_block(l, node - l->n_blocks, below, limit)
+                                          : below + l->node[node].most - limit;
       continue;
     }
     stack[n].node = 2 * node;

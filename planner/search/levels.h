@@ -9,7 +9,7 @@
 
 #include "runtime/base/context.h"
 
-enum { PLIM_LEVELS_BLOCK = 8 };
+enum { PLIM_LEVELS_BLOCK = 8, PLIM_LEVELS_AREAS = 1024 };
 
 typedef struct plim_level_slot {
   int64_t up, down;
@@ -22,6 +22,7 @@ typedef struct plim_level_node {
 typedef struct plim_levels {
   plim_context *ctx;
   int32_t n_slots, n_blocks; /* powers of two */
+  int32_t n_areas;           /* of so many parts of the tree the excess is added up; n_blocks: of every run */
   plim_level_slot *slot;     /* [n_slots] */
   uint8_t *used;             /* [n_slots] 1: a run sits there */
   plim_level_node *node;     /* [2 n_blocks] the root is 1, block b is n_blocks + b */
@@ -43,7 +44,9 @@ void plim_levels_settle(plim_levels *levels); /* O(changed slots x log slots) */
 /* For a settled tree, counting from `base` bytes before the first slot: */
 int64_t plim_levels_peak(const plim_levels *levels, int64_t base);
 int64_t plim_levels_at(const plim_levels *levels, int64_t base, int32_t slot);
-/* Sum over runs of what exceeds `limit`. Visits only subtrees that exceed it. */
+/* Sum over runs of what exceeds `limit`. Visits only subtrees that exceed it. In a tree of more than PLIM_LEVELS_AREAS
+ * blocks: over parts of the tree of what their highest level exceeds it by, so that a long schedule far above the limit
+ * does not cost O(runs). */
 int64_t plim_levels_excess(const plim_levels *levels, int64_t base, int64_t limit);
 /* A slot whose level exceeds `limit`, -1 when there is none; `random` decides at every fork. */
 int32_t plim_levels_find_above(const plim_levels *levels, int64_t base, int64_t limit, uint64_t random);

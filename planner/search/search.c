@@ -137,8 +137,10 @@ static plim_status find_any(plim_planning *pl) {
   plim_plan_options options = *pl->options;
   plim_planning *lowest = NULL;
   options.budget_bytes = INT64_MAX;
+  if (options.time_limit_ns > 0) options.time_limit_ns = (options.time_limit_ns + plim_now_ns() - pl->started_ns) / 2;
   PLIM_TRY(plim_planning_begin(pl->problem, &options, &lowest));
   lowest->lowest = 1;
+  lowest->started_ns = pl->started_ns;
   lowest->enough_bytes = pl->budget_bytes;
   plim_status status = plim_squeeze_run(lowest);
   if (status == PLIM_OK || status == PLIM_ECANCEL) {
@@ -182,7 +184,7 @@ static plim_status run_laps(searcher *s, const plim_schedule *order) {
   plim_planning *pl = s->pl;
   const plim_plan_options *options = pl->options;
   int64_t moves = options->iterations > 0 ? options->iterations : MOVES_AN_OP * (int64_t)pl->problem->n_ops;
-  int64_t end_ns = options->time_limit_ns > 0 ? pl->started_ns + options->time_limit_ns : INT64_MAX;
+  int64_t end_ns = plim_planning_deadline(pl, 100);
   plim_anneal a = {.mover = {.track = s->track, .random = {options->seed}, .limit = pl->budget_bytes},
                    .weight = 0.3,
                    .pace = 0.1,
@@ -214,7 +216,7 @@ plim_status plim_search_run(plim_planning *pl) {
   PLIM_CHECK(plim_cut_begin(pl, CUT_WORK, &order));
   if (pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns)) goto done;
   PLIM_CHECK(plim_seed_replay(pl, STRONG, &order));
-  PLIM_CHECK(plim_track_new(p, 16 * p->n_ops + 64, &s.track));
+  PLIM_CHECK(plim_track_new(p, plim_track_usual_room(p), &s.track));
   PLIM_CHECK(run_laps(&s, &order));
 done:
   plim_track_free(s.track);

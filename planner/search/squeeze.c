@@ -73,7 +73,7 @@ static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round)
                    .weight = how->weight,
                    .time_weight = how->time_weight,
                    .iterations = moves < MOST_MOVES ? moves : MOST_MOVES,
-                   .deadline_ns = INT64_MAX,
+                   .deadline_ns = plim_planning_deadline(pl, 100),
                    .share = {25, 15, 15, 10, 10, 25, 5},
                    .on_fit = on_fit,
                    .user = s,
@@ -96,6 +96,7 @@ static plim_status run_rounds(squeezer *s, plim_schedule *start) {
   PLIM_CHECK(plim_seed_make(pl->problem, pl->timeline, 0, s->track->room / 2, &seed));
   PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
   for (uint64_t round = 0; round < rounds && pl->best_bytes > enough; round++) {
+    if (plim_now_ns() >= plim_planning_deadline(pl, 100)) break;
     const plim_schedule *from = round % 3 == 2 ? &seed : &order;
     if (round >= ROUNDS - PACKING_ROUNDS) from = round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &pl->best;
     PLIM_CHECK(plim_schedule_copy(start, from));

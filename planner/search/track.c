@@ -518,7 +518,15 @@ int64_t plim_track_peak(const plim_track *t) {
 }
 
 int64_t plim_track_excess(const plim_track *t, int64_t limit) {
-  return plim_levels_excess(t->levels, t->base_bytes, limit);
+  const plim_levels *l = t->levels;
+  int64_t excess = plim_levels_excess(l, t->base_bytes, limit);
+  if (l->n_areas == l->n_blocks) return excess;
+  return (int64_t)((double)excess * t->n_runs / l->n_areas); /* as if all runs of an area were as high as its highest */
+}
+
+int32_t plim_track_usual_room(const plim_problem *p) {
+  int32_t n = p->n_ops;
+  return n < 200 ? 16 * n + 64 : 4 * n + 2464;
 }
 
 /* ---- rules ---- */

@@ -53,6 +53,9 @@ typedef struct plim_track {
 /* An empty track for at most `room` runs. */
 PLIM_MUST_USE plim_status plim_track_new(const plim_problem *problem, int32_t room, plim_track **out);
 void plim_track_free(plim_track *track); /* NULL is legal */
+/* Room that a search usually wants: small graphs at deep budgets run their ops many times, large ones seldom do, and
+ * what is not there need not be cached. */
+int32_t plim_track_usual_room(const plim_problem *problem);
 
 /* Replace everything by a valid schedule of at most `room` runs; empties the journal. */
 void plim_track_load(plim_track *track, const plim_schedule *schedule);
