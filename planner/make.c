@@ -12,24 +12,26 @@ plim_plan_options plim_plan_options_default(void) {
 
 static plim_status refuse(const plim_planning *pl, const plim_strategy *strategy) {
   const plim_problem *p = pl->problem;
-  int32_t op = 0;
-  int64_t bound = plim_bound_bytes(p, &op);
-  if (pl->budget_bytes < bound) {
-    return plim_fail(
-        p->ctx, PLIM_ENOFIT,
-        "a budget of %lld bytes is below %lld bytes, which op \"%s\" needs at once with what stays all the "
-        "time",
-        (long long)pl->budget_bytes, (long long)bound, p->graph->op[op].name);
+  plim_plan_floor floor = {0};
+  char who[400];
+  floor.bound_bytes = plim_bound_bytes(p, &floor.op);
+  plim_plan_floor_describe(p->graph, &floor, who, sizeof who);
+  if (pl->budget_bytes < floor.bound_bytes) {
+    return plim_fail(p->ctx, PLIM_ENOFIT,
+                     "a budget of %lld bytes is below %lld bytes, below which there is no plan: %s",
+                     (long long)pl->budget_bytes, (long long)floor.bound_bytes, who);
   }
-  return plim_fail(p->ctx, PLIM_ENOFIT,
-                   "\"%s\" found no plan within %lld bytes; the lowest it met needs %lld bytes, and none needs less "
-                   "than %lld bytes",
-                   strategy->name, (long long)pl->budget_bytes, (long long)pl->least_bytes, (long long)bound);
+  return plim_fail(
+      p->ctx, PLIM_ENOFIT,
+      "\"%s\" found no plan within %lld bytes; the smallest budget for which it met one is %lld bytes; none "
+      "exists below %lld bytes, where %s",
+      strategy->name, (long long)pl->budget_bytes, (long long)pl->least_bytes, (long long)floor.bound_bytes, who);
 }
 
-/* `curve` NULL: none. */
+/* `curve` NULL: none; else it is saved to `file`, also when no plan was found: a larger budget may use what was. */
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
-                             const plim_strategy *strategy, plim_curve *curve, plim_plan **out) {
+                             const plim_strategy *strategy, plim_curve *curve, const plim_curve_file *file,
+                             plim_plan **out) {
   plim_planning *pl = NULL;
   plim_status status;
   int32_t kept = 0;
@@ -37,28 +39,26 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   status = curve ? plim_kept_run(pl, strategy, curve, &kept) : strategy->run(pl);
   if (options->from_curve) *options->from_curve = kept;
   if (status == PLIM_ECANCEL && pl->found) status = PLIM_OK; /* the best so far */
+  if (status == PLIM_OK && curve) status = plim_curve_save(file, curve);
   if (status == PLIM_OK && !pl->found) status = refuse(pl, strategy);
   if (status == PLIM_OK) status = plim_planning_emit(pl, strategy->name, out);
   plim_planning_end(pl);
   return status;
 }
 
-/* Through the curve on disk; when a kept plan turns out bad, without it. */
+/* Through the curve on disk. When the checker refuses a kept plan, the whole curve is given up. */
 static plim_status make_kept(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_plan **out) {
   plim_curve curve = {.ctx = problem->ctx};
   plim_curve_file file;
-  plim_plan *plan = NULL;
   PLIM_TRY(plim_curve_open(problem, options, strategy->name, &file, &curve));
-  plim_status status = make_plan(problem, options, strategy, &curve, &plan);
-  if (status == PLIM_OK) status = plim_curve_save(&file, &curve);
-  plim_curve_free(&curve);
-  if (status == PLIM_OK) {
-    *out = plan;
-    return PLIM_OK;
+  plim_status status = make_plan(problem, options, strategy, &curve, &file, out);
+  if (status == PLIM_EPLAN) {
+    plim_curve_free(&curve);
+    status = make_plan(problem, options, strategy, &curve, &file, out);
   }
-  plim_plan_free(plan);
-  return status == PLIM_EPLAN ? make_plan(problem, options, strategy, NULL, out) : status;
+  plim_curve_free(&curve);
+  return status;
 }
 
 plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -70,8 +70,8 @@ plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const pli
   PLIM_TRY(plim_strategy_class(ctx, strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
   int through_curve = options->curves && options->budget_bytes < INT64_MAX;
-  plim_status status =
-      through_curve ? make_kept(problem, options, strategy, out) : make_plan(problem, options, strategy, NULL, out);
+  plim_status status = through_curve ? make_kept(problem, options, strategy, out)
+                                     : make_plan(problem, options, strategy, NULL, NULL, out);
   plim_problem_free(problem);
   return status;
 }
