@@ -86,7 +86,7 @@ Test(cli_trace, events_are_json_with_a_compute_track_and_a_counter_of_bytes) {
 
 Test(cli_trace, two_runs_are_compared_step_by_step) {
   last_run = plim_test_program(
-      "train --model resnet20 --data synthetic --image 8x8x3 --batch 32 --model-costs --planner keep-all --arithmetic "
+      "train --model resnet20 --data synthetic --image 8x8x3 --batch 32 --model-costs --planner sqrt --arithmetic "
       "small "
       "--steps 4 --trace u.jsonl");
   plim_test_expect(0, "");
