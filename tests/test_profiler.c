@@ -117,6 +117,22 @@ Test(profiler, no_more_is_allocated_than_allowed_and_variants_that_need_more_are
   plim_profile_free(profile);
 }
 
+Test(profiler, no_more_is_allocated_than_wanted_unless_one_variant_needs_it_and_none_is_left_out) {
+  plim_profiler_options options = options_in("");
+  fake.workspace_bytes[1] = 1 << 20;
+  options.wanted_bytes = 1 << 21;
+  plim_profile *profile = measure(&fake, graph, &options);
+  cr_assert_leq(fake.allocated_most, options.wanted_bytes);
+  plim_profile_free(profile);
+  options.wanted_bytes = 1;
+  fake.allocated_most = 0;
+  profile = measure(&fake, graph, &options);
+  cr_assert_geq(fake.allocated_most, 1 << 20);
+  cr_assert_leq(fake.allocated_most, 1 << 21);
+  cr_assert_eq(profile->first[profile->n_ops], 2 * profile->n_ops);
+  plim_profile_free(profile);
+}
+
 Test(profiler, an_op_that_does_not_fit_at_all_keeps_its_smallest_variant) {
   plim_profiler_options options = options_in("");
   options.arena_bytes = 512;

@@ -265,9 +265,10 @@ static plim_status check_options(plim_context *ctx, const plim_profiler_options 
     return plim_fail(ctx, PLIM_EUSAGE, "plim_profiler_options of %zu bytes; this library knows %zu",
                      options->struct_bytes, sizeof *options);
   }
-  if (options->repeats < 0 || options->repeats > MOST_PASSES || options->arena_bytes < 0) {
+  int64_t bytes = options->wanted_bytes < 0 ? options->wanted_bytes : options->arena_bytes;
+  if (options->repeats < 0 || options->repeats > MOST_PASSES || bytes < 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "%d repeats in %lld bytes: repeats are 1 to %d (0: %d), bytes 0 or more",
-                     (int)options->repeats, (long long)options->arena_bytes, (int)MOST_PASSES, (int)DEFAULT_PASSES);
+                     (int)options->repeats, (long long)bytes, (int)MOST_PASSES, (int)DEFAULT_PASSES);
   }
   return PLIM_OK;
 }
@@ -287,7 +288,8 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, &cache));
   plim_profile_cache_apply(&cache, &set);
   int32_t passes = options->repeats > 0 ? options->repeats : DEFAULT_PASSES, measured = 0;
-  PLIM_CHECK(measure(&set, passes, options->arena_bytes, &measured));
+  int64_t limit = options->wanted_bytes > 0 ? options->wanted_bytes : options->arena_bytes;
+  PLIM_CHECK(measure(&set, passes, limit, &measured));
   if (measured > 0) PLIM_CHECK(plim_profile_cache_store(&cache, &set));
   status = plim_profile_set_finish(&set, 1, out);
 done:

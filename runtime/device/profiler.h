@@ -10,11 +10,13 @@ extern "C" {
 #endif
 
 typedef struct plim_profiler_options {
-  size_t struct_bytes; /* sizeof(plim_profiler_options) */
-  int32_t repeats;     /* per distinct op and variant; 0: default */
-  int64_t arena_bytes; /* the profiler allocates no more than this, and leaves out variants that alone need more, which
-                          no plan within so many bytes could run; 0: no limit (it takes what the largest op needs, or
-                          what the step's values take together up to more than caches hold) */
+  size_t struct_bytes;  /* sizeof(plim_profiler_options) */
+  int32_t repeats;      /* per distinct op and variant; 0: default */
+  int64_t arena_bytes;  /* the profiler allocates no more than this, and leaves out variants that alone need more, which
+                           no plan within so many bytes could run; 0: no limit (it takes what the largest op needs, or
+                           what the step's values take together up to more than caches hold) */
+  int64_t wanted_bytes; /* no more than this, except where one variant alone needs more: nothing is left out; 0: as
+                           much as arena_bytes says */
   const char *cache_dir; /* NULL: XDG_CACHE_HOME/plimsoll or ~/.cache/plimsoll; "": no cache */
 } plim_profiler_options;
 plim_profiler_options plim_profiler_options_default(void);

@@ -129,6 +129,25 @@ static plim_net_options net_options(const session *s, plim_layout layout, int32_
   return net;
 }
 
+/* The most that measuring may take: the cap, or keep-all bytes. Those are of modelled costs and program order here, for
+ * want of better ones, whatever the cap: so that the cap changes where operands lie, but not what is measured. */
+static plim_status measuring_bytes(const session *s, const plim_net *net, int64_t *out) {
+  plim_plan_options planning = plim_plan_options_default();
+  plim_program *modelled = NULL;
+  plim_plan *keep_all = NULL;
+  plim_size size = {.bytes = -1, .percent = 100, .scale = 1};
+  if (s->o->memory) PLIM_TRY(plim_size_parse(s->ctx, s->o->memory, &size));
+  planning.order = PLIM_ORDER_FIXED;
+  PLIM_TRY(plim_program_begin(s->device, net, NULL, &modelled));
+  plim_status status = plim_plan_keep_all(s->ctx, modelled->graph[PLIM_PROGRAM_TRAIN],
+                                          modelled->profile[PLIM_PROGRAM_TRAIN], &planning, &keep_all);
+  if (status == PLIM_OK) *out = plim_size_bytes(&size, keep_all->arena_bytes);
+  if (*out < 0) *out = 0; /* no cap after all */
+  plim_plan_free(keep_all);
+  plim_program_free(modelled);
+  return status;
+}
+
 plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out) {
   plim_net_options wanted = net_options(s, layout, batch);
   plim_profiler_options profiler = plim_profiler_options_default();
@@ -136,7 +155,8 @@ plim_status session_begin_program(session *s, plim_layout layout, int32_t batch,
   profiler.repeats = (int32_t)s->o->repeats;
   if (s->o->no_cache) profiler.cache_dir = "";
   PLIM_TRY(plim_model_make(s->ctx, s->o->model, &wanted, &net));
-  plim_status status = plim_program_begin(s->device, net, modelled ? NULL : &profiler, out);
+  plim_status status = modelled ? PLIM_OK : measuring_bytes(s, net, &profiler.wanted_bytes);
+  if (status == PLIM_OK) status = plim_program_begin(s->device, net, modelled ? NULL : &profiler, out);
   plim_net_free(net);
   return status;
 }
