@@ -18,6 +18,7 @@ static void teardown(void) {
 TestSuite(cli, .init = setup, .fini = teardown);
 
 #define SMALL "--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs "
+#define WIDE "--model mlp --data synthetic --batch 64 --model-costs "
 #define NETWORK "--model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs "
 
 static int64_t integer(const json_t *object, const char *key) {
@@ -178,6 +179,19 @@ Test(cli, lets_the_arena_decide_addresses_on_request) {
   run = plim_test_program("train " NETWORK "--steps 2 --memory 85%% --arithmetic small --addresses arena");
   plim_test_expect(0, "");
   expect_words(run->out, "evictions");
+}
+
+Test(cli, gives_the_arena_room_where_the_last_byte_was_planned_and_says_so) {
+  const program_run *run = plim_test_program("train " WIDE "--steps 2 --addresses arena");
+  plim_test_expect(0, "");
+  expect_words(run->out, "room for the arena");
+  (void)plim_test_program("train " WIDE "--steps 2 --addresses arena --memory 100%%");
+  plim_test_expect(4, "the arena, which moves nothing, finds no room");
+  (void)plim_test_program("train " NETWORK "--steps 2 --addresses arena --memory 90%% --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_leq(integer(o, "arena_bytes"), integer(o, "budget_bytes"));
+  json_decref(o);
 }
 
 Test(cli, replays_on_the_sim_device_without_arithmetic) {

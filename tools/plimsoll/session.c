@@ -218,13 +218,63 @@ plim_status session_planning(session *s) {
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", o->memory);
 }
 
+/* The arena moves nothing, so what a plan packs into its last byte may find no piece that is large enough. Leave the
+ * arena some room then, more each time: plan for less under a cap, else give it more. */
+static const double arena_rooms[] = {0.03, 0.06, 0.12, 0.25};
+enum { ARENA_ROOMS = sizeof arena_rooms / sizeof arena_rooms[0] };
+
+static plim_status plan_for_less(session *s, int64_t budget) {
+  plim_plan_options less = s->planning;
+  less.budget_bytes = budget;
+  return plim_program_plan(s->program, &less);
+}
+
+static plim_status replay(session *s, int64_t bytes, plim_plan **out) {
+  return plim_arena_replay(s->ctx, s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN], bytes,
+                           &s->replay, out);
+}
+
+/* Plan for less than the cap until the arena finds room for it. */
+static plim_status replay_within(session *s, int64_t bytes, plim_plan **out) {
+  plim_status status = replay(s, bytes, out);
+  for (int i = 0; i < ARENA_ROOMS && status == PLIM_ENOFIT && !s->o->plan; i++) {
+    s->arena_room_bytes = (int64_t)((double)bytes * arena_rooms[i]);
+    PLIM_TRY(plan_for_less(s, bytes - s->arena_room_bytes));
+    status = replay(s, bytes, out);
+  }
+  return status;
+}
+
+/* Give the arena more than was planned for. */
+static plim_status replay_beyond(session *s, int64_t bytes, plim_plan **out) {
+  plim_status status = replay(s, bytes, out);
+  for (int i = 0; i < ARENA_ROOMS && status == PLIM_ENOFIT; i++) {
+    s->arena_room_bytes = (int64_t)((double)bytes * arena_rooms[i]);
+    status = replay(s, bytes + s->arena_room_bytes, out);
+  }
+  return status;
+}
+
+static plim_status refuse_arena(session *s, int64_t bytes) {
+  plim_plan *larger = NULL;
+  char text[PLIM_SIZE_TEXT_BYTES];
+  PLIM_TRY(replay_beyond(s, bytes, &larger));
+  plim_plan_free(larger);
+  return plim_fail(s->ctx, PLIM_ENOFIT,
+                   "the arena, which moves nothing, finds no room for the plan in %s (%lld bytes); it does in %lld "
+                   "bytes, and --addresses planned needs no more",
+                   plim_size_print(bytes, text), (long long)bytes, (long long)(bytes + s->arena_room_bytes));
+}
+
 /* Replace the plan's addresses by those that the arena decides while the schedule runs. */
 static plim_status replay_in_arena(session *s) {
   const plim_plan *schedule = s->program->plan[PLIM_PROGRAM_TRAIN];
-  int64_t budget = schedule->budget_bytes < INT64_MAX ? schedule->budget_bytes : schedule->arena_bytes;
+  int64_t budget = schedule->budget_bytes;
   plim_plan *replayed = NULL;
-  PLIM_TRY(plim_arena_replay(s->ctx, s->program->graph[PLIM_PROGRAM_TRAIN], schedule, budget, &s->replay, &replayed));
-  return plim_program_adopt(s->program, replayed);
+  plim_status status =
+      budget < INT64_MAX ? replay_within(s, budget, &replayed) : replay_beyond(s, schedule->arena_bytes, &replayed);
+  if (status == PLIM_ENOFIT && budget < INT64_MAX) status = refuse_arena(s, budget);
+  return status == PLIM_OK ? plim_program_adopt(s->program, replayed) : status;
 }
 
 static plim_status make_plan(session *s) {
@@ -297,7 +347,7 @@ static void print_failure(const session *s, plim_status status) {
   (void)fprintf(stderr, "plimsoll: %s\n", sentence);
   if (!s->o->json) return;
   json_t *object = json_pack("{s:s, s:s}", "status", plim_status_name(status), "error", sentence);
-  if (status == PLIM_ENOFIT) refusal_json(&s->refusal, object);
+  if (status == PLIM_ENOFIT && s->refusal.budget_bytes > 0) refusal_json(&s->refusal, object);
   (void)json_dumpf(object, stdout, JSON_INDENT(2));
   printf("\n");
   json_decref(object);

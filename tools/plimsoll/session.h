@@ -27,6 +27,7 @@ typedef struct session {
   int32_t from_curve;         /* 1: the plan was found by an earlier run */
   refusal refusal;            /* set when the budget is too small */
   plim_replay_counts replay;  /* of --addresses arena and --online */
+  int64_t arena_room_bytes;   /* --addresses arena: what the arena got above what was planned for */
   heap_arena heap;            /* of --addresses jemalloc */
 } session;
 
