@@ -40,11 +40,12 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   int64_t least = plim_dag_least_peak(p->dag, NULL), room = p->limit_bytes - p->dag->base_bytes;
   if (least > p->limit_bytes) return PLIM_OK;
   PLIM_TRY(plim_stage_plans_order(p));
+  if (!plim_stage_model_fits(p->dag)) return PLIM_OK;
   for (int32_t i = 0; i < MARGINS; i++) {
     int64_t limit = p->limit_bytes - room / 100 * margin_percent[i];
+    if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
     if (limit < least || plim_stage_plans_seconds(pl) < 0) return PLIM_OK;
     PLIM_TRY(solve_margin(p, solver, limit));
-    if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
   }
   return PLIM_OK;
 }

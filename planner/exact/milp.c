@@ -1,14 +1,17 @@
 /* Checkmate's integer program as a strategy: plans to begin with, the program with the best of them as its start, the
- * answer rounded, derived again and offered. Where the answer's addresses need more than the budget, or a solver's
- * tolerances let it pass above it, the program is solved again for less; its bound is the first one's.
- * Source: Jain et al., Checkmate, MLSys 2020. */
-#include <math.h>
-
+ * answer rounded, derived again and offered. Where the program would be too large, the plans to begin with are all.
+ * Where the answer's addresses need more than the budget, or a solver's tolerances let it pass above it, the program is
+ * solved again for less; its bound is the first one's. Source: Jain et al., Checkmate, MLSys 2020. */
 #include "planner/exact/stage_plans.h"
 
 enum { ROUNDS = 4 };
 
-/* Solve for the limit. *better: nothing faster exists in the model than what was known or is known now. */
+static double repeats(const plim_stage_plans *p, const plim_stage_schedule *s) {
+  int64_t units = (s->time_ns - p->dag->time_ns) / p->dag->time_unit;
+  return (double)units;
+}
+
+/* Solve for the limit, from the best plan that is known. */
 static plim_status solve_once(plim_stage_plans *p, plim_solver *solver, const plim_stage_model *model, double *start,
                               double *point, int32_t first) {
   plim_solution s;
@@ -20,7 +23,7 @@ static plim_status solve_once(plim_stage_plans *p, plim_solver *solver, const pl
     p->excess_bytes = p->stages->peak_bytes - p->limit_bytes;
     PLIM_TRY(plim_stage_plans_offer(p));
   }
-  if (first && s.end == PLIM_SOLVE_INFEASIBLE && p->pl->found) s.bound = INFINITY; /* below the cutoff is nothing */
+  if (s.end == PLIM_SOLVE_INFEASIBLE && p->has_best) s.bound = repeats(p, p->best); /* below the cutoff is nothing */
   if (first) plim_stage_plans_bound(p, model, s.bound);
   return plim_context_cancelled(p->dag->ctx) ? plim_fail(p->dag->ctx, PLIM_ECANCEL, "planning was cancelled") : PLIM_OK;
 }
@@ -46,6 +49,7 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   int64_t least = plim_dag_least_peak(p->dag, NULL);
   if (least > p->limit_bytes) return PLIM_OK;
   PLIM_TRY(plim_stage_plans_start(p));
+  if (!plim_stage_model_fits(p->dag)) return PLIM_OK;
   for (int32_t round = 0; round < ROUNDS; round++) {
     if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
     if (p->limit_bytes < least || plim_stage_plans_seconds(pl) < 0) return PLIM_OK;

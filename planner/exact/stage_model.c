@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 2000000 };
+enum { MOST_COLUMNS = 2000000, MOST_TERMS = 20000000 };
 
 static size_t cell(const plim_stage_model *m, int32_t t, int32_t i) {
   return (size_t)t * (size_t)m->n + (size_t)i;
@@ -172,23 +172,29 @@ static void add_rows(plim_stage_model *m) {
   }
 }
 
-/* Runs, kept ones and bytes, and a release an edge: an upper estimate. */
-static int64_t count_columns(const plim_dag *d) {
-  int64_t n = 3 * (int64_t)d->n * d->n / 2;
-  for (int32_t v = 0; v < d->n; v++) n += (int64_t)d->node[v].preds.n * (d->n - v);
-  return n;
+/* Upper estimates: runs, kept ones and bytes, and a release an edge; terms of balances, of which a reader has as many
+ * as there are readers before it. */
+static void count(const plim_dag *d, int64_t *columns, int64_t *terms) {
+  *columns = 3 * (int64_t)d->n * d->n / 2;
+  *terms = 3 * (int64_t)d->n * d->n;
+  for (int32_t v = 0; v < d->n; v++) {
+    int64_t readers = d->node[v].succs.n, stages = d->n - v;
+    *columns += readers * stages;
+    *terms += readers * (readers + 7) / 2 * stages;
+  }
+}
+
+int plim_stage_model_fits(const plim_dag *d) {
+  int64_t columns, terms;
+  count(d, &columns, &terms);
+  return columns <= MOST_COLUMNS && terms <= MOST_TERMS;
 }
 
 plim_status plim_stage_model_make(const plim_dag *d, int64_t budget, int64_t most_repeat_ns, plim_stage_model **out) {
   plim_context *ctx = d->ctx;
-  int64_t cells = (int64_t)d->n * d->n, columns = count_columns(d);
+  int64_t cells = (int64_t)d->n * d->n;
   plim_stage_model *m = NULL;
   plim_status status;
-  if (columns > MOST_COLUMNS) {
-    return plim_fail(ctx, PLIM_EUNSUPPORTED,
-                     "the integer program of %d ops and %d edges would have %lld columns, and %d are the most", d->n,
-                     d->n_edges, (long long)columns, (int)MOST_COLUMNS);
-  }
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *m, &m));
   *m = (plim_stage_model){.dag = d, .n = d->n, .linear = {.ctx = ctx}, .most_repeat_ns = most_repeat_ns};
   m->budget = fmax(1, units(d, budget - d->base_bytes));

@@ -17,8 +17,11 @@ typedef struct plim_stage_model {
   int32_t *run, *keep, *release, *used;
 } plim_stage_model;
 
+/* Is the program of a size that solvers can be given? At most two million columns and twenty million terms. */
+int plim_stage_model_fits(const plim_dag *dag);
+
 /* Build. Repeats longer than `most_repeat_ns` are left out: a plan that is already known is as fast without them. The
- * budget is at least plim_dag_least_peak. PLIM_EUNSUPPORTED when it would have more than two million columns. */
+ * budget is at least plim_dag_least_peak, and the model fits. */
 PLIM_MUST_USE plim_status plim_stage_model_make(const plim_dag *dag, int64_t budget_bytes, int64_t most_repeat_ns,
                                                 plim_stage_model **out);
 void plim_stage_model_free(plim_stage_model *model); /* NULL is legal */
