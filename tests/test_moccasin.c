@@ -7,6 +7,7 @@
 
 #include "planner/exact/staged_search.h"
 #include "tests/support/dag.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/random.h"
 
 enum { MOST_NODES = 8, MOST_STEPS = 3 * MOST_NODES, CASES = 40 };
@@ -238,4 +239,32 @@ Test(moccasin, schedules_are_brought_into_stages_and_keep_their_repeats) {
   plim_repeats_free(&repeats);
   plim_schedule_free(&schedule);
   case_free(&c);
+}
+
+static plim_status search_once(plim_context *failing, void *user) {
+  (void)user;
+  small s = random_small(5);
+  plim_graph *graph = dag_make(ctx, s.n, s.size, s.time, s.n_edges, s.edge);
+  problem_case c = case_make(graph);
+  plim_problem problem = *c.problem;
+  plim_dag *dag = NULL;
+  problem.ctx = failing;
+  plim_staged_search search = {.copies = 2,
+                               .limit_bytes = plim_dag_least_peak(c.dag, NULL),
+                               .faster_than_ns = INT64_MAX,
+                               .nodes = 40, /* too few for the tree: neighbourhoods are searched as well */
+                               .deadline_ns = INT64_MAX,
+                               .seed = 1,
+                               .best = {.ctx = failing}};
+  plim_status status = plim_dag_make(&problem, INT64_MAX, &dag);
+  search.dag = dag;
+  if (status == PLIM_OK) status = plim_staged_search_run(&search, NULL);
+  plim_repeats_free(&search.best);
+  plim_dag_free(dag);
+  case_free(&c);
+  return status;
+}
+
+Test(moccasin, a_refused_allocation_leaves_nothing_behind) {
+  cr_assert_geq(plim_test_each_allocation(search_once, NULL), 10);
 }

@@ -259,7 +259,7 @@ static plim_status plan_once(plim_context *ctx, void *user) {
 
 Test(planner, a_refused_allocation_leaves_nothing_behind) {
   fault_case cases[] = {{"search", 90}, {"search", 45}, {"fastsa", 90},  {"keep-all", 100}, {"sqrt", 90},
-                        {"greedy", 90}, {"greedy", 0},  {"revolve", 90}, {"rotor", 70}};
+                        {"greedy", 90}, {"greedy", 0},  {"revolve", 90}, {"rotor", 70},     {"moccasin", 80}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     cr_assert_geq(plim_test_each_allocation(plan_once, &cases[i]), 20);
   }

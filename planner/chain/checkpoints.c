@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { THRESHOLDS = 48 };
-
 plim_status plim_checkpoints_new(const plim_problem *p, plim_checkpoints **out) {
   plim_context *ctx = p->ctx;
   plim_checkpoints *c = NULL;
@@ -28,6 +26,8 @@ void plim_checkpoints_free(plim_checkpoints *c) {
   plim_demand_free(&c->demand);
   plim_release(p->ctx, c, 1, sizeof *c);
 }
+
+enum { RANGE = 7 /* thresholds go down to about e^-7 of all bytes */ };
 
 static int is_candidate(const plim_checkpoints *c, int32_t op, plim_checkpoint_kind kind) {
   return kind == PLIM_CHECKPOINT_LINEAR || c->forward.is_cut[op];
@@ -59,7 +59,7 @@ int32_t plim_checkpoints_greedy(plim_checkpoints *c, plim_checkpoint_kind kind, 
   return n;
 }
 
-plim_status plim_checkpoints_sweep(plim_checkpoints *c, plim_checkpoints_visit *visit, void *user) {
+plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t steps, plim_checkpoints_visit *visit, void *user) {
   const plim_problem *p = c->problem;
   int64_t all = 0;
   for (int32_t i = 0; i < c->forward.n; i++) {
@@ -69,7 +69,7 @@ plim_status plim_checkpoints_sweep(plim_checkpoints *c, plim_checkpoints_visit *
   for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
     int32_t last = -1;
     int64_t bytes = all;
-    for (int32_t i = 0; i < THRESHOLDS; i++, bytes -= bytes / 7) {
+    for (int32_t i = 0; i < RANGE * steps && bytes >= 0; i++, bytes -= bytes / steps + 1) {
       int32_t n = plim_checkpoints_greedy(c, (plim_checkpoint_kind)kind, bytes);
       if (n == last) continue;
       last = n;
@@ -91,27 +91,38 @@ static void drop_intermediates(plim_checkpoints *c, int32_t v, int32_t from, con
   for (int32_t i = 0; i < p->op[v].reads.n; i++) c->demand.available[p->op[v].reads.at[i]] = 1;
 }
 
-/* Behind the first run of forward op v: give up what the forward part needs no longer. */
-static void give_up(plim_checkpoints *c, int32_t v) {
+/* Behind the first run of forward op v: give up what the forward part needs no longer, of ops up to `stays`. */
+static void give_up(plim_checkpoints *c, int32_t v, int32_t stays) {
   const plim_problem *p = c->problem;
   for (int32_t pass = 0; pass < 2; pass++) {
     const plim_list *items = pass ? &p->op[v].writes : &p->op[v].reads;
     for (int32_t i = 0; i < items->n; i++) {
       int32_t item = items->at[i], producer = p->item[item].producer;
-      if (producer < 0 || !c->forward.is_forward[producer] || c->kept[producer] || p->item[item].kept) continue;
+      if (producer < 0 || producer > stays || !c->forward.is_forward[producer] || c->kept[producer] ||
+          p->item[item].kept)
+        continue;
       if (c->forward.last_reader[item] <= v) c->demand.available[item] = 0;
     }
   }
 }
 
+/* The last op of the forward part whose outputs are checkpoints, -1. */
+static int32_t last_kept(const plim_checkpoints *c) {
+  int32_t i = c->forward.n - 1;
+  while (i >= 0 && !c->kept[c->forward.op[i]]) i--;
+  return i < 0 ? -1 : c->forward.op[i];
+}
+
 plim_status plim_checkpoints_schedule(plim_checkpoints *c, int32_t hold, int32_t most_runs, plim_schedule *out) {
   const plim_problem *p = c->problem;
+  /* what is made behind the last checkpoint is the first that is read again: a segment like those made again later */
+  int32_t stays = hold ? last_kept(c) : p->n_ops;
   plim_demand_begin(&c->demand, out, most_runs);
   for (int32_t v = 0; v < p->n_ops; v++) {
     int32_t from = out->n;
     PLIM_TRY(plim_demand_run(&c->demand, v));
     if (c->forward.is_forward[v]) {
-      give_up(c, v);
+      give_up(c, v, stays);
     } else if (!hold) {
       drop_intermediates(c, v, from, out);
     }

@@ -28,16 +28,17 @@ int32_t plim_checkpoints_greedy(plim_checkpoints *checkpoints, plim_checkpoint_k
 
 /* The schedule for what is kept: program order; an item of the forward part that is no checkpoint is given up after
  * its last reader there, and made again, from what is available, when the rest of the step reads it. hold 1: from then
- * on it stays, with everything that had to be made for it (a segment between checkpoints is made again once); 0: only
- * what the op itself reads stays, the rest is made again whenever it is needed (fewest bytes, many runs). At most
- * `most_runs` runs; PLIM_ENOFIT when they do not suffice. */
+ * on it stays, with everything that had to be made for it (a segment between checkpoints is made again once), and what
+ * is made behind the last checkpoint stays at once; 0: only what the op itself reads stays, the rest is made again
+ * whenever it is needed (fewest bytes, many runs). At most `most_runs` runs; PLIM_ENOFIT when they do not suffice. */
 PLIM_MUST_USE plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, int32_t hold, int32_t most_runs,
                                                     plim_schedule *out);
 
-/* Call `visit` for the greedy sets at cuts and then linearised, for thresholds from all forward bytes down in equal
- * ratios; sets that keep as many as the one before are left out. Ends with the first status that is not PLIM_OK. */
+/* Call `visit` for the greedy sets at cuts and then linearised, for thresholds from all forward bytes down, each less
+ * by one part in `steps` (at least 2) than the one before; sets that keep as many as the one before are left out. Ends
+ * with the first status that is not PLIM_OK. */
 typedef plim_status plim_checkpoints_visit(void *user, plim_checkpoints *checkpoints);
-PLIM_MUST_USE plim_status plim_checkpoints_sweep(plim_checkpoints *checkpoints, plim_checkpoints_visit *visit,
-                                                 void *user);
+PLIM_MUST_USE plim_status plim_checkpoints_sweep(plim_checkpoints *checkpoints, int32_t steps,
+                                                 plim_checkpoints_visit *visit, void *user);
 
 #endif

@@ -3,7 +3,7 @@
 #include "planner/chain/checkpoints.h"
 #include "planner/planning.h"
 
-enum { CHEN_EFFORT = 8 };
+enum { CHEN_EFFORT = 8, FINE_STEPS = 40, COARSE_STEPS = 7, MANY_OPS = 2000 };
 
 typedef struct chen {
   plim_planning *pl;
@@ -12,7 +12,10 @@ typedef struct chen {
 
 static plim_status offer(void *user, plim_checkpoints *c) {
   chen *u = user;
+  plim_planning *pl = u->pl;
   PLIM_TRY(plim_checkpoints_schedule(c, 1, INT32_MAX, &u->schedule));
+  PLIM_TRY(plim_timeline_evaluate(pl->timeline, &u->schedule));
+  if (pl->found && !pl->lowest && pl->timeline->time_ns >= pl->best_ns) return PLIM_OK; /* not worth packing */
   return plim_planning_offer(u->pl, &u->schedule, CHEN_EFFORT, NULL);
 }
 
@@ -30,7 +33,8 @@ static plim_status run(plim_planning *pl, int greedy) {
   plim_checkpoints *c = NULL;
   chen u = {pl, {.ctx = pl->problem->ctx}};
   plim_status status = plim_checkpoints_new(pl->problem, &c);
-  if (status == PLIM_OK) status = greedy ? plim_checkpoints_sweep(c, offer, &u) : every_sqrt(c, &u);
+  int32_t steps = pl->problem->n_ops > MANY_OPS ? COARSE_STEPS : FINE_STEPS;
+  if (status == PLIM_OK) status = greedy ? plim_checkpoints_sweep(c, steps, offer, &u) : every_sqrt(c, &u);
   plim_checkpoints_free(c);
   plim_schedule_free(&u.schedule);
   return status;

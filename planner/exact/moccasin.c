@@ -180,7 +180,7 @@ static void end(moccasin *m) {
   plim_dag_free(m->dag);
 }
 
-/* Look for any schedule at all, by the search for fewest bytes. */
+/* Look for any schedule at all, by the search for fewest bytes, which knows no time limit. */
 static plim_status find_any(plim_planning *pl) {
   plim_plan_options options = *pl->options;
   plim_planning *lowest = NULL;
@@ -206,7 +206,7 @@ plim_status plim_moccasin_run(plim_planning *pl) {
   if (status == PLIM_OK) status = seed(&m, plim_search_run);
   if (status == PLIM_OK && !is_proved(pl)) status = ask_cpsat(&m, &asked);
   if (status == PLIM_OK && (!asked || !pl->found) && !is_proved(pl)) status = search_rounds(&m);
-  if (status == PLIM_OK && !pl->found && !is_proved(pl)) status = find_any(pl);
+  if (status == PLIM_OK && !pl->found && !is_proved(pl) && plim_now_ns() < deadline(pl)) status = find_any(pl);
   end(&m);
   return status;
 }

@@ -208,7 +208,7 @@ static plim_status read_repeats(const builder *b, const int64_t *value, plim_rep
 
 /* ---- solving ---- */
 
-static plim_status build(builder *b, int bring_down) {
+static plim_status build(builder *b, int lower) {
   const plim_dag *d = b->d;
   plim_context *ctx = d->ctx;
   plim_cpsat_event *list = NULL;
@@ -219,7 +219,7 @@ static plim_status build(builder *b, int bring_down) {
   b->model = plim_cpsat_model_begin(ctx);
   b->always = plim_cpsat_range(&b->model, 1, 1);
   b->footprint = -1;
-  if (bring_down) {
+  if (lower) {
     int64_t all = 0, least = (b->q->limit_bytes - d->base_bytes) / d->bytes_unit;
     for (int32_t v = 0; v < d->n; v++) all += (d->node[v].bytes + d->node[v].workspace_bytes) / d->bytes_unit;
     b->footprint = plim_cpsat_range(&b->model, least, all > least ? all : least);
@@ -240,15 +240,16 @@ static void unbuild(builder *b) {
   plim_cpsat_model_free(&b->model);
 }
 
-/* One phase, begun from `start`; *found: `out` is its answer. */
-static plim_status solve_phase(plim_cpsat *cpsat, const plim_moccasin_query *q, int bring_down,
-                               const plim_staged *start, plim_cpsat_answer *answer, plim_repeats *out) {
+/* One phase, begun from `start`: of fewest bytes above the limit (`lower`), or of least time. `out` stays as it is when
+ * nothing is found. */
+static plim_status solve_phase(plim_cpsat *cpsat, const plim_moccasin_query *q, int lower, const plim_staged *start,
+                               plim_cpsat_answer *answer, plim_repeats *out) {
   builder b = {.q = q, .d = q->dag};
   plim_context *ctx = q->dag->ctx;
   int64_t *value = NULL;
   int32_t n_values = 0;
   plim_status status;
-  PLIM_CHECK(build(&b, bring_down));
+  PLIM_CHECK(build(&b, lower));
   hint(&b, start);
   n_values = b.model.n_variables;
   PLIM_CHECK(plim_allocate(ctx, n_values, sizeof *value, &value));
@@ -271,29 +272,41 @@ static int64_t proved_ns(const plim_dag *d, const plim_cpsat_answer *answer) {
   return d->time_ns + units * d->time_unit;
 }
 
-plim_status plim_moccasin_solve(plim_cpsat *cpsat, const plim_moccasin_query *q, const plim_repeats *start,
-                                plim_moccasin_answer *out) {
-  plim_staged staged = {0};
-  plim_cpsat_answer answer = {.end = PLIM_CPSAT_UNKNOWN};
-  plim_moccasin_query half = *q;
-  plim_status status;
-  int brought_down;
-  out->found = 0;
-  out->bound_ns = q->dag->time_ns;
-  half.options.seconds /= 2;
-  half.options.deterministic /= 2;
-  PLIM_CHECK(plim_staged_make(q->dag, &staged));
-  PLIM_CHECK(plim_staged_evaluate(&staged, start));
-  brought_down = staged.peak_bytes > q->limit_bytes;
-  if (brought_down) {
-    PLIM_CHECK(solve_phase(cpsat, &half, 1, &staged, &answer, &out->repeats));
-    PLIM_CHECK(plim_staged_evaluate(&staged, out->repeats.n > 0 ? &out->repeats : start));
-    if (plim_context_cancelled(q->dag->ctx)) goto done;
+/* Bring the peak of `staged` down to the limit, as a first phase with half of the effort; what is left of it is for the
+ * second. */
+static plim_status bring_down(plim_cpsat *cpsat, plim_moccasin_query *q, plim_staged *staged, plim_repeats *repeats) {
+  plim_cpsat_options all = q->options;
+  plim_cpsat_answer answer;
+  int64_t begin_ns = plim_now_ns();
+  q->options.seconds /= 2;
+  q->options.deterministic /= 2;
+  PLIM_TRY(solve_phase(cpsat, q, 1, staged, &answer, repeats));
+  if (answer.end == PLIM_CPSAT_FEASIBLE || answer.end == PLIM_CPSAT_OPTIMAL) {
+    PLIM_TRY(plim_staged_evaluate(staged, repeats));
   }
-  PLIM_CHECK(solve_phase(cpsat, brought_down ? &half : q, 0, &staged, &answer, &out->repeats));
-  out->bound_ns = proved_ns(q->dag, &answer);
+  if (all.seconds > 0) q->options.seconds = all.seconds - (double)(plim_now_ns() - begin_ns) / 1e9;
+  if (all.seconds > 0 && q->options.seconds < 0.001) q->options.seconds = 0.001;
+  return PLIM_OK;
+}
+
+plim_status plim_moccasin_solve(plim_cpsat *cpsat, const plim_moccasin_query *query, const plim_repeats *start,
+                                plim_moccasin_answer *out) {
+  plim_moccasin_query q = *query;
+  plim_staged staged = {0};
+  plim_cpsat_answer answer;
+  plim_status status;
+  out->found = 0;
+  out->bound_ns = q.dag->time_ns;
+  PLIM_CHECK(plim_staged_make(q.dag, &staged));
+  PLIM_CHECK(plim_staged_evaluate(&staged, start));
+  PLIM_CHECK(plim_repeats_copy(&out->repeats, start));
+  if (staged.peak_bytes > q.limit_bytes) PLIM_CHECK(bring_down(cpsat, &q, &staged, &out->repeats));
+  if (!plim_context_cancelled(q.dag->ctx)) {
+    PLIM_CHECK(solve_phase(cpsat, &q, 0, &staged, &answer, &out->repeats));
+    out->bound_ns = proved_ns(q.dag, &answer);
+  }
   PLIM_CHECK(plim_staged_evaluate(&staged, &out->repeats));
-  out->found = staged.peak_bytes <= q->limit_bytes;
+  out->found = staged.peak_bytes <= q.limit_bytes;
 done:
   plim_staged_free(&staged);
   return status;

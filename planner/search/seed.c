@@ -3,6 +3,8 @@
 
 #include "planner/chain/checkpoints.h"
 
+enum { SWEEP_STEPS = 7 };
+
 typedef struct seeder {
   plim_timeline *timeline;
   int64_t limit;
@@ -47,7 +49,7 @@ plim_status plim_seed_make(const plim_problem *p, plim_timeline *timeline, int64
   PLIM_CHECK(plim_schedule_program_order(p, &trial));
   PLIM_CHECK(consider(&s, &trial));
   PLIM_CHECK(plim_checkpoints_new(p, &c));
-  PLIM_CHECK(plim_checkpoints_sweep(c, visit, &s));
+  PLIM_CHECK(plim_checkpoints_sweep(c, SWEEP_STEPS, visit, &s));
 done:
   plim_checkpoints_free(c);
   plim_schedule_free(&trial);
