@@ -21,6 +21,7 @@ static plim_status find_smallest(const plim_problem *problem, const plim_plan_op
   plim_curve curve = {.ctx = problem->ctx};
   plim_curve_file file;
   plim_planning *pl = NULL;
+  plim_plan *made = NULL; /* the checker has a look, whether the plan is wanted or not: it may be a kept one */
   plim_status status;
   int32_t kept = 0;
   PLIM_TRY(find_keep_all(problem, options, &floor.keep_all_bytes));
@@ -31,10 +32,15 @@ static plim_status find_smallest(const plim_problem *problem, const plim_plan_op
   if (options->from_curve) *options->from_curve = kept;
   floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
   floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
-  if (plan) PLIM_CHECK(plim_planning_emit(pl, strategy->name, plan));
+  PLIM_CHECK(plim_planning_emit(pl, strategy->name, &made));
   PLIM_CHECK(plim_curve_save(&file, &curve));
   *out = floor;
+  if (plan) {
+    *plan = made;
+    made = NULL;
+  }
 done:
+  plim_plan_free(made);
   plim_curve_free(&curve);
   plim_planning_end(pl);
   return status;
@@ -57,6 +63,10 @@ plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const
   plim_problem *problem = NULL;
   PLIM_TRY(begin(ctx, graph, profile, &free_options, &strategy, &problem));
   plim_status status = find_smallest(problem, &free_options, strategy, out, plan);
+  if (status == PLIM_EPLAN && free_options.curves) { /* a kept plan was bad */
+    free_options.curves = NULL;
+    status = find_smallest(problem, &free_options, strategy, out, plan);
+  }
   plim_problem_free(problem);
   return status;
 }

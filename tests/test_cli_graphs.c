@@ -99,6 +99,17 @@ Test(cli_graphs, curve_comes_as_json_csv_and_picture_and_never_rises) {
   plim_test_expect(0, "");
 }
 
+Test(cli_graphs, curve_of_a_model_agrees_with_single_plans) {
+  (void)plim_test_shell(
+      "m='--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs'; "
+      "$PLIMSOLL plan $m --curve --points 4 -o m.csv >m.txt && "
+      "$PLIMSOLL plan $m --memory $(sed -n 3p m.csv | cut -d, -f1) --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert(json_is_true(json_object_get(o, "from_curve")));
+  json_decref(o);
+}
+
 Test(cli_graphs, interrupt_keeps_the_best_and_exits_with_130) {
   (void)plim_test_shell(
       "$PLIMSOLL gen layered --ops 400 -o l.json >l.txt && "
