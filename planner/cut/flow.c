@@ -313,15 +313,6 @@ void plim_cut_flow_again(plim_cut_flow *f, uint8_t *again) {
   }
 }
 
-static int64_t divisor(int64_t a, int64_t b) {
-  while (b > 0) {
-    int64_t r = a % b;
-    a = b;
-    b = r;
-  }
-  return a;
-}
-
 static void add_term(plim_cut_row *row, int32_t column, int64_t weight) {
   if (weight <= 0) return;
   row->column[row->n] = column;
@@ -338,7 +329,7 @@ void plim_cut_flow_row(plim_cut_flow *f, plim_cut_row *row) {
   }
   for (int32_t c = f->cut->first_column; c < f->cut->end_column; c++) add_term(row, c, f->model->saved_bytes[c]);
   int64_t unit = row->demand;
-  for (int32_t k = 0; k < row->n; k++) unit = divisor(unit, row->weight[k]);
+  for (int32_t k = 0; k < row->n; k++) unit = plim_cut_divisor(unit, row->weight[k]);
   if (unit <= 1) return;
   row->demand /= unit;
   for (int32_t k = 0; k < row->n; k++) row->weight[k] /= unit;

@@ -17,13 +17,15 @@ typedef struct plim_cut_flow plim_cut_flow;
 PLIM_MUST_USE plim_status plim_cut_flow_new(const plim_cut_model *model, plim_cut_flow **out);
 void plim_cut_flow_free(plim_cut_flow *flow); /* NULL is legal */
 
-/* Bytes by which the cut exceeds the budget at x [n_columns]; <= 0: it fits. Mostly a few passes over the operands. */
+/* Bytes by which the cut exceeds the budget at x [n_columns]; <= 0: it fits. Mostly a few passes over the operands.
+ *   price  [n_columns]  in  of points with equal x the dearer are left by first: rows that the dear columns must
+ *                           satisfy prove more. NULL: whatever is nearest, which is faster */
 double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double *x, const double *price,
                          int64_t budget_bytes);
 
 /* The row of the last run, which did not fit. Its arrays belong to the flow and last until the next run. demand > 0 and
  * n == 0: the cut cannot fit whatever runs again. */
-void plim_cut_flow_row(plim_cut_flow *flow, plim_cut_row *out);
+void plim_cut_flow_row(plim_cut_flow *flow, plim_cut_row *row);
 
 /* Of the last run, at a point of zeros and ones:
  *   again  [n_ops]  out  1: the op runs again behind the cut; as few as fewest bytes allow */

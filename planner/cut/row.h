@@ -12,4 +12,14 @@ typedef struct plim_cut_row {
   int64_t demand;
 } plim_cut_row;
 
+/* Greatest common divisor of numbers >= 0. */
+static inline int64_t plim_cut_divisor(int64_t a, int64_t b) {
+  while (b > 0) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
 #endif

@@ -10,6 +10,7 @@
 #include "planner/cut/certificate.h"
 #include "planner/cut/lp.h"
 #include "planner/cut/rows.h"
+#include "planner/cut/tree.h"
 #include "runtime/base/array.h"
 
 enum {
@@ -18,14 +19,6 @@ enum {
 };
 enum { ROWS_A_ROUND = 32, ROUNDS_AT_ROOT = 200, ROUNDS_A_NODE = 6 };
 enum { ALWAYS_ASKED = 3, SELDOM_ASKED = 16, NODES_A_PROGRAM = 200 };
-
-typedef struct node {
-  int32_t parent; /* -1: root */
-  int32_t column;
-  uint8_t value;
-  int64_t bound;
-  double way; /* from the parent's point to the value */
-} node;
 
 /* Of the bound for each unit that a column was moved by branching. */
 typedef struct gain {
@@ -57,12 +50,7 @@ struct plim_cut_solver {
   int32_t *fitted;       /* [n_cuts] points in a row that did not violate it */
   int32_t passes;
   int32_t *turn; /* [n_cuts] cuts, those that refused a choice lately first */
-  node *nodes;
-  int32_t n_nodes;
-  int64_t room_nodes;
-  int32_t *open; /* heap of nodes by bound */
-  int32_t n_open;
-  int64_t room_open;
+  plim_cut_tree tree;
   /* of one call */
   int64_t other_work; /* of certificates and nodes */
   int64_t budget_bytes, best_cost, n_done, n_rows;
@@ -72,15 +60,6 @@ struct plim_cut_solver {
   int32_t impossible;
   plim_block block;
 };
-
-static int64_t divisor(int64_t a, int64_t b) {
-  while (b > 0) {
-    int64_t r = a % b;
-    a = b;
-    b = r;
-  }
-  return a;
-}
 
 static void carve(plim_cut_solver *s, plim_block *b, int32_t rows) {
   int64_t n = s->n_columns;
@@ -107,7 +86,7 @@ static plim_status make_program(plim_cut_solver *s, int32_t rows) {
   const plim_cut_model *m = s->model;
   int64_t most = 1;
   s->unit_ns = 0;
-  for (int32_t j = 0; j < s->n_columns; j++) s->unit_ns = divisor(s->unit_ns, m->cost_ns[j]);
+  for (int32_t j = 0; j < s->n_columns; j++) s->unit_ns = plim_cut_divisor(s->unit_ns, m->cost_ns[j]);
   if (s->unit_ns == 0) s->unit_ns = 1;
   for (int32_t j = 0; j < s->n_columns; j++) {
     s->cost[j] = m->cost_ns[j] / s->unit_ns;
@@ -125,7 +104,7 @@ plim_status plim_cut_solver_new(const plim_cut_model *m, plim_cut_solver **out) 
   int32_t rows = MOST_DICTIONARY / (m->n_columns + 1);
   if (rows > MOST_ROWS) rows = MOST_ROWS;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
-  *s = (plim_cut_solver){.model = m, .ctx = ctx, .n_columns = m->n_columns, .rows = {.ctx = ctx}};
+  *s = (plim_cut_solver){.model = m, .ctx = ctx, .n_columns = m->n_columns, .rows = {.ctx = ctx}, .tree = {.ctx = ctx}};
   carve(s, &s->block, rows);
   PLIM_CHECK(plim_block_allocate(ctx, &s->block));
   carve(s, &s->block, rows);
@@ -143,8 +122,7 @@ void plim_cut_solver_free(plim_cut_solver *s) {
   plim_cut_flow_free(s->flow);
   plim_lp_free(s->lp);
   plim_cut_rows_free(&s->rows);
-  plim_release(ctx, s->nodes, s->room_nodes, sizeof *s->nodes);
-  plim_release(ctx, s->open, s->room_open, sizeof *s->open);
+  plim_cut_tree_free(&s->tree);
   plim_release(ctx, s->block.base, s->block.base ? s->block.bytes : 0, 1);
   plim_release(ctx, s, 1, sizeof *s);
 }
@@ -416,52 +394,21 @@ static void set_box(plim_cut_solver *s, int32_t at) {
   if (s->n_done % NODES_A_PROGRAM == NODES_A_PROGRAM - 1) sift_rows(s);
   memcpy(s->low, s->root_low, (size_t)s->n_columns);
   memcpy(s->high, s->root_high, (size_t)s->n_columns);
-  for (; at >= 0 && s->nodes[at].parent >= 0; at = s->nodes[at].parent) {
-    s->low[s->nodes[at].column] = s->high[s->nodes[at].column] = s->nodes[at].value;
+  for (; at >= 0 && s->tree.node[at].parent >= 0; at = s->tree.node[at].parent) {
+    s->low[s->tree.node[at].column] = s->high[s->tree.node[at].column] = s->tree.node[at].value;
   }
   bound_columns(s);
 }
 
-static plim_status new_node(plim_cut_solver *s, node made, int32_t *out) {
-  PLIM_TRY(plim_array_reserve(s->ctx, &s->nodes, &s->room_nodes, s->n_nodes + 1, sizeof *s->nodes));
-  *out = s->n_nodes;
-  s->nodes[s->n_nodes++] = made;
-  return PLIM_OK;
-}
-
-static plim_status open_node(plim_cut_solver *s, int32_t opened) {
-  PLIM_TRY(plim_array_reserve(s->ctx, &s->open, &s->room_open, s->n_open + 1, sizeof *s->open));
-  int32_t at = s->n_open++;
-  for (; at > 0 && s->nodes[s->open[(at - 1) / 2]].bound > s->nodes[opened].bound; at = (at - 1) / 2) {
-    s->open[at] = s->open[(at - 1) / 2];
-  }
-  s->open[at] = opened;
-  return PLIM_OK;
-}
-
-static int32_t pop_node(plim_cut_solver *s) {
-  int32_t top = s->open[0], last = s->open[--s->n_open], at = 0;
-  for (;;) {
-    int32_t child = 2 * at + 1;
-    if (child >= s->n_open) break;
-    if (child + 1 < s->n_open && s->nodes[s->open[child + 1]].bound < s->nodes[s->open[child]].bound) child++;
-    if (s->nodes[s->open[child]].bound >= s->nodes[last].bound) break;
-    s->open[at] = s->open[child];
-    at = child;
-  }
-  s->open[at] = last;
-  return top;
-}
-
 /* A node far above the least open bound waits. */
 static int may_wait(const plim_cut_solver *s, int64_t bound) {
-  if (s->n_open == 0 || s->best_cost == INT64_MAX) return 0;
-  int64_t least = s->nodes[s->open[0]].bound;
+  if (s->tree.n_open == 0 || s->best_cost == INT64_MAX) return 0;
+  int64_t least = plim_cut_tree_least(&s->tree);
   return bound - least > (s->cutoff - least) / 4;
 }
 
 /* What fixing the node's column has brought. */
-static void learn(plim_cut_solver *s, const node *done, int64_t before) {
+static void learn(plim_cut_solver *s, const plim_cut_node *done, int64_t before) {
   if (done->parent < 0 || done->way < 1e-6 || done->bound >= s->cutoff) return;
   gain *g = &s->gains[2 * done->column + done->value];
   g->sum += (double)(done->bound - before) / done->way;
@@ -471,25 +418,26 @@ static void learn(plim_cut_solver *s, const node *done, int64_t before) {
 static plim_status branch_on(plim_cut_solver *s, int32_t at, int32_t column, int32_t *next) {
   double x = s->x[column];
   int32_t brother;
-  node one = {at, column, x >= 0.5, s->nodes[at].bound, x >= 0.5 ? 1 - x : x};
-  node other = {at, column, !one.value, one.bound, 1 - one.way};
-  PLIM_TRY(new_node(s, other, &brother));
-  PLIM_TRY(open_node(s, brother));
-  return new_node(s, one, next);
+  plim_cut_node one = {at, column, x >= 0.5, s->tree.node[at].bound, x >= 0.5 ? 1 - x : x};
+  plim_cut_node other = {at, column, !one.value, one.bound, 1 - one.way};
+  PLIM_TRY(plim_cut_tree_add(&s->tree, other, &brother));
+  PLIM_TRY(plim_cut_tree_open(&s->tree, brother));
+  return plim_cut_tree_add(&s->tree, one, next);
 }
 
 /* Follow one node down until it is done; its brothers stay open. */
 static plim_status dive(plim_cut_solver *s, int32_t at) {
   for (int32_t depth = 0;; depth++) {
     int32_t column;
-    int64_t before = s->nodes[at].bound;
+    int64_t before = s->tree.node[at].bound;
     if (before >= s->cutoff) return PLIM_OK;
-    if (out_of_time(s) || (depth > 0 && may_wait(s, before))) return open_node(s, at); /* its bound counts */
+    if (out_of_time(s) || (depth > 0 && may_wait(s, before)))
+      return plim_cut_tree_open(&s->tree, at); /* its bound counts */
     set_box(s, at);
     s->n_done++;
-    PLIM_TRY(bound_node(s, at == 0 ? ROUNDS_AT_ROOT : ROUNDS_A_NODE, &s->nodes[at].bound, &column));
-    learn(s, &s->nodes[at], before);
-    if (s->impossible || column < 0 || s->nodes[at].bound >= s->cutoff) return PLIM_OK;
+    PLIM_TRY(bound_node(s, at == 0 ? ROUNDS_AT_ROOT : ROUNDS_A_NODE, &s->tree.node[at].bound, &column));
+    learn(s, &s->tree.node[at], before);
+    if (s->impossible || column < 0 || s->tree.node[at].bound >= s->cutoff) return PLIM_OK;
     if (at == 0) {
       round_point(s, 0.5);
       fix_columns(s);
@@ -509,7 +457,7 @@ static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limit
   s->cutoff = s->all_cost + 1;
   int64_t enough = (limits->enough_ns - m->least_ns) / s->unit_ns;
   if (enough < s->all_cost) s->cutoff = enough + ((limits->enough_ns - m->least_ns) % s->unit_ns > 0);
-  s->n_nodes = s->n_open = 0;
+  s->tree.n_nodes = s->tree.n_open = 0;
   s->n_done = s->n_rows = s->impossible = 0;
   s->given_up = INT64_MAX;
   for (s->n_cuts = 0; s->n_cuts < m->n_cuts; s->n_cuts++) {
@@ -534,13 +482,13 @@ plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_
   own.work = work_of(s) + limits->work;
   begin(s, budget_bytes, &own);
   int32_t root;
-  PLIM_TRY(new_node(s, (node){.parent = -1}, &root));
-  PLIM_TRY(open_node(s, root));
-  while (s->n_open > 0 && !s->impossible && s->nodes[s->open[0]].bound < s->cutoff && !out_of_time(s)) {
-    PLIM_TRY(dive(s, pop_node(s)));
+  PLIM_TRY(plim_cut_tree_add(&s->tree, (plim_cut_node){.parent = -1}, &root));
+  PLIM_TRY(plim_cut_tree_open(&s->tree, root));
+  while (s->tree.n_open > 0 && !s->impossible && plim_cut_tree_least(&s->tree) < s->cutoff && !out_of_time(s)) {
+    PLIM_TRY(dive(s, plim_cut_tree_pop(&s->tree)));
   }
   int64_t bound = s->cutoff;
-  if (s->n_open > 0 && s->nodes[s->open[0]].bound < bound) bound = s->nodes[s->open[0]].bound;
+  if (s->tree.n_open > 0 && plim_cut_tree_least(&s->tree) < bound) bound = plim_cut_tree_least(&s->tree);
   if (s->given_up < bound) bound = s->given_up;
   if (bound > s->all_cost) s->impossible = 1;
   *answer = (plim_cut_answer){.bound_ns = s->impossible ? INT64_MAX : m->least_ns + bound * s->unit_ns,

@@ -141,7 +141,7 @@ plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, cons
   const plim_problem *p = model->problem;
   walker w = {.model = model, .problem = p, .solution = solution, .out = out};
   carve(&w, &w.block);
-  plim_status status;
+  plim_status status = PLIM_OK;
   out->n = 0;
   PLIM_TRY(plim_block_allocate(p->ctx, &w.block));
   carve(&w, &w.block);
