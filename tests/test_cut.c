@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "planner/cut/cut.h"
+#include "planner/cut/certificate.h"
+#include "planner/cut/lp.h"
 #include "planner/cut/solve.h"
 #include "runtime/graph/import.h"
 #include "tests/support/dag.h"
@@ -295,6 +296,100 @@ Test(cut, published_training_graphs_are_proved_optimal_in_both_orders) {
     prove("resnet50_train.json", 90, order, 406110);
     prove("resnet50_train.json", 80, order, 406800);
   }
+}
+
+/* ---- proofs in integers ---- */
+
+enum { COLUMNS = 8, ROWS = 5 };
+
+/* The least cost of a choice between low and high that satisfies all rows; -1: there is none. */
+static int64_t cheapest(const plim_cut_box *box, const plim_cut_row *row) {
+  int64_t least = -1;
+  for (uint32_t choice = 0; choice < 1U << COLUMNS; choice++) {
+    int64_t cost = 0;
+    int allowed = 1;
+    for (int32_t j = 0; j < COLUMNS; j++) {
+      int on = choice >> j & 1;
+      allowed &= on >= box->low[j] && on <= box->high[j];
+      cost += on * box->cost[j];
+    }
+    for (int32_t r = 0; r < ROWS && allowed; r++) {
+      int64_t left = row[r].demand;
+      for (int32_t k = 0; k < row[r].n; k++) left -= (choice >> row[r].column[k] & 1) * row[r].weight[k];
+      allowed = left <= 0;
+    }
+    if (allowed && (least < 0 || cost < least)) least = cost;
+  }
+  return least;
+}
+
+Test(cut, no_multipliers_prove_more_than_the_cheapest_choice_costs) {
+  int32_t column[COLUMNS] = {0, 1, 2, 3, 4, 5, 6, 7};
+  int64_t weight[ROWS][COLUMNS], cost[COLUMNS], scratch[COLUMNS], reduced[COLUMNS];
+  uint8_t low[COLUMNS], high[COLUMNS];
+  plim_cut_row row[ROWS];
+  double multiplier[ROWS];
+  int proved = 0;
+  for (uint64_t seed = 1; seed <= 2000; seed++) {
+    uint64_t random = seed;
+    int64_t size = seed % 3 ? 100 : (int64_t)1 << 40; /* large numbers lose digits, not truth */
+    for (int32_t j = 0; j < COLUMNS; j++) {
+      cost[j] = test_random_between(&random, 0, size);
+      low[j] = (uint8_t)test_random_chance(&random, 10);
+      high[j] = low[j] || test_random_chance(&random, 90);
+    }
+    for (int32_t r = 0; r < ROWS; r++) {
+      for (int32_t j = 0; j < COLUMNS; j++) weight[r][j] = test_random_between(&random, 1, size);
+      row[r] = (plim_cut_row){COLUMNS, column, weight[r], test_random_between(&random, 1, 3 * size)};
+      multiplier[r] = (double)test_random_between(&random, 0, 1000) / 1500;
+    }
+    plim_cut_box box = {COLUMNS, cost, low, high};
+    int64_t least = cheapest(&box, row), bound = plim_cut_certify(&box, ROWS, row, multiplier, scratch, reduced);
+    if (least >= 0) cr_assert_leq(bound, least, "seed %llu", (unsigned long long)seed);
+    proved += bound > 0;
+    for (int32_t j = 0; j < COLUMNS; j++) { /* at the other bound it costs so much more */
+      int at = scratch[j] < 0;
+      if (low[j] == high[j] || scratch[j] == 0) continue;
+      low[j] = high[j] = !at;
+      least = cheapest(&box, row);
+      if (least >= 0 && bound > 0) cr_assert_leq(bound + reduced[j], least, "seed %llu", (unsigned long long)seed);
+      low[j] = 0;
+      high[j] = 1;
+    }
+  }
+  cr_assert_geq(proved, 500);
+}
+
+/* A column costs 3 or 2, any two of three columns are enough: 4 in fractions and in whole columns. */
+Test(cut, the_program_finds_the_least_and_its_multipliers_prove_it) {
+  const double cost[] = {3, 2, 2};
+  const int64_t costs[] = {3, 2, 2};
+  int32_t column[] = {0, 1, 2};
+  int64_t weight[] = {1, 1, 1}, scratch[3];
+  uint8_t low[] = {0, 0, 0}, high[] = {1, 1, 1};
+  const plim_cut_row row = {3, column, weight, 2};
+  double multiplier[2];
+  plim_lp *lp = NULL;
+  cr_assert_eq(plim_lp_new(ctx, 3, cost, 2, &lp), PLIM_OK);
+  plim_lp_add(lp, &row);
+  cr_assert_eq(plim_lp_solve(lp, 1000), PLIM_LP_OPTIMAL);
+  cr_assert_float_eq(plim_lp_objective(lp), 4, 1e-9);
+  plim_lp_multipliers(lp, 1000, multiplier);
+  multiplier[0] /= (double)row.demand; /* the program divides rows by their demand */
+  cr_assert_eq(plim_cut_certify(&(plim_cut_box){3, costs, low, high}, 1, &row, multiplier, scratch, NULL), 4);
+  plim_lp_bound(lp, 1, 0, 0);
+  cr_assert_eq(plim_lp_solve(lp, 1000), PLIM_LP_OPTIMAL);
+  cr_assert_float_eq(plim_lp_objective(lp), 5, 1e-9);
+  plim_lp_bound(lp, 2, 0, 0);
+  cr_assert_eq(plim_lp_solve(lp, 1000), PLIM_LP_INFEASIBLE);
+  plim_lp_multipliers(lp, 1000, multiplier);
+  multiplier[0] /= (double)row.demand;
+  high[1] = high[2] = 0;
+  cr_assert_gt(plim_cut_certify(&(plim_cut_box){3, costs, low, high}, 1, &row, multiplier, scratch, NULL), 1000);
+  plim_lp_bound(lp, 2, 0, 1);
+  cr_assert_eq(plim_lp_solve(lp, 1000), PLIM_LP_OPTIMAL);
+  cr_assert_float_eq(plim_lp_objective(lp), 5, 1e-9);
+  plim_lp_free(lp);
 }
 
 /* ---- failures ---- */

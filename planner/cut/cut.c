@@ -28,14 +28,18 @@ static void cutter_free(cutter *c) {
   plim_cut_model_free(c->model);
 }
 
-static plim_cut_limits limits_of(const plim_planning *pl, int64_t work) {
+/* `share`: of the time that is left, one part in so many. */
+static plim_cut_limits limits_of(const plim_planning *pl, int64_t work, int64_t share) {
   plim_cut_limits limits = {.work = work, .deadline_ns = INT64_MAX, .enough_ns = pl->found ? pl->best_ns : INT64_MAX};
-  if (pl->options->time_limit_ns > 0) limits.deadline_ns = pl->started_ns + pl->options->time_limit_ns;
+  if (pl->options->time_limit_ns > 0) {
+    int64_t now = plim_now_ns();
+    limits.deadline_ns = now + (pl->started_ns + pl->options->time_limit_ns - now) / share;
+  }
   return limits;
 }
 
 static plim_status raise_bound(plim_planning *pl, const cutter *c, int64_t work) {
-  plim_cut_limits limits = limits_of(pl, work);
+  plim_cut_limits limits = limits_of(pl, work, 2);
   plim_cut_answer answer;
   PLIM_TRY(plim_cut_solve(c->solver, pl->budget_bytes, &limits, &answer));
   if (answer.bound_ns > pl->bound_ns) pl->bound_ns = answer.bound_ns;
@@ -53,7 +57,7 @@ static plim_status suggest(plim_planning *pl, const cutter *c, int64_t work, pli
   plim_status status = PLIM_OK;
   int64_t target = pl->budget_bytes, fastest = INT64_MAX;
   for (int i = 0; i < TRIES && !done(pl); i++) {
-    plim_cut_limits limits = limits_of(pl, work / TRIES);
+    plim_cut_limits limits = limits_of(pl, work / TRIES, TRIES / 2);
     int64_t height;
     PLIM_CHECK(plim_cut_solve(c->solver, target, &limits, &answer));
     if (answer.cost_ns == INT64_MAX) break;
@@ -63,7 +67,7 @@ static plim_status suggest(plim_planning *pl, const cutter *c, int64_t work, pli
     if (i == 0 || (fits && pl->timeline->time_ns < fastest)) PLIM_CHECK(plim_schedule_copy(seed, &trial));
     if (fits && pl->timeline->time_ns < fastest) fastest = pl->timeline->time_ns;
     if (height <= pl->budget_bytes) break;
-    target -= height - pl->budget_bytes;
+    target -= (i + 1) * (height - pl->budget_bytes);
   }
 done:
   plim_schedule_free(&trial);
@@ -86,6 +90,7 @@ done:
   return status;
 }
 
+/* Where no solution's plan fits, the search repairs one. */
 plim_status plim_cut_run(plim_planning *pl) {
   plim_schedule seed = {.ctx = pl->problem->ctx};
   int64_t work = pl->options->time_limit_ns > 0 ? INT64_MAX / 4 : STRATEGY_WORK;
@@ -94,5 +99,5 @@ plim_status plim_cut_run(plim_planning *pl) {
   if (done(pl) || pl->lowest || pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
   plim_status status = plim_cut_begin(pl, work, &seed);
   plim_schedule_free(&seed);
-  return status;
+  return status != PLIM_OK || pl->found || pl->bound_ns == INT64_MAX ? status : plim_search_run(pl);
 }

@@ -12,7 +12,7 @@
  * Deterministic without a time limit. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_begin(plim_planning *pl, int64_t work, plim_schedule *seed);
 
-/* The strategy. */
+/* The strategy: the fastest of those plans; one of the search where none of them fits. */
 plim_status plim_cut_run(plim_planning *pl);
 
 #endif

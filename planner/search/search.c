@@ -38,7 +38,6 @@ static const cooling series[] = {
     {20, 1, REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}, {10, 0.3, REHEAT, {25, 15, 15, 10, 10, 25, 5, 5}},
 };
 enum { COOLINGS = sizeof series / sizeof series[0], MOVES_AN_OP = 4000 };
-enum { CUT_WORK = 300000000 /* a few tenths of a second */ };
 static const double cold = 0.006;
 
 static plim_status try_candidate(searcher *s, int32_t effort) {
@@ -203,6 +202,11 @@ static plim_status run_laps(searcher *s, const plim_schedule *order) {
   return PLIM_OK;
 }
 
+/* Effort of the cut model: about a tenth of a second, or up to a quarter of the time. */
+static int64_t cut_work(const plim_planning *pl) {
+  return pl->options->time_limit_ns > 0 ? pl->options->time_limit_ns / 4 : 300000000;
+}
+
 plim_status plim_search_run(plim_planning *pl) {
   const plim_problem *p = pl->problem;
   searcher s = {.pl = pl, .current = {.ctx = p->ctx}, .candidate = {.ctx = p->ctx}};
@@ -213,7 +217,7 @@ plim_status plim_search_run(plim_planning *pl) {
   if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
   if (pl->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plim_schedule_program_order(p, &order));
-  PLIM_CHECK(plim_cut_begin(pl, CUT_WORK, &order));
+  PLIM_CHECK(plim_cut_begin(pl, cut_work(pl), &order));
   if (pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns)) goto done;
   PLIM_CHECK(plim_seed_replay(pl, STRONG, &order));
   PLIM_CHECK(plim_track_new(p, plim_track_usual_room(p), &s.track));
