@@ -9,6 +9,7 @@
 
 #include "planner/exact/repair.h"
 #include "planner/exact/stage_model.h"
+#include "runtime/graph/generate.h"
 #include "tests/support/dag.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/random.h"
@@ -217,27 +218,28 @@ Test(stage_schedule, bounds_are_rounded_up_to_whole_units_after_a_solver_s_toler
 
 Test(stage_schedule, programs_and_schedules_that_would_be_too_large_are_told) {
   plim_context *ctx = NULL;
-  plim_graph *graph = NULL;
-  plim_problem *problem = NULL;
-  plim_dag *dag = NULL;
-  plim_stage_schedule *schedule = NULL;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  for (int32_t layers = 5; layers <= 605; layers += 300) {
-    cr_assert_eq(random_chain_make(ctx, layers, 1, &graph), PLIM_OK);
+  for (int32_t n = 100; n <= 2500; n += 1200) {
+    plim_generate_options generate = plim_generate_options_default("layered");
     plim_plan_options options = plim_plan_options_default();
+    plim_graph *graph = NULL;
+    plim_problem *problem = NULL;
+    plim_dag *dag = NULL;
+    plim_stage_schedule *schedule = NULL;
+    generate.n = n;
+    cr_assert_eq(plim_graph_generate(ctx, &generate, &graph), PLIM_OK, "%s", plim_context_error(ctx));
     planner_case c = planner_case_make(ctx, graph, NULL, &options);
     cr_assert_eq(plim_problem_make(ctx, graph, c.profile, &options, PLIM_CLASS_STAGES, &problem), PLIM_OK);
     cr_assert_eq(plim_dag_make(problem, INT64_MAX, &dag), PLIM_OK);
-    cr_assert_eq(plim_stage_model_fits(dag), layers < 100);
-    plim_status status = plim_stage_schedule_new(dag, &schedule);
-    cr_assert_eq(status, layers < 500 ? PLIM_OK : PLIM_EUNSUPPORTED);
-    if (status == PLIM_OK) plim_stage_schedule_free(schedule);
+    cr_assert_eq(plim_stage_model_fits(dag), n == 100);
+    cr_assert_eq(plim_stage_schedule_new(dag, &schedule), n < 2000 ? PLIM_OK : PLIM_EUNSUPPORTED);
+    plim_stage_schedule_free(schedule);
     plim_dag_free(dag);
     plim_problem_free(problem);
     plim_problem_free(c.problem);
     plim_profile_free(c.profile);
     plim_graph_free(graph);
   }
-  cr_assert_not_null(strstr(plim_context_error(ctx), "at most 2048 ops"), "%s", plim_context_error(ctx));
+  cr_assert_not_null(strstr(plim_context_error(ctx), "at most 2048 ops, not 2500"), "%s", plim_context_error(ctx));
   plim_context_free(ctx);
 }
