@@ -42,7 +42,7 @@ static plim_status search(plim_context *c, int32_t n, const plim_box *box, int64
   plim_status status;
   PLIM_CHECK(plim_units_make(c, &boxes, &units));
   PLIM_CHECK(plim_exact_new(&units, nodes, &exact));
-  PLIM_CHECK(plim_exact_search(exact, capacity / align, nodes, offset, outcome));
+  PLIM_CHECK(plim_exact_search(exact, capacity / align, nodes, INT64_MAX, offset, outcome));
   for (int32_t x = 0; x < n; x++) offset[x] *= align;
 done:
   plim_exact_free(exact);

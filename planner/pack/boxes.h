@@ -14,6 +14,7 @@ typedef struct plim_gap {
   int64_t low, high;
 } plim_gap;
 
+/* Sizes, alignments and fixed offsets together stay below 2^62. */
 typedef struct plim_boxes {
   int32_t n;
   int64_t align;            /* every size is rounded up to a multiple, every offset is one */

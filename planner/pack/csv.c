@@ -35,7 +35,7 @@ typedef struct reader {
   int32_t fields;
   int32_t field_of[COLUMNS]; /* -1: the column is missing */
   int inclusive;
-  int64_t bytes; /* of all lives so far */
+  int64_t bytes; /* of all lives so far, with what alignments may add */
 } reader;
 
 static plim_status fail_field(const reader *r, const char *what, span field, const char *must) {
@@ -178,9 +178,11 @@ static plim_status read_row(reader *r, const span *value) {
   box->end += r->inclusive;
   PLIM_TRY(read_number(r, SIZE, value[SIZE], 0, most_bytes, &box->bytes));
   if (box->begin >= box->end) return fail_field(r, "upper", value[UPPER], "is not behind lower: the life has no step");
-  r->bytes += box->bytes;
-  if (r->bytes >= most_bytes) return fail_field(r, "size", value[SIZE], "makes the sum of all sizes reach 2^62");
   if (value[ALIGNMENT].begin) PLIM_TRY(read_number(r, ALIGNMENT, value[ALIGNMENT], 1, most_bytes, align));
+  r->bytes = plim_add_bytes(r->bytes, box->bytes + *align - 1);
+  if (r->bytes < 0 || r->bytes >= most_bytes) {
+    return fail_field(r, "size", value[SIZE], "makes the sum of all sizes and alignments reach 2^62");
+  }
   if (value[HINT].begin) PLIM_TRY(read_number(r, HINT, value[HINT], -1, most_bytes, hint));
   if (value[OFFSET].begin) PLIM_TRY(read_offset(r, value[OFFSET], *align, &box->fixed));
   if (value[GAPS].begin) PLIM_TRY(read_gaps(r, value[GAPS], box));

@@ -23,8 +23,8 @@ typedef struct plim_lives {
 } plim_lives;
 
 /* Read a text. PLIM_EDATA with the line: broken rows, columns missing or twice, ids twice, a life that ends before it
- * begins, numbers out of range, fixed offsets that overlap (both are named). Sizes add up to less than 2^62.
- * O(bytes + n log n). */
+ * begins, numbers out of range, fixed offsets that overlap (both are named). Sizes and alignments add up to less than
+ * 2^62. O(bytes + n log n). */
 PLIM_MUST_USE plim_status plim_lives_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes,
                                            plim_lives **out);
 PLIM_MUST_USE plim_status plim_lives_load(plim_context *ctx, const char *path, plim_lives **out);

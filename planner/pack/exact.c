@@ -24,7 +24,6 @@
 #include "planner/pack/exact_parts.h"
 
 enum { MOST_PILE = 16000, NODES_A_LOOK = 256 };
-static const int64_t most_units = INT64_C(1) << 30; /* sums of two stay in 32 bits */
 
 typedef plim_item item;
 typedef plim_piece piece;
@@ -348,7 +347,7 @@ plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, 
                                  int64_t *offset, int64_t *nodes) {
   *nodes = 0;
   if (e->units->load > capacity || is_too_large(e, capacity)) return PLIM_PACK_IMPOSSIBLE;
-  if (capacity >= most_units) return PLIM_PACK_LIMIT;
+  if (capacity >= PLIM_EXACT_UNITS) return PLIM_PACK_LIMIT;
   e->capacity = (int32_t)capacity;
   for (e->shift = 0; capacity >> e->shift > MOST_PILE;) e->shift++;
   e->limits = limits;
@@ -363,12 +362,13 @@ plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, 
   return PLIM_PACK_FOUND;
 }
 
-plim_status plim_exact_search(plim_exact *e, int64_t capacity, int64_t nodes, int64_t *offset,
+plim_status plim_exact_search(plim_exact *e, int64_t capacity, int64_t nodes, int64_t deadline_ns, int64_t *offset,
                               plim_pack_outcome *outcome) {
   *outcome = PLIM_PACK_LIMIT;
-  for (int32_t turn = 0; *outcome == PLIM_PACK_LIMIT && nodes > 0; turn++) {
+  if (capacity >= PLIM_EXACT_UNITS) return PLIM_OK;
+  for (int32_t turn = 0; *outcome == PLIM_PACK_LIMIT && nodes > 0 && plim_now_ns() < deadline_ns; turn++) {
     int64_t share = plim_exact_share(e->n, turn), used;
-    plim_exact_limits limits = {.nodes = share < nodes ? share : nodes, .deadline_ns = INT64_MAX};
+    plim_exact_limits limits = {.nodes = share < nodes ? share : nodes, .deadline_ns = deadline_ns};
     *outcome = plim_exact_run(e, capacity, turn, &limits, offset, &used);
     if (plim_context_cancelled(e->units->ctx)) return plim_fail(e->units->ctx, PLIM_ECANCEL, "packing was cancelled");
     nodes -= used > 0 ? used : 1;

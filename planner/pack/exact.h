@@ -20,22 +20,23 @@ typedef struct plim_exact_limits {
 
 /* `nodes`: about how many will be used; failed states are remembered accordingly. PLIM_EUNSUPPORTED for more than
  * PLIM_EXACT_MOST boxes, or a quarter of that where gaps leave parts of boxes. O(n^2). */
-enum { PLIM_EXACT_MOST = 4096 };
+enum { PLIM_EXACT_MOST = 4096, PLIM_EXACT_UNITS = 1 << 29 };
 PLIM_MUST_USE plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out);
 void plim_exact_free(plim_exact *exact); /* NULL is legal */
 
 /* Search once, in the order of that turn: 0, 1, ... are a portfolio of orders, later ones blurred at random. offset [n]
- * in units is set when found. A limit, or a cancel of the context, gives PLIM_PACK_LIMIT; so does a capacity of 2^30 or
- * more. Gaps that leave a part of a box make IMPOSSIBLE impossible. Depends on the arguments and on the calls before,
- * unless the deadline ends it. *nodes: how many were used. */
+ * in units is set when found. A limit, or a cancel of the context, gives PLIM_PACK_LIMIT; so does a capacity of
+ * PLIM_EXACT_UNITS or more. Gaps that leave a part of a box make IMPOSSIBLE impossible. Depends on the arguments and on
+ * the calls before, unless the deadline ends it. *nodes: how many were used. */
 plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes);
 
 /* Nodes for a turn that let all of them have their share of a long search. */
 int64_t plim_exact_share(int32_t n, int32_t turn);
 
-/* Turn after turn until one ends or the nodes are spent. PLIM_ECANCEL when the context is cancelled. */
-PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t nodes, int64_t *offset,
-                                            plim_pack_outcome *outcome);
+/* Turn after turn until one ends, the nodes are spent or the deadline has passed. PLIM_ECANCEL when the context is
+ * cancelled. */
+PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t nodes, int64_t deadline_ns,
+                                            int64_t *offset, plim_pack_outcome *outcome);
 
 #endif

@@ -125,7 +125,7 @@ static plim_status search_exactly(packer *k, int64_t nodes) {
   for (int32_t tries = 0; tries < EXACT_TRIES && low + 1 < k->height; tries++) {
     int64_t capacity = tries == 0 ? k->goal : low + (k->height - low) / 2;
     plim_pack_outcome outcome;
-    PLIM_CHECK(plim_exact_search(exact, capacity, nodes, k->trial, &outcome));
+    PLIM_CHECK(plim_exact_search(exact, capacity, nodes, k->deadline_ns, k->trial, &outcome));
     if (outcome == PLIM_PACK_FOUND) {
       keep_trial(k);
     } else {

@@ -192,7 +192,8 @@ static plim_status search(solver *s) {
   keep(s);
   report(s);
   if (is_done(s)) return PLIM_OK;
-  if (s->chosen.boxes.n > (s->units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST)) return repair(s);
+  int32_t most = s->units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST;
+  if (s->chosen.boxes.n > most || s->found.height / s->chosen.boxes.align >= PLIM_EXACT_UNITS) return repair(s);
   PLIM_TRY(plim_turns_new(&s->units, threads_of(s), &s->turns));
   if (s->options->capacity < INT64_MAX) {
     reach_capacity(s);

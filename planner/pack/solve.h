@@ -26,7 +26,8 @@ typedef struct plim_solution {
 /* Pack. With a capacity: stop at the first packing under it. Without: until proved, the time is over or the context is
  * cancelled; the best so far is kept. offset [n]; boxes of no bytes get 0. What is found is validated.
  * PLIM_ENOFIT (outputs untouched): nothing under the capacity; the sentence says whether that is proven.
- * Deterministic, whatever the number of threads, when it ends before the limit. */
+ * Deterministic for a number of threads when it ends before the time limit. Reports progress with the height as `done`
+ * and the bound as `total`. */
 PLIM_MUST_USE plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const plim_solve_options *options,
                                           int64_t *offset, plim_solution *solution);
 

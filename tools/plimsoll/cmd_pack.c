@@ -1,8 +1,6 @@
 /* plimsoll pack: offsets for lives of a CSV file. */
 #include <stdio.h>
 
-#include <string.h>
-
 #include "planner/pack/conflict.h"
 #include "planner/pack/csv.h"
 #include "planner/pack/solve.h"
@@ -12,10 +10,10 @@
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/session.h"
 
-enum { CONFLICT_NODES = 2000000, SHOWN = 8, SENTENCE = 400 };
+enum { CONFLICT_NODES = 500000, SHOWN = 8 };
 
-/* Seconds of packing when --time-limit does not say. */
-static const double default_limit = 10;
+/* Seconds of packing when --time-limit does not say: for the lowest height, and under a capacity. */
+static const double lowest_limit = 10, capacity_limit = 60;
 
 static double gap_percent(int64_t height, int64_t bound) {
   return bound > 0 ? 100.0 * (double)(height - bound) / (double)bound : 0;
@@ -64,46 +62,47 @@ static plim_status save(const session *s, const plim_lives *lives, const int64_t
   return status;
 }
 
-/* Which lives do not fit together, in one sentence; *text is empty when nothing is proven. */
-static plim_status explain(const session *s, const plim_lives *lives, int64_t capacity, char *text, size_t size) {
+/* Add which lives do not fit together; nothing when that is not proven. */
+static void name_members(plim_text *text, const plim_lives *lives, const plim_conflict *why, const uint8_t *member) {
+  int32_t shown = 0;
+  if (why->at_once) {
+    plim_text_format(text, "; at step %lld these %d alone are too much:", (long long)why->time, why->n);
+  } else if (why->n > 0) {
+    plim_text_format(text, "; these %d do not fit%s:", why->n,
+                     why->irreducible ? ", and without any one of them the others do" : "");
+  }
+  for (int32_t i = 0; i < lives->n && shown < SHOWN; i++) {
+    const plim_box *box = &lives->box[i];
+    if (!member[i]) continue;
+    plim_text_format(text, "%s %.24s [%lld, %lld) %lld", shown++ > 0 ? "," : "", lives->id[i], (long long)box->begin,
+                     (long long)box->end, (long long)box->bytes);
+  }
+  if (why->n > shown) plim_text_format(text, " and %d more", why->n - shown);
+}
+
+/* The refusal in the context, and why. */
+static plim_status refuse(const session *s, const plim_lives *lives, int64_t capacity) {
   plim_boxes boxes = plim_lives_boxes(lives, 1);
+  plim_text text = {s->ctx, NULL, 0, 0, PLIM_OK};
   plim_conflict why;
   uint8_t *member = NULL;
-  int32_t shown = 0;
-  text[0] = 0;
-  PLIM_TRY(plim_allocate(s->ctx, lives->n, 1, &member));
-  plim_status status = plim_boxes_conflict(s->ctx, &boxes, capacity, CONFLICT_NODES, member, &why);
-  size_t used = 0;
-  if (status == PLIM_OK && why.n > 0) {
-    used = (size_t)snprintf(text, size, "; these %d do not fit%s:", why.n,
-                            why.irreducible ? ", and without any one of them the others do" : "");
-    if (why.at_once)
-      used = (size_t)snprintf(text, size, "; at step %lld these %d alone are too much:", (long long)why.time, why.n);
-  }
-  for (int32_t i = 0; i < lives->n && status == PLIM_OK && shown < SHOWN && used < size; i++) {
-    if (!member[i]) continue;
-    const plim_box *box = &lives->box[i];
-    used += (size_t)snprintf(text + used, size - used, "%s %.24s [%lld, %lld) %lld", shown++ > 0 ? "," : "",
-                             lives->id[i], (long long)box->begin, (long long)box->end, (long long)box->bytes);
-  }
-  if (why.n > shown && used < size) (void)snprintf(text + used, size - used, " and %d more", why.n - shown);
+  plim_status status;
+  plim_text_add(&text, plim_context_error(s->ctx));
+  PLIM_CHECK(plim_allocate(s->ctx, lives->n, 1, &member));
+  PLIM_CHECK(plim_boxes_conflict(s->ctx, &boxes, capacity, CONFLICT_NODES, member, &why));
+  name_members(&text, lives, &why, member);
+  PLIM_CHECK(text.status);
+  status = plim_fail(s->ctx, PLIM_ENOFIT, "%s", text.chars);
+done:
   plim_release(s->ctx, member, lives->n, 1);
+  plim_text_free(&text);
   return status;
 }
 
-/* The refusal, and why. */
-static plim_status refuse(const session *s, const plim_lives *lives, int64_t capacity) {
-  char sentence[SENTENCE], why[SENTENCE];
-  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
-  if (explain(s, lives, capacity, why, sizeof why) != PLIM_OK) why[0] = 0;
-  return plim_fail(s->ctx, PLIM_ENOFIT, "%s%s", sentence, why);
-}
-
 static plim_status pack(session *s) {
+  double limit = s->o->time_limit > 0 ? s->o->time_limit : s->o->capacity ? capacity_limit : lowest_limit;
   plim_solve_options wanted = {
-      .struct_bytes = sizeof wanted,
-      .time_limit_ns = (int64_t)((s->o->time_limit > 0 ? s->o->time_limit : default_limit) * 1e9),
-      .threads = (int32_t)s->o->threads};
+      .struct_bytes = sizeof wanted, .time_limit_ns = (int64_t)(limit * 1e9), .threads = (int32_t)s->o->threads};
   plim_lives *lives = NULL;
   plim_solution found;
   int64_t *offset = NULL;
@@ -141,7 +140,8 @@ const command command_pack = {
     .about =
         "Give every life of a CSV file (id, lower, upper, size; the dialect of MiniMalloc) an offset such that lives "
         "that overlap in time do not overlap in space: under a capacity, or, without one, as low as the time "
-        "limit (10 s unless given) allows. Where lives do not fit, it names a few that together cannot. Prints the "
+        "limit allows (10 s unless given; 60 s under a capacity), on one thread unless --threads says more. Where "
+        "lives do not fit, it names a few that together cannot. Prints the "
         "height, the load (largest sum of bytes alive) and what is proven.",
     .after =
         "EXAMPLES\n"
