@@ -164,6 +164,32 @@ Test(cli, writes_a_trace_of_ten_steps) {
   cr_assert_gt(atoi(plim_test_shell("wc -l <t.jsonl")->out), 200);
 }
 
+Test(cli, allocates_nothing_in_a_step_and_counts_what_libraries_do) {
+  (void)plim_test_program("train " NETWORK "--steps 4 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_eq(integer(o, "own_allocations"), 0);
+  if (json_object_get(o, "hidden_bytes")) cr_assert_leq(integer(o, "hidden_bytes"), 1024 * integer(o, "plan_steps"));
+  json_decref(o);
+}
+
+static int64_t outside_bytes(int batch) {
+  (void)plim_test_program("train " NETWORK "--image 8x8x3 --steps 2 --batch %d --planner keep-all --json", batch);
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  int64_t bytes = integer(o, "outside_bytes");
+  json_decref(o);
+  return bytes;
+}
+
+Test(cli, takes_hardly_more_outside_the_arena_for_a_larger_batch) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("sanitizers keep bytes of their own");
+#endif
+  int64_t small = outside_bytes(32), large = outside_bytes(512);
+  cr_assert_lt(large - small, 8 << 20, "%lld bytes at batch 32, %lld at 512", (long long)small, (long long)large);
+}
+
 Test(cli, gives_each_value_its_own_allocation_on_request) {
   const program_run *run = plim_test_program("train " SMALL "--steps 3 --addresses jemalloc");
   if (run->status == 5 && strstr(run->error, "without jemalloc")) cr_skip_test("built without jemalloc");

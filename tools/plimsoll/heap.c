@@ -63,6 +63,12 @@ int64_t heap_arena_resident(const heap_arena *arena) {
   return mallctl(name, &resident, &size, NULL, 0) == 0 ? (int64_t)resident : -1;
 }
 
+int64_t heap_thread_allocated(void) {
+  uint64_t bytes = 0;
+  size_t size = sizeof bytes;
+  return mallctl("thread.allocated", &bytes, &size, NULL, 0) == 0 ? (int64_t)bytes : -1;
+}
+
 const char *heap_name(char *text, size_t size) {
   const char *version = "";
   size_t bytes = sizeof version;
@@ -103,6 +109,10 @@ void heap_life_free(void *user, void *ptr, int64_t bytes) {
 
 int64_t heap_arena_resident(const heap_arena *arena) {
   (void)arena;
+  return -1;
+}
+
+int64_t heap_thread_allocated(void) {
   return -1;
 }
 

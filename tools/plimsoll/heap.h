@@ -24,6 +24,9 @@ void heap_life_free(void *user, void *ptr, int64_t bytes);
 /* Resident bytes of the arena now: what rounding and fragmentation cost shows here. -1: unknown. */
 int64_t heap_arena_resident(const heap_arena *arena);
 
+/* Bytes that this thread has ever allocated, by the hook, malloc or a library; -1: unknown. */
+int64_t heap_thread_allocated(void);
+
 /* "jemalloc 5.3.0", or "malloc". */
 const char *heap_name(char *text, size_t size);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/size.h"
 #include "runtime/device/device_cuda.h"
 #include "tools/plimsoll/human.h"
 
@@ -23,10 +24,19 @@ static void trace_step(const run *r, const plim_step_report *report) {
   plim_exec_set_timing(exec, done < RUN_TRACE_FROM + RUN_TRACE_STEPS);
 }
 
+/* What this thread allocated since the last call belongs to the step that ended, unless a trace was written. */
+static void count_hidden(run *r) {
+  int64_t ever = heap_thread_allocated(), spent = ever - r->allocated_ever;
+  r->allocated_ever = ever;
+  if (ever < 0) r->hidden_bytes = -1;
+  if (ever >= 0 && r->times.count > 1 && !r->trace && spent > r->hidden_bytes) r->hidden_bytes = spent;
+}
+
 static void on_step(void *user, const plim_step_report *report) {
   run *r = user;
   char left[HUMAN_BYTES], text[LINE];
   times_add(&r->times, report->time_ns);
+  count_hidden(r);
   if (r->trace) trace_step(r, report);
   if (r->times.count == 1) r->first_loss = report->loss;
   r->last_loss = report->loss;
@@ -41,6 +51,7 @@ static void on_step(void *user, const plim_step_report *report) {
 
 plim_status run_steps(run *r, int64_t steps) {
   if (r->begin_ns == 0) r->begin_ns = plim_now_ns();
+  r->allocated_ever = heap_thread_allocated();
   return plim_trainer_run(r->trainer, steps, on_step, r);
 }
 
@@ -136,12 +147,22 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   add_arithmetic(f, column, s, plan);
 }
 
+/* From the second step on: calls of our own, and what the libraries take for the time of a call. */
+static void add_allocations(figures *f, int column, const run *r, int64_t own) {
+  char size[PLIM_SIZE_TEXT_BYTES];
+  figures_count(f, column, "own_allocations", "allocations a step", own);
+  if (r->hidden_bytes < 0 || r->trace) return;
+  figures_note(f, column, " of our own; libraries take and free %s", plim_size_print(r->hidden_bytes, size));
+  figures_count(f, column, "hidden_bytes", NULL, r->hidden_bytes);
+}
+
 void run_figures_measured(figures *f, int column, const run *r) {
   plim_exec_use use = plim_exec_measured(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN);
   int64_t median = times_percentile(&r->times, 50);
   if (r->times.count == 0) return;
   figures_bytes(f, column, "peak_measured_bytes", "peak, measured", use.peak_bytes);
   figures_count(f, column, "steps", "steps", r->times.count);
+  if (r->times.count > 1 && !session_uses_heap(r->s)) add_allocations(f, column, r, use.own_allocations);
   figures_real(f, column, "step_ms", "median step", "%.2f ms", (double)median / 1e6);
   figures_note(f, column, " (10 to 90 %%: %.2f to %.2f)", (double)times_percentile(&r->times, 10) / 1e6,
                (double)times_percentile(&r->times, 90) / 1e6);

@@ -17,6 +17,8 @@ typedef struct run {
   double loss;              /* smoothed */
   float first_loss, last_loss;
   times times;
+  int64_t allocated_ever; /* by this thread, when the last step ended */
+  int64_t hidden_bytes;   /* most that libraries allocated and freed inside one step, the first aside; -1: unknown */
   plim_evaluation test;
   int tested;
 } run;
