@@ -59,12 +59,13 @@ static plim_status list_add(importer *im, list *l, int32_t id) {
 
 /* ---- handles ---- */
 
-static plim_status find_handle(const importer *im, const char *name, handle **out) {
+/* NULL when there is none of that name: PLIM_EDATA, with its sentence. */
+static handle *find_handle(const importer *im, const char *name) {
   int32_t number = plim_symbols_find(&im->names, name);
-  if (number < 0) return fail_line(im, "'%.255s' is used before it is defined", name);
-  if (im->handle[number].tensor == RELEASED) return fail_line(im, "'%.255s' is used after its release", name);
-  *out = &im->handle[number];
-  return PLIM_OK;
+  if (number >= 0 && im->handle[number].tensor != RELEASED) return &im->handle[number];
+  (void)fail_line(im, number < 0 ? "'%.255s' is used before it is defined" : "'%.255s' is used after its release",
+                  name);
+  return NULL;
 }
 
 static plim_status add_handle(importer *im, const char *name, int32_t tensor) {
@@ -222,7 +223,8 @@ static plim_status read_args(importer *im) {
   for (int32_t i = 0; i < n; i++) {
     const char *name = plim_json_text_item(&args, i);
     PLIM_TRY(im->lines.doc.status);
-    PLIM_TRY(find_handle(im, name, &h));
+    h = find_handle(im, name);
+    if (!h) return PLIM_EDATA;
     PLIM_TRY(list_add(im, &im->args, h->tensor));
   }
   return im->lines.doc.status;
@@ -281,7 +283,8 @@ static plim_status mutate(importer *im, int64_t index, const char *handle_name, 
   handle *h = NULL;
   int32_t tensor;
   if (index < 0 || index >= im->args.count) return fail_line(im, "MUTATE names an argument that is not there%s", "");
-  PLIM_TRY(find_handle(im, handle_name, &h));
+  h = find_handle(im, handle_name);
+  if (!h) return PLIM_EDATA;
   if (h->tensor != im->args.id[index]) return fail_line(im, "'%.255s' is mutated twice", handle_name);
   (void)snprintf(name, sizeof name, "%.220s@%lld", handle_name, (long long)im->lines.number);
   plim_role role = im->phase == PLIM_PHASE_FORWARD ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_GRADIENT;
@@ -310,7 +313,7 @@ static plim_status read_mutate(importer *im) {
     PLIM_CHECK(mutate(im, index, plim_json_text_item(&args, (int32_t)index), &mutated));
   }
   PLIM_CHECK(add_call(im, op, time_ns, mutated.id, n));
-  for (int32_t i = 0; i < n; i++) PLIM_CHECK(add_event(im, PLIM_EVENT_RELEASE, mutated.id[i]));
+  for (int64_t i = 0; i < mutated.count; i++) PLIM_CHECK(add_event(im, PLIM_EVENT_RELEASE, mutated.id[i]));
 done:
   plim_release(im->ctx, mutated.id, mutated.capacity, sizeof *mutated.id);
   return status;
@@ -334,7 +337,8 @@ static plim_status read_copy(importer *im) {
   handle *source = NULL;
   const char *from = plim_dtr_text(&im->lines, "SRC"), *to = plim_dtr_text(&im->lines, "DST");
   PLIM_TRY(im->lines.doc.status);
-  PLIM_TRY(find_handle(im, from, &source));
+  source = find_handle(im, from);
+  if (!source) return PLIM_EDATA;
   int32_t tensor = source->tensor;
   PLIM_TRY(add_handle(im, to, tensor));
   return add_event(im, PLIM_EVENT_GET, tensor);
@@ -344,8 +348,10 @@ static plim_status read_copy_from(importer *im) {
   handle *source = NULL, *target = NULL;
   const char *from = plim_dtr_text(&im->lines, "SRC"), *to = plim_dtr_text(&im->lines, "DST");
   PLIM_TRY(im->lines.doc.status);
-  PLIM_TRY(find_handle(im, from, &source));
-  PLIM_TRY(find_handle(im, to, &target));
+  source = find_handle(im, from);
+  if (!source) return PLIM_EDATA;
+  target = find_handle(im, to);
+  if (!target) return PLIM_EDATA;
   if (source == target) return PLIM_OK;
   PLIM_TRY(add_event(im, PLIM_EVENT_RELEASE, target->tensor));
   target->tensor = source->tensor;
@@ -358,7 +364,8 @@ static plim_status read_release(importer *im) {
   const char *name = plim_dtr_text(&im->lines, "NAME");
   PLIM_TRY(im->lines.doc.status);
   if (plim_symbols_find(&im->names, name) < 0) return PLIM_OK;
-  PLIM_TRY(find_handle(im, name, &h));
+  h = find_handle(im, name);
+  if (!h) return PLIM_EDATA;
   if (h->pinned) return PLIM_OK;
   PLIM_TRY(add_event(im, PLIM_EVENT_RELEASE, h->tensor));
   h->tensor = RELEASED;
@@ -369,7 +376,8 @@ static plim_status read_pin(importer *im) {
   handle *h = NULL;
   const char *name = plim_dtr_text(&im->lines, "NAME");
   PLIM_TRY(im->lines.doc.status);
-  PLIM_TRY(find_handle(im, name, &h));
+  h = find_handle(im, name);
+  if (!h) return PLIM_EDATA;
   h->pinned = 1;
   return PLIM_OK;
 }

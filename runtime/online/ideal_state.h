@@ -35,6 +35,6 @@ typedef struct plim_ideal {
 } plim_ideal;
 
 /* The policy's score of a resident storage. */
-double plim_ideal_score(plim_ideal *ideal, int32_t storage);
+double plim_ideal_score(plim_ideal *m, int32_t s);
 
 #endif
