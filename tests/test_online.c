@@ -199,6 +199,30 @@ Test(online, mutation_takes_no_room_beside_what_it_replaces) {
   plim_graph_free(g);
 }
 
+/* ---- plans beside them ---- */
+
+Test(online, search_is_never_costlier_than_the_best_policy) {
+  plim_graph *g = chain(30);
+  plim_profile *profile = NULL;
+  plim_plan *order = order_of(g);
+  cr_assert_eq(plim_profile_from_graph(g, &profile), PLIM_OK);
+  for (int64_t units = 8; units <= 30; units += 2) {
+    plim_replay_counts counts;
+    plim_plan_options options = plim_plan_options_default();
+    plim_plan *plan = NULL;
+    int64_t again = again_ns(g, "best", units * UNIT, &counts);
+    options.budget_bytes = units * UNIT;
+    options.iterations = 1;
+    if (again < 0) continue;
+    cr_assert_eq(plim_plan_make(ctx, g, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_expect_leq(plan->time_ns - order->time_ns, again, "%lld units", (long long)units);
+    plim_plan_free(plan);
+  }
+  plim_plan_free(order);
+  plim_profile_free(profile);
+  plim_graph_free(g);
+}
+
 /* ---- ends ---- */
 
 Test(online, limit_on_computing_again_ends_as_thrash_and_lack_of_room_does_not) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "planner/emit.h"
+#include "planner/search/offer_plan.h"
 #include "runtime/arena/replay.h"
 
 static const int64_t shares[] = {100, 97, 94, 90, 85, 80}; /* percent of the budget */
@@ -41,15 +42,21 @@ static plim_status program_order(plim_planning *pl, plim_schedule *schedule, pli
   return plim_emit(pl->timeline, schedule, &pl->placement, &emission, out);
 }
 
+/* In all of the budget every online policy plays, and the cheapest play is offered with its own addresses too: so no
+ * online policy beats the search. In less, one policy is enough. */
 static plim_status replay_within(plim_planning *pl, const plim_plan *order, int64_t bytes, plim_schedule *out) {
   const plim_problem *p = pl->problem;
   plim_replay_counts counts;
   plim_plan *plan = NULL;
+  int32_t taken;
   out->n = 0;
-  plim_status status = plim_arena_replay(p->ctx, p->graph, order, bytes, &counts, &plan);
+  plim_status status = bytes == pl->budget_bytes ? plim_arena_online(p->ctx, p->graph, order, plim_policy_at(0), bytes,
+                                                                     order->time_ns, &counts, &plan)
+                                                 : plim_arena_replay(p->ctx, p->graph, order, bytes, &counts, &plan);
   if (status == PLIM_ENOFIT) return PLIM_OK;
   if (status != PLIM_OK) return status;
   status = read_plan(p, plan, out);
+  if (status == PLIM_OK && bytes == pl->budget_bytes) status = plim_offer_plan(pl, plan, out, &taken);
   plim_plan_free(plan);
   return status;
 }
@@ -63,7 +70,8 @@ plim_status plim_seed_replay(plim_planning *pl, int32_t effort, plim_schedule *s
   if (p->fixed_order || pl->options->unpacked || p->n_ops > MOST_OPS) return PLIM_OK;
   PLIM_CHECK(program_order(pl, &schedule, &order));
   for (int i = 0; i < SHARES; i++) {
-    PLIM_CHECK(replay_within(pl, order, pl->budget_bytes / 100 * shares[i], &schedule));
+    int64_t bytes = shares[i] == 100 ? pl->budget_bytes : pl->budget_bytes / 100 * shares[i];
+    PLIM_CHECK(replay_within(pl, order, bytes, &schedule));
     if (schedule.n == 0) continue;
     PLIM_CHECK(plim_planning_offer(pl, &schedule, effort, NULL));
     if (pl->timeline->peak_bytes > pl->budget_bytes || pl->timeline->time_ns >= fastest) continue;
