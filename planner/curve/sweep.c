@@ -81,30 +81,26 @@ static plim_status emit_all(const sweep *s, int32_t n, const int64_t *budget, pl
   return status;
 }
 
-static plim_status run(sweep *s, int32_t n, const int64_t *budget, plim_plan **plan) {
-  plim_curve curve = {.ctx = s->problem->ctx};
+static plim_status run(const sweep *s, int32_t n, const int64_t *budget, plim_plan **plan) {
   plim_curve_file file;
-  plim_status status;
-  s->curve = &curve;
-  PLIM_CHECK(plim_curve_open(s->problem, s->options, s->strategy->name, &file, &curve));
-  PLIM_CHECK(plan_all(s, n, budget));
-  PLIM_CHECK(plim_curve_save(&file, &curve));
-  status = emit_all(s, n, budget, plan);
-done:
-  plim_curve_free(&curve);
-  return status;
+  PLIM_TRY(plim_curve_open(s->problem, s->options, s->strategy->name, &file, s->curve));
+  PLIM_TRY(plan_all(s, n, budget));
+  PLIM_TRY(plim_curve_save(&file, s->curve));
+  return emit_all(s, n, budget, plan);
 }
 
 plim_status plim_plan_curve(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                             const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
   plim_problem *problem = NULL;
   plim_plan_class plan_class;
-  sweep s = {.options = options, .started_ns = plim_now_ns()};
+  plim_curve curve = {.ctx = ctx};
+  sweep s = {.options = options, .curve = &curve, .started_ns = plim_now_ns()};
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &s.strategy));
   PLIM_TRY(plim_strategy_class(ctx, s.strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
   s.problem = problem;
   plim_status status = run(&s, n, budget, plan);
+  plim_curve_free(&curve);
   plim_problem_free(problem);
   return status;
 }

@@ -19,7 +19,8 @@ typedef struct table {
 /* One instance under one planner and order. */
 typedef struct trial {
   table *t;
-  const char *path, *planner;
+  const char *path;
+  char planner[NAME];
   const plim_graph *graph;
   const plim_profile *profile;
   plim_plan_order order;
@@ -129,10 +130,8 @@ static plim_status run_planner(trial *r) {
 static plim_status run_planners(trial *r) {
   const char *name = r->t->s->o->planners ? r->t->s->o->planners : "search";
   while (*name) {
-    char one[NAME];
     size_t length = strcspn(name, ",");
-    (void)snprintf(one, sizeof one, "%.*s", (int)length, name);
-    r->planner = one;
+    (void)snprintf(r->planner, sizeof r->planner, "%.*s", (int)length, name);
     PLIM_TRY(run_planner(r));
     name += length + (name[length] == ',');
   }

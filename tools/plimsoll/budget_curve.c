@@ -82,7 +82,7 @@ static plim_status choose_budgets(session *s, budget_curve *c) {
   const budget_request *r = c->request;
   c->n = s->o->points > 0 ? (int32_t)s->o->points : DEFAULT_POINTS;
   PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof *c->budget, &c->budget));
-  PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof *c->plan, &c->plan));
+  PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof(plim_plan *), &c->plan));
   PLIM_TRY(plim_plan_smallest(s->ctx, r->graph, r->profile, r->options, &c->floor, NULL));
   int64_t low = c->floor.smallest_bytes, range = r->whole_bytes > low ? r->whole_bytes - low : 0;
   for (int32_t i = 0; i < c->n; i++) {

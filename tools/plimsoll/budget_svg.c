@@ -44,12 +44,14 @@ static frame frame_of(const budget_curve *c) {
 
 static void draw_axes(plim_text *t, const frame *f) {
   double tick = tick_of(f->high - f->low);
-  for (double x = ceil(f->low / tick) * tick; x <= f->high * 1.0001; x += tick) {
+  for (int i = (int)ceil(f->low / tick); i * tick <= f->high * 1.0001; i++) {
+    double x = i * tick;
     plim_text_format(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g %%</text>\n", x_of(f, x),
                      HEIGHT - BOTTOM + 22, x);
   }
   tick = tick_of(f->most);
-  for (double y = 0; y <= f->most; y += tick) {
+  for (int i = 0; i * tick <= f->most; i++) {
+    double y = i * tick;
     plim_text_format(t, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, WIDTH - RIGHT,
                      y_of(f, y), y_of(f, y));
     plim_text_format(t, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g %%</text>\n", LEFT - 8, y_of(f, y) + 5, y);
