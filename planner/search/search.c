@@ -37,7 +37,12 @@ static const cooling series[] = {
     {30, 3, FRESH, {20, 20, 10, 10, 15, 15, 5, 15}},  {5, 0.5, QUENCH, {25, 15, 15, 10, 10, 20, 5, 10}},
     {20, 1, REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}, {10, 0.3, REHEAT, {25, 15, 15, 10, 10, 25, 5, 5}},
 };
-enum { COOLINGS = sizeof series / sizeof series[0], MOVES_AN_OP = 4000 };
+/* For long graphs, where time allows few moves for each op: from the best plan that others made, and not far from it.
+ */
+static const cooling long_series[] = {{90, 0.1, REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
+                                      {10, 0.05, REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}};
+enum { COOLINGS = sizeof series / sizeof series[0], LONG_COOLINGS = sizeof long_series / sizeof long_series[0] };
+enum { MOVES_AN_OP = 4000, LONG_OPS = 3000 };
 static const double cold = 0.006;
 
 static plim_status try_candidate(searcher *s, int32_t effort) {
@@ -159,16 +164,18 @@ static const plim_schedule *find_start(const searcher *s, const cooling *c, cons
 
 /* One lap: the series, in so many moves and until then at the latest. */
 static plim_status run_lap(searcher *s, plim_anneal *a, const plim_schedule *order, int64_t moves, int64_t end_ns) {
+  int is_long = s->pl->problem->n_ops > LONG_OPS;
+  const cooling *c = is_long ? long_series : series, *end = c + (is_long ? LONG_COOLINGS : COOLINGS);
   int32_t percent_left = 100;
-  for (int32_t i = 0; i < COOLINGS && !a->stop; i++) {
-    a->iterations = moves / 100 * series[i].percent + moves % 100 * series[i].percent / 100;
+  for (; c < end && !a->stop; c++) {
+    a->iterations = moves / 100 * c->percent + moves % 100 * c->percent / 100;
     if (end_ns < INT64_MAX) {
       int64_t now_ns = plim_now_ns();
-      a->deadline_ns = now_ns + (end_ns - now_ns) / percent_left * series[i].percent;
+      a->deadline_ns = now_ns + (end_ns - now_ns) / percent_left * c->percent;
       if (now_ns >= end_ns) return PLIM_OK;
     }
-    percent_left -= series[i].percent;
-    PLIM_TRY(cool(s, a, &series[i], find_start(s, &series[i], order)));
+    percent_left -= c->percent;
+    PLIM_TRY(cool(s, a, c, find_start(s, c, order)));
     if (s->pl->found || s->lost || s->candidate_ns > 0) continue;
     s->lost = 1;
     PLIM_TRY(find_any(s->pl));
