@@ -69,9 +69,9 @@ static int delete_some(plim_mover *m) {
 }
 
 static int exchange(plim_mover *m) {
-  static const int8_t deletions[] = {1, 1, 2, 5};
+  static const int32_t deletions[] = {1, 1, 2, 5};
   plim_track *t = m->track;
-  int32_t n = deletions[plim_random_below(&m->random, sizeof deletions)];
+  int32_t n = deletions[plim_random_below(&m->random, sizeof deletions / sizeof deletions[0])];
   if (!delete_some(m)) return 0;
   for (int32_t i = 1; i < n; i++) (void)delete_some(m);
   for (int32_t i = 0; i < 2 * n + 1; i++) {

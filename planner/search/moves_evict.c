@@ -60,7 +60,7 @@ static int32_t place_behind(plim_mover *m, int32_t slot, int32_t next) {
 }
 
 int plim_move_evict_at(plim_mover *m, int32_t slot) {
-  static const int8_t eagerness[] = {0, 0, 40, 80}; /* percent */
+  static const int32_t eagerness[] = {0, 0, 40, 80}; /* percent */
   plim_track *t = m->track;
   victim v;
   for (int tries = 0; tries < TRIES; tries++) {
@@ -68,7 +68,7 @@ int plim_move_evict_at(plim_mover *m, int32_t slot) {
     if (!alive_across(m, item, slot, &v)) continue;
     int32_t run = plim_move_repeat(m, t->problem->item[item].producer, place_behind(m, slot, v.next));
     if (run < 0) continue;
-    int eager = eagerness[plim_random_below(&m->random, sizeof eagerness)];
+    int eager = eagerness[plim_random_below(&m->random, sizeof eagerness / sizeof eagerness[0])];
     if (eager > 0) repeat_inputs(m, run, eager);
     return 1;
   }
