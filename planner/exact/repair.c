@@ -10,7 +10,7 @@ enum { MOST_TRIALS = 24 /* drops tried in a round: those of the largest copies *
 
 typedef struct repairer {
   plim_stage_schedule *stages;
-  int64_t limit;
+  int64_t limit, deadline_ns;
   uint8_t *before; /* [n][n] what was kept before the change being tried */
 } repairer;
 
@@ -95,11 +95,15 @@ static plim_status best_drop(repairer *r, int32_t n, const drop *drops, int32_t 
   return PLIM_OK;
 }
 
+static int is_late(const repairer *r) {
+  return r->deadline_ns < INT64_MAX && plim_now_ns() > r->deadline_ns;
+}
+
 static plim_status lower(repairer *r) {
   plim_stage_schedule *s = r->stages;
   drop drops[MOST_TRIALS];
   int32_t best = 0;
-  while (s->peak_bytes > r->limit && best >= 0) {
+  while (s->peak_bytes > r->limit && best >= 0 && !is_late(r)) {
     if (plim_context_cancelled(s->dag->ctx)) return plim_fail(s->dag->ctx, PLIM_ECANCEL, "planning was cancelled");
     int32_t n = list_drops(s, drops);
     PLIM_TRY(best_drop(r, n, drops, &best));
@@ -125,7 +129,7 @@ static plim_status try_keep(repairer *r, int32_t j) {
 
 static plim_status shorten(repairer *r) {
   plim_stage_schedule *s = r->stages;
-  for (int32_t j = s->n_steps - 1; j >= 0; j--) {
+  for (int32_t j = s->n_steps - 1; j >= 0 && !is_late(r); j--) {
     if (j >= s->n_steps || s->node[j] == s->stage[j] || s->dag->node[s->node[j]].time_ns == 0) continue;
     PLIM_TRY(try_keep(r, j));
   }
@@ -143,8 +147,8 @@ static plim_status repair(repairer *r, int32_t *fits) {
   return PLIM_OK;
 }
 
-plim_status plim_stage_schedule_repair(plim_stage_schedule *s, int64_t limit, int32_t *fits) {
-  repairer r = {.stages = s, .limit = limit};
+plim_status plim_stage_schedule_repair(plim_stage_schedule *s, int64_t limit, int64_t deadline_ns, int32_t *fits) {
+  repairer r = {.stages = s, .limit = limit, .deadline_ns = deadline_ns};
   int64_t cells = (int64_t)s->n * s->n;
   *fits = 0;
   PLIM_TRY(plim_allocate(s->dag->ctx, cells, 1, &r.before));

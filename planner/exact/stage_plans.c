@@ -24,6 +24,10 @@ void plim_stage_plans_end(plim_stage_plans *p) {
   plim_schedule_free(&p->schedule);
 }
 
+static int64_t deadline(const plim_planning *pl) {
+  return pl->options->time_limit_ns > 0 ? pl->started_ns + pl->options->time_limit_ns : INT64_MAX;
+}
+
 /* Offer the stages as they are. */
 static plim_status offer(plim_stage_plans *p) {
   const plim_stage_schedule *s = p->stages;
@@ -40,7 +44,7 @@ static plim_status offer(plim_stage_plans *p) {
 plim_status plim_stage_plans_offer(plim_stage_plans *p) {
   int32_t fits;
   if (p->stages->peak_bytes <= p->limit_bytes) PLIM_TRY(offer(p));
-  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, &fits));
+  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, deadline(p->pl), &fits));
   return fits ? offer(p) : PLIM_OK;
 }
 
@@ -95,7 +99,7 @@ static plim_status offer_halving(plim_stage_plans *p) {
     int64_t limit = low + (high - low) / 2;
     int32_t fits;
     PLIM_TRY(begin_in_order(p));
-    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, &fits));
+    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, deadline(p->pl), &fits));
     PLIM_TRY(offer(p));
     if (fits) high = p->stages->peak_bytes;
     if (!fits) low = limit;
@@ -129,7 +133,7 @@ plim_status plim_stage_plans_any(plim_planning *pl) {
 
 double plim_stage_plans_seconds(const plim_planning *pl) {
   if (pl->options->time_limit_ns <= 0) return 0;
-  double left = (double)(pl->started_ns + pl->options->time_limit_ns - plim_now_ns()) / 1e9;
+  double left = (double)(deadline(pl) - plim_now_ns()) / 1e9;
   return left > 0.01 ? left : -1;
 }
 
