@@ -195,7 +195,7 @@ static int32_t choose_entry(plim_lp *lp, int32_t r, double miss) {
   for (; k < n; k++) {
     int32_t j = lp->candidates[k].at, variable = lp->nonbasic[j];
     left -= fabs(line[j]) * (lp->high[variable] - lp->low[variable]);
-    if (left <= 0) break;
+    if (left <= tight) break; /* all of it may be just enough */
   }
   if (k == n) {
     lp->stuck_line = r;
