@@ -34,7 +34,7 @@ typedef struct cooling {
 
 static const cooling series[] = {
     {30, 1, FRESH, {25, 15, 15, 10, 10, 20, 5, 10}},  {5, 0.5, QUENCH, {35, 20, 10, 15, 0, 20, 5, 5}},
-    {30, 3, FRESH, {20, 20, 10, 10, 15, 15, 5, 15}},  {5, 0.5, QUENCH, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {30, 3, FRESH, {20, 15, 10, 10, 35, 15, 5, 15}},  {5, 0.5, QUENCH, {25, 15, 15, 10, 10, 20, 5, 10}},
     {20, 1, REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}, {10, 0.3, REHEAT, {25, 15, 15, 10, 10, 25, 5, 5}},
 };
 /* For long graphs, where time allows few moves for each op: from the best plan that others made, and not far from it.
