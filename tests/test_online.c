@@ -301,11 +301,14 @@ Test(online, best_is_never_dearer_than_its_rivals_on_resnet32) {
   check_rivals("resnet32", 2);
 }
 Test(online, best_is_never_dearer_than_its_rivals_on_unet) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   check_rivals("unet", 3);
 }
 Test(online, best_is_never_dearer_than_its_rivals_on_densenet121) {
 #ifdef PLIM_SANITIZED
-  cr_skip_test("minutes under sanitizers; the release build runs it");
+  cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   check_rivals("densenet121", 5);
 }
