@@ -86,27 +86,27 @@ static plim_turn make_task(const solver *s, int64_t capacity, int32_t turn) {
       .capacity = capacity, .turn = turn, .limits = {plim_exact_share(s->chosen.boxes.n, turn), s->deadline_ns}};
 }
 
-static void reach_capacity(solver *s) {
-  plim_turn task[MOST_THREADS];
-  for (int32_t turn = 0; !is_done(s);) {
-    int32_t n = 0;
-    for (; n < threads_of(s); n++) task[n] = make_task(s, s->options->capacity / s->chosen.boxes.align, turn++);
-    run_batch(s, task, n);
-  }
-}
-
 /* Ask for one height in some orders; 0: nothing came of it. */
 static int ask(solver *s, int64_t capacity, int32_t round) {
   plim_turn task[MOST_THREADS];
   int64_t height = s->found.height, bound = s->found.bound;
-  for (int32_t k = 0; k < ORDERS_A_HEIGHT && !is_done(s) && s->found.height == height && s->found.bound == bound;) {
+  int32_t width = (threads_of(s) + ORDERS_A_HEIGHT - 1) / ORDERS_A_HEIGHT * ORDERS_A_HEIGHT;
+  for (int32_t k = 0; k < width && !is_done(s) && s->found.height == height && s->found.bound == bound;) {
     int32_t n = 0;
-    for (; n < threads_of(s) && k < ORDERS_A_HEIGHT; n++) {
-      task[n] = make_task(s, capacity, round * ORDERS_A_HEIGHT + k++);
-    }
+    for (; n < threads_of(s) && k < width; n++) task[n] = make_task(s, capacity, round * width + k++);
     run_batch(s, task, n);
   }
   return s->found.height < height || s->found.bound > bound;
+}
+
+/* The capacity and a height below it in turn. */
+static void reach_capacity(solver *s) {
+  for (int32_t round = 0; !is_done(s); round++) {
+    int64_t capacity = s->options->capacity / s->chosen.boxes.align, bound = s->found.bound / s->chosen.boxes.align;
+    int64_t lower = capacity - (capacity - bound) * (round * 7 % 16 + 1) / 32; /* of the upper half, mixed */
+    (void)ask(s, capacity, round);
+    if (lower < capacity && !is_done(s)) (void)ask(s, lower, round);
+  }
 }
 
 static void minimise(solver *s) {
