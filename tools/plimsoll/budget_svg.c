@@ -1,12 +1,12 @@
 /* Overhead over the budget: the plans as a step curve (a plan serves every larger budget), the proven bound below. */
 #include <math.h>
-#include <stdio.h>
 
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "tools/plimsoll/budget_curve.h"
+#include "tools/plimsoll/svg.h"
 
-enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 56, BOTTOM = 64, MOST_TICKS = 10 };
+enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 56, BOTTOM = 64, MOST_TICKS = 10, MOST_TITLE = 80 };
 
 typedef struct frame {
   double low, high; /* percent of the whole, at the left and right edge */
@@ -19,15 +19,6 @@ static double x_of(const frame *f, double percent) {
 
 static double y_of(const frame *f, double overhead) {
   return HEIGHT - BOTTOM - overhead * (HEIGHT - TOP - BOTTOM) / f->most;
-}
-
-static double tick_of(double range) {
-  double power = pow(10, floor(log10(range / MOST_TICKS)));
-  static const double step[] = {1, 2, 5, 10};
-  for (int i = 0; i < 4; i++) {
-    if (range / (step[i] * power) <= MOST_TICKS) return step[i] * power;
-  }
-  return 10 * power;
 }
 
 static frame frame_of(const budget_curve *c) {
@@ -43,13 +34,13 @@ static frame frame_of(const budget_curve *c) {
 }
 
 static void draw_axes(plim_text *t, const frame *f) {
-  double tick = tick_of(f->high - f->low);
+  double tick = svg_tick(f->high - f->low, MOST_TICKS);
   for (int i = (int)ceil(f->low / tick); i * tick <= f->high * 1.0001; i++) {
     double x = i * tick;
     plim_text_format(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g %%</text>\n", x_of(f, x),
                      HEIGHT - BOTTOM + 22, x);
   }
-  tick = tick_of(f->most);
+  tick = svg_tick(f->most, MOST_TICKS);
   for (int i = 0; i * tick <= f->most; i++) {
     double y = i * tick;
     plim_text_format(t, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, WIDTH - RIGHT,

@@ -8,8 +8,9 @@
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/base/text.h"
+#include "tools/plimsoll/svg.h"
 
-enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 64, BOTTOM = 72, MOST_TICKS = 12 };
+enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 64, BOTTOM = 72, MOST_TICKS = 12, MOST_NAME = 50 };
 
 /* Data to pixels. */
 typedef struct frame {
@@ -27,16 +28,6 @@ static double y_of(const frame *f, double mib) {
 }
 static double mib_of(int64_t bytes) {
   return (double)bytes / (1024 * 1024);
-}
-
-/* The smallest of 1, 2, 5, 10, 20, ... that needs at most MOST_TICKS marks up to `top`. */
-static double tick_of(double top) {
-  double power = pow(10, floor(log10(top / MOST_TICKS)));
-  static const double step[] = {1, 2, 5, 10};
-  for (int i = 0; i < 4; i++) {
-    if (top / (step[i] * power) <= MOST_TICKS) return step[i] * power;
-  }
-  return 10 * power;
 }
 
 plim_status curve_live_bytes(plim_context *ctx, const plim_plan *plan, int64_t *bytes) {
@@ -149,9 +140,9 @@ static frame frame_of(const plim_plan *keep_all, const plim_plan *plan) {
   int64_t most = keep_all->peak_bytes > plan->peak_bytes ? keep_all->peak_bytes : plan->peak_bytes;
   if (plan->budget_bytes < INT64_MAX && plan->budget_bytes > most) most = plan->budget_bytes;
   frame f = {.steps = keep_all->n_steps > plan->n_steps ? keep_all->n_steps : plan->n_steps};
-  f.mib_tick = tick_of(mib_of(most));
+  f.mib_tick = svg_tick(mib_of(most), MOST_TICKS);
   f.mib = ceil(mib_of(most) * 1.02 / f.mib_tick) * f.mib_tick;
-  double tick = tick_of(f.steps);
+  double tick = svg_tick(f.steps, MOST_TICKS);
   f.step_tick = tick < 1 ? 1 : (int32_t)tick;
   return f;
 }
@@ -164,8 +155,11 @@ plim_status curve_save(const plim_graph *graph, const plim_plan *keep_all, const
   plim_text_format(&t,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n%s"
                    "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
-                   "<text class=\"title\" x=\"%d\" y=\"26\">%s, batch %d: live bytes over one iteration</text>\n",
-                   WIDTH, HEIGHT, WIDTH, HEIGHT, style, WIDTH, HEIGHT, LEFT, graph->name, graph->batch);
+                   "<text class=\"title\" x=\"%d\" y=\"26\">",
+                   WIDTH, HEIGHT, WIDTH, HEIGHT, style, WIDTH, HEIGHT, LEFT);
+  svg_add(&t, graph->name, MOST_NAME);
+  if (graph->batch > 0) plim_text_format(&t, ", batch %d", graph->batch);
+  plim_text_add(&t, ": live bytes over one iteration</text>\n");
   draw_axes(&t, &f);
   PLIM_CHECK(draw_curve(&t, &f, keep_all, "keepall"));
   PLIM_CHECK(draw_curve(&t, &f, plan, "plan"));

@@ -6,6 +6,7 @@
 
 #include "runtime/base/size.h"
 #include "tools/plimsoll/budget_curve.h"
+#include "tools/plimsoll/curve.h"
 #include "tools/plimsoll/figures.h"
 
 typedef struct graph_plan {
@@ -128,6 +129,7 @@ static plim_status run(graph_plan *g) {
   double seconds = (double)(plim_now_ns() - begin) / 1e9;
   progress_clear(&g->s->bar);
   if (g->s->o->output) PLIM_TRY(plim_plan_save(g->plan, g->s->o->output));
+  if (g->s->o->svg) PLIM_TRY(curve_save(g->graph, g->whole, g->plan, g->s->o->svg));
   if (g->s->o->print_sequence) print_sequence(g);
   print_figures(g, seconds);
   return PLIM_OK;
