@@ -220,6 +220,13 @@ Test(cli, gives_the_arena_room_where_the_last_byte_was_planned_and_says_so) {
   json_decref(o);
 }
 
+Test(cli, watches_every_byte_on_the_check_device) {
+  (void)plim_test_program("train " NETWORK "--device check --memory 70%% --steps 2 --json");
+  plim_test_expect(0, "");
+  (void)plim_test_program("train " SMALL "--device chek --steps 2");
+  plim_test_expect(2, "no device is called 'chek'");
+}
+
 Test(cli, replays_on_the_sim_device_without_arithmetic) {
   (void)plim_test_program("plan " NETWORK "--device sim --memory 70%%");
   plim_test_expect(0, "");

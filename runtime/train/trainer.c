@@ -157,6 +157,12 @@ static plim_status read_outputs(plim_trainer *t, int32_t which, float *loss, int
   return plim_exec_read(t->exec, which, t->port[which].hits, hits, 2 * sizeof *hits);
 }
 
+/* The reader prepares the next batch while the device computes, unless the device watches who writes to the arena. */
+static void request_ahead(plim_trainer *t, plim_reader_part part, int64_t number) {
+  plim_reader_request(t->reader, part, number);
+  if (t->device->api->watch) plim_reader_wait(t->reader);
+}
+
 static plim_status train_step(plim_trainer *t, plim_step_report *report) {
   int64_t begin = plim_now_ns();
   float hyper[4], loss;
@@ -167,7 +173,7 @@ static plim_status train_step(plim_trainer *t, plim_step_report *report) {
   PLIM_TRY(hand_over(t, PLIM_PROGRAM_TRAIN));
   PLIM_TRY(plim_exec_write(t->exec, PLIM_PROGRAM_TRAIN, t->port[PLIM_PROGRAM_TRAIN].hyper, hyper, sizeof hyper));
   t->requested = t->step + 1;
-  plim_reader_request(t->reader, PLIM_READ_TRAIN, t->requested);
+  request_ahead(t, PLIM_READ_TRAIN, t->requested);
   plim_exec_set_step(t->exec, t->options.seed, t->step);
   PLIM_TRY(plim_exec_step(t->exec, PLIM_PROGRAM_TRAIN, NULL, NULL));
   PLIM_TRY(read_outputs(t, PLIM_PROGRAM_TRAIN, &loss, hits));
@@ -208,7 +214,7 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
     plim_reader_wait(t->reader);
     PLIM_TRY(cancelled(t));
     PLIM_TRY(hand_over(t, PLIM_PROGRAM_EVAL));
-    if (i + 1 < batches) plim_reader_request(t->reader, PLIM_READ_TEST, i + 1);
+    if (i + 1 < batches) request_ahead(t, PLIM_READ_TEST, i + 1);
     PLIM_TRY(plim_exec_step(t->exec, PLIM_PROGRAM_EVAL, NULL, NULL));
     PLIM_TRY(read_outputs(t, PLIM_PROGRAM_EVAL, &loss, hits));
     sum.loss += (double)loss * hits[1];

@@ -8,6 +8,7 @@
 
 #include "runtime/base/nearest.h"
 #include "runtime/base/size.h"
+#include "runtime/device/device_check.h"
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"
@@ -74,7 +75,9 @@ plim_status session_open(session *s, const options *o) {
 plim_status session_device(session *s) {
   plim_device_options wanted = {
       .struct_bytes = sizeof wanted, .threads = (int32_t)s->o->threads, .eager = s->o->no_graph};
-  return plim_device_open(s->ctx, s->o->device, &wanted, &s->device);
+  if (strcmp(s->o->device, "check") != 0) return plim_device_open(s->ctx, s->o->device, &wanted, &s->device);
+  PLIM_TRY(plim_device_open(s->ctx, "cpu", &wanted, &s->checked));
+  return plim_device_check_open(s->checked, &s->device);
 }
 
 static const char *default_image(const char *model) {
@@ -366,6 +369,7 @@ int session_close(session *s, plim_status status) {
     plim_program_free(s->program);
     plim_dataset_free(s->dataset);
     plim_device_close(s->device);
+    plim_device_close(s->checked);
     plim_context_free(s->ctx);
   }
   return plim_status_exit(interrupted ? PLIM_ECANCEL : status);

@@ -16,6 +16,7 @@ typedef struct session {
   progress bar;
   int64_t begin_ns;
   plim_device *device;
+  plim_device *checked; /* the one that --device check decorates, else NULL */
   plim_dataset *dataset;
   plim_program *program;
   plim_layout layout;
