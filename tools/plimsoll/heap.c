@@ -71,7 +71,7 @@ int64_t heap_thread_allocated(void) {
 
 const char *heap_name(char *text, size_t size) {
   const char *version = "";
-  size_t bytes = sizeof version;
+  size_t bytes = sizeof(void *);
   (void)mallctl("version", &version, &bytes, NULL, 0);
   (void)snprintf(text, size, "jemalloc %.*s", (int)strcspn(version, "-"), version);
   return text;

@@ -263,10 +263,11 @@ static plim_status refuse_arena(session *s, int64_t bytes) {
   char text[PLIM_SIZE_TEXT_BYTES];
   PLIM_TRY(replay_beyond(s, bytes, &larger));
   plim_plan_free(larger);
+  int64_t enough = bytes + s->arena_room_bytes;
   return plim_fail(s->ctx, PLIM_ENOFIT,
                    "the arena, which moves nothing, finds no room for the plan in %s (%lld bytes); it does in %lld "
                    "bytes, and --addresses planned needs no more",
-                   plim_size_print(bytes, text), (long long)bytes, (long long)(bytes + s->arena_room_bytes));
+                   plim_size_print(bytes, text), (long long)bytes, (long long)enough);
 }
 
 /* Replace the plan's addresses by those that the arena decides while the schedule runs. */
