@@ -25,6 +25,8 @@ typedef enum plim_label_choice {
 /* Order of first runs. any: the widest class of the planner. */
 typedef enum plim_plan_order { PLIM_ORDER_ANY, PLIM_ORDER_FREE, PLIM_ORDER_FIXED } plim_plan_order;
 
+enum { PLIM_COPIES_DEFAULT = 2 };
+
 typedef struct plim_plan_options {
   size_t struct_bytes;   /* sizeof(plim_plan_options) */
   const char *planner;   /* NULL: "search" */
@@ -32,7 +34,7 @@ typedef struct plim_plan_options {
   plim_plan_order order; /* FREE with a planner whose class is narrower: PLIM_EUSAGE */
   int32_t unpacked;      /* 1: the budget bounds peak_bytes without rounding, no addresses (published instances) */
   int32_t threads;       /* of the planner itself; 0 and 1: one */
-  int32_t copies;        /* class copies: computations of an op at most; 0: two */
+  int32_t copies;        /* class copies: computations of an op at most; 0: PLIM_COPIES_DEFAULT */
   plim_label_choice labels;
   const char *const *label; /* [n_ops], PLIM_LABELS_GIVEN only */
   uint64_t seed;

@@ -8,6 +8,7 @@
 #include "planner/exact/staged_search.h"
 #include "tests/support/dag.h"
 #include "tests/support/failing_memory.h"
+#include "tests/support/folder.h"
 #include "tests/support/random.h"
 
 enum { MOST_NODES = 8, MOST_STEPS = 3 * MOST_NODES, CASES = 40 };
@@ -267,4 +268,14 @@ static plim_status search_once(plim_context *failing, void *user) {
 
 Test(moccasin, a_refused_allocation_leaves_nothing_behind) {
   cr_assert_geq(plim_test_each_allocation(search_once, NULL), 10);
+}
+
+Test(moccasin, plans_kept_for_three_copies_do_not_answer_for_two) {
+  problem_case c = case_make(dag_chain(ctx, 3, 0));
+  (void)plim_test_folder();
+  c.options.curves = plim_test_path("curves");
+  cr_assert_eq(by_strategy(&c, 3, 3), 10);
+  cr_assert_eq(by_strategy(&c, 2, 3), INT64_MAX);
+  case_free(&c);
+  plim_test_folder_remove();
 }

@@ -32,6 +32,9 @@ static plim_status make_key(const plim_problem *p, const plim_plan_options *o, c
   plim_text_format(&text, "plimsoll curve 1\nbuild %s\ngraph %s\nprofile %s\nplanner %s\nclass %s\n", PLIM_VERSION,
                    p->graph->fingerprint, profile, planner, plim_plan_class_name(p->plan_class));
   plim_text_format(&text, "unpacked %d\nlabels %d\n", o->unpacked, (int)o->labels);
+  if (p->plan_class == PLIM_CLASS_COPIES) {
+    plim_text_format(&text, "copies %d\n", o->copies > 0 ? o->copies : PLIM_COPIES_DEFAULT);
+  }
   for (int32_t op = 0; o->labels == PLIM_LABELS_GIVEN && op < p->n_ops; op++) {
     plim_text_format(&text, "%s\n", o->label[op]);
   }

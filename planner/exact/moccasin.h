@@ -5,8 +5,6 @@
 #include "planner/exact/cpsat.h"
 #include "planner/exact/staged.h"
 
-enum { PLIM_COPIES_DEFAULT = 2 };
-
 typedef struct plim_moccasin_query {
   const plim_dag *dag;
   int32_t copies; /* computations of a node at most */
