@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/curve/curve_file.h"
 #include "planner/pack/csv.h"
 #include "runtime/graph/graph_text.h"
+#include "runtime/graph/importers.h"
 #include "runtime/graph/own_profile.h"
 #include "runtime/graph/plan_text.h"
 #include "runtime/graph/plans_text.h"
@@ -76,12 +78,31 @@ static plim_status lives(plim_context *ctx, const char *text, int64_t bytes, pli
   return status;
 }
 
+/* What an import makes is a graph document, which is what is read the second time. */
+static plim_status imported(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_graph *made = NULL;
+  if (graph(ctx, text, bytes, again) == PLIM_OK) return PLIM_OK;
+  plim_status status = plim_import_nx(ctx, "input", text, bytes, &made);
+  if (made) plim_graph_write(again, made, 1);
+  plim_graph_free(made);
+  return status;
+}
+
+static plim_status curve(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  static const char key[] = "00000000000000000000000000000000000000000000000000000000000000ab";
+  plim_curve made = {.ctx = ctx};
+  plim_status status = plim_curve_parse(ctx, "input", text, bytes, key, &made);
+  if (status == PLIM_OK) plim_curve_write(again, key, &made);
+  plim_curve_free(&made);
+  return status;
+}
+
 static void require(int holds) {
   if (!holds) abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static parse_again *const parsers[] = {graph, profile, plan, program, trace, lives};
+  static parse_again *const parsers[] = {graph, profile, plan, program, trace, lives, imported, curve};
   plim_context *ctx = NULL;
   if (size == 0 || plim_context_new(NULL, NULL, &ctx) != PLIM_OK) return 0;
   parse_again *parse = parsers[data[0] % (sizeof parsers / sizeof *parsers)];
