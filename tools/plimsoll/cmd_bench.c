@@ -34,10 +34,7 @@ static plim_status bench(session *s) {
 }
 
 static int run_bench(const options *o) {
-  session s;
-  plim_status status = session_open(&s, o);
-  if (status == PLIM_OK) status = bench(&s);
-  return session_close(&s, status);
+  return session_run(o, bench);
 }
 
 const command command_bench = {

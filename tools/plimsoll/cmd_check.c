@@ -47,10 +47,7 @@ done:
 }
 
 static int run_check(const options *o) {
-  session s;
-  plim_status status = session_open(&s, o);
-  if (status == PLIM_OK) status = check(&s);
-  return session_close(&s, status);
+  return session_run(o, check);
 }
 
 const command command_check = {

@@ -30,10 +30,7 @@ static plim_status generate(session *s) {
 }
 
 static int run_gen(const options *o) {
-  session s;
-  plim_status status = session_open(&s, o);
-  if (status == PLIM_OK) status = generate(&s);
-  return session_close(&s, status);
+  return session_run(o, generate);
 }
 
 const command command_gen = {

@@ -15,10 +15,7 @@ static plim_status import(session *s) {
 }
 
 static int run_import(const options *o) {
-  session s;
-  plim_status status = session_open(&s, o);
-  if (status == PLIM_OK) status = import(&s);
-  return session_close(&s, status);
+  return session_run(o, import);
 }
 
 const command command_import = {

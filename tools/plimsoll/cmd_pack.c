@@ -126,10 +126,7 @@ done:
 }
 
 static int run_pack(const options *o) {
-  session s;
-  plim_status status = session_open(&s, o);
-  if (status == PLIM_OK) status = pack(&s);
-  return session_close(&s, status);
+  return session_run(o, pack);
 }
 
 const command command_pack = {

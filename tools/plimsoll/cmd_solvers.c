@@ -49,7 +49,7 @@ static json_t *as_json(const probed *p) {
                    p->info.path);
 }
 
-static plim_status print_solvers(const session *s) {
+static plim_status print_solvers(session *s) {
   json_t *list = s->o->json ? json_array() : NULL;
   for (int32_t row = 0, last = 0; !last; row++) {
     last = plim_solver_name(row) == NULL;
@@ -66,10 +66,7 @@ static plim_status print_solvers(const session *s) {
 }
 
 static int run_solvers(const options *o) {
-  session s;
-  plim_status status = session_open(&s, o);
-  if (status == PLIM_OK) status = print_solvers(&s);
-  return session_close(&s, status);
+  return session_run(o, print_solvers);
 }
 
 const command command_solvers = {

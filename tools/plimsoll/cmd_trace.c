@@ -60,10 +60,7 @@ static plim_status act(session *s) {
 }
 
 static int run_trace(const options *o) {
-  session s;
-  plim_status status = session_open(&s, o);
-  if (status == PLIM_OK) status = act(&s);
-  return session_close(&s, status);
+  return session_run(o, act);
 }
 
 const command command_trace = {

@@ -375,3 +375,10 @@ int session_close(session *s, plim_status status) {
   }
   return plim_status_exit(interrupted ? PLIM_ECANCEL : status);
 }
+
+int session_run(const options *o, plim_status (*work)(session *s)) {
+  session s;
+  plim_status status = session_open(&s, o);
+  if (status == PLIM_OK) status = work(&s);
+  return session_close(&s, status);
+}

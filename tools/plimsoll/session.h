@@ -68,4 +68,7 @@ plim_status session_begin_program(session *s, plim_layout layout, int32_t batch,
 /* Print the sentence of a failure, free everything; the exit status. */
 int session_close(session *s, plim_status status);
 
+/* A command that is one function: open, work, close. */
+int session_run(const options *o, plim_status (*work)(session *s));
+
 #endif
