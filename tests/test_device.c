@@ -33,7 +33,7 @@ TestSuite(device, .init = setup, .fini = teardown);
 Test(device, a_name_that_is_none_is_refused_with_the_names_there_are) {
   plim_device *device = NULL;
   cr_assert_eq(plim_device_open(ctx, "gpu", NULL, &device), PLIM_EUSAGE);
-  cr_assert(strstr(plim_context_error(ctx), "cpu and sim"));
+  cr_assert(strstr(plim_context_error(ctx), "cpu, sim and cuda:0"));
   cr_assert_null(device);
 }
 
