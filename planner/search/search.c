@@ -42,7 +42,7 @@ static const cooling series[] = {
 static const cooling long_series[] = {{90, 0.1, REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
                                       {10, 0.05, REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}};
 enum { COOLINGS = sizeof series / sizeof series[0], LONG_COOLINGS = sizeof long_series / sizeof long_series[0] };
-enum { MOVES_AN_OP = 4000, LONG_OPS = 3000 };
+enum { MOVES_AN_OP = 4000, LAPS = 2, LONG_OPS = 3000 };
 static const double cold = 0.006;
 
 static plim_status try_candidate(searcher *s, int32_t effort) {
@@ -184,8 +184,9 @@ static plim_status run_lap(searcher *s, plim_anneal *a, const plim_schedule *ord
   return s->pl->found || s->lost ? PLIM_OK : find_any(s->pl);
 }
 
-/* One lap where moves are limited. Where time is, slower and slower laps that fill it: the first has the moves of a
- * lap without limits, each next one four times as long, the last one what is left. */
+/* Two laps where moves are limited: one alone now and then ends far behind. Where time is, slower and slower laps that
+ * fill it: the first has the moves of a lap without limits, each next one four times as long, the last one what is
+ * left. */
 static plim_status run_laps(searcher *s, const plim_schedule *order) {
   plim_planning *pl = s->pl;
   const plim_plan_options *options = pl->options;
@@ -200,7 +201,7 @@ static plim_status run_laps(searcher *s, const plim_schedule *order) {
                    .on_moves = on_moves,
                    .user = s};
   int64_t begin_ns = plim_now_ns();
-  PLIM_TRY(run_lap(s, &a, order, moves, end_ns));
+  for (int lap = 0; lap < LAPS && !a.stop; lap++) PLIM_TRY(run_lap(s, &a, order, moves / LAPS, end_ns));
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
   for (int64_t lap_ns = 4 * (plim_now_ns() - begin_ns); pl->found && !a.stop && plim_now_ns() < end_ns; lap_ns *= 4) {
     int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * lap_ns;

@@ -13,7 +13,8 @@ static double score(plim_tenants *t, const plim_piece *piece) {
   int64_t bytes = piece->bytes;
   if (t->policy->size == PLIM_PER_HOLE) bytes += free_bytes(t, piece->prev) + free_bytes(t, piece->next);
   t->counts->pieces_scanned++;
-  return plim_policy_score(t->policy, plim_tenants_cost(t, piece->owner), bytes, plim_tenants_distance(t, piece->owner));
+  return plim_policy_score(t->policy, plim_tenants_cost(t, piece->owner), bytes,
+                           plim_tenants_distance(t, piece->owner));
 }
 
 /* Of equal scores the lowest address. PLIM_NEVER: nothing can be evicted. */

@@ -105,7 +105,8 @@ PLIM_MUST_USE plim_status plim_graph_add(plim_graph_builder *b, const char *name
 
 /* Plans of this graph have no addresses, unless their options say so. */
 void plim_graph_set_unpacked(plim_graph_builder *b);
-/* The handle program; the builder takes it over, and the graph after it. Matched against the graph by plim_graph_end. */
+/* The handle program; the builder takes it over, and the graph after it. Matched against the graph by plim_graph_end.
+ */
 void plim_graph_set_handles(plim_graph_builder *b, plim_handles *handles);
 
 typedef struct plim_op_spec {

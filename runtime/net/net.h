@@ -54,7 +54,8 @@ void plim_net_softmax_xent(plim_net *net, plim_tensor logits); /* the loss; once
 PLIM_MUST_USE plim_status plim_net_train_graph(const plim_net *net, plim_graph **out);
 PLIM_MUST_USE plim_status plim_net_eval_graph(const plim_net *net, plim_graph **out);
 
-/* Built-in models: "mlp", "resnet18", "resnet20", "resnet32", "resnet56", "resnet50". PLIM_EUSAGE with the nearest name. */
+/* Built-in models: "mlp", "resnet18", "resnet20", "resnet32", "resnet56", "resnet50". PLIM_EUSAGE with the nearest
+ * name. */
 PLIM_MUST_USE plim_status plim_model_make(plim_context *ctx, const char *model, const plim_net_options *options,
                                           plim_net **out);
 const char *plim_model_name(int32_t row); /* NULL behind the last */

@@ -3,8 +3,8 @@
 #ifndef PLIM_RUNTIME_ONLINE_IDEAL_H
 #define PLIM_RUNTIME_ONLINE_IDEAL_H
 
-#include "runtime/graph/handles.h"
 #include "runtime/arena/policy.h"
+#include "runtime/graph/handles.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -102,7 +102,7 @@ static uint32_t big_endian(const uint8_t *b) {
 
 /* Magic number and sizes. *product is the number of data bytes. */
 static plim_status read_header(source *s, int32_t rank, int32_t *dim, int64_t *product) {
-  uint8_t header[4 + 4 * PLIM_IDX_MAX_RANK];
+  uint8_t header[4 + 4 * PLIM_IDX_MAX_RANK] = {0};
   PLIM_TRY(source_read(s, header, 4 + 4 * (int64_t)rank));
   uint32_t magic = big_endian(header), expected = IDX_UNSIGNED_BYTE << 8 | (uint32_t)rank;
   if (magic != expected) {

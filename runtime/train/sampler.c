@@ -59,9 +59,8 @@ static void shuffle(plim_sampler *s, int64_t epoch) {
   int32_t n = s->dataset->train.count;
   uint64_t stream = plim_philox_stream("shuffle") + (uint64_t)epoch;
   for (int32_t i = 0; i < n; i++) s->order[i] = i;
-  for (int32_t i = n - 1; i > 0; i--) {
-    uint32_t word = plim_philox_at(s->options.seed, stream, (uint64_t)i).word[0];
-    int32_t other = (int32_t)((uint64_t)word * (uint64_t)(i + 1) >> 32);
+  for (uint64_t left = (uint64_t)n; left > 1; left--) {
+    uint64_t i = left - 1, word = plim_philox_at(s->options.seed, stream, i).word[0], other = word * left >> 32;
     int32_t swap = s->order[i];
     s->order[i] = s->order[other];
     s->order[other] = swap;

@@ -167,6 +167,7 @@ static int run_compare(const options *o) {
   plim_status status = session_open(&s, o);
   c.s = &s;
   if (status == PLIM_OK) status = compare(&c);
+  c.s = NULL;
   return session_close(&s, status);
 }
 

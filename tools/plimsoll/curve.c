@@ -51,7 +51,8 @@ static void draw_text(plim_text *t, double x, double y, const char *anchor, cons
 
 static void draw_axes(plim_text *t, const frame *f) {
   char label[PLIM_SIZE_TEXT_BYTES];
-  for (double mib = 0; mib <= f->mib * 1.0001; mib += f->mib_tick) {
+  for (int tick = 0; tick * f->mib_tick <= f->mib * 1.0001; tick++) {
+    double mib = tick * f->mib_tick;
     plim_text_format(t, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, WIDTH - RIGHT,
                      y_of(f, mib), y_of(f, mib));
     (void)snprintf(label, sizeof label, "%g", mib);
