@@ -48,36 +48,19 @@ Test(chen, a_plain_graph_turns_where_it_is_widest_and_a_skip_takes_cuts_away) {
   plim_graph_free(graph);
 }
 
-static int64_t plan_time(const plim_graph *graph, const char *planner, int64_t budget) {
-  plim_profile *profile = NULL;
-  plim_plan *plan = NULL;
-  int64_t time_ns = -1;
-  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
-  plim_plan_options options = plim_plan_options_default();
-  options.planner = planner;
-  options.unpacked = 1;
-  options.budget_bytes = budget;
-  plim_status status = plim_plan_make(ctx, graph, profile, &options, &plan);
-  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
-  if (status == PLIM_OK) time_ns = plan->time_ns;
-  plim_plan_free(plan);
-  plim_profile_free(profile);
-  return time_ns;
-}
-
 Test(chen, every_third_of_nine_layers_is_kept_and_the_others_run_twice) {
   plim_graph *graph = dag_chain(ctx, LAYERS, 0);
-  cr_assert_eq(plan_time(graph, "sqrt", 5), -1);
-  cr_assert_eq(plan_time(graph, "sqrt", 6), 2 * LAYERS + 1 + 6);
+  cr_assert_eq(dag_plan_time(graph, "sqrt", 5), -1);
+  cr_assert_eq(dag_plan_time(graph, "sqrt", 6), 2 * LAYERS + 1 + 6);
   plim_graph_free(graph);
 }
 
 Test(chen, greedy_keeps_everything_where_it_fits_and_is_no_worse_than_sqrt) {
   plim_graph *graph = dag_chain(ctx, LAYERS, 0);
   int64_t last = INT64_MAX;
-  cr_assert_eq(plan_time(graph, "greedy", 6), 2 * LAYERS + 1 + 6);
+  cr_assert_eq(dag_plan_time(graph, "greedy", 6), 2 * LAYERS + 1 + 6);
   for (int64_t budget = 6; budget <= LAYERS + 2; budget++) {
-    int64_t time = plan_time(graph, "greedy", budget);
+    int64_t time = dag_plan_time(graph, "greedy", budget);
     cr_assert_leq(time, last, "at %d", (int)budget);
     last = time;
   }

@@ -47,13 +47,14 @@ Test(device, the_machine_is_described_completely) {
   plim_device *device = NULL;
   plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
   cr_assert_eq(plim_device_open(ctx, "cpu", &options, &device), PLIM_OK);
-  cr_assert_str_eq(device->machine.device, "cpu");
-  cr_assert_eq(device->machine.threads, 1);
-  cr_assert_neq(device->machine.cpu[0], '\0');
-  cr_assert(strstr(device->machine.isa, "x86-64-v"));
-  cr_assert_neq(device->machine.library[0], '\0');
-  cr_assert_eq(strncmp(device->machine.build, PLIM_VERSION "-", strlen(PLIM_VERSION) + 1), 0);
-  cr_assert_eq(strlen(device->machine.build), strlen(PLIM_VERSION) + 1 + 12);
+  const plim_machine *machine = &device->machine;
+  cr_assert_str_eq(machine->device, "cpu");
+  cr_assert_eq(machine->threads, 1);
+  cr_assert_neq(machine->cpu[0], '\0');
+  cr_assert(strstr(machine->isa, "x86-64-v"));
+  cr_assert_neq(machine->library[0], '\0');
+  cr_assert_eq(strncmp(machine->build, PLIM_VERSION "-", strlen(PLIM_VERSION) + 1), 0);
+  cr_assert_eq(strlen(machine->build), strlen(PLIM_VERSION) + 1 + 12);
   plim_device_close(device);
 }
 
@@ -301,7 +302,7 @@ Test(device, a_plan_for_another_machine_is_refused_with_both_values) {
                {{.isa = "x86-64-v1"}, "x86-64-v1"},
                {{.device = "sim"}, "\"sim\" and this device has \"cpu\""},
                {{.cpu = "Z80"}, "Z80"},
-               {{.library = "blas 0"}, "blas 0"},
+               {{"", "", "", "blas 0", "", 0}, "blas 0"},
                {{.build = "0.0.1"}, "0.0.1"}};
   plim_device *cpu = NULL;
   plim_device_options one = {.struct_bytes = sizeof one, .threads = 1};

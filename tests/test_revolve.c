@@ -39,32 +39,15 @@ Test(revolve, the_closed_form_equals_the_recurrence_and_the_split_attains_it) {
   }
 }
 
-static int64_t plan_time(plim_context *ctx, const plim_graph *graph, int64_t budget) {
-  plim_profile *profile = NULL;
-  plim_plan *plan = NULL;
-  int64_t time_ns = -1;
-  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
-  plim_plan_options options = plim_plan_options_default();
-  options.planner = "revolve";
-  options.unpacked = 1;
-  options.budget_bytes = budget;
-  plim_status status = plim_plan_make(ctx, graph, profile, &options, &plan);
-  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
-  if (status == PLIM_OK) time_ns = plan->time_ns;
-  plim_plan_free(plan);
-  plim_profile_free(profile);
-  return time_ns;
-}
-
 Test(revolve, plans_of_unit_chains_take_the_least_time_at_every_budget) {
   plim_context *ctx = NULL;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   for (int32_t layers = 2; layers <= 50; layers += layers < 10 ? 1 : 20) {
     plim_graph *graph = dag_chain(ctx, layers, 0);
-    cr_assert_eq(plan_time(ctx, graph, 2), -1);
+    cr_assert_eq(dag_plan_time(graph, "revolve", 2), -1);
     for (int32_t budget = 3; budget <= layers + 2; budget++) {
       int64_t optimum = layers + 1 + plim_revolve_steps(layers + 1, budget - 2);
-      cr_assert_eq(plan_time(ctx, graph, budget), optimum, "L(%d) at %d", layers, budget);
+      cr_assert_eq(dag_plan_time(graph, "revolve", budget), optimum, "L(%d) at %d", layers, budget);
     }
     plim_graph_free(graph);
   }

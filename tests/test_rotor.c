@@ -52,29 +52,12 @@ Test(rotor, the_recurrence_has_the_known_values_on_chains_whose_backward_reads_t
   }
 }
 
-static int64_t plan_time(const plim_graph *graph, int64_t budget) {
-  plim_profile *profile = NULL;
-  plim_plan *plan = NULL;
-  int64_t time_ns = -1;
-  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
-  plim_plan_options options = plim_plan_options_default();
-  options.planner = "rotor";
-  options.unpacked = 1;
-  options.budget_bytes = budget;
-  plim_status status = plim_plan_make(ctx, graph, profile, &options, &plan);
-  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
-  if (status == PLIM_OK) time_ns = plan->time_ns;
-  plim_plan_free(plan);
-  plim_profile_free(profile);
-  return time_ns;
-}
-
 Test(rotor, plans_reach_the_optimum_where_the_recurrence_charges_items_twice) {
   for (int32_t layers = 2; layers <= MAX_LAYERS; layers++) {
     plim_graph *graph = dag_chain(ctx, layers, 1);
-    cr_assert_eq(plan_time(graph, 3), -1);
+    cr_assert_eq(dag_plan_time(graph, "rotor", 3), -1);
     for (int32_t k = 0; value[layers - 2][k] > 0; k++) {
-      int64_t found = plan_time(graph, 4 + k);
+      int64_t found = dag_plan_time(graph, "rotor", 4 + k);
       cr_assert_eq(found, optimum[layers - 2][k], "L'(%d) at %d: %lld", layers, 4 + k, (long long)found);
     }
     plim_graph_free(graph);
@@ -89,7 +72,7 @@ Test(rotor, plans_of_unit_chains_take_the_least_time) {
   for (int32_t layers = 2; layers <= MAX_LAYERS; layers++) {
     plim_graph *graph = dag_chain(ctx, layers, 0);
     for (int32_t k = 0; chain_optimum[layers - 2][k] > 0; k++) {
-      cr_assert_eq(plan_time(graph, 3 + k), chain_optimum[layers - 2][k], "L(%d) at %d", layers, 3 + k);
+      cr_assert_eq(dag_plan_time(graph, "rotor", 3 + k), chain_optimum[layers - 2][k], "L(%d) at %d", layers, 3 + k);
     }
     plim_graph_free(graph);
   }

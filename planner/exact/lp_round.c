@@ -51,14 +51,5 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
 }
 
 plim_status plim_lp_round_run(plim_planning *pl) {
-  plim_stage_plans p = {0};
-  plim_solver *solver = NULL;
-  plim_status status;
-  PLIM_TRY(plim_solver_open(pl->problem->ctx, NULL, &solver));
-  status = plim_stage_plans_begin(pl, pl->budget_bytes, &p);
-  if (status == PLIM_OK) status = run(&p, solver);
-  plim_stage_plans_end(&p);
-  plim_solver_close(solver);
-  if (status == PLIM_OK && !pl->found) status = plim_stage_plans_any(pl);
-  return status;
+  return plim_stage_plans_run(pl, run);
 }

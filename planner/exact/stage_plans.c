@@ -197,3 +197,16 @@ void plim_stage_plans_bound(plim_stage_plans *p, const plim_stage_model *model, 
   if (p->pl->found && proven > p->pl->best_ns) proven = p->pl->best_ns;
   if (proven > p->pl->bound_ns) p->pl->bound_ns = proven;
 }
+
+plim_status plim_stage_plans_run(plim_planning *pl, plim_stage_work *work) {
+  plim_stage_plans p = {0};
+  plim_solver *solver = NULL;
+  plim_status status;
+  PLIM_TRY(plim_solver_open(pl->problem->ctx, NULL, &solver));
+  status = plim_stage_plans_begin(pl, pl->budget_bytes, &p);
+  if (status == PLIM_OK) status = work(&p, solver);
+  plim_stage_plans_end(&p);
+  plim_solver_close(solver);
+  if (status == PLIM_OK && !pl->found) status = plim_stage_plans_any(pl);
+  return status;
+}

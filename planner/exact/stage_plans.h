@@ -33,6 +33,11 @@ PLIM_MUST_USE plim_status plim_stage_plans_start(plim_stage_plans *plans);
  * steps between the least peak and that of program order. */
 PLIM_MUST_USE plim_status plim_stage_plans_any(plim_planning *pl);
 
+/* A strategy that needs a solver: open one, let `work` offer plans, fall back to any plan. PLIM_EUNSUPPORTED, with the
+ * remedy, where there is no solver. */
+typedef plim_status plim_stage_work(plim_stage_plans *plans, plim_solver *solver);
+PLIM_MUST_USE plim_status plim_stage_plans_run(plim_planning *pl, plim_stage_work *work);
+
 /* Seconds that are left to a solver, 0: there is no limit; negative: none are left. */
 double plim_stage_plans_seconds(const plim_planning *pl);
 

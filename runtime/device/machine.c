@@ -25,26 +25,21 @@ static void describe_build(plim_machine *machine) {
 }
 
 void plim_machine_describe(const char *device, const plim_kernel_table *table, int32_t threads, plim_machine *out) {
-  plim_machine machine;
-  memset(&machine, 0, sizeof machine);
-  (void)snprintf(machine.device, sizeof machine.device, "%s", device);
-  cpuinfo_field("model name", machine.cpu, sizeof machine.cpu);
-  (void)snprintf(machine.isa, sizeof machine.isa, "%s", plim_kernel_table_isa(table));
-  (void)snprintf(machine.library, sizeof machine.library, "%s", plim_kernel_library());
-  describe_build(&machine);
-  machine.threads = threads;
-  *out = machine;
+  memset(out, 0, sizeof *out);
+  (void)snprintf(out->device, sizeof out->device, "%s", device);
+  cpuinfo_field("model name", out->cpu, sizeof out->cpu);
+  (void)snprintf(out->isa, sizeof out->isa, "%s", plim_kernel_table_isa(table));
+  (void)snprintf(out->library, sizeof out->library, "%s", plim_kernel_library());
+  describe_build(out);
+  out->threads = threads;
 }
 
 void plim_machine_describe_gpu(const char *name, int32_t major, int32_t minor, int32_t runtime, plim_machine *out) {
-  plim_machine machine;
-  memset(&machine, 0, sizeof machine);
-  (void)snprintf(machine.device, sizeof machine.device, "cuda");
-  (void)snprintf(machine.cpu, sizeof machine.cpu, "%s", name);
-  (void)snprintf(machine.isa, sizeof machine.isa, "sm_%d%d", (int)major, (int)minor);
-  (void)snprintf(machine.library, sizeof machine.library, "cuda %d.%d", (int)(runtime / 1000),
-                 (int)(runtime % 1000 / 10));
-  describe_build(&machine);
-  machine.threads = 1;
-  *out = machine;
+  memset(out, 0, sizeof *out);
+  (void)snprintf(out->device, sizeof out->device, "cuda");
+  (void)snprintf(out->cpu, sizeof out->cpu, "%s", name);
+  (void)snprintf(out->isa, sizeof out->isa, "sm_%d%d", (int)major, (int)minor);
+  (void)snprintf(out->library, sizeof out->library, "cuda %d.%d", (int)(runtime / 1000), (int)(runtime % 1000 / 10));
+  describe_build(out);
+  out->threads = 1;
 }

@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "planner/planner.h"
+
 enum { MAX_NODES = 512 };
 
 plim_graph *dag_make(plim_context *ctx, int32_t n, const int64_t *size, const int64_t *time, int32_t n_edges,
@@ -46,4 +48,21 @@ plim_graph *dag_chain(plim_context *ctx, int32_t layers, int32_t with_input) {
     if (with_input && i >= 1) edge[e++] = (dag_edge){i - 1, 2 * layers - i};
   }
   return dag_make(ctx, n, one, one, e, edge);
+}
+
+int64_t dag_plan_time(const plim_graph *graph, const char *planner, int64_t budget) {
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  int64_t time_ns = -1;
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  plim_plan_options options = plim_plan_options_default();
+  options.planner = planner;
+  options.unpacked = 1;
+  options.budget_bytes = budget;
+  plim_status status = plim_plan_make(graph->ctx, graph, profile, &options, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(graph->ctx));
+  if (status == PLIM_OK) time_ns = plan->time_ns;
+  plim_plan_free(plan);
+  plim_profile_free(profile);
+  return time_ns;
 }

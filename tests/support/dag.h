@@ -17,4 +17,7 @@ plim_graph *dag_make(plim_context *ctx, int32_t n, const int64_t *size, const in
  * with_input 1: L'(N), backward also reads its layer's input. */
 plim_graph *dag_chain(plim_context *ctx, int32_t layers, int32_t with_input);
 
+/* Time of the plan that a planner makes within a budget, without addresses; -1: it finds none. */
+int64_t dag_plan_time(const plim_graph *graph, const char *planner, int64_t budget);
+
 #endif

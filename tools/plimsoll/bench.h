@@ -2,6 +2,8 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_BENCH_H
 #define PLIM_TOOLS_PLIMSOLL_BENCH_H
 
+#include <jansson.h>
+
 #include "tools/plimsoll/session.h"
 
 /* Print the table, or with --json one object, for the instances in `folder`. */
@@ -13,5 +15,8 @@ bench_table bench_planners, bench_pack, bench_online;
  * when there is no such folder or none of these files. */
 typedef plim_status bench_each(void *user, const char *path);
 plim_status bench_files(session *s, const char *folder, const char *ending, bench_each *each, void *user);
+
+/* With --json print the rows of a table that succeeded as one object; gives up the reference to them. */
+void bench_rows_end(const session *s, plim_status status, json_t *rows);
 
 #endif

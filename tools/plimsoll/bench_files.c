@@ -33,3 +33,13 @@ plim_status bench_files(session *s, const char *folder, const char *ending, benc
   free(file);
   return status;
 }
+
+void bench_rows_end(const session *s, plim_status status, json_t *rows) {
+  if (status == PLIM_OK && s->o->json) {
+    json_t *object = json_pack("{s:O}", "rows", rows);
+    (void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    printf("\n");
+    json_decref(object);
+  }
+  json_decref(rows);
+}

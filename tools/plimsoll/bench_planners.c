@@ -172,12 +172,6 @@ done:
 plim_status bench_planners(session *s, const char *folder) {
   table t = {.s = s, .rows = json_array()};
   plim_status status = bench_files(s, folder, ".json", run_file, &t);
-  if (status == PLIM_OK && s->o->json) {
-    json_t *object = json_pack("{s:O}", "rows", t.rows);
-    (void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    printf("\n");
-    json_decref(object);
-  }
-  json_decref(t.rows);
+  bench_rows_end(s, status, t.rows);
   return status;
 }
