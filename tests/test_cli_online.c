@@ -156,3 +156,30 @@ Test(cli_online, weights_are_those_of_ordinary_training_under_every_policy) {
     plim_test_expect(0, "");
   }
 }
+
+static int64_t needed_bytes(void) {
+  json_t *o = plim_test_json();
+  int64_t bytes = (int64_t)number(o, "online_bytes");
+  json_decref(o);
+  return bytes;
+}
+
+Test(cli_online, cap_below_the_working_set_of_an_op_is_refused_as_in_planned_mode) {
+  (void)plim_test_program("train " NETWORK "--memory 600KiB --steps 1");
+  plim_test_expect(4, "does not fit into 600.0 KiB: the smallest budget with a checked plan is");
+  (void)plim_test_program("train " NETWORK "--online dtr --memory 600KiB --steps 1 --json");
+  plim_test_expect(4, "does not fit into 600.0 KiB: the smallest budget with a checked plan is");
+  plim_test_expect(4, "where op '");
+  plim_test_expect(4, "batch was found to fit; --online dtr finds a way in");
+  (void)plim_test_program("train " NETWORK "--online dtr --memory %lld --steps 1", (long long)needed_bytes());
+  plim_test_expect(0, "");
+}
+
+Test(cli_online, cap_that_a_policy_misses_where_a_plan_fits_names_what_the_policy_needs) {
+  (void)plim_test_program("train " NETWORK "--online lru --memory 3980000 --thrash 0.01 --steps 1 --json");
+  plim_test_expect(4, "--online lru finds no way within 3.8 MiB, where a plan does (without --online)");
+  int64_t bytes = needed_bytes();
+  cr_expect_gt(bytes, 3980000);
+  (void)plim_test_program("train " NETWORK "--online lru --thrash 0.01 --memory %lld --steps 1", (long long)bytes);
+  plim_test_expect(0, "");
+}

@@ -1,111 +1,65 @@
-/* The policy's decisions depend on graph and profile alone, so they are made before the first step; what comes out is a
- * plan, written as the arena was played, that is checked and runs as any other.
- *
- * A policy decides what stays, not which variants run: with arithmetic auto the fastest variants within a limit on
- * their workspace are tried, for several limits, and the fastest run is taken. */
+/* Online runs: the policy decides the training step, or the refusal says what would do. */
 #include "tools/plimsoll/online.h"
 
-enum { WORKSPACE_LIMITS = 9 /* all of the budget, a half, a quarter, ... */ };
+#include <stdio.h>
 
-/* For each op the fastest variant with at most `limit` bytes of workspace; the one with the least when there is none.
- */
-static const plim_variant *choose_variant(const plim_profile *p, int32_t op, int64_t limit) {
-  const plim_variant *best = &p->variant[p->first[op]];
-  for (int32_t i = p->first[op]; i < p->first[op + 1]; i++) {
-    const plim_variant *v = &p->variant[i];
-    int fits = v->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
-    int faster = v->time_ns < best->time_ns, smaller = v->workspace_bytes < best->workspace_bytes;
-    if (fits > best_fits || (fits && best_fits && faster) || (!fits && !best_fits && smaller)) best = v;
-  }
-  return best;
+#include "runtime/base/size.h"
+#include "runtime/train/unplanned.h"
+
+static plim_unplanned_options unplanned_options(const session *s) {
+  plim_unplanned_options wanted = {.struct_bytes = sizeof wanted,
+                                   .policy = plim_policy_find(s->o->online),
+                                   .planning = s->planning,
+                                   .thrash = s->o->thrash};
+  if (wanted.planning.budget_bytes == INT64_MAX) wanted.planning.budget_bytes = s->keep_all->arena_bytes;
+  return wanted;
 }
 
-static plim_status profile_within(const plim_graph *graph, const plim_profile *from, int64_t limit,
-                                  plim_profile **out) {
-  plim_context *ctx = graph->ctx;
-  int64_t n = graph->n_ops;
-  int32_t *first = NULL;
-  plim_variant *variant = NULL;
-  plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *first, &first));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *variant, &variant));
-  for (int32_t o = 0; o < graph->n_ops; o++) {
-    first[o + 1] = o + 1;
-    variant[o] = *choose_variant(from, o, limit);
-  }
-  PLIM_CHECK(plim_profile_make(graph, &from->machine, from->measured, first, variant, out));
-done:
-  plim_release(ctx, first, n + 1, sizeof *first);
-  plim_release(ctx, variant, n, sizeof *variant);
-  return status;
+enum { SENTENCE = 1024 };
+
+/* Keep the context's sentence: what is asked next may fail and replace it. */
+static const char *keep_sentence(const session *s, char sentence[SENTENCE]) {
+  (void)snprintf(sentence, SENTENCE, "%s", plim_context_error(s->ctx));
+  return sentence;
 }
 
-/* Program order under a profile, its overhead against what all variants could do. */
-static plim_status program_order(const session *s, const plim_profile *profile, plim_plan **out) {
-  const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
-  plim_plan_options wanted = s->planning;
-  plim_plan *order = NULL;
-  wanted.planner = "keep-all";
-  wanted.budget_bytes = INT64_MAX;
-  wanted.unpacked = 1;
-  wanted.order = PLIM_ORDER_FIXED;
-  PLIM_TRY(plim_plan_make(s->ctx, graph, profile, &wanted, &order));
-  plim_plan draft = *order;
-  draft.keep_all_ns = draft.bound_ns = s->keep_all->keep_all_ns;
-  draft.proved = 0;
-  plim_status status = plim_plan_from_parts(graph, &draft, out);
-  plim_plan_free(order);
-  return status;
+/* Plans need less than the policy does: say so. */
+static plim_status fail_policy(session *s, const plim_plan_floor *floor, const char *sentence) {
+  char budget[PLIM_SIZE_TEXT_BYTES];
+  refusal *r = &s->refusal;
+  r->budget_bytes = s->planning.budget_bytes;
+  r->smallest_bytes = floor->smallest_bytes;
+  r->bound_bytes = floor->bound_bytes;
+  r->largest_batch = -1; /* this batch fits with a plan */
+  return plim_fail(s->ctx, PLIM_ENOFIT, "--online %s finds no way within %s, where a plan does (without --online): %s",
+                   s->o->online, plim_size_print(r->budget_bytes, budget), sentence);
 }
 
-/* Keep in *best the faster of it and what the policy makes of the order. */
-static plim_status try_order(session *s, const plim_plan *order, plim_plan **best) {
-  int64_t budget = s->planning.budget_bytes < INT64_MAX ? s->planning.budget_bytes : s->keep_all->arena_bytes;
-  double limit = s->o->thrash * (double)s->keep_all->time_ns;
-  plim_replay_counts counts = {.policy = NULL};
-  plim_plan *plan = NULL;
-  PLIM_TRY(plim_arena_online(s->ctx, s->program->graph[PLIM_PROGRAM_TRAIN], order, plim_policy_find(s->o->online),
-                             budget, limit < 9e18 ? (int64_t)limit : INT64_MAX, &counts, &plan));
-  if (*best && (*best)->time_ns <= plan->time_ns) {
-    plim_plan_free(plan);
-    return PLIM_OK;
-  }
-  plim_plan_free(*best);
-  *best = plan;
-  s->replay = counts;
-  return PLIM_OK;
-}
-
-static plim_status try_profile(session *s, const plim_profile *profile, plim_plan **best) {
-  plim_plan *order = NULL;
-  PLIM_TRY(program_order(s, profile, &order));
-  plim_status status = *best && order->time_ns >= (*best)->time_ns ? PLIM_OK : try_order(s, order, best);
-  plim_plan_free(order);
-  return status;
-}
-
-/* PLIM_ENOFIT when nothing fits under any limit; the sentence is that of the last. */
-static plim_status try_limits(session *s, plim_plan **best) {
-  const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
-  const plim_profile *all = s->program->profile[PLIM_PROGRAM_TRAIN];
-  int64_t limit = s->planning.budget_bytes;
-  for (int i = 0; i < WORKSPACE_LIMITS; i++, limit /= 2) {
-    plim_profile *profile = NULL;
-    PLIM_TRY(profile_within(graph, all, i + 1 < WORKSPACE_LIMITS ? limit : 0, &profile));
-    plim_status status = try_profile(s, profile, best);
-    plim_profile_free(profile);
-    if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  }
-  return *best ? PLIM_OK : PLIM_ENOFIT;
+/* The sentence of planned mode where no plan fits either, else the policy's own; and what the policy needs. */
+static plim_status refuse(session *s, const plim_unplanned_options *wanted) {
+  const plim_program *p = s->program;
+  char size[PLIM_SIZE_TEXT_BYTES], sentence[SENTENCE];
+  plim_plan_floor floor;
+  int32_t step;
+  int64_t *needed = &s->refusal.online_bytes, most = 2 * s->keep_all->arena_bytes;
+  (void)keep_sentence(s, sentence);
+  PLIM_TRY(plim_unplanned_smallest(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN], wanted, most,
+                                   needed));
+  PLIM_TRY(plim_program_floor(p, &s->planning, &floor, &step));
+  int planned = floor.smallest_bytes <= s->planning.budget_bytes;
+  plim_status status = planned ? fail_policy(s, &floor, sentence) : refusal_explain(s);
+  if (status != PLIM_ENOFIT || *needed < 0) return status;
+  return plim_fail(s->ctx, PLIM_ENOFIT, "%s; --online %s finds a way in %s (--memory %lld)", keep_sentence(s, sentence),
+                   s->o->online, plim_size_print(*needed, size), (long long)*needed);
 }
 
 plim_status online_run(session *s) {
+  const plim_program *p = s->program;
+  plim_unplanned_options wanted = unplanned_options(s);
   plim_plan *plan = NULL;
-  plim_status status = s->planning.labels == PLIM_LABELS_AUTO
-                           ? try_limits(s, &plan)
-                           : try_profile(s, s->program->profile[PLIM_PROGRAM_TRAIN], &plan);
+  plim_status status = plim_unplanned_make(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN],
+                                           &wanted, &s->replay, &plan);
   progress_clear(&s->bar);
-  if (status == PLIM_OK) return plim_program_adopt(s->program, plan);
-  plim_plan_free(plan);
-  return status;
+  if (status == PLIM_ENOFIT) return refuse(s, &wanted);
+  return status == PLIM_OK ? plim_program_adopt(s->program, plan) : status;
 }

@@ -82,5 +82,6 @@ void refusal_json(const refusal *r, json_t *object) {
   (void)json_object_set_new(object, "budget_bytes", json_integer(r->budget_bytes));
   (void)json_object_set_new(object, "smallest_bytes", json_integer(r->smallest_bytes));
   (void)json_object_set_new(object, "bound_bytes", json_integer(r->bound_bytes));
-  (void)json_object_set_new(object, "largest_batch", json_integer(r->largest_batch));
+  if (r->largest_batch >= 0) (void)json_object_set_new(object, "largest_batch", json_integer(r->largest_batch));
+  if (r->online_bytes > 0) (void)json_object_set_new(object, "online_bytes", json_integer(r->online_bytes));
 }

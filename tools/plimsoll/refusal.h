@@ -10,7 +10,8 @@ struct session;
 
 typedef struct refusal {
   int64_t budget_bytes, smallest_bytes, bound_bytes;
-  int32_t largest_batch; /* found to fit; 0: not even one image does */
+  int32_t largest_batch; /* found to fit; 0: not even one image does; -1: the batch asked for does */
+  int64_t online_bytes;  /* in which the online policy finds a way; 0: not asked for, -1: none was found */
 } refusal;
 
 /* Fill s->refusal and return PLIM_ENOFIT with the sentence; another status when the search itself failed. */

@@ -1,0 +1,167 @@
+/* The policy's decisions depend on graph and profile alone, so they are made before the step runs. Variants are chosen
+ * by narrowing the profile to one variant an op; its program order is what the policy plays. */
+#include "runtime/train/unplanned.h"
+
+enum { WORKSPACE_LIMITS = 9 /* all of the budget, a half, a quarter, ..., none */, HALVINGS = 7 };
+
+typedef struct decision {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_unplanned_options *options;
+  int64_t keep_all_ns; /* every op once, fastest variant of any label */
+  plim_replay_counts counts;
+  plim_plan *best; /* NULL: none yet */
+} decision;
+
+/* For each op the fastest variant with at most `limit` bytes of workspace; the one with the least when there is none.
+ */
+static const plim_variant *choose_variant(const plim_profile *p, int32_t op, int64_t limit) {
+  const plim_variant *best = &p->variant[p->first[op]];
+  for (int32_t i = p->first[op]; i < p->first[op + 1]; i++) {
+    const plim_variant *v = &p->variant[i];
+    int fits = v->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
+    int faster = v->time_ns < best->time_ns, smaller = v->workspace_bytes < best->workspace_bytes;
+    if (fits > best_fits || (fits && best_fits && faster) || (!fits && !best_fits && smaller)) best = v;
+  }
+  return best;
+}
+
+static plim_status profile_within(const plim_graph *graph, const plim_profile *from, int64_t limit,
+                                  plim_profile **out) {
+  plim_context *ctx = graph->ctx;
+  int64_t n = graph->n_ops;
+  int32_t *first = NULL;
+  plim_variant *variant = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *variant, &variant));
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    first[o + 1] = o + 1;
+    variant[o] = *choose_variant(from, o, limit);
+  }
+  PLIM_CHECK(plim_profile_make(graph, &from->machine, from->measured, first, variant, out));
+done:
+  plim_release(ctx, first, n + 1, sizeof *first);
+  plim_release(ctx, variant, n, sizeof *variant);
+  return status;
+}
+
+/* Program order under a profile, without addresses. */
+static plim_status program_order(const decision *d, const plim_profile *profile, plim_plan **out) {
+  plim_plan_options wanted = d->options->planning;
+  wanted.planner = "keep-all";
+  wanted.budget_bytes = INT64_MAX;
+  wanted.unpacked = 1;
+  wanted.order = PLIM_ORDER_FIXED;
+  wanted.curves = NULL;
+  wanted.from_curve = NULL;
+  return plim_plan_make(d->ctx, d->graph, profile, &wanted, out);
+}
+
+/* The same with its overhead against what all variants could do. */
+static plim_status compared_order(const decision *d, const plim_profile *profile, plim_plan **out) {
+  plim_plan *order = NULL;
+  PLIM_TRY(program_order(d, profile, &order));
+  plim_plan draft = *order;
+  draft.keep_all_ns = draft.bound_ns = d->keep_all_ns;
+  draft.proved = 0;
+  plim_status status = plim_plan_from_parts(d->graph, &draft, out);
+  plim_plan_free(order);
+  return status;
+}
+
+/* Keep the faster of the best and what the policy makes of the order. */
+static plim_status try_order(decision *d, const plim_plan *order) {
+  const plim_unplanned_options *o = d->options;
+  double limit = o->thrash * (double)d->keep_all_ns;
+  plim_replay_counts counts = {.policy = NULL};
+  plim_plan *plan = NULL;
+  PLIM_TRY(plim_arena_online(d->ctx, d->graph, order, o->policy, o->planning.budget_bytes,
+                             limit < 9e18 ? (int64_t)limit : INT64_MAX, &counts, &plan));
+  if (d->best && d->best->time_ns <= plan->time_ns) {
+    plim_plan_free(plan);
+    return PLIM_OK;
+  }
+  plim_plan_free(d->best);
+  d->best = plan;
+  d->counts = counts;
+  return PLIM_OK;
+}
+
+static plim_status try_profile(decision *d, const plim_profile *profile) {
+  plim_plan *order = NULL;
+  PLIM_TRY(compared_order(d, profile, &order));
+  plim_status status = d->best && order->time_ns >= d->best->time_ns ? PLIM_OK : try_order(d, order);
+  plim_plan_free(order);
+  return status;
+}
+
+/* PLIM_ENOFIT when nothing fits under any limit; the sentence is that of the last. */
+static plim_status try_limits(decision *d, const plim_profile *all) {
+  int64_t limit = d->options->planning.budget_bytes;
+  for (int i = 0; i < WORKSPACE_LIMITS; i++, limit /= 2) {
+    plim_profile *profile = NULL;
+    PLIM_TRY(profile_within(d->graph, all, i + 1 < WORKSPACE_LIMITS ? limit : 0, &profile));
+    plim_status status = try_profile(d, profile);
+    plim_profile_free(profile);
+    if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
+  }
+  return d->best ? PLIM_OK : PLIM_ENOFIT;
+}
+
+static plim_status find_keep_all_ns(decision *d, const plim_profile *profile) {
+  plim_plan *order = NULL;
+  PLIM_TRY(program_order(d, profile, &order));
+  d->keep_all_ns = order->keep_all_ns;
+  plim_plan_free(order);
+  return PLIM_OK;
+}
+
+plim_status plim_unplanned_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                const plim_unplanned_options *options, plim_replay_counts *counts, plim_plan **out) {
+  decision d = {.ctx = ctx, .graph = graph, .options = options};
+  if (options->planning.budget_bytes == INT64_MAX) {
+    return plim_fail(ctx, PLIM_EUSAGE, "an online policy needs a budget: without one everything stays");
+  }
+  PLIM_TRY(find_keep_all_ns(&d, profile));
+  plim_status status =
+      options->planning.labels == PLIM_LABELS_AUTO ? try_limits(&d, profile) : try_profile(&d, profile);
+  if (status != PLIM_OK) {
+    plim_plan_free(d.best);
+    return status;
+  }
+  if (counts) *counts = d.counts;
+  *out = d.best;
+  return PLIM_OK;
+}
+
+/* *yes: does the policy find a way within so many bytes? */
+static plim_status fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                        const plim_unplanned_options *options, int64_t bytes, int *yes) {
+  plim_unplanned_options tried = *options;
+  plim_plan *plan = NULL;
+  tried.planning.budget_bytes = bytes;
+  plim_status status = plim_unplanned_make(ctx, graph, profile, &tried, NULL, &plan);
+  plim_plan_free(plan);
+  *yes = status == PLIM_OK;
+  return status == PLIM_ENOFIT ? PLIM_OK : status;
+}
+
+plim_status plim_unplanned_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                    const plim_unplanned_options *options, int64_t most_bytes, int64_t *bytes) {
+  int64_t failing = options->planning.budget_bytes, working = most_bytes;
+  int yes = 0;
+  if (working > failing) PLIM_TRY(fits(ctx, graph, profile, options, working, &yes));
+  for (int i = 0; yes && i < HALVINGS; i++) {
+    int64_t half = failing + (working - failing) / 2;
+    int here;
+    PLIM_TRY(fits(ctx, graph, profile, options, half, &here));
+    if (here) {
+      working = half;
+    } else {
+      failing = half;
+    }
+  }
+  *bytes = yes ? working - working % PLIM_ALIGN : -1; /* all that an arena uses of it */
+  return PLIM_OK;
+}
