@@ -114,13 +114,13 @@ Test(evict, takes_what_is_cheap_and_far_away_and_leaves_what_is_pinned) {
   scene s;
   int32_t hole;
   open_scene(&s);
-  cr_assert_eq(plim_tenants_evict(&s.tenants, UNIT, &hole), PLIM_OK);
+  cr_assert_eq(plim_tenants_evict(&s.tenants, &(plim_arena_request){.bytes = UNIT}, &hole), PLIM_OK);
   cr_expect_not(plim_tenants_resident(&s.tenants, Y)); /* read 1000 ns from now; z: now */
   cr_expect(plim_tenants_resident(&s.tenants, Z));
   cr_expect_eq(s.tenants.pieces->piece[hole].bytes, UNIT);
   cr_expect_eq(s.counts.evictions, 1);
   s.tenants.tenant[Z].pins = 1;
-  cr_assert_eq(plim_tenants_evict(&s.tenants, 2 * UNIT, &hole), PLIM_OK);
+  cr_assert_eq(plim_tenants_evict(&s.tenants, &(plim_arena_request){.bytes = 2 * UNIT}, &hole), PLIM_OK);
   cr_expect_eq(hole, -1);
   cr_expect(plim_tenants_resident(&s.tenants, Z));
   close_scene(&s);

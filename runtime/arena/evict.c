@@ -82,21 +82,21 @@ static int64_t score_window(plim_tenants *t, const plim_window *window, int32_t 
   return per_distance(plim_tenants_price_together(t, n, storage), nearest);
 }
 
-static plim_status choose_and_evict(plim_tenants *t, int64_t bytes, int32_t *storage, int32_t *hole) {
+static plim_status choose_and_evict(plim_tenants *t, const plim_arena_request *request, int32_t *storage,
+                                    int32_t *hole) {
   plim_window window[CANDIDATES];
+  int64_t score[CANDIDATES];
   int32_t n_rows = fill_rows(t), best = 0;
   int32_t candidates = t->policy->forecast ? CANDIDATES : 1;
-  int32_t count = plim_window_find(n_rows, t->row, bytes, candidates, window);
-  int64_t best_score = INT64_MAX;
+  int32_t count = plim_window_find(n_rows, t->row, request->bytes, candidates, window);
   t->counts->pieces_scanned += n_rows;
-  if (count == 0) return PLIM_OK;
   for (int32_t i = 0; i < count && count > 1; i++) {
-    int64_t score = score_window(t, &window[i], storage);
-    if (score < best_score) {
-      best_score = score;
-      best = i;
-    }
+    score[i] = score_window(t, &window[i], storage);
+    if (score[i] < score[best]) best = i;
   }
+  PLIM_TRY(
+      plim_tenants_tell(t, request, &(plim_arena_choice){count, best, window, count > 1 ? score : NULL, PLIM_NEVER}));
+  if (count == 0) return PLIM_OK;
   int32_t n = held_storages(t, &window[best], storage);
   assert(n > 0);
   for (int32_t i = 0; i < n; i++) PLIM_TRY(plim_tenants_drop(t, storage[i], hole));
@@ -104,22 +104,26 @@ static plim_status choose_and_evict(plim_tenants *t, int64_t bytes, int32_t *sto
   return PLIM_OK;
 }
 
-static plim_status evict_window(plim_tenants *t, int64_t bytes, int32_t *hole) {
+static plim_status evict_window(plim_tenants *t, const plim_arena_request *request, int32_t *hole) {
   int32_t *storage = NULL, n_pieces = t->pieces->n_pieces;
   PLIM_TRY(reserve_rows(t, n_pieces));
   PLIM_TRY(plim_allocate(t->ctx, n_pieces, sizeof *storage, &storage));
-  plim_status status = choose_and_evict(t, bytes, storage, hole);
+  plim_status status = choose_and_evict(t, request, storage, hole);
   plim_release(t->ctx, storage, n_pieces, sizeof *storage);
   return status;
 }
 
-plim_status plim_tenants_evict(plim_tenants *t, int64_t bytes, int32_t *hole) {
+plim_status plim_tenants_tell(plim_tenants *t, const plim_arena_request *request, const plim_arena_choice *choice) {
+  return t->watch ? t->watch->chose(t->watch->user, t, request, choice) : PLIM_OK;
+}
+
+plim_status plim_tenants_evict(plim_tenants *t, const plim_arena_request *request, int32_t *hole) {
   int64_t begin_ns = plim_now_ns();
   *hole = PLIM_NEVER;
   t->counts->searches++;
   t->counts->fragmentation_bytes += t->pieces->free_bytes;
-  plim_status status = t->policy->search == PLIM_SEARCH_WINDOW ? evict_window(t, bytes, hole)
-                                                               : plim_tenants_evict_single(t, bytes, hole);
+  plim_status status = t->policy->search == PLIM_SEARCH_WINDOW ? evict_window(t, request, hole)
+                                                               : plim_tenants_evict_single(t, request, hole);
   t->counts->search_ns += plim_now_ns() - begin_ns;
   return status;
 }

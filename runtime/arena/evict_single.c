@@ -32,10 +32,11 @@ static int32_t choose(plim_tenants *t) {
   return chosen;
 }
 
-plim_status plim_tenants_evict_single(plim_tenants *t, int64_t bytes, int32_t *hole) {
+plim_status plim_tenants_evict_single(plim_tenants *t, const plim_arena_request *request, int32_t *hole) {
   int32_t left = PLIM_NEVER;
-  while (left == PLIM_NEVER || t->pieces->piece[left].bytes < bytes) {
+  while (left == PLIM_NEVER || t->pieces->piece[left].bytes < request->bytes) {
     int32_t storage = choose(t);
+    PLIM_TRY(plim_tenants_tell(t, request, &(plim_arena_choice){.storage = storage}));
     if (storage == PLIM_NEVER) return PLIM_OK;
     PLIM_TRY(plim_tenants_drop(t, storage, &left));
     t->counts->evictions++;

@@ -106,19 +106,21 @@ static plim_status settle(replay *r, const plim_op *op, int32_t now, int schedul
   return PLIM_OK;
 }
 
-/* Run an op whose reads are resident and pinned once by this run; the pins are given back. */
-static plim_status run_op(replay *r, int32_t id, int32_t variant, int scheduled) {
+/* Run an op whose reads are resident and pinned once by this run; the pins are given back. depth 0: a step of the
+ * schedule; else the number of runs that wait for this one. */
+static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth) {
   plim_tenants *t = &r->t;
   const plim_op *op = &t->graph->op[id];
   plim_step step = {.kind = PLIM_STEP_RUN, .op = id, .variant = variant};
   int64_t workspace_bytes = t->forecast->schedule->variant[variant].variant.workspace_bytes;
   int32_t workspace = PLIM_NEVER, now = t->n_steps;
-  PLIM_TRY(take_over(r, &step, scheduled));
+  PLIM_TRY(take_over(r, &step, depth == 0));
   PLIM_TRY(place_outputs(r, id));
   if (workspace_bytes > 0) PLIM_TRY(plim_tenants_place(t, id, PLIM_NEVER, workspace_bytes, &workspace));
   PLIM_TRY(plim_tenants_add_step(t, &step));
   if (workspace >= 0) (void)plim_pieces_give(t->pieces, workspace);
-  return settle(r, op, now, scheduled);
+  if (t->watch) PLIM_TRY(t->watch->ran(t->watch->user, t, depth));
+  return settle(r, op, now, depth == 0);
 }
 
 /* ---- chains ---- */
@@ -202,7 +204,7 @@ static plim_status bring(replay *r, int32_t op, int32_t n_reads, const int32_t *
     for (k = 0; k < f->n_reads; k++) pin_read(r, f, k);
     if (depth == 1) return PLIM_OK;
     PLIM_TRY(count_again(r, f->op));
-    PLIM_TRY(run_op(r, f->op, t->forecast->variant[f->op], 0));
+    PLIM_TRY(run_op(r, f->op, t->forecast->variant[f->op], depth - 1));
     r->n_flags = f->first_flag;
     depth--;
   }
@@ -216,7 +218,7 @@ static plim_status run_schedule(replay *r) {
   for (int32_t j = 0; j < schedule->n_steps; j++) {
     const plim_op *op = &graph->op[schedule->step[j].op];
     PLIM_TRY(bring(r, schedule->step[j].op, op->n_reads, op->reads));
-    PLIM_TRY(run_op(r, schedule->step[j].op, schedule->step[j].variant, 1));
+    PLIM_TRY(run_op(r, schedule->step[j].op, schedule->step[j].variant, 0));
   }
   for (int32_t s = 0; s < graph->n_storages; s++) {
     if (graph->storage[s].role == PLIM_ROLE_OUTPUT) PLIM_TRY(bring(r, PLIM_NEVER, 1, &s));
@@ -252,12 +254,14 @@ static plim_status make_plan(const plim_tenants *t, int64_t budget_bytes, plim_p
 }
 
 plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, int64_t budget_bytes,
-                             plim_replay_way how, int64_t limit_ns, plim_replay_counts *counts, plim_plan **out) {
+                             plim_replay_way how, int64_t limit_ns, const plim_arena_watch *watch,
+                             plim_replay_counts *counts, plim_plan **out) {
   replay r = {.how = how, .limit_ns = limit_ns};
   int64_t n_ops = forecast->graph->n_ops;
   plim_status status;
-  *counts = (plim_replay_counts){.policy = how.policy};
+  *counts = (plim_replay_counts){.way = how};
   PLIM_TRY(plim_tenants_open(ctx, forecast, budget_bytes, how.policy, how.two_ends, counts, &r.t));
+  r.t.watch = watch;
   PLIM_CHECK(plim_allocate(ctx, n_ops, sizeof *r.walk, &r.walk));
   PLIM_CHECK(plim_allocate(ctx, n_ops, sizeof *r.mark, &r.mark));
   PLIM_CHECK(run_schedule(&r));

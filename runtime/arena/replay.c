@@ -2,6 +2,8 @@
  * the fastest plan is kept. A way that has spent more time than the best plan so far is given up. */
 #include "runtime/arena/replay.h"
 
+#include <stdio.h>
+
 #include "runtime/arena/one_replay.h"
 #include "runtime/graph/check.h"
 
@@ -41,9 +43,9 @@ static plim_status try_way(search *s, plim_replay_way how) {
   int64_t limit_ns = s->plan ? s->plan->time_ns - s->schedule->time_ns - 1 : s->limit_ns;
   if (done(s)) return PLIM_OK;
   PLIM_TRY(plim_forecast_make(s->ctx, s->graph, s->schedule, how.hold_inputs, &forecast));
-  plim_status status = plim_replay_once(s->ctx, &forecast, s->budget_bytes, how, limit_ns, &counts, &fresh);
+  plim_status status = plim_replay_once(s->ctx, &forecast, s->budget_bytes, how, limit_ns, NULL, &counts, &fresh);
   plim_forecast_release(&forecast);
-  if (!s->plan && !s->counts.policy) s->counts = counts;
+  if (!s->plan && !s->counts.way.policy) s->counts = counts;
   if (status == PLIM_ENOFIT) return PLIM_OK; /* the sentence is that of the last way */
   if (status != PLIM_OK) return status;
   if (s->plan && fresh->time_ns >= s->plan->time_ns) {
@@ -109,5 +111,17 @@ plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const 
   } else {
     status = try_way(&s, rival_way(policy));
   }
-  return finish(&s, status, counts, out);
+  status = finish(&s, status, counts, out);
+  if (status == PLIM_OK) (void)snprintf((*out)->planner, sizeof(*out)->planner, "online %s", policy->name);
+  return status;
+}
+
+plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
+                                      plim_replay_way how, int64_t budget_bytes, const plim_arena_watch *watch,
+                                      plim_replay_counts *counts, plim_plan **out) {
+  plim_forecast forecast;
+  PLIM_TRY(plim_forecast_make(ctx, graph, order, how.hold_inputs, &forecast));
+  plim_status status = plim_replay_once(ctx, &forecast, budget_bytes, how, INT64_MAX, watch, counts, out);
+  plim_forecast_release(&forecast);
+  return status;
 }

@@ -12,11 +12,18 @@
 extern "C" {
 #endif
 
+/* How a replay is made. two_ends: cheap storages at the high end. frontier: a chain's operands are pinned from its
+ * start. hold_inputs: inputs stay as long as something may be computed again from them. */
+typedef struct plim_replay_way {
+  const plim_policy *policy;
+  int32_t two_ends, frontier, hold_inputs;
+} plim_replay_way;
+
 /* Of the replay whose plan was kept; of the first one when none was. */
 typedef struct plim_replay_counts {
-  const plim_policy *policy; /* that made it */
-  int32_t thrashed;          /* 1: given up because computing again took too long */
-  int64_t evictions;         /* storages that were evicted to make room */
+  plim_replay_way way; /* that made it; policy NULL: none was tried */
+  int32_t thrashed;    /* 1: given up because computing again took too long */
+  int64_t evictions;   /* storages that were evicted to make room */
   int64_t recomputes, recomputed_ns;
   int64_t depth;                               /* longest chain of runs that wait for each other */
   int64_t searches, pieces_scanned, search_ns; /* for room */
@@ -36,7 +43,8 @@ PLIM_MUST_USE plim_status plim_arena_replay(plim_context *ctx, const plim_graph 
 
 /* The program in its order, which `order` (any plan of it; addresses are not read) says, under one online policy. For a
  * policy that knows the future all ways are tried, those of the others included, and the fastest plan is kept.
- * PLIM_ENOFIT also when computing again takes more than limit_ns: counts->thrashed. */
+ * PLIM_ENOFIT also when computing again takes more than limit_ns: counts->thrashed. The plan's planner is "online" and
+ * the policy's name: with the variants it says all that the run can be made again from. */
 PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                                             const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
                                             plim_replay_counts *counts, plim_plan **out);

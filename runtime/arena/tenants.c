@@ -56,7 +56,7 @@ plim_status plim_tenants_place(plim_tenants *t, int32_t op, int32_t storage, int
   if (taken < 0) {
     int32_t hole = PLIM_NEVER;
     int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
-    if (rounded > 0) PLIM_TRY(plim_tenants_evict(t, rounded, &hole));
+    if (rounded > 0) PLIM_TRY(plim_tenants_evict(t, &(plim_arena_request){op, storage, rounded}, &hole));
     if (hole < 0) return no_room(t, op, storage, bytes);
     PLIM_TRY(plim_pieces_take_from(t->pieces, hole, bytes, owner, end, &taken));
   }

@@ -8,7 +8,7 @@
 #include "runtime/arena/pieces.h"
 #include "runtime/arena/policy.h"
 #include "runtime/arena/replay.h"
-#include "runtime/arena/window.h"
+#include "runtime/arena/watch.h"
 
 typedef struct plim_tenant {
   int32_t piece;     /* PLIM_NEVER: not resident */
@@ -25,6 +25,7 @@ typedef struct plim_tenants {
   const plim_forecast *forecast;
   const plim_policy *policy;
   plim_replay_counts *counts;
+  const plim_arena_watch *watch; /* NULL: nobody watches; set behind the opening, which evicts nothing */
   int32_t two_ends; /* 1: cheap storages at the high end, dear ones at the low end; 0: all at the low end */
   int32_t position; /* of the schedule */
   int64_t clock_ns; /* time of all steps so far, + 1 */
@@ -83,11 +84,16 @@ int plim_tenants_evictable(const plim_tenants *tenants, int32_t storage);
 /* How long nobody needs the storage: until its next read where the policy knows the future, else since its last use. */
 int64_t plim_tenants_distance(const plim_tenants *tenants, int32_t storage);
 
-/* Evict as the policy says until there is a free piece of at least `bytes`: *hole, -1 when there is no way. */
-PLIM_MUST_USE plim_status plim_tenants_evict(plim_tenants *tenants, int64_t bytes, int32_t *hole);
+/* Evict as the policy says until there is a free piece for the request: *hole, -1 when there is no way. */
+PLIM_MUST_USE plim_status plim_tenants_evict(plim_tenants *tenants, const plim_arena_request *request, int32_t *hole);
 
 /* The same, one storage after another (evict_single.c). */
-PLIM_MUST_USE plim_status plim_tenants_evict_single(plim_tenants *tenants, int64_t bytes, int32_t *hole);
+PLIM_MUST_USE plim_status plim_tenants_evict_single(plim_tenants *tenants, const plim_arena_request *request,
+                                                    int32_t *hole);
+
+/* Tell who watches, if anybody does, what is about to go. */
+PLIM_MUST_USE plim_status plim_tenants_tell(plim_tenants *tenants, const plim_arena_request *request,
+                                            const plim_arena_choice *choice);
 
 /* ---- price.c ---- */
 

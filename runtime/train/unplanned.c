@@ -74,7 +74,7 @@ static plim_status compared_order(const decision *d, const plim_profile *profile
 static plim_status try_order(decision *d, const plim_plan *order) {
   const plim_unplanned_options *o = d->options;
   double limit = o->thrash * (double)d->keep_all_ns;
-  plim_replay_counts counts = {.policy = NULL};
+  plim_replay_counts counts = {.thrashed = 0};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_arena_online(d->ctx, d->graph, order, o->policy, o->planning.budget_bytes,
                              limit < 9e18 ? (int64_t)limit : INT64_MAX, &counts, &plan));

@@ -116,7 +116,7 @@ static plim_status take_plan(const simulation *s, plim_status status, int thrash
 
 plim_status simulation_online(const simulation *s, const plim_policy *policy, simulation_addresses addresses,
                               int64_t budget_bytes, simulated *out) {
-  plim_replay_counts counts = {.policy = policy};
+  plim_replay_counts counts = {.way.policy = policy};
   *out = (simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = policy->name};
   if (addresses == ADDRESSES_PACKED) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--addresses packed is of plans: an online policy has none");
@@ -131,13 +131,13 @@ plim_status simulation_online(const simulation *s, const plim_policy *policy, si
   int64_t limit = limit_ns(s, s->order->keep_all_ns);
   plim_status status = plim_arena_online(s->ctx, s->graph, s->order, policy, budget_bytes, limit, &counts, &out->plan);
   if (status == PLIM_OK || status == PLIM_ENOFIT) take_counts(&counts, out);
-  if (counts.policy) out->by = counts.policy->name;
+  if (counts.way.policy) out->by = counts.way.policy->name;
   return take_plan(s, status, counts.thrashed, out);
 }
 
 /* A plan's schedule, its addresses given up, placed by the arena. */
 static plim_status replay(const simulation *s, simulated *out) {
-  plim_replay_counts counts = {.policy = NULL};
+  plim_replay_counts counts = {.thrashed = 0};
   plim_plan *schedule = out->plan;
   out->plan = NULL;
   plim_status status = plim_arena_replay(s->ctx, s->graph, schedule, out->budget_bytes, &counts, &out->plan);
