@@ -123,6 +123,22 @@ Test(cli_graphs, interrupt_exits_with_130_and_writes_the_best_plan_that_was_foun
   cr_assert(found || strstr(run->error, "planning was cancelled before a plan within "), "%s", run->error);
 }
 
+Test(cli_graphs, bench_of_large_graphs_needs_no_data_and_has_ours_behind_its_peers) {
+  (void)plim_test_program("bench large --ops 40 --iterations 500 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  const json_t *rows = json_object_get(o, "rows");
+  cr_assert_eq(json_array_size(rows), 3 * 4 * 5);
+  for (size_t i = 0; i < json_array_size(rows); i++) {
+    const json_t *row = json_array_get(rows, i);
+    if (i % 5 == 4) cr_assert_str_eq(json_string_value(json_object_get(row, "planner")), "search");
+    cr_assert_gt(number(row, "peak_rss_mib"), 0);
+    if (!json_object_get(row, "class")) continue; /* no plan */
+    cr_assert_geq(number(row, "overhead_percent"), number(row, "bound_percent"));
+  }
+  json_decref(o);
+}
+
 Test(cli_graphs, bench_has_a_row_for_every_instance_budget_and_planner) {
   (void)plim_test_shell(
       "mkdir graphs && cp net.json graphs/ && $PLIMSOLL bench planners --data . --planners "

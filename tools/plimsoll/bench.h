@@ -9,7 +9,10 @@
 /* Print the table, or with --json one object, for the instances in `folder`. */
 typedef plim_status bench_table(session *s, const char *folder);
 
-bench_table bench_planners, bench_pack, bench_online;
+bench_table bench_planners, bench_pack, bench_online, bench_large;
+
+/* Seed, threads and limits as the options say. */
+plim_plan_options bench_planning(const session *s, const char *planner);
 
 /* Names of the files in a folder that end so, sorted: calls `each` with the path of one after the other. PLIM_ENOFILE
  * when there is no such folder or none of these files. */

@@ -1,4 +1,4 @@
-/* The instances of a folder, in the order of their names. */
+/* What the tables share: the instances of a folder in the order of their names, how to plan, how to print rows. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +32,16 @@ plim_status bench_files(session *s, const char *folder, const char *ending, benc
   }
   free(file);
   return status;
+}
+
+plim_plan_options bench_planning(const session *s, const char *planner) {
+  plim_plan_options planning = plim_plan_options_default();
+  planning.planner = planner;
+  planning.seed = (uint64_t)s->o->seed;
+  planning.threads = (int32_t)s->o->threads;
+  planning.iterations = s->o->iterations;
+  planning.time_limit_ns = (int64_t)(s->o->time_limit * 1e9);
+  return planning;
 }
 
 void bench_rows_end(const session *s, plim_status status, json_t *rows) {

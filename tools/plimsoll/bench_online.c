@@ -44,15 +44,9 @@ static void add_row(const table *t, const simulation *sim, const char *by, int p
 
 /* A name is that of a policy or of a planner. */
 static plim_status simulate(const table *t, const simulation *sim, const char *by, int64_t budget_bytes, simulated *r) {
-  const options *o = t->s->o;
   const plim_policy *policy = plim_policy_find(by);
   if (policy) return simulation_online(sim, policy, ADDRESSES_ARENA, budget_bytes, r);
-  plim_plan_options planning = plim_plan_options_default();
-  planning.planner = by;
-  planning.seed = (uint64_t)o->seed;
-  planning.threads = (int32_t)o->threads;
-  planning.iterations = o->iterations;
-  planning.time_limit_ns = (int64_t)(o->time_limit * 1e9);
+  plim_plan_options planning = bench_planning(t->s, by);
   return simulation_planned(sim, &planning, ADDRESSES_PACKED, budget_bytes, r);
 }
 

@@ -84,16 +84,11 @@ static void add_row(const trial *r, int32_t percent, const plim_plan *plan, doub
 
 static plim_status run_trial(const trial *r, int32_t percent) {
   const options *o = r->t->s->o;
-  plim_plan_options planning = plim_plan_options_default();
+  plim_plan_options planning = bench_planning(r->t->s, r->planner);
   plim_plan *plan = NULL;
-  planning.planner = r->planner;
   planning.order = r->order;
   planning.unpacked = r->graph->unpacked;
   planning.budget_bytes = r->peak_bytes / 100 * percent + (r->peak_bytes % 100 * percent + 99) / 100;
-  planning.seed = (uint64_t)o->seed;
-  planning.threads = (int32_t)o->threads;
-  planning.iterations = o->iterations;
-  planning.time_limit_ns = (int64_t)(o->time_limit * 1e9);
   int64_t begin = plim_now_ns();
   plim_status status = plim_plan_make(r->t->s->ctx, r->graph, r->profile, &planning, &plan);
   double seconds = (double)(plim_now_ns() - begin) / 1e9;

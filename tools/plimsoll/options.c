@@ -59,8 +59,8 @@ static const option_row rows[] = {
      TEXT, AT(data_dir), 0, 0},
     {"no-augment", NULL, "no random crops and mirrors", RUNS, GROUP_DATA, 0, FLAG, AT(no_augment), 0, 0},
 
-    {"ops", "N", "exactly so many when layered, else as many as fit (default 1000)", COMMAND_GEN, GROUP_MODEL, 'n',
-     COUNT, AT(ops), 1, 1e9},
+    {"ops", "N", "exactly so many when layered, else as many as fit (default 1000, bench 10000)",
+     COMMAND_GEN | COMMAND_BENCH, GROUP_MODEL, 'n', COUNT, AT(ops), 1, 1e9},
     {"width", "X", "layered: the mean layer has 2 X sqrt(N) ops (default 0.27)", COMMAND_GEN, GROUP_MODEL, 0, REAL,
      AT(width), 1e-6, 10},
     {"spread", "X", "layered: layers differ from the mean by at most this share (default 0.75)", COMMAND_GEN,

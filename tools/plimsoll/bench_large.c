@@ -1,0 +1,132 @@
+/* Planners on large graphs made up by seed: random layers and unrolled training steps, at 90, 80, 70 and 50 % of
+ * program order's peak. Ours comes last in every block, with the ratio of its overhead to the best of the others in
+ * the same run, and the most memory that the process has had until then. Every plan has passed the checker. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "runtime/graph/generate.h"
+#include "tools/plimsoll/bench.h"
+
+static const char *const shapes[] = {"layered", "transformer", "residual"};
+static const char *const peers[] = {"sqrt", "greedy", "rotor", "fastsa", "search"};
+static const int32_t percents[] = {90, 80, 70, 50};
+enum { SHAPES = 3, PEERS = 5, PERCENTS = 4, USUAL_OPS = 10000, USUAL_SECONDS = 60 };
+
+typedef struct table {
+  session *s;
+  json_t *rows;
+  const plim_graph *graph;
+  const plim_profile *profile;
+  int64_t peak_bytes;
+  double best_percent; /* of the block under way, below 0: none */
+} table;
+
+static double peak_mib(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? (double)usage.ru_maxrss / 1024 : 0;
+}
+
+static void print_row(const table *t, const char *planner, int32_t percent, const plim_plan *plan, double seconds) {
+  if (t->s->o->json) {
+    json_t *row = json_pack("{s:s, s:i, s:s, s:f, s:f}", "instance", t->graph->name, "budget_percent", (int)percent,
+                            "planner", planner, "seconds", seconds, "peak_rss_mib", peak_mib());
+    if (plan) {
+      (void)json_object_update_new(
+          row, json_pack("{s:s, s:f, s:f}", "class", plim_plan_class_name(plan->plan_class), "overhead_percent",
+                         plim_plan_overhead_percent(plan), "bound_percent", plim_plan_bound_percent(plan)));
+    }
+    (void)json_array_append_new(t->rows, row);
+    return;
+  }
+  printf("%3d%%  %-8s ", percent, planner);
+  if (plan) {
+    double overhead = plim_plan_overhead_percent(plan), bound = plim_plan_bound_percent(plan);
+    printf("%-6s %9.4f%% %9.4f%% %9.4f", plim_plan_class_name(plan->plan_class), overhead, bound, overhead - bound);
+  } else {
+    printf("%-6s %10s %10s %9s", "", "no plan", "", "");
+  }
+  printf(" %8.1f %6.0f", seconds, peak_mib());
+  if (plan && t->best_percent > 0) printf(" %7.3f", plim_plan_overhead_percent(plan) / t->best_percent);
+  printf("\n");
+  (void)fflush(stdout);
+}
+
+/* The ratio of each row is to the best of those above it. */
+static plim_status run_planner(table *t, const char *planner, int32_t percent) {
+  plim_plan_options planning = bench_planning(t->s, planner);
+  plim_plan *plan = NULL;
+  if (planning.time_limit_ns == 0 && planning.iterations == 0) planning.time_limit_ns = USUAL_SECONDS * 1000000000LL;
+  planning.unpacked = 1;
+  planning.budget_bytes = t->peak_bytes / 100 * percent + (t->peak_bytes % 100 * percent + 99) / 100;
+  int64_t begin = plim_now_ns();
+  plim_status status = plim_plan_make(t->s->ctx, t->graph, t->profile, &planning, &plan);
+  progress_clear(&t->s->bar);
+  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
+  print_row(t, planner, percent, plan, (double)(plim_now_ns() - begin) / 1e9);
+  if (plan) {
+    double overhead = plim_plan_overhead_percent(plan);
+    if (t->best_percent < 0 || overhead < t->best_percent) t->best_percent = overhead;
+  }
+  plim_plan_free(plan);
+  return plim_context_cancelled(t->s->ctx) ? PLIM_ECANCEL : PLIM_OK;
+}
+
+static plim_status run_block(table *t, int32_t percent) {
+  const char *names = t->s->o->planners;
+  t->best_percent = -1;
+  for (int i = 0; i < PEERS && !names; i++) PLIM_TRY(run_planner(t, peers[i], percent));
+  while (names && *names) {
+    char one[64];
+    size_t length = strcspn(names, ",");
+    (void)snprintf(one, sizeof one, "%.*s", (int)length, names);
+    PLIM_TRY(run_planner(t, one, percent));
+    names += length + (names[length] == ',');
+  }
+  return PLIM_OK;
+}
+
+static plim_status run_graph(table *t) {
+  plim_plan_options keep = plim_plan_options_default();
+  plim_plan *whole = NULL;
+  keep.unpacked = 1;
+  keep.order = PLIM_ORDER_FIXED;
+  PLIM_TRY(plim_plan_keep_all(t->s->ctx, t->graph, t->profile, &keep, &whole));
+  t->peak_bytes = whole->peak_bytes;
+  plim_plan_free(whole);
+  if (!t->s->o->json) {
+    printf("%s: %d ops, program order's peak %lld bytes\n%-5s %-8s %-6s %10s %10s %9s %8s %6s %7s\n", t->graph->name,
+           t->graph->n_ops, (long long)t->peak_bytes, "cap", "planner", "class", "overhead", "bound", "gap", "seconds",
+           "MiB", "ratio");
+  }
+  for (int i = 0; i < PERCENTS; i++) PLIM_TRY(run_block(t, percents[i]));
+  return PLIM_OK;
+}
+
+static plim_status run_shape(table *t, const char *shape) {
+  const options *o = t->s->o;
+  plim_generate_options generate = plim_generate_options_default(shape);
+  plim_graph *graph = NULL;
+  plim_profile *profile = NULL;
+  plim_status status;
+  generate.n = o->ops > 0 ? (int32_t)o->ops : USUAL_OPS;
+  generate.seed = (uint64_t)o->seed;
+  PLIM_CHECK(plim_graph_generate(t->s->ctx, &generate, &graph));
+  PLIM_CHECK(plim_profile_from_graph(graph, &profile));
+  t->graph = graph;
+  t->profile = profile;
+  PLIM_CHECK(run_graph(t));
+done:
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  return status;
+}
+
+plim_status bench_large(session *s, const char *folder) {
+  (void)folder; /* the graphs are made up */
+  table t = {.s = s, .rows = json_array()};
+  plim_status status = PLIM_OK;
+  for (int i = 0; i < SHAPES && status == PLIM_OK; i++) status = run_shape(&t, shapes[i]);
+  bench_rows_end(s, status, t.rows);
+  return status;
+}
