@@ -23,6 +23,7 @@ static int use(int32_t device, plim_cuda_facts *facts) {
   (void)snprintf(facts->name, sizeof facts->name, "%.95s", properties.name);
   facts->major = properties.major;
   facts->minor = properties.minor;
+  facts->cache_bytes = properties.l2CacheSize;
   return 0;
 }
 
@@ -78,6 +79,26 @@ static int event_wait(void *event, void *stream) {
   return (int)cudaStreamWaitEvent(stream, event, 0);
 }
 
+static int tick_new(void **tick) {
+  return (int)cudaEventCreate((cudaEvent_t *)tick);
+}
+
+/* While a stream is captured, a tick becomes a node of its own: else it would only order what is captured. */
+static int tick_record(void *tick, void *stream) {
+  enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+  cudaError_t code = cudaStreamIsCapturing(stream, &capturing);
+  if (code != cudaSuccess) return (int)code;
+  return (int)cudaEventRecordWithFlags(
+      tick, stream, capturing == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault);
+}
+
+static int elapsed(void *from, void *to, int64_t *time_ns) {
+  float ms = 0;
+  cudaError_t code = cudaEventElapsedTime(&ms, from, to);
+  *time_ns = (int64_t)((double)ms * 1e6 + 0.5);
+  return (int)code;
+}
+
 static int copy(void *to, const void *from, int64_t bytes, void *stream) {
   return (int)cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDefault, stream);
 }
@@ -125,6 +146,10 @@ static const plim_cuda_driver real = {
     .event_free = event_free,
     .event_record = event_record,
     .event_wait = event_wait,
+    .tick_new = tick_new,
+    .tick_free = event_free,
+    .tick_record = tick_record,
+    .elapsed = elapsed,
     .copy = copy,
     .fill = fill,
     .launch = k_cuda_launch,

@@ -17,6 +17,7 @@ typedef struct plim_cuda_facts {
   char name[96];
   int32_t major, minor;    /* compute capability */
   int32_t runtime, driver; /* versions: 1000 x major + 10 x minor */
+  int64_t cache_bytes;     /* L2 */
 } plim_cuda_facts;
 
 enum { PLIM_CUDA_NO_MEMORY = 2 /* the one code that callers tell apart */ };
@@ -42,7 +43,12 @@ typedef struct plim_cuda_driver {
   int (*event_new)(void **event);
   int (*event_free)(void *event);
   int (*event_record)(void *event, void *stream);
-  int (*event_wait)(void *event, void *stream);                         /* the stream waits, not the caller */
+  int (*event_wait)(void *event, void *stream); /* the stream waits, not the caller */
+  /* A tick is an event with a time; between two of a stream (captured or not) that have passed, elapsed. */
+  int (*tick_new)(void **tick);
+  int (*tick_free)(void *tick);
+  int (*tick_record)(void *tick, void *stream);
+  int (*elapsed)(void *from, void *to, int64_t *time_ns);
   int (*copy)(void *to, const void *from, int64_t bytes, void *stream); /* host or device, found by address */
   int (*fill)(void *to, int byte, int64_t bytes, void *stream);
   int (*launch)(k_body body, const k_call *call, int64_t tiles, void *stream);

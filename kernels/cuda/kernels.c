@@ -89,8 +89,13 @@ static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stag
   return engine->driver->launch(stage->body, &call, stage->tiles, stream);
 }
 
-int plim_cuda_kernel_run(const plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
+int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel) {
+  return kernel->has_run;
+}
+
+int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                          const plim_kernel_args *args, const uint64_t *now) {
+  kernel->has_run = 1;
   if (kernel->whole) return run_whole(kernel, engine, stream, args, now);
   for (int32_t i = 0; i < kernel->n; i++) {
     int code = run_stage(kernel, &kernel->stage[i], engine, stream, args);

@@ -29,8 +29,10 @@ int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel);
 
 /* Queue it. `now` [2] is seed and step in memory that the device can read; those of `args` are not used. Returns the
  * driver's error code of the first launch that was refused, 0 when all were accepted. */
-int plim_cuda_kernel_run(const plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
+int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                          const plim_kernel_args *args, const uint64_t *now);
+/* 1: it was queued before, so that everything it needs is loaded. */
+int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel);
 
 #ifdef __cplusplus
 }

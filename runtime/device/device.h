@@ -36,10 +36,14 @@ typedef plim_status plim_run(void *user, const plim_run_call *call);
  * (NULL and 0 when lives have allocations of their own), then hands each call over with the function that computes it.
  */
 typedef struct plim_device_watch {
-  /* timed: 1 when the executor waits for each step */
+  /* timed: 1 when the executor wants to know what each step takes */
   plim_status (*begin)(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
                        int64_t arena_bytes, int timed);
   plim_status (*step)(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
+  /* Behind the sync that ends a timed run of a plan over an arena: what each step took, ns [n_steps]. NULL: the
+   * executor waits for each step and looks at the clock. */
+  plim_status (*times)(plim_device *device, int64_t *time_ns);
+  int32_t sees_writes; /* 1: while a plan runs nobody else may write to the arena, what nothing reads yet included */
 } plim_device_watch;
 
 /* What the executor calls. `kernel` is what `prepare` made. run, copy and fill are queued; sync waits for them. */
@@ -60,6 +64,9 @@ typedef struct plim_device_api {
   int64_t (*workspace)(plim_device *device, const void *kernel); /* bytes it needs; -1: as the variant declares */
   void (*unprepare)(plim_device *device, void *kernel);
   plim_status (*run)(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args);
+  /* Run once and wait: what the device itself took, without what it costs to hand over a call. NULL: the same as
+   * clock around run and sync */
+  plim_status (*measure)(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns);
   plim_status (*copy)(plim_device *device, int32_t queue, void *to, const void *from,
                       int64_t bytes); /* host or device */
   plim_status (*fill)(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes);
@@ -75,6 +82,7 @@ struct plim_device {
   plim_context *ctx;
   plim_machine machine; /* filled by open */
   int32_t index;        /* of the GPU: N of "cuda:N" */
+  int64_t cache_bytes;  /* of the cache that all of it shares; 0: not known */
   void *state;          /* the device's own */
 };
 

@@ -3,7 +3,8 @@
  * A step of a plan arrives as begin, one call a plan step, sync. It takes one of three ways: *queue* hands every kernel
  * to the stream (the first time, so that modules are loaded, and whenever the executor times each step); *record* does
  * the same between the two ends of a capture and launches what came of it; *replay* launches that again and lets the
- * calls pass. Seed and step number are copied to device memory in front of all three, by the first call.
+ * calls pass. Seed and step number are copied to device memory in front of all three, by the first call. A step that is
+ * timed is queued or recorded anew, a tick between its calls, and what was recorded is launched once.
  * A failure on any way forgets the plan's capture. */
 #include "runtime/device/device_cuda.h"
 
@@ -12,6 +13,7 @@
 
 #include "kernels/cuda/kernels.h"
 #include "runtime/device/cuda_steps.h"
+#include "runtime/device/cuda_ticks.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/machine.h"
 
@@ -24,6 +26,7 @@ typedef struct cuda_state {
   plim_cuda_engine engine;
   char blas_missing[160]; /* why there is no library for matrix products; "": there is */
   void *stream[QUEUES];
+  uint32_t busy; /* bit q: something was queued on stream q since it was last waited for */
   void *event[EVENTS];
   uint64_t *now_host;          /* [2] pinned: seed and step of the step in hand */
   void *now;                   /* [2] the same on the device */
@@ -33,7 +36,9 @@ typedef struct cuda_state {
   plim_cuda_step *step; /* in hand; NULL: none */
   way way;
   int32_t last; /* plan step of the call before */
-  int recording;
+  int recording, timed;
+  void *once;            /* what was recorded to be launched once */
+  plim_cuda_ticks ticks; /* of the step that is timed */
 } cuda_state;
 
 static plim_status check(const plim_device *device, int code, const char *what) {
@@ -41,6 +46,12 @@ static plim_status check(const plim_device *device, int code, const char *what) 
   const cuda_state *s = device->state;
   return plim_fail(device->ctx, code == PLIM_CUDA_NO_MEMORY ? PLIM_ENOMEM : PLIM_EDEVICE, "%s: %s (CUDA error %d)",
                    what, s->driver->error(code), code);
+}
+
+/* The stream of a queue that something is about to be put on. */
+static void *stream_of(cuda_state *s, int32_t queue) {
+  s->busy |= 1U << queue;
+  return s->stream[queue];
 }
 
 /* ---- open and close ---- */
@@ -59,7 +70,7 @@ static plim_status find_gpu(plim_device *device) {
 
 static plim_status use_gpu(plim_device *device) {
   cuda_state *s = device->state;
-  plim_cuda_facts facts = {{0}, 0, 0, 0, 0};
+  plim_cuda_facts facts = {{0}, 0, 0, 0, 0, 0};
   int64_t total;
   PLIM_TRY(check(device, s->driver->use(device->index, &facts), "opening the GPU"));
   if (facts.major * 10 + facts.minor < LEAST_CAPABILITY) {
@@ -69,6 +80,7 @@ static plim_status use_gpu(plim_device *device) {
   }
   PLIM_TRY(check(device, s->driver->memory(&s->free_before, &total), "asking for free memory"));
   plim_machine_describe_gpu(facts.name, facts.major, facts.minor, facts.runtime, &device->machine);
+  device->cache_bytes = facts.cache_bytes;
   return PLIM_OK;
 }
 
@@ -84,11 +96,17 @@ static plim_status make_queues(plim_device *device) {
                "opening cuBLAS");
 }
 
+static void forget_once(cuda_state *s) {
+  if (s->once) (void)s->driver->captured_free(s->once);
+  s->once = NULL;
+}
+
 /* Give up the step in hand, a recording of it included. */
 static void forget(cuda_state *s) {
   void *ignored = NULL;
   if (s->recording && s->driver->capture_end(s->stream[0], &ignored) == 0) (void)s->driver->captured_free(ignored);
   s->recording = 0;
+  forget_once(s);
   if (s->step) plim_cuda_steps_forget(&s->steps, s->driver, s->step->arena);
   s->step = NULL;
 }
@@ -98,6 +116,7 @@ static void cuda_close(plim_device *device) {
   if (s->driver) {
     forget(s);
     plim_cuda_steps_forget(&s->steps, s->driver, NULL);
+    plim_cuda_ticks_free(&s->ticks, device->ctx, s->driver);
     if (s->engine.blas) (void)s->driver->blas_close(s->engine.blas);
     if (s->now) (void)s->driver->release(s->now);
     if (s->now_host) (void)s->driver->pinned_release(s->now_host);
@@ -217,12 +236,13 @@ static plim_status set_now(plim_device *device, const plim_kernel_args *args) {
   cuda_state *s = device->state;
   s->now_host[0] = args->seed;
   s->now_host[1] = (uint64_t)args->step;
-  return check(device, s->driver->copy(s->now, s->now_host, NOW_BYTES, s->stream[0]), "copying the step counter");
+  return check(device, s->driver->copy(s->now, s->now_host, NOW_BYTES, stream_of(s, 0)), "copying the step counter");
 }
 
-static plim_status launch(plim_device *device, int32_t queue, const void *kernel, const plim_kernel_args *args) {
+static plim_status launch(plim_device *device, int32_t queue, plim_cuda_kernel *kernel, const plim_kernel_args *args) {
   cuda_state *s = device->state;
-  return check(device, plim_cuda_kernel_run(kernel, &s->engine, s->stream[queue], args, s->now), "launching a kernel");
+  return check(device, plim_cuda_kernel_run(kernel, &s->engine, stream_of(s, queue), args, s->now),
+               "launching a kernel");
 }
 
 /* A run outside of a step (profiling) brings its own seed and number. */
@@ -230,6 +250,61 @@ static plim_status cuda_run(plim_device *device, int32_t queue, void *kernel, co
   const cuda_state *s = device->state;
   if (!s->step) PLIM_TRY(set_now(device, args));
   return launch(device, queue, kernel, args);
+}
+
+static plim_status begin_recording(plim_device *device) {
+  cuda_state *s = device->state;
+  PLIM_TRY(check(device, s->driver->capture_begin(s->stream[0]), "beginning to capture"));
+  s->recording = 1;
+  return PLIM_OK;
+}
+
+static plim_status end_recording(plim_device *device, void **captured) {
+  cuda_state *s = device->state;
+  s->recording = 0;
+  return check(device, s->driver->capture_end(s->stream[0], captured), "capturing");
+}
+
+/* ---- times ---- */
+
+static plim_status reserve_ticks(plim_device *device, int32_t n) {
+  cuda_state *s = device->state;
+  int code;
+  plim_status status = plim_cuda_ticks_reserve(&s->ticks, device->ctx, s->driver, n, &code);
+  return status == PLIM_EDEVICE ? check(device, code, "making a tick") : status;
+}
+
+static plim_status tick(plim_device *device, int32_t index) {
+  const cuda_state *s = device->state;
+  return check(device, s->driver->tick_record(s->ticks.tick[index], s->stream[0]), "recording a tick");
+}
+
+static plim_status launch_between_ticks(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args) {
+  PLIM_TRY(begin_recording(device));
+  PLIM_TRY(tick(device, 0));
+  PLIM_TRY(launch(device, 0, kernel, args));
+  return tick(device, 1);
+}
+
+/* A kernel by itself, as it runs in a captured step: between ticks of a graph of its own. */
+static plim_status cuda_measure(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {
+  cuda_state *s = device->state;
+  PLIM_TRY(reserve_ticks(device, 2));
+  PLIM_TRY(set_now(device, args));
+  if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(launch(device, 0, kernel, args)); /* loads what it needs */
+  plim_status status = launch_between_ticks(device, kernel, args);
+  if (status == PLIM_OK) status = end_recording(device, &s->once);
+  if (status == PLIM_OK) status = check(device, s->driver->captured_launch(s->once, s->stream[0]), "launching");
+  if (status == PLIM_OK) status = check(device, s->driver->stream_sync(s->stream[0]), "waiting for the GPU");
+  if (status == PLIM_OK)
+    status = check(device, plim_cuda_ticks_read(&s->ticks, s->driver, 1, time_ns), "reading a tick");
+  forget(s);
+  return status;
+}
+
+static plim_status cuda_times(plim_device *device, int64_t *time_ns) {
+  const cuda_state *s = device->state;
+  return check(device, plim_cuda_ticks_read(&s->ticks, s->driver, s->last + 1, time_ns), "reading ticks");
 }
 
 /* ---- steps ---- */
@@ -240,16 +315,10 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   (void)graph, (void)arena_bytes;
   forget(s); /* a step that failed half way */
   s->step = plim_cuda_steps_find(&s->steps, s->driver, plan, arena);
-  s->way = s->step->captured ? WAY_REPLAY : s->step->warm ? WAY_RECORD : WAY_QUEUE;
-  if (timed || s->eager || !arena) s->way = WAY_QUEUE;
-  return PLIM_OK;
-}
-
-static plim_status begin_recording(plim_device *device) {
-  cuda_state *s = device->state;
-  PLIM_TRY(check(device, s->driver->capture_begin(s->stream[0]), "beginning to capture the step"));
-  s->recording = 1;
-  return PLIM_OK;
+  s->timed = timed && arena; /* without an arena the executor waits for each step */
+  s->way = s->step->captured && !s->timed ? WAY_REPLAY : s->step->warm ? WAY_RECORD : WAY_QUEUE;
+  if (s->eager || !arena) s->way = WAY_QUEUE;
+  return s->timed ? reserve_ticks(device, plan->n_steps + 1) : PLIM_OK;
 }
 
 static plim_status cuda_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
@@ -257,64 +326,62 @@ static plim_status cuda_step(plim_device *device, const plim_run_call *call, pli
   if (call->step == 0) {
     PLIM_TRY(set_now(device, &call->args));
     if (s->way == WAY_RECORD) PLIM_TRY(begin_recording(device));
+    if (s->timed) PLIM_TRY(tick(device, 0));
   }
   s->last = call->step;
-  return s->way == WAY_REPLAY ? PLIM_OK : run(user, call);
-}
-
-static plim_status end_recording(plim_device *device) {
-  cuda_state *s = device->state;
-  s->recording = 0;
-  return check(device, s->driver->capture_end(s->stream[0], &s->step->captured), "capturing the step");
+  if (s->way == WAY_REPLAY) return PLIM_OK;
+  PLIM_TRY(run(user, call));
+  return s->timed ? tick(device, call->step + 1) : PLIM_OK;
 }
 
 static plim_status finish_step(plim_device *device) {
   cuda_state *s = device->state;
-  if (s->recording) PLIM_TRY(end_recording(device));
-  if (s->way != WAY_QUEUE) {
-    PLIM_TRY(check(device, s->driver->captured_launch(s->step->captured, s->stream[0]), "launching the step"));
-  }
-  return PLIM_OK;
+  if (s->recording) PLIM_TRY(end_recording(device, s->timed ? &s->once : &s->step->captured));
+  if (s->way == WAY_QUEUE) return PLIM_OK;
+  void *captured = s->timed ? s->once : s->step->captured;
+  return check(device, s->driver->captured_launch(captured, stream_of(s, 0)), "launching the step");
 }
 
-/* The end of a step, unless the executor times it: then every plan step ends so, and the next begins where it is. */
+/* The end of a step, unless the executor waits for each plan step: then the next begins where it is. */
 static plim_status cuda_sync(plim_device *device) {
   cuda_state *s = device->state;
   plim_status status = s->step ? finish_step(device) : PLIM_OK;
   for (int i = 0; i < QUEUES && status == PLIM_OK; i++) {
-    status = check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
+    if (s->busy & 1U << i) status = check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
   }
+  if (status == PLIM_OK) s->busy = 0;
   if (status != PLIM_OK) {
     forget(s);
   } else if (s->step && s->last + 1 == s->step->plan->n_steps) {
     s->step->warm = 1;
     s->step = NULL;
+    forget_once(s);
   }
   return status;
 }
 
-static const plim_device_watch cuda_watch = {cuda_begin, cuda_step};
+static const plim_device_watch cuda_watch = {cuda_begin, cuda_step, cuda_times, 0};
 
 /* ---- queues ---- */
 
 static plim_status cuda_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
   cuda_state *s = device->state;
-  return check(device, s->driver->copy(to, from, bytes, s->stream[queue]), "copying");
+  return check(device, s->driver->copy(to, from, bytes, stream_of(s, queue)), "copying");
 }
 
 static plim_status cuda_fill(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes) {
-  const cuda_state *s = device->state;
-  return check(device, s->driver->fill(to, byte, bytes, s->stream[queue]), "filling");
+  cuda_state *s = device->state;
+  return check(device, s->driver->fill(to, byte, bytes, stream_of(s, queue)), "filling");
 }
 
 static plim_status cuda_mark(plim_device *device, int32_t queue, int32_t event) {
-  const cuda_state *s = device->state;
-  return check(device, s->driver->event_record(s->event[event % EVENTS], s->stream[queue]), "marking a queue");
+  cuda_state *s = device->state;
+  return check(device, s->driver->event_record(s->event[event % EVENTS], stream_of(s, queue)), "marking a queue");
 }
 
 static plim_status cuda_wait(plim_device *device, int32_t queue, int32_t event) {
-  const cuda_state *s = device->state;
-  return check(device, s->driver->event_wait(s->event[event % EVENTS], s->stream[queue]), "waiting for a queue");
+  cuda_state *s = device->state;
+  return check(device, s->driver->event_wait(s->event[event % EVENTS], stream_of(s, queue)), "waiting for a queue");
 }
 
 static int64_t cuda_clock(plim_device *device) {
@@ -335,6 +402,7 @@ const plim_device_api plim_device_cuda = {
     .workspace = cuda_workspace,
     .unprepare = cuda_unprepare,
     .run = cuda_run,
+    .measure = cuda_measure,
     .copy = cuda_copy,
     .fill = cuda_fill,
     .mark = cuda_mark,

@@ -139,7 +139,7 @@ static plim_status sim_step(plim_device *device, const plim_run_call *call, plim
   return PLIM_OK;
 }
 
-static const plim_device_watch sim_watch = {sim_begin, sim_step};
+static const plim_device_watch sim_watch = {sim_begin, sim_step, NULL, 0};
 
 const plim_device_api plim_device_sim = {
     .struct_bytes = sizeof(plim_device_api),

@@ -15,7 +15,8 @@
 
 enum { DEFAULT_PASSES = 9, MOST_PASSES = 1000, SLOW = 3 };
 
-/* Fits into the caches of a machine that runs more than this program; is more than they hold. */
+/* Fits into the caches of a machine that runs more than this program; is more than they hold, where the device does not
+ * tell how much that is. */
 enum { WARM_BYTES = 16 << 20, COLD_BYTES = 64 << 20 };
 
 typedef struct ring {
@@ -30,6 +31,7 @@ typedef struct measurement {
   float *normal;  /* [PLIM_NORMALS] */
   void *host;     /* [host_bytes] an operand in the making, where the host does not see the device's memory */
   int64_t host_bytes;
+  void *source; /* the normals on the device, where the host does not see its memory: copies within it are fast */
   int32_t passes;
   int64_t *sample; /* [n_cases][passes] ns */
 } measurement;
@@ -46,16 +48,17 @@ static char *next_place(ring *r, int64_t bytes) {
   return place;
 }
 
+enum { NORMALS_BYTES = PLIM_NORMALS * sizeof(float) };
+
 static plim_status put_normals(const measurement *m, void *to, int64_t bytes) {
-  const int64_t most = PLIM_NORMALS * (int64_t)sizeof *m->normal;
   plim_device *device = m->set->device;
   if (device->api->host_visible) {
     plim_normals_fill(m->normal, to, bytes);
     return PLIM_OK;
   }
-  for (int64_t at = 0; at < bytes; at += most) {
-    int64_t piece = bytes - at < most ? bytes - at : most;
-    PLIM_TRY(device->api->copy(device, 0, (char *)to + at, m->normal, piece));
+  for (int64_t at = 0; at < bytes; at += NORMALS_BYTES) {
+    int64_t piece = bytes - at < NORMALS_BYTES ? bytes - at : NORMALS_BYTES;
+    PLIM_TRY(device->api->copy(device, 0, (char *)to + at, m->source, piece));
   }
   return PLIM_OK;
 }
@@ -103,6 +106,7 @@ static plim_status run_case(measurement *m, const plim_profile_group *group, con
                            .seed = 1,
                            .step = 1,
                            .op = group->op};
+  if (device->api->measure) return device->api->measure(device, c->kernel, &args, time_ns);
   int64_t start = device->api->clock(device);
   PLIM_TRY(device->api->run(device, 0, c->kernel, &args));
   PLIM_TRY(device->api->sync(device));
@@ -216,8 +220,8 @@ static int64_t step_bytes(const plim_graph *graph) {
 /* Set the sizes of the rings and which of them serve; returns the memory for both. A small step finds more of its cold
  * operands in cache, so its rings are small as well. `limit` is the most that may be taken, 0: any. */
 static int64_t choose_rings(measurement *m, const needs *most, int64_t limit) {
-  int64_t all = step_bytes(m->set->graph);
-  int64_t warm = smaller(WARM_BYTES, all), total = warm + smaller(COLD_BYTES, all + warm);
+  int64_t all = step_bytes(m->set->graph), cold = larger(COLD_BYTES, 2 * m->set->device->cache_bytes);
+  int64_t warm = smaller(WARM_BYTES, all), total = warm + smaller(cold, all + warm);
   if (limit > 0) total = smaller(total, limit);
   total = larger(total, most->bytes);
   warm = smaller(larger(warm, most->block[PLIM_MEET_WARM]), total - most->block[PLIM_MEET_COLD]);
@@ -246,13 +250,16 @@ static plim_status measure(plim_profile_set *set, int32_t passes, int64_t limit,
   m.host_bytes = device->api->host_visible ? 0 : arena_bytes;
   PLIM_CHECK(plim_allocate(ctx, m.host_bytes, 1, &m.host));
   PLIM_CHECK(device->api->alloc(device, arena_bytes, &arena));
+  if (!device->api->host_visible) PLIM_CHECK(device->api->alloc(device, NORMALS_BYTES, &m.source));
   m.rings[PLIM_MEET_WARM].base = arena;
   m.rings[PLIM_MEET_COLD].base = (char *)arena + m.rings[PLIM_MEET_WARM].bytes;
   plim_normals_make(m.normal);
+  if (m.source) PLIM_CHECK(device->api->copy(device, 0, m.source, m.normal, NORMALS_BYTES));
   PLIM_CHECK(put_normals(&m, arena, arena_bytes));
   *measured = 1;
   status = run_passes(&m);
 done:
+  if (m.source) device->api->release(device, m.source, NORMALS_BYTES);
   if (arena) device->api->release(device, arena, arena_bytes);
   plim_release(ctx, m.host, m.host_bytes, 1);
   plim_release(ctx, m.sample, samples, sizeof *m.sample);

@@ -76,20 +76,27 @@ static plim_status fail_step(plim_exec *exec, const plim_bound *bound, int32_t j
                    bound->graph->op[step->op].name, step->variant, plim_context_error(exec->ctx));
 }
 
+/* Does the device tell at the end what each step took? */
+static int device_times(const plim_exec *exec) {
+  return exec->timing && exec->arena && exec->device && exec->device->api->watch && exec->device->api->watch->times;
+}
+
 /* Every step of the plan, the gauge in front of each. *gauge is complete when it succeeds. */
 static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_gauge *gauge, plim_run *run, void *user) {
   plim_bound *bound = &p->bound;
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
   if (watch)
     PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, exec->timing));
+  int waits = exec->timing && !device_times(exec);
   plim_gauge_begin(gauge, bound, exec->arena);
   for (int32_t j = 0; j < bound->plan->n_steps; j++) {
     if (!exec->arena) PLIM_TRY(plim_each_step(exec, p, j));
     plim_gauge_step(gauge, bound, j);
-    plim_status status = exec->timing ? run_timed(exec, bound, j, run, user) : run_step(exec, bound, j, run, user);
+    plim_status status = waits ? run_timed(exec, bound, j, run, user) : run_step(exec, bound, j, run, user);
     if (status != PLIM_OK) return fail_step(exec, bound, j, status);
   }
-  return sync_device(exec);
+  PLIM_TRY(sync_device(exec));
+  return device_times(exec) ? watch->times(exec->device, bound->time_ns) : PLIM_OK;
 }
 
 /* Every input that the plan reads must have been written since its last step: its bytes have other tenants later. */

@@ -157,10 +157,11 @@ static plim_status read_outputs(plim_trainer *t, int32_t which, float *loss, int
   return plim_exec_read(t->exec, which, t->port[which].hits, hits, 2 * sizeof *hits);
 }
 
-/* The reader prepares the next batch while the device computes, unless the device watches who writes to the arena. */
+/* The reader prepares the next batch while the device computes, unless the device sees who writes to the arena. */
 static void request_ahead(plim_trainer *t, plim_reader_part part, int64_t number) {
   plim_reader_request(t->reader, part, number);
-  if (t->device->api->watch) plim_reader_wait(t->reader);
+  const plim_device_watch *watch = t->device->api->watch;
+  if (watch && watch->sees_writes) plim_reader_wait(t->reader);
 }
 
 static plim_status train_step(plim_trainer *t, plim_step_report *report) {

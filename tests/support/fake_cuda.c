@@ -12,7 +12,11 @@
 
 enum { MOST_BLOCKS = 64 };
 
-typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY } kind;
+typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TICK } kind;
+
+typedef struct tick {
+  int64_t passed_ns; /* -1: not yet */
+} tick;
 
 /* What can be queued. */
 typedef struct work {
@@ -43,6 +47,7 @@ static struct {
   block device[MOST_BLOCKS];
   int64_t used_bytes;
   captured *recording;
+  int64_t clock_ns; /* what has run so far: FAKE_CUDA_TILE_NS a tile */
 } fake;
 
 #define PLIM_X(id, name) &plim_bodies_##id,
@@ -55,6 +60,13 @@ static const k_bodies *const all_bodies[] = {PLIM_ISAS(PLIM_X)};
 static int enter(void) {
   fake.counts.calls++;
   return fake.options.fail_at > 0 && --fake.options.fail_at == 0 ? FAKE_CUDA_LOST : 0;
+}
+
+/* The same for calls that give something back: whoever makes them has no use for their failure. */
+static int leave(void) {
+  int code = enter();
+  if (code != 0) fake.counts.failed_leaving++;
+  return code;
 }
 
 static void allow(int protection) {
@@ -83,8 +95,10 @@ static void perform(const work *w) {
   if (w->kind == COPY) memcpy(w->to, w->from, (size_t)w->bytes);
   if (w->kind == FILL) memset(w->to, w->byte, (size_t)w->bytes);
   if (w->kind == MULTIPLY) multiply_now(w);
+  if (w->kind == TICK) ((tick *)w->to)->passed_ns = fake.clock_ns;
   if (w->kind != LAUNCH) return;
   fake.counts.kernels_run++;
+  fake.clock_ns += w->tiles * FAKE_CUDA_TILE_NS;
   for (int64_t tile = 0; tile < w->tiles; tile++) all_bodies[0]->tile[w->body](&w->call, tile);
 }
 
@@ -116,7 +130,7 @@ static int count(int32_t *devices) {
 static int use(int32_t device, plim_cuda_facts *facts) {
   int code = enter();
   (void)device;
-  *facts = (plim_cuda_facts){"Fake GPU", fake.options.major, fake.options.minor, 13000, 13000};
+  *facts = (plim_cuda_facts){"Fake GPU", fake.options.major, fake.options.minor, 13000, 13000, 1 << 20};
   return code;
 }
 
@@ -147,7 +161,7 @@ static int alloc(void **ptr, int64_t bytes) {
 }
 
 static int release(void *ptr) {
-  int code = enter();
+  int code = leave();
   for (int i = 0; i < MOST_BLOCKS; i++) {
     if (fake.device[i].ptr != ptr) continue;
     (void)munmap(ptr, (size_t)fake.device[i].bytes);
@@ -172,7 +186,7 @@ static int pinned_alloc(void **ptr, int64_t bytes) {
 static int pinned_release(void *ptr) {
   fake.counts.open_handles--;
   free(ptr);
-  return enter();
+  return leave();
 }
 
 static int handle_new(void **handle) {
@@ -186,7 +200,7 @@ static int handle_new(void **handle) {
 static int handle_free(void *handle) {
   fake.counts.open_handles--;
   free(handle);
-  return enter();
+  return leave();
 }
 
 static int nothing(void *handle) {
@@ -197,6 +211,29 @@ static int nothing(void *handle) {
 static int nothing_two(void *event, void *stream) {
   (void)event, (void)stream;
   return enter();
+}
+
+static int tick_new(void **out) {
+  int code = enter();
+  if (code != 0) return code;
+  tick *made = malloc(sizeof *made);
+  made->passed_ns = -1;
+  fake.counts.open_handles++;
+  *out = made;
+  return 0;
+}
+
+static int tick_record(void *handle, void *stream) {
+  (void)stream;
+  return queue(&(work){.kind = TICK, .to = handle});
+}
+
+static int elapsed(void *from, void *to, int64_t *time_ns) {
+  const tick *a = from, *b = to;
+  int code = enter();
+  if (code == 0 && (a->passed_ns < 0 || b->passed_ns < a->passed_ns)) return FAKE_CUDA_NOT_READY;
+  *time_ns = b->passed_ns - a->passed_ns;
+  return code;
 }
 
 static int copy(void *to, const void *from, int64_t bytes, void *stream) {
@@ -228,7 +265,7 @@ static int captured_free(void *handle) {
   fake.counts.open_handles--;
   free(c->item);
   free(c);
-  return enter();
+  return leave();
 }
 
 static int capture_end(void *stream, void **out) {
@@ -295,6 +332,10 @@ static const plim_cuda_driver driver = {
     .event_free = handle_free,
     .event_record = nothing_two,
     .event_wait = nothing_two,
+    .tick_new = tick_new,
+    .tick_free = handle_free,
+    .tick_record = tick_record,
+    .elapsed = elapsed,
     .copy = copy,
     .fill = fill,
     .launch = launch,

@@ -6,7 +6,8 @@
 
 #include "kernels/cuda/driver.h"
 
-enum { FAKE_CUDA_LOST = 999 };
+enum { FAKE_CUDA_LOST = 999, FAKE_CUDA_NOT_READY = 600 };
+enum { FAKE_CUDA_TILE_NS = 100 /* what a tile of a kernel takes by the GPU's clock */ };
 
 typedef struct fake_cuda_options {
   int32_t devices;       /* GPUs there are */
@@ -20,7 +21,8 @@ typedef struct fake_cuda_options {
 
 typedef struct fake_cuda_counts {
   int64_t calls, allocs, kernels_queued, kernels_run, captures, launches /* of captured graphs */;
-  int64_t open_handles; /* streams, events, graphs and allocations not given back */
+  int64_t failed_leaving; /* calls that failed and that only give something back */
+  int64_t open_handles;   /* streams, events, graphs and allocations not given back */
 } fake_cuda_counts;
 
 /* One GPU of capability 9.0 and 1 GiB; nothing fails. */
