@@ -5,7 +5,7 @@
 
 #include "runtime/arena/tenants.h"
 
-enum { CANDIDATES = 4, FRACTION_BITS = 16 };
+enum { CANDIDATES = 4 };
 
 int plim_tenants_evictable(const plim_tenants *t, int32_t storage) {
   const plim_tenant *tenant = &t->tenant[storage];
@@ -15,17 +15,21 @@ int plim_tenants_evictable(const plim_tenants *t, int32_t storage) {
 
 /* cost / distance in fixed point; both are times of one step. */
 static int64_t per_distance(int64_t cost_ns, int64_t distance_ns) {
-  const int64_t most = INT64_MAX >> FRACTION_BITS;
+  const int64_t most = INT64_MAX >> PLIM_SCORE_FRACTION_BITS;
   if (distance_ns < 1) distance_ns = 1;
   if (distance_ns > most) distance_ns = most;
   int64_t whole = cost_ns / distance_ns, rest = cost_ns % distance_ns;
   if (whole >= most) return INT64_MAX;
-  return (whole << FRACTION_BITS) + (rest << FRACTION_BITS) / distance_ns;
+  return (whole << PLIM_SCORE_FRACTION_BITS) + (rest << PLIM_SCORE_FRACTION_BITS) / distance_ns;
 }
 
 int64_t plim_tenants_distance(const plim_tenants *t, int32_t storage) {
   if (!t->policy->forecast) return t->clock_ns - t->tenant[storage].last_ns;
   return t->forecast->start_ns[t->tenant[storage].next_read] - t->forecast->start_ns[t->position];
+}
+
+int64_t plim_tenants_window_cost(plim_tenants *t, int32_t storage) {
+  return per_distance(plim_tenants_cost(t, storage), plim_tenants_distance(t, storage));
 }
 
 static plim_status reserve_rows(plim_tenants *t, int64_t count) {
@@ -57,7 +61,7 @@ static int32_t fill_rows(plim_tenants *t) {
       t->row[n].state = PLIM_ROW_FREE;
     } else if (piece->owner < t->graph->n_storages && plim_tenants_evictable(t, piece->owner)) {
       t->row[n].state = PLIM_ROW_HELD;
-      t->row[n].cost = per_distance(plim_tenants_cost(t, piece->owner), plim_tenants_distance(t, piece->owner));
+      t->row[n].cost = plim_tenants_window_cost(t, piece->owner);
     }
   }
   return n;

@@ -9,10 +9,9 @@ static int64_t free_bytes(const plim_tenants *t, int32_t piece) {
   return t->pieces->piece[piece].bytes;
 }
 
-static double score(plim_tenants *t, const plim_piece *piece) {
+double plim_tenants_score(plim_tenants *t, const plim_piece *piece) {
   int64_t bytes = piece->bytes;
   if (t->policy->size == PLIM_PER_HOLE) bytes += free_bytes(t, piece->prev) + free_bytes(t, piece->next);
-  t->counts->pieces_scanned++;
   return plim_policy_score(t->policy, plim_tenants_cost(t, piece->owner), bytes,
                            plim_tenants_distance(t, piece->owner));
 }
@@ -24,7 +23,8 @@ static int32_t choose(plim_tenants *t) {
   for (int32_t id = t->pieces->first; id != PLIM_NEVER; id = t->pieces->piece[id].next) {
     const plim_piece *piece = &t->pieces->piece[id];
     if (piece->owner < 0 || piece->owner >= t->graph->n_storages || !plim_tenants_evictable(t, piece->owner)) continue;
-    double s = score(t, piece);
+    double s = plim_tenants_score(t, piece);
+    t->counts->pieces_scanned++;
     if (chosen != PLIM_NEVER && s >= best) continue;
     best = s;
     chosen = piece->owner;

@@ -78,11 +78,17 @@ void plim_tenants_use(plim_tenants *tenants, int32_t storage, int32_t step);
 
 /* ---- evict.c ---- */
 
+/* Scores of the window search are fixed-point numbers with so many bits behind the point. */
+enum { PLIM_SCORE_FRACTION_BITS = 16 };
+
 /* May the storage go: nobody has it pinned, and it can still be computed again at its last read? */
 int plim_tenants_evictable(const plim_tenants *tenants, int32_t storage);
 
 /* How long nobody needs the storage: until its next read where the policy knows the future, else since its last use. */
 int64_t plim_tenants_distance(const plim_tenants *tenants, int32_t storage);
+
+/* What the window search takes as the cost of a piece that holds the storage. */
+int64_t plim_tenants_window_cost(plim_tenants *tenants, int32_t storage);
 
 /* Evict as the policy says until there is a free piece for the request: *hole, -1 when there is no way. */
 PLIM_MUST_USE plim_status plim_tenants_evict(plim_tenants *tenants, const plim_arena_request *request, int32_t *hole);
@@ -90,6 +96,9 @@ PLIM_MUST_USE plim_status plim_tenants_evict(plim_tenants *tenants, const plim_a
 /* The same, one storage after another (evict_single.c). */
 PLIM_MUST_USE plim_status plim_tenants_evict_single(plim_tenants *tenants, const plim_arena_request *request,
                                                     int32_t *hole);
+
+/* Score of a piece that may go, where one goes after another: the smallest goes first. */
+double plim_tenants_score(plim_tenants *tenants, const plim_piece *piece);
 
 /* Tell who watches, if anybody does, what is about to go. */
 PLIM_MUST_USE plim_status plim_tenants_tell(plim_tenants *tenants, const plim_arena_request *request,

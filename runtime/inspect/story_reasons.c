@@ -1,0 +1,204 @@
+/* Why a decision fell: the play is stopped at it, and the state of the arena is written down: every piece with its
+ * score, or with what keeps it; the windows that were compared. */
+#include <math.h>
+
+#include "runtime/base/array.h"
+#include "runtime/inspect/own_story.h"
+
+/* Costs of the window search are fixed-point numbers with so many bits behind the point (runtime/arena/evict.c). */
+enum { FRACTION_BITS = PLIM_SCORE_FRACTION_BITS };
+
+static double from_fixed(plim_wide x) {
+  return ldexp((double)x.high, 64 - FRACTION_BITS) + ldexp((double)x.low, -FRACTION_BITS);
+}
+
+/* ---- what keeps a piece ---- */
+
+static int touches(const plim_op *op, int32_t storage) {
+  for (int32_t k = 0; k < op->n_reads; k++) {
+    if (op->reads[k] == storage) return 1;
+  }
+  for (int32_t k = 0; k < op->n_writes; k++) {
+    if (op->writes[k] == storage) return 1;
+  }
+  return 0;
+}
+
+/* The op whose run pinned a storage: the one that asks for room, or one of the chain that is to run for the step of the
+ * program that comes next. */
+static int32_t pinned_by(plim_tenants *t, int32_t storage, int32_t asking) {
+  const plim_graph *g = t->graph;
+  const plim_plan *order = t->forecast->schedule;
+  int32_t depth = 0;
+  if (asking >= 0 && touches(&g->op[asking], storage)) return asking;
+  t->stamp++;
+  if (t->position < order->n_steps) t->stack[depth++] = order->step[t->position].op;
+  while (depth > 0) {
+    int32_t id = t->stack[--depth];
+    if (touches(&g->op[id], storage)) return id;
+    for (int32_t k = 0; k < g->op[id].n_reads; k++) {
+      int32_t s = g->op[id].reads[k], maker = g->storage[s].producer;
+      if (maker < 0 || plim_tenants_resident(t, s) || t->mark[maker] == t->stamp) continue;
+      t->mark[maker] = t->stamp;
+      t->stack[depth++] = maker;
+    }
+  }
+  return PLIM_NEVER;
+}
+
+/* The param or state that its op reads and that has been updated when the storage is read last. */
+static int32_t updated_before(const plim_tenants *t, int32_t storage) {
+  const plim_graph *g = t->graph;
+  const plim_plan *order = t->forecast->schedule;
+  const plim_op *maker = &g->op[g->storage[storage].producer];
+  int32_t last = t->tenant[storage].last_read;
+  for (int32_t j = 0; j < last && j < order->n_steps; j++) {
+    const plim_op *op = &g->op[order->step[j].op];
+    for (int32_t u = 0; u < op->n_updates; u++) {
+      for (int32_t k = 0; k < maker->n_reads; k++) {
+        if (maker->reads[k] == op->updates[u]) return op->updates[u];
+      }
+    }
+  }
+  return PLIM_NEVER;
+}
+
+static void find_bar(plim_tenants *t, int32_t asking, plim_story_piece *p) {
+  const plim_storage *storage = &t->graph->storage[p->storage];
+  if (plim_role_persistent(storage->role)) {
+    p->state = PLIM_PIECE_PERSISTENT;
+  } else if (storage->producer < 0) {
+    p->state = PLIM_PIECE_INPUT;
+  } else if (t->tenant[p->storage].pins > 0) {
+    p->state = PLIM_PIECE_PINNED;
+    p->by = pinned_by(t, p->storage, asking);
+  } else {
+    p->state = PLIM_PIECE_TOO_LATE;
+    p->by = updated_before(t, p->storage);
+  }
+}
+
+/* ---- the pieces ---- */
+
+static void add_score(plim_tenants *t, const plim_piece *piece, plim_story_piece *p) {
+  p->own_ns = plim_forecast_op_ns(t->forecast, t->graph->storage[p->storage].producer);
+  if (t->policy->cost >= PLIM_COST_ANCESTORS) p->neighbour_ns = plim_tenants_cost(t, p->storage) - p->own_ns;
+  p->distance_ns = plim_tenants_distance(t, p->storage);
+  p->stale_ns = t->clock_ns - t->tenant[p->storage].last_ns;
+  p->score = t->policy->search == PLIM_SEARCH_WINDOW
+                 ? from_fixed((plim_wide){0, (uint64_t)plim_tenants_window_cost(t, p->storage)})
+                 : plim_tenants_score(t, piece);
+}
+
+static plim_status add_pieces(plim_story *s, plim_tenants *t, int32_t asking) {
+  plim_story_reasons *r = &s->reasons;
+  r->n_pieces = 0;
+  PLIM_TRY(plim_array_reserve(s->ctx, &r->piece, &s->piece_capacity, t->pieces->n_pieces, sizeof *r->piece));
+  for (int32_t id = t->pieces->first; id != PLIM_NEVER; id = t->pieces->piece[id].next) {
+    const plim_piece *piece = &t->pieces->piece[id];
+    plim_story_piece *p = &r->piece[r->n_pieces++];
+    *p = (plim_story_piece){.offset = piece->offset, .bytes = piece->bytes, .storage = piece->owner, .by = PLIM_NEVER};
+    if (piece->owner == PLIM_PIECE_FREE) {
+      p->state = PLIM_PIECE_IS_FREE;
+    } else if (plim_tenants_evictable(t, piece->owner)) {
+      p->state = PLIM_PIECE_MAY_GO;
+      add_score(t, piece, p);
+    } else {
+      find_bar(t, asking, p);
+    }
+  }
+  r->free_bytes = t->pieces->free_bytes;
+  r->largest_free_bytes = plim_pieces_largest_free(t->pieces);
+  return PLIM_OK;
+}
+
+/* ---- the windows ---- */
+
+static plim_story_window as_told(const plim_window *w, const int64_t *score) {
+  double sum = from_fixed(w->cost);
+  return (plim_story_window){w->begin,         w->end, w->bytes,
+                             w->evicted_bytes, sum,    score ? from_fixed((plim_wide){0, (uint64_t)*score}) : sum};
+}
+
+/* The one that was taken first, then the others by what decided. */
+static void add_windows(const plim_tenants *t, const plim_arena_request *request, const plim_arena_choice *choice,
+                        plim_story_reasons *r) {
+  plim_window found[PLIM_STORY_WINDOWS];
+  const plim_window *window = choice->window;
+  int32_t n = choice->n;
+  if (!choice->score) { /* the policy looked for one alone */
+    n = plim_window_find(r->n_pieces, t->row, request->bytes, PLIM_STORY_WINDOWS, found);
+    window = found;
+  }
+  for (int32_t i = 0; i < n && i < PLIM_STORY_WINDOWS; i++) {
+    plim_story_window w = as_told(&window[i], choice->score ? &choice->score[i] : NULL);
+    int32_t at = r->n_windows++;
+    for (; at > 0 && r->window[at - 1].together > w.together; at--) r->window[at] = r->window[at - 1];
+    r->window[at] = w;
+  }
+}
+
+/* One after another: the smallest score was taken; who would have been next? */
+static void add_single(plim_story_reasons *r, int32_t storage) {
+  for (int32_t i = 0; i < r->n_pieces; i++) {
+    const plim_story_piece *p = &r->piece[i];
+    if (p->state != PLIM_PIECE_MAY_GO) continue;
+    if (p->storage == storage) {
+      r->taken = i;
+    } else if (r->runner_up < 0 || p->score < r->piece[r->runner_up].score) {
+      r->runner_up = i;
+    }
+  }
+}
+
+/* Room at the end of the arena joins the pieces in front of it that are free or may go. */
+static int64_t extra_bytes(const plim_story_reasons *r, int64_t need) {
+  int32_t i = r->n_pieces - 1;
+  for (; i >= 0 && r->piece[i].state <= PLIM_PIECE_MAY_GO; i--) need -= r->piece[i].bytes;
+  return need;
+}
+
+/* ---- the stopped play ---- */
+
+typedef struct stop {
+  plim_story *story;
+  int32_t left; /* decisions before the one that is wanted */
+} stop;
+
+static plim_status hear_choice(void *user, plim_tenants *t, const plim_arena_request *request,
+                               const plim_arena_choice *choice) {
+  stop *at = user;
+  plim_story_reasons *r = &at->story->reasons;
+  if (at->left-- > 0) return PLIM_OK;
+  r->n_windows = 0;
+  r->taken = r->runner_up = PLIM_NEVER;
+  PLIM_TRY(add_pieces(at->story, t, request->op));
+  if (t->policy->search == PLIM_SEARCH_WINDOW) {
+    add_windows(t, request, choice, r);
+  } else {
+    add_single(r, choice->storage);
+  }
+  r->extra_bytes = choice->n == 0 && choice->storage < 0 ? extra_bytes(r, request->bytes) : 0;
+  return PLIM_ECANCEL;
+}
+
+static plim_status hear_run(void *user, const plim_tenants *t, int32_t depth) {
+  (void)user, (void)t, (void)depth;
+  return PLIM_OK;
+}
+
+plim_status plim_story_explain(plim_story *s, int32_t choice, const plim_story_reasons **out) {
+  stop at = {s, choice};
+  plim_arena_watch watch = {&at, hear_choice, hear_run};
+  plim_plan *plan = NULL;
+  if (choice < 0 || choice >= s->n_choices) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "decision %d of %d", (int)choice, (int)s->n_choices);
+  }
+  plim_status status = plim_story_play(s, &watch, &plan);
+  if (status != PLIM_ECANCEL) {
+    plim_plan_free(plan);
+    return status == PLIM_OK ? plim_fail(s->ctx, PLIM_EDIFF, "a second play took fewer decisions") : status;
+  }
+  *out = &s->reasons;
+  return PLIM_OK;
+}

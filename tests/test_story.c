@@ -1,0 +1,315 @@
+/* runtime/inspect/story: what a replay tells is what the run did, at every policy and budget; and reasons by hand. */
+#include "runtime/inspect/story.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/planner.h"
+#include "runtime/inspect/inspect.h"
+#include "tests/support/dtr_logs.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/random_graph.h"
+
+enum { UNIT = 512 };
+
+typedef struct rig {
+  plim_context *ctx;
+  plim_graph *graph;
+  plim_profile *profile;
+  plim_plan *order;
+  plim_story *story;
+} rig;
+
+static void order_rig(rig *r) {
+  plim_plan_options options = plim_plan_options_default();
+  options.unpacked = 1;
+  options.order = PLIM_ORDER_FIXED;
+  cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &options, &r->order), PLIM_OK);
+}
+
+static rig random_rig(uint64_t seed) {
+  rig r = {.ctx = NULL};
+  cr_assert_eq(plim_context_new(NULL, NULL, &r.ctx), PLIM_OK);
+  cr_assert_eq(random_chain_make(r.ctx, 6, seed, &r.graph), PLIM_OK);
+  cr_assert_eq(random_profile_make(r.graph, seed, 1, &r.profile), PLIM_OK);
+  order_rig(&r);
+  return r;
+}
+
+/* x1 = f(x0) ... x6 = f(x5), each of a kilobyte; then every xi is read again from the end. */
+static rig log_rig(void) {
+  rig r = {.ctx = NULL};
+  cr_assert_eq(plim_context_new(NULL, NULL, &r.ctx), PLIM_OK);
+  plim_text log = {r.ctx, NULL, 0, 0, PLIM_OK};
+  plim_text_add(&log, "{\"ANNOTATION\":\"START\",\"INSTRUCTION\":\"ANNOTATE\"}\n");
+  dtr_constant(&log, "x0", 1024);
+  for (int i = 1; i <= 6; i++) {
+    char from[16], to[16];
+    (void)snprintf(from, sizeof from, "x%d", i - 1);
+    (void)snprintf(to, sizeof to, "x%d", i);
+    dtr_call(&log, "f", from, to, 1024, -1, 100 * i);
+  }
+  for (int i = 5; i >= 1; i--) {
+    char args[32], to[16];
+    (void)snprintf(args, sizeof args, "%c%d x%d", i == 5 ? 'x' : 'g', i + 1, i);
+    (void)snprintf(to, sizeof to, "g%d", i);
+    dtr_call(&log, "b", args, to, 1024, -1, 50);
+    *strchr(args, ' ') = 0;
+    dtr_release(&log, args);
+    dtr_release(&log, args + strlen(args) + 1);
+  }
+  r.graph = dtr_graph(r.ctx, log.chars);
+  plim_text_free(&log);
+  cr_assert_eq(plim_profile_from_graph(r.graph, &r.profile), PLIM_OK);
+  order_rig(&r);
+  return r;
+}
+
+static plim_status tell(rig *r, const char *policy, int64_t bytes) {
+  plim_story_options options = {r->graph, r->order, plim_policy_find(policy), bytes};
+  return plim_story_new(r->ctx, &options, &r->story);
+}
+
+static void forget(rig *r) {
+  plim_story_free(r->story);
+  r->story = NULL;
+}
+
+static void free_rig(rig *r) {
+  forget(r);
+  plim_plan_free(r->order);
+  plim_profile_free(r->profile);
+  plim_graph_free(r->graph);
+  cr_assert_eq(plim_context_memory(r->ctx).bytes, 0);
+  plim_context_free(r->ctx);
+}
+
+/* ---- the replay equals the run ---- */
+
+static int touches(const plim_op *op, int32_t storage) {
+  for (int32_t k = 0; k < op->n_reads; k++) {
+    if (op->reads[k] == storage) return 1;
+  }
+  for (int32_t k = 0; k < op->n_writes; k++) {
+    if (op->writes[k] == storage) return 1;
+  }
+  return 0;
+}
+
+static void check_pieces(const rig *r, const plim_story_reasons *why, int64_t budget) {
+  int64_t at = 0, free_bytes = 0;
+  for (int32_t i = 0; i < why->n_pieces; i++) {
+    const plim_story_piece *p = &why->piece[i];
+    cr_assert_eq(p->offset, at, "pieces tile the arena");
+    at += p->bytes;
+    if (p->state == PLIM_PIECE_IS_FREE) free_bytes += p->bytes;
+    if (p->state == PLIM_PIECE_PINNED && p->by >= 0) cr_assert(touches(&r->graph->op[p->by], p->storage));
+    if (p->state == PLIM_PIECE_TOO_LATE && p->by >= 0) {
+      cr_assert(plim_role_persistent(r->graph->storage[p->by].role));
+    }
+    if (p->state == PLIM_PIECE_MAY_GO) cr_assert(p->own_ns >= 0 && p->neighbour_ns >= 0 && p->score >= 0);
+  }
+  cr_assert_eq(at, budget - budget % PLIM_ALIGN);
+  cr_assert_eq(free_bytes, why->free_bytes);
+}
+
+static int is_evicted(const plim_story_choice *c, int32_t storage) {
+  for (int32_t i = 0; i < c->n_evicted; i++) {
+    if (c->evicted[i] == storage) return 1;
+  }
+  return 0;
+}
+
+/* What was taken is what went, and nothing that was looked at beside it was cheaper. */
+static void check_choice(const plim_story_choice *c, const plim_story_reasons *why) {
+  int32_t n = 0;
+  if (why->n_windows == 0) {
+    cr_assert_eq(c->n_evicted, 1);
+    cr_assert_eq(why->piece[why->taken].storage, c->evicted[0]);
+    if (why->runner_up >= 0) cr_assert_leq(why->piece[why->taken].score, why->piece[why->runner_up].score);
+    return;
+  }
+  const plim_story_window *w = &why->window[0];
+  cr_assert_geq(w->bytes, c->request.bytes);
+  for (int32_t i = w->begin; i < w->end; i++) {
+    const plim_story_piece *p = &why->piece[i];
+    cr_assert(p->state == PLIM_PIECE_IS_FREE || p->state == PLIM_PIECE_MAY_GO);
+    if (p->state == PLIM_PIECE_MAY_GO) n += is_evicted(c, p->storage);
+  }
+  cr_assert_eq(n, c->n_evicted);
+  for (int32_t i = 1; i < why->n_windows; i++) cr_assert_leq(why->window[i - 1].together, why->window[i].together);
+}
+
+/* What asked for room was placed in the hole that the decision made. */
+static void check_place(const plim_story *story, const plim_story_choice *c, const plim_story_reasons *why) {
+  const plim_plan *plan = plim_story_plan(story);
+  if (why->n_windows == 0) return;
+  int32_t first = why->window[0].begin, last = why->window[0].end - 1; /* free neighbours join the hole */
+  while (first > 0 && why->piece[first - 1].state == PLIM_PIECE_IS_FREE) first--;
+  while (last + 1 < why->n_pieces && why->piece[last + 1].state == PLIM_PIECE_IS_FREE) last++;
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    const plim_life *l = &plan->life[i];
+    if (l->begin != c->step || l->storage != c->request.storage) continue;
+    cr_assert_geq(l->offset, why->piece[first].offset);
+    cr_assert_leq(l->offset + l->bytes, why->piece[last].offset + why->piece[last].bytes);
+    return;
+  }
+  cr_assert_fail("step %d: what asked for room has no life", (int)c->step);
+}
+
+/* Behind a run that serves another comes one that is less deep; the steps of the program are all there. */
+static void check_depths(const rig *r) {
+  const plim_plan *plan = plim_story_plan(r->story);
+  int32_t n = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    int32_t depth = plim_story_depth(r->story, j), k = j + 1;
+    n += depth == 0;
+    while (k < plan->n_steps && plim_story_depth(r->story, k) >= depth) k++;
+    if (depth > 1) cr_assert(k < plan->n_steps && plim_story_depth(r->story, k) == depth - 1);
+  }
+  cr_assert_eq(n, r->order->n_steps);
+}
+
+static void check_run(rig *r, const plim_policy *policy, int64_t bytes) {
+  plim_replay_counts counts;
+  plim_plan *plan = NULL;
+  const plim_story_choice *choice;
+  int32_t step;
+  int64_t evicted = 0;
+  plim_status status = plim_arena_online(r->ctx, r->graph, r->order, policy, bytes, INT64_MAX, &counts, &plan);
+  cr_assert_eq(tell(r, policy->name, bytes), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(status == PLIM_ENOFIT, plim_story_failure(r->story) != NULL);
+  int32_t n = plim_story_choices(r->story, &choice);
+  for (int32_t i = 0; i < n; i++) {
+    const plim_story_reasons *why;
+    cr_assert_eq(plim_story_explain(r->story, i, &why), PLIM_OK, "%s", plim_context_error(r->ctx));
+    check_pieces(r, why, bytes);
+    evicted += choice[i].n_evicted;
+    if (choice[i].n_evicted == 0) continue;
+    check_choice(&choice[i], why);
+    check_place(r->story, &choice[i], why);
+  }
+  if (status == PLIM_OK) {
+    cr_assert(plim_story_equals(r->story, plan, &step), "%s, %lld bytes: step %d", policy->name, (long long)bytes,
+              (int)step);
+    cr_assert_eq(evicted, counts.evictions);
+    check_depths(r);
+  }
+  forget(r);
+  plim_plan_free(plan);
+}
+
+Test(story, what_is_told_is_what_every_policy_did_step_by_step_and_address_by_address) {
+  for (uint64_t seed = 1; seed <= 12; seed++) {
+    rig r = random_rig(seed);
+    for (int32_t i = 0; plim_policy_at(i); i++) {
+      for (int64_t tenths = 4; tenths <= 9; tenths++) {
+        check_run(&r, plim_policy_at(i), r.order->peak_bytes * tenths / 10 + 512);
+      }
+    }
+    free_rig(&r);
+  }
+}
+
+Test(story, a_plan_names_the_policy_that_it_can_be_told_from) {
+  rig r = log_rig();
+  plim_plan *plan = NULL;
+  cr_assert_eq(
+      plim_arena_online(r.ctx, r.graph, r.order, plim_policy_find("dtr-eq"), 12 * UNIT, INT64_MAX, NULL, &plan),
+      PLIM_OK);
+  cr_expect_str_eq(plan->planner, "online dtr-eq");
+  plim_plan_free(plan);
+  free_rig(&r);
+}
+
+Test(story, another_plan_is_not_what_was_told) {
+  rig r = log_rig();
+  plim_plan *plan = NULL;
+  int32_t step = -1;
+  cr_assert_eq(plim_arena_online(r.ctx, r.graph, r.order, plim_policy_find("size"), 12 * UNIT, INT64_MAX, NULL, &plan),
+               PLIM_OK);
+  cr_assert_eq(tell(&r, "coop", 10 * UNIT), PLIM_OK);
+  cr_expect_not(plim_story_equals(r.story, plan, &step));
+  cr_expect(step >= 0 && step < plan->n_steps);
+  plim_plan_free(plan);
+  free_rig(&r);
+}
+
+/* ---- reasons by hand ---- */
+
+/* Room for x0 and five values: x6 asks for a sixth. x5 is being read; of x1 .. x4, by least recently used, x1 goes. */
+Test(story, the_least_recently_used_goes_and_what_is_being_read_is_pinned_by_its_reader) {
+  rig r = log_rig();
+  const plim_story_choice *choice;
+  const plim_story_reasons *why;
+  cr_assert_eq(tell(&r, "lru", 12 * UNIT), PLIM_OK);
+  cr_assert_gt(plim_story_choices(r.story, &choice), 0);
+  cr_expect_eq(choice[0].step, 5);
+  cr_expect_eq(choice[0].request.op, 5);
+  cr_expect_eq(choice[0].request.bytes, 2 * UNIT);
+  cr_assert_eq(plim_story_explain(r.story, 0, &why), PLIM_OK);
+  cr_assert_eq(why->n_pieces, 6);
+  cr_expect_eq(why->piece[0].state, PLIM_PIECE_PERSISTENT);
+  cr_expect_eq(why->taken, 1);
+  cr_expect_eq(why->runner_up, 2);
+  cr_expect_eq(why->piece[1].own_ns, 100);
+  cr_expect_eq(why->piece[5].state, PLIM_PIECE_PINNED);
+  cr_expect_eq(why->piece[5].by, 5);
+  free_rig(&r);
+}
+
+Test(story, a_run_without_room_ends_with_its_request_and_with_the_bytes_that_would_do) {
+  rig r = log_rig();
+  const plim_story_choice *choice;
+  const plim_story_reasons *why;
+  plim_inspect *inspect = NULL;
+  int64_t enough;
+  cr_assert_eq(tell(&r, "coop", 5 * UNIT), PLIM_OK);
+  cr_assert_not_null(plim_story_failure(r.story));
+  int32_t n = plim_story_choices(r.story, &choice);
+  const plim_plan *plan = plim_story_plan(r.story);
+  cr_assert_eq(choice[n - 1].n_evicted, 0);
+  cr_assert_eq(choice[n - 1].step, plan->n_steps - 1);
+  cr_assert_eq(plim_story_explain(r.story, n - 1, &why), PLIM_OK);
+  cr_expect_eq(why->extra_bytes, UNIT); /* x0, what is read, and half of what is made */
+  cr_assert_eq(plim_inspect_new(r.graph, plan, &inspect), PLIM_OK);
+  cr_expect_eq(plim_inspect_live_bytes(inspect, plan->n_steps - 1), 4 * UNIT);
+  plim_inspect_free(inspect);
+  cr_assert_eq(plim_story_enough(r.story, 30 * UNIT, &enough), PLIM_OK);
+  cr_assert_geq(enough, 5 * UNIT + why->extra_bytes);
+  forget(&r);
+  cr_assert_eq(tell(&r, "coop", enough), PLIM_OK);
+  cr_expect_null(plim_story_failure(r.story));
+  forget(&r);
+  cr_assert_eq(tell(&r, "coop", enough - UNIT), PLIM_OK);
+  cr_expect_not_null(plim_story_failure(r.story));
+  free_rig(&r);
+}
+
+Test(story, an_arena_too_small_for_what_is_always_there_has_a_sentence_and_no_steps) {
+  rig r = log_rig();
+  const plim_story_choice *choice;
+  cr_assert_eq(tell(&r, "best", UNIT), PLIM_OK);
+  cr_expect_not_null(plim_story_failure(r.story));
+  cr_expect_null(plim_story_plan(r.story));
+  cr_expect_eq(plim_story_choices(r.story, &choice), 0);
+  free_rig(&r);
+}
+
+static plim_status tell_and_explain(plim_context *ctx, void *user) {
+  const rig *r = user;
+  plim_story_options options = {r->graph, r->order, plim_policy_find("coop"), 10 * UNIT};
+  const plim_story_reasons *why;
+  plim_story *story = NULL;
+  plim_status status = plim_story_new(ctx, &options, &story);
+  if (status == PLIM_OK) status = plim_story_explain(story, 0, &why);
+  plim_story_free(story);
+  return status;
+}
+
+Test(story, survives_every_allocation_that_fails) {
+  rig r = log_rig();
+  cr_expect_gt(plim_test_each_allocation(tell_and_explain, &r), 10);
+  free_rig(&r);
+}
