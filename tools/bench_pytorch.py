@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure a training step of PyTorch on the CPU: images per second and peak bytes of its tensors.
+"""Measure a training step of PyTorch on the CPU or a GPU: images per second and peak bytes of its tensors.
 
 The peer that the figures of this project are compared with. It needs PyTorch in an environment of its own and is used
 by no build and no test:
@@ -9,11 +9,16 @@ by no build and no test:
         --ours "keep-all=build/bin/plimsoll train --model resnet20 --data synthetic --batch 128 --steps 20 --json"
 
 Every way of running (a "mode") lives in a process of its own; the modes, and with --ours a command of ours, take turns
-in chunks of a few steps, so that noise of the machine hits all alike. Peak bytes are those of CPU tensors: what is
-alive before a step (parameters, statistics, momentum, the batch) plus the highest running sum of the allocations and
-releases that the profiler of PyTorch reports during one step.
+in chunks of a few steps, so that noise of the machine hits all alike. Peak bytes are those of tensors. On the CPU: what
+is alive before a step (parameters, statistics, momentum, the batch) plus the highest running sum of the allocations and
+releases that the profiler of PyTorch reports during one step; on a GPU what its allocator reports.
+
+With --device cuda every mode but those that end in "-any" may only use deterministic algorithms, as we do; --math bf16
+is autocast over float weights.
 """
 import argparse
+import collections
+import contextlib
 import json
 import os
 import statistics
@@ -21,15 +26,21 @@ import subprocess
 import sys
 import time
 
-# mode: channels last, tuned allocator, torch.compile with this activation budget, checkpoint every block
+Mode = collections.namedtuple("Mode", "channels_last tuned budget checkpointed compiler any",
+                              defaults=(True, True, None, False, "default", False))
+# tuned: the allocator; budget: torch.compile with this share of the activations; any: nondeterministic algorithms too
 MODES = {
-    "eager-nchw": (False, False, None, False),
-    "eager-nhwc": (True, False, None, False),
-    "eager-nhwc-tuned": (True, True, None, False),
-    "checkpoint": (True, True, None, True),
-    "compile": (True, True, 1.0, False),
-    **{f"compile-{b:.1f}": (True, True, b, False) for b in (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)},
+    "eager-nchw": Mode(channels_last=False, tuned=False),
+    "eager-nhwc": Mode(tuned=False),
+    "eager-nhwc-tuned": Mode(),
+    "checkpoint": Mode(checkpointed=True),
+    "compile": Mode(budget=1.0),
+    **{f"compile-{b:.1f}": Mode(budget=b) for b in (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)},
+    "compile-max": Mode(budget=1.0, compiler="max-autotune"),  # with captured graphs, on a GPU
+    "compile-max-any": Mode(budget=1.0, compiler="max-autotune", any=True),
 }
+DEFAULT_MODES = {"cpu": "eager-nchw,eager-nhwc,eager-nhwc-tuned,checkpoint,compile,compile-0.8",
+                 "cuda": "eager-nhwc,compile-max,compile-max-any"}
 
 # glibc's malloc gives large blocks back to the system at every release; told not to, a step is up to 20 % faster.
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(64 << 20)}
@@ -37,12 +48,14 @@ TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLO
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", choices=["resnet20", "resnet18"], default="resnet20")
+    parser.add_argument("--model", choices=["resnet20", "resnet18", "resnet50"], default="resnet20")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--math", choices=["fp32", "tf32", "bf16"], default="fp32")
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--shape", default="3x32x32", help="channels x height x width (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--modes", default="eager-nchw,eager-nhwc,eager-nhwc-tuned,checkpoint,compile,compile-0.8",
-                        help="comma-separated, or all: " + ", ".join(MODES))
+    parser.add_argument("--modes", help="comma-separated, or all: " + ", ".join(MODES) + " (default on the CPU: "
+                        + DEFAULT_MODES["cpu"] + "; on a GPU: " + DEFAULT_MODES["cuda"] + ")")
     parser.add_argument("--rounds", type=int, default=5, help="turns that each mode takes (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=10, help="steps a turn (default: %(default)s)")
     parser.add_argument("--ours", metavar="NAME=CMD", action="append", default=[],
@@ -52,7 +65,10 @@ def arguments():
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.shape = [int(size) for size in args.shape.split("x")]
-    args.modes = list(MODES) if args.modes == "all" else args.modes.split(",")
+    modes = args.modes or DEFAULT_MODES[args.device]
+    args.modes = list(MODES) if modes == "all" else modes.split(",")
+    if args.device == "cpu" and args.math == "tf32":
+        parser.error("tf32 is a mode of GPUs")
     for mode in args.modes:
         if mode not in MODES:
             parser.error(f'no mode is called "{mode}"; there are: {", ".join(MODES)}')
@@ -66,7 +82,8 @@ def arguments():
 # ---- the models ----
 
 def make_model(name, channels, checkpointed):
-    """resnet20: the CIFAR form with 1x1 projections; resnet18: its first layer is 3x3, for small images."""
+    """resnet20: the CIFAR form with 1x1 projections; resnet18: its first layer is 3x3, for small images; resnet50: for
+    large ones, the stride in the 3x3 convolution of a block."""
     import torch
     from torch import nn
     from torch.utils.checkpoint import checkpoint
@@ -76,23 +93,33 @@ def make_model(name, channels, checkpointed):
                              nn.BatchNorm2d(outputs))
 
     class Block(nn.Module):
-        def __init__(self, inputs, outputs, stride):
+        """Convolutions with batch norm and ReLU, and a shortcut around them."""
+        def __init__(self, inputs, outputs, stride, bottleneck):
             super().__init__()
-            self.first, self.second = conv_bn(inputs, outputs, 3, stride), conv_bn(outputs, outputs, 3, 1)
+            inner = outputs // 4
+            self.convs = nn.Sequential(
+                conv_bn(inputs, inner, 1, 1), nn.ReLU(), conv_bn(inner, inner, 3, stride), nn.ReLU(),
+                conv_bn(inner, outputs, 1, 1)) if bottleneck else nn.Sequential(
+                conv_bn(inputs, outputs, 3, stride), nn.ReLU(), conv_bn(outputs, outputs, 3, 1))
             changes = stride != 1 or inputs != outputs
             self.shortcut = conv_bn(inputs, outputs, 1, stride) if changes else nn.Identity()
 
         def body(self, x):
-            return torch.relu(self.second(torch.relu(self.first(x))) + self.shortcut(x))
+            return torch.relu(self.convs(x) + self.shortcut(x))
 
         def forward(self, x):
             return checkpoint(self.body, x, use_reentrant=False) if checkpointed else self.body(x)
 
-    widths, depth = ((16, 32, 64), 3) if name == "resnet20" else ((64, 128, 256, 512), 2)
-    layers, inputs = [conv_bn(channels, widths[0], 3, 1), nn.ReLU()], widths[0]
-    for stage, width in enumerate(widths):
+    widths, depths = {"resnet20": ((16, 32, 64), (3, 3, 3)), "resnet18": ((64, 128, 256, 512), (2, 2, 2, 2)),
+                      "resnet50": ((256, 512, 1024, 2048), (3, 4, 6, 3))}[name]
+    large = name == "resnet50"
+    inputs = 64 if large else widths[0]
+    layers = [conv_bn(channels, inputs, 7 if large else 3, 2 if large else 1), nn.ReLU()]
+    if large:
+        layers.append(nn.MaxPool2d(3, 2, 1))
+    for stage, (width, depth) in enumerate(zip(widths, depths)):
         for block in range(depth):
-            layers.append(Block(inputs, width, 2 if stage and not block else 1))
+            layers.append(Block(inputs, width, 2 if stage and not block else 1, large))
             inputs = width
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, 10))
 
@@ -103,33 +130,49 @@ class Worker:
     def __init__(self, args):
         import torch
         self.torch = torch
+        self.on_gpu = args.device == "cuda"
         torch.set_num_threads(args.threads)
         torch.manual_seed(1)
-        channels_last, _, budget, checkpointed = MODES[args.worker]
-        layout = torch.channels_last if channels_last else torch.contiguous_format
-        self.model = make_model(args.model, args.shape[0], checkpointed).to(memory_format=layout)
-        self.images = torch.randn(args.batch, *args.shape).contiguous(memory_format=layout)
-        self.labels = torch.randint(0, 10, (args.batch,))
+        mode = MODES[args.worker]
+        if self.on_gpu:
+            self.choose_arithmetic(args.math, mode.any)
+        layout = torch.channels_last if mode.channels_last else torch.contiguous_format
+        self.model = make_model(args.model, args.shape[0], mode.checkpointed).to(args.device, memory_format=layout)
+        self.images = torch.randn(args.batch, *args.shape).to(args.device, memory_format=layout)
+        self.labels = torch.randint(0, 10, (args.batch,)).to(args.device)
+        self.cast = (torch.autocast(args.device, dtype=torch.bfloat16) if args.math == "bf16"
+                     else contextlib.nullcontext())
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4,
                                          fused=True)
         self.call = self.model
-        if budget is not None:
+        if mode.budget is not None:
             import torch._functorch.config as functorch
-            functorch.activation_memory_budget = budget
-            self.call = torch.compile(self.model)
+            functorch.activation_memory_budget = mode.budget
+            self.call = torch.compile(self.model, mode=mode.compiler)
+
+    def choose_arithmetic(self, math, any_algorithm):
+        torch = self.torch
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = math == "tf32"
+        torch.backends.cudnn.benchmark = True
+        torch.use_deterministic_algorithms(not any_algorithm, warn_only=True)  # max pooling has none
 
     def step(self):
-        loss = self.torch.nn.functional.cross_entropy(self.call(self.images), self.labels)
+        with self.cast:
+            loss = self.torch.nn.functional.cross_entropy(self.call(self.images), self.labels)
         loss.backward()
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
     def times(self, count):
+        """Of single steps on the CPU; a GPU works through all of them, and each counts as their mean."""
         seconds = []
-        for _ in range(count):
+        for _ in range(1 if self.on_gpu else count):
             begin = time.perf_counter()
-            self.step()
-            seconds.append(time.perf_counter() - begin)
+            for _ in range(count if self.on_gpu else 1):
+                self.step()
+            if self.on_gpu:
+                self.torch.cuda.synchronize()
+            seconds.append((time.perf_counter() - begin) / (count if self.on_gpu else 1))
         return seconds
 
     def resting_bytes(self):
@@ -140,6 +183,8 @@ class Worker:
         return sum(storages.values())
 
     def peak_bytes(self):
+        if self.on_gpu:
+            return self.torch.cuda.max_memory_allocated()
         resting = self.resting_bytes()
         with self.torch.profiler.profile(activities=[self.torch.profiler.ProfilerActivity.CPU],
                                          profile_memory=True) as profile:
@@ -161,12 +206,13 @@ class Worker:
 
 # ---- the bench ----
 
-class Mode:
+class Peer:
     def __init__(self, args, mode):
         command = [sys.executable, os.path.abspath(__file__), "--worker", mode, "--model", args.model,
                    "--batch", str(args.batch), "--shape", "x".join(map(str, args.shape)),
-                   "--threads", str(args.threads)]
-        environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), **(TUNED if MODES[mode][1] else {})}
+                   "--threads", str(args.threads), "--device", args.device, "--math", args.math]
+        environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+                       **(TUNED if MODES[mode].tuned else {})}
         self.seconds = []
         self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
@@ -208,7 +254,7 @@ def versions():
                 if line.startswith("model name")), "unknown")
     onednn = [part.strip() for part in torch.__config__.show().splitlines() if "MKL-DNN" in part]
     return {"torch": torch.__version__, "onednn": onednn[0].lstrip("- ") if onednn else "none",
-            "python": sys.version.split()[0], "cpu": cpu,
+            "python": sys.version.split()[0], "cpu": cpu, "cuda": torch.version.cuda or "none",
             "capability": torch.backends.cpu.get_cpu_capability()}
 
 
@@ -216,7 +262,7 @@ def measure(args):
     modes, ours, results = {}, {name: [] for name in args.ours}, {}
     for mode in args.modes:
         print(f"starting {mode}", file=sys.stderr)
-        modes[mode] = Mode(args, mode)
+        modes[mode] = Peer(args, mode)
     for turn in range(args.rounds):
         print(f"round {turn + 1} of {args.rounds}", file=sys.stderr)
         for mode in modes.values():
@@ -244,6 +290,7 @@ def main():
         return
     results = measure(args)
     document = {"model": args.model, "batch": args.batch, "shape": args.shape, "threads": args.threads,
+                "device": args.device, "math": args.math,
                 "versions": versions(), "results": results}
     show(results)
     if args.out:
