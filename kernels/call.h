@@ -14,7 +14,7 @@ extern "C" {
 /* Every body, a line a concept: name_tile(call, tile) computes one tile. */
 /* clang-format off */
 #define K_BODIES(X) \
-  X(image) X(relu) X(relu_bwd) X(add) X(sgd) X(dropout) X(dropout_bwd) \
+  X(image) X(cast) X(relu) X(relu_bwd) X(add) X(sgd) X(dropout) X(dropout_bwd) \
   X(bn_stats_partial) X(bn_stats_combine) X(bn_apply_coefficients) X(bn_apply) X(bn_running) \
   X(bn_bwd_partial) X(bn_bwd_combine) X(bn_bwd_coefficients) X(bn_bwd_apply) \
   X(bias_bwd_partial) X(bias_bwd_combine) X(global_avg_pool) X(global_avg_pool_bwd) \
@@ -27,6 +27,9 @@ extern "C" {
 #define K_X(name) K_BODY_##name,
 typedef enum k_body { K_BODIES(K_X) K_BODY_COUNT } k_body;
 #undef K_X
+
+/* What activations are stored as: every body is compiled for each. */
+typedef enum k_type { K_TYPE_FLOAT, K_TYPE_BF16, K_TYPE_COUNT } k_type;
 
 enum {
   K_WIDTH = 16,     /* elements that a lane handles at a time; fixed, so that sums do not depend on the CPU */
@@ -48,6 +51,7 @@ typedef struct k_call {
   const uint64_t
       *now; /* [2] seed and step, in memory: a launch that is captured once and replayed keeps its arguments */
   int32_t op;
+  k_type type;
   int32_t n_in, n_out, n_upd;
   int32_t backward;      /* convolution: from y to x */
   int64_t elements;      /* of the main operand */
@@ -59,7 +63,7 @@ typedef struct k_call {
 
 typedef void k_tile_fn(const k_call *call, int64_t tile);
 
-/* The bodies compiled for one instruction set. */
+/* The bodies compiled for one instruction set and type. */
 typedef struct k_bodies {
   k_tile_fn *tile[K_BODY_COUNT];
 } k_bodies;

@@ -14,7 +14,9 @@
  *   k_sync()             barrier; what was written before it is seen by the team after it
  *   k_nonzero(v)         a bit for each of K_WIDTH elements
  *   k_sum(v), k_max(v)   over the lanes in a fixed tree; every lane gets the result
- *   K_T, K_ACC           storage type of activations, type to compute in; k_load, k_store convert
+ *   K_T, K_ACC           storage type of activations, type to compute in; k_load, k_store convert. Bodies are compiled
+ *                        once for float and, with K_BF16, once for bf16, whose rounding is integer arithmetic so that
+ *                        no instruction set rounds in its own way
  *
  * Rules for bodies: fixed-order reductions, no atomics, and nothing that depends on the number of tiles that run at
  * once; so bits depend neither on threads nor on the instruction set. A value kept across k_sync belongs to a lane that
@@ -29,7 +31,9 @@
 #include <immintrin.h>
 #endif
 
-#ifndef K_T
+#ifdef K_BF16
+#define K_T uint16_t
+#else
 #define K_T float
 #endif
 #define K_ACC float
@@ -70,12 +74,6 @@ K_TREE(k_sum, a + b)
 K_TREE(k_max, a > b ? a : b)
 #undef K_TREE
 
-K_FN uint32_t k_nonzero(const float *v) {
-  uint32_t bits = 0;
-  for (int j = 0; j < K_WIDTH; j++) bits |= (uint32_t)(v[j] != 0) << j;
-  return bits;
-}
-
 #else
 
 #define K_FN __attribute__((always_inline, unused)) static inline
@@ -98,10 +96,19 @@ K_FN float k_max(float value) {
 }
 
 /* Bit j tells whether v[j] is not 0 (NaN is not), for K_WIDTH elements: GCC does not find the instructions for it. */
-#if defined(__AVX512F__)
+#if defined(__SSE2__) && defined(K_BF16)
+K_FN uint32_t k_nonzero(const K_T *v) {
+  const __m128i zero = _mm_setzero_si128();
+  const __m128i low = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)v), 1); /* without the sign */
+  const __m128i high = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)(v + 8)), 1);
+  return ~(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(_mm_cmpeq_epi16(low, zero), _mm_cmpeq_epi16(high, zero)));
+}
+#define K_NONZERO
+#elif defined(__AVX512F__)
 K_FN uint32_t k_nonzero(const float *v) {
   return _mm512_cmp_ps_mask(_mm512_loadu_ps(v), _mm512_setzero_ps(), _CMP_NEQ_UQ);
 }
+#define K_NONZERO
 #elif defined(__AVX__)
 K_FN uint32_t k_nonzero(const float *v) {
   const __m256 zero = _mm256_setzero_ps();
@@ -109,6 +116,7 @@ K_FN uint32_t k_nonzero(const float *v) {
   const int high = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(v + 8), zero, _CMP_NEQ_UQ));
   return (uint32_t)low | (uint32_t)high << 8;
 }
+#define K_NONZERO
 #elif defined(__SSE2__)
 K_FN uint32_t k_nonzero(const float *v) {
   uint32_t bits = 0;
@@ -117,22 +125,45 @@ K_FN uint32_t k_nonzero(const float *v) {
   }
   return bits;
 }
-#else
-K_FN uint32_t k_nonzero(const float *v) {
-  uint32_t bits = 0;
-  for (int j = 0; j < K_WIDTH; j++) bits |= (uint32_t)(v[j] != 0) << j;
-  return bits;
-}
+#define K_NONZERO
 #endif
 
 #endif
 /* NOLINTEND(bugprone-macro-parentheses) */
 
+#ifdef K_BF16
+/* The upper half of a float. */
+K_FN K_ACC k_load(const K_T *p, int64_t i) {
+  union {
+    uint32_t bits;
+    K_ACC value;
+  } u = {(uint32_t)p[i] << 16};
+  return u.value;
+}
+/* To nearest, ties to even; a NaN stays one. */
+K_FN void k_store(K_T *p, int64_t i, K_ACC value) {
+  union {
+    K_ACC value;
+    uint32_t bits;
+  } u = {value};
+  const uint32_t rounded = (u.bits + 0x7fff + (u.bits >> 16 & 1)) >> 16, quiet = u.bits >> 16 | 0x40;
+  p[i] = (K_T)((u.bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
+}
+#else
 K_FN K_ACC k_load(const K_T *p, int64_t i) {
   return p[i];
 }
 K_FN void k_store(K_T *p, int64_t i, K_ACC value) {
   p[i] = value;
 }
+#endif
+
+#ifndef K_NONZERO
+K_FN uint32_t k_nonzero(const K_T *v) {
+  uint32_t bits = 0;
+  for (int j = 0; j < K_WIDTH; j++) bits |= (uint32_t)(k_load(v, j) != 0) << j;
+  return bits;
+}
+#endif
 
 #endif

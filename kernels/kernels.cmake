@@ -20,7 +20,7 @@ else()
   list(APPEND kernel_sources kernels/absent/onednn.c)
 endif()
 
-# The bodies, once an instruction set. Only these objects are compiled with -march: everything else, the choice among
+# The bodies, once an instruction set and storage type. Only these objects are compiled with -march: everything else, the choice among
 # them included, runs on any CPU. Optimized in every build type: unoptimized they are a hundred times slower.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(isa_V2 -march=x86-64-v2)
@@ -36,12 +36,16 @@ if(PLIM_SANITIZE)
   set(kernel_optimization -O1) # the sanitizers' checks make the rest slow to compile and no faster
 endif()
 set(kernel_objects)
+function(add_bodies name isa)
+  add_library(${name} OBJECT kernels/cpu/bodies.c)
+  target_link_libraries(${name} PRIVATE plim_flags)
+  target_compile_definitions(${name} PRIVATE K_TABLE=${name} ${ARGN})
+  target_compile_options(${name} PRIVATE -fopenmp-simd ${kernel_optimization} ${isa_${isa}})
+endfunction()
 foreach(isa ${isas})
-  add_library(plim_bodies_${isa} OBJECT kernels/cpu/bodies.c)
-  target_link_libraries(plim_bodies_${isa} PRIVATE plim_flags)
-  target_compile_definitions(plim_bodies_${isa} PRIVATE K_TABLE=plim_bodies_${isa})
-  target_compile_options(plim_bodies_${isa} PRIVATE -fopenmp-simd ${kernel_optimization} ${isa_${isa}})
-  list(APPEND kernel_objects $<TARGET_OBJECTS:plim_bodies_${isa}>)
+  add_bodies(plim_bodies_${isa} ${isa})
+  add_bodies(plim_bodies_${isa}_bf16 ${isa} K_BF16)
+  list(APPEND kernel_objects $<TARGET_OBJECTS:plim_bodies_${isa}> $<TARGET_OBJECTS:plim_bodies_${isa}_bf16>)
 endforeach()
 
 # CUDA where nvcc is found; see below.
@@ -69,7 +73,7 @@ endif()
 if(CMAKE_CUDA_COMPILER)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
-  add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu kernels/cuda/driver.c kernels/cuda/cublas.c)
+  add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu kernels/cuda/bodies_bf16.cu kernels/cuda/driver.c kernels/cuda/cublas.c)
   target_include_directories(plim_kernels_cuda PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(plim_kernels_cuda PRIVATE
     "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -fmad=false>"

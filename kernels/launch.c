@@ -34,8 +34,8 @@ int64_t k_tiles(int64_t count, int64_t per_tile) {
   return count / per_tile + (count % per_tile != 0);
 }
 
-int k_is(const plim_shape *shape, plim_dtype dtype) {
-  return shape->dtype == dtype && plim_shape_bytes(shape) > 0;
+int k_is_valid(const plim_shape *shape) {
+  return plim_shape_bytes(shape) > 0;
 }
 
 int k_same_shape(const plim_shape *a, const plim_shape *b) {
@@ -47,13 +47,13 @@ int k_same_shape(const plim_shape *a, const plim_shape *b) {
 }
 
 int k_is_matrix(const plim_shape *shape, int64_t rows, int64_t columns) {
-  if (!k_is(shape, PLIM_F32) || shape->layout != PLIM_FLAT) return 0;
+  if (!k_is_valid(shape) || shape->layout != PLIM_FLAT) return 0;
   if (shape->rank == 2) return shape->dim[0] == rows && shape->dim[1] == columns;
   return shape->rank == 1 && rows == 1 && shape->dim[0] == columns;
 }
 
 int k_is_mask(const plim_shape *mask, const plim_shape *shape) {
-  return k_is(mask, PLIM_BITS) && k_same_shape(mask, shape);
+  return k_is_valid(mask) && k_same_shape(mask, shape);
 }
 
 int k_view_make(const plim_shape *shape, k_view *view) {

@@ -37,7 +37,7 @@ plim_op_kind k_launch_kind(int i); /* 0 <= i < k_launch_kinds() */
 
 /* One function an op kind, each in the file of its concept; *launch comes with operand counts and attributes. */
 typedef int k_launch_fn(const plim_op_desc *op, k_launch *launch);
-k_launch_fn k_launch_image, k_launch_relu, k_launch_relu_bwd, k_launch_add, k_launch_sgd;
+k_launch_fn k_launch_image, k_launch_cast, k_launch_relu, k_launch_relu_bwd, k_launch_add, k_launch_sgd;
 k_launch_fn k_launch_bn_stats, k_launch_bn_apply, k_launch_bn_running, k_launch_bn_bwd_reduce, k_launch_bn_bwd_apply;
 k_launch_fn k_launch_softmax_xent, k_launch_softmax_xent_bwd, k_launch_dropout, k_launch_dropout_bwd;
 k_launch_fn k_launch_bias_bwd, k_launch_global_avg_pool, k_launch_global_avg_pool_bwd;
@@ -55,11 +55,11 @@ void k_launch_reduction(k_launch *launch, k_body partial, k_body combine);
 
 int64_t k_tiles(int64_t count, int64_t per_tile); /* rounded up */
 
-/* 1 when the shape is valid and of this type. */
-int k_is(const plim_shape *shape, plim_dtype dtype);
+/* 1 when the shape is valid. Its type was looked at before: the kind's table has it. */
+int k_is_valid(const plim_shape *shape);
 /* 1 when both have the same sizes and layout. */
 int k_same_shape(const plim_shape *a, const plim_shape *b);
-/* 1 for float [rows][columns], or [columns] when rows is 1. */
+/* 1 for [rows][columns], or [columns] when rows is 1. */
 int k_is_matrix(const plim_shape *shape, int64_t rows, int64_t columns);
 /* 1 when the shape is a mask of `shape`. */
 int k_is_mask(const plim_shape *mask, const plim_shape *shape);

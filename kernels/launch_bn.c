@@ -8,7 +8,7 @@ static int64_t tile_positions(const k_view *x) {
 }
 
 static int is_like(const plim_shape *shape, const plim_shape *x) {
-  return k_is(shape, PLIM_F32) && k_same_shape(shape, x);
+  return k_is_valid(shape) && k_same_shape(shape, x);
 }
 
 /* One pass over memory with `planes` coefficients by channel, computed first. */
@@ -25,7 +25,7 @@ static int apply(k_launch *launch, k_body coefficients, k_body pass, int planes)
 int k_launch_bn_stats(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *x = &op->in[0];
   if (op->n_in != 1 || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (!k_is(x, PLIM_F32) || !k_view_merged(x, &launch->call.x)) return 0;
+  if (!k_is_valid(x) || !k_view_merged(x, &launch->call.x)) return 0;
   if (!k_is_matrix(&op->out[0], 2, x->dim[1])) return 0;
   k_launch_reduction(launch, K_BODY_bn_stats_partial, K_BODY_bn_stats_combine);
   return 1;
@@ -35,7 +35,7 @@ int k_launch_bn_apply(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *x = &op->in[0];
   if (op->n_in != (op->attrs.add ? 4 : 3) || op->n_out < 1 || op->n_out > (op->attrs.relu ? 2 : 1) || op->n_upd)
     return 0;
-  if (!k_is(x, PLIM_F32) || !is_like(&op->out[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
+  if (!k_is_valid(x) || !is_like(&op->out[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
   if (!k_is_matrix(&op->in[1], 2, x->dim[1]) || !k_is_matrix(&op->in[2], 2, x->dim[1])) return 0;
   if (op->attrs.add && !is_like(&op->in[3], x)) return 0;
   if (op->n_out == 2 && !k_is_mask(&op->out[1], x)) return 0;
@@ -55,7 +55,7 @@ int k_launch_bn_running(const plim_op_desc *op, k_launch *launch) {
 static int bwd_operands(const plim_op_desc *op, k_launch *launch, int plain) {
   const plim_shape *x = &op->in[1];
   if (op->n_in != plain + (op->attrs.relu ? 1 : 0) || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (!k_is(x, PLIM_F32) || !is_like(&op->in[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
+  if (!k_is_valid(x) || !is_like(&op->in[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
   for (int i = 2; i < plain; i++) {
     if (!k_is_matrix(&op->in[i], 2, x->dim[1])) return 0;
   }

@@ -8,13 +8,13 @@ static int elementwise(const plim_shape *main, k_body body, k_launch *launch) {
 }
 
 static int is_like(const plim_shape *shape, const plim_shape *main) {
-  return k_is(shape, PLIM_F32) && k_same_shape(shape, main);
+  return k_is_valid(shape) && k_same_shape(shape, main);
 }
 
 int k_launch_relu(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *x = &op->in[0];
   if (op->n_in != 1 || op->n_out < 1 || op->n_out > 2 || op->n_upd != 0) return 0;
-  if (!k_is(x, PLIM_F32) || !is_like(&op->out[0], x)) return 0;
+  if (!k_is_valid(x) || !is_like(&op->out[0], x)) return 0;
   if (op->n_out == 2 && !k_is_mask(&op->out[1], x)) return 0;
   return elementwise(x, K_BODY_relu, launch);
 }
@@ -22,7 +22,7 @@ int k_launch_relu(const plim_op_desc *op, k_launch *launch) {
 int k_launch_relu_bwd(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *dx = &op->out[0];
   if (op->n_in < 2 || op->n_in > 3 || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (!k_is(dx, PLIM_F32) || !k_is_mask(&op->in[0], dx)) return 0;
+  if (!k_is_valid(dx) || !k_is_mask(&op->in[0], dx)) return 0;
   for (int i = 1; i < op->n_in; i++) {
     if (!is_like(&op->in[i], dx)) return 0;
   }
@@ -32,7 +32,7 @@ int k_launch_relu_bwd(const plim_op_desc *op, k_launch *launch) {
 int k_launch_add(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *y = &op->out[0];
   if (op->n_in != 2 || op->n_out < 1 || op->n_out > (op->attrs.relu ? 2 : 1) || op->n_upd != 0) return 0;
-  if (!k_is(y, PLIM_F32) || !is_like(&op->in[0], y) || !is_like(&op->in[1], y)) return 0;
+  if (!k_is_valid(y) || !is_like(&op->in[0], y) || !is_like(&op->in[1], y)) return 0;
   if (op->n_out == 2 && !k_is_mask(&op->out[1], y)) return 0;
   return elementwise(y, K_BODY_add, launch);
 }
@@ -44,28 +44,35 @@ static int is_drop(float drop) {
 int k_launch_dropout(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *x = &op->in[0];
   if (op->n_in != 1 || op->n_out != 2 || op->n_upd != 0 || !is_drop(op->attrs.drop)) return 0;
-  if (!k_is(x, PLIM_F32) || !is_like(&op->out[0], x) || !k_is_mask(&op->out[1], x)) return 0;
+  if (!k_is_valid(x) || !is_like(&op->out[0], x) || !k_is_mask(&op->out[1], x)) return 0;
   return elementwise(x, K_BODY_dropout, launch);
 }
 
 int k_launch_dropout_bwd(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *dy = &op->in[0];
   if (op->n_in != 2 || op->n_out != 1 || op->n_upd != 0 || !is_drop(op->attrs.drop)) return 0;
-  if (!k_is(dy, PLIM_F32) || !is_like(&op->out[0], dy) || !k_is_mask(&op->in[1], dy)) return 0;
+  if (!k_is_valid(dy) || !is_like(&op->out[0], dy) || !k_is_mask(&op->in[1], dy)) return 0;
   return elementwise(dy, K_BODY_dropout_bwd, launch);
 }
 
 int k_launch_sgd(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *grad = &op->in[0];
-  if (op->n_in != 2 || op->n_out != 0 || op->n_upd != 2 || !k_is(grad, PLIM_F32)) return 0;
+  if (op->n_in != 2 || op->n_out != 0 || op->n_upd != 2 || !k_is_valid(grad)) return 0;
   if (!k_is_matrix(&op->in[1], 1, 4) || !is_like(&op->upd[0], grad) || !is_like(&op->upd[1], grad)) return 0;
   return elementwise(grad, K_BODY_sgd, launch);
+}
+
+int k_launch_cast(const plim_op_desc *op, k_launch *launch) {
+  const plim_shape *x = &op->in[0];
+  if (op->n_in != 1 || op->n_out != 1 || op->n_upd != 0) return 0;
+  if (!k_is_valid(x) || !is_like(&op->out[0], x)) return 0;
+  return elementwise(x, K_BODY_cast, launch);
 }
 
 int k_launch_image(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *image = &op->in[0], *y = &op->out[0];
   if (op->n_in != 1 || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (!k_is(image, PLIM_U8) || image->layout != PLIM_NHWC || !k_is(y, PLIM_F32) || y->rank != 4) return 0;
+  if (!k_is_valid(image) || image->layout != PLIM_NHWC || !k_is_valid(y) || y->rank != 4) return 0;
   for (int i = 0; i < 4; i++) {
     if (image->dim[i] != y->dim[i]) return 0;
   }

@@ -6,6 +6,7 @@ static const struct {
   k_launch_fn *launch;
 } kinds[] = {
     {PLIM_OP_IMAGE, k_launch_image},
+    {PLIM_OP_CAST, k_launch_cast},
     {PLIM_OP_BN_STATS, k_launch_bn_stats},
     {PLIM_OP_BN_APPLY, k_launch_bn_apply},
     {PLIM_OP_BN_RUNNING, k_launch_bn_running},
@@ -44,9 +45,12 @@ plim_op_kind k_launch_kind(int i) {
 }
 
 int k_launch_make(const plim_op_desc *op, k_launch *launch) {
+  plim_dtype type;
+  if (op->kind == PLIM_OP_CUSTOM || !plim_op_type(op, &type)) return 0;
   for (int i = 0; i < KINDS; i++) {
     if (kinds[i].kind != op->kind) continue;
     *launch = (k_launch){.call = {.n_in = op->n_in, .n_out = op->n_out, .n_upd = op->n_upd, .attrs = op->attrs}};
+    launch->call.type = type == PLIM_BF16 ? K_TYPE_BF16 : K_TYPE_FLOAT;
     return kinds[i].launch(op, launch);
   }
   return 0;

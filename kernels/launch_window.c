@@ -12,7 +12,7 @@ static int windows_fit(const plim_attrs *a, const plim_shape *x, const plim_shap
 }
 
 static int is_image(const plim_shape *shape) {
-  return k_is(shape, PLIM_F32) && shape->rank == 4;
+  return k_is_valid(shape) && shape->rank == 4;
 }
 
 /* x the larger image, y the smaller one, of the same layout and channels. */
@@ -24,7 +24,7 @@ static int pool(const plim_op_desc *op, const plim_shape *x, const plim_shape *y
 
 /* The position in the window of the largest element fits in a byte. */
 static int is_index(const plim_op_desc *op, const plim_shape *index, const plim_shape *y) {
-  return k_is(index, PLIM_U8) && k_same_shape(index, y) && (int64_t)op->attrs.kernel[0] * op->attrs.kernel[1] <= 256;
+  return k_is_valid(index) && k_same_shape(index, y) && (int64_t)op->attrs.kernel[0] * op->attrs.kernel[1] <= 256;
 }
 
 static int rows_of(k_launch *launch, k_body body, const k_view *result) {

@@ -7,6 +7,7 @@
 #define PLIM_X(id, name) name,
 static const char *const dtype_names[] = {PLIM_DTYPES(PLIM_X)};
 static const char *const layout_names[] = {PLIM_LAYOUTS(PLIM_X)};
+static const char *const math_names[] = {PLIM_MATHS(PLIM_X)};
 static const char *const class_names[] = {PLIM_OP_CLASSES(PLIM_X)};
 #undef PLIM_X
 #define PLIM_X(id, name, cls) name,
@@ -33,6 +34,9 @@ const char *plim_dtype_name(plim_dtype dtype) {
 const char *plim_layout_name(plim_layout layout) {
   return name_at(layout_names, PLIM_LAYOUT_COUNT, (int)layout);
 }
+const char *plim_math_name(plim_math math) {
+  return name_at(math_names, PLIM_MATH_COUNT, (int)math);
+}
 const char *plim_op_class_name(plim_op_class cls) {
   return name_at(class_names, PLIM_OP_CLASS_COUNT, (int)cls);
 }
@@ -45,6 +49,9 @@ int plim_dtype_find(const char *name) {
 int plim_layout_find(const char *name) {
   return name_find(layout_names, PLIM_LAYOUT_COUNT, name);
 }
+int plim_math_find(const char *name) {
+  return name_find(math_names, PLIM_MATH_COUNT, name);
+}
 int plim_op_class_find(const char *name) {
   return name_find(class_names, PLIM_OP_CLASS_COUNT, name);
 }
@@ -54,6 +61,74 @@ int plim_op_kind_find(const char *name) {
 
 plim_op_class plim_op_kind_class(plim_op_kind kind) {
   return (int)kind >= 0 && (int)kind < PLIM_OP_KIND_COUNT ? kind_classes[kind] : PLIM_OP_PURE;
+}
+
+static const plim_op_operands kind_operands[PLIM_OP_KIND_COUNT] = {
+    [PLIM_OP_CUSTOM] = {"", "", "", 0, 0},
+    [PLIM_OP_IMAGE] = {"u", "t", "", 1, 1},
+    [PLIM_OP_CONV2D] = {"ttf", "t", "", 2, 1},
+    [PLIM_OP_CONV2D_BWD_DATA] = {"tt", "t", "", 2, 1},
+    [PLIM_OP_CONV2D_BWD_WEIGHTS] = {"tt", "f", "", 2, 1},
+    [PLIM_OP_LINEAR] = {"ttf", "t", "", 2, 1},
+    [PLIM_OP_LINEAR_BWD_DATA] = {"tt", "t", "", 2, 1},
+    [PLIM_OP_LINEAR_BWD_WEIGHTS] = {"tt", "f", "", 2, 1},
+    [PLIM_OP_BIAS_BWD] = {"t", "f", "", 1, 1},
+    [PLIM_OP_BN_STATS] = {"t", "f", "", 1, 1},
+    [PLIM_OP_BN_APPLY] = {"tfft", "tb", "", 3, 1},
+    [PLIM_OP_BN_RUNNING] = {"f", "", "f", 1, 0},
+    [PLIM_OP_BN_BWD_REDUCE] = {"ttfb", "f", "", 3, 1},
+    [PLIM_OP_BN_BWD_APPLY] = {"ttfffb", "t", "", 5, 1},
+    [PLIM_OP_RELU] = {"t", "tb", "", 1, 1},
+    [PLIM_OP_RELU_BWD] = {"btt", "t", "", 2, 1},
+    [PLIM_OP_ADD] = {"tt", "tb", "", 2, 1},
+    [PLIM_OP_MAX_POOL] = {"t", "tu", "", 1, 2},
+    [PLIM_OP_MAX_POOL_BWD] = {"tu", "t", "", 2, 1},
+    [PLIM_OP_AVG_POOL] = {"t", "t", "", 1, 1},
+    [PLIM_OP_AVG_POOL_BWD] = {"t", "t", "", 1, 1},
+    [PLIM_OP_GLOBAL_AVG_POOL] = {"t", "t", "", 1, 1},
+    [PLIM_OP_GLOBAL_AVG_POOL_BWD] = {"t", "t", "", 1, 1},
+    [PLIM_OP_DROPOUT] = {"t", "tb", "", 1, 2},
+    [PLIM_OP_DROPOUT_BWD] = {"tb", "t", "", 2, 1},
+    [PLIM_OP_SOFTMAX_XENT] = {"ti", "fif", "", 2, 3},
+    [PLIM_OP_SOFTMAX_XENT_BWD] = {"fi", "t", "", 2, 1},
+    [PLIM_OP_SGD] = {"ff", "", "ff", 2, 0},
+    [PLIM_OP_CAST] = {"f", "h", "", 1, 1},
+};
+
+const plim_op_operands *plim_op_kind_operands(plim_op_kind kind) {
+  return &kind_operands[kind];
+}
+
+/* Do the operands of one list have their letters' types? `type` PLIM_DTYPE_COUNT: none is known for t yet. */
+static int types_fit(const char *letter, const plim_shape *shape, int count, plim_dtype *type) {
+  for (int i = 0; i < count && letter[i]; i++) {
+    const plim_dtype is = shape[i].dtype;
+    switch (letter[i]) {
+      case 't':
+        if (*type == PLIM_DTYPE_COUNT && (is == PLIM_F32 || is == PLIM_BF16)) *type = is;
+        if (is != *type) return 0;
+        break;
+      case 'h':
+        *type = PLIM_BF16;
+        if (is != PLIM_BF16) return 0;
+        break;
+      default:
+        if (is != (letter[i] == 'f' ? PLIM_F32 : letter[i] == 'i' ? PLIM_I32 : letter[i] == 'u' ? PLIM_U8 : PLIM_BITS))
+          return 0;
+    }
+  }
+  return 1;
+}
+
+int plim_op_type(const plim_op_desc *op, plim_dtype *type) {
+  const plim_op_operands *o = &kind_operands[op->kind];
+  plim_dtype found = PLIM_DTYPE_COUNT;
+  if (!types_fit(o->in, op->in, op->n_in, &found) || !types_fit(o->out, op->out, op->n_out, &found) ||
+      !types_fit(o->upd, op->upd, op->n_upd, &found)) {
+    return 0;
+  }
+  *type = found == PLIM_DTYPE_COUNT ? PLIM_F32 : found;
+  return 1;
 }
 
 /* Only kernels that read an element before they write it, at the same place, may appear here. */
@@ -119,6 +194,8 @@ int64_t plim_shape_bytes(const plim_shape *shape) {
     case PLIM_F32:
     case PLIM_I32:
       return multiply(n, 4);
+    case PLIM_BF16:
+      return multiply(n, 2);
     case PLIM_U8:
       return n;
     case PLIM_BITS:

@@ -12,8 +12,14 @@ extern "C" {
 enum { PLIM_MAX_RANK = 4, PLIM_OP_MAX_IN = 8, PLIM_OP_MAX_OUT = 4, PLIM_OP_MAX_UPD = 2, PLIM_OP_MAX_PAIRS = 8 };
 
 /* Element types. BITS is a mask: one bit an element, element e (in memory order of the layout it
- * masks) is bit e % 8 of byte e / 8; the last byte is padded with zero bits. */
-#define PLIM_DTYPES(X) X(F32, "f32") X(I32, "i32") X(U8, "u8") X(BITS, "bits")
+ * masks) is bit e % 8 of byte e / 8; the last byte is padded with zero bits. BF16 is the upper half of an F32, rounded
+ * to nearest, ties to even. */
+#define PLIM_DTYPES(X) X(F32, "f32") X(I32, "i32") X(U8, "u8") X(BITS, "bits") X(BF16, "bf16")
+
+/* Math modes of a training step. FP32: everything. TF32: as FP32, but convolutions and linear layers may round their
+ * factors to 11 significant bits (attrs.tf32). BF16: activations, their gradients and copies of the weights are BF16,
+ * sums are F32 or better; parameters, their gradients, states, statistics and the loss are F32. */
+#define PLIM_MATHS(X) X(FP32, "fp32") X(TF32, "tf32") X(BF16, "bf16")
 
 /* Memory order of a shape. Logical dimensions are always written [N][C][H][W] (activations) or
  * [O][I][KH][KW] (convolution weights); FLAT is row-major over the logical dimensions (it is NCHW
@@ -24,6 +30,9 @@ enum { PLIM_MAX_RANK = 4, PLIM_OP_MAX_IN = 8, PLIM_OP_MAX_OUT = 4, PLIM_OP_MAX_U
 #define PLIM_X(id, name) PLIM_##id,
 typedef enum plim_dtype { PLIM_DTYPES(PLIM_X) PLIM_DTYPE_COUNT } plim_dtype;
 typedef enum plim_layout { PLIM_LAYOUTS(PLIM_X) PLIM_LAYOUT_COUNT } plim_layout;
+#undef PLIM_X
+#define PLIM_X(id, name) PLIM_MATH_##id,
+typedef enum plim_math { PLIM_MATHS(PLIM_X) PLIM_MATH_COUNT } plim_math;
 #undef PLIM_X
 
 typedef struct plim_shape {
@@ -40,8 +49,10 @@ typedef struct plim_shape {
 typedef enum plim_op_class { PLIM_OP_CLASSES(PLIM_X) PLIM_OP_CLASS_COUNT } plim_op_class;
 #undef PLIM_X
 
-/* Every op kind: X(id, name, class). Operand order, by kind (c = channels; [?] = optional):
- *   image             in u8 image [N,C,H,W] in NHWC          out f32 [N,C,H,W] = pixel * scale + shift, by channel
+/* Every op kind: X(id, name, class). Operand order, by kind (c = channels; [?] = optional). Operands without a type are
+ * f32 or bf16, all of them alike, except these, which are always f32: bias, stats, affine, running, prob and the
+ * gradients of what is trained (dw, dbias, daffine). plim_op_kind_operands has it as a table.
+ *   image             in u8 image [N,C,H,W] in NHWC          out [N,C,H,W] = pixel * scale + shift, by channel
  *   conv2d            in x, w [, bias]                       out y
  *   conv2d_bwd_data   in dy, w                               out dx
  *   conv2d_bwd_weights in dy, x                              out dw
@@ -72,6 +83,7 @@ typedef enum plim_op_class { PLIM_OP_CLASSES(PLIM_X) PLIM_OP_CLASS_COUNT } plim_
  *   softmax_xent_bwd  in prob, label                         out dlogits
  *   sgd               in grad, hyper f32 [4]: learning rate, momentum, weight decay, 0
  *                                    upd param, velocity: v = momentum v + (g + decay p); p -= rate v
+ *   cast              in x f32                               out y bf16
  *   custom            whatever the program that registered it says */
 #define PLIM_OP_KINDS(X)                              \
   X(CUSTOM, "custom", PURE)                           \
@@ -101,7 +113,8 @@ typedef enum plim_op_class { PLIM_OP_CLASSES(PLIM_X) PLIM_OP_CLASS_COUNT } plim_
   X(DROPOUT_BWD, "dropout_bwd", PURE)                 \
   X(SOFTMAX_XENT, "softmax_xent", PURE)               \
   X(SOFTMAX_XENT_BWD, "softmax_xent_bwd", PURE)       \
-  X(SGD, "sgd", EFFECT)
+  X(SGD, "sgd", EFFECT)                               \
+  X(CAST, "cast", PURE)
 
 #define PLIM_X(id, name, cls) PLIM_OP_##id,
 typedef enum plim_op_kind { PLIM_OP_KINDS(PLIM_X) PLIM_OP_KIND_COUNT } plim_op_kind;
@@ -111,6 +124,7 @@ typedef struct plim_attrs {
   int32_t kernel[2], stride[2], pad[2]; /* convolution and pooling: rows, columns */
   int32_t relu;                         /* bn_apply, bn_bwd_*, add: 1 = a ReLU is fused */
   int32_t add;                          /* bn_apply: 1 = the residual input is present */
+  int32_t tf32;                         /* conv2d*, linear*: 1 = factors may be rounded to 11 significant bits */
   float eps;                            /* bn_apply, bn_bwd_* */
   float momentum;                       /* bn_running */
   float drop;                           /* dropout: probability of a zero, [0, 1) */
@@ -134,16 +148,30 @@ typedef struct plim_op_desc {
 /* Names of the enumerations, as documents write them; NULL when out of range. */
 const char *plim_dtype_name(plim_dtype dtype);
 const char *plim_layout_name(plim_layout layout);
+const char *plim_math_name(plim_math math);
 const char *plim_op_class_name(plim_op_class cls);
 const char *plim_op_kind_name(plim_op_kind kind);
 
 /* Value of a name, -1 when there is none of that name. */
 int plim_dtype_find(const char *name);
 int plim_layout_find(const char *name);
+int plim_math_find(const char *name);
 int plim_op_class_find(const char *name);
 int plim_op_kind_find(const char *name);
 
 plim_op_class plim_op_kind_class(plim_op_kind kind);
+
+/* Operands of a kind, a letter each: t the op's own type, f32 or bf16; h bf16, f f32, i i32, u u8, b bits. Those behind
+ * the least are optional. Of a custom op all are "". */
+typedef struct plim_op_operands {
+  const char *in, *out, *upd;
+  int8_t in_least, out_least;
+} plim_op_operands;
+const plim_op_operands *plim_op_kind_operands(plim_op_kind kind);
+
+/* 1 when the operands have the types of their kind (any: custom); then *type is that of the letters t and h, f32 where
+ * there are none. Counts are not looked at. */
+int plim_op_type(const plim_op_desc *op, plim_dtype *type);
 
 /* In-place pairs that a kind allows, by position; *pair is a static table. Returns the count (0 for custom). */
 int plim_op_kind_pairs(plim_op_kind kind, const plim_pair **pair);

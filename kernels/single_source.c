@@ -25,12 +25,12 @@ static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int
   return 1;
 }
 
-static int make(const plim_op_desc *op, const char *variant, int threads, const k_bodies *bodies, void **out) {
+static int make(const plim_op_desc *op, const char *variant, int threads, const k_bodies *const *of_type, void **out) {
   k_launch launch;
   if (strcmp(variant, variant_name) != 0 || threads < 1 || !k_launch_make(op, &launch)) return PLIM_KERNEL_UNSUPPORTED;
   state *made = malloc(sizeof *made);
   if (!made) return PLIM_KERNEL_NOMEM;
-  *made = (state){launch, bodies, threads};
+  *made = (state){launch, of_type[launch.call.type], threads};
   *out = made;
   return PLIM_KERNEL_OK;
 }
@@ -56,10 +56,11 @@ static int run(void *opaque, const plim_kernel_args *args) {
 }
 
 /* The table's functions carry no instruction set: one `make` each. PLIM_ISAS names them. */
-#define PLIM_X(id, name)                                                                       \
-  extern const k_bodies plim_bodies_##id;                                                      \
-  static int make_##id(const plim_op_desc *op, const char *variant, int threads, void **out) { \
-    return make(op, variant, threads, &plim_bodies_##id, out);                                 \
+#define PLIM_X(id, name)                                                                                \
+  extern const k_bodies plim_bodies_##id, plim_bodies_##id##_bf16;                                      \
+  static int make_##id(const plim_op_desc *op, const char *variant, int threads, void **out) {          \
+    static const k_bodies *const of_type[K_TYPE_COUNT] = {&plim_bodies_##id, &plim_bodies_##id##_bf16}; \
+    return make(op, variant, threads, of_type, out);                                                    \
   }
 PLIM_ISAS(PLIM_X)
 #undef PLIM_X

@@ -218,7 +218,7 @@ Test(builder, refuses_graphs_that_cannot_be) {
       {"op 'relu' writes storage 7, which op 'relu' has written", 8, {0, 1, 1, 2, 3, 4, 5, 6}, -1, 0, -1, -1, NULL},
       {"op 1 'xent' reads storage 7 before op 2 'relu' writes it", 7, {0, 2, 1, 3, 4, 5, 6}, -1, 0, -1, -1, NULL},
       {"op 1 'relu' reads storage 7 before op 1 'relu'", 7, {0, 1, 2, 3, 4, 5, 6}, 1, SMALL_R, -1, -1, NULL},
-      {"op 'linear' reads storage 5, whose role is staging", 7, {0, 1, 2, 3, 4, 5, 6}, 0, SMALL_NEXT, -1, -1, NULL},
+      {"op 'xent' reads storage 5, whose role is staging", 7, {0, 1, 2, 3, 4, 5, 6}, 2, SMALL_NEXT, -1, -1, NULL},
       {"op 'linear' writes storage 3, whose role is param", 7, {0, 1, 2, 3, 4, 5, 6}, 0, SMALL_X, SMALL_W, -1, NULL},
       {"op 'sgd' updates storage 6, whose role is activation",
        7,
@@ -255,9 +255,12 @@ Test(builder, refuses_graphs_that_cannot_be) {
       plim_op_spec spec = plim_test_small_op(f->order[k]);
       int32_t id;
       if (k == f->changed) {
-        spec.in[0] = f->in0;
+        spec.in[spec.kind == PLIM_OP_SOFTMAX_XENT ? 1 : 0] = f->in0; /* its labels */
         if (f->out0 >= 0) spec.out[0] = f->out0;
-        if (f->out0 == -2) spec.out[1] = spec.out[0];
+        if (f->out0 == -2) {
+          spec.kind = PLIM_OP_CUSTOM; /* the outputs of every other kind differ in type */
+          spec.out[1] = spec.out[0];
+        }
         if (f->upd0 >= 0) spec.upd[0] = f->upd0;
         if (f->name) spec.name = f->name;
       }

@@ -91,6 +91,16 @@ Test(kernel_table, every_kind_keeps_its_promises_in_every_layout) {
   }
 }
 
+Test(kernel_table, every_kind_keeps_its_promises_in_bf16) {
+  for (int layout = 0; layout < PLIM_LAYOUT_COUNT; layout++) {
+    for (int kind = 0; kind < PLIM_OP_KIND_COUNT; kind++) {
+      if (kind == PLIM_OP_CUSTOM) continue;
+      const plim_op_desc op = kernel_sample_bf16((plim_op_kind)kind, (plim_layout)layout);
+      kernel_check(&op, (uint64_t)kind + (uint64_t)layout, 4e-6);
+    }
+  }
+}
+
 /* A caller's own type, of which the state counts runs and frees. */
 static int runs, frees;
 

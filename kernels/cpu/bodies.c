@@ -1,4 +1,5 @@
-/* The bodies for one instruction set: compiled once each, with K_TABLE the name of the table it exports. */
+/* The bodies for one instruction set and storage type: compiled once each, with K_TABLE the name of the table it
+ * exports. */
 #include "kernels/bodies/all.inc"
 
 #define K_X(name)                                            \

@@ -21,6 +21,7 @@ static void copy_attrs(const plim_attrs *from, plim_attrs *to) {
   memcpy(to->pad, from->pad, sizeof to->pad);
   to->relu = from->relu;
   to->add = from->add;
+  to->tf32 = from->tf32;
   to->eps = from->eps;
   to->momentum = from->momentum;
   to->drop = from->drop;
@@ -106,6 +107,7 @@ void plim_desc_text(const plim_op_desc *desc, char *text, size_t size) {
   append_pair(&w, "pad", attrs->pad);
   if (attrs->relu) append(&w, " relu %d", (int)attrs->relu);
   if (attrs->add) append(&w, " add %d", (int)attrs->add);
+  if (attrs->tf32) append(&w, " tf32 %d", (int)attrs->tf32);
   append_floats(&w, "eps", 1, &attrs->eps);
   append_floats(&w, "momentum", 1, &attrs->momentum);
   append_floats(&w, "drop", 1, &attrs->drop);

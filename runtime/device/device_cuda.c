@@ -392,6 +392,7 @@ static int64_t cuda_clock(plim_device *device) {
 const plim_device_api plim_device_cuda = {
     .struct_bytes = sizeof(plim_device_api),
     .name = "cuda",
+    .tf32 = 1,
     .open = cuda_open,
     .close = cuda_close,
     .alloc = cuda_alloc,

@@ -41,15 +41,24 @@ plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_habit
 /* ---- normal numbers ---- */
 
 /* Sum of 12 uniform numbers: mean 0, variance 1, tails at 6. Of 24 bits each, so never denormal. */
+static float draw_normal(uint64_t *state) {
+  double sum = -6;
+  for (int k = 0; k < 12; k++) {
+    *state = *state * 6364136223846793005U + 1442695040888963407U;
+    sum += (double)(*state >> 40) / (double)(1 << 24);
+  }
+  return (float)sum;
+}
+
+/* A float whose halves are both bf16 of ordinary size: the lower one is too small to matter to the float. */
 void plim_normals_make(float *normal) {
   uint64_t state = 0x9e3779b97f4a7c15U;
   for (int i = 0; i < PLIM_NORMALS; i++) {
-    double sum = -6;
-    for (int k = 0; k < 12; k++) {
-      state = state * 6364136223846793005U + 1442695040888963407U;
-      sum += (double)(state >> 40) / (double)(1 << 24);
-    }
-    normal[i] = (float)sum;
+    float two[2] = {draw_normal(&state), draw_normal(&state)};
+    uint32_t bits[2];
+    memcpy(bits, two, sizeof bits);
+    bits[0] = (bits[0] & 0xffff0000U) | bits[1] >> 16;
+    memcpy(&normal[i], &bits[0], sizeof *normal);
   }
 }
 
@@ -102,10 +111,18 @@ static void fill_positions(uint8_t *to, int64_t n, int64_t positions) {
 }
 
 /* As He initialisation has them: outputs keep the size of the inputs. */
-static void fill_weights(const plim_shape *shape, const float *normal, float *to, int64_t n) {
+static void fill_weights(const plim_shape *shape, const float *normal, void *to, int64_t n) {
   float scale = (float)sqrt(2.0 * (double)shape->dim[0] / (double)n);
-  plim_normals_fill(normal, to, n * (int64_t)sizeof *to);
-  for (int64_t i = 0; i < n; i++) to[i] *= scale;
+  for (int64_t i = 0; i < n; i++) {
+    float weight = normal[i % PLIM_NORMALS] * scale;
+    uint32_t bits;
+    memcpy(&bits, &weight, sizeof bits);
+    if (shape->dtype == PLIM_BF16) {
+      ((uint16_t *)to)[i] = (uint16_t)(bits >> 16);
+    } else {
+      ((float *)to)[i] = weight;
+    }
+  }
 }
 
 void plim_operand_fill_special(const plim_op_desc *desc, int32_t k, const float *normal, void *to) {

@@ -82,6 +82,10 @@ static int64_t value_bytes(const plim_shape *shape) {
   return plim_shape_bytes(shape);
 }
 
+static int element_bytes(plim_dtype dtype) {
+  return dtype == PLIM_F32 || dtype == PLIM_I32 ? 4 : dtype == PLIM_BF16 ? 2 : 1;
+}
+
 static plim_status check_shape(const plim_graph_builder *b, const char *name, const plim_shape *shape) {
   if (plim_dtype_name(shape->dtype) && plim_layout_name(shape->layout) && value_bytes(shape) >= 0) return PLIM_OK;
   return plim_fail(b->ctx, PLIM_EDATA,
@@ -103,9 +107,10 @@ plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_
     return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': %lld bytes at offset %lld leave storage %d of %lld bytes",
                      name, (long long)bytes, (long long)offset, storage, (long long)b->storage[storage].bytes);
   }
-  if ((shape->dtype == PLIM_F32 || shape->dtype == PLIM_I32) && offset % 4 != 0) {
-    return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': offset %lld is not a multiple of the element's 4 bytes", name,
-                     (long long)offset);
+  int element = element_bytes(shape->dtype);
+  if (offset % element != 0) {
+    return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': offset %lld is not a multiple of the element's %d bytes",
+                     name, (long long)offset, element);
   }
   int64_t at = 0;
   PLIM_TRY(add_row(b, "values", &b->value, &b->cap_values, b->n_values, sizeof *b->value));
@@ -137,6 +142,7 @@ static const char *attrs_fault(const plim_attrs *a) {
   }
   if (a->count < 0) return "a negative count";
   if (a->relu < 0 || a->relu > 1 || a->add < 0 || a->add > 1) return "a relu or add that is neither 0 nor 1";
+  if (a->tf32 < 0 || a->tf32 > 1) return "a tf32 that is neither 0 nor 1";
   return NULL;
 }
 
@@ -171,6 +177,19 @@ static const int32_t *inputs_of(const plim_op_spec *s) {
   return s->many_in ? s->many_in : s->in;
 }
 
+static void take_shapes(const plim_graph_builder *b, const int32_t *value, int32_t count, plim_shape *shape) {
+  for (int32_t i = 0; i < count; i++) shape[i] = b->value[value[i]].value.shape;
+}
+
+static plim_status check_types(const plim_graph_builder *b, const plim_op_spec *s) {
+  plim_op_desc op = {.kind = s->kind, .n_in = s->n_in, .n_out = s->n_out, .n_upd = s->n_upd};
+  if (s->kind == PLIM_OP_CUSTOM) return PLIM_OK;
+  take_shapes(b, inputs_of(s), s->n_in, op.in);
+  take_shapes(b, s->out, s->n_out, op.out);
+  take_shapes(b, s->upd, s->n_upd, op.upd);
+  return plim_operands_check_types(b->ctx, s->name, &op);
+}
+
 static plim_status check_spec(const plim_graph_builder *b, const plim_op_spec *s) {
   plim_context *ctx = b->ctx;
   if (!plim_op_kind_name(s->kind)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': kind %d is none", s->name, s->kind);
@@ -189,6 +208,7 @@ static plim_status check_spec(const plim_graph_builder *b, const plim_op_spec *s
                      s->name, plim_op_class_name(s->cls), s->n_out, s->n_upd);
   }
   PLIM_TRY(plim_operands_check(ctx, s));
+  PLIM_TRY(check_types(b, s));
   const char *fault = attrs_fault(&s->attrs);
   if (fault) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': its attributes have %s", s->name, fault);
   if (s->time_ns < -1) {

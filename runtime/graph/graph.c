@@ -43,6 +43,16 @@ void plim_graph_free(plim_graph *graph) {
   plim_release(graph->ctx, own, own->block_bytes, 1);
 }
 
+plim_math plim_graph_math(const plim_graph *graph) {
+  for (int32_t v = 0; v < graph->n_values; v++) {
+    if (graph->value[v].shape.dtype == PLIM_BF16) return PLIM_MATH_BF16;
+  }
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    if (graph->op[o].attrs.tf32) return PLIM_MATH_TF32;
+  }
+  return PLIM_MATH_FP32;
+}
+
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out) {
   const plim_op *o = &graph->op[op];
   int32_t n_in = o->n_in < PLIM_OP_MAX_IN ? o->n_in : PLIM_OP_MAX_IN;

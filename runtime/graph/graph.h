@@ -133,6 +133,10 @@ PLIM_MUST_USE plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out
 void plim_graph_builder_free(plim_graph_builder *b); /* abandon; NULL is legal */
 void plim_graph_free(plim_graph *graph);             /* NULL is legal */
 
+/* The math mode that the graph was made for: bf16 when a value is, tf32 when a product may round its factors, else
+ * fp32. O(n). */
+plim_math plim_graph_math(const plim_graph *graph);
+
 /* The op with the shapes of its operands. Of more inputs than PLIM_OP_MAX_IN, which no kernel takes, the first. */
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out);
 

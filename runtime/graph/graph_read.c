@@ -99,6 +99,7 @@ static void read_attrs(plim_json_at *op, plim_attrs *a) {
   read_two(&at, "pad", a->pad);
   a->relu = (int32_t)read_int(&at, "relu", 1);
   a->add = (int32_t)read_int(&at, "add", 1);
+  a->tf32 = (int32_t)read_int(&at, "tf32", 1);
   a->eps = read_float(&at, "eps");
   a->momentum = read_float(&at, "momentum");
   a->drop = read_float(&at, "drop");

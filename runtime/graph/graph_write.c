@@ -43,6 +43,7 @@ static void write_attrs(plim_text *t, const plim_attrs *a) {
   write_two(t, &comma, "pad", a->pad);
   write_int(t, &comma, "relu", a->relu);
   write_int(t, &comma, "add", a->add);
+  write_int(t, &comma, "tf32", a->tf32);
   write_floats(t, &comma, "eps", &a->eps, 1);
   write_floats(t, &comma, "momentum", &a->momentum, 1);
   write_floats(t, &comma, "drop", &a->drop, 1);
@@ -87,6 +88,7 @@ static void write_op(plim_text *t, const plim_op *op, int version) {
 }
 
 int plim_graph_version(const plim_graph *g) {
+  if (plim_graph_math(g) != PLIM_MATH_FP32) return 3;
   int second = g->unpacked || g->handles;
   for (int32_t s = 0; s < g->n_storages && !second; s++) second = g->storage[s].bytes == 0;
   for (int32_t o = 0; o < g->n_ops && !second; o++) second = g->op[o].id >= 0 || g->op[o].n_in > PLIM_OP_MAX_IN;

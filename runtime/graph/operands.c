@@ -1,50 +1,41 @@
-/* Operand counts by kind, as the operand orders of kernels/op.h give them. */
+/* Operand counts and types by kind, as kernels/op.h gives them. */
 #include "runtime/graph/operands.h"
 
-typedef struct counts {
-  int8_t in_least, in_most, out_least, out_most, upd;
-} counts;
+#include <stdio.h>
+#include <string.h>
+
+enum { TYPES_TEXT = 160 };
 
 /* A custom op has what its program says; the general limits are checked elsewhere. */
-static const counts counts_of[PLIM_OP_KIND_COUNT] = {
-    [PLIM_OP_IMAGE] = {1, 1, 1, 1, 0},
-    [PLIM_OP_CONV2D] = {2, 3, 1, 1, 0},
-    [PLIM_OP_CONV2D_BWD_DATA] = {2, 2, 1, 1, 0},
-    [PLIM_OP_CONV2D_BWD_WEIGHTS] = {2, 2, 1, 1, 0},
-    [PLIM_OP_LINEAR] = {2, 3, 1, 1, 0},
-    [PLIM_OP_LINEAR_BWD_DATA] = {2, 2, 1, 1, 0},
-    [PLIM_OP_LINEAR_BWD_WEIGHTS] = {2, 2, 1, 1, 0},
-    [PLIM_OP_BIAS_BWD] = {1, 1, 1, 1, 0},
-    [PLIM_OP_BN_STATS] = {1, 1, 1, 1, 0},
-    [PLIM_OP_BN_APPLY] = {3, 4, 1, 2, 0},
-    [PLIM_OP_BN_RUNNING] = {1, 1, 0, 0, 1},
-    [PLIM_OP_BN_BWD_REDUCE] = {3, 4, 1, 1, 0},
-    [PLIM_OP_BN_BWD_APPLY] = {5, 6, 1, 1, 0},
-    [PLIM_OP_RELU] = {1, 1, 1, 2, 0},
-    [PLIM_OP_RELU_BWD] = {2, 3, 1, 1, 0},
-    [PLIM_OP_ADD] = {2, 2, 1, 2, 0},
-    [PLIM_OP_MAX_POOL] = {1, 1, 2, 2, 0},
-    [PLIM_OP_MAX_POOL_BWD] = {2, 2, 1, 1, 0},
-    [PLIM_OP_AVG_POOL] = {1, 1, 1, 1, 0},
-    [PLIM_OP_AVG_POOL_BWD] = {1, 1, 1, 1, 0},
-    [PLIM_OP_GLOBAL_AVG_POOL] = {1, 1, 1, 1, 0},
-    [PLIM_OP_GLOBAL_AVG_POOL_BWD] = {1, 1, 1, 1, 0},
-    [PLIM_OP_DROPOUT] = {1, 1, 2, 2, 0},
-    [PLIM_OP_DROPOUT_BWD] = {2, 2, 1, 1, 0},
-    [PLIM_OP_SOFTMAX_XENT] = {2, 2, 3, 3, 0},
-    [PLIM_OP_SOFTMAX_XENT_BWD] = {2, 2, 1, 1, 0},
-    [PLIM_OP_SGD] = {2, 2, 0, 0, 2},
-};
-
 plim_status plim_operands_check(plim_context *ctx, const plim_op_spec *s) {
-  const counts *c = &counts_of[s->kind];
+  const plim_op_operands *o = plim_op_kind_operands(s->kind);
+  const int in_most = (int)strlen(o->in), out_most = (int)strlen(o->out), upd = (int)strlen(o->upd);
   if (s->kind == PLIM_OP_CUSTOM) return PLIM_OK;
-  if (s->n_in >= c->in_least && s->n_in <= c->in_most && s->n_out >= c->out_least && s->n_out <= c->out_most &&
-      s->n_upd == c->upd) {
+  if (s->n_in >= o->in_least && s->n_in <= in_most && s->n_out >= o->out_least && s->n_out <= out_most &&
+      s->n_upd == upd) {
     return PLIM_OK;
   }
   return plim_fail(ctx, PLIM_EDATA,
                    "op '%.255s': a %s has %d to %d inputs, %d to %d outputs and updates %d values, not %d, %d and %d",
-                   s->name, plim_op_kind_name(s->kind), c->in_least, c->in_most, c->out_least, c->out_most, c->upd,
-                   s->n_in, s->n_out, s->n_upd);
+                   s->name, plim_op_kind_name(s->kind), o->in_least, in_most, o->out_least, out_most, upd, s->n_in,
+                   s->n_out, s->n_upd);
+}
+
+static int append_types(char *text, int used, const char *list, const plim_shape *shape, int32_t count) {
+  for (int32_t i = 0; i < count && used < TYPES_TEXT; i++) {
+    used += snprintf(text + used, (size_t)(TYPES_TEXT - used), "%s%s", i == 0 ? list : " ",
+                     plim_dtype_name(shape[i].dtype));
+  }
+  return used;
+}
+
+plim_status plim_operands_check_types(plim_context *ctx, const char *name, const plim_op_desc *op) {
+  plim_dtype type;
+  char text[TYPES_TEXT] = "";
+  if (plim_op_type(op, &type)) return PLIM_OK;
+  int used = append_types(text, 0, "in ", op->in, op->n_in);
+  used = append_types(text, used, ", out ", op->out, op->n_out);
+  (void)append_types(text, used, ", upd ", op->upd, op->n_upd);
+  return plim_fail(ctx, PLIM_EDATA, "op '%.255s': no %s takes values of these types: %s", name,
+                   plim_op_kind_name(op->kind), text);
 }

@@ -107,7 +107,7 @@ static void backward_product(plim_net_emit *e, int32_t i) {
                       (plim_op_spec){.kind = conv ? PLIM_OP_CONV2D_BWD_DATA : PLIM_OP_LINEAR_BWD_DATA,
                                      .attrs = layer->attrs,
                                      .n_in = 2,
-                                     .in = {dy.value, at->weight.value.value}});
+                                     .in = {dy.value, at->factor.value}});
   }
   update(e, layer->name, ".weight.sgd", &at->weight, gradient);
 }

@@ -2,8 +2,8 @@
  * everything after it does nothing, so that emission reads as the list of ops that it is.
  *
  * Names: layer L makes the value "L"; its further values and ops are "L.<what>". The gradient of parameter p is
- * "p.grad". The gradient that layer L hands to its input is "L.dx"; where several readers of one tensor T hand
- * back a gradient their sum is "T.grad". */
+ * "p.grad", its cast to bf16 "p.bf16". The gradient that layer L hands to its input is "L.dx"; where several readers of
+ * one tensor T hand back a gradient their sum is "T.grad". */
 #ifndef PLIM_RUNTIME_NET_EMIT_H
 #define PLIM_RUNTIME_NET_EMIT_H
 
@@ -24,6 +24,7 @@ typedef struct plim_net_emitted {
   int32_t trains;              /* 1: a parameter sits in it or below it, so a gradient goes through it */
   plim_net_ref y;              /* its tensor */
   plim_net_ref saved;          /* kept for its backward op: ReLU or dropout mask, max pool's index, probabilities */
+  plim_net_ref factor;         /* the weights as the products read them: the parameter, or its cast */
   plim_net_ref stats, running; /* batch norm */
   plim_net_param weight, bias, affine; /* those that the kind has */
   int32_t n_grads;                     /* gradients of y handed back so far and not summed yet */

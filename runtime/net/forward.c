@@ -26,7 +26,8 @@ static void save_output(plim_net_emit *e, int32_t i, const char *suffix, plim_dt
 
 static void forward_image(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
-  e->at[i].y = plim_net_emit_value(e, "image", ".f32", PLIM_ROLE_ACTIVATION, &layer->out);
+  const char *suffix = layer->out.dtype == PLIM_BF16 ? ".bf16" : ".f32";
+  e->at[i].y = plim_net_emit_value(e, "image", suffix, PLIM_ROLE_ACTIVATION, &layer->out);
   plim_op_spec spec = {.kind = PLIM_OP_IMAGE,
                        .attrs = layer->attrs,
                        .n_in = 1,
@@ -36,13 +37,26 @@ static void forward_image(plim_net_emit *e, int32_t i) {
   plim_net_emit_op(e, layer->name, "", &spec);
 }
 
+/* The weights in the type of the activations; the cast may run again, like everything that reads the parameter. */
+static plim_net_ref factor_of(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  plim_net_ref weight = e->at[i].weight.value;
+  if (layer->out.dtype == PLIM_F32) return weight;
+  plim_shape master = plim_net_weight_shape(e->net, layer), shape = plim_net_emit_typed(&master, layer->out.dtype);
+  plim_net_ref copy = plim_net_emit_value(e, layer->name, ".weight.bf16", PLIM_ROLE_ACTIVATION, &shape);
+  plim_op_spec spec = {.kind = PLIM_OP_CAST, .n_in = 1, .in = {weight.value}, .n_out = 1, .out = {copy.value}};
+  plim_net_emit_op(e, layer->name, ".weight.cast", &spec);
+  return copy;
+}
+
 /* Convolution and linear: x, weight [, bias] -> y. */
 static void forward_product(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
+  e->at[i].factor = factor_of(e, i);
   plim_op_spec spec = {.kind = layer->kind == PLIM_NET_CONV2D ? PLIM_OP_CONV2D : PLIM_OP_LINEAR,
                        .attrs = layer->attrs,
                        .n_in = 2 + layer->bias,
-                       .in = {input_of(e, i, 0).value, e->at[i].weight.value.value, e->at[i].bias.value.value},
+                       .in = {input_of(e, i, 0).value, e->at[i].factor.value, e->at[i].bias.value.value},
                        .n_out = 1,
                        .out = {output_of(e, i).value}};
   plim_net_emit_op(e, layer->name, "", &spec);

@@ -10,10 +10,11 @@
 static const double classifier_deviation = 0.01;
 static const double two_pi = 6.283185307179586;
 
-/* Is the value the weights of the linear layer that feeds the loss? */
+/* Is the value the weights of the linear layer that feeds the loss, or what they are cast from? */
 static int feeds_loss(const plim_graph *graph, int32_t value) {
   for (int32_t i = 0; i < graph->n_ops; i++) {
     const plim_op *product = &graph->op[i];
+    if (product->kind == PLIM_OP_CAST && product->in[0] == value) value = product->out[0];
     if (product->kind != PLIM_OP_LINEAR || product->in[1] != value) continue;
     for (int32_t j = i + 1; j < graph->n_ops; j++) {
       if (graph->op[j].kind == PLIM_OP_SOFTMAX_XENT && graph->op[j].in[0] == product->out[0]) return 1;

@@ -5,11 +5,11 @@ static const float bn_epsilon = 1e-5f;
 static const float bn_momentum = 0.1f;
 
 static plim_shape shape_rank4(const plim_net *net, int64_t n, int64_t c, int64_t h, int64_t w) {
-  return plim_shape_make(PLIM_F32, plim_net_layout(&net->options, c), 4, (int64_t[]){n, c, h, w});
+  return plim_shape_make(plim_net_dtype(net), plim_net_layout(&net->options, c), 4, (int64_t[]){n, c, h, w});
 }
 
-static plim_shape shape_rank2(int64_t rows, int64_t columns) {
-  return plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){rows, columns});
+static plim_shape shape_rank2(const plim_net *net, int64_t rows, int64_t columns) {
+  return plim_shape_make(plim_net_dtype(net), PLIM_FLAT, 2, (int64_t[]){rows, columns});
 }
 
 /* The shape of x when it has `rank` dimensions, NULL (and the net has failed) otherwise. */
@@ -63,6 +63,10 @@ static int window_fits(plim_net *net, const char *name, const plim_shape *in, in
   return 1;
 }
 
+static int tf32_of(const plim_net *net) {
+  return net->options.math == PLIM_MATH_TF32;
+}
+
 static plim_attrs window_attrs(int kernel, int stride, int pad) {
   return (plim_attrs){.kernel = {kernel, kernel}, .stride = {stride, stride}, .pad = {pad, pad}};
 }
@@ -73,7 +77,7 @@ plim_tensor plim_net_image(plim_net *net) {
   plim_layout layout = o->layout == PLIM_NHWC ? PLIM_NHWC : PLIM_FLAT;
   plim_net_layer layer = {
       .kind = PLIM_NET_IMAGE,
-      .out = plim_shape_make(PLIM_F32, layout, 4, (int64_t[]){o->batch, o->channels, o->height, o->width})};
+      .out = plim_shape_make(plim_net_dtype(net), layout, 4, (int64_t[]){o->batch, o->channels, o->height, o->width})};
   for (int c = 0; c < 4; c++) {
     layer.attrs.scale[c] = o->pixel_scale[c];
     layer.attrs.shift[c] = o->pixel_shift[c];
@@ -95,6 +99,7 @@ plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int 
                           .bias = bias != 0,
                           .attrs = window_attrs(kernel, stride, pad),
                           .out = shape_rank4(net, in->dim[0], filters, rows, columns)};
+  layer.attrs.tf32 = tf32_of(net);
   return plim_net_append(net, name, &layer);
 }
 
@@ -175,7 +180,7 @@ plim_tensor plim_net_global_avg_pool(plim_net *net, const char *name, plim_tenso
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   if (!in) return -1;
   plim_net_layer layer = {
-      .kind = PLIM_NET_GLOBAL_AVG_POOL, .n_in = 1, .in = {x}, .out = shape_rank2(in->dim[0], in->dim[1])};
+      .kind = PLIM_NET_GLOBAL_AVG_POOL, .n_in = 1, .in = {x}, .out = shape_rank2(net, in->dim[0], in->dim[1])};
   return plim_net_append(net, name, &layer);
 }
 
@@ -183,7 +188,7 @@ plim_tensor plim_net_flatten(plim_net *net, const char *name, plim_tensor x) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   if (!in) return -1;
   int64_t columns = plim_shape_elements(in) / in->dim[0];
-  plim_net_layer layer = {.kind = PLIM_NET_FLATTEN, .n_in = 1, .in = {x}, .out = shape_rank2(in->dim[0], columns)};
+  plim_net_layer layer = {.kind = PLIM_NET_FLATTEN, .n_in = 1, .in = {x}, .out = shape_rank2(net, in->dim[0], columns)};
   return plim_net_append(net, name, &layer);
 }
 
@@ -191,8 +196,12 @@ plim_tensor plim_net_linear(plim_net *net, const char *name, plim_tensor x, int 
   const plim_shape *in = shape_of_rank(net, name, x, 2);
   if (!in) return -1;
   if (units < 1) return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d units; at least 1 is needed", name, units);
-  plim_net_layer layer = {
-      .kind = PLIM_NET_LINEAR, .n_in = 1, .in = {x}, .bias = 1, .out = shape_rank2(in->dim[0], units)};
+  plim_net_layer layer = {.kind = PLIM_NET_LINEAR,
+                          .n_in = 1,
+                          .in = {x},
+                          .bias = 1,
+                          .attrs = {.tf32 = tf32_of(net)},
+                          .out = shape_rank2(net, in->dim[0], units)};
   return plim_net_append(net, name, &layer);
 }
 

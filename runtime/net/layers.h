@@ -30,7 +30,7 @@ typedef struct plim_net_layer {
   plim_tensor in[2]; /* batch norm with attrs.add: x, shortcut */
   plim_attrs attrs;
   int32_t bias;   /* conv2d, linear: 1 = a bias is added */
-  plim_shape out; /* of the tensor it makes; softmax_xent: of the probabilities */
+  plim_shape out; /* of the tensor it makes; softmax_xent: of the logits */
 } plim_net_layer;
 
 struct plim_net {
@@ -54,6 +54,9 @@ const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor 
 
 /* Weights of a convolution [O][I][KH][KW] or a linear layer [O][I]. */
 plim_shape plim_net_weight_shape(const plim_net *net, const plim_net_layer *layer);
+
+/* The element type of activations and their gradients. */
+plim_dtype plim_net_dtype(const plim_net *net);
 
 /* The layout of rank-4 activations of that many channels. */
 plim_layout plim_net_layout(const plim_net_options *options, int64_t channels);

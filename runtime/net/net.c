@@ -7,8 +7,8 @@
 #include "runtime/net/layers.h"
 
 /* Values that every graph has; a layer of such a name would collide with them. */
-static const char *const reserved_names[] = {"image",      "label",     "hyper", "next_image",
-                                             "next_label", "image.f32", "loss",  "hits"};
+static const char *const reserved_names[] = {"image",     "label",      "hyper", "next_image", "next_label",
+                                             "image.f32", "image.bf16", "loss",  "hits"};
 
 plim_net_options plim_net_options_default(void) {
   plim_net_options options = {.struct_bytes = sizeof options,
@@ -35,6 +35,7 @@ static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
   }
   if (o->classes < 2) return plim_fail(ctx, PLIM_EUSAGE, "%d classes; at least 2 are needed", o->classes);
   if (!plim_layout_name(o->layout)) return plim_fail(ctx, PLIM_EUSAGE, "layout %d is none", (int)o->layout);
+  if (!plim_math_name(o->math)) return plim_fail(ctx, PLIM_EUSAGE, "math mode %d is none", (int)o->math);
   return PLIM_OK;
 }
 
@@ -71,6 +72,10 @@ plim_tensor plim_net_fail(plim_net *net, plim_status status, const char *format,
 
 plim_layout plim_net_layout(const plim_net_options *options, int64_t channels) {
   return channels % plim_layout_block(options->layout) == 0 ? options->layout : PLIM_NHWC;
+}
+
+plim_dtype plim_net_dtype(const plim_net *net) {
+  return net->options.math == PLIM_MATH_BF16 ? PLIM_BF16 : PLIM_F32;
 }
 
 const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor x) {

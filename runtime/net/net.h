@@ -21,8 +21,9 @@ typedef struct plim_net_options {
   size_t struct_bytes; /* sizeof(plim_net_options) */
   int32_t batch, channels, height, width, classes;
   plim_layout layout;                   /* of rank-4 activations; where channels do not suit a blocked layout: NHWC.
-                                         * The image as f32 is NHWC beside NHWC, else flat. */
+                                         * The image as floats is NHWC beside NHWC, else flat. */
   float pixel_scale[4], pixel_shift[4]; /* the image op, by channel */
+  plim_math math;                       /* bf16: casts of weights are ops; tf32: only some devices have it */
 } plim_net_options;
 plim_net_options plim_net_options_default(void);
 
@@ -31,7 +32,7 @@ PLIM_MUST_USE plim_status plim_net_begin(plim_context *ctx, const char *name, co
 void plim_net_free(plim_net *net); /* NULL is legal */
 
 /* Layers. Names must be unique. The first failure is kept and returned when a graph is made. */
-plim_tensor plim_net_image(plim_net *net); /* the input batch as f32 */
+plim_tensor plim_net_image(plim_net *net); /* the input batch as f32 or bf16 */
 plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel, int stride,
                             int pad, int bias);
 plim_tensor plim_net_batch_norm(plim_net *net, const char *name, plim_tensor x);

@@ -11,6 +11,13 @@ static plim_status profile_step(plim_device *device, const plim_profiler_options
   return plim_profile_measure(device, p->graph[step], profiler, &p->profile[step]);
 }
 
+/* fp32 stands where tf32 was asked for would be a surprise, and no faster. */
+static plim_status math_suits(const plim_device *device, const plim_graph *graph) {
+  if (plim_graph_math(graph) != PLIM_MATH_TF32 || device->api->tf32) return PLIM_OK;
+  return plim_fail(device->ctx, PLIM_EUSAGE, "math mode tf32 is for GPUs: device %s computes in fp32 or bf16",
+                   device->api->name);
+}
+
 plim_status plim_program_begin(plim_device *device, const plim_net *net, const plim_profiler_options *profiler,
                                plim_program **out) {
   plim_context *ctx = device->ctx;
@@ -20,6 +27,7 @@ plim_status plim_program_begin(plim_device *device, const plim_net *net, const p
   p->ctx = ctx;
   PLIM_CHECK(plim_net_train_graph(net, &p->graph[PLIM_PROGRAM_TRAIN]));
   PLIM_CHECK(plim_net_eval_graph(net, &p->graph[PLIM_PROGRAM_EVAL]));
+  PLIM_CHECK(math_suits(device, p->graph[PLIM_PROGRAM_TRAIN]));
   for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) PLIM_CHECK(profile_step(device, profiler, p, i));
   *out = p;
   p = NULL;

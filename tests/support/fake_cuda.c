@@ -50,10 +50,10 @@ static struct {
   int64_t clock_ns; /* what has run so far: FAKE_CUDA_TILE_NS a tile */
 } fake;
 
-#define PLIM_X(id, name) &plim_bodies_##id,
-#define PLIM_EXTERN(id, name) extern const k_bodies plim_bodies_##id;
+#define PLIM_X(id, name) {&plim_bodies_##id, &plim_bodies_##id##_bf16},
+#define PLIM_EXTERN(id, name) extern const k_bodies plim_bodies_##id, plim_bodies_##id##_bf16;
 PLIM_ISAS(PLIM_EXTERN)
-static const k_bodies *const all_bodies[] = {PLIM_ISAS(PLIM_X)};
+static const k_bodies *const all_bodies[][K_TYPE_COUNT] = {PLIM_ISAS(PLIM_X)};
 #undef PLIM_EXTERN
 #undef PLIM_X
 
@@ -99,7 +99,7 @@ static void perform(const work *w) {
   if (w->kind != LAUNCH) return;
   fake.counts.kernels_run++;
   fake.clock_ns += w->tiles * FAKE_CUDA_TILE_NS;
-  for (int64_t tile = 0; tile < w->tiles; tile++) all_bodies[0]->tile[w->body](&w->call, tile);
+  for (int64_t tile = 0; tile < w->tiles; tile++) all_bodies[0][w->call.type]->tile[w->body](&w->call, tile);
 }
 
 static int queue(const work *w) {

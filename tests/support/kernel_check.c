@@ -76,14 +76,25 @@ static double lowest(const plim_op_desc *op, int operand, int64_t i) {
   return -1;
 }
 
+/* Any that are far from the ends of the range: sign, an exponent from 2^-7 to 2^0, fraction. */
+static uint16_t random_bf16(uint64_t *state, double low) {
+  const uint16_t sign = low < 0 ? (uint16_t)(test_random(state) >> 48 & 0x8000) : 0;
+  return (uint16_t)(sign | (uint16_t)(120 + test_random_between(state, 0, 6)) << 7 |
+                    (uint16_t)test_random_between(state, 0, 127));
+}
+
 static void fill_random(const plim_op_desc *op, int operand, const plim_shape *shape, void *memory, uint64_t *state) {
   const int64_t bytes = plim_shape_bytes(shape), n = plim_shape_elements(shape);
   unsigned char *byte = memory;
   int32_t *word = memory;
+  uint16_t *half = memory;
   float *value = memory;
   switch (shape->dtype) {
     case PLIM_F32:
       for (int64_t i = 0; i < n; i++) value[i] = random_float(state, operand < 0 ? -1 : lowest(op, operand, i), 1);
+      break;
+    case PLIM_BF16:
+      for (int64_t i = 0; i < n; i++) half[i] = random_bf16(state, operand < 0 ? -1 : lowest(op, operand, i));
       break;
     case PLIM_I32: /* labels, some to be ignored */
       for (int64_t i = 0; i < n; i++) word[i] = (int32_t)test_random_between(state, -1, op->in[0].dim[1] - 1);
@@ -181,15 +192,20 @@ static void check_pair(const plim_op_desc *op, uint64_t seed, const kernel_opera
   kernel_operands_free(op, &shared);
 }
 
+/* Eight significant bits, rounded to nearest: off by half a unit of the last one, of a value of at least 2^7 units. */
+static const double bf16_rounding = 1.0 / 256;
+
 static void compare_values(const plim_op_desc *op, const plim_shape *shape, const void *got, const double *want,
                            double tolerance, const char *what, int operand) {
   const int64_t n = plim_shape_elements(shape);
   double largest = 1e-3;
   for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(want[i]));
-  if (shape->dtype != PLIM_F32) largest = tolerance = 0;
+  const double rounding = shape->dtype == PLIM_BF16 ? bf16_rounding : 0;
+  if (shape->dtype != PLIM_F32 && shape->dtype != PLIM_BF16) largest = tolerance = 0;
   for (int64_t i = 0; i < n; i++) {
     const double value = reference_get(shape, got, i);
-    cr_assert(fabs(value - want[i]) <= tolerance * largest, "%s (layout %s): %s %d [%lld] is %.9g, not %.9g",
+    const double allowed = tolerance * largest + rounding * (fabs(want[i]) + tolerance * largest);
+    cr_assert(fabs(value - want[i]) <= allowed, "%s (layout %s): %s %d [%lld] is %.9g, not %.9g",
               plim_op_kind_name(op->kind), plim_layout_name(shape->layout), what, operand, (long long)i, value,
               want[i]);
   }
@@ -229,7 +245,9 @@ void kernel_check(const plim_op_desc *op, uint64_t seed, double tolerance) {
   const plim_pair *pair;
   const int pairs = plim_op_kind_pairs(op->kind, &pair);
   for (int i = 0; i < pairs; i++) {
-    if (pair[i].in < op->n_in && pair[i].out < op->n_out) check_pair(op, seed, &first, pair[i]);
+    if (pair[i].in >= op->n_in || pair[i].out >= op->n_out) continue;
+    const int64_t bytes_in = plim_shape_bytes(&op->in[pair[i].in]);
+    if (plim_shape_bytes(&op->out[pair[i].out]) == bytes_in) check_pair(op, seed, &first, pair[i]);
   }
   kernel_operands_free(op, &first);
 }

@@ -20,7 +20,8 @@ void kernel_run_once(const plim_op_desc *op, const char *isa, const char *varian
                      kernel_operands *operands);
 
 /* Check the single-source kernel of an op on random operands:
- *  - results within `tolerance` of the reference (relative to the largest element of the operand);
+ *  - results within `tolerance` of the reference (relative to the largest element of the operand); where they are
+ *    stored as bf16, within half a unit in the last place more;
  *  - every byte of every output written: two runs over different fillings of outputs and workspace agree;
  *  - nothing behind an operand or the workspace written; inputs unchanged;
  *  - the same bytes with 1, 2 and 3 threads and every instruction set that this CPU has;

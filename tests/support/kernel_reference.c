@@ -16,11 +16,20 @@ int64_t reference_address(const plim_shape *shape, int64_t i) {
   return (((n * (channels / block) + c / block) * height + h) * width + w) * block + c % block;
 }
 
+double reference_of_bf16(uint16_t bits) {
+  const int exponent = bits >> 7 & 0xff, fraction = bits & 0x7f;
+  const double sign = bits >> 15 ? -1 : 1;
+  if (exponent == 0xff) return fraction ? (double)NAN : sign * (double)INFINITY;
+  return sign * (exponent ? ldexp(128 + fraction, exponent - 134) : ldexp(fraction, -133));
+}
+
 double reference_get(const plim_shape *shape, const void *memory, int64_t i) {
   const int64_t at = reference_address(shape, i);
   switch (shape->dtype) {
     case PLIM_F32:
       return (double)((const float *)memory)[at];
+    case PLIM_BF16:
+      return reference_of_bf16(((const uint16_t *)memory)[at]);
     case PLIM_I32:
       return (double)((const int32_t *)memory)[at];
     case PLIM_U8:
@@ -257,6 +266,9 @@ void reference_run(const plim_op_desc *op, void *const *in, void *const *upd_bef
       break;
     case PLIM_OP_BN_RUNNING:
       bn_running(op, in, upd_before, upd[0]);
+      break;
+    case PLIM_OP_CAST:
+      for (int64_t i = 0; i < plim_shape_elements(&op->in[0]); i++) out[0][i] = in_at(op, in, 0, i);
       break;
     case PLIM_OP_SGD:
       sgd(op, in, upd_before, upd);

@@ -8,6 +8,9 @@
 /* Where logical element `i` (row-major over the dimensions) lies in memory. */
 int64_t reference_address(const plim_shape *shape, int64_t i);
 
+/* The number that a bf16 is, from its sign, exponent and fraction. */
+double reference_of_bf16(uint16_t bits);
+
 /* Element `i` (logical) of memory of that shape; a bit is 0 or 1. */
 double reference_get(const plim_shape *shape, const void *memory, int64_t i);
 

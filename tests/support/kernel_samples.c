@@ -62,6 +62,10 @@ static plim_op_desc elementwise(plim_op_kind kind, plim_shape x) {
       op.n_upd = 2;
       op.upd[0] = op.upd[1] = x;
       break;
+    case PLIM_OP_CAST:
+      op.n_in = 1;
+      op.out[0].dtype = PLIM_BF16;
+      break;
     default: /* dropout_bwd */
       op.in[1] = kernel_mask(x);
   }
@@ -168,4 +172,18 @@ plim_op_desc kernel_sample(plim_op_kind kind, plim_layout layout) {
     default:
       return elementwise(kind, x);
   }
+}
+
+static void to_bf16(const char *letter, plim_shape *shape, int count) {
+  for (int i = 0; i < count; i++) {
+    if (letter[i] == 't') shape[i].dtype = PLIM_BF16;
+  }
+}
+
+plim_op_desc kernel_sample_bf16(plim_op_kind kind, plim_layout layout) {
+  plim_op_desc op = kernel_sample(kind, layout);
+  const plim_op_operands *operands = plim_op_kind_operands(kind);
+  to_bf16(operands->in, op.in, op.n_in);
+  to_bf16(operands->out, op.out, op.n_out);
+  return op;
 }

@@ -107,6 +107,11 @@ static const option_row rows[] = {
      "auto (default): the planner may choose among variants that give other bits; fast; small; "
      "or a plan file whose choice is used",
      RUNS | COMMAND_PLAN, GROUP_ARITHMETIC, 'a', TEXT, AT(arithmetic), 0, 0},
+    {"math", "MODE",
+     "fp32 (default); bf16: activations and their gradients in half the bytes, sums and weights in fp32; tf32: on a "
+     "GPU, "
+     "products round their factors",
+     BUILDS, GROUP_ARITHMETIC, 0, TEXT, AT(math), 0, 0},
     {"layout", "NAME", "auto (default): the faster by profile; nhwc, nchw8c, nchw16c, flat", BUILDS, GROUP_ARITHMETIC,
      0, TEXT, AT(layout), 0, 0},
     {"threads", "N", "default: the CPUs this process may use", BUILDS | COMMAND_PACK | COMMAND_BENCH, GROUP_ARITHMETIC,
@@ -308,6 +313,7 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
                  .data = "fashion-mnist",
                  .device = "cpu",
                  .layout = "auto",
+                 .math = "fp32",
                  .addresses = "planned",
                  .batch = 128,
                  .epochs = 1,

@@ -22,7 +22,7 @@ enum {
 
 typedef struct options {
   const char *model, *image, *data, *data_dir;
-  const char *memory, *planner, *planners, *addresses, *packing, *placing, *arithmetic, *layout, *device, *order;
+  const char *memory, *planner, *planners, *addresses, *packing, *placing, *arithmetic, *math, *layout, *device, *order;
   const char *capacity, *online;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
   const char *with, *find;

@@ -68,8 +68,9 @@ void run_figures_setting(figures *f, const session *s) {
   char text[FIGURES_TEXT];
   const plim_machine *machine = &s->device->machine;
   const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
-  (void)snprintf(text, sizeof text, "%s, batch %d, %s, %s", s->o->model, (int)s->o->batch, s->o->data,
-                 plim_layout_name(s->layout));
+  const char *math = plim_math_name(plim_graph_math(graph));
+  (void)snprintf(text, sizeof text, "%s, batch %d, %s, %s, %s", s->o->model, (int)s->o->batch, s->o->data,
+                 plim_layout_name(s->layout), math);
   figures_text(f, 0, NULL, "training", text);
   (void)snprintf(text, sizeof text, "%s, %d threads, %s, %s", machine->device, machine->threads, machine->isa,
                  machine->library);
@@ -81,6 +82,7 @@ void run_figures_setting(figures *f, const session *s) {
   (void)json_object_set_new(o, "model", json_string(s->o->model));
   (void)json_object_set_new(o, "data", json_string(s->o->data));
   (void)json_object_set_new(o, "batch", json_integer(s->o->batch));
+  (void)json_object_set_new(o, "math", json_string(math));
   (void)json_object_set_new(o, "layout", json_string(plim_layout_name(s->layout)));
   (void)json_object_set_new(o, "parameters", json_integer(plim_graph_parameters(graph)));
   (void)json_object_set_new(o, "threads", json_integer(machine->threads));

@@ -40,6 +40,10 @@ static const char *layout_name(int32_t row) {
   return row == 0 ? "auto" : row <= PLIM_LAYOUT_COUNT ? plim_layout_name((plim_layout)(row - 1)) : NULL;
 }
 
+static const char *math_name(int32_t row) {
+  return plim_math_name((plim_math)row);
+}
+
 static plim_status check_name(session *s, const char *what, const char *name, plim_name_at *at) {
   if (!name || plim_name_find(at, name) >= 0) return PLIM_OK;
   return plim_fail(s->ctx, PLIM_EUSAGE, "no %s is called \"%s\"; did you mean \"%s\"?", what, name,
@@ -59,6 +63,7 @@ static plim_status check_names(session *s) {
   if (o->online && (o->planner || o->plan)) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--online is for runs without a plan: it excludes --planner and --plan");
   }
+  PLIM_TRY(check_name(s, "math mode", o->math, math_name));
   return check_name(s, "layout", o->layout, layout_name);
 }
 
@@ -128,6 +133,7 @@ static plim_net_options net_options(const session *s, plim_layout layout, int32_
   net.channels = s->size[2];
   net.classes = 10;
   net.layout = layout;
+  net.math = (plim_math)plim_math_find(s->o->math);
   plim_dataset_pixels(s->o->data, net.pixel_scale, net.pixel_shift);
   return net;
 }
