@@ -77,3 +77,12 @@ plim_status plim_kernel_status(plim_context *ctx, int result, const char *what) 
       return plim_fail(ctx, PLIM_EDEVICE, "%s: the kernel failed with code %d", what, result);
   }
 }
+
+plim_status plim_device_time(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {
+  if (device->api->measure) return device->api->measure(device, kernel, args, time_ns);
+  int64_t start = device->api->clock(device);
+  PLIM_TRY(device->api->run(device, 0, kernel, args));
+  PLIM_TRY(device->api->sync(device));
+  *time_ns = device->api->clock(device) - start;
+  return PLIM_OK;
+}

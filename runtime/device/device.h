@@ -94,6 +94,10 @@ PLIM_MUST_USE plim_status plim_device_open(plim_context *ctx, const char *name, 
                                            plim_device **out);
 void plim_device_close(plim_device *device); /* NULL is legal */
 
+/* Run a prepared kernel once and wait; *time_ns is what it took. */
+PLIM_MUST_USE plim_status plim_device_time(plim_device *device, void *kernel, const plim_kernel_args *args,
+                                           int64_t *time_ns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -106,12 +106,7 @@ static plim_status run_case(measurement *m, const plim_profile_group *group, con
                            .seed = 1,
                            .step = 1,
                            .op = group->op};
-  if (device->api->measure) return device->api->measure(device, c->kernel, &args, time_ns);
-  int64_t start = device->api->clock(device);
-  PLIM_TRY(device->api->run(device, 0, c->kernel, &args));
-  PLIM_TRY(device->api->sync(device));
-  *time_ns = device->api->clock(device) - start;
-  return PLIM_OK;
+  return plim_device_time(device, c->kernel, &args, time_ns);
 }
 
 static int64_t larger(int64_t a, int64_t b) {

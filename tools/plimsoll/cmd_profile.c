@@ -1,12 +1,15 @@
 /* plimsoll profile: what each op of the training step costs, by variant. */
 #include <stdio.h>
 
+#include "runtime/device/ceilings.h"
+#include "runtime/device/desc.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/run.h"
 
-/* Time of all ops of one kind, each with its fastest variant. */
+/* Time of all ops of one kind, each with its fastest variant, and the least by what the device can do. */
 typedef struct kind_time {
   int64_t ns;
+  double least_ns;
   int ops;
 } kind_time;
 
@@ -18,11 +21,21 @@ static int64_t fastest_ns(const plim_profile *p, int32_t op) {
   return best;
 }
 
-static void print_kinds(figures *f, const plim_graph *graph, const plim_profile *profile, int64_t total) {
-  kind_time kind[PLIM_OP_KIND_COUNT] = {{0, 0}};
-  json_t *kinds = json_object();
+static double least_ns(const plim_graph *graph, int32_t op, const plim_ceilings *ceilings) {
+  plim_op_desc desc;
+  if (!ceilings) return 0;
+  plim_desc_of(graph, op, &desc);
+  return plim_ceilings_ns(ceilings, &desc);
+}
+
+/* `ceilings` NULL: not known. */
+static void print_kinds(figures *f, const plim_graph *graph, const plim_profile *profile, int64_t total,
+                        const plim_ceilings *ceilings) {
+  kind_time kind[PLIM_OP_KIND_COUNT] = {{0, 0, 0}};
+  json_t *kinds = json_object(), *shares = json_object();
   for (int32_t o = 0; o < graph->n_ops; o++) {
     kind[graph->op[o].kind].ns += fastest_ns(profile, o);
+    kind[graph->op[o].kind].least_ns += least_ns(graph, o, ceilings);
     kind[graph->op[o].kind].ops++;
   }
   for (int done = 0; done < PLIM_OP_KIND_COUNT; done++) {
@@ -33,14 +46,26 @@ static void print_kinds(figures *f, const plim_graph *graph, const plim_profile 
     if (kind[most].ops == 0) break;
     const char *name = plim_op_kind_name((plim_op_kind)most);
     figures_real(f, 0, NULL, name, "%.3f ms", (double)kind[most].ns / 1e6);
-    figures_note(f, 0, " (%.1f %%, %d ops)", (double)kind[most].ns * 100 / (double)total, kind[most].ops);
+    double share = kind[most].least_ns * 100 / (double)kind[most].ns;
+    figures_note(f, 0, " (%.1f %%, %d ops%s", (double)kind[most].ns * 100 / (double)total, kind[most].ops,
+                 ceilings ? "" : ")");
+    if (ceilings) figures_note(f, 0, ", %.0f %% of the ceiling)", share);
     (void)json_object_set_new(kinds, name, json_integer(kind[most].ns));
-    kind[most] = (kind_time){-1, 0};
+    (void)json_object_set_new(shares, name, json_real(share));
+    kind[most] = (kind_time){-1, 0, 0};
   }
   (void)json_object_set_new(f->object, "kind_ns", kinds);
+  if (ceilings) (void)json_object_set(f->object, "kind_percent_of_ceiling", shares);
+  json_decref(shares);
 }
 
-static void print_table(const session *s, double seconds) {
+static void print_ceilings(figures *f, const plim_ceilings *c) {
+  figures_real(f, 0, "ceiling_gb_per_s", "ceilings", "%.1f GB/s", c->bytes_per_ns);
+  figures_note(f, 0, ", %.0f GFLOP/s", c->flops_per_ns);
+  (void)json_object_set_new(f->object, "ceiling_gflop_per_s", json_real(c->flops_per_ns));
+}
+
+static void print_table(const session *s, const plim_ceilings *ceilings, double seconds) {
   const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
   const plim_profile *profile = s->program->profile[PLIM_PROGRAM_TRAIN];
   int64_t total = 0;
@@ -53,7 +78,8 @@ static void print_table(const session *s, double seconds) {
   figures_flag(&f, 0, "measured", "measured", profile->measured);
   figures_real(&f, 0, "keep_all_ms", "fastest variants", "%.3f ms", (double)total / 1e6);
   figures_note(&f, 0, ", %.0f images/s", (double)s->o->batch * 1e9 / (double)total);
-  print_kinds(&f, graph, profile, total);
+  if (ceilings) print_ceilings(&f, ceilings);
+  print_kinds(&f, graph, profile, total, ceilings);
   figures_real(&f, 0, "seconds", "seconds", "%.1f", seconds);
   figures_print(&f, s->o->json);
   figures_end(&f);
@@ -62,10 +88,12 @@ static void print_table(const session *s, double seconds) {
 static plim_status profile(session *s) {
   PLIM_TRY(session_device(s));
   int64_t begin = plim_now_ns();
+  plim_ceilings ceilings;
   PLIM_TRY(session_program(s));
+  if (s->o->ceilings) PLIM_TRY(plim_ceilings_measure(s->device, &ceilings));
   progress_clear(&s->bar);
   if (s->o->output) PLIM_TRY(plim_profile_save(s->program->profile[PLIM_PROGRAM_TRAIN], s->o->output));
-  print_table(s, (double)(plim_now_ns() - begin) / 1e9);
+  print_table(s, s->o->ceilings ? &ceilings : NULL, (double)(plim_now_ns() - begin) / 1e9);
   return PLIM_OK;
 }
 
@@ -87,6 +115,7 @@ const command command_profile = {
     .after =
         "EXAMPLES\n"
         "  plimsoll profile --model resnet20 --batch 128\n"
+        "  plimsoll profile --model resnet20 --ceilings\n"
         "  plimsoll profile --model resnet18 --data cifar10 --batch 32 -o profile.json\n\n"
         "FILES\n"
         "  $XDG_CACHE_HOME/plimsoll  measured profiles (default ~/.cache/plimsoll)\n\n" COMMAND_EXIT_STATUS,

@@ -121,6 +121,8 @@ static const option_row rows[] = {
      BUILDS, GROUP_ARITHMETIC, 0, TEXT, AT(device), 0, 0},
     {"no-graph", NULL, "on a GPU: queue every kernel of a step anew instead of replaying the step as one graph", RUNS,
      GROUP_ARITHMETIC, 0, FLAG, AT(no_graph), 0, 0},
+    {"ceilings", NULL, "measure what the device can do at most, and say what share of it each kind reaches",
+     COMMAND_PROFILE, GROUP_ARITHMETIC, 0, FLAG, AT(ceilings), 0, 0},
     {"model-costs", NULL, "modelled instead of measured times; needs no run", BUILDS, GROUP_ARITHMETIC, 0, FLAG,
      AT(model_costs), 0, 0},
     {"no-cache", NULL, "measure and plan anew, whatever is kept from earlier runs", BUILDS, GROUP_ARITHMETIC, 0, FLAG,

@@ -30,7 +30,7 @@ typedef struct options {
   int64_t batch, epochs, steps, seed, threads, iterations, repeats, ops, points, copies, at;
   double rate, momentum, weight_decay, time_limit, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
-  int no_augment, model_costs, no_cache, no_graph, curve, print_sequence, json, no_progress;
+  int no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress;
 } options;
 
 typedef struct command command;
