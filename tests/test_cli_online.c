@@ -164,14 +164,16 @@ static int64_t needed_bytes(void) {
   return bytes;
 }
 
+#define SMALL "--model mlp --data synthetic --image 8x8x1 --batch 16 --model-costs "
+
 Test(cli_online, cap_below_the_working_set_of_an_op_is_refused_as_in_planned_mode) {
-  (void)plim_test_program("train " NETWORK "--memory 600KiB --steps 1");
+  (void)plim_test_program("train " SMALL "--memory 600KiB --steps 1");
   plim_test_expect(4, "does not fit into 600.0 KiB: the smallest budget with a checked plan is");
-  (void)plim_test_program("train " NETWORK "--online dtr --memory 600KiB --steps 1 --json");
+  (void)plim_test_program("train " SMALL "--online dtr --memory 600KiB --steps 1 --json");
   plim_test_expect(4, "does not fit into 600.0 KiB: the smallest budget with a checked plan is");
   plim_test_expect(4, "where op '");
   plim_test_expect(4, "batch was found to fit; --online dtr finds a way in");
-  (void)plim_test_program("train " NETWORK "--online dtr --memory %lld --steps 1", (long long)needed_bytes());
+  (void)plim_test_program("train " SMALL "--online dtr --memory %lld --steps 1", (long long)needed_bytes());
   plim_test_expect(0, "");
 }
 
@@ -182,4 +184,32 @@ Test(cli_online, cap_that_a_policy_misses_where_a_plan_fits_names_what_the_polic
   cr_expect_gt(bytes, 3980000);
   (void)plim_test_program("train " NETWORK "--online lru --thrash 0.01 --memory %lld --steps 1", (long long)bytes);
   plim_test_expect(0, "");
+}
+
+/* 4096 images: 4 batches of 1000, and 96 are left. */
+#define UNEVEN "--data synthetic --image 8x8x3 --batch 1000 --model-costs --iterations 2000 "
+
+Test(cli_online, last_batch_is_trained_in_the_same_arena_and_weights_are_those_of_ordinary_training) {
+  static const char *const ways[] = {"--memory 80%", "--memory 45% --online best", "--memory 70% --online coop"};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    (void)plim_test_program("verify --model resnet20 " UNEVEN "%s --last-batch online --steps 5 --json", ways[i]);
+    plim_test_expect(0, "");
+    json_t *o = plim_test_json();
+    json_t *capped = json_object_get(o, "capped");
+    cr_expect_eq(number(capped, "last_batch"), 96);
+    cr_expect_leq(number(capped, "last_arena_bytes"), number(capped, "arena_bytes"));
+    cr_expect_leq(number(capped, "arena_bytes"), number(capped, "budget_bytes"));
+    json_decref(o);
+  }
+}
+
+Test(cli_online, last_batch_adds_a_step_to_each_epoch) {
+  cr_expect_not_null(strstr(plim_test_program("train --model mlp " UNEVEN "--epochs 2 --json")->out, "\"steps\": 8,"));
+  (void)plim_test_program("train --model mlp " UNEVEN "--epochs 2 --last-batch online --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_expect_eq(number(o, "steps"), 10);
+  json_decref(o);
+  (void)plim_test_program("train --model mlp " UNEVEN "--last-batch onlin");
+  plim_test_expect(2, "did you mean \"online\"?");
 }

@@ -15,7 +15,7 @@ static plim_reader *reader;
 
 static void setup(void) {
   plim_dataset_options options = plim_dataset_options_default();
-  plim_sampler_options sampling = {sizeof sampling, BATCH, 3, 1};
+  plim_sampler_options sampling = {sizeof sampling, BATCH, 3, 1, 0};
   options.height = options.width = SIDE;
   options.train_count = 200;
   options.test_count = 50;

@@ -30,7 +30,7 @@ static void teardown(void) {
 TestSuite(sampler, .init = setup, .fini = teardown);
 
 static plim_sampler *make(uint64_t seed, int augment) {
-  plim_sampler_options options = {sizeof options, BATCH, seed, augment};
+  plim_sampler_options options = {sizeof options, BATCH, seed, augment, 0};
   plim_sampler *sampler;
   cr_assert_eq(plim_sampler_new(dataset, &options, &sampler), PLIM_OK);
   return sampler;
@@ -49,6 +49,29 @@ Test(sampler, drops_the_last_partial_batch_in_training_and_keeps_it_in_evaluatio
   cr_assert_eq(plim_sampler_train_batches(s), 6);
   cr_assert_eq(plim_sampler_test_batches(s), 3);
   plim_sampler_free(s);
+}
+
+Test(sampler, trains_what_is_left_of_an_epoch_when_asked_and_changes_no_whole_batch) {
+  enum { LEFT = TRAIN % BATCH };
+  plim_sampler_options options = {sizeof options, BATCH, 1, 1, 1};
+  plim_sampler *all, *whole = make(1, 1);
+  uint8_t image[BATCH * PIXELS], same[BATCH * PIXELS];
+  int32_t label[BATCH], other[BATCH], seen = 0;
+  cr_assert_eq(plim_sampler_new(dataset, &options, &all), PLIM_OK);
+  cr_assert_eq(plim_sampler_train_batches(all), EPOCH + 1);
+  for (int step = 0; step <= EPOCH; step++) {
+    memset(label, -1, sizeof label);
+    plim_sampler_train(all, EPOCH + 1 + step, image, label);
+    for (int i = 0; i < BATCH; i++) seen += label[i] >= 0;
+    if (step == EPOCH) continue;
+    plim_sampler_train(whole, EPOCH + step, same, other);
+    cr_assert_arr_eq(image, same, sizeof image);
+  }
+  cr_assert_eq(seen, TRAIN);
+  cr_assert_geq(label[LEFT - 1], 0);
+  cr_assert_eq(label[LEFT], -1, "places behind the last image are left alone");
+  plim_sampler_free(whole);
+  plim_sampler_free(all);
 }
 
 Test(sampler, shows_no_image_twice_in_an_epoch_and_keeps_labels_with_images) {
@@ -111,7 +134,7 @@ Test(sampler, pads_the_last_evaluation_batch_with_ignored_labels) {
 }
 
 Test(sampler, refuses_a_batch_larger_than_the_data_set) {
-  plim_sampler_options options = {sizeof options, TRAIN + 1, 1, 0};
+  plim_sampler_options options = {sizeof options, TRAIN + 1, 1, 0, 0};
   plim_sampler *s;
   cr_assert_eq(plim_sampler_new(dataset, &options, &s), PLIM_EUSAGE);
   cr_assert_str_eq(plim_context_error(ctx), "a batch of 51 images from the 50 of synthetic");
@@ -121,7 +144,7 @@ static plim_status make_all(plim_context *faulty, void *user) {
   (void)user;
   plim_dataset *d;
   plim_sampler *s = NULL;
-  plim_sampler_options options = {sizeof options, BATCH, 1, 0};
+  plim_sampler_options options = {sizeof options, BATCH, 1, 0, 0};
   PLIM_TRY(load(faulty, &d));
   plim_status status = plim_sampler_new(d, &options, &s);
   plim_sampler_free(s);

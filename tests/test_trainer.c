@@ -183,6 +183,28 @@ Test(trainer, refuses_images_of_another_size) {
   plim_program_free(program);
 }
 
+Test(trainer, refuses_a_last_batch_that_is_not_what_an_epoch_leaves) {
+  plim_program *program = make_program(BATCH);
+  plim_net_options options = plim_net_options_default();
+  plim_plan_options planning = plim_plan_options_default();
+  plim_trainer_options wanted = training(0.05f);
+  plim_net *net;
+  plim_trainer *t = NULL;
+  options.batch = 100 % BATCH + 1;
+  options.staging_batch = BATCH;
+  options.height = options.width = SIDE;
+  options.channels = 1;
+  plim_dataset_pixels("synthetic", options.pixel_scale, options.pixel_shift);
+  cr_assert_eq(plim_model_make(ctx, "mlp", &options, &net), PLIM_OK);
+  cr_assert_eq(plim_program_add_last(program, device, net, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_net_free(net);
+  cr_assert_eq(plim_program_plan_last(program, &planning), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &wanted, &t), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "last batch has 5 images, an epoch of synthetic leaves 4"), "%s",
+                     plim_context_error(ctx));
+  plim_program_free(program);
+}
+
 Test(trainer, allocates_nothing_from_the_second_step_on) {
   plim_program *program = make_program(BATCH);
   plim_trainer *t = open_trainer(program, 0.05f);

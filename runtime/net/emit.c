@@ -84,12 +84,15 @@ static void persistent_of_layer(plim_net_emit *e, int32_t i) {
 
 void plim_net_emit_persistent(plim_net_emit *e) {
   const plim_net_options *o = &e->net->options;
+  int32_t staged = o->staging_batch > 0 ? o->staging_batch : o->batch;
   plim_shape image = plim_shape_make(PLIM_U8, PLIM_NHWC, 4, (int64_t[]){o->batch, o->channels, o->height, o->width});
-  plim_shape label = plim_net_emit_vector(PLIM_I32, o->batch);
+  plim_shape label = plim_net_emit_vector(PLIM_I32, o->batch), next_label = plim_net_emit_vector(PLIM_I32, staged);
+  plim_shape next_image = image;
+  next_image.dim[0] = staged;
   plim_shape hyper = plim_net_emit_vector(PLIM_F32, 4);
   for (int32_t i = 0; i < e->net->n_layers; i++) persistent_of_layer(e, i);
-  (void)plim_net_emit_value(e, "next_image", "", PLIM_ROLE_STAGING, &image);
-  (void)plim_net_emit_value(e, "next_label", "", PLIM_ROLE_STAGING, &label);
+  (void)plim_net_emit_value(e, "next_image", "", PLIM_ROLE_STAGING, &next_image);
+  (void)plim_net_emit_value(e, "next_label", "", PLIM_ROLE_STAGING, &next_label);
   e->image = plim_net_emit_value(e, "image", "", PLIM_ROLE_INPUT, &image);
   e->label = plim_net_emit_value(e, "label", "", PLIM_ROLE_INPUT, &label);
   if (e->training) e->hyper = plim_net_emit_value(e, "hyper", "", PLIM_ROLE_INPUT, &hyper);

@@ -27,6 +27,9 @@ static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
     return plim_fail(ctx, PLIM_EUSAGE, "net options of %zu bytes, %zu were expected", o->struct_bytes, sizeof *o);
   }
   if (o->batch < 1) return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d images; at least 1 is needed", o->batch);
+  if (o->staging_batch < 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a staged batch of %d images; at least 1 is needed", o->staging_batch);
+  }
   if (o->channels < 1 || o->channels > 4) {
     return plim_fail(ctx, PLIM_EUSAGE, "images of %d channels; 1 to 4 are allowed", o->channels);
   }

@@ -20,6 +20,7 @@ typedef int32_t
 typedef struct plim_net_options {
   size_t struct_bytes; /* sizeof(plim_net_options) */
   int32_t batch, channels, height, width, classes;
+  int32_t staging_batch;                /* images of the staged next batch; 0: batch */
   plim_layout layout;                   /* of rank-4 activations; where channels do not suit a blocked layout: NHWC.
                                          * The image as floats is NHWC beside NHWC, else flat. */
   float pixel_scale[4], pixel_shift[4]; /* the image op, by channel */

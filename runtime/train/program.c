@@ -1,9 +1,11 @@
-/* Programs: build, profile, plan and check the training step and the evaluation step together. */
+/* Programs: build, profile, plan and check the steps of a run together. */
 #include "runtime/train/program.h"
 
 #include <string.h>
 
 #include "runtime/graph/check.h"
+
+enum { PLANNED_STEPS = PLIM_PROGRAM_EVAL + 1 };
 
 static plim_status profile_step(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
                                 int32_t step) {
@@ -28,7 +30,8 @@ plim_status plim_program_begin(plim_device *device, const plim_net *net, const p
   PLIM_CHECK(plim_net_train_graph(net, &p->graph[PLIM_PROGRAM_TRAIN]));
   PLIM_CHECK(plim_net_eval_graph(net, &p->graph[PLIM_PROGRAM_EVAL]));
   PLIM_CHECK(math_suits(device, p->graph[PLIM_PROGRAM_TRAIN]));
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) PLIM_CHECK(profile_step(device, profiler, p, i));
+  p->n_steps = PLANNED_STEPS;
+  for (int32_t i = 0; i < p->n_steps; i++) PLIM_CHECK(profile_step(device, profiler, p, i));
   *out = p;
   p = NULL;
 done:
@@ -60,11 +63,12 @@ static plim_status plan_step(const plim_program *p, int32_t step, const plim_pla
   return plim_plan_make(p->ctx, p->graph[step], p->profile[step], options, out);
 }
 
-/* Check both plans together, then install them. Frees `train` and `eval` on failure. */
+/* Check both plans together, then install them; a last step that was decided beside former ones goes. Frees `train` and
+ * `eval` on failure. */
 static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
   const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_EVAL]};
   const plim_plan *const plan[] = {train, eval};
-  plim_status status = plim_program_check(p->ctx, PLIM_PROGRAM_STEPS, graph, plan);
+  plim_status status = plim_program_check(p->ctx, PLANNED_STEPS, graph, plan);
   if (status != PLIM_OK) {
     plim_plan_free(train);
     plim_plan_free(eval);
@@ -73,8 +77,73 @@ static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
   for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(p->plan[i]);
   p->plan[PLIM_PROGRAM_TRAIN] = train;
   p->plan[PLIM_PROGRAM_EVAL] = eval;
+  p->plan[PLIM_PROGRAM_LAST] = NULL;
   return PLIM_OK;
 }
+
+/* ---- the last batch ---- */
+
+plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
+                                  const plim_profiler_options *profiler) {
+  PLIM_TRY(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_LAST]));
+  PLIM_TRY(profile_step(device, profiler, program, PLIM_PROGRAM_LAST));
+  program->n_steps = PLIM_PROGRAM_STEPS;
+  return PLIM_OK;
+}
+
+/* Frees `last` on failure. */
+static plim_status install_last(plim_program *p, plim_plan *last) {
+  const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_LAST]};
+  const plim_plan *const plan[] = {p->plan[PLIM_PROGRAM_TRAIN], last};
+  plim_status status = plim_program_check(p->ctx, 2, graph, plan);
+  if (status != PLIM_OK) {
+    plim_plan_free(last);
+    return status;
+  }
+  plim_plan_free(p->plan[PLIM_PROGRAM_LAST]);
+  p->plan[PLIM_PROGRAM_LAST] = last;
+  return PLIM_OK;
+}
+
+static plim_status decide_within(const plim_program *p, const plim_unplanned_options *options, int64_t budget_bytes,
+                                 plim_replay_counts *counts, plim_plan **out) {
+  plim_unplanned_options wanted = *options;
+  wanted.planning.budget_bytes = budget_bytes;
+  return plim_unplanned_make(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted, counts, out);
+}
+
+/* What the last step may take when the arena that is needed anyway is too small: the cap, or, where there is none, the
+ * bytes in which the policy finds a way. */
+static plim_status more_for_last(const plim_program *p, const plim_unplanned_options *options, int64_t arena_bytes,
+                                 int64_t *out) {
+  plim_unplanned_options wanted = *options;
+  *out = options->planning.budget_bytes;
+  if (*out < INT64_MAX) return PLIM_OK;
+  wanted.planning.budget_bytes = arena_bytes;
+  return plim_unplanned_smallest(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted,
+                                 2 * arena_bytes, out);
+}
+
+plim_status plim_program_decide_last(plim_program *program, const plim_unplanned_options *options,
+                                     plim_replay_counts *counts) {
+  int64_t train = program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes, eval = program->plan[PLIM_PROGRAM_EVAL]->arena_bytes;
+  int64_t arena = train > eval ? train : eval, more;
+  plim_plan *last = NULL;
+  plim_status status = decide_within(program, options, arena, counts, &last);
+  if (status == PLIM_ENOFIT) {
+    PLIM_TRY(more_for_last(program, options, arena, &more));
+    if (more > arena) status = decide_within(program, options, more, counts, &last);
+  }
+  return status == PLIM_OK ? install_last(program, last) : status;
+}
+
+plim_status plim_program_plan_last(plim_program *program, const plim_plan_options *options) {
+  plim_plan *last = NULL;
+  PLIM_TRY(plan_step(program, PLIM_PROGRAM_LAST, options, &last));
+  return install_last(program, last);
+}
+
+/* ---- plans ---- */
 
 plim_status plim_program_plan(plim_program *program, const plim_plan_options *options) {
   plim_plan_options eval_wanted = eval_options(options);
@@ -133,8 +202,8 @@ plim_status plim_program_floor(const plim_program *program, const plim_plan_opti
                                int32_t *step) {
   plim_plan_options eval_wanted = eval_options(options);
   const plim_plan_options *wanted[] = {options, &eval_wanted};
-  plim_plan_floor floor[PLIM_PROGRAM_STEPS];
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+  plim_plan_floor floor[PLANNED_STEPS];
+  for (int32_t i = 0; i < PLANNED_STEPS; i++) {
     PLIM_TRY(plim_plan_smallest(program->ctx, program->graph[i], program->profile[i], wanted[i], &floor[i], NULL));
   }
   int32_t larger = floor[PLIM_PROGRAM_EVAL].smallest_bytes > floor[PLIM_PROGRAM_TRAIN].smallest_bytes
@@ -150,14 +219,16 @@ plim_status plim_program_fits(const plim_program *program, const plim_plan_optio
   plim_plan_options eval_wanted = eval_options(options);
   const plim_plan_options *wanted[] = {options, &eval_wanted};
   *yes = 1;
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS && *yes; i++) {
+  for (int32_t i = 0; i < PLANNED_STEPS && *yes; i++) {
     PLIM_TRY(plim_plan_fits(program->ctx, program->graph[i], program->profile[i], wanted[i], yes));
   }
   return PLIM_OK;
 }
 
 int64_t plim_program_arena_bytes(const plim_program *program) {
-  int64_t train = program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes;
-  int64_t eval = program->plan[PLIM_PROGRAM_EVAL]->arena_bytes;
-  return train > eval ? train : eval;
+  int64_t most = 0;
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+    if (program->plan[i] && program->plan[i]->arena_bytes > most) most = program->plan[i]->arena_bytes;
+  }
+  return most;
 }

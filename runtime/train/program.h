@@ -1,21 +1,24 @@
-/* A program: the plans that one run needs (the training step and the evaluation step) with the graphs and profiles
- * behind them. Persistent storages sit at equal offsets in both plans; the arena is the larger one. */
+/* A program: the plans that one run needs (the training step, the evaluation step and, where it is wanted, the training
+ * step of an epoch's short last batch) with the graphs and profiles behind them. Persistent storages sit at equal
+ * offsets in all plans; the arena is the largest one. */
 #ifndef PLIM_RUNTIME_TRAIN_PROGRAM_H
 #define PLIM_RUNTIME_TRAIN_PROGRAM_H
 
 #include "planner/planner.h"
 #include "runtime/device/profiler.h"
 #include "runtime/net/net.h"
+#include "runtime/train/unplanned.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { PLIM_PROGRAM_TRAIN, PLIM_PROGRAM_EVAL, PLIM_PROGRAM_STEPS };
+enum { PLIM_PROGRAM_TRAIN, PLIM_PROGRAM_EVAL, PLIM_PROGRAM_LAST, PLIM_PROGRAM_STEPS };
 
 typedef struct plim_program {
   plim_context *ctx;
-  plim_graph *graph[PLIM_PROGRAM_STEPS];
+  int32_t n_steps;                       /* 2, or 3 with a last batch */
+  plim_graph *graph[PLIM_PROGRAM_STEPS]; /* [n_steps] */
   plim_profile *profile[PLIM_PROGRAM_STEPS];
   plim_plan *plan[PLIM_PROGRAM_STEPS]; /* NULL until plim_program_plan or plim_program_adopt */
 } plim_program;
@@ -25,9 +28,9 @@ PLIM_MUST_USE plim_status plim_program_begin(plim_device *device, const plim_net
                                              const plim_profiler_options *profiler, plim_program **out);
 void plim_program_free(plim_program *program); /* NULL is legal */
 
-/* Plan both steps within options->budget_bytes and check them together; replaces former plans. The evaluation step
- * always runs the variants of least workspace, so that its figures do not depend on the budget. PLIM_ENOFIT when
- * either does not fit. */
+/* Plan training and evaluation step within options->budget_bytes and check them together; replaces former plans. The
+ * evaluation step always runs the variants of least workspace, so that its figures do not depend on the budget.
+ * PLIM_ENOFIT when either does not fit. */
 PLIM_MUST_USE plim_status plim_program_plan(plim_program *program, const plim_plan_options *options);
 
 /* Use a plan for the training step that was made before; the program owns it, also on failure. PLIM_EDATA when it was
@@ -35,18 +38,32 @@ PLIM_MUST_USE plim_status plim_program_plan(plim_program *program, const plim_pl
  * planned within the plan's budget. */
 PLIM_MUST_USE plim_status plim_program_adopt(plim_program *program, plim_plan *plan);
 
+/* The training step of a short last batch: `net` is the program's with fewer images and with the program's batch as its
+ * staging_batch. Once. */
+PLIM_MUST_USE plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
+                                                const plim_profiler_options *profiler);
+
+/* Decide the last step online, within the arena that the other plans need already. Where the policy needs more: within
+ * options->planning's budget, or, when that is INT64_MAX, within what the policy needs. Replaces a former plan; to be
+ * called again when the others were planned anew. PLIM_ENOFIT when the policy finds no way. */
+PLIM_MUST_USE plim_status plim_program_decide_last(plim_program *program, const plim_unplanned_options *options,
+                                                   plim_replay_counts *counts);
+
+/* Plan it like the others. */
+PLIM_MUST_USE plim_status plim_program_plan_last(plim_program *program, const plim_plan_options *options);
+
 /* The keep-all plan of the training step, whatever the program's own plan is: its arena_bytes are the keep-all bytes,
  * its labels those of the fastest variants. Free with plim_plan_free. */
 PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, plim_plan **out);
 
-/* The smallest budget that plim_program_plan can serve, over both steps, and what sets it. *step tells which. */
+/* The smallest budget that plim_program_plan can serve, over both its steps, and what sets it. *step tells which. */
 PLIM_MUST_USE plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options,
                                              plim_plan_floor *out, int32_t *step);
 
-/* plim_plan_fits for both steps. */
+/* plim_plan_fits for both. */
 PLIM_MUST_USE plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes);
 
-/* Bytes of the arena that the program needs: the larger of its plans. */
+/* Bytes of the arena that the program needs: the largest of its plans. */
 int64_t plim_program_arena_bytes(const plim_program *program);
 
 #ifdef __cplusplus

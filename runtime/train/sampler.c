@@ -42,7 +42,8 @@ void plim_sampler_free(plim_sampler *sampler) {
 }
 
 int64_t plim_sampler_train_batches(const plim_sampler *sampler) {
-  return sampler->dataset->train.count / sampler->options.batch;
+  int32_t count = sampler->dataset->train.count, batch = sampler->options.batch;
+  return count / batch + (sampler->options.last && count % batch > 0);
 }
 
 int64_t plim_sampler_test_batches(const plim_sampler *sampler) {
@@ -72,8 +73,9 @@ void plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int
   const plim_dataset *d = sampler->dataset;
   int64_t batches = plim_sampler_train_batches(sampler);
   int64_t epoch = step / batches, first = step % batches * sampler->options.batch;
+  int64_t left = d->train.count - first, images = left < sampler->options.batch ? left : sampler->options.batch;
   if (sampler->epoch != epoch) shuffle(sampler, epoch);
-  for (int32_t i = 0; i < sampler->options.batch; i++) {
+  for (int64_t i = 0; i < images; i++) {
     int32_t which = sampler->order[first + i];
     plim_crop crop = {0, 0, 0};
     if (sampler->options.augment) crop = plim_crop_draw(sampler->options.seed, epoch, which, d->pad, d->flip);

@@ -15,6 +15,7 @@ typedef struct plim_sampler_options {
   int32_t batch;       /* 1 .. training images */
   uint64_t seed;
   int32_t augment; /* 1: random crop and mirror for training batches */
+  int32_t last;    /* 1: what is left of an epoch behind its whole batches is a batch, too */
 } plim_sampler_options;
 
 /* The data set must outlive the sampler. PLIM_EUSAGE when a batch is larger than the training set. Holds one
@@ -23,11 +24,13 @@ PLIM_MUST_USE plim_status plim_sampler_new(const plim_dataset *dataset, const pl
                                            plim_sampler **out);
 void plim_sampler_free(plim_sampler *sampler); /* NULL is legal */
 
-/* Training batches an epoch (the last partial one is dropped), evaluation batches (the last one is padded). */
+/* Training batches an epoch (the last partial one among them when it counts), evaluation batches (the last one is
+ * padded). */
 int64_t plim_sampler_train_batches(const plim_sampler *sampler);
 int64_t plim_sampler_test_batches(const plim_sampler *sampler);
 
-/* Write the training batch of a step counted from 0 over all epochs. A function of (data set, options, step).
+/* Write the training batch of a step counted from 0 over all epochs; of a partial one the first places. A function of
+ * (data set, options, step).
  *   image  [batch][H][W][C]  out
  *   label  [batch]           out
  * Not thread-safe: it keeps the permutation of the epoch it was last asked for. */

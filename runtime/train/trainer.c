@@ -21,7 +21,6 @@ struct plim_trainer {
   plim_device *device;
   plim_trainer_options options;
   ports port[PLIM_PROGRAM_STEPS];
-  int64_t image_bytes, label_bytes; /* of a batch */
   plim_exec *exec;
   plim_sampler *sampler;
   plim_reader *reader;
@@ -78,11 +77,29 @@ done:
   return status;
 }
 
+static int has_last(const plim_program *program) {
+  return program->plan[PLIM_PROGRAM_LAST] != NULL;
+}
+
+static plim_status check_last(const plim_trainer *t) {
+  if (!has_last(t->program)) return PLIM_OK;
+  int32_t left = t->dataset->train.count % t->program->graph[PLIM_PROGRAM_TRAIN]->batch;
+  int32_t last = t->program->graph[PLIM_PROGRAM_LAST]->batch;
+  if (left == last) return PLIM_OK;
+  return plim_fail(t->ctx, PLIM_EUSAGE, "the program's last batch has %d images, an epoch of %s leaves %d", last,
+                   t->dataset->name, left);
+}
+
 static plim_status open_exec(plim_trainer *t, plim_device *device) {
   const plim_program *p = t->program;
-  const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_EVAL]};
-  const plim_plan *const plan[] = {p->plan[PLIM_PROGRAM_TRAIN], p->plan[PLIM_PROGRAM_EVAL]};
-  return plim_exec_open(t->ctx, device, &t->options.exec, PLIM_PROGRAM_STEPS, graph, plan, &t->exec);
+  const plim_graph *graph[PLIM_PROGRAM_STEPS];
+  const plim_plan *plan[PLIM_PROGRAM_STEPS];
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+    graph[i] = p->graph[i];
+    plan[i] = p->plan[i];
+  }
+  int32_t n = has_last(p) ? PLIM_PROGRAM_STEPS : PLIM_PROGRAM_LAST;
+  return plim_exec_open(t->ctx, device, &t->options.exec, n, graph, plan, &t->exec);
 }
 
 /* Where the reader writes: the staging life, or memory of our own that is given back through *pinned. */
@@ -97,15 +114,16 @@ static plim_status find_staging(plim_trainer *t, int32_t value, void **pinned, v
 
 static plim_status open_reader(plim_trainer *t) {
   const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
-  plim_sampler_options sampling = {
-      .struct_bytes = sizeof sampling, .batch = graph->batch, .seed = t->options.seed, .augment = t->options.augment};
+  plim_sampler_options sampling = {.struct_bytes = sizeof sampling,
+                                   .batch = graph->batch,
+                                   .seed = t->options.seed,
+                                   .augment = t->options.augment,
+                                   .last = has_last(t->program)};
   int32_t image, label;
   PLIM_TRY(find_port(graph, "next_image", &image));
   PLIM_TRY(find_port(graph, "next_label", &label));
   PLIM_TRY(find_staging(t, image, &t->pinned[0], (void **)&t->next_image));
   PLIM_TRY(find_staging(t, label, &t->pinned[1], (void **)&t->next_label));
-  t->image_bytes = graph->value[image].bytes;
-  t->label_bytes = graph->value[label].bytes;
   PLIM_TRY(plim_sampler_new(t->dataset, &sampling, &t->sampler));
   return plim_reader_open(t->ctx, t->sampler, t->next_image, t->next_label, &t->reader);
 }
@@ -121,10 +139,11 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   t->device = device;
   t->options = *options;
   t->requested = -1;
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
-    PLIM_CHECK(find_ports(program->graph[i], i == PLIM_PROGRAM_TRAIN, &t->port[i]));
+  for (int32_t i = 0; i < program->n_steps; i++) {
+    PLIM_CHECK(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &t->port[i]));
   }
   PLIM_CHECK(check_images(t));
+  PLIM_CHECK(check_last(t));
   PLIM_CHECK(open_exec(t, device));
   PLIM_CHECK(write_start(t));
   PLIM_CHECK(open_reader(t));
@@ -146,10 +165,12 @@ void plim_trainer_close(plim_trainer *trainer) {
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
 
-/* Copy the staged batch into the inputs of step `which`. */
+/* Copy the staged batch, or as much of it as step `which` reads, into its inputs. */
 static plim_status hand_over(plim_trainer *t, int32_t which) {
-  PLIM_TRY(plim_exec_write(t->exec, which, t->port[which].image, t->next_image, t->image_bytes));
-  return plim_exec_write(t->exec, which, t->port[which].label, t->next_label, t->label_bytes);
+  const plim_value *value = t->program->graph[which]->value;
+  const ports *port = &t->port[which];
+  PLIM_TRY(plim_exec_write(t->exec, which, port->image, t->next_image, value[port->image].bytes));
+  return plim_exec_write(t->exec, which, port->label, t->next_label, value[port->label].bytes);
 }
 
 static plim_status read_outputs(plim_trainer *t, int32_t which, float *loss, int32_t hits[2]) {
@@ -164,26 +185,37 @@ static void request_ahead(plim_trainer *t, plim_reader_part part, int64_t number
   if (watch && watch->sees_writes) plim_reader_wait(t->reader);
 }
 
+/* The plan for the next training step. */
+static int32_t next_plan(const plim_trainer *t) {
+  int64_t epoch = plim_sampler_train_batches(t->sampler);
+  return has_last(t->program) && t->step % epoch == epoch - 1 ? PLIM_PROGRAM_LAST : PLIM_PROGRAM_TRAIN;
+}
+
 static plim_status train_step(plim_trainer *t, plim_step_report *report) {
   int64_t begin = plim_now_ns();
+  int32_t which = next_plan(t);
   float hyper[4], loss;
   int32_t hits[2];
   plim_schedule_hyper(&t->options.schedule, t->step, hyper);
   if (t->requested != t->step) plim_reader_request(t->reader, PLIM_READ_TRAIN, t->step);
   plim_reader_wait(t->reader);
-  PLIM_TRY(hand_over(t, PLIM_PROGRAM_TRAIN));
-  PLIM_TRY(plim_exec_write(t->exec, PLIM_PROGRAM_TRAIN, t->port[PLIM_PROGRAM_TRAIN].hyper, hyper, sizeof hyper));
+  PLIM_TRY(hand_over(t, which));
+  PLIM_TRY(plim_exec_write(t->exec, which, t->port[which].hyper, hyper, sizeof hyper));
   t->requested = t->step + 1;
   request_ahead(t, PLIM_READ_TRAIN, t->requested);
   plim_exec_set_step(t->exec, t->options.seed, t->step);
-  PLIM_TRY(plim_exec_step(t->exec, PLIM_PROGRAM_TRAIN, NULL, NULL));
-  PLIM_TRY(read_outputs(t, PLIM_PROGRAM_TRAIN, &loss, hits));
+  PLIM_TRY(plim_exec_step(t->exec, which, NULL, NULL));
+  PLIM_TRY(read_outputs(t, which, &loss, hits));
   if (!isfinite(loss)) {
     return plim_fail(t->ctx, PLIM_ENOTFINITE, "the loss of step %lld is %g; try a lower learning rate than %g",
                      (long long)t->step, (double)loss, (double)hyper[0]);
   }
-  *report = (plim_step_report){
-      .step = t->step, .loss = loss, .correct = hits[0], .counted = hits[1], .time_ns = plim_now_ns() - begin};
+  *report = (plim_step_report){.step = t->step,
+                               .which = which,
+                               .loss = loss,
+                               .correct = hits[0],
+                               .counted = hits[1],
+                               .time_ns = plim_now_ns() - begin};
   t->step++;
   return PLIM_OK;
 }

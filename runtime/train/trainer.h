@@ -24,6 +24,7 @@ typedef struct plim_trainer_options {
 /* What a finished step reports. */
 typedef struct plim_step_report {
   int64_t step;             /* from 0 */
+  int32_t which;            /* plan of the program: PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_LAST */
   float loss;               /* mean over the batch, before the update */
   int32_t correct, counted; /* images */
   int64_t time_ns;          /* the whole step: hand-over of the batch, ops, reading the loss */
@@ -37,8 +38,9 @@ typedef struct plim_evaluation {
 } plim_evaluation;
 
 /* Open the executor (which checks the program and allocates the arena), write the starting weights and start the
- * reader. Device, data set and program must outlive the trainer. PLIM_EUSAGE when the program's images are not those
- * of the data set. */
+ * reader. A program with a plan for a last batch trains what is left of an epoch with it; without one that is dropped.
+ * Device, data set and program must outlive the trainer. PLIM_EUSAGE when the program's images are not those of the
+ * data set, or its last batch is not what is left of it. */
 PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset,
                                             const plim_program *program, const plim_trainer_options *options,
                                             plim_trainer **out);

@@ -55,6 +55,7 @@ static plim_status prepare(comparison *c) {
   PLIM_TRY(session_begin_program(s, s->layout, (int32_t)s->o->batch, s->o->model_costs, &c->program[FREE]));
   keep_all.planner = "keep-all";
   PLIM_TRY(plim_program_plan(c->program[FREE], &keep_all));
+  PLIM_TRY(verification_plan_last(s, c->program[FREE]));
   choose_steps(c);
   for (int i = 0; i < RUNS; i++) {
     c->run[i] = (run){.s = s, .total = c->steps};
@@ -127,6 +128,7 @@ static void print_table(const comparison *c, int compared, int64_t compared_step
     run_figures_plan(&f, i, s, c->program[i]);
     run_figures_measured(&f, i, &c->run[i]);
   }
+  run_figures_last(&f, s);
   add_measured_overhead(&f, c);
   if (compared) add_weights(&f, c, compared_steps);
   run_figures_outside(&f, &c->outside);

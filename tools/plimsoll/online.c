@@ -63,3 +63,16 @@ plim_status online_run(session *s) {
   if (status == PLIM_ENOFIT) return refuse(s, &wanted);
   return status == PLIM_OK ? plim_program_adopt(s->program, plan) : status;
 }
+
+plim_status online_last(session *s) {
+  char sentence[SENTENCE];
+  plim_unplanned_options wanted = {.struct_bytes = sizeof wanted,
+                                   .policy = plim_policy_find(s->o->online ? s->o->online : plim_policy_at(0)->name),
+                                   .planning = s->planning,
+                                   .thrash = s->o->thrash};
+  if (wanted.planning.labels == PLIM_LABELS_GIVEN) wanted.planning.labels = PLIM_LABELS_AUTO; /* of the whole batch */
+  plim_status status = plim_program_decide_last(s->program, &wanted, &s->last);
+  if (status != PLIM_ENOFIT) return status;
+  return plim_fail(s->ctx, PLIM_ENOFIT, "the last batch of %d images: %s", session_last_batch(s),
+                   keep_sentence(s, sentence));
+}

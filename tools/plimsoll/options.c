@@ -132,6 +132,10 @@ static const option_row rows[] = {
 
     {"epochs", "N", "passes over the training images (default 1)", COMMAND_TRAIN | COMMAND_COMPARE, GROUP_RUN, 'e',
      COUNT, AT(epochs), 1, 1e6},
+    {"last-batch", "KIND",
+     "what becomes of the images behind the last whole batch of an epoch. drop (default); online: a shorter step, "
+     "decided without a plan in the same arena",
+     RUNS, GROUP_RUN, 0, TEXT, AT(last_batch), 0, 0},
     {"steps", "N", "stop after so many steps, whatever --epochs says", RUNS, GROUP_RUN, 's', COUNT, AT(steps), 1, 1e12},
     {"minutes", "N", "as many whole tens of steps as the profile says fit, one epoch at most", COMMAND_COMPARE,
      GROUP_RUN, 0, REAL, AT(minutes), 0.01, 1e5},

@@ -18,7 +18,8 @@ double run_images_per_second(const run *r) {
 static void trace_step(const run *r, const plim_step_report *report) {
   plim_exec *exec = plim_trainer_exec(r->trainer);
   int64_t done = r->times.count; /* this step among them */
-  if (done > RUN_TRACE_FROM && done <= RUN_TRACE_FROM + RUN_TRACE_STEPS) {
+  int traced = report->which == PLIM_PROGRAM_TRAIN;
+  if (traced && done > RUN_TRACE_FROM && done <= RUN_TRACE_FROM + RUN_TRACE_STEPS) {
     (void)plim_trace_add(r->trace, report->step, plim_exec_times(exec, PLIM_PROGRAM_TRAIN));
   }
   plim_exec_set_timing(exec, done < RUN_TRACE_FROM + RUN_TRACE_STEPS);
@@ -175,6 +176,18 @@ void run_figures_measured(figures *f, int column, const run *r) {
   figures_real(f, column, "test_accuracy_percent", "test accuracy", "%.2f %%",
                (double)r->test.correct * 100 / (double)r->test.counted);
   figures_real(f, column, "test_loss", NULL, "%.4f", r->test.loss);
+}
+
+void run_figures_last(figures *f, const session *s) {
+  const plim_plan *plan = s->program->plan[PLIM_PROGRAM_LAST];
+  char size[PLIM_SIZE_TEXT_BYTES];
+  if (!plan) return;
+  figures_count(f, 0, "last_batch", "last batch", session_last_batch(s));
+  figures_note(f, 0, " images, online by %s: %s of the arena, %.2f %% overhead, %lld evictions",
+               s->last.way.policy->name, plim_size_print(plan->arena_bytes, size), plim_plan_overhead_percent(plan),
+               (long long)s->last.evictions);
+  figures_count(f, 0, "last_arena_bytes", NULL, plan->arena_bytes);
+  figures_real(f, 0, "last_overhead_percent", NULL, "%.2f", plim_plan_overhead_percent(plan));
 }
 
 outside run_outside(const session *s, int64_t arena_bytes) {

@@ -42,6 +42,9 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
 /* What the run measured. */
 void run_figures_measured(figures *f, int column, const run *r);
 
+/* The last batch of an epoch, when it is trained: one line, of the session's program. */
+void run_figures_last(figures *f, const session *s);
+
 /* What lies outside the arenas, now; and the line about it. */
 outside run_outside(const session *s, int64_t arena_bytes);
 void run_figures_outside(figures *f, const outside *o);

@@ -36,6 +36,11 @@ static const char *order_name(int32_t row) {
   return row >= 0 && row < 2 ? names[row] : NULL;
 }
 
+static const char *last_batch_name(int32_t row) {
+  static const char *const names[] = {"drop", "online"};
+  return row >= 0 && row < 2 ? names[row] : NULL;
+}
+
 static const char *layout_name(int32_t row) {
   return row == 0 ? "auto" : row <= PLIM_LAYOUT_COUNT ? plim_layout_name((plim_layout)(row - 1)) : NULL;
 }
@@ -60,6 +65,7 @@ static plim_status check_names(session *s) {
   PLIM_TRY(check_name(s, "kind of addresses", o->placing, placing_name));
   PLIM_TRY(check_name(s, "online policy", o->online, plim_policy_name));
   PLIM_TRY(check_name(s, "order", o->order, order_name));
+  PLIM_TRY(check_name(s, "use of the last batch", o->last_batch, last_batch_name));
   if (o->online && (o->planner || o->plan)) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--online is for runs without a plan: it excludes --planner and --plan");
   }
@@ -157,22 +163,48 @@ static plim_status measuring_bytes(const session *s, const plim_net *net, int64_
   return status;
 }
 
+static plim_status profiler_options(const session *s, const plim_net *net, plim_profiler_options *out) {
+  *out = plim_profiler_options_default();
+  out->repeats = (int32_t)s->o->repeats;
+  if (s->o->no_cache) out->cache_dir = "";
+  return measuring_bytes(s, net, &out->wanted_bytes);
+}
+
 plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out) {
   plim_net_options wanted = net_options(s, layout, batch);
-  plim_profiler_options profiler = plim_profiler_options_default();
+  plim_profiler_options profiler;
   plim_net *net = NULL;
-  profiler.repeats = (int32_t)s->o->repeats;
-  if (s->o->no_cache) profiler.cache_dir = "";
   PLIM_TRY(plim_model_make(s->ctx, s->o->model, &wanted, &net));
-  plim_status status = modelled ? PLIM_OK : measuring_bytes(s, net, &profiler.wanted_bytes);
+  plim_status status = modelled ? PLIM_OK : profiler_options(s, net, &profiler);
   if (status == PLIM_OK) status = plim_program_begin(s->device, net, modelled ? NULL : &profiler, out);
+  plim_net_free(net);
+  return status;
+}
+
+int32_t session_last_batch(const session *s) {
+  if (!s->dataset || !s->o->last_batch || strcmp(s->o->last_batch, "online") != 0) return 0;
+  return s->dataset->train.count % (int32_t)s->o->batch;
+}
+
+plim_status session_add_last(session *s, plim_program *program) {
+  int32_t batch = session_last_batch(s);
+  int modelled = s->o->model_costs;
+  plim_net_options wanted = net_options(s, s->layout, batch);
+  plim_profiler_options profiler;
+  plim_net *net = NULL;
+  if (batch == 0) return PLIM_OK;
+  wanted.staging_batch = (int32_t)s->o->batch;
+  PLIM_TRY(plim_model_make(s->ctx, s->o->model, &wanted, &net));
+  plim_status status = modelled ? PLIM_OK : profiler_options(s, net, &profiler);
+  if (status == PLIM_OK) status = plim_program_add_last(program, s->device, net, modelled ? NULL : &profiler);
   plim_net_free(net);
   return status;
 }
 
 plim_status session_program(session *s) {
   if (!s->dataset) PLIM_TRY(image_size(s));
-  return layout_choose(s, &s->program);
+  PLIM_TRY(layout_choose(s, &s->program));
+  return session_add_last(s, s->program);
 }
 
 /* ---- arithmetic and budget ---- */
@@ -294,13 +326,18 @@ static plim_status make_plan(session *s) {
   return plim_program_adopt(s->program, plan);
 }
 
-plim_status session_plan(session *s) {
+static plim_status plan_training(session *s) {
   if (s->o->online) return online_run(s);
   plim_status status = make_plan(s);
   progress_clear(&s->bar);
   if (status == PLIM_ENOFIT) return refusal_explain(s);
   if (status == PLIM_OK && strcmp(s->o->addresses, "arena") == 0) return replay_in_arena(s);
   return status;
+}
+
+plim_status session_plan(session *s) {
+  PLIM_TRY(plan_training(s));
+  return session_last_batch(s) > 0 ? online_last(s) : PLIM_OK;
 }
 
 plim_status session_save_plan(const session *s) {
@@ -313,7 +350,7 @@ plim_status session_save_plan(const session *s) {
 /* ---- training ---- */
 
 int64_t session_steps(const session *s) {
-  int64_t epoch = s->dataset->train.count / s->o->batch;
+  int64_t epoch = s->dataset->train.count / s->o->batch + (session_last_batch(s) > 0);
   return s->o->steps > 0 ? s->o->steps : s->o->epochs * epoch;
 }
 

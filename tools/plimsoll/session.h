@@ -28,6 +28,7 @@ typedef struct session {
   int32_t from_curve;         /* 1: the plan was found by an earlier run */
   refusal refusal;            /* set when the budget is too small */
   plim_replay_counts replay;  /* of --addresses arena and --online */
+  plim_replay_counts last;    /* of --last-batch online */
   int64_t arena_room_bytes;   /* --addresses arena: what the arena got above what was planned for */
   heap_arena heap;            /* of --addresses jemalloc */
 } session;
@@ -39,6 +40,12 @@ plim_status session_data(session *s);
 
 /* Graphs and profiles in the layout asked for, or the faster one. */
 plim_status session_program(session *s);
+
+/* Images behind the last whole batch of an epoch that are to be trained: 0 unless --last-batch says so. */
+int32_t session_last_batch(const session *s);
+
+/* The step for those images, if there are any, in a program of this session. */
+plim_status session_add_last(session *s, plim_program *program);
 
 /* Budget and arithmetic. */
 plim_status session_planning(session *s);

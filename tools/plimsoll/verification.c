@@ -1,12 +1,30 @@
 /* Two trainers from the same start, a step each in turn. */
 #include "tools/plimsoll/verification.h"
 
+plim_status verification_plan_last(session *s, plim_program *program) {
+  const plim_plan *plan = s->program->plan[PLIM_PROGRAM_LAST];
+  plim_plan_options keep_all = plim_plan_options_default();
+  const char **label = NULL;
+  if (!plan) return PLIM_OK;
+  int64_t n_ops = s->program->graph[PLIM_PROGRAM_LAST]->n_ops;
+  PLIM_TRY(session_add_last(s, program));
+  PLIM_TRY(plim_allocate(s->ctx, n_ops, sizeof *label, &label));
+  for (int32_t i = 0; i < plan->n_variants; i++) label[plan->variant[i].op] = plan->variant[i].variant.label;
+  keep_all.planner = "keep-all";
+  keep_all.labels = PLIM_LABELS_GIVEN;
+  keep_all.label = label;
+  plim_status status = plim_program_plan_last(program, &keep_all);
+  plim_release(s->ctx, label, n_ops, sizeof *label);
+  return status;
+}
+
 static plim_status plan_freely(session *s, verification *v) {
   plim_plan_options keep_all = plim_plan_options_default();
   PLIM_TRY(session_begin_program(s, s->layout, (int32_t)s->o->batch, s->o->model_costs, &v->free_program));
   keep_all.planner = "keep-all";
   PLIM_TRY(session_labels(s, s->program->plan[PLIM_PROGRAM_TRAIN], &keep_all));
-  return plim_program_plan(v->free_program, &keep_all);
+  PLIM_TRY(plim_program_plan(v->free_program, &keep_all));
+  return verification_plan_last(s, v->free_program);
 }
 
 plim_status verification_run(session *s, int64_t steps, verification *v) {
