@@ -33,7 +33,7 @@ typedef struct plim_plan_options {
   int64_t budget_bytes;  /* of the arena; INT64_MAX: none */
   plim_plan_order order; /* FREE with a planner whose class is narrower: PLIM_EUSAGE */
   int32_t unpacked;      /* 1: the budget bounds peak_bytes without rounding, no addresses (published instances) */
-  int32_t threads;       /* of the planner itself; 0 and 1: one */
+  int32_t threads;       /* of the planner itself; 0 and 1: one. More: the memory hook must be safe to call from them */
   int32_t copies;        /* class copies: computations of an op at most; 0: PLIM_COPIES_DEFAULT */
   plim_label_choice labels;
   const char *const *label; /* [n_ops], PLIM_LABELS_GIVEN only */
@@ -51,7 +51,7 @@ plim_plan_options plim_plan_options_default(void);
 
 /* Make a plan. PLIM_ENOFIT when none was found within the budget: the sentence has the numbers of plim_plan_floor
  * that are cheap to know. PLIM_ECANCEL only when nothing was found before the cancel; else the best so far.
- * Deterministic for equal inputs unless time_limit_ns > 0 or plans are kept in options->curves. */
+ * Deterministic for equal inputs, threads included, unless time_limit_ns > 0 or plans are kept in options->curves. */
 PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                          const plim_plan_options *options, plim_plan **out);
 

@@ -78,6 +78,7 @@ static plim_status keep(plim_planning *pl, const plim_schedule *schedule, plim_p
   pl->best_ns = time_ns;
   pl->best_bytes = bytes;
   pl->found = 1;
+  pl->follows = 0;
   return PLIM_OK;
 }
 
@@ -127,12 +128,27 @@ void plim_planning_report(const plim_planning *pl, const char *stage) {
 
 plim_status plim_planning_take(plim_planning *pl, plim_planning *from) {
   if (from->least_bytes < pl->least_bytes) pl->least_bytes = from->least_bytes;
+  if (from->follows) return PLIM_OK;
   if (pl->curve && from->found) {
     plim_curve_point point = point_of(pl, &from->best, &from->best_placement, from->best_ns, from->best_bytes);
     PLIM_TRY(plim_curve_insert(pl->curve, &point, NULL));
   }
   if (!from->found || !better(pl, from->best_ns, from->best_bytes)) return PLIM_OK;
-  return keep(pl, &from->best, &from->best_placement, from->best_ns, from->best_bytes);
+  PLIM_TRY(keep(pl, &from->best, &from->best_placement, from->best_ns, from->best_bytes));
+  pl->best_placement.ctx = pl->problem->ctx; /* they may be forks of one */
+  from->best_placement.ctx = from->problem->ctx;
+  return PLIM_OK;
+}
+
+plim_status plim_planning_follow(plim_planning *pl, const plim_planning *leader) {
+  pl->bound_ns = leader->bound_ns;
+  pl->follows = 1; /* what it had, the leader took */
+  if (!leader->found || !better(pl, leader->best_ns, leader->best_bytes)) return PLIM_OK;
+  PLIM_TRY(plim_schedule_copy(&pl->best, &leader->best));
+  pl->best_ns = leader->best_ns;
+  pl->best_bytes = leader->best_bytes;
+  pl->found = 1;
+  return PLIM_OK;
 }
 
 /* The point comes from a file: its numbers are looked at before they are used. */

@@ -19,7 +19,8 @@ typedef struct plim_planning {
   plim_placement placement; /* scratch */
   plim_schedule best;
   plim_placement best_placement;
-  int32_t found; /* 1: best fits */
+  int32_t found;   /* 1: best fits */
+  int32_t follows; /* 1: best is another planning's, which has its addresses */
   int64_t best_ns, best_bytes;
   int64_t least_bytes; /* smallest height (unpacked: peak) of anything offered */
   plim_curve *curve;   /* gets everything offered that it has no better point for; NULL: none */
@@ -43,6 +44,10 @@ void plim_planning_report(const plim_planning *planning, const char *stage);
 
 /* Take over the best of another planning of the same problem, with its addresses, if it fits and is better. */
 PLIM_MUST_USE plim_status plim_planning_take(plim_planning *planning, plim_planning *from);
+
+/* Go on from the best of another planning of the same problem, if it fits and is better, and from its bound. The
+ * addresses stay there: this planning's best has none until it finds a better one itself. */
+PLIM_MUST_USE plim_status plim_planning_follow(plim_planning *planning, const plim_planning *leader);
 
 /* Offer a point of a curve with the addresses that it has. *taken is 0 when it is not a point of this problem. */
 PLIM_MUST_USE plim_status plim_planning_offer_point(plim_planning *planning, const plim_curve_point *point,

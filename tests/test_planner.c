@@ -245,6 +245,7 @@ Test(planner, a_cancel_keeps_the_best_plan_so_far) {
 typedef struct fault_case {
   const char *planner;
   int64_t budget_percent;
+  int32_t threads;
 } fault_case;
 
 static plim_status plan_once(plim_context *ctx, void *user) {
@@ -257,6 +258,7 @@ static plim_status plan_once(plim_context *ctx, void *user) {
   plim_plan_options options = plim_plan_options_default();
   options.planner = f->planner;
   options.iterations = 300;
+  options.threads = f->threads;
   options.budget_bytes = f->budget_percent * 400;
   plim_status status = plim_profile_from_graph(graph, &profile);
   if (status == PLIM_OK && f->budget_percent > 0) {
@@ -272,8 +274,9 @@ static plim_status plan_once(plim_context *ctx, void *user) {
 }
 
 Test(planner, a_refused_allocation_leaves_nothing_behind) {
-  fault_case cases[] = {{"search", 90}, {"search", 45}, {"fastsa", 90},  {"keep-all", 100}, {"sqrt", 90},
-                        {"greedy", 90}, {"greedy", 0},  {"revolve", 90}, {"rotor", 70},     {"moccasin", 80}};
+  fault_case cases[] = {{"search", 90, 1},    {"search", 45, 1}, {"search", 90, 2},  {"fastsa", 90, 1},
+                        {"keep-all", 100, 1}, {"sqrt", 90, 1},   {"greedy", 90, 1},  {"greedy", 0, 1},
+                        {"revolve", 90, 1},   {"rotor", 70, 1},  {"moccasin", 80, 1}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     cr_assert_geq(plim_test_each_allocation(plan_once, &cases[i]), 20);
   }

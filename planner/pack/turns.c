@@ -1,7 +1,7 @@
 /* A batch of searches, each by a searcher of its own that remembers its failed states from batch to batch. */
 #include "planner/pack/turns.h"
 
-#include <pthread.h>
+#include "runtime/base/batch.h"
 
 enum { NODES_TO_REMEMBER = 1 << 18 };
 
@@ -9,8 +9,6 @@ typedef struct searcher {
   plim_exact *exact;
   int64_t *offset;
   plim_turn *task;
-  pthread_t thread;
-  int started;
 } searcher;
 
 struct plim_turns {
@@ -48,24 +46,14 @@ void plim_turns_free(plim_turns *t) {
   plim_release(ctx, t, 1, sizeof *t);
 }
 
-static void *search(void *user) {
-  searcher *s = user;
+static void search(void *user, int32_t i) {
+  searcher *s = &((plim_turns *)user)->searcher[i];
   plim_turn *t = s->task;
   t->offset = s->offset;
   t->outcome = plim_exact_run(s->exact, t->capacity, t->turn, &t->limits, t->offset, &t->nodes);
-  return NULL;
 }
 
 void plim_turns_run(plim_turns *t, plim_turn *task, int32_t n) {
-  for (int32_t i = 0; i < n; i++) {
-    searcher *s = &t->searcher[i];
-    s->task = &task[i];
-    s->started = i > 0 && pthread_create(&s->thread, NULL, search, s) == 0;
-  }
-  for (int32_t i = 0; i < n; i++) { /* this thread takes the first, and what could not be started */
-    if (!t->searcher[i].started) (void)search(&t->searcher[i]);
-  }
-  for (int32_t i = 0; i < n; i++) {
-    if (t->searcher[i].started) (void)pthread_join(t->searcher[i].thread, NULL);
-  }
+  for (int32_t i = 0; i < n; i++) t->searcher[i].task = &task[i];
+  plim_batch_run(search, t, n);
 }

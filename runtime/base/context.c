@@ -9,6 +9,7 @@
 #include <time.h>
 
 struct plim_context {
+  plim_context *parent; /* of a fork, whose hook, counters and cancellation are the parent's; else NULL */
   plim_resize *resize;
   void *user;
   plim_on_progress *on_progress;
@@ -40,7 +41,17 @@ plim_status plim_context_new(plim_resize *resize, void *user, plim_context **out
 }
 
 void plim_context_free(plim_context *ctx) {
-  if (ctx) (void)ctx->resize(ctx->user, ctx, sizeof *ctx, 0);
+  if (!ctx) return;
+  if (ctx->parent) {
+    plim_release(ctx->parent, ctx, 1, sizeof *ctx);
+  } else {
+    (void)ctx->resize(ctx->user, ctx, sizeof *ctx, 0);
+  }
+}
+
+static plim_context *root(plim_context *ctx) {
+  while (ctx->parent) ctx = ctx->parent;
+  return ctx;
 }
 
 void plim_context_set_progress(plim_context *ctx, plim_on_progress *on_progress, void *user) {
@@ -53,12 +64,13 @@ void plim_context_report(plim_context *ctx, const plim_progress *progress) {
 }
 
 void plim_context_cancel(plim_context *ctx) {
-  atomic_store(&ctx->cancelled, 1);
+  atomic_store(&root(ctx)->cancelled, 1);
 }
 void plim_context_resume(plim_context *ctx) {
-  atomic_store(&ctx->cancelled, 0);
+  atomic_store(&root(ctx)->cancelled, 0);
 }
 int plim_context_cancelled(const plim_context *ctx) {
+  while (ctx->parent) ctx = ctx->parent;
   return atomic_load(&ctx->cancelled);
 }
 
@@ -77,11 +89,13 @@ plim_status plim_fail(plim_context *ctx, plim_status status, const char *format,
 }
 
 plim_memory_use plim_context_memory(const plim_context *ctx) {
+  while (ctx->parent) ctx = ctx->parent;
   return (plim_memory_use){atomic_load(&ctx->allocations), atomic_load(&ctx->bytes), atomic_load(&ctx->bytes_peak)};
 }
 
 /* One call of the hook, counted. */
 static void *hook(plim_context *ctx, void *ptr, size_t old_bytes, size_t new_bytes) {
+  ctx = root(ctx);
   void *result = ctx->resize(ctx->user, ptr, old_bytes, new_bytes);
   if (!result && new_bytes > 0) return NULL;
   if (new_bytes > old_bytes) atomic_fetch_add(&ctx->allocations, 1);
@@ -108,6 +122,15 @@ plim_status plim_allocate(plim_context *ctx, int64_t count, size_t size, void *o
   if (!ptr) return plim_fail(ctx, PLIM_ENOMEM, "out of memory: %lld bytes were refused", (long long)bytes);
   memset(ptr, 0, (size_t)bytes);
   memcpy(out, &ptr, sizeof ptr);
+  return PLIM_OK;
+}
+
+plim_status plim_context_fork(plim_context *parent, plim_context **out) {
+  plim_context *ctx = hook(parent, NULL, 0, sizeof *ctx);
+  if (!ctx) return plim_fail(parent, PLIM_ENOMEM, "out of memory: a context of %zu bytes was refused", sizeof *ctx);
+  memset(ctx, 0, sizeof *ctx);
+  ctx->parent = parent;
+  *out = ctx;
   return PLIM_OK;
 }
 

@@ -31,6 +31,11 @@ typedef void plim_on_progress(void *user, const plim_progress *progress);
 PLIM_MUST_USE plim_status plim_context_new(plim_resize *resize, void *user, plim_context **out);
 void plim_context_free(plim_context *ctx); /* NULL is legal */
 
+/* A context for another thread that works for this one: memory, its counters and cancellation are the parent's, the
+ * sentence is its own, and it reports no progress. The parent's hook must be safe to call from several threads then.
+ * Free it before the parent. */
+PLIM_MUST_USE plim_status plim_context_fork(plim_context *parent, plim_context **out);
+
 void plim_context_set_progress(plim_context *ctx, plim_on_progress *on_progress, void *user);
 
 /* Ask running work to stop soon; safe from a signal handler and from any thread. `plim_context_resume` clears it. */

@@ -11,8 +11,8 @@ void *plim_failing_resize(void *user, void *ptr, size_t old_bytes, size_t new_by
     free(ptr);
     return NULL;
   }
-  memory->requests++;
-  return memory->requests == memory->refuse_at ? NULL : realloc(ptr, new_bytes);
+  int64_t request = atomic_fetch_add(&memory->requests, 1) + 1;
+  return request == memory->refuse_at ? NULL : realloc(ptr, new_bytes);
 }
 
 int64_t plim_test_each_allocation(plim_status (*body)(plim_context *ctx, void *user), void *user) {

@@ -2,11 +2,13 @@
 #ifndef PLIM_TESTS_SUPPORT_FAILING_MEMORY_H
 #define PLIM_TESTS_SUPPORT_FAILING_MEMORY_H
 
+#include <stdatomic.h>
+
 #include "runtime/base/context.h"
 
 typedef struct plim_failing_memory {
-  int64_t refuse_at; /* the request that fails, 1, 2, ...; 0: none */
-  int64_t requests;  /* counted so far, frees excluded */
+  int64_t refuse_at;             /* the request that fails, 1, 2, ...; 0: none */
+  atomic_int_least64_t requests; /* counted so far, frees excluded, from any thread */
 } plim_failing_memory;
 
 /* For plim_context_new, with a plim_failing_memory as `user`. */

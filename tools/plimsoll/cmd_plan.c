@@ -51,7 +51,9 @@ const command command_plan = {
     .about =
         "Plan a model's training step within a budget: which operations run when, in which variant, which run "
         "again, and where every value sits. Prints peak, arena bytes, overhead, its proven lower bound and the "
-        "gap between the two. Every plan is checked before it is printed or written.",
+        "gap between the two. Every plan is checked before it is printed or written. With --time-limit the planner "
+        "takes the CPUs that this process may use, else one, so that the plan is the same on every machine; --threads "
+        "says otherwise.",
     .after =
         "EXAMPLES\n"
         "  plimsoll plan --model resnet20 --memory 64MiB -o plan.json --svg plan.svg\n"

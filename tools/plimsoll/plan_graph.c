@@ -35,7 +35,7 @@ static void set_options(graph_plan *g) {
   g->options.iterations = o->iterations;
   g->options.copies = (int32_t)o->copies;
   g->options.time_limit_ns = (int64_t)(o->time_limit * 1e9);
-  g->options.threads = (int32_t)o->threads;
+  g->options.threads = session_planner_threads(o);
   g->options.unpacked = o->packing ? strcmp(o->packing, "none") == 0 : g->graph->unpacked;
   g->options.curves = o->no_cache ? NULL : "";
   g->options.from_curve = &g->s->from_curve;

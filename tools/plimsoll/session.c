@@ -9,6 +9,7 @@
 #include "runtime/base/nearest.h"
 #include "runtime/base/size.h"
 #include "runtime/device/device_check.h"
+#include "runtime/device/threads.h"
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"
@@ -238,6 +239,11 @@ static plim_status set_arithmetic(session *s) {
   return arithmetic_of_plan(s);
 }
 
+int32_t session_planner_threads(const options *o) {
+  if (o->threads > 0) return (int32_t)o->threads;
+  return o->time_limit > 0 && o->iterations == 0 ? plim_threads_default() : 1;
+}
+
 plim_status session_planning(session *s) {
   const options *o = s->o;
   s->planning = plim_plan_options_default();
@@ -245,6 +251,7 @@ plim_status session_planning(session *s) {
   s->planning.seed = (uint64_t)o->seed;
   s->planning.iterations = o->iterations;
   s->planning.copies = (int32_t)o->copies;
+  s->planning.threads = session_planner_threads(o);
   s->planning.time_limit_ns = (int64_t)(o->time_limit * 1e9);
   s->planning.curves = o->no_cache ? NULL : "";
   s->planning.from_curve = &s->from_curve;

@@ -50,6 +50,10 @@ plim_status session_add_last(session *s, plim_program *program);
 /* Budget and arithmetic. */
 plim_status session_planning(session *s);
 
+/* Threads that plan: --threads; else those of this process where a time limit ends the search, and one where effort
+ * does, so that the plan is the same on every machine. */
+int32_t session_planner_threads(const options *o);
+
 /* Plan both steps, or use --plan. When the budget is too small, the sentence says what would work. */
 plim_status session_plan(session *s);
 

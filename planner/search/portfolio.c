@@ -1,0 +1,212 @@
+/* Laps of coolings by a team of searchers.
+ *
+ * The first searcher works for the caller's planning. Each other one has a planning of its own, on a fork of the
+ * context, and a copy of the problem that allocates there; what they offer is taken over between coolings, in order of
+ * the members. */
+#include "planner/search/portfolio.h"
+
+#include <assert.h>
+
+#include "planner/search/searcher.h"
+#include "runtime/base/batch.h"
+
+typedef struct member {
+  plim_context *ctx; /* NULL: the first, whose context, problem and curve are the caller's */
+  plim_problem problem;
+  plim_curve curve;
+  plim_planning *pl;
+  plim_searcher searcher;
+  plim_status status; /* of its last cooling */
+} member;
+
+typedef struct portfolio {
+  plim_planning *pl;
+  const plim_schedule *order;
+  int32_t n;
+  member *member; /* [n] */
+  int32_t lost;   /* 1: a cooling from program order met no peak within the limit; others start from any plan */
+  atomic_int halt;
+  /* of the cooling under way */
+  int32_t cooling;
+  int64_t moves, deadline_ns;
+} portfolio;
+
+static const plim_cooling series[] = {
+    {30, 1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {5, 0.5, PLIM_COOL_QUENCH, {35, 20, 10, 15, 0, 20, 5, 5}},
+    {30, 3, PLIM_COOL_FRESH, {20, 15, 10, 10, 35, 15, 5, 15}},
+    {5, 0.5, PLIM_COOL_QUENCH, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {20, 1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {10, 0.3, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 25, 5, 5}},
+};
+/* For long graphs, where time allows few moves for each op: from the best plan that others made, and not far from it.
+ */
+static const plim_cooling long_series[] = {{90, 0.1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
+                                           {10, 0.05, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}};
+enum { COOLINGS = sizeof series / sizeof series[0], LONG_COOLINGS = sizeof long_series / sizeof long_series[0] };
+enum { MOVES_AN_OP = 4000, LAPS = 2, LONG_OPS = 3000 };
+
+/* ---- the team ---- */
+
+/* Seeds of members are not to be near each other: splitmix64 streams of states that differ by its step overlap. */
+static uint64_t member_seed(uint64_t seed, int32_t i) {
+  plim_random random = {seed + ((uint64_t)i << 32)};
+  return i == 0 ? seed : plim_random_next(&random);
+}
+
+static plim_status begin_member(portfolio *p, int32_t i) {
+  member *m = &p->member[i];
+  m->pl = p->pl;
+  if (i > 0) {
+    PLIM_TRY(plim_context_fork(p->pl->problem->ctx, &m->ctx));
+    m->problem = *p->pl->problem;
+    m->problem.ctx = m->curve.ctx = m->ctx;
+    m->pl = NULL;
+    PLIM_TRY(plim_planning_begin(&m->problem, p->pl->options, &m->pl));
+    assert(m->pl);
+    m->pl->started_ns = p->pl->started_ns;
+    if (p->pl->curve) m->pl->curve = &m->curve;
+  }
+  PLIM_TRY(plim_searcher_begin(m->pl, member_seed(p->pl->options->seed, i), &m->searcher));
+  if (p->n > 1 && p->pl->options->time_limit_ns > 0) m->searcher.halt = &p->halt;
+  return PLIM_OK;
+}
+
+static void end_member(portfolio *p, int32_t i) {
+  member *m = &p->member[i];
+  plim_searcher_end(&m->searcher);
+  if (i == 0) return;
+  plim_planning_end(m->pl);
+  plim_curve_free(&m->curve);
+  plim_context_free(m->ctx);
+}
+
+/* Everybody goes on from the best of all; of equal ones that of the first member. */
+static plim_status exchange(portfolio *p) {
+  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_planning_take(p->pl, p->member[i].pl));
+  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_planning_follow(p->member[i].pl, p->pl));
+  return PLIM_OK;
+}
+
+/* ---- coolings ---- */
+
+/* From where a cooling starts; without a plan, the last candidate is the next best. */
+static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_cooling *c) {
+  if (c->start == PLIM_COOL_FRESH && !p->lost) return p->order;
+  if (m->pl->found) return &m->pl->best;
+  return m->searcher.candidate_ns > 0 ? &m->searcher.candidate : p->order;
+}
+
+static void cool_member(void *user, int32_t i) {
+  portfolio *p = user;
+  member *m = &p->member[i];
+  const plim_cooling *c = (p->pl->problem->n_ops > LONG_OPS ? long_series : series) + p->cooling;
+  m->status = plim_searcher_cool(&m->searcher, c, find_start(p, m, c), p->moves, p->deadline_ns);
+}
+
+/* One cooling by everybody. A cancel is told after the exchange. */
+static plim_status cool(portfolio *p) {
+  plim_status status = PLIM_OK;
+  plim_batch_run(cool_member, p, p->n);
+  for (int32_t i = 0; i < p->n; i++) {
+    const member *m = &p->member[i];
+    if (m->status == PLIM_OK) continue;
+    status = m->status;
+    if (status == PLIM_ECANCEL) continue;
+    return m->ctx ? plim_fail(p->pl->problem->ctx, status, "%s", plim_context_error(m->ctx)) : status;
+  }
+  PLIM_TRY(exchange(p));
+  return status;
+}
+
+static int met_bound(const portfolio *p) {
+  return p->pl->found && p->pl->best_ns <= p->pl->bound_ns;
+}
+
+static int met_candidate(const portfolio *p) {
+  int met = 0;
+  for (int32_t i = 0; i < p->n; i++) met |= p->member[i].searcher.candidate_ns > 0;
+  return met;
+}
+
+/* Look for any plan at all, by the search for fewest bytes. */
+static plim_status find_any(portfolio *p) {
+  plim_planning *pl = p->pl, *lowest = NULL;
+  plim_plan_options options = *pl->options;
+  options.budget_bytes = INT64_MAX;
+  if (options.time_limit_ns > 0) options.time_limit_ns = (options.time_limit_ns + plim_now_ns() - pl->started_ns) / 2;
+  PLIM_TRY(plim_planning_begin(pl->problem, &options, &lowest));
+  lowest->lowest = 1;
+  lowest->started_ns = pl->started_ns;
+  lowest->enough_bytes = pl->budget_bytes;
+  plim_status status = plim_squeeze_run(lowest);
+  if (status == PLIM_OK || status == PLIM_ECANCEL) {
+    plim_status taken = plim_planning_take(pl, lowest);
+    if (taken == PLIM_OK) taken = exchange(p);
+    if (taken != PLIM_OK) status = taken;
+  }
+  plim_planning_end(lowest);
+  return status;
+}
+
+/* ---- laps ---- */
+
+/* One lap: the series, in so many moves and until then at the latest. */
+static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
+  int is_long = p->pl->problem->n_ops > LONG_OPS;
+  const plim_cooling *c = is_long ? long_series : series;
+  int32_t percent_left = 100;
+  for (p->cooling = 0; p->cooling < (is_long ? LONG_COOLINGS : COOLINGS) && !met_bound(p); p->cooling++, c++) {
+    p->moves = moves / 100 * c->percent + moves % 100 * c->percent / 100;
+    p->deadline_ns = INT64_MAX;
+    if (end_ns < INT64_MAX) {
+      int64_t now_ns = plim_now_ns();
+      p->deadline_ns = now_ns + (end_ns - now_ns) / percent_left * c->percent;
+      if (now_ns >= end_ns) return PLIM_OK;
+    }
+    percent_left -= c->percent;
+    PLIM_TRY(cool(p));
+    if (p->pl->found || p->lost || met_candidate(p)) continue;
+    p->lost = 1;
+    PLIM_TRY(find_any(p));
+    if (!p->pl->found) return PLIM_OK;
+  }
+  return p->pl->found || p->lost ? PLIM_OK : find_any(p);
+}
+
+/* Two laps where moves are limited: one alone now and then ends far behind. Where time is, slower and slower laps that
+ * fill it: the first has the moves of a lap without limits, each next one four times as long, the last one what is
+ * left. */
+static plim_status run_laps(portfolio *p) {
+  plim_planning *pl = p->pl;
+  const plim_plan_options *options = pl->options;
+  int64_t moves = options->iterations > 0 ? options->iterations : MOVES_AN_OP * (int64_t)pl->problem->n_ops;
+  int64_t begin_ns = plim_now_ns(), end_ns = plim_planning_deadline(pl, 100);
+  for (int lap = 0; lap < LAPS && !met_bound(p); lap++) PLIM_TRY(run_lap(p, moves / LAPS, end_ns));
+  if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
+  for (int64_t lap_ns = 4 * (plim_now_ns() - begin_ns); pl->found && !met_bound(p) && plim_now_ns() < end_ns;
+       lap_ns *= 4) {
+    int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * lap_ns;
+    PLIM_TRY(run_lap(p, INT64_MAX / 2, last ? end_ns : now_ns + lap_ns));
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_portfolio_run(plim_planning *pl, const plim_schedule *order) {
+  plim_context *ctx = pl->problem->ctx;
+  portfolio p = {.pl = pl, .order = order, .n = pl->options->threads > 1 ? pl->options->threads : 1};
+  plim_status status;
+  if (p.n > PLIM_BATCH_MOST) p.n = PLIM_BATCH_MOST;
+  PLIM_TRY(plim_allocate(ctx, p.n, sizeof *p.member, &p.member));
+  for (int32_t i = 0; i < p.n; i++) PLIM_CHECK(begin_member(&p, i));
+  PLIM_CHECK(exchange(&p));
+  status = run_laps(&p);
+  for (int32_t i = 1; i < p.n && pl->curve && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
+    plim_status merged = plim_curve_merge(pl->curve, &p.member[i].curve);
+    if (merged != PLIM_OK) status = merged;
+  }
+done:
+  for (int32_t i = 0; i < p.n; i++) end_member(&p, i);
+  plim_release(ctx, p.member, p.n, sizeof *p.member);
+  return status;
+}

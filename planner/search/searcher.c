@@ -1,0 +1,131 @@
+/* A searcher: coolings and their candidates. */
+#include "planner/search/searcher.h"
+
+#include "planner/search/polish.h"
+
+enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 20 /* for each op */ };
+static const double cold = 0.006;
+
+static plim_status try_candidate(plim_searcher *s, int32_t effort) {
+  int64_t bytes;
+  PLIM_TRY(plim_planning_offer(s->pl, &s->candidate, effort, &bytes));
+  s->excess_bytes = bytes - s->pl->budget_bytes;
+  return PLIM_OK;
+}
+
+/* Pack the schedule that the cooling is at. Where its addresses need too much, others as fast will be tried in a while:
+ * of schedules with equal figures one packs and another does not. */
+static plim_status try_current(plim_searcher *s, plim_anneal *a) {
+  int64_t bytes;
+  PLIM_TRY(plim_track_store(a->mover.track, &s->current));
+  PLIM_TRY(plim_planning_offer(s->pl, &s->current, QUICK, &bytes));
+  int fits = bytes <= s->pl->budget_bytes;
+  if (!fits) s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->pl->problem->n_ops;
+  if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = bytes - s->pl->budget_bytes;
+  a->stop = s->pl->found && s->pl->best_ns <= s->pl->bound_ns;
+  if (a->stop && s->halt) atomic_store(s->halt, 1);
+  return PLIM_OK;
+}
+
+static void on_moves(void *user) {
+  plim_searcher *s = user;
+  plim_planning_report(s->pl, "search");
+  if (s->halt && atomic_load(s->halt)) s->anneal.stop = 1;
+}
+
+static plim_status on_fit(void *user, plim_anneal *a) {
+  plim_searcher *s = user;
+  int64_t time_ns = a->mover.track->time_ns;
+  if (s->candidate_ns == 0 || time_ns < s->candidate_ns) {
+    PLIM_TRY(plim_track_store(a->mover.track, &s->candidate));
+    s->candidate_ns = time_ns;
+    s->excess_bytes = INT64_MAX; /* not known yet */
+  }
+  if (a->done >= s->next_try) PLIM_TRY(try_current(s, a));
+  a->faster_than_ns = s->pl->found ? s->pl->best_ns : INT64_MAX;
+  return PLIM_OK;
+}
+
+/* How the limit follows the packing: tighter by half of what was too much, or half way back to the budget. */
+static int64_t next_limit(const plim_searcher *s, int64_t limit) {
+  int64_t budget = s->pl->budget_bytes, most = budget / 20, step = s->excess_bytes / 2 + s->pl->problem->align;
+  if (s->candidate_ns == 0 || s->excess_bytes <= 0) return limit + (budget - limit) / 2;
+  return limit - (step < most ? step : most);
+}
+
+/* Moves that can change nothing are not drawn. */
+static void set_shares(const plim_problem *p, plim_anneal *a, const plim_cooling *c) {
+  int choices = 0;
+  for (int32_t v = 0; v < p->n_ops; v++) choices |= p->op[v].n_choices > 1;
+  for (int move = 0; move < PLIM_MOVES; move++) a->share[move] = c->share[move];
+  if (!choices) a->share[PLIM_MOVE_CHOICE] = 0;
+  if (p->fixed_order) a->share[PLIM_MOVE_FIRST] = a->share[PLIM_MOVE_GROUP] = 0;
+}
+
+/* At the end of a cooling: clean its candidate up and pack it well; if that needs too much, pack it as it was. */
+static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
+  if (s->candidate_ns == 0) return PLIM_OK;
+  int tried = s->excess_bytes <= 0;
+  plim_schedule rough = s->candidate;
+  s->candidate = (plim_schedule){.ctx = rough.ctx};
+  plim_track_load(s->track, &rough);
+  plim_polish(s->track, limit);
+  int64_t polished_ns = s->track->time_ns;
+  plim_status status = PLIM_OK;
+  if (polished_ns < s->candidate_ns) {
+    status = plim_track_store(s->track, &s->candidate);
+    if (status == PLIM_OK) status = try_candidate(s, STRONG);
+  }
+  plim_schedule_free(&s->candidate);
+  s->candidate = rough;
+  if (status != PLIM_OK || tried || (polished_ns < s->candidate_ns && s->excess_bytes <= 0)) return status;
+  return try_candidate(s, STRONG);
+}
+
+static void set_up(plim_searcher *s, const plim_cooling *c, const plim_schedule *start) {
+  plim_planning *pl = s->pl;
+  plim_anneal *a = &s->anneal;
+  set_shares(pl->problem, a, c);
+  a->strict = c->start == PLIM_COOL_QUENCH && pl->found;
+  a->hot = c->hot * 100 / pl->problem->n_ops;
+  a->cold = cold * 100 / pl->problem->n_ops;
+  a->faster_than_ns = pl->found ? pl->best_ns : INT64_MAX;
+  s->candidate_ns = s->excess_bytes = 0;
+  s->next_try = a->done;
+  plim_track_load(s->track, start);
+  if (a->strict && plim_track_peak(s->track) > a->mover.limit) a->mover.limit = plim_track_peak(s->track);
+}
+
+plim_status plim_searcher_cool(plim_searcher *s, const plim_cooling *c, const plim_schedule *start, int64_t moves,
+                               int64_t deadline_ns) {
+  plim_anneal *a = &s->anneal;
+  set_up(s, c, start);
+  a->iterations = moves;
+  a->deadline_ns = deadline_ns;
+  plim_status status = plim_anneal_run(a);
+  if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
+  PLIM_TRY(pack_candidate(s, a->mover.limit));
+  a->mover.limit = next_limit(s, a->mover.limit);
+  return status;
+}
+
+plim_status plim_searcher_begin(plim_planning *pl, uint64_t seed, plim_searcher *out) {
+  plim_track *track = NULL;
+  plim_context *ctx = pl->problem->ctx;
+  PLIM_TRY(plim_track_new(pl->problem, plim_track_usual_room(pl->problem), &track));
+  *out = (plim_searcher){.pl = pl, .track = track, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
+  out->anneal = (plim_anneal){.mover = {.track = track, .random = {seed}, .limit = pl->budget_bytes},
+                              .weight = 0.3,
+                              .pace = 0.1,
+                              .time_weight = 1,
+                              .on_fit = on_fit,
+                              .on_moves = on_moves,
+                              .user = out};
+  return PLIM_OK;
+}
+
+void plim_searcher_end(plim_searcher *s) {
+  plim_track_free(s->track);
+  plim_schedule_free(&s->current);
+  plim_schedule_free(&s->candidate);
+}

@@ -1,0 +1,118 @@
+/* Searchers side by side: what comes out depends on how many there are, not on which is faster; all of them stop. Also
+ * run under the thread sanitizer. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "planner/planner.h"
+#include "runtime/graph/generate.h"
+
+enum { FAR_TOO_MANY = 4096 };
+
+static plim_context *ctx;
+static plim_graph *graph;
+static plim_profile *profile;
+static plim_plan_options options;
+
+static void make_graph(void) {
+  plim_generate_options shape = plim_generate_options_default("layered");
+  shape.n = 60;
+  shape.packed = 1;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  cr_assert_eq(plim_graph_generate(ctx, &shape, &graph), PLIM_OK);
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  plim_plan *keep_all = NULL;
+  options = plim_plan_options_default();
+  cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &keep_all), PLIM_OK);
+  options.budget_bytes = keep_all->arena_bytes * 75 / 100;
+  options.iterations = 3000;
+  plim_plan_free(keep_all);
+}
+
+static void free_graph(void) {
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  plim_context_free(ctx);
+}
+TestSuite(portfolio, .init = make_graph, .fini = free_graph);
+
+static plim_plan *plan(int32_t threads) {
+  plim_plan *out = NULL;
+  options.threads = threads;
+  cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &out), PLIM_OK, "%s", plim_context_error(ctx));
+  return out;
+}
+
+static int equal(const plim_plan *a, const plim_plan *b) {
+  int same = a->n_steps == b->n_steps && a->n_lives == b->n_lives && a->arena_bytes == b->arena_bytes;
+  for (int32_t j = 0; same && j < a->n_steps; j++) {
+    same = a->step[j].op == b->step[j].op && a->step[j].variant == b->step[j].variant;
+  }
+  for (int32_t i = 0; same && i < a->n_lives; i++) same = a->life[i].offset == b->life[i].offset;
+  return same;
+}
+
+Test(portfolio, equal_seeds_and_threads_give_equal_plans) {
+  for (int32_t threads = 1; threads <= 3; threads += 2) {
+    plim_plan *first = plan(threads), *second = plan(threads);
+    cr_assert(equal(first, second), "%d threads", (int)threads);
+    plim_plan_free(first);
+    plim_plan_free(second);
+  }
+}
+
+Test(portfolio, searchers_differ) {
+  plim_plan *one = plan(1), *three = plan(3);
+  cr_assert(!equal(one, three));
+  plim_plan_free(one);
+  plim_plan_free(three);
+}
+
+Test(portfolio, none_and_one_are_the_same_number_of_threads) {
+  plim_plan *none = plan(0), *one = plan(1);
+  cr_assert(equal(none, one));
+  plim_plan_free(none);
+  plim_plan_free(one);
+}
+
+Test(portfolio, gives_back_all_memory) {
+  int64_t before = plim_context_memory(ctx).bytes;
+  plim_plan_free(plan(3));
+  cr_assert_eq(plim_context_memory(ctx).bytes, before);
+}
+
+static void *cancel_soon(void *user) {
+  const struct timespec pause = {0, 20000000};
+  (void)user;
+  (void)nanosleep(&pause, NULL);
+  plim_context_cancel(ctx);
+  return NULL;
+}
+
+Test(portfolio, a_cancel_stops_all_of_them_and_keeps_the_best) {
+  plim_plan *out = NULL;
+  pthread_t thread;
+  options.iterations = INT64_MAX / 4;
+  options.threads = 3;
+  cr_assert_eq(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+  plim_status status = plim_plan_make(ctx, graph, profile, &options, &out);
+  cr_assert_eq(pthread_join(thread, NULL), 0);
+  cr_assert(status == PLIM_OK || status == PLIM_ECANCEL, "%s", plim_context_error(ctx));
+  plim_plan_free(out);
+}
+
+Test(portfolio, a_time_limit_ends_all_of_them) {
+  options.iterations = 0;
+  options.time_limit_ns = 200000000;
+  options.threads = 3;
+  plim_plan *out = NULL;
+  plim_status status = plim_plan_make(ctx, graph, profile, &options, &out);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
+  plim_plan_free(out);
+}
+
+Test(portfolio, more_threads_than_there_can_be_are_cut_down) {
+  options.iterations = 50;
+  plim_plan_free(plan(FAR_TOO_MANY));
+}
