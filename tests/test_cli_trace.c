@@ -42,7 +42,8 @@ Test(cli_trace, a_step_is_shown_with_its_arena_its_residents_and_what_is_absent)
   last_run = plim_test_program("trace step t.jsonl --at 20");
   plim_test_expect(0, "");
   expect_words("step 20 of ");
-  expect_words("  arena  |%");
+  expect_words("  |p");
+  expect_words("a activation");
   expect_words("values that are there all the time");
   expect_words("next use");
 }
@@ -69,6 +70,70 @@ Test(cli_trace, the_prompt_obeys_and_survives_nonsense) {
   expect_words("g needs the number of a step");
   expect_words("\"what\" is no command; h lists them");
   expect_words("no value is called \"nothing\"");
+}
+
+/* ---- online runs ---- */
+
+static void train_online(void) {
+  last_run = plim_test_program(
+      "train --model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --online coop --memory 42%% "
+      "--arithmetic small --steps 4 --trace o.jsonl");
+  plim_test_expect(0, "");
+}
+
+Test(cli_trace, evictions_of_an_online_run_have_their_windows_scores_and_pins) {
+  train_online();
+  last_run = plim_test_shell("printf 'd\\nw\\nr\\nw\\nD\\na\\no\\n' | $PLIMSOLL trace step o.jsonl");
+  plim_test_expect(0, "");
+  expect_words(" needs room for ");
+  expect_words("  taken: addresses ");
+  expect_words("  runner-up: addresses ");
+  expect_words(" = own ");
+  expect_words("there all the time: (");
+  expect_words("  pinned for ");
+  expect_words("[=] taken (-) runner-up");
+  expect_words(" again, ");
+  expect_words(" was evicted in front of step ");
+  expect_words("there is no request without room behind step ");
+}
+
+Test(cli_trace, a_plan_alone_is_stepped_through_and_compared_with_another) {
+  train_online();
+  last_run = plim_test_shell(
+      "$PLIMSOLL plan --graph o.plan.graph.json --planner keep-all -o k.json >k.txt; cp o.plan.graph.json "
+      "k.graph.json; "
+      "printf 'f\\n' | $PLIMSOLL trace step o.plan.json --with k.json");
+  plim_test_expect(0, "");
+  expect_words("the other run has ");
+  last_run = plim_test_shell("printf 'f\\n' | $PLIMSOLL trace step o.jsonl --with o.plan.json");
+  plim_test_expect(0, "");
+  expect_words("the two runs are equal");
+  last_run = plim_test_shell("printf 'f\\n' | $PLIMSOLL trace step o.jsonl");
+  plim_test_expect(0, "");
+  expect_words("none was given");
+}
+
+/* The decisions are changed in the plan: what is played again is something else, and that is said. */
+Test(cli_trace, a_run_that_cannot_be_played_again_says_so_and_is_shown_as_a_plan) {
+  train_online();
+  last_run = plim_test_shell(
+      "sed 's/online coop/online size/' o.plan.json >c.json; cp o.plan.graph.json c.graph.json; "
+      "$PLIMSOLL trace step c.json --at 3");
+  plim_test_expect(0, "online size, played again, differs from step ");
+  expect_words("step 3 of ");
+}
+
+Test(cli_trace, a_graph_is_played_up_to_where_memory_ends_with_the_bytes_that_would_do) {
+  last_run =
+      plim_test_shell("printf 'o\\nw\\n' | $PLIMSOLL trace step --graph t.plan.graph.json --online dtr --memory 45%");
+  plim_test_expect(0, "");
+  expect_words("OUT OF MEMORY");
+  expect_words(" more at the end of the arena would be room here");
+  expect_words("from the start this policy finds a way in ");
+  last_run = plim_test_program("trace step --graph t.plan.graph.json --online dtr --memory 4KiB");
+  plim_test_expect(4, "finds no room");
+  last_run = plim_test_program("trace step t.jsonl --graph t.plan.graph.json");
+  plim_test_expect(2, "exclude each other");
 }
 
 Test(cli_trace, events_are_json_with_a_compute_track_and_a_counter_of_bytes) {
@@ -104,6 +169,9 @@ static const struct {
   int status;
   const char *words;
 } wrong[] = {
+    {"sed '9s/.$//' t.jsonl >c.jsonl; $PLIMSOLL trace step c.jsonl", 3, "c.jsonl: line 9"},
+    {"sed '7d' t.jsonl >c.jsonl; $PLIMSOLL trace step c.jsonl", 3, "c.jsonl: line 7"},
+    {"head -c 5000 t.jsonl >c.jsonl; $PLIMSOLL trace step c.jsonl", 3, "c.jsonl"},
     {"$PLIMSOLL trace look t.jsonl", 2, "summary, step, export and diff, not \"look\""},
     {"$PLIMSOLL trace step", 2, "FILE is missing"},
     {"$PLIMSOLL trace step none.jsonl", 3, "none.jsonl"},

@@ -19,6 +19,7 @@ struct plim_story {
   int32_t *evicted;
   plim_story_reasons reasons; /* of the last decision that was explained */
   int64_t piece_capacity;
+  int64_t enough_most, enough_bytes; /* what plim_story_enough found last; most 0: nothing yet */
 };
 
 /* Play the story's run once more. */

@@ -203,7 +203,7 @@ static plim_status ends_within(const plim_story *s, int64_t bytes, int *yes) {
   return status == PLIM_ENOFIT ? PLIM_OK : status;
 }
 
-plim_status plim_story_enough(const plim_story *s, int64_t most_bytes, int64_t *bytes) {
+static plim_status find_enough(const plim_story *s, int64_t most_bytes, int64_t *bytes) {
   int64_t failing = s->options.budget_bytes / PLIM_ALIGN, working = most_bytes / PLIM_ALIGN; /* in units */
   int yes;
   PLIM_TRY(ends_within(s, working * PLIM_ALIGN, &yes));
@@ -218,5 +218,14 @@ plim_status plim_story_enough(const plim_story *s, int64_t most_bytes, int64_t *
     }
   }
   *bytes = yes ? working * PLIM_ALIGN : -1;
+  return PLIM_OK;
+}
+
+plim_status plim_story_enough(plim_story *s, int64_t most_bytes, int64_t *bytes) {
+  if (s->enough_most != most_bytes) {
+    PLIM_TRY(find_enough(s, most_bytes, &s->enough_bytes));
+    s->enough_most = most_bytes;
+  }
+  *bytes = s->enough_bytes;
   return PLIM_OK;
 }

@@ -105,8 +105,8 @@ typedef struct plim_story_reasons {
 PLIM_MUST_USE plim_status plim_story_explain(plim_story *story, int32_t choice, const plim_story_reasons **out);
 
 /* A budget above the run's in which the policy ends, found by halving between the smallest step up and `most_bytes`;
- * -1: not in that either. A smaller one may exist, since policies are not monotone. */
-PLIM_MUST_USE plim_status plim_story_enough(const plim_story *story, int64_t most_bytes, int64_t *bytes);
+ * -1: not in that either. A smaller one may exist, since policies are not monotone. Asked again, it is remembered. */
+PLIM_MUST_USE plim_status plim_story_enough(plim_story *story, int64_t most_bytes, int64_t *bytes);
 
 #ifdef __cplusplus
 }

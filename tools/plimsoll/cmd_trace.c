@@ -5,56 +5,76 @@
 
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/session.h"
+#include "tools/plimsoll/trace_diff.h"
 #include "tools/plimsoll/trace_export.h"
 #include "tools/plimsoll/trace_prompt.h"
 #include "tools/plimsoll/trace_views.h"
 
-static plim_status summary(session *s, const traced *t) {
+static plim_status summary(session *s, const traced *t, const traced *other) {
+  (void)other;
   return trace_view_summary(t, s->o->json, stdout);
 }
 
-static plim_status step(session *s, const traced *t) {
+static plim_status step(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
   if (o->find) return trace_view_value(t, o->find, stdout);
-  if (o->at < 0) return trace_prompt(t, stdin, stdout, isatty(STDIN_FILENO));
+  if (o->at < 0) return trace_prompt(t, other, stdin, stdout, isatty(STDIN_FILENO));
   if (o->at >= t->plan->n_steps) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the steps of this plan are 0 to %d", (long long)o->at,
                      (int)t->plan->n_steps - 1);
   }
   PLIM_TRY(trace_view_step(t, (int32_t)o->at, stdout));
+  if (t->story) PLIM_TRY(trace_view_reasons(t, (int32_t)o->at, stdout));
   PLIM_TRY(trace_view_residents(t, (int32_t)o->at, stdout));
   return trace_view_absences(t, (int32_t)o->at, stdout);
 }
 
-static plim_status export(session *s, const traced *t) {
+static plim_status export(session *s, const traced *t, const traced *other) {
+  (void)other;
   if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "trace export needs -o FILE: where the events go");
   return trace_export(t, s->o->output);
 }
 
-static plim_status diff(session *s, const traced *t) {
-  traced other;
+static plim_status diff(session *s, const traced *t, const traced *other) {
   int same = 0;
-  if (!s->o->with) return plim_fail(s->ctx, PLIM_EUSAGE, "trace diff needs --with FILE: the other trace");
-  PLIM_TRY(traced_open(s->ctx, s->o->with, &other));
-  plim_status status = trace_diff(t, &other, stdout, &same);
-  traced_close(&other);
-  if (status == PLIM_OK && !same) return plim_fail(s->ctx, PLIM_EDIFF, "the two runs differ");
-  return status;
+  if (!other) return plim_fail(s->ctx, PLIM_EUSAGE, "trace diff needs --with FILE: the other trace");
+  PLIM_TRY(trace_diff(t, other, stdout, &same));
+  return same ? PLIM_OK : plim_fail(s->ctx, PLIM_EDIFF, "the two runs differ");
 }
+
+/* other NULL: no --with. */
+typedef plim_status action(session *s, const traced *t, const traced *other);
 
 static const struct {
   const char *name;
-  plim_status (*run)(session *s, const traced *t);
+  action *run;
 } actions[] = {{"summary", summary}, {"step", step}, {"export", export}, {"diff", diff}};
 
+static plim_status open_run(session *s, traced *t) {
+  const options *o = s->o;
+  if (o->graph && o->second) return plim_fail(s->ctx, PLIM_EUSAGE, "FILE and --graph exclude each other");
+  if (o->graph) return traced_play(s->ctx, o->graph, o->online ? o->online : plim_policy_name(0), o->memory, t);
+  if (o->second) return traced_open(s->ctx, o->second, t);
+  return plim_fail(s->ctx, PLIM_EUSAGE, "FILE is missing: a trace or a plan; or --graph FILE, to play it online");
+}
+
+static plim_status act_on(session *s, action *run) {
+  traced t = {.ctx = s->ctx}, other = {.ctx = s->ctx};
+  plim_status status = open_run(s, &t);
+  if (status == PLIM_OK && s->o->with) status = traced_open(s->ctx, s->o->with, &other);
+  if (status == PLIM_OK && t.unlike_step >= 0) {
+    (void)fprintf(stderr, "plimsoll: %s, played again, differs from step %d on: only a plan's reasons are known\n",
+                  t.plan->planner, (int)t.unlike_step);
+  }
+  if (status == PLIM_OK) status = run(s, &t, s->o->with ? &other : NULL);
+  traced_close(&other);
+  traced_close(&t);
+  return status;
+}
+
 static plim_status act(session *s) {
-  traced t;
   for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-    if (strcmp(actions[i].name, s->o->file) != 0) continue;
-    PLIM_TRY(traced_open(s->ctx, s->o->second, &t));
-    plim_status status = actions[i].run(s, &t);
-    traced_close(&t);
-    return status;
+    if (strcmp(actions[i].name, s->o->file) == 0) return act_on(s, actions[i].run);
   }
   return plim_fail(s->ctx, PLIM_EUSAGE, "a trace can do summary, step, export and diff, not \"%s\"", s->o->file);
 }
@@ -67,7 +87,7 @@ const command command_trace = {
     .name = "trace",
     .mask = COMMAND_TRACE,
     .file = "ACTION",
-    .second = "FILE",
+    .second = "[FILE]",
     .summary = "step through a run: what is resident, what was dropped and why",
     .about =
         "Look at a trace that train --trace wrote. ACTION summary: the run as a whole and the repeats that cost most. "

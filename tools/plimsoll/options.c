@@ -161,10 +161,18 @@ static const option_row rows[] = {
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
     {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,
      0, TEXT, AT(trace), 0, 0},
+    {"graph", "FILE", "instead of a file: play this graph under --online", COMMAND_TRACE, GROUP_FILES, 0, TEXT,
+     AT(graph), 0, 0},
+    {"online", "POLICY", "the policy that plays --graph (default best)", COMMAND_TRACE, GROUP_MEMORY, 0, TEXT,
+     AT(online), 0, 0},
+    {"memory", "SIZE", "cap on the arena in which --graph is played", COMMAND_TRACE, GROUP_MEMORY, 'M', TEXT,
+     AT(memory), 0, 0},
+    {"plain", NULL, "lines of text also on a terminal", COMMAND_TRACE, GROUP_PRINT, 0, FLAG, AT(plain), 0, 0},
     {"at", "N", "print what there is at step N of the plan, and end", COMMAND_TRACE, GROUP_PRINT, 0, COUNT, AT(at), 0,
      1e9},
     {"find", "VALUE", "print the history of a value, and end", COMMAND_TRACE, GROUP_PRINT, 0, TEXT, AT(find), 0, 0},
-    {"with", "FILE", "the other trace of a diff", COMMAND_TRACE, GROUP_FILES, 0, TEXT, AT(with), 0, 0},
+    {"with", "FILE", "the other run, of a diff or to compare with while stepping", COMMAND_TRACE, GROUP_FILES, 0, TEXT,
+     AT(with), 0, 0},
     {"save", "FILE", "write weights, statistics and momentum at the end", COMMAND_TRAIN, GROUP_FILES, 0, TEXT, AT(save),
      0, 0},
     {"load", "FILE", "start from a saved file and go on counting its steps", COMMAND_TRAIN, GROUP_FILES, 0, TEXT,
@@ -266,7 +274,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   }
   if (key == ARGP_KEY_END && p->wanted->file && !p->o->file) argp_error(state, "%s is missing", p->wanted->file);
-  if (key == ARGP_KEY_END && p->wanted->second && !p->o->second) argp_error(state, "%s is missing", p->wanted->second);
+  if (key == ARGP_KEY_END && p->wanted->second && p->wanted->second[0] != '[' && !p->o->second)
+    argp_error(state, "%s is missing", p->wanted->second);
   return key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
 }
 

@@ -30,14 +30,14 @@ typedef struct options {
   int64_t batch, epochs, steps, seed, threads, iterations, repeats, ops, points, copies, at;
   double rate, momentum, weight_decay, time_limit, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
-  int no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress;
+  int plain, no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress;
 } options;
 
 typedef struct command command;
 struct command {
   const char *name;
   unsigned mask;                /* COMMAND_... */
-  const char *file, *second;    /* names of the arguments without a dash, NULL: none */
+  const char *file, *second;    /* names of the arguments without a dash, NULL: none; in brackets: optional */
   const char *summary;          /* one line, for plimsoll --help */
   const char *about;            /* paragraphs above the options */
   const char *after;            /* paragraphs below: examples, files, exit status */

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/plimsoll/trace_jump.h"
 #include "tools/plimsoll/trace_views.h"
 
 enum { LINE = 512 };
 
 typedef struct prompt_state {
-  const traced *t;
+  const traced *t, *other; /* other NULL: none */
   FILE *to;
   int32_t step;
   int ended;
@@ -27,16 +28,6 @@ static plim_status go(prompt_state *p, int32_t step) {
   return trace_view_step(p->t, step, p->to);
 }
 
-static plim_status next_step(prompt_state *p, const char *word) {
-  (void)word;
-  return go(p, p->step + 1);
-}
-
-static plim_status previous_step(prompt_state *p, const char *word) {
-  (void)word;
-  return go(p, p->step - 1);
-}
-
 static plim_status to_step(prompt_state *p, const char *word) {
   char *end;
   long step = strtol(word, &end, 10);
@@ -47,42 +38,34 @@ static plim_status to_step(prompt_state *p, const char *word) {
   return go(p, (int32_t)step);
 }
 
-static plim_status next_repeat(prompt_state *p, const char *word) {
-  (void)word;
-  for (int32_t j = p->step + 1; j < p->t->plan->n_steps; j++) {
-    if (plim_inspect_is_repeat(p->t->inspect, j)) return go(p, j);
-  }
-  fprintf(p->to, "nothing runs again behind step %d\n", (int)p->step);
+static plim_status jump(prompt_state *p, const trace_jump *by) {
+  int32_t step;
+  PLIM_TRY(trace_jump_to(by, p->t, p->step, &step));
+  if (step >= 0) return go(p, step);
+  fprintf(p->to, "there is no %s %s step %d\n", by->none, by->direction > 0 ? "behind" : "before", (int)p->step);
   return PLIM_OK;
 }
 
-/* A drop: the end of a life of a storage that comes back later. */
-static plim_status next_drop(prompt_state *p, const char *word) {
+static plim_status to_parting(prompt_state *p, const char *word) {
   (void)word;
-  const plim_plan *plan = p->t->plan;
-  int32_t best = -1;
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    const plim_life *life = &plan->life[i];
-    plim_absence a;
-    int32_t last = life->end - 1;
-    if (life->storage < 0 || last <= p->step || life->end >= plan->n_steps || (best >= 0 && last >= best)) continue;
-    PLIM_TRY(plim_inspect_absence(p->t->inspect, life->storage, life->end, &a));
-    if (a.kind == PLIM_ABSENT_DROPPED) best = last;
+  trace_parting parting;
+  if (!p->other) {
+    fprintf(p->to, "f compares with the run of --with FILE, and none was given\n");
+    return PLIM_OK;
   }
-  if (best >= 0) return go(p, best);
-  fprintf(p->to, "nothing that is needed again is dropped behind step %d\n", (int)p->step);
-  return PLIM_OK;
+  PLIM_TRY(trace_divergence(p->t, p->other, &parting));
+  int32_t step = parting.run < 0 || (parting.place >= 0 && parting.place < parting.run) ? parting.place : parting.run;
+  if (step < 0) fprintf(p->to, "the two runs are equal\n");
+  if (step >= p->t->plan->n_steps) fprintf(p->to, "equal as far as this run goes\n");
+  if (step < 0 || step >= p->t->plan->n_steps) return PLIM_OK;
+  fprintf(p->to, "the other run has %s here\n",
+          step < p->other->plan->n_steps ? traced_op_name(p->other, step) : "its end");
+  return go(p, step);
 }
 
-static plim_status next_end(prompt_state *p, const char *word) {
+static plim_status show_reasons(prompt_state *p, const char *word) {
   (void)word;
-  int32_t best = -1;
-  for (int32_t i = 0; i < p->t->plan->n_lives; i++) {
-    const plim_life *life = &p->t->plan->life[i];
-    int32_t last = life->end - 1;
-    if (life->storage >= 0 && last > p->step && (best < 0 || last < best)) best = last;
-  }
-  return go(p, best < 0 ? p->step : best);
+  return trace_view_reasons(p->t, p->step, p->to);
 }
 
 static plim_status show_residents(prompt_state *p, const char *word) {
@@ -120,12 +103,9 @@ static const struct {
   const char *name, *argument, *what;
   prompt_command *run;
 } commands[] = {
-    {"n", "", "next step (also an empty line)", next_step},
-    {"p", "", "previous step", previous_step},
     {"g", " N", "go to step N", to_step},
-    {"r", "", "on to the next step that runs an op again", next_repeat},
-    {"d", "", "on to the next step behind which something is dropped that is needed again", next_drop},
-    {"e", "", "on to the next step at which a life ends", next_end},
+    {"f", "", "go to the first step at which the run of --with FILE differs", to_parting},
+    {"w", "", "why: the room that was made for this step, and what is computed again for whom", show_reasons},
     {"l", "", "what is resident, by address", show_residents},
     {"a", "", "what is absent and comes back, and why", show_absences},
     {"v", " VALUE", "the history of a value", show_value},
@@ -137,6 +117,9 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static plim_status help(prompt_state *p, const char *word) {
   (void)word;
+  for (int32_t i = 0; trace_jump_at(i); i++) {
+    fprintf(p->to, "  %c       %s\n", trace_jump_at(i)->key, trace_jump_at(i)->what);
+  }
   for (int i = 0; i < COMMANDS; i++) {
     fprintf(p->to, "  %s%-7s %s\n", commands[i].name, commands[i].argument, commands[i].what);
   }
@@ -148,7 +131,8 @@ static plim_status obey(prompt_state *p, char *line) {
   char *word = line + strcspn(line, " ");
   if (*word) *word++ = 0;
   word += strspn(word, " ");
-  if (!*line) return next_step(p, word);
+  const trace_jump *by = trace_jump_find(*line ? *line : 'n'); /* an empty line: on */
+  if (by && (!*line || !line[1])) return jump(p, by);
   for (int i = 0; i < COMMANDS; i++) {
     if (strcmp(line, commands[i].name) == 0) return commands[i].run(p, word);
   }
@@ -156,8 +140,8 @@ static plim_status obey(prompt_state *p, char *line) {
   return PLIM_OK;
 }
 
-plim_status trace_prompt(const traced *t, FILE *from, FILE *to, int prompt) {
-  prompt_state p = {.t = t, .to = to};
+plim_status trace_prompt(const traced *t, const traced *other, FILE *from, FILE *to, int prompt) {
+  prompt_state p = {.t = t, .other = other, .to = to};
   char line[LINE];
   PLIM_TRY(trace_view_step(t, 0, to));
   while (!p.ended) {

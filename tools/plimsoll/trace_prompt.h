@@ -6,8 +6,9 @@
 
 #include "tools/plimsoll/traced.h"
 
-/* Read commands from `from` until its end or "q"; views and answers go to `to`. `prompt` 1: show one. A line that is no
+/* Read commands from `from` until its end or "q"; views and answers go to `to`. `other` (may be NULL) is the run to
+ * compare with. `prompt` 1: show one. A line that is no
  * command gets a sentence and changes nothing. */
-plim_status trace_prompt(const traced *t, FILE *from, FILE *to, int prompt);
+plim_status trace_prompt(const traced *t, const traced *other, FILE *from, FILE *to, int prompt);
 
 #endif

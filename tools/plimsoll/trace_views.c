@@ -6,9 +6,10 @@
 
 #include "runtime/base/nearest.h"
 #include "runtime/base/size.h"
-#include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/trace_reasons.h"
+#include "tools/plimsoll/trace_strip.h"
 
-enum { STRIP = 72 /* characters of the arena strip */, TOP = 10, LIST = 24 };
+enum { STRIP = 72 /* characters of the arena strip */, LIST = 24 };
 
 static const char *size_text(int64_t bytes, char *text) {
   return plim_size_print(bytes, text);
@@ -17,7 +18,7 @@ static const char *size_text(int64_t bytes, char *text) {
 static void print_times(const traced *t, int32_t step, FILE *to) {
   int64_t planned = traced_planned_ns(t, step), measured = t->measured_ns[step];
   fprintf(to, "planned %.1f us", (double)planned / 1e3);
-  if (t->trace->n_rows == 0) return;
+  if (t->runs == 0) return;
   fprintf(to, ", measured %.1f us", (double)measured / 1e3);
   if (planned > 0) fprintf(to, " (x %.2f)", (double)measured / (double)planned);
 }
@@ -28,38 +29,58 @@ static int is_persistent(const traced *t, int32_t storage) {
 
 /* ---- a step ---- */
 
-/* '.' free, '=' resident, '+' of this step's operands, '%' persistent, 'w' workspace; the fullest tenant of a character
- * wins. */
-static void print_strip(const traced *t, int32_t step, const plim_resident *row, int32_t n, FILE *to) {
-  const plim_plan *plan = t->plan;
-  char strip[STRIP + 1];
-  int64_t whole = plan->arena_bytes;
-  memset(strip, '.', STRIP);
-  strip[STRIP] = 0;
-  for (int32_t i = 0; i < n; i++) {
-    const plim_life *life = &plan->life[row[i].life];
-    int persistent = is_persistent(t, life->storage);
-    char mark = '=';
-    if (life->storage < 0) mark = 'w';
-    if (persistent) mark = '%';
-    if (life->storage >= 0 && (life->begin == step || row[i].next_use == step)) mark = persistent ? '%' : '+';
-    int64_t first = life->offset * STRIP / whole, last = (life->offset + life->bytes - 1) * STRIP / whole;
-    for (int64_t c = first; c <= last && c < STRIP; c++) strip[c] = mark;
+/* Two rows: what is where; below it, when room was made in front of the step, the windows of the last decision. */
+static plim_status print_strip(const traced *t, int32_t step, FILE *to) {
+  char cell[STRIP + 1], size[PLIM_SIZE_TEXT_BYTES];
+  const plim_story_choice *choice;
+  const plim_story_reasons *why;
+  int32_t first, n = traced_choices(t, step, &choice, &first);
+  cell[STRIP] = 0;
+  PLIM_TRY(trace_strip(t, step, STRIP, cell));
+  fprintf(to, "  |%s| %s\n", cell, size_text(trace_strip_bytes(t), size));
+  if (n > 0) {
+    PLIM_TRY(plim_story_explain(t->story, first + n - 1, &why));
+    trace_strip_windows(t, why, STRIP, cell);
+    fprintf(to, "  |%s| [=] taken (-) runner-up\n", cell);
   }
-  fprintf(to,
-          "  arena  |%s|\n         . free  = resident  + operand of this step  w workspace  %% there all the time\n",
-          strip);
+  fprintf(to, "   %s\n", trace_strip_legend);
+  return PLIM_OK;
+}
+
+static int is_evicted(const traced *t, int32_t step, int32_t storage) {
+  const plim_story_choice *choice;
+  int32_t first, n = traced_choices(t, step, &choice, &first);
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t k = 0; k < choice[i].n_evicted; k++) {
+      if (choice[i].evicted[k] == storage) return 1;
+    }
+  }
+  return 0;
 }
 
 static void print_changes(const traced *t, int32_t step, FILE *to) {
   char size[PLIM_SIZE_TEXT_BYTES];
   for (int32_t i = 0; i < t->plan->n_lives; i++) {
     const plim_life *life = &t->plan->life[i];
-    if (life->storage < 0 || (life->begin != step && life->end != step + 1)) continue;
-    if (is_persistent(t, life->storage)) continue;
-    fprintf(to, "  %s %s, %s\n", life->begin == step ? "made  " : "gone  ",
-            plim_inspect_name(t->inspect, life->storage), size_text(life->bytes, size));
+    if (life->storage < 0 || is_persistent(t, life->storage)) continue;
+    int ends = life->end == step + 1 && !traced_fails_at(t, step);
+    const char *what = life->begin == step ? "made" : ends ? "last used" : NULL;
+    if (!what) continue;
+    fprintf(to, "  %-9s %s, %s\n", what, plim_inspect_name(t->inspect, life->storage), size_text(life->bytes, size));
   }
+  for (int32_t s = 0; s < t->graph->n_storages; s++) {
+    if (!is_evicted(t, step, s)) continue;
+    fprintf(to, "  evicted   %s, %s\n", plim_inspect_name(t->inspect, s),
+            size_text(plim_align_up(t->graph->storage[s].bytes, PLIM_ALIGN), size));
+  }
+}
+
+/* Time so far, and how much of it was spent again. */
+static void print_clock(const traced *t, int32_t step, FILE *to) {
+  int64_t again_ns, clock_ns = traced_clock_ns(t, step, &again_ns);
+  fprintf(to, "  clock %.3f ms, %.3f ms of them again", (double)clock_ns / 1e6, (double)again_ns / 1e6);
+  if (t->plan->keep_all_ns > 0) fprintf(to, ": %.2f %%", (double)again_ns * 100 / (double)t->plan->keep_all_ns);
+  fprintf(to, " of a step with everything kept\n");
 }
 
 static plim_status residents_of(const traced *t, int32_t step, plim_resident **row, int32_t *n) {
@@ -73,9 +94,6 @@ plim_status trace_view_step(const traced *t, int32_t step, FILE *to) {
   const plim_plan *plan = t->plan;
   const plim_step *s = &plan->step[step];
   char live[PLIM_SIZE_TEXT_BYTES], cap[PLIM_SIZE_TEXT_BYTES];
-  plim_resident *row = NULL;
-  int32_t n;
-  PLIM_TRY(residents_of(t, step, &row, &n));
   fprintf(to, "step %d of %d  %s%s, %s\n  ", (int)step, (int)plan->n_steps, traced_op_name(t, step),
           plim_inspect_is_repeat(t->inspect, step) ? ", again" : "",
           s->kind == PLIM_STEP_RUN ? plan->variant[s->variant].variant.name : "");
@@ -83,9 +101,10 @@ plim_status trace_view_step(const traced *t, int32_t step, FILE *to) {
   fprintf(to, "\n  live %s", size_text(plim_inspect_live_bytes(t->inspect, step), live));
   if (plan->budget_bytes < INT64_MAX) fprintf(to, " of a cap of %s", size_text(plan->budget_bytes, cap));
   fprintf(to, "\n");
-  if (plan->packed) print_strip(t, step, row, n, to);
+  print_clock(t, step, to);
+  if (traced_fails_at(t, step)) fprintf(to, "  OUT OF MEMORY: this run finds no room\n");
+  if (plan->packed) PLIM_TRY(print_strip(t, step, to));
   print_changes(t, step, to);
-  plim_release(t->ctx, row, n, sizeof *row);
   return PLIM_OK;
 }
 
@@ -127,15 +146,41 @@ plim_status trace_view_residents(const traced *t, int32_t step, FILE *to) {
 
 /* ---- absences ---- */
 
+/* The decision that evicted a storage between the steps `gone` and `back`; NULL: none, it was written over. */
+static const plim_story_choice *find_eviction(const traced *t, int32_t storage, const plim_absence *a) {
+  const plim_story_choice *choice = NULL;
+  int32_t n = t->story ? plim_story_choices(t->story, &choice) : 0;
+  for (int32_t i = n - 1; i >= 0; i--) {
+    if (choice[i].step < a->gone || choice[i].step > a->back) continue;
+    for (int32_t k = 0; k < choice[i].n_evicted; k++) {
+      if (choice[i].evicted[k] == storage) return &choice[i];
+    }
+  }
+  return NULL;
+}
+
+static void print_gap(const traced *t, int32_t storage, const plim_absence *a, FILE *to) {
+  const char *name = plim_inspect_name(t->inspect, storage);
+  const plim_story_choice *by = find_eviction(t, storage, a);
+  if (by) {
+    fprintf(to, "  %s was evicted in front of step %d, when %s needed room for %s; it is made again at step %d\n", name,
+            (int)by->step, traced_op(t, by->request.op),
+            by->request.storage >= 0 ? plim_inspect_name(t->inspect, by->request.storage) : "its workspace",
+            (int)a->back);
+  } else {
+    fprintf(to, "  %s was dropped behind step %d and is made again at step %d\n", name, (int)a->gone - 1, (int)a->back);
+  }
+}
+
 static void print_absence(const traced *t, int32_t storage, const plim_absence *a, FILE *to) {
   char over[PLIM_SIZE_TEXT_BYTES], bytes[PLIM_SIZE_TEXT_BYTES];
-  const char *name = plim_inspect_name(t->inspect, storage);
-  fprintf(to, "  %s was dropped behind step %d and is made again at step %d\n", name, (int)a->gone - 1, (int)a->back);
+  print_gap(t, storage, a, to);
   if (a->full_step >= 0) {
     fprintf(to, "    keeping it would break the cap first at step %d (%s), by %s\n", (int)a->full_step,
             traced_op_name(t, a->full_step), size_text(a->over_bytes, over));
   } else if (!t->plan->packed || a->free_range) {
-    fprintf(to, "    keeping it would break no cap: the planner found no better plan with it\n");
+    fprintf(to, "    keeping it would break no cap: %s\n",
+            t->story ? "the policy could not know" : "the planner found no better plan with it");
   } else {
     fprintf(to, "    its bytes would fit, but no range of the arena is free for it all that time\n");
   }
@@ -156,6 +201,16 @@ plim_status trace_view_absences(const traced *t, int32_t step, FILE *to) {
     n++;
   }
   if (n == 0) fprintf(to, "  nothing that is needed again is absent at step %d\n", (int)step);
+  return PLIM_OK;
+}
+
+plim_status trace_view_reasons(const traced *t, int32_t step, FILE *to) {
+  const plim_story_choice *choice;
+  int32_t first;
+  if (!t->story) return trace_view_absences(t, step, to);
+  if (traced_choices(t, step, &choice, &first) == 0) fprintf(to, "nothing had to go for this step\n");
+  PLIM_TRY(trace_reasons(t, step, to));
+  trace_tree(t, step, to);
   return PLIM_OK;
 }
 
@@ -208,77 +263,5 @@ plim_status trace_view_value(const traced *t, const char *name, FILE *to) {
             (long long)life->offset);
     print_uses(t, storage, life, to);
   }
-  return PLIM_OK;
-}
-
-/* ---- the whole ---- */
-
-typedef struct costly {
-  int64_t ns;
-  int32_t op, runs;
-} costly;
-
-static int by_cost(const void *a, const void *b) {
-  const costly *x = a, *y = b;
-  if (x->ns != y->ns) return x->ns < y->ns ? 1 : -1;
-  return (x->op > y->op) - (x->op < y->op);
-}
-
-/* Time that each op takes beside its first run. */
-static plim_status count_repeats(const traced *t, costly **out) {
-  costly *row = NULL;
-  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_ops, sizeof *row, &row));
-  for (int32_t op = 0; op < t->graph->n_ops; op++) row[op].op = op;
-  for (int32_t j = 0; j < t->plan->n_steps; j++) {
-    if (!plim_inspect_is_repeat(t->inspect, j)) continue;
-    row[t->plan->step[j].op].ns += traced_planned_ns(t, j);
-    row[t->plan->step[j].op].runs++;
-  }
-  qsort(row, (size_t)t->graph->n_ops, sizeof *row, by_cost);
-  *out = row;
-  return PLIM_OK;
-}
-
-static json_t *repeats_json(const traced *t, const costly *row) {
-  json_t *list = json_array();
-  for (int32_t i = 0; i < t->graph->n_ops && row[i].runs > 0; i++) {
-    (void)json_array_append_new(list, json_pack("{s:s, s:i, s:I}", "op", t->graph->op[row[i].op].name, "runs",
-                                                (int)row[i].runs, "planned_ns", (json_int_t)row[i].ns));
-  }
-  return list;
-}
-
-plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
-  const plim_plan *plan = t->plan;
-  int64_t measured = 0;
-  int32_t repeats = 0;
-  costly *row = NULL;
-  figures f;
-  PLIM_TRY(count_repeats(t, &row));
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    measured += t->measured_ns[j];
-    repeats += plim_inspect_is_repeat(t->inspect, j);
-  }
-  figures_begin(&f, 1, NULL, NULL);
-  figures_text(&f, 0, "graph", "graph", t->graph->name);
-  figures_note(&f, 0, ", %d ops; plan by %s", t->graph->n_ops, plan->planner);
-  if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "cap", plan->budget_bytes);
-  if (plan->packed) figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
-  figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
-  figures_count(&f, 0, "plan_steps", "steps", plan->n_steps);
-  figures_count(&f, 0, "repeats", NULL, repeats);
-  figures_note(&f, 0, ", %d of them again", (int)repeats);
-  figures_count(&f, 0, "training_steps", "training steps", t->trace->n_rows / t->trace->n_steps);
-  figures_real(&f, 0, "planned_ms", "planned", "%.3f ms", (double)plan->time_ns / 1e6);
-  figures_real(&f, 0, "measured_ms", "measured", "%.3f ms", (double)measured / 1e6);
-  figures_real(&f, 0, "overhead_percent", "overhead, predicted", "%.2f %%", plim_plan_overhead_percent(plan));
-  (void)json_object_set_new(f.object, "repeated", repeats_json(t, row));
-  figures_print_to(&f, as_json, to);
-  figures_end(&f);
-  for (int32_t i = 0; i < TOP && i < t->graph->n_ops && row[i].runs > 0 && !as_json; i++) {
-    fprintf(to, "%s%-28s  %d again, %.1f us\n", i == 0 ? "costliest repeats\n  " : "  ", t->graph->op[row[i].op].name,
-            (int)row[i].runs, (double)row[i].ns / 1e3);
-  }
-  plim_release(t->ctx, row, t->graph->n_ops, sizeof *row);
   return PLIM_OK;
 }

@@ -15,11 +15,15 @@ plim_status trace_view_residents(const traced *t, int32_t step, FILE *to);
 /* What is absent at a step and comes back, with the reason for each. */
 plim_status trace_view_absences(const traced *t, int32_t step, FILE *to);
 
+/* Why: the room that was made in front of a step and what is computed again for whom; of a planned run what is absent.
+ */
+plim_status trace_view_reasons(const traced *t, int32_t step, FILE *to);
+
 /* The history of a value: its lives, its uses, why it was absent between. PLIM_EUSAGE, with the nearest name, when
  * there is none of that name. */
 plim_status trace_view_value(const traced *t, const char *name, FILE *to);
 
-/* The run as a whole: bytes, times, the repeats that cost most. */
+/* The run as a whole (trace_summary.c): bytes, times, the repeats that cost most. */
 plim_status trace_view_summary(const traced *t, int as_json, FILE *to);
 
 #endif

@@ -1,11 +1,14 @@
-/* Files beside a trace, and medians of its times. */
+/* Files beside a trace, medians of its times, and second plays of online runs. */
 #include "tools/plimsoll/traced.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/planner.h"
+#include "runtime/base/file.h"
 #include "runtime/graph/check.h"
 #include "tools/plimsoll/beside.h"
+#include "tools/plimsoll/simulation.h"
 
 plim_status traced_save_beside(const plim_graph *graph, const plim_plan *plan, const char *path) {
   char of_plan[BESIDE_PATH_BYTES], of_graph[BESIDE_PATH_BYTES];
@@ -15,20 +18,32 @@ plim_status traced_save_beside(const plim_graph *graph, const plim_plan *plan, c
   return plim_plan_save(plan, of_plan);
 }
 
-static plim_status load(traced *t, const char *path) {
-  char of_plan[BESIDE_PATH_BYTES], of_graph[BESIDE_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
+/* ---- files ---- */
+
+static plim_status load_plan(traced *t, const char *path) {
+  char of_graph[BESIDE_PATH_BYTES];
+  PLIM_TRY(beside_graph_path(t->ctx, path, of_graph));
+  PLIM_TRY(plim_plan_load(t->ctx, path, &t->read_plan));
+  PLIM_TRY(plim_graph_load(t->ctx, of_graph, &t->graph));
+  t->plan = t->read_plan;
+  return plim_plan_check(t->ctx, t->graph, t->plan);
+}
+
+static plim_status load_trace(traced *t, const char *path) {
+  char of_plan[BESIDE_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
   PLIM_TRY(plim_trace_load(t->ctx, path, &t->trace));
   PLIM_TRY(beside_plan_path(t->ctx, path, of_plan));
-  PLIM_TRY(beside_graph_path(t->ctx, of_plan, of_graph));
-  PLIM_TRY(plim_plan_load(t->ctx, of_plan, &t->plan));
-  PLIM_TRY(plim_graph_load(t->ctx, of_graph, &t->graph));
+  PLIM_TRY(load_plan(t, of_plan));
   PLIM_TRY(plim_plan_fingerprint(t->plan, print));
-  if (strcmp(print, t->trace->plan) != 0) {
-    return plim_fail(t->ctx, PLIM_EDATA, "%s: a trace of plan %.12s; %s is plan %.12s", path, t->trace->plan, of_plan,
-                     print);
-  }
-  PLIM_TRY(plim_plan_check(t->ctx, t->graph, t->plan));
-  return plim_inspect_new(t->graph, t->plan, &t->inspect);
+  if (strcmp(print, t->trace->plan) == 0) return PLIM_OK;
+  return plim_fail(t->ctx, PLIM_EDATA, "%s: a trace of plan %.12s; %s is plan %.12s", path, t->trace->plan, of_plan,
+                   print);
+}
+
+/* A plan's name ends as documents' do; a trace's in .jsonl, or as its owner likes. */
+static int names_a_plan(const char *path) {
+  size_t n = strlen(path);
+  return n > 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
 static int by_size(const void *a, const void *b) {
@@ -37,46 +52,160 @@ static int by_size(const void *a, const void *b) {
 }
 
 static plim_status take_medians(traced *t) {
-  int32_t steps = t->trace->n_steps;
-  int64_t runs = t->trace->n_rows / steps, *sample = NULL;
+  int32_t steps = t->plan->n_steps;
+  int64_t *sample = NULL;
   PLIM_TRY(plim_allocate(t->ctx, steps, sizeof *t->measured_ns, &t->measured_ns));
-  PLIM_TRY(plim_allocate(t->ctx, runs, sizeof *sample, &sample));
-  for (int32_t j = 0; j < steps && runs > 0; j++) {
-    for (int64_t r = 0; r < runs; r++) sample[r] = t->trace->row[r * steps + j].time_ns;
-    qsort(sample, (size_t)runs, sizeof *sample, by_size);
-    t->measured_ns[j] = sample[runs / 2];
+  t->runs = t->trace ? t->trace->n_rows / steps : 0;
+  PLIM_TRY(plim_allocate(t->ctx, t->runs, sizeof *sample, &sample));
+  for (int32_t j = 0; j < steps && t->runs > 0; j++) {
+    for (int64_t r = 0; r < t->runs; r++) sample[r] = t->trace->row[r * steps + j].time_ns;
+    qsort(sample, (size_t)t->runs, sizeof *sample, by_size);
+    t->measured_ns[j] = sample[t->runs / 2];
   }
-  plim_release(t->ctx, sample, runs, sizeof *sample);
+  plim_release(t->ctx, sample, t->runs, sizeof *sample);
   return PLIM_OK;
+}
+
+/* ---- second plays ---- */
+
+/* Program order with the variants that the plan runs. */
+static plim_status make_order(traced *t) {
+  const plim_plan *plan = t->plan;
+  int64_t n = t->graph->n_ops;
+  plim_plan_options options = plim_plan_options_default();
+  int32_t *first = NULL;
+  plim_variant *variant = NULL;
+  plim_profile *profile = NULL;
+  plim_status status;
+  options.unpacked = 1;
+  options.order = PLIM_ORDER_FIXED;
+  PLIM_CHECK(plim_allocate(t->ctx, n + 1, sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(t->ctx, n, sizeof *variant, &variant));
+  for (int32_t o = 0; o < n; o++) first[o + 1] = o + 1;
+  for (int32_t j = plan->n_steps - 1; j >= 0; j--) {
+    variant[plan->step[j].op] = plan->variant[plan->step[j].variant].variant;
+  }
+  PLIM_CHECK(plim_profile_make(t->graph, &plan->arithmetic.machine, 1, first, variant, &profile));
+  PLIM_CHECK(plim_plan_keep_all(t->ctx, t->graph, profile, &options, &t->order));
+done:
+  plim_profile_free(profile);
+  plim_release(t->ctx, first, n + 1, sizeof *first);
+  plim_release(t->ctx, variant, n, sizeof *variant);
+  return status;
+}
+
+/* An online run is played again; when that gives something else (another version decided it), its reasons are not
+ * known. */
+static plim_status play_again(traced *t) {
+  static const char prefix[] = "online ";
+  const plim_policy *policy = strncmp(t->plan->planner, prefix, sizeof prefix - 1) == 0
+                                  ? plim_policy_find(t->plan->planner + sizeof prefix - 1)
+                                  : NULL;
+  if (!policy) return PLIM_OK;
+  PLIM_TRY(make_order(t));
+  plim_story_options options = {t->graph, t->order, policy, t->plan->budget_bytes};
+  PLIM_TRY(plim_story_new(t->ctx, &options, &t->story));
+  if (plim_story_equals(t->story, t->plan, &t->unlike_step)) {
+    t->unlike_step = -1;
+  } else {
+    plim_story_free(t->story);
+    t->story = NULL;
+  }
+  return PLIM_OK;
+}
+
+static plim_status open_file(traced *t, const char *path) {
+  PLIM_TRY(names_a_plan(path) ? load_plan(t, path) : load_trace(t, path));
+  PLIM_TRY(plim_inspect_new(t->graph, t->plan, &t->inspect));
+  PLIM_TRY(take_medians(t));
+  return play_again(t);
+}
+
+static plim_status finish(traced *t, plim_status status, traced *out) {
+  if (status == PLIM_OK) {
+    *out = *t;
+  } else {
+    traced_close(t);
+  }
+  return status;
 }
 
 plim_status traced_open(plim_context *ctx, const char *path, traced *out) {
-  traced t = {.ctx = ctx};
-  plim_status status = load(&t, path);
-  if (status == PLIM_OK) status = take_medians(&t);
-  if (status != PLIM_OK) {
-    traced_close(&t);
-    return status;
-  }
-  *out = t;
-  return PLIM_OK;
+  traced t = {.ctx = ctx, .unlike_step = -1};
+  return finish(&t, open_file(&t, path), out);
+}
+
+static plim_status play(traced *t, const char *graph, const plim_policy *policy, const char *memory) {
+  simulation sim;
+  plim_story_options options = {.policy = policy};
+  PLIM_TRY(plim_graph_load(t->ctx, graph, &t->graph));
+  PLIM_TRY(simulation_open(t->ctx, t->graph, 1, &sim));
+  plim_status status = simulation_budget(&sim, memory, ADDRESSES_ARENA, &options.budget_bytes);
+  t->order = sim.order;
+  sim.order = NULL;
+  simulation_close(&sim);
+  if (status != PLIM_OK) return status;
+  options.graph = t->graph;
+  options.order = t->order;
+  PLIM_TRY(plim_story_new(t->ctx, &options, &t->story));
+  t->plan = plim_story_plan(t->story);
+  if (!t->plan) return plim_fail(t->ctx, PLIM_ENOFIT, "%s", plim_story_failure(t->story));
+  PLIM_TRY(plim_inspect_new(t->graph, t->plan, &t->inspect));
+  return take_medians(t);
+}
+
+plim_status traced_play(plim_context *ctx, const char *graph, const char *policy, const char *memory, traced *out) {
+  traced t = {.ctx = ctx, .unlike_step = -1};
+  return finish(&t, play(&t, graph, plim_policy_find(policy), memory), out);
 }
 
 void traced_close(traced *t) {
-  if (t->trace) plim_release(t->ctx, t->measured_ns, t->trace->n_steps, sizeof *t->measured_ns);
+  if (t->plan) plim_release(t->ctx, t->measured_ns, t->plan->n_steps, sizeof *t->measured_ns);
   plim_inspect_free(t->inspect);
+  plim_story_free(t->story);
+  plim_plan_free(t->order);
+  plim_plan_free(t->read_plan);
   plim_graph_free(t->graph);
-  plim_plan_free(t->plan);
   plim_trace_free(t->trace);
   *t = (traced){.ctx = t->ctx};
 }
+
+/* ---- reading ---- */
 
 const char *traced_op_name(const traced *t, int32_t step) {
   const plim_step *s = &t->plan->step[step];
   return s->kind == PLIM_STEP_RUN ? t->graph->op[s->op].name : "copy";
 }
 
+const char *traced_op(const traced *t, int32_t op) {
+  return op >= 0 ? t->graph->op[op].name : "the end of the step";
+}
+
 int64_t traced_planned_ns(const traced *t, int32_t step) {
   const plim_step *s = &t->plan->step[step];
   return s->kind == PLIM_STEP_RUN ? t->plan->variant[s->variant].variant.time_ns : s->time_ns;
+}
+
+int64_t traced_clock_ns(const traced *t, int32_t step, int64_t *again_ns) {
+  int64_t clock_ns = 0;
+  *again_ns = 0;
+  for (int32_t j = 0; j < step; j++) {
+    clock_ns += traced_planned_ns(t, j);
+    if (plim_inspect_is_repeat(t->inspect, j)) *again_ns += traced_planned_ns(t, j);
+  }
+  return clock_ns;
+}
+
+int32_t traced_choices(const traced *t, int32_t step, const plim_story_choice **out, int32_t *first) {
+  const plim_story_choice *all = NULL;
+  int32_t n = t->story ? plim_story_choices(t->story, &all) : 0, begin = 0, end;
+  while (begin < n && all[begin].step < step) begin++;
+  for (end = begin; end < n && all[end].step == step;) end++;
+  *out = n > 0 ? all + begin : NULL;
+  *first = begin;
+  return end - begin;
+}
+
+int traced_fails_at(const traced *t, int32_t step) {
+  return t->story && plim_story_failure(t->story) && step == t->plan->n_steps - 1;
 }

@@ -1,22 +1,34 @@
-/* A trace with the plan and graph that lie beside it, indexed: what the views of plimsoll trace look at. */
+/* What plimsoll trace looks at: a plan with its graph, indexed; the times that were measured, if there are any; and the
+ * story of an online run. */
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACED_H
 #define PLIM_TOOLS_PLIMSOLL_TRACED_H
 
 #include "runtime/graph/trace.h"
 #include "runtime/inspect/inspect.h"
+#include "runtime/inspect/story.h"
 
 typedef struct traced {
   plim_context *ctx;
-  plim_trace *trace;
-  plim_plan *plan;
+  plim_trace *trace;    /* NULL: nothing was measured */
+  plim_plan *read_plan; /* NULL: the plan is the story's */
+  const plim_plan *plan;
   plim_graph *graph;
   plim_inspect *inspect;
-  int64_t *measured_ns; /* [n_steps] median over the training steps of the trace */
+  int64_t runs;         /* training steps that were measured */
+  int64_t *measured_ns; /* [n_steps] median over them, 0 without any */
+  plim_plan *order;     /* of the online run: program order with its variants */
+  plim_story *story;    /* NULL: a plan's run, or one that cannot be played again */
+  int32_t unlike_step;  /* the first step at which the second play was not the run; -1 */
 } traced;
 
-/* Load t.jsonl, t.plan.json and t.plan.graph.json, check the plan, index. PLIM_EDATA when they do not belong together.
- * Nothing is to be closed when this fails. */
+/* Load a trace (t.jsonl with t.plan.json and t.plan.graph.json) or a plan alone (p.json with p.graph.json), check the
+ * plan, index it; the run of an online policy is played again. PLIM_EDATA when they do not belong together. Nothing is
+ * to be closed when this fails. */
 plim_status traced_open(plim_context *ctx, const char *path, traced *out);
+
+/* Play the graph under an online policy within `memory` ("40%", "96MiB", NULL: all). A run that finds no room can be
+ * looked at too, up to there; PLIM_ENOFIT when it has no steps at all. */
+plim_status traced_play(plim_context *ctx, const char *graph, const char *policy, const char *memory, traced *out);
 void traced_close(traced *t);
 
 /* Write plan and graph beside the trace that is to be at `path`. */
@@ -25,5 +37,17 @@ plim_status traced_save_beside(const plim_graph *graph, const plim_plan *plan, c
 /* Name of the op of a step, planned time. */
 const char *traced_op_name(const traced *t, int32_t step);
 int64_t traced_planned_ns(const traced *t, int32_t step);
+
+/* Name of an op, "the end of the step" for -1. */
+const char *traced_op(const traced *t, int32_t op);
+
+/* Time of the plan in front of a step, and how much of it was spent on running ops again. */
+int64_t traced_clock_ns(const traced *t, int32_t step, int64_t *again_ns);
+
+/* The decisions of the online run in front of a step: the first, and how many there are. */
+int32_t traced_choices(const traced *t, int32_t step, const plim_story_choice **out, int32_t *first);
+
+/* Did the online run find no room at this step, its last? */
+int traced_fails_at(const traced *t, int32_t step);
 
 #endif

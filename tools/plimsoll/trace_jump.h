@@ -1,0 +1,32 @@
+/* Jumps: from a step of the plan to another, by what happens there. */
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_JUMP_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_JUMP_H
+
+#include "tools/plimsoll/traced.h"
+
+typedef struct trace_jump {
+  char key;
+  const char *what; /* as in "next step that ..." */
+  const char *none; /* as in "there is no ... behind step 12" */
+  int32_t direction;
+  /* Does it happen at the step? */
+  plim_status (*happens)(const traced *t, int32_t step, int *yes);
+} trace_jump;
+
+/* Row i of the table, NULL behind the last; the row of a key, NULL when there is none. */
+const trace_jump *trace_jump_at(int32_t i);
+const trace_jump *trace_jump_find(char key);
+
+/* The first step behind `from` (or before it) at which it happens; -1: none. */
+plim_status trace_jump_to(const trace_jump *jump, const traced *t, int32_t from, int32_t *step);
+
+/* Where two runs part: the first step at which the other runs another op or variant; the first at which something lives
+ * elsewhere or for another time. The length of the shorter run when there is none before; -1: they are equal. */
+typedef struct trace_parting {
+  int32_t run, place;
+} trace_parting;
+
+/* PLIM_EDATA when the other run is of another graph. */
+plim_status trace_divergence(const traced *t, const traced *other, trace_parting *out);
+
+#endif

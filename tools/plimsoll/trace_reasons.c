@@ -1,0 +1,190 @@
+/* Lines are at most 78 columns where names allow it, since panes cut them. */
+#include "tools/plimsoll/trace_reasons.h"
+
+#include <string.h>
+
+#include "runtime/base/size.h"
+
+enum { WINDOWS = 3 /* shown */, PIECES = 8 /* of a window */, NAMES = 6 /* behind one reason */, MARGIN = 76 };
+
+static const char *storage_name(const traced *t, int32_t storage) {
+  return plim_inspect_name(t->inspect, storage);
+}
+
+/* ---- scores ---- */
+
+static double us(int64_t ns) {
+  return (double)ns / 1e3;
+}
+
+/* own cost + neighbours over distance: the terms that the policy has. */
+static void print_terms(const traced *t, const plim_story_piece *p, FILE *to) {
+  const plim_policy *policy = plim_story_way(t->story)->policy;
+  char size[PLIM_SIZE_TEXT_BYTES];
+  fprintf(to, "    %-26s %9s", storage_name(t, p->storage), plim_size_print(p->bytes, size));
+  if (policy->cost == PLIM_COST_ACCESS) {
+    fprintf(to, "  used %.1f us ago\n", us(p->stale_ns));
+    return;
+  }
+  fprintf(to, "  score %.4g =", p->score);
+  if (policy->cost == PLIM_COST_ONE) fprintf(to, " 1");
+  if (policy->cost >= PLIM_COST_OWN) fprintf(to, " own %.1f us", us(p->own_ns));
+  if (policy->cost >= PLIM_COST_ANCESTORS) fprintf(to, " + missing %.1f us", us(p->neighbour_ns));
+  if (policy->size == PLIM_PER_BYTES) fprintf(to, " / bytes");
+  if (policy->size == PLIM_PER_HOLE) fprintf(to, " / bytes with free neighbours");
+  if (policy->stale) fprintf(to, policy->forecast ? " / next use in %.1f us" : " / unused %.1f us", us(p->distance_ns));
+  fprintf(to, "\n");
+}
+
+static void print_window(const traced *t, const plim_story_reasons *why, int32_t i, FILE *to) {
+  static const char *const title[WINDOWS] = {"taken", "runner-up", "third"};
+  const plim_story_window *w = &why->window[i];
+  char bytes[PLIM_SIZE_TEXT_BYTES], evicted[PLIM_SIZE_TEXT_BYTES];
+  int64_t begin = why->piece[w->begin].offset;
+  int32_t shown = 0, held = 0;
+  fprintf(to, "  %s: addresses %lld to %lld, %s, evicts %s\n", title[i], (long long)begin,
+          (long long)(begin + w->bytes), plim_size_print(w->bytes, bytes), plim_size_print(w->evicted_bytes, evicted));
+  fprintf(to, "    score %.4g%s", w->together, w->together == w->score ? "" : " as a whole");
+  if (w->together != w->score) fprintf(to, ", %.4g piece by piece", w->score);
+  fprintf(to, "\n");
+  for (int32_t k = w->begin; k < w->end; k++) held += why->piece[k].state == PLIM_PIECE_MAY_GO;
+  for (int32_t k = w->begin; k < w->end && shown < PIECES; k++) {
+    if (why->piece[k].state != PLIM_PIECE_MAY_GO) continue;
+    print_terms(t, &why->piece[k], to);
+    shown++;
+  }
+  if (held > shown) fprintf(to, "    and %d more\n", (int)(held - shown));
+}
+
+/* ---- what keeps the others ---- */
+
+static void print_bar(const traced *t, const plim_story_piece *p, FILE *to) {
+  switch (p->state) {
+    case PLIM_PIECE_PINNED:
+      if (p->by >= 0) fprintf(to, "pinned for %s:", traced_op(t, p->by));
+      if (p->by < 0) fprintf(to, "pinned to the end of the step:");
+      return;
+    case PLIM_PIECE_TOO_LATE:
+      if (p->by >= 0) fprintf(to, "cannot be made again once %s is updated:", storage_name(t, p->by));
+      if (p->by < 0) fprintf(to, "cannot be made again in time:");
+      return;
+    case PLIM_PIECE_PERSISTENT:
+      fprintf(to, "there all the time:");
+      return;
+    case PLIM_PIECE_INPUT:
+      fprintf(to, "written from outside, made by no op:");
+      return;
+    case PLIM_PIECE_IS_FREE:
+    case PLIM_PIECE_MAY_GO:
+      return;
+  }
+}
+
+static int same_bar(const plim_story_piece *a, const plim_story_piece *b) {
+  return a->state == b->state && a->by == b->by;
+}
+
+/* One line a reason: the pieces that it keeps. */
+static void print_bars(const traced *t, const plim_story_reasons *why, FILE *to) {
+  for (int32_t i = 0; i < why->n_pieces; i++) {
+    const plim_story_piece *p = &why->piece[i];
+    int32_t n = 0, first = 1;
+    int64_t bytes = 0;
+    char size[PLIM_SIZE_TEXT_BYTES];
+    if (p->state <= PLIM_PIECE_MAY_GO) continue;
+    for (int32_t k = 0; k < i && first; k++) first = !same_bar(&why->piece[k], p);
+    if (!first) continue;
+    fprintf(to, "  ");
+    print_bar(t, p, to);
+    for (int32_t k = i; k < why->n_pieces; k++) {
+      if (!same_bar(&why->piece[k], p)) continue;
+      bytes += why->piece[k].bytes;
+      if (n++ < NAMES && p->state >= PLIM_PIECE_PINNED) fprintf(to, " %s", storage_name(t, why->piece[k].storage));
+    }
+    fprintf(to, " (%d, %s)\n", (int)n, plim_size_print(bytes, size));
+  }
+}
+
+/* ---- a decision ---- */
+
+static void print_request(const traced *t, const plim_story_choice *c, const plim_story_reasons *why, FILE *to) {
+  char bytes[PLIM_SIZE_TEXT_BYTES], all[PLIM_SIZE_TEXT_BYTES], largest[PLIM_SIZE_TEXT_BYTES];
+  fprintf(to, "%s needs room for %s, %s\n", traced_op(t, c->request.op),
+          c->request.storage >= 0 ? storage_name(t, c->request.storage) : "its workspace",
+          plim_size_print(c->request.bytes, bytes));
+  fprintf(to, "  free are %s, at most %s in one piece\n", plim_size_print(why->free_bytes, all),
+          plim_size_print(why->largest_free_bytes, largest));
+}
+
+static void print_single(const traced *t, const plim_story_reasons *why, FILE *to) {
+  fprintf(to, "  goes:\n");
+  print_terms(t, &why->piece[why->taken], to);
+  if (why->runner_up < 0) return;
+  fprintf(to, "  would be next:\n");
+  print_terms(t, &why->piece[why->runner_up], to);
+}
+
+static plim_status print_way_out(const traced *t, const plim_story_reasons *why, FILE *to) {
+  char extra[PLIM_SIZE_TEXT_BYTES], enough[PLIM_SIZE_TEXT_BYTES];
+  int64_t bytes, budget = t->plan->budget_bytes;
+  fprintf(to, "  out of memory: nothing that is left may go, and no window is large enough\n");
+  fprintf(to, "  %s more at the end of the arena would be room here\n", plim_size_print(why->extra_bytes, extra));
+  PLIM_TRY(plim_story_enough(t->story, 2 * budget + why->extra_bytes, &bytes));
+  if (bytes < 0) {
+    fprintf(to, "  this policy finds no way in twice the memory either\n");
+  } else {
+    fprintf(to, "  from the start this policy finds a way in %s: %lld bytes more\n", plim_size_print(bytes, enough),
+            (long long)(bytes - budget));
+  }
+  return PLIM_OK;
+}
+
+static plim_status print_choice(const traced *t, const plim_story_choice *c, int32_t id, FILE *to) {
+  const plim_story_reasons *why;
+  PLIM_TRY(plim_story_explain(t->story, id, &why));
+  print_request(t, c, why, to);
+  for (int32_t i = 0; i < why->n_windows && i < WINDOWS; i++) print_window(t, why, i, to);
+  if (why->n_windows == 1) fprintf(to, "  no other window is large enough\n");
+  if (why->taken >= 0) print_single(t, why, to);
+  if (c->n_evicted == 0) PLIM_TRY(print_way_out(t, why, to));
+  print_bars(t, why, to);
+  return PLIM_OK;
+}
+
+plim_status trace_reasons(const traced *t, int32_t step, FILE *to) {
+  const plim_story_choice *choice;
+  int32_t first, n = traced_choices(t, step, &choice, &first);
+  for (int32_t i = 0; i < n; i++) PLIM_TRY(print_choice(t, &choice[i], first + i, to));
+  return PLIM_OK;
+}
+
+/* ---- the tree ---- */
+
+/* Steps [begin, root): what was computed again for the step `root` of the program. */
+static int32_t find_root(const traced *t, int32_t step, int32_t *begin) {
+  int32_t root = step;
+  while (root + 1 < t->plan->n_steps && plim_story_depth(t->story, root) > 0) root++;
+  *begin = root;
+  while (*begin > 0 && plim_story_depth(t->story, *begin - 1) > 0) (*begin)--;
+  return root;
+}
+
+void trace_tree(const traced *t, int32_t step, FILE *to) {
+  int32_t begin, root, depth = 0;
+  int64_t sum_ns = 0;
+  if (!t->story) return;
+  root = find_root(t, step, &begin);
+  if (begin == root) return;
+  for (int32_t j = begin; j < root; j++) {
+    sum_ns += traced_planned_ns(t, j);
+    if (plim_story_depth(t->story, j) > depth) depth = plim_story_depth(t->story, j);
+  }
+  fprintf(to, "for step %d, %s: %d run%s again, %.1f us, %d deep\n", (int)root, traced_op_name(t, root),
+          (int)(root - begin), root - begin == 1 ? "" : "s", us(sum_ns), (int)depth);
+  for (int32_t j = root; j >= begin; j--) {
+    int32_t indent = 2 * plim_story_depth(t->story, j);
+    if (indent > MARGIN / 2) indent = MARGIN / 2;
+    fprintf(to, "%s%*sstep %d  %s, %.1f us\n", j == step ? ">" : " ", (int)indent, "", (int)j, traced_op_name(t, j),
+            us(traced_planned_ns(t, j)));
+  }
+}
