@@ -90,11 +90,15 @@ static dnnl_format_tag_t tag_of(const plim_shape *shape, int transposed) {
   return transposed ? dnnl_ba : dnnl_ab;
 }
 
+static dnnl_data_type_t type_of(plim_dtype dtype) {
+  return dtype == PLIM_BF16 ? dnnl_bf16 : dtype == PLIM_F32 ? dnnl_f32 : dnnl_data_type_undef;
+}
+
 static dnnl_status_t describe(const plim_shape *shape, int transposed, dnnl_memory_desc_t *out) {
-  if (shape->dtype != PLIM_F32 || (shape->rank != 4 && shape->rank != 2)) return dnnl_unimplemented;
+  if (shape->rank != 4 && shape->rank != 2) return dnnl_unimplemented;
   dnnl_dims_t dim = {0};
   for (int i = 0; i < shape->rank; i++) dim[i] = shape->dim[transposed ? shape->rank - 1 - i : i];
-  return dnnl_memory_desc_init_by_tag(out, shape->rank, dim, dnnl_f32, tag_of(shape, transposed));
+  return dnnl_memory_desc_init_by_tag(out, shape->rank, dim, type_of(shape->dtype), tag_of(shape, transposed));
 }
 
 /* A bias [O] belongs to a convolution as a vector, to a matrix product as one row. */
@@ -129,8 +133,8 @@ static dnnl_status_t describe_conv(const family *f, const plim_attrs *a, const d
                                    dnnl_convolution_desc_t *out) {
   const dnnl_memory_desc_t *src = &md[SRC], *dst = &md[DST];
   dnnl_memory_desc_t weights; /* in whatever format the implementation likes */
-  dnnl_status_t status =
-      dnnl_memory_desc_init_by_tag(&weights, md[WEIGHTS].ndims, md[WEIGHTS].dims, dnnl_f32, dnnl_format_tag_any);
+  dnnl_status_t status = dnnl_memory_desc_init_by_tag(&weights, md[WEIGHTS].ndims, md[WEIGHTS].dims,
+                                                      md[WEIGHTS].data_type, dnnl_format_tag_any);
   if (status != dnnl_success) return status;
   dnnl_dims_t stride = {a->stride[0], a->stride[1]}, pad = {a->pad[0], a->pad[1]};
   switch (f->prop) {
@@ -155,17 +159,15 @@ static const dnnl_memory_desc_t *desc_of_arg(const_dnnl_primitive_desc_t pd, int
 static int weights_order(const dnnl_memory_desc_t *md, plim_weights_order *out) {
   if (md->format_kind != dnnl_blocked || md->ndims != 4 || md->offset0 != 0) return 0;
   const dnnl_blocking_desc_t *blocking = &md->format_desc.blocking;
-  *out = (plim_weights_order){.block = {1, 1}};
+  *out = (plim_weights_order){.block = {1, 1}, .element_bytes = md->data_type == dnnl_bf16 ? 2 : 4};
   for (int i = 0; i < 4; i++) {
     out->dim[i] = md->dims[i];
     out->outer[i] = blocking->strides[i];
   }
   int64_t stride = 1; /* the last block named is the innermost */
   for (int i = blocking->inner_nblks - 1; i >= 0; i--) {
-    int64_t dim = blocking->inner_idxs[i];
-    if (dim > 1 || out->block[dim] != 1) return 0;
-    out->block[dim] = blocking->inner_blks[i];
-    out->inner[dim] = stride;
+    if (blocking->inner_idxs[i] > 1) return 0;
+    if (!plim_weights_order_block(out, (int)blocking->inner_idxs[i], blocking->inner_blks[i], stride)) return 0;
     stride *= blocking->inner_blks[i];
   }
   return 1;
@@ -234,7 +236,8 @@ static dnnl_status_t walk_begin(walk *w, const plim_op_desc *op, int threads) {
   w->algorithm = -1;
   w->family = family_find(op->kind);
   w->n_operands = w->family ? operand_count(w->family, op) : -1;
-  if (w->n_operands < 0) return dnnl_unimplemented;
+  plim_dtype type;
+  if (w->n_operands < 0 || !plim_op_type(op, &type)) return dnnl_unimplemented;
   dnnl_status_t status = describe_operands(w->family, op, w->n_operands, w->md);
   if (status == dnnl_success) status = dnnl_engine_create(&w->engine, dnnl_cpu, 0);
   if (status == dnnl_success) status = dnnl_primitive_attr_create(&w->attr);
@@ -493,16 +496,22 @@ int plim_onednn_set_isa(plim_isa isa) {
   static const struct {
     const char *name;
     dnnl_cpu_isa_t isa;
-  } levels[] = {
-      {"x86-64-v2", dnnl_cpu_isa_sse41}, {"x86-64-v3", dnnl_cpu_isa_avx2}, {"x86-64-v4", dnnl_cpu_isa_avx512_core}};
+  } levels[] = {{"x86-64-v2", dnnl_cpu_isa_sse41},
+                {"x86-64-v3", dnnl_cpu_isa_avx2},
+                {"x86-64-v4", dnnl_cpu_isa_avx512_core},
+                {"x86-64-v4", dnnl_cpu_isa_avx512_core_vnni},
+                {"x86-64-v4", dnnl_cpu_isa_avx512_core_bf16}}; /* products of bf16, where the CPU has them */
+  const int count = sizeof levels / sizeof *levels;
   const char *name = plim_isa_name(isa);
-  for (size_t i = 0; name && i < sizeof levels / sizeof *levels; i++) {
-    if (strcmp(name, levels[i].name) != 0) continue;
-    /* Refused once oneDNN has looked at the setting; what counts is what it will use. */
-    (void)dnnl_set_max_cpu_isa(levels[i].isa);
-    return dnnl_get_effective_cpu_isa() == levels[i].isa ? PLIM_KERNEL_OK : PLIM_KERNEL_UNSUPPORTED;
+  int last = count - 1;
+  while (last >= 0 && (!name || strcmp(name, levels[last].name) != 0)) last--;
+  if (last < 0) return PLIM_KERNEL_OK; /* no choice to make on other processors */
+  /* Refused once oneDNN has looked at the setting; what counts is what it will use. */
+  (void)dnnl_set_max_cpu_isa(levels[last].isa);
+  for (int i = 0; i < count; i++) {
+    if (strcmp(name, levels[i].name) == 0 && dnnl_get_effective_cpu_isa() == levels[i].isa) return PLIM_KERNEL_OK;
   }
-  return PLIM_KERNEL_OK; /* no choice to make on other processors */
+  return PLIM_KERNEL_UNSUPPORTED;
 }
 
 const char *plim_onednn_version(void) {

@@ -58,11 +58,20 @@ void op_memory_free(op_memory *m) {
   m->block = NULL;
 }
 
-static void randomize(const plim_shape *shape, float *x, uint64_t seed) {
-  if (shape->dtype != PLIM_F32) return;
+static void randomize(const plim_shape *shape, void *x, uint64_t seed) {
+  if (shape->dtype != PLIM_F32 && shape->dtype != PLIM_BF16) return;
   const int64_t scale = 1 << 20;
   int64_t n = plim_shape_elements(shape);
-  for (int64_t i = 0; i < n; i++) x[i] = (float)test_random_between(&seed, -scale, scale) / (float)scale;
+  for (int64_t i = 0; i < n; i++) {
+    float value = (float)test_random_between(&seed, -scale, scale) / (float)scale;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (shape->dtype == PLIM_BF16) {
+      ((uint16_t *)x)[i] = (uint16_t)(bits >> 16);
+    } else {
+      ((float *)x)[i] = value;
+    }
+  }
 }
 
 void op_memory_randomize(op_memory *m, uint64_t seed) {

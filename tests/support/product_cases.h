@@ -4,10 +4,11 @@
 
 #include "kernels/op.h"
 
-/* Case `index` (0, 1, ...): 1 and the op, or 0 behind the last. Sizes are small enough for a naive reference. */
+/* Case `index` (0, 1, ...), over floats and then again over bf16: 1 and the op, or 0 behind the last. Sizes are small
+ * enough for a naive reference. */
 int product_case(int index, plim_op_desc *out);
 
-/* "conv2d_bwd_data nhwc 9x16x14x14 -> 32, 3x3/2+1" */
+/* "f32 conv2d_bwd_data nhwc 9x16x14x14 -> 32, 3x3/2+1" */
 const char *product_case_text(const plim_op_desc *desc);
 
 #endif

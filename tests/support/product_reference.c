@@ -1,8 +1,10 @@
 #include "tests/support/product_reference.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/kernel_reference.h"
 #include "tests/support/op_memory.h"
 
 /* The convolution as one set of triples (x, w, y) that are multiplied and added; each direction sums over it. */
@@ -70,7 +72,7 @@ static void conv_bias(const plim_op_desc *d, const float *bias, double *out) {
 }
 
 /* out[i][j] = sum over k of a(i,k) b(k,j), operands read by strides. */
-static void matrix_product(const plim_op_desc *d, void *const *in, double *out) {
+static void matrix_product(const plim_op_desc *d, float *const *in, double *out) {
   const plim_shape *y = &d->out[0];
   int64_t rows = y->dim[0], columns = y->dim[1];
   int transposed = d->kind == PLIM_OP_LINEAR_BWD_WEIGHTS; /* the first operand */
@@ -88,8 +90,13 @@ static void matrix_product(const plim_op_desc *d, void *const *in, double *out) 
   }
 }
 
-void product_reference(const plim_op_desc *d, void *const *in, double *out) {
-  memset(out, 0, (size_t)plim_shape_elements(&d->out[0]) * sizeof *out);
+/* Element e in order of memory. */
+static float element(const plim_shape *shape, const void *memory, int64_t e) {
+  return shape->dtype == PLIM_BF16 ? (float)reference_of_bf16(((const uint16_t *)memory)[e])
+                                   : ((const float *)memory)[e];
+}
+
+static void run(const plim_op_desc *d, float *const *in, double *out) {
   sums s = {in[0], in[1], out};
   switch (d->kind) {
     case PLIM_OP_CONV2D:
@@ -107,10 +114,23 @@ void product_reference(const plim_op_desc *d, void *const *in, double *out) {
   }
 }
 
-double relative_rms(const float *actual, const double *expected, int64_t n) {
+void product_reference(const plim_op_desc *d, void *const *in, double *out) {
+  float *wide[3] = {NULL};
+  memset(out, 0, (size_t)plim_shape_elements(&d->out[0]) * sizeof *out);
+  for (int i = 0; i < d->n_in; i++) {
+    int64_t n = plim_shape_elements(&d->in[i]);
+    wide[i] = malloc((size_t)n * sizeof *wide[i]);
+    for (int64_t e = 0; e < n; e++) wide[i][e] = element(&d->in[i], in[i], e);
+  }
+  run(d, wide, out);
+  for (int i = 0; i < d->n_in; i++) free(wide[i]);
+}
+
+double relative_rms(const plim_shape *shape, const void *actual, const double *expected) {
   double error = 0, size = 0;
-  for (int64_t i = 0; i < n; i++) {
-    error += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+  for (int64_t i = 0; i < plim_shape_elements(shape); i++) {
+    double off = (double)element(shape, actual, i) - expected[i];
+    error += off * off;
     size += expected[i] * expected[i];
   }
   return size > 0 ? sqrt(error / size) : sqrt(error);
