@@ -8,6 +8,7 @@
 #include "tests/support/fake_cuda.h"
 #include "tests/support/kernel_check.h"
 #include "tests/support/kernel_reference.h"
+#include "tests/support/kernel_samples.h"
 #include "tests/support/small_graph.h"
 
 static plim_context *ctx;
@@ -32,6 +33,13 @@ static void *to_device(const void *host, int64_t bytes) {
   return memory;
 }
 
+/* What rounding to eight significant bits may cost an element: of the result, and of the bias, of at most 1, on its way
+ * into the product. */
+static double rounding(const plim_op_desc *op, double expected) {
+  if (op->out[0].dtype != PLIM_BF16) return 0;
+  return (fabs(expected) + (op->n_in > 2)) / 256;
+}
+
 /* One variant on random operands against the reference in double precision. */
 static void check_variant(const plim_op_desc *op, const plim_kernel_info *info) {
   void *in[PLIM_OP_MAX_IN], *out[1], *kernel = NULL;
@@ -50,8 +58,9 @@ static void check_variant(const plim_op_desc *op, const plim_kernel_info *info) 
   for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(expected[0][i]));
   for (int64_t i = 0; i < n; i++) {
     double got = reference_get(&op->out[0], host.out[0], i);
-    cr_assert(fabs(got - expected[0][i]) <= 1e-5 * largest, "%s %s: [%lld] is %g, not %g", plim_op_kind_name(op->kind),
-              info->name, (long long)i, got, expected[0][i]);
+    cr_assert(fabs(got - expected[0][i]) <= 1e-5 * largest + rounding(op, expected[0][i]),
+              "%s %s: [%lld] is %g, not %g", plim_op_kind_name(op->kind), info->name, (long long)i, got,
+              expected[0][i]);
   }
   device->api->unprepare(device, kernel);
   for (int i = 0; i < op->n_in; i++) device->api->release(device, in[i], plim_shape_bytes(&op->in[i]));
@@ -71,6 +80,16 @@ static void check_op(const plim_op_desc *op, int least) {
   }
   cr_assert_geq(by_library, least, "%s has %d", plim_op_kind_name(op->kind), by_library);
   cr_assert_str_eq(info[n - 1].name, "single-source");
+}
+
+/* In every math mode. */
+static void check_modes(const plim_op_desc *op, int least) {
+  plim_op_desc other = *op;
+  check_op(op, least);
+  other.attrs.tf32 = 1;
+  check_op(&other, least);
+  kernel_to_bf16(&other);
+  check_op(&other, least);
 }
 
 /* Row of a table: a convolution. */
@@ -100,7 +119,7 @@ Test(cuda_gemm, convolutions_agree_with_the_reference_in_every_direction) {
       memcpy(op[k].attrs.kernel, w->kernel, sizeof w->kernel);
       op[k].attrs.stride[0] = op[k].attrs.stride[1] = w->stride;
       op[k].attrs.pad[0] = op[k].attrs.pad[1] = w->pad;
-      check_op(&op[k], 1 + w->chunked);
+      check_modes(&op[k], 1 + w->chunked);
     }
   }
 }
@@ -113,9 +132,23 @@ Test(cuda_gemm, linear_layers_agree_with_the_reference_in_every_direction) {
   forward.in[1] = data.in[1] = w;
   forward.in[2] = kernel_shape(PLIM_F32, 1, 5, 1, 1, 1);
   weights.in[1] = x;
-  check_op(&forward, 1);
-  check_op(&data, 1);
-  check_op(&weights, 1);
+  check_modes(&forward, 1);
+  check_modes(&data, 1);
+  check_modes(&weights, 1);
+}
+
+Test(cuda_gemm, products_that_may_round_their_factors_have_labels_of_their_own) {
+  const plim_shape x = kernel_shape(PLIM_F32, 2, 7, 12, 1, 1), y = kernel_shape(PLIM_F32, 2, 7, 5, 1, 1);
+  plim_op_desc op = kernel_op(PLIM_OP_LINEAR, 2, 1, x, y);
+  plim_kernel_info strict[8], rounded[8];
+  op.in[1] = kernel_shape(PLIM_F32, 2, 5, 12, 1, 1);
+  int n = device->api->variants(device, &op, strict, 8);
+  op.attrs.tf32 = 1;
+  cr_assert_eq(device->api->variants(device, &op, rounded, 8), n);
+  for (int i = 0; i + 1 < n; i++) {
+    for (int j = 0; j + 1 < n; j++) cr_assert_str_neq(strict[i].label, rounded[j].label);
+  }
+  cr_assert_str_eq(strict[n - 1].label, rounded[n - 1].label); /* the bodies do not round */
 }
 
 Test(cuda_gemm, blocked_layouts_and_other_kinds_are_left_to_the_bodies) {

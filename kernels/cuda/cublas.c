@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { OP_N = 0, OP_T = 1 };
+enum { OP_N = 0, OP_T = 1, TYPE_F32 = 0, TYPE_BF16 = 14, SUMS_F32 = 68, SUMS_TF32 = 77, DEFAULT_ALGORITHM = -1 };
 
 typedef struct cublas {
   void *library, *handle;
@@ -17,6 +17,9 @@ typedef struct cublas {
   int (*set_workspace)(void *handle, void *workspace, size_t bytes);
   int (*sgemm)(void *handle, int op_a, int op_b, int m, int n, int k, const float *alpha, const float *a, int lda,
                const float *b, int ldb, const float *beta, float *c, int ldc);
+  int (*gemm)(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a,
+              int lda, const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int sums,
+              int algorithm);
 } cublas;
 
 static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
@@ -47,7 +50,8 @@ static int find(void *library, const char *name, void *function) {
 static int find_all(cublas *b) {
   return find(b->library, "cublasCreate_v2", &b->create) && find(b->library, "cublasDestroy_v2", &b->destroy) &&
          find(b->library, "cublasSetStream_v2", &b->set_stream) &&
-         find(b->library, "cublasSetWorkspace_v2", &b->set_workspace) && find(b->library, "cublasSgemm_v2", &b->sgemm);
+         find(b->library, "cublasSetWorkspace_v2", &b->set_workspace) &&
+         find(b->library, "cublasSgemm_v2", &b->sgemm) && find(b->library, "cublasGemmEx", &b->gemm);
 }
 
 int plim_cublas_open(void **blas, char *why, size_t why_bytes) {
@@ -85,16 +89,26 @@ int plim_cublas_close(void *blas) {
   return code == 0 ? 0 : PLIM_CUBLAS_CODES + code;
 }
 
-int plim_cublas_multiply(void *blas, const plim_cuda_product *p, const float *a, const float *b, float *c,
-                         void *workspace, int64_t workspace_bytes, void *stream) {
-  const cublas *library = blas;
+/* What is an A to us is a B to the library. */
+static int multiply(const cublas *library, const plim_cuda_product *p, const void *a, const void *b, void *c) {
   const float one = 1;
+  const int op_a = p->b_across ? OP_T : OP_N, op_b = p->a_across ? OP_T : OP_N;
+  const int m = (int)p->n, n = (int)p->m, k = (int)p->k;
+  const int lda = p->b_across ? k : m, ldb = p->a_across ? n : k;
+  if (p->math == PLIM_MATH_FP32) {
+    return library->sgemm(library->handle, op_a, op_b, m, n, k, &one, b, lda, a, ldb, &p->beta, c, m);
+  }
+  const int type = p->math == PLIM_MATH_BF16 ? TYPE_BF16 : TYPE_F32;
+  return library->gemm(library->handle, op_a, op_b, m, n, k, &one, b, type, lda, a, type, ldb, &p->beta, c,
+                       p->to_floats ? TYPE_F32 : type, m, p->math == PLIM_MATH_TF32 ? SUMS_TF32 : SUMS_F32,
+                       DEFAULT_ALGORITHM);
+}
+
+int plim_cublas_multiply(void *blas, const plim_cuda_product *p, const void *a, const void *b, void *c, void *workspace,
+                         int64_t workspace_bytes, void *stream) {
+  const cublas *library = blas;
   int code = library->set_stream(library->handle, stream);
   if (code == 0) code = library->set_workspace(library->handle, workspace, (size_t)workspace_bytes);
-  if (code == 0) {
-    code = library->sgemm(library->handle, p->b_across ? OP_T : OP_N, p->a_across ? OP_T : OP_N, (int)p->n, (int)p->m,
-                          (int)p->k, &one, b, (int)(p->b_across ? p->k : p->n), a, (int)(p->a_across ? p->m : p->k),
-                          &p->beta, c, (int)p->n);
-  }
+  if (code == 0) code = multiply(library, p, a, b, c);
   return code == 0 ? 0 : PLIM_CUBLAS_CODES + code;
 }

@@ -10,7 +10,7 @@ enum { PLIM_CUBLAS_CODES = 100000 };
 /* Looks in the folder that the environment's PLIM_CUDA_LIBS names, then where the loader does. */
 int plim_cublas_open(void **blas, char *why, size_t why_bytes);
 int plim_cublas_close(void *blas);
-int plim_cublas_multiply(void *blas, const plim_cuda_product *product, const float *a, const float *b, float *c,
+int plim_cublas_multiply(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c,
                          void *workspace, int64_t workspace_bytes, void *stream);
 
 #endif

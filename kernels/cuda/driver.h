@@ -22,11 +22,14 @@ typedef struct plim_cuda_facts {
 
 enum { PLIM_CUDA_NO_MEMORY = 2 /* the one code that callers tell apart */ };
 
-/* C [m][n] = A [m][k] B [k][n] + beta C, all floats, row by row; `across` ones are stored transposed. */
+/* C [m][n] = A [m][k] B [k][n] + beta C, row by row; `across` ones are stored transposed. A and B are floats, which may
+ * be rounded in mode tf32, or bf16 in mode bf16; C is of their type, or floats. Sums are floats. */
 typedef struct plim_cuda_product {
   int64_t m, n, k; /* each below 2^31 */
   int32_t a_across, b_across;
   float beta; /* 0: C is not read */
+  plim_math math;
+  int32_t to_floats; /* 1: C is floats whatever the mode */
 } plim_cuda_product;
 
 typedef struct plim_cuda_driver {
@@ -58,11 +61,11 @@ typedef struct plim_cuda_driver {
   int (*captured_launch)(void *captured, void *stream);
   int (*captured_free)(void *captured);
   /* Matrix products. Open may find no library: then *blas is NULL, and the text says what was looked for. Products of
-   * equal sizes have equal bits: one stream, workspace of the caller, no reduced precision. */
+   * equal sizes have equal bits: one stream, workspace of the caller, no precision below the product's mode. */
   int (*blas_open)(void **blas, char *why, size_t why_bytes);
   int (*blas_close)(void *blas);
-  int (*multiply)(void *blas, const plim_cuda_product *product, const float *a, const float *b, float *c,
-                  void *workspace, int64_t workspace_bytes, void *stream);
+  int (*multiply)(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c, void *workspace,
+                  int64_t workspace_bytes, void *stream);
   const char *(*error)(int code);
 } plim_cuda_driver;
 

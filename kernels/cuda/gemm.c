@@ -4,7 +4,8 @@
  *   weights   dW [O][K] = dy [P][O]' columns(x) [P][K]
  * The columns of a few images at a time lie in the workspace: a variant for each of some numbers of images, with a bits
  * label of its own, because the library may sum another size in another order. Where a window is one element and moves
- * by one, x and the weights are what they have to be already. */
+ * by one, x and the weights are what they have to be already.
+ * In bf16 the columns that the gradient of the data is summed from are floats: they are sums themselves. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,9 @@ typedef struct gemm {
   k_call call;
   int64_t positions, depth, results; /* P of an image, K, O */
   int64_t taps;
-  int direct; /* no columns */
+  plim_math math;
+  int64_t element, column_element; /* bytes: of activations and weights, of columns */
+  int direct;                      /* no columns */
   int bias;
 } gemm;
 
@@ -50,6 +53,9 @@ static int describe(const plim_op_desc *op, gemm *g) {
   g->positions = call->y.spatial;
   g->depth = g->taps * call->x.channels;
   g->results = call->y.channels;
+  g->math = call->type == K_TYPE_BF16 ? PLIM_MATH_BF16 : a->tf32 ? PLIM_MATH_TF32 : PLIM_MATH_FP32;
+  g->element = g->math == PLIM_MATH_BF16 ? 2 : 4;
+  g->column_element = g->kind == PLIM_OP_CONV2D_BWD_DATA ? 4 : g->element;
   g->direct = g->taps == 1 && a->stride[0] == 1 && a->stride[1] == 1 && a->pad[0] == 0 && a->pad[1] == 0;
   g->bias = g->kind == PLIM_OP_CONV2D && op->n_in == 3;
   int64_t most = g->positions * call->x.n;
@@ -64,19 +70,22 @@ static int64_t images_of(const gemm *g, int row) {
   return g->direct || images == (n + shares[row - 1] - 1) / shares[row - 1] ? 0 : images;
 }
 
+/* Gradients of weights are floats. */
 static int64_t weights_bytes(const gemm *g) {
-  return g->taps == 1 ? 0 : align(g->results * g->depth * (int64_t)sizeof(float));
+  int64_t element = g->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? 4 : g->element;
+  return g->taps == 1 ? 0 : align(g->results * g->depth * element);
 }
 
 static int64_t columns_bytes(const gemm *g, int64_t images) {
-  return g->direct ? 0 : align(images * g->positions * g->depth * (int64_t)sizeof(float));
+  return g->direct ? 0 : align(images * g->positions * g->depth * g->column_element);
 }
 
 static void name_variant(const gemm *g, int64_t images, char name[32]) {
+  const char *mode = g->math == PLIM_MATH_TF32 ? "-tf32" : "";
   if (g->direct) {
-    (void)snprintf(name, 32, "cublas");
+    (void)snprintf(name, 32, "cublas%s", mode);
   } else {
-    (void)snprintf(name, 32, "im2col-%lld", (long long)images);
+    (void)snprintf(name, 32, "im2col%s-%d", mode, (int32_t)images);
   }
 }
 
@@ -122,8 +131,9 @@ static void add_body(plim_cuda_kernel *k, const gemm *g, k_body body, int64_t im
   s->call.elements = images * g->positions * g->results;
 }
 
-static void add_product(plim_cuda_kernel *k, plim_cuda_product product, plim_cuda_place a, plim_cuda_place b,
-                        plim_cuda_place c) {
+static void add_product(plim_cuda_kernel *k, const gemm *g, plim_cuda_product product, plim_cuda_place a,
+                        plim_cuda_place b, plim_cuda_place c) {
+  product.math = g->math;
   *add(k) = (plim_cuda_stage){.multiplies = 1, .a = a, .b = b, .c = c, .product = product};
 }
 
@@ -142,14 +152,17 @@ static void add_forward(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   if (!g->direct) {
     add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, in(0, c->x_offset), c->columns);
   }
-  add_product(k, (plim_cuda_product){rows, g->results, g->depth, 0, 1, g->bias ? 1.0F : 0.0F},
-              g->direct ? in(0, c->x_offset) : c->columns, c->weights, out(c->y_offset));
+  add_product(
+      k, g,
+      (plim_cuda_product){.m = rows, .n = g->results, .k = g->depth, .b_across = 1, .beta = g->bias ? 1.0F : 0.0F},
+      g->direct ? in(0, c->x_offset) : c->columns, c->weights, out(c->y_offset));
 }
 
 static void add_data(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   int64_t rows = c->images * g->positions;
   plim_cuda_place to = g->direct ? out(c->x_offset) : c->columns;
-  add_product(k, (plim_cuda_product){rows, g->depth, g->results, 0, 0, 0}, in(0, c->y_offset), c->weights, to);
+  add_product(k, g, (plim_cuda_product){.m = rows, .n = g->depth, .k = g->results, .to_floats = !g->direct},
+              in(0, c->y_offset), c->weights, to);
   if (g->direct) return;
   add_body(k, g, K_BODY_col2im, c->images, c->images * g->call.x.height, c->columns, out(c->x_offset));
 }
@@ -159,17 +172,20 @@ static void add_weights(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   if (!g->direct) {
     add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, in(1, c->x_offset), c->columns);
   }
-  add_product(k, (plim_cuda_product){g->results, g->depth, rows, 1, 0, c->first ? 0.0F : 1.0F}, in(0, c->y_offset),
-              g->direct ? in(1, c->x_offset) : c->columns, g->taps == 1 ? out(0) : c->weights);
+  add_product(
+      k, g,
+      (plim_cuda_product){
+          .m = g->results, .n = g->depth, .k = rows, .a_across = 1, .beta = c->first ? 0.0F : 1.0F, .to_floats = 1},
+      in(0, c->y_offset), g->direct ? in(1, c->x_offset) : c->columns, g->taps == 1 ? out(0) : c->weights);
 }
 
 static void add_chunks(plim_cuda_kernel *k, const gemm *g, int64_t images) {
-  const int64_t element = (int64_t)sizeof(float), n = g->call.x.n;
+  const int64_t n = g->call.x.n;
   chunk c = {.weights = g->taps == 1 ? in(1, 0) : work(BLAS_BYTES), .columns = work(BLAS_BYTES + weights_bytes(g))};
   for (int64_t i = 0; i < n; i += images) {
     c.images = n - i < images ? n - i : images;
-    c.x_offset = i * g->call.x.spatial * g->call.x.channels * element;
-    c.y_offset = i * g->positions * g->results * element;
+    c.x_offset = i * g->call.x.spatial * g->call.x.channels * g->element;
+    c.y_offset = i * g->positions * g->results * g->element;
     c.first = i == 0;
     if (g->kind == PLIM_OP_CONV2D) add_forward(k, g, &c);
     if (g->kind == PLIM_OP_CONV2D_BWD_DATA) add_data(k, g, &c);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "kernels/isa.h"
+#include "tests/support/kernel_reference.h"
 
 enum { MOST_BLOCKS = 64 };
 
@@ -28,7 +29,7 @@ typedef struct work {
   k_body body;
   k_call call;
   plim_cuda_product product;
-  const float *a, *b;
+  const void *a, *b;
 } work;
 
 typedef struct captured {
@@ -75,18 +76,29 @@ static void allow(int protection) {
   }
 }
 
+static double element(const void *memory, int floats, int64_t e) {
+  return floats ? (double)((const float *)memory)[e] : reference_of_bf16(((const uint16_t *)memory)[e]);
+}
+
 /* In double precision: a reference rather than a library. */
 static void multiply_now(const work *w) {
   const plim_cuda_product *p = &w->product;
-  float *c = w->to;
+  const int floats = p->math != PLIM_MATH_BF16, to_floats = floats || p->to_floats;
   for (int64_t i = 0; i < p->m; i++) {
     for (int64_t j = 0; j < p->n; j++) {
-      double sum = p->beta == 0 ? 0 : (double)p->beta * (double)c[i * p->n + j];
+      const int64_t at = i * p->n + j;
+      double sum = p->beta == 0 ? 0 : (double)p->beta * element(w->to, to_floats, at);
       for (int64_t l = 0; l < p->k; l++) {
-        sum += (double)w->a[p->a_across ? l * p->m + i : i * p->k + l] *
-               (double)w->b[p->b_across ? j * p->k + l : l * p->n + j];
+        sum += element(w->a, floats, p->a_across ? l * p->m + i : i * p->k + l) *
+               element(w->b, floats, p->b_across ? j * p->k + l : l * p->n + j);
       }
-      c[i * p->n + j] = (float)sum;
+      const float result = (float)sum;
+      if (to_floats) {
+        ((float *)w->to)[at] = result;
+      } else {
+        const k_call cast = {.in = {&result}, .out = {(uint16_t *)w->to + at}, .elements = 1};
+        all_bodies[0][K_TYPE_BF16]->tile[K_BODY_cast](&cast, 0);
+      }
     }
   }
 }
@@ -307,7 +319,7 @@ static int blas_open(void **blas, char *why, size_t why_bytes) {
   return 0;
 }
 
-static int multiply(void *blas, const plim_cuda_product *product, const float *a, const float *b, float *c,
+static int multiply(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c,
                     void *workspace, int64_t workspace_bytes, void *stream) {
   (void)blas, (void)workspace, (void)workspace_bytes, (void)stream;
   return queue(&(work){.kind = MULTIPLY, .to = c, .product = *product, .a = a, .b = b});

@@ -180,10 +180,14 @@ static void to_bf16(const char *letter, plim_shape *shape, int count) {
   }
 }
 
+void kernel_to_bf16(plim_op_desc *op) {
+  const plim_op_operands *operands = plim_op_kind_operands(op->kind);
+  to_bf16(operands->in, op->in, op->n_in);
+  to_bf16(operands->out, op->out, op->n_out);
+}
+
 plim_op_desc kernel_sample_bf16(plim_op_kind kind, plim_layout layout) {
   plim_op_desc op = kernel_sample(kind, layout);
-  const plim_op_operands *operands = plim_op_kind_operands(kind);
-  to_bf16(operands->in, op.in, op.n_in);
-  to_bf16(operands->out, op.out, op.n_out);
+  kernel_to_bf16(&op);
   return op;
 }

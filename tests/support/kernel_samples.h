@@ -8,7 +8,10 @@
  * rank 4. */
 plim_op_desc kernel_sample(plim_op_kind kind, plim_layout layout);
 
-/* The same with activations in bf16: every operand to which the kind's table gives the op's own type. */
+/* The same with activations in bf16. */
 plim_op_desc kernel_sample_bf16(plim_op_kind kind, plim_layout layout);
+
+/* Give bf16 to every operand to which the kind's table gives the op's own type. */
+void kernel_to_bf16(plim_op_desc *op);
 
 #endif
