@@ -33,7 +33,7 @@ static int64_t bound_at(const plim_graph *graph, const plim_profile *profile, in
   plim_cut_model *model = NULL;
   plim_cut_solver *solver = NULL;
   plim_cut_answer answer;
-  const plim_cut_limits limits = {1000000000, INT64_MAX, INT64_MAX};
+  const plim_cut_limits limits = {.work = 1000000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX};
   options.unpacked = 1;
   options.labels = PLIM_LABELS_FAST;
   plim_plan_class plan_class = fixed ? PLIM_CLASS_FIXED : PLIM_CLASS_FREE;

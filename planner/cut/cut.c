@@ -7,7 +7,9 @@
 #include "planner/cut/solve.h"
 #include "planner/cut/walk.h"
 
-enum { EFFORT = 8 /* of packing */, TRIES = 8 /* smaller budgets */, STRATEGY_WORK = 2000000000 };
+enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000 };
+/* Smaller budgets that are tried; of many ops each takes seconds, and has to have them. */
+enum { TRIES = 8, MANY_OPS = 3000, TRIES_OF_MANY = 3 };
 
 /* A model with its solver and the flow that walks take. */
 typedef struct cutter {
@@ -41,6 +43,7 @@ static plim_cut_limits limits_of(const plim_planning *pl, int64_t work, int64_t 
 static plim_status raise_bound(plim_planning *pl, const cutter *c, int64_t work) {
   plim_cut_limits limits = limits_of(pl, work, 2);
   plim_cut_answer answer;
+  limits.bound_only = 1;
   PLIM_TRY(plim_cut_solve(c->solver, pl->budget_bytes, &limits, &answer));
   if (answer.bound_ns > pl->bound_ns) pl->bound_ns = answer.bound_ns;
   return PLIM_OK;
@@ -56,8 +59,9 @@ static plim_status suggest(plim_planning *pl, const cutter *c, int64_t work, pli
   plim_cut_answer answer;
   plim_status status = PLIM_OK;
   int64_t target = pl->budget_bytes, fastest = INT64_MAX;
-  for (int i = 0; i < TRIES && !done(pl); i++) {
-    plim_cut_limits limits = limits_of(pl, work / TRIES, TRIES / 2);
+  int tries = p->n_ops > MANY_OPS ? TRIES_OF_MANY : TRIES;
+  for (int i = 0; i < tries && !done(pl); i++) {
+    plim_cut_limits limits = limits_of(pl, work / tries, TRIES / 2);
     int64_t height;
     PLIM_CHECK(plim_cut_solve(c->solver, target, &limits, &answer));
     if (answer.cost_ns == INT64_MAX) break;

@@ -3,13 +3,7 @@
 #include "planner/cut/model.h"
 
 #include <stdlib.h>
-
-static int has(const plim_list *list, int32_t value) {
-  for (int32_t i = 0; i < list->n; i++) {
-    if (list->at[i] == value) return 1;
-  }
-  return 0;
-}
+#include <string.h>
 
 int plim_cut_overwrites(const plim_problem *p, int32_t v, int32_t item) {
   for (int32_t k = 0; k < p->op[v].n_overwrites; k++) {
@@ -18,22 +12,35 @@ int plim_cut_overwrites(const plim_problem *p, int32_t v, int32_t item) {
   return 0;
 }
 
-/* Is there certainly a reader behind v? The last copy of an output is read by whoever wants the output. */
-static int read_later(const plim_cut_model *m, int32_t item, int32_t v) {
+/* The ops at which the item was certainly made before and certainly has a reader behind them; the last copy of an
+ * output is read by whoever wants the output. What the working set of an op has is left out. */
+static void find_needed(const plim_cut_model *m, int32_t item) {
   const plim_item *it = &m->problem->item[item];
-  if (it->kept) return 1;
-  for (int32_t k = 0; k < it->readers.n; k++) {
-    if (plim_cut_before(&m->order, v, it->readers.at[k])) return 1;
+  const plim_cut_order *o = &m->order;
+  uint64_t *row = &m->needed[item * o->words];
+  if (it->kept) {
+    memset(row, 0xff, (size_t)o->words * sizeof *row);
+    if (o->n_ops % 64) row[o->words - 1] = ((uint64_t)1 << (o->n_ops % 64)) - 1;
   }
-  return 0;
+  for (int32_t k = 0; k < it->readers.n && !it->kept; k++) {
+    const uint64_t *before = &o->before[it->readers.at[k] * o->words];
+    for (int64_t w = 0; w < o->words; w++) row[w] |= before[w];
+  }
+  for (int64_t w = 0; w < o->words && it->producer >= 0; w++) row[w] &= o->behind[it->producer * o->words + w];
+  for (int32_t k = 0; k < it->readers.n; k++) {
+    int32_t v = it->readers.at[k];
+    if (!plim_cut_overwrites(m->problem, v, item)) row[v / 64] &= ~((uint64_t)1 << (v % 64));
+  }
 }
 
-int plim_cut_needed(const plim_cut_model *m, int32_t item, int32_t v) {
-  const plim_problem *p = m->problem;
-  int32_t producer = p->item[item].producer;
-  if (producer >= 0 && !plim_cut_before(&m->order, producer, v)) return 0;
-  if (has(&p->op[v].reads, item) && !plim_cut_overwrites(p, v, item)) return 0;
-  return read_later(m, item, v);
+/* Add the item's bytes to the cuts where it is needed; cut v is still that of op v. */
+static void count_needed(plim_cut_model *m, int32_t item) {
+  const uint64_t *row = &m->needed[item * m->order.words];
+  for (int32_t w = 0; w < m->order.words; w++) {
+    for (int32_t bit = 0; bit < 64 && row[w] != 0; bit++) {
+      if (row[w] >> bit & 1U) m->cut[64 * w + bit].needed_bytes += m->problem->item[item].bytes;
+    }
+  }
 }
 
 int plim_cut_may_repeat(const plim_cut_model *m, int32_t op, int32_t v) {
@@ -53,9 +60,9 @@ static int64_t most_saved(const plim_cut_model *m, int32_t v) {
   for (int32_t k = 0; k < op->n_overwrites; k++) {
     const plim_overwrite *w = &op->overwrite[k];
     int first_of_out = 1, first_of_in = 1;
-    if (read_later(m, w->in, v)) continue;
+    if (plim_cut_needed(m, w->in, v)) continue;
     for (int32_t i = 0; i < k; i++) {
-      if (read_later(m, op->overwrite[i].in, v)) continue;
+      if (plim_cut_needed(m, op->overwrite[i].in, v)) continue;
       if (op->overwrite[i].out_index == w->out_index) first_of_out = 0;
       if (op->overwrite[i].in == w->in) first_of_in = 0;
     }
@@ -110,16 +117,15 @@ static int by_bytes(const void *a, const void *b) {
 static void fill(plim_cut_model *m) {
   const plim_problem *p = m->problem;
   m->n_columns = m->n_cuts = p->n_ops;
+  for (int32_t i = 0; i < p->n_items; i++) find_needed(m, i);
   for (int32_t v = 0; v < p->n_ops; v++) {
     m->cost_ns[v] = p->op[v].choice[0].time_ns;
     m->least_ns += m->cost_ns[v];
     plim_cut *cut = &m->cut[v];
     *cut = (plim_cut){.op = v, .base_bytes = p->persistent_bytes + working_set(m, v)};
-    for (int32_t i = 0; i < p->n_items; i++) {
-      if (plim_cut_needed(m, i, v)) cut->needed_bytes += p->item[i].bytes;
-    }
     add_choices(m, cut);
   }
+  for (int32_t i = 0; i < p->n_items; i++) count_needed(m, i);
   qsort(m->cut, (size_t)m->n_cuts, sizeof *m->cut, by_bytes);
 }
 
@@ -133,6 +139,7 @@ plim_status plim_cut_model_make(const plim_problem *p, int32_t fixed, plim_cut_m
   for (int32_t v = 0; v < p->n_ops; v++) columns += p->op[v].n_choices - 1;
   m->room_columns = (int32_t)columns;
   PLIM_CHECK(plim_cut_order_make(p, fixed, &m->order));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_items * m->order.words, sizeof *m->needed, &m->needed));
   PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *m->cost_ns, &m->cost_ns));
   PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *m->saved_bytes, &m->saved_bytes));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *m->cut, &m->cut));
@@ -146,6 +153,7 @@ done:
 void plim_cut_model_free(plim_cut_model *m) {
   if (!m) return;
   plim_context *ctx = m->problem->ctx;
+  plim_release(ctx, m->needed, m->problem->n_items * m->order.words, sizeof *m->needed);
   plim_cut_order_free(&m->order);
   plim_release(ctx, m->cost_ns, m->room_columns, sizeof *m->cost_ns);
   plim_release(ctx, m->saved_bytes, m->room_columns, sizeof *m->saved_bytes);

@@ -28,14 +28,17 @@ typedef struct plim_cut_model {
   plim_cut *cut;    /* [n_cuts] by what is needed, the most first: a smaller budget's cuts start with a larger one's */
   int64_t least_ns; /* every op once */
   int32_t room_columns;
+  uint64_t *needed; /* [n_items][order.words] bit v: the item is needed at op v */
 } plim_cut_model;
 
-/* `fixed` 1: bounds for program order, else for every order. O(n operands). */
+/* `fixed` 1: bounds for program order, else for every order. O(operands x n / 64 + what is needed anywhere). */
 PLIM_MUST_USE plim_status plim_cut_model_make(const plim_problem *problem, int32_t fixed, plim_cut_model **out);
 void plim_cut_model_free(plim_cut_model *model); /* NULL is legal */
 
 /* Is the item alive at the first run of v unless its producer runs again? Items that the working set counts are not. */
-int plim_cut_needed(const plim_cut_model *model, int32_t item, int32_t v);
+static inline int plim_cut_needed(const plim_cut_model *model, int32_t item, int32_t v) {
+  return plim_cut_bit(&model->order, model->needed, item, v);
+}
 
 /* May v write its output over the item? */
 int plim_cut_overwrites(const plim_problem *problem, int32_t v, int32_t item);

@@ -18,6 +18,9 @@ enum {
   MOST_DICTIONARY = 4000000 /* numbers of it */
 };
 enum { ROWS_A_ROUND = 32, ROUNDS_AT_ROOT = 200, ROUNDS_A_NODE = 6 };
+/* So many columns and the program may not get done with its rows: part of the time is kept for rounding, which then
+ * takes many columns at once and is left as it is. */
+enum { MANY_COLUMNS = 3000, ROOT_PERCENT = 60 };
 enum { ALWAYS_ASKED = 3, SELDOM_ASKED = 16, NODES_A_PROGRAM = 200 };
 
 /* Of the bound for each unit that a column was moved by branching. */
@@ -58,6 +61,7 @@ struct plim_cut_solver {
   int64_t all_cost, cutoff; /* nodes with bounds from there on are done */
   const plim_cut_limits *limits;
   int32_t impossible;
+  int64_t end_work, end_ns; /* where the phase under way ends */
   plim_block block;
 };
 
@@ -132,8 +136,19 @@ static int64_t work_of(const plim_cut_solver *s) {
 }
 
 static int out_of_time(const plim_cut_solver *s) {
-  return work_of(s) >= s->limits->work || plim_context_cancelled(s->ctx) ||
-         (s->limits->deadline_ns < INT64_MAX && plim_now_ns() >= s->limits->deadline_ns);
+  return work_of(s) >= s->end_work || plim_context_cancelled(s->ctx) ||
+         (s->end_ns < INT64_MAX && plim_now_ns() >= s->end_ns);
+}
+
+static int is_large(const plim_cut_solver *s) {
+  return s->n_columns > MANY_COLUMNS;
+}
+
+/* Let the phase that begins take so many percent of what is left. */
+static void begin_phase(plim_cut_solver *s, int32_t percent) {
+  int64_t work = work_of(s), now_ns = plim_now_ns(), deadline_ns = s->limits->deadline_ns;
+  s->end_work = work + (s->limits->work - work) / 100 * percent;
+  s->end_ns = deadline_ns == INT64_MAX ? INT64_MAX : now_ns + (deadline_ns - now_ns) / 100 * percent;
 }
 
 /* ---- rows ---- */
@@ -234,21 +249,31 @@ static const plim_cut *find_violated(plim_cut_solver *s, const uint8_t *chosen) 
   return NULL;
 }
 
+/* The column of the row, not chosen yet, that gives most for its cost; -1: none. */
+static int32_t best_of_row(const plim_cut_solver *s, const plim_cut_row *row, const uint8_t *chosen) {
+  int32_t best = -1;
+  double best_worth = -1;
+  for (int32_t k = 0; k < row->n; k++) {
+    double worth = (double)row->weight[k] / ((double)s->cost[row->column[k]] + 1e-3);
+    if (chosen[row->column[k]] || worth <= best_worth) continue;
+    best = k;
+    best_worth = worth;
+  }
+  return best;
+}
+
 /* Add columns, always the one that gives most for its cost, until every cut fits; 0: that cannot be. */
 static int repair(plim_cut_solver *s, uint8_t *chosen) {
   while (find_violated(s, chosen)) {
     plim_cut_row row;
-    int32_t best = -1;
-    double best_worth = -1;
     plim_cut_flow_row(s->flow, &row);
-    for (int32_t k = 0; k < row.n; k++) {
-      double worth = (double)row.weight[k] / ((double)s->cost[row.column[k]] + 1e-3);
-      if (chosen[row.column[k]] || worth <= best_worth) continue;
-      best = row.column[k];
-      best_worth = worth;
-    }
+    int64_t left = is_large(s) ? row.demand : 1;
+    int32_t best = best_of_row(s, &row, chosen);
     if (best < 0 || out_of_time(s)) return 0;
-    chosen[best] = 1;
+    for (; best >= 0 && left > 0; best = best_of_row(s, &row, chosen)) {
+      left -= row.weight[best];
+      chosen[row.column[best]] = 1;
+    }
   }
   return 1;
 }
@@ -264,7 +289,7 @@ static void reduce(plim_cut_solver *s, uint8_t *chosen, int64_t least) {
       if (!chosen[j] || s->cost[j] < least || !behind) continue;
       if (best < 0 || s->cost[j] > s->cost[best]) best = j;
     }
-    if (best < 0 || (least > 0 && out_of_time(s))) return;
+    if (best < 0 || ((least > 0 || is_large(s)) && out_of_time(s))) return;
     last = s->cost[best];
     last_column = best;
     chosen[best] = 0;
@@ -439,7 +464,8 @@ static plim_status dive(plim_cut_solver *s, int32_t at) {
     learn(s, &s->tree.node[at], before);
     if (s->impossible || column < 0 || s->tree.node[at].bound >= s->cutoff) return PLIM_OK;
     if (at == 0) {
-      round_point(s, 0.5);
+      begin_phase(s, 100);
+      if (!s->limits->bound_only || !is_large(s)) round_point(s, 0.5);
       fix_columns(s);
       plim_lp_point(s->lp, s->x);
     }
@@ -473,6 +499,7 @@ static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limit
   memset(s->keep_row, 0, (size_t)(s->rows.n));
   plim_cut_rows_sift(&s->rows, s->keep_row);
   plim_lp_clear(s->lp);
+  begin_phase(s, is_large(s) && !limits->bound_only ? ROOT_PERCENT : 100);
 }
 
 plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limits *limits,

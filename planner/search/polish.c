@@ -2,6 +2,8 @@
  * changes nothing; each change makes the schedule faster, so that they end. */
 #include "planner/search/polish.h"
 
+#include <stdlib.h>
+
 /* Keep the change in the journal if the peak stays within the limit. */
 static int settle_within(plim_track *t, int64_t limit) {
   plim_track_settle(t);
@@ -17,27 +19,32 @@ static int64_t time_of(const plim_track *t, int32_t run) {
   return t->problem->op[t->run[run].op].choice[t->run[run].choice].time_ns;
 }
 
-/* Try all runs that may go once, in the order of their time: always the slowest that is faster than the last tried, or
- * as slow and later in the list. */
-static int remove_repeats(plim_track *t, int64_t limit) {
-  int64_t last_ns = INT64_MAX;
-  int32_t last_run = -1, removed = 0;
-  for (;;) {
-    int32_t best = -1;
-    for (int32_t i = 0; i < t->n_runs; i++) {
-      int32_t r = t->alive[i];
-      int64_t ns = time_of(t, r);
-      int behind = ns < last_ns || (ns == last_ns && r > last_run);
-      if (t->n_of[t->run[r].op] < 2 || !behind) continue;
-      if (best < 0 || ns > time_of(t, best) || (ns == time_of(t, best) && r < best)) best = r;
-    }
-    if (best < 0) return removed;
-    last_ns = time_of(t, best);
-    last_run = best;
-    if (!plim_track_may_remove(t, best)) continue;
-    plim_track_remove(t, best);
+typedef struct ranked {
+  int64_t ns;
+  int32_t run;
+} ranked;
+
+static int slowest_first(const void *a, const void *b) {
+  const ranked *x = a, *y = b;
+  if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
+  return (x->run > y->run) - (x->run < y->run);
+}
+
+/* Try all runs that may go once, the slowest first. `rank` [room of the track] is scratch. */
+static int remove_repeats(plim_track *t, int64_t limit, ranked *rank) {
+  int32_t n = 0, removed = 0;
+  for (int32_t i = 0; i < t->n_runs; i++) {
+    int32_t r = t->alive[i];
+    if (t->n_of[t->run[r].op] > 1) rank[n++] = (ranked){time_of(t, r), r};
+  }
+  qsort(rank, (size_t)n, sizeof *rank, slowest_first);
+  for (int32_t i = 0; i < n; i++) {
+    int32_t r = rank[i].run;
+    if (!plim_track_may_remove(t, r)) continue;
+    plim_track_remove(t, r);
     removed += settle_within(t, limit);
   }
+  return removed;
 }
 
 static int improve_choices(plim_track *t, int64_t limit) {
@@ -55,11 +62,15 @@ static int improve_choices(plim_track *t, int64_t limit) {
   return improved;
 }
 
-void plim_polish(plim_track *t, int64_t limit) {
+plim_status plim_polish(plim_track *t, int64_t limit) {
   int changed = 1;
+  ranked *rank = NULL;
+  PLIM_TRY(plim_allocate(t->problem->ctx, t->room, sizeof *rank, &rank));
   plim_track_keep(t);
   while (changed) {
-    changed = remove_repeats(t, limit);
+    changed = remove_repeats(t, limit, rank);
     changed += improve_choices(t, limit);
   }
+  plim_release(t->problem->ctx, rank, t->room, sizeof *rank);
+  return PLIM_OK;
 }

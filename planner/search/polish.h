@@ -6,7 +6,7 @@
 
 /* Remove every repeat whose removal keeps the peak within the limit, the slowest ops first, and give every run the
  * fastest choice of its label that does; again until nothing changes. The schedule's peak is within the limit. Empties
- * the journal. Deterministic. */
-void plim_polish(plim_track *track, int64_t limit);
+ * the journal. Deterministic. The only failure is memory, before anything has changed. */
+PLIM_MUST_USE plim_status plim_polish(plim_track *track, int64_t limit);
 
 #endif

@@ -8,9 +8,13 @@
 
 enum { STRONG = 24 /* effort of packing */ };
 
-/* Effort of the cut model: about a tenth of a second, or up to a quarter of the time. */
+/* Effort of the cut model: about a tenth of a second, more where a single look at all cuts takes as long, or up to a
+ * quarter of the time. */
 static int64_t cut_work(const plim_planning *pl) {
-  return pl->options->time_limit_ns > 0 ? pl->options->time_limit_ns / 4 : 300000000;
+  enum { LEAST_WORK = 300000000, WORK_AN_OP = 300000 };
+  if (pl->options->time_limit_ns > 0) return pl->options->time_limit_ns / 4;
+  int64_t work = WORK_AN_OP * (int64_t)pl->problem->n_ops;
+  return work > LEAST_WORK ? work : LEAST_WORK;
 }
 
 plim_status plim_search_run(plim_planning *pl) {

@@ -69,10 +69,9 @@ static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   plim_schedule rough = s->candidate;
   s->candidate = (plim_schedule){.ctx = rough.ctx};
   plim_track_load(s->track, &rough);
-  plim_polish(s->track, limit);
+  plim_status status = plim_polish(s->track, limit);
   int64_t polished_ns = s->track->time_ns;
-  plim_status status = PLIM_OK;
-  if (polished_ns < s->candidate_ns) {
+  if (status == PLIM_OK && polished_ns < s->candidate_ns) {
     status = plim_track_store(s->track, &s->candidate);
     if (status == PLIM_OK) status = try_candidate(s, STRONG);
   }
