@@ -1,7 +1,9 @@
 # Kernels. kernels/*.c is compiled once, for the base instruction set; oneDNN is used where it is found.
 file(GLOB kernel_sources CONFIGURE_DEPENDS kernels/*.c)
 list(FILTER kernel_sources EXCLUDE REGEX "/op\\.c$")
-list(APPEND kernel_sources kernels/cuda/kernels.c kernels/cuda/gemm.c)
+foreach(name kernels gemm conv dnn dnn_conv dnn_descriptor dnn_engines)
+  list(APPEND kernel_sources kernels/cuda/${name}.c)
+endforeach()
 
 option(PLIM_ONEDNN "Use oneDNN where it is found" ON)
 if(PLIM_ONEDNN)
@@ -73,7 +75,8 @@ endif()
 if(CMAKE_CUDA_COMPILER)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
-  add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu kernels/cuda/bodies_bf16.cu kernels/cuda/driver.c kernels/cuda/cublas.c)
+  add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu kernels/cuda/bodies_bf16.cu kernels/cuda/driver.c
+    kernels/cuda/cublas.c kernels/cuda/cudnn.c kernels/cuda/library.c)
   target_include_directories(plim_kernels_cuda PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(plim_kernels_cuda PRIVATE
     "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -fmad=false>"

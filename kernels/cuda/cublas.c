@@ -1,11 +1,11 @@
-/* The half dozen functions of cuBLAS that are used, declared here and found by name: neither headers nor library are
- * needed to build, and a program starts without them. Matrices row by row are the transposed ones column by column:
- * C' = B' A'. */
+/* The half dozen functions of cuBLAS that are used, declared here and found by name. Matrices row by row are the
+ * transposed ones column by column: C' = B' A'. */
 #include "kernels/cuda/cublas.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "kernels/cuda/library.h"
 
 enum { OP_N = 0, OP_T = 1, TYPE_F32 = 0, TYPE_BF16 = 14, SUMS_F32 = 68, SUMS_TF32 = 77, DEFAULT_ALGORITHM = -1 };
 
@@ -22,63 +22,29 @@ typedef struct cublas {
               int algorithm);
 } cublas;
 
-static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
-enum { NAMES = sizeof names / sizeof *names };
-
-static void *open_library(void) {
-  const char *folder = getenv("PLIM_CUDA_LIBS");
-  char path[1024];
-  for (int i = 0; folder && i < NAMES; i++) {
-    int length = snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-    void *library = length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (library) return library;
-  }
-  for (int i = 0; i < NAMES; i++) {
-    void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (library) return library;
-  }
-  return NULL;
-}
-
-/* ISO C has no conversion from object to function pointers; POSIX says that their bytes are the same. */
-static int find(void *library, const char *name, void *function) {
-  void *found = dlsym(library, name);
-  *(void **)function = found;
-  return found != NULL;
-}
-
-static int find_all(cublas *b) {
-  return find(b->library, "cublasCreate_v2", &b->create) && find(b->library, "cublasDestroy_v2", &b->destroy) &&
-         find(b->library, "cublasSetStream_v2", &b->set_stream) &&
-         find(b->library, "cublasSetWorkspace_v2", &b->set_workspace) &&
-         find(b->library, "cublasSgemm_v2", &b->sgemm) && find(b->library, "cublasGemmEx", &b->gemm);
-}
+#define SYMBOL(name, field) \
+  { name, offsetof(cublas, field) }
+static const plim_cuda_symbol symbols[] = {
+    SYMBOL("cublasCreate_v2", create),        SYMBOL("cublasDestroy_v2", destroy),
+    SYMBOL("cublasSetStream_v2", set_stream), SYMBOL("cublasSetWorkspace_v2", set_workspace),
+    SYMBOL("cublasSgemm_v2", sgemm),          SYMBOL("cublasGemmEx", gemm)};
+#undef SYMBOL
+static const char *const files[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so", NULL};
+static const plim_cuda_library spec = {"cuBLAS", "PLIM_CUBLAS", files, sizeof symbols / sizeof *symbols, symbols};
 
 int plim_cublas_open(void **blas, char *why, size_t why_bytes) {
   *blas = NULL;
-  void *library = open_library();
-  if (!library) {
-    (void)snprintf(why, why_bytes, "no %s was found, nor in the folder of PLIM_CUDA_LIBS", names[0]);
+  cublas *b = calloc(1, sizeof *b);
+  if (!b) return PLIM_CUDA_NO_MEMORY;
+  b->library = plim_cuda_library_open(&spec, b, why, why_bytes);
+  int code = b->library ? b->create(&b->handle) : 0;
+  if (b->library && code == 0) {
+    *blas = b;
     return 0;
   }
-  cublas *b = calloc(1, sizeof *b);
-  int code = b ? 0 : PLIM_CUDA_NO_MEMORY;
-  if (b) {
-    b->library = library;
-    if (find_all(b)) {
-      code = b->create(&b->handle);
-      if (code == 0) {
-        *blas = b;
-        return 0;
-      }
-      code += PLIM_CUBLAS_CODES;
-    } else {
-      (void)snprintf(why, why_bytes, "the cuBLAS that was found lacks a function of version 12");
-    }
-  }
+  if (b->library) (void)dlclose(b->library);
   free(b);
-  (void)dlclose(library);
-  return code;
+  return code == 0 ? 0 : PLIM_CUBLAS_CODES + code;
 }
 
 int plim_cublas_close(void *blas) {

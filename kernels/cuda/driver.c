@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/bodies.h"
 #include "kernels/cuda/cublas.h"
+#include "kernels/cuda/cudnn_api.h"
 
 static int count(int32_t *devices) {
   return (int)cudaGetDeviceCount(devices);
@@ -127,7 +128,15 @@ static int captured_free(void *captured) {
   return (int)cudaGraphExecDestroy(captured);
 }
 
+/* cuDNN counts its codes by thousands of a kind. */
+static const char *dnn_error(int code) {
+  static const char *const kinds[] = {"cuDNN failed",         "cuDNN is not ready",         "cuDNN was asked wrongly",
+                                      "cuDNN cannot do that", "cuDNN failed inside itself", "cuDNN failed on the GPU"};
+  return kinds[code >= 0 && code / 1000 < (int)(sizeof kinds / sizeof *kinds) ? code / 1000 : 0];
+}
+
 static const char *error(int code) {
+  if (code >= PLIM_CUDNN_CODES) return dnn_error(code - PLIM_CUDNN_CODES);
   return code >= PLIM_CUBLAS_CODES ? "cuBLAS refused" : cudaGetErrorString((cudaError_t)code);
 }
 
@@ -160,6 +169,8 @@ static const plim_cuda_driver real = {
     .blas_open = plim_cublas_open,
     .blas_close = plim_cublas_close,
     .multiply = plim_cublas_multiply,
+    .dnn_load = plim_cudnn_load,
+    .dnn_unload = plim_cudnn_unload,
     .error = error,
 };
 

@@ -32,6 +32,8 @@ typedef struct plim_cuda_product {
   int32_t to_floats; /* 1: C is floats whatever the mode */
 } plim_cuda_product;
 
+struct plim_cudnn_api;
+
 typedef struct plim_cuda_driver {
   int (*count)(int32_t *devices);
   int (*use)(int32_t device, plim_cuda_facts *facts); /* makes it this thread's device, creates its context */
@@ -66,6 +68,9 @@ typedef struct plim_cuda_driver {
   int (*blas_close)(void *blas);
   int (*multiply)(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c, void *workspace,
                   int64_t workspace_bytes, void *stream);
+  /* Convolutions: cuDNN's functions (kernels/cuda/cudnn_api.h), or none with the text as above. */
+  void (*dnn_load)(struct plim_cudnn_api *api, char *why, size_t why_bytes);
+  void (*dnn_unload)(struct plim_cudnn_api *api);
   const char *(*error)(int code);
 } plim_cuda_driver;
 

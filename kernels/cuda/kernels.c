@@ -1,5 +1,5 @@
-/* The two families, and how stages run. A single-source kernel is the launch that the CPU makes too, its phases queued
- * one after the other. */
+/* The three families, and how stages run. A single-source kernel is the launch that the CPU makes too, its phases
+ * queued one after the other. */
 #include "kernels/cuda/kernels.h"
 
 #include <stdlib.h>
@@ -22,8 +22,9 @@ static int list_whole(const plim_op_desc *op, plim_kernel_info *info, int capaci
 
 int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
                           int capacity) {
-  int n = engine->blas ? plim_cuda_gemm_list(op, info, capacity) : 0;
-  int written = n < capacity ? n : capacity;
+  int n = plim_cuda_conv_list(engine, op, info, capacity), written = n < capacity ? n : capacity;
+  if (engine->blas) n += plim_cuda_gemm_list(op, info + written, capacity - written);
+  written = n < capacity ? n : capacity;
   return n + list_whole(op, info + written, capacity - written);
 }
 
@@ -36,11 +37,11 @@ static int make_whole(const plim_op_desc *op, plim_cuda_kernel *kernel) {
 
 int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
                           plim_cuda_kernel **out) {
-  int whole = strcmp(variant, single_source) == 0;
-  if (!whole && !engine->blas) return PLIM_KERNEL_UNSUPPORTED;
   plim_cuda_kernel *made = calloc(1, sizeof *made);
   if (!made) return PLIM_KERNEL_NOMEM;
-  int result = whole ? make_whole(op, made) : plim_cuda_gemm_make(op, variant, made);
+  int result =
+      strcmp(variant, single_source) == 0 ? make_whole(op, made) : plim_cuda_conv_make(engine, op, variant, made);
+  if (result == PLIM_KERNEL_UNSUPPORTED && engine->blas) result = plim_cuda_gemm_make(op, variant, made);
   if (result == PLIM_KERNEL_OK) {
     *out = made;
   } else {
@@ -50,6 +51,7 @@ int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op
 }
 
 void plim_cuda_kernel_free(plim_cuda_kernel *kernel) {
+  for (int32_t i = 0; kernel && i < kernel->n; i++) plim_dnn_free(kernel->stage[i].dnn);
   if (kernel) free(kernel->stage);
   free(kernel);
 }
@@ -76,8 +78,15 @@ static void *place(const plim_kernel_args *args, plim_cuda_place at) {
   return (char *)base + at.offset;
 }
 
+static int convolve(const plim_cuda_stage *stage, void *stream, const plim_kernel_args *args) {
+  void *const operand[] = {
+      [PLIM_DNN_X] = place(args, stage->a), [PLIM_DNN_W] = place(args, stage->b), [PLIM_DNN_Y] = place(args, stage->c)};
+  return plim_dnn_run(stage->dnn, operand, place(args, stage->workspace), stream);
+}
+
 static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stage, const plim_cuda_engine *engine,
                      void *stream, const plim_kernel_args *args) {
+  if (stage->dnn) return convolve(stage, stream, args);
   void *from = place(args, stage->a), *to = place(args, stage->c);
   if (stage->multiplies) {
     return engine->driver->multiply(engine->blas, &stage->product, from, place(args, stage->b), to, args->workspace,

@@ -1,5 +1,5 @@
-/* Kernels of the cuda device: an op in one of its variants, queued on a stream. Two families: the single-source bodies,
- * and convolutions and linear layers by matrix products of cuBLAS, where it is found. */
+/* Kernels of the cuda device: an op in one of its variants, queued on a stream. Three families: convolutions by cuDNN,
+ * convolutions and linear layers by matrix products of cuBLAS, each where it is found, and the single-source bodies. */
 #ifndef PLIM_KERNELS_CUDA_KERNELS_H
 #define PLIM_KERNELS_CUDA_KERNELS_H
 
@@ -15,7 +15,8 @@ typedef struct plim_cuda_kernel plim_cuda_kernel;
 /* What runs them. */
 typedef struct plim_cuda_engine {
   const plim_cuda_driver *driver;
-  void *blas; /* NULL: no library */
+  void *blas;           /* NULL: no library */
+  struct plim_dnn *dnn; /* NULL: no library */
 } plim_cuda_engine;
 
 /* Variants of an op: returns how many there are, writes at most `capacity`. The fastest by expectation first. */

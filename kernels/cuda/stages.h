@@ -1,7 +1,9 @@
-/* A kernel as stages: launches of bodies and matrix products over parts of its operands and workspace. */
+/* A kernel as stages: launches of bodies, matrix products and convolutions of libraries over parts of its operands and
+ * workspace. */
 #ifndef PLIM_KERNELS_CUDA_STAGES_H
 #define PLIM_KERNELS_CUDA_STAGES_H
 
+#include "kernels/cuda/dnn.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/launch.h"
 
@@ -13,8 +15,10 @@ typedef struct plim_cuda_place {
 } plim_cuda_place;
 
 typedef struct plim_cuda_stage {
-  int32_t multiplies;      /* 1: a product a, b -> c; 0: a body from a to c */
-  plim_cuda_place a, b, c; /* b: products only */
+  int32_t multiplies;        /* 1: a product a, b -> c; 0: a body from a to c */
+  plim_dnn_kernel *dnn;      /* not NULL: a convolution with x at a, weights at b, y at c; owned */
+  plim_cuda_place a, b, c;   /* b: products and convolutions only */
+  plim_cuda_place workspace; /* of a convolution */
   plim_cuda_product product;
   k_body body;
   k_call call;
@@ -34,5 +38,10 @@ struct plim_cuda_kernel {
 int plim_cuda_gemm_list(const plim_op_desc *op, plim_kernel_info *info, int capacity);
 /* Fills an empty kernel; it owns its stages also when this fails. */
 int plim_cuda_gemm_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
+
+/* ---- convolutions by cuDNN (conv.c), in the same form ---- */
+int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);
+int plim_cuda_conv_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                        plim_cuda_kernel *kernel);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/cuda/dnn.h"
 #include "kernels/cuda/kernels.h"
 #include "runtime/device/cuda_steps.h"
 #include "runtime/device/cuda_ticks.h"
@@ -25,6 +26,7 @@ typedef struct cuda_state {
   const plim_cuda_driver *driver;
   plim_cuda_engine engine;
   char blas_missing[160]; /* why there is no library for matrix products; "": there is */
+  char dnn_missing[160];  /* the same, for convolutions */
   void *stream[QUEUES];
   uint32_t busy; /* bit q: something was queued on stream q since it was last waited for */
   void *event[EVENTS];
@@ -92,8 +94,10 @@ static plim_status make_queues(plim_device *device) {
   PLIM_TRY(check(device, s->driver->pinned_alloc(&pinned, NOW_BYTES), "pinning host memory"));
   s->now_host = pinned;
   PLIM_TRY(check(device, s->driver->alloc(&s->now, NOW_BYTES), "allocating the step counter"));
-  return check(device, s->driver->blas_open(&s->engine.blas, s->blas_missing, sizeof s->blas_missing),
-               "opening cuBLAS");
+  PLIM_TRY(
+      check(device, s->driver->blas_open(&s->engine.blas, s->blas_missing, sizeof s->blas_missing), "opening cuBLAS"));
+  return check(device, plim_dnn_open(s->driver, &s->engine.dnn, s->dnn_missing, sizeof s->dnn_missing),
+               "opening cuDNN");
 }
 
 static void forget_once(cuda_state *s) {
@@ -117,6 +121,7 @@ static void cuda_close(plim_device *device) {
     forget(s);
     plim_cuda_steps_forget(&s->steps, s->driver, NULL);
     plim_cuda_ticks_free(&s->ticks, device->ctx, s->driver);
+    plim_dnn_close(s->engine.dnn);
     if (s->engine.blas) (void)s->driver->blas_close(s->engine.blas);
     if (s->now) (void)s->driver->release(s->now);
     if (s->now_host) (void)s->driver->pinned_release(s->now_host);

@@ -1,4 +1,5 @@
-/* Every function begins with enter(), which counts the call and fails it when its turn has come; those that look into
+/* Every function begins with fake_cuda_enter(), which counts the call and fails it when its turn has come; those that
+ * look into
  * device memory open it for as long as they do. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "tests/support/fake_cuda.h"
@@ -9,11 +10,12 @@
 #include <sys/mman.h>
 
 #include "kernels/isa.h"
+#include "tests/support/fake_cudnn.h"
 #include "tests/support/kernel_reference.h"
 
 enum { MOST_BLOCKS = 64 };
 
-typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TICK } kind;
+typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TICK, CALL } kind;
 
 typedef struct tick {
   int64_t passed_ns; /* -1: not yet */
@@ -30,6 +32,8 @@ typedef struct work {
   k_call call;
   plim_cuda_product product;
   const void *a, *b;
+  void (*function)(const void *argument);
+  _Alignas(8) unsigned char argument[FAKE_CUDA_ARGUMENT_BYTES];
 } work;
 
 typedef struct captured {
@@ -58,14 +62,14 @@ static const k_bodies *const all_bodies[][K_TYPE_COUNT] = {PLIM_ISAS(PLIM_X)};
 #undef PLIM_EXTERN
 #undef PLIM_X
 
-static int enter(void) {
+int fake_cuda_enter(void) {
   fake.counts.calls++;
   return fake.options.fail_at > 0 && --fake.options.fail_at == 0 ? FAKE_CUDA_LOST : 0;
 }
 
 /* The same for calls that give something back: whoever makes them has no use for their failure. */
-static int leave(void) {
-  int code = enter();
+int fake_cuda_leave(void) {
+  int code = fake_cuda_enter();
   if (code != 0) fake.counts.failed_leaving++;
   return code;
 }
@@ -107,18 +111,19 @@ static void perform(const work *w) {
   if (w->kind == COPY) memcpy(w->to, w->from, (size_t)w->bytes);
   if (w->kind == FILL) memset(w->to, w->byte, (size_t)w->bytes);
   if (w->kind == MULTIPLY) multiply_now(w);
+  if (w->kind == CALL) w->function(w->argument);
   if (w->kind == TICK) ((tick *)w->to)->passed_ns = fake.clock_ns;
+  if (w->kind == LAUNCH || w->kind == CALL) fake.counts.kernels_run++;
   if (w->kind != LAUNCH) return;
-  fake.counts.kernels_run++;
   fake.clock_ns += w->tiles * FAKE_CUDA_TILE_NS;
   for (int64_t tile = 0; tile < w->tiles; tile++) all_bodies[0][w->call.type]->tile[w->body](&w->call, tile);
 }
 
 static int queue(const work *w) {
   captured *c = fake.recording;
-  int code = enter();
+  int code = fake_cuda_enter();
   if (code != 0) return code;
-  if (w->kind == LAUNCH) fake.counts.kernels_queued++;
+  if (w->kind == LAUNCH || w->kind == CALL) fake.counts.kernels_queued++;
   if (!c) {
     allow(PROT_READ | PROT_WRITE);
     perform(w);
@@ -134,20 +139,20 @@ static int queue(const work *w) {
 }
 
 static int count(int32_t *devices) {
-  int code = enter();
+  int code = fake_cuda_enter();
   *devices = fake.options.devices;
   return fake.options.no_driver ? 35 : code;
 }
 
 static int use(int32_t device, plim_cuda_facts *facts) {
-  int code = enter();
+  int code = fake_cuda_enter();
   (void)device;
   *facts = (plim_cuda_facts){"Fake GPU", fake.options.major, fake.options.minor, 13000, 13000, 1 << 20};
   return code;
 }
 
 static int memory(int64_t *free_bytes, int64_t *total_bytes) {
-  int code = enter();
+  int code = fake_cuda_enter();
   *free_bytes = fake.options.memory_bytes - fake.used_bytes;
   *total_bytes = fake.options.memory_bytes;
   return code;
@@ -158,7 +163,7 @@ static int out_of_memory(void) {
 }
 
 static int alloc(void **ptr, int64_t bytes) {
-  int code = enter(), slot = 0;
+  int code = fake_cuda_enter(), slot = 0;
   if (code != 0) return code;
   fake.counts.allocs++;
   if (out_of_memory() || bytes > fake.options.memory_bytes - fake.used_bytes) return PLIM_CUDA_NO_MEMORY;
@@ -173,7 +178,7 @@ static int alloc(void **ptr, int64_t bytes) {
 }
 
 static int release(void *ptr) {
-  int code = leave();
+  int code = fake_cuda_leave();
   for (int i = 0; i < MOST_BLOCKS; i++) {
     if (fake.device[i].ptr != ptr) continue;
     (void)munmap(ptr, (size_t)fake.device[i].bytes);
@@ -186,7 +191,7 @@ static int release(void *ptr) {
 }
 
 static int pinned_alloc(void **ptr, int64_t bytes) {
-  int code = enter();
+  int code = fake_cuda_enter();
   if (code != 0) return code;
   fake.counts.allocs++;
   if (out_of_memory()) return PLIM_CUDA_NO_MEMORY;
@@ -198,11 +203,11 @@ static int pinned_alloc(void **ptr, int64_t bytes) {
 static int pinned_release(void *ptr) {
   fake.counts.open_handles--;
   free(ptr);
-  return leave();
+  return fake_cuda_leave();
 }
 
 static int handle_new(void **handle) {
-  int code = enter();
+  int code = fake_cuda_enter();
   if (code != 0) return code;
   fake.counts.open_handles++;
   *handle = malloc(1);
@@ -212,21 +217,21 @@ static int handle_new(void **handle) {
 static int handle_free(void *handle) {
   fake.counts.open_handles--;
   free(handle);
-  return leave();
+  return fake_cuda_leave();
 }
 
 static int nothing(void *handle) {
   (void)handle;
-  return enter();
+  return fake_cuda_enter();
 }
 
 static int nothing_two(void *event, void *stream) {
   (void)event, (void)stream;
-  return enter();
+  return fake_cuda_enter();
 }
 
 static int tick_new(void **out) {
-  int code = enter();
+  int code = fake_cuda_enter();
   if (code != 0) return code;
   tick *made = malloc(sizeof *made);
   made->passed_ns = -1;
@@ -242,7 +247,7 @@ static int tick_record(void *handle, void *stream) {
 
 static int elapsed(void *from, void *to, int64_t *time_ns) {
   const tick *a = from, *b = to;
-  int code = enter();
+  int code = fake_cuda_enter();
   if (code == 0 && (a->passed_ns < 0 || b->passed_ns < a->passed_ns)) return FAKE_CUDA_NOT_READY;
   *time_ns = b->passed_ns - a->passed_ns;
   return code;
@@ -264,7 +269,7 @@ static int launch(k_body body, const k_call *call, int64_t tiles, void *stream) 
 }
 
 static int capture_begin(void *stream) {
-  int code = enter();
+  int code = fake_cuda_enter();
   (void)stream;
   if (code != 0 || fake.recording) return code != 0 ? code : 900;
   fake.recording = calloc(1, sizeof *fake.recording);
@@ -277,11 +282,11 @@ static int captured_free(void *handle) {
   fake.counts.open_handles--;
   free(c->item);
   free(c);
-  return leave();
+  return fake_cuda_leave();
 }
 
 static int capture_end(void *stream, void **out) {
-  int code = enter();
+  int code = fake_cuda_enter();
   captured *c = fake.recording;
   (void)stream;
   if (!c) return 901;
@@ -297,7 +302,7 @@ static int capture_end(void *stream, void **out) {
 
 static int captured_launch(void *handle, void *stream) {
   const captured *c = handle;
-  int code = enter();
+  int code = fake_cuda_enter();
   (void)stream;
   if (code != 0) return code;
   fake.counts.launches++;
@@ -308,7 +313,7 @@ static int captured_launch(void *handle, void *stream) {
 }
 
 static int blas_open(void **blas, char *why, size_t why_bytes) {
-  int code = enter();
+  int code = fake_cuda_enter();
   *blas = NULL;
   if (code != 0 || !fake.options.blas) {
     (void)snprintf(why, why_bytes, "no library was found");
@@ -325,7 +330,31 @@ static int multiply(void *blas, const plim_cuda_product *product, const void *a,
   return queue(&(work){.kind = MULTIPLY, .to = c, .product = *product, .a = a, .b = b});
 }
 
+int fake_cuda_queue(void (*function)(const void *argument), const void *argument, size_t bytes) {
+  work w = {.kind = CALL, .function = function};
+  memcpy(w.argument, argument, bytes);
+  return queue(&w);
+}
+
+void fake_cuda_hold(int more) {
+  fake.counts.open_handles += more;
+}
+
+static void dnn_load(plim_cudnn_api *api, char *why, size_t why_bytes) {
+  memset(api, 0, sizeof *api);
+  if (fake.options.dnn) {
+    *api = fake_cudnn_api();
+  } else {
+    (void)snprintf(why, why_bytes, "no cuDNN was found");
+  }
+}
+
+static void dnn_unload(plim_cudnn_api *api) {
+  api->library = NULL;
+}
+
 static const char *error(int code) {
+  if (code >= PLIM_CUDNN_CODES) return "cuDNN failed: the device is lost";
   return code == PLIM_CUDA_NO_MEMORY ? "out of memory" : code == FAKE_CUDA_LOST ? "the device is lost" : "no driver";
 }
 
@@ -358,6 +387,8 @@ static const plim_cuda_driver driver = {
     .blas_open = blas_open,
     .blas_close = handle_free,
     .multiply = multiply,
+    .dnn_load = dnn_load,
+    .dnn_unload = dnn_unload,
     .error = error,
 };
 

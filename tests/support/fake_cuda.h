@@ -15,6 +15,7 @@ typedef struct fake_cuda_options {
   int32_t major, minor;  /* compute capability */
   int64_t memory_bytes;  /* of the GPU */
   int blas;              /* 1: there is a library for matrix products */
+  int dnn;               /* 1: there is cuDNN (tests/support/fake_cudnn.h) */
   int64_t fail_at;       /* the n-th call from the next on fails as a lost device would; 0: none */
   int64_t fail_alloc_at; /* the n-th allocation, device or pinned, finds no memory; 0: none */
 } fake_cuda_options;
@@ -32,5 +33,16 @@ fake_cuda_options fake_cuda_options_default(void);
 const plim_cuda_driver *fake_cuda_driver(const fake_cuda_options *options);
 void fake_cuda_fail_at(int64_t fail_at);
 fake_cuda_counts fake_cuda_count(void);
+
+/* ---- for other stand-ins over the same GPU ---- */
+
+/* Count a call: 0, or FAKE_CUDA_LOST when its turn to fail has come; one that gives something back. */
+int fake_cuda_enter(void);
+int fake_cuda_leave(void);
+/* One handle more or less is open. */
+void fake_cuda_hold(int more);
+/* Queue a function with a copy of its argument, as a kernel; it may touch device memory. */
+enum { FAKE_CUDA_ARGUMENT_BYTES = 512 };
+int fake_cuda_queue(void (*function)(const void *argument), const void *argument, size_t bytes);
 
 #endif

@@ -1,0 +1,92 @@
+/* Convolutions by cuDNN as variants, with a bits label made of the library's version, the engine and its knobs. Where
+ * activations have their channels last the weights are copied into that order in front of the convolution, or their
+ * gradient out of it behind:
+ *
+ *   workspace = weights in the library's order (where they are not so already), then what the engine needs */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/dnn.h"
+#include "kernels/cuda/stages.h"
+
+enum { STAGES = 2 };
+
+typedef struct conv {
+  plim_dnn_conv library;
+  k_launch launch;
+  int64_t copy_bytes; /* of the weights; 0: they are read or written in place */
+} conv;
+
+static int64_t align(int64_t bytes) {
+  return (bytes + 511) / 512 * 512;
+}
+
+static int describe(const plim_op_desc *op, conv *c) {
+  int reordered = 0;
+  memset(c, 0, sizeof *c);
+  if (!k_launch_make(op, &c->launch) || !plim_dnn_conv_of(op, &c->library, &reordered)) return 0;
+  const plim_shape *weights = op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? &op->out[0] : &op->in[1];
+  if (reordered) c->copy_bytes = align(plim_shape_bytes(weights));
+  return 1;
+}
+
+int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  conv c;
+  const plim_dnn_config *config = NULL;
+  if (!engine->dnn || !describe(op, &c)) return 0;
+  int n = plim_dnn_find(engine->dnn, &c.library, &config);
+  for (int i = 0; i < n && i < capacity; i++) {
+    memset(&info[i], 0, sizeof info[i]);
+    memcpy(info[i].name, config[i].name, sizeof info[i].name);
+    (void)snprintf(info[i].label, sizeof info[i].label, "cudnn%s%s", plim_dnn_version(engine->dnn),
+                   config[i].name + strlen("cudnn"));
+    info[i].workspace_bytes = c.copy_bytes + align(config[i].workspace_bytes);
+  }
+  return n;
+}
+
+/* Weights between the graph's order and the library's: a tile a filter. */
+static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_body body, plim_cuda_place from, plim_cuda_place to) {
+  kernel->stage[kernel->n++] =
+      (plim_cuda_stage){.body = body, .a = from, .c = to, .call = c->launch.call, .tiles = c->launch.call.y.channels};
+}
+
+static int64_t workspace_of(const plim_cuda_engine *engine, const conv *c, const char *variant) {
+  const plim_dnn_config *config = NULL;
+  int n = plim_dnn_find(engine->dnn, &c->library, &config);
+  for (int i = 0; i < n; i++) {
+    if (strcmp(config[i].name, variant) == 0) return c->copy_bytes + align(config[i].workspace_bytes);
+  }
+  return -1;
+}
+
+static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel *dnn) {
+  const plim_cuda_place in[2] = {{0, 0}, {1, 0}}, out = {PLIM_PLACE_OUT, 0}, copy = {PLIM_PLACE_WORKSPACE, 0};
+  const plim_cuda_place rest = {PLIM_PLACE_WORKSPACE, c->copy_bytes};
+  int direction = c->library.direction, copied = c->copy_bytes > 0;
+  plim_cuda_place weights = direction == PLIM_DNN_WEIGHTS ? out : in[1];
+  plim_cuda_stage stage = {.dnn = dnn, .b = copied ? copy : weights, .workspace = rest};
+  stage.a = direction == PLIM_DNN_DATA ? out : in[direction == PLIM_DNN_WEIGHTS];
+  stage.c = direction == PLIM_DNN_FORWARD ? out : in[0];
+  if (copied && direction != PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_BODY_taps_outside, weights, copy);
+  kernel->stage[kernel->n++] = stage;
+  if (copied && direction == PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_BODY_taps_inside, copy, weights);
+}
+
+int plim_cuda_conv_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                        plim_cuda_kernel *kernel) {
+  conv c;
+  plim_dnn_kernel *dnn = NULL;
+  if (!engine->dnn || !describe(op, &c)) return PLIM_KERNEL_UNSUPPORTED;
+  kernel->workspace_bytes = workspace_of(engine, &c, variant);
+  if (kernel->workspace_bytes < 0) return PLIM_KERNEL_UNSUPPORTED;
+  kernel->stage = calloc(STAGES, sizeof *kernel->stage);
+  if (!kernel->stage) return PLIM_KERNEL_NOMEM;
+  kernel->room = STAGES;
+  int code = plim_dnn_make(engine->dnn, &c.library, variant, &dnn);
+  if (code == PLIM_CUDA_NO_MEMORY) return PLIM_KERNEL_NOMEM;
+  if (code != 0) return PLIM_KERNEL_FAILED;
+  add_stages(kernel, &c, dnn);
+  return PLIM_KERNEL_OK;
+}

@@ -1,0 +1,192 @@
+/* Convolutions that were asked for stay in a list with what the library offers for them, because finding that out takes
+ * long: heuristics are asked and plans made, some of them by compiling. A plan made then is handed to the first kernel
+ * of its configuration; the others are freed by plim_dnn_trim.
+ *
+ * A run needs its addresses in a descriptor of the library, which cannot be changed. A planned step uses the same
+ * addresses every time, so that descriptors are kept: from the second step on a run allocates nothing. */
+#include "kernels/cuda/dnn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PACKS = 64 /* places a convolution runs at; the one made first makes room */ };
+
+typedef struct offer {
+  struct offer *next;
+  plim_dnn_conv conv;
+  plim_dnn_graph graph;
+  int n;
+  plim_dnn_config config[PLIM_DNN_CONFIGS];
+} offer;
+
+struct plim_dnn {
+  const plim_cuda_driver *driver;
+  plim_cudnn_api api;
+  void *handle;
+  char version[24];
+  offer *offers;
+};
+
+/* Addresses that were bound once: x, weights, y, workspace. */
+typedef struct pack {
+  void *place[PLIM_DNN_OPERANDS + 1];
+  void *descriptor;
+} pack;
+
+struct plim_dnn_kernel {
+  plim_dnn *dnn;
+  void *plan;
+  int packs, oldest;
+  pack pack[PACKS];
+};
+
+/* ---- the library ---- */
+
+int plim_dnn_open(const plim_cuda_driver *driver, plim_dnn **out, char *why, size_t why_bytes) {
+  *out = NULL;
+  plim_dnn *dnn = calloc(1, sizeof *dnn);
+  if (!dnn) return PLIM_CUDA_NO_MEMORY;
+  dnn->driver = driver;
+  driver->dnn_load(&dnn->api, why, why_bytes);
+  if (!dnn->api.library) {
+    free(dnn);
+    return 0;
+  }
+  size_t version = dnn->api.version();
+  (void)snprintf(dnn->version, sizeof dnn->version, "%d.%d.%d", (int)(version / 10000), (int)(version / 100 % 100),
+                 (int)(version % 100));
+  int code = dnn->api.create(&dnn->handle);
+  if (code == 0) {
+    *out = dnn;
+    return 0;
+  }
+  (void)snprintf(why, why_bytes, "no cuDNN: version %s refuses to start here (status %d)", dnn->version, code);
+  driver->dnn_unload(&dnn->api);
+  free(dnn);
+  return 0;
+}
+
+void plim_dnn_close(plim_dnn *dnn) {
+  if (!dnn) return;
+  while (dnn->offers) {
+    offer *o = dnn->offers;
+    dnn->offers = o->next;
+    plim_dnn_configs_free(&dnn->api, o->config, o->n);
+    plim_dnn_graph_free(&dnn->api, &o->graph);
+    free(o);
+  }
+  (void)dnn->api.destroy(dnn->handle);
+  dnn->driver->dnn_unload(&dnn->api);
+  free(dnn);
+}
+
+const char *plim_dnn_version(const plim_dnn *dnn) {
+  return dnn->version;
+}
+
+void plim_dnn_trim(plim_dnn *dnn) {
+  for (offer *o = dnn ? dnn->offers : NULL; o; o = o->next) {
+    for (int i = 0; i < o->n; i++) plim_dnn_unmake(&dnn->api, &o->config[i].plan);
+  }
+}
+
+/* ---- offers ---- */
+
+/* What the library offers for the convolution; NULL when memory is short. Nothing is an offer too. */
+static offer *offer_of(plim_dnn *dnn, const plim_dnn_conv *conv) {
+  for (offer *o = dnn->offers; o; o = o->next) {
+    if (memcmp(&o->conv, conv, sizeof *conv) == 0) return o;
+  }
+  offer *o = calloc(1, sizeof *o);
+  if (!o) return NULL;
+  memcpy(&o->conv, conv, sizeof *conv);
+  if (plim_dnn_graph_make(&dnn->api, dnn->handle, conv, &o->graph) == 0) {
+    int strict = conv->data_type == DNN_DATA_FLOAT;
+    o->n = plim_dnn_configs_make(&dnn->api, dnn->handle, o->graph.part[PLIM_DNN_GRAPH], strict, o->config);
+  }
+  o->next = dnn->offers;
+  dnn->offers = o;
+  return o;
+}
+
+int plim_dnn_find(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_config **config) {
+  const offer *o = offer_of(dnn, conv);
+  if (!o) return 0;
+  *config = o->config;
+  return o->n;
+}
+
+/* ---- kernels ---- */
+
+int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, plim_dnn_kernel **out) {
+  offer *o = offer_of(dnn, conv);
+  plim_dnn_kernel *kernel = o ? calloc(1, sizeof *kernel) : NULL;
+  if (!kernel) return PLIM_CUDA_NO_MEMORY;
+  int i = 0, code = 0;
+  while (i < o->n && strcmp(o->config[i].name, name) != 0) i++;
+  kernel->dnn = dnn;
+  if (i == o->n) {
+    code = PLIM_DNN_NO_CONFIG;
+  } else if (o->config[i].plan) {
+    kernel->plan = o->config[i].plan;
+    o->config[i].plan = NULL;
+  } else {
+    code = plim_dnn_plan_make(&dnn->api, dnn->handle, o->config[i].config, &kernel->plan);
+  }
+  if (code == 0) {
+    *out = kernel;
+    return 0;
+  }
+  free(kernel);
+  return code == PLIM_DNN_NO_CONFIG ? code : PLIM_CUDNN_CODES + code;
+}
+
+void plim_dnn_free(plim_dnn_kernel *kernel) {
+  if (!kernel) return;
+  for (int i = 0; i < kernel->packs; i++) plim_dnn_unmake(&kernel->dnn->api, &kernel->pack[i].descriptor);
+  plim_dnn_unmake(&kernel->dnn->api, &kernel->plan);
+  free(kernel);
+}
+
+static int make_pack(const plim_cudnn_api *api, pack *p) {
+  const int64_t id[PLIM_DNN_OPERANDS] = {PLIM_DNN_X + 1, PLIM_DNN_W + 1, PLIM_DNN_Y + 1};
+  const plim_dnn_attribute attribute[] = {
+      {DNN_ATTR_VARIANT_PACK_UNIQUE_IDS, DNN_TYPE_INT64, PLIM_DNN_OPERANDS, id},
+      {DNN_ATTR_VARIANT_PACK_DATA_POINTERS, DNN_TYPE_VOID_PTR, PLIM_DNN_OPERANDS, p->place},
+      {DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &p->place[PLIM_DNN_OPERANDS]}};
+  return plim_dnn_build(api, DNN_BACKEND_VARIANT_PACK_DESCRIPTOR, attribute, 3, &p->descriptor);
+}
+
+/* The row of these addresses, made when there is none. */
+static int pack_of(plim_dnn_kernel *kernel, const pack *wanted, const pack **out) {
+  const plim_cudnn_api *api = &kernel->dnn->api;
+  for (int i = 0; i < kernel->packs; i++) {
+    *out = &kernel->pack[i];
+    if (memcmp((*out)->place, wanted->place, sizeof wanted->place) == 0) return 0;
+  }
+  pack made = *wanted;
+  int code = make_pack(api, &made);
+  if (code != 0) return code;
+  pack *row = &kernel->pack[kernel->oldest];
+  if (kernel->packs < PACKS)
+    row = &kernel->pack[kernel->packs++];
+  else
+    kernel->oldest = (kernel->oldest + 1) % PACKS;
+  plim_dnn_unmake(api, &row->descriptor);
+  *row = made;
+  *out = row;
+  return 0;
+}
+
+int plim_dnn_run(plim_dnn_kernel *kernel, void *const *operand, void *workspace, void *stream) {
+  const plim_cudnn_api *api = &kernel->dnn->api;
+  pack wanted = {.descriptor = NULL};
+  const pack *bound = NULL;
+  memcpy(wanted.place, operand, PLIM_DNN_OPERANDS * sizeof *operand);
+  wanted.place[PLIM_DNN_OPERANDS] = workspace;
+  int code = pack_of(kernel, &wanted, &bound);
+  if (code == 0) code = api->set_stream(kernel->dnn->handle, stream);
+  if (code == 0) code = api->execute(kernel->dnn->handle, kernel->plan, bound->descriptor);
+  return code == 0 ? 0 : PLIM_CUDNN_CODES + code;
+}

@@ -1,0 +1,35 @@
+/* Convolutions by cuDNN: the library opened, what it offers for the convolutions that were asked for, and prepared ones
+ * that can be run. */
+#ifndef PLIM_KERNELS_CUDA_DNN_H
+#define PLIM_KERNELS_CUDA_DNN_H
+
+#include "kernels/cuda/dnn_conv.h"
+#include "kernels/cuda/dnn_engines.h"
+#include "kernels/cuda/driver.h"
+
+typedef struct plim_dnn plim_dnn;
+typedef struct plim_dnn_kernel plim_dnn_kernel; /* a convolution in one configuration */
+
+/* *out is NULL when there is no library or it cannot use this GPU, and the text says why. Returns 0, or
+ * PLIM_CUDA_NO_MEMORY. The driver's table must outlive it. */
+int plim_dnn_open(const plim_cuda_driver *driver, plim_dnn **out, char *why, size_t why_bytes);
+void plim_dnn_close(plim_dnn *dnn);                /* NULL is legal; its kernels are to be freed before */
+const char *plim_dnn_version(const plim_dnn *dnn); /* "9.28.0" */
+
+/* Free execution plans that no kernel has taken, with the code that was loaded for them. NULL is legal. */
+void plim_dnn_trim(plim_dnn *dnn);
+
+/* Configurations for a convolution, by the library's expectation; *config is the library's own. Returns how many. The
+ * first call takes long: plans are made; later ones find them. */
+int plim_dnn_find(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_config **config);
+
+/* The convolution in a configuration of that name: 0, PLIM_CUDA_NO_MEMORY, PLIM_DNN_NO_CONFIG, or a code of the library
+ * above PLIM_CUDNN_CODES. */
+enum { PLIM_DNN_NO_CONFIG = -1 };
+int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, plim_dnn_kernel **out);
+void plim_dnn_free(plim_dnn_kernel *kernel); /* NULL is legal */
+
+/* Queue it. `operand` is by PLIM_DNN_X, W, Y. Allocates only for operands at places where it has not run before. */
+int plim_dnn_run(plim_dnn_kernel *kernel, void *const *operand, void *workspace, void *stream);
+
+#endif

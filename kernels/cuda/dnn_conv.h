@@ -1,0 +1,32 @@
+/* A convolution as cuDNN is told of it. */
+#ifndef PLIM_KERNELS_CUDA_DNN_CONV_H
+#define PLIM_KERNELS_CUDA_DNN_CONV_H
+
+#include "kernels/cuda/dnn_descriptor.h"
+#include "kernels/op.h"
+
+typedef enum plim_dnn_direction { PLIM_DNN_FORWARD, PLIM_DNN_DATA, PLIM_DNN_WEIGHTS } plim_dnn_direction;
+
+/* Where the three operands lie: x (or its gradient), weights, y. These are their unique ids, less one. */
+enum { PLIM_DNN_X, PLIM_DNN_W, PLIM_DNN_Y, PLIM_DNN_OPERANDS };
+
+/* Every field has one value for one convolution and there is no padding, so that two are equal when their bytes are. */
+typedef struct plim_dnn_conv {
+  int64_t dim[PLIM_DNN_OPERANDS][4], step[PLIM_DNN_OPERANDS][4]; /* elements; [N][C][H][W], [O][I][KH][KW] */
+  int64_t stride[2], pad[2];
+  int32_t direction, data_type; /* plim_dnn_direction; DNN_DATA_* */
+} plim_dnn_conv;
+
+/* The convolution of an op; 0 when it is none, has a bias, or has blocked layouts. Where activations have their
+ * channels last, so have the weights: *reordered is 1 when that is not how they lie in the graph. */
+int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *reordered);
+
+/* Its operation graph with all that it refers to, the graph last. */
+enum { PLIM_DNN_GRAPH = PLIM_DNN_OPERANDS + 2, PLIM_DNN_GRAPH_PARTS };
+typedef struct plim_dnn_graph {
+  void *part[PLIM_DNN_GRAPH_PARTS]; /* tensors, convolution, operation, graph */
+} plim_dnn_graph;
+int plim_dnn_graph_make(const plim_cudnn_api *api, void *handle, const plim_dnn_conv *conv, plim_dnn_graph *graph);
+void plim_dnn_graph_free(const plim_cudnn_api *api, plim_dnn_graph *graph);
+
+#endif

@@ -1,0 +1,22 @@
+/* Building descriptors. */
+#include "kernels/cuda/dnn_descriptor.h"
+
+int plim_dnn_build(const plim_cudnn_api *api, int kind, const plim_dnn_attribute *attribute, int n, void **out) {
+  void *made = NULL;
+  int code = api->make(kind, &made);
+  for (int i = 0; i < n && code == 0; i++) {
+    code = api->set(made, attribute[i].name, attribute[i].type, attribute[i].count, attribute[i].values);
+  }
+  if (code == 0) code = api->finalize(made);
+  if (code == 0) {
+    *out = made;
+  } else {
+    plim_dnn_unmake(api, &made);
+  }
+  return code;
+}
+
+void plim_dnn_unmake(const plim_cudnn_api *api, void **descriptor) {
+  if (*descriptor) (void)api->unmake(*descriptor);
+  *descriptor = NULL;
+}

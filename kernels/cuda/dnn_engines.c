@@ -1,0 +1,178 @@
+/* The library's heuristics name configurations in the order of the time that they expect, in three modes. Each is
+ * looked at once: what its engine says of itself, whether a plan can be made of it, and the workspace that the plan
+ * needs.
+ *
+ * Those kept are few, because each becomes a variant that is timed and planned with. One that needs no less workspace
+ * than one in front of it is dominated, as far as the heuristics know; they may err, so a few such are kept for the
+ * profiler to judge. Each that needs less than all before it is kept: it is what a small cap asks for. */
+#include "kernels/cuda/dnn_engines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { RESULTS = 32, NOTES = 32, KNOBS = 64, TRIED = 12, DOMINATED = 3 };
+
+/* What is known while the configurations of one graph are collected. */
+typedef struct collection {
+  const plim_cudnn_api *api;
+  void *handle;
+  int strict;
+  int n, dominated, tried;
+  char seen[TRIED][sizeof((plim_dnn_config *)0)->name]; /* names that were looked at */
+  plim_dnn_config *config;
+} collection;
+
+static int read_one(const plim_cudnn_api *api, const void *descriptor, int attribute, int type, void *value) {
+  int64_t count = 0;
+  int code = api->get(descriptor, attribute, type, 1, &count, value);
+  return code == 0 && count == 1;
+}
+
+/* ---- what an engine says of itself ---- */
+
+static int has_note(const int32_t *note, int64_t n, int32_t wanted) {
+  for (int64_t i = 0; i < n; i++) {
+    if (note[i] == wanted) return 1;
+  }
+  return 0;
+}
+
+static int read_notes(const collection *c, const void *engine, int attribute, int type, int32_t note[NOTES],
+                      int64_t *n) {
+  int code = c->api->get(engine, attribute, type, NOTES, n, note);
+  if (*n > NOTES) *n = NOTES;
+  return code == 0;
+}
+
+static int is_reliable(const collection *c, const void *engine) {
+  static const int32_t never[] = {DNN_NUMERICAL_NOTE_NONDETERMINISTIC, DNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+                                  DNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION};
+  int32_t note[NOTES];
+  int64_t n = 0;
+  if (!read_notes(c, engine, DNN_ATTR_ENGINE_NUMERICAL_NOTE, DNN_TYPE_NUMERICAL_NOTE, note, &n)) return 0;
+  for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+    if (has_note(note, n, never[i])) return 0;
+  }
+  if (c->strict && has_note(note, n, DNN_NUMERICAL_NOTE_TENSOR_CORE)) return 0;
+  if (!read_notes(c, engine, DNN_ATTR_ENGINE_BEHAVIOR_NOTE, DNN_TYPE_BEHAVIOR_NOTE, note, &n)) return 0;
+  return !has_note(note, n, DNN_BEHAVIOR_NOTE_REQUIRES_FILTER_INT8x32_REORDER) &&
+         !has_note(note, n, DNN_BEHAVIOR_NOTE_REQUIRES_BIAS_INT8x32_REORDER);
+}
+
+/* ---- names ---- */
+
+static uint32_t hash_more(uint32_t hash, uint64_t value) {
+  for (int i = 0; i < 8; i++) hash = (hash ^ (uint32_t)(value >> (8 * i) & 255)) * 16777619U; /* FNV-1a */
+  return hash;
+}
+
+static int hash_knob(const plim_cudnn_api *api, const void *knob, uint32_t *hash) {
+  int32_t type = 0;
+  int64_t value = 0;
+  if (!read_one(api, knob, DNN_ATTR_KNOB_CHOICE_KNOB_TYPE, DNN_TYPE_KNOB_TYPE, &type)) return 0;
+  if (!read_one(api, knob, DNN_ATTR_KNOB_CHOICE_KNOB_VALUE, DNN_TYPE_INT64, &value)) return 0;
+  *hash = hash_more(hash_more(*hash, (uint64_t)type), (uint64_t)value);
+  return 1;
+}
+
+static int hash_knobs(const plim_cudnn_api *api, const void *config, uint32_t *hash) {
+  void *knob[KNOBS] = {NULL};
+  int64_t n = 0, got = 0;
+  const int type = DNN_TYPE_BACKEND_DESCRIPTOR;
+  int well = api->get(config, DNN_ATTR_ENGINECFG_KNOB_CHOICES, type, 0, &n, NULL) == 0 && n <= KNOBS;
+  for (int64_t i = 0; i < n && well; i++) well = api->make(DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, &knob[i]) == 0;
+  if (well && n > 0) well = api->get(config, DNN_ATTR_ENGINECFG_KNOB_CHOICES, type, n, &got, knob) == 0 && got == n;
+  for (int64_t i = 0; i < n && well; i++) well = hash_knob(api, knob[i], hash);
+  for (int64_t i = 0; i < n && i < KNOBS; i++) plim_dnn_unmake(api, &knob[i]);
+  return well;
+}
+
+/* Name the configuration when its engine may be used. */
+static int examine(const collection *c, const void *config, char name[32]) {
+  void *engine = NULL;
+  int64_t index = 0, count = 0;
+  uint32_t hash = 2166136261U;
+  int well = c->api->make(DNN_BACKEND_ENGINE_DESCRIPTOR, &engine) == 0 &&
+             c->api->get(config, DNN_ATTR_ENGINECFG_ENGINE, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &engine) == 0;
+  well = well && read_one(c->api, engine, DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, &index);
+  well = well && is_reliable(c, engine) && hash_knobs(c->api, config, &hash);
+  plim_dnn_unmake(c->api, &engine);
+  if (well) (void)snprintf(name, 32, "cudnn-e%d-%08x", (int)index, (unsigned)hash);
+  return well;
+}
+
+/* ---- plans ---- */
+
+int plim_dnn_plan_make(const plim_cudnn_api *api, void *handle, void *config, void **plan) {
+  const plim_dnn_attribute attribute[] = {
+      {DNN_ATTR_EXECUTION_PLAN_HANDLE, DNN_TYPE_HANDLE, 1, &handle},
+      {DNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &config}};
+  return plim_dnn_build(api, DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, attribute, 2, plan);
+}
+
+/* Is the plan worth a variant? */
+static int is_wanted(collection *c, int64_t workspace_bytes) {
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < c->n; i++) {
+    if (c->config[i].workspace_bytes < least) least = c->config[i].workspace_bytes;
+  }
+  if (workspace_bytes < least) return 1;
+  return c->dominated++ < DOMINATED;
+}
+
+/* Keep the configuration, or return 0. */
+static int consider(collection *c, void *config) {
+  plim_dnn_config row = {.config = config};
+  if (c->n == PLIM_DNN_CONFIGS || c->tried == TRIED || !examine(c, config, row.name)) return 0;
+  for (int i = 0; i < c->tried; i++) {
+    if (strcmp(c->seen[i], row.name) == 0) return 0;
+  }
+  memcpy(c->seen[c->tried++], row.name, sizeof row.name);
+  if (plim_dnn_plan_make(c->api, c->handle, config, &row.plan) != 0) return 0;
+  if (!read_one(c->api, row.plan, DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, DNN_TYPE_INT64, &row.workspace_bytes) ||
+      row.workspace_bytes < 0 || !is_wanted(c, row.workspace_bytes)) {
+    plim_dnn_unmake(c->api, &row.plan);
+    return 0;
+  }
+  c->config[c->n++] = row;
+  return 1;
+}
+
+/* ---- heuristics ---- */
+
+static void collect_results(collection *c, const void *heuristics) {
+  void *result[RESULTS] = {NULL};
+  int64_t n = 0, got = 0;
+  const int type = DNN_TYPE_BACKEND_DESCRIPTOR;
+  if (c->api->get(heuristics, DNN_ATTR_ENGINEHEUR_RESULTS, type, 0, &n, NULL) != 0) return;
+  if (n > RESULTS) n = RESULTS;
+  for (int64_t i = 0; i < n; i++) {
+    if (c->api->make(DNN_BACKEND_ENGINECFG_DESCRIPTOR, &result[i]) != 0) n = i;
+  }
+  if (n > 0 && c->api->get(heuristics, DNN_ATTR_ENGINEHEUR_RESULTS, type, n, &got, result) != 0) got = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (i >= got || !consider(c, result[i])) plim_dnn_unmake(c->api, &result[i]);
+  }
+}
+
+int plim_dnn_configs_make(const plim_cudnn_api *api, void *handle, void *graph, int strict, plim_dnn_config *config) {
+  static const int32_t modes[] = {DNN_HEUR_MODE_A, DNN_HEUR_MODE_INSTANT, DNN_HEUR_MODE_FALLBACK};
+  collection c = {.api = api, .handle = handle, .strict = strict, .config = config};
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+    void *heuristics = NULL;
+    const plim_dnn_attribute attribute[] = {
+        {DNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph},
+        {DNN_ATTR_ENGINEHEUR_MODE, DNN_TYPE_HEUR_MODE, 1, &modes[i]}};
+    if (plim_dnn_build(api, DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, attribute, 2, &heuristics) != 0) continue;
+    collect_results(&c, heuristics);
+    plim_dnn_unmake(api, &heuristics);
+  }
+  return c.n;
+}
+
+void plim_dnn_configs_free(const plim_cudnn_api *api, plim_dnn_config *config, int n) {
+  for (int i = 0; i < n; i++) {
+    plim_dnn_unmake(api, &config[i].plan);
+    plim_dnn_unmake(api, &config[i].config);
+  }
+}

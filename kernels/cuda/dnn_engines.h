@@ -1,0 +1,25 @@
+/* Engine configurations of cuDNN for one operation graph: those whose results can be relied on. */
+#ifndef PLIM_KERNELS_CUDA_DNN_ENGINES_H
+#define PLIM_KERNELS_CUDA_DNN_ENGINES_H
+
+#include "kernels/cuda/dnn_descriptor.h"
+
+enum { PLIM_DNN_CONFIGS = 8 };
+
+typedef struct plim_dnn_config {
+  char name[32]; /* "cudnn-e57-3f2a91c4": engine and knobs, these as a hash */
+  int64_t workspace_bytes;
+  void *config; /* descriptors; plan: NULL when somebody took it */
+  void *plan;
+} plim_dnn_config;
+
+/* Fill at most PLIM_DNN_CONFIGS rows, the fastest by the library's expectation first; returns how many. Left out are
+ * engines that are not deterministic, lower the precision of inputs or sums, or (strict) use tensor cores, which for
+ * floats means products of TF32; and those without a plan. What fails inside the library is left out as well. */
+int plim_dnn_configs_make(const plim_cudnn_api *api, void *handle, void *graph, int strict, plim_dnn_config *config);
+void plim_dnn_configs_free(const plim_cudnn_api *api, plim_dnn_config *config, int n);
+
+/* An execution plan of a configuration; asks for nothing but the result. */
+int plim_dnn_plan_make(const plim_cudnn_api *api, void *handle, void *config, void **plan);
+
+#endif

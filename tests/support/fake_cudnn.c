@@ -1,0 +1,466 @@
+/* Three tables say what there is: attributes of descriptors, engines, and what the heuristics' modes name. Every
+ * function counts as a call of the GPU's stand-in, so that it can be made to fail. */
+#include "tests/support/fake_cudnn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/fake_convolution.h"
+#include "tests/support/fake_cuda.h"
+
+enum { VALUES = 16, ELEMENTS = 4, LIVE = 4096, CASE_BYTES = 8 };
+enum { BROKEN = 2000, NULL_POINTER = 2002, NOT_FINAL = 2004, WRONG_TYPE = 2010, WRONG_KIND = 2012 };
+enum { UNSUPPORTED = 3000, LOST = 5000 };
+
+/* ---- attributes ---- */
+
+typedef enum use { NEEDED, READ /* asked for only */ } use;
+typedef struct rule {
+  int kind, attribute, type, least, most;
+  use use;
+} rule;
+
+#define CONV(name) DNN_ATTR_CONVOLUTION_##name
+#define FORWARD DNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR
+#define DATA DNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
+#define FILTER DNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR
+#define REFERENCE DNN_TYPE_BACKEND_DESCRIPTOR
+static const rule rules[] = {
+    {DNN_BACKEND_TENSOR_DESCRIPTOR, DNN_ATTR_TENSOR_UNIQUE_ID, DNN_TYPE_INT64, 1, 1, NEEDED},
+    {DNN_BACKEND_TENSOR_DESCRIPTOR, DNN_ATTR_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE, 1, 1, NEEDED},
+    {DNN_BACKEND_TENSOR_DESCRIPTOR, DNN_ATTR_TENSOR_BYTE_ALIGNMENT, DNN_TYPE_INT64, 1, 1, NEEDED},
+    {DNN_BACKEND_TENSOR_DESCRIPTOR, DNN_ATTR_TENSOR_DIMENSIONS, DNN_TYPE_INT64, 4, 4, NEEDED},
+    {DNN_BACKEND_TENSOR_DESCRIPTOR, DNN_ATTR_TENSOR_STRIDES, DNN_TYPE_INT64, 4, 4, NEEDED},
+    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(COMP_TYPE), DNN_TYPE_DATA_TYPE, 1, 1, NEEDED},
+    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(CONV_MODE), DNN_TYPE_CONVOLUTION_MODE, 1, 1, NEEDED},
+    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(SPATIAL_DIMS), DNN_TYPE_INT64, 1, 1, NEEDED},
+    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(DILATIONS), DNN_TYPE_INT64, 2, 2, NEEDED},
+    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(FILTER_STRIDES), DNN_TYPE_INT64, 2, 2, NEEDED},
+    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(PRE_PADDINGS), DNN_TYPE_INT64, 2, 2, NEEDED},
+    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(POST_PADDINGS), DNN_TYPE_INT64, 2, 2, NEEDED},
+    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, REFERENCE, 1, 1, NEEDED},
+    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, REFERENCE, 1, 1, NEEDED},
+    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, REFERENCE, 1, 1, NEEDED},
+    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, REFERENCE, 1, 1, NEEDED},
+    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
+    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
+    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, REFERENCE, 1, 1, NEEDED},
+    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, REFERENCE, 1, 1, NEEDED},
+    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, REFERENCE, 1, 1, NEEDED},
+    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, REFERENCE, 1, 1, NEEDED},
+    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
+    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
+    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, REFERENCE, 1, 1, NEEDED},
+    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, REFERENCE, 1, 1, NEEDED},
+    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, REFERENCE, 1, 1, NEEDED},
+    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, REFERENCE, 1, 1, NEEDED},
+    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
+    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
+    {DNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, DNN_ATTR_OPERATIONGRAPH_HANDLE, DNN_TYPE_HANDLE, 1, 1, NEEDED},
+    {DNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, DNN_ATTR_OPERATIONGRAPH_OPS, REFERENCE, 1, 1, NEEDED},
+    {DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, DNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, REFERENCE, 1, 1, NEEDED},
+    {DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, DNN_ATTR_ENGINEHEUR_MODE, DNN_TYPE_HEUR_MODE, 1, 1, NEEDED},
+    {DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, DNN_ATTR_ENGINEHEUR_RESULTS, REFERENCE, 0, 0, READ},
+    {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_ENGINE, REFERENCE, 1, 1, READ},
+    {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_KNOB_CHOICES, REFERENCE, 0, 0, READ},
+    {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, 1, 1, READ},
+    {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_NUMERICAL_NOTE, DNN_TYPE_NUMERICAL_NOTE, 0, 0, READ},
+    {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_BEHAVIOR_NOTE, DNN_TYPE_BEHAVIOR_NOTE, 0, 0, READ},
+    {DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, DNN_ATTR_KNOB_CHOICE_KNOB_TYPE, DNN_TYPE_KNOB_TYPE, 1, 1, READ},
+    {DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, DNN_ATTR_KNOB_CHOICE_KNOB_VALUE, DNN_TYPE_INT64, 1, 1, READ},
+    {DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, DNN_ATTR_EXECUTION_PLAN_HANDLE, DNN_TYPE_HANDLE, 1, 1, NEEDED},
+    {DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, DNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, REFERENCE, 1, 1, NEEDED},
+    {DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, 1, READ},
+    {DNN_BACKEND_VARIANT_PACK_DESCRIPTOR, DNN_ATTR_VARIANT_PACK_UNIQUE_IDS, DNN_TYPE_INT64, 3, 3, NEEDED},
+    {DNN_BACKEND_VARIANT_PACK_DESCRIPTOR, DNN_ATTR_VARIANT_PACK_DATA_POINTERS, DNN_TYPE_VOID_PTR, 3, 3, NEEDED},
+    {DNN_BACKEND_VARIANT_PACK_DESCRIPTOR, DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, 1, NEEDED},
+};
+enum { RULES = sizeof rules / sizeof *rules };
+
+/* ---- engines ---- */
+
+static const struct {
+  int mode;
+  int64_t index;
+  int n_knobs, n_notes;
+  int64_t knob[2][2]; /* type, value */
+  int32_t note;
+  int64_t workspace_bytes; /* -1: no plan can be made */
+} engines[] = {
+    {DNN_HEUR_MODE_A, 5, 0, 1, {{0}}, DNN_NUMERICAL_NOTE_TENSOR_CORE, 0},
+    {DNN_HEUR_MODE_A, 1, 2, 0, {{2, 4}, {13, 1}}, 0, 1 << 20},
+    {DNN_HEUR_MODE_A, 7, 0, 1, {{0}}, DNN_NUMERICAL_NOTE_NONDETERMINISTIC, 0},
+    {DNN_HEUR_MODE_A, 1, 2, 0, {{2, 8}, {13, 1}}, 0, 1 << 20},
+    {DNN_HEUR_MODE_A, 9, 1, 0, {{2, 4}}, 0, -1},
+    {DNN_HEUR_MODE_A, 3, 1, 0, {{12, 3}}, 0, 1 << 16},
+    {DNN_HEUR_MODE_A, 12, 0, 1, {{0}}, DNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, 0},
+    {DNN_HEUR_MODE_A, 13, 0, 1, {{0}}, DNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, 0},
+    {DNN_HEUR_MODE_A, 1, 2, 0, {{2, 4}, {13, 1}}, 0, 1 << 20},
+    {DNN_HEUR_MODE_A, 21, 0, 0, {{0}}, 0, 1 << 20},
+    {DNN_HEUR_MODE_A, 22, 0, 0, {{0}}, 0, 1 << 20},
+    {DNN_HEUR_MODE_A, 23, 0, 0, {{0}}, 0, 1 << 20},
+    {DNN_HEUR_MODE_A, 24, 0, 0, {{0}}, 0, 1 << 20},
+    {DNN_HEUR_MODE_INSTANT, 1, 2, 0, {{2, 4}, {13, 1}}, 0, 1 << 20},
+    {DNN_HEUR_MODE_INSTANT, 3, 1, 0, {{12, 3}}, 0, 1 << 16},
+    {DNN_HEUR_MODE_FALLBACK, 40, 0, 0, {{0}}, 0, 0},
+};
+enum { ENGINES = sizeof engines / sizeof *engines };
+
+/* ---- descriptors ---- */
+
+typedef struct descriptor {
+  int kind, finalized;
+  int engine, knob;             /* of configurations, engines, knobs: rows of the table */
+  fake_convolution convolution; /* of configurations and plans */
+  int64_t count[RULES];
+  struct {
+    unsigned char bytes[ELEMENTS * CASE_BYTES];
+  } value[RULES];
+} descriptor;
+
+static struct {
+  char misuse[160];
+  fake_cudnn_counts counts;
+  descriptor *live[LIVE];
+  void *handle, *stream;
+} fake;
+
+static int misuse(int code, const char *what) {
+  if (!fake.misuse[0]) (void)snprintf(fake.misuse, sizeof fake.misuse, "%s", what);
+  return code;
+}
+
+static int enter(void) {
+  fake.counts.calls++;
+  return fake_cuda_enter() == 0 ? 0 : LOST;
+}
+
+static descriptor *known(const void *pointer) {
+  for (int i = 0; i < LIVE; i++) {
+    if (pointer && fake.live[i] == pointer) return fake.live[i];
+  }
+  return NULL;
+}
+
+static int rule_of(const descriptor *d, int attribute) {
+  for (int i = 0; i < RULES; i++) {
+    if (rules[i].kind == d->kind && rules[i].attribute == attribute) return i;
+  }
+  return -1;
+}
+
+static size_t type_bytes(int type) {
+  return type == DNN_TYPE_INT64 || type == DNN_TYPE_VOID_PTR || type == REFERENCE || type == DNN_TYPE_HANDLE ? 8 : 4;
+}
+
+/* What was set, or for references what they lead to. */
+static const void *value_of(const descriptor *d, int attribute) {
+  return d->value[rule_of(d, attribute)].bytes;
+}
+static descriptor *referred(const descriptor *d, int attribute) {
+  void *to;
+  memcpy(&to, value_of(d, attribute), sizeof to);
+  return known(to);
+}
+
+static int make(int kind, void **out) {
+  int code = enter(), slot = 0;
+  if (code != 0) return code;
+  while (slot < LIVE && fake.live[slot]) slot++;
+  if (slot == LIVE) return misuse(UNSUPPORTED, "thousands of descriptors are open");
+  descriptor *made = calloc(1, sizeof *made);
+  made->kind = kind;
+  fake.live[slot] = made;
+  fake_cuda_hold(1);
+  *out = made;
+  return 0;
+}
+
+static int unmake(void *pointer) {
+  for (int i = 0; i < LIVE; i++) {
+    if (!pointer || fake.live[i] != pointer) continue;
+    fake.live[i] = NULL;
+    free(pointer);
+    fake_cuda_hold(-1);
+    fake.counts.calls++;
+    return fake_cuda_leave() == 0 ? 0 : LOST;
+  }
+  return misuse(NULL_POINTER, "what is freed is no descriptor");
+}
+
+static int set(void *pointer, int attribute, int type, int64_t count, const void *values) {
+  int code = enter();
+  if (code != 0) return code;
+  descriptor *d = known(pointer);
+  if (!d) return misuse(NULL_POINTER, "what is set is no descriptor");
+  if (d->finalized) return misuse(BROKEN, "a finalized descriptor is set");
+  int row = rule_of(d, attribute);
+  if (row < 0 || rules[row].use == READ) return misuse(UNSUPPORTED, "the descriptor has no such attribute to set");
+  if (type != rules[row].type) return misuse(WRONG_TYPE, "an attribute is set with another type");
+  if (count < rules[row].least || count > rules[row].most)
+    return misuse(BROKEN, "too few or too many elements are set");
+  const void *target = NULL;
+  if (type == REFERENCE) {
+    memcpy(&target, values, sizeof target);
+    if (!known(target)) return misuse(NULL_POINTER, "a reference leads nowhere");
+    if (!known(target)->finalized) return misuse(NOT_FINAL, "a reference leads to what is not finalized");
+  }
+  if (type == DNN_TYPE_HANDLE && memcmp(values, &fake.handle, sizeof fake.handle) != 0) {
+    return misuse(BROKEN, "a handle is none");
+  }
+  memcpy(d->value[row].bytes, values, (size_t)count * type_bytes(type));
+  d->count[row] = count;
+  return 0;
+}
+
+/* ---- finalizing ---- */
+
+static int check_tensor(const descriptor *d) {
+  int64_t dim[4], step[4], alignment;
+  memcpy(dim, value_of(d, DNN_ATTR_TENSOR_DIMENSIONS), sizeof dim);
+  memcpy(step, value_of(d, DNN_ATTR_TENSOR_STRIDES), sizeof step);
+  memcpy(&alignment, value_of(d, DNN_ATTR_TENSOR_BYTE_ALIGNMENT), sizeof alignment);
+  for (int i = 0; i < 4; i++) {
+    if (dim[i] < 1 || step[i] < 1) return misuse(BROKEN, "a dimension or stride is not positive");
+  }
+  return alignment > 0 && alignment % 4 == 0 ? 0 : misuse(BROKEN, "an alignment is no multiple of the element");
+}
+
+_Static_assert(sizeof(fake_convolution) <= FAKE_CUDA_ARGUMENT_BYTES, "a convolution can be queued");
+
+static void read_convolution(const descriptor *operation, fake_convolution *c) {
+  static const struct {
+    int kind, operand[3], convolution;
+  } forms[] = {
+      {FORWARD,
+       {DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+        DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y},
+       DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC},
+      {DATA,
+       {DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+        DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY},
+       DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC},
+      {FILTER,
+       {DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+        DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
+       DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC},
+  };
+  memset(c, 0, sizeof *c);
+  while (forms[c->direction].kind != operation->kind) c->direction++;
+  for (int i = 0; i < 3; i++) {
+    const descriptor *tensor = referred(operation, forms[c->direction].operand[i]);
+    memcpy(c->dim[i], value_of(tensor, DNN_ATTR_TENSOR_DIMENSIONS), sizeof c->dim[i]);
+    memcpy(c->step[i], value_of(tensor, DNN_ATTR_TENSOR_STRIDES), sizeof c->step[i]);
+  }
+  const descriptor *window = referred(operation, forms[c->direction].convolution);
+  memcpy(c->stride, value_of(window, CONV(FILTER_STRIDES)), sizeof c->stride);
+  memcpy(c->pad, value_of(window, CONV(PRE_PADDINGS)), sizeof c->pad);
+}
+
+static int check_operation(const descriptor *d) {
+  fake_convolution c;
+  read_convolution(d, &c);
+  const int64_t *x = c.dim[0], *w = c.dim[1], *y = c.dim[2];
+  int fits = x[0] == y[0] && x[1] == w[1] && w[0] == y[1];
+  for (int i = 0; i < 2; i++) fits = fits && y[2 + i] == (x[2 + i] + 2 * c.pad[i] - w[2 + i]) / c.stride[i] + 1;
+  return fits ? 0 : misuse(BROKEN, "the tensors are no convolution");
+}
+
+static int is_operation(int kind) {
+  return kind == FORWARD || kind == DATA || kind == FILTER;
+}
+
+static int finalize(void *pointer) {
+  int code = enter();
+  if (code != 0) return code;
+  descriptor *d = known(pointer);
+  if (!d) return misuse(NULL_POINTER, "what is finalized is no descriptor");
+  if (d->finalized) return misuse(BROKEN, "a descriptor is finalized twice");
+  for (int i = 0; i < RULES; i++) {
+    if (rules[i].kind == d->kind && rules[i].use == NEEDED && d->count[i] == 0) {
+      return misuse(BROKEN, "an attribute is missing when a descriptor is finalized");
+    }
+  }
+  if (d->kind == DNN_BACKEND_TENSOR_DESCRIPTOR) code = check_tensor(d);
+  if (is_operation(d->kind)) code = check_operation(d);
+  if (d->kind == DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    const descriptor *config = referred(d, DNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+    d->engine = config->engine;
+    d->convolution = config->convolution;
+    if (engines[d->engine].workspace_bytes < 0) return UNSUPPORTED;
+    fake.counts.plans++;
+  }
+  d->finalized = code == 0;
+  return code;
+}
+
+/* ---- asking ---- */
+
+/* Answers are descriptors that the caller made and the library fills. */
+static int answer(void *room, int kind, int engine, int knob) {
+  descriptor *to = known(room);
+  if (!to || to->kind != kind) return misuse(WRONG_KIND, "room for an answer is not of its kind");
+  if (to->finalized) return misuse(BROKEN, "room for an answer is taken");
+  to->engine = engine;
+  to->knob = knob;
+  to->finalized = 1;
+  return 0;
+}
+
+static int get_results(const descriptor *d, int64_t wanted, int64_t *count, void **out) {
+  int32_t mode;
+  memcpy(&mode, value_of(d, DNN_ATTR_ENGINEHEUR_MODE), sizeof mode);
+  *count = 0;
+  for (int i = 0; i < ENGINES; i++) {
+    if (engines[i].mode != mode) continue;
+    int64_t at = (*count)++;
+    if (at >= wanted) continue;
+    int code = answer(out[at], DNN_BACKEND_ENGINECFG_DESCRIPTOR, i, 0);
+    if (code != 0) return code;
+    const descriptor *graph = referred(d, DNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+    read_convolution(referred(graph, DNN_ATTR_OPERATIONGRAPH_OPS), &known(out[at])->convolution);
+  }
+  return 0;
+}
+
+static int get_engine(const descriptor *d, int64_t wanted, int64_t *count, void **out) {
+  *count = 1;
+  return wanted > 0 ? answer(out[0], DNN_BACKEND_ENGINE_DESCRIPTOR, d->engine, 0) : 0;
+}
+
+static int get_knobs(const descriptor *d, int64_t wanted, int64_t *count, void **out) {
+  int code = 0;
+  *count = engines[d->engine].n_knobs;
+  for (int i = 0; i < *count && i < wanted && code == 0; i++) {
+    code = answer(out[i], DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, d->engine, i);
+  }
+  return code;
+}
+
+static int get_note(const descriptor *d, int wanted_kind, int64_t wanted, int64_t *count, void *values) {
+  *count = wanted_kind == DNN_TYPE_NUMERICAL_NOTE ? engines[d->engine].n_notes : 0;
+  if (*count > 0 && wanted > 0) memcpy(values, &engines[d->engine].note, sizeof(int32_t));
+  return 0;
+}
+
+static int get_number(const descriptor *d, int attribute, int64_t wanted, int64_t *count, void *values) {
+  int32_t type = (int32_t)engines[d->engine].knob[d->knob][0];
+  int64_t value = attribute == DNN_ATTR_ENGINE_GLOBAL_INDEX             ? engines[d->engine].index
+                  : attribute == DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE ? engines[d->engine].workspace_bytes
+                                                                        : engines[d->engine].knob[d->knob][1];
+  *count = 1;
+  if (wanted < 1) return 0;
+  if (attribute == DNN_ATTR_KNOB_CHOICE_KNOB_TYPE) {
+    memcpy(values, &type, sizeof type);
+  } else {
+    memcpy(values, &value, sizeof value);
+  }
+  return 0;
+}
+
+static int get(const void *pointer, int attribute, int type, int64_t wanted, int64_t *count, void *values) {
+  int code = enter();
+  if (code != 0) return code;
+  const descriptor *d = known(pointer);
+  if (!d) return misuse(NULL_POINTER, "what is asked is no descriptor");
+  if (!d->finalized) return misuse(NOT_FINAL, "a descriptor is asked before it is finalized");
+  int row = rule_of(d, attribute);
+  if (row < 0 || rules[row].use != READ) return misuse(UNSUPPORTED, "the descriptor has no such attribute to ask for");
+  if (type != rules[row].type) return misuse(WRONG_TYPE, "an attribute is asked for with another type");
+  switch (attribute) {
+    case DNN_ATTR_ENGINEHEUR_RESULTS:
+      return get_results(d, wanted, count, values);
+    case DNN_ATTR_ENGINECFG_ENGINE:
+      return get_engine(d, wanted, count, values);
+    case DNN_ATTR_ENGINECFG_KNOB_CHOICES:
+      return get_knobs(d, wanted, count, values);
+    case DNN_ATTR_ENGINE_NUMERICAL_NOTE:
+    case DNN_ATTR_ENGINE_BEHAVIOR_NOTE:
+      return get_note(d, type, wanted, count, values);
+    default:
+      return get_number(d, attribute, wanted, count, values);
+  }
+}
+
+/* ---- running ---- */
+
+static int create(void **handle) {
+  int code = enter();
+  if (code != 0) return code;
+  fake_cuda_hold(1);
+  *handle = fake.handle = malloc(1);
+  return 0;
+}
+
+static int destroy(void *handle) {
+  if (handle != fake.handle) return misuse(NULL_POINTER, "a handle that is none is destroyed");
+  free(handle);
+  fake.handle = NULL;
+  fake_cuda_hold(-1);
+  fake.counts.calls++;
+  return fake_cuda_leave() == 0 ? 0 : LOST;
+}
+
+static int set_stream(void *handle, void *stream) {
+  int code = enter();
+  if (code == 0 && (handle != fake.handle || !stream)) return misuse(BROKEN, "a handle or stream is none");
+  fake.stream = stream;
+  return code;
+}
+
+/* Ids 1, 2, 3 are x, w, y in our graphs; the library goes by what the tensors say. */
+static int bind(const descriptor *pack, fake_convolution *c) {
+  int64_t id[3];
+  memcpy(id, value_of(pack, DNN_ATTR_VARIANT_PACK_UNIQUE_IDS), sizeof id);
+  memcpy(c->place, value_of(pack, DNN_ATTR_VARIANT_PACK_DATA_POINTERS), sizeof c->place);
+  memcpy(&c->workspace, value_of(pack, DNN_ATTR_VARIANT_PACK_WORKSPACE), sizeof c->workspace);
+  for (int i = 0; i < 3; i++) {
+    if (id[i] != i + 1) return misuse(BROKEN, "a pack names other tensors than the graph");
+    if (!c->place[i] || (uintptr_t)c->place[i] % 16 != 0) return misuse(BROKEN, "a tensor lies nowhere, or unaligned");
+  }
+  if (c->workspace_bytes > 0 && !c->workspace) return misuse(BROKEN, "a workspace is missing");
+  return 0;
+}
+
+static int execute(void *handle, void *plan, void *pack) {
+  const descriptor *p = known(plan), *b = known(pack);
+  fake.counts.calls++;
+  if (!p || !b || p->kind != DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR || b->kind != DNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
+    return misuse(WRONG_KIND, "what is executed is no plan with a pack");
+  }
+  if (!p->finalized || !b->finalized) return misuse(NOT_FINAL, "a plan or pack is executed before it is finalized");
+  if (handle != fake.handle || !fake.stream) return misuse(BROKEN, "a plan is executed on no stream");
+  fake_convolution c = p->convolution;
+  c.workspace_bytes = engines[p->engine].workspace_bytes;
+  int code = bind(b, &c);
+  if (code != 0) return code;
+  return fake_cuda_queue(fake_convolution_run, &c, sizeof c) == 0 ? 0 : LOST;
+}
+
+static size_t version(void) {
+  return FAKE_CUDNN_VERSION;
+}
+
+plim_cudnn_api fake_cudnn_api(void) {
+  memset(&fake, 0, sizeof fake);
+  return (plim_cudnn_api){.library = &fake,
+                          .version = version,
+                          .create = create,
+                          .destroy = destroy,
+                          .set_stream = set_stream,
+                          .make = make,
+                          .unmake = unmake,
+                          .set = set,
+                          .finalize = finalize,
+                          .get = get,
+                          .execute = execute};
+}
+
+const char *fake_cudnn_misuse(void) {
+  return fake.misuse;
+}
+
+fake_cudnn_counts fake_cudnn_count(void) {
+  return fake.counts;
+}

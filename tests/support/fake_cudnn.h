@@ -1,0 +1,29 @@
+/* cuDNN's backend API for the GPU that is none (tests/support/fake_cuda.h), stricter than the library: descriptors know
+ * their kind, each attribute its type and number of elements, what is finalized cannot be set and what is not cannot be
+ * asked or referred to. Whatever breaks a rule is refused and remembered. Plans compute convolutions in double
+ * precision on the GPU's memory. */
+#ifndef PLIM_TESTS_SUPPORT_FAKE_CUDNN_H
+#define PLIM_TESTS_SUPPORT_FAKE_CUDNN_H
+
+#include "kernels/cuda/cudnn_api.h"
+
+/* Its engines for every convolution, as the modes of the heuristics name them:
+ *   A        5 (tensor cores), 1 (two knobs, 1 MiB), 7 (not deterministic), 1 (other knobs, 1 MiB), 9 (no plan),
+ *            3 (64 KiB), 12 (lowers inputs), 13 (lowers sums), 1 (as before), 21, 22, 23, 24 (1 MiB each)
+ *   instant  1, 3 (both as before)
+ *   fallback 40 (no workspace) */
+enum { FAKE_CUDNN_VERSION = 92800 };
+
+/* The table; forgets what was remembered. */
+plim_cudnn_api fake_cudnn_api(void);
+
+/* The first rule that was broken, "" when none was. */
+const char *fake_cudnn_misuse(void);
+
+/* Calls so far: of every kind, and plans that were made. */
+typedef struct fake_cudnn_counts {
+  int64_t calls, plans;
+} fake_cudnn_counts;
+fake_cudnn_counts fake_cudnn_count(void);
+
+#endif
