@@ -1,15 +1,13 @@
 /* kernels/cuda/gemm: convolutions and linear layers as stages around matrix products, over the GPU that is none. */
 #include <criterion/criterion.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/device/device_cuda.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/kernel_check.h"
-#include "tests/support/kernel_reference.h"
 #include "tests/support/kernel_samples.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/variant_check.h"
 
 static plim_context *ctx;
 static plim_device *device;
@@ -26,57 +24,13 @@ static void teardown(void) {
 }
 TestSuite(cuda_gemm, .init = setup, .fini = teardown);
 
-static void *to_device(const void *host, int64_t bytes) {
-  void *memory = NULL;
-  cr_assert_eq(device->api->alloc(device, bytes, &memory), PLIM_OK);
-  if (host) cr_assert_eq(device->api->copy(device, 0, memory, host, bytes), PLIM_OK);
-  return memory;
-}
-
-/* What rounding to eight significant bits may cost an element: of the result, and of the bias, of at most 1, on its way
- * into the product. */
-static double rounding(const plim_op_desc *op, double expected) {
-  if (op->out[0].dtype != PLIM_BF16) return 0;
-  return (fabs(expected) + (op->n_in > 2)) / 256;
-}
-
-/* One variant on random operands against the reference in double precision. */
-static void check_variant(const plim_op_desc *op, const plim_kernel_info *info) {
-  void *in[PLIM_OP_MAX_IN], *out[1], *kernel = NULL;
-  kernel_operands host;
-  kernel_operands_make(op, 3, 0x7f, &host);
-  int64_t n = plim_shape_elements(&op->out[0]), bytes = plim_shape_bytes(&op->out[0]);
-  double *expected[1] = {calloc((size_t)n, sizeof(double))}, largest = 1e-30;
-  reference_run(op, host.in, NULL, NULL, expected, NULL);
-  for (int i = 0; i < op->n_in; i++) in[i] = to_device(host.in[i], plim_shape_bytes(&op->in[i]));
-  out[0] = to_device(host.out[0], bytes);
-  plim_kernel_args args = {.in = in, .out = out, .workspace = to_device(NULL, info->workspace_bytes)};
-  cr_assert_eq(device->api->prepare(device, op, info->name, &kernel), PLIM_OK);
-  cr_assert_eq(device->api->workspace(device, kernel), info->workspace_bytes);
-  cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK);
-  cr_assert_eq(device->api->copy(device, 0, host.out[0], out[0], bytes), PLIM_OK);
-  for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(expected[0][i]));
-  for (int64_t i = 0; i < n; i++) {
-    double got = reference_get(&op->out[0], host.out[0], i);
-    cr_assert(fabs(got - expected[0][i]) <= 1e-5 * largest + rounding(op, expected[0][i]),
-              "%s %s: [%lld] is %g, not %g", plim_op_kind_name(op->kind), info->name, (long long)i, got,
-              expected[0][i]);
-  }
-  device->api->unprepare(device, kernel);
-  for (int i = 0; i < op->n_in; i++) device->api->release(device, in[i], plim_shape_bytes(&op->in[i]));
-  device->api->release(device, out[0], bytes);
-  device->api->release(device, args.workspace, info->workspace_bytes);
-  kernel_operands_free(op, &host);
-  free(expected[0]);
-}
-
 /* Every variant; `least` is how many by a library there have to be. */
 static void check_op(const plim_op_desc *op, int least) {
   plim_kernel_info info[8];
   int n = device->api->variants(device, op, info, 8), by_library = 0;
   for (int i = 0; i < n; i++) {
     by_library += strcmp(info[i].name, "single-source") != 0;
-    check_variant(op, &info[i]);
+    variant_check(device, op, &info[i]);
   }
   cr_assert_geq(by_library, least, "%s has %d", plim_op_kind_name(op->kind), by_library);
   cr_assert_str_eq(info[n - 1].name, "single-source");
@@ -92,35 +46,20 @@ static void check_modes(const plim_op_desc *op, int least) {
   check_op(&other, least);
 }
 
-/* Row of a table: a convolution. */
-typedef struct window {
-  int64_t n, channels, height, width, filters;
-  int32_t kernel[2], stride, pad;
-  int chunked; /* a chunk can be smaller than the batch */
-} window;
-static const window windows[] = {
-    {5, 3, 7, 6, 4, {3, 3}, 1, 1, 1}, {20, 2, 9, 8, 5, {3, 3}, 2, 1, 1}, {2, 4, 8, 8, 3, {1, 1}, 1, 0, 0},
-    {3, 4, 7, 9, 6, {1, 1}, 2, 0, 1}, {1, 2, 6, 9, 2, {5, 3}, 2, 2, 0},  {4, 1, 5, 5, 1, {2, 2}, 1, 0, 1},
+/* Row of a table: a convolution, and whether a chunk can be smaller than the batch. */
+static const struct {
+  variant_window window;
+  int chunked;
+} windows[] = {
+    {{5, 3, 7, 6, 4, {3, 3}, 1, 1}, 1}, {{20, 2, 9, 8, 5, {3, 3}, 2, 1}, 1}, {{2, 4, 8, 8, 3, {1, 1}, 1, 0}, 0},
+    {{3, 4, 7, 9, 6, {1, 1}, 2, 0}, 1}, {{1, 2, 6, 9, 2, {5, 3}, 2, 2}, 0},  {{4, 1, 5, 5, 1, {2, 2}, 1, 0}, 1},
 };
 
 Test(cuda_gemm, convolutions_agree_with_the_reference_in_every_direction) {
   for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-    const window *w = &windows[i];
-    const plim_shape x = kernel_activation(PLIM_NHWC, w->n, w->channels, w->height, w->width);
-    const plim_shape y =
-        kernel_activation(PLIM_NHWC, w->n, w->filters, (w->height + 2 * w->pad - w->kernel[0]) / w->stride + 1,
-                          (w->width + 2 * w->pad - w->kernel[1]) / w->stride + 1);
-    const plim_shape weights = kernel_shape(PLIM_F32, 4, w->filters, w->channels, w->kernel[0], w->kernel[1]);
-    plim_op_desc op[] = {kernel_op(PLIM_OP_CONV2D, 2, 1, x, y), kernel_op(PLIM_OP_CONV2D_BWD_DATA, 2, 1, y, x),
-                         kernel_op(PLIM_OP_CONV2D_BWD_WEIGHTS, 2, 1, y, weights)};
-    op[0].in[1] = op[1].in[1] = weights;
-    op[2].in[1] = x;
-    for (int k = 0; k < 3; k++) {
-      memcpy(op[k].attrs.kernel, w->kernel, sizeof w->kernel);
-      op[k].attrs.stride[0] = op[k].attrs.stride[1] = w->stride;
-      op[k].attrs.pad[0] = op[k].attrs.pad[1] = w->pad;
-      check_modes(&op[k], 1 + w->chunked);
-    }
+    plim_op_desc op[3];
+    variant_windows(&windows[i].window, PLIM_NHWC, op);
+    for (int k = 0; k < 3; k++) check_modes(&op[k], 1 + windows[i].chunked);
   }
 }
 

@@ -1,6 +1,5 @@
 /* Every function begins with fake_cuda_enter(), which counts the call and fails it when its turn has come; those that
- * look into
- * device memory open it for as long as they do. */
+ * look into device memory open it for as long as they do. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "tests/support/fake_cuda.h"
 

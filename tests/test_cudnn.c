@@ -1,0 +1,251 @@
+/* kernels/cuda/dnn and conv: convolutions by cuDNN, over a stand-in that knows the rules of its descriptors. */
+#include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/cuda/dnn_conv.h"
+#include "runtime/device/device_cuda.h"
+#include "tests/support/fake_cuda.h"
+#include "tests/support/fake_cudnn.h"
+#include "tests/support/kernel_check.h"
+#include "tests/support/small_graph.h"
+#include "tests/support/variant_check.h"
+
+#ifdef PLIM_HAVE_CUDNN_HEADER
+#include <cudnn.h>
+#define PLIM_X(name, value) _Static_assert((int)DNN_##name == (int)CUDNN_##name, "CUDNN_" #name);
+PLIM_CUDNN_CONSTANTS(PLIM_X)
+#undef PLIM_X
+#endif
+
+enum { VARIANTS = 16 };
+
+static plim_context *ctx;
+static plim_device *device;
+
+static void setup(void) {
+  fake_cuda_options options = fake_cuda_options_default();
+  options.dnn = 1;
+  ctx = plim_test_context();
+  cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &device), PLIM_OK);
+}
+static void teardown(void) {
+  plim_device_close(device);
+  plim_context_free(ctx);
+}
+TestSuite(cudnn, .init = setup, .fini = teardown);
+
+static void expect_clean(void) {
+  cr_assert_str_eq(fake_cudnn_misuse(), "");
+}
+
+static const variant_window windows[] = {
+    {5, 3, 7, 6, 4, {3, 3}, 1, 1}, {7, 2, 9, 8, 5, {3, 3}, 2, 1}, {2, 4, 8, 8, 3, {1, 1}, 1, 0},
+    {3, 4, 7, 9, 6, {1, 1}, 2, 0}, {1, 2, 6, 9, 2, {5, 3}, 2, 2}, {4, 1, 5, 5, 1, {2, 2}, 1, 0},
+};
+enum { WINDOWS = sizeof windows / sizeof *windows };
+
+Test(cudnn, convolutions_agree_with_the_reference_in_every_direction_and_layout) {
+  static const plim_layout layouts[] = {PLIM_NHWC, PLIM_FLAT};
+  for (int i = 0; i < WINDOWS * 2; i++) {
+    plim_op_desc op[3];
+    plim_kernel_info info[VARIANTS];
+    variant_windows(&windows[i / 2], layouts[i % 2], op);
+    for (int k = 0; k < 3; k++) {
+      int n = device->api->variants(device, &op[k], info, VARIANTS);
+      cr_assert_gt(n, 2);
+      for (int v = 0; v < n; v++) variant_check(device, &op[k], &info[v]);
+    }
+  }
+  expect_clean();
+}
+
+Test(cudnn, offers_engines_that_are_exact_and_repeatable_the_fastest_first_and_few_that_are_dominated) {
+  static const char *const engine[] = {"e1-", "e1-", "e3-", "e21-", "e22-", "e40-"};
+  static const int64_t workspace[] = {1 << 20, 1 << 20, 1 << 16, 1 << 20, 1 << 20, 0};
+  plim_op_desc op[3];
+  plim_kernel_info info[VARIANTS];
+  variant_windows(&windows[0], PLIM_FLAT, op);
+  int n = device->api->variants(device, &op[0], info, VARIANTS);
+  cr_assert_eq(n, 7);
+  for (int i = 0; i < 6; i++) {
+    char name[16], label[24];
+    (void)snprintf(name, sizeof name, "cudnn-%s", engine[i]);
+    (void)snprintf(label, sizeof label, "cudnn9.28.0-%s", engine[i]);
+    cr_assert_eq(strncmp(info[i].name, name, strlen(name)), 0, "%d: %s", i, info[i].name);
+    cr_assert_eq(strncmp(info[i].label, label, strlen(label)), 0, "%d: %s", i, info[i].label);
+    cr_assert_eq(info[i].workspace_bytes, workspace[i]);
+  }
+  cr_assert_str_neq(info[0].label, info[1].label); /* other knobs */
+  cr_assert_str_eq(info[6].name, "single-source");
+  expect_clean();
+}
+
+Test(cudnn, weights_in_the_order_of_the_library_take_workspace_where_channels_come_last) {
+  plim_op_desc op[3];
+  plim_kernel_info flat[VARIANTS], last[VARIANTS];
+  variant_windows(&windows[0], PLIM_FLAT, op);
+  int n = device->api->variants(device, &op[2], flat, VARIANTS);
+  variant_windows(&windows[0], PLIM_NHWC, op);
+  cr_assert_eq(device->api->variants(device, &op[2], last, VARIANTS), n);
+  for (int i = 0; i < n - 1; i++) cr_assert_eq(last[i].workspace_bytes, flat[i].workspace_bytes + 512); /* 432 bytes */
+  variant_windows(&windows[2], PLIM_NHWC, op); /* one tap: both orders are the same */
+  cr_assert_eq(device->api->variants(device, &op[1], last, VARIANTS), n);
+  cr_assert_eq(last[n - 2].workspace_bytes, 0);
+}
+
+Test(cudnn, what_was_asked_once_is_found_without_the_library) {
+  plim_op_desc op[3];
+  plim_kernel_info info[VARIANTS];
+  void *kernel[2] = {NULL, NULL};
+  variant_windows(&windows[1], PLIM_NHWC, op);
+  int n = device->api->variants(device, &op[0], info, VARIANTS);
+  int64_t calls = fake_cudnn_count().calls, plans = fake_cudnn_count().plans;
+  cr_assert_eq(device->api->variants(device, &op[0], info, VARIANTS), n);
+  cr_assert_eq(device->api->prepare(device, &op[0], info[0].name, &kernel[0]), PLIM_OK);
+  cr_assert_eq(fake_cudnn_count().calls, calls); /* the plan was made when the variants were listed */
+  cr_assert_eq(device->api->prepare(device, &op[0], info[0].name, &kernel[1]), PLIM_OK);
+  cr_assert_eq(fake_cudnn_count().plans, plans + 1);
+  device->api->unprepare(device, kernel[0]);
+  device->api->unprepare(device, kernel[1]);
+  cr_assert_eq(device->api->prepare(device, &op[0], "cudnn-e7-811c9dc5", &kernel[0]), PLIM_EUNSUPPORTED);
+  expect_clean();
+}
+
+static void *on_device(const plim_shape *shape) {
+  void *made = NULL;
+  cr_assert_eq(device->api->alloc(device, plim_shape_bytes(shape), &made), PLIM_OK);
+  cr_assert_eq(device->api->fill(device, 0, made, 0, plim_shape_bytes(shape)), PLIM_OK);
+  return made;
+}
+
+Test(cudnn, a_second_run_at_the_same_addresses_makes_nothing) {
+  plim_op_desc op[3];
+  plim_kernel_info info[VARIANTS];
+  void *kernel = NULL;
+  variant_windows(&windows[2], PLIM_NHWC, op);
+  (void)device->api->variants(device, &op[0], info, VARIANTS);
+  cr_assert_eq(device->api->prepare(device, &op[0], info[5].name, &kernel), PLIM_OK);
+  void *in[] = {on_device(&op[0].in[0]), on_device(&op[0].in[1])}, *out[] = {on_device(&op[0].out[0])};
+  plim_kernel_args args = {.in = in, .out = out};
+  cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK);
+  int64_t calls = fake_cudnn_count().calls;
+  for (int i = 1; i <= 3; i++) {
+    cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK);
+    cr_assert_eq(fake_cudnn_count().calls, calls + 2 * i); /* a stream is set, a plan executed */
+  }
+  /* more addresses than are remembered: the packs made first go, and all of them at the end */
+  int64_t open = fake_cuda_count().open_handles;
+  for (int i = 0; i < 200; i++) {
+    args.workspace = (char *)out[0] + 512 * (int64_t)i;
+    cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK);
+  }
+  cr_assert_eq(fake_cuda_count().open_handles, open + 63);
+  device->api->unprepare(device, kernel);
+  for (int i = 0; i < 2; i++) device->api->release(device, in[i], plim_shape_bytes(&op[0].in[i]));
+  device->api->release(device, out[0], plim_shape_bytes(&op[0].out[0]));
+  expect_clean();
+}
+
+Test(cudnn, biases_blocked_layouts_and_other_kinds_are_left_to_others) {
+  plim_op_desc op[3], relu;
+  plim_kernel_info info[VARIANTS];
+  variant_windows(&windows[0], PLIM_NHWC, op);
+  op[0].n_in = 3;
+  op[0].in[2] = kernel_shape(PLIM_F32, 1, 4, 1, 1, 1);
+  cr_assert_eq(device->api->variants(device, &op[0], info, VARIANTS), 1);
+  variant_windows(&(variant_window){2, 16, 4, 4, 16, {1, 1}, 1, 0}, PLIM_NCHW16C, op);
+  cr_assert_eq(device->api->variants(device, &op[1], info, VARIANTS), 1);
+  relu = kernel_op(PLIM_OP_RELU, 1, 1, op[0].in[0], op[0].in[0]);
+  cr_assert_eq(device->api->variants(device, &relu, info, VARIANTS), 1);
+}
+
+/* List, prepare, run twice, with call n failing; returns 0 when there were fewer calls. What fails while variants are
+ * listed is not offered; what fails later is an error. */
+static int run_failing(int64_t n) {
+  plim_op_desc op[3];
+  plim_kernel_info info[VARIANTS];
+  void *kernel = NULL;
+  variant_windows(&windows[2], PLIM_NHWC, op);
+  void *in[] = {on_device(&op[1].in[0]), on_device(&op[1].in[1])}, *out[] = {on_device(&op[1].out[0])};
+  plim_kernel_args args = {.in = in, .out = out};
+  int64_t before = fake_cuda_count().calls;
+  fake_cuda_fail_at(n);
+  int listed = device->api->variants(device, &op[1], info, VARIANTS);
+  int64_t failing = before + n - fake_cuda_count().calls; /* calls left until it fails */
+  cr_assert(listed >= 1 && (failing <= 0 || listed == 7), "%d variants", listed);
+  plim_status status = PLIM_OK;
+  if (listed > 1) status = device->api->prepare(device, &op[1], info[listed - 2].name, &kernel);
+  for (int i = 0; i < 2 && kernel && status == PLIM_OK && info[listed - 2].workspace_bytes == 0; i++) {
+    status = device->api->run(device, 0, kernel, &args);
+  }
+  if (status != PLIM_OK) {
+    cr_assert_eq(status, PLIM_EDEVICE);
+    cr_assert_gt(failing, 0);
+  }
+  int failed = fake_cuda_count().calls - before >= n;
+  fake_cuda_fail_at(0);
+  device->api->unprepare(device, kernel);
+  for (int i = 0; i < 2; i++) device->api->release(device, in[i], plim_shape_bytes(&op[1].in[i]));
+  device->api->release(device, out[0], plim_shape_bytes(&op[1].out[0]));
+  return failed;
+}
+
+Test(cudnn, survives_the_failure_of_every_call) {
+  int64_t n = 0;
+  for (int failed = 1; failed; n++) {
+    failed = run_failing(n + 1);
+    expect_clean();
+    teardown();
+    cr_assert_eq(fake_cuda_count().open_handles, 0, "call %lld leaves %lld open", (long long)n,
+                 (long long)fake_cuda_count().open_handles);
+    setup();
+  }
+  cr_assert_gt(n, 100);
+}
+
+#ifdef PLIM_HAVE_CUDA
+/* The real library where it is found: it looks at attributes, types and numbers of elements without a GPU. */
+static plim_cudnn_api real;
+static int refused, unloaded, finalized;
+
+static int watch_set(void *descriptor, int attribute, int type, int64_t count, const void *values) {
+  int code = real.set(descriptor, attribute, type, count, values);
+  if (attribute != DNN_ATTR_OPERATIONGRAPH_HANDLE && attribute != DNN_ATTR_OPERATIONGRAPH_OPS) refused += code != 0;
+  return code;
+}
+
+static int watch_finalize(void *descriptor) {
+  int code = real.finalize(descriptor);
+  unloaded += code == 1008; /* parts of it that want a driver */
+  finalized += code == 0;
+  return code;
+}
+
+Test(cudnn, the_library_itself_takes_what_is_set) {
+  char why[160];
+#ifdef PLIM_CUDA_STUB
+  (void)dlopen(PLIM_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL); /* stands in for a driver, where there is none */
+#endif
+  plim_cudnn_load(&real, why, sizeof why);
+  if (!real.library) cr_skip_test("%s", why);
+  plim_cudnn_api watched = real;
+  watched.set = watch_set;
+  watched.finalize = watch_finalize;
+  for (int i = 0; i < 3 * WINDOWS; i++) {
+    plim_op_desc op[3];
+    plim_dnn_conv conv;
+    plim_dnn_graph graph;
+    int reordered;
+    variant_windows(&windows[i / 3], i % 2 ? PLIM_NHWC : PLIM_FLAT, op);
+    cr_assert(plim_dnn_conv_of(&op[i % 3], &conv, &reordered));
+    (void)plim_dnn_graph_make(&watched, NULL, &conv, &graph); /* the graph wants a GPU */
+    cr_assert_eq(refused, 0);
+    if (unloaded) cr_skip_test("cuDNN cannot load all of itself here");
+    cr_assert_eq(finalized, 5 * (i + 1)); /* three tensors, the convolution, the operation */
+    plim_dnn_graph_free(&watched, &graph);
+  }
+  plim_cudnn_unload(&real);
+}
+#endif
