@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/kernel_reference.h"
+
 static int64_t place_of(const fake_convolution *c, int operand, int64_t a, int64_t b, int64_t h, int64_t w) {
   const int64_t *step = c->step[operand];
   return a * step[0] + b * step[1] + h * step[2] + w * step[3];
@@ -14,6 +16,23 @@ static int64_t place_at(const fake_convolution *c, int operand, int64_t e) {
   const int64_t *dim = c->dim[operand];
   return place_of(c, operand, e / (dim[1] * dim[2] * dim[3]), e / (dim[2] * dim[3]) % dim[1], e / dim[3] % dim[2],
                   e % dim[3]);
+}
+
+static double element(const fake_convolution *c, int operand, int64_t at) {
+  return c->bf16[operand] ? reference_of_bf16(((const uint16_t *)c->place[operand])[at])
+                          : (double)((const float *)c->place[operand])[at];
+}
+
+/* To the nearest; ties to even. */
+static void store(const fake_convolution *c, int operand, int64_t at, double value) {
+  float rounded = (float)value;
+  uint32_t bits;
+  if (!c->bf16[operand]) {
+    ((float *)c->place[operand])[at] = rounded;
+    return;
+  }
+  memcpy(&bits, &rounded, sizeof bits);
+  ((uint16_t *)c->place[operand])[at] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 /* Tap (h, w) of filter o and channel i, over all positions of y in image n. */
@@ -27,7 +46,7 @@ static void add_tap(const fake_convolution *c, const int64_t at[5], double *sum)
     const int64_t place[3] = {place_of(c, 0, n, i, from_row, from_column), place_of(c, 1, o, i, h, w),
                               place_of(c, 2, n, o, row, column)};
     double product = 1;
-    for (int k = 0; k < 3; k++) product *= k == result ? 1 : (double)c->place[k][place[k]];
+    for (int k = 0; k < 3; k++) product *= k == result ? 1 : element(c, k, place[k]);
     sum[place[result]] += product;
   }
 }
@@ -50,6 +69,9 @@ void fake_convolution_run(const void *convolution) {
       }
     }
   }
-  for (int64_t e = 0; e < elements; e++) c->place[result][place_at(c, result, e)] = (float)sum[place_at(c, result, e)];
+  for (int64_t e = 0; e < elements; e++) {
+    const int64_t at = place_at(c, result, e);
+    store(c, result, at, sum[at]);
+  }
   free(sum);
 }

@@ -246,12 +246,15 @@ static void read_convolution(const descriptor *operation, fake_convolution *c) {
         DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
        DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC},
   };
+  int32_t type;
   memset(c, 0, sizeof *c);
   while (forms[c->direction].kind != operation->kind) c->direction++;
   for (int i = 0; i < 3; i++) {
     const descriptor *tensor = referred(operation, forms[c->direction].operand[i]);
     memcpy(c->dim[i], value_of(tensor, DNN_ATTR_TENSOR_DIMENSIONS), sizeof c->dim[i]);
     memcpy(c->step[i], value_of(tensor, DNN_ATTR_TENSOR_STRIDES), sizeof c->step[i]);
+    memcpy(&type, value_of(tensor, DNN_ATTR_TENSOR_DATA_TYPE), sizeof type);
+    c->bf16[i] = type == DNN_DATA_BFLOAT16;
   }
   const descriptor *window = referred(operation, forms[c->direction].convolution);
   memcpy(c->stride, value_of(window, CONV(FILTER_STRIDES)), sizeof c->stride);
