@@ -9,6 +9,7 @@
 #include "tests/support/fake_cuda.h"
 #include "tests/support/fake_cudnn.h"
 #include "tests/support/kernel_check.h"
+#include "tests/support/kernel_samples.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/variant_check.h"
 
@@ -79,6 +80,23 @@ Test(cudnn, offers_engines_that_are_exact_and_repeatable_the_fastest_first_and_f
   }
   cr_assert_str_neq(info[0].label, info[1].label); /* other knobs */
   cr_assert_str_eq(info[6].name, "single-source");
+  expect_clean();
+}
+
+Test(cudnn, other_math_modes_may_use_tensor_cores) {
+  plim_op_desc op[3];
+  plim_kernel_info info[VARIANTS];
+  for (int mode = 0; mode < 2; mode++) {
+    variant_windows(&windows[0], PLIM_NHWC, op);
+    for (int k = 0; k < 3; k++) {
+      op[k].attrs.tf32 = 1;
+      if (mode == 1) kernel_to_bf16(&op[k]);
+      int n = device->api->variants(device, &op[k], info, VARIANTS);
+      cr_assert_eq(n, 5); /* nothing needs less than its workspace of none */
+      cr_assert_str_eq(info[0].name, "cudnn-e5-811c9dc5");
+      for (int v = 0; v < n; v++) variant_check(device, &op[k], &info[v]);
+    }
+  }
   expect_clean();
 }
 

@@ -70,8 +70,8 @@ void fake_convolution_run(const void *convolution) {
     }
   }
   for (int64_t e = 0; e < elements; e++) {
-    const int64_t at = place_at(c, result, e);
-    store(c, result, at, sum[at]);
+    const int64_t place = place_at(c, result, e);
+    store(c, result, place, sum[place]);
   }
   free(sum);
 }
