@@ -83,7 +83,7 @@ static void train_online(void) {
 
 Test(cli_trace, evictions_of_an_online_run_have_their_windows_scores_and_pins) {
   train_online();
-  last_run = plim_test_shell("printf 'd\\nw\\nr\\nw\\nD\\na\\no\\n' | $PLIMSOLL trace step o.jsonl");
+  last_run = plim_test_shell("printf 'd\\ny\\nr\\ny\\nm\\nD\\na\\no\\n' | $PLIMSOLL trace step o.jsonl");
   plim_test_expect(0, "");
   expect_words(" needs room for ");
   expect_words("  taken: addresses ");
@@ -125,7 +125,7 @@ Test(cli_trace, a_run_that_cannot_be_played_again_says_so_and_is_shown_as_a_plan
 
 Test(cli_trace, a_graph_is_played_up_to_where_memory_ends_with_the_bytes_that_would_do) {
   last_run =
-      plim_test_shell("printf 'o\\nw\\n' | $PLIMSOLL trace step --graph t.plan.graph.json --online dtr --memory 45%");
+      plim_test_shell("printf 'o\\ny\\n' | $PLIMSOLL trace step --graph t.plan.graph.json --online dtr --memory 45%");
   plim_test_expect(0, "");
   expect_words("OUT OF MEMORY");
   expect_words(" more at the end of the arena would be room here");

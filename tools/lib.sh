@@ -32,7 +32,7 @@ need() {
   rm -f "$log"
 }
 
-build_packages=(gcc libc6-dev make cmake pkg-config zlib1g-dev libjansson-dev libdnnl-dev libjemalloc-dev)
+build_packages=(gcc libc6-dev make cmake pkg-config zlib1g-dev libjansson-dev libdnnl-dev libjemalloc-dev libncurses-dev)
 data_packages=(dataset-fashion-mnist)
 test_packages=(g++ libcriterion-dev)
 

@@ -8,6 +8,7 @@
 #include "tools/plimsoll/trace_diff.h"
 #include "tools/plimsoll/trace_export.h"
 #include "tools/plimsoll/trace_prompt.h"
+#include "tools/plimsoll/trace_screen.h"
 #include "tools/plimsoll/trace_views.h"
 
 static plim_status summary(session *s, const traced *t, const traced *other) {
@@ -15,10 +16,21 @@ static plim_status summary(session *s, const traced *t, const traced *other) {
   return trace_view_summary(t, s->o->json, stdout);
 }
 
+/* On a terminal a screen, where this program was built with one; else lines. */
+static plim_status step_by_hand(session *s, const traced *t, const traced *other) {
+  int shown = 0;
+#ifdef PLIM_HAVE_CURSES
+  if (!s->o->plain && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) PLIM_TRY(trace_screen(t, other, &shown));
+#else
+  (void)s;
+#endif
+  return shown ? PLIM_OK : trace_prompt(t, other, stdin, stdout, isatty(STDIN_FILENO));
+}
+
 static plim_status step(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
   if (o->find) return trace_view_value(t, o->find, stdout);
-  if (o->at < 0) return trace_prompt(t, other, stdin, stdout, isatty(STDIN_FILENO));
+  if (o->at < 0) return step_by_hand(s, t, other);
   if (o->at >= t->plan->n_steps) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the steps of this plan are 0 to %d", (long long)o->at,
                      (int)t->plan->n_steps - 1);

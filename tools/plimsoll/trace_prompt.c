@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/plimsoll/trace_jump.h"
+#include "tools/plimsoll/trace_map.h"
 #include "tools/plimsoll/trace_views.h"
 
 enum { LINE = 512 };
@@ -63,6 +64,11 @@ static plim_status to_parting(prompt_state *p, const char *word) {
   return go(p, step);
 }
 
+static plim_status show_map(prompt_state *p, const char *word) {
+  (void)word;
+  return trace_map_print(p->t, p->step, p->to);
+}
+
 static plim_status show_reasons(prompt_state *p, const char *word) {
   (void)word;
   return trace_view_reasons(p->t, p->step, p->to);
@@ -105,7 +111,8 @@ static const struct {
 } commands[] = {
     {"g", " N", "go to step N", to_step},
     {"f", "", "go to the first step at which the run of --with FILE differs", to_parting},
-    {"w", "", "why: the room that was made for this step, and what is computed again for whom", show_reasons},
+    {"m", "", "map of addresses over steps", show_map},
+    {"y", "", "why: the room that was made for this step, and what is computed again for whom", show_reasons},
     {"l", "", "what is resident, by address", show_residents},
     {"a", "", "what is absent and comes back, and why", show_absences},
     {"v", " VALUE", "the history of a value", show_value},

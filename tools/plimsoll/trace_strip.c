@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-const char trace_strip_legend[] = "p param  s state  i input  a activation  g gradient  o output  w workspace  . free";
+const char trace_strip_legend[] = "p param s state i input a activation g gradient o output w workspace . free";
 
 int64_t trace_strip_bytes(const traced *t) {
   int64_t budget = t->plan->budget_bytes;

@@ -1,0 +1,118 @@
+/* The stepper on a terminal: what it draws, what its keys do, sizes, and terminals that cannot be drawn on. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+#include "tests/support/terminal.h"
+
+static void setup(void) {
+  (void)plim_test_folder();
+  (void)plim_test_program(
+      "train --model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --online coop --memory 42%% "
+      "--arithmetic small --steps 4 --trace o.jsonl");
+  plim_test_expect(0, "");
+#ifndef PLIM_HAVE_CURSES
+  cr_skip_test("built without ncurses");
+#endif
+}
+
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll");
+  plim_test_folder_remove();
+}
+TestSuite(trace_screen, .init = setup, .fini = teardown);
+
+static void open_screen(const char *arguments, int rows, int columns) {
+  char command[256];
+  (void)snprintf(command, sizeof command, "$PLIMSOLL trace step %s", arguments);
+  plim_test_terminal_open(command, "vt100", rows, columns);
+}
+
+static void quit(void) {
+  plim_test_terminal_keys("q");
+  cr_assert_eq(plim_test_terminal_close(), 0);
+}
+
+Test(trace_screen, a_step_fills_80_by_24_with_strip_residents_reasons_and_keys) {
+  open_screen("o.jsonl", 24, 80);
+  cr_assert_eq(plim_test_terminal_expect("resnet20, by online coop, cap "), 0);
+  cr_assert_eq(plim_test_terminal_expect(" step 0 of "), 0);
+  cr_assert_eq(plim_test_terminal_expect("q quit"), 23);
+  cr_assert_eq(plim_test_terminal_expect("p param s state"), 5);
+  plim_test_terminal_keys("d");
+  plim_test_terminal_expect("needs room for");
+  plim_test_terminal_expect("taken: addresses");
+  cr_assert(strpbrk(plim_test_terminal_row(4), "[="), "no window below the strip: %s", plim_test_terminal_row(4));
+  cr_assert_not_null(strchr(plim_test_terminal_row(3), 'A'), "no operand in the strip: %s", plim_test_terminal_row(3));
+  plim_test_terminal_expect("resident by address");
+  quit();
+}
+
+Test(trace_screen, keys_step_jump_search_and_explain_themselves) {
+  open_screen("o.jsonl", 40, 120);
+  plim_test_terminal_keys("nn");
+  plim_test_terminal_expect(" step 2 of ");
+  plim_test_terminal_keys("p");
+  plim_test_terminal_expect(" step 1 of ");
+  plim_test_terminal_keys("g57\r");
+  plim_test_terminal_expect(" step 57 of ");
+  plim_test_terminal_keys("g99999\r");
+  plim_test_terminal_expect("the steps are 0 to ");
+  plim_test_terminal_keys("r");
+  plim_test_terminal_expect(", again, ");
+  plim_test_terminal_keys("/stem.bn\r");
+  plim_test_terminal_expect("stem.bn: activation");
+  plim_test_terminal_keys("/stem.b\r");
+  plim_test_terminal_expect("did you mean \"stem.bn\"?");
+  plim_test_terminal_keys("?");
+  plim_test_terminal_expect("go to a step by its number");
+  plim_test_terminal_keys("f");
+  plim_test_terminal_expect("none was given");
+  plim_test_terminal_keys("o");
+  plim_test_terminal_expect("there is no request without room");
+  quit();
+}
+
+Test(trace_screen, the_map_has_a_cursor_that_names_what_lies_there) {
+  open_screen("o.jsonl", 24, 80);
+  plim_test_terminal_keys("dm");
+  plim_test_terminal_expect("addresses upwards over steps");
+  for (int row = 0; row < 14; row++) plim_test_terminal_keys("\033OB");
+  plim_test_terminal_expect(", steps 0 to ");
+  plim_test_terminal_keys("\r");
+  plim_test_terminal_expect("history");
+  quit();
+}
+
+Test(trace_screen, another_size_is_drawn_anew_however_small) {
+  open_screen("o.jsonl", 24, 80);
+  plim_test_terminal_expect("q quit");
+  plim_test_terminal_resize(50, 150);
+  cr_assert_eq(plim_test_terminal_expect("q quit"), 49);
+  plim_test_terminal_resize(4, 20);
+  plim_test_terminal_expect("n p step");
+  plim_test_terminal_keys("dmm\tz");
+  plim_test_terminal_resize(24, 80);
+  plim_test_terminal_expect("needs room for");
+  quit();
+}
+
+Test(trace_screen, plain_and_unknown_terminals_get_lines) {
+  open_screen("o.jsonl --plain", 24, 80);
+  plim_test_terminal_expect("step 0>");
+  plim_test_terminal_keys("q\n");
+  cr_assert_eq(plim_test_terminal_close(), 0);
+  plim_test_terminal_open("$PLIMSOLL trace step o.jsonl", "no-such-terminal", 24, 80);
+  plim_test_terminal_expect("step 0>");
+  plim_test_terminal_keys("q\n");
+  cr_assert_eq(plim_test_terminal_close(), 0);
+}
+
+Test(trace_screen, control_c_ends_the_program) {
+  plim_test_terminal_open("$PLIMSOLL trace step o.jsonl", "vt100", 24, 80);
+  plim_test_terminal_expect("q quit");
+  plim_test_terminal_keys("\003");
+  cr_assert_eq(plim_test_terminal_close(), 130);
+}

@@ -1,0 +1,258 @@
+/* From top to bottom: title, the step, the arena as a strip with the windows of the last decision, panes or the map, a
+ * line for answers, the keys. */
+#include "tools/plimsoll/trace_draw.h"
+
+#include <ctype.h>
+#include <curses.h>
+#include <string.h>
+
+#include "runtime/base/size.h"
+#include "tools/plimsoll/trace_map.h"
+#include "tools/plimsoll/trace_strip.h"
+
+enum { ROW_TITLE, ROW_OP, ROW_BYTES, ROW_STRIP, ROW_WINDOW, ROW_LEGEND, ROW_PANES, ROW_BODY };
+enum { ROWS_BELOW = 2 /* answers, keys */, LEFT_LEAST = 30, LEFT_MOST = 64, LEFT_WITH_ADDRESS = 44, MARGIN = 1 };
+enum { CELLS = 1024 /* most columns that are drawn */, MAP_CELLS = 1 << 16, TEXT = 512 };
+
+static const char keys[] = "n p step  d D evict  r R again  g go  / find  m map  y why  ? help  q quit";
+
+/* ---- colours ---- */
+
+static const struct {
+  char letter;
+  short colour;
+} letters[] = {{'p', COLOR_BLUE}, {'s', COLOR_CYAN},  {'i', COLOR_YELLOW}, {'a', COLOR_GREEN}, {'g', COLOR_MAGENTA},
+               {'o', COLOR_RED},  {'w', COLOR_WHITE}, {'=', COLOR_RED},    {'-', COLOR_YELLOW}};
+enum { LETTERS = sizeof letters / sizeof *letters };
+
+void trace_draw_colours(void) {
+  if (!has_colors()) return;
+  (void)start_color();
+  (void)use_default_colors();
+  for (short i = 0; i < LETTERS; i++) (void)init_pair((short)(i + 1), letters[i].colour, -1);
+}
+
+static char plain_letter(char cell) {
+  if (cell == '[' || cell == ']') return '=';
+  if (cell == '(' || cell == ')') return '-';
+  return (char)tolower(cell);
+}
+
+static attr_t attribute_of(char cell) {
+  attr_t look = isupper((unsigned char)cell) ? A_BOLD | A_REVERSE : A_NORMAL;
+  for (int i = 0; i < LETTERS; i++) {
+    if (letters[i].letter == plain_letter(cell)) return look | (has_colors() ? COLOR_PAIR(i + 1) : 0);
+  }
+  return look;
+}
+
+/* ---- pieces of the screen ---- */
+
+static int columns_drawn(void) {
+  int columns = COLS - 2 * MARGIN;
+  return columns > CELLS ? CELLS : columns < 1 ? 1 : columns;
+}
+
+/* Text in [column, column + width) of a row, cut. */
+static void put(int row, int column, int width, const char *text) {
+  if (row < 0 || row >= LINES || column >= COLS) return;
+  if (width > COLS - column) width = COLS - column;
+  (void)mvaddnstr(row, column, text, width);
+}
+
+static void put_cells(int row, int column, const char *cell, int n, attr_t look) {
+  for (int i = 0; i < n; i++) {
+    attr_t attribute = attribute_of(cell[i]) | look;
+    (void)attron(attribute);
+    put(row, column + i, 1, cell + i);
+    (void)attroff(attribute);
+  }
+}
+
+static void put_title(const screen *s) {
+  char text[TEXT], cap[PLIM_SIZE_TEXT_BYTES], step[64];
+  int budget = s->t->plan->budget_bytes < INT64_MAX;
+  (void)snprintf(text, sizeof text, " %s, by %s%s%s", s->t->graph->name, s->t->plan->planner, budget ? ", cap " : "",
+                 budget ? plim_size_print(s->t->plan->budget_bytes, cap) : "");
+  (void)snprintf(step, sizeof step, "step %d of %d ", (int)s->step, (int)s->t->plan->n_steps);
+  (void)attron(A_REVERSE);
+  (void)mvhline(ROW_TITLE, 0, ' ', COLS);
+  put(ROW_TITLE, 0, COLS, text);
+  put(ROW_TITLE, COLS - (int)strlen(step), (int)strlen(step), step);
+  (void)attroff(A_REVERSE);
+}
+
+static void put_step(const screen *s) {
+  const traced *t = s->t;
+  const plim_step *step = &t->plan->step[s->step];
+  char text[TEXT], live[PLIM_SIZE_TEXT_BYTES], size[PLIM_SIZE_TEXT_BYTES];
+  int64_t again_ns, clock_ns = traced_clock_ns(t, s->step, &again_ns);
+  int n = snprintf(text, sizeof text, "%s%s, %s: planned %.1f us", traced_op_name(t, s->step),
+                   plim_inspect_is_repeat(t->inspect, s->step) ? ", again" : "",
+                   step->kind == PLIM_STEP_RUN ? t->plan->variant[step->variant].variant.name : "copy",
+                   (double)traced_planned_ns(t, s->step) / 1e3);
+  if (t->runs > 0 && n < (int)sizeof text) {
+    (void)snprintf(text + n, sizeof text - (size_t)n, ", measured %.1f us", (double)t->measured_ns[s->step] / 1e3);
+  }
+  (void)attron(A_BOLD);
+  put(ROW_OP, MARGIN, COLS - MARGIN, text);
+  (void)attroff(A_BOLD);
+  (void)snprintf(text, sizeof text, "%slive %s of %s, clock %.3f ms, %.3f ms of them again",
+                 traced_fails_at(t, s->step) ? "OUT OF MEMORY; " : "",
+                 plim_size_print(plim_inspect_live_bytes(t->inspect, s->step), live),
+                 plim_size_print(trace_strip_bytes(t), size), (double)clock_ns / 1e6, (double)again_ns / 1e6);
+  put(ROW_BYTES, MARGIN, COLS - MARGIN, text);
+}
+
+static plim_status put_strip(const screen *s) {
+  char cell[CELLS];
+  const plim_story_choice *choice;
+  const plim_story_reasons *why;
+  int columns = columns_drawn();
+  int32_t first, n = traced_choices(s->t, s->step, &choice, &first);
+  PLIM_TRY(trace_strip(s->t, s->step, columns, cell));
+  put_cells(ROW_STRIP, MARGIN, cell, columns, A_NORMAL);
+  if (n > 0) {
+    PLIM_TRY(plim_story_explain(s->t->story, first + n - 1, &why));
+    trace_strip_windows(s->t, why, columns, cell);
+    put_cells(ROW_WINDOW, MARGIN, cell, columns, A_NORMAL);
+  }
+  int column = MARGIN;
+  for (const char *c = trace_strip_legend; *c; c++, column++) {
+    int alone = c[1] == ' ' && (c == trace_strip_legend || c[-1] == ' ');
+    put_cells(ROW_LEGEND, column, c, 1, alone ? attribute_of(*c) : A_DIM);
+  }
+  return PLIM_OK;
+}
+
+/* ---- panes ---- */
+
+int32_t trace_draw_rows(void) {
+  int rows = LINES - ROW_BODY - ROWS_BELOW;
+  return rows > 0 ? rows : 0;
+}
+
+static int left_columns(const screen *s) {
+  int columns = COLS * 9 / 20;
+  if (s->zoomed) return 0;
+  return columns < LEFT_LEAST ? LEFT_LEAST : columns > LEFT_MOST ? LEFT_MOST : columns;
+}
+
+int32_t trace_draw_right(const screen *s) {
+  int left = left_columns(s);
+  return COLS - left - (left > 0 ? 2 : MARGIN);
+}
+
+static void put_pane_title(int column, int width, int focused, const char *text) {
+  if (focused) (void)attron(A_BOLD | A_UNDERLINE);
+  put(ROW_PANES, column, width, text);
+  if (focused) (void)attroff(A_BOLD | A_UNDERLINE);
+}
+
+/* The end of a name tells more than its begin. */
+static const char *name_end(const char *name, int width) {
+  size_t length = strlen(name);
+  return width > 0 && length > (size_t)width ? name + length - (size_t)width : name;
+}
+
+static void put_resident(const screen *s, int32_t i, int row, int columns) {
+  const plim_resident *r = &s->resident[i];
+  const plim_life *life = &s->t->plan->life[r->life];
+  char text[TEXT], size[PLIM_SIZE_TEXT_BYTES], next[32] = "-";
+  int address = columns >= LEFT_WITH_ADDRESS, name = columns - 19 - (address ? 12 : 0);
+  if (r->next_use >= 0) (void)snprintf(next, sizeof next, "%d", (int)r->next_use);
+  int n = address ? snprintf(text, sizeof text, "%11lld ", (long long)life->offset) : 0;
+  (void)snprintf(text + n, sizeof text - (size_t)n, "%9s %-*s%5s", plim_size_print(life->bytes, size), name,
+                 name_end(plim_inspect_name(s->t->inspect, r->storage), name), next);
+  char letter = trace_strip_letter(s->t, r->storage);
+  put_cells(row, MARGIN, &letter, 1, A_NORMAL);
+  if (i == s->selected) (void)attron(s->on_right ? A_UNDERLINE : A_REVERSE);
+  put(row, MARGIN + 2, columns - MARGIN - 3, text);
+  if (i == s->selected) (void)attroff(s->on_right ? A_UNDERLINE : A_REVERSE);
+}
+
+static void put_left(screen *s, int columns) {
+  char text[TEXT];
+  int32_t rows = trace_draw_rows();
+  (void)snprintf(text, sizeof text, "resident by address; next use");
+  if (s->selected < s->first) s->first = s->selected;
+  if (s->selected >= s->first + rows) s->first = s->selected - rows + 1;
+  put_pane_title(MARGIN, columns - MARGIN, !s->on_right, text);
+  for (int32_t i = 0; i < rows && s->first + i < s->n_residents; i++) {
+    put_resident(s, s->first + i, ROW_BODY + i, columns);
+  }
+  int32_t shown = s->n_residents - s->first;
+  if (shown >= rows) return;
+  (void)snprintf(text, sizeof text, "%d more are there all the time", (int)s->n_kept);
+  put(ROW_BODY + shown, MARGIN + 2, columns - MARGIN - 2, text);
+}
+
+static void put_right(screen *s, int column) {
+  static const char *const title[] = {[SCREEN_WHY] = "why",
+                                      [SCREEN_ABSENT] = "absent, and made again",
+                                      [SCREEN_VALUE] = "history",
+                                      [SCREEN_HELP] = "keys",
+                                      [SCREEN_TEXT] = "answer"};
+  int32_t width = trace_draw_right(s), rows = trace_draw_rows(), n = trace_pane_rows(&s->pane, width), length, indent;
+  const char *row;
+  char text[TEXT];
+  size_t at = 0;
+  if (s->scrolled > n - rows) s->scrolled = n - rows;
+  if (s->scrolled < 0) s->scrolled = 0;
+  int32_t below = n - rows - s->scrolled;
+  (void)snprintf(text, sizeof text, below > 0 ? "%s (%d more rows: Tab, Down)" : "%s", title[s->view], (int)below);
+  put_pane_title(column, width, s->on_right, text);
+  for (int32_t i = 0; (row = trace_pane_row(&s->pane, width, &at, &indent, &length)) && i < s->scrolled + rows; i++) {
+    if (i >= s->scrolled) put(ROW_BODY + i - s->scrolled, column + indent, length, row);
+  }
+}
+
+/* ---- the map ---- */
+
+static void put_cursor(screen *s, int rows, int columns) {
+  char size[PLIM_SIZE_TEXT_BYTES];
+  int64_t address = trace_map_address(s->t, rows, s->map_row);
+  int32_t id = trace_map_life(s->t, s->step, address), column = trace_map_column(s->t, columns, s->step);
+  const plim_life *life = id >= 0 ? &s->t->plan->life[id] : NULL;
+  (void)mvchgat(ROW_BODY + s->map_row, MARGIN + column, 1, A_REVERSE | A_BOLD, 0, NULL);
+  if (!life) {
+    (void)snprintf(s->message, sizeof s->message, "address %lld is free at step %d", (long long)address, (int)s->step);
+  } else {
+    (void)snprintf(s->message, sizeof s->message, "%s, %s, steps %d to %d, address %lld",
+                   plim_inspect_name(s->t->inspect, life->storage), plim_size_print(life->bytes, size),
+                   (int)life->begin, (int)life->end - 1, (long long)life->offset);
+  }
+}
+
+static void put_map(screen *s) {
+  char cell[MAP_CELLS];
+  int rows = trace_draw_rows(), columns = columns_drawn();
+  while (rows * columns > MAP_CELLS) rows--;
+  if (rows < 1) return;
+  if (s->map_row >= rows) s->map_row = rows - 1;
+  put_pane_title(MARGIN, COLS - MARGIN, 1,
+                 "addresses upwards over steps to the right; Left Right Up Down, Enter: history");
+  trace_map(s->t, rows, columns, cell);
+  for (int row = 0; row < rows; row++) put_cells(ROW_BODY + row, MARGIN, cell + row * columns, columns, A_NORMAL);
+  put_cursor(s, rows, columns);
+}
+
+plim_status trace_draw(screen *s) {
+  (void)erase();
+  put_title(s);
+  put_step(s);
+  PLIM_TRY(put_strip(s));
+  if (s->mapped) {
+    put_map(s);
+  } else {
+    int left = left_columns(s);
+    if (left > 0) put_left(s, left);
+    put_right(s, left > 0 ? left + 1 : MARGIN);
+  }
+  (void)attron(A_BOLD);
+  put(LINES - 2, MARGIN, COLS - MARGIN, s->message);
+  (void)attroff(A_BOLD);
+  put(LINES - 1, MARGIN, COLS - MARGIN, keys);
+  (void)refresh();
+  return PLIM_OK;
+}

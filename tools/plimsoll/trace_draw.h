@@ -1,0 +1,36 @@
+/* What is on the screen, and drawing it; for trace_screen.c. */
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_DRAW_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_DRAW_H
+
+#include "tools/plimsoll/trace_pane.h"
+#include "tools/plimsoll/traced.h"
+
+enum { SCREEN_MESSAGE = 256 };
+
+/* What the pane on the right shows. */
+typedef enum screen_view { SCREEN_WHY, SCREEN_ABSENT, SCREEN_VALUE, SCREEN_HELP, SCREEN_TEXT } screen_view;
+
+typedef struct screen {
+  const traced *t, *other; /* other NULL: none */
+  int32_t step;
+  screen_view view;
+  int zoomed, mapped, ended;   /* zoomed: the right pane takes all columns; mapped: the map instead of the panes */
+  int on_right;                /* keys up and down go to the right pane */
+  plim_resident *resident;     /* [n_residents] by address, what is there all the time left out */
+  int32_t n_residents, n_kept; /* n_kept: resident with that */
+  int32_t selected, first;     /* of resident; first that is visible */
+  int32_t storage;             /* whose history SCREEN_VALUE shows */
+  trace_pane pane;             /* the text on the right */
+  int32_t scrolled;            /* its first visible row */
+  int32_t map_row;             /* cursor */
+  char message[SCREEN_MESSAGE];
+} screen;
+
+void trace_draw_colours(void);
+plim_status trace_draw(screen *s);
+
+/* Rows of the panes, columns of the right pane, as the terminal is now. */
+int32_t trace_draw_rows(void);
+int32_t trace_draw_right(const screen *s);
+
+#endif

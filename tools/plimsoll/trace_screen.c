@@ -1,0 +1,301 @@
+/* A loop over keys; each row of the table does something to the state, and everything is drawn anew. */
+#include "tools/plimsoll/trace_screen.h"
+
+#include <curses.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/plimsoll/trace_draw.h"
+#include "tools/plimsoll/trace_jump.h"
+#include "tools/plimsoll/trace_map.h"
+#include "tools/plimsoll/trace_views.h"
+
+enum { ANSWER = 128, KEY_INTERRUPT = 3 /* Ctrl-C */, KEY_ESCAPE = 27, ESCAPE_MS = 25 };
+
+/* ---- what is shown ---- */
+
+static plim_status print_help(screen *s);
+
+static plim_status fill_pane(screen *s, screen_view view) {
+  trace_pane_close(&s->pane);
+  PLIM_TRY(trace_pane_open(s->t->ctx, &s->pane));
+  s->view = view;
+  s->scrolled = 0;
+  switch (view) {
+    case SCREEN_WHY:
+      return trace_view_reasons(s->t, s->step, s->pane.to);
+    case SCREEN_ABSENT:
+      return trace_view_absences(s->t, s->step, s->pane.to);
+    case SCREEN_VALUE:
+      return trace_view_value(s->t, plim_inspect_name(s->t->inspect, s->storage), s->pane.to);
+    case SCREEN_HELP:
+      return print_help(s);
+    case SCREEN_TEXT:
+      return PLIM_OK;
+  }
+  return PLIM_OK;
+}
+
+/* What is there all the time is left out of the list. */
+static plim_status list_residents(screen *s) {
+  const traced *t = s->t;
+  int32_t n = plim_inspect_residents(t->inspect, s->step, NULL, 0), kept = 0;
+  plim_release(t->ctx, s->resident, s->n_kept + s->n_residents, sizeof *s->resident);
+  s->resident = NULL;
+  s->n_kept = s->n_residents = 0;
+  PLIM_TRY(plim_allocate(t->ctx, n, sizeof *s->resident, &s->resident));
+  (void)plim_inspect_residents(t->inspect, s->step, s->resident, n);
+  for (int32_t i = 0; i < n; i++) {
+    int32_t storage = s->resident[i].storage;
+    if (storage >= 0 && plim_role_persistent(t->graph->storage[storage].role)) {
+      kept++;
+    } else {
+      s->resident[s->n_residents++] = s->resident[i];
+    }
+  }
+  s->n_kept = kept;
+  if (s->selected >= s->n_residents) s->selected = s->n_residents > 0 ? s->n_residents - 1 : 0;
+  return PLIM_OK;
+}
+
+static plim_status go(screen *s, int32_t step) {
+  if (step < 0 || step >= s->t->plan->n_steps) {
+    (void)snprintf(s->message, sizeof s->message, "the steps are 0 to %d", (int)s->t->plan->n_steps - 1);
+    return PLIM_OK;
+  }
+  s->step = step;
+  PLIM_TRY(list_residents(s));
+  return fill_pane(s, s->view == SCREEN_ABSENT ? SCREEN_ABSENT : SCREEN_WHY);
+}
+
+static plim_status jump(screen *s, const trace_jump *by) {
+  int32_t step;
+  PLIM_TRY(trace_jump_to(by, s->t, s->step, &step));
+  if (step >= 0) return go(s, step);
+  (void)snprintf(s->message, sizeof s->message, "there is no %s %s step %d", by->none,
+                 by->direction > 0 ? "behind" : "before", (int)s->step);
+  return PLIM_OK;
+}
+
+/* ---- keys ---- */
+
+/* A line typed behind a question; "" when it was given up. */
+static void ask(const char *question, char answer[ANSWER]) {
+  int n = 0, key;
+  answer[0] = 0;
+  for (;;) {
+    (void)mvhline(LINES - 2, 0, ' ', COLS);
+    (void)mvprintw(LINES - 2, 1, "%s %s", question, answer);
+    (void)refresh();
+    key = getch();
+    if (key == '\n' || key == '\r' || key == KEY_ENTER) return;
+    int given_up = key == KEY_ESCAPE || key == KEY_INTERRUPT || key == ERR;
+    if (given_up) n = 0;
+    if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && n > 0) n--;
+    if (key >= ' ' && key < 127 && n < ANSWER - 1) answer[n++] = (char)key;
+    answer[n] = 0;
+    if (given_up) return;
+  }
+}
+
+static plim_status ask_step(screen *s) {
+  char answer[ANSWER], *end;
+  ask("to step:", answer);
+  long step = strtol(answer, &end, 10);
+  if (!*answer) return PLIM_OK;
+  if (*end || step < 0 || step > INT32_MAX) step = INT32_MAX;
+  return go(s, (int32_t)step);
+}
+
+static plim_status show_history(screen *s, int32_t storage) {
+  if (storage < 0) return PLIM_OK;
+  s->storage = storage;
+  return fill_pane(s, SCREEN_VALUE);
+}
+
+static plim_status ask_value(screen *s) {
+  char answer[ANSWER];
+  ask("value:", answer);
+  int32_t value = plim_graph_find_value(s->t->graph, answer);
+  if (!*answer) return PLIM_OK;
+  if (value >= 0) return show_history(s, s->t->graph->value[value].storage);
+  PLIM_TRY(fill_pane(s, SCREEN_TEXT));
+  if (trace_view_value(s->t, answer, s->pane.to) == PLIM_EUSAGE) {
+    (void)snprintf(s->message, sizeof s->message, "%s", plim_context_error(s->t->ctx));
+  }
+  return fill_pane(s, SCREEN_WHY);
+}
+
+static plim_status to_parting(screen *s) {
+  trace_parting parting;
+  if (!s->other) {
+    (void)snprintf(s->message, sizeof s->message, "f compares with the run of --with FILE, and none was given");
+    return PLIM_OK;
+  }
+  PLIM_TRY(trace_divergence(s->t, s->other, &parting));
+  int32_t step = parting.run < 0 || (parting.place >= 0 && parting.place < parting.run) ? parting.place : parting.run;
+  if (step >= 0 && step < s->t->plan->n_steps) PLIM_TRY(go(s, step));
+  (void)snprintf(s->message, sizeof s->message, step < 0 ? "the two runs are equal" : "the other run has %s here",
+                 step >= 0 && step < s->other->plan->n_steps ? traced_op_name(s->other, step) : "its end");
+  return PLIM_OK;
+}
+
+static plim_status open_selected(screen *s) {
+  if (s->mapped) {
+    int32_t life = trace_map_life(s->t, s->step, trace_map_address(s->t, trace_draw_rows(), s->map_row));
+    s->mapped = 0;
+    return life < 0 ? PLIM_OK : show_history(s, s->t->plan->life[life].storage);
+  }
+  return s->n_residents > 0 ? show_history(s, s->resident[s->selected].storage) : PLIM_OK;
+}
+
+/* Up and down: in the map, the text or the list. */
+static plim_status move_by(screen *s, int32_t rows) {
+  int32_t *at = s->mapped ? &s->map_row : s->on_right || s->zoomed ? &s->scrolled : &s->selected;
+  *at += rows;
+  if (*at < 0) *at = 0;
+  if (at == &s->map_row && *at >= trace_draw_rows()) *at = trace_draw_rows() - 1;
+  if (at == &s->selected && *at >= s->n_residents) *at = s->n_residents > 0 ? s->n_residents - 1 : 0;
+  return PLIM_OK;
+}
+
+static plim_status up(screen *s) {
+  return move_by(s, -1);
+}
+static plim_status down(screen *s) {
+  return move_by(s, 1);
+}
+static plim_status page_up(screen *s) {
+  return move_by(s, -trace_draw_rows());
+}
+static plim_status page_down(screen *s) {
+  return move_by(s, trace_draw_rows());
+}
+static plim_status forward(screen *s) {
+  return jump(s, trace_jump_find('n'));
+}
+static plim_status back(screen *s) {
+  return jump(s, trace_jump_find('p'));
+}
+static plim_status first(screen *s) {
+  return go(s, 0);
+}
+static plim_status last(screen *s) {
+  return go(s, s->t->plan->n_steps - 1);
+}
+static plim_status why(screen *s) {
+  return fill_pane(s, SCREEN_WHY);
+}
+static plim_status absent(screen *s) {
+  return fill_pane(s, SCREEN_ABSENT);
+}
+static plim_status help(screen *s) {
+  return fill_pane(s, SCREEN_HELP);
+}
+
+static plim_status change_pane(screen *s) {
+  s->on_right = !s->on_right;
+  return PLIM_OK;
+}
+
+static plim_status zoom(screen *s) {
+  s->zoomed = !s->zoomed;
+  return PLIM_OK;
+}
+
+static plim_status show_map(screen *s) {
+  s->mapped = !s->mapped;
+  return PLIM_OK;
+}
+
+static plim_status quit(screen *s) {
+  s->ended = 1;
+  return PLIM_OK;
+}
+
+/* name NULL: another key for the row above. */
+static const struct {
+  int key;
+  const char *name, *what;
+  plim_status (*run)(screen *s);
+} rows[] = {
+    {KEY_RIGHT, "Right", "next step", forward},
+    {' ', NULL, NULL, forward},
+    {KEY_LEFT, "Left", "previous step", back},
+    {KEY_HOME, "Home", "first step", first},
+    {KEY_END, "End", "last step", last},
+    {'g', "g", "go to a step by its number", ask_step},
+    {'f', "f", "where the run of --with FILE differs first", to_parting},
+    {KEY_UP, "Up", "up: in the list, the text or the map", up},
+    {KEY_DOWN, "Down", "down", down},
+    {KEY_PPAGE, "PgUp", "a page up", page_up},
+    {KEY_NPAGE, "PgDn", "a page down", page_down},
+    {'\t', "Tab", "from the list to the text and back", change_pane},
+    {'\n', "Enter", "history of the value at the cursor", open_selected},
+    {KEY_ENTER, NULL, NULL, open_selected},
+    {'/', "/", "history of a value by its name", ask_value},
+    {'y', "y", "why: the room made for this step", why},
+    {KEY_ESCAPE, NULL, NULL, why},
+    {'a', "a", "what is absent and made again, and why", absent},
+    {'m', "m", "map of addresses over steps, and back", show_map},
+    {'z', "z", "the text alone, and back", zoom},
+    {'?', "?", "these keys", help},
+    {'h', NULL, NULL, help},
+    {'q', "q", "quit", quit},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static plim_status print_help(screen *s) {
+  for (int i = 0; i < ROWS; i++) {
+    if (rows[i].name) fprintf(s->pane.to, "%-5s %s\n", rows[i].name, rows[i].what);
+  }
+  for (int32_t i = 0; trace_jump_at(i); i++) {
+    fprintf(s->pane.to, "%c     %s\n", trace_jump_at(i)->key, trace_jump_at(i)->what);
+  }
+  return PLIM_OK;
+}
+
+static plim_status obey(screen *s, int key) {
+  const trace_jump *by = key > 0 && key < 127 ? trace_jump_find((char)key) : NULL;
+  if (by) return jump(s, by);
+  for (int i = 0; i < ROWS; i++) {
+    if (rows[i].key == key) return rows[i].run(s);
+  }
+  return PLIM_OK;
+}
+
+/* ---- the terminal ---- */
+
+/* Ends at q, at Ctrl-C, and when the terminal is gone. */
+static plim_status loop(screen *s) {
+  PLIM_TRY(go(s, 0));
+  while (!s->ended) {
+    PLIM_TRY(trace_draw(s));
+    int key = getch();
+    s->message[0] = 0;
+    if (key == KEY_RESIZE) continue;
+    if (key == KEY_INTERRUPT) plim_context_cancel(s->t->ctx);
+    if (key == ERR || key == KEY_INTERRUPT) return PLIM_OK;
+    PLIM_TRY(obey(s, key));
+  }
+  return PLIM_OK;
+}
+
+plim_status trace_screen(const traced *t, const traced *other, int *shown) {
+  screen s = {.t = t, .other = other, .storage = -1};
+  SCREEN *terminal = newterm(NULL, stdout, stdin);
+  *shown = terminal != NULL;
+  if (!terminal) return PLIM_OK;
+  (void)raw(); /* Ctrl-C is a key */
+  (void)noecho();
+  (void)keypad(stdscr, TRUE);
+  (void)set_escdelay(ESCAPE_MS);
+  (void)curs_set(0);
+  trace_draw_colours();
+  plim_status status = loop(&s);
+  (void)endwin();
+  delscreen(terminal);
+  trace_pane_close(&s.pane);
+  plim_release(t->ctx, s.resident, s.n_kept + s.n_residents, sizeof *s.resident);
+  return status;
+}
