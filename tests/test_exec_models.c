@@ -27,7 +27,11 @@ typedef struct rig {
 static const struct {
   const char *model;
   int32_t batch, side;
-} models[] = {{"mlp", 16, 28}, {"resnet20", 2, 8}};
+  plim_math math;
+} models[] = {{"mlp", 16, 28, PLIM_MATH_FP32},
+              {"resnet20", 2, 8, PLIM_MATH_FP32},
+              {"mlp", 16, 28, PLIM_MATH_BF16},
+              {"resnet20", 2, 8, PLIM_MATH_BF16}};
 enum { MODELS = sizeof models / sizeof models[0] };
 
 /* The device's first variant of each op: with one label an op, every plan has the same arithmetic. */
@@ -53,6 +57,7 @@ static rig make_rig(int m, uint64_t seed) {
   options.channels = 3;
   options.height = options.width = models[m].side;
   options.classes = 10;
+  options.math = models[m].math;
   cr_assert_eq(plim_device_open(r.ctx, "cpu", &device, &r.cpu), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_eq(plim_model_make(r.ctx, models[m].model, &options, &r.net), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_eq(plim_net_train_graph(r.net, &r.graph), PLIM_OK);

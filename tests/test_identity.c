@@ -22,17 +22,20 @@ typedef struct model_case {
   plim_layout layout;
   int32_t batch, channels, size, steps; /* activations weigh enough against parameters: s < 0.8 K */
   plim_op_kind repeated;                /* some plan runs this kind again */
+  plim_math math;
 } model_case;
 
 /* The built-in mlp has two hidden layers, so only the image as floats is worth making again: it has to be as large as
  * a hidden layer; dropout runs again by the rule of sqrt alone. With more layers whole layers do, dropout and all. */
-enum { RESNET20, RESNET20_BLOCKED, RESNET18, MLP, DEEP_MLP };
+enum { RESNET20, RESNET20_BLOCKED, RESNET20_BF16, RESNET18, MLP, DEEP_MLP, DEEP_MLP_BF16 };
 static const model_case cases[] = {
-    [RESNET20] = {"resnet20", PLIM_NHWC, 64, 3, 8, 3, PLIM_OP_BN_APPLY},
-    [RESNET20_BLOCKED] = {"resnet20", PLIM_NCHW16C, 64, 3, 8, 3, PLIM_OP_BN_APPLY},
-    [RESNET18] = {"resnet18", PLIM_NHWC, 144, 3, 8, 2, PLIM_OP_BN_APPLY},
-    [MLP] = {"mlp", PLIM_NHWC, 8192, 3, 13, 2, PLIM_OP_DROPOUT},
-    [DEEP_MLP] = {"deep mlp", PLIM_NHWC, 512, 1, 8, 3, PLIM_OP_DROPOUT},
+    [RESNET20] = {"resnet20", PLIM_NHWC, 64, 3, 8, 3, PLIM_OP_BN_APPLY, PLIM_MATH_FP32},
+    [RESNET20_BLOCKED] = {"resnet20", PLIM_NCHW16C, 64, 3, 8, 3, PLIM_OP_BN_APPLY, PLIM_MATH_FP32},
+    [RESNET20_BF16] = {"resnet20", PLIM_NCHW16C, 128, 3, 8, 3, PLIM_OP_CAST, PLIM_MATH_BF16},
+    [RESNET18] = {"resnet18", PLIM_NHWC, 144, 3, 8, 2, PLIM_OP_BN_APPLY, PLIM_MATH_FP32},
+    [MLP] = {"mlp", PLIM_NHWC, 8192, 3, 13, 2, PLIM_OP_DROPOUT, PLIM_MATH_FP32},
+    [DEEP_MLP] = {"deep mlp", PLIM_NHWC, 512, 1, 8, 3, PLIM_OP_DROPOUT, PLIM_MATH_FP32},
+    [DEEP_MLP_BF16] = {"deep mlp", PLIM_NHWC, 1024, 1, 8, 2, PLIM_OP_CAST, PLIM_MATH_BF16},
 };
 
 /* What all runs of a model share. */
@@ -69,12 +72,13 @@ static void bench_open(bench *b, const model_case *model) {
   plim_net *net = NULL;
   *b = (bench){.model = model, .ctx = plim_test_context()};
   options.layout = model->layout;
+  options.math = model->math;
   options.batch = model->batch;
   options.channels = model->channels;
   options.height = options.width = model->size;
   cr_assert_eq(plim_device_open(b->ctx, "cpu", &device, &b->device), PLIM_OK, "%s", plim_context_error(b->ctx));
-  plim_status status = model == &cases[DEEP_MLP] ? deep_mlp_make(b->ctx, &options, &net)
-                                                 : plim_model_make(b->ctx, model->model, &options, &net);
+  plim_status status = strcmp(model->model, "deep mlp") == 0 ? deep_mlp_make(b->ctx, &options, &net)
+                                                             : plim_model_make(b->ctx, model->model, &options, &net);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(b->ctx));
   cr_assert_eq(plim_net_train_graph(net, &b->graph), PLIM_OK);
   cr_assert_eq(plim_profile_roofline(b->device, b->graph, &b->profile), PLIM_OK, "%s", plim_context_error(b->ctx));
@@ -258,6 +262,15 @@ static void identical_at_every_budget(const model_case *model) {
 
 Test(identity, of_resnet20_with_the_reference_at_every_budget) {
   identical_at_every_budget(&cases[RESNET20]);
+}
+
+/* Copies of the weights in bf16 are made again where they are worth less than what else their bytes can hold. */
+Test(identity, of_resnet20_in_bf16_with_the_reference_at_every_budget) {
+  identical_at_every_budget(&cases[RESNET20_BF16]);
+}
+
+Test(identity, of_a_deep_mlp_in_bf16_with_the_reference_at_every_budget) {
+  identical_at_every_budget(&cases[DEEP_MLP_BF16]);
 }
 
 /* Planning these takes minutes in a sanitizer build; what it would find there, the others find. */
