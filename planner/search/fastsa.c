@@ -1,11 +1,13 @@
 /* The peer of the search: annealing by single additions and removals, as published. The objective is max(budget, peak)
- * times duration. Stage 1 stops as soon as the budget is met; stage 2 makes the schedule faster from there at the
- * temperature where stage 1 ended. Ours moves on the same track as the search; ops are not fused beforehand.
+ * times duration. Stage 1 works on groups, ops fused into all their readers where that costs no bytes, and stops as
+ * soon as the budget is met; stage 2 makes the schedule of the single ops faster from there at the temperature where
+ * stage 1 ended. Ours moves on the same track as the search.
  * Source: Imanishi et al., "A fast heuristic to optimize time-space tradeoff for large models",
  * NeurIPS 2023. */
 #include <math.h>
 
 #include "planner/bound.h"
+#include "planner/coarse/coarse.h"
 #include "planner/planning.h"
 #include "planner/random.h"
 #include "planner/search/track.h"
@@ -15,9 +17,11 @@ enum { STRONG = 24, ROUNDS = 3 /* where what fits does not pack, again within le
 
 typedef struct fast {
   plim_planning *pl;
-  plim_track *track;
+  plim_coarse *coarse;
+  plim_track *track; /* of the stage under way */
   plim_random random;
-  plim_schedule best; /* the fastest within the limit */
+  plim_schedule best;    /* the fastest of the stage within the limit */
+  plim_schedule grouped; /* scratch */
   int64_t best_ns, limit;
   double objective, temperature;
 } fast;
@@ -103,26 +107,50 @@ static plim_status cool(fast *f, int64_t moves, double hot, double cold, int32_t
   return PLIM_OK;
 }
 
-static plim_status both_stages(fast *f, const plim_schedule *order) {
+/* Have a track of that problem with this schedule in it. */
+static plim_status begin_stage(fast *f, const plim_problem *p, const plim_schedule *start) {
+  int32_t room = plim_track_usual_room(p);
+  plim_track_free(f->track);
+  f->track = NULL;
+  PLIM_TRY(plim_track_new(p, room > 2 * start->n ? room : 2 * start->n, &f->track));
+  plim_track_load(f->track, start);
+  f->objective = objective(f);
+  f->best_ns = INT64_MAX;
+  return PLIM_OK;
+}
+
+/* From groups to single ops: the schedule that met the limit, or else the one at hand. */
+static plim_status decompose(fast *f, plim_schedule *expanded) {
+  if (f->best_ns == INT64_MAX) PLIM_TRY(plim_track_store(f->track, &f->best));
+  PLIM_TRY(plim_coarse_expand(f->coarse, &f->best, expanded));
+  int64_t met_ns = f->best_ns;
+  PLIM_TRY(begin_stage(f, f->pl->problem, expanded));
+  if (met_ns == INT64_MAX) return PLIM_OK;
+  f->best_ns = f->track->time_ns;
+  return plim_schedule_copy(&f->best, expanded);
+}
+
+static plim_status both_stages(fast *f) {
   const plim_plan_options *options = f->pl->options;
   int64_t first = options->iterations > 0      ? options->iterations
                   : options->time_limit_ns > 0 ? STAGE_1_MOVES
                                                : MOVES_AN_OP * (int64_t)f->pl->problem->n_ops;
   int64_t second = first < STAGE_2_MOVES ? first : STAGE_2_MOVES;
-  f->best_ns = INT64_MAX;
-  plim_track_load(f->track, order);
-  f->objective = objective(f);
-  double hot = 1e-3 * f->objective;
-  PLIM_TRY(cool(f, first, hot, 1e-4 * hot, 80, 1));
-  if (f->best_ns == INT64_MAX) return PLIM_OK;
-  return cool(f, second, f->temperature, 1e-4 * hot < f->temperature ? 1e-4 * hot : f->temperature, 100, 0);
+  PLIM_TRY(plim_schedule_program_order(f->coarse->problem, &f->grouped));
+  PLIM_TRY(begin_stage(f, f->coarse->problem, &f->grouped));
+  double hot = 1e-3 * f->objective, cold = 1e-4 * hot;
+  plim_status status = cool(f, first, hot, cold, 80, 1);
+  if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
+  PLIM_TRY(decompose(f, &f->grouped));
+  if (status != PLIM_OK) return status;
+  return cool(f, second, f->temperature, cold < f->temperature ? cold : f->temperature, 100, 0);
 }
 
-static plim_status run_rounds(fast *f, const plim_schedule *order) {
+static plim_status run_rounds(fast *f) {
   plim_planning *pl = f->pl;
   for (int round = 0; round < ROUNDS; round++) {
     int64_t bytes;
-    plim_status status = both_stages(f, order);
+    plim_status status = both_stages(f);
     if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
     if (f->best_ns == INT64_MAX) return status;
     PLIM_TRY(plim_planning_offer(pl, &f->best, STRONG, &bytes));
@@ -135,18 +163,21 @@ static plim_status run_rounds(fast *f, const plim_schedule *order) {
 
 plim_status plim_fastsa_run(plim_planning *pl) {
   const plim_problem *p = pl->problem;
-  plim_schedule order = {.ctx = p->ctx};
-  fast f = {.pl = pl, .random = {pl->options->seed}, .best = {.ctx = p->ctx}, .limit = pl->budget_bytes};
+  fast f = {.pl = pl,
+            .random = {pl->options->seed},
+            .best = {.ctx = p->ctx},
+            .grouped = {.ctx = p->ctx},
+            .limit = pl->budget_bytes};
   plim_status status;
   int32_t op;
   PLIM_TRY(plim_keep_all_run(pl));
   if ((pl->found && pl->best_ns <= pl->bound_ns) || pl->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
-  PLIM_CHECK(plim_schedule_program_order(p, &order));
-  PLIM_CHECK(plim_track_new(p, plim_track_usual_room(p), &f.track));
-  PLIM_CHECK(run_rounds(&f, &order));
+  PLIM_CHECK(plim_coarse_make(p, INT32_MAX, &f.coarse));
+  PLIM_CHECK(run_rounds(&f));
 done:
   plim_track_free(f.track);
   plim_schedule_free(&f.best);
-  plim_schedule_free(&order);
+  plim_schedule_free(&f.grouped);
+  plim_coarse_free(f.coarse);
   return status;
 }
