@@ -1,5 +1,6 @@
 /* plimsoll trace: the views of a traced run, by hand and at once. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/folder.h"
@@ -72,68 +73,18 @@ Test(cli_trace, the_prompt_obeys_and_survives_nonsense) {
   expect_words("no value is called \"nothing\"");
 }
 
-/* ---- online runs ---- */
-
-static void train_online(void) {
-  last_run = plim_test_program(
-      "train --model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --online coop --memory 42%% "
-      "--arithmetic small --steps 4 --trace o.jsonl");
-  plim_test_expect(0, "");
-}
-
-Test(cli_trace, evictions_of_an_online_run_have_their_windows_scores_and_pins) {
-  train_online();
-  last_run = plim_test_shell("printf 'd\\ny\\nr\\ny\\nm\\nD\\na\\no\\n' | $PLIMSOLL trace step o.jsonl");
-  plim_test_expect(0, "");
-  expect_words(" needs room for ");
-  expect_words("  taken: addresses ");
-  expect_words("  runner-up: addresses ");
-  expect_words(" = own ");
-  expect_words("there all the time: (");
-  expect_words("  pinned for ");
-  expect_words("[=] taken (-) runner-up");
-  expect_words(" again, ");
-  expect_words(" was evicted in front of step ");
-  expect_words("there is no request without room behind step ");
-}
-
-Test(cli_trace, a_plan_alone_is_stepped_through_and_compared_with_another) {
-  train_online();
-  last_run = plim_test_shell(
-      "$PLIMSOLL plan --graph o.plan.graph.json --planner keep-all -o k.json >k.txt; cp o.plan.graph.json "
-      "k.graph.json; "
-      "printf 'f\\n' | $PLIMSOLL trace step o.plan.json --with k.json");
-  plim_test_expect(0, "");
-  expect_words("the other run has ");
-  last_run = plim_test_shell("printf 'f\\n' | $PLIMSOLL trace step o.jsonl --with o.plan.json");
-  plim_test_expect(0, "");
-  expect_words("the two runs are equal");
-  last_run = plim_test_shell("printf 'f\\n' | $PLIMSOLL trace step o.jsonl");
-  plim_test_expect(0, "");
-  expect_words("none was given");
-}
-
-/* The decisions are changed in the plan: what is played again is something else, and that is said. */
-Test(cli_trace, a_run_that_cannot_be_played_again_says_so_and_is_shown_as_a_plan) {
-  train_online();
-  last_run = plim_test_shell(
-      "sed 's/online coop/online size/' o.plan.json >c.json; cp o.plan.graph.json c.graph.json; "
-      "$PLIMSOLL trace step c.json --at 3");
-  plim_test_expect(0, "online size, played again, differs from step ");
-  expect_words("step 3 of ");
-}
-
-Test(cli_trace, a_graph_is_played_up_to_where_memory_ends_with_the_bytes_that_would_do) {
-  last_run =
-      plim_test_shell("printf 'o\\ny\\n' | $PLIMSOLL trace step --graph t.plan.graph.json --online dtr --memory 45%");
-  plim_test_expect(0, "");
-  expect_words("OUT OF MEMORY");
-  expect_words(" more at the end of the arena would be room here");
-  expect_words("from the start this policy finds a way in ");
-  last_run = plim_test_program("trace step --graph t.plan.graph.json --online dtr --memory 4KiB");
-  plim_test_expect(4, "finds no room");
-  last_run = plim_test_program("trace step t.jsonl --graph t.plan.graph.json");
-  plim_test_expect(2, "exclude each other");
+/* Compute events follow each other without a gap or an overlap; each has its counter, which fits the arena. */
+static void check_tracks(const json_t *events) {
+  double end = 0;
+  for (size_t i = 2; i + 1 < json_array_size(events); i += 2) {
+    const json_t *run = json_array_get(events, i), *bytes = json_array_get(events, i + 1);
+    double at = json_number_value(json_object_get(run, "ts"));
+    cr_assert_leq(at - end, 0.01);
+    cr_assert_geq(at - end, -0.01);
+    end = at + json_number_value(json_object_get(run, "dur"));
+    cr_assert_str_eq(json_string_value(json_object_get(bytes, "ph")), "C");
+    cr_assert_gt(json_integer_value(json_object_get(json_object_get(bytes, "args"), "bytes")), 0);
+  }
 }
 
 Test(cli_trace, events_are_json_with_a_compute_track_and_a_counter_of_bytes) {
@@ -146,6 +97,16 @@ Test(cli_trace, events_are_json_with_a_compute_track_and_a_counter_of_bytes) {
   cr_assert_geq(json_array_size(events), 2 + 2 * 2 * 230);
   cr_assert_str_eq(json_string_value(json_object_get(json_array_get(events, 2), "ph")), "X");
   cr_assert_str_eq(json_string_value(json_object_get(json_array_get(events, 3), "name")), "live bytes");
+  check_tracks(events);
+  json_decref(o);
+}
+
+Test(cli_trace, a_plan_alone_is_exported_as_it_was_planned) {
+  last_run = plim_test_program("trace export t.plan.json -o planned.json");
+  plim_test_expect(0, "");
+  json_t *o = json_load_file(plim_test_path("planned.json"), JSON_REJECT_DUPLICATES, NULL);
+  cr_assert_not_null(o);
+  check_tracks(json_object_get(o, "traceEvents"));
   json_decref(o);
 }
 

@@ -7,6 +7,7 @@
 #include "tools/plimsoll/session.h"
 #include "tools/plimsoll/trace_diff.h"
 #include "tools/plimsoll/trace_export.h"
+#include "tools/plimsoll/trace_html.h"
 #include "tools/plimsoll/trace_prompt.h"
 #include "tools/plimsoll/trace_screen.h"
 #include "tools/plimsoll/trace_views.h"
@@ -44,7 +45,9 @@ static plim_status step(session *s, const traced *t, const traced *other) {
 static plim_status export(session *s, const traced *t, const traced *other) {
   (void)other;
   if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "trace export needs -o FILE: where the events go");
-  return trace_export(t, s->o->output);
+  size_t n = strlen(s->o->output);
+  int page = n > 5 && strcmp(s->o->output + n - 5, ".html") == 0;
+  return page ? trace_html(t, s->o->output) : trace_export(t, s->o->output);
 }
 
 static plim_status diff(session *s, const traced *t, const traced *other) {

@@ -29,7 +29,7 @@ void trace_draw_colours(void) {
   if (!has_colors()) return;
   (void)start_color();
   (void)use_default_colors();
-  for (short i = 0; i < LETTERS; i++) (void)init_pair((short)(i + 1), letters[i].colour, -1);
+  for (int i = 0; i < LETTERS; i++) (void)init_pair((short)(i + 1), letters[i].colour, -1);
 }
 
 static char plain_letter(char cell) {

@@ -31,6 +31,17 @@ static plim_status write_event(const traced *t, plim_file *file, const plim_trac
   return plim_file_write(file, line, length);
 }
 
+/* Where nothing was measured, what was planned. */
+static plim_trace_row planned_row(const traced *t, int32_t step) {
+  int64_t time_ns = traced_planned_ns(t, step);
+  return (plim_trace_row){.step = step,
+                          .op = t->plan->step[step].kind == PLIM_STEP_RUN ? t->plan->step[step].op : -1,
+                          .name = traced_op_name(t, step),
+                          .time_ns = time_ns,
+                          .planned_ns = time_ns,
+                          .live_bytes = plim_inspect_live_bytes(t->inspect, step)};
+}
+
 static plim_status write_text(plim_file *file, const char *text) {
   return plim_file_write(file, text, (int64_t)strlen(text));
 }
@@ -42,10 +53,15 @@ static plim_status write_events(const traced *t, plim_file *file) {
                       "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 1, \"args\": {\"name\": \"plimsoll\"}},\n"
                       "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"args\": {\"name\": "
                       "\"compute\"}},\n"));
-  for (int64_t r = 0; r < t->trace->n_rows; r++) {
+  for (int64_t r = 0; t->trace && r < t->trace->n_rows; r++) {
     const plim_trace_row *row = &t->trace->row[r];
     PLIM_TRY(write_event(t, file, row, begin, r == 0));
     if (row->step + 1 == t->trace->n_steps) begin += row->start_ns + row->time_ns;
+  }
+  for (int32_t j = 0; !t->trace && j < t->plan->n_steps; j++) {
+    plim_trace_row row = planned_row(t, j);
+    PLIM_TRY(write_event(t, file, &row, begin, j == 0));
+    begin += row.time_ns;
   }
   return write_text(file, "\n]}\n");
 }

@@ -4,8 +4,8 @@
 
 #include "tools/plimsoll/traced.h"
 
-/* Write every row of the trace as an event of a compute track, repeats in a category of their own, and live bytes as a
- * counter. The file is replaced whole. */
+/* Write every row of the trace (of a plan alone its steps, as they were planned) as an event of a compute track,
+ * repeats in a category of their own, and live bytes as a counter. The file is replaced whole. */
 plim_status trace_export(const traced *t, const char *path);
 
 #endif

@@ -27,6 +27,6 @@ typedef struct trace_parting {
 } trace_parting;
 
 /* PLIM_EDATA when the other run is of another graph. */
-plim_status trace_divergence(const traced *t, const traced *other, trace_parting *out);
+plim_status trace_divergence(const traced *a, const traced *b, trace_parting *out);
 
 #endif

@@ -42,8 +42,8 @@ static void print_window(const traced *t, const plim_story_reasons *why, int32_t
   char bytes[PLIM_SIZE_TEXT_BYTES], evicted[PLIM_SIZE_TEXT_BYTES];
   int64_t begin = why->piece[w->begin].offset;
   int32_t shown = 0, held = 0;
-  fprintf(to, "  %s: addresses %lld to %lld, %s, evicts %s\n", title[i], (long long)begin,
-          (long long)(begin + w->bytes), plim_size_print(w->bytes, bytes), plim_size_print(w->evicted_bytes, evicted));
+  fprintf(to, "  %s: addresses %lld to %lld, %s, evicts %s\n", title[i], (long long)begin, (long long)begin + w->bytes,
+          plim_size_print(w->bytes, bytes), plim_size_print(w->evicted_bytes, evicted));
   fprintf(to, "    score %.4g%s", w->together, w->together == w->score ? "" : " as a whole");
   if (w->together != w->score) fprintf(to, ", %.4g piece by piece", w->score);
   fprintf(to, "\n");

@@ -1,0 +1,100 @@
+/* plimsoll trace over online runs: their reasons, second plays, and graphs that are played without a file. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+static const program_run *last_run;
+
+static void setup(void) {
+  (void)plim_test_folder();
+  last_run = plim_test_program(
+      "train --model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --online coop --memory 42%% "
+      "--arithmetic small --steps 4 --trace o.jsonl");
+  plim_test_expect(0, "");
+}
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll");
+  plim_test_folder_remove();
+}
+TestSuite(cli_trace_online, .init = setup, .fini = teardown);
+
+static void expect_words(const char *words) {
+  const char *out = last_run->out;
+  cr_assert_not_null(strstr(out, words), "\"%s\" lacks \"%s\"", out, words);
+}
+
+Test(cli_trace_online, evictions_of_an_online_run_have_their_windows_scores_and_pins) {
+  last_run = plim_test_shell("printf 'd\\ny\\nr\\ny\\nm\\nD\\na\\no\\n' | $PLIMSOLL trace step o.jsonl");
+  plim_test_expect(0, "");
+  expect_words(" needs room for ");
+  expect_words("  taken: addresses ");
+  expect_words("  runner-up: addresses ");
+  expect_words(" = own ");
+  expect_words("there all the time: (");
+  expect_words("  pinned for ");
+  expect_words("[=] taken (-) runner-up");
+  expect_words(" again, ");
+  expect_words(" was evicted in front of step ");
+  expect_words("there is no request without room behind step ");
+}
+
+Test(cli_trace_online, a_plan_alone_is_stepped_through_and_compared_with_another) {
+  last_run = plim_test_shell(
+      "$PLIMSOLL plan --graph o.plan.graph.json --planner keep-all -o k.json >k.txt; cp o.plan.graph.json "
+      "k.graph.json; "
+      "printf 'f\\n' | $PLIMSOLL trace step o.plan.json --with k.json");
+  plim_test_expect(0, "");
+  expect_words("the other run has ");
+  last_run = plim_test_shell("printf 'f\\n' | $PLIMSOLL trace step o.jsonl --with o.plan.json");
+  plim_test_expect(0, "");
+  expect_words("the two runs are equal");
+  last_run = plim_test_shell("printf 'f\\n' | $PLIMSOLL trace step o.jsonl");
+  plim_test_expect(0, "");
+  expect_words("none was given");
+}
+
+/* The decisions are changed in the plan: what is played again is something else, and that is said. */
+Test(cli_trace_online, a_run_that_cannot_be_played_again_says_so_and_is_shown_as_a_plan) {
+  last_run = plim_test_shell(
+      "sed 's/online coop/online size/' o.plan.json >c.json; cp o.plan.graph.json c.graph.json; "
+      "$PLIMSOLL trace step c.json --at 3");
+  plim_test_expect(0, "online size, played again, differs from step ");
+  expect_words("step 3 of ");
+}
+
+Test(cli_trace_online, a_graph_is_played_up_to_where_memory_ends_with_the_bytes_that_would_do) {
+  last_run =
+      plim_test_shell("printf 'o\\ny\\n' | $PLIMSOLL trace step --graph o.plan.graph.json --online dtr --memory 40%");
+  plim_test_expect(0, "");
+  expect_words("OUT OF MEMORY");
+  expect_words(" more at the end of the arena would be room here");
+  expect_words("from the start this policy finds a way in ");
+  last_run = plim_test_program("trace step --graph o.plan.graph.json --online dtr --memory 4KiB");
+  plim_test_expect(4, "finds no room");
+  last_run = plim_test_program("trace step o.jsonl --graph o.plan.graph.json");
+  plim_test_expect(2, "exclude each other");
+}
+
+Test(cli_trace_online, a_page_holds_the_run_its_reasons_and_needs_nothing_else) {
+  static char page[1 << 20];
+  last_run = plim_test_program("trace export o.jsonl -o run.html");
+  plim_test_expect(0, "");
+  FILE *file = fopen(plim_test_path("run.html"), "rb");
+  cr_assert_not_null(file);
+  size_t n = fread(page, 1, sizeof page - 1, file);
+  (void)fclose(file);
+  page[n] = 0;
+  cr_assert_null(strstr(page, "http"), "nothing is fetched");
+  cr_assert_not_null(strstr(page, "needs room for"));
+  char *begin = strstr(page, "const DATA = "), *end = begin ? strstr(begin, ";\n") : NULL;
+  cr_assert(begin && end);
+  *end = 0;
+  json_t *data = json_loads(begin + strlen("const DATA = "), JSON_REJECT_DUPLICATES, NULL);
+  cr_assert(json_is_object(data));
+  cr_assert_geq(json_array_size(json_object_get(data, "steps")), 230);
+  cr_assert_gt(json_object_size(json_object_get(data, "why")), 0);
+  json_decref(data);
+}

@@ -1,0 +1,96 @@
+/* The data of the page as one JSON object. Texts go through the JSON library, which also escapes the slash, so that no
+ * name can end the script. */
+#include "tools/plimsoll/trace_html.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "runtime/base/file.h"
+#include "tools/plimsoll/trace_pane.h"
+#include "tools/plimsoll/trace_strip.h"
+#include "tools/plimsoll/trace_views.h"
+
+enum { DECISIONS = 500 };
+
+static json_t *storages_json(const traced *t, int roles) {
+  json_t *list = json_array();
+  for (int32_t s = 0; s < t->graph->n_storages; s++) {
+    const char *text = roles ? plim_role_name(t->graph->storage[s].role) : plim_inspect_name(t->inspect, s);
+    (void)json_array_append_new(list, json_string(text));
+  }
+  return list;
+}
+
+static json_t *steps_json(const traced *t) {
+  json_t *list = json_array();
+  for (int32_t j = 0; j < t->plan->n_steps; j++) {
+    json_t *measured = t->runs > 0 ? json_real((double)t->measured_ns[j] / 1e3) : json_null();
+    (void)json_array_append_new(list,
+                                json_pack("[s, b, f, o]", traced_op_name(t, j), plim_inspect_is_repeat(t->inspect, j),
+                                          (double)traced_planned_ns(t, j) / 1e3, measured));
+  }
+  return list;
+}
+
+static json_t *lives_json(const traced *t) {
+  json_t *list = json_array();
+  for (int32_t i = 0; i < t->plan->n_lives; i++) {
+    const plim_life *l = &t->plan->life[i];
+    (void)json_array_append_new(list, json_pack("[i, i, i, I, I]", (int)l->storage, (int)l->begin, (int)l->end,
+                                                (json_int_t)l->offset, (json_int_t)l->bytes));
+  }
+  return list;
+}
+
+static plim_status add_reason(const traced *t, int32_t step, json_t *object) {
+  trace_pane pane;
+  char key[16];
+  PLIM_TRY(trace_pane_open(t->ctx, &pane));
+  plim_status status = trace_view_reasons(t, step, pane.to);
+  if (status == PLIM_OK && fflush(pane.to) != 0) status = plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
+  (void)snprintf(key, sizeof key, "%d", (int)step);
+  if (status == PLIM_OK) (void)json_object_set_new(object, key, json_string(pane.chars));
+  trace_pane_close(&pane);
+  return status;
+}
+
+static plim_status add_reasons(const traced *t, json_t *object) {
+  const plim_story_choice *choice = NULL;
+  int32_t n = t->story ? plim_story_choices(t->story, &choice) : 0;
+  for (int32_t i = 0; i < n && i < DECISIONS; i++) {
+    if (i > 0 && choice[i].step == choice[i - 1].step) continue;
+    PLIM_TRY(add_reason(t, choice[i].step, object));
+  }
+  return PLIM_OK;
+}
+
+static plim_status write_page(const traced *t, json_t *data, const char *path) {
+  plim_file *file = NULL;
+  char *text = json_dumps(data, JSON_ENSURE_ASCII | JSON_ESCAPE_SLASH | JSON_COMPACT);
+  plim_status status;
+  if (!text) return plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
+  PLIM_CHECK(plim_file_begin(t->ctx, path, &file));
+  PLIM_CHECK(plim_file_write(file, trace_page_head, (int64_t)strlen(trace_page_head)));
+  PLIM_CHECK(plim_file_write(file, text, (int64_t)strlen(text)));
+  PLIM_CHECK(plim_file_write(file, trace_page_program, (int64_t)strlen(trace_page_program)));
+  status = plim_file_commit(file);
+  file = NULL;
+done:
+  plim_file_abandon(file);
+  free(text);
+  return status;
+}
+
+plim_status trace_html(const traced *t, const char *path) {
+  if (!t->plan->packed) return plim_fail(t->ctx, PLIM_EUSAGE, "this plan has no addresses: there is no map to draw");
+  json_t *cap = t->plan->budget_bytes < INT64_MAX ? json_integer(t->plan->budget_bytes) : json_null();
+  json_t *why = json_object();
+  json_t *data =
+      json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "graph", t->graph->name, "by", t->plan->planner,
+                "bytes", (json_int_t)trace_strip_bytes(t), "cap", cap, "roles", storages_json(t, 1), "names",
+                storages_json(t, 0), "steps", steps_json(t), "lives", lives_json(t), "why", why);
+  plim_status status = data ? add_reasons(t, why) : plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
+  if (status == PLIM_OK) status = write_page(t, data, path);
+  json_decref(data);
+  return status;
+}

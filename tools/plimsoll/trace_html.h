@@ -1,0 +1,13 @@
+/* A run as one HTML file that needs nothing else: addresses over steps, with hover, click and keys. */
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_HTML_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_HTML_H
+
+#include "tools/plimsoll/traced.h"
+
+/* The page at `path`, replaced whole. Reasons of online decisions go along, of the first 500. */
+plim_status trace_html(const traced *t, const char *path);
+
+/* The program of the page and what it is drawn into (trace_page.c). */
+extern const char trace_page_head[], trace_page_program[];
+
+#endif
