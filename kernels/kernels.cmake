@@ -76,7 +76,7 @@ if(CMAKE_CUDA_COMPILER)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
   add_library(plim_kernels_cuda STATIC kernels/cuda/bodies.cu kernels/cuda/bodies_bf16.cu kernels/cuda/driver.c
-    kernels/cuda/cublas.c kernels/cuda/cudnn.c kernels/cuda/library.c)
+    kernels/cuda/cublas.c kernels/cuda/cudnn.c kernels/cuda/library.c kernels/cuda/nvml.c)
   target_include_directories(plim_kernels_cuda PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(plim_kernels_cuda PRIVATE
     "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -fmad=false>"

@@ -114,5 +114,5 @@ Test(cuda_gemm, without_a_library_the_bodies_serve_and_the_reason_is_kept) {
   device = bare;
   cr_assert_eq(device->api->variants(device, &op, info, 8), 1);
   cr_assert_eq(device->api->prepare(device, &op, "cublas", &kernel), PLIM_EUNSUPPORTED);
-  cr_assert_str_eq(plim_device_cuda_missing(device), "no library was found");
+  cr_assert_str_eq(plim_device_cuda_missing(device), "no library was found; no cuDNN was found");
 }

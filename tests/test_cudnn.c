@@ -8,6 +8,7 @@
 #include "runtime/device/device_cuda.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/fake_cudnn.h"
+#include "tests/support/gpu_rig.h"
 #include "tests/support/kernel_check.h"
 #include "tests/support/kernel_samples.h"
 #include "tests/support/small_graph.h"
@@ -177,6 +178,22 @@ Test(cudnn, biases_blocked_layouts_and_other_kinds_are_left_to_others) {
   cr_assert_eq(device->api->variants(device, &op[1], info, VARIANTS), 1);
   relu = kernel_op(PLIM_OP_RELU, 1, 1, op[0].in[0], op[0].in[0]);
   cr_assert_eq(device->api->variants(device, &relu, info, VARIANTS), 1);
+}
+
+Test(cudnn, training_under_a_budget_is_captured_and_gives_the_bits_of_keep_all) {
+  gpu_rig tight = {.ctx = ctx, .device = device, .family = "cudnn-e40"}, all = tight;
+  gpu_rig_ok(&tight, gpu_rig_train(&tight, 90, 4));
+  cr_assert_eq(strncmp(tight.label[1], "cudnn9.28.0-e40-", 16), 0, "%s", tight.label[1]);
+  cr_assert_eq(fake_cuda_count().captures, 1);
+  int64_t calls = fake_cudnn_count().calls;
+  gpu_rig_ok(&tight, plim_trainer_run(tight.trainer, 2, NULL, NULL));
+  cr_assert_eq(fake_cudnn_count().calls, calls); /* a replay asks nothing of the library */
+  gpu_rig_ok(&all, gpu_rig_train(&all, 100, 6));
+  cr_assert_gt(tight.program->plan[PLIM_PROGRAM_TRAIN]->n_steps, all.program->plan[PLIM_PROGRAM_TRAIN]->n_steps);
+  gpu_rig_same(&tight, &all);
+  expect_clean();
+  gpu_rig_end(&tight);
+  gpu_rig_end(&all);
 }
 
 /* List, prepare, run twice, with call n failing; returns 0 when there were fewer calls. What fails while variants are

@@ -13,6 +13,7 @@ typedef struct cublas {
   void *library, *handle;
   int (*create)(void **handle);
   int (*destroy)(void *handle);
+  int (*version)(void *handle, int32_t *version);
   int (*set_stream)(void *handle, void *stream);
   int (*set_workspace)(void *handle, void *workspace, size_t bytes);
   int (*sgemm)(void *handle, int op_a, int op_b, int m, int n, int k, const float *alpha, const float *a, int lda,
@@ -24,20 +25,27 @@ typedef struct cublas {
 
 #define SYMBOL(name, field) \
   { name, offsetof(cublas, field) }
-static const plim_cuda_symbol symbols[] = {
-    SYMBOL("cublasCreate_v2", create),        SYMBOL("cublasDestroy_v2", destroy),
-    SYMBOL("cublasSetStream_v2", set_stream), SYMBOL("cublasSetWorkspace_v2", set_workspace),
-    SYMBOL("cublasSgemm_v2", sgemm),          SYMBOL("cublasGemmEx", gemm)};
+static const plim_cuda_symbol symbols[] = {SYMBOL("cublasCreate_v2", create),
+                                           SYMBOL("cublasDestroy_v2", destroy),
+                                           SYMBOL("cublasGetVersion_v2", version),
+                                           SYMBOL("cublasSetStream_v2", set_stream),
+                                           SYMBOL("cublasSetWorkspace_v2", set_workspace),
+                                           SYMBOL("cublasSgemm_v2", sgemm),
+                                           SYMBOL("cublasGemmEx", gemm)};
 #undef SYMBOL
 static const char *const files[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so", NULL};
 static const plim_cuda_library spec = {"cuBLAS", "PLIM_CUBLAS", files, sizeof symbols / sizeof *symbols, symbols};
 
-int plim_cublas_open(void **blas, char *why, size_t why_bytes) {
+int plim_cublas_open(void **blas, int32_t *version, char *why, size_t why_bytes) {
   *blas = NULL;
   cublas *b = calloc(1, sizeof *b);
   if (!b) return PLIM_CUDA_NO_MEMORY;
   b->library = plim_cuda_library_open(&spec, b, why, why_bytes);
   int code = b->library ? b->create(&b->handle) : 0;
+  if (b->library && code == 0) {
+    code = b->version(b->handle, version);
+    if (code != 0) (void)b->destroy(b->handle);
+  }
   if (b->library && code == 0) {
     *blas = b;
     return 0;

@@ -18,6 +18,7 @@ typedef struct plim_cuda_facts {
   int32_t major, minor;    /* compute capability */
   int32_t runtime, driver; /* versions: 1000 x major + 10 x minor */
   int64_t cache_bytes;     /* L2 */
+  int64_t context_bytes;   /* of the GPU's memory, that went when the context was made; -1: nobody can tell */
 } plim_cuda_facts;
 
 enum { PLIM_CUDA_NO_MEMORY = 2 /* the one code that callers tell apart */ };
@@ -64,7 +65,7 @@ typedef struct plim_cuda_driver {
   int (*captured_free)(void *captured);
   /* Matrix products. Open may find no library: then *blas is NULL, and the text says what was looked for. Products of
    * equal sizes have equal bits: one stream, workspace of the caller, no precision below the product's mode. */
-  int (*blas_open)(void **blas, char *why, size_t why_bytes);
+  int (*blas_open)(void **blas, int32_t *version, char *why, size_t why_bytes); /* 10000 x major + 100 x minor */
   int (*blas_close)(void *blas);
   int (*multiply)(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c, void *workspace,
                   int64_t workspace_bytes, void *stream);

@@ -11,7 +11,7 @@ typedef struct plim_cuda_step {
   const plim_plan *plan;
   const void *arena;
   int64_t used;   /* when, in steps of the device; 0: an empty row */
-  int32_t warm;   /* 1: it has been queued once, so that every module is loaded */
+  int64_t runs;   /* to the end; behind the first every module is loaded */
   void *captured; /* NULL: not yet */
 } plim_cuda_step;
 

@@ -13,26 +13,28 @@
 
 #include "kernels/cuda/dnn.h"
 #include "kernels/cuda/kernels.h"
+#include "runtime/device/cuda_libraries.h"
 #include "runtime/device/cuda_steps.h"
 #include "runtime/device/cuda_ticks.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/machine.h"
 
 enum { QUEUES = 4, EVENTS = 64, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75 };
+enum { SETTLING = 2 /* runs of a plan that load or capture something: queued, then recorded */ };
 
 typedef enum way { WAY_QUEUE, WAY_RECORD, WAY_REPLAY } way;
 
 typedef struct cuda_state {
   const plim_cuda_driver *driver;
   plim_cuda_engine engine;
-  char blas_missing[160]; /* why there is no library for matrix products; "": there is */
-  char dnn_missing[160];  /* the same, for convolutions */
+  plim_cuda_libraries libraries;
   void *stream[QUEUES];
   uint32_t busy; /* bit q: something was queued on stream q since it was last waited for */
   void *event[EVENTS];
   uint64_t *now_host;          /* [2] pinned: seed and step of the step in hand */
   void *now;                   /* [2] the same on the device */
   int64_t free_before, arenas; /* free bytes before we came; what alloc has given */
+  int64_t settled;             /* bytes outside the arenas when a plan last ran in a way that was new; -1: none has */
   int32_t eager;
   plim_cuda_steps steps;
   plim_cuda_step *step; /* in hand; NULL: none */
@@ -70,9 +72,20 @@ static plim_status find_gpu(plim_device *device) {
   return plim_fail(ctx, PLIM_EDEVICE, "there is no cuda:%d: the driver knows %d GPUs", (int)device->index, (int)count);
 }
 
+static plim_status make_queues(plim_device *device) {
+  cuda_state *s = device->state;
+  void *pinned = NULL;
+  for (int i = 0; i < QUEUES; i++) PLIM_TRY(check(device, s->driver->stream_new(&s->stream[i]), "making a stream"));
+  for (int i = 0; i < EVENTS; i++) PLIM_TRY(check(device, s->driver->event_new(&s->event[i]), "making an event"));
+  PLIM_TRY(check(device, s->driver->pinned_alloc(&pinned, NOW_BYTES), "pinning host memory"));
+  s->now_host = pinned;
+  return check(device, s->driver->alloc(&s->now, NOW_BYTES), "allocating the step counter");
+}
+
 static plim_status use_gpu(plim_device *device) {
   cuda_state *s = device->state;
-  plim_cuda_facts facts = {{0}, 0, 0, 0, 0, 0};
+  plim_cuda_facts facts = {.context_bytes = -1};
+  const char *what = NULL;
   int64_t total;
   PLIM_TRY(check(device, s->driver->use(device->index, &facts), "opening the GPU"));
   if (facts.major * 10 + facts.minor < LEAST_CAPABILITY) {
@@ -81,23 +94,12 @@ static plim_status use_gpu(plim_device *device) {
                      LEAST_CAPABILITY % 10);
   }
   PLIM_TRY(check(device, s->driver->memory(&s->free_before, &total), "asking for free memory"));
-  plim_machine_describe_gpu(facts.name, facts.major, facts.minor, facts.runtime, &device->machine);
+  s->free_before = facts.context_bytes < 0 ? total : s->free_before + facts.context_bytes;
   device->cache_bytes = facts.cache_bytes;
-  return PLIM_OK;
-}
-
-static plim_status make_queues(plim_device *device) {
-  cuda_state *s = device->state;
-  void *pinned = NULL;
-  for (int i = 0; i < QUEUES; i++) PLIM_TRY(check(device, s->driver->stream_new(&s->stream[i]), "making a stream"));
-  for (int i = 0; i < EVENTS; i++) PLIM_TRY(check(device, s->driver->event_new(&s->event[i]), "making an event"));
-  PLIM_TRY(check(device, s->driver->pinned_alloc(&pinned, NOW_BYTES), "pinning host memory"));
-  s->now_host = pinned;
-  PLIM_TRY(check(device, s->driver->alloc(&s->now, NOW_BYTES), "allocating the step counter"));
-  PLIM_TRY(
-      check(device, s->driver->blas_open(&s->engine.blas, s->blas_missing, sizeof s->blas_missing), "opening cuBLAS"));
-  return check(device, plim_dnn_open(s->driver, &s->engine.dnn, s->dnn_missing, sizeof s->dnn_missing),
-               "opening cuDNN");
+  PLIM_TRY(make_queues(device));
+  int code = plim_cuda_libraries_open(&s->libraries, &s->engine, facts.runtime, &what);
+  plim_machine_describe_gpu(facts.name, facts.major, facts.minor, s->libraries.found, &device->machine);
+  return check(device, code, what);
 }
 
 static void forget_once(cuda_state *s) {
@@ -121,8 +123,7 @@ static void cuda_close(plim_device *device) {
     forget(s);
     plim_cuda_steps_forget(&s->steps, s->driver, NULL);
     plim_cuda_ticks_free(&s->ticks, device->ctx, s->driver);
-    plim_dnn_close(s->engine.dnn);
-    if (s->engine.blas) (void)s->driver->blas_close(s->engine.blas);
+    plim_cuda_libraries_close(&s->engine);
     if (s->now) (void)s->driver->release(s->now);
     if (s->now_host) (void)s->driver->pinned_release(s->now_host);
     for (int i = 0; i < EVENTS && s->event[i]; i++) (void)s->driver->event_free(s->event[i]);
@@ -137,10 +138,10 @@ static plim_status open_driver(plim_device *device, const plim_cuda_driver *driv
   PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *s, &s));
   s->driver = s->engine.driver = driver;
   s->eager = options->eager;
+  s->settled = -1;
   device->state = s;
   plim_status status = find_gpu(device);
   if (status == PLIM_OK) status = use_gpu(device);
-  if (status == PLIM_OK) status = make_queues(device);
   if (status != PLIM_OK) cuda_close(device);
   return status;
 }
@@ -198,17 +199,17 @@ static plim_status cuda_pinned(plim_device *device, int64_t bytes, void **ptr) {
   return check(device, s->driver->pinned_alloc(ptr, bytes > 0 ? bytes : 1), "pinning host memory");
 }
 
-plim_status plim_device_cuda_outside(plim_device *device, int64_t *outside_bytes, int64_t *free_bytes) {
+plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out) {
   const cuda_state *s = device->state;
   int64_t free_now, total;
   PLIM_TRY(check(device, s->driver->memory(&free_now, &total), "asking for free memory"));
-  *outside_bytes = s->free_before - free_now - s->arenas;
-  *free_bytes = free_now;
+  *out = (plim_cuda_memory){
+      .outside_bytes = s->free_before - free_now - s->arenas, .free_bytes = free_now, .settled_bytes = s->settled};
   return PLIM_OK;
 }
 
 const char *plim_device_cuda_missing(const plim_device *device) {
-  return ((const cuda_state *)device->state)->blas_missing;
+  return ((const cuda_state *)device->state)->libraries.missing;
 }
 
 /* ---- kernels ---- */
@@ -320,8 +321,9 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   (void)graph, (void)arena_bytes;
   forget(s); /* a step that failed half way */
   s->step = plim_cuda_steps_find(&s->steps, s->driver, plan, arena);
-  s->timed = timed && arena; /* without an arena the executor waits for each step */
-  s->way = s->step->captured && !s->timed ? WAY_REPLAY : s->step->warm ? WAY_RECORD : WAY_QUEUE;
+  if (s->step->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
+  s->timed = timed && arena;                            /* without an arena the executor waits for each step */
+  s->way = s->step->captured && !s->timed ? WAY_REPLAY : s->step->runs > 0 ? WAY_RECORD : WAY_QUEUE;
   if (s->eager || !arena) s->way = WAY_QUEUE;
   return s->timed ? reserve_ticks(device, plan->n_steps + 1) : PLIM_OK;
 }
@@ -347,6 +349,15 @@ static plim_status finish_step(plim_device *device) {
   return check(device, s->driver->captured_launch(captured, stream_of(s, 0)), "launching the step");
 }
 
+/* What lies beside the arenas now is all that this plan needs there. */
+static plim_status settle(plim_device *device) {
+  cuda_state *s = device->state;
+  plim_cuda_memory now = {0, 0, 0};
+  PLIM_TRY(plim_device_cuda_memory(device, &now));
+  s->settled = now.outside_bytes;
+  return PLIM_OK;
+}
+
 /* The end of a step, unless the executor waits for each plan step: then the next begins where it is. */
 static plim_status cuda_sync(plim_device *device) {
   cuda_state *s = device->state;
@@ -358,9 +369,11 @@ static plim_status cuda_sync(plim_device *device) {
   if (status != PLIM_OK) {
     forget(s);
   } else if (s->step && s->last + 1 == s->step->plan->n_steps) {
-    s->step->warm = 1;
+    const plim_cuda_step *done = s->step;
+    s->step->runs++;
     s->step = NULL;
     forget_once(s);
+    if (done->runs <= SETTLING) status = settle(device);
   }
   return status;
 }

@@ -16,11 +16,19 @@ extern "C" {
 PLIM_MUST_USE plim_status plim_device_cuda_open(plim_context *ctx, const plim_cuda_driver *driver, int32_t index,
                                                 const plim_device_options *options, plim_device **out);
 
-/* Bytes of the GPU's memory that have gone since just before the device was opened, less what alloc has given: context,
- * modules, captured steps, and whatever other programs took meanwhile. *free_bytes: what is left. */
-PLIM_MUST_USE plim_status plim_device_cuda_outside(plim_device *device, int64_t *outside_bytes, int64_t *free_bytes);
+/* Where the GPU's memory is. */
+typedef struct plim_cuda_memory {
+  int64_t outside_bytes; /* gone since just before the device was opened, less what alloc has given: context, libraries,
+                            modules, captured steps, and whatever other programs took meanwhile. Where the driver's
+                            management library cannot tell what the context took: everything that is gone */
+  int64_t settled_bytes; /* the same behind the last run of a plan in a way that was new (queued first, captured): from
+                            then on it should not grow; -1: no plan has run */
+  int64_t free_bytes;
+} plim_cuda_memory;
+PLIM_MUST_USE plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out);
 
-/* Why convolutions and linear layers have no variants by a library, "" when they have. */
+/* The libraries that were not found, with what was looked for; "" when all were. Without cuDNN convolutions are matrix
+ * products of cuBLAS, without cuBLAS they and linear layers are our own. */
 const char *plim_device_cuda_missing(const plim_device *device);
 
 #ifdef __cplusplus

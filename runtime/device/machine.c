@@ -34,12 +34,13 @@ void plim_machine_describe(const char *device, const plim_kernel_table *table, i
   out->threads = threads;
 }
 
-void plim_machine_describe_gpu(const char *name, int32_t major, int32_t minor, int32_t runtime, plim_machine *out) {
+void plim_machine_describe_gpu(const char *name, int32_t major, int32_t minor, const char *libraries,
+                               plim_machine *out) {
   memset(out, 0, sizeof *out);
   (void)snprintf(out->device, sizeof out->device, "cuda");
   (void)snprintf(out->cpu, sizeof out->cpu, "%s", name);
   (void)snprintf(out->isa, sizeof out->isa, "sm_%d%d", (int)major, (int)minor);
-  (void)snprintf(out->library, sizeof out->library, "cuda %d.%d", (int)(runtime / 1000), (int)(runtime % 1000 / 10));
+  (void)snprintf(out->library, sizeof out->library, "%s", libraries);
   describe_build(out);
   out->threads = 1;
 }

@@ -13,9 +13,10 @@ extern "C" {
  * version and content hash of our kernels. */
 void plim_machine_describe(const char *device, const plim_kernel_table *table, int32_t threads, plim_machine *out);
 
-/* The same for a GPU: its name for the CPU's, its compute capability for the instruction set ("sm_90"), the CUDA
- * runtime (1000 x major + 10 x minor) for the library; one thread. */
-void plim_machine_describe_gpu(const char *name, int32_t major, int32_t minor, int32_t runtime, plim_machine *out);
+/* The same for a GPU: its name for the CPU's, its compute capability for the instruction set ("sm_90"), the libraries
+ * that were found ("cuda 13.0, cudnn 9.28.0"); one thread. */
+void plim_machine_describe_gpu(const char *name, int32_t major, int32_t minor, const char *libraries,
+                               plim_machine *out);
 
 #ifdef __cplusplus
 }

@@ -36,7 +36,7 @@ typedef struct work {
 } work;
 
 typedef struct captured {
-  int n, room;
+  int n, room, launchable;
   work *item;
 } captured;
 
@@ -49,7 +49,8 @@ static struct {
   fake_cuda_options options;
   fake_cuda_counts counts;
   block device[MOST_BLOCKS];
-  int64_t used_bytes;
+  int64_t used_bytes, beside_bytes; /* by allocations; by what lies beside them */
+  int loaded;
   captured *recording;
   int64_t clock_ns; /* what has run so far: FAKE_CUDA_TILE_NS a tile */
 } fake;
@@ -122,7 +123,10 @@ static int queue(const work *w) {
   captured *c = fake.recording;
   int code = fake_cuda_enter();
   if (code != 0) return code;
-  if (w->kind == LAUNCH || w->kind == CALL) fake.counts.kernels_queued++;
+  if (w->kind == LAUNCH || w->kind == CALL) {
+    fake.counts.kernels_queued++;
+    if (!fake.loaded++) fake.beside_bytes += fake.options.module_bytes;
+  }
   if (!c) {
     allow(PROT_READ | PROT_WRITE);
     perform(w);
@@ -146,13 +150,15 @@ static int count(int32_t *devices) {
 static int use(int32_t device, plim_cuda_facts *facts) {
   int code = fake_cuda_enter();
   (void)device;
-  *facts = (plim_cuda_facts){"Fake GPU", fake.options.major, fake.options.minor, 13000, 13000, 1 << 20};
+  *facts = (plim_cuda_facts){"Fake GPU", fake.options.major,        fake.options.minor, 13000, 13000,
+                             1 << 20,    fake.options.context_bytes};
+  if (code == 0) fake.beside_bytes = fake.options.context_bytes < 0 ? 1 << 20 : fake.options.context_bytes;
   return code;
 }
 
 static int memory(int64_t *free_bytes, int64_t *total_bytes) {
   int code = fake_cuda_enter();
-  *free_bytes = fake.options.memory_bytes - fake.used_bytes;
+  *free_bytes = fake.options.memory_bytes - fake.used_bytes - fake.beside_bytes;
   *total_bytes = fake.options.memory_bytes;
   return code;
 }
@@ -165,7 +171,8 @@ static int alloc(void **ptr, int64_t bytes) {
   int code = fake_cuda_enter(), slot = 0;
   if (code != 0) return code;
   fake.counts.allocs++;
-  if (out_of_memory() || bytes > fake.options.memory_bytes - fake.used_bytes) return PLIM_CUDA_NO_MEMORY;
+  if (out_of_memory() || bytes > fake.options.memory_bytes - fake.used_bytes - fake.beside_bytes)
+    return PLIM_CUDA_NO_MEMORY;
   while (slot < MOST_BLOCKS && fake.device[slot].ptr) slot++;
   void *made = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (slot == MOST_BLOCKS || made == MAP_FAILED) return PLIM_CUDA_NO_MEMORY;
@@ -279,6 +286,7 @@ static int capture_begin(void *stream) {
 static int captured_free(void *handle) {
   captured *c = handle;
   fake.counts.open_handles--;
+  if (c->launchable) fake.beside_bytes -= fake.options.graph_bytes;
   free(c->item);
   free(c);
   return fake_cuda_leave();
@@ -295,6 +303,8 @@ static int capture_end(void *stream, void **out) {
     return code;
   }
   fake.counts.captures++;
+  fake.beside_bytes += fake.options.graph_bytes;
+  c->launchable = 1;
   *out = c;
   return 0;
 }
@@ -305,13 +315,14 @@ static int captured_launch(void *handle, void *stream) {
   (void)stream;
   if (code != 0) return code;
   fake.counts.launches++;
+  fake.beside_bytes += fake.options.leak_bytes;
   allow(PROT_READ | PROT_WRITE);
   for (int i = 0; i < c->n; i++) perform(&c->item[i]);
   allow(PROT_NONE);
   return 0;
 }
 
-static int blas_open(void **blas, char *why, size_t why_bytes) {
+static int blas_open(void **blas, int32_t *version, char *why, size_t why_bytes) {
   int code = fake_cuda_enter();
   *blas = NULL;
   if (code != 0 || !fake.options.blas) {
@@ -320,6 +331,7 @@ static int blas_open(void **blas, char *why, size_t why_bytes) {
   }
   fake.counts.open_handles++;
   *blas = malloc(1);
+  *version = 130100;
   return 0;
 }
 

@@ -14,6 +14,10 @@ typedef struct fake_cuda_options {
   int no_driver;         /* 1: count fails */
   int32_t major, minor;  /* compute capability */
   int64_t memory_bytes;  /* of the GPU */
+  int64_t context_bytes; /* taken by the context; -1: taken, and nobody can tell: 1 MiB */
+  int64_t module_bytes;  /* taken when the first kernel is queued, and kept */
+  int64_t graph_bytes;   /* taken by each captured graph */
+  int64_t leak_bytes;    /* taken by each launch of one, and kept */
   int blas;              /* 1: there is a library for matrix products */
   int dnn;               /* 1: there is cuDNN (tests/support/fake_cudnn.h) */
   int64_t fail_at;       /* the n-th call from the next on fails as a lost device would; 0: none */

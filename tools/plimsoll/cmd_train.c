@@ -6,13 +6,15 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/run.h"
 #include "tools/plimsoll/traced.h"
+#include "tools/plimsoll/vram.h"
 
 static plim_status prepare(session *s) {
   PLIM_TRY(session_device(s));
+  PLIM_TRY(vram_parse(s));
   PLIM_TRY(session_data(s));
   PLIM_TRY(session_program(s));
   PLIM_TRY(session_planning(s));
-  return session_plan(s);
+  return s->vram_bytes > 0 ? vram_plan(s) : session_plan(s);
 }
 
 /* Epoch by epoch, so that each ends with an evaluation. */
@@ -91,7 +93,8 @@ static plim_status train(session *s) {
   if (s->o->trace)
     PLIM_CHECK(plim_trace_begin(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN],
                                 s->o->trace, &r.trace));
-  status = run_epochs(&r);
+  status = vram_first_steps(&r);
+  if (status == PLIM_OK) status = run_epochs(&r);
   progress_clear(&s->bar);
   if (r.trace) status = end_trace(&r, status);
   if (status == PLIM_OK && s->o->save) status = plim_checkpoint_save(r.trainer, s->o->save);

@@ -72,6 +72,10 @@ static const option_row rows[] = {
 
     {"memory", "SIZE", "cap on the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none)", PLANS,
      GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
+    {"vram", "SIZE",
+     "on a GPU: cap on everything there; the arena gets what context, libraries and modules leave of it, or --memory "
+     "where that is less",
+     COMMAND_TRAIN, GROUP_MEMORY, 0, TEXT, AT(vram), 0, 0},
     {"planner", "NAME", "search (default), keep-all, sqrt, greedy, revolve, rotor, cut, milp, lp-round or moccasin",
      PLANS, GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
     {"planners", "NAMES", "with commas between them (default search)", COMMAND_BENCH, GROUP_MEMORY, 'p', TEXT,

@@ -22,7 +22,8 @@ enum {
 
 typedef struct options {
   const char *model, *image, *data, *data_dir;
-  const char *memory, *planner, *planners, *addresses, *packing, *placing, *arithmetic, *math, *layout, *device, *order;
+  const char *memory, *vram, *planner, *planners, *addresses, *packing, *placing, *arithmetic, *math, *layout, *device,
+      *order;
   const char *capacity, *online, *last_batch;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
   const char *with, *find;

@@ -12,6 +12,7 @@ typedef struct outside {
   int64_t documents;     /* documents and planning: the most that the memory hook held, without the data set */
   int64_t rest;          /* program, libraries, thread stacks */
   int64_t gpu, gpu_free; /* on the GPU: beside the arenas, and left; gpu -1: there is none */
+  int64_t gpu_growth;    /* beside the arenas since the second run of each plan */
 } outside;
 
 /* Now, with `arena_bytes` of arenas that were all touched. */

@@ -77,7 +77,7 @@ void run_figures_setting(figures *f, const session *s) {
                  machine->library);
   figures_text(f, 0, NULL, "device", text);
   if (strcmp(machine->device, "cuda") == 0 && plim_device_cuda_missing(s->device)[0]) {
-    figures_note(f, 0, "; slow convolutions: %s", plim_device_cuda_missing(s->device));
+    figures_note(f, 0, "; %s: slower convolutions", plim_device_cuda_missing(s->device));
   }
   json_t *o = f->object;
   (void)json_object_set_new(o, "model", json_string(s->o->model));
@@ -194,7 +194,11 @@ outside run_outside(const session *s, int64_t arena_bytes) {
   int64_t resident = s->device->api->host_visible ? arena_bytes : 0;
   outside o = outside_measure(s->ctx, resident, plim_dataset_bytes(s->dataset));
   if (strcmp(s->device->machine.device, "cuda") != 0) return o;
-  if (plim_device_cuda_outside(s->device, &o.gpu, &o.gpu_free) != PLIM_OK) o.gpu = -1;
+  plim_cuda_memory now;
+  if (plim_device_cuda_memory(s->device, &now) != PLIM_OK) return o;
+  o.gpu = now.outside_bytes;
+  o.gpu_free = now.free_bytes;
+  o.gpu_growth = now.settled_bytes < 0 ? 0 : now.outside_bytes - now.settled_bytes;
   return o;
 }
 
@@ -204,5 +208,11 @@ void run_figures_outside(figures *f, const outside *o) {
   figures_text(f, 0, NULL, "outside the arena", outside_print(o, text));
   if (o->gpu < 0) return;
   figures_bytes(f, 0, "gpu_outside_bytes", "on the GPU outside", o->gpu);
-  figures_note(f, 0, " (context, modules, captured steps; %.1f MiB are free)", (double)o->gpu_free / (1 << 20));
+  figures_note(f, 0, " (context, libraries, modules, captured steps; %.1f MiB are free)",
+               (double)o->gpu_free / (1 << 20));
+  figures_count(f, 0, "gpu_growth_bytes", NULL, o->gpu_growth);
+  if (o->gpu_growth > 0) {
+    figures_note(f, 0, "; GROWN by %lld bytes since the second step, by this program or another",
+                 (long long)o->gpu_growth);
+  }
 }

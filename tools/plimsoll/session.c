@@ -10,6 +10,7 @@
 #include "runtime/base/size.h"
 #include "runtime/device/device_check.h"
 #include "runtime/device/threads.h"
+#include "runtime/train/vram.h"
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"
@@ -145,6 +146,14 @@ static plim_net_options net_options(const session *s, plim_layout layout, int32_
   return net;
 }
 
+/* No more than --vram leaves now. */
+static plim_status within_vram(const session *s, int64_t *bytes) {
+  int64_t left = 0;
+  PLIM_TRY(plim_vram_left(s->device, s->vram_bytes, &left));
+  if (*bytes == 0 || *bytes > left) *bytes = left;
+  return PLIM_OK;
+}
+
 /* The most that measuring may take: the cap, or keep-all bytes. Those are of modelled costs and program order here, for
  * want of better ones, whatever the cap: so that the cap changes where operands lie, but not what is measured. */
 static plim_status measuring_bytes(const session *s, const plim_net *net, int64_t *out) {
@@ -159,6 +168,7 @@ static plim_status measuring_bytes(const session *s, const plim_net *net, int64_
                                           modelled->profile[PLIM_PROGRAM_TRAIN], &planning, &keep_all);
   if (status == PLIM_OK) *out = plim_size_bytes(&size, keep_all->arena_bytes);
   if (*out < 0) *out = 0; /* no cap after all */
+  if (status == PLIM_OK && s->vram_bytes > 0) status = within_vram(s, out);
   plim_plan_free(keep_all);
   plim_program_free(modelled);
   return status;
@@ -371,10 +381,10 @@ int session_uses_heap(const session *s) {
   return strcmp(s->o->addresses, "jemalloc") == 0;
 }
 
-plim_status session_trainer(session *s, const plim_program *program, int64_t steps, plim_trainer **out) {
+plim_trainer_options session_trainer_options(const session *s, int64_t steps) {
   const options *o = s->o;
-  plim_trainer_options wanted = {
-      .struct_bytes = sizeof wanted,
+  return (plim_trainer_options){
+      .struct_bytes = sizeof(plim_trainer_options),
       .seed = (uint64_t)o->seed,
       .schedule = {.rate = (float)(o->rate >= 0 ? o->rate : default_rate(s)),
                    .momentum = (float)o->momentum,
@@ -382,8 +392,12 @@ plim_status session_trainer(session *s, const plim_program *program, int64_t ste
                    .warmup_steps = steps / 20,
                    .total_steps = steps},
       .augment = !o->no_augment,
-      .exec = {.struct_bytes = sizeof wanted.exec, .addresses = PLIM_ADDRESSES_PLANNED},
+      .exec = {.struct_bytes = sizeof(plim_exec_options), .addresses = PLIM_ADDRESSES_PLANNED},
   };
+}
+
+plim_status session_trainer(session *s, const plim_program *program, int64_t steps, plim_trainer **out) {
+  plim_trainer_options wanted = session_trainer_options(s, steps);
   if (session_uses_heap(s) && program == s->program) {
     PLIM_TRY(heap_arena_open(s->ctx, &s->heap));
     wanted.exec.addresses = PLIM_ADDRESSES_EACH;

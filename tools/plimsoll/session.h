@@ -17,6 +17,7 @@ typedef struct session {
   int64_t begin_ns;
   plim_device *device;
   plim_device *checked; /* the one that --device check decorates, else NULL */
+  int64_t vram_bytes;   /* of --vram; 0: not given */
   plim_dataset *dataset;
   plim_program *program;
   plim_layout layout;
@@ -59,6 +60,9 @@ plim_status session_plan(session *s);
 
 /* Write the plan of the training step to -o, and the graph that it needs to be checked or read beside it. */
 plim_status session_save_plan(const session *s);
+
+/* How the options say that it trains; steps: the length of the learning-rate schedule. */
+plim_trainer_options session_trainer_options(const session *s, int64_t steps);
 
 /* A trainer over any program of this session; steps: the length of the learning-rate schedule. --addresses jemalloc
  * applies to the session's own program. */

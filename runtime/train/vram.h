@@ -1,0 +1,27 @@
+/* A cap on everything that a run holds on a GPU. What lies outside the arena there (context, libraries, modules,
+ * captured steps) cannot be chosen, only measured; the arena gets what it leaves. */
+#ifndef PLIM_RUNTIME_TRAIN_VRAM_H
+#define PLIM_RUNTIME_TRAIN_VRAM_H
+
+#include "runtime/train/trainer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes that a cap leaves for the arena, by what lies outside of arenas now; whole pages of the GPU. PLIM_ENOFIT when
+ * what is outside takes all of it, or the GPU has not so much free; PLIM_EUSAGE on a device that is no GPU. */
+PLIM_MUST_USE plim_status plim_vram_left(plim_device *device, int64_t cap_bytes, int64_t *arena_bytes);
+
+/* Run every plan of the program until it is replayed, so that everything is loaded and captured that will ever be: what
+ * plim_vram_left says afterwards stays true. Trains a few steps and evaluates once, of weights that nobody keeps. */
+PLIM_MUST_USE plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset,
+                                            const plim_program *program, const plim_trainer_options *options);
+
+/* PLIM_ENOFIT, with the numbers, when arenas and what lies outside of them exceed the cap. */
+PLIM_MUST_USE plim_status plim_vram_check(plim_device *device, int64_t cap_bytes, int64_t arena_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
