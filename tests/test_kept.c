@@ -134,6 +134,35 @@ Test(kept, range_of_budgets_never_rises_and_agrees_with_single_plans) {
   planner_case_free(&c);
 }
 
+Test(kept, sweep_in_steps_of_a_thousandth_never_rises) {
+  enum { STEPS = 400 };
+  for (int unpacked = 0; unpacked < 2; unpacked++) {
+    planner_case c = make_case(9, unpacked);
+    int64_t whole = whole_bytes(&c), budget[STEPS + 1], last = INT64_MAX;
+    plim_plan *plan[STEPS + 1];
+    int32_t found = 0, levels = 0;
+    c.options.curves = NULL;
+    c.options.iterations = 150;
+    for (int32_t i = 0; i <= STEPS; i++) budget[i] = (whole * (1000 - STEPS + i) + 999) / 1000;
+    cr_assert_eq(plim_plan_curve(c.ctx, c.graph, c.profile, &c.options, STEPS + 1, budget, plan), PLIM_OK, "%s",
+                 plim_context_error(c.ctx));
+    for (int32_t i = 0; i <= STEPS; i++) {
+      if (!plan[i]) {
+        cr_assert_eq(found, 0, "budget %d has no plan and a smaller one has", (int)i);
+        continue;
+      }
+      cr_assert_leq(plan[i]->time_ns, last, "budget %d", (int)i);
+      levels += plan[i]->time_ns < last;
+      last = plan[i]->time_ns;
+      found++;
+      plim_plan_free(plan[i]);
+    }
+    cr_assert_gt(found, 50);
+    cr_assert_gt(levels, 3);
+    planner_case_free(&c);
+  }
+}
+
 /* The only file of the folder of curves. */
 static plim_curve_file file_of(const planner_case *c) {
   plim_curve curve = {.ctx = c->ctx};

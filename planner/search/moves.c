@@ -100,16 +100,46 @@ int32_t plim_move_neighbour(plim_mover *m, int32_t r, int32_t distance) {
   return r;
 }
 
+/* A place where a repeat keeps little alive: right in front of its first reader, or right behind another reader of one
+ * of its inputs. The run in front of which that is, r when there is none. */
+static int32_t snug_place(plim_mover *m, int32_t r) {
+  const plim_track *t = m->track;
+  const plim_planned_op *op = &t->problem->op[t->run[r].op];
+  if (op->reads.n == 0 || (op->writes.n > 0 && plim_random_percent(&m->random, 50))) {
+    int32_t item = op->writes.n > 0 ? op->writes.at[plim_random_below(&m->random, op->writes.n)] : -1;
+    int32_t reader = item < 0 ? -1 : plim_track_next_reader(t, item, t->run[r].slot, INT32_MAX);
+    return reader < 0 ? r : reader;
+  }
+  const plim_list *readers = &t->problem->item[op->reads.at[plim_random_below(&m->random, op->reads.n)]].readers;
+  int32_t other = plim_track_before(t, readers->at[plim_random_below(&m->random, readers->n)], t->run[r].slot);
+  return other < 0 || t->run[other].next < 0 ? r : t->run[other].next;
+}
+
+/* Move r, and up to `n` - 1 repeats right behind it, in front of `next`. */
+static int carry(plim_track *t, int32_t r, int32_t n, int32_t next) {
+  int32_t moved = 0;
+  while (n-- > 0 && r >= 0 && r != next && t->run[r].op_prev >= 0) {
+    int32_t behind = t->run[r].next, op = t->run[r].op, choice = t->run[r].choice;
+    if (behind == next || !plim_track_may_repeat(t, op, next)) break;
+    plim_track_remove(t, r);
+    (void)plim_track_insert(t, op, choice, next);
+    moved = 1;
+    r = behind;
+  }
+  return moved;
+}
+
 static int shift(plim_mover *m) {
-  plim_track *t = m->track;
-  int32_t r = random_repeat(m);
+  int32_t r = random_repeat(m), next, n = 1;
   if (r < 0) return 0;
-  int32_t next = plim_move_neighbour(m, r, plim_random_percent(&m->random, 70) ? NEAR : FAR), op = t->run[r].op;
-  if (next == r || t->run[r].op_prev < 0 || !plim_track_may_repeat(t, op, next)) return 0;
-  int32_t choice = t->run[r].choice;
-  plim_track_remove(t, r);
-  (void)plim_track_insert(t, op, choice, next);
-  return 1;
+  if (plim_random_percent(&m->random, 40)) {
+    next = snug_place(m, r);
+  } else {
+    next = plim_move_neighbour(m, r, plim_random_percent(&m->random, 70) ? NEAR : FAR);
+  }
+  if (next == r) return 0;
+  if (plim_random_percent(&m->random, 30)) n = 2 + plim_random_below(&m->random, SERIES - 1);
+  return carry(m->track, r, n, next);
 }
 
 static int insert(plim_mover *m) {

@@ -9,7 +9,7 @@ typedef enum plim_move {
   PLIM_MOVE_EVICT,    /* at a step above the limit: drop a copy across it, make it again before its next reader */
   PLIM_MOVE_DELETE,   /* remove a repeat and what was run for it alone, or a series of neighbours */
   PLIM_MOVE_EXCHANGE, /* remove a repeat, then evict where the limit is exceeded */
-  PLIM_MOVE_SHIFT,    /* move a repeat */
+  PLIM_MOVE_SHIFT,    /* move a repeat, or a series of neighbours */
   PLIM_MOVE_INSERT,   /* a repeat of any op anywhere */
   PLIM_MOVE_FIRST,    /* move a first run within its window */
   PLIM_MOVE_CHOICE,   /* another variant */
@@ -21,6 +21,7 @@ typedef struct plim_mover {
   plim_track *track;
   plim_random random;
   int64_t limit;   /* bytes that the peak should not exceed */
+  int32_t choosy;  /* percent of evictions that take the one of two copies with less time for its bytes */
   int64_t most_ns; /* a move that makes the schedule slower than this would be refused */
 } plim_mover;
 
@@ -31,6 +32,12 @@ int plim_move_make(plim_mover *mover, plim_move move);
 int plim_move_evict(plim_mover *mover);
 /* The same at the step of this slot. */
 int plim_move_evict_at(plim_mover *mover, int32_t slot);
+/* Is a copy of the item alive across the slot without being read there, and may it be made again? Then the victim is
+ * filled in. */
+typedef struct plim_victim {
+  int32_t item, next; /* reader in front of which it is made again, -1: the end */
+} plim_victim;
+int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, plim_victim *out);
 /* A slot above the limit, -1. Settles the track. */
 int32_t plim_move_slot_above(plim_mover *mover);
 int plim_move_first(plim_mover *mover);

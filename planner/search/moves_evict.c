@@ -5,12 +5,7 @@
 
 enum { TRIES = 24, LONGEST_CHAIN = 12 };
 
-typedef struct victim {
-  int32_t item, next; /* reader in front of which it is made again, -1: the end */
-} victim;
-
-/* Is a copy of the item alive across the slot without being read there, and may it be made again? */
-static int alive_across(const plim_mover *m, int32_t item, int32_t slot, victim *out) {
+int plim_move_alive_across(const plim_mover *m, int32_t item, int32_t slot, plim_victim *out) {
   const plim_track *t = m->track;
   const plim_item *it = &t->problem->item[item];
   if (it->producer < 0 || it->bytes == 0 || t->problem->op[it->producer].once) return 0;
@@ -23,7 +18,7 @@ static int alive_across(const plim_mover *m, int32_t item, int32_t slot, victim 
     next = plim_track_next_reader(t, item, slot - 1, later < 0 ? INT32_MAX : t->run[later].slot);
   }
   if (next >= 0 && t->run[next].slot == slot) return 0;
-  *out = (victim){item, next};
+  *out = (plim_victim){item, next};
   return plim_track_may_repeat(t, it->producer, next);
 }
 
@@ -59,14 +54,36 @@ static int32_t place_behind(plim_mover *m, int32_t slot, int32_t next) {
   return t->run_at[at];
 }
 
+/* Any copy that may be given up at the slot, after so many tries at most. */
+static int draw_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v) {
+  for (; *tries < TRIES; ++*tries) {
+    if (plim_move_alive_across(m, plim_random_below(&m->random, m->track->problem->n_items), slot, v)) return 1;
+  }
+  return 0;
+}
+
+/* Time of making the victim again for each byte given back. */
+static double price(const plim_track *t, const plim_victim *v) {
+  const plim_item *item = &t->problem->item[v->item];
+  const plim_choice *choice = t->problem->op[item->producer].choice;
+  return (double)choice[t->run[t->first[item->producer]].choice].time_ns / (double)item->bytes;
+}
+
+/* As choosy as the mover is: the cheaper one of two. */
+static int choose_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v) {
+  plim_victim other;
+  if (!draw_victim(m, slot, tries, v)) return 0;
+  if (!plim_random_percent(&m->random, m->choosy)) return 1;
+  if (draw_victim(m, slot, tries, &other) && price(m->track, &other) < price(m->track, v)) *v = other;
+  return 1;
+}
+
 int plim_move_evict_at(plim_mover *m, int32_t slot) {
   static const int32_t eagerness[] = {0, 0, 40, 80}; /* percent */
   plim_track *t = m->track;
-  victim v;
-  for (int tries = 0; tries < TRIES; tries++) {
-    int32_t item = plim_random_below(&m->random, t->problem->n_items);
-    if (!alive_across(m, item, slot, &v)) continue;
-    int32_t run = plim_move_repeat(m, t->problem->item[item].producer, place_behind(m, slot, v.next));
+  plim_victim v;
+  for (int tries = 0; choose_victim(m, slot, &tries, &v); tries++) {
+    int32_t run = plim_move_repeat(m, t->problem->item[v.item].producer, place_behind(m, slot, v.next));
     if (run < 0) continue;
     int eager = eagerness[plim_random_below(&m->random, sizeof eagerness / sizeof eagerness[0])];
     if (eager > 0) repeat_inputs(m, run, eager);

@@ -23,8 +23,10 @@ typedef struct portfolio {
   plim_planning *pl;
   const plim_schedule *order;
   int32_t n;
-  member *member; /* [n] */
-  int32_t lost;   /* 1: a cooling from program order met no peak within the limit; others start from any plan */
+  member *member;        /* [n] */
+  int32_t lost;          /* 1: a cooling from program order met no peak within the limit; others start from any plan */
+  plim_schedule nearest; /* while there is none: the lowest schedule of the search for fewest bytes */
+  uint64_t tries;        /* of that search */
   atomic_int halt;
   /* of the cooling under way */
   int32_t cooling;
@@ -90,11 +92,12 @@ static plim_status exchange(portfolio *p) {
 
 /* ---- coolings ---- */
 
-/* From where a cooling starts; without a plan, the last candidate is the next best. */
+/* From where a cooling starts; without a plan, the last candidate is the next best, then what is lowest. */
 static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_cooling *c) {
   if (c->start == PLIM_COOL_FRESH && !p->lost) return p->order;
   if (m->pl->found) return &m->pl->best;
-  return m->searcher.candidate_ns > 0 ? &m->searcher.candidate : p->order;
+  if (m->searcher.candidate_ns > 0) return &m->searcher.candidate;
+  return p->nearest.n > 0 ? &p->nearest : p->order;
 }
 
 static void cool_member(void *user, int32_t i) {
@@ -129,11 +132,12 @@ static int met_candidate(const portfolio *p) {
   return met;
 }
 
-/* Look for any plan at all, by the search for fewest bytes. */
+/* Look for any plan at all, by the search for fewest bytes, each time by other random numbers. */
 static plim_status find_any(portfolio *p) {
   plim_planning *pl = p->pl, *lowest = NULL;
   plim_plan_options options = *pl->options;
   options.budget_bytes = INT64_MAX;
+  options.seed += p->tries++ << 32;
   if (options.time_limit_ns > 0) options.time_limit_ns = (options.time_limit_ns + plim_now_ns() - pl->started_ns) / 2;
   PLIM_TRY(plim_planning_begin(pl->problem, &options, &lowest));
   lowest->lowest = 1;
@@ -143,6 +147,7 @@ static plim_status find_any(portfolio *p) {
   if (status == PLIM_OK || status == PLIM_ECANCEL) {
     plim_status taken = plim_planning_take(pl, lowest);
     if (taken == PLIM_OK) taken = exchange(p);
+    if (taken == PLIM_OK) taken = plim_schedule_copy(&p->nearest, &lowest->best);
     if (taken != PLIM_OK) status = taken;
   }
   plim_planning_end(lowest);
@@ -169,9 +174,9 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
     if (p->pl->found || p->lost || met_candidate(p)) continue;
     p->lost = 1;
     PLIM_TRY(find_any(p));
-    if (!p->pl->found) return PLIM_OK;
   }
-  return p->pl->found || p->lost ? PLIM_OK : find_any(p);
+  int tried = p->tries > 0 && end_ns == INT64_MAX;
+  return p->pl->found || tried ? PLIM_OK : find_any(p);
 }
 
 /* Two laps where moves are limited: one alone now and then ends far behind. Where time is, slower and slower laps that
@@ -184,8 +189,7 @@ static plim_status run_laps(portfolio *p) {
   int64_t begin_ns = plim_now_ns(), end_ns = plim_planning_deadline(pl, 100);
   for (int lap = 0; lap < LAPS && !met_bound(p); lap++) PLIM_TRY(run_lap(p, moves / LAPS, end_ns));
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
-  for (int64_t lap_ns = 4 * (plim_now_ns() - begin_ns); pl->found && !met_bound(p) && plim_now_ns() < end_ns;
-       lap_ns *= 4) {
+  for (int64_t lap_ns = 4 * (plim_now_ns() - begin_ns); !met_bound(p) && plim_now_ns() < end_ns; lap_ns *= 4) {
     int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * lap_ns;
     PLIM_TRY(run_lap(p, INT64_MAX / 2, last ? end_ns : now_ns + lap_ns));
   }
@@ -194,7 +198,8 @@ static plim_status run_laps(portfolio *p) {
 
 plim_status plim_portfolio_run(plim_planning *pl, const plim_schedule *order) {
   plim_context *ctx = pl->problem->ctx;
-  portfolio p = {.pl = pl, .order = order, .n = pl->options->threads > 1 ? pl->options->threads : 1};
+  portfolio p = {
+      .pl = pl, .order = order, .nearest = {.ctx = ctx}, .n = pl->options->threads > 1 ? pl->options->threads : 1};
   plim_status status;
   if (p.n > PLIM_BATCH_MOST) p.n = PLIM_BATCH_MOST;
   PLIM_TRY(plim_allocate(ctx, p.n, sizeof *p.member, &p.member));
@@ -207,6 +212,7 @@ plim_status plim_portfolio_run(plim_planning *pl, const plim_schedule *order) {
   }
 done:
   for (int32_t i = 0; i < p.n; i++) end_member(&p, i);
+  plim_schedule_free(&p.nearest);
   plim_release(ctx, p.member, p.n, sizeof *p.member);
   return status;
 }

@@ -1,9 +1,10 @@
 /* A searcher: coolings and their candidates. */
 #include "planner/search/searcher.h"
 
+#include "planner/search/across.h"
 #include "planner/search/polish.h"
 
-enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 20 /* for each op */ };
+enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 20 /* for each op */, CHOOSY = 60, NEIGHBOURHOODS = 40 };
 static const double cold = 0.006;
 
 static plim_status try_candidate(plim_searcher *s, int32_t effort) {
@@ -62,6 +63,13 @@ static void set_shares(const plim_problem *p, plim_anneal *a, const plim_cooling
   if (p->fixed_order) a->share[PLIM_MOVE_FIRST] = a->share[PLIM_MOVE_GROUP] = 0;
 }
 
+/* Beyond what single moves find. Random numbers of its own leave the coolings as they are. */
+static void improve(const plim_searcher *s, int64_t limit) {
+  plim_mover mover = s->anneal.mover;
+  mover.limit = limit;
+  plim_across_improve(&mover, NEIGHBOURHOODS);
+}
+
 /* At the end of a cooling: clean its candidate up and pack it well; if that needs too much, pack it as it was. */
 static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   if (s->candidate_ns == 0) return PLIM_OK;
@@ -70,6 +78,7 @@ static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   s->candidate = (plim_schedule){.ctx = rough.ctx};
   plim_track_load(s->track, &rough);
   plim_status status = plim_polish(s->track, limit);
+  if (status == PLIM_OK) improve(s, limit);
   int64_t polished_ns = s->track->time_ns;
   if (status == PLIM_OK && polished_ns < s->candidate_ns) {
     status = plim_track_store(s->track, &s->candidate);
@@ -113,7 +122,7 @@ plim_status plim_searcher_begin(plim_planning *pl, uint64_t seed, plim_searcher 
   plim_context *ctx = pl->problem->ctx;
   PLIM_TRY(plim_track_new(pl->problem, plim_track_usual_room(pl->problem), &track));
   *out = (plim_searcher){.pl = pl, .track = track, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
-  out->anneal = (plim_anneal){.mover = {.track = track, .random = {seed}, .limit = pl->budget_bytes},
+  out->anneal = (plim_anneal){.mover = {.track = track, .random = {seed}, .limit = pl->budget_bytes, .choosy = CHOOSY},
                               .weight = 0.3,
                               .pace = 0.1,
                               .time_weight = 1,

@@ -453,7 +453,11 @@ void plim_track_set_choice(plim_track *t, int32_t run, int32_t choice) {
 }
 
 void plim_track_undo(plim_track *t) {
-  while (t->n_journal > 0) {
+  plim_track_undo_to(t, 0);
+}
+
+void plim_track_undo_to(plim_track *t, int32_t n_journal) {
+  while (t->n_journal > n_journal) {
     plim_change c = t->journal[--t->n_journal];
     if (c.kind == PLIM_CHANGE_INSERT) remove_run(t, c.run);
     if (c.kind == PLIM_CHANGE_CHOICE) change_choice(t, c.run, c.choice);

@@ -68,8 +68,9 @@ void plim_track_remove(plim_track *track, int32_t run);
 void plim_track_set_choice(plim_track *track, int32_t run, int32_t choice);
 int plim_track_full(const plim_track *track);
 
-/* Undo all changes since the journal was emptied; or keep them. */
+/* Undo all changes since the journal was emptied, or since it had n_journal entries; or keep them. */
 void plim_track_undo(plim_track *track);
+void plim_track_undo_to(plim_track *track, int32_t n_journal);
 void plim_track_keep(plim_track *track);
 
 /* Figures. Settle first. */
