@@ -1,6 +1,7 @@
 /* Telling a story: the policy plays to find its way, then that way is played once more, watched. */
 #include "runtime/inspect/story.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/array.h"
@@ -104,6 +105,9 @@ static plim_status tell(plim_story *s) {
   if (status == PLIM_ENOFIT) PLIM_TRY(keep_failure(s));
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   if (plan) s->plan = plan;
+  if (s->plan) {
+    (void)snprintf(s->plan->planner, sizeof s->plan->planner, "online %s", s->options.policy->name);
+  }
   const int32_t *next = s->evicted;
   for (int32_t i = 0; i < s->n_choices; i++) {
     s->choice[i].evicted = next;

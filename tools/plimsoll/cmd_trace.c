@@ -105,23 +105,35 @@ const command command_trace = {
     .second = "[FILE]",
     .summary = "step through a run: what is resident, what was dropped and why",
     .about =
-        "Look at a trace that train --trace wrote. ACTION summary: the run as a whole and the repeats that cost most. "
-        "step: go through the steps of the plan by hand (h lists the commands); with --at or --find print one view "
-        "instead. For every value that is absent and comes back: the first step at which keeping it would break the "
-        "cap "
-        "and by how many bytes, what making it again costs, and what could have gone instead. export: events for "
-        "Chrome's trace viewer and Perfetto, one track for compute and a counter of live bytes. diff: where two runs "
-        "of "
-        "one graph part ways; exit status 1 when they do.",
+        "Look at a run: at a trace that train --trace wrote (FILE.jsonl), at a plan alone (FILE.json), or, with "
+        "--graph, "
+        "at what an online policy makes of a graph, up to where memory ends. ACTION summary: the run as a whole and "
+        "the "
+        "repeats that cost most. step: go through its steps by hand, on a screen where there is a terminal (? lists "
+        "the "
+        "keys), else by lines (h lists the commands); with --at or --find print one view instead. For every value that "
+        "is "
+        "absent and comes back: the first step at which keeping it would break the cap and by how many bytes, what "
+        "making it again costs, and what could have gone instead. For every eviction of an online run: who needed "
+        "room, "
+        "the windows that were compared with the terms of their scores, what kept the other pieces, and the tree of "
+        "what "
+        "is computed again; where memory ends, how many bytes more would have done. export: events for Chrome's trace "
+        "viewer and Perfetto, one track for compute and a counter of live bytes; to a file whose name ends in .html a "
+        "page with the map of addresses over steps. diff: where two runs of one graph part ways; exit status 1 when "
+        "they "
+        "do.",
     .after =
         "EXAMPLES\n"
         "  plimsoll train --model resnet20 --memory 50% --steps 20 --trace t.jsonl\n"
         "  plimsoll trace step t.jsonl\n"
         "  plimsoll trace step t.jsonl --at 120\n"
         "  plimsoll trace step t.jsonl --find stage1.block0.bn1\n"
-        "  plimsoll trace export t.jsonl -o events.json\n\n"
+        "  plimsoll trace step --graph r.json --online dtr --memory 15%\n"
+        "  plimsoll trace export t.jsonl -o run.html\n\n"
         "FILES\n"
-        "  The plan is read from t.plan.json and the graph from t.plan.graph.json, which train puts beside "
-        "t.jsonl.\n\n" COMMAND_EXIT_STATUS,
+        "  The plan of t.jsonl is read from t.plan.json and the graph from t.plan.graph.json, which train puts beside "
+        "it;\n"
+        "  the graph of p.json from p.graph.json.\n\n" COMMAND_EXIT_STATUS,
     .run = run_trace,
 };

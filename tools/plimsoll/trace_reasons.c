@@ -5,7 +5,13 @@
 
 #include "runtime/base/size.h"
 
-enum { WINDOWS = 3 /* shown */, PIECES = 8 /* of a window */, NAMES = 6 /* behind one reason */, MARGIN = 76 };
+enum {
+  WINDOWS = 3 /* shown */,
+  PIECES = 8 /* of a window */,
+  NAMES = 6 /* behind one reason */,
+  DECISIONS = 3 /* of a step */,
+  MARGIN = 76
+};
 
 static const char *storage_name(const traced *t, int32_t storage) {
   return plim_inspect_name(t->inspect, storage);
@@ -154,7 +160,11 @@ static plim_status print_choice(const traced *t, const plim_story_choice *c, int
 plim_status trace_reasons(const traced *t, int32_t step, FILE *to) {
   const plim_story_choice *choice;
   int32_t first, n = traced_choices(t, step, &choice, &first);
-  for (int32_t i = 0; i < n; i++) PLIM_TRY(print_choice(t, &choice[i], first + i, to));
+  for (int32_t i = 0; i < n; i++) {
+    if (i >= DECISIONS && i + 1 < n) continue; /* the last one made the room, or did not */
+    if (i + 1 == n && n > DECISIONS + 1) fprintf(to, "and %d decisions more, then\n", (int)(n - DECISIONS - 1));
+    PLIM_TRY(print_choice(t, &choice[i], first + i, to));
+  }
   return PLIM_OK;
 }
 
@@ -170,19 +180,21 @@ static int32_t find_root(const traced *t, int32_t step, int32_t *begin) {
 }
 
 void trace_tree(const traced *t, int32_t step, FILE *to) {
-  int32_t begin, root, depth = 0;
+  int32_t begin, root, depth = 0, least = INT32_MAX;
   int64_t sum_ns = 0;
   if (!t->story) return;
   root = find_root(t, step, &begin);
   if (begin == root) return;
   for (int32_t j = begin; j < root; j++) {
     sum_ns += traced_planned_ns(t, j);
-    if (plim_story_depth(t->story, j) > depth) depth = plim_story_depth(t->story, j);
+    int32_t here = plim_story_depth(t->story, j);
+    if (here > depth) depth = here;
+    if (here < least) least = here;
   }
   fprintf(to, "for step %d, %s: %d run%s again, %.1f us, %d deep\n", (int)root, traced_op_name(t, root),
           (int)(root - begin), root - begin == 1 ? "" : "s", us(sum_ns), (int)depth);
   for (int32_t j = root; j >= begin; j--) {
-    int32_t indent = 2 * plim_story_depth(t->story, j);
+    int32_t indent = j == root ? 0 : 2 * (plim_story_depth(t->story, j) - least + 1);
     if (indent > MARGIN / 2) indent = MARGIN / 2;
     fprintf(to, "%s%*sstep %d  %s, %.1f us\n", j == step ? ">" : " ", (int)indent, "", (int)j, traced_op_name(t, j),
             us(traced_planned_ns(t, j)));

@@ -8,6 +8,7 @@
 #include "tools/plimsoll/trace_draw.h"
 #include "tools/plimsoll/trace_jump.h"
 #include "tools/plimsoll/trace_map.h"
+#include "tools/plimsoll/trace_terminal.h"
 #include "tools/plimsoll/trace_views.h"
 
 enum { ANSWER = 128, KEY_INTERRUPT = 3 /* Ctrl-C */, KEY_ESCAPE = 27, ESCAPE_MS = 25 };
@@ -283,7 +284,7 @@ static plim_status loop(screen *s) {
 
 plim_status trace_screen(const traced *t, const traced *other, int *shown) {
   screen s = {.t = t, .other = other, .storage = -1};
-  SCREEN *terminal = newterm(NULL, stdout, stdin);
+  SCREEN *terminal = trace_terminal_known() ? newterm(NULL, stdout, stdin) : NULL;
   *shown = terminal != NULL;
   if (!terminal) return PLIM_OK;
   (void)raw(); /* Ctrl-C is a key */

@@ -68,11 +68,13 @@ static void print_changes(const traced *t, int32_t step, FILE *to) {
     if (!what) continue;
     fprintf(to, "  %-9s %s, %s\n", what, plim_inspect_name(t->inspect, life->storage), size_text(life->bytes, size));
   }
+  int32_t evicted = 0;
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
-    if (!is_evicted(t, step, s)) continue;
+    if (!is_evicted(t, step, s) || evicted++ >= LIST) continue;
     fprintf(to, "  evicted   %s, %s\n", plim_inspect_name(t->inspect, s),
             size_text(plim_align_up(t->graph->storage[s].bytes, PLIM_ALIGN), size));
   }
+  if (evicted > LIST) fprintf(to, "  evicted   %d more\n", (int)(evicted - LIST));
 }
 
 /* Time so far, and how much of it was spent again. */

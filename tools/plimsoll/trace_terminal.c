@@ -1,0 +1,14 @@
+/* Asked before a screen is opened, because newterm leaks where it fails. In a file of its own: term.h defines common
+ * words as macros. */
+#include "tools/plimsoll/trace_terminal.h"
+
+#include <curses.h>
+#include <term.h>
+#include <unistd.h>
+
+int trace_terminal_known(void) {
+  int found;
+  if (setupterm(NULL, STDOUT_FILENO, &found) != OK) return 0;
+  (void)del_curterm(cur_term);
+  return 1;
+}

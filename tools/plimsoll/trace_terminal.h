@@ -1,0 +1,8 @@
+/* The terminal that this program runs on. */
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_TERMINAL_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_TERMINAL_H
+
+/* Is its kind, $TERM, described on this machine? */
+int trace_terminal_known(void);
+
+#endif
