@@ -96,7 +96,12 @@ K_FN float k_max(float value) {
 }
 
 /* Bit j tells whether v[j] is not 0 (NaN is not), for K_WIDTH elements: GCC does not find the instructions for it. */
-#if defined(__SSE2__) && defined(K_BF16)
+#if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(K_BF16)
+K_FN uint32_t k_nonzero(const K_T *v) {
+  return _mm256_test_epi16_mask(_mm256_loadu_si256((const __m256i *)v), _mm256_set1_epi16(0x7fff)); /* not the sign */
+}
+#define K_NONZERO
+#elif defined(__SSE2__) && defined(K_BF16)
 K_FN uint32_t k_nonzero(const K_T *v) {
   const __m128i zero = _mm_setzero_si128();
   const __m128i low = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)v), 1); /* without the sign */
@@ -140,14 +145,15 @@ K_FN K_ACC k_load(const K_T *p, int64_t i) {
   } u = {(uint32_t)p[i] << 16};
   return u.value;
 }
-/* To nearest, ties to even; a NaN stays one. */
+/* To nearest, ties to even; NaN stays NaN. Without a condition: compilers tangle it with those of the op. */
 K_FN void k_store(K_T *p, int64_t i, K_ACC value) {
   union {
     K_ACC value;
     uint32_t bits;
   } u = {value};
-  const uint32_t rounded = (u.bits + 0x7fff + (u.bits >> 16 & 1)) >> 16, quiet = u.bits >> 16 | 0x40;
-  p[i] = (K_T)((u.bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
+  const uint32_t rounded = (u.bits + 0x7fff + (u.bits >> 16 & 1)) >> 16;
+  const uint32_t is_nan = (uint32_t)((int32_t)(0x7f800000 - (u.bits & 0x7fffffff)) >> 31); /* all bits or none */
+  p[i] = (K_T)(rounded | (is_nan & 0x7fc0));
 }
 #else
 K_FN K_ACC k_load(const K_T *p, int64_t i) {

@@ -121,6 +121,24 @@ Test(cli, verifies_that_a_budget_changes_no_bit) {
   json_decref(o);
 }
 
+Test(cli, trains_in_bf16_says_so_and_a_budget_changes_no_bit_of_it) {
+  const program_run *run = plim_test_program("train " SMALL "--math bf16 --steps 3 --device check");
+  plim_test_expect(0, "");
+  expect_words(run->out, "synthetic, nhwc, bf16\n");
+  (void)plim_test_program("plan " NETWORK "--json");
+  json_t *whole = plim_test_json();
+  (void)plim_test_program("verify " NETWORK "--math bf16 --memory 70%% --iterations 300 --steps 2 --json");
+  plim_test_expect(0, "");
+  json_t *half = plim_test_json();
+  cr_assert_str_eq(json_string_value(json_object_get(whole, "math")), "fp32");
+  cr_assert_str_eq(json_string_value(json_object_get(half, "math")), "bf16");
+  cr_assert(json_is_true(json_object_get(half, "identical")));
+  const json_t *keep_all = json_object_get(half, "keep_all");
+  cr_assert_lt(integer(keep_all, "keep_all_bytes"), integer(whole, "keep_all_bytes"));
+  json_decref(whole);
+  json_decref(half);
+}
+
 Test(cli, compares_with_and_without_a_cap) {
   (void)plim_test_program("compare " NETWORK "--memory 70%% --steps 25 --svg both.svg --json");
   plim_test_expect(0, "");

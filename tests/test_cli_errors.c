@@ -35,6 +35,8 @@ static const bad_input inputs[] = {
     {"train " SMALL "--model resnet2", 2, "no model is called \"resnet2\"; did you mean \"resnet20\"?"},
     {"train " SMALL "--planner serch", 2, "no planner is called \"serch\"; did you mean \"search\"?"},
     {"train " SMALL "--data fashion_mnist", 2, "did you mean \"fashion-mnist\"?"},
+    {"train " SMALL "--math bf61", 2, "no math mode is called \"bf61\"; did you mean \"bf16\"?"},
+    {"train " SMALL "--math tf32", 2, "math mode tf32 is for GPUs: device cpu computes in fp32 or bf16"},
     {"train " SMALL "--layout nwhc", 2, "did you mean \"nhwc\"?"},
     {"train " SMALL "--addresses planed", 2, "did you mean \"planned\"?"},
     {"train " SMALL "--device cpv", 2, "cpv"},
