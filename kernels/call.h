@@ -21,7 +21,7 @@ extern "C" {
   X(max_pool) X(max_pool_bwd) X(avg_pool) X(avg_pool_bwd) \
   X(softmax_row) X(softmax_mean) X(softmax_count) X(softmax_bwd) \
   X(conv_pack) X(conv) X(conv_bwd_data) X(conv_bwd_weights) \
-  X(im2col) X(col2im) X(taps_outside) X(taps_inside) X(bias_rows)
+  X(im2col) X(col2im) X(taps_outside) X(taps_inside) X(taps_widen) X(bias_rows)
 /* clang-format on */
 
 #define K_X(name) K_BODY_##name,

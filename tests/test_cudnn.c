@@ -64,14 +64,14 @@ Test(cudnn, convolutions_agree_with_the_reference_in_every_direction_and_layout)
 }
 
 Test(cudnn, offers_engines_that_are_exact_and_repeatable_the_fastest_first_and_few_that_are_dominated) {
-  static const char *const engine[] = {"e1-", "e1-", "e3-", "e21-", "e22-", "e40-"};
-  static const int64_t workspace[] = {1 << 20, 1 << 20, 1 << 16, 1 << 20, 1 << 20, 0};
+  static const char *const engine[] = {"e1-", "e1-", "e3-", "e21-", "e22-", "e23-", "e24-", "e40-"};
+  static const int64_t workspace[] = {1 << 20, 1 << 20, 1 << 16, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 0};
   plim_op_desc op[3];
   plim_kernel_info info[VARIANTS];
   variant_windows(&windows[0], PLIM_FLAT, op);
   int n = device->api->variants(device, &op[0], info, VARIANTS);
-  cr_assert_eq(n, 7);
-  for (int i = 0; i < 6; i++) {
+  cr_assert_eq(n, 9);
+  for (int i = 0; i < 8; i++) {
     char name[16], label[24];
     (void)snprintf(name, sizeof name, "cudnn-%s", engine[i]);
     (void)snprintf(label, sizeof label, "cudnn9.28.0-%s", engine[i]);
@@ -80,7 +80,7 @@ Test(cudnn, offers_engines_that_are_exact_and_repeatable_the_fastest_first_and_f
     cr_assert_eq(info[i].workspace_bytes, workspace[i]);
   }
   cr_assert_str_neq(info[0].label, info[1].label); /* other knobs */
-  cr_assert_str_eq(info[6].name, "single-source");
+  cr_assert_str_eq(info[8].name, "single-source");
   expect_clean();
 }
 
@@ -93,7 +93,7 @@ Test(cudnn, other_math_modes_may_use_tensor_cores) {
       op[k].attrs.tf32 = 1;
       if (mode == 1) kernel_to_bf16(&op[k]);
       int n = device->api->variants(device, &op[k], info, VARIANTS);
-      cr_assert_eq(n, 5); /* nothing needs less than its workspace of none */
+      cr_assert_eq(n, 7); /* nothing needs less than its workspace of none */
       cr_assert_str_eq(info[0].name, "cudnn-e5-811c9dc5");
       for (int v = 0; v < n; v++) variant_check(device, &op[k], &info[v]);
     }
@@ -145,7 +145,7 @@ Test(cudnn, a_second_run_at_the_same_addresses_makes_nothing) {
   void *kernel = NULL;
   variant_windows(&windows[2], PLIM_NHWC, op);
   (void)device->api->variants(device, &op[0], info, VARIANTS);
-  cr_assert_eq(device->api->prepare(device, &op[0], info[5].name, &kernel), PLIM_OK);
+  cr_assert_eq(device->api->prepare(device, &op[0], info[7].name, &kernel), PLIM_OK);
   void *in[] = {on_device(&op[0].in[0]), on_device(&op[0].in[1])}, *out[] = {on_device(&op[0].out[0])};
   plim_kernel_args args = {.in = in, .out = out};
   cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK);
@@ -209,7 +209,7 @@ static int run_failing(int64_t n) {
   fake_cuda_fail_at(n);
   int listed = device->api->variants(device, &op[1], info, VARIANTS);
   int64_t failing = before + n - fake_cuda_count().calls; /* calls left until it fails */
-  cr_assert(listed >= 1 && (failing <= 0 || listed == 7), "%d variants", listed);
+  cr_assert(listed >= 1 && (failing <= 0 || listed == 9), "%d variants", listed);
   plim_status status = PLIM_OK;
   if (listed > 1) status = device->api->prepare(device, &op[1], info[listed - 2].name, &kernel);
   for (int i = 0; i < 2 && kernel && status == PLIM_OK && info[listed - 2].workspace_bytes == 0; i++) {

@@ -1,8 +1,10 @@
 /* Convolutions by cuDNN as variants, with a bits label made of the library's version, the engine and its knobs. Where
  * activations have their channels last the weights are copied into that order in front of the convolution, or their
- * gradient out of it behind:
+ * gradient out of it behind. The gradient of weights is of the activations' type inside the library, because few
+ * engines write floats from bf16, and is widened on its way out.
  *
- *   workspace = weights in the library's order (where they are not so already), then what the engine needs */
+ *   workspace = weights or gradient as the library has them (where the graph's are not so), then what the engine needs
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@ typedef struct conv {
   plim_dnn_conv library;
   k_launch launch;
   int64_t copy_bytes; /* of the weights; 0: they are read or written in place */
+  int wide;           /* 1: the gradient is widened to floats */
 } conv;
 
 static int64_t align(int64_t bytes) {
@@ -23,11 +26,13 @@ static int64_t align(int64_t bytes) {
 }
 
 static int describe(const plim_op_desc *op, conv *c) {
-  int reordered = 0;
+  int copied = 0;
   memset(c, 0, sizeof *c);
-  if (!k_launch_make(op, &c->launch) || !plim_dnn_conv_of(op, &c->library, &reordered)) return 0;
-  const plim_shape *weights = op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? &op->out[0] : &op->in[1];
-  if (reordered) c->copy_bytes = align(plim_shape_bytes(weights));
+  if (!k_launch_make(op, &c->launch) || !plim_dnn_conv_of(op, &c->library, &copied)) return 0;
+  plim_shape weights = op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? op->out[0] : op->in[1];
+  c->wide = weights.dtype != op->in[0].dtype;
+  weights.dtype = op->in[0].dtype;
+  if (copied) c->copy_bytes = align(plim_shape_bytes(&weights));
   return 1;
 }
 
@@ -46,10 +51,15 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
   return n;
 }
 
-/* Weights between the graph's order and the library's: a tile a filter. */
+/* Weights between the graph's order and the library's: a tile a filter. Where both are the same, as if of one tap. */
 static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_body body, plim_cuda_place from, plim_cuda_place to) {
-  kernel->stage[kernel->n++] =
+  plim_cuda_stage *stage = &kernel->stage[kernel->n++];
+  const int64_t *step = c->library.step[PLIM_DNN_W], *dim = c->library.dim[PLIM_DNN_W];
+  *stage =
       (plim_cuda_stage){.body = body, .a = from, .c = to, .call = c->launch.call, .tiles = c->launch.call.y.channels};
+  if (step[1] == 1) return; /* channels last */
+  stage->call.x.channels = dim[1] * dim[2] * dim[3];
+  stage->call.attrs.kernel[0] = stage->call.attrs.kernel[1] = 1;
 }
 
 static int64_t workspace_of(const plim_cuda_engine *engine, const conv *c, const char *variant) {
@@ -71,7 +81,9 @@ static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel 
   stage.c = direction == PLIM_DNN_FORWARD ? out : in[0];
   if (copied && direction != PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_BODY_taps_outside, weights, copy);
   kernel->stage[kernel->n++] = stage;
-  if (copied && direction == PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_BODY_taps_inside, copy, weights);
+  if (copied && direction == PLIM_DNN_WEIGHTS) {
+    add_copy(kernel, c, c->wide ? K_BODY_taps_widen : K_BODY_taps_inside, copy, weights);
+  }
 }
 
 int plim_cuda_conv_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,

@@ -29,16 +29,17 @@ static void set_steps(const int64_t dim[4], int channels_last, int64_t step[4]) 
   memcpy(step, channels_last ? last : first, 4 * sizeof *step);
 }
 
-int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *reordered) {
+int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *copied) {
   int family = family_of(op->kind);
   if (family < 0 || op->n_in != 2 || op->n_out != 1 || op->n_upd != 0) return 0;
   memset(conv, 0, sizeof *conv);
+  *copied = 0;
   plim_layout layout = op->in[0].layout; /* y forward, dy backward: an activation */
   for (int i = 0; i < PLIM_DNN_OPERANDS; i++) {
     int place = families[family].place[i];
     const plim_shape *shape = place == OUT ? &op->out[0] : &op->in[place];
     if (shape->rank != 4 || shape->layout != (i == PLIM_DNN_W ? PLIM_FLAT : layout)) return 0;
-    conv->data_type[i] = shape->dtype == PLIM_BF16 ? DNN_DATA_BFLOAT16 : DNN_DATA_FLOAT;
+    *copied |= shape->dtype != op->in[0].dtype;
     memcpy(conv->dim[i], shape->dim, sizeof conv->dim[i]);
     set_steps(conv->dim[i], layout == PLIM_NHWC, conv->step[i]);
   }
@@ -48,8 +49,9 @@ int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *reordered
     conv->pad[i] = op->attrs.pad[i];
   }
   conv->direction = family;
+  conv->data_type = op->in[0].dtype == PLIM_BF16 ? DNN_DATA_BFLOAT16 : DNN_DATA_FLOAT;
   conv->strict = op->in[0].dtype == PLIM_F32 && !op->attrs.tf32;
-  *reordered = layout == PLIM_NHWC && conv->dim[PLIM_DNN_W][2] * conv->dim[PLIM_DNN_W][3] > 1;
+  *copied |= layout == PLIM_NHWC && conv->dim[PLIM_DNN_W][2] * conv->dim[PLIM_DNN_W][3] > 1;
   return 1;
 }
 
@@ -59,7 +61,7 @@ static int make_tensor(const plim_cudnn_api *api, const plim_dnn_conv *conv, int
   const int64_t id = operand + 1, alignment = ALIGNMENT;
   const plim_dnn_attribute attribute[] = {
       {DNN_ATTR_TENSOR_UNIQUE_ID, DNN_TYPE_INT64, 1, &id},
-      {DNN_ATTR_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE, 1, &conv->data_type[operand]},
+      {DNN_ATTR_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE, 1, &conv->data_type},
       {DNN_ATTR_TENSOR_BYTE_ALIGNMENT, DNN_TYPE_INT64, 1, &alignment},
       {DNN_ATTR_TENSOR_DIMENSIONS, DNN_TYPE_INT64, 4, conv->dim[operand]},
       {DNN_ATTR_TENSOR_STRIDES, DNN_TYPE_INT64, 4, conv->step[operand]},

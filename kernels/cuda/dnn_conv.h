@@ -14,15 +14,15 @@ enum { PLIM_DNN_X, PLIM_DNN_W, PLIM_DNN_Y, PLIM_DNN_OPERANDS };
 typedef struct plim_dnn_conv {
   int64_t dim[PLIM_DNN_OPERANDS][4], step[PLIM_DNN_OPERANDS][4]; /* elements; [N][C][H][W], [O][I][KH][KW] */
   int64_t stride[2], pad[2];
-  int32_t data_type[PLIM_DNN_OPERANDS]; /* DNN_DATA_*; sums are always of floats */
-  int32_t direction;                    /* plim_dnn_direction */
-  int32_t strict;                       /* 1: products of floats are floats, not TF32 */
+  int32_t data_type; /* DNN_DATA_*; sums are always of floats */
+  int32_t direction; /* plim_dnn_direction */
+  int32_t strict;    /* 1: products of floats are floats, not TF32 */
 } plim_dnn_conv;
 
-/* The convolution of an op whose operands fit together; 0 when it is none, has a bias, or has blocked layouts. Where
- * activations have their channels last, so have the weights: *reordered is 1 when that is not how they lie in the
- * graph. */
-int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *reordered);
+/* The convolution of an op whose operands fit together; 0 when it is none, has a bias, or has blocked layouts. All
+ * operands are of the activations' type, and where activations have their channels last, so have the weights: *copied
+ * is 1 when the weights or their gradient do not lie so in the graph. */
+int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *copied);
 
 /* Its operation graph with all that it refers to, the graph last. */
 enum { PLIM_DNN_GRAPH = PLIM_DNN_OPERANDS + 2, PLIM_DNN_GRAPH_PARTS };

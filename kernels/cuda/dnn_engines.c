@@ -4,13 +4,14 @@
  *
  * Those kept are few, because each becomes a variant that is timed and planned with. One that needs no less workspace
  * than one in front of it is dominated, as far as the heuristics know; they may err, so a few such are kept for the
- * profiler to judge. Each that needs less than all before it is kept: it is what a small cap asks for. */
+ * profiler to judge. Each that needs less than all before it is kept: it is what a small cap asks for. Plans are not
+ * made of what would not be kept, because some are compiled. */
 #include "kernels/cuda/dnn_engines.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { RESULTS = 32, NOTES = 32, KNOBS = 64, TRIED = 12, DOMINATED = 3 };
+enum { RESULTS = 64, NOTES = 32, KNOBS = 64, TRIED = 12, DOMINATED = 5 };
 
 /* What is known while the configurations of one graph are collected. */
 typedef struct collection {
@@ -75,15 +76,17 @@ static int hash_knob(const plim_cudnn_api *api, const void *knob, uint32_t *hash
   return 1;
 }
 
+/* The library does not tell how many there are before it has room for them. */
 static int hash_knobs(const plim_cudnn_api *api, const void *config, uint32_t *hash) {
   void *knob[KNOBS] = {NULL};
-  int64_t n = 0, got = 0;
-  const int type = DNN_TYPE_BACKEND_DESCRIPTOR;
-  int well = api->get(config, DNN_ATTR_ENGINECFG_KNOB_CHOICES, type, 0, &n, NULL) == 0 && n <= KNOBS;
-  for (int64_t i = 0; i < n && well; i++) well = api->make(DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, &knob[i]) == 0;
-  if (well && n > 0) well = api->get(config, DNN_ATTR_ENGINECFG_KNOB_CHOICES, type, n, &got, knob) == 0 && got == n;
-  for (int64_t i = 0; i < n && well; i++) well = hash_knob(api, knob[i], hash);
-  for (int64_t i = 0; i < n && i < KNOBS; i++) plim_dnn_unmake(api, &knob[i]);
+  int64_t n = 0;
+  int well = 1;
+  for (int i = 0; i < KNOBS && well; i++) well = api->make(DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, &knob[i]) == 0;
+  if (well) {
+    well = api->get(config, DNN_ATTR_ENGINECFG_KNOB_CHOICES, DNN_TYPE_BACKEND_DESCRIPTOR, KNOBS, &n, knob) == 0;
+  }
+  for (int64_t i = 0; i < n && i < KNOBS && well; i++) well = hash_knob(api, knob[i], hash);
+  for (int i = 0; i < KNOBS; i++) plim_dnn_unmake(api, &knob[i]);
   return well;
 }
 
@@ -110,14 +113,16 @@ int plim_dnn_plan_make(const plim_cudnn_api *api, void *handle, void *config, vo
   return plim_dnn_build(api, DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, attribute, 2, plan);
 }
 
-/* Is the plan worth a variant? */
-static int is_wanted(collection *c, int64_t workspace_bytes) {
-  int64_t least = INT64_MAX;
+static int is_dominated(const collection *c, int64_t workspace_bytes) {
   for (int i = 0; i < c->n; i++) {
-    if (c->config[i].workspace_bytes < least) least = c->config[i].workspace_bytes;
+    if (c->config[i].workspace_bytes <= workspace_bytes) return 1;
   }
-  if (workspace_bytes < least) return 1;
-  return c->dominated++ < DOMINATED;
+  return 0;
+}
+
+/* Of what needs so much workspace, may one more become a variant? */
+static int is_wanted(const collection *c, int64_t workspace_bytes) {
+  return c->dominated < DOMINATED || !is_dominated(c, workspace_bytes);
 }
 
 /* Keep the configuration, or return 0. */
@@ -127,6 +132,10 @@ static int consider(collection *c, void *config) {
   for (int i = 0; i < c->tried; i++) {
     if (strcmp(c->seen[i], row.name) == 0) return 0;
   }
+  if (read_one(c->api, config, DNN_ATTR_ENGINECFG_WORKSPACE_SIZE, DNN_TYPE_INT64, &row.workspace_bytes) &&
+      !is_wanted(c, row.workspace_bytes)) {
+    return 0;
+  }
   memcpy(c->seen[c->tried++], row.name, sizeof row.name);
   if (plim_dnn_plan_make(c->api, c->handle, config, &row.plan) != 0) return 0;
   if (!read_one(c->api, row.plan, DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, DNN_TYPE_INT64, &row.workspace_bytes) ||
@@ -134,6 +143,7 @@ static int consider(collection *c, void *config) {
     plim_dnn_unmake(c->api, &row.plan);
     return 0;
   }
+  c->dominated += is_dominated(c, row.workspace_bytes);
   c->config[c->n++] = row;
   return 1;
 }

@@ -64,6 +64,7 @@ static const rule rules[] = {
     {DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, DNN_ATTR_ENGINEHEUR_RESULTS, REFERENCE, 0, 0, READ},
     {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_ENGINE, REFERENCE, 1, 1, READ},
     {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_KNOB_CHOICES, REFERENCE, 0, 0, READ},
+    {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, 1, READ},
     {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, 1, 1, READ},
     {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_NUMERICAL_NOTE, DNN_TYPE_NUMERICAL_NOTE, 0, 0, READ},
     {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_BEHAVIOR_NOTE, DNN_TYPE_BEHAVIOR_NOTE, 0, 0, READ},
@@ -334,8 +335,9 @@ static int get_engine(const descriptor *d, int64_t wanted, int64_t *count, void 
 
 static int get_knobs(const descriptor *d, int64_t wanted, int64_t *count, void **out) {
   int code = 0;
-  *count = engines[d->engine].n_knobs;
-  for (int i = 0; i < *count && i < wanted && code == 0; i++) {
+  *count =
+      engines[d->engine].n_knobs < wanted ? engines[d->engine].n_knobs : wanted; /* never more than there is room */
+  for (int i = 0; i < *count && code == 0; i++) {
     code = answer(out[i], DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, d->engine, i);
   }
   return code;
@@ -349,9 +351,11 @@ static int get_note(const descriptor *d, int wanted_kind, int64_t wanted, int64_
 
 static int get_number(const descriptor *d, int attribute, int64_t wanted, int64_t *count, void *values) {
   int32_t type = (int32_t)engines[d->engine].knob[d->knob][0];
-  int64_t value = attribute == DNN_ATTR_ENGINE_GLOBAL_INDEX             ? engines[d->engine].index
-                  : attribute == DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE ? engines[d->engine].workspace_bytes
-                                                                        : engines[d->engine].knob[d->knob][1];
+  int64_t value =
+      attribute == DNN_ATTR_ENGINE_GLOBAL_INDEX ? engines[d->engine].index
+      : attribute == DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE || attribute == DNN_ATTR_ENGINECFG_WORKSPACE_SIZE
+          ? engines[d->engine].workspace_bytes
+          : engines[d->engine].knob[d->knob][1];
   *count = 1;
   if (wanted < 1) return 0;
   if (attribute == DNN_ATTR_KNOB_CHOICE_KNOB_TYPE) {

@@ -31,7 +31,7 @@ plim_status gpu_rig_prepare(gpu_rig *r);
 plim_status gpu_rig_planning(gpu_rig *r, int32_t percent, plim_plan_options *out);
 plim_trainer_options gpu_rig_training(void);
 plim_status gpu_rig_train(gpu_rig *r, int32_t percent, int64_t steps); /* all of it */
-void gpu_rig_end(gpu_rig *r); /* all but the device */
+void gpu_rig_end(gpu_rig *r);                                          /* all but the device */
 void gpu_rig_close(gpu_rig *r);
 
 /* Assertions: a call was well; weights, statistics and momentum of two are the same. */
