@@ -18,7 +18,7 @@ static const layer layers[] = {
     {"runtime/base/", {BASE}},
     {"runtime/graph/", {BASE, "runtime/graph/"}},
     {"runtime/arena/", {BASE, "runtime/graph/", "runtime/arena/"}},
-    {"runtime/inspect/", {BASE, "runtime/graph/", "runtime/inspect/"}},
+    {"runtime/inspect/", {BASE, "runtime/graph/", "runtime/arena/", "runtime/inspect/"}},
     {"runtime/online/", {BASE, "runtime/graph/", "runtime/arena/", "runtime/online/"}},
     {"runtime/net/", {BASE, "runtime/graph/", "runtime/net/"}},
     {"planner/", {BASE, "runtime/graph/", "runtime/arena/", "planner/"}},
