@@ -9,7 +9,7 @@
 
 enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000 };
 /* Smaller budgets that are tried; of many ops each takes seconds, and has to have them. */
-enum { TRIES = 8, MANY_OPS = 3000, TRIES_OF_MANY = 3 };
+enum { TRIES = 8, MANY_OPS = 3000, TRIES_OF_MANY = 1 };
 
 /* A model with its solver and the flow that walks take. */
 typedef struct cutter {

@@ -24,7 +24,8 @@ typedef struct portfolio {
   const plim_schedule *order;
   int32_t n;
   member *member;        /* [n] */
-  int32_t lost;          /* 1: a cooling from program order met no peak within the limit; others start from any plan */
+  int32_t lost;          /* 1: others start from any plan: a cooling from `order` met no peak within the limit, or, in a
+                            long graph, had its turn */
   plim_schedule nearest; /* while there is none: the lowest schedule of the search for fewest bytes */
   uint64_t tries;        /* of that search */
   atomic_int halt;
@@ -41,9 +42,10 @@ static const plim_cooling series[] = {
     {20, 1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
     {10, 0.3, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 25, 5, 5}},
 };
-/* For long graphs, where time allows few moves for each op: from the best plan that others made, and not far from it.
- */
-static const plim_cooling long_series[] = {{90, 0.1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
+/* For long graphs, where time allows few moves for each op: from what others suggest, a plan or nearly one, then from
+ * the best plan, and never far from either. */
+static const plim_cooling long_series[] = {{45, 0.1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}},
+                                           {45, 0.1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
                                            {10, 0.05, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}};
 enum { COOLINGS = sizeof series / sizeof series[0], LONG_COOLINGS = sizeof long_series / sizeof long_series[0] };
 enum { MOVES_AN_OP = 4000, LAPS = 2, LONG_OPS = 3000 };
@@ -92,18 +94,24 @@ static plim_status exchange(portfolio *p) {
 
 /* ---- coolings ---- */
 
-/* From where a cooling starts; without a plan, the last candidate is the next best, then what is lowest. */
+static int is_long(const portfolio *p) {
+  return p->pl->problem->n_ops > LONG_OPS;
+}
+
+/* From where a cooling starts; without a plan, the last candidate is the next best (in a long graph also what was too
+ * high at the end), then what is lowest. */
 static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_cooling *c) {
+  const plim_searcher *s = &m->searcher;
   if (c->start == PLIM_COOL_FRESH && !p->lost) return p->order;
   if (m->pl->found) return &m->pl->best;
-  if (m->searcher.candidate_ns > 0) return &m->searcher.candidate;
+  if (s->candidate_ns > 0 || (is_long(p) && s->candidate.n > 0)) return &s->candidate;
   return p->nearest.n > 0 ? &p->nearest : p->order;
 }
 
 static void cool_member(void *user, int32_t i) {
   portfolio *p = user;
   member *m = &p->member[i];
-  const plim_cooling *c = (p->pl->problem->n_ops > LONG_OPS ? long_series : series) + p->cooling;
+  const plim_cooling *c = (is_long(p) ? long_series : series) + p->cooling;
   m->status = plim_searcher_cool(&m->searcher, c, find_start(p, m, c), p->moves, p->deadline_ns);
 }
 
@@ -158,10 +166,9 @@ static plim_status find_any(portfolio *p) {
 
 /* One lap: the series, in so many moves and until then at the latest. */
 static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
-  int is_long = p->pl->problem->n_ops > LONG_OPS;
-  const plim_cooling *c = is_long ? long_series : series;
+  const plim_cooling *c = is_long(p) ? long_series : series;
   int32_t percent_left = 100;
-  for (p->cooling = 0; p->cooling < (is_long ? LONG_COOLINGS : COOLINGS) && !met_bound(p); p->cooling++, c++) {
+  for (p->cooling = 0; p->cooling < (is_long(p) ? LONG_COOLINGS : COOLINGS) && !met_bound(p); p->cooling++, c++) {
     p->moves = moves / 100 * c->percent + moves % 100 * c->percent / 100;
     p->deadline_ns = INT64_MAX;
     if (end_ns < INT64_MAX) {
@@ -171,12 +178,14 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
     }
     percent_left -= c->percent;
     PLIM_TRY(cool(p));
-    if (p->pl->found || p->lost || met_candidate(p)) continue;
+    if (p->pl->found || p->lost || is_long(p) || met_candidate(p)) continue;
     p->lost = 1;
     PLIM_TRY(find_any(p));
   }
   int tried = p->tries > 0 && end_ns == INT64_MAX;
-  return p->pl->found || tried ? PLIM_OK : find_any(p);
+  if (p->pl->found || tried || plim_now_ns() >= end_ns) return PLIM_OK;
+  p->lost = 1;
+  return find_any(p);
 }
 
 /* Two laps where moves are limited: one alone now and then ends far behind. Where time is, slower and slower laps that
@@ -187,7 +196,10 @@ static plim_status run_laps(portfolio *p) {
   const plim_plan_options *options = pl->options;
   int64_t moves = options->iterations > 0 ? options->iterations : MOVES_AN_OP * (int64_t)pl->problem->n_ops;
   int64_t begin_ns = plim_now_ns(), end_ns = plim_planning_deadline(pl, 100);
-  for (int lap = 0; lap < LAPS && !met_bound(p); lap++) PLIM_TRY(run_lap(p, moves / LAPS, end_ns));
+  for (int lap = 0; lap < LAPS && !met_bound(p); lap++) {
+    PLIM_TRY(run_lap(p, moves / LAPS, end_ns));
+    p->lost |= is_long(p);
+  }
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
   for (int64_t lap_ns = 4 * (plim_now_ns() - begin_ns); !met_bound(p) && plim_now_ns() < end_ns; lap_ns *= 4) {
     int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * lap_ns;

@@ -112,6 +112,7 @@ plim_status plim_searcher_cool(plim_searcher *s, const plim_cooling *c, const pl
   a->deadline_ns = deadline_ns;
   plim_status status = plim_anneal_run(a);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
+  if (s->candidate_ns == 0) PLIM_TRY(plim_track_store(s->track, &s->candidate)); /* too high, but not far */
   PLIM_TRY(pack_candidate(s, a->mover.limit));
   a->mover.limit = next_limit(s, a->mover.limit);
   return status;

@@ -28,7 +28,7 @@ typedef struct plim_searcher {
   plim_track *track;
   plim_anneal anneal;
   plim_schedule current;   /* scratch */
-  plim_schedule candidate; /* the fastest schedule of the cooling */
+  plim_schedule candidate; /* the fastest schedule of the cooling within the limit; without one, its last */
   int64_t candidate_ns;    /* 0: none */
   int64_t excess_bytes;    /* of its height over the budget, as packed last; INT64_MAX: never */
   int64_t next_try;        /* in moves */

@@ -11,7 +11,7 @@
 static const char *const shapes[] = {"layered", "transformer", "residual"};
 static const char *const peers[] = {"sqrt", "greedy", "rotor", "fastsa", "search"};
 static const int32_t percents[] = {90, 80, 70, 50};
-enum { SHAPES = 3, PEERS = 5, PERCENTS = 4, USUAL_OPS = 10000, USUAL_SECONDS = 60 };
+enum { SHAPES = 3, PEERS = 5, PERCENTS = 4, USUAL_OPS = 10000, USUAL_SECONDS = 55 };
 
 typedef struct table {
   session *s;

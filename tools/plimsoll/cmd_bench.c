@@ -53,7 +53,7 @@ const command command_bench = {
         "same arena and the plans of search beside them; --planners names other policies and planners. TABLE large: "
         "graphs "
         "made up by --seed, random layers and training steps of --ops operations (default 10000), at 90, 80, 70 and "
-        "50 %; each row has the ratio of its overhead to the best above it and the most memory so far (default 60 s a "
+        "50 %; each row has the ratio of its overhead to the best above it and the most memory so far (default 55 s a "
         "plan). "
         "Instances that nobody published get a row without those columns. Published seconds are of other machines.",
     .after =
