@@ -209,6 +209,25 @@ Test(device_cuda, names_the_step_and_op_at_which_a_device_is_lost) {
   cr_assert_eq(fake_cuda_count().open_handles, 0);
 }
 
+Test(device_cuda, names_the_step_of_the_run_when_a_replayed_one_is_lost) {
+  fake_cuda_options options = fake_cuda_options_default();
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_train(&r, 100, 3));
+  int64_t calls = fake_cuda_count().calls;
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, 1, NULL, NULL));
+  calls = fake_cuda_count().calls - calls;
+  int named = 0;
+  for (int64_t n = 1; n <= calls && !named; n++) {
+    fake_cuda_fail_at(n);
+    cr_assert_eq(plim_trainer_run(r.trainer, 1, NULL, NULL), PLIM_EDEVICE);
+    named = strstr(plim_context_error(r.ctx), "captured from op \"") != NULL;
+  }
+  cr_assert(named && strstr(plim_context_error(r.ctx), "of the run"), "%s", plim_context_error(r.ctx));
+  gpu_rig_close(&r);
+  cr_assert_eq(fake_cuda_count().open_handles, 0);
+}
+
 /* Measure the op kinds of the net, then time a step in place. */
 static plim_status measure_and_time(gpu_rig *r) {
   plim_profiler_options options = plim_profiler_options_default();

@@ -102,7 +102,7 @@ static offer *offer_of(plim_dnn *dnn, const plim_dnn_conv *conv) {
   if (!o) return NULL;
   memcpy(&o->conv, conv, sizeof *conv);
   if (plim_dnn_graph_make(&dnn->api, dnn->handle, conv, &o->graph) == 0) {
-    o->n = plim_dnn_configs_make(&dnn->api, dnn->handle, o->graph.part[PLIM_DNN_GRAPH], conv->strict, o->config);
+    o->n = plim_dnn_configs_make(&dnn->api, dnn->handle, o->graph.part[PLIM_DNN_GRAPH], conv->strict != 0, o->config);
   }
   o->next = dnn->offers;
   dnn->offers = o;

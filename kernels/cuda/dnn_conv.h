@@ -10,13 +10,13 @@ typedef enum plim_dnn_direction { PLIM_DNN_FORWARD, PLIM_DNN_DATA, PLIM_DNN_WEIG
 /* Where the three operands lie: x (or its gradient), weights, y. These are their unique ids, less one. */
 enum { PLIM_DNN_X, PLIM_DNN_W, PLIM_DNN_Y, PLIM_DNN_OPERANDS };
 
-/* Zeroed before it is filled, and every field has one value for one convolution: two are equal when their bytes are. */
+/* Without padding, and every field has one value for one convolution: two are equal when their bytes are. */
 typedef struct plim_dnn_conv {
   int64_t dim[PLIM_DNN_OPERANDS][4], step[PLIM_DNN_OPERANDS][4]; /* elements; [N][C][H][W], [O][I][KH][KW] */
   int64_t stride[2], pad[2];
   int32_t data_type; /* DNN_DATA_*; sums are always of floats */
   int32_t direction; /* plim_dnn_direction */
-  int32_t strict;    /* 1: products of floats are floats, not TF32 */
+  int64_t strict;    /* 1: products of floats are floats, not TF32 */
 } plim_dnn_conv;
 
 /* The convolution of an op whose operands fit together; 0 when it is none, has a bias, or has blocked layouts. All

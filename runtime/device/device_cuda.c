@@ -37,7 +37,8 @@ typedef struct cuda_state {
   int64_t settled;             /* bytes outside the arenas when a plan last ran in a way that was new; -1: none has */
   int32_t eager;
   plim_cuda_steps steps;
-  plim_cuda_step *step; /* in hand; NULL: none */
+  plim_cuda_step *step;    /* in hand; NULL: none */
+  const plim_graph *graph; /* of the step in hand */
   way way;
   int32_t last; /* plan step of the call before */
   int recording, timed;
@@ -318,8 +319,9 @@ static plim_status cuda_times(plim_device *device, int64_t *time_ns) {
 static plim_status cuda_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
                               int64_t arena_bytes, int timed) {
   cuda_state *s = device->state;
-  (void)graph, (void)arena_bytes;
+  (void)arena_bytes;
   forget(s); /* a step that failed half way */
+  s->graph = graph;
   s->step = plim_cuda_steps_find(&s->steps, s->driver, plan, arena);
   if (s->step->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
   s->timed = timed && arena;                            /* without an arena the executor waits for each step */
@@ -358,6 +360,16 @@ static plim_status settle(plim_device *device) {
   return PLIM_OK;
 }
 
+/* What fails inside a captured step fails for all of its kernels at once. */
+static plim_status name_step(const plim_device *device, plim_status failed) {
+  const cuda_state *s = device->state;
+  const plim_graph *graph = s->graph;
+  return plim_fail(device->ctx, failed,
+                   "step %lld of the run, captured from op \"%s\" to op \"%s\" (--no-graph tells them apart): %s",
+                   (long long)s->now_host[1], graph->op[0].name, graph->op[graph->n_ops - 1].name,
+                   plim_context_error(device->ctx));
+}
+
 /* The end of a step, unless the executor waits for each plan step: then the next begins where it is. */
 static plim_status cuda_sync(plim_device *device) {
   cuda_state *s = device->state;
@@ -367,6 +379,7 @@ static plim_status cuda_sync(plim_device *device) {
   }
   if (status == PLIM_OK) s->busy = 0;
   if (status != PLIM_OK) {
+    if (s->step && s->way != WAY_QUEUE) status = name_step(device, status);
     forget(s);
   } else if (s->step && s->last + 1 == s->step->plan->n_steps) {
     const plim_cuda_step *done = s->step;

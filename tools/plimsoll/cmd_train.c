@@ -127,6 +127,9 @@ const command command_train = {
         "  plimsoll train --model resnet20 --data fashion-mnist --memory 64MiB --epochs 3\n"
         "  plimsoll train --model resnet20 --online best --memory 64MiB -o online.json\n"
         "  plimsoll train --model mlp --data synthetic --memory 50% --steps 100 --json\n\n"
+        "ENVIRONMENT\n"
+        "  PLIM_CUDA_LIBS            folders with cuBLAS and cuDNN, with colons between them\n"
+        "  PLIM_CUDNN, PLIM_CUBLAS   the library's file, or none; no other is tried then\n\n"
         "FILES\n"
         "  /usr/share/datasets/fashion-mnist  Debian package dataset-fashion-mnist\n"
         "  $XDG_CACHE_HOME/plimsoll           measured profiles\n\n" COMMAND_EXIT_STATUS,
