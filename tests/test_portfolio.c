@@ -26,7 +26,7 @@ static void make_graph(void) {
   options = plim_plan_options_default();
   cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &keep_all), PLIM_OK);
   options.budget_bytes = keep_all->arena_bytes * 75 / 100;
-  options.iterations = 3000;
+  options.iterations = 1500;
   plim_plan_free(keep_all);
 }
 
