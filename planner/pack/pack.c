@@ -1,6 +1,7 @@
-/* Packing: the first-fit family, then rounds of repair on the best order, then exact search at the wanted height.
+/* Packing: the first-fit family, then packings from the bottom up with priorities that learn (rise.h), then exact
+ * search at the wanted height.
  *
- * A round of repair takes the boxes that stick out above the goal and moves them to the front part of the order, so
+ * Boxes that rise.h does not take, and too many of them, are repaired instead. A round of repair takes the boxes that stick out above the goal and moves them to the front part of the order, so
  * that next time others have to go around them (squeaky wheel optimisation, Joslin and Clements, 1999); an order that
  * gets worse is taken back. Sources: first-fit orders and exact search, Moffitt, MiniMalloc, ASPLOS 2023. */
 #include "planner/pack/pack.h"
@@ -10,6 +11,7 @@
 
 #include "planner/pack/exact.h"
 #include "planner/pack/fit.h"
+#include "planner/pack/rise.h"
 #include "planner/random.h"
 
 /* Orders of the first-fit family: keys descending, but begin ascending; ties by begin, then index. */
@@ -17,7 +19,8 @@ typedef enum fit_order { BY_BYTES, BY_AREA, BY_LENGTH, BY_BEGIN, FIT_ORDERS } fi
 
 enum {
   NODES_A_ROUND = 16384 /* of exact search, times boxes, for each round of effort: a node costs O(boxes) */,
-  EXACT_TRIES = 5
+  EXACT_TRIES = 5,
+  RISES_A_ROUND = 2
 };
 
 typedef struct sort_key {
@@ -145,11 +148,26 @@ static void try_family(packer *k, int64_t hint_limit) {
   }
 }
 
+/* From the bottom up, with priorities that learn. */
+static plim_status raise_water(packer *k, int32_t runs) {
+  plim_rise *rise = NULL;
+  PLIM_TRY(plim_rise_new(&k->units, &rise));
+  for (int32_t i = 0; i < runs && goes_on(k); i++) {
+    if (plim_rise_run(rise, k->goal, k->trial) < k->height) keep_trial(k);
+  }
+  plim_rise_free(rise);
+  return PLIM_OK;
+}
+
 static plim_status solve(packer *k, int32_t effort) {
   try_family(k, k->goal);
   if (!k->units.plain) try_family(k, -1);
   if (k->height <= k->goal || effort == 0) return PLIM_OK;
-  repair(k, effort);
+  if (plim_rise_can(&k->units)) {
+    PLIM_TRY(raise_water(k, RISES_A_ROUND * effort));
+  } else {
+    repair(k, effort);
+  }
   int64_t nodes = (int64_t)effort * NODES_A_ROUND / (k->units.n + 1);
   /* fewer nodes than two dives to the end would find nothing */
   int useless = nodes < 2 * (int64_t)k->units.n || k->units.n > PLIM_EXACT_MOST / 4;

@@ -4,7 +4,7 @@
 #include "planner/search/across.h"
 #include "planner/search/polish.h"
 
-enum { QUICK = 0, STRONG = 24, MOVES_BETWEEN_PACKINGS = 20 /* for each op */, CHOOSY = 60, NEIGHBOURHOODS = 40 };
+enum { QUICK = 4, STRONG = 24, MOVES_BETWEEN_PACKINGS = 10 /* for each op */, CHOOSY = 60, NEIGHBOURHOODS = 40 };
 static const double cold = 0.006;
 
 static plim_status try_candidate(plim_searcher *s, int32_t effort) {

@@ -1,0 +1,114 @@
+/* Packing from the bottom up: the rules on random boxes, what it declines, and that it learns. */
+#include "planner/pack/rise.h"
+
+#include <criterion/criterion.h>
+
+#include "tests/support/random.h"
+
+enum { MOST = 120 };
+
+static plim_context *ctx;
+static void make_context(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+}
+static void free_context(void) {
+  plim_context_free(ctx);
+}
+TestSuite(rise, .init = make_context, .fini = free_context);
+
+/* Short lives of very different bytes, as recomputation makes them. */
+static int32_t make_boxes(uint64_t *state, plim_box *box) {
+  int32_t n = (int32_t)test_random_between(state, 1, MOST);
+  for (int32_t b = 0; b < n; b++) {
+    int64_t begin = test_random_between(state, 0, 60), bytes = test_random_between(state, 1, 30);
+    box[b] = (plim_box){begin, begin + test_random_between(state, 1, 12), bytes * bytes, -1};
+  }
+  return n;
+}
+
+static void check(int32_t n, const plim_box *box, const int64_t *offset, int64_t height) {
+  int64_t top = 0;
+  for (int32_t i = 0; i < n; i++) {
+    cr_assert_geq(offset[i], 0);
+    if (offset[i] + box[i].bytes > top) top = offset[i] + box[i].bytes;
+    for (int32_t j = 0; j < i; j++) {
+      int together = box[i].begin < box[j].end && box[j].begin < box[i].end;
+      int apart = offset[i] + box[i].bytes <= offset[j] || offset[j] + box[j].bytes <= offset[i];
+      cr_assert(!together || apart, "boxes %d and %d", i, j);
+    }
+  }
+  cr_assert_eq(height, top);
+}
+
+Test(rise, every_packing_keeps_the_rules_and_is_the_same_again) {
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    uint64_t state = seed;
+    plim_box box[MOST];
+    int64_t offset[MOST], again[MOST];
+    plim_boxes boxes = {.n = make_boxes(&state, box), .align = 1, .box = box};
+    plim_units units;
+    plim_rise *first = NULL, *second = NULL;
+    cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+    cr_assert(plim_rise_can(&units));
+    cr_assert_eq(plim_rise_new(&units, &first), PLIM_OK);
+    cr_assert_eq(plim_rise_new(&units, &second), PLIM_OK);
+    for (int run = 0; run < 20; run++) {
+      int64_t height = plim_rise_run(first, units.load, offset);
+      check(boxes.n, box, offset, height);
+      cr_assert_geq(height, units.load);
+      cr_assert_eq(plim_rise_run(second, units.load, again), height, "seed %d", (int)seed);
+      cr_assert_arr_eq(again, offset, (size_t)boxes.n * sizeof *offset);
+    }
+    plim_rise_free(first);
+    plim_rise_free(second);
+    plim_units_free(&units);
+  }
+}
+
+Test(rise, learning_lowers_what_the_first_priorities_found) {
+  enum { STARTS = 6, RUNS = 200 };
+  int64_t before = 0, after = 0;
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    uint64_t state = seed;
+    plim_box box[MOST];
+    int64_t offset[MOST], best = INT64_MAX, start = 0;
+    plim_boxes boxes = {.n = make_boxes(&state, box), .align = 1, .box = box};
+    plim_units units;
+    plim_rise *rise = NULL;
+    cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+    cr_assert_eq(plim_rise_new(&units, &rise), PLIM_OK);
+    for (int run = 0; run < RUNS; run++) {
+      int64_t height = plim_rise_run(rise, units.load, offset);
+      best = height < best ? height : best;
+      if (run + 1 == STARTS) start = best;
+    }
+    cr_assert_leq(best, start);
+    before += start - units.load;
+    after += best - units.load;
+    plim_rise_free(rise);
+    plim_units_free(&units);
+  }
+  cr_assert_lt(3 * after, 2 * before, "%lld of %lld are left above the load", (long long)after, (long long)before);
+}
+
+Test(rise, fixed_boxes_alignments_and_nothing_at_all_are_left_to_first_fit) {
+  const int64_t own_align[] = {1, 4};
+  plim_box box[] = {{0, 2, 3, -1}, {1, 3, 3, 8}};
+  plim_boxes boxes = {.n = 2, .align = 1, .box = box};
+  plim_units units;
+  cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+  cr_assert_not(plim_rise_can(&units));
+  plim_units_free(&units);
+  box[1].fixed = -1;
+  cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+  cr_assert(plim_rise_can(&units));
+  plim_units_free(&units);
+  boxes.own_align = own_align;
+  cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+  cr_assert_not(plim_rise_can(&units));
+  plim_units_free(&units);
+  boxes = (plim_boxes){.n = 0, .align = 1, .box = box};
+  cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+  cr_assert_not(plim_rise_can(&units));
+  plim_units_free(&units);
+}
