@@ -69,8 +69,9 @@ static void open_scene(scene *s) {
   s->schedule = make_schedule(s->graph);
   int32_t piece;
   cr_assert_eq(plim_forecast_make(s->ctx, s->graph, s->schedule, 1, &s->forecast), PLIM_OK);
-  cr_assert_eq(plim_tenants_open(s->ctx, &s->forecast, 3 * UNIT, plim_policy_find("best"), 0, &s->counts, &s->tenants),
-               PLIM_OK);
+  cr_assert_eq(
+      plim_tenants_open(s->ctx, &s->forecast, 0, 3 * UNIT, plim_policy_find("best"), 0, &s->counts, &s->tenants),
+      PLIM_OK);
   cr_assert_eq(plim_tenants_place(&s->tenants, MAKE_Y, Y, UNIT, &piece), PLIM_OK);
   cr_assert_eq(plim_tenants_place(&s->tenants, MAKE_Z, Z, UNIT, &piece), PLIM_OK);
   s->tenants.tenant[Y].next_read = s->tenants.tenant[Y].last_read = READ_Y;

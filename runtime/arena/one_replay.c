@@ -77,18 +77,6 @@ static plim_status place_outputs(replay *r, int32_t id) {
   return PLIM_OK;
 }
 
-/* The storages of a step of the schedule go on to their next reads. */
-static void pass_position(replay *r, const plim_op *op) {
-  plim_tenants *t = &r->t;
-  int32_t use = t->forecast->first_use[t->position];
-  for (int32_t k = 0; k < op->n_reads; k++) t->tenant[op->reads[k]].next_read = t->forecast->next_read[use + k];
-  for (int32_t k = 0; k < op->n_writes; k++) {
-    t->tenant[op->writes[k]].next_read = t->forecast->next_read[use + op->n_reads + k];
-    t->tenant[op->writes[k]].last_read = t->forecast->last_read[use + op->n_reads + k];
-  }
-  t->position++;
-}
-
 /* Uses, pins and drops behind a run at step `now`. A storage that was overwritten has left already. */
 static plim_status settle(replay *r, const plim_op *op, int32_t now, int scheduled) {
   plim_tenants *t = &r->t;
@@ -100,7 +88,7 @@ static plim_status settle(replay *r, const plim_op *op, int32_t now, int schedul
     plim_tenants_use(t, op->writes[k], now);
     t->tenant[op->writes[k]].pins--;
   }
-  if (scheduled) pass_position(r, op);
+  if (scheduled) plim_tenants_pass(t);
   for (int32_t k = 0; k < op->n_reads; k++) PLIM_TRY(plim_tenants_drop_unwanted(t, op->reads[k]));
   for (int32_t k = 0; k < op->n_writes; k++) PLIM_TRY(plim_tenants_drop_unwanted(t, op->writes[k]));
   return PLIM_OK;
@@ -215,7 +203,7 @@ static plim_status bring(replay *r, int32_t op, int32_t n_reads, const int32_t *
 static plim_status run_schedule(replay *r) {
   const plim_plan *schedule = r->t.forecast->schedule;
   const plim_graph *graph = r->t.graph;
-  for (int32_t j = 0; j < schedule->n_steps; j++) {
+  for (int32_t j = r->t.position; j < schedule->n_steps; j++) {
     const plim_op *op = &graph->op[schedule->step[j].op];
     PLIM_TRY(bring(r, schedule->step[j].op, op->n_reads, op->reads));
     PLIM_TRY(run_op(r, schedule->step[j].op, schedule->step[j].variant, 0));
@@ -253,25 +241,44 @@ static plim_status make_plan(const plim_tenants *t, int64_t budget_bytes, plim_p
   return plim_plan_from_parts(t->graph, &draft, out);
 }
 
+/* From position `from` on in an arena of `arena_bytes`. */
+static plim_status play(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t arena_bytes,
+                        const plim_arena_watch *watch, plim_replay_counts *counts) {
+  *counts = (plim_replay_counts){.way = r->how};
+  PLIM_TRY(plim_tenants_open(ctx, forecast, from, arena_bytes, r->how.policy, r->how.two_ends, counts, &r->t));
+  r->t.watch = watch;
+  PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->walk, &r->walk));
+  PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->mark, &r->mark));
+  PLIM_TRY(run_schedule(r));
+  end_lives(&r->t);
+  return PLIM_OK;
+}
+
+static void release(replay *r) {
+  if (!r->t.ctx) return; /* not opened */
+  int64_t n_ops = r->t.graph->n_ops;
+  plim_release(r->t.ctx, r->walk, n_ops, sizeof *r->walk);
+  plim_release(r->t.ctx, r->mark, n_ops, sizeof *r->mark);
+  plim_release(r->t.ctx, r->stack, r->stack_capacity, sizeof *r->stack);
+  plim_release(r->t.ctx, r->pinned, r->flag_capacity, 1);
+  plim_tenants_close(&r->t);
+}
+
 plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, int64_t budget_bytes,
                              plim_replay_way how, int64_t limit_ns, const plim_arena_watch *watch,
                              plim_replay_counts *counts, plim_plan **out) {
   replay r = {.how = how, .limit_ns = limit_ns};
-  int64_t n_ops = forecast->graph->n_ops;
-  plim_status status;
-  *counts = (plim_replay_counts){.way = how};
-  PLIM_TRY(plim_tenants_open(ctx, forecast, budget_bytes, how.policy, how.two_ends, counts, &r.t));
-  r.t.watch = watch;
-  PLIM_CHECK(plim_allocate(ctx, n_ops, sizeof *r.walk, &r.walk));
-  PLIM_CHECK(plim_allocate(ctx, n_ops, sizeof *r.mark, &r.mark));
-  PLIM_CHECK(run_schedule(&r));
-  end_lives(&r.t);
-  PLIM_CHECK(make_plan(&r.t, budget_bytes, out));
-done:
-  plim_release(ctx, r.walk, n_ops, sizeof *r.walk);
-  plim_release(ctx, r.mark, n_ops, sizeof *r.mark);
-  plim_release(ctx, r.stack, r.stack_capacity, sizeof *r.stack);
-  plim_release(ctx, r.pinned, r.flag_capacity, 1);
-  plim_tenants_close(&r.t);
+  plim_status status = play(&r, ctx, forecast, 0, budget_bytes, watch, counts);
+  if (status == PLIM_OK) status = make_plan(&r.t, budget_bytes, out);
+  release(&r);
+  return status;
+}
+
+plim_status plim_replay_rest(plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t arena_bytes,
+                             plim_replay_way how, int64_t limit_ns, plim_replay_counts *counts, plim_plan **out) {
+  replay r = {.how = how, .limit_ns = limit_ns};
+  plim_status status = play(&r, ctx, forecast, from, arena_bytes, NULL, counts);
+  if (status == PLIM_OK) status = make_plan(&r.t, forecast->schedule->budget_bytes, out);
+  release(&r);
   return status;
 }

@@ -12,4 +12,10 @@ PLIM_MUST_USE plim_status plim_replay_once(plim_context *ctx, const plim_forecas
                                            plim_replay_way how, int64_t limit_ns, const plim_arena_watch *watch,
                                            plim_replay_counts *counts, plim_plan **out);
 
+/* The rest of a schedule with addresses, from position `from` > 0 on, in an arena that may be smaller: what has run
+ * stays as it was, what lies beyond arena_bytes is evicted. The plan has both parts and the schedule's budget. */
+PLIM_MUST_USE plim_status plim_replay_rest(plim_context *ctx, const plim_forecast *forecast, int32_t from,
+                                           int64_t arena_bytes, plim_replay_way how, int64_t limit_ns,
+                                           plim_replay_counts *counts, plim_plan **out);
+
 #endif

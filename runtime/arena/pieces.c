@@ -122,6 +122,21 @@ plim_status plim_pieces_take(plim_pieces *pieces, int64_t bytes, int32_t owner, 
   return plim_pieces_take_from(pieces, best, bytes, owner, end, out);
 }
 
+plim_status plim_pieces_take_at(plim_pieces *p, int64_t offset, int64_t bytes, int32_t owner, int32_t *out) {
+  int32_t id = p->first;
+  while (p->piece[id].offset + p->piece[id].bytes <= offset) id = p->piece[id].next;
+  int64_t before = offset - p->piece[id].offset;
+  if (before > 0) {
+    PLIM_TRY(reserve(p));
+    plim_free_set_erase(&p->free, id);
+    int32_t high = split(p, id, before);
+    insert_free(p, id);
+    insert_free(p, high);
+    id = high;
+  }
+  return plim_pieces_take_from(p, id, bytes, owner, PLIM_END_LOW, out);
+}
+
 /* The free piece `high` becomes a part of its lower neighbour, which is free and in no set. */
 static void merge(plim_pieces *p, int32_t low, int32_t high) {
   plim_piece *a = &p->piece[low], *b = &p->piece[high];

@@ -46,6 +46,10 @@ PLIM_MUST_USE plim_status plim_pieces_take(plim_pieces *pieces, int64_t bytes, i
 PLIM_MUST_USE plim_status plim_pieces_take_from(plim_pieces *pieces, int32_t free_piece, int64_t bytes, int32_t owner,
                                                 plim_end end, int32_t *out);
 
+/* The range [offset, offset + bytes), multiples of PLIM_ALIGN, which is free. O(n). */
+PLIM_MUST_USE plim_status plim_pieces_take_at(plim_pieces *pieces, int64_t offset, int64_t bytes, int32_t owner,
+                                              int32_t *out);
+
 /* Free a held piece and merge it with free neighbours. Returns the free piece that contains it. O(log n). */
 int32_t plim_pieces_give(plim_pieces *pieces, int32_t piece);
 

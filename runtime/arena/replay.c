@@ -27,6 +27,7 @@ typedef struct search {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan *schedule;
+  int32_t from; /* of the schedule's steps the first that is played */
   int64_t budget_bytes, limit_ns;
   plim_replay_counts counts; /* of the plan */
   plim_plan *plan;           /* NULL: none yet */
@@ -43,7 +44,9 @@ static plim_status try_way(search *s, plim_replay_way how) {
   int64_t limit_ns = s->plan ? s->plan->time_ns - s->schedule->time_ns - 1 : s->limit_ns;
   if (done(s)) return PLIM_OK;
   PLIM_TRY(plim_forecast_make(s->ctx, s->graph, s->schedule, how.hold_inputs, &forecast));
-  plim_status status = plim_replay_once(s->ctx, &forecast, s->budget_bytes, how, limit_ns, NULL, &counts, &fresh);
+  plim_status status =
+      s->from > 0 ? plim_replay_rest(s->ctx, &forecast, s->from, s->budget_bytes, how, limit_ns, &counts, &fresh)
+                  : plim_replay_once(s->ctx, &forecast, s->budget_bytes, how, limit_ns, NULL, &counts, &fresh);
   plim_forecast_release(&forecast);
   if (!s->plan && !s->counts.way.policy) s->counts = counts;
   if (status == PLIM_ENOFIT) return PLIM_OK; /* the sentence is that of the last way */
@@ -114,6 +117,18 @@ plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const 
   status = finish(&s, status, counts, out);
   if (status == PLIM_OK) (void)snprintf((*out)->planner, sizeof(*out)->planner, "online %s", policy->name);
   return status;
+}
+
+plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, int32_t from,
+                                int64_t arena_bytes, plim_replay_counts *counts, plim_plan **out) {
+  search s = {
+      .ctx = ctx, .graph = graph, .schedule = plan, .from = from, .budget_bytes = arena_bytes, .limit_ns = INT64_MAX};
+  plim_status status = PLIM_OK;
+  for (int i = HOLD_INPUTS; i < SWITCHES && status == PLIM_OK; i++) { /* the plan ends inputs with their last readers */
+    plim_replay_way how = {plim_policy_at(0), switches[i].two_ends, switches[i].frontier, switches[i].hold_inputs};
+    status = try_way(&s, how);
+  }
+  return finish(&s, status, counts, out);
 }
 
 plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,

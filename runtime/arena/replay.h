@@ -49,6 +49,15 @@ PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph 
                                             const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
                                             plim_replay_counts *counts, plim_plan **out);
 
+/* The arena shrinks to arena_bytes while `plan` runs and its step `from` > 0 is next: finish online. What comes out is
+ * one plan: the steps of `plan` that have run, with their addresses, and the rest of its schedule played from what they
+ * left, within arena_bytes. Its budget is that of `plan`, which has passed the check; so does it. PLIM_ENOFIT when
+ * something beyond arena_bytes can neither go nor be computed again from here, or an op finds no room: one step
+ * later there may be a way. Takes milliseconds. Deterministic. */
+PLIM_MUST_USE plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
+                                              int32_t from, int64_t arena_bytes, plim_replay_counts *counts,
+                                              plim_plan **out);
+
 #ifdef __cplusplus
 }
 #endif

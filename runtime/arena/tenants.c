@@ -22,12 +22,19 @@ static int32_t workspace_owner(const plim_tenants *t) {
   return t->graph->n_storages;
 }
 
-static plim_status add_life(plim_tenants *t, int32_t storage, int32_t begin, int32_t piece) {
+plim_status plim_tenants_add_life(plim_tenants *t, const plim_life *life) {
   PLIM_TRY(plim_array_reserve(t->ctx, &t->life, &t->life_capacity, t->n_lives + 1, sizeof *t->life));
-  const plim_piece *p = &t->pieces->piece[piece];
-  t->life[t->n_lives++] = (plim_life){storage, begin, begin + 1, 0, p->offset, p->bytes};
-  if (storage >= 0) t->tenant[storage].life = t->n_lives - 1;
+  t->life[t->n_lives] = *life;
+  t->life[t->n_lives++].end = life->begin + 1;
+  if (life->storage >= 0) t->tenant[life->storage].life = t->n_lives - 1;
   return PLIM_OK;
+}
+
+/* A life in that piece from the next step on. */
+static plim_status add_life(plim_tenants *t, int32_t storage, int32_t piece) {
+  const plim_piece *p = &t->pieces->piece[piece];
+  plim_life life = {.storage = storage, .begin = t->n_steps, .offset = p->offset, .bytes = p->bytes};
+  return plim_tenants_add_life(t, &life);
 }
 
 static plim_end end_for(const plim_tenants *t, int32_t storage) {
@@ -66,11 +73,10 @@ plim_status plim_tenants_place(plim_tenants *t, int32_t op, int32_t storage, int
     plim_missing_remove(&t->missing, storage);
   }
   *piece = taken;
-  return add_life(t, storage, t->n_steps, taken);
+  return add_life(t, storage, taken);
 }
 
-/* It can be computed again: join the classes of its missing inputs and of missing wanted outputs of its readers. */
-static plim_status go_missing(plim_tenants *t, int32_t storage) {
+plim_status plim_tenants_go_missing(plim_tenants *t, int32_t storage) {
   const plim_graph *g = t->graph;
   int32_t producer = g->storage[storage].producer;
   t->tenant[storage].piece = PLIM_NEVER;
@@ -94,16 +100,16 @@ plim_status plim_tenants_hand_over(plim_tenants *t, int32_t in, int32_t out) {
   int32_t piece = t->tenant[in].piece;
   plim_pieces_hand_over(t->pieces, piece, out);
   t->life[t->tenant[in].life].end = t->n_steps;
-  PLIM_TRY(go_missing(t, in));
+  PLIM_TRY(plim_tenants_go_missing(t, in));
   t->tenant[out].piece = piece;
   plim_missing_remove(&t->missing, out);
-  return add_life(t, out, t->n_steps, piece);
+  return add_life(t, out, piece);
 }
 
 plim_status plim_tenants_drop(plim_tenants *t, int32_t storage, int32_t *hole) {
   int32_t left = plim_pieces_give(t->pieces, t->tenant[storage].piece);
   if (hole) *hole = left;
-  return go_missing(t, storage);
+  return plim_tenants_go_missing(t, storage);
 }
 
 plim_status plim_tenants_drop_unwanted(plim_tenants *t, int32_t storage) {
@@ -123,6 +129,18 @@ void plim_tenants_use(plim_tenants *t, int32_t storage, int32_t step) {
   t->tenant[storage].last_ns = t->clock_ns;
 }
 
+void plim_tenants_pass(plim_tenants *t) {
+  const plim_forecast *f = t->forecast;
+  const plim_op *op = &t->graph->op[f->schedule->step[t->position].op];
+  int32_t use = f->first_use[t->position];
+  for (int32_t k = 0; k < op->n_reads; k++) t->tenant[op->reads[k]].next_read = f->next_read[use + k];
+  for (int32_t k = 0; k < op->n_writes; k++) {
+    t->tenant[op->writes[k]].next_read = f->next_read[use + op->n_reads + k];
+    t->tenant[op->writes[k]].last_read = f->last_read[use + op->n_reads + k];
+  }
+  t->position++;
+}
+
 /* Constants first, in graph order, then inputs: both at the low end of an empty arena. */
 static plim_status place_sources(plim_tenants *t) {
   for (int32_t inputs = 0; inputs < 2; inputs++) {
@@ -135,7 +153,7 @@ static plim_status place_sources(plim_tenants *t) {
   return PLIM_OK;
 }
 
-static plim_status open_tenants(plim_tenants *t, int64_t bytes) {
+static plim_status open_tenants(plim_tenants *t, int32_t from, int64_t bytes) {
   PLIM_TRY(plim_missing_init(&t->missing, t->ctx, t->graph->n_storages));
   PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->tenant, &t->tenant));
   PLIM_TRY(plim_allocate(t->ctx, t->n_marks, sizeof *t->mark, &t->mark));
@@ -144,10 +162,10 @@ static plim_status open_tenants(plim_tenants *t, int64_t bytes) {
     t->tenant[s] = (plim_tenant){PLIM_NEVER, PLIM_NEVER, 0, PLIM_NEVER, PLIM_NEVER, 0};
   }
   PLIM_TRY(plim_pieces_new(t->ctx, bytes, &t->pieces));
-  return place_sources(t);
+  return from > 0 ? plim_tenants_resume(t, from) : place_sources(t);
 }
 
-plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int64_t bytes,
+plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t bytes,
                               const plim_policy *policy, int32_t two_ends, plim_replay_counts *counts,
                               plim_tenants *out) {
   const plim_graph *graph = forecast->graph;
@@ -159,8 +177,10 @@ plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, 
                         .two_ends = two_ends,
                         .clock_ns = 1,
                         .n_marks = graph->n_ops > graph->n_storages ? graph->n_ops : graph->n_storages};
-  plim_status status = open_tenants(out, bytes);
-  if (status != PLIM_OK) plim_tenants_close(out);
+  plim_status status = open_tenants(out, from, bytes);
+  if (status == PLIM_OK) return PLIM_OK;
+  plim_tenants_close(out);
+  *out = (plim_tenants){.ctx = NULL};
   return status;
 }
 

@@ -46,9 +46,11 @@ typedef struct plim_tenants {
   int32_t *stack; /* [n_marks] */
 } plim_tenants;
 
-PLIM_MUST_USE plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int64_t bytes,
-                                            const plim_policy *policy, int32_t two_ends, plim_replay_counts *counts,
-                                            plim_tenants *out);
+/* from 0: empty but for what is there without any op. Else as the steps of the schedule, which has addresses, in front
+ * of `from` leave it (resume.c): PLIM_ENOFIT when something that must stay lies beyond `bytes`. */
+PLIM_MUST_USE plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int32_t from,
+                                            int64_t bytes, const plim_policy *policy, int32_t two_ends,
+                                            plim_replay_counts *counts, plim_tenants *out);
 void plim_tenants_close(plim_tenants *tenants);
 
 int plim_tenants_resident(const plim_tenants *tenants, int32_t storage);
@@ -75,6 +77,21 @@ PLIM_MUST_USE plim_status plim_tenants_add_step(plim_tenants *tenants, const pli
 
 /* The latest life of the storage is used at the step. */
 void plim_tenants_use(plim_tenants *tenants, int32_t storage, int32_t step);
+
+/* The storages of the schedule's step at `position` go on to their next reads, and the position to the next step. */
+void plim_tenants_pass(plim_tenants *tenants);
+
+/* A life as it is in a plan, its end aside, which begins with the next step to be written. */
+PLIM_MUST_USE plim_status plim_tenants_add_life(plim_tenants *tenants, const plim_life *life);
+
+/* The storage has no piece any more; if it can be computed again it joins the classes of its missing inputs and of
+ * missing wanted outputs of its readers. */
+PLIM_MUST_USE plim_status plim_tenants_go_missing(plim_tenants *tenants, int32_t storage);
+
+/* ---- resume.c ---- */
+
+/* The state of an empty arena behind the steps of the schedule in front of `from`. */
+PLIM_MUST_USE plim_status plim_tenants_resume(plim_tenants *tenants, int32_t from);
 
 /* ---- evict.c ---- */
 

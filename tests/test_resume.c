@@ -1,0 +1,133 @@
+/* Plans that go on in a smaller arena from the middle: what has run stays as it was, the rest lies within the new end,
+ * and the whole is a plan that the checker accepts and that leaves what program order leaves. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "runtime/arena/replay.h"
+#include "runtime/graph/check.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/interpret.h"
+#include "tests/support/random.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/small_graph.h"
+
+typedef struct flight {
+  plim_context *ctx;
+  plim_graph *graph;
+  plim_profile *profile;
+  plim_plan *schedule, *plan; /* plan: in flight */
+} flight;
+
+static plim_status make_flight(plim_context *ctx, uint64_t seed, flight *f) {
+  random_graph_options g = random_graph_options_default(seed);
+  random_plan_options p = random_plan_options_default(seed);
+  p.merge_percent = 0;
+  p.packed = 1;
+  g.max_bytes = 3000;
+  *f = (flight){.ctx = ctx};
+  PLIM_TRY(seed % 2 ? random_chain_make(ctx, 2 + (int32_t)(seed % 20), seed, &f->graph)
+                    : random_graph_make(ctx, &g, &f->graph));
+  PLIM_TRY(random_profile_make(f->graph, seed, 2, &f->profile));
+  PLIM_TRY(random_plan_make(f->graph, f->profile, &p, &f->schedule));
+  return plim_arena_replay(ctx, f->graph, f->schedule, 2 * f->schedule->peak_bytes, NULL, &f->plan);
+}
+
+static void free_flight(flight *f) {
+  plim_plan_free(f->plan);
+  plim_plan_free(f->schedule);
+  plim_profile_free(f->profile);
+  plim_graph_free(f->graph);
+}
+
+/* Each life of the plan that has begun has one of the same place in the other; later ones lie below `end`. */
+static void assert_goes_on(const flight *f, const plim_plan *next, int32_t from, int64_t end) {
+  cr_assert_eq(plim_plan_check(f->ctx, f->graph, next), PLIM_OK, "%s", plim_context_error(f->ctx));
+  cr_assert(interpret_equals_program_order(f->graph, next));
+  cr_assert_geq(next->n_steps, f->plan->n_steps);
+  for (int32_t j = 0; j < from; j++) {
+    cr_assert_eq(next->step[j].op, f->plan->step[j].op);
+    cr_assert_eq(next->step[j].n_pairs, f->plan->step[j].n_pairs);
+    cr_assert_str_eq(next->variant[next->step[j].variant].variant.name,
+                     f->plan->variant[f->plan->step[j].variant].variant.name);
+  }
+  for (int32_t i = 0; i < f->plan->n_lives && f->plan->life[i].begin < from; i++) {
+    cr_assert_eq(next->life[i].storage, f->plan->life[i].storage);
+    cr_assert_eq(next->life[i].begin, f->plan->life[i].begin);
+    cr_assert_eq(next->life[i].offset, f->plan->life[i].offset);
+  }
+  for (int32_t i = 0; i < next->n_lives; i++) {
+    if (next->life[i].end > from) cr_assert_leq(next->life[i].offset + next->life[i].bytes, end);
+  }
+}
+
+Test(resume, goes_on_in_less_from_any_step_or_says_why_not) {
+  plim_context *ctx = plim_test_context();
+  int went_on = 0, refused = 0;
+  int64_t recomputes = 0;
+  for (uint64_t seed = 1; seed <= 120; seed++) {
+    flight f;
+    cr_assert_eq(make_flight(ctx, seed, &f), PLIM_OK, "seed %llu: %s", (unsigned long long)seed,
+                 plim_context_error(ctx));
+    for (int32_t from = 1; from < f.plan->n_steps; from += 1 + f.plan->n_steps / 12) {
+      for (int64_t percent = 100; percent >= 40; percent -= 15) {
+        plim_plan *next = NULL;
+        plim_replay_counts counts;
+        int64_t end = f.plan->arena_bytes * percent / 100 / PLIM_ALIGN * PLIM_ALIGN;
+        plim_status status = plim_arena_continue(ctx, f.graph, f.plan, from, end, &counts, &next);
+        if (status == PLIM_OK) {
+          assert_goes_on(&f, next, from, end);
+          went_on++;
+          recomputes += counts.recomputes;
+        } else {
+          cr_assert_eq(status, PLIM_ENOFIT, "seed %llu: %s", (unsigned long long)seed, plim_context_error(ctx));
+          cr_assert(plim_context_error(ctx)[0]);
+          refused++;
+        }
+        plim_plan_free(next);
+      }
+    }
+    free_flight(&f);
+  }
+  cr_log_info("%d went on, %d refused, %lld recomputes", went_on, refused, (long long)recomputes);
+  cr_assert_gt(went_on, 1500);
+  cr_assert_gt(refused, 300);
+  cr_assert_gt(recomputes, 200);
+  plim_context_free(ctx);
+}
+
+Test(resume, in_as_many_bytes_costs_nothing) {
+  plim_context *ctx = plim_test_context();
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    flight f;
+    cr_assert_eq(make_flight(ctx, seed, &f), PLIM_OK);
+    for (int32_t from = 1; from < f.plan->n_steps; from++) {
+      plim_plan *next = NULL;
+      plim_replay_counts counts;
+      cr_assert_eq(plim_arena_continue(ctx, f.graph, f.plan, from, 2 * f.schedule->peak_bytes, &counts, &next), PLIM_OK,
+                   "seed %llu, step %d: %s", (unsigned long long)seed, (int)from, plim_context_error(ctx));
+      cr_assert_eq(next->time_ns, f.plan->time_ns);
+      cr_assert_eq(counts.evictions, 0);
+      plim_plan_free(next);
+    }
+    free_flight(&f);
+  }
+  plim_context_free(ctx);
+}
+
+static plim_status go_on_half_way(plim_context *ctx, void *user) {
+  (void)user;
+  flight f;
+  plim_plan *next = NULL;
+  plim_status status = make_flight(ctx, 7, &f);
+  if (status == PLIM_OK) {
+    status = plim_arena_continue(ctx, f.graph, f.plan, f.plan->n_steps / 2, 2 * f.schedule->peak_bytes, NULL, &next);
+  }
+  plim_plan_free(next);
+  free_flight(&f);
+  return status;
+}
+
+Test(resume, survives_every_allocation_that_fails) {
+  cr_assert_gt(plim_test_each_allocation(go_on_half_way, NULL), 50);
+}
