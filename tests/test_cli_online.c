@@ -213,3 +213,33 @@ Test(cli_online, last_batch_adds_a_step_to_each_epoch) {
   (void)plim_test_program("train --model mlp " UNEVEN "--last-batch onlin");
   plim_test_expect(2, "did you mean \"online\"?");
 }
+
+Test(cli_online, cap_shrinks_in_the_middle_of_a_step_and_the_weights_are_those_of_ordinary_training) {
+  (void)plim_test_program("verify " NETWORK
+                          "--memory 50%% --online dtr --memory-at 3=30%% --memory-at 1=40%% --steps 5 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json(), *limits = json_object_get(o, "limits");
+  int64_t keep_all = (int64_t)number(json_object_get(o, "capped"), "keep_all_bytes"), before = INT64_MAX;
+  cr_assert_eq(json_array_size(limits), 2);
+  for (size_t i = 0; i < 2; i++) {
+    const json_t *row = json_array_get(limits, i);
+    cr_expect_eq(number(row, "step"), 2 + 2 * (double)i);
+    cr_expect(json_is_true(json_object_get(row, "taken")));
+    cr_expect_leq(number(row, "arena_bytes"), number(row, "budget_bytes"));
+    cr_expect_lt(number(row, "arena_bytes"), (double)before);
+    cr_expect_geq(number(row, "returned_bytes"), (double)keep_all * 0.05);
+    before = (int64_t)number(row, "arena_bytes");
+  }
+  json_decref(o);
+}
+
+Test(cli_online, cap_to_come_that_nothing_fits_into_is_refused_before_the_run) {
+  (void)plim_test_program("train " SMALL "--memory-at 2=600KiB --steps 3");
+  plim_test_expect(4, "--memory-at, step 2: mlp with batch 16 does not fit into 600.0 KiB: the smallest budget");
+  (void)plim_test_program("train " SMALL "--memory-at 2 --steps 3");
+  plim_test_expect(2, "is not STEP=SIZE");
+  (void)plim_test_program("train " SMALL "--memory-at 2=90%% --memory-at 2=95%% --steps 3");
+  plim_test_expect(2, "step 2 has two caps");
+  (void)plim_test_program("train " SMALL "--memory-at 2=99%% --addresses jemalloc --steps 3");
+  plim_test_expect(2, "is for planned addresses");
+}

@@ -68,7 +68,7 @@ static void open_scene(scene *s) {
   s->graph = make_graph(s->ctx);
   s->schedule = make_schedule(s->graph);
   int32_t piece;
-  cr_assert_eq(plim_forecast_make(s->ctx, s->graph, s->schedule, 1, &s->forecast), PLIM_OK);
+  cr_assert_eq(plim_forecast_make(s->ctx, s->graph, s->schedule, 0, 1, &s->forecast), PLIM_OK);
   cr_assert_eq(
       plim_tenants_open(s->ctx, &s->forecast, 0, 3 * UNIT, plim_policy_find("best"), 0, &s->counts, &s->tenants),
       PLIM_OK);

@@ -25,7 +25,7 @@ static plim_status make_chain(plim_context *ctx, int32_t hold_inputs, chain *c) 
   PLIM_TRY(random_chain_make(ctx, 2, 7, &c->graph));
   PLIM_TRY(random_profile_make(c->graph, 7, 1, &c->profile));
   PLIM_TRY(random_plan_make(c->graph, c->profile, &program_order, &c->schedule));
-  return plim_forecast_make(ctx, c->graph, c->schedule, hold_inputs, &c->forecast);
+  return plim_forecast_make(ctx, c->graph, c->schedule, 0, hold_inputs, &c->forecast);
 }
 
 static void free_chain(chain *c) {

@@ -55,10 +55,20 @@ static void find_reads(plim_forecast *f, int32_t *next, int32_t *last) {
 }
 
 /* First position that updates each param or state; last [n_storages]: last position of all that reads each storage, n
- * for outputs; writes [n_storages]: how often it is written. */
+ * for outputs; writes [n_storages]: how often it is written; held [n_storages]: inputs that can be held. */
 typedef struct facts {
-  int32_t *update, *last, *writes;
+  int32_t *update, *last, *writes, *held;
 } facts;
+
+/* From position 0 on all inputs can be held, from a later one those that the schedule, which has lives, has not ended.
+ */
+static void find_held(const plim_forecast *f, facts *at, int32_t from) {
+  const plim_plan *schedule = f->schedule;
+  for (int32_t s = 0; s < f->graph->n_storages; s++) at->held[s] = from == 0;
+  for (int32_t i = 0; i < schedule->n_lives && from > 0 && schedule->life[i].begin == 0; i++) {
+    if (schedule->life[i].storage >= 0) at->held[schedule->life[i].storage] = schedule->life[i].end > from;
+  }
+}
 
 static void find_facts(const plim_forecast *f, facts *at) {
   for (int32_t s = 0; s < f->graph->n_storages; s++) {
@@ -76,20 +86,20 @@ static void find_facts(const plim_forecast *f, facts *at) {
 }
 
 /* Last position in front of which a reader of the storage can run again. */
-static int32_t available(const plim_forecast *f, const facts *at, int32_t s, int32_t hold_inputs) {
+static int32_t available(const plim_forecast *f, const facts *at, int32_t s) {
   plim_role role = f->graph->storage[s].role;
   if (plim_role_persistent(role)) return at->update[s];
-  if (role == PLIM_ROLE_INPUT) return hold_inputs ? INT32_MAX : at->last[s];
+  if (role == PLIM_ROLE_INPUT) return at->held[s] ? INT32_MAX : at->last[s];
   int32_t stays = at->writes[s] == 1 && f->deadline[s] < at->last[s];
   return stays ? at->last[s] : f->deadline[s];
 }
 
-static void find_deadlines(plim_forecast *f, const facts *at, int32_t hold_inputs) {
+static void find_deadlines(plim_forecast *f, const facts *at) {
   for (int32_t o = 0; o < f->graph->n_ops; o++) {
     const plim_op *op = &f->graph->op[o];
     int32_t least = INT32_MAX;
     for (int32_t k = 0; k < op->n_reads; k++) {
-      int32_t here = available(f, at, op->reads[k], hold_inputs);
+      int32_t here = available(f, at, op->reads[k]);
       if (here < least) least = here;
     }
     for (int32_t k = 0; k < op->n_writes; k++) f->deadline[op->writes[k]] = least;
@@ -152,23 +162,23 @@ static plim_status allocate(plim_forecast *f) {
   return plim_allocate(f->ctx, n_storages, sizeof *f->dear, &f->dear);
 }
 
-static void find_all(plim_forecast *f, facts *at, ranked *rank, int32_t hold_inputs) {
+static void find_all(plim_forecast *f, facts *at, ranked *rank) {
   find_variants_and_starts(f);
   find_reads(f, at->update, at->last);
   find_facts(f, at);
-  find_deadlines(f, at, hold_inputs);
+  find_deadlines(f, at);
   for (int32_t s = 0; s < f->graph->n_storages; s++) {
     int32_t read = f->graph->storage[s].role == PLIM_ROLE_INPUT && at->last[s] >= 0;
     f->hold[s] = read ? at->last[s] : PLIM_NEVER;
-    if (read && hold_inputs) find_hold(f, s, at->last, at->update);
+    if (read && at->held[s]) find_hold(f, s, at->last, at->update);
   }
   find_dear(f, rank);
 }
 
-plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
+plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule, int32_t from,
                                int32_t hold_inputs, plim_forecast *out) {
   plim_forecast f = {.ctx = ctx, .graph = graph, .schedule = schedule};
-  facts at = {NULL, NULL, NULL};
+  facts at = {NULL, NULL, NULL, NULL};
   ranked *rank = NULL;
   int64_t n = graph->n_storages;
   plim_status status = PLIM_OK;
@@ -176,12 +186,15 @@ plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.update, &at.update));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.last, &at.last));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.writes, &at.writes));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.held, &at.held));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *rank, &rank));
-  find_all(&f, &at, rank, hold_inputs);
+  if (hold_inputs) find_held(&f, &at, from);
+  find_all(&f, &at, rank);
 done:
   plim_release(ctx, at.update, n, sizeof *at.update);
   plim_release(ctx, at.last, n, sizeof *at.last);
   plim_release(ctx, at.writes, n, sizeof *at.writes);
+  plim_release(ctx, at.held, n, sizeof *at.held);
   plim_release(ctx, rank, n, sizeof *rank);
   if (status != PLIM_OK) {
     plim_forecast_release(&f);

@@ -28,11 +28,11 @@ typedef struct plim_forecast {
   char *dear;    /* [n_storages] made at more time a byte than the byte-weighted median */
 } plim_forecast;
 
-/* hold_inputs 1: inputs stay as long as something may be computed again from them. 0: to their last read; then what
- * was made from them stays instead. The schedule has passed plim_plan_check and must outlive the forecast.
- * O(inputs x ops + uses). */
+/* hold_inputs 1: inputs stay as long as something may be computed again from them; of a schedule that is played from
+ * position `from` > 0 on those alone whose lives it has not ended there. 0: to their last read; then what was made from
+ * them stays instead. The schedule has passed plim_plan_check and must outlive the forecast. O(inputs x ops + uses). */
 PLIM_MUST_USE plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
-                                             int32_t hold_inputs, plim_forecast *out);
+                                             int32_t from, int32_t hold_inputs, plim_forecast *out);
 void plim_forecast_release(plim_forecast *forecast);
 
 /* Time of one run of the op. */

@@ -3,7 +3,9 @@
 #include "runtime/arena/replay.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "runtime/arena/narrow.h"
 #include "runtime/arena/one_replay.h"
 #include "runtime/graph/check.h"
 
@@ -23,11 +25,14 @@ static const plim_policy windows[] = {
 };
 enum { WINDOWS = sizeof windows / sizeof windows[0] };
 
+enum { WORKSPACE_LIMITS = 4 /* of what goes on: all of the arena, a quarter, a sixteenth, none */ };
+
 typedef struct search {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan *schedule;
-  int32_t from; /* of the schedule's steps the first that is played */
+  int32_t from;         /* of the schedule's steps the first that is played */
+  const int32_t *again; /* [n_ops] row of schedule->variant of what is computed again; NULL: that of the first run */
   int64_t budget_bytes, limit_ns;
   plim_replay_counts counts; /* of the plan */
   plim_plan *plan;           /* NULL: none yet */
@@ -42,8 +47,10 @@ static plim_status try_way(search *s, plim_replay_way how) {
   plim_replay_counts counts;
   plim_plan *fresh = NULL;
   int64_t limit_ns = s->plan ? s->plan->time_ns - s->schedule->time_ns - 1 : s->limit_ns;
+  if (limit_ns < 0) return PLIM_OK;
   if (done(s)) return PLIM_OK;
-  PLIM_TRY(plim_forecast_make(s->ctx, s->graph, s->schedule, how.hold_inputs, &forecast));
+  PLIM_TRY(plim_forecast_make(s->ctx, s->graph, s->schedule, s->from, how.hold_inputs, &forecast));
+  if (s->again) memcpy(forecast.variant, s->again, (size_t)s->graph->n_ops * sizeof *s->again);
   plim_status status =
       s->from > 0 ? plim_replay_rest(s->ctx, &forecast, s->from, s->budget_bytes, how, limit_ns, &counts, &fresh)
                   : plim_replay_once(s->ctx, &forecast, s->budget_bytes, how, limit_ns, NULL, &counts, &fresh);
@@ -119,14 +126,30 @@ plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const 
   return status;
 }
 
-plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, int32_t from,
-                                int64_t arena_bytes, plim_replay_counts *counts, plim_plan **out) {
-  search s = {
-      .ctx = ctx, .graph = graph, .schedule = plan, .from = from, .budget_bytes = arena_bytes, .limit_ns = INT64_MAX};
+/* The rest of the plan with variants of at most `limit` bytes of workspace, in its own order, with the repeats that it
+ * plans, or in that of the program. */
+static plim_status continue_within(search *s, const plim_plan *plan, const plim_profile *profile, int64_t limit,
+                                   int own_order) {
+  plim_narrowed narrowed;
+  plim_status status = plim_narrow(s->ctx, s->graph, plan, profile, s->from, limit, own_order, &narrowed);
+  s->schedule = &narrowed.plan;
+  s->again = narrowed.again;
+  if (status == PLIM_OK) status = try_switches(s, plim_policy_at(0), HOLD_INPUTS);
+  plim_narrowed_release(&narrowed);
+  return status;
+}
+
+plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
+                                const plim_profile *profile, int32_t from, int64_t arena_bytes,
+                                plim_replay_counts *counts, plim_plan **out) {
+  search s = {.ctx = ctx, .graph = graph, .from = from, .budget_bytes = arena_bytes, .limit_ns = INT64_MAX};
+  int64_t limit = arena_bytes;
   plim_status status = PLIM_OK;
-  for (int i = HOLD_INPUTS; i < SWITCHES && status == PLIM_OK; i++) { /* the plan ends inputs with their last readers */
-    plim_replay_way how = {plim_policy_at(0), switches[i].two_ends, switches[i].frontier, switches[i].hold_inputs};
-    status = try_way(&s, how);
+  for (int i = 0; i < WORKSPACE_LIMITS && status == PLIM_OK && !s.plan; i++, limit /= 4) {
+    for (int own_order = 1; own_order >= 0 && status == PLIM_OK; own_order--) {
+      status = continue_within(&s, plan, profile, i + 1 < WORKSPACE_LIMITS ? limit : 0, own_order);
+    }
+    if (!profile) break;
   }
   return finish(&s, status, counts, out);
 }
@@ -135,7 +158,7 @@ plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph
                                       plim_replay_way how, int64_t budget_bytes, const plim_arena_watch *watch,
                                       plim_replay_counts *counts, plim_plan **out) {
   plim_forecast forecast;
-  PLIM_TRY(plim_forecast_make(ctx, graph, order, how.hold_inputs, &forecast));
+  PLIM_TRY(plim_forecast_make(ctx, graph, order, 0, how.hold_inputs, &forecast));
   plim_status status = plim_replay_once(ctx, &forecast, budget_bytes, how, INT64_MAX, watch, counts, out);
   plim_forecast_release(&forecast);
   return status;

@@ -50,13 +50,16 @@ PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph 
                                             plim_replay_counts *counts, plim_plan **out);
 
 /* The arena shrinks to arena_bytes while `plan` runs and its step `from` > 0 is next: finish online. What comes out is
- * one plan: the steps of `plan` that have run, with their addresses, and the rest of its schedule played from what they
- * left, within arena_bytes. Its budget is that of `plan`, which has passed the check; so does it. PLIM_ENOFIT when
- * something beyond arena_bytes can neither go nor be computed again from here, or an op finds no room: one step
- * later there may be a way. Takes milliseconds. Deterministic. */
+ * one plan: the steps of `plan` that have run and the rest of its schedule, played from what they left, within
+ * arena_bytes; its budget is that of `plan`, which has passed the check. Where the profile (NULL: none) has variants of
+ * the same bits labels with less workspace, the rest runs them if it must. Lives that have begun come first and in the
+ * same order in both. They have the same places, but for those that go on and lay beyond arena_bytes: these have moved
+ * in front of step `from` to ranges below it that nothing takes that has yet to move. Without moves the plan passes the
+ * check. PLIM_ENOFIT when an op, or something that cannot be computed again, finds no room: one step later there may be
+ * a way. Takes milliseconds. Deterministic. */
 PLIM_MUST_USE plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
-                                              int32_t from, int64_t arena_bytes, plim_replay_counts *counts,
-                                              plim_plan **out);
+                                              const plim_profile *profile, int32_t from, int64_t arena_bytes,
+                                              plim_replay_counts *counts, plim_plan **out);
 
 #ifdef __cplusplus
 }

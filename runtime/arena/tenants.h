@@ -47,7 +47,7 @@ typedef struct plim_tenants {
 } plim_tenants;
 
 /* from 0: empty but for what is there without any op. Else as the steps of the schedule, which has addresses, in front
- * of `from` leave it (resume.c): PLIM_ENOFIT when something that must stay lies beyond `bytes`. */
+ * of `from` leave it (resume.c): PLIM_ENOFIT when there is no room for what must stay. */
 PLIM_MUST_USE plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int32_t from,
                                             int64_t bytes, const plim_policy *policy, int32_t two_ends,
                                             plim_replay_counts *counts, plim_tenants *out);

@@ -57,6 +57,10 @@ typedef struct plim_device_api {
   /* exactly `bytes`, between inaccessible pages where the device can; aligned to PLIM_ALIGN */
   plim_status (*alloc)(plim_device *device, int64_t bytes, void **out);
   void (*release)(plim_device *device, void *ptr, int64_t bytes);
+  /* What alloc gave keeps its first to_bytes of from_bytes accessible, the rest goes back to the system; or has
+   * to_bytes again, at most what was allocated. *returned: bytes given back, negative when they came back. NULL: the
+   * device cannot give back a part */
+  plim_status (*resize)(plim_device *device, void *ptr, int64_t from_bytes, int64_t to_bytes, int64_t *returned);
   /* host memory that copies to the device are fastest from; *ptr NULL: allocate, else give it back. NULL where
    * host_visible */
   plim_status (*pinned)(plim_device *device, int64_t bytes, void **ptr);

@@ -17,6 +17,11 @@ static plim_status check_alloc(plim_device *device, int64_t bytes, void **out) {
 static void check_release(plim_device *device, void *ptr, int64_t bytes) {
   inner(device)->api->release(inner(device), ptr, bytes);
 }
+static plim_status check_resize(plim_device *device, void *ptr, int64_t from_bytes, int64_t to_bytes,
+                                int64_t *returned) {
+  if (!inner(device)->api->resize) return PLIM_OK;
+  return inner(device)->api->resize(inner(device), ptr, from_bytes, to_bytes, returned);
+}
 static int check_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   return inner(device)->api->variants(inner(device), op, info, capacity);
 }
@@ -62,6 +67,7 @@ static const plim_device_api check_api = {
     .close = check_close,
     .alloc = check_alloc,
     .release = check_release,
+    .resize = check_resize,
     .variants = check_variants,
     .prepare = check_prepare,
     .workspace = check_workspace,

@@ -29,6 +29,10 @@ static void cpu_release(plim_device *device, void *ptr, int64_t bytes) {
   plim_guarded_free(ptr, bytes);
 }
 
+static plim_status cpu_resize(plim_device *device, void *ptr, int64_t from_bytes, int64_t to_bytes, int64_t *returned) {
+  return plim_guarded_resize(device->ctx, ptr, from_bytes, to_bytes, 1, returned);
+}
+
 static int cpu_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   return plim_kernel_list(device->state, op, device->machine.threads, info, capacity);
 }
@@ -99,6 +103,7 @@ const plim_device_api plim_device_cpu = {
     .close = cpu_close,
     .alloc = cpu_alloc,
     .release = cpu_release,
+    .resize = cpu_resize,
     .variants = cpu_variants,
     .prepare = cpu_prepare,
     .workspace = cpu_workspace,

@@ -57,6 +57,10 @@ static plim_status sim_alloc(plim_device *device, int64_t bytes, void **out) {
   return plim_guarded_alloc(device->ctx, bytes, 0, out);
 }
 
+static plim_status sim_resize(plim_device *device, void *ptr, int64_t from_bytes, int64_t to_bytes, int64_t *returned) {
+  return plim_guarded_resize(device->ctx, ptr, from_bytes, to_bytes, 0, returned);
+}
+
 static void sim_release(plim_device *device, void *ptr, int64_t bytes) {
   (void)device;
   plim_guarded_free(ptr, bytes);
@@ -149,6 +153,7 @@ const plim_device_api plim_device_sim = {
     .close = sim_close,
     .alloc = sim_alloc,
     .release = sim_release,
+    .resize = sim_resize,
     .variants = sim_variants,
     .prepare = sim_prepare,
     .workspace = sim_workspace,

@@ -38,6 +38,24 @@ plim_status plim_guarded_alloc(plim_context *ctx, int64_t bytes, int resident, v
   return PLIM_OK;
 }
 
+plim_status plim_guarded_resize(plim_context *ctx, void *ptr, int64_t from_bytes, int64_t to_bytes, int resident,
+                                int64_t *returned) {
+  int64_t page = page_bytes(), at = (int64_t)((uintptr_t)ptr % (uintptr_t)page);
+  int64_t from = plim_align_up(at + from_bytes, page) - at, to = plim_align_up(at + to_bytes, page) - at;
+  int shrinks = to < from;
+  char *tail = (char *)ptr + (shrinks ? to : from);
+  size_t bytes = (size_t)(shrinks ? from - to : to - from);
+  if (bytes > 0 && shrinks && madvise(tail, bytes, MADV_DONTNEED) != 0) {
+    return plim_fail(ctx, PLIM_ENOMEM, "the system does not take %zu bytes back", bytes);
+  }
+  if (bytes > 0 && mprotect(tail, bytes, shrinks ? PROT_NONE : PROT_READ | PROT_WRITE) != 0) {
+    return plim_fail(ctx, PLIM_ENOMEM, "the access to %zu bytes cannot be changed", bytes);
+  }
+  if (!shrinks && resident) memset(tail, 0, bytes);
+  *returned = from - to;
+  return PLIM_OK;
+}
+
 void plim_guarded_free(void *ptr, int64_t bytes) {
   if (!ptr) return;
   uintptr_t page = (uintptr_t)page_bytes();

@@ -17,6 +17,11 @@ extern "C" {
  * 0: pages come when touched, and more than the machine has may be asked for.
  * PLIM_ENOMEM with the number of bytes. */
 PLIM_MUST_USE plim_status plim_guarded_alloc(plim_context *ctx, int64_t bytes, int resident, void **out);
+/* Keep the first to_bytes accessible of from_bytes: whole pages behind them go back to the system and become
+ * inaccessible. Or the other way round, up to the bytes allocated; `resident` as above. *returned: bytes of the pages
+ * that went, negative when they came back. */
+PLIM_MUST_USE plim_status plim_guarded_resize(plim_context *ctx, void *ptr, int64_t from_bytes, int64_t to_bytes,
+                                              int resident, int64_t *returned);
 void plim_guarded_free(void *ptr, int64_t bytes); /* NULL is legal; `bytes` as allocated */
 
 #ifdef __cplusplus

@@ -87,10 +87,11 @@ static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_gauge *gau
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
   if (watch)
     PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, exec->timing));
-  int waits = exec->timing && !device_times(exec);
+  int waits = exec->timing && !device_times(exec), asks = exec->between && exec->arena && !watch;
   plim_gauge_begin(gauge, bound, exec->arena);
   for (int32_t j = 0; j < bound->plan->n_steps; j++) {
     if (!exec->arena) PLIM_TRY(plim_each_step(exec, p, j));
+    if (j > 0 && asks) PLIM_TRY(plim_turn_ask(exec, p, j, gauge));
     plim_gauge_step(gauge, bound, j);
     plim_status status = waits ? run_timed(exec, bound, j, run, user) : run_step(exec, bound, j, run, user);
     if (status != PLIM_OK) return fail_step(exec, bound, j, status);
@@ -125,6 +126,7 @@ plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *
   PLIM_TRY(check_inputs(exec, which));
   plim_exec_plan *p = &exec->plan[which];
   plim_exec_claim(exec, which);
+  PLIM_TRY(plim_exec_fits(exec, which));
   exec->inputs_of = -1; /* the step uses them up */
   memset(p->written, 0, (size_t)p->bound.graph->n_storages);
   int64_t before = plim_context_memory(exec->ctx).allocations;

@@ -64,7 +64,34 @@ plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t which);
 void plim_exec_set_timing(plim_exec *exec, int on);
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t which);
 
-/* Bytes of the arena; 0 when every life has its own allocation. */
+/* ---- other plans, and an arena that shrinks ---- */
+
+/* What takes over in the middle of a step: a plan that begins with the steps that have run (the executor checks that,
+ * and the plan, and owns it from then on), and what the arena keeps from here on. Lives that go on at another place are
+ * copied there. Behind the step the program's own plan is back. */
+typedef struct plim_turn {
+  plim_plan *plan; /* NULL: nothing changes */
+  int64_t arena_bytes;
+} plim_turn;
+
+/* Called in front of every plan step but the first, with the plan that runs. A failure ends the step. Not called on
+ * devices that watch whole steps, nor with an allocation a life. */
+typedef plim_status plim_between(void *user, int32_t which, int32_t step, const plim_plan *plan, plim_turn *turn);
+void plim_exec_set_between(plim_exec *exec, plim_between *between, void *user); /* NULL: nobody is asked */
+
+/* Between two steps: run plan [n of open] from now on, in an arena of arena_bytes, which may be less than before or
+ * more, up to what it was at open. Persistent storages keep their contents and must keep their places; inputs and
+ * outputs are gone. The plans must outlive the executor. PLIM_EUSAGE when a plan needs more than arena_bytes. */
+PLIM_MUST_USE plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes);
+
+/* The plan that runs, or ran last, under that number. */
+const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t which);
+
+/* Bytes of the arena that the system has got back, whole pages; 0 on devices that cannot give back a part. */
+int64_t plim_exec_returned_bytes(const plim_exec *exec);
+int64_t plim_exec_first_bytes(const plim_exec *exec); /* of the arena at open */
+
+/* Bytes of the arena now; 0 when every life has its own allocation. */
 int64_t plim_exec_arena_bytes(const plim_exec *exec);
 
 #ifdef __cplusplus

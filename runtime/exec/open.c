@@ -45,27 +45,31 @@ static plim_status prepare_variant(plim_exec *exec, const plim_graph *graph, con
   return PLIM_OK;
 }
 
-static plim_status open_plan(plim_exec *exec, int32_t which, const plim_graph *graph, const plim_plan *plan,
-                             int checked) {
-  plim_exec_plan *p = &exec->plan[which];
+plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
+                           plim_bound *out) {
   void **kernel = NULL;
   int64_t *workspace_bytes = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *kernel, &kernel));
   PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
-  if (!exec->options.own_kernels) PLIM_CHECK(check_machine(exec, which, &plan->arithmetic.machine));
   for (int32_t i = 0; i < plan->n_variants; i++) {
     PLIM_CHECK(prepare_variant(exec, graph, &plan->variant[i], checked, &kernel[i], &workspace_bytes[i]));
   }
-  PLIM_CHECK(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, &p->bound));
-  PLIM_CHECK(plim_allocate(exec->ctx, graph->n_storages, sizeof *p->written, &p->written));
-  if (exec->options.addresses == PLIM_ADDRESSES_EACH) {
-    PLIM_CHECK(plim_allocate(exec->ctx, plan->n_lives, sizeof *p->own, &p->own));
-  }
+  PLIM_CHECK(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
 done:
   plim_release(exec->ctx, workspace_bytes, plan->n_variants, sizeof *workspace_bytes);
   plim_release(exec->ctx, kernel, plan->n_variants, sizeof *kernel);
   return status;
+}
+
+static plim_status open_plan(plim_exec *exec, int32_t which, const plim_graph *graph, const plim_plan *plan,
+                             int checked) {
+  plim_exec_plan *p = &exec->plan[which];
+  if (!exec->options.own_kernels) PLIM_TRY(check_machine(exec, which, &plan->arithmetic.machine));
+  PLIM_TRY(plim_exec_bind(exec, graph, plan, checked, &p->bound));
+  PLIM_TRY(plim_allocate(exec->ctx, graph->n_storages, sizeof *p->written, &p->written));
+  if (exec->options.addresses != PLIM_ADDRESSES_EACH) return PLIM_OK;
+  return plim_allocate(exec->ctx, plan->n_lives, sizeof *p->own, &p->own);
 }
 
 static plim_status open_memory(plim_exec *exec) {
@@ -75,6 +79,7 @@ static plim_status open_memory(plim_exec *exec) {
     int64_t bytes = exec->plan[i].bound.plan->arena_bytes;
     if (bytes > exec->arena_bytes) exec->arena_bytes = bytes;
   }
+  exec->first_bytes = exec->arena_bytes;
   PLIM_TRY(exec->device ? exec->device->api->alloc(exec->device, exec->arena_bytes, &exec->arena)
                         : plim_guarded_alloc(exec->ctx, exec->arena_bytes, 1, &exec->arena));
   for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, exec->arena);
@@ -144,14 +149,15 @@ void plim_exec_close(plim_exec *exec) {
   plim_context *ctx = exec->ctx;
   if (exec->plan) plim_each_close(exec);
   if (exec->arena && exec->device) {
-    exec->device->api->release(exec->device, exec->arena, exec->arena_bytes);
+    exec->device->api->release(exec->device, exec->arena, exec->first_bytes);
   } else {
-    plim_guarded_free(exec->arena, exec->arena_bytes);
+    plim_guarded_free(exec->arena, exec->first_bytes);
   }
   plim_prepared_free(&exec->prepared);
   for (int32_t i = 0; exec->plan && i < exec->n; i++) {
     plim_exec_plan *p = &exec->plan[i];
     if (!p->bound.ctx) continue;
+    plim_turn_end(p);
     plim_release(ctx, p->written, p->bound.graph->n_storages, sizeof *p->written);
     plim_release(ctx, p->own, p->bound.plan->n_lives, sizeof *p->own);
     plim_bound_free(&p->bound);

@@ -1,5 +1,5 @@
-/* The executor's insides, shared by exec.c (open, close, step), values.c (what lies where between steps) and each.c
- * (an allocation a life). */
+/* The executor's insides, shared by open.c, exec.c (a step), turn.c (other plans, another size), values.c (what lies
+ * where between steps) and each.c (an allocation a life). */
 #ifndef PLIM_RUNTIME_EXEC_OWN_EXEC_H
 #define PLIM_RUNTIME_EXEC_OWN_EXEC_H
 
@@ -9,6 +9,8 @@
 
 typedef struct plim_exec_plan {
   plim_bound bound;
+  plim_bound planned;    /* while another plan has taken over: the bound of the program's own */
+  plim_plan *taken_over; /* that other plan, owned; NULL: none has */
   plim_exec_use use;
   uint8_t *written; /* [n_storages] inputs: written since the plan's last step */
   void **own;       /* [n_lives] each: the life's allocation, NULL when it has none now */
@@ -21,8 +23,11 @@ struct plim_exec {
   int32_t n;
   plim_exec_plan *plan; /* [n] */
   plim_prepared prepared;
-  void *arena; /* NULL: each life has its own allocation */
-  int64_t arena_bytes;
+  void *arena;                      /* NULL: each life has its own allocation */
+  int64_t arena_bytes, first_bytes; /* now, and as allocated */
+  int64_t returned_bytes;
+  plim_between *between; /* NULL: nobody is asked */
+  void *between_user;
   uint64_t seed;
   int64_t step;
   int32_t timing;
@@ -30,10 +35,28 @@ struct plim_exec {
   int32_t inputs_of;  /* plan whose inputs have been written, -1: none */
 };
 
+/* ---- open.c ---- */
+
+/* Prepare the plan's variants and bind it; the arena is not looked at. plim_bound_free in any case. checked: a
+ * workspace that is not the plan's is PLIM_EDIFF. */
+PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
+                                         plim_bound *out);
+
+/* ---- turn.c ---- */
+
+/* Ask whether another plan takes over in front of this step, and let it. */
+PLIM_MUST_USE plim_status plim_turn_ask(plim_exec *exec, plim_exec_plan *p, int32_t step, plim_gauge *gauge);
+/* The program's own plan is back. */
+void plim_turn_end(plim_exec_plan *p);
+
 /* ---- values.c ---- */
 
-/* Plan `which` takes the arena: outputs of the last step and inputs written for other plans are gone. */
+/* Plan `which` (-1: none) takes the arena: outputs of the last step, inputs written for other plans and plans that took
+ * over are gone. */
 void plim_exec_claim(plim_exec *exec, int32_t which);
+
+/* PLIM_EUSAGE when the arena has shrunk below what the plan needs. */
+PLIM_MUST_USE plim_status plim_exec_fits(const plim_exec *exec, int32_t which);
 
 /* ---- each.c ---- */
 

@@ -38,16 +38,36 @@ static plim_prepared_row *find(const plim_prepared *prepared, uint64_t hash, con
   return &prepared->row[i];
 }
 
+/* Room for one more: at most half of the rows are used. */
+static plim_status reserve(plim_prepared *prepared) {
+  if (2 * (prepared->n_used + 1) <= prepared->n_rows) return PLIM_OK;
+  plim_prepared larger = *prepared;
+  larger.n_rows = 2 * prepared->n_rows;
+  PLIM_TRY(plim_allocate(prepared->ctx, larger.n_rows, sizeof *larger.row, &larger.row));
+  for (int64_t i = 0; i < prepared->n_rows; i++) {
+    const plim_prepared_row *row = &prepared->row[i];
+    if (!row->kernel) continue;
+    plim_op_desc desc;
+    plim_desc_of(row->graph, row->op, &desc);
+    *find(&larger, row->hash, &desc, row->variant) = *row;
+  }
+  plim_release(prepared->ctx, prepared->row, prepared->n_rows, sizeof *prepared->row);
+  *prepared = larger;
+  return PLIM_OK;
+}
+
 plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant,
                               void **kernel) {
   plim_op_desc desc;
   plim_desc_of(graph, variant->op, &desc);
   uint64_t hash = plim_desc_hash(&desc);
+  PLIM_TRY(reserve(prepared));
   plim_prepared_row *row = find(prepared, hash, &desc, variant->variant.name);
   if (!row->kernel) {
     void *made = NULL;
     PLIM_TRY(prepared->device->api->prepare(prepared->device, &desc, variant->variant.name, &made));
-    *row = (plim_prepared_row){hash, graph, variant->op, variant->variant.name, made};
+    *row = (plim_prepared_row){.hash = hash, .graph = graph, .op = variant->op, .kernel = made};
+    memcpy(row->variant, variant->variant.name, sizeof row->variant);
     prepared->n_used++;
   }
   *kernel = row->kernel;

@@ -8,7 +8,7 @@ typedef struct plim_prepared_row {
   uint64_t hash;
   const plim_graph *graph; /* where the description is */
   int32_t op;
-  const char *variant;
+  char variant[PLIM_VARIANT_NAME_BYTES];
   void *kernel; /* NULL: an empty row */
 } plim_prepared_row;
 
@@ -19,12 +19,12 @@ typedef struct plim_prepared {
   plim_prepared_row *row; /* [n_rows] open addressing, n_rows a power of two */
 } plim_prepared;
 
-/* An empty set with room for `capacity` kernels. */
+/* An empty set with room for `capacity` kernels, and for more when they come. */
 PLIM_MUST_USE plim_status plim_prepared_new(plim_context *ctx, plim_device *device, int64_t capacity,
                                             plim_prepared *out);
 void plim_prepared_free(plim_prepared *prepared); /* a zeroed one is legal */
 
-/* The kernel of a variant of a plan, prepared when there is none of its kind yet. */
+/* The kernel of a variant of a plan, prepared when there is none of its kind yet. The graph must outlive the set. */
 PLIM_MUST_USE plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph,
                                             const plim_plan_variant *variant, void **kernel);
 

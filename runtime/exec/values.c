@@ -38,6 +38,7 @@ static plim_role role_of(const plim_exec_plan *p, int32_t value) {
 }
 
 void plim_exec_claim(plim_exec *exec, int32_t which) {
+  for (int32_t i = 0; i < exec->n; i++) plim_turn_end(&exec->plan[i]);
   if (exec->outputs_of >= 0 && !exec->arena) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
   exec->outputs_of = -1;
   if (exec->inputs_of >= 0 && exec->inputs_of != which) {
@@ -48,18 +49,28 @@ void plim_exec_claim(plim_exec *exec, int32_t which) {
   exec->inputs_of = which;
 }
 
+plim_status plim_exec_fits(const plim_exec *exec, int32_t which) {
+  int64_t needed = exec->plan[which].bound.plan->arena_bytes;
+  if (!exec->arena || needed <= exec->arena_bytes) return PLIM_OK;
+  return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes and the arena has shrunk to %lld", (int)which,
+                   (long long)needed, (long long)exec->arena_bytes);
+}
+
 plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from, int64_t bytes) {
   PLIM_TRY(check_value(exec, which, value, bytes));
   plim_exec_plan *p = &exec->plan[which];
   int32_t storage = p->bound.graph->value[value].storage;
   plim_role role = role_of(p, value);
+  if (role == PLIM_ROLE_INPUT) {
+    plim_exec_claim(exec, which);
+    PLIM_TRY(plim_exec_fits(exec, which));
+  }
   int32_t life = plim_bound_find_life(&p->bound, storage, 0);
   if ((!plim_role_persistent(role) && role != PLIM_ROLE_INPUT) || life < 0) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) cannot be written before a step of plan %d",
                      p->bound.graph->value[value].name, plim_role_name(role), (int)which);
   }
   if (role == PLIM_ROLE_INPUT) {
-    plim_exec_claim(exec, which);
     if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, life));
     p->written[storage] = 1;
   }

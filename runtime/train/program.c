@@ -49,8 +49,7 @@ void plim_program_free(plim_program *program) {
   plim_release(program->ctx, program, 1, sizeof *program);
 }
 
-/* The options under which the evaluation step is planned when the training step is planned under `options`. */
-static plim_plan_options eval_options(const plim_plan_options *options) {
+plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
   plim_plan_options eval = *options;
   eval.planner = NULL;
   eval.labels = PLIM_LABELS_SMALL;
@@ -146,7 +145,7 @@ plim_status plim_program_plan_last(plim_program *program, const plim_plan_option
 /* ---- plans ---- */
 
 plim_status plim_program_plan(plim_program *program, const plim_plan_options *options) {
-  plim_plan_options eval_wanted = eval_options(options);
+  plim_plan_options eval_wanted = plim_program_eval_options(options);
   plim_plan *train = NULL, *eval = NULL;
   PLIM_TRY(plan_step(program, PLIM_PROGRAM_TRAIN, options, &train));
   plim_status status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
@@ -181,7 +180,7 @@ plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
   plim_plan_options options = plim_plan_options_default();
   plim_plan *eval = NULL;
   options.budget_bytes = plan->budget_bytes;
-  plim_plan_options eval_wanted = eval_options(&options);
+  plim_plan_options eval_wanted = plim_program_eval_options(&options);
   plim_status status = plan_suits(program, plan);
   if (status == PLIM_OK) status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
   if (status != PLIM_OK) {
@@ -200,7 +199,7 @@ plim_status plim_program_keep_all(const plim_program *program, plim_plan **out) 
 
 plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,
                                int32_t *step) {
-  plim_plan_options eval_wanted = eval_options(options);
+  plim_plan_options eval_wanted = plim_program_eval_options(options);
   const plim_plan_options *wanted[] = {options, &eval_wanted};
   plim_plan_floor floor[PLANNED_STEPS];
   for (int32_t i = 0; i < PLANNED_STEPS; i++) {
@@ -216,7 +215,7 @@ plim_status plim_program_floor(const plim_program *program, const plim_plan_opti
 }
 
 plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes) {
-  plim_plan_options eval_wanted = eval_options(options);
+  plim_plan_options eval_wanted = plim_program_eval_options(options);
   const plim_plan_options *wanted[] = {options, &eval_wanted};
   *yes = 1;
   for (int32_t i = 0; i < PLANNED_STEPS && *yes; i++) {

@@ -60,6 +60,9 @@ PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, pli
 PLIM_MUST_USE plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options,
                                              plim_plan_floor *out, int32_t *step);
 
+/* The options under which the evaluation step is planned when the training step is planned under `options`. */
+plim_plan_options plim_program_eval_options(const plim_plan_options *options);
+
 /* plim_plan_fits for both. */
 PLIM_MUST_USE plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes);
 

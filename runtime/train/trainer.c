@@ -2,34 +2,9 @@
  *
  * A step boundary hands the staged batch over (staging lives -> "image" and "label"), asks the reader for the next one
  * and runs the step. Nothing here allocates between open and close. */
-#include "runtime/train/trainer.h"
-
 #include <math.h>
 
-#include "runtime/train/reader.h"
-#include "runtime/train/sampler.h"
-
-/* The named values of one graph that the loop touches. */
-typedef struct ports {
-  int32_t image, label, hyper, loss, hits; /* hyper: -1 in the evaluation step */
-} ports;
-
-struct plim_trainer {
-  plim_context *ctx;
-  const plim_dataset *dataset;
-  const plim_program *program;
-  plim_device *device;
-  plim_trainer_options options;
-  ports port[PLIM_PROGRAM_STEPS];
-  plim_exec *exec;
-  plim_sampler *sampler;
-  plim_reader *reader;
-  uint8_t *next_image; /* [batch][H][W][C], in the arena; in pinned memory where the host does not see the arena */
-  int32_t *next_label; /* [batch], there too */
-  void *pinned[2];     /* what the device gave for them, NULL: nothing */
-  int64_t step;        /* next to run */
-  int64_t requested;   /* training batch asked for last; -1: the staging holds something else */
-};
+#include "runtime/train/own_trainer.h"
 
 static plim_status find_port(const plim_graph *graph, const char *name, int32_t *out) {
   *out = plim_graph_find_value(graph, name);
@@ -37,7 +12,7 @@ static plim_status find_port(const plim_graph *graph, const char *name, int32_t 
   return plim_fail(graph->ctx, PLIM_EDATA, "graph %s has no value called \"%s\"", graph->name, name);
 }
 
-static plim_status find_ports(const plim_graph *graph, int training, ports *port) {
+static plim_status find_ports(const plim_graph *graph, int training, plim_ports *port) {
   PLIM_TRY(find_port(graph, "image", &port->image));
   PLIM_TRY(find_port(graph, "label", &port->label));
   PLIM_TRY(find_port(graph, "loss", &port->loss));
@@ -96,7 +71,7 @@ static plim_status open_exec(plim_trainer *t, plim_device *device) {
   const plim_plan *plan[PLIM_PROGRAM_STEPS];
   for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
     graph[i] = p->graph[i];
-    plan[i] = p->plan[i];
+    plan[i] = t->plan[i] = p->plan[i];
   }
   int32_t n = has_last(p) ? PLIM_PROGRAM_STEPS : PLIM_PROGRAM_LAST;
   return plim_exec_open(t->ctx, device, &t->options.exec, n, graph, plan, &t->exec);
@@ -145,6 +120,7 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   PLIM_CHECK(check_images(t));
   PLIM_CHECK(check_last(t));
   PLIM_CHECK(open_exec(t, device));
+  plim_limiting_open(t);
   PLIM_CHECK(write_start(t));
   PLIM_CHECK(open_reader(t));
   *out = t;
@@ -162,13 +138,14 @@ void plim_trainer_close(plim_trainer *trainer) {
     if (trainer->pinned[i]) (void)(trainer->device->api->pinned(trainer->device, 0, &trainer->pinned[i]) == PLIM_OK);
   }
   plim_exec_close(trainer->exec);
+  plim_limiting_close(trainer);
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
 
 /* Copy the staged batch, or as much of it as step `which` reads, into its inputs. */
 static plim_status hand_over(plim_trainer *t, int32_t which) {
   const plim_value *value = t->program->graph[which]->value;
-  const ports *port = &t->port[which];
+  const plim_ports *port = &t->port[which];
   PLIM_TRY(plim_exec_write(t->exec, which, port->image, t->next_image, value[port->image].bytes));
   return plim_exec_write(t->exec, which, port->label, t->next_label, value[port->label].bytes);
 }
@@ -229,6 +206,7 @@ plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step 
   for (int64_t i = 0; i < steps; i++) {
     plim_step_report report;
     PLIM_TRY(cancelled(trainer));
+    PLIM_TRY(plim_limiting_settle(trainer));
     PLIM_TRY(train_step(trainer, &report));
     if (on_step) on_step(user, &report);
   }
@@ -239,6 +217,7 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
   plim_trainer *t = trainer;
   int64_t batches = plim_sampler_test_batches(t->sampler), begin = plim_now_ns();
   plim_evaluation sum = {0};
+  PLIM_TRY(plim_limiting_settle(t));
   t->requested = -1; /* the staging loses the training batch it may hold */
   plim_reader_request(t->reader, PLIM_READ_TEST, 0);
   for (int64_t i = 0; i < batches; i++) {

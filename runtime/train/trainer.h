@@ -5,6 +5,7 @@
 #include "runtime/exec/exec.h"
 #include "runtime/train/dataset.h"
 #include "runtime/train/program.h"
+#include "runtime/train/replan.h"
 #include "runtime/train/schedule.h"
 
 #ifdef __cplusplus
@@ -13,12 +14,38 @@ extern "C" {
 
 typedef struct plim_trainer plim_trainer;
 
+/* In the middle of a training step the cap becomes another. */
+typedef struct plim_limit {
+  int64_t step; /* from 0 */
+  int64_t bytes;
+} plim_limit;
+
+/* What came of a cap that was asked for. */
+typedef struct plim_limit_report {
+  int64_t step; /* the training step that begins now: the first one with the new plans */
+  int64_t wanted_bytes;
+  plim_status status;                /* PLIM_OK; PLIM_ENOFIT: the run goes on under the old cap, the context says why */
+  int64_t arena_before, arena_after; /* of the plans of the former step, and now */
+  int64_t returned_bytes;            /* of the arena at open that the system has got back so far */
+  int32_t turned_at;                 /* plan step at which the step in flight went on online in the wanted bytes; -1:
+                                      * none was in flight, or it found no way and kept its bytes to its end */
+  double turned_percent;             /* overhead of that step */
+  double overhead_percent;           /* predicted, of the training steps from now on */
+  int64_t time_ns;                   /* between the steps, for new plans */
+} plim_limit_report;
+typedef void plim_on_limit(void *user, const plim_limit_report *report);
+
 typedef struct plim_trainer_options {
   size_t struct_bytes; /* sizeof(plim_trainer_options) */
   uint64_t seed;       /* weights, shuffling, augmentation, dropout */
   plim_schedule schedule;
   int32_t augment;
   plim_exec_options exec;
+  const plim_replan_options *replan; /* how plans for other caps are made; NULL: the cap cannot change. Borrowed */
+  const plim_limit *limit;           /* [n_limits] foreseen, by step. Borrowed */
+  int32_t n_limits;
+  plim_on_limit *on_limit; /* NULL: nobody hears of it */
+  void *on_limit_user;
 } plim_trainer_options;
 
 /* What a finished step reports. */
@@ -49,6 +76,14 @@ void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
 /* Run `steps` more steps; on_step (NULL: none) hears of each. PLIM_ECANCEL after the step in which the context was
  * cancelled, PLIM_ENOTFINITE naming the step whose loss is not a number. */
 PLIM_MUST_USE plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user);
+
+/* From now on the arena may have at most so many bytes: fewer than before, or more, up to what it had at open. From any
+ * thread and from signal handlers, also while a step runs: it finishes online in the new bytes from the first op on at
+ * which that is possible, and the system gets the arena's tail back at once. Before the next step the plans for the new
+ * cap take over, with the same bits. What came of it is reported then. A later request replaces one that is not
+ * settled.
+ */
+void plim_trainer_limit(plim_trainer *trainer, int64_t bytes);
 
 /* Run the evaluation step over the test images. PLIM_ECANCEL as above. */
 PLIM_MUST_USE plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out);

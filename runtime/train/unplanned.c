@@ -2,6 +2,8 @@
  * by narrowing the profile to one variant an op; its program order is what the policy plays. */
 #include "runtime/train/unplanned.h"
 
+#include <string.h>
+
 enum { WORKSPACE_LIMITS = 9 /* all of the budget, a half, a quarter, ..., none */, HALVINGS = 7 };
 
 typedef struct decision {
@@ -14,21 +16,25 @@ typedef struct decision {
 } decision;
 
 /* For each op the fastest variant with at most `limit` bytes of workspace; the one with the least when there is none.
- */
-static const plim_variant *choose_variant(const plim_profile *p, int32_t op, int64_t limit) {
-  const plim_variant *best = &p->variant[p->first[op]];
+ * Of the label (NULL: any); of any when none has it, which planning will say. */
+static const plim_variant *choose_variant(const plim_profile *p, int32_t op, int64_t limit, const char *label) {
+  const plim_variant *best = NULL;
   for (int32_t i = p->first[op]; i < p->first[op + 1]; i++) {
     const plim_variant *v = &p->variant[i];
+    if (label && strcmp(v->label, label) != 0) continue;
+    if (!best) best = v;
     int fits = v->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
     int faster = v->time_ns < best->time_ns, smaller = v->workspace_bytes < best->workspace_bytes;
     if (fits > best_fits || (fits && best_fits && faster) || (!fits && !best_fits && smaller)) best = v;
   }
-  return best;
+  return best ? best : &p->variant[p->first[op]];
 }
 
-static plim_status profile_within(const plim_graph *graph, const plim_profile *from, int64_t limit,
-                                  plim_profile **out) {
-  plim_context *ctx = graph->ctx;
+static plim_status profile_within(const decision *d, const plim_profile *from, int64_t limit, plim_profile **out) {
+  const plim_plan_options *planning = &d->options->planning;
+  const char *const *label = planning->labels == PLIM_LABELS_GIVEN ? planning->label : NULL;
+  const plim_graph *graph = d->graph;
+  plim_context *ctx = d->ctx;
   int64_t n = graph->n_ops;
   int32_t *first = NULL;
   plim_variant *variant = NULL;
@@ -37,7 +43,7 @@ static plim_status profile_within(const plim_graph *graph, const plim_profile *f
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *variant, &variant));
   for (int32_t o = 0; o < graph->n_ops; o++) {
     first[o + 1] = o + 1;
-    variant[o] = *choose_variant(from, o, limit);
+    variant[o] = *choose_variant(from, o, limit, label ? label[o] : NULL);
   }
   PLIM_CHECK(plim_profile_make(graph, &from->machine, from->measured, first, variant, out));
 done:
@@ -102,7 +108,7 @@ static plim_status try_limits(decision *d, const plim_profile *all) {
   int64_t limit = d->options->planning.budget_bytes;
   for (int i = 0; i < WORKSPACE_LIMITS; i++, limit /= 2) {
     plim_profile *profile = NULL;
-    PLIM_TRY(profile_within(d->graph, all, i + 1 < WORKSPACE_LIMITS ? limit : 0, &profile));
+    PLIM_TRY(profile_within(d, all, i + 1 < WORKSPACE_LIMITS ? limit : 0, &profile));
     plim_status status = try_profile(d, profile);
     plim_profile_free(profile);
     if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
@@ -125,8 +131,8 @@ plim_status plim_unplanned_make(plim_context *ctx, const plim_graph *graph, cons
     return plim_fail(ctx, PLIM_EUSAGE, "an online policy needs a budget: without one everything stays");
   }
   PLIM_TRY(find_keep_all_ns(&d, profile));
-  plim_status status =
-      options->planning.labels == PLIM_LABELS_AUTO ? try_limits(&d, profile) : try_profile(&d, profile);
+  int choice = options->planning.labels == PLIM_LABELS_AUTO || options->planning.labels == PLIM_LABELS_GIVEN;
+  plim_status status = choice ? try_limits(&d, profile) : try_profile(&d, profile);
   if (status != PLIM_OK) {
     plim_plan_free(d.best);
     return status;

@@ -17,8 +17,8 @@ typedef struct plim_unplanned_options {
 } plim_unplanned_options;
 
 /* Decide the step: what comes out is a plan, written as the arena was played, that has passed the checker. A policy
- * decides what stays, not which variants run: with PLIM_LABELS_AUTO the fastest variants within a limit on their
- * workspace are tried, for several limits, and the fastest run is taken.
+ * decides what stays, not which variants run: with PLIM_LABELS_AUTO and PLIM_LABELS_GIVEN the fastest variants
+ * (of their label) within a limit on their workspace are tried, for several limits, and the fastest run is taken.
  *   counts  [1]  out  of that run; may be NULL
  * PLIM_ENOFIT when the policy finds no way within the budget; PLIM_EUSAGE without a budget. Deterministic. */
 PLIM_MUST_USE plim_status plim_unplanned_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

@@ -11,7 +11,7 @@
 
 #include "runtime/base/nearest.h"
 
-typedef enum value_kind { TEXT, COUNT, REAL, SECONDS, FLAG } value_kind;
+typedef enum value_kind { TEXT, TEXTS, COUNT, REAL, SECONDS, FLAG } value_kind;
 
 typedef struct option_row {
   const char *name, *arg, *doc;
@@ -76,6 +76,10 @@ static const option_row rows[] = {
      "on a GPU: cap on everything there; the arena gets what context, libraries and modules leave of it, or --memory "
      "where that is less",
      COMMAND_TRAIN, GROUP_MEMORY, 0, TEXT, AT(vram), 0, 0},
+    {"memory-at", "STEP=SIZE",
+     "in the middle of training step STEP, counted from 0, the cap becomes SIZE: the step finishes online and the "
+     "system gets the arena's tail back; may be given several times",
+     COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXTS, AT(memory_at), 0, 0},
     {"planner", "NAME", "search (default), keep-all, sqrt, greedy, revolve, rotor, cut, milp, lp-round or moccasin",
      PLANS, GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
     {"planners", "NAMES", "with commas between them (default search)", COMMAND_BENCH, GROUP_MEMORY, 'p', TEXT,
@@ -233,12 +237,20 @@ static int parse_seconds(const option_row *r, const char *arg, double *x) {
   return 0;
 }
 
+static void store_another(const option_row *r, const char *arg, option_values *to, const struct argp_state *state) {
+  if (to->count == OPTION_VALUES) argp_error(state, "--%s can be given %d times at most", r->name, OPTION_VALUES);
+  to->at[to->count++] = arg;
+}
+
 static void store(const option_row *r, const char *arg, options *o, const struct argp_state *state) {
   char *at = (char *)o + r->at;
   double x;
   switch (r->kind) {
     case TEXT:
       memcpy(at, &arg, sizeof arg);
+      return;
+    case TEXTS:
+      store_another(r, arg, (option_values *)(void *)at, state);
       return;
     case FLAG:
       *(int *)(void *)at = 1;

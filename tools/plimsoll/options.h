@@ -20,11 +20,19 @@ enum {
   COMMAND_TRACE = 4096
 };
 
+/* Values of an option that may be given more than once. */
+enum { OPTION_VALUES = 16 };
+typedef struct option_values {
+  int count;
+  const char *at[OPTION_VALUES];
+} option_values;
+
 typedef struct options {
   const char *model, *image, *data, *data_dir;
   const char *memory, *vram, *planner, *planners, *addresses, *packing, *placing, *arithmetic, *math, *layout, *device,
       *order;
   const char *capacity, *online, *last_batch;
+  option_values memory_at;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
   const char *with, *find;
   const char *file, *second; /* the arguments without a dash, when the command takes them */

@@ -354,7 +354,8 @@ static plim_status plan_training(session *s) {
 
 plim_status session_plan(session *s) {
   PLIM_TRY(plan_training(s));
-  return session_last_batch(s) > 0 ? online_last(s) : PLIM_OK;
+  if (session_last_batch(s) > 0) PLIM_TRY(online_last(s));
+  return limits_prepare(s);
 }
 
 plim_status session_save_plan(const session *s) {
@@ -405,6 +406,7 @@ plim_status session_trainer(session *s, const plim_program *program, int64_t ste
     wanted.exec.life_free = heap_life_free;
     wanted.exec.user = &s->heap;
   }
+  if (program == s->program) limits_set(s, &wanted);
   return plim_trainer_open(s->device, s->dataset, program, &wanted, out);
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/arena/replay.h"
 #include "runtime/train/trainer.h"
 #include "tools/plimsoll/heap.h"
+#include "tools/plimsoll/limits.h"
 #include "tools/plimsoll/options.h"
 #include "tools/plimsoll/progress.h"
 #include "tools/plimsoll/refusal.h"
@@ -32,6 +33,7 @@ typedef struct session {
   plim_replay_counts last;    /* of --last-batch online */
   int64_t arena_room_bytes;   /* --addresses arena: what the arena got above what was planned for */
   heap_arena heap;            /* of --addresses jemalloc */
+  limits limits;              /* of --memory-at */
 } session;
 
 /* Check the names among the options, make the context, watch Ctrl-C. */

@@ -1,0 +1,126 @@
+/* A cap that changes during a run.
+ *
+ * A request is one atomic number. While a step runs the executor asks us between its ops: as soon as there is a way to
+ * finish in the new bytes, the step goes on by a plan that is decided there and then, and the arena gives its tail
+ * back. At the next boundary the plans for the new cap take over; they give the same bits, since labels stay. What no
+ * plan fits into is reported, and the run goes on as before. */
+#include "runtime/arena/replay.h"
+#include "runtime/base/array.h"
+#include "runtime/train/own_trainer.h"
+
+void plim_trainer_limit(plim_trainer *trainer, int64_t bytes) {
+  atomic_store(&trainer->limiting.wanted, bytes > 0 ? bytes : 1);
+}
+
+/* ---- in the middle of a step ---- */
+
+/* Requests that the options foresee: in the middle of their step, or behind it where nobody is asked in between. */
+static void note_foreseen(plim_trainer *t, int middle) {
+  const plim_trainer_options *o = &t->options;
+  plim_limiting *l = &t->limiting;
+  while (l->n_noted < o->n_limits) {
+    const plim_limit *next = &o->limit[l->n_noted];
+    if (next->step > t->step || (next->step == t->step && !middle)) return;
+    plim_trainer_limit(t, next->bytes);
+    l->n_noted++;
+  }
+}
+
+static plim_status between(void *user, int32_t which, int32_t step, const plim_plan *plan, plim_turn *turn) {
+  plim_trainer *t = user;
+  plim_limiting *l = &t->limiting;
+  if (which != PLIM_PROGRAM_EVAL) note_foreseen(t, step >= plan->n_steps / 2);
+  int64_t wanted = atomic_load(&l->wanted) / PLIM_ALIGN * PLIM_ALIGN;
+  if (wanted == 0 || wanted >= turn->arena_bytes || step < l->next_try) return PLIM_OK;
+  plim_status status = plim_arena_continue(t->ctx, t->program->graph[which], plan, t->program->profile[which], step,
+                                           wanted, NULL, &turn->plan);
+  if (status == PLIM_ENOFIT) {
+    l->next_try = step + (1 << l->tries++); /* later, ever less often: each try takes some milliseconds */
+    return PLIM_OK;
+  }
+  PLIM_TRY(status);
+  turn->arena_bytes = l->turned_bytes = wanted;
+  l->turned_at = step;
+  l->turned_percent = plim_plan_overhead_percent(turn->plan);
+  return PLIM_OK;
+}
+
+void plim_limiting_open(plim_trainer *t) {
+  if (t->options.replan) plim_exec_set_between(t->exec, between, t);
+}
+
+void plim_limiting_close(plim_trainer *t) {
+  plim_limiting *l = &t->limiting;
+  for (int64_t i = 0; i < l->n_own; i++) plim_plan_free(l->own[i]);
+  plim_release(t->ctx, l->own, l->own_capacity, sizeof *l->own);
+}
+
+/* ---- between two steps ---- */
+
+static int64_t arena_of(const plim_plan *const *plan) {
+  int64_t most = 0;
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+    if (plan[i] && plan[i]->arena_bytes > most) most = plan[i]->arena_bytes;
+  }
+  return most;
+}
+
+/* The plans run from now on; the trainer owns them, also on failure. */
+static plim_status install(plim_trainer *t, plim_plan **plan) {
+  plim_limiting *l = &t->limiting;
+  const plim_plan *now[PLIM_PROGRAM_STEPS] = {NULL};
+  plim_status status =
+      plim_array_reserve(t->ctx, &l->own, &l->own_capacity, l->n_own + PLIM_PROGRAM_STEPS, sizeof *l->own);
+  for (int32_t i = 0; i < t->program->n_steps; i++) {
+    if (status == PLIM_OK && plan[i]) {
+      l->own[l->n_own++] = plan[i];
+    } else {
+      plim_plan_free(plan[i]);
+    }
+    if (status == PLIM_OK) now[i] = plan[i];
+  }
+  if (status == PLIM_OK) status = plim_exec_replace(t->exec, now, arena_of(now));
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS && status == PLIM_OK; i++) t->plan[i] = now[i];
+  return status;
+}
+
+static plim_status take_plans(plim_trainer *t, int64_t bytes) {
+  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
+  PLIM_TRY(plim_program_replan(t->program, t->plan, t->options.replan, bytes, plan));
+  return install(t, plan);
+}
+
+/* As before the request: the arena may have given back what the plans need. */
+static plim_status take_back(plim_trainer *t) {
+  return plim_exec_replace(t->exec, t->plan, arena_of(t->plan));
+}
+
+static void forget_step(plim_limiting *l) {
+  l->turned_bytes = l->tries = l->next_try = 0;
+}
+
+plim_status plim_limiting_settle(plim_trainer *t) {
+  plim_limiting *l = &t->limiting;
+  note_foreseen(t, 0);
+  int64_t wanted = atomic_exchange(&l->wanted, 0), begin_ns = plim_now_ns(), first = plim_exec_first_bytes(t->exec);
+  if (wanted == 0) return PLIM_OK;
+  plim_limit_report report = {.step = t->step,
+                              .wanted_bytes = wanted,
+                              .arena_before = arena_of(t->plan),
+                              .turned_at = l->turned_bytes > 0 ? l->turned_at : -1,
+                              .turned_percent = l->turned_percent};
+  if (!t->options.replan || first == 0) {
+    return plim_fail(t->ctx, PLIM_EUSAGE, "a cap of %lld bytes: this trainer was opened without plans for other caps",
+                     (long long)wanted);
+  }
+  report.status = take_plans(t, wanted < first ? wanted : first);
+  if (report.status == PLIM_ENOFIT && l->turned_bytes > 0) PLIM_TRY(take_back(t));
+  if (report.status != PLIM_OK && report.status != PLIM_ENOFIT) return report.status;
+  report.arena_after = plim_exec_arena_bytes(t->exec);
+  report.returned_bytes = plim_exec_returned_bytes(t->exec);
+  report.overhead_percent = plim_plan_overhead_percent(t->plan[PLIM_PROGRAM_TRAIN]);
+  report.time_ns = plim_now_ns() - begin_ns;
+  forget_step(l);
+  if (t->options.on_limit) t->options.on_limit(t->options.on_limit_user, &report);
+  return PLIM_OK;
+}

@@ -1,0 +1,58 @@
+/* The trainer's insides, shared by trainer.c (the loop) and limit.c (a cap that changes). */
+#ifndef PLIM_RUNTIME_TRAIN_OWN_TRAINER_H
+#define PLIM_RUNTIME_TRAIN_OWN_TRAINER_H
+
+#include <stdatomic.h>
+
+#include "runtime/train/reader.h"
+#include "runtime/train/sampler.h"
+#include "runtime/train/trainer.h"
+
+/* The named values of one graph that the loop touches. */
+typedef struct plim_ports {
+  int32_t image, label, hyper, loss, hits; /* hyper: -1 in the evaluation step */
+} plim_ports;
+
+/* A cap that is asked for: while a step runs it may go on in less; the next boundary settles it. */
+typedef struct plim_limiting {
+  _Atomic int64_t wanted; /* bytes; 0: nothing is asked for. Written by any thread */
+  int32_t n_noted;        /* of options.limit: asked for so far */
+  /* of the step in flight: */
+  int64_t turned_bytes; /* in which it goes on; 0: as it began */
+  int32_t turned_at;    /* plan step */
+  double turned_percent;
+  int32_t tries, next_try; /* that failed; plan step of the next one */
+  /* plans made since open, which the executor may still know: [n_own] */
+  plim_plan **own;
+  int64_t n_own, own_capacity;
+} plim_limiting;
+
+struct plim_trainer {
+  plim_context *ctx;
+  const plim_dataset *dataset;
+  const plim_program *program;
+  const plim_plan *plan[PLIM_PROGRAM_STEPS]; /* that run now */
+  plim_device *device;
+  plim_trainer_options options;
+  plim_ports port[PLIM_PROGRAM_STEPS];
+  plim_exec *exec;
+  plim_sampler *sampler;
+  plim_reader *reader;
+  uint8_t *next_image; /* [batch][H][W][C], in the arena; in pinned memory where the host does not see the arena */
+  int32_t *next_label; /* [batch], there too */
+  void *pinned[2];     /* what the device gave for them, NULL: nothing */
+  int64_t step;        /* next to run */
+  int64_t requested;   /* training batch asked for last; -1: the staging holds something else */
+  plim_limiting limiting;
+};
+
+/* Ask the executor to ask us. */
+void plim_limiting_open(plim_trainer *t);
+/* Behind the executor's close. */
+void plim_limiting_close(plim_trainer *t);
+
+/* Between two steps: take the plans for what was asked for since the last time. A cap that does not fit is reported and
+ * is no failure. */
+PLIM_MUST_USE plim_status plim_limiting_settle(plim_trainer *t);
+
+#endif

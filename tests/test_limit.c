@@ -1,0 +1,246 @@
+/* Caps that change during a run: the step in flight, the plans behind it, the bytes that go back, and the bits. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/device/guarded.h"
+#include "runtime/train/state.h"
+#include "runtime/train/trainer.h"
+
+enum { BATCH = 32, SIDE = 8, REPORTS = 64 };
+
+static plim_context *ctx;
+static plim_device *device;
+static plim_dataset *dataset;
+static plim_program *program;
+static plim_replan_options replan;
+static plim_limit_report report[REPORTS];
+static int n_reports;
+
+static plim_plan_options planning(int64_t budget_bytes) {
+  plim_plan_options options = plim_plan_options_default();
+  options.iterations = 500;
+  options.budget_bytes = budget_bytes;
+  return options;
+}
+
+static void setup(void) {
+  plim_dataset_options options = plim_dataset_options_default();
+  plim_net_options net_options = plim_net_options_default();
+  plim_net *net;
+  options.height = options.width = SIDE;
+  options.train_count = 200;
+  options.test_count = 40;
+  net_options.batch = BATCH;
+  net_options.height = net_options.width = SIDE;
+  plim_dataset_pixels("synthetic", net_options.pixel_scale, net_options.pixel_shift);
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  plim_device_options one = {.struct_bytes = sizeof one, .threads = 1};
+  cr_assert_eq(plim_device_open(ctx, "cpu", &one, &device), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_dataset_load(ctx, "synthetic", &options, &dataset), PLIM_OK);
+  cr_assert_eq(plim_model_make(ctx, "resnet20", &net_options, &net), PLIM_OK);
+  cr_assert_eq(plim_program_begin(device, net, NULL, &program), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_net_free(net);
+  plim_plan_options all = planning(INT64_MAX);
+  cr_assert_eq(plim_program_plan(program, &all), PLIM_OK, "%s", plim_context_error(ctx));
+  replan = (plim_replan_options){.struct_bytes = sizeof replan,
+                                 .planning = planning(INT64_MAX),
+                                 .policy = plim_policy_find("dtr"), /* decides in no time */
+                                 .thrash = 1};
+  n_reports = 0;
+}
+
+static void teardown(void) {
+  plim_program_free(program);
+  plim_dataset_free(dataset);
+  plim_device_close(device);
+  plim_context_free(ctx);
+}
+TestSuite(limit, .init = setup, .fini = teardown);
+
+static void keep_report(void *user, const plim_limit_report *r) {
+  (void)user;
+  cr_assert_lt(n_reports, REPORTS);
+  report[n_reports++] = *r;
+}
+
+static int64_t part(int percent) {
+  return plim_program_arena_bytes(program) * percent / 100;
+}
+
+static plim_trainer *open_trainer(int32_t n, const plim_limit *foreseen, int limited) {
+  plim_trainer_options options = {
+      .struct_bytes = sizeof options,
+      .seed = 7,
+      .schedule = {.rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f, .total_steps = 1000},
+      .augment = 1,
+      .exec = {.struct_bytes = sizeof(plim_exec_options)},
+      .replan = limited ? &replan : NULL,
+      .limit = foreseen,
+      .n_limits = n,
+      .on_limit = keep_report,
+  };
+  plim_trainer *t;
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_OK, "%s", plim_context_error(ctx));
+  return t;
+}
+
+/* Run as many steps without a cap, compare every bit, close both. */
+static void expect_same_bits(plim_trainer *t) {
+  plim_trainer *plain = open_trainer(0, NULL, 0);
+  plim_state_difference d;
+  cr_assert_eq(plim_trainer_run(plain, plim_trainer_steps(t), NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_state_compare(t, plain, &d), PLIM_OK);
+  cr_expect_eq(d.different, 0, "%s differs", d.name);
+  plim_trainer_close(plain);
+  plim_trainer_close(t);
+}
+
+static void run(plim_trainer *t, int64_t steps) {
+  cr_assert_eq(plim_trainer_run(t, steps, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+}
+
+Test(limit, step_in_flight_goes_on_online_and_gives_the_tail_back) {
+  int online = 0;
+  replan.policy = NULL; /* plans by search, as a run that began with one has them */
+  for (int percent = 90; percent >= 70; percent -= 10) {
+    const plim_limit foreseen = {1, part(percent)};
+    plim_trainer *t = open_trainer(1, &foreseen, 1);
+    n_reports = 0;
+    run(t, 3);
+    cr_assert_eq(n_reports, 1);
+    cr_assert_eq(report[0].status, PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_eq(report[0].step, 2);
+    cr_assert_leq(report[0].arena_after, foreseen.bytes);
+    cr_assert_eq(plim_exec_arena_bytes(plim_trainer_exec(t)), report[0].arena_after);
+    cr_assert_geq(report[0].returned_bytes, part(100) - foreseen.bytes - 4096);
+    online += report[0].turned_at > 0;
+    expect_same_bits(t);
+  }
+  cr_assert_geq(online, 2, "in %d of 3 cases there was a way", online);
+}
+
+Test(limit, cap_shrinks_again_and_grows_up_to_the_first_arena) {
+  const plim_limit foreseen[] = {{1, part(80)}, {2, part(60)}, {3, part(70)}, {4, part(300)}};
+  plim_trainer *t = open_trainer(4, foreseen, 1);
+  plim_evaluation evaluation;
+  for (int i = 0; i < 6; i++) {
+    run(t, 1);
+    cr_assert_eq(plim_trainer_evaluate(t, &evaluation), PLIM_OK, "%s", plim_context_error(ctx));
+  }
+  cr_assert_eq(n_reports, 4);
+  for (int i = 0; i < 4; i++) {
+    cr_assert_eq(report[i].status, PLIM_OK);
+    cr_assert_leq(report[i].arena_after, foreseen[i].bytes);
+  }
+  cr_assert_gt(report[2].arena_after, report[1].arena_after);
+  cr_assert_leq(report[3].arena_after, part(100));
+  cr_assert_lt(report[3].overhead_percent, report[1].overhead_percent);
+  expect_same_bits(t);
+}
+
+Test(limit, cap_that_nothing_fits_into_is_reported_and_the_run_goes_on) {
+  const plim_limit foreseen = {1, part(100) / 20};
+  plim_trainer *t = open_trainer(1, &foreseen, 1);
+  run(t, 4);
+  cr_assert_eq(n_reports, 1);
+  cr_assert_eq(report[0].status, PLIM_ENOFIT);
+  cr_assert_eq(report[0].arena_after, part(100));
+  cr_assert_eq(report[0].returned_bytes, 0, "what was given back has come back");
+  expect_same_bits(t);
+}
+
+Test(limit, trainer_without_plans_for_other_caps_refuses) {
+  plim_trainer *t = open_trainer(0, NULL, 0);
+  run(t, 1);
+  plim_trainer_limit(t, part(80));
+  cr_assert_eq(plim_trainer_run(t, 1, NULL, NULL), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "opened without plans for other caps"));
+  plim_trainer_close(t);
+}
+
+typedef struct other_thread {
+  plim_trainer *trainer;
+  int64_t bytes[3];
+} other_thread;
+
+static void *ask(void *user) {
+  other_thread *o = user;
+  for (int i = 0; i < 3; i++) {
+    (void)nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+    plim_trainer_limit(o->trainer, o->bytes[i]);
+  }
+  return NULL;
+}
+
+Test(limit, may_be_asked_for_by_another_thread_at_any_moment) {
+  plim_trainer *t = open_trainer(0, NULL, 1);
+  other_thread other = {t, {part(80), part(55), part(65)}};
+  pthread_t thread;
+  cr_assert_eq(pthread_create(&thread, NULL, ask, &other), 0);
+  run(t, 10);
+  cr_assert_eq(pthread_join(thread, NULL), 0);
+  run(t, 2);
+  cr_assert_geq(n_reports, 1);
+  cr_assert_eq(report[n_reports - 1].wanted_bytes, part(65));
+  cr_assert_eq(report[n_reports - 1].status, PLIM_OK);
+  expect_same_bits(t);
+}
+
+/* ---- memory ---- */
+
+static int64_t resident_bytes(void) {
+  long long pages = 0, resident = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  cr_assert_not_null(f);
+  cr_assert_eq(fscanf(f, "%lld %lld", &pages, &resident), 2);
+  (void)fclose(f);
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+Test(limit, memory_shrinks_in_place_and_the_system_gets_its_pages) {
+  enum { WHOLE = 64 << 20, LEFT = (8 << 20) + 512 };
+  void *memory;
+  int64_t returned = 0;
+  cr_assert_eq(plim_guarded_alloc(ctx, WHOLE, 1, &memory), PLIM_OK);
+  memset(memory, 7, WHOLE);
+  int64_t before = resident_bytes();
+  cr_assert_eq(plim_guarded_resize(ctx, memory, WHOLE, LEFT, 1, &returned), PLIM_OK);
+  cr_assert_geq(returned, WHOLE - LEFT - sysconf(_SC_PAGESIZE));
+  cr_assert_leq(resident_bytes(), before - returned + (2 << 20));
+  for (int i = 0; i < LEFT; i++) cr_assert(((char *)memory)[i] == 7, "byte %d", i);
+  cr_assert_eq(plim_guarded_resize(ctx, memory, LEFT, WHOLE, 1, &returned), PLIM_OK);
+  cr_assert_lt(returned, 0);
+  cr_assert_eq(((char *)memory)[LEFT - 1], 7);
+  cr_assert_eq(((char *)memory)[WHOLE - 1], 0);
+  plim_guarded_free(memory, WHOLE);
+}
+
+/* Does writing a byte there end a process? */
+static int faults(volatile char *at) {
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    (void)signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would report what is wanted here */
+    *at = 1;
+    _exit(0);
+  }
+  cr_assert_eq(waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status);
+}
+
+Test(limit, memory_given_back_is_out_of_reach) {
+  enum { WHOLE = 1 << 20, LEFT = 1 << 16 };
+  void *memory;
+  int64_t returned;
+  cr_assert_eq(plim_guarded_alloc(ctx, WHOLE, 1, &memory), PLIM_OK);
+  cr_assert_eq(plim_guarded_resize(ctx, memory, WHOLE, LEFT, 1, &returned), PLIM_OK);
+  cr_assert(faults((char *)memory + WHOLE / 2));
+  cr_assert(!faults((char *)memory + LEFT - 1));
+  plim_guarded_free(memory, WHOLE);
+}

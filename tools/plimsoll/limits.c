@@ -1,0 +1,142 @@
+/* Caps by step: parsed, planned ahead, told. */
+#include "tools/plimsoll/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/size.h"
+#include "tools/plimsoll/session.h"
+
+static plim_status parse(session *s, const char *text, plim_limit *out) {
+  plim_size size;
+  char *end;
+  long long step = strtoll(text, &end, 10);
+  if (end == text || *end != '=' || step < 0) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s is not STEP=SIZE, as in 100=48MiB or 100=45%%", text);
+  }
+  PLIM_TRY(plim_size_parse(s->ctx, end + 1, &size));
+  *out = (plim_limit){step, plim_size_bytes(&size, s->keep_all->arena_bytes)};
+  if (out->bytes > 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s: no such size is a cap", text);
+}
+
+static int by_step(const void *a, const void *b) {
+  const plim_limit *x = a, *y = b;
+  return (x->step > y->step) - (x->step < y->step);
+}
+
+static plim_status parse_all(session *s) {
+  limits *l = &s->limits;
+  l->n = s->o->memory_at.count;
+  for (int32_t i = 0; i < l->n; i++) PLIM_TRY(parse(s, s->o->memory_at.at[i], &l->row[i]));
+  qsort(l->row, (size_t)l->n, sizeof *l->row, by_step);
+  for (int32_t i = 1; i < l->n; i++) {
+    if (l->row[i].step != l->row[i - 1].step) continue;
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at: step %lld has two caps", (long long)l->row[i].step);
+  }
+  if (l->n == 0 || strcmp(s->o->addresses, "planned") == 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at is for planned addresses, not for --addresses %s",
+                   s->o->addresses);
+}
+
+/* The refusal of --memory, for this cap and the bits of the plan that there is. */
+static plim_status refuse(session *s, const plim_limit *limit) {
+  char sentence[1024];
+  s->planning.budget_bytes = limit->bytes;
+  PLIM_TRY(session_labels(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
+  plim_status status = refusal_explain(s);
+  if (status != PLIM_ENOFIT) return status;
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+  return plim_fail(s->ctx, PLIM_ENOFIT, "--memory-at, step %lld: %s", (long long)limit->step, sentence);
+}
+
+/* The plans go to the curve, where the run finds them again; without one they are made again when they are needed. */
+static plim_status plan_ahead(session *s, const plim_limit *limit) {
+  const plim_program *p = s->program;
+  const plim_plan *now[PLIM_PROGRAM_STEPS];
+  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
+  int64_t first = plim_program_arena_bytes(p), bytes = limit->bytes < first ? limit->bytes : first;
+  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) now[i] = p->plan[i];
+  plim_status status = plim_program_replan(p, now, &s->limits.replan, bytes, plan);
+  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(plan[i]);
+  progress_clear(&s->bar);
+  return status == PLIM_ENOFIT ? refuse(s, limit) : status;
+}
+
+plim_status limits_prepare(session *s) {
+  limits *l = &s->limits;
+  PLIM_TRY(parse_all(s));
+  l->replan = (plim_replan_options){.struct_bytes = sizeof l->replan,
+                                    .planning = s->planning,
+                                    .policy = s->o->online ? plim_policy_find(s->o->online) : NULL,
+                                    .thrash = s->o->thrash};
+  l->replan.planning.from_curve = NULL;
+  for (int32_t i = 0; i < l->n; i++) PLIM_TRY(plan_ahead(s, &l->row[i]));
+  return PLIM_OK;
+}
+
+/* ---- what happens ---- */
+
+static void print_turn(const plim_limit_report *r) {
+  if (r->turned_at >= 0) {
+    printf("; step %lld went on online behind its operation %d, at %.2f %% overhead", (long long)r->step - 1,
+           (int)r->turned_at, r->turned_percent);
+  } else if (r->arena_after < r->arena_before) {
+    printf("; step %lld kept its bytes to its end: in none of its operations there was a way to go on in fewer",
+           (long long)r->step - 1);
+  }
+}
+
+static void print_report(const session *s, const plim_limit_report *r) {
+  char wanted[PLIM_SIZE_TEXT_BYTES], before[PLIM_SIZE_TEXT_BYTES], after[PLIM_SIZE_TEXT_BYTES],
+      returned[PLIM_SIZE_TEXT_BYTES];
+  printf("cap of %s", plim_size_print(r->wanted_bytes, wanted));
+  print_turn(r);
+  if (r->status != PLIM_OK) {
+    printf("; refused, the run goes on as before: %s\n", plim_context_error(s->ctx));
+  } else {
+    printf("; from step %lld on the plan for it: overhead %.2f %%, arena %s after %s, %s given back\n",
+           (long long)r->step, r->overhead_percent, plim_size_print(r->arena_after, after),
+           plim_size_print(r->arena_before, before), plim_size_print(r->returned_bytes, returned));
+  }
+  (void)fflush(stdout);
+}
+
+static void on_limit(void *user, const plim_limit_report *report) {
+  session *s = user;
+  limits *l = &s->limits;
+  if (l->n_reports < OPTION_VALUES) l->report[l->n_reports++] = *report;
+  progress_clear(&s->bar);
+  if (!s->o->json) print_report(s, report);
+}
+
+void limits_set(session *s, plim_trainer_options *wanted) {
+  if (s->limits.n == 0) return;
+  wanted->replan = &s->limits.replan;
+  wanted->limit = s->limits.row;
+  wanted->n_limits = s->limits.n;
+  wanted->on_limit = on_limit;
+  wanted->on_limit_user = s;
+}
+
+void limits_figures(figures *f, const limits *l) {
+  if (l->n == 0) return;
+  json_t *rows = json_array();
+  for (int32_t i = 0; i < l->n_reports; i++) {
+    const plim_limit_report *r = &l->report[i];
+    (void)json_array_append_new(
+        rows, json_pack("{s:I, s:I, s:b, s:I, s:I, s:I, s:i, s:f, s:f, s:f}", "step", (json_int_t)r->step,
+                        "budget_bytes", (json_int_t)r->wanted_bytes, "taken", r->status == PLIM_OK,
+                        "arena_before_bytes", (json_int_t)r->arena_before, "arena_bytes", (json_int_t)r->arena_after,
+                        "returned_bytes", (json_int_t)r->returned_bytes, "online_from_operation", (int)r->turned_at,
+                        "online_overhead_percent", r->turned_at >= 0 ? r->turned_percent : 0.0, "overhead_percent",
+                        r->overhead_percent, "seconds", (double)r->time_ns / 1e9));
+  }
+  (void)json_object_set_new(f->object, "limits", rows);
+  figures_count(f, 0, NULL, "changes of the cap", l->n_reports);
+  if (l->n_reports == 0) return;
+  const plim_limit_report *last = &l->report[l->n_reports - 1];
+  figures_bytes(f, 0, "arena_last_bytes", "arena, at the end", last->arena_after);
+  figures_note(f, 0, " at %.2f %% overhead, predicted", last->overhead_percent);
+}

@@ -1,0 +1,29 @@
+/* Caps that change during a run: --memory-at. */
+#ifndef PLIM_TOOLS_PLIMSOLL_LIMITS_H
+#define PLIM_TOOLS_PLIMSOLL_LIMITS_H
+
+#include "runtime/train/trainer.h"
+#include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/options.h"
+
+struct session;
+
+typedef struct limits {
+  int32_t n;
+  plim_limit row[OPTION_VALUES]; /* by step */
+  plim_replan_options replan;
+  int32_t n_reports;
+  plim_limit_report report[OPTION_VALUES];
+} limits;
+
+/* Read the options, and plan for every cap, so that one that does not fit is refused before anything runs, as --memory
+ * is, and no step has to wait for a search. The session must have its plans. */
+plim_status limits_prepare(struct session *s);
+
+/* Into the options of a trainer of the session's program; what happens is kept, and printed as it happens. */
+void limits_set(struct session *s, plim_trainer_options *wanted);
+
+/* What happened, as rows. */
+void limits_figures(figures *f, const limits *l);
+
+#endif
