@@ -133,7 +133,7 @@ static const struct {
     {"sed '9s/.$//' t.jsonl >c.jsonl; $PLIMSOLL trace step c.jsonl", 3, "c.jsonl: line 9"},
     {"sed '7d' t.jsonl >c.jsonl; $PLIMSOLL trace step c.jsonl", 3, "c.jsonl: line 7"},
     {"head -c 5000 t.jsonl >c.jsonl; $PLIMSOLL trace step c.jsonl", 3, "c.jsonl"},
-    {"$PLIMSOLL trace look t.jsonl", 2, "summary, step, export and diff, not \"look\""},
+    {"$PLIMSOLL trace look t.jsonl", 2, "summary, step, export, diff and what-if, not \"look\""},
     {"$PLIMSOLL trace step", 2, "FILE is missing"},
     {"$PLIMSOLL trace step none.jsonl", 3, "none.jsonl"},
     {"$PLIMSOLL trace step t.jsonl --at 100000", 2, "the steps of this plan are 0 to "},

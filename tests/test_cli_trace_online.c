@@ -78,6 +78,24 @@ Test(cli_trace_online, a_graph_is_played_up_to_where_memory_ends_with_the_bytes_
   plim_test_expect(2, "exclude each other");
 }
 
+Test(cli_trace_online, what_would_have_come_of_another_policy_or_cap_stands_beside_what_came) {
+  last_run = plim_test_program("trace what-if o.jsonl --at 60 --online dtr --memory 100%%");
+  plim_test_expect(0, "");
+  expect_words("what if dtr had ");
+  expect_words("  it would have ");
+  expect_words("  this run has ");
+  last_run = plim_test_program("trace what-if o.jsonl --at 60 --online dtr --memory 30%%");
+  plim_test_expect(0, "");
+  expect_words("  it would find no way: ");
+  last_run = plim_test_shell("printf 'd\\nw best 100%%\\nw\\nw nobody 1MiB\\n' | $PLIMSOLL trace step o.jsonl");
+  plim_test_expect(0, "");
+  expect_words("what if best had ");
+  expect_words("w needs a policy and a size");
+  expect_words("no online policy is called \"nobody\"");
+  last_run = plim_test_program("trace what-if o.jsonl --memory 1GiB");
+  plim_test_expect(2, "needs --at N, 0 to ");
+}
+
 Test(cli_trace_online, a_page_holds_the_run_its_reasons_and_needs_nothing_else) {
   static char page[1 << 20];
   last_run = plim_test_program("trace export o.jsonl -o run.html");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "planner/planner.h"
+#include "runtime/graph/check.h"
 #include "runtime/inspect/inspect.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"
@@ -234,6 +235,38 @@ Test(story, another_plan_is_not_what_was_told) {
   cr_expect(step >= 0 && step < plan->n_steps);
   plim_plan_free(plan);
   free_rig(&r);
+}
+
+/* ---- another policy from a step on ---- */
+
+static void check_what_if(const rig *r, const plim_plan *plan, const plim_policy *policy, int32_t from) {
+  plim_plan *other = NULL;
+  plim_replay_counts counts;
+  plim_status status = plim_arena_what_if(r->ctx, r->graph, plan, policy, from, plan->budget_bytes, &counts, &other);
+  if (status == PLIM_ENOFIT) return;
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(plim_plan_check(r->ctx, r->graph, other), PLIM_OK, "%s from step %d: %s", policy->name, (int)from,
+               plim_context_error(r->ctx));
+  for (int32_t j = 0; j < from; j++) cr_assert_eq(other->step[j].op, plan->step[j].op);
+  plim_plan_free(other);
+}
+
+Test(story, another_policy_goes_on_from_any_step_with_what_was_there) {
+  for (uint64_t seed = 1; seed <= 6; seed++) {
+    rig r = random_rig(seed);
+    plim_plan *plan = NULL;
+    for (int64_t tenths = 6; !plan; tenths++) {
+      int64_t bytes = r.order->peak_bytes * tenths / 10;
+      plim_status status =
+          plim_arena_online(r.ctx, r.graph, r.order, plim_policy_find("coop"), bytes, INT64_MAX, NULL, &plan);
+      cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
+    }
+    for (int32_t from = 0; from < plan->n_steps; from += 5) {
+      for (int32_t i = 0; plim_policy_at(i); i++) check_what_if(&r, plan, plim_policy_at(i), from);
+    }
+    plim_plan_free(plan);
+    free_rig(&r);
+  }
 }
 
 /* ---- reasons by hand ---- */

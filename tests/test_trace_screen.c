@@ -70,6 +70,8 @@ Test(trace_screen, keys_step_jump_search_and_explain_themselves) {
   plim_test_terminal_expect("go to a step by its number");
   plim_test_terminal_keys("f");
   plim_test_terminal_expect("none was given");
+  plim_test_terminal_keys("wcoop 110%\r");
+  plim_test_terminal_expect("it would have");
   plim_test_terminal_keys("o");
   plim_test_terminal_expect("there is no request without room");
   quit();

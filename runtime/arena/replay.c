@@ -90,6 +90,13 @@ static plim_status try_rivals(search *s) {
   return PLIM_OK;
 }
 
+static plim_status try_policy(search *s, const plim_policy *policy) {
+  if (!policy->forecast) return try_way(s, rival_way(policy));
+  PLIM_TRY(try_switches(s, policy, SWITCHES));
+  for (int i = 0; i < WINDOWS; i++) PLIM_TRY(try_switches(s, &windows[i], HOLD_INPUTS));
+  return try_rivals(s);
+}
+
 static plim_status finish(search *s, plim_status status, plim_replay_counts *counts, plim_plan **out) {
   if (counts) *counts = s->counts;
   if (status == PLIM_OK && !s->plan) return PLIM_ENOFIT;
@@ -113,15 +120,7 @@ plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const 
                               plim_replay_counts *counts, plim_plan **out) {
   search s = {.ctx = ctx, .graph = graph, .schedule = order, .budget_bytes = budget_bytes, .limit_ns = limit_ns};
   PLIM_TRY(plim_plan_check(ctx, graph, order));
-  plim_status status = PLIM_OK;
-  if (policy->forecast) {
-    status = try_switches(&s, policy, SWITCHES);
-    for (int i = 0; i < WINDOWS && status == PLIM_OK; i++) status = try_switches(&s, &windows[i], HOLD_INPUTS);
-    if (status == PLIM_OK) status = try_rivals(&s);
-  } else {
-    status = try_way(&s, rival_way(policy));
-  }
-  status = finish(&s, status, counts, out);
+  plim_status status = finish(&s, try_policy(&s, policy), counts, out);
   if (status == PLIM_OK) (void)snprintf((*out)->planner, sizeof(*out)->planner, "online %s", policy->name);
   return status;
 }
@@ -151,6 +150,19 @@ plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, cons
     }
     if (!profile) break;
   }
+  return finish(&s, status, counts, out);
+}
+
+plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
+                               const plim_policy *policy, int32_t from, int64_t arena_bytes, plim_replay_counts *counts,
+                               plim_plan **out) {
+  search s = {.ctx = ctx, .graph = graph, .from = from, .budget_bytes = arena_bytes, .limit_ns = INT64_MAX};
+  plim_narrowed narrowed;
+  plim_status status = plim_narrow(ctx, graph, plan, NULL, from, arena_bytes, 0, &narrowed);
+  s.schedule = &narrowed.plan;
+  s.again = narrowed.again;
+  if (status == PLIM_OK) status = try_policy(&s, policy);
+  plim_narrowed_release(&narrowed);
   return finish(&s, status, counts, out);
 }
 

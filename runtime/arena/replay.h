@@ -61,6 +61,13 @@ PLIM_MUST_USE plim_status plim_arena_continue(plim_context *ctx, const plim_grap
                                               const plim_profile *profile, int32_t from, int64_t arena_bytes,
                                               plim_replay_counts *counts, plim_plan **out);
 
+/* What would come of another policy from step `from` of a checked plan on: the steps before stay as they were, what has
+ * not run by then runs once, in the order of the program, and the policy decides what stays, within arena_bytes. Lives
+ * may move in front of that step as in plim_arena_continue. */
+PLIM_MUST_USE plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
+                                             const plim_policy *policy, int32_t from, int64_t arena_bytes,
+                                             plim_replay_counts *counts, plim_plan **out);
+
 #ifdef __cplusplus
 }
 #endif

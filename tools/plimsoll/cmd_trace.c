@@ -11,6 +11,7 @@
 #include "tools/plimsoll/trace_prompt.h"
 #include "tools/plimsoll/trace_screen.h"
 #include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace_what_if.h"
 
 static plim_status summary(session *s, const traced *t, const traced *other) {
   (void)other;
@@ -57,13 +58,23 @@ static plim_status diff(session *s, const traced *t, const traced *other) {
   return same ? PLIM_OK : plim_fail(s->ctx, PLIM_EDIFF, "the two runs differ");
 }
 
+static plim_status what_if(session *s, const traced *t, const traced *other) {
+  const options *o = s->o;
+  (void)other;
+  if (o->at < 0 || o->at >= t->plan->n_steps || !o->memory) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "trace what-if needs --at N, 0 to %d, and --memory SIZE",
+                     (int)t->plan->n_steps - 1);
+  }
+  return trace_what_if(t, (int32_t)o->at, o->online ? o->online : plim_policy_name(0), o->memory, stdout);
+}
+
 /* other NULL: no --with. */
 typedef plim_status action(session *s, const traced *t, const traced *other);
 
 static const struct {
   const char *name;
   action *run;
-} actions[] = {{"summary", summary}, {"step", step}, {"export", export}, {"diff", diff}};
+} actions[] = {{"summary", summary}, {"step", step}, {"export", export}, {"diff", diff}, {"what-if", what_if}};
 
 static plim_status open_run(session *s, traced *t) {
   const options *o = s->o;
@@ -91,7 +102,8 @@ static plim_status act(session *s) {
   for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
     if (strcmp(actions[i].name, s->o->file) == 0) return act_on(s, actions[i].run);
   }
-  return plim_fail(s->ctx, PLIM_EUSAGE, "a trace can do summary, step, export and diff, not \"%s\"", s->o->file);
+  return plim_fail(s->ctx, PLIM_EUSAGE, "a trace can do summary, step, export, diff and what-if, not \"%s\"",
+                   s->o->file);
 }
 
 static int run_trace(const options *o) {
@@ -122,7 +134,7 @@ const command command_trace = {
         "viewer and Perfetto, one track for compute and a counter of live bytes; to a file whose name ends in .html a "
         "page with the map of addresses over steps. diff: where two runs of one graph part ways; exit status 1 when "
         "they "
-        "do.",
+        "do. what-if: what would have come of another policy (--online) or cap (--memory) from step --at on.",
     .after =
         "EXAMPLES\n"
         "  plimsoll train --model resnet20 --memory 50% --steps 20 --trace t.jsonl\n"

@@ -14,7 +14,7 @@ enum { ROW_TITLE, ROW_OP, ROW_BYTES, ROW_STRIP, ROW_WINDOW, ROW_LEGEND, ROW_PANE
 enum { ROWS_BELOW = 2 /* answers, keys */, LEFT_LEAST = 30, LEFT_MOST = 64, LEFT_WITH_ADDRESS = 44, MARGIN = 1 };
 enum { CELLS = 1024 /* most columns that are drawn */, MAP_CELLS = 1 << 16, TEXT = 512 };
 
-static const char keys[] = "n p step  d D evict  r R again  g go  / find  m map  y why  ? help  q quit";
+static const char keys[] = "n p step  d D evict  r R again  g go  / find  m map  w what-if  ? help  q quit";
 
 /* ---- colours ---- */
 

@@ -7,6 +7,7 @@
 #include "tools/plimsoll/trace_jump.h"
 #include "tools/plimsoll/trace_map.h"
 #include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace_what_if.h"
 
 enum { LINE = 512 };
 
@@ -69,6 +70,19 @@ static plim_status show_map(prompt_state *p, const char *word) {
   return trace_map_print(p->t, p->step, p->to);
 }
 
+/* Behind w: a policy and a size. */
+static plim_status what_if(prompt_state *p, const char *word) {
+  char policy[32], memory[32];
+  if (sscanf(word, "%31s %31s", policy, memory) != 2) {
+    fprintf(p->to, "w needs a policy and a size, as in w dtr 80%%\n");
+    return PLIM_OK;
+  }
+  plim_status status = trace_what_if(p->t, p->step, policy, memory, p->to);
+  if (status != PLIM_EUSAGE) return status;
+  fprintf(p->to, "%s\n", plim_context_error(p->t->ctx));
+  return PLIM_OK;
+}
+
 static plim_status show_reasons(prompt_state *p, const char *word) {
   (void)word;
   return trace_view_reasons(p->t, p->step, p->to);
@@ -116,6 +130,7 @@ static const struct {
     {"l", "", "what is resident, by address", show_residents},
     {"a", "", "what is absent and comes back, and why", show_absences},
     {"v", " VALUE", "the history of a value", show_value},
+    {"w", " P M", "what if policy P had memory M from here on, as in w dtr 80%", what_if},
     {"s", "", "summary", show_summary},
     {"h", "", "these commands", help},
     {"q", "", "quit", quit},

@@ -10,6 +10,7 @@
 #include "tools/plimsoll/trace_map.h"
 #include "tools/plimsoll/trace_terminal.h"
 #include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace_what_if.h"
 
 enum { ANSWER = 128, KEY_INTERRUPT = 3 /* Ctrl-C */, KEY_ESCAPE = 27, ESCAPE_MS = 25 };
 
@@ -99,6 +100,13 @@ static void ask(const char *question, char answer[ANSWER]) {
   }
 }
 
+/* A sentence goes to the line of answers. */
+static plim_status say_usage(screen *s, plim_status status) {
+  if (status != PLIM_EUSAGE) return status;
+  (void)snprintf(s->message, sizeof s->message, "%s", plim_context_error(s->t->ctx));
+  return PLIM_OK;
+}
+
 static plim_status ask_step(screen *s) {
   char answer[ANSWER], *end;
   ask("to step:", answer);
@@ -121,10 +129,18 @@ static plim_status ask_value(screen *s) {
   if (!*answer) return PLIM_OK;
   if (value >= 0) return show_history(s, s->t->graph->value[value].storage);
   PLIM_TRY(fill_pane(s, SCREEN_TEXT));
-  if (trace_view_value(s->t, answer, s->pane.to) == PLIM_EUSAGE) {
-    (void)snprintf(s->message, sizeof s->message, "%s", plim_context_error(s->t->ctx));
-  }
+  PLIM_TRY(say_usage(s, trace_view_value(s->t, answer, s->pane.to)));
   return fill_pane(s, SCREEN_WHY);
+}
+
+static plim_status ask_what_if(screen *s) {
+  char answer[ANSWER];
+  ask("what if, from here on (a policy and a size, as in dtr 80%):", answer);
+  char *memory = answer + strcspn(answer, " ");
+  if (*memory) *memory++ = 0;
+  if (!*answer) return PLIM_OK;
+  PLIM_TRY(fill_pane(s, SCREEN_TEXT));
+  return say_usage(s, trace_what_if(s->t, s->step, answer, memory, s->pane.to));
 }
 
 static plim_status to_parting(screen *s) {
@@ -235,6 +251,7 @@ static const struct {
     {'\n', "Enter", "history of the value at the cursor", open_selected},
     {KEY_ENTER, NULL, NULL, open_selected},
     {'/', "/", "history of a value by its name", ask_value},
+    {'w', "w", "what if another policy or cap came from here on", ask_what_if},
     {'y', "y", "why: the room made for this step", why},
     {KEY_ESCAPE, NULL, NULL, why},
     {'a', "a", "what is absent and made again, and why", absent},

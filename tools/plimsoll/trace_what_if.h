@@ -1,0 +1,13 @@
+/* What would have come of another policy or another cap from a step on. */
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_WHAT_IF_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_WHAT_IF_H
+
+#include <stdio.h>
+
+#include "tools/plimsoll/traced.h"
+
+/* The steps in front of `step` stay as they were; from there on an online policy decides within `memory` ("96MiB", or
+ * "80%" of this run's arena). Prints both runs beside each other. PLIM_EUSAGE when there is no such policy or size. */
+plim_status trace_what_if(const traced *t, int32_t step, const char *policy, const char *memory, FILE *to);
+
+#endif
