@@ -88,7 +88,7 @@ static void print_table(const session *s, const plim_ceilings *ceilings, double 
 static plim_status profile(session *s) {
   PLIM_TRY(session_device(s));
   int64_t begin = plim_now_ns();
-  plim_ceilings ceilings;
+  plim_ceilings ceilings = {0, 0};
   PLIM_TRY(session_program(s));
   if (s->o->ceilings) PLIM_TRY(plim_ceilings_measure(s->device, &ceilings));
   progress_clear(&s->bar);
