@@ -11,20 +11,22 @@
 extern "C" {
 #endif
 
-/* Every body, a line a concept: name_tile(call, tile) computes one tile. */
+/* Every body, a line a concept: name_tile(call, tile) computes one tile. On CUDA a multiprocessor is to hold so many
+ * teams of the body at once, and the compiler keeps to the registers that this leaves: the more, the better latencies
+ * hide, as long as nothing is spilled (which ends the build). */
 /* clang-format off */
 #define K_BODIES(X) \
-  X(image) X(cast) X(relu) X(relu_bwd) X(add) X(sgd) X(dropout) X(dropout_bwd) \
-  X(bn_stats_partial) X(bn_stats_combine) X(bn_apply_coefficients) X(bn_apply) X(bn_running) \
-  X(bn_bwd_partial) X(bn_bwd_combine) X(bn_bwd_coefficients) X(bn_bwd_apply) \
-  X(bias_bwd_partial) X(bias_bwd_combine) X(global_avg_pool) X(global_avg_pool_bwd) \
-  X(max_pool) X(max_pool_bwd) X(avg_pool) X(avg_pool_bwd) \
-  X(softmax_row) X(softmax_mean) X(softmax_count) X(softmax_bwd) \
-  X(conv_pack) X(conv) X(conv_bwd_data) X(conv_bwd_weights) \
-  X(im2col) X(col2im) X(taps_outside) X(taps_inside) X(taps_widen) X(bias_rows)
+  X(image, 4) X(cast, 4) X(relu, 4) X(relu_bwd, 4) X(add, 4) X(sgd, 4) X(dropout, 1) X(dropout_bwd, 4) \
+  X(bn_stats_partial, 3) X(bn_stats_combine, 4) X(bn_apply_coefficients, 4) X(bn_apply, 2) X(bn_running, 4) \
+  X(bn_bwd_partial, 3) X(bn_bwd_combine, 4) X(bn_bwd_coefficients, 4) X(bn_bwd_apply, 2) \
+  X(bias_bwd_partial, 4) X(bias_bwd_combine, 4) X(global_avg_pool, 4) X(global_avg_pool_bwd, 4) \
+  X(max_pool, 4) X(max_pool_bwd, 4) X(avg_pool, 4) X(avg_pool_bwd, 4) \
+  X(softmax_row, 4) X(softmax_mean, 4) X(softmax_count, 4) X(softmax_bwd, 4) \
+  X(conv_pack, 2) X(conv, 1) X(conv_bwd_data, 1) X(conv_bwd_weights, 1) \
+  X(im2col, 4) X(col2im, 4) X(taps_outside, 4) X(taps_inside, 4) X(taps_widen, 4) X(bias_rows, 4)
 /* clang-format on */
 
-#define K_X(name) K_BODY_##name,
+#define K_X(name, teams) K_BODY_##name,
 typedef enum k_body { K_BODIES(K_X) K_BODY_COUNT } k_body;
 #undef K_X
 

@@ -1,18 +1,29 @@
 /* The portability layer of kernel bodies: one source, two compilers.
  *
  * A body computes one tile with a team of lanes. On the CPU a team is one thread with one lane, so a barrier is nothing
- * and lane loops are plain loops; on CUDA a team is a thread block. Only this file knows which.
+ * and lane loops are plain loops; on CUDA a team is a thread block. With K_TEAM a team is that many threads of the CPU:
+ * slow, but the walks of CUDA can be tested so where there is no GPU. Only this file knows which.
  *
  *   K_FN                 qualifiers of every function of a body
  *   K_SHARED             storage that the team shares for the time of a tile
  *   K_LANES, k_lane()    lanes of the team, this lane's number
+ *   K_STRIP              elements that a lane of a strip handles at a time: K_WIDTH, or what 16 bytes of bf16 hold
  *   K_VECTORS            vectors that a lane keeps sums for at a time, as registers allow: 1, 2 or 4
  *   K_EACH(i, n)         the team shares the iterations 0 .. n - 1
  *   K_EACH_SIMD(i, n)    the same, where iterations are independent (out == in is fine)
+ *   K_EACH_PAIR(i, n, j, m)  the same for pairs, j = 0 .. m - 1 for each i
+ *   K_ROWS(i, seat, n)   the iterations 0 .. n - 1 are shared by the rows of the team (bodies/strips.inc)
  *   K_VEC(j, width)      one lane runs j = 0 .. width - 1; independent, a vector instruction or two
  *   K_VEC_OR(j, w, bits) the same, collecting bits |= ...
+ *   K_EACH_VECTOR(v, n)  the first elements v = 0, K_STRIP, ... of the n vectors of a lane
+ *   K_STRIP_VEC(j, width)  K_VEC for width <= K_STRIP; K_STRIP_ALL(j, lanes) for all vectors of a lane
+ *   K_READ(v, p, e, w)   vector v is p[e .. e + w - 1], w <= K_STRIP; K_GOT(v, p, e, j) its element j. K_READ_IF reads
+ *                        only where a condition holds that all lanes share
+ *   K_RESULT(v), K_PUT(v, p, e, j, x), K_WRITE(v, p, e, w)  the same for writing. Teams read and write 16 bytes at a
+ *                        time so; a single lane leaves it to the compiler, and reads and writes with K_GOT and K_PUT
  *   k_sync()             barrier; what was written before it is seen by the team after it
- *   k_nonzero(v)         a bit for each of K_WIDTH elements
+ *   k_quotient(a, b)     a / b of numbers below 2^32: numbers of tiles, rows and columns
+ *   k_nonzero(v)         a bit for each of K_STRIP elements
  *   k_sum(v), k_max(v)   over the lanes in a fixed tree; every lane gets the result
  *   K_T, K_ACC           storage type of activations, type to compute in; k_load, k_store convert. Bodies are compiled
  *                        once for float and, with K_BF16, once for bf16, whose rounding is integer arithmetic so that
@@ -27,9 +38,6 @@
 #include <stdint.h>
 
 #include "kernels/call.h"
-#if defined(__SSE2__) && !defined(__CUDACC__)
-#include <immintrin.h>
-#endif
 
 #ifdef K_BF16
 #define K_T uint16_t
@@ -38,103 +46,12 @@
 #endif
 #define K_ACC float
 
-/* NOLINTBEGIN(bugprone-macro-parentheses): loops declare the names that they are given */
 #ifdef __CUDACC__
-
 #define K_FN [[maybe_unused]] static __device__ __forceinline__
 #define PLIM_PHILOX_FN static inline __host__ __device__
-#define K_SHARED __shared__
-#define K_LANES 256
-#define K_VECTORS 1
-#define k_lane() ((int)threadIdx.x)
-#define k_sync() __syncthreads()
-#define K_EACH(i, n) for (int64_t i = k_lane(); i < (n); i += K_LANES)
-#define K_EACH_SIMD(i, n) K_EACH (i, n)
-#define K_VEC(j, width) for (int j = 0; j < (width); j++)
-#define K_VEC_OR(j, width, bits) K_VEC (j, width)
-
-/* Halving tree over the block in shared memory. */
-#define K_TREE(name, combine)                                \
-  K_FN float name(float value) {                             \
-    K_SHARED float lane[K_LANES];                            \
-    lane[k_lane()] = value;                                  \
-    k_sync();                                                \
-    for (int half = K_LANES / 2; half > 0; half /= 2) {      \
-      if (k_lane() < half) {                                 \
-        float a = lane[k_lane()], b = lane[k_lane() + half]; \
-        lane[k_lane()] = combine;                            \
-      }                                                      \
-      k_sync();                                              \
-    }                                                        \
-    float result = lane[0];                                  \
-    k_sync();                                                \
-    return result;                                           \
-  }
-K_TREE(k_sum, a + b)
-K_TREE(k_max, a > b ? a : b)
-#undef K_TREE
-
 #else
-
 #define K_FN __attribute__((always_inline, unused)) static inline
-#define K_SHARED
-#define K_LANES 1
-#define K_VECTORS 4
-#define k_lane() 0
-#define k_sync() ((void)0)
-#define K_PRAGMA(text) _Pragma(#text)
-#define K_EACH(i, n) for (int64_t i = 0; i < (n); i++)
-#define K_EACH_SIMD(i, n) K_PRAGMA(omp simd) for (int64_t i = 0; i < (n); i++)
-#define K_VEC(j, width) K_PRAGMA(omp simd) for (int j = 0; j < (width); j++)
-#define K_VEC_OR(j, width, bits) K_PRAGMA(omp simd reduction(| : bits)) for (int j = 0; j < (width); j++)
-
-K_FN float k_sum(float value) {
-  return value;
-}
-K_FN float k_max(float value) {
-  return value;
-}
-
-/* Bit j tells whether v[j] is not 0 (NaN is not), for K_WIDTH elements: GCC does not find the instructions for it. */
-#if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(K_BF16)
-K_FN uint32_t k_nonzero(const K_T *v) {
-  return _mm256_test_epi16_mask(_mm256_loadu_si256((const __m256i *)v), _mm256_set1_epi16(0x7fff)); /* not the sign */
-}
-#define K_NONZERO
-#elif defined(__SSE2__) && defined(K_BF16)
-K_FN uint32_t k_nonzero(const K_T *v) {
-  const __m128i zero = _mm_setzero_si128();
-  const __m128i low = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)v), 1); /* without the sign */
-  const __m128i high = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)(v + 8)), 1);
-  return ~(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(_mm_cmpeq_epi16(low, zero), _mm_cmpeq_epi16(high, zero)));
-}
-#define K_NONZERO
-#elif defined(__AVX512F__)
-K_FN uint32_t k_nonzero(const float *v) {
-  return _mm512_cmp_ps_mask(_mm512_loadu_ps(v), _mm512_setzero_ps(), _CMP_NEQ_UQ);
-}
-#define K_NONZERO
-#elif defined(__AVX__)
-K_FN uint32_t k_nonzero(const float *v) {
-  const __m256 zero = _mm256_setzero_ps();
-  const int low = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(v), zero, _CMP_NEQ_UQ));
-  const int high = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(v + 8), zero, _CMP_NEQ_UQ));
-  return (uint32_t)low | (uint32_t)high << 8;
-}
-#define K_NONZERO
-#elif defined(__SSE2__)
-K_FN uint32_t k_nonzero(const float *v) {
-  uint32_t bits = 0;
-  for (int j = 0; j < K_WIDTH; j += 4) {
-    bits |= (uint32_t)_mm_movemask_ps(_mm_cmpneq_ps(_mm_loadu_ps(v + j), _mm_setzero_ps())) << j;
-  }
-  return bits;
-}
-#define K_NONZERO
 #endif
-
-#endif
-/* NOLINTEND(bugprone-macro-parentheses) */
 
 #ifdef K_BF16
 /* The upper half of a float. */
@@ -164,12 +81,10 @@ K_FN void k_store(K_T *p, int64_t i, K_ACC value) {
 }
 #endif
 
-#ifndef K_NONZERO
-K_FN uint32_t k_nonzero(const K_T *v) {
-  uint32_t bits = 0;
-  for (int j = 0; j < K_WIDTH; j++) bits |= (uint32_t)(k_load(v, j) != 0) << j;
-  return bits;
-}
+#if defined(__CUDACC__) || defined(K_TEAM)
+#include "kernels/kernel_team.h"
+#else
+#include "kernels/kernel_lane.h"
 #endif
 
 #endif

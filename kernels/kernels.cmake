@@ -79,7 +79,7 @@ if(CMAKE_CUDA_COMPILER)
     kernels/cuda/cublas.c kernels/cuda/cudnn.c kernels/cuda/library.c kernels/cuda/nvml.c)
   target_include_directories(plim_kernels_cuda PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(plim_kernels_cuda PRIVATE
-    "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -fmad=false>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -Xptxas --warn-on-spills -fmad=false>"
     "$<$<COMPILE_LANGUAGE:C>:SHELL:-Wall -Wextra -Wshadow -Werror>")
   target_compile_features(plim_kernels_cuda PRIVATE cuda_std_17)
   target_compile_definitions(plim_kernels_cuda INTERFACE PLIM_HAVE_CUDA)

@@ -27,7 +27,7 @@ void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
   chunk_positions(call);
   launch->workspace_bytes = call->chunks * 2 * call->x.channels * (int64_t)sizeof(float);
   k_launch_add_phase(launch, partial, call->chunks * call->x.groups, k_view_elements(&call->x));
-  k_launch_add_phase(launch, combine, 1, 0);
+  k_launch_add_phase(launch, combine, k_tiles(call->x.channels, K_WIDTH), 0);
 }
 
 int64_t k_tiles(int64_t count, int64_t per_tile) {

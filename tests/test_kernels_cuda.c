@@ -1,11 +1,9 @@
 /* The kernels that nvcc made of the bodies: that they link, start without a driver, and on a GPU agree with the CPU. */
 #include <criterion/criterion.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/kernel_check.h"
-#include "tests/support/kernel_reference.h"
 #include "tests/support/kernel_samples.h"
 
 #ifndef PLIM_HAVE_CUDA
@@ -54,24 +52,15 @@ static void run_on_gpu(const plim_op_desc *op, kernel_operands *operands) {
   for (int i = 0; i < op->n_out; i++) call->out[i] = to_gpu(operands->out[i], plim_shape_bytes(&op->out[i]));
   for (int i = 0; i < op->n_upd; i++) call->upd[i] = to_gpu(operands->upd[i], plim_shape_bytes(&op->upd[i]));
   call->workspace = to_gpu(NULL, launch.workspace_bytes);
-  const uint64_t now[2] = {7, 11};
+  const uint64_t now[2] = {KERNEL_RUN_SEED, KERNEL_RUN_STEP};
   call->now = to_gpu(now, sizeof now);
-  call->op = 13;
+  call->op = KERNEL_RUN_OP;
   for (int i = 0; i < launch.phases; i++) {
     cr_assert_eq(k_cuda_launch(launch.phase[i].body, call, launch.phase[i].tiles, NULL), 0);
   }
   cr_assert_eq(cudaDeviceSynchronize(), cudaSuccess, "%s failed", plim_op_kind_name(op->kind));
   for (int i = 0; i < op->n_out; i++) from_gpu(operands->out[i], call->out[i], plim_shape_bytes(&op->out[i]));
   for (int i = 0; i < op->n_upd; i++) from_gpu(operands->upd[i], call->upd[i], plim_shape_bytes(&op->upd[i]));
-}
-
-static void compare(const plim_op_desc *op, const plim_shape *shape, const void *cpu, const void *gpu) {
-  for (int64_t i = 0; i < plim_shape_elements(shape); i++) {
-    const double a = reference_get(shape, cpu, i), b = reference_get(shape, gpu, i);
-    const double tolerance = shape->dtype == PLIM_F32 ? 1e-5 * (fabs(a) + 1) : 0;
-    cr_assert(fabs(a - b) <= tolerance, "%s [%lld]: %.9g on the CPU, %.9g on the GPU", plim_op_kind_name(op->kind),
-              (long long)i, a, b);
-  }
 }
 
 Test(kernels_cuda, agree_with_the_cpu) {
@@ -84,8 +73,7 @@ Test(kernels_cuda, agree_with_the_cpu) {
       kernel_operands_make(&op, 1, 0, &gpu);
       kernel_run_once(&op, NULL, "single-source", 1, 0, &cpu);
       run_on_gpu(&op, &gpu);
-      for (int i = 0; i < op.n_out; i++) compare(&op, &op.out[i], cpu.out[i], gpu.out[i]);
-      for (int i = 0; i < op.n_upd; i++) compare(&op, &op.upd[i], cpu.upd[i], gpu.upd[i]);
+      kernel_operands_compare(&op, &cpu, &gpu);
       kernel_operands_free(&op, &cpu);
       kernel_operands_free(&op, &gpu);
     }

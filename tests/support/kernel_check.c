@@ -145,7 +145,8 @@ void kernel_run_once(const plim_op_desc *op, const char *isa, const char *varian
                plim_op_kind_name(op->kind), variant);
   const int64_t bytes = plim_kernel_workspace(kernel);
   void *workspace = guarded_alloc(bytes, fill);
-  plim_kernel_args args = {operands->in, operands->out, operands->upd, workspace, 7, 11, 13};
+  plim_kernel_args args = {operands->in,    operands->out,   operands->upd, workspace,
+                           KERNEL_RUN_SEED, KERNEL_RUN_STEP, KERNEL_RUN_OP};
   cr_assert_eq(plim_kernel_run(kernel, &args), PLIM_KERNEL_OK);
   guard_check(workspace, bytes, "the workspace", op);
   check_guards(op, operands);
@@ -250,4 +251,25 @@ void kernel_check(const plim_op_desc *op, uint64_t seed, double tolerance) {
     if (plim_shape_bytes(&op->out[pair[i].out]) == bytes_in) check_pair(op, seed, &first, pair[i]);
   }
   kernel_operands_free(op, &first);
+}
+
+/* ---- two runs that add up in another order ---- */
+
+static void compare_close(const plim_op_desc *op, const plim_shape *shape, const void *a, const void *b) {
+  const int64_t n = plim_shape_elements(shape);
+  const double inexact = shape->dtype == PLIM_F32 || shape->dtype == PLIM_BF16;
+  const double rounding = shape->dtype == PLIM_BF16 ? 2 * bf16_rounding : 0;
+  double largest = 1e-3;
+  for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(reference_get(shape, a, i)));
+  for (int64_t i = 0; i < n; i++) {
+    const double x = reference_get(shape, a, i), y = reference_get(shape, b, i);
+    const double allowed = inexact * (1e-5 * largest + rounding * fabs(x));
+    cr_assert(fabs(x - y) <= allowed, "%s (layout %s): [%lld] is %.9g by one and %.9g by the other",
+              plim_op_kind_name(op->kind), plim_layout_name(shape->layout), (long long)i, x, y);
+  }
+}
+
+void kernel_operands_compare(const plim_op_desc *op, const kernel_operands *a, const kernel_operands *b) {
+  for (int i = 0; i < op->n_out; i++) compare_close(op, &op->out[i], a->out[i], b->out[i]);
+  for (int i = 0; i < op->n_upd; i++) compare_close(op, &op->upd[i], a->upd[i], b->upd[i]);
 }

@@ -19,6 +19,13 @@ void kernel_operands_free(const plim_op_desc *op, kernel_operands *operands);
 void kernel_run_once(const plim_op_desc *op, const char *isa, const char *variant, int threads, int fill,
                      kernel_operands *operands);
 
+/* The seed, step and op that random kernels see there. */
+enum { KERNEL_RUN_SEED = 7, KERNEL_RUN_STEP = 11, KERNEL_RUN_OP = 13 };
+
+/* Outputs and updates of two runs of one body that add up in another order: floats within 1e-5 of the largest element,
+ * what is stored as bf16 within a unit in its last place more, all else equal. */
+void kernel_operands_compare(const plim_op_desc *op, const kernel_operands *a, const kernel_operands *b);
+
 /* Check the single-source kernel of an op on random operands:
  *  - results within `tolerance` of the reference (relative to the largest element of the operand); where they are
  *    stored as bf16, within half a unit in the last place more;
