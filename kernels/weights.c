@@ -5,13 +5,13 @@
 
 enum { ELEMENTS_PARALLEL = 1 << 16 };
 
-int plim_weights_order_block(plim_weights_order *w, int d, int64_t count, int64_t stride) {
-  const int64_t had = w->block[d];
+int plim_weights_order_block(plim_weights_order *order, int d, int64_t count, int64_t stride) {
+  const int64_t had = order->block[d];
   if (count < 1 || had * count > PLIM_WEIGHTS_BLOCK) return 0;
   for (int64_t i = 1; i < count; i++) {
-    for (int64_t k = 0; k < had; k++) w->inner[d][i * had + k] = i * stride + w->inner[d][k];
+    for (int64_t k = 0; k < had; k++) order->inner[d][i * had + k] = i * stride + order->inner[d][k];
   }
-  w->block[d] = had * count;
+  order->block[d] = had * count;
   return 1;
 }
 

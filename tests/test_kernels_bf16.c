@@ -103,7 +103,7 @@ Test(kernels_bf16, give_what_kernels_over_floats_give_of_the_same_numbers_rounde
       const plim_op_desc op = kernel_sample_bf16((plim_op_kind)kind, (plim_layout)layout);
       const plim_op_desc wide = kernel_sample((plim_op_kind)kind, (plim_layout)layout);
       kernel_operands half, whole;
-      kernel_operands_make(&op, (uint64_t)(kind + 40 * layout), 0, &half);
+      kernel_operands_make(&op, (uint64_t)kind + 40 * (uint64_t)layout, 0, &half);
       kernel_operands_make(&wide, 1, 0, &whole);
       widen_inputs(&op, &half, &whole);
       kernel_run_once(&op, NULL, "single-source", 2, 0, &half);

@@ -114,16 +114,21 @@ static void run(const plim_op_desc *d, float *const *in, double *out) {
   }
 }
 
+/* An operand as floats, in its order of memory. */
+static float *widened(const plim_shape *shape, const void *memory) {
+  const int64_t n = plim_shape_elements(shape);
+  float *wide = calloc((size_t)n, sizeof *wide);
+  if (!wide) abort();
+  for (int64_t e = 0; e < n; e++) wide[e] = element(shape, memory, e);
+  return wide;
+}
+
 void product_reference(const plim_op_desc *d, void *const *in, double *out) {
-  float *wide[3] = {NULL};
+  float *const wide[] = {widened(&d->in[0], in[0]), widened(&d->in[1], in[1]),
+                         d->n_in > 2 ? widened(&d->in[2], in[2]) : NULL};
   memset(out, 0, (size_t)plim_shape_elements(&d->out[0]) * sizeof *out);
-  for (int i = 0; i < d->n_in; i++) {
-    int64_t n = plim_shape_elements(&d->in[i]);
-    wide[i] = malloc((size_t)n * sizeof *wide[i]);
-    for (int64_t e = 0; e < n; e++) wide[i][e] = element(&d->in[i], in[i], e);
-  }
   run(d, wide, out);
-  for (int i = 0; i < d->n_in; i++) free(wide[i]);
+  for (int i = 0; i < 3; i++) free(wide[i]);
 }
 
 double relative_rms(const plim_shape *shape, const void *actual, const double *expected) {
