@@ -43,10 +43,9 @@ static void rig_free(rig *r) {
   planner_case_free(&r->c);
 }
 
-/* Fewer gaps, so that all choices can be tried; repeats given up stay in the schedule as they are, and then they may be
- * where others belong: only neighbourhoods whose anchors are no repeats given up are kept. */
-static int cut_down(plim_across *a, const plim_track *t) {
-  (void)t;
+/* Few enough gaps to try all choices: no more kept copies than that. The repeats stay, since others' places were chosen
+ * as if they might go. 0: still too many. */
+static int cut_down(plim_across *a) {
   int32_t n = 0;
   for (int32_t k = 0; k < a->n; k++) {
     if (a->gap[k].repeat >= 0 || n < GAPS) a->gap[n++] = a->gap[k];
@@ -122,7 +121,7 @@ static void compare(uint64_t seed, int percent, tally *score) {
   int64_t nodes = ENOUGH, peak = plim_track_peak(t), before_ns = t->time_ns;
   r.mover.limit = peak / 100 * percent;
   plim_across_gather(&r.mover, t->run[plim_move_random_run(&r.mover)].slot, &a);
-  if (a.n > 0 && cut_down(&a, t)) {
+  if (a.n > 0 && cut_down(&a)) {
     int64_t best = brute_force(&r, &a, r.mover.limit), most = percent < 100 ? INT64_MAX : before_ns;
     int found = plim_across_solve(&r.mover, &a, most, &nodes);
     cr_assert_gt(nodes, 0);
