@@ -246,7 +246,7 @@ Test(device_cuda, survives_the_failure_of_every_call) {
   fake_cuda_options options = fake_cuda_options_default();
   plim_evaluation evaluation;
   int failed = 1;
-  options.blas = 1;
+  options.blas = options.open_memory = 1;
   for (int64_t n = 1; failed; n++) {
     gpu_rig r;
     options.fail_at = n;

@@ -75,7 +75,7 @@ int fake_cuda_leave(void) {
 }
 
 static void allow(int protection) {
-  for (int i = 0; i < MOST_BLOCKS; i++) {
+  for (int i = 0; i < MOST_BLOCKS && !fake.options.open_memory; i++) {
     if (fake.device[i].ptr) (void)mprotect(fake.device[i].ptr, (size_t)fake.device[i].bytes, protection);
   }
 }
@@ -174,7 +174,8 @@ static int alloc(void **ptr, int64_t bytes) {
   if (out_of_memory() || bytes > fake.options.memory_bytes - fake.used_bytes - fake.beside_bytes)
     return PLIM_CUDA_NO_MEMORY;
   while (slot < MOST_BLOCKS && fake.device[slot].ptr) slot++;
-  void *made = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *made = mmap(NULL, (size_t)bytes, fake.options.open_memory ? PROT_READ | PROT_WRITE : PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (slot == MOST_BLOCKS || made == MAP_FAILED) return PLIM_CUDA_NO_MEMORY;
   fake.device[slot] = (block){made, bytes};
   fake.used_bytes += bytes;

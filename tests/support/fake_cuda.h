@@ -20,6 +20,7 @@ typedef struct fake_cuda_options {
   int64_t leak_bytes;    /* taken by each launch of one, and kept */
   int blas;              /* 1: there is a library for matrix products */
   int dnn;               /* 1: there is cuDNN (tests/support/fake_cudnn.h) */
+  int open_memory;       /* 1: the host may touch device memory, which takes fewer system calls */
   int64_t fail_at;       /* the n-th call from the next on fails as a lost device would; 0: none */
   int64_t fail_alloc_at; /* the n-th allocation, device or pinned, finds no memory; 0: none */
 } fake_cuda_options;
