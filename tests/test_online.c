@@ -139,12 +139,12 @@ static plim_graph *chain(int32_t n) {
 }
 
 Test(online, chain_of_any_length_is_computed_again_without_recursion) {
-  enum { LENGTH = 3000 };
+  enum { LENGTH = 100000 };
   plim_graph *g = chain(LENGTH);
   plim_plan *order = order_of(g), *plan = NULL;
   plim_replay_counts counts;
   plim_status status =
-      plim_arena_online(ctx, g, order, plim_policy_find("lru"), 6 * UNIT, 100 * order->time_ns, &counts, &plan);
+      plim_arena_online(ctx, g, order, plim_policy_find("lru"), 6 * UNIT, 2 * order->time_ns, &counts, &plan);
   cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
   cr_expect_gt(counts.depth, LENGTH / 2, "depth %lld", (long long)counts.depth);
   plim_plan_free(plan);
