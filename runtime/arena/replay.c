@@ -134,6 +134,8 @@ static plim_status continue_within(search *s, const plim_plan *plan, const plim_
   s->schedule = &narrowed.plan;
   s->again = narrowed.again;
   if (status == PLIM_OK) status = try_switches(s, plim_policy_at(0), HOLD_INPUTS);
+  s->schedule = NULL;
+  s->again = NULL;
   plim_narrowed_release(&narrowed);
   return status;
 }

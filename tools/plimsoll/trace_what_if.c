@@ -31,22 +31,22 @@ static plim_status find_bytes(const traced *t, const char *memory, int64_t *byte
   return PLIM_OK;
 }
 
-plim_status trace_what_if(const traced *t, int32_t step, const char *name, const char *memory, FILE *to) {
-  const plim_policy *policy;
+plim_status trace_what_if(const traced *t, int32_t step, const char *policy, const char *memory, FILE *to) {
+  const plim_policy *row;
   char size[PLIM_SIZE_TEXT_BYTES];
   plim_replay_counts counts = {.thrashed = 0};
   plim_plan *other = NULL;
   int64_t bytes;
   int32_t again = 0;
-  PLIM_TRY(find_policy(t, name, &policy));
+  PLIM_TRY(find_policy(t, policy, &row));
   PLIM_TRY(find_bytes(t, memory, &bytes));
   if (!t->plan->packed || (t->story && plim_story_failure(t->story))) {
     return plim_fail(t->ctx, PLIM_EUSAGE, "what-if goes on from runs that have addresses and an end");
   }
-  plim_status status = plim_arena_what_if(t->ctx, t->graph, t->plan, policy, step, bytes, &counts, &other);
+  plim_status status = plim_arena_what_if(t->ctx, t->graph, t->plan, row, step, bytes, &counts, &other);
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   for (int32_t j = 0; j < step; j++) again += plim_inspect_is_repeat(t->inspect, j);
-  fprintf(to, "what if %s had %s from step %d on\n", name, plim_size_print(bytes, size), (int)step);
+  fprintf(to, "what if %s had %s from step %d on\n", policy, plim_size_print(bytes, size), (int)step);
   if (status == PLIM_ENOFIT) {
     fprintf(to, "  it would find no way: %s\n", plim_context_error(t->ctx));
   } else {
