@@ -1,53 +1,57 @@
-/* The cut model and what begins from it where there are so many ops that the program of the model does not get done. */
+/* The cut model where there are so many ops that its program does not get done: what it proves and suggests then. */
 #include <criterion/criterion.h>
 
-#include "planner/planner.h"
+#include "planner/cut/solve.h"
+#include "planner/cut/walk.h"
+#include "planner/timeline.h"
 #include "runtime/graph/generate.h"
+#include "tests/support/planner_case.h"
 
-static plim_context *ctx;
-static plim_graph *graph;
-static plim_profile *profile;
+enum { OPS = 3100 /* just above what counts as many */ };
 
-static void setup(void) {
-  plim_generate_options options = plim_generate_options_default("residual");
-  options.n = 3100; /* just above what counts as many */
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  cr_assert_eq(plim_graph_generate(ctx, &options, &graph), PLIM_OK);
-  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
-}
-static void teardown(void) {
-  plim_profile_free(profile);
-  plim_graph_free(graph);
-  plim_context_free(ctx);
-}
-TestSuite(cut_large, .init = setup, .fini = teardown);
-
-static plim_plan *plan(const char *planner, int64_t budget_bytes) {
+static planner_case many_ops(void) {
+  plim_generate_options generate = plim_generate_options_default("residual");
   plim_plan_options options = plim_plan_options_default();
-  plim_plan *out = NULL;
-  options.planner = planner;
+  plim_context *ctx = NULL;
+  plim_graph *graph = NULL;
+  generate.n = OPS;
   options.unpacked = 1;
-  options.budget_bytes = budget_bytes;
-  options.iterations = 2000;
-  cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &out), PLIM_OK, "%s", plim_context_error(ctx));
-  return out;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  cr_assert_eq(plim_graph_generate(ctx, &generate, &graph), PLIM_OK);
+  return planner_case_make(ctx, graph, NULL, &options);
 }
 
-Test(cut_large, few_moves_suffice_to_come_near_the_bound_and_again_give_the_same) {
-  plim_plan *rotor = plan("rotor", INT64_MAX);
-  int64_t budget = rotor->peak_bytes / 10 * 8;
-  plim_plan_free(rotor);
-  rotor = plan("rotor", budget);
-  plim_plan *ours = plan("search", budget), *again = plan("search", budget);
-  cr_assert_leq(ours->peak_bytes, budget);
-  cr_assert_geq(ours->time_ns, ours->bound_ns);
-  cr_assert_gt(plim_plan_bound_percent(ours), 1, "the bound proves nothing");
-  cr_assert_lt(plim_plan_overhead_percent(ours), 1.3 * plim_plan_bound_percent(ours));
-  cr_assert_lt(plim_plan_overhead_percent(ours), 0.9 * plim_plan_overhead_percent(rotor));
-  cr_assert_eq(ours->time_ns, again->time_ns);
-  cr_assert_eq(ours->bound_ns, again->bound_ns);
-  cr_assert_eq(ours->n_steps, again->n_steps);
-  plim_plan_free(rotor);
-  plim_plan_free(ours);
-  plim_plan_free(again);
+Test(cut_large, little_effort_proves_a_bound_and_suggests_a_plan_near_it) {
+  const plim_cut_limits limits = {.work = 1000000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX};
+  planner_case c = many_ops();
+  const plim_problem *p = c.problem;
+  plim_schedule schedule = {.ctx = c.ctx};
+  plim_timeline *timeline = NULL;
+  plim_cut_model *model = NULL;
+  plim_cut_solver *solver = NULL;
+  plim_cut_flow *flow = NULL;
+  plim_cut_answer answer;
+  cr_assert_eq(plim_timeline_new(p, &timeline), PLIM_OK);
+  cr_assert_eq(plim_schedule_program_order(p, &schedule), PLIM_OK);
+  cr_assert_eq(plim_timeline_evaluate(timeline, &schedule), PLIM_OK);
+  int64_t budget = timeline->peak_bytes / 10 * 8;
+  cr_assert_eq(plim_cut_model_make(p, 1, &model), PLIM_OK);
+  cr_assert_eq(plim_cut_solver_new(model, &solver), PLIM_OK);
+  cr_assert_eq(plim_cut_flow_new(model, &flow), PLIM_OK);
+  cr_assert_gt(model->n_columns, 3000);
+  cr_assert_eq(plim_cut_solve(solver, budget, &limits, &answer), PLIM_OK);
+  cr_assert_gt(answer.bound_ns, model->least_ns);
+  cr_assert_lt(answer.cost_ns, INT64_MAX, "no solution");
+  cr_assert_geq(answer.cost_ns, answer.bound_ns);
+  cr_assert_lt(answer.cost_ns - model->least_ns, (answer.bound_ns - model->least_ns) * 2);
+  cr_assert_eq(plim_cut_walk(flow, model, answer.solution, budget, &schedule), PLIM_OK);
+  cr_assert_eq(plim_timeline_evaluate(timeline, &schedule), PLIM_OK, "%s", plim_context_error(c.ctx));
+  cr_assert_leq(timeline->time_ns, answer.cost_ns);
+  cr_assert_lt(timeline->peak_bytes, budget + budget / 10);
+  plim_cut_flow_free(flow);
+  plim_cut_solver_free(solver);
+  plim_cut_model_free(model);
+  plim_timeline_free(timeline);
+  plim_schedule_free(&schedule);
+  planner_case_free(&c);
 }
