@@ -50,8 +50,9 @@ static void expect_found(void) {
 Test(cuda_library, says_what_was_looked_for) {
   functions f;
   cr_assert_null(open_with(1, &f));
-  cr_assert_str_eq(why, "no Other: libplim_no_such.so.9 is neither on the loader's path nor in PLIM_CUDA_LIBS nor a "
-                        "package of python3");
+  cr_assert_str_eq(why,
+                   "no Other: libplim_no_such.so.9 is neither on the loader's path nor in PLIM_CUDA_LIBS nor a "
+                   "package of python3");
 }
 
 Test(cuda_library, a_variable_names_the_file_or_says_that_there_is_none) {
