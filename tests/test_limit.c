@@ -244,3 +244,64 @@ Test(limit, memory_given_back_is_out_of_reach) {
   cr_assert(!faults((char *)memory + LEFT - 1));
   plim_guarded_free(memory, WHOLE);
 }
+
+/* ---- times in place ---- */
+
+static plim_retime_report retimed;
+static int n_retimed;
+
+static void keep_retimed(void *user, const plim_retime_report *r) {
+  (void)user;
+  retimed = *r;
+  n_retimed++;
+}
+
+static plim_trainer *open_retimed(int32_t steps) {
+  plim_trainer_options options = {
+      .struct_bytes = sizeof options,
+      .seed = 7,
+      .schedule = {.rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f, .total_steps = 1000},
+      .exec = {.struct_bytes = sizeof options.exec},
+      .replan = steps > 0 ? &replan : NULL,
+      .retime_steps = steps,
+      .on_retime = keep_retimed};
+  plim_trainer *trainer = NULL;
+  replan.policy = NULL;
+  n_retimed = 0;
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &trainer), PLIM_OK, "%s", plim_context_error(ctx));
+  return trainer;
+}
+
+/* Modelled costs are far from measured ones, so that the plan changes here. */
+Test(limit, a_plan_made_again_with_times_in_place_gives_the_same_bits) {
+  plim_plan_options half = planning(part(60));
+  plim_state_difference d;
+  cr_assert_eq(plim_program_plan(program, &half), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_trainer *timed = open_retimed(3);
+  cr_assert_eq(plim_trainer_run(timed, 8, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(n_retimed, 1);
+  cr_assert_eq(retimed.step, 5);
+  cr_assert_eq(retimed.predicted_ns, program->plan[PLIM_PROGRAM_TRAIN]->time_ns);
+  cr_assert_gt(retimed.measured_ns, 0);
+  cr_assert_gt(retimed.again_ns, 0);
+  cr_assert_eq(retimed.taken, retimed.again_ns < retimed.measured_ns);
+  const plim_plan *now = plim_exec_plan_of(plim_trainer_exec(timed), PLIM_PROGRAM_TRAIN);
+  cr_assert_eq(now != program->plan[PLIM_PROGRAM_TRAIN], retimed.taken);
+  cr_assert_null(plim_exec_times(plim_trainer_exec(timed), PLIM_PROGRAM_TRAIN));
+  plim_trainer *plain = open_retimed(0);
+  cr_assert_eq(plim_trainer_run(plain, 8, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_state_compare(timed, plain, &d), PLIM_OK);
+  cr_assert_eq(d.different, 0, "%s differs", d.name);
+  plim_trainer_close(timed);
+  plim_trainer_close(plain);
+}
+
+Test(limit, times_in_place_need_to_know_how_plans_are_made) {
+  plim_trainer_options options = {
+      .struct_bytes = sizeof options, .exec = {.struct_bytes = sizeof options.exec}, .retime_steps = 3};
+  plim_trainer *trainer = NULL;
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &trainer), PLIM_EUSAGE);
+  options.replan = &replan; /* by a policy */
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &trainer), PLIM_EUSAGE);
+  cr_assert_null(trainer);
+}

@@ -65,8 +65,7 @@ static int64_t arena_of(const plim_plan *const *plan) {
   return most;
 }
 
-/* The plans run from now on; the trainer owns them, also on failure. */
-static plim_status install(plim_trainer *t, plim_plan **plan) {
+plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan) {
   plim_limiting *l = &t->limiting;
   const plim_plan *now[PLIM_PROGRAM_STEPS] = {NULL};
   plim_status status =
@@ -87,7 +86,7 @@ static plim_status install(plim_trainer *t, plim_plan **plan) {
 static plim_status take_plans(plim_trainer *t, int64_t bytes) {
   plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
   PLIM_TRY(plim_program_replan(t->program, t->plan, t->options.replan, bytes, plan));
-  return install(t, plan);
+  return plim_limiting_install(t, plan);
 }
 
 /* As before the request: the arena may have given back what the plans need. */

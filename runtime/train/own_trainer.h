@@ -1,4 +1,4 @@
-/* The trainer's insides, shared by trainer.c (the loop) and limit.c (a cap that changes). */
+/* The trainer's insides, shared by trainer.c (the loop), limit.c (a cap that changes) and retime.c (times in place). */
 #ifndef PLIM_RUNTIME_TRAIN_OWN_TRAINER_H
 #define PLIM_RUNTIME_TRAIN_OWN_TRAINER_H
 
@@ -27,6 +27,13 @@ typedef struct plim_limiting {
   int64_t n_own, own_capacity;
 } plim_limiting;
 
+/* Steps that are timed op by op, until the plan was made again. */
+typedef struct plim_retiming {
+  int32_t on, seen;      /* training steps of this plan since it began */
+  const plim_plan *plan; /* NULL: none yet */
+  int64_t *sample;       /* [retime_steps][plan->n_steps] ns; NULL while the plan is warming up */
+} plim_retiming;
+
 struct plim_trainer {
   plim_context *ctx;
   const plim_dataset *dataset;
@@ -44,6 +51,7 @@ struct plim_trainer {
   int64_t step;        /* next to run */
   int64_t requested;   /* training batch asked for last; -1: the staging holds something else */
   plim_limiting limiting;
+  plim_retiming retiming;
 };
 
 /* Ask the executor to ask us. */
@@ -54,5 +62,12 @@ void plim_limiting_close(plim_trainer *t);
 /* Between two steps: take the plans for what was asked for since the last time. A cap that does not fit is reported and
  * is no failure. */
 PLIM_MUST_USE plim_status plim_limiting_settle(plim_trainer *t);
+/* Between two steps: these plans run from now on; the trainer owns them, also on failure. */
+PLIM_MUST_USE plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan);
+
+PLIM_MUST_USE plim_status plim_retiming_open(plim_trainer *t);
+void plim_retiming_close(plim_trainer *t); /* behind the executor's close */
+/* Behind a training step by plan `which`. */
+PLIM_MUST_USE plim_status plim_retiming_note(plim_trainer *t, int32_t which);
 
 #endif

@@ -121,6 +121,7 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   PLIM_CHECK(check_last(t));
   PLIM_CHECK(open_exec(t, device));
   plim_limiting_open(t);
+  PLIM_CHECK(plim_retiming_open(t));
   PLIM_CHECK(write_start(t));
   PLIM_CHECK(open_reader(t));
   *out = t;
@@ -139,6 +140,7 @@ void plim_trainer_close(plim_trainer *trainer) {
   }
   plim_exec_close(trainer->exec);
   plim_limiting_close(trainer);
+  plim_retiming_close(trainer);
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
 
@@ -208,6 +210,7 @@ plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step 
     PLIM_TRY(cancelled(trainer));
     PLIM_TRY(plim_limiting_settle(trainer));
     PLIM_TRY(train_step(trainer, &report));
+    PLIM_TRY(plim_retiming_note(trainer, report.which));
     if (on_step) on_step(user, &report);
   }
   return PLIM_OK;

@@ -35,6 +35,17 @@ typedef struct plim_limit_report {
 } plim_limit_report;
 typedef void plim_on_limit(void *user, const plim_limit_report *report);
 
+/* What came of timing the ops of some training steps in place. */
+typedef struct plim_retime_report {
+  int64_t step;                      /* the training step that begins now */
+  int64_t predicted_ns, measured_ns; /* of a training step's ops by the plan that ran */
+  int64_t again_ns;                  /* of the plan made with the times found, by those times; 0: none was found */
+  int32_t taken;                     /* 1: it is faster, and runs from now on */
+  double overhead_percent;           /* its own */
+  int64_t time_ns;                   /* that planning took, between two steps */
+} plim_retime_report;
+typedef void plim_on_retime(void *user, const plim_retime_report *report);
+
 typedef struct plim_trainer_options {
   size_t struct_bytes; /* sizeof(plim_trainer_options) */
   uint64_t seed;       /* weights, shuffling, augmentation, dropout */
@@ -46,6 +57,10 @@ typedef struct plim_trainer_options {
   int32_t n_limits;
   plim_on_limit *on_limit; /* NULL: nobody hears of it */
   void *on_limit_user;
+  int32_t retime_steps;      /* > 0: so many steps are timed op by op once the plan runs, and the plan is made once more
+                              * with the times found, with the same bits; needs `replan` without a policy */
+  plim_on_retime *on_retime; /* NULL: nobody hears of it */
+  void *on_retime_user;
 } plim_trainer_options;
 
 /* What a finished step reports. */

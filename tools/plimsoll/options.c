@@ -76,6 +76,10 @@ static const option_row rows[] = {
      "on a GPU: cap on everything there; the arena gets what context, libraries and modules leave of it, or --memory "
      "where that is less",
      COMMAND_TRAIN, GROUP_MEMORY, 0, TEXT, AT(vram), 0, 0},
+    {"retime", "N",
+     "time the operations of N steps in place, then make the plan again with the times found (default: 8 on a GPU, "
+     "else 0: not)",
+     COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, COUNT, AT(retime), 0, 1000},
     {"memory-at", "STEP=SIZE",
      "in the middle of training step STEP, counted from 0, the cap becomes SIZE: the step finishes online and the "
      "system gets the arena's tail back; may be given several times",
@@ -340,6 +344,7 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   static char doc[6000], name[64], arguments[64];
   parsing p = {c, o};
   *o = (options){.thrash = 1,
+                 .retime = -1,
                  .model = "resnet20",
                  .data = "fashion-mnist",
                  .device = "cpu",

@@ -406,7 +406,10 @@ plim_status session_trainer(session *s, const plim_program *program, int64_t ste
     wanted.exec.life_free = heap_life_free;
     wanted.exec.user = &s->heap;
   }
-  if (program == s->program) limits_set(s, &wanted);
+  if (program == s->program) {
+    limits_set(s, &wanted);
+    PLIM_TRY(retime_set(s, &wanted));
+  }
   return plim_trainer_open(s->device, s->dataset, program, &wanted, out);
 }
 

@@ -10,6 +10,7 @@
 #include "tools/plimsoll/options.h"
 #include "tools/plimsoll/progress.h"
 #include "tools/plimsoll/refusal.h"
+#include "tools/plimsoll/retime.h"
 
 typedef struct session {
   const options *o;
@@ -34,6 +35,7 @@ typedef struct session {
   int64_t arena_room_bytes;   /* --addresses arena: what the arena got above what was planned for */
   heap_arena heap;            /* of --addresses jemalloc */
   limits limits;              /* of --memory-at */
+  retime retime;              /* of --retime */
 } session;
 
 /* Check the names among the options, make the context, watch Ctrl-C. */

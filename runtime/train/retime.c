@@ -1,0 +1,165 @@
+/* Times in place. Once a plan has run a few training steps, the next ones are timed op by op, where every operand lies
+ * and is as warm as it is in a step; then the plan for the same cap is made again with the times found. The other
+ * variants of an op have not run: theirs keep their ratio to the one that has. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/train/own_trainer.h"
+
+enum { WARM_STEPS = 2, MOST_STEPS = 1000 };
+
+static plim_status check_options(const plim_trainer *t) {
+  const plim_trainer_options *o = &t->options;
+  if (o->retime_steps < 0 || o->retime_steps > MOST_STEPS) {
+    return plim_fail(t->ctx, PLIM_EUSAGE, "%d steps to time: 0 to %d", (int)o->retime_steps, (int)MOST_STEPS);
+  }
+  if (o->retime_steps == 0 || (o->replan && !o->replan->policy)) return PLIM_OK;
+  return plim_fail(t->ctx, PLIM_EUSAGE, "a trainer that times its steps needs to know how plans are made");
+}
+
+plim_status plim_retiming_open(plim_trainer *t) {
+  PLIM_TRY(check_options(t));
+  t->retiming.on = t->options.retime_steps > 0;
+  return PLIM_OK;
+}
+
+static int64_t room(const plim_trainer *t, const plim_plan *plan) {
+  return (int64_t)t->options.retime_steps * plan->n_steps;
+}
+
+/* Begin anew with the plan that runs now. */
+static void restart(plim_trainer *t, const plim_plan *plan) {
+  plim_retiming *r = &t->retiming;
+  if (r->plan) plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
+  *r = (plim_retiming){.on = r->on, .plan = plan};
+  plim_exec_set_timing(t->exec, 0);
+}
+
+void plim_retiming_close(plim_trainer *t) {
+  plim_retiming *r = &t->retiming;
+  if (r->plan) plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
+}
+
+static int by_size(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Of step j of the plan, over the training steps. */
+static int64_t median(const plim_trainer *t, int32_t j, int64_t *scratch) {
+  const plim_retiming *r = &t->retiming;
+  int32_t n = t->options.retime_steps;
+  for (int32_t i = 0; i < n; i++) scratch[i] = r->sample[(int64_t)i * r->plan->n_steps + j];
+  qsort(scratch, (size_t)n, sizeof *scratch, by_size);
+  return scratch[n / 2];
+}
+
+/* What every variant of the plan took: the mean over its runs in a step. Returns the sum of the plan's steps. */
+static int64_t variant_times(const plim_trainer *t, int64_t *scratch, int64_t *time_ns, int32_t *runs) {
+  const plim_plan *plan = t->retiming.plan;
+  int64_t sum = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    int64_t ns = median(t, j, scratch);
+    time_ns[plan->step[j].variant] += ns;
+    runs[plan->step[j].variant]++;
+    sum += ns;
+  }
+  for (int32_t v = 0; v < plan->n_variants; v++) time_ns[v] = runs[v] > 0 ? time_ns[v] / runs[v] : -1;
+  return sum;
+}
+
+static int64_t scaled(int64_t time_ns, int64_t measured_ns, int64_t profiled_ns) {
+  return (int64_t)((double)time_ns * (double)measured_ns / (double)(profiled_ns > 0 ? profiled_ns : 1));
+}
+
+/* Times of the plan's variants into a copy of the profile's rows. */
+static void take_times(const plim_plan *plan, const plim_profile *profile, const int64_t *time_ns, plim_variant *row) {
+  for (int32_t v = 0; v < plan->n_variants; v++) {
+    int32_t op = plan->variant[v].op, own = profile->first[op];
+    if (time_ns[v] < 0) continue;
+    while (own < profile->first[op + 1] && strcmp(profile->variant[own].name, plan->variant[v].variant.name) != 0)
+      own++;
+    if (own == profile->first[op + 1]) continue;
+    for (int32_t i = profile->first[op]; i < profile->first[op + 1]; i++) {
+      row[i].time_ns = scaled(profile->variant[i].time_ns, time_ns[v], profile->variant[own].time_ns);
+    }
+    row[own].time_ns = time_ns[v];
+  }
+}
+
+/* The profile with the times found; *sum_ns is what the plan takes by them. */
+static plim_status timed_profile(const plim_trainer *t, int64_t *sum_ns, plim_profile **out) {
+  const plim_plan *plan = t->retiming.plan;
+  const plim_profile *profile = t->program->profile[PLIM_PROGRAM_TRAIN];
+  int32_t n = profile->first[profile->n_ops];
+  int64_t *scratch = NULL, *time_ns = NULL;
+  int32_t *runs = NULL;
+  plim_variant *row = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(t->ctx, t->options.retime_steps, sizeof *scratch, &scratch));
+  PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *time_ns, &time_ns));
+  PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *runs, &runs));
+  PLIM_CHECK(plim_allocate(t->ctx, n, sizeof *row, &row));
+  memcpy(row, profile->variant, (size_t)n * sizeof *row);
+  *sum_ns = variant_times(t, scratch, time_ns, runs);
+  take_times(plan, profile, time_ns, row);
+  status = plim_profile_make(t->program->graph[PLIM_PROGRAM_TRAIN], &profile->machine, 1, profile->first, row, out);
+done:
+  plim_release(t->ctx, row, n, sizeof *row);
+  plim_release(t->ctx, runs, plan->n_variants, sizeof *runs);
+  plim_release(t->ctx, time_ns, plan->n_variants, sizeof *time_ns);
+  plim_release(t->ctx, scratch, t->options.retime_steps, sizeof *scratch);
+  return status;
+}
+
+/* Plan for the cap that holds now; taken when it is faster by the times found. */
+static plim_status plan_again(plim_trainer *t, plim_profile *timed, plim_retime_report *report) {
+  plim_program program = *t->program;
+  plim_replan_options options = *t->options.replan;
+  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
+  int64_t budget = t->retiming.plan->budget_bytes, first = plim_exec_first_bytes(t->exec);
+  program.profile[PLIM_PROGRAM_TRAIN] = timed;
+  options.planning.curves = NULL; /* these times are this run's own */
+  plim_status status = plim_program_replan(&program, t->plan, &options, budget < first ? budget : first, plan);
+  if (status == PLIM_ENOFIT) return PLIM_OK;
+  PLIM_TRY(status);
+  report->again_ns = plan[PLIM_PROGRAM_TRAIN]->time_ns;
+  report->taken = report->again_ns < report->measured_ns;
+  report->overhead_percent = plim_plan_overhead_percent(plan[PLIM_PROGRAM_TRAIN]);
+  if (report->taken) return plim_limiting_install(t, plan);
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(plan[i]);
+  return PLIM_OK;
+}
+
+static plim_status finish(plim_trainer *t) {
+  plim_retime_report report = {.step = t->step, .predicted_ns = t->retiming.plan->time_ns};
+  plim_profile *timed = NULL;
+  int64_t begin_ns = plim_now_ns();
+  PLIM_TRY(timed_profile(t, &report.measured_ns, &timed));
+  plim_status status = plan_again(t, timed, &report);
+  plim_profile_free(timed);
+  PLIM_TRY(status);
+  restart(t, NULL);
+  t->retiming.on = 0;
+  report.time_ns = plim_now_ns() - begin_ns;
+  if (t->options.on_retime) t->options.on_retime(t->options.on_retime_user, &report);
+  return PLIM_OK;
+}
+
+plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
+  plim_retiming *r = &t->retiming;
+  const plim_plan *plan = t->plan[PLIM_PROGRAM_TRAIN];
+  if (!r->on || which != PLIM_PROGRAM_TRAIN) return PLIM_OK;
+  if (r->plan != plan || t->limiting.turned_bytes > 0) restart(t, plan);
+  int32_t timed = r->seen++ - WARM_STEPS;
+  if (timed >= 0) {
+    const int64_t *time_ns = plim_exec_times(t->exec, which);
+    memcpy(r->sample + (int64_t)timed * plan->n_steps, time_ns, (size_t)plan->n_steps * sizeof *time_ns);
+  }
+  if (timed == -1) {
+    PLIM_TRY(plim_allocate(t->ctx, room(t, plan), sizeof *r->sample, &r->sample));
+    plim_exec_set_timing(t->exec, 1);
+  }
+  if (timed + 1 < t->options.retime_steps) return PLIM_OK;
+  return finish(t);
+}

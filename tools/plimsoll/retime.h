@@ -1,0 +1,22 @@
+/* Times in place: --retime. */
+#ifndef PLIM_TOOLS_PLIMSOLL_RETIME_H
+#define PLIM_TOOLS_PLIMSOLL_RETIME_H
+
+#include "runtime/train/trainer.h"
+#include "tools/plimsoll/figures.h"
+
+struct session;
+
+typedef struct retime {
+  int reported;
+  plim_retime_report report;
+} retime;
+
+/* Into the options of a trainer of the session's program; what comes of it is kept, and printed as it happens. To be
+ * called behind limits_prepare. PLIM_EUSAGE where there is no plan that could be made again. */
+PLIM_MUST_USE plim_status retime_set(struct session *s, plim_trainer_options *wanted);
+
+/* What came of it, as a row. */
+void retime_figures(figures *f, const retime *r);
+
+#endif
