@@ -137,6 +137,8 @@ static plim_status continue_within(search *s, const plim_plan *plan, const plim_
   s->schedule = NULL;
   s->again = NULL;
   plim_narrowed_release(&narrowed);
+  s->schedule = NULL;
+  s->again = NULL;
   return status;
 }
 

@@ -52,7 +52,7 @@ void plim_limiting_open(plim_trainer *t) {
 void plim_limiting_close(plim_trainer *t) {
   plim_limiting *l = &t->limiting;
   for (int64_t i = 0; i < l->n_own; i++) plim_plan_free(l->own[i]);
-  plim_release(t->ctx, l->own, l->own_capacity, sizeof *l->own);
+  plim_release(t->ctx, l->own, l->own_capacity, sizeof(void *));
 }
 
 /* ---- between two steps ---- */
@@ -69,7 +69,7 @@ plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan) {
   plim_limiting *l = &t->limiting;
   const plim_plan *now[PLIM_PROGRAM_STEPS] = {NULL};
   plim_status status =
-      plim_array_reserve(t->ctx, &l->own, &l->own_capacity, l->n_own + PLIM_PROGRAM_STEPS, sizeof *l->own);
+      plim_array_reserve(t->ctx, &l->own, &l->own_capacity, l->n_own + PLIM_PROGRAM_STEPS, sizeof(void *));
   for (int32_t i = 0; i < t->program->n_steps; i++) {
     if (status == PLIM_OK && plan[i]) {
       l->own[l->n_own++] = plan[i];
