@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { PLIM_MAX_RANK = 4, PLIM_OP_MAX_IN = 8, PLIM_OP_MAX_OUT = 4, PLIM_OP_MAX_UPD = 2, PLIM_OP_MAX_PAIRS = 8 };
+enum { PLIM_MAX_RANK = 4, PLIM_OP_MAX_IN = 8, PLIM_OP_MAX_OUT = 8, PLIM_OP_MAX_UPD = 2, PLIM_OP_MAX_PAIRS = 8 };
 
 /* Element types. BITS is a mask: one bit an element, element e (in memory order of the layout it
  * masks) is bit e % 8 of byte e / 8; the last byte is padded with zero bits. BF16 is the upper half of an F32, rounded

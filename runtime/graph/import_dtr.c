@@ -14,7 +14,7 @@
 #include "runtime/graph/names.h"
 #include "runtime/graph/symbols.h"
 
-enum { RELEASED = -1, NO_VALUE = -1 };
+enum { RELEASED = -1, NO_VALUE = -1, NO_TENSOR = -1 };
 
 typedef struct handle {
   int32_t tensor; /* RELEASED */
@@ -36,6 +36,7 @@ typedef struct importer {
   int32_t *value; /* [h.n_tensors] of the graph, for tensors with a storage; NO_VALUE */
   int64_t cap_handle, cap_value, total_ns;
   list args, results, values; /* tensors, tensors, values of the call in hand */
+  int32_t n_fresh, rest;      /* results of the call in hand with bytes of their own; tensor that takes more in */
   plim_phase phase;
 } importer;
 
@@ -230,6 +231,33 @@ static plim_status read_args(importer *im) {
   return im->lines.doc.status;
 }
 
+/* The storage of a result of the call in hand grows, and with it whatever shares it. */
+static plim_status grow(importer *im, int32_t tensor, int64_t bytes) {
+  plim_value *value = &im->b->value[im->value[tensor]].value;
+  int64_t sum = plim_add_bytes(im->h.tensor[tensor].bytes, bytes);
+  if (sum < 0) return fail_line(im, "the bytes of the call's results do not fit in 63 bits%s", "");
+  value->shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &sum);
+  value->bytes = im->b->storage[value->storage].bytes = sum;
+  for (int32_t t = tensor; t < im->h.n_tensors; t++) {
+    if (im->h.tensor[t].base == tensor) im->h.tensor[t].bytes = sum;
+  }
+  return PLIM_OK;
+}
+
+/* A result with a storage of its own. Of more than an op may have (gradients of a list of weights), the last place
+ * takes all that are left: they come together, and go when the last of them does. */
+static plim_status add_result(importer *im, const char *name, int64_t bytes, int32_t *tensor) {
+  plim_role role = im->phase == PLIM_PHASE_FORWARD ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_GRADIENT;
+  if (bytes > 0 && im->rest != NO_TENSOR) {
+    PLIM_TRY(grow(im, im->rest, bytes));
+    return add_view(im, im->rest, tensor);
+  }
+  PLIM_TRY(add_fresh(im, name, role, bytes, tensor));
+  im->n_fresh += bytes > 0;
+  if (im->n_fresh == PLIM_OP_MAX_OUT && bytes > 0) im->rest = *tensor;
+  return PLIM_OK;
+}
+
 /* A result's MEMORY and ALIAS lines, and its tensor. */
 static plim_status read_result(importer *im, const char *name) {
   int64_t bytes = 0;
@@ -240,8 +268,7 @@ static plim_status read_result(importer *im, const char *name) {
   PLIM_TRY(im->lines.doc.status);
   if (of >= im->args.count) return fail_line(im, "'%.255s' is a view of an argument that the call has not", name);
   if (of < 0) {
-    plim_role role = im->phase == PLIM_PHASE_FORWARD ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_GRADIENT;
-    PLIM_TRY(add_fresh(im, name, role, bytes, &tensor));
+    PLIM_TRY(add_result(im, name, bytes, &tensor));
   } else {
     PLIM_TRY(add_view(im, im->args.id[of], &tensor));
   }
@@ -269,7 +296,8 @@ static plim_status read_call(importer *im) {
     PLIM_CHECK(at_line(im, plim_name_check(im->ctx, "result", text)));
     (void)snprintf(name + (int64_t)i * (PLIM_NAME_MAX + 1), PLIM_NAME_MAX + 1, "%s", text);
   }
-  im->results.count = 0;
+  im->results.count = im->n_fresh = 0;
+  im->rest = NO_TENSOR;
   for (int32_t i = 0; i < n; i++) PLIM_CHECK(read_result(im, name + (int64_t)i * (PLIM_NAME_MAX + 1)));
   PLIM_CHECK(add_call(im, op, time_ns, NULL, 0));
 done:
