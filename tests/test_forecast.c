@@ -83,7 +83,7 @@ Test(forecast, splits_the_bytes_at_the_median_of_time_a_byte) {
   for (int32_t s = 0; s < c.graph->n_storages; s++) {
     const plim_storage *storage = &c.graph->storage[s];
     if (storage->producer < 0) continue;
-    double density = (double)plim_forecast_op_ns(&c.forecast, storage->producer) / (double)storage->bytes;
+    double density = (double)c.forecast.op_ns[storage->producer] / (double)storage->bytes;
     if (c.forecast.dear[s] && density < least_dear) least_dear = density;
     if (!c.forecast.dear[s] && density > most_cheap) most_cheap = density;
     *(c.forecast.dear[s] ? &dear : &cheap) += storage->bytes;

@@ -6,7 +6,7 @@
 #include "runtime/graph/check.h"
 #include "tests/support/random_log.h"
 
-enum { LOGS_A_KIND = 3, NO_PLAN = -1 };
+enum { LOGS_A_KIND = 2, NO_PLAN = -1 };
 
 typedef struct instance {
   plim_context *ctx;
@@ -71,12 +71,13 @@ static void expect_not_worse(const instance *i, const char *one, int64_t ns, con
             (long long)other_ns);
 }
 
-static void compare(const instance *i, int64_t bytes, int64_t limit_ns) {
+static void compare(const instance *i, int64_t bytes, int64_t limit_ns, int plan) {
   int64_t best = online(i, plim_policy_at(0), bytes, limit_ns);
   for (int32_t row = 1; plim_policy_at(row); row++) {
     const plim_policy *policy = plim_policy_at(row);
     expect_not_worse(i, "best", best, policy->name, online(i, policy, bytes, limit_ns), bytes);
   }
+  if (!plan) return;
   expect_not_worse(i, "search", search(i, PLIM_ORDER_ANY, bytes), "best", best, bytes);
   expect_not_worse(i, "search in program order", search(i, PLIM_ORDER_FIXED, bytes), "best", best, bytes);
 }
@@ -87,7 +88,8 @@ static void check_kind(random_log_kind kind, int32_t size, int64_t limit_steps) 
   for (uint64_t seed = 1; seed <= LOGS_A_KIND; seed++) {
     instance i = open_log(ctx, kind, size, seed);
     for (int64_t tenths = 9; tenths >= 2; tenths--) {
-      compare(&i, i.peak_bytes / 10 * tenths, limit_steps * i.order->time_ns);
+      /* plans take longer: at two budgets of each log, others for the next */
+      compare(&i, i.peak_bytes / 10 * tenths, limit_steps * i.order->time_ns, (tenths + (int64_t)seed) % 4 == 0);
     }
     close_log(&i);
   }
@@ -95,24 +97,24 @@ static void check_kind(random_log_kind kind, int32_t size, int64_t limit_steps) 
 }
 
 Test(online_logs, search_and_best_are_never_worse_on_residual_networks) {
-  check_kind(RANDOM_LOG_RESIDUAL, 4, 1);
+  check_kind(RANDOM_LOG_RESIDUAL, 3, 1);
 }
 Test(online_logs, search_and_best_are_never_worse_on_networks_with_long_skips) {
-  check_kind(RANDOM_LOG_UNET, 3, 1);
+  check_kind(RANDOM_LOG_UNET, 2, 1);
 }
 Test(online_logs, search_and_best_are_never_worse_on_dense_networks) {
-  check_kind(RANDOM_LOG_DENSE, 9, 1);
+  check_kind(RANDOM_LOG_DENSE, 8, 1);
 }
 Test(online_logs, search_and_best_are_never_worse_on_recurrent_networks) {
-  check_kind(RANDOM_LOG_LSTM, 8, 1);
+  check_kind(RANDOM_LOG_LSTM, 6, 1);
 }
 Test(online_logs, search_and_best_are_never_worse_on_transformers) {
-  check_kind(RANDOM_LOG_TRANSFORMER, 2, 1);
+  check_kind(RANDOM_LOG_TRANSFORMER, 1, 1);
 }
 Test(online_logs, search_and_best_are_never_worse_on_programs_without_a_pattern) {
-  check_kind(RANDOM_LOG_TANGLE, 60, 1);
+  check_kind(RANDOM_LOG_TANGLE, 30, 1);
 }
 
 Test(online_logs, search_is_never_worse_where_policies_may_compute_again_for_long) {
-  for (int kind = 0; kind < RANDOM_LOG_KIND_COUNT; kind++) check_kind((random_log_kind)kind, 3, 5);
+  for (int kind = 0; kind < RANDOM_LOG_KIND_COUNT; kind++) check_kind((random_log_kind)kind, 2, 5);
 }

@@ -12,7 +12,7 @@
   { (bytes), 0, PLIM_ROW_BREAKER }
 #define FREE(bytes) \
   { (bytes), 0, PLIM_ROW_FREE }
-#define FIND(row, need, out) plim_window_find((int32_t)(sizeof(row) / sizeof *(row)), row, need, 2, out)
+#define FIND(row, need, out) plim_window_find((int32_t)(sizeof(row) / sizeof *(row)), row, need, 0, 2, out)
 
 static void assert_rows(const plim_window *w, int32_t begin, int32_t end) {
   cr_expect_eq(w->begin, begin, "begins at %d, not %d", w->begin, begin);
@@ -36,7 +36,7 @@ Test(window, passes_by_what_must_stay) {
   assert_rows(&out[0], 1, 2);
   const plim_window_row wall[] = {FREE(10), PINNED(10), FREE(10)};
   cr_assert_eq(FIND(wall, 20, out), 0);
-  cr_assert_eq(plim_window_find(0, wall, 1, 2, out), 0);
+  cr_assert_eq(plim_window_find(0, wall, 1, 0, 2, out), 0);
 }
 
 Test(window, adds_costs_exactly) {
@@ -126,7 +126,7 @@ Test(window, equals_brute_force_on_random_lists) {
     }
     int64_t need = test_random_between(&random, 1, 25), cheapest;
     int32_t expected = find_brute(n, row, need, all, &cheapest);
-    int32_t count = plim_window_find(n, row, need, KEPT, out);
+    int32_t count = plim_window_find(n, row, need, 0, KEPT, out);
     cr_assert_eq(count, expected < KEPT ? expected : KEPT, "round %d: %d windows, not %d", round, count, expected);
     if (count > 0) cr_assert_eq((int64_t)out[0].cost.low, cheapest, "round %d", round);
     for (int32_t i = 0; i < count; i++) {

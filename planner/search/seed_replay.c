@@ -42,17 +42,25 @@ static plim_status program_order(plim_planning *pl, plim_schedule *schedule, pli
   return plim_emit(pl->timeline, schedule, &pl->placement, &emission, out);
 }
 
+/* Every online policy; when none stays below twice the time of the step, and it is policies that the program came from,
+ * for as long as they take. */
+static plim_status play(plim_planning *pl, const plim_plan *order, plim_plan **out) {
+  const plim_problem *p = pl->problem;
+  const plim_policy *best = plim_policy_at(0);
+  plim_status status = plim_arena_online(p->ctx, p->graph, order, best, pl->budget_bytes, order->time_ns, NULL, out);
+  if (status != PLIM_ENOFIT || !p->graph->handles) return status;
+  return plim_arena_online(p->ctx, p->graph, order, best, pl->budget_bytes, INT64_MAX, NULL, out);
+}
+
 /* In all of the budget every online policy plays, and the cheapest play is offered with its own addresses too: so no
  * online policy beats the search. In less, one policy is enough. */
 static plim_status replay_within(plim_planning *pl, const plim_plan *order, int64_t bytes, plim_schedule *out) {
   const plim_problem *p = pl->problem;
-  plim_replay_counts counts;
   plim_plan *plan = NULL;
   int32_t taken;
   out->n = 0;
-  plim_status status = bytes == pl->budget_bytes ? plim_arena_online(p->ctx, p->graph, order, plim_policy_at(0), bytes,
-                                                                     order->time_ns, &counts, &plan)
-                                                 : plim_arena_replay(p->ctx, p->graph, order, bytes, &counts, &plan);
+  plim_status status = bytes == pl->budget_bytes ? play(pl, order, &plan)
+                                                 : plim_arena_replay(p->ctx, p->graph, order, bytes, NULL, &plan);
   if (status == PLIM_ENOFIT) return PLIM_OK;
   if (status != PLIM_OK) return status;
   status = read_plan(p, plan, out);
@@ -67,9 +75,9 @@ plim_status plim_seed_replay(plim_planning *pl, int32_t effort, plim_schedule *s
   plim_plan *order = NULL;
   int64_t fastest = INT64_MAX;
   plim_status status = PLIM_OK;
-  if (p->fixed_order || pl->options->unpacked || p->n_ops > MOST_OPS) return PLIM_OK;
+  if (pl->options->unpacked || (p->n_ops > MOST_OPS && !p->graph->handles)) return PLIM_OK;
   PLIM_CHECK(program_order(pl, &schedule, &order));
-  for (int i = 0; i < SHARES; i++) {
+  for (int i = 0; i < SHARES && (i == 0 || p->n_ops <= MOST_OPS); i++) {
     int64_t bytes = shares[i] == 100 ? pl->budget_bytes : pl->budget_bytes / 100 * shares[i];
     PLIM_CHECK(replay_within(pl, order, bytes, &schedule));
     if (schedule.n == 0) continue;

@@ -5,7 +5,7 @@
 
 #include "runtime/arena/tenants.h"
 
-enum { CANDIDATES = 4 };
+enum { CANDIDATES = 8 };
 
 int plim_tenants_evictable(const plim_tenants *t, int32_t storage) {
   const plim_tenant *tenant = &t->tenant[storage];
@@ -23,13 +23,19 @@ static int64_t per_distance(int64_t cost_ns, int64_t distance_ns) {
   return (whole << PLIM_SCORE_FRACTION_BITS) + (rest << PLIM_SCORE_FRACTION_BITS) / distance_ns;
 }
 
+/* A distance as the policy divides by it. */
+static int64_t divisor(const plim_policy *policy, int64_t distance_ns) {
+  if (policy->stale == PLIM_STALE_PLAIN) return distance_ns;
+  return (int64_t)plim_policy_staleness(policy, distance_ns < 1 ? 1 : distance_ns);
+}
+
 int64_t plim_tenants_distance(const plim_tenants *t, int32_t storage) {
   if (!t->policy->forecast) return t->clock_ns - t->tenant[storage].last_ns;
   return t->forecast->start_ns[t->tenant[storage].next_read] - t->forecast->start_ns[t->position];
 }
 
 int64_t plim_tenants_window_cost(plim_tenants *t, int32_t storage) {
-  return per_distance(plim_tenants_cost(t, storage), plim_tenants_distance(t, storage));
+  return per_distance(plim_tenants_cost(t, storage), divisor(t->policy, plim_tenants_distance(t, storage)));
 }
 
 static plim_status reserve_rows(plim_tenants *t, int64_t count) {
@@ -76,14 +82,26 @@ static int32_t held_storages(const plim_tenants *t, const plim_window *window, i
   return n;
 }
 
-/* The window as a whole: its price together over the distance of its first read. storage [pieces] is scratch. */
+/* The window as a whole: its price together over the distance of its first read. storage [pieces] is scratch. Where
+ * bytes count, for each MiB. */
 static int64_t score_window(plim_tenants *t, const plim_window *window, int32_t *storage) {
   int32_t n = held_storages(t, window, storage);
   int64_t nearest = INT64_MAX;
   for (int32_t i = 0; i < n; i++) {
     if (plim_tenants_distance(t, storage[i]) < nearest) nearest = plim_tenants_distance(t, storage[i]);
   }
-  return per_distance(plim_tenants_price_together(t, n, storage), nearest);
+  int64_t score = per_distance(plim_tenants_price_together(t, n, storage), divisor(t->policy, nearest));
+  if (t->policy->size == PLIM_PER_NOTHING) return score;
+  double a_mebibyte = (double)score / (double)window->evicted_bytes * (1 << 20);
+  return a_mebibyte < 9e18 ? (int64_t)a_mebibyte : INT64_MAX;
+}
+
+/* What looking ahead wants at this search instead of the window `own`. */
+static int32_t turn_from(const plim_tenants *t, int32_t own, int32_t count) {
+  for (int32_t i = 0; i < t->n_turns; i++) {
+    if (t->turn[i].search == t->counts->searches) return t->turn[i].take % count;
+  }
+  return own;
 }
 
 static plim_status choose_and_evict(plim_tenants *t, const plim_arena_request *request, int32_t *storage,
@@ -91,15 +109,16 @@ static plim_status choose_and_evict(plim_tenants *t, const plim_arena_request *r
   plim_window window[CANDIDATES];
   int64_t score[CANDIDATES];
   int32_t n_rows = fill_rows(t), best = 0;
-  int32_t candidates = t->policy->forecast ? CANDIDATES : 1;
-  int32_t count = plim_window_find(n_rows, t->row, request->bytes, candidates, window);
+  int32_t joint = t->policy->forecast, candidates = joint || t->n_turns > 0 ? CANDIDATES : 1;
+  int32_t count =
+      plim_window_find(n_rows, t->row, request->bytes, t->policy->size != PLIM_PER_NOTHING, candidates, window);
   t->counts->pieces_scanned += n_rows;
-  for (int32_t i = 0; i < count && count > 1; i++) {
+  for (int32_t i = 0; i < count && joint; i++) {
     score[i] = score_window(t, &window[i], storage);
     if (score[i] < score[best]) best = i;
   }
-  PLIM_TRY(
-      plim_tenants_tell(t, request, &(plim_arena_choice){count, best, window, count > 1 ? score : NULL, PLIM_NEVER}));
+  if (count > 0) best = turn_from(t, best, count);
+  PLIM_TRY(plim_tenants_tell(t, request, &(plim_arena_choice){count, best, window, joint ? score : NULL, PLIM_NEVER}));
   if (count == 0) return PLIM_OK;
   int32_t n = held_storages(t, &window[best], storage);
   assert(n > 0);

@@ -13,13 +13,10 @@ static const plim_op *op_at(const plim_forecast *f, int32_t position) {
   return &f->graph->op[f->schedule->step[position].op];
 }
 
-int64_t plim_forecast_op_ns(const plim_forecast *forecast, int32_t op) {
-  return forecast->schedule->variant[forecast->variant[op]].variant.time_ns;
-}
-
 static void find_variants_and_starts(plim_forecast *f) {
   const plim_plan *schedule = f->schedule;
   for (int32_t j = schedule->n_steps - 1; j >= 0; j--) f->variant[schedule->step[j].op] = schedule->step[j].variant;
+  for (int32_t o = 0; o < f->graph->n_ops; o++) f->op_ns[o] = schedule->variant[f->variant[o]].variant.time_ns;
   for (int32_t j = 0; j < schedule->n_steps; j++) {
     f->start_ns[j + 1] = f->start_ns[j] + schedule->variant[schedule->step[j].variant].variant.time_ns;
   }
@@ -139,7 +136,7 @@ static void find_dear(plim_forecast *f, ranked *rank) {
   for (int32_t s = 0; s < f->graph->n_storages; s++) {
     const plim_storage *storage = &f->graph->storage[s];
     if (storage->producer < 0) continue;
-    rank[n++] = (ranked){(double)plim_forecast_op_ns(f, storage->producer) / (double)storage->bytes, s};
+    rank[n++] = (ranked){(double)f->op_ns[storage->producer] / (double)storage->bytes, s};
     total += (double)storage->bytes;
   }
   qsort(rank, (size_t)n, sizeof *rank, by_density);
@@ -152,6 +149,7 @@ static void find_dear(plim_forecast *f, ranked *rank) {
 static plim_status allocate(plim_forecast *f) {
   int64_t n = f->schedule->n_steps, n_storages = f->graph->n_storages;
   PLIM_TRY(plim_allocate(f->ctx, f->graph->n_ops, sizeof *f->variant, &f->variant));
+  PLIM_TRY(plim_allocate(f->ctx, f->graph->n_ops, sizeof *f->op_ns, &f->op_ns));
   PLIM_TRY(plim_allocate(f->ctx, n + 1, sizeof *f->start_ns, &f->start_ns));
   PLIM_TRY(plim_allocate(f->ctx, n + 1, sizeof *f->first_use, &f->first_use));
   count_uses(f);
@@ -204,11 +202,19 @@ done:
   return PLIM_OK;
 }
 
+void plim_forecast_again(plim_forecast *f, const int32_t *again) {
+  for (int32_t o = 0; o < f->graph->n_ops; o++) {
+    f->variant[o] = again[o];
+    if (again[o] >= 0) f->op_ns[o] = f->schedule->variant[again[o]].variant.time_ns;
+  }
+}
+
 void plim_forecast_release(plim_forecast *f) {
   if (!f->graph) return;
   int64_t n = f->schedule->n_steps, n_storages = f->graph->n_storages;
   int64_t n_uses = f->first_use ? f->first_use[n] : 0;
   plim_release(f->ctx, f->variant, f->graph->n_ops, sizeof *f->variant);
+  plim_release(f->ctx, f->op_ns, f->graph->n_ops, sizeof *f->op_ns);
   plim_release(f->ctx, f->start_ns, n + 1, sizeof *f->start_ns);
   plim_release(f->ctx, f->next_read, n_uses, sizeof *f->next_read);
   plim_release(f->ctx, f->last_read, n_uses, sizeof *f->last_read);

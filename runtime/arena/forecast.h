@@ -17,6 +17,7 @@ typedef struct plim_forecast {
   const plim_graph *graph;
   const plim_plan *schedule;
   int32_t *variant;  /* [n_ops] row of schedule->variant of the op's first run */
+  int64_t *op_ns;    /* [n_ops] time of one run */
   int64_t *start_ns; /* [n + 1] predicted start of each position */
   /* The uses of position j are first_use[j] ..: the op's reads, then its writes.
    *   next_read  where the storage is read next, before it is written again; n: kept as an output; PLIM_NEVER
@@ -33,10 +34,9 @@ typedef struct plim_forecast {
  * them stays instead. The schedule has passed plim_plan_check and must outlive the forecast. O(inputs x ops + uses). */
 PLIM_MUST_USE plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                                              int32_t from, int32_t hold_inputs, plim_forecast *out);
+/* Let what is computed again run with other variants than first runs: rows again [n_ops] of schedule->variant. */
+void plim_forecast_again(plim_forecast *forecast, const int32_t *again);
 void plim_forecast_release(plim_forecast *forecast);
-
-/* Time of one run of the op. */
-int64_t plim_forecast_op_ns(const plim_forecast *forecast, int32_t op);
 
 #ifdef __cplusplus
 }

@@ -163,7 +163,7 @@ static plim_status count_again(replay *r, int32_t op) {
   plim_replay_counts *counts = r->t.counts;
   int32_t n = r->t.forecast->schedule->n_steps;
   counts->recomputes++;
-  counts->recomputed_ns += plim_forecast_op_ns(r->t.forecast, op);
+  counts->recomputed_ns += r->t.forecast->op_ns[op];
   if (counts->recomputed_ns <= r->limit_ns && r->t.n_steps < (int64_t)MOST_GROWTH * n) return PLIM_OK;
   counts->thrashed = 1;
   return plim_fail(r->t.ctx, PLIM_ENOFIT,
@@ -247,6 +247,8 @@ static plim_status play(replay *r, plim_context *ctx, const plim_forecast *forec
   *counts = (plim_replay_counts){.way = r->how};
   PLIM_TRY(plim_tenants_open(ctx, forecast, from, arena_bytes, r->how.policy, r->how.two_ends, counts, &r->t));
   r->t.watch = watch;
+  r->t.turn = r->how.turn;
+  r->t.n_turns = r->how.n_turns;
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->walk, &r->walk));
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->mark, &r->mark));
   PLIM_TRY(run_schedule(r));

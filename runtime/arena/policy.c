@@ -7,15 +7,15 @@
 #include <string.h>
 
 static const plim_policy policies[] = {
-    {"best", "our own", PLIM_COST_CLASSES, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 1},
-    {"coop", "Coop, NeurIPS 2023", PLIM_COST_CLASSES, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 0},
-    {"dtr", "DTR, ICLR 2021", PLIM_COST_NEIGHBOURHOOD, PLIM_PER_BYTES, 1, PLIM_SEARCH_SINGLE, 0},
-    {"dtr-eq", "DTR, ICLR 2021", PLIM_COST_CLASSES, PLIM_PER_BYTES, 1, PLIM_SEARCH_SINGLE, 0},
-    {"dtr-local", "DTR, ICLR 2021", PLIM_COST_OWN, PLIM_PER_BYTES, 1, PLIM_SEARCH_SINGLE, 0},
-    {"dte", "MegEngine", PLIM_COST_CLASSES, PLIM_PER_HOLE, 1, PLIM_SEARCH_SINGLE, 0},
-    {"lru", "least recently used", PLIM_COST_ACCESS, PLIM_PER_NOTHING, 0, PLIM_SEARCH_SINGLE, 0},
-    {"size", "largest first", PLIM_COST_ONE, PLIM_PER_BYTES, 0, PLIM_SEARCH_SINGLE, 0},
-    {"msps", "Capuchin, ASPLOS 2020", PLIM_COST_ANCESTORS, PLIM_PER_BYTES, 0, PLIM_SEARCH_SINGLE, 0},
+    {"best", "our own", PLIM_COST_CLASSES, PLIM_PER_NOTHING, PLIM_STALE_PLAIN, PLIM_SEARCH_WINDOW, 1},
+    {"coop", "Coop, NeurIPS 2023", PLIM_COST_CLASSES, PLIM_PER_NOTHING, PLIM_STALE_PLAIN, PLIM_SEARCH_WINDOW, 0},
+    {"dtr", "DTR, ICLR 2021", PLIM_COST_NEIGHBOURHOOD, PLIM_PER_BYTES, PLIM_STALE_PLAIN, PLIM_SEARCH_SINGLE, 0},
+    {"dtr-eq", "DTR, ICLR 2021", PLIM_COST_CLASSES, PLIM_PER_BYTES, PLIM_STALE_PLAIN, PLIM_SEARCH_SINGLE, 0},
+    {"dtr-local", "DTR, ICLR 2021", PLIM_COST_OWN, PLIM_PER_BYTES, PLIM_STALE_PLAIN, PLIM_SEARCH_SINGLE, 0},
+    {"dte", "MegEngine", PLIM_COST_CLASSES, PLIM_PER_HOLE, PLIM_STALE_PLAIN, PLIM_SEARCH_SINGLE, 0},
+    {"lru", "least recently used", PLIM_COST_ACCESS, PLIM_PER_NOTHING, PLIM_STALE_NOT, PLIM_SEARCH_SINGLE, 0},
+    {"size", "largest first", PLIM_COST_ONE, PLIM_PER_BYTES, PLIM_STALE_NOT, PLIM_SEARCH_SINGLE, 0},
+    {"msps", "Capuchin, ASPLOS 2020", PLIM_COST_ANCESTORS, PLIM_PER_BYTES, PLIM_STALE_NOT, PLIM_SEARCH_SINGLE, 0},
 };
 enum { N_POLICIES = sizeof policies / sizeof policies[0] };
 
@@ -35,9 +35,14 @@ const plim_policy *plim_policy_find(const char *name) {
   return NULL;
 }
 
+double plim_policy_staleness(const plim_policy *policy, int64_t stale_ns) {
+  double stale = stale_ns == INT64_MAX ? INFINITY : (double)stale_ns;
+  return policy->stale == PLIM_STALE_NOT ? 1 : policy->stale == PLIM_STALE_ROOT ? sqrt(stale) : stale;
+}
+
 double plim_policy_score(const plim_policy *policy, int64_t cost, int64_t bytes, int64_t stale_ns) {
   double below = 1;
   if (policy->size != PLIM_PER_NOTHING) below *= (double)bytes;
-  if (policy->stale) below *= stale_ns == INT64_MAX ? INFINITY : (double)stale_ns;
+  below *= plim_policy_staleness(policy, stale_ns);
   return below == 0 || isnan(below) ? INFINITY : (double)cost / below;
 }

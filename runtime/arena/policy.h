@@ -21,8 +21,11 @@ typedef enum plim_cost {
   PLIM_COST_CLASSES
 } plim_cost;
 
-/* Size: none; the storage's bytes; those and the free bytes beside it. */
+/* Size: none; the storage's bytes (of a window: what it would evict); those and the free bytes beside it. */
 typedef enum plim_per_size { PLIM_PER_NOTHING, PLIM_PER_BYTES, PLIM_PER_HOLE } plim_per_size;
+
+/* Staleness: not looked at; its root; as it is. */
+typedef enum plim_stale { PLIM_STALE_NOT, PLIM_STALE_ROOT, PLIM_STALE_PLAIN } plim_stale;
 
 /* How a hole is made: one storage after another by score, until the request fits; or the window of neighbouring pieces
  * with the smallest sum of scores. */
@@ -32,7 +35,7 @@ typedef struct plim_policy {
   const char *name, *source;
   plim_cost cost;
   plim_per_size size;
-  int stale; /* 1: divided by the time since the last access */
+  plim_stale stale; /* the time since the last access */
   plim_search_way search;
   int forecast; /* 1: knows the program's order: distance of the next use for staleness, several rows tried */
 } plim_policy;
@@ -41,6 +44,9 @@ typedef struct plim_policy {
 const plim_policy *plim_policy_at(int32_t i);
 const plim_policy *plim_policy_find(const char *name);
 const char *plim_policy_name(int32_t i); /* of row i; NULL behind the last */
+
+/* What the staleness divides by. */
+double plim_policy_staleness(const plim_policy *policy, int64_t stale_ns);
 
 /* Cost over size over staleness. Bytes and staleness >= 0, stale_ns INT64_MAX: never accessed; a divisor of 0 makes the
  * score infinite. `cost` is the last access for PLIM_COST_ACCESS. */

@@ -1,9 +1,9 @@
 /* Which ways are tried. No way is best at every budget, and each is cheap to replay: the rows of a table are tried and
- * the fastest plan is kept. A way that has spent more time than the best plan so far is given up. */
+ * the fastest plan is kept. A way that has spent more time than the best plan so far is given up. Then the fastest ways
+ * are improved by looking ahead. What is tried depends on the length of the program and on nothing else. */
 #include "runtime/arena/replay.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "runtime/arena/narrow.h"
 #include "runtime/arena/one_replay.h"
@@ -12,20 +12,27 @@
 static const struct {
   int32_t two_ends, frontier, hold_inputs;
 } switches[] = {{1, 1, 1}, {0, 1, 1}, {1, 0, 1}, {0, 0, 1}, {1, 1, 0}, {0, 1, 0}, {1, 0, 0}, {0, 0, 0}};
-enum { SWITCHES = sizeof switches / sizeof switches[0], HOLD_INPUTS = SWITCHES / 2 /* the first */ };
+enum { SWITCHES = sizeof switches / sizeof switches[0], ENDS = 2 /* the first: all pins and inputs held */ };
 
-/* What else a policy that knows the program tries: windows by each cost that counts neighbours, over the distance of
- * the next use and over staleness. */
+/* What else a policy that knows the program tries: windows by each cost that counts neighbours, whole or for each byte,
+ * over more or less of the distance of the next use, or of staleness. The last ones, for which all that is missing
+ * counts, take the longest. */
+#define ROW(cost, size, stale, forecast) \
+  { "best", "our own", PLIM_COST_##cost, PLIM_PER_##size, PLIM_STALE_##stale, PLIM_SEARCH_WINDOW, forecast }
 static const plim_policy windows[] = {
-    {"best", "our own", PLIM_COST_NEIGHBOURHOOD, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 1},
-    {"best", "our own", PLIM_COST_ANCESTORS, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 1},
-    {"best", "our own", PLIM_COST_CLASSES, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 0},
-    {"best", "our own", PLIM_COST_NEIGHBOURHOOD, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 0},
-    {"best", "our own", PLIM_COST_ANCESTORS, PLIM_PER_NOTHING, 1, PLIM_SEARCH_WINDOW, 0},
-};
+    ROW(CLASSES, BYTES, PLAIN, 1),        ROW(ANCESTORS, NOTHING, ROOT, 1),  ROW(NEIGHBOURHOOD, BYTES, ROOT, 1),
+    ROW(NEIGHBOURHOOD, NOTHING, NOT, 1),  ROW(NEIGHBOURHOOD, BYTES, NOT, 1), ROW(CLASSES, NOTHING, ROOT, 1),
+    ROW(ANCESTORS, NOTHING, NOT, 1),      ROW(ANCESTORS, NOTHING, PLAIN, 1), ROW(NEIGHBOURHOOD, NOTHING, PLAIN, 1),
+    ROW(ANCESTORS, NOTHING, ROOT, 0),     ROW(ANCESTORS, NOTHING, PLAIN, 0), ROW(NEIGHBOURHOOD, NOTHING, PLAIN, 0),
+    ROW(NEIGHBOURHOOD, BYTES, PLAIN, 0),  ROW(ANCESTORS, BYTES, ROOT, 0),    ROW(ANCESTORS, BYTES, PLAIN, 0),
+    ROW(NEIGHBOURHOOD, NOTHING, ROOT, 0), ROW(ANCESTORS, BYTES, NOT, 0)};
+#undef ROW
 enum { WINDOWS = sizeof windows / sizeof windows[0] };
 
 enum { WORKSPACE_LIMITS = 4 /* of what goes on: all of the arena, a quarter, a sixteenth, none */ };
+
+/* Effort, in steps played: rows of windows, and trials of looking ahead. Long programs get fewer. */
+enum { ROW_STEPS = 50000, TRIAL_STEPS = 150000, MOST_TRIALS = 160, CLIMBS = 2 };
 
 typedef struct search {
   plim_context *ctx;
@@ -36,49 +43,90 @@ typedef struct search {
   int64_t budget_bytes, limit_ns;
   plim_replay_counts counts; /* of the plan */
   plim_plan *plan;           /* NULL: none yet */
+  struct climb {             /* by windows: the fastest ways of different policies, fastest first */
+    plim_replay_way way;
+    int64_t time_ns, searches;
+  } climb[CLIMBS];
+  int32_t n_climbs;
+  plim_forecast forecast[2]; /* by whether inputs are held; made when first used */
 } search;
 
 static int done(const search *s) {
   return s->plan && s->plan->time_ns == s->schedule->time_ns;
 }
 
-static plim_status try_way(search *s, plim_replay_way how) {
-  plim_forecast forecast;
-  plim_replay_counts counts;
+static plim_status make_forecast(const search *s, int32_t hold_inputs, plim_forecast *out) {
+  PLIM_TRY(plim_forecast_make(s->ctx, s->graph, s->schedule, s->from, hold_inputs, out));
+  if (s->again) plim_forecast_again(out, s->again);
+  return PLIM_OK;
+}
+
+static void release_forecasts(search *s) {
+  for (int i = 0; i < 2; i++) plim_forecast_release(&s->forecast[i]);
+}
+
+/* Play one way, given up when computing again takes more than limit_ns: *time_ns is INT64_MAX then, as when there is no
+ * room. The fastest plan is kept. */
+static plim_status play(search *s, const plim_replay_way *how, int64_t limit_ns, plim_replay_counts *counts,
+                        int64_t *time_ns) {
+  plim_forecast *forecast = &s->forecast[how->hold_inputs];
   plim_plan *fresh = NULL;
-  int64_t limit_ns = s->plan ? s->plan->time_ns - s->schedule->time_ns - 1 : s->limit_ns;
-  if (limit_ns < 0) return PLIM_OK;
-  if (done(s)) return PLIM_OK;
-  PLIM_TRY(plim_forecast_make(s->ctx, s->graph, s->schedule, s->from, how.hold_inputs, &forecast));
-  if (s->again) memcpy(forecast.variant, s->again, (size_t)s->graph->n_ops * sizeof *s->again);
+  *time_ns = INT64_MAX;
+  if (!forecast->graph) PLIM_TRY(make_forecast(s, how->hold_inputs, forecast));
   plim_status status =
-      s->from > 0 ? plim_replay_rest(s->ctx, &forecast, s->from, s->budget_bytes, how, limit_ns, &counts, &fresh)
-                  : plim_replay_once(s->ctx, &forecast, s->budget_bytes, how, limit_ns, NULL, &counts, &fresh);
-  plim_forecast_release(&forecast);
-  if (!s->plan && !s->counts.way.policy) s->counts = counts;
+      s->from > 0 ? plim_replay_rest(s->ctx, forecast, s->from, s->budget_bytes, *how, limit_ns, counts, &fresh)
+                  : plim_replay_once(s->ctx, forecast, s->budget_bytes, *how, limit_ns, NULL, counts, &fresh);
+  if (!s->plan && !s->counts.way.policy) s->counts = *counts;
   if (status == PLIM_ENOFIT) return PLIM_OK; /* the sentence is that of the last way */
   if (status != PLIM_OK) return status;
+  *time_ns = fresh->time_ns;
   if (s->plan && fresh->time_ns >= s->plan->time_ns) {
     plim_plan_free(fresh);
     return PLIM_OK;
   }
   plim_plan_free(s->plan);
   s->plan = fresh;
-  s->counts = counts;
+  s->counts = *counts;
+  return PLIM_OK;
+}
+
+/* Where looking ahead may start from: no two climbs of one policy. */
+static void remember(search *s, const plim_replay_way *how, int64_t time_ns, int64_t searches) {
+  struct climb fresh = {*how, time_ns, searches};
+  int32_t at = 0;
+  while (at < s->n_climbs && s->climb[at].way.policy != how->policy) at++;
+  if (at == CLIMBS) at--;
+  if (at < s->n_climbs && s->climb[at].time_ns <= time_ns) return;
+  if (at == s->n_climbs) s->n_climbs++;
+  for (; at > 0 && s->climb[at - 1].time_ns > time_ns; at--) s->climb[at] = s->climb[at - 1];
+  s->climb[at] = fresh;
+}
+
+static plim_status try_way(search *s, plim_replay_way how) {
+  plim_replay_counts counts;
+  int64_t time_ns;
+  int64_t limit_ns = s->plan ? s->plan->time_ns - s->schedule->time_ns - 1 : s->limit_ns;
+  if (limit_ns < 0) return PLIM_OK;
+  PLIM_TRY(play(s, &how, limit_ns, &counts, &time_ns));
+  int turns = how.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0;
+  if (time_ns < INT64_MAX && turns) remember(s, &how, time_ns, counts.searches);
   return PLIM_OK;
 }
 
 static plim_status try_switches(search *s, const plim_policy *policy, int n) {
   for (int i = 0; i < n; i++) {
-    plim_replay_way how = {policy, switches[i].two_ends, switches[i].frontier, switches[i].hold_inputs};
-    PLIM_TRY(try_way(s, how));
+    PLIM_TRY(try_way(s, (plim_replay_way){.policy = policy,
+                                          .two_ends = switches[i].two_ends,
+                                          .frontier = switches[i].frontier,
+                                          .hold_inputs = switches[i].hold_inputs}));
   }
   return PLIM_OK;
 }
 
 /* As published: Coop places from two ends, the others at one; all pin what a chain reads from its start. */
 static plim_replay_way rival_way(const plim_policy *policy) {
-  return (plim_replay_way){policy, policy->search == PLIM_SEARCH_WINDOW, 1, 1};
+  return (plim_replay_way){
+      .policy = policy, .two_ends = policy->search == PLIM_SEARCH_WINDOW, .frontier = 1, .hold_inputs = 1};
 }
 
 /* A policy that knows the program knows what its rivals would do in it, too. */
@@ -90,14 +138,56 @@ static plim_status try_rivals(search *s) {
   return PLIM_OK;
 }
 
-static plim_status try_policy(search *s, const plim_policy *policy) {
-  if (!policy->forecast) return try_way(s, rival_way(policy));
+static plim_status try_windows(search *s) {
+  for (int64_t i = 0; i < WINDOWS && i * ENDS * s->schedule->n_steps < ROW_STEPS; i++) {
+    PLIM_TRY(try_switches(s, &windows[i], ENDS));
+  }
+  return PLIM_OK;
+}
+
+/* The way with one more turn, or another one: at a search drawn at random, another of its windows. */
+static void turn(struct climb *c, uint64_t *random, plim_replay_way *out) {
+  *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  plim_detour fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)c->searches), (int32_t)(*random >> 29 & 7)};
+  *out = c->way;
+  int32_t at = 0;
+  while (at < out->n_turns && out->turn[at].search != fresh.search) at++;
+  if (at == PLIM_MOST_DETOURS) at = (int32_t)(*random >> 24 & (PLIM_MOST_DETOURS - 1));
+  if (at == out->n_turns) out->n_turns++;
+  out->turn[at] = fresh;
+}
+
+/* Looking ahead: what would come of another window is found by playing on to the end. A trial that has cost more than
+ * the way that it starts from is given up. */
+static plim_status look_ahead(search *s, struct climb *c) {
+  int64_t n = TRIAL_STEPS / s->schedule->n_steps;
+  uint64_t random = 1;
+  for (int64_t i = 0; i < n && i < MOST_TRIALS && c->time_ns > s->schedule->time_ns; i++) {
+    plim_replay_counts counts;
+    plim_replay_way how;
+    int64_t time_ns;
+    turn(c, &random, &how);
+    PLIM_TRY(play(s, &how, c->time_ns - s->schedule->time_ns - 1, &counts, &time_ns));
+    if (time_ns < c->time_ns) *c = (struct climb){how, time_ns, counts.searches};
+  }
+  return PLIM_OK;
+}
+
+/* The others come behind what is usually better: each is given up as soon as it has cost more. */
+static plim_status try_everything(search *s, const plim_policy *policy) {
   PLIM_TRY(try_switches(s, policy, SWITCHES));
-  for (int i = 0; i < WINDOWS; i++) PLIM_TRY(try_switches(s, &windows[i], HOLD_INPUTS));
-  return try_rivals(s);
+  PLIM_TRY(try_windows(s));
+  PLIM_TRY(try_rivals(s));
+  for (int32_t i = 0; i < s->n_climbs && !done(s); i++) PLIM_TRY(look_ahead(s, &s->climb[i]));
+  return PLIM_OK;
+}
+
+static plim_status try_policy(search *s, const plim_policy *policy) {
+  return policy->forecast ? try_everything(s, policy) : try_way(s, rival_way(policy));
 }
 
 static plim_status finish(search *s, plim_status status, plim_replay_counts *counts, plim_plan **out) {
+  release_forecasts(s);
   if (counts) *counts = s->counts;
   if (status == PLIM_OK && !s->plan) return PLIM_ENOFIT;
   if (status != PLIM_OK) {
@@ -133,7 +223,8 @@ static plim_status continue_within(search *s, const plim_plan *plan, const plim_
   plim_status status = plim_narrow(s->ctx, s->graph, plan, profile, s->from, limit, own_order, &narrowed);
   s->schedule = &narrowed.plan;
   s->again = narrowed.again;
-  if (status == PLIM_OK) status = try_switches(s, plim_policy_at(0), HOLD_INPUTS);
+  if (status == PLIM_OK) status = try_switches(s, plim_policy_at(0), SWITCHES / 2);
+  release_forecasts(s);
   s->schedule = NULL;
   s->again = NULL;
   plim_narrowed_release(&narrowed);
@@ -166,6 +257,7 @@ plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const
   s.schedule = &narrowed.plan;
   s.again = narrowed.again;
   if (status == PLIM_OK) status = try_policy(&s, policy);
+  release_forecasts(&s);
   plim_narrowed_release(&narrowed);
   return finish(&s, status, counts, out);
 }

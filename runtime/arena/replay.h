@@ -12,11 +12,21 @@
 extern "C" {
 #endif
 
+/* At this search for room, counted from 1, another window than the policy's own is taken: number `take` of the best
+ * few, modulo how many there are. */
+typedef struct plim_detour {
+  int32_t search, take;
+} plim_detour;
+
+enum { PLIM_MOST_DETOURS = 32 };
+
 /* How a replay is made. two_ends: cheap storages at the high end. frontier: a chain's operands are pinned from its
- * start. hold_inputs: inputs stay as long as something may be computed again from them. */
+ * start. hold_inputs: inputs stay as long as something may be computed again from them. turn: what looking ahead has
+ * found to be better in the end. */
 typedef struct plim_replay_way {
   const plim_policy *policy;
-  int32_t two_ends, frontier, hold_inputs;
+  int32_t two_ends, frontier, hold_inputs, n_turns;
+  plim_detour turn[PLIM_MOST_DETOURS];
 } plim_replay_way;
 
 /* Of the replay whose plan was kept; of the first one when none was. */

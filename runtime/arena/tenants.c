@@ -56,6 +56,11 @@ static plim_status no_room(const plim_tenants *t, int32_t op, int32_t storage, i
       (long long)t->pieces->free_bytes, (long long)plim_pieces_largest_free(t->pieces));
 }
 
+static void come_back(plim_tenants *t, int32_t storage) {
+  if (plim_missing_has(&t->missing, storage)) plim_tenants_change(t, storage);
+  plim_missing_remove(&t->missing, storage);
+}
+
 plim_status plim_tenants_place(plim_tenants *t, int32_t op, int32_t storage, int64_t bytes, int32_t *piece) {
   int32_t owner = storage >= 0 ? storage : workspace_owner(t), taken = PLIM_NEVER;
   plim_end end = end_for(t, storage);
@@ -70,7 +75,7 @@ plim_status plim_tenants_place(plim_tenants *t, int32_t op, int32_t storage, int
   if (storage >= 0) {
     assert(!plim_tenants_resident(t, storage));
     t->tenant[storage].piece = taken;
-    plim_missing_remove(&t->missing, storage);
+    come_back(t, storage);
   }
   *piece = taken;
   return add_life(t, storage, taken);
@@ -81,7 +86,7 @@ plim_status plim_tenants_go_missing(plim_tenants *t, int32_t storage) {
   int32_t producer = g->storage[storage].producer;
   t->tenant[storage].piece = PLIM_NEVER;
   if (producer < 0) return PLIM_OK;
-  PLIM_TRY(plim_missing_add(&t->missing, storage, plim_forecast_op_ns(t->forecast, producer)));
+  PLIM_TRY(plim_missing_add(&t->missing, storage, t->forecast->op_ns[producer]));
   for (int32_t k = 0; k < g->op[producer].n_reads; k++) {
     int32_t s = g->op[producer].reads[k];
     if (plim_missing_has(&t->missing, s)) plim_missing_join(&t->missing, storage, s);
@@ -93,6 +98,7 @@ plim_status plim_tenants_go_missing(plim_tenants *t, int32_t storage) {
       if (plim_tenants_counts(t, s)) plim_missing_join(&t->missing, storage, s);
     }
   }
+  plim_tenants_change(t, storage);
   return PLIM_OK;
 }
 
@@ -102,7 +108,7 @@ plim_status plim_tenants_hand_over(plim_tenants *t, int32_t in, int32_t out) {
   t->life[t->tenant[in].life].end = t->n_steps;
   PLIM_TRY(plim_tenants_go_missing(t, in));
   t->tenant[out].piece = piece;
-  plim_missing_remove(&t->missing, out);
+  come_back(t, out);
   return add_life(t, out, piece);
 }
 
@@ -133,7 +139,11 @@ void plim_tenants_pass(plim_tenants *t) {
   const plim_forecast *f = t->forecast;
   const plim_op *op = &t->graph->op[f->schedule->step[t->position].op];
   int32_t use = f->first_use[t->position];
-  for (int32_t k = 0; k < op->n_reads; k++) t->tenant[op->reads[k]].next_read = f->next_read[use + k];
+  for (int32_t k = 0; k < op->n_reads; k++) {
+    int32_t s = op->reads[k];
+    t->tenant[s].next_read = f->next_read[use + k];
+    if (plim_missing_has(&t->missing, s)) plim_tenants_change(t, s); /* it was written over */
+  }
   for (int32_t k = 0; k < op->n_writes; k++) {
     t->tenant[op->writes[k]].next_read = f->next_read[use + op->n_reads + k];
     t->tenant[op->writes[k]].last_read = f->last_read[use + op->n_reads + k];
@@ -158,8 +168,12 @@ static plim_status open_tenants(plim_tenants *t, int32_t from, int64_t bytes) {
   PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->tenant, &t->tenant));
   PLIM_TRY(plim_allocate(t->ctx, t->n_marks, sizeof *t->mark, &t->mark));
   PLIM_TRY(plim_allocate(t->ctx, t->n_marks, sizeof *t->stack, &t->stack));
+  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->changed, &t->changed));
+  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->is_changed, &t->is_changed));
+  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->walked_ns, &t->walked_ns));
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
     t->tenant[s] = (plim_tenant){PLIM_NEVER, PLIM_NEVER, 0, PLIM_NEVER, PLIM_NEVER, 0};
+    t->walked_ns[s] = -1;
   }
   PLIM_TRY(plim_pieces_new(t->ctx, bytes, &t->pieces));
   return from > 0 ? plim_tenants_resume(t, from) : place_sources(t);
@@ -190,6 +204,9 @@ void plim_tenants_close(plim_tenants *t) {
   plim_release(t->ctx, t->tenant, t->graph->n_storages, sizeof *t->tenant);
   plim_release(t->ctx, t->mark, t->n_marks, sizeof *t->mark);
   plim_release(t->ctx, t->stack, t->n_marks, sizeof *t->stack);
+  plim_release(t->ctx, t->changed, t->graph->n_storages, sizeof *t->changed);
+  plim_release(t->ctx, t->is_changed, t->graph->n_storages, sizeof *t->is_changed);
+  plim_release(t->ctx, t->walked_ns, t->graph->n_storages, sizeof *t->walked_ns);
   plim_release(t->ctx, t->step, t->step_capacity, sizeof *t->step);
   plim_release(t->ctx, t->life, t->life_capacity, sizeof *t->life);
   plim_release(t->ctx, t->row, t->row_capacity, sizeof *t->row);

@@ -26,9 +26,11 @@ typedef struct plim_tenants {
   const plim_policy *policy;
   plim_replay_counts *counts;
   const plim_arena_watch *watch; /* NULL: nobody watches; set behind the opening, which evicts nothing */
-  int32_t two_ends; /* 1: cheap storages at the high end, dear ones at the low end; 0: all at the low end */
-  int32_t position; /* of the schedule */
-  int64_t clock_ns; /* time of all steps so far, + 1 */
+  int32_t n_turns;
+  const plim_detour *turn; /* of the way; set with the watch */
+  int32_t two_ends;        /* 1: cheap storages at the high end, dear ones at the low end; 0: all at the low end */
+  int32_t position;        /* of the schedule */
+  int64_t clock_ns;        /* time of all steps so far, + 1 */
   plim_pieces *pieces;
   plim_missing missing;
   plim_tenant *tenant; /* [n_storages] */
@@ -42,8 +44,12 @@ typedef struct plim_tenants {
   int64_t row_capacity, stamp, n_marks; /* the larger of n_ops and n_storages */
   plim_window_row *row;
   int32_t *row_piece;
-  int64_t *mark;  /* [n_marks] stamp of the walk that came there last */
-  int32_t *stack; /* [n_marks] */
+  int64_t *mark; /* [n_marks] stamp of the walk that came there last */
+  /* costs found by walks over missing storages; what went missing or came back since they were looked at last */
+  int32_t n_changed, *changed; /* [n_changed] storages */
+  char *is_changed;            /* [n_storages] */
+  int64_t *walked_ns;          /* [n_storages] -1: to be found again */
+  int32_t *stack;              /* [n_marks] */
 } plim_tenants;
 
 /* from 0: empty but for what is there without any op. Else as the steps of the schedule, which has addresses, in front
@@ -128,6 +134,10 @@ int plim_tenants_counts(const plim_tenants *tenants, int32_t storage);
 
 /* What the policy takes as the cost of one storage. */
 int64_t plim_tenants_cost(plim_tenants *tenants, int32_t storage);
+
+/* The storage went missing, is wanted no more, or has come back: costs that were found by walks through it will be
+ * found again. */
+void plim_tenants_change(plim_tenants *tenants, int32_t storage);
 
 /* What it costs to evict one storage beside what is missing already: its own time and that of the classes of missing
  * inputs of its op and of missing wanted outputs of its readers. */

@@ -2,6 +2,8 @@
  * are not negative, so the windows that cannot shrink are the only candidates. */
 #include "runtime/arena/window.h"
 
+#include <math.h>
+
 static plim_wide wide_add(plim_wide a, int64_t cost) {
   plim_wide sum = {a.high, a.low + (uint64_t)cost};
   sum.high += sum.low < a.low;
@@ -19,17 +21,24 @@ int plim_wide_compare(plim_wide a, plim_wide b) {
   return (a.low > b.low) - (a.low < b.low);
 }
 
-static int better(const plim_window *a, const plim_window *b) {
-  int by_cost = plim_wide_compare(a->cost, b->cost);
+static double cost_a_byte(const plim_window *w) {
+  double cost = ldexp((double)w->cost.high, 64) + (double)w->cost.low;
+  return w->evicted_bytes > 0 ? cost / (double)w->evicted_bytes : 0;
+}
+
+static int better(const plim_window *a, const plim_window *b, int per_byte) {
+  double x = per_byte ? cost_a_byte(a) : 0, y = per_byte ? cost_a_byte(b) : 0;
+  if (x != y) return x < y;
+  int by_cost = per_byte ? 0 : plim_wide_compare(a->cost, b->cost);
   if (by_cost != 0) return by_cost < 0;
   if (a->evicted_bytes != b->evicted_bytes) return a->evicted_bytes < b->evicted_bytes;
   return a->begin < b->begin;
 }
 
 /* Insert into the sorted list of the best, which holds `count` of at most `capacity`. Returns the new count. */
-static int32_t keep_best(const plim_window *window, int32_t count, int32_t capacity, plim_window *out) {
+static int32_t keep_best(const plim_window *window, int per_byte, int32_t count, int32_t capacity, plim_window *out) {
   int32_t at = count;
-  while (at > 0 && better(window, &out[at - 1])) at--;
+  while (at > 0 && better(window, &out[at - 1], per_byte)) at--;
   if (at == capacity) return count;
   int32_t last = count < capacity ? count : capacity - 1;
   for (int32_t i = last; i > at; i--) out[i] = out[i - 1];
@@ -53,7 +62,8 @@ static void shrink(plim_window *w, const plim_window_row *row) {
   w->cost = wide_subtract(w->cost, row->cost);
 }
 
-int32_t plim_window_find(int32_t n, const plim_window_row *row, int64_t need, int32_t capacity, plim_window *out) {
+int32_t plim_window_find(int32_t n, const plim_window_row *row, int64_t need, int per_byte, int32_t capacity,
+                         plim_window *out) {
   plim_window w = {0, 0, 0, 0, {0, 0}};
   int32_t count = 0;
   while (w.end < n) {
@@ -64,7 +74,7 @@ int32_t plim_window_find(int32_t n, const plim_window_row *row, int64_t need, in
     grow(&w, &row[w.end]);
     if (w.bytes < need) continue;
     while (w.bytes - row[w.begin].bytes >= need) shrink(&w, &row[w.begin]);
-    count = keep_best(&w, count, capacity, out);
+    count = keep_best(&w, per_byte, count, capacity, out);
     shrink(&w, &row[w.begin]);
   }
   return count;

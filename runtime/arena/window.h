@@ -32,12 +32,13 @@ typedef struct plim_window {
 } plim_window;
 
 /* The best windows of `row` [n], which is in address order: no breaker inside, at least `need` bytes (> 0), and neither
- * end row can be left out. Order: least cost, then fewest evicted bytes, then lowest address.
- *   out  [capacity]  out  best first; out[1] is the runner-up
- * Returns how many were written. Every run of rows that is large enough contains such a window of no more cost, so that
- * out[0] is the cheapest of all runs. O(n x capacity). Source: Coop, NeurIPS 2023, section 3.1, repaired: the window
- * shrinks at the last piece too, and sums are exact. */
-int32_t plim_window_find(int32_t n, const plim_window_row *row, int64_t need, int32_t capacity, plim_window *out);
+ * end row can be left out. Order: least cost (per_byte 1: for each evicted byte), then fewest evicted bytes, then
+ * lowest address. out  [capacity]  out  best first; out[1] is the runner-up Returns how many were written. Every run of
+ * rows that is large enough contains such a window of no more cost, so that with per_byte 0 out[0] is the cheapest of
+ * all runs. O(n x capacity). Source: Coop, NeurIPS 2023, section 3.1, repaired: the window shrinks at the last piece
+ * too, and sums are exact. */
+int32_t plim_window_find(int32_t n, const plim_window_row *row, int64_t need, int per_byte, int32_t capacity,
+                         plim_window *out);
 
 #ifdef __cplusplus
 }

@@ -88,7 +88,7 @@ typedef struct plim_story_window {
   double together;              /* looked at as a whole; as `score` when the policy does not */
 } plim_story_window;
 
-enum { PLIM_STORY_WINDOWS = 4 };
+enum { PLIM_STORY_WINDOWS = 8 };
 
 typedef struct plim_story_reasons {
   int32_t n_pieces;

@@ -81,7 +81,7 @@ static void find_bar(plim_tenants *t, int32_t asking, plim_story_piece *p) {
 /* ---- the pieces ---- */
 
 static void add_score(plim_tenants *t, const plim_piece *piece, plim_story_piece *p) {
-  p->own_ns = plim_forecast_op_ns(t->forecast, t->graph->storage[p->storage].producer);
+  p->own_ns = t->forecast->op_ns[t->graph->storage[p->storage].producer];
   if (t->policy->cost >= PLIM_COST_ANCESTORS) p->neighbour_ns = plim_tenants_cost(t, p->storage) - p->own_ns;
   p->distance_ns = plim_tenants_distance(t, p->storage);
   p->stale_ns = t->clock_ns - t->tenant[p->storage].last_ns;
@@ -120,20 +120,24 @@ static plim_story_window as_told(const plim_window *w, const int64_t *score) {
                              w->evicted_bytes, sum,    score ? from_fixed((plim_wide){0, (uint64_t)*score}) : sum};
 }
 
-/* The one that was taken first, then the others by what decided. */
+/* The one that was taken first, which looking ahead may have found behind others, then those by what decided. */
 static void add_windows(const plim_tenants *t, const plim_arena_request *request, const plim_arena_choice *choice,
                         plim_story_reasons *r) {
   plim_window found[PLIM_STORY_WINDOWS];
   const plim_window *window = choice->window;
   int32_t n = choice->n;
-  if (!choice->score) { /* the policy looked for one alone */
-    n = plim_window_find(r->n_pieces, t->row, request->bytes, PLIM_STORY_WINDOWS, found);
+  if (!choice->score && choice->n == 1) { /* the policy looked for one alone */
+    n = plim_window_find(r->n_pieces, t->row, request->bytes, t->policy->size != PLIM_PER_NOTHING, PLIM_STORY_WINDOWS,
+                         found);
     window = found;
   }
-  for (int32_t i = 0; i < n && i < PLIM_STORY_WINDOWS; i++) {
+  if (n == 0) return;
+  r->window[r->n_windows++] = as_told(&window[choice->chosen], choice->score ? &choice->score[choice->chosen] : NULL);
+  for (int32_t i = 0; i < n && r->n_windows < PLIM_STORY_WINDOWS; i++) {
+    if (i == choice->chosen) continue;
     plim_story_window w = as_told(&window[i], choice->score ? &choice->score[i] : NULL);
     int32_t at = r->n_windows++;
-    for (; at > 0 && r->window[at - 1].together > w.together; at--) r->window[at] = r->window[at - 1];
+    for (; at > 1 && r->window[at - 1].together > w.together; at--) r->window[at] = r->window[at - 1];
     r->window[at] = w;
   }
 }
