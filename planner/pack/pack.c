@@ -1,9 +1,10 @@
 /* Packing: the first-fit family, then packings from the bottom up with priorities that learn (rise.h), then exact
  * search at the wanted height.
  *
- * Boxes that rise.h does not take, and too many of them, are repaired instead. A round of repair takes the boxes that stick out above the goal and moves them to the front part of the order, so
- * that next time others have to go around them (squeaky wheel optimisation, Joslin and Clements, 1999); an order that
- * gets worse is taken back. Sources: first-fit orders and exact search, Moffitt, MiniMalloc, ASPLOS 2023. */
+ * Boxes that rise.h does not take, and too many of them, are repaired instead. A round of repair takes the boxes that
+ * stick out above the goal and moves them to the front part of the order, so that next time others have to go around
+ * them (squeaky wheel optimisation, Joslin and Clements, 1999); an order that gets worse is taken back. Sources:
+ * first-fit orders and exact search, Moffitt, MiniMalloc, ASPLOS 2023. */
 #include "planner/pack/pack.h"
 
 #include <stdlib.h>
