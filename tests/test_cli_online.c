@@ -243,3 +243,13 @@ Test(cli_online, cap_to_come_that_nothing_fits_into_is_refused_before_the_run) {
   (void)plim_test_program("train " SMALL "--memory-at 2=99%% --addresses jemalloc --steps 3");
   plim_test_expect(2, "is for planned addresses");
 }
+
+Test(cli_online, window_search_is_measured_without_any_data) {
+  (void)plim_test_program("bench window --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json(), *rows = json_object_get(o, "rows");
+  cr_assert_eq(json_array_size(rows), 3);
+  cr_expect_eq(number(json_array_get(rows, 1), "pieces"), 10000);
+  cr_expect_gt(number(json_array_get(rows, 1), "search_ns"), 0);
+  json_decref(o);
+}

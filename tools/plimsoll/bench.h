@@ -9,7 +9,7 @@
 /* Print the table, or with --json one object, for the instances in `folder`. */
 typedef plim_status bench_table(session *s, const char *folder);
 
-bench_table bench_planners, bench_pack, bench_online, bench_large;
+bench_table bench_planners, bench_pack, bench_online, bench_large, bench_window;
 
 /* Seed, threads and limits as the options say. */
 plim_plan_options bench_planning(const session *s, const char *planner);
