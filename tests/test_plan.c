@@ -176,8 +176,8 @@ static const char *damage(parts *p, int which) {
       p->step[1].op = 0;
       return "step 1: variant 0 is none of op 0";
     case 2:
-      p->step[2].n_pairs = 5;
-      return "step 2: 5 pairs, at most 4";
+      p->step[2].n_pairs = 9;
+      return "step 2: 9 pairs, at most 8";
     case 3:
       p->step[2].n_pairs = 1;
       p->step[2].pair[0].in = 8;

@@ -49,7 +49,7 @@ Test(trace, every_wrong_field_is_named_with_line_and_path) {
       {"\"training_step\": 4, \"step\": 1", "\"training_step\": 3, \"step\": 1", "line 3: training_step: is 3 behind"},
       {"\"op\": 0", "\"op\": -1", "line 2: op: -1 is not in"},
       {"\"time_ns\": 110", "\"time_ns\": 1.5", "line 2: time_ns: is a number, not an integer"},
-      {"\"out\": [8192]", "\"out\": [1, 2, 3, 4, 5]", "line 2: out: has 5 offsets"},
+      {"\"out\": [8192]", "\"out\": [1, 2, 3, 4, 5, 6, 7, 8, 9]", "line 2: out: has 9 offsets"},
       {"\"out\": [8192]", "\"out\": [\"x\"]", "line 2: out[0]: is a text, not an integer"},
       {"\"out\": [8192]", "\"out\": [8192], \"x\": 1", "line 2: unknown field 'x'"},
       {"}\n", "\n", "line 1: "},

@@ -77,6 +77,7 @@ plim_status plim_offer_plan(plim_planning *planning, const plim_plan *plan, cons
                               .choice = schedule->choice,
                               .offset = scratch.offset};
     status = plim_planning_offer_point(planning, &point, taken);
+    if (status == PLIM_OK && *taken && planning->curve) status = plim_curve_insert(planning->curve, &point, NULL);
   }
   plim_placement_free(&scratch);
   return status;
