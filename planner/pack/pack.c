@@ -21,7 +21,8 @@ typedef enum fit_order { BY_BYTES, BY_AREA, BY_LENGTH, BY_BEGIN, FIT_ORDERS } fi
 enum {
   NODES_A_ROUND = 16384 /* of exact search, times boxes, for each round of effort: a node costs O(boxes) */,
   EXACT_TRIES = 5,
-  RISES_A_ROUND = 2
+  RISES_A_ROUND = 2 /* at most, and of many boxes so few that their number squared, times rises, stays below: */,
+  RISES_BOXES_SQUARED = 300000
 };
 
 typedef struct sort_key {
@@ -149,11 +150,14 @@ static void try_family(packer *k, int64_t hint_limit) {
   }
 }
 
-/* From the bottom up, with priorities that learn. */
-static plim_status raise_water(packer *k, int32_t runs) {
+/* From the bottom up, with priorities that learn; at least once. */
+static plim_status raise_water(packer *k, int32_t effort) {
   plim_rise *rise = NULL;
+  int64_t n = k->units.n, runs = (int64_t)effort * RISES_BOXES_SQUARED / (n * n),
+          most = (int64_t)effort * RISES_A_ROUND;
+  runs = runs > most ? most : runs < 1 ? 1 : runs;
   PLIM_TRY(plim_rise_new(&k->units, &rise));
-  for (int32_t i = 0; i < runs && goes_on(k); i++) {
+  for (int64_t i = 0; i < runs && goes_on(k); i++) {
     if (plim_rise_run(rise, k->goal, k->trial) < k->height) keep_trial(k);
   }
   plim_rise_free(rise);
@@ -165,7 +169,7 @@ static plim_status solve(packer *k, int32_t effort) {
   if (!k->units.plain) try_family(k, -1);
   if (k->height <= k->goal || effort == 0) return PLIM_OK;
   if (plim_rise_can(&k->units)) {
-    PLIM_TRY(raise_water(k, RISES_A_ROUND * effort));
+    PLIM_TRY(raise_water(k, effort));
   } else {
     repair(k, effort);
   }

@@ -18,7 +18,8 @@ typedef struct plim_box {
  *   box     [n] in
  *   align       in   every offset is a multiple of it
  *   target      in   a height that is good enough: stop there (0: as low as the effort allows)
- *   effort      in   improvement rounds after the first-fit orders; 0: first-fit only
+ *   effort      in   rounds after the first-fit orders: packings from the bottom up or, of boxes that it does not take,
+ *                    repairs of the best order; then exact search in proportion; 0: first-fit only
  *   offset  [n] out  bytes
  *   height  [1] out  max of offset + bytes
  *   load    [1] out  lower bound: largest sum of live bytes; may be NULL

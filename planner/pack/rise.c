@@ -7,11 +7,13 @@
  * Source: the dominance rule of Moffitt, MiniMalloc, ASPLOS 2023, as a heuristic. */
 #include "planner/pack/rise.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "planner/random.h"
 
-enum { MOST_BOXES = 1500, CHANGE_PERCENT = 10 };
+enum { MOST_BOXES = 1500, CHANGE_PERCENT = 10, GROUP = 32 };
 
 typedef enum pick { LID, LOWEST } pick;
 typedef enum priority { BY_AREA, BY_BYTES, BY_LENGTH } priority;
@@ -24,12 +26,22 @@ static const struct {
              {BY_LENGTH, LOWEST}, {BY_BYTES, LOWEST}, {BY_LENGTH, LID}};
 enum { STARTS = sizeof start / sizeof *start };
 
-/* Unplaced boxes, without gaps: the last one takes the place of one that goes. */
 typedef struct waiting {
   int64_t begin, end, low, size;
   double key;
   int32_t box;
 } waiting;
+
+/* Unplaced boxes that begin at about the same time, without gaps: the last one takes the place of one that goes. The
+ * rest sums them up, so that most groups need no look at their boxes: none overlaps, none lies low enough. */
+typedef struct group {
+  waiting *w; /* [n] */
+  int32_t n;
+  int64_t begin, end; /* what they lie between */
+  int64_t low, lid;   /* the least low, the lowest top; INT64_MAX: no boxes left */
+  int64_t highest;    /* the highest top */
+  double key;         /* the largest; -1: no boxes left */
+} group;
 
 struct plim_rise {
   const plim_units *units;
@@ -39,7 +51,10 @@ struct plim_rise {
   int64_t *best;          /* [n] offsets of it */
   int64_t height;         /* of it */
   pick pick;              /* of it */
-  waiting *waiting;       /* [n] */
+  waiting *by_begin;      /* [n] all, nothing placed yet */
+  waiting *waiting;       /* [n] by group */
+  group *group;           /* [groups] */
+  int32_t groups;
 };
 
 int plim_rise_can(const plim_units *u) {
@@ -48,15 +63,28 @@ int plim_rise_can(const plim_units *u) {
   return can;
 }
 
+static int earlier_first(const void *a, const void *b) {
+  const waiting *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  return (x->box > y->box) - (x->box < y->box);
+}
+
 plim_status plim_rise_new(const plim_units *u, plim_rise **out) {
   plim_rise *r = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(u->ctx, 1, sizeof *r, &r));
-  *r = (plim_rise){.units = u, .random = {1}, .height = INT64_MAX};
+  *r = (plim_rise){.units = u, .random = {1}, .height = INT64_MAX, .groups = (u->n + GROUP - 1) / GROUP};
   PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *r->key, &r->key));
   PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *r->best_key, &r->best_key));
   PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *r->best, &r->best));
   PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *r->waiting, &r->waiting));
+  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *r->by_begin, &r->by_begin));
+  PLIM_CHECK(plim_allocate(u->ctx, r->groups, sizeof *r->group, &r->group));
+  for (int32_t b = 0; b < u->n; b++) {
+    const plim_box *box = &u->boxes->box[b];
+    r->by_begin[b] = (waiting){box->begin, box->end, 0, u->size[b], 0, b};
+  }
+  qsort(r->by_begin, (size_t)u->n, sizeof *r->by_begin, earlier_first);
   *out = r;
 done:
   if (status != PLIM_OK) plim_rise_free(r);
@@ -71,51 +99,98 @@ void plim_rise_free(plim_rise *r) {
   plim_release(ctx, r->best_key, n, sizeof *r->best_key);
   plim_release(ctx, r->best, n, sizeof *r->best);
   plim_release(ctx, r->waiting, n, sizeof *r->waiting);
+  plim_release(ctx, r->by_begin, n, sizeof *r->by_begin);
+  plim_release(ctx, r->group, r->groups, sizeof *r->group);
   plim_release(ctx, r, 1, sizeof *r);
 }
 
 /* ---- one packing ---- */
 
-/* Boxes may be placed below this; LOWEST: up to it. */
-static int64_t limit_of(const waiting *w, int32_t n, pick how) {
-  int64_t limit = INT64_MAX;
-  for (int32_t i = 0; i < n; i++) {
-    int64_t at = how == LID ? w[i].low + w[i].size - 1 : w[i].low;
-    limit = at < limit ? at : limit;
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static void sum_up(group *g) {
+  group sum = {g->w, g->n, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MAX, 0, -1};
+  for (int32_t i = 0; i < g->n; i++) {
+    const waiting *w = &g->w[i];
+    sum.begin = least(sum.begin, w->begin);
+    sum.end = most(sum.end, w->end);
+    sum.low = least(sum.low, w->low);
+    sum.lid = least(sum.lid, w->low + w->size);
+    sum.highest = most(sum.highest, w->low + w->size);
+    sum.key = w->key > sum.key ? w->key : sum.key;
   }
+  *g = sum;
+}
+
+static void begin_packing(plim_rise *r) {
+  for (int32_t i = 0; i < r->units->n; i++) {
+    r->waiting[i] = r->by_begin[i];
+    r->waiting[i].key = r->key[r->by_begin[i].box];
+  }
+  for (int32_t k = 0; k < r->groups; k++) {
+    int32_t from = k * GROUP, left = r->units->n - from;
+    r->group[k] = (group){.w = r->waiting + from, .n = left < GROUP ? left : GROUP};
+    sum_up(&r->group[k]);
+  }
+}
+
+/* Boxes may be placed up to this. */
+static int64_t limit_of(const plim_rise *r, pick how) {
+  int64_t limit = INT64_MAX;
+  for (int32_t k = 0; k < r->groups; k++) limit = least(limit, how == LID ? r->group[k].lid - 1 : r->group[k].low);
   return limit;
 }
 
-static int32_t most_important(const waiting *w, int32_t n, int64_t limit) {
-  int32_t best = -1;
+/* Of those that can lie there the one that matters most leaves its group. */
+static waiting take_most_important(plim_rise *r, int64_t limit) {
+  group *from = r->group;
+  waiting *best = NULL;
   double key = -1;
-  for (int32_t i = 0; i < n; i++) {
-    if (w[i].low > limit || w[i].key <= key) continue;
-    key = w[i].key;
-    best = i;
+  for (group *g = r->group; g < r->group + r->groups; g++) {
+    if (g->low > limit || g->key <= key) continue;
+    for (waiting *w = g->w; w < g->w + g->n; w++) {
+      if (w->low > limit || w->key <= key) continue;
+      key = w->key;
+      best = w;
+      from = g;
+    }
   }
-  return best;
+  assert(best);
+  waiting taken = *best;
+  *best = from->w[--from->n];
+  sum_up(from);
+  return taken;
 }
 
-static int64_t fill(plim_rise *r, pick how, int64_t *offset) {
-  const plim_units *u = r->units;
-  waiting *w = r->waiting;
-  int64_t height = 0;
-  for (int32_t b = 0; b < u->n; b++) {
-    const plim_box *box = &u->boxes->box[b];
-    w[b] = (waiting){box->begin, box->end, 0, u->size[b], r->key[b], b};
-  }
-  for (int32_t n = u->n; n > 0;) {
-    int32_t i = most_important(w, n, limit_of(w, n, how));
-    waiting placed = w[i];
-    int64_t top = placed.low + placed.size;
-    offset[placed.box] = placed.low;
-    height = top > height ? top : height;
-    w[i] = w[--n];
-    for (int32_t k = 0; k < n; k++) {
-      int over = (w[k].begin < placed.end) & (placed.begin < w[k].end) & (w[k].low < top);
-      w[k].low = over ? top : w[k].low;
+/* Whatever overlaps the placed box in time lies above it; returns how high they come at least. */
+static int64_t lift(plim_rise *r, const waiting *placed) {
+  int64_t top = placed->low + placed->size, highest = top;
+  for (group *g = r->group; g < r->group + r->groups; g++) {
+    if (g->low >= top || g->begin >= placed->end || g->end <= placed->begin) continue;
+    for (waiting *w = g->w; w < g->w + g->n; w++) {
+      int over = (w->begin < placed->end) & (placed->begin < w->end) & (w->low < top);
+      w->low = over ? top : w->low;
     }
+    sum_up(g);
+    highest = most(highest, g->highest);
+  }
+  return highest;
+}
+
+/* INT64_MAX when it comes above `enough`, as soon as that is known. */
+static int64_t fill(plim_rise *r, pick how, int64_t enough, int64_t *offset) {
+  int64_t height = 0;
+  begin_packing(r);
+  for (int32_t left = r->units->n; left > 0; left--) {
+    waiting placed = take_most_important(r, limit_of(r, how));
+    offset[placed.box] = placed.low;
+    height = most(height, lift(r, &placed));
+    if (height > enough) return INT64_MAX;
   }
   return height;
 }
@@ -152,7 +227,7 @@ int64_t plim_rise_run(plim_rise *r, int64_t goal, int64_t *offset) {
   } else {
     change_keys(r, goal);
   }
-  int64_t height = fill(r, how, offset);
+  int64_t height = fill(r, how, r->height, offset);
   r->runs++;
   if (height > r->height || (starting && height == r->height)) return height;
   r->height = height;
