@@ -1,31 +1,10 @@
 /* Making a plan: a problem, a strategy, its best schedule as a checked plan. */
-#include <stdio.h>
-
-#include "planner/bound.h"
 #include "planner/curve/curve_file.h"
 #include "planner/curve/kept.h"
-#include "planner/planning.h"
+#include "planner/refusal.h"
 
 plim_plan_options plim_plan_options_default(void) {
   return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
-}
-
-static plim_status refuse(const plim_planning *pl, const plim_strategy *strategy) {
-  const plim_problem *p = pl->problem;
-  plim_plan_floor floor = {0};
-  char who[400];
-  floor.bound_bytes = plim_bound_bytes(p, &floor.op);
-  plim_plan_floor_describe(p->graph, &floor, who, sizeof who);
-  if (pl->budget_bytes < floor.bound_bytes) {
-    return plim_fail(p->ctx, PLIM_ENOFIT,
-                     "a budget of %lld bytes is below %lld bytes, below which there is no plan: %s",
-                     (long long)pl->budget_bytes, (long long)floor.bound_bytes, who);
-  }
-  return plim_fail(
-      p->ctx, PLIM_ENOFIT,
-      "\"%s\" found no plan within %lld bytes; the smallest budget for which it met one is %lld bytes; none "
-      "exists below %lld bytes, where %s",
-      strategy->name, (long long)pl->budget_bytes, (long long)pl->least_bytes, (long long)floor.bound_bytes, who);
 }
 
 /* `curve` NULL: none; else it is saved to `file`, also when no plan was found: a larger budget may use what was. */
@@ -44,7 +23,7 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
                        (long long)pl->budget_bytes);
   }
   if (status == PLIM_OK && curve) status = plim_curve_save(file, curve);
-  if (status == PLIM_OK && !pl->found) status = refuse(pl, strategy);
+  if (status == PLIM_OK && !pl->found) status = plim_refuse(pl, strategy->name);
   if (status == PLIM_OK) status = plim_planning_emit(pl, strategy->name, out);
   plim_planning_end(pl);
   return status;

@@ -18,6 +18,8 @@ plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_opt
                         .placement = {.ctx = ctx},
                         .best_placement = {.ctx = ctx},
                         .best = {.ctx = ctx},
+                        .clash = {.ctx = ctx},
+                        .clash_bytes = INT64_MAX,
                         .best_ns = INT64_MAX,
                         .best_bytes = INT64_MAX,
                         .least_bytes = INT64_MAX};
@@ -37,6 +39,7 @@ void plim_planning_end(plim_planning *pl) {
   plim_placement_free(&pl->placement);
   plim_placement_free(&pl->best_placement);
   plim_schedule_free(&pl->best);
+  plim_schedule_free(&pl->clash);
   plim_release(ctx, pl, 1, sizeof *pl);
 }
 
@@ -102,12 +105,21 @@ static plim_status remember(plim_planning *pl, const plim_schedule *schedule, in
   return plim_curve_insert(pl->curve, &point, NULL);
 }
 
+/* A schedule with a peak within the budget whose addresses are not. */
+static plim_status keep_clash(plim_planning *pl, const plim_schedule *schedule, int64_t bytes) {
+  if (pl->found || bytes <= pl->budget_bytes || bytes >= pl->clash_bytes) return PLIM_OK;
+  PLIM_TRY(plim_schedule_copy(&pl->clash, schedule));
+  pl->clash_bytes = bytes;
+  return PLIM_OK;
+}
+
 plim_status plim_planning_offer(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *out_bytes) {
   int64_t bytes;
   PLIM_TRY(weigh(pl, schedule, effort, &bytes));
   if (out_bytes) *out_bytes = bytes;
   if (bytes < pl->least_bytes) pl->least_bytes = bytes;
   PLIM_TRY(remember(pl, schedule, bytes));
+  if (pl->timeline->peak_bytes <= pl->budget_bytes) PLIM_TRY(keep_clash(pl, schedule, bytes));
   if (!better(pl, pl->timeline->time_ns, bytes)) return PLIM_OK;
   return keep(pl, schedule, &pl->placement, pl->timeline->time_ns, bytes);
 }
@@ -128,6 +140,9 @@ void plim_planning_report(const plim_planning *pl, const char *stage) {
 
 plim_status plim_planning_take(plim_planning *pl, plim_planning *from) {
   if (from->least_bytes < pl->least_bytes) pl->least_bytes = from->least_bytes;
+  if (from->clash_bytes < INT64_MAX && from->budget_bytes == pl->budget_bytes) {
+    PLIM_TRY(keep_clash(pl, &from->clash, from->clash_bytes));
+  }
   if (from->follows) return PLIM_OK;
   if (pl->curve && from->found) {
     plim_curve_point point = point_of(pl, &from->best, &from->best_placement, from->best_ns, from->best_bytes);

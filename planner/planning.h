@@ -23,6 +23,8 @@ typedef struct plim_planning {
   int32_t follows; /* 1: best is another planning's, which has its addresses */
   int64_t best_ns, best_bytes;
   int64_t least_bytes; /* smallest height (unpacked: peak) of anything offered */
+  plim_schedule clash; /* nothing found: of the schedules whose peaks fit the one that packs lowest, for a refusal */
+  int64_t clash_bytes; /* its height; INT64_MAX: none */
   plim_curve *curve;   /* gets everything offered that it has no better point for; NULL: none */
 } plim_planning;
 

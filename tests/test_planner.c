@@ -303,6 +303,69 @@ Test(planner, a_refusal_names_the_numbers) {
   planner_case_free(&c);
 }
 
+static void expect_clash(planner_case *c, const plim_plan *plan, int32_t *named) {
+  long long peak, missing;
+  (void)make(c, PLIM_ENOFIT);
+  const char *why = strstr(plim_context_error(c->ctx), "a schedule's peak");
+  cr_assert_not_null(why, "%s", plim_context_error(c->ctx));
+  cr_assert_eq(sscanf(why, "a schedule's peak is %lld bytes, but its addresses miss %lld bytes", &peak, &missing), 2);
+  cr_assert_eq(peak, plan->peak_bytes);
+  cr_assert_eq(missing, plan->arena_bytes - c->options.budget_bytes);
+  if (!strstr(why, "cannot lie together")) return; /* exact search did not end */
+  int32_t known = 0;
+  for (int32_t v = 0; v < c->graph->n_values; v++) known += strstr(why, c->graph->value[v].name) != NULL;
+  cr_assert_gt(known, 0, "%s", why);
+  ++*named;
+}
+
+/* A row of ops, each with one output of random bytes and some later op that reads it last. */
+static plim_graph *random_lives_graph(plim_context *ctx, uint64_t seed) {
+  enum { OPS = 16 };
+  plim_graph_builder *b = NULL;
+  plim_graph *graph = NULL;
+  int32_t value[OPS], last[OPS], op;
+  cr_assert_eq(plim_graph_begin(ctx, "lives", 1, &b), PLIM_OK);
+  for (int32_t t = 0; t < OPS; t++) {
+    char name[16], op_name[16];
+    int32_t in[OPS], n_in = 0;
+    int64_t size = test_random_between(&seed, 1, 12);
+    plim_shape shape = {.dtype = PLIM_U8, .rank = 1, .dim = {512 * size * size}};
+    for (int32_t v = 0; v < t; v++) {
+      if (last[v] == t) in[n_in++] = value[v];
+    }
+    last[t] = t + (int32_t)test_random_between(&seed, 0, 6);
+    (void)snprintf(name, sizeof name, "life%d.", (int)t);
+    (void)snprintf(op_name, sizeof op_name, "op%d", (int)t);
+    plim_role role = t + 1 == OPS ? PLIM_ROLE_OUTPUT : PLIM_ROLE_ACTIVATION;
+    cr_assert_eq(plim_graph_add(b, name, role, &shape, &value[t]), PLIM_OK, "%s", plim_context_error(ctx));
+    plim_op_spec spec = {
+        .name = op_name, .kind = PLIM_OP_CUSTOM, .n_in = n_in, .many_in = in, .n_out = 1, .time_ns = 1};
+    spec.out[0] = value[t];
+    cr_assert_eq(plim_graph_add_op(b, &spec, &op), PLIM_OK, "%s", plim_context_error(ctx));
+  }
+  cr_assert_eq(plim_graph_end(b, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  return graph;
+}
+
+Test(planner, a_refusal_names_lives_whose_sum_fits_but_that_cannot_lie_together) {
+  int32_t named = 0;
+  for (uint64_t seed = 1; seed <= 3000 && named < 3; seed++) {
+    plim_context *ctx = NULL;
+    plim_plan *plan = NULL;
+    plim_plan_options options = plim_plan_options_default();
+    options.planner = "keep-all"; /* one schedule, in this order */
+    options.order = PLIM_ORDER_FIXED;
+    cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+    planner_case c = planner_case_make(ctx, random_lives_graph(ctx, seed), NULL, &options);
+    cr_assert_eq(plim_plan_keep_all(c.ctx, c.graph, c.profile, &c.options, &plan), PLIM_OK);
+    c.options.budget_bytes = plan->peak_bytes;
+    if (plan->arena_bytes > plan->peak_bytes) expect_clash(&c, plan, &named);
+    plim_plan_free(plan);
+    planner_case_free(&c);
+  }
+  cr_assert_gt(named, 0);
+}
+
 Test(planner, the_floor_is_described_with_the_operands_of_its_op) {
   planner_case c = planner_case_random(6, 20);
   plim_plan_floor floor = {0};
