@@ -1,6 +1,8 @@
 /* The plain program behind criterion.h of this folder. Prints the summary line that Criterion prints. */
 #include "criterion/criterion.h"
 
+#include <stdarg.h>
+
 enum { MOST = 64 };
 
 typedef struct plain_test {
@@ -20,8 +22,13 @@ void plain_add_test(const char *suite, const char *name, void (*run)(void)) {
   if (n_tests < MOST) tests[n_tests++] = (plain_test){suite, name, run};
 }
 
-void plain_fail(const char *file, int line, const char *what) {
-  (void)fprintf(stderr, "%s:%d: %s is false\n", file, line, what);
+void plain_fail(const char *file, int line, const char *what, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  (void)fprintf(stderr, "%s:%d: %s is false: ", file, line, what);
+  (void)vfprintf(stderr, format, args);
+  (void)fprintf(stderr, "\n");
+  va_end(args);
   exit(1);
 }
 

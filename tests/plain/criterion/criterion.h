@@ -15,7 +15,7 @@ typedef struct plain_suite {
 /* In plain.c. */
 void plain_add_suite(const plain_suite *suite);
 void plain_add_test(const char *suite, const char *name, void (*run)(void));
-void plain_fail(const char *file, int line, const char *what);
+void plain_fail(const char *file, int line, const char *what, const char *format, ...);
 
 #define TestSuite(suite_name, ...)                                               \
   __attribute__((constructor(101))) static void plain_suite_##suite_name(void) { \
@@ -31,10 +31,16 @@ void plain_fail(const char *file, int line, const char *what);
   }                                                                                          \
   static void plain_run_##suite_name##_##test_name(void)
 
-/* Messages are not printed: file and line are enough to find them. */
-#define cr_assert(condition, ...) ((condition) ? (void)0 : plain_fail(__FILE__, __LINE__, #condition))
-#define cr_assert_eq(a, b, ...) cr_assert((a) == (b))
-#define cr_assert_gt(a, b, ...) cr_assert((a) > (b))
-#define cr_assert_arr_eq(a, b, bytes, ...) cr_assert(memcmp((a), (b), (bytes)) == 0)
+/* A message, when there is one, begins with a literal. */
+#define cr_assert(condition, ...) ((condition) ? (void)0 : plain_fail(__FILE__, __LINE__, #condition, "" __VA_ARGS__))
+#define cr_assert_eq(a, b, ...) cr_assert((a) == (b), __VA_ARGS__)
+#define cr_assert_lt(a, b, ...) cr_assert((a) < (b), __VA_ARGS__)
+#define cr_assert_gt(a, b, ...) cr_assert((a) > (b), __VA_ARGS__)
+#define cr_assert_leq(a, b, ...) cr_assert((a) <= (b), __VA_ARGS__)
+#define cr_assert_geq(a, b, ...) cr_assert((a) >= (b), __VA_ARGS__)
+#define cr_assert_null(a, ...) cr_assert(!(a), __VA_ARGS__)
+#define cr_assert_not_null(a, ...) cr_assert((a), __VA_ARGS__)
+#define cr_assert_arr_eq(a, b, bytes, ...) cr_assert(memcmp((a), (b), (bytes)) == 0, __VA_ARGS__)
+#define cr_expect_eq cr_assert_eq
 
 #endif
