@@ -31,7 +31,9 @@ static int64_t divisor(const plim_policy *policy, int64_t distance_ns) {
 
 int64_t plim_tenants_distance(const plim_tenants *t, int32_t storage) {
   if (!t->policy->forecast) return t->clock_ns - t->tenant[storage].last_ns;
-  return t->forecast->start_ns[t->tenant[storage].next_read] - t->forecast->start_ns[t->position];
+  int32_t next = t->tenant[storage].next_read;
+  if (next == PLIM_NEVER) next = t->forecast->schedule->n_steps; /* resident still, in the middle of a plan */
+  return t->forecast->start_ns[next] - t->forecast->start_ns[t->position];
 }
 
 int64_t plim_tenants_window_cost(plim_tenants *t, int32_t storage) {

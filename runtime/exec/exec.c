@@ -97,7 +97,7 @@ static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_gauge *gau
     if (status != PLIM_OK) return fail_step(exec, bound, j, status);
   }
   PLIM_TRY(sync_device(exec));
-  return device_times(exec) ? watch->times(exec->device, bound->time_ns) : PLIM_OK;
+  return watch && device_times(exec) ? watch->times(exec->device, bound->time_ns) : PLIM_OK;
 }
 
 /* Every input that the plan reads must have been written since its last step: its bytes have other tenants later. */

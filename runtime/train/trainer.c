@@ -206,7 +206,7 @@ static plim_status cancelled(const plim_trainer *t) {
 
 plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user) {
   for (int64_t i = 0; i < steps; i++) {
-    plim_step_report report;
+    plim_step_report report = {0};
     PLIM_TRY(cancelled(trainer));
     PLIM_TRY(plim_limiting_settle(trainer));
     PLIM_TRY(train_step(trainer, &report));
