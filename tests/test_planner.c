@@ -326,7 +326,7 @@ static plim_graph *random_lives_graph(plim_context *ctx, uint64_t seed) {
   int32_t value[OPS], last[OPS], op;
   cr_assert_eq(plim_graph_begin(ctx, "lives", 1, &b), PLIM_OK);
   for (int32_t t = 0; t < OPS; t++) {
-    char name[16], op_name[16];
+    char name[24], op_name[24];
     int32_t in[OPS], n_in = 0;
     int64_t size = test_random_between(&seed, 1, 12);
     plim_shape shape = {.dtype = PLIM_U8, .rank = 1, .dim = {512 * size * size}};
