@@ -185,6 +185,46 @@ Test(online, operands_of_a_chain_are_pinned_link_by_link_where_room_is_short) {
   plim_graph_free(g);
 }
 
+/* A full arena of which one large value could go: who keeps small values in an area of their own evicts it in vain. */
+Test(online, small_request_finds_room_where_a_large_value_was) {
+  plim_text log = {ctx, NULL, 0, 0, PLIM_OK};
+  plim_text_add(&log, START);
+  dtr_constant(&log, "c", UNIT);
+  dtr_call(&log, "make", "c", "big", 10 * UNIT, -1, 1);
+  dtr_call(&log, "f", "c", "s0", UNIT, -1, 100);
+  dtr_call(&log, "f", "c", "s1", UNIT, -1, 100);
+  dtr_call(&log, "f", "c", "s2", UNIT, -1, 100);
+  dtr_call(&log, "join", "s0 s1 s2", "z", UNIT, -1, 1);
+  for (int k = 0; k < 3; k++) dtr_release(&log, k == 0 ? "s0" : k == 1 ? "s1" : "s2");
+  dtr_call(&log, "use", "big z", "y", UNIT, -1, 1);
+  plim_graph *g = graph_of(&log);
+  plim_replay_counts counts;
+  for (int32_t i = 0; plim_policy_at(i); i++) {
+    cr_expect_geq(again_ns(g, plim_policy_at(i)->name, 13 * UNIT, &counts), 0, "%s", plim_policy_at(i)->name);
+    cr_expect_geq(counts.evictions, 1, "%s", plim_policy_at(i)->name);
+  }
+  plim_graph_free(g);
+}
+
+/* split -> a, b; b is evicted, a stays. Where a repeat needed room for both, r had to go as well. */
+Test(online, repeat_of_several_outputs_needs_room_for_the_missing_ones_alone) {
+  plim_text log = {ctx, NULL, 0, 0, PLIM_OK};
+  plim_text_add(&log, START);
+  dtr_constant(&log, "c", UNIT);
+  dtr_call(&log, "split", "c", "a b", 10 * UNIT, -1, 5);
+  dtr_call(&log, "touch", "a", "t", UNIT, -1, 1);
+  dtr_call(&log, "make", "c", "r", 10 * UNIT, -1, 1);
+  dtr_call(&log, "wide", "c", "w", 10 * UNIT, -1, 1);
+  dtr_release(&log, "w");
+  dtr_call(&log, "join", "a b r t", "z", UNIT, -1, 1);
+  plim_graph *g = graph_of(&log);
+  plim_replay_counts counts;
+  cr_expect_eq(again_ns(g, "lru", 33 * UNIT, &counts), 5);
+  cr_expect_eq(counts.evictions, 1);
+  cr_expect_eq(counts.recomputes, 1);
+  plim_graph_free(g);
+}
+
 Test(online, mutation_takes_no_room_beside_what_it_replaces) {
   plim_text log = {ctx, NULL, 0, 0, PLIM_OK};
   plim_text_add(&log, START);

@@ -50,10 +50,16 @@ void dtr_call(plim_text *log, const char *op, const char *args, const char *resu
               int64_t time_ns) {
   plim_text_add(log, "{\"ARGS\":[");
   add_names(log, args);
-  plim_text_format(log, "],\"INSTRUCTION\":\"CALL\",\"NAME\":\"%s\",\"RESULT\":[\"%s\"],\"TIME\":\"%lld\"}\n", op,
-                   result, (long long)time_ns);
-  plim_text_format(log, "{\"INSTRUCTION\":\"MEMORY\",\"MEMORY\":\"%lld\",\"NAME\":\"%s\"}\n", (long long)bytes, result);
-  plim_text_format(log, "{\"ALIAS\":\"%d\",\"INSTRUCTION\":\"ALIAS\",\"NAME\":\"%s\"}\n", alias, result);
+  plim_text_format(log, "],\"INSTRUCTION\":\"CALL\",\"NAME\":\"%s\",\"RESULT\":[", op);
+  add_names(log, result);
+  plim_text_format(log, "],\"TIME\":\"%lld\"}\n", (long long)time_ns);
+  for (const char *name = result; *name;) {
+    int length = (int)strcspn(name, " ");
+    plim_text_format(log, "{\"INSTRUCTION\":\"MEMORY\",\"MEMORY\":\"%lld\",\"NAME\":\"%.*s\"}\n", (long long)bytes,
+                     length, name);
+    plim_text_format(log, "{\"ALIAS\":\"%d\",\"INSTRUCTION\":\"ALIAS\",\"NAME\":\"%.*s\"}\n", alias, length, name);
+    name += length + (name[length] == ' ');
+  }
 }
 
 void dtr_mutate(plim_text *log, const char *op, const char *args, int index, int64_t time_ns) {

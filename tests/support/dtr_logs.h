@@ -14,7 +14,8 @@ plim_graph *dtr_published(plim_context *ctx, const char *name);
 #include "runtime/base/text.h"
 
 void dtr_constant(plim_text *log, const char *name, int64_t bytes);
-/* args: names with blanks between them. One result of `bytes`, a view of argument `alias` unless that is -1. */
+/* args, result: names with blanks between them. Each result has `bytes`; views of argument `alias` unless that is -1.
+ */
 void dtr_call(plim_text *log, const char *op, const char *args, const char *result, int64_t bytes, int alias,
               int64_t time_ns);
 void dtr_mutate(plim_text *log, const char *op, const char *args, int index, int64_t time_ns);
