@@ -38,6 +38,7 @@ static void add_arena_replay(figures *f, const plim_replay_counts *counts) {
   figures_note(f, 0, ", %lld recomputations, %lld pieces looked at in %.1f ms", (long long)counts->recomputes,
                (long long)counts->pieces_scanned, (double)counts->search_ns / 1e6);
   figures_count(f, 0, "recomputations", NULL, counts->recomputes);
+  figures_real(f, 0, "search_seconds", NULL, "%.6f", (double)counts->search_ns / 1e9);
 }
 
 static void add_heap(figures *f, const heap_arena *heap) {
