@@ -129,7 +129,7 @@ void plim_test_terminal_open(const char *command, const char *kind, int rows, in
   blank(rows, columns);
   (void)snprintf(program, sizeof program, "%s/bin/plimsoll", PLIM_BINARY_DIR);
   t.pid = forkpty(&t.fd, NULL, NULL, &size);
-  cr_assert_geq(t.pid, 0);
+  if (t.pid < 0) cr_skip_test("there are no pseudo-terminals here");
   if (t.pid > 0) return;
   (void)setenv("TERM", kind, 1);
   (void)setenv("PLIMSOLL", program, 1);
