@@ -2,8 +2,10 @@
 #include "tools/plimsoll/trace_screen.h"
 
 #include <curses.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/plimsoll/trace_draw.h"
 #include "tools/plimsoll/trace_jump.h"
@@ -12,7 +14,7 @@
 #include "tools/plimsoll/trace_views.h"
 #include "tools/plimsoll/trace_what_if.h"
 
-enum { ANSWER = 128, KEY_INTERRUPT = 3 /* Ctrl-C */, KEY_ESCAPE = 27, ESCAPE_MS = 25 };
+enum { ANSWER = 128, KEY_INTERRUPT = 3 /* Ctrl-C */, KEY_ESCAPE = 27, ESCAPE_MS = 25, WAIT_MS = 200 };
 
 /* ---- what is shown ---- */
 
@@ -81,6 +83,17 @@ static plim_status jump(screen *s, const trace_jump *by) {
 
 /* ---- keys ---- */
 
+/* The next key; ERR when the terminal is gone. A new size that comes between drawing and waiting wakes nobody: it is
+ * noticed when a wait ends. */
+static int next_key(void) {
+  for (;;) {
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    int key = getch();
+    if (key != ERR) return key;
+    if (poll(&in, 1, 0) > 0 && (in.revents & (POLLHUP | POLLERR | POLLNVAL))) return ERR;
+  }
+}
+
 /* A line typed behind a question; "" when it was given up. */
 static void ask(const char *question, char answer[ANSWER]) {
   int n = 0, key;
@@ -89,7 +102,7 @@ static void ask(const char *question, char answer[ANSWER]) {
     (void)mvhline(LINES - 2, 0, ' ', COLS);
     (void)mvprintw(LINES - 2, 1, "%s %s", question, answer);
     (void)refresh();
-    key = getch();
+    key = next_key();
     if (key == '\n' || key == '\r' || key == KEY_ENTER) return;
     int given_up = key == KEY_ESCAPE || key == KEY_INTERRUPT || key == ERR;
     if (given_up) n = 0;
@@ -289,7 +302,7 @@ static plim_status loop(screen *s) {
   PLIM_TRY(go(s, 0));
   while (!s->ended) {
     PLIM_TRY(trace_draw(s));
-    int key = getch();
+    int key = next_key();
     s->message[0] = 0;
     if (key == KEY_RESIZE) continue;
     if (key == KEY_INTERRUPT) plim_context_cancel(s->t->ctx);
@@ -308,6 +321,7 @@ plim_status trace_screen(const traced *t, const traced *other, int *shown) {
   (void)noecho();
   (void)keypad(stdscr, TRUE);
   (void)set_escdelay(ESCAPE_MS);
+  timeout(WAIT_MS);
   (void)curs_set(0);
   trace_draw_colours();
   plim_status status = loop(&s);
