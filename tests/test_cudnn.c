@@ -264,7 +264,7 @@ Test(cudnn, the_library_itself_takes_what_is_set) {
   (void)dlopen(PLIM_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL); /* stands in for a driver, where there is none */
 #endif
   plim_cudnn_load(&real, why, sizeof why);
-  if (!real.library) cr_skip_test("%s", why);
+  if (!real.opened) cr_skip_test("%s", why);
   plim_cudnn_api watched = real;
   watched.set = watch_set;
   watched.finalize = watch_finalize;

@@ -15,7 +15,7 @@
 enum { STAGES = 2 };
 
 typedef struct conv {
-  plim_dnn_conv library;
+  plim_dnn_conv problem;
   k_launch launch;
   int64_t copy_bytes; /* of the weights; 0: they are read or written in place */
   int wide;           /* 1: the gradient is widened to floats */
@@ -28,7 +28,7 @@ static int64_t align(int64_t bytes) {
 static int describe(const plim_op_desc *op, conv *c) {
   int copied = 0;
   memset(c, 0, sizeof *c);
-  if (!k_launch_make(op, &c->launch) || !plim_dnn_conv_of(op, &c->library, &copied)) return 0;
+  if (!k_launch_make(op, &c->launch) || !plim_dnn_conv_of(op, &c->problem, &copied)) return 0;
   plim_shape weights = op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? op->out[0] : op->in[1];
   c->wide = weights.dtype != op->in[0].dtype;
   weights.dtype = op->in[0].dtype;
@@ -40,7 +40,7 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
   conv c;
   const plim_dnn_config *config = NULL;
   if (!engine->dnn || !describe(op, &c)) return 0;
-  int n = plim_dnn_find(engine->dnn, &c.library, &config);
+  int n = plim_dnn_find(engine->dnn, &c.problem, &config);
   for (int i = 0; i < n && i < capacity; i++) {
     memset(&info[i], 0, sizeof info[i]);
     memcpy(info[i].name, config[i].name, sizeof info[i].name);
@@ -54,7 +54,7 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
 /* Weights between the graph's order and the library's: a tile a filter. Where both are the same, as if of one tap. */
 static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_body body, plim_cuda_place from, plim_cuda_place to) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
-  const int64_t *step = c->library.step[PLIM_DNN_W], *dim = c->library.dim[PLIM_DNN_W];
+  const int64_t *step = c->problem.step[PLIM_DNN_W], *dim = c->problem.dim[PLIM_DNN_W];
   *stage =
       (plim_cuda_stage){.body = body, .a = from, .c = to, .call = c->launch.call, .tiles = c->launch.call.y.channels};
   if (step[1] == 1) return; /* channels last */
@@ -64,7 +64,7 @@ static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_body body, plim_
 
 static int64_t workspace_of(const plim_cuda_engine *engine, const conv *c, const char *variant) {
   const plim_dnn_config *config = NULL;
-  int n = plim_dnn_find(engine->dnn, &c->library, &config);
+  int n = plim_dnn_find(engine->dnn, &c->problem, &config);
   for (int i = 0; i < n; i++) {
     if (strcmp(config[i].name, variant) == 0) return c->copy_bytes + align(config[i].workspace_bytes);
   }
@@ -74,7 +74,7 @@ static int64_t workspace_of(const plim_cuda_engine *engine, const conv *c, const
 static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel *dnn) {
   const plim_cuda_place in[2] = {{0, 0}, {1, 0}}, out = {PLIM_PLACE_OUT, 0}, copy = {PLIM_PLACE_WORKSPACE, 0};
   const plim_cuda_place rest = {PLIM_PLACE_WORKSPACE, c->copy_bytes};
-  int direction = c->library.direction, copied = c->copy_bytes > 0;
+  int direction = c->problem.direction, copied = c->copy_bytes > 0;
   plim_cuda_place weights = direction == PLIM_DNN_WEIGHTS ? out : in[1];
   plim_cuda_stage stage = {.dnn = dnn, .b = copied ? copy : weights, .workspace = rest};
   stage.a = direction == PLIM_DNN_DATA ? out : in[direction == PLIM_DNN_WEIGHTS];
@@ -96,7 +96,7 @@ int plim_cuda_conv_make(const plim_cuda_engine *engine, const plim_op_desc *op, 
   kernel->stage = calloc(STAGES, sizeof *kernel->stage);
   if (!kernel->stage) return PLIM_KERNEL_NOMEM;
   kernel->room = STAGES;
-  int code = plim_dnn_make(engine->dnn, &c.library, variant, &dnn);
+  int code = plim_dnn_make(engine->dnn, &c.problem, variant, &dnn);
   if (code == PLIM_CUDA_NO_MEMORY) return PLIM_KERNEL_NOMEM;
   if (code != 0) return PLIM_KERNEL_FAILED;
   add_stages(kernel, &c, dnn);

@@ -26,14 +26,14 @@ static const plim_cuda_library spec = {"cuDNN", "PLIM_CUDNN", files, sizeof symb
 
 void plim_cudnn_load(plim_cudnn_api *api, char *why, size_t why_bytes) {
   memset(api, 0, sizeof *api);
-  api->library = plim_cuda_library_open(&spec, api, why, why_bytes);
-  if (!api->library || api->version() / OF_MAJOR == MAJOR) return;
+  api->opened = plim_cuda_library_open(&spec, api, why, why_bytes);
+  if (!api->opened || api->version() / OF_MAJOR == MAJOR) return;
   (void)snprintf(why, why_bytes, "no cuDNN %d: the one that was found is version %zu", MAJOR,
                  api->version() / OF_MAJOR);
   plim_cudnn_unload(api);
 }
 
 void plim_cudnn_unload(plim_cudnn_api *api) {
-  if (api->library) (void)dlclose(api->library);
-  api->library = NULL;
+  if (api->opened) (void)dlclose(api->opened);
+  api->opened = NULL;
 }

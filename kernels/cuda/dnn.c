@@ -49,7 +49,7 @@ int plim_dnn_open(const plim_cuda_driver *driver, plim_dnn **out, char *why, siz
   if (!dnn) return PLIM_CUDA_NO_MEMORY;
   dnn->driver = driver;
   driver->dnn_load(&dnn->api, why, why_bytes);
-  if (!dnn->api.library) {
+  if (!dnn->api.opened) {
     free(dnn);
     return 0;
   }

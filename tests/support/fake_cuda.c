@@ -362,7 +362,7 @@ static void dnn_load(plim_cudnn_api *api, char *why, size_t why_bytes) {
 }
 
 static void dnn_unload(plim_cudnn_api *api) {
-  api->library = NULL;
+  api->opened = NULL;
 }
 
 static const char *error(int code) {

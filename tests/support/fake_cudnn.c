@@ -451,7 +451,7 @@ static size_t version(void) {
 
 plim_cudnn_api fake_cudnn_api(void) {
   memset(&fake, 0, sizeof fake);
-  return (plim_cudnn_api){.library = &fake,
+  return (plim_cudnn_api){.opened = &fake,
                           .version = version,
                           .create = create,
                           .destroy = destroy,
