@@ -88,16 +88,6 @@ static void free_rig(rig *r) {
 
 /* ---- the replay equals the run ---- */
 
-static int touches(const plim_op *op, int32_t storage) {
-  for (int32_t k = 0; k < op->n_reads; k++) {
-    if (op->reads[k] == storage) return 1;
-  }
-  for (int32_t k = 0; k < op->n_writes; k++) {
-    if (op->writes[k] == storage) return 1;
-  }
-  return 0;
-}
-
 static void check_pieces(const rig *r, const plim_story_reasons *why, int64_t budget) {
   int64_t at = 0, free_bytes = 0;
   for (int32_t i = 0; i < why->n_pieces; i++) {
@@ -105,7 +95,7 @@ static void check_pieces(const rig *r, const plim_story_reasons *why, int64_t bu
     cr_assert_eq(p->offset, at, "pieces tile the arena");
     at += p->bytes;
     if (p->state == PLIM_PIECE_IS_FREE) free_bytes += p->bytes;
-    if (p->state == PLIM_PIECE_PINNED && p->by >= 0) cr_assert(touches(&r->graph->op[p->by], p->storage));
+    if (p->state == PLIM_PIECE_PINNED && p->by >= 0) cr_assert(plim_op_touches(&r->graph->op[p->by], p->storage));
     if (p->state == PLIM_PIECE_TOO_LATE && p->by >= 0) {
       cr_assert(plim_role_persistent(r->graph->storage[p->by].role));
     }

@@ -32,6 +32,16 @@ int plim_phase_find(const char *name) {
   return -1;
 }
 
+int plim_op_touches(const plim_op *op, int32_t storage) {
+  for (int32_t k = 0; k < op->n_reads; k++) {
+    if (op->reads[k] == storage) return 1;
+  }
+  for (int32_t k = 0; k < op->n_writes; k++) {
+    if (op->writes[k] == storage) return 1;
+  }
+  return 0;
+}
+
 int plim_role_persistent(plim_role role) {
   return role == PLIM_ROLE_PARAM || role == PLIM_ROLE_STATE || role == PLIM_ROLE_STAGING;
 }

@@ -88,6 +88,8 @@ int plim_phase_find(const char *name);
 
 /* Is the storage alive during the whole step whatever the plan does (param, state, staging)? */
 int plim_role_persistent(plim_role role);
+/* Does the op read or write the storage? */
+int plim_op_touches(const plim_op *op, int32_t storage);
 
 /* ---- building: begin, add storages, values and ops, end ---- */
 typedef struct plim_graph_builder plim_graph_builder;

@@ -14,28 +14,18 @@ static double from_fixed(plim_wide x) {
 
 /* ---- what keeps a piece ---- */
 
-static int touches(const plim_op *op, int32_t storage) {
-  for (int32_t k = 0; k < op->n_reads; k++) {
-    if (op->reads[k] == storage) return 1;
-  }
-  for (int32_t k = 0; k < op->n_writes; k++) {
-    if (op->writes[k] == storage) return 1;
-  }
-  return 0;
-}
-
 /* The op whose run pinned a storage: the one that asks for room, or one of the chain that is to run for the step of the
  * program that comes next. */
 static int32_t pinned_by(plim_tenants *t, int32_t storage, int32_t asking) {
   const plim_graph *g = t->graph;
   const plim_plan *order = t->forecast->schedule;
   int32_t depth = 0;
-  if (asking >= 0 && touches(&g->op[asking], storage)) return asking;
+  if (asking >= 0 && plim_op_touches(&g->op[asking], storage)) return asking;
   t->stamp++;
   if (t->position < order->n_steps) t->stack[depth++] = order->step[t->position].op;
   while (depth > 0) {
     int32_t id = t->stack[--depth];
-    if (touches(&g->op[id], storage)) return id;
+    if (plim_op_touches(&g->op[id], storage)) return id;
     for (int32_t k = 0; k < g->op[id].n_reads; k++) {
       int32_t s = g->op[id].reads[k], maker = g->storage[s].producer;
       if (maker < 0 || plim_tenants_resident(t, s) || t->mark[maker] == t->stamp) continue;

@@ -23,17 +23,6 @@ static int32_t column_of(int64_t offset, int64_t whole, int32_t columns) {
   return column < columns ? (int32_t)column : columns - 1;
 }
 
-static int touches(const traced *t, int32_t step, int32_t storage) {
-  const plim_op *op = &t->graph->op[t->plan->step[step].op];
-  for (int32_t k = 0; k < op->n_reads; k++) {
-    if (op->reads[k] == storage) return 1;
-  }
-  for (int32_t k = 0; k < op->n_writes; k++) {
-    if (op->writes[k] == storage) return 1;
-  }
-  return 0;
-}
-
 /* The part of a life that lies in one column, operands first. */
 static double weight(const plim_life *life, int operand, int64_t whole, int32_t columns, int32_t column) {
   double unit = (double)whole / columns, low = column * unit, high = low + unit;
@@ -52,7 +41,7 @@ plim_status trace_strip(const traced *t, int32_t step, int32_t columns, char *ce
   for (int32_t i = 0; i < t->plan->n_lives && t->plan->life[i].begin <= step; i++) {
     const plim_life *life = &t->plan->life[i];
     if (life->end <= step) continue;
-    int operand = life->storage < 0 || touches(t, step, life->storage);
+    int operand = life->storage < 0 || plim_op_touches(&t->graph->op[t->plan->step[step].op], life->storage);
     char letter = trace_strip_letter(t, life->storage);
     int32_t last = column_of(life->offset + life->bytes - 1, whole, columns);
     for (int32_t c = column_of(life->offset, whole, columns); c <= last; c++) {
