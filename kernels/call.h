@@ -16,14 +16,14 @@ extern "C" {
  * hide, as long as nothing is spilled (which ends the build). */
 /* clang-format off */
 #define K_BODIES(X) \
-  X(image, 4) X(cast, 4) X(relu, 4) X(relu_bwd, 4) X(add, 4) X(sgd, 4) X(dropout, 1) X(dropout_bwd, 4) \
+  X(image, 4) X(cast, 4) X(relu, 4) X(relu_bwd, 4) X(add, 4) X(sgd, 4) X(dropout, 4) X(dropout_bwd, 4) \
   X(bn_stats_partial, 3) X(bn_stats_combine, 4) X(bn_apply_coefficients, 4) X(bn_apply, 2) X(bn_running, 4) \
   X(bn_bwd_partial, 3) X(bn_bwd_combine, 4) X(bn_bwd_coefficients, 4) X(bn_bwd_apply, 2) \
   X(bias_bwd_partial, 4) X(bias_bwd_combine, 4) X(global_avg_pool, 4) X(global_avg_pool_bwd, 4) \
   X(max_pool, 4) X(max_pool_bwd, 4) X(avg_pool, 4) X(avg_pool_bwd, 4) \
   X(softmax_row, 4) X(softmax_mean, 4) X(softmax_count, 4) X(softmax_bwd, 4) \
   X(conv_pack, 2) X(conv, 1) X(conv_bwd_data, 1) X(conv_bwd_weights, 1) \
-  X(im2col, 4) X(col2im, 4) X(taps_outside, 4) X(taps_inside, 4) X(taps_widen, 4) X(bias_rows, 4)
+  X(im2col, 4) X(col2im, 4) X(taps_outside, 4) X(taps_inside, 4) X(taps_widen, 4) X(bias_rows, 4) X(bias_add, 4)
 /* clang-format on */
 
 #define K_X(name, teams) K_BODY_##name,

@@ -15,12 +15,15 @@
  *   K_ROWS(i, seat, n)   the iterations 0 .. n - 1 are shared by the rows of the team (bodies/strips.inc)
  *   K_VEC(j, width)      one lane runs j = 0 .. width - 1; independent, a vector instruction or two
  *   K_VEC_OR(j, w, bits) the same, collecting bits |= ...
+ *   K_TURNS(i, n)        one lane runs i = 0 .. n - 1, with the registers of one turn at a time
  *   K_EACH_VECTOR(v, n)  the first elements v = 0, K_STRIP, ... of the n vectors of a lane
  *   K_STRIP_VEC(j, width)  K_VEC for width <= K_STRIP; K_STRIP_ALL(j, lanes) for all vectors of a lane
  *   K_READ(v, p, e, w)   vector v is p[e .. e + w - 1], w <= K_STRIP; K_GOT(v, p, e, j) its element j. K_READ_IF reads
- *                        only where a condition holds that all lanes share
+ *                        only where a condition holds
  *   K_RESULT(v), K_PUT(v, p, e, j, x), K_WRITE(v, p, e, w)  the same for writing. Teams read and write 16 bytes at a
- *                        time so; a single lane leaves it to the compiler, and reads and writes with K_GOT and K_PUT
+ *                        time so; a single lane leaves it to the compiler, and reads and writes with K_GOT and K_PUT,
+ *                        whatever w is
+ *   K_READ_F32, K_GOT_F32, K_PUT_F32, K_WRITE_F32  the same of what is float whatever K_T is
  *   k_sync()             barrier; what was written before it is seen by the team after it
  *   k_quotient(a, b)     a / b of numbers below 2^32: numbers of tiles, rows and columns
  *   k_nonzero(v)         a bit for each of K_STRIP elements

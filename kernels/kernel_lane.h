@@ -22,6 +22,7 @@
 #define K_ROWS(i, seat, n) K_EACH (i, n)
 #define K_VEC(j, width) K_PRAGMA(omp simd) for (int j = 0; j < (width); j++)
 #define K_VEC_OR(j, width, bits) K_PRAGMA(omp simd reduction(| : bits)) for (int j = 0; j < (width); j++)
+#define K_TURNS(i, n) for (int i = 0; i < (n); i++)
 #define K_EACH_VECTOR(v, vectors) for (int v = 0; v < (vectors)*K_STRIP; v += K_STRIP)
 #define K_STRIP_VEC(j, width) K_VEC (j, width)
 #define K_STRIP_ALL(j, lanes) for (int j = 0; j < (lanes); j++)
@@ -31,6 +32,10 @@
 #define K_RESULT(v)
 #define K_PUT(v, p, e, j, x) k_store(p, (e) + (j), x)
 #define K_WRITE(v, p, e, width)
+#define K_READ_F32(v, p, e, width)
+#define K_GOT_F32(v, p, e, j) (p)[(e) + (j)]
+#define K_PUT_F32(v, p, e, j, x) (p)[(e) + (j)] = (x)
+#define K_WRITE_F32(v, p, e, width)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 K_FN int64_t k_quotient(int64_t a, int64_t b) {

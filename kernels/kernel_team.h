@@ -9,6 +9,7 @@
 #define k_lane() ((int)threadIdx.x)
 #define k_sync() __syncthreads()
 #define K_UNROLL _Pragma("unroll")
+#define K_ROLL _Pragma("unroll 1")
 #else
 #define K_SHARED static
 #define K_LANES K_TEAM
@@ -17,6 +18,7 @@ void k_team_sync(void);
 #define k_lane() k_team_lane()
 #define k_sync() k_team_sync()
 #define K_UNROLL
+#define K_ROLL
 #endif
 
 #define K_STRIP 8
@@ -30,6 +32,7 @@ void k_team_sync(void);
 #define K_ROWS(i, seat, n) for (int64_t i = (seat).row; i < (n); i += (seat).rows)
 #define K_VEC(j, width) for (int j = 0; j < (width); j++)
 #define K_VEC_OR(j, width, bits) K_VEC (j, width)
+#define K_TURNS(i, n) K_ROLL for (int i = 0; i < (n); i++)
 #define K_EACH_VECTOR(v, vectors) for (int v = ((void)(vectors), 0); v < K_STRIP; v += K_STRIP)
 #define K_STRIP_VEC(j, width) K_UNROLL for (int j = 0; j < K_STRIP; j++) if (j < (width))
 #define K_STRIP_ALL(j, lanes) K_STRIP_VEC (j, lanes)
@@ -43,6 +46,12 @@ void k_team_sync(void);
 #define K_RESULT(v) K_ACC v[K_STRIP]
 #define K_PUT(v, p, e, j, x) v[j] = (x)
 #define K_WRITE(v, p, e, width) k_write((p) + (e), width, v)
+#define K_READ_F32(v, p, e, width) \
+  float v[K_STRIP];                \
+  k_read_f32((p) + (e), width, v)
+#define K_GOT_F32(v, p, e, j) v[j]
+#define K_PUT_F32(v, p, e, j, x) v[j] = (x)
+#define K_WRITE_F32(v, p, e, width) k_write_f32((p) + (e), width, v)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* In 32 bits: a division of 64 is a function call there, around which registers are spilled. */
@@ -50,77 +59,7 @@ K_FN int64_t k_quotient(int64_t a, int64_t b) {
   return (int64_t)((uint32_t)a / (uint32_t)b);
 }
 
-/* Eight elements as 16 or 32 bytes at once. */
-#ifdef __CUDACC__
-K_FN int k_is_wide(const K_T *p) {
-  return ((uintptr_t)p & 15) == 0;
-}
-#ifdef K_BF16
-K_FN void k_read_wide(const K_T *p, K_ACC *v) {
-  const uint4 all = *(const uint4 *)p;
-  const uint32_t word[4] = {all.x, all.y, all.z, all.w};
-  K_UNROLL for (int i = 0; i < 4; i++) {
-    const K_T pair[2] = {(K_T)word[i], (K_T)(word[i] >> 16)};
-    v[2 * i] = k_load(pair, 0);
-    v[2 * i + 1] = k_load(pair, 1);
-  }
-}
-K_FN void k_write_wide(K_T *p, const K_ACC *v) {
-  uint32_t word[4];
-  K_UNROLL for (int i = 0; i < 4; i++) {
-    K_T pair[2];
-    k_store(pair, 0, v[2 * i]);
-    k_store(pair, 1, v[2 * i + 1]);
-    word[i] = pair[0] | (uint32_t)pair[1] << 16;
-  }
-  const uint4 all = {word[0], word[1], word[2], word[3]};
-  *(uint4 *)p = all;
-}
-#else
-K_FN void k_read_wide(const K_T *p, K_ACC *v) {
-  K_UNROLL for (int i = 0; i < 2; i++) {
-    const float4 half = ((const float4 *)p)[i];
-    v[4 * i] = half.x;
-    v[4 * i + 1] = half.y;
-    v[4 * i + 2] = half.z;
-    v[4 * i + 3] = half.w;
-  }
-}
-K_FN void k_write_wide(K_T *p, const K_ACC *v) {
-  K_UNROLL for (int i = 0; i < 2; i++) {
-    const float4 half = {v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]};
-    ((float4 *)p)[i] = half;
-  }
-}
-#endif
-#else
-K_FN int k_is_wide(const K_T *p) {
-  (void)p;
-  return 0;
-}
-K_FN void k_read_wide(const K_T *p, K_ACC *v) {
-  (void)p, (void)v;
-}
-K_FN void k_write_wide(K_T *p, const K_ACC *v) {
-  (void)p, (void)v;
-}
-#endif
-
-K_FN void k_read(const K_T *p, int width, K_ACC *v) {
-  if (width == K_STRIP && k_is_wide(p)) {
-    k_read_wide(p, v);
-  } else {
-    K_UNROLL for (int j = 0; j < K_STRIP; j++) v[j] = j < width ? k_load(p, j) : 0;
-  }
-}
-
-K_FN void k_write(K_T *p, int width, const K_ACC *v) {
-  if (width == K_STRIP && k_is_wide(p)) {
-    k_write_wide(p, v);
-  } else {
-    K_STRIP_VEC (j, width) k_store(p, j, v[j]);
-  }
-}
+#include "kernels/kernel_wide.h"
 
 K_FN uint32_t k_nonzero(const K_T *p) {
   uint32_t bits = 0;

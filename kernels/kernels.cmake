@@ -54,7 +54,9 @@ endforeach()
 option(PLIM_CUDA "Compile the kernels for CUDA where nvcc is found" ON)
 if(PLIM_CUDA AND NOT PLIM_SANITIZE)
   include(CheckLanguage)
-  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
+  endif()
   check_language(CUDA)
 endif()
 if(NOT CMAKE_CUDA_COMPILER)
@@ -85,6 +87,31 @@ if(CMAKE_CUDA_COMPILER)
   target_compile_definitions(plim_kernels_cuda INTERFACE PLIM_HAVE_CUDA)
   target_link_libraries(plim_kernels_cuda PUBLIC CUDA::cudart_static stdc++ ${CMAKE_DL_LIBS})
   target_link_libraries(plim_kernels PUBLIC plim_kernels_cuda)
+endif()
+
+# What the compiler makes of them, in words, for tests to read: the instructions of the kernels of a storage type, and the
+# registers that they take on each architecture.
+set(plim_cuda_reports)
+if(CMAKE_CUDA_COMPILER)
+  find_program(PTXAS ptxas HINTS ${CUDAToolkit_BIN_DIR})
+  function(report_kernels name)
+    set(to ${CMAKE_BINARY_DIR}/ptx/${name})
+    set(reports ${to}.ptx)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/ptx)
+    add_custom_command(OUTPUT ${to}.ptx DEPENDS kernels/cuda/${name}.cu DEPFILE ${to}.d VERBATIM
+      COMMAND ${CMAKE_CUDA_COMPILER} -ptx -std=c++17 -O3 -fmad=false -arch=compute_75 -I${CMAKE_SOURCE_DIR} -MD -MF ${to}.d -MT ${to}.ptx
+        -o ${to}.ptx ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}.cu)
+    foreach(sm 75 80 90)
+      list(APPEND reports ${to}.sm_${sm}.txt)
+      add_custom_command(OUTPUT ${to}.sm_${sm}.txt DEPENDS ${to}.ptx VERBATIM
+        COMMAND sh -c "\"$0\" -v -arch=sm_${sm} -o /dev/null \"$1.ptx\" 2> \"$1.sm_${sm}.txt\"" ${PTXAS} ${to})
+    endforeach()
+    set(plim_cuda_reports ${plim_cuda_reports} ${reports} PARENT_SCOPE)
+  endfunction()
+  if(PTXAS)
+    report_kernels(bodies)
+    report_kernels(bodies_bf16)
+  endif()
 endif()
 
 # Kernels beside a memcpy of the same bytes; built on request: ninja bench_kernels.

@@ -30,6 +30,14 @@ void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
   k_launch_add_phase(launch, combine, k_tiles(call->x.channels, K_WIDTH), 0);
 }
 
+/* A multiple of 16, so that tiles begin at a byte of a mask. */
+int64_t k_launch_positions(k_call *call) {
+  const k_view *x = &call->x;
+  int64_t positions = K_TILE / x->block / 16 * 16;
+  call->chunk = positions < 16 ? 16 : positions;
+  return k_tiles(x->n * x->groups * x->spatial, call->chunk);
+}
+
 int64_t k_tiles(int64_t count, int64_t per_tile) {
   return count / per_tile + (count % per_tile != 0);
 }

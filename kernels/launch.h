@@ -53,6 +53,9 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double ele
 /* A reduction by channel of call.x: two partial sums a channel for every chunk of positions, then their combination. */
 void k_launch_reduction(k_launch *launch, k_body partial, k_body combine);
 
+/* Cut the positions of call.x into elementwise tiles; returns how many. */
+int64_t k_launch_positions(k_call *call);
+
 int64_t k_tiles(int64_t count, int64_t per_tile); /* rounded up */
 
 /* 1 when the shape is valid. Its type was looked at before: the kind's table has it. */

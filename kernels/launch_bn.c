@@ -1,12 +1,6 @@
 /* Launches of batch norm. */
 #include "kernels/launch.h"
 
-/* Positions of an elementwise tile; a multiple of 16, so that tiles begin at a byte of the mask. */
-static int64_t tile_positions(const k_view *x) {
-  int64_t positions = K_TILE / x->block / 16 * 16;
-  return positions < 16 ? 16 : positions;
-}
-
 static int is_like(const plim_shape *shape, const plim_shape *x) {
   return k_is_valid(shape) && k_same_shape(shape, x);
 }
@@ -14,11 +8,9 @@ static int is_like(const plim_shape *shape, const plim_shape *x) {
 /* One pass over memory with `planes` coefficients by channel, computed first. */
 static int apply(k_launch *launch, k_body coefficients, k_body pass, int planes) {
   k_call *call = &launch->call;
-  call->chunk = tile_positions(&call->x);
   launch->workspace_bytes = planes * call->x.channels * (int64_t)sizeof(float);
-  const int64_t positions = call->x.n * call->x.groups * call->x.spatial;
   k_launch_add_phase(launch, coefficients, 1, 0);
-  k_launch_add_phase(launch, pass, k_tiles(positions, call->chunk), k_view_elements(&call->x));
+  k_launch_add_phase(launch, pass, k_launch_positions(call), k_view_elements(&call->x));
   return 1;
 }
 

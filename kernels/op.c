@@ -131,6 +131,12 @@ int plim_op_type(const plim_op_desc *op, plim_dtype *type) {
   return 1;
 }
 
+plim_math plim_op_math(const plim_op_desc *op) {
+  plim_dtype type;
+  if (plim_op_type(op, &type) && type == PLIM_BF16) return PLIM_MATH_BF16;
+  return op->attrs.tf32 ? PLIM_MATH_TF32 : PLIM_MATH_FP32;
+}
+
 /* Only kernels that read an element before they write it, at the same place, may appear here. */
 static const plim_pair pairs_first[] = {{0, 0}};
 static const plim_pair pairs_second[] = {{0, 1}};

@@ -173,6 +173,10 @@ const plim_op_operands *plim_op_kind_operands(plim_op_kind kind);
  * there are none. Counts are not looked at. */
 int plim_op_type(const plim_op_desc *op, plim_dtype *type);
 
+/* The math mode that bounds how fast an op can compute: bf16 when its operands are, tf32 when its factors may be
+ * rounded, else fp32. */
+plim_math plim_op_math(const plim_op_desc *op);
+
 /* In-place pairs that a kind allows, by position; *pair is a static table. Returns the count (0 for custom). */
 int plim_op_kind_pairs(plim_op_kind kind, const plim_pair **pair);
 

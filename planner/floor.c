@@ -1,10 +1,8 @@
 /* The smallest budget with a checked plan, what is proven about it, and whether a budget is enough. */
-#include <stdio.h>
-
 #include "planner/bound.h"
 #include "planner/curve/curve_file.h"
 #include "planner/curve/kept.h"
-#include "planner/planning.h"
+#include "planner/refusal.h"
 
 static plim_status find_keep_all(const plim_problem *problem, const plim_plan_options *options, int64_t *bytes) {
   plim_planning *pl = NULL;
@@ -16,7 +14,8 @@ static plim_status find_keep_all(const plim_problem *problem, const plim_plan_op
 }
 
 static plim_status find_smallest(const plim_problem *problem, const plim_plan_options *options,
-                                 const plim_strategy *strategy, plim_plan_floor *out, plim_plan **plan) {
+                                 const plim_strategy *strategy, int64_t wanted_bytes, plim_plan_floor *out,
+                                 plim_plan **plan) {
   plim_plan_floor floor = {0};
   plim_curve curve = {.ctx = problem->ctx};
   plim_curve_file file;
@@ -32,6 +31,9 @@ static plim_status find_smallest(const plim_problem *problem, const plim_plan_op
   if (options->from_curve) *options->from_curve = kept;
   floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
   floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
+  if (wanted_bytes >= floor.bound_bytes && wanted_bytes < floor.smallest_bytes) {
+    PLIM_CHECK(plim_refusal_clash(pl, &pl->best, floor.smallest_bytes, wanted_bytes, floor.clash));
+  }
   PLIM_CHECK(plim_planning_emit(pl, strategy->name, &made));
   PLIM_CHECK(plim_curve_save(&file, &curve));
   *out = floor;
@@ -62,13 +64,26 @@ plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   PLIM_TRY(begin(ctx, graph, profile, &free_options, &strategy, &problem));
-  plim_status status = find_smallest(problem, &free_options, strategy, out, plan);
+  plim_status status = find_smallest(problem, &free_options, strategy, options->budget_bytes, out, plan);
   if (status == PLIM_EPLAN && free_options.curves) { /* a kept plan was bad */
     free_options.curves = NULL;
-    status = find_smallest(problem, &free_options, strategy, out, plan);
+    status = find_smallest(problem, &free_options, strategy, options->budget_bytes, out, plan);
   }
+  if (status == PLIM_ECANCEL) status = plim_fail(ctx, status, "cancelled while the smallest budget was looked for");
   plim_problem_free(problem);
   return status;
+}
+
+plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, plim_plan_floor *out) {
+  plim_plan_options free_options = *options;
+  const plim_strategy *strategy = NULL;
+  plim_problem *problem = NULL;
+  PLIM_TRY(begin(ctx, graph, profile, &free_options, &strategy, &problem));
+  *out = (plim_plan_floor){.smallest_bytes = INT64_MAX};
+  out->bound_bytes = plim_bound_bytes(problem, &out->op);
+  plim_problem_free(problem);
+  return PLIM_OK;
 }
 
 static plim_status meets_budget(const plim_problem *problem, const plim_plan_options *options,
@@ -96,22 +111,4 @@ plim_status plim_plan_fits(plim_context *ctx, const plim_graph *graph, const pli
   plim_status status = meets_budget(problem, &free_options, strategy, options->budget_bytes, yes);
   plim_problem_free(problem);
   return status;
-}
-
-void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size) {
-  const plim_op *op = &graph->op[floor->op];
-  int written = snprintf(text, size, "op '%s' needs", op->name);
-  for (int32_t pass = 0; pass < 2; pass++) {
-    int32_t n = pass ? op->n_writes : op->n_reads;
-    for (int32_t i = 0; i < n && written >= 0 && (size_t)written < size; i++) {
-      int32_t s = pass ? op->writes[i] : op->reads[i], v = 0;
-      if (plim_role_persistent(graph->storage[s].role)) continue;
-      while (graph->value[v].storage != s) v++;
-      written += snprintf(text + written, size - (size_t)written, " %s (%lld bytes),", graph->value[v].name,
-                          (long long)graph->storage[s].bytes);
-    }
-  }
-  if (written < 0 || (size_t)written >= size) return;
-  (void)snprintf(text + written, size - (size_t)written, " at once, beside %lld bytes that stay all the time",
-                 (long long)plim_graph_persistent_bytes(graph));
 }

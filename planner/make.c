@@ -18,9 +18,11 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   status = curve ? plim_kept_run(pl, strategy, curve, &kept) : strategy->run(pl);
   if (options->from_curve) *options->from_curve = kept;
   if (status == PLIM_ECANCEL && pl->found) status = PLIM_OK; /* the best so far */
-  if (status == PLIM_ECANCEL) {
+  if (status == PLIM_ECANCEL && pl->budget_bytes < INT64_MAX) {
     status = plim_fail(problem->ctx, status, "planning was cancelled before a plan within %lld bytes was found",
                        (long long)pl->budget_bytes);
+  } else if (status == PLIM_ECANCEL) {
+    status = plim_fail(problem->ctx, status, "planning was cancelled before a plan was found");
   }
   if (status == PLIM_OK && curve) status = plim_curve_save(file, curve);
   if (status == PLIM_OK && !pl->found) status = plim_refuse(pl, strategy->name);

@@ -38,7 +38,9 @@ typedef struct plim_plan_options {
   plim_label_choice labels;
   const char *const *label; /* [n_ops], PLIM_LABELS_GIVEN only */
   uint64_t seed;
-  int64_t iterations;    /* > 0: stop after so many moves, deterministic whatever the machine does */
+  /* > 0: stop after so many moves (of a solver: nodes of its tree, or of a relaxation pivots), deterministic whatever
+   * the machine does */
+  int64_t iterations;
   int64_t time_limit_ns; /* > 0: stop then; both 0: a default number of iterations */
   /* Folder of curves kept between runs; "": the user's cache folder; NULL: none. With one, a plan for a finite budget
    * is the fastest known within it, found now or before: what was planned before with equal effort is not searched
@@ -63,18 +65,27 @@ PLIM_MUST_USE plim_status plim_plan_curve(plim_context *ctx, const plim_graph *g
                                           const plim_plan_options *options, int32_t n, const int64_t *budget,
                                           plim_plan **plan);
 
+enum { PLIM_CLASH_BYTES = 512 };
+
 /* Smallest budget with a checked plan, by a search limited in iterations, and what is proven. */
 typedef struct plim_plan_floor {
-  int64_t smallest_bytes; /* a plan with this budget was found and checked */
+  int64_t smallest_bytes; /* a plan with this budget was found and checked; INT64_MAX: none is known */
   int64_t bound_bytes;    /* no plan exists below this: largest working set of one op + persistent bytes */
   int32_t op;             /* the op that sets bound_bytes */
   int64_t keep_all_bytes; /* smallest arena found at overhead 0 */
+  /* Where options->budget_bytes lies between bound and smallest: what the plan for smallest_bytes lacks there, and a
+   * few lives of it that are proven not to lie together within the budget, in words; else "". */
+  char clash[PLIM_CLASH_BYTES];
 } plim_plan_floor;
 
 /* *plan (may be NULL) receives the plan at smallest_bytes. Deterministic. Within 10 s for the built-in models.
  * plim_plan_make with the same options and budget smallest_bytes succeeds. */
 PLIM_MUST_USE plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
+
+/* Only what is proven: bound_bytes and op. O(graph). */
+PLIM_MUST_USE plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                          const plim_plan_options *options, plim_plan_floor *out);
 
 /* *yes: does the beginning of the search for fewest bytes meet a plan within options->budget_bytes? If so,
  * plim_plan_make with the same options succeeds; if not, it may still. Deterministic, a fraction of the time of
@@ -86,13 +97,24 @@ PLIM_MUST_USE plim_status plim_plan_fits(plim_context *ctx, const plim_graph *gr
 PLIM_MUST_USE plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan **out);
 
-/* A one-paragraph report for people: "op X needs a, b, c (bytes) at once ...": who sets the floor. Writes at most
- * `size` bytes with the NUL. */
+/* What is told of a budget that is too small, the middle of a sentence: "the smallest budget with a plan is N; none
+ * exists below M, where op X needs a, b, c at once; the peak of a schedule is ...: d, e, f cannot lie together within
+ * the budget". Writes at most `size` bytes with the NUL. */
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size);
 
 /* The strategies, in order of the table; NULL-terminated walk: name of row i, or NULL. */
 const char *plim_planner_name(int32_t row);
 const char *plim_planner_source(int32_t row);
+
+/* Which of the options make a strategy do more, less or something else: the time limit, the number of iterations, of
+ * threads, of copies. The others leave its plans as they are. */
+typedef enum plim_plan_effort {
+  PLIM_EFFORT_TIME,
+  PLIM_EFFORT_ITERATIONS,
+  PLIM_EFFORT_THREADS,
+  PLIM_EFFORT_COPIES
+} plim_plan_effort;
+int plim_planner_obeys(int32_t row, plim_plan_effort effort);
 
 #ifdef __cplusplus
 }

@@ -48,6 +48,11 @@ int64_t plim_planning_deadline(const plim_planning *pl, int32_t percent) {
   return limit_ns > 0 ? pl->started_ns + limit_ns / 100 * percent : INT64_MAX;
 }
 
+int plim_planning_over(const plim_planning *pl) {
+  return pl->least_bytes < INT64_MAX && pl->options->time_limit_ns > 0 &&
+         plim_now_ns() >= plim_planning_deadline(pl, 100);
+}
+
 /* Evaluate and, where addresses are wanted, pack: *bytes is what the budget bounds. */
 static plim_status weigh(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, schedule));

@@ -35,6 +35,9 @@ void plim_planning_end(plim_planning *planning); /* NULL is legal */
 /* When so many percent of the time allowed are over, by plim_now_ns; INT64_MAX without a time limit. */
 int64_t plim_planning_deadline(const plim_planning *planning, int32_t percent);
 
+/* 1: the time limit is over and something was offered. Strategies that make one plan after another end there. */
+int plim_planning_over(const plim_planning *planning);
+
 /* Evaluate and pack with that effort (see plim_pack); keep when it fits and is better than the best (equal times: the
  * lower, equal heights: the faster). *bytes (may be NULL) is its height (unpacked: peak). PLIM_EPLAN when the schedule
  * is not valid. */
@@ -65,6 +68,7 @@ PLIM_MUST_USE plim_status plim_planning_emit(plim_planning *planning, const char
 typedef struct plim_strategy {
   const char *name, *source;
   plim_plan_class plan_class; /* the widest it searches; FREE: it can also keep program order */
+  unsigned obeys;             /* bits by plim_plan_effort: what of the options changes what it does */
   plim_status (*run)(plim_planning *planning);
   plim_status (*run_lowest)(plim_planning *planning);
 } plim_strategy;

@@ -1,14 +1,77 @@
-/* Refusals: numbers first; where only packing failed, the lives that are in each other's way (planner/pack/conflict.h).
- */
+/* Refusals: numbers first, then the lives that are in each other's way (planner/pack/conflict.h). */
 #include "planner/refusal.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "planner/bound.h"
 #include "planner/pack/conflict.h"
-#include "runtime/base/text.h"
+#include "runtime/base/size.h"
 
-enum { SHOWN = 4, CONFLICT_WORK = 30000000 /* nodes of exact search times boxes: a node costs O(boxes) */ };
+enum {
+  SHOWN = 4,
+  CONFLICT_WORK = 30000000, /* nodes of exact search times boxes: a node costs O(boxes) */
+  WORDS = 1536
+};
+
+/* Words are added as long as there is room. */
+typedef struct words {
+  char *text;
+  size_t used, size;
+} words;
+
+static void say(words *w, const char *format, ...) PLIM_PRINTF(2, 3);
+
+static void say(words *w, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int written = vsnprintf(w->text + w->used, w->size - w->used, format, args);
+  va_end(args);
+  if (written > 0) w->used += (size_t)written;
+  if (w->used >= w->size) w->used = w->size - 1;
+}
+
+static void say_bytes(words *w, int64_t bytes) {
+  char text[PLIM_SIZE_TEXT_BYTES];
+  say(w, "%s", plim_size_print(bytes, text));
+  if (bytes >= 1024) say(w, " (%lld bytes)", (long long)bytes);
+}
+
+/* ---- what is proven ---- */
+
+/* The operands of the op with the largest working set. */
+static void say_operands(words *w, const plim_graph *graph, const plim_op *op) {
+  const char *before = " ";
+  for (int32_t pass = 0; pass < 2; pass++) {
+    int32_t n = pass ? op->n_writes : op->n_reads;
+    for (int32_t i = 0; i < n; i++) {
+      int32_t s = pass ? op->writes[i] : op->reads[i], v = 0;
+      if (plim_role_persistent(graph->storage[s].role)) continue;
+      while (graph->value[v].storage != s) v++;
+      say(w, "%s%.40s (%lld bytes)", before, graph->value[v].name, (long long)graph->storage[s].bytes);
+      before = ", ";
+    }
+  }
+}
+
+void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size) {
+  words w = {text, 0, size};
+  int64_t persistent = plim_graph_persistent_bytes(graph);
+  if (floor->smallest_bytes < INT64_MAX) {
+    say(&w, "the smallest budget for which a plan was found is ");
+    say_bytes(&w, floor->smallest_bytes);
+    say(&w, "; ");
+  }
+  say(&w, "none exists below ");
+  say_bytes(&w, floor->bound_bytes);
+  say(&w, ", where op '%.40s' needs", graph->op[floor->op].name);
+  say_operands(&w, graph, &graph->op[floor->op]);
+  say(&w, " at once");
+  if (persistent > 0) say(&w, ", beside %lld bytes that stay all the time", (long long)persistent);
+  if (floor->clash[0]) say(&w, "; %s", floor->clash);
+}
+
+/* ---- lives in each other's way ---- */
 
 /* The value whose bytes lie in a box; *what is "" or what they are to it. */
 static const char *name_of(const plim_planning *pl, const plim_schedule *s, int32_t box, const char **what) {
@@ -30,23 +93,28 @@ static const char *name_of(const plim_planning *pl, const plim_schedule *s, int3
   return "";
 }
 
-static void name_lives(plim_text *text, const plim_planning *pl, const plim_schedule *s, const plim_conflict *why,
-                       const uint8_t *member) {
+static void say_lives(words *w, const plim_planning *pl, const plim_schedule *s, const plim_conflict *why,
+                      const uint8_t *member) {
+  const char *before = ": ";
   int32_t shown = 0;
   for (int32_t b = 0; b < pl->placement.n_boxes && shown < SHOWN; b++) {
     const char *what;
     if (!member[b]) continue;
     const char *name = name_of(pl, s, b, &what);
-    plim_text_format(text, "%s%s%.40s (%lld bytes)", shown++ > 0 ? ", " : ": ", what, name,
-                     (long long)pl->placement.box[b].bytes);
+    say(w, "%s%s%.40s (%lld bytes)", before, what, name, (long long)pl->placement.box[b].bytes);
+    before = ", ";
+    shown++;
   }
-  plim_text_format(text, "%s cannot lie together", why->n > shown ? ", ..." : "");
+  if (why->n > shown) say(w, " and %d more", (int)(why->n - shown));
+  say(w, " cannot lie together within the budget");
+  if (why->at_once) say(w, ", at op '%.40s'", pl->problem->graph->op[s->op[why->time]].name);
 }
 
-/* What is said of the lowest schedule whose peak fits. Its boxes are made again, as they were when it was packed. */
-static plim_status describe_clash(plim_planning *pl, plim_text *text) {
+/* The boxes of the schedule are made again, as they were when it was packed. */
+plim_status plim_refusal_clash(plim_planning *pl, const plim_schedule *s, int64_t height_bytes, int64_t budget_bytes,
+                               char *text) {
   const plim_problem *p = pl->problem;
-  const plim_schedule *s = &pl->clash;
+  words w = {text, 0, PLIM_CLASH_BYTES};
   plim_conflict why = {0};
   uint8_t *member = NULL;
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, s));
@@ -54,39 +122,28 @@ static plim_status describe_clash(plim_planning *pl, plim_text *text) {
   int32_t n = pl->placement.n_boxes;
   plim_boxes boxes = {.n = n, .align = p->align, .box = pl->placement.box};
   PLIM_TRY(plim_allocate(p->ctx, n, 1, &member));
-  plim_status status = plim_boxes_conflict(p->ctx, &boxes, pl->budget_bytes - p->persistent_bytes,
-                                           CONFLICT_WORK / (n + 1), member, &why);
-  if (status == PLIM_OK) {
-    plim_text_format(text, "; a schedule's peak is %lld bytes, but its addresses miss %lld bytes",
-                     (long long)pl->timeline->peak_bytes, (long long)(pl->clash_bytes - pl->budget_bytes));
-    if (why.n > 0) name_lives(text, pl, s, &why, member);
-    status = text->status;
-  }
+  plim_status status =
+      plim_boxes_conflict(p->ctx, &boxes, budget_bytes - p->persistent_bytes, CONFLICT_WORK / (n + 1), member, &why);
+  int64_t peak = pl->timeline->peak_bytes;
+  say(&w, "the peak of a schedule is %lld bytes", (long long)peak);
+  if (peak <= budget_bytes) say(&w, ", but its addresses miss %lld bytes", (long long)(height_bytes - budget_bytes));
+  if (status == PLIM_OK && why.n > 0) say_lives(&w, pl, s, &why, member);
   plim_release(p->ctx, member, n, 1);
   return status;
 }
 
 plim_status plim_refuse(plim_planning *pl, const char *strategy) {
   const plim_problem *p = pl->problem;
-  plim_plan_floor floor = {0};
-  plim_text clash = {p->ctx, NULL, 0, 0, PLIM_OK};
-  char who[400];
+  plim_plan_floor floor = {.smallest_bytes = pl->least_bytes};
+  char text[WORDS];
+  words w = {text, 0, sizeof text};
   floor.bound_bytes = plim_bound_bytes(p, &floor.op);
-  plim_plan_floor_describe(p->graph, &floor, who, sizeof who);
-  if (pl->budget_bytes < floor.bound_bytes) {
-    return plim_fail(p->ctx, PLIM_ENOFIT,
-                     "a budget of %lld bytes is below %lld bytes, below which there is no plan: %s",
-                     (long long)pl->budget_bytes, (long long)floor.bound_bytes, who);
+  if (pl->budget_bytes >= floor.bound_bytes && pl->clash_bytes < INT64_MAX) {
+    PLIM_TRY(plim_refusal_clash(pl, &pl->clash, pl->clash_bytes, pl->budget_bytes, floor.clash));
   }
-  plim_status status = pl->clash_bytes < INT64_MAX ? describe_clash(pl, &clash) : PLIM_OK;
-  if (status == PLIM_OK) {
-    status = plim_fail(
-        p->ctx, PLIM_ENOFIT,
-        "\"%s\" found no plan within %lld bytes; the smallest budget for which it met one is %lld bytes; none "
-        "exists below %lld bytes, where %s%s",
-        strategy, (long long)pl->budget_bytes, (long long)pl->least_bytes, (long long)floor.bound_bytes, who,
-        clash.chars ? clash.chars : "");
-  }
-  plim_text_free(&clash);
-  return status;
+  say(&w, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
+  say_bytes(&w, pl->budget_bytes);
+  say(&w, ": ");
+  plim_plan_floor_describe(p->graph, &floor, w.text + w.used, w.size - w.used);
+  return plim_fail(p->ctx, PLIM_ENOFIT, "%s", text);
 }

@@ -1,12 +1,18 @@
-/* Why there is no plan: the sentence of a refusal. Planner-internal. */
+/* Why there is no plan: the sentence of a refusal. Planner-internal; the words are plim_plan_floor_describe's. */
 #ifndef PLIM_PLANNER_REFUSAL_H
 #define PLIM_PLANNER_REFUSAL_H
 
 #include "planner/planning.h"
 
 /* PLIM_ENOFIT for a planning that found nothing by the strategy of that name: the budget, what is proven about it, the
- * smallest one met. Where a schedule's peak fits and only its addresses do not: what is missing, and a few lives that
- * are proven not to lie together within the budget. Deterministic; at most some tenths of a second of exact search. */
+ * smallest one met, and the clash of the schedule whose peak fits and whose addresses miss least. */
 PLIM_MUST_USE plim_status plim_refuse(plim_planning *planning, const char *strategy);
+
+/* What a valid schedule of that height lacks within a smaller budget, and a few lives of it that are proven not to lie
+ * together there: too many bytes at one step, or, where its peak fits, lives without addresses.
+ *   text  out  [PLIM_CLASH_BYTES]
+ * Deterministic; at most some tenths of a second of exact search. */
+PLIM_MUST_USE plim_status plim_refusal_clash(plim_planning *planning, const plim_schedule *schedule,
+                                             int64_t height_bytes, int64_t budget_bytes, char *text);
 
 #endif

@@ -3,28 +3,36 @@
 #include "planner/planning.h"
 #include "runtime/base/nearest.h"
 
+enum {
+  TIME = 1U << PLIM_EFFORT_TIME,
+  MOVES = 1U << PLIM_EFFORT_ITERATIONS,
+  THREADS = 1U << PLIM_EFFORT_THREADS,
+  COPIES = 1U << PLIM_EFFORT_COPIES
+};
+
 static const plim_strategy strategies[] = {
     {"search", "annealing over sequences with repeats, order free, packing in the loop", PLIM_CLASS_FREE,
-     plim_search_run, plim_squeeze_run},
+     TIME | MOVES | THREADS, plim_search_run, plim_squeeze_run},
     {"fastsa", "Imanishi et al. 2023: annealing by single additions and removals, peak times duration", PLIM_CLASS_FREE,
-     plim_fastsa_run, plim_keep_all_run},
-    {"keep-all", "every op once, fastest variants; the order of the smallest arena", PLIM_CLASS_FREE, plim_keep_all_run,
-     plim_keep_all_run},
-    {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", PLIM_CLASS_FIXED, plim_chen_sqrt_run, plim_chen_sqrt_run},
-    {"greedy", "Chen et al. 2016: checkpoints by bytes, swept over the threshold", PLIM_CLASS_FIXED,
+     TIME | MOVES, plim_fastsa_run, plim_keep_all_run},
+    {"keep-all", "every op once, fastest variants; the order of the smallest arena", PLIM_CLASS_FREE, TIME,
+     plim_keep_all_run, plim_keep_all_run},
+    {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", PLIM_CLASS_FIXED, TIME, plim_chen_sqrt_run,
+     plim_chen_sqrt_run},
+    {"greedy", "Chen et al. 2016: checkpoints by bytes, swept over the threshold", PLIM_CLASS_FIXED, TIME,
      plim_chen_greedy_run, plim_chen_greedy_run},
-    {"revolve", "Griewank, Walther 2000: binomial checkpoints over stages of equal cost", PLIM_CLASS_FIXED,
+    {"revolve", "Griewank, Walther 2000: binomial checkpoints over stages of equal cost", PLIM_CLASS_FIXED, TIME,
      plim_revolve_run, plim_revolve_run},
-    {"rotor", "Beaumont et al. 2019: heterogeneous chains, over stages with several options", PLIM_CLASS_FIXED,
+    {"rotor", "Beaumont et al. 2019: heterogeneous chains, over stages with several options", PLIM_CLASS_FIXED, TIME,
      plim_rotor_run, plim_rotor_run},
     {"moccasin", "Bartan et al. 2023: retention intervals, each op computed at most --copies times", PLIM_CLASS_COPIES,
-     plim_moccasin_run, plim_moccasin_lowest_run},
+     TIME | MOVES | THREADS | COPIES, plim_moccasin_run, plim_moccasin_lowest_run},
     {"cut", "least time of what must be computed twice to pass every op; a bound, and plans from it", PLIM_CLASS_FREE,
-     plim_cut_run, plim_cut_run},
+     TIME | MOVES, plim_cut_run, plim_cut_run},
     {"milp", "Jain et al. 2020 (Checkmate): stages by integer programming; runs until it is proved or stopped",
-     PLIM_CLASS_STAGES, plim_milp_run, plim_stage_lowest_run},
+     PLIM_CLASS_STAGES, TIME | MOVES | THREADS, plim_milp_run, plim_stage_lowest_run},
     {"lp-round", "Jain et al. 2020 (Checkmate): stages by rounding the linear relaxation", PLIM_CLASS_STAGES,
-     plim_lp_round_run, plim_stage_lowest_run},
+     TIME | MOVES | THREADS, plim_lp_round_run, plim_stage_lowest_run},
 };
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 
@@ -34,6 +42,10 @@ const char *plim_planner_name(int32_t row) {
 
 const char *plim_planner_source(int32_t row) {
   return row >= 0 && row < STRATEGIES ? strategies[row].source : NULL;
+}
+
+int plim_planner_obeys(int32_t row, plim_plan_effort effort) {
+  return row >= 0 && row < STRATEGIES && (strategies[row].obeys >> effort & 1U);
 }
 
 plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out) {

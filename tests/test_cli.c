@@ -245,6 +245,16 @@ Test(cli, replays_on_the_sim_device_without_arithmetic) {
   plim_test_expect(0, "");
 }
 
+/* What is laid out by hand below the options must not be wrapped. */
+Test(cli, has_pages_of_help_that_fit_80_columns) {
+  const program_run *run = plim_test_shell(
+      "for c in train compare verify profile plan check pack import gen simulate solvers bench trace; do "
+      "$PLIMSOLL $c --help | awk -v c=$c '/^EXAMPLES/ {below = 1} length($0) > 79 || (below && /^[^ A-Z]/) || (below "
+      "&& "
+      "/^[A-Z]/ && !/^[A-Z ]+$/) {print c \": \" $0}'; done");
+  cr_assert_str_empty(run->out, "%s", run->out);
+}
+
 /* Start a training without end, signal it when it has used so much of the CPU that it must be training, wait. */
 static const program_run *interrupt(const char *signals) {
   char line[600];
@@ -260,6 +270,20 @@ Test(cli, ends_with_the_table_after_ctrl_c) {
   const program_run *run = interrupt("kill -INT $!");
   plim_test_expect(130, "stopped after");
   expect_words(run->out, "median step");
+}
+
+Test(cli, keeps_what_was_trained_after_ctrl_c) {
+  const program_run *run = plim_test_shell(
+      "$PLIMSOLL train " SMALL
+      "--steps 100000000 --save w.ck --json & until [ $(cut -d ' ' -f 14 /proc/$!/stat) -ge 120 ]; do sleep 0.1; done; "
+      "kill -INT $!; wait $!");
+  plim_test_expect(130, "stopped after");
+  json_t *o = plim_test_json();
+  json_int_t steps = json_integer_value(json_object_get(o, "steps"));
+  json_decref(o);
+  cr_assert_gt(steps, 0, "%s", run->out);
+  (void)plim_test_program("train " SMALL "--load w.ck --steps 1 --json");
+  plim_test_expect(0, "");
 }
 
 Test(cli, takes_signals_that_arrive_together_for_one) {

@@ -95,7 +95,8 @@ Test(cli_graphs, curve_comes_as_json_csv_and_picture_and_never_rises) {
   (void)plim_test_shell(
       "$PLIMSOLL plan --graph l.json --curve --points 30 --iterations 2000 -o c.csv && "
       "$PLIMSOLL plan --graph l.json --curve --points 30 --iterations 2000 -o c.svg && "
-      "test $(wc -l <c.csv) = 31 && grep -q '</svg>' c.svg");
+      "test $(wc -l <c.csv) = 31 && grep -q '</svg>' c.svg && "
+      "grep -q 'class=\"bound\" fill=\"none\" d=\"M[0-9. ]*V' c.svg");
   plim_test_expect(0, "");
 }
 
@@ -180,8 +181,10 @@ static const struct {
     {"plan --graph none.json", 3, "none.json"},
     {"plan --graph net.json", 3, "plimsoll: is missing"},
     {"plan --graph g.json --memory 4", 4,
-     "a budget of 4 bytes is below 5 bytes, below which there is no plan: op '#12' needs"},
-    {"plan --graph g.json --memory 100% --addresses packed", 4, "a budget of 8 bytes is below 1536 bytes, below which"},
+     "imported does not fit into 4 B: the smallest budget for which a plan was found is 5 B; none exists below 5 B, "
+     "where "
+     "op '#12' needs"},
+    {"plan --graph g.json --memory 100% --addresses packed", 4, "none exists below 1.5 KiB (1536 bytes), where op"},
     {"plan --graph g.json --memory 0", 2, "0"},
     {"plan --graph g.json --planner sqrt --order free", 2, "\"sqrt\" makes plans of class fixed only"},
     {"plan --graph g.json --planner serch", 2, "did you mean \"search\"?"},
@@ -199,6 +202,51 @@ Test(cli_graphs, answers_bad_input_with_one_sentence_and_the_right_status) {
     cr_assert_eq(run->status, inputs[i].status, "%s: exit status %d: %s", inputs[i].arguments, run->status, run->error);
     cr_assert_not_null(strstr(run->error, inputs[i].words), "%s: %s", inputs[i].arguments, run->error);
     cr_assert_str_empty(run->out, "%s printed %s", inputs[i].arguments, run->out);
+  }
+}
+
+/* What the importer's own table has (tests/test_import.c), seen from outside: status, one sentence, no file. */
+Test(cli_graphs, wrong_networks_are_refused_with_status_3_and_leave_no_graph) {
+  static const struct {
+    const char *spoil, *words;
+  } networks[] = {
+      {"s/\"target\": 11/\"target\": 10/", "the links have a cycle through the node with id 1"},
+      {"s/\"target\": 11/\"target\": 99/", "links[0].target: 99 is the id of no node"},
+      {"s/\"id\": 11/\"id\": 10/", "have the id 10"},
+      {"s/\"cost_ram\": 5/\"cost_ram\": -5/", "nodes[4].cost_ram: -5 is not in [0,"},
+      {"s/\"cost_ram\": 5/\"cost_ram\": 2305843009213693951/", "add up to more than 2^61 bytes"},
+      {"s/.nodes.: .*.links.: [^]]*/\"nodes\": [], \"links\": [/", "nodes: is empty: a graph has at least one op"},
+  };
+  char line[512];
+  for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+    (void)snprintf(line, sizeof line, "sed '%s' net.json >bad.json && ! cmp -s net.json bad.json", networks[i].spoil);
+    cr_assert_eq(plim_test_shell(line)->status, 0, "%s changed nothing", networks[i].spoil);
+    (void)plim_test_program("import nx bad.json -o bad.out");
+    plim_test_expect(3, networks[i].words);
+    cr_assert_neq(plim_test_shell("test -e bad.out")->status, 0);
+  }
+}
+
+/* What is given and changes nothing is said, for every planner; what it would break is refused. */
+Test(cli_graphs, no_option_of_effort_is_passed_over_in_silence) {
+  static const struct {
+    const char *planner;
+    int moves, threads;
+  } rows[] = {{"search", 1, 1},  {"fastsa", 1, 0}, {"keep-all", 0, 0}, {"sqrt", 0, 0},    {"greedy", 0, 0},
+              {"revolve", 0, 0}, {"rotor", 0, 0},  {"cut", 1, 0},      {"moccasin", 1, 1}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const program_run *run = plim_test_program(
+        "plan --graph g.json --no-cache --iterations 50 --threads 2 --time-limit 9s --planner %s", rows[i].planner);
+    plim_test_expect(0, "");
+    const char *told = strstr(run->out, "without effect");
+    cr_assert_eq(told != NULL, !rows[i].moves || !rows[i].threads, "%s: %s", rows[i].planner, run->out);
+    if (!told) continue;
+    cr_assert_eq(strstr(told, "--iterations") != NULL, !rows[i].moves, "%s", run->out);
+    cr_assert_eq(strstr(told, "--threads") != NULL, !rows[i].threads, "%s", run->out);
+    cr_assert_null(strstr(told, "--time-limit"), "%s", run->out);
+    if (strcmp(rows[i].planner, "moccasin") == 0) continue;
+    (void)plim_test_program("plan --graph g.json --copies 3 --planner %s", rows[i].planner);
+    plim_test_expect(2, "--copies is for --planner moccasin");
   }
 }
 

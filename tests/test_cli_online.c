@@ -103,7 +103,7 @@ Test(cli_online, simulates_policies_and_plans_within_the_same_bytes) {
 
 Test(cli_online, what_does_not_end_has_figures_and_status_4) {
   import_log();
-  (void)plim_test_program("simulate --graph g.json --online dtr --memory 2KiB --json");
+  (void)plim_test_program("simulate --graph g.json --online dtr --addresses none --memory 2KiB --json");
   plim_test_expect(4, "finds no way within 2048 bytes");
   json_t *o = plim_test_json();
   cr_expect_str_eq(text(o, "status"), "oom");
@@ -114,6 +114,17 @@ Test(cli_online, what_does_not_end_has_figures_and_status_4) {
   o = plim_test_json();
   cr_expect_str_eq(text(o, "status"), "thrash");
   json_decref(o);
+}
+
+Test(cli_online, what_no_plan_fits_into_gets_the_sentence_of_a_plan) {
+  static const char *const ways[] = {"simulate --online dtr", "simulate --planner search",
+                                     "simulate --planner search --addresses arena", "plan --planner search"};
+  import_log();
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    (void)plim_test_program("%s --graph g.json --memory 2KiB", ways[i]);
+    plim_test_expect(4, "small does not fit into 2.0 KiB: the smallest budget for which a plan was found is 4.0 KiB");
+    plim_test_expect(4, "none exists below 4.0 KiB (4096 bytes), where op 'b.8' needs x8 (1024 bytes), x7");
+  }
 }
 
 Test(cli_online, refuses_what_makes_no_sense) {
@@ -168,11 +179,11 @@ static int64_t needed_bytes(void) {
 
 Test(cli_online, cap_below_the_working_set_of_an_op_is_refused_as_in_planned_mode) {
   (void)plim_test_program("train " SMALL "--memory 600KiB --steps 1");
-  plim_test_expect(4, "does not fit into 600.0 KiB: the smallest budget with a checked plan is");
+  plim_test_expect(4, "does not fit into 600.0 KiB: the smallest budget for which a plan was found is");
   (void)plim_test_program("train " SMALL "--online dtr --memory 600KiB --steps 1 --json");
-  plim_test_expect(4, "does not fit into 600.0 KiB: the smallest budget with a checked plan is");
+  plim_test_expect(4, "does not fit into 600.0 KiB: the smallest budget for which a plan was found is");
   plim_test_expect(4, "where op '");
-  plim_test_expect(4, "batch was found to fit; --online dtr finds a way in");
+  plim_test_expect(4, "into 600.0 KiB no batch was found to fit; --online dtr finds a way in");
   (void)plim_test_program("train " SMALL "--online dtr --memory %lld --steps 1", (long long)needed_bytes());
   plim_test_expect(0, "");
 }

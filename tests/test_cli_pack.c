@@ -1,6 +1,7 @@
 /* tools/plimsoll pack and bench pack: figures, the file that is written, and what wrong lives get. */
 #include <criterion/criterion.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/folder.h"
@@ -63,6 +64,14 @@ Test(cli_pack, answers_bad_lives_with_the_line) {
       {"$PLIMSOLL pack", 2, "LIVES is missing"},
       {"$PLIMSOLL pack lives.csv --capacity 50%", 2, "a share of what?"},
       {"printf 'id,lower,upper,size\\nb1,0,3,x\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "bad.csv: line 2: size \"x\""},
+      {"printf 'id,lower,upper,size,offset\\na,0,5,4,0\\nb,1,3,4,2\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3,
+       "lines 2 and 3: \"a\" at 0 and \"b\" at 2 overlap in time and space"},
+      {"printf 'b1,0,3,4\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "line 1: column \"id\" is missing"},
+      {"printf '' >bad.csv; $PLIMSOLL pack bad.csv", 3, "line 1: a header is missing"},
+      {"printf 'id,lower,upper,size\\nb1,3,0,4\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "line 2: upper \"0\" is not"},
+      {"printf 'id,lower,upper,size\\nb1,0,3\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "line 2: 3 fields"},
+      {"printf 'id,lower,upper,size\\nb1,0,3,9223372036854775807\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3,
+       "line 2: size \"9223372036854775807\" is too large"},
       {"printf '" LIVES "b1,0,1,1\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "line 7: id \"b1\" is that of line 2"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -70,6 +79,33 @@ Test(cli_pack, answers_bad_lives_with_the_line) {
     cr_assert_eq(run->status, cases[i].status, "%s: %d", cases[i].command, run->status);
     cr_assert_not_null(strstr(run->error, cases[i].words), "%s: %s", cases[i].command, run->error);
   }
+}
+
+Test(cli_pack, packs_the_lives_of_a_plan_below_or_at_its_arena) {
+  (void)plim_test_program("gen unet --ops 80 --addresses packed -o g.json");
+  plim_test_expect(0, "");
+  (void)plim_test_program("plan --graph g.json --memory 80%% --iterations 2000 --json -o p.json");
+  plim_test_expect(0, "");
+  json_t *plan = plim_test_json();
+  (void)plim_test_program("pack p.json --graph g.json --json --time-limit 300ms -o out.csv");
+  plim_test_expect(0, "");
+  json_t *packed = plim_test_json();
+  cr_assert_leq(integer(packed, "height_bytes"), integer(plan, "arena_bytes"));
+  cr_assert_eq(integer(packed, "load_bytes"), integer(plan, "peak_bytes"));
+  json_decref(plan);
+  json_decref(packed);
+  cr_assert_eq(
+      plim_test_shell("head -1 out.csv | grep -q '^id,lower,upper,size,offset$' && grep -q '@' out.csv")->status, 0);
+  cr_assert_not_null(strstr(plim_test_program("pack p.json --graph none.json")->error, "none.json"));
+}
+
+Test(cli_pack, bench_without_data_packs_lives_of_made_up_steps) {
+  (void)plim_test_program("bench pack --ops 150 --time-limit 200ms --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json(), *rows = json_object_get(o, "rows");
+  cr_assert_geq((int)json_array_size(rows), 5);
+  cr_assert_geq(json_number_value(json_object_get(json_array_get(rows, 0), "load_percent")), 95);
+  json_decref(o);
 }
 
 Test(cli_pack, bench_prints_a_row_an_instance) {

@@ -73,6 +73,25 @@ Test(cli_trace, the_prompt_obeys_and_survives_nonsense) {
   expect_words("no value is called \"nothing\"");
 }
 
+/* The trace event format: metadata that names process and thread first, then complete events and counters of that
+ * process by time. */
+static void check_form(const json_t *events) {
+  size_t i;
+  const json_t *e;
+  double last = 0;
+  json_array_foreach(events, i, e) {
+    const char *ph = json_string_value(json_object_get(e, "ph"));
+    cr_assert_str_eq(ph, i < 2 ? "M" : i % 2 == 0 ? "X" : "C");
+    cr_assert_eq(json_integer_value(json_object_get(e, "pid")), 1);
+    cr_assert(json_is_string(json_object_get(e, "name")) && json_is_object(json_object_get(e, "args")));
+    cr_assert(*ph == 'C' || i == 0 || json_integer_value(json_object_get(e, "tid")) == 1);
+    if (i < 2) continue;
+    cr_assert_geq(json_number_value(json_object_get(e, "ts")), last);
+    last = json_number_value(json_object_get(e, "ts"));
+    cr_assert(*ph == 'C' || json_number_value(json_object_get(e, "dur")) >= 0);
+  }
+}
+
 /* Compute events follow each other without a gap or an overlap; each has its counter, which fits the arena. */
 static void check_tracks(const json_t *events) {
   double end = 0;
@@ -97,8 +116,17 @@ Test(cli_trace, events_are_json_with_a_compute_track_and_a_counter_of_bytes) {
   cr_assert_geq(json_array_size(events), 2 + 2 * 2 * 230);
   cr_assert_str_eq(json_string_value(json_object_get(json_array_get(events, 2), "ph")), "X");
   cr_assert_str_eq(json_string_value(json_object_get(json_array_get(events, 3), "name")), "live bytes");
+  check_form(events);
   check_tracks(events);
   json_decref(o);
+}
+
+Test(cli_trace, a_page_of_a_planned_run_has_the_history_of_what_is_made_again) {
+  (void)plim_test_shell(
+      "$PLIMSOLL plan --graph t.plan.graph.json --memory 60% --iterations 3000 -o k.json >k.txt && "
+      "$PLIMSOLL trace export k.json -o run.html");
+  plim_test_expect(0, "");
+  cr_assert_eq(plim_test_shell("grep -q 'was dropped behind step [0-9]* and is made again' run.html")->status, 0);
 }
 
 Test(cli_trace, a_plan_alone_is_exported_as_it_was_planned) {
@@ -139,6 +167,10 @@ static const struct {
     {"$PLIMSOLL trace step t.jsonl --at 100000", 2, "the steps of this plan are 0 to "},
     {"$PLIMSOLL trace export t.jsonl", 2, "needs -o FILE"},
     {"$PLIMSOLL trace diff t.jsonl", 2, "needs --with FILE"},
+    {"$PLIMSOLL trace step t.jsonl --at 1 --memory 5MiB", 2, "trace step has no use for --memory without --graph"},
+    {"$PLIMSOLL trace step t.jsonl --at 1 --find stem.conv", 2, "--at and --find exclude each other"},
+    {"$PLIMSOLL trace summary t.jsonl --with t.jsonl", 2, "trace summary has no use for --with"},
+    {"$PLIMSOLL trace step t.jsonl -o x", 2, "trace step has no use for --output"},
     {"head -n 5 t.jsonl >c.jsonl; cp t.plan.json c.plan.json; $PLIMSOLL trace step c.jsonl", 3, "c.jsonl"},
     {"cp t.jsonl c.jsonl; $PLIMSOLL trace step c.jsonl", 3, "c.plan.json"},
     {"cp t.jsonl c.jsonl; cp t.plan.graph.json c.plan.graph.json; sed 's/\"seed\"/\"s\"/; s/search/sqrt/' t.plan.json "

@@ -86,11 +86,11 @@ Test(cli_trace_online, what_would_have_come_of_another_policy_or_cap_stands_besi
   expect_words("  this run has ");
   last_run = plim_test_program("trace what-if o.jsonl --at 60 --online dtr --memory 30%%");
   plim_test_expect(0, "");
-  expect_words("  it would find no way: ");
+  expect_words("  it would have  no way on: what persists ends at ");
   last_run = plim_test_shell("printf 'd\\nw best 100%%\\nw\\nw nobody 1MiB\\n' | $PLIMSOLL trace step o.jsonl");
   plim_test_expect(0, "");
   expect_words("what if best had ");
-  expect_words("w needs a policy and a size");
+  expect_words("w needs a policy, and may have a size");
   expect_words("no online policy is called \"nobody\"");
   last_run = plim_test_program("trace what-if o.jsonl --memory 1GiB");
   plim_test_expect(2, "needs --at N, 0 to ");

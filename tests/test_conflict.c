@@ -7,7 +7,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/random.h"
 
-enum { MOST = 12 };
+enum { MOST = 12, FEW = 7 };
 
 static plim_context *ctx;
 static void make_context(void) {
@@ -65,6 +65,72 @@ Test(conflict, is_irreducible_on_random_boxes) {
   cr_assert_gt(by_search, 3, "%d", by_search);
 }
 
+/* Is there a packing of the marked boxes from x on, those before being where `offset` says? Tries all offsets. */
+static int packs(const plim_boxes *boxes, const uint8_t *member, int64_t capacity, int64_t *offset, int32_t x) {
+  if (x == MOST || x == boxes->n) return 1;
+  if (!member[x]) return packs(boxes, member, capacity, offset, x + 1);
+  for (int64_t o = 0; o + boxes->box[x].bytes <= capacity; o += boxes->own_align[x]) {
+    int fits = boxes->box[x].fixed < 0 || boxes->box[x].fixed == o;
+    for (int32_t y = 0; y < x && fits; y++) {
+      int64_t under = member[y] ? plim_boxes_reach(boxes, x, y) : PLIM_NO_REACH;
+      fits = under == PLIM_NO_REACH || o + under <= offset[y] || offset[y] + plim_boxes_reach(boxes, y, x) <= o;
+    }
+    offset[x] = o;
+    if (fits && packs(boxes, member, capacity, offset, x + 1)) return 1;
+  }
+  return 0;
+}
+
+/* A few boxes with alignments, gaps and sometimes a fixed one. */
+static void draw_uneven(uint64_t seed, plim_boxes *boxes, plim_box *box, int64_t *align, int32_t *first,
+                        plim_gap *gap) {
+  uint64_t r = seed;
+  boxes->n = (int32_t)test_random_between(&r, 3, FEW);
+  first[0] = 0;
+  for (int32_t x = 0; x < boxes->n; x++) {
+    int64_t begin = test_random_between(&r, 0, 3), end = begin + test_random_between(&r, 1, 4);
+    box[x] = (plim_box){begin, end, test_random_between(&r, 2, 6), -1};
+    align[x] = test_random_chance(&r, 25) ? 3 : 1;
+    first[x + 1] = first[x];
+    if (end - begin < 2 || !test_random_chance(&r, 40)) continue;
+    int64_t low = test_random_between(&r, 0, box[x].bytes - 1);
+    gap[first[x + 1]++] = (plim_gap){begin, begin + 1, low, test_random_between(&r, low + 1, box[x].bytes)};
+  }
+  if (test_random_chance(&r, 40)) box[0].fixed = 3 * test_random_between(&r, 0, 1);
+}
+
+Test(conflict, is_irreducible_by_all_offsets_with_gaps_alignments_and_fixed_boxes) {
+  int at_once = 0, searched = 0;
+  for (uint64_t seed = 1; seed <= 400; seed++) {
+    plim_box box[MOST];
+    int64_t align[MOST], offset[MOST], capacity = 0;
+    int32_t first[MOST + 1];
+    plim_gap gap[MOST];
+    uint8_t member[MOST], all[MOST] = {1, 1, 1, 1, 1, 1, 1};
+    plim_conflict why;
+    plim_boxes boxes = {.align = 1, .box = box, .own_align = align, .gap_first = first, .gap = gap};
+    draw_uneven(seed, &boxes, box, align, first, gap);
+    while (!packs(&boxes, all, capacity, offset, 0)) capacity++;
+    capacity -= 1 + (int64_t)(seed % 3);
+    if (capacity < 0) continue;
+    cr_assert_eq(plim_boxes_conflict(ctx, &boxes, capacity, 1000000, member, &why), PLIM_OK);
+    cr_assert(why.n > 0 && why.irreducible, "seed %llu", (unsigned long long)seed);
+    cr_assert(!packs(&boxes, member, capacity, offset, 0), "seed %llu", (unsigned long long)seed);
+    int64_t sum = 0;
+    for (int32_t x = 0; x < boxes.n; x++) {
+      if (!member[x]) continue;
+      sum += plim_boxes_bytes_at(&boxes, x, why.time);
+      member[x] = 0;
+      cr_assert(packs(&boxes, member, capacity, offset, 0), "seed %llu: box %d", (unsigned long long)seed, x);
+      member[x] = 1;
+    }
+    cr_assert(!why.at_once || sum > capacity, "seed %llu", (unsigned long long)seed);
+    at_once += why.at_once;
+    searched += !why.at_once;
+  }
+  cr_assert(at_once > 50 && searched > 20, "%d and %d", at_once, searched);
+}
+
 Test(conflict, nothing_is_claimed_when_the_nodes_are_spent) {
   static const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 2, -1}};
   plim_boxes boxes = {.n = 5, .align = 1, .box = box};
@@ -72,6 +138,10 @@ Test(conflict, nothing_is_claimed_when_the_nodes_are_spent) {
   plim_conflict why;
   cr_assert_eq(plim_boxes_conflict(ctx, &boxes, 5, 0, member, &why), PLIM_OK);
   cr_assert(why.n == 0 && member[0] == 0);
+  static const int64_t align[] = {1, 1, 1, 1, 2};
+  boxes.own_align = align;
+  cr_assert_eq(plim_boxes_conflict(ctx, &boxes, 4, 0, member, &why), PLIM_OK);
+  cr_assert(why.n > 0 && why.at_once && !why.irreducible); /* a sum needs no search */
 }
 
 static plim_status mark_some(plim_context *c, void *user) {

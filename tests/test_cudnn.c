@@ -167,13 +167,51 @@ Test(cudnn, a_second_run_at_the_same_addresses_makes_nothing) {
   expect_clean();
 }
 
-Test(cudnn, biases_blocked_layouts_and_other_kinds_are_left_to_others) {
+/* The forward op of a window, with a bias. */
+static plim_op_desc biased(const variant_window *window, plim_layout layout) {
+  plim_op_desc op[3];
+  variant_windows(window, layout, op);
+  op[0].in[op[0].n_in++] = kernel_shape(PLIM_F32, 1, window->filters, 1, 1, 1);
+  return op[0];
+}
+
+Test(cudnn, a_bias_is_added_behind_the_convolution_in_every_layout_and_math_mode) {
+  static const plim_layout layouts[] = {PLIM_NHWC, PLIM_FLAT};
+  static const variant_window wide = {2, 3, 9, 11, 24, {3, 3}, 1, 1}; /* several vectors of channels */
+  for (int i = 0; i < (WINDOWS + 1) * 2 * PLIM_MATH_COUNT; i++) {
+    const int row = i / (2 * PLIM_MATH_COUNT), math = i % PLIM_MATH_COUNT;
+    plim_op_desc op = biased(row == WINDOWS ? &wide : &windows[row], layouts[i / PLIM_MATH_COUNT % 2]);
+    plim_kernel_info info[VARIANTS];
+    op.attrs.tf32 = math == PLIM_MATH_TF32;
+    if (math == PLIM_MATH_BF16) kernel_to_bf16(&op);
+    int n = device->api->variants(device, &op, info, VARIANTS);
+    cr_assert_gt(n, 6);
+    for (int v = 0; v < n; v++) variant_check(device, &op, &info[v]);
+  }
+  expect_clean();
+}
+
+Test(cudnn, with_a_bias_engines_workspace_and_plans_are_those_without_and_labels_are_not) {
+  plim_op_desc plain[3];
+  const plim_op_desc op = biased(&windows[0], PLIM_NHWC);
+  plim_kernel_info with[VARIANTS], without[VARIANTS];
+  variant_windows(&windows[0], PLIM_NHWC, plain);
+  int n = device->api->variants(device, &plain[0], without, VARIANTS);
+  int64_t plans = fake_cudnn_count().plans;
+  cr_assert_eq(device->api->variants(device, &op, with, VARIANTS), n);
+  cr_assert_eq(fake_cudnn_count().plans, plans);
+  for (int i = 0; i < n - 1; i++) { /* the last is the single-source kernel */
+    char label[sizeof without->label + 2];
+    (void)snprintf(label, sizeof label, "%s+b", without[i].label);
+    cr_assert_str_eq(with[i].name, without[i].name);
+    cr_assert_str_eq(with[i].label, label);
+    cr_assert_eq(with[i].workspace_bytes, without[i].workspace_bytes);
+  }
+}
+
+Test(cudnn, blocked_layouts_and_other_kinds_are_left_to_others) {
   plim_op_desc op[3], relu;
   plim_kernel_info info[VARIANTS];
-  variant_windows(&windows[0], PLIM_NHWC, op);
-  op[0].n_in = 3;
-  op[0].in[2] = kernel_shape(PLIM_F32, 1, 4, 1, 1, 1);
-  cr_assert_eq(device->api->variants(device, &op[0], info, VARIANTS), 1);
   variant_windows(&(variant_window){2, 16, 4, 4, 16, {1, 1}, 1, 0}, PLIM_NCHW16C, op);
   cr_assert_eq(device->api->variants(device, &op[1], info, VARIANTS), 1);
   relu = kernel_op(PLIM_OP_RELU, 1, 1, op[0].in[0], op[0].in[0]);

@@ -1,9 +1,7 @@
 /* The cut model's bound: never above what exhaustive search finds, at the known optimum where the literature has one,
  * never falling when the budget does; and the plans that come with it. */
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "planner/bound.h"
 #include "planner/cut/certificate.h"
@@ -14,6 +12,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/plan_oracle.h"
 #include "tests/support/planner_case.h"
+#include "tests/support/published.h"
 #include "tests/support/random.h"
 #include "tests/support/random_graph.h"
 
@@ -270,20 +269,12 @@ Test(cut, no_plan_of_a_larger_step_graph_is_faster_than_the_bound) {
   cr_assert_geq(plans, 12);
 }
 
-static const char *data_folder(void) {
-  const char *folder = getenv("PLIM_DATA");
-  return folder ? folder : "../shared/data";
-}
-
 static void prove(const char *name, int64_t percent, plim_plan_order order, int64_t time_ns) {
-  char path[4096];
   plim_graph *graph = NULL;
   plim_profile *profile = NULL;
   plim_plan *all = NULL, *plan = NULL;
   plim_plan_options options = plim_plan_options_default();
-  (void)snprintf(path, sizeof path, "%s/graphs/%s", data_folder(), name);
-  if (access(path, R_OK) != 0) cr_skip_test("%s is not there", path);
-  cr_assert_eq(plim_graph_import(ctx, "nx", path, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_graph_import(ctx, "nx", plim_test_published(name), &graph), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
   options.unpacked = 1;
   options.order = PLIM_ORDER_FIXED;
@@ -304,10 +295,10 @@ static void prove(const char *name, int64_t percent, plim_plan_order order, int6
 Test(cut, published_training_graphs_are_proved_optimal_in_both_orders) {
   for (int i = 0; i < 2; i++) {
     plim_plan_order order = i ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
-    prove("fcn8_train.json", 90, order, 10278354943616);
-    prove("fcn8_train.json", 80, order, 10289323652736);
-    prove("resnet50_train.json", 90, order, 406110);
-    prove("resnet50_train.json", 80, order, 406800);
+    prove("graphs/fcn8_train.json", 90, order, 10278354943616);
+    prove("graphs/fcn8_train.json", 80, order, 10289323652736);
+    prove("graphs/resnet50_train.json", 90, order, 406110);
+    prove("graphs/resnet50_train.json", 80, order, 406800);
   }
 }
 

@@ -90,6 +90,16 @@ Test(file, in_a_missing_folder_is_an_error_with_the_path) {
   cr_assert_not_null(strstr(plim_context_error(ctx), "none/a"));
 }
 
+Test(file, is_tried_in_front_of_long_work_without_a_trace) {
+  cr_assert_eq(plim_file_try(ctx, plim_test_path("a")), PLIM_OK);
+  cr_assert_eq(plim_test_folder_count(), 0);
+  cr_assert_eq(plim_file_try(ctx, plim_test_path("none/a")), PLIM_EIO);
+  cr_assert_eq(plim_file_try(ctx, plim_test_path("")), PLIM_EIO);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "is a folder, not a file"), "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_file_try(ctx, "/dev/null"), PLIM_OK);
+  cr_assert(plim_file_is_direct("/dev/null") && !plim_file_is_direct(plim_test_path("")));
+}
+
 Test(file, two_writers_of_one_path_do_not_meet) {
   const char *path = plim_test_path("a");
   plim_file *one = NULL, *two = NULL;

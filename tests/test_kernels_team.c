@@ -58,3 +58,89 @@ Test(kernels_team, sum_by_channel_whatever_the_number_of_channels) {
     }
   }
 }
+
+/* ---- vectors: tails, and channels that do or do not fill them ---- */
+
+static void set_channels(plim_shape *shape, int count, int64_t channels) {
+  for (int i = 0; i < count; i++) {
+    if (shape[i].rank == 4) shape[i].dim[1] = channels;
+  }
+}
+
+Test(kernels_team, elements_may_end_in_the_middle_of_a_vector) {
+  static const plim_op_kind kinds[] = {PLIM_OP_CAST, PLIM_OP_RELU,    PLIM_OP_RELU_BWD,   PLIM_OP_ADD,
+                                       PLIM_OP_SGD,  PLIM_OP_DROPOUT, PLIM_OP_DROPOUT_BWD};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (int64_t channels = 27; channels < 34; channels += 2) { /* of 315 elements each */
+      for (int bf16 = 0; bf16 < 2; bf16++) {
+        plim_op_desc op = bf16 ? kernel_sample_bf16(kinds[i], PLIM_FLAT) : kernel_sample(kinds[i], PLIM_FLAT);
+        set_channels(op.in, op.n_in, channels);
+        set_channels(op.out, op.n_out, channels);
+        set_channels(op.upd, op.n_upd, channels);
+        expect_same(&op);
+      }
+    }
+  }
+}
+
+/* One body on its own, as stages of a kernel run it. */
+static void run_body(k_body body, k_call call, int64_t tiles) {
+  const k_launch launch = {.call = call, .phases = 1, .phase = {{.body = body, .tiles = tiles}}};
+  team_run(&launch, &call);
+}
+
+enum { ROWS = 5, COLUMNS = 6, MOST = 2 * ROWS * COLUMNS * 24 };
+static const int64_t widths[] = {3, 8, 10, 24};
+
+Test(kernels_team, a_bias_is_added_to_each_channel) {
+  for (int i = 0; i < 4 * PLIM_LAYOUT_COUNT; i++) {
+    const int64_t channels = widths[i / PLIM_LAYOUT_COUNT];
+    const plim_shape shape = kernel_activation((plim_layout)(i % PLIM_LAYOUT_COUNT), 2, channels, ROWS, COLUMNS);
+    float bias[24], y[MOST];
+    k_call call = {.in = {bias}, .out = {y}};
+    if (!k_view_merged(&shape, &call.x)) continue; /* blocks that the channels do not fill */
+    const k_view *v = &call.x;
+    for (int64_t c = 0; c < channels; c++) bias[c] = 0.1F + (float)c;
+    for (int64_t e = 0; e < plim_shape_elements(&shape); e++) y[e] = (float)e / 7;
+    run_body(K_BODY_bias_add, call, k_launch_positions(&call));
+    for (int64_t e = 0; e < plim_shape_elements(&shape); e++) {
+      const int64_t channel = e / (v->block * v->spatial) % v->groups * v->block + e % v->block;
+      const float expected = (float)e / 7 + bias[channel];
+      cr_assert_eq(y[e], expected, "%s, %d channels: [%d]", plim_layout_name(shape.layout), (int)channels, (int)e);
+    }
+  }
+}
+
+/* Windows of 3 x 3 that stay in place; columns[position][tap][channel]. */
+static int64_t column_at(const float *image, int64_t channels, int64_t e, float *value) {
+  const int64_t tap = e / channels % 9, position = e / channels / 9, c = e % channels;
+  const int64_t h = position / COLUMNS % ROWS + tap / 3 - 1, w = position % COLUMNS + tap % 3 - 1;
+  const int inside = h >= 0 && h < ROWS && w >= 0 && w < COLUMNS;
+  const int64_t at = ((position / (ROWS * COLUMNS) * ROWS + h) * COLUMNS + w) * channels + c;
+  *value = inside ? image[at] : 0;
+  return inside ? at : -1;
+}
+
+Test(kernels_team, columns_are_taken_from_images_and_added_up_into_them_whatever_the_number_of_channels) {
+  static float image[MOST], columns[9 * MOST], sums[MOST], expected[MOST];
+  for (int i = 0; i < 4; i++) {
+    const int64_t channels = widths[i], elements = 2 * ROWS * COLUMNS * channels;
+    const plim_shape shape = kernel_activation(PLIM_NHWC, 2, channels, ROWS, COLUMNS);
+    k_call call = {.in = {image}, .out = {columns}, .attrs = {.kernel = {3, 3}, .stride = {1, 1}, .pad = {1, 1}}};
+    cr_assert(k_view_make(&shape, &call.x) && k_view_make(&shape, &call.y));
+    for (int64_t e = 0; e < elements; e++) image[e] = (float)(e % 101 + 1);
+    for (int64_t e = 0; e < elements; e++) expected[e] = 0;
+    run_body(K_BODY_im2col, call, 2 * ROWS);
+    for (int64_t e = 0; e < 9 * elements; e++) {
+      float value;
+      const int64_t at = column_at(image, channels, e, &value);
+      cr_assert_eq(columns[e], value, "%d channels: column [%d]", (int)channels, (int)e);
+      if (at >= 0) expected[at] += value;
+    }
+    call.in[0] = columns;
+    call.out[0] = sums;
+    run_body(K_BODY_col2im, call, 2 * ROWS);
+    for (int64_t e = 0; e < elements; e++)
+      cr_assert_eq(sums[e], expected[e], "%d channels: [%d]", (int)channels, (int)e);
+  }
+}

@@ -11,6 +11,7 @@
 #include "runtime/device/guarded.h"
 #include "runtime/train/state.h"
 #include "runtime/train/trainer.h"
+#include "tests/support/test_device.h"
 
 enum { BATCH = 32, SIDE = 8, REPORTS = 64 };
 
@@ -40,8 +41,7 @@ static void setup(void) {
   net_options.height = net_options.width = SIDE;
   plim_dataset_pixels("synthetic", net_options.pixel_scale, net_options.pixel_shift);
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  plim_device_options one = {.struct_bytes = sizeof one, .threads = 1};
-  cr_assert_eq(plim_device_open(ctx, "cpu", &one, &device), PLIM_OK, "%s", plim_context_error(ctx));
+  device = plim_test_device(ctx, 1);
   cr_assert_eq(plim_dataset_load(ctx, "synthetic", &options, &dataset), PLIM_OK);
   cr_assert_eq(plim_model_make(ctx, "resnet20", &net_options, &net), PLIM_OK);
   cr_assert_eq(plim_program_begin(device, net, NULL, &program), PLIM_OK, "%s", plim_context_error(ctx));
@@ -118,11 +118,11 @@ Test(limit, step_in_flight_goes_on_online_and_gives_the_tail_back) {
     cr_assert_eq(report[0].step, 2);
     cr_assert_leq(report[0].arena_after, foreseen.bytes);
     cr_assert_eq(plim_exec_arena_bytes(plim_trainer_exec(t)), report[0].arena_after);
-    cr_assert_geq(report[0].returned_bytes, part(100) - foreseen.bytes - 4096);
+    if (device->api->resize) cr_assert_geq(report[0].returned_bytes, part(100) - foreseen.bytes - 4096);
     online += report[0].turned_at > 0;
     expect_same_bits(t);
   }
-  cr_assert_geq(online, 2, "in %d of 3 cases there was a way", online);
+  cr_assert(!device->api->resize || online >= 2, "in %d of 3 cases there was a way", online);
 }
 
 Test(limit, cap_shrinks_again_and_grows_up_to_the_first_arena) {

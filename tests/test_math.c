@@ -12,6 +12,7 @@
 #include "tests/support/documents.h"
 #include "tests/support/folder.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_device.h"
 
 static plim_context *ctx;
 static void setup(void) {
@@ -261,7 +262,7 @@ Test(math, bf16_learns_fashion_mnist_as_fp32_does) {
     cr_skip_test("SKIP: dataset-fashion-mnist is not installed");
   }
   if (dataset->test.count > 1000) dataset->test.count = 1000;
-  cr_assert_eq(plim_device_open(ctx, "cpu", NULL, &device), PLIM_OK);
+  device = plim_test_device(ctx, 0);
   const double whole = train(device, dataset, PLIM_MATH_FP32), half = train(device, dataset, PLIM_MATH_BF16);
   cr_assert(whole < 0.9 && half < 0.9 && fabs(whole - half) < 0.1, "a loss of %g in fp32, of %g in bf16", whole, half);
   plim_device_close(device);

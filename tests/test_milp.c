@@ -1,17 +1,17 @@
 /* planner/exact/milp.c and lp_round.c: Checkmate's program against exhaustive search of its class and the known optima
  * of chains and small graphs; its relaxation below them; both on step graphs, and without a solver. */
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "planner/exact/solver.h"
 #include "planner/planner.h"
+#include "runtime/graph/generate.h"
 #include "runtime/graph/import.h"
 #include "tests/support/dag.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
+#include "tests/support/published.h"
 #include "tests/support/random.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/stage_oracle.h"
@@ -183,20 +183,65 @@ Test(milp, equals_exhaustive_search_with_cbc_alone) {
 }
 
 static plim_graph *published(const char *name) {
-  const char *data = getenv("PLIM_DATA");
-  char path[4096];
   plim_graph *graph = NULL;
-  (void)snprintf(path, sizeof path, "%s/graphs/%s", data ? data : "../shared/data", name);
-  if (access(path, R_OK) != 0) cr_skip_test("%s is not there", path);
-  cr_assert_eq(plim_graph_import(ctx, "nx", path, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_graph_import(ctx, "nx", plim_test_published(name), &graph), PLIM_OK, "%s", plim_context_error(ctx));
   return graph;
 }
 
 Test(milp, a_published_training_graph_is_proved_in_its_class_at_three_budgets) {
   skip_without_solver();
   const int64_t time_ns[] = {10278354943616, 10289323652736, 10366941963904}, peak = 13484795520;
-  plim_graph *graph = published("fcn8_train.json");
+  plim_graph *graph = published("graphs/fcn8_train.json");
   for (int64_t k = 0; k < 3; k++) cr_assert_eq(proved_time(graph, (peak * (90 - 10 * k) + 99) / 100), time_ns[k]);
+  plim_graph_free(graph);
+}
+
+/* A chain that takes the solver thousands of nodes, with one: what is found is a plan, and not said to be proved. */
+Test(milp, iterations_bound_the_solver_s_effort) {
+  plim_graph *graph = dag_chain(ctx, 9, 0);
+  plim_profile *profile = NULL;
+  skip_without_solver();
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  for (int relaxed = 0; relaxed < 2; relaxed++) {
+    plim_plan_options options = options_for(relaxed ? "lp-round" : "milp", 4);
+    plim_plan *plan[2] = {NULL, NULL};
+    options.iterations = 1;
+    for (int k = 0; k < 2; k++) {
+      cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan[k]), PLIM_OK, "%s", plim_context_error(ctx));
+    }
+    cr_assert_not(plan[0]->proved);
+    cr_assert_leq(plan[0]->peak_bytes, 4);
+    cr_assert_eq(plan[0]->time_ns, plan[1]->time_ns);
+    plim_plan_free(plan[0]);
+    plim_plan_free(plan[1]);
+  }
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+}
+
+/* More ops than programs of stages have: the cut model's relaxation is rounded. */
+Test(milp, rounding_reaches_beyond_the_programs_that_a_solver_is_given) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  plim_generate_options generate = plim_generate_options_default("residual");
+  plim_graph *graph = NULL;
+  plim_profile *profile = NULL;
+  plim_plan *whole = NULL, *plan = NULL;
+  plim_plan_options options = options_for("lp-round", INT64_MAX);
+  skip_without_solver();
+  generate.n = 950;
+  cr_assert_eq(plim_graph_generate(ctx, &generate, &graph), PLIM_OK);
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  options.order = PLIM_ORDER_FIXED;
+  cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &whole), PLIM_OK);
+  plan = make_plan(graph, "lp-round", whole->peak_bytes / 10 * 8);
+  cr_assert_not_null(plan, "%s", plim_context_error(ctx));
+  cr_assert_gt(plan->bound_ns, plan->keep_all_ns);
+  cr_assert_leq(plan->time_ns - plan->keep_all_ns, 2 * (plan->bound_ns - plan->keep_all_ns));
+  plim_plan_free(plan);
+  plim_plan_free(whole);
+  plim_profile_free(profile);
   plim_graph_free(graph);
 }
 

@@ -104,6 +104,36 @@ Test(pieces, an_arena_smaller_than_one_unit_is_refused_with_both_numbers) {
   plim_context_free(ctx);
 }
 
+/* A free list in a row would be looked at from end to end, and a check of all pieces would look at all of them. */
+Test(pieces, of_ten_thousand_free_ones_a_request_looks_at_a_few_dozen) {
+#ifdef PLIM_SANITIZED /* where every change is checked in full */
+  enum { PIECES = 400, ROUNDS = 100 };
+#else
+  enum { PIECES = 10000, ROUNDS = 1000 };
+#endif
+  plim_context *ctx = plim_test_context();
+  plim_pieces *p = make_pieces(ctx, (int64_t)4 * PIECES * PLIM_ALIGN);
+  static int32_t held[2 * PIECES];
+  uint64_t random = 1;
+  for (int32_t i = 0; i < 2 * PIECES; i++) {
+    cr_assert_eq(plim_pieces_take(p, 2 * PLIM_ALIGN, i, PLIM_END_LOW, &held[i]), PLIM_OK);
+  }
+  for (int32_t i = 0; i < 2 * PIECES; i += 2) (void)plim_pieces_give(p, held[i]);
+  cr_assert_eq(p->n_pieces, 2 * PIECES);
+  int64_t before = p->free.compared;
+  for (int round = 0; round < ROUNDS; round++) {
+    int32_t i = (int32_t)test_random_between(&random, 0, PIECES - 1) * 2 + 1;
+    (void)plim_pieces_give(p, held[i]);
+    cr_assert_eq(plim_pieces_take(p, 2 * PLIM_ALIGN, i, PLIM_END_LOW, &held[i]), PLIM_OK);
+    cr_assert_geq(held[i], 0);
+  }
+  /* a give may merge three pieces and a take may leave a rest: four changes and a search */
+  cr_expect_lt(p->free.compared - before, (int64_t)ROUNDS * 400, "%lld nodes in %d rounds",
+               (long long)(p->free.compared - before), ROUNDS);
+  plim_pieces_free(p);
+  plim_context_free(ctx);
+}
+
 /* ---- a random walk against a map that has one cell a unit ---- */
 
 enum { UNITS = 200, HOLDERS = 64 };

@@ -290,6 +290,33 @@ Test(planner, an_unknown_planner_gets_the_nearest_name) {
   planner_case_free(&c);
 }
 
+/* Programs of integers are in tests/test_milp.c. */
+Test(planner, strategies_that_do_not_obey_iterations_make_one_plan_whatever_their_number) {
+  int obeyed = 0;
+  for (int32_t row = 0; plim_planner_name(row); row++) {
+    if (plim_planner_obeys(row, PLIM_EFFORT_ITERATIONS) || !plim_planner_obeys(row, PLIM_EFFORT_TIME)) {
+      obeyed++;
+      continue;
+    }
+    planner_case c = planner_case_random(9, 24);
+    char hex[2][PLIM_FINGERPRINT_BYTES];
+    c.options.planner = plim_planner_name(row);
+    for (int k = 0; k < 2; k++) {
+      plim_plan *plan = NULL;
+      c.options.iterations = 1 + 5000 * k;
+      c.options.threads = 1 + k;
+      cr_assert_eq(plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), PLIM_OK, "%s",
+                   plim_context_error(c.ctx));
+      cr_assert_eq(plim_plan_fingerprint(plan, hex[k]), PLIM_OK);
+      plim_plan_free(plan);
+    }
+    cr_assert_str_eq(hex[0], hex[1], "%s", c.options.planner);
+    planner_case_free(&c);
+  }
+  cr_assert_eq(obeyed, 6, "search, fastsa, moccasin, cut, milp and lp-round");
+  cr_assert_not(plim_planner_obeys(-1, PLIM_EFFORT_TIME));
+}
+
 Test(planner, a_refusal_names_the_numbers) {
   planner_case c = planner_case_random(6, 20);
   int32_t op;
@@ -306,9 +333,10 @@ Test(planner, a_refusal_names_the_numbers) {
 static void expect_clash(planner_case *c, const plim_plan *plan, int32_t *named) {
   long long peak, missing;
   (void)make(c, PLIM_ENOFIT);
-  const char *why = strstr(plim_context_error(c->ctx), "a schedule's peak");
+  const char *why = strstr(plim_context_error(c->ctx), "the peak of a schedule");
   cr_assert_not_null(why, "%s", plim_context_error(c->ctx));
-  cr_assert_eq(sscanf(why, "a schedule's peak is %lld bytes, but its addresses miss %lld bytes", &peak, &missing), 2);
+  cr_assert_eq(sscanf(why, "the peak of a schedule is %lld bytes, but its addresses miss %lld bytes", &peak, &missing),
+               2);
   cr_assert_eq(peak, plan->peak_bytes);
   cr_assert_eq(missing, plan->arena_bytes - c->options.budget_bytes);
   if (!strstr(why, "cannot lie together")) return; /* exact search did not end */
@@ -361,6 +389,24 @@ Test(planner, a_refusal_names_lives_whose_sum_fits_but_that_cannot_lie_together)
     c.options.budget_bytes = plan->peak_bytes;
     if (plan->arena_bytes > plan->peak_bytes) expect_clash(&c, plan, &named);
     plim_plan_free(plan);
+    planner_case_free(&c);
+  }
+  cr_assert_gt(named, 0);
+}
+
+/* Between bound and smallest budget there are schedules with a peak that is too high: the floor says at which op. */
+Test(planner, the_floor_names_lives_of_the_lowest_plan_that_are_too_many_for_the_budget) {
+  int32_t named = 0;
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    planner_case c = planner_case_random(seed, 14);
+    plim_plan_floor floor;
+    c.options.iterations = 500;
+    cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
+    cr_assert_str_empty(floor.clash, "no budget, nothing to be said: %s", floor.clash);
+    c.options.budget_bytes = (floor.bound_bytes + floor.smallest_bytes) / 2;
+    cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
+    cr_assert_eq(floor.clash[0] != 0, floor.bound_bytes < floor.smallest_bytes, "seed %d: %s", (int)seed, floor.clash);
+    named += strstr(floor.clash, "cannot lie together within the budget, at op '") != NULL;
     planner_case_free(&c);
   }
   cr_assert_gt(named, 0);

@@ -15,6 +15,7 @@
 #include "tests/support/fake_device.h"
 #include "tests/support/folder.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_device.h"
 
 enum { REPEATS = 5, FILE_BYTES = 1 << 16 };
 
@@ -383,17 +384,15 @@ Test(profiler, operands_are_placed_apart_in_their_blocks) {
 /* ---- models ---- */
 
 Test(profiler, modelled_costs_have_the_real_variants_and_workspaces_of_the_device) {
-  plim_device *cpu = NULL;
+  plim_device *device = plim_test_device(ctx, 1);
   plim_profile *profile = NULL;
-  plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
-  cr_assert_eq(plim_device_open(ctx, "cpu", &options, &cpu), PLIM_OK);
-  cr_assert_eq(plim_profile_roofline(cpu, graph, &profile), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_profile_roofline(device, graph, &profile), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(profile->measured, 0);
   for (int32_t op = 0; op < graph->n_ops; op++) {
     plim_kernel_info info[PLIM_PROFILE_VARIANTS];
     plim_op_desc desc;
     plim_graph_describe(graph, op, &desc);
-    int n = cpu->api->variants(cpu, &desc, info, PLIM_PROFILE_VARIANTS);
+    int n = device->api->variants(device, &desc, info, PLIM_PROFILE_VARIANTS);
     cr_assert_eq(n, profile->first[op + 1] - profile->first[op]);
     for (int i = 0; i < n; i++) {
       const plim_variant *variant = &profile->variant[profile->first[op] + i];
@@ -403,18 +402,55 @@ Test(profiler, modelled_costs_have_the_real_variants_and_workspaces_of_the_devic
     }
   }
   plim_profile_free(profile);
+  plim_device_close(device);
+}
+
+/* Modelled times of the variants of one large product of this type; returns how many. */
+static int model_product(plim_device *device, plim_dtype dtype, plim_variant variant[PLIM_PROFILE_VARIANTS]) {
+  plim_graph_builder *builder = NULL;
+  plim_graph *product = NULL;
+  plim_profile *profile = NULL;
+  const int64_t side[] = {2048, 2048};
+  const plim_shape shape = plim_shape_make(dtype, PLIM_FLAT, 2, side);
+  int32_t value, op;
+  cr_assert_eq(plim_graph_begin(ctx, "product", 1, &builder), PLIM_OK);
+  for (int i = 0; i < 3; i++) {
+    const char *names[] = {"x", "w", "y"};
+    cr_assert_eq(plim_graph_add(builder, names[i], i < 2 ? PLIM_ROLE_INPUT : PLIM_ROLE_OUTPUT, &shape, &value),
+                 PLIM_OK);
+  }
+  const plim_op_spec spec = {
+      .name = "product", .kind = PLIM_OP_LINEAR, .n_in = 2, .in = {0, 1}, .n_out = 1, .out = {2}};
+  cr_assert_eq(plim_graph_add_op(builder, &spec, &op), PLIM_OK);
+  cr_assert_eq(plim_graph_end(builder, &product), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_profile_roofline(device, product, &profile), PLIM_OK);
+  int n = profile->first[1];
+  memcpy(variant, profile->variant, (size_t)n * sizeof *variant);
+  plim_profile_free(profile);
+  plim_graph_free(product);
+  return n;
+}
+
+Test(profiler, modelled_products_of_bf16_are_faster_by_a_library_alone) {
+  plim_variant floats[PLIM_PROFILE_VARIANTS], halves[PLIM_PROFILE_VARIANTS];
+  plim_device *cpu = NULL;
+  plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
+  cr_assert_eq(plim_device_open(ctx, "cpu", &options, &cpu), PLIM_OK);
+  int n = model_product(cpu, PLIM_F32, floats), m = model_product(cpu, PLIM_BF16, halves);
+  cr_assert_str_eq(floats[n - 1].name, "single-source");
+  cr_assert_str_eq(halves[m - 1].name, "single-source");
+  cr_assert_eq(halves[m - 1].time_ns, floats[n - 1].time_ns);
+  if (n > 1 && m > 1) cr_assert_lt(halves[0].time_ns, floats[0].time_ns * 2 / 3);
   plim_device_close(cpu);
 }
 
 Test(profiler, the_real_kernels_of_a_step_can_be_measured) {
-  plim_device *cpu = NULL;
+  plim_device *device = plim_test_device(ctx, 1);
   plim_profiler_options options = options_in("");
   plim_profile *profile = NULL;
-  plim_device_options one = {.struct_bytes = sizeof one, .threads = 1};
   options.repeats = 1;
-  cr_assert_eq(plim_device_open(ctx, "cpu", &one, &cpu), PLIM_OK);
-  cr_assert_eq(plim_profile_measure(cpu, graph, &options, &profile), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_profile_measure(device, graph, &options, &profile), PLIM_OK, "%s", plim_context_error(ctx));
   for (int32_t i = 0; i < profile->first[profile->n_ops]; i++) cr_assert_gt(profile->variant[i].time_ns, 0);
   plim_profile_free(profile);
-  plim_device_close(cpu);
+  plim_device_close(device);
 }

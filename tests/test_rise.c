@@ -117,3 +117,32 @@ Test(rise, fixed_boxes_alignments_and_nothing_at_all_are_left_to_first_fit) {
   cr_assert_not(plim_rise_can(&units));
   plim_units_free(&units);
 }
+
+Test(rise, many_boxes_keep_the_rules_and_change_near_what_sticks_out) {
+  enum { MANY = 1600, TRIES = 120 };
+  static plim_box box[MANY];
+  static int64_t offset[MANY];
+  uint64_t state = 5;
+  int64_t start = INT64_MAX, best = INT64_MAX;
+  for (int32_t b = 0; b < MANY; b++) {
+    int64_t begin = test_random_between(&state, 0, 400), bytes = test_random_between(&state, 1, 30);
+    box[b] = (plim_box){begin, begin + test_random_between(&state, 1, 30), bytes * bytes, -1};
+  }
+  plim_boxes boxes = {.n = MANY, .align = 1, .box = box};
+  plim_units units;
+  plim_rise *rise = NULL;
+  cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+  cr_assert(plim_rise_can(&units));
+  cr_assert_eq(plim_rise_new(&units, &rise), PLIM_OK);
+  for (int run = 0; run < TRIES; run++) {
+    int64_t height = plim_rise_run(rise, units.load, offset);
+    if (height == INT64_MAX) continue;
+    check(MANY, box, offset, height);
+    best = height < best ? height : best;
+    if (run < 6) start = best;
+  }
+  cr_assert_lt(best, start, "%lld, to begin with %lld, load %lld", (long long)best, (long long)start,
+               (long long)units.load);
+  plim_rise_free(rise);
+  plim_units_free(&units);
+}

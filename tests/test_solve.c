@@ -3,12 +3,12 @@
 #include "planner/pack/solve.h"
 
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "planner/pack/csv.h"
 #include "planner/pack/validate.h"
 #include "tests/support/failing_memory.h"
+#include "tests/support/published.h"
 #include "tests/support/random.h"
 
 enum { MOST = 256, FEW = 7 };
@@ -291,20 +291,38 @@ Test(solve, packs_the_public_tight_instances_and_the_loosest_of_them_lower_than_
   static const struct {
     const char *name;
     int64_t capacity;
-  } cases[] = {{"a.csv", 1048576}, {"c.csv", 1039360}, {"d.csv", 1029120}, {"g.csv", 1048576}, {"example12.csv", 12}};
+  } cases[] = {{"packing/a.csv", 1048576},
+               {"packing/c.csv", 1039360},
+               {"packing/d.csv", 1029120},
+               {"packing/g.csv", 1048576},
+               {"packing/example12.csv", 12}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    char path[4096];
-    const char *data = getenv("PLIM_DATA");
     int64_t offset[512];
     plim_lives *lives = NULL;
     plim_solution found;
     plim_solve_options options = {sizeof options, cases[i].capacity, 0, 1};
-    (void)snprintf(path, sizeof path, "%s/packing/%s", data ? data : PLIM_SOURCE_DIR "/../shared/data", cases[i].name);
-    plim_status status = plim_lives_load(ctx, path, &lives);
-    if (status == PLIM_ENOFILE) cr_skip_test("the public packing instances are not here");
-    cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_eq(plim_lives_load(ctx, plim_test_published(cases[i].name), &lives), PLIM_OK, "%s",
+                 plim_context_error(ctx));
     plim_boxes boxes = plim_lives_boxes(lives, 1);
     cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK, "%s", cases[i].name);
     plim_lives_free(lives);
   }
+}
+
+Test(solve, thousands_of_lives_come_within_a_percent_of_their_load) {
+  enum { MANY = 6000 };
+  static plim_box box[MANY];
+  static int64_t offset[MANY];
+  uint64_t r = 3;
+  for (int32_t i = 0; i < MANY; i++) { /* half of them wait for a reader in the second half, the others are short */
+    int64_t begin = test_random_between(&r, 0, MANY / 2), waits = MANY - 2 * begin;
+    int64_t length = i % 2 && waits > 0 ? waits : test_random_between(&r, 1, 9);
+    box[i] = (plim_box){begin, begin + length, 512 * test_random_between(&r, 1, 200), -1};
+  }
+  plim_boxes boxes = {.n = MANY, .align = 512, .box = box};
+  plim_solution found;
+  plim_solve_options options = {sizeof options, INT64_MAX, 3000000000, 1};
+  cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK);
+  cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, found.height), PLIM_OK);
+  cr_assert_leq(found.height / 100 * 99, found.load);
 }

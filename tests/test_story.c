@@ -68,7 +68,7 @@ static rig log_rig(void) {
 }
 
 static plim_status tell(rig *r, const char *policy, int64_t bytes) {
-  plim_story_options options = {r->graph, r->order, plim_policy_find(policy), bytes};
+  plim_story_options options = {r->graph, r->order, plim_policy_find(policy), bytes, 0};
   return plim_story_new(r->ctx, &options, &r->story);
 }
 
@@ -259,6 +259,63 @@ Test(story, another_policy_goes_on_from_any_step_with_what_was_there) {
   }
 }
 
+/* From every step of a run without room on, the last too, in the memory of keep-all. */
+static int go_on_with_more(const rig *r) {
+  const plim_plan *plan = plim_story_plan(r->story);
+  int found = 0;
+  for (int32_t from = plan->n_steps - 1; from >= 0; from--) {
+    plim_plan *other = NULL;
+    plim_replay_counts counts;
+    plim_status status =
+        plim_story_what_if(r->story, plim_policy_find("coop"), from, 2 * r->order->peak_bytes, &counts, &other);
+    cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r->ctx));
+    cr_assert_geq(counts.steps, from);
+    if (status == PLIM_ENOFIT) continue;
+    cr_assert_eq(plim_plan_check(r->ctx, r->graph, other), PLIM_OK, "from %d: %s", (int)from,
+                 plim_context_error(r->ctx));
+    cr_assert_eq(counts.steps, other->n_steps);
+    for (int32_t j = 0; j < from; j++) cr_assert_eq(other->step[j].op, plan->step[j].op);
+    plim_plan_free(other);
+    found += from == plan->n_steps - 1;
+  }
+  return found;
+}
+
+Test(story, another_policy_goes_on_from_any_step_of_a_run_that_found_no_room) {
+  int found = 0;
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    rig r = random_rig(seed);
+    for (int64_t tenths = 6; tenths >= 3; tenths--) {
+      cr_assert_eq(tell(&r, "dtr", r.order->peak_bytes * tenths / 10), PLIM_OK);
+      if (plim_story_failure(r.story) && plim_story_plan(r.story)) found += go_on_with_more(&r);
+      forget(&r);
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(found, 8, "%d", found);
+}
+
+Test(story, a_run_that_computes_too_much_again_ends_with_the_run_that_would_have_come) {
+  rig r = log_rig();
+  plim_story_options options = {r.graph, r.order, plim_policy_find("coop"), 10 * UNIT, 150};
+  plim_plan *other = NULL;
+  plim_replay_counts counts;
+  cr_assert_eq(plim_story_new(r.ctx, &options, &r.story), PLIM_OK);
+  const plim_plan *plan = plim_story_plan(r.story);
+  cr_assert_not_null(plim_story_failure(r.story));
+  cr_assert_not_null(strstr(plim_story_failure(r.story), "again and again"), "%s", plim_story_failure(r.story));
+  cr_expect(plim_story_thrashed(r.story));
+  cr_assert_not_null(plan);
+  cr_expect_gt(plan->n_steps, 6);
+  cr_assert_eq(plim_story_what_if(r.story, plim_policy_find("coop"), plan->n_steps - 1, 30 * UNIT, &counts, &other),
+               PLIM_OK, "%s", plim_context_error(r.ctx));
+  cr_expect_eq(plim_plan_check(r.ctx, r.graph, other), PLIM_OK, "%s", plim_context_error(r.ctx));
+  cr_expect_eq(plim_story_what_if(r.story, plim_policy_find("coop"), plan->n_steps, 30 * UNIT, &counts, &other),
+               PLIM_EUSAGE);
+  plim_plan_free(other);
+  free_rig(&r);
+}
+
 /* ---- reasons by hand ---- */
 
 /* Room for x0 and five values: x6 asks for a sixth. x5 is being read; of x1 .. x4, by least recently used, x1 goes. */
@@ -322,7 +379,7 @@ Test(story, an_arena_too_small_for_what_is_always_there_has_a_sentence_and_no_st
 
 static plim_status tell_and_explain(plim_context *ctx, void *user) {
   const rig *r = user;
-  plim_story_options options = {r->graph, r->order, plim_policy_find("coop"), 10 * UNIT};
+  plim_story_options options = {r->graph, r->order, plim_policy_find("coop"), 10 * UNIT, 0};
   const plim_story_reasons *why;
   plim_story *story = NULL;
   plim_status status = plim_story_new(ctx, &options, &story);

@@ -8,6 +8,7 @@
 #include "tests/support/documents.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
+#include "tests/support/random.h"
 #include "tests/support/small_graph.h"
 
 static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
@@ -36,6 +37,55 @@ Test(trace, refused_allocation_leaves_nothing_behind) {
 
 Test(trace, changed_byte_never_does_harm) {
   plim_test_bytes(parse, plim_test_golden("trace.jsonl"));
+}
+
+/* A piece of the document cut out, put elsewhere, overwritten by another one, or a digit or mark changed. */
+static int64_t mutate(uint64_t *random, char *text, int64_t length, int64_t room) {
+  static const char marks[] = "0123456789-.eE{}[],:\"\n \\utfnx";
+  int64_t from = test_random_between(random, 0, length - 1);
+  int64_t n = test_random_between(random, 1, length - from < 80 ? length - from : 80);
+  int64_t to = test_random_between(random, 0, length - n);
+  switch (test_random_between(random, 0, 3)) {
+    case 0:
+      memmove(text + from, text + from + n, (size_t)(length - from - n));
+      return length - n;
+    case 1:
+      if (length + n > room) return length;
+      memmove(text + from + n, text + from, (size_t)(length - from)); /* the piece stands there twice */
+      return length + n;
+    case 2:
+      memmove(text + to, text + from, (size_t)n);
+      return length;
+    default:
+      text[from] = marks[test_random_between(random, 0, (int64_t)sizeof marks - 2)];
+      return length;
+  }
+}
+
+Test(trace, mutated_documents_are_read_or_refused_with_their_line) {
+  const char *golden = plim_test_golden("trace.jsonl");
+  enum { ROOM = 1 << 14, CASES = 4000 };
+  static char text[ROOM];
+  int refused = 0;
+  for (uint64_t seed = 1; seed <= CASES; seed++) {
+    plim_context *ctx = plim_test_context();
+    uint64_t random = seed;
+    int64_t length = (int64_t)strlen(golden);
+    cr_assert_lt(length, ROOM);
+    memcpy(text, golden, (size_t)length);
+    for (int64_t i = test_random_between(&random, 1, 6); i > 0 && length > 1; i--) {
+      length = mutate(&random, text, length, ROOM - 1);
+    }
+    text[length] = 0;
+    plim_status status = parse(ctx, text, length, NULL);
+    cr_assert(status == PLIM_OK || status == PLIM_EDATA, "seed %d: %s", (int)seed, plim_context_error(ctx));
+    const char *sentence = plim_context_error(ctx);
+    cr_assert(status == PLIM_OK || strstr(sentence, "line "), "seed %d: %s", (int)seed, sentence);
+    refused += status != PLIM_OK;
+    cr_assert_eq(plim_context_memory(ctx).bytes, 0, "seed %d", (int)seed);
+    plim_context_free(ctx);
+  }
+  cr_assert_gt(refused, CASES / 2);
 }
 
 Test(trace, every_wrong_field_is_named_with_line_and_path) {

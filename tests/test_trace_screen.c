@@ -77,6 +77,19 @@ Test(trace_screen, keys_step_jump_search_and_explain_themselves) {
   quit();
 }
 
+Test(trace_screen, the_first_other_step_of_another_run_is_a_key_away) {
+  (void)plim_test_shell(
+      "$PLIMSOLL plan --model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --arithmetic small "
+      "--planner keep-all -o k.json >k.txt; printf 'f\\n' | $PLIMSOLL trace "
+      "step o.jsonl --with k.json | grep '^step' | tail -1 | cut -d ' ' -f 2 >s.txt; test $(cat s.txt) -gt 0 && "
+      "$PLIMSOLL trace diff o.jsonl --with k.json | grep -q \"first difference at step $(cat s.txt):\"");
+  plim_test_expect(0, "");
+  open_screen("o.jsonl --with k.json", 24, 80);
+  plim_test_terminal_keys("f");
+  plim_test_terminal_expect("the other run has ");
+  quit();
+}
+
 Test(trace_screen, the_map_has_a_cursor_that_names_what_lies_there) {
   open_screen("o.jsonl", 24, 80);
   plim_test_terminal_keys("dm");
@@ -101,12 +114,28 @@ Test(trace_screen, another_size_is_drawn_anew_however_small) {
   quit();
 }
 
+Test(trace_screen, a_narrow_terminal_has_one_pane_at_a_time) {
+  open_screen("o.jsonl", 24, 40);
+  plim_test_terminal_expect("resident by address");
+  plim_test_terminal_keys("d\t");
+  plim_test_terminal_expect("needs room for");
+  plim_test_terminal_keys("\t");
+  plim_test_terminal_expect("resident by address");
+  plim_test_terminal_keys("/stem.bn\r");
+  plim_test_terminal_expect("stem.bn: activation");
+  quit();
+}
+
 Test(trace_screen, plain_and_unknown_terminals_get_lines) {
   open_screen("o.jsonl --plain", 24, 80);
   plim_test_terminal_expect("step 0>");
   plim_test_terminal_keys("q\n");
   cr_assert_eq(plim_test_terminal_close(), 0);
   plim_test_terminal_open("$PLIMSOLL trace step o.jsonl", "no-such-terminal", 24, 80);
+  plim_test_terminal_expect("step 0>");
+  plim_test_terminal_keys("q\n");
+  cr_assert_eq(plim_test_terminal_close(), 0);
+  plim_test_terminal_open("$PLIMSOLL trace step o.jsonl", "dumb", 24, 80);
   plim_test_terminal_expect("step 0>");
   plim_test_terminal_keys("q\n");
   cr_assert_eq(plim_test_terminal_close(), 0);

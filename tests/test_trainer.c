@@ -1,4 +1,4 @@
-/* runtime/train: programs, the loop, evaluation, states, checkpoints; on the CPU with a small MLP. */
+/* runtime/train: programs, the loop, evaluation, states, checkpoints; with a small MLP. */
 #include "runtime/train/trainer.h"
 
 #include <criterion/criterion.h>
@@ -9,6 +9,7 @@
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/state.h"
 #include "tests/support/folder.h"
+#include "tests/support/test_device.h"
 
 enum { BATCH = 16, SIDE = 8, STEPS = 6 };
 
@@ -23,7 +24,7 @@ static void setup(void) {
   options.train_count = 100;
   options.test_count = 40;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  cr_assert_eq(plim_device_open(ctx, "cpu", NULL, &device), PLIM_OK, "%s", plim_context_error(ctx));
+  device = plim_test_device(ctx, 0);
   cr_assert_eq(plim_dataset_load(ctx, "synthetic", &options, &dataset), PLIM_OK);
   (void)plim_test_folder();
 }

@@ -30,7 +30,7 @@ Test(vram, the_context_counts_and_what_is_left_is_whole_pages) {
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
   cr_assert_eq(now.outside_bytes, CONTEXT + 16); /* and the step counter */
   cr_assert_eq(now.settled_bytes, -1);
-  gpu_rig_ok(&r, plim_vram_left(r.device, 64 * MIB, &left));
+  gpu_rig_ok(&r, plim_vram_left(r.device, 64 * MIB, 0, &left));
   cr_assert_eq(left, 22 * MIB);
   gpu_rig_close(&r);
 }
@@ -51,10 +51,10 @@ Test(vram, a_cap_below_the_needs_of_the_context_or_above_the_gpu_is_refused_with
   int64_t left = -1;
   gpu_rig r;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
-  cr_assert_eq(plim_vram_left(r.device, 41 * MIB, &left), PLIM_ENOFIT);
+  cr_assert_eq(plim_vram_left(r.device, 41 * MIB, 0, &left), PLIM_ENOFIT);
   expect_words(&r, "take 40.0 MiB (41943056 bytes)");
   expect_words(&r, "below 41.0 MiB");
-  cr_assert_eq(plim_vram_left(r.device, (int64_t)2048 * MIB, &left), PLIM_ENOFIT);
+  cr_assert_eq(plim_vram_left(r.device, (int64_t)2048 * MIB, 0, &left), PLIM_ENOFIT);
   expect_words(&r, "more than the GPU can give now: 40.0 MiB are taken and 984.0 MiB");
   cr_assert_eq(left, -1);
   gpu_rig_close(&r);
@@ -64,7 +64,7 @@ Test(vram, is_for_gpus) {
   int64_t left;
   gpu_rig r;
   gpu_rig_ok(&r, gpu_rig_open_cpu(&r));
-  cr_assert_eq(plim_vram_left(r.device, 64 * MIB, &left), PLIM_EUSAGE);
+  cr_assert_eq(plim_vram_left(r.device, 64 * MIB, 0, &left), PLIM_EUSAGE);
   expect_words(&r, "this device is cpu");
   gpu_rig_close(&r);
 }
@@ -76,27 +76,58 @@ Test(vram, after_a_warm_up_nothing_comes_to_lie_beside_the_arena) {
   plim_plan_options planning;
   plim_cuda_memory now, then;
   plim_evaluation evaluation;
-  int64_t before = 0, after = 0, cap = 64 * MIB;
+  int64_t before = 0, after = 0, captured = 0, cap = 64 * MIB;
   gpu_rig r;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
   gpu_rig_ok(&r, gpu_rig_prepare(&r));
   gpu_rig_ok(&r, gpu_rig_planning(&r, 90, &planning));
   gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
-  gpu_rig_ok(&r, plim_vram_left(r.device, cap, &before));
+  gpu_rig_ok(&r, plim_vram_left(r.device, cap, 0, &before));
   cr_assert_eq(before, 22 * MIB);
-  gpu_rig_ok(&r, plim_vram_warm_up(r.device, r.dataset, r.program, &training));
-  gpu_rig_ok(&r, plim_vram_left(r.device, cap, &after));
-  cr_assert_eq(after, 16 * MIB); /* modules; captured steps are freed with their arena */
+  gpu_rig_ok(&r, plim_vram_warm_up(r.device, r.dataset, r.program, &training, &captured));
+  gpu_rig_ok(&r, plim_vram_left(r.device, cap, captured, &after));
+  cr_assert_eq(captured, 2 * GRAPH); /* of training and of evaluation */
+  cr_assert_eq(after, 10 * MIB);     /* less modules and those, in whole pages */
   gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer));
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 2, NULL, NULL));
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &then));
   cr_assert_eq(then.outside_bytes, CONTEXT + MODULES + GRAPH + 16);
   cr_assert_eq(then.settled_bytes, then.outside_bytes);
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 5, NULL, NULL));
-  gpu_rig_ok(&r, plim_trainer_evaluate(r.trainer, &evaluation));
+  for (int i = 0; i < 3; i++) gpu_rig_ok(&r, plim_trainer_evaluate(r.trainer, &evaluation));
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
+  cr_assert_eq(now.outside_bytes, CONTEXT + MODULES + 2 * GRAPH + 16);
   cr_assert_eq(now.outside_bytes, now.settled_bytes);
   gpu_rig_ok(&r, plim_vram_check(r.device, cap, plim_program_arena_bytes(r.program)));
+  gpu_rig_close(&r);
+}
+
+/* One captured step a plan, also while steps are timed and behind plans that gave way to others. */
+Test(vram, plans_made_again_leave_nothing_captured_behind) {
+  fake_cuda_options options = gpu();
+  plim_trainer_options training = gpu_rig_training();
+  plim_plan_options planning;
+  plim_cuda_memory now;
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  gpu_rig_ok(&r, gpu_rig_planning(&r, 90, &planning));
+  gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
+  const plim_replan_options replan = {.struct_bytes = sizeof replan, .planning = planning};
+  const plim_limit same = {3, plim_program_arena_bytes(r.program)};
+  training.replan = &replan;
+  training.limit = &same;
+  training.n_limits = 1;
+  gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer));
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, 7, NULL, NULL));
+  const plim_plan *plan = plim_exec_plan_of(plim_trainer_exec(r.trainer), PLIM_PROGRAM_TRAIN);
+  cr_assert_neq(plan, r.program->plan[PLIM_PROGRAM_TRAIN], "no plan was made again");
+  gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
+  cr_assert_eq(now.outside_bytes, CONTEXT + MODULES + GRAPH + 16);
+  plim_exec_set_timing(plim_trainer_exec(r.trainer), 1);
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, 1, NULL, NULL));
+  gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
+  cr_assert_eq(now.outside_bytes, CONTEXT + MODULES + 16);
   gpu_rig_close(&r);
 }
 

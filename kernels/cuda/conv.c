@@ -1,7 +1,8 @@
 /* Convolutions by cuDNN as variants, with a bits label made of the library's version, the engine and its knobs. Where
  * activations have their channels last the weights are copied into that order in front of the convolution, or their
  * gradient out of it behind. The gradient of weights is of the activations' type inside the library, because few
- * engines write floats from bf16, and is widened on its way out.
+ * engines write floats from bf16, and is widened on its way out. A bias is added behind the convolution by a body of
+ * ours, which every engine goes with; the label says so.
  *
  *   workspace = weights or gradient as the library has them (where the graph's are not so), then what the engine needs
  */
@@ -12,13 +13,15 @@
 #include "kernels/cuda/dnn.h"
 #include "kernels/cuda/stages.h"
 
-enum { STAGES = 2 };
+enum { STAGES = 3 };
 
 typedef struct conv {
   plim_dnn_conv problem;
   k_launch launch;
   int64_t copy_bytes; /* of the weights; 0: they are read or written in place */
   int wide;           /* 1: the gradient is widened to floats */
+  int bias;
+  k_view result; /* y, where there is a bias */
 } conv;
 
 static int64_t align(int64_t bytes) {
@@ -30,6 +33,8 @@ static int describe(const plim_op_desc *op, conv *c) {
   memset(c, 0, sizeof *c);
   if (!k_launch_make(op, &c->launch) || !plim_dnn_conv_of(op, &c->problem, &copied)) return 0;
   plim_shape weights = op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? op->out[0] : op->in[1];
+  c->bias = op->n_in == 3;
+  if (c->bias && !k_view_merged(&op->out[0], &c->result)) return 0;
   c->wide = weights.dtype != op->in[0].dtype;
   weights.dtype = op->in[0].dtype;
   if (copied) c->copy_bytes = align(plim_shape_bytes(&weights));
@@ -44,8 +49,8 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
   for (int i = 0; i < n && i < capacity; i++) {
     memset(&info[i], 0, sizeof info[i]);
     memcpy(info[i].name, config[i].name, sizeof info[i].name);
-    (void)snprintf(info[i].label, sizeof info[i].label, "cudnn%s%s", plim_dnn_version(engine->dnn),
-                   config[i].name + strlen("cudnn"));
+    (void)snprintf(info[i].label, sizeof info[i].label, "cudnn%s%s%s", plim_dnn_version(engine->dnn),
+                   config[i].name + strlen("cudnn"), c.bias ? "+b" : "");
     info[i].workspace_bytes = c.copy_bytes + align(config[i].workspace_bytes);
   }
   return n;
@@ -60,6 +65,13 @@ static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_body body, plim_
   if (step[1] == 1) return; /* channels last */
   stage->call.x.channels = dim[1] * dim[2] * dim[3];
   stage->call.attrs.kernel[0] = stage->call.attrs.kernel[1] = 1;
+}
+
+static void add_bias(plim_cuda_kernel *kernel, const conv *c) {
+  plim_cuda_stage *stage = &kernel->stage[kernel->n++];
+  *stage = (plim_cuda_stage){.body = K_BODY_bias_add, .a = {2, 0}, .c = {PLIM_PLACE_OUT, 0}, .call = c->launch.call};
+  stage->call.x = c->result;
+  stage->tiles = k_launch_positions(&stage->call);
 }
 
 static int64_t workspace_of(const plim_cuda_engine *engine, const conv *c, const char *variant) {
@@ -84,6 +96,7 @@ static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel 
   if (copied && direction == PLIM_DNN_WEIGHTS) {
     add_copy(kernel, c, c->wide ? K_BODY_taps_widen : K_BODY_taps_inside, copy, weights);
   }
+  if (c->bias) add_bias(kernel, c);
 }
 
 int plim_cuda_conv_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,

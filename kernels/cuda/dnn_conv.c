@@ -31,7 +31,8 @@ static void set_steps(const int64_t dim[4], int channels_last, int64_t step[4]) 
 
 int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *copied) {
   int family = family_of(op->kind);
-  if (family < 0 || op->n_in != 2 || op->n_out != 1 || op->n_upd != 0) return 0;
+  if (family < 0 || op->n_out != 1 || op->n_upd != 0) return 0;
+  if (op->n_in != 2 && !(family == PLIM_DNN_FORWARD && op->n_in == 3)) return 0;
   memset(conv, 0, sizeof *conv);
   *copied = 0;
   plim_layout layout = op->in[0].layout; /* y forward, dy backward: an activation */

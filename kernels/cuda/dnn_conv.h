@@ -19,7 +19,7 @@ typedef struct plim_dnn_conv {
   int64_t strict;    /* 1: products of floats are floats, not TF32 */
 } plim_dnn_conv;
 
-/* The convolution of an op whose operands fit together; 0 when it is none, has a bias, or has blocked layouts. All
+/* The convolution of an op whose operands fit together, without the bias; 0 when it is none or has blocked layouts. All
  * operands are of the activations' type, and where activations have their channels last, so have the weights: *copied
  * is 1 when the weights or their gradient do not lie so in the graph. */
 int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *copied);

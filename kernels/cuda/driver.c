@@ -142,6 +142,8 @@ static const char *dnn_error(int code) {
 }
 
 static const char *error(int code) {
+  /* The library's own words are of versions, which puzzles where there is no driver at all. */
+  if (code == cudaErrorInsufficientDriver) return "there is no driver, or one older than this build's CUDA needs";
   if (code >= PLIM_CUDNN_CODES) return dnn_error(code - PLIM_CUDNN_CODES);
   return code >= PLIM_CUBLAS_CODES ? "cuBLAS refused" : cudaGetErrorString((cudaError_t)code);
 }

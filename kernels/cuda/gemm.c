@@ -53,7 +53,7 @@ static int describe(const plim_op_desc *op, gemm *g) {
   g->positions = call->y.spatial;
   g->depth = g->taps * call->x.channels;
   g->results = call->y.channels;
-  g->math = call->type == K_TYPE_BF16 ? PLIM_MATH_BF16 : a->tf32 ? PLIM_MATH_TF32 : PLIM_MATH_FP32;
+  g->math = plim_op_math(op);
   g->element = g->math == PLIM_MATH_BF16 ? 2 : 4;
   g->column_element = g->kind == PLIM_OP_CONV2D_BWD_DATA ? 4 : g->element;
   g->direct = g->taps == 1 && a->stride[0] == 1 && a->stride[1] == 1 && a->pad[0] == 0 && a->pad[1] == 0;

@@ -13,6 +13,7 @@ typedef struct chen {
 static plim_status offer(void *user, plim_checkpoints *c) {
   chen *u = user;
   plim_planning *pl = u->pl;
+  if (plim_planning_over(pl)) return PLIM_OK;
   PLIM_TRY(plim_checkpoints_schedule(c, 1, INT32_MAX, &u->schedule));
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, &u->schedule));
   if (pl->found && !pl->lowest && pl->timeline->time_ns >= pl->best_ns) return PLIM_OK; /* not worth packing */

@@ -61,6 +61,7 @@ static plim_status offer(plim_planning *pl, plim_stage_runner *r, int32_t slots,
   if (plim_context_cancelled(pl->problem->ctx)) {
     return plim_fail(pl->problem->ctx, PLIM_ECANCEL, "planning was cancelled");
   }
+  if (plim_planning_over(pl)) return PLIM_OK;
   r->linger = linger;
   plim_stage_begin(r, most < INT32_MAX ? (int32_t)most : INT32_MAX);
   plim_status status = reverse(r, 0, r->stages->n, slots);

@@ -48,7 +48,7 @@ static plim_status offer(rotor_run *u, int32_t slots) {
   plim_context *ctx = u->pl->problem->ctx;
   int64_t most = MOST_RUNS_AN_OP * (int64_t)u->pl->problem->n_ops;
   if (plim_context_cancelled(ctx)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
-  for (u->runner.linger = 0; u->runner.linger < 2; u->runner.linger++) {
+  for (u->runner.linger = 0; u->runner.linger < 2 && !plim_planning_over(u->pl); u->runner.linger++) {
     plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
     plim_status status = play(u, 0, u->stages->n - 1, slots);
     if (status == PLIM_ENOFIT) continue; /* too many runs */

@@ -7,7 +7,7 @@
 #include "planner/cut/solve.h"
 #include "planner/cut/walk.h"
 
-enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000 };
+enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000, WORK_A_MOVE = 1000 };
 /* Smaller budgets that are tried; of many ops each takes seconds, and has to have them. */
 enum { TRIES = 8, MANY_OPS = 3000, TRIES_OF_MANY = 1 };
 
@@ -94,10 +94,17 @@ done:
   return status;
 }
 
+/* A move of the options is as much work as the search makes of one. */
+static int64_t strategy_work(const plim_plan_options *o) {
+  const int64_t most = INT64_MAX / 4;
+  if (o->iterations > 0) return o->iterations < most / WORK_A_MOVE ? o->iterations * WORK_A_MOVE : most;
+  return o->time_limit_ns > 0 ? most : STRATEGY_WORK;
+}
+
 /* Where no solution's plan fits, the search repairs one. */
 plim_status plim_cut_run(plim_planning *pl) {
   plim_schedule seed = {.ctx = pl->problem->ctx};
-  int64_t work = pl->options->time_limit_ns > 0 ? INT64_MAX / 4 : STRATEGY_WORK;
+  int64_t work = strategy_work(pl->options);
   int32_t op;
   PLIM_TRY(plim_keep_all_run(pl));
   if (done(pl) || pl->lowest || pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/cut/ascent.h"
 #include "planner/cut/certificate.h"
 #include "planner/cut/lp.h"
 #include "planner/cut/rows.h"
@@ -21,6 +22,9 @@ enum { ROWS_A_ROUND = 32, ROUNDS_AT_ROOT = 200, ROUNDS_A_NODE = 6 };
 /* So many columns and the program may not get done with its rows: part of the time is kept for rounding, which then
  * takes many columns at once and is left as it is. */
 enum { MANY_COLUMNS = 3000, ROOT_PERCENT = 60 };
+/* So many columns and multipliers are raised first without the program, in a share of the effort; it begins with the
+ * rows that bind there. */
+enum { ASCENT_COLUMNS = 800, ASCENT_PERCENT = 25, ASCENT_PERCENT_OF_MANY = 70 };
 enum { ALWAYS_ASKED = 3, SELDOM_ASKED = 16, NODES_A_PROGRAM = 200 };
 
 /* Of the bound for each unit that a column was moved by branching. */
@@ -39,13 +43,14 @@ struct plim_cut_solver {
   plim_context *ctx;
   plim_cut_flow *flow;
   plim_lp *lp;
-  plim_cut_rows rows; /* those of the program, in its order */
+  plim_cut_ascent *ascent; /* while it is at work */
+  plim_cut_rows rows;      /* those of the program, in its order */
   int32_t n_columns, n_cuts;
   int64_t unit_ns;
   int64_t *cost; /* [n_columns] in units */
   double scale;  /* units for one of the program's */
   uint8_t *low, *high, *root_low, *root_high;
-  double *x, *multiplier, *price;
+  double *x, *multiplier, *price, *real_cost; /* real_cost: the cost in units, as a number for the ascent */
   int64_t *scratch, *reduced;
   uint8_t *best, *trial, *fits, *keep_row;
   gain *gains;           /* [n_columns][2] by the value that the column was fixed to */
@@ -74,6 +79,7 @@ static void carve(plim_cut_solver *s, plim_block *b, int32_t rows) {
   s->root_high = plim_block_take(b, n, 1);
   s->x = plim_block_take(b, n, sizeof *s->x);
   s->price = plim_block_take(b, n, sizeof *s->price);
+  s->real_cost = plim_block_take(b, n, sizeof *s->real_cost);
   s->multiplier = plim_block_take(b, rows, sizeof *s->multiplier);
   s->scratch = plim_block_take(b, n, sizeof *s->scratch);
   s->reduced = plim_block_take(b, n, sizeof *s->reduced);
@@ -94,6 +100,7 @@ static plim_status make_program(plim_cut_solver *s, int32_t rows) {
   if (s->unit_ns == 0) s->unit_ns = 1;
   for (int32_t j = 0; j < s->n_columns; j++) {
     s->cost[j] = m->cost_ns[j] / s->unit_ns;
+    s->real_cost[j] = (double)s->cost[j];
     if (s->cost[j] > most) most = s->cost[j];
   }
   s->scale = (double)most;
@@ -132,7 +139,8 @@ void plim_cut_solver_free(plim_cut_solver *s) {
 }
 
 static int64_t work_of(const plim_cut_solver *s) {
-  return plim_lp_work(s->lp) + 8 * plim_cut_flow_work(s->flow) + s->other_work;
+  int64_t ascent = s->ascent ? plim_cut_ascent_work(s->ascent) : 0;
+  return plim_lp_work(s->lp) + 8 * plim_cut_flow_work(s->flow) + ascent + s->other_work;
 }
 
 static int out_of_time(const plim_cut_solver *s) {
@@ -297,10 +305,9 @@ static void reduce(plim_cut_solver *s, uint8_t *chosen, int64_t least) {
   }
 }
 
-/* Round the program's point, repair, reduce. */
-static void round_point(plim_cut_solver *s, double threshold) {
-  plim_lp_point(s->lp, s->x);
-  for (int32_t j = 0; j < s->n_columns; j++) s->trial[j] = s->x[j] >= threshold || s->cost[j] == 0;
+/* Round a point, repair, reduce. */
+static void round_point(plim_cut_solver *s, const double *x) {
+  for (int32_t j = 0; j < s->n_columns; j++) s->trial[j] = x[j] >= 0.5 || s->cost[j] == 0;
   if (!repair(s, s->trial)) return;
   reduce(s, s->trial, 1);
   take_solution(s, s->trial);
@@ -465,12 +472,54 @@ static plim_status dive(plim_cut_solver *s, int32_t at) {
     if (s->impossible || column < 0 || s->tree.node[at].bound >= s->cutoff) return PLIM_OK;
     if (at == 0) {
       begin_phase(s, 100);
-      if (!s->limits->bound_only || !is_large(s)) round_point(s, 0.5);
+      plim_lp_point(s->lp, s->x);
+      if (!s->limits->bound_only || !is_large(s)) round_point(s, s->x);
       fix_columns(s);
       plim_lp_point(s->lp, s->x);
     }
     PLIM_TRY(branch_on(s, at, column, &at));
   }
+}
+
+static int stop_ascent(void *user) {
+  return out_of_time(user);
+}
+
+/* What the ascent proves, the rows that bind there for the program, a solution from its point. */
+static plim_status use_ascent(plim_cut_solver *s, int64_t *bound) {
+  const plim_cut_rows *rows = plim_cut_ascent_rows(s->ascent);
+  const double *multiplier = plim_cut_ascent_multipliers(s->ascent);
+  plim_cut_box box = {s->n_columns, s->cost, s->root_low, s->root_high};
+  int64_t proven = plim_cut_certify(&box, rows->n, rows->row, multiplier, s->scratch, NULL);
+  if (proven > *bound) *bound = proven;
+  for (int32_t r = 0; r < rows->n && !plim_lp_full(s->lp); r++) {
+    if (multiplier[r] <= 0) continue;
+    PLIM_TRY(plim_cut_rows_add(&s->rows, &rows->row[r]));
+    plim_lp_add(s->lp, &rows->row[r]);
+    s->n_rows++;
+  }
+  if (!s->limits->bound_only) {
+    begin_phase(s, 100);
+    round_point(s, plim_cut_ascent_point(s->ascent));
+  }
+  return PLIM_OK;
+}
+
+/* *bound: of every solution. */
+static plim_status ascend(plim_cut_solver *s, int64_t *bound) {
+  plim_status status;
+  int32_t impossible = 0;
+  if (s->n_columns <= ASCENT_COLUMNS || s->n_cuts == 0) return PLIM_OK;
+  begin_phase(s, is_large(s) ? ASCENT_PERCENT_OF_MANY : ASCENT_PERCENT);
+  PLIM_TRY(plim_cut_ascent_new(s->model, s->flow, s->real_cost, s->n_cuts, s->budget_bytes, &s->ascent));
+  status = plim_cut_ascend(s->ascent, stop_ascent, s, &impossible);
+  if (status == PLIM_OK && !impossible) status = use_ascent(s, bound);
+  if (impossible) s->impossible = 1;
+  s->other_work += plim_cut_ascent_work(s->ascent);
+  plim_cut_ascent_free(s->ascent);
+  s->ascent = NULL;
+  begin_phase(s, is_large(s) && !s->limits->bound_only ? ROOT_PERCENT : 100);
+  return status;
 }
 
 static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limits *limits) {
@@ -510,6 +559,7 @@ plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_
   begin(s, budget_bytes, &own);
   int32_t root;
   PLIM_TRY(plim_cut_tree_add(&s->tree, (plim_cut_node){.parent = -1}, &root));
+  PLIM_TRY(ascend(s, &s->tree.node[root].bound));
   PLIM_TRY(plim_cut_tree_open(&s->tree, root));
   while (s->tree.n_open > 0 && !s->impossible && plim_cut_tree_least(&s->tree) < s->cutoff && !out_of_time(s)) {
     PLIM_TRY(dive(s, plim_cut_tree_pop(&s->tree)));

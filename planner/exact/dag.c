@@ -2,14 +2,7 @@
  * out sorted once each op's own is; successors are counted, then filled, which keeps them sorted as well. */
 #include "planner/exact/dag.h"
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b != 0) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
+#include "runtime/base/integers.h"
 
 static void number_nodes(plim_dag *d) {
   const plim_problem *p = d->problem;
@@ -107,8 +100,8 @@ static void choose(plim_dag *d, int64_t budget) {
 static void add_up(plim_dag *d) {
   int64_t bytes = 0, time = 0;
   for (int32_t v = 0; v < d->n; v++) {
-    bytes = gcd(gcd(bytes, d->node[v].bytes), d->node[v].workspace_bytes);
-    time = gcd(time, d->node[v].time_ns);
+    bytes = plim_integers_gcd(plim_integers_gcd(bytes, d->node[v].bytes), d->node[v].workspace_bytes);
+    time = plim_integers_gcd(time, d->node[v].time_ns);
     d->time_ns += d->node[v].time_ns;
   }
   d->bytes_unit = bytes > 0 ? bytes : 1;

@@ -13,7 +13,15 @@ typedef int highs_int; /* checked against Highs_getSizeofHighsInt */
 typedef void highs_callback(int kind, const char *message, const void *told, void *answer, void *user);
 
 enum { ROWWISE = 2, MINIMISE = 1, WARNING = 1, KNOWN_MAJOR = 1 };
-enum { OPTIMAL = 7, INFEASIBLE = 8, BOUND_REACHED = 11, TIME_LIMIT = 13, ITERATION_LIMIT = 14, INTERRUPTED = 17 };
+enum {
+  OPTIMAL = 7,
+  INFEASIBLE = 8,
+  BOUND_REACHED = 11,
+  TIME_LIMIT = 13,
+  ITERATION_LIMIT = 14,
+  SOLUTION_LIMIT = 16,
+  INTERRUPTED = 17
+};
 enum { SIMPLEX_INTERRUPT = 1, IPM_INTERRUPT = 2, MIP_INTERRUPT = 6, POINT_FEASIBLE = 2 };
 
 typedef struct functions {
@@ -115,6 +123,10 @@ static int set_options(const functions *f, void *highs, const plim_solve_options
   int worst = f->set_bool(highs, "output_flag", 0);
   worst |= f->set_int(highs, "threads", o->threads > 1 ? o->threads : 1);
   if (o->seconds > 0) worst |= f->set_double(highs, "time_limit", o->seconds);
+  if (o->steps > 0) {
+    const char *option = o->relax ? "simplex_iteration_limit" : "mip_max_nodes";
+    worst |= f->set_int(highs, option, o->steps < INT32_MAX ? (highs_int)o->steps : INT32_MAX);
+  }
   if (o->relax) worst |= f->set_bool(highs, "solve_relaxation", 1);
   worst |= f->set_double(highs, "mip_rel_gap", o->gap);
   worst |= f->set_double(highs, "mip_abs_gap", o->absolute_gap);
@@ -136,6 +148,7 @@ static plim_status read_answer(plim_context *ctx, const functions *f, void *high
       return PLIM_OK;
     case TIME_LIMIT:
     case ITERATION_LIMIT:
+    case SOLUTION_LIMIT: /* of nodes, too */
     case INTERRUPTED:
       break;
     default:

@@ -1,6 +1,7 @@
 /* The table of solvers. */
 #include "planner/exact/solver.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "planner/exact/back_end.h"
@@ -19,15 +20,17 @@ const char *plim_solver_name(int32_t row) {
   return row >= 0 && row < BACK_ENDS ? back_ends[row]->name : NULL;
 }
 
-/* The first that opens; what the first of all said when none does: it is the one to get. */
+/* The first that opens; when none does, what each of them said: one may be there and broken. */
 static plim_status open_first(plim_context *ctx, plim_solver *s) {
+  char why[PLIM_ERROR_BYTES];
+  size_t used = 0;
   for (int32_t row = 0; row < BACK_ENDS; row++) {
     s->back_end = back_ends[row];
     if (s->back_end->open(ctx, &s->info) == PLIM_OK) return PLIM_OK;
+    int written = snprintf(why + used, sizeof why - used, "; %s", plim_context_error(ctx));
+    if (written > 0 && used + (size_t)written < sizeof why) used += (size_t)written;
   }
-  return plim_fail(ctx, PLIM_EUNSUPPORTED,
-                   "no solver of linear models is installed: tools/get_solvers fetches HiGHS, and Debian's package "
-                   "coinor-libcbc3 is CBC");
+  return plim_fail(ctx, PLIM_EUNSUPPORTED, "no solver of linear models can be opened%s", why);
 }
 
 plim_status plim_solver_open(plim_context *ctx, const char *name, plim_solver **out) {

@@ -5,8 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "planner/cut/cut.h"
 #include "planner/exact/repair.h"
 
+enum { CUT_WORK = 500000000 /* about half a second */ };
 enum { EFFORT = 16, MOVES_AN_OP = 2000, MOST_MOVES = 600000, SEARCH_SHARE = 10 /* of the time limit, one in */ };
 static const int64_t most_search_ns = 2000000000;
 
@@ -61,8 +63,8 @@ static plim_status offer_searched(plim_stage_plans *p) {
   options.budget_bytes = p->limit_bytes;
   options.time_limit_ns /= SEARCH_SHARE;
   if (options.time_limit_ns > most_search_ns) options.time_limit_ns = most_search_ns;
-  options.iterations = MOVES_AN_OP * (int64_t)p->dag->n;
-  if (options.iterations > MOST_MOVES) options.iterations = MOST_MOVES;
+  int64_t moves = MOVES_AN_OP * (int64_t)p->dag->n, most = options.iterations > 0 ? options.iterations : MOST_MOVES;
+  options.iterations = moves < most ? moves : most;
   PLIM_TRY(plim_planning_begin(p->pl->problem, &options, &searched));
   plim_status status = plim_search_run(searched);
   take_bound(p, searched);
@@ -71,6 +73,25 @@ static plim_status offer_searched(plim_stage_plans *p) {
     if (status == PLIM_OK) status = plim_stage_plans_offer(p);
   }
   plim_planning_end(searched);
+  return status;
+}
+
+plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
+  plim_planning *other = NULL;
+  plim_plan_options options = *p->pl->options;
+  plim_schedule seed = {.ctx = p->dag->ctx};
+  options.unpacked = 1;
+  options.budget_bytes = limit_bytes;
+  options.time_limit_ns /= SEARCH_SHARE;
+  PLIM_TRY(plim_planning_begin(p->pl->problem, &options, &other));
+  plim_status status = plim_cut_begin(other, CUT_WORK, &seed);
+  if (limit_bytes == p->limit_bytes) take_bound(p, other);
+  if (status == PLIM_OK && seed.n > 0) {
+    status = plim_stage_schedule_project(p->stages, &seed);
+    if (status == PLIM_OK) status = plim_stage_plans_offer(p);
+  }
+  plim_schedule_free(&seed);
+  plim_planning_end(other);
   return status;
 }
 
@@ -177,6 +198,7 @@ plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, con
   plim_solve_options options = {.relax = relax,
                                 .threads = p->pl->options->threads,
                                 .seconds = plim_stage_plans_seconds(p->pl),
+                                .steps = p->pl->options->iterations,
                                 .absolute_gap = 0.999, /* objectives are whole numbers */
                                 .cutoff = INFINITY,
                                 .start = start,

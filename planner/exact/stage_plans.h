@@ -29,6 +29,10 @@ PLIM_MUST_USE plim_status plim_stage_plans_order(plim_stage_plans *plans);
 /* Offer program order and the plan of a short search, both as stages; the search's bound holds for stages as well. */
 PLIM_MUST_USE plim_status plim_stage_plans_start(plim_stage_plans *plans);
 
+/* Offer the plan of the cut model for that many bytes as stages, where it has one. Needs no solver and takes graphs
+ * whose programs are too large for one. The model's bound for all of the budget is taken. */
+PLIM_MUST_USE plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t limit_bytes);
+
 /* For a planning that has found nothing: what plim_stage_lowest_run finds, if it fits. That goes by repairs, in halving
  * steps between the least peak and that of program order. */
 PLIM_MUST_USE plim_status plim_stage_plans_any(plim_planning *pl);

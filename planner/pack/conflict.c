@@ -1,6 +1,7 @@
-/* Conflicts: the largest boxes of the step with the largest load; or a deletion filter over exact search, which drops
- * halves, quarters and so on before single boxes. A set that is proven not to fit stays so when boxes come back, so one
- * pass over single boxes leaves an irreducible one, if every question was answered. */
+/* Conflicts: the largest boxes of the step with the largest load; or, and where boxes are fixed or have gaps, hints or
+ * alignments of their own, so that the others need not fit though their sum does, a deletion filter over exact search,
+ * which drops halves, quarters and so on before single boxes. A set that is proven not to fit stays so when boxes come
+ * back, so one pass over single boxes leaves an irreducible one, if every question was answered. */
 #include "planner/pack/conflict.h"
 
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static int larger_first(const void *a, const void *b) {
   return (x->box > y->box) - (x->box < y->box);
 }
 
-/* The largest boxes of a step, until they exceed the capacity: none of them could be left out. */
+/* The largest boxes of a step, until they exceed the capacity: of plain boxes none could be left out. */
 static plim_status mark_step(filter *f, int64_t time, plim_conflict *out) {
   sized *alive = NULL;
   int32_t n = 0, used = 0;
@@ -83,10 +84,10 @@ static plim_status drop(filter *f, int32_t from, int32_t to, const uint8_t *all,
   return status;
 }
 
+/* Of the marked boxes. */
 static plim_status filter_boxes(filter *f, uint8_t *before, plim_conflict *out) {
   int32_t n = f->boxes->n, answered = 1;
   plim_pack_outcome outcome;
-  for (int32_t x = 0; x < n; x++) f->member[x] = f->boxes->box[x].bytes > 0;
   PLIM_TRY(ask(f, &outcome));
   if (outcome != PLIM_PACK_IMPOSSIBLE) {
     memset(f->member, 0, (size_t)n);
@@ -108,6 +109,32 @@ static plim_status filter_boxes(filter *f, uint8_t *before, plim_conflict *out) 
   return PLIM_OK;
 }
 
+/* Are the boxes such that those of one step fit when their sum does? */
+static int are_plain(const plim_units *u) {
+  int plain = u->plain;
+  for (int32_t x = 0; x < u->n; x++) plain &= u->fixed[x] < 0;
+  return plain;
+}
+
+/* Too much at one step; fewer of these boxes may do where they are not plain. */
+static plim_status explain_step(filter *f, const plim_units *units, uint8_t *before, plim_conflict *out) {
+  plim_conflict fewer = {0};
+  PLIM_TRY(mark_step(f, units->load_time, out));
+  if (are_plain(units)) return PLIM_OK;
+  out->irreducible = 0;
+  if (out->n > PLIM_EXACT_MOST / 4) return PLIM_OK;
+  PLIM_TRY(filter_boxes(f, before, &fewer));
+  if (fewer.n > 0 && fewer.n < out->n) {
+    *out = fewer;
+  } else if (fewer.n > 0) {
+    out->irreducible = fewer.irreducible;
+  } else { /* no nodes were left */
+    PLIM_TRY(mark_step(f, units->load_time, out));
+    out->irreducible = 0;
+  }
+  return PLIM_OK;
+}
+
 plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int64_t capacity, int64_t nodes,
                                 uint8_t *member, plim_conflict *out) {
   filter f = {ctx, boxes, capacity, nodes, member};
@@ -121,8 +148,9 @@ plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int6
   PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &chosen));
   PLIM_CHECK(plim_units_make(ctx, &chosen.boxes, &units));
   if (units.load * chosen.boxes.align > capacity) {
-    status = mark_step(&f, units.load_time, out);
+    status = explain_step(&f, &units, before, out);
   } else if (chosen.boxes.n <= (units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST)) {
+    for (int32_t x = 0; x < boxes->n; x++) member[x] = boxes->box[x].bytes > 0;
     status = filter_boxes(&f, before, out);
   }
 done:

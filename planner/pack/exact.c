@@ -12,6 +12,9 @@
  * Where no unplaced box spans the border of two sections the problem falls apart; the pieces are solved one after the
  * other, and one that fails fails all. Of boxes equal in time and size one order is tried.
  *
+ * Of items that may lie equally low, one without a rival in some section comes first; else the static order decides.
+ * Boxes that often spoilt all at once come earlier in later turns (exact_order.c).
+ *
  * A node owns a list of its unplaced boxes, sorted by `least`; a child's list is made from it behind it, so that going
  * back is forgetting. In the lists boxes are numbered by the static order of the turn.
  *
@@ -211,6 +214,25 @@ static int32_t first_open(const piece *p) {
   return i;
 }
 
+/* Of the items that may lie as low as `next` does, the first that is alone in some section: what lies there lies there
+ * now or leaves a hole. None is: `next`. */
+static int32_t prefer_forced(plim_exact *e, const piece *p, int32_t next) {
+  int32_t least = p->item[next].least, end = next;
+  for (int32_t s = p->first; s < p->last; s++) e->rivals[s] = 0;
+  for (; end < p->n && p->item[end].least == least; end++) {
+    const shape *b = &e->shape[p->item[end].box];
+    for (int32_t s = b->first; s < b->last && p->item[end].low == least; s++) e->rivals[s]++;
+  }
+  for (int32_t i = next; i < end && end - next > 1; i++) {
+    const shape *b = &e->shape[p->item[i].box];
+    if (p->item[i].low != least) continue;
+    for (int32_t s = b->first; s < b->last; s++) {
+      if (e->rivals[s] == 1) return i;
+    }
+  }
+  return next;
+}
+
 /* The item to decide on, -1: this state fails. The items before it were refused their places; since nothing comes below
  * its offset any more, they may rise. */
 static int32_t next_item(plim_exact *e, piece *p) {
@@ -229,7 +251,8 @@ static int32_t next_item(plim_exact *e, piece *p) {
     raise_item(p, i, least);
     next = first_open(p);
   }
-  return touched.first < touched.last && !piles_fit(e, p, touched) ? -1 : next;
+  if (touched.first < touched.last && !piles_fit(e, p, touched)) return -1;
+  return prefer_forced(e, p, next);
 }
 
 static int solve(plim_exact *e, piece p);
@@ -280,6 +303,8 @@ static int try_item(plim_exact *e, const piece *p, int32_t i) {
     e->place[x] = offset;
     solved = count_cuts(e, x, -1) ? solve_pieces(e, child) : solve(e, child);
     if (!solved) (void)count_cuts(e, x, 1);
+  } else {
+    e->blame[e->order[x].box]++;
   }
   e->top = mark;
   return solved;
@@ -343,6 +368,16 @@ static int is_too_large(const plim_exact *e, int64_t capacity) {
   return 0;
 }
 
+/* Placing boxes by offset found nothing, which says nothing where boxes lie within each other's gaps: the pairs get as
+ * many nodes again. */
+static plim_pack_outcome decide_pairs(plim_exact *e, int64_t capacity, int64_t *offset, int64_t *nodes) {
+  int64_t used = 0;
+  if (!e->pairs) return PLIM_PACK_LIMIT;
+  plim_pack_outcome outcome = plim_pairs_run(e->pairs, capacity, e->limits, offset, &used);
+  *nodes += used;
+  return outcome;
+}
+
 plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes) {
   *nodes = 0;
@@ -357,7 +392,8 @@ plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, 
   piece root = make_root(e);
   int solved = piles_fit(e, &root, (plim_span){root.first, root.last}) && solve_pieces(e, root);
   *nodes = e->nodes;
-  if (!solved) return e->stopped || e->units->windows ? PLIM_PACK_LIMIT : PLIM_PACK_IMPOSSIBLE;
+  if (!solved && e->units->windows) return decide_pairs(e, capacity, offset, nodes);
+  if (!solved) return e->stopped ? PLIM_PACK_LIMIT : PLIM_PACK_IMPOSSIBLE;
   for (int32_t r = 0; r < e->n; r++) offset[e->order[r].box] = e->place[r];
   return PLIM_PACK_FOUND;
 }

@@ -26,8 +26,8 @@ void plim_exact_free(plim_exact *exact); /* NULL is legal */
 
 /* Search once, in the order of that turn: 0, 1, ... are a portfolio of orders, later ones blurred at random. offset [n]
  * in units is set when found. A limit, or a cancel of the context, gives PLIM_PACK_LIMIT; so does a capacity of
- * PLIM_EXACT_UNITS or more. Gaps that leave a part of a box make IMPOSSIBLE impossible. Depends on the arguments and on
- * the calls before, unless the deadline ends it. *nodes: how many were used. */
+ * PLIM_EXACT_UNITS or more. Where gaps leave parts of boxes, IMPOSSIBLE is for the pairs to say (pairs.h). Depends on
+ * the arguments and on the calls before, unless the deadline ends it. *nodes: how many were used. */
 plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes);
 

@@ -58,10 +58,15 @@ static plim_status allocate(plim_exact *e) {
   PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->together, &e->together));
   PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->over, &e->over));
   PLIM_TRY(plim_allocate(ctx, e->words, sizeof *e->raised, &e->raised));
-  if (e->units->windows) PLIM_TRY(plim_allocate(ctx, n * n, sizeof *e->reach, &e->reach));
+  if (e->units->windows) {
+    PLIM_TRY(plim_allocate(ctx, n * n, sizeof *e->reach, &e->reach));
+    PLIM_TRY(plim_pairs_new(e->units, &e->pairs));
+  }
   PLIM_TRY(plim_allocate(ctx, n, sizeof *e->place, &e->place));
   PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->cut, &e->cut));
   PLIM_TRY(plim_allocate(ctx, e->lanes, sizeof *e->pile, &e->pile));
+  PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->rivals, &e->rivals));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->blame, &e->blame));
   PLIM_TRY(plim_allocate(ctx, e->room, sizeof *e->stack, &e->stack));
   return plim_allocate(ctx, e->n_memo, sizeof *e->failed, &e->failed);
 }
@@ -105,9 +110,12 @@ void plim_exact_free(plim_exact *e) {
   plim_release(ctx, e->over, n * e->words, sizeof *e->over);
   plim_release(ctx, e->raised, e->words, sizeof *e->raised);
   plim_release(ctx, e->reach, n * n, sizeof *e->reach);
+  plim_pairs_free(e->pairs);
   plim_release(ctx, e->place, n, sizeof *e->place);
   plim_release(ctx, e->cut, sections, sizeof *e->cut);
   plim_release(ctx, e->pile, e->lanes, sizeof *e->pile);
+  plim_release(ctx, e->rivals, sections, sizeof *e->rivals);
+  plim_release(ctx, e->blame, n, sizeof *e->blame);
   plim_release(ctx, e->stack, e->room, sizeof *e->stack);
   plim_release(ctx, e->failed, e->n_memo, sizeof *e->failed);
   plim_sections_free(&e->sections);

@@ -4,6 +4,7 @@
 #define PLIM_PLANNER_PACK_EXACT_PARTS_H
 
 #include "planner/pack/exact.h"
+#include "planner/pack/pairs.h"
 #include "planner/pack/sections.h"
 
 /* A static order sorts by three keys, all descending. */
@@ -49,9 +50,12 @@ struct plim_exact {
   uint64_t *over;     /* [n][words] the same by number */
   uint64_t *raised;   /* [words] scratch */
   int32_t *reach;     /* [n][n] by box, NULL without windows */
+  plim_pairs *pairs;  /* NULL without windows, and where there are too many */
   int32_t *place;     /* [n] by number */
   int32_t *cut;       /* [n_sections] unplaced boxes over the border to the next section */
   int16_t *pile;      /* [lanes] scratch */
+  int32_t *rivals;    /* [n_sections] scratch */
+  int64_t *blame;     /* [n] by box: how often nothing else fitted once it lay at its lowest place */
   plim_item *stack;   /* [room] lists of nodes */
   int64_t top, room;
   uint64_t *failed; /* [n_memo] hashes of failed states */

@@ -22,7 +22,9 @@ enum {
   NODES_A_ROUND = 16384 /* of exact search, times boxes, for each round of effort: a node costs O(boxes) */,
   EXACT_TRIES = 5,
   RISES_A_ROUND = 2 /* at most, and of many boxes so few that their number squared, times rises, stays below: */,
-  RISES_BOXES_SQUARED = 300000
+  RISES_BOXES_SQUARED = 300000,
+  FEWEST_RISES = 4 /* of boxes so many that this is less work than first-fit: */,
+  MANY_BOXES = 1500
 };
 
 typedef struct sort_key {
@@ -155,7 +157,8 @@ static plim_status raise_water(packer *k, int32_t effort) {
   plim_rise *rise = NULL;
   int64_t n = k->units.n, runs = (int64_t)effort * RISES_BOXES_SQUARED / (n * n),
           most = (int64_t)effort * RISES_A_ROUND;
-  runs = runs > most ? most : runs < 1 ? 1 : runs;
+  int64_t fewest = n > MANY_BOXES ? FEWEST_RISES : 1;
+  runs = runs > most ? most : runs < fewest ? fewest : runs;
   PLIM_TRY(plim_rise_new(&k->units, &rise));
   for (int64_t i = 0; i < runs && goes_on(k); i++) {
     if (plim_rise_run(rise, k->goal, k->trial) < k->height) keep_trial(k);

@@ -13,7 +13,14 @@
 
 #include "planner/random.h"
 
-enum { MOST_BOXES = 1500, CHANGE_PERCENT = 10, GROUP = 32 };
+enum {
+  MOST_BOXES = 32768,
+  FEW = 1500 /* boxes; of more than that, fewer change at once, near what sticks out: */,
+  CHANGE_PERCENT = 10,
+  CHANGE_PERCENT_NEAR = 3,
+  MOST_NEAR = 64,
+  GROUP = 32
+};
 
 typedef enum pick { LID, LOWEST } pick;
 typedef enum priority { BY_AREA, BY_BYTES, BY_LENGTH } priority;
@@ -205,14 +212,32 @@ static void set_keys(plim_rise *r, priority by) {
   }
 }
 
+/* Times of some of the boxes that stick out. */
+static int32_t list_sticking(const plim_rise *r, int64_t goal, const plim_box **box) {
+  int32_t n = 0;
+  for (int32_t b = 0; b < r->units->n && n < MOST_NEAR; b++) {
+    if (r->best[b] + r->units->size[b] > goal) box[n++] = &r->units->boxes->box[b];
+  }
+  return n;
+}
+
+static int is_near(const plim_box *box, const plim_box *const *sticking, int32_t n) {
+  int near = 0;
+  for (int32_t i = 0; i < n; i++) near |= (box->begin < sticking[i]->end) & (sticking[i]->begin < box->end);
+  return near;
+}
+
 /* What sticks out matters more; of the rest, some matter more or less. */
 static void change_keys(plim_rise *r, int64_t goal) {
+  const plim_box *sticking[MOST_NEAR];
+  int32_t few = r->units->n <= FEW, n = few ? 0 : list_sticking(r, goal, sticking);
   for (int32_t b = 0; b < r->units->n; b++) {
     double factor = 1;
     if (r->best[b] + r->units->size[b] > goal) {
       factor = 1 + 3 * plim_random_unit(&r->random);
-    } else if (plim_random_percent(&r->random, CHANGE_PERCENT)) {
-      factor = 0.3 + 2 * plim_random_unit(&r->random);
+    } else if (few || is_near(&r->units->boxes->box[b], sticking, n)) {
+      int changes = plim_random_percent(&r->random, few ? CHANGE_PERCENT : CHANGE_PERCENT_NEAR);
+      if (changes) factor = 0.3 + 2 * plim_random_unit(&r->random);
     }
     r->key[b] = r->best_key[b] * factor;
   }

@@ -2,7 +2,7 @@
  * begin. */
 #include "planner/pack/sections.h"
 
-#include <stdlib.h>
+#include "runtime/base/integers.h"
 
 enum { COMES = 1, GOES = 2 };
 
@@ -20,11 +20,6 @@ typedef struct sweep {
   unsigned char *event; /* [n_times] COMES, GOES */
   int32_t *section_at;  /* [n_times] sections closed before */
 } sweep;
-
-static int by_value(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
 
 static int32_t find_time(const sweep *w, int64_t time) {
   int32_t low = 0, high = w->n_times - 1;
@@ -59,7 +54,7 @@ static void sort_times(sweep *w) {
     w->time[2 * i] = w->stretch[i].begin;
     w->time[2 * i + 1] = w->stretch[i].end;
   }
-  qsort(w->time, 2 * (size_t)w->n, sizeof *w->time, by_value);
+  plim_integers_sort(w->time, 2 * (int64_t)w->n);
   for (int32_t i = 0; i < 2 * w->n; i++) {
     if (w->n_times == 0 || w->time[w->n_times - 1] != w->time[i]) w->time[w->n_times++] = w->time[i];
   }

@@ -1,14 +1,7 @@
 /* Selection: copies, and the greatest common divisor of all that offsets are sums of. */
 #include "planner/pack/selection.h"
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b != 0) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
+#include "runtime/base/integers.h"
 
 static int64_t gaps_of(const plim_boxes *b) {
   return b->gap ? b->gap_first[b->n] : 0;
@@ -18,7 +11,7 @@ static void add_gaps(plim_selection *s, int32_t x, int32_t *n_gaps) {
   const plim_boxes *b = s->from;
   for (int32_t g = b->gap ? b->gap_first[x] : 0; b->gap && g < b->gap_first[x + 1]; g++) {
     s->gap[(*n_gaps)++] = b->gap[g];
-    s->boxes.align = gcd(gcd(s->boxes.align, b->gap[g].low), b->gap[g].high);
+    s->boxes.align = plim_integers_gcd(plim_integers_gcd(s->boxes.align, b->gap[g].low), b->gap[g].high);
   }
 }
 
@@ -28,9 +21,10 @@ static void add(plim_selection *s, int32_t x, int32_t *n_gaps) {
   int64_t own = b->own_align ? b->own_align[x] : 1;
   s->original[at] = x;
   s->box[at] = b->box[x];
-  s->own_align[at] = own / gcd(own, b->align) * b->align;
+  s->own_align[at] = own / plim_integers_gcd(own, b->align) * b->align;
   s->hint[at] = b->hint ? b->hint[x] : -1;
-  s->boxes.align = gcd(gcd(s->boxes.align, b->box[x].bytes), b->box[x].fixed > 0 ? b->box[x].fixed : 0);
+  s->boxes.align =
+      plim_integers_gcd(plim_integers_gcd(s->boxes.align, b->box[x].bytes), b->box[x].fixed > 0 ? b->box[x].fixed : 0);
   add_gaps(s, x, n_gaps);
   s->gap_first[++s->boxes.n] = *n_gaps;
 }
@@ -43,7 +37,7 @@ static void choose_unit(plim_selection *s) {
     for (int32_t x = 0; x < s->boxes.n; x++) {
       int64_t unit = s->boxes.align, own = s->own_align[x];
       if (unit % own == 0 || own % unit == 0) continue;
-      s->boxes.align = gcd(unit, own);
+      s->boxes.align = plim_integers_gcd(unit, own);
       again = 1;
     }
   }

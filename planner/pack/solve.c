@@ -1,16 +1,24 @@
-/* First-fit first. Then exact search, asked for the capacity until it is found or refuted; or, for the lowest height,
- * for several heights between the proven bound and the best packing, again and again with more nodes: which heights are
- * hard cannot be told beforehand, and a tight height can be easier than a loose one, because it prunes. Problems too
- * large for exact search are repaired instead (pack.c). */
+/* First-fit first, then some packings from the bottom up (rise.h). Then exact search, asked for the capacity until it
+ * is found or refuted; or, for the lowest height, for several heights between the proven bound and the best packing,
+ * again and again with more nodes: which heights are hard cannot be told beforehand, and a tight height can be easier
+ * than a loose one, because it prunes. Problems too large for exact search are repaired instead (pack.c). */
 #include "planner/pack/solve.h"
 
 #include <string.h>
 
+#include "planner/pack/rise.h"
 #include "planner/pack/selection.h"
 #include "planner/pack/turns.h"
 #include "planner/pack/validate.h"
 
-enum { ORDERS_A_HEIGHT = 3, MOST_EFFORT = 1 << 20 };
+enum {
+  ORDERS_A_HEIGHT = 3,
+  MOST_EFFORT = 1 << 20,
+  MOST_RISES = 1 << 16,
+  FIRST_FIT_PART = 5 /* of the time, inverse */,
+  RISES_A_ROUND = 16,
+  RISES_BOXES_SQUARED = 10000000 /* a round's work: the number of boxes squared, times rises */
+};
 
 /* Heights asked for: the bound, then so many eighths of the way from it to the best. */
 static const int64_t eighths[] = {0, 6, 7, 4, 2};
@@ -23,6 +31,7 @@ typedef struct solver {
   plim_selection chosen; /* the boxes with bytes */
   plim_units units;
   plim_turns *turns;
+  plim_rise *rise;       /* NULL: not possible */
   int64_t *best, *trial; /* [n] bytes */
   int64_t started_ns, deadline_ns;
   plim_solution found; /* height INT64_MAX: nothing yet */
@@ -56,6 +65,25 @@ static int is_done(const solver *s) {
   int refuted = s->found.bound > s->options->capacity;
   return reached || refuted || s->found.height <= s->found.bound || plim_now_ns() > s->deadline_ns ||
          plim_context_cancelled(s->ctx);
+}
+
+/* ---- from the bottom up ---- */
+
+static void raise_water(solver *s, int32_t runs) {
+  int64_t unit = s->chosen.boxes.align, capacity = s->options->capacity / unit, bound = s->found.bound / unit;
+  int64_t goal = s->options->capacity < INT64_MAX && capacity > bound ? capacity : bound;
+  for (int32_t i = 0; s->rise && i < runs && !is_done(s); i++) {
+    if (plim_rise_run(s->rise, goal, s->trial) == INT64_MAX) continue;
+    for (int32_t x = 0; x < s->chosen.boxes.n; x++) s->trial[x] *= unit;
+    keep(s);
+    report(s);
+  }
+}
+
+/* A round beside exact search. */
+static void raise_for_a_while(solver *s) {
+  int64_t n = s->chosen.boxes.n, runs = RISES_BOXES_SQUARED / (n * n + 1);
+  raise_water(s, runs < 1 ? 1 : runs > RISES_A_ROUND ? RISES_A_ROUND : (int32_t)runs);
 }
 
 /* ---- exact search ---- */
@@ -104,6 +132,7 @@ static void reach_capacity(solver *s) {
   for (int32_t round = 0; !is_done(s); round++) {
     int64_t capacity = s->options->capacity / s->chosen.boxes.align, bound = s->found.bound / s->chosen.boxes.align;
     int64_t lower = capacity - (capacity - bound) * (round * 7 % 16 + 1) / 32; /* of the upper half, mixed */
+    raise_for_a_while(s);
     (void)ask(s, capacity, round);
     if (lower < capacity && !is_done(s)) (void)ask(s, lower, round);
   }
@@ -111,6 +140,7 @@ static void reach_capacity(solver *s) {
 
 static void minimise(solver *s) {
   for (int32_t round = 0; !is_done(s); round++) {
+    raise_for_a_while(s);
     for (int32_t i = 0; i < HEIGHTS && !is_done(s); i++) {
       int64_t bound = s->found.bound / s->chosen.boxes.align, height = s->found.height / s->chosen.boxes.align;
       int64_t capacity = bound + (height - 1 - bound) * eighths[i] / 8;
@@ -123,6 +153,7 @@ static void minimise(solver *s) {
 /* ---- large problems ---- */
 
 static plim_status repair(solver *s) {
+  raise_water(s, MOST_RISES);
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
   for (int32_t effort = 16; !is_done(s) && effort < MOST_EFFORT; effort *= 2) {
     int64_t height;
@@ -185,15 +216,22 @@ static plim_status give(solver *s, int64_t *offset, plim_solution *solution) {
   return status;
 }
 
+/* Where lives are many, orders of first-fit take seconds: they get a part of the time. */
+static int64_t first_fit_deadline(const solver *s) {
+  int64_t limit = s->options->time_limit_ns;
+  return s->chosen.boxes.n > PLIM_EXACT_MOST && limit > 0 ? s->started_ns + limit / FIRST_FIT_PART : s->deadline_ns;
+}
+
 static plim_status search(solver *s) {
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
   PLIM_TRY(plim_units_make(s->ctx, &s->chosen.boxes, &s->units));
-  PLIM_TRY(plim_pack_boxes(s->ctx, &s->chosen.boxes, target, 0, s->deadline_ns, s->trial, &s->found.first_fit,
+  PLIM_TRY(plim_pack_boxes(s->ctx, &s->chosen.boxes, target, 0, first_fit_deadline(s), s->trial, &s->found.first_fit,
                            &s->found.load));
   s->found.bound = s->found.load;
   keep(s);
   report(s);
   if (is_done(s)) return PLIM_OK;
+  if (plim_rise_can(&s->units)) PLIM_TRY(plim_rise_new(&s->units, &s->rise));
   int32_t most = s->units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST;
   if (s->chosen.boxes.n > most || s->found.height / s->chosen.boxes.align >= PLIM_EXACT_UNITS) return repair(s);
   PLIM_TRY(plim_turns_new(&s->units, threads_of(s), &s->turns));
@@ -224,6 +262,7 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
   }
 done:
   plim_turns_free(s.turns);
+  plim_rise_free(s.rise);
   plim_units_free(&s.units);
   plim_selection_free(&s.chosen);
   plim_release(ctx, s.trial, boxes->n, sizeof *s.trial);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/integers.h"
+
 typedef struct change {
   int64_t time, units;
 } change;
@@ -11,15 +13,6 @@ static int by_time(const void *a, const void *b) {
   const change *x = a, *y = b;
   if (x->time != y->time) return x->time < y->time ? -1 : 1;
   return (x->units > y->units) - (x->units < y->units); /* what goes comes first */
-}
-
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b != 0) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
 }
 
 static int64_t up(int64_t bytes, int64_t align) {
@@ -67,7 +60,7 @@ static plim_status convert(plim_units *u, int32_t x) {
   }
   u->size[x] = (box->bytes - 1) / align + 1;
   u->fixed[x] = box->fixed < 0 ? -1 : box->fixed / align;
-  u->align[x] = own / gcd(own, align);
+  u->align[x] = own / plim_integers_gcd(own, align);
   u->hint[x] = hint >= 0 && hint % align == 0 && hint / align % u->align[x] == 0 ? hint / align : -1;
   if (u->align[x] != 1 || u->hint[x] >= 0 || count_gaps(b, x) > 0) u->plain = 0;
   for (int32_t g = 0; g < count_gaps(b, x); g++) {

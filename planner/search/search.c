@@ -4,9 +4,16 @@
 #include "planner/cut/cut.h"
 #include "planner/planning.h"
 #include "planner/search/portfolio.h"
+#include "planner/search/seed_cover.h"
 #include "planner/search/seed_replay.h"
 
 enum { STRONG = 24 /* effort of packing */, MANY_OPS = 3000 };
+/* Of 1,000 random ops an annealer comes as low from program order as from a covered schedule, with the usual moves; of
+ * 2,000 it ends a sixth higher. After six rounds one more gains less than the annealer does in the same time. */
+enum { COVER_OPS = 1500, COVER_ROUNDS = 12, COVER_PERCENT = 60 /* of the time */ };
+/* Overhead that is proved to be needed, and time without which there is none for Rotor. */
+enum { DEEP_PERCENT = 10 };
+static const int64_t deep_ns = INT64_C(5000000000);
 
 /* Effort of the cut model: about a tenth of a second, more where a single look at all cuts takes as long, or up to a
  * quarter of the time. */
@@ -17,13 +24,23 @@ static int64_t cut_work(const plim_planning *pl) {
   return work > LEAST_WORK ? work : LEAST_WORK;
 }
 
+/* Is the overhead proved to be so large that the forward part has to be made again, much of it several times over? */
+static int is_deep(const plim_planning *pl) {
+  int64_t keep_ns = pl->problem->keep_all_ns, limit_ns = pl->options->time_limit_ns;
+  return pl->bound_ns - keep_ns >= keep_ns / 100 * DEEP_PERCENT && (limit_ns <= 0 || limit_ns >= deep_ns);
+}
+
 /* Of many ops an annealer takes long to come near a deep budget. A chain of stages meets it at once where the graph is
- * one; it is the start where the cut model suggests none. */
+ * one, in a second at most; it is the start where the cut model suggests none. What is too high then is covered. With
+ * fewer ops it is no start, but coolings that begin at the best plan go on from it where it is that. */
 static plim_status begin_many(plim_planning *pl, plim_schedule *order) {
-  if (pl->problem->n_ops <= MANY_OPS || pl->found) return PLIM_OK;
-  PLIM_TRY(plim_rotor_run(pl));
-  int suggested = order->n > pl->problem->n_ops;
-  return pl->found && !suggested ? plim_schedule_copy(order, &pl->best) : PLIM_OK;
+  int32_t n = pl->problem->n_ops;
+  int suggested = order->n > n;
+  if (pl->found) return PLIM_OK;
+  if (n > MANY_OPS || is_deep(pl)) PLIM_TRY(plim_rotor_run(pl));
+  if (n <= COVER_OPS) return PLIM_OK;
+  if (pl->found && !suggested) PLIM_TRY(plim_schedule_copy(order, &pl->best));
+  return plim_seed_cover(pl, COVER_ROUNDS, plim_planning_deadline(pl, COVER_PERCENT), order);
 }
 
 plim_status plim_search_run(plim_planning *pl) {

@@ -5,6 +5,7 @@
 #include "planner/search/polish.h"
 
 enum { QUICK = 4, STRONG = 24, MOVES_BETWEEN_PACKINGS = 10 /* for each op */, CHOOSY = 60, NEIGHBOURHOODS = 40 };
+enum { LENGTH = 12, STRETCHES = 400 };
 static const double cold = 0.006;
 
 static plim_status try_candidate(plim_searcher *s, int32_t effort) {
@@ -68,6 +69,7 @@ static void improve(const plim_searcher *s, int64_t limit) {
   plim_mover mover = s->anneal.mover;
   mover.limit = limit;
   plim_across_improve(&mover, NEIGHBOURHOODS);
+  plim_stretch_improve(s->stretch, &mover, LENGTH, STRETCHES);
 }
 
 /* At the end of a cooling: clean its candidate up and pack it well; if that needs too much, pack it as it was. */
@@ -90,9 +92,20 @@ static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   return try_candidate(s, STRONG);
 }
 
-static void set_up(plim_searcher *s, const plim_cooling *c, const plim_schedule *start) {
+/* The usual room is not enough for what others found where ops run many times: covering, Rotor, the fewest bytes. */
+static plim_status make_room(plim_searcher *s, int32_t n) {
+  plim_track *larger = NULL;
+  if (n <= s->track->room / 2) return PLIM_OK;
+  PLIM_TRY(plim_track_new(s->pl->problem, 2 * n, &larger));
+  plim_track_free(s->track);
+  s->track = s->anneal.mover.track = larger;
+  return PLIM_OK;
+}
+
+static plim_status set_up(plim_searcher *s, const plim_cooling *c, const plim_schedule *start) {
   plim_planning *pl = s->pl;
   plim_anneal *a = &s->anneal;
+  PLIM_TRY(make_room(s, start->n));
   set_shares(pl->problem, a, c);
   a->strict = c->start == PLIM_COOL_QUENCH && pl->found;
   a->hot = c->hot * 100 / pl->problem->n_ops;
@@ -102,12 +115,13 @@ static void set_up(plim_searcher *s, const plim_cooling *c, const plim_schedule 
   s->next_try = a->done;
   plim_track_load(s->track, start);
   if (a->strict && plim_track_peak(s->track) > a->mover.limit) a->mover.limit = plim_track_peak(s->track);
+  return PLIM_OK;
 }
 
 plim_status plim_searcher_cool(plim_searcher *s, const plim_cooling *c, const plim_schedule *start, int64_t moves,
                                int64_t deadline_ns) {
   plim_anneal *a = &s->anneal;
-  set_up(s, c, start);
+  PLIM_TRY(set_up(s, c, start));
   a->iterations = moves;
   a->deadline_ns = deadline_ns;
   plim_status status = plim_anneal_run(a);
@@ -119,22 +133,35 @@ plim_status plim_searcher_cool(plim_searcher *s, const plim_cooling *c, const pl
 }
 
 plim_status plim_searcher_begin(plim_planning *pl, uint64_t seed, plim_searcher *out) {
-  plim_track *track = NULL;
   plim_context *ctx = pl->problem->ctx;
-  PLIM_TRY(plim_track_new(pl->problem, plim_track_usual_room(pl->problem), &track));
-  *out = (plim_searcher){.pl = pl, .track = track, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
-  out->anneal = (plim_anneal){.mover = {.track = track, .random = {seed}, .limit = pl->budget_bytes, .choosy = CHOOSY},
+  plim_status status;
+  *out = (plim_searcher){.pl = pl, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
+  PLIM_CHECK(plim_track_new(pl->problem, plim_track_usual_room(pl->problem), &out->track));
+  PLIM_CHECK(plim_alike_new(pl->problem, &out->alike));
+  PLIM_CHECK(plim_stretch_new(pl->problem, &out->stretch));
+  out->anneal = (plim_anneal){.mover = {.track = out->track,
+                                        .random = {seed},
+                                        .limit = pl->budget_bytes,
+                                        .choosy = CHOOSY,
+                                        .alike = out->alike},
                               .weight = 0.3,
                               .pace = 0.1,
                               .time_weight = 1,
                               .on_fit = on_fit,
                               .on_moves = on_moves,
                               .user = out};
-  return PLIM_OK;
+done:
+  if (status != PLIM_OK) {
+    plim_searcher_end(out);
+    *out = (plim_searcher){.pl = pl, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
+  }
+  return status;
 }
 
 void plim_searcher_end(plim_searcher *s) {
   plim_track_free(s->track);
+  plim_alike_free(s->alike);
+  plim_stretch_free(s->stretch);
   plim_schedule_free(&s->current);
   plim_schedule_free(&s->candidate);
 }

@@ -498,6 +498,7 @@ static void clear(plim_track *t) {
 }
 
 void plim_track_load(plim_track *t, const plim_schedule *s) {
+  assert(s->n <= t->room);
   clear(t);
   for (int32_t j = 0; j < s->n; j++) (void)insert(t, s->op[j], s->choice[j], -1);
   if (s->n > 0) spread(t, 0, t->levels->n_slots, s->n);

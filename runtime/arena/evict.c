@@ -37,7 +37,7 @@ int64_t plim_tenants_distance(const plim_tenants *t, int32_t storage) {
 }
 
 int64_t plim_tenants_window_cost(plim_tenants *t, int32_t storage) {
-  return per_distance(plim_tenants_cost(t, storage), divisor(t->policy, plim_tenants_distance(t, storage)));
+  return per_distance(plim_tenants_cost(t, storage, INT64_MAX), divisor(t->policy, plim_tenants_distance(t, storage)));
 }
 
 static plim_status reserve_rows(plim_tenants *t, int64_t count) {

@@ -9,11 +9,11 @@ static int64_t free_bytes(const plim_tenants *t, int32_t piece) {
   return t->pieces->piece[piece].bytes;
 }
 
-double plim_tenants_score(plim_tenants *t, const plim_piece *piece) {
-  int64_t bytes = piece->bytes;
+double plim_tenants_score(plim_tenants *t, const plim_piece *piece, double most) {
+  int64_t bytes = piece->bytes, stale_ns = plim_tenants_distance(t, piece->owner);
   if (t->policy->size == PLIM_PER_HOLE) bytes += free_bytes(t, piece->prev) + free_bytes(t, piece->next);
-  return plim_policy_score(t->policy, plim_tenants_cost(t, piece->owner), bytes,
-                           plim_tenants_distance(t, piece->owner));
+  int64_t most_cost = plim_policy_most_cost(t->policy, most, bytes, stale_ns);
+  return plim_policy_score(t->policy, plim_tenants_cost(t, piece->owner, most_cost), bytes, stale_ns);
 }
 
 /* Of equal scores the lowest address. PLIM_NEVER: nothing can be evicted. */
@@ -23,7 +23,7 @@ static int32_t choose(plim_tenants *t) {
   for (int32_t id = t->pieces->first; id != PLIM_NEVER; id = t->pieces->piece[id].next) {
     const plim_piece *piece = &t->pieces->piece[id];
     if (piece->owner < 0 || piece->owner >= t->graph->n_storages || !plim_tenants_evictable(t, piece->owner)) continue;
-    double s = plim_tenants_score(t, piece);
+    double s = plim_tenants_score(t, piece, best);
     t->counts->pieces_scanned++;
     if (chosen != PLIM_NEVER && s >= best) continue;
     best = s;

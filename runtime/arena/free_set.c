@@ -48,22 +48,26 @@ static void set_next(plim_free_set *set, int32_t id, int level, int32_t next) {
   }
 }
 
-/* The last node in front of the key on each level; NONE is the head. */
-static void find_before(const plim_free_set *set, int64_t bytes, int64_t offset, int32_t *found) {
+/* The last node in front of the key on each level; NONE is the head. Returns how many nodes were compared with it. */
+static int64_t find_before(const plim_free_set *set, int64_t bytes, int64_t offset, int32_t *found) {
   int32_t at = NONE;
+  int64_t compared = 0;
   for (int level = PLIM_FREE_SET_LEVELS - 1; level >= 0; level--) {
-    for (int32_t next = next_of(set, at, level); next != NONE && before(&set->node[next], bytes, offset);
-         next = next_of(set, at, level)) {
+    int32_t next = next_of(set, at, level);
+    for (; next != NONE && before(&set->node[next], bytes, offset); next = next_of(set, at, level)) {
       at = next;
+      compared++;
     }
+    compared += next != NONE;
     found[level] = at;
   }
+  return compared;
 }
 
 void plim_free_set_insert(plim_free_set *set, int32_t id, int64_t bytes, int64_t offset) {
   assert(bytes > 0 && id < set->capacity && set->node[id].bytes == 0);
   int32_t found[PLIM_FREE_SET_LEVELS];
-  find_before(set, bytes, offset, found);
+  set->compared += find_before(set, bytes, offset, found);
   set->node[id].bytes = bytes;
   set->node[id].offset = offset;
   for (int level = 0; level < PLIM_FREE_SET_LEVELS; level++) {
@@ -79,7 +83,7 @@ void plim_free_set_insert(plim_free_set *set, int32_t id, int64_t bytes, int64_t
 void plim_free_set_erase(plim_free_set *set, int32_t id) {
   assert(plim_free_set_has(set, id));
   int32_t found[PLIM_FREE_SET_LEVELS];
-  find_before(set, set->node[id].bytes, set->node[id].offset, found);
+  set->compared += find_before(set, set->node[id].bytes, set->node[id].offset, found);
   for (int level = 0; level < height_of(id); level++) {
     assert(next_of(set, found[level], level) == id);
     set_next(set, found[level], level, set->node[id].next[level]);
@@ -91,18 +95,18 @@ int plim_free_set_has(const plim_free_set *set, int32_t id) {
   return id >= 0 && id < set->capacity && set->node[id].bytes > 0;
 }
 
-int32_t plim_free_set_best(const plim_free_set *set, int64_t bytes, int last) {
+int32_t plim_free_set_best(plim_free_set *set, int64_t bytes, int last) {
   int32_t found[PLIM_FREE_SET_LEVELS];
-  find_before(set, bytes, 0, found);
+  set->compared += find_before(set, bytes, 0, found);
   int32_t first = next_of(set, found[0], 0);
   if (first == NONE || !last) return first;
-  find_before(set, set->node[first].bytes, INT64_MAX, found);
+  set->compared += find_before(set, set->node[first].bytes, INT64_MAX, found);
   return found[0];
 }
 
 int64_t plim_free_set_largest(const plim_free_set *set) {
   int32_t found[PLIM_FREE_SET_LEVELS];
-  find_before(set, INT64_MAX, INT64_MAX, found);
+  (void)find_before(set, INT64_MAX, INT64_MAX, found);
   return found[0] == NONE ? 0 : set->node[found[0]].bytes;
 }
 

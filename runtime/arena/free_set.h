@@ -17,6 +17,7 @@ typedef struct plim_free_set {
   plim_context *ctx;
   plim_free_node *node; /* [capacity] */
   int64_t capacity;
+  int64_t compared; /* nodes looked at so far: the price of all requests */
   int32_t head[PLIM_FREE_SET_LEVELS];
 } plim_free_set;
 
@@ -34,7 +35,7 @@ int plim_free_set_has(const plim_free_set *set, int32_t id);
 
 /* Smallest piece of at least `bytes`, of equal ones the one with the lowest (last = 0) or highest (last = 1) offset;
  * -1: none. */
-int32_t plim_free_set_best(const plim_free_set *set, int64_t bytes, int last);
+int32_t plim_free_set_best(plim_free_set *set, int64_t bytes, int last);
 
 /* Bytes of the largest piece, 0 when the set is empty. */
 int64_t plim_free_set_largest(const plim_free_set *set);

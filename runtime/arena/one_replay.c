@@ -102,6 +102,7 @@ static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth)
   plim_step step = {.kind = PLIM_STEP_RUN, .op = id, .variant = variant};
   int64_t workspace_bytes = t->forecast->schedule->variant[variant].variant.workspace_bytes;
   int32_t workspace = PLIM_NEVER, now = t->n_steps;
+  t->counts->op = id;
   PLIM_TRY(take_over(r, &step, depth == 0));
   PLIM_TRY(place_outputs(r, id));
   if (workspace_bytes > 0) PLIM_TRY(plim_tenants_place(t, id, PLIM_NEVER, workspace_bytes, &workspace));
@@ -162,10 +163,13 @@ static int32_t missing_read(const replay *r, const frame *f) {
 static plim_status count_again(replay *r, int32_t op) {
   plim_replay_counts *counts = r->t.counts;
   int32_t n = r->t.forecast->schedule->n_steps;
+  const plim_arena_watch *watch = r->t.watch;
   counts->recomputes++;
   counts->recomputed_ns += r->t.forecast->op_ns[op];
   if (counts->recomputed_ns <= r->limit_ns && r->t.n_steps < (int64_t)MOST_GROWTH * n) return PLIM_OK;
   counts->thrashed = 1;
+  counts->op = op;
+  if (watch) PLIM_TRY(watch->gave_up(watch->user, &r->t, op));
   return plim_fail(r->t.ctx, PLIM_ENOFIT,
                    "an arena of %lld bytes computes the same again and again: %d steps for the first %d of %d, %lld ns "
                    "of them again",
@@ -244,16 +248,17 @@ static plim_status make_plan(const plim_tenants *t, int64_t budget_bytes, plim_p
 /* From position `from` on in an arena of `arena_bytes`. */
 static plim_status play(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t arena_bytes,
                         const plim_arena_watch *watch, plim_replay_counts *counts) {
-  *counts = (plim_replay_counts){.way = r->how};
+  *counts = (plim_replay_counts){.way = r->how, .steps = from, .op = PLIM_NEVER};
   PLIM_TRY(plim_tenants_open(ctx, forecast, from, arena_bytes, r->how.policy, r->how.two_ends, counts, &r->t));
   r->t.watch = watch;
   r->t.turn = r->how.turn;
   r->t.n_turns = r->how.n_turns;
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->walk, &r->walk));
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->mark, &r->mark));
-  PLIM_TRY(run_schedule(r));
-  end_lives(&r->t);
-  return PLIM_OK;
+  plim_status status = run_schedule(r);
+  counts->steps = r->t.n_steps;
+  if (status == PLIM_OK) end_lives(&r->t);
+  return status;
 }
 
 static void release(replay *r) {

@@ -40,9 +40,22 @@ double plim_policy_staleness(const plim_policy *policy, int64_t stale_ns) {
   return policy->stale == PLIM_STALE_NOT ? 1 : policy->stale == PLIM_STALE_ROOT ? sqrt(stale) : stale;
 }
 
-double plim_policy_score(const plim_policy *policy, int64_t cost, int64_t bytes, int64_t stale_ns) {
+/* NAN or 0: the score is infinite. */
+static double divisor(const plim_policy *policy, int64_t bytes, int64_t stale_ns) {
   double below = 1;
   if (policy->size != PLIM_PER_NOTHING) below *= (double)bytes;
-  below *= plim_policy_staleness(policy, stale_ns);
+  return below * plim_policy_staleness(policy, stale_ns);
+}
+
+double plim_policy_score(const plim_policy *policy, int64_t cost, int64_t bytes, int64_t stale_ns) {
+  double below = divisor(policy, bytes, stale_ns);
   return below == 0 || isnan(below) ? INFINITY : (double)cost / below;
+}
+
+int64_t plim_policy_most_cost(const plim_policy *policy, double score, int64_t bytes, int64_t stale_ns) {
+  const double rounding = 1 + 1e-12;
+  double below = divisor(policy, bytes, stale_ns);
+  if (below == 0 || isnan(below)) return 0;
+  double most = score * below * rounding;
+  return most < 9e18 ? (int64_t)most : INT64_MAX; /* not below: infinite, or 0 times infinity */
 }

@@ -52,6 +52,10 @@ double plim_policy_staleness(const plim_policy *policy, int64_t stale_ns);
  * score infinite. `cost` is the last access for PLIM_COST_ACCESS. */
 double plim_policy_score(const plim_policy *policy, int64_t cost, int64_t bytes, int64_t stale_ns);
 
+/* A greater cost has a greater score than `score` (which is >= 0), or the cost does not change the score: who looks for
+ * the smallest may stop adding there. */
+int64_t plim_policy_most_cost(const plim_policy *policy, double score, int64_t bytes, int64_t stale_ns);
+
 #ifdef __cplusplus
 }
 #endif

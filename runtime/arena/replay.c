@@ -182,8 +182,13 @@ static plim_status try_everything(search *s, const plim_policy *policy) {
   return PLIM_OK;
 }
 
+/* Where none of many ways leads to the end, the first is played once more: the sentence and the counts are of one. */
 static plim_status try_policy(search *s, const plim_policy *policy) {
-  return policy->forecast ? try_everything(s, policy) : try_way(s, rival_way(policy));
+  plim_replay_counts counts;
+  int64_t time_ns;
+  if (!policy->forecast) return try_way(s, rival_way(policy));
+  PLIM_TRY(try_everything(s, policy));
+  return s->plan ? PLIM_OK : play(s, &s->counts.way, s->limit_ns, &counts, &time_ns);
 }
 
 static plim_status finish(search *s, plim_status status, plim_replay_counts *counts, plim_plan **out) {
@@ -263,11 +268,11 @@ plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const
 }
 
 plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
-                                      plim_replay_way how, int64_t budget_bytes, const plim_arena_watch *watch,
-                                      plim_replay_counts *counts, plim_plan **out) {
+                                      plim_replay_way how, int64_t budget_bytes, int64_t limit_ns,
+                                      const plim_arena_watch *watch, plim_replay_counts *counts, plim_plan **out) {
   plim_forecast forecast;
   PLIM_TRY(plim_forecast_make(ctx, graph, order, 0, how.hold_inputs, &forecast));
-  plim_status status = plim_replay_once(ctx, &forecast, budget_bytes, how, INT64_MAX, watch, counts, out);
+  plim_status status = plim_replay_once(ctx, &forecast, budget_bytes, how, limit_ns, watch, counts, out);
   plim_forecast_release(&forecast);
   return status;
 }

@@ -33,6 +33,7 @@ typedef struct plim_replay_way {
 typedef struct plim_replay_counts {
   plim_replay_way way; /* that made it; policy NULL: none was tried */
   int32_t thrashed;    /* 1: given up because computing again took too long */
+  int32_t steps, op;   /* runs that were made; the op of the last one, or that found no room or no end; -1: none */
   int64_t evictions;   /* storages that were evicted to make room */
   int64_t recomputes, recomputed_ns;
   int64_t depth;                               /* longest chain of runs that wait for each other */

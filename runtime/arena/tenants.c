@@ -56,11 +56,6 @@ static plim_status no_room(const plim_tenants *t, int32_t op, int32_t storage, i
       (long long)t->pieces->free_bytes, (long long)plim_pieces_largest_free(t->pieces));
 }
 
-static void come_back(plim_tenants *t, int32_t storage) {
-  if (plim_missing_has(&t->missing, storage)) plim_tenants_change(t, storage);
-  plim_missing_remove(&t->missing, storage);
-}
-
 plim_status plim_tenants_place(plim_tenants *t, int32_t op, int32_t storage, int64_t bytes, int32_t *piece) {
   int32_t owner = storage >= 0 ? storage : workspace_owner(t), taken = PLIM_NEVER;
   plim_end end = end_for(t, storage);
@@ -74,8 +69,9 @@ plim_status plim_tenants_place(plim_tenants *t, int32_t op, int32_t storage, int
   }
   if (storage >= 0) {
     assert(!plim_tenants_resident(t, storage));
+    if (plim_missing_has(&t->missing, storage)) plim_tenants_found(t, storage);
     t->tenant[storage].piece = taken;
-    come_back(t, storage);
+    plim_missing_remove(&t->missing, storage);
   }
   *piece = taken;
   return add_life(t, storage, taken);
@@ -98,7 +94,7 @@ plim_status plim_tenants_go_missing(plim_tenants *t, int32_t storage) {
       if (plim_tenants_counts(t, s)) plim_missing_join(&t->missing, storage, s);
     }
   }
-  plim_tenants_change(t, storage);
+  plim_tenants_lost(t, storage);
   return PLIM_OK;
 }
 
@@ -106,9 +102,10 @@ plim_status plim_tenants_hand_over(plim_tenants *t, int32_t in, int32_t out) {
   int32_t piece = t->tenant[in].piece;
   plim_pieces_hand_over(t->pieces, piece, out);
   t->life[t->tenant[in].life].end = t->n_steps;
+  if (plim_missing_has(&t->missing, out)) plim_tenants_found(t, out); /* what it reads is still there */
   PLIM_TRY(plim_tenants_go_missing(t, in));
   t->tenant[out].piece = piece;
-  come_back(t, out);
+  plim_missing_remove(&t->missing, out);
   return add_life(t, out, piece);
 }
 
@@ -142,7 +139,7 @@ void plim_tenants_pass(plim_tenants *t) {
   for (int32_t k = 0; k < op->n_reads; k++) {
     int32_t s = op->reads[k];
     t->tenant[s].next_read = f->next_read[use + k];
-    if (plim_missing_has(&t->missing, s)) plim_tenants_change(t, s); /* it was written over */
+    if (plim_missing_has(&t->missing, s)) plim_tenants_unsure(t, s); /* it was written over */
   }
   for (int32_t k = 0; k < op->n_writes; k++) {
     t->tenant[op->writes[k]].next_read = f->next_read[use + op->n_reads + k];
@@ -168,12 +165,13 @@ static plim_status open_tenants(plim_tenants *t, int32_t from, int64_t bytes) {
   PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->tenant, &t->tenant));
   PLIM_TRY(plim_allocate(t->ctx, t->n_marks, sizeof *t->mark, &t->mark));
   PLIM_TRY(plim_allocate(t->ctx, t->n_marks, sizeof *t->stack, &t->stack));
-  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->changed, &t->changed));
-  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->is_changed, &t->is_changed));
-  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->walked_ns, &t->walked_ns));
+  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->lost, &t->lost));
+  PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->is_lost, &t->is_lost));
+  for (int way = 0; way < 2; way++) {
+    PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->reach[way], &t->reach[way]));
+  }
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
     t->tenant[s] = (plim_tenant){PLIM_NEVER, PLIM_NEVER, 0, PLIM_NEVER, PLIM_NEVER, 0};
-    t->walked_ns[s] = -1;
   }
   PLIM_TRY(plim_pieces_new(t->ctx, bytes, &t->pieces));
   return from > 0 ? plim_tenants_resume(t, from) : place_sources(t);
@@ -204,9 +202,11 @@ void plim_tenants_close(plim_tenants *t) {
   plim_release(t->ctx, t->tenant, t->graph->n_storages, sizeof *t->tenant);
   plim_release(t->ctx, t->mark, t->n_marks, sizeof *t->mark);
   plim_release(t->ctx, t->stack, t->n_marks, sizeof *t->stack);
-  plim_release(t->ctx, t->changed, t->graph->n_storages, sizeof *t->changed);
-  plim_release(t->ctx, t->is_changed, t->graph->n_storages, sizeof *t->is_changed);
-  plim_release(t->ctx, t->walked_ns, t->graph->n_storages, sizeof *t->walked_ns);
+  plim_release(t->ctx, t->lost, t->graph->n_storages, sizeof *t->lost);
+  plim_release(t->ctx, t->is_lost, t->graph->n_storages, sizeof *t->is_lost);
+  for (int way = 0; way < 2; way++) {
+    plim_release(t->ctx, t->reach[way], t->graph->n_storages, sizeof *t->reach[way]);
+  }
   plim_release(t->ctx, t->step, t->step_capacity, sizeof *t->step);
   plim_release(t->ctx, t->life, t->life_capacity, sizeof *t->life);
   plim_release(t->ctx, t->row, t->row_capacity, sizeof *t->row);

@@ -19,6 +19,12 @@ typedef struct plim_tenant {
   int64_t last_ns;   /* clock of its last use */
 } plim_tenant;
 
+/* What walks over missing storages find from a storage in one direction: so much, or at least so much. */
+typedef struct plim_tenant_reach {
+  int64_t sum_ns;
+  int32_t exact;
+} plim_tenant_reach;
+
 typedef struct plim_tenants {
   plim_context *ctx;
   const plim_graph *graph;
@@ -44,12 +50,11 @@ typedef struct plim_tenants {
   int64_t row_capacity, stamp, n_marks; /* the larger of n_ops and n_storages */
   plim_window_row *row;
   int32_t *row_piece;
-  int64_t *mark; /* [n_marks] stamp of the walk that came there last */
-  /* costs found by walks over missing storages; what went missing or came back since they were looked at last */
-  int32_t n_changed, *changed; /* [n_changed] storages */
-  char *is_changed;            /* [n_storages] */
-  int64_t *walked_ns;          /* [n_storages] -1: to be found again */
+  int64_t *mark;               /* [n_marks] stamp of the walk that came there last */
   int32_t *stack;              /* [n_marks] */
+  plim_tenant_reach *reach[2]; /* [n_storages] to what it is made from, to what is made from it */
+  int32_t n_lost, *lost;       /* [n_lost] went missing since walks were looked at last */
+  char *is_lost;               /* [n_storages] */
 } plim_tenants;
 
 /* from 0: empty but for what is there without any op. Else as the steps of the schedule, which has addresses, in front
@@ -120,8 +125,9 @@ PLIM_MUST_USE plim_status plim_tenants_evict(plim_tenants *tenants, const plim_a
 PLIM_MUST_USE plim_status plim_tenants_evict_single(plim_tenants *tenants, const plim_arena_request *request,
                                                     int32_t *hole);
 
-/* Score of a piece that may go, where one goes after another: the smallest goes first. */
-double plim_tenants_score(plim_tenants *tenants, const plim_piece *piece);
+/* Score of a piece that may go, where one goes after another: the smallest goes first. Of a score above `most`, any
+ * number above it. */
+double plim_tenants_score(plim_tenants *tenants, const plim_piece *piece, double most);
 
 /* Tell who watches, if anybody does, what is about to go. */
 PLIM_MUST_USE plim_status plim_tenants_tell(plim_tenants *tenants, const plim_arena_request *request,
@@ -132,12 +138,8 @@ PLIM_MUST_USE plim_status plim_tenants_tell(plim_tenants *tenants, const plim_ar
 /* Does a missing storage count for its neighbours? For a policy that knows the future: when it is read again. */
 int plim_tenants_counts(const plim_tenants *tenants, int32_t storage);
 
-/* What the policy takes as the cost of one storage. */
-int64_t plim_tenants_cost(plim_tenants *tenants, int32_t storage);
-
-/* The storage went missing, is wanted no more, or has come back: costs that were found by walks through it will be
- * found again. */
-void plim_tenants_change(plim_tenants *tenants, int32_t storage);
+/* What the policy takes as the cost of one storage; of one that is above `most`, any number above it. */
+int64_t plim_tenants_cost(plim_tenants *tenants, int32_t storage, int64_t most);
 
 /* What it costs to evict one storage beside what is missing already: its own time and that of the classes of missing
  * inputs of its op and of missing wanted outputs of its readers. */
@@ -145,5 +147,17 @@ int64_t plim_tenants_price(plim_tenants *tenants, int32_t storage);
 
 /* Time of the distinct ops that would have to run to have all of `storage` [n] again when all are gone together. */
 int64_t plim_tenants_price_together(plim_tenants *tenants, int32_t n, const int32_t *storage);
+
+/* ---- walk.c ---- */
+
+/* Time of what is missing around the storage, as far as the policy's cost goes: of what it is made from, through
+ * missing storages, and of what is made from it; of a sum above `most`, any number above it. */
+int64_t plim_tenants_walk(plim_tenants *tenants, int32_t storage, int64_t most);
+
+/* What walks have found is kept right: the storage has gone missing; it is about to come back, with all that its op
+ * reads beside it; it is missing, and may or may not count from now on. */
+void plim_tenants_lost(plim_tenants *tenants, int32_t storage);
+void plim_tenants_found(plim_tenants *tenants, int32_t storage);
+void plim_tenants_unsure(plim_tenants *tenants, int32_t storage);
 
 #endif

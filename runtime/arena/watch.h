@@ -31,12 +31,14 @@ typedef struct plim_arena_watch {
                        const plim_arena_choice *choice);
   /* Behind each step. depth 0: a step of the schedule; else how many runs wait for this one. */
   plim_status (*ran)(void *user, const struct plim_tenants *tenants, int32_t depth);
+  /* Computing again has taken too long: `op` would have been next, and the replay ends. */
+  plim_status (*gave_up)(void *user, const struct plim_tenants *tenants, int32_t op);
 } plim_arena_watch;
 
-/* Replay `order` in one way, watched. `order` has passed plim_plan_check. PLIM_ENOFIT when an op finds no room, or when
- * the same is computed again and again. */
+/* Replay `order` in one way, watched. `order` has passed plim_plan_check. PLIM_ENOFIT when an op finds no room, when
+ * computing again takes more than limit_ns, or when the same is computed again and again. */
 PLIM_MUST_USE plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
-                                                    plim_replay_way how, int64_t budget_bytes,
+                                                    plim_replay_way how, int64_t budget_bytes, int64_t limit_ns,
                                                     const plim_arena_watch *watch, plim_replay_counts *counts,
                                                     plim_plan **out);
 

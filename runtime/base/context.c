@@ -16,7 +16,7 @@ struct plim_context {
   void *progress_user;
   atomic_int cancelled;
   atomic_llong allocations, bytes, bytes_peak;
-  char error[1024];
+  char error[PLIM_ERROR_BYTES];
 };
 
 static void *resize_malloc(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {

@@ -43,7 +43,10 @@ void plim_context_cancel(plim_context *ctx);
 void plim_context_resume(plim_context *ctx);
 int plim_context_cancelled(const plim_context *ctx);
 
-/* One sentence about the last failure, with numbers; "" when there was none. Valid until the next failure. */
+enum { PLIM_ERROR_BYTES = 2048 };
+
+/* One sentence about the last failure, with numbers; "" when there was none, cut at PLIM_ERROR_BYTES with the NUL.
+ * Valid until the next failure. */
 const char *plim_context_error(const plim_context *ctx);
 
 /* Counters of the memory hook, over all threads: calls that allocated or grew, bytes held now, most bytes held. */

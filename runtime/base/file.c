@@ -83,9 +83,14 @@ static void release(plim_file *file) {
   plim_release(file->ctx, file, 1, sizeof *file);
 }
 
-static int is_direct(const char *path) {
+int plim_file_is_direct(const char *path) {
   struct stat st;
   return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static int is_folder(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* O_EXCL with our own numbers rather than mkstemp, whose files are private to the user whatever the umask says. */
@@ -94,6 +99,7 @@ static plim_status open_temporary(plim_file *file) {
     file->fd = open(file->path, O_WRONLY | O_CLOEXEC);
     return file->fd < 0 ? fail_errno(file->ctx, file->path, "open") : PLIM_OK;
   }
+  if (is_folder(file->path)) return plim_fail(file->ctx, PLIM_EIO, "%s: is a folder, not a file", file->path);
   for (int i = 0; i < TEMPORARY_TRIES; i++) {
     (void)snprintf(file->temporary, (size_t)file->path_bytes, "%s.tmp-%ld-%d", file->path, (long)getpid(), i);
     file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -114,13 +120,21 @@ plim_status plim_file_begin(plim_context *ctx, const char *path, plim_file **out
   PLIM_CHECK(plim_allocate(ctx, file->path_bytes, 1, &file->path));
   PLIM_CHECK(plim_allocate(ctx, file->path_bytes, 1, &file->temporary));
   memcpy(file->path, path, strlen(path));
-  file->direct = is_direct(path);
+  file->direct = plim_file_is_direct(path);
   PLIM_CHECK(open_temporary(file));
   *out = file;
   file = NULL;
 done:
   if (file) release(file);
   return status;
+}
+
+plim_status plim_file_try(plim_context *ctx, const char *path) {
+  plim_file *file = NULL;
+  if (plim_file_is_direct(path)) return PLIM_OK; /* opening a pipe would wait for its reader */
+  PLIM_TRY(plim_file_begin(ctx, path, &file));
+  plim_file_abandon(file);
+  return PLIM_OK;
 }
 
 static void write_all(plim_file *file, const char *data, int64_t bytes) {

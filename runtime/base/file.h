@@ -25,6 +25,12 @@ plim_status plim_file_write(plim_file *file, const void *data, int64_t bytes);
 PLIM_MUST_USE plim_status plim_file_commit(plim_file *file);
 void plim_file_abandon(plim_file *file); /* NULL is legal */
 
+/* Could a file be written there? To be asked in front of long work; leaves nothing behind. */
+PLIM_MUST_USE plim_status plim_file_try(plim_context *ctx, const char *path);
+
+/* 1: a device or pipe, which is written directly. */
+int plim_file_is_direct(const char *path);
+
 /* All of it at once: replace the file by `bytes` bytes. */
 PLIM_MUST_USE plim_status plim_file_save(plim_context *ctx, const char *path, const void *data, int64_t bytes);
 

@@ -6,14 +6,11 @@
 enum { SUM_ELEMENTS = 1 << 24, PRODUCT_SIDE = 2048, RUNS = 6, SLOW = 3, MOST_VARIANTS = 16 };
 enum { MOST_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT };
 
-static plim_shape matrix(int64_t rows, int64_t columns) {
+static plim_op_desc probe(plim_op_kind kind, plim_math math, int64_t rows, int64_t columns) {
   const int64_t dim[] = {rows, columns};
-  return plim_shape_make(PLIM_F32, PLIM_FLAT, 2, dim);
-}
-
-static plim_op_desc probe(plim_op_kind kind, int64_t rows, int64_t columns) {
-  plim_op_desc op = {.kind = kind, .n_in = 2, .n_out = 1};
-  op.in[0] = op.in[1] = op.out[0] = matrix(rows, columns);
+  plim_op_desc op = {.kind = kind, .n_in = 2, .n_out = 1, .attrs.tf32 = math == PLIM_MATH_TF32};
+  op.in[0] = plim_shape_make(math == PLIM_MATH_BF16 ? PLIM_BF16 : PLIM_F32, PLIM_FLAT, 2, dim);
+  op.in[1] = op.out[0] = op.in[0];
   return op;
 }
 
@@ -51,6 +48,7 @@ static plim_status time_op(plim_device *device, const plim_op_desc *op, int64_t 
     PLIM_CHECK(device->api->fill(device, 0, operand[k], 0, bytes));
   }
   for (int i = 0; i < n && i < MOST_VARIANTS; i++) {
+    if (n > 1 && strcmp(info[i].name, "single-source") == 0) continue; /* stands in for libraries that are there */
     PLIM_CHECK(time_variant(device, op, &info[i], operand, best_ns));
   }
 done:
@@ -61,21 +59,26 @@ done:
 }
 
 plim_status plim_ceilings_measure(plim_device *device, plim_ceilings *out) {
-  const plim_op_desc sum = probe(PLIM_OP_ADD, SUM_ELEMENTS / PRODUCT_SIDE, PRODUCT_SIDE);
-  const plim_op_desc product = probe(PLIM_OP_LINEAR, PRODUCT_SIDE, PRODUCT_SIDE);
-  int64_t sum_ns, product_ns;
+  const plim_op_desc sum = probe(PLIM_OP_ADD, PLIM_MATH_FP32, SUM_ELEMENTS / PRODUCT_SIDE, PRODUCT_SIDE);
+  plim_ceilings measured = {0};
+  int64_t time_ns;
   if (strcmp(device->machine.device, "sim") == 0) {
     return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "sim computes nothing that could be measured");
   }
-  PLIM_TRY(time_op(device, &sum, &sum_ns));
-  PLIM_TRY(time_op(device, &product, &product_ns));
-  out->bytes_per_ns = (double)plim_op_traffic(&sum) / (double)sum_ns;
-  out->flops_per_ns = (double)plim_op_flops(&product) / (double)product_ns;
+  PLIM_TRY(time_op(device, &sum, &time_ns));
+  measured.bytes_per_ns = (double)plim_op_traffic(&sum) / (double)time_ns;
+  for (int math = 0; math < PLIM_MATH_COUNT; math++) {
+    const plim_op_desc product = probe(PLIM_OP_LINEAR, (plim_math)math, PRODUCT_SIDE, PRODUCT_SIDE);
+    if (math == PLIM_MATH_TF32 && !device->api->tf32) continue;
+    PLIM_TRY(time_op(device, &product, &time_ns));
+    measured.flops_per_ns[math] = (double)plim_op_flops(&product) / (double)time_ns;
+  }
+  *out = measured;
   return PLIM_OK;
 }
 
 double plim_ceilings_ns(const plim_ceilings *c, const plim_op_desc *op) {
   double bytes_ns = (double)plim_op_traffic(op) / c->bytes_per_ns,
-         flops_ns = (double)plim_op_flops(op) / c->flops_per_ns;
+         flops_ns = (double)plim_op_flops(op) / c->flops_per_ns[plim_op_math(op)];
   return bytes_ns > flops_ns ? bytes_ns : flops_ns;
 }

@@ -1,8 +1,13 @@
 /* A small table, searched from end to end. */
 #include "runtime/device/cuda_steps.h"
 
+void plim_cuda_step_uncapture(plim_cuda_step *step, const plim_cuda_driver *driver) {
+  if (step->captured) (void)driver->captured_free(step->captured);
+  step->captured = NULL;
+}
+
 static void empty(plim_cuda_step *row, const plim_cuda_driver *driver) {
-  if (row->captured) (void)driver->captured_free(row->captured);
+  plim_cuda_step_uncapture(row, driver);
   *row = (plim_cuda_step){0};
 }
 

@@ -24,6 +24,9 @@ typedef struct plim_cuda_steps {
 plim_cuda_step *plim_cuda_steps_find(plim_cuda_steps *steps, const plim_cuda_driver *driver, const plim_plan *plan,
                                      const void *arena);
 
+/* Give back what was captured of a step; it stays run. */
+void plim_cuda_step_uncapture(plim_cuda_step *step, const plim_cuda_driver *driver);
+
 /* Forget every row of an arena (NULL: of any). */
 void plim_cuda_steps_forget(plim_cuda_steps *steps, const plim_cuda_driver *driver, const void *arena);
 

@@ -43,6 +43,9 @@ typedef struct plim_device_watch {
   /* Behind the sync that ends a timed run of a plan over an arena: what each step took, ns [n_steps]. NULL: the
    * executor waits for each step and looks at the clock. */
   plim_status (*times)(plim_device *device, int64_t *time_ns);
+  /* The plans over an arena give way to others: what is remembered of them, of their kernels and addresses, is void.
+   * NULL: nothing is. */
+  void (*replace)(plim_device *device, const void *arena);
   int32_t sees_writes; /* 1: while a plan runs nobody else may write to the arena, what nothing reads yet included */
 } plim_device_watch;
 

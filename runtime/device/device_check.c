@@ -57,7 +57,8 @@ static int64_t check_clock(plim_device *device) {
   return inner(device)->api->clock(inner(device));
 }
 
-static const plim_device_watch check_watch = {plim_device_check_begin, plim_device_check_step, NULL, 1};
+static const plim_device_watch check_watch = {
+    .begin = plim_device_check_begin, .step = plim_device_check_step, .sees_writes = 1};
 
 static const plim_device_api check_api = {
     .struct_bytes = sizeof(plim_device_api),

@@ -327,6 +327,7 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   s->timed = timed && arena;                            /* without an arena the executor waits for each step */
   s->way = s->step->captured && !s->timed ? WAY_REPLAY : s->step->runs > 0 ? WAY_RECORD : WAY_QUEUE;
   if (s->eager || !arena) s->way = WAY_QUEUE;
+  if (s->timed) plim_cuda_step_uncapture(s->step, s->driver); /* one captured step a plan at a time */
   return s->timed ? reserve_ticks(device, plan->n_steps + 1) : PLIM_OK;
 }
 
@@ -391,7 +392,14 @@ static plim_status cuda_sync(plim_device *device) {
   return status;
 }
 
-static const plim_device_watch cuda_watch = {cuda_begin, cuda_step, cuda_times, 0};
+/* A captured step holds kernels and addresses of its plan. */
+static void cuda_replace(plim_device *device, const void *arena) {
+  cuda_state *s = device->state;
+  plim_cuda_steps_forget(&s->steps, s->driver, arena);
+}
+
+static const plim_device_watch cuda_watch = {
+    .begin = cuda_begin, .step = cuda_step, .times = cuda_times, .replace = cuda_replace};
 
 /* ---- queues ---- */
 

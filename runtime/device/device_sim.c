@@ -143,7 +143,7 @@ static plim_status sim_step(plim_device *device, const plim_run_call *call, plim
   return PLIM_OK;
 }
 
-static const plim_device_watch sim_watch = {sim_begin, sim_step, NULL, 0};
+static const plim_device_watch sim_watch = {.begin = sim_begin, .step = sim_step};
 
 const plim_device_api plim_device_sim = {
     .struct_bytes = sizeof(plim_device_api),

@@ -6,9 +6,9 @@
  * while. */
 #include "runtime/device/profiler.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/device/profile_cache.h"
 #include "runtime/device/profile_operands.h"
 #include "runtime/device/profile_set.h"
@@ -149,17 +149,12 @@ static plim_status run_pass(measurement *m, int32_t pass) {
   return PLIM_OK;
 }
 
-static int by_size(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* The median of all passes but the first, which warms up. */
 static void take_medians(measurement *m) {
   for (int32_t c = 0; c < m->set->n_cases; c++) {
     if (!m->set->cases[c].kernel) continue;
     int64_t *sample = &m->sample[(int64_t)c * m->passes + 1];
-    qsort(sample, (size_t)m->passes - 1, sizeof *sample, by_size);
+    plim_integers_sort(sample, m->passes - 1);
     m->set->cases[c].variant.time_ns = sample[(m->passes - 1) / 2];
   }
 }

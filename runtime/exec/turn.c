@@ -233,6 +233,12 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
   return PLIM_OK;
 }
 
+/* Before the kernels of the plans that go are freed. */
+static void forget_steps(const plim_exec *exec) {
+  const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
+  if (watch && watch->replace) watch->replace(exec->device, exec->arena);
+}
+
 plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
   plim_bound *fresh = NULL;
   plim_status status = PLIM_OK;
@@ -243,6 +249,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
     PLIM_CHECK(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));
   }
   PLIM_CHECK(resize(exec, arena_bytes));
+  forget_steps(exec);
   for (int32_t i = 0; i < exec->n; i++) {
     plim_bound old = exec->plan[i].bound;
     exec->plan[i].bound = fresh[i];

@@ -1,9 +1,9 @@
-/* Why a storage is absent. The plan stays as it is, and the storage is imagined to have stayed too: where would that
- * have broken the cap? What it costs to make it again is counted over the repeats that serve nothing else: a repeat
- * belongs to the tree when all that it writes is read, in that life, by runs of the tree alone. */
+/* Why a storage is absent: when, and what it costs. The plan stays as it is, and the storage is imagined to have stayed
+ * too; where that would have broken the cap is said by absence_room.c. What it costs to make it again is counted over
+ * the repeats that serve nothing else: a repeat belongs to the tree when all that it writes is read, in that life, by
+ * runs of the tree alone. */
 #include <string.h>
 
-#include "runtime/base/size.h"
 #include "runtime/inspect/own_inspect.h"
 
 /* ---- when ---- */
@@ -36,39 +36,6 @@ static void find_gap(const plim_inspect *in, int32_t storage, int32_t step, plim
   a->gone = last_end_before(in, storage, step);
   a->back = next < 0 ? -1 : in->plan->life[next].begin;
   a->kind = a->gone < 0 ? PLIM_ABSENT_UNMADE : a->back < 0 ? PLIM_ABSENT_DONE : PLIM_ABSENT_DROPPED;
-}
-
-/* ---- why ---- */
-
-static int64_t bytes_of(const plim_inspect *in, int32_t storage) {
-  int32_t first = in->life_first[storage];
-  return first < in->life_first[storage + 1] ? in->plan->life[in->life[first]].bytes : 0;
-}
-
-static void find_full_step(const plim_inspect *in, int64_t bytes, plim_absence *a) {
-  int64_t budget = in->plan->budget_bytes;
-  for (int32_t j = a->gone; j < a->back && a->full_step < 0; j++) {
-    if (in->live_bytes[j] <= budget - bytes) continue;
-    a->full_step = j;
-    a->over_bytes = in->live_bytes[j] + bytes - budget;
-  }
-}
-
-/* Is there a range of so many bytes below the budget that no life touches in [gone, back)? The lowest candidates begin
- * at 0 and where lives end. */
-static int has_free_range(const plim_inspect *in, int64_t bytes, const plim_absence *a) {
-  const plim_plan *plan = in->plan;
-  for (int32_t c = -1; c < plan->n_lives; c++) {
-    int64_t at = c < 0 ? 0 : plan->life[c].offset + plan->life[c].bytes;
-    int free_all = at <= plan->budget_bytes - bytes;
-    for (int32_t i = 0; i < plan->n_lives && free_all; i++) {
-      const plim_life *l = &plan->life[i];
-      int in_time = l->begin < a->back && l->end > a->gone;
-      if (in_time && l->offset < at + bytes && at < l->offset + l->bytes) free_all = 0;
-    }
-    if (free_all) return 1;
-  }
-  return 0;
 }
 
 /* ---- what it costs ---- */
@@ -124,7 +91,31 @@ static void add_cost(tree *t, plim_absence *a) {
   }
 }
 
+/* What the run at `back` makes beside the storage, if it is kept for somebody. */
+static int32_t made_along(const plim_inspect *in, int32_t storage, int32_t back) {
+  const plim_op *op = plim_inspect_op(in, back);
+  for (int32_t i = 0; op && i < op->n_writes; i++) {
+    int32_t s = op->writes[i], life = plim_inspect_life_at(in, s, back);
+    int begins = life >= 0 && in->plan->life[life].begin == back && in->plan->life[life].end > back + 1;
+    if (s != storage && begins) return s;
+  }
+  return -1;
+}
+
 /* ---- what else could have gone ---- */
+
+/* Could the op of an output made at step `made` run again at `step`: is nothing that it reads updated between? */
+static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, int32_t step) {
+  for (int32_t j = made; j < step; j++) {
+    const plim_op *by = plim_inspect_op(in, j);
+    for (int32_t u = 0; by && u < by->n_updates; u++) {
+      for (int32_t i = 0; i < op->n_reads; i++) {
+        if (op->reads[i] == by->updates[u]) return 0;
+      }
+    }
+  }
+  return 1;
+}
 
 static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *a) {
   const plim_plan *plan = in->plan;
@@ -140,6 +131,7 @@ static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *
       if (plan->step[j].kind == PLIM_STEP_RUN && plan->step[j].op == producer) time = plim_inspect_time(in, j);
     }
     if (a->instead >= 0 && time >= a->instead_ns) continue;
+    if (!may_run_at(in, &in->graph->op[producer], l->begin, next < 0 ? plan->n_steps : next)) continue;
     a->instead = l->storage;
     a->instead_ns = time;
     a->instead_bytes = l->bytes;
@@ -147,7 +139,8 @@ static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *
 }
 
 plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_t step, plim_absence *out) {
-  plim_absence a = {.gone = -1, .back = -1, .full_step = -1, .instead = -1};
+  plim_absence a = {
+      .gone = -1, .back = -1, .full_step = -1, .free_offset = -1, .taker = -1, .along = -1, .instead = -1};
   if (storage < 0 || storage >= in->graph->n_storages || step < 0 || step >= in->plan->n_steps) {
     return plim_fail(in->ctx, PLIM_EUSAGE, "storage %d at step %d; there are %d storages and %d steps", (int)storage,
                      (int)step, (int)in->graph->n_storages, (int)in->plan->n_steps);
@@ -156,10 +149,10 @@ plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_
   if (a.kind == PLIM_ABSENT_DROPPED) {
     tree t = {.in = in, .gone = a.gone, .root = a.back};
     PLIM_TRY(plim_allocate(in->ctx, in->plan->n_steps, 1, &t.depth));
-    find_full_step(in, bytes_of(in, storage), &a);
-    if (a.full_step < 0 && in->plan->packed) a.free_range = has_free_range(in, bytes_of(in, storage), &a);
-    if (a.full_step >= 0) find_instead(in, storage, &a);
+    plim_inspect_room(in, storage, &a);
+    if (a.breaks == PLIM_BREAKS_LOAD) find_instead(in, storage, &a);
     add_cost(&t, &a);
+    a.along = made_along(in, storage, a.back);
     plim_release(in->ctx, t.depth, in->plan->n_steps, 1);
   }
   *out = a;

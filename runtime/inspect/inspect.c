@@ -1,6 +1,7 @@
 /* The index: lives and uses by storage, in the order of steps, as two compressed tables. */
 #include "runtime/inspect/inspect.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/inspect/own_inspect.h"
@@ -54,6 +55,31 @@ static void index_uses(plim_inspect *in) {
   shift_back(in->use_first, n);
 }
 
+/* Sorting by offset: the keys stand beside the ids. */
+typedef struct place {
+  int64_t offset;
+  int32_t life;
+} place;
+
+static int by_offset(const void *a, const void *b) {
+  const place *x = a, *y = b;
+  if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+  return x->life < y->life ? -1 : x->life > y->life;
+}
+
+static plim_status index_offsets(plim_inspect *in) {
+  const plim_plan *plan = in->plan;
+  place *row = NULL;
+  if (!plan->packed) return PLIM_OK;
+  PLIM_TRY(plim_allocate(in->ctx, plan->n_lives, sizeof *in->by_offset, &in->by_offset));
+  PLIM_TRY(plim_allocate(in->ctx, plan->n_lives, sizeof *row, &row));
+  for (int32_t i = 0; i < plan->n_lives; i++) row[i] = (place){plan->life[i].offset, i};
+  if (plan->n_lives > 0) qsort(row, (size_t)plan->n_lives, sizeof *row, by_offset);
+  for (int32_t i = 0; i < plan->n_lives; i++) in->by_offset[i] = row[i].life;
+  plim_release(in->ctx, row, plan->n_lives, sizeof *row);
+  return PLIM_OK;
+}
+
 /* Live bytes from what begins and ends at each step. */
 static void add_live_bytes(plim_inspect *in) {
   const plim_plan *plan = in->plan;
@@ -105,6 +131,7 @@ plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, pli
   in->plan = plan;
   plim_status status = allocate(in);
   if (status == PLIM_OK) status = mark_repeats(in);
+  if (status == PLIM_OK) status = index_offsets(in);
   if (status != PLIM_OK) {
     plim_inspect_free(in);
     return status;
@@ -122,6 +149,7 @@ void plim_inspect_free(plim_inspect *in) {
   plim_release(in->ctx, in->repeat, in->plan->n_steps, 1);
   plim_release(in->ctx, in->life_first, in->graph->n_storages + 1, sizeof *in->life_first);
   plim_release(in->ctx, in->life, in->plan->n_lives, sizeof *in->life);
+  plim_release(in->ctx, in->by_offset, in->by_offset ? in->plan->n_lives : 0, sizeof *in->by_offset);
   plim_release(in->ctx, in->use_first, in->graph->n_storages + 1, sizeof *in->use_first);
   plim_release(in->ctx, in->use, in->n_use, sizeof *in->use);
   plim_release(in->ctx, in, 1, sizeof *in);

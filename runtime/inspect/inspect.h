@@ -46,19 +46,34 @@ typedef enum plim_absence_kind {
   PLIM_ABSENT_DROPPED, /* made again later */
 } plim_absence_kind;
 
+/* What would break, had a storage stayed where it is absent and everything else been as planned. */
+typedef enum plim_break {
+  PLIM_BREAKS_NOTHING,   /* some range of the arena is free for it all that time */
+  PLIM_BREAKS_LOAD,      /* live bytes would exceed the budget */
+  PLIM_BREAKS_ADDRESSES, /* they would not, but no range of the arena stays free for it (packed plans) */
+} plim_break;
+
 /* Why a storage is absent; steps are -1 where they have no meaning. */
 typedef struct plim_absence {
   plim_absence_kind kind;
   int32_t gone, back; /* absent in [gone, back) */
-  /* DROPPED: had it stayed, and everything else been as planned */
-  int32_t full_step;  /* the first step at which live bytes would exceed the budget; -1: at none */
-  int64_t over_bytes; /* by how much there */
-  int32_t free_range; /* 1: some range of the arena is free for it all that time (full_step -1 only) */
+  /* DROPPED: */
+  plim_break breaks;
+  /* LOAD: the first step at which live bytes would exceed the budget, and by how much there. ADDRESSES: the first up to
+   * which no range within the budget has stayed free, and how far beyond the budget the lowest range ends that is free
+   * in all of [gone, back). */
+  int32_t full_step;
+  int64_t over_bytes;
+  /* ADDRESSES: the lowest range that is free up to full_step, -1: none is free at `gone`; the storage, -1 for the
+   * workspace, that takes of it then */
+  int64_t free_offset;
+  int32_t taker;
   /* what making it again costs: its run at `back`, and the repeats that are there for it alone */
   int64_t again_ns;
   int32_t again_runs, again_depth; /* depth 1: its inputs were resident */
-  /* instead: the storage resident from `gone` to full_step, not read between, that frees enough there and whose op
-   * takes the least time to run again; -1: none */
+  int32_t along;                   /* another storage that this run makes and that is read from then on; -1: none */
+  /* LOAD, instead: the storage resident from `gone` to full_step, not read between, that frees enough there, whose op
+   * may run again in time for its next read and takes the least; -1: none */
   int32_t instead;
   int64_t instead_ns, instead_bytes;
 } plim_absence;

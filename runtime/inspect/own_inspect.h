@@ -12,6 +12,7 @@ struct plim_inspect {
   unsigned char *repeat; /* [n_steps] */
   int32_t *life_first;   /* [n_storages + 1] lives of a storage, by begin: life[life_first[s] ..) */
   int32_t *life;         /* [n_lives], workspaces left out */
+  int32_t *by_offset;    /* [n_lives] all lives by offset, then as they stand in the plan; packed plans only */
   int32_t *use_first;    /* [n_storages + 1] steps that read a storage, ascending: use[use_first[s] ..) */
   int32_t *use, n_use;   /* [n_use] */
 };
@@ -21,5 +22,9 @@ int64_t plim_inspect_time(const plim_inspect *inspect, int32_t step);
 
 /* The life of a storage that a step can read: it contains the step, or ends there because it is written over; -1. */
 int32_t plim_inspect_life_at(const plim_inspect *inspect, int32_t storage, int32_t step);
+
+/* Would keeping the storage in [gone, back) break the cap? Sets breaks, full_step, over_bytes, free_offset and taker.
+ */
+void plim_inspect_room(const plim_inspect *inspect, int32_t storage, plim_absence *absence);
 
 #endif

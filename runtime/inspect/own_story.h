@@ -11,6 +11,7 @@ struct plim_story {
   plim_replay_way way;
   plim_plan *plan;
   char *failure; /* NULL: the run ended */
+  int32_t thrashed;
   int64_t failure_bytes;
   int32_t n_steps, n_choices, n_evicted;
   int64_t depth_capacity, choice_capacity, evicted_capacity;

@@ -7,28 +7,32 @@
 #include "runtime/base/array.h"
 #include "runtime/inspect/own_story.h"
 
+static int64_t limit_of(const plim_story *s) {
+  return s->options.limit_ns > 0 ? s->options.limit_ns : INT64_MAX;
+}
+
 plim_status plim_story_play(const plim_story *s, const plim_arena_watch *watch, plim_plan **out) {
   plim_replay_counts counts;
   const plim_story_options *o = &s->options;
-  return plim_arena_replay_watched(s->ctx, o->graph, o->order, s->way, o->budget_bytes, watch, &counts, out);
+  return plim_arena_replay_watched(s->ctx, o->graph, o->order, s->way, o->budget_bytes, limit_of(s), watch, &counts,
+                                   out);
 }
 
-/* ---- the end of a run that found no room ---- */
+/* ---- the end of a run that did not end well ---- */
 
 /* What is resident stays for the step that could not be run, and that step ends the plan. */
-static plim_status draw_failure(plim_story *s, const plim_tenants *t, const plim_arena_request *request) {
+static plim_status draw_failure(plim_story *s, const plim_tenants *t, int32_t op) {
   const plim_plan *order = s->options.order;
   int32_t n_steps = t->n_steps + 1;
   plim_step *step = NULL;
   plim_life *life = NULL;
   plim_status status = PLIM_OK;
-  if (request->op < 0) return PLIM_OK;
+  if (op < 0) return PLIM_OK;
   PLIM_CHECK(plim_allocate(s->ctx, n_steps, sizeof *step, &step));
   PLIM_CHECK(plim_allocate(s->ctx, t->n_lives, sizeof *life, &life));
   if (t->n_steps > 0) memcpy(step, t->step, (size_t)t->n_steps * sizeof *step);
   if (t->n_lives > 0) memcpy(life, t->life, (size_t)t->n_lives * sizeof *life);
-  step[t->n_steps] =
-      (plim_step){.kind = PLIM_STEP_RUN, .op = request->op, .variant = t->forecast->variant[request->op]};
+  step[t->n_steps] = (plim_step){.kind = PLIM_STEP_RUN, .op = op, .variant = t->forecast->variant[op]};
   for (int32_t i = 0; i < s->options.graph->n_storages; i++) {
     if (plim_tenants_resident(t, i)) life[t->tenant[i].life].end = n_steps;
   }
@@ -66,7 +70,7 @@ static plim_status hear_choice(void *user, plim_tenants *t, const plim_arena_req
     if (t->row[i].state == PLIM_ROW_HELD) PLIM_TRY(add_evicted(s, t->pieces->piece[t->row_piece[i]].owner));
   }
   s->choice[s->n_choices++] = (plim_story_choice){t->n_steps, *request, s->n_evicted - before, NULL};
-  return s->n_evicted > before ? PLIM_OK : draw_failure(s, t, request);
+  return s->n_evicted > before ? PLIM_OK : draw_failure(s, t, request->op);
 }
 
 static plim_status hear_run(void *user, const plim_tenants *t, int32_t depth) {
@@ -75,6 +79,12 @@ static plim_status hear_run(void *user, const plim_tenants *t, int32_t depth) {
   s->depth[t->n_steps - 1] = depth;
   s->n_steps = t->n_steps;
   return PLIM_OK;
+}
+
+static plim_status hear_end(void *user, const plim_tenants *t, int32_t op) {
+  plim_story *s = user;
+  s->thrashed = 1;
+  return draw_failure(s, t, op);
 }
 
 static plim_status keep_failure(plim_story *s) {
@@ -91,14 +101,14 @@ static plim_status find_way(plim_story *s) {
   plim_replay_counts counts = {.thrashed = 0};
   plim_plan *plan = NULL;
   plim_status status =
-      plim_arena_online(s->ctx, o->graph, o->order, o->policy, o->budget_bytes, INT64_MAX, &counts, &plan);
+      plim_arena_online(s->ctx, o->graph, o->order, o->policy, o->budget_bytes, limit_of(s), &counts, &plan);
   plim_plan_free(plan);
   s->way = counts.way;
   return status == PLIM_ENOFIT && s->way.policy ? PLIM_OK : status;
 }
 
 static plim_status tell(plim_story *s) {
-  plim_arena_watch watch = {s, hear_choice, hear_run};
+  plim_arena_watch watch = {s, hear_choice, hear_run, hear_end};
   plim_plan *plan = NULL;
   PLIM_TRY(find_way(s));
   plim_status status = plim_story_play(s, &watch, &plan);
@@ -151,6 +161,10 @@ const char *plim_story_failure(const plim_story *s) {
   return s->failure;
 }
 
+int plim_story_thrashed(const plim_story *s) {
+  return s->thrashed;
+}
+
 const plim_replay_way *plim_story_way(const plim_story *s) {
   return &s->way;
 }
@@ -201,7 +215,7 @@ int plim_story_equals(const plim_story *s, const plim_plan *plan, int32_t *step)
 static plim_status ends_within(const plim_story *s, int64_t bytes, int *yes) {
   const plim_story_options *o = &s->options;
   plim_plan *plan = NULL;
-  plim_status status = plim_arena_online(s->ctx, o->graph, o->order, o->policy, bytes, INT64_MAX, NULL, &plan);
+  plim_status status = plim_arena_online(s->ctx, o->graph, o->order, o->policy, bytes, limit_of(s), NULL, &plan);
   plim_plan_free(plan);
   *yes = status == PLIM_OK;
   return status == PLIM_ENOFIT ? PLIM_OK : status;

@@ -19,19 +19,29 @@ typedef struct plim_story_options {
   const plim_plan *order; /* a plan of program order with the run's variants; addresses are not read */
   const plim_policy *policy;
   int64_t budget_bytes;
+  int64_t limit_ns; /* on time spent computing again; 0: none */
 } plim_story_options;
 
-/* Play the run. A run that finds no room is a story too, which ends with the request that failed. graph and order must
- * outlive it. Deterministic; costs what the run itself cost to decide. */
+/* Play the run. A run that finds no room, or takes too long, is a story too, which ends with the request that failed or
+ * the run that would have come. graph and order must outlive it. Deterministic; costs what the run itself cost to
+ * decide. */
 PLIM_MUST_USE plim_status plim_story_new(plim_context *ctx, const plim_story_options *options, plim_story **out);
 void plim_story_free(plim_story *story); /* NULL is legal */
 
-/* What was run. Of a run that found no room: what was run until then, and as a last step the run that would have come,
- * beside what was resident; the checker would not accept that. NULL when not even a first step was reached. */
+/* What was run. Of a run that did not end well: what was run until then, and as a last step the run that would have
+ * come, beside what was resident; the checker would not accept that. NULL when not even a first step was reached. */
 const plim_plan *plim_story_plan(const plim_story *story);
 
 /* Why the run ended early: the sentence; NULL when it did not. */
 const char *plim_story_failure(const plim_story *story);
+
+/* 1: it was given up because computing again took too long. */
+int plim_story_thrashed(const plim_story *story);
+
+/* What would come of another policy from step `from` on within arena_bytes, as plim_arena_what_if says it; of a story
+ * that ended early from its last step too. */
+PLIM_MUST_USE plim_status plim_story_what_if(const plim_story *story, const plim_policy *policy, int32_t from,
+                                             int64_t arena_bytes, plim_replay_counts *counts, plim_plan **out);
 
 /* The way the policy took: one that knows the program tries several. */
 const plim_replay_way *plim_story_way(const plim_story *story);

@@ -72,12 +72,12 @@ static void find_bar(plim_tenants *t, int32_t asking, plim_story_piece *p) {
 
 static void add_score(plim_tenants *t, const plim_piece *piece, plim_story_piece *p) {
   p->own_ns = t->forecast->op_ns[t->graph->storage[p->storage].producer];
-  if (t->policy->cost >= PLIM_COST_ANCESTORS) p->neighbour_ns = plim_tenants_cost(t, p->storage) - p->own_ns;
+  if (t->policy->cost >= PLIM_COST_ANCESTORS) p->neighbour_ns = plim_tenants_cost(t, p->storage, INT64_MAX) - p->own_ns;
   p->distance_ns = plim_tenants_distance(t, p->storage);
   p->stale_ns = t->clock_ns - t->tenant[p->storage].last_ns;
   p->score = t->policy->search == PLIM_SEARCH_WINDOW
                  ? from_fixed((plim_wide){0, (uint64_t)plim_tenants_window_cost(t, p->storage)})
-                 : plim_tenants_score(t, piece);
+                 : plim_tenants_score(t, piece, INFINITY);
 }
 
 static plim_status add_pieces(plim_story *s, plim_tenants *t, int32_t asking) {
@@ -181,9 +181,14 @@ static plim_status hear_run(void *user, const plim_tenants *t, int32_t depth) {
   return PLIM_OK;
 }
 
+static plim_status hear_end(void *user, const plim_tenants *t, int32_t op) {
+  (void)user, (void)t, (void)op;
+  return PLIM_OK;
+}
+
 plim_status plim_story_explain(plim_story *s, int32_t choice, const plim_story_reasons **out) {
   stop at = {s, choice};
-  plim_arena_watch watch = {&at, hear_choice, hear_run};
+  plim_arena_watch watch = {&at, hear_choice, hear_run, hear_end};
   plim_plan *plan = NULL;
   if (choice < 0 || choice >= s->n_choices) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "decision %d of %d", (int)choice, (int)s->n_choices);

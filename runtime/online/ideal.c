@@ -96,7 +96,7 @@ static int32_t choose(plim_ideal *m) {
   double best = INFINITY;
   int32_t chosen = NONE;
   for (int32_t s = m->pool_first; s != NONE; s = m->storage[s].next) {
-    double score = plim_ideal_score(m, s);
+    double score = plim_ideal_score(m, s, best);
     m->result->scores++;
     if (score > best) continue;
     best = score;
@@ -134,6 +134,7 @@ static int is_defined(const plim_ideal *m, int32_t tensor) {
 static void define(plim_ideal *m, int32_t tensor) {
   m->defined[tensor] = m->storage[storage_of(m, tensor)].life;
   if (storage_of(m, tensor) != tensor) return;
+  plim_ideal_comes_back(m, tensor);
   m->storage[tensor].resident = 1;
   plim_missing_remove_time(&m->missing, tensor, m->storage[tensor].cost_ns);
   pool_append(m, tensor);

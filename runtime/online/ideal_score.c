@@ -1,6 +1,13 @@
 /* Costs of policies in memory without addresses. Storages that exist but were never computed count as missing: they are
- * outputs of the call in flight. */
+ * outputs of the call in flight.
+ *
+ * The smallest score is wanted, so a walk over missing storages ends where the score is too high already, and each
+ * storage remembers what its walks would find at least. What goes missing only adds to that. What comes back has all it
+ * was made from beside it, so nothing else is lost to those who reach it from below, and from above nobody but what it
+ * was made from reaches it. */
 #include "runtime/online/ideal_state.h"
+
+#include <assert.h>
 
 typedef enum direction { TO_PARENTS, TO_CHILDREN } direction;
 
@@ -10,13 +17,17 @@ static const int32_t *neighbours(const plim_ideal *m, int32_t s, direction way, 
   return way == TO_PARENTS ? m->parent + st->first_parent : m->child + st->first_child;
 }
 
-/* Costs of the missing storages that can be reached through missing ones. */
-static int64_t walk(plim_ideal *m, int32_t from, direction way) {
+static int64_t *least(plim_ideal_storage *st, direction way) {
+  return way == TO_PARENTS ? &st->least_above : &st->least_below;
+}
+
+/* Costs of the missing storages that can be reached through missing ones; no further than above `most`. */
+static int64_t walk(plim_ideal *m, int32_t from, direction way, int64_t most) {
   int64_t sum = 0;
   int32_t depth = 0, n = 0;
   m->stamp++;
   m->stack[depth++] = from;
-  while (depth > 0) {
+  while (depth > 0 && sum <= most) {
     const int32_t *next = neighbours(m, m->stack[--depth], way, &n);
     for (int32_t i = 0; i < n; i++) {
       plim_ideal_storage *st = &m->storage[next[i]];
@@ -27,6 +38,53 @@ static int64_t walk(plim_ideal *m, int32_t from, direction way) {
     }
   }
   return sum;
+}
+
+/* The walk's sum; of one that is above `most`, any number above it that is not above the sum. A walk that is cut goes
+ * on to twice as much, so that it is not made again for every larger `most`. */
+static int64_t walked(plim_ideal *m, int32_t s, direction way, int64_t most) {
+  int64_t *known = least(&m->storage[s], way);
+#ifdef PLIM_SANITIZED
+  assert(*known <= walk(m, s, way, INT64_MAX));
+#endif
+  if (*known > most) return *known;
+  *known = walk(m, s, way, most < INT64_MAX / 2 ? 2 * most : INT64_MAX);
+  return *known;
+}
+
+static int has_missing(const plim_ideal *m, int32_t s, direction way) {
+  int32_t n = 0, i = 0;
+  const int32_t *next = neighbours(m, s, way, &n);
+  while (i < n && m->storage[next[i]].resident) i++;
+  return i < n;
+}
+
+/* Who reaches `s` against the direction of walks loses `cost_ns`. */
+static void forget(plim_ideal *m, int32_t s, direction way, int64_t cost_ns) {
+  int32_t depth = 0, n = 0;
+  m->stamp++;
+  m->stack[depth++] = s;
+  while (depth > 0) {
+    const int32_t *next = neighbours(m, m->stack[--depth], way == TO_PARENTS ? TO_CHILDREN : TO_PARENTS, &n);
+    for (int32_t i = 0; i < n; i++) {
+      plim_ideal_storage *st = &m->storage[next[i]];
+      int64_t *known = least(st, way);
+      if (st->stamp == m->stamp) continue;
+      st->stamp = m->stamp;
+      *known = *known > cost_ns ? *known - cost_ns : 0;
+      if (!st->resident) m->stack[depth++] = next[i];
+    }
+  }
+}
+
+/* Views may have more to be made from, and below it others may be missing: then nothing is known any more. */
+void plim_ideal_comes_back(plim_ideal *m, int32_t s) {
+  plim_ideal_storage *st = &m->storage[s];
+  if (m->policy->cost != PLIM_COST_ANCESTORS && m->policy->cost != PLIM_COST_NEIGHBOURHOOD) return;
+  for (int way = TO_PARENTS; way <= TO_CHILDREN; way++) {
+    forget(m, s, (direction)way, has_missing(m, s, (direction)way) ? INT64_MAX : st->cost_ns);
+    *least(st, (direction)way) = 0;
+  }
 }
 
 static int64_t classes(plim_ideal *m, int32_t s) {
@@ -40,27 +98,31 @@ static int64_t classes(plim_ideal *m, int32_t s) {
   return sum;
 }
 
-static int64_t cost(plim_ideal *m, int32_t s) {
+/* Walks end above `most`. */
+static int64_t cost(plim_ideal *m, int32_t s, int64_t most) {
   const plim_ideal_storage *st = &m->storage[s];
+  int64_t sum = st->cost_ns;
   switch (m->policy->cost) {
     case PLIM_COST_ONE:
       return 1;
     case PLIM_COST_ACCESS:
       return st->last;
     case PLIM_COST_OWN:
-      return st->cost_ns;
-    case PLIM_COST_ANCESTORS:
-      return st->cost_ns + walk(m, s, TO_PARENTS);
-    case PLIM_COST_NEIGHBOURHOOD:
-      return st->cost_ns + walk(m, s, TO_PARENTS) + walk(m, s, TO_CHILDREN);
+      return sum;
     case PLIM_COST_CLASSES:
+      return sum + classes(m, s);
+    case PLIM_COST_ANCESTORS:
+    case PLIM_COST_NEIGHBOURHOOD:
       break;
   }
-  return st->cost_ns + classes(m, s);
+  int below = m->policy->cost == PLIM_COST_NEIGHBOURHOOD;
+  sum += walked(m, s, TO_PARENTS, most - sum - (below ? st->least_below : 0));
+  return below && sum <= most ? sum + walked(m, s, TO_CHILDREN, most - sum) : sum;
 }
 
-double plim_ideal_score(plim_ideal *m, int32_t s) {
-  int64_t last = m->storage[s].last;
-  return plim_policy_score(m->policy, cost(m, s), m->h->tensor[s].bytes,
-                           last == PLIM_IDEAL_NEVER ? INT64_MAX : m->clock - last);
+double plim_ideal_score(plim_ideal *m, int32_t s, double most) {
+  int64_t last = m->storage[s].last, bytes = m->h->tensor[s].bytes;
+  int64_t stale_ns = last == PLIM_IDEAL_NEVER ? INT64_MAX : m->clock - last;
+  return plim_policy_score(m->policy, cost(m, s, plim_policy_most_cost(m->policy, most, bytes, stale_ns)), bytes,
+                           stale_ns);
 }

@@ -17,7 +17,8 @@ typedef struct plim_ideal_storage {
   int32_t pooled;
   /* neighbours that the calls so far have made: parent[first_parent .. + n_parents), child[...] */
   int32_t first_parent, n_parents, first_child, n_children;
-  int64_t stamp; /* of the last walk that came here */
+  int64_t stamp;                    /* of the last walk that came here */
+  int64_t least_above, least_below; /* what walks to parents and to children would find at least */
 } plim_ideal_storage;
 
 typedef struct plim_ideal {
@@ -34,7 +35,10 @@ typedef struct plim_ideal {
   plim_online_result *result;
 } plim_ideal;
 
-/* The policy's score of a resident storage. */
-double plim_ideal_score(plim_ideal *m, int32_t s);
+/* The storage is about to be resident: what walks through it found is not there any more. */
+void plim_ideal_comes_back(plim_ideal *m, int32_t s);
+
+/* The policy's score of a resident storage; of one that is above `most`, any number above `most`. */
+double plim_ideal_score(plim_ideal *m, int32_t s, double most);
 
 #endif

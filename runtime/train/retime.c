@@ -1,9 +1,9 @@
 /* Times in place. Once a plan has run a few training steps, the next ones are timed op by op, where every operand lies
  * and is as warm as it is in a step; then the plan for the same cap is made again with the times found. The other
  * variants of an op have not run: theirs keep their ratio to the one that has. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/train/own_trainer.h"
 
 enum { WARM_STEPS = 2, MOST_STEPS = 1000 };
@@ -40,17 +40,12 @@ void plim_retiming_close(plim_trainer *t) {
   if (r->plan) plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
 }
 
-static int by_size(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Of step j of the plan, over the training steps. */
 static int64_t median(const plim_trainer *t, int32_t j, int64_t *scratch) {
   const plim_retiming *r = &t->retiming;
   int32_t n = t->options.retime_steps;
   for (int32_t i = 0; i < n; i++) scratch[i] = r->sample[(int64_t)i * r->plan->n_steps + j];
-  qsort(scratch, (size_t)n, sizeof *scratch, by_size);
+  plim_integers_sort(scratch, n);
   return scratch[n / 2];
 }
 

@@ -139,8 +139,8 @@ void plim_trainer_close(plim_trainer *trainer) {
     if (trainer->pinned[i]) (void)(trainer->device->api->pinned(trainer->device, 0, &trainer->pinned[i]) == PLIM_OK);
   }
   plim_exec_close(trainer->exec);
+  plim_retiming_close(trainer); /* knows a plan that limiting may own */
   plim_limiting_close(trainer);
-  plim_retiming_close(trainer);
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
 
@@ -201,7 +201,7 @@ static plim_status train_step(plim_trainer *t, plim_step_report *report) {
 
 static plim_status cancelled(const plim_trainer *t) {
   if (!plim_context_cancelled(t->ctx)) return PLIM_OK;
-  return plim_fail(t->ctx, PLIM_ECANCEL, "stopped after %lld steps", (long long)t->step);
+  return plim_fail(t->ctx, PLIM_ECANCEL, "stopped after %lld step%s", (long long)t->step, t->step == 1 ? "" : "s");
 }
 
 plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user) {

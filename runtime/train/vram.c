@@ -7,7 +7,7 @@
 #include "runtime/base/size.h"
 #include "runtime/device/device_cuda.h"
 
-enum { PAGE_BYTES = 2 << 20, WARM_STEPS = 3 /* queued, captured, replayed */ };
+enum { PAGE_BYTES = 2 << 20, WARM_STEPS = 3 /* queued, captured, replayed */, CAPTURED_AT = 2 };
 
 static plim_status measure(plim_device *device, plim_cuda_memory *out) {
   if (strcmp(device->machine.device, "cuda") != 0) {
@@ -17,17 +17,18 @@ static plim_status measure(plim_device *device, plim_cuda_memory *out) {
   return plim_device_cuda_memory(device, out);
 }
 
-plim_status plim_vram_left(plim_device *device, int64_t cap_bytes, int64_t *arena_bytes) {
+plim_status plim_vram_left(plim_device *device, int64_t cap_bytes, int64_t captured_bytes, int64_t *arena_bytes) {
   char cap[PLIM_SIZE_TEXT_BYTES], outside[PLIM_SIZE_TEXT_BYTES], left[PLIM_SIZE_TEXT_BYTES];
   plim_cuda_memory now = {0, 0, 0};
   PLIM_TRY(measure(device, &now));
-  int64_t bytes = (cap_bytes - now.outside_bytes) / PAGE_BYTES * PAGE_BYTES;
+  const int64_t taken = now.outside_bytes + captured_bytes;
+  int64_t bytes = (cap_bytes - taken) / PAGE_BYTES * PAGE_BYTES;
   if (bytes <= 0) {
     return plim_fail(device->ctx, PLIM_ENOFIT,
-                     "context, libraries and modules take %s (%lld bytes) of the GPU, which leaves no page of it for "
-                     "an arena below %s (%lld bytes)",
-                     plim_size_print(now.outside_bytes, outside), (long long)now.outside_bytes,
-                     plim_size_print(cap_bytes, cap), (long long)cap_bytes);
+                     "context, libraries, modules and captured steps take %s (%lld bytes) of the GPU, which leaves no "
+                     "page of it for an arena below %s (%lld bytes)",
+                     plim_size_print(taken, outside), (long long)taken, plim_size_print(cap_bytes, cap),
+                     (long long)cap_bytes);
   }
   if (bytes > now.free_bytes) {
     return plim_fail(device->ctx, PLIM_ENOFIT,
@@ -39,14 +40,29 @@ plim_status plim_vram_left(plim_device *device, int64_t cap_bytes, int64_t *aren
   return PLIM_OK;
 }
 
-plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, const plim_program *program,
-                              const plim_trainer_options *options) {
-  plim_trainer *trainer = NULL;
+/* Evaluate until the plan of that was captured, which takes two batches. */
+static plim_status evaluate(plim_trainer *trainer, const plim_dataset *dataset, const plim_program *program) {
+  const int32_t batch = program->graph[PLIM_PROGRAM_EVAL]->batch;
   plim_evaluation evaluation;
+  for (int32_t batches = 0; batches < CAPTURED_AT; batches += (dataset->test.count + batch - 1) / batch) {
+    PLIM_TRY(plim_trainer_evaluate(trainer, &evaluation));
+    if (dataset->test.count == 0) return PLIM_OK;
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, const plim_program *program,
+                              const plim_trainer_options *options, int64_t *captured_bytes) {
+  plim_trainer *trainer = NULL;
+  plim_cuda_memory with = {0, 0, 0}, without = {0, 0, 0};
   PLIM_TRY(plim_trainer_open(device, dataset, program, options, &trainer));
   plim_status status = plim_trainer_run(trainer, WARM_STEPS, NULL, NULL);
-  if (status == PLIM_OK) status = plim_trainer_evaluate(trainer, &evaluation);
+  if (status == PLIM_OK) status = evaluate(trainer, dataset, program);
+  if (status == PLIM_OK) status = measure(device, &with);
   plim_trainer_close(trainer);
+  if (status == PLIM_OK) status = measure(device, &without);
+  const int64_t given_back = with.outside_bytes - without.outside_bytes;
+  if (status == PLIM_OK) *captured_bytes = given_back > 0 ? given_back : 0;
   return status;
 }
 

@@ -2,12 +2,12 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
 #include "runtime/graph/importers.h"
 #include "runtime/train/gzip.h"
+#include "tests/support/published.h"
 
 plim_graph *dtr_graph(plim_context *ctx, const char *text) {
   plim_graph *graph = NULL;
@@ -17,16 +17,13 @@ plim_graph *dtr_graph(plim_context *ctx, const char *text) {
 }
 
 plim_graph *dtr_published(plim_context *ctx, const char *name) {
-  const char *folder = getenv("PLIM_DATA");
-  char path[4096], *text = NULL;
+  char file[256], *text = NULL;
   int64_t bytes = 0;
   plim_graph *graph = NULL;
-  (void)snprintf(path, sizeof path, "%s/dtr/%s.log.gz", folder ? folder : PLIM_SOURCE_DIR "/../shared/data", name);
-  plim_status status = plim_gzip_read(ctx, path, INT64_C(1) << 30, &text, &bytes);
-  if (status == PLIM_ENOFILE) cr_skip_test("the published log is not there");
-  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
-  status = plim_import_dtr(ctx, path, text, bytes, &graph);
-  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
+  (void)snprintf(file, sizeof file, "dtr/%s.log.gz", name);
+  const char *path = plim_test_published(file);
+  cr_assert_eq(plim_gzip_read(ctx, path, INT64_C(1) << 30, &text, &bytes), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_import_dtr(ctx, path, text, bytes, &graph), PLIM_OK, "%s", plim_context_error(ctx));
   plim_file_release(ctx, text, bytes);
   return graph;
 }

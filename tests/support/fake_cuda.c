@@ -12,7 +12,7 @@
 #include "tests/support/fake_cudnn.h"
 #include "tests/support/kernel_reference.h"
 
-enum { MOST_BLOCKS = 64 };
+enum { MOST_BLOCKS = 2048 };
 
 typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TICK, CALL } kind;
 
@@ -49,6 +49,7 @@ static struct {
   fake_cuda_options options;
   fake_cuda_counts counts;
   block device[MOST_BLOCKS];
+  int blocks;                       /* rows of it that were ever in use */
   int64_t used_bytes, beside_bytes; /* by allocations; by what lies beside them */
   int loaded;
   captured *recording;
@@ -75,7 +76,7 @@ int fake_cuda_leave(void) {
 }
 
 static void allow(int protection) {
-  for (int i = 0; i < MOST_BLOCKS && !fake.options.open_memory; i++) {
+  for (int i = 0; i < fake.blocks && !fake.options.open_memory; i++) {
     if (fake.device[i].ptr) (void)mprotect(fake.device[i].ptr, (size_t)fake.device[i].bytes, protection);
   }
 }
@@ -114,6 +115,7 @@ static void perform(const work *w) {
   if (w->kind == CALL) w->function(w->argument);
   if (w->kind == TICK) ((tick *)w->to)->passed_ns = fake.clock_ns;
   if (w->kind == LAUNCH || w->kind == CALL) fake.counts.kernels_run++;
+  if (w->kind == MULTIPLY || w->kind == CALL) fake.clock_ns += FAKE_CUDA_TILE_NS;
   if (w->kind != LAUNCH) return;
   fake.clock_ns += w->tiles * FAKE_CUDA_TILE_NS;
   for (int64_t tile = 0; tile < w->tiles; tile++) all_bodies[0][w->call.type]->tile[w->body](&w->call, tile);
@@ -178,6 +180,7 @@ static int alloc(void **ptr, int64_t bytes) {
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (slot == MOST_BLOCKS || made == MAP_FAILED) return PLIM_CUDA_NO_MEMORY;
   fake.device[slot] = (block){made, bytes};
+  if (slot >= fake.blocks) fake.blocks = slot + 1;
   fake.used_bytes += bytes;
   fake.counts.open_handles++;
   *ptr = made;
@@ -186,7 +189,7 @@ static int alloc(void **ptr, int64_t bytes) {
 
 static int release(void *ptr) {
   int code = fake_cuda_leave();
-  for (int i = 0; i < MOST_BLOCKS; i++) {
+  for (int i = 0; i < fake.blocks; i++) {
     if (fake.device[i].ptr != ptr) continue;
     (void)munmap(ptr, (size_t)fake.device[i].bytes);
     fake.used_bytes -= fake.device[i].bytes;

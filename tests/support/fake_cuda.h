@@ -7,7 +7,7 @@
 #include "kernels/cuda/driver.h"
 
 enum { FAKE_CUDA_LOST = 999, FAKE_CUDA_NOT_READY = 600 };
-enum { FAKE_CUDA_TILE_NS = 100 /* what a tile of a kernel takes by the GPU's clock */ };
+enum { FAKE_CUDA_TILE_NS = 100 /* what a tile of a kernel, or a library's, takes by the GPU's clock */ };
 
 typedef struct fake_cuda_options {
   int32_t devices;       /* GPUs there are */

@@ -7,6 +7,7 @@
 #include "runtime/device/device_cuda.h"
 #include "runtime/train/state.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_device.h"
 
 enum { SIDE = 6, SEED = 3, CLASSES = 10 };
 
@@ -32,6 +33,12 @@ plim_status gpu_rig_open(gpu_rig *r, const fake_cuda_options *options, int32_t e
   plim_device_options device = {.struct_bytes = sizeof device, .eager = eager};
   *r = (gpu_rig){.ctx = plim_test_context()};
   return plim_device_cuda_open(r->ctx, fake_cuda_driver(options), 0, &device, &r->device);
+}
+
+plim_status gpu_rig_open_tested(gpu_rig *r, int32_t eager) {
+  plim_device_options device = {.struct_bytes = sizeof device, .eager = eager};
+  *r = (gpu_rig){.ctx = plim_test_context()};
+  return plim_device_open(r->ctx, plim_test_device_name(), &device, &r->device);
 }
 
 plim_status gpu_rig_open_cpu(gpu_rig *r) {

@@ -21,8 +21,10 @@ typedef struct gpu_rig {
 /* A convolution, batch norm, two dropouts, a gradient that two branches add to. */
 plim_status gpu_rig_net(plim_context *ctx, plim_net **out);
 
-/* Begin anew with a device: the GPU with these options, or "cpu" with one thread. */
+/* Begin anew with a device: the GPU that is none with these options, the device that tests are for
+ * (tests/support/test_device.h), or "cpu" with one thread. */
 plim_status gpu_rig_open(gpu_rig *r, const fake_cuda_options *options, int32_t eager);
+plim_status gpu_rig_open_tested(gpu_rig *r, int32_t eager);
 plim_status gpu_rig_open_cpu(gpu_rig *r);
 
 /* Program and data set; then plans within `percent` of the keep-all bytes, 100: keep-all; then a trainer and some

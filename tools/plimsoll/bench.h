@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "planner/pack/solve.h"
 #include "tools/plimsoll/session.h"
 
 /* Print the table, or with --json one object, for the instances in `folder`. */
@@ -11,8 +12,19 @@ typedef plim_status bench_table(session *s, const char *folder);
 
 bench_table bench_planners, bench_pack, bench_online, bench_large, bench_window;
 
+/* What bench pack prints without a folder: lives of made-up training steps. */
+plim_status bench_lives(session *s);
+
+/* Pack once under `capacity` (INT64_MAX: as low as possible) within the time limit of the options or 5 s; *seconds is
+ * what it took. A time limit that is over is no failure. */
+plim_status bench_pack_once(const session *s, const plim_boxes *boxes, int64_t capacity, int64_t *offset,
+                            plim_solution *found, double *seconds);
+
 /* Seed, threads and limits as the options say. */
 plim_plan_options bench_planning(const session *s, const char *planner);
+
+/* PLIM_ECANCEL when Ctrl-C has been pressed: rows that were printed stand. */
+plim_status bench_go_on(const session *s);
 
 /* Names of the files in a folder that end so, sorted: calls `each` with the path of one after the other. PLIM_ENOFILE
  * when there is no such folder or none of these files. */

@@ -34,6 +34,11 @@ plim_status bench_files(session *s, const char *folder, const char *ending, benc
   return status;
 }
 
+plim_status bench_go_on(const session *s) {
+  if (!plim_context_cancelled(s->ctx)) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_ECANCEL, "stopped: the table ends here");
+}
+
 plim_plan_options bench_planning(const session *s, const char *planner) {
   plim_plan_options planning = plim_plan_options_default();
   planning.planner = planner;

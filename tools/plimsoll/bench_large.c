@@ -69,7 +69,7 @@ static plim_status run_planner(table *t, const char *planner, int32_t percent) {
     if (t->best_percent < 0 || overhead < t->best_percent) t->best_percent = overhead;
   }
   plim_plan_free(plan);
-  return plim_context_cancelled(t->s->ctx) ? PLIM_ECANCEL : PLIM_OK;
+  return bench_go_on(t->s);
 }
 
 static plim_status run_block(table *t, int32_t percent) {

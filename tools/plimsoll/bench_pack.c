@@ -80,16 +80,15 @@ static void add_row(const table *t, const result *r) {
   (void)json_array_append_new(t->rows, row);
 }
 
-/* Pack under `capacity`; a time limit that is over is no failure. */
-static plim_status run(const table *t, const plim_boxes *boxes, int64_t capacity, int64_t *offset, plim_solution *found,
-                       double *seconds) {
-  const options *o = t->s->o;
+plim_status bench_pack_once(const session *s, const plim_boxes *boxes, int64_t capacity, int64_t *offset,
+                            plim_solution *found, double *seconds) {
+  const options *o = s->o;
   plim_solve_options wanted = {.struct_bytes = sizeof wanted,
                                .capacity = capacity,
                                .time_limit_ns = (int64_t)((o->time_limit > 0 ? o->time_limit : usual_seconds) * 1e9),
                                .threads = (int32_t)o->threads};
   int64_t begin = plim_now_ns();
-  plim_status status = plim_pack_solve(t->s->ctx, boxes, &wanted, offset, found);
+  plim_status status = plim_pack_solve(s->ctx, boxes, &wanted, offset, found);
   *seconds = (double)(plim_now_ns() - begin) / 1e9;
   return status;
 }
@@ -115,11 +114,11 @@ static plim_status bench_instance(void *user, const char *path) {
   result r = {.lives = lives};
   plim_boxes boxes = plim_lives_boxes(lives, 1);
   PLIM_CHECK(plim_allocate(ctx, lives->n, sizeof *offset, &offset));
-  status = run(t, &boxes, t->capacity, offset, &r.under, &r.under_ms);
+  status = bench_pack_once(t->s, &boxes, t->capacity, offset, &r.under, &r.under_ms);
   r.fits = status == PLIM_OK;
   r.under_ms *= 1000;
   if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
-  PLIM_CHECK(run(t, &boxes, INT64_MAX, offset, &r.lowest, &r.lowest_seconds));
+  PLIM_CHECK(bench_pack_once(t->s, &boxes, INT64_MAX, offset, &r.lowest, &r.lowest_seconds));
   name_instance(&r, path);
   progress_clear(&t->s->bar);
   if (t->s->o->json) {
@@ -127,7 +126,7 @@ static plim_status bench_instance(void *user, const char *path) {
   } else {
     print_row(&r);
   }
-  if (plim_context_cancelled(ctx)) status = PLIM_ECANCEL;
+  status = bench_go_on(t->s);
 done:
   plim_release(ctx, offset, lives->n, sizeof *offset);
   plim_lives_free(lives);
@@ -135,6 +134,7 @@ done:
 }
 
 plim_status bench_pack(session *s, const char *folder) {
+  if (!folder) return bench_lives(s);
   table t = {.s = s, .capacity = usual_capacity};
   if (s->o->capacity) {
     plim_size size;

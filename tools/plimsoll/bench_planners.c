@@ -115,7 +115,7 @@ static plim_status run_planner(trial *r) {
       plim_status status = run_trial(r, percents[i]);
       if (status == PLIM_EUSAGE && order == PLIM_ORDER_FREE && !only) break; /* its class is narrower */
       PLIM_TRY(status);
-      if (plim_context_cancelled(r->t->s->ctx)) return PLIM_ECANCEL;
+      PLIM_TRY(bench_go_on(r->t->s));
     }
   }
   return PLIM_OK;

@@ -2,7 +2,7 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_BESIDE_H
 #define PLIM_TOOLS_PLIMSOLL_BESIDE_H
 
-#include "runtime/base/context.h"
+#include "runtime/graph/plan.h"
 
 enum { BESIDE_PATH_BYTES = 4096 };
 
@@ -11,5 +11,8 @@ plim_status beside_graph_path(plim_context *ctx, const char *plan, char *path);
 
 /* Path of the plan that belongs to the trace at `trace`: t.jsonl, t.plan.json. path and error as above. */
 plim_status beside_plan_path(plim_context *ctx, const char *trace, char *path);
+
+/* Write the plan to `path` and its graph beside it; to a device or pipe the plan alone. */
+plim_status beside_save(const plim_graph *graph, const plim_plan *plan, const char *path);
 
 #endif

@@ -1,12 +1,14 @@
-/* Overhead over the budget: the plans as a step curve (a plan serves every larger budget), the proven bound below. */
+/* Overhead over the budget: the plans as a step curve (a plan serves every larger budget), the proven bound below (it
+ * holds for every smaller one). */
 #include <math.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/size.h"
 #include "runtime/base/text.h"
 #include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/svg.h"
 
-enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 56, BOTTOM = 64, MOST_TICKS = 10, MOST_TITLE = 80 };
+enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 72, BOTTOM = 64, MOST_TICKS = 10, MOST_NAME = 60 };
 
 typedef struct frame {
   double low, high; /* percent of the whole, at the left and right edge */
@@ -33,7 +35,8 @@ static frame frame_of(const budget_curve *c) {
   return f;
 }
 
-static void draw_axes(plim_text *t, const frame *f) {
+static void draw_axes(plim_text *t, const frame *f, int64_t whole_bytes) {
+  char whole[PLIM_SIZE_TEXT_BYTES];
   double tick = svg_tick(f->high - f->low, MOST_TICKS);
   for (int i = (int)ceil(f->low / tick); i * tick <= f->high * 1.0001; i++) {
     double x = i * tick;
@@ -49,24 +52,42 @@ static void draw_axes(plim_text *t, const frame *f) {
   }
   plim_text_format(t, "<path class=\"axis\" d=\"M%d %dV%dH%d\" fill=\"none\"/>\n", LEFT, TOP, HEIGHT - BOTTOM,
                    WIDTH - RIGHT);
-  plim_text_format(
-      t, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">budget, share of what keeping everything needs</text>\n",
-      (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16);
+  plim_text_format(t,
+                   "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">budget, share of the %s that keeping everything "
+                   "needs</text>\n",
+                   (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16, plim_size_print(whole_bytes, whole));
+  plim_text_format(t, "<text transform=\"translate(22 %d) rotate(-90)\" text-anchor=\"middle\">overhead</text>\n",
+                   (TOP + HEIGHT - BOTTOM) / 2);
 }
 
-/* A step at every budget with a plan. `bound` 1: the proven bound instead of the plan's overhead. */
+/* A step at every budget with a plan. `bound` 1: the proven bound instead of the plan's overhead; it steps down right
+ * behind a budget, the plan's overhead at the next one. */
 static void draw_steps(plim_text *t, const frame *f, const budget_curve *c, int bound) {
-  const char *move = "M";
+  int drawn = 0;
   plim_text_format(t, "<path class=\"%s\" fill=\"none\" d=\"", bound ? "bound" : "plan");
   for (int32_t i = 0; i < c->n; i++) {
     if (!c->plan[i]) continue;
     double x = x_of(f, 100.0 * (double)c->budget[i] / (double)c->request->whole_bytes);
     double y = y_of(f, bound ? plim_plan_bound_percent(c->plan[i]) : plim_plan_overhead_percent(c->plan[i]));
-    if (move[0] == 'M') plim_text_format(t, "M%.1f %.1f", x, y);
-    plim_text_format(t, "H%.1fV%.1f", x, y);
-    move = "";
+    if (!drawn++) plim_text_format(t, "M%.1f %.1f", x, y);
+    if (bound) {
+      plim_text_format(t, "V%.1fH%.1f", y, x);
+    } else {
+      plim_text_format(t, "H%.1fV%.1f", x, y);
+    }
   }
-  plim_text_format(t, "%s\"/>\n", move[0] ? "M0 0" : "");
+  plim_text_format(t, "%s\"/>\n", drawn ? "" : "M0 0");
+}
+
+static void draw_legend(plim_text *t) {
+  static const struct {
+    const char *class, *words;
+  } key[] = {{"plan", "best plan known"}, {"bound", "proven lower bound"}};
+  for (int i = 0; i < 2; i++) {
+    int x = LEFT + 190 * i, y = TOP - 20;
+    plim_text_format(t, "<path class=\"%s\" fill=\"none\" d=\"M%d %dh26\"/>\n", key[i].class, x, y);
+    plim_text_format(t, "<text x=\"%d\" y=\"%d\">%s</text>\n", x + 34, y + 5, key[i].words);
+  }
 }
 
 static const char style[] =
@@ -77,13 +98,15 @@ static const char style[] =
 plim_status budget_curve_draw(plim_context *ctx, const budget_curve *c, const char *path) {
   plim_text t = {.ctx = ctx};
   frame f = frame_of(c);
-  plim_text_format(
-      &t,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n%s"
-      "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
-      "<text class=\"title\" x=\"%d\" y=\"30\">%s: overhead over the budget (dashed: proven bound)</text>\n",
-      WIDTH, HEIGHT, WIDTH, HEIGHT, style, WIDTH, HEIGHT, LEFT, c->request->graph->name);
-  draw_axes(&t, &f);
+  plim_text_format(&t,
+                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n%s"
+                   "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
+                   "<text class=\"title\" x=\"%d\" y=\"30\">",
+                   WIDTH, HEIGHT, WIDTH, HEIGHT, style, WIDTH, HEIGHT, LEFT);
+  svg_add(&t, c->request->graph->name, MOST_NAME);
+  plim_text_add(&t, ": overhead over the budget</text>\n");
+  draw_legend(&t);
+  draw_axes(&t, &f, c->request->whole_bytes);
   draw_steps(&t, &f, c, 1);
   draw_steps(&t, &f, c, 0);
   plim_text_add(&t, "</svg>\n");

@@ -9,9 +9,10 @@
 static const struct {
   const char *name, *folder; /* under --data; that folder itself when there is none; NULL: made-up instances */
   bench_table *run;
+  int alone; /* 1: without --data it has made-up instances */
 } tables[] = {
-    {"planners", "graphs", bench_planners}, {"pack", "packing", bench_pack}, {"online", "dtr", bench_online},
-    {"large", NULL, bench_large},           {"window", NULL, bench_window},
+    {"planners", "graphs", bench_planners, 0}, {"pack", "packing", bench_pack, 1}, {"online", "dtr", bench_online, 0},
+    {"large", NULL, bench_large, 1},           {"window", NULL, bench_window, 1},
 };
 enum { TABLES = sizeof tables / sizeof tables[0], PATH_BYTES = 4096 };
 
@@ -27,7 +28,7 @@ static plim_status bench(session *s) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "bench has no table \"%s\"; did you mean \"%s\"?", s->o->file,
                      plim_name_nearest(table_name, s->o->file));
   }
-  if (!tables[row].folder) return tables[row].run(s, NULL);
+  if (!tables[row].folder || (!s->o->data_dir && tables[row].alone)) return tables[row].run(s, NULL);
   if (!s->o->data_dir) return plim_fail(s->ctx, PLIM_EUSAGE, "bench needs --data DIR: where the instances are");
   (void)snprintf(folder, sizeof folder, "%s/%s", s->o->data_dir, tables[row].folder);
   return tables[row].run(s, stat(folder, &about) == 0 ? folder : s->o->data_dir);
@@ -46,9 +47,15 @@ const command command_bench = {
         "Run planners over the public instances in a folder and print a table beside the figures that others "
         "published. TABLE planners: graphs (networkx node-link JSON) at 90, 80 and 70 % of program order's peak, with "
         "the proven bound and the ratio of time to it. TABLE pack: lives (CSV), time to a packing under --capacity "
-        "(default 1048576) and the lowest height in the time limit (default 5 s). TABLE "
+        "(default 1048576) and the lowest height in the time limit (default 5 s); without --data, lives of training "
+        "steps of "
+        "--ops operations (default 18000) made up by --seed, and the time to 99 % of the load. TABLE "
         "online: logs of the DTR prototype (.log.gz) from 0.9 to 0.2 of the program's peak, every online policy in the "
-        "same arena and the plans of search beside them; --planners names other policies and planners. TABLE large: "
+        "same arena and the plans of search beside them; --planners names other policies and planners, -o FILE keeps "
+        "the "
+        "tables as Markdown; --sweep 9%:16%:0.2% goes through budgets close together (default: plans of search) and "
+        "says "
+        "where more memory fails or costs more than less. TABLE large: "
         "graphs "
         "made up by --seed, random layers and training steps of --ops operations (default 10000), at 90, 80, 70 and "
         "50 %; each row has the ratio of its overhead to the best above it and the most memory so far (default 55 s a "
@@ -59,9 +66,10 @@ const command command_bench = {
         "EXAMPLES\n"
         "  plimsoll bench planners --data ../shared/data --time-limit 10s\n"
         "  plimsoll bench pack --data ../shared/data\n"
-        "  plimsoll bench planners --data graphs --planners search,sqrt,greedy --order fixed "
-        "--json\n"
+        "  plimsoll bench pack\n"
+        "  plimsoll bench planners --data graphs --planners search,sqrt --order fixed\n"
         "  plimsoll bench online --data ../shared/data --planners best,coop,dtr,dte\n"
+        "  plimsoll bench online --data ../shared/data --sweep 9%:16%:0.2%\n"
         "  plimsoll bench large --ops 2000 --time-limit 20s\n\n" COMMAND_EXIT_STATUS,
     .run = run_bench,
 };

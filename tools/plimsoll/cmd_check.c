@@ -64,6 +64,7 @@ const command command_check = {
         "  plimsoll check plan.json\n"
         "  plimsoll check plan.json --graph other.graph.json\n\n"
         "FILES\n"
-        "  The graph is read from plan.graph.json beside plan.json, unless --graph names it.\n\n" COMMAND_EXIT_STATUS,
+        "  The graph is read from plan.graph.json beside plan.json, unless --graph\n"
+        "  names it.\n\n" COMMAND_EXIT_STATUS,
     .run = run_check,
 };

@@ -129,6 +129,7 @@ static void print_table(const comparison *c, int compared, int64_t compared_step
     run_figures_measured(&f, i, &c->run[i]);
   }
   run_figures_last(&f, s);
+  retime_figures(&f, &s->retime);
   add_measured_overhead(&f, c);
   if (compared) add_weights(&f, c, compared_steps);
   run_figures_outside(&f, &c->outside);
@@ -152,6 +153,7 @@ static plim_status compare(comparison *c) {
   progress_clear(&c->s->bar);
   if (status == PLIM_OK || (status == PLIM_ECANCEL && c->run[FREE].times.count > 0)) {
     print_table(c, status == PLIM_OK, compared_steps);
+    c->s->answered = 1;
   }
   if (status == PLIM_OK && c->difference.different > 0) {
     status = plim_fail(c->s->ctx, PLIM_EDIFF, "%lld of %lld values differ; the first is %s",

@@ -1,11 +1,14 @@
-/* plimsoll pack: offsets for lives of a CSV file. */
+/* plimsoll pack: offsets for lives of a CSV file or of a plan. */
 #include <stdio.h>
+#include <string.h>
 
 #include "planner/pack/conflict.h"
-#include "planner/pack/csv.h"
+#include "planner/pack/plan_lives.h"
 #include "planner/pack/solve.h"
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
+#include "runtime/graph/check.h"
+#include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/session.h"
@@ -99,6 +102,27 @@ done:
   return status;
 }
 
+static plim_status load_plan(const session *s, plim_lives **lives) {
+  char beside[BESIDE_PATH_BYTES];
+  plim_graph *graph = NULL;
+  plim_plan *plan = NULL;
+  plim_status status;
+  PLIM_CHECK(beside_graph_path(s->ctx, s->o->file, beside));
+  PLIM_CHECK(plim_plan_load(s->ctx, s->o->file, &plan));
+  PLIM_CHECK(plim_graph_load(s->ctx, s->o->graph ? s->o->graph : beside, &graph));
+  PLIM_CHECK(plim_plan_check(s->ctx, graph, plan));
+  status = plim_lives_of_plan(s->ctx, graph, plan, lives);
+done:
+  plim_plan_free(plan);
+  plim_graph_free(graph);
+  return status;
+}
+
+static plim_status load(const session *s, plim_lives **lives) {
+  const char *dot = strrchr(s->o->file, '.');
+  return dot && strcmp(dot, ".json") == 0 ? load_plan(s, lives) : plim_lives_load(s->ctx, s->o->file, lives);
+}
+
 static plim_status pack(session *s) {
   double limit = s->o->time_limit > 0 ? s->o->time_limit : s->o->capacity ? capacity_limit : lowest_limit;
   plim_solve_options wanted = {
@@ -110,7 +134,7 @@ static plim_status pack(session *s) {
   int64_t begin = plim_now_ns();
   plim_context_set_progress(s->ctx, on_progress, &s->bar);
   PLIM_CHECK(read_capacity(s, &wanted.capacity));
-  PLIM_CHECK(plim_lives_load(s->ctx, s->o->file, &lives));
+  PLIM_CHECK(load(s, &lives));
   plim_boxes boxes = plim_lives_boxes(lives, 1);
   PLIM_CHECK(plim_allocate(s->ctx, lives->n, sizeof *offset, &offset));
   status = plim_pack_solve(s->ctx, &boxes, &wanted, offset, &found);
@@ -133,9 +157,10 @@ const command command_pack = {
     .name = "pack",
     .mask = COMMAND_PACK,
     .file = "LIVES",
-    .summary = "give offsets to lives of a CSV file",
+    .summary = "give offsets to lives of a CSV file or a plan",
     .about =
-        "Give every life of a CSV file (id, lower, upper, size; the dialect of MiniMalloc) an offset such that lives "
+        "Give every life of a CSV file (id, lower, upper, size; the dialect of MiniMalloc), or of a plan (.json), an "
+        "offset such that lives "
         "that overlap in time do not overlap in space: under a capacity, or, without one, as low as the time "
         "limit allows (10 s unless given; 60 s under a capacity), on one thread unless --threads says more. Where "
         "lives do not fit, it names a few that together cannot. Prints the "
@@ -143,9 +168,13 @@ const command command_pack = {
     .after =
         "EXAMPLES\n"
         "  plimsoll pack lives.csv --capacity 1048576 -o packed.csv\n"
-        "  plimsoll pack lives.csv --time-limit 10s -o packed.csv   as low as possible\n\n"
+        "  plimsoll pack lives.csv --time-limit 10s -o packed.csv   as low as possible\n"
+        "  plimsoll pack plan.json -o lives.csv                     the lives of a plan\n\n"
         "FILES\n"
-        "  Columns: id, lower, upper (or end: inclusive), size; alignment, hint, gaps and offset (a fixed place) if\n"
-        "  wanted. The output has the offset as its last column.\n\n" COMMAND_EXIT_STATUS,
+        "  Columns: id, lower, upper (or end: inclusive), size; if wanted alignment,\n"
+        "  hint, gaps and offset (a fixed place). The output has the offset as its\n"
+        "  last column.\n"
+        "  The graph of plan.json is read from plan.graph.json beside it, unless\n"
+        "  --graph names it.\n\n" COMMAND_EXIT_STATUS,
     .run = run_pack,
 };

@@ -61,8 +61,14 @@ static void print_kinds(figures *f, const plim_graph *graph, const plim_profile 
 
 static void print_ceilings(figures *f, const plim_ceilings *c) {
   figures_real(f, 0, "ceiling_gb_per_s", "ceilings", "%.1f GB/s", c->bytes_per_ns);
-  figures_note(f, 0, ", %.0f GFLOP/s", c->flops_per_ns);
-  (void)json_object_set_new(f->object, "ceiling_gflop_per_s", json_real(c->flops_per_ns));
+  json_t *rates = json_object();
+  for (int math = 0; math < PLIM_MATH_COUNT; math++) {
+    if (c->flops_per_ns[math] == 0) continue;
+    const char *name = plim_math_name((plim_math)math);
+    figures_note(f, 0, ", %s %.0f GFLOP/s", name, c->flops_per_ns[math]);
+    (void)json_object_set_new(rates, name, json_real(c->flops_per_ns[math]));
+  }
+  (void)json_object_set_new(f->object, "ceiling_gflop_per_s", rates);
 }
 
 static void print_table(const session *s, const plim_ceilings *ceilings, double seconds) {
@@ -88,7 +94,7 @@ static void print_table(const session *s, const plim_ceilings *ceilings, double 
 static plim_status profile(session *s) {
   PLIM_TRY(session_device(s));
   int64_t begin = plim_now_ns();
-  plim_ceilings ceilings = {0, 0};
+  plim_ceilings ceilings = {0};
   PLIM_TRY(session_program(s));
   if (s->o->ceilings) PLIM_TRY(plim_ceilings_measure(s->device, &ceilings));
   progress_clear(&s->bar);

@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/session.h"
 #include "tools/plimsoll/simulation.h"
@@ -23,6 +25,8 @@ static plim_plan_options planning(const options *o) {
   p.seed = (uint64_t)o->seed;
   p.iterations = o->iterations;
   p.time_limit_ns = (int64_t)(o->time_limit * 1e9);
+  p.curves = o->no_cache ? NULL : ""; /* more bytes are never slower, from command to command */
+  p.copies = (int32_t)o->copies;
   return p;
 }
 
@@ -32,6 +36,7 @@ static void print_result(const session *s, const simulation *sim, const simulate
   figures_text(&f, 0, "graph", "graph", sim->graph->name);
   figures_note(&f, 0, ", %d ops", sim->graph->n_ops);
   figures_text(&f, 0, s->o->online ? "policy" : "planner", "by", asked_for(s->o));
+  effort_figures(&f, 0, s->o);
   figures_text(&f, 0, "way", s->o->online && strcmp(r->by, s->o->online) != 0 ? "in the manner of" : NULL, r->by);
   figures_bytes(&f, 0, "budget_bytes", "cap", r->budget_bytes);
   if (r->arena_bytes >= 0) figures_bytes(&f, 0, "arena_bytes", "arena", r->arena_bytes);
@@ -53,9 +58,26 @@ static void print_result(const session *s, const simulation *sim, const simulate
   figures_end(&f);
 }
 
+/* A budget that no plan fits into gets the sentence of `plan`: where a plan was asked for, and where one op alone needs
+ * more than the arena that a policy or a plan's replay has. PLIM_OK: there may be a plan. */
+static plim_status refuse(session *s, const simulation *sim, const simulated *r) {
+  simulation_addresses addresses = addresses_of(s->o);
+  plim_plan_options wanted = planning(s->o);
+  plim_plan_floor floor;
+  if (r->end != PLIM_ONLINE_OOM || (s->o->online && addresses == ADDRESSES_NONE)) return PLIM_OK;
+  if (s->o->online) wanted.planner = NULL;
+  wanted.budget_bytes = r->budget_bytes;
+  wanted.unpacked = addresses == ADDRESSES_NONE;
+  PLIM_TRY(plim_plan_bound(s->ctx, sim->graph, sim->profile, &wanted, &floor));
+  if (addresses == ADDRESSES_ARENA && r->budget_bytes >= floor.bound_bytes) return PLIM_OK;
+  return refusal_explain_graph(s, sim->graph, sim->profile, &wanted);
+}
+
 /* A run that did not end has its figures on standard output all the same; the sentence goes beside them. */
-static void print_verdict(const session *s, const simulated *r) {
-  if (r->end == PLIM_ONLINE_THRASH) {
+static void print_verdict(const session *s, const simulated *r, plim_status refused) {
+  if (refused == PLIM_ENOFIT) {
+    (void)fprintf(stderr, "plimsoll: %s\n", plim_context_error(s->ctx));
+  } else if (r->end == PLIM_ONLINE_THRASH) {
     (void)fprintf(stderr, "plimsoll: within %lld bytes %s computes again for more than %g times the step's time\n",
                   (long long)r->budget_bytes, r->by, s->o->thrash);
   } else if (r->end == PLIM_ONLINE_OOM) {
@@ -78,9 +100,11 @@ static plim_status simulate_graph(session *s, const simulation *sim, plim_online
     PLIM_CHECK(simulation_planned(sim, &wanted, addresses, budget, &r));
   }
   progress_clear(&s->bar);
-  if (s->o->output && r.plan && r.end == PLIM_ONLINE_OK) PLIM_CHECK(plim_plan_save(r.plan, s->o->output));
+  if (s->o->output && r.plan && r.end == PLIM_ONLINE_OK) PLIM_CHECK(beside_save(sim->graph, r.plan, s->o->output));
   print_result(s, sim, &r, (double)(plim_now_ns() - begin_ns) / 1e9);
-  print_verdict(s, &r);
+  status = refuse(s, sim, &r);
+  print_verdict(s, &r, status);
+  if (status == PLIM_ENOFIT) status = PLIM_OK; /* told by *end */
   *end = r.end;
 done:
   simulated_release(&r);
@@ -126,10 +150,12 @@ const command command_simulate = {
         "EXAMPLES\n"
         "  plimsoll import dtr resnet32.log.gz -o g.json\n"
         "  plimsoll simulate --graph g.json --online coop --memory 40%\n"
-        "  plimsoll simulate --graph g.json --online dtr --addresses none --memory 40% --json\n"
+        "  plimsoll simulate --graph g.json --online dtr --addresses none --memory 40%\n"
         "  plimsoll simulate --graph g.json --planner search --memory 40%\n\n"
         "STATUS\n"
-        "  ok; oom: nothing is left to evict; thrash: computing again takes longer than --thrash times the step.\n"
-        "  The last two end with exit status 4.\n\n" COMMAND_EXIT_STATUS,
+        "  ok; oom: nothing is left to evict; thrash: computing again takes longer than\n"
+        "  --thrash times the step. The last two end with exit status 4.\n\n"
+        "FILES\n"
+        "  With -o plan.json the graph is written to plan.graph.json beside it.\n\n" COMMAND_EXIT_STATUS,
     .run = run_simulate,
 };

@@ -83,7 +83,7 @@ const command command_solvers = {
         "ENVIRONMENT\n"
         "  PLIM_HIGHS, PLIM_CBC,  the library's file; no other is tried then\n"
         "  PLIM_ORTOOLS\n"
-        "  XDG_DATA_HOME          plimsoll/lib below it is searched after the loader's path\n"
-        "                         (default: ~/.local/share)\n\n" COMMAND_EXIT_STATUS,
+        "  XDG_DATA_HOME          plimsoll/lib below it (default: ~/.local/share) is\n"
+        "                         searched after the loader's path\n\n" COMMAND_EXIT_STATUS,
     .run = run_solvers,
 };

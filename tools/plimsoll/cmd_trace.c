@@ -8,6 +8,7 @@
 #include "tools/plimsoll/trace_diff.h"
 #include "tools/plimsoll/trace_export.h"
 #include "tools/plimsoll/trace_html.h"
+#include "tools/plimsoll/trace_json.h"
 #include "tools/plimsoll/trace_prompt.h"
 #include "tools/plimsoll/trace_screen.h"
 #include "tools/plimsoll/trace_views.h"
@@ -31,12 +32,14 @@ static plim_status step_by_hand(session *s, const traced *t, const traced *other
 
 static plim_status step(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
-  if (o->find) return trace_view_value(t, o->find, stdout);
+  if (o->find) return (o->json ? trace_json_value : trace_view_value)(t, o->find, stdout);
+  if (o->at < 0 && o->json) return plim_fail(s->ctx, PLIM_EUSAGE, "trace step --json needs --at N or --find VALUE");
   if (o->at < 0) return step_by_hand(s, t, other);
   if (o->at >= t->plan->n_steps) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the steps of this plan are 0 to %d", (long long)o->at,
                      (int)t->plan->n_steps - 1);
   }
+  if (o->json) return trace_json_step(t, (int32_t)o->at, stdout);
   PLIM_TRY(trace_view_step(t, (int32_t)o->at, stdout));
   if (t->story) PLIM_TRY(trace_view_reasons(t, (int32_t)o->at, stdout));
   PLIM_TRY(trace_view_residents(t, (int32_t)o->at, stdout));
@@ -54,32 +57,64 @@ static plim_status export(session *s, const traced *t, const traced *other) {
 static plim_status diff(session *s, const traced *t, const traced *other) {
   int same = 0;
   if (!other) return plim_fail(s->ctx, PLIM_EUSAGE, "trace diff needs --with FILE: the other trace");
-  PLIM_TRY(trace_diff(t, other, stdout, &same));
+  PLIM_TRY(trace_diff(t, other, s->o->json, stdout, &same));
+  s->answered = 1;
   return same ? PLIM_OK : plim_fail(s->ctx, PLIM_EDIFF, "the two runs differ");
 }
 
 static plim_status what_if(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
   (void)other;
-  if (o->at < 0 || o->at >= t->plan->n_steps || !o->memory) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "trace what-if needs --at N, 0 to %d, and --memory SIZE",
-                     (int)t->plan->n_steps - 1);
+  if (o->at < 0 || o->at >= t->plan->n_steps) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "trace what-if needs --at N, 0 to %d", (int)t->plan->n_steps - 1);
   }
-  return trace_what_if(t, (int32_t)o->at, o->online ? o->online : plim_policy_name(0), o->memory, stdout);
+  const char *policy = o->then_online ? o->then_online : o->graph ? NULL : o->online;
+  const char *memory = o->then_memory ? o->then_memory : o->graph ? NULL : o->memory;
+  return trace_what_if(t, (int32_t)o->at, policy, memory, o->json, stdout);
 }
 
 /* other NULL: no --with. */
 typedef plim_status action(session *s, const traced *t, const traced *other);
 
+/* Options that not every action has. --graph has --online and --memory for itself. */
+enum { AT = 1, FIND = 2, WITH = 4, OUTPUT = 8, POLICY = 16, THEN = 32 };
+
 static const struct {
   const char *name;
   action *run;
-} actions[] = {{"summary", summary}, {"step", step}, {"export", export}, {"diff", diff}, {"what-if", what_if}};
+  int takes;
+} actions[] = {{"summary", summary, 0},
+               {"step", step, AT | FIND | WITH},
+               {"export", export, OUTPUT},
+               {"diff", diff, WITH},
+               {"what-if", what_if, AT | POLICY | THEN}};
+
+static plim_status refuse_unused(const session *s, size_t row) {
+  const options *o = s->o;
+  const struct {
+    int kind, given;
+    const char *name;
+  } option[] = {{AT, o->at >= 0, "--at"},
+                {FIND, o->find != NULL, "--find"},
+                {WITH, o->with != NULL, "--with"},
+                {OUTPUT, o->output != NULL, "--output"},
+                {POLICY, o->online && !o->graph, "--online without --graph"},
+                {POLICY, o->memory && !o->graph, "--memory without --graph"},
+                {THEN, o->then_online != NULL, "--then-online"},
+                {THEN, o->then_memory != NULL, "--then-memory"}};
+  for (size_t i = 0; i < sizeof option / sizeof *option; i++) {
+    if (!option[i].given || (actions[row].takes & option[i].kind)) continue;
+    return plim_fail(s->ctx, PLIM_EUSAGE, "trace %s has no use for %s", actions[row].name, option[i].name);
+  }
+  if (o->at >= 0 && o->find) return plim_fail(s->ctx, PLIM_EUSAGE, "--at and --find exclude each other");
+  return PLIM_OK;
+}
 
 static plim_status open_run(session *s, traced *t) {
   const options *o = s->o;
   if (o->graph && o->second) return plim_fail(s->ctx, PLIM_EUSAGE, "FILE and --graph exclude each other");
-  if (o->graph) return traced_play(s->ctx, o->graph, o->online ? o->online : plim_policy_name(0), o->memory, t);
+  if (o->graph)
+    return traced_play(s->ctx, o->graph, o->online ? o->online : plim_policy_name(0), o->memory, o->thrash, t);
   if (o->second) return traced_open(s->ctx, o->second, t);
   return plim_fail(s->ctx, PLIM_EUSAGE, "FILE is missing: a trace or a plan; or --graph FILE, to play it online");
 }
@@ -100,7 +135,9 @@ static plim_status act_on(session *s, action *run) {
 
 static plim_status act(session *s) {
   for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-    if (strcmp(actions[i].name, s->o->file) == 0) return act_on(s, actions[i].run);
+    if (strcmp(actions[i].name, s->o->file) != 0) continue;
+    PLIM_TRY(refuse_unused(s, i));
+    return act_on(s, actions[i].run);
   }
   return plim_fail(s->ctx, PLIM_EUSAGE, "a trace can do summary, step, export, diff and what-if, not \"%s\"",
                    s->o->file);
@@ -118,34 +155,33 @@ const command command_trace = {
     .summary = "step through a run: what is resident, what was dropped and why",
     .about =
         "Look at a run: at a trace that train --trace wrote (FILE.jsonl), at a plan alone (FILE.json), or, with "
-        "--graph, "
-        "at what an online policy makes of a graph, up to where memory ends. ACTION summary: the run as a whole and "
-        "the "
-        "repeats that cost most. step: go through its steps by hand, on a screen where there is a terminal (? lists "
-        "the "
-        "keys), else by lines (h lists the commands); with --at or --find print one view instead. For every value that "
-        "is "
-        "absent and comes back: the first step at which keeping it would break the cap and by how many bytes, what "
-        "making it again costs, and what could have gone instead. For every eviction of an online run: who needed "
-        "room, "
-        "the windows that were compared with the terms of their scores, what kept the other pieces, and the tree of "
-        "what "
-        "is computed again; where memory ends, how many bytes more would have done. export: events for Chrome's trace "
-        "viewer and Perfetto, one track for compute and a counter of live bytes; to a file whose name ends in .html a "
-        "page with the map of addresses over steps. diff: where two runs of one graph part ways; exit status 1 when "
-        "they "
-        "do. what-if: what would have come of another policy (--online) or cap (--memory) from step --at on.",
+        "--graph, at what an online policy makes of a graph, up to where memory ends.\n\n"
+        "summary: the run as a whole and the repeats that cost most.\n\n"
+        "step: go through its steps by hand, on a screen where there is a terminal (? lists the keys), else by lines "
+        "(h lists the commands); --at or --find print one view instead. For every value that is absent and comes back: "
+        "the first step at which keeping it would break the cap and by how many bytes, what making it again costs, and "
+        "what could have gone instead. For every eviction of an online run: who needed room, the windows that were "
+        "compared with the terms of their scores, what kept the other pieces, and the tree of what is computed again; "
+        "where memory ends, how many bytes more would have done.\n\n"
+        "what-if: what would have come of another policy (--online, default best) or cap (--memory, default that of "
+        "the run) from step --at on, also of a run that did not end. A run of --graph has --online and --memory for "
+        "itself; there they are --then-online and --then-memory.\n\n"
+        "diff: where two runs of one graph part ways; exit status 1 when they do.\n\n"
+        "export: events for Chrome's trace viewer and Perfetto, one track for compute and a counter of live bytes; to "
+        "a file whose name ends in .html a page with the map of addresses over steps.\n\n"
+        "With --json every answer is one object (docs/formats.md) with all its figures.",
     .after =
         "EXAMPLES\n"
         "  plimsoll train --model resnet20 --memory 50% --steps 20 --trace t.jsonl\n"
         "  plimsoll trace step t.jsonl\n"
-        "  plimsoll trace step t.jsonl --at 120\n"
+        "  plimsoll trace step t.jsonl --at 120 --json\n"
         "  plimsoll trace step t.jsonl --find stage1.block0.bn1\n"
+        "  plimsoll trace what-if t.jsonl --at 120 --online coop --memory 80%\n"
         "  plimsoll trace step --graph r.json --online dtr --memory 15%\n"
         "  plimsoll trace export t.jsonl -o run.html\n\n"
         "FILES\n"
-        "  The plan of t.jsonl is read from t.plan.json and the graph from t.plan.graph.json, which train puts beside "
-        "it;\n"
-        "  the graph of p.json from p.graph.json.\n\n" COMMAND_EXIT_STATUS,
+        "  The plan of t.jsonl is read from t.plan.json and the graph from\n"
+        "  t.plan.graph.json, which train puts beside it; the graph of p.json from\n"
+        "  p.graph.json.\n\n" COMMAND_EXIT_STATUS,
     .run = run_trace,
 };

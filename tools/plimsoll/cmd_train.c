@@ -85,6 +85,12 @@ static plim_status end_trace(run *r, plim_status status) {
   return status == PLIM_OK ? ended : status;
 }
 
+/* What was trained is kept also when the run was stopped; `status` stays then. */
+static plim_status save_weights(const run *r, plim_status status) {
+  plim_status saved = plim_checkpoint_save(r->trainer, r->s->o->save);
+  return saved == PLIM_OK ? status : saved;
+}
+
 static plim_status train(session *s) {
   static run r; /* step times make it large */
   plim_status status = PLIM_OK;
@@ -100,8 +106,12 @@ static plim_status train(session *s) {
   if (status == PLIM_OK) status = run_epochs(&r);
   progress_clear(&s->bar);
   if (r.trace) status = end_trace(&r, status);
-  if (status == PLIM_OK && s->o->save) status = plim_checkpoint_save(r.trainer, s->o->save);
-  if (status == PLIM_OK || (status == PLIM_ECANCEL && r.times.count > 0)) print_table(&r);
+  int stopped = status == PLIM_ECANCEL && r.times.count > 0; /* between two steps */
+  if ((status == PLIM_OK || stopped) && s->o->save) status = save_weights(&r, status);
+  if (status == PLIM_OK || stopped) {
+    print_table(&r);
+    s->answered = 1;
+  }
 done:
   plim_trace_abandon(r.trace);
   plim_trainer_close(r.trainer);
@@ -127,14 +137,16 @@ const command command_train = {
         "from one arena of that size. The weights are bit for bit those of ordinary training.",
     .after =
         "EXAMPLES\n"
-        "  plimsoll train --model resnet20 --data fashion-mnist --memory 64MiB --epochs 3\n"
+        "  plimsoll train --model resnet20 --memory 64MiB --epochs 3 --save w.ckpt\n"
         "  plimsoll train --model resnet20 --online best --memory 64MiB -o online.json\n"
         "  plimsoll train --model mlp --data synthetic --memory 50% --steps 100 --json\n\n"
         "ENVIRONMENT\n"
-        "  PLIM_CUDA_LIBS            folders with cuBLAS and cuDNN, with colons between them\n"
-        "  PLIM_CUDNN, PLIM_CUBLAS   the library's file, or none; no other is tried then\n\n"
+        "  PLIM_CUDA_LIBS           folders with cuBLAS and cuDNN, colons between them\n"
+        "  PLIM_CUDNN, PLIM_CUBLAS  the library's file, or none; no other is tried\n\n"
         "FILES\n"
         "  /usr/share/datasets/fashion-mnist  Debian package dataset-fashion-mnist\n"
-        "  $XDG_CACHE_HOME/plimsoll           measured profiles\n\n" COMMAND_EXIT_STATUS,
+        "  $XDG_CACHE_HOME/plimsoll           measured profiles, plans that were found\n"
+        "  With --trace t.jsonl plan and graph are written beside it. Weights and trace\n"
+        "  are kept after Ctrl-C as well.\n\n" COMMAND_EXIT_STATUS,
     .run = run_train,
 };

@@ -7,7 +7,7 @@
 
 enum { DEFAULT_STEPS = 5 };
 
-static void print_table(const session *s, const verification *v, double seconds) {
+static void print_table(session *s, const verification *v, double seconds) {
   static const char *const title[] = {"under the budget", "keep-all"}, *const key[] = {"capped", "keep_all"};
   const plim_state_difference *d = &v->difference;
   figures f;
@@ -29,6 +29,7 @@ static void print_table(const session *s, const verification *v, double seconds)
   figures_note(&f, 0, " (%lld values, %lld bytes after %lld steps)", (long long)d->values, (long long)d->bytes,
                (long long)v->steps);
   figures_print(&f, s->o->json);
+  s->answered = 1;
   figures_end(&f);
 }
 

@@ -42,7 +42,7 @@ static plim_status parse_all(session *s) {
 
 /* The refusal of --memory, for this cap and the bits of the plan that there is. */
 static plim_status refuse(session *s, const plim_limit *limit) {
-  char sentence[1024];
+  char sentence[PLIM_ERROR_BYTES];
   s->planning.budget_bytes = limit->bytes;
   PLIM_TRY(session_labels(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
   plim_status status = refusal_explain(s);

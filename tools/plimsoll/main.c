@@ -5,6 +5,7 @@
 #include "runtime/base/nearest.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/spin.h"
+#include "tools/plimsoll/standard.h"
 
 static const command *const commands[] = {
     &command_train,   &command_compare, &command_verify, &command_profile, &command_plan,
@@ -34,6 +35,7 @@ static void print_help(FILE *to) {
 
 int main(int argc, char **argv) {
   spin_shortly(argv);
+  standard_streams();
   const char *name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
     print_help(stdout);
@@ -47,6 +49,8 @@ int main(int argc, char **argv) {
   if (row < 0) {
     if (argc < 2) {
       print_help(stderr);
+    } else if (name[0] == '-') {
+      (void)fprintf(stderr, "plimsoll: a command comes before %s; plimsoll --help lists them\n", name);
     } else {
       (void)fprintf(stderr, "plimsoll: no command is called \"%s\"; did you mean \"%s\"?\n", name,
                     plim_name_nearest(command_name, name));

@@ -15,11 +15,9 @@ static plim_unplanned_options unplanned_options(const session *s) {
   return wanted;
 }
 
-enum { SENTENCE = 1024 };
-
 /* Keep the context's sentence: what is asked next may fail and replace it. */
-static const char *keep_sentence(const session *s, char sentence[SENTENCE]) {
-  (void)snprintf(sentence, SENTENCE, "%s", plim_context_error(s->ctx));
+static const char *keep_sentence(const session *s, char sentence[PLIM_ERROR_BYTES]) {
+  (void)snprintf(sentence, PLIM_ERROR_BYTES, "%s", plim_context_error(s->ctx));
   return sentence;
 }
 
@@ -38,7 +36,7 @@ static plim_status fail_policy(session *s, const plim_plan_floor *floor, const c
 /* The sentence of planned mode where no plan fits either, else the policy's own; and what the policy needs. */
 static plim_status refuse(session *s, const plim_unplanned_options *wanted) {
   const plim_program *p = s->program;
-  char size[PLIM_SIZE_TEXT_BYTES], sentence[SENTENCE];
+  char size[PLIM_SIZE_TEXT_BYTES], sentence[PLIM_ERROR_BYTES];
   plim_plan_floor floor;
   int32_t step;
   int64_t *needed = &s->refusal.online_bytes, most = 2 * s->keep_all->arena_bytes;
@@ -65,7 +63,7 @@ plim_status online_run(session *s) {
 }
 
 plim_status online_last(session *s) {
-  char sentence[SENTENCE];
+  char sentence[PLIM_ERROR_BYTES];
   plim_unplanned_options wanted = {.struct_bytes = sizeof wanted,
                                    .policy = plim_policy_find(s->o->online ? s->o->online : plim_policy_at(0)->name),
                                    .planning = s->planning,

@@ -92,12 +92,14 @@ static const option_row rows[] = {
      GROUP_MEMORY, 0, TEXT, AT(order), 0, 0},
     {"copies", "N", "moccasin computes an operation at most so many times (default 2)", PLANS, GROUP_MEMORY, 0, COUNT,
      AT(copies), 1, 1000},
-    {"iterations", "N", "planning effort in moves; the plan depends on nothing else", PLANS | COMMAND_BENCH,
-     GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
+    {"iterations", "N", "planning effort in moves, of a solver in nodes or pivots; the plan depends on nothing else",
+     PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME", "effort, as in 10s, 500ms or 2min; the result may differ between runs",
      PLANS | COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
     {"curve", NULL, "plan the whole range of budgets; -o ends in .json, .csv or .svg", COMMAND_PLAN, GROUP_MEMORY, 0,
      FLAG, AT(curve), 0, 0},
+    {"sweep", "RANGE", "online: budgets FROM%:TO%:STEP%, as in 9%:16%:0.2%, and where more memory is worse",
+     COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(sweep), 0, 0},
     {"points", "N", "budgets of the curve (default 41)", COMMAND_PLAN, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
     {"capacity", "SIZE", "stop at the first packing within it (default: as low as possible)",
      COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 'c', TEXT, AT(capacity), 0, 0},
@@ -112,8 +114,8 @@ static const option_row rows[] = {
      "no plan: evict what finds no room and compute it again. best, coop, dtr, dtr-eq, dtr-local, dte, lru, size or "
      "msps",
      PLANS, GROUP_MEMORY, 0, TEXT, AT(online), 0, 0},
-    {"thrash", "F", "give up when computing again takes longer than F times the step (default 1)", PLANS, GROUP_MEMORY,
-     0, REAL, AT(thrash), 0, 1e9},
+    {"thrash", "F", "give up when computing again takes longer than F times the step (default 1)",
+     PLANS | COMMAND_TRACE, GROUP_MEMORY, 0, REAL, AT(thrash), 0, 1e9},
 
     {"arithmetic", "KIND",
      "auto (default): the planner may choose among variants that give other bits; fast; small; "
@@ -121,8 +123,7 @@ static const option_row rows[] = {
      RUNS | COMMAND_PLAN, GROUP_ARITHMETIC, 'a', TEXT, AT(arithmetic), 0, 0},
     {"math", "MODE",
      "fp32 (default); bf16: activations and their gradients in half the bytes, sums and weights in fp32; tf32: on a "
-     "GPU, "
-     "products round their factors",
+     "GPU, products have rounded factors",
      BUILDS, GROUP_ARITHMETIC, 0, TEXT, AT(math), 0, 0},
     {"layout", "NAME", "auto (default): the faster by profile; nhwc, nchw8c, nchw16c, flat", BUILDS, GROUP_ARITHMETIC,
      0, TEXT, AT(layout), 0, 0},
@@ -137,8 +138,8 @@ static const option_row rows[] = {
      COMMAND_PROFILE, GROUP_ARITHMETIC, 0, FLAG, AT(ceilings), 0, 0},
     {"model-costs", NULL, "modelled instead of measured times; needs no run", BUILDS, GROUP_ARITHMETIC, 0, FLAG,
      AT(model_costs), 0, 0},
-    {"no-cache", NULL, "measure and plan anew, whatever is kept from earlier runs", BUILDS, GROUP_ARITHMETIC, 0, FLAG,
-     AT(no_cache), 0, 0},
+    {"no-cache", NULL, "measure and plan anew, whatever is kept from earlier runs", BUILDS | COMMAND_SIMULATE,
+     GROUP_ARITHMETIC, 0, FLAG, AT(no_cache), 0, 0},
     {"repeats", "N", "measurements of each op and variant", COMMAND_PROFILE, GROUP_ARITHMETIC, 0, COUNT, AT(repeats), 1,
      10000},
 
@@ -159,8 +160,8 @@ static const option_row rows[] = {
 
     {"plan", "FILE", "run this plan of the training step instead of making one", COMMAND_TRAIN | COMMAND_VERIFY,
      GROUP_FILES, 0, TEXT, AT(plan), 0, 0},
-    {"graph", "FILE", "the plan's graph (default: beside the plan)", COMMAND_CHECK, GROUP_FILES, 0, TEXT, AT(graph), 0,
-     0},
+    {"graph", "FILE", "the plan's graph (default: beside the plan)", COMMAND_CHECK | COMMAND_PACK, GROUP_FILES, 0, TEXT,
+     AT(graph), 0, 0},
     {"graph", "FILE", "the graph to play", COMMAND_SIMULATE, GROUP_FILES, 0, TEXT, AT(graph), 0, 0},
     {"graph", "FILE", "plan this graph instead of a model", COMMAND_PLAN, GROUP_FILES, 0, TEXT, AT(graph), 0, 0},
     {"profile", "FILE", "costs of the graph's ops (default: those that it carries)", COMMAND_PLAN, GROUP_FILES, 0, TEXT,
@@ -169,16 +170,21 @@ static const option_row rows[] = {
      COMMAND_PLAN | COMMAND_TRAIN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE |
          COMMAND_TRACE,
      GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE", "online: the tables as Markdown", COMMAND_BENCH, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
     {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,
      0, TEXT, AT(trace), 0, 0},
     {"graph", "FILE", "instead of a file: play this graph under --online", COMMAND_TRACE, GROUP_FILES, 0, TEXT,
      AT(graph), 0, 0},
-    {"online", "POLICY", "the policy that plays --graph (default best)", COMMAND_TRACE, GROUP_MEMORY, 0, TEXT,
-     AT(online), 0, 0},
-    {"memory", "SIZE", "cap on the arena in which --graph is played", COMMAND_TRACE, GROUP_MEMORY, 'M', TEXT,
-     AT(memory), 0, 0},
+    {"online", "POLICY", "the policy that plays --graph, or of what-if (default best)", COMMAND_TRACE, GROUP_MEMORY, 0,
+     TEXT, AT(online), 0, 0},
+    {"memory", "SIZE", "cap on the arena in which --graph is played, or of what-if", COMMAND_TRACE, GROUP_MEMORY, 'M',
+     TEXT, AT(memory), 0, 0},
+    {"then-online", "POLICY", "what-if: the policy from step --at on", COMMAND_TRACE, GROUP_MEMORY, 0, TEXT,
+     AT(then_online), 0, 0},
+    {"then-memory", "SIZE", "what-if: the cap from step --at on, also as a share of the run's own", COMMAND_TRACE,
+     GROUP_MEMORY, 0, TEXT, AT(then_memory), 0, 0},
     {"plain", NULL, "lines of text also on a terminal", COMMAND_TRACE, GROUP_PRINT, 0, FLAG, AT(plain), 0, 0},
     {"at", "N", "print what there is at step N of the plan, and end", COMMAND_TRACE, GROUP_PRINT, 0, COUNT, AT(at), 0,
      1e9},
@@ -241,8 +247,10 @@ static int parse_seconds(const option_row *r, const char *arg, double *x) {
   return 0;
 }
 
+/* argp_failure says one line; argp_error would add another. */
 static void store_another(const option_row *r, const char *arg, option_values *to, const struct argp_state *state) {
-  if (to->count == OPTION_VALUES) argp_error(state, "--%s can be given %d times at most", r->name, OPTION_VALUES);
+  if (to->count == OPTION_VALUES)
+    argp_failure(state, EXIT_USAGE, 0, "--%s can be given %d times at most", r->name, OPTION_VALUES);
   to->at[to->count++] = arg;
 }
 
@@ -261,15 +269,15 @@ static void store(const option_row *r, const char *arg, options *o, const struct
       return;
     case SECONDS:
       if (!parse_seconds(r, arg, (double *)(void *)at)) {
-        argp_error(state, "--%s %s is not a time from %g to %g seconds, as in 10s, 500ms or 2min", r->name, arg, r->min,
-                   r->max);
+        argp_failure(state, EXIT_USAGE, 0, "--%s %s is not a time from %g to %g seconds, as in 10s, 500ms or 2min",
+                     r->name, arg, r->min, r->max);
       }
       return;
     case COUNT:
     case REAL:
       if (!parse_number(r, arg, &x)) {
-        argp_error(state, "--%s %s is not a%s number from %.15g to %.15g", r->name, arg,
-                   r->kind == COUNT ? " whole" : "", r->min, r->max);
+        argp_failure(state, EXIT_USAGE, 0, "--%s %s is not a%s number from %.15g to %.15g", r->name, arg,
+                     r->kind == COUNT ? " whole" : "", r->min, r->max);
       } else if (r->kind == COUNT) {
         *(int64_t *)(void *)at = (int64_t)x;
       } else {
@@ -289,13 +297,14 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   if (key == ARGP_KEY_ARG) {
     const char **to = !p->o->file ? &p->o->file : &p->o->second;
     const char *name = !p->o->file ? p->wanted->file : p->wanted->second;
-    if (!name || *to) argp_error(state, "one argument too many: %s", arg);
+    if (!name || *to) argp_failure(state, EXIT_USAGE, 0, "one argument too many: %s", arg);
     *to = arg;
     return 0;
   }
-  if (key == ARGP_KEY_END && p->wanted->file && !p->o->file) argp_error(state, "%s is missing", p->wanted->file);
+  if (key == ARGP_KEY_END && p->wanted->file && !p->o->file)
+    argp_failure(state, EXIT_USAGE, 0, "%s is missing", p->wanted->file);
   if (key == ARGP_KEY_END && p->wanted->second && p->wanted->second[0] != '[' && !p->o->second)
-    argp_error(state, "%s is missing", p->wanted->second);
+    argp_failure(state, EXIT_USAGE, 0, "%s is missing", p->wanted->second);
   return key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
 }
 

@@ -31,10 +31,11 @@ typedef struct options {
   const char *model, *image, *data, *data_dir;
   const char *memory, *vram, *planner, *planners, *addresses, *packing, *placing, *arithmetic, *math, *layout, *device,
       *order;
+  const char *sweep; /* FROM%:TO%:STEP% */
   const char *capacity, *online, *last_batch;
   option_values memory_at;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
-  const char *with, *find;
+  const char *with, *find, *then_online, *then_memory;
   const char *file, *second; /* the arguments without a dash, when the command takes them */
   int64_t batch, epochs, steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
   double rate, momentum, weight_decay, time_limit, minutes, thrash;

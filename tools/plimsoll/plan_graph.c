@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
+#include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/curve.h"
+#include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/figures.h"
 
 typedef struct graph_plan {
@@ -108,6 +110,7 @@ static void print_figures(const graph_plan *g, double seconds) {
   figures_note(&f, 0, " steps, by %s%s", plan->planner, g->s->from_curve ? ", kept from an earlier run" : "");
   figures_flag(&f, 0, "from_curve", NULL, g->s->from_curve);
   figures_text(&f, 0, "planner", NULL, plan->planner);
+  effort_figures(&f, 0, g->s->o);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
   figures_print_to(&f, g->s->o->json, g->s->o->print_sequence ? stderr : stdout);
   figures_end(&f);
@@ -125,10 +128,12 @@ static plim_status run(graph_plan *g) {
   }
   PLIM_TRY(set_budget(g));
   int64_t begin = plim_now_ns();
-  PLIM_TRY(plim_plan_make(ctx, g->graph, g->profile, &g->options, &g->plan));
+  plim_status status = plim_plan_make(ctx, g->graph, g->profile, &g->options, &g->plan);
+  if (status == PLIM_ENOFIT) return refusal_explain_graph(g->s, g->graph, g->profile, &g->options);
+  if (status != PLIM_OK) return status;
   double seconds = (double)(plim_now_ns() - begin) / 1e9;
   progress_clear(&g->s->bar);
-  if (g->s->o->output) PLIM_TRY(plim_plan_save(g->plan, g->s->o->output));
+  if (g->s->o->output) PLIM_TRY(beside_save(g->graph, g->plan, g->s->o->output));
   if (g->s->o->svg) PLIM_TRY(curve_save(g->graph, g->whole, g->plan, g->s->o->svg));
   if (g->s->o->print_sequence) print_sequence(g);
   print_figures(g, seconds);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tools/plimsoll/human.h"
@@ -13,27 +14,39 @@ void progress_begin(progress *p, int wanted) {
   *p = (progress){.on = wanted && isatty(STDERR_FILENO)};
 }
 
+/* Columns that do not make the terminal go on to the next row. */
+static int columns(void) {
+  struct winsize size;
+  int known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known && size.ws_col < LINE ? size.ws_col - 1 : LINE - 1;
+}
+
 void progress_draw(progress *p, const char *stage, int64_t done, int64_t total, const char *text) {
-  char bar[BAR + 1];
+  char bar[BAR + 1], line[LINE];
   int64_t now = plim_now_ns();
   if (!p->on || (p->shown && done != total && now - p->last_ns < INTERVAL_NS)) return;
-  int filled = total > 0 ? (int)(done * BAR / total) : 0;
+  int filled = total > 0 ? (int)(done * BAR / total) : 0, most = columns(), length;
   memset(bar, '.', BAR);
   memset(bar, '#', filled > BAR ? BAR : (size_t)filled);
   bar[BAR] = 0;
   if (total > 0) {
-    (void)fprintf(stderr, "\r%-8s [%s] %lld/%lld  %s\x1b[K", stage, bar, (long long)done, (long long)total, text);
+    length =
+        snprintf(line, sizeof line, "%-8s [%s] %lld/%lld  %s", stage, bar, (long long)done, (long long)total, text);
   } else {
-    (void)fprintf(stderr, "\r%-8s %s\x1b[K", stage, text);
+    length = snprintf(line, sizeof line, "%-8s %s", stage, text);
   }
+  if (length > most) length = most;
+  /* blanks over what is longer, for terminals without codes */
+  (void)fprintf(stderr, "\r%.*s%*s", length, line, p->shown > length ? (p->shown < most ? p->shown : most) - length : 0,
+                "");
   (void)fflush(stderr);
-  p->shown = 1;
+  p->shown = length;
   p->last_ns = now;
 }
 
 void progress_clear(progress *p) {
   if (!p->shown) return;
-  (void)fputs("\r\x1b[K", stderr);
+  (void)fprintf(stderr, "\r%*s\r", p->shown, "");
   (void)fflush(stderr);
   p->shown = 0;
 }

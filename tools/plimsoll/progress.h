@@ -1,4 +1,5 @@
-/* One line on standard error that is drawn over: only on a terminal, ten times a second at most. */
+/* One line on standard error that is drawn over: only on a terminal, cut to its width, ten times a
+ * second at most. */
 #ifndef PLIM_TOOLS_PLIMSOLL_PROGRESS_H
 #define PLIM_TOOLS_PLIMSOLL_PROGRESS_H
 
@@ -6,7 +7,7 @@
 
 typedef struct progress {
   int on;
-  int shown; /* something stands on the line */
+  int shown; /* columns that stand on the line */
   int64_t last_ns;
 } progress;
 

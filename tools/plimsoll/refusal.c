@@ -25,11 +25,11 @@ static plim_status fits(session *s, int32_t batch, int *yes) {
   return status == PLIM_EUSAGE ? PLIM_OK : status;
 }
 
-static plim_status largest_batch(session *s, int32_t *out) {
-  int64_t budget = s->refusal.budget_bytes;
+static plim_status largest_batch(session *s, int64_t smallest_bytes, int32_t *out) {
+  int64_t budget = s->planning.budget_bytes;
   int64_t fixed = plim_graph_persistent_bytes(s->program->graph[PLIM_PROGRAM_TRAIN]);
   int32_t fitting = 0, failing = (int32_t)s->o->batch;
-  double an_image = (double)(s->refusal.smallest_bytes - fixed) / (double)failing, step = 0.05;
+  double an_image = (double)(smallest_bytes - fixed) / (double)failing, step = 0.05;
   double guess = budget > fixed ? 0.97 * (double)(budget - fixed) / an_image : 1;
   for (int i = 0; i < (fitting ? GUESSES : MOST_GUESSES) && failing - fitting > 1; i++) {
     int32_t batch = (int32_t)guess;
@@ -49,33 +49,46 @@ static plim_status largest_batch(session *s, int32_t *out) {
   return PLIM_OK;
 }
 
-static const char *batch_words(const refusal *r, char *text, size_t size) {
-  if (r->largest_batch > 0) {
-    (void)snprintf(text, size, "the largest batch found to fit is %d", r->largest_batch);
-  } else {
-    (void)snprintf(text, size, "no batch was found to fit");
-  }
-  return text;
+enum { WORDS = 1536, BATCH_WORDS = 96 };
+
+/* The numbers of the floor, and the sentence that they make; `batch` ends it. */
+static plim_status explain(session *s, const char *what, int64_t budget_bytes, const plim_graph *graph,
+                           const plim_plan_floor *floor, const char *batch) {
+  char budget[PLIM_SIZE_TEXT_BYTES], why[WORDS];
+  refusal *r = &s->refusal;
+  r->budget_bytes = budget_bytes;
+  r->smallest_bytes = floor->smallest_bytes;
+  r->bound_bytes = floor->bound_bytes;
+  progress_clear(&s->bar);
+  plim_plan_floor_describe(graph, floor, why, sizeof why);
+  return plim_fail(s->ctx, PLIM_ENOFIT, "%s does not fit into %s: %s%s", what, plim_size_print(budget_bytes, budget),
+                   why, batch);
 }
 
 plim_status refusal_explain(session *s) {
-  char budget[PLIM_SIZE_TEXT_BYTES], smallest[PLIM_SIZE_TEXT_BYTES], bound[PLIM_SIZE_TEXT_BYTES], who[400], batch[64];
-  refusal *r = &s->refusal;
+  char what[BATCH_WORDS], batch[BATCH_WORDS], budget[PLIM_SIZE_TEXT_BYTES];
+  int64_t budget_bytes = s->planning.budget_bytes;
   plim_plan_floor floor;
-  int32_t step;
-  r->budget_bytes = s->planning.budget_bytes;
+  int32_t step, largest;
   PLIM_TRY(plim_program_floor(s->program, &s->planning, &floor, &step));
-  r->smallest_bytes = floor.smallest_bytes;
-  r->bound_bytes = floor.bound_bytes;
-  PLIM_TRY(largest_batch(s, &r->largest_batch));
-  progress_clear(&s->bar);
-  plim_plan_floor_describe(s->program->graph[step], &floor, who, sizeof who);
-  return plim_fail(s->ctx, PLIM_ENOFIT,
-                   "%s with batch %d does not fit into %s: the smallest budget with a checked plan is %s "
-                   "(--memory %lld); none exists below %s, where %s; into %s %s",
-                   s->o->model, (int)s->o->batch, plim_size_print(r->budget_bytes, budget),
-                   plim_size_print(r->smallest_bytes, smallest), (long long)r->smallest_bytes,
-                   plim_size_print(r->bound_bytes, bound), who, budget, batch_words(r, batch, sizeof batch));
+  PLIM_TRY(largest_batch(s, floor.smallest_bytes, &largest));
+  s->refusal.largest_batch = largest;
+  (void)snprintf(what, sizeof what, "%s with batch %d", s->o->model, (int)s->o->batch);
+  (void)plim_size_print(budget_bytes, budget);
+  if (largest > 0) {
+    (void)snprintf(batch, sizeof batch, "; into %s the largest batch found to fit is %d", budget, (int)largest);
+  } else {
+    (void)snprintf(batch, sizeof batch, "; into %s no batch was found to fit", budget);
+  }
+  return explain(s, what, budget_bytes, s->program->graph[step], &floor, batch);
+}
+
+plim_status refusal_explain_graph(session *s, const plim_graph *graph, const plim_profile *profile,
+                                  const plim_plan_options *wanted) {
+  plim_plan_floor floor;
+  PLIM_TRY(plim_plan_smallest(s->ctx, graph, profile, wanted, &floor, NULL));
+  s->refusal.largest_batch = -1;
+  return explain(s, graph->name, wanted->budget_bytes, graph, &floor, "");
 }
 
 void refusal_json(const refusal *r, json_t *object) {

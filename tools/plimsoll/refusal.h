@@ -4,18 +4,21 @@
 
 #include <jansson.h>
 
-#include "runtime/base/context.h"
+#include "planner/planner.h"
 
 struct session;
 
 typedef struct refusal {
   int64_t budget_bytes, smallest_bytes, bound_bytes;
-  int32_t largest_batch; /* found to fit; 0: not even one image does; -1: the batch asked for does */
+  int32_t largest_batch; /* found to fit; 0: not even one image does; -1: not looked for */
   int64_t online_bytes;  /* in which the online policy finds a way; 0: not asked for, -1: none was found */
 } refusal;
 
-/* Fill s->refusal and return PLIM_ENOFIT with the sentence; another status when the search itself failed. */
+/* Fill s->refusal and return PLIM_ENOFIT with the sentence; another status when the search itself failed. The budget is
+ * that of the session's planning, of the given ones. One sentence for both: a graph only has no batch to change. */
 plim_status refusal_explain(struct session *s);
+plim_status refusal_explain_graph(struct session *s, const plim_graph *graph, const plim_profile *profile,
+                                  const plim_plan_options *wanted);
 
 void refusal_json(const refusal *r, json_t *object);
 

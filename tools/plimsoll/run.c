@@ -6,6 +6,7 @@
 
 #include "runtime/base/size.h"
 #include "runtime/device/device_cuda.h"
+#include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/human.h"
 
 enum { LINE = 120 };
@@ -76,9 +77,8 @@ void run_figures_setting(figures *f, const session *s) {
   (void)snprintf(text, sizeof text, "%s, %d threads, %s, %s", machine->device, machine->threads, machine->isa,
                  machine->library);
   figures_text(f, 0, NULL, "device", text);
-  if (strcmp(machine->device, "cuda") == 0 && plim_device_cuda_missing(s->device)[0]) {
-    figures_note(f, 0, "; %s: slower convolutions", plim_device_cuda_missing(s->device));
-  }
+  const char *missing = strcmp(machine->device, "cuda") == 0 ? plim_device_cuda_missing(s->device) : "";
+  if (missing[0]) figures_note(f, 0, "; %s: slower convolutions", missing);
   json_t *o = f->object;
   (void)json_object_set_new(o, "model", json_string(s->o->model));
   (void)json_object_set_new(o, "data", json_string(s->o->data));
@@ -89,6 +89,7 @@ void run_figures_setting(figures *f, const session *s) {
   (void)json_object_set_new(o, "threads", json_integer(machine->threads));
   (void)json_object_set_new(o, "isa", json_string(machine->isa));
   (void)json_object_set_new(o, "library", json_string(machine->library));
+  if (missing[0]) (void)json_object_set_new(o, "libraries_missing", json_string(missing));
 }
 
 /* Ops whose bits label is not that of the keep-all plan. */
@@ -147,6 +148,7 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   if (program == s->program && s->from_curve) figures_note(f, column, ", kept from an earlier run");
   figures_flag(f, column, "from_curve", NULL, program == s->program && s->from_curve);
   figures_text(f, column, "planner", NULL, plan->planner);
+  if (program == s->program && !s->o->plan) effort_figures(f, column, s->o);
   add_arithmetic(f, column, s, plan);
 }
 

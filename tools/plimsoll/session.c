@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/nearest.h"
 #include "runtime/base/size.h"
 #include "runtime/device/device_check.h"
 #include "runtime/device/threads.h"
 #include "runtime/train/vram.h"
 #include "tools/plimsoll/beside.h"
+#include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"
 #include "tools/plimsoll/online.h"
@@ -71,8 +73,18 @@ static plim_status check_names(session *s) {
   if (o->online && (o->planner || o->plan)) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--online is for runs without a plan: it excludes --planner and --plan");
   }
+  PLIM_TRY(effort_check(s->ctx, o));
   PLIM_TRY(check_name(s, "math mode", o->math, math_name));
   return check_name(s, "layout", o->layout, layout_name);
+}
+
+/* Work of hours must not end with a folder that is not there. */
+static plim_status check_outputs(const session *s) {
+  const char *const path[] = {s->o->output, s->o->svg, s->o->save, s->o->trace};
+  for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+    if (path[i]) PLIM_TRY(plim_file_try(s->ctx, path[i]));
+  }
+  return PLIM_OK;
 }
 
 plim_status session_open(session *s, const options *o) {
@@ -82,7 +94,8 @@ plim_status session_open(session *s, const options *o) {
   if (status != PLIM_OK) return status;
   plim_context_set_progress(s->ctx, progress_report, &s->bar);
   interrupt_watch(s->ctx);
-  return check_names(s);
+  PLIM_TRY(check_names(s));
+  return check_outputs(s);
 }
 
 plim_status session_device(session *s) {
@@ -149,7 +162,7 @@ static plim_net_options net_options(const session *s, plim_layout layout, int32_
 /* No more than --vram leaves now. */
 static plim_status within_vram(const session *s, int64_t *bytes) {
   int64_t left = 0;
-  PLIM_TRY(plim_vram_left(s->device, s->vram_bytes, &left));
+  PLIM_TRY(plim_vram_left(s->device, s->vram_bytes, 0, &left));
   if (*bytes == 0 || *bytes > left) *bytes = left;
   return PLIM_OK;
 }
@@ -359,10 +372,7 @@ plim_status session_plan(session *s) {
 }
 
 plim_status session_save_plan(const session *s) {
-  char path[BESIDE_PATH_BYTES];
-  PLIM_TRY(beside_graph_path(s->ctx, s->o->output, path));
-  PLIM_TRY(plim_graph_save(s->program->graph[PLIM_PROGRAM_TRAIN], path));
-  return plim_plan_save(s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
+  return beside_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
 }
 
 /* ---- training ---- */
@@ -418,7 +428,7 @@ plim_status session_trainer(session *s, const plim_program *program, int64_t ste
 static void print_failure(const session *s, plim_status status) {
   const char *sentence = s->ctx ? plim_context_error(s->ctx) : "out of memory";
   (void)fprintf(stderr, "plimsoll: %s\n", sentence);
-  if (!s->o->json) return;
+  if (!s->o->json || s->answered) return;
   json_t *object = json_pack("{s:s, s:s}", "status", plim_status_name(status), "error", sentence);
   if (status == PLIM_ENOFIT && s->refusal.budget_bytes > 0) refusal_json(&s->refusal, object);
   (void)json_dumpf(object, stdout, JSON_INDENT(2));

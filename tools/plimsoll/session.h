@@ -29,6 +29,7 @@ typedef struct session {
   plim_plan *label_plan;      /* that plan: it holds the labels */
   plim_plan *keep_all;        /* of the training step: its arena is the measure of percentages */
   int32_t from_curve;         /* 1: the plan was found by an earlier run */
+  int32_t answered;           /* 1: the object that --json asks for has been printed, also if the command fails then */
   refusal refusal;            /* set when the budget is too small */
   plim_replay_counts replay;  /* of --addresses arena and --online */
   plim_replay_counts last;    /* of --last-batch online */

@@ -57,7 +57,7 @@ plim_status simulation_budget(const simulation *s, const char *memory, simulatio
   return PLIM_OK;
 }
 
-static int64_t limit_ns(const simulation *s, int64_t total_ns) {
+int64_t simulation_limit_ns(const simulation *s, int64_t total_ns) {
   double limit = s->thrash * (double)total_ns;
   return limit < 9e18 ? (int64_t)limit : INT64_MAX;
 }
@@ -73,7 +73,7 @@ static plim_status run_ideal(const simulation *s, const plim_policy *policy, sim
   const plim_policy *row;
   for (int32_t i = 0; (row = plim_policy_at(i)); i++) {
     if (row != policy && !(policy->forecast && !row->forecast)) continue;
-    PLIM_TRY(plim_ideal_run(s->ctx, h, row, out->budget_bytes, limit_ns(s, plim_handles_total_ns(h)), &r));
+    PLIM_TRY(plim_ideal_run(s->ctx, h, row, out->budget_bytes, simulation_limit_ns(s, plim_handles_total_ns(h)), &r));
     int better = r.end == PLIM_ONLINE_OK && (best.end != PLIM_ONLINE_OK || r.recomputed_ns < best.recomputed_ns);
     if (i > 0 && row != policy && !better) continue;
     best = r;
@@ -108,7 +108,7 @@ static plim_status take_plan(const simulation *s, plim_status status, int thrash
   }
   if (status != PLIM_OK) return status;
   int64_t again_ns = out->plan->time_ns - s->order->keep_all_ns;
-  out->end = again_ns <= limit_ns(s, s->order->keep_all_ns) ? PLIM_ONLINE_OK : PLIM_ONLINE_THRASH;
+  out->end = again_ns <= simulation_limit_ns(s, s->order->keep_all_ns) ? PLIM_ONLINE_OK : PLIM_ONLINE_THRASH;
   out->overhead_percent = percent(again_ns, s->order->keep_all_ns);
   out->arena_bytes = out->plan->arena_bytes;
   return PLIM_OK;
@@ -128,22 +128,37 @@ plim_status simulation_online(const simulation *s, const plim_policy *policy, si
                      "graphs that have)",
                      s->graph->name);
   }
-  int64_t limit = limit_ns(s, s->order->keep_all_ns);
+  int64_t limit = simulation_limit_ns(s, s->order->keep_all_ns);
   plim_status status = plim_arena_online(s->ctx, s->graph, s->order, policy, budget_bytes, limit, &counts, &out->plan);
   if (status == PLIM_OK || status == PLIM_ENOFIT) take_counts(&counts, out);
   if (counts.way.policy) out->by = counts.way.policy->name;
   return take_plan(s, status, counts.thrashed, out);
 }
 
-/* A plan's schedule, its addresses given up, placed by the arena. */
-static plim_status replay(const simulation *s, simulated *out) {
-  plim_replay_counts counts = {.thrashed = 0};
-  plim_plan *schedule = out->plan;
+/* A plan's schedule, its addresses given up, placed by the arena; and what every online policy plays in it: a plan is
+ * not worse than any of them. `status` is that of the plan. */
+static plim_status play_in_arena(const simulation *s, plim_status status, simulated *out) {
+  plim_replay_counts counts = {.thrashed = 0}, online = {.thrashed = 0};
+  plim_plan *schedule = out->plan, *played = NULL;
+  int64_t limit = simulation_limit_ns(s, s->order->keep_all_ns);
   out->plan = NULL;
-  plim_status status = plim_arena_replay(s->ctx, s->graph, schedule, out->budget_bytes, &counts, &out->plan);
-  if (status == PLIM_OK || status == PLIM_ENOFIT) take_counts(&counts, out);
+  if (status == PLIM_OK) {
+    status = plim_arena_replay(s->ctx, s->graph, schedule, out->budget_bytes, &counts, &out->plan);
+  }
   plim_plan_free(schedule);
-  return take_plan(s, status, counts.thrashed, out);
+  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
+  status = plim_arena_online(s->ctx, s->graph, s->order, plim_policy_at(0), out->budget_bytes, limit, &online, &played);
+  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
+  if (played && (!out->plan || played->time_ns < out->plan->time_ns)) {
+    plim_plan_free(out->plan);
+    out->plan = played;
+    counts = online;
+    out->by = online.way.policy->name;
+  } else {
+    plim_plan_free(played);
+  }
+  take_counts(&counts, out);
+  return take_plan(s, out->plan ? PLIM_OK : PLIM_ENOFIT, online.thrashed, out);
 }
 
 plim_status simulation_planned(const simulation *s, const plim_plan_options *options, simulation_addresses addresses,
@@ -153,10 +168,26 @@ plim_status simulation_planned(const simulation *s, const plim_plan_options *opt
   wanted.budget_bytes = budget_bytes;
   wanted.unpacked = addresses == ADDRESSES_NONE;
   plim_status status = plim_plan_make(s->ctx, s->graph, s->profile, &wanted, &out->plan);
-  if (status == PLIM_OK && addresses == ADDRESSES_ARENA) status = replay(s, out);
-  PLIM_TRY(take_plan(s, status, 0, out));
+  if (addresses == ADDRESSES_ARENA && (status == PLIM_OK || status == PLIM_ENOFIT)) {
+    PLIM_TRY(play_in_arena(s, status, out));
+  } else {
+    PLIM_TRY(take_plan(s, status, 0, out));
+  }
   if (out->plan) out->recomputes = out->plan->n_steps - s->graph->n_ops;
   return PLIM_OK;
+}
+
+plim_status simulation_sweep(const simulation *s, const plim_plan_options *options, int32_t n, const int64_t *budget,
+                             simulated *out) {
+  plim_plan **plan = NULL;
+  PLIM_TRY(plim_allocate(s->ctx, n, sizeof(plim_plan *), &plan));
+  plim_status status = plim_plan_curve(s->ctx, s->graph, s->profile, options, n, budget, plan);
+  for (int32_t i = 0; i < n && status == PLIM_OK; i++) {
+    out[i] = (simulated){.budget_bytes = budget[i], .arena_bytes = -1, .by = options->planner, .plan = plan[i]};
+    status = take_plan(s, plan[i] ? PLIM_OK : PLIM_ENOFIT, 0, &out[i]);
+  }
+  plim_release(s->ctx, plan, n, sizeof(plim_plan *));
+  return status;
 }
 
 void simulated_release(simulated *result) {

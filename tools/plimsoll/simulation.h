@@ -28,6 +28,9 @@ plim_status simulation_whole(const simulation *s, simulation_addresses addresses
 /* Bytes of "40%" (rounded down; with addresses to a multiple of PLIM_ALIGN) or "96MiB"; NULL: all. */
 plim_status simulation_budget(const simulation *s, const char *memory, simulation_addresses addresses, int64_t *bytes);
 
+/* The limit on time spent computing again, of a step that takes total_ns. */
+int64_t simulation_limit_ns(const simulation *s, int64_t total_ns);
+
 typedef struct simulated {
   plim_online_end end;
   int64_t budget_bytes, arena_bytes; /* arena_bytes -1: no addresses */
@@ -43,6 +46,9 @@ plim_status simulation_online(const simulation *s, const plim_policy *policy, si
                               int64_t budget_bytes, simulated *out);
 plim_status simulation_planned(const simulation *s, const plim_plan_options *options, simulation_addresses addresses,
                                int64_t budget_bytes, simulated *out);
+/* Plans with addresses for budgets [n], ascending, through one curve: more bytes are never slower. out [n]. */
+plim_status simulation_sweep(const simulation *s, const plim_plan_options *options, int32_t n, const int64_t *budget,
+                             simulated *out);
 void simulated_release(simulated *result);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <curses.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/size.h"
@@ -11,7 +12,14 @@
 #include "tools/plimsoll/trace_strip.h"
 
 enum { ROW_TITLE, ROW_OP, ROW_BYTES, ROW_STRIP, ROW_WINDOW, ROW_LEGEND, ROW_PANES, ROW_BODY };
-enum { ROWS_BELOW = 2 /* answers, keys */, LEFT_LEAST = 30, LEFT_MOST = 64, LEFT_WITH_ADDRESS = 44, MARGIN = 1 };
+enum {
+  ROWS_BELOW = 2 /* answers, keys */,
+  LEFT_LEAST = 30,
+  BOTH_LEAST = 56,
+  LEFT_MOST = 64,
+  LEFT_WITH_ADDRESS = 44,
+  MARGIN = 1
+};
 enum { CELLS = 1024 /* most columns that are drawn */, MAP_CELLS = 1 << 16, TEXT = 512 };
 
 static const char keys[] = "n p step  d D evict  r R again  g go  / find  m map  w what-if  ? help  q quit";
@@ -24,9 +32,12 @@ static const struct {
 } letters[] = {{'p', COLOR_BLUE}, {'s', COLOR_CYAN},  {'i', COLOR_YELLOW}, {'a', COLOR_GREEN}, {'g', COLOR_MAGENTA},
                {'o', COLOR_RED},  {'w', COLOR_WHITE}, {'=', COLOR_RED},    {'-', COLOR_YELLOW}};
 enum { LETTERS = sizeof letters / sizeof *letters };
+static int coloured;
 
 void trace_draw_colours(void) {
-  if (!has_colors()) return;
+  const char *none = getenv("NO_COLOR"); /* no-color.org: set to anything */
+  coloured = has_colors() && !(none && *none);
+  if (!coloured) return;
   (void)start_color();
   (void)use_default_colors();
   for (int i = 0; i < LETTERS; i++) (void)init_pair((short)(i + 1), letters[i].colour, -1);
@@ -41,7 +52,7 @@ static char plain_letter(char cell) {
 static attr_t attribute_of(char cell) {
   attr_t look = isupper((unsigned char)cell) ? A_BOLD | A_REVERSE : A_NORMAL;
   for (int i = 0; i < LETTERS; i++) {
-    if (letters[i].letter == plain_letter(cell)) return look | (has_colors() ? COLOR_PAIR(i + 1) : 0);
+    if (letters[i].letter == plain_letter(cell)) return look | (coloured ? COLOR_PAIR(i + 1) : 0);
   }
   return look;
 }
@@ -97,8 +108,8 @@ static void put_step(const screen *s) {
   (void)attron(A_BOLD);
   put(ROW_OP, MARGIN, COLS - MARGIN, text);
   (void)attroff(A_BOLD);
-  (void)snprintf(text, sizeof text, "%slive %s of %s, clock %.3f ms, %.3f ms of them again",
-                 traced_fails_at(t, s->step) ? "OUT OF MEMORY; " : "",
+  (void)snprintf(text, sizeof text, "%s%slive %s of %s, clock %.3f ms, %.3f ms of them again",
+                 traced_fails_at(t, s->step) ? traced_end_title(t) : "", traced_fails_at(t, s->step) ? "; " : "",
                  plim_size_print(plim_inspect_live_bytes(t->inspect, s->step), live),
                  plim_size_print(trace_strip_bytes(t), size), (double)clock_ns / 1e6, (double)again_ns / 1e6);
   put(ROW_BYTES, MARGIN, COLS - MARGIN, text);
@@ -132,9 +143,15 @@ int32_t trace_draw_rows(void) {
   return rows > 0 ? rows : 0;
 }
 
+int trace_draw_one_pane(void) {
+  return COLS < BOTH_LEAST;
+}
+
+/* 0: the right pane alone. Where there is no room for two it is one or the other, as the keys go. */
 static int left_columns(const screen *s) {
   int columns = COLS * 9 / 20;
   if (s->zoomed) return 0;
+  if (trace_draw_one_pane()) return s->on_right ? 0 : COLS;
   return columns < LEFT_LEAST ? LEFT_LEAST : columns > LEFT_MOST ? LEFT_MOST : columns;
 }
 
@@ -247,7 +264,7 @@ plim_status trace_draw(screen *s) {
   } else {
     int left = left_columns(s);
     if (left > 0) put_left(s, left);
-    put_right(s, left > 0 ? left + 1 : MARGIN);
+    if (left < COLS) put_right(s, left > 0 ? left + 1 : MARGIN);
   }
   (void)attron(A_BOLD);
   put(LINES - 2, MARGIN, COLS - MARGIN, s->message);

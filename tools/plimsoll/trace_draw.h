@@ -33,4 +33,7 @@ plim_status trace_draw(screen *s);
 int32_t trace_draw_rows(void);
 int32_t trace_draw_right(const screen *s);
 
+/* 1: the terminal is too narrow for two panes side by side. */
+int trace_draw_one_pane(void);
+
 #endif

@@ -10,7 +10,7 @@
 #include "tools/plimsoll/trace_strip.h"
 #include "tools/plimsoll/trace_views.h"
 
-enum { DECISIONS = 500 };
+enum { MOST_TEXTS = 500 /* of decisions, of histories */ };
 
 static json_t *storages_json(const traced *t, int roles) {
   json_t *list = json_array();
@@ -42,13 +42,16 @@ static json_t *lives_json(const traced *t) {
   return list;
 }
 
-static plim_status add_reason(const traced *t, int32_t step, json_t *object) {
+/* A view as text under a number. */
+typedef plim_status view(const traced *t, int32_t id, FILE *to);
+
+static plim_status add_text(const traced *t, view *print, int32_t id, json_t *object) {
   trace_pane pane;
   char key[16];
   PLIM_TRY(trace_pane_open(t->ctx, &pane));
-  plim_status status = trace_view_reasons(t, step, pane.to);
+  plim_status status = print(t, id, pane.to);
   if (status == PLIM_OK && fflush(pane.to) != 0) status = plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
-  (void)snprintf(key, sizeof key, "%d", (int)step);
+  (void)snprintf(key, sizeof key, "%d", (int)id);
   if (status == PLIM_OK) (void)json_object_set_new(object, key, json_string(pane.chars));
   trace_pane_close(&pane);
   return status;
@@ -57,9 +60,26 @@ static plim_status add_reason(const traced *t, int32_t step, json_t *object) {
 static plim_status add_reasons(const traced *t, json_t *object) {
   const plim_story_choice *choice = NULL;
   int32_t n = t->story ? plim_story_choices(t->story, &choice) : 0;
-  for (int32_t i = 0; i < n && i < DECISIONS; i++) {
+  for (int32_t i = 0; i < n && i < MOST_TEXTS; i++) {
     if (i > 0 && choice[i].step == choice[i - 1].step) continue;
-    PLIM_TRY(add_reason(t, choice[i].step, object));
+    PLIM_TRY(add_text(t, trace_view_reasons, choice[i].step, object));
+  }
+  return PLIM_OK;
+}
+
+static plim_status print_history(const traced *t, int32_t storage, FILE *to) {
+  return trace_view_value(t, plim_inspect_name(t->inspect, storage), to);
+}
+
+/* Of what is made again: with why it was away. The page tells the others itself. */
+static plim_status add_histories(const traced *t, json_t *object) {
+  int32_t texts = 0;
+  for (int32_t i = 0; i < t->plan->n_lives && texts < MOST_TEXTS; i++) {
+    const plim_life *l = &t->plan->life[i];
+    int32_t maker = l->storage < 0 ? -1 : t->graph->storage[l->storage].producer;
+    if (maker < 0 || !plim_inspect_is_repeat(t->inspect, l->begin) || t->plan->step[l->begin].op != maker) continue;
+    PLIM_TRY(add_text(t, print_history, l->storage, object));
+    texts++;
   }
   return PLIM_OK;
 }
@@ -84,12 +104,13 @@ done:
 plim_status trace_html(const traced *t, const char *path) {
   if (!t->plan->packed) return plim_fail(t->ctx, PLIM_EUSAGE, "this plan has no addresses: there is no map to draw");
   json_t *cap = t->plan->budget_bytes < INT64_MAX ? json_integer(t->plan->budget_bytes) : json_null();
-  json_t *why = json_object();
+  json_t *why = json_object(), *history = json_object();
   json_t *data =
-      json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "graph", t->graph->name, "by", t->plan->planner,
+      json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "graph", t->graph->name, "by", t->plan->planner,
                 "bytes", (json_int_t)trace_strip_bytes(t), "cap", cap, "roles", storages_json(t, 1), "names",
-                storages_json(t, 0), "steps", steps_json(t), "lives", lives_json(t), "why", why);
+                storages_json(t, 0), "steps", steps_json(t), "lives", lives_json(t), "why", why, "history", history);
   plim_status status = data ? add_reasons(t, why) : plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
+  if (status == PLIM_OK) status = add_histories(t, history);
   if (status == PLIM_OK) status = write_page(t, data, path);
   json_decref(data);
   return status;

@@ -1,6 +1,7 @@
 /* A row each; what happens at a step is asked step by step. */
 #include "tools/plimsoll/trace_jump.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static plim_status always(const traced *t, int32_t step, int *yes) {
@@ -52,7 +53,7 @@ static const trace_jump jumps[] = {
     {'D', "previous such step", "eviction or drop", -1, evicts},
     {'e', "next step at which a life ends", "end of a life", 1, ends_life},
     {'E', "previous such step", "end of a life", -1, ends_life},
-    {'o', "the step that runs out of memory", "request without room", 1, fails},
+    {'o', "the step that runs out of memory, or is given up", "request without room", 1, fails},
 };
 enum { JUMPS = sizeof jumps / sizeof *jumps };
 
@@ -111,4 +112,27 @@ plim_status trace_divergence(const traced *a, const traced *b, trace_parting *ou
   int equal_length = a->plan->n_steps == b->plan->n_steps;
   *out = (trace_parting){run == n && equal_length ? -1 : run, place == n && equal_length ? -1 : place};
   return PLIM_OK;
+}
+
+int32_t trace_parting_step(const traced *a, const trace_parting *parting) {
+  int32_t step = parting->run >= 0 ? parting->run : parting->place;
+  return step < a->plan->n_steps ? step : -1;
+}
+
+void trace_parting_say(const traced *a, const traced *b, const trace_parting *parting, char *text, size_t size) {
+  int32_t run = parting->run, place = parting->place;
+  if (run < 0 && place < 0) {
+    (void)snprintf(text, size, "the two runs are equal");
+  } else if (run < 0) {
+    (void)snprintf(text, size,
+                   "the same steps; the other run has something elsewhere, or for another time, from here on");
+  } else {
+    const char *op = run < b->plan->n_steps ? traced_op_name(b, run) : "its end";
+    int n = snprintf(
+        text, size,
+        run < a->plan->n_steps ? "the other run has %s here" : "equal as far as this run goes; the other has %s then",
+        op);
+    int also = place >= 0 && place < run && n > 0 && (size_t)n < size;
+    if (also) (void)snprintf(text + n, size - (size_t)n, "; places differ from step %d on", (int)place);
+  }
 }

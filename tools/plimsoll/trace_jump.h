@@ -29,4 +29,10 @@ typedef struct trace_parting {
 /* PLIM_EDATA when the other run is of another graph. */
 plim_status trace_divergence(const traced *a, const traced *b, trace_parting *out);
 
+/* Where to look: at the first other op, else at the first other place; -1: the runs are equal, or `a` ends before. */
+int32_t trace_parting_step(const traced *a, const trace_parting *parting);
+
+/* What the other run has there, in words. */
+void trace_parting_say(const traced *a, const traced *b, const trace_parting *parting, char *text, size_t size);
+
 #endif

@@ -1,5 +1,6 @@
 /* The page. DATA, written in front of the program, is {graph, by, bytes, cap, roles, names, steps: [[name, again,
- * planned us, measured us]], lives: [[storage or -1, begin, end, offset, bytes]], why: {step: text}}. */
+ * planned us, measured us]], lives: [[storage or -1, begin, end, offset, bytes]], why: {step: text}, history: {storage:
+ * text}}. */
 #include "tools/plimsoll/trace_html.h"
 
 const char trace_page_head[] =
@@ -12,13 +13,13 @@ const char trace_page_head[] =
     "none }\n"
     "b.key { display: inline-block; width: 1em; height: 1em; vertical-align: middle; margin: 0 .3em 0 1em }\n"
     "</style></head><body>\n"
-    "<h1 id=\"title\"></h1><p id=\"legend\"></p><canvas id=\"map\"></canvas><div id=\"tip\"></div>\n"
-    "<p>Left and right: a step. d: the next decision. Click: the history of a value.</p>\n"
+    "<h1 id=\"title\"></h1><p id=\"legend\"></p><p id=\"axes\"></p><canvas id=\"map\"></canvas><div id=\"tip\"></div>\n"
+    "<p>Left and right: a step. d: the next decision. Click: the step, and the history of a value.</p>\n"
     "<pre id=\"step\"></pre><pre id=\"value\"></pre>\n<script>\nconst DATA = ";
 
 const char trace_page_program[] =
     ";\n"
-    "const COLOURS = {param: '#4a6fb5', state: '#4aa5b5', staging: '#4aa5b5', input: '#d0b040', activation: "
+    "const COLOURS = {param: '#4a6fb5', state: '#4aa5b5', staging: '#2f6f7d', input: '#d0b040', activation: "
     "'#5aa55a',\n"
     "                 gradient: '#a55aa5', output: '#c05040', workspace: '#999'};\n"
     "const by = id => document.getElementById(id);\n"
@@ -36,6 +37,10 @@ const char trace_page_program[] =
     "    c.globalAlpha = chosen === null || chosen === s ? 1 : 0.35;\n"
     "    c.fillRect(x(begin), y(offset + bytes), Math.max(1, x(end) - x(begin)), Math.max(1, y(offset) - y(offset + "
     "bytes)));\n"
+    "    if (y(offset) - y(offset + bytes) < 6) continue;\n"
+    "    c.strokeStyle = 'rgba(0, 0, 0, 0.25)';\n"
+    "    c.strokeRect(x(begin) + 0.5, y(offset + bytes) + 0.5, x(end) - x(begin) - 1, y(offset) - y(offset + bytes) - "
+    "1);\n"
     "  }\n"
     "  c.globalAlpha = 1;\n"
     "  for (const j in DATA.why) { c.fillStyle = '#d00'; c.fillRect(x(+j), 0, 2, 6); }\n"
@@ -55,7 +60,8 @@ const char trace_page_program[] =
     "    (measured === null ? '' : `, measured ${measured} us`) + `\\nlive ${size(live)} of ${size(DATA.bytes)}\\n\\n` "
     "+\n"
     "    (DATA.why[step] || '');\n"
-    "  by('value').textContent = chosen === null ? '' : name(chosen) + ': ' + role(chosen) + '\\n' +\n"
+    "  by('value').textContent = chosen === null ? '' : DATA.history[chosen] || name(chosen) + ': ' + role(chosen) + "
+    "'\\n' +\n"
     "    DATA.lives.filter(l => l[0] === chosen).map(l => `  steps ${l[1]} to ${l[2] - 1}, address ${l[3]}, "
     "${size(l[4])}`).join('\\n');\n"
     "  draw();\n"
@@ -82,6 +88,10 @@ const char trace_page_program[] =
     "  const key = document.createElement('b'); key.className = 'key'; key.style.background = COLOURS[r];\n"
     "  by('legend').append(key, r);\n"
     "}\n"
+    "by('axes').textContent = `addresses, 0 to ${size(DATA.bytes)}, upwards; steps 0 to ${DATA.steps.length - 1} to "
+    "the "
+    "right` +\n"
+    "  (Object.keys(DATA.why).length > 0 ? '; red marks above: decisions' : '');\n"
     "onresize = draw;\n"
     "show();\n"
     "</script></body></html>\n";

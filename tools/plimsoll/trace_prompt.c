@@ -51,18 +51,16 @@ static plim_status jump(prompt_state *p, const trace_jump *by) {
 static plim_status to_parting(prompt_state *p, const char *word) {
   (void)word;
   trace_parting parting;
+  char text[LINE];
   if (!p->other) {
     fprintf(p->to, "f compares with the run of --with FILE, and none was given\n");
     return PLIM_OK;
   }
   PLIM_TRY(trace_divergence(p->t, p->other, &parting));
-  int32_t step = parting.run < 0 || (parting.place >= 0 && parting.place < parting.run) ? parting.place : parting.run;
-  if (step < 0) fprintf(p->to, "the two runs are equal\n");
-  if (step >= p->t->plan->n_steps) fprintf(p->to, "equal as far as this run goes\n");
-  if (step < 0 || step >= p->t->plan->n_steps) return PLIM_OK;
-  fprintf(p->to, "the other run has %s here\n",
-          step < p->other->plan->n_steps ? traced_op_name(p->other, step) : "its end");
-  return go(p, step);
+  int32_t step = trace_parting_step(p->t, &parting);
+  trace_parting_say(p->t, p->other, &parting, text, sizeof text);
+  fprintf(p->to, "%s\n", text);
+  return step < 0 ? PLIM_OK : go(p, step);
 }
 
 static plim_status show_map(prompt_state *p, const char *word) {
@@ -72,12 +70,12 @@ static plim_status show_map(prompt_state *p, const char *word) {
 
 /* Behind w: a policy and a size. */
 static plim_status what_if(prompt_state *p, const char *word) {
-  char policy[32], memory[32];
-  if (sscanf(word, "%31s %31s", policy, memory) != 2) {
-    fprintf(p->to, "w needs a policy and a size, as in w dtr 80%%\n");
+  char policy[32], memory[32] = "100%";
+  if (sscanf(word, "%31s %31s", policy, memory) < 1) {
+    fprintf(p->to, "w needs a policy, and may have a size, as in w dtr 80%%\n");
     return PLIM_OK;
   }
-  plim_status status = trace_what_if(p->t, p->step, policy, memory, p->to);
+  plim_status status = trace_what_if(p->t, p->step, policy, memory, 0, p->to);
   if (status != PLIM_EUSAGE) return status;
   fprintf(p->to, "%s\n", plim_context_error(p->t->ctx));
   return PLIM_OK;

@@ -170,20 +170,9 @@ plim_status trace_reasons(const traced *t, int32_t step, FILE *to) {
 
 /* ---- the tree ---- */
 
-/* Steps [begin, root): what was computed again for the step `root` of the program. */
-static int32_t find_root(const traced *t, int32_t step, int32_t *begin) {
-  int32_t root = step;
-  while (root + 1 < t->plan->n_steps && plim_story_depth(t->story, root) > 0) root++;
-  *begin = root;
-  while (*begin > 0 && plim_story_depth(t->story, *begin - 1) > 0) (*begin)--;
-  return root;
-}
-
 void trace_tree(const traced *t, int32_t step, FILE *to) {
-  int32_t begin, root, depth = 0, least = INT32_MAX;
+  int32_t begin, root = traced_tree(t, step, &begin), depth = 0, least = INT32_MAX;
   int64_t sum_ns = 0;
-  if (!t->story) return;
-  root = find_root(t, step, &begin);
   if (begin == root) return;
   for (int32_t j = begin; j < root; j++) {
     sum_ns += traced_planned_ns(t, j);

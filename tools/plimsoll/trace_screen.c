@@ -25,6 +25,7 @@ static plim_status fill_pane(screen *s, screen_view view) {
   PLIM_TRY(trace_pane_open(s->t->ctx, &s->pane));
   s->view = view;
   s->scrolled = 0;
+  if (trace_draw_one_pane() && view != SCREEN_WHY) s->on_right = 1;
   switch (view) {
     case SCREEN_WHY:
       return trace_view_reasons(s->t, s->step, s->pane.to);
@@ -153,7 +154,7 @@ static plim_status ask_what_if(screen *s) {
   if (*memory) *memory++ = 0;
   if (!*answer) return PLIM_OK;
   PLIM_TRY(fill_pane(s, SCREEN_TEXT));
-  return say_usage(s, trace_what_if(s->t, s->step, answer, memory, s->pane.to));
+  return say_usage(s, trace_what_if(s->t, s->step, answer, *memory ? memory : NULL, 0, s->pane.to));
 }
 
 static plim_status to_parting(screen *s) {
@@ -163,10 +164,9 @@ static plim_status to_parting(screen *s) {
     return PLIM_OK;
   }
   PLIM_TRY(trace_divergence(s->t, s->other, &parting));
-  int32_t step = parting.run < 0 || (parting.place >= 0 && parting.place < parting.run) ? parting.place : parting.run;
-  if (step >= 0 && step < s->t->plan->n_steps) PLIM_TRY(go(s, step));
-  (void)snprintf(s->message, sizeof s->message, step < 0 ? "the two runs are equal" : "the other run has %s here",
-                 step >= 0 && step < s->other->plan->n_steps ? traced_op_name(s->other, step) : "its end");
+  int32_t step = trace_parting_step(s->t, &parting);
+  if (step >= 0) PLIM_TRY(go(s, step));
+  trace_parting_say(s->t, s->other, &parting, s->message, sizeof s->message);
   return PLIM_OK;
 }
 

@@ -41,20 +41,31 @@ static json_t *repeats_json(const traced *t, const costly *row) {
   return list;
 }
 
+/* A run that did not end has no overhead: how far it came, and why not further. */
+static void add_end(const traced *t, figures *f) {
+  plim_online_end end = traced_end(t);
+  int32_t last = t->plan->n_steps - 1;
+  figures_text(f, 0, "status", end == PLIM_ONLINE_OK ? NULL : "status", plim_online_end_name(end));
+  if (end == PLIM_ONLINE_OK) return;
+  figures_note(f, 0, " at step %d, %s", (int)last, traced_op_name(t, last));
+  figures_count(f, 0, "end_step", NULL, last);
+  figures_text(f, 0, "end_op", NULL, traced_op_name(t, last));
+  figures_text(f, 0, "error", NULL, plim_story_failure(t->story));
+}
+
 plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
   const plim_plan *plan = t->plan;
-  int64_t measured = 0;
   int32_t repeats = 0;
   costly *row = NULL;
   figures f;
   PLIM_TRY(count_repeats(t, &row));
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    measured += t->measured_ns[j];
-    repeats += plim_inspect_is_repeat(t->inspect, j);
-  }
+  for (int32_t j = 0; j < plan->n_steps; j++) repeats += plim_inspect_is_repeat(t->inspect, j);
   figures_begin(&f, 1, NULL, NULL);
   figures_text(&f, 0, "graph", "graph", t->graph->name);
-  figures_note(&f, 0, ", %d ops; plan by %s", t->graph->n_ops, plan->planner);
+  figures_note(&f, 0, ", %d ops; by %s", t->graph->n_ops, plan->planner);
+  figures_count(&f, 0, "ops", NULL, t->graph->n_ops);
+  figures_text(&f, 0, "by", NULL, plan->planner);
+  add_end(t, &f);
   if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "cap", plan->budget_bytes);
   if (plan->packed) figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
   figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
@@ -63,8 +74,16 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
   figures_note(&f, 0, ", %d of them again", (int)repeats);
   figures_count(&f, 0, "training_steps", "training steps", t->runs);
   figures_real(&f, 0, "planned_ms", "planned", "%.3f ms", (double)plan->time_ns / 1e6);
-  figures_real(&f, 0, "measured_ms", "measured", "%.3f ms", (double)measured / 1e6);
-  figures_real(&f, 0, "overhead_percent", "overhead, predicted", "%.2f %%", plim_plan_overhead_percent(plan));
+  if (t->runs > 0) {
+    figures_real(&f, 0, "measured_ms", "measured", "%.3f ms", (double)traced_measured_ns(t) / 1e6);
+  } else {
+    figures_null(&f, 0, "measured_ms");
+  }
+  if (traced_end(t) == PLIM_ONLINE_OK) {
+    figures_real(&f, 0, "overhead_percent", "overhead, predicted", "%.2f %%", plim_plan_overhead_percent(plan));
+  } else {
+    figures_null(&f, 0, "overhead_percent");
+  }
   (void)json_object_set_new(f.object, "repeated", repeats_json(t, row));
   figures_print_to(&f, as_json, to);
   figures_end(&f);

@@ -9,6 +9,7 @@
 int trace_terminal_known(void) {
   int found;
   if (setupterm(NULL, STDOUT_FILENO, &found) != OK) return 0;
+  int can_move = cursor_address != NULL; /* a dumb one cannot */
   (void)del_curterm(cur_term);
-  return 1;
+  return can_move;
 }

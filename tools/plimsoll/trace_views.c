@@ -1,10 +1,6 @@
 /* Text views. Steps are printed as they are counted in the plan, from 0. */
 #include "tools/plimsoll/trace_views.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/nearest.h"
 #include "runtime/base/size.h"
 #include "tools/plimsoll/trace_reasons.h"
 #include "tools/plimsoll/trace_strip.h"
@@ -104,7 +100,7 @@ plim_status trace_view_step(const traced *t, int32_t step, FILE *to) {
   if (plan->budget_bytes < INT64_MAX) fprintf(to, " of a cap of %s", size_text(plan->budget_bytes, cap));
   fprintf(to, "\n");
   print_clock(t, step, to);
-  if (traced_fails_at(t, step)) fprintf(to, "  OUT OF MEMORY: this run finds no room\n");
+  if (traced_fails_at(t, step)) fprintf(to, "  %s: the run ends with this step\n", traced_end_title(t));
   if (plan->packed) PLIM_TRY(print_strip(t, step, to));
   print_changes(t, step, to);
   return PLIM_OK;
@@ -148,22 +144,9 @@ plim_status trace_view_residents(const traced *t, int32_t step, FILE *to) {
 
 /* ---- absences ---- */
 
-/* The decision that evicted a storage between the steps `gone` and `back`; NULL: none, it was written over. */
-static const plim_story_choice *find_eviction(const traced *t, int32_t storage, const plim_absence *a) {
-  const plim_story_choice *choice = NULL;
-  int32_t n = t->story ? plim_story_choices(t->story, &choice) : 0;
-  for (int32_t i = n - 1; i >= 0; i--) {
-    if (choice[i].step < a->gone || choice[i].step > a->back) continue;
-    for (int32_t k = 0; k < choice[i].n_evicted; k++) {
-      if (choice[i].evicted[k] == storage) return &choice[i];
-    }
-  }
-  return NULL;
-}
-
 static void print_gap(const traced *t, int32_t storage, const plim_absence *a, FILE *to) {
   const char *name = plim_inspect_name(t->inspect, storage);
-  const plim_story_choice *by = find_eviction(t, storage, a);
+  const plim_story_choice *by = traced_eviction(t, storage, a);
   if (by) {
     fprintf(to, "  %s was evicted in front of step %d, when %s needed room for %s; it is made again at step %d\n", name,
             (int)by->step, traced_op(t, by->request.op),
@@ -174,20 +157,39 @@ static void print_gap(const traced *t, int32_t storage, const plim_absence *a, F
   }
 }
 
-static void print_absence(const traced *t, int32_t storage, const plim_absence *a, FILE *to) {
-  char over[PLIM_SIZE_TEXT_BYTES], bytes[PLIM_SIZE_TEXT_BYTES];
-  print_gap(t, storage, a, to);
-  if (a->full_step >= 0) {
-    fprintf(to, "    keeping it would break the cap first at step %d (%s), by %s\n", (int)a->full_step,
-            traced_op_name(t, a->full_step), size_text(a->over_bytes, over));
-  } else if (!t->plan->packed || a->free_range) {
-    fprintf(to, "    keeping it would break no cap: %s\n",
-            t->story ? "the policy could not know" : "the planner found no better plan with it");
-  } else {
-    fprintf(to, "    its bytes would fit, but no range of the arena is free for it all that time\n");
+/* What would break, had it stayed. */
+static void print_break(const traced *t, const plim_absence *a, FILE *to) {
+  char over[PLIM_SIZE_TEXT_BYTES];
+  if (a->breaks == PLIM_BREAKS_NOTHING) {
+    const char *why = a->along >= 0 ? "it comes along with another" : "the planner found no better plan with it";
+    fprintf(to, "    keeping it would break no cap: %s\n", t->story ? "the policy could not know" : why);
+    return;
   }
-  fprintf(to, "    making it again takes %.1f us in %d runs, %d deep\n", (double)a->again_ns / 1e3, (int)a->again_runs,
-          (int)a->again_depth);
+  const char *op = traced_op_name(t, a->full_step);
+  (void)size_text(a->over_bytes, over);
+  if (a->breaks == PLIM_BREAKS_LOAD) {
+    fprintf(to, "    keeping it would break the cap first at step %d (%s), by %s\n", (int)a->full_step, op, over);
+    return;
+  }
+  fprintf(to, "    its bytes would fit, but from step %d (%s) on no range of addresses is free for it:\n",
+          (int)a->full_step, op);
+  if (a->free_offset >= 0) {
+    fprintf(to, "    the last one, at %lld, goes to %s%s; ", (long long)a->free_offset, a->taker < 0 ? "the " : "",
+            plim_inspect_name(t->inspect, a->taker));
+  } else {
+    fprintf(to, "    there is none even then; ");
+  }
+  fprintf(to, "with all others in their places the arena would be %s too small\n", over);
+}
+
+static void print_absence(const traced *t, int32_t storage, const plim_absence *a, FILE *to) {
+  char bytes[PLIM_SIZE_TEXT_BYTES];
+  print_gap(t, storage, a, to);
+  print_break(t, a, to);
+  fprintf(to, "    making it again takes %.1f us in %d run%s, %d deep", (double)a->again_ns / 1e3, (int)a->again_runs,
+          a->again_runs == 1 ? "" : "s", (int)a->again_depth);
+  if (a->along >= 0) fprintf(to, "; the run makes %s too", plim_inspect_name(t->inspect, a->along));
+  fprintf(to, "\n");
   if (a->instead < 0) return;
   fprintf(to, "    instead %s (%s) could have gone: its op takes %.1f us\n", plim_inspect_name(t->inspect, a->instead),
           size_text(a->instead_bytes, bytes), (double)a->instead_ns / 1e3);
@@ -210,6 +212,7 @@ plim_status trace_view_reasons(const traced *t, int32_t step, FILE *to) {
   const plim_story_choice *choice;
   int32_t first;
   if (!t->story) return trace_view_absences(t, step, to);
+  if (traced_fails_at(t, step)) fprintf(to, "%s\n", plim_story_failure(t->story));
   if (traced_choices(t, step, &choice, &first) == 0) fprintf(to, "nothing had to go for this step\n");
   PLIM_TRY(trace_reasons(t, step, to));
   trace_tree(t, step, to);
@@ -217,23 +220,6 @@ plim_status trace_view_reasons(const traced *t, int32_t step, FILE *to) {
 }
 
 /* ---- a value ---- */
-
-static plim_status find_value(const traced *t, const char *name, int32_t *value) {
-  *value = plim_graph_find_value(t->graph, name);
-  if (*value >= 0) return PLIM_OK;
-  /* the nearest: the longest common beginning, then the shortest name */
-  size_t best = 0;
-  int32_t nearest = 0;
-  for (int32_t v = 0; v < t->graph->n_values; v++) {
-    size_t same = 0;
-    while (name[same] && name[same] == t->graph->value[v].name[same]) same++;
-    int shorter = strlen(t->graph->value[v].name) < strlen(t->graph->value[nearest].name);
-    if (same > best || (same == best && shorter)) nearest = v;
-    if (same > best) best = same;
-  }
-  return plim_fail(t->ctx, PLIM_EUSAGE, "no value is called \"%s\"; did you mean \"%s\"?", name,
-                   t->graph->value[nearest].name);
-}
 
 static void print_uses(const traced *t, int32_t storage, const plim_life *life, FILE *to) {
   int32_t shown = 0;
@@ -248,7 +234,7 @@ static void print_uses(const traced *t, int32_t storage, const plim_life *life, 
 plim_status trace_view_value(const traced *t, const char *name, FILE *to) {
   char size[PLIM_SIZE_TEXT_BYTES];
   int32_t value, n = 0;
-  PLIM_TRY(find_value(t, name, &value));
+  PLIM_TRY(traced_find_value(t, name, &value));
   int32_t storage = t->graph->value[value].storage;
   const plim_storage *st = &t->graph->storage[storage];
   fprintf(to, "%s: %s, %s%s%s\n", name, plim_role_name(st->role), size_text(st->bytes, size),

@@ -1,22 +1,34 @@
-/* The arena goes on from the middle of the plan; what comes out is a plan, whose figures stand beside those of the run.
- */
+/* The arena goes on from the middle of the run; what comes out is a plan, or the step at which there was no way on,
+ * whose figures stand beside those of the run. */
 #include "tools/plimsoll/trace_what_if.h"
+
+#include <jansson.h>
 
 #include "runtime/base/nearest.h"
 #include "runtime/base/size.h"
+#include "tools/plimsoll/trace_json.h"
 #include "tools/plimsoll/trace_strip.h"
 
-static int32_t runs_again_from(const plim_plan *plan, int32_t n_ops, int32_t prefix_again) {
-  return plan->n_steps - n_ops - prefix_again;
-}
+/* How one of the two runs goes on. */
+typedef struct ending {
+  plim_online_end end;
+  const plim_plan *plan; /* NULL: it does not come to an end */
+  int32_t again;         /* runs again from the step on */
+  int32_t step, op;      /* where it ends otherwise; op -1: before anything ran */
+  const char *error;
+} ending;
 
-static void print_run(const char *who, const plim_plan *plan, int32_t again, FILE *to) {
-  fprintf(to, "  %-14s %5d runs again from here on; the step takes %.3f ms, %.2f %% over keep-all\n", who, (int)again,
-          (double)plan->time_ns / 1e6, plim_plan_overhead_percent(plan));
-}
+typedef struct question {
+  const traced *t;
+  int32_t step, again_before; /* runs again in front of the step */
+  const plim_policy *policy;
+  int64_t bytes;
+} question;
+
+/* ---- asking ---- */
 
 static plim_status find_policy(const traced *t, const char *name, const plim_policy **policy) {
-  *policy = plim_policy_find(name);
+  *policy = name ? plim_policy_find(name) : plim_policy_at(0);
   if (*policy) return PLIM_OK;
   return plim_fail(t->ctx, PLIM_EUSAGE, "no online policy is called \"%s\"; did you mean \"%s\"?", name,
                    plim_name_nearest(plim_policy_name, name));
@@ -31,30 +43,97 @@ static plim_status find_bytes(const traced *t, const char *memory, int64_t *byte
   return PLIM_OK;
 }
 
-plim_status trace_what_if(const traced *t, int32_t step, const char *policy, const char *memory, FILE *to) {
-  const plim_policy *row;
-  char size[PLIM_SIZE_TEXT_BYTES];
-  plim_replay_counts counts = {.thrashed = 0};
-  plim_plan *other = NULL;
-  int64_t bytes;
-  int32_t again = 0;
-  PLIM_TRY(find_policy(t, policy, &row));
-  PLIM_TRY(find_bytes(t, memory, &bytes));
-  if (!t->plan->packed || (t->story && plim_story_failure(t->story))) {
-    return plim_fail(t->ctx, PLIM_EUSAGE, "what-if goes on from runs that have addresses and an end");
-  }
-  plim_status status = plim_arena_what_if(t->ctx, t->graph, t->plan, row, step, bytes, &counts, &other);
-  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  for (int32_t j = 0; j < step; j++) again += plim_inspect_is_repeat(t->inspect, j);
-  fprintf(to, "what if %s had %s from step %d on\n", policy, plim_size_print(bytes, size), (int)step);
-  if (status == PLIM_ENOFIT) {
-    fprintf(to, "  it would find no way: %s\n", plim_context_error(t->ctx));
+static ending of_this_run(const question *q) {
+  const traced *t = q->t;
+  ending e = {.end = traced_end(t), .step = t->plan->n_steps - 1};
+  e.again = t->plan->n_steps - t->graph->n_ops - q->again_before;
+  if (e.end == PLIM_ONLINE_OK) {
+    e.plan = t->plan;
   } else {
-    print_run("it would have", other, runs_again_from(other, t->graph->n_ops, again), to);
-    fprintf(to, "  %-14s %5lld evictions, the longest chain %lld deep\n", "", (long long)counts.evictions,
-            (long long)counts.depth);
+    e.op = t->plan->step[e.step].op;
+    e.error = plim_story_failure(t->story);
   }
-  print_run("this run has", t->plan, runs_again_from(t->plan, t->graph->n_ops, again), to);
-  plim_plan_free(other);
+  return e;
+}
+
+static ending of_the_other(const question *q, const plim_plan *plan, const plim_replay_counts *counts) {
+  ending e = {.plan = plan, .step = counts->steps, .op = counts->op};
+  if (plan) {
+    e.again = plan->n_steps - q->t->graph->n_ops - q->again_before;
+  } else {
+    e.end = counts->thrashed ? PLIM_ONLINE_THRASH : PLIM_ONLINE_OOM;
+    e.error = plim_context_error(q->t->ctx);
+  }
+  return e;
+}
+
+/* ---- answers ---- */
+
+static void print_ending(const question *q, const char *whose, const ending *e, FILE *to) {
+  if (e->plan) {
+    fprintf(to, "  %-14s %5d runs again from here on; the step takes %.3f ms, %.2f %% over keep-all\n", whose,
+            (int)e->again, (double)e->plan->time_ns / 1e6, plim_plan_overhead_percent(e->plan));
+  } else if (e->op < 0) {
+    fprintf(to, "  %-14s no way on: %s\n", whose, e->error);
+  } else {
+    fprintf(to, "  %-14s no way on at step %d, %s: %s\n", whose, (int)e->step, traced_op(q->t, e->op), e->error);
+  }
+}
+
+static void print_answer(const question *q, const ending *other, const plim_replay_counts *counts, FILE *to) {
+  char size[PLIM_SIZE_TEXT_BYTES];
+  ending own = of_this_run(q);
+  fprintf(to, "what if %s had %s from step %d on\n", q->policy->name, plim_size_print(q->bytes, size), (int)q->step);
+  print_ending(q, "it would have", other, to);
+  if (other->plan) {
+    fprintf(to, "  %-14s %5lld evictions, the longest chain %lld deep\n", "", (long long)counts->evictions,
+            (long long)counts->depth);
+  }
+  print_ending(q, "this run has", &own, to);
+}
+
+static json_t *ending_json(const question *q, const ending *e) {
+  json_t *o = json_pack("{s:s}", "status", plim_online_end_name(e->end));
+  if (e->plan) {
+    (void)json_object_set_new(o, "runs_again", json_integer(e->again));
+    (void)json_object_set_new(o, "time_ns", json_integer(e->plan->time_ns));
+    (void)json_object_set_new(o, "overhead_percent", json_real(plim_plan_overhead_percent(e->plan)));
+  } else {
+    (void)json_object_set_new(o, "end_step", json_integer(e->step));
+    (void)json_object_set_new(o, "end_op", e->op < 0 ? json_null() : json_string(traced_op(q->t, e->op)));
+    (void)json_object_set_new(o, "error", json_string(e->error));
+  }
+  return o;
+}
+
+static void print_json(const question *q, const ending *other, const plim_replay_counts *counts, FILE *to) {
+  ending own = of_this_run(q);
+  json_t *a = ending_json(q, other);
+  if (other->plan) {
+    (void)json_object_set_new(a, "evictions", json_integer(counts->evictions));
+    (void)json_object_set_new(a, "depth", json_integer(counts->depth));
+  }
+  trace_json_print(json_pack("{s:i, s:s, s:I, s:o, s:o}", "step", (int)q->step, "policy", q->policy->name,
+                             "memory_bytes", (json_int_t)q->bytes, "what_if", a, "run", ending_json(q, &own)),
+                   to);
+}
+
+plim_status trace_what_if(const traced *t, int32_t step, const char *policy, const char *memory, int as_json,
+                          FILE *to) {
+  question q = {.t = t, .step = step};
+  plim_replay_counts counts = {.op = -1};
+  plim_plan *plan = NULL;
+  PLIM_TRY(find_policy(t, policy, &q.policy));
+  PLIM_TRY(find_bytes(t, memory ? memory : "100%", &q.bytes));
+  plim_status status = traced_what_if(t, q.policy, step, q.bytes, &counts, &plan);
+  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
+  for (int32_t j = 0; j < step; j++) q.again_before += plim_inspect_is_repeat(t->inspect, j);
+  ending other = of_the_other(&q, plan, &counts);
+  if (as_json) {
+    print_json(&q, &other, &counts, to);
+  } else {
+    print_answer(&q, &other, &counts, to);
+  }
+  plim_plan_free(plan);
   return PLIM_OK;
 }

@@ -1,21 +1,19 @@
 /* Files beside a trace, medians of its times, and second plays of online runs. */
 #include "tools/plimsoll/traced.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "planner/planner.h"
 #include "runtime/base/file.h"
+#include "runtime/base/integers.h"
 #include "runtime/graph/check.h"
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/simulation.h"
 
 plim_status traced_save_beside(const plim_graph *graph, const plim_plan *plan, const char *path) {
-  char of_plan[BESIDE_PATH_BYTES], of_graph[BESIDE_PATH_BYTES];
+  char of_plan[BESIDE_PATH_BYTES];
   PLIM_TRY(beside_plan_path(graph->ctx, path, of_plan));
-  PLIM_TRY(beside_graph_path(graph->ctx, of_plan, of_graph));
-  PLIM_TRY(plim_graph_save(graph, of_graph));
-  return plim_plan_save(plan, of_plan);
+  return beside_save(graph, plan, of_plan);
 }
 
 /* ---- files ---- */
@@ -46,11 +44,6 @@ static int names_a_plan(const char *path) {
   return n > 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
-static int by_size(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static plim_status take_medians(traced *t) {
   int32_t steps = t->plan->n_steps;
   int64_t *sample = NULL;
@@ -59,7 +52,7 @@ static plim_status take_medians(traced *t) {
   PLIM_TRY(plim_allocate(t->ctx, t->runs, sizeof *sample, &sample));
   for (int32_t j = 0; j < steps && t->runs > 0; j++) {
     for (int64_t r = 0; r < t->runs; r++) sample[r] = t->trace->row[r * steps + j].time_ns;
-    qsort(sample, (size_t)t->runs, sizeof *sample, by_size);
+    plim_integers_sort(sample, t->runs);
     t->measured_ns[j] = sample[t->runs / 2];
   }
   plim_release(t->ctx, sample, t->runs, sizeof *sample);
@@ -103,7 +96,7 @@ static plim_status play_again(traced *t) {
                                   : NULL;
   if (!policy) return PLIM_OK;
   PLIM_TRY(make_order(t));
-  plim_story_options options = {t->graph, t->order, policy, t->plan->budget_bytes};
+  plim_story_options options = {t->graph, t->order, policy, t->plan->budget_bytes, 0};
   PLIM_TRY(plim_story_new(t->ctx, &options, &t->story));
   if (plim_story_equals(t->story, t->plan, &t->unlike_step)) {
     t->unlike_step = -1;
@@ -135,12 +128,13 @@ plim_status traced_open(plim_context *ctx, const char *path, traced *out) {
   return finish(&t, open_file(&t, path), out);
 }
 
-static plim_status play(traced *t, const char *graph, const plim_policy *policy, const char *memory) {
+static plim_status play(traced *t, const char *graph, const plim_policy *policy, const char *memory, double thrash) {
   simulation sim;
   plim_story_options options = {.policy = policy};
   PLIM_TRY(plim_graph_load(t->ctx, graph, &t->graph));
-  PLIM_TRY(simulation_open(t->ctx, t->graph, 1, &sim));
+  PLIM_TRY(simulation_open(t->ctx, t->graph, thrash, &sim));
   plim_status status = simulation_budget(&sim, memory, ADDRESSES_ARENA, &options.budget_bytes);
+  options.limit_ns = simulation_limit_ns(&sim, sim.order->keep_all_ns);
   t->order = sim.order;
   sim.order = NULL;
   simulation_close(&sim);
@@ -154,9 +148,10 @@ static plim_status play(traced *t, const char *graph, const plim_policy *policy,
   return take_medians(t);
 }
 
-plim_status traced_play(plim_context *ctx, const char *graph, const char *policy, const char *memory, traced *out) {
+plim_status traced_play(plim_context *ctx, const char *graph, const char *policy, const char *memory, double thrash,
+                        traced *out) {
   traced t = {.ctx = ctx, .unlike_step = -1};
-  return finish(&t, play(&t, graph, plim_policy_find(policy), memory), out);
+  return finish(&t, play(&t, graph, plim_policy_find(policy), memory, thrash), out);
 }
 
 void traced_close(traced *t) {
@@ -186,6 +181,12 @@ int64_t traced_planned_ns(const traced *t, int32_t step) {
   return s->kind == PLIM_STEP_RUN ? t->plan->variant[s->variant].variant.time_ns : s->time_ns;
 }
 
+int64_t traced_measured_ns(const traced *t) {
+  int64_t sum = 0;
+  for (int32_t j = 0; j < t->plan->n_steps; j++) sum += t->measured_ns[j];
+  return sum;
+}
+
 int64_t traced_clock_ns(const traced *t, int32_t step, int64_t *again_ns) {
   int64_t clock_ns = 0;
   *again_ns = 0;
@@ -208,4 +209,66 @@ int32_t traced_choices(const traced *t, int32_t step, const plim_story_choice **
 
 int traced_fails_at(const traced *t, int32_t step) {
   return t->story && plim_story_failure(t->story) && step == t->plan->n_steps - 1;
+}
+
+plim_online_end traced_end(const traced *t) {
+  if (!t->story || !plim_story_failure(t->story)) return PLIM_ONLINE_OK;
+  return plim_story_thrashed(t->story) ? PLIM_ONLINE_THRASH : PLIM_ONLINE_OOM;
+}
+
+const char *traced_end_title(const traced *t) {
+  static const char *const title[] = {[PLIM_ONLINE_OK] = "ENDED",
+                                      [PLIM_ONLINE_OOM] = "OUT OF MEMORY",
+                                      [PLIM_ONLINE_THRASH] = "GIVEN UP: COMPUTES TOO MUCH AGAIN"};
+  return title[traced_end(t)];
+}
+
+/* ---- asking further ---- */
+
+plim_status traced_find_value(const traced *t, const char *name, int32_t *value) {
+  *value = plim_graph_find_value(t->graph, name);
+  if (*value >= 0) return PLIM_OK;
+  /* the nearest: the longest common beginning, then the shortest name */
+  size_t best = 0;
+  int32_t nearest = 0;
+  for (int32_t v = 0; v < t->graph->n_values; v++) {
+    size_t same = 0;
+    while (name[same] && name[same] == t->graph->value[v].name[same]) same++;
+    int shorter = strlen(t->graph->value[v].name) < strlen(t->graph->value[nearest].name);
+    if (same > best || (same == best && shorter)) nearest = v;
+    if (same > best) best = same;
+  }
+  return plim_fail(t->ctx, PLIM_EUSAGE, "no value is called \"%s\"; did you mean \"%s\"?", name,
+                   t->graph->value[nearest].name);
+}
+
+const plim_story_choice *traced_eviction(const traced *t, int32_t storage, const plim_absence *a) {
+  const plim_story_choice *choice = NULL;
+  int32_t n = t->story ? plim_story_choices(t->story, &choice) : 0;
+  for (int32_t i = n - 1; i >= 0; i--) {
+    if (choice[i].step < a->gone || choice[i].step > a->back) continue;
+    for (int32_t k = 0; k < choice[i].n_evicted; k++) {
+      if (choice[i].evicted[k] == storage) return &choice[i];
+    }
+  }
+  return NULL;
+}
+
+int32_t traced_tree(const traced *t, int32_t step, int32_t *begin) {
+  int32_t root = step;
+  *begin = step;
+  if (!t->story) return root;
+  while (root + 1 < t->plan->n_steps && plim_story_depth(t->story, root) > 0) root++;
+  *begin = root;
+  while (*begin > 0 && plim_story_depth(t->story, *begin - 1) > 0) (*begin)--;
+  return root;
+}
+
+plim_status traced_what_if(const traced *t, const plim_policy *policy, int32_t step, int64_t bytes,
+                           plim_replay_counts *counts, plim_plan **out) {
+  if (!t->plan->packed) {
+    return plim_fail(t->ctx, PLIM_EUSAGE, "what-if goes on from runs that have addresses, and this plan has none");
+  }
+  if (t->story) return plim_story_what_if(t->story, policy, step, bytes, counts, out);
+  return plim_arena_what_if(t->ctx, t->graph, t->plan, policy, step, bytes, counts, out);
 }

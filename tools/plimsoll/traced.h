@@ -6,6 +6,7 @@
 #include "runtime/graph/trace.h"
 #include "runtime/inspect/inspect.h"
 #include "runtime/inspect/story.h"
+#include "runtime/online/ideal.h"
 
 typedef struct traced {
   plim_context *ctx;
@@ -26,9 +27,11 @@ typedef struct traced {
  * to be closed when this fails. */
 plim_status traced_open(plim_context *ctx, const char *path, traced *out);
 
-/* Play the graph under an online policy within `memory` ("40%", "96MiB", NULL: all). A run that finds no room can be
- * looked at too, up to there; PLIM_ENOFIT when it has no steps at all. */
-plim_status traced_play(plim_context *ctx, const char *graph, const char *policy, const char *memory, traced *out);
+/* Play the graph under an online policy within `memory` ("40%", "96MiB", NULL: all), computing again for at most
+ * `thrash` times the step's time. A run that finds no room, or takes longer, can be looked at too, up to there;
+ * PLIM_ENOFIT when it has no steps at all. */
+plim_status traced_play(plim_context *ctx, const char *graph, const char *policy, const char *memory, double thrash,
+                        traced *out);
 void traced_close(traced *t);
 
 /* Write plan and graph beside the trace that is to be at `path`. */
@@ -37,6 +40,9 @@ plim_status traced_save_beside(const plim_graph *graph, const plim_plan *plan, c
 /* Name of the op of a step, planned time. */
 const char *traced_op_name(const traced *t, int32_t step);
 int64_t traced_planned_ns(const traced *t, int32_t step);
+
+/* Sum of the medians; 0 without any. */
+int64_t traced_measured_ns(const traced *t);
 
 /* Name of an op, "the end of the step" for -1. */
 const char *traced_op(const traced *t, int32_t op);
@@ -47,7 +53,23 @@ int64_t traced_clock_ns(const traced *t, int32_t step, int64_t *again_ns);
 /* The decisions of the online run in front of a step: the first, and how many there are. */
 int32_t traced_choices(const traced *t, int32_t step, const plim_story_choice **out, int32_t *first);
 
-/* Did the online run find no room at this step, its last? */
+/* How the online run ended; of others ok. Did it end badly at this step, its last? In what words? */
+plim_online_end traced_end(const traced *t);
 int traced_fails_at(const traced *t, int32_t step);
+const char *traced_end_title(const traced *t);
+
+/* PLIM_EUSAGE, with the nearest name, when no value has that name. */
+plim_status traced_find_value(const traced *t, const char *name, int32_t *value);
+
+/* The decision that evicted a storage which is absent; NULL: none, it was dropped or written over. */
+const plim_story_choice *traced_eviction(const traced *t, int32_t storage, const plim_absence *absence);
+
+/* The step of the program for which a step was computed again, and the first that was for it; without a story, and
+ * where nothing was, both are `step`. */
+int32_t traced_tree(const traced *t, int32_t step, int32_t *begin);
+
+/* Another policy from a step on within so many bytes (plim_arena_what_if). */
+plim_status traced_what_if(const traced *t, const plim_policy *policy, int32_t step, int64_t bytes,
+                           plim_replay_counts *counts, plim_plan **out);
 
 #endif

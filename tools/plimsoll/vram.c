@@ -54,12 +54,12 @@ static plim_status plan_first(session *s, int64_t bytes) {
 }
 
 plim_status vram_plan(session *s) {
-  int64_t wanted = s->planning.budget_bytes, left = 0;
-  PLIM_TRY(plim_vram_left(s->device, s->vram_bytes, &left));
+  int64_t wanted = s->planning.budget_bytes, left = 0, captured = 0;
+  PLIM_TRY(plim_vram_left(s->device, s->vram_bytes, 0, &left));
   PLIM_TRY(plan_first(s, smaller(wanted, left)));
   plim_trainer_options training = session_trainer_options(s, session_steps(s));
-  PLIM_TRY(plim_vram_warm_up(s->device, s->dataset, s->program, &training));
-  PLIM_TRY(plim_vram_left(s->device, s->vram_bytes, &left));
+  PLIM_TRY(plim_vram_warm_up(s->device, s->dataset, s->program, &training, &captured));
+  PLIM_TRY(plim_vram_left(s->device, s->vram_bytes, captured, &left));
   return plan_within(s, smaller(wanted, left));
 }
 

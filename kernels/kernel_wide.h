@@ -1,0 +1,107 @@
+/* Vectors of K_STRIP elements between memory and the registers of a lane, 16 bytes an access where they begin at a
+ * multiple of 16: see kernels/kernel_team.h, which includes this file. What is shorter, or begins elsewhere, goes
+ * element by element. */
+#ifndef PLIM_KERNELS_KERNEL_WIDE_H
+#define PLIM_KERNELS_KERNEL_WIDE_H
+
+#ifdef __CUDACC__
+K_FN int k_is_wide(const void *p) {
+  return ((uintptr_t)p & 15) == 0;
+}
+K_FN void k_read_wide_f32(const float *p, float *v) {
+  K_UNROLL for (int i = 0; i < 2; i++) {
+    const float4 half = ((const float4 *)p)[i];
+    v[4 * i] = half.x;
+    v[4 * i + 1] = half.y;
+    v[4 * i + 2] = half.z;
+    v[4 * i + 3] = half.w;
+  }
+}
+/* By name, here and below: the compiler takes some plain stores of 16 bytes apart again. */
+K_FN void k_write_wide_f32(float *p, const float *v) {
+  K_UNROLL for (int i = 0; i < 2; i++) {
+    __stwb((float4 *)p + i, make_float4(v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]));
+  }
+}
+#else
+K_FN int k_is_wide(const void *p) {
+  (void)p;
+  return 0;
+}
+K_FN void k_read_wide_f32(const float *p, float *v) {
+  (void)p, (void)v;
+}
+K_FN void k_write_wide_f32(float *p, const float *v) {
+  (void)p, (void)v;
+}
+#endif
+
+K_FN void k_read_f32(const float *p, int width, float *v) {
+  if (width == K_STRIP && k_is_wide(p)) {
+    k_read_wide_f32(p, v);
+  } else {
+    K_UNROLL for (int j = 0; j < K_STRIP; j++) v[j] = j < width ? p[j] : 0;
+  }
+}
+
+K_FN void k_write_f32(float *p, int width, const float *v) {
+  if (width == K_STRIP && k_is_wide(p)) {
+    k_write_wide_f32(p, v);
+  } else {
+    K_STRIP_VEC (j, width) p[j] = v[j];
+  }
+}
+
+/* The same of activations. */
+#ifndef K_BF16
+#define k_read k_read_f32
+#define k_write k_write_f32
+#else
+
+#ifdef __CUDACC__
+K_FN void k_read_wide(const K_T *p, K_ACC *v) {
+  const uint4 all = *(const uint4 *)p;
+  const uint32_t word[4] = {all.x, all.y, all.z, all.w};
+  K_UNROLL for (int i = 0; i < 4; i++) {
+    const K_T pair[2] = {(K_T)word[i], (K_T)(word[i] >> 16)};
+    v[2 * i] = k_load(pair, 0);
+    v[2 * i + 1] = k_load(pair, 1);
+  }
+}
+K_FN void k_write_wide(K_T *p, const K_ACC *v) {
+  uint32_t word[4];
+  K_UNROLL for (int i = 0; i < 4; i++) {
+    K_T pair[2];
+    k_store(pair, 0, v[2 * i]);
+    k_store(pair, 1, v[2 * i + 1]);
+    word[i] = pair[0] | (uint32_t)pair[1] << 16;
+  }
+  __stwb((uint4 *)p, make_uint4(word[0], word[1], word[2], word[3]));
+}
+#else
+K_FN void k_read_wide(const K_T *p, K_ACC *v) {
+  (void)p, (void)v;
+}
+K_FN void k_write_wide(K_T *p, const K_ACC *v) {
+  (void)p, (void)v;
+}
+#endif
+
+K_FN void k_read(const K_T *p, int width, K_ACC *v) {
+  if (width == K_STRIP && k_is_wide(p)) {
+    k_read_wide(p, v);
+  } else {
+    K_UNROLL for (int j = 0; j < K_STRIP; j++) v[j] = j < width ? k_load(p, j) : 0;
+  }
+}
+
+K_FN void k_write(K_T *p, int width, const K_ACC *v) {
+  if (width == K_STRIP && k_is_wide(p)) {
+    k_write_wide(p, v);
+  } else {
+    K_STRIP_VEC (j, width) k_store(p, j, v[j]);
+  }
+}
+#endif
+
+#endif

@@ -1,0 +1,14 @@
+/* Starting schedules by covering. */
+#ifndef PLIM_PLANNER_SEED_COVER_H
+#define PLIM_PLANNER_SEED_COVER_H
+
+#include "planner/planning.h"
+
+/* Bring a schedule within the planning's budget by covering (cover.h), and make it faster by taking back and covering
+ * again, in at most so many rounds and, but for the first, until `deadline_ns`. What comes within the budget is
+ * offered; *schedule becomes the fastest of it, or the lowest that was met. The schedule must be valid. Deterministic
+ * but for the deadline. */
+PLIM_MUST_USE plim_status plim_seed_cover(plim_planning *planning, int32_t rounds, int64_t deadline_ns,
+                                          plim_schedule *schedule);
+
+#endif

@@ -1,0 +1,20 @@
+/* Small things on 64-bit integers that several layers need. */
+#ifndef PLIM_RUNTIME_BASE_INTEGERS_H
+#define PLIM_RUNTIME_BASE_INTEGERS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sort value [n] in place, ascending. O(n log n). */
+void plim_integers_sort(int64_t *value, int64_t n);
+
+/* The greatest number that divides both; of 0 and x it is x. a, b >= 0. */
+int64_t plim_integers_gcd(int64_t a, int64_t b);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

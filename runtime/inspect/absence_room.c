@@ -1,0 +1,68 @@
+/* Would a storage have found room, had it stayed? First by load: the sum of live bytes. Then, in packed plans, by
+ * addresses: the lives that are there in a window of steps leave gaps, which a walk over the lives by offset finds. The
+ * longer the window the fewer the gaps, so the first step up to which none is left is found by halving. */
+#include "runtime/inspect/own_inspect.h"
+
+static int64_t bytes_of(const plim_inspect *in, int32_t storage) {
+  int32_t first = in->life_first[storage];
+  return first < in->life_first[storage + 1] ? in->plan->life[in->life[first]].bytes : 0;
+}
+
+static void find_load(const plim_inspect *in, int64_t bytes, plim_absence *a) {
+  int64_t budget = in->plan->budget_bytes;
+  for (int32_t j = a->gone; j < a->back && a->breaks == PLIM_BREAKS_NOTHING; j++) {
+    if (in->live_bytes[j] <= budget - bytes) continue;
+    a->breaks = PLIM_BREAKS_LOAD;
+    a->full_step = j;
+    a->over_bytes = in->live_bytes[j] + bytes - budget;
+  }
+}
+
+/* The lowest offset from which so many bytes are free in steps [begin, end). */
+static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin, int32_t end) {
+  int64_t at = 0;
+  for (int32_t i = 0; i < in->plan->n_lives; i++) {
+    const plim_life *l = &in->plan->life[in->by_offset[i]];
+    if (l->begin >= end || l->end <= begin) continue;
+    if (l->offset - at >= bytes) break;
+    if (l->offset + l->bytes > at) at = l->offset + l->bytes;
+  }
+  return at;
+}
+
+/* Who takes of the range [offset, offset + bytes) at the step. */
+static int32_t taker_of(const plim_inspect *in, int64_t offset, int64_t bytes, int32_t step) {
+  for (int32_t i = 0; i < in->plan->n_lives; i++) {
+    const plim_life *l = &in->plan->life[i];
+    int there = l->begin <= step && step < l->end;
+    if (there && l->offset < offset + bytes && offset < l->offset + l->bytes) return l->storage;
+  }
+  return -1;
+}
+
+static void find_addresses(const plim_inspect *in, int64_t bytes, plim_absence *a) {
+  int64_t most = in->plan->budget_bytes - bytes; /* of an offset */
+  int64_t lowest = lowest_free(in, bytes, a->gone, a->back);
+  int32_t free_to = a->gone, taken_by = a->back; /* ends of windows with and without a free range */
+  if (lowest <= most) return;
+  while (taken_by - free_to > 1) {
+    int32_t half = free_to + (taken_by - free_to) / 2;
+    if (lowest_free(in, bytes, a->gone, half) <= most) {
+      free_to = half;
+    } else {
+      taken_by = half;
+    }
+  }
+  a->breaks = PLIM_BREAKS_ADDRESSES;
+  a->full_step = taken_by - 1;
+  a->over_bytes = lowest - most;
+  if (a->full_step == a->gone) return;
+  a->free_offset = lowest_free(in, bytes, a->gone, a->full_step);
+  a->taker = taker_of(in, a->free_offset, bytes, a->full_step);
+}
+
+void plim_inspect_room(const plim_inspect *in, int32_t storage, plim_absence *a) {
+  int64_t bytes = bytes_of(in, storage);
+  find_load(in, bytes, a);
+  if (a->breaks == PLIM_BREAKS_NOTHING && in->plan->packed) find_addresses(in, bytes, a);
+}

@@ -1,0 +1,146 @@
+/* planner/cut/ascent.c: what its multipliers prove, beside what branch and cut proves of the same model. */
+#include "planner/cut/ascent.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "planner/bound.h"
+#include "planner/cut/certificate.h"
+#include "planner/cut/solve.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/planner_case.h"
+
+enum { MOST_COLUMNS = 200 };
+
+static int never(void *user) {
+  (void)user;
+  return 0;
+}
+
+static int at_once(void *user) {
+  (void)user;
+  return 1;
+}
+
+typedef struct ascent_case {
+  planner_case c;
+  plim_cut_model *model;
+  plim_cut_flow *flow;
+  double cost[MOST_COLUMNS];
+} ascent_case;
+
+static ascent_case case_make(uint64_t seed, int32_t ops, int32_t fixed) {
+  ascent_case a = {.c = planner_case_random(seed, ops)};
+  cr_assert_eq(plim_cut_model_make(a.c.problem, fixed, &a.model), PLIM_OK);
+  cr_assert_eq(plim_cut_flow_new(a.model, &a.flow), PLIM_OK);
+  cr_assert_leq(a.model->n_columns, MOST_COLUMNS);
+  for (int32_t j = 0; j < a.model->n_columns; j++) a.cost[j] = (double)a.model->cost_ns[j];
+  return a;
+}
+
+static void case_free(ascent_case *a) {
+  plim_cut_flow_free(a->flow);
+  plim_cut_model_free(a->model);
+  planner_case_free(&a->c);
+}
+
+/* Cuts that do not fit if nothing runs again. */
+static int32_t cuts_at(const plim_cut_model *m, int64_t budget) {
+  int32_t n = 0;
+  while (n < m->n_cuts && m->cut[n].base_bytes + m->cut[n].needed_bytes > budget) n++;
+  return n;
+}
+
+/* What the ascent proves, in integers; INT64_MAX: that there is no plan. */
+static int64_t proven(const ascent_case *a, int64_t budget, int (*stop)(void *user)) {
+  plim_cut_ascent *ascent = NULL;
+  uint8_t low[MOST_COLUMNS] = {0}, high[MOST_COLUMNS];
+  int64_t scratch[MOST_COLUMNS];
+  plim_cut_box box = {a->model->n_columns, a->model->cost_ns, low, high};
+  int32_t impossible;
+  memset(high, 1, sizeof high);
+  cr_assert_eq(plim_cut_ascent_new(a->model, a->flow, a->cost, cuts_at(a->model, budget), budget, &ascent), PLIM_OK);
+  cr_assert_eq(plim_cut_ascend(ascent, stop, NULL, &impossible), PLIM_OK);
+  const plim_cut_rows *rows = plim_cut_ascent_rows(ascent);
+  const double *x = plim_cut_ascent_point(ascent);
+  for (int32_t j = 0; j < a->model->n_columns; j++) cr_assert(x[j] >= 0 && x[j] <= 1);
+  int64_t bound = plim_cut_certify(&box, rows->n, rows->row, plim_cut_ascent_multipliers(ascent), scratch, NULL);
+  plim_cut_ascent_free(ascent);
+  return impossible ? INT64_MAX : a->model->least_ns + bound;
+}
+
+static int64_t solved(const ascent_case *a, int64_t budget) {
+  const plim_cut_limits limits = {.work = 500000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX, .bound_only = 1};
+  plim_cut_solver *solver = NULL;
+  plim_cut_answer answer;
+  cr_assert_eq(plim_cut_solver_new(a->model, &solver), PLIM_OK);
+  cr_assert_eq(plim_cut_solve(solver, budget, &limits, &answer), PLIM_OK);
+  plim_cut_solver_free(solver);
+  return answer.bound_ns;
+}
+
+Test(ascent, proves_nothing_that_the_model_denies_and_most_of_what_it_proves) {
+  double by_ascent = 0, by_solver = 0;
+  int32_t cases = 0;
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    ascent_case a = case_make(seed, 12 + (int32_t)(seed % 20), (int32_t)(seed % 2));
+    int64_t least = a.model->least_ns;
+    int32_t op;
+    int64_t low = plim_bound_bytes(a.c.problem, &op), high = a.model->cut[0].base_bytes + a.model->cut[0].needed_bytes;
+    for (int64_t k = 1; k <= 3 && low < high; k++) {
+      int64_t budget = low + (high - low) * k / 4, bound = proven(&a, budget, never), best = solved(&a, budget);
+      cr_assert_leq(bound, best, "seed %d at %lld", (int)seed, (long long)budget);
+      if (best == INT64_MAX) continue;
+      by_ascent += (double)(bound - least) / (double)least;
+      by_solver += (double)(best - least) / (double)least;
+      cases++;
+    }
+    case_free(&a);
+  }
+  cr_log_info("%d cases: %.3f by the ascent, %.3f by branch and cut", (int)cases, by_ascent, by_solver);
+  cr_assert_gt(cases, 30);
+  cr_assert_gt(by_ascent, 0.6 * by_solver);
+}
+
+Test(ascent, stopped_at_once_it_proves_that_every_op_runs_once) {
+  ascent_case a = case_make(3, 24, 1);
+  int32_t op;
+  cr_assert_eq(proven(&a, plim_bound_bytes(a.c.problem, &op), at_once), a.model->least_ns);
+  cr_assert_eq(proven(&a, INT64_MAX, never), a.model->least_ns, "no cut is too large");
+  case_free(&a);
+}
+
+typedef struct attempt {
+  const ascent_case *a;
+  int64_t budget;
+} attempt;
+
+/* The model's context allocates, so that is the one that fails. */
+static plim_status ascend_once(plim_context *ctx, void *user) {
+  const attempt *t = user;
+  plim_problem *problem = NULL;
+  plim_cut_model *model = NULL;
+  plim_cut_flow *flow = NULL;
+  plim_cut_ascent *ascent = NULL;
+  plim_status status;
+  int32_t impossible;
+  PLIM_CHECK(plim_problem_make(ctx, t->a->c.graph, t->a->c.profile, &t->a->c.options, PLIM_CLASS_FIXED, &problem));
+  PLIM_CHECK(plim_cut_model_make(problem, 1, &model));
+  PLIM_CHECK(plim_cut_flow_new(model, &flow));
+  PLIM_CHECK(plim_cut_ascent_new(model, flow, t->a->cost, cuts_at(model, t->budget), t->budget, &ascent));
+  status = plim_cut_ascend(ascent, never, NULL, &impossible);
+done:
+  plim_cut_ascent_free(ascent);
+  plim_cut_flow_free(flow);
+  plim_cut_model_free(model);
+  plim_problem_free(problem);
+  return status;
+}
+
+Test(ascent, a_refused_allocation_leaves_nothing_behind) {
+  ascent_case a = case_make(5, 24, 1);
+  int32_t op;
+  attempt t = {&a, plim_bound_bytes(a.c.problem, &op)};
+  cr_assert_gt(plim_test_each_allocation(ascend_once, &t), 10);
+  case_free(&a);
+}

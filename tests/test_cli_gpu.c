@@ -1,0 +1,270 @@
+/* tools/plimsoll on a GPU, whole commands over the stand-in of tests/support/stand_in.c: what they print, and what bad
+ * input gets. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+static void setup(void) {
+  (void)plim_test_folder();
+}
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll");
+  plim_test_folder_remove();
+}
+TestSuite(cli_gpu, .init = setup, .fini = teardown);
+
+#define MLP "--model mlp --data synthetic --image 8x8x1 --batch 32 --no-progress --device cuda:0 "
+#define NETWORK                                                                                \
+  "--model resnet20 --data synthetic --image 8x8x3 --batch 32 --model-costs --iterations 100 " \
+  "--no-progress --device cuda:0 "
+#define MIB(n) ((json_int_t)(n) << 20)
+/* A GPU whose context, modules and captured steps take memory as a real one's do. */
+#define LIKE_A_REAL_ONE "context_bytes=41943040,module_bytes=4194304,graph_bytes=2097152"
+
+/* Run a command on a GPU with these options. */
+static const program_run *on_gpu(const char *gpu, const char *arguments) {
+  char line[1024];
+  int length = snprintf(line, sizeof line, "PLIM_TEST_GPU=%s $PLIMSOLL-stand-in %s", gpu, arguments);
+  cr_assert(length > 0 && length < (int)sizeof line);
+  return plim_test_shell(line);
+}
+
+static json_int_t integer(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  cr_assert(json_is_integer(value), "%s is missing or no integer", key);
+  return json_integer_value(value);
+}
+
+static int count(const char *text, const char *words) {
+  int n = 0;
+  for (const char *at = strstr(text, words); at; at = strstr(at + 1, words)) n++;
+  return n;
+}
+
+/* The stand-in multiplies in double precision; test_device_cuda and test_vram run the same code under sanitizers. */
+static void skip_where_it_takes_minutes(void) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+}
+
+/* ---- what works ---- */
+
+Test(cli_gpu, trains_within_a_cap_on_the_arena) {
+  (void)on_gpu(LIKE_A_REAL_ONE, "train " NETWORK "--memory 75% --steps 12 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_leq(integer(o, "arena_bytes"), integer(o, "budget_bytes"));
+  cr_assert_gt(integer(o, "plan_steps"), 0);
+  cr_assert_eq(integer(o, "steps"), 12);
+  cr_assert_eq(integer(o, "own_allocations"), 0);
+  cr_assert_geq(integer(o, "gpu_outside_bytes"), MIB(46));
+  cr_assert_eq(integer(o, "gpu_growth_bytes"), 0);
+  cr_assert_str_eq(json_string_value(json_object_get(o, "isa")), "sm_90");
+  cr_assert_not_null(json_object_get(o, "retimed"), "ops are timed in place on a GPU");
+  json_decref(o);
+}
+
+Test(cli_gpu, a_cap_on_everything_bounds_arena_and_what_lies_beside_it) {
+  skip_where_it_takes_minutes();
+  static const int caps_mib[] = {53, 900}; /* 4 MiB are left for an arena that wants 5.3, then all that it wants */
+  for (size_t i = 0; i < sizeof caps_mib / sizeof *caps_mib; i++) {
+    char line[512];
+    (void)snprintf(line, sizeof line, "train " NETWORK "--vram %dMiB --steps 12 --json", caps_mib[i]);
+    (void)on_gpu(LIKE_A_REAL_ONE, line);
+    plim_test_expect(0, "");
+    json_t *o = plim_test_json();
+    cr_assert_leq(integer(o, "arena_bytes") + integer(o, "gpu_outside_bytes"), MIB(caps_mib[i]));
+    cr_assert_eq(integer(o, "gpu_growth_bytes"), 0);
+    json_decref(o);
+  }
+}
+
+Test(cli_gpu, the_smaller_of_two_caps_wins) {
+  skip_where_it_takes_minutes();
+  (void)on_gpu("", "train " NETWORK "--vram 512MiB --memory 75% --steps 3 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_lt(integer(o, "budget_bytes"), MIB(5));
+  cr_assert_leq(integer(o, "arena_bytes"), integer(o, "budget_bytes"));
+  json_decref(o);
+}
+
+Test(cli_gpu, verifies_captured_queued_and_bf16_steps_bit_for_bit) {
+  skip_where_it_takes_minutes();
+  static const char *const gpu[] = {"", "blas=1", "dnn=1,blas=1", "dnn=1", "blas=1"};
+  static const char *const how[] = {"", "--no-graph", "--math bf16", "--math tf32", "--retime 0"};
+  for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+    char line[512];
+    (void)snprintf(line, sizeof line, "verify " NETWORK "--batch 4 --memory 95%% --steps 3 %s", how[i]);
+    const program_run *run = on_gpu(gpu[i], line);
+    plim_test_expect(0, "");
+    cr_assert_not_null(strstr(run->out, "weights identical    yes"), "%s", run->out);
+  }
+}
+
+Test(cli_gpu, profiles_each_kind_of_operation_beside_the_ceilings) {
+  const program_run *run = on_gpu("",
+                                  "profile --model mlp --data synthetic --image 8x8x1 --batch 32 --no-progress "
+                                  "--device cuda:0 --repeats 1 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_gt(json_object_size(json_object_get(o, "kind_ns")), 5, "%s", run->out);
+  json_decref(o);
+}
+
+Test(cli_gpu, compares_a_cap_with_none_and_tells_what_was_timed_in_place) {
+  skip_where_it_takes_minutes();
+  (void)on_gpu("", "compare " NETWORK "--memory 75% --steps 20 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert(json_is_true(json_object_get(o, "identical")));
+  cr_assert_not_null(json_object_get(o, "retimed"));
+  json_decref(o);
+}
+
+Test(cli_gpu, shrinks_its_cap_on_the_way_and_goes_on_from_a_checkpoint) {
+  (void)on_gpu("", "train " NETWORK "--memory-at 3=85% --steps 6 --save w.ck");
+  plim_test_expect(0, "");
+  (void)on_gpu("", "train " NETWORK "--load w.ck --steps 8");
+  plim_test_expect(0, "");
+}
+
+/* ---- cuDNN and cuBLAS ---- */
+
+Test(cli_gpu, says_once_which_libraries_are_missing_and_goes_on) {
+  static const struct {
+    const char *gpu;
+    int no_blas, no_dnn;
+  } rows[] = {{"", 1, 1}, {"blas=1", 0, 1}, {"blas=1,dnn=1", 0, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const program_run *run = on_gpu(rows[i].gpu, "train " MLP "--model-costs --steps 3");
+    plim_test_expect(0, "");
+    cr_assert_eq(count(run->out, "no library was found") + count(run->error, "no library was found"), rows[i].no_blas);
+    cr_assert_eq(count(run->out, "no cuDNN was found") + count(run->error, "no cuDNN was found"), rows[i].no_dnn);
+    (void)on_gpu(rows[i].gpu, "train " MLP "--model-costs --steps 3 --json");
+    json_t *o = plim_test_json();
+    const char *missing = json_string_value(json_object_get(o, "libraries_missing"));
+    cr_assert_eq(missing != NULL, rows[i].no_dnn, "%s", missing ? missing : "nothing");
+    json_decref(o);
+  }
+}
+
+/* ---- bad input ---- */
+
+/* Row of a table: the GPU, arguments, exit status, words of the one sentence. */
+static const struct {
+  const char *gpu, *arguments;
+  int status;
+  const char *words;
+} inputs[] = {
+    {"no_driver=1", "train " MLP, 5, "no GPU can be used: no driver (CUDA error 35)"},
+    {"no_driver=1", "verify " MLP, 5, "no GPU can be used: no driver (CUDA error 35)"},
+    {"no_driver=1", "profile --model mlp --device cuda:0", 5, "no GPU can be used: no driver (CUDA error 35)"},
+    {"no_driver=1", "compare " MLP "--memory 90%", 5, "no GPU can be used: no driver (CUDA error 35)"},
+    {"devices=0", "train " MLP, 5, "there is no cuda:0: the driver knows 0 GPUs"},
+    {"devices=2", "train " MLP "--device cuda:2", 5, "there is no cuda:2: the driver knows 2 GPUs"},
+    {"major=6,minor=1", "train " MLP, 5, "a Fake GPU of compute capability 6.1; the least is 7.5"},
+    {"", "train " MLP "--device cuda:x", 2, "cuda:x"},
+    {"", "train " MLP "--vram 50%", 2, "--vram 50%: a share of what?"},
+    {"", "train " MLP "--vram 5parsecs", 2, "5parsecs"},
+    {"", "train " MLP "--vram 99999999TiB", 2, "99999999TiB"},
+    {"", "train " MLP "--device cpu --vram 1GiB", 2, "--vram is for --device cuda:0 and so on"},
+    {"", "train " MLP "--vram 2GiB", 4, "2.0 GiB (2147483648 bytes) are more than the GPU can give now"},
+    {LIKE_A_REAL_ONE, "train " MLP "--vram 40MiB", 4, "take 40.0 MiB (41943056 bytes) of the GPU"},
+    {LIKE_A_REAL_ONE, "train " MLP "--model-costs --vram 43MiB", 4, "--vram 43MiB leaves 2.0 MiB for the arena: mlp"},
+    {LIKE_A_REAL_ONE, "train " MLP "--vram 44MiB", 4, "take 44.0 MiB (46137360 bytes) of the GPU"},
+    {LIKE_A_REAL_ONE, "train " MLP "--model-costs --vram 47MiB", 4, "captured steps take 48.0 MiB (50331664 bytes)"},
+    {"memory_bytes=2097152", "train " MLP "--model-costs", 5,
+     "bytes are more than cuda:0 has free: 2097136 of 2097152"},
+    {"memory_bytes=2097152", "train " MLP "--model-costs --memory 1GiB", 5, "a smaller --memory needs less"},
+    {"memory_bytes=2097152", "verify " MLP "--model-costs --memory 99%", 5, "a smaller --memory needs less"},
+    {"", "train " MLP "--model-costs --memory 1MiB", 4, "does not fit into 1.0 MiB"},
+    {"fail_alloc_at=1", "train " MLP "--model-costs", 5, "memory"},
+};
+
+Test(cli_gpu, answers_bad_input_with_one_sentence_and_the_right_status) {
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+    const program_run *run = on_gpu(inputs[i].gpu, inputs[i].arguments);
+    cr_expect_eq(run->status, inputs[i].status, "%s: exit status %d: %s", inputs[i].arguments, run->status, run->error);
+    cr_expect_not_null(strstr(run->error, inputs[i].words), "%s: %s", inputs[i].arguments, run->error);
+    const char *end = strchr(run->error, '\n');
+    cr_expect(end && end[1] == 0, "%s: more than one sentence: %s", inputs[i].arguments, run->error);
+  }
+}
+
+Test(cli_gpu, a_cap_above_what_is_free_is_none_when_the_plan_fits) {
+  (void)on_gpu("", "train " MLP "--model-costs --memory 8GiB --steps 2 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_lt(integer(o, "arena_bytes"), MIB(8));
+  json_decref(o);
+}
+
+Test(cli_gpu, what_grows_beside_the_arena_is_told) {
+  const program_run *run = on_gpu("leak_bytes=1048576", "train " MLP "--model-costs --steps 12 --retime 0");
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(run->out, "GROWN by "), "%s", run->out);
+}
+
+Test(cli_gpu, a_machine_without_that_gpu_is_told_from_one_with_it) {
+  (void)plim_test_program("train " MLP "--device cuda:99");
+  plim_test_expect(5, "");
+  cr_assert_eq(count(plim_test_shell("$PLIMSOLL train --device cuda:99")->error, "\n"), 1);
+}
+
+/* ---- a device that is lost on the way ---- */
+
+/* Calls of the driver that a whole run makes: the run that is given one more fails no call. */
+static long calls_of(const char *arguments) {
+  long low = 1, high = 1 << 13; /* the low-th fails the run, the high-th is never made */
+  char gpu[64];
+  while (high - low > 1) {
+    long middle = low + (high - low) / 2;
+    (void)snprintf(gpu, sizeof gpu, "fail_at=%ld", middle);
+    if (on_gpu(gpu, arguments)->status == 0) {
+      high = middle;
+    } else {
+      low = middle;
+    }
+  }
+  return low;
+}
+
+/* The n-th call of the driver fails: exit status 5 and one sentence. 1: it names a step; 2: and one op alone. */
+static int lose_at(long n, const char *arguments) {
+  char gpu[64];
+  (void)snprintf(gpu, sizeof gpu, "fail_at=%ld", n);
+  const program_run *run = on_gpu(gpu, arguments);
+  cr_assert_eq(run->status, 5, "call %ld: exit status %d: %s", n, run->status, run->error);
+  cr_assert_not_null(strstr(run->error, "the device is lost"), "%s", run->error);
+  cr_assert_eq(count(run->error, "\n"), 1, "%s", run->error);
+  if (!strstr(run->error, "step ") || !strstr(run->error, "op \"")) return 0;
+  return strstr(run->error, "captured from op") ? 1 : 2;
+}
+
+/* The last calls before the device is closed belong to steps of the run. */
+static void expect_lost(const char *arguments, int least) {
+  enum { PLACES = 8 };
+  long calls = calls_of(arguments);
+  int most = 0;
+  cr_assert_gt(calls, 200);
+  for (long i = 1; i <= PLACES; i++) {
+    int how = lose_at(calls * i / PLACES, arguments);
+    if (how > most) most = how;
+  }
+  cr_assert_geq(most, least, "%s: %d", arguments, most);
+}
+
+Test(cli_gpu, a_device_lost_on_the_way_ends_the_run_with_step_op_and_status_5) {
+  skip_where_it_takes_minutes();
+  expect_lost("train " MLP "--model-costs --steps 4 --retime 0 --no-graph", 2);
+}
+
+Test(cli_gpu, a_device_lost_in_captured_steps_ends_the_run_with_status_5) {
+  skip_where_it_takes_minutes();
+  expect_lost("train " MLP "--model-costs --steps 4 --retime 0", 1);
+}

@@ -1,0 +1,229 @@
+/* plimsoll trace --json: the same answers as the text's, as one object each; runs that find no room and what would have
+ * come of other policies. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+static void setup(void) {
+  (void)plim_test_folder();
+  (void)plim_test_program(
+      "train --model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --online coop --memory 42%% "
+      "--arithmetic small --steps 4 --trace o.jsonl");
+  plim_test_expect(0, "");
+}
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll");
+  plim_test_folder_remove();
+}
+TestSuite(cli_trace_json, .init = setup, .fini = teardown);
+
+static json_int_t integer_of(const json_t *o, const char *key) {
+  const json_t *x = json_object_get(o, key);
+  cr_assert(json_is_integer(x), "%s", key);
+  return json_integer_value(x);
+}
+
+static const char *text_of(const json_t *o, const char *key) {
+  const char *text = json_string_value(json_object_get(o, key));
+  cr_assert_not_null(text, "%s", key);
+  return text;
+}
+
+/* Through a file: answers may be longer than what a run keeps of its output. */
+static json_t *ask(const char *arguments) {
+  json_error_t error;
+  (void)plim_test_program("%s --json >answer.json", arguments);
+  plim_test_expect(0, "");
+  json_t *o = json_load_file(plim_test_path("answer.json"), JSON_REJECT_DUPLICATES, &error);
+  cr_assert(json_is_object(o), "%s: %s", arguments, error.text);
+  return o;
+}
+
+static void expect_in_text(const char *words) {
+  const program_run *run = plim_test_program("trace step o.jsonl --at 60");
+  cr_assert_not_null(strstr(run->out, words), "\"%s\" lacks \"%s\"", run->out, words);
+}
+
+Test(cli_trace_json, a_step_has_residents_that_add_up_and_the_absences_that_the_text_has) {
+  char line[256];
+  size_t i;
+  const json_t *r;
+  json_t *o = ask("trace step o.jsonl --at 60");
+  json_int_t live = 0, last = -1;
+  json_array_foreach(json_object_get(o, "residents"), i, r) {
+    live += integer_of(r, "bytes");
+    cr_assert_gt(integer_of(r, "address"), last);
+    last = integer_of(r, "address");
+    cr_assert(integer_of(r, "begin") <= 60 && 60 < integer_of(r, "end"));
+  }
+  cr_assert_eq(live, integer_of(o, "live_bytes"));
+  cr_assert_gt(json_array_size(json_object_get(o, "absent")), 0);
+  json_array_foreach(json_object_get(o, "absent"), i, r) {
+    cr_assert(integer_of(r, "gone") <= 60 && 60 < integer_of(r, "back"));
+    (void)snprintf(line, sizeof line, "made again at step %d", (int)integer_of(r, "back"));
+    expect_in_text(line);
+    int nothing = strcmp(text_of(r, "breaks"), "nothing") == 0;
+    cr_assert_eq(json_is_null(json_object_get(r, "full_step")), nothing);
+    cr_assert_eq(integer_of(r, "over_bytes") == 0, nothing);
+  }
+  (void)snprintf(line, sizeof line, "step 60 of %d  %s", (int)integer_of(o, "steps"), text_of(o, "op"));
+  expect_in_text(line);
+  json_decref(o);
+}
+
+/* The step of the first decision, as the prompt finds it. */
+static int first_decision(void) {
+  const program_run *run =
+      plim_test_shell("printf 'd\\n' | $PLIMSOLL trace step o.jsonl | grep -o '^step [0-9]*' | tail -1");
+  int step = -1;
+  cr_assert_eq(sscanf(run->out, "step %d", &step), 1, "%s", run->out);
+  return step;
+}
+
+Test(cli_trace_json, a_decision_has_its_pieces_and_windows_of_them_that_make_room) {
+  char line[128];
+  size_t i, k;
+  const json_t *d, *w;
+  (void)snprintf(line, sizeof line, "trace step o.jsonl --at %d", first_decision());
+  json_t *o = ask(line);
+  cr_assert_gt(json_array_size(json_object_get(o, "decisions")), 0);
+  json_array_foreach(json_object_get(o, "decisions"), i, d) {
+    const json_t *pieces = json_object_get(d, "pieces");
+    cr_assert_gt(json_array_size(json_object_get(d, "windows")), 0);
+    json_array_foreach(json_object_get(d, "windows"), k, w) {
+      json_int_t bytes = 0;
+      for (json_int_t p = integer_of(w, "begin"); p < integer_of(w, "end"); p++) {
+        const json_t *piece = json_array_get(pieces, (size_t)p);
+        const char *state = text_of(piece, "state");
+        cr_assert(strcmp(state, "free") == 0 || json_is_number(json_object_get(piece, "score")), "%s", state);
+        bytes += integer_of(piece, "bytes");
+      }
+      cr_assert_eq(bytes, integer_of(w, "bytes"));
+      cr_assert_geq(bytes, integer_of(d, "bytes"));
+    }
+  }
+  json_decref(o);
+}
+
+Test(cli_trace_json, a_value_has_lives_with_uses_and_what_stands_between) {
+  size_t i;
+  const json_t *life;
+  json_t *step = ask("trace step o.jsonl --at 60"), *o;
+  char line[256];
+  (void)snprintf(line, sizeof line, "trace step o.jsonl --find %s",
+                 text_of(json_array_get(json_object_get(step, "absent"), 0), "value"));
+  json_decref(step);
+  o = ask(line);
+  json_int_t end = 0;
+  json_array_foreach(json_object_get(o, "lives"), i, life) {
+    cr_assert_geq(integer_of(life, "begin"), end);
+    cr_assert_eq(json_is_object(json_object_get(life, "absence")), i > 0);
+    cr_assert_gt(json_array_size(json_object_get(life, "uses")), 0);
+    end = integer_of(life, "end");
+  }
+  cr_assert_gt(i, 1);
+  json_decref(o);
+}
+
+Test(cli_trace_json, the_same_question_has_the_same_answer_byte_for_byte) {
+  const program_run *run = plim_test_shell(
+      "for a in 'summary o.jsonl' 'step o.jsonl --at 60' 'step o.jsonl --find stem.bn' 'what-if o.jsonl --at 60' "
+      "'diff o.jsonl --with o.plan.json'; do $PLIMSOLL trace $a --json >a.txt; $PLIMSOLL trace $a --json >b.txt; "
+      "cmp a.txt b.txt || exit 9; done");
+  cr_assert_eq(run->status, 0, "%s", run->out);
+}
+
+Test(cli_trace_json, two_runs_that_differ_are_one_object_and_exit_status_1) {
+  (void)plim_test_shell(
+      "$PLIMSOLL plan --graph o.plan.graph.json --planner keep-all -o k.json >k.txt; cp o.plan.graph.json "
+      "k.graph.json; $PLIMSOLL trace diff o.plan.json --with k.json --json");
+  plim_test_expect(1, "the two runs differ");
+  json_t *o = plim_test_json();
+  cr_assert(json_is_false(json_object_get(o, "equal")));
+  cr_assert_gt(json_array_size(json_object_get(o, "ops")), 0);
+  cr_assert_gt(integer_of(json_object_get(o, "run"), "steps"), integer_of(json_object_get(o, "other"), "steps"));
+  cr_assert(json_is_null(json_object_get(json_object_get(o, "run"), "measured_ns")));
+  json_decref(o);
+}
+
+/* ---- runs that do not end ---- */
+
+#define PLAYED "--graph o.plan.graph.json --online dtr --memory 40%% "
+
+Test(cli_trace_json, a_run_without_room_says_where_it_ends_and_has_no_overhead) {
+  json_t *o = ask("trace summary --graph o.plan.graph.json --online dtr --memory 40%");
+  cr_assert_str_eq(text_of(o, "status"), "oom");
+  cr_assert_eq(integer_of(o, "end_step"), integer_of(o, "plan_steps") - 1);
+  cr_assert(json_is_null(json_object_get(o, "overhead_percent")));
+  json_decref(o);
+}
+
+Test(cli_trace_json, what_if_goes_on_from_the_step_that_found_no_room) {
+  char line[256];
+  json_t *o = ask("trace summary --graph o.plan.graph.json --online dtr --memory 40%");
+  int last = (int)integer_of(o, "end_step");
+  json_decref(o);
+  (void)snprintf(line, sizeof line, "trace what-if " PLAYED "--at %d --then-memory 400%%", last);
+  o = ask(line);
+  cr_assert_str_eq(text_of(json_object_get(o, "run"), "status"), "oom");
+  cr_assert_eq(integer_of(json_object_get(o, "run"), "end_step"), last);
+  cr_assert_str_eq(text_of(json_object_get(o, "what_if"), "status"), "ok");
+  cr_assert_gt(integer_of(json_object_get(o, "what_if"), "time_ns"), 0);
+  json_decref(o);
+  (void)snprintf(line, sizeof line, "trace what-if " PLAYED "--at %d --then-online lru", last);
+  (void)plim_test_program("%s", line);
+  plim_test_expect(0, "");
+}
+
+Test(cli_trace_json, a_run_that_computes_too_much_again_is_shown_up_to_there) {
+  (void)plim_test_program(
+      "trace step --graph o.plan.graph.json --online coop --memory 42%% --thrash 0.05 --at 0 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  int last = (int)integer_of(o, "steps") - 1;
+  json_decref(o);
+  const program_run *run =
+      plim_test_program("trace step --graph o.plan.graph.json --online coop --memory 42%% --thrash 0.05 --at %d", last);
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(run->out, "GIVEN UP"), "%s", run->out);
+  cr_assert_not_null(strstr(run->out, "again and again"), "%s", run->out);
+}
+
+/* ---- wrong questions ---- */
+
+static const struct {
+  const char *arguments;
+  int status;
+  const char *words;
+} wrong[] = {
+    {"step o.jsonl --json", 2, "--json needs --at N or --find VALUE"},
+    {"step o.jsonl --find stem.con --json", 2, "did you mean \"stem.conv\"?"},
+    {"step o.jsonl --at 99999 --json", 2, "the steps of this plan are 0 to"},
+    {"what-if o.jsonl --json", 2, "needs --at N, 0 to"},
+    {"what-if o.jsonl --at 99999", 2, "needs --at N, 0 to"},
+    {"what-if o.jsonl --at 60 --online copo", 2, "did you mean \"coop\"?"},
+    {"what-if o.jsonl --at 60 --then-online copo", 2, "did you mean \"coop\"?"},
+    {"what-if o.jsonl --at 60 --memory 12parsecs", 2, "12parsecs"},
+    {"what-if o.jsonl --at 60 --memory 0", 2, "zero"},
+    {"what-if o.jsonl --at 60 --memory 99999999999999GiB", 2, "99999999999999GiB"},
+};
+
+Test(cli_trace_json, a_wrong_question_gets_one_sentence) {
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const program_run *run = plim_test_program("trace %s", wrong[i].arguments);
+    cr_assert_eq(run->status, wrong[i].status, "%s: %d", wrong[i].arguments, run->status);
+    cr_assert_not_null(strstr(run->error, wrong[i].words), "%s: %s", wrong[i].arguments, run->error);
+  }
+}
+
+Test(cli_trace_json, a_cap_below_what_is_resident_has_no_way_on) {
+  json_t *o = ask("trace what-if o.jsonl --at 60 --memory 1KiB");
+  const json_t *other = json_object_get(o, "what_if");
+  cr_assert_str_eq(text_of(other, "status"), "oom");
+  cr_assert(json_is_null(json_object_get(other, "end_op")));
+  cr_assert_eq(integer_of(other, "end_step"), 60);
+  json_decref(o);
+}

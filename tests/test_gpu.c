@@ -1,0 +1,147 @@
+/* What a GPU has to do whatever is on it: every variant that it offers computes what it says, captured steps leave the
+ * bits of queued ones, and what lies beside the arena is as large as is told. For the device of PLIM_TEST_DEVICE. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "runtime/device/device_cuda.h"
+#include "runtime/train/vram.h"
+#include "tests/support/gpu_rig.h"
+#include "tests/support/kernel_check.h"
+#include "tests/support/kernel_samples.h"
+#include "tests/support/small_graph.h"
+#include "tests/support/test_device.h"
+#include "tests/support/variant_check.h"
+
+enum { MIB = 1 << 20, STEPS = 4, VARIANTS = 16 };
+
+static void setup(void) {
+  if (plim_test_on_cpu()) cr_skip_test("SKIP: PLIM_TEST_DEVICE names no GPU");
+}
+TestSuite(gpu, .init = setup);
+
+/* ---- variants ---- */
+
+static void check_variants(plim_device *device, const plim_op_desc *op) {
+  plim_kernel_info info[VARIANTS];
+  int n = device->api->variants(device, op, info, VARIANTS);
+  cr_assert_geq(n, 1);
+  for (int i = 0; i < n; i++) variant_check(device, op, &info[i]);
+}
+
+/* In every math mode. */
+static void check_modes(plim_device *device, const plim_op_desc *op) {
+  plim_op_desc other = *op;
+  check_variants(device, op);
+  other.attrs.tf32 = 1;
+  check_variants(device, &other);
+  kernel_to_bf16(&other);
+  check_variants(device, &other);
+}
+
+static const variant_window windows[] = {
+    {5, 3, 7, 6, 4, {3, 3}, 1, 1},     {7, 2, 9, 8, 5, {3, 3}, 2, 1}, {3, 4, 7, 9, 6, {1, 1}, 2, 0},
+    {2, 16, 10, 10, 16, {3, 3}, 1, 1}, {1, 2, 6, 9, 2, {5, 3}, 2, 2}, {4, 8, 8, 8, 8, {1, 1}, 1, 0},
+};
+
+Test(gpu, every_variant_of_a_convolution_agrees_with_the_reference) {
+  static const plim_layout layouts[] = {PLIM_NHWC, PLIM_FLAT};
+  plim_context *ctx = plim_test_context();
+  plim_device *device = plim_test_device(ctx, 0);
+  for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+    for (int l = 0; l < 2; l++) {
+      plim_op_desc op[3];
+      variant_windows(&windows[i], layouts[l], op);
+      for (int k = 0; k < 3; k++) check_modes(device, &op[k]);
+    }
+  }
+  plim_device_close(device);
+  plim_context_free(ctx);
+}
+
+Test(gpu, every_variant_of_a_linear_layer_agrees_with_the_reference) {
+  static const plim_op_kind kinds[] = {PLIM_OP_LINEAR, PLIM_OP_LINEAR_BWD_DATA, PLIM_OP_LINEAR_BWD_WEIGHTS};
+  plim_context *ctx = plim_test_context();
+  plim_device *device = plim_test_device(ctx, 0);
+  for (int k = 0; k < 3; k++) {
+    const plim_op_desc op = kernel_sample(kinds[k], PLIM_NHWC);
+    check_modes(device, &op);
+  }
+  plim_device_close(device);
+  plim_context_free(ctx);
+}
+
+/* ---- steps ---- */
+
+static void train(gpu_rig *r, const char *family, int32_t eager, int32_t percent) {
+  gpu_rig_ok(r, gpu_rig_open_tested(r, eager));
+  r->family = family;
+  gpu_rig_ok(r, gpu_rig_train(r, percent, STEPS));
+}
+
+Test(gpu, captured_queued_timed_and_capped_steps_leave_the_same_bits) {
+  static const char *const families[] = {NULL, "cublas", "cudnn"}; /* where they are offered */
+  for (int f = 0; f < 3; f++) {
+    gpu_rig captured, queued, capped, timed;
+    train(&captured, families[f], 0, 100);
+    train(&queued, families[f], 1, 100);
+    train(&capped, families[f], 0, families[f] ? 100 : 95); /* workspaces of libraries leave nothing to save here */
+    gpu_rig_ok(&timed, gpu_rig_open_tested(&timed, 0));
+    timed.family = families[f];
+    gpu_rig_ok(&timed, gpu_rig_train(&timed, 100, STEPS - 1));
+    plim_exec_set_timing(plim_trainer_exec(timed.trainer), 1);
+    gpu_rig_ok(&timed, plim_trainer_run(timed.trainer, 1, NULL, NULL));
+    const plim_plan *plan = timed.program->plan[PLIM_PROGRAM_TRAIN];
+    const int64_t *time_ns = plim_exec_times(plim_trainer_exec(timed.trainer), PLIM_PROGRAM_TRAIN);
+    for (int32_t j = 0; j < plan->n_steps; j++) cr_assert_geq(time_ns[j], 0, "step %d", j);
+    gpu_rig_same(&captured, &queued);
+    gpu_rig_same(&captured, &capped);
+    gpu_rig_same(&captured, &timed);
+    gpu_rig_close(&captured);
+    gpu_rig_close(&queued);
+    gpu_rig_close(&capped);
+    gpu_rig_close(&timed);
+  }
+}
+
+/* ---- memory ---- */
+
+Test(gpu, nothing_comes_to_lie_beside_the_arena_from_the_second_step_on) {
+  plim_cuda_memory then, now;
+  plim_evaluation evaluation;
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open_tested(&r, 0));
+  gpu_rig_ok(&r, gpu_rig_train(&r, 95, 2));
+  for (int i = 0; i < 2; i++) gpu_rig_ok(&r, plim_trainer_evaluate(r.trainer, &evaluation));
+  gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &then));
+  cr_assert_geq(then.outside_bytes, 0);
+  for (int i = 0; i < 5; i++) {
+    gpu_rig_ok(&r, plim_trainer_run(r.trainer, 4, NULL, NULL));
+    gpu_rig_ok(&r, plim_trainer_evaluate(r.trainer, &evaluation));
+  }
+  gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
+  cr_assert_leq(now.outside_bytes, then.settled_bytes, "%lld bytes more",
+                (long long)(now.outside_bytes - then.settled_bytes));
+  gpu_rig_close(&r);
+}
+
+Test(gpu, a_cap_on_everything_is_kept) {
+  plim_trainer_options training = gpu_rig_training();
+  plim_plan_options planning;
+  plim_cuda_memory now;
+  int64_t captured = 0, left = 0;
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open_tested(&r, 0));
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  gpu_rig_ok(&r, gpu_rig_planning(&r, 95, &planning));
+  gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
+  gpu_rig_ok(&r, plim_vram_warm_up(r.device, r.dataset, r.program, &training, &captured));
+  gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
+  const int64_t cap = now.outside_bytes + captured + 64 * MIB;
+  gpu_rig_ok(&r, plim_vram_left(r.device, cap, captured, &left));
+  cr_assert(left > 60 * MIB && left <= 64 * MIB, "%lld bytes are left", (long long)left);
+  cr_assert_leq(plim_program_arena_bytes(r.program), left);
+  gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer));
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, STEPS, NULL, NULL));
+  gpu_rig_ok(&r, plim_vram_check(r.device, cap, plim_program_arena_bytes(r.program)));
+  gpu_rig_close(&r);
+}

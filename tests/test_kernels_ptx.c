@@ -1,0 +1,155 @@
+/* What nvcc and ptxas make of the bodies, read from what they write: how wide they access memory, and whether they keep
+ * to the registers that the list of bodies leaves them. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/call.h"
+
+enum { LANES = 256, REGISTERS = 65536 /* of a multiprocessor */, PATH = 512 };
+static const char *const types[] = {"bodies", "bodies_bf16"};
+static const char *const architectures[] = {"sm_75", "sm_80", "sm_90"};
+enum { TYPES = 2, ARCHITECTURES = 3 };
+
+static const struct {
+  const char *name;
+  int teams;
+} bodies[] = {
+#define K_X(name, teams) {#name, teams},
+    K_BODIES(K_X)
+#undef K_X
+};
+
+/* A file of the build as a string; the test is skipped where there is none, because there were no tools. */
+static char *read_report(const char *type, const char *ending) {
+  char path[PATH];
+  (void)snprintf(path, sizeof path, "%s/ptx/%s.%s", PLIM_BINARY_DIR, type, ending);
+  FILE *file = fopen(path, "rb");
+  if (!file) cr_skip_test("SKIP: built without nvcc");
+  cr_assert_eq(fseek(file, 0, SEEK_END), 0);
+  long size = ftell(file);
+  cr_assert_gt(size, 0);
+  rewind(file);
+  char *text = calloc((size_t)size + 1, 1);
+  cr_assert_eq(fread(text, 1, (size_t)size, file), (size_t)size);
+  cr_assert_eq(fclose(file), 0);
+  return text;
+}
+
+/* From `mark` and the kernel's name on; C++ writes the length in front of a name. */
+static const char *find_kernel(const char *text, const char *mark, const char *name) {
+  char wanted[96];
+  (void)snprintf(wanted, sizeof wanted, "%d%s%s", (int)(strlen("kernel_") + strlen(name)), "kernel_", name);
+  for (const char *at = strstr(text, mark); at; at = strstr(at + 1, mark)) {
+    const char *end = strchr(at, '\n'), *found = strstr(at, wanted);
+    /* behind it come its parameters: k_call */
+    if (found && end && found < end && strncmp(found + strlen(wanted), "6k_call", 7) == 0) return at;
+  }
+  return NULL;
+}
+
+/* ---- accesses ---- */
+
+/* Accesses of 16 bytes among those that begin with `kind`, from `at` to the end of the kernel. */
+static int wide_accesses(const char *at, const char *kind) {
+  const char *end = strstr(at, "\n}");
+  int n = 0;
+  cr_assert_not_null(end);
+  for (at = strstr(at, kind); at && at < end; at = strstr(at + 1, kind)) {
+    const char *line = strchr(at, '\n'), *four = strstr(at, ".v4."), *word = four ? four + strlen(".v4.") : NULL;
+    n += word && word < line && strncmp(word + 1, "32", 2) == 0;
+  }
+  return n;
+}
+
+/* Bodies that walk memory: which of their accesses are to be of 16 bytes, in each storage type. The others serve a few
+ * numbers a channel or row, change the order, or stand in for libraries. */
+static const struct {
+  k_body body;
+  int reads, writes;
+} walks[] = {
+    {K_BODY_cast, 1, 1},
+    {K_BODY_relu, 1, 1},
+    {K_BODY_relu_bwd, 1, 1},
+    {K_BODY_add, 1, 1},
+    {K_BODY_sgd, 1, 1},
+    {K_BODY_dropout, 1, 1},
+    {K_BODY_dropout_bwd, 1, 1},
+    {K_BODY_bn_stats_partial, 1, 0},
+    {K_BODY_bn_apply, 1, 1},
+    {K_BODY_bn_bwd_partial, 1, 0},
+    {K_BODY_bn_bwd_apply, 1, 1},
+    {K_BODY_bias_bwd_partial, 1, 0},
+    {K_BODY_global_avg_pool, 1, 0},
+    {K_BODY_global_avg_pool_bwd, 0, 1},
+    {K_BODY_max_pool, 1, 1},
+    {K_BODY_max_pool_bwd, 1, 1},
+    {K_BODY_avg_pool, 1, 1},
+    {K_BODY_avg_pool_bwd, 1, 1},
+    {K_BODY_im2col, 1, 1},
+    {K_BODY_col2im, 1, 1},
+    {K_BODY_bias_rows, 0, 1},
+    {K_BODY_bias_add, 1, 1},
+};
+
+Test(kernels_ptx, bodies_that_walk_memory_read_and_write_sixteen_bytes_at_an_access) {
+  for (int t = 0; t < TYPES; t++) {
+    char *text = read_report(types[t], "ptx");
+    for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
+      const char *name = bodies[walks[i].body].name, *at = find_kernel(text, ".entry ", name);
+      cr_assert_not_null(at, "%s: no %s", types[t], name);
+      if (walks[i].reads) cr_expect_gt(wide_accesses(at, "ld.global"), 0, "%s: %s reads less", types[t], name);
+      if (walks[i].writes) cr_expect_gt(wide_accesses(at, "st.global"), 0, "%s: %s writes less", types[t], name);
+    }
+    free(text);
+  }
+}
+
+/* ---- registers ---- */
+
+/* The number in front of a text of the next lines. */
+static long number_before(const char *at, const char *text) {
+  const char *found = strstr(at, text);
+  cr_assert_not_null(found, "no \"%s\"", text);
+  while (found > at && found[-1] >= '0' && found[-1] <= '9') found--;
+  return strtol(found, NULL, 10);
+}
+
+/* Convolutions without a library keep sums in arrays that they index. */
+static int may_have_frame(const char *name) {
+  return strncmp(name, "conv", 4) == 0;
+}
+
+static void expect_registers(const char *text, const char *report, const char *name, int teams) {
+  const char *at = find_kernel(text, "Compiling entry function", name);
+  cr_assert_not_null(at, "%s: no %s", report, name);
+  long spilled = number_before(at, " bytes spill stores"), frame = number_before(at, " bytes stack frame");
+  long registers = number_before(at, " registers");
+  cr_expect_eq(spilled, 0, "%s: %s spills %ld bytes", report, name, spilled);
+  cr_expect(frame == 0 || may_have_frame(name), "%s: %s has %ld bytes in local memory", report, name, frame);
+  cr_expect(registers > 0 && registers * LANES * teams <= REGISTERS,
+            "%s: %ld registers of %s are too many for %d teams", report, registers, name, teams);
+}
+
+Test(kernels_ptx, every_body_keeps_to_its_registers_on_every_architecture_and_spills_none) {
+  for (int i = 0; i < TYPES * ARCHITECTURES; i++) {
+    char ending[16], report[48];
+    const char *type = types[i / ARCHITECTURES], *architecture = architectures[i % ARCHITECTURES];
+    (void)snprintf(ending, sizeof ending, "%s.txt", architecture);
+    (void)snprintf(report, sizeof report, "%s on %s", type, architecture);
+    char *text = read_report(type, ending);
+    for (int b = 0; b < K_BODY_COUNT; b++) expect_registers(text, report, bodies[b].name, bodies[b].teams);
+    free(text);
+  }
+}
+
+/* Latencies hide behind other teams: only what stands in for libraries, and what keeps a channel's numbers, may leave
+ * room for fewer. */
+Test(kernels_ptx, bodies_leave_room_for_four_teams_where_they_keep_nothing) {
+  for (int b = 0; b < K_BODY_COUNT; b++) {
+    const char *name = bodies[b].name;
+    if (may_have_frame(name) || strncmp(name, "bn_", 3) == 0) continue;
+    cr_expect_geq(bodies[b].teams, 4, "%s", name);
+  }
+}

@@ -1,0 +1,164 @@
+/* Packing by pairs against all offsets there are, with gaps that leave parts, alignments and fixed offsets. */
+#include "planner/pack/pairs.h"
+
+#include <criterion/criterion.h>
+
+#include "planner/pack/solve.h"
+#include "planner/pack/validate.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/random.h"
+
+enum { MOST = 5 };
+
+static plim_context *ctx;
+static void make_context(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+}
+static void free_context(void) {
+  cr_assert_eq(plim_context_memory(ctx).bytes, 0);
+  plim_context_free(ctx);
+}
+TestSuite(pairs, .init = make_context, .fini = free_context);
+
+typedef struct gaps_case {
+  plim_box box[MOST];
+  int64_t align[MOST];
+  int32_t gap_first[MOST + 1];
+  plim_gap gap[2 * MOST];
+  plim_boxes boxes;
+} gaps_case;
+
+static void add_gaps(gaps_case *c, uint64_t *r, int32_t x) {
+  const plim_box *b = &c->box[x];
+  int32_t g = c->gap_first[x];
+  for (int64_t at = b->begin; at < b->end; at++) {
+    if (g == c->gap_first[x] + 2 || !test_random_chance(r, 40)) continue;
+    int64_t end = test_random_between(r, at + 1, b->end), low = test_random_between(r, 0, b->bytes - 1);
+    c->gap[g++] = test_random_chance(r, 25) ? (plim_gap){at, end, 0, 0}
+                                            : (plim_gap){at, end, low, test_random_between(r, low + 1, b->bytes)};
+    at = end - 1;
+  }
+  c->gap_first[x + 1] = g;
+}
+
+static void draw(gaps_case *c, uint64_t seed) {
+  uint64_t r = seed;
+  *c = (gaps_case){.boxes = {.n = (int32_t)test_random_between(&r, 2, MOST), .align = 1}};
+  c->boxes.box = c->box;
+  c->boxes.own_align = c->align;
+  c->boxes.gap_first = c->gap_first;
+  c->boxes.gap = c->gap;
+  for (int32_t x = 0; x < c->boxes.n; x++) {
+    int64_t begin = test_random_between(&r, 0, 4);
+    c->box[x] = (plim_box){begin, begin + test_random_between(&r, 1, 5), test_random_between(&r, 1, 6), -1};
+    c->align[x] = test_random_chance(&r, 20) ? test_random_between(&r, 2, 3) : 1;
+    add_gaps(c, &r, x);
+  }
+  if (test_random_chance(&r, 30)) c->box[0].fixed = c->align[0] * test_random_between(&r, 0, 2);
+}
+
+/* Is there a packing of the boxes from x on under the capacity, those before being where `offset` says? */
+static int packs(const gaps_case *c, int64_t capacity, int64_t *offset, int32_t x) {
+  if (x == MOST || x == c->boxes.n) return 1;
+  for (int64_t o = 0; o + c->box[x].bytes <= capacity; o += c->align[x]) {
+    int fits = c->box[x].fixed < 0 || c->box[x].fixed == o;
+    for (int32_t y = 0; y < x && fits; y++) {
+      int64_t under = plim_boxes_reach(&c->boxes, x, y);
+      fits = under == PLIM_NO_REACH || o + under <= offset[y] || offset[y] + plim_boxes_reach(&c->boxes, y, x) <= o;
+    }
+    offset[x] = o;
+    if (fits && packs(c, capacity, offset, x + 1)) return 1;
+  }
+  return 0;
+}
+
+static int64_t lowest(const gaps_case *c) {
+  int64_t offset[MOST], capacity = 0;
+  while (!packs(c, capacity, offset, 0)) capacity++;
+  return capacity;
+}
+
+static plim_pack_outcome run(const gaps_case *c, int64_t capacity, int64_t nodes) {
+  plim_units units;
+  plim_pairs *pairs;
+  int64_t offset[MOST], used, height = 0;
+  plim_exact_limits limits = {nodes, INT64_MAX};
+  cr_assert_eq(plim_units_make(ctx, &c->boxes, &units), PLIM_OK);
+  cr_assert_eq(plim_pairs_new(&units, &pairs), PLIM_OK);
+  plim_pack_outcome outcome = plim_pairs_run(pairs, capacity, &limits, offset, &used);
+  cr_assert_leq(used, nodes);
+  if (outcome == PLIM_PACK_FOUND) {
+    for (int32_t x = 0; x < c->boxes.n; x++) {
+      if (offset[x] + c->box[x].bytes > height) height = offset[x] + c->box[x].bytes;
+    }
+    cr_assert_eq(plim_boxes_check(ctx, &c->boxes, offset, capacity, height), PLIM_OK, "%s", plim_context_error(ctx));
+  }
+  plim_pairs_free(pairs);
+  plim_units_free(&units);
+  return outcome;
+}
+
+Test(pairs, find_or_refute_what_all_offsets_say) {
+  for (uint64_t seed = 1; seed <= 400; seed++) {
+    gaps_case c;
+    draw(&c, seed);
+    int64_t least = lowest(&c);
+    cr_assert_eq(run(&c, least, 100000), PLIM_PACK_FOUND, "seed %llu", (unsigned long long)seed);
+    cr_assert_eq(run(&c, least - 1, 100000), PLIM_PACK_IMPOSSIBLE, "seed %llu", (unsigned long long)seed);
+  }
+}
+
+Test(pairs, make_the_lowest_height_a_proof_where_gaps_leave_parts) {
+  int above_load = 0;
+  for (uint64_t seed = 1; seed <= 250; seed++) {
+    gaps_case c;
+    int64_t offset[MOST];
+    plim_solution found;
+    plim_solve_options options = {sizeof options, INT64_MAX, 0, 1};
+    draw(&c, seed);
+    int64_t least = lowest(&c);
+    cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
+    cr_assert(found.height == least && found.proved, "seed %llu: %lld, all offsets %lld", (unsigned long long)seed,
+              (long long)found.height, (long long)least);
+    options.capacity = least - 1;
+    cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_ENOFIT);
+    above_load += found.load < least;
+  }
+  cr_assert_gt(above_load, 20, "%d", above_load);
+}
+
+Test(pairs, a_box_lies_within_what_gaps_leave_of_another) {
+  /* the hole is in the middle: whichever is placed first, the other cannot lie on top of it */
+  gaps_case c = {.box = {{0, 4, 8, -1}, {0, 4, 8, -1}},
+                 .align = {1, 1},
+                 .gap_first = {0, 2, 4},
+                 .gap = {{0, 2, 0, 4}, {2, 4, 4, 8}, {0, 2, 4, 8}, {2, 4, 0, 1}},
+                 .boxes = {.n = 2, .align = 1}};
+  c.boxes.box = c.box;
+  c.boxes.own_align = c.align;
+  c.boxes.gap_first = c.gap_first;
+  c.boxes.gap = c.gap;
+  int64_t least = lowest(&c);
+  cr_assert_eq(run(&c, least, 1000), PLIM_PACK_FOUND);
+  cr_assert_eq(run(&c, least - 1, 1000), PLIM_PACK_IMPOSSIBLE);
+  cr_assert_eq(run(&c, least, 0), PLIM_PACK_LIMIT);
+}
+
+static plim_status make(plim_context *memory, void *user) {
+  const gaps_case *c = user;
+  plim_units units = {0};
+  plim_pairs *pairs = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_units_make(memory, &c->boxes, &units));
+  status = plim_pairs_new(&units, &pairs);
+done:
+  plim_pairs_free(pairs);
+  plim_units_free(&units);
+  return status;
+}
+
+Test(pairs, a_refused_allocation_leaves_nothing_behind) {
+  gaps_case c;
+  draw(&c, 3);
+  cr_assert_geq(plim_test_each_allocation(make, &c), 8);
+}

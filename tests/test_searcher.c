@@ -1,0 +1,42 @@
+/* One searcher's coolings. */
+#include "planner/search/searcher.h"
+
+#include <criterion/criterion.h>
+
+#include "tests/support/dag.h"
+#include "tests/support/planner_case.h"
+
+/* Covering, Rotor and the search for the fewest bytes hand over schedules in which ops run many times. */
+Test(searcher, a_start_of_more_runs_than_the_usual_room_is_taken_whole) {
+  plim_context *ctx = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  plim_plan_options options = plim_plan_options_default();
+  options.unpacked = 1;
+  options.budget_bytes = INT64_MAX;
+  planner_case c = planner_case_make(ctx, dag_chain(ctx, 9, 0), NULL, &options);
+  plim_planning *pl = NULL;
+  plim_searcher searcher;
+  plim_schedule order = {.ctx = ctx}, start = {.ctx = ctx};
+  cr_assert_eq(plim_schedule_program_order(c.problem, &order), PLIM_OK);
+  for (int32_t i = 0; i < 3 * plim_track_usual_room(c.problem); i++) {
+    cr_assert_eq(plim_schedule_add(&start, order.op[0], order.choice[0]), PLIM_OK);
+  }
+  for (int32_t i = 1; i < order.n; i++) {
+    cr_assert_eq(plim_schedule_add(&start, order.op[i], order.choice[i]), PLIM_OK);
+  }
+  cr_assert_eq(plim_planning_begin(c.problem, &c.options, &pl), PLIM_OK);
+  cr_assert_eq(plim_searcher_begin(pl, 1, &searcher), PLIM_OK);
+  const plim_cooling cooling = {100, 1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}};
+  for (int again = 0; again < 2; again++) {
+    cr_assert_eq(plim_searcher_cool(&searcher, &cooling, &start, 2000, INT64_MAX), PLIM_OK, "%s",
+                 plim_context_error(ctx));
+    cr_assert(pl->found);
+    cr_assert_eq(plim_timeline_evaluate(pl->timeline, &pl->best), PLIM_OK);
+    cr_assert_eq(pl->timeline->time_ns, pl->best_ns);
+  }
+  plim_searcher_end(&searcher);
+  plim_planning_end(pl);
+  plim_schedule_free(&start);
+  plim_schedule_free(&order);
+  planner_case_free(&c);
+}

@@ -1,0 +1,49 @@
+/* The planner's table says what each of them obeys (plim_planner_obeys). */
+#include "tools/plimsoll/effort.h"
+
+#include <stdio.h>
+
+#include "runtime/base/nearest.h"
+
+static int32_t planner_row(const options *o) {
+  return o->planner ? plim_name_find(plim_planner_name, o->planner) : 0;
+}
+
+plim_status effort_check(plim_context *ctx, const options *o) {
+  int32_t row = planner_row(o);
+  if (o->copies == 0 || plim_planner_obeys(row, PLIM_EFFORT_COPIES)) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "--copies is for --planner moccasin: \"%s\" puts no cap on computations",
+                   plim_planner_name(row));
+}
+
+/* Threads compute, too, where something is run; of a graph there is nothing but the plan. */
+static int is_given(const options *o, plim_plan_effort effort) {
+  switch (effort) {
+    case PLIM_EFFORT_TIME:
+      return o->time_limit > 0;
+    case PLIM_EFFORT_ITERATIONS:
+      return o->iterations > 0;
+    case PLIM_EFFORT_THREADS:
+      return o->graph && o->threads > 1;
+    case PLIM_EFFORT_COPIES:
+      return o->copies > 0;
+  }
+  return 0;
+}
+
+void effort_figures(figures *f, int column, const options *o) {
+  static const char *const name[] = {[PLIM_EFFORT_TIME] = "--time-limit",
+                                     [PLIM_EFFORT_ITERATIONS] = "--iterations",
+                                     [PLIM_EFFORT_THREADS] = "--threads",
+                                     [PLIM_EFFORT_COPIES] = "--copies"};
+  int32_t row = planner_row(o);
+  char text[128];
+  size_t used = 0;
+  for (int e = PLIM_EFFORT_TIME; e <= PLIM_EFFORT_COPIES; e++) {
+    if (!is_given(o, (plim_plan_effort)e) || plim_planner_obeys(row, (plim_plan_effort)e)) continue;
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", name[e]);
+  }
+  if (used == 0 || o->online) return;
+  figures_text(f, column, "without_effect", "without effect", text);
+  figures_note(f, column, ": nothing of %s changes with it", plim_planner_name(row));
+}

@@ -1,0 +1,29 @@
+/* Figures that a full disk or a closed stream has swallowed are an error, which only closing the stream can tell. */
+#include "tools/plimsoll/standard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_IO = 5 };
+
+static void close_output(void) {
+  int failed_before = ferror(stdout);
+  errno = 0;
+  if (fclose(stdout) == 0 && !failed_before) return;
+  (void)fprintf(stderr, "plimsoll: could not write to standard output%s%s\n", errno ? ": " : "",
+                errno ? strerror(errno) : "");
+  _exit(EXIT_IO);
+}
+
+/* The lowest free descriptor is what open returns. Output goes to one that cannot be written: that will be noticed. */
+void standard_streams(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    if (open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) _exit(EXIT_IO);
+  }
+  (void)atexit(close_output);
+}

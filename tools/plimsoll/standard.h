@@ -1,0 +1,10 @@
+/* The standard streams. */
+#ifndef PLIM_TOOLS_PLIMSOLL_STANDARD_H
+#define PLIM_TOOLS_PLIMSOLL_STANDARD_H
+
+/* To be called first: a stream that the caller has closed is put in place, so that no file that is opened later is
+ * mistaken for it; and when the program exits and not all that was printed could be written, it says so and ends with
+ * exit status 5. */
+void standard_streams(void);
+
+#endif

@@ -1,0 +1,195 @@
+/* Steps and values as objects. */
+#include "tools/plimsoll/trace_json.h"
+
+#include "runtime/base/size.h"
+
+void trace_json_print(json_t *object, FILE *to) {
+  (void)json_dumpf(object, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  (void)fprintf(to, "\n");
+  (void)fflush(to);
+  json_decref(object);
+}
+
+json_t *trace_json_storage(const traced *t, int32_t storage) {
+  return storage < 0 ? json_null() : json_string(plim_inspect_name(t->inspect, storage));
+}
+
+json_t *trace_json_op(const traced *t, int32_t op) {
+  return op < 0 ? json_null() : json_string(traced_op(t, op));
+}
+
+static void add(json_t *object, const char *key, json_t *value) {
+  (void)json_object_set_new(object, key, value);
+}
+
+static json_t *step_or_null(int32_t step) {
+  return step < 0 ? json_null() : json_integer(step);
+}
+
+static json_t *bytes_or_null(int64_t bytes) {
+  return bytes < 0 ? json_null() : json_integer(bytes);
+}
+
+/* ---- absences ---- */
+
+static json_t *instead_json(const traced *t, const plim_absence *a) {
+  if (a->instead < 0) return json_null();
+  return json_pack("{s:o, s:I, s:I}", "value", trace_json_storage(t, a->instead), "bytes", (json_int_t)a->instead_bytes,
+                   "time_ns", (json_int_t)a->instead_ns);
+}
+
+static json_t *absence_json(const traced *t, int32_t storage, const plim_absence *a) {
+  static const char *const breaks[] = {
+      [PLIM_BREAKS_NOTHING] = "nothing", [PLIM_BREAKS_LOAD] = "load", [PLIM_BREAKS_ADDRESSES] = "addresses"};
+  const plim_story_choice *by = traced_eviction(t, storage, a);
+  json_t *o = json_pack("{s:o, s:i, s:i, s:s}", "value", trace_json_storage(t, storage), "gone", (int)a->gone, "back",
+                        (int)a->back, "breaks", breaks[a->breaks]);
+  add(o, "full_step", step_or_null(a->full_step));
+  add(o, "full_op", a->full_step < 0 ? json_null() : json_string(traced_op_name(t, a->full_step)));
+  add(o, "over_bytes", json_integer(a->over_bytes));
+  add(o, "free_address", bytes_or_null(a->free_offset));
+  add(o, "taker", trace_json_storage(t, a->taker));
+  add(o, "again_ns", json_integer(a->again_ns));
+  add(o, "again_runs", json_integer(a->again_runs));
+  add(o, "again_depth", json_integer(a->again_depth));
+  add(o, "along", trace_json_storage(t, a->along));
+  add(o, "instead", instead_json(t, a));
+  add(o, "evicted_at", by ? json_integer(by->step) : json_null());
+  add(o, "evicted_for_op", by ? trace_json_op(t, by->request.op) : json_null());
+  add(o, "evicted_for", by ? trace_json_storage(t, by->request.storage) : json_null());
+  return o;
+}
+
+static plim_status absences_json(const traced *t, int32_t step, json_t *list) {
+  for (int32_t s = 0; s < t->graph->n_storages; s++) {
+    plim_absence a;
+    PLIM_TRY(plim_inspect_absence(t->inspect, s, step, &a));
+    if (a.kind == PLIM_ABSENT_DROPPED) (void)json_array_append_new(list, absence_json(t, s, &a));
+  }
+  return PLIM_OK;
+}
+
+/* ---- a step ---- */
+
+static json_t *resident_json(const traced *t, const plim_resident *r) {
+  const plim_life *life = &t->plan->life[r->life];
+  json_t *o = json_pack("{s:o}", "value", trace_json_storage(t, r->storage));
+  add(o, "role", json_string(r->storage < 0 ? "workspace" : plim_role_name(t->graph->storage[r->storage].role)));
+  add(o, "address", bytes_or_null(t->plan->packed ? life->offset : -1));
+  add(o, "bytes", json_integer(life->bytes));
+  add(o, "begin", json_integer(life->begin));
+  add(o, "end", json_integer(life->end));
+  add(o, "next_use", step_or_null(r->next_use));
+  add(o, "next_op", r->next_use < 0 ? json_null() : json_string(traced_op_name(t, r->next_use)));
+  return o;
+}
+
+static plim_status residents_json(const traced *t, int32_t step, json_t *list) {
+  plim_resident *row = NULL;
+  int32_t n = plim_inspect_residents(t->inspect, step, NULL, 0);
+  PLIM_TRY(plim_allocate(t->ctx, n, sizeof *row, &row));
+  (void)plim_inspect_residents(t->inspect, step, row, n);
+  for (int32_t i = 0; i < n; i++) (void)json_array_append_new(list, resident_json(t, &row[i]));
+  plim_release(t->ctx, row, n, sizeof *row);
+  return PLIM_OK;
+}
+
+/* Values that begin (ends 0) at the step, or are used last there (ends 1). */
+static json_t *changes_json(const traced *t, int32_t step, int ends) {
+  json_t *list = json_array();
+  for (int32_t i = 0; i < t->plan->n_lives; i++) {
+    const plim_life *life = &t->plan->life[i];
+    if (life->storage < 0 || plim_role_persistent(t->graph->storage[life->storage].role)) continue;
+    int here = ends ? life->end == step + 1 && life->begin != step && !traced_fails_at(t, step) : life->begin == step;
+    if (here) (void)json_array_append_new(list, trace_json_storage(t, life->storage));
+  }
+  return list;
+}
+
+static json_t *clock_json(const traced *t, int32_t step) {
+  int64_t again_ns, clock_ns = traced_clock_ns(t, step, &again_ns), all_ns = t->plan->keep_all_ns;
+  return json_pack("{s:I, s:I, s:f}", "time_ns", (json_int_t)clock_ns, "again_ns", (json_int_t)again_ns,
+                   "again_percent", all_ns > 0 ? (double)again_ns * 100 / (double)all_ns : 0.0);
+}
+
+static json_t *step_json(const traced *t, int32_t step) {
+  const plim_plan *plan = t->plan;
+  const plim_step *s = &plan->step[step];
+  int64_t cap = plan->budget_bytes < INT64_MAX ? plan->budget_bytes : -1;
+  json_t *o =
+      json_pack("{s:i, s:i, s:s}", "step", (int)step, "steps", (int)plan->n_steps, "op", traced_op_name(t, step));
+  add(o, "variant", json_string(s->kind == PLIM_STEP_RUN ? plan->variant[s->variant].variant.name : ""));
+  add(o, "again", json_boolean(plim_inspect_is_repeat(t->inspect, step)));
+  add(o, "status", json_string(plim_online_end_name(traced_fails_at(t, step) ? traced_end(t) : PLIM_ONLINE_OK)));
+  add(o, "planned_ns", json_integer(traced_planned_ns(t, step)));
+  add(o, "measured_ns", t->runs > 0 ? json_integer(t->measured_ns[step]) : json_null());
+  add(o, "live_bytes", json_integer(plim_inspect_live_bytes(t->inspect, step)));
+  add(o, "budget_bytes", bytes_or_null(cap));
+  add(o, "arena_bytes", bytes_or_null(plan->packed ? plan->arena_bytes : -1));
+  add(o, "before", clock_json(t, step));
+  add(o, "made", changes_json(t, step, 0));
+  add(o, "last_used", changes_json(t, step, 1));
+  return o;
+}
+
+plim_status trace_json_step(const traced *t, int32_t step, FILE *to) {
+  json_t *o = step_json(t, step), *residents = json_array(), *absent = json_array(), *decisions = NULL;
+  plim_status status = residents_json(t, step, residents);
+  if (status == PLIM_OK) status = absences_json(t, step, absent);
+  if (status == PLIM_OK) status = trace_json_decisions(t, step, &decisions);
+  add(o, "residents", residents);
+  add(o, "absent", absent);
+  add(o, "decisions", decisions ? decisions : json_array());
+  add(o, "tree", trace_json_tree(t, step));
+  if (status == PLIM_OK) {
+    trace_json_print(o, to);
+  } else {
+    json_decref(o);
+  }
+  return status;
+}
+
+/* ---- a value ---- */
+
+static json_t *uses_json(const traced *t, int32_t storage, const plim_life *life) {
+  json_t *list = json_array();
+  for (int32_t u = plim_inspect_next_use(t->inspect, storage, life->begin); u >= 0 && u <= life->end;
+       u = plim_inspect_next_use(t->inspect, storage, u + 1)) {
+    (void)json_array_append_new(list, json_pack("{s:i, s:s, s:b}", "step", (int)u, "op", traced_op_name(t, u), "again",
+                                                plim_inspect_is_repeat(t->inspect, u)));
+  }
+  return list;
+}
+
+/* The lives, each with the absence in front of it. */
+static plim_status lives_json(const traced *t, int32_t storage, json_t *list) {
+  for (int32_t i = 0; i < t->plan->n_lives; i++) {
+    const plim_life *life = &t->plan->life[i];
+    plim_absence a = {.kind = PLIM_ABSENT_UNMADE};
+    if (life->storage != storage) continue;
+    if (json_array_size(list) > 0) PLIM_TRY(plim_inspect_absence(t->inspect, storage, life->begin - 1, &a));
+    (void)json_array_append_new(
+        list, json_pack("{s:i, s:i, s:o, s:I, s:o, s:o}", "begin", (int)life->begin, "end", (int)life->end, "address",
+                        bytes_or_null(t->plan->packed ? life->offset : -1), "bytes", (json_int_t)life->bytes, "uses",
+                        uses_json(t, storage, life), "absence",
+                        a.kind == PLIM_ABSENT_DROPPED ? absence_json(t, storage, &a) : json_null()));
+  }
+  return PLIM_OK;
+}
+
+plim_status trace_json_value(const traced *t, const char *name, FILE *to) {
+  int32_t value;
+  json_t *lives = json_array();
+  plim_status status = traced_find_value(t, name, &value);
+  if (status == PLIM_OK) status = lives_json(t, t->graph->value[value].storage, lives);
+  if (status != PLIM_OK) {
+    json_decref(lives);
+    return status;
+  }
+  const plim_storage *storage = &t->graph->storage[t->graph->value[value].storage];
+  trace_json_print(
+      json_pack("{s:s, s:s, s:I, s:o, s:o}", "value", name, "role", plim_role_name(storage->role), "bytes",
+                (json_int_t)storage->bytes, "producer", trace_json_op(t, storage->producer), "lives", lives),
+      to);
+  return PLIM_OK;
+}
