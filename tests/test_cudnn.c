@@ -24,13 +24,15 @@ PLIM_CUDNN_CONSTANTS(PLIM_X)
 enum { VARIANTS = 16 };
 
 static plim_context *ctx;
+static const plim_cuda_driver *driver;
 static plim_device *device;
 
 static void setup(void) {
   fake_cuda_options options = fake_cuda_options_default();
   options.dnn = 1;
   ctx = plim_test_context();
-  cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &device), PLIM_OK);
+  driver = fake_cuda_driver(&options);
+  cr_assert_eq(plim_device_cuda_open(ctx, driver, 0, NULL, &device), PLIM_OK);
 }
 static void teardown(void) {
   plim_device_close(device);
@@ -263,6 +265,24 @@ static int run_failing(int64_t n) {
   for (int i = 0; i < 2; i++) device->api->release(device, in[i], plim_shape_bytes(&op[1].in[i]));
   device->api->release(device, out[0], plim_shape_bytes(&op[1].out[0]));
   return failed;
+}
+
+Test(cudnn, two_devices_share_the_library_and_leave_nothing) {
+  plim_device *other = NULL;
+  plim_op_desc op[3];
+  plim_kernel_info info[VARIANTS];
+  variant_windows(&windows[0], PLIM_FLAT, op);
+  cr_assert_eq(plim_device_cuda_open(ctx, driver, 0, NULL, &other), PLIM_OK);
+  int n = other->api->variants(other, &op[0], info, VARIANTS);
+  cr_assert_eq(n, 9);
+  cr_assert_eq(device->api->variants(device, &op[0], info, VARIANTS), n);
+  for (int v = 0; v < n; v++) variant_check(other, &op[0], &info[v]);
+  plim_device_close(other);
+  for (int v = 0; v < n; v++) variant_check(device, &op[0], &info[v]);
+  expect_clean();
+  teardown();
+  cr_assert_eq(fake_cuda_count().open_handles, 0);
+  setup();
 }
 
 Test(cudnn, survives_the_failure_of_every_call) {

@@ -413,6 +413,7 @@ fake_cuda_options fake_cuda_options_default(void) {
 
 const plim_cuda_driver *fake_cuda_driver(const fake_cuda_options *options) {
   memset(&fake, 0, sizeof fake);
+  fake_cudnn_forget();
   fake.options = *options;
   return &driver;
 }

@@ -9,7 +9,7 @@
 #include "tests/support/fake_convolution.h"
 #include "tests/support/fake_cuda.h"
 
-enum { VALUES = 16, ELEMENTS = 4, LIVE = 4096, CASE_BYTES = 8 };
+enum { VALUES = 16, ELEMENTS = 4, LIVE = 4096, HANDLES = 8, CASE_BYTES = 8 };
 enum { BROKEN = 2000, NULL_POINTER = 2002, NOT_FINAL = 2004, WRONG_TYPE = 2010, WRONG_KIND = 2012 };
 enum { UNSUPPORTED = 3000, LOST = 5000 };
 
@@ -120,11 +120,15 @@ typedef struct descriptor {
   } value[RULES];
 } descriptor;
 
+typedef struct handle {
+  void *stream;
+} handle;
+
 static struct {
   char misuse[160];
   fake_cudnn_counts counts;
   descriptor *live[LIVE];
-  void *handle, *stream;
+  handle *open[HANDLES];
 } fake;
 
 static int misuse(int code, const char *what) {
@@ -142,6 +146,22 @@ static descriptor *known(const void *pointer) {
     if (pointer && fake.live[i] == pointer) return fake.live[i];
   }
   return NULL;
+}
+
+/* Its place among the open handles, or -1. */
+static int place_of(const void *pointer) {
+  for (int i = 0; i < HANDLES; i++) {
+    if (pointer && fake.open[i] == pointer) return i;
+  }
+  return -1;
+}
+
+/* The open handle that the bytes name; NULL when they name none. */
+static handle *handle_at(const void *bytes) {
+  const void *pointer;
+  memcpy(&pointer, bytes, sizeof pointer);
+  int place = place_of(pointer);
+  return place < 0 ? NULL : fake.open[place];
 }
 
 static int rule_of(const descriptor *d, int attribute) {
@@ -207,7 +227,7 @@ static int set(void *pointer, int attribute, int type, int64_t count, const void
     if (!known(target)) return misuse(NULL_POINTER, "a reference leads nowhere");
     if (!known(target)->finalized) return misuse(NOT_FINAL, "a reference leads to what is not finalized");
   }
-  if (type == DNN_TYPE_HANDLE && memcmp(values, &fake.handle, sizeof fake.handle) != 0) {
+  if (type == DNN_TYPE_HANDLE && !handle_at(values)) {
     return misuse(BROKEN, "a handle is none");
   }
   memcpy(d->value[row].bytes, values, (size_t)count * type_bytes(type));
@@ -392,28 +412,32 @@ static int get(const void *pointer, int attribute, int type, int64_t wanted, int
 
 /* ---- running ---- */
 
-static int create(void **handle) {
-  int code = enter();
+static int create(void **out) {
+  int code = enter(), place = 0;
   if (code != 0) return code;
+  while (place < HANDLES && fake.open[place]) place++;
+  if (place == HANDLES) return misuse(UNSUPPORTED, "more handles are open than any test wants");
   fake_cuda_hold(1);
-  *handle = fake.handle = malloc(1);
+  *out = fake.open[place] = calloc(1, sizeof(handle));
   return 0;
 }
 
-static int destroy(void *handle) {
-  if (handle != fake.handle) return misuse(NULL_POINTER, "a handle that is none is destroyed");
-  free(handle);
-  fake.handle = NULL;
+static int destroy(void *pointer) {
+  int place = place_of(pointer);
+  if (place < 0) return misuse(NULL_POINTER, "a handle that is none is destroyed");
+  free(pointer);
+  fake.open[place] = NULL;
   fake_cuda_hold(-1);
   fake.counts.calls++;
   return fake_cuda_leave() == 0 ? 0 : LOST;
 }
 
-static int set_stream(void *handle, void *stream) {
-  int code = enter();
-  if (code == 0 && (handle != fake.handle || !stream)) return misuse(BROKEN, "a handle or stream is none");
-  fake.stream = stream;
-  return code;
+static int set_stream(void *pointer, void *stream) {
+  int code = enter(), place = place_of(pointer);
+  if (code != 0) return code;
+  if (place < 0 || !stream) return misuse(BROKEN, "a handle or stream is none");
+  fake.open[place]->stream = stream;
+  return 0;
 }
 
 /* Ids 1, 2, 3 are x, w, y in our graphs; the library goes by what the tensors say. */
@@ -430,14 +454,15 @@ static int bind(const descriptor *pack, fake_convolution *c) {
   return 0;
 }
 
-static int execute(void *handle, void *plan, void *pack) {
+static int execute(void *pointer, void *plan, void *pack) {
+  int place = place_of(pointer);
   const descriptor *p = known(plan), *b = known(pack);
   fake.counts.calls++;
   if (!p || !b || p->kind != DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR || b->kind != DNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
     return misuse(WRONG_KIND, "what is executed is no plan with a pack");
   }
   if (!p->finalized || !b->finalized) return misuse(NOT_FINAL, "a plan or pack is executed before it is finalized");
-  if (handle != fake.handle || !fake.stream) return misuse(BROKEN, "a plan is executed on no stream");
+  if (place < 0 || !fake.open[place]->stream) return misuse(BROKEN, "a plan is executed on no stream");
   fake_convolution c = p->convolution;
   c.workspace_bytes = engines[p->engine].workspace_bytes;
   int code = bind(b, &c);
@@ -449,8 +474,11 @@ static size_t version(void) {
   return FAKE_CUDNN_VERSION;
 }
 
-plim_cudnn_api fake_cudnn_api(void) {
+void fake_cudnn_forget(void) {
   memset(&fake, 0, sizeof fake);
+}
+
+plim_cudnn_api fake_cudnn_api(void) {
   return (plim_cudnn_api){.opened = &fake,
                           .version = version,
                           .create = create,

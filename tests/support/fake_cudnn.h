@@ -14,8 +14,11 @@
  *   fallback 40 (no workspace) */
 enum { FAKE_CUDNN_VERSION = 92800 };
 
-/* The table; forgets what was remembered. */
+/* The table; several devices may open it at once. */
 plim_cudnn_api fake_cudnn_api(void);
+
+/* Remember nothing: no call, no broken rule, no open handle. */
+void fake_cudnn_forget(void);
 
 /* The first rule that was broken, "" when none was. */
 const char *fake_cudnn_misuse(void);
