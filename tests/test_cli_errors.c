@@ -145,7 +145,7 @@ static void expect_plan_refusal(const char *spoil, int status, const char *words
 }
 
 Test(cli_errors, tells_what_is_wrong_with_a_plan) {
-  (void)plim_test_program("plan " NETWORK "--memory 60%% -o plan.json");
+  (void)plim_test_program("plan " NETWORK "--memory 90%% -o plan.json");
   plim_test_expect(0, "");
   expect_plan_refusal("s/\"version\": 1/\"version\": 2/", 3, "version");
   expect_plan_refusal("s/\"peak_bytes\": /\"peak_bytes\": 1/", 1, "peak");

@@ -195,6 +195,8 @@ Test(cli_online, cap_that_a_policy_misses_where_a_plan_fits_names_what_the_polic
   cr_expect_gt(bytes, 6000000);
   (void)plim_test_program("train " NETWORK "--online lru --thrash 0.01 --memory %lld --steps 1", (long long)bytes);
   plim_test_expect(0, "");
+  (void)plim_test_program("train " NETWORK "--online lru --thrash 0.01 --memory-at 1=6MB --steps 2");
+  plim_test_expect(4, "--memory-at, step 1: --online lru finds no way within 5.7 MiB, where a plan does");
 }
 
 /* 4096 images: 4 batches of 1000, and 96 are left. */
@@ -227,7 +229,7 @@ Test(cli_online, last_batch_adds_a_step_to_each_epoch) {
 
 Test(cli_online, cap_shrinks_in_the_middle_of_a_step_and_the_weights_are_those_of_ordinary_training) {
   (void)plim_test_program("verify " NETWORK
-                          "--memory 50%% --online dtr --memory-at 3=30%% --memory-at 1=40%% --steps 5 --json");
+                          "--memory 80%% --online dtr --memory-at 3=55%% --memory-at 1=67%% --steps 5 --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json(), *limits = json_object_get(o, "limits");
   int64_t keep_all = (int64_t)number(json_object_get(o, "capped"), "keep_all_bytes"), before = INT64_MAX;

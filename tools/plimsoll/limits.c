@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
+#include "tools/plimsoll/online.h"
 #include "tools/plimsoll/session.h"
 
 static plim_status parse(session *s, const char *text, plim_limit *out) {
@@ -40,12 +41,12 @@ static plim_status parse_all(session *s) {
                    s->o->addresses);
 }
 
-/* The refusal of --memory, for this cap and the bits of the plan that there is. */
+/* The refusal of --memory, by a plan or a policy, for this cap and the bits of the plan that there is. */
 static plim_status refuse(session *s, const plim_limit *limit) {
   char sentence[PLIM_ERROR_BYTES];
   s->planning.budget_bytes = limit->bytes;
   PLIM_TRY(session_labels(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
-  plim_status status = refusal_explain(s);
+  plim_status status = s->o->online ? online_refuse(s) : refusal_explain(s);
   if (status != PLIM_ENOFIT) return status;
   (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
   return plim_fail(s->ctx, PLIM_ENOFIT, "--memory-at, step %lld: %s", (long long)limit->step, sentence);

@@ -33,15 +33,15 @@ static plim_status fail_policy(session *s, const plim_plan_floor *floor, const c
                    s->o->online, plim_size_print(r->budget_bytes, budget), sentence);
 }
 
-/* The sentence of planned mode where no plan fits either, else the policy's own; and what the policy needs. */
-static plim_status refuse(session *s, const plim_unplanned_options *wanted) {
+plim_status online_refuse(session *s) {
   const plim_program *p = s->program;
+  const plim_unplanned_options wanted = unplanned_options(s);
   char size[PLIM_SIZE_TEXT_BYTES], sentence[PLIM_ERROR_BYTES];
   plim_plan_floor floor;
   int32_t step;
   int64_t *needed = &s->refusal.online_bytes, most = 2 * s->keep_all->arena_bytes;
   (void)keep_sentence(s, sentence);
-  PLIM_TRY(plim_unplanned_smallest(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN], wanted, most,
+  PLIM_TRY(plim_unplanned_smallest(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN], &wanted, most,
                                    needed));
   PLIM_TRY(plim_program_floor(p, &s->planning, &floor, &step));
   int planned = floor.smallest_bytes <= s->planning.budget_bytes;
@@ -58,7 +58,7 @@ plim_status online_run(session *s) {
   plim_status status = plim_unplanned_make(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN],
                                            &wanted, &s->replay, &plan);
   progress_clear(&s->bar);
-  if (status == PLIM_ENOFIT) return refuse(s, &wanted);
+  if (status == PLIM_ENOFIT) return online_refuse(s);
   return status == PLIM_OK ? plim_program_adopt(s->program, plan) : status;
 }
 

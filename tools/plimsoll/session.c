@@ -1,6 +1,5 @@
 /* From options to something that can train. */
 #include "tools/plimsoll/session.h"
-#include "tools/plimsoll/beside.h"
 
 #include <jansson.h>
 #include <stdio.h>
