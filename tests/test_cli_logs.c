@@ -132,3 +132,39 @@ Test(cli_logs, tables_for_documents_are_those_on_the_screen) {
   cr_assert_not_null(table, "%s", run->out);
   cr_expect_not_null(strstr(table, "\n| lru | "), "%s", table);
 }
+
+/* The policy's row is there at once; the search would go on for an hour. */
+static const program_run *interrupt_bench(const char *arguments) {
+  char line[400];
+  (void)snprintf(line, sizeof line,
+                 "$PLIMSOLL bench online --data . --time-limit 3600s %s & "
+                 "until [ $(cut -d ' ' -f 14 /proc/$!/stat) -ge 60 ]; do sleep 0.05; done; kill -INT $!; wait $!",
+                 arguments);
+  return plim_test_shell(line);
+}
+
+Test(cli_logs, rows_so_far_are_there_after_ctrl_c_and_say_that_they_are_not_all) {
+  write_log(RANDOM_LOG_RESIDUAL, 2);
+  (void)interrupt_bench("--planners lru,search --json -o t.md");
+  plim_test_expect(130, "the table ends here");
+  json_t *o = plim_test_json(), *rows = json_object_get(o, "rows");
+  cr_assert_geq(json_array_size(rows), 8);
+  cr_expect(json_is_true(json_object_get(o, "partial")));
+  cr_expect_str_eq(json_string_value(json_object_get(o, "status")), "cancelled");
+  cr_expect_null(json_object_get(json_array_get(rows, 7), "stopped"), "finished rows are whole");
+  json_t *last = json_array_get(rows, json_array_size(rows) - 1);
+  cr_expect(json_array_size(rows) == 8 || json_is_true(json_object_get(last, "stopped")));
+  json_decref(o);
+  const program_run *run = plim_test_shell("cat t.md");
+  cr_expect_not_null(strstr(run->out, "Stopped: the tables end here."), "%s", run->out);
+}
+
+Test(cli_logs, sweep_keeps_its_rows_after_ctrl_c) {
+  write_log(RANDOM_LOG_RESIDUAL, 2);
+  (void)interrupt_bench("--sweep 50%:90%:10% --planners lru,search --json");
+  plim_test_expect(130, "the table ends here");
+  json_t *o = plim_test_json();
+  cr_expect_geq(json_array_size(json_object_get(o, "rows")), 5);
+  cr_expect(json_is_true(json_object_get(o, "partial")));
+  json_decref(o);
+}

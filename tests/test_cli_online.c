@@ -104,7 +104,7 @@ Test(cli_online, simulates_policies_and_plans_within_the_same_bytes) {
 Test(cli_online, what_does_not_end_has_figures_and_status_4) {
   import_log();
   (void)plim_test_program("simulate --graph g.json --online dtr --addresses none --memory 2KiB --json");
-  plim_test_expect(4, "finds no way within 2048 bytes");
+  plim_test_expect(4, "small does not fit into 2.0 KiB: the smallest budget for which a plan was found is");
   json_t *o = plim_test_json();
   cr_expect_str_eq(text(o, "status"), "oom");
   cr_expect(json_is_null(json_object_get(o, "overhead_percent")));
@@ -125,6 +125,32 @@ Test(cli_online, what_no_plan_fits_into_gets_the_sentence_of_a_plan) {
     plim_test_expect(4, "small does not fit into 2.0 KiB: the smallest budget for which a plan was found is 4.0 KiB");
     plim_test_expect(4, "none exists below 4.0 KiB (4096 bytes), where op 'b.8' needs x8 (1024 bytes), x7");
   }
+}
+
+static int64_t needed_bytes(void) {
+  json_t *o = plim_test_json();
+  int64_t bytes = (int64_t)number(o, "online_bytes");
+  json_decref(o);
+  return bytes;
+}
+
+Test(cli_online, refusal_names_a_cap_in_which_the_policy_ends) {
+  static const char *const ways[] = {"--online dtr",
+                                     "--online coop",
+                                     "--online best",
+                                     "--online lru --thrash 0.2",
+                                     "--online dtr --addresses none",
+                                     "--online best --addresses none"};
+  import_log();
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    (void)plim_test_program("simulate --graph g.json %s --memory 2KiB --json", ways[i]);
+    plim_test_expect(4, "the smallest cap found by halving");
+    int64_t bytes = needed_bytes();
+    (void)plim_test_program("simulate --graph g.json %s --memory %lld", ways[i], (long long)bytes);
+    plim_test_expect(0, "");
+  }
+  (void)plim_test_program("simulate --graph g.json --online dtr --memory 60%% --thrash 0");
+  plim_test_expect(4, "dtr computes again for more than 0 times the step's time; --online dtr finds a way in");
 }
 
 Test(cli_online, refuses_what_makes_no_sense) {
@@ -166,13 +192,6 @@ Test(cli_online, weights_are_those_of_ordinary_training_under_every_policy) {
     (void)plim_test_program("verify " NETWORK "--online %s --memory 80%% --steps 2", policies[i]);
     plim_test_expect(0, "");
   }
-}
-
-static int64_t needed_bytes(void) {
-  json_t *o = plim_test_json();
-  int64_t bytes = (int64_t)number(o, "online_bytes");
-  json_decref(o);
-  return bytes;
 }
 
 #define SMALL "--model mlp --data synthetic --image 8x8x1 --batch 16 --model-costs "

@@ -41,6 +41,7 @@ typedef struct search {
   int32_t from;         /* of the schedule's steps the first that is played */
   const int32_t *again; /* [n_ops] row of schedule->variant of what is computed again; NULL: that of the first run */
   int64_t budget_bytes, limit_ns;
+  int32_t any;               /* 1: any plan will do, it need not be fast */
   plim_replay_counts counts; /* of the plan */
   plim_plan *plan;           /* NULL: none yet */
   struct climb {             /* by windows: the fastest ways of different policies, fastest first */
@@ -52,7 +53,7 @@ typedef struct search {
 } search;
 
 static int done(const search *s) {
-  return s->plan && s->plan->time_ns == s->schedule->time_ns;
+  return s->plan && (s->any || s->plan->time_ns == s->schedule->time_ns || plim_context_cancelled(s->ctx));
 }
 
 static plim_status make_forecast(const search *s, int32_t hold_inputs, plim_forecast *out) {
@@ -105,8 +106,10 @@ static void remember(search *s, const plim_replay_way *how, int64_t time_ns, int
 static plim_status try_way(search *s, plim_replay_way how) {
   plim_replay_counts counts;
   int64_t time_ns;
+  if (done(s)) return PLIM_OK;
+  if (s->from == 0 && plim_context_cancelled(s->ctx))
+    return plim_fail(s->ctx, PLIM_ECANCEL, "stopped before a way was found");
   int64_t limit_ns = s->plan ? s->plan->time_ns - s->schedule->time_ns - 1 : s->limit_ns;
-  if (limit_ns < 0) return PLIM_OK;
   PLIM_TRY(play(s, &how, limit_ns, &counts, &time_ns));
   int turns = how.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0;
   if (time_ns < INT64_MAX && turns) remember(s, &how, time_ns, counts.searches);
@@ -218,6 +221,18 @@ plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const 
   plim_status status = finish(&s, try_policy(&s, policy), counts, out);
   if (status == PLIM_OK) (void)snprintf((*out)->planner, sizeof(*out)->planner, "online %s", policy->name);
   return status;
+}
+
+plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
+                                    const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns, int *yes) {
+  search s = {
+      .ctx = ctx, .graph = graph, .schedule = order, .budget_bytes = budget_bytes, .limit_ns = limit_ns, .any = 1};
+  plim_plan *plan = NULL;
+  PLIM_TRY(plim_plan_check(ctx, graph, order));
+  plim_status status = finish(&s, try_policy(&s, policy), NULL, &plan);
+  plim_plan_free(plan);
+  *yes = status == PLIM_OK;
+  return status == PLIM_ENOFIT ? PLIM_OK : status;
 }
 
 /* The rest of the plan with variants of at most `limit` bytes of workspace, in its own order, with the repeats that it

@@ -60,6 +60,11 @@ PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph 
                                             const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
                                             plim_replay_counts *counts, plim_plan **out);
 
+/* *yes: does plim_arena_online find a plan there? The same ways are tried, up to the first that ends. */
+PLIM_MUST_USE plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
+                                                  const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
+                                                  int *yes);
+
 /* The arena shrinks to arena_bytes while `plan` runs and its step `from` > 0 is next: finish online. What comes out is
  * one plan: the steps of `plan` that have run and the rest of its schedule, played from what they left, within
  * arena_bytes; its budget is that of `plan`, which has passed the check. Where the profile (NULL: none) has variants of

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
+#include "runtime/base/halving.h"
 #include "runtime/inspect/own_story.h"
 
 static int64_t limit_of(const plim_story *s) {
@@ -212,36 +213,18 @@ int plim_story_equals(const plim_story *s, const plim_plan *plan, int32_t *step)
 
 /* ---- how much would do ---- */
 
-static plim_status ends_within(const plim_story *s, int64_t bytes, int *yes) {
-  const plim_story_options *o = &s->options;
-  plim_plan *plan = NULL;
-  plim_status status = plim_arena_online(s->ctx, o->graph, o->order, o->policy, bytes, limit_of(s), NULL, &plan);
-  plim_plan_free(plan);
-  *yes = status == PLIM_OK;
-  return status == PLIM_ENOFIT ? PLIM_OK : status;
-}
+enum { TO_THE_UNIT = 64 /* halvings of any range */ };
 
-static plim_status find_enough(const plim_story *s, int64_t most_bytes, int64_t *bytes) {
-  int64_t failing = s->options.budget_bytes / PLIM_ALIGN, working = most_bytes / PLIM_ALIGN; /* in units */
-  int yes;
-  PLIM_TRY(ends_within(s, working * PLIM_ALIGN, &yes));
-  while (yes && working - failing > 1) {
-    int64_t half = failing + (working - failing) / 2;
-    int here;
-    PLIM_TRY(ends_within(s, half * PLIM_ALIGN, &here));
-    if (here) {
-      working = half;
-    } else {
-      failing = half;
-    }
-  }
-  *bytes = yes ? working * PLIM_ALIGN : -1;
-  return PLIM_OK;
+static plim_status ends_within(void *user, int64_t bytes, int *yes) {
+  const plim_story *s = user;
+  const plim_story_options *o = &s->options;
+  return plim_arena_gets_through(s->ctx, o->graph, o->order, o->policy, bytes, limit_of(s), yes);
 }
 
 plim_status plim_story_enough(plim_story *s, int64_t most_bytes, int64_t *bytes) {
   if (s->enough_most != most_bytes) {
-    PLIM_TRY(find_enough(s, most_bytes, &s->enough_bytes));
+    PLIM_TRY(plim_halve_bytes(ends_within, s, s->options.budget_bytes, most_bytes, PLIM_ALIGN, TO_THE_UNIT,
+                              &s->enough_bytes));
     s->enough_most = most_bytes;
   }
   *bytes = s->enough_bytes;

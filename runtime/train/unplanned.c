@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "runtime/base/halving.h"
+
 enum { WORKSPACE_LIMITS = 9 /* all of the budget, a half, a quarter, ..., none */, HALVINGS = 7 };
 
 typedef struct decision {
@@ -142,13 +144,19 @@ plim_status plim_unplanned_make(plim_context *ctx, const plim_graph *graph, cons
   return PLIM_OK;
 }
 
-/* *yes: does the policy find a way within so many bytes? */
-static plim_status fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                        const plim_unplanned_options *options, int64_t bytes, int *yes) {
-  plim_unplanned_options tried = *options;
+typedef struct trial {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_profile *profile;
+  const plim_unplanned_options *options;
+} trial;
+
+static plim_status fits(void *user, int64_t bytes, int *yes) {
+  const trial *t = user;
+  plim_unplanned_options tried = *t->options;
   plim_plan *plan = NULL;
   tried.planning.budget_bytes = bytes;
-  plim_status status = plim_unplanned_make(ctx, graph, profile, &tried, NULL, &plan);
+  plim_status status = plim_unplanned_make(t->ctx, t->graph, t->profile, &tried, NULL, &plan);
   plim_plan_free(plan);
   *yes = status == PLIM_OK;
   return status == PLIM_ENOFIT ? PLIM_OK : status;
@@ -156,19 +164,6 @@ static plim_status fits(plim_context *ctx, const plim_graph *graph, const plim_p
 
 plim_status plim_unplanned_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                     const plim_unplanned_options *options, int64_t most_bytes, int64_t *bytes) {
-  int64_t failing = options->planning.budget_bytes, working = most_bytes;
-  int yes = 0;
-  if (working > failing) PLIM_TRY(fits(ctx, graph, profile, options, working, &yes));
-  for (int i = 0; yes && i < HALVINGS; i++) {
-    int64_t half = failing + (working - failing) / 2;
-    int here;
-    PLIM_TRY(fits(ctx, graph, profile, options, half, &here));
-    if (here) {
-      working = half;
-    } else {
-      failing = half;
-    }
-  }
-  *bytes = yes ? working - working % PLIM_ALIGN : -1; /* all that an arena uses of it */
-  return PLIM_OK;
+  trial t = {ctx, graph, profile, options};
+  return plim_halve_bytes(fits, &t, options->planning.budget_bytes, most_bytes, PLIM_ALIGN, HALVINGS, bytes);
 }

@@ -49,9 +49,22 @@ plim_plan_options bench_planning(const session *s, const char *planner) {
   return planning;
 }
 
-void bench_rows_end(const session *s, plim_status status, json_t *rows) {
-  if (status == PLIM_OK && s->o->json) {
-    json_t *object = json_pack("{s:O}", "rows", rows);
+void bench_row_add(const session *s, json_t *rows, json_t *row) {
+  if (plim_context_cancelled(s->ctx)) (void)json_object_set_new(row, "stopped", json_true());
+  (void)json_array_append_new(rows, row);
+}
+
+/* Why there are no more rows. */
+static void add_failure(const session *s, plim_status status, json_t *object) {
+  (void)json_object_set_new(object, "status", json_string(plim_status_name(status)));
+  (void)json_object_set_new(object, "error", json_string(plim_context_error(s->ctx)));
+}
+
+void bench_rows_end(session *s, plim_status status, json_t *rows) {
+  if (s->o->json && (status == PLIM_OK || json_array_size(rows) > 0)) {
+    json_t *object = json_pack("{s:O, s:b}", "rows", rows, "partial", status != PLIM_OK);
+    if (status != PLIM_OK) add_failure(s, status, object);
+    s->answered = 1;
     (void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     printf("\n");
     json_decref(object);

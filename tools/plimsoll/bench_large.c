@@ -36,7 +36,7 @@ static void print_row(const table *t, const char *planner, int32_t percent, cons
           row, json_pack("{s:s, s:f, s:f}", "class", plim_plan_class_name(plan->plan_class), "overhead_percent",
                          plim_plan_overhead_percent(plan), "bound_percent", plim_plan_bound_percent(plan)));
     }
-    (void)json_array_append_new(t->rows, row);
+    bench_row_add(t->s, t->rows, row);
     return;
   }
   printf("%3d%%  %-8s ", percent, planner);

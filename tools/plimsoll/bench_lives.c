@@ -41,7 +41,7 @@ static void print_row(const table *t, const result *r) {
                   (int)r->lives, "load_bytes", (json_int_t)r->lowest.load, "first_fit_bytes",
                   (json_int_t)r->lowest.first_fit, "height_bytes", (json_int_t)r->lowest.height, "load_percent",
                   share_percent(&r->lowest), "seconds_to_99_percent", r->near_seconds, "seconds", r->seconds);
-    (void)json_array_append_new(t->rows, row);
+    bench_row_add(t->s, t->rows, row);
     return;
   }
   char near_seconds[32] = "not found";
@@ -67,7 +67,7 @@ static plim_status run_lives(const table *t, const char *planner, const plim_liv
   if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
   progress_clear(&t->s->bar);
   print_row(t, &r);
-  status = plim_context_cancelled(ctx) ? PLIM_ECANCEL : PLIM_OK;
+  status = bench_go_on(t->s);
 done:
   plim_release(ctx, offset, lives->n, sizeof *offset);
   return status;

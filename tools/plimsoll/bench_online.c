@@ -61,7 +61,7 @@ static void add_result(const bench_online_table *t, const simulation *sim, const
   json_t *row = bench_online_row(sim, by, r);
   (void)json_object_set_new(row, "budget_percent", json_integer(percent));
   (void)json_object_set_new(row, "seconds", json_real(seconds));
-  (void)json_array_append_new(t->rows, row);
+  bench_row_add(t->s, t->rows, row);
 }
 
 /* A name is that of a policy or of a planner. */
@@ -121,12 +121,20 @@ static plim_status run_file(void *user, const char *path) {
   return status;
 }
 
+/* After Ctrl-C the tables are those so far, and say it. A failure that has its sentence keeps it. */
+static plim_status save_tables(const session *s, plim_text *markdown, plim_status status) {
+  if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
+  if (status == PLIM_ECANCEL) plim_text_add(markdown, "\n\nStopped: the tables end here.\n");
+  PLIM_TRY(markdown->status);
+  PLIM_TRY(plim_file_save(s->ctx, s->o->output, markdown->chars, markdown->length));
+  return status;
+}
+
 plim_status bench_online(session *s, const char *folder) {
   plim_text markdown = {.ctx = s->ctx};
   bench_online_table t = {.s = s, .rows = json_array(), .markdown = s->o->output ? &markdown : NULL};
   plim_status status = bench_files(s, folder, ".log.gz", run_file, &t);
-  if (status == PLIM_OK) status = markdown.status;
-  if (status == PLIM_OK && t.markdown) status = plim_file_save(s->ctx, s->o->output, markdown.chars, markdown.length);
+  if (t.markdown) status = save_tables(s, &markdown, status);
   plim_text_free(&markdown);
   bench_rows_end(s, status, t.rows);
   return status;

@@ -77,7 +77,7 @@ static void add_row(const table *t, const result *r) {
     (void)json_object_set_new(row, "minimalloc_milliseconds", json_integer(published[r->known].minimalloc_ms));
     (void)json_object_set_new(row, "supermalloc_milliseconds", json_integer(published[r->known].supermalloc_ms));
   }
-  (void)json_array_append_new(t->rows, row);
+  bench_row_add(t->s, t->rows, row);
 }
 
 plim_status bench_pack_once(const session *s, const plim_boxes *boxes, int64_t capacity, int64_t *offset,
@@ -145,12 +145,6 @@ plim_status bench_pack(session *s, const char *folder) {
   t.rows = json_array();
   if (!s->o->json) print_head(&t);
   plim_status status = bench_files(s, folder, ".csv", bench_instance, &t);
-  if (status == PLIM_OK && s->o->json) {
-    json_t *object = json_pack("{s:O}", "rows", t.rows);
-    (void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    printf("\n");
-    json_decref(object);
-  }
-  json_decref(t.rows);
+  bench_rows_end(s, status, t.rows);
   return status;
 }

@@ -79,7 +79,7 @@ static void add_row(const trial *r, int32_t percent, const plim_plan *plan, doub
                        plim_plan_bound_percent(plan), "proved", plan->proved, "time", (json_int_t)plan->time_ns,
                        "peak_bytes", (json_int_t)plan->peak_bytes, "budget_bytes", (json_int_t)plan->budget_bytes));
   }
-  (void)json_array_append_new(r->t->rows, row);
+  bench_row_add(r->t->s, r->t->rows, row);
 }
 
 static plim_status run_trial(const trial *r, int32_t percent) {

@@ -16,7 +16,7 @@ typedef struct shares {
 typedef struct sweep {
   const simulation *sim;
   const char *by;
-  int32_t n;
+  int32_t n, done; /* results [done]: fewer than n after Ctrl-C */
   int64_t *budget; /* [n] */
   simulated *result;
   const shares *range;
@@ -48,6 +48,15 @@ static const char *share_at(const sweep *w, int32_t i, char *text) {
   return text;
 }
 
+/* After Ctrl-C a budget without a plan is one that was not tried: what follows is no result. */
+static plim_status run_curve(const session *s, sweep *w, const plim_plan_options *planning) {
+  PLIM_TRY(simulation_sweep(w->sim, planning, w->n, w->budget, w->result));
+  w->done = w->n;
+  plim_status status = bench_go_on(s);
+  while (status != PLIM_OK && w->done > 0 && !w->result[w->done - 1].plan) w->done--;
+  return status;
+}
+
 static plim_status run_points(session *s, sweep *w) {
   const plim_policy *policy = plim_policy_find(w->by);
   plim_plan_options planning = bench_planning(s, w->by);
@@ -57,10 +66,11 @@ static plim_status run_points(session *s, sweep *w) {
   }
   if (!policy) {
     planning.time_limit_ns *= w->n; /* a curve shares it out */
-    return simulation_sweep(w->sim, &planning, w->n, w->budget, w->result);
+    return run_curve(s, w, &planning);
   }
   for (int32_t i = 0; i < w->n; i++) {
     PLIM_TRY(simulation_online(w->sim, policy, ADDRESSES_ARENA, w->budget[i], &w->result[i]));
+    w->done = i + 1;
     PLIM_TRY(bench_go_on(s));
   }
   return PLIM_OK;
@@ -88,7 +98,7 @@ static void print_sweep(session *s, const sweep *w, json_t *rows) {
   char share[SHARE];
   int32_t failed = 0, dearer = 0;
   if (!s->o->json) printf("%s, %s: overhead in %%, by share of the program's peak\n", w->sim->graph->name, w->by);
-  for (int32_t i = 0; i < w->n; i++) {
+  for (int32_t i = 0; i < w->done; i++) {
     const simulated *r = &w->result[i];
     const char *inversion = inversion_at(w, i);
     failed += inversion && inversion[0] == 'f';
@@ -97,7 +107,7 @@ static void print_sweep(session *s, const sweep *w, json_t *rows) {
       json_t *row = bench_online_row(w->sim, w->by, r);
       (void)json_object_set_new(row, "budget_percent", json_real((double)(w->range->low + i * w->range->step) / 1000));
       (void)json_object_set_new(row, "inversion", inversion ? json_string(inversion) : json_null());
-      (void)json_array_append_new(rows, row);
+      bench_row_add(s, rows, row);
       continue;
     }
     printf("%9s", share_at(w, i, share));
@@ -105,7 +115,7 @@ static void print_sweep(session *s, const sweep *w, json_t *rows) {
     printf("%s%s\n", inversion ? "  inversion of " : "", inversion ? inversion : "");
   }
   if (s->o->json) return;
-  printf("%d inversions of feasibility, %d of cost, at %d budgets\n\n", failed, dearer, w->n);
+  printf("%d inversions of feasibility, %d of cost, at %d budgets\n\n", failed, dearer, w->done);
 }
 
 static plim_status sweep_one(const bench_online_table *t, const simulation *sim, const shares *range, const char *by) {
@@ -113,9 +123,9 @@ static plim_status sweep_one(const bench_online_table *t, const simulation *sim,
   plim_status status;
   PLIM_CHECK(plim_allocate(sim->ctx, w.n, sizeof *w.budget, &w.budget));
   PLIM_CHECK(plim_allocate(sim->ctx, w.n, sizeof *w.result, &w.result));
-  PLIM_CHECK(run_points(t->s, &w));
+  status = run_points(t->s, &w);
   progress_clear(&t->s->bar);
-  print_sweep(t->s, &w, t->rows);
+  if (w.done > 0) print_sweep(t->s, &w, t->rows);
 done:
   for (int32_t i = 0; w.result && i < w.n; i++) simulated_release(&w.result[i]);
   plim_release(sim->ctx, w.budget, w.n, sizeof *w.budget);

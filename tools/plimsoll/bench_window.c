@@ -30,7 +30,7 @@ static void measure(int32_t n, const plim_window_row *row, times *t) {
 static void show(const session *s, json_t *rows, int32_t n, const times *t) {
   int64_t median = times_percentile(t, 50);
   if (!s->o->json) printf("%8d pieces  %9lld ns  %5.2f ns a piece\n", n, (long long)median, (double)median / n);
-  (void)json_array_append_new(rows, json_pack("{s:i, s:I}", "pieces", (int)n, "search_ns", (json_int_t)median));
+  bench_row_add(s, rows, json_pack("{s:i, s:I}", "pieces", (int)n, "search_ns", (json_int_t)median));
 }
 
 plim_status bench_window(session *s, const char *folder) {
@@ -45,6 +45,7 @@ plim_status bench_window(session *s, const char *folder) {
     fill(&random, n, row);
     measure(n, row, &t);
     show(s, rows, n, &t);
+    status = bench_go_on(s);
   }
   plim_release(s->ctx, row, MOST_PIECES, sizeof *row);
   bench_rows_end(s, status, rows);

@@ -61,6 +61,8 @@ const command command_bench = {
         "50 %; each row has the ratio of its overhead to the best above it and the most memory so far (default 55 s a "
         "plan). "
         "TABLE window: one search of the arena over 1,000 to 100,000 pieces. "
+        "Every search is made anew: what earlier runs found is not used (simulate --no-cache gives the same). After "
+        "Ctrl-C the rows so far stand; --json says \"partial\". "
         "Instances that nobody published get a row without those columns. Published seconds are of other machines.",
     .after =
         "EXAMPLES\n"

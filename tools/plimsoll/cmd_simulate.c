@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/size.h"
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/effort.h"
@@ -53,46 +54,57 @@ static void print_result(const session *s, const simulation *sim, const simulate
   figures_real(&f, 0, "fragmentation_percent", "free when room was made", "%.2f %% of the arena",
                r->fragmentation_percent);
   figures_real(&f, 0, "search_seconds", "search for room", "%.4f s", (double)r->search_ns / 1e9);
+  refusal_figures(&f, 0, &s->refusal);
   figures_real(&f, 0, "seconds", "simulated in", "%.3f s", seconds);
   figures_print(&f, s->o->json);
   figures_end(&f);
 }
 
 /* A budget that no plan fits into gets the sentence of `plan`: where a plan was asked for, and where one op alone needs
- * more than the arena that a policy or a plan's replay has. PLIM_OK: there may be a plan. */
-static plim_status refuse(session *s, const simulation *sim, const simulated *r) {
+ * more than a policy or a plan's replay has. Returns PLIM_ENOFIT with a sentence for any other end, too. */
+static plim_status explain(session *s, const simulation *sim, const simulated *r) {
   simulation_addresses addresses = addresses_of(s->o);
   plim_plan_options wanted = planning(s->o);
   plim_plan_floor floor;
-  if (r->end != PLIM_ONLINE_OOM || (s->o->online && addresses == ADDRESSES_NONE)) return PLIM_OK;
+  char budget[PLIM_SIZE_TEXT_BYTES];
+  (void)plim_size_print(r->budget_bytes, budget);
+  if (r->end == PLIM_ONLINE_THRASH) {
+    return plim_fail(s->ctx, PLIM_ENOFIT,
+                     "within %s (%lld bytes) %s computes again for more than %g times the step's time", budget,
+                     (long long)r->budget_bytes, r->by, s->o->thrash);
+  }
   if (s->o->online) wanted.planner = NULL;
   wanted.budget_bytes = r->budget_bytes;
   wanted.unpacked = addresses == ADDRESSES_NONE;
   PLIM_TRY(plim_plan_bound(s->ctx, sim->graph, sim->profile, &wanted, &floor));
-  if (addresses == ADDRESSES_ARENA && r->budget_bytes >= floor.bound_bytes) return PLIM_OK;
-  return refusal_explain_graph(s, sim->graph, sim->profile, &wanted);
+  int of_plans = !s->o->online && addresses != ADDRESSES_ARENA;
+  if (of_plans || r->budget_bytes < floor.bound_bytes) {
+    return refusal_explain_graph(s, sim->graph, sim->profile, &wanted);
+  }
+  return plim_fail(s->ctx, PLIM_ENOFIT, "%s finds no way within %s (%lld bytes) after %lld evictions", r->by, budget,
+                   (long long)r->budget_bytes, (long long)r->evictions);
+}
+
+/* The sentence, and where the policy does find a way. */
+static plim_status refuse(session *s, const simulation *sim, const plim_policy *policy, const simulated *r) {
+  plim_status status = explain(s, sim, r);
+  char sentence[PLIM_ERROR_BYTES];
+  if (status != PLIM_ENOFIT || !policy) return status;
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+  PLIM_TRY(simulation_enough(sim, policy, addresses_of(s->o), r->budget_bytes, &s->refusal.online_bytes));
+  (void)plim_fail(s->ctx, PLIM_ENOFIT, "%s", sentence);
+  return refusal_add_policy(s);
 }
 
 /* A run that did not end has its figures on standard output all the same; the sentence goes beside them. */
-static void print_verdict(const session *s, const simulated *r, plim_status refused) {
-  if (refused == PLIM_ENOFIT) {
-    (void)fprintf(stderr, "plimsoll: %s\n", plim_context_error(s->ctx));
-  } else if (r->end == PLIM_ONLINE_THRASH) {
-    (void)fprintf(stderr, "plimsoll: within %lld bytes %s computes again for more than %g times the step's time\n",
-                  (long long)r->budget_bytes, r->by, s->o->thrash);
-  } else if (r->end == PLIM_ONLINE_OOM) {
-    (void)fprintf(stderr, "plimsoll: %s finds no way within %lld bytes after %lld evictions\n", r->by,
-                  (long long)r->budget_bytes, (long long)r->evictions);
-  }
-}
-
-static plim_status simulate_graph(session *s, const simulation *sim, plim_online_end *end) {
+static plim_status simulate_graph(session *s, const simulation *sim) {
   const plim_policy *policy = s->o->online ? plim_policy_find(s->o->online) : NULL;
   simulation_addresses addresses = addresses_of(s->o);
   simulated r = {.plan = NULL};
   plim_plan_options wanted = planning(s->o);
   int64_t budget, begin_ns = plim_now_ns();
-  plim_status status;
+  plim_status status = PLIM_OK;
+  double seconds;
   PLIM_TRY(simulation_budget(sim, s->o->memory, addresses, &budget));
   if (policy) {
     PLIM_CHECK(simulation_online(sim, policy, addresses, budget, &r));
@@ -101,24 +113,24 @@ static plim_status simulate_graph(session *s, const simulation *sim, plim_online
   }
   progress_clear(&s->bar);
   if (s->o->output && r.plan && r.end == PLIM_ONLINE_OK) PLIM_CHECK(beside_save(sim->graph, r.plan, s->o->output));
-  print_result(s, sim, &r, (double)(plim_now_ns() - begin_ns) / 1e9);
-  status = refuse(s, sim, &r);
-  print_verdict(s, &r, status);
-  if (status == PLIM_ENOFIT) status = PLIM_OK; /* told by *end */
-  *end = r.end;
+  seconds = (double)(plim_now_ns() - begin_ns) / 1e9;
+  if (r.end != PLIM_ONLINE_OK) status = refuse(s, sim, policy, &r);
+  progress_clear(&s->bar);
+  print_result(s, sim, &r, seconds);
+  s->answered = 1;
 done:
   simulated_release(&r);
   return status;
 }
 
-static plim_status simulate(session *s, plim_online_end *end) {
+static plim_status simulate(session *s) {
   plim_graph *graph = NULL;
   simulation sim;
   if (!s->o->graph) return plim_fail(s->ctx, PLIM_EUSAGE, "simulate needs --graph FILE");
   PLIM_TRY(plim_graph_load(s->ctx, s->o->graph, &graph));
   plim_status status = simulation_open(s->ctx, graph, s->o->thrash, &sim);
   if (status == PLIM_OK) {
-    status = simulate_graph(s, &sim, end);
+    status = simulate_graph(s, &sim);
     simulation_close(&sim);
   }
   plim_graph_free(graph);
@@ -126,12 +138,7 @@ static plim_status simulate(session *s, plim_online_end *end) {
 }
 
 static int run_simulate(const options *o) {
-  session s;
-  plim_status status = session_open(&s, o);
-  plim_online_end end = PLIM_ONLINE_OK;
-  if (status == PLIM_OK) status = simulate(&s, &end);
-  int exit_status = session_close(&s, status);
-  return exit_status == 0 && end != PLIM_ONLINE_OK ? plim_status_exit(PLIM_ENOFIT) : exit_status;
+  return session_run(o, simulate);
 }
 
 const command command_simulate = {
@@ -154,7 +161,9 @@ const command command_simulate = {
         "  plimsoll simulate --graph g.json --planner search --memory 40%\n\n"
         "STATUS\n"
         "  ok; oom: nothing is left to evict; thrash: computing again takes longer than\n"
-        "  --thrash times the step. The last two end with exit status 4.\n\n"
+        "  --thrash times the step. The last two end with exit status 4, and a sentence\n"
+        "  that names the smallest cap found, by halving, in which the policy ends: no\n"
+        "  policy is monotone, so smaller ones may do and larger ones fail.\n\n"
         "FILES\n"
         "  With -o plan.json the graph is written to plan.graph.json beside it.\n\n" COMMAND_EXIT_STATUS,
     .run = run_simulate,

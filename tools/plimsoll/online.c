@@ -36,7 +36,7 @@ static plim_status fail_policy(session *s, const plim_plan_floor *floor, const c
 plim_status online_refuse(session *s) {
   const plim_program *p = s->program;
   const plim_unplanned_options wanted = unplanned_options(s);
-  char size[PLIM_SIZE_TEXT_BYTES], sentence[PLIM_ERROR_BYTES];
+  char sentence[PLIM_ERROR_BYTES];
   plim_plan_floor floor;
   int32_t step;
   int64_t *needed = &s->refusal.online_bytes, most = 2 * s->keep_all->arena_bytes;
@@ -46,9 +46,7 @@ plim_status online_refuse(session *s) {
   PLIM_TRY(plim_program_floor(p, &s->planning, &floor, &step));
   int planned = floor.smallest_bytes <= s->planning.budget_bytes;
   plim_status status = planned ? fail_policy(s, &floor, sentence) : refusal_explain(s);
-  if (status != PLIM_ENOFIT || *needed < 0) return status;
-  return plim_fail(s->ctx, PLIM_ENOFIT, "%s; --online %s finds a way in %s (--memory %lld)", keep_sentence(s, sentence),
-                   s->o->online, plim_size_print(*needed, size), (long long)*needed);
+  return status == PLIM_ENOFIT ? refusal_add_policy(s) : status;
 }
 
 plim_status online_run(session *s) {

@@ -91,6 +91,28 @@ plim_status refusal_explain_graph(session *s, const plim_graph *graph, const pli
   return explain(s, graph->name, wanted->budget_bytes, graph, &floor, "");
 }
 
+plim_status refusal_add_policy(session *s) {
+  char sentence[PLIM_ERROR_BYTES], size[PLIM_SIZE_TEXT_BYTES];
+  int64_t bytes = s->refusal.online_bytes;
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+  if (bytes < 0) {
+    return plim_fail(s->ctx, PLIM_ENOFIT, "%s; --online %s finds none in twice the bytes that keep everything either",
+                     sentence, s->o->online);
+  }
+  return plim_fail(s->ctx, PLIM_ENOFIT,
+                   "%s; --online %s finds a way in %s (--memory %lld), the smallest cap found by halving: no policy is "
+                   "monotone, so smaller ones may do and larger ones fail",
+                   sentence, s->o->online, plim_size_print(bytes, size), (long long)bytes);
+}
+
+void refusal_figures(figures *f, int column, const refusal *r) {
+  if (r->budget_bytes > 0) {
+    figures_bytes(f, column, "smallest_bytes", NULL, r->smallest_bytes);
+    figures_bytes(f, column, "bound_bytes", NULL, r->bound_bytes);
+  }
+  if (r->online_bytes > 0) figures_bytes(f, column, "online_bytes", "smallest cap found", r->online_bytes);
+}
+
 void refusal_json(const refusal *r, json_t *object) {
   (void)json_object_set_new(object, "budget_bytes", json_integer(r->budget_bytes));
   (void)json_object_set_new(object, "smallest_bytes", json_integer(r->smallest_bytes));

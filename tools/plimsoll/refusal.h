@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "planner/planner.h"
+#include "tools/plimsoll/figures.h"
 
 struct session;
 
@@ -19,6 +20,12 @@ typedef struct refusal {
 plim_status refusal_explain(struct session *s);
 plim_status refusal_explain_graph(struct session *s, const plim_graph *graph, const plim_profile *profile,
                                   const plim_plan_options *wanted);
+
+/* Add to the context's sentence where the policy of --online finds a way: s->refusal.online_bytes. PLIM_ENOFIT. */
+plim_status refusal_add_policy(struct session *s);
+
+/* The same as figures, for results that are printed all the same. */
+void refusal_figures(figures *f, int column, const refusal *r);
 
 void refusal_json(const refusal *r, json_t *object);
 

@@ -3,7 +3,11 @@
 
 #include <string.h>
 
+#include "runtime/base/halving.h"
 #include "runtime/base/size.h"
+
+/* Of twice what everything takes: to a two-thousandth of that, or to a sixtieth where each trial plays many ways. */
+enum { HALVINGS = 12, HALVINGS_OF_MANY = 7 };
 
 plim_status simulation_open(plim_context *ctx, const plim_graph *graph, double thrash, simulation *out) {
   simulation s = {.ctx = ctx, .graph = graph, .thrash = thrash};
@@ -66,13 +70,17 @@ static double percent(int64_t part, int64_t whole) {
   return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-/* The cheapest of all rows, when the policy knows the program: without addresses nothing else sets it apart. */
+/* A policy that knows the program is the cheapest of all that do not: without addresses nothing else sets it apart. */
+static int plays_row(const plim_policy *policy, const plim_policy *row) {
+  return row == policy || (policy->forecast && !row->forecast);
+}
+
 static plim_status run_ideal(const simulation *s, const plim_policy *policy, simulated *out) {
   const plim_handles *h = s->graph->handles;
   plim_online_result best = {.end = PLIM_ONLINE_OOM}, r;
   const plim_policy *row;
   for (int32_t i = 0; (row = plim_policy_at(i)); i++) {
-    if (row != policy && !(policy->forecast && !row->forecast)) continue;
+    if (!plays_row(policy, row)) continue;
     PLIM_TRY(plim_ideal_run(s->ctx, h, row, out->budget_bytes, simulation_limit_ns(s, plim_handles_total_ns(h)), &r));
     int better = r.end == PLIM_ONLINE_OK && (best.end != PLIM_ONLINE_OK || r.recomputed_ns < best.recomputed_ns);
     if (i > 0 && row != policy && !better) continue;
@@ -134,6 +142,48 @@ plim_status simulation_online(const simulation *s, const plim_policy *policy, si
   if (counts.way.policy) out->by = counts.way.policy->name;
   return take_plan(s, status, counts.thrashed, out);
 }
+
+/* ---- the smallest cap ---- */
+
+typedef struct trial {
+  const simulation *s;
+  const plim_policy *policy;
+  simulation_addresses addresses;
+} trial;
+
+static plim_status ideal_gets_through(const trial *t, int64_t bytes, int *yes) {
+  const plim_handles *h = t->s->graph->handles;
+  int64_t limit = simulation_limit_ns(t->s, plim_handles_total_ns(h));
+  const plim_policy *row;
+  *yes = 0;
+  for (int32_t i = 0; (row = plim_policy_at(i)) && !*yes; i++) {
+    plim_online_result r;
+    if (!plays_row(t->policy, row)) continue;
+    PLIM_TRY(plim_ideal_run(t->s->ctx, h, row, bytes, limit, &r));
+    *yes = r.end == PLIM_ONLINE_OK;
+  }
+  return PLIM_OK;
+}
+
+static plim_status gets_through(void *user, int64_t bytes, int *yes) {
+  const trial *t = user;
+  const simulation *s = t->s;
+  if (t->addresses == ADDRESSES_NONE) return ideal_gets_through(t, bytes, yes);
+  return plim_arena_gets_through(s->ctx, s->graph, s->order, t->policy, bytes,
+                                 simulation_limit_ns(s, s->order->keep_all_ns), yes);
+}
+
+plim_status simulation_enough(const simulation *s, const plim_policy *policy, simulation_addresses addresses,
+                              int64_t budget_bytes, int64_t *bytes) {
+  trial t = {s, policy, addresses};
+  int64_t whole;
+  PLIM_TRY(simulation_whole(s, addresses, &whole));
+  return plim_halve_bytes(gets_through, &t, budget_bytes, whole < INT64_MAX / 2 ? 2 * whole : whole,
+                          addresses == ADDRESSES_NONE ? 1 : PLIM_ALIGN, policy->forecast ? HALVINGS_OF_MANY : HALVINGS,
+                          bytes);
+}
+
+/* ---- plans ---- */
 
 /* A plan's schedule, its addresses given up, placed by the arena; and what every online policy plays in it: a plan is
  * not worse than any of them. `status` is that of the plan. */
