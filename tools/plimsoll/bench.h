@@ -31,11 +31,12 @@ plim_status bench_go_on(const session *s);
 typedef plim_status bench_each(void *user, const char *path);
 plim_status bench_files(session *s, const char *folder, const char *ending, bench_each *each, void *user);
 
-/* Add a row to a table; gives up the reference to it. After Ctrl-C it says "stopped": it is of what was found so far. */
+/* Add a row to a table; gives up the reference to it. After Ctrl-C it says "stopped": it is of what was found so far.
+ */
 void bench_row_add(const session *s, json_t *rows, json_t *row);
 
-/* With --json print the rows as one object; gives up the reference to them. Rows of a table that ended early are printed
- * as well: the object says "partial", and why. */
+/* With --json print the rows as one object; gives up the reference to them. Rows of a table that ended early are
+ * printed as well: the object says "partial", and why. */
 void bench_rows_end(session *s, plim_status status, json_t *rows);
 
 #endif
