@@ -2,8 +2,8 @@
  *
  * The search for sequences in program order gives a first schedule, which is brought into stages, and the cut model a
  * bound. Then CP-SAT solves the model of retention intervals, where it is installed and no number of iterations is
- * asked for; else a search of our own over the same schedules. Source: Bartan et al., "Moccasin: efficient tensor
- * rematerialization for neural networks", ICML 2023. */
+ * asked for; else a constraint search of our own over the same variables. Source: Bartan et al., "Moccasin: efficient
+ * tensor rematerialization for neural networks", ICML 2023. */
 #include "planner/exact/moccasin.h"
 #include "planner/bound.h"
 #include "planner/exact/staged_search.h"

@@ -1,169 +1,347 @@
-/* Depth first over sets of repeats, driven by conflicts: where the schedule of what is decided has too many bytes, one
- * repeat that would help is tried, then forbidden. A set that fits ends its branch, since more repeats only cost. The
- * tree is complete; what leaves it unfinished is the effort allowed. Then large neighbourhoods: some repeats of the
- * best are given up and the rest is completed by short descents, whose choices are a little random. */
+/* Constraint search over the stages of repeats, which learns from its conflicts. What is decided is propagated
+ * (copies.h, copies_cost.h); a decision that leads to a conflict leaves a clause behind, so that no mistake is made
+ * twice. When nothing more follows and the repeats decided so far keep the limit, they are a schedule, since more
+ * repeats only cost; then only faster ones are looked for. A conflict that needs no decision ends the search: the best
+ * is proved.
+ *
+ * Three ways to decide take turns, with restarts between them. *Cures*: at the step that is hardest to bring down, the
+ * repeat that spares most for its time, as late as its reader allows; a little at random. *Conflicts*: the variable
+ * that took part in most of the last conflicts, and its stage in the best schedule. *Neighbourhoods*: most of the best
+ * schedule is decided at once, and the rest, some stages or some of the repeats, is searched within few conflicts.
+ * Clauses are valid everywhere and are shared by all.
+ * Sources: Luby, Sinclair, Zuckerman 1993; Moskewicz et al., Chaff, DAC 2001; Shaw, CP 1998. */
 #include "planner/exact/staged_search.h"
 
-#include "planner/exact/conflict.h"
+#include <assert.h>
 
-enum { NEIGHBOURHOOD_NODES = 300, DESCENT_NODES = 1000, TREE_SHARE = 4 };
+#include "planner/exact/copies_cost.h"
+#include "planner/random.h"
 
-typedef struct tree {
+enum { RESTART_CONFLICTS = 64, LEAST_CLAUSES = 4000, NEAR_CONFLICTS = 60 };
+
+typedef enum way { CURES, CONFLICTS } way;
+
+typedef struct hunt {
   plim_staged_search *search;
-  plim_conflicts c;
-  plim_repeats now;
-  plim_repeat *trail; /* [n_trail] what is forbidden on the way from the root */
-  int32_t n_trail, room_trail;
-  int64_t nodes, most_nodes, deadline_ns;
-  int32_t stopped; /* 1: nodes or time ran out */
-} tree;
+  plim_copies c;
+  plim_copies_cost cost;
+  plim_random random;
+  int32_t *phase;      /* [variables] in the best schedule, or the one begun from */
+  plim_bound *assumed; /* [2 variables] a neighbourhood's decisions */
+  int32_t n_assumed;
+  int32_t has_incumbent; /* phase keeps the limit */
+  int64_t nodes, conflicts;
+  int32_t kept_clauses, stopped;
+  double noise;
+  way way;
+} hunt;
 
-static int may_go_on(tree *t) {
-  plim_staged_search *s = t->search;
-  if (t->nodes >= t->most_nodes || plim_context_cancelled(s->dag->ctx)) t->stopped = 1;
-  if (t->deadline_ns < INT64_MAX && plim_now_ns() >= t->deadline_ns) t->stopped = 1;
-  if (s->found && s->best_ns <= s->bound_ns) t->stopped = 1;
-  return !t->stopped;
+static int may_go_on(hunt *h) {
+  plim_staged_search *s = h->search;
+  if (h->nodes >= s->nodes || plim_context_cancelled(s->dag->ctx)) h->stopped = 1;
+  if (s->deadline_ns < INT64_MAX && plim_now_ns() >= s->deadline_ns) h->stopped = 1;
+  if (s->found && s->best_ns <= s->bound_ns) h->stopped = 1;
+  return !h->stopped;
 }
 
-static plim_status keep_best(tree *t) {
-  plim_staged_search *s = t->search;
-  PLIM_TRY(plim_repeats_copy(&s->best, &t->now));
-  s->best_ns = s->faster_than_ns = t->c.staged.time_ns;
+/* ---- schedules ---- */
+
+static void set_phase(hunt *h, const plim_repeats *repeats) {
+  const plim_copies *c = &h->c;
+  for (int32_t x = 0; x < c->n_variables; x++) h->phase[x] = plim_copies_absent(c, x);
+  for (int32_t i = 0; i < repeats->n; i++) {
+    int32_t x = c->first[repeats->at[i].node];
+    while (x < c->first[repeats->at[i].node + 1] && h->phase[x] < plim_copies_absent(c, x)) x++;
+    if (x < c->first[repeats->at[i].node + 1]) h->phase[x] = repeats->at[i].stage;
+  }
+}
+
+static plim_status keep_best(hunt *h) {
+  plim_staged_search *s = h->search;
+  PLIM_TRY(plim_copies_repeats(&h->c, &s->best));
+  s->best_ns = s->faster_than_ns = s->dag->time_ns + h->cost.present_ns;
   s->found = 1;
+  set_phase(h, &s->best);
+  h->has_incumbent = 1;
   return PLIM_OK;
 }
 
-static plim_status put_in(tree *t, plim_repeat r) {
-  PLIM_TRY(plim_repeats_add(&t->now, r));
-  t->c.count[r.node]++;
-  return PLIM_OK;
-}
+/* ---- decisions ---- */
 
-static void take_out(tree *t, plim_repeat r) {
-  int32_t i = 0;
-  while (t->now.at[i].stage != r.stage || t->now.at[i].node != r.node) i++;
-  plim_repeats_remove(&t->now, i);
-  t->c.count[r.node]--;
-}
-
-/* Evaluate what is decided. *branch: the repeat to decide; 0 when this branch of the tree ends here. */
-static plim_status visit(tree *t, plim_repeat *branch, int *goes_on) {
-  plim_staged_search *s = t->search;
-  int64_t bound;
-  *goes_on = 0;
-  if (!may_go_on(t)) return PLIM_OK;
-  t->nodes++;
-  PLIM_TRY(plim_staged_evaluate(&t->c.staged, &t->now));
-  if (t->c.staged.time_ns >= s->faster_than_ns) return PLIM_OK;
-  if (t->c.staged.peak_bytes <= s->limit_bytes) return keep_best(t);
-  plim_conflicts_look(&t->c, &bound, branch);
-  /* times come in steps of a unit */
-  *goes_on = bound < INT64_MAX && t->c.staged.time_ns + bound <= s->faster_than_ns - s->dag->time_unit;
-  return PLIM_OK;
-}
-
-static plim_status forbid(tree *t, plim_repeat r) {
-  if (t->n_trail == t->room_trail) {
-    int32_t room = 2 * t->room_trail + 64;
-    PLIM_TRY(plim_resize_array(t->search->dag->ctx, &t->trail, t->room_trail, room, sizeof *t->trail));
-    t->room_trail = room;
+/* Time of a repeat of u, and half that of what it reads and is not alive at step j. */
+static double effort_of(const hunt *h, int32_t u, int32_t j) {
+  const plim_dag_node *node = &h->search->dag->node[u];
+  double effort = (double)node->time_ns + 1;
+  for (int32_t i = 0; i < node->preds.n; i++) {
+    int32_t p = node->preds.at[i];
+    if (h->c.covered[p] <= j) effort += 0.5 * (double)h->search->dag->node[p].time_ns;
   }
-  t->trail[t->n_trail++] = r;
-  plim_conflicts_forbid(&t->c, r, 1);
-  return PLIM_OK;
+  return effort;
 }
 
-static plim_status descend(tree *t) {
-  int32_t begin = t->n_trail;
-  plim_status status;
-  for (;;) {
-    plim_repeat branch;
-    int goes_on;
-    PLIM_CHECK(visit(t, &branch, &goes_on));
-    if (!goes_on) break;
-    PLIM_CHECK(put_in(t, branch));
-    status = descend(t);
-    take_out(t, branch);
-    PLIM_CHECK(status);
-    PLIM_CHECK(forbid(t, branch));
+/* The repeat that cures a use, -1. */
+static int32_t repeat_for(const hunt *h, const plim_copy_use *u, int32_t j, int32_t high) {
+  const plim_copies *c = &h->c;
+  int32_t low = plim_copies_stage_behind(&c->step[j], u->node);
+  for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
+    if (!plim_copies_present(c, x) && plim_copies_may_run(c, x, low, high)) return x;
   }
-done:
-  while (t->n_trail > begin) plim_conflicts_forbid(&t->c, t->trail[--t->n_trail], 0);
-  return status;
+  return -1;
 }
 
-/* The tree below `from` (borrowed), with so many nodes at most. */
-static plim_status explore(tree *t, const plim_repeats *from, int64_t nodes, double noise) {
-  int64_t left = t->search->nodes - t->nodes;
-  t->most_nodes = t->nodes + (nodes < left ? nodes : left);
-  t->stopped = 0;
-  t->c.noise = noise;
-  PLIM_TRY(plim_repeats_copy(&t->now, from));
-  for (int32_t v = 0; v < t->search->dag->n; v++) t->c.count[v] = 0;
-  for (int32_t i = 0; i < t->now.n; i++) t->c.count[t->now.at[i].node]++;
-  return descend(t);
-}
-
-/* The best without the repeats of some stages, or of a random share. */
-static plim_status give_up_part(tree *t, plim_repeats *out) {
-  plim_random *random = &t->c.random;
-  int32_t n = t->search->dag->n, low = plim_random_below(random, n);
-  int32_t high = low + 1 + plim_random_below(random, n / 3 + 1);
-  int scattered = plim_random_percent(random, 40), percent = 5 + plim_random_below(random, 50);
-  PLIM_TRY(plim_repeats_copy(out, &t->search->best));
-  for (int32_t i = out->n - 1; i >= 0; i--) {
-    int inside = out->at[i].stage >= low && out->at[i].stage < high;
-    if (scattered ? plim_random_percent(random, percent) : inside) plim_repeats_remove(out, i);
+/* At the row whose cures have to give most of what they can, the one that is worth most. */
+static plim_bound find_cure(hunt *h) {
+  const plim_copies *c = &h->c;
+  const plim_copies_row *row = h->cost.row;
+  plim_bound found = {-1, 0};
+  double least = 0;
+  for (int32_t r = 1; r < h->cost.n_rows; r++) row = h->cost.row[r].tight > row->tight ? &h->cost.row[r] : row;
+  for (int32_t k = 0; k < c->n_uses; k++) {
+    const plim_copy_use *u = &c->use[k];
+    int64_t bytes = c->dag->node[u->node].bytes;
+    if (u->begin > row->step || u->sure <= row->step || bytes == 0) continue;
+    double worth = effort_of(h, u->node, row->step) / (double)bytes;
+    if (h->noise > 0) worth *= 1 + h->noise * plim_random_unit(&h->random);
+    if (found.side >= 0 && worth >= least) continue;
+    int32_t high = c->step[u->reader].stage, x = repeat_for(h, u, row->step, high);
+    if (x < 0) continue;
+    found = plim_bound_at_most(x, high);
+    least = worth;
   }
-  return PLIM_OK;
+  return found;
 }
 
-static int effort_is_left(tree *t) {
-  t->most_nodes = t->search->nodes;
-  t->deadline_ns = t->search->deadline_ns;
-  t->stopped = 0;
-  return may_go_on(t);
+/* The variable of most conflicts, and its value in the schedule begun from. */
+static plim_bound find_active(const hunt *h) {
+  const plim_copies *c = &h->c;
+  int32_t best = -1;
+  for (int32_t x = 0; x < c->n_variables; x++) {
+    double activity = c->lcg.activity[x];
+    if (activity <= (best >= 0 ? c->lcg.activity[best] : 0) || plim_copies_fixed(c, x)) continue;
+    best = x;
+  }
+  if (best < 0) return (plim_bound){-1, 0};
+  int32_t stage = h->phase[best], absent = plim_copies_absent(c, best);
+  if (stage < plim_lcg_low(&c->lcg, best)) stage = absent;
+  return stage < absent ? plim_bound_at_most(best, stage) : plim_bound_at_least(best, absent);
 }
 
-static plim_status improve(tree *t, const plim_repeats *start) {
-  plim_staged_search *s = t->search;
-  plim_repeats part = {.ctx = s->dag->ctx};
-  plim_status status = PLIM_OK;
-  while (effort_is_left(t)) {
-    if (s->found) {
-      PLIM_CHECK(give_up_part(t, &part));
-    } else {
-      PLIM_CHECK(plim_repeats_copy(&part, start));
+/* A repeat that is there, but may take several stages: the latest. */
+static plim_bound find_open(const hunt *h) {
+  const plim_copies *c = &h->c;
+  for (int32_t x = 0; x < c->n_variables; x++) {
+    if (plim_copies_present(c, x) && !plim_copies_fixed(c, x)) {
+      return plim_bound_at_least(x, plim_lcg_high(&c->lcg, x));
     }
-    PLIM_CHECK(explore(t, &part, s->found ? NEIGHBOURHOOD_NODES : DESCENT_NODES + 4 * (int64_t)s->dag->n, 1));
   }
-done:
-  plim_repeats_free(&part);
-  return status;
+  return (plim_bound){-1, 0};
 }
 
-/* When the tree has to be done: with a quarter of the time that is left. */
-static int64_t tree_deadline(const plim_staged_search *s) {
-  int64_t now = plim_now_ns();
-  return s->deadline_ns == INT64_MAX ? INT64_MAX : now + (s->deadline_ns - now) / TREE_SHARE;
+/* The next bound of a neighbourhood that does not hold yet; each has a level. *denied 1: they contradict each other. */
+static plim_status find_assumed(hunt *h, plim_bound *out, int *denied) {
+  plim_lcg *l = &h->c.lcg;
+  while (l->n_levels < h->n_assumed) {
+    plim_bound b = h->assumed[l->n_levels];
+    if (plim_lcg_holds(l, b)) {
+      PLIM_TRY(plim_lcg_open(l));
+      continue;
+    }
+    *denied = plim_lcg_denied(l, b);
+    *out = b;
+    return PLIM_OK;
+  }
+  return PLIM_OK;
+}
+
+/* Decide something, or keep a schedule that needs no more. *over 1: the neighbourhood has nothing. */
+static plim_status decide(hunt *h, int *over) {
+  plim_bound b = {-1, 0};
+  PLIM_TRY(find_assumed(h, &b, over));
+  if (*over) return PLIM_OK;
+  if (b.side < 0) b = find_open(h);
+  if (b.side < 0 && h->c.whole_peak <= h->c.limit_bytes) return keep_best(h);
+  if (b.side < 0 && h->way == CONFLICTS) b = find_active(h);
+  if (b.side < 0) b = find_cure(h);
+  assert(b.side >= 0);
+  PLIM_TRY(plim_lcg_open(&h->c.lcg));
+  return plim_lcg_decide(&h->c.lcg, b);
+}
+
+/* ---- search ---- */
+
+static plim_status propagate(hunt *h) {
+  const plim_staged_search *s = h->search;
+  plim_lcg *l = &h->c.lcg;
+  int64_t allowed =
+      s->faster_than_ns == INT64_MAX ? INT64_MAX / 2 : s->faster_than_ns - s->dag->time_ns - s->dag->time_unit;
+  do {
+    PLIM_TRY(plim_copies_propagate(&h->c));
+    if (!l->failed) PLIM_TRY(plim_copies_cost_bound(&h->cost, &h->c, allowed));
+  } while (!l->failed && l->next < l->n_trail);
+  return PLIM_OK;
+}
+
+/* Search until so many conflicts are met, or the neighbourhood has nothing more (*over), or all is proved. */
+static plim_status search_within(hunt *h, int64_t conflicts, int *over) {
+  plim_lcg *l = &h->c.lcg;
+  int32_t refuted = 0;
+  *over = 0;
+  while (conflicts > 0 && !*over && may_go_on(h)) {
+    h->nodes++;
+    PLIM_TRY(propagate(h));
+    if (l->failed) {
+      conflicts--;
+      h->conflicts++;
+      PLIM_TRY(plim_lcg_learn(l, &refuted));
+    } else {
+      PLIM_TRY(decide(h, over));
+    }
+    if (refuted) {
+      h->search->exhausted = h->stopped = 1;
+      return PLIM_OK;
+    }
+  }
+  plim_lcg_back(l, 0);
+  h->n_assumed = 0;
+  return PLIM_OK;
+}
+
+/* Without decisions: what is known for good; then clauses are few enough. */
+static plim_status clean_up(hunt *h) {
+  plim_lcg *l = &h->c.lcg;
+  int32_t refuted = 0;
+  PLIM_TRY(propagate(h));
+  if (l->failed) PLIM_TRY(plim_lcg_learn(l, &refuted));
+  if (refuted) h->search->exhausted = h->stopped = 1;
+  if (refuted || l->n_clauses < h->kept_clauses) return PLIM_OK;
+  PLIM_TRY(plim_lcg_forget(l, h->kept_clauses / 2));
+  h->kept_clauses += h->kept_clauses / 20;
+  return PLIM_OK;
+}
+
+/* 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 .. */
+static int64_t luby(int64_t i) {
+  int64_t length = 1, power = 0;
+  for (; length < i + 1; power++) length = 2 * length + 1;
+  for (; length - 1 != i; power--) {
+    length = (length - 1) / 2;
+    i %= length;
+  }
+  return (int64_t)1 << power;
+}
+
+static plim_status search_tree(hunt *h, int64_t round) {
+  int over;
+  h->way = round % 2 == 1 && (h->has_incumbent || round % 4 == 3) ? CONFLICTS : CURES;
+  h->noise = round == 0 ? 0 : 1;
+  PLIM_TRY(clean_up(h));
+  return h->stopped ? PLIM_OK : search_within(h, RESTART_CONFLICTS * luby(round / 2), &over);
+}
+
+static void assume(hunt *h, plim_bound b) {
+  h->assumed[h->n_assumed++] = b;
+}
+
+/* Decide x as it is in the best schedule. */
+static void assume_phase(hunt *h, int32_t x) {
+  if (h->phase[x] < plim_copies_absent(&h->c, x)) assume(h, plim_bound_at_most(x, h->phase[x]));
+  assume(h, plim_bound_at_least(x, h->phase[x]));
+}
+
+/* Free: the repeats of some stages, or some of all repeats; what is not repeated is free as well, or only in those
+ * stages. */
+static void assume_outside(hunt *h, double width) {
+  const plim_copies *c = &h->c;
+  plim_random *random = &h->random;
+  int32_t n = c->dag->n, length = 1 + (int32_t)(width * n), low = plim_random_below(random, n) - length / 2;
+  int scattered = plim_random_percent(random, 40), narrow = plim_random_percent(random, 50);
+  int percent = 5 + (int)(width * 100);
+  h->n_assumed = 0;
+  for (int32_t x = 0; x < c->n_variables; x++) {
+    int32_t v = c->node_of[x], absent = plim_copies_absent(c, x);
+    const plim_list *readers = &c->dag->node[v].succs;
+    int32_t end = readers->n > 0 ? readers->at[readers->n - 1] : v;
+    if (h->phase[x] < absent) {
+      int inside = h->phase[x] >= low && h->phase[x] < low + length;
+      if (scattered ? !plim_random_percent(random, percent) : !inside) assume_phase(h, x);
+    } else if (narrow && !scattered && (v >= low + length || end < low)) {
+      assume_phase(h, x);
+    }
+  }
+}
+
+static plim_status search_near(hunt *h, double *width) {
+  int over;
+  PLIM_TRY(clean_up(h));
+  if (h->stopped) return PLIM_OK;
+  h->way = plim_random_percent(&h->random, 30) ? CONFLICTS : CURES;
+  h->noise = 1;
+  assume_outside(h, *width * (0.3 + plim_random_unit(&h->random)));
+  PLIM_TRY(search_within(h, NEAR_CONFLICTS, &over));
+  *width *= over ? 1.05 : 0.98;
+  if (*width > 0.5) *width = 0.5;
+  if (*width < 0.01) *width = 0.01;
+  return PLIM_OK;
+}
+
+/* The tree and neighbourhoods of the best get the same effort. */
+static plim_status take_turns(hunt *h) {
+  double width = 0.15;
+  int64_t near = 0;
+  for (int64_t round = 0; may_go_on(h);) {
+    int64_t before = h->nodes;
+    if (h->has_incumbent && round > 0 && near < h->nodes - near) {
+      PLIM_TRY(search_near(h, &width));
+      near += h->nodes - before;
+    } else {
+      PLIM_TRY(search_tree(h, round++));
+    }
+  }
+  return PLIM_OK;
+}
+
+/* Where to begin: a schedule that keeps the limit is the best so far; another one is completed. */
+static plim_status begin_from(hunt *h, const plim_repeats *start) {
+  plim_staged_search *s = h->search;
+  plim_staged staged;
+  int over;
+  PLIM_TRY(plim_staged_make(s->dag, &staged));
+  plim_status status = plim_staged_evaluate(&staged, start);
+  int fits = status == PLIM_OK && staged.peak_bytes <= s->limit_bytes;
+  int64_t time_ns = staged.time_ns;
+  plim_staged_free(&staged);
+  PLIM_TRY(status);
+  set_phase(h, start);
+  h->has_incumbent = fits;
+  if (fits && time_ns < s->faster_than_ns) {
+    PLIM_TRY(plim_repeats_copy(&s->best, start));
+    s->best_ns = s->faster_than_ns = time_ns;
+    s->found = 1;
+  }
+  if (fits) return PLIM_OK;
+  for (int32_t x = 0; x < h->c.n_variables; x++) {
+    if (h->phase[x] < plim_copies_absent(&h->c, x)) assume_phase(h, x);
+  }
+  return search_within(h, NEAR_CONFLICTS, &over);
 }
 
 plim_status plim_staged_search_run(plim_staged_search *s, const plim_repeats *start) {
   plim_context *ctx = s->dag->ctx;
-  plim_repeats empty = {.ctx = ctx};
-  tree t = {.search = s, .now = {.ctx = ctx}, .deadline_ns = tree_deadline(s)};
+  hunt h = {.search = s, .random = {s->seed}, .kept_clauses = LEAST_CLAUSES};
+  plim_repeats none = {.ctx = ctx};
+  int64_t n = 0;
   plim_status status;
-  PLIM_CHECK(plim_conflicts_make(s->dag, s->copies, s->limit_bytes, &t.c));
-  t.c.random = (plim_random){s->seed};
-  if (start) PLIM_CHECK(explore(&t, start, DESCENT_NODES, 0));
-  PLIM_CHECK(explore(&t, &empty, s->nodes / TREE_SHARE, 0));
-  s->exhausted = !t.stopped;
-  if (!s->exhausted) PLIM_CHECK(improve(&t, start ? start : &empty));
+  PLIM_CHECK(plim_copies_make(s->dag, s->copies, s->limit_bytes, &h.c));
+  n = (int64_t)h.c.n_variables + 1;
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *h.phase, &h.phase));
+  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *h.assumed, &h.assumed));
+  PLIM_CHECK(begin_from(&h, start ? start : &none));
+  PLIM_CHECK(take_turns(&h));
   if (plim_context_cancelled(ctx)) status = plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
 done:
-  plim_conflicts_free(&t.c);
-  plim_repeats_free(&t.now);
-  plim_release(ctx, t.trail, t.room_trail, sizeof *t.trail);
+  plim_release(ctx, h.phase, n, sizeof *h.phase);
+  plim_release(ctx, h.assumed, 2 * n, sizeof *h.assumed);
+  plim_copies_cost_free(ctx, &h.cost);
+  plim_copies_free(&h.c);
   return status;
 }

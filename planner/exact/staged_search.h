@@ -13,7 +13,7 @@ struct plim_staged_search {
   int64_t limit_bytes; /* of the peak */
   int64_t bound_ns;    /* nothing is faster: stop there */
   int64_t faster_than_ns;
-  int64_t nodes;       /* of the search tree, at most */
+  int64_t nodes;       /* decisions and conflicts, at most */
   int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none */
   uint64_t seed;
   /* results */
@@ -22,9 +22,10 @@ struct plim_staged_search {
   int64_t best_ns;
 };
 
-/* Search: a short descent from `start` (NULL: none), then the whole tree for a quarter of the effort; when that does
- * not end, parts of the best are given up and completed again. Deterministic without a deadline. PLIM_ECANCEL keeps
- * what was found. `best` is the caller's to free, and empty with its ctx set in the beginning. */
+/* Search, beginning with what `start` (NULL: nothing) repeats; it is the best so far where it keeps the limit.
+ * Deterministic without a deadline. PLIM_ECANCEL keeps what was found. `best` is the caller's to free, and empty with
+ * its ctx set in the beginning. Bytes: clauses of up to a few thousand bounds, whose number grows with the time spent.
+ */
 PLIM_MUST_USE plim_status plim_staged_search_run(plim_staged_search *search, const plim_repeats *start);
 
 #endif

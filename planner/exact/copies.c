@@ -1,0 +1,373 @@
+/* Bytes over time, known in part. A copy that is read at a step is alive there since the last point at which it may
+ * have been made: the latest stage that one of its repeats can still take. That is the compulsory part of its life.
+ * Where compulsory parts exceed the limit there is a conflict; where one more copy would, a repeat must run between the
+ * step and the reader. */
+#include "planner/exact/copies.h"
+
+#include <stdlib.h>
+
+typedef struct plim_copy_item {
+  int32_t use, latest; /* latest change that it follows from */
+  int64_t bytes;
+} plim_copy_item;
+
+static plim_status make_variables(plim_copies *c, int32_t copies) {
+  const plim_dag *d = c->dag;
+  plim_context *ctx = d->ctx;
+  int32_t *low = NULL, *high = NULL;
+  int64_t n = 0;
+  plim_status status;
+  for (int32_t v = 0; v < d->n; v++) {
+    int32_t most = d->node[v].last_stage - v;
+    c->first[v] = (int32_t)n;
+    n += most < copies - 1 ? most : copies - 1;
+    if (n > INT32_MAX / 4) return plim_fail(ctx, PLIM_EUNSUPPORTED, "too many copies of too many ops to search");
+  }
+  c->first[d->n] = c->n_variables = (int32_t)n;
+  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *c->node_of, &c->node_of));
+  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *c->next_in_stage, &c->next_in_stage));
+  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *low, &low));
+  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *high, &high));
+  for (int32_t v = 0; v < d->n; v++) {
+    for (int32_t x = c->first[v]; x < c->first[v + 1]; x++) {
+      c->node_of[x] = v;
+      low[x] = v + 1 + x - c->first[v];
+      high[x] = d->node[v].last_stage + 1;
+    }
+  }
+  PLIM_CHECK(plim_lcg_make(ctx, c->n_variables, low, high, &c->lcg));
+done:
+  plim_release(ctx, low, n + 1, sizeof *low);
+  plim_release(ctx, high, n + 1, sizeof *high);
+  return status;
+}
+
+plim_status plim_copies_make(const plim_dag *dag, int32_t copies, int64_t limit_bytes, plim_copies *out) {
+  plim_copies c = {.dag = dag, .limit_bytes = limit_bytes};
+  plim_context *ctx = dag->ctx;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)dag->n + 1, sizeof *c.first, &c.first));
+  PLIM_CHECK(make_variables(&c, copies));
+  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *c.head, &c.head));
+  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *c.begin_of, &c.begin_of));
+  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *c.covered, &c.covered));
+  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *c.item, &c.item));
+  for (int32_t v = 0; v < dag->n; v++) {
+    if (dag->node[v].bytes > c.largest_bytes) c.largest_bytes = dag->node[v].bytes;
+  }
+  *out = c;
+done:
+  if (status != PLIM_OK) plim_copies_free(&c);
+  return status;
+}
+
+static void release_steps(plim_copies *c) {
+  plim_context *ctx = c->dag->ctx;
+  plim_release(ctx, c->step, c->room_steps, sizeof *c->step);
+  plim_release(ctx, c->sure_bytes, c->room_steps, sizeof *c->sure_bytes);
+  plim_release(ctx, c->whole_bytes, c->room_steps, sizeof *c->whole_bytes);
+  plim_release(ctx, c->tight, c->room_steps, sizeof *c->tight);
+  c->step = NULL;
+  c->sure_bytes = c->whole_bytes = NULL;
+  c->tight = NULL;
+}
+
+void plim_copies_free(plim_copies *c) {
+  if (!c->dag) return;
+  plim_context *ctx = c->dag->ctx;
+  int32_t n = c->dag->n;
+  release_steps(c);
+  plim_lcg_free(&c->lcg);
+  plim_release(ctx, c->first, (int64_t)n + 1, sizeof *c->first);
+  plim_release(ctx, c->node_of, (int64_t)c->n_variables + 1, sizeof *c->node_of);
+  plim_release(ctx, c->next_in_stage, (int64_t)c->n_variables + 1, sizeof *c->next_in_stage);
+  plim_release(ctx, c->head, n, sizeof *c->head);
+  plim_release(ctx, c->begin_of, n, sizeof *c->begin_of);
+  plim_release(ctx, c->covered, n, sizeof *c->covered);
+  plim_release(ctx, c->item, n, sizeof *c->item);
+  plim_release(ctx, c->use, c->room_uses, sizeof *c->use);
+  *c = (plim_copies){0};
+}
+
+int plim_copies_may_run(const plim_copies *c, int32_t x, int32_t low, int32_t high) {
+  int32_t last = plim_copies_absent(c, x) - 1;
+  int32_t from = plim_lcg_low(&c->lcg, x), to = plim_lcg_high(&c->lcg, x);
+  if (to > last) to = last;
+  return (from > low ? from : low) <= (to < high ? to : high);
+}
+
+/* ---- the look ---- */
+
+static plim_status reserve_steps(plim_copies *c, int32_t n) {
+  plim_context *ctx = c->dag->ctx;
+  if (n <= c->room_steps) return PLIM_OK;
+  release_steps(c);
+  c->room_steps = n + n / 2;
+  PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->step, &c->step));
+  PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->sure_bytes, &c->sure_bytes));
+  PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->whole_bytes, &c->whole_bytes));
+  return plim_allocate(ctx, c->room_steps, sizeof *c->tight, &c->tight);
+}
+
+/* Steps: the repeats decided for a stage, in order, then its first run. */
+static plim_status list_steps(plim_copies *c) {
+  const plim_dag *d = c->dag;
+  int32_t repeats = 0;
+  for (int32_t v = 0; v < d->n; v++) c->head[v] = -1;
+  for (int32_t x = c->n_variables - 1; x >= 0; x--) {
+    int32_t stage = plim_lcg_low(&c->lcg, x);
+    if (!plim_copies_fixed(c, x) || stage == plim_copies_absent(c, x)) continue;
+    c->next_in_stage[x] = c->head[stage];
+    c->head[stage] = x;
+    repeats++;
+  }
+  PLIM_TRY(reserve_steps(c, d->n + repeats));
+  c->n_steps = 0;
+  for (int32_t t = 0; t < d->n; t++) {
+    c->begin_of[t] = c->n_steps;
+    for (int32_t x = c->head[t]; x >= 0; x = c->next_in_stage[x]) {
+      c->step[c->n_steps++] = (plim_copy_step){t, c->node_of[x], x};
+    }
+    c->step[c->n_steps++] = (plim_copy_step){t, t, -1};
+  }
+  return PLIM_OK;
+}
+
+/* The first step at which an undecided repeat of u, as late as it can be up to that stage, may have made a copy. */
+static int32_t sure_from(const plim_copies *c, int32_t u, int32_t stage, int32_t reader) {
+  int32_t latest = -1;
+  for (int32_t x = c->first[u]; x < c->first[u + 1]; x++) {
+    int32_t last = plim_copies_absent(c, x) - 1, to = plim_lcg_high(&c->lcg, x);
+    if (to > last) to = last;
+    if (to > stage) to = stage;
+    if (plim_lcg_low(&c->lcg, x) <= to && to > latest && !plim_copies_fixed(c, x)) latest = to;
+  }
+  if (latest < 0) return 0;
+  int32_t j = c->begin_of[latest];
+  while (j < reader && c->step[j].stage == latest && c->step[j].node < u) j++;
+  return j;
+}
+
+static plim_status add_use(plim_copies *c, int32_t u, int32_t reader) {
+  int32_t begin = c->covered[u] + 1, sure = sure_from(c, u, c->step[reader].stage, reader);
+  if (sure < begin) sure = begin;
+  if (begin > reader) return PLIM_OK;
+  if (c->n_uses == c->room_uses) {
+    int32_t room = 2 * c->room_uses + 256;
+    PLIM_TRY(plim_resize_array(c->dag->ctx, &c->use, c->room_uses, room, sizeof *c->use));
+    c->room_uses = room;
+  }
+  c->use[c->n_uses++] = (plim_copy_use){u, reader, begin, sure};
+  c->covered[u] = reader;
+  return PLIM_OK;
+}
+
+static plim_status list_uses(plim_copies *c) {
+  const plim_dag *d = c->dag;
+  c->n_uses = 0;
+  for (int32_t j = 0; j < c->n_steps; j++) {
+    const plim_list *preds = &d->node[c->step[j].node].preds;
+    for (int32_t i = 0; i < preds->n; i++) PLIM_TRY(add_use(c, preds->at[i], j));
+    c->covered[c->step[j].node] = j;
+  }
+  for (int32_t v = 0; v < d->n; v++) {
+    if (d->node[v].kept) PLIM_TRY(add_use(c, v, c->n_steps - 1));
+  }
+  return PLIM_OK;
+}
+
+static void add_bytes(plim_copies *c) {
+  const plim_dag *d = c->dag;
+  int32_t n = c->n_steps;
+  for (int32_t j = 0; j < n; j++) c->sure_bytes[j] = c->whole_bytes[j] = 0;
+  for (int32_t k = 0; k < c->n_uses; k++) {
+    const plim_copy_use *u = &c->use[k];
+    int64_t bytes = d->node[u->node].bytes;
+    c->whole_bytes[u->begin] += bytes;
+    c->sure_bytes[u->sure] += bytes;
+    if (u->reader + 1 == n) continue;
+    c->whole_bytes[u->reader + 1] -= bytes;
+    c->sure_bytes[u->reader + 1] -= bytes;
+  }
+  int64_t whole = d->base_bytes, sure = d->base_bytes;
+  c->whole_peak = 0;
+  for (int32_t j = 0; j < n; j++) {
+    const plim_dag_node *own = &d->node[c->step[j].node];
+    whole += c->whole_bytes[j];
+    sure += c->sure_bytes[j];
+    c->whole_bytes[j] = whole + own->bytes + own->workspace_bytes;
+    c->sure_bytes[j] = sure + own->bytes + own->workspace_bytes;
+    if (c->whole_bytes[j] > c->whole_peak) c->whole_peak = c->whole_bytes[j];
+  }
+}
+
+/* ---- reasons ---- */
+
+plim_status plim_copies_note_step(plim_copies *c, int32_t j) {
+  const plim_copy_step *s = &c->step[j];
+  if (s->variable < 0) return PLIM_OK;
+  PLIM_TRY(plim_lcg_note(&c->lcg, plim_bound_at_least(s->variable, s->stage)));
+  return plim_lcg_note(&c->lcg, plim_bound_at_most(s->variable, s->stage));
+}
+
+/* Why repeat x does not run in stages low .. high. */
+static plim_status note_elsewhere(plim_copies *c, int32_t x, int32_t low, int32_t high) {
+  int32_t absent = plim_copies_absent(c, x);
+  if (high >= absent) high = absent - 1;
+  if (low > high) return PLIM_OK;
+  if (plim_lcg_high(&c->lcg, x) < low) return plim_lcg_note(&c->lcg, plim_bound_at_most(x, low - 1));
+  return plim_lcg_note(&c->lcg, plim_bound_at_least(x, high + 1));
+}
+
+/* Its reader runs behind step j, and not behind the stage that it has. */
+static plim_status note_reader(plim_copies *c, int32_t k, int32_t j) {
+  const plim_copy_step *reader = &c->step[c->use[k].reader], *at = &c->step[j];
+  int32_t stage = at->stage + (reader->node >= at->node ? 0 : 1);
+  if (reader->variable < 0) return PLIM_OK;
+  PLIM_TRY(plim_lcg_note(&c->lcg, plim_bound_at_least(reader->variable, stage)));
+  return plim_lcg_note(&c->lcg, plim_bound_at_most(reader->variable, reader->stage));
+}
+
+plim_status plim_copies_note_use(plim_copies *c, int32_t k, int32_t j, int with_repeats) {
+  const plim_copy_use *use = &c->use[k];
+  if (use->reader == j) return PLIM_OK;
+  PLIM_TRY(note_reader(c, k, j));
+  int32_t low = plim_copies_stage_behind(&c->step[j], use->node), high = c->step[use->reader].stage;
+  for (int32_t x = c->first[use->node]; with_repeats && x < c->first[use->node + 1]; x++) {
+    PLIM_TRY(note_elsewhere(c, x, low, high));
+  }
+  return PLIM_OK;
+}
+
+/* The latest change behind what was noted from `begin` on; the notes are dropped. */
+static int32_t latest_of_notes(plim_copies *c, int32_t begin) {
+  int32_t latest = -1;
+  for (int32_t i = begin; i < c->lcg.reasons.n; i++) {
+    int32_t at = plim_lcg_change_of(&c->lcg, c->lcg.reasons.at[i]);
+    if (at > latest) latest = at;
+  }
+  c->lcg.reasons.n = begin;
+  return latest;
+}
+
+static int by_latest(const void *a, const void *b) {
+  const plim_copy_item *x = a, *y = b;
+  if (x->latest != y->latest) return x->latest > y->latest ? -1 : 1;
+  return (x->use > y->use) - (x->use < y->use);
+}
+
+/* Note enough of what is certainly alive at step j; `spare` bytes of it need not be told. What follows from the latest
+ * decisions is left out first. */
+static plim_status note_bytes(plim_copies *c, int32_t j, int64_t spare) {
+  int32_t n = 0;
+  for (int32_t k = 0; k < c->n_uses; k++) {
+    const plim_copy_use *use = &c->use[k];
+    int64_t bytes = c->dag->node[use->node].bytes;
+    if (use->sure > j || use->reader <= j || bytes == 0) continue; /* operands follow from the step */
+    int32_t begin = c->lcg.reasons.n;
+    PLIM_TRY(plim_copies_note_use(c, k, j, 1));
+    c->item[n++] = (plim_copy_item){k, latest_of_notes(c, begin), bytes};
+  }
+  qsort(c->item, (size_t)n, sizeof *c->item, by_latest);
+  PLIM_TRY(plim_copies_note_step(c, j));
+  for (int32_t i = 0; i < n; i++) {
+    if (c->item[i].bytes <= spare) {
+      spare -= c->item[i].bytes;
+    } else if (c->item[i].latest >= 0) {
+      PLIM_TRY(plim_copies_note_use(c, c->item[i].use, j, 1));
+    }
+  }
+  return PLIM_OK;
+}
+
+/* ---- propagation ---- */
+
+static plim_status order_repeats(plim_copies *c) {
+  plim_lcg *l = &c->lcg;
+  for (int32_t x = 1; x < c->n_variables && !l->failed; x++) {
+    if (c->node_of[x] != c->node_of[x - 1]) continue;
+    int32_t absent = plim_copies_absent(c, x), low = plim_lcg_low(l, x - 1), high = plim_lcg_high(l, x);
+    int32_t least = low < absent ? low + 1 : absent, begin = l->reasons.n;
+    if (plim_lcg_low(l, x) < least) {
+      PLIM_TRY(plim_lcg_note(l, plim_bound_at_least(x - 1, low)));
+      PLIM_TRY(plim_lcg_imply(l, plim_bound_at_least(x, least), begin));
+    }
+    begin = l->reasons.n;
+    if (!l->failed && high < absent && plim_lcg_high(l, x - 1) >= high) {
+      PLIM_TRY(plim_lcg_note(l, plim_bound_at_most(x, high)));
+      PLIM_TRY(plim_lcg_imply(l, plim_bound_at_most(x - 1, high - 1), begin));
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_limit(plim_copies *c) {
+  int32_t worst = 0;
+  for (int32_t j = 1; j < c->n_steps; j++) worst = c->sure_bytes[j] > c->sure_bytes[worst] ? j : worst;
+  int64_t excess = c->sure_bytes[worst] - c->limit_bytes;
+  if (excess <= 0) return PLIM_OK;
+  int32_t begin = c->lcg.reasons.n;
+  PLIM_TRY(note_bytes(c, worst, excess - 1));
+  return plim_lcg_fail(&c->lcg, begin);
+}
+
+/* The copy of use k does not fit at step j: the only repeat that may spare it has to. */
+static plim_status force_repeat(plim_copies *c, int32_t k, int32_t j) {
+  const plim_copy_use *use = &c->use[k];
+  int32_t low = plim_copies_stage_behind(&c->step[j], use->node), high = c->step[use->reader].stage, only = -1;
+  for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
+    if (!plim_copies_may_run(c, x, low, high)) continue;
+    if (only >= 0) return PLIM_OK;
+    only = x;
+  }
+  if (only < 0 || (plim_lcg_low(&c->lcg, only) >= low && plim_lcg_high(&c->lcg, only) <= high)) return PLIM_OK;
+  int32_t begin = c->lcg.reasons.n;
+  PLIM_TRY(note_bytes(c, j, c->sure_bytes[j] + c->dag->node[use->node].bytes - c->limit_bytes - 1));
+  PLIM_TRY(plim_copies_note_use(c, k, j, 0));
+  for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
+    if (x != only) PLIM_TRY(note_elsewhere(c, x, low, high));
+  }
+  PLIM_TRY(plim_lcg_imply(&c->lcg, plim_bound_at_least(only, low), begin));
+  return c->lcg.failed ? PLIM_OK : plim_lcg_imply(&c->lcg, plim_bound_at_most(only, high), begin);
+}
+
+static plim_status force_repeats(plim_copies *c) {
+  int32_t latest = -1;
+  for (int32_t j = 0; j < c->n_steps; j++) {
+    if (c->sure_bytes[j] > c->limit_bytes - c->largest_bytes) latest = j;
+    c->tight[j] = latest;
+  }
+  for (int32_t k = 0; k < c->n_uses && !c->lcg.failed; k++) {
+    const plim_copy_use *use = &c->use[k];
+    int64_t room = c->limit_bytes - c->dag->node[use->node].bytes;
+    int32_t j = use->sure > use->begin ? c->tight[use->sure - 1] : -1;
+    while (j >= use->begin && c->sure_bytes[j] <= room) j = j > 0 ? c->tight[j - 1] : -1;
+    if (j >= use->begin) PLIM_TRY(force_repeat(c, k, j));
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_copies_propagate(plim_copies *c) {
+  plim_lcg *l = &c->lcg;
+  int32_t before;
+  do {
+    PLIM_TRY(plim_lcg_propagate(l));
+    if (!l->failed) PLIM_TRY(order_repeats(c));
+    before = l->n_trail;
+    if (l->failed || l->next < before) continue;
+    PLIM_TRY(list_steps(c));
+    PLIM_TRY(list_uses(c));
+    add_bytes(c);
+    PLIM_TRY(check_limit(c));
+    if (!l->failed) PLIM_TRY(force_repeats(c));
+  } while (!l->failed && l->next < l->n_trail);
+  return PLIM_OK;
+}
+
+plim_status plim_copies_repeats(const plim_copies *c, plim_repeats *out) {
+  out->n = 0;
+  for (int32_t j = 0; j < c->n_steps; j++) {
+    if (c->step[j].variable >= 0) PLIM_TRY(plim_repeats_add(out, (plim_repeat){c->step[j].stage, c->step[j].node}));
+  }
+  return PLIM_OK;
+}

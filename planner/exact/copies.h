@@ -1,0 +1,81 @@
+/* Moccasin's variables: for each repeat that a node may have the stage in which it starts, and what is known of the
+ * bytes while some of them are undecided.
+ *
+ * The first run of a node is fixed at its own stage. Variable x of a node v stands for its i-th repeat, i = 1 ..
+ * copies - 1: the stage that it runs in, or one behind the last stage allowed, which means that it is not there. The
+ * repeats of a node are in order. Where a copy ends follows: at its last reader before the next one. */
+#ifndef PLIM_PLANNER_EXACT_COPIES_H
+#define PLIM_PLANNER_EXACT_COPIES_H
+
+#include "planner/exact/lcg.h"
+#include "planner/exact/staged.h"
+
+/* A copy of `node`, read at step `reader`. It is alive there from `begin` on, behind the reader or run before, unless
+ * it is made again; from `sure` on no undecided repeat can spare it. */
+typedef struct plim_copy_use {
+  int32_t node, reader, begin, sure;
+} plim_copy_use;
+
+typedef struct plim_copy_step {
+  int32_t stage, node, variable; /* variable -1: a first run */
+} plim_copy_step;
+
+typedef struct plim_copies {
+  const plim_dag *dag;
+  int64_t limit_bytes;
+  plim_lcg lcg;
+  int32_t n_variables;
+  int32_t *first;   /* [n + 1] variables of a node */
+  int32_t *node_of; /* [n_variables] */
+  /* what runs for certain, by the last plim_copies_look */
+  plim_copy_step *step;
+  int32_t n_steps, room_steps;
+  int64_t *sure_bytes;  /* [n_steps] alive whatever is decided */
+  int64_t *whole_bytes; /* [n_steps] alive when nothing else is repeated */
+  int64_t whole_peak;
+  plim_copy_use *use;
+  int32_t n_uses, room_uses;
+  /* scratch */
+  int32_t *next_in_stage, *head; /* [n_variables], [n] repeats of a stage */
+  int32_t *begin_of;             /* [n] first step of a stage */
+  int32_t *covered;              /* [n] last step at which a copy is known to be read or made */
+  int32_t *tight;                /* [n_steps] the last step up to here that has less room than the largest node */
+  struct plim_copy_item *item;   /* [n] */
+  int64_t largest_bytes;
+} plim_copies;
+
+PLIM_MUST_USE plim_status plim_copies_make(const plim_dag *dag, int32_t copies, int64_t limit_bytes, plim_copies *out);
+void plim_copies_free(plim_copies *copies);
+
+/* The value of a variable that is not there. */
+static inline int32_t plim_copies_absent(const plim_copies *c, int32_t x) {
+  return c->dag->node[c->node_of[x]].last_stage + 1;
+}
+static inline int plim_copies_present(const plim_copies *c, int32_t x) {
+  return plim_lcg_high(&c->lcg, x) < plim_copies_absent(c, x);
+}
+static inline int plim_copies_fixed(const plim_copies *c, int32_t x) {
+  return plim_lcg_low(&c->lcg, x) == plim_lcg_high(&c->lcg, x);
+}
+
+/* The first stage in which a repeat of `node` runs behind a step. */
+static inline int32_t plim_copies_stage_behind(const plim_copy_step *step, int32_t node) {
+  return step->stage + (node > step->node ? 0 : 1);
+}
+
+/* Can x run in one of the stages low .. high? */
+int plim_copies_may_run(const plim_copies *copies, int32_t x, int32_t low, int32_t high);
+
+/* What the order of repeats, the bytes and the clauses imply, until nothing more does, or copies->lcg.failed. Leaves
+ * steps, uses and bytes of the last look behind. O(variables + edges + repeats) for each round. */
+PLIM_MUST_USE plim_status plim_copies_propagate(plim_copies *copies);
+
+/* Note why use `k` cannot be spared behind step j: what its reader is, and that no repeat runs in between. */
+PLIM_MUST_USE plim_status plim_copies_note_use(plim_copies *copies, int32_t k, int32_t j, int with_repeats);
+/* Note that step j runs. */
+PLIM_MUST_USE plim_status plim_copies_note_step(plim_copies *copies, int32_t j);
+
+/* The repeats that are decided, into a set. */
+PLIM_MUST_USE plim_status plim_copies_repeats(const plim_copies *copies, plim_repeats *out);
+
+#endif

@@ -1,0 +1,225 @@
+/* At a step where too much would be alive, repeats have to spare copies whose bytes sum up to the excess: a covering
+ * row. A repeat spares one use of one node, so each use has the time of its node to pay with, whatever the number of
+ * rows that it helps; repeats that are there anyway pay nothing. Rows are taken one after the other, the largest excess
+ * first; each is charged at its fractional optimum and leaves the rest of the uses' times to later rows: a feasible
+ * point of the dual of all rows together. A use that cannot be spared, but would have been too dear for its rows, needs
+ * no reason. */
+#include "planner/exact/copies_cost.h"
+
+#include <stdlib.h>
+
+typedef struct plim_copies_cure {
+  int32_t use;
+  int64_t bytes;
+  double price; /* of a byte */
+} plim_copies_cure;
+
+void plim_copies_cost_free(plim_context *ctx, plim_copies_cost *k) {
+  plim_release(ctx, k->left, k->room, sizeof *k->left);
+  plim_release(ctx, k->cure, k->room, sizeof *k->cure);
+  *k = (plim_copies_cost){0};
+}
+
+static plim_status reserve(plim_copies_cost *k, const plim_copies *c) {
+  plim_context *ctx = c->dag->ctx;
+  if (c->n_uses <= k->room) return PLIM_OK;
+  plim_copies_cost_free(ctx, k);
+  k->room = c->n_uses + c->n_uses / 2;
+  PLIM_TRY(plim_allocate(ctx, k->room, sizeof *k->left, &k->left));
+  return plim_allocate(ctx, k->room, sizeof *k->cure, &k->cure);
+}
+
+/* One step of each stretch above the limit: its highest. */
+static void list_rows(plim_copies_cost *k, const plim_copies *c) {
+  k->n_rows = 0;
+  for (int32_t j = 0; j < c->n_steps; j++) {
+    if (c->whole_bytes[j] <= c->limit_bytes) continue;
+    int32_t highest = j;
+    for (; j < c->n_steps && c->whole_bytes[j] > c->limit_bytes; j++) {
+      highest = c->whole_bytes[j] > c->whole_bytes[highest] ? j : highest;
+    }
+    plim_copies_row row = {highest, c->whole_bytes[highest] - c->limit_bytes, 0, 0};
+    int32_t at = k->n_rows < PLIM_COPIES_MOST_ROWS ? k->n_rows++ : PLIM_COPIES_MOST_ROWS;
+    for (; at > 0 && k->row[at - 1].excess < row.excess; at--) {
+      if (at < PLIM_COPIES_MOST_ROWS) k->row[at] = k->row[at - 1];
+    }
+    if (at < PLIM_COPIES_MOST_ROWS) k->row[at] = row;
+  }
+}
+
+static int64_t time_of(const plim_copies *c, int32_t x) {
+  return c->dag->node[c->node_of[x]].time_ns;
+}
+
+/* Can a repeat that is there for certain spare use `u` at step j? */
+static int is_free(const plim_copies *c, const plim_copy_use *u, int32_t j) {
+  int32_t low = plim_copies_stage_behind(&c->step[j], u->node), high = c->step[u->reader].stage;
+  for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
+    if (plim_copies_present(c, x) && plim_copies_may_run(c, x, low, high)) return 1;
+  }
+  return 0;
+}
+
+static int by_price(const void *a, const void *b) {
+  const plim_copies_cure *x = a, *y = b;
+  if (x->price < y->price || x->price > y->price) return x->price < y->price ? -1 : 1;
+  return (x->use > y->use) - (x->use < y->use);
+}
+
+/* The cures that cost something; *excess: what is left for them. */
+static int32_t list_cures(plim_copies_cost *k, const plim_copies *c, int32_t j, int64_t *excess) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < c->n_uses; i++) {
+    const plim_copy_use *u = &c->use[i];
+    int64_t bytes = c->dag->node[u->node].bytes;
+    if (u->begin > j || u->sure <= j || bytes == 0) continue;
+    if (is_free(c, u, j)) {
+      *excess -= bytes;
+    } else {
+      k->cure[n++] = (plim_copies_cure){i, bytes, k->left[i] / (double)bytes};
+    }
+  }
+  return n;
+}
+
+/* The fractional optimum of a row; what it charges is taken off the uses' times. *lacks: bytes that no cure spares. */
+static double charge(plim_copies_cost *k, const plim_copies *c, plim_copies_row *row, int64_t *lacks) {
+  int64_t open = row->excess;
+  int32_t n = list_cures(k, c, row->step, &open);
+  double total = 0, spared = 0;
+  row->price = 0;
+  if (n > 0) qsort(k->cure, (size_t)n, sizeof *k->cure, by_price);
+  for (int32_t i = 0; i < n && open > 0; i++) {
+    int64_t part = k->cure[i].bytes < open ? k->cure[i].bytes : open;
+    row->price = k->cure[i].price;
+    total += row->price * (double)part;
+    open -= part;
+  }
+  *lacks = open > 0 ? open : 0;
+  for (int32_t i = 0; i < n; i++) {
+    spared += (double)k->cure[i].bytes;
+    double *left = &k->left[k->cure[i].use], charged = row->price * (double)k->cure[i].bytes;
+    *left = charged < *left ? *left - charged : 0;
+  }
+  row->tight = spared > 0 ? (double)row->excess / spared : 0;
+  return total;
+}
+
+/* ---- reasons ---- */
+
+/* A repeat that is paid for already must not be the one that spares the use. */
+static plim_status note_paid(plim_copies *c, const plim_copy_use *u, int32_t j) {
+  int32_t low = plim_copies_stage_behind(&c->step[j], u->node), high = c->step[u->reader].stage;
+  for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
+    if (!plim_copies_present(c, x) || plim_copies_may_run(c, x, low, high)) continue;
+    plim_bound b = plim_lcg_high(&c->lcg, x) < low ? plim_bound_at_most(x, low - 1) : plim_bound_at_least(x, high + 1);
+    PLIM_TRY(plim_lcg_note(&c->lcg, b));
+  }
+  return PLIM_OK;
+}
+
+static int has_present(const plim_copies *c, int32_t v) {
+  for (int32_t x = c->first[v]; x < c->first[v + 1]; x++) {
+    if (plim_copies_present(c, x)) return 1;
+  }
+  return 0;
+}
+
+/* Why the row is there; `spare` bytes of it need not be told. */
+static plim_status note_row(plim_copies_cost *k, plim_copies *c, const plim_copies_row *row, int64_t spare) {
+  int32_t j = row->step;
+  PLIM_TRY(plim_copies_note_step(c, j));
+  for (int32_t i = 0; i < c->n_uses; i++) {
+    const plim_copy_use *u = &c->use[i];
+    int64_t bytes = c->dag->node[u->node].bytes;
+    double price = row->price * (double)bytes;
+    if (u->begin > j || u->reader <= j || bytes == 0) continue;
+    if (u->sure > j) { /* it may be spared */
+      PLIM_TRY(plim_copies_note_use(c, i, j, 0));
+      if (!is_free(c, u, j)) PLIM_TRY(note_paid(c, u, j));
+    } else if (bytes <= spare) {
+      spare -= bytes;
+    } else if (row->price > 0 && k->left[i] >= price && !has_present(c, u->node)) {
+      k->left[i] -= price; /* too dear to be a cure */
+      PLIM_TRY(plim_copies_note_use(c, i, j, 0));
+    } else {
+      PLIM_TRY(plim_copies_note_use(c, i, j, 1));
+    }
+  }
+  return PLIM_OK;
+}
+
+/* The repeats that are there; `spare` ns of them need not be told. */
+static plim_status note_present(plim_copies *c, int64_t spare) {
+  for (int32_t x = c->n_variables - 1; x >= 0; x--) {
+    if (!plim_copies_present(c, x) || time_of(c, x) == 0) continue;
+    if (time_of(c, x) <= spare) {
+      spare -= time_of(c, x);
+    } else {
+      PLIM_TRY(plim_lcg_note(&c->lcg, plim_bound_at_most(x, plim_copies_absent(c, x) - 1)));
+    }
+  }
+  return PLIM_OK;
+}
+
+/* ---- the bound ---- */
+
+static void add_present(plim_copies_cost *k, const plim_copies *c) {
+  k->present_ns = 0;
+  for (int32_t x = 0; x < c->n_variables; x++) {
+    if (plim_copies_present(c, x)) k->present_ns += time_of(c, x);
+  }
+}
+
+/* Repeats that alone take more than what is left. */
+static plim_status leave_out(plim_copies_cost *k, plim_copies *c, int64_t allowed_ns) {
+  int64_t least = INT64_MAX, left = allowed_ns - k->present_ns;
+  int32_t begin = c->lcg.reasons.n;
+  for (int32_t x = 0; x < c->n_variables; x++) {
+    if (plim_copies_present(c, x) || plim_copies_fixed(c, x) || time_of(c, x) <= left) continue;
+    if (time_of(c, x) < least) least = time_of(c, x);
+  }
+  if (least == INT64_MAX) return PLIM_OK;
+  PLIM_TRY(note_present(c, least - left - 1));
+  for (int32_t x = 0; x < c->n_variables; x++) {
+    if (plim_copies_present(c, x) || time_of(c, x) <= left) continue;
+    PLIM_TRY(plim_lcg_imply(&c->lcg, plim_bound_at_least(x, plim_copies_absent(c, x)), begin));
+  }
+  return PLIM_OK;
+}
+
+static plim_status fail_row(plim_copies_cost *k, plim_copies *c, plim_copies_row *row, int64_t lacks) {
+  int32_t begin = c->lcg.reasons.n;
+  row->price = 0;
+  PLIM_TRY(note_row(k, c, row, lacks - 1));
+  return plim_lcg_fail(&c->lcg, begin);
+}
+
+static plim_status charge_rows(plim_copies_cost *k, plim_copies *c, int64_t allowed_ns) {
+  double total = 0, most = (double)(allowed_ns - k->present_ns);
+  for (int32_t i = 0; i < c->n_uses; i++) k->left[i] = (double)c->dag->node[c->use[i].node].time_ns;
+  for (int32_t r = 0; r < k->n_rows; r++) {
+    int64_t lacks;
+    total += charge(k, c, &k->row[r], &lacks);
+    if (lacks > 0) return fail_row(k, c, &k->row[r], lacks);
+    if (total * (1 - 1e-9) <= most) continue; /* rounding never raises it */
+    int32_t begin = c->lcg.reasons.n;
+    PLIM_TRY(note_present(c, 0));
+    for (int32_t i = 0; i <= r; i++) PLIM_TRY(note_row(k, c, &k->row[i], 0));
+    return plim_lcg_fail(&c->lcg, begin);
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_copies_cost_bound(plim_copies_cost *k, plim_copies *c, int64_t allowed_ns) {
+  PLIM_TRY(reserve(k, c));
+  add_present(k, c);
+  if (k->present_ns > allowed_ns) {
+    int32_t begin = c->lcg.reasons.n;
+    PLIM_TRY(note_present(c, k->present_ns - allowed_ns - 1));
+    return plim_lcg_fail(&c->lcg, begin);
+  }
+  list_rows(k, c);
+  PLIM_TRY(charge_rows(k, c, allowed_ns));
+  return c->lcg.failed ? PLIM_OK : leave_out(k, c, allowed_ns);
+}

@@ -1,0 +1,32 @@
+/* The least time of what is undecided in plim_copies, and what does not pay. */
+#ifndef PLIM_PLANNER_EXACT_COPIES_COST_H
+#define PLIM_PLANNER_EXACT_COPIES_COST_H
+
+#include "planner/exact/copies.h"
+
+enum { PLIM_COPIES_MOST_ROWS = 16 };
+
+/* A step at which too much is alive unless something else is repeated. */
+typedef struct plim_copies_row {
+  int32_t step;
+  int64_t excess;
+  double price; /* of a byte, in the bound */
+  double tight; /* excess as a share of what repeats can spare there: more than 1 is a conflict */
+} plim_copies_row;
+
+typedef struct plim_copies_cost {
+  plim_copies_row row[PLIM_COPIES_MOST_ROWS]; /* of the last look, the most excess first */
+  int32_t n_rows;
+  int64_t present_ns; /* time of the repeats that are there for certain */
+  double *left;       /* [room] of each use: what of its node's time no row has charged yet */
+  struct plim_copies_cure *cure;
+  int32_t room;
+} plim_copies_cost;
+
+void plim_copies_cost_free(plim_context *ctx, plim_copies_cost *k); /* {0} is an empty one */
+
+/* List the rows of the last look; fail where all that is needed takes more than allowed_ns of repeats, and leave out
+ * repeats that would. O(rows x uses log uses). */
+PLIM_MUST_USE plim_status plim_copies_cost_bound(plim_copies_cost *k, plim_copies *copies, int64_t allowed_ns);
+
+#endif
