@@ -137,34 +137,40 @@ static plim_bound find_open(const hunt *h) {
   return (plim_bound){-1, 0};
 }
 
-/* The next bound of a neighbourhood that does not hold yet; each has a level. *denied 1: they contradict each other. */
-static plim_status find_assumed(hunt *h, plim_bound *out, int *denied) {
+/* A neighbourhood's decisions that are not made yet, all at once; each has a level. *denied 1: they contradict. */
+static plim_status decide_assumed(hunt *h, int *denied) {
   plim_lcg *l = &h->c.lcg;
-  while (l->n_levels < h->n_assumed) {
+  while (l->n_levels < h->n_assumed && !*denied) {
     plim_bound b = h->assumed[l->n_levels];
-    if (plim_lcg_holds(l, b)) {
-      PLIM_TRY(plim_lcg_open(l));
-      continue;
-    }
     *denied = plim_lcg_denied(l, b);
-    *out = b;
-    return PLIM_OK;
+    if (*denied) return PLIM_OK;
+    PLIM_TRY(plim_lcg_open(l));
+    if (!plim_lcg_holds(l, b)) PLIM_TRY(plim_lcg_decide(l, b));
   }
   return PLIM_OK;
 }
 
-/* Decide something, or keep a schedule that needs no more. *over 1: the neighbourhood has nothing. */
-static plim_status decide(hunt *h, int *over) {
-  plim_bound b = {-1, 0};
-  PLIM_TRY(find_assumed(h, &b, over));
-  if (*over) return PLIM_OK;
-  if (b.side < 0) b = find_open(h);
-  if (b.side < 0 && h->c.whole_peak <= h->c.limit_bytes) return keep_best(h);
-  if (b.side < 0 && h->way == CONFLICTS) b = find_active(h);
-  if (b.side < 0) b = find_cure(h);
-  assert(b.side >= 0);
+static plim_status decide_bound(hunt *h, plim_bound b) {
   PLIM_TRY(plim_lcg_open(&h->c.lcg));
   return plim_lcg_decide(&h->c.lcg, b);
+}
+
+/* Decide something, or keep a schedule that needs no more. *over 1: the neighbourhood has nothing. A repeat that is to
+ * be there runs as late as it can. */
+static plim_status decide(hunt *h, int *over) {
+  plim_lcg *l = &h->c.lcg;
+  plim_bound b = {-1, 0};
+  if (l->n_levels < h->n_assumed) return decide_assumed(h, over);
+  b = find_open(h);
+  if (b.side >= 0) return decide_bound(h, b);
+  if (h->c.whole_peak <= h->c.limit_bytes) return keep_best(h);
+  if (h->way == CONFLICTS) b = find_active(h);
+  if (b.side < 0) b = find_cure(h);
+  assert(b.side >= 0);
+  PLIM_TRY(decide_bound(h, b));
+  int32_t x = b.side / 2;
+  if (b.side % 2 == 0 || plim_copies_fixed(&h->c, x)) return PLIM_OK;
+  return decide_bound(h, plim_bound_at_least(x, plim_lcg_high(l, x)));
 }
 
 /* ---- search ---- */
