@@ -29,8 +29,6 @@ static const bad_input inputs[] = {
     {"tarin", 2, "no command is called \"tarin\"; did you mean \"train\"?"},
     {"train --memroy 5MiB", 2, "train has no option --memroy; did you mean --memory?"},
     {"--versio", 2, "a command comes before --versio"},
-    {"plan " SMALL "--curve --memory 50%", 2, "--curve and --memory exclude each other"},
-    {"plan " SMALL "--points 5", 2, "--points is for --curve"},
     {"plan --steps 4", 2, "plan has no option --steps"},
     {"train --batch 0", 2, "--batch 0 is not a whole number from 1 to 1048576"},
     {"train --batch 12x", 2, "--batch 12x"},

@@ -37,19 +37,9 @@ static plim_status plan(session *s) {
   return PLIM_OK;
 }
 
-/* A curve has every budget and no one plan. */
-static plim_status check_curve(const session *s) {
-  const options *o = s->o;
-  const char *other = o->memory ? "--memory" : o->svg ? "--svg" : o->print_sequence ? "--print-sequence" : NULL;
-  if (o->curve && other) return plim_fail(s->ctx, PLIM_EUSAGE, "--curve and %s exclude each other", other);
-  if (o->points > 0 && !o->curve) return plim_fail(s->ctx, PLIM_EUSAGE, "--points is for --curve");
-  return PLIM_OK;
-}
-
 static int run_plan(const options *o) {
   session s;
   plim_status status = session_open(&s, o);
-  if (status == PLIM_OK) status = check_curve(&s);
   if (status == PLIM_OK) status = o->graph ? plan_graph(&s) : plan(&s);
   return session_close(&s, status);
 }

@@ -77,14 +77,14 @@ static plim_status what_if(session *s, const traced *t, const traced *other) {
 typedef plim_status action(session *s, const traced *t, const traced *other);
 
 /* Options that not every action has. --graph has --online and --memory for itself. */
-enum { AT = 1, FIND = 2, WITH = 4, OUTPUT = 8, POLICY = 16, THEN = 32 };
+enum { AT = 1, FIND = 2, WITH = 4, OUTPUT = 8, POLICY = 16, THEN = 32, PLAIN = 64 };
 
 static const struct {
   const char *name;
   action *run;
   int takes;
 } actions[] = {{"summary", summary, 0},
-               {"step", step, AT | FIND | WITH},
+               {"step", step, AT | FIND | WITH | PLAIN},
                {"export", export, OUTPUT},
                {"diff", diff, WITH},
                {"what-if", what_if, AT | POLICY | THEN}};
@@ -98,6 +98,7 @@ static plim_status refuse_unused(const session *s, size_t row) {
                 {FIND, o->find != NULL, "--find"},
                 {WITH, o->with != NULL, "--with"},
                 {OUTPUT, o->output != NULL, "--output"},
+                {PLAIN, o->plain, "--plain"},
                 {POLICY, o->online && !o->graph, "--online without --graph"},
                 {POLICY, o->memory && !o->graph, "--memory without --graph"},
                 {THEN, o->then_online != NULL, "--then-online"},

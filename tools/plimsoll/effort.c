@@ -2,6 +2,7 @@
 #include "tools/plimsoll/effort.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/base/nearest.h"
 
@@ -31,19 +32,27 @@ static int is_given(const options *o, plim_plan_effort effort) {
   return 0;
 }
 
+/* Who decides the schedule without planning: a policy, or a plan of earlier. A cap that changes, and on a GPU retiming,
+ * ask the planner all the same. NULL: the planner. */
+static const char *decided_by(const options *o) {
+  int plans = o->memory_at.count > 0 || (o->plan && (o->retime > 0 || strncmp(o->device, "cuda", 4) == 0));
+  return plans ? NULL : o->online ? o->online : o->plan;
+}
+
 void effort_figures(figures *f, int column, const options *o) {
   static const char *const name[] = {[PLIM_EFFORT_TIME] = "--time-limit",
                                      [PLIM_EFFORT_ITERATIONS] = "--iterations",
                                      [PLIM_EFFORT_THREADS] = "--threads",
                                      [PLIM_EFFORT_COPIES] = "--copies"};
+  const char *other = decided_by(o);
   int32_t row = planner_row(o);
   char text[128];
   size_t used = 0;
   for (int e = PLIM_EFFORT_TIME; e <= PLIM_EFFORT_COPIES; e++) {
-    if (!is_given(o, (plim_plan_effort)e) || plim_planner_obeys(row, (plim_plan_effort)e)) continue;
+    if (!is_given(o, (plim_plan_effort)e) || (!other && plim_planner_obeys(row, (plim_plan_effort)e))) continue;
     used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", name[e]);
   }
-  if (used == 0 || o->online) return;
+  if (used == 0) return;
   figures_text(f, column, "without_effect", "without effect", text);
-  figures_note(f, column, ": nothing of %s changes with it", plim_planner_name(row));
+  figures_note(f, column, ": nothing of %s changes with it", other ? other : plim_planner_name(row));
 }

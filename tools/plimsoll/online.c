@@ -22,10 +22,10 @@ static const char *keep_sentence(const session *s, char sentence[PLIM_ERROR_BYTE
 }
 
 /* Plans need less than the policy does: say so. */
-static plim_status fail_policy(session *s, const plim_plan_floor *floor, const char *sentence) {
+static plim_status fail_policy(session *s, int64_t budget_bytes, const plim_plan_floor *floor, const char *sentence) {
   char budget[PLIM_SIZE_TEXT_BYTES];
   refusal *r = &s->refusal;
-  r->budget_bytes = s->planning.budget_bytes;
+  r->budget_bytes = budget_bytes;
   r->smallest_bytes = floor->smallest_bytes;
   r->bound_bytes = floor->bound_bytes;
   r->largest_batch = -1; /* this batch fits with a plan */
@@ -44,8 +44,8 @@ plim_status online_refuse(session *s) {
   PLIM_TRY(plim_unplanned_smallest(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN], &wanted, most,
                                    needed));
   PLIM_TRY(plim_program_floor(p, &s->planning, &floor, &step));
-  int planned = floor.smallest_bytes <= s->planning.budget_bytes;
-  plim_status status = planned ? fail_policy(s, &floor, sentence) : refusal_explain(s);
+  int64_t limit = wanted.planning.budget_bytes; /* without --memory that of keep-all */
+  plim_status status = floor.smallest_bytes <= limit ? fail_policy(s, limit, &floor, sentence) : refusal_explain(s);
   return status == PLIM_ENOFIT ? refusal_add_policy(s) : status;
 }
 

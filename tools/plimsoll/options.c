@@ -31,7 +31,7 @@ enum {
         COMMAND_BENCH | COMMAND_TRACE
 };
 enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
-enum { FIRST_LONG_KEY = 256, MAX_ROWS = 64, EXIT_USAGE = 2 };
+enum { FIRST_LONG_KEY = 256, MAX_ROWS = OPTION_NAMES, EXIT_USAGE = 2 };
 
 static const char *const group_title[GROUP_COUNT] = {
     [GROUP_MODEL] = "Model:",
@@ -287,11 +287,19 @@ static void store(const option_row *r, const char *arg, options *o, const struct
   }
 }
 
+int options_given(const options *o, const char *name) {
+  for (int i = 0; i < o->n_given; i++) {
+    if (strcmp(o->given[i], name) == 0) return 1;
+  }
+  return 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state) {
   parsing *p = state->input;
   const option_row *r = find_key(p->wanted->mask, key);
   if (r) {
     store(r, arg, p->o, state);
+    if (!options_given(p->o, r->name)) p->o->given[p->o->n_given++] = r->name;
     return 0;
   }
   if (key == ARGP_KEY_ARG) {
@@ -352,7 +360,8 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   struct argp_option option[MAX_ROWS + GROUP_COUNT] = {{0}};
   static char doc[6000], name[64], arguments[64];
   parsing p = {c, o};
-  *o = (options){.thrash = 1,
+  *o = (options){.command = c->mask,
+                 .thrash = 1,
                  .retime = -1,
                  .model = "resnet20",
                  .data = "fashion-mnist",

@@ -21,7 +21,7 @@ enum {
 };
 
 /* Values of an option that may be given more than once. */
-enum { OPTION_VALUES = 16 };
+enum { OPTION_VALUES = 16, OPTION_NAMES = 64 };
 typedef struct option_values {
   int count;
   const char *at[OPTION_VALUES];
@@ -41,7 +41,13 @@ typedef struct options {
   double rate, momentum, weight_decay, time_limit, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
   int plain, no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress;
+  unsigned command; /* COMMAND_... */
+  int n_given;
+  const char *given[OPTION_NAMES]; /* [n_given] long names of the options on the command line */
 } options;
+
+/* Was the option of that long name on the command line? */
+int options_given(const options *o, const char *name);
 
 typedef struct command command;
 struct command {

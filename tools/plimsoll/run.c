@@ -148,7 +148,7 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   if (program == s->program && s->from_curve) figures_note(f, column, ", kept from an earlier run");
   figures_flag(f, column, "from_curve", NULL, program == s->program && s->from_curve);
   figures_text(f, column, "planner", NULL, plan->planner);
-  if (program == s->program && !s->o->plan) effort_figures(f, column, s->o);
+  if (program == s->program) effort_figures(f, column, s->o);
   add_arithmetic(f, column, s, plan);
 }
 

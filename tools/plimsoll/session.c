@@ -16,6 +16,7 @@
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"
 #include "tools/plimsoll/online.h"
+#include "tools/plimsoll/pairs.h"
 
 enum { MOST_NOISE_BYTES = 64 << 20 };
 
@@ -94,6 +95,7 @@ plim_status session_open(session *s, const options *o) {
   plim_context_set_progress(s->ctx, progress_report, &s->bar);
   interrupt_watch(s->ctx);
   PLIM_TRY(check_names(s));
+  PLIM_TRY(pairs_check(s->ctx, o));
   return check_outputs(s);
 }
 
@@ -352,14 +354,18 @@ static plim_status make_plan(session *s) {
   plim_plan *plan = NULL;
   if (!s->o->plan) return plim_program_plan(s->program, &s->planning);
   PLIM_TRY(plim_plan_load(s->ctx, s->o->plan, &plan));
-  return plim_program_adopt(s->program, plan);
+  PLIM_TRY(plim_program_adopt(s->program, plan));
+  int64_t arena = plim_program_arena_bytes(s->program), cap = s->planning.budget_bytes;
+  if (arena <= cap) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_ENOFIT, "%s needs %lld bytes, the cap is %lld", s->o->plan, (long long)arena,
+                   (long long)cap);
 }
 
 static plim_status plan_training(session *s) {
   if (s->o->online) return online_run(s);
   plim_status status = make_plan(s);
   progress_clear(&s->bar);
-  if (status == PLIM_ENOFIT) return refusal_explain(s);
+  if (status == PLIM_ENOFIT && !s->o->plan) return refusal_explain(s);
   if (status == PLIM_OK && strcmp(s->o->addresses, "arena") == 0) return replay_in_arena(s);
   return status;
 }

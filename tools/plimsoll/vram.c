@@ -34,10 +34,6 @@ static plim_status plan_within(session *s, int64_t bytes) {
   char left[PLIM_SIZE_TEXT_BYTES];
   s->planning.budget_bytes = bytes;
   plim_status status = session_plan(s);
-  int64_t arena = status == PLIM_OK ? plim_program_arena_bytes(s->program) : 0;
-  if (arena > bytes) { /* of --plan */
-    status = plim_fail(s->ctx, PLIM_ENOFIT, "%s needs %lld bytes", s->o->plan, (long long)arena);
-  }
   if (status != PLIM_ENOFIT) return status;
   return plim_fail(s->ctx, PLIM_ENOFIT, "--vram %s leaves %s for the arena: %s", s->o->vram,
                    plim_size_print(bytes, left), plim_context_error(s->ctx));
