@@ -117,24 +117,42 @@ static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, i
   return 1;
 }
 
+/* The time of an op's first run; INT64_MAX: it has none. */
+static int64_t first_time(const plim_inspect *in, int32_t op) {
+  for (int32_t j = 0; j < in->plan->n_steps; j++) {
+    if (in->plan->step[j].kind == PLIM_STEP_RUN && in->plan->step[j].op == op) return plim_inspect_time(in, j);
+  }
+  return INT64_MAX;
+}
+
+/* A life that would leave room enough: may it be gone when it must, and is it the cheapest so far? By load that is at
+ * the full step alone, since until then there is room; by addresses from `gone` on. */
+static void consider(const plim_inspect *in, const plim_life *l, plim_absence *a) {
+  int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_step : a->gone;
+  if (l->storage < 0 || l->begin >= from || l->end <= a->full_step) return;
+  if (plim_role_persistent(in->graph->storage[l->storage].role)) return;
+  int32_t producer = in->graph->storage[l->storage].producer;
+  int32_t next = plim_inspect_next_use(in, l->storage, from);
+  if (producer < 0 || in->graph->op[producer].cls == PLIM_OP_EFFECT || (next >= 0 && next <= a->full_step)) return;
+  int64_t time = first_time(in, producer);
+  if (a->instead >= 0 && time >= a->instead_ns) return;
+  if (!may_run_at(in, &in->graph->op[producer], l->begin, next < 0 ? in->plan->n_steps : next)) return;
+  a->instead = l->storage;
+  a->instead_ns = time;
+  a->instead_bytes = l->bytes;
+}
+
+/* By load any that is large enough, by addresses one whose going leaves a range that is. */
 static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *a) {
   const plim_plan *plan = in->plan;
-  for (int32_t i = 0; i < plan->n_lives; i++) {
+  plim_room_walk walk = {.last = -1};
+  int32_t id;
+  for (int32_t i = 0; i < plan->n_lives && a->breaks == PLIM_BREAKS_LOAD; i++) {
     const plim_life *l = &plan->life[i];
-    if (l->storage < 0 || l->storage == storage || l->begin > a->gone || l->end <= a->full_step) continue;
-    if (l->bytes < a->over_bytes || plim_role_persistent(in->graph->storage[l->storage].role)) continue;
-    int32_t producer = in->graph->storage[l->storage].producer;
-    int32_t next = plim_inspect_next_use(in, l->storage, a->gone);
-    if (producer < 0 || in->graph->op[producer].cls == PLIM_OP_EFFECT || (next >= 0 && next <= a->full_step)) continue;
-    int64_t time = INT64_MAX;
-    for (int32_t j = 0; j < plan->n_steps && time == INT64_MAX; j++) {
-      if (plan->step[j].kind == PLIM_STEP_RUN && plan->step[j].op == producer) time = plim_inspect_time(in, j);
-    }
-    if (a->instead >= 0 && time >= a->instead_ns) continue;
-    if (!may_run_at(in, &in->graph->op[producer], l->begin, next < 0 ? plan->n_steps : next)) continue;
-    a->instead = l->storage;
-    a->instead_ns = time;
-    a->instead_bytes = l->bytes;
+    if (l->storage != storage && l->bytes >= a->over_bytes) consider(in, l, a);
+  }
+  while (a->breaks == PLIM_BREAKS_ADDRESSES && (id = plim_inspect_makes_room(in, storage, a, &walk)) >= 0) {
+    consider(in, &plan->life[id], a);
   }
 }
 
@@ -150,7 +168,7 @@ plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_
     tree t = {.in = in, .gone = a.gone, .root = a.back};
     PLIM_TRY(plim_allocate(in->ctx, in->plan->n_steps, 1, &t.depth));
     plim_inspect_room(in, storage, &a);
-    if (a.breaks == PLIM_BREAKS_LOAD) find_instead(in, storage, &a);
+    find_instead(in, storage, &a);
     add_cost(&t, &a);
     a.along = made_along(in, storage, a.back);
     plim_release(in->ctx, t.depth, in->plan->n_steps, 1);

@@ -66,3 +66,20 @@ void plim_inspect_room(const plim_inspect *in, int32_t storage, plim_absence *a)
   find_load(in, bytes, a);
   if (a->breaks == PLIM_BREAKS_NOTHING && in->plan->packed) find_addresses(in, bytes, a);
 }
+
+/* Removed, a life leaves what lies between all below it and the next above. */
+int32_t plim_inspect_makes_room(const plim_inspect *in, int32_t storage, const plim_absence *a, plim_room_walk *walk) {
+  const plim_plan *plan = in->plan;
+  int64_t bytes = bytes_of(in, storage);
+  while (walk->next <= plan->n_lives) {
+    int32_t id = walk->next < plan->n_lives ? in->by_offset[walk->next] : -1, last = walk->last;
+    walk->next++;
+    if (id >= 0 && (plan->life[id].begin > a->full_step || plan->life[id].end <= a->gone)) continue;
+    int64_t room = (id >= 0 ? plan->life[id].offset : plan->budget_bytes) - walk->below;
+    int64_t top = last >= 0 ? plan->life[last].offset + plan->life[last].bytes : 0;
+    if (top > walk->below) walk->below = top;
+    walk->last = id;
+    if (last >= 0 && room >= bytes) return last;
+  }
+  return -1;
+}

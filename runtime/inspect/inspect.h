@@ -72,8 +72,9 @@ typedef struct plim_absence {
   int64_t again_ns;
   int32_t again_runs, again_depth; /* depth 1: its inputs were resident */
   int32_t along;                   /* another storage that this run makes and that is read from then on; -1: none */
-  /* LOAD, instead: the storage resident from `gone` to full_step, not read between, that frees enough there, whose op
-   * may run again in time for its next read and takes the least; -1: none */
+  /* The cheapest alternative: the storage resident at full_step, not used there, that frees enough (LOAD), or resident
+   * from `gone` on, not read up to full_step, without which a range would be free up to there (ADDRESSES); whose op may
+   * run again in time for its next read and takes the least. -1: none */
   int32_t instead;
   int64_t instead_ns, instead_bytes;
 } plim_absence;

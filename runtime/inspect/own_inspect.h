@@ -27,4 +27,14 @@ int32_t plim_inspect_life_at(const plim_inspect *inspect, int32_t storage, int32
  */
 void plim_inspect_room(const plim_inspect *inspect, int32_t storage, plim_absence *absence);
 
+/* Lives without one of which a range would be free for the storage from `gone` up to the absence's full step, by
+ * offset, one after another: start with {.last = -1}; -1 at the end. O(lives) for all of them. */
+typedef struct plim_room_walk {
+  int32_t next, last; /* rows of by_offset; the life that is looked at */
+  int64_t below;      /* where those below it end */
+} plim_room_walk;
+
+int32_t plim_inspect_makes_room(const plim_inspect *inspect, int32_t storage, const plim_absence *absence,
+                                plim_room_walk *walk);
+
 #endif

@@ -17,7 +17,7 @@ enum {
   LEFT_LEAST = 30,
   BOTH_LEAST = 56,
   LEFT_MOST = 64,
-  LEFT_WITH_ADDRESS = 44,
+  LEFT_WITH_ADDRESS = 54,
   MARGIN = 1
 };
 enum { CELLS = 1024 /* most columns that are drawn */, MAP_CELLS = 1 << 16, TEXT = 512 };

@@ -190,6 +190,7 @@ static void print_absence(const traced *t, int32_t storage, const plim_absence *
           a->again_runs == 1 ? "" : "s", (int)a->again_depth);
   if (a->along >= 0) fprintf(to, "; the run makes %s too", plim_inspect_name(t->inspect, a->along));
   fprintf(to, "\n");
+  if (a->breaks != PLIM_BREAKS_NOTHING && a->instead < 0) fprintf(to, "    no other value could have gone instead\n");
   if (a->instead < 0) return;
   fprintf(to, "    instead %s (%s) could have gone: its op takes %.1f us\n", plim_inspect_name(t->inspect, a->instead),
           size_text(a->instead_bytes, bytes), (double)a->instead_ns / 1e3);
