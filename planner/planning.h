@@ -13,6 +13,7 @@ typedef struct plim_planning {
   int32_t lowest;       /* 1: the best is the lowest schedule, 0: the fastest one that fits */
   int64_t enough_bytes; /* lowest: a height that is low enough to stop */
   int32_t brief;        /* lowest: 1: only the first rounds of a long search */
+  int32_t most_runs;    /* searches do not run an op more often; 0: no cap. Offers are not checked for it */
   int64_t bound_ns;     /* proven lower bound on time at this budget in the problem's class; strategies raise it */
   int64_t started_ns;
   plim_timeline *timeline;

@@ -25,6 +25,7 @@ static plim_status make_variables(plim_copies *c, int32_t copies) {
   }
   c->first[d->n] = c->n_variables = (int32_t)n;
   PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *c->node_of, &c->node_of));
+  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *c->absent, &c->absent));
   PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *c->next_in_stage, &c->next_in_stage));
   PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *low, &low));
   PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *high, &high));
@@ -32,7 +33,7 @@ static plim_status make_variables(plim_copies *c, int32_t copies) {
     for (int32_t x = c->first[v]; x < c->first[v + 1]; x++) {
       c->node_of[x] = v;
       low[x] = v + 1 + x - c->first[v];
-      high[x] = d->node[v].last_stage + 1;
+      high[x] = c->absent[x] = d->node[v].last_stage + 1;
     }
   }
   PLIM_CHECK(plim_lcg_make(ctx, c->n_variables, low, high, &c->lcg));
@@ -47,13 +48,15 @@ plim_status plim_copies_make(const plim_dag *dag, int32_t copies, int64_t limit_
   plim_context *ctx = dag->ctx;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, (int64_t)dag->n + 1, sizeof *c.first, &c.first));
+  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *c.bytes, &c.bytes));
   PLIM_CHECK(make_variables(&c, copies));
   PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *c.head, &c.head));
   PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *c.begin_of, &c.begin_of));
   PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *c.covered, &c.covered));
   PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *c.item, &c.item));
   for (int32_t v = 0; v < dag->n; v++) {
-    if (dag->node[v].bytes > c.largest_bytes) c.largest_bytes = dag->node[v].bytes;
+    c.bytes[v] = dag->node[v].bytes;
+    if (c.bytes[v] > c.largest_bytes) c.largest_bytes = c.bytes[v];
   }
   *out = c;
 done:
@@ -80,6 +83,8 @@ void plim_copies_free(plim_copies *c) {
   plim_lcg_free(&c->lcg);
   plim_release(ctx, c->first, (int64_t)n + 1, sizeof *c->first);
   plim_release(ctx, c->node_of, (int64_t)c->n_variables + 1, sizeof *c->node_of);
+  plim_release(ctx, c->absent, (int64_t)c->n_variables + 1, sizeof *c->absent);
+  plim_release(ctx, c->bytes, n, sizeof *c->bytes);
   plim_release(ctx, c->next_in_stage, (int64_t)c->n_variables + 1, sizeof *c->next_in_stage);
   plim_release(ctx, c->head, n, sizeof *c->head);
   plim_release(ctx, c->begin_of, n, sizeof *c->begin_of);
@@ -90,7 +95,7 @@ void plim_copies_free(plim_copies *c) {
 }
 
 int plim_copies_may_run(const plim_copies *c, int32_t x, int32_t low, int32_t high) {
-  int32_t last = plim_copies_absent(c, x) - 1;
+  int32_t last = c->absent[x] - 1;
   int32_t from = plim_lcg_low(&c->lcg, x), to = plim_lcg_high(&c->lcg, x);
   if (to > last) to = last;
   return (from > low ? from : low) <= (to < high ? to : high);
@@ -116,7 +121,7 @@ static plim_status list_steps(plim_copies *c) {
   for (int32_t v = 0; v < d->n; v++) c->head[v] = -1;
   for (int32_t x = c->n_variables - 1; x >= 0; x--) {
     int32_t stage = plim_lcg_low(&c->lcg, x);
-    if (!plim_copies_fixed(c, x) || stage == plim_copies_absent(c, x)) continue;
+    if (!plim_copies_fixed(c, x) || stage == c->absent[x]) continue;
     c->next_in_stage[x] = c->head[stage];
     c->head[stage] = x;
     repeats++;
@@ -137,7 +142,7 @@ static plim_status list_steps(plim_copies *c) {
 static int32_t sure_from(const plim_copies *c, int32_t u, int32_t stage, int32_t reader) {
   int32_t latest = -1;
   for (int32_t x = c->first[u]; x < c->first[u + 1]; x++) {
-    int32_t last = plim_copies_absent(c, x) - 1, to = plim_lcg_high(&c->lcg, x);
+    int32_t last = c->absent[x] - 1, to = plim_lcg_high(&c->lcg, x);
     if (to > last) to = last;
     if (to > stage) to = stage;
     if (plim_lcg_low(&c->lcg, x) <= to && to > latest && !plim_copies_fixed(c, x)) latest = to;
@@ -182,7 +187,7 @@ static void add_bytes(plim_copies *c) {
   for (int32_t j = 0; j < n; j++) c->sure_bytes[j] = c->whole_bytes[j] = 0;
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_copy_use *u = &c->use[k];
-    int64_t bytes = d->node[u->node].bytes;
+    int64_t bytes = c->bytes[u->node];
     c->whole_bytes[u->begin] += bytes;
     c->sure_bytes[u->sure] += bytes;
     if (u->reader + 1 == n) continue;
@@ -212,7 +217,7 @@ plim_status plim_copies_note_step(plim_copies *c, int32_t j) {
 
 /* Why repeat x does not run in stages low .. high. */
 static plim_status note_elsewhere(plim_copies *c, int32_t x, int32_t low, int32_t high) {
-  int32_t absent = plim_copies_absent(c, x);
+  int32_t absent = c->absent[x];
   if (high >= absent) high = absent - 1;
   if (low > high) return PLIM_OK;
   if (plim_lcg_high(&c->lcg, x) < low) return plim_lcg_note(&c->lcg, plim_bound_at_most(x, low - 1));
@@ -262,7 +267,7 @@ static plim_status note_bytes(plim_copies *c, int32_t j, int64_t spare) {
   int32_t n = 0;
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_copy_use *use = &c->use[k];
-    int64_t bytes = c->dag->node[use->node].bytes;
+    int64_t bytes = c->bytes[use->node];
     if (use->sure > j || use->reader <= j || bytes == 0) continue; /* operands follow from the step */
     int32_t begin = c->lcg.reasons.n;
     PLIM_TRY(plim_copies_note_use(c, k, j, 1));
@@ -286,7 +291,7 @@ static plim_status order_repeats(plim_copies *c) {
   plim_lcg *l = &c->lcg;
   for (int32_t x = 1; x < c->n_variables && !l->failed; x++) {
     if (c->node_of[x] != c->node_of[x - 1]) continue;
-    int32_t absent = plim_copies_absent(c, x), low = plim_lcg_low(l, x - 1), high = plim_lcg_high(l, x);
+    int32_t absent = c->absent[x], low = plim_lcg_low(l, x - 1), high = plim_lcg_high(l, x);
     int32_t least = low < absent ? low + 1 : absent, begin = l->reasons.n;
     if (plim_lcg_low(l, x) < least) {
       PLIM_TRY(plim_lcg_note(l, plim_bound_at_least(x - 1, low)));
@@ -322,7 +327,7 @@ static plim_status force_repeat(plim_copies *c, int32_t k, int32_t j) {
   }
   if (only < 0 || (plim_lcg_low(&c->lcg, only) >= low && plim_lcg_high(&c->lcg, only) <= high)) return PLIM_OK;
   int32_t begin = c->lcg.reasons.n;
-  PLIM_TRY(note_bytes(c, j, c->sure_bytes[j] + c->dag->node[use->node].bytes - c->limit_bytes - 1));
+  PLIM_TRY(note_bytes(c, j, c->sure_bytes[j] + c->bytes[use->node] - c->limit_bytes - 1));
   PLIM_TRY(plim_copies_note_use(c, k, j, 0));
   for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
     if (x != only) PLIM_TRY(note_elsewhere(c, x, low, high));
@@ -339,7 +344,7 @@ static plim_status force_repeats(plim_copies *c) {
   }
   for (int32_t k = 0; k < c->n_uses && !c->lcg.failed; k++) {
     const plim_copy_use *use = &c->use[k];
-    int64_t room = c->limit_bytes - c->dag->node[use->node].bytes;
+    int64_t room = c->limit_bytes - c->bytes[use->node];
     int32_t j = use->sure > use->begin ? c->tight[use->sure - 1] : -1;
     while (j >= use->begin && c->sure_bytes[j] <= room) j = j > 0 ? c->tight[j - 1] : -1;
     if (j >= use->begin) PLIM_TRY(force_repeat(c, k, j));

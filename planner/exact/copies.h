@@ -27,6 +27,8 @@ typedef struct plim_copies {
   int32_t n_variables;
   int32_t *first;   /* [n + 1] variables of a node */
   int32_t *node_of; /* [n_variables] */
+  int32_t *absent;  /* [n_variables] the value of one that is not there */
+  int64_t *bytes;   /* [n] of the nodes */
   /* what runs for certain, by the last plim_copies_look */
   plim_copy_step *step;
   int32_t n_steps, room_steps;
@@ -47,12 +49,8 @@ typedef struct plim_copies {
 PLIM_MUST_USE plim_status plim_copies_make(const plim_dag *dag, int32_t copies, int64_t limit_bytes, plim_copies *out);
 void plim_copies_free(plim_copies *copies);
 
-/* The value of a variable that is not there. */
-static inline int32_t plim_copies_absent(const plim_copies *c, int32_t x) {
-  return c->dag->node[c->node_of[x]].last_stage + 1;
-}
 static inline int plim_copies_present(const plim_copies *c, int32_t x) {
-  return plim_lcg_high(&c->lcg, x) < plim_copies_absent(c, x);
+  return plim_lcg_high(&c->lcg, x) < c->absent[x];
 }
 static inline int plim_copies_fixed(const plim_copies *c, int32_t x) {
   return plim_lcg_low(&c->lcg, x) == plim_lcg_high(&c->lcg, x);

@@ -17,14 +17,19 @@ typedef struct plim_copies_cure {
 void plim_copies_cost_free(plim_context *ctx, plim_copies_cost *k) {
   plim_release(ctx, k->left, k->room, sizeof *k->left);
   plim_release(ctx, k->cure, k->room, sizeof *k->cure);
+  plim_release(ctx, k->spared, (int64_t)k->room * PLIM_COPIES_MOST_ROWS, sizeof *k->spared);
+  plim_release(ctx, k->rows_before, (int64_t)k->room_steps + 1, sizeof *k->rows_before);
   *k = (plim_copies_cost){0};
 }
 
 static plim_status reserve(plim_copies_cost *k, const plim_copies *c) {
   plim_context *ctx = c->dag->ctx;
-  if (c->n_uses <= k->room) return PLIM_OK;
+  if (c->n_uses <= k->room && c->n_steps <= k->room_steps) return PLIM_OK;
   plim_copies_cost_free(ctx, k);
   k->room = c->n_uses + c->n_uses / 2;
+  k->room_steps = c->n_steps + c->n_steps / 2;
+  PLIM_TRY(plim_allocate(ctx, (int64_t)k->room * PLIM_COPIES_MOST_ROWS, sizeof *k->spared, &k->spared));
+  PLIM_TRY(plim_allocate(ctx, (int64_t)k->room_steps + 1, sizeof *k->rows_before, &k->rows_before));
   PLIM_TRY(plim_allocate(ctx, k->room, sizeof *k->left, &k->left));
   return plim_allocate(ctx, k->room, sizeof *k->cure, &k->cure);
 }
@@ -38,12 +43,32 @@ static void list_rows(plim_copies_cost *k, const plim_copies *c) {
     for (; j < c->n_steps && c->whole_bytes[j] > c->limit_bytes; j++) {
       highest = c->whole_bytes[j] > c->whole_bytes[highest] ? j : highest;
     }
-    plim_copies_row row = {highest, c->whole_bytes[highest] - c->limit_bytes, 0, 0};
+    plim_copies_row row = {.step = highest, .excess = c->whole_bytes[highest] - c->limit_bytes};
     int32_t at = k->n_rows < PLIM_COPIES_MOST_ROWS ? k->n_rows++ : PLIM_COPIES_MOST_ROWS;
     for (; at > 0 && k->row[at - 1].excess < row.excess; at--) {
       if (at < PLIM_COPIES_MOST_ROWS) k->row[at] = k->row[at - 1];
     }
     if (at < PLIM_COPIES_MOST_ROWS) k->row[at] = row;
+  }
+}
+
+/* The rows at which a use may be spared are neighbours in the order of steps. */
+static void list_spared(plim_copies_cost *k, const plim_copies *c) {
+  int32_t count[PLIM_COPIES_MOST_ROWS] = {0}, *begin = k->spared_begin;
+  for (int32_t j = 0; j <= c->n_steps; j++) k->rows_before[j] = 0;
+  for (int32_t r = 0; r < k->n_rows; r++) k->rows_before[k->row[r].step + 1]++;
+  for (int32_t j = 0; j < c->n_steps; j++) k->rows_before[j + 1] += k->rows_before[j];
+  for (int32_t r = 0; r < k->n_rows; r++) k->row[r].place = k->rows_before[k->row[r].step];
+  for (int32_t i = 0; i < c->n_uses; i++) {
+    const plim_copy_use *u = &c->use[i];
+    for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->sure]; at++) count[at]++;
+  }
+  begin[0] = 0;
+  for (int32_t at = 0; at < k->n_rows; at++) begin[at + 1] = begin[at] + count[at];
+  for (int32_t at = 0; at < k->n_rows; at++) count[at] = begin[at];
+  for (int32_t i = 0; i < c->n_uses; i++) {
+    const plim_copy_use *u = &c->use[i];
+    for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->sure]; at++) k->spared[count[at]++] = i;
   }
 }
 
@@ -67,13 +92,14 @@ static int by_price(const void *a, const void *b) {
 }
 
 /* The cures that cost something; *excess: what is left for them. */
-static int32_t list_cures(plim_copies_cost *k, const plim_copies *c, int32_t j, int64_t *excess) {
+static int32_t list_cures(plim_copies_cost *k, const plim_copies *c, const plim_copies_row *row, int64_t *excess) {
   int32_t n = 0;
-  for (int32_t i = 0; i < c->n_uses; i++) {
+  for (int32_t at = k->spared_begin[row->place]; at < k->spared_begin[row->place + 1]; at++) {
+    int32_t i = k->spared[at];
     const plim_copy_use *u = &c->use[i];
-    int64_t bytes = c->dag->node[u->node].bytes;
-    if (u->begin > j || u->sure <= j || bytes == 0) continue;
-    if (is_free(c, u, j)) {
+    int64_t bytes = c->bytes[u->node];
+    if (bytes == 0) continue;
+    if (is_free(c, u, row->step)) {
       *excess -= bytes;
     } else {
       k->cure[n++] = (plim_copies_cure){i, bytes, k->left[i] / (double)bytes};
@@ -85,7 +111,7 @@ static int32_t list_cures(plim_copies_cost *k, const plim_copies *c, int32_t j, 
 /* The fractional optimum of a row; what it charges is taken off the uses' times. *lacks: bytes that no cure spares. */
 static double charge(plim_copies_cost *k, const plim_copies *c, plim_copies_row *row, int64_t *lacks) {
   int64_t open = row->excess;
-  int32_t n = list_cures(k, c, row->step, &open);
+  int32_t n = list_cures(k, c, row, &open);
   double total = 0, spared = 0;
   row->price = 0;
   if (n > 0) qsort(k->cure, (size_t)n, sizeof *k->cure, by_price);
@@ -131,7 +157,7 @@ static plim_status note_row(plim_copies_cost *k, plim_copies *c, const plim_copi
   PLIM_TRY(plim_copies_note_step(c, j));
   for (int32_t i = 0; i < c->n_uses; i++) {
     const plim_copy_use *u = &c->use[i];
-    int64_t bytes = c->dag->node[u->node].bytes;
+    int64_t bytes = c->bytes[u->node];
     double price = row->price * (double)bytes;
     if (u->begin > j || u->reader <= j || bytes == 0) continue;
     if (u->sure > j) { /* it may be spared */
@@ -156,7 +182,7 @@ static plim_status note_present(plim_copies *c, int64_t spare) {
     if (time_of(c, x) <= spare) {
       spare -= time_of(c, x);
     } else {
-      PLIM_TRY(plim_lcg_note(&c->lcg, plim_bound_at_most(x, plim_copies_absent(c, x) - 1)));
+      PLIM_TRY(plim_lcg_note(&c->lcg, plim_bound_at_most(x, c->absent[x] - 1)));
     }
   }
   return PLIM_OK;
@@ -183,7 +209,7 @@ static plim_status leave_out(plim_copies_cost *k, plim_copies *c, int64_t allowe
   PLIM_TRY(note_present(c, least - left - 1));
   for (int32_t x = 0; x < c->n_variables; x++) {
     if (plim_copies_present(c, x) || time_of(c, x) <= left) continue;
-    PLIM_TRY(plim_lcg_imply(&c->lcg, plim_bound_at_least(x, plim_copies_absent(c, x)), begin));
+    PLIM_TRY(plim_lcg_imply(&c->lcg, plim_bound_at_least(x, c->absent[x]), begin));
   }
   return PLIM_OK;
 }
@@ -220,6 +246,7 @@ plim_status plim_copies_cost_bound(plim_copies_cost *k, plim_copies *c, int64_t 
     return plim_lcg_fail(&c->lcg, begin);
   }
   list_rows(k, c);
+  if (k->n_rows > 0) list_spared(k, c);
   PLIM_TRY(charge_rows(k, c, allowed_ns));
   return c->lcg.failed ? PLIM_OK : leave_out(k, c, allowed_ns);
 }

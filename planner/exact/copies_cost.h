@@ -8,7 +8,7 @@ enum { PLIM_COPIES_MOST_ROWS = 16 };
 
 /* A step at which too much is alive unless something else is repeated. */
 typedef struct plim_copies_row {
-  int32_t step;
+  int32_t step, place; /* among the rows in order of their steps */
   int64_t excess;
   double price; /* of a byte, in the bound */
   double tight; /* excess as a share of what repeats can spare there: more than 1 is a conflict */
@@ -19,8 +19,12 @@ typedef struct plim_copies_cost {
   int32_t n_rows;
   int64_t present_ns; /* time of the repeats that are there for certain */
   double *left;       /* [room] of each use: what of its node's time no row has charged yet */
-  struct plim_copies_cure *cure;
-  int32_t room;
+  /* scratch */
+  struct plim_copies_cure *cure;                   /* [room] of one row */
+  int32_t *spared;                                 /* [room x rows] uses that repeats may spare, row by row */
+  int32_t spared_begin[PLIM_COPIES_MOST_ROWS + 1]; /* rows in order of their steps */
+  int32_t *rows_before;                            /* [room_steps + 1] rows whose step is before this one */
+  int32_t room, room_steps;
 } plim_copies_cost;
 
 void plim_copies_cost_free(plim_context *ctx, plim_copies_cost *k); /* {0} is an empty one */

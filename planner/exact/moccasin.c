@@ -68,6 +68,7 @@ static plim_status seed(moccasin *m, plim_status (*run)(plim_planning *planning)
   if (!pl->lowest && is_proved(pl)) goto done;
   PLIM_CHECK(plim_planning_begin(pl->problem, &options, &other));
   other->lowest = pl->lowest;
+  other->most_runs = m->copies;
   other->enough_bytes = pl->enough_bytes;
   status = run(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;

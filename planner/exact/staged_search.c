@@ -48,10 +48,10 @@ static int may_go_on(hunt *h) {
 
 static void set_phase(hunt *h, const plim_repeats *repeats) {
   const plim_copies *c = &h->c;
-  for (int32_t x = 0; x < c->n_variables; x++) h->phase[x] = plim_copies_absent(c, x);
+  for (int32_t x = 0; x < c->n_variables; x++) h->phase[x] = c->absent[x];
   for (int32_t i = 0; i < repeats->n; i++) {
     int32_t x = c->first[repeats->at[i].node];
-    while (x < c->first[repeats->at[i].node + 1] && h->phase[x] < plim_copies_absent(c, x)) x++;
+    while (x < c->first[repeats->at[i].node + 1] && h->phase[x] < c->absent[x]) x++;
     if (x < c->first[repeats->at[i].node + 1]) h->phase[x] = repeats->at[i].stage;
   }
 }
@@ -98,7 +98,7 @@ static plim_bound find_cure(hunt *h) {
   for (int32_t r = 1; r < h->cost.n_rows; r++) row = h->cost.row[r].tight > row->tight ? &h->cost.row[r] : row;
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_copy_use *u = &c->use[k];
-    int64_t bytes = c->dag->node[u->node].bytes;
+    int64_t bytes = c->bytes[u->node];
     if (u->begin > row->step || u->sure <= row->step || bytes == 0) continue;
     double worth = effort_of(h, u->node, row->step) / (double)bytes;
     if (h->noise > 0) worth *= 1 + h->noise * plim_random_unit(&h->random);
@@ -121,7 +121,7 @@ static plim_bound find_active(const hunt *h) {
     best = x;
   }
   if (best < 0) return (plim_bound){-1, 0};
-  int32_t stage = h->phase[best], absent = plim_copies_absent(c, best);
+  int32_t stage = h->phase[best], absent = c->absent[best];
   if (stage < plim_lcg_low(&c->lcg, best)) stage = absent;
   return stage < absent ? plim_bound_at_most(best, stage) : plim_bound_at_least(best, absent);
 }
@@ -250,7 +250,7 @@ static void assume(hunt *h, plim_bound b) {
 
 /* Decide x as it is in the best schedule. */
 static void assume_phase(hunt *h, int32_t x) {
-  if (h->phase[x] < plim_copies_absent(&h->c, x)) assume(h, plim_bound_at_most(x, h->phase[x]));
+  if (h->phase[x] < h->c.absent[x]) assume(h, plim_bound_at_most(x, h->phase[x]));
   assume(h, plim_bound_at_least(x, h->phase[x]));
 }
 
@@ -264,7 +264,7 @@ static void assume_outside(hunt *h, double width) {
   int percent = 5 + (int)(width * 100);
   h->n_assumed = 0;
   for (int32_t x = 0; x < c->n_variables; x++) {
-    int32_t v = c->node_of[x], absent = plim_copies_absent(c, x);
+    int32_t v = c->node_of[x], absent = c->absent[x];
     const plim_list *readers = &c->dag->node[v].succs;
     int32_t end = readers->n > 0 ? readers->at[readers->n - 1] : v;
     if (h->phase[x] < absent) {
@@ -326,7 +326,7 @@ static plim_status begin_from(hunt *h, const plim_repeats *start) {
   }
   if (fits) return PLIM_OK;
   for (int32_t x = 0; x < h->c.n_variables; x++) {
-    if (h->phase[x] < plim_copies_absent(&h->c, x)) assume_phase(h, x);
+    if (h->phase[x] < h->c.absent[x]) assume_phase(h, x);
   }
   return search_within(h, NEAR_CONFLICTS, &over);
 }

@@ -53,13 +53,23 @@ static int64_t most_time_ns(const plim_anneal *a, double most) {
   return a->time_weight > 0 && ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
 }
 
+static int exceeds_runs(const plim_anneal *a) {
+  const plim_track *t = a->mover.track;
+  for (int32_t i = 0; i < t->n_journal && a->most_runs > 0; i++) {
+    if (t->journal[i].kind == PLIM_CHANGE_INSERT && t->n_of[t->journal[i].op] > a->most_runs) return 1;
+  }
+  return 0;
+}
+
 static plim_status one_move(plim_anneal *a, plim_move move, double temperature) {
   int64_t peak;
   double most = a->cost - temperature * log(plim_random_unit(&a->mover.random));
   a->mover.most_ns = most_time_ns(a, most);
   if (!plim_move_make(&a->mover, move)) return PLIM_OK;
-  double now = cost(a, most, &peak);
-  if (now <= most) return accept(a, now, peak);
+  if (!exceeds_runs(a)) {
+    double now = cost(a, most, &peak);
+    if (now <= most) return accept(a, now, peak);
+  }
   plim_track_undo(a->mover.track);
   return PLIM_OK;
 }

@@ -23,6 +23,7 @@ struct plim_anneal {
   int64_t iterations;        /* moves of this cooling */
   int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none. Temperature follows what is used up faster */
   int32_t share[PLIM_MOVES]; /* of the kinds of moves */
+  int32_t most_runs;         /* moves do not raise the runs of an op above it; 0: no cap */
   plim_on_fit *on_fit;
   plim_on_moves *on_moves; /* NULL: none */
   void *user;

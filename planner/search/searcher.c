@@ -64,9 +64,10 @@ static void set_shares(const plim_problem *p, plim_anneal *a, const plim_cooling
   if (p->fixed_order) a->share[PLIM_MOVE_FIRST] = a->share[PLIM_MOVE_GROUP] = 0;
 }
 
-/* Beyond what single moves find. Random numbers of its own leave the coolings as they are. */
+/* Beyond what single moves find, which knows no cap on runs. Random numbers of its own leave the coolings as they are. */
 static void improve(const plim_searcher *s, int64_t limit) {
   plim_mover mover = s->anneal.mover;
+  if (s->anneal.most_runs > 0) return;
   mover.limit = limit;
   plim_across_improve(&mover, NEIGHBOURHOODS);
   plim_stretch_improve(s->stretch, &mover, LENGTH, STRETCHES);
@@ -144,6 +145,7 @@ plim_status plim_searcher_begin(plim_planning *pl, uint64_t seed, plim_searcher 
                                         .limit = pl->budget_bytes,
                                         .choosy = CHOOSY,
                                         .alike = out->alike},
+                              .most_runs = pl->most_runs,
                               .weight = 0.3,
                               .pace = 0.1,
                               .time_weight = 1,

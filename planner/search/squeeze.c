@@ -68,6 +68,7 @@ static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round)
   plim_track_load(s->track, start);
   int64_t above = packs ? pl->best_bytes : plim_track_peak(s->track);
   plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed * SEEDS + round}},
+                   .most_runs = pl->most_runs,
                    .hot = how->hot,
                    .cold = 0.002,
                    .weight = how->weight,
