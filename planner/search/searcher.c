@@ -64,7 +64,8 @@ static void set_shares(const plim_problem *p, plim_anneal *a, const plim_cooling
   if (p->fixed_order) a->share[PLIM_MOVE_FIRST] = a->share[PLIM_MOVE_GROUP] = 0;
 }
 
-/* Beyond what single moves find, which knows no cap on runs. Random numbers of its own leave the coolings as they are. */
+/* Beyond what single moves find, which knows no cap on runs. Random numbers of its own leave the coolings as they are.
+ */
 static void improve(const plim_searcher *s, int64_t limit) {
   plim_mover mover = s->anneal.mover;
   if (s->anneal.most_runs > 0) return;
