@@ -1,8 +1,9 @@
 /* Moccasin: the fastest schedule in stages that computes a node at most so many times (two by default).
  *
  * The search for sequences in program order gives a first schedule, which is brought into stages, and the cut model a
- * bound. Then CP-SAT solves the model of retention intervals, where it is installed and no number of iterations is
- * asked for; else a constraint search of our own over the same variables. Source: Bartan et al., "Moccasin: efficient
+ * bound. Then a constraint search of our own goes through the model of retention intervals. Where it does not end,
+ * CP-SAT goes on from its best for the other half of the time, if it is installed and no number of iterations is asked
+ * for. Source: Bartan et al., "Moccasin: efficient
  * tensor rematerialization for neural networks", ICML 2023. */
 #include "planner/exact/moccasin.h"
 #include "planner/bound.h"
@@ -11,6 +12,7 @@
 
 enum {
   EFFORT = 24,
+  QUICK = 4, /* of packing while the search goes on */
   ROUNDS = 6,
   SEED_SHARE = 4 /* of the effort */,
   SEED_MOVES = 1000 /* an op */,
@@ -29,18 +31,19 @@ typedef struct moccasin {
   int64_t best_peak, best_ns;
   plim_schedule schedule;
   int32_t copies;
+  plim_cpsat *cpsat; /* NULL: not for this planning */
 } moccasin;
 
 /* Offer the schedule of a set of repeats; *bytes is what the budget bounds. */
-static plim_status offer(moccasin *m, const plim_repeats *repeats, int64_t *bytes) {
+static plim_status offer(moccasin *m, const plim_repeats *repeats, int32_t effort, int64_t *bytes) {
   PLIM_TRY(plim_staged_evaluate(&m->staged, repeats));
   PLIM_TRY(plim_staged_schedule(&m->staged, &m->schedule));
-  return plim_planning_offer(m->pl, &m->schedule, EFFORT, bytes);
+  return plim_planning_offer(m->pl, &m->schedule, effort, bytes);
 }
 
 /* A candidate for where to begin: one that fits and is fast, else one that is low. */
 static plim_status consider(moccasin *m, const plim_repeats *repeats) {
-  PLIM_TRY(offer(m, repeats, NULL));
+  PLIM_TRY(offer(m, repeats, EFFORT, NULL));
   const plim_staged *s = &m->staged;
   int64_t limit = m->pl->lowest ? 0 : m->pl->budget_bytes;
   int fits = s->peak_bytes <= limit, best_fits = m->best_peak <= limit;
@@ -96,6 +99,19 @@ static int64_t deadline(const plim_planning *pl) {
   return pl->options->time_limit_ns > 0 ? pl->started_ns + pl->options->time_limit_ns : INT64_MAX;
 }
 
+/* When our own search has to end: CP-SAT gets half of the time that is left. */
+static int64_t own_deadline(const moccasin *m) {
+  int64_t end = deadline(m->pl), now = plim_now_ns();
+  return m->cpsat && end < INT64_MAX ? now + (end - now) / 2 : end;
+}
+
+static plim_status on_better(void *user, const plim_repeats *better) {
+  moccasin *m = user;
+  PLIM_TRY(offer(m, better, QUICK, NULL));
+  plim_planning_report(m->pl, "moccasin");
+  return PLIM_OK;
+}
+
 /* Our own search within a limit on the peak; *found and *bytes tell of its best. */
 static plim_status search_own(moccasin *m, int64_t limit, int32_t *found, int64_t *bytes) {
   plim_planning *pl = m->pl;
@@ -105,13 +121,16 @@ static plim_status search_own(moccasin *m, int64_t limit, int32_t *found, int64_
                           .bound_ns = pl->bound_ns,
                           .faster_than_ns = pl->found ? pl->best_ns : INT64_MAX,
                           .nodes = node_limit(m),
-                          .deadline_ns = deadline(pl),
+                          .deadline_ns = own_deadline(m),
                           .seed = pl->options->seed,
+                          .on_better = on_better,
+                          .user = m,
                           .best = {.ctx = m->dag->ctx}};
   plim_status status = plim_staged_search_run(&s, m->best.n > 0 ? &m->best : NULL);
   plim_status offered = PLIM_OK;
   *found = s.found;
-  if (s.found) offered = offer(m, &s.best, bytes);
+  if (s.found) offered = offer(m, &s.best, EFFORT, bytes);
+  if (s.found && offered == PLIM_OK) offered = plim_repeats_copy(&m->best, &s.best);
   if (offered == PLIM_OK && s.exhausted && m->dag->exact && limit >= pl->budget_bytes) {
     pl->bound_ns = s.faster_than_ns; /* nothing is faster than the best of the tree, or than what was there before */
   }
@@ -132,15 +151,16 @@ static plim_status search_rounds(moccasin *m) {
   return PLIM_OK;
 }
 
-/* 1: CP-SAT took over. */
-static plim_status ask_cpsat(moccasin *m, int *asked) {
+/* Open CP-SAT, where it is there and the model is not too large for it. */
+static plim_status open_cpsat(moccasin *m) {
+  if (m->pl->options->iterations > 0 || m->dag->n > MODEL_NODES || m->dag->n_edges > MODEL_EDGES) return PLIM_OK;
+  plim_status status = plim_cpsat_open(m->dag->ctx, &m->cpsat);
+  return status == PLIM_EUNSUPPORTED ? PLIM_OK : status;
+}
+
+static plim_status ask_cpsat(moccasin *m) {
   plim_planning *pl = m->pl;
-  plim_cpsat *cpsat = NULL;
-  *asked = 0;
-  if (pl->options->iterations > 0 || m->dag->n > MODEL_NODES || m->dag->n_edges > MODEL_EDGES) return PLIM_OK;
-  plim_status status = plim_cpsat_open(m->dag->ctx, &cpsat);
-  if (status == PLIM_EUNSUPPORTED) return PLIM_OK;
-  if (status != PLIM_OK) return status;
+  plim_status status;
   int64_t left_ns = deadline(pl) - plim_now_ns();
   plim_moccasin_answer answer = {.repeats = {.ctx = m->dag->ctx}};
   plim_moccasin_query query = {
@@ -152,13 +172,11 @@ static plim_status ask_cpsat(moccasin *m, int *asked) {
     query.options.deterministic = 0;
     query.options.seconds = left_ns > 0 ? (double)left_ns / 1e9 : 1e-3;
   }
-  *asked = 1;
-  PLIM_CHECK(plim_moccasin_solve(cpsat, &query, &m->best, &answer));
-  if (answer.found) PLIM_CHECK(offer(m, &answer.repeats, NULL));
+  PLIM_CHECK(plim_moccasin_solve(m->cpsat, &query, &m->best, &answer));
+  if (answer.found) PLIM_CHECK(offer(m, &answer.repeats, EFFORT, NULL));
   if (m->dag->exact && answer.bound_ns > pl->bound_ns) pl->bound_ns = answer.bound_ns;
 done:
   plim_repeats_free(&answer.repeats);
-  plim_cpsat_close(cpsat);
   return status;
 }
 
@@ -175,6 +193,7 @@ static plim_status begin(plim_planning *pl, int64_t budget, moccasin *m) {
 }
 
 static void end(moccasin *m) {
+  plim_cpsat_close(m->cpsat);
   plim_repeats_free(&m->best);
   plim_schedule_free(&m->schedule);
   plim_staged_free(&m->staged);
@@ -200,13 +219,13 @@ static plim_status find_any(plim_planning *pl) {
 
 plim_status plim_moccasin_run(plim_planning *pl) {
   moccasin m;
-  int asked = 0;
   int32_t op;
   if (pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
   plim_status status = begin(pl, pl->budget_bytes, &m);
   if (status == PLIM_OK) status = seed(&m, plim_search_run);
-  if (status == PLIM_OK && !is_proved(pl)) status = ask_cpsat(&m, &asked);
-  if (status == PLIM_OK && (!asked || !pl->found) && !is_proved(pl)) status = search_rounds(&m);
+  if (status == PLIM_OK && !is_proved(pl)) status = open_cpsat(&m);
+  if (status == PLIM_OK && !is_proved(pl)) status = search_rounds(&m);
+  if (status == PLIM_OK && m.cpsat && !is_proved(pl)) status = ask_cpsat(&m);
   if (status == PLIM_OK && !pl->found && !is_proved(pl) && plim_now_ns() < deadline(pl)) status = find_any(pl);
   end(&m);
   return status;

@@ -63,7 +63,7 @@ static plim_status keep_best(hunt *h) {
   s->found = 1;
   set_phase(h, &s->best);
   h->has_incumbent = 1;
-  return PLIM_OK;
+  return s->on_better ? s->on_better(s->user, &s->best) : PLIM_OK;
 }
 
 /* ---- decisions ---- */

@@ -16,6 +16,8 @@ struct plim_staged_search {
   int64_t nodes;       /* decisions and conflicts, at most */
   int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none */
   uint64_t seed;
+  plim_status (*on_better)(void *user, const plim_repeats *best); /* called for each best; NULL: nobody is */
+  void *user;
   /* results */
   int32_t found, exhausted; /* exhausted: there is nothing faster than best, or than faster_than_ns */
   plim_repeats best;
