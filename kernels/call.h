@@ -11,33 +11,50 @@
 extern "C" {
 #endif
 
-/* Every body, a line a concept: name_tile(call, tile) computes one tile. On CUDA a multiprocessor is to hold so many
- * teams of the body at once, and the compiler keeps to the registers that this leaves: the more, the better latencies
- * hide, as long as nothing is spilled (which ends the build). */
+enum {
+  K_WIDTH = 16,     /* elements that a lane handles at a time; fixed, so that sums do not depend on the CPU */
+  K_POSITIONS = 128 /* least number of positions of a partial result, whatever its tile says */
+};
+
+/* Every body, a line a concept: name_tile(call, tile) computes one tile.
+ *   teams  On CUDA a multiprocessor is to hold so many teams of the body at once, and the compiler keeps to the
+ *          registers that this leaves: the more, the better latencies hide, as long as nothing is spilled (which ends
+ *          the build).
+ *   tile   How much a tile takes, in what the line counts. Elements: two operands of 4,096 fit in a first-level cache.
+ *          Bits depend on it only where partial results are summed. */
 /* clang-format off */
 #define K_BODIES(X) \
-  X(image, 4) X(cast, 4) X(relu, 4) X(relu_bwd, 4) X(add, 4) X(sgd, 4) X(dropout, 4) X(dropout_bwd, 4) \
-  X(bn_stats_partial, 3) X(bn_stats_combine, 4) X(bn_apply_coefficients, 4) X(bn_apply, 2) X(bn_running, 4) \
-  X(bn_bwd_partial, 3) X(bn_bwd_combine, 4) X(bn_bwd_coefficients, 4) X(bn_bwd_apply, 2) \
-  X(bias_bwd_partial, 4) X(bias_bwd_combine, 4) X(global_avg_pool, 4) X(global_avg_pool_bwd, 4) \
-  X(max_pool, 4) X(max_pool_bwd, 4) X(avg_pool, 4) X(avg_pool_bwd, 4) \
-  X(softmax_row, 4) X(softmax_mean, 4) X(softmax_count, 4) X(softmax_bwd, 4) \
-  X(conv_pack, 2) X(conv, 1) X(conv_bwd_data, 1) X(conv_bwd_weights, 1) \
-  X(im2col, 4) X(col2im, 4) X(taps_outside, 4) X(taps_inside, 4) X(taps_widen, 4) X(bias_rows, 4) X(bias_add, 4)
+  /* elements */ \
+  X(cast, 4, 4096) X(relu, 4, 4096) X(relu_bwd, 4, 4096) X(add, 4, 4096) X(sgd, 4, 4096) \
+  X(dropout, 4, 4096) X(dropout_bwd, 4, 4096) X(bias_rows, 4, 4096) \
+  /* elements, in whole positions */ \
+  X(bn_apply, 2, 4096) X(bn_bwd_apply, 2, 4096) X(bias_add, 4, 4096) \
+  X(bn_stats_partial, 3, 4096) X(bn_bwd_partial, 3, 4096) X(bias_bwd_partial, 4, 4096) \
+  /* channels */ \
+  X(bn_stats_combine, 4, 16) X(bn_bwd_combine, 4, 16) X(bias_bwd_combine, 4, 16) \
+  X(conv_pack, 2, 16) X(conv, 1, 16) X(conv_bwd_data, 1, 16) X(conv_bwd_weights, 1, 8) \
+  /* rows of a matrix, or of an image in one group of channels */ \
+  X(softmax_row, 4, 1) X(softmax_bwd, 4, 1) X(im2col, 4, 1) X(col2im, 4, 1) \
+  X(max_pool, 4, 1) X(max_pool_bwd, 4, 1) X(avg_pool, 4, 1) X(avg_pool_bwd, 4, 1) \
+  /* images, in one group of channels; filters */ \
+  X(image, 4, 1) X(global_avg_pool, 4, 1) X(global_avg_pool_bwd, 4, 1) \
+  X(taps_outside, 4, 1) X(taps_inside, 4, 1) X(taps_widen, 4, 1) \
+  /* calls: all there is */ \
+  X(bn_apply_coefficients, 4, 1) X(bn_bwd_coefficients, 4, 1) X(bn_running, 4, 1) \
+  X(softmax_mean, 4, 1) X(softmax_count, 4, 1)
 /* clang-format on */
 
-#define K_X(name, teams) K_BODY_##name,
+#define K_X(name, teams, per_tile) K_BODY_##name,
 typedef enum k_body { K_BODIES(K_X) K_BODY_COUNT } k_body;
+#undef K_X
+
+/* A tile of each body, for the bodies; launches ask k_tile (kernels/launch.h). */
+#define K_X(name, teams, per_tile) K_TILE_##name = (per_tile),
+enum { K_BODIES(K_X) };
 #undef K_X
 
 /* What activations are stored as: every body is compiled for each. */
 typedef enum k_type { K_TYPE_FLOAT, K_TYPE_BF16, K_TYPE_COUNT } k_type;
-
-enum {
-  K_WIDTH = 16,     /* elements that a lane handles at a time; fixed, so that sums do not depend on the CPU */
-  K_TILE = 4096,    /* elements of an elementwise tile: two operands of it fit in a first-level cache */
-  K_CONV_INPUTS = 8 /* input channels of a tile of weight gradients */
-};
 
 /* An activation in memory, whatever its layout: element (n, c, s), s the position in the image, lies at
  * ((n * groups + c / block) * spatial + s) * block + c % block. */

@@ -14,32 +14,43 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double ele
 /* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough
  * that a strip of channels stays in the first-level cache for a second pass over it. They lie in one image: memory is
  * read in order, which in the blocked layouts goes through all groups of an image before the next. */
-static void chunk_positions(k_call *call) {
-  const int64_t most = K_TILE / call->x.block < 128 ? 128 : K_TILE / call->x.block;
-  call->parts = k_tiles(call->x.spatial, most);
-  call->chunk = k_tiles(call->x.spatial, call->parts);
-  call->parts = k_tiles(call->x.spatial, call->chunk);
+static void chunk_positions(k_call *call, k_body partial) {
+  const int64_t tile = k_tile(partial) / call->x.block, most = tile < K_POSITIONS ? K_POSITIONS : tile;
+  call->parts = k_parts(call->x.spatial, most);
+  call->chunk = k_parts(call->x.spatial, call->parts);
+  call->parts = k_parts(call->x.spatial, call->chunk);
   call->chunks = call->x.n * call->parts;
 }
 
 void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
   k_call *call = &launch->call;
-  chunk_positions(call);
+  chunk_positions(call, partial);
   launch->workspace_bytes = call->chunks * 2 * call->x.channels * (int64_t)sizeof(float);
   k_launch_add_phase(launch, partial, call->chunks * call->x.groups, k_view_elements(&call->x));
-  k_launch_add_phase(launch, combine, k_tiles(call->x.channels, K_WIDTH), 0);
+  k_launch_add_phase(launch, combine, k_tiles(call->x.channels, combine), 0);
 }
 
 /* A multiple of 16, so that tiles begin at a byte of a mask. */
-int64_t k_launch_positions(k_call *call) {
+int64_t k_launch_positions(k_call *call, k_body body) {
   const k_view *x = &call->x;
-  int64_t positions = K_TILE / x->block / 16 * 16;
+  int64_t positions = k_tile(body) / x->block / 16 * 16;
   call->chunk = positions < 16 ? 16 : positions;
-  return k_tiles(x->n * x->groups * x->spatial, call->chunk);
+  return k_parts(x->n * x->groups * x->spatial, call->chunk);
 }
 
-int64_t k_tiles(int64_t count, int64_t per_tile) {
-  return count / per_tile + (count % per_tile != 0);
+int64_t k_tile(k_body body) {
+#define K_X(name, teams, per_tile) (per_tile),
+  static const int32_t tile[] = {K_BODIES(K_X)};
+#undef K_X
+  return tile[body];
+}
+
+int64_t k_tiles(int64_t count, k_body body) {
+  return k_parts(count, k_tile(body));
+}
+
+int64_t k_parts(int64_t count, int64_t part) {
+  return count / part + (count % part != 0);
 }
 
 int k_is_valid(const plim_shape *shape) {

@@ -53,10 +53,12 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double ele
 /* A reduction by channel of call.x: two partial sums a channel for every chunk of positions, then their combination. */
 void k_launch_reduction(k_launch *launch, k_body partial, k_body combine);
 
-/* Cut the positions of call.x into elementwise tiles; returns how many. */
-int64_t k_launch_positions(k_call *call);
+/* Cut the positions of call.x into tiles of a body that counts elements; returns how many. */
+int64_t k_launch_positions(k_call *call, k_body body);
 
-int64_t k_tiles(int64_t count, int64_t per_tile); /* rounded up */
+int64_t k_tile(k_body body);                  /* what the list of bodies says, in what it counts there */
+int64_t k_tiles(int64_t count, k_body body);  /* tiles of so much; the last may be short */
+int64_t k_parts(int64_t count, int64_t part); /* rounded up */
 
 /* 1 when the shape is valid. Its type was looked at before: the kind's table has it. */
 int k_is_valid(const plim_shape *shape);

@@ -10,7 +10,7 @@ static int apply(k_launch *launch, k_body coefficients, k_body pass, int planes)
   k_call *call = &launch->call;
   launch->workspace_bytes = planes * call->x.channels * (int64_t)sizeof(float);
   k_launch_add_phase(launch, coefficients, 1, 0);
-  k_launch_add_phase(launch, pass, k_launch_positions(call), k_view_elements(&call->x));
+  k_launch_add_phase(launch, pass, k_launch_positions(call, pass), k_view_elements(&call->x));
   return 1;
 }
 

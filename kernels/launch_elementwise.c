@@ -3,7 +3,7 @@
 
 static int elementwise(const plim_shape *main, k_body body, k_launch *launch) {
   launch->call.elements = plim_shape_elements(main);
-  k_launch_add_phase(launch, body, k_tiles(launch->call.elements, K_TILE), (double)launch->call.elements);
+  k_launch_add_phase(launch, body, k_tiles(launch->call.elements, body), (double)launch->call.elements);
   return 1;
 }
 

@@ -59,28 +59,24 @@ static double conv_elements(const k_call *call) {
   return taps * (double)call->x.channels * k_view_elements(&call->y) / 8;
 }
 
-static int64_t vectors(int64_t channels) {
-  return k_tiles(channels, K_WIDTH);
-}
-
 /* From x to y (backward: from y to x): the weights reordered into the workspace, then rows of the result. */
 static int conv_rows(k_launch *launch, int backward) {
   k_call *call = &launch->call;
   const k_view *result = backward ? &call->x : &call->y, *source = backward ? &call->y : &call->x;
-  const int64_t blocks = vectors(result->channels);
+  const k_body body = backward ? K_BODY_conv_bwd_data : K_BODY_conv;
+  const int64_t blocks = k_tiles(result->channels, body);
   const int64_t packed = blocks * call->attrs.kernel[0] * call->attrs.kernel[1];
   call->backward = backward;
   launch->workspace_bytes = packed * source->channels * K_WIDTH * (int64_t)sizeof(float);
   k_launch_add_phase(launch, K_BODY_conv_pack, packed, (double)packed * (double)source->channels * K_WIDTH);
-  k_launch_add_phase(launch, backward ? K_BODY_conv_bwd_data : K_BODY_conv, result->n * result->height * blocks,
-                     conv_elements(call));
+  k_launch_add_phase(launch, body, result->n * result->height * blocks, conv_elements(call));
   return 1;
 }
 
 static int conv_weights(k_launch *launch) {
   const k_call *call = &launch->call;
   const int64_t taps = (int64_t)call->attrs.kernel[0] * call->attrs.kernel[1];
-  const int64_t tiles = taps * vectors(call->y.channels) * k_tiles(call->x.channels, K_CONV_INPUTS);
+  const int64_t tiles = taps * k_parts(call->y.channels, K_WIDTH) * k_tiles(call->x.channels, K_BODY_conv_bwd_weights);
   k_launch_add_phase(launch, K_BODY_conv_bwd_weights, tiles, conv_elements(call));
   return 1;
 }

@@ -16,7 +16,7 @@ static const struct {
   const char *name;
   int teams;
 } bodies[] = {
-#define K_X(name, teams) {#name, teams},
+#define K_X(name, teams, per_tile) {#name, teams},
     K_BODIES(K_X)
 #undef K_X
 };

@@ -102,7 +102,7 @@ Test(kernels_team, a_bias_is_added_to_each_channel) {
     const k_view *v = &call.x;
     for (int64_t c = 0; c < channels; c++) bias[c] = 0.1F + (float)c;
     for (int64_t e = 0; e < plim_shape_elements(&shape); e++) y[e] = (float)e / 7;
-    run_body(K_BODY_bias_add, call, k_launch_positions(&call));
+    run_body(K_BODY_bias_add, call, k_launch_positions(&call, K_BODY_bias_add));
     for (int64_t e = 0; e < plim_shape_elements(&shape); e++) {
       const int64_t channel = e / (v->block * v->spatial) % v->groups * v->block + e % v->block;
       const float expected = (float)e / 7 + bias[channel];

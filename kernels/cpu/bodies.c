@@ -2,7 +2,7 @@
  * exports. */
 #include "kernels/bodies/all.inc"
 
-#define K_X(name, teams)                                     \
+#define K_X(name, teams, per_tile)                           \
   static void run_##name(const k_call *call, int64_t tile) { \
     name##_tile(call, tile);                                 \
   }
@@ -10,6 +10,6 @@ K_BODIES(K_X)
 #undef K_X
 
 extern const k_bodies K_TABLE;
-#define K_X(name, teams) run_##name,
+#define K_X(name, teams, per_tile) run_##name,
 const k_bodies K_TABLE = {{K_BODIES(K_X)}};
 #undef K_X

@@ -71,7 +71,7 @@ static void add_bias(plim_cuda_kernel *kernel, const conv *c) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
   *stage = (plim_cuda_stage){.body = K_BODY_bias_add, .a = {2, 0}, .c = {PLIM_PLACE_OUT, 0}, .call = c->launch.call};
   stage->call.x = c->result;
-  stage->tiles = k_launch_positions(&stage->call);
+  stage->tiles = k_launch_positions(&stage->call, stage->body);
 }
 
 static int64_t workspace_of(const plim_cuda_engine *engine, const conv *c, const char *variant) {

@@ -147,7 +147,8 @@ typedef struct chunk {
 static void add_forward(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   int64_t rows = c->images * g->positions;
   if (g->bias) {
-    add_body(k, g, K_BODY_bias_rows, c->images, k_tiles(rows * g->results, K_TILE), in(2, 0), out(c->y_offset));
+    add_body(k, g, K_BODY_bias_rows, c->images, k_tiles(rows * g->results, K_BODY_bias_rows), in(2, 0),
+             out(c->y_offset));
   }
   if (!g->direct) {
     add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, in(0, c->x_offset), c->columns);
@@ -204,7 +205,7 @@ int plim_cuda_gemm_make(const plim_op_desc *op, const char *variant, plim_cuda_k
     if (of_row > 0 && strcmp(name, variant) == 0) images = of_row;
   }
   if (images == 0) return PLIM_KERNEL_UNSUPPORTED;
-  kernel->room = (int32_t)(2 + 3 * k_tiles(g.call.x.n, images));
+  kernel->room = (int32_t)(2 + 3 * k_parts(g.call.x.n, images));
   kernel->stage = calloc((size_t)kernel->room, sizeof *kernel->stage);
   if (!kernel->stage) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = BLAS_BYTES;
