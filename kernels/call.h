@@ -36,8 +36,10 @@ enum {
   /* rows of a matrix, or of an image in one group of channels */ \
   X(softmax_row, 4, 1) X(softmax_bwd, 4, 1) X(im2col, 4, 1) X(col2im, 4, 1) \
   X(max_pool, 4, 1) X(max_pool_bwd, 4, 1) X(avg_pool, 4, 1) X(avg_pool_bwd, 4, 1) \
+  /* positions of an image */ \
+  X(image, 4, 1024) \
   /* images, in one group of channels; filters */ \
-  X(image, 4, 1) X(global_avg_pool, 4, 1) X(global_avg_pool_bwd, 4, 1) \
+  X(global_avg_pool, 4, 1) X(global_avg_pool_bwd, 4, 1) \
   X(taps_outside, 4, 1) X(taps_inside, 4, 1) X(taps_widen, 4, 1) \
   /* calls: all there is */ \
   X(bn_apply_coefficients, 4, 1) X(bn_bwd_coefficients, 4, 1) X(bn_running, 4, 1) \
@@ -75,7 +77,7 @@ typedef struct k_call {
   int32_t backward;      /* convolution: from y to x */
   int64_t elements;      /* of the main operand */
   int64_t chunk;         /* positions of a tile; reductions: of a partial result */
-  int64_t parts, chunks; /* reductions: partial results of a channel from one image, from all of them */
+  int64_t parts, chunks; /* tiles of an image; reductions: partial results of a channel from one image, from all */
   k_view x, y;           /* the main input; an output of other geometry */
   plim_attrs attrs;
 } k_call;

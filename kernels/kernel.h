@@ -11,6 +11,8 @@
  *   K_VECTORS            vectors that a lane keeps sums for at a time, as registers allow: 1, 2 or 4
  *   K_EACH(i, n)         the team shares the iterations 0 .. n - 1
  *   K_EACH_SIMD(i, n)    the same, where iterations are independent (out == in is fine)
+ *   K_EACH_WIDE(e, w, n) the team shares the elements 0 .. n - 1: in turn of vectors, w from e on; a single lane takes
+ *                        all of them as one
  *   K_EACH_PAIR(i, n, j, m)  the same for pairs, j = 0 .. m - 1 for each i
  *   K_ROWS(i, seat, n)   the iterations 0 .. n - 1 are shared by the rows of the team (bodies/strips.inc)
  *   K_VEC(j, width)      one lane runs j = 0 .. width - 1; independent, a vector instruction or two
@@ -23,7 +25,8 @@
  *   K_RESULT(v), K_PUT(v, p, e, j, x), K_WRITE(v, p, e, w)  the same for writing. Teams read and write 16 bytes at a
  *                        time so; a single lane leaves it to the compiler, and reads and writes with K_GOT and K_PUT,
  *                        whatever w is
- *   K_READ_F32, K_GOT_F32, K_PUT_F32, K_WRITE_F32  the same of what is float whatever K_T is
+ *   K_READ_F32, K_GOT_F32, K_RESULT_F32, K_PUT_F32, K_WRITE_F32  the same of what is float whatever K_T is
+ *   K_READ_U8, K_GOT_U8, K_RESULT_U8, K_PUT_U8, K_WRITE_U8  the same of bytes: a vector is 8 at an access
  *   k_sync()             barrier; what was written before it is seen by the team after it
  *   k_quotient(a, b)     a / b of numbers below 2^32: numbers of tiles, rows and columns
  *   k_nonzero(v)         a bit for each of K_STRIP elements

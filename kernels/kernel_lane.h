@@ -16,6 +16,7 @@
 #define K_PRAGMA(text) _Pragma(#text)
 #define K_EACH(i, n) for (int64_t i = 0; i < (n); i++)
 #define K_EACH_SIMD(i, n) K_PRAGMA(omp simd) for (int64_t i = 0; i < (n); i++)
+#define K_EACH_WIDE(e, width, n) for (int64_t e = 0, width = (n); e < (n); e = (n))
 #define K_EACH_PAIR(i, n, j, m) \
   K_EACH (i, n)                 \
     K_EACH (j, m)
@@ -34,8 +35,14 @@
 #define K_WRITE(v, p, e, width)
 #define K_READ_F32(v, p, e, width)
 #define K_GOT_F32(v, p, e, j) (p)[(e) + (j)]
+#define K_RESULT_F32(v)
 #define K_PUT_F32(v, p, e, j, x) (p)[(e) + (j)] = (x)
 #define K_WRITE_F32(v, p, e, width)
+#define K_READ_U8(v, p, e, width)
+#define K_GOT_U8(v, p, e, j) (p)[(e) + (j)]
+#define K_RESULT_U8(v)
+#define K_PUT_U8(v, p, e, j, x) (p)[(e) + (j)] = (x)
+#define K_WRITE_U8(v, p, e, width)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 K_FN int64_t k_quotient(int64_t a, int64_t b) {

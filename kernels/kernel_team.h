@@ -25,6 +25,9 @@ void k_team_sync(void);
 #define K_VECTORS 1
 #define K_EACH(i, n) for (int64_t i = k_lane(); i < (n); i += K_LANES)
 #define K_EACH_SIMD(i, n) K_EACH (i, n)
+#define K_EACH_WIDE(e, width, n)                                                                                  \
+  for (int64_t e = (int64_t)k_lane() * K_STRIP, width; e < (n) && (width = (n)-e < K_STRIP ? (n)-e : K_STRIP, 1); \
+       e += K_LANES * K_STRIP)
 /* In 32 bits, see k_quotient. */
 #define K_EACH_PAIR(i, n, j, m)                                                                                  \
   for (uint32_t i##_##j = (uint32_t)k_lane(), i = i##_##j / (uint32_t)(m), j = i##_##j % (uint32_t)(m); i < (n); \
@@ -50,8 +53,16 @@ void k_team_sync(void);
   float v[K_STRIP];                \
   k_read_f32((p) + (e), width, v)
 #define K_GOT_F32(v, p, e, j) v[j]
+#define K_RESULT_F32(v) float v[K_STRIP]
 #define K_PUT_F32(v, p, e, j, x) v[j] = (x)
 #define K_WRITE_F32(v, p, e, width) k_write_f32((p) + (e), width, v)
+#define K_READ_U8(v, p, e, width) \
+  uint8_t v[K_STRIP];             \
+  k_read_u8((p) + (e), width, v)
+#define K_GOT_U8(v, p, e, j) v[j]
+#define K_RESULT_U8(v) uint8_t v[K_STRIP]
+#define K_PUT_U8(v, p, e, j, x) v[j] = (x)
+#define K_WRITE_U8(v, p, e, width) k_write_u8((p) + (e), width, v)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* In 32 bits: a division of 64 is a function call there, around which registers are spilled. */

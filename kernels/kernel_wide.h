@@ -1,12 +1,22 @@
 /* Vectors of K_STRIP elements between memory and the registers of a lane, 16 bytes an access where they begin at a
- * multiple of 16: see kernels/kernel_team.h, which includes this file. What is shorter, or begins elsewhere, goes
- * element by element. */
+ * multiple of 16, and where elements are bytes all 8 where they begin at a multiple of 8: see kernels/kernel_team.h,
+ * which includes this file. What is shorter, or begins elsewhere, goes element by element. */
 #ifndef PLIM_KERNELS_KERNEL_WIDE_H
 #define PLIM_KERNELS_KERNEL_WIDE_H
 
 #ifdef __CUDACC__
 K_FN int k_is_wide(const void *p) {
   return ((uintptr_t)p & 15) == 0;
+}
+K_FN int k_is_wide_u8(const uint8_t *p) {
+  return ((uintptr_t)p & 7) == 0;
+}
+K_FN void k_read_wide_u8(const uint8_t *p, uint8_t *v) {
+  const uint2 all = *(const uint2 *)p;
+  K_UNROLL for (int j = 0; j < 4; j++) {
+    v[j] = (uint8_t)(all.x >> (8 * j));
+    v[4 + j] = (uint8_t)(all.y >> (8 * j));
+  }
 }
 K_FN void k_read_wide_f32(const float *p, float *v) {
   K_UNROLL for (int i = 0; i < 2; i++) {
@@ -18,6 +28,14 @@ K_FN void k_read_wide_f32(const float *p, float *v) {
   }
 }
 /* By name, here and below: the compiler takes some plain stores of 16 bytes apart again. */
+K_FN void k_write_wide_u8(uint8_t *p, const uint8_t *v) {
+  uint2 all = make_uint2(0, 0);
+  K_UNROLL for (int j = 0; j < 4; j++) {
+    all.x |= (uint32_t)v[j] << (8 * j);
+    all.y |= (uint32_t)v[4 + j] << (8 * j);
+  }
+  __stwb((uint2 *)p, all);
+}
 K_FN void k_write_wide_f32(float *p, const float *v) {
   K_UNROLL for (int i = 0; i < 2; i++) {
     __stwb((float4 *)p + i, make_float4(v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]));
@@ -27,6 +45,16 @@ K_FN void k_write_wide_f32(float *p, const float *v) {
 K_FN int k_is_wide(const void *p) {
   (void)p;
   return 0;
+}
+K_FN int k_is_wide_u8(const uint8_t *p) {
+  (void)p;
+  return 0;
+}
+K_FN void k_read_wide_u8(const uint8_t *p, uint8_t *v) {
+  (void)p, (void)v;
+}
+K_FN void k_write_wide_u8(uint8_t *p, const uint8_t *v) {
+  (void)p, (void)v;
 }
 K_FN void k_read_wide_f32(const float *p, float *v) {
   (void)p, (void)v;
@@ -47,6 +75,22 @@ K_FN void k_read_f32(const float *p, int width, float *v) {
 K_FN void k_write_f32(float *p, int width, const float *v) {
   if (width == K_STRIP && k_is_wide(p)) {
     k_write_wide_f32(p, v);
+  } else {
+    K_STRIP_VEC (j, width) p[j] = v[j];
+  }
+}
+
+K_FN void k_read_u8(const uint8_t *p, int width, uint8_t *v) {
+  if (width == K_STRIP && k_is_wide_u8(p)) {
+    k_read_wide_u8(p, v);
+  } else {
+    K_UNROLL for (int j = 0; j < K_STRIP; j++) v[j] = j < width ? p[j] : 0;
+  }
+}
+
+K_FN void k_write_u8(uint8_t *p, int width, const uint8_t *v) {
+  if (width == K_STRIP && k_is_wide_u8(p)) {
+    k_write_wide_u8(p, v);
   } else {
     K_STRIP_VEC (j, width) p[j] = v[j];
   }

@@ -77,6 +77,9 @@ int k_launch_image(const plim_op_desc *op, k_launch *launch) {
     if (image->dim[i] != y->dim[i]) return 0;
   }
   if (y->dim[1] > 4 || !k_view_make(y, &launch->call.y)) return 0;
-  k_launch_add_phase(launch, K_BODY_image, y->dim[0], k_view_elements(&launch->call.y));
+  k_call *call = &launch->call;
+  call->chunk = k_tile(K_BODY_image);
+  call->parts = k_tiles(call->y.spatial, K_BODY_image);
+  k_launch_add_phase(launch, K_BODY_image, call->y.n * call->parts, k_view_elements(&call->y));
   return 1;
 }

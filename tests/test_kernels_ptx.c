@@ -10,6 +10,9 @@
 enum { LANES = 256, REGISTERS = 65536 /* of a multiprocessor */, PATH = 512 };
 static const char *const types[] = {"bodies", "bodies_bf16"};
 static const char *const architectures[] = {"sm_75", "sm_80", "sm_90"};
+/* Of a multiprocessor, for the smallest of each line (8.6 and 8.9 run the code of 8.0): CUDA C++ Programming Guide,
+ * technical specifications per compute capability. A team also takes 1 KiB of the system's from 8.0 on. */
+static const long shared_bytes[] = {64 << 10, 100 << 10, 228 << 10}, system_bytes[] = {0, 1 << 10, 1 << 10};
 enum { TYPES = 2, ARCHITECTURES = 3 };
 
 static const struct {
@@ -51,56 +54,75 @@ static const char *find_kernel(const char *text, const char *mark, const char *n
 
 /* ---- accesses ---- */
 
-/* Accesses of 16 bytes among those that begin with `kind`, from `at` to the end of the kernel. */
-static int wide_accesses(const char *at, const char *kind) {
+/* Accesses of `words` words of 4 bytes (".v4.") among those that begin with `kind`, from `at` to the end of the kernel.
+ */
+static int wide_accesses(const char *at, const char *kind, const char *words) {
   const char *end = strstr(at, "\n}");
   int n = 0;
   cr_assert_not_null(end);
   for (at = strstr(at, kind); at && at < end; at = strstr(at + 1, kind)) {
-    const char *line = strchr(at, '\n'), *four = strstr(at, ".v4."), *word = four ? four + strlen(".v4.") : NULL;
+    const char *line = strchr(at, '\n'), *many = strstr(at, words), *word = many ? many + strlen(words) : NULL;
     n += word && word < line && strncmp(word + 1, "32", 2) == 0;
   }
   return n;
 }
 
-/* Bodies that walk memory: which of their accesses are to be of 16 bytes, in each storage type. The others serve a few
- * numbers a channel or row, change the order, or stand in for libraries. */
+/* Bodies that walk memory: how many bytes they read and write at an access, in each storage type; 0: as it comes. The
+ * others serve a few numbers a channel or row (docs/design.md has why for each). */
 static const struct {
   k_body body;
   int reads, writes;
 } walks[] = {
-    {K_BODY_cast, 1, 1},
-    {K_BODY_relu, 1, 1},
-    {K_BODY_relu_bwd, 1, 1},
-    {K_BODY_add, 1, 1},
-    {K_BODY_sgd, 1, 1},
-    {K_BODY_dropout, 1, 1},
-    {K_BODY_dropout_bwd, 1, 1},
-    {K_BODY_bn_stats_partial, 1, 0},
-    {K_BODY_bn_apply, 1, 1},
-    {K_BODY_bn_bwd_partial, 1, 0},
-    {K_BODY_bn_bwd_apply, 1, 1},
-    {K_BODY_bias_bwd_partial, 1, 0},
-    {K_BODY_global_avg_pool, 1, 0},
-    {K_BODY_global_avg_pool_bwd, 0, 1},
-    {K_BODY_max_pool, 1, 1},
-    {K_BODY_max_pool_bwd, 1, 1},
-    {K_BODY_avg_pool, 1, 1},
-    {K_BODY_avg_pool_bwd, 1, 1},
-    {K_BODY_im2col, 1, 1},
-    {K_BODY_col2im, 1, 1},
-    {K_BODY_bias_rows, 0, 1},
-    {K_BODY_bias_add, 1, 1},
+    {K_BODY_image, 8, 16},
+    {K_BODY_softmax_row, 16, 16},
+    {K_BODY_softmax_bwd, 16, 16},
+    {K_BODY_max_pool, 0, 8},
+    {K_BODY_max_pool_bwd, 8, 0},
+    {K_BODY_taps_outside, 0, 16},
+    {K_BODY_taps_inside, 0, 16},
+    {K_BODY_taps_widen, 0, 16},
+    {K_BODY_conv_pack, 0, 16},
+    {K_BODY_conv, 16, 16},
+    {K_BODY_conv_bwd_data, 16, 16},
+    {K_BODY_conv_bwd_weights, 16, 0},
+    {K_BODY_cast, 16, 16},
+    {K_BODY_relu, 16, 16},
+    {K_BODY_relu_bwd, 16, 16},
+    {K_BODY_add, 16, 16},
+    {K_BODY_sgd, 16, 16},
+    {K_BODY_dropout, 16, 16},
+    {K_BODY_dropout_bwd, 16, 16},
+    {K_BODY_bn_stats_partial, 16, 0},
+    {K_BODY_bn_apply, 16, 16},
+    {K_BODY_bn_bwd_partial, 16, 0},
+    {K_BODY_bn_bwd_apply, 16, 16},
+    {K_BODY_bias_bwd_partial, 16, 0},
+    {K_BODY_global_avg_pool, 16, 0},
+    {K_BODY_global_avg_pool_bwd, 0, 16},
+    {K_BODY_max_pool, 16, 16},
+    {K_BODY_max_pool_bwd, 16, 16},
+    {K_BODY_avg_pool, 16, 16},
+    {K_BODY_avg_pool_bwd, 16, 16},
+    {K_BODY_im2col, 16, 16},
+    {K_BODY_col2im, 16, 16},
+    {K_BODY_bias_rows, 0, 16},
+    {K_BODY_bias_add, 16, 16},
 };
 
-Test(kernels_ptx, bodies_that_walk_memory_read_and_write_sixteen_bytes_at_an_access) {
+static void expect_wide(const char *at, const char *kind, int bytes, const char *type, const char *name) {
+  if (bytes == 0) return;
+  cr_expect_gt(wide_accesses(at, kind, bytes == 16 ? ".v4." : ".v2."), 0, "%s: %s of %s is no access of %d bytes", type,
+               kind, name, bytes);
+}
+
+Test(kernels_ptx, bodies_that_walk_memory_read_and_write_as_much_at_an_access_as_a_vector_has) {
   for (int t = 0; t < TYPES; t++) {
     char *text = read_report(types[t], "ptx");
     for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
       const char *name = bodies[walks[i].body].name, *at = find_kernel(text, ".entry ", name);
       cr_assert_not_null(at, "%s: no %s", types[t], name);
-      if (walks[i].reads) cr_expect_gt(wide_accesses(at, "ld.global"), 0, "%s: %s reads less", types[t], name);
-      if (walks[i].writes) cr_expect_gt(wide_accesses(at, "st.global"), 0, "%s: %s writes less", types[t], name);
+      expect_wide(at, "ld.global", walks[i].reads, types[t], name);
+      expect_wide(at, "st.global", walks[i].writes, types[t], name);
     }
     free(text);
   }
@@ -121,7 +143,16 @@ static int may_have_frame(const char *name) {
   return strncmp(name, "conv", 4) == 0;
 }
 
-static void expect_registers(const char *text, const char *report, const char *name, int teams) {
+/* Teams that the registers have room for need room for what they share, too. */
+static void expect_shared(const char *at, const char *report, int architecture, const char *name, int teams) {
+  const char *used = strstr(at, "Used "), *end = used ? strchr(used, '\n') : NULL, *smem = strstr(at, " bytes smem");
+  cr_assert_not_null(end);
+  long shared = smem && smem < end ? number_before(at, " bytes smem") : 0;
+  cr_expect_leq((shared + system_bytes[architecture]) * teams, shared_bytes[architecture],
+                "%s: %d teams of %s share %ld bytes each", report, teams, name, shared);
+}
+
+static void expect_registers(const char *text, const char *report, int architecture, const char *name, int teams) {
   const char *at = find_kernel(text, "Compiling entry function", name);
   cr_assert_not_null(at, "%s: no %s", report, name);
   long spilled = number_before(at, " bytes spill stores"), frame = number_before(at, " bytes stack frame");
@@ -130,6 +161,7 @@ static void expect_registers(const char *text, const char *report, const char *n
   cr_expect(frame == 0 || may_have_frame(name), "%s: %s has %ld bytes in local memory", report, name, frame);
   cr_expect(registers > 0 && registers * LANES * teams <= REGISTERS,
             "%s: %ld registers of %s are too many for %d teams", report, registers, name, teams);
+  expect_shared(at, report, architecture, name, teams);
 }
 
 Test(kernels_ptx, every_body_keeps_to_its_registers_on_every_architecture_and_spills_none) {
@@ -139,7 +171,9 @@ Test(kernels_ptx, every_body_keeps_to_its_registers_on_every_architecture_and_sp
     (void)snprintf(ending, sizeof ending, "%s.txt", architecture);
     (void)snprintf(report, sizeof report, "%s on %s", type, architecture);
     char *text = read_report(type, ending);
-    for (int b = 0; b < K_BODY_COUNT; b++) expect_registers(text, report, bodies[b].name, bodies[b].teams);
+    for (int b = 0; b < K_BODY_COUNT; b++) {
+      expect_registers(text, report, i % ARCHITECTURES, bodies[b].name, bodies[b].teams);
+    }
     free(text);
   }
 }

@@ -144,3 +144,56 @@ Test(kernels_team, columns_are_taken_from_images_and_added_up_into_them_whatever
       cr_assert_eq(sums[e], expected[e], "%d channels: [%d]", (int)channels, (int)e);
   }
 }
+
+/* ---- what travels in bytes, rows of any width, another order ---- */
+
+/* More positions than a tile has. */
+Test(kernels_team, pixels_become_numbers_in_each_layout_whatever_the_number_of_channels) {
+  for (int i = 0; i < 4 * 2 * 2; i++) {
+    const int64_t channels = 1 + i / 4;
+    const plim_layout layout = i % 2 ? PLIM_FLAT : PLIM_NHWC;
+    plim_op_desc op = i / 2 % 2 ? kernel_sample_bf16(PLIM_OP_IMAGE, layout) : kernel_sample(PLIM_OP_IMAGE, layout);
+    const plim_dtype type = op.out[0].dtype;
+    op.in[0] = kernel_activation(PLIM_NHWC, 2, channels, 33, 37);
+    op.in[0].dtype = PLIM_U8;
+    op.out[0] = kernel_activation(layout, 2, channels, 33, 37);
+    op.out[0].dtype = type;
+    op.attrs.scale[3] = 3;
+    expect_same(&op);
+  }
+}
+
+Test(kernels_team, rows_of_the_loss_have_any_number_of_classes) {
+  static const int64_t classes[] = {1, 7, 8, 10, 24, 8 * TEAM_LANES + 3};
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+    for (int bf16 = 0; bf16 < 2; bf16++) {
+      static const plim_op_kind kinds[] = {PLIM_OP_SOFTMAX_XENT, PLIM_OP_SOFTMAX_XENT_BWD};
+      for (int k = 0; k < 2; k++) {
+        plim_op_desc op = bf16 ? kernel_sample_bf16(kinds[k], PLIM_FLAT) : kernel_sample(kinds[k], PLIM_FLAT);
+        op.in[0].dim[1] = op.out[k == 0 ? 2 : 0].dim[1] = classes[i];
+        expect_same(&op);
+      }
+    }
+  }
+}
+
+Test(kernels_team, weights_change_their_order_and_back_whatever_the_number_of_channels) {
+  enum { FILTERS = 3, TAPS = 9 };
+  static float weights[FILTERS * TAPS * 24], turned[FILTERS * TAPS * 24], back[FILTERS * TAPS * 24];
+  for (int i = 0; i < 4; i++) {
+    const int64_t channels = widths[i], elements = FILTERS * TAPS * channels;
+    k_call call = {.in = {weights}, .out = {turned}, .attrs = {.kernel = {3, 3}}, .x = {.channels = channels}};
+    for (int64_t e = 0; e < elements; e++) weights[e] = (float)e;
+    run_body(K_BODY_taps_outside, call, FILTERS);
+    for (int64_t e = 0; e < elements; e++) {
+      const int64_t filter = e / (TAPS * channels), tap = e / channels % TAPS, c = e % channels;
+      cr_assert_eq(turned[e], weights[(filter * channels + c) * TAPS + tap], "%d channels: [%d]", (int)channels,
+                   (int)e);
+    }
+    call.in[0] = turned;
+    call.out[0] = back;
+    run_body(i % 2 ? K_BODY_taps_inside : K_BODY_taps_widen, call, FILTERS);
+    for (int64_t e = 0; e < elements; e++)
+      cr_assert_eq(back[e], weights[e], "%d channels: [%d]", (int)channels, (int)e);
+  }
+}
