@@ -101,6 +101,36 @@ Test(cuda_gemm, blocked_layouts_and_other_kinds_are_left_to_the_bodies) {
   cr_assert_str_eq(info[0].name, "single-source");
 }
 
+/* An older GPU, whose library may make up for instructions that it has not. */
+static void expect_products_in_bf16(int no_bf16, int products, const char *missing) {
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_device *older = NULL;
+  plim_kernel_info info[8];
+  void *kernel = NULL;
+  const plim_shape x = kernel_shape(PLIM_F32, 2, 7, 12, 1, 1), y = kernel_shape(PLIM_F32, 2, 7, 5, 1, 1);
+  plim_op_desc op = kernel_op(PLIM_OP_LINEAR, 2, 1, x, y);
+  op.in[1] = kernel_shape(PLIM_F32, 2, 5, 12, 1, 1);
+  options.blas = 1;
+  options.major = 7;
+  options.minor = 5;
+  options.no_bf16 = no_bf16;
+  plim_device_close(device);
+  cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &older), PLIM_OK);
+  device = older;
+  cr_assert_eq(device->tf32, 0);
+  cr_assert_eq(device->api->variants(device, &op, info, 8), 2, "fp32 has products");
+  kernel_to_bf16(&op);
+  cr_assert_eq(device->api->variants(device, &op, info, 8), 1 + products);
+  cr_assert_eq(device->api->prepare(device, &op, "cublas", &kernel), products ? PLIM_OK : PLIM_EUNSUPPORTED);
+  if (kernel) device->api->unprepare(device, kernel);
+  cr_assert_str_eq(plim_device_cuda_missing(device), missing);
+}
+
+Test(cuda_gemm, products_in_bf16_are_offered_where_the_library_has_them) {
+  expect_products_in_bf16(0, 1, "no cuDNN was found");
+  expect_products_in_bf16(1, 0, "cuBLAS has no products in bf16 on this GPU; no cuDNN was found");
+}
+
 Test(cuda_gemm, without_a_library_the_bodies_serve_and_the_reason_is_kept) {
   fake_cuda_options options = fake_cuda_options_default();
   plim_device *bare = NULL;

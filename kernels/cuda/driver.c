@@ -14,22 +14,28 @@ static int count(int32_t *devices) {
   return (int)cudaGetDeviceCount(devices);
 }
 
-static int use(int32_t device, plim_cuda_facts *facts) {
+static cudaError_t describe(int32_t device, plim_cuda_facts *facts) {
   struct cudaDeviceProp properties;
-  char bus_id[32];
-  cudaError_t code = cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device);
-  const int64_t free_before = code == cudaSuccess ? plim_nvml_free_bytes(bus_id) : -1;
-  if (code == cudaSuccess) code = cudaSetDevice(device);
-  if (code == cudaSuccess) code = cudaFree(NULL); /* the context is made now, so that its bytes are counted */
-  const int64_t free_after = free_before < 0 ? -1 : plim_nvml_free_bytes(bus_id);
-  if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, device);
-  if (code == cudaSuccess) code = cudaRuntimeGetVersion(&facts->runtime);
-  if (code == cudaSuccess) code = cudaDriverGetVersion(&facts->driver);
-  if (code != cudaSuccess) return (int)code;
+  cudaError_t code = cudaGetDeviceProperties(&properties, device);
+  if (code != cudaSuccess) return code;
   (void)snprintf(facts->name, sizeof facts->name, "%.95s", properties.name);
   facts->major = properties.major;
   facts->minor = properties.minor;
   facts->cache_bytes = properties.l2CacheSize;
+  return cudaSuccess;
+}
+
+static int use(int32_t device, plim_cuda_facts *facts) {
+  char bus_id[32];
+  cudaError_t code = describe(device, facts);
+  if (code == cudaSuccess) code = cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device);
+  const int64_t free_before = code == cudaSuccess ? plim_nvml_free_bytes(bus_id) : -1;
+  if (code == cudaSuccess) code = cudaSetDevice(device);
+  if (code == cudaSuccess) code = cudaFree(NULL); /* the context is made now, so that its bytes are counted */
+  const int64_t free_after = free_before < 0 ? -1 : plim_nvml_free_bytes(bus_id);
+  if (code == cudaSuccess) code = cudaRuntimeGetVersion(&facts->runtime);
+  if (code == cudaSuccess) code = cudaDriverGetVersion(&facts->driver);
+  if (code != cudaSuccess) return (int)code;
   facts->context_bytes = free_after < 0 || free_after > free_before ? -1 : free_before - free_after;
   return 0;
 }

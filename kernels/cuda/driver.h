@@ -37,7 +37,8 @@ struct plim_cudnn_api;
 
 typedef struct plim_cuda_driver {
   int (*count)(int32_t *devices);
-  int (*use)(int32_t device, plim_cuda_facts *facts); /* makes it this thread's device, creates its context */
+  /* Makes it this thread's device and creates its context. Name and capability are there also when that fails. */
+  int (*use)(int32_t device, plim_cuda_facts *facts);
   int (*memory)(int64_t *free_bytes, int64_t *total_bytes);
   int (*alloc)(void **ptr, int64_t bytes); /* aligned to at least 512 */
   int (*release)(void *ptr);

@@ -20,10 +20,14 @@ static int list_whole(const plim_op_desc *op, plim_kernel_info *info, int capaci
   return 1;
 }
 
+static int has_products(const plim_cuda_engine *engine, const plim_op_desc *op) {
+  return engine->blas && !(engine->blas_no_bf16 && plim_op_math(op) == PLIM_MATH_BF16);
+}
+
 int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
                           int capacity) {
   int n = plim_cuda_conv_list(engine, op, info, capacity), written = n < capacity ? n : capacity;
-  if (engine->blas) n += plim_cuda_gemm_list(op, info + written, capacity - written);
+  if (has_products(engine, op)) n += plim_cuda_gemm_list(op, info + written, capacity - written);
   written = n < capacity ? n : capacity;
   return n + list_whole(op, info + written, capacity - written);
 }
@@ -41,7 +45,7 @@ int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op
   if (!made) return PLIM_KERNEL_NOMEM;
   int result =
       strcmp(variant, single_source) == 0 ? make_whole(op, made) : plim_cuda_conv_make(engine, op, variant, made);
-  if (result == PLIM_KERNEL_UNSUPPORTED && engine->blas) result = plim_cuda_gemm_make(op, variant, made);
+  if (result == PLIM_KERNEL_UNSUPPORTED && has_products(engine, op)) result = plim_cuda_gemm_make(op, variant, made);
   if (result == PLIM_KERNEL_OK) {
     *out = made;
   } else {

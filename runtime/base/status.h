@@ -13,7 +13,7 @@ extern "C" {
   X(EDATA, -2, 3, "bad data")              /* a file or document that is wrong */                       \
   X(EIO, -3, 5, "I/O")                     /* the system could not read or write */                     \
   X(ENOMEM, -4, 5, "out of memory")        /* the memory hook returned NULL */                          \
-  X(ENOFIT, -5, 4, "does not fit")         /* no plan or packing within the budget */                   \
+  X(ENOFIT, -5, 4, "does not fit")         /* no plan or packing in the budget, no arena in a GPU */    \
   X(EPLAN, -6, 1, "bad plan")              /* plan_check found a fault */                               \
   X(EDIFF, -7, 1, "difference")            /* bits, bytes or counts that should be equal are not */     \
   X(EDEVICE, -8, 5, "device")              /* a device or kernel failed */                              \

@@ -69,7 +69,7 @@ plim_status plim_ceilings_measure(plim_device *device, plim_ceilings *out) {
   measured.bytes_per_ns = (double)plim_op_traffic(&sum) / (double)time_ns;
   for (int math = 0; math < PLIM_MATH_COUNT; math++) {
     const plim_op_desc product = probe(PLIM_OP_LINEAR, (plim_math)math, PRODUCT_SIDE, PRODUCT_SIDE);
-    if (math == PLIM_MATH_TF32 && !device->api->tf32) continue;
+    if (math == PLIM_MATH_TF32 && !device->tf32) continue;
     PLIM_TRY(time_op(device, &product, &time_ns));
     measured.flops_per_ns[math] = (double)plim_op_flops(&product) / (double)time_ns;
   }

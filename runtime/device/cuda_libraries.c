@@ -3,7 +3,10 @@
 
 #include <stdio.h>
 
+#include "kernels/cuda/cublas.h"
 #include "kernels/cuda/dnn.h"
+
+enum { NATIVE_BF16 = 8 /* major compute capability */ };
 
 /* Every library that decides times or bits. */
 static void describe(plim_cuda_libraries *l, const plim_cuda_engine *engine, int32_t runtime) {
@@ -16,15 +19,37 @@ static void describe(plim_cuda_libraries *l, const plim_cuda_engine *engine, int
   if (engine->dnn) (void)snprintf(l->found + n, room - (size_t)n, ", cudnn %s", plim_dnn_version(engine->dnn));
 }
 
-int plim_cuda_libraries_open(plim_cuda_libraries *l, plim_cuda_engine *engine, int32_t runtime, const char **what) {
+/* GPUs below 8.0 have no instructions for bf16; whether the library makes up for them, only a product tells. */
+static int ask_for_bf16(plim_cuda_libraries *l, plim_cuda_engine *engine, void *stream) {
+  enum { SIDE = 16, MATRIX_BYTES = SIDE * SIDE * 2, WORKSPACE_BYTES = 1 << 20 };
+  const plim_cuda_product product = {.m = SIDE, .n = SIDE, .k = SIDE, .math = PLIM_MATH_BF16};
+  void *memory = NULL;
+  int code = engine->driver->alloc(&memory, WORKSPACE_BYTES + 3 * MATRIX_BYTES);
+  if (code != 0) return code;
+  char *matrix = (char *)memory + WORKSPACE_BYTES;
+  code = engine->driver->multiply(engine->blas, &product, matrix, matrix + MATRIX_BYTES, matrix + 2 * MATRIX_BYTES,
+                                  memory, WORKSPACE_BYTES, stream);
+  if (code >= PLIM_CUBLAS_CODES && code < PLIM_CUDNN_CODES) {
+    engine->blas_no_bf16 = 1;
+    (void)snprintf(l->no_blas, sizeof l->no_blas, "cuBLAS has no products in bf16 on this GPU");
+    code = 0;
+  }
+  if (code == 0) code = engine->driver->stream_sync(stream);
+  int released = engine->driver->release(memory);
+  return code != 0 ? code : released;
+}
+
+int plim_cuda_libraries_open(plim_cuda_libraries *l, plim_cuda_engine *engine, const plim_cuda_facts *facts,
+                             void *stream, const char **what) {
   *what = "opening cuBLAS";
   int code = engine->driver->blas_open(&engine->blas, &l->blas_version, l->no_blas, sizeof l->no_blas);
+  if (code == 0 && engine->blas && facts->major < NATIVE_BF16) code = ask_for_bf16(l, engine, stream);
   if (code != 0) return code;
   *what = "opening cuDNN";
   code = plim_dnn_open(engine->driver, &engine->dnn, l->no_dnn, sizeof l->no_dnn);
   (void)snprintf(l->missing, sizeof l->missing, "%s%s%s", l->no_blas, l->no_blas[0] && l->no_dnn[0] ? "; " : "",
                  l->no_dnn);
-  describe(l, engine, runtime);
+  describe(l, engine, facts->runtime);
   return code;
 }
 

@@ -54,7 +54,6 @@ typedef struct plim_device_api {
   size_t struct_bytes;
   const char *name;
   int32_t host_visible; /* 1: the host may read and write what alloc gives */
-  int32_t tf32;         /* 1: products with attrs.tf32 round their factors; else such ops are not for this device */
   plim_status (*open)(plim_context *ctx, const plim_device_options *options, plim_device *device);
   void (*close)(plim_device *device);
   /* exactly `bytes`, between inaccessible pages where the device can; aligned to PLIM_ALIGN */
@@ -90,6 +89,7 @@ struct plim_device {
   plim_context *ctx;
   plim_machine machine; /* filled by open */
   int32_t index;        /* of the GPU: N of "cuda:N" */
+  int32_t tf32;         /* 1: products with attrs.tf32 round their factors; else such ops are not for this device */
   int64_t cache_bytes;  /* of the cache that all of it shares; 0: not known */
   void *state;          /* the device's own */
 };

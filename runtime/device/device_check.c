@@ -101,6 +101,7 @@ plim_status plim_device_check_open(plim_device *inner_device, plim_device **out)
   device->api = &check_api;
   device->ctx = ctx;
   device->machine = inner_device->machine;
+  device->tf32 = inner_device->tf32;
   device->state = check;
   *out = device;
   return PLIM_OK;

@@ -19,7 +19,7 @@
 #include "runtime/device/devices.h"
 #include "runtime/device/machine.h"
 
-enum { QUEUES = 4, EVENTS = 64, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75 };
+enum { QUEUES = 4, EVENTS = 64, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75, TF32_MAJOR = 8 };
 enum { SETTLING = 2 /* runs of a plan that load or capture something: queued, then recorded */ };
 
 typedef enum way { WAY_QUEUE, WAY_RECORD, WAY_REPLAY } way;
@@ -88,17 +88,19 @@ static plim_status use_gpu(plim_device *device) {
   plim_cuda_facts facts = {.context_bytes = -1};
   const char *what = NULL;
   int64_t total;
-  PLIM_TRY(check(device, s->driver->use(device->index, &facts), "opening the GPU"));
-  if (facts.major * 10 + facts.minor < LEAST_CAPABILITY) {
+  int code = s->driver->use(device->index, &facts);
+  if (facts.major > 0 && facts.major * 10 + facts.minor < LEAST_CAPABILITY) { /* whatever it said of the context */
     return plim_fail(device->ctx, PLIM_EDEVICE, "cuda:%d is a %s of compute capability %d.%d; the least is %d.%d",
                      (int)device->index, facts.name, (int)facts.major, (int)facts.minor, LEAST_CAPABILITY / 10,
                      LEAST_CAPABILITY % 10);
   }
+  PLIM_TRY(check(device, code, "opening the GPU"));
   PLIM_TRY(check(device, s->driver->memory(&s->free_before, &total), "asking for free memory"));
   s->free_before = facts.context_bytes < 0 ? total : s->free_before + facts.context_bytes;
   device->cache_bytes = facts.cache_bytes;
+  device->tf32 = facts.major >= TF32_MAJOR;
   PLIM_TRY(make_queues(device));
-  int code = plim_cuda_libraries_open(&s->libraries, &s->engine, facts.runtime, &what);
+  code = plim_cuda_libraries_open(&s->libraries, &s->engine, &facts, s->stream[0], &what);
   plim_machine_describe_gpu(facts.name, facts.major, facts.minor, s->libraries.found, &device->machine);
   return check(device, code, what);
 }
@@ -177,8 +179,7 @@ static plim_status cuda_alloc(plim_device *device, int64_t bytes, void **out) {
   void *ptr = NULL;
   int code = s->driver->alloc(&ptr, bytes > 0 ? bytes : 1);
   if (code == PLIM_CUDA_NO_MEMORY && s->driver->memory(&free_bytes, &total) == 0) {
-    return plim_fail(device->ctx, PLIM_ENOMEM,
-                     "%lld bytes are more than cuda:%d has free: %lld of %lld; a smaller --memory needs less",
+    return plim_fail(device->ctx, PLIM_ENOFIT, "%lld bytes are more than cuda:%d has free, %lld of %lld",
                      (long long)bytes, (int)device->index, (long long)free_bytes, (long long)total);
   }
   PLIM_TRY(check(device, code, "allocating on the GPU"));
@@ -431,7 +432,6 @@ static int64_t cuda_clock(plim_device *device) {
 const plim_device_api plim_device_cuda = {
     .struct_bytes = sizeof(plim_device_api),
     .name = "cuda",
-    .tf32 = 1,
     .open = cuda_open,
     .close = cuda_close,
     .alloc = cuda_alloc,

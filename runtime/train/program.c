@@ -15,8 +15,9 @@ static plim_status profile_step(plim_device *device, const plim_profiler_options
 
 /* fp32 stands where tf32 was asked for would be a surprise, and no faster. */
 static plim_status math_suits(const plim_device *device, const plim_graph *graph) {
-  if (plim_graph_math(graph) != PLIM_MATH_TF32 || device->api->tf32) return PLIM_OK;
-  return plim_fail(device->ctx, PLIM_EUSAGE, "math mode tf32 is for GPUs: device %s computes in fp32 or bf16",
+  if (plim_graph_math(graph) != PLIM_MATH_TF32 || device->tf32) return PLIM_OK;
+  return plim_fail(device->ctx, PLIM_EUSAGE,
+                   "math mode tf32 is for GPUs of compute capability 8.0 and up: this %s computes in fp32 or bf16",
                    device->api->name);
 }
 

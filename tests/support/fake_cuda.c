@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "kernels/cuda/cublas.h"
 #include "kernels/isa.h"
 #include "tests/support/fake_cudnn.h"
 #include "tests/support/kernel_reference.h"
@@ -154,6 +155,7 @@ static int use(int32_t device, plim_cuda_facts *facts) {
   (void)device;
   *facts = (plim_cuda_facts){"Fake GPU", fake.options.major,        fake.options.minor, 13000, 13000,
                              1 << 20,    fake.options.context_bytes};
+  if (fake.options.major * 10 + fake.options.minor < 75) return FAKE_CUDA_NO_IMAGE; /* nothing of ours runs there */
   if (code == 0) fake.beside_bytes = fake.options.context_bytes < 0 ? 1 << 20 : fake.options.context_bytes;
   return code;
 }
@@ -342,6 +344,7 @@ static int blas_open(void **blas, int32_t *version, char *why, size_t why_bytes)
 static int multiply(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c,
                     void *workspace, int64_t workspace_bytes, void *stream) {
   (void)blas, (void)workspace, (void)workspace_bytes, (void)stream;
+  if (fake.options.no_bf16 && product->math == PLIM_MATH_BF16) return PLIM_CUBLAS_CODES + 15; /* not supported */
   return queue(&(work){.kind = MULTIPLY, .to = c, .product = *product, .a = a, .b = b});
 }
 

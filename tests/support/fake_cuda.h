@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/driver.h"
 
-enum { FAKE_CUDA_LOST = 999, FAKE_CUDA_NOT_READY = 600 };
+enum { FAKE_CUDA_LOST = 999, FAKE_CUDA_NOT_READY = 600, FAKE_CUDA_NO_IMAGE = 209 };
 enum { FAKE_CUDA_TILE_NS = 100 /* what a tile of a kernel, or a library's, takes by the GPU's clock */ };
 
 typedef struct fake_cuda_options {
@@ -19,6 +19,7 @@ typedef struct fake_cuda_options {
   int64_t graph_bytes;   /* taken by each captured graph */
   int64_t leak_bytes;    /* taken by each launch of one, and kept */
   int blas;              /* 1: there is a library for matrix products */
+  int no_bf16;           /* 1: which has none in bf16, as where the GPU has no instructions for it */
   int dnn;               /* 1: there is cuDNN (tests/support/fake_cudnn.h) */
   int open_memory;       /* 1: the host may touch device memory, which takes fewer system calls */
   int64_t fail_at;       /* the n-th call from the next on fails as a lost device would; 0: none */

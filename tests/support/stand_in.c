@@ -21,9 +21,9 @@ typedef struct stand_in_option {
 #define WIDE(member) \
   { #member, offsetof(fake_cuda_options, member), 1 }
 static const stand_in_option table[] = {
-    NARROW(devices),     NARROW(no_driver),  NARROW(major),       NARROW(minor), WIDE(memory_bytes),
-    WIDE(context_bytes), WIDE(module_bytes), WIDE(graph_bytes),   NARROW(blas),  NARROW(dnn),
-    WIDE(leak_bytes),    WIDE(fail_at),      WIDE(fail_alloc_at),
+    NARROW(devices),     NARROW(no_driver),  NARROW(major),     NARROW(minor),       WIDE(memory_bytes),
+    WIDE(context_bytes), WIDE(module_bytes), WIDE(graph_bytes), NARROW(blas),        NARROW(no_bf16),
+    NARROW(dnn),         WIDE(leak_bytes),   WIDE(fail_at),     WIDE(fail_alloc_at),
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 

@@ -113,6 +113,20 @@ void refusal_figures(figures *f, int column, const refusal *r) {
   if (r->online_bytes > 0) figures_bytes(f, column, "online_bytes", "smallest cap found", r->online_bytes);
 }
 
+plim_status refusal_explain_room(const session *s, const plim_program *program) {
+  char sentence[PLIM_ERROR_BYTES];
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+  if (program != s->program) {
+    return plim_fail(s->ctx, PLIM_ENOFIT,
+                     "with everything kept, to compare with: %s; what cannot be compared here may still be trained",
+                     sentence);
+  }
+  if (!s->o->memory) {
+    return plim_fail(s->ctx, PLIM_ENOFIT, "without --memory: %s; with it training needs less", sentence);
+  }
+  return plim_fail(s->ctx, PLIM_ENOFIT, "under --memory %s: %s; a smaller one needs less", s->o->memory, sentence);
+}
+
 void refusal_json(const refusal *r, json_t *object) {
   (void)json_object_set_new(object, "budget_bytes", json_integer(r->budget_bytes));
   (void)json_object_set_new(object, "smallest_bytes", json_integer(r->smallest_bytes));

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "planner/planner.h"
+#include "runtime/train/program.h"
 #include "tools/plimsoll/figures.h"
 
 struct session;
@@ -20,6 +21,9 @@ typedef struct refusal {
 plim_status refusal_explain(struct session *s);
 plim_status refusal_explain_graph(struct session *s, const plim_graph *graph, const plim_profile *profile,
                                   const plim_plan_options *wanted);
+
+/* The device had no room for a program's arena, as the context says: the same with what to do about it. */
+plim_status refusal_explain_room(const struct session *s, const plim_program *program);
 
 /* Add to the context's sentence where the policy of --online finds a way: s->refusal.online_bytes. PLIM_ENOFIT. */
 plim_status refusal_add_policy(struct session *s);

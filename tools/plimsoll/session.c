@@ -425,7 +425,8 @@ plim_status session_trainer(session *s, const plim_program *program, int64_t ste
     limits_set(s, &wanted);
     PLIM_TRY(retime_set(s, &wanted));
   }
-  return plim_trainer_open(s->device, s->dataset, program, &wanted, out);
+  plim_status status = plim_trainer_open(s->device, s->dataset, program, &wanted, out);
+  return status == PLIM_ENOFIT ? refusal_explain_room(s, program) : status;
 }
 
 /* ---- the end ---- */
