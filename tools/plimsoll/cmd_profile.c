@@ -59,6 +59,18 @@ static void print_kinds(figures *f, const plim_graph *graph, const plim_profile 
   json_decref(shares);
 }
 
+/* Each op by name, with its share of the ceiling, for who reads JSON. */
+static void list_ops(figures *f, const plim_graph *graph, const plim_profile *profile, const plim_ceilings *ceilings) {
+  json_t *ops = json_array();
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    const int64_t ns = fastest_ns(profile, o);
+    (void)json_array_append_new(
+        ops, json_pack("{s:s, s:s, s:I, s:f}", "op", graph->op[o].name, "kind", plim_op_kind_name(graph->op[o].kind),
+                       "ns", (json_int_t)ns, "percent_of_ceiling", least_ns(graph, o, ceilings) * 100 / (double)ns));
+  }
+  (void)json_object_set_new(f->object, "each_op", ops);
+}
+
 static void print_ceilings(figures *f, const plim_ceilings *c) {
   figures_real(f, 0, "ceiling_gb_per_s", "ceilings", "%.1f GB/s", c->bytes_per_ns);
   json_t *rates = json_object();
@@ -86,6 +98,7 @@ static void print_table(const session *s, const plim_ceilings *ceilings, double 
   figures_note(&f, 0, ", %.0f images/s", (double)s->o->batch * 1e9 / (double)total);
   if (ceilings) print_ceilings(&f, ceilings);
   print_kinds(&f, graph, profile, total, ceilings);
+  if (ceilings) list_ops(&f, graph, profile, ceilings);
   figures_real(&f, 0, "seconds", "seconds", "%.1f", seconds);
   figures_print(&f, s->o->json);
   figures_end(&f);
