@@ -362,14 +362,17 @@ static plim_status settle(plim_device *device) {
   return PLIM_OK;
 }
 
-/* What fails inside a captured step fails for all of its kernels at once. */
+/* What fails inside a captured step fails for all of its kernels at once, and what fails while the GPU works through a
+ * queue is told at the end of it. */
 static plim_status name_step(const plim_device *device, plim_status failed) {
   const cuda_state *s = device->state;
   const plim_graph *graph = s->graph;
-  return plim_fail(device->ctx, failed,
-                   "step %lld of the run, captured from op \"%s\" to op \"%s\" (--no-graph tells them apart): %s",
-                   (long long)s->now_host[1], graph->op[0].name, graph->op[graph->n_ops - 1].name,
-                   plim_context_error(device->ctx));
+  return plim_fail(
+      device->ctx, failed,
+      "step %lld of the run, %s from op \"%s\" to op \"%s\" (--no-graph with CUDA_LAUNCH_BLOCKING=1 in the "
+      "environment tells them apart): %s",
+      (long long)s->now_host[1], s->way == WAY_QUEUE ? "queued" : "captured", graph->op[0].name,
+      graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));
 }
 
 /* The end of a step, unless the executor waits for each plan step: then the next begins where it is. */
@@ -381,7 +384,7 @@ static plim_status cuda_sync(plim_device *device) {
   }
   if (status == PLIM_OK) s->busy = 0;
   if (status != PLIM_OK) {
-    if (s->step && s->way != WAY_QUEUE) status = name_step(device, status);
+    if (s->step && s->step->arena) status = name_step(device, status);
     forget(s);
   } else if (s->step && s->last + 1 == s->step->plan->n_steps) {
     const plim_cuda_step *done = s->step;

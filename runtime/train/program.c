@@ -10,14 +10,17 @@ enum { PLANNED_STEPS = PLIM_PROGRAM_EVAL + 1 };
 static plim_status profile_step(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
                                 int32_t step) {
   if (!profiler) return plim_profile_roofline(device, p->graph[step], &p->profile[step]);
-  return plim_profile_measure(device, p->graph[step], profiler, &p->profile[step]);
+  plim_status status = plim_profile_measure(device, p->graph[step], profiler, &p->profile[step]);
+  if (status != PLIM_ENOFIT) return status;
+  return plim_fail(p->ctx, status, "measuring operations: %s; modelled costs (--model-costs) need no room",
+                   plim_context_error(p->ctx));
 }
 
 /* fp32 stands where tf32 was asked for would be a surprise, and no faster. */
 static plim_status math_suits(const plim_device *device, const plim_graph *graph) {
   if (plim_graph_math(graph) != PLIM_MATH_TF32 || device->tf32) return PLIM_OK;
   return plim_fail(device->ctx, PLIM_EUSAGE,
-                   "math mode tf32 is for GPUs of compute capability 8.0 and up: this %s computes in fp32 or bf16",
+                   "math mode tf32 is for GPUs of compute capability 8.0 and up: device %s computes in fp32 or bf16",
                    device->api->name);
 }
 

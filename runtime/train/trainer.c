@@ -144,6 +144,15 @@ void plim_trainer_close(plim_trainer *trainer) {
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
 
+/* The step that a device failed in, where the executor has not named it: while a batch or results are copied. */
+static plim_status name_step(const plim_trainer *t, int32_t which, plim_status failed, int behind) {
+  const plim_graph *graph = t->program->graph[which];
+  if (failed != PLIM_EDEVICE) return failed;
+  return plim_fail(t->ctx, failed, "step %lld of the run, %s op \"%s\": %s", (long long)t->step,
+                   behind ? "behind" : "in front of", graph->op[behind ? graph->n_ops - 1 : 0].name,
+                   plim_context_error(t->ctx));
+}
+
 /* Copy the staged batch, or as much of it as step `which` reads, into its inputs. */
 static plim_status hand_over(plim_trainer *t, int32_t which) {
   const plim_value *value = t->program->graph[which]->value;
@@ -178,13 +187,15 @@ static plim_status train_step(plim_trainer *t, plim_step_report *report) {
   plim_schedule_hyper(&t->options.schedule, t->step, hyper);
   if (t->requested != t->step) plim_reader_request(t->reader, PLIM_READ_TRAIN, t->step);
   plim_reader_wait(t->reader);
-  PLIM_TRY(hand_over(t, which));
-  PLIM_TRY(plim_exec_write(t->exec, which, t->port[which].hyper, hyper, sizeof hyper));
+  plim_status status = hand_over(t, which);
+  if (status == PLIM_OK) status = plim_exec_write(t->exec, which, t->port[which].hyper, hyper, sizeof hyper);
+  if (status != PLIM_OK) return name_step(t, which, status, 0);
   t->requested = t->step + 1;
   request_ahead(t, PLIM_READ_TRAIN, t->requested);
   plim_exec_set_step(t->exec, t->options.seed, t->step);
   PLIM_TRY(plim_exec_step(t->exec, which, NULL, NULL));
-  PLIM_TRY(read_outputs(t, which, &loss, hits));
+  status = read_outputs(t, which, &loss, hits);
+  if (status != PLIM_OK) return name_step(t, which, status, 1);
   if (!isfinite(loss)) {
     return plim_fail(t->ctx, PLIM_ENOTFINITE, "the loss of step %lld is %g; try a lower learning rate than %g",
                      (long long)t->step, (double)loss, (double)hyper[0]);
@@ -228,10 +239,12 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
     int32_t hits[2];
     plim_reader_wait(t->reader);
     PLIM_TRY(cancelled(t));
-    PLIM_TRY(hand_over(t, PLIM_PROGRAM_EVAL));
+    plim_status status = hand_over(t, PLIM_PROGRAM_EVAL);
+    if (status != PLIM_OK) return name_step(t, PLIM_PROGRAM_EVAL, status, 0);
     if (i + 1 < batches) request_ahead(t, PLIM_READ_TEST, i + 1);
     PLIM_TRY(plim_exec_step(t->exec, PLIM_PROGRAM_EVAL, NULL, NULL));
-    PLIM_TRY(read_outputs(t, PLIM_PROGRAM_EVAL, &loss, hits));
+    status = read_outputs(t, PLIM_PROGRAM_EVAL, &loss, hits);
+    if (status != PLIM_OK) return name_step(t, PLIM_PROGRAM_EVAL, status, 1);
     sum.loss += (double)loss * hits[1];
     sum.correct += hits[0];
     sum.counted += hits[1];

@@ -22,6 +22,7 @@ typedef struct fake_cuda_options {
   int no_bf16;           /* 1: which has none in bf16, as where the GPU has no instructions for it */
   int dnn;               /* 1: there is cuDNN (tests/support/fake_cudnn.h) */
   int open_memory;       /* 1: the host may touch device memory, which takes fewer system calls */
+  int report_calls;      /* 1: the program says on its standard error how many calls it made when it ends */
   int64_t fail_at;       /* the n-th call from the next on fails as a lost device would; 0: none */
   int64_t fail_alloc_at; /* the n-th allocation, device or pinned, finds no memory; 0: none */
 } fake_cuda_options;

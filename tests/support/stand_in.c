@@ -1,7 +1,8 @@
 /* A GPU that is none for whole programs: where the environment has PLIM_TEST_GPU, "cuda:0" is the stand-in of
  * tests/support/fake_cuda.h with the options named there, as in PLIM_TEST_GPU=memory_bytes=8388608,blas=1; empty: its
- * defaults. Without it "cuda:0" is what the machine has. Linked into programs by the linker's --wrap, so that they are
- * the product's own code down to the driver's table. A name that is no option ends the program: a test means it. */
+ * defaults, with device memory open to the host, because closing it takes long. Without it "cuda:0" is what the machine
+ * has. Linked into programs by the linker's --wrap, so that they are the product's own code down to the driver's table.
+ * A name that is no option ends the program: a test means it. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,10 @@ typedef struct stand_in_option {
 #define WIDE(member) \
   { #member, offsetof(fake_cuda_options, member), 1 }
 static const stand_in_option table[] = {
-    NARROW(devices),     NARROW(no_driver),  NARROW(major),     NARROW(minor),       WIDE(memory_bytes),
-    WIDE(context_bytes), WIDE(module_bytes), WIDE(graph_bytes), NARROW(blas),        NARROW(no_bf16),
-    NARROW(dnn),         WIDE(leak_bytes),   WIDE(fail_at),     WIDE(fail_alloc_at),
+    NARROW(devices),    NARROW(no_driver),    NARROW(major),       NARROW(minor),
+    WIDE(memory_bytes), WIDE(context_bytes),  WIDE(module_bytes),  WIDE(graph_bytes),
+    NARROW(blas),       NARROW(report_calls), NARROW(open_memory), NARROW(no_bf16),
+    NARROW(dnn),        WIDE(leak_bytes),     WIDE(fail_at),       WIDE(fail_alloc_at),
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 
@@ -44,6 +46,7 @@ static void set(fake_cuda_options *options, const char *name, size_t length, lon
 
 static fake_cuda_options parse(const char *text) {
   fake_cuda_options options = fake_cuda_options_default();
+  options.open_memory = 1;
   while (*text) {
     const char *equals = strchr(text, '=');
     char *end = NULL;
@@ -57,6 +60,10 @@ static fake_cuda_options parse(const char *text) {
   return options;
 }
 
+static void report_calls(void) {
+  (void)fprintf(stderr, "calls %lld\n", (long long)fake_cuda_count().calls);
+}
+
 /* The linker's names for what the program calls, and for what it would have called. */
 const plim_cuda_driver *__real_plim_cuda_driver_real(void);
 const plim_cuda_driver *__wrap_plim_cuda_driver_real(void);
@@ -68,6 +75,7 @@ const plim_cuda_driver *__wrap_plim_cuda_driver_real(void) {
   if (!made) {
     const fake_cuda_options options = parse(text);
     made = fake_cuda_driver(&options);
+    if (options.report_calls) (void)atexit(report_calls);
   }
   return made;
 }
