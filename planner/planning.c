@@ -6,6 +6,8 @@
 #include "planner/emit.h"
 #include "runtime/graph/check.h"
 
+enum { MOST_EFFORT_LOWEST = 96 /* of packing for the lowest height too; more is for exact search at the budget */ };
+
 plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_options *options, plim_planning **out) {
   plim_context *ctx = problem->ctx;
   plim_planning *pl = NULL;
@@ -61,7 +63,7 @@ static plim_status weigh(plim_planning *pl, const plim_schedule *schedule, int32
   int64_t target = pl->budget_bytes < INT64_MAX ? pl->budget_bytes : 0;
   PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, target, effort));
   *bytes = pl->placement.height_bytes;
-  if (*bytes <= pl->budget_bytes || effort == 0 || pl->found) return PLIM_OK;
+  if (*bytes <= pl->budget_bytes || effort == 0 || effort > MOST_EFFORT_LOWEST || pl->found) return PLIM_OK;
   /* packing for the lowest height takes another way and may succeed where packing for the budget did not */
   PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, 0, effort));
   *bytes = pl->placement.height_bytes;

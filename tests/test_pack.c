@@ -135,6 +135,40 @@ Test(pack, a_target_within_reach_of_first_fit_is_reached) {
   }
 }
 
+/* Cut the rectangle of `steps` by `bytes` into boxes by random guillotine cuts: its height is their load. */
+static int32_t cut_boxes(uint64_t *random, int32_t n, int64_t steps, int64_t bytes, plim_box *box) {
+  int32_t made = 1;
+  box[0] = (plim_box){0, steps, bytes, -1};
+  while (made < n) {
+    int32_t i = (int32_t)test_random_between(random, 0, made - 1);
+    int64_t length = box[i].end - box[i].begin;
+    int upright = test_random_chance(random, 50);
+    if (upright ? length < 2 : box[i].bytes < 2) continue;
+    int64_t at = test_random_between(random, 1, (upright ? length : box[i].bytes) - 1);
+    box[made] = box[i];
+    if (upright) {
+      box[i].end = box[made].begin = box[i].begin + at;
+    } else {
+      box[made].bytes -= at;
+      box[i].bytes = at;
+    }
+    made++;
+  }
+  return made;
+}
+
+Test(pack, a_target_gets_the_effort_that_heights_above_it_would_get) {
+  int32_t reached = 0, reached_as_load = 0;
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    uint64_t random = seed;
+    plim_box box[MOST];
+    int32_t n = cut_boxes(&random, 80, 40, 1000, box);
+    reached += pack(n, box, 1, 1000, 4, NULL) == 1000;
+    reached_as_load += pack(n, box, 1, 0, 4, NULL) == 1000;
+  }
+  cr_assert_gt(reached, reached_as_load, "%d and %d of 40", reached, reached_as_load);
+}
+
 static plim_status pack_some(plim_context *c, void *user) {
   const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
   int64_t offset[5], height;

@@ -21,6 +21,7 @@ typedef enum fit_order { BY_BYTES, BY_AREA, BY_LENGTH, BY_BEGIN, FIT_ORDERS } fi
 enum {
   NODES_A_ROUND = 16384 /* of exact search, times boxes, for each round of effort: a node costs O(boxes) */,
   EXACT_TRIES = 5,
+  MOST_RISES = 192 /* priorities learn little after that */,
   RISES_A_ROUND = 2 /* at most, and of many boxes so few that their number squared, times rises, stays below: */,
   RISES_BOXES_SQUARED = 300000,
   FEWEST_RISES = 4 /* of boxes so many that this is less work than first-fit: */,
@@ -41,6 +42,7 @@ typedef struct packer {
   int64_t *trial, *best;              /* [n] offsets in units */
   int64_t height;                     /* of best, in units */
   int64_t goal;                       /* a height that is good enough, in units */
+  int has_target;                     /* 1: the goal was asked for; 0: it is the load */
   int64_t hint_limit;                 /* of plim_fit_run */
   int64_t deadline_ns;
 } packer;
@@ -122,14 +124,16 @@ static void keep_trial(packer *k) {
   }
 }
 
-/* Ask for the goal exactly; while that is not found, for heights half way between what is known to be out of reach of
- * these nodes and what is reached. */
+/* Ask for the goal exactly, with all the effort where it is a target that has to be met. Otherwise, while it is not
+ * found, for heights half way between what is known to be out of reach of these nodes and what is reached. */
 static plim_status search_exactly(packer *k, int64_t nodes) {
   plim_exact *exact = NULL;
   plim_status status;
   int64_t low = k->goal - 1;
+  int32_t most = k->has_target ? 1 : EXACT_TRIES;
+  if (k->has_target) nodes *= EXACT_TRIES;
   PLIM_CHECK(plim_exact_new(&k->units, nodes, &exact));
-  for (int32_t tries = 0; tries < EXACT_TRIES && low + 1 < k->height; tries++) {
+  for (int32_t tries = 0; tries < most && low + 1 < k->height; tries++) {
     int64_t capacity = tries == 0 ? k->goal : low + (k->height - low) / 2;
     plim_pack_outcome outcome;
     PLIM_CHECK(plim_exact_search(exact, capacity, nodes, k->deadline_ns, k->trial, &outcome));
@@ -158,6 +162,7 @@ static plim_status raise_water(packer *k, int32_t effort) {
   int64_t n = k->units.n, runs = (int64_t)effort * RISES_BOXES_SQUARED / (n * n),
           most = (int64_t)effort * RISES_A_ROUND;
   int64_t fewest = n > MANY_BOXES ? FEWEST_RISES : 1;
+  most = most < MOST_RISES ? most : MOST_RISES;
   runs = runs > most ? most : runs < fewest ? fewest : runs;
   PLIM_TRY(plim_rise_new(&k->units, &rise));
   for (int64_t i = 0; i < runs && goes_on(k); i++) {
@@ -178,7 +183,8 @@ static plim_status solve(packer *k, int32_t effort) {
   }
   int64_t nodes = (int64_t)effort * NODES_A_ROUND / (k->units.n + 1);
   /* fewer nodes than two dives to the end would find nothing */
-  int useless = nodes < 2 * (int64_t)k->units.n || k->units.n > PLIM_EXACT_MOST / 4;
+  int64_t asked = k->has_target ? nodes * EXACT_TRIES : nodes;
+  int useless = asked < 2 * (int64_t)k->units.n || k->units.n > PLIM_EXACT_MOST / 4;
   return k->height <= k->goal || useless ? PLIM_OK : search_exactly(k, nodes);
 }
 
@@ -208,7 +214,7 @@ static void release(packer *k) {
 
 plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t target, int32_t effort,
                             int64_t deadline_ns, int64_t *offset, int64_t *height, int64_t *load) {
-  packer k = {.height = INT64_MAX, .deadline_ns = deadline_ns};
+  packer k = {.height = INT64_MAX, .has_target = target > 0, .deadline_ns = deadline_ns};
   int32_t n = boxes->n;
   plim_status status;
   PLIM_CHECK(plim_units_make(ctx, boxes, &k.units));

@@ -19,7 +19,8 @@ typedef struct plim_box {
  *   align       in   every offset is a multiple of it
  *   target      in   a height that is good enough: stop there (0: as low as the effort allows)
  *   effort      in   rounds after the first-fit orders: packings from the bottom up or, of boxes that it does not take,
- *                    repairs of the best order; then exact search in proportion; 0: first-fit only
+ *                    repairs of the best order; then exact search in proportion, all of it for the target where
+ *                    there is one; 0: first-fit only
  *   offset  [n] out  bytes
  *   height  [1] out  max of offset + bytes
  *   load    [1] out  lower bound: largest sum of live bytes; may be NULL

@@ -4,7 +4,9 @@
 #include "planner/search/across.h"
 #include "planner/search/polish.h"
 
-enum { QUICK = 4, STRONG = 24, MOVES_BETWEEN_PACKINGS = 10 /* for each op */, CHOOSY = 60, NEIGHBOURHOODS = 40 };
+/* efforts of packing; HARD is nearly all exact search */
+enum { QUICK = 4, STRONG = 24, HARD = 180, HARD_PART = 12 /* of the budget, inverse: excess that is worth it */ };
+enum { MOVES_BETWEEN_PACKINGS = 10 /* for each op */, CHOOSY = 60, NEIGHBOURHOODS = 40 };
 enum { LENGTH = 12, STRETCHES = 400 };
 static const double cold = 0.006;
 
@@ -13,6 +15,18 @@ static plim_status try_candidate(plim_searcher *s, int32_t effort) {
   PLIM_TRY(plim_planning_offer(s->pl, &s->candidate, effort, &bytes));
   s->excess_bytes = bytes - s->pl->budget_bytes;
   return PLIM_OK;
+}
+
+/* Is the candidate fast enough to be the best plan, and was what its addresses need too much by only a little? */
+static int is_near(const plim_searcher *s, int64_t time_ns) {
+  return s->excess_bytes > 0 && s->excess_bytes <= s->pl->budget_bytes / HARD_PART &&
+         (!s->pl->found || time_ns < s->pl->best_ns);
+}
+
+/* Pack the candidate well, and where that almost succeeds, by exact search. */
+static plim_status pack_well(plim_searcher *s, int64_t time_ns) {
+  PLIM_TRY(try_candidate(s, STRONG));
+  return is_near(s, time_ns) ? try_candidate(s, HARD) : PLIM_OK;
 }
 
 /* Pack the schedule that the cooling is at. Where its addresses need too much, others as fast will be tried in a while:
@@ -86,12 +100,13 @@ static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   int64_t polished_ns = s->track->time_ns;
   if (status == PLIM_OK && polished_ns < s->candidate_ns) {
     status = plim_track_store(s->track, &s->candidate);
-    if (status == PLIM_OK) status = try_candidate(s, STRONG);
+    if (status == PLIM_OK) status = pack_well(s, polished_ns);
   }
   plim_schedule_free(&s->candidate);
   s->candidate = rough;
-  if (status != PLIM_OK || tried || (polished_ns < s->candidate_ns && s->excess_bytes <= 0)) return status;
-  return try_candidate(s, STRONG);
+  int polished = polished_ns < s->candidate_ns;
+  if (status != PLIM_OK || tried || (polished && s->excess_bytes <= 0)) return status;
+  return polished ? try_candidate(s, STRONG) : pack_well(s, s->candidate_ns);
 }
 
 /* The usual room is not enough for what others found where ops run many times: covering, Rotor, the fewest bytes. */

@@ -1,8 +1,9 @@
 /* One searcher: an annealer that works for one planning, cooling by cooling, with packing in the loop.
  *
  * A cooling asks for peaks within a limit. The fastest schedule of a cooling that is faster than the best plan is its
- * candidate; it is packed now and then, with more effort when the cooling ends. Where its addresses need more than the
- * budget, the limit of the next cooling is tightened by what was too much. The best plan never gets slower. */
+ * candidate; it is packed now and then, with more effort when the cooling ends, and by exact search where that
+ * almost succeeds. Where its addresses need more than the budget, the limit of the next cooling is tightened by what
+ * was too much. The best plan never gets slower. */
 #ifndef PLIM_PLANNER_SEARCHER_H
 #define PLIM_PLANNER_SEARCHER_H
 
