@@ -39,7 +39,7 @@ typedef struct plim_plan_options {
   const char *const *label; /* [n_ops], PLIM_LABELS_GIVEN only */
   uint64_t seed;
   /* > 0: stop after so many moves (of a solver: nodes of its tree, or of a relaxation pivots), deterministic whatever
-   * the machine does */
+   * the machine does; a solver's first node takes as long as it takes */
   int64_t iterations;
   int64_t time_limit_ns; /* > 0: stop then; both 0: a default number of iterations */
   /* Folder of curves kept between runs; "": the user's cache folder; NULL: none. With one, a plan for a finite budget

@@ -10,6 +10,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
 #include "tests/support/random.h"
+#include "tests/support/stage_oracle.h"
 
 enum { MOST_NODES = 8, MOST_STEPS = 3 * MOST_NODES, CASES = 40 };
 
@@ -240,6 +241,50 @@ Test(moccasin, schedules_are_brought_into_stages_and_keep_their_repeats) {
   cr_assert_not(plim_repeats_have(&repeats, (plim_repeat){3, 0})); /* the latest one stays */
   plim_repeats_free(&repeats);
   plim_schedule_free(&schedule);
+  case_free(&c);
+}
+
+/* As many copies as stages are class stages. */
+Test(moccasin, with_a_copy_for_each_stage_the_search_equals_exhaustive_search_of_class_stages) {
+  int repeats = 0;
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    small s = random_small(seed);
+    problem_case c = case_make(dag_make(ctx, s.n, s.size, s.time, s.n_edges, s.edge));
+    int64_t least = plim_dag_least_peak(c.dag, NULL);
+    for (int64_t budget = least; budget <= least + 6; budget += 2) {
+      int64_t expected = stage_oracle(c.dag, budget), found = by_search(c.dag, s.n, budget);
+      cr_assert_eq(found, expected < 0 ? INT64_MAX : expected, "seed %d budget %d", (int)seed, (int)budget);
+      repeats += expected > c.dag->time_ns;
+    }
+    case_free(&c);
+  }
+  cr_assert_geq(repeats, 50, "only %d cases need repeats", repeats);
+}
+
+/* Row N - 2: least time of L(N) at budgets 3, 4, ... N + 2; 0 behind the last. */
+static const int64_t chain_optimum[][7] = {
+    {6, 5}, {10, 8, 7}, {15, 11, 10, 9}, {21, 14, 13, 12, 11}, {28, 18, 16, 15, 14, 13}, {36, 22, 19, 18, 17, 16, 15}};
+
+Test(moccasin, golden_cases_of_class_stages) {
+  for (int32_t layers = 2; layers <= 7; layers++) {
+    problem_case c = case_make(dag_chain(ctx, layers, 0));
+    for (int32_t k = 0; k < 7 && chain_optimum[layers - 2][k] > 0; k++) {
+      int64_t found = by_search(c.dag, c.dag->n, 3 + k);
+      cr_assert_eq(found, chain_optimum[layers - 2][k], "L(%d) at %d: %lld", layers, 3 + k, (long long)found);
+    }
+    case_free(&c);
+  }
+  const int64_t size[] = {2, 1, 3, 2, 5, 1}, one[] = {1, 1, 1, 1, 1, 1}, two_size[] = {1, 6, 6, 1, 1, 1};
+  const dag_edge edge[] = {{0, 1}, {0, 2}, {2, 3}, {1, 5}, {3, 5}};
+  const dag_edge two_edge[] = {{0, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 5}};
+  const int64_t time[] = {INT64_MAX, 9, 8, 6};
+  problem_case c = case_make(dag_make(ctx, 6, size, one, 5, edge));
+  for (int32_t k = 0; k < 4; k++) cr_assert_eq(by_search(c.dag, 6, 5 + k), time[k], "three levels at %d", 5 + k);
+  case_free(&c);
+  c = case_make(dag_make(ctx, 6, two_size, one, 6, two_edge));
+  cr_assert_eq(by_search(c.dag, 6, 7), INT64_MAX);
+  cr_assert_eq(by_search(c.dag, 6, 8), 8);
+  cr_assert_eq(by_search(c.dag, 6, 13), 6);
   case_free(&c);
 }
 

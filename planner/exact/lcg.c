@@ -229,22 +229,24 @@ static void need_reasons(plim_lcg *l, const plim_lcg_change *c, int32_t *here) {
   for (int32_t i = 1; i < k->n; i++) need(l, plim_bound_not(l->literals.at[k->begin + i]), here);
 }
 
-static int is_needed(const plim_lcg *l, plim_bound b) {
-  return plim_lcg_change_of(l, b) < 0 || (l->need_at[b.side] >= 0 && l->need_least[b.side] >= b.least);
+/* By a change before `at`: what comes behind may itself be left out because of that one. */
+static int is_needed(const plim_lcg *l, plim_bound b, int32_t at) {
+  int32_t need_at = l->need_at[b.side];
+  return plim_lcg_change_of(l, b) < 0 || (need_at >= 0 && need_at < at && l->need_least[b.side] >= b.least);
 }
 
-/* Do the other bounds of the clause imply this one? */
+/* Do other bounds of the clause imply this one? */
 static int follows(const plim_lcg *l, int32_t at) {
   const plim_lcg_change *c = &l->trail[at];
   if (c->clause >= 0) {
     const plim_lcg_clause *k = &l->clause[c->clause];
     for (int32_t i = 1; i < k->n; i++) {
-      if (!is_needed(l, plim_bound_not(l->literals.at[k->begin + i]))) return 0;
+      if (!is_needed(l, plim_bound_not(l->literals.at[k->begin + i]), at)) return 0;
     }
     return 1;
   }
   for (int32_t i = c->begin; i < c->end; i++) {
-    if (!is_needed(l, l->reasons.at[i])) return 0;
+    if (!is_needed(l, l->reasons.at[i], at)) return 0;
   }
   return c->end > c->begin;
 }

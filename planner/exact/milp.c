@@ -1,7 +1,8 @@
-/* Checkmate's integer program as a strategy: plans to begin with, the program with the best of them as its start, the
- * answer rounded, derived again and offered. Where the program would be too large, the plans to begin with are all.
- * Where the answer's addresses need more than the budget, or a solver's tolerances let it pass above it, the program is
- * solved again for less; its bound is the first one's. Source: Jain et al., Checkmate, MLSys 2020. */
+/* Checkmate's integer program as a strategy: plans to begin with, the constraint search, which often proves the best of
+ * small graphs by itself, then the program with the best plan as its start, the answer rounded, derived again and
+ * offered. Where the program would be too large, the plans to begin with are all. Where the answer's addresses need
+ * more than the budget, or a solver's tolerances let it pass above it, the program is solved again for less; its bound
+ * is the first one's. Source: Jain et al., Checkmate, MLSys 2020. */
 #include "planner/exact/stage_plans.h"
 
 enum { ROUNDS = 4 };
@@ -49,6 +50,8 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   int64_t least = plim_dag_least_peak(p->dag, NULL);
   if (least > p->limit_bytes) return PLIM_OK;
   PLIM_TRY(plim_stage_plans_start(p));
+  if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
+  PLIM_TRY(plim_stage_plans_search(p));
   if (!plim_stage_model_fits(p->dag)) return PLIM_OK;
   for (int32_t round = 0; round < ROUNDS; round++) {
     if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;

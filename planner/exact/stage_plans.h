@@ -29,6 +29,11 @@ PLIM_MUST_USE plim_status plim_stage_plans_order(plim_stage_plans *plans);
 /* Offer program order and the plan of a short search, both as stages; the search's bound holds for stages as well. */
 PLIM_MUST_USE plim_status plim_stage_plans_start(plim_stage_plans *plans);
 
+/* Offer what the constraint search finds with half of the effort, from the best so far. Where it ends, and the graph is
+ * small enough to allow as many runs of a node as stages, the best is proved and the bound raised to it. Deterministic
+ * without a time limit. */
+PLIM_MUST_USE plim_status plim_stage_plans_search(plim_stage_plans *plans);
+
 /* Offer the plan of the cut model for that many bytes as stages, where it has one. Needs no solver and takes graphs
  * whose programs are too large for one. The model's bound for all of the budget is taken. */
 PLIM_MUST_USE plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t limit_bytes);
