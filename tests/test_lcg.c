@@ -6,7 +6,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/random.h"
 
-enum { VARIABLES = 6, HIGHEST = 4, MOST_RULES = 80, MOST_BOUNDS = 4 };
+enum { VARIABLES = 6, HIGHEST = 4, WIDE = 12, MOST_RULES = 160, MOST_BOUNDS = 4 };
 
 static plim_context *ctx;
 static void make_context(void) {
@@ -24,22 +24,24 @@ typedef struct rule {
 } rule;
 
 typedef struct puzzle {
-  int32_t n;
+  int32_t n, highest;
   rule rule[MOST_RULES];
 } puzzle;
 
+static rule random_rule(uint64_t *random, int32_t fewest, int32_t highest) {
+  rule r = {.n = (int32_t)test_random_between(random, fewest, MOST_BOUNDS)};
+  for (int32_t k = 0; k < r.n; k++) {
+    int32_t x = (int32_t)test_random_between(random, 0, VARIABLES - 1);
+    int32_t value = (int32_t)test_random_between(random, 1, highest);
+    r.bound[k] = test_random_chance(random, 50) ? plim_bound_at_least(x, value) : plim_bound_at_most(x, value - 1);
+  }
+  return r;
+}
+
 static puzzle random_puzzle(uint64_t seed) {
   uint64_t random = seed;
-  puzzle p = {.n = 30 + (int32_t)(seed % 51)};
-  for (int32_t i = 0; i < p.n; i++) {
-    rule *r = &p.rule[i];
-    r->n = (int32_t)test_random_between(&random, 2, MOST_BOUNDS);
-    for (int32_t k = 0; k < r->n; k++) {
-      int32_t x = (int32_t)test_random_between(&random, 0, VARIABLES - 1);
-      int32_t value = (int32_t)test_random_between(&random, 1, HIGHEST);
-      r->bound[k] = test_random_chance(&random, 50) ? plim_bound_at_least(x, value) : plim_bound_at_most(x, value - 1);
-    }
-  }
+  puzzle p = {.n = 30 + (int32_t)(seed % 51), .highest = HIGHEST};
+  for (int32_t i = 0; i < p.n; i++) p.rule[i] = random_rule(&random, 2, HIGHEST);
   return p;
 }
 
@@ -135,7 +137,7 @@ static plim_status solve_from_nothing(plim_context *c, const puzzle *p, uint64_t
                                       int32_t *conflicts) {
   int32_t low[VARIABLES] = {0}, high[VARIABLES];
   plim_lcg l = {0};
-  for (int32_t x = 0; x < VARIABLES; x++) high[x] = HIGHEST;
+  for (int32_t x = 0; x < VARIABLES; x++) high[x] = p->highest;
   PLIM_TRY(plim_lcg_make(c, VARIABLES, low, high, &l));
   plim_status status = solve(&l, p, seed, found, conflicts);
   for (int32_t x = 0; x < VARIABLES; x++) value[x] = plim_lcg_low(&l, x);
@@ -156,6 +158,31 @@ Test(lcg, what_is_learned_excludes_no_solution_and_proves_that_there_is_none) {
   }
   cr_assert(with >= 50 && without >= 50, "%d with, %d without a solution", with, without);
   cr_assert_geq(conflicts, 400, "only %d conflicts", conflicts);
+}
+
+/* Many rules that a hidden assignment keeps, over wide domains: a wrong clause sooner or later forbids it. */
+static puzzle puzzle_around(uint64_t seed, const int32_t *hidden) {
+  uint64_t random = seed;
+  puzzle p = {.n = 0, .highest = WIDE};
+  while (p.n < MOST_RULES) {
+    p.rule[p.n] = random_rule(&random, 3, WIDE);
+    p.n += !breaks(&p.rule[p.n], hidden);
+  }
+  return p;
+}
+
+Test(lcg, a_hidden_solution_is_never_lost) {
+  int32_t conflicts = 0;
+  for (uint64_t seed = 1; seed <= 200; seed++) {
+    uint64_t random = seed * 977;
+    int32_t found, hidden[VARIABLES], value[VARIABLES];
+    for (int32_t x = 0; x < VARIABLES; x++) hidden[x] = (int32_t)test_random_between(&random, 0, WIDE);
+    puzzle p = puzzle_around(seed, hidden);
+    cr_assert_eq(solve_from_nothing(ctx, &p, seed, &found, value, &conflicts), PLIM_OK);
+    cr_assert_eq(found, 1, "seed %d", (int)seed);
+    cr_assert(is_solution(&p, value));
+  }
+  cr_assert_geq(conflicts, 500, "only %d conflicts", conflicts);
 }
 
 Test(lcg, bounds_come_back_with_their_levels) {
