@@ -168,6 +168,21 @@ Test(solve, an_alignment_leaves_a_hole_and_a_hint_is_followed_where_it_is_free) 
   cr_assert(offset[1] == 0 && offset[2] < 20);
 }
 
+Test(solve, a_hint_that_is_no_sum_of_sizes_is_followed_unless_the_alignment_forbids_it) {
+  lives_case c;
+  int64_t offset[2];
+  plim_solution found;
+  plim_solve_options options = {sizeof options, 30, 0, 1};
+  begin_case(&c, 2);
+  c.box[0] = c.box[1] = (plim_box){0, 2, 4, -1};
+  c.hint[1] = 18;
+  cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
+  cr_assert(offset[1] == 18 && found.height == 22);
+  c.align[1] = 4;
+  cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
+  cr_assert(offset[1] != 18 && offset[1] % 4 == 0 && found.height == 8);
+}
+
 Test(solve, what_a_gap_leaves_of_a_life_makes_room_for_others) {
   lives_case c;
   int64_t offset[2];

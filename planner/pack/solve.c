@@ -166,16 +166,14 @@ static plim_status repair(solver *s) {
 
 /* ---- the whole ---- */
 
-/* Move boxes to their hints where nothing is in the way and nothing becomes higher than it may be. O(n^2): of many
- * boxes first-fit alone has followed the hints. */
+/* Move boxes to their hints, which need not be sums of sizes, where nothing is in the way and nothing becomes higher
+ * than it may be. O(n^2): of many boxes first-fit alone has followed the hints. */
 static void follow_hints(solver *s) {
-  const plim_units *u = &s->units;
-  int64_t unit = s->chosen.boxes.align,
-          limit = s->options->capacity < INT64_MAX ? s->options->capacity : s->found.height;
+  int64_t limit = s->options->capacity < INT64_MAX ? s->options->capacity : s->found.height;
   for (int32_t x = 0; x < s->chosen.boxes.n; x++) {
-    int64_t hint = u->hint[x] * unit;
-    int is_free =
-        hint >= 0 && s->chosen.boxes.n <= PLIM_EXACT_MOST && u->fixed[x] < 0 && hint <= limit - s->chosen.box[x].bytes;
+    int64_t hint = s->chosen.hint[x];
+    int is_wanted = hint >= 0 && hint % s->chosen.own_align[x] == 0 && s->units.fixed[x] < 0;
+    int is_free = is_wanted && s->chosen.boxes.n <= PLIM_EXACT_MOST && hint <= limit - s->chosen.box[x].bytes;
     for (int32_t y = 0; y < s->chosen.boxes.n && is_free; y++) {
       int64_t below = y == x ? PLIM_NO_REACH : plim_boxes_reach(&s->chosen.boxes, x, y);
       if (below == PLIM_NO_REACH) continue;
