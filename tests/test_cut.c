@@ -184,6 +184,61 @@ Test(cut, the_bound_is_never_above_the_optimum_of_small_graphs) {
   cr_assert_geq(4 * score.equal, 3 * (score.cases - score.none));
 }
 
+/* ---- from budget to budget ---- */
+
+/* One solver for all budgets, up and down: what it keeps of one is right for the next. */
+static void compare_warm(const plim_graph *graph, int32_t fixed, int64_t high, uint64_t seed, int *kept) {
+  plim_plan_options options = plim_plan_options_default();
+  plim_profile *profile = NULL;
+  plim_problem *problem = NULL;
+  plim_cut_model *model = NULL;
+  plim_cut_solver *solver = NULL;
+  plim_cut_answer answer;
+  const plim_cut_limits limits = {.work = 1000000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX};
+  plim_plan_class plan_class = fixed ? PLIM_CLASS_FIXED : PLIM_CLASS_FREE;
+  options.unpacked = 1;
+  options.labels = PLIM_LABELS_FAST;
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  cr_assert_eq(plim_problem_make(ctx, graph, profile, &options, plan_class, &problem), PLIM_OK);
+  cr_assert_eq(plim_cut_model_make(problem, fixed, &model), PLIM_OK);
+  cr_assert_eq(plim_cut_solver_new(model, &solver), PLIM_OK);
+  for (int32_t i = 0; i < 12; i++) {
+    int64_t budget = high * (i < 6 ? 40 + 10 * i : 165 - 10 * i) / 100;
+    int64_t alone = bound_at(graph, profile, fixed, budget);
+    cr_assert_eq(plim_cut_solve(solver, budget, &limits, &answer), PLIM_OK);
+    cr_assert_eq(answer.bound_ns, alone, "seed %llu fixed %d budget %lld: %lld from the last budget, %lld alone",
+                 (unsigned long long)seed, fixed, (long long)budget, (long long)answer.bound_ns, (long long)alone);
+    cr_assert_eq(answer.cost_ns, alone);
+    if (i > 0 && answer.n_rows == 0 && alone < INT64_MAX && alone > model->least_ns) ++*kept;
+  }
+  plim_cut_solver_free(solver);
+  plim_cut_model_free(model);
+  plim_problem_free(problem);
+  plim_profile_free(profile);
+}
+
+Test(cut, a_solver_that_comes_from_other_budgets_proves_what_a_new_one_does) {
+  int kept = 0;
+  for (uint64_t seed = 1; seed <= 24; seed++) {
+    random_graph_options options = random_graph_options_default(seed);
+    plim_graph *graph = seed % 2 ? small_dag(seed) : NULL;
+    plim_plan *plan = NULL;
+    plim_profile *profile = NULL;
+    plim_plan_options keep = plim_plan_options_default();
+    options.n_ops = 24;
+    if (!graph) cr_assert_eq(random_graph_make(ctx, &options, &graph), PLIM_OK);
+    keep.unpacked = 1;
+    keep.order = PLIM_ORDER_FIXED;
+    cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+    cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &keep, &plan), PLIM_OK);
+    for (int32_t fixed = 0; fixed < 2; fixed++) compare_warm(graph, fixed, plan->peak_bytes, seed, &kept);
+    plim_plan_free(plan);
+    plim_profile_free(profile);
+    plim_graph_free(graph);
+  }
+  cr_assert_gt(kept, 0, "no budget was solved by the rows of another");
+}
+
 /* ---- known cases ---- */
 
 Test(cut, it_is_exact_where_three_levels_ask_for_one_repeat_an_op) {
@@ -344,7 +399,8 @@ Test(cut, no_multipliers_prove_more_than_the_cheapest_choice_costs) {
     }
     for (int32_t r = 0; r < ROWS; r++) {
       for (int32_t j = 0; j < COLUMNS; j++) weight[r][j] = test_random_between(&random, 1, size);
-      row[r] = (plim_cut_row){COLUMNS, column, weight[r], test_random_between(&random, 1, 3 * size)};
+      row[r] = (plim_cut_row){
+          .n = COLUMNS, .column = column, .weight = weight[r], .demand = test_random_between(&random, 1, 3 * size)};
       multiplier[r] = (double)test_random_between(&random, 0, 1000) / 1500;
     }
     plim_cut_box box = {COLUMNS, cost, low, high};
@@ -371,7 +427,7 @@ Test(cut, the_program_finds_the_least_and_its_multipliers_prove_it) {
   int32_t column[] = {0, 1, 2};
   int64_t weight[] = {1, 1, 1}, scratch[3];
   uint8_t low[] = {0, 0, 0}, high[] = {1, 1, 1};
-  const plim_cut_row row = {3, column, weight, 2};
+  const plim_cut_row row = {.n = 3, .column = column, .weight = weight, .demand = 2};
   double multiplier[2];
   plim_lp *lp = NULL;
   cr_assert_eq(plim_lp_new(ctx, 3, cost, 2, &lp), PLIM_OK);

@@ -1,13 +1,16 @@
 /* Plans for a whole range of budgets: one planning a budget, from the smallest to the largest, each from the curve's
- * fastest plan so far; then every budget gets the fastest plan that any of them found within it. */
+ * fastest plan so far and from what the cut model kept; then every budget gets the fastest plan that any of them found
+ * within it. */
 #include "planner/curve/curve_file.h"
 #include "planner/curve/kept.h"
+#include "planner/cut/cut.h"
 
 typedef struct sweep {
   const plim_problem *problem;
   const plim_plan_options *options;
   const plim_strategy *strategy;
   plim_curve *curve;
+  plim_cut_kit *kit;
   int64_t started_ns;
 } sweep;
 
@@ -26,6 +29,7 @@ static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
   plim_planning *pl = NULL;
   int32_t kept;
   PLIM_TRY(plim_planning_begin(s->problem, options, &pl));
+  pl->kit = s->kit;
   plim_status status = plim_kept_run(pl, s->strategy, s->curve, &kept);
   plim_planning_end(pl);
   return status;
@@ -99,7 +103,9 @@ plim_status plim_plan_curve(plim_context *ctx, const plim_graph *graph, const pl
   PLIM_TRY(plim_strategy_class(ctx, s.strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
   s.problem = problem;
-  plim_status status = run(&s, n, budget, plan);
+  plim_status status = plim_cut_kit_new(problem, &s.kit);
+  if (status == PLIM_OK) status = run(&s, n, budget, plan);
+  plim_cut_kit_free(s.kit);
   plim_curve_free(&curve);
   plim_problem_free(problem);
   return status;

@@ -1,10 +1,10 @@
-/* First by blocking, for a few cuts: one that does not fit at what is free gives a row, whose multiplier is raised
- * until a column of it costs nothing more; that column is free from then on, and every step is a bound. Then by volume:
- * multipliers move along what the average of the least points misses of each row, the average becomes a point of the
- * relaxation, and cuts that it violates, asked in turn, give new rows; those that bind nowhere are forgotten. Of 10,000
- * columns about a hundred rows are left, where a dictionary would have been filled with rows long before.
- * Sources: Erlenkotter, A dual-based procedure for uncapacitated facility location, 1978; Barahona,
- * Anbil, The volume algorithm, 2000. */
+/* First by blocking, for a few cuts: one that does not fit at what is free gives a row, whose
+ * multiplier is raised until a column of it costs nothing more; that column is free from then on, and every step is a
+ * bound. Then by volume: multipliers move along what the average of the least points misses of each row, the average
+ * becomes a point of the relaxation, and cuts that it violates, asked in turn, give new rows; those that bind nowhere
+ * are forgotten. Of 10,000 columns about a hundred rows are left, where a dictionary would have been filled with rows
+ * long before. Sources: Erlenkotter, A dual-based procedure for uncapacitated facility location, 1978; Barahona, Anbil,
+ * The volume algorithm, 2000. */
 #include "planner/cut/ascent.h"
 
 #include <math.h>
@@ -21,6 +21,7 @@ static const double shares[PASSES] = {0.5, 1}, free_below = 1e-9;
  * other (a prime, so that all have their turn), rounds without a gain before the end, and before it when no cut is
  * violated. */
 enum { MOVES_A_ROUND = 60, ROWS_A_ROUND = 32, FAR = 7919, IDLE_ROUNDS = 16, ROUNDS_LEFT = 2 };
+enum { HALVES = 8 /* of multipliers to start from */ };
 enum { MOST_ENTRIES = 12000000 /* of rows, 150 MB */ };
 static const double average = 0.1 /* weight of a new point */, violated_above = 0.02, gains_little = 1.0001;
 /* The way that a move aims at: a value somewhat above the best, by a stride that shrinks where nothing is gained. */
@@ -39,7 +40,7 @@ struct plim_cut_ascent {
   int64_t room[3];
   double *left, *x, *point; /* [n_columns] cost less what rows take; the least point; the average */
   double best, stride;
-  int32_t blocked, worse; /* 1: the first phase is over; moves in a row that gained nothing */
+  int32_t worse; /* moves in a row that gained nothing */
   plim_block block;
 };
 
@@ -50,8 +51,29 @@ static void carve(plim_cut_ascent *a, plim_block *b) {
   a->point = plim_block_take(b, n, sizeof *a->point);
 }
 
+/* The row of the flow's last run, with that multiplier. */
+static plim_status add_row(plim_cut_ascent *a, const plim_cut_row *row, double multiplier) {
+  int64_t n = (int64_t)a->rows.n + 1;
+  PLIM_TRY(plim_array_reserve(a->ctx, &a->multiplier, &a->room[0], n, sizeof *a->multiplier));
+  PLIM_TRY(plim_array_reserve(a->ctx, &a->best_multiplier, &a->room[1], n, sizeof *a->best_multiplier));
+  PLIM_TRY(plim_array_reserve(a->ctx, &a->step, &a->room[2], n, sizeof *a->step));
+  PLIM_TRY(plim_cut_rows_add(&a->rows, row));
+  a->multiplier[n - 1] = a->best_multiplier[n - 1] = multiplier;
+  a->entries += row->n;
+  return PLIM_OK;
+}
+
+/* What rows were worth at another budget is not far from what they are worth here. */
+static plim_status take_start(plim_cut_ascent *a, const plim_cut_rows *start) {
+  for (int32_t r = 0; r < start->n && a->entries < MOST_ENTRIES; r++) {
+    const plim_cut_row *row = &start->row[r];
+    if (row->price > 0) PLIM_TRY(add_row(a, row, row->price * plim_cut_row_unit(row, a->budget_bytes)));
+  }
+  return PLIM_OK;
+}
+
 plim_status plim_cut_ascent_new(const plim_cut_model *m, plim_cut_flow *flow, const double *cost, int32_t n_cuts,
-                                int64_t budget_bytes, plim_cut_ascent **out) {
+                                int64_t budget_bytes, const plim_cut_rows *start, plim_cut_ascent **out) {
   plim_context *ctx = m->problem->ctx;
   plim_cut_ascent *a = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *a, &a));
@@ -71,6 +93,11 @@ plim_status plim_cut_ascent_new(const plim_cut_model *m, plim_cut_flow *flow, co
   }
   carve(a, &a->block);
   memcpy(a->left, cost, (size_t)m->n_columns * sizeof *cost);
+  status = take_start(a, start);
+  if (status != PLIM_OK) {
+    plim_cut_ascent_free(a);
+    return status;
+  }
   *out = a;
   return PLIM_OK;
 }
@@ -100,18 +127,6 @@ const double *plim_cut_ascent_point(const plim_cut_ascent *a) {
 
 int64_t plim_cut_ascent_work(const plim_cut_ascent *a) {
   return a->work;
-}
-
-/* The row of the flow's last run, with that multiplier. */
-static plim_status add_row(plim_cut_ascent *a, const plim_cut_row *row, double multiplier) {
-  int64_t n = (int64_t)a->rows.n + 1;
-  PLIM_TRY(plim_array_reserve(a->ctx, &a->multiplier, &a->room[0], n, sizeof *a->multiplier));
-  PLIM_TRY(plim_array_reserve(a->ctx, &a->best_multiplier, &a->room[1], n, sizeof *a->best_multiplier));
-  PLIM_TRY(plim_array_reserve(a->ctx, &a->step, &a->room[2], n, sizeof *a->step));
-  PLIM_TRY(plim_cut_rows_add(&a->rows, row));
-  a->multiplier[n - 1] = a->best_multiplier[n - 1] = multiplier;
-  a->entries += row->n;
-  return PLIM_OK;
 }
 
 /* ---- by blocking ---- */
@@ -159,7 +174,6 @@ static plim_status block(plim_cut_ascent *a, int (*stop)(void *user), void *user
       if (*impossible) return PLIM_OK;
     }
   }
-  a->blocked = 1;
   memcpy(a->point, a->x, (size_t)a->model->n_columns * sizeof *a->x);
   return PLIM_OK;
 }
@@ -280,10 +294,39 @@ static plim_status volume(plim_cut_ascent *a, int (*stop)(void *user), void *use
   return PLIM_OK;
 }
 
+/* Multipliers of another budget may be too large together: of halves upon halves the best. */
+static void find_scale(plim_cut_ascent *a) {
+  double scale = 1;
+  memcpy(a->multiplier, a->best_multiplier, (size_t)a->rows.n * sizeof *a->multiplier);
+  a->best = evaluate(a);
+  for (int i = 1; i <= HALVES; i++) {
+    for (int32_t r = 0; r < a->rows.n; r++) a->multiplier[r] *= 0.5;
+    double value = evaluate(a);
+    if (value <= a->best) continue;
+    a->best = value;
+    scale = ldexp(1, -i);
+  }
+  for (int32_t r = 0; r < a->rows.n; r++) a->multiplier[r] = a->best_multiplier[r] *= scale;
+  (void)evaluate(a);
+}
+
+/* Rows of another budget that prove nothing here are no start; blocking goes on from what the others leave. */
+static void begin_known(plim_cut_ascent *a) {
+  if (a->rows.n > 0) find_scale(a);
+  if (a->rows.n > 0 && a->best > 0) {
+    for (int32_t j = 0; j < a->model->n_columns; j++) a->left[j] = a->left[j] > 0 ? a->left[j] : 0;
+    return;
+  }
+  plim_cut_rows_free(&a->rows);
+  memcpy(a->left, a->cost, (size_t)a->model->n_columns * sizeof *a->left);
+  a->entries = 0;
+}
+
 plim_status plim_cut_ascend(plim_cut_ascent *a, int (*stop)(void *user), void *user, int32_t *impossible) {
   *impossible = 0;
-  if (!a->blocked) PLIM_TRY(block(a, stop, user, impossible));
-  if (!a->blocked || *impossible || a->rows.n == 0) return PLIM_OK;
+  begin_known(a);
+  PLIM_TRY(block(a, stop, user, impossible));
+  if (*impossible || a->rows.n == 0) return PLIM_OK;
   memcpy(a->multiplier, a->best_multiplier, (size_t)a->rows.n * sizeof *a->multiplier);
   a->best = evaluate(a);
   return volume(a, stop, user, impossible);

@@ -8,9 +8,11 @@
 typedef struct plim_cut_ascent plim_cut_ascent;
 
 /* For the first `n_cuts` cuts of the model at a budget.
- *   cost  [n_columns]  in  of the columns, >= 0, borrowed */
+ *   cost   [n_columns]  in  of the columns, >= 0, borrowed
+ *   start               in  rows fitted to the budget, with prices; copied. None: from nothing */
 PLIM_MUST_USE plim_status plim_cut_ascent_new(const plim_cut_model *model, plim_cut_flow *flow, const double *cost,
-                                              int32_t n_cuts, int64_t budget_bytes, plim_cut_ascent **out);
+                                              int32_t n_cuts, int64_t budget_bytes, const plim_cut_rows *start,
+                                              plim_cut_ascent **out);
 void plim_cut_ascent_free(plim_cut_ascent *ascent); /* NULL is legal */
 
 /* Go on until `stop` says so, or little more is to be had. *impossible: there is a cut that fits whatever runs again.

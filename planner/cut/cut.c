@@ -18,7 +18,19 @@ typedef struct cutter {
   plim_cut_flow *flow;
 } cutter;
 
+struct plim_cut_kit {
+  const plim_problem *problem;
+  cutter own, order; /* of the problem's class; of program order, where that is another */
+};
+
+plim_status plim_cut_kit_new(const plim_problem *p, plim_cut_kit **out) {
+  PLIM_TRY(plim_allocate(p->ctx, 1, sizeof **out, out));
+  **out = (plim_cut_kit){.problem = p};
+  return PLIM_OK;
+}
+
 static plim_status cutter_make(const plim_problem *p, int32_t fixed, cutter *out) {
+  if (out->flow) return PLIM_OK;
   PLIM_TRY(plim_cut_model_make(p, fixed, &out->model));
   PLIM_TRY(plim_cut_solver_new(out->model, &out->solver));
   return plim_cut_flow_new(out->model, &out->flow);
@@ -28,6 +40,13 @@ static void cutter_free(cutter *c) {
   plim_cut_flow_free(c->flow);
   plim_cut_solver_free(c->solver);
   plim_cut_model_free(c->model);
+}
+
+void plim_cut_kit_free(plim_cut_kit *kit) {
+  if (!kit) return;
+  cutter_free(&kit->own);
+  cutter_free(&kit->order);
+  plim_release(kit->problem->ctx, kit, 1, sizeof *kit);
 }
 
 /* `share`: of the time that is left, one part in so many. */
@@ -78,19 +97,23 @@ done:
   return status;
 }
 
-plim_status plim_cut_begin(plim_planning *pl, int64_t work, plim_schedule *seed) {
+static plim_status begin(plim_planning *pl, plim_cut_kit *kit, int64_t work, plim_schedule *seed) {
   const plim_problem *p = pl->problem;
-  cutter own = {0}, order = {0};
-  plim_status status = PLIM_OK;
-  if (p->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
-  PLIM_CHECK(cutter_make(p, p->fixed_order, &own));
-  PLIM_CHECK(raise_bound(pl, &own, work / 2));
-  if (done(pl)) goto done;
-  if (!p->fixed_order) PLIM_CHECK(cutter_make(p, 1, &order));
-  PLIM_CHECK(suggest(pl, p->fixed_order ? &own : &order, work / 2, seed));
-done:
-  cutter_free(&own);
-  cutter_free(&order);
+  cutter *order = p->fixed_order ? &kit->own : &kit->order;
+  PLIM_TRY(cutter_make(p, p->fixed_order, &kit->own));
+  PLIM_TRY(raise_bound(pl, &kit->own, work / 2));
+  if (done(pl)) return PLIM_OK;
+  PLIM_TRY(cutter_make(p, 1, order));
+  return suggest(pl, order, work / 2, seed);
+}
+
+plim_status plim_cut_begin(plim_planning *pl, int64_t work, plim_schedule *seed) {
+  plim_cut_kit *kit = NULL;
+  if (pl->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
+  if (pl->kit) return begin(pl, pl->kit, work, seed);
+  PLIM_TRY(plim_cut_kit_new(pl->problem, &kit));
+  plim_status status = begin(pl, kit, work, seed);
+  plim_cut_kit_free(kit);
   return status;
 }
 

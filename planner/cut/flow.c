@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/cut/rows.h"
 #include "runtime/base/array.h"
 
 typedef struct sink {
@@ -39,7 +40,7 @@ struct plim_cut_flow {
   double value;               /* of what was sent */
   int64_t work;
   int32_t *row_column;
-  int64_t *row_weight;
+  int64_t *row_weight, *row_bytes;
   plim_block block;
 };
 
@@ -61,6 +62,7 @@ static void carve(plim_cut_flow *f, plim_block *b, int64_t arcs) {
   f->sinks = plim_block_take(b, ops, sizeof *f->sinks);
   f->row_column = plim_block_take(b, columns, sizeof *f->row_column);
   f->row_weight = plim_block_take(b, columns, sizeof *f->row_weight);
+  f->row_bytes = plim_block_take(b, columns, sizeof *f->row_bytes);
 }
 
 static int32_t find_read(const plim_planned_op *op, int32_t item) {
@@ -313,24 +315,22 @@ void plim_cut_flow_again(plim_cut_flow *f, uint8_t *again) {
   }
 }
 
-static void add_term(plim_cut_row *row, int32_t column, int64_t weight) {
-  if (weight <= 0) return;
+static void add_term(plim_cut_row *row, int32_t column, int64_t bytes) {
+  if (bytes <= 0) return;
   row->column[row->n] = column;
-  row->weight[row->n++] = weight < row->demand ? weight : row->demand;
+  row->bytes[row->n++] = bytes;
 }
 
 void plim_cut_flow_row(plim_cut_flow *f, plim_cut_row *row) {
   const plim_problem *p = f->problem;
   int32_t v = f->cut->op;
-  *row = (plim_cut_row){.column = f->row_column, .weight = f->row_weight};
-  row->demand = f->cut->base_bytes - f->budget_bytes + f->sent;
+  *row = (plim_cut_row){.column = f->row_column,
+                        .weight = f->row_weight,
+                        .bytes = f->row_bytes,
+                        .needed_bytes = f->cut->base_bytes + f->sent};
   for (int32_t a = 0; a < p->n_ops; a++) {
     if (f->left[a] > 0 && plim_cut_may_repeat(f->model, a, v)) add_term(row, a, f->left[a]);
   }
   for (int32_t c = f->cut->first_column; c < f->cut->end_column; c++) add_term(row, c, f->model->saved_bytes[c]);
-  int64_t unit = row->demand;
-  for (int32_t k = 0; k < row->n; k++) unit = plim_cut_divisor(unit, row->weight[k]);
-  if (unit <= 1) return;
-  row->demand /= unit;
-  for (int32_t k = 0; k < row->n; k++) row->weight[k] /= unit;
+  plim_cut_row_fit(row, f->budget_bytes);
 }

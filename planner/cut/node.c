@@ -162,6 +162,7 @@ plim_status plim_cut_node_dive(plim_cut_solver *s, int32_t at) {
     set_box(s, at);
     s->n_done++;
     PLIM_TRY(bound_node(s, at == 0 ? ROUNDS_AT_ROOT : ROUNDS_A_NODE, &s->tree.node[at].bound, &column));
+    if (at == 0) plim_cut_rows_price(s);
     learn(s, &s->tree.node[at], before);
     if (s->impossible || column < 0 || s->tree.node[at].bound >= s->cutoff) return PLIM_OK;
     if (at == 0) {

@@ -1,4 +1,4 @@
-/* A growing collection of rows. */
+/* Rows for a budget, and a growing collection of them. */
 #ifndef PLIM_PLANNER_CUT_ROWS_H
 #define PLIM_PLANNER_CUT_ROWS_H
 
@@ -10,6 +10,14 @@ typedef struct plim_cut_rows {
   plim_cut_row *row; /* [n] each with arrays of its own */
   int64_t room;
 } plim_cut_rows;
+
+/* Give the row weights and demand for a budget. demand <= 0: the budget asks nothing of it, weights are left. O(n). */
+void plim_cut_row_fit(plim_cut_row *row, int64_t budget_bytes);
+
+/* Bytes in one unit of the demand of a row fitted to the budget. */
+static inline double plim_cut_row_unit(const plim_cut_row *row, int64_t budget_bytes) {
+  return (double)(row->needed_bytes - budget_bytes) / (double)row->demand;
+}
 
 /* An empty collection is {.ctx = ctx}. Add a copy. */
 PLIM_MUST_USE plim_status plim_cut_rows_add(plim_cut_rows *rows, const plim_cut_row *row);

@@ -5,12 +5,34 @@
 
 enum { ROWS_A_ROUND = 32, ALWAYS_ASKED = 3, SELDOM_ASKED = 16 };
 
+void plim_cut_rows_keep(plim_cut_solver *s) {
+  for (int32_t r = 0; r < s->rows.n; r++) {
+    plim_cut_row *row = &s->rows.row[r];
+    plim_cut_row_fit(row, s->budget_bytes);
+    s->keep_row[r] = row->demand > 0 && row->price > 0;
+  }
+  plim_cut_rows_sift(&s->rows, s->keep_row);
+  plim_lp_clear(s->lp);
+}
+
+void plim_cut_rows_begin(plim_cut_solver *s) {
+  for (int32_t r = 0; r < s->rows.n; r++) plim_lp_add(s->lp, &s->rows.row[r]);
+}
+
+void plim_cut_rows_price(plim_cut_solver *s) {
+  plim_lp_multipliers(s->lp, 0, s->multiplier);
+  for (int32_t r = 0; r < s->rows.n; r++) {
+    plim_cut_row *row = &s->rows.row[r];
+    row->price = s->multiplier[r] * s->scale / (double)(row->needed_bytes - s->budget_bytes);
+  }
+}
+
 void plim_cut_sift(plim_cut_solver *s) {
   plim_lp_multipliers(s->lp, 0, s->multiplier);
   for (int32_t r = 0; r < s->rows.n; r++) s->keep_row[r] = s->multiplier[r] > 0;
   plim_cut_rows_sift(&s->rows, s->keep_row);
   plim_lp_clear(s->lp);
-  for (int32_t r = 0; r < s->rows.n; r++) plim_lp_add(s->lp, &s->rows.row[r]);
+  plim_cut_rows_begin(s);
 }
 
 static int by_share(const void *a, const void *b) {

@@ -7,6 +7,7 @@
 
 #include "planner/cut/certificate.h"
 #include "planner/cut/node.h"
+#include "planner/cut/separate.h"
 #include "planner/cut/solution.h"
 
 /* Of many columns the root has a share of the effort, the rest is for rounding. */
@@ -14,6 +15,11 @@ enum { ROOT_PERCENT = 60 };
 /* So many columns and multipliers are raised first without the program, in a share of the effort; it begins with the
  * rows that bind there. */
 enum { ASCENT_COLUMNS = 800, ASCENT_PERCENT = 25, ASCENT_PERCENT_OF_MANY = 70 };
+
+static void forget_rows(plim_cut_solver *s) {
+  memset(s->keep_row, 0, (size_t)s->rows.n);
+  plim_cut_rows_sift(&s->rows, s->keep_row);
+}
 
 static int stop_ascent(void *user) {
   return plim_cut_solver_over(user);
@@ -29,6 +35,7 @@ static plim_status use_ascent(plim_cut_solver *s, int64_t *bound) {
   for (int32_t r = 0; r < rows->n && !plim_lp_full(s->lp); r++) {
     if (multiplier[r] <= 0) continue;
     PLIM_TRY(plim_cut_rows_add(&s->rows, &rows->row[r]));
+    s->rows.row[s->rows.n - 1].price = multiplier[r] / plim_cut_row_unit(&rows->row[r], s->budget_bytes);
     plim_lp_add(s->lp, &rows->row[r]);
     s->n_rows++;
   }
@@ -43,9 +50,13 @@ static plim_status use_ascent(plim_cut_solver *s, int64_t *bound) {
 static plim_status ascend(plim_cut_solver *s, int64_t *bound) {
   plim_status status;
   int32_t impossible = 0;
-  if (s->n_columns <= ASCENT_COLUMNS || s->n_cuts == 0) return PLIM_OK;
+  if (s->n_columns <= ASCENT_COLUMNS || s->n_cuts == 0) {
+    plim_cut_rows_begin(s);
+    return PLIM_OK;
+  }
   plim_cut_solver_phase(s, plim_cut_solver_large(s) ? ASCENT_PERCENT_OF_MANY : ASCENT_PERCENT);
-  PLIM_TRY(plim_cut_ascent_new(s->model, s->flow, s->real_cost, s->n_cuts, s->budget_bytes, &s->ascent));
+  PLIM_TRY(plim_cut_ascent_new(s->model, s->flow, s->real_cost, s->n_cuts, s->budget_bytes, &s->rows, &s->ascent));
+  forget_rows(s);
   status = plim_cut_ascend(s->ascent, stop_ascent, s, &impossible);
   if (status == PLIM_OK && !impossible) status = use_ascent(s, bound);
   if (impossible) s->impossible = 1;
@@ -79,9 +90,7 @@ static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limit
     s->root_low[j] = s->cost[j] == 0;
     s->root_high[j] = 1;
   }
-  memset(s->keep_row, 0, (size_t)(s->rows.n));
-  plim_cut_rows_sift(&s->rows, s->keep_row);
-  plim_lp_clear(s->lp);
+  plim_cut_rows_keep(s);
   plim_cut_solver_phase(s, plim_cut_solver_large(s) && !limits->bound_only ? ROOT_PERCENT : 100);
 }
 

@@ -23,8 +23,9 @@ typedef struct plim_cut_solver plim_cut_solver;
 PLIM_MUST_USE plim_status plim_cut_solver_new(const plim_cut_model *model, plim_cut_solver **out);
 void plim_cut_solver_free(plim_cut_solver *solver); /* NULL is legal */
 
-/* Solve for a budget. `answer->solution` belongs to the solver and lasts until the next call. PLIM_ECANCEL when the
- * context was cancelled; the answer is right even then. */
+/* Solve for a budget, from the rows that bound the last one: a row holds for all of them. `answer->solution` belongs to
+ * the solver and lasts until the next call. PLIM_ECANCEL when the context was cancelled; the answer is right even then.
+ */
 PLIM_MUST_USE plim_status plim_cut_solve(plim_cut_solver *solver, int64_t budget_bytes, const plim_cut_limits *limits,
                                          plim_cut_answer *answer);
 
