@@ -110,6 +110,17 @@ Test(cover, a_thousand_random_ops_in_layers_fit_in_70_percent_after_one_round) {
   }
 }
 
+/* What is left above a deep limit when the bulk is covered is not paid for at ever worse rates: those ran away, and the
+ * rounds found a plan that was a third slower, or none. */
+Test(cover, rounds_come_down_to_a_deep_budget_by_aiming_below_it) {
+  planner_case c = layers(new_context(), 2000, 2, 70);
+  plim_schedule schedule = {.ctx = c.ctx};
+  int64_t keep = c.problem->keep_all_ns;
+  cr_assert_lt(cover(&c, 3, &schedule), keep + keep / 4);
+  plim_schedule_free(&schedule);
+  planner_case_free(&c);
+}
+
 Test(cover, later_rounds_are_never_slower_and_usually_faster) {
   for (uint64_t seed = 1; seed <= 3; seed++) {
     planner_case c = layers(new_context(), 600, seed, 75);

@@ -17,7 +17,7 @@ plim_status plim_cover_new(plim_track *t, int64_t limit, plim_cover **out) {
   *c = (plim_cover){.track = t, .limit = limit};
   PLIM_CHECK(plim_allocate(p->ctx, t->room, sizeof *c->at, &c->at));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *c->last, &c->last));
-  PLIM_CHECK(plim_allocate(p->ctx, t->room, sizeof *c->level, &c->level));
+  PLIM_CHECK(plim_spans_begin(p->ctx, t->room, &c->levels));
   PLIM_CHECK(plim_allocate(p->ctx, t->room + 1, sizeof *c->n_above, &c->n_above));
   PLIM_CHECK(plim_allocate(p->ctx, t->room + 1, sizeof *c->n_near, &c->n_near));
   for (int32_t i = 0; i < p->n_items; i++) bytes += p->item[i].bytes;
@@ -33,7 +33,7 @@ void plim_cover_free(plim_cover *c) {
   const plim_problem *p = c->track->problem;
   plim_release(p->ctx, c->at, c->track->room, sizeof *c->at);
   plim_release(p->ctx, c->last, p->n_items, sizeof *c->last);
-  plim_release(p->ctx, c->level, c->track->room, sizeof *c->level);
+  if (c->levels.level) plim_spans_end(&c->levels);
   plim_release(p->ctx, c->n_above, c->track->room + 1, sizeof *c->n_above);
   plim_release(p->ctx, c->n_near, c->track->room + 1, sizeof *c->n_near);
   plim_release(p->ctx, c, 1, sizeof *c);
@@ -51,36 +51,27 @@ static void begin(plim_cover *c) {
     const plim_level_slot *slot = &t->levels->slot[t->run[r].slot];
     int64_t over = alive + slot->up - c->limit;
     c->at[r] = k;
-    c->level[k] = alive + slot->up;
+    c->levels.level[k] = alive + slot->up;
     alive += slot->up - slot->down;
     c->n_above[k + 1] = c->n_above[k] + (over > 0);
     c->n_near[k + 1] = c->n_near[k] + (over > -c->usual_bytes);
     if (over > 0) c->excess += (double)over;
   }
+  plim_spans_set(&c->levels, k);
   for (int32_t i = 0; i < t->problem->n_items; i++) c->last[i] = -1;
 }
 
 /* How much less (more) is above the limit when `bytes` are not alive (are alive) between two positions. */
 static double gain_between(const plim_cover *c, int64_t bytes, int32_t from, int32_t to) {
-  int64_t sum = 0;
-  for (int32_t k = from + 1; k < to; k++) {
-    int64_t over = c->level[k] - c->limit;
-    sum += over <= 0 ? 0 : over < bytes ? over : bytes;
-  }
-  return (double)sum;
+  return (double)plim_spans_excess(&c->levels, c->limit, bytes, from, to);
 }
 
 static double loss_between(const plim_cover *c, int64_t bytes, int32_t from, int32_t to) {
-  int64_t sum = 0;
-  for (int32_t k = from + 1; k < to; k++) {
-    int64_t over = c->level[k] + bytes - c->limit;
-    sum += over <= 0 ? 0 : over < bytes ? over : bytes;
-  }
-  return (double)sum;
+  return (double)plim_spans_excess(&c->levels, c->limit - bytes, bytes, from, to);
 }
 
 static void add_between(plim_cover *c, int64_t bytes, int32_t from, int32_t to) {
-  for (int32_t k = from + 1; k < to; k++) c->level[k] += bytes;
+  plim_spans_add(&c->levels, bytes, from, to);
 }
 
 /* ---- what a repeat in front of run r costs ---- */
@@ -175,7 +166,7 @@ static double gain_of(const plim_cover *c, int32_t op, int32_t made, int32_t r) 
 /* What the chain has above the limit while it runs: all but what its last op makes comes on top of what is alive. */
 static double loss_of_chain(const plim_cover *c, int32_t r) {
   const plim_problem *p = c->track->problem;
-  int64_t alive = 0, sum = 0, level = c->level[c->at[r]];
+  int64_t alive = 0, sum = 0, level = plim_spans_at(&c->levels, c->at[r]);
   for (int32_t i = 0; i + 1 < c->n_chain; i++) {
     const plim_list *writes = &p->op[c->chain[i]].writes;
     for (int32_t k = 0; k < writes->n; k++) alive += p->item[writes->at[k]].bytes;

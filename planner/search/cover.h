@@ -8,6 +8,7 @@
 #define PLIM_PLANNER_COVER_H
 
 #include "planner/random.h"
+#include "planner/search/spans.h"
 #include "planner/search/track.h"
 
 enum { PLIM_COVER_CHAIN = 48 /* repeats at one place for one gain */ };
@@ -25,7 +26,7 @@ typedef struct plim_cover {
   int32_t changes;           /* repeats that came or went */
   int32_t *at;               /* [room] position of a run; a run that was inserted has that of the next one */
   int32_t *last;             /* [n_items] position of the item's last access so far, -1 */
-  int64_t *level;            /* [room] bytes alive at a position */
+  plim_spans levels;         /* bytes alive at a position */
   int32_t *n_above, *n_near; /* [room + 1] positions before this one above the limit; above it with a usual item more */
   int32_t chain[PLIM_COVER_CHAIN], n_chain; /* ops to run in front of a reader, in order */
 } plim_cover;

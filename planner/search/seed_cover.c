@@ -14,6 +14,10 @@ enum {
   EFFORT = 8 /* of packing */,
   MOST_RUNS_AN_OP = 8,
   MOST_WALKS = 200,
+  MOST_BELOW = 3,  /* percent of the goal that the aim is below it at most */
+  LEFT = 2,        /* percent of the excess at which it goes there */
+  RUN_AWAY = 10,   /* percent of it that no round that was lower comes back to at such rates */
+  NEAR_BULK = 4,   /* times the bulk's rate */
   MOST_MISSED = 2, /* rounds that end above the limit one after the other; each has walked down to the last rate */
   FEW = 1000       /* runs a change: steps are larger */
 };
@@ -26,10 +30,15 @@ typedef struct coverer {
   plim_planning *pl;
   plim_track *track;
   plim_cover *cover;
-  double top;         /* rate at which a round begins */
-  double bulk;        /* rate at which a tenth of the excess was left in the first round */
-  plim_schedule best; /* the fastest within the limit, or the lowest */
-  int64_t best_ns;    /* INT64_MAX: none within it */
+  int64_t goal;         /* peak that is low enough: the budget, less where addresses need more */
+  double top;           /* rate at which a round begins */
+  double excess;        /* bytes x steps above the goal of the schedule that covering began with */
+  double bulk;          /* rate at which a tenth of that was left in the first round */
+  int64_t area;         /* the same as the track adds it up */
+  int64_t least_area;   /* of this round since it came near the bulk's rate; INT64_MAX: it has not */
+  plim_schedule lowest; /* with that */
+  plim_schedule best;   /* the fastest within the limit, or the lowest */
+  int64_t best_ns;      /* INT64_MAX: none within it */
   int64_t best_peak;
 } coverer;
 
@@ -51,23 +60,57 @@ static double last_rate(const coverer *c) {
 }
 
 static int fits(const coverer *c) {
-  return plim_track_peak(c->track) <= c->cover->limit;
+  return plim_track_peak(c->track) <= c->goal;
+}
+
+/* What little is left above the goal when the bulk is gone lies at steps where nothing cheap is to be had. Instead of
+ * paying ever worse rates there, aim below the goal, further with every walk by half of what the peak is above it: at
+ * usual rates, spread over all steps near it, that brings the last ones down as well. Polishing gives back what was too
+ * much. */
+static void aim(coverer *c, int64_t area) {
+  int64_t over = plim_track_peak(c->track) - c->goal, least = c->goal - c->goal / 100 * MOST_BELOW;
+  if (over <= 0 || area > c->area / 100 * LEFT) return;
+  c->cover->limit -= over / 2 + 1;
+  if (c->cover->limit < least) c->cover->limit = least;
+}
+
+/* At rates that are low enough nearly everything is run again and again, and repeats make more bytes alive than they
+ * free. A round that gets there goes back to where it was lowest, and is over. */
+static plim_status watch(coverer *c, int64_t area, int *ran_away) {
+  if (c->bulk <= 0 || c->cover->rate > NEAR_BULK * c->bulk) return PLIM_OK;
+  *ran_away = c->least_area < INT64_MAX && area > c->least_area && area > c->area / 100 * RUN_AWAY;
+  if (*ran_away) plim_track_load(c->track, &c->lowest);
+  if (area >= c->least_area) return PLIM_OK;
+  c->least_area = area;
+  return plim_track_store(c->track, &c->lowest);
+}
+
+/* Set rate and aim of the next walk of the round. */
+static plim_status follow(coverer *c, int *ran_away) {
+  plim_cover *cover = c->cover;
+  int64_t area = plim_track_excess(c->track, c->goal);
+  int few = cover->changes <= c->track->n_runs / FEW;
+  if (c->bulk <= 0 && cover->excess <= 0.1 * c->excess) c->bulk = cover->rate;
+  PLIM_TRY(watch(c, area, ran_away));
+  aim(c, area);
+  cover->rate *= few ? FALL * FALL : FALL;
+  return PLIM_OK;
 }
 
 /* One round. `deadline_ns` ends it wherever it is. */
 static plim_status fall(coverer *c, int64_t deadline_ns) {
   plim_context *ctx = c->pl->problem->ctx;
-  double last = last_rate(c), excess = 0;
+  double last = last_rate(c);
+  int ran_away = 0;
   c->cover->rate = c->top;
-  for (int walk = 0; walk < MOST_WALKS && (walk < 2 || !fits(c)) && c->cover->rate > last; walk++) {
+  c->cover->limit = c->goal;
+  c->least_area = INT64_MAX;
+  for (int walk = 0; walk < MOST_WALKS && (walk < 2 || !fits(c)) && c->cover->rate > last && !ran_away; walk++) {
     if (plim_context_cancelled(ctx)) return PLIM_ECANCEL;
     if (plim_now_ns() >= deadline_ns) return PLIM_OK;
     plim_cover_walk(c->cover);
     plim_planning_report(c->pl, "cover");
-    if (walk == 0) excess = c->cover->excess;
-    if (c->bulk <= 0 && c->cover->excess <= 0.1 * excess) c->bulk = c->cover->rate;
-    int few = c->cover->changes <= c->track->n_runs / FEW;
-    c->cover->rate *= few ? FALL * FALL : FALL;
+    PLIM_TRY(follow(c, &ran_away));
   }
   return PLIM_OK;
 }
@@ -78,7 +121,7 @@ static plim_status settle(coverer *c) {
   plim_track *t = c->track;
   int within = fits(c);
   int64_t bytes = 0, budget = c->pl->budget_bytes;
-  if (within) PLIM_TRY(plim_polish(t, c->cover->limit));
+  if (within) PLIM_TRY(plim_polish(t, c->goal));
   int64_t time_ns = within ? t->time_ns : INT64_MAX, peak = plim_track_peak(t);
   int better = within ? time_ns < c->best_ns : c->best_ns == INT64_MAX && peak < c->best_peak;
   if (!better) return PLIM_OK;
@@ -87,15 +130,18 @@ static plim_status settle(coverer *c) {
   if (!within) return PLIM_OK;
   PLIM_TRY(plim_planning_offer(c->pl, &c->best, EFFORT, &bytes));
   if (bytes <= budget) c->best_ns = time_ns;
-  if (bytes > budget) c->cover->limit -= (bytes - budget) / 2 + c->pl->problem->align;
+  if (bytes > budget) c->goal -= (bytes - budget) / 2 + c->pl->problem->align;
   return PLIM_OK;
 }
 
 static plim_status run_rounds(coverer *c, int32_t rounds, int64_t deadline_ns) {
   plim_cover *cover = c->cover;
+  cover->limit = c->goal;
   cover->rate = INFINITY; /* nothing is worth that: only to look */
   plim_cover_walk(cover);
   c->top = first_rate(c);
+  c->excess = cover->excess;
+  c->area = plim_track_excess(c->track, c->goal);
   cover->hold = FIRST_HOLD;
   for (int32_t round = 0, missed = 0; round < rounds && missed < MOST_MISSED; round++) {
     plim_status status = fall(c, round == 0 ? plim_planning_deadline(c->pl, FIRST_PERCENT) : deadline_ns);
@@ -113,7 +159,12 @@ static plim_status run_rounds(coverer *c, int32_t rounds, int64_t deadline_ns) {
 plim_status plim_seed_cover(plim_planning *pl, int32_t rounds, int64_t deadline_ns, plim_schedule *schedule) {
   const plim_problem *p = pl->problem;
   int32_t room = MOST_RUNS_AN_OP * p->n_ops + 4 * PLIM_COVER_CHAIN;
-  coverer c = {.pl = pl, .best = {.ctx = p->ctx}, .best_ns = INT64_MAX, .best_peak = INT64_MAX};
+  coverer c = {.pl = pl,
+               .goal = pl->budget_bytes,
+               .best = {.ctx = p->ctx},
+               .lowest = {.ctx = p->ctx},
+               .best_ns = INT64_MAX,
+               .best_peak = INT64_MAX};
   plim_status status;
   if (2 * schedule->n > room) room = 2 * schedule->n;
   PLIM_CHECK(plim_track_new(p, room, &c.track));
@@ -129,5 +180,6 @@ done:
   plim_cover_free(c.cover);
   plim_track_free(c.track);
   plim_schedule_free(&c.best);
+  plim_schedule_free(&c.lowest);
   return status;
 }

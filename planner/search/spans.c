@@ -1,0 +1,87 @@
+/* Levels in blocks. Positions behind the last one are in no sum: `n` ends the last block. */
+#include "planner/search/spans.h"
+
+plim_status plim_spans_begin(plim_context *ctx, int32_t room, plim_spans *out) {
+  plim_status status;
+  *out = (plim_spans){.ctx = ctx, .room = room};
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *out->level, &out->level));
+  PLIM_CHECK(plim_allocate(ctx, room / PLIM_SPANS_BLOCK + 1, sizeof *out->block, &out->block));
+done:
+  if (status != PLIM_OK) plim_spans_end(out);
+  return status;
+}
+
+void plim_spans_end(plim_spans *s) {
+  plim_release(s->ctx, s->level, s->room, sizeof *s->level);
+  plim_release(s->ctx, s->block, s->room / PLIM_SPANS_BLOCK + 1, sizeof *s->block);
+  s->level = NULL;
+  s->block = NULL;
+}
+
+static int32_t smaller(int32_t a, int32_t b) {
+  return a < b ? a : b;
+}
+
+/* Figures of a block from its positions. */
+static void look(plim_spans *s, int32_t b) {
+  int32_t begin = b * PLIM_SPANS_BLOCK, end = smaller(begin + PLIM_SPANS_BLOCK, s->n);
+  int64_t least = s->level[begin], most = least, sum = 0;
+  for (int32_t k = begin; k < end; k++) {
+    least = s->level[k] < least ? s->level[k] : least;
+    most = s->level[k] > most ? s->level[k] : most;
+    sum += s->level[k];
+  }
+  s->block[b] = (plim_span_block){s->block[b].added, least, most, sum};
+}
+
+void plim_spans_set(plim_spans *s, int32_t n) {
+  s->n = n;
+  for (int32_t b = 0; b * PLIM_SPANS_BLOCK < n; b++) {
+    s->block[b].added = 0;
+    look(s, b);
+  }
+}
+
+int64_t plim_spans_at(const plim_spans *s, int32_t at) {
+  return s->level[at] + s->block[at / PLIM_SPANS_BLOCK].added;
+}
+
+static int is_whole(const plim_spans *s, int32_t begin, int32_t end) {
+  return begin % PLIM_SPANS_BLOCK == 0 && (end - begin == PLIM_SPANS_BLOCK || end == s->n);
+}
+
+void plim_spans_add(plim_spans *s, int64_t bytes, int32_t from, int32_t to) {
+  for (int32_t begin = from + 1, end; begin < to; begin = end) {
+    int32_t b = begin / PLIM_SPANS_BLOCK;
+    end = smaller((b + 1) * PLIM_SPANS_BLOCK, to);
+    if (is_whole(s, begin, end)) {
+      s->block[b].added += bytes;
+      continue;
+    }
+    for (int32_t k = begin; k < end; k++) s->level[k] += bytes;
+    look(s, b);
+  }
+}
+
+int64_t plim_spans_excess(const plim_spans *s, int64_t limit, int64_t bytes, int32_t from, int32_t to) {
+  int64_t excess = 0;
+  for (int32_t begin = from + 1, end; begin < to; begin = end) {
+    int32_t b = begin / PLIM_SPANS_BLOCK;
+    const plim_span_block *block = &s->block[b];
+    int64_t low = limit - block->added, n;
+    end = smaller((b + 1) * PLIM_SPANS_BLOCK, to);
+    n = end - begin;
+    if (block->most <= low) continue;
+    if (block->least >= low + bytes) {
+      excess += n * bytes;
+    } else if (block->least >= low && block->most <= low + bytes && is_whole(s, begin, end)) {
+      excess += block->sum - n * low;
+    } else {
+      for (int32_t k = begin; k < end; k++) {
+        int64_t over = s->level[k] - low;
+        excess += over <= 0 ? 0 : over < bytes ? over : bytes;
+      }
+    }
+  }
+  return excess;
+}

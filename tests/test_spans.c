@@ -1,0 +1,51 @@
+/* Spans: sums of what exceeds a limit are those of a plain array, whatever was added where. */
+#include "planner/search/spans.h"
+
+#include <criterion/criterion.h>
+
+#include "tests/support/random.h"
+
+enum { MOST = 700 };
+
+static int64_t plain_excess(const int64_t *level, int64_t limit, int64_t bytes, int32_t from, int32_t to) {
+  int64_t sum = 0;
+  for (int32_t k = from + 1; k < to; k++) {
+    int64_t over = level[k] - limit;
+    sum += over <= 0 ? 0 : over < bytes ? over : bytes;
+  }
+  return sum;
+}
+
+/* Lengths around whole blocks; steep and flat levels, so that blocks lie on every side of the limit and across it. */
+Test(spans, additions_and_sums_over_spans_are_those_of_an_array) {
+  static const int32_t lengths[] = {1, 2, 63, 64, 65, 127, 128, 129, 640, MOST};
+  plim_context *ctx = NULL;
+  int64_t plain[MOST];
+  uint64_t random = 3;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    int32_t n = lengths[i];
+    plim_spans spans;
+    cr_assert_eq(plim_spans_begin(ctx, MOST, &spans), PLIM_OK);
+    for (int round = 0; round < 20; round++) {
+      int64_t slope = test_random_between(&random, 0, 20);
+      for (int32_t k = 0; k < n; k++) {
+        plain[k] = spans.level[k] = slope * (k < n / 2 ? k : n - k) + test_random_between(&random, 0, 9);
+      }
+      plim_spans_set(&spans, n);
+      for (int change = 0; change < 60; change++) {
+        int32_t from = (int32_t)test_random_between(&random, -1, n - 1);
+        int32_t to = (int32_t)test_random_between(&random, from, n);
+        int64_t added = test_random_between(&random, -500, 500), bytes = test_random_between(&random, 0, 300);
+        int64_t limit = test_random_between(&random, -500, slope * n / 2 + 500);
+        cr_assert_eq(plim_spans_excess(&spans, limit, bytes, from, to), plain_excess(plain, limit, bytes, from, to),
+                     "%d positions, round %d: from %d to %d", n, round, from, to);
+        plim_spans_add(&spans, added, from, to);
+        for (int32_t k = from + 1; k < to; k++) plain[k] += added;
+      }
+      for (int32_t k = 0; k < n; k++) cr_assert_eq(plim_spans_at(&spans, k), plain[k]);
+    }
+    plim_spans_end(&spans);
+  }
+  plim_context_free(ctx);
+}
