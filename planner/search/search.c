@@ -10,7 +10,7 @@
 enum { STRONG = 24 /* effort of packing */, MANY_OPS = 3000 };
 /* Of 1,000 random ops an annealer comes as low from program order as from a covered schedule, with the usual moves; of
  * 2,000 it ends a sixth higher. After six rounds one more gains less than the annealer does in the same time. */
-enum { COVER_OPS = 1500, COVER_ROUNDS = 12, COVER_PERCENT = 60 /* of the time */ };
+enum { COVER_OPS = 1500, COVER_ROUNDS = 12, COVER_PERCENT = 60 /* of the time left */ };
 /* Overhead that is proved to be needed, and time without which there is none for Rotor. */
 enum { DEEP_PERCENT = 10 };
 static const int64_t deep_ns = INT64_C(5000000000);
@@ -22,6 +22,12 @@ static int64_t cut_work(const plim_planning *pl) {
   if (pl->options->time_limit_ns > 0) return pl->options->time_limit_ns / 4;
   int64_t work = WORK_AN_OP * (int64_t)pl->problem->n_ops;
   return work > LEAST_WORK ? work : LEAST_WORK;
+}
+
+/* The cut model and Rotor may have had most of the time. */
+static int64_t cover_deadline(const plim_planning *pl) {
+  int64_t now_ns = plim_now_ns(), end_ns = plim_planning_deadline(pl, 100);
+  return end_ns == INT64_MAX || end_ns <= now_ns ? end_ns : now_ns + (end_ns - now_ns) / 100 * COVER_PERCENT;
 }
 
 /* Is the overhead proved to be so large that the forward part has to be made again, much of it several times over? */
@@ -40,7 +46,7 @@ static plim_status begin_many(plim_planning *pl, plim_schedule *order) {
   if (n > MANY_OPS || is_deep(pl)) PLIM_TRY(plim_rotor_run(pl));
   if (n <= COVER_OPS) return PLIM_OK;
   if (pl->found && !suggested) PLIM_TRY(plim_schedule_copy(order, &pl->best));
-  return plim_seed_cover(pl, COVER_ROUNDS, plim_planning_deadline(pl, COVER_PERCENT), order);
+  return plim_seed_cover(pl, COVER_ROUNDS, cover_deadline(pl), order);
 }
 
 plim_status plim_search_run(plim_planning *pl) {
