@@ -270,6 +270,8 @@ Test(cli_online, cap_to_come_that_nothing_fits_into_is_refused_before_the_run) {
   plim_test_expect(4, "--memory-at, step 2: mlp with batch 16 does not fit into 600.0 KiB: the smallest budget");
   (void)plim_test_program("train " SMALL "--memory-at 2 --steps 3");
   plim_test_expect(2, "is not STEP=SIZE");
+  (void)plim_test_program("train " SMALL "--memory-at 99999999999999999999=50%% --steps 3");
+  plim_test_expect(2, "is not STEP=SIZE");
   (void)plim_test_program("train " SMALL "--memory-at 2=90%% --memory-at 2=95%% --steps 3");
   plim_test_expect(2, "step 2 has two caps");
   (void)plim_test_program("train " SMALL "--memory-at 2=99%% --addresses jemalloc --steps 3");

@@ -111,10 +111,19 @@ Test(online_logs, search_and_best_are_never_worse_on_recurrent_networks) {
 Test(online_logs, search_and_best_are_never_worse_on_transformers) {
   check_kind(RANDOM_LOG_TRANSFORMER, 1, 1);
 }
+Test(online_logs, search_and_best_are_never_worse_on_networks_with_branches) {
+  check_kind(RANDOM_LOG_INCEPTION, 1, 1);
+}
+Test(online_logs, search_and_best_are_never_worse_on_trees_of_one_cell) {
+  check_kind(RANDOM_LOG_TREE, 3, 1);
+}
+Test(online_logs, search_and_best_are_never_worse_where_a_network_runs_twice) {
+  check_kind(RANDOM_LOG_GAN, 2, 1);
+}
 Test(online_logs, search_and_best_are_never_worse_on_programs_without_a_pattern) {
-  check_kind(RANDOM_LOG_TANGLE, 30, 1);
+  check_kind(RANDOM_LOG_TANGLE, 16, 1);
 }
 
 Test(online_logs, search_is_never_worse_where_policies_may_compute_again_for_long) {
-  for (int kind = 0; kind < RANDOM_LOG_KIND_COUNT; kind++) check_kind((random_log_kind)kind, 2, 5);
+  for (int kind = 0; kind < RANDOM_LOG_KIND_COUNT; kind++) check_kind((random_log_kind)kind, 1, 5);
 }

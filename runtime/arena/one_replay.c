@@ -171,9 +171,10 @@ static plim_status count_again(replay *r, int32_t op) {
   counts->op = op;
   if (watch) PLIM_TRY(watch->gave_up(watch->user, &r->t, op));
   return plim_fail(r->t.ctx, PLIM_ENOFIT,
-                   "an arena of %lld bytes computes the same again and again: %d steps for the first %d of %d, %lld ns "
-                   "of them again",
-                   (long long)r->t.pieces->bytes, r->t.n_steps, r->t.position, n, (long long)counts->recomputed_ns);
+                   "an arena of %lld bytes computes %s: %d steps for the first %d of %d, %lld ns of them again",
+                   (long long)r->t.pieces->bytes,
+                   counts->recomputed_ns > r->limit_ns ? "again for longer than the limit" : "the same again and again",
+                   r->t.n_steps, r->t.position, n, (long long)counts->recomputed_ns);
 }
 
 /* Make the reads of an op resident, each pinned once. */

@@ -226,6 +226,80 @@ static int32_t transformer(maker *m) {
   return head(m, x);
 }
 
+/* Branches of other depths over one value, joined again. */
+static int32_t inception(maker *m) {
+  enum { BRANCHES = 4 };
+  int64_t bytes = between(m, 20000, 60000);
+  int32_t x = weighted(m, "convolution", log_tape_input(m->tape, bytes), bytes, 0);
+  for (int32_t block = 0; block < m->size; block++) {
+    tape_call cat = {.op = "cat", .n_in = BRANCHES};
+    for (int32_t b = 0; b < BRANCHES; b++) {
+      int64_t part = bytes / BRANCHES * between(m, 50, 150) / 100;
+      int32_t y = weighted(m, b == 0 ? "avg_pool2d" : "convolution", x, part, 0);
+      for (int64_t i = between(m, 0, b); i > 0; i--) y = weighted(m, "convolution", norm_relu(m, y, part), part, 1);
+      cat.in[b] = y;
+      cat.bytes += part;
+    }
+    cat.time_ns = time_of(m, cat.bytes, 3);
+    log_tape_drop(m->tape, x);
+    x = log_tape_call(m->tape, &cat);
+    for (int32_t b = 0; b < BRANCHES; b++) log_tape_drop(m->tape, cat.in[b]);
+  }
+  return head(m, x);
+}
+
+/* Two neighbours become one, through a cell with the same weights each time, until one is left. */
+static int32_t join(maker *m, int32_t weight, int32_t a, int32_t b, int64_t bytes) {
+  int32_t sum = binary(m, "add", a, b, bytes, 6, TAPE_SAVE_NOTHING);
+  int32_t wide = binary(m, "mm", sum, weight, bytes, 60, TAPE_SAVE_IN);
+  int32_t gate = unary(m, "sigmoid", wide, bytes, 10, TAPE_SAVE_OUT, 1);
+  int32_t left = binary(m, "mul", gate, a, bytes, 5, TAPE_SAVE_IN),
+          right = binary(m, "mul", gate, b, bytes, 5, TAPE_SAVE_IN);
+  int32_t out = binary(m, "add", left, right, bytes, 5, TAPE_SAVE_NOTHING);
+  const int32_t gone[] = {sum, gate, left, right, a, b};
+  for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) log_tape_drop(m->tape, gone[i]);
+  return unary(m, "tanh", out, bytes, 10, TAPE_SAVE_OUT, 1);
+}
+
+static int32_t tree(maker *m) {
+  enum { LEAVES = 64 };
+  int32_t node[LEAVES], n = m->size + 1 < LEAVES ? m->size + 1 : LEAVES;
+  int64_t bytes = between(m, 3000, 9000);
+  int32_t weight = log_tape_parameter(m->tape, 4000), inner = log_tape_parameter(m->tape, 8000);
+  for (int32_t i = 0; i < n; i++) {
+    node[i] = binary(m, "mm", log_tape_input(m->tape, bytes), weight, bytes, 60, TAPE_SAVE_IN);
+  }
+  for (; n > 1; n--) {
+    int32_t at = (int32_t)between(m, 0, n - 2);
+    node[at] = join(m, inner, node[at], node[at + 1], bytes);
+    for (int32_t i = at + 1; i + 1 < n; i++) node[i] = node[i + 1];
+  }
+  return head(m, node[0]);
+}
+
+/* What a generator makes, and a sample, go through one discriminator. */
+static int32_t gan(maker *m) {
+  enum { MOST = 16 };
+  int32_t layers = m->size < MOST ? m->size : MOST, weight[MOST], loss[2];
+  int64_t bytes = between(m, 5000, 15000);
+  int32_t x = log_tape_input(m->tape, bytes);
+  for (int32_t i = 0; i < layers; i++) {
+    x = norm_relu(m, weighted(m, "convolution_transpose", x, (i + 1) * bytes, i > 0), (i + 1) * bytes);
+  }
+  for (int32_t i = 0; i < layers; i++) weight[i] = log_tape_parameter(m->tape, 2000);
+  for (int32_t turn = 0; turn < 2; turn++) {
+    if (turn == 1) x = log_tape_input(m->tape, layers * bytes);
+    for (int32_t i = 0; i < layers; i++) {
+      int64_t next = (layers - i) * bytes;
+      int32_t y = binary(m, "convolution", x, weight[i], next, 100, TAPE_SAVE_IN);
+      if (i > 0 || turn == 0) log_tape_drop(m->tape, x);
+      x = mutate(m, "leaky_relu_", y, next);
+    }
+    loss[turn] = head(m, x);
+  }
+  return binary(m, "add", loss[0], loss[1], 4, 50, TAPE_SAVE_NOTHING);
+}
+
 /* Calls over any earlier variables, some of which are let go long before the others. */
 static int32_t tangle(maker *m) {
   enum { RECENT = 12 };
@@ -259,7 +333,10 @@ void random_log_write(random_log_kind kind, int32_t size, uint64_t seed, plim_te
                                               [RANDOM_LOG_DENSE] = dense,
                                               [RANDOM_LOG_LSTM] = lstm,
                                               [RANDOM_LOG_TRANSFORMER] = transformer,
-                                              [RANDOM_LOG_TANGLE] = tangle};
+                                              [RANDOM_LOG_TANGLE] = tangle,
+                                              [RANDOM_LOG_INCEPTION] = inception,
+                                              [RANDOM_LOG_TREE] = tree,
+                                              [RANDOM_LOG_GAN] = gan};
   maker m = {log_tape_new(log), test_mix(seed, kind), size};
   log_tape_backward(m.tape, model[kind](&m));
   log_tape_free(m.tape);

@@ -1,6 +1,7 @@
 /* Caps by step: parsed, planned ahead, told. */
 #include "tools/plimsoll/limits.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,9 @@
 static plim_status parse(session *s, const char *text, plim_limit *out) {
   plim_size size;
   char *end;
+  errno = 0;
   long long step = strtoll(text, &end, 10);
-  if (end == text || *end != '=' || step < 0) {
+  if (end == text || *end != '=' || step < 0 || errno == ERANGE) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s is not STEP=SIZE, as in 100=48MiB or 100=45%%", text);
   }
   PLIM_TRY(plim_size_parse(s->ctx, end + 1, &size));
