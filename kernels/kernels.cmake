@@ -94,12 +94,13 @@ endif()
 set(plim_cuda_reports)
 if(CMAKE_CUDA_COMPILER)
   find_program(PTXAS ptxas HINTS ${CUDAToolkit_BIN_DIR})
+  file(GLOB body_sources CONFIGURE_DEPENDS kernels/*.h kernels/bodies/*.inc kernels/cuda/*.inc)
   function(report_kernels name)
     set(to ${CMAKE_BINARY_DIR}/ptx/${name})
     set(reports ${to}.ptx)
     file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/ptx)
-    add_custom_command(OUTPUT ${to}.ptx DEPENDS kernels/cuda/${name}.cu DEPFILE ${to}.d VERBATIM
-      COMMAND ${CMAKE_CUDA_COMPILER} -ptx -std=c++17 -O3 -fmad=false -arch=compute_75 -I${CMAKE_SOURCE_DIR} -MD -MF ${to}.d -MT ${to}.ptx
+    add_custom_command(OUTPUT ${to}.ptx DEPENDS kernels/cuda/${name}.cu ${body_sources} VERBATIM
+      COMMAND ${CMAKE_CUDA_COMPILER} -ptx -std=c++17 -O3 -fmad=false -arch=compute_75 -I${CMAKE_SOURCE_DIR}
         -o ${to}.ptx ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}.cu)
     foreach(sm 75 80 90)
       list(APPEND reports ${to}.sm_${sm}.txt)

@@ -237,7 +237,7 @@ plim_status plim_copies_note_use(plim_copies *c, int32_t k, int32_t j, int with_
   const plim_copy_use *use = &c->use[k];
   if (use->reader == j) return PLIM_OK;
   PLIM_TRY(note_reader(c, k, j));
-  int32_t low = plim_copies_stage_behind(&c->step[j], use->node), high = c->step[use->reader].stage;
+  int32_t low = plim_copies_stage_behind(&c->step[j], use->node), high = plim_copies_stage_before(c, use);
   for (int32_t x = c->first[use->node]; with_repeats && x < c->first[use->node + 1]; x++) {
     PLIM_TRY(note_elsewhere(c, x, low, high));
   }
@@ -319,7 +319,7 @@ static plim_status check_limit(plim_copies *c) {
 /* The copy of use k does not fit at step j: the only repeat that may spare it has to. */
 static plim_status force_repeat(plim_copies *c, int32_t k, int32_t j) {
   const plim_copy_use *use = &c->use[k];
-  int32_t low = plim_copies_stage_behind(&c->step[j], use->node), high = c->step[use->reader].stage, only = -1;
+  int32_t low = plim_copies_stage_behind(&c->step[j], use->node), high = plim_copies_stage_before(c, use), only = -1;
   for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
     if (!plim_copies_may_run(c, x, low, high)) continue;
     if (only >= 0) return PLIM_OK;

@@ -61,6 +61,12 @@ static inline int32_t plim_copies_stage_behind(const plim_copy_step *step, int32
   return step->stage + (node > step->node ? 0 : 1);
 }
 
+/* The last stage in which a repeat of the node spares the use: before its reader, and where the node may still run. */
+static inline int32_t plim_copies_stage_before(const plim_copies *c, const plim_copy_use *use) {
+  int32_t stage = c->step[use->reader].stage, last = c->dag->node[use->node].last_stage;
+  return stage < last ? stage : last;
+}
+
 /* Can x run in one of the stages low .. high? */
 int plim_copies_may_run(const plim_copies *copies, int32_t x, int32_t low, int32_t high);
 

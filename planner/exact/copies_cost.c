@@ -78,7 +78,7 @@ static int64_t time_of(const plim_copies *c, int32_t x) {
 
 /* Can a repeat that is there for certain spare use `u` at step j? */
 static int is_free(const plim_copies *c, const plim_copy_use *u, int32_t j) {
-  int32_t low = plim_copies_stage_behind(&c->step[j], u->node), high = c->step[u->reader].stage;
+  int32_t low = plim_copies_stage_behind(&c->step[j], u->node), high = plim_copies_stage_before(c, u);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
     if (plim_copies_present(c, x) && plim_copies_may_run(c, x, low, high)) return 1;
   }
@@ -135,7 +135,7 @@ static double charge(plim_copies_cost *k, const plim_copies *c, plim_copies_row 
 
 /* A repeat that is paid for already must not be the one that spares the use. */
 static plim_status note_paid(plim_copies *c, const plim_copy_use *u, int32_t j) {
-  int32_t low = plim_copies_stage_behind(&c->step[j], u->node), high = c->step[u->reader].stage;
+  int32_t low = plim_copies_stage_behind(&c->step[j], u->node), high = plim_copies_stage_before(c, u);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
     if (!plim_copies_present(c, x) || plim_copies_may_run(c, x, low, high)) continue;
     plim_bound b = plim_lcg_high(&c->lcg, x) < low ? plim_bound_at_most(x, low - 1) : plim_bound_at_least(x, high + 1);

@@ -109,6 +109,7 @@ plim_status plim_lcg_open(plim_lcg *l) {
 }
 
 plim_status plim_lcg_decide(plim_lcg *l, plim_bound b) {
+  assert(!plim_lcg_holds(l, b) && !plim_lcg_denied(l, b));
   return move(l, b, -1, 0, 0);
 }
 

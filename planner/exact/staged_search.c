@@ -103,7 +103,7 @@ static plim_bound find_cure(hunt *h) {
     double worth = effort_of(h, u->node, row->step) / (double)bytes;
     if (h->noise > 0) worth *= 1 + h->noise * plim_random_unit(&h->random);
     if (found.side >= 0 && worth >= least) continue;
-    int32_t high = c->step[u->reader].stage, x = repeat_for(h, u, row->step, high);
+    int32_t high = plim_copies_stage_before(c, u), x = repeat_for(h, u, row->step, high);
     if (x < 0) continue;
     found = plim_bound_at_most(x, high);
     least = worth;
