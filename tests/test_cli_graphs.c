@@ -250,6 +250,19 @@ Test(cli_graphs, no_option_of_effort_is_passed_over_in_silence) {
   }
 }
 
+/* With other planners it is tests of theirs that see to it; here the same command has to find what its refusal names.
+ */
+Test(cli_graphs, moccasin_meets_the_smallest_budget_that_its_refusal_names) {
+  (void)plim_test_program("gen layered --ops 100 -o m.json");
+  (void)plim_test_program("plan --graph m.json --no-cache --iterations 500 --planner moccasin --memory 1 --json");
+  plim_test_expect(4, "does not fit");
+  json_t *o = plim_test_json();
+  long long smallest = json_integer_value(json_object_get(o, "smallest_bytes"));
+  json_decref(o);
+  (void)plim_test_program("plan --graph m.json --no-cache --iterations 500 --planner moccasin --memory %lld", smallest);
+  plim_test_expect(0, "");
+}
+
 Test(cli_graphs, times_have_units) {
   static const char *const times[] = {"1s", "50ms", "0.001min", "0.05"};
   for (size_t i = 0; i < sizeof times / sizeof *times; i++) {

@@ -72,7 +72,6 @@ static plim_status seed(moccasin *m, plim_status (*run)(plim_planning *planning)
   PLIM_CHECK(plim_planning_begin(pl->problem, &options, &other));
   other->lowest = pl->lowest;
   other->most_runs = m->copies;
-  other->enough_bytes = pl->enough_bytes;
   status = run(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;
   if (other->bound_ns > pl->bound_ns) pl->bound_ns = other->bound_ns;
