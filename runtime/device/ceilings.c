@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-enum { SUM_ELEMENTS = 1 << 24, PRODUCT_SIDE = 2048, RUNS = 6, SLOW = 3, MOST_VARIANTS = 16 };
+enum { SUM_ELEMENTS = 1 << 24, SUM_COLUMNS = 2048, RUNS = 6, SLOW = 3, MOST_VARIANTS = 16 };
+enum { LEAST_SIDE = 256, MOST_SIDE = 2048, LONG_NS = 30000000 };
 enum { MOST_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT };
 
 static plim_op_desc probe(plim_op_kind kind, plim_math math, int64_t rows, int64_t columns) {
@@ -58,8 +59,20 @@ done:
   return status;
 }
 
+/* Of a product of square matrices, twice as large each time until one run takes long: where no library has the mode,
+ * the largest would take seconds and be no faster. */
+static plim_status time_products(plim_device *device, plim_math math, double *flops_per_ns) {
+  int64_t time_ns = 0;
+  for (int64_t side = LEAST_SIDE; side <= MOST_SIDE && time_ns < LONG_NS; side *= 2) {
+    const plim_op_desc product = probe(PLIM_OP_LINEAR, math, side, side);
+    PLIM_TRY(time_op(device, &product, &time_ns));
+    *flops_per_ns = (double)plim_op_flops(&product) / (double)time_ns;
+  }
+  return PLIM_OK;
+}
+
 plim_status plim_ceilings_measure(plim_device *device, plim_ceilings *out) {
-  const plim_op_desc sum = probe(PLIM_OP_ADD, PLIM_MATH_FP32, SUM_ELEMENTS / PRODUCT_SIDE, PRODUCT_SIDE);
+  const plim_op_desc sum = probe(PLIM_OP_ADD, PLIM_MATH_FP32, SUM_ELEMENTS / SUM_COLUMNS, SUM_COLUMNS);
   plim_ceilings measured = {0};
   int64_t time_ns;
   if (strcmp(device->machine.device, "sim") == 0) {
@@ -68,10 +81,8 @@ plim_status plim_ceilings_measure(plim_device *device, plim_ceilings *out) {
   PLIM_TRY(time_op(device, &sum, &time_ns));
   measured.bytes_per_ns = (double)plim_op_traffic(&sum) / (double)time_ns;
   for (int math = 0; math < PLIM_MATH_COUNT; math++) {
-    const plim_op_desc product = probe(PLIM_OP_LINEAR, (plim_math)math, PRODUCT_SIDE, PRODUCT_SIDE);
     if (math == PLIM_MATH_TF32 && !device->tf32) continue;
-    PLIM_TRY(time_op(device, &product, &time_ns));
-    measured.flops_per_ns[math] = (double)plim_op_flops(&product) / (double)time_ns;
+    PLIM_TRY(time_products(device, (plim_math)math, &measured.flops_per_ns[math]));
   }
   *out = measured;
   return PLIM_OK;
