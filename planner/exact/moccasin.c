@@ -3,8 +3,7 @@
  * The search for sequences in program order gives a first schedule, which is brought into stages, and the cut model a
  * bound. Then a constraint search of our own goes through the model of retention intervals. Where it does not end,
  * CP-SAT goes on from its best for the other half of the time, if it is installed and no number of iterations is asked
- * for. Source: Bartan et al., "Moccasin: efficient
- * tensor rematerialization for neural networks", ICML 2023. */
+ * for. Source: Bartan et al., "Moccasin: efficient tensor rematerialization for neural networks", ICML 2023. */
 #include "planner/exact/moccasin.h"
 #include "planner/bound.h"
 #include "planner/exact/staged_search.h"
