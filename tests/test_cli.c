@@ -291,3 +291,18 @@ Test(cli, takes_signals_that_arrive_together_for_one) {
   plim_test_expect(130, "stopped after");
   expect_words(run->out, "median step");
 }
+
+Test(cli, each_operation_has_its_share_of_the_ceilings) {
+  (void)plim_test_program(
+      "profile --model mlp --data synthetic --image 8x8x1 --batch 16 --repeats 1 --ceilings --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json(), *each = json_object_get(o, "each_op"), *op;
+  size_t i;
+  cr_assert_eq((json_int_t)json_array_size(each), json_integer_value(json_object_get(o, "ops")));
+  json_array_foreach(each, i, op) {
+    cr_assert_not_null(json_string_value(json_object_get(op, "op")));
+    cr_assert_gt(json_integer_value(json_object_get(op, "ns")), 0);
+    cr_assert_gt(json_real_value(json_object_get(op, "percent_of_ceiling")), 0);
+  }
+  json_decref(o);
+}
