@@ -140,6 +140,19 @@ Test(cli_graphs, bench_of_large_graphs_needs_no_data_and_has_ours_behind_its_pee
   json_decref(o);
 }
 
+Test(cli_graphs, bench_of_large_graphs_takes_shapes_and_caps) {
+  (void)plim_test_program(
+      "bench large --ops 40 --iterations 50 --shapes unet,chain --caps 62.5%% --planners search --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  const json_t *rows = json_object_get(o, "rows");
+  cr_assert_eq(json_array_size(rows), 2);
+  for (size_t i = 0; i < 2; i++) cr_assert_float_eq(number(json_array_get(rows, i), "budget_percent"), 62.5, 0.01);
+  json_decref(o);
+  (void)plim_test_program("bench large --ops 40 --caps x,50%%");
+  plim_test_expect(2, "'x' ");
+}
+
 Test(cli_graphs, bench_has_a_row_for_every_instance_budget_and_planner) {
   (void)plim_test_shell(
       "mkdir graphs && cp net.json graphs/ && $PLIMSOLL bench planners --data . --planners "

@@ -53,6 +53,7 @@ static const struct {
     {"bench pack --planners cut", "pack has no use for --planners"},
     {"bench pack --data . --ops 100", "--data and --ops exclude each other"},
     {"bench online --data . --order fixed", "online has no use for --order"},
+    {"bench pack --caps 50%", "pack has no use for --caps"},
     {"bench large --sweep 9%:16%:1%", "large has no use for --sweep"},
     {"bench window --time-limit 1s", "window has no use for --time-limit"},
     {"trace summary t.jsonl --plain", "trace summary has no use for --plain"},

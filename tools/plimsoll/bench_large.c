@@ -1,17 +1,18 @@
-/* Planners on large graphs made up by seed: random layers and unrolled training steps, at 90, 80, 70 and 50 % of
- * program order's peak. Ours comes last in every block, with the ratio of its overhead to the best of the others in
- * the same run, and the most memory that the process has had until then. Every plan has passed the checker. */
+/* Planners on large graphs made up by seed: random layers and unrolled training steps, at shares of program order's
+ * peak. Ours comes last in every block, with the ratio of its overhead to the best of the others in the same run, and
+ * the most memory that the process has had until then. Every plan has passed the checker. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "runtime/base/size.h"
 #include "runtime/graph/generate.h"
 #include "tools/plimsoll/bench.h"
 
-static const char *const shapes[] = {"layered", "transformer", "residual"};
-static const char *const peers[] = {"sqrt", "greedy", "rotor", "fastsa", "search"};
-static const int32_t percents[] = {90, 80, 70, 50};
-enum { SHAPES = 3, PEERS = 5, PERCENTS = 4, USUAL_OPS = 10000, USUAL_SECONDS = 55 };
+/* Lists as they may be given, with commas between names. */
+static const char usual_shapes[] = "layered,transformer,residual", usual_peers[] = "sqrt,greedy,rotor,fastsa,search",
+                  usual_caps[] = "90%,80%,70%,50%";
+enum { USUAL_OPS = 10000, USUAL_SECONDS = 55, NAME_BYTES = 64 };
 
 typedef struct table {
   session *s;
@@ -19,6 +20,8 @@ typedef struct table {
   const plim_graph *graph;
   const plim_profile *profile;
   int64_t peak_bytes;
+  char cap[NAME_BYTES]; /* of the block under way, as it was written */
+  int64_t budget_bytes;
   double best_percent; /* of the block under way, below 0: none */
 } table;
 
@@ -27,10 +30,20 @@ static double peak_mib(void) {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? (double)usage.ru_maxrss / 1024 : 0;
 }
 
-static void print_row(const table *t, const char *planner, int32_t percent, const plim_plan *plan, double seconds) {
+/* Copy the next name of a list; NULL behind the last one, else what follows it. */
+static const char *next_name(const char *list, char *name) {
+  if (*list == 0) return NULL;
+  size_t length = strcspn(list, ",");
+  (void)snprintf(name, NAME_BYTES, "%.*s", (int)length, list);
+  return list + length + (list[length] == ',');
+}
+
+static void print_row(const table *t, const char *planner, const plim_plan *plan, double seconds) {
   if (t->s->o->json) {
-    json_t *row = json_pack("{s:s, s:i, s:s, s:f, s:f}", "instance", t->graph->name, "budget_percent", (int)percent,
-                            "planner", planner, "seconds", seconds, "peak_rss_mib", peak_mib());
+    json_t *row =
+        json_pack("{s:s, s:f, s:I, s:s, s:f, s:f}", "instance", t->graph->name, "budget_percent",
+                  100 * (double)t->budget_bytes / (double)t->peak_bytes, "budget_bytes", (json_int_t)t->budget_bytes,
+                  "planner", planner, "seconds", seconds, "peak_rss_mib", peak_mib());
     if (plan) {
       (void)json_object_update_new(
           row, json_pack("{s:s, s:f, s:f}", "class", plim_plan_class_name(plan->plan_class), "overhead_percent",
@@ -39,7 +52,7 @@ static void print_row(const table *t, const char *planner, int32_t percent, cons
     bench_row_add(t->s, t->rows, row);
     return;
   }
-  printf("%3d%%  %-8s ", percent, planner);
+  printf("%-5s %-8s ", t->cap, planner);
   if (plan) {
     double overhead = plim_plan_overhead_percent(plan), bound = plim_plan_bound_percent(plan);
     printf("%-6s %9.4f%% %9.4f%% %9.4f", plim_plan_class_name(plan->plan_class), overhead, bound, overhead - bound);
@@ -53,17 +66,17 @@ static void print_row(const table *t, const char *planner, int32_t percent, cons
 }
 
 /* The ratio of each row is to the best of those above it. */
-static plim_status run_planner(table *t, const char *planner, int32_t percent) {
+static plim_status run_planner(table *t, const char *planner) {
   plim_plan_options planning = bench_planning(t->s, planner);
   plim_plan *plan = NULL;
   if (planning.time_limit_ns == 0 && planning.iterations == 0) planning.time_limit_ns = USUAL_SECONDS * 1000000000LL;
   planning.unpacked = 1;
-  planning.budget_bytes = t->peak_bytes / 100 * percent + (t->peak_bytes % 100 * percent + 99) / 100;
+  planning.budget_bytes = t->budget_bytes;
   int64_t begin = plim_now_ns();
   plim_status status = plim_plan_make(t->s->ctx, t->graph, t->profile, &planning, &plan);
   progress_clear(&t->s->bar);
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  print_row(t, planner, percent, plan, (double)(plim_now_ns() - begin) / 1e9);
+  print_row(t, planner, plan, (double)(plim_now_ns() - begin) / 1e9);
   if (plan) {
     double overhead = plim_plan_overhead_percent(plan);
     if (t->best_percent < 0 || overhead < t->best_percent) t->best_percent = overhead;
@@ -72,23 +85,22 @@ static plim_status run_planner(table *t, const char *planner, int32_t percent) {
   return bench_go_on(t->s);
 }
 
-static plim_status run_block(table *t, int32_t percent) {
-  const char *names = t->s->o->planners;
+static plim_status run_block(table *t) {
+  const char *names = t->s->o->planners ? t->s->o->planners : usual_peers;
+  char name[NAME_BYTES];
+  plim_size size;
+  PLIM_TRY(plim_size_parse(t->s->ctx, t->cap, &size));
+  t->budget_bytes = plim_size_bytes(&size, t->peak_bytes);
+  if (t->budget_bytes < 0) return plim_fail(t->s->ctx, PLIM_EUSAGE, "--caps %s does not fit in 63 bits", t->cap);
   t->best_percent = -1;
-  for (int i = 0; i < PEERS && !names; i++) PLIM_TRY(run_planner(t, peers[i], percent));
-  while (names && *names) {
-    char one[64];
-    size_t length = strcspn(names, ",");
-    (void)snprintf(one, sizeof one, "%.*s", (int)length, names);
-    PLIM_TRY(run_planner(t, one, percent));
-    names += length + (names[length] == ',');
-  }
+  while ((names = next_name(names, name))) PLIM_TRY(run_planner(t, name));
   return PLIM_OK;
 }
 
 static plim_status run_graph(table *t) {
   plim_plan_options keep = plim_plan_options_default();
   plim_plan *whole = NULL;
+  const char *caps = t->s->o->caps ? t->s->o->caps : usual_caps;
   keep.unpacked = 1;
   keep.order = PLIM_ORDER_FIXED;
   PLIM_TRY(plim_plan_keep_all(t->s->ctx, t->graph, t->profile, &keep, &whole));
@@ -99,7 +111,7 @@ static plim_status run_graph(table *t) {
            t->graph->n_ops, (long long)t->peak_bytes, "cap", "planner", "class", "overhead", "bound", "gap", "seconds",
            "MiB", "ratio");
   }
-  for (int i = 0; i < PERCENTS; i++) PLIM_TRY(run_block(t, percents[i]));
+  while ((caps = next_name(caps, t->cap))) PLIM_TRY(run_block(t));
   return PLIM_OK;
 }
 
@@ -125,8 +137,10 @@ done:
 plim_status bench_large(session *s, const char *folder) {
   (void)folder; /* the graphs are made up */
   table t = {.s = s, .rows = json_array()};
+  const char *shapes = s->o->shapes ? s->o->shapes : usual_shapes;
+  char shape[NAME_BYTES];
   plim_status status = PLIM_OK;
-  for (int i = 0; i < SHAPES && status == PLIM_OK; i++) status = run_shape(&t, shapes[i]);
+  while (status == PLIM_OK && (shapes = next_name(shapes, shape))) status = run_shape(&t, shape);
   bench_rows_end(s, status, t.rows);
   return status;
 }

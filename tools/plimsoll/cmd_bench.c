@@ -57,8 +57,10 @@ const command command_bench = {
         "says "
         "where more memory fails or costs more than less. TABLE large: "
         "graphs "
-        "made up by --seed, random layers and training steps of --ops operations (default 10000), at 90, 80, 70 and "
-        "50 %; each row has the ratio of its overhead to the best above it and the most memory so far (default 55 s a "
+        "made up by --seed, random layers and training steps of --ops operations (default 10000; --shapes), at 90, 80, "
+        "70 "
+        "and 50 % (--caps); each row has the ratio of its overhead to the best above it and the most memory so far "
+        "(default 55 s a "
         "plan). "
         "TABLE window: one search of the arena over 1,000 to 100,000 pieces. "
         "Every search is made anew: what earlier runs found is not used (simulate --no-cache gives the same). After "
@@ -72,6 +74,7 @@ const command command_bench = {
         "  plimsoll bench planners --data graphs --planners search,sqrt --order fixed\n"
         "  plimsoll bench online --data ../shared/data --planners best,coop,dtr,dte\n"
         "  plimsoll bench online --data ../shared/data --sweep 9%:16%:0.2%\n"
-        "  plimsoll bench large --ops 2000 --time-limit 20s\n\n" COMMAND_EXIT_STATUS,
+        "  plimsoll bench large --ops 2000 --time-limit 20s\n"
+        "  plimsoll bench large --shapes residual,unet --caps 50%,30% --planners rotor,search\n\n" COMMAND_EXIT_STATUS,
     .run = run_bench,
 };

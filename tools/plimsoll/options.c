@@ -61,6 +61,10 @@ static const option_row rows[] = {
 
     {"ops", "N", "exactly so many when layered, else as many as fit (default 1000, bench 10000)",
      COMMAND_GEN | COMMAND_BENCH, GROUP_MODEL, 'n', COUNT, AT(ops), 1, 1e9},
+    {"shapes", "NAMES",
+     "large: layered, chain, residual, unet, transformer, with commas between them (default "
+     "layered,transformer,residual)",
+     COMMAND_BENCH, GROUP_MODEL, 0, TEXT, AT(shapes), 0, 0},
     {"width", "X", "layered: the mean layer has 2 X sqrt(N) ops (default 0.27)", COMMAND_GEN, GROUP_MODEL, 0, REAL,
      AT(width), 1e-6, 10},
     {"spread", "X", "layered: layers differ from the mean by at most this share (default 0.75)", COMMAND_GEN,
@@ -100,6 +104,9 @@ static const option_row rows[] = {
      FLAG, AT(curve), 0, 0},
     {"sweep", "RANGE", "online: budgets FROM%:TO%:STEP%, as in 9%:16%:0.2%, and where more memory is worse",
      COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(sweep), 0, 0},
+    {"caps", "SIZES",
+     "large: shares of program order's peak, or bytes, with commas between them (default 90%,80%,70%,50%)",
+     COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(caps), 0, 0},
     {"points", "N", "budgets of the curve (default 41)", COMMAND_PLAN, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
     {"capacity", "SIZE", "stop at the first packing within it (default: as low as possible)",
      COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 'c', TEXT, AT(capacity), 0, 0},

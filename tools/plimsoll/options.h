@@ -31,7 +31,8 @@ typedef struct options {
   const char *model, *image, *data, *data_dir;
   const char *memory, *vram, *planner, *planners, *addresses, *packing, *placing, *arithmetic, *math, *layout, *device,
       *order;
-  const char *sweep; /* FROM%:TO%:STEP% */
+  const char *sweep;         /* FROM%:TO%:STEP% */
+  const char *shapes, *caps; /* with commas between them */
   const char *capacity, *online, *last_batch;
   option_values memory_at;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;

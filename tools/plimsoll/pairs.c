@@ -44,11 +44,11 @@ static const struct {
     {COMMAND_GEN, "residual", SHAPE, ""},
     {COMMAND_GEN, "unet", SHAPE, ""},
     {COMMAND_GEN, "transformer", SHAPE, ""},
-#define TABLE "data ops planners order iterations time-limit sweep capacity threads seed output"
+#define TABLE "data ops shapes caps planners order iterations time-limit sweep capacity threads seed output"
     {COMMAND_BENCH, "planners", TABLE, "data planners order iterations time-limit threads seed"},
     {COMMAND_BENCH, "pack", TABLE, "data ops time-limit capacity threads seed"},
     {COMMAND_BENCH, "online", TABLE, "data planners iterations time-limit sweep threads seed output"},
-    {COMMAND_BENCH, "large", TABLE, "planners ops iterations time-limit threads seed"},
+    {COMMAND_BENCH, "large", TABLE, "shapes caps planners ops iterations time-limit threads seed"},
     {COMMAND_BENCH, "window", TABLE, "seed"},
 };
 
