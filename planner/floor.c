@@ -1,4 +1,6 @@
 /* The smallest budget with a checked plan, what is proven about it, and whether a budget is enough. */
+#include "planner/floor.h"
+
 #include "planner/bound.h"
 #include "planner/curve/curve_file.h"
 #include "planner/curve/kept.h"
@@ -13,21 +15,20 @@ static plim_status find_keep_all(const plim_problem *problem, const plim_plan_op
   return status;
 }
 
-static plim_status find_smallest(const plim_problem *problem, const plim_plan_options *options,
-                                 const plim_strategy *strategy, int64_t wanted_bytes, plim_plan_floor *out,
-                                 plim_plan **plan) {
+plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options *options,
+                            const plim_strategy *strategy, plim_curve *curve, plim_plan_floor *out, plim_plan **plan) {
   plim_plan_floor floor = {0};
-  plim_curve curve = {.ctx = problem->ctx};
-  plim_curve_file file;
+  plim_plan_options free_options = *options;
   plim_planning *pl = NULL;
   plim_plan *made = NULL; /* the checker has a look, whether the plan is wanted or not: it may be a kept one */
+  int64_t wanted_bytes = options->budget_bytes;
   plim_status status;
   int32_t kept = 0;
-  PLIM_TRY(find_keep_all(problem, options, &floor.keep_all_bytes));
-  PLIM_TRY(plim_planning_begin(problem, options, &pl));
+  free_options.budget_bytes = INT64_MAX;
+  PLIM_TRY(find_keep_all(problem, &free_options, &floor.keep_all_bytes));
+  PLIM_TRY(plim_planning_begin(problem, &free_options, &pl));
   pl->lowest = 1;
-  PLIM_CHECK(plim_curve_open(problem, options, strategy->name, &file, &curve));
-  PLIM_CHECK(plim_kept_run(pl, strategy, &curve, &kept));
+  PLIM_CHECK(plim_kept_run(pl, strategy, curve, &kept));
   if (options->from_curve) *options->from_curve = kept;
   floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
   floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
@@ -35,51 +36,61 @@ static plim_status find_smallest(const plim_problem *problem, const plim_plan_op
     PLIM_CHECK(plim_refusal_clash(pl, &pl->best, floor.smallest_bytes, wanted_bytes, floor.clash));
   }
   PLIM_CHECK(plim_planning_emit(pl, strategy->name, &made));
-  PLIM_CHECK(plim_curve_save(&file, &curve));
   *out = floor;
   if (plan) {
     *plan = made;
     made = NULL;
   }
 done:
+  if (status == PLIM_ECANCEL) {
+    status = plim_fail(problem->ctx, status, "cancelled while the smallest budget was looked for");
+  }
   plim_plan_free(made);
-  plim_curve_free(&curve);
   plim_planning_end(pl);
   return status;
 }
 
-/* The strategy and the problem as the options say, except that the budget is free. */
+static plim_status find_smallest(const plim_problem *problem, const plim_plan_options *options,
+                                 const plim_strategy *strategy, plim_plan_floor *out, plim_plan **plan) {
+  plim_curve curve = {.ctx = problem->ctx};
+  plim_curve_file file;
+  plim_status status;
+  PLIM_CHECK(plim_curve_open(problem, options, strategy->name, &file, &curve));
+  PLIM_CHECK(plim_floor_find(problem, options, strategy, &curve, out, plan));
+  PLIM_CHECK(plim_curve_save(&file, &curve));
+done:
+  plim_curve_free(&curve);
+  return status;
+}
+
 static plim_status begin(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                         plim_plan_options *options, const plim_strategy **strategy, plim_problem **problem) {
+                         const plim_plan_options *options, const plim_strategy **strategy, plim_problem **problem) {
   plim_plan_class plan_class;
   PLIM_TRY(plim_strategy_find(ctx, options->planner, strategy));
   PLIM_TRY(plim_strategy_class(ctx, *strategy, options->order, &plan_class));
-  options->budget_bytes = INT64_MAX;
   return plim_problem_make(ctx, graph, profile, options, plan_class, problem);
 }
 
 plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
-  plim_plan_options free_options = *options;
+  plim_plan_options wanted = *options;
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
-  PLIM_TRY(begin(ctx, graph, profile, &free_options, &strategy, &problem));
-  plim_status status = find_smallest(problem, &free_options, strategy, options->budget_bytes, out, plan);
-  if (status == PLIM_EPLAN && free_options.curves) { /* a kept plan was bad */
-    free_options.curves = NULL;
-    status = find_smallest(problem, &free_options, strategy, options->budget_bytes, out, plan);
+  PLIM_TRY(begin(ctx, graph, profile, options, &strategy, &problem));
+  plim_status status = find_smallest(problem, &wanted, strategy, out, plan);
+  if (status == PLIM_EPLAN && wanted.curves) { /* a kept plan was bad */
+    wanted.curves = NULL;
+    status = find_smallest(problem, &wanted, strategy, out, plan);
   }
-  if (status == PLIM_ECANCEL) status = plim_fail(ctx, status, "cancelled while the smallest budget was looked for");
   plim_problem_free(problem);
   return status;
 }
 
 plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                             const plim_plan_options *options, plim_plan_floor *out) {
-  plim_plan_options free_options = *options;
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
-  PLIM_TRY(begin(ctx, graph, profile, &free_options, &strategy, &problem));
+  PLIM_TRY(begin(ctx, graph, profile, options, &strategy, &problem));
   *out = (plim_plan_floor){.smallest_bytes = INT64_MAX};
   out->bound_bytes = plim_bound_bytes(problem, &out->op);
   plim_problem_free(problem);
@@ -107,6 +118,7 @@ plim_status plim_plan_fits(plim_context *ctx, const plim_graph *graph, const pli
   plim_plan_options free_options = *options;
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
+  free_options.budget_bytes = INT64_MAX;
   PLIM_TRY(begin(ctx, graph, profile, &free_options, &strategy, &problem));
   plim_status status = meets_budget(problem, &free_options, strategy, options->budget_bytes, yes);
   plim_problem_free(problem);

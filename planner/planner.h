@@ -83,6 +83,14 @@ typedef struct plim_plan_floor {
 PLIM_MUST_USE plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
 
+/* plim_plan_curve over budgets [n] out: even steps from the smallest with a plan, which is found first, to high_bytes
+ * (n times the smallest, if that is no larger). So every budget has a plan, however little time there is: the smallest
+ * budget's, if nothing better. A time limit holds for everything together; a quarter of it is the first search's.
+ * PLIM_ECANCEL when cancelled before the smallest budget was found. */
+PLIM_MUST_USE plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                          const plim_plan_options *options, int64_t high_bytes, int32_t n,
+                                          int64_t *budget, plim_plan_floor *floor, plim_plan **plan);
+
 /* Only what is proven: bound_bytes and op. O(graph). */
 PLIM_MUST_USE plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, plim_plan_floor *out);

@@ -100,6 +100,14 @@ Test(cli_graphs, curve_comes_as_json_csv_and_picture_and_never_rises) {
   plim_test_expect(0, "");
 }
 
+Test(cli_graphs, curve_has_a_plan_for_every_budget_in_however_little_time) {
+  (void)plim_test_shell(
+      "$PLIMSOLL gen layered --ops 60 -o l.json && "
+      "$PLIMSOLL plan --graph l.json --curve --points 30 --time-limit 1ms --no-cache -o c.csv && "
+      "test $(wc -l <c.csv) = 31");
+  plim_test_expect(0, "");
+}
+
 Test(cli_graphs, curve_of_a_model_agrees_with_single_plans) {
   (void)plim_test_shell(
       "m='--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs'; "

@@ -134,6 +134,31 @@ Test(kept, range_of_budgets_never_rises_and_agrees_with_single_plans) {
   planner_case_free(&c);
 }
 
+Test(kept, range_begins_at_the_smallest_budget_and_has_a_plan_for_each_without_time) {
+  enum { BUDGETS = 20 };
+  for (int unpacked = 0; unpacked < 2; unpacked++) {
+    planner_case c = make_case(4, unpacked);
+    int64_t whole = whole_bytes(&c), budget[BUDGETS], last = INT64_MAX;
+    plim_plan *plan[BUDGETS];
+    plim_plan_floor floor;
+    c.options.curves = NULL;
+    c.options.iterations = 0;
+    c.options.time_limit_ns = 1;
+    c.options.budget_bytes = INT64_MAX;
+    cr_assert_eq(plim_plan_range(c.ctx, c.graph, c.profile, &c.options, whole, BUDGETS, budget, &floor, plan), PLIM_OK);
+    cr_assert_eq(budget[0], floor.smallest_bytes);
+    cr_assert_eq(budget[BUDGETS - 1], whole);
+    for (int32_t i = 0; i < BUDGETS; i++) {
+      cr_assert_not_null(plan[i], "budget %d of %d has no plan", (int)i, BUDGETS);
+      cr_assert_leq(unpacked ? plan[i]->peak_bytes : plan[i]->arena_bytes, budget[i]);
+      cr_assert_leq(plan[i]->time_ns, last);
+      last = plan[i]->time_ns;
+      plim_plan_free(plan[i]);
+    }
+    planner_case_free(&c);
+  }
+}
+
 Test(kept, sweep_in_steps_of_a_thousandth_never_rises) {
   enum { STEPS = 400 };
   for (int unpacked = 0; unpacked < 2; unpacked++) {

@@ -1,9 +1,24 @@
 /* Plans for a whole range of budgets: one planning a budget, from the smallest to the largest, each from the curve's
  * fastest plan so far and from what the cut model kept; then every budget gets the fastest plan that any of them found
- * within it. */
+ * within it. Where the range begins at the smallest budget with a plan, the search for that one leaves its plan in the
+ * same curve, so that no budget of the range is without. */
 #include "planner/curve/curve_file.h"
 #include "planner/curve/kept.h"
 #include "planner/cut/cut.h"
+#include "planner/floor.h"
+
+enum { FLOOR_PERCENT = 25 /* of the time limit, for the smallest budget */ };
+
+/* Which budgets, and what they get. */
+typedef struct range {
+  int32_t n;
+  const int64_t *budget; /* [n] */
+  plim_plan **plan;      /* [n] */
+  /* NULL: the budgets are given. Else they are chosen, from the smallest with a plan, which is found first. */
+  plim_plan_floor *floor;
+  int64_t *chosen;    /* [n] the budgets again */
+  int64_t high_bytes; /* the largest of them */
+} range;
 
 typedef struct sweep {
   const plim_problem *problem;
@@ -85,16 +100,44 @@ static plim_status emit_all(const sweep *s, int32_t n, const int64_t *budget, pl
   return status;
 }
 
-static plim_status run(const sweep *s, int32_t n, const int64_t *budget, plim_plan **plan) {
-  plim_curve_file file;
-  PLIM_TRY(plim_curve_open(s->problem, s->options, s->strategy->name, &file, s->curve));
-  PLIM_TRY(plan_all(s, n, budget));
-  PLIM_TRY(plim_curve_save(&file, s->curve));
-  return emit_all(s, n, budget, plan);
+/* Budgets in even steps from the smallest with a plan, whose plan is in the curve then. */
+static plim_status choose_budgets(const sweep *s, const range *r) {
+  plim_plan_options options = *s->options;
+  options.budget_bytes = INT64_MAX;
+  if (options.time_limit_ns > 0) options.time_limit_ns = options.time_limit_ns / 100 * FLOOR_PERCENT + 1;
+  PLIM_TRY(plim_floor_find(s->problem, &options, s->strategy, s->curve, r->floor, NULL));
+  int64_t low = r->floor->smallest_bytes, width = r->high_bytes > low ? r->high_bytes - low : 0;
+  int64_t steps = r->n > 1 ? r->n - 1 : 1;
+  for (int32_t i = 0; i < r->n; i++) {
+    /* width / steps * i would lose what the division drops; the product of two ints and the rest cannot overflow */
+    r->chosen[i] = low + width / steps * i + width % steps * i / steps;
+  }
+  return PLIM_OK;
 }
 
-plim_status plim_plan_curve(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                            const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
+static plim_status run(const sweep *s, const range *r) {
+  plim_curve_file file;
+  PLIM_TRY(plim_curve_open(s->problem, s->options, s->strategy->name, &file, s->curve));
+  if (r->floor) PLIM_TRY(choose_budgets(s, r));
+  PLIM_TRY(plan_all(s, r->n, r->budget));
+  PLIM_TRY(plim_curve_save(&file, s->curve));
+  return emit_all(s, r->n, r->budget, r->plan);
+}
+
+/* When the checker refuses a kept plan, the whole curve is given up. */
+static plim_status run_kept(const sweep *s, const range *r) {
+  plim_plan_options options = *s->options;
+  sweep alone = *s;
+  plim_status status = run(s, r);
+  if (status != PLIM_EPLAN || !options.curves) return status;
+  options.curves = NULL;
+  alone.options = &options;
+  plim_curve_free(s->curve);
+  return run(&alone, r);
+}
+
+static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                              const plim_plan_options *options, const range *r) {
   plim_problem *problem = NULL;
   plim_plan_class plan_class;
   plim_curve curve = {.ctx = ctx};
@@ -104,9 +147,22 @@ plim_status plim_plan_curve(plim_context *ctx, const plim_graph *graph, const pl
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
   s.problem = problem;
   plim_status status = plim_cut_kit_new(problem, &s.kit);
-  if (status == PLIM_OK) status = run(&s, n, budget, plan);
+  if (status == PLIM_OK) status = run_kept(&s, r);
   plim_cut_kit_free(s.kit);
   plim_curve_free(&curve);
   plim_problem_free(problem);
   return status;
+}
+
+plim_status plim_plan_curve(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
+  const range r = {.n = n, .budget = budget, .plan = plan};
+  return plan_range(ctx, graph, profile, options, &r);
+}
+
+plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, int64_t high_bytes, int32_t n, int64_t *budget,
+                            plim_plan_floor *floor, plim_plan **plan) {
+  const range r = {.n = n, .budget = budget, .plan = plan, .chosen = budget, .high_bytes = high_bytes, .floor = floor};
+  return plan_range(ctx, graph, profile, options, &r);
 }

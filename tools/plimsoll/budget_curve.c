@@ -78,19 +78,12 @@ static plim_status save(session *s, const budget_curve *c) {
 
 /* ---- planning ---- */
 
-static plim_status choose_budgets(session *s, budget_curve *c) {
+static plim_status plan_points(session *s, budget_curve *c) {
   const budget_request *r = c->request;
   c->n = s->o->points > 0 ? (int32_t)s->o->points : DEFAULT_POINTS;
   PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof *c->budget, &c->budget));
   PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof(plim_plan *), &c->plan));
-  PLIM_TRY(plim_plan_smallest(s->ctx, r->graph, r->profile, r->options, &c->floor, NULL));
-  int64_t low = c->floor.smallest_bytes, range = r->whole_bytes > low ? r->whole_bytes - low : 0;
-  for (int32_t i = 0; i < c->n; i++) {
-    /* range / (n - 1) * i would lose what the division drops; the product of two ints and the rest cannot overflow */
-    int64_t steps = c->n > 1 ? c->n - 1 : 1;
-    c->budget[i] = low + range / steps * i + range % steps * i / steps;
-  }
-  return PLIM_OK;
+  return plim_plan_range(s->ctx, r->graph, r->profile, r->options, r->whole_bytes, c->n, c->budget, &c->floor, c->plan);
 }
 
 static void print_summary(const session *s, const budget_curve *c, double seconds) {
@@ -118,12 +111,10 @@ static void print_summary(const session *s, const budget_curve *c, double second
 }
 
 plim_status budget_curve_run(session *s, const budget_request *request) {
-  const budget_request *r = request;
   budget_curve c = {.request = request};
   int64_t begin = plim_now_ns();
   plim_status status;
-  PLIM_CHECK(choose_budgets(s, &c));
-  PLIM_CHECK(plim_plan_curve(s->ctx, r->graph, r->profile, r->options, c.n, c.budget, c.plan));
+  PLIM_CHECK(plan_points(s, &c));
   progress_clear(&s->bar);
   PLIM_CHECK(save(s, &c));
   print_summary(s, &c, (double)(plim_now_ns() - begin) / 1e9);
