@@ -266,6 +266,18 @@ Test(cut, two_branches_cost_repeats_in_program_order_only) {
   plim_graph_free(graph);
 }
 
+/* u is read by the first op and behind each of two wide ones, next to which it has no room. */
+Test(cut, what_is_gone_between_three_readers_is_made_again_twice) {
+  const int64_t size[] = {4, 1, 9, 1, 1, 9, 1, 1}, time[] = {3, 1, 1, 1, 1, 1, 1, 1};
+  const dag_edge edge[] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {4, 5}, {5, 6}, {6, 7}, {0, 7}};
+  plim_graph *graph = dag_make(ctx, 8, size, time, 9, edge);
+  for (int32_t fixed = 0; fixed < 2; fixed++) {
+    cr_assert_eq(bound_of(graph, fixed, 14), 10);
+    cr_assert_eq(bound_of(graph, fixed, 10), 16);
+  }
+  plim_graph_free(graph);
+}
+
 Test(cut, chains_are_bounded_by_one_repeat_an_op) {
   /* at the largest budgets below keep-all Revolve runs no op twice again: there the bound is the optimum */
   for (int32_t layers = 3; layers <= 7; layers++) {

@@ -31,6 +31,7 @@ struct plim_cut_flow {
   uint8_t *needed;                 /* [n_items] */
   uint8_t *free_item;              /* [n_items] 1: counted in the working set: alive, whoever needs it */
   uint8_t *open;                   /* [n_ops + 1] */
+  double *share;                   /* [n_ops] of it that runs again behind the cut */
   int64_t *through, *along, *left; /* flow: [n_items] to the producer, [arcs] to a read item, [n_ops + 1] to a sink */
   uint8_t *seen;                   /* [n_nodes] */
   int32_t *queue, *next, *via;     /* [n_nodes] the next node to the sink, and the arc: -1: item and producer */
@@ -52,6 +53,7 @@ static void carve(plim_cut_flow *f, plim_block *b, int64_t arcs) {
   f->needed = plim_block_take(b, items, sizeof *f->needed);
   f->free_item = plim_block_take(b, items, sizeof *f->free_item);
   f->open = plim_block_take(b, ops + 1, sizeof *f->open);
+  f->share = plim_block_take(b, ops, sizeof *f->share);
   f->through = plim_block_take(b, items, sizeof *f->through);
   f->along = plim_block_take(b, arcs, sizeof *f->along);
   f->left = plim_block_take(b, ops + 1, sizeof *f->left);
@@ -234,6 +236,18 @@ static int by_x(const void *a, const void *b) {
 
 static const double whole = 1 - 1e-9, nothing = 1e-9;
 
+/* How much of the op runs again, in any of its segments that count at the cut. Returns the least price of them. */
+static double share_of(plim_cut_flow *f, int32_t op, const double *x, const double *price) {
+  plim_cut_span span = plim_cut_span_of(&f->model->segments, &f->model->order, op, f->cut->op);
+  double share = 0, least = price ? price[span.first] : 0;
+  for (int32_t c = span.first; c < span.end; c++) {
+    share += x[c];
+    if (price && price[c] < least) least = price[c];
+  }
+  f->share[op] = share < 1 ? share : 1;
+  return least;
+}
+
 /* Which items are needed, and which ops are sinks: at once those that cannot run again. */
 static void begin(plim_cut_flow *f, const double *x, const double *price) {
   const plim_problem *p = f->problem;
@@ -253,9 +267,10 @@ static void begin(plim_cut_flow *f, const double *x, const double *price) {
   }
   for (int32_t a = 0; a < p->n_ops; a++) {
     int never = !plim_cut_before(&f->model->order, a, v) || !plim_cut_may_repeat(f->model, a, v);
-    f->open[a] = never || (!price && x[a] < nothing);
-    if (f->open[a] || x[a] >= whole) continue;
-    f->sinks[f->n_sinks++] = (sink){x[a] < nothing ? 0 : x[a], price ? price[a] : 0, a};
+    double worth = never ? 0 : share_of(f, a, x, price);
+    f->open[a] = never || (!price && f->share[a] < nothing);
+    if (f->open[a] || f->share[a] >= whole) continue;
+    f->sinks[f->n_sinks++] = (sink){f->share[a] < nothing ? 0 : f->share[a], worth, a};
   }
   f->open[f->nobody] = 1;
   f->work += p->n_items + p->n_ops;
@@ -329,7 +344,9 @@ void plim_cut_flow_row(plim_cut_flow *f, plim_cut_row *row) {
                         .bytes = f->row_bytes,
                         .needed_bytes = f->cut->base_bytes + f->sent};
   for (int32_t a = 0; a < p->n_ops; a++) {
-    if (f->left[a] > 0 && plim_cut_may_repeat(f->model, a, v)) add_term(row, a, f->left[a]);
+    if (f->left[a] <= 0 || !plim_cut_may_repeat(f->model, a, v)) continue;
+    plim_cut_span span = plim_cut_span_of(&f->model->segments, &f->model->order, a, v);
+    for (int32_t c = span.first; c < span.end; c++) add_term(row, c, f->left[a]);
   }
   for (int32_t c = f->cut->first_column; c < f->cut->end_column; c++) add_term(row, c, f->model->saved_bytes[c]);
   plim_cut_row_fit(row, f->budget_bytes);

@@ -1,8 +1,9 @@
 /* The dictionary: each basic variable is a constant and a combination of the nonbasic ones, one dense line each, and so
  * is the objective. A row's slack is a variable >= 0. Invariant: a nonbasic variable whose reduced cost is positive is
  * at its lower bound, negative: at its upper one. The line farthest outside its bounds leaves; the ratio test lets
- * columns jump to their other bound as long as the line stays outside (long steps). Source: Koberstein, "Progress in
- * the dual simplex algorithm", 2008. */
+ * columns jump to their other bound as long as the line stays outside (long steps). Lines have entries for columns that
+ * are in rows alone; the others are settled once and for all. Source: Koberstein, "Progress in the dual simplex
+ * algorithm", 2008. */
 #include "planner/cut/lp.h"
 
 #include <math.h>
@@ -19,13 +20,15 @@ typedef struct candidate {
 struct plim_lp {
   plim_context *ctx;
   int32_t n, room, m; /* columns, rows at most, rows */
+  int32_t entries;    /* of a line: nonbasic variables; as many as there are columns in rows */
   double *cost;       /* [n] */
   double *low, *high; /* [n + room] by variable: columns, then slacks */
-  double *line;       /* [room][n + 1] the last entry is the constant */
-  double *reduced;    /* [n + 1] line of the objective */
+  double *line;       /* [room][n] */
+  double *constant;   /* [room] of a line */
+  double *reduced;    /* [n] line of the objective */
   int32_t *basic;     /* [room] variable of a line */
   int32_t *nonbasic;  /* [n] variable of an entry */
-  int32_t *where;     /* [n + room] line (>= 0) or -1 - entry */
+  int32_t *where;     /* [n + room] line (>= 0) or -1 - entry; NOWHERE: a column that no row has */
   double *value;      /* [n + room] */
   double *length;     /* [room] squared, of a line */
   candidate *candidates;
@@ -36,6 +39,7 @@ struct plim_lp {
   plim_block block;
 };
 
+enum { NOWHERE = INT32_MIN };
 static const double zero = 1e-9, tight = 1e-7;
 
 static void carve(plim_lp *lp, plim_block *b) {
@@ -43,8 +47,9 @@ static void carve(plim_lp *lp, plim_block *b) {
   lp->cost = plim_block_take(b, n, sizeof *lp->cost);
   lp->low = plim_block_take(b, n + room, sizeof *lp->low);
   lp->high = plim_block_take(b, n + room, sizeof *lp->high);
-  lp->line = plim_block_take(b, room * (n + 1), sizeof *lp->line);
-  lp->reduced = plim_block_take(b, n + 1, sizeof *lp->reduced);
+  lp->line = plim_block_take(b, room * n, sizeof *lp->line);
+  lp->constant = plim_block_take(b, room, sizeof *lp->constant);
+  lp->reduced = plim_block_take(b, n, sizeof *lp->reduced);
   lp->basic = plim_block_take(b, room, sizeof *lp->basic);
   lp->nonbasic = plim_block_take(b, n, sizeof *lp->nonbasic);
   lp->where = plim_block_take(b, n + room, sizeof *lp->where);
@@ -93,34 +98,42 @@ int64_t plim_lp_work(const plim_lp *lp) {
 }
 
 static double *line_of(const plim_lp *lp, int32_t r) {
-  return &lp->line[(int64_t)r * (lp->n + 1)];
+  return &lp->line[(int64_t)r * lp->n];
 }
 
 void plim_lp_clear(plim_lp *lp) {
-  lp->m = 0;
+  lp->m = lp->entries = 0;
   for (int32_t j = 0; j < lp->n; j++) {
-    lp->nonbasic[j] = j;
-    lp->where[j] = -1 - j;
-    lp->reduced[j] = lp->cost[j];
+    lp->where[j] = NOWHERE;
     lp->value[j] = lp->low[j];
   }
-  lp->reduced[lp->n] = 0;
 }
 
 /* Length of a line, against which its distance from a bound is measured. */
 static void measure(plim_lp *lp, int32_t r) {
   const double *line = line_of(lp, r);
   double sum = 1;
-  for (int32_t k = 0; k < lp->n; k++) sum += line[k] * line[k];
+  for (int32_t k = 0; k < lp->entries; k++) sum += line[k] * line[k];
   lp->length[r] = sum;
+}
+
+/* A column's first row: an entry for it. */
+static void enter(plim_lp *lp, int32_t column) {
+  int32_t entry = lp->entries++;
+  for (int32_t r = 0; r < lp->m; r++) line_of(lp, r)[entry] = 0;
+  lp->nonbasic[entry] = column;
+  lp->where[column] = -1 - entry;
+  lp->reduced[entry] = lp->cost[column];
 }
 
 /* Weights are divided by the demand: lines of like size. */
 void plim_lp_add(plim_lp *lp, const plim_cut_row *row) {
-  int32_t n = lp->n, r = lp->m++, slack = n + r;
-  double *to = line_of(lp, r), value = 0;
-  memset(to, 0, (size_t)(n + 1) * sizeof *to);
-  to[n] = -1;
+  for (int32_t k = 0; k < row->n; k++) {
+    if (lp->where[row->column[k]] == NOWHERE) enter(lp, row->column[k]);
+  }
+  int32_t r = lp->m++, slack = lp->n + r;
+  double *to = line_of(lp, r), value = 0, constant = -1;
+  memset(to, 0, (size_t)lp->entries * sizeof *to);
   for (int32_t k = 0; k < row->n; k++) {
     double weight = (double)row->weight[k] / (double)row->demand;
     int32_t where = lp->where[row->column[k]];
@@ -129,14 +142,16 @@ void plim_lp_add(plim_lp *lp, const plim_cut_row *row) {
       continue;
     }
     const double *from = line_of(lp, where);
-    for (int32_t j = 0; j <= n; j++) to[j] += weight * from[j];
+    for (int32_t j = 0; j < lp->entries; j++) to[j] += weight * from[j];
+    constant += weight * lp->constant[where];
   }
-  for (int32_t j = 0; j < n; j++) value += to[j] * lp->value[lp->nonbasic[j]];
+  for (int32_t j = 0; j < lp->entries; j++) value += to[j] * lp->value[lp->nonbasic[j]];
   lp->basic[r] = slack;
   lp->where[slack] = r;
   lp->low[slack] = 0;
   lp->high[slack] = INFINITY;
-  lp->value[slack] = value + to[n];
+  lp->constant[r] = constant;
+  lp->value[slack] = value + constant;
   measure(lp, r);
 }
 
@@ -159,7 +174,11 @@ void plim_lp_bound(plim_lp *lp, int32_t column, double low, double high) {
   if (lp->low[column] == low && lp->high[column] == high) return;
   lp->low[column] = low;
   lp->high[column] = high;
-  if (lp->where[column] < 0) settle(lp, -1 - lp->where[column]);
+  if (lp->where[column] == NOWHERE) {
+    lp->value[column] = low;
+  } else if (lp->where[column] < 0) {
+    settle(lp, -1 - lp->where[column]);
+  }
 }
 
 /* By how much a line is outside its bounds: negative below, positive above. */
@@ -181,7 +200,7 @@ static int by_ratio(const void *a, const void *b) {
 static int32_t choose_entry(plim_lp *lp, int32_t r, double miss) {
   const double *line = line_of(lp, r);
   int32_t n = 0;
-  for (int32_t j = 0; j < lp->n; j++) {
+  for (int32_t j = 0; j < lp->entries; j++) {
     int32_t variable = lp->nonbasic[j];
     double pull = miss < 0 ? line[j] : -line[j];
     if (fabs(pull) < zero || lp->low[variable] == lp->high[variable]) continue;
@@ -218,19 +237,22 @@ static int32_t choose_entry(plim_lp *lp, int32_t r, double miss) {
 
 /* Entry j and line r change places. */
 static void pivot(plim_lp *lp, int32_t r, int32_t j) {
-  int32_t n = lp->n, leaves = lp->basic[r], enters = lp->nonbasic[j];
+  int32_t n = lp->entries, leaves = lp->basic[r], enters = lp->nonbasic[j];
   double *line = line_of(lp, r), at = line[j];
   double target = lp->value[leaves] < lp->low[leaves] ? lp->low[leaves] : lp->high[leaves];
   move(lp, j, lp->value[enters] + (target - lp->value[leaves]) / at);
   lp->value[leaves] = target;
-  for (int32_t k = 0; k <= n; k++) line[k] = -line[k] / at;
+  for (int32_t k = 0; k < n; k++) line[k] = -line[k] / at;
   line[j] = 1 / at;
+  lp->constant[r] = -lp->constant[r] / at;
   for (int32_t i = 0; i <= lp->m; i++) {
     double *other = i < lp->m ? line_of(lp, i) : lp->reduced, share = other[j];
     if (i == r || share == 0) continue;
-    for (int32_t k = 0; k <= n; k++) other[k] += share * line[k];
+    for (int32_t k = 0; k < n; k++) other[k] += share * line[k];
     other[j] = share * line[j];
-    if (i < lp->m) measure(lp, i);
+    if (i == lp->m) continue;
+    lp->constant[i] += share * lp->constant[r];
+    measure(lp, i);
   }
   measure(lp, r);
   lp->basic[r] = enters;
@@ -241,7 +263,7 @@ static void pivot(plim_lp *lp, int32_t r, int32_t j) {
 }
 
 plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling) {
-  int32_t most = 200 + 20 * (lp->m + lp->n);
+  int32_t most = 200 + 20 * (lp->m + lp->entries);
   lp->stuck_line = -1;
   for (int32_t round = 0; round < most; round++) {
     int32_t worst = -1;
@@ -279,7 +301,7 @@ void plim_lp_multipliers(const plim_lp *lp, double ceiling, double *multiplier) 
   const double *line = stuck ? line_of(lp, lp->stuck_line) : NULL;
   double much = stuck ? 2 * (fabs(ceiling) + fabs(plim_lp_objective(lp))) / lp->stuck_by : 0;
   memset(multiplier, 0, (size_t)lp->m * sizeof *multiplier);
-  for (int32_t j = 0; j < lp->n; j++) {
+  for (int32_t j = 0; j < lp->entries; j++) {
     int32_t row = lp->nonbasic[j] - lp->n;
     if (row < 0) continue;
     double sum = lp->reduced[j] + (stuck ? much * (lp->stuck_low ? -line[j] : line[j]) : 0);
@@ -289,5 +311,8 @@ void plim_lp_multipliers(const plim_lp *lp, double ceiling, double *multiplier) 
 }
 
 void plim_lp_prices(const plim_lp *lp, double *price) {
-  for (int32_t j = 0; j < lp->n; j++) price[j] = lp->where[j] < 0 ? lp->reduced[-1 - lp->where[j]] : 0;
+  for (int32_t j = 0; j < lp->n; j++) {
+    int32_t where = lp->where[j];
+    price[j] = where == NOWHERE ? lp->cost[j] : where < 0 ? lp->reduced[-1 - where] : 0;
+  }
 }

@@ -116,11 +116,13 @@ static int by_bytes(const void *a, const void *b) {
 
 static void fill(plim_cut_model *m) {
   const plim_problem *p = m->problem;
-  m->n_columns = m->n_cuts = p->n_ops;
+  m->n_columns = m->segments.n;
+  m->n_cuts = p->n_ops;
   for (int32_t i = 0; i < p->n_items; i++) find_needed(m, i);
   for (int32_t v = 0; v < p->n_ops; v++) {
-    m->cost_ns[v] = p->op[v].choice[0].time_ns;
-    m->least_ns += m->cost_ns[v];
+    int64_t cost_ns = p->op[v].choice[0].time_ns;
+    m->least_ns += cost_ns;
+    for (int32_t c = m->segments.first[v]; c < m->segments.first[v + 1]; c++) m->cost_ns[c] = cost_ns;
     plim_cut *cut = &m->cut[v];
     *cut = (plim_cut){.op = v, .base_bytes = p->persistent_bytes + working_set(m, v)};
     add_choices(m, cut);
@@ -134,11 +136,12 @@ plim_status plim_cut_model_make(const plim_problem *p, int32_t fixed, plim_cut_m
   plim_status status;
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *m, &m));
   m->problem = p;
-  m->order.ctx = p->ctx;
-  int64_t columns = p->n_ops;
+  m->order.ctx = m->segments.ctx = p->ctx;
+  PLIM_CHECK(plim_cut_order_make(p, fixed, &m->order));
+  PLIM_CHECK(plim_cut_segments_make(p, &m->order, &m->segments));
+  int64_t columns = m->segments.n;
   for (int32_t v = 0; v < p->n_ops; v++) columns += p->op[v].n_choices - 1;
   m->room_columns = (int32_t)columns;
-  PLIM_CHECK(plim_cut_order_make(p, fixed, &m->order));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items * m->order.words, sizeof *m->needed, &m->needed));
   PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *m->cost_ns, &m->cost_ns));
   PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *m->saved_bytes, &m->saved_bytes));
@@ -155,6 +158,7 @@ void plim_cut_model_free(plim_cut_model *m) {
   plim_context *ctx = m->problem->ctx;
   plim_release(ctx, m->needed, m->problem->n_items * m->order.words, sizeof *m->needed);
   plim_cut_order_free(&m->order);
+  plim_cut_segments_free(&m->segments);
   plim_release(ctx, m->cost_ns, m->room_columns, sizeof *m->cost_ns);
   plim_release(ctx, m->saved_bytes, m->room_columns, sizeof *m->saved_bytes);
   plim_release(ctx, m->cut, m->problem->n_ops, sizeof *m->cut);

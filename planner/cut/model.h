@@ -4,12 +4,13 @@
  * *needed* at v: it is alive while v runs, or its producer runs again behind v, for which the producer's own inputs
  * are alive at v or made again in turn. What is alive at v must fit beside v's working set.
  *
- * A *column* is something that costs time: first one an op (the op runs more than once), then one for each slower
- * choice that an op may take to save workspace. A *cut* is an op at which not everything needed fits. */
+ * A *column* is something that costs time: first those of ops (the op runs again in a segment of time, see
+ * segments.h), then one for each slower choice that an op may take to save workspace. A *cut* is an op at which not
+ * everything needed fits. */
 #ifndef PLIM_PLANNER_CUT_MODEL_H
 #define PLIM_PLANNER_CUT_MODEL_H
 
-#include "planner/cut/order.h"
+#include "planner/cut/segments.h"
 
 typedef struct plim_cut {
   int32_t op;
@@ -21,6 +22,7 @@ typedef struct plim_cut {
 typedef struct plim_cut_model {
   const plim_problem *problem;
   plim_cut_order order;
+  plim_cut_segments segments; /* the first columns */
   int32_t n_columns;
   int64_t *cost_ns;     /* [n_columns] the least that a run more costs; for a slower choice: than the fastest */
   int64_t *saved_bytes; /* [n_columns] of workspace, by a slower choice instead of the fastest; 0 for ops */

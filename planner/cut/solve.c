@@ -10,11 +10,11 @@
 #include "planner/cut/separate.h"
 #include "planner/cut/solution.h"
 
-/* Of many columns the root has a share of the effort, the rest is for rounding. */
+/* Of many ops the root has a share of the effort, the rest is for rounding. */
 enum { ROOT_PERCENT = 60 };
-/* So many columns and multipliers are raised first without the program, in a share of the effort; it begins with the
- * rows that bind there. */
-enum { ASCENT_COLUMNS = 800, ASCENT_PERCENT = 25, ASCENT_PERCENT_OF_MANY = 70 };
+/* So many ops and multipliers are raised first without the program, in a share of the effort; it begins with the rows
+ * that bind there. */
+enum { ASCENT_OPS = 800, ASCENT_PERCENT = 25, ASCENT_PERCENT_OF_MANY = 70 };
 
 static void forget_rows(plim_cut_solver *s) {
   memset(s->keep_row, 0, (size_t)s->rows.n);
@@ -50,7 +50,7 @@ static plim_status use_ascent(plim_cut_solver *s, int64_t *bound) {
 static plim_status ascend(plim_cut_solver *s, int64_t *bound) {
   plim_status status;
   int32_t impossible = 0;
-  if (s->n_columns <= ASCENT_COLUMNS || s->n_cuts == 0) {
+  if (s->model->problem->n_ops <= ASCENT_OPS || s->n_cuts == 0) {
     plim_cut_rows_begin(s);
     return PLIM_OK;
   }

@@ -48,7 +48,7 @@ plim_status plim_cut_solver_new(const plim_cut_model *m, plim_cut_solver **out) 
   plim_context *ctx = m->problem->ctx;
   plim_cut_solver *s = NULL;
   plim_status status;
-  int32_t rows = MOST_DICTIONARY / (m->n_columns + 1);
+  int32_t rows = MOST_DICTIONARY / (m->problem->n_ops + 1);
   if (rows > MOST_ROWS) rows = MOST_ROWS;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
   *s = (plim_cut_solver){.model = m, .ctx = ctx, .n_columns = m->n_columns, .rows = {.ctx = ctx}, .tree = {.ctx = ctx}};

@@ -60,11 +60,11 @@ int plim_cut_solver_over(const plim_cut_solver *solver);
 /* Let the phase that begins take so many percent of what is left. */
 void plim_cut_solver_phase(plim_cut_solver *solver, int32_t percent);
 
-/* So many columns and the program may not get done with its rows: part of the time is kept for rounding, which then
- * takes many columns at once and is left as it is. */
-enum { PLIM_CUT_MANY_COLUMNS = 3000 };
+/* So many ops and the program may not get done with its rows: part of the time is kept for rounding, which then takes
+ * many columns at once and is left as it is. */
+enum { PLIM_CUT_MANY_OPS = 3000 };
 static inline int plim_cut_solver_large(const plim_cut_solver *solver) {
-  return solver->n_columns > PLIM_CUT_MANY_COLUMNS;
+  return solver->model->problem->n_ops > PLIM_CUT_MANY_OPS;
 }
 
 #endif

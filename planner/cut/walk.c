@@ -16,7 +16,7 @@ typedef struct walker {
   int32_t *choice;   /* [n_ops] */
   int32_t *cut_of;   /* [n_ops] */
   uint8_t *missing;  /* [n_ops] */
-  uint8_t *repeated; /* [n_ops] has run again: stays from then on */
+  int32_t *repeated; /* [n_ops] the last column in which it has run again, -1: none. It stays to the segment's end */
   uint8_t *leaving;  /* [n_ops] missing as soon as the op at hand has read it */
   uint8_t *again;    /* [n_ops] behind the op at hand */
   int32_t *stack;    /* [n_ops] */
@@ -28,8 +28,8 @@ static void carve(walker *w, plim_block *b) {
   w->x = plim_block_take(b, w->model->n_columns, sizeof *w->x);
   w->choice = plim_block_take(b, ops, sizeof *w->choice);
   w->cut_of = plim_block_take(b, ops, sizeof *w->cut_of);
+  w->repeated = plim_block_take(b, ops, sizeof *w->repeated);
   w->missing = plim_block_take(b, ops, 1);
-  w->repeated = plim_block_take(b, ops, 1);
   w->leaving = plim_block_take(b, ops, 1);
   w->again = plim_block_take(b, ops, 1);
   w->stack = plim_block_take(b, ops, sizeof *w->stack);
@@ -48,6 +48,7 @@ static int32_t choice_of(const walker *w, const plim_cut *cut) {
 static void prepare(walker *w) {
   const plim_cut_model *m = w->model;
   for (int32_t j = 0; j < m->n_columns; j++) w->x[j] = w->solution[j];
+  for (int32_t a = 0; a < w->problem->n_ops; a++) w->repeated[a] = -1;
   for (int32_t c = 0; c < m->n_cuts; c++) {
     w->cut_of[m->cut[c].op] = c;
     w->choice[m->cut[c].op] = choice_of(w, &m->cut[c]);
@@ -64,8 +65,13 @@ static int32_t missing_input(const walker *w, int32_t op) {
   return -1;
 }
 
-/* Run a missing op again, its own missing inputs first. */
-static plim_status restore(walker *w, int32_t op) {
+/* The op's segment under way at v, in program order. */
+static int32_t column_at(const walker *w, int32_t op, int32_t v) {
+  return plim_cut_span_of(&w->model->segments, &w->model->order, op, v).first;
+}
+
+/* Run a missing op again before v, its own missing inputs first. */
+static plim_status restore(walker *w, int32_t op, int32_t v) {
   int32_t depth = 0;
   w->stack[depth++] = op;
   while (depth > 0) {
@@ -77,7 +83,7 @@ static plim_status restore(walker *w, int32_t op) {
     depth--;
     PLIM_TRY(plim_schedule_add(w->out, a, w->choice[a]));
     w->missing[a] = 0;
-    w->repeated[a] = 1;
+    w->repeated[a] = column_at(w, a, v);
   }
   return PLIM_OK;
 }
@@ -95,13 +101,22 @@ static void forget(walker *w, plim_cut_flow *flow, int32_t v, int64_t budget_byt
   (void)plim_cut_flow_run(flow, cut, w->x, NULL, budget_bytes);
   plim_cut_flow_again(flow, w->again);
   for (int32_t a = 0; a < v; a++) {
-    if (w->repeated[a] || !w->again[a]) continue;
+    if (!w->again[a] || w->repeated[a] >= column_at(w, a, v)) continue;
     if (reads_from(w->problem, v, a)) {
       w->leaving[a] = 1;
     } else {
       w->missing[a] = 1;
     }
   }
+}
+
+/* Does the solution let the op run again from v on, beside what it has done? */
+static int runs_again(const walker *w, int32_t op, int32_t v) {
+  int32_t c = v < w->problem->n_ops ? column_at(w, op, v) : w->model->segments.first[op + 1] - 1;
+  for (; c < w->model->segments.first[op + 1]; c++) {
+    if (w->solution[c] && w->repeated[op] < c) return 1;
+  }
+  return 0;
 }
 
 /* May anybody read what the op makes, from v's first run on? */
@@ -112,7 +127,7 @@ static int wanted(const walker *w, int32_t op, int32_t v) {
     if (item->kept) return 1;
     for (int32_t k = 0; k < item->readers.n; k++) {
       int32_t reader = item->readers.at[k];
-      if (reader >= v || w->missing[reader] || (w->solution[reader] && !w->repeated[reader])) return 1;
+      if (reader >= v || w->missing[reader] || runs_again(w, reader, v)) return 1;
     }
   }
   return 0;
@@ -123,15 +138,15 @@ static plim_status step(walker *w, plim_cut_flow *flow, int32_t v, int64_t budge
   forget(w, flow, v, budget_bytes);
   for (int32_t i = 0; i < op->closes.n; i++) {
     int32_t a = op->closes.at[i];
-    if (w->missing[a] && wanted(w, a, v)) PLIM_TRY(restore(w, a));
+    if (w->missing[a] && wanted(w, a, v)) PLIM_TRY(restore(w, a, v));
   }
-  for (int32_t a; (a = missing_input(w, v)) >= 0;) PLIM_TRY(restore(w, a));
+  for (int32_t a; (a = missing_input(w, v)) >= 0;) PLIM_TRY(restore(w, a, v));
   PLIM_TRY(plim_schedule_add(w->out, v, w->choice[v]));
   for (int32_t i = 0; i < op->reads.n; i++) {
     int32_t a = w->problem->item[op->reads.at[i]].producer;
     if (a < 0 || !w->leaving[a]) continue;
     w->leaving[a] = 0;
-    w->missing[a] = !w->repeated[a];
+    w->missing[a] = w->repeated[a] < column_at(w, a, v);
   }
   return PLIM_OK;
 }
@@ -148,7 +163,7 @@ plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, cons
   prepare(&w);
   for (int32_t v = 0; v < p->n_ops; v++) PLIM_CHECK(step(&w, flow, v, budget_bytes));
   for (int32_t a = 0; a < p->n_ops; a++) {
-    if (w.missing[a] && wanted(&w, a, p->n_ops)) PLIM_CHECK(restore(&w, a));
+    if (w.missing[a] && wanted(&w, a, p->n_ops)) PLIM_CHECK(restore(&w, a, p->n_ops - 1));
   }
 done:
   plim_release(p->ctx, w.block.base, w.block.bytes, 1);
