@@ -28,7 +28,7 @@ static const plim_strategy strategies[] = {
     {"moccasin", "Bartan et al. 2023: retention intervals, each op computed at most --copies times", PLIM_CLASS_COPIES,
      TIME | MOVES | THREADS | COPIES, plim_moccasin_run, plim_moccasin_lowest_run},
     {"cut", "least time of what must be computed twice to pass every op; a bound, and plans from it", PLIM_CLASS_FREE,
-     TIME | MOVES, plim_cut_run, plim_cut_run},
+     TIME | MOVES, plim_cut_run, plim_squeeze_run},
     {"milp", "Jain et al. 2020 (Checkmate): stages by integer programming; runs until it is proved or stopped",
      PLIM_CLASS_STAGES, TIME | MOVES | THREADS, plim_milp_run, plim_stage_lowest_run},
     {"lp-round", "Jain et al. 2020 (Checkmate): stages by rounding the linear relaxation", PLIM_CLASS_STAGES,

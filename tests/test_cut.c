@@ -336,6 +336,29 @@ Test(cut, no_plan_of_a_larger_step_graph_is_faster_than_the_bound) {
   cr_assert_geq(plans, 12);
 }
 
+/* A curve of budgets begins there. */
+Test(cut, its_smallest_budget_is_below_what_keeps_everything) {
+  plim_graph *graph = dag_chain(ctx, 6, 0);
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  plim_plan_floor floor;
+  plim_plan_options options = plim_plan_options_default();
+  options.unpacked = 1;
+  options.planner = "cut";
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  cr_assert_eq(plim_plan_smallest(ctx, graph, profile, &options, &floor, &plan), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  cr_assert_eq(floor.keep_all_bytes, 8);
+  cr_assert_eq(floor.smallest_bytes, 3);
+  cr_assert_eq(plan->peak_bytes, 3);
+  plim_plan_free(plan);
+  options.budget_bytes = floor.smallest_bytes;
+  cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_plan_free(plan);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+}
+
 static void prove(const char *name, int64_t percent, plim_plan_order order, int64_t time_ns) {
   plim_graph *graph = NULL;
   plim_profile *profile = NULL;
@@ -444,22 +467,22 @@ Test(cut, the_program_finds_the_least_and_its_multipliers_prove_it) {
   plim_lp *lp = NULL;
   cr_assert_eq(plim_lp_new(ctx, 3, cost, 2, &lp), PLIM_OK);
   plim_lp_add(lp, &row);
-  cr_assert_eq(plim_lp_solve(lp, 1000), PLIM_LP_OPTIMAL);
+  cr_assert_eq(plim_lp_solve(lp, 1000, INT64_MAX), PLIM_LP_OPTIMAL);
   cr_assert_float_eq(plim_lp_objective(lp), 4, 1e-9);
   plim_lp_multipliers(lp, 1000, multiplier);
   multiplier[0] /= (double)row.demand; /* the program divides rows by their demand */
   cr_assert_eq(plim_cut_certify(&(plim_cut_box){3, costs, low, high}, 1, &row, multiplier, scratch, NULL), 4);
   plim_lp_bound(lp, 1, 0, 0);
-  cr_assert_eq(plim_lp_solve(lp, 1000), PLIM_LP_OPTIMAL);
+  cr_assert_eq(plim_lp_solve(lp, 1000, INT64_MAX), PLIM_LP_OPTIMAL);
   cr_assert_float_eq(plim_lp_objective(lp), 5, 1e-9);
   plim_lp_bound(lp, 2, 0, 0);
-  cr_assert_eq(plim_lp_solve(lp, 1000), PLIM_LP_INFEASIBLE);
+  cr_assert_eq(plim_lp_solve(lp, 1000, INT64_MAX), PLIM_LP_INFEASIBLE);
   plim_lp_multipliers(lp, 1000, multiplier);
   multiplier[0] /= (double)row.demand;
   high[1] = high[2] = 0;
   cr_assert_gt(plim_cut_certify(&(plim_cut_box){3, costs, low, high}, 1, &row, multiplier, scratch, NULL), 1000);
   plim_lp_bound(lp, 2, 0, 1);
-  cr_assert_eq(plim_lp_solve(lp, 1000), PLIM_LP_OPTIMAL);
+  cr_assert_eq(plim_lp_solve(lp, 1000, INT64_MAX), PLIM_LP_OPTIMAL);
   cr_assert_float_eq(plim_lp_objective(lp), 5, 1e-9);
   plim_lp_free(lp);
 }

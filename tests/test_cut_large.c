@@ -1,7 +1,7 @@
 /* The cut model where there are so many ops that its program does not get done: what it proves and suggests then. */
 #include <criterion/criterion.h>
 
-#include "planner/cut/solve.h"
+#include "planner/cut/solver.h"
 #include "planner/cut/walk.h"
 #include "planner/timeline.h"
 #include "runtime/graph/generate.h"
@@ -9,12 +9,12 @@
 
 enum { OPS = 3100 /* just above what counts as many */ };
 
-static planner_case many_ops(void) {
-  plim_generate_options generate = plim_generate_options_default("residual");
+static planner_case generated(const char *shape, int32_t n) {
+  plim_generate_options generate = plim_generate_options_default(shape);
   plim_plan_options options = plim_plan_options_default();
   plim_context *ctx = NULL;
   plim_graph *graph = NULL;
-  generate.n = OPS;
+  generate.n = n;
   options.unpacked = 1;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   cr_assert_eq(plim_graph_generate(ctx, &generate, &graph), PLIM_OK);
@@ -23,7 +23,7 @@ static planner_case many_ops(void) {
 
 Test(cut_large, little_effort_proves_a_bound_and_suggests_a_plan_near_it) {
   const plim_cut_limits limits = {.work = 1000000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX};
-  planner_case c = many_ops();
+  planner_case c = generated("residual", OPS);
   const plim_problem *p = c.problem;
   plim_schedule schedule = {.ctx = c.ctx};
   plim_timeline *timeline = NULL;
@@ -51,6 +51,36 @@ Test(cut_large, little_effort_proves_a_bound_and_suggests_a_plan_near_it) {
   plim_cut_flow_free(flow);
   plim_cut_solver_free(solver);
   plim_cut_model_free(model);
+  plim_timeline_free(timeline);
+  plim_schedule_free(&schedule);
+  planner_case_free(&c);
+}
+
+/* Of random layers rounding looks at every cut for every column: most of the work where nothing stops it. */
+Test(cut_large, no_part_of_it_does_more_than_its_share_of_the_effort) {
+  const int64_t work = 30000000;
+  planner_case c = generated("layered", 600);
+  plim_schedule schedule = {.ctx = c.ctx};
+  plim_timeline *timeline = NULL;
+  plim_cut_answer answer;
+  cr_assert_eq(plim_timeline_new(c.problem, &timeline), PLIM_OK);
+  cr_assert_eq(plim_schedule_program_order(c.problem, &schedule), PLIM_OK);
+  cr_assert_eq(plim_timeline_evaluate(timeline, &schedule), PLIM_OK);
+  for (int32_t fixed = 0; fixed < 2; fixed++) {
+    for (int32_t bound_only = 0; bound_only < 2; bound_only++) {
+      const plim_cut_limits limits = {
+          .work = work, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX, .bound_only = bound_only};
+      plim_cut_model *model = NULL;
+      plim_cut_solver *solver = NULL;
+      cr_assert_eq(plim_cut_model_make(c.problem, fixed, &model), PLIM_OK);
+      cr_assert_eq(plim_cut_solver_new(model, &solver), PLIM_OK);
+      cr_assert_eq(plim_cut_solve(solver, timeline->peak_bytes / 10 * 6, &limits, &answer), PLIM_OK);
+      cr_assert_gt(answer.bound_ns, model->least_ns);
+      cr_assert_lt(plim_cut_solver_work(solver), work + work / 10, "fixed %d, bound only %d", fixed, bound_only);
+      plim_cut_solver_free(solver);
+      plim_cut_model_free(model);
+    }
+  }
   plim_timeline_free(timeline);
   plim_schedule_free(&schedule);
   planner_case_free(&c);

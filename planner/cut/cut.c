@@ -4,11 +4,13 @@
 #include "planner/cut/cut.h"
 
 #include "planner/bound.h"
-#include "planner/cut/solve.h"
+#include "planner/cut/solver.h"
 #include "planner/cut/walk.h"
 
+enum { CUT_PERCENT = 90 /* of the time, the rest is for the search where no plan fits */ };
 enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000, WORK_A_MOVE = 1000 };
-/* Smaller budgets that are tried; of many ops each takes seconds, and has to have them. */
+/* Smaller budgets that are tried, each with half of the effort that is left; of many ops each takes seconds, and has to
+ * have them. */
 enum { TRIES = 8, MANY_OPS = 3000, TRIES_OF_MANY = 1 };
 
 /* A model with its solver and the flow that walks take. */
@@ -49,18 +51,28 @@ void plim_cut_kit_free(plim_cut_kit *kit) {
   plim_release(kit->problem->ctx, kit, 1, sizeof *kit);
 }
 
-/* `share`: of the time that is left, one part in so many. */
-static plim_cut_limits limits_of(const plim_planning *pl, int64_t work, int64_t share) {
-  plim_cut_limits limits = {.work = work, .deadline_ns = INT64_MAX, .enough_ns = pl->found ? pl->best_ns : INT64_MAX};
-  if (pl->options->time_limit_ns > 0) {
+/* What there is for all that is under way. */
+typedef struct effort {
+  int64_t work, deadline_ns;
+} effort;
+
+/* Half of the effort: the other half is for what comes behind. */
+static effort half_of(const effort *e) {
+  effort half = {e->work / 2, e->deadline_ns};
+  if (e->deadline_ns < INT64_MAX) {
     int64_t now = plim_now_ns();
-    limits.deadline_ns = now + (pl->started_ns + pl->options->time_limit_ns - now) / share;
+    half.deadline_ns = now + (e->deadline_ns - now) / 2;
   }
-  return limits;
+  return half;
 }
 
-static plim_status raise_bound(plim_planning *pl, const cutter *c, int64_t work) {
-  plim_cut_limits limits = limits_of(pl, work, 2);
+static plim_cut_limits limits_of(const plim_planning *pl, const effort *e) {
+  return (plim_cut_limits){
+      .work = e->work, .deadline_ns = e->deadline_ns, .enough_ns = pl->found ? pl->best_ns : INT64_MAX};
+}
+
+static plim_status raise_bound(plim_planning *pl, const cutter *c, const effort *e) {
+  plim_cut_limits limits = limits_of(pl, e);
   plim_cut_answer answer;
   limits.bound_only = 1;
   PLIM_TRY(plim_cut_solve(c->solver, pl->budget_bytes, &limits, &answer));
@@ -72,7 +84,7 @@ static int done(const plim_planning *pl) {
   return pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns);
 }
 
-static plim_status suggest(plim_planning *pl, const cutter *c, int64_t work, plim_schedule *seed) {
+static plim_status suggest(plim_planning *pl, const cutter *c, effort left, plim_schedule *seed) {
   const plim_problem *p = pl->problem;
   plim_schedule trial = {.ctx = p->ctx};
   plim_cut_answer answer;
@@ -80,9 +92,11 @@ static plim_status suggest(plim_planning *pl, const cutter *c, int64_t work, pli
   int64_t target = pl->budget_bytes, fastest = INT64_MAX;
   int tries = p->n_ops > MANY_OPS ? TRIES_OF_MANY : TRIES;
   for (int i = 0; i < tries && !done(pl); i++) {
-    plim_cut_limits limits = limits_of(pl, work / tries, TRIES / 2);
-    int64_t height;
+    effort half = half_of(&left);
+    plim_cut_limits limits = limits_of(pl, tries > 1 ? &half : &left);
+    int64_t height, before = plim_cut_solver_work(c->solver);
     PLIM_CHECK(plim_cut_solve(c->solver, target, &limits, &answer));
+    left.work -= plim_cut_solver_work(c->solver) - before;
     if (answer.cost_ns == INT64_MAX) break;
     PLIM_CHECK(plim_cut_walk(c->flow, c->model, answer.solution, target, &trial));
     PLIM_CHECK(plim_planning_offer(pl, &trial, EFFORT, &height));
@@ -97,22 +111,24 @@ done:
   return status;
 }
 
-static plim_status begin(plim_planning *pl, plim_cut_kit *kit, int64_t work, plim_schedule *seed) {
+static plim_status begin(plim_planning *pl, plim_cut_kit *kit, const effort *e, plim_schedule *seed) {
   const plim_problem *p = pl->problem;
+  effort half = half_of(e);
   cutter *order = p->fixed_order ? &kit->own : &kit->order;
   PLIM_TRY(cutter_make(p, p->fixed_order, &kit->own));
-  PLIM_TRY(raise_bound(pl, &kit->own, work / 2));
+  PLIM_TRY(raise_bound(pl, &kit->own, &half));
   if (done(pl)) return PLIM_OK;
   PLIM_TRY(cutter_make(p, 1, order));
-  return suggest(pl, order, work / 2, seed);
+  return suggest(pl, order, (effort){half.work, e->deadline_ns}, seed);
 }
 
-plim_status plim_cut_begin(plim_planning *pl, int64_t work, plim_schedule *seed) {
+plim_status plim_cut_begin(plim_planning *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
   plim_cut_kit *kit = NULL;
+  effort e = {work, deadline_ns};
   if (pl->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
-  if (pl->kit) return begin(pl, pl->kit, work, seed);
+  if (pl->kit) return begin(pl, pl->kit, &e, seed);
   PLIM_TRY(plim_cut_kit_new(pl->problem, &kit));
-  plim_status status = begin(pl, kit, work, seed);
+  plim_status status = begin(pl, kit, &e, seed);
   plim_cut_kit_free(kit);
   return status;
 }
@@ -130,8 +146,8 @@ plim_status plim_cut_run(plim_planning *pl) {
   int64_t work = strategy_work(pl->options);
   int32_t op;
   PLIM_TRY(plim_keep_all_run(pl));
-  if (done(pl) || pl->lowest || pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
-  plim_status status = plim_cut_begin(pl, work, &seed);
+  if (done(pl) || pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
+  plim_status status = plim_cut_begin(pl, work, plim_planning_deadline(pl, CUT_PERCENT), &seed);
   plim_schedule_free(&seed);
   return status != PLIM_OK || pl->found || pl->bound_ns == INT64_MAX ? status : plim_search_run(pl);
 }

@@ -13,12 +13,13 @@ void plim_cut_kit_free(plim_cut_kit *kit); /* NULL is legal */
 
 /* Raise pl->bound_ns to what the cut model proves for the class of the problem (INT64_MAX: no plan fits), and offer the
  * plans that its solutions for program order suggest.
- *   work  effort as in plim_cut_limits; the time limit of the options counts as well
- *   seed  replaced by the fastest of those plans that fits; when none does, by the one for the whole budget, whose time
- *         is the bound's and whose peak is too high; untouched when there is nothing to suggest
- * With pl->kit, a kit of the same problem, it goes on from where that was left by another budget, else it starts from
- * nothing. Deterministic without a time limit. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
-PLIM_MUST_USE plim_status plim_cut_begin(plim_planning *pl, int64_t work, plim_schedule *seed);
+ *   work         effort as in plim_cut_limits
+ *   deadline_ns  by plim_now_ns, INT64_MAX: none
+ *   seed         replaced by the fastest of those plans that fits; when none does, by the one for the whole budget,
+ * whose time is the bound's and whose peak is too high; untouched when there is nothing to suggest With pl->kit, a kit
+ * of the same problem, it goes on from where that was left by another budget, else it starts from nothing.
+ * Deterministic without a deadline. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
+PLIM_MUST_USE plim_status plim_cut_begin(plim_planning *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed);
 
 /* The strategy: the fastest of those plans; one of the search where none of them fits. */
 plim_status plim_cut_run(plim_planning *pl);

@@ -72,32 +72,34 @@ static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound
   *branch = -1;
   for (int32_t round = 0;; round++) {
     if (plim_lp_full(s->lp)) plim_cut_sift(s);
-    plim_lp_end end = plim_lp_solve(s->lp, ceiling_of(s));
+    plim_lp_end end = plim_lp_solve(s->lp, ceiling_of(s), s->end_work - plim_cut_solver_work(s));
     int64_t proven = certify(s, NULL);
     if (proven > *bound) *bound = proven;
     if (*bound >= s->cutoff) return PLIM_OK;
-    if (end != PLIM_LP_OPTIMAL && !rebuilt) { /* rounding errors may have added up */
+    if (end != PLIM_LP_OPTIMAL && !rebuilt && !plim_cut_solver_over(s)) { /* rounding errors may have added up */
       rebuilt = 1;
       plim_cut_sift(s);
       continue;
     }
-    if (end != PLIM_LP_OPTIMAL) {
+    plim_lp_point(s->lp, s->x);
+    if (end != PLIM_LP_INFEASIBLE) *branch = choose_column(s);
+    if (end != PLIM_LP_OPTIMAL && (*branch < 0 || !plim_cut_solver_over(s))) {
+      *branch = -1;
       give_up(s, bound);
       return PLIM_OK;
     }
-    plim_lp_point(s->lp, s->x);
-    *branch = choose_column(s);
     if (*branch >= 0 && (round >= rounds || plim_cut_solver_over(s))) return PLIM_OK;
     if (*branch < 0) {
       for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = s->trial[j] = s->x[j] > 0.5;
     }
     PLIM_TRY(plim_cut_separate(s, s->x, *branch < 0 ? 0 : 1e-6, *branch < 0 || rounds == ROUNDS_AT_ROOT, &added));
     if (s->impossible) return PLIM_OK;
+    if (added < 0 && *branch < 0) give_up(s, bound);
     if (added == 0 && *branch < 0) {
       plim_cut_solution_take(s, s->trial);
       *bound = plim_cut_solution_cost(s, s->trial);
     }
-    if (added == 0) return PLIM_OK;
+    if (added <= 0) return PLIM_OK;
   }
 }
 
@@ -166,9 +168,10 @@ plim_status plim_cut_node_dive(plim_cut_solver *s, int32_t at) {
     learn(s, &s->tree.node[at], before);
     if (s->impossible || column < 0 || s->tree.node[at].bound >= s->cutoff) return PLIM_OK;
     if (at == 0) {
-      plim_cut_solver_phase(s, 100);
       plim_lp_point(s->lp, s->x);
+      plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : PLIM_CUT_ROUNDING_PERCENT);
       if (!s->limits->bound_only || !plim_cut_solver_large(s)) plim_cut_solution_round(s, s->x);
+      plim_cut_solver_phase(s, 100);
       fix_columns(s);
       plim_lp_point(s->lp, s->x);
     }

@@ -79,3 +79,16 @@ plim_cut_span plim_cut_span_of(const plim_cut_segments *s, const plim_cut_order 
   for (span.end = span.first + 1; span.end < last && !plim_cut_before(order, v, s->begins[span.end]);) span.end++;
   return span;
 }
+
+int32_t plim_cut_segment_op(const plim_cut_segments *s, int32_t segment) {
+  int32_t op = 0;
+  for (int32_t high = s->n_ops; high - op > 1;) {
+    int32_t middle = op + (high - op) / 2;
+    if (s->first[middle] <= segment) {
+      op = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return op;
+}

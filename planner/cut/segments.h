@@ -30,4 +30,7 @@ typedef struct plim_cut_span {
  * read later; v certainly comes behind the op's own first run. O(log segments). */
 plim_cut_span plim_cut_span_of(const plim_cut_segments *segments, const plim_cut_order *order, int32_t op, int32_t v);
 
+/* The op of a segment. O(log ops). */
+int32_t plim_cut_segment_op(const plim_cut_segments *segments, int32_t segment);
+
 #endif

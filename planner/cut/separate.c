@@ -46,13 +46,17 @@ static int is_due(const plim_cut_solver *s, int32_t c) {
   return s->fitted[c] < ALWAYS_ASKED || (s->passes + c) % SELDOM_ASKED == 0;
 }
 
-/* Cuts that x violates by at least `tolerance` of what they have too much: those that are due, or all of them. */
-static int32_t find_violations(plim_cut_solver *s, const double *x, double tolerance, int all) {
+/* Cuts that x violates by at least `tolerance` of what they have too much: those that are due, or all of them. *whole
+ * is 0 when the phase under way ended before all were asked. */
+static int32_t find_violations(plim_cut_solver *s, const double *x, double tolerance, int all, int *whole) {
   int32_t n = 0;
   s->passes++;
+  *whole = 1;
   for (int32_t c = 0; c < s->n_cuts; c++) {
     const plim_cut *cut = &s->model->cut[c];
     if (!all && !is_due(s, c)) continue;
+    *whole = !plim_cut_solver_over(s);
+    if (!*whole) break;
     double share = plim_cut_flow_run(s->flow, cut, x, NULL, s->budget_bytes) /
                    (double)(cut->base_bytes + cut->needed_bytes - s->budget_bytes);
     s->fitted[c] = share > tolerance ? 0 : s->fitted[c] + 1;
@@ -63,12 +67,14 @@ static int32_t find_violations(plim_cut_solver *s, const double *x, double toler
 }
 
 plim_status plim_cut_separate(plim_cut_solver *s, const double *x, double tolerance, int all, int32_t *added) {
-  int32_t n = find_violations(s, x, tolerance, 0);
-  if (n == 0 && all) n = find_violations(s, x, tolerance, 1);
+  int whole;
+  int32_t n = find_violations(s, x, tolerance, 0, &whole);
+  if (n == 0 && all && whole) n = find_violations(s, x, tolerance, 1, &whole);
   *added = 0;
   plim_lp_prices(s->lp, s->price);
   for (int32_t k = 0; k < n && k < ROWS_A_ROUND && !s->impossible && !plim_lp_full(s->lp); k++) {
     plim_cut_row row;
+    if (*added > 0 && plim_cut_solver_over(s)) break;
     (void)plim_cut_flow_run(s->flow, &s->model->cut[s->violations[k].cut], x, s->price, s->budget_bytes);
     plim_cut_flow_row(s->flow, &row);
     if (row.demand <= 0) continue;
@@ -78,5 +84,6 @@ plim_status plim_cut_separate(plim_cut_solver *s, const double *x, double tolera
     s->n_rows++;
     ++*added;
   }
+  if (*added == 0 && (n > 0 || !whole)) *added = -1;
   return PLIM_OK;
 }

@@ -18,7 +18,8 @@ void plim_cut_rows_begin(plim_cut_solver *solver);
 void plim_cut_rows_price(plim_cut_solver *solver);
 
 /* Add rows of the cuts that x [n_columns] violates most, each by more than `tolerance` of what it has too much. `all`
- * 0: where a missed one does no harm. *added: how many. */
+ * 0: where a missed one does no harm. *added: how many; 0: every cut that was to be asked fits; -1: not all were asked,
+ * or there was no room for a row. */
 PLIM_MUST_USE plim_status plim_cut_separate(plim_cut_solver *solver, const double *x, double tolerance, int all,
                                             int32_t *added);
 

@@ -11,7 +11,7 @@
 #include "planner/cut/solution.h"
 
 /* Of many ops the root has a share of the effort, the rest is for rounding. */
-enum { ROOT_PERCENT = 60 };
+enum { ROOT_PERCENT = 60, LAST_SHARE = 20 /* one part in so many is for taking away from the best */ };
 /* So many ops and multipliers are raised first without the program, in a share of the effort; it begins with the rows
  * that bind there. */
 enum { ASCENT_OPS = 800, ASCENT_PERCENT = 25, ASCENT_PERCENT_OF_MANY = 70 };
@@ -40,7 +40,7 @@ static plim_status use_ascent(plim_cut_solver *s, int64_t *bound) {
     s->n_rows++;
   }
   if (!s->limits->bound_only) {
-    plim_cut_solver_phase(s, 100);
+    plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : PLIM_CUT_ROUNDING_PERCENT);
     plim_cut_solution_round(s, plim_cut_ascent_point(s->ascent));
   }
   return PLIM_OK;
@@ -98,7 +98,9 @@ plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_
                            plim_cut_answer *answer) {
   const plim_cut_model *m = s->model;
   plim_cut_limits own = *limits;
-  own.work = plim_cut_solver_work(s) + limits->work;
+  int64_t now_ns = plim_now_ns(), end_work = plim_cut_solver_work(s) + limits->work;
+  own.work = end_work - limits->work / LAST_SHARE;
+  if (limits->deadline_ns < INT64_MAX) own.deadline_ns -= (limits->deadline_ns - now_ns) / LAST_SHARE;
   begin(s, budget_bytes, &own);
   int32_t root;
   PLIM_TRY(plim_cut_tree_add(&s->tree, (plim_cut_node){.parent = -1}, &root));
@@ -118,6 +120,9 @@ plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_
                               .n_nodes = s->n_done,
                               .n_rows = s->n_rows};
   if (s->best_cost < INT64_MAX) {
+    own.work = end_work;
+    own.deadline_ns = limits->deadline_ns;
+    plim_cut_solver_phase(s, 100);
     plim_cut_solution_reduce(s, s->best, 0);
     answer->cost_ns = m->least_ns + s->best_cost * s->unit_ns;
   }

@@ -60,6 +60,8 @@ int plim_cut_solver_over(const plim_cut_solver *solver);
 /* Let the phase that begins take so many percent of what is left. */
 void plim_cut_solver_phase(plim_cut_solver *solver, int32_t percent);
 
+enum { PLIM_CUT_ROUNDING_PERCENT = 30 /* of what is left, of fewer ops than many */ };
+
 /* So many ops and the program may not get done with its rows: part of the time is kept for rounding, which then takes
  * many columns at once and is left as it is. */
 enum { PLIM_CUT_MANY_OPS = 3000 };

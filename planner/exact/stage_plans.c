@@ -84,7 +84,7 @@ plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
   options.budget_bytes = limit_bytes;
   options.time_limit_ns /= SEARCH_SHARE;
   PLIM_TRY(plim_planning_begin(p->pl->problem, &options, &other));
-  plim_status status = plim_cut_begin(other, CUT_WORK, &seed);
+  plim_status status = plim_cut_begin(other, CUT_WORK, plim_planning_deadline(other, 100), &seed);
   if (limit_bytes == p->limit_bytes) take_bound(p, other);
   if (status == PLIM_OK && seed.n > 0) {
     status = plim_stage_schedule_project(p->stages, &seed);
