@@ -4,20 +4,13 @@
 #include <criterion/criterion.h>
 
 #include "planner/pack/solve.h"
+#include "tests/support/context.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/random.h"
 
 enum { MOST = 12, FEW = 7 };
 
 static plim_context *ctx;
-static void make_context(void) {
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-}
-static void free_context(void) {
-  cr_assert_eq(plim_context_memory(ctx).bytes, 0);
-  plim_context_free(ctx);
-}
-TestSuite(conflict, .init = make_context, .fini = free_context);
 
 /* Do the marked boxes but `without` fit? */
 static int fits(const plim_boxes *boxes, const uint8_t *member, int32_t without, int64_t capacity) {
@@ -35,6 +28,7 @@ static int fits(const plim_boxes *boxes, const uint8_t *member, int32_t without,
 }
 
 Test(conflict, is_irreducible_on_random_boxes) {
+  ctx = plim_test_context();
   int by_search = 0;
   for (uint64_t seed = 1; seed <= 150; seed++) {
     uint64_t r = seed;
@@ -63,6 +57,7 @@ Test(conflict, is_irreducible_on_random_boxes) {
     cr_assert_eq(why.n, 0);
   }
   cr_assert_gt(by_search, 3, "%d", by_search);
+  plim_test_context_end(ctx);
 }
 
 /* Is there a packing of the marked boxes from x on, those before being where `offset` says? Tries all offsets. */
@@ -100,6 +95,7 @@ static void draw_uneven(uint64_t seed, plim_boxes *boxes, plim_box *box, int64_t
 }
 
 Test(conflict, is_irreducible_by_all_offsets_with_gaps_alignments_and_fixed_boxes) {
+  ctx = plim_test_context();
   int at_once = 0, searched = 0;
   for (uint64_t seed = 1; seed <= 400; seed++) {
     plim_box box[MOST];
@@ -129,9 +125,11 @@ Test(conflict, is_irreducible_by_all_offsets_with_gaps_alignments_and_fixed_boxe
     searched += !why.at_once;
   }
   cr_assert(at_once > 50 && searched > 20, "%d and %d", at_once, searched);
+  plim_test_context_end(ctx);
 }
 
 Test(conflict, nothing_is_claimed_when_the_nodes_are_spent) {
+  ctx = plim_test_context();
   static const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 2, -1}};
   plim_boxes boxes = {.n = 5, .align = 1, .box = box};
   uint8_t member[5];
@@ -142,6 +140,7 @@ Test(conflict, nothing_is_claimed_when_the_nodes_are_spent) {
   boxes.own_align = align;
   cr_assert_eq(plim_boxes_conflict(ctx, &boxes, 4, 0, member, &why), PLIM_OK);
   cr_assert(why.n > 0 && why.at_once && !why.irreducible); /* a sum needs no search */
+  plim_test_context_end(ctx);
 }
 
 static plim_status mark_some(plim_context *c, void *user) {

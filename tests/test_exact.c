@@ -5,18 +5,12 @@
 #include <string.h>
 
 #include "planner/pack/exact.h"
+#include "tests/support/context.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/published.h"
 #include "tests/support/random.h"
 
 static plim_context *ctx;
-static void make_context(void) {
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-}
-static void free_context(void) {
-  plim_context_free(ctx);
-}
-TestSuite(exact, .init = make_context, .fini = free_context);
 
 static int overlap(const plim_box *a, const plim_box *b) {
   return a->begin < b->end && b->begin < a->end;
@@ -60,38 +54,50 @@ static plim_pack_outcome run(int32_t n, const plim_box *box, int64_t align, int6
 }
 
 Test(exact, five_lives_fit_in_twelve_bytes_and_not_in_eleven) {
+  ctx = plim_test_context();
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}, {0, 9, 4, -1}, {9, 21, 4, -1}, {0, 21, 4, -1}};
   cr_assert_eq(run(5, box, 1, 12), PLIM_PACK_FOUND);
   cr_assert_eq(run(5, box, 1, 11), PLIM_PACK_IMPOSSIBLE);
+  plim_test_context_end(ctx);
 }
 
 Test(exact, finds_what_no_first_fit_order_finds) {
+  ctx = plim_test_context();
   const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
   cr_assert_eq(run(5, box, 1, 5), PLIM_PACK_FOUND);
   cr_assert_eq(run(5, box, 1, 4), PLIM_PACK_IMPOSSIBLE);
+  plim_test_context_end(ctx);
 }
 
 Test(exact, lives_that_only_touch_share_an_address) {
+  ctx = plim_test_context();
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}};
   cr_assert_eq(run(2, box, 4, 4), PLIM_PACK_FOUND);
+  plim_test_context_end(ctx);
 }
 
 Test(exact, sizes_are_rounded_up_to_the_alignment) {
+  ctx = plim_test_context();
   const plim_box box[] = {{0, 1, 3, -1}, {0, 1, 3, -1}};
   cr_assert_eq(run(2, box, 4, 8), PLIM_PACK_FOUND);
   cr_assert_eq(run(2, box, 4, 4), PLIM_PACK_IMPOSSIBLE);
+  plim_test_context_end(ctx);
 }
 
 Test(exact, fixed_offsets_are_kept) {
+  ctx = plim_test_context();
   const plim_box box[] = {{0, 4, 2, 2}, {0, 4, 2, -1}, {2, 6, 2, -1}};
   cr_assert_eq(run(3, box, 1, 6), PLIM_PACK_FOUND);
   cr_assert_eq(run(3, box, 1, 5), PLIM_PACK_IMPOSSIBLE);
   const plim_box high[] = {{0, 4, 2, 5}};
   cr_assert_eq(run(1, high, 1, 6), PLIM_PACK_IMPOSSIBLE);
+  plim_test_context_end(ctx);
 }
 
 Test(exact, nothing_to_place_fits_anywhere) {
+  ctx = plim_test_context();
   cr_assert_eq(run(0, NULL, 512, 0), PLIM_PACK_FOUND);
+  plim_test_context_end(ctx);
 }
 
 /* Smallest height over all orders of first-fit: some order of placing at the lowest free offset is optimal. */
@@ -128,6 +134,7 @@ static int64_t brute_force(int32_t n, const plim_box *box, int32_t *order, int32
 }
 
 Test(exact, equals_brute_force_on_random_boxes) {
+  ctx = plim_test_context();
   int tight = 0;
   for (uint64_t seed = 1; seed <= 400; seed++) {
     uint64_t r = seed;
@@ -144,15 +151,18 @@ Test(exact, equals_brute_force_on_random_boxes) {
     tight++;
   }
   cr_assert_eq(tight, 400);
+  plim_test_context_end(ctx);
 }
 
 Test(exact, a_limit_of_nodes_is_neither_yes_nor_no) {
+  ctx = plim_test_context();
   plim_box box[200];
   for (int32_t i = 0; i < 200; i++) box[i] = (plim_box){i % 50, i % 50 + 1 + i % 17, 1 + i % 13, -1};
   int64_t offset[200];
   plim_pack_outcome outcome;
   cr_assert_eq(search(ctx, 200, box, 1, 400, 3, offset, &outcome), PLIM_OK);
   cr_assert_eq(outcome, PLIM_PACK_LIMIT);
+  plim_test_context_end(ctx);
 }
 
 static plim_status pack_some(plim_context *c, void *user) {
@@ -182,6 +192,7 @@ static int32_t read_lives(const char *name, plim_box *box, int32_t room) {
 }
 
 Test(exact, packs_the_public_tight_instances) {
+  ctx = plim_test_context();
   static const struct {
     const char *name;
     int64_t capacity;
@@ -192,4 +203,5 @@ Test(exact, packs_the_public_tight_instances) {
     int32_t n = read_lives(cases[i].name, box, 512);
     cr_assert_eq(run(n, box, 1024, cases[i].capacity), PLIM_PACK_FOUND, "%s", cases[i].name);
   }
+  plim_test_context_end(ctx);
 }

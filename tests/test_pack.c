@@ -3,19 +3,13 @@
 
 #include <criterion/criterion.h>
 
+#include "tests/support/context.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/random.h"
 
 enum { MOST = 300 };
 
 static plim_context *ctx;
-static void make_context(void) {
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-}
-static void free_context(void) {
-  plim_context_free(ctx);
-}
-TestSuite(pack, .init = make_context, .fini = free_context);
 
 static int overlap(const plim_box *a, const plim_box *b) {
   return a->begin < b->end && b->begin < a->end;
@@ -57,48 +51,62 @@ static int64_t load_of(int32_t n, const plim_box *box, int64_t align) {
 }
 
 Test(pack, five_lives_of_four_bytes_need_twelve_in_every_first_fit_order) {
+  ctx = plim_test_context();
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}, {0, 9, 4, -1}, {9, 21, 4, -1}, {0, 21, 4, -1}};
   int64_t load;
   cr_assert_eq(pack(5, box, 1, 0, 0, &load), 12);
   cr_assert_eq(load, 12);
+  plim_test_context_end(ctx);
 }
 
 Test(pack, effort_finds_what_no_first_fit_order_finds) {
+  ctx = plim_test_context();
   const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
   cr_assert_eq(pack(5, box, 1, 0, 0, NULL), 6);
   cr_assert_eq(pack(5, box, 1, 0, 8, NULL), 5);
+  plim_test_context_end(ctx);
 }
 
 Test(pack, nothing_has_no_height) {
+  ctx = plim_test_context();
   cr_assert_eq(pack(0, NULL, 512, 0, 4, NULL), 0);
+  plim_test_context_end(ctx);
 }
 
 Test(pack, equal_lives_stack_and_touching_ones_share) {
+  ctx = plim_test_context();
   plim_box box[20];
   for (int32_t i = 0; i < 20; i++) box[i] = (plim_box){2, 5, 7, -1};
   cr_assert_eq(pack(1, box, 1, 0, 0, NULL), 7);
   cr_assert_eq(pack(20, box, 1, 0, 0, NULL), 140);
   for (int32_t i = 0; i < 20; i++) box[i] = (plim_box){3 * i, 3 * i + 3, 7, -1};
   cr_assert_eq(pack(20, box, 1, 0, 0, NULL), 7);
+  plim_test_context_end(ctx);
 }
 
 Test(pack, bytes_are_rounded_up_to_the_alignment) {
+  ctx = plim_test_context();
   const plim_box box[] = {{0, 1, 3, -1}, {0, 1, 3, -1}};
   cr_assert_eq(pack(2, box, 4, 0, 0, NULL), 8);
+  plim_test_context_end(ctx);
 }
 
 Test(pack, fixed_boxes_stay_and_others_go_around_them) {
+  ctx = plim_test_context();
   const plim_box box[] = {{0, 10, 512, 1024}, {0, 10, 1024, -1}, {4, 6, 512, -1}};
   cr_assert_eq(pack(3, box, 512, 0, 0, NULL), 2048);
+  plim_test_context_end(ctx);
 }
 
 Test(pack, refuses_boxes_without_life_bytes_or_alignment) {
+  ctx = plim_test_context();
   const plim_box bad[] = {{3, 3, 8, -1}, {0, 1, 0, -1}, {0, 1, 8, 4}, {0, 1, 8, -2}};
   for (int32_t i = 0; i < 4; i++) {
     int64_t offset = -7, height = -7;
     cr_assert_eq(plim_pack(ctx, 1, &bad[i], 8, 0, 0, &offset, &height, NULL), PLIM_EUSAGE);
     cr_assert(offset == -7 && height == -7);
   }
+  plim_test_context_end(ctx);
 }
 
 static int32_t random_boxes(uint64_t *random, plim_box *box) {
@@ -115,6 +123,7 @@ static int32_t random_boxes(uint64_t *random, plim_box *box) {
 }
 
 Test(pack, random_boxes_keep_every_rule_and_more_effort_is_never_higher) {
+  ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 150; seed++) {
     uint64_t random = seed;
     plim_box box[MOST];
@@ -123,9 +132,11 @@ Test(pack, random_boxes_keep_every_rule_and_more_effort_is_never_higher) {
     cr_assert_eq(load, load_of(n, box, 512), "seed %llu", (unsigned long long)seed);
     cr_assert_leq(pack(n, box, 512, 0, 4, NULL), quick, "seed %llu", (unsigned long long)seed);
   }
+  plim_test_context_end(ctx);
 }
 
 Test(pack, a_target_within_reach_of_first_fit_is_reached) {
+  ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 60; seed++) {
     uint64_t random = seed;
     plim_box box[MOST];
@@ -133,6 +144,7 @@ Test(pack, a_target_within_reach_of_first_fit_is_reached) {
     int64_t height = pack(n, box, 512, 0, 0, NULL);
     cr_assert_leq(pack(n, box, 512, height, 0, NULL), height, "seed %llu", (unsigned long long)seed);
   }
+  plim_test_context_end(ctx);
 }
 
 /* Cut the rectangle of `steps` by `bytes` into boxes by random guillotine cuts: its height is their load. */
@@ -158,6 +170,7 @@ static int32_t cut_boxes(uint64_t *random, int32_t n, int64_t steps, int64_t byt
 }
 
 Test(pack, a_target_gets_the_effort_that_heights_above_it_would_get) {
+  ctx = plim_test_context();
   int32_t reached = 0, reached_as_load = 0;
   for (uint64_t seed = 1; seed <= 40; seed++) {
     uint64_t random = seed;
@@ -167,6 +180,7 @@ Test(pack, a_target_gets_the_effort_that_heights_above_it_would_get) {
     reached_as_load += pack(n, box, 1, 0, 4, NULL) == 1000;
   }
   cr_assert_gt(reached, reached_as_load, "%d and %d of 40", reached, reached_as_load);
+  plim_test_context_end(ctx);
 }
 
 static plim_status pack_some(plim_context *c, void *user) {

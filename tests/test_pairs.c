@@ -5,20 +5,13 @@
 
 #include "planner/pack/solve.h"
 #include "planner/pack/validate.h"
+#include "tests/support/context.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/random.h"
 
 enum { MOST = 5 };
 
 static plim_context *ctx;
-static void make_context(void) {
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-}
-static void free_context(void) {
-  cr_assert_eq(plim_context_memory(ctx).bytes, 0);
-  plim_context_free(ctx);
-}
-TestSuite(pairs, .init = make_context, .fini = free_context);
 
 typedef struct gaps_case {
   plim_box box[MOST];
@@ -99,6 +92,7 @@ static plim_pack_outcome run(const gaps_case *c, int64_t capacity, int64_t nodes
 }
 
 Test(pairs, find_or_refute_what_all_offsets_say) {
+  ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 400; seed++) {
     gaps_case c;
     draw(&c, seed);
@@ -106,9 +100,11 @@ Test(pairs, find_or_refute_what_all_offsets_say) {
     cr_assert_eq(run(&c, least, 100000), PLIM_PACK_FOUND, "seed %llu", (unsigned long long)seed);
     cr_assert_eq(run(&c, least - 1, 100000), PLIM_PACK_IMPOSSIBLE, "seed %llu", (unsigned long long)seed);
   }
+  plim_test_context_end(ctx);
 }
 
 Test(pairs, make_the_lowest_height_a_proof_where_gaps_leave_parts) {
+  ctx = plim_test_context();
   int above_load = 0;
   for (uint64_t seed = 1; seed <= 250; seed++) {
     gaps_case c;
@@ -125,9 +121,11 @@ Test(pairs, make_the_lowest_height_a_proof_where_gaps_leave_parts) {
     above_load += found.load < least;
   }
   cr_assert_gt(above_load, 20, "%d", above_load);
+  plim_test_context_end(ctx);
 }
 
 Test(pairs, a_box_lies_within_what_gaps_leave_of_another) {
+  ctx = plim_test_context();
   /* the hole is in the middle: whichever is placed first, the other cannot lie on top of it */
   gaps_case c = {.box = {{0, 4, 8, -1}, {0, 4, 8, -1}},
                  .align = {1, 1},
@@ -142,6 +140,7 @@ Test(pairs, a_box_lies_within_what_gaps_leave_of_another) {
   cr_assert_eq(run(&c, least, 1000), PLIM_PACK_FOUND);
   cr_assert_eq(run(&c, least - 1, 1000), PLIM_PACK_IMPOSSIBLE);
   cr_assert_eq(run(&c, least, 0), PLIM_PACK_LIMIT);
+  plim_test_context_end(ctx);
 }
 
 static plim_status make(plim_context *memory, void *user) {

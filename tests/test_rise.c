@@ -3,18 +3,12 @@
 
 #include <criterion/criterion.h>
 
+#include "tests/support/context.h"
 #include "tests/support/random.h"
 
 enum { MOST = 120 };
 
 static plim_context *ctx;
-static void make_context(void) {
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-}
-static void free_context(void) {
-  plim_context_free(ctx);
-}
-TestSuite(rise, .init = make_context, .fini = free_context);
 
 /* Short lives of very different bytes, as recomputation makes them. */
 static int32_t make_boxes(uint64_t *state, plim_box *box) {
@@ -41,6 +35,7 @@ static void check(int32_t n, const plim_box *box, const int64_t *offset, int64_t
 }
 
 Test(rise, every_packing_keeps_the_rules_and_is_no_higher_or_given_up) {
+  ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 60; seed++) {
     uint64_t state = seed;
     plim_box box[MOST];
@@ -68,9 +63,11 @@ Test(rise, every_packing_keeps_the_rules_and_is_no_higher_or_given_up) {
     plim_rise_free(second);
     plim_units_free(&units);
   }
+  plim_test_context_end(ctx);
 }
 
 Test(rise, learning_lowers_what_the_first_priorities_found) {
+  ctx = plim_test_context();
   enum { STARTS = 6, RUNS = 200 };
   int64_t before = 0, after = 0;
   for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -94,9 +91,11 @@ Test(rise, learning_lowers_what_the_first_priorities_found) {
     plim_units_free(&units);
   }
   cr_assert_lt(3 * after, 2 * before, "%lld of %lld are left above the load", (long long)after, (long long)before);
+  plim_test_context_end(ctx);
 }
 
 Test(rise, fixed_boxes_alignments_and_nothing_at_all_are_left_to_first_fit) {
+  ctx = plim_test_context();
   const int64_t own_align[] = {1, 4};
   plim_box box[] = {{0, 2, 3, -1}, {1, 3, 3, 8}};
   plim_boxes boxes = {.n = 2, .align = 1, .box = box};
@@ -116,9 +115,11 @@ Test(rise, fixed_boxes_alignments_and_nothing_at_all_are_left_to_first_fit) {
   cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
   cr_assert_not(plim_rise_can(&units));
   plim_units_free(&units);
+  plim_test_context_end(ctx);
 }
 
 Test(rise, many_boxes_keep_the_rules_and_change_near_what_sticks_out) {
+  ctx = plim_test_context();
   enum { MANY = 1600, TRIES = 120 };
   static plim_box box[MANY];
   static int64_t offset[MANY];
@@ -145,4 +146,5 @@ Test(rise, many_boxes_keep_the_rules_and_change_near_what_sticks_out) {
                (long long)units.load);
   plim_rise_free(rise);
   plim_units_free(&units);
+  plim_test_context_end(ctx);
 }

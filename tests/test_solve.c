@@ -7,6 +7,7 @@
 
 #include "planner/pack/csv.h"
 #include "planner/pack/validate.h"
+#include "tests/support/context.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/published.h"
 #include "tests/support/random.h"
@@ -14,14 +15,6 @@
 enum { MOST = 256, FEW = 7 };
 
 static plim_context *ctx;
-static void make_context(void) {
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-}
-static void free_context(void) {
-  cr_assert_eq(plim_context_memory(ctx).bytes, 0);
-  plim_context_free(ctx);
-}
-TestSuite(solve, .init = make_context, .fini = free_context);
 
 typedef struct lives_case {
   plim_box box[MOST];
@@ -97,6 +90,7 @@ static void draw(lives_case *c, uint64_t seed) {
 }
 
 Test(solve, equals_brute_force_with_alignments_and_gaps) {
+  ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 300; seed++) {
     lives_case c;
     int32_t order[FEW];
@@ -111,9 +105,11 @@ Test(solve, equals_brute_force_with_alignments_and_gaps) {
     cr_assert_eq(solve(&c, best, offset, &found), PLIM_OK);
     cr_assert_eq(solve(&c, best - 1, offset, &found), PLIM_ENOFIT);
   }
+  plim_test_context_end(ctx);
 }
 
 Test(solve, neither_the_order_of_rows_nor_the_scale_changes_the_height) {
+  ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 40; seed++) {
     lives_case c, other;
     int64_t offset[FEW];
@@ -132,9 +128,11 @@ Test(solve, neither_the_order_of_rows_nor_the_scale_changes_the_height) {
     cr_assert_eq(solve(&other, INT64_MAX, offset, &again), PLIM_OK);
     cr_assert_eq(found.height * 12, again.height, "seed %llu", (unsigned long long)seed);
   }
+  plim_test_context_end(ctx);
 }
 
 Test(solve, nothing_and_lives_without_bytes_have_no_height) {
+  ctx = plim_test_context();
   lives_case c;
   int64_t offset[2] = {7, 7};
   plim_solution found;
@@ -146,9 +144,11 @@ Test(solve, nothing_and_lives_without_bytes_have_no_height) {
   c.box[1] = (plim_box){0, 1, 5, -1};
   cr_assert_eq(solve(&c, 5, offset, &found), PLIM_OK);
   cr_assert(found.height == 5 && offset[0] == 0 && offset[1] == 0);
+  plim_test_context_end(ctx);
 }
 
 Test(solve, an_alignment_leaves_a_hole_and_a_hint_is_followed_where_it_is_free) {
+  ctx = plim_test_context();
   lives_case c;
   int64_t offset[3];
   plim_solution found;
@@ -166,9 +166,11 @@ Test(solve, an_alignment_leaves_a_hole_and_a_hint_is_followed_where_it_is_free) 
   c.hint[2] = 20; /* above the capacity */
   cr_assert_eq(solve(&c, 20, offset, &found), PLIM_OK);
   cr_assert(offset[1] == 0 && offset[2] < 20);
+  plim_test_context_end(ctx);
 }
 
 Test(solve, a_hint_that_is_no_sum_of_sizes_is_followed_unless_the_alignment_forbids_it) {
+  ctx = plim_test_context();
   lives_case c;
   int64_t offset[2];
   plim_solution found;
@@ -181,9 +183,11 @@ Test(solve, a_hint_that_is_no_sum_of_sizes_is_followed_unless_the_alignment_forb
   c.align[1] = 4;
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
   cr_assert(offset[1] != 18 && offset[1] % 4 == 0 && found.height == 8);
+  plim_test_context_end(ctx);
 }
 
 Test(solve, what_a_gap_leaves_of_a_life_makes_room_for_others) {
+  ctx = plim_test_context();
   lives_case c;
   int64_t offset[2];
   plim_solution found;
@@ -194,6 +198,7 @@ Test(solve, what_a_gap_leaves_of_a_life_makes_room_for_others) {
   c.gap_first[1] = c.gap_first[2] = 1;
   cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
   cr_assert(found.height == 8 && found.load == 8 && offset[1] == 2);
+  plim_test_context_end(ctx);
 }
 
 /* Cut a rectangle n - 1 times: lives that fit exactly. */
@@ -219,6 +224,7 @@ static void cut(lives_case *c, uint64_t seed, int32_t n, int64_t steps, int64_t 
 }
 
 Test(solve, packs_random_cuts_of_a_rectangle_without_waste) {
+  ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 12; seed++) {
     lives_case c;
     int64_t offset[MOST];
@@ -227,9 +233,11 @@ Test(solve, packs_random_cuts_of_a_rectangle_without_waste) {
     cr_assert_eq(solve(&c, 64, offset, &found), PLIM_OK, "seed %llu", (unsigned long long)seed);
     cr_assert(found.proved && found.height == 64);
   }
+  plim_test_context_end(ctx);
 }
 
 Test(solve, threads_find_packings_as_well) {
+  ctx = plim_test_context();
   lives_case c;
   int64_t offset[MOST];
   plim_solution found;
@@ -239,9 +247,11 @@ Test(solve, threads_find_packings_as_well) {
   cr_assert_eq(plim_boxes_check(ctx, &c.boxes, offset, 64, 64), PLIM_OK);
   options.capacity = 63;
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_ENOFIT);
+  plim_test_context_end(ctx);
 }
 
 Test(solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
+  ctx = plim_test_context();
   lives_case c;
   int64_t offset[MOST];
   plim_solution found;
@@ -255,9 +265,11 @@ Test(solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
   options.capacity = 1024;
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_ECANCEL);
   plim_context_resume(ctx);
+  plim_test_context_end(ctx);
 }
 
 Test(solve, says_what_is_proven_when_lives_do_not_fit) {
+  ctx = plim_test_context();
   lives_case c;
   int64_t offset[2] = {-7, -7};
   plim_solution found;
@@ -266,10 +278,12 @@ Test(solve, says_what_is_proven_when_lives_do_not_fit) {
   cr_assert_eq(solve(&c, 11, offset, &found), PLIM_ENOFIT);
   cr_assert_str_eq(plim_context_error(ctx), "2 lives do not fit into 11 bytes: no packing is lower than 12");
   cr_assert(offset[0] == -7 && offset[1] == -7);
+  plim_test_context_end(ctx);
 }
 
 /* 20,000 lives, each a few steps long, some long: more than exact search takes. */
 Test(solve, many_lives_are_packed_close_to_their_load) {
+  ctx = plim_test_context();
   enum { MANY = 20000 };
   plim_box *box = malloc(MANY * sizeof *box);
   int64_t *offset = malloc(MANY * sizeof *offset);
@@ -286,6 +300,7 @@ Test(solve, many_lives_are_packed_close_to_their_load) {
   cr_assert_lt((double)found.height, 1.1 * (double)found.load);
   free(box);
   free(offset);
+  plim_test_context_end(ctx);
 }
 
 static plim_status solve_some(plim_context *c, void *user) {
@@ -303,6 +318,7 @@ Test(solve, a_refused_allocation_leaves_nothing_behind) {
 }
 
 Test(solve, packs_the_public_tight_instances_and_the_loosest_of_them_lower_than_was_known) {
+  ctx = plim_test_context();
   static const struct {
     const char *name;
     int64_t capacity;
@@ -322,9 +338,11 @@ Test(solve, packs_the_public_tight_instances_and_the_loosest_of_them_lower_than_
     cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK, "%s", cases[i].name);
     plim_lives_free(lives);
   }
+  plim_test_context_end(ctx);
 }
 
 Test(solve, thousands_of_lives_come_within_a_percent_of_their_load) {
+  ctx = plim_test_context();
   enum { MANY = 6000 };
   static plim_box box[MANY];
   static int64_t offset[MANY];
@@ -340,4 +358,5 @@ Test(solve, thousands_of_lives_come_within_a_percent_of_their_load) {
   cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK);
   cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, found.height), PLIM_OK);
   cr_assert_leq(found.height / 100 * 99, found.load);
+  plim_test_context_end(ctx);
 }

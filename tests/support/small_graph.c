@@ -5,12 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-plim_context *plim_test_context(void) {
-  plim_context *ctx = NULL;
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  return ctx;
-}
-
 static const struct {
   const char *name;
   plim_role role;
