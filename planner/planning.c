@@ -50,6 +50,19 @@ int64_t plim_planning_deadline(const plim_planning *pl, int32_t percent) {
   return limit_ns > 0 ? pl->started_ns + limit_ns / 100 * percent : INT64_MAX;
 }
 
+static int64_t at_least_one(const plim_planning *pl, int64_t time_ns) {
+  if (pl->options->time_limit_ns <= 0) return 0;
+  return time_ns > 1 ? time_ns : 1;
+}
+
+int64_t plim_planning_part_ns(const plim_planning *pl, int32_t parts) {
+  return at_least_one(pl, pl->options->time_limit_ns / parts);
+}
+
+int64_t plim_planning_left_ns(const plim_planning *pl) {
+  return at_least_one(pl, pl->started_ns + pl->options->time_limit_ns - plim_now_ns());
+}
+
 int plim_planning_over(const plim_planning *pl) {
   return pl->least_bytes < INT64_MAX && pl->options->time_limit_ns > 0 &&
          plim_now_ns() >= plim_planning_deadline(pl, 100);

@@ -37,6 +37,11 @@ void plim_planning_end(plim_planning *planning); /* NULL is legal */
 /* When so many percent of the time allowed are over, by plim_now_ns; INT64_MAX without a time limit. */
 int64_t plim_planning_deadline(const plim_planning *planning, int32_t percent);
 
+/* A time limit for a part of the work: of the whole limit one part in `parts`, or what is left of it. At least 1, as 0
+ * would be none; 0 where there is none. */
+int64_t plim_planning_part_ns(const plim_planning *planning, int32_t parts);
+int64_t plim_planning_left_ns(const plim_planning *planning);
+
 /* 1: the time limit is over and something was offered. Strategies that make one plan after another end there. */
 int plim_planning_over(const plim_planning *planning);
 

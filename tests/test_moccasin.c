@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "planner/exact/staged_search.h"
+#include "runtime/graph/generate.h"
 #include "tests/support/dag.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
@@ -324,4 +325,29 @@ Test(moccasin, plans_kept_for_three_copies_do_not_answer_for_two) {
   cr_assert_eq(by_strategy(&c, 2, 3), INT64_MAX);
   case_free(&c);
   plim_test_folder_remove();
+}
+
+/* Work counted in allocations: schedules that are tried make copies. */
+static int64_t work_of_smallest(const plim_graph *graph, const plim_profile *profile, int64_t time_limit_ns) {
+  plim_plan_options options = plim_plan_options_default();
+  plim_plan_floor floor;
+  options.planner = "moccasin";
+  options.unpacked = 1;
+  options.time_limit_ns = time_limit_ns;
+  int64_t before = plim_context_memory(ctx).allocations;
+  cr_assert_eq(plim_plan_smallest(ctx, graph, profile, &options, &floor, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+  return plim_context_memory(ctx).allocations - before;
+}
+
+Test(moccasin, no_part_of_the_search_goes_on_when_the_time_is_over) {
+  plim_generate_options generate = plim_generate_options_default("layered");
+  plim_graph *graph = NULL;
+  plim_profile *profile = NULL;
+  generate.n = 30;
+  cr_assert_eq(plim_graph_generate(ctx, &generate, &graph), PLIM_OK);
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  int64_t none = work_of_smallest(graph, profile, 1), full = work_of_smallest(graph, profile, 0);
+  cr_assert_lt(none, full / 10, "%lld allocations, with enough time %lld", (long long)none, (long long)full);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "planner/exact/library.h"
 #include "runtime/base/file.h"
 #include "tests/support/folder.h"
 #include "tests/support/random.h"
@@ -203,4 +204,14 @@ Test(solver, the_data_directory_is_the_user_s) {
   setenv("XDG_DATA_HOME", "/data", 1);
   plim_library_folder(path);
   cr_assert_str_eq(path, "/data/plimsoll/lib");
+}
+
+Test(solver, other_major_versions_of_a_library_are_refused_with_the_remedy) {
+  const plim_library_spec spec = {.name = "Solver", .remedy = "fetch another", .major = 2};
+  cr_assert_eq(plim_library_known(ctx, &spec, "lib.so", "2.10.8"), PLIM_OK);
+  static const char *others[] = {"1.8.0", "21.1", "devel", "", "2", "3.2.0"};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    cr_assert_eq(plim_library_known(ctx, &spec, "lib.so", others[i]), PLIM_EUNSUPPORTED, "%s", others[i]);
+    cr_assert_not_null(strstr(plim_context_error(ctx), "and this program knows version 2; fetch another"));
+  }
 }

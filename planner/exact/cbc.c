@@ -48,17 +48,14 @@ static const plim_library_spec library = {
     .environment = "PLIM_CBC",
     .file = "libCbcSolver.so.3",
     .remedy = "Debian's package is coinor-libcbc3, or PLIM_CBC=FILE names a libCbcSolver.so.3",
+    .major = 2,
     .n_symbols = sizeof symbols / sizeof symbols[0],
     .symbol = symbols,
 };
 
 static plim_status open_functions(plim_context *ctx, functions *f, char *path) {
   PLIM_TRY(plim_library_open(ctx, &library, f, path));
-  if (strncmp(f->version(), "2.", 2) != 0) {
-    return plim_fail(ctx, PLIM_EUNSUPPORTED, "\"%s\" is CBC %s, and this program knows version 2; %s", path,
-                     f->version(), library.remedy);
-  }
-  return PLIM_OK;
+  return plim_library_known(ctx, &library, path, f->version());
 }
 
 static plim_status open(plim_context *ctx, plim_solver_info *info) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { KNOWN_MAJOR = 9, POLL_NS = 20000000 };
+enum { POLL_NS = 20000000 };
 enum { TIME = 36, DETERMINISTIC = 67, SEED = 31, WORKERS = 206 };
 enum { ANSWER_STATUS = 1, ANSWER_SOLUTION = 2, ANSWER_BOUND = 4 };
 
@@ -36,6 +36,7 @@ static const plim_library_spec library = {
     .file = "libortools.so.9",
     .installed = "ortools/.libs/libortools.so.9",
     .remedy = "tools/get_solvers fetches it, or PLIM_ORTOOLS=FILE names a libortools.so.9",
+    .major = 9,
     .n_symbols = sizeof symbols / sizeof symbols[0],
     .symbol = symbols,
 };
@@ -53,11 +54,7 @@ plim_status plim_cpsat_open(plim_context *ctx, plim_cpsat **out) {
   c->ctx = ctx;
   PLIM_CHECK(plim_library_open(ctx, &library, &c->f, c->path));
   (void)snprintf(c->version, sizeof c->version, "%d.%d", c->f.major(), c->f.minor());
-  if (c->f.major() != KNOWN_MAJOR) {
-    status = plim_fail(ctx, PLIM_EUNSUPPORTED, "\"%s\" is OR-Tools %s, and this program knows version %d; %s", c->path,
-                       c->version, KNOWN_MAJOR, library.remedy);
-    goto done;
-  }
+  PLIM_CHECK(plim_library_known(ctx, &library, c->path, c->version));
   *out = c;
 done:
   if (status != PLIM_OK) plim_cpsat_close(c);

@@ -12,7 +12,7 @@
 typedef int highs_int; /* checked against Highs_getSizeofHighsInt */
 typedef void highs_callback(int kind, const char *message, const void *told, void *answer, void *user);
 
-enum { ROWWISE = 2, MINIMISE = 1, WARNING = 1, KNOWN_MAJOR = 1 };
+enum { ROWWISE = 2, MINIMISE = 1, WARNING = 1 };
 enum {
   OPTIMAL = 7,
   INFEASIBLE = 8,
@@ -26,7 +26,6 @@ enum { SIMPLEX_INTERRUPT = 1, IPM_INTERRUPT = 2, MIP_INTERRUPT = 6, POINT_FEASIB
 
 typedef struct functions {
   const char *(*version)(void);
-  highs_int (*version_major)(void);
   void *(*create)(void);
   void (*destroy)(void *highs);
   highs_int (*size_of_int)(const void *highs);
@@ -51,7 +50,6 @@ typedef struct functions {
 
 static const plim_library_symbol symbols[] = {
     {"Highs_version", offsetof(functions, version)},
-    {"Highs_versionMajor", offsetof(functions, version_major)},
     {"Highs_create", offsetof(functions, create)},
     {"Highs_destroy", offsetof(functions, destroy)},
     {"Highs_getSizeofHighsInt", offsetof(functions, size_of_int)},
@@ -75,17 +73,14 @@ static const plim_library_spec library = {
     .environment = "PLIM_HIGHS",
     .file = "libhighs.so.1",
     .remedy = "tools/get_solvers fetches it, or PLIM_HIGHS=FILE names a libhighs.so.1",
+    .major = 1,
     .n_symbols = sizeof symbols / sizeof symbols[0],
     .symbol = symbols,
 };
 
 static plim_status open_functions(plim_context *ctx, functions *f, char *path) {
   PLIM_TRY(plim_library_open(ctx, &library, f, path));
-  if (f->version_major() != KNOWN_MAJOR) {
-    return plim_fail(ctx, PLIM_EUNSUPPORTED, "\"%s\" is HiGHS %s, and this program knows version %d; %s", path,
-                     f->version(), KNOWN_MAJOR, library.remedy);
-  }
-  return PLIM_OK;
+  return plim_library_known(ctx, &library, path, f->version());
 }
 
 static plim_status open(plim_context *ctx, plim_solver_info *info) {

@@ -69,3 +69,12 @@ plim_status plim_library_open(plim_context *ctx, const plim_library_spec *spec, 
   memcpy(path, opened, sizeof opened);
   return PLIM_OK;
 }
+
+plim_status plim_library_known(plim_context *ctx, const plim_library_spec *spec, const char *path,
+                               const char *version) {
+  char *end = NULL;
+  long major = strtol(version, &end, 10);
+  if (end != version && *end == '.' && major == spec->major) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUNSUPPORTED, "\"%s\" is %s %s, and this program knows version %d; %s", path, spec->name,
+                   version, spec->major, spec->remedy);
+}

@@ -18,6 +18,7 @@ typedef struct plim_library_spec {
   const char *file;        /* of the library, on the loader's path */
   const char *installed;   /* where it is below plim_library_folder; NULL: `file` */
   const char *remedy;      /* how to get it: ends the sentences of failures */
+  int major;               /* the version that this program knows */
   int32_t n_symbols;
   const plim_library_symbol *symbol;
 } plim_library_spec;
@@ -29,6 +30,10 @@ typedef struct plim_library_spec {
  * lacks a function. */
 PLIM_MUST_USE plim_status plim_library_open(plim_context *ctx, const plim_library_spec *spec, void *functions,
                                             char *path);
+
+/* PLIM_EUNSUPPORTED, with the remedy, unless the version opened, "1.8.0", begins with the major version known. */
+PLIM_MUST_USE plim_status plim_library_known(plim_context *ctx, const plim_library_spec *spec, const char *path,
+                                             const char *version);
 
 /* The directory where tools/get_solvers puts libraries: $XDG_DATA_HOME/plimsoll/lib, or ~/.local/share/plimsoll/lib.
  * "" when neither variable is set. */

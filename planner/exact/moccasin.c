@@ -65,7 +65,7 @@ static plim_status seed(moccasin *m, plim_status (*run)(plim_planning *planning)
   plim_status status;
   options.iterations =
       options.iterations > 0 ? options.iterations / SEED_SHARE + 1 : SEED_MOVES * m->pl->problem->n_ops;
-  options.time_limit_ns /= SEED_SHARE;
+  options.time_limit_ns = plim_planning_part_ns(pl, SEED_SHARE);
   PLIM_CHECK(consider(m, &repeats)); /* program order */
   if (!pl->lowest && is_proved(pl)) goto done;
   PLIM_CHECK(plim_planning_begin(pl->problem, &options, &other));
@@ -93,13 +93,9 @@ static int64_t node_limit(const moccasin *m) {
   return LEAST_NODES + TREE_WORK / (m->dag->n + m->dag->n_edges + 1);
 }
 
-static int64_t deadline(const plim_planning *pl) {
-  return pl->options->time_limit_ns > 0 ? pl->started_ns + pl->options->time_limit_ns : INT64_MAX;
-}
-
 /* When our own search has to end: CP-SAT gets half of the time that is left. */
 static int64_t own_deadline(const moccasin *m) {
-  int64_t end = deadline(m->pl), now = plim_now_ns();
+  int64_t end = plim_planning_deadline(m->pl, 100), now = plim_now_ns();
   return m->cpsat && end < INT64_MAX ? now + (end - now) / 2 : end;
 }
 
@@ -159,7 +155,7 @@ static plim_status open_cpsat(moccasin *m) {
 static plim_status ask_cpsat(moccasin *m) {
   plim_planning *pl = m->pl;
   plim_status status;
-  int64_t left_ns = deadline(pl) - plim_now_ns();
+  int64_t left_ns = plim_planning_deadline(pl, 100) - plim_now_ns();
   plim_moccasin_answer answer = {.repeats = {.ctx = m->dag->ctx}};
   plim_moccasin_query query = {
       .dag = m->dag,
@@ -198,11 +194,12 @@ static void end(moccasin *m) {
   plim_dag_free(m->dag);
 }
 
-/* Look for any schedule at all, by the search for fewest bytes, which knows no time limit. */
+/* Look for any schedule at all, by the search for fewest bytes, in the time that is left. */
 static plim_status find_any(plim_planning *pl) {
   plim_plan_options options = *pl->options;
   plim_planning *lowest = NULL;
   options.budget_bytes = INT64_MAX;
+  options.time_limit_ns = plim_planning_left_ns(pl);
   PLIM_TRY(plim_planning_begin(pl->problem, &options, &lowest));
   lowest->lowest = 1;
   lowest->enough_bytes = pl->budget_bytes;
@@ -224,7 +221,8 @@ plim_status plim_moccasin_run(plim_planning *pl) {
   if (status == PLIM_OK && !is_proved(pl)) status = open_cpsat(&m);
   if (status == PLIM_OK && !is_proved(pl)) status = search_rounds(&m);
   if (status == PLIM_OK && m.cpsat && !is_proved(pl)) status = ask_cpsat(&m);
-  if (status == PLIM_OK && !pl->found && !is_proved(pl) && plim_now_ns() < deadline(pl)) status = find_any(pl);
+  int over = plim_now_ns() >= plim_planning_deadline(pl, 100);
+  if (status == PLIM_OK && !pl->found && !is_proved(pl) && !over) status = find_any(pl);
   end(&m);
   return status;
 }
@@ -232,14 +230,16 @@ plim_status plim_moccasin_run(plim_planning *pl) {
 /* The lowest peak: from what the search for fewest bytes finds, down in steps that halve where nothing is found. */
 static plim_status go_down(moccasin *m) {
   int64_t least = plim_dag_least_peak(m->dag, NULL), step = (m->best_peak - least) / 2;
+  int64_t end_ns = plim_planning_deadline(m->pl, 100);
   for (int32_t round = 0; round < DOWN_ROUNDS && step > 0 && m->pl->best_bytes > m->pl->enough_bytes; round++) {
+    if (end_ns < INT64_MAX && plim_now_ns() >= end_ns) break;
     plim_staged_search s = {.dag = m->dag,
                             .copies = m->copies,
                             .limit_bytes = m->best_peak - step,
                             .bound_ns = INT64_MAX, /* the first one is good */
                             .faster_than_ns = INT64_MAX,
                             .nodes = DOWN_NODES,
-                            .deadline_ns = INT64_MAX,
+                            .deadline_ns = end_ns,
                             .seed = m->pl->options->seed,
                             .best = {.ctx = m->dag->ctx}};
     plim_status status = plim_staged_search_run(&s, &m->best);

@@ -26,10 +26,6 @@ void plim_stage_plans_end(plim_stage_plans *p) {
   plim_schedule_free(&p->schedule);
 }
 
-static int64_t deadline(const plim_planning *pl) {
-  return pl->options->time_limit_ns > 0 ? pl->started_ns + pl->options->time_limit_ns : INT64_MAX;
-}
-
 /* Offer the stages as they are. */
 static plim_status offer(plim_stage_plans *p) {
   const plim_stage_schedule *s = p->stages;
@@ -46,7 +42,7 @@ static plim_status offer(plim_stage_plans *p) {
 plim_status plim_stage_plans_offer(plim_stage_plans *p) {
   int32_t fits;
   if (p->stages->peak_bytes <= p->limit_bytes) PLIM_TRY(offer(p));
-  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, deadline(p->pl), &fits));
+  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, plim_planning_deadline(p->pl, 100), &fits));
   return fits ? offer(p) : PLIM_OK;
 }
 
@@ -61,7 +57,7 @@ static plim_status offer_searched(plim_stage_plans *p) {
   plim_plan_options options = *p->pl->options;
   options.unpacked = 1;
   options.budget_bytes = p->limit_bytes;
-  options.time_limit_ns /= SEARCH_SHARE;
+  options.time_limit_ns = plim_planning_part_ns(p->pl, SEARCH_SHARE);
   if (options.time_limit_ns > most_search_ns) options.time_limit_ns = most_search_ns;
   int64_t moves = MOVES_AN_OP * (int64_t)p->dag->n, most = options.iterations > 0 ? options.iterations : MOST_MOVES;
   options.iterations = moves < most ? moves : most;
@@ -82,7 +78,7 @@ plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
   plim_schedule seed = {.ctx = p->dag->ctx};
   options.unpacked = 1;
   options.budget_bytes = limit_bytes;
-  options.time_limit_ns /= SEARCH_SHARE;
+  options.time_limit_ns = plim_planning_part_ns(p->pl, SEARCH_SHARE);
   PLIM_TRY(plim_planning_begin(p->pl->problem, &options, &other));
   plim_status status = plim_cut_begin(other, CUT_WORK, plim_planning_deadline(other, 100), &seed);
   if (limit_bytes == p->limit_bytes) take_bound(p, other);
@@ -120,7 +116,7 @@ static plim_status offer_halving(plim_stage_plans *p) {
     int64_t limit = low + (high - low) / 2;
     int32_t fits;
     PLIM_TRY(begin_in_order(p));
-    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, deadline(p->pl), &fits));
+    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, plim_planning_deadline(p->pl, 100), &fits));
     PLIM_TRY(offer(p));
     if (fits) high = p->stages->peak_bytes;
     if (!fits) low = limit;
@@ -144,6 +140,7 @@ plim_status plim_stage_plans_any(plim_planning *pl) {
   plim_planning *lowest = NULL;
   plim_plan_options options = *pl->options;
   options.budget_bytes = INT64_MAX;
+  options.time_limit_ns = plim_planning_left_ns(pl);
   PLIM_TRY(plim_planning_begin(pl->problem, &options, &lowest));
   lowest->lowest = 1;
   plim_status status = plim_stage_lowest_run(lowest);
@@ -154,7 +151,7 @@ plim_status plim_stage_plans_any(plim_planning *pl) {
 
 double plim_stage_plans_seconds(const plim_planning *pl) {
   if (pl->options->time_limit_ns <= 0) return 0;
-  double left = (double)(deadline(pl) - plim_now_ns()) / 1e9;
+  double left = (double)(plim_planning_deadline(pl, 100) - plim_now_ns()) / 1e9;
   return left > 0.01 ? left : -1;
 }
 

@@ -60,6 +60,12 @@ static plim_status explain(session *s, const char *what, int64_t budget_bytes, c
   r->smallest_bytes = floor->smallest_bytes;
   r->bound_bytes = floor->bound_bytes;
   progress_clear(&s->bar);
+  if (floor->smallest_bytes <= budget_bytes) { /* the search for fewest bytes was luckier than the one for the budget */
+    return plim_fail(s->ctx, PLIM_ENOFIT,
+                     "no plan of %s within %s was found in the effort allowed, but it fits: a search for fewest bytes "
+                     "found a plan in %lld; allow more%s",
+                     what, plim_size_print(budget_bytes, budget), (long long)floor->smallest_bytes, batch);
+  }
   plim_plan_floor_describe(graph, floor, why, sizeof why);
   return plim_fail(s->ctx, PLIM_ENOFIT, "%s does not fit into %s: %s%s", what, plim_size_print(budget_bytes, budget),
                    why, batch);
