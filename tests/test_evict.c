@@ -67,11 +67,10 @@ static void open_scene(scene *s) {
   *s = (scene){.ctx = plim_test_context()};
   s->graph = make_graph(s->ctx);
   s->schedule = make_schedule(s->graph);
+  plim_replay_way how = {.policy = plim_policy_find("best")};
   int32_t piece;
   cr_assert_eq(plim_forecast_make(s->ctx, s->graph, s->schedule, 0, 1, &s->forecast), PLIM_OK);
-  cr_assert_eq(
-      plim_tenants_open(s->ctx, &s->forecast, 0, 3 * UNIT, plim_policy_find("best"), 0, &s->counts, &s->tenants),
-      PLIM_OK);
+  cr_assert_eq(plim_tenants_open(s->ctx, &s->forecast, 0, 3 * UNIT, &how, &s->counts, &s->tenants), PLIM_OK);
   cr_assert_eq(plim_tenants_place(&s->tenants, MAKE_Y, Y, UNIT, &piece), PLIM_OK);
   cr_assert_eq(plim_tenants_place(&s->tenants, MAKE_Z, Z, UNIT, &piece), PLIM_OK);
   s->tenants.tenant[Y].next_read = s->tenants.tenant[Y].last_read = READ_Y;

@@ -8,11 +8,15 @@
 #include "tests/support/random.h"
 #include "tests/support/small_graph.h"
 
-static int32_t take(plim_pieces *p, int64_t bytes, int32_t owner, plim_end end) {
+static int32_t take_on(plim_pieces *p, int64_t bytes, int32_t owner, plim_side side, plim_end end) {
   int32_t piece = -2;
-  cr_assert_eq(plim_pieces_take(p, bytes, owner, end, &piece), PLIM_OK);
+  cr_assert_eq(plim_pieces_take(p, bytes, owner, side, end, &piece), PLIM_OK);
   cr_assert(plim_pieces_valid(p));
   return piece;
+}
+
+static int32_t take(plim_pieces *p, int64_t bytes, int32_t owner, plim_end end) {
+  return take_on(p, bytes, owner, PLIM_SIDE_MAIN, end);
 }
 
 static plim_pieces *make_pieces(plim_context *ctx, int64_t bytes) {
@@ -104,6 +108,46 @@ Test(pieces, an_arena_smaller_than_one_unit_is_refused_with_both_numbers) {
   plim_context_free(ctx);
 }
 
+Test(pieces, no_request_crosses_the_wall_and_free_pieces_there_join_when_it_falls) {
+  plim_context *ctx = plim_test_context();
+  plim_pieces *p = make_pieces(ctx, 10 * 512);
+  cr_assert_eq(plim_pieces_wall_off(p, 3 * 512 - 1), PLIM_OK);
+  cr_assert(plim_pieces_valid(p));
+  cr_expect_eq(p->wall, 7 * 512);
+  cr_expect_eq(plim_pieces_largest_free(p), 7 * 512);
+  int32_t large = take(p, 6 * 512, 0, PLIM_END_LOW), small = take_on(p, 512, 1, PLIM_SIDE_SMALL, PLIM_END_LOW);
+  cr_expect_eq(p->piece[small].offset, 7 * 512);
+  cr_expect_eq(take(p, 2 * 512, 2, PLIM_END_LOW), -1, "two units are free behind the wall alone");
+  cr_expect_eq(take_on(p, 3 * 512, 2, PLIM_SIDE_SMALL, PLIM_END_LOW), -1);
+  (void)plim_pieces_give(p, small);
+  cr_assert(plim_pieces_valid(p));
+  cr_expect_eq(p->n_pieces, 3);
+  plim_pieces_join(p);
+  cr_assert(plim_pieces_valid(p));
+  cr_expect_eq(p->n_pieces, 2);
+  cr_expect_eq(plim_pieces_largest_free(p), 4 * 512);
+  (void)plim_pieces_give(p, large);
+  cr_expect_eq(plim_pieces_largest_free(p), 10 * 512);
+  plim_pieces_free(p);
+  plim_context_free(ctx);
+}
+
+Test(pieces, an_area_that_would_leave_nothing_in_front_of_it_is_not_walled_off) {
+  plim_context *ctx = plim_test_context();
+  plim_pieces *p = make_pieces(ctx, 4 * 512);
+  (void)take(p, 2 * 512, 0, PLIM_END_LOW);
+  cr_assert_eq(plim_pieces_wall_off(p, 2 * 512), PLIM_OK);
+  cr_expect_eq(p->wall, p->bytes);
+  cr_assert_eq(plim_pieces_wall_off(p, INT64_MAX), PLIM_OK);
+  cr_expect_eq(p->wall, p->bytes);
+  (void)take(p, 2 * 512, 1, PLIM_END_LOW);
+  cr_assert_eq(plim_pieces_wall_off(p, 512), PLIM_OK);
+  cr_expect_eq(p->wall, p->bytes, "the arena is full");
+  cr_expect(plim_pieces_valid(p));
+  plim_pieces_free(p);
+  plim_context_free(ctx);
+}
+
 /* A free list in a row would be looked at from end to end, and a check of all pieces would look at all of them. */
 Test(pieces, of_ten_thousand_free_ones_a_request_looks_at_a_few_dozen) {
 #ifdef PLIM_SANITIZED /* where every change is checked in full */
@@ -116,20 +160,20 @@ Test(pieces, of_ten_thousand_free_ones_a_request_looks_at_a_few_dozen) {
   static int32_t held[2 * PIECES];
   uint64_t random = 1;
   for (int32_t i = 0; i < 2 * PIECES; i++) {
-    cr_assert_eq(plim_pieces_take(p, 2 * PLIM_ALIGN, i, PLIM_END_LOW, &held[i]), PLIM_OK);
+    cr_assert_eq(plim_pieces_take(p, 2 * PLIM_ALIGN, i, PLIM_SIDE_MAIN, PLIM_END_LOW, &held[i]), PLIM_OK);
   }
   for (int32_t i = 0; i < 2 * PIECES; i += 2) (void)plim_pieces_give(p, held[i]);
   cr_assert_eq(p->n_pieces, 2 * PIECES);
-  int64_t before = p->free.compared;
+  int64_t before = p->free[PLIM_SIDE_MAIN].compared;
   for (int round = 0; round < ROUNDS; round++) {
     int32_t i = (int32_t)test_random_between(&random, 0, PIECES - 1) * 2 + 1;
     (void)plim_pieces_give(p, held[i]);
-    cr_assert_eq(plim_pieces_take(p, 2 * PLIM_ALIGN, i, PLIM_END_LOW, &held[i]), PLIM_OK);
+    cr_assert_eq(plim_pieces_take(p, 2 * PLIM_ALIGN, i, PLIM_SIDE_MAIN, PLIM_END_LOW, &held[i]), PLIM_OK);
     cr_assert_geq(held[i], 0);
   }
   /* a give may merge three pieces and a take may leave a rest: four changes and a search */
-  cr_expect_lt(p->free.compared - before, (int64_t)ROUNDS * 400, "%lld nodes in %d rounds",
-               (long long)(p->free.compared - before), ROUNDS);
+  cr_expect_lt(p->free[PLIM_SIDE_MAIN].compared - before, (int64_t)ROUNDS * 400, "%lld nodes in %d rounds",
+               (long long)(p->free[PLIM_SIDE_MAIN].compared - before), ROUNDS);
   plim_pieces_free(p);
   plim_context_free(ctx);
 }
@@ -142,22 +186,42 @@ typedef struct unit_map {
   int32_t owner[UNITS]; /* -1: free */
 } unit_map;
 
-/* Units of the smallest free run that is large enough; 0: none. */
-static int best_run(const unit_map *map, int need) {
+/* Units of the smallest free run in [first, last) that is large enough; 0: none. */
+static int best_run(const unit_map *map, int need, int first, int last) {
   int best = 0;
-  for (int begin = 0; begin < UNITS;) {
+  for (int begin = first; begin < last;) {
     int end = begin;
-    while (end < UNITS && map->owner[end] == map->owner[begin]) end++;
+    while (end < last && map->owner[end] == map->owner[begin]) end++;
     if (map->owner[begin] < 0 && end - begin >= need && (best == 0 || end - begin < best)) best = end - begin;
     begin = end;
   }
   return best;
 }
 
-static int free_run_around(const unit_map *map, int begin, int end) {
-  while (begin > 0 && map->owner[begin - 1] < 0) begin--;
-  while (end < UNITS && map->owner[end] < 0) end++;
+static int free_run_around(const unit_map *map, int begin, int end, int first, int last) {
+  while (begin > first && map->owner[begin - 1] < 0) begin--;
+  while (end < last && map->owner[end] < 0) end++;
   return end - begin;
+}
+
+/* A take on one side of the wall; returns the piece, -1 where the map has no room either. */
+static int32_t take_beside(plim_pieces *p, unit_map *map, int32_t owner, uint64_t *random) {
+  int need = (int)test_random_between(random, 1, 12), wall = (int)(p->wall / PLIM_ALIGN);
+  plim_side side = wall < UNITS && test_random_chance(random, 30) ? PLIM_SIDE_SMALL : PLIM_SIDE_MAIN;
+  int first = side == PLIM_SIDE_MAIN ? 0 : wall, last = side == PLIM_SIDE_MAIN ? wall : UNITS;
+  int best = best_run(map, need, first, last);
+  plim_end end = test_random_chance(random, 50) ? PLIM_END_LOW : PLIM_END_HIGH;
+  int32_t piece = take_on(p, need * PLIM_ALIGN - 7, owner, side, end);
+  cr_assert_eq(piece >= 0, best > 0);
+  if (piece < 0) return piece;
+  int begin = (int)(p->piece[piece].offset / PLIM_ALIGN);
+  cr_assert(begin >= first && begin + need <= last, "it crosses the wall");
+  cr_assert_eq(free_run_around(map, begin, begin + need, first, last), best, "not the best fit");
+  for (int u = begin; u < begin + need; u++) {
+    cr_assert_eq(map->owner[u], -1, "unit %d", u);
+    map->owner[u] = owner;
+  }
+  return piece;
 }
 
 Test(pieces, follow_a_map_of_units_through_random_takes_and_gives) {
@@ -169,24 +233,16 @@ Test(pieces, follow_a_map_of_units_through_random_takes_and_gives) {
     int32_t held[HOLDERS];
     memset(&map, 0xff, sizeof map);
     memset(held, 0xff, sizeof held);
+    if (seed % 2) cr_assert_eq(plim_pieces_wall_off(p, (int64_t)seed * 3 * PLIM_ALIGN), PLIM_OK);
     for (int round = 0; round < 500; round++) {
+      if (round == 300) plim_pieces_join(p);
       int32_t owner = (int32_t)test_random_between(&random, 0, HOLDERS - 1);
       if (held[owner] >= 0) {
         (void)plim_pieces_give(p, held[owner]);
         for (int u = 0; u < UNITS; u++) map.owner[u] = map.owner[u] == owner ? -1 : map.owner[u];
         held[owner] = -1;
       } else {
-        int need = (int)test_random_between(&random, 1, 12), best = best_run(&map, need);
-        held[owner] =
-            take(p, need * PLIM_ALIGN - 7, owner, test_random_chance(&random, 50) ? PLIM_END_LOW : PLIM_END_HIGH);
-        cr_assert_eq(held[owner] >= 0, best > 0, "seed %d", (int)seed);
-        if (held[owner] < 0) continue;
-        int begin = (int)(p->piece[held[owner]].offset / PLIM_ALIGN);
-        cr_assert_eq(free_run_around(&map, begin, begin + need), best, "seed %d: not the best fit", (int)seed);
-        for (int u = begin; u < begin + need; u++) {
-          cr_assert_eq(map.owner[u], -1, "seed %d: unit %d", (int)seed, u);
-          map.owner[u] = owner;
-        }
+        held[owner] = take_beside(p, &map, owner, &random);
       }
       cr_assert(plim_pieces_valid(p), "seed %d", (int)seed);
     }
@@ -200,7 +256,9 @@ static plim_status fill_arena(plim_context *ctx, void *user) {
   plim_pieces *p = NULL;
   int32_t piece;
   plim_status status = plim_pieces_new(ctx, 1000 * PLIM_ALIGN, &p);
-  for (int i = 0; i < 1000 && status == PLIM_OK; i++) status = plim_pieces_take(p, 1, i, PLIM_END_LOW, &piece);
+  if (status == PLIM_OK) status = plim_pieces_wall_off(p, 100 * PLIM_ALIGN);
+  for (int i = 0; i < 1000 && status == PLIM_OK; i++)
+    status = plim_pieces_take(p, 1, i, PLIM_SIDE_MAIN, PLIM_END_LOW, &piece);
   plim_pieces_free(p);
   return status;
 }

@@ -10,7 +10,24 @@ enum { CANDIDATES = 8 };
 int plim_tenants_evictable(const plim_tenants *t, int32_t storage) {
   const plim_tenant *tenant = &t->tenant[storage];
   if (t->graph->storage[storage].producer < 0 || tenant->pins > 0) return 0;
+  if (tenant->piece >= 0 && plim_pieces_side(t->pieces, tenant->piece) == PLIM_SIDE_SMALL) return 0;
   return tenant->last_read <= t->forecast->deadline[storage];
+}
+
+/* Is the piece free, or held by what may go? */
+static int may_join(const plim_tenants *t, const plim_piece *piece) {
+  if (piece->owner == PLIM_PIECE_FREE) return 1;
+  return piece->owner < t->graph->n_storages && plim_tenants_evictable(t, piece->owner);
+}
+
+int plim_tenants_can_make_room(const plim_tenants *t, int64_t bytes) {
+  int64_t run = 0;
+  for (int32_t id = t->pieces->first; id != PLIM_NEVER; id = t->pieces->piece[id].next) {
+    if (plim_pieces_side(t->pieces, id) == PLIM_SIDE_SMALL) return 0;
+    run = may_join(t, &t->pieces->piece[id]) ? run + t->pieces->piece[id].bytes : 0;
+    if (run >= bytes) return 1;
+  }
+  return 0;
 }
 
 /* cost / distance in fixed point; both are times of one step. */
@@ -59,20 +76,22 @@ static plim_status reserve_rows(plim_tenants *t, int64_t count) {
   return PLIM_OK;
 }
 
-static int32_t fill_rows(plim_tenants *t) {
+/* Pieces behind the wall stay out of it. */
+static void fill_rows(plim_tenants *t) {
   int32_t n = 0;
   for (int32_t id = t->pieces->first; id != PLIM_NEVER; id = t->pieces->piece[id].next, n++) {
     const plim_piece *piece = &t->pieces->piece[id];
+    if (plim_pieces_side(t->pieces, id) == PLIM_SIDE_SMALL) break;
     t->row_piece[n] = id;
     t->row[n] = (plim_window_row){piece->bytes, 0, PLIM_ROW_BREAKER};
     if (piece->owner == PLIM_PIECE_FREE) {
       t->row[n].state = PLIM_ROW_FREE;
-    } else if (piece->owner < t->graph->n_storages && plim_tenants_evictable(t, piece->owner)) {
+    } else if (may_join(t, piece)) {
       t->row[n].state = PLIM_ROW_HELD;
       t->row[n].cost = plim_tenants_window_cost(t, piece->owner);
     }
   }
-  return n;
+  t->n_rows = n;
 }
 
 /* storage [pieces]: what the window would evict. Returns how many. */
@@ -110,11 +129,11 @@ static plim_status choose_and_evict(plim_tenants *t, const plim_arena_request *r
                                     int32_t *hole) {
   plim_window window[CANDIDATES];
   int64_t score[CANDIDATES];
-  int32_t n_rows = fill_rows(t), best = 0;
-  int32_t joint = t->policy->forecast, candidates = joint || t->n_turns > 0 ? CANDIDATES : 1;
+  fill_rows(t);
+  int32_t best = 0, joint = t->policy->forecast, candidates = joint || t->n_turns > 0 ? CANDIDATES : 1;
   int32_t count =
-      plim_window_find(n_rows, t->row, request->bytes, t->policy->size != PLIM_PER_NOTHING, candidates, window);
-  t->counts->pieces_scanned += n_rows;
+      plim_window_find(t->n_rows, t->row, request->bytes, t->policy->size != PLIM_PER_NOTHING, candidates, window);
+  t->counts->pieces_scanned += t->n_rows;
   for (int32_t i = 0; i < count && joint; i++) {
     score[i] = score_window(t, &window[i], storage);
     if (score[i] < score[best]) best = i;

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/arena/small.h"
+
 static const plim_op *op_at(const plim_forecast *f, int32_t position) {
   return &f->graph->op[f->schedule->step[position].op];
 }
@@ -188,6 +190,7 @@ plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *rank, &rank));
   if (hold_inputs) find_held(&f, &at, from);
   find_all(&f, &at, rank);
+  PLIM_CHECK(plim_forecast_find_small(&f));
 done:
   plim_release(ctx, at.update, n, sizeof *at.update);
   plim_release(ctx, at.last, n, sizeof *at.last);

@@ -27,6 +27,8 @@ typedef struct plim_forecast {
       *deadline; /* [n_storages] last position in front of which it can be computed again, whatever else is missing */
   int32_t *hold; /* [n_storages] inputs: last position that may need it, PLIM_NEVER when nobody reads it */
   char *dear;    /* [n_storages] made at more time a byte than the byte-weighted median */
+  int64_t small_bytes;      /* storages of at most so many bytes, rounded, are small; 0: none is (small.c) */
+  int64_t small_load_bytes; /* the most of them that are alive at a time when nothing is evicted */
 } plim_forecast;
 
 /* hold_inputs 1: inputs stay as long as something may be computed again from them; of a schedule that is played from

@@ -250,7 +250,7 @@ static plim_status make_plan(const plim_tenants *t, int64_t budget_bytes, plim_p
 static plim_status play(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t arena_bytes,
                         const plim_arena_watch *watch, plim_replay_counts *counts) {
   *counts = (plim_replay_counts){.way = r->how, .steps = from, .op = PLIM_NEVER};
-  PLIM_TRY(plim_tenants_open(ctx, forecast, from, arena_bytes, r->how.policy, r->how.two_ends, counts, &r->t));
+  PLIM_TRY(plim_tenants_open(ctx, forecast, from, arena_bytes, &r->how, counts, &r->t));
   r->t.watch = watch;
   r->t.turn = r->how.turn;
   r->t.n_turns = r->how.n_turns;

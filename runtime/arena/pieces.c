@@ -25,7 +25,7 @@ static void link_spare(plim_pieces *p, int64_t from) {
 static plim_status reserve(plim_pieces *p) {
   if (p->spare != NONE) return PLIM_OK;
   int64_t capacity = p->capacity > 0 ? 2 * p->capacity : FIRST_CAPACITY;
-  PLIM_TRY(plim_free_set_reserve(&p->free, capacity));
+  for (int side = 0; side < PLIM_SIDE_COUNT; side++) PLIM_TRY(plim_free_set_reserve(&p->free[side], capacity));
   PLIM_TRY(plim_resize_array(p->ctx, &p->piece, p->capacity, capacity, sizeof *p->piece));
   int64_t old = p->capacity;
   p->capacity = capacity;
@@ -46,8 +46,20 @@ static void make_spare(plim_pieces *p, int32_t id) {
   p->n_pieces--;
 }
 
+plim_side plim_pieces_side(const plim_pieces *pieces, int32_t piece) {
+  return pieces->piece[piece].offset < pieces->wall ? PLIM_SIDE_MAIN : PLIM_SIDE_SMALL;
+}
+
+static plim_free_set *set_of(plim_pieces *p, int32_t id) {
+  return &p->free[plim_pieces_side(p, id)];
+}
+
 static void insert_free(plim_pieces *p, int32_t id) {
-  plim_free_set_insert(&p->free, id, p->piece[id].bytes, p->piece[id].offset);
+  plim_free_set_insert(set_of(p, id), id, p->piece[id].bytes, p->piece[id].offset);
+}
+
+static void erase_free(plim_pieces *p, int32_t id) {
+  plim_free_set_erase(set_of(p, id), id);
 }
 
 plim_status plim_pieces_new(plim_context *ctx, int64_t bytes, plim_pieces **out) {
@@ -58,7 +70,8 @@ plim_status plim_pieces_new(plim_context *ctx, int64_t bytes, plim_pieces **out)
   plim_pieces *p = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
   *p = (plim_pieces){.ctx = ctx, .bytes = bytes - bytes % PLIM_ALIGN, .spare = NONE};
-  plim_free_set_init(&p->free, ctx);
+  p->wall = p->bytes;
+  for (int side = 0; side < PLIM_SIDE_COUNT; side++) plim_free_set_init(&p->free[side], ctx);
   plim_status status = reserve(p);
   if (status != PLIM_OK) {
     plim_pieces_free(p);
@@ -75,7 +88,7 @@ plim_status plim_pieces_new(plim_context *ctx, int64_t bytes, plim_pieces **out)
 
 void plim_pieces_free(plim_pieces *pieces) {
   if (!pieces) return;
-  plim_free_set_release(&pieces->free);
+  for (int side = 0; side < PLIM_SIDE_COUNT; side++) plim_free_set_release(&pieces->free[side]);
   plim_release(pieces->ctx, pieces->piece, pieces->capacity, sizeof *pieces->piece);
   plim_release(pieces->ctx, pieces, 1, sizeof *pieces);
 }
@@ -94,10 +107,10 @@ static int32_t split(plim_pieces *p, int32_t id, int64_t bytes) {
 plim_status plim_pieces_take_from(plim_pieces *p, int32_t free_piece, int64_t bytes, int32_t owner, plim_end end,
                                   int32_t *out) {
   int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
-  assert(owner >= 0 && rounded > 0 && plim_free_set_has(&p->free, free_piece));
+  assert(owner >= 0 && rounded > 0 && plim_free_set_has(set_of(p, free_piece), free_piece));
   assert(p->piece[free_piece].bytes >= rounded);
   PLIM_TRY(reserve(p));
-  plim_free_set_erase(&p->free, free_piece);
+  erase_free(p, free_piece);
   int32_t taken = free_piece;
   int64_t rest = p->piece[free_piece].bytes - rounded;
   if (rest > 0 && end == PLIM_END_LOW) insert_free(p, split(p, free_piece, rounded));
@@ -112,9 +125,10 @@ plim_status plim_pieces_take_from(plim_pieces *p, int32_t free_piece, int64_t by
   return PLIM_OK;
 }
 
-plim_status plim_pieces_take(plim_pieces *pieces, int64_t bytes, int32_t owner, plim_end end, int32_t *out) {
+plim_status plim_pieces_take(plim_pieces *pieces, int64_t bytes, int32_t owner, plim_side side, plim_end end,
+                             int32_t *out) {
   int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
-  int32_t best = rounded < 0 ? NONE : plim_free_set_best(&pieces->free, rounded, end == PLIM_END_HIGH);
+  int32_t best = rounded < 0 ? NONE : plim_free_set_best(&pieces->free[side], rounded, end == PLIM_END_HIGH);
   if (best == NONE) {
     *out = NONE;
     return PLIM_OK;
@@ -128,7 +142,7 @@ plim_status plim_pieces_take_at(plim_pieces *p, int64_t offset, int64_t bytes, i
   int64_t before = offset - p->piece[id].offset;
   if (before > 0) {
     PLIM_TRY(reserve(p));
-    plim_free_set_erase(&p->free, id);
+    erase_free(p, id);
     int32_t high = split(p, id, before);
     insert_free(p, id);
     insert_free(p, high);
@@ -146,17 +160,23 @@ static void merge(plim_pieces *p, int32_t low, int32_t high) {
   make_spare(p, high);
 }
 
+/* Is the neighbour (NONE: there is none) free and on the same side of the wall? */
+static int joins(const plim_pieces *p, int32_t piece, int32_t neighbour) {
+  return neighbour != NONE && p->piece[neighbour].owner == PLIM_PIECE_FREE &&
+         plim_pieces_side(p, piece) == plim_pieces_side(p, neighbour);
+}
+
 int32_t plim_pieces_give(plim_pieces *p, int32_t piece) {
   assert(p->piece[piece].bytes > 0 && p->piece[piece].owner != PLIM_PIECE_FREE);
   p->free_bytes += p->piece[piece].bytes;
   p->piece[piece].owner = PLIM_PIECE_FREE;
   int32_t prev = p->piece[piece].prev, next = p->piece[piece].next;
-  if (next != NONE && p->piece[next].owner == PLIM_PIECE_FREE) {
-    plim_free_set_erase(&p->free, next);
+  if (joins(p, piece, next)) {
+    erase_free(p, next);
     merge(p, piece, next);
   }
-  if (prev != NONE && p->piece[prev].owner == PLIM_PIECE_FREE) {
-    plim_free_set_erase(&p->free, prev);
+  if (joins(p, piece, prev)) {
+    erase_free(p, prev);
     merge(p, prev, piece);
     piece = prev;
   }
@@ -165,13 +185,68 @@ int32_t plim_pieces_give(plim_pieces *p, int32_t piece) {
   return piece;
 }
 
+/* The last piece of the arena. */
+static int32_t last_piece(const plim_pieces *p) {
+  int32_t id = p->first;
+  while (p->piece[id].next != NONE) id = p->piece[id].next;
+  return id;
+}
+
+plim_status plim_pieces_wall_off(plim_pieces *p, int64_t bytes) {
+  int32_t id = last_piece(p);
+  int64_t area = plim_align_up(bytes, PLIM_ALIGN);
+  if (p->piece[id].owner != PLIM_PIECE_FREE || area <= 0 || area >= p->piece[id].bytes) return PLIM_OK;
+  PLIM_TRY(reserve(p));
+  erase_free(p, id);
+  p->wall = p->bytes - area;
+  int32_t high = split(p, id, p->piece[id].bytes - area);
+  insert_free(p, id);
+  insert_free(p, high);
+  walk(p);
+  return PLIM_OK;
+}
+
+void plim_pieces_join(plim_pieces *p) {
+  int32_t at_wall = NONE;
+  for (int32_t id = p->first; id != NONE; id = p->piece[id].next) {
+    if (plim_pieces_side(p, id) == PLIM_SIDE_MAIN) continue;
+    if (p->piece[id].offset == p->wall) at_wall = id;
+    if (p->piece[id].owner != PLIM_PIECE_FREE) continue;
+    erase_free(p, id);
+    plim_free_set_insert(&p->free[PLIM_SIDE_MAIN], id, p->piece[id].bytes, p->piece[id].offset);
+  }
+  p->wall = p->bytes;
+  int32_t low = at_wall == NONE ? NONE : p->piece[at_wall].prev;
+  if (low != NONE && p->piece[at_wall].owner == PLIM_PIECE_FREE && joins(p, at_wall, low)) {
+    erase_free(p, low);
+    erase_free(p, at_wall);
+    merge(p, low, at_wall);
+    insert_free(p, low);
+  }
+  walk(p);
+}
+
 void plim_pieces_hand_over(plim_pieces *pieces, int32_t piece, int32_t owner) {
   assert(owner >= 0 && pieces->piece[piece].owner >= 0);
   pieces->piece[piece].owner = owner;
 }
 
 int64_t plim_pieces_largest_free(const plim_pieces *pieces) {
-  return plim_free_set_largest(&pieces->free);
+  return plim_free_set_largest(&pieces->free[PLIM_SIDE_MAIN]);
+}
+
+/* Is the piece right, behind `prev`? */
+static int piece_valid(const plim_pieces *p, int32_t id, int32_t prev, int64_t offset) {
+  const plim_piece *piece = &p->piece[id];
+  plim_side side = plim_pieces_side(p, id);
+  int is_free = piece->owner == PLIM_PIECE_FREE;
+  if (piece->offset != offset || piece->bytes <= 0 || piece->bytes % PLIM_ALIGN != 0 || piece->prev != prev) return 0;
+  if (side == PLIM_SIDE_MAIN && piece->offset + piece->bytes > p->wall) return 0;
+  if (is_free && joins(p, id, prev)) return 0;
+  for (int i = 0; i < PLIM_SIDE_COUNT; i++) {
+    if ((is_free && i == (int)side) != plim_free_set_has(&p->free[i], id)) return 0;
+  }
+  return !is_free || p->free[side].node[id].bytes == piece->bytes;
 }
 
 int plim_pieces_valid(const plim_pieces *pieces) {
@@ -179,15 +254,13 @@ int plim_pieces_valid(const plim_pieces *pieces) {
   int32_t n = 0, prev = NONE;
   for (int32_t id = pieces->first; id != NONE; prev = id, id = pieces->piece[id].next) {
     const plim_piece *piece = &pieces->piece[id];
-    int is_free = piece->owner == PLIM_PIECE_FREE;
-    if (piece->offset != offset || piece->bytes <= 0 || piece->bytes % PLIM_ALIGN != 0 || piece->prev != prev) return 0;
-    if (is_free != plim_free_set_has(&pieces->free, id)) return 0;
-    if (is_free && pieces->free.node[id].bytes != piece->bytes) return 0;
-    if (is_free && prev != NONE && pieces->piece[prev].owner == PLIM_PIECE_FREE) return 0;
-    if (is_free) free_bytes += piece->bytes;
+    if (!piece_valid(pieces, id, prev, offset)) return 0;
+    if (piece->owner == PLIM_PIECE_FREE) free_bytes += piece->bytes;
     offset += piece->bytes;
     n++;
   }
-  return offset == pieces->bytes && free_bytes == pieces->free_bytes && n == pieces->n_pieces &&
-         plim_free_set_valid(&pieces->free);
+  for (int side = 0; side < PLIM_SIDE_COUNT; side++) {
+    if (!plim_free_set_valid(&pieces->free[side])) return 0;
+  }
+  return offset == pieces->bytes && free_bytes == pieces->free_bytes && n == pieces->n_pieces;
 }

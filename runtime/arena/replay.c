@@ -1,6 +1,7 @@
 /* Which ways are tried. No way is best at every budget, and each is cheap to replay: the rows of a table are tried and
- * the fastest plan is kept. A way that has spent more time than the best plan so far is given up. Then the fastest ways
- * are improved by looking ahead. What is tried depends on the length of the program and on nothing else. */
+ * the fastest plan is kept; each is played with and without an area for small requests. A way that has spent more time
+ * than the best plan so far is given up. Then the fastest ways are improved by looking ahead. What is tried depends on
+ * the length of the program and on nothing else. */
 #include "runtime/arena/replay.h"
 
 #include <stdio.h>
@@ -44,11 +45,14 @@ typedef struct search {
   int32_t any;               /* 1: any plan will do, it need not be fast */
   plim_replay_counts counts; /* of the plan */
   plim_plan *plan;           /* NULL: none yet */
-  struct climb {             /* by windows: the fastest ways of different policies, fastest first */
-    plim_replay_way way;
-    int64_t time_ns, searches;
-  } climb[CLIMBS];
-  int32_t n_climbs;
+  struct half {              /* of the ways: those without and those with an area for small requests */
+    int64_t best_ns;         /* of a plan; 0: none yet */
+    int32_t n_climbs;
+    struct climb { /* by windows: the fastest ways of different policies, fastest first */
+      plim_replay_way way;
+      int64_t time_ns, searches;
+    } climb[CLIMBS];
+  } half[2];
   plim_forecast forecast[2]; /* by whether inputs are held; made when first used */
 } search;
 
@@ -92,28 +96,39 @@ static plim_status play(search *s, const plim_replay_way *how, int64_t limit_ns,
 }
 
 /* Where looking ahead may start from: no two climbs of one policy. */
-static void remember(search *s, const plim_replay_way *how, int64_t time_ns, int64_t searches) {
+static void remember(struct half *h, const plim_replay_way *how, int64_t time_ns, int64_t searches) {
   struct climb fresh = {*how, time_ns, searches};
   int32_t at = 0;
-  while (at < s->n_climbs && s->climb[at].way.policy != how->policy) at++;
+  while (at < h->n_climbs && h->climb[at].way.policy != how->policy) at++;
   if (at == CLIMBS) at--;
-  if (at < s->n_climbs && s->climb[at].time_ns <= time_ns) return;
-  if (at == s->n_climbs) s->n_climbs++;
-  for (; at > 0 && s->climb[at - 1].time_ns > time_ns; at--) s->climb[at] = s->climb[at - 1];
-  s->climb[at] = fresh;
+  if (at < h->n_climbs && h->climb[at].time_ns <= time_ns) return;
+  if (at == h->n_climbs) h->n_climbs++;
+  for (; at > 0 && h->climb[at - 1].time_ns > time_ns; at--) h->climb[at] = h->climb[at - 1];
+  h->climb[at] = fresh;
 }
 
-static plim_status try_way(search *s, plim_replay_way how) {
+/* A way that has spent more time than the best of its half is given up. */
+static plim_status try_one(search *s, plim_replay_way how) {
+  struct half *half = &s->half[how.small_area];
   plim_replay_counts counts;
-  int64_t time_ns;
+  int64_t time_ns, limit_ns = s->limit_ns;
   if (done(s)) return PLIM_OK;
   if (s->from == 0 && plim_context_cancelled(s->ctx))
     return plim_fail(s->ctx, PLIM_ECANCEL, "stopped before a way was found");
-  int64_t limit_ns = s->plan ? s->plan->time_ns - s->schedule->time_ns - 1 : s->limit_ns;
+  if (half->best_ns > 0) limit_ns = half->best_ns - s->schedule->time_ns - 1;
   PLIM_TRY(play(s, &how, limit_ns, &counts, &time_ns));
-  int turns = how.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0;
-  if (time_ns < INT64_MAX && turns) remember(s, &how, time_ns, counts.searches);
+  if (time_ns == INT64_MAX) return PLIM_OK;
+  half->best_ns = time_ns;
+  if (how.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0) remember(half, &how, time_ns, counts.searches);
   return PLIM_OK;
+}
+
+/* The way in an arena that is one area, and in one with an area for small requests: neither is always better. In the
+ * middle of a plan an area would have others in it. */
+static plim_status try_way(search *s, plim_replay_way how) {
+  PLIM_TRY(try_one(s, how));
+  how.small_area = 1;
+  return s->from > 0 ? PLIM_OK : try_one(s, how);
 }
 
 static plim_status try_switches(search *s, const plim_policy *policy, int n) {
@@ -181,16 +196,18 @@ static plim_status try_everything(search *s, const plim_policy *policy) {
   PLIM_TRY(try_switches(s, policy, SWITCHES));
   PLIM_TRY(try_windows(s));
   PLIM_TRY(try_rivals(s));
-  for (int32_t i = 0; i < s->n_climbs && !done(s); i++) PLIM_TRY(look_ahead(s, &s->climb[i]));
+  for (int k = 0; k < 2 * CLIMBS && !done(s); k++) {
+    struct half *half = &s->half[k / CLIMBS];
+    if (k % CLIMBS < half->n_climbs) PLIM_TRY(look_ahead(s, &half->climb[k % CLIMBS]));
+  }
   return PLIM_OK;
 }
 
-/* Where none of many ways leads to the end, the first is played once more: the sentence and the counts are of one. */
+/* Where none of the ways leads to the end, the first is played once more: the sentence and the counts are of one. */
 static plim_status try_policy(search *s, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
-  if (!policy->forecast) return try_way(s, rival_way(policy));
-  PLIM_TRY(try_everything(s, policy));
+  PLIM_TRY(policy->forecast ? try_everything(s, policy) : try_way(s, rival_way(policy)));
   return s->plan ? PLIM_OK : play(s, &s->counts.way, s->limit_ns, &counts, &time_ns);
 }
 

@@ -21,11 +21,13 @@ typedef struct plim_detour {
 enum { PLIM_MOST_DETOURS = 32 };
 
 /* How a replay is made. two_ends: cheap storages at the high end. frontier: a chain's operands are pinned from its
- * start. hold_inputs: inputs stay as long as something may be computed again from them. turn: what looking ahead has
- * found to be better in the end. */
+ * start. hold_inputs: inputs stay as long as something may be computed again from them. small_area: small requests have
+ * an area of their own at the high end, where nothing is evicted; they go to the rest of the arena when it is full, and
+ * it becomes a part of the rest when a larger request finds no room there. turn: what looking ahead has found to be
+ * better in the end. */
 typedef struct plim_replay_way {
   const plim_policy *policy;
-  int32_t two_ends, frontier, hold_inputs, n_turns;
+  int32_t two_ends, frontier, hold_inputs, small_area, n_turns;
   plim_detour turn[PLIM_MOST_DETOURS];
 } plim_replay_way;
 
@@ -36,9 +38,11 @@ typedef struct plim_replay_counts {
   int32_t steps, op;   /* runs that were made; the op of the last one, or that found no room or no end; -1: none */
   int64_t evictions;   /* storages that were evicted to make room */
   int64_t recomputes, recomputed_ns;
+  int64_t small_area_bytes, spills;            /* area for small requests; how many found it full */
   int64_t depth;                               /* longest chain of runs that wait for each other */
   int64_t searches, pieces_scanned, search_ns; /* for room */
-  int64_t fragmentation_bytes; /* sum over the searches of the bytes that were free, in pieces too small */
+  int64_t
+      fragmentation_bytes; /* sum over the searches of the bytes that were free, in pieces too small or walled off */
 } plim_replay_counts;
 
 /* Replay the steps of `schedule` in an arena of `budget_bytes`: best fit from two ends, sliding-window eviction when no
@@ -52,8 +56,9 @@ typedef struct plim_replay_counts {
 PLIM_MUST_USE plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                                             int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out);
 
-/* The program in its order, which `order` (any plan of it; addresses are not read) says, under one online policy. For a
- * policy that knows the future all ways are tried, those of the others included, and the fastest plan is kept.
+/* The program in its order, which `order` (any plan of it; addresses are not read) says, under one online policy, with
+ * and without an area for small requests. For a policy that knows the future all ways are tried, those of the others
+ * included. The fastest plan is kept.
  * PLIM_ENOFIT also when computing again takes more than limit_ns: counts->thrashed. The plan's planner is "online" and
  * the policy's name: with the variants it says all that the run can be made again from. */
 PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const plim_plan *order,

@@ -1,5 +1,6 @@
 /* Persistent storages sit at the low end in graph order, inputs behind them; nothing of both is ever evicted, so that
- * no pinned piece stands as a wall in the middle of the arena. */
+ * no pinned piece stands as a wall in the middle of the arena. Small results and workspaces may have an area at the
+ * high end, so that they do not stand between large ones either. */
 #include "runtime/arena/tenants.h"
 
 #include <assert.h>
@@ -56,10 +57,34 @@ static plim_status no_room(const plim_tenants *t, int32_t op, int32_t storage, i
       (long long)t->pieces->free_bytes, (long long)plim_pieces_largest_free(t->pieces));
 }
 
+/* Small results and workspaces go to their area. */
+static plim_side side_for(const plim_tenants *t, int32_t storage, int64_t bytes) {
+  int made = storage < 0 || t->graph->storage[storage].producer >= 0;
+  return made && bytes <= t->small_bytes ? PLIM_SIDE_SMALL : PLIM_SIDE_MAIN;
+}
+
+/* A free piece, where there is one. What finds the area full goes to the others; what can find no room beside the area
+ * takes the wall down. */
+static plim_status take_free(plim_tenants *t, int32_t storage, int64_t bytes, int32_t owner, int32_t *taken) {
+  plim_end end = end_for(t, storage);
+  if (side_for(t, storage, bytes) == PLIM_SIDE_SMALL) {
+    PLIM_TRY(plim_pieces_take(t->pieces, bytes, owner, PLIM_SIDE_SMALL, end, taken));
+    if (*taken >= 0) return PLIM_OK;
+    t->counts->spills++;
+  }
+  PLIM_TRY(plim_pieces_take(t->pieces, bytes, owner, PLIM_SIDE_MAIN, end, taken));
+  if (*taken >= 0 || t->small_bytes == 0 || plim_tenants_can_make_room(t, plim_align_up(bytes, PLIM_ALIGN))) {
+    return PLIM_OK;
+  }
+  plim_pieces_join(t->pieces);
+  t->small_bytes = 0;
+  return plim_pieces_take(t->pieces, bytes, owner, PLIM_SIDE_MAIN, end, taken);
+}
+
 plim_status plim_tenants_place(plim_tenants *t, int32_t op, int32_t storage, int64_t bytes, int32_t *piece) {
   int32_t owner = storage >= 0 ? storage : workspace_owner(t), taken = PLIM_NEVER;
   plim_end end = end_for(t, storage);
-  PLIM_TRY(plim_pieces_take(t->pieces, bytes, owner, end, &taken));
+  PLIM_TRY(take_free(t, storage, bytes, owner, &taken));
   if (taken < 0) {
     int32_t hole = PLIM_NEVER;
     int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
@@ -174,19 +199,24 @@ static plim_status open_tenants(plim_tenants *t, int32_t from, int64_t bytes) {
     t->tenant[s] = (plim_tenant){PLIM_NEVER, PLIM_NEVER, 0, PLIM_NEVER, PLIM_NEVER, 0};
   }
   PLIM_TRY(plim_pieces_new(t->ctx, bytes, &t->pieces));
-  return from > 0 ? plim_tenants_resume(t, from) : place_sources(t);
+  if (from > 0) return plim_tenants_resume(t, from);
+  PLIM_TRY(place_sources(t));
+  if (t->small_bytes > 0) PLIM_TRY(plim_pieces_wall_off(t->pieces, t->forecast->small_load_bytes));
+  t->counts->small_area_bytes = t->pieces->bytes - t->pieces->wall;
+  if (t->counts->small_area_bytes == 0) t->small_bytes = 0;
+  return PLIM_OK;
 }
 
 plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t bytes,
-                              const plim_policy *policy, int32_t two_ends, plim_replay_counts *counts,
-                              plim_tenants *out) {
+                              const plim_replay_way *how, plim_replay_counts *counts, plim_tenants *out) {
   const plim_graph *graph = forecast->graph;
   *out = (plim_tenants){.ctx = ctx,
                         .graph = graph,
                         .forecast = forecast,
-                        .policy = policy,
+                        .policy = how->policy,
                         .counts = counts,
-                        .two_ends = two_ends,
+                        .two_ends = how->two_ends,
+                        .small_bytes = how->small_area && from == 0 ? forecast->small_bytes : 0,
                         .clock_ns = 1,
                         .n_marks = graph->n_ops > graph->n_storages ? graph->n_ops : graph->n_storages};
   plim_status status = open_tenants(out, from, bytes);

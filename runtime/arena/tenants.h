@@ -35,6 +35,7 @@ typedef struct plim_tenants {
   int32_t n_turns;
   const plim_detour *turn; /* of the way; set with the watch */
   int32_t two_ends;        /* 1: cheap storages at the high end, dear ones at the low end; 0: all at the low end */
+  int64_t small_bytes;     /* largest request for the area of small ones; 0: there is none */
   int32_t position;        /* of the schedule */
   int64_t clock_ns;        /* time of all steps so far, + 1 */
   plim_pieces *pieces;
@@ -48,6 +49,7 @@ typedef struct plim_tenants {
   /* scratch of the eviction: rows of the window search with their pieces; ops or storages met while something is priced
    */
   int64_t row_capacity, stamp, n_marks; /* the larger of n_ops and n_storages */
+  int32_t n_rows;
   plim_window_row *row;
   int32_t *row_piece;
   int64_t *mark;               /* [n_marks] stamp of the walk that came there last */
@@ -60,8 +62,8 @@ typedef struct plim_tenants {
 /* from 0: empty but for what is there without any op. Else as the steps of the schedule, which has addresses, in front
  * of `from` leave it (resume.c): PLIM_ENOFIT when there is no room for what must stay. */
 PLIM_MUST_USE plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, int32_t from,
-                                            int64_t bytes, const plim_policy *policy, int32_t two_ends,
-                                            plim_replay_counts *counts, plim_tenants *out);
+                                            int64_t bytes, const plim_replay_way *how, plim_replay_counts *counts,
+                                            plim_tenants *out);
 void plim_tenants_close(plim_tenants *tenants);
 
 int plim_tenants_resident(const plim_tenants *tenants, int32_t storage);
@@ -111,6 +113,9 @@ enum { PLIM_SCORE_FRACTION_BITS = 16 };
 
 /* May the storage go: nobody has it pinned, and it can still be computed again at its last read? */
 int plim_tenants_evictable(const plim_tenants *tenants, int32_t storage);
+
+/* Can so many bytes become one free piece outside the area of small requests, where nothing is evicted? */
+int plim_tenants_can_make_room(const plim_tenants *tenants, int64_t bytes);
 
 /* How long nobody needs the storage: until its next read where the policy knows the future, else since its last use. */
 int64_t plim_tenants_distance(const plim_tenants *tenants, int32_t storage);

@@ -73,6 +73,7 @@ typedef enum plim_piece_state {
   PLIM_PIECE_MAY_GO,
   PLIM_PIECE_PERSISTENT, /* a parameter, a state, the staged batch */
   PLIM_PIECE_INPUT,      /* written from outside: nothing makes it again */
+  PLIM_PIECE_SMALL,      /* in the area of small requests, where nothing is evicted */
   PLIM_PIECE_PINNED,     /* a run that is under way needs it: `by` is its op, -1: the end of the step */
   PLIM_PIECE_TOO_LATE,   /* cannot be made again when it is read last: `by` is the param or state that is new then,
                             -1: what it is made from is gone */

@@ -62,6 +62,8 @@ static void find_bar(plim_tenants *t, int32_t asking, plim_story_piece *p) {
   } else if (t->tenant[p->storage].pins > 0) {
     p->state = PLIM_PIECE_PINNED;
     p->by = pinned_by(t, p->storage, asking);
+  } else if (plim_pieces_side(t->pieces, t->tenant[p->storage].piece) == PLIM_SIDE_SMALL) {
+    p->state = PLIM_PIECE_SMALL;
   } else {
     p->state = PLIM_PIECE_TOO_LATE;
     p->by = updated_before(t, p->storage);
@@ -117,7 +119,7 @@ static void add_windows(const plim_tenants *t, const plim_arena_request *request
   const plim_window *window = choice->window;
   int32_t n = choice->n;
   if (!choice->score && choice->n == 1) { /* the policy looked for one alone */
-    n = plim_window_find(r->n_pieces, t->row, request->bytes, t->policy->size != PLIM_PER_NOTHING, PLIM_STORY_WINDOWS,
+    n = plim_window_find(t->n_rows, t->row, request->bytes, t->policy->size != PLIM_PER_NOTHING, PLIM_STORY_WINDOWS,
                          found);
     window = found;
   }

@@ -53,6 +53,8 @@ static void print_result(const session *s, const simulation *sim, const simulate
   figures_count(&f, 0, "scanned", "scores and pieces looked at", r->scanned);
   figures_real(&f, 0, "fragmentation_percent", "free when room was made", "%.2f %% of the arena",
                r->fragmentation_percent);
+  figures_bytes(&f, 0, "small_area_bytes", "area for small requests", r->small_area_bytes);
+  figures_count(&f, 0, "spills", "that found it full", r->spills);
   figures_real(&f, 0, "search_seconds", "search for room", "%.4f s", (double)r->search_ns / 1e9);
   refusal_figures(&f, 0, &s->refusal);
   figures_real(&f, 0, "seconds", "simulated in", "%.3f s", seconds);

@@ -103,6 +103,8 @@ static void take_counts(const plim_replay_counts *counts, simulated *out) {
   out->search_ns = counts->search_ns;
   out->scanned = counts->pieces_scanned;
   out->depth = counts->depth;
+  out->small_area_bytes = counts->small_area_bytes;
+  out->spills = counts->spills;
   if (counts->searches > 0) {
     out->fragmentation_percent = percent(counts->fragmentation_bytes, out->budget_bytes) / (double)counts->searches;
   }

@@ -36,9 +36,10 @@ typedef struct simulated {
   int64_t budget_bytes, arena_bytes; /* arena_bytes -1: no addresses */
   double overhead_percent;           /* of a run that ended */
   int64_t evictions, recomputes, searches, search_ns, scanned, depth;
-  double fragmentation_percent; /* mean over searches: free bytes of the arena's when room had to be made */
-  const char *by;               /* policy or planner whose result it is */
-  plim_plan *plan;              /* NULL: none */
+  int64_t small_area_bytes, spills; /* area for small requests, 0: none; how many of them found it full */
+  double fragmentation_percent;     /* mean over searches: free bytes of the arena's when room had to be made */
+  const char *by;                   /* policy or planner whose result it is */
+  plim_plan *plan;                  /* NULL: none */
 } simulated;
 
 /* out->end says how it ended; a failure is none of the three ends. */

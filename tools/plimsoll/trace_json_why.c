@@ -5,8 +5,9 @@
 
 static const char *state_name(plim_piece_state state) {
   static const char *const name[] = {
-      [PLIM_PIECE_IS_FREE] = "free", [PLIM_PIECE_MAY_GO] = "may go", [PLIM_PIECE_PERSISTENT] = "persistent",
-      [PLIM_PIECE_INPUT] = "input",  [PLIM_PIECE_PINNED] = "pinned", [PLIM_PIECE_TOO_LATE] = "too late",
+      [PLIM_PIECE_IS_FREE] = "free",      [PLIM_PIECE_MAY_GO] = "may go", [PLIM_PIECE_PERSISTENT] = "persistent",
+      [PLIM_PIECE_INPUT] = "input",       [PLIM_PIECE_SMALL] = "small",   [PLIM_PIECE_PINNED] = "pinned",
+      [PLIM_PIECE_TOO_LATE] = "too late",
   };
   return name[state];
 }

@@ -80,6 +80,9 @@ static void print_bar(const traced *t, const plim_story_piece *p, FILE *to) {
     case PLIM_PIECE_INPUT:
       fprintf(to, "written from outside, made by no op:");
       return;
+    case PLIM_PIECE_SMALL:
+      fprintf(to, "small, in an area where nothing is evicted:");
+      return;
     case PLIM_PIECE_IS_FREE:
     case PLIM_PIECE_MAY_GO:
       return;

@@ -1,0 +1,11 @@
+/* What counts as small, and how much room small storages need: what an arena may wall off for them. */
+#ifndef PLIM_RUNTIME_ARENA_SMALL_H
+#define PLIM_RUNTIME_ARENA_SMALL_H
+
+#include "runtime/arena/forecast.h"
+
+/* Sets small_bytes and small_load_bytes of a forecast whose reads have been found. Inputs and persistent storages do
+ * not count. O(storages x log storages + uses). Deterministic. */
+PLIM_MUST_USE plim_status plim_forecast_find_small(plim_forecast *forecast);
+
+#endif
