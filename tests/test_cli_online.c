@@ -22,7 +22,7 @@ static void teardown(void) {
 }
 TestSuite(cli_online, .init = setup, .fini = teardown);
 
-#define NETWORK "--model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs "
+#define NETWORK "--model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --iterations 3000 "
 
 static double number(const json_t *object, const char *key) {
   const json_t *value = json_object_get(object, key);
@@ -194,7 +194,7 @@ Test(cli_online, weights_are_those_of_ordinary_training_under_every_policy) {
   }
 }
 
-#define SMALL "--model mlp --data synthetic --image 8x8x1 --batch 16 --model-costs "
+#define SMALL "--model mlp --data synthetic --image 8x8x1 --batch 16 --model-costs --iterations 3000 "
 
 Test(cli_online, cap_below_the_working_set_of_an_op_is_refused_as_in_planned_mode) {
   (void)plim_test_program("train " SMALL "--memory 600KiB --steps 1");
@@ -219,7 +219,7 @@ Test(cli_online, cap_that_a_policy_misses_where_a_plan_fits_names_what_the_polic
 }
 
 /* 4096 images: 4 batches of 1000, and 96 are left. */
-#define UNEVEN "--data synthetic --image 8x8x3 --batch 1000 --model-costs --iterations 2000 "
+#define UNEVEN "--data synthetic --image 4x4x3 --batch 1000 --model-costs --iterations 2000 "
 
 Test(cli_online, last_batch_is_trained_in_the_same_arena_and_weights_are_those_of_ordinary_training) {
   static const char *const ways[] = {"--memory 80%", "--memory 45% --online best", "--memory 70% --online coop"};

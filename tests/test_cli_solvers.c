@@ -14,7 +14,7 @@ static void teardown(void) {
 }
 TestSuite(cli_solvers, .init = setup, .fini = teardown);
 
-#define STEP "--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs --memory 100%% "
+#define STEP "--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs --iterations 3000 --memory 100%% "
 
 Test(cli_solvers, tells_what_is_missing_and_how_to_get_it) {
   setenv("PLIM_HIGHS", "/nowhere/libhighs.so.1", 1);

@@ -60,9 +60,16 @@ typedef struct temper {
 } temper;
 static const temper tempers[] = {{0.5, 4, 0.05}, {3, 1, 0.005}};
 
+/* Of one cooling; a number of iterations asked for is shared by all of them. */
+static int64_t moves_of(const plim_planning *pl) {
+  int64_t moves = LEAST_MOVES + MOVES_AN_OP * (int64_t)pl->problem->n_ops, asked = pl->options->iterations / ROUNDS;
+  if (moves > MOST_MOVES) moves = MOST_MOVES;
+  if (pl->options->iterations > 0 && asked < moves) moves = asked > LEAST_MOVES ? asked : LEAST_MOVES;
+  return moves;
+}
+
 static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round) {
   plim_planning *pl = s->pl;
-  int64_t moves = LEAST_MOVES + MOVES_AN_OP * (int64_t)pl->problem->n_ops;
   int packs = round >= ROUNDS - PACKING_ROUNDS;
   const temper *how = &tempers[!packs && round % 3 == 2];
   plim_track_load(s->track, start);
@@ -73,7 +80,7 @@ static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round)
                    .cold = 0.002,
                    .weight = how->weight,
                    .time_weight = how->time_weight,
-                   .iterations = moves < MOST_MOVES ? moves : MOST_MOVES,
+                   .iterations = moves_of(pl),
                    .deadline_ns = plim_planning_deadline(pl, 100),
                    .share = {25, 15, 15, 10, 10, 25, 5},
                    .on_fit = on_fit,
