@@ -58,9 +58,10 @@ PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *gr
                                          const plim_plan_options *options, plim_plan **out);
 
 /* Plans for budgets [n], ascending, through one curve, kept in options->curves where there is such a folder: each
- * planning starts from the plan for the budget before. options->time_limit_ns is for all of them together,
- * options->iterations for each. plan [n] out: the fastest known within each budget, so overheads never rise; NULL where
- * none was found. After a cancel the budgets left get what is known. */
+ * planning starts from the plan for the budget before. options->iterations is for each planning, options->time_limit_ns
+ * for all of them together: where it is too short for so many, evenly spread budgets are planned, and the last. plan
+ * [n] out: the fastest known within each budget, so overheads never rise; NULL where none was found. After a cancel the
+ * budgets left get what is known. */
 PLIM_MUST_USE plim_status plim_plan_curve(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, int32_t n, const int64_t *budget,
                                           plim_plan **plan);

@@ -134,6 +134,10 @@ Test(kept, range_of_budgets_never_rises_and_agrees_with_single_plans) {
   planner_case_free(&c);
 }
 
+static void count_plannings(void *user, const plim_progress *progress) {
+  if (strcmp(progress->stage, "curve") == 0) ++*(int *)user;
+}
+
 Test(kept, range_begins_at_the_smallest_budget_and_has_a_plan_for_each_without_time) {
   enum { BUDGETS = 20 };
   for (int unpacked = 0; unpacked < 2; unpacked++) {
@@ -141,20 +145,24 @@ Test(kept, range_begins_at_the_smallest_budget_and_has_a_plan_for_each_without_t
     int64_t whole = whole_bytes(&c), budget[BUDGETS], last = INT64_MAX;
     plim_plan *plan[BUDGETS];
     plim_plan_floor floor;
+    int plannings = 0;
+    plim_context_set_progress(c.ctx, count_plannings, &plannings);
     c.options.curves = NULL;
     c.options.iterations = 0;
     c.options.time_limit_ns = 1;
     c.options.budget_bytes = INT64_MAX;
     cr_assert_eq(plim_plan_range(c.ctx, c.graph, c.profile, &c.options, whole, BUDGETS, budget, &floor, plan), PLIM_OK);
     cr_assert_eq(budget[0], floor.smallest_bytes);
-    cr_assert_eq(budget[BUDGETS - 1], whole);
+    cr_assert_eq(budget[BUDGETS - 1], floor.smallest_bytes > whole ? floor.smallest_bytes : whole);
+    cr_assert_leq(plannings, 3, "%d plannings without time", plannings);
     for (int32_t i = 0; i < BUDGETS; i++) {
       cr_assert_not_null(plan[i], "budget %d of %d has no plan", (int)i, BUDGETS);
       cr_assert_leq(unpacked ? plan[i]->peak_bytes : plan[i]->arena_bytes, budget[i]);
       cr_assert_leq(plan[i]->time_ns, last);
       last = plan[i]->time_ns;
-      plim_plan_free(plan[i]);
     }
+    cr_assert_eq(last, plan[0]->keep_all_ns);
+    for (int32_t i = 0; i < BUDGETS; i++) plim_plan_free(plan[i]);
     planner_case_free(&c);
   }
 }

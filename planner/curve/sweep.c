@@ -29,13 +29,27 @@ typedef struct sweep {
   int64_t started_ns;
 } sweep;
 
-/* The options of planning number i of n: an equal share of the time that is left. */
-static plim_plan_options options_of(const sweep *s, int32_t i, int32_t n, int64_t budget) {
+static int64_t left_ns(const sweep *s) {
+  return s->options->time_limit_ns - (plim_now_ns() - s->started_ns);
+}
+
+/* How many budgets further on to plan next, after `done` plannings since begun_ns: every budget in turn, unless a time
+ * limit leaves room for fewer at what one took so far; then evenly spread ones, and the last whatever the time. */
+static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_t begun_ns) {
+  int32_t others = n - 1 - i;
+  if (s->options->time_limit_ns <= 0 || others < 2 || done == 0) return 1;
+  double each = (double)(plim_now_ns() - begun_ns) / done, left = (double)left_ns(s);
+  double wanted = left > each ? others * each / left : others;
+  return wanted < 1.5 ? 1 : wanted > others ? others : (int32_t)(wanted + 0.5);
+}
+
+/* The options of one of `parts` plannings: an equal share of the time that is left. */
+static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budget) {
   plim_plan_options o = *s->options;
   o.budget_bytes = budget;
   if (o.time_limit_ns > 0) {
-    int64_t left = o.time_limit_ns - (plim_now_ns() - s->started_ns);
-    o.time_limit_ns = left > n - i ? left / (n - i) : 1;
+    int64_t left = left_ns(s);
+    o.time_limit_ns = left > parts ? left / parts : 1;
   }
   return o;
 }
@@ -63,8 +77,10 @@ static void report(const sweep *s, int32_t done, int32_t n, int64_t budget) {
 }
 
 static plim_status plan_all(const sweep *s, int32_t n, const int64_t *budget) {
-  for (int32_t i = 0; i < n; i++) {
-    plim_plan_options options = options_of(s, i, n, budget[i]);
+  int64_t begun_ns = plim_now_ns();
+  for (int32_t i = 0, done = 0, step = 1; i < n; i += step, done++) {
+    step = stride(s, i, n, done, begun_ns);
+    plim_plan_options options = options_of(s, (n - 1 - i) / step + 1, budget[i]);
     plim_status status = plan_one(s, &options);
     if (status == PLIM_ECANCEL) return PLIM_OK; /* the others get what is known */
     PLIM_TRY(status);

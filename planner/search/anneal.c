@@ -78,7 +78,9 @@ static plim_status one_move(plim_anneal *a, plim_move move, double temperature) 
 static double progress(const plim_anneal *a, int64_t moves, int64_t begin_ns) {
   double share = (double)moves / (double)a->iterations;
   if (a->deadline_ns == INT64_MAX) return share;
-  double time_share = (double)(plim_now_ns() - begin_ns) / (double)(a->deadline_ns - begin_ns + 1);
+  int64_t now_ns = plim_now_ns();
+  if (now_ns >= a->deadline_ns) return 1; /* also where it was over before the cooling began */
+  double time_share = (double)(now_ns - begin_ns) / (double)(a->deadline_ns - begin_ns);
   return time_share > share ? time_share : share;
 }
 
