@@ -6,10 +6,13 @@
 #include "planner/curve/kept.h"
 #include "planner/refusal.h"
 
-static plim_status find_keep_all(const plim_problem *problem, const plim_plan_options *options, int64_t *bytes) {
+/* Every strategy that begins there would look for it again. */
+static plim_status find_keep_all(const plim_problem *problem, const plim_plan_options *options, plim_schedule *order,
+                                 int64_t *bytes) {
   plim_planning *pl = NULL;
   plim_status status = plim_planning_begin(problem, options, &pl);
   if (status == PLIM_OK) status = plim_keep_all_run(pl);
+  if (status == PLIM_OK) status = plim_schedule_copy(order, &pl->best);
   if (status == PLIM_OK) *bytes = pl->best_bytes;
   plim_planning_end(pl);
   return status;
@@ -20,14 +23,16 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   plim_plan_floor floor = {0};
   plim_plan_options free_options = *options;
   plim_planning *pl = NULL;
+  plim_schedule keep_all = {.ctx = problem->ctx};
   plim_plan *made = NULL; /* the checker has a look, whether the plan is wanted or not: it may be a kept one */
   int64_t wanted_bytes = options->budget_bytes;
   plim_status status;
   int32_t kept = 0;
   free_options.budget_bytes = INT64_MAX;
-  PLIM_TRY(find_keep_all(problem, &free_options, &floor.keep_all_bytes));
-  PLIM_TRY(plim_planning_begin(problem, &free_options, &pl));
+  PLIM_CHECK(find_keep_all(problem, &free_options, &keep_all, &floor.keep_all_bytes));
+  PLIM_CHECK(plim_planning_begin(problem, &free_options, &pl));
   pl->lowest = 1;
+  pl->keep_all = &keep_all;
   PLIM_CHECK(plim_kept_run(pl, strategy, curve, &kept));
   if (options->from_curve) *options->from_curve = kept;
   floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
@@ -47,6 +52,7 @@ done:
   }
   plim_plan_free(made);
   plim_planning_end(pl);
+  plim_schedule_free(&keep_all);
   return status;
 }
 

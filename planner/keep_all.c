@@ -48,6 +48,7 @@ static plim_status improve_order(keeper *k) {
 }
 
 plim_status plim_keep_all_run(plim_planning *pl) {
+  if (pl->keep_all) return plim_planning_offer(pl, pl->keep_all, STRONG, NULL);
   keeper k = {.pl = pl, .schedule = {.ctx = pl->problem->ctx}};
   plim_status status = plim_schedule_program_order(pl->problem, &k.schedule);
   if (status == PLIM_OK) status = plim_planning_offer(pl, &k.schedule, STRONG, NULL);

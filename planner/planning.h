@@ -26,8 +26,9 @@ typedef struct plim_planning {
   int64_t least_bytes; /* smallest height (unpacked: peak) of anything offered */
   plim_schedule clash; /* nothing found: of the schedules whose peaks fit the one that packs lowest, for a refusal */
   int64_t clash_bytes; /* its height; INT64_MAX: none */
-  struct plim_cut_kit *kit; /* what the cut model kept from other budgets; NULL: nothing */
-  plim_curve *curve;        /* gets everything offered that it has no better point for; NULL: none */
+  const plim_schedule *keep_all; /* what plim_keep_all_run came to for this problem before; NULL: it looks itself */
+  struct plim_cut_kit *kit;      /* what the cut model kept from other budgets; NULL: nothing */
+  plim_curve *curve;             /* gets everything offered that it has no better point for; NULL: none */
 } plim_planning;
 
 PLIM_MUST_USE plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_options *options,

@@ -4,6 +4,7 @@
 #include "planner/search/cover.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "planner/planning.h"
 #include "planner/search/seed_cover.h"
@@ -50,7 +51,7 @@ static int64_t cover(const planner_case *c, int32_t rounds, plim_schedule *sched
   plim_planning *pl = NULL;
   cr_assert_eq(plim_planning_begin(c->problem, &c->options, &pl), PLIM_OK);
   cr_assert_eq(plim_schedule_program_order(c->problem, schedule), PLIM_OK);
-  plim_status status = plim_seed_cover(pl, rounds, INT64_MAX, schedule);
+  plim_status status = plim_seed_cover(pl, pl->budget_bytes, rounds, INT64_MAX, schedule);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(c->ctx));
   cr_assert_eq(plim_timeline_evaluate(pl->timeline, schedule), PLIM_OK);
   cr_assert(pl->found, "the peak is %lld bytes, the limit %lld", (long long)pl->timeline->peak_bytes,
@@ -140,13 +141,36 @@ Test(cover, where_addresses_need_more_than_the_peak_the_limit_follows) {
     plim_schedule schedule = {.ctx = c.ctx};
     cr_assert_eq(plim_planning_begin(c.problem, &c.options, &pl), PLIM_OK);
     cr_assert_eq(plim_schedule_program_order(c.problem, &schedule), PLIM_OK);
-    cr_assert_eq(plim_seed_cover(pl, 8, INT64_MAX, &schedule), PLIM_OK);
+    cr_assert_eq(plim_seed_cover(pl, pl->budget_bytes, 8, INT64_MAX, &schedule), PLIM_OK);
     cr_assert(pl->found, "seed %llu: %lld bytes", (unsigned long long)seed, (long long)pl->least_bytes);
     cr_assert_leq(pl->best_bytes, pl->budget_bytes);
     plim_planning_end(pl);
     plim_schedule_free(&schedule);
     planner_case_free(&c);
   }
+}
+
+static void count_walk(void *user, const plim_progress *progress) {
+  *(int *)user += strcmp(progress->stage, "cover") == 0;
+}
+
+/* Where a goal cannot be met repeats of repeats take all the room there is; from then on walks change nothing. */
+Test(cover, round_that_has_used_up_its_room_ends) {
+  plim_context *ctx = new_context();
+  planner_case c = layers(ctx, 300, 1, 20);
+  plim_planning *pl = NULL;
+  plim_schedule schedule = {.ctx = ctx};
+  int walks = 0;
+  plim_context_set_progress(ctx, count_walk, &walks);
+  cr_assert_eq(plim_planning_begin(c.problem, &c.options, &pl), PLIM_OK);
+  cr_assert_eq(plim_schedule_program_order(c.problem, &schedule), PLIM_OK);
+  cr_assert_eq(plim_seed_cover(pl, pl->budget_bytes, 1, INT64_MAX, &schedule), PLIM_OK);
+  cr_assert_not(pl->found);
+  cr_assert_gt(walks, 10);
+  cr_assert_lt(walks, 50, "%d walks", walks);
+  plim_planning_end(pl);
+  plim_schedule_free(&schedule);
+  planner_case_free(&c);
 }
 
 Test(cover, repeats_that_gain_nothing_go_when_they_are_not_held) {
@@ -184,7 +208,7 @@ static plim_status cover_once(plim_context *ctx, void *user) {
   plim_status status = plim_problem_make(ctx, c->graph, c->profile, &c->options, PLIM_CLASS_FREE, &problem);
   if (status == PLIM_OK) status = plim_planning_begin(problem, &c->options, &pl);
   if (status == PLIM_OK) status = plim_schedule_program_order(problem, &schedule);
-  if (status == PLIM_OK) status = plim_seed_cover(pl, 2, INT64_MAX, &schedule);
+  if (status == PLIM_OK) status = plim_seed_cover(pl, pl->budget_bytes, 2, INT64_MAX, &schedule);
   plim_schedule_free(&schedule);
   plim_planning_end(pl);
   plim_problem_free(problem);

@@ -49,7 +49,7 @@ static const plim_cooling long_series[] = {{45, 0.1, PLIM_COOL_FRESH, {25, 15, 1
                                            {45, 0.1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10, 4}},
                                            {10, 0.05, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10, 4}}};
 enum { COOLINGS = sizeof series / sizeof series[0], LONG_COOLINGS = sizeof long_series / sizeof long_series[0] };
-enum { MOVES_AN_OP = 4000, LAPS = 2, LONG_OPS = 3000, COVER_ROUNDS = 4 };
+enum { MOVES_AN_OP = 4000, LAPS = 2, LONG_OPS = 3000, COVER_ROUNDS = 4, NEAR_PART = 32 /* of the budget */ };
 
 /* ---- the team ---- */
 
@@ -146,7 +146,8 @@ static plim_status find_by_covering(portfolio *p) {
   plim_planning *pl = p->pl;
   plim_schedule schedule = {.ctx = pl->problem->ctx};
   plim_status status = plim_schedule_copy(&schedule, p->order);
-  if (status == PLIM_OK) status = plim_seed_cover(pl, COVER_ROUNDS, plim_planning_deadline(pl, 100), &schedule);
+  if (status == PLIM_OK)
+    status = plim_seed_cover(pl, pl->budget_bytes, COVER_ROUNDS, plim_planning_deadline(pl, 100), &schedule);
   if (status == PLIM_OK) status = exchange(p);
   plim_schedule_free(&schedule);
   return status;
@@ -156,7 +157,7 @@ static plim_status find_by_covering(portfolio *p) {
 static plim_status find_any(portfolio *p) {
   plim_planning *pl = p->pl, *lowest = NULL;
   plim_plan_options options = *pl->options;
-  if (p->tries == 0) PLIM_TRY(find_by_covering(p));
+  if (p->tries == 0 && !is_long(p)) PLIM_TRY(find_by_covering(p)); /* long graphs were covered to begin with */
   if (pl->found) return PLIM_OK;
   options.budget_bytes = INT64_MAX;
   options.seed += p->tries++ << 32;
@@ -165,6 +166,7 @@ static plim_status find_any(portfolio *p) {
   lowest->lowest = 1;
   lowest->started_ns = pl->started_ns;
   lowest->enough_bytes = pl->budget_bytes;
+  lowest->keep_all = pl->keep_all;
   plim_status status = plim_squeeze_run(lowest);
   if (status == PLIM_OK || status == PLIM_ECANCEL) {
     plim_status taken = plim_planning_take(pl, lowest);
@@ -202,6 +204,20 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
   return find_any(p);
 }
 
+/* Where covering has found no plan for a long graph, look for one with the fewest bytes at once. Is that still far
+ * above the budget, and what covering came to as well? Annealing hardly lowers the peaks of long graphs: millions of
+ * moves would end in the same refusal. With limits they are what was asked for. */
+static plim_status look_ahead(portfolio *p, int *hopeless) {
+  plim_planning *pl = p->pl;
+  int64_t near = pl->budget_bytes + pl->budget_bytes / NEAR_PART;
+  *hopeless = 0;
+  if (!is_long(p) || pl->found || pl->options->time_limit_ns > 0 || pl->options->iterations > 0) return PLIM_OK;
+  PLIM_TRY(find_any(p));
+  PLIM_TRY(plim_timeline_evaluate(pl->timeline, p->order));
+  *hopeless = !pl->found && pl->least_bytes > near && pl->timeline->peak_bytes > near;
+  return PLIM_OK;
+}
+
 /* Two laps where moves are limited: one alone now and then ends far behind. Where time is, slower and slower laps that
  * fill it: the first has the moves of a lap without limits, each next one four times as long, the last one what is
  * left. */
@@ -210,7 +226,9 @@ static plim_status run_laps(portfolio *p) {
   const plim_plan_options *options = pl->options;
   int64_t moves = options->iterations > 0 ? options->iterations : MOVES_AN_OP * (int64_t)pl->problem->n_ops;
   int64_t begin_ns = plim_now_ns(), end_ns = plim_planning_deadline(pl, 100);
-  for (int lap = 0; lap < LAPS && !met_bound(p); lap++) {
+  int hopeless;
+  PLIM_TRY(look_ahead(p, &hopeless));
+  for (int lap = 0; lap < LAPS && !hopeless && !met_bound(p); lap++) {
     PLIM_TRY(run_lap(p, moves / LAPS, end_ns));
     p->lost |= is_long(p);
   }

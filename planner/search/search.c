@@ -47,7 +47,7 @@ static plim_status begin_many(plim_planning *pl, plim_schedule *order) {
   if (n > MANY_OPS || is_deep(pl)) PLIM_TRY(plim_rotor_run(pl));
   if (n <= COVER_OPS) return PLIM_OK;
   if (pl->found && !suggested) PLIM_TRY(plim_schedule_copy(order, &pl->best));
-  return plim_seed_cover(pl, COVER_ROUNDS, cover_deadline(pl), order);
+  return plim_seed_cover(pl, pl->budget_bytes, COVER_ROUNDS, cover_deadline(pl), order);
 }
 
 plim_status plim_search_run(plim_planning *pl) {

@@ -30,6 +30,7 @@ typedef struct coverer {
   plim_planning *pl;
   plim_track *track;
   plim_cover *cover;
+  int64_t budget;
   int64_t goal;         /* peak that is low enough: the budget, less where addresses need more */
   double top;           /* rate at which a round begins */
   double excess;        /* bytes x steps above the goal of the schedule that covering began with */
@@ -85,6 +86,11 @@ static plim_status watch(coverer *c, int64_t area, int *ran_away) {
   return plim_track_store(c->track, &c->lowest);
 }
 
+/* Repeats have taken all the room there is, which none of them can have been worth. */
+static int is_full(const coverer *c) {
+  return c->track->n_free <= 2 * PLIM_COVER_CHAIN;
+}
+
 /* Set rate and aim of the next walk of the round. */
 static plim_status follow(coverer *c, int *ran_away) {
   plim_cover *cover = c->cover;
@@ -111,6 +117,7 @@ static plim_status fall(coverer *c, int64_t deadline_ns) {
     plim_cover_walk(c->cover);
     plim_planning_report(c->pl, "cover");
     PLIM_TRY(follow(c, &ran_away));
+    ran_away |= is_full(c);
   }
   return PLIM_OK;
 }
@@ -120,7 +127,7 @@ static plim_status fall(coverer *c, int64_t deadline_ns) {
 static plim_status settle(coverer *c) {
   plim_track *t = c->track;
   int within = fits(c);
-  int64_t bytes = 0, budget = c->pl->budget_bytes;
+  int64_t bytes = 0;
   if (within) PLIM_TRY(plim_polish(t, c->goal));
   int64_t time_ns = within ? t->time_ns : INT64_MAX, peak = plim_track_peak(t);
   int better = within ? time_ns < c->best_ns : c->best_ns == INT64_MAX && peak < c->best_peak;
@@ -129,8 +136,8 @@ static plim_status settle(coverer *c) {
   c->best_peak = peak;
   if (!within) return PLIM_OK;
   PLIM_TRY(plim_planning_offer(c->pl, &c->best, EFFORT, &bytes));
-  if (bytes <= budget) c->best_ns = time_ns;
-  if (bytes > budget) c->goal -= (bytes - budget) / 2 + c->pl->problem->align;
+  if (bytes <= c->budget) c->best_ns = time_ns;
+  if (bytes > c->budget) c->goal -= (bytes - c->budget) / 2 + c->pl->problem->align;
   return PLIM_OK;
 }
 
@@ -156,11 +163,13 @@ static plim_status run_rounds(coverer *c, int32_t rounds, int64_t deadline_ns) {
   return PLIM_OK;
 }
 
-plim_status plim_seed_cover(plim_planning *pl, int32_t rounds, int64_t deadline_ns, plim_schedule *schedule) {
+plim_status plim_seed_cover(plim_planning *pl, int64_t budget_bytes, int32_t rounds, int64_t deadline_ns,
+                            plim_schedule *schedule) {
   const plim_problem *p = pl->problem;
   int32_t room = MOST_RUNS_AN_OP * p->n_ops + 4 * PLIM_COVER_CHAIN;
   coverer c = {.pl = pl,
-               .goal = pl->budget_bytes,
+               .budget = budget_bytes,
+               .goal = budget_bytes,
                .best = {.ctx = p->ctx},
                .lowest = {.ctx = p->ctx},
                .best_ns = INT64_MAX,
@@ -168,7 +177,7 @@ plim_status plim_seed_cover(plim_planning *pl, int32_t rounds, int64_t deadline_
   plim_status status;
   if (2 * schedule->n > room) room = 2 * schedule->n;
   PLIM_CHECK(plim_track_new(p, room, &c.track));
-  PLIM_CHECK(plim_cover_new(c.track, pl->budget_bytes, &c.cover));
+  PLIM_CHECK(plim_cover_new(c.track, budget_bytes, &c.cover));
   plim_track_load(c.track, schedule);
   c.cover->random = (plim_random){pl->options->seed};
   status = run_rounds(&c, rounds, deadline_ns);

@@ -4,11 +4,12 @@
 
 #include "planner/planning.h"
 
-/* Bring a schedule within the planning's budget by covering (cover.h), and make it faster by taking back and covering
- * again, in at most so many rounds and, but for the first, until `deadline_ns`. What comes within the budget is
- * offered; *schedule becomes the fastest of it, or the lowest that was met. The schedule must be valid. Deterministic
- * but for the deadline. */
-PLIM_MUST_USE plim_status plim_seed_cover(plim_planning *planning, int32_t rounds, int64_t deadline_ns,
-                                          plim_schedule *schedule);
+/* Bring a schedule within so many bytes by covering (cover.h), and make it faster by taking back and covering again, in
+ * at most so many rounds and, but for the first, until `deadline_ns`. What comes within them is offered; *schedule
+ * becomes the fastest of it, or the lowest that was met. The schedule must be valid. Deterministic but for the
+ * deadline.
+ */
+PLIM_MUST_USE plim_status plim_seed_cover(plim_planning *planning, int64_t budget_bytes, int32_t rounds,
+                                          int64_t deadline_ns, plim_schedule *schedule);
 
 #endif

@@ -2,14 +2,20 @@
  * so that there is always a next step down; overhead hardly counts. Peaks fall in jumps of one large item and many a
  * cooling gets stuck above the last jump, so there are many short ones, from program order and from checkpoints with
  * fewest bytes in turn. The last coolings stay just below the height of the best and pack what they meet, since peaks
- * that low need not pack. */
+ * that low need not pack. Of many ops annealing hardly moves the peak in as many moves; there covering goes down
+ * instead, an eighth at a time, and only the coolings that pack follow. */
 #include "planner/bound.h"
 #include "planner/planning.h"
 #include "planner/search/anneal.h"
 #include "planner/search/seed.h"
+#include "planner/search/seed_cover.h"
 
 enum { QUICK = 8, STRONG = 96 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
 enum { ROUNDS = 9, BRIEF_ROUNDS = 4, PACKING_ROUNDS = 2, MOVES_AN_OP = 600, LEAST_MOVES = 4000, MOST_MOVES = 150000 };
+enum {
+  MANY_OPS = 3000,
+  STEP_PART = 8 /* of the peak that covering goes down at once */
+};
 enum { SEEDS = 16 /* of random numbers, more than rounds */ };
 
 typedef struct squeezer {
@@ -95,19 +101,60 @@ static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round)
   return status;
 }
 
+static plim_status take_lowest(squeezer *s, const plim_schedule *schedule) {
+  plim_planning *pl = s->pl;
+  PLIM_TRY(plim_planning_offer(pl, schedule, QUICK, NULL));
+  if (pl->timeline->peak_bytes >= s->lowest_peak_bytes) return PLIM_OK;
+  s->lowest_peak_bytes = pl->timeline->peak_bytes;
+  return plim_schedule_copy(&s->lowest_peak, schedule);
+}
+
+/* Cover `from` ever deeper, until a goal is missed or what was asked for is met. */
+static plim_status cover_down(squeezer *s, const plim_schedule *from, int64_t enough, plim_schedule *scratch) {
+  plim_planning *pl = s->pl;
+  int64_t deadline_ns = plim_planning_deadline(pl, 100), goal = s->lowest_peak_bytes;
+  PLIM_TRY(take_lowest(s, from));
+  if (s->lowest_peak_bytes == goal) return PLIM_OK; /* what is known comes from better */
+  do {
+    goal = s->lowest_peak_bytes - s->lowest_peak_bytes / STEP_PART - 1;
+    if (goal < enough && s->lowest_peak_bytes > enough) goal = enough;
+    PLIM_TRY(plim_schedule_copy(scratch, from));
+    PLIM_TRY(plim_seed_cover(pl, goal, 1, deadline_ns, scratch));
+    PLIM_TRY(take_lowest(s, scratch));
+  } while (s->lowest_peak_bytes <= goal && goal > s->bound_bytes && pl->best_bytes > enough &&
+           plim_now_ns() < deadline_ns);
+  return PLIM_OK;
+}
+
+/* Covering knows no cap on runs. */
+static uint64_t first_round(const squeezer *s) {
+  const plim_planning *pl = s->pl;
+  if (pl->problem->n_ops <= MANY_OPS || pl->most_runs > 0) return 0;
+  return pl->options->unpacked ? ROUNDS : ROUNDS - PACKING_ROUNDS;
+}
+
+/* Where a round starts from. */
+static const plim_schedule *find_start(const squeezer *s, uint64_t round, const plim_schedule *seed,
+                                       const plim_schedule *order) {
+  if (round >= ROUNDS - PACKING_ROUNDS) return round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &s->pl->best;
+  return round % 3 == 2 ? seed : order;
+}
+
 static plim_status run_rounds(squeezer *s, plim_schedule *start) {
   plim_planning *pl = s->pl;
   plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
-  uint64_t rounds = pl->brief ? BRIEF_ROUNDS : ROUNDS;
+  uint64_t round = first_round(s), rounds = pl->brief ? BRIEF_ROUNDS : ROUNDS;
   int64_t enough = pl->enough_bytes > s->bound_bytes ? pl->enough_bytes : s->bound_bytes;
   plim_status status;
   PLIM_CHECK(plim_seed_make(pl->problem, pl->timeline, 0, s->track->room / 2, &seed));
   PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
-  for (uint64_t round = 0; round < rounds && pl->best_bytes > enough; round++) {
+  if (round > 0 && pl->best_bytes > enough) {
+    PLIM_CHECK(cover_down(s, &order, enough, start));
+    PLIM_CHECK(cover_down(s, &seed, enough, start));
+  }
+  for (; round < rounds && pl->best_bytes > enough; round++) {
     if (plim_now_ns() >= plim_planning_deadline(pl, 100)) break;
-    const plim_schedule *from = round % 3 == 2 ? &seed : &order;
-    if (round >= ROUNDS - PACKING_ROUNDS) from = round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &pl->best;
-    PLIM_CHECK(plim_schedule_copy(start, from));
+    PLIM_CHECK(plim_schedule_copy(start, find_start(s, round, &seed, &order)));
     PLIM_CHECK(cool(s, start, round));
   }
 done:
