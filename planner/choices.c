@@ -85,6 +85,9 @@ static plim_status allowed_label(const plim_problem *p, const plim_plan_options 
                    p->graph->op[op].name, *out, n);
 }
 
+/* Steps run many times over: a plan's time must not overflow either. */
+static const int64_t most_total_ns = INT64_MAX >> 12;
+
 plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options) {
   const plim_profile *profile = p->profile;
   int64_t total_ns = 0, most_workspace = 0;
@@ -105,8 +108,14 @@ plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options)
       if (workspace < 0 || workspace > most_workspace) most_workspace = workspace < 0 ? INT64_MAX : workspace;
     }
     total_ns = plim_add_bytes(total_ns, next->time_ns);
-    if (total_ns < 0 || total_ns > INT64_MAX >> 12 || most_workspace > INT64_MAX / 4) {
-      return plim_fail(p->ctx, PLIM_EOVERFLOW, "times or workspaces of graph '%s' are too large to add up",
+    if (total_ns < 0 || total_ns > most_total_ns) {
+      return plim_fail(p->ctx, PLIM_EOVERFLOW,
+                       "the times of graph '%s' add up to more than the %lld that plans are made of, repeats included: "
+                       "divide them all by one number",
+                       p->graph->name, (long long)most_total_ns);
+    }
+    if (most_workspace > INT64_MAX / 4) {
+      return plim_fail(p->ctx, PLIM_EOVERFLOW, "a workspace of graph '%s' is too large to add to others",
                        p->graph->name);
     }
     next += p->own_op[op].n_choices;

@@ -9,6 +9,8 @@
 #include "planner/bound.h"
 #include "planner/exact/solver.h"
 #include "runtime/graph/check.h"
+#include "tests/support/context.h"
+#include "tests/support/dag.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/random.h"
@@ -424,4 +426,21 @@ Test(planner, the_floor_is_described_with_the_operands_of_its_op) {
   cr_assert_eq(cut[9], 0);
   cr_assert_eq(cut[10], 'x');
   planner_case_free(&c);
+}
+
+Test(planner, times_too_large_for_plans_are_refused_with_what_helps) {
+  plim_context *ctx = plim_test_context();
+  const int64_t size[] = {1, 1, 1}, time[] = {1000000000000000, 1000000000000000, 1000000000000000};
+  const dag_edge edge[] = {{0, 1}, {1, 2}};
+  plim_graph *graph = dag_make(ctx, 3, size, time, 2, edge);
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  plim_plan_options options = plim_plan_options_default();
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_EOVERFLOW);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "add up to more than the 2251799813685247 "));
+  cr_assert_not_null(strstr(plim_context_error(ctx), "divide them all by one number"));
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
 }
