@@ -38,7 +38,7 @@ static plim_status add_edge(builder *b, int32_t row, int32_t value) {
  * bytes. The pool was made large enough for all lists; empties the collection. */
 static void take_lists(builder *b, int32_t rows, plim_list *list, size_t stride) {
   int64_t e = 0;
-  qsort(b->edges, (size_t)b->n_edges, sizeof *b->edges, by_row_value);
+  if (b->n_edges > 0) qsort(b->edges, (size_t)b->n_edges, sizeof *b->edges, by_row_value);
   for (int32_t row = 0; row < rows; row++) {
     plim_list *out = (plim_list *)((char *)list + (size_t)row * stride);
     int32_t *at = b->p->pool + b->p->n_pool, n = 0;

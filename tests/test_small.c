@@ -8,6 +8,7 @@
 #include "planner/planner.h"
 #include "runtime/arena/tenants.h"
 #include "runtime/graph/check.h"
+#include "runtime/inspect/story.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/random.h"
@@ -347,6 +348,39 @@ Test(small, policies_take_the_better_of_one_area_and_two) {
     close_program(&p);
   }
   cr_expect_gt(areas, 150, "%d plays had one", areas);
+}
+
+/* ---- reasons ---- */
+
+/* Small pieces that the first decision of the run leaves alone; each lies at the arena's high end. */
+static int32_t small_pieces(const program *p, const plim_policy *policy, int64_t bytes) {
+  plim_story_options options = {p->graph, p->order, policy, bytes, p->order->time_ns};
+  const plim_story_choice *choice;
+  const plim_story_reasons *why;
+  plim_story *story = NULL;
+  int32_t n = 0;
+  cr_assert_eq(plim_story_new(ctx, &options, &story), PLIM_OK, "%s", plim_context_error(ctx));
+  if (plim_story_way(story)->small_area && plim_story_choices(story, &choice) > 0) {
+    cr_assert_eq(plim_story_explain(story, 0, &why), PLIM_OK, "%s", plim_context_error(ctx));
+    for (int32_t i = 0; i < why->n_pieces; i++) {
+      if (why->piece[i].state != PLIM_PIECE_SMALL) continue;
+      cr_expect_leq(why->piece[i].bytes, 9 * UNIT);
+      n++;
+    }
+    cr_expect(n == 0 || why->piece[why->n_pieces - 1].bytes <= 2 * LAYERS * 9 * UNIT, "the last piece is of the area");
+  }
+  plim_story_free(story);
+  return n;
+}
+
+Test(small, story_says_that_nothing_in_the_area_is_evicted) {
+  int32_t n = 0;
+  for (uint64_t seed = 1; seed <= 4; seed++) {
+    program p = open_network(seed);
+    for (int32_t i = 1; plim_policy_at(i); i++) n += small_pieces(&p, plim_policy_at(i), peak_of(&p) / 2);
+    close_program(&p);
+  }
+  cr_expect_gt(n, 10, "%d small pieces", (int)n);
 }
 
 /* ---- memory ---- */
