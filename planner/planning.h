@@ -15,6 +15,7 @@ typedef struct plim_planning {
   int32_t brief;        /* lowest: 1: only the first rounds of a long search */
   int32_t most_runs;    /* searches do not run an op more often; 0: no cap. Offers are not checked for it */
   int64_t bound_ns;     /* proven lower bound on time at this budget in the problem's class; strategies raise it */
+  int32_t bounded;      /* 1: the cut model had its turn */
   int64_t started_ns;
   plim_timeline *timeline;
   plim_placement placement; /* scratch */

@@ -336,12 +336,35 @@ Test(cut, no_plan_of_a_larger_step_graph_is_faster_than_the_bound) {
   cr_assert_geq(plans, 12);
 }
 
+/* No schedule of them is as fast as every op once within the budget: what they cannot prove the model proves for them.
+ */
+Test(cut, plans_of_strategies_without_a_bound_have_its_bound) {
+  const char *const planner[] = {"fastsa", "sqrt", "greedy", "revolve", "rotor"};
+  plim_graph *graph = dag_chain(ctx, 6, 0);
+  plim_profile *profile = NULL;
+  plim_plan_options options = plim_plan_options_default();
+  options.unpacked = 1;
+  options.iterations = 2000;
+  options.budget_bytes = 7;
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  for (size_t i = 0; i < sizeof planner / sizeof planner[0]; i++) {
+    plim_plan *plan = NULL;
+    options.planner = planner[i];
+    cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_eq(plan->bound_ns, 14, "%s: %lld", planner[i], (long long)plan->bound_ns);
+    cr_assert_geq(plan->time_ns, 14);
+    plim_plan_free(plan);
+  }
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+}
+
 /* A curve of budgets begins there. */
 Test(cut, its_smallest_budget_is_below_what_keeps_everything) {
   plim_graph *graph = dag_chain(ctx, 6, 0);
   plim_profile *profile = NULL;
   plim_plan *plan = NULL;
-  plim_plan_floor floor;
+  plim_plan_floor floor = {0};
   plim_plan_options options = plim_plan_options_default();
   options.unpacked = 1;
   options.planner = "cut";

@@ -1,6 +1,8 @@
 /* From a curve to a best plan and back. */
 #include "planner/curve/kept.h"
 
+#include "planner/cut/cut.h"
+
 static plim_curve_try try_of(const plim_planning *pl) {
   const plim_plan_options *o = pl->options;
   return (plim_curve_try){.budget_bytes = pl->lowest ? PLIM_TRY_LOWEST : pl->budget_bytes,
@@ -23,7 +25,7 @@ static plim_status take_known(plim_planning *pl, plim_curve *curve, int32_t *tak
 static plim_status search(plim_planning *pl, const plim_strategy *strategy, plim_curve *curve,
                           plim_curve_try *attempt) {
   pl->curve = curve;
-  plim_status status = pl->lowest ? strategy->run_lowest(pl) : strategy->run(pl);
+  plim_status status = pl->lowest ? strategy->run_lowest(pl) : plim_cut_after(pl, strategy);
   pl->curve = NULL;
   if (status != PLIM_OK || !pl->found) return status;
   attempt->bound_ns = pl->lowest ? 0 : pl->bound_ns;

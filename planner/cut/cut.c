@@ -8,7 +8,7 @@
 #include "planner/cut/walk.h"
 
 enum { CUT_PERCENT = 90 /* of the time, the rest is for the search where no plan fits */ };
-enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000, WORK_A_MOVE = 1000 };
+enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000, WORK_A_MOVE = 1000, BOUND_WORK = 100000000 };
 /* Smaller budgets that are tried, each with half of the effort that is left; of many ops each takes seconds, and has to
  * have them. */
 enum { TRIES = 8, MANY_OPS = 3000, TRIES_OF_MANY = 1 };
@@ -122,9 +122,30 @@ static plim_status begin(plim_planning *pl, plim_cut_kit *kit, const effort *e, 
   return suggest(pl, order, (effort){half.work, e->deadline_ns}, seed);
 }
 
+static plim_status begin_bound(plim_planning *pl, plim_cut_kit *kit, const effort *e) {
+  PLIM_TRY(cutter_make(pl->problem, pl->problem->fixed_order, &kit->own));
+  return raise_bound(pl, &kit->own, e);
+}
+
+plim_status plim_cut_after(plim_planning *pl, const plim_strategy *strategy) {
+  plim_cut_kit *kit = NULL;
+  effort e = {BOUND_WORK, INT64_MAX};
+  PLIM_TRY(strategy->run(pl));
+  if (!pl->found || pl->bounded || pl->best_ns <= pl->bound_ns || pl->problem->n_ops > PLIM_CUT_MOST_OPS)
+    return PLIM_OK;
+  if (pl->problem->n_ops > MANY_OPS && plim_planning_over(pl)) return PLIM_OK;
+  pl->bounded = 1;
+  if (pl->kit) return begin_bound(pl, pl->kit, &e);
+  PLIM_TRY(plim_cut_kit_new(pl->problem, &kit));
+  plim_status status = begin_bound(pl, kit, &e);
+  plim_cut_kit_free(kit);
+  return status;
+}
+
 plim_status plim_cut_begin(plim_planning *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
   plim_cut_kit *kit = NULL;
   effort e = {work, deadline_ns};
+  pl->bounded = 1;
   if (pl->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
   if (pl->kit) return begin(pl, pl->kit, &e, seed);
   PLIM_TRY(plim_cut_kit_new(pl->problem, &kit));

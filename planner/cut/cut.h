@@ -21,6 +21,10 @@ void plim_cut_kit_free(plim_cut_kit *kit); /* NULL is legal */
  * Deterministic without a deadline. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_begin(plim_planning *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed);
 
+/* Run a strategy for the planning. What it found without asking the cut model, and is not proved, gets a bound of a
+ * tenth of a second's effort. */
+PLIM_MUST_USE plim_status plim_cut_after(plim_planning *pl, const plim_strategy *strategy);
+
 /* The strategy: the fastest of those plans; one of the search where none of them fits. */
 plim_status plim_cut_run(plim_planning *pl);
 
