@@ -236,8 +236,19 @@ static int by_x(const void *a, const void *b) {
 
 static const double whole = 1 - 1e-9, nothing = 1e-9;
 
+/* Does the op run again in any segment? Of most ops no more is asked. */
+static int runs_again(const plim_cut_flow *f, int32_t op, const double *x) {
+  const int32_t *first = &f->model->segments.first[op];
+  for (int32_t c = first[0]; c < first[1]; c++) {
+    if (x[c] > 0) return 1;
+  }
+  return 0;
+}
+
 /* How much of the op runs again, in any of its segments that count at the cut. Returns the least price of them. */
 static double share_of(plim_cut_flow *f, int32_t op, const double *x, const double *price) {
+  f->share[op] = 0;
+  if (!price && !runs_again(f, op, x)) return 0;
   plim_cut_span span = plim_cut_span_of(&f->model->segments, &f->model->order, op, f->cut->op);
   double share = 0, least = price ? price[span.first] : 0;
   for (int32_t c = span.first; c < span.end; c++) {
