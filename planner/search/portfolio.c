@@ -49,7 +49,14 @@ static const plim_cooling long_series[] = {{45, 0.1, PLIM_COOL_FRESH, {25, 15, 1
                                            {45, 0.1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10, 4}},
                                            {10, 0.05, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10, 4}}};
 enum { COOLINGS = sizeof series / sizeof series[0], LONG_COOLINGS = sizeof long_series / sizeof long_series[0] };
-enum { MOVES_AN_OP = 4000, LAPS = 2, LONG_OPS = 3000, COVER_ROUNDS = 4, NEAR_PART = 32 /* of the budget */ };
+enum {
+  MOVES_AN_OP = 4000,
+  LAPS = 2,
+  MOST_TRIES = 4,
+  LONG_OPS = 3000,
+  COVER_ROUNDS = 4,
+  NEAR_PART = 32 /* of the budget */
+};
 
 /* ---- the team ---- */
 
@@ -180,6 +187,16 @@ static plim_status find_any(portfolio *p) {
 
 /* ---- laps ---- */
 
+static int64_t near(const plim_planning *pl) {
+  return pl->budget_bytes + pl->budget_bytes / NEAR_PART;
+}
+
+/* The search for fewest bytes is a matter of luck: one that ends near the budget may meet it by other numbers. */
+static int may_try(const portfolio *p) {
+  if (p->tries == 0 || p->pl->options->time_limit_ns > 0) return 1;
+  return p->tries < MOST_TRIES && p->pl->least_bytes <= near(p->pl);
+}
+
 /* One lap: the series, in so many moves and until then at the latest. */
 static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
   const plim_cooling *c = is_long(p) ? long_series : series;
@@ -198,10 +215,12 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
     p->lost = 1;
     PLIM_TRY(find_any(p));
   }
-  int tried = p->tries > 0 && end_ns == INT64_MAX;
-  if (p->pl->found || tried || plim_now_ns() >= end_ns) return PLIM_OK;
-  p->lost = 1;
-  return find_any(p);
+  p->lost |= !p->pl->found;
+  while (!p->pl->found && plim_now_ns() < end_ns && may_try(p)) {
+    PLIM_TRY(find_any(p));
+    if (end_ns < INT64_MAX) break; /* laps to come do so again */
+  }
+  return PLIM_OK;
 }
 
 /* Where covering has found no plan for a long graph, look for one with the fewest bytes at once. Is that still far
@@ -209,12 +228,11 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
  * moves would end in the same refusal. With limits they are what was asked for. */
 static plim_status look_ahead(portfolio *p, int *hopeless) {
   plim_planning *pl = p->pl;
-  int64_t near = pl->budget_bytes + pl->budget_bytes / NEAR_PART;
   *hopeless = 0;
   if (!is_long(p) || pl->found || pl->options->time_limit_ns > 0 || pl->options->iterations > 0) return PLIM_OK;
   PLIM_TRY(find_any(p));
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, p->order));
-  *hopeless = !pl->found && pl->least_bytes > near && pl->timeline->peak_bytes > near;
+  *hopeless = !pl->found && pl->least_bytes > near(pl) && pl->timeline->peak_bytes > near(pl);
   return PLIM_OK;
 }
 
