@@ -116,3 +116,18 @@ Test(portfolio, more_threads_than_there_can_be_are_cut_down) {
   options.iterations = 50;
   plim_plan_free(plan(FAR_TOO_MANY));
 }
+
+/* The first search for fewest bytes ends 1.4 % above this budget. */
+Test(portfolio, a_plan_that_was_nearly_found_is_looked_for_again) {
+  plim_generate_options shape = plim_generate_options_default("layered");
+  free_graph();
+  shape.n = 40;
+  shape.seed = 2;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  cr_assert_eq(plim_graph_generate(ctx, &shape, &graph), PLIM_OK);
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  options = plim_plan_options_default();
+  options.unpacked = 1;
+  options.budget_bytes = 18040;
+  plim_plan_free(plan(1));
+}
