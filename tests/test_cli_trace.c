@@ -138,6 +138,18 @@ Test(cli_trace, a_plan_alone_is_exported_as_it_was_planned) {
   json_decref(o);
 }
 
+Test(cli_trace, a_run_too_short_for_times_is_exported_as_it_was_planned) {
+  (void)plim_test_shell(
+      "head -n 1 t.jsonl >e.jsonl; echo '{\"end\": true, \"training_steps\": 0}' >>e.jsonl; "
+      "cp t.plan.json e.plan.json; cp t.plan.graph.json e.plan.graph.json; "
+      "$PLIMSOLL trace export e.jsonl -o none.json; $PLIMSOLL trace export t.plan.json -o planned.json; "
+      "cmp none.json planned.json");
+  plim_test_expect(0, "");
+  json_t *o = json_load_file(plim_test_path("none.json"), JSON_REJECT_DUPLICATES, NULL);
+  cr_assert_not_null(o);
+  json_decref(o);
+}
+
 Test(cli_trace, two_runs_are_compared_step_by_step) {
   last_run = plim_test_program(
       "train --model resnet20 --data synthetic --image 8x8x3 --batch 32 --model-costs --planner sqrt --arithmetic "

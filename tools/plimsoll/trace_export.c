@@ -10,8 +10,7 @@
 enum { EVENT = 1024 };
 
 /* Names go through the JSON library, for its escapes. */
-static plim_status write_event(const traced *t, plim_file *file, const plim_trace_row *row, int64_t begin_ns,
-                               int first) {
+static plim_status write_event(const traced *t, plim_file *file, const plim_trace_row *row, int64_t begin_ns) {
   char line[EVENT];
   int again = plim_inspect_is_repeat(t->inspect, row->step);
   json_t *name = json_string(row->op < 0 ? "copy" : row->name);
@@ -20,12 +19,12 @@ static plim_status write_event(const traced *t, plim_file *file, const plim_trac
   if (!quoted) return plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
   double start = (double)(begin_ns + row->start_ns) / 1e3;
   int length = snprintf(line, sizeof line,
-                        "%s{\"name\": %s, \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": 1, "
+                        ",\n{\"name\": %s, \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": 1, "
                         "\"tid\": 1, \"args\": {\"step\": %d, \"planned_us\": %.3f}},\n"
                         "{\"name\": \"live bytes\", \"ph\": \"C\", \"ts\": %.3f, \"pid\": 1, \"args\": {\"bytes\": "
                         "%" PRId64 "}}",
-                        first ? "" : ",\n", quoted, again ? "again" : "first", start, (double)row->time_ns / 1e3,
-                        (int)row->step, (double)row->planned_ns / 1e3, start, row->live_bytes);
+                        quoted, again ? "again" : "first", start, (double)row->time_ns / 1e3, (int)row->step,
+                        (double)row->planned_ns / 1e3, start, row->live_bytes);
   free(quoted);
   if (length < 0 || length >= EVENT) return plim_fail(t->ctx, PLIM_EDATA, "the name of op %d is too long", row->op);
   return plim_file_write(file, line, length);
@@ -47,20 +46,20 @@ static plim_status write_text(plim_file *file, const char *text) {
 }
 
 static plim_status write_events(const traced *t, plim_file *file) {
-  int64_t begin = 0;
+  int64_t begin = 0, measured = t->trace ? t->trace->n_rows : 0;
   PLIM_TRY(write_text(file,
                       "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
                       "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 1, \"args\": {\"name\": \"plimsoll\"}},\n"
                       "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"args\": {\"name\": "
-                      "\"compute\"}},\n"));
-  for (int64_t r = 0; t->trace && r < t->trace->n_rows; r++) {
+                      "\"compute\"}}"));
+  for (int64_t r = 0; r < measured; r++) {
     const plim_trace_row *row = &t->trace->row[r];
-    PLIM_TRY(write_event(t, file, row, begin, r == 0));
+    PLIM_TRY(write_event(t, file, row, begin));
     if (row->step + 1 == t->trace->n_steps) begin += row->start_ns + row->time_ns;
   }
-  for (int32_t j = 0; !t->trace && j < t->plan->n_steps; j++) {
+  for (int32_t j = 0; measured == 0 && j < t->plan->n_steps; j++) {
     plim_trace_row row = planned_row(t, j);
-    PLIM_TRY(write_event(t, file, &row, begin, j == 0));
+    PLIM_TRY(write_event(t, file, &row, begin));
     begin += row.time_ns;
   }
   return write_text(file, "\n]}\n");
