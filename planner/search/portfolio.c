@@ -52,7 +52,7 @@ enum { COOLINGS = sizeof series / sizeof series[0], LONG_COOLINGS = sizeof long_
 enum {
   MOVES_AN_OP = 4000,
   LAPS = 2,
-  MOST_TRIES = 4,
+  MOST_TRIES = 2,
   LONG_OPS = 3000,
   COVER_ROUNDS = 4,
   NEAR_PART = 32 /* of the budget */

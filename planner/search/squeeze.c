@@ -11,7 +11,15 @@
 #include "planner/search/seed_cover.h"
 
 enum { QUICK = 8, STRONG = 96 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
-enum { ROUNDS = 9, BRIEF_ROUNDS = 4, PACKING_ROUNDS = 2, MOVES_AN_OP = 600, LEAST_MOVES = 4000, MOST_MOVES = 150000 };
+enum {
+  ROUNDS = 9,
+  BRIEF_ROUNDS = 4,
+  PACKING_ROUNDS = 2,
+  MOVES_AN_OP = 600,
+  LEAST_MOVES = 4000,
+  MOST_MOVES = 150000,
+  LEAST_ASKED = 40000
+};
 enum {
   MANY_OPS = 3000,
   STEP_PART = 8 /* of the peak that covering goes down at once */
@@ -66,12 +74,14 @@ typedef struct temper {
 } temper;
 static const temper tempers[] = {{0.5, 4, 0.05}, {3, 1, 0.005}};
 
-/* Of one cooling; a number of iterations asked for is shared by all of them. */
+/* Of one cooling; a number of iterations asked for is shared by all of them, unless it is so small that the bytes found
+ * would be many more. */
 static int64_t moves_of(const plim_planning *pl) {
-  int64_t moves = LEAST_MOVES + MOVES_AN_OP * (int64_t)pl->problem->n_ops, asked = pl->options->iterations / ROUNDS;
-  if (moves > MOST_MOVES) moves = MOST_MOVES;
-  if (pl->options->iterations > 0 && asked < moves) moves = asked > LEAST_MOVES ? asked : LEAST_MOVES;
-  return moves;
+  int64_t moves = LEAST_MOVES + MOVES_AN_OP * (int64_t)pl->problem->n_ops, most = MOST_MOVES;
+  if (pl->options->iterations > 0) most = pl->options->iterations / ROUNDS;
+  if (most < LEAST_ASKED) most = LEAST_ASKED;
+  if (most > MOST_MOVES) most = MOST_MOVES;
+  return moves < most ? moves : most;
 }
 
 static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round) {

@@ -75,6 +75,6 @@ const command command_bench = {
         "  plimsoll bench online --data ../shared/data --planners best,coop,dtr,dte\n"
         "  plimsoll bench online --data ../shared/data --sweep 9%:16%:0.2%\n"
         "  plimsoll bench large --ops 2000 --time-limit 20s\n"
-        "  plimsoll bench large --shapes residual,unet --caps 50%,30% --planners rotor,search\n\n" COMMAND_EXIT_STATUS,
+        "  plimsoll bench large --shapes unet --caps 50%,30% --planners rotor,search\n\n" COMMAND_EXIT_STATUS,
     .run = run_bench,
 };
