@@ -173,7 +173,7 @@ Test(cli_trace_json, what_if_goes_on_from_the_step_that_found_no_room) {
   cr_assert_str_eq(text_of(json_object_get(o, "what_if"), "status"), "ok");
   cr_assert_gt(integer_of(json_object_get(o, "what_if"), "time_ns"), 0);
   json_decref(o);
-  (void)snprintf(line, sizeof line, "trace what-if " PLAYED "--at %d --then-online lru", last);
+  (void)snprintf(line, sizeof line, "trace what-if " PLAYED "--at %d --policy lru", last);
   (void)plim_test_program("%s", line);
   plim_test_expect(0, "");
 }
@@ -204,8 +204,8 @@ static const struct {
     {"step o.jsonl --at 99999 --json", 2, "the steps of this plan are 0 to"},
     {"what-if o.jsonl --json", 2, "needs --at N, 0 to"},
     {"what-if o.jsonl --at 99999", 2, "needs --at N, 0 to"},
-    {"what-if o.jsonl --at 60 --online copo", 2, "did you mean \"coop\"?"},
-    {"what-if o.jsonl --at 60 --then-online copo", 2, "did you mean \"coop\"?"},
+    {"what-if o.jsonl --at 60 --online coop", 2, "what-if has no use for --online without --graph"},
+    {"what-if o.jsonl --at 60 --policy copo", 2, "did you mean \"coop\"?"},
     {"what-if o.jsonl --at 60 --memory 12parsecs", 2, "12parsecs"},
     {"what-if o.jsonl --at 60 --memory 0", 2, "zero"},
     {"what-if o.jsonl --at 60 --memory 99999999999999GiB", 2, "99999999999999GiB"},

@@ -79,12 +79,12 @@ Test(cli_trace_online, a_graph_is_played_up_to_where_memory_ends_with_the_bytes_
 }
 
 Test(cli_trace_online, what_would_have_come_of_another_policy_or_cap_stands_beside_what_came) {
-  last_run = plim_test_program("trace what-if o.jsonl --at 60 --online dtr --memory 100%%");
+  last_run = plim_test_program("trace what-if o.jsonl --at 60 --policy dtr --memory 100%%");
   plim_test_expect(0, "");
   expect_words("what if dtr had ");
   expect_words("  it would have ");
   expect_words("  this run has ");
-  last_run = plim_test_program("trace what-if o.jsonl --at 60 --online dtr --memory 30%%");
+  last_run = plim_test_program("trace what-if o.jsonl --at 60 --policy dtr --memory 30%%");
   plim_test_expect(0, "");
   expect_words("  it would have  no way on: what persists ends at ");
   last_run = plim_test_shell("printf 'd\\nw best 100%%\\nw\\nw nobody 1MiB\\n' | $PLIMSOLL trace step o.jsonl");

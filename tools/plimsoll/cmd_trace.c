@@ -68,16 +68,15 @@ static plim_status what_if(session *s, const traced *t, const traced *other) {
   if (o->at < 0 || o->at >= t->plan->n_steps) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "trace what-if needs --at N, 0 to %d", (int)t->plan->n_steps - 1);
   }
-  const char *policy = o->then_online ? o->then_online : o->graph ? NULL : o->online;
   const char *memory = o->then_memory ? o->then_memory : o->graph ? NULL : o->memory;
-  return trace_what_if(t, (int32_t)o->at, policy, memory, o->json, stdout);
+  return trace_what_if(t, (int32_t)o->at, o->policy, memory, o->json, stdout);
 }
 
 /* other NULL: no --with. */
 typedef plim_status action(session *s, const traced *t, const traced *other);
 
 /* Options that not every action has. --graph has --online and --memory for itself. */
-enum { AT = 1, FIND = 2, WITH = 4, OUTPUT = 8, POLICY = 16, THEN = 32, PLAIN = 64 };
+enum { AT = 1, FIND = 2, WITH = 4, OUTPUT = 8, CAP = 16, THEN = 32, PLAIN = 64, PLAYED = 128 };
 
 static const struct {
   const char *name;
@@ -87,7 +86,7 @@ static const struct {
                {"step", step, AT | FIND | WITH | PLAIN},
                {"export", export, OUTPUT},
                {"diff", diff, WITH},
-               {"what-if", what_if, AT | POLICY | THEN}};
+               {"what-if", what_if, AT | CAP | THEN}};
 
 static plim_status refuse_unused(const session *s, size_t row) {
   const options *o = s->o;
@@ -99,9 +98,9 @@ static plim_status refuse_unused(const session *s, size_t row) {
                 {WITH, o->with != NULL, "--with"},
                 {OUTPUT, o->output != NULL, "--output"},
                 {PLAIN, o->plain, "--plain"},
-                {POLICY, o->online && !o->graph, "--online without --graph"},
-                {POLICY, o->memory && !o->graph, "--memory without --graph"},
-                {THEN, o->then_online != NULL, "--then-online"},
+                {PLAYED, o->online && !o->graph, "--online without --graph"},
+                {CAP, o->memory && !o->graph, "--memory without --graph"},
+                {THEN, o->policy != NULL, "--policy"},
                 {THEN, o->then_memory != NULL, "--then-memory"}};
   for (size_t i = 0; i < sizeof option / sizeof *option; i++) {
     if (!option[i].given || (actions[row].takes & option[i].kind)) continue;
@@ -164,9 +163,9 @@ const command command_trace = {
         "what could have gone instead. For every eviction of an online run: who needed room, the windows that were "
         "compared with the terms of their scores, what kept the other pieces, and the tree of what is computed again; "
         "where memory ends, how many bytes more would have done.\n\n"
-        "what-if: what would have come of another policy (--online, default best) or cap (--memory, default that of "
-        "the run) from step --at on, also of a run that did not end. A run of --graph has --online and --memory for "
-        "itself; there they are --then-online and --then-memory.\n\n"
+        "what-if: what would have come of another policy (--policy, default best) or cap (--memory, default that of "
+        "the run) from step --at on, also of a run that did not end. A run of --graph has --memory for itself; there "
+        "it is --then-memory.\n\n"
         "diff: where two runs of one graph part ways; exit status 1 when they do.\n\n"
         "export: events for Chrome's trace viewer and Perfetto, one track for compute and a counter of live bytes; to "
         "a file whose name ends in .html a page with the map of addresses over steps.\n\n"
@@ -177,7 +176,7 @@ const command command_trace = {
         "  plimsoll trace step t.jsonl\n"
         "  plimsoll trace step t.jsonl --at 120 --json\n"
         "  plimsoll trace step t.jsonl --find stage1.block0.bn1\n"
-        "  plimsoll trace what-if t.jsonl --at 120 --online coop --memory 80%\n"
+        "  plimsoll trace what-if t.jsonl --at 120 --policy coop --memory 80%\n"
         "  plimsoll trace step --graph r.json --online dtr --memory 15%\n"
         "  plimsoll trace export t.jsonl -o run.html\n\n"
         "FILES\n"
