@@ -91,6 +91,10 @@ const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t which);
 int64_t plim_exec_returned_bytes(const plim_exec *exec);
 int64_t plim_exec_first_bytes(const plim_exec *exec); /* of the arena at open */
 
+/* Bytes copied within the arena so far, because a plan took over whose lives lay elsewhere. Plans themselves move
+ * nothing. */
+int64_t plim_exec_moved_bytes(const plim_exec *exec);
+
 /* Bytes of the arena now; 0 when every life has its own allocation. */
 int64_t plim_exec_arena_bytes(const plim_exec *exec);
 

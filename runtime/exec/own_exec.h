@@ -25,7 +25,7 @@ struct plim_exec {
   plim_prepared prepared;
   void *arena;                      /* NULL: each life has its own allocation */
   int64_t arena_bytes, first_bytes; /* now, and as allocated */
-  int64_t returned_bytes;
+  int64_t returned_bytes, moved_bytes;
   plim_between *between; /* NULL: nobody is asked */
   void *between_user;
   uint64_t seed;

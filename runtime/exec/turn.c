@@ -106,6 +106,10 @@ int64_t plim_exec_returned_bytes(const plim_exec *exec) {
   return exec->returned_bytes;
 }
 
+int64_t plim_exec_moved_bytes(const plim_exec *exec) {
+  return exec->moved_bytes;
+}
+
 int64_t plim_exec_first_bytes(const plim_exec *exec) {
   return exec->first_bytes;
 }
@@ -157,6 +161,7 @@ static plim_status move_lives(plim_exec *exec, const takeover *o) {
     const plim_life *old = &o->from->life[i];
     char *to = base + o->to->life[i].offset;
     if (!moved(o, i)) continue;
+    exec->moved_bytes += old->bytes;
     if (!exec->device) {
       memcpy(to, base + old->offset, (size_t)old->bytes);
     } else {

@@ -117,6 +117,7 @@ plim_status plim_limiting_settle(plim_trainer *t) {
   if (report.status != PLIM_OK && report.status != PLIM_ENOFIT) return report.status;
   report.arena_after = plim_exec_arena_bytes(t->exec);
   report.returned_bytes = plim_exec_returned_bytes(t->exec);
+  report.moved_bytes = plim_exec_moved_bytes(t->exec);
   report.overhead_percent = plim_plan_overhead_percent(t->plan[PLIM_PROGRAM_TRAIN]);
   report.time_ns = plim_now_ns() - begin_ns;
   forget_step(l);

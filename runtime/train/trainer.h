@@ -27,6 +27,7 @@ typedef struct plim_limit_report {
   plim_status status;                /* PLIM_OK; PLIM_ENOFIT: the run goes on under the old cap, the context says why */
   int64_t arena_before, arena_after; /* of the plans of the former step, and now */
   int64_t returned_bytes;            /* of the arena at open that the system has got back so far */
+  int64_t moved_bytes;               /* copied within the arena so far, where steps went on elsewhere */
   int32_t turned_at;                 /* plan step at which the step in flight went on online in the wanted bytes; -1:
                                       * none was in flight, or it found no way and kept its bytes to its end */
   double turned_percent;             /* overhead of that step */

@@ -93,15 +93,16 @@ static void print_turn(const plim_limit_report *r) {
 
 static void print_report(const session *s, const plim_limit_report *r) {
   char wanted[PLIM_SIZE_TEXT_BYTES], before[PLIM_SIZE_TEXT_BYTES], after[PLIM_SIZE_TEXT_BYTES],
-      returned[PLIM_SIZE_TEXT_BYTES];
+      returned[PLIM_SIZE_TEXT_BYTES], moved[PLIM_SIZE_TEXT_BYTES];
   printf("cap of %s", plim_size_print(r->wanted_bytes, wanted));
   print_turn(r);
   if (r->status != PLIM_OK) {
     printf("; refused, the run goes on as before: %s\n", plim_context_error(s->ctx));
   } else {
-    printf("; from step %lld on the plan for it: overhead %.2f %%, arena %s after %s, %s given back\n",
+    printf("; from step %lld on the plan for it: overhead %.2f %%, arena %s after %s, %s given back, %s moved\n",
            (long long)r->step, r->overhead_percent, plim_size_print(r->arena_after, after),
-           plim_size_print(r->arena_before, before), plim_size_print(r->returned_bytes, returned));
+           plim_size_print(r->arena_before, before), plim_size_print(r->returned_bytes, returned),
+           plim_size_print(r->moved_bytes, moved));
   }
   (void)fflush(stdout);
 }
@@ -129,12 +130,13 @@ void limits_figures(figures *f, const limits *l) {
   for (int32_t i = 0; i < l->n_reports; i++) {
     const plim_limit_report *r = &l->report[i];
     (void)json_array_append_new(
-        rows, json_pack("{s:I, s:I, s:b, s:I, s:I, s:I, s:i, s:f, s:f, s:f}", "step", (json_int_t)r->step,
-                        "budget_bytes", (json_int_t)r->wanted_bytes, "taken", r->status == PLIM_OK,
-                        "arena_before_bytes", (json_int_t)r->arena_before, "arena_bytes", (json_int_t)r->arena_after,
-                        "returned_bytes", (json_int_t)r->returned_bytes, "online_from_operation", (int)r->turned_at,
-                        "online_overhead_percent", r->turned_at >= 0 ? r->turned_percent : 0.0, "overhead_percent",
-                        r->overhead_percent, "seconds", (double)r->time_ns / 1e9));
+        rows,
+        json_pack("{s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:f}", "step", (json_int_t)r->step,
+                  "budget_bytes", (json_int_t)r->wanted_bytes, "taken", r->status == PLIM_OK, "arena_before_bytes",
+                  (json_int_t)r->arena_before, "arena_bytes", (json_int_t)r->arena_after, "returned_bytes",
+                  (json_int_t)r->returned_bytes, "moved_bytes", (json_int_t)r->moved_bytes, "online_from_operation",
+                  (int)r->turned_at, "online_overhead_percent", r->turned_at >= 0 ? r->turned_percent : 0.0,
+                  "overhead_percent", r->overhead_percent, "seconds", (double)r->time_ns / 1e9));
   }
   (void)json_object_set_new(f->object, "limits", rows);
   figures_count(f, 0, NULL, "changes of the cap", l->n_reports);
