@@ -75,7 +75,7 @@ run_tests() {
   ASAN_OPTIONS="log_path=$folder/sanitizer/log:${ASAN_OPTIONS:-}" \
     UBSAN_OPTIONS="log_path=$folder/sanitizer/log:print_stacktrace=1:${UBSAN_OPTIONS:-}" \
     TSAN_OPTIONS="log_path=$folder/sanitizer/log:${TSAN_OPTIONS:-}" \
-    ctest --test-dir "$folder" --output-on-failure --timeout 2400 "${@:2}" || status=$?
+    ctest --test-dir "$folder" --output-on-failure --timeout 2400 -j "$(nproc)" "${@:2}" || status=$?
   if [ -n "$(ls -A "$folder/sanitizer")" ]; then
     head -n 60 "$folder"/sanitizer/* >&2
     say "A sanitizer reported the above."
