@@ -3,14 +3,15 @@
 
 #include <assert.h>
 
-enum { NONE = -1, FIRST_CAPACITY = 64 };
+enum { NONE = -1, FIRST_CAPACITY = 64, WALKED = 32, WALKED_OF = 32 };
 
-static void walk(const plim_pieces *pieces) {
+/* Sanitizer builds look at everything behind each of the first changes, then behind one of some: looking ahead makes
+ * millions of them. */
+static void walk(plim_pieces *pieces) {
 #ifdef PLIM_SANITIZED
-  assert(plim_pieces_valid(pieces));
-#else
-  (void)pieces;
+  if (pieces->changes < WALKED || pieces->changes % WALKED_OF == 0) assert(plim_pieces_valid(pieces));
 #endif
+  pieces->changes++;
 }
 
 /* Link the ids from `from` on as spare. */

@@ -37,6 +37,7 @@ typedef struct plim_pieces {
   int64_t capacity;
   int32_t spare; /* first id not in use; they are linked through next */
   plim_free_set free[PLIM_SIDE_COUNT];
+  int64_t changes; /* so far */
 } plim_pieces;
 
 /* One free piece of `bytes`, rounded down to PLIM_ALIGN; less than one alignment unit is PLIM_ENOFIT. */
