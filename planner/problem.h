@@ -49,6 +49,10 @@ typedef struct plim_item {
   plim_list readers;
 } plim_item;
 
+/* With more ops a graph is long: annealers hardly change it in the usual moves, and a look at all its cuts takes
+ * seconds. */
+enum { PLIM_LONG_OPS = 3000 };
+
 typedef struct plim_problem {
   plim_context *ctx;
   const plim_graph *graph;

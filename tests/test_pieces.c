@@ -150,11 +150,7 @@ Test(pieces, an_area_that_would_leave_nothing_in_front_of_it_is_not_walled_off) 
 
 /* A free list in a row would be looked at from end to end, and a check of all pieces would look at all of them. */
 Test(pieces, of_ten_thousand_free_ones_a_request_looks_at_a_few_dozen) {
-#ifdef PLIM_SANITIZED /* where every change is checked in full */
-  enum { PIECES = 400, ROUNDS = 100 };
-#else
   enum { PIECES = 10000, ROUNDS = 1000 };
-#endif
   plim_context *ctx = plim_test_context();
   plim_pieces *p = make_pieces(ctx, (int64_t)4 * PIECES * PLIM_ALIGN);
   static int32_t held[2 * PIECES];

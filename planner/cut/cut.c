@@ -11,7 +11,7 @@ enum { CUT_PERCENT = 90 /* of the time, the rest is for the search where no plan
 enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000, WORK_A_MOVE = 1000, BOUND_WORK = 100000000 };
 /* Smaller budgets that are tried, each with half of the effort that is left; of many ops each takes seconds, and has to
  * have them. */
-enum { TRIES = 8, MANY_OPS = 3000, TRIES_OF_MANY = 1 };
+enum { TRIES = 8, TRIES_OF_MANY = 1 };
 
 /* A model with its solver and the flow that walks take. */
 typedef struct cutter {
@@ -90,7 +90,7 @@ static plim_status suggest(plim_planning *pl, const cutter *c, effort left, plim
   plim_cut_answer answer;
   plim_status status = PLIM_OK;
   int64_t target = pl->budget_bytes, fastest = INT64_MAX;
-  int tries = p->n_ops > MANY_OPS ? TRIES_OF_MANY : TRIES;
+  int tries = p->n_ops > PLIM_LONG_OPS ? TRIES_OF_MANY : TRIES;
   for (int i = 0; i < tries && !done(pl); i++) {
     effort half = half_of(&left);
     plim_cut_limits limits = limits_of(pl, tries > 1 ? &half : &left);
@@ -133,7 +133,7 @@ plim_status plim_cut_after(plim_planning *pl, const plim_strategy *strategy) {
   PLIM_TRY(strategy->run(pl));
   if (!pl->found || pl->bounded || pl->best_ns <= pl->bound_ns || pl->problem->n_ops > PLIM_CUT_MOST_OPS)
     return PLIM_OK;
-  if (pl->problem->n_ops > MANY_OPS && plim_planning_over(pl)) return PLIM_OK;
+  if (pl->problem->n_ops > PLIM_LONG_OPS && plim_planning_over(pl)) return PLIM_OK;
   pl->bounded = 1;
   if (pl->kit) return begin_bound(pl, pl->kit, &e);
   PLIM_TRY(plim_cut_kit_new(pl->problem, &kit));

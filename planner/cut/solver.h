@@ -62,11 +62,10 @@ void plim_cut_solver_phase(plim_cut_solver *solver, int32_t percent);
 
 enum { PLIM_CUT_ROUNDING_PERCENT = 30 /* of what is left, of fewer ops than many */ };
 
-/* So many ops and the program may not get done with its rows: part of the time is kept for rounding, which then takes
+/* Of a long graph the program may not get done with its rows: part of the time is kept for rounding, which then takes
  * many columns at once and is left as it is. */
-enum { PLIM_CUT_MANY_OPS = 3000 };
 static inline int plim_cut_solver_large(const plim_cut_solver *solver) {
-  return solver->model->problem->n_ops > PLIM_CUT_MANY_OPS;
+  return solver->model->problem->n_ops > PLIM_LONG_OPS;
 }
 
 #endif

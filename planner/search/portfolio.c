@@ -53,7 +53,6 @@ enum {
   MOVES_AN_OP = 4000,
   LAPS = 2,
   MOST_TRIES = 2,
-  LONG_OPS = 3000,
   COVER_ROUNDS = 4,
   NEAR_PART = 32 /* of the budget */
 };
@@ -103,7 +102,7 @@ static plim_status exchange(portfolio *p) {
 /* ---- coolings ---- */
 
 static int is_long(const portfolio *p) {
-  return p->pl->problem->n_ops > LONG_OPS;
+  return p->pl->problem->n_ops > PLIM_LONG_OPS;
 }
 
 /* From where a cooling starts; without a plan, the last candidate is the next best (in a long graph also what was too

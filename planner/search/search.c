@@ -7,7 +7,7 @@
 #include "planner/search/seed_cover.h"
 #include "planner/search/seed_replay.h"
 
-enum { STRONG = 24 /* effort of packing */, MANY_OPS = 3000 };
+enum { STRONG = 24 /* effort of packing */ };
 /* Of 1,000 random ops an annealer comes as low from program order as from a covered schedule, with the usual moves; of
  * 2,000 it ends a sixth higher. After six rounds one more gains less than the annealer does in the same time. */
 enum { COVER_OPS = 1500, COVER_ROUNDS = 12, COVER_PERCENT = 60 /* of the time left */ };
@@ -44,7 +44,7 @@ static plim_status begin_many(plim_planning *pl, plim_schedule *order) {
   int32_t n = pl->problem->n_ops;
   int suggested = order->n > n;
   if (pl->found) return PLIM_OK;
-  if (n > MANY_OPS || is_deep(pl)) PLIM_TRY(plim_rotor_run(pl));
+  if (n > PLIM_LONG_OPS || is_deep(pl)) PLIM_TRY(plim_rotor_run(pl));
   if (n <= COVER_OPS) return PLIM_OK;
   if (pl->found && !suggested) PLIM_TRY(plim_schedule_copy(order, &pl->best));
   return plim_seed_cover(pl, pl->budget_bytes, COVER_ROUNDS, cover_deadline(pl), order);

@@ -20,10 +20,7 @@ enum {
   MOST_MOVES = 150000,
   LEAST_ASKED = 40000
 };
-enum {
-  MANY_OPS = 3000,
-  STEP_PART = 8 /* of the peak that covering goes down at once */
-};
+enum { STEP_PART = 8 /* of the peak that covering goes down at once */ };
 enum { SEEDS = 16 /* of random numbers, more than rounds */ };
 
 typedef struct squeezer {
@@ -139,7 +136,7 @@ static plim_status cover_down(squeezer *s, const plim_schedule *from, int64_t en
 /* Covering knows no cap on runs. */
 static uint64_t first_round(const squeezer *s) {
   const plim_planning *pl = s->pl;
-  if (pl->problem->n_ops <= MANY_OPS || pl->most_runs > 0) return 0;
+  if (pl->problem->n_ops <= PLIM_LONG_OPS || pl->most_runs > 0) return 0;
   return pl->options->unpacked ? ROUNDS : ROUNDS - PACKING_ROUNDS;
 }
 
