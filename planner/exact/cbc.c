@@ -1,6 +1,6 @@
 /* CBC as a back end, through the C interface of version 2 (Debian's coinor-libcbc3). It takes columns, not rows. Its
  * time limit counts processor time unless told otherwise, and points to begin with make it print: it gets a cutoff
- * instead. It has no way to be interrupted.
+ * instead.
  * Source: Forrest, Lougee-Heimel, CBC User Guide, 2005; Cbc_C_Interface.h. */
 #include <math.h>
 #include <stdio.h>

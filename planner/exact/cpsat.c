@@ -8,7 +8,7 @@
 #include <time.h>
 
 enum { POLL_NS = 20000000 };
-enum { TIME = 36, DETERMINISTIC = 67, SEED = 31, WORKERS = 206 };
+enum { TIME = 36, DETERMINISTIC = 67, SEED = 31, CATCH_CTRL_C = 135, WORKERS = 206 };
 enum { ANSWER_STATUS = 1, ANSWER_SOLUTION = 2, ANSWER_BOUND = 4 };
 
 typedef struct functions {
@@ -134,6 +134,7 @@ static void write_parameters(const plim_cpsat_options *o, plim_wire *out) {
   if (o->seconds > 0) plim_wire_real(out, TIME, o->seconds);
   if (o->deterministic > 0) plim_wire_real(out, DETERMINISTIC, o->deterministic);
   plim_wire_int(out, SEED, (int64_t)(o->seed & 0x7fffffff));
+  plim_wire_int(out, CATCH_CTRL_C, 0); /* the program has a handler, which cancels the context */
   plim_wire_int(out, WORKERS, o->threads > 1 ? o->threads : 1);
 }
 

@@ -22,7 +22,7 @@ enum {
   SOLUTION_LIMIT = 16,
   INTERRUPTED = 17
 };
-enum { SIMPLEX_INTERRUPT = 1, IPM_INTERRUPT = 2, MIP_INTERRUPT = 6, POINT_FEASIBLE = 2 };
+enum { SIMPLEX_INTERRUPT = 1, IPM_INTERRUPT = 2, BETTER_POINT = 4, MIP_INTERRUPT = 6, POINT_FEASIBLE = 2 };
 
 typedef struct functions {
   const char *(*version)(void);
@@ -106,6 +106,10 @@ static void on_callback(int kind, const char *message, const void *data, void *a
   listener *l = user;
   int *stop = answer; /* first field */
   (void)message;
+  const double *point = kind == BETTER_POINT ? l->f->told_item(data, "mip_solution") : NULL;
+  if (point && l->options->on_point) {
+    l->options->on_point(l->options->user, told(l, data, "objective_function_value"), point);
+  }
   int in_tree = kind == MIP_INTERRUPT;
   double objective = in_tree ? told(l, data, "mip_primal_bound") : INFINITY;
   double bound = in_tree ? told(l, data, "mip_dual_bound") : -INFINITY;
@@ -176,6 +180,7 @@ static plim_status run(plim_context *ctx, const functions *f, void *highs, const
   (void)f->start_callback(highs, SIMPLEX_INTERRUPT);
   (void)f->start_callback(highs, IPM_INTERRUPT);
   (void)f->start_callback(highs, MIP_INTERRUPT);
+  (void)f->start_callback(highs, BETTER_POINT);
   if (f->run(highs) < 0) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "HiGHS %s failed with its status %d on a model of %d columns and %d rows",
                      f->version(), f->model_status(highs), m->n_columns, m->n_rows);

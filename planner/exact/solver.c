@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/exact/back_end.h"
+#include "planner/exact/apart.h"
 #include "runtime/base/nearest.h"
 
 static const plim_back_end *const back_ends[] = {&plim_highs, &plim_cbc};
@@ -68,5 +68,5 @@ int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options,
 plim_status plim_solver_solve(plim_solver *s, const plim_model *model, const plim_solve_options *options,
                               plim_solution *out, double *point) {
   PLIM_TRY(model->status);
-  return s->back_end->solve(s->ctx, model, options, out, point);
+  return plim_solve_apart(s->ctx, s->back_end, model, options, out, point);
 }

@@ -23,8 +23,10 @@ typedef struct plim_solve_options {
   double absolute_gap; /* the same, absolute: just below the least step where objectives come in steps */
   double cutoff;       /* points that are not below it are of no interest; INFINITY: none */
   const double *start; /* [n_columns] a point to begin with, NULL. CBC does not take it: give a cutoff */
-  /* Called now and then; non-zero: stop. Unknown figures are +-INFINITY. May come from another thread. */
+  /* Called now and then; non-zero: stop. Unknown figures are +-INFINITY. */
   int (*on_progress)(void *user, double objective, double bound);
+  /* Called for better points as they are found, by solvers that tell them (HiGHS); NULL. */
+  void (*on_point)(void *user, double objective, const double *point);
   void *user;
 } plim_solve_options;
 
@@ -52,8 +54,9 @@ const plim_solver_info *plim_solver_about(const plim_solver *solver);
 /* Names of the solvers, best first; NULL behind the last. */
 const char *plim_solver_name(int32_t row);
 
-/* Solve. point [n_columns] receives the best point, when there is one. A cancel of the context stops HiGHS at once and
- * CBC at its time limit. PLIM_EUNSUPPORTED when the library fails, with what it said. */
+/* Solve, in a process of its own. point [n_columns] receives the best point, when there is one. A cancel of the context
+ * and the time limit hold wherever the library is; of what it had found by then CBC tells nothing. PLIM_EUNSUPPORTED
+ * when the library fails or crashes, with what it said. */
 PLIM_MUST_USE plim_status plim_solver_solve(plim_solver *solver, const plim_model *model,
                                             const plim_solve_options *options, plim_solution *out, double *point);
 
