@@ -74,6 +74,27 @@ Test(solver, cbc_solves_a_knapsack_its_relaxation_and_what_has_no_point) {
   solves_a_knapsack("cbc");
 }
 
+/* 3 or 5 PiB of at least 4: a solver takes entries from a petabyte on for infinite. */
+Test(solver, rows_of_petabytes_are_solved) {
+  const double size[] = {3.0 * (double)((int64_t)1 << 50), 5.0 * (double)((int64_t)1 << 50)};
+  int solvers = 0;
+  for (int32_t row = 0; plim_solver_name(row); row++) {
+    plim_solver *solver = NULL;
+    if (plim_solver_open(ctx, plim_solver_name(row), &solver) != PLIM_OK) continue;
+    plim_model m = {.ctx = ctx};
+    plim_solution s;
+    double point[2];
+    for (int i = 0; i < 2; i++) plim_model_term(&m, plim_model_column(&m, 1 + i, 0, 1, 1), size[i]);
+    plim_model_row(&m, 4.0 * (double)((int64_t)1 << 50), INFINITY);
+    cr_assert_eq(plim_solver_solve(solver, &m, &exactly, &s, point), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert(s.end == PLIM_SOLVE_OPTIMAL && s.found && point[0] < 0.1 && point[1] > 0.9);
+    plim_model_free(&m);
+    plim_solver_close(solver);
+    solvers++;
+  }
+  if (solvers == 0) cr_skip_test("no solver is installed");
+}
+
 /* Random covering with two rows more than columns; every subset tried. */
 static plim_model covering(uint64_t seed, int32_t n, double *least) {
   plim_model m = {.ctx = ctx};
@@ -173,6 +194,20 @@ Test(solver, a_library_that_is_missing_broken_or_another_one_is_told_with_its_re
   expect_refusal(NULL, "has no Highs_version"); /* of several that do not do, the one that is there counts most */
   cr_assert_eq(plim_solver_open(ctx, "higs", &solver), PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(ctx), "\"highs\""));
+}
+
+/* The loader maps what is not there, and whoever reads it is ended by the system. */
+Test(solver, a_library_that_is_cut_off_is_told) {
+  char *bytes = NULL;
+  int64_t n;
+  cr_assert_eq(plim_file_read(ctx, "/proc/self/exe", INT64_MAX, &bytes, &n), PLIM_OK, "%s", plim_context_error(ctx));
+  (void)plim_test_folder();
+  cr_assert_eq(plim_file_save(ctx, plim_test_path("half.so"), bytes, n / 2), PLIM_OK);
+  setenv("PLIM_HIGHS", plim_test_path("half.so"), 1);
+  expect_refusal("highs", "bytes of it are missing");
+  expect_refusal("highs", "tools/get_solvers");
+  plim_file_release(ctx, bytes, n);
+  plim_test_folder_remove();
 }
 
 Test(solver, a_broken_file_in_the_data_directory_is_told) {

@@ -4,9 +4,12 @@
 #include "planner/exact/library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WHY_BYTES = 2 * PLIM_LIBRARY_PATH_BYTES };
 
 void plim_library_folder(char *path) {
   const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
@@ -22,39 +25,69 @@ static void *open_file(const char *path) {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static int is_there(const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (file) (void)fclose(file);
-  return file != NULL;
+/* Bytes that the file says it has, by the segments that the loader will map; 0: it says nothing. */
+static int64_t bytes_said(FILE *file) {
+  ElfW(Ehdr) head;
+  ElfW(Phdr) segment;
+  uint64_t end = 0;
+  if (fread(&head, sizeof head, 1, file) != 1 || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return 0;
+  for (uint64_t i = 0; i < head.e_phnum; i++) {
+    uint64_t at = head.e_phoff + i * head.e_phentsize;
+    if (at > INT32_MAX || fseek(file, (long)at, SEEK_SET) != 0 || fread(&segment, sizeof segment, 1, file) != 1) break;
+    uint64_t ends = segment.p_offset + segment.p_filesz;
+    if (segment.p_type == PT_LOAD && ends > end) end = ends;
+  }
+  return end <= INT64_MAX ? (int64_t)end : INT64_MAX;
 }
 
-/* *broken: the reason why a file that is there was not opened, NULL. */
-static void *open_any(const plim_library_spec *spec, char *path, const char **broken) {
+/* 0: there is no such file. *missing: bytes at its end that are not there: the loader maps them all the same, and who
+ * reads them is ended by the system. */
+static int is_there(const char *path, int64_t *missing) {
+  FILE *file = fopen(path, "rb");
+  *missing = 0;
+  if (!file) return 0;
+  int64_t said = bytes_said(file);
+  if (fseek(file, 0, SEEK_END) == 0 && ftell(file) >= 0) *missing = said - ftell(file);
+  (void)fclose(file);
+  return 1;
+}
+
+/* why: the reason why the file was not opened. */
+static void *open_whole(const char *path, char *why) {
+  int64_t missing;
+  if (is_there(path, &missing) && missing > 0) {
+    (void)snprintf(why, WHY_BYTES, "%s: the last %lld bytes of it are missing", path, (long long)missing);
+    return NULL;
+  }
+  void *handle = open_file(path);
+  if (!handle) (void)snprintf(why, WHY_BYTES, "%s", dlerror());
+  return handle;
+}
+
+/* why [WHY_BYTES]: the reason why a file that is there was not opened; "": there is none. */
+static void *open_any(const plim_library_spec *spec, char *path, char *why) {
   const char *named = spec->environment ? getenv(spec->environment) : NULL;
   char folder[PLIM_LIBRARY_PATH_BYTES];
   if (named && named[0]) {
     (void)snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s", named);
-    void *handle = open_file(path);
-    if (!handle) *broken = dlerror();
-    return handle;
+    return open_whole(path, why);
   }
   (void)snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s", spec->file);
   void *handle = open_file(path);
   if (handle) return handle;
   plim_library_folder(folder);
   int n = snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s/%s", folder, spec->installed ? spec->installed : spec->file);
-  if (!folder[0] || n >= PLIM_LIBRARY_PATH_BYTES || !is_there(path)) return NULL;
-  handle = open_file(path);
-  if (!handle) *broken = dlerror();
-  return handle;
+  int64_t missing;
+  if (!folder[0] || n >= PLIM_LIBRARY_PATH_BYTES || !is_there(path, &missing)) return NULL;
+  return open_whole(path, why);
 }
 
 plim_status plim_library_open(plim_context *ctx, const plim_library_spec *spec, void *functions, char *path) {
   char opened[PLIM_LIBRARY_PATH_BYTES];
-  const char *broken = NULL;
-  void *handle = open_any(spec, opened, &broken);
-  if (!handle && broken) {
-    return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s cannot be opened: %s; %s", spec->name, broken, spec->remedy);
+  char why[WHY_BYTES] = "";
+  void *handle = open_any(spec, opened, why);
+  if (!handle && why[0]) {
+    return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s cannot be opened: %s; %s", spec->name, why, spec->remedy);
   }
   if (!handle) return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s is not installed: %s", spec->name, spec->remedy);
   for (int32_t i = 0; i < spec->n_symbols; i++) {

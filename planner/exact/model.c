@@ -1,7 +1,11 @@
 /* Arrays that grow. The terms added since the last row was ended are the row being made. */
 #include "planner/exact/model.h"
 
+#include <math.h>
+
 #include "runtime/base/array.h"
+
+static const double most_entry = 0x1p48;
 
 static void reserve(plim_model *m, void *array, int64_t *room, int64_t count, size_t size) {
   if (m->status == PLIM_OK) m->status = plim_array_reserve(m->ctx, array, room, count, size);
@@ -43,13 +47,26 @@ void plim_model_term(plim_model *m, int32_t column, double value) {
   m->value[m->n_entries++] = value;
 }
 
+/* What the row being made is divided by: a power of two, which changes no digit. Solvers take entries from 1e15 on for
+ * infinite, and there are so many bytes in an int64_t. */
+static double divisor(const plim_model *m) {
+  double largest = 0;
+  int exponent = 0;
+  for (int32_t e = m->row_first[m->n_rows]; e < m->n_entries; e++) largest = fmax(largest, fabs(m->value[e]));
+  if (largest < most_entry) return 1;
+  (void)frexp(largest, &exponent);
+  return ldexp(1, exponent);
+}
+
 void plim_model_row(plim_model *m, double low, double high) {
   int64_t n = (int64_t)m->n_rows + 1;
   reserve(m, &m->row_low, &m->room_rows[0], n, sizeof *m->row_low);
   reserve(m, &m->row_high, &m->room_rows[1], n, sizeof *m->row_high);
   reserve(m, &m->row_first, &m->room_rows[2], n + 1, sizeof *m->row_first);
   if (m->status != PLIM_OK) return;
-  m->row_low[m->n_rows] = low;
-  m->row_high[m->n_rows] = high;
+  double by = divisor(m);
+  for (int32_t e = m->row_first[m->n_rows]; by > 1 && e < m->n_entries; e++) m->value[e] /= by;
+  m->row_low[m->n_rows] = low / by;
+  m->row_high[m->n_rows] = high / by;
   m->row_first[++m->n_rows] = m->n_entries;
 }
