@@ -22,7 +22,8 @@ static void teardown(void) {
 }
 TestSuite(cli_online, .init = setup, .fini = teardown);
 
-#define NETWORK "--model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --iterations 3000 "
+#define NETWORK \
+  "--model resnet20 --layout nhwc --data synthetic --image 16x16x3 --batch 16 --model-costs --iterations 3000 "
 
 static double number(const json_t *object, const char *key) {
   const json_t *value = json_object_get(object, key);
