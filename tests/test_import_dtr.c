@@ -152,6 +152,7 @@ static const fault log_faults[] = {
     {START "{\"INSTRUCTION\":\"CALL\",\"NAME\":\"f\",\"ARGS\":[],\"RESULT\":[\"y\"],\"TIME\":\"1\"}\n",
      "the MEMORY of 'y' should be here"},
     {START "{\"INSTRUCTION\":\"MUTATE\",\"NAME\":\"f\",\"ARGS\":[],\"MUTATE\":[0],\"TIME\":\"1\"}\n", "line 2: MUTATE"},
+    {START, "f.log: none of the 1 lines is a CALL or MUTATE whose result is no view"},
 };
 
 Test(import_dtr, every_fault_is_refused_with_its_line) {
@@ -194,6 +195,13 @@ static void times_overflow(plim_text *log) {
   dtr_call(log, "f", "x", "y", 8, -1, INT64_C(9000000000000000000));
   dtr_call(log, "f", "x", "z", 8, -1, INT64_C(9000000000000000000));
 }
+static void bytes_overflow(plim_text *log) {
+  dtr_call(log, "f", "x", "y", INT64_C(1500000000000000000), -1, 1);
+  dtr_call(log, "f", "x", "z", INT64_C(1500000000000000000), -1, 1);
+}
+static void grown_bytes_overflow(plim_text *log) {
+  dtr_call(log, "f", "x", "a b c d e f g h i j k l m n o p q r", INT64_C(150000000000000000), -1, 1);
+}
 
 Test(import_dtr, faults_behind_other_lines_are_refused_too) {
   expect_fault(name_again, "'x' is defined a second time");
@@ -201,6 +209,8 @@ Test(import_dtr, faults_behind_other_lines_are_refused_too) {
   expect_fault(view_of_nothing, "'y' is a view of an argument that the call has not");
   expect_fault(mutated_twice, "'x' is mutated twice");
   expect_fault(times_overflow, "line 7: the sum of all TIME does not fit");
+  expect_fault(bytes_overflow, "f.log: line 9: the sizes add up to more than 2^61 bytes");
+  expect_fault(grown_bytes_overflow, "the sizes add up to more than 2^61 bytes");
 }
 
 Test(import_dtr, log_cut_at_any_byte_is_refused_or_whole_lines) {

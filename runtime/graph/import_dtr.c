@@ -34,7 +34,7 @@ typedef struct importer {
   plim_graph_builder *b;
   handle *handle; /* [names.count] */
   int32_t *value; /* [h.n_tensors] of the graph, for tensors with a storage; NO_VALUE */
-  int64_t cap_handle, cap_value, total_ns;
+  int64_t cap_handle, cap_value, total_ns, total_bytes;
   list args, results, values; /* tensors, tensors, values of the call in hand */
   int32_t n_fresh, rest;      /* results of the call in hand with bytes of their own; tensor that takes more in */
   plim_phase phase;
@@ -84,9 +84,17 @@ static plim_status add_event(importer *im, plim_event_kind kind, int32_t tensor)
 
 /* ---- tensors ---- */
 
+/* Planners add up bytes and round them: what they can hold is the limit. */
+static plim_status count_bytes(importer *im, int64_t bytes) {
+  im->total_bytes = plim_add_bytes(im->total_bytes, bytes);
+  if (im->total_bytes >= 0 && im->total_bytes <= INT64_MAX / 4) return PLIM_OK;
+  return fail_line(im, "the sizes add up to more than 2^61 bytes%s", "");
+}
+
 /* A tensor with a storage of its own and, when it has bytes, a value in the graph. */
 static plim_status add_fresh(importer *im, const char *name, plim_role role, int64_t bytes, int32_t *tensor) {
   int32_t value = NO_VALUE, storage = -1;
+  PLIM_TRY(count_bytes(im, bytes));
   if (bytes > 0) {
     plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
     PLIM_TRY(at_line(im, plim_graph_add(im->b, name, role, &shape, &value)));
@@ -234,8 +242,8 @@ static plim_status read_args(importer *im) {
 /* The storage of a result of the call in hand grows, and with it whatever shares it. */
 static plim_status grow(importer *im, int32_t tensor, int64_t bytes) {
   plim_value *value = &im->b->value[im->value[tensor]].value;
-  int64_t sum = plim_add_bytes(im->h.tensor[tensor].bytes, bytes);
-  if (sum < 0) return fail_line(im, "the bytes of the call's results do not fit in 63 bits%s", "");
+  PLIM_TRY(count_bytes(im, bytes));
+  int64_t sum = im->h.tensor[tensor].bytes + bytes;
   value->shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &sum);
   value->bytes = im->b->storage[value->storage].bytes = sum;
   for (int32_t t = tensor; t < im->h.n_tensors; t++) {
@@ -478,6 +486,10 @@ static plim_status read_log(importer *im) {
     PLIM_TRY(plim_dtr_next(&im->lines, &more));
     if (!more) break;
     PLIM_TRY(readers[im->lines.kind](im));
+  }
+  if (im->b->n_ops == 0) {
+    return plim_fail(im->ctx, PLIM_EDATA, "%s: none of the %lld lines is a CALL or MUTATE whose result is no view",
+                     im->lines.file, (long long)im->lines.number);
   }
   return keep_held(im);
 }

@@ -14,8 +14,12 @@ typedef struct inflated {
   int64_t bytes, capacity, limit;
 } inflated;
 
+/* Names the line that was reached: what is read here are logs. */
 static plim_status fail(const inflated *to, const char *what) {
-  return plim_fail(to->ctx, PLIM_EDATA, "%s: %s after %lld inflated bytes", to->path, what, (long long)to->bytes);
+  int64_t line = to->bytes == 0 || to->data[to->bytes - 1] != '\n';
+  for (int64_t i = 0; i < to->bytes; i++) line += to->data[i] == '\n';
+  return plim_fail(to->ctx, PLIM_EDATA, "%s: line %lld: %s after %lld inflated bytes", to->path, (long long)line, what,
+                   (long long)to->bytes);
 }
 
 /* Room for one byte more at least; one is kept for the NUL. */
