@@ -25,7 +25,7 @@ typedef struct draft {
   plim_context *ctx;
   const char *file;
   plim_trace head;
-  int64_t line, n_training_steps;
+  int64_t line, n_training_steps, total_ns; /* of all rows */
   int ended;
   char *chars; /* the graph's name is the first */
   draft_row *row;
@@ -100,6 +100,18 @@ static void check_place(const plim_json_at *at, const draft *d, const plim_trace
   }
 }
 
+/* A row begins where the one before it in its training step ends. Readers add up the times of all rows. */
+static void check_times(const plim_json_at *at, draft *d, const plim_trace_row *row) {
+  const plim_trace_row *before = row->step > 0 ? &d->row[d->n_rows - 1].row : NULL;
+  int64_t start_ns = before ? before->start_ns + before->time_ns : 0;
+  if (row->start_ns != start_ns) {
+    plim_json_fail(at, "start_ns", "is %lld; the times before it add up to %lld", (long long)row->start_ns,
+                   (long long)start_ns);
+  }
+  d->total_ns = plim_add_bytes(d->total_ns, row->time_ns);
+  if (d->total_ns < 0) plim_json_fail(at, "time_ns", "and the times before it add up to more than 63 bits hold");
+}
+
 static void read_row(plim_json_at *at, draft *d) {
   plim_json_take(at, plim_array_reserve(d->ctx, &d->row, &d->cap_rows, d->n_rows + 1, sizeof *d->row));
   if (at->doc->status != PLIM_OK) return;
@@ -118,6 +130,7 @@ static void read_row(plim_json_at *at, draft *d) {
   plim_json_end(at);
   if (at->doc->status != PLIM_OK) return;
   check_place(at, d, row);
+  if (at->doc->status == PLIM_OK) check_times(at, d, row);
   d->n_rows++;
 }
 

@@ -46,12 +46,18 @@ static plim_status step(session *s, const traced *t, const traced *other) {
   return trace_view_absences(t, (int32_t)o->at, stdout);
 }
 
+static int ends_in(const char *path, const char *end) {
+  size_t n = strlen(path), m = strlen(end);
+  return n > m && strcmp(path + n - m, end) == 0;
+}
+
 static plim_status export(session *s, const traced *t, const traced *other) {
+  const char *to = s->o->output;
   (void)other;
-  if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "trace export needs -o FILE: where the events go");
-  size_t n = strlen(s->o->output);
-  int page = n > 5 && strcmp(s->o->output + n - 5, ".html") == 0;
-  return page ? trace_html(t, s->o->output) : trace_export(t, s->o->output);
+  if (!to) return plim_fail(s->ctx, PLIM_EUSAGE, "trace export needs -o FILE: where the events go");
+  if (ends_in(to, ".html")) return trace_html(t, to);
+  if (ends_in(to, ".json")) return trace_export(t, to);
+  return plim_fail(s->ctx, PLIM_EUSAGE, "%s ends neither in .json, for events, nor in .html, for a page", to);
 }
 
 static plim_status diff(session *s, const traced *t, const traced *other) {
@@ -167,8 +173,8 @@ const command command_trace = {
         "the run) from step --at on, also of a run that did not end. A run of --graph has --memory for itself; there "
         "it is --then-memory.\n\n"
         "diff: where two runs of one graph part ways; exit status 1 when they do.\n\n"
-        "export: events for Chrome's trace viewer and Perfetto, one track for compute and a counter of live bytes; to "
-        "a file whose name ends in .html a page with the map of addresses over steps.\n\n"
+        "export: to a file whose name ends in .json, events for Chrome's trace viewer and Perfetto, one track for "
+        "compute and a counter of live bytes; in .html, a page with the map of addresses over steps.\n\n"
         "With --json every answer is one object (docs/formats.md) with all its figures.",
     .after =
         "EXAMPLES\n"

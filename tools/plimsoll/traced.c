@@ -1,6 +1,7 @@
 /* Files beside a trace, medians of its times, and second plays of online runs. */
 #include "tools/plimsoll/traced.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "planner/planner.h"
@@ -19,12 +20,15 @@ plim_status traced_save_beside(const plim_graph *graph, const plim_plan *plan, c
 /* ---- files ---- */
 
 static plim_status load_plan(traced *t, const char *path) {
-  char of_graph[BESIDE_PATH_BYTES];
+  char of_graph[BESIDE_PATH_BYTES], sentence[PLIM_ERROR_BYTES];
   PLIM_TRY(beside_graph_path(t->ctx, path, of_graph));
   PLIM_TRY(plim_plan_load(t->ctx, path, &t->read_plan));
   PLIM_TRY(plim_graph_load(t->ctx, of_graph, &t->graph));
   t->plan = t->read_plan;
-  return plim_plan_check(t->ctx, t->graph, t->plan);
+  plim_status status = plim_plan_check(t->ctx, t->graph, t->plan);
+  if (status == PLIM_OK || status == PLIM_ENOMEM) return status;
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(t->ctx));
+  return plim_fail(t->ctx, status, "%s: %s", path, sentence); /* which of the files it is */
 }
 
 static plim_status load_trace(traced *t, const char *path) {
