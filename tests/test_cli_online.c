@@ -270,6 +270,21 @@ Test(cli_online, cap_shrinks_in_the_middle_of_a_step_and_the_weights_are_those_o
   json_decref(o);
 }
 
+Test(cli_online, figures_of_a_run_whose_cap_changes_are_of_the_whole_run) {
+  (void)plim_test_program("train " NETWORK "--memory 80%% --memory-at 2=60%% --memory-at 9=50%% --steps 5 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_expect_eq(json_array_size(json_object_get(o, "limits")), 1, "step 9 was not reached");
+  cr_expect_eq(number(o, "peak_measured_bytes"), number(o, "peak_bytes"), "the first steps took most");
+  if (json_object_get(o, "hidden_bytes")) {
+    cr_expect_leq(number(o, "hidden_bytes"), 1024 * number(o, "plan_steps"), "a library's bytes, no planner's");
+  }
+  json_decref(o);
+  const char *out = plim_test_program("train " NETWORK "--memory 80%% --memory-at 9=50%% --steps 3")->out;
+  cr_expect_not_null(strstr(out, "changes of the cap   0 of 1: the run ended before that of step 9 took over\n"), "%s",
+                     out);
+}
+
 Test(cli_online, cap_to_come_that_nothing_fits_into_is_refused_before_the_run) {
   (void)plim_test_program("train " SMALL "--memory-at 2=600KiB --steps 3");
   plim_test_expect(4, "--memory-at, step 2: mlp with batch 16 does not fit into 600.0 KiB: the smallest budget");

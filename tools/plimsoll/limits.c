@@ -99,7 +99,7 @@ static void print_report(const session *s, const plim_limit_report *r) {
   if (r->status != PLIM_OK) {
     printf("; refused, the run goes on as before: %s\n", plim_context_error(s->ctx));
   } else {
-    printf("; from step %lld on the plan for it: overhead %.2f %%, arena %s after %s, %s given back, %s moved\n",
+    printf("; from step %lld on the plan for it: overhead %.2f %%, arena %s after %s; so far %s given back, %s moved\n",
            (long long)r->step, r->overhead_percent, plim_size_print(r->arena_after, after),
            plim_size_print(r->arena_before, before), plim_size_print(r->returned_bytes, returned),
            plim_size_print(r->moved_bytes, moved));
@@ -124,6 +124,24 @@ void limits_set(session *s, plim_trainer_options *wanted) {
   wanted->on_limit_user = s;
 }
 
+int limits_plan_at(const limits *l, int64_t step) {
+  for (int32_t i = 0; i < l->n; i++) {
+    if (step == l->row[i].step || step == l->row[i].step + 1) return 1;
+  }
+  return 0;
+}
+
+/* A cap whose plan never ran. */
+static void note_missed(figures *f, const limits *l) {
+  int64_t begun = l->n_reports > 0 ? l->report[l->n_reports - 1].step : 0;
+  int32_t i = 0;
+  while (i < l->n && l->row[i].step < begun) i++;
+  if (i < l->n) {
+    figures_note(f, 0, " of %d: the run ended before that of step %lld took over", (int)l->n,
+                 (long long)l->row[i].step);
+  }
+}
+
 void limits_figures(figures *f, const limits *l) {
   if (l->n == 0) return;
   json_t *rows = json_array();
@@ -140,6 +158,7 @@ void limits_figures(figures *f, const limits *l) {
   }
   (void)json_object_set_new(f->object, "limits", rows);
   figures_count(f, 0, NULL, "changes of the cap", l->n_reports);
+  note_missed(f, l);
   if (l->n_reports == 0) return;
   const plim_limit_report *last = &l->report[l->n_reports - 1];
   figures_bytes(f, 0, "arena_last_bytes", "arena, at the end", last->arena_after);

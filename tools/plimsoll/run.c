@@ -26,19 +26,27 @@ static void trace_step(const run *r, const plim_step_report *report) {
   plim_exec_set_timing(exec, done < RUN_TRACE_FROM + RUN_TRACE_STEPS);
 }
 
-/* What this thread allocated since the last call belongs to the step that ended, unless a trace was written. */
-static void count_hidden(run *r) {
+/* What this thread allocated since the last call belongs to the step that ended, unless a trace was written or another
+ * plan was made. */
+static void count_hidden(run *r, int64_t step) {
   int64_t ever = heap_thread_allocated(), spent = ever - r->allocated_ever;
   r->allocated_ever = ever;
   if (ever < 0) r->hidden_bytes = -1;
-  if (ever >= 0 && r->times.count > 1 && !r->trace && spent > r->hidden_bytes) r->hidden_bytes = spent;
+  if (r->trace || limits_plan_at(&r->s->limits, step)) return;
+  if (ever >= 0 && r->times.count > 1 && spent > r->hidden_bytes) r->hidden_bytes = spent;
+}
+
+static void measure_peak(run *r) {
+  int64_t bytes = plim_exec_measured(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN).peak_bytes;
+  if (bytes > r->peak_bytes) r->peak_bytes = bytes;
 }
 
 static void on_step(void *user, const plim_step_report *report) {
   run *r = user;
   char left[HUMAN_BYTES], text[LINE];
   times_add(&r->times, report->time_ns);
-  count_hidden(r);
+  count_hidden(r, report->step);
+  measure_peak(r);
   if (r->trace) trace_step(r, report);
   if (r->times.count == 1) r->first_loss = report->loss;
   r->last_loss = report->loss;
@@ -165,7 +173,7 @@ void run_figures_measured(figures *f, int column, const run *r) {
   plim_exec_use use = plim_exec_measured(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN);
   int64_t median = times_percentile(&r->times, 50);
   if (r->times.count == 0) return;
-  figures_bytes(f, column, "peak_measured_bytes", "peak, measured", use.peak_bytes);
+  figures_bytes(f, column, "peak_measured_bytes", "peak, measured", r->peak_bytes);
   figures_count(f, column, "steps", "steps", r->times.count);
   if (r->times.count > 1 && !session_uses_heap(r->s)) add_allocations(f, column, r, use.own_allocations);
   figures_real(f, column, "step_ms", "median step", "%.2f ms", (double)median / 1e6);

@@ -18,7 +18,9 @@ typedef struct run {
   float first_loss, last_loss;
   times times;
   int64_t allocated_ever; /* by this thread, when the last step ended */
-  int64_t hidden_bytes;   /* most that libraries allocated and freed inside one step, the first aside; -1: unknown */
+  int64_t hidden_bytes;   /* most that libraries allocated and freed inside one step, the first aside, and those at
+                           * which the cap changed; -1: unknown */
+  int64_t peak_bytes;     /* measured, most of all steps; their plans may change */
   plim_evaluation test;
   int tested;
 } run;
