@@ -19,7 +19,8 @@ TestSuite(cli, .init = setup, .fini = teardown);
 
 #define SMALL "--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs --iterations 3000 "
 #define WIDE "--model mlp --data synthetic --batch 64 --model-costs --iterations 3000 "
-#define NETWORK "--model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --iterations 3000 "
+#define NETWORK \
+  "--model resnet20 --layout nhwc --data synthetic --image 16x16x3 --batch 16 --model-costs --iterations 3000 "
 
 static int64_t integer(const json_t *object, const char *key) {
   const json_t *value = json_object_get(object, key);

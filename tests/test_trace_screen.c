@@ -77,6 +77,19 @@ Test(trace_screen, keys_step_jump_search_and_explain_themselves) {
   quit();
 }
 
+Test(trace_screen, what_is_below_the_list_is_counted_and_words_stay_whole) {
+  open_screen("o.jsonl", 12, 96);
+  plim_test_terminal_keys("g57\r");
+  plim_test_terminal_expect(" step 57 of ");
+  int row = plim_test_terminal_expect("resident by address, ");
+  cr_assert_not_null(strstr(plim_test_terminal_row(row), " more; use"), "%s", plim_test_terminal_row(row));
+  plim_test_terminal_resize(60, 96);
+  plim_test_terminal_expect("resident by address; next use");
+  plim_test_terminal_keys("/stage1.block1.bn2\r");
+  plim_test_terminal_expect("stage1.block2.conv1.bwd_weights");
+  quit();
+}
+
 Test(trace_screen, the_first_other_step_of_another_run_is_a_key_away) {
   (void)plim_test_shell(
       "$PLIMSOLL plan --model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --arithmetic small "

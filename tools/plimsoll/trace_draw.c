@@ -191,9 +191,11 @@ static void put_resident(const screen *s, int32_t i, int row, int columns) {
 static void put_left(screen *s, int columns) {
   char text[TEXT];
   int32_t rows = trace_draw_rows();
-  (void)snprintf(text, sizeof text, "resident by address; next use");
   if (s->selected < s->first) s->first = s->selected;
   if (s->selected >= s->first + rows) s->first = s->selected - rows + 1;
+  int32_t below = s->n_residents - s->first - rows;
+  (void)snprintf(text, sizeof text, below > 0 ? "resident by address, %d more; use" : "resident by address; next use",
+                 (int)below);
   put_pane_title(MARGIN, columns - MARGIN, !s->on_right, text);
   for (int32_t i = 0; i < rows && s->first + i < s->n_residents; i++) {
     put_resident(s, s->first + i, ROW_BODY + i, columns);

@@ -18,13 +18,14 @@ void trace_pane_close(trace_pane *pane) {
   *pane = (trace_pane){.to = NULL};
 }
 
-/* Characters of `line` [length] that go into one row: up to the last blank that fits, or as many as fit. */
+/* Characters of `line` [length] that go into one row: up to the last blank that fits, or as many as fit when the word
+ * behind it has no room in a row of its own. */
 static int32_t fitting(const char *line, int32_t length, int32_t width) {
+  int32_t begin = (int32_t)strspn(line, " "), last = width;
   if (length <= width) return length;
-  for (int32_t i = width; i > width / 2; i--) {
-    if (line[i] == ' ') return i;
-  }
-  return width;
+  while (last > begin && line[last] != ' ') last--;
+  int32_t word = (int32_t)strcspn(line + last + 1, " \n");
+  return last > begin && word <= width - CONTINUED ? last : width;
 }
 
 const char *trace_pane_row(trace_pane *pane, int32_t width, size_t *at, int32_t *indent, int32_t *length) {
