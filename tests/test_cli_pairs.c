@@ -82,7 +82,7 @@ Test(cli_pairs, takes_options_that_are_of_use_together) {
   expect_accepted("pack p.json --graph p.graph.json");
   expect_accepted("plan " SMALL "--online coop --memory 6MiB --thrash 3");
   expect_accepted("plan " SMALL "--planner keep-all -o k.json");
-  expect_accepted("train " SMALL "--plan k.json --memory-at 1=99% --iterations 50 --steps 2");
+  expect_accepted("train " SMALL "--plan k.json --memory-at 1=100% --iterations 50 --steps 2");
 }
 
 static void expect_told(const char *arguments, const char *words) {
