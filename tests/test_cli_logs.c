@@ -120,6 +120,10 @@ Test(cli_logs, sweep_of_budgets_finds_no_inversion_of_plans) {
   json_decref(o);
   const program_run *run = plim_test_program("bench online --data . --sweep 60%%:62%%:1%% --iterations 50");
   cr_expect_not_null(strstr(run->out, "0 inversions of feasibility, 0 of cost, at 3 budgets"), "%s", run->out);
+  cr_expect_str_empty(plim_test_program("bench online --data . --planners dtr,fastest")->out, "a table was begun");
+  plim_test_expect(2, "--planners: no planner or policy is called \"fastest\"; did you mean \"fastsa\"?");
+  cr_expect_str_empty(plim_test_program("bench large --planners coop")->out, "a table was begun");
+  plim_test_expect(2, "--planners: no planner is called \"coop\"");
   (void)plim_test_program("bench online --data . --sweep 60%%:50%%:1%%");
   plim_test_expect(2, "is not FROM%:TO%:STEP%");
 }

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "runtime/base/nearest.h"
-#include "tools/plimsoll/bench.h"
+#include "tools/plimsoll/bench_online.h"
 #include "tools/plimsoll/commands.h"
 
 static const struct {
@@ -20,6 +20,27 @@ static const char *table_name(int32_t row) {
   return row >= 0 && row < TABLES ? tables[row].name : NULL;
 }
 
+/* Policies, which table online takes too, and planners. */
+static const char *planner_name(int32_t row) {
+  int32_t policies = 0;
+  while (plim_policy_name(policies)) policies++;
+  return row < policies ? plim_policy_name(row) : plim_planner_name(row - policies);
+}
+
+/* The names of --planners, before a table begins. */
+static plim_status check_planners(session *s, int with_policies) {
+  const char *next = s->o->planners ? s->o->planners : "";
+  const char *(*names)(int32_t row) = with_policies ? planner_name : plim_planner_name;
+  char name[BENCH_NAME];
+  while (*next) {
+    next = bench_next_name(next, name);
+    if (plim_name_find(names, name) >= 0) continue;
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--planners: no planner%s is called \"%s\"; did you mean \"%s\"?",
+                     with_policies ? " or policy" : "", name, plim_name_nearest(names, name));
+  }
+  return PLIM_OK;
+}
+
 static plim_status bench(session *s) {
   char folder[PATH_BYTES];
   struct stat about;
@@ -28,6 +49,7 @@ static plim_status bench(session *s) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "bench has no table \"%s\"; did you mean \"%s\"?", s->o->file,
                      plim_name_nearest(table_name, s->o->file));
   }
+  PLIM_TRY(check_planners(s, tables[row].run == bench_online));
   if (!tables[row].folder || (!s->o->data_dir && tables[row].alone)) return tables[row].run(s, NULL);
   if (!s->o->data_dir) return plim_fail(s->ctx, PLIM_EUSAGE, "bench needs --data DIR: where the instances are");
   (void)snprintf(folder, sizeof folder, "%s/%s", s->o->data_dir, tables[row].folder);
