@@ -9,10 +9,18 @@
 #include "tools/plimsoll/session.h"
 
 enum { GUESSES = 4, MOST_GUESSES = 6 /* as long as no batch fits */ };
+enum { FLOOR_PARTS = 4, GUESS_PARTS = FLOOR_PARTS * MOST_GUESSES, GRAPH_PARTS = 2 };
+
+/* Planning had all of a time limit; what explains its failure has half as much again, over all its searches. */
+static plim_plan_options hurried(const plim_plan_options *planning, int64_t parts) {
+  plim_plan_options planned = *planning;
+  if (planned.time_limit_ns > 0) planned.time_limit_ns = planned.time_limit_ns / parts + 1;
+  return planned;
+}
 
 /* Is a plan for that batch found? A model that cannot be built for it does not fit. */
 static plim_status fits(session *s, int32_t batch, int *yes) {
-  plim_plan_options planning = s->planning;
+  plim_plan_options planning = hurried(&s->planning, GUESS_PARTS);
   plim_program *p = NULL;
   if (planning.labels == PLIM_LABELS_GIVEN) planning.labels = PLIM_LABELS_AUTO; /* they belong to the other batch */
   planning.label = NULL;
@@ -75,8 +83,9 @@ plim_status refusal_explain(session *s) {
   char what[BATCH_WORDS], batch[BATCH_WORDS], budget[PLIM_SIZE_TEXT_BYTES];
   int64_t budget_bytes = s->planning.budget_bytes;
   plim_plan_floor floor;
+  plim_plan_options planning = hurried(&s->planning, FLOOR_PARTS);
   int32_t step, largest;
-  PLIM_TRY(plim_program_floor(s->program, &s->planning, &floor, &step));
+  PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));
   PLIM_TRY(largest_batch(s, floor.smallest_bytes, &largest));
   s->refusal.largest_batch = largest;
   (void)snprintf(what, sizeof what, "%s with batch %d", s->o->model, (int)s->o->batch);
@@ -91,8 +100,9 @@ plim_status refusal_explain(session *s) {
 
 plim_status refusal_explain_graph(session *s, const plim_graph *graph, const plim_profile *profile,
                                   const plim_plan_options *wanted) {
+  plim_plan_options planning = hurried(wanted, GRAPH_PARTS);
   plim_plan_floor floor;
-  PLIM_TRY(plim_plan_smallest(s->ctx, graph, profile, wanted, &floor, NULL));
+  PLIM_TRY(plim_plan_smallest(s->ctx, graph, profile, &planning, &floor, NULL));
   s->refusal.largest_batch = -1;
   return explain(s, graph->name, wanted->budget_bytes, graph, &floor, "");
 }
