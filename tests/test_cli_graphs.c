@@ -200,7 +200,7 @@ static const struct {
     {"bench planners", 2, "bench needs --data DIR"},
     {"bench planners --data none", 3, "none: no folder with files that end in .json"},
     {"plan --graph none.json", 3, "none.json"},
-    {"plan --graph net.json", 3, "plimsoll: is missing"},
+    {"plan --graph net.json", 3, "net.json: is no document of this program"},
     {"plan --graph g.json --memory 4", 4,
      "imported does not fit into 4 B: the smallest budget for which a plan was found is 5 B; none exists below 5 B, "
      "where "
@@ -213,7 +213,7 @@ static const struct {
     {"plan --graph g.json --addresses pakced", 2, "did you mean \"packed\"?"},
     {"plan --graph g.json --time-limit 10parsecs", 2, "--time-limit 10parsecs is not a time"},
     {"plan --graph g.json --time-limit -1s", 2, "--time-limit -1s is not a time"},
-    {"plan --graph g.json --profile net.json", 3, "plimsoll: is missing"},
+    {"plan --graph g.json --profile net.json", 3, "net.json: is no document of this program"},
     {"plan --graph g.json --curve --points 1", 2, "--points 1"},
 };
 

@@ -17,9 +17,18 @@ plim_status plim_document_load(plim_context *ctx, const char *path, plim_documen
   return status;
 }
 
+/* Another program's file gets a sentence that says so, whatever else there is about it. */
+static void need_document(const plim_json_at *root) {
+  if (root->doc->status != PLIM_OK || plim_json_has(root, "plimsoll")) return;
+  plim_json_fail(root, NULL,
+                 "is no document of this program, whose first field is 'plimsoll'; graphs are read by import");
+}
+
 plim_status plim_document_open(plim_context *ctx, const char *file, const char *text, int64_t bytes, plim_json *doc) {
   PLIM_TRY(plim_json_parse(ctx, file, 0, text, bytes, doc));
-  if (text[bytes - 1] != '\n') {
+  plim_json_at root = plim_json_root(doc);
+  need_document(&root);
+  if (doc->status == PLIM_OK && text[bytes - 1] != '\n') {
     doc->status = plim_fail(ctx, PLIM_EDATA, "%s: the last line does not end: the file was cut", file);
   }
   return doc->status;
@@ -41,6 +50,7 @@ void plim_document_write_head(plim_text *text, const char *kind) {
 }
 
 int plim_document_read_version(plim_json_at *root, const char *kind, int newest) {
+  need_document(root);
   const char *found = plim_json_text(root, "plimsoll");
   if (root->doc->status == PLIM_OK && strcmp(found, kind) != 0) {
     plim_json_fail(root, "plimsoll", "the document is a '%.40s', not a '%s'", found, kind);
