@@ -7,6 +7,7 @@
 #include "planner/cut/certificate.h"
 #include "planner/cut/lp.h"
 #include "planner/cut/solve.h"
+#include "runtime/graph/generate.h"
 #include "runtime/graph/import.h"
 #include "tests/support/dag.h"
 #include "tests/support/failing_memory.h"
@@ -412,6 +413,34 @@ Test(cut, published_training_graphs_are_proved_optimal_in_both_orders) {
     prove("graphs/fcn8_train.json", 80, order, 10289323652736);
     prove("graphs/resnet50_train.json", 90, order, 406110);
     prove("graphs/resnet50_train.json", 80, order, 406800);
+  }
+}
+
+/* The model does not see what is alive while ops run again: the first plan that fits may be far from its bound. */
+Test(cut, a_plan_that_fits_is_brought_near_the_bound) {
+  for (uint64_t seed = 3; seed <= 5; seed++) {
+    plim_generate_options generate = plim_generate_options_default("layered");
+    plim_plan_options options = plim_plan_options_default();
+    plim_graph *graph = NULL;
+    plim_profile *profile = NULL;
+    plim_plan *all = NULL, *plan = NULL;
+    generate.n = 60;
+    generate.seed = seed;
+    cr_assert_eq(plim_graph_generate(ctx, &generate, &graph), PLIM_OK);
+    cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+    options.unpacked = 1;
+    options.order = PLIM_ORDER_FIXED;
+    options.planner = "cut";
+    cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &all), PLIM_OK);
+    options.budget_bytes = all->peak_bytes / 10 * 8;
+    cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+    int64_t overhead = plan->time_ns - plan->keep_all_ns, bound = plan->bound_ns - plan->keep_all_ns;
+    cr_assert_leq(4 * overhead, 5 * bound, "seed %d: %lld, bound %lld", (int)seed, (long long)overhead,
+                  (long long)bound);
+    plim_plan_free(plan);
+    plim_plan_free(all);
+    plim_profile_free(profile);
+    plim_graph_free(graph);
   }
 }
 

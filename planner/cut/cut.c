@@ -1,13 +1,15 @@
 /* Two models: that of the problem's class for the bound, that of program order for plans. A plan from the solution for
  * a budget may need more than the budget, because the model does not see what is alive while ops run again; then the
- * model is asked for smaller budgets until a plan fits. */
+ * model is asked for smaller budgets until a plan fits, and the strategy lets a search go on from it. */
 #include "planner/cut/cut.h"
 
 #include "planner/bound.h"
 #include "planner/cut/solver.h"
 #include "planner/cut/walk.h"
+#include "planner/search/portfolio.h"
 
 enum { CUT_PERCENT = 90 /* of the time, the rest is for the search where no plan fits */ };
+enum { MOVES_AN_OP = 400 };
 enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000, WORK_A_MOVE = 1000, BOUND_WORK = 100000000 };
 /* Smaller budgets that are tried, each with half of the effort that is left; of many ops each takes seconds, and has to
  * have them. */
@@ -161,6 +163,26 @@ static int64_t strategy_work(const plim_plan_options *o) {
   return o->time_limit_ns > 0 ? most : STRATEGY_WORK;
 }
 
+/* The model does not see what is alive while ops run again, so a plan of it that fits may be far from its bound. A
+ * short search goes on from there, with a time limit for what is left of it. */
+static plim_status refine(plim_planning *pl) {
+  plim_planning *other = NULL;
+  plim_plan_options options = *pl->options;
+  options.time_limit_ns = plim_planning_left_ns(pl);
+  if (options.iterations <= 0 && options.time_limit_ns <= 0)
+    options.iterations = MOVES_AN_OP * (int64_t)pl->problem->n_ops;
+  PLIM_TRY(plim_planning_begin(pl->problem, &options, &other));
+  other->curve = pl->curve;
+  plim_status status = plim_planning_follow(other, pl);
+  if (status == PLIM_OK) status = plim_portfolio_run(other, &pl->best);
+  if (status == PLIM_OK || status == PLIM_ECANCEL) {
+    plim_status taken = plim_planning_take(pl, other);
+    if (taken != PLIM_OK) status = taken;
+  }
+  plim_planning_end(other);
+  return status;
+}
+
 /* Where no solution's plan fits, the search repairs one. */
 plim_status plim_cut_run(plim_planning *pl) {
   plim_schedule seed = {.ctx = pl->problem->ctx};
@@ -170,5 +192,6 @@ plim_status plim_cut_run(plim_planning *pl) {
   if (done(pl) || pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
   plim_status status = plim_cut_begin(pl, work, plim_planning_deadline(pl, CUT_PERCENT), &seed);
   plim_schedule_free(&seed);
-  return status != PLIM_OK || pl->found || pl->bound_ns == INT64_MAX ? status : plim_search_run(pl);
+  if (status != PLIM_OK || done(pl)) return status;
+  return pl->found ? refine(pl) : plim_search_run(pl);
 }
