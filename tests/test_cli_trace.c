@@ -49,6 +49,15 @@ Test(cli_trace, a_step_is_shown_with_its_arena_its_residents_and_what_is_absent)
   expect_words("next use");
 }
 
+Test(cli_trace, a_plan_without_addresses_shows_none) {
+  last_run = plim_test_shell(
+      "$PLIMSOLL gen layered --ops 40 -o n.json && $PLIMSOLL plan --graph n.json --addresses none --iterations 50 -o "
+      "a.json >a.txt && $PLIMSOLL trace step a.json --at 20 && $PLIMSOLL trace step a.json --find '#0'");
+  plim_test_expect(0, "");
+  expect_words(", address -\n");
+  cr_expect_null(strstr(last_run->out, " -1 "), "%s", last_run->out);
+}
+
 Test(cli_trace, a_value_is_followed_through_its_lives) {
   last_run = plim_test_program("trace step t.jsonl --find stem.conv");
   plim_test_expect(0, "");

@@ -72,6 +72,10 @@ Test(cli_trace_online, a_graph_is_played_up_to_where_memory_ends_with_the_bytes_
   expect_words("OUT OF MEMORY");
   expect_words(" more at the end of the arena would be room here");
   expect_words("from the start this policy finds a way in ");
+  last_run =
+      plim_test_program("trace step --graph o.plan.graph.json --online dtr --memory 40%% --find stem.conv.weight.grad");
+  plim_test_expect(0, "");
+  expect_words("  is there at no step of this run\n");
   last_run = plim_test_program("trace step --graph o.plan.graph.json --online dtr --memory 4KiB");
   plim_test_expect(4, "finds no room");
   last_run = plim_test_program("trace step o.jsonl --graph o.plan.graph.json");

@@ -175,10 +175,10 @@ static const char *name_end(const char *name, int width) {
 static void put_resident(const screen *s, int32_t i, int row, int columns) {
   const plim_resident *r = &s->resident[i];
   const plim_life *life = &s->t->plan->life[r->life];
-  char text[TEXT], size[PLIM_SIZE_TEXT_BYTES], next[32] = "-";
+  char text[TEXT], size[PLIM_SIZE_TEXT_BYTES], next[32] = "-", place[TRACED_ADDRESS_BYTES];
   int address = columns >= LEFT_WITH_ADDRESS, name = columns - 19 - (address ? 12 : 0);
   if (r->next_use >= 0) (void)snprintf(next, sizeof next, "%d", (int)r->next_use);
-  int n = address ? snprintf(text, sizeof text, "%11lld ", (long long)life->offset) : 0;
+  int n = address ? snprintf(text, sizeof text, "%11s ", traced_address(life->offset, place)) : 0;
   (void)snprintf(text + n, sizeof text - (size_t)n, "%9s %-*s%5s", plim_size_print(life->bytes, size), name,
                  name_end(plim_inspect_name(s->t->inspect, r->storage), name), next);
   char letter = trace_strip_letter(s->t, r->storage);

@@ -121,7 +121,7 @@ static void print_persistent(const traced *t, const plim_resident *row, int32_t 
 }
 
 plim_status trace_view_residents(const traced *t, int32_t step, FILE *to) {
-  char size[PLIM_SIZE_TEXT_BYTES];
+  char size[PLIM_SIZE_TEXT_BYTES], address[TRACED_ADDRESS_BYTES];
   plim_resident *row = NULL;
   int32_t n;
   PLIM_TRY(residents_of(t, step, &row, &n));
@@ -130,7 +130,7 @@ plim_status trace_view_residents(const traced *t, int32_t step, FILE *to) {
   for (int32_t i = 0; i < n; i++) {
     const plim_life *life = &t->plan->life[row[i].life];
     if (is_persistent(t, row[i].storage)) continue;
-    fprintf(to, "%12lld  %10s  %-28s  ", (long long)life->offset, size_text(life->bytes, size),
+    fprintf(to, "%12s  %10s  %-28s  ", traced_address(life->offset, address), size_text(life->bytes, size),
             plim_inspect_name(t->inspect, row[i].storage));
     if (row[i].next_use < 0) {
       fprintf(to, "-\n");
@@ -233,7 +233,7 @@ static void print_uses(const traced *t, int32_t storage, const plim_life *life, 
 }
 
 plim_status trace_view_value(const traced *t, const char *name, FILE *to) {
-  char size[PLIM_SIZE_TEXT_BYTES];
+  char size[PLIM_SIZE_TEXT_BYTES], address[TRACED_ADDRESS_BYTES];
   int32_t value, n = 0;
   PLIM_TRY(traced_find_value(t, name, &value));
   int32_t storage = t->graph->value[value].storage;
@@ -248,9 +248,10 @@ plim_status trace_view_value(const traced *t, const char *name, FILE *to) {
       PLIM_TRY(plim_inspect_absence(t->inspect, storage, life->begin - 1, &a));
       if (a.kind == PLIM_ABSENT_DROPPED) print_absence(t, storage, &a, to);
     }
-    fprintf(to, "  life %d: steps %d to %d, address %lld\n", (int)n, (int)life->begin, (int)life->end - 1,
-            (long long)life->offset);
+    fprintf(to, "  life %d: steps %d to %d, address %s\n", (int)n, (int)life->begin, (int)life->end - 1,
+            traced_address(life->offset, address));
     print_uses(t, storage, life, to);
   }
+  if (n == 0) fprintf(to, "  is there at no step of this run\n"); /* which ends before, out of memory */
   return PLIM_OK;
 }

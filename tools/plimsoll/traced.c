@@ -171,6 +171,11 @@ void traced_close(traced *t) {
 
 /* ---- reading ---- */
 
+const char *traced_address(int64_t address, char text[TRACED_ADDRESS_BYTES]) {
+  (void)snprintf(text, TRACED_ADDRESS_BYTES, address >= 0 ? "%lld" : "-", (long long)address);
+  return text;
+}
+
 const char *traced_op_name(const traced *t, int32_t step) {
   const plim_step *s = &t->plan->step[step];
   return s->kind == PLIM_STEP_RUN ? t->graph->op[s->op].name : "copy";

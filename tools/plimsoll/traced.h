@@ -37,6 +37,10 @@ void traced_close(traced *t);
 /* Write plan and graph beside the trace that is to be at `path`. */
 plim_status traced_save_beside(const plim_graph *graph, const plim_plan *plan, const char *path);
 
+/* An address as text, "-" in a plan that has none. */
+enum { TRACED_ADDRESS_BYTES = 24 };
+const char *traced_address(int64_t address, char text[TRACED_ADDRESS_BYTES]);
+
 /* Name of the op of a step, planned time. */
 const char *traced_op_name(const traced *t, int32_t step);
 int64_t traced_planned_ns(const traced *t, int32_t step);
