@@ -85,3 +85,17 @@ Test(cut_large, no_part_of_it_does_more_than_its_share_of_the_effort) {
   plim_schedule_free(&schedule);
   planner_case_free(&c);
 }
+
+/* A chain of 20,000 ops had none in a second: making the cut model took all of it. */
+Test(cut_large, the_search_has_a_plan_however_little_time_there_is) {
+  planner_case c = generated("chain", OPS + 20);
+  plim_plan *all = NULL, *plan = NULL;
+  c.options.order = PLIM_ORDER_FIXED;
+  cr_assert_eq(plim_plan_keep_all(c.ctx, c.graph, c.profile, &c.options, &all), PLIM_OK);
+  c.options.budget_bytes = all->peak_bytes / 10 * 6;
+  c.options.time_limit_ns = 1;
+  cr_assert_eq(plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), PLIM_OK, "%s", plim_context_error(c.ctx));
+  plim_plan_free(plan);
+  plim_plan_free(all);
+  planner_case_free(&c);
+}

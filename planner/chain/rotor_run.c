@@ -127,7 +127,7 @@ done:
 }
 
 static plim_status run_within(plim_planning *pl, int64_t bytes) {
-  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
+  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR && !plim_planning_over(pl); kind++) {
     PLIM_TRY(run_kind(pl, (plim_checkpoint_kind)kind, bytes));
   }
   return PLIM_OK;
