@@ -97,7 +97,7 @@ Test(import_dtr, graph_document_keeps_views_and_handles) {
       {"{\"get\": 0}", "{\"get\": 9}", "event 1 uses tensor 9"},
       {"{\"get\": 0}", "{\"release\": 0}", "on which there is no handle"},
       {"{\"get\": 0}", "{\"constant\": 0}", "event 1 defines tensor 0"},
-      {"\"kept\": [4", "\"kept\": [1", "on which there is no handle"},
+      {"\"kept\": [4", "\"kept\": [1", "json: handles: kept[0] is tensor 1, on which there is no handle"},
       {"{\"base\": 1, \"storage\": 1, \"bytes\": 1000}", "{\"base\": 1, \"storage\": 1, \"bytes\": 999}",
        "tensor 2 has 1000 bytes, its base 1 has 999"},
       {"{\"call\": 0, \"time_ns\": 70", "{\"call\": 0, \"time_ns\": 71", "calls op 0 in 71 ns"},

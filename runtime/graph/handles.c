@@ -119,6 +119,15 @@ static plim_status check_call(const plim_handles *h, int32_t event, int32_t *hel
   return PLIM_OK;
 }
 
+static plim_status check_kept(const plim_handles *h, const int32_t *held) {
+  for (int32_t i = 0; i < h->n_kept; i++) {
+    int32_t tensor = h->kept[i];
+    if (tensor >= 0 && tensor < h->n_tensors && held[tensor] > 0) continue;
+    return plim_fail(h->ctx, PLIM_EDATA, "handles: kept[%d] is tensor %d, on which there is no handle", i, tensor);
+  }
+  return PLIM_OK;
+}
+
 static plim_status check_event(const plim_handles *h, int32_t event, int32_t *held) {
   const plim_event *e = &h->event[event];
   if (e->kind == PLIM_EVENT_CALL) return check_call(h, event, held);
@@ -135,7 +144,7 @@ static plim_status check(const plim_handles *h) {
   for (int32_t t = 0; t < h->n_tensors; t++) held[t] = UNDEFINED;
   plim_status status = PLIM_OK;
   for (int32_t i = 0; status == PLIM_OK && i < h->n_events; i++) status = check_event(h, i, held);
-  for (int32_t i = 0; status == PLIM_OK && i < h->n_kept; i++) status = check_held(h, h->n_events, h->kept[i], held);
+  if (status == PLIM_OK) status = check_kept(h, held);
   plim_release(h->ctx, held, h->n_tensors, sizeof *held);
   return status;
 }

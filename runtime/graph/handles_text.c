@@ -122,7 +122,7 @@ void plim_handles_read(plim_json_at *root, plim_handles **out) {
   scratch s = {NULL, 0};
   plim_json_at at = plim_json_object(root, "handles");
   read_rows(&at, &b, &s);
-  if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_handles_build(&b, out));
+  if (root->doc->status == PLIM_OK) plim_json_take(root, plim_handles_build(&b, out));
   plim_release(b.ctx, s.id, s.capacity, sizeof *s.id);
   plim_handles_builder_release(&b);
 }
