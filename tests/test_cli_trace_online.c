@@ -100,6 +100,15 @@ Test(cli_trace_online, what_would_have_come_of_another_policy_or_cap_stands_besi
   plim_test_expect(2, "needs --at N, 0 to ");
 }
 
+Test(cli_trace_online, a_page_of_a_run_that_did_not_end_says_so) {
+  last_run = plim_test_shell(
+      "$PLIMSOLL trace export --graph o.plan.graph.json --online dtr --memory 40% -o oom.html && "
+      "grep -c '\"end\":\"OUT OF MEMORY\"' oom.html; $PLIMSOLL trace export o.jsonl -o o.html && "
+      "grep -c '\"end\":null' o.html");
+  plim_test_expect(0, "");
+  expect_words("1\n1\n");
+}
+
 Test(cli_trace_online, a_page_holds_the_run_its_reasons_and_needs_nothing_else) {
   static char page[1 << 20];
   last_run = plim_test_program("trace export o.jsonl -o run.html");

@@ -105,10 +105,11 @@ plim_status trace_html(const traced *t, const char *path) {
   if (!t->plan->packed) return plim_fail(t->ctx, PLIM_EUSAGE, "this plan has no addresses: there is no map to draw");
   json_t *cap = t->plan->budget_bytes < INT64_MAX ? json_integer(t->plan->budget_bytes) : json_null();
   json_t *why = json_object(), *history = json_object();
-  json_t *data =
-      json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "graph", t->graph->name, "by", t->plan->planner,
-                "bytes", (json_int_t)trace_strip_bytes(t), "cap", cap, "roles", storages_json(t, 1), "names",
-                storages_json(t, 0), "steps", steps_json(t), "lives", lives_json(t), "why", why, "history", history);
+  const char *end = traced_end(t) == PLIM_ONLINE_OK ? NULL : traced_end_title(t);
+  json_t *data = json_pack("{s:s, s:s, s:I, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "graph", t->graph->name, "by",
+                           t->plan->planner, "bytes", (json_int_t)trace_strip_bytes(t), "cap", cap, "end", end, "roles",
+                           storages_json(t, 1), "names", storages_json(t, 0), "steps", steps_json(t), "lives",
+                           lives_json(t), "why", why, "history", history);
   plim_status status = data ? add_reasons(t, why) : plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
   if (status == PLIM_OK) status = add_histories(t, history);
   if (status == PLIM_OK) status = write_page(t, data, path);

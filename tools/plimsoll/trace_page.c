@@ -1,6 +1,6 @@
-/* The page. DATA, written in front of the program, is {graph, by, bytes, cap, roles, names, steps: [[name, again,
- * planned us, measured us]], lives: [[storage or -1, begin, end, offset, bytes]], why: {step: text}, history: {storage:
- * text}}. */
+/* The page. DATA, written in front of the program, is {graph, by, bytes, cap, end: null or how the run ended early,
+ * roles, names, steps: [[name, again, planned us, measured us]], lives: [[storage or -1, begin, end, offset, bytes]],
+ * why: {step: text}, history: {storage: text}}. */
 #include "tools/plimsoll/trace_html.h"
 
 const char trace_page_head[] =
@@ -27,7 +27,8 @@ const char trace_page_program[] =
     "let step = 0, chosen = null;\n"
     "const role = s => s < 0 ? 'workspace' : DATA.roles[s];\n"
     "const name = s => s < 0 ? 'workspace' : DATA.names[s];\n"
-    "const size = b => b >= 1048576 ? (b / 1048576).toFixed(1) + ' MiB' : (b / 1024).toFixed(1) + ' KiB';\n"
+    "const size = b => b >= 1073741824 ? (b / 1073741824).toFixed(1) + ' GiB' :\n"
+    "  b >= 1048576 ? (b / 1048576).toFixed(1) + ' MiB' : (b / 1024).toFixed(1) + ' KiB';\n"
     "const x = j => j * canvas.width / DATA.steps.length, y = a => canvas.height * (1 - a / DATA.bytes);\n"
     "function draw() {\n"
     "  canvas.width = canvas.clientWidth; canvas.height = canvas.clientHeight;\n"
@@ -83,7 +84,9 @@ const char trace_page_program[] =
     "  else return;\n"
     "  show();\n"
     "};\n"
-    "by('title').textContent = DATA.graph + ', by ' + DATA.by + (DATA.cap === null ? '' : ', cap ' + size(DATA.cap));\n"
+    "by('title').textContent = DATA.graph + ', by ' + DATA.by + (DATA.cap === null ? '' : ', cap ' + size(DATA.cap)) "
+    "+\n"
+    "  (DATA.end === null ? '' : '. ' + DATA.end + ': the run ends with step ' + (DATA.steps.length - 1));\n"
     "for (const r in COLOURS) {\n"
     "  const key = document.createElement('b'); key.className = 'key'; key.style.background = COLOURS[r];\n"
     "  by('legend').append(key, r);\n"
