@@ -19,23 +19,29 @@ static int64_t most_saved(const plim_problem *p, const plim_planned_op *op) {
   return by_out < by_in ? by_out : by_in;
 }
 
-static int64_t working_set(const plim_problem *p, const plim_planned_op *op) {
-  int64_t bytes = 0, workspace = INT64_MAX;
+static int64_t least_workspace(const plim_planned_op *op) {
+  int64_t least = INT64_MAX;
+  for (int32_t i = 0; i < op->n_choices; i++) {
+    if (op->choice[i].workspace_bytes < least) least = op->choice[i].workspace_bytes;
+  }
+  return least;
+}
+
+int64_t plim_bound_beside(const plim_problem *p, int32_t v) {
+  const plim_planned_op *op = &p->op[v];
+  int64_t bytes = p->persistent_bytes - most_saved(p, op);
   for (int32_t i = 0; i < op->reads.n; i++) bytes += p->item[op->reads.at[i]].bytes;
   for (int32_t i = 0; i < op->writes.n; i++) bytes += p->item[op->writes.at[i]].bytes;
-  for (int32_t i = 0; i < op->n_choices; i++) {
-    if (op->choice[i].workspace_bytes < workspace) workspace = op->choice[i].workspace_bytes;
-  }
-  return bytes + workspace - most_saved(p, op);
+  return bytes;
 }
 
 int64_t plim_bound_bytes(const plim_problem *p, int32_t *op) {
   int64_t most = -1;
   for (int32_t v = 0; v < p->n_ops; v++) {
-    int64_t bytes = working_set(p, &p->op[v]);
+    int64_t bytes = plim_bound_beside(p, v) + least_workspace(&p->op[v]);
     if (bytes <= most) continue;
     most = bytes;
     *op = v;
   }
-  return p->persistent_bytes + most;
+  return most;
 }

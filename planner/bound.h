@@ -7,4 +7,7 @@
 /* Bytes that no plan can do without: the largest working set of one op, and the op. O(graph). */
 int64_t plim_bound_bytes(const plim_problem *problem, int32_t *op);
 
+/* The same for one op, its workspace left out. */
+int64_t plim_bound_beside(const plim_problem *problem, int32_t op);
+
 #endif

@@ -17,6 +17,12 @@ typedef struct keeper {
   int64_t next_strong; /* in moves */
 } keeper;
 
+/* A curve wants it with its fastest choices too, where the lowest plan has others. */
+static plim_status offer_well(plim_planning *pl, const plim_schedule *schedule) {
+  if (pl->lowest) PLIM_TRY(plim_planning_offer_as_is(pl, schedule, STRONG));
+  return plim_planning_offer(pl, schedule, STRONG, NULL);
+}
+
 static plim_status on_fit(void *user, plim_anneal *a) {
   keeper *k = user;
   PLIM_TRY(plim_track_store(a->mover.track, &k->schedule));
@@ -44,14 +50,14 @@ static plim_status improve_order(keeper *k) {
                    .faster_than_ns = INT64_MAX};
   plim_status status = plim_anneal_run(&a);
   plim_track_free(track);
-  return status == PLIM_OK ? plim_planning_offer(k->pl, &k->schedule, STRONG, NULL) : status;
+  return status == PLIM_OK ? offer_well(k->pl, &k->schedule) : status;
 }
 
 plim_status plim_keep_all_run(plim_planning *pl) {
-  if (pl->keep_all) return plim_planning_offer(pl, pl->keep_all, STRONG, NULL);
+  if (pl->keep_all) return offer_well(pl, pl->keep_all);
   keeper k = {.pl = pl, .schedule = {.ctx = pl->problem->ctx}};
   plim_status status = plim_schedule_program_order(pl->problem, &k.schedule);
-  if (status == PLIM_OK) status = plim_planning_offer(pl, &k.schedule, STRONG, NULL);
+  if (status == PLIM_OK) status = offer_well(pl, &k.schedule);
   if (status == PLIM_OK && !pl->problem->fixed_order) status = improve_order(&k);
   plim_schedule_free(&k.schedule);
   return status;

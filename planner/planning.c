@@ -19,6 +19,7 @@ plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_opt
                         .started_ns = plim_now_ns(),
                         .placement = {.ctx = ctx},
                         .best_placement = {.ctx = ctx},
+                        .refitted = {.ctx = ctx},
                         .best = {.ctx = ctx},
                         .clash = {.ctx = ctx},
                         .clash_bytes = INT64_MAX,
@@ -26,6 +27,7 @@ plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_opt
                         .best_bytes = INT64_MAX,
                         .least_bytes = INT64_MAX};
   plim_status status = plim_timeline_new(problem, &pl->timeline);
+  if (status == PLIM_OK) status = plim_refit_make(problem, &pl->refit);
   if (status != PLIM_OK) {
     plim_planning_end(pl);
     return status;
@@ -38,6 +40,8 @@ void plim_planning_end(plim_planning *pl) {
   if (!pl) return;
   plim_context *ctx = pl->problem->ctx;
   plim_timeline_free(pl->timeline);
+  plim_refit_free(&pl->refit);
+  plim_schedule_free(&pl->refitted);
   plim_placement_free(&pl->placement);
   plim_placement_free(&pl->best_placement);
   plim_schedule_free(&pl->best);
@@ -68,9 +72,36 @@ int plim_planning_over(const plim_planning *pl) {
          plim_now_ns() >= plim_planning_deadline(pl, 100);
 }
 
-/* Evaluate and, where addresses are wanted, pack: *bytes is what the budget bounds. */
+plim_status plim_planning_program_order(plim_planning *pl, int64_t limit, plim_schedule *out) {
+  PLIM_TRY(plim_schedule_program_order(pl->problem, out));
+  if (!pl->refit.useful) return PLIM_OK;
+  PLIM_TRY(plim_timeline_evaluate(pl->timeline, out));
+  (void)plim_refit_run(&pl->refit, pl->timeline, out, limit);
+  return PLIM_OK;
+}
+
+/* Make choices anew for the limit; the timeline is that of the schedule before and of the refitted one behind it.
+ * *changed is 0, and nothing else happens, where all stay. */
+static plim_status refit(plim_planning *pl, const plim_schedule *schedule, int64_t limit, int *changed) {
+  PLIM_TRY(plim_schedule_copy(&pl->refitted, schedule));
+  *changed = plim_refit_run(&pl->refit, pl->timeline, &pl->refitted, limit);
+  return *changed ? plim_timeline_evaluate(pl->timeline, &pl->refitted) : PLIM_OK;
+}
+
+/* Evaluate; other choices for a schedule whose peak would come within the limit by them: *schedule becomes that one. */
+static plim_status evaluate(plim_planning *pl, const plim_schedule **schedule) {
+  int changed;
+  PLIM_TRY(plim_timeline_evaluate(pl->timeline, *schedule));
+  if (!pl->refit.useful) return PLIM_OK;
+  int64_t least = plim_refit_least(pl->timeline, *schedule), limit = pl->lowest ? least : pl->budget_bytes;
+  if (pl->timeline->peak_bytes <= limit || least > limit) return PLIM_OK;
+  PLIM_TRY(refit(pl, *schedule, limit, &changed));
+  if (changed) *schedule = &pl->refitted;
+  return PLIM_OK;
+}
+
+/* Where addresses are wanted, pack what was evaluated: *bytes is what the budget bounds. */
 static plim_status weigh(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
-  PLIM_TRY(plim_timeline_evaluate(pl->timeline, schedule));
   *bytes = pl->timeline->peak_bytes;
   if (pl->options->unpacked || *bytes > pl->budget_bytes) return PLIM_OK;
   int64_t target = pl->budget_bytes < INT64_MAX ? pl->budget_bytes : 0;
@@ -133,15 +164,39 @@ static plim_status keep_clash(plim_planning *pl, const plim_schedule *schedule, 
   return PLIM_OK;
 }
 
+/* Pack and keep what was evaluated. */
+static plim_status offer_evaluated(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
+  PLIM_TRY(weigh(pl, schedule, effort, bytes));
+  if (*bytes < pl->least_bytes) pl->least_bytes = *bytes;
+  PLIM_TRY(remember(pl, schedule, *bytes));
+  if (pl->timeline->peak_bytes <= pl->budget_bytes) PLIM_TRY(keep_clash(pl, schedule, *bytes));
+  if (!better(pl, pl->timeline->time_ns, *bytes)) return PLIM_OK;
+  return keep(pl, schedule, &pl->placement, pl->timeline->time_ns, *bytes);
+}
+
+/* The same with faster choices, where there is room for them. */
+static plim_status offer_faster(plim_planning *pl, const plim_schedule *schedule, int32_t effort) {
+  int64_t time_ns = pl->timeline->time_ns, bytes;
+  int changed;
+  if (!pl->refit.useful || pl->lowest || pl->timeline->peak_bytes > pl->budget_bytes) return PLIM_OK;
+  if (schedule == &pl->refitted) return PLIM_OK; /* it has them */
+  PLIM_TRY(refit(pl, schedule, pl->budget_bytes, &changed));
+  if (!changed || pl->timeline->time_ns >= time_ns) return PLIM_OK;
+  return offer_evaluated(pl, &pl->refitted, effort, &bytes);
+}
+
 plim_status plim_planning_offer(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *out_bytes) {
   int64_t bytes;
-  PLIM_TRY(weigh(pl, schedule, effort, &bytes));
+  PLIM_TRY(evaluate(pl, &schedule));
+  PLIM_TRY(offer_evaluated(pl, schedule, effort, &bytes));
   if (out_bytes) *out_bytes = bytes;
-  if (bytes < pl->least_bytes) pl->least_bytes = bytes;
-  PLIM_TRY(remember(pl, schedule, bytes));
-  if (pl->timeline->peak_bytes <= pl->budget_bytes) PLIM_TRY(keep_clash(pl, schedule, bytes));
-  if (!better(pl, pl->timeline->time_ns, bytes)) return PLIM_OK;
-  return keep(pl, schedule, &pl->placement, pl->timeline->time_ns, bytes);
+  return offer_faster(pl, schedule, effort);
+}
+
+plim_status plim_planning_offer_as_is(plim_planning *pl, const plim_schedule *schedule, int32_t effort) {
+  int64_t bytes;
+  PLIM_TRY(plim_timeline_evaluate(pl->timeline, schedule));
+  return offer_evaluated(pl, schedule, effort, &bytes);
 }
 
 static double percent_over(int64_t time_ns, int64_t base_ns) {

@@ -5,6 +5,7 @@
 
 #include "planner/curve/curve.h"
 #include "planner/pack/place.h"
+#include "planner/refit.h"
 
 typedef struct plim_planning {
   const plim_problem *problem;
@@ -19,6 +20,8 @@ typedef struct plim_planning {
   int64_t started_ns;
   plim_timeline *timeline;
   plim_placement placement; /* scratch */
+  plim_refit refit;
+  plim_schedule refitted; /* scratch: an offer with other choices */
   plim_schedule best;
   plim_placement best_placement;
   int32_t found;   /* 1: best fits */
@@ -48,10 +51,18 @@ int64_t plim_planning_left_ns(const plim_planning *planning);
 int plim_planning_over(const plim_planning *planning);
 
 /* Evaluate and pack with that effort (see plim_pack); keep when it fits and is better than the best (equal times: the
- * lower, equal heights: the faster). *bytes (may be NULL) is its height (unpacked: peak). PLIM_EPLAN when the schedule
- * is not valid. */
+ * lower, equal heights: the faster). Choices are made anew where the peak is too high (lowest: where it could be lower)
+ * for their workspaces alone. *bytes (may be NULL) is its height (unpacked: peak). PLIM_EPLAN when the schedule is not
+ * valid. */
 PLIM_MUST_USE plim_status plim_planning_offer(plim_planning *planning, const plim_schedule *schedule, int32_t effort,
                                               int64_t *bytes);
+
+/* The same with the schedule's own choices. */
+PLIM_MUST_USE plim_status plim_planning_offer_as_is(plim_planning *planning, const plim_schedule *schedule,
+                                                    int32_t effort);
+
+/* Every op once in program order, with the fastest choices that the limit does not rule out (plim_refit_run). */
+PLIM_MUST_USE plim_status plim_planning_program_order(plim_planning *planning, int64_t limit, plim_schedule *out);
 
 /* Tell whoever listens to the context: time, best and bound so far. */
 void plim_planning_report(const plim_planning *planning, const char *stage);

@@ -1,9 +1,8 @@
 /* The planning problem: graph, profile and options boiled down to what a search touches a million times.
  *
- * An *item* is a storage that comes and goes: written by an op, or an input that
- * is read. Persistent storages (param, state,
- * staging) are one constant. A *choice* is a variant that may be used: per op the fastest first, dominated ones and
- * those whose bits label the options forbid left out.
+ * An *item* is a storage that comes and goes: written by an op, or an input that is read. Persistent storages (param,
+ * state, staging) are one constant. A *choice* is a variant that may be used: per op the fastest first, dominated ones
+ * and those whose bits label the options forbid left out.
  *
  * Rules of a step graph as lists of ops. A run of v, first or repeat, comes after the first run of each op of
  * `after` (producers of what it reads, updates it must see) and before each op of `until` (updates it must not

@@ -142,7 +142,7 @@ Test(kept, range_begins_at_the_smallest_budget_and_has_a_plan_for_each_without_t
   enum { BUDGETS = 20 };
   for (int unpacked = 0; unpacked < 2; unpacked++) {
     planner_case c = make_case(4, unpacked);
-    int64_t whole = whole_bytes(&c), budget[BUDGETS], last = INT64_MAX;
+    int64_t whole = 4 * whole_bytes(&c), budget[BUDGETS], last = INT64_MAX; /* keep-all packs worse without time */
     plim_plan *plan[BUDGETS];
     plim_plan_floor floor;
     int plannings = 0;

@@ -73,7 +73,7 @@ plim_status plim_search_run(plim_planning *pl) {
   if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
   if (pl->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plan_cheaply(pl, &options, &cheap));
-  PLIM_CHECK(plim_schedule_program_order(p, &order));
+  PLIM_CHECK(plim_planning_program_order(pl, pl->budget_bytes, &order));
   PLIM_CHECK(plim_cut_begin(pl, cut_work(pl), plim_planning_deadline(pl, CUT_PERCENT), &order));
   if (pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns)) goto done;
   PLIM_CHECK(begin_many(pl, &order));

@@ -154,7 +154,7 @@ static plim_status run_rounds(squeezer *s, plim_schedule *start) {
   int64_t enough = pl->enough_bytes > s->bound_bytes ? pl->enough_bytes : s->bound_bytes;
   plim_status status;
   PLIM_CHECK(plim_seed_make(pl->problem, pl->timeline, 0, s->track->room / 2, &seed));
-  PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
+  PLIM_CHECK(plim_planning_program_order(pl, enough, &order));
   if (round > 0 && pl->best_bytes > enough) {
     PLIM_CHECK(cover_down(s, &order, enough, start));
     PLIM_CHECK(cover_down(s, &seed, enough, start));
