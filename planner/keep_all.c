@@ -1,6 +1,7 @@
 /* Keep-all: every op once with its fastest choice, in the order found that needs the smallest arena. First runs are
  * moved about by annealing against a limit that is always a little below the best peak so far; each new best is
- * packed, well now and then and at the end. */
+ * packed, well now and then and at the end. In a long graph a packing takes as long as all the moves between two good
+ * ones, so there are only those. */
 #include "planner/planning.h"
 #include "planner/search/anneal.h"
 
@@ -8,8 +9,9 @@ enum {
   QUICK = 4,
   STRONG = 24 /* efforts of packing */,
   MOVES_BETWEEN_STRONG = 40,
-  MOVES_AN_OP = 300
-}; /* for each op */
+  MOVES_AN_OP = 300, /* for each op */
+  MOST_MOVES = 3002000
+};
 
 typedef struct keeper {
   plim_planning *pl;
@@ -27,14 +29,15 @@ static plim_status on_fit(void *user, plim_anneal *a) {
   keeper *k = user;
   PLIM_TRY(plim_track_store(a->mover.track, &k->schedule));
   int strong = a->done >= k->next_strong;
-  if (strong) k->next_strong = a->done + MOVES_BETWEEN_STRONG * (int64_t)k->pl->problem->n_ops;
-  PLIM_TRY(plim_planning_offer(k->pl, &k->schedule, strong ? STRONG : QUICK, NULL));
   a->mover.limit = plim_track_peak(a->mover.track) - 1;
-  return PLIM_OK;
+  if (!strong && k->pl->problem->n_ops > PLIM_LONG_OPS) return PLIM_OK;
+  if (strong) k->next_strong = a->done + MOVES_BETWEEN_STRONG * (int64_t)k->pl->problem->n_ops;
+  return plim_planning_offer(k->pl, &k->schedule, strong ? STRONG : QUICK, NULL);
 }
 
 static plim_status improve_order(keeper *k) {
   const plim_problem *p = k->pl->problem;
+  int64_t moves = MOVES_AN_OP * (int64_t)p->n_ops + 2000;
   plim_track *track = NULL;
   PLIM_TRY(plim_track_new(p, p->n_ops + 64, &track));
   plim_track_load(track, &k->schedule);
@@ -42,7 +45,7 @@ static plim_status improve_order(keeper *k) {
                    .hot = 2,
                    .cold = 0.01,
                    .weight = 1,
-                   .iterations = MOVES_AN_OP * (int64_t)p->n_ops + 2000,
+                   .iterations = moves < MOST_MOVES ? moves : MOST_MOVES,
                    .deadline_ns = plim_planning_deadline(k->pl, 10),
                    .share = {[PLIM_MOVE_FIRST] = 1},
                    .on_fit = on_fit,

@@ -1,14 +1,15 @@
 /* First-fit family. What is in the way of a box are intervals of offsets, sorted from below; one walk upward finds the
  * gaps between them. Plain boxes: all placed ones are kept sorted by offset and those that do not overlap in time are
- * passed over; where thousands overlap this is twenty times as fast as listing and sorting them. Else a tree over the
- * boxes by begin, each node knowing the latest end of what is placed below it, lists those that do. Source: Moffitt,
- * MiniMalloc, ASPLOS 2023 (greedy part). */
+ * passed over; where thousands overlap this is twenty times as fast as listing and sorting them. Else, and for very
+ * many boxes that seldom overlap, a tree over the boxes by begin, each node knowing the latest end of what is placed
+ * below it, lists those that do. Source: Moffitt, MiniMalloc, ASPLOS 2023 (greedy part). */
 #include "planner/pack/fit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_IN_LIST = 32768, SHORT = 24 };
+enum { SORTED_FOR_ONE = 16 /* boxes in a list passed over in the time that one of the tree takes to list and sort */ };
 
 /* A box cannot be placed above `low` and below `high`. */
 typedef struct barrier {
@@ -225,13 +226,52 @@ static plim_status make_tree(plim_fit *f) {
   return PLIM_OK;
 }
 
+static int by_value(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+/* Pairs of boxes that overlap in time. */
+static plim_status count_pairs(const plim_units *u, int64_t *pairs) {
+  int64_t *begin = NULL, *end = NULL;
+  plim_status status;
+  *pairs = 0;
+  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *begin, &begin));
+  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *end, &end));
+  for (int32_t b = 0; b < u->n; b++) {
+    begin[b] = u->boxes->box[b].begin;
+    end[b] = u->boxes->box[b].end;
+  }
+  qsort(begin, (size_t)u->n, sizeof *begin, by_value);
+  qsort(end, (size_t)u->n, sizeof *end, by_value);
+  for (int32_t i = 0, ended = 0; i < u->n; i++) {
+    while (end[ended] <= begin[i]) ended++;
+    *pairs += i - ended;
+  }
+done:
+  plim_release(u->ctx, begin, u->n, sizeof *begin);
+  plim_release(u->ctx, end, u->n, sizeof *end);
+  return status;
+}
+
+static plim_status wants_list(const plim_units *u, int *yes) {
+  int64_t pairs;
+  *yes = u->plain && u->n <= MOST_IN_LIST;
+  if (*yes || !u->plain) return PLIM_OK;
+  PLIM_TRY(count_pairs(u, &pairs));
+  *yes = pairs > (int64_t)u->n * u->n / 2 / SORTED_FOR_ONE;
+  return PLIM_OK;
+}
+
 plim_status plim_fit_new(const plim_units *units, plim_fit **out) {
   plim_fit *f = NULL;
   plim_status status;
+  int list;
   PLIM_CHECK(plim_allocate(units->ctx, 1, sizeof *f, &f));
   f->units = units;
   f->n = units->n;
-  if (units->plain && units->n <= MOST_IN_LIST) {
+  PLIM_CHECK(wants_list(units, &list));
+  if (list) {
     PLIM_CHECK(plim_allocate(units->ctx, f->n, sizeof *f->list, &f->list));
   } else {
     PLIM_CHECK(make_tree(f));

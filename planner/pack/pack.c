@@ -25,7 +25,8 @@ enum {
   RISES_A_ROUND = 2 /* at most, and of many boxes so few that their number squared, times rises, stays below: */,
   RISES_BOXES_SQUARED = 300000,
   FEWEST_RISES = 4 /* of boxes so many that this is less work than first-fit: */,
-  MANY_BOXES = 1500
+  MANY_BOXES = 1500,
+  MOST_REPAIRED = 32768 /* boxes: of more, one repair takes a second or several */
 };
 
 typedef struct sort_key {
@@ -179,7 +180,7 @@ static plim_status solve(packer *k, int32_t effort) {
   if (plim_rise_can(&k->units)) {
     PLIM_TRY(raise_water(k, effort));
   } else {
-    repair(k, effort);
+    repair(k, k->units.n <= MOST_REPAIRED ? effort : 1);
   }
   int64_t nodes = (int64_t)effort * NODES_A_ROUND / (k->units.n + 1);
   /* fewer nodes than two dives to the end would find nothing */
