@@ -27,11 +27,11 @@ static int64_t least_workspace(const plim_planned_op *op) {
   return least;
 }
 
-int64_t plim_bound_beside(const plim_problem *p, int32_t v) {
-  const plim_planned_op *op = &p->op[v];
-  int64_t bytes = p->persistent_bytes - most_saved(p, op);
-  for (int32_t i = 0; i < op->reads.n; i++) bytes += p->item[op->reads.at[i]].bytes;
-  for (int32_t i = 0; i < op->writes.n; i++) bytes += p->item[op->writes.at[i]].bytes;
+int64_t plim_bound_beside(const plim_problem *p, int32_t op) {
+  const plim_planned_op *v = &p->op[op];
+  int64_t bytes = p->persistent_bytes - most_saved(p, v);
+  for (int32_t i = 0; i < v->reads.n; i++) bytes += p->item[v->reads.at[i]].bytes;
+  for (int32_t i = 0; i < v->writes.n; i++) bytes += p->item[v->writes.at[i]].bytes;
   return bytes;
 }
 

@@ -16,8 +16,8 @@ typedef struct inflated {
 
 /* Names the line that was reached: what is read here are logs. */
 static plim_status fail(const inflated *to, const char *what) {
-  int64_t line = to->bytes == 0 || to->data[to->bytes - 1] != '\n';
-  for (int64_t i = 0; i < to->bytes; i++) line += to->data[i] == '\n';
+  int64_t line = 1; /* of the last byte */
+  for (int64_t i = 0; i + 1 < to->bytes; i++) line += to->data[i] == '\n';
   return plim_fail(to->ctx, PLIM_EDATA, "%s: line %lld: %s after %lld inflated bytes", to->path, (long long)line, what,
                    (long long)to->bytes);
 }
