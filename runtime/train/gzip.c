@@ -18,8 +18,9 @@ typedef struct inflated {
 static plim_status fail(const inflated *to, const char *what) {
   int64_t line = 1; /* of the last byte */
   for (int64_t i = 0; i + 1 < to->bytes; i++) line += to->data[i] == '\n';
-  return plim_fail(to->ctx, PLIM_EDATA, "%s: line %lld: %s after %lld inflated bytes", to->path, (long long)line, what,
-                   (long long)to->bytes);
+  (void)plim_fail(to->ctx, PLIM_EDATA, "%s: line %lld: %s after %lld inflated bytes", to->path, (long long)line, what,
+                  (long long)to->bytes);
+  return PLIM_EDATA;
 }
 
 /* Room for one byte more at least; one is kept for the NUL. */
