@@ -51,6 +51,7 @@ Test(cli_graphs, classes_have_their_own_optima_and_percentages_are_of_program_or
   cr_assert_eq(number(o, "time"), 11);
   cr_assert_str_eq(json_string_value(json_object_get(o, "class")), "fixed");
   json_decref(o);
+  cr_expect_null(strstr(plim_test_program("check plan.json --graph g.json")->out, "batch"), "it has none");
   (void)plim_test_program("check plan.json --graph g.json --json && grep -q '</svg>' plan.svg");
   plim_test_expect(0, "");
 }

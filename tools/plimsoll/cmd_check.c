@@ -10,7 +10,8 @@ static void print_table(const session *s, const plim_graph *graph, const plim_pl
   figures f;
   figures_begin(&f, 1, NULL, NULL);
   figures_text(&f, 0, "graph", "graph", graph->name);
-  figures_note(&f, 0, ", batch %d, %d ops", graph->batch, graph->n_ops);
+  if (graph->batch > 0) figures_note(&f, 0, ", batch %d", graph->batch);
+  figures_note(&f, 0, ", %d ops", graph->n_ops);
   figures_count(&f, 0, "plan_steps", "plan", plan->n_steps);
   figures_note(&f, 0, " steps, %d lives, by %s", plan->n_lives, plan->planner);
   if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "cap", plan->budget_bytes);
