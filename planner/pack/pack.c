@@ -26,7 +26,7 @@ enum {
   RISES_BOXES_SQUARED = 300000,
   FEWEST_RISES = 4 /* of boxes so many that this is less work than first-fit: */,
   MANY_BOXES = 1500,
-  MOST_REPAIRED = 32768 /* boxes: of more, one repair takes a second or several */
+  MOST_REPAIRED = 32768 /* boxes more than once; with more a first-fit takes too long to learn from many */
 };
 
 typedef struct sort_key {
