@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
   plim_dataset_options data_options = plim_dataset_options_default();
   plim_plan_options plan = plim_plan_options_default();
   plim_trainer_options train = {.struct_bytes = sizeof train, .seed = 1, .exec.struct_bytes = sizeof train.exec};
-  train.schedule = (plim_schedule){.rate = 0.05f, .momentum = 0.9f, .warmup_steps = 5, .total_steps = 31};
+  train.schedule = (plim_rate_schedule){.rate = 0.05f, .momentum = 0.9f, .warmup_steps = 5, .total_steps = 31};
   plan.budget_bytes = (argc > 2 ? atoll(argv[2]) : 20) << 20;
   data_options.height = data_options.width = 28, data_options.channels = 1; /* of the noise */
   plim_plan *all;

@@ -16,9 +16,9 @@ static plim_context *ctx;
 static int fits(const plim_boxes *boxes, const uint8_t *member, int32_t without, int64_t capacity) {
   plim_box box[MOST];
   int64_t align[MOST], offset[MOST];
-  plim_solution found;
+  plim_pack_solution found;
   plim_boxes some = {.align = 1, .box = box, .own_align = align};
-  plim_solve_options options = {sizeof options, capacity, 0, 1};
+  plim_pack_options options = {sizeof options, capacity, 0, 1};
   for (int32_t i = 0; i < boxes->n; i++) {
     if (!member[i] || i == without) continue;
     align[some.n] = boxes->own_align[i];
@@ -36,14 +36,14 @@ Test(conflict, is_irreducible_on_random_boxes) {
     int64_t align[MOST], offset[MOST];
     uint8_t member[MOST];
     plim_conflict why;
-    plim_solution lowest;
+    plim_pack_solution lowest;
     plim_boxes boxes = {.n = (int32_t)test_random_between(&r, 6, MOST), .align = 1, .box = box, .own_align = align};
     for (int32_t i = 0; i < boxes.n; i++) {
       int64_t begin = test_random_between(&r, 0, 5);
       align[i] = test_random_chance(&r, 30) ? 4 : 1; /* holes, so that the load says little */
       box[i] = (plim_box){begin, begin + test_random_between(&r, 1, 3), test_random_between(&r, 3, 9), -1};
     }
-    plim_solve_options options = {sizeof options, INT64_MAX, 0, 1};
+    plim_pack_options options = {sizeof options, INT64_MAX, 0, 1};
     cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &lowest), PLIM_OK);
     int64_t capacity = lowest.height - 1;
     cr_assert_eq(plim_boxes_conflict(ctx, &boxes, capacity, 1000000, member, &why), PLIM_OK);
@@ -78,7 +78,7 @@ static int packs(const plim_boxes *boxes, const uint8_t *member, int64_t capacit
 
 /* A few boxes with alignments, gaps and sometimes a fixed one. */
 static void draw_uneven(uint64_t seed, plim_boxes *boxes, plim_box *box, int64_t *align, int32_t *first,
-                        plim_gap *gap) {
+                        plim_pack_gap *gap) {
   uint64_t r = seed;
   boxes->n = (int32_t)test_random_between(&r, 3, FEW);
   first[0] = 0;
@@ -89,7 +89,7 @@ static void draw_uneven(uint64_t seed, plim_boxes *boxes, plim_box *box, int64_t
     first[x + 1] = first[x];
     if (end - begin < 2 || !test_random_chance(&r, 40)) continue;
     int64_t low = test_random_between(&r, 0, box[x].bytes - 1);
-    gap[first[x + 1]++] = (plim_gap){begin, begin + 1, low, test_random_between(&r, low + 1, box[x].bytes)};
+    gap[first[x + 1]++] = (plim_pack_gap){begin, begin + 1, low, test_random_between(&r, low + 1, box[x].bytes)};
   }
   if (test_random_chance(&r, 40)) box[0].fixed = 3 * test_random_between(&r, 0, 1);
 }
@@ -101,7 +101,7 @@ Test(conflict, is_irreducible_by_all_offsets_with_gaps_alignments_and_fixed_boxe
     plim_box box[MOST];
     int64_t align[MOST], offset[MOST], capacity = 0;
     int32_t first[MOST + 1];
-    plim_gap gap[MOST];
+    plim_pack_gap gap[MOST];
     uint8_t member[MOST], all[MOST] = {1, 1, 1, 1, 1, 1, 1};
     plim_conflict why;
     plim_boxes boxes = {.align = 1, .box = box, .own_align = align, .gap_first = first, .gap = gap};

@@ -20,7 +20,7 @@ TestSuite(lcg, .init = make_context, .fini = free_context);
 /* Bounds that must not all hold. */
 typedef struct rule {
   int32_t n;
-  plim_bound bound[MOST_BOUNDS];
+  plim_lcg_bound bound[MOST_BOUNDS];
 } rule;
 
 typedef struct puzzle {
@@ -33,7 +33,7 @@ static rule random_rule(uint64_t *random, int32_t fewest, int32_t highest) {
   for (int32_t k = 0; k < r.n; k++) {
     int32_t x = (int32_t)test_random_between(random, 0, VARIABLES - 1);
     int32_t value = (int32_t)test_random_between(random, 1, highest);
-    r.bound[k] = test_random_chance(random, 50) ? plim_bound_at_least(x, value) : plim_bound_at_most(x, value - 1);
+    r.bound[k] = test_random_chance(random, 50) ? plim_lcg_at_least(x, value) : plim_lcg_at_most(x, value - 1);
   }
   return r;
 }
@@ -83,7 +83,7 @@ static plim_status apply(plim_lcg *l, const rule *r) {
   for (int32_t k = 0; k < r->n; k++) {
     if (k != open) PLIM_TRY(plim_lcg_note(l, r->bound[k]));
   }
-  return n_open == 0 ? plim_lcg_fail(l, begin) : plim_lcg_imply(l, plim_bound_not(r->bound[open]), begin);
+  return n_open == 0 ? plim_lcg_fail(l, begin) : plim_lcg_imply(l, plim_lcg_not(r->bound[open]), begin);
 }
 
 static plim_status propagate(plim_lcg *l, const puzzle *p) {
@@ -96,12 +96,12 @@ static plim_status propagate(plim_lcg *l, const puzzle *p) {
   return PLIM_OK;
 }
 
-static int decide(plim_lcg *l, uint64_t *random, plim_bound *out) {
+static int decide(plim_lcg *l, uint64_t *random, plim_lcg_bound *out) {
   int32_t from = (int32_t)test_random_between(random, 0, VARIABLES - 1);
   for (int32_t i = 0; i < VARIABLES; i++) {
     int32_t x = (from + i) % VARIABLES, low = plim_lcg_low(l, x), high = plim_lcg_high(l, x);
     if (low == high) continue;
-    *out = test_random_chance(random, 50) ? plim_bound_at_most(x, low) : plim_bound_at_least(x, low + 1);
+    *out = test_random_chance(random, 50) ? plim_lcg_at_most(x, low) : plim_lcg_at_least(x, low + 1);
     return 1;
   }
   return 0;
@@ -111,7 +111,7 @@ static int decide(plim_lcg *l, uint64_t *random, plim_bound *out) {
 static plim_status solve(plim_lcg *l, const puzzle *p, uint64_t seed, int32_t *found, int32_t *conflicts) {
   uint64_t random = seed;
   int32_t refuted = 0;
-  plim_bound b;
+  plim_lcg_bound b;
   *found = 0;
   while (*found == 0) {
     PLIM_TRY(propagate(l, p));
@@ -190,13 +190,13 @@ Test(lcg, bounds_come_back_with_their_levels) {
   plim_lcg l;
   cr_assert_eq(plim_lcg_make(ctx, 2, low, high, &l), PLIM_OK);
   cr_assert_eq(plim_lcg_open(&l), PLIM_OK);
-  cr_assert_eq(plim_lcg_decide(&l, plim_bound_at_least(0, 4)), PLIM_OK);
+  cr_assert_eq(plim_lcg_decide(&l, plim_lcg_at_least(0, 4)), PLIM_OK);
   int32_t begin = l.reasons.n;
-  cr_assert_eq(plim_lcg_note(&l, plim_bound_at_least(0, 2)), PLIM_OK);
-  cr_assert_eq(plim_lcg_imply(&l, plim_bound_at_most(1, 3), begin), PLIM_OK);
+  cr_assert_eq(plim_lcg_note(&l, plim_lcg_at_least(0, 2)), PLIM_OK);
+  cr_assert_eq(plim_lcg_imply(&l, plim_lcg_at_most(1, 3), begin), PLIM_OK);
   cr_assert(plim_lcg_low(&l, 0) == 4 && plim_lcg_high(&l, 1) == 3);
-  cr_assert_eq(plim_lcg_change_of(&l, plim_bound_at_least(0, 2)), 0);
-  cr_assert_eq(plim_lcg_change_of(&l, plim_bound_at_least(1, 3)), -1); /* from the beginning */
+  cr_assert_eq(plim_lcg_change_of(&l, plim_lcg_at_least(0, 2)), 0);
+  cr_assert_eq(plim_lcg_change_of(&l, plim_lcg_at_least(1, 3)), -1); /* from the beginning */
   plim_lcg_back(&l, 0);
   cr_assert(plim_lcg_low(&l, 0) == 0 && plim_lcg_high(&l, 1) == 5);
   plim_lcg_free(&l);

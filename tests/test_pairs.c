@@ -17,7 +17,7 @@ typedef struct gaps_case {
   plim_box box[MOST];
   int64_t align[MOST];
   int32_t gap_first[MOST + 1];
-  plim_gap gap[2 * MOST];
+  plim_pack_gap gap[2 * MOST];
   plim_boxes boxes;
 } gaps_case;
 
@@ -27,8 +27,8 @@ static void add_gaps(gaps_case *c, uint64_t *r, int32_t x) {
   for (int64_t at = b->begin; at < b->end; at++) {
     if (g == c->gap_first[x] + 2 || !test_random_chance(r, 40)) continue;
     int64_t end = test_random_between(r, at + 1, b->end), low = test_random_between(r, 0, b->bytes - 1);
-    c->gap[g++] = test_random_chance(r, 25) ? (plim_gap){at, end, 0, 0}
-                                            : (plim_gap){at, end, low, test_random_between(r, low + 1, b->bytes)};
+    c->gap[g++] = test_random_chance(r, 25) ? (plim_pack_gap){at, end, 0, 0}
+                                            : (plim_pack_gap){at, end, low, test_random_between(r, low + 1, b->bytes)};
     at = end - 1;
   }
   c->gap_first[x + 1] = g;
@@ -109,8 +109,8 @@ Test(pairs, make_the_lowest_height_a_proof_where_gaps_leave_parts) {
   for (uint64_t seed = 1; seed <= 250; seed++) {
     gaps_case c;
     int64_t offset[MOST];
-    plim_solution found;
-    plim_solve_options options = {sizeof options, INT64_MAX, 0, 1};
+    plim_pack_solution found;
+    plim_pack_options options = {sizeof options, INT64_MAX, 0, 1};
     draw(&c, seed);
     int64_t least = lowest(&c);
     cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);

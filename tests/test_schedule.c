@@ -4,11 +4,11 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-static const plim_schedule schedule = {
+static const plim_rate_schedule schedule = {
     .rate = 0.4f, .momentum = 0.9f, .weight_decay = 5e-4f, .warmup_steps = 4, .total_steps = 12};
 
 static void expect(int64_t step, double rate) {
-  double got = plim_schedule_rate(&schedule, step);
+  double got = plim_rate_schedule_rate(&schedule, step);
   cr_assert(fabs(got - rate) < 1e-6, "step %d: %g, expected %g", (int)step, got, rate);
 }
 
@@ -27,13 +27,14 @@ Test(schedule, falls_as_half_a_cosine_to_zero) {
 }
 
 Test(schedule, works_without_warm_up) {
-  plim_schedule plain = {.rate = 1, .total_steps = 2};
-  cr_assert_eq(plim_schedule_rate(&plain, 0), 1.0f);
-  cr_assert(fabsf(plim_schedule_rate(&plain, 1) - 0.5f) < 1e-6f);
+  plim_rate_schedule plain = {.rate = 1, .total_steps = 2};
+  cr_assert_eq(plim_rate_schedule_rate(&plain, 0), 1.0f);
+  cr_assert(fabsf(plim_rate_schedule_rate(&plain, 1) - 0.5f) < 1e-6f);
 }
 
 Test(schedule, fills_the_hyper_input) {
   float hyper[4];
-  plim_schedule_hyper(&schedule, 1, hyper);
-  cr_assert(hyper[0] == plim_schedule_rate(&schedule, 1) && hyper[1] == 0.9f && hyper[2] == 5e-4f && hyper[3] == 0);
+  plim_rate_schedule_hyper(&schedule, 1, hyper);
+  cr_assert(hyper[0] == plim_rate_schedule_rate(&schedule, 1) && hyper[1] == 0.9f && hyper[2] == 5e-4f &&
+            hyper[3] == 0);
 }

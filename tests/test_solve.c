@@ -20,7 +20,7 @@ typedef struct lives_case {
   plim_box box[MOST];
   int64_t align[MOST], hint[MOST];
   int32_t gap_first[MOST + 1];
-  plim_gap gap[MOST];
+  plim_pack_gap gap[MOST];
   plim_boxes boxes;
 } lives_case;
 
@@ -36,8 +36,8 @@ static void begin_case(lives_case *c, int32_t n) {
   for (int32_t i = 0; i < n; i++) c->hint[i] = -1;
 }
 
-static plim_status solve(const lives_case *c, int64_t capacity, int64_t *offset, plim_solution *found) {
-  plim_solve_options options = {sizeof options, capacity, 0, 1};
+static plim_status solve(const lives_case *c, int64_t capacity, int64_t *offset, plim_pack_solution *found) {
+  plim_pack_options options = {sizeof options, capacity, 0, 1};
   plim_status status = plim_pack_solve(ctx, &c->boxes, &options, offset, found);
   if (status == PLIM_OK) {
     cr_assert_eq(plim_boxes_check(ctx, &c->boxes, offset, capacity, found->height), PLIM_OK);
@@ -84,7 +84,7 @@ static void draw(lives_case *c, uint64_t seed) {
     if (align && test_random_chance(&r, 50)) c->align[i] = test_random_between(&r, 1, 4);
     int32_t g = c->gap_first[i];
     if (gaps && end - begin > 2)
-      c->gap[g++] = (plim_gap){begin + 1, begin + 1 + test_random_between(&r, 1, end - begin - 2), 0, 0};
+      c->gap[g++] = (plim_pack_gap){begin + 1, begin + 1 + test_random_between(&r, 1, end - begin - 2), 0, 0};
     c->gap_first[i + 1] = g;
   }
 }
@@ -95,7 +95,7 @@ Test(solve, equals_brute_force_with_alignments_and_gaps) {
     lives_case c;
     int32_t order[FEW];
     int64_t offset[FEW];
-    plim_solution found;
+    plim_pack_solution found;
     draw(&c, seed);
     for (int32_t i = 0; i < c.boxes.n; i++) order[i] = i;
     int64_t best = brute_force(&c, order, offset, 0, 0, INT64_MAX);
@@ -113,7 +113,7 @@ Test(solve, neither_the_order_of_rows_nor_the_scale_changes_the_height) {
   for (uint64_t seed = 1; seed <= 40; seed++) {
     lives_case c, other;
     int64_t offset[FEW];
-    plim_solution found, again;
+    plim_pack_solution found, again;
     draw(&c, seed);
     begin_case(&other, c.boxes.n);
     for (int32_t i = 0; i < c.boxes.n; i++) {
@@ -135,7 +135,7 @@ Test(solve, nothing_and_lives_without_bytes_have_no_height) {
   ctx = plim_test_context();
   lives_case c;
   int64_t offset[2] = {7, 7};
-  plim_solution found;
+  plim_pack_solution found;
   begin_case(&c, 0);
   cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
   cr_assert(found.height == 0 && found.proved && offset[0] == 7);
@@ -151,7 +151,7 @@ Test(solve, an_alignment_leaves_a_hole_and_a_hint_is_followed_where_it_is_free) 
   ctx = plim_test_context();
   lives_case c;
   int64_t offset[3];
-  plim_solution found;
+  plim_pack_solution found;
   begin_case(&c, 2);
   c.box[0] = c.box[1] = (plim_box){0, 2, 3, -1};
   c.align[0] = c.align[1] = 4;
@@ -173,8 +173,8 @@ Test(solve, a_hint_that_is_no_sum_of_sizes_is_followed_unless_the_alignment_forb
   ctx = plim_test_context();
   lives_case c;
   int64_t offset[2];
-  plim_solution found;
-  plim_solve_options options = {sizeof options, 30, 0, 1};
+  plim_pack_solution found;
+  plim_pack_options options = {sizeof options, 30, 0, 1};
   begin_case(&c, 2);
   c.box[0] = c.box[1] = (plim_box){0, 2, 4, -1};
   c.hint[1] = 18;
@@ -190,11 +190,11 @@ Test(solve, what_a_gap_leaves_of_a_life_makes_room_for_others) {
   ctx = plim_test_context();
   lives_case c;
   int64_t offset[2];
-  plim_solution found;
+  plim_pack_solution found;
   begin_case(&c, 2);
   c.box[0] = (plim_box){0, 10, 8, -1};
   c.box[1] = (plim_box){4, 6, 6, -1};
-  c.gap[0] = (plim_gap){4, 6, 0, 2};
+  c.gap[0] = (plim_pack_gap){4, 6, 0, 2};
   c.gap_first[1] = c.gap_first[2] = 1;
   cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
   cr_assert(found.height == 8 && found.load == 8 && offset[1] == 2);
@@ -228,7 +228,7 @@ Test(solve, packs_random_cuts_of_a_rectangle_without_waste) {
   for (uint64_t seed = 1; seed <= 12; seed++) {
     lives_case c;
     int64_t offset[MOST];
-    plim_solution found;
+    plim_pack_solution found;
     cut(&c, seed, 60, 30, 64);
     cr_assert_eq(solve(&c, 64, offset, &found), PLIM_OK, "seed %llu", (unsigned long long)seed);
     cr_assert(found.proved && found.height == 64);
@@ -240,8 +240,8 @@ Test(solve, threads_find_packings_as_well) {
   ctx = plim_test_context();
   lives_case c;
   int64_t offset[MOST];
-  plim_solution found;
-  plim_solve_options options = {sizeof options, 64, 0, 3};
+  plim_pack_solution found;
+  plim_pack_options options = {sizeof options, 64, 0, 3};
   cut(&c, 5, 60, 30, 64);
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
   cr_assert_eq(plim_boxes_check(ctx, &c.boxes, offset, 64, 64), PLIM_OK);
@@ -254,8 +254,8 @@ Test(solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
   ctx = plim_test_context();
   lives_case c;
   int64_t offset[MOST];
-  plim_solution found;
-  plim_solve_options options = {sizeof options, INT64_MAX, 1, 1};
+  plim_pack_solution found;
+  plim_pack_options options = {sizeof options, INT64_MAX, 1, 1};
   cut(&c, 3, 200, 100, 1024);
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
   cr_assert(found.height > found.load && !found.proved && found.height == found.first_fit);
@@ -272,7 +272,7 @@ Test(solve, says_what_is_proven_when_lives_do_not_fit) {
   ctx = plim_test_context();
   lives_case c;
   int64_t offset[2] = {-7, -7};
-  plim_solution found;
+  plim_pack_solution found;
   begin_case(&c, 2);
   c.box[0] = c.box[1] = (plim_box){0, 2, 6, -1};
   cr_assert_eq(solve(&c, 11, offset, &found), PLIM_ENOFIT);
@@ -294,8 +294,8 @@ Test(solve, many_lives_are_packed_close_to_their_load) {
     box[i] = (plim_box){i, i + length, 512 * test_random_between(&r, 1, 2000), -1};
   }
   plim_boxes boxes = {.n = MANY, .align = 512, .box = box};
-  plim_solve_options options = {sizeof options, INT64_MAX, 1, 1};
-  plim_solution found;
+  plim_pack_options options = {sizeof options, INT64_MAX, 1, 1};
+  plim_pack_solution found;
   cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK);
   cr_assert_lt((double)found.height, 1.1 * (double)found.load);
   free(box);
@@ -305,8 +305,8 @@ Test(solve, many_lives_are_packed_close_to_their_load) {
 
 static plim_status solve_some(plim_context *c, void *user) {
   const lives_case *some = user;
-  plim_solve_options options = {sizeof options, 64, 0, 2};
-  plim_solution found;
+  plim_pack_options options = {sizeof options, 64, 0, 2};
+  plim_pack_solution found;
   int64_t offset[MOST];
   return plim_pack_solve(c, &some->boxes, &options, offset, &found);
 }
@@ -330,8 +330,8 @@ Test(solve, packs_the_public_tight_instances_and_the_loosest_of_them_lower_than_
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     int64_t offset[512];
     plim_lives *lives = NULL;
-    plim_solution found;
-    plim_solve_options options = {sizeof options, cases[i].capacity, 0, 1};
+    plim_pack_solution found;
+    plim_pack_options options = {sizeof options, cases[i].capacity, 0, 1};
     cr_assert_eq(plim_lives_load(ctx, plim_test_published(cases[i].name), &lives), PLIM_OK, "%s",
                  plim_context_error(ctx));
     plim_boxes boxes = plim_lives_boxes(lives, 1);
@@ -353,8 +353,8 @@ Test(solve, thousands_of_lives_come_within_a_percent_of_their_load) {
     box[i] = (plim_box){begin, begin + length, 512 * test_random_between(&r, 1, 200), -1};
   }
   plim_boxes boxes = {.n = MANY, .align = 512, .box = box};
-  plim_solution found;
-  plim_solve_options options = {sizeof options, INT64_MAX, 3000000000, 1};
+  plim_pack_solution found;
+  plim_pack_options options = {sizeof options, INT64_MAX, 3000000000, 1};
   cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK);
   cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, found.height), PLIM_OK);
   cr_assert_leq(found.height / 100 * 99, found.load);

@@ -12,7 +12,7 @@ typedef struct random_case {
   plim_box box[MOST];
   int64_t offset[MOST];
   int32_t gap_first[MOST + 1];
-  plim_gap gap[2 * MOST];
+  plim_pack_gap gap[2 * MOST];
   plim_boxes boxes;
 } random_case;
 
@@ -24,7 +24,8 @@ static void draw_gaps(random_case *c, uint64_t *r, int32_t b) {
     int64_t begin = test_random_between(r, at, box->end - 1), end = test_random_between(r, begin + 1, box->end);
     int64_t low = test_random_between(r, 0, box->bytes - 1);
     int nothing = test_random_chance(r, 50);
-    c->gap[g++] = (plim_gap){begin, end, nothing ? 0 : low, nothing ? 0 : test_random_between(r, low + 1, box->bytes)};
+    c->gap[g++] =
+        (plim_pack_gap){begin, end, nothing ? 0 : low, nothing ? 0 : test_random_between(r, low + 1, box->bytes)};
     at = end;
   }
   c->gap_first[b + 1] = g;

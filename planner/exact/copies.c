@@ -211,8 +211,8 @@ static void add_bytes(plim_copies *c) {
 plim_status plim_copies_note_step(plim_copies *c, int32_t j) {
   const plim_copy_step *s = &c->step[j];
   if (s->variable < 0) return PLIM_OK;
-  PLIM_TRY(plim_lcg_note(&c->lcg, plim_bound_at_least(s->variable, s->stage)));
-  return plim_lcg_note(&c->lcg, plim_bound_at_most(s->variable, s->stage));
+  PLIM_TRY(plim_lcg_note(&c->lcg, plim_lcg_at_least(s->variable, s->stage)));
+  return plim_lcg_note(&c->lcg, plim_lcg_at_most(s->variable, s->stage));
 }
 
 /* Why repeat x does not run in stages low .. high. */
@@ -220,8 +220,8 @@ static plim_status note_elsewhere(plim_copies *c, int32_t x, int32_t low, int32_
   int32_t absent = c->absent[x];
   if (high >= absent) high = absent - 1;
   if (low > high) return PLIM_OK;
-  if (plim_lcg_high(&c->lcg, x) < low) return plim_lcg_note(&c->lcg, plim_bound_at_most(x, low - 1));
-  return plim_lcg_note(&c->lcg, plim_bound_at_least(x, high + 1));
+  if (plim_lcg_high(&c->lcg, x) < low) return plim_lcg_note(&c->lcg, plim_lcg_at_most(x, low - 1));
+  return plim_lcg_note(&c->lcg, plim_lcg_at_least(x, high + 1));
 }
 
 /* Its reader runs behind step j, and not behind the stage that it has. */
@@ -229,8 +229,8 @@ static plim_status note_reader(plim_copies *c, int32_t k, int32_t j) {
   const plim_copy_step *reader = &c->step[c->use[k].reader], *at = &c->step[j];
   int32_t stage = at->stage + (reader->node >= at->node ? 0 : 1);
   if (reader->variable < 0) return PLIM_OK;
-  PLIM_TRY(plim_lcg_note(&c->lcg, plim_bound_at_least(reader->variable, stage)));
-  return plim_lcg_note(&c->lcg, plim_bound_at_most(reader->variable, reader->stage));
+  PLIM_TRY(plim_lcg_note(&c->lcg, plim_lcg_at_least(reader->variable, stage)));
+  return plim_lcg_note(&c->lcg, plim_lcg_at_most(reader->variable, reader->stage));
 }
 
 plim_status plim_copies_note_use(plim_copies *c, int32_t k, int32_t j, int with_repeats) {
@@ -294,13 +294,13 @@ static plim_status order_repeats(plim_copies *c) {
     int32_t absent = c->absent[x], low = plim_lcg_low(l, x - 1), high = plim_lcg_high(l, x);
     int32_t least = low < absent ? low + 1 : absent, begin = l->reasons.n;
     if (plim_lcg_low(l, x) < least) {
-      PLIM_TRY(plim_lcg_note(l, plim_bound_at_least(x - 1, low)));
-      PLIM_TRY(plim_lcg_imply(l, plim_bound_at_least(x, least), begin));
+      PLIM_TRY(plim_lcg_note(l, plim_lcg_at_least(x - 1, low)));
+      PLIM_TRY(plim_lcg_imply(l, plim_lcg_at_least(x, least), begin));
     }
     begin = l->reasons.n;
     if (!l->failed && high < absent && plim_lcg_high(l, x - 1) >= high) {
-      PLIM_TRY(plim_lcg_note(l, plim_bound_at_most(x, high)));
-      PLIM_TRY(plim_lcg_imply(l, plim_bound_at_most(x - 1, high - 1), begin));
+      PLIM_TRY(plim_lcg_note(l, plim_lcg_at_most(x, high)));
+      PLIM_TRY(plim_lcg_imply(l, plim_lcg_at_most(x - 1, high - 1), begin));
     }
   }
   return PLIM_OK;
@@ -332,8 +332,8 @@ static plim_status force_repeat(plim_copies *c, int32_t k, int32_t j) {
   for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
     if (x != only) PLIM_TRY(note_elsewhere(c, x, low, high));
   }
-  PLIM_TRY(plim_lcg_imply(&c->lcg, plim_bound_at_least(only, low), begin));
-  return c->lcg.failed ? PLIM_OK : plim_lcg_imply(&c->lcg, plim_bound_at_most(only, high), begin);
+  PLIM_TRY(plim_lcg_imply(&c->lcg, plim_lcg_at_least(only, low), begin));
+  return c->lcg.failed ? PLIM_OK : plim_lcg_imply(&c->lcg, plim_lcg_at_most(only, high), begin);
 }
 
 static plim_status force_repeats(plim_copies *c) {

@@ -138,7 +138,7 @@ static plim_status note_paid(plim_copies *c, const plim_copy_use *u, int32_t j) 
   int32_t low = plim_copies_stage_behind(&c->step[j], u->node), high = plim_copies_stage_before(c, u);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
     if (!plim_copies_present(c, x) || plim_copies_may_run(c, x, low, high)) continue;
-    plim_bound b = plim_lcg_high(&c->lcg, x) < low ? plim_bound_at_most(x, low - 1) : plim_bound_at_least(x, high + 1);
+    plim_lcg_bound b = plim_lcg_high(&c->lcg, x) < low ? plim_lcg_at_most(x, low - 1) : plim_lcg_at_least(x, high + 1);
     PLIM_TRY(plim_lcg_note(&c->lcg, b));
   }
   return PLIM_OK;
@@ -182,7 +182,7 @@ static plim_status note_present(plim_copies *c, int64_t spare) {
     if (time_of(c, x) <= spare) {
       spare -= time_of(c, x);
     } else {
-      PLIM_TRY(plim_lcg_note(&c->lcg, plim_bound_at_most(x, c->absent[x] - 1)));
+      PLIM_TRY(plim_lcg_note(&c->lcg, plim_lcg_at_most(x, c->absent[x] - 1)));
     }
   }
   return PLIM_OK;
@@ -209,7 +209,7 @@ static plim_status leave_out(plim_copies_cost *k, plim_copies *c, int64_t allowe
   PLIM_TRY(note_present(c, least - left - 1));
   for (int32_t x = 0; x < c->n_variables; x++) {
     if (plim_copies_present(c, x) || time_of(c, x) <= left) continue;
-    PLIM_TRY(plim_lcg_imply(&c->lcg, plim_bound_at_least(x, c->absent[x]), begin));
+    PLIM_TRY(plim_lcg_imply(&c->lcg, plim_lcg_at_least(x, c->absent[x]), begin));
   }
   return PLIM_OK;
 }

@@ -60,7 +60,7 @@ void plim_lcg_free(plim_lcg *l) {
 
 /* ---- bounds ---- */
 
-static plim_status add_to(plim_context *ctx, plim_lcg_pool *pool, plim_bound b) {
+static plim_status add_to(plim_context *ctx, plim_lcg_pool *pool, plim_lcg_bound b) {
   if (pool->n == pool->room) {
     int32_t room = 2 * pool->room + 256;
     PLIM_TRY(plim_resize_array(ctx, &pool->at, pool->room, room, sizeof *pool->at));
@@ -70,17 +70,17 @@ static plim_status add_to(plim_context *ctx, plim_lcg_pool *pool, plim_bound b) 
   return PLIM_OK;
 }
 
-plim_status plim_lcg_note(plim_lcg *l, plim_bound b) {
+plim_status plim_lcg_note(plim_lcg *l, plim_lcg_bound b) {
   return add_to(l->ctx, &l->reasons, b);
 }
 
-int32_t plim_lcg_change_of(const plim_lcg *l, plim_bound b) {
+int32_t plim_lcg_change_of(const plim_lcg *l, plim_lcg_bound b) {
   int32_t at = l->latest[b.side];
   while (at >= 0 && l->trail[at].before >= b.least) at = l->trail[at].previous;
   return at >= 0 && l->trail[at].level == 0 ? -1 : at;
 }
 
-static plim_status move(plim_lcg *l, plim_bound b, int32_t clause, int32_t begin, int32_t end) {
+static plim_status move(plim_lcg *l, plim_lcg_bound b, int32_t clause, int32_t begin, int32_t end) {
   if (l->n_trail == l->room_trail) {
     int32_t room = 2 * l->room_trail + 256;
     PLIM_TRY(plim_resize_array(l->ctx, &l->trail, l->room_trail, room, sizeof *l->trail));
@@ -108,7 +108,7 @@ plim_status plim_lcg_open(plim_lcg *l) {
   return PLIM_OK;
 }
 
-plim_status plim_lcg_decide(plim_lcg *l, plim_bound b) {
+plim_status plim_lcg_decide(plim_lcg *l, plim_lcg_bound b) {
   assert(!plim_lcg_holds(l, b) && !plim_lcg_denied(l, b));
   return move(l, b, -1, 0, 0);
 }
@@ -134,17 +134,17 @@ plim_status plim_lcg_fail(plim_lcg *l, int32_t begin) {
   return PLIM_OK;
 }
 
-plim_status plim_lcg_imply(plim_lcg *l, plim_bound b, int32_t begin) {
+plim_status plim_lcg_imply(plim_lcg *l, plim_lcg_bound b, int32_t begin) {
   if (plim_lcg_holds(l, b)) return PLIM_OK;
   if (!plim_lcg_denied(l, b)) return move(l, b, -1, begin, l->reasons.n);
   PLIM_TRY(plim_lcg_fail(l, begin));
-  return add_to(l->ctx, &l->conflict, plim_bound_not(b));
+  return add_to(l->ctx, &l->conflict, plim_lcg_not(b));
 }
 
 /* ---- clauses ---- */
 
-static plim_status watch(plim_lcg *l, plim_bound b, int32_t clause) {
-  plim_bound denial = plim_bound_not(b);
+static plim_status watch(plim_lcg *l, plim_lcg_bound b, int32_t clause) {
+  plim_lcg_bound denial = plim_lcg_not(b);
   plim_lcg_watches *w = &l->watch[denial.side];
   if (w->n == w->room) {
     int32_t room = 2 * w->room + 8;
@@ -158,17 +158,17 @@ static plim_status watch(plim_lcg *l, plim_bound b, int32_t clause) {
 /* A clause whose watched bound is denied: *kept 0 when another one is watched now. */
 static plim_status visit(plim_lcg *l, int32_t side, plim_lcg_watch w, int *kept) {
   const plim_lcg_clause *c = &l->clause[w.clause];
-  plim_bound *b = l->literals.at + c->begin;
+  plim_lcg_bound *b = l->literals.at + c->begin;
   *kept = 1;
   if (b[0].side == (side ^ 1)) {
-    plim_bound other = b[1];
+    plim_lcg_bound other = b[1];
     b[1] = b[0];
     b[0] = other;
   }
   if (plim_lcg_holds(l, b[0])) return PLIM_OK;
   for (int32_t i = 2; i < c->n; i++) {
     if (plim_lcg_denied(l, b[i])) continue;
-    plim_bound other = b[i];
+    plim_lcg_bound other = b[i];
     b[i] = b[1];
     b[1] = other;
     *kept = 0;
@@ -177,7 +177,7 @@ static plim_status visit(plim_lcg *l, int32_t side, plim_lcg_watch w, int *kept)
   if (!plim_lcg_denied(l, b[0])) return move(l, b[0], w.clause, 0, 0);
   l->failed = 1;
   l->conflict.n = 0;
-  for (int32_t i = 0; i < c->n; i++) PLIM_TRY(add_to(l->ctx, &l->conflict, plim_bound_not(b[i])));
+  for (int32_t i = 0; i < c->n; i++) PLIM_TRY(add_to(l->ctx, &l->conflict, plim_lcg_not(b[i])));
   return PLIM_OK;
 }
 
@@ -206,7 +206,7 @@ plim_status plim_lcg_propagate(plim_lcg *l) {
 
 /* ---- learning ---- */
 
-static void need(plim_lcg *l, plim_bound b, int32_t *here) {
+static void need(plim_lcg *l, plim_lcg_bound b, int32_t *here) {
   int32_t at = plim_lcg_change_of(l, b), side = b.side;
   if (at < 0 || (l->need_at[side] >= 0 && l->need_least[side] >= b.least)) return;
   if (l->need_at[side] < 0) {
@@ -227,11 +227,11 @@ static void need_reasons(plim_lcg *l, const plim_lcg_change *c, int32_t *here) {
   }
   plim_lcg_clause *k = &l->clause[c->clause];
   k->activity += l->clause_bump;
-  for (int32_t i = 1; i < k->n; i++) need(l, plim_bound_not(l->literals.at[k->begin + i]), here);
+  for (int32_t i = 1; i < k->n; i++) need(l, plim_lcg_not(l->literals.at[k->begin + i]), here);
 }
 
 /* By a change before `at`: what comes behind may itself be left out because of that one. */
-static int is_needed(const plim_lcg *l, plim_bound b, int32_t at) {
+static int is_needed(const plim_lcg *l, plim_lcg_bound b, int32_t at) {
   int32_t need_at = l->need_at[b.side];
   return plim_lcg_change_of(l, b) < 0 || (need_at >= 0 && need_at < at && l->need_least[b.side] >= b.least);
 }
@@ -242,7 +242,7 @@ static int follows(const plim_lcg *l, int32_t at) {
   if (c->clause >= 0) {
     const plim_lcg_clause *k = &l->clause[c->clause];
     for (int32_t i = 1; i < k->n; i++) {
-      if (!is_needed(l, plim_bound_not(l->literals.at[k->begin + i]), at)) return 0;
+      if (!is_needed(l, plim_lcg_not(l->literals.at[k->begin + i]), at)) return 0;
     }
     return 1;
   }
@@ -257,16 +257,16 @@ static plim_status collect(plim_lcg *l, int32_t uip) {
   plim_lcg_pool *out = &l->learned;
   int32_t side = l->trail[uip].side, second = 1;
   out->n = 0;
-  PLIM_TRY(add_to(l->ctx, out, plim_bound_not((plim_bound){side, l->need_least[side]})));
+  PLIM_TRY(add_to(l->ctx, out, plim_lcg_not((plim_lcg_bound){side, l->need_least[side]})));
   for (int32_t i = 0; i < l->n_touched; i++) {
     int32_t s = l->touched[i], at = l->need_at[s];
     if (at < 0 || at == uip || follows(l, at)) continue;
-    PLIM_TRY(add_to(l->ctx, out, plim_bound_not((plim_bound){s, l->need_least[s]})));
+    PLIM_TRY(add_to(l->ctx, out, plim_lcg_not((plim_lcg_bound){s, l->need_least[s]})));
     int32_t best = out->n > 2 ? l->need_at[out->at[second].side ^ 1] : -1;
     if (best < 0 || l->trail[at].level > l->trail[best].level) second = out->n - 1;
   }
   if (out->n > 2) {
-    plim_bound b = out->at[1];
+    plim_lcg_bound b = out->at[1];
     out->at[1] = out->at[second];
     out->at[second] = b;
   }
@@ -380,7 +380,7 @@ static plim_status keep_clause(plim_lcg *l, const plim_lcg_clause *from, plim_lc
   plim_lcg_clause c = *from;
   c.begin = to->n;
   for (int32_t i = 0; i < from->n; i++) {
-    plim_bound b = l->literals.at[from->begin + i];
+    plim_lcg_bound b = l->literals.at[from->begin + i];
     if (i < 2 || !plim_lcg_denied(l, b)) PLIM_TRY(add_to(l->ctx, to, b));
   }
   c.n = to->n - c.begin;

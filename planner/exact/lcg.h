@@ -12,18 +12,18 @@
 #include "runtime/base/context.h"
 
 /* side 2 x: x >= least; side 2 x + 1: -x >= least. */
-typedef struct plim_bound {
+typedef struct plim_lcg_bound {
   int32_t side, least;
-} plim_bound;
+} plim_lcg_bound;
 
-static inline plim_bound plim_bound_at_least(int32_t x, int32_t value) {
-  return (plim_bound){2 * x, value};
+static inline plim_lcg_bound plim_lcg_at_least(int32_t x, int32_t value) {
+  return (plim_lcg_bound){2 * x, value};
 }
-static inline plim_bound plim_bound_at_most(int32_t x, int32_t value) {
-  return (plim_bound){2 * x + 1, -value};
+static inline plim_lcg_bound plim_lcg_at_most(int32_t x, int32_t value) {
+  return (plim_lcg_bound){2 * x + 1, -value};
 }
-static inline plim_bound plim_bound_not(plim_bound b) {
-  return (plim_bound){b.side ^ 1, 1 - b.least};
+static inline plim_lcg_bound plim_lcg_not(plim_lcg_bound b) {
+  return (plim_lcg_bound){b.side ^ 1, 1 - b.least};
 }
 
 typedef struct plim_lcg_change {
@@ -52,7 +52,7 @@ typedef struct plim_lcg_watches {
 
 typedef struct plim_lcg_pool {
   int32_t n, room;
-  plim_bound *at;
+  plim_lcg_bound *at;
 } plim_lcg_pool;
 
 typedef struct plim_lcg_level {
@@ -94,27 +94,27 @@ static inline int32_t plim_lcg_low(const plim_lcg *l, int32_t x) {
 static inline int32_t plim_lcg_high(const plim_lcg *l, int32_t x) {
   return -l->least[2 * x + 1];
 }
-static inline int plim_lcg_holds(const plim_lcg *l, plim_bound b) {
+static inline int plim_lcg_holds(const plim_lcg *l, plim_lcg_bound b) {
   return l->least[b.side] >= b.least;
 }
-static inline int plim_lcg_denied(const plim_lcg *l, plim_bound b) {
+static inline int plim_lcg_denied(const plim_lcg *l, plim_lcg_bound b) {
   return l->least[b.side ^ 1] >= 1 - b.least;
 }
 
 /* The change that made a bound hold, -1: it held from the beginning, or does as a fact. O(changes of that side). */
-int32_t plim_lcg_change_of(const plim_lcg *lcg, plim_bound b);
+int32_t plim_lcg_change_of(const plim_lcg *lcg, plim_lcg_bound b);
 
 /* Open a level of decisions; decide, where the bound is neither denied nor held. */
 PLIM_MUST_USE plim_status plim_lcg_open(plim_lcg *lcg);
-PLIM_MUST_USE plim_status plim_lcg_decide(plim_lcg *lcg, plim_bound b);
+PLIM_MUST_USE plim_status plim_lcg_decide(plim_lcg *lcg, plim_lcg_bound b);
 /* Back to that many levels; a conflict is forgotten. */
 void plim_lcg_back(plim_lcg *lcg, int32_t levels);
 
 /* Note one reason: reasons of one implication are noted one after the other, begin = lcg->reasons.n before the first.
  */
-PLIM_MUST_USE plim_status plim_lcg_note(plim_lcg *lcg, plim_bound b);
+PLIM_MUST_USE plim_status plim_lcg_note(plim_lcg *lcg, plim_lcg_bound b);
 /* The reasons noted from `begin` on imply b. They may be shared by implications that follow. */
-PLIM_MUST_USE plim_status plim_lcg_imply(plim_lcg *lcg, plim_bound b, int32_t begin);
+PLIM_MUST_USE plim_status plim_lcg_imply(plim_lcg *lcg, plim_lcg_bound b, int32_t begin);
 /* They cannot hold together, and do. */
 PLIM_MUST_USE plim_status plim_lcg_fail(plim_lcg *lcg, int32_t begin);
 

@@ -26,8 +26,8 @@ typedef struct hunt {
   plim_copies c;
   plim_copies_cost cost;
   plim_random random;
-  int32_t *phase;      /* [variables] in the best schedule, or the one begun from */
-  plim_bound *assumed; /* [2 variables] a neighbourhood's decisions */
+  int32_t *phase;          /* [variables] in the best schedule, or the one begun from */
+  plim_lcg_bound *assumed; /* [2 variables] a neighbourhood's decisions */
   int32_t n_assumed;
   int32_t has_incumbent; /* phase keeps the limit */
   int64_t nodes, conflicts;
@@ -90,10 +90,10 @@ static int32_t repeat_for(const hunt *h, const plim_copy_use *u, int32_t j, int3
 }
 
 /* At the row whose cures have to give most of what they can, the one that is worth most. */
-static plim_bound find_cure(hunt *h) {
+static plim_lcg_bound find_cure(hunt *h) {
   const plim_copies *c = &h->c;
   const plim_copies_row *row = h->cost.row;
-  plim_bound found = {-1, 0};
+  plim_lcg_bound found = {-1, 0};
   double least = 0;
   for (int32_t r = 1; r < h->cost.n_rows; r++) row = h->cost.row[r].tight > row->tight ? &h->cost.row[r] : row;
   for (int32_t k = 0; k < c->n_uses; k++) {
@@ -105,14 +105,14 @@ static plim_bound find_cure(hunt *h) {
     if (found.side >= 0 && worth >= least) continue;
     int32_t high = plim_copies_stage_before(c, u), x = repeat_for(h, u, row->step, high);
     if (x < 0) continue;
-    found = plim_bound_at_most(x, high);
+    found = plim_lcg_at_most(x, high);
     least = worth;
   }
   return found;
 }
 
 /* The variable of most conflicts, and its value in the schedule begun from. */
-static plim_bound find_active(const hunt *h) {
+static plim_lcg_bound find_active(const hunt *h) {
   const plim_copies *c = &h->c;
   int32_t best = -1;
   for (int32_t x = 0; x < c->n_variables; x++) {
@@ -120,28 +120,28 @@ static plim_bound find_active(const hunt *h) {
     if (activity <= (best >= 0 ? c->lcg.activity[best] : 0) || plim_copies_fixed(c, x)) continue;
     best = x;
   }
-  if (best < 0) return (plim_bound){-1, 0};
+  if (best < 0) return (plim_lcg_bound){-1, 0};
   int32_t stage = h->phase[best], absent = c->absent[best];
   if (stage < plim_lcg_low(&c->lcg, best)) stage = absent;
-  return stage < absent ? plim_bound_at_most(best, stage) : plim_bound_at_least(best, absent);
+  return stage < absent ? plim_lcg_at_most(best, stage) : plim_lcg_at_least(best, absent);
 }
 
 /* A repeat that is there, but may take several stages: the latest. */
-static plim_bound find_open(const hunt *h) {
+static plim_lcg_bound find_open(const hunt *h) {
   const plim_copies *c = &h->c;
   for (int32_t x = 0; x < c->n_variables; x++) {
     if (plim_copies_present(c, x) && !plim_copies_fixed(c, x)) {
-      return plim_bound_at_least(x, plim_lcg_high(&c->lcg, x));
+      return plim_lcg_at_least(x, plim_lcg_high(&c->lcg, x));
     }
   }
-  return (plim_bound){-1, 0};
+  return (plim_lcg_bound){-1, 0};
 }
 
 /* A neighbourhood's decisions that are not made yet, all at once; each has a level. *denied 1: they contradict. */
 static plim_status decide_assumed(hunt *h, int *denied) {
   plim_lcg *l = &h->c.lcg;
   while (l->n_levels < h->n_assumed && !*denied) {
-    plim_bound b = h->assumed[l->n_levels];
+    plim_lcg_bound b = h->assumed[l->n_levels];
     *denied = plim_lcg_denied(l, b);
     if (*denied) return PLIM_OK;
     PLIM_TRY(plim_lcg_open(l));
@@ -150,7 +150,7 @@ static plim_status decide_assumed(hunt *h, int *denied) {
   return PLIM_OK;
 }
 
-static plim_status decide_bound(hunt *h, plim_bound b) {
+static plim_status decide_bound(hunt *h, plim_lcg_bound b) {
   PLIM_TRY(plim_lcg_open(&h->c.lcg));
   return plim_lcg_decide(&h->c.lcg, b);
 }
@@ -159,7 +159,7 @@ static plim_status decide_bound(hunt *h, plim_bound b) {
  * be there runs as late as it can. */
 static plim_status decide(hunt *h, int *over) {
   plim_lcg *l = &h->c.lcg;
-  plim_bound b = {-1, 0};
+  plim_lcg_bound b = {-1, 0};
   if (l->n_levels < h->n_assumed) return decide_assumed(h, over);
   b = find_open(h);
   if (b.side >= 0) return decide_bound(h, b);
@@ -170,7 +170,7 @@ static plim_status decide(hunt *h, int *over) {
   PLIM_TRY(decide_bound(h, b));
   int32_t x = b.side / 2;
   if (b.side % 2 == 0 || plim_copies_fixed(&h->c, x)) return PLIM_OK;
-  return decide_bound(h, plim_bound_at_least(x, plim_lcg_high(l, x)));
+  return decide_bound(h, plim_lcg_at_least(x, plim_lcg_high(l, x)));
 }
 
 /* ---- search ---- */
@@ -244,14 +244,14 @@ static plim_status search_tree(hunt *h, int64_t round) {
   return h->stopped ? PLIM_OK : search_within(h, RESTART_CONFLICTS * luby(round / 2), &over);
 }
 
-static void assume(hunt *h, plim_bound b) {
+static void assume(hunt *h, plim_lcg_bound b) {
   h->assumed[h->n_assumed++] = b;
 }
 
 /* Decide x as it is in the best schedule. */
 static void assume_phase(hunt *h, int32_t x) {
-  if (h->phase[x] < h->c.absent[x]) assume(h, plim_bound_at_most(x, h->phase[x]));
-  assume(h, plim_bound_at_least(x, h->phase[x]));
+  if (h->phase[x] < h->c.absent[x]) assume(h, plim_lcg_at_most(x, h->phase[x]));
+  assume(h, plim_lcg_at_least(x, h->phase[x]));
 }
 
 /* Free: the repeats of some stages, or some of all repeats; what is not repeated is free as well, or only in those

@@ -21,7 +21,7 @@ static int step(window_walk *w) {
   if (w->end >= box->end) return 0;
   w->begin = w->end;
   if (w->next < last && boxes->gap[w->next].begin == w->begin) {
-    const plim_gap *gap = &boxes->gap[w->next++];
+    const plim_pack_gap *gap = &boxes->gap[w->next++];
     w->end = gap->end;
     w->low = gap->low;
     w->high = gap->high;
@@ -57,7 +57,7 @@ int64_t plim_boxes_bytes_at(const plim_boxes *boxes, int32_t b, int64_t time) {
   const plim_box *box = &boxes->box[b];
   if (time < box->begin || time >= box->end) return 0;
   for (int32_t g = boxes->gap ? boxes->gap_first[b] : 0; g < gaps_end(boxes, b); g++) {
-    const plim_gap *gap = &boxes->gap[g];
+    const plim_pack_gap *gap = &boxes->gap[g];
     if (time >= gap->begin && time < gap->end) return gap->high - gap->low;
   }
   return box->bytes;

@@ -9,10 +9,10 @@ extern "C" {
 #endif
 
 /* In steps [begin, end) a box occupies only [low, high) of its bytes; low == high: nothing. */
-typedef struct plim_gap {
+typedef struct plim_pack_gap {
   int64_t begin, end;
   int64_t low, high;
-} plim_gap;
+} plim_pack_gap;
 
 /* Sizes, alignments and fixed offsets together stay below 2^62. */
 typedef struct plim_boxes {
@@ -22,7 +22,7 @@ typedef struct plim_boxes {
   const int64_t *own_align; /* [n] multiples that single offsets must be besides; NULL: none */
   const int64_t *hint;      /* [n] preferred offsets, -1: none; NULL: none */
   const int32_t *gap_first; /* [n + 1] gaps of box b: gap[gap_first[b] .. gap_first[b + 1]), in order of time, apart */
-  const plim_gap *gap;      /* NULL: no gaps at all, gap_first is not read */
+  const plim_pack_gap *gap; /* NULL: no gaps at all, gap_first is not read */
 } plim_boxes;
 
 /* How far box `below` reaches over the bottom of box `above` while both are there: offset of below + reach <= offset of

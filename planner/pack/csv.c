@@ -118,8 +118,8 @@ static plim_status read_header(reader *r) {
 /* lo-hi or lo-hi@low:high. */
 static plim_status read_gap(reader *r, span text, const plim_box *box) {
   plim_lives *l = r->lives;
-  plim_gap gap = {0, 0, 0, 0};
-  const plim_gap *before = l->n_gaps > l->gap_first[l->n] ? &l->gap[l->n_gaps - 1] : NULL;
+  plim_pack_gap gap = {0, 0, 0, 0};
+  const plim_pack_gap *before = l->n_gaps > l->gap_first[l->n] ? &l->gap[l->n_gaps - 1] : NULL;
   span at = text;
   int good = take_number(&at, &gap.begin) && at.begin < at.end && *at.begin++ == '-' && take_number(&at, &gap.end);
   if (good && at.begin < at.end) {
@@ -338,7 +338,7 @@ static void choose_columns(const plim_lives *l, const int64_t *offset, int *want
 static void write_gaps(plim_text *text, const plim_lives *l, int32_t i) {
   plim_text_add(text, ",");
   for (int32_t g = l->gap_first[i]; g < l->gap_first[i + 1]; g++) {
-    const plim_gap *gap = &l->gap[g];
+    const plim_pack_gap *gap = &l->gap[g];
     plim_text_format(text, "%s%lld-%lld", g > l->gap_first[i] ? " " : "", (long long)gap->begin, (long long)gap->end);
     if (gap->low < gap->high) plim_text_format(text, "@%lld:%lld", (long long)gap->low, (long long)gap->high);
   }

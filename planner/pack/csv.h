@@ -16,7 +16,7 @@ typedef struct plim_lives {
   plim_box *box;
   int64_t *align, *hint; /* [n] 1 and -1 where the file says nothing */
   int32_t *gap_first;    /* [n + 1] */
-  plim_gap *gap;
+  plim_pack_gap *gap;
   char *chars;
   int64_t n_chars, room, room_gaps;
   int32_t n_gaps;

@@ -28,9 +28,9 @@
 
 enum { MOST_PILE = 16000, NODES_A_LOOK = 256 };
 
-typedef plim_item item;
-typedef plim_piece piece;
-typedef plim_shape shape;
+typedef plim_pack_item item;
+typedef plim_pack_piece piece;
+typedef plim_pack_shape shape;
 
 static int is_over(const plim_exact *e, int32_t x, int32_t y) {
   return (int)(e->over[(int64_t)x * e->words + y / PLIM_WORD] >> (y % PLIM_WORD) & 1);

@@ -42,11 +42,11 @@ static void number_boxes(plim_exact *e) {
     int32_t x = e->order[r].box, first = s->span_first[x], last = s->span_first[x + 1];
     int64_t align = e->units->align[x]; /* a larger one leaves offset 0 alone, and so does this one */
     e->number[x] = r;
-    e->shape[r] = (plim_shape){.size = (int32_t)e->units->size[x],
-                               .fixed = (int32_t)e->units->fixed[x],
-                               .align = align < PLIM_EXACT_UNITS ? (int32_t)align : PLIM_EXACT_UNITS,
-                               .pile = (int16_t)(e->units->size[x] >> e->shift),
-                               .mask = e->mask + (int64_t)x * e->lanes};
+    e->shape[r] = (plim_pack_shape){.size = (int32_t)e->units->size[x],
+                                    .fixed = (int32_t)e->units->fixed[x],
+                                    .align = align < PLIM_EXACT_UNITS ? (int32_t)align : PLIM_EXACT_UNITS,
+                                    .pile = (int16_t)(e->units->size[x] >> e->shift),
+                                    .mask = e->mask + (int64_t)x * e->lanes};
     if (first == last) continue;
     e->shape[r].first = s->span[first].first;
     e->shape[r].last = s->span[last - 1].last;

@@ -18,45 +18,45 @@ typedef struct plim_ranked {
 } plim_ranked;
 
 /* An unplaced box. */
-typedef struct plim_item {
+typedef struct plim_pack_item {
   int32_t least, low, box;
-} plim_item;
+} plim_pack_item;
 
 /* Piece of the problem: sections [first, last) and its boxes by (least, box). */
-typedef struct plim_piece {
-  plim_item *item;
+typedef struct plim_pack_piece {
+  plim_pack_item *item;
   int32_t n, first, last;
-} plim_piece;
+} plim_pack_piece;
 
-typedef struct plim_shape {
+typedef struct plim_pack_shape {
   int32_t first, last; /* sections, from the first span to the last */
   int32_t size, fixed, align;
   int16_t pile;        /* size in units of piles */
   const int16_t *mask; /* [lanes] -1: in the section */
-} plim_shape;
+} plim_pack_shape;
 
 struct plim_exact {
   const plim_units *units;
   plim_sections sections;
   int32_t n, words, lanes; /* lanes: sections rounded up to PLIM_LANES */
   int32_t capacity;
-  int shift;          /* units of a pile: 2^shift */
-  double *total;      /* [n] largest load of the sections of a box */
-  plim_ranked *order; /* [n] the static order: box of each number */
-  int32_t *number;    /* [n] of each box */
-  plim_shape *shape;  /* [n] by number */
-  int16_t *mask;      /* [n][lanes] by box */
-  uint64_t *together; /* [n][words] by box: bit y of row x: they are there together */
-  uint64_t *over;     /* [n][words] the same by number */
-  uint64_t *raised;   /* [words] scratch */
-  int32_t *reach;     /* [n][n] by box, NULL without windows */
-  plim_pairs *pairs;  /* NULL without windows, and where there are too many */
-  int32_t *place;     /* [n] by number */
-  int32_t *cut;       /* [n_sections] unplaced boxes over the border to the next section */
-  int16_t *pile;      /* [lanes] scratch */
-  int32_t *rivals;    /* [n_sections] scratch */
-  int64_t *blame;     /* [n] by box: how often nothing else fitted once it lay at its lowest place */
-  plim_item *stack;   /* [room] lists of nodes */
+  int shift;              /* units of a pile: 2^shift */
+  double *total;          /* [n] largest load of the sections of a box */
+  plim_ranked *order;     /* [n] the static order: box of each number */
+  int32_t *number;        /* [n] of each box */
+  plim_pack_shape *shape; /* [n] by number */
+  int16_t *mask;          /* [n][lanes] by box */
+  uint64_t *together;     /* [n][words] by box: bit y of row x: they are there together */
+  uint64_t *over;         /* [n][words] the same by number */
+  uint64_t *raised;       /* [words] scratch */
+  int32_t *reach;         /* [n][n] by box, NULL without windows */
+  plim_pairs *pairs;      /* NULL without windows, and where there are too many */
+  int32_t *place;         /* [n] by number */
+  int32_t *cut;           /* [n_sections] unplaced boxes over the border to the next section */
+  int16_t *pile;          /* [lanes] scratch */
+  int32_t *rivals;        /* [n_sections] scratch */
+  int64_t *blame;         /* [n] by box: how often nothing else fitted once it lay at its lowest place */
+  plim_pack_item *stack;  /* [room] lists of nodes */
   int64_t top, room;
   uint64_t *failed; /* [n_memo] hashes of failed states */
   int64_t n_memo;   /* a power of two */

@@ -12,7 +12,7 @@ typedef struct plim_selection {
   plim_box *box;
   int64_t *own_align, *hint;
   int32_t *gap_first;
-  plim_gap *gap;
+  plim_pack_gap *gap;
 } plim_selection;
 
 /* Those boxes that have bytes and, when wanted is not NULL, a mark. O(n), and a few times n when alignments differ. */

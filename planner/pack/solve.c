@@ -27,14 +27,14 @@ enum { HEIGHTS = sizeof eighths / sizeof *eighths, MOST_THREADS = 64 };
 typedef struct solver {
   plim_context *ctx;
   const plim_boxes *given;
-  const plim_solve_options *options;
+  const plim_pack_options *options;
   plim_selection chosen; /* the boxes with bytes */
   plim_units units;
   plim_turns *turns;
   plim_rise *rise;       /* NULL: not possible */
   int64_t *best, *trial; /* [n] bytes */
   int64_t started_ns, deadline_ns;
-  plim_solution found; /* height INT64_MAX: nothing yet */
+  plim_pack_solution found; /* height INT64_MAX: nothing yet */
 } solver;
 
 /* ---- progress ---- */
@@ -88,7 +88,7 @@ static void raise_for_a_while(solver *s) {
 
 /* ---- exact search ---- */
 
-static void take_result(solver *s, const plim_turn *t) {
+static void take_result(solver *s, const plim_pack_turn *t) {
   int64_t unit = s->chosen.boxes.align;
   if (t->outcome == PLIM_PACK_IMPOSSIBLE && (t->capacity + 1) * unit > s->found.bound) {
     s->found.bound = (t->capacity + 1) * unit;
@@ -98,7 +98,7 @@ static void take_result(solver *s, const plim_turn *t) {
   keep(s);
 }
 
-static void run_batch(solver *s, plim_turn *task, int32_t n) {
+static void run_batch(solver *s, plim_pack_turn *task, int32_t n) {
   plim_turns_run(s->turns, task, n);
   for (int32_t i = 0; i < n; i++) take_result(s, &task[i]);
   report(s);
@@ -109,14 +109,14 @@ static int32_t threads_of(const solver *s) {
   return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 
-static plim_turn make_task(const solver *s, int64_t capacity, int32_t turn) {
-  return (plim_turn){
+static plim_pack_turn make_task(const solver *s, int64_t capacity, int32_t turn) {
+  return (plim_pack_turn){
       .capacity = capacity, .turn = turn, .limits = {plim_exact_share(s->chosen.boxes.n, turn), s->deadline_ns}};
 }
 
 /* Ask for one height in some orders; 0: nothing came of it. */
 static int ask(solver *s, int64_t capacity, int32_t round) {
-  plim_turn task[MOST_THREADS];
+  plim_pack_turn task[MOST_THREADS];
   int64_t height = s->found.height, bound = s->found.bound;
   int32_t width = (threads_of(s) + ORDERS_A_HEIGHT - 1) / ORDERS_A_HEIGHT * ORDERS_A_HEIGHT;
   for (int32_t k = 0; k < width && !is_done(s) && s->found.height == height && s->found.bound == bound;) {
@@ -200,7 +200,7 @@ static plim_status refuse(const solver *s) {
       s->chosen.boxes.n, capacity, (long long)s->found.height, bound);
 }
 
-static plim_status give(solver *s, int64_t *offset, plim_solution *solution) {
+static plim_status give(solver *s, int64_t *offset, plim_pack_solution *solution) {
   int64_t *whole = NULL;
   PLIM_TRY(plim_allocate(s->ctx, s->given->n, sizeof *whole, &whole));
   for (int32_t x = 0; x < s->chosen.boxes.n; x++) whole[s->chosen.original[x]] = s->best[x];
@@ -241,8 +241,8 @@ static plim_status search(solver *s) {
   return PLIM_OK;
 }
 
-plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const plim_solve_options *options,
-                            int64_t *offset, plim_solution *solution) {
+plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const plim_pack_options *options,
+                            int64_t *offset, plim_pack_solution *solution) {
   solver s = {.ctx = ctx, .given = boxes, .options = options, .started_ns = plim_now_ns()};
   s.found.height = INT64_MAX;
   s.deadline_ns = options->time_limit_ns > 0 ? s.started_ns + options->time_limit_ns : INT64_MAX;

@@ -8,7 +8,7 @@ enum { NODES_TO_REMEMBER = 1 << 18 };
 typedef struct searcher {
   plim_exact *exact;
   int64_t *offset;
-  plim_turn *task;
+  plim_pack_turn *task;
 } searcher;
 
 struct plim_turns {
@@ -48,12 +48,12 @@ void plim_turns_free(plim_turns *t) {
 
 static void search(void *user, int32_t i) {
   searcher *s = &((plim_turns *)user)->searcher[i];
-  plim_turn *t = s->task;
+  plim_pack_turn *t = s->task;
   t->offset = s->offset;
   t->outcome = plim_exact_run(s->exact, t->capacity, t->turn, &t->limits, t->offset, &t->nodes);
 }
 
-void plim_turns_run(plim_turns *t, plim_turn *task, int32_t n) {
+void plim_turns_run(plim_turns *t, plim_pack_turn *task, int32_t n) {
   for (int32_t i = 0; i < n; i++) t->searcher[i].task = &task[i];
   plim_batch_run(search, t, n);
 }

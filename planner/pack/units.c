@@ -32,7 +32,7 @@ static plim_status measure_load(plim_units *u) {
     changes[n++] = (change){b->box[x].begin, u->size[x]};
     changes[n++] = (change){b->box[x].end, -u->size[x]};
     for (int32_t g = count_gaps(b, x); g-- > 0;) {
-      const plim_gap *gap = &b->gap[b->gap_first[x] + g];
+      const plim_pack_gap *gap = &b->gap[b->gap_first[x] + g];
       int64_t less = u->size[x] - up(gap->high - gap->low, b->align);
       changes[n++] = (change){gap->begin, -less};
       changes[n++] = (change){gap->end, less};
@@ -64,7 +64,7 @@ static plim_status convert(plim_units *u, int32_t x) {
   u->hint[x] = hint >= 0 && hint % align == 0 && hint / align % u->align[x] == 0 ? hint / align : -1;
   if (u->align[x] != 1 || u->hint[x] >= 0 || count_gaps(b, x) > 0) u->plain = 0;
   for (int32_t g = 0; g < count_gaps(b, x); g++) {
-    const plim_gap *gap = &b->gap[b->gap_first[x] + g];
+    const plim_pack_gap *gap = &b->gap[b->gap_first[x] + g];
     if (gap->low < gap->high) u->windows = 1;
   }
   return PLIM_OK;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-float plim_schedule_rate(const plim_schedule *schedule, int64_t step) {
+float plim_rate_schedule_rate(const plim_rate_schedule *schedule, int64_t step) {
   const double pi = 3.14159265358979323846;
   int64_t warmup = schedule->warmup_steps, falling = schedule->total_steps - warmup;
   if (step < warmup) return schedule->rate * (float)(step + 1) / (float)warmup;
@@ -12,8 +12,8 @@ float plim_schedule_rate(const plim_schedule *schedule, int64_t step) {
   return (float)(schedule->rate * 0.5 * (1 + cos(pi * (double)(step - warmup) / (double)falling)));
 }
 
-void plim_schedule_hyper(const plim_schedule *schedule, int64_t step, float *hyper) {
-  hyper[0] = plim_schedule_rate(schedule, step);
+void plim_rate_schedule_hyper(const plim_rate_schedule *schedule, int64_t step, float *hyper) {
+  hyper[0] = plim_rate_schedule_rate(schedule, step);
   hyper[1] = schedule->momentum;
   hyper[2] = schedule->weight_decay;
   hyper[3] = 0;

@@ -9,17 +9,17 @@
 extern "C" {
 #endif
 
-typedef struct plim_schedule {
+typedef struct plim_rate_schedule {
   float rate; /* the highest */
   float momentum, weight_decay;
   int64_t warmup_steps, total_steps;
-} plim_schedule;
+} plim_rate_schedule;
 
 /* Rate of `step` (from 0). The warm-up ends with `rate` at step warmup_steps - 1; from total_steps on it is 0. */
-float plim_schedule_rate(const plim_schedule *schedule, int64_t step);
+float plim_rate_schedule_rate(const plim_rate_schedule *schedule, int64_t step);
 
 /* The "hyper" value of a step. hyper [4] out: rate, momentum, weight decay, 0. */
-void plim_schedule_hyper(const plim_schedule *schedule, int64_t step, float *hyper);
+void plim_rate_schedule_hyper(const plim_rate_schedule *schedule, int64_t step, float *hyper);
 
 #ifdef __cplusplus
 }

@@ -184,7 +184,7 @@ static plim_status train_step(plim_trainer *t, plim_step_report *report) {
   int32_t which = next_plan(t);
   float hyper[4], loss;
   int32_t hits[2];
-  plim_schedule_hyper(&t->options.schedule, t->step, hyper);
+  plim_rate_schedule_hyper(&t->options.schedule, t->step, hyper);
   if (t->requested != t->step) plim_reader_request(t->reader, PLIM_READ_TRAIN, t->step);
   plim_reader_wait(t->reader);
   plim_status status = hand_over(t, which);

@@ -50,7 +50,7 @@ typedef void plim_on_retime(void *user, const plim_retime_report *report);
 typedef struct plim_trainer_options {
   size_t struct_bytes; /* sizeof(plim_trainer_options) */
   uint64_t seed;       /* weights, shuffling, augmentation, dropout */
-  plim_schedule schedule;
+  plim_rate_schedule schedule;
   int32_t augment;
   plim_exec_options exec;
   const plim_replan_options *replan; /* how plans for other caps are made; NULL: the cap cannot change. Borrowed */

@@ -18,7 +18,7 @@ plim_status bench_lives(session *s);
 /* Pack once under `capacity` (INT64_MAX: as low as possible) within the time limit of the options or 5 s; *seconds is
  * what it took. A time limit that is over is no failure. */
 plim_status bench_pack_once(const session *s, const plim_boxes *boxes, int64_t capacity, int64_t *offset,
-                            plim_solution *found, double *seconds);
+                            plim_pack_solution *found, double *seconds);
 
 /* Seed, threads and limits as the options say. */
 plim_plan_options bench_planning(const session *s, const char *planner);

@@ -26,11 +26,11 @@ typedef struct table {
 typedef struct result {
   const char *planner;
   int32_t lives;
-  plim_solution lowest;
+  plim_pack_solution lowest;
   double near_seconds, seconds; /* below 0: not found */
 } result;
 
-static double share_percent(const plim_solution *found) {
+static double share_percent(const plim_pack_solution *found) {
   return found->height > 0 ? 100.0 * (double)found->load / (double)found->height : 100;
 }
 
@@ -56,7 +56,7 @@ static plim_status run_lives(const table *t, const char *planner, const plim_liv
   plim_context *ctx = t->s->ctx;
   plim_boxes boxes = plim_lives_boxes(lives, 1);
   result r = {.planner = planner, .lives = lives->n};
-  plim_solution near_load;
+  plim_pack_solution near_load;
   int64_t *offset = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, lives->n, sizeof *offset, &offset));

@@ -33,9 +33,9 @@ typedef struct table {
 typedef struct result {
   const plim_lives *lives;
   char name[NAME];
-  int known;                   /* row of published, -1: none */
-  int fits;                    /* under the capacity */
-  plim_solution under, lowest; /* under: only if it fits */
+  int known;                        /* row of published, -1: none */
+  int fits;                         /* under the capacity */
+  plim_pack_solution under, lowest; /* under: only if it fits */
   double under_ms, lowest_seconds;
 } result;
 
@@ -46,7 +46,7 @@ static void print_head(const table *t) {
          "", "ms, theirs", "ms, 2 cores");
 }
 
-static double gap_percent(const plim_solution *found) {
+static double gap_percent(const plim_pack_solution *found) {
   return found->bound > 0 ? 100.0 * (double)(found->height - found->bound) / (double)found->bound : 0;
 }
 
@@ -81,12 +81,12 @@ static void add_row(const table *t, const result *r) {
 }
 
 plim_status bench_pack_once(const session *s, const plim_boxes *boxes, int64_t capacity, int64_t *offset,
-                            plim_solution *found, double *seconds) {
+                            plim_pack_solution *found, double *seconds) {
   const options *o = s->o;
-  plim_solve_options wanted = {.struct_bytes = sizeof wanted,
-                               .capacity = capacity,
-                               .time_limit_ns = (int64_t)((o->time_limit > 0 ? o->time_limit : usual_seconds) * 1e9),
-                               .threads = (int32_t)o->threads};
+  plim_pack_options wanted = {.struct_bytes = sizeof wanted,
+                              .capacity = capacity,
+                              .time_limit_ns = (int64_t)((o->time_limit > 0 ? o->time_limit : usual_seconds) * 1e9),
+                              .threads = (int32_t)o->threads};
   int64_t begin = plim_now_ns();
   plim_status status = plim_pack_solve(s->ctx, boxes, &wanted, offset, found);
   *seconds = (double)(plim_now_ns() - begin) / 1e9;

@@ -29,7 +29,7 @@ static void on_progress(void *user, const plim_progress *report) {
   progress_draw(user, report->stage, 0, 0, text);
 }
 
-static void print_table(const session *s, const plim_lives *lives, const plim_solution *found, int64_t capacity,
+static void print_table(const session *s, const plim_lives *lives, const plim_pack_solution *found, int64_t capacity,
                         double seconds) {
   figures f;
   figures_begin(&f, 1, NULL, NULL);
@@ -125,10 +125,10 @@ static plim_status load(const session *s, plim_lives **lives) {
 
 static plim_status pack(session *s) {
   double limit = s->o->time_limit > 0 ? s->o->time_limit : s->o->capacity ? capacity_limit : lowest_limit;
-  plim_solve_options wanted = {
+  plim_pack_options wanted = {
       .struct_bytes = sizeof wanted, .time_limit_ns = (int64_t)(limit * 1e9), .threads = (int32_t)s->o->threads};
   plim_lives *lives = NULL;
-  plim_solution found;
+  plim_pack_solution found;
   int64_t *offset = NULL;
   plim_status status;
   int64_t begin = plim_now_ns();
