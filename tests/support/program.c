@@ -21,11 +21,12 @@ static void read_back(const char *name, char *to, size_t size) {
 
 const program_run *plim_test_shell(const char *command) {
   char line[4096];
-  const char *folder = plim_test_path("");
+  const char *folder = plim_test_path(""), *program = getenv("PLIM_TEST_PROGRAM");
+  if (!program) program = PLIM_BINARY_DIR "/bin/plimsoll";
   int length = snprintf(line, sizeof line,
-                        "cd %s && export XDG_CACHE_HOME=%s PLIMSOLL=%s/bin/plimsoll OMP_WAIT_POLICY=passive && "
+                        "cd %s && export XDG_CACHE_HOME=%s PLIMSOLL=%s OMP_WAIT_POLICY=passive && "
                         "{ %s ; } >out.txt 2>error.txt",
-                        folder, folder, PLIM_BINARY_DIR, command);
+                        folder, folder, program, command);
   cr_assert(length > 0 && length < (int)sizeof line);
   int status = system(line);
   last.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -11,7 +11,8 @@ typedef struct program_run {
 } program_run;
 
 /* Run `plimsoll ARGUMENTS` through a shell in the test's folder (plim_test_folder must have been called): redirections
- * and quotes work. Its profile cache is in that folder. The result is static. */
+ * and quotes work. Its profile cache is in that folder. The result is static. The variable PLIM_TEST_PROGRAM names
+ * another build of the program, of which the same is asked. */
 const program_run *plim_test_program(const char *arguments, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same through another command, which gets the program's path as $PLIMSOLL. */
