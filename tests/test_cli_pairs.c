@@ -40,7 +40,7 @@ static const struct {
     {"train " SMALL "--thrash 2", "--thrash is for --online"},
     {"train " SMALL "--plan p.json --planner cut", "--plan and --planner exclude each other"},
     {"train " SMALL "--plan p.json --arithmetic fast", "--plan and --arithmetic exclude each other"},
-    {"train " SMALL "--no-graph", "--no-graph is for GPUs: device cpu"},
+    {"train " SMALL "--no-cuda-graph", "--no-cuda-graph is for GPUs: device cpu"},
     {"train " SMALL "--data-dir .", "--data-dir is for files: --data synthetic has none"},
     {"compare " SMALL "--memory 50% --minutes 1 --steps 4", "--minutes and --steps exclude each other"},
     {"compare " SMALL "--memory 50% --minutes 1 --epochs 4", "--minutes and --epochs exclude each other"},
@@ -72,6 +72,29 @@ Test(cli_pairs, says_which_option_would_have_been_ignored) {
 static void expect_accepted(const char *arguments) {
   (void)plim_test_program("%s", arguments);
   plim_test_expect(0, "");
+}
+
+/* Scripts of earlier versions run on; who reads the help learns the present names. */
+static const struct {
+  const char *old, *present, *hidden, *command;
+} aliases[] = {
+    {"train " SMALL "--no-graph", "train " SMALL "--no-cuda-graph", "--no-graph", "train"},
+    {"gen chain --ops 9 --addresses packed -o g.json && cat $PWD/g.json",
+     "gen chain --ops 9 --addresses planned -o g.json && cat $PWD/g.json", "packed", "gen"},
+};
+
+Test(cli_pairs, old_names_mean_what_they_meant_and_no_help_shows_them) {
+  static program_run old;
+  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+    old = *plim_test_program("%s", aliases[i].old);
+    const program_run *run = plim_test_program("%s", aliases[i].present);
+    cr_assert_eq(old.status, run->status);
+    cr_assert_str_eq(old.error, run->error);
+    cr_assert_str_eq(old.out, run->out);
+    run = plim_test_program("%s --help", aliases[i].command);
+    cr_assert_eq(run->status, 0);
+    cr_assert_null(strstr(run->out, aliases[i].hidden), "%s", run->out);
+  }
 }
 
 Test(cli_pairs, takes_options_that_are_of_use_together) {

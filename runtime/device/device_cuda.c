@@ -369,7 +369,7 @@ static plim_status name_step(const plim_device *device, plim_status failed) {
   const plim_graph *graph = s->graph;
   return plim_fail(
       device->ctx, failed,
-      "step %lld of the run, %s from op \"%s\" to op \"%s\" (--no-graph with CUDA_LAUNCH_BLOCKING=1 in the "
+      "step %lld of the run, %s from op \"%s\" to op \"%s\" (--no-cuda-graph with CUDA_LAUNCH_BLOCKING=1 in the "
       "environment tells them apart): %s",
       (long long)s->now_host[1], s->way == WAY_QUEUE ? "queued" : "captured", graph->op[0].name,
       graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));

@@ -113,9 +113,9 @@ static const option_row rows[] = {
     {"addresses", "KIND",
      "planned (default): offsets of the plan; jemalloc: an allocation for each value, without a cap", RUNS,
      GROUP_MEMORY, 0, TEXT, AT(addresses), 0, 0},
-    {"addresses", "KIND", "packed: the cap bounds addresses; none: sums of bytes (default: what the graph says)",
+    {"addresses", "KIND", "planned: the cap bounds addresses; none: sums of bytes (default: what the graph says)",
      COMMAND_PLAN | COMMAND_GEN, GROUP_MEMORY, 0, TEXT, AT(packing), 0, 0},
-    {"addresses", "KIND", "none, arena (default with --online) or packed (default with --planner)", COMMAND_SIMULATE,
+    {"addresses", "KIND", "none, arena (default with --online) or planned (default with --planner)", COMMAND_SIMULATE,
      GROUP_MEMORY, 0, TEXT, AT(placing), 0, 0},
     {"online", "POLICY",
      "no plan: evict what finds no room and compute it again. best, coop, dtr, dtr-eq, dtr-local, dte, lru, size or "
@@ -139,8 +139,8 @@ static const option_row rows[] = {
     {"device", "NAME",
      "cpu (default), cuda:0 and so on (a GPU), check (finds bad plans and kernels, slow) or sim (no arithmetic)",
      BUILDS, GROUP_ARITHMETIC, 0, TEXT, AT(device), 0, 0},
-    {"no-graph", NULL, "on a GPU: queue every kernel of a step anew instead of replaying the step as one graph", RUNS,
-     GROUP_ARITHMETIC, 0, FLAG, AT(no_graph), 0, 0},
+    {"no-cuda-graph", NULL, "on a GPU: queue every kernel of a step anew instead of replaying the step as one graph",
+     RUNS, GROUP_ARITHMETIC, 0, FLAG, AT(no_graph), 0, 0},
     {"ceilings", NULL, "measure what the device can do at most, and say what share of it each kind reaches",
      COMMAND_PROFILE, GROUP_ARITHMETIC, 0, FLAG, AT(ceilings), 0, 0},
     {"model-costs", NULL, "modelled instead of measured times; needs no run", BUILDS, GROUP_ARITHMETIC, 0, FLAG,
@@ -212,6 +212,22 @@ static const option_row rows[] = {
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
+/* Names of earlier versions. They are accepted and mean the same; no help and no message shows them. */
+static const struct {
+  const char *old, *name;
+} aliases[] = {
+    {"no-graph", "no-cuda-graph"},
+};
+enum { ALIASES = sizeof aliases / sizeof aliases[0] };
+
+/* Values of earlier versions, by the option's present name. */
+static const struct {
+  const char *option, *old, *value;
+} value_aliases[] = {
+    {"addresses", "packed", "planned"},
+};
+enum { VALUE_ALIASES = sizeof value_aliases / sizeof value_aliases[0] };
+
 static int row_key(int i) {
   return rows[i].key ? rows[i].key : FIRST_LONG_KEY + i;
 }
@@ -252,6 +268,15 @@ static int parse_seconds(const option_row *r, const char *arg, double *x) {
     if (strcmp(end, time_units[i].name) == 0) return isfinite(*x) && *x >= r->min && *x <= r->max;
   }
   return 0;
+}
+
+/* The value under its present name. */
+static const char *present_value(const option_row *r, const char *arg) {
+  for (int i = 0; i < VALUE_ALIASES; i++) {
+    if (strcmp(value_aliases[i].option, r->name) == 0 && strcmp(value_aliases[i].old, arg) == 0)
+      return value_aliases[i].value;
+  }
+  return arg;
 }
 
 /* argp_failure says one line; argp_error would add another. */
@@ -305,7 +330,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   parsing *p = state->input;
   const option_row *r = find_key(p->wanted->mask, key);
   if (r) {
-    store(r, arg, p->o, state);
+    store(r, arg ? present_value(r, arg) : NULL, p->o, state);
     if (!options_given(p->o, r->name)) p->o->given[p->o->n_given++] = r->name;
     return 0;
   }
@@ -332,6 +357,13 @@ static const char *option_name(int32_t row) {
   return NULL;
 }
 
+static int is_alias(const char *name) {
+  for (int i = 0; i < ALIASES; i++) {
+    if (strcmp(aliases[i].old, name) == 0) return plim_name_find(option_name, aliases[i].name) >= 0;
+  }
+  return 0;
+}
+
 /* argp would only say that an option is unknown; say which one may have been meant. */
 static void check_names(const command *c, int argc, char **argv) {
   shown_commands = c->mask;
@@ -340,11 +372,21 @@ static void check_names(const command *c, int argc, char **argv) {
     if (strncmp(argv[i], "--", 2) != 0) continue;
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
     if (strcmp(name, "help") == 0 || strcmp(name, "usage") == 0 || strcmp(name, "version") == 0) continue;
-    if (plim_name_find(option_name, name) >= 0) continue;
+    if (plim_name_find(option_name, name) >= 0 || is_alias(name)) continue;
     (void)fprintf(stderr, "plimsoll: %s has no option --%s; did you mean --%s?\n", c->name, name,
                   plim_name_nearest(option_name, name));
     exit(EXIT_USAGE);
   }
+}
+
+/* Behind its option, an alias is that option under another name. */
+static int fill_aliases(const option_row *r, struct argp_option *to) {
+  int n = 0;
+  for (int i = 0; i < ALIASES; i++) {
+    if (strcmp(aliases[i].name, r->name) != 0) continue;
+    to[n++] = (struct argp_option){.name = aliases[i].old, .flags = OPTION_ALIAS | OPTION_HIDDEN, .group = r->group};
+  }
+  return n;
 }
 
 /* The command's rows in argp's form, a title before each group. */
@@ -358,13 +400,14 @@ static void fill_argp(const command *c, struct argp_option *to) {
       titled = 1;
       to[n++] = (struct argp_option){
           .name = rows[i].name, .key = row_key(i), .arg = rows[i].arg, .doc = rows[i].doc, .group = group};
+      n += fill_aliases(&rows[i], to + n);
     }
   }
   to[n] = (struct argp_option){0};
 }
 
 void options_parse(const command *c, int argc, char **argv, options *o) {
-  struct argp_option option[MAX_ROWS + GROUP_COUNT] = {{0}};
+  struct argp_option option[MAX_ROWS + ALIASES + GROUP_COUNT] = {{0}};
   static char doc[6000], name[64], arguments[64];
   parsing p = {c, o};
   *o = (options){.command = c->mask,

@@ -116,8 +116,8 @@ static plim_status check_uses(plim_context *ctx, const options *o) {
 /* What depends on the value of another option. */
 static plim_status check_values(plim_context *ctx, const options *o) {
   const char *file = o->file ? o->file : "", *dot = strrchr(file, '.');
-  if (options_given(o, "no-graph") && strncmp(o->device, "cuda", 4) != 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--no-graph is for GPUs: device %s replays nothing", o->device);
+  if (options_given(o, "no-cuda-graph") && strncmp(o->device, "cuda", 4) != 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "--no-cuda-graph is for GPUs: device %s replays nothing", o->device);
   }
   if ((o->command & RUNS) && options_given(o, "data-dir") && strcmp(o->data, "synthetic") == 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "--data-dir is for files: --data synthetic has none");

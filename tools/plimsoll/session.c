@@ -26,12 +26,12 @@ static const char *addresses_name(int32_t row) {
 }
 
 static const char *packing_name(int32_t row) {
-  static const char *const names[] = {"packed", "none"};
+  static const char *const names[] = {"planned", "none"};
   return row >= 0 && row < 2 ? names[row] : NULL;
 }
 
 static const char *placing_name(int32_t row) {
-  static const char *const names[] = {"none", "arena", "packed"};
+  static const char *const names[] = {"none", "arena", "planned"};
   return row >= 0 && row < 3 ? names[row] : NULL;
 }
 

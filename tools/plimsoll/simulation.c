@@ -129,7 +129,7 @@ plim_status simulation_online(const simulation *s, const plim_policy *policy, si
   plim_replay_counts counts = {.way.policy = policy};
   *out = (simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = policy->name};
   if (addresses == ADDRESSES_PACKED) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--addresses packed is of plans: an online policy has none");
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--addresses planned is of plans: an online policy has none");
   }
   if (addresses == ADDRESSES_NONE && s->graph->handles) return run_ideal(s, policy, out);
   if (addresses == ADDRESSES_NONE) {
