@@ -21,6 +21,7 @@ import collections
 import contextlib
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -46,6 +47,9 @@ DEFAULT_MODES = {"cpu": "eager-nchw,eager-nhwc,eager-nhwc-tuned,checkpoint,compi
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(64 << 20)}
 
 
+PEAK_OF = r"\{peak:([^}]*)\}"
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=["resnet20", "resnet18", "resnet50"], default="resnet20")
@@ -60,7 +64,7 @@ def arguments():
     parser.add_argument("--steps", type=int, default=10, help="steps a turn (default: %(default)s)")
     parser.add_argument("--ours", metavar="NAME=CMD", action="append", default=[],
                         help="shell command to take turns with, as often as wanted; prints one JSON object with "
-                             "images_per_second and arena_bytes")
+                             "images_per_second and arena_bytes; {peak:MODE} in it stands for the peak bytes of a mode")
     parser.add_argument("--out", help="write the JSON here as well as the table to the terminal")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -76,6 +80,10 @@ def arguments():
         if "=" not in row:
             parser.error(f'--ours takes NAME=CMD, not "{row}"')
     args.ours = dict(row.split("=", 1) for row in args.ours)
+    for command in args.ours.values():
+        for mode in re.findall(PEAK_OF, command):
+            if mode not in args.modes:
+                parser.error(f"{{peak:{mode}}} asks for a mode that is not measured")
     return args
 
 
@@ -219,6 +227,7 @@ class Peer:
         begin = time.perf_counter()
         self.ask("steps 3")  # the first one compiles
         self.first_seconds = time.perf_counter() - begin
+        self.peak_bytes = self.ask("peak")
 
     def ask(self, request):
         print(request, file=self.process.stdin, flush=True)
@@ -231,7 +240,7 @@ class Peer:
         median = statistics.median(self.seconds)
         return {"images_per_second": batch / median, "best_images_per_second": batch / min(self.seconds),
                 "step_seconds_median": median, "step_seconds_min": min(self.seconds),
-                "peak_bytes": self.ask("peak"), "first_seconds": self.first_seconds, "steps": len(self.seconds)}
+                "peak_bytes": self.peak_bytes, "first_seconds": self.first_seconds, "steps": len(self.seconds)}
 
     def close(self):
         self.process.stdin.close()
@@ -263,11 +272,13 @@ def measure(args):
     for mode in args.modes:
         print(f"starting {mode}", file=sys.stderr)
         modes[mode] = Peer(args, mode)
+    commands = {name: re.sub(PEAK_OF, lambda found: str(modes[found[1]].peak_bytes), command)
+                for name, command in args.ours.items()}
     for turn in range(args.rounds):
         print(f"round {turn + 1} of {args.rounds}", file=sys.stderr)
         for mode in modes.values():
             mode.seconds += mode.ask(f"steps {args.steps}")
-        for name, command in args.ours.items():
+        for name, command in commands.items():
             ours[name].append(run_ours(command))
     for name, mode in modes.items():
         results[name] = mode.result(args.batch)

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Write the tables of docs/results/cpu.md and of the README from the records of one run of tools/bench.
+
+usage: tools/bench report        (calls this with the folder of the records)
+
+A record is a JSON file of one part. All of them carry the same run.json: commit, machine, libraries. A table replaces
+the text between two marker lines, `<!-- bench NAME -->` and `<!-- end -->`; a part without a record keeps its text, and
+the script says which part that is. Nothing is computed here but ratios of figures in one record.
+"""
+import json
+import os
+import re
+import sys
+
+MIB = 1 << 20
+
+
+def load(folder, name):
+    path = os.path.join(folder, name + ".json")
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def mib(count):
+    return f"{count / MIB:.1f}"
+
+
+# Name of a mode of the peer, as the documents write it.
+PEER = {"eager-nhwc-tuned": "PyTorch eager, channels last, allocator keeps its memory",
+        "checkpoint": "PyTorch checkpoint on every block", "compile": "torch.compile",
+        "compile-0.8": "torch.compile, activation_memory_budget 0.8",
+        "compile-0.5": "torch.compile, activation_memory_budget 0.5"}
+
+
+def best_peer(results):
+    return max((results[name]["images_per_second"], name) for name in results if name in PEER)
+
+
+def ratio_row(results, name):
+    """Ours against the peer whose peak was its budget, or without one against the fastest peer."""
+    found = re.search(r" at the peak of (.*)$", name)
+    peer = found[1] if found else best_peer(results)[1]
+    return results[name]["images_per_second"] / results[peer]["images_per_second"], peer
+
+
+def peer_table(record):
+    results, rows = record["results"], []
+    for name, row in results.items():
+        ratio, against = ("", "") if name in PEER else ratio_row(results, name)
+        rows.append([PEER.get(name, name), f"{row['images_per_second']:.0f}", mib(row["peak_bytes"]),
+                     f"{ratio:.2f} x {PEER[against]}" if against else ""])
+    return table(["", "images/s", "peak MiB", "ratio in this run"], rows)
+
+
+def compare_table(record):
+    capped, free = record["capped"], record["keep_all"]
+    rows = [["arena", mib(capped["arena_bytes"]) + " MiB", mib(free["arena_bytes"]) + " MiB"],
+            ["median step", f"{capped['step_ms']:.1f} ms", f"{free['step_ms']:.1f} ms"],
+            ["overhead, predicted", f"{capped['overhead_percent']:.2f} %, at least {capped['bound_percent']:.2f} % proved",
+             ""],
+            ["overhead, measured", f"{capped['overhead_measured_percent']:.2f} %", ""],
+            ["weights identical", ("yes" if record["identical"] else "NO") + f", {record['values_compared']} tensors", ""]]
+    return table(["", "with the budget", "without"], rows)
+
+
+def online_table(record):
+    compare, jemalloc = record["compare"], record["jemalloc"]
+    capped = compare["capped"]
+    return table(["", ""], [
+        ["overhead, predicted", f"{capped['overhead_percent']:.2f} %"],
+        ["overhead, measured", f"{capped['overhead_measured_percent']:.2f} %"],
+        ["search", f"{record['search_percent']:.2f} % of a step, once a run"],
+        ["its schedule by jemalloc", f"{jemalloc['ratio']:.2f} x the images/s of its own addresses"],
+        ["weights identical", "yes" if compare["identical"] else "NO"]])
+
+
+def address_table(record):
+    names = {"planned": "planned", "arena": "arena: decided while the schedule runs",
+             "jemalloc": "jemalloc: an allocation a tensor, no budget"}
+    return table(["", "images/s", "MiB"], [
+        [text, f"{record[kind]['images_per_second']:.0f}",
+         mib(record[kind]["arena_bytes"]) if kind != "jemalloc" else "not bounded"] for kind, text in names.items()])
+
+
+def accuracy_table(record):
+    return table(["", ""], [["budget", mib(record["budget_bytes"]) + " MiB"], ["epochs", "3"],
+                            ["test accuracy", f"{record['test_accuracy_percent']:.2f} %"],
+                            ["images/s", f"{record['images_per_second']:.0f}"], ["seconds", f"{record['seconds']:.0f}"]])
+
+
+def ops_table(record):
+    times = sorted(record["kind_ns"].items(), key=lambda row: -row[1])
+    whole, shown = sum(ns for _, ns in times), times[:8]
+    rows = shown + [("all others", whole - sum(ns for _, ns in shown))]
+    return table(["kind", "ms", "share"], [[kind, f"{ns / 1e6:.1f}", f"{ns / whole * 100:.1f} %"] for kind, ns in rows])
+
+
+def machine_lines(run):
+    return (f"Commit {run['commit']}, {run['date']}. {run['cpus']} CPUs of {run['cpu']} ({run['isa']}), {run['system']}, "
+            f"{run['compiler']}, {run['library']}, {run['threads']} threads, fp32.\n"
+            "Programs take turns; figures are medians; a ratio compares figures of one run.")
+
+
+def readme_table(records):
+    rows = []
+    for part, model in (("peer20", "ResNet-20, batch 128"), ("peer18", "ResNet-18, batch 32")):
+        record = records[part]
+        results = record["results"] if record else {}
+        for name in results:
+            if name in PEER:
+                continue
+            ratio, against = ratio_row(results, name)
+            peer = results[against]
+            budget = "no budget" if " at " not in name else f"{mib(results[name]['peak_bytes'])} MiB"
+            rows.append([f"{model}, {budget}", f"{results[name]['images_per_second']:.0f} images/s",
+                         f"{PEER[against]}, {mib(peer['peak_bytes'])} MiB: {peer['images_per_second']:.0f}",
+                         f"{ratio:.2f} x", f"`tools/bench --torch PYTHON {part}`"])
+    for part, what in (("overhead", "ResNet-20 in half its bytes"), ("online", "the same without a plan, decided online")):
+        record = records[part]
+        if not record:
+            continue
+        compare = record.get("compare", record)
+        capped = compare["capped"]
+        bound = f", at least {capped['bound_percent']:.1f} % proved" if part == "overhead" else ""
+        rows.append([what, f"{capped['overhead_measured_percent']:.1f} % slower than with all of them",
+                     f"predicted {capped['overhead_percent']:.1f} %{bound}",
+                     "weights equal" if compare["identical"] else "WEIGHTS DIFFER", f"`tools/bench {part}`"])
+    if records["accuracy"]:
+        record = records["accuracy"]
+        rows.append(["Fashion-MNIST in 45 % of the bytes", f"{record['test_accuracy_percent']:.2f} % after 3 epochs", "",
+                     "", "`tools/bench accuracy`"])
+    return table(["what", "Plimsoll", "peer or bound", "ratio", "command"], rows)
+
+
+def replace(path, tables):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for name, content in tables.items():
+        marker = re.compile(rf"(<!-- bench {name} -->\n).*?(<!-- end -->)", re.S)
+        if not marker.search(text):
+            continue
+        text = marker.sub(lambda found: found[1] + content + "\n" + found[2], text)
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
+
+
+MAKERS = {"peer20": peer_table, "peer18": peer_table, "overhead": compare_table, "online": online_table,
+          "addresses": address_table, "accuracy": accuracy_table, "ops": ops_table}
+
+
+def main():
+    folder, root = sys.argv[1:3]
+    run = load(folder, "run")
+    if run is None:
+        raise SystemExit(f"{folder}/run.json is missing: measure first, with tools/bench")
+    records = {name: load(folder, name) for name in MAKERS}
+    missing = [name for name, record in records.items() if record is None]
+    tables = {name: make(records[name]) for name, make in MAKERS.items() if records[name]}
+    tables["run"] = machine_lines(run)
+    replace(os.path.join(root, "docs/results/cpu.md"), tables)
+    replace(os.path.join(root, "README.md"), {"results": readme_table(records), "run": tables["run"]})
+    if missing:
+        print("no record, text kept: " + ", ".join(missing), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
