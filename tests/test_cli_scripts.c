@@ -190,7 +190,7 @@ Test(cli_scripts, demo_ends_with_a_table_that_says_that_weights_are_identical) {
                                            "\"$1/bin\"; ln -sf \"$PLIMSOLL\" \"$1/bin/plimsoll\"; }' "
                                            ">>tools/lib.sh && tools/demo --model mlp --data synthetic --image 8x8x1 "
                                            "--batch 32 --model-costs --iterations 300 "
-                                           --memory 100% --minutes 0.01 -q | tr -s ' '");
+                                           "--memory 100% --minutes 0.01 -q | tr -s ' '");
   plim_test_expect(0, "out/demo.svg");
   cr_assert_not_null(strstr(run->out, "weights identical yes"), "%s", run->out);
 }
