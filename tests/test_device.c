@@ -199,7 +199,7 @@ Test(device, sim_moves_its_clock_by_the_times_of_the_plan_and_is_held_to_its_pea
     documents d = make_documents(seed, &(plim_machine){.threads = 99});
     plim_exec *exec = NULL;
     cr_assert_eq(open_exec(sim, d, &exec), PLIM_OK, "%s", plim_context_error(ctx));
-    plim_exec_set_timing(exec, 1);
+    plim_exec_timing_begin(exec);
     int64_t before = sim->api->clock(sim), sum = 0;
     write_inputs(exec, d);
     cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));

@@ -90,12 +90,12 @@ Test(device_cuda, steps_that_are_timed_give_the_same_bits_and_the_times_of_the_g
   gpu_rig timed, cpu = {.ctx = plim_test_context()};
   gpu_rig_ok(&timed, gpu_rig_open(&timed, &options, 0));
   gpu_rig_ok(&timed, gpu_rig_train(&timed, 100, 2));
-  plim_exec_set_timing(plim_trainer_exec(timed.trainer), 1);
+  plim_exec_timing_begin(plim_trainer_exec(timed.trainer));
   int64_t captures = fake_cuda_count().captures;
   gpu_rig_ok(&timed, plim_trainer_run(timed.trainer, 2, NULL, NULL));
   cr_assert_eq(fake_cuda_count().captures, captures + 2); /* anew each time */
   expect_times_of_the_gpu(&timed);
-  plim_exec_set_timing(plim_trainer_exec(timed.trainer), 0);
+  plim_exec_timing_end(plim_trainer_exec(timed.trainer));
   gpu_rig_ok(&timed, plim_trainer_run(timed.trainer, 1, NULL, NULL));
   gpu_rig_ok(&cpu, plim_device_open(cpu.ctx, "cpu", NULL, &cpu.device));
   gpu_rig_ok(&cpu, gpu_rig_train(&cpu, 100, 5));
@@ -234,6 +234,31 @@ Test(device_cuda, names_the_step_of_the_run_when_a_replayed_one_is_lost) {
   cr_assert_eq(fake_cuda_count().open_handles, 0);
 }
 
+static void *host_alloc(void *user, int64_t bytes) {
+  (void)user, (void)bytes;
+  return NULL;
+}
+static void host_free(void *user, void *ptr, int64_t bytes) {
+  (void)user, (void)ptr, (void)bytes;
+}
+
+Test(device_cuda, memory_of_the_host_is_refused_for_the_lives_of_a_plan) {
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_trainer_options training = gpu_rig_training();
+  plim_plan_options planning;
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  gpu_rig_ok(&r, gpu_rig_planning(&r, 100, &planning));
+  gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
+  training.exec.addresses = PLIM_ADDRESSES_EACH;
+  training.exec.life_alloc = host_alloc;
+  training.exec.life_free = host_free;
+  cr_assert_eq(plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "host memory"), "%s", plim_context_error(r.ctx));
+  gpu_rig_close(&r);
+}
+
 /* Measure the op kinds of the net, then time a step in place. */
 static plim_status measure_and_time(gpu_rig *r) {
   plim_profiler_options options = plim_profiler_options_default();
@@ -242,7 +267,7 @@ static plim_status measure_and_time(gpu_rig *r) {
   options.cache_dir = "";
   PLIM_TRY(plim_profile_measure(r->device, r->program->graph[PLIM_PROGRAM_EVAL], &options, &profile));
   plim_profile_free(profile);
-  plim_exec_set_timing(plim_trainer_exec(r->trainer), 1);
+  plim_exec_timing_begin(plim_trainer_exec(r->trainer));
   return plim_trainer_run(r->trainer, 1, NULL, NULL);
 }
 

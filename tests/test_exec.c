@@ -431,7 +431,7 @@ Test(exec, times_are_kept_when_asked_for) {
   make_rig(&r, 6, PLIM_ADDRESSES_PLANNED);
   hash_kernels kernels = {.fault = HASH_RIGHT};
   cr_assert_null(plim_exec_times(r.exec, 0));
-  plim_exec_set_timing(r.exec, 1);
+  plim_exec_timing_begin(r.exec);
   write_sources(&r, 0, 0, 0);
   cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK);
   int64_t sum = 0;

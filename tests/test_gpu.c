@@ -88,7 +88,7 @@ Test(gpu, captured_queued_timed_and_capped_steps_leave_the_same_bits) {
     gpu_rig_ok(&timed, gpu_rig_open_tested(&timed, 0));
     timed.family = families[f];
     gpu_rig_ok(&timed, gpu_rig_train(&timed, 100, STEPS - 1));
-    plim_exec_set_timing(plim_trainer_exec(timed.trainer), 1);
+    plim_exec_timing_begin(plim_trainer_exec(timed.trainer));
     gpu_rig_ok(&timed, plim_trainer_run(timed.trainer, 1, NULL, NULL));
     const plim_plan *plan = timed.program->plan[PLIM_PROGRAM_TRAIN];
     const int64_t *time_ns = plim_exec_times(plim_trainer_exec(timed.trainer), PLIM_PROGRAM_TRAIN);

@@ -124,7 +124,7 @@ Test(vram, plans_made_again_leave_nothing_captured_behind) {
   cr_assert_neq(plan, r.program->plan[PLIM_PROGRAM_TRAIN], "no plan was made again");
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
   cr_assert_eq(now.outside_bytes, CONTEXT + MODULES + GRAPH + 16);
-  plim_exec_set_timing(plim_trainer_exec(r.trainer), 1);
+  plim_exec_timing_begin(plim_trainer_exec(r.trainer));
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 1, NULL, NULL));
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
   cr_assert_eq(now.outside_bytes, CONTEXT + MODULES + 16);

@@ -78,7 +78,7 @@ static plim_status fail_step(plim_exec *exec, const plim_bound *bound, int32_t j
 
 /* Does the device tell at the end what each step took? */
 static int device_times(const plim_exec *exec) {
-  return exec->timing && exec->arena && exec->device && exec->device->api->watch && exec->device->api->watch->times;
+  return exec->timing > 0 && exec->arena && exec->device && exec->device->api->watch && exec->device->api->watch->times;
 }
 
 /* Every step of the plan, the gauge in front of each. *gauge is complete when it succeeds. */
@@ -86,8 +86,8 @@ static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_gauge *gau
   plim_bound *bound = &p->bound;
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
   if (watch)
-    PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, exec->timing));
-  int waits = exec->timing && !device_times(exec), asks = exec->between && exec->arena && !watch;
+    PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, exec->timing > 0));
+  int waits = exec->timing > 0 && !device_times(exec), asks = exec->between && exec->arena && !watch;
   plim_gauge_begin(gauge, bound, exec->arena);
   for (int32_t j = 0; j < bound->plan->n_steps; j++) {
     if (!exec->arena) PLIM_TRY(plim_each_step(exec, p, j));
@@ -153,12 +153,17 @@ plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t which) {
   return exec->plan[which].use;
 }
 
-void plim_exec_set_timing(plim_exec *exec, int on) {
-  exec->timing = on != 0;
+void plim_exec_timing_begin(plim_exec *exec) {
+  exec->timing++;
+}
+
+void plim_exec_timing_end(plim_exec *exec) {
+  assert(exec->timing > 0);
+  exec->timing--;
 }
 
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t which) {
-  return exec->timing ? exec->plan[which].bound.time_ns : NULL;
+  return exec->timing > 0 ? exec->plan[which].bound.time_ns : NULL;
 }
 
 int64_t plim_exec_arena_bytes(const plim_exec *exec) {

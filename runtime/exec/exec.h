@@ -16,7 +16,8 @@ typedef enum plim_exec_addresses { PLIM_ADDRESSES_PLANNED, PLIM_ADDRESSES_EACH }
 typedef struct plim_exec_options {
   size_t struct_bytes;           /* sizeof(plim_exec_options) */
   plim_exec_addresses addresses; /* each: every life its own allocation (the jemalloc peer) */
-  /* each: memory aligned to PLIM_ALIGN, NULL when there is none left; both NULL mean the device's */
+  /* each: memory aligned to PLIM_ALIGN, NULL when there is none left; both NULL mean the device's. Host memory, so only
+   * for devices that see it (host_visible) */
   void *(*life_alloc)(void *user, int64_t bytes);
   void (*life_free)(void *user, void *ptr, int64_t bytes);
   void *user;
@@ -60,8 +61,11 @@ typedef struct plim_exec_use {
 } plim_exec_use;
 plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t which);
 
-/* Per plan step times of the last step, ns [n_steps], NULL unless timing was asked for. */
-void plim_exec_set_timing(plim_exec *exec, int on);
+/* Between begin and end every step of a plan is timed. Several users may ask for times at once: each begin needs its
+ * own end, and times are taken until the last one. */
+void plim_exec_timing_begin(plim_exec *exec);
+void plim_exec_timing_end(plim_exec *exec);
+/* Times of the plan's steps in its last step, ns [n_steps]; NULL while nobody has asked for them. */
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t which);
 
 /* ---- other plans, and an arena that shrinks ---- */

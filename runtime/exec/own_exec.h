@@ -30,7 +30,7 @@ struct plim_exec {
   void *between_user;
   uint64_t seed;
   int64_t step;
-  int32_t timing;
+  int32_t timing;     /* users who asked for times */
   int32_t outputs_of; /* plan whose outputs can be read, -1: none */
   int32_t inputs_of;  /* plan whose inputs have been written, -1: none */
 };

@@ -31,7 +31,8 @@ typedef struct plim_limiting {
 typedef struct plim_retiming {
   int32_t on, seen;      /* training steps of this plan since it began */
   const plim_plan *plan; /* NULL: none yet */
-  int64_t *sample;       /* [retime_steps][plan->n_steps] ns; NULL while the plan is warming up */
+  int64_t *sample;       /* [retime_steps][plan->n_steps] ns; NULL while the plan is warming up; times are taken while
+                          * it is there */
 } plim_retiming;
 
 struct plim_trainer {

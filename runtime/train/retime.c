@@ -30,9 +30,11 @@ static int64_t room(const plim_trainer *t, const plim_plan *plan) {
 /* Begin anew with the plan that runs now. */
 static void restart(plim_trainer *t, const plim_plan *plan) {
   plim_retiming *r = &t->retiming;
-  if (r->plan) plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
+  if (r->sample) {
+    plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
+    plim_exec_timing_end(t->exec);
+  }
   *r = (plim_retiming){.on = r->on, .plan = plan};
-  plim_exec_set_timing(t->exec, 0);
 }
 
 void plim_retiming_close(plim_trainer *t) {
@@ -147,13 +149,13 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   if (!r->on || which != PLIM_PROGRAM_TRAIN) return PLIM_OK;
   if (r->plan != plan || t->limiting.turned_bytes > 0) restart(t, plan);
   int32_t timed = r->seen++ - WARM_STEPS;
-  if (timed >= 0) {
+  if (timed >= 0) { /* there are times: timing began with the sample */
     const int64_t *time_ns = plim_exec_times(t->exec, which);
     memcpy(r->sample + (int64_t)timed * plan->n_steps, time_ns, (size_t)plan->n_steps * sizeof *time_ns);
   }
   if (timed == -1) {
     PLIM_TRY(plim_allocate(t->ctx, room(t, plan), sizeof *r->sample, &r->sample));
-    plim_exec_set_timing(t->exec, 1);
+    plim_exec_timing_begin(t->exec);
   }
   if (timed + 1 < t->options.retime_steps) return PLIM_OK;
   return finish(t);

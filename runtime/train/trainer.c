@@ -221,8 +221,8 @@ plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step 
     PLIM_TRY(cancelled(trainer));
     PLIM_TRY(plim_limiting_settle(trainer));
     PLIM_TRY(train_step(trainer, &report));
+    if (on_step) on_step(user, &report); /* while the plan that ran is still the executor's */
     PLIM_TRY(plim_retiming_note(trainer, report.which));
-    if (on_step) on_step(user, &report);
   }
   return PLIM_OK;
 }

@@ -23,7 +23,8 @@ static void trace_step(const run *r, const plim_step_report *report) {
   if (traced && done > RUN_TRACE_FROM && done <= RUN_TRACE_FROM + RUN_TRACE_STEPS) {
     (void)plim_trace_add(r->trace, report->step, plim_exec_times(exec, PLIM_PROGRAM_TRAIN));
   }
-  plim_exec_set_timing(exec, done < RUN_TRACE_FROM + RUN_TRACE_STEPS);
+  if (done == RUN_TRACE_FROM) plim_exec_timing_begin(exec);
+  if (done == RUN_TRACE_FROM + RUN_TRACE_STEPS) plim_exec_timing_end(exec);
 }
 
 /* What this thread allocated since the last call belongs to the step that ended, unless a trace was written or another
