@@ -97,6 +97,11 @@ static plim_status check_options(plim_context *ctx, const plim_device *device, c
   if (!options->life_alloc != !options->life_free) {
     return plim_fail(ctx, PLIM_EUSAGE, "life_alloc and life_free: give both or none");
   }
+  if (options->life_alloc && device && !device->api->host_visible) {
+    return plim_fail(ctx, PLIM_EUSAGE,
+                     "life_alloc gives host memory, which device %s cannot use: leave it out and the device allocates",
+                     device->api->name);
+  }
   return PLIM_OK;
 }
 

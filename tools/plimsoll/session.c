@@ -99,12 +99,20 @@ plim_status session_open(session *s, const options *o) {
   return check_outputs(s);
 }
 
-plim_status session_device(session *s) {
+static plim_status open_device(session *s) {
   plim_device_options wanted = {
       .struct_bytes = sizeof wanted, .threads = (int32_t)s->o->threads, .eager = s->o->no_graph};
   if (strcmp(s->o->device, "check") != 0) return plim_device_open(s->ctx, s->o->device, &wanted, &s->device);
   PLIM_TRY(plim_device_open(s->ctx, "cpu", &wanted, &s->checked));
   return plim_device_check_open(s->checked, &s->device);
+}
+
+plim_status session_device(session *s) {
+  PLIM_TRY(open_device(s));
+  if (!session_uses_heap(s) || s->device->api->host_visible) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE,
+                   "--addresses jemalloc allocates host memory, which --device %s cannot use: give planned or arena",
+                   s->o->device);
 }
 
 static const char *default_image(const char *model) {
