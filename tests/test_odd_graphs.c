@@ -5,8 +5,10 @@
 
 #include "planner/exact/dag.h"
 #include "planner/planner.h"
+#include "runtime/arena/replay.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
+#include "runtime/graph/check.h"
 #include "runtime/graph/import.h"
 #include "tests/support/folder.h"
 #include "tests/support/plan_oracle.h"
@@ -186,4 +188,51 @@ Test(odd_graphs, no_planner_is_wrong_about_them) {
     plim_graph_free(graph);
   }
   cr_assert_geq(repeats, 250, "only %d plans with repeats", repeats);
+}
+
+/* ---- in the online arena ---- */
+
+enum { ROOM = 4096 /* beside the bytes, for what is rounded up */ };
+
+/* The run, and what would come of another policy in the middle of it. Returns how many plans there were. */
+static int play(const plim_graph *graph, const plim_plan *order, const plim_policy *policy, int64_t bytes,
+                uint64_t seed) {
+  plim_replay_counts counts;
+  plim_plan *plan = NULL, *other = NULL;
+  plim_status status = plim_arena_online(ctx, graph, order, policy, bytes, INT64_MAX, &counts, &plan);
+  if (status == PLIM_ENOFIT) return 0;
+  cr_assert_eq(status, PLIM_OK, "%s, seed %d: %s", policy->name, (int)seed, plim_context_error(ctx));
+  cr_assert_eq(plim_plan_check(ctx, graph, plan), PLIM_OK, "%s, seed %d: %s", policy->name, (int)seed,
+               plim_context_error(ctx));
+  int32_t from = plan->n_steps / 2;
+  if (from > 0) status = plim_arena_what_if(ctx, graph, plan, plim_policy_at(0), from, bytes, &counts, &other);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s, seed %d: %s", policy->name, (int)seed,
+            plim_context_error(ctx));
+  plim_plan_free(other);
+  plim_plan_free(plan);
+  return 1;
+}
+
+Test(odd_graphs, every_policy_runs_them_online_also_where_results_have_no_bytes) {
+  int runs = 0, empty = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    plim_graph *graph = odd_graph(seed);
+    plim_profile *profile = NULL;
+    plim_plan *order = NULL;
+    plim_plan_options options = plim_plan_options_default();
+    options.unpacked = 1;
+    options.order = PLIM_ORDER_FIXED;
+    cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+    cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &order), PLIM_OK);
+    for (int32_t s = 0; s < graph->n_storages; s++) empty += graph->storage[s].bytes == 0;
+    for (int32_t row = 0; plim_policy_at(row); row++) {
+      runs += play(graph, order, plim_policy_at(row), order->peak_bytes + ROOM, seed);
+      runs += play(graph, order, plim_policy_at(row), order->peak_bytes, seed);
+    }
+    plim_plan_free(order);
+    plim_profile_free(profile);
+    plim_graph_free(graph);
+  }
+  cr_assert_gt(runs, SEEDS, "only %d runs", runs);
+  cr_assert_gt(empty, SEEDS / 2, "only %d results of 0 bytes", empty);
 }

@@ -137,7 +137,7 @@ static void find_dear(plim_forecast *f, ranked *rank) {
   double total = 0, below = 0;
   for (int32_t s = 0; s < f->graph->n_storages; s++) {
     const plim_storage *storage = &f->graph->storage[s];
-    if (storage->producer < 0) continue;
+    if (storage->producer < 0 || storage->bytes == 0) continue;
     rank[n++] = (ranked){(double)f->op_ns[storage->producer] / (double)storage->bytes, s};
     total += (double)storage->bytes;
   }

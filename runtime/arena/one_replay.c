@@ -57,7 +57,7 @@ static plim_status take_over(replay *r, plim_step *step, int scheduled) {
   for (int32_t i = 0; i < op->n_pairs; i++) {
     int32_t in = t->graph->value[op->in[op->pair[i].in]].storage;
     int32_t out = t->graph->value[op->out[op->pair[i].out]].storage;
-    if (!plim_tenants_resident(t, in) || plim_tenants_resident(t, out)) continue;
+    if (!plim_tenants_resident(t, in) || plim_tenants_resident(t, out) || plim_tenants_empty(t, in)) continue;
     if (!dies(r, step->op, in, scheduled)) continue;
     PLIM_TRY(plim_tenants_hand_over(t, in, out));
     step->pair[step->n_pairs++] = op->pair[i];
@@ -224,6 +224,7 @@ static plim_status run_schedule(replay *r) {
 static void end_lives(plim_tenants *t) {
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
     plim_role role = t->graph->storage[s].role;
+    if (plim_tenants_empty(t, s)) continue;
     if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT) t->life[t->tenant[s].life].end = t->n_steps;
   }
 }

@@ -12,7 +12,10 @@ static plim_status pass_step(plim_tenants *t, int32_t j) {
   const plim_op *op = &t->graph->op[step->op];
   PLIM_TRY(plim_tenants_add_step(t, step));
   for (int32_t k = 0; k < op->n_reads; k++) plim_tenants_use(t, op->reads[k], j);
-  for (int32_t k = 0; k < op->n_writes; k++) plim_tenants_use(t, op->writes[k], j);
+  for (int32_t k = 0; k < op->n_writes; k++) {
+    plim_tenants_use(t, op->writes[k], j);
+    if (plim_tenants_empty(t, op->writes[k])) t->tenant[op->writes[k]].piece = PLIM_PIECELESS;
+  }
   plim_tenants_pass(t);
   return PLIM_OK;
 }

@@ -11,6 +11,10 @@ int plim_tenants_resident(const plim_tenants *t, int32_t storage) {
   return t->tenant[storage].piece != PLIM_NEVER;
 }
 
+int plim_tenants_empty(const plim_tenants *t, int32_t storage) {
+  return t->graph->storage[storage].bytes == 0;
+}
+
 int plim_tenants_wanted(const plim_tenants *t, int32_t storage) {
   plim_role role = t->graph->storage[storage].role;
   if (plim_role_persistent(role)) return 1;
@@ -84,6 +88,11 @@ static plim_status take_free(plim_tenants *t, int32_t storage, int64_t bytes, in
 plim_status plim_tenants_place(plim_tenants *t, int32_t op, int32_t storage, int64_t bytes, int32_t *piece) {
   int32_t owner = storage >= 0 ? storage : workspace_owner(t), taken = PLIM_NEVER;
   plim_end end = end_for(t, storage);
+  *piece = PLIM_PIECELESS;
+  if (storage >= 0 && plim_tenants_empty(t, storage)) {
+    t->tenant[storage].piece = PLIM_PIECELESS;
+    return PLIM_OK;
+  }
   PLIM_TRY(take_free(t, storage, bytes, owner, &taken));
   if (taken < 0) {
     int32_t hole = PLIM_NEVER;
@@ -142,6 +151,7 @@ plim_status plim_tenants_drop(plim_tenants *t, int32_t storage, int32_t *hole) {
 
 plim_status plim_tenants_drop_unwanted(plim_tenants *t, int32_t storage) {
   if (!plim_tenants_resident(t, storage) || t->tenant[storage].pins > 0) return PLIM_OK;
+  if (plim_tenants_empty(t, storage)) return PLIM_OK;
   return plim_tenants_wanted(t, storage) ? PLIM_OK : plim_tenants_drop(t, storage, NULL);
 }
 
@@ -153,6 +163,7 @@ plim_status plim_tenants_add_step(plim_tenants *t, const plim_step *step) {
 }
 
 void plim_tenants_use(plim_tenants *t, int32_t storage, int32_t step) {
+  if (plim_tenants_empty(t, storage)) return;
   t->life[t->tenant[storage].life].end = step + 1;
   t->tenant[storage].last_ns = t->clock_ns;
 }

@@ -10,10 +10,12 @@
 #include "runtime/arena/replay.h"
 #include "runtime/arena/watch.h"
 
+enum { PLIM_PIECELESS = -2 };
+
 typedef struct plim_tenant {
-  int32_t piece;     /* PLIM_NEVER: not resident */
-  int32_t life;      /* index of its latest life */
-  int32_t pins;      /* runs that need it where it is, or will when it has been computed again */
+  int32_t piece; /* PLIM_NEVER: not resident; PLIM_PIECELESS: resident, of 0 bytes, which need no piece and no life */
+  int32_t life;  /* index of its latest life */
+  int32_t pins;  /* runs that need it where it is, or will when it has been computed again */
   int32_t next_read; /* position that reads it next, PLIM_NEVER: nobody; persistent storages and inputs: not used */
   int32_t last_read; /* last position that reads it before it is written again */
   int64_t last_ns;   /* clock of its last use */
@@ -66,13 +68,17 @@ PLIM_MUST_USE plim_status plim_tenants_open(plim_context *ctx, const plim_foreca
                                             plim_tenants *out);
 void plim_tenants_close(plim_tenants *tenants);
 
+/* Has the storage 0 bytes? Once it is written it stays resident, and nothing can evict it. */
+int plim_tenants_empty(const plim_tenants *tenants, int32_t storage);
+
 int plim_tenants_resident(const plim_tenants *tenants, int32_t storage);
 
 /* Does a later position need the storage (for inputs: or may)? */
 int plim_tenants_wanted(const plim_tenants *tenants, int32_t storage);
 
-/* A piece and a life for a storage that is not resident, or for the workspace of the op (storage -1, with its bytes);
- * evicts what is cheapest when no free piece is large enough. `op` is named when there is no room: PLIM_ENOFIT. */
+/* A piece and a life (neither for 0 bytes) for a storage that is not resident, or for the workspace of the op (storage
+ * -1, with its bytes); evicts what is cheapest when no free piece is large enough. `op` is named when there is no room:
+ * PLIM_ENOFIT. */
 PLIM_MUST_USE plim_status plim_tenants_place(plim_tenants *tenants, int32_t op, int32_t storage, int64_t bytes,
                                              int32_t *piece);
 

@@ -35,7 +35,7 @@ static plim_status draw_failure(plim_story *s, const plim_tenants *t, int32_t op
   if (t->n_lives > 0) memcpy(life, t->life, (size_t)t->n_lives * sizeof *life);
   step[t->n_steps] = (plim_step){.kind = PLIM_STEP_RUN, .op = op, .variant = t->forecast->variant[op]};
   for (int32_t i = 0; i < s->options.graph->n_storages; i++) {
-    if (plim_tenants_resident(t, i)) life[t->tenant[i].life].end = n_steps;
+    if (plim_tenants_resident(t, i) && !plim_tenants_empty(t, i)) life[t->tenant[i].life].end = n_steps;
   }
   plim_plan draft = *order;
   draft.packed = 1;
