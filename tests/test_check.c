@@ -187,6 +187,8 @@ FAULT(arena_is_a_lie, d->plan.arena_bytes += 512)
 FAULT(time_is_a_lie, d->plan.time_ns--)
 FAULT(bound_above_time, d->plan.bound_ns = d->plan.time_ns + 1)
 FAULT(bound_below_keep_all, d->plan.bound_ns = d->plan.keep_all_ns - 1)
+FAULT(keep_all_is_a_lie, d->plan.keep_all_ns = 336)
+FAULT(overhead_and_proof_are_lies, d->plan.keep_all_ns = d->plan.bound_ns = d->plan.time_ns; d->plan.proved = 1)
 FAULT(proof_is_a_lie, d->plan.proved = 1)
 FAULT(machine_changes, d->plan.arithmetic.machine.threads = 2)
 FAULT(hash_is_a_lie, d->plan.arithmetic.hash[5] ^= 1)
@@ -297,6 +299,8 @@ static const struct {
     {time_is_a_lie, PLIM_EPLAN, "ns, its steps add up to"},
     {bound_above_time, PLIM_EPLAN, "not in ascending order"},
     {bound_below_keep_all, PLIM_EPLAN, "not in ascending order"},
+    {keep_all_is_a_lie, PLIM_EPLAN, "says 336 ns for every op once, the fastest variants that it runs itself take 335"},
+    {overhead_and_proof_are_lies, PLIM_EPLAN, "says 465 ns for every op once"},
     {proof_is_a_lie, PLIM_EPLAN, "proved is 1"},
     {machine_changes, PLIM_EPLAN, "arithmetic"},
     {hash_is_a_lie, PLIM_EPLAN, "arithmetic"},

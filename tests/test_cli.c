@@ -100,6 +100,8 @@ Test(cli, plans_checks_and_trains_by_the_plan) {
   json_t *checked = plim_test_json();
   cr_assert_eq(integer(planned, "arena_bytes"), integer(checked, "arena_bytes"));
   cr_assert(json_is_true(json_object_get(checked, "valid")));
+  cr_assert(json_is_false(json_object_get(checked, "bound_checked")));
+  expect_words(plim_test_program("check plan.json")->out, " % (as stated, not checked");
   (void)plim_test_program("train " NETWORK "--plan plan.json --steps 2 --json");
   plim_test_expect(0, "");
   json_t *trained = plim_test_json();

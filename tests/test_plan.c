@@ -96,6 +96,20 @@ Test(plan, counts_peak_height_and_time) {
   plim_plan_free(plan);
 }
 
+Test(plan, keep_all_takes_no_longer_than_the_fastest_variants_of_the_steps) {
+  for (int64_t bound = 50; bound <= 55; bound += 5) { /* 50: it is keep-all's time and goes down with it */
+    parts p;
+    plim_plan *plan = NULL;
+    fill(&p);
+    p.draft.keep_all_ns = 50;
+    p.draft.bound_ns = bound;
+    cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &plan), PLIM_OK);
+    cr_expect_eq(plan->keep_all_ns, 10 + 30);
+    cr_expect_eq(plan->bound_ns, bound == 50 ? 10 + 30 : bound);
+    plim_plan_free(plan);
+  }
+}
+
 Test(plan, without_addresses_has_a_peak_and_no_height) {
   parts p;
   plim_plan *plan = NULL;

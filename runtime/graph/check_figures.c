@@ -1,4 +1,5 @@
-/* Figures that follow from the steps: predicted time, its order against bound and keep-all, arithmetic hash. */
+/* Figures that follow from the steps: predicted time, what keep-all takes at most, the order of both against the bound,
+ * arithmetic hash. The bound itself does not follow from a plan: it is believed. */
 #include <string.h>
 
 #include "runtime/base/sha256.h"
@@ -25,6 +26,25 @@ static plim_status check_times(const plim_checker *check) {
                      (long long)plan->bound_ns, (long long)plan->time_ns);
   }
   return PLIM_OK;
+}
+
+/* Keep-all runs every op once with its fastest variant: it takes no longer than the fastest that the steps use. Every
+ * op runs, which the parts before have seen. */
+static plim_status check_keep_all(const plim_checker *check) {
+  const plim_plan *plan = check->plan;
+  int64_t *least = NULL, sum = 0;
+  PLIM_TRY(plim_allocate(check->ctx, check->graph->n_ops, sizeof *least, &least));
+  for (int32_t op = 0; op < check->graph->n_ops; op++) least[op] = INT64_MAX;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_plan_variant *row = &plan->variant[plan->step[j].variant];
+    if (row->variant.time_ns < least[row->op]) least[row->op] = row->variant.time_ns;
+  }
+  for (int32_t op = 0; op < check->graph->n_ops; op++) sum += least[op]; /* at most time_ns */
+  plim_release(check->ctx, least, check->graph->n_ops, sizeof *least);
+  if (plan->keep_all_ns <= sum) return PLIM_OK;
+  return plim_fail(check->ctx, PLIM_EPLAN,
+                   "the plan says %lld ns for every op once, the fastest variants that it runs itself take %lld ns",
+                   (long long)plan->keep_all_ns, (long long)sum);
 }
 
 static void write_machine(plim_text *text, const plim_plan *plan) {
@@ -72,5 +92,6 @@ static plim_status check_hash(const plim_checker *check) {
 
 plim_status plim_check_figures(const plim_checker *check) {
   PLIM_TRY(check_times(check));
+  PLIM_TRY(check_keep_all(check));
   return check_hash(check);
 }

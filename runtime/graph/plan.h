@@ -69,7 +69,7 @@ typedef struct plim_plan {
   int64_t budget_bytes;             /* INT64_MAX: none */
   int64_t peak_bytes;               /* largest sum of rounded live bytes (not rounded when packed = 0) */
   int64_t arena_bytes;              /* packed height */
-  int64_t time_ns, keep_all_ns;     /* predicted; every op once with its fastest variant */
+  int64_t time_ns, keep_all_ns;     /* predicted; every op once with its fastest variant: at most those of the steps */
   int64_t bound_ns;                 /* proven lower bound on time in plan_class at this budget, >= keep_all_ns */
   int32_t proved;                   /* 1: time_ns is optimal in plan_class */
 } plim_plan;
@@ -80,7 +80,8 @@ int plim_plan_class_find(const char *name);
 /* A plan from its parts (copied): sets fingerprint, arithmetic hash, peak_bytes and arena_bytes from the lives,
  * time_ns from the steps. `draft` fields read: planner, plan_class, packed, steps, lives, variants, budget,
  * keep_all_ns, bound_ns, proved, arithmetic.machine. Sorts lives and variants and drops variants that no step
- * uses. Does not check validity: plim_plan_check does. */
+ * uses. Lowers keep_all_ns (and a bound_ns equal to it) to what every op once takes with the fastest variants of the
+ * steps, where that is less. Does not check validity: plim_plan_check does. */
 PLIM_MUST_USE plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft, plim_plan **out);
 void plim_plan_free(plim_plan *plan); /* NULL is legal */
 

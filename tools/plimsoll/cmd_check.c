@@ -23,6 +23,8 @@ static void print_table(const session *s, const plim_graph *graph, const plim_pl
   figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
   figures_real(&f, 0, "overhead_percent", "overhead, predicted", "%.2f %%", plim_plan_overhead_percent(plan));
   figures_real(&f, 0, "bound_percent", "lower bound", "%.2f %%", plim_plan_bound_percent(plan));
+  figures_note(&f, 0, plan->proved ? " (as stated, not checked; optimal, as stated)" : " (as stated, not checked)");
+  figures_flag(&f, 0, "bound_checked", NULL, 0);
   figures_flag(&f, 0, "valid", "valid", 1);
   figures_real(&f, 0, "seconds", NULL, "%.2f", seconds);
   figures_print(&f, s->o->json);
@@ -59,7 +61,9 @@ const command command_check = {
     .about =
         "Prove that a plan computes its graph within its budget: every operand is there, in the version that the "
         "program reads; effects run once; nothing overlaps in time and space; peak, arena and time are as "
-        "stated. The checker shares no code with the planner.",
+        "stated. A plan does not show that its lower bound holds: that is printed as stated. The checker shares no "
+        "code "
+        "with the planner.",
     .after =
         "EXAMPLES\n"
         "  plimsoll check plan.json\n"
