@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "planner/bound.h"
 #include "planner/planning.h"
 #include "planner/search/portfolio.h"
 #include "runtime/graph/generate.h"
@@ -51,6 +52,35 @@ Test(squeeze, many_ops_are_brought_far_down) {
   cr_assert_eq(plim_squeeze_run(m.pl), PLIM_OK);
   cr_assert_lt(m.pl->best_bytes, m.whole_bytes / 10, "%lld", (long long)m.pl->best_bytes);
   end(&m);
+}
+
+/* Every run `times` over; the copies that nobody reads end at once, so that the peak stays. */
+static void lengthen(const plim_problem *p, int32_t times, plim_schedule *s) {
+  plim_schedule longer = {.ctx = s->ctx};
+  for (int32_t j = 0; j < s->n; j++) {
+    int32_t runs = p->op[s->op[j]].once ? 1 : times;
+    while (runs-- > 0) cr_assert_eq(plim_schedule_add(&longer, s->op[j], s->choice[j]), PLIM_OK);
+  }
+  cr_assert_eq(plim_schedule_copy(s, &longer), PLIM_OK);
+  plim_schedule_free(&longer);
+}
+
+Test(squeeze, a_known_plan_may_be_longer_than_any_of_this_search) {
+  planner_case c = planner_case_random(21, 30);
+  plim_planning *pl = NULL;
+  plim_schedule known = {.ctx = c.ctx};
+  int32_t op;
+  cr_assert_eq(plim_planning_begin(c.problem, &c.options, &pl), PLIM_OK);
+  pl->lowest = 1;
+  cr_assert_eq(plim_schedule_program_order(c.problem, &known), PLIM_OK);
+  lengthen(c.problem, 64, &known);
+  cr_assert_gt(known.n, 20 * c.problem->n_ops);
+  cr_assert_eq(plim_planning_offer(pl, &known, 4, NULL), PLIM_OK);
+  pl->best_bytes = plim_bound_bytes(c.problem, &op) + 1; /* nothing beats it: the last rounds begin there */
+  cr_assert_eq(plim_squeeze_run(pl), PLIM_OK, "%s", plim_context_error(c.ctx));
+  plim_planning_end(pl);
+  plim_schedule_free(&known);
+  planner_case_free(&c);
 }
 
 Test(squeeze, many_ops_far_above_the_budget_are_refused_without_annealing) {

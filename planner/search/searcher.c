@@ -109,20 +109,12 @@ static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   return polished ? try_candidate(s, STRONG) : pack_well(s, s->candidate_ns);
 }
 
-/* The usual room is not enough for what others found where ops run many times: covering, Rotor, the fewest bytes. */
-static plim_status make_room(plim_searcher *s, int32_t n) {
-  plim_track *larger = NULL;
-  if (n <= s->track->room / 2) return PLIM_OK;
-  PLIM_TRY(plim_track_new(s->pl->problem, 2 * n, &larger));
-  plim_track_free(s->track);
-  s->track = s->anneal.mover.track = larger;
-  return PLIM_OK;
-}
-
 static plim_status set_up(plim_searcher *s, const plim_cooling *c, const plim_schedule *start) {
   plim_planning *pl = s->pl;
   plim_anneal *a = &s->anneal;
-  PLIM_TRY(make_room(s, start->n));
+  /* the usual room is not enough for what others found where ops run many times: covering, Rotor, the fewest bytes */
+  PLIM_TRY(plim_track_make_room(&s->track, start->n));
+  a->mover.track = s->track;
   set_shares(pl->problem, a, c);
   a->strict = c->start == PLIM_COOL_QUENCH && pl->found;
   a->hot = c->hot * 100 / pl->problem->n_ops;

@@ -85,6 +85,8 @@ static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round)
   plim_planning *pl = s->pl;
   int packs = round >= ROUNDS - PACKING_ROUNDS;
   const temper *how = &tempers[!packs && round % 3 == 2];
+  PLIM_TRY(
+      plim_track_make_room(&s->track, start->n)); /* a kept plan or Rotor's may be longer than any of this search */
   plim_track_load(s->track, start);
   int64_t above = packs ? pl->best_bytes : plim_track_peak(s->track);
   plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed * SEEDS + round}},

@@ -5,7 +5,9 @@
 #include <assert.h>
 #include <string.h>
 
-enum { JOURNAL_ROOM = 512 };
+/* Room that is kept for one step of a move: runs that it inserts, changes in the journal (a group moves twelve runs).
+ */
+enum { JOURNAL_ROOM = 512, STEP_RUNS = 16, STEP_CHANGES = 24 };
 
 plim_status plim_track_new(const plim_problem *p, int32_t room, plim_track **out) {
   plim_context *ctx = p->ctx;
@@ -56,6 +58,19 @@ void plim_track_free(plim_track *t) {
   plim_release(ctx, t, 1, sizeof *t);
 }
 
+plim_status plim_track_make_room(plim_track **track, int32_t runs) {
+  plim_track *larger = NULL;
+  if (runs <= (*track)->room / 2) return PLIM_OK;
+  if (runs > INT32_MAX / 4) {
+    return plim_fail((*track)->problem->ctx, PLIM_EOVERFLOW, "a schedule of %d runs is too long to be searched",
+                     (int)runs);
+  }
+  PLIM_TRY(plim_track_new((*track)->problem, 2 * runs, &larger));
+  plim_track_free(*track);
+  *track = larger;
+  return PLIM_OK;
+}
+
 /* ---- one run ---- */
 
 static void add_workspace(plim_track *t, int32_t r, int sign) {
@@ -92,19 +107,28 @@ static void remove_run(plim_track *t, int32_t r) {
 
 /* ---- changes, journalled ---- */
 
+int plim_track_journal_full(const plim_track *t) {
+  return t->n_journal + STEP_CHANGES > t->room_journal;
+}
+
 int plim_track_full(const plim_track *t) {
-  return t->n_free < 16 || t->n_journal + 16 > t->room_journal;
+  return t->n_free < STEP_RUNS || plim_track_journal_full(t);
+}
+
+static void note_change(plim_track *t, plim_change change) {
+  assert(t->n_journal < t->room_journal);
+  t->journal[t->n_journal++] = change;
 }
 
 int32_t plim_track_insert(plim_track *t, int32_t op, int32_t choice, int32_t next) {
   int32_t r = insert(t, op, choice, next);
-  t->journal[t->n_journal++] = (plim_change){PLIM_CHANGE_INSERT, r, op, choice, next};
+  note_change(t, (plim_change){PLIM_CHANGE_INSERT, r, op, choice, next});
   return r;
 }
 
 void plim_track_remove(plim_track *t, int32_t run) {
   const plim_track_run *r = &t->run[run];
-  t->journal[t->n_journal++] = (plim_change){PLIM_CHANGE_REMOVE, run, r->op, r->choice, r->next};
+  note_change(t, (plim_change){PLIM_CHANGE_REMOVE, run, r->op, r->choice, r->next});
   remove_run(t, run);
 }
 
@@ -115,7 +139,7 @@ static void change_choice(plim_track *t, int32_t run, int32_t choice) {
 }
 
 void plim_track_set_choice(plim_track *t, int32_t run, int32_t choice) {
-  t->journal[t->n_journal++] = (plim_change){PLIM_CHANGE_CHOICE, run, t->run[run].op, t->run[run].choice, -1};
+  note_change(t, (plim_change){PLIM_CHANGE_CHOICE, run, t->run[run].op, t->run[run].choice, -1});
   change_choice(t, run, choice);
 }
 

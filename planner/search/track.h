@@ -53,6 +53,8 @@ typedef struct plim_track {
 /* An empty track for at most `room` runs. */
 PLIM_MUST_USE plim_status plim_track_new(const plim_problem *problem, int32_t room, plim_track **out);
 void plim_track_free(plim_track *track); /* NULL is legal */
+/* Where half of the room is less than `runs`, replace *track by an empty one with room for twice as many. */
+PLIM_MUST_USE plim_status plim_track_make_room(plim_track **track, int32_t runs);
 /* Room that a search usually wants: small graphs at deep budgets run their ops many times, large ones seldom do, and
  * what is not there need not be cached. */
 int32_t plim_track_usual_room(const plim_problem *problem);
@@ -67,6 +69,8 @@ int32_t plim_track_insert(plim_track *track, int32_t op, int32_t choice, int32_t
 void plim_track_remove(plim_track *track, int32_t run);
 void plim_track_set_choice(plim_track *track, int32_t run, int32_t choice);
 int plim_track_full(const plim_track *track);
+/* The journal may have no room left for the changes of one step of a move. */
+int plim_track_journal_full(const plim_track *track);
 
 /* Undo all changes since the journal was emptied, or since it had n_journal entries; or keep them. */
 void plim_track_undo(plim_track *track);
