@@ -64,7 +64,7 @@ static plim_status seed(moccasin *m, plim_status (*run)(plim_planning *planning)
   plim_repeats repeats = {.ctx = m->dag->ctx};
   plim_status status;
   options.iterations =
-      options.iterations > 0 ? options.iterations / SEED_SHARE + 1 : SEED_MOVES * m->pl->problem->n_ops;
+      options.iterations > 0 ? options.iterations / SEED_SHARE + 1 : SEED_MOVES * (int64_t)m->pl->problem->n_ops;
   options.time_limit_ns = plim_planning_part_ns(pl, SEED_SHARE);
   PLIM_CHECK(consider(m, &repeats)); /* program order */
   if (!pl->lowest && is_proved(pl)) goto done;

@@ -30,7 +30,7 @@ static void remove_with_feeders(plim_track *t, int32_t r) {
   while (n > 0) {
     int32_t feeder[MOST_READS], feeders = 0;
     r = stack[--n];
-    if (t->run[r].slot < 0 || t->n_journal + 16 > t->room_journal) continue;
+    if (t->run[r].slot < 0 || plim_track_journal_full(t)) continue;
     const plim_list *reads = &t->problem->op[t->run[r].op].reads;
     for (int32_t i = 0; i < reads->n && feeders < MOST_READS; i++) {
       int32_t producer = t->problem->item[reads->at[i]].producer;
@@ -56,7 +56,7 @@ static int delete_series(plim_mover *m) {
   int32_t r = random_repeat(m), n = 1;
   if (r < 0) return 0;
   if (plim_random_percent(&m->random, 40)) n = 2 + plim_random_below(&m->random, SERIES - 1);
-  while (n-- > 0 && r >= 0 && t->run[r].op_prev >= 0 && plim_track_may_remove(t, r)) {
+  while (n-- > 0 && r >= 0 && t->run[r].op_prev >= 0 && plim_track_may_remove(t, r) && !plim_track_journal_full(t)) {
     int32_t next = t->run[r].next;
     plim_track_remove(t, r);
     r = next;

@@ -2,6 +2,8 @@
  * needs it. A group goes farther: on the way to its goal a run takes along those that it may not pass. */
 #include "planner/search/moves.h"
 
+#include <string.h>
+
 enum { NEAR = 8, GROUP = 12, FARTHEST = 120 };
 
 int plim_move_first(plim_mover *m) {
@@ -35,6 +37,10 @@ typedef struct marks {
 } marks;
 
 static marks new_marks(plim_track *t) {
+  if (t->last_stamp > INT32_MAX - 2) { /* after 2^30 gatherings: no old mark may look fresh */
+    memset(t->stamp, 0, (size_t)t->problem->n_ops * sizeof *t->stamp);
+    t->last_stamp = 0;
+  }
   t->last_stamp += 2;
   return (marks){t->last_stamp - 1, t->last_stamp};
 }
