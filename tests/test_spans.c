@@ -49,3 +49,20 @@ Test(spans, additions_and_sums_over_spans_are_those_of_an_array) {
   }
   plim_context_free(ctx);
 }
+
+Test(spans, a_sum_that_does_not_fit_is_capped) {
+  enum { POSITIONS = 200 };
+  const int64_t high = INT64_C(1) << 60;
+  plim_context *ctx = NULL;
+  plim_spans spans;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  cr_assert_eq(plim_spans_begin(ctx, POSITIONS, &spans), PLIM_OK);
+  for (int32_t k = 0; k < POSITIONS; k++) spans.level[k] = k % 64 == 0 ? 0 : high + k;
+  plim_spans_set(&spans, POSITIONS);
+  cr_assert_eq(plim_spans_excess(&spans, 0, 2 * high, -1, POSITIONS), INT64_MAX, "within the range");
+  cr_assert_eq(plim_spans_excess(&spans, 0, high, 64, 128), INT64_MAX, "cut off by the range");
+  cr_assert_eq(plim_spans_excess(&spans, -high, high, -1, POSITIONS), INT64_MAX, "above the range");
+  cr_assert_eq(plim_spans_excess(&spans, high, 2 * high, -1, 64), 63 * 64 / 2, "what fits is exact");
+  plim_spans_end(&spans);
+  plim_context_free(ctx);
+}

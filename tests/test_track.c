@@ -95,3 +95,21 @@ Test(track, undoes_several_changes_exactly) {
     rig_free(&r);
   }
 }
+
+Test(track, a_sum_of_excess_that_does_not_fit_is_capped) {
+  const int64_t high = INT64_C(1) << 60;
+  plim_context *ctx = NULL;
+  plim_levels *levels = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  cr_assert_eq(plim_levels_new(ctx, 64, &levels), PLIM_OK);
+  for (int32_t slot = 0; slot < 40; slot++) {
+    levels->used[slot] = 1;
+    plim_levels_add(levels, slot, high, high);
+  }
+  plim_levels_settle(levels);
+  cr_assert_eq(plim_levels_peak(levels, 5), high + 5);
+  cr_assert_eq(plim_levels_excess(levels, 5, 4), INT64_MAX, "40 runs of 2^60 bytes");
+  cr_assert_eq(plim_levels_excess(levels, 5, high + 3), 2 * 40, "what fits is exact");
+  plim_levels_free(levels);
+  plim_context_free(ctx);
+}

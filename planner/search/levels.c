@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "runtime/base/integers.h"
+
 #define NOTHING (-(INT64_C(1) << 62)) /* the largest level of a subtree without runs; sums stay below 2^61 */
 
 plim_status plim_levels_new(plim_context *ctx, int32_t slots, plim_levels **out) {
@@ -117,7 +119,7 @@ static int64_t excess_in_block(const plim_levels *l, int32_t block, int64_t base
   int64_t excess = 0;
   for (int32_t i = block * PLIM_LEVELS_BLOCK; i < (block + 1) * PLIM_LEVELS_BLOCK; i++) {
     int64_t level = base + l->slot[i].up;
-    if (level > limit && l->used[i]) excess += level - limit;
+    if (level > limit && l->used[i]) excess = plim_integers_add_capped(excess, level - limit);
     base = level - l->slot[i].down;
   }
   return excess;
@@ -137,8 +139,9 @@ int64_t plim_levels_excess(const plim_levels *l, int64_t base, int64_t limit) {
     int64_t below = stack[n].base;
     if (below + l->node[node].most <= limit) continue;
     if (node >= l->n_areas) {
-      excess += l->n_areas == l->n_blocks ? excess_in_block(l, node - l->n_blocks, below, limit)
-                                          : below + l->node[node].most - limit;
+      int64_t more = l->n_areas == l->n_blocks ? excess_in_block(l, node - l->n_blocks, below, limit)
+                                               : below + l->node[node].most - limit;
+      excess = plim_integers_add_capped(excess, more);
       continue;
     }
     stack[n].node = 2 * node;

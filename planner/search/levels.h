@@ -44,9 +44,9 @@ void plim_levels_settle(plim_levels *levels); /* O(changed slots x log slots) */
 /* For a settled tree, counting from `base` bytes before the first slot: */
 int64_t plim_levels_peak(const plim_levels *levels, int64_t base);
 int64_t plim_levels_at(const plim_levels *levels, int64_t base, int32_t slot);
-/* Sum over runs of what exceeds `limit`. Visits only subtrees that exceed it. In a tree of more than PLIM_LEVELS_AREAS
- * blocks: over parts of the tree of what their highest level exceeds it by, so that a long schedule far above the limit
- * does not cost O(runs). */
+/* Sum over runs of what exceeds `limit`, INT64_MAX where it is larger. Visits only subtrees that exceed it. In a tree
+ * of more than PLIM_LEVELS_AREAS blocks: over parts of the tree of what their highest level exceeds it by, so that a
+ * long schedule far above the limit does not cost O(runs). */
 int64_t plim_levels_excess(const plim_levels *levels, int64_t base, int64_t limit);
 /* A slot whose level exceeds `limit`, -1 when there is none; `random` decides at every fork. */
 int32_t plim_levels_find_above(const plim_levels *levels, int64_t base, int64_t limit, uint64_t random);

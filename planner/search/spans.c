@@ -1,6 +1,8 @@
 /* Levels in blocks. Positions behind the last one are in no sum: `n` ends the last block. */
 #include "planner/search/spans.h"
 
+#include "runtime/base/integers.h"
+
 plim_status plim_spans_begin(plim_context *ctx, int32_t room, plim_spans *out) {
   plim_status status;
   *out = (plim_spans){.ctx = ctx, .room = room};
@@ -25,13 +27,13 @@ static int32_t smaller(int32_t a, int32_t b) {
 /* Figures of a block from its positions. */
 static void look(plim_spans *s, int32_t b) {
   int32_t begin = b * PLIM_SPANS_BLOCK, end = smaller(begin + PLIM_SPANS_BLOCK, s->n);
-  int64_t least = s->level[begin], most = least, sum = 0;
+  int64_t least = s->level[begin], most = least, above = 0;
   for (int32_t k = begin; k < end; k++) {
     least = s->level[k] < least ? s->level[k] : least;
     most = s->level[k] > most ? s->level[k] : most;
-    sum += s->level[k];
   }
-  s->block[b] = (plim_span_block){s->block[b].added, least, most, sum};
+  for (int32_t k = begin; k < end; k++) above = plim_integers_add_capped(above, s->level[k] - least);
+  s->block[b] = (plim_span_block){s->block[b].added, least, most, above};
 }
 
 void plim_spans_set(plim_spans *s, int32_t n) {
@@ -73,13 +75,14 @@ int64_t plim_spans_excess(const plim_spans *s, int64_t limit, int64_t bytes, int
     n = end - begin;
     if (block->most <= low) continue;
     if (block->least >= low + bytes) {
-      excess += n * bytes;
+      excess = plim_integers_add_capped(excess, plim_integers_multiply_capped(n, bytes));
     } else if (block->least >= low && block->most <= low + bytes && is_whole(s, begin, end)) {
-      excess += block->sum - n * low;
+      int64_t least = plim_integers_multiply_capped(n, block->least - low);
+      excess = plim_integers_add_capped(excess, plim_integers_add_capped(least, block->above_least));
     } else {
       for (int32_t k = begin; k < end; k++) {
         int64_t over = s->level[k] - low;
-        excess += over <= 0 ? 0 : over < bytes ? over : bytes;
+        excess = plim_integers_add_capped(excess, over <= 0 ? 0 : over < bytes ? over : bytes);
       }
     }
   }

@@ -11,8 +11,8 @@
 enum { PLIM_SPANS_BLOCK = 64 };
 
 typedef struct plim_span_block {
-  int64_t added;            /* on top of `level` of each of its positions */
-  int64_t least, most, sum; /* without `added` */
+  int64_t added;                    /* on top of `level` of each of its positions */
+  int64_t least, most, above_least; /* without `added`; above_least: sum of level - least, at most INT64_MAX */
 } plim_span_block;
 
 typedef struct plim_spans {
@@ -32,7 +32,7 @@ void plim_spans_set(plim_spans *spans, int32_t n);
 int64_t plim_spans_at(const plim_spans *spans, int32_t at);
 
 /* For positions from < k < to: add bytes to each; or the sum of what its level exceeds `limit` by, but at most `bytes`
- * (>= 0) of each. O(to - from) at most. */
+ * (>= 0) of each, INT64_MAX where that sum is larger. O(to - from) at most. */
 void plim_spans_add(plim_spans *spans, int64_t bytes, int32_t from, int32_t to);
 int64_t plim_spans_excess(const plim_spans *spans, int64_t limit, int64_t bytes, int32_t from, int32_t to);
 

@@ -217,7 +217,8 @@ int64_t plim_track_excess(const plim_track *t, int64_t limit) {
   const plim_levels *l = t->levels;
   int64_t excess = plim_levels_excess(l, t->base_bytes, limit);
   if (l->n_areas == l->n_blocks) return excess;
-  return (int64_t)((double)excess * t->n_runs / l->n_areas); /* as if all runs of an area were as high as its highest */
+  double sum = (double)excess * t->n_runs / l->n_areas; /* as if all runs of an area were as high as its highest */
+  return sum < 9e18 ? (int64_t)sum : INT64_MAX;
 }
 
 int32_t plim_track_usual_room(const plim_problem *p) {
