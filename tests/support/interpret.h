@@ -9,7 +9,7 @@
 #include "runtime/graph/plan.h"
 
 /* 1 when the plan leaves what program order leaves; 0 when it does not or cannot be followed. The plan may be broken
- * in any way but the lengths of its arrays. Packed plans only. */
+ * in any way but the lengths of its arrays. Packed plans only, of ops with at most 256 inputs. */
 int interpret_equals_program_order(const plim_graph *graph, const plim_plan *plan);
 
 #endif

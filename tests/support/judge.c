@@ -1,0 +1,146 @@
+/* Plans without addresses are interpreted at addresses given here: every life has its own, what an in-place pair writes
+ * has that of what it overwrites. */
+#include "tests/support/judge.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/sha256.h"
+#include "runtime/base/text.h"
+#include "tests/support/interpret.h"
+#include "tests/support/plan_draft.h"
+
+/* ---- the steps ---- */
+
+/* Everything that the figures follow is in range. */
+static int legible(const plim_graph *graph, const plim_plan *plan) {
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_step *step = &plan->step[j];
+    if (step->kind != PLIM_STEP_RUN || step->queue != 0 || step->n_wait != 0) return 0;
+    if (step->op < 0 || step->op >= graph->n_ops || step->variant < 0 || step->variant >= plan->n_variants) return 0;
+    if (plan->variant[step->variant].op != step->op) return 0;
+    if (step->n_pairs < 0 || step->n_pairs > PLIM_OP_MAX_OUT) return 0;
+    for (int32_t k = 0; k < step->n_pairs; k++) {
+      const plim_pair *p = &step->pair[k];
+      if (p->in < 0 || p->in >= graph->op[step->op].n_in || p->out < 0 || p->out >= graph->op[step->op].n_out) return 0;
+    }
+  }
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    const plim_life *life = &plan->life[i];
+    if (life->begin < 0 || life->begin >= life->end || life->end > plan->n_steps || life->space != 0) return 0;
+    if (life->bytes <= 0 || life->bytes > INT64_MAX >> 12 || life->storage < -1) return 0;
+    if (life->storage >= graph->n_storages || (life->storage < 0 && life->end != life->begin + 1)) return 0;
+    if (plan->packed && (life->offset < 0 || life->offset % PLIM_ALIGN || life->offset > INT64_MAX >> 12)) return 0;
+  }
+  return 1;
+}
+
+static plim_life *find_life(plan_draft *d, int32_t storage, int32_t j, int ending) {
+  for (int32_t i = 0; i < d->plan.n_lives; i++) {
+    if (d->life[i].storage == storage && (ending ? d->life[i].end : d->life[i].begin) == j) return &d->life[i];
+  }
+  return NULL;
+}
+
+static void give_addresses(const plim_graph *graph, plan_draft *d) {
+  int64_t top = 0;
+  for (int32_t i = 0; i < d->plan.n_lives; i++) {
+    d->life[i].offset = top;
+    top += (d->life[i].bytes + PLIM_ALIGN - 1) / PLIM_ALIGN * PLIM_ALIGN;
+  }
+  for (int32_t j = 0; j < d->plan.n_steps; j++) {
+    const plim_op *op = &graph->op[d->step[j].op];
+    for (int32_t k = 0; k < d->step[j].n_pairs; k++) {
+      plim_life *in = find_life(d, graph->value[op->in[d->step[j].pair[k].in]].storage, j, 1);
+      plim_life *out = find_life(d, graph->value[op->out[d->step[j].pair[k].out]].storage, j, 0);
+      if (in && out) out->offset = in->offset;
+    }
+  }
+  d->plan.packed = 1;
+  d->plan.arena_bytes = top;
+}
+
+static int leaves_program_order(const plim_graph *graph, const plim_plan *plan) {
+  if (plan->packed) return interpret_equals_program_order(graph, plan);
+  plan_draft draft = plan_draft_make(plan);
+  give_addresses(graph, &draft);
+  int equal = interpret_equals_program_order(graph, &draft.plan);
+  plan_draft_free(&draft);
+  return equal;
+}
+
+/* A label that changes between runs of an op changes its results, also where the interpreter sees a single one. */
+static int labels_stay(const plim_plan *plan) {
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    for (int32_t i = 0; i < j; i++) {
+      const plim_plan_variant *a = &plan->variant[plan->step[i].variant], *b = &plan->variant[plan->step[j].variant];
+      if (a->op == b->op && strcmp(a->variant.label, b->variant.label) != 0) return 0;
+    }
+  }
+  return 1;
+}
+
+/* ---- figures ---- */
+
+static int bytes_are_true(const plim_plan *plan) {
+  int64_t peak = 0, top = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    int64_t live = 0;
+    for (int32_t i = 0; i < plan->n_lives; i++) {
+      if (plan->life[i].begin <= j && j < plan->life[i].end) live += plan->life[i].bytes;
+    }
+    if (live > peak) peak = live;
+  }
+  for (int32_t i = 0; i < plan->n_lives; i++) {
+    int64_t end = plan->life[i].offset + plan->life[i].bytes;
+    if (end > top) top = end;
+  }
+  if (plan->peak_bytes != peak || plan->arena_bytes != (plan->packed ? top : -1)) return 0;
+  return (plan->packed ? top : peak) <= plan->budget_bytes;
+}
+
+static int times_are_true(const plim_graph *graph, const plim_plan *plan) {
+  int64_t time = 0, once = 0;
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    int64_t least = INT64_MAX;
+    for (int32_t j = 0; j < plan->n_steps; j++) {
+      int64_t ns = plan->variant[plan->step[j].variant].variant.time_ns;
+      if (ns < 0 || ns > INT64_MAX >> 16) return 0;
+      if (plan->step[j].op != op) continue;
+      time += ns;
+      if (ns < least) least = ns;
+    }
+    if (least < INT64_MAX) once += least;
+  }
+  if (plan->time_ns != time || plan->keep_all_ns < 0 || plan->keep_all_ns > once) return 0;
+  if (plan->bound_ns < plan->keep_all_ns || plan->bound_ns > time) return 0;
+  return plan->proved == 0 || (plan->proved == 1 && plan->bound_ns == time);
+}
+
+static int hash_is_true(const plim_graph *graph, const plim_plan *plan) {
+  const plim_machine *m = &plan->arithmetic.machine;
+  char hex[PLIM_SHA256_HEX_BYTES];
+  plim_text t = {graph->ctx, NULL, 0, 0, PLIM_OK};
+  plim_text_format(&t, "plimsoll arithmetic 1\ngraph %s\ndevice %s\ncpu %s\n", graph->fingerprint, m->device, m->cpu);
+  plim_text_format(&t, "isa %s\nlibrary %s\nbuild %s\nthreads %d\n", m->isa, m->library, m->build, m->threads);
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    int32_t j = 0;
+    while (j < plan->n_steps && plan->step[j].op != op) j++;
+    if (j == plan->n_steps) continue;
+    plim_text_format(&t, "%d %s\n", op, plan->variant[plan->step[j].variant].variant.label);
+  }
+  cr_assert_eq(t.status, PLIM_OK);
+  plim_sha256_hex(t.chars, (size_t)t.length, hex);
+  plim_text_free(&t);
+  return strcmp(hex, plan->arithmetic.hash) == 0 && strcmp(plan->fingerprint, graph->fingerprint) == 0;
+}
+
+const char *judge_plan(const plim_graph *graph, const plim_plan *plan) {
+  if (plan->n_steps < 1 || !legible(graph, plan)) return "form";
+  if (!leaves_program_order(graph, plan)) return "results";
+  if (!labels_stay(plan)) return "labels";
+  if (!bytes_are_true(plan)) return "bytes";
+  if (!times_are_true(graph, plan)) return "times";
+  return hash_is_true(graph, plan) ? NULL : "hash";
+}
