@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/base/file.h"
 #include "tests/support/folder.h"
@@ -42,7 +43,7 @@ static int is_there(const char *name) {
   return stat(plim_test_path(name), &about) == 0;
 }
 
-static void write(plim_context *ctx, const char *name, int64_t bytes, int64_t used) {
+static void write_used(plim_context *ctx, const char *name, int64_t bytes, int64_t used) {
   static const char text[1000];
   const struct timespec times[2] = {{.tv_sec = used}, {.tv_sec = used}};
   cr_assert_eq(plim_file_save(ctx, plim_test_path(name), text, bytes), PLIM_OK);
@@ -51,11 +52,11 @@ static void write(plim_context *ctx, const char *name, int64_t bytes, int64_t us
 
 Test(cache, least_recently_used_files_with_the_prefix_go_first) {
   plim_context *ctx = plim_test_context();
-  write(ctx, "c-1", 400, 10);
-  write(ctx, "c-2", 400, 30);
-  write(ctx, "c-3", 400, 20);
-  write(ctx, "other", 1000, 1);
-  write(ctx, "c-mine", 300, 5);
+  write_used(ctx, "c-1", 400, 10);
+  write_used(ctx, "c-2", 400, 30);
+  write_used(ctx, "c-3", 400, 20);
+  write_used(ctx, "other", 1000, 1);
+  write_used(ctx, "c-mine", 300, 5);
   cr_assert_eq(plim_cache_trim(ctx, plim_test_path("c-mine"), "c-", 1100), PLIM_OK);
   cr_assert(is_there("c-mine") && is_there("other") && is_there("c-2") && is_there("c-3"));
   cr_assert_not(is_there("c-1"));
@@ -64,5 +65,24 @@ Test(cache, least_recently_used_files_with_the_prefix_go_first) {
   cr_assert(is_there("c-mine") && is_there("c-3"));
   cr_assert_not(is_there("c-2"));
   cr_assert_eq(plim_cache_trim(ctx, plim_test_path("none/c-mine"), "c-", 1), PLIM_OK);
+  plim_context_free(ctx);
+}
+
+Test(cache, saving_makes_the_folders_and_replaces_what_has_the_name, .timeout = 10) {
+  plim_context *ctx = plim_test_context();
+  char path[PLIM_CACHE_PATH_BYTES];
+  plim_cache_path(plim_test_path("x"), "a/b/c.json", path);
+  for (int i = 0; i < 2; i++) {
+    plim_text text = {.ctx = ctx};
+    plim_text_add(&text, "text");
+    cr_assert_eq(plim_cache_save(&text, path), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert(is_there("x/a/b/c.json"));
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+  }
+  cr_assert_eq(unlink(path), 0);
+  cr_assert_eq(rmdir(plim_test_path("x/a/b")), 0);
+  cr_assert_eq(rmdir(plim_test_path("x/a")), 0);
+  cr_assert_eq(rmdir(plim_test_path("x")), 0);
   plim_context_free(ctx);
 }

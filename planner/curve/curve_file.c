@@ -206,8 +206,7 @@ plim_status plim_curve_save(const plim_curve_file *file, const plim_curve *curve
   }
   plim_text text = {.ctx = curve->ctx};
   plim_curve_write(&text, file->key, curve);
-  plim_cache_make_folders(file->path);
-  plim_status status = plim_document_save(&text, file->path);
+  plim_status status = plim_cache_save(&text, file->path);
   if (status == PLIM_OK) status = plim_cache_trim(curve->ctx, file->path, "curve-", most_bytes);
   return status == PLIM_ENOMEM ? status : PLIM_OK;
 }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/base/array.h"
+#include "runtime/base/file.h"
 
 enum { NAME_BYTES = 256 };
 
@@ -26,7 +26,8 @@ void plim_cache_path(const char *folder, const char *name, char *path) {
   if (length <= 0 || length >= PLIM_CACHE_PATH_BYTES) path[0] = '\0';
 }
 
-void plim_cache_make_folders(const char *path) {
+/* What cannot be made shows when the file is written. */
+static void make_folders(const char *path) {
   char folder[PLIM_CACHE_PATH_BYTES];
   (void)snprintf(folder, sizeof folder, "%s", path);
   for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -34,6 +35,16 @@ void plim_cache_make_folders(const char *path) {
     (void)mkdir(folder, 0755);
     *slash = '/';
   }
+}
+
+plim_status plim_cache_save(plim_text *text, const char *path) {
+  plim_status status = text->status;
+  if (status == PLIM_OK) {
+    make_folders(path);
+    status = plim_file_replace(text->ctx, path, text->chars, text->length);
+  }
+  plim_text_free(text);
+  return status;
 }
 
 void plim_cache_touch(const char *path) {

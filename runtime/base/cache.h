@@ -2,7 +2,7 @@
 #ifndef PLIM_RUNTIME_BASE_CACHE_H
 #define PLIM_RUNTIME_BASE_CACHE_H
 
-#include "runtime/base/context.h"
+#include "runtime/base/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,8 +14,9 @@ enum { PLIM_CACHE_PATH_BYTES = 4096 };
  * "" when `folder` is "", when there is no such folder, or when the path is too long: no cache. */
 void plim_cache_path(const char *folder, const char *name, char *path);
 
-/* Make the folder of `path` and those above it. What cannot be made shows when the file is written. */
-void plim_cache_make_folders(const char *path);
+/* Make the folders that are missing, write the text to `path`, free it. Whatever has the name is replaced, a link or
+ * pipe too. PLIM_EIO when that is not possible, which no caller needs to tell: a cache can be done without. */
+PLIM_MUST_USE plim_status plim_cache_save(plim_text *text, const char *path);
 
 /* The file was used just now. */
 void plim_cache_touch(const char *path);

@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 16, TEMPORARY_TRIES = 1000 };
+#include "runtime/base/temporary.h"
+
+enum { BUFFER_BYTES = 1 << 16, PATH_BYTES = 4096, MOST_LINKS = 40 };
+enum { LOOK_MS = 20, PATIENCE_NS = 200000000 }; /* for a pipe's reader: between looks, and after a cancel */
 
 static plim_status fail_errno(plim_context *ctx, const char *path, const char *what) {
   int error = errno;
@@ -32,32 +36,54 @@ static plim_status read_exactly(plim_context *ctx, const char *path, int fd, cha
   return PLIM_OK;
 }
 
-static plim_status read_open(plim_context *ctx, const char *path, int fd, int64_t limit, char **data, int64_t *bytes) {
-  struct stat st;
-  if (fstat(fd, &st) != 0) return fail_errno(ctx, path, "look at the file");
-  if (!S_ISREG(st.st_mode)) return plim_fail(ctx, PLIM_EDATA, "%s: is not a regular file", path);
-  if (st.st_size > limit) {
-    return plim_fail(ctx, PLIM_EDATA, "%s: has %lld bytes, at most %lld are read", path, (long long)st.st_size,
+/* Open a regular file; without O_NONBLOCK the call itself would wait for the writer of a pipe. */
+static plim_status open_regular(plim_context *ctx, const char *path, int *fd, struct stat *st) {
+  *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (*fd < 0 && errno == ENOENT) return plim_fail(ctx, PLIM_ENOFILE, "%s: %s", path, strerror(errno));
+  if (*fd < 0) return fail_errno(ctx, path, "open");
+  plim_status status = PLIM_OK;
+  if (fstat(*fd, st) != 0) status = fail_errno(ctx, path, "look at the file");
+  if (status == PLIM_OK && !S_ISREG(st->st_mode)) {
+    status = plim_fail(ctx, PLIM_EDATA, "%s: is not a regular file", path);
+  }
+  if (status != PLIM_OK) (void)close(*fd);
+  return status;
+}
+
+static plim_status read_all(plim_context *ctx, const char *path, int fd, int64_t size, int64_t limit, char **data) {
+  if (size > limit) {
+    return plim_fail(ctx, PLIM_EDATA, "%s: has %lld bytes, at most %lld are read", path, (long long)size,
                      (long long)limit);
   }
   char *held = NULL;
-  PLIM_TRY(plim_allocate(ctx, st.st_size + 1, 1, &held));
-  plim_status status = read_exactly(ctx, path, fd, held, st.st_size);
-  if (status != PLIM_OK) {
-    plim_file_release(ctx, held, st.st_size);
-    return status;
-  }
-  *data = held;
-  *bytes = st.st_size;
-  return PLIM_OK;
+  PLIM_TRY(plim_allocate(ctx, size + 1, 1, &held));
+  plim_status status = read_exactly(ctx, path, fd, held, size);
+  if (status == PLIM_OK) *data = held;
+  if (status != PLIM_OK) plim_file_release(ctx, held, size);
+  return status;
 }
 
 plim_status plim_file_read(plim_context *ctx, const char *path, int64_t limit, char **data, int64_t *bytes) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to hang on a pipe, which is refused */
-  if (fd < 0) return fail_errno(ctx, path, "open");
-  plim_status status = read_open(ctx, path, fd, limit, data, bytes);
+  struct stat st;
+  int fd;
+  PLIM_TRY(open_regular(ctx, path, &fd, &st));
+  plim_status status = read_all(ctx, path, fd, st.st_size, limit, data);
+  if (status == PLIM_OK) *bytes = st.st_size;
   (void)close(fd);
   return status;
+}
+
+plim_status plim_file_open(plim_context *ctx, const char *path, FILE **out) {
+  struct stat st;
+  int fd;
+  PLIM_TRY(open_regular(ctx, path, &fd, &st));
+  FILE *file = fdopen(fd, "rb");
+  if (!file) {
+    (void)close(fd);
+    return plim_fail(ctx, PLIM_ENOMEM, "%s: no memory to read it", path);
+  }
+  *out = file;
+  return PLIM_OK;
 }
 
 void plim_file_release(plim_context *ctx, char *data, int64_t bytes) {
@@ -71,15 +97,14 @@ struct plim_file {
   int fd;
   int direct; /* written in place: a device or pipe */
   plim_status status;
-  int64_t path_bytes; /* of each of the two texts, with NUL */
-  char *path, *temporary;
+  int64_t cancel_ns;                         /* when a cancel was first seen while waiting for a reader; 0: not yet */
+  char path[PATH_BYTES], target[PATH_BYTES]; /* as the caller named it, and without links */
+  char temporary[PATH_BYTES + PLIM_TEMPORARY_SUFFIX_BYTES];
   int64_t held;
   char buffer[BUFFER_BYTES];
 };
 
 static void release(plim_file *file) {
-  plim_release(file->ctx, file->path, file->path_bytes, 1);
-  plim_release(file->ctx, file->temporary, file->path_bytes, 1);
   plim_release(file->ctx, file, 1, sizeof *file);
 }
 
@@ -88,45 +113,103 @@ int plim_file_is_direct(const char *path) {
   return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-static int is_folder(const char *path) {
-  struct stat st;
-  return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+/* The name that a link in `path` stands for, put in its place; the file need not be there. 0: it is no link. */
+static int follow_link(char *path) {
+  char to[PATH_BYTES];
+  ssize_t length = readlink(path, to, sizeof to - 1);
+  if (length <= 0) return 0;
+  to[length] = '\0';
+  char *slash = strrchr(path, '/');
+  size_t folder = slash && to[0] != '/' ? (size_t)(slash - path) + 1 : 0;
+  if (folder + (size_t)length >= PATH_BYTES) return 0;
+  memcpy(path + folder, to, (size_t)length + 1);
+  return 1;
 }
 
-/* O_EXCL with our own numbers rather than mkstemp, whose files are private to the user whatever the umask says. */
-static plim_status open_temporary(plim_file *file) {
-  if (file->direct) {
-    file->fd = open(file->path, O_WRONLY | O_CLOEXEC);
-    return file->fd < 0 ? fail_errno(file->ctx, file->path, "open") : PLIM_OK;
+static plim_status name_target(plim_file *file, const char *path, int follows) {
+  size_t length = strlen(path);
+  if (length >= PATH_BYTES) {
+    return plim_fail(file->ctx, PLIM_EIO, "%.80s...: a path of %zu characters, at most %d are possible", path, length,
+                     PATH_BYTES - 1);
   }
-  if (is_folder(file->path)) return plim_fail(file->ctx, PLIM_EIO, "%s: is a folder, not a file", file->path);
-  for (int i = 0; i < TEMPORARY_TRIES; i++) {
-    (void)snprintf(file->temporary, (size_t)file->path_bytes, "%s.tmp-%ld-%d", file->path, (long)getpid(), i);
-    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  memcpy(file->path, path, length + 1);
+  memcpy(file->target, path, length + 1);
+  for (int links = 0; follows && follow_link(file->target); links++) {
+    if (links == MOST_LINKS) return plim_fail(file->ctx, PLIM_EIO, "%s: is a circle of symbolic links", path);
+  }
+  return PLIM_OK;
+}
+
+/* Between two looks at a pipe that has no reader, or none that reads. */
+static plim_status wait_for_reader(plim_file *file) {
+  struct pollfd look = {.fd = file->fd, .events = POLLOUT};
+  (void)poll(&look, file->fd >= 0, LOOK_MS); /* LOOK_MS as well when it is not open yet */
+  if (!plim_context_cancelled(file->ctx)) return PLIM_OK;
+  if (file->cancel_ns == 0) file->cancel_ns = plim_now_ns();
+  if (plim_now_ns() - file->cancel_ns < PATIENCE_NS) return PLIM_OK;
+  return plim_fail(file->ctx, PLIM_ECANCEL, "%s: cancelled while its reader was waited for", file->path);
+}
+
+static plim_status open_direct(plim_file *file) {
+  struct stat st;
+  int is_pipe = stat(file->target, &st) == 0 && S_ISFIFO(st.st_mode);
+  for (;;) {
+    file->fd = open(file->target, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file->fd >= 0) return PLIM_OK;
-    if (errno != EEXIST) break;
+    int has_no_reader = errno == ENXIO && is_pipe;
+    if (!has_no_reader && errno != EINTR) return fail_errno(file->ctx, file->path, "open");
+    PLIM_TRY(wait_for_reader(file));
   }
+}
+
+/* Permissions, and owner and group where the system allows it. A group that it does not allow is not given what the
+ * other group had. */
+static void take_rights(int fd, const struct stat *from) {
+  mode_t mode = from->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+  struct stat own;
+  (void)(fchown(fd, from->st_uid, (gid_t)-1) == 0);
+  (void)(fchown(fd, (uid_t)-1, from->st_gid) == 0);
+  if (fstat(fd, &own) == 0 && own.st_gid != from->st_gid) {
+    mode = (mode & (mode_t)~S_IRWXG) | (mode & S_IRWXG & (mode_t)((mode & S_IRWXO) << 3));
+  }
+  (void)fchmod(fd, mode);
+}
+
+/* follows: keep a link and the rights of a file that is replaced. */
+static plim_status open_temporary(plim_file *file, int follows) {
+  struct stat st;
+  int is_there = follows ? stat(file->target, &st) == 0 : lstat(file->target, &st) == 0;
+  if (is_there && S_ISDIR(st.st_mode)) {
+    return plim_fail(file->ctx, PLIM_EIO, "%s: is a folder, not a file", file->path);
+  }
+  int keeps = is_there && follows;
+  plim_temporary_sweep(file->target);
+  file->fd = plim_temporary_open(file->target, keeps ? 0600 : 0666, file->temporary, sizeof file->temporary);
+  if (file->fd >= 0 && keeps) take_rights(file->fd, &st);
+  if (file->fd >= 0) return PLIM_OK;
   int missing = errno == ENOENT;
   plim_status status = fail_errno(file->ctx, file->path, "create a file beside it");
   return missing ? plim_fail(file->ctx, PLIM_EIO, "%s: the folder is not there", file->path) : status;
 }
 
-plim_status plim_file_begin(plim_context *ctx, const char *path, plim_file **out) {
+static plim_status begin(plim_context *ctx, const char *path, int follows, plim_file **out) {
   plim_status status;
   plim_file *file = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *file, &file));
   file->ctx = ctx;
-  file->path_bytes = (int64_t)strlen(path) + 48;
-  PLIM_CHECK(plim_allocate(ctx, file->path_bytes, 1, &file->path));
-  PLIM_CHECK(plim_allocate(ctx, file->path_bytes, 1, &file->temporary));
-  memcpy(file->path, path, strlen(path));
-  file->direct = plim_file_is_direct(path);
-  PLIM_CHECK(open_temporary(file));
+  file->fd = -1;
+  PLIM_CHECK(name_target(file, path, follows));
+  file->direct = follows && plim_file_is_direct(file->target);
+  PLIM_CHECK(file->direct ? open_direct(file) : open_temporary(file, follows));
   *out = file;
   file = NULL;
 done:
   if (file) release(file);
   return status;
+}
+
+plim_status plim_file_begin(plim_context *ctx, const char *path, plim_file **out) {
+  return begin(ctx, path, 1, out);
 }
 
 plim_status plim_file_try(plim_context *ctx, const char *path) {
@@ -142,6 +225,9 @@ static void write_all(plim_file *file, const char *data, int64_t bytes) {
     ssize_t n = write(file->fd, data + done, (size_t)(bytes - done));
     if (n >= 0) {
       done += n;
+      file->cancel_ns = 0; /* the reader reads */
+    } else if (errno == EAGAIN) {
+      file->status = wait_for_reader(file);
     } else if (errno != EINTR) {
       file->status = fail_errno(file->ctx, file->path, "write");
     }
@@ -177,20 +263,17 @@ static plim_status sync_folder(plim_file *file) {
   return status;
 }
 
+/* The lock of the temporary is held until it has its name. */
 static void finish(plim_file *file) {
   if (!file->direct && file->status == PLIM_OK && fsync(file->fd) != 0) {
     file->status = fail_errno(file->ctx, file->path, "sync");
   }
-  if (close(file->fd) != 0 && file->status == PLIM_OK) file->status = fail_errno(file->ctx, file->path, "close");
-  if (file->direct) return;
-  if (file->status == PLIM_OK && rename(file->temporary, file->path) != 0) {
+  if (!file->direct && file->status == PLIM_OK && rename(file->temporary, file->target) != 0) {
     file->status = fail_errno(file->ctx, file->path, "rename to it");
   }
-  if (file->status == PLIM_OK) {
-    file->status = sync_folder(file);
-  } else {
-    (void)unlink(file->temporary);
-  }
+  if (!file->direct && file->status != PLIM_OK) (void)unlink(file->temporary);
+  if (close(file->fd) != 0 && file->status == PLIM_OK) file->status = fail_errno(file->ctx, file->path, "close");
+  if (!file->direct && file->status == PLIM_OK) file->status = sync_folder(file);
 }
 
 plim_status plim_file_commit(plim_file *file) {
@@ -203,14 +286,22 @@ plim_status plim_file_commit(plim_file *file) {
 
 void plim_file_abandon(plim_file *file) {
   if (!file) return;
-  (void)close(file->fd);
   if (!file->direct) (void)unlink(file->temporary);
+  (void)close(file->fd);
   release(file);
 }
 
-plim_status plim_file_save(plim_context *ctx, const char *path, const void *data, int64_t bytes) {
+static plim_status save(plim_context *ctx, const char *path, int follows, const void *data, int64_t bytes) {
   plim_file *file = NULL;
-  PLIM_TRY(plim_file_begin(ctx, path, &file));
+  PLIM_TRY(begin(ctx, path, follows, &file));
   (void)plim_file_write(file, data, bytes); /* commit returns the failure */
   return plim_file_commit(file);
+}
+
+plim_status plim_file_save(plim_context *ctx, const char *path, const void *data, int64_t bytes) {
+  return save(ctx, path, 1, data, bytes);
+}
+
+plim_status plim_file_replace(plim_context *ctx, const char *path, const void *data, int64_t bytes) {
+  return save(ctx, path, 0, data, bytes);
 }

@@ -167,8 +167,7 @@ static plim_status write_file(const plim_profile_cache *cache) {
     plim_text_format(&text, ", \"time_ns\": %lld}", (long long)row->time_ns);
   }
   plim_text_add(&text, "\n  ]\n}\n");
-  plim_cache_make_folders(cache->path);
-  return plim_document_save(&text, cache->path);
+  return plim_cache_save(&text, cache->path);
 }
 
 plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set) {

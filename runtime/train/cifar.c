@@ -1,9 +1,7 @@
 /* The binary version of CIFAR-10: records of one label and three colour planes, turned to channels last. */
 #include "runtime/train/cifar.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
+#include "runtime/base/file.h"
 
 enum { PLANE = PLIM_CIFAR_SIDE * PLIM_CIFAR_SIDE, RECORD_BYTES = 1 + PLIM_CIFAR_IMAGE_BYTES };
 
@@ -32,8 +30,8 @@ static plim_status read_records(plim_context *ctx, const char *path, FILE *file,
 }
 
 plim_status plim_cifar_load(plim_context *ctx, const char *path, uint8_t *image, uint8_t *label) {
-  FILE *file = fopen(path, "rb");
-  if (!file) return plim_fail(ctx, PLIM_ENOFILE, "%s: %s", path, strerror(errno));
+  FILE *file = NULL;
+  PLIM_TRY(plim_file_open(ctx, path, &file));
   plim_status status = read_records(ctx, path, file, image, label);
   (void)fclose(file);
   return status;

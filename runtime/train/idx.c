@@ -4,11 +4,12 @@
  * bytes behind the compressed stream; both are errors here, so the stream is driven by hand. */
 #include "runtime/train/idx.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
+
+#include "runtime/base/file.h"
 
 enum { CHUNK_BYTES = 32768, GZIP_WINDOW_BITS = 15 + 16, IDX_UNSIGNED_BYTE = 0x08 };
 
@@ -24,8 +25,7 @@ typedef struct source {
 } source;
 
 static plim_status source_open(source *s) {
-  s->file = fopen(s->path, "rb");
-  if (!s->file) return plim_fail(s->ctx, PLIM_ENOFILE, "%s: %s", s->path, strerror(errno));
+  PLIM_TRY(plim_file_open(s->ctx, s->path, &s->file));
   if (inflateInit2(&s->stream, GZIP_WINDOW_BITS) != Z_OK) return plim_fail(s->ctx, PLIM_ENOMEM, "inflate: no memory");
   s->inflating = 1;
   return PLIM_OK;
