@@ -49,10 +49,11 @@ int plim_planner_obeys(int32_t row, plim_plan_effort effort) {
 }
 
 plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out) {
+  char advice[PLIM_NAME_ADVICE_BYTES];
   int32_t row = name ? plim_name_find(plim_planner_name, name) : 0;
   if (row < 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "there is no planner \"%s\"; the nearest name is \"%s\"", name,
-                     plim_name_nearest(plim_planner_name, name));
+    return plim_fail(ctx, PLIM_EUSAGE, "no planner is called \"%s\"%s", name,
+                     plim_name_advice(plim_planner_name, name, advice));
   }
   *out = &strategies[row];
   return PLIM_OK;

@@ -49,20 +49,97 @@ Test(cli, threads_spin_shortly_unless_the_environment_says_how_they_wait) {
   expect_words(run->out, "'77'");
 }
 
+static const char *const commands[] = {"train",  "compare", "verify",   "profile", "plan",  "check", "pack",
+                                       "import", "gen",     "simulate", "solvers", "bench", "trace"};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+/* The longest line may have an example that stands as it is. */
+static void expect_lines_within(const char *text, size_t width) {
+  for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+    cr_assert_leq(strcspn(line, "\n"), width, "too wide: %.120s", line);
+  }
+}
+
 Test(cli, describes_itself_and_every_command) {
-  static const char *const commands[] = {"train", "compare", "verify", "profile", "plan",    "check",
-                                         "pack",  "import",  "gen",    "bench",   "solvers", "simulate"};
-  const program_run *run = plim_test_program("--help");
-  cr_assert_eq(run->status, 0);
-  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-    expect_words(plim_test_program("--help")->out, commands[i]);
-    run = plim_test_program("%s --help", commands[i]);
-    cr_assert_eq(run->status, 0);
-    expect_words(run->out, "EXAMPLES\n");
-    expect_words(run->out, "EXIT STATUS\n");
-    expect_words(run->out, "--json");
+  static program_run overview;
+  overview = *plim_test_program("--help");
+  cr_assert_eq(overview.status, 0);
+  expect_words(overview.out, "\n  143  SIGTERM");
+  cr_assert_str_eq(plim_test_program("-h")->out, overview.out);
+  cr_assert_str_eq(plim_test_program("help")->out, overview.out);
+  for (size_t i = 0; i < COMMANDS; i++) {
+    static program_run help;
+    expect_words(overview.out, commands[i]);
+    help = *plim_test_program("%s --help", commands[i]);
+    cr_assert_eq(help.status, 0);
+    expect_words(help.out, "EXAMPLES\n");
+    expect_words(help.out, "EXIT STATUS\n");
+    expect_words(help.out, "--json");
+    expect_lines_within(help.out, 90);
+    cr_assert_str_eq(plim_test_program("%s -h", commands[i])->out, help.out);
+    cr_assert_str_eq(plim_test_program("help %s", commands[i])->out, help.out);
   }
   expect_words(plim_test_program("--version")->out, "plimsoll " PLIM_VERSION);
+  expect_words(plim_test_program("train --version")->out, "plimsoll " PLIM_VERSION);
+}
+
+Test(cli, takes_long_options_cut_to_what_is_unique) {
+  (void)plim_test_program("gen layered --op 40 --see=7 --out g.json --js");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_eq(integer(o, "ops"), 40);
+  json_decref(o);
+}
+
+Test(cli, takes_values_that_look_like_options_and_arguments_behind_two_dashes) {
+  (void)plim_test_program("gen layered --ops 40 -o --foo && test -e ./--foo && $PLIMSOLL gen -o g.json -n9 -- layered");
+  plim_test_expect(0, "");
+}
+
+/* The shell itself asks for what begins with a few letters. */
+static const struct {
+  const char *words, *wanted;
+} completed[] = {
+    {"plimsoll tr", "trace train "},
+    {"plimsoll train --memory-", "--memory-at "},
+    {"plimsoll train --model resnet5", "resnet50 resnet56 "},
+    {"plimsoll plan --model=ml", "mlp "},
+    {"plimsoll gen tr", "transformer "},
+    {"plimsoll help ver", "verify "},
+    {"plimsoll check pl", "plan.json "},
+    {"plimsoll train --no-g", ""},
+};
+
+Test(cli, completes_commands_options_names_and_files_in_bash) {
+  char line[1024];
+  for (size_t i = 0; i < sizeof completed / sizeof *completed; i++) {
+    (void)snprintf(line, sizeof line,
+                   "touch plan.json; bash -c '. <($PLIMSOLL completion bash); read -ra COMP_WORDS <<<\"${0//=/ = }\"; "
+                   "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _plimsoll; printf \"%%s\\n\" \"${COMPREPLY[@]}\" | sort | "
+                   "tr \"\\n\" \" \"' '%s'",
+                   completed[i].words);
+    const program_run *run = plim_test_shell(line);
+    cr_assert_eq(run->status, 0);
+    cr_assert_str_eq(run->out + (run->out[0] == ' '), completed[i].wanted, "%s gave %s", completed[i].words, run->out);
+    cr_assert_str_empty(run->error, "%s", run->error);
+  }
+}
+
+Test(cli, completion_and_man_page_name_every_option_that_help_names) {
+  static const char *const texts[] = {"completion bash", "completion zsh", "completion fish", "help --man"};
+  char line[512];
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    (void)snprintf(line, sizeof line,
+                   "$PLIMSOLL %s | tr -d '\\\\' >text; for c in $($PLIMSOLL --help | awk '/^Commands/ {on = 1; next} "
+                   "on && !NF {exit} on {print $1}' | grep -v -e help -e completion); do $PLIMSOLL $c --usage; done | "
+                   "grep -o -e '--[a-z-]*' | sort -u >names; test $(wc -l <names) -gt 60; cut -c3- names | "
+                   "while read n; do grep -q -e \"$n\" text || echo $n; done",
+                   texts[i]);
+    const program_run *run = plim_test_shell(line);
+    cr_assert_eq(run->status, 0);
+    cr_assert_str_empty(run->out, "%s lacks %s", texts[i], run->out);
+    cr_assert_str_empty(run->error);
+  }
 }
 
 Test(cli, trains_and_prints_the_table) {

@@ -28,7 +28,22 @@ typedef struct bad_input {
 static const bad_input inputs[] = {
     {"tarin", 2, "no command is called \"tarin\"; did you mean \"train\"?"},
     {"train --memroy 5MiB", 2, "train has no option --memroy; did you mean --memory?"},
+    {"frobnicate", 2, "no command is called \"frobnicate\"; plimsoll --help lists them"},
+    {"''", 2, "no command is called \"\""},
+    {"help tarin", 2, "no command is called \"tarin\"; did you mean \"train\"?"},
+    {"completion tcsh", 2, "completion needs the name of a shell: bash, zsh or fish"},
     {"--versio", 2, "a command comes before --versio"},
+    {"train --frobnicate", 2, "train has no option --frobnicate; plimsoll train --help lists them"},
+    {"train -z", 2, "train has no option -z; plimsoll train --help lists them"},
+    {"train --mem 5MiB", 2, "--mem is ambiguous: --memory or --memory-at"},
+    {"train --batch", 2, "--batch needs a value: --batch N"},
+    {"train --memory=", 2, "--memory was given an empty value; it needs SIZE"},
+    {"train --steps ''", 2, "--steps was given an empty value; it needs N"},
+    {"check ''", 2, "PLAN is empty"},
+    {"train --json=yes", 2, "--json takes no value, but was given \"yes\""},
+    {"plan --time-limit 3d", 2, "--time-limit 3d is not a time from 0.001 to 1e+06 seconds"},
+    {"train " SMALL "--planner foo", 2, "no planner is called \"foo\"; there are \"search\","},
+    {"train " SMALL "--model foo", 2, "no model is called \"foo\"; there are \"mlp\""},
     {"plan --steps 4", 2, "plan has no option --steps"},
     {"train --batch 0", 2, "--batch 0 is not a whole number from 1 to 1048576"},
     {"train --batch 12x", 2, "--batch 12x"},
@@ -93,6 +108,20 @@ Test(cli_errors, puts_the_failure_into_the_object_when_asked_for_json) {
   cr_assert_gt(json_integer_value(json_object_get(o, "smallest_bytes")), 1024);
   cr_assert_eq(json_integer_value(json_object_get(o, "largest_batch")), 0);
   json_decref(o);
+}
+
+Test(cli_errors, puts_a_wrong_option_into_an_object_when_asked_for_json) {
+  static const char *const wrong[] = {"train --foo --json", "train --json --batch x", "plan -j --memory",
+                                      "tarin --json"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const program_run *run = plim_test_program("%s", wrong[i]);
+    cr_assert_eq(run->status, 2);
+    json_t *o = plim_test_json();
+    const char *sentence = json_string_value(json_object_get(o, "error"));
+    cr_assert_str_eq(json_string_value(json_object_get(o, "status")), "usage");
+    cr_assert(sentence && strstr(run->error, sentence), "%s", run->error);
+    json_decref(o);
+  }
 }
 
 Test(cli_errors, says_that_figures_could_not_be_written) {

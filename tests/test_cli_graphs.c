@@ -211,7 +211,7 @@ static const struct {
     {"plan --graph g.json --planner sqrt --order free", 2, "\"sqrt\" makes plans of class fixed only"},
     {"plan --graph g.json --planner serch", 2, "did you mean \"search\"?"},
     {"plan --graph g.json --order fre", 2, "did you mean \"free\"?"},
-    {"plan --graph g.json --addresses pakced", 2, "did you mean \"packed\"?"},
+    {"plan --graph g.json --addresses planed", 2, "did you mean \"planned\"?"},
     {"plan --graph g.json --time-limit 10parsecs", 2, "--time-limit 10parsecs is not a time"},
     {"plan --graph g.json --time-limit -1s", 2, "--time-limit -1s is not a time"},
     {"plan --graph g.json --profile net.json", 3, "net.json: is no document of this program"},

@@ -162,8 +162,8 @@ Test(cli_online, refuses_what_makes_no_sense) {
   import_log();
   (void)plim_test_program("simulate --graph g.json --online dtrr");
   plim_test_expect(2, "did you mean \"dtr\"?");
-  (void)plim_test_program("simulate --graph g.json --online dtr --addresses pack");
-  plim_test_expect(2, "did you mean \"packed\"?");
+  (void)plim_test_program("simulate --graph g.json --online dtr --addresses planed");
+  plim_test_expect(2, "did you mean \"planned\"?");
   (void)plim_test_program("simulate --graph g.json --online dtr --addresses packed");
   plim_test_expect(2, "an online policy has none");
   (void)plim_test_program("simulate --graph g.json --online dtr --planner search");

@@ -123,7 +123,7 @@ Test(models, are_named_and_an_unknown_name_gets_the_nearest) {
   plim_net_options options = plim_net_options_default();
   plim_net *net = NULL;
   cr_assert_eq(plim_model_make(ctx, "resnet-20", &options, &net), PLIM_EUSAGE);
-  cr_assert_str_eq(plim_context_error(ctx), "there is no model 'resnet-20'; the nearest name is 'resnet20'");
+  cr_assert_str_eq(plim_context_error(ctx), "no model is called \"resnet-20\"; did you mean \"resnet20\"?");
   cr_assert_null(net);
   cr_assert_null(plim_model_name(-1));
   cr_assert_null(plim_model_name(6));

@@ -29,6 +29,30 @@ Test(nearest, names_the_row_with_the_fewest_edits_and_the_first_of_equals) {
   cr_assert_str_eq(plim_name_nearest(nothing, "red"), "");
 }
 
+Test(nearest, counts_a_swap_of_neighbours_as_one_edit) {
+  cr_assert_str_eq(plim_name_nearest(colour, "lbue"), "blue");
+  cr_assert_str_eq(plim_name_near(colour, "rde"), "red");
+}
+
+Test(nearest, thinks_of_no_name_that_has_little_in_common) {
+  cr_assert_str_eq(plim_name_near(colour, "grean"), "green");
+  cr_assert_null(plim_name_near(colour, "foo"));
+  cr_assert_null(plim_name_near(colour, ""));
+  cr_assert_null(plim_name_near(nothing, "red"));
+}
+
+static const char *many(int32_t row) {
+  return row < 1000 ? "a-name-of-many" : NULL;
+}
+
+Test(nearest, advises_the_near_name_or_lists_all_of_them_where_they_are_few) {
+  char text[PLIM_NAME_ADVICE_BYTES];
+  cr_assert_str_eq(plim_name_advice(colour, "gren", text), "; did you mean \"green\"?");
+  cr_assert_str_eq(plim_name_advice(colour, "foo", text), "; there are \"red\", \"green\", \"blue\" and \"blueish\"");
+  cr_assert_str_eq(plim_name_advice(many, "foo", text), "");
+  cr_assert_str_eq(plim_name_advice(nothing, "foo", text), "");
+}
+
 Test(nearest, reads_no_more_than_63_characters_of_a_name) {
   char name[4096];
   memset(name, 'x', sizeof name - 1);

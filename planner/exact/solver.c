@@ -35,10 +35,11 @@ static plim_status open_first(plim_context *ctx, plim_solver *s) {
 
 plim_status plim_solver_open(plim_context *ctx, const char *name, plim_solver **out) {
   plim_solver *s = NULL;
+  char advice[PLIM_NAME_ADVICE_BYTES];
   int32_t row = name ? plim_name_find(plim_solver_name, name) : 0;
   if (row < 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "there is no solver \"%s\"; the nearest name is \"%s\"", name,
-                     plim_name_nearest(plim_solver_name, name));
+    return plim_fail(ctx, PLIM_EUSAGE, "no solver is called \"%s\"%s", name,
+                     plim_name_advice(plim_solver_name, name, advice));
   }
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
   *s = (plim_solver){.ctx = ctx, .back_end = back_ends[row]};

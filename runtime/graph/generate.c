@@ -93,9 +93,10 @@ static int is_share(double x) {
 }
 
 static plim_status check(plim_context *ctx, const plim_generate_options *o, int32_t row) {
+  char advice[PLIM_NAME_ADVICE_BYTES];
   if (row < 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "no graphs are generated of shape \"%s\"; did you mean \"%s\"?", o->shape,
-                     plim_name_nearest(plim_generate_name, o->shape));
+    return plim_fail(ctx, PLIM_EUSAGE, "no graphs are generated of shape \"%s\"%s", o->shape,
+                     plim_name_advice(plim_generate_name, o->shape, advice));
   }
   if (o->n < LEAST_OPS || o->n > MOST_OPS) {
     return plim_fail(ctx, PLIM_EUSAGE, "%d ops are not generated, %d to %d are", o->n, LEAST_OPS, MOST_OPS);

@@ -23,10 +23,11 @@ const char *plim_import_about(int32_t row) {
 }
 
 static plim_status find_format(plim_context *ctx, const char *name, int32_t *row) {
+  char advice[PLIM_NAME_ADVICE_BYTES];
   *row = plim_name_find(plim_import_name, name);
   if (*row >= 0) return PLIM_OK;
-  return plim_fail(ctx, PLIM_EUSAGE, "graphs are not imported from \"%s\"; did you mean \"%s\"?", name,
-                   plim_name_nearest(plim_import_name, name));
+  return plim_fail(ctx, PLIM_EUSAGE, "graphs are not imported from \"%s\"%s", name,
+                   plim_name_advice(plim_import_name, name, advice));
 }
 
 plim_status plim_graph_import_text(plim_context *ctx, const char *format, const char *file, const char *text,

@@ -109,10 +109,11 @@ const char *plim_model_name(int32_t row) {
 }
 
 plim_status plim_model_make(plim_context *ctx, const char *model, const plim_net_options *options, plim_net **out) {
+  char advice[PLIM_NAME_ADVICE_BYTES];
   int32_t row = plim_name_find(plim_model_name, model);
   if (row < 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "there is no model '%s'; the nearest name is '%s'", model,
-                     plim_name_nearest(plim_model_name, model));
+    return plim_fail(ctx, PLIM_EUSAGE, "no model is called \"%s\"%s", model,
+                     plim_name_advice(plim_model_name, model, advice));
   }
   plim_net *net = NULL;
   PLIM_TRY(plim_net_begin(ctx, model, options, &net));

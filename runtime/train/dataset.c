@@ -240,11 +240,12 @@ void plim_dataset_pixels(const char *name, float *scale, float *shift) {
 plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_dataset_options *options,
                               plim_dataset **out) {
   const dataset_source *source = source_find(name);
+  char advice[PLIM_NAME_ADVICE_BYTES];
   plim_dataset *d = NULL;
   plim_status status = PLIM_OK;
   if (!source) {
-    return plim_fail(ctx, PLIM_EUSAGE, "no data set is called \"%s\"; did you mean \"%s\"?", name,
-                     plim_name_nearest(plim_dataset_name, name));
+    return plim_fail(ctx, PLIM_EUSAGE, "no data set is called \"%s\"%s", name,
+                     plim_name_advice(plim_dataset_name, name, advice));
   }
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *d, &d));
   *d = source->constants;

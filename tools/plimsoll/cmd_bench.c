@@ -31,23 +31,23 @@ static const char *planner_name(int32_t row) {
 static plim_status check_planners(session *s, int with_policies) {
   const char *next = s->o->planners ? s->o->planners : "";
   const char *(*names)(int32_t row) = with_policies ? planner_name : plim_planner_name;
-  char name[BENCH_NAME];
+  char name[BENCH_NAME], advice[PLIM_NAME_ADVICE_BYTES];
   while (*next) {
     next = bench_next_name(next, name);
     if (plim_name_find(names, name) >= 0) continue;
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--planners: no planner%s is called \"%s\"; did you mean \"%s\"?",
-                     with_policies ? " or policy" : "", name, plim_name_nearest(names, name));
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--planners: no planner%s is called \"%s\"%s",
+                     with_policies ? " or policy" : "", name, plim_name_advice(names, name, advice));
   }
   return PLIM_OK;
 }
 
 static plim_status bench(session *s) {
-  char folder[PATH_BYTES];
+  char folder[PATH_BYTES], advice[PLIM_NAME_ADVICE_BYTES];
   struct stat about;
   int32_t row = plim_name_find(table_name, s->o->file);
   if (row < 0) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "bench has no table \"%s\"; did you mean \"%s\"?", s->o->file,
-                     plim_name_nearest(table_name, s->o->file));
+    return plim_fail(s->ctx, PLIM_EUSAGE, "bench has no table \"%s\"%s", s->o->file,
+                     plim_name_advice(table_name, s->o->file, advice));
   }
   PLIM_TRY(check_planners(s, tables[row].run == bench_online));
   if (!tables[row].folder || (!s->o->data_dir && tables[row].alone)) return tables[row].run(s, NULL);
@@ -97,6 +97,6 @@ const command command_bench = {
         "  plimsoll bench online --data ../shared/data --planners best,coop,dtr,dte\n"
         "  plimsoll bench online --data ../shared/data --sweep 9%:16%:0.2%\n"
         "  plimsoll bench large --ops 2000 --time-limit 20s\n"
-        "  plimsoll bench large --shapes unet --caps 50%,30% --planners rotor,search\n\n" COMMAND_EXIT_STATUS,
+        "  plimsoll bench large --shapes unet --caps 50%,30% --planners rotor,search\n",
     .run = run_bench,
 };

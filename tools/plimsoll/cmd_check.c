@@ -70,6 +70,6 @@ const command command_check = {
         "  plimsoll check plan.json --graph other.graph.json\n\n"
         "FILES\n"
         "  The graph is read from plan.graph.json beside plan.json, unless --graph\n"
-        "  names it.\n\n" COMMAND_EXIT_STATUS,
+        "  names it.\n",
     .run = run_check,
 };

@@ -46,6 +46,6 @@ const command command_gen = {
         "EXAMPLES\n"
         "  plimsoll gen layered --ops 10000 --seed 7 -o g.json\n"
         "  plimsoll gen transformer --ops 2000 -o g.json\n"
-        "  plimsoll plan --graph g.json --memory 60% --time-limit 30s\n\n" COMMAND_EXIT_STATUS,
+        "  plimsoll plan --graph g.json --memory 60% --time-limit 30s\n",
     .run = run_gen,
 };

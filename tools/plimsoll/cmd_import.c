@@ -35,6 +35,6 @@ const command command_import = {
         "  plimsoll import nx resnet50_train.json -o g.json\n"
         "  plimsoll plan --graph g.json --memory 70% --time-limit 10s -o plan.json\n"
         "  plimsoll check plan.json --graph g.json\n"
-        "  plimsoll import dtr resnet32.log.gz -o r.json\n\n" COMMAND_EXIT_STATUS,
+        "  plimsoll import dtr resnet32.log.gz -o r.json\n",
     .run = run_import,
 };

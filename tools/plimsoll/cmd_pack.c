@@ -175,6 +175,6 @@ const command command_pack = {
         "  hint, gaps and offset (a fixed place). The output has the offset as its\n"
         "  last column.\n"
         "  The graph of plan.json is read from plan.graph.json beside it, unless\n"
-        "  --graph names it.\n\n" COMMAND_EXIT_STATUS,
+        "  --graph names it.\n",
     .run = run_pack,
 };

@@ -60,6 +60,6 @@ const command command_plan = {
         "  plimsoll check plan.json\n"
         "  plimsoll train --model resnet20 --plan plan.json\n\n"
         "FILES\n"
-        "  With -o plan.json the graph is written to plan.graph.json beside it.\n\n" COMMAND_EXIT_STATUS,
+        "  With -o plan.json the graph is written to plan.graph.json beside it.\n",
     .run = run_plan,
 };

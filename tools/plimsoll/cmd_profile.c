@@ -137,6 +137,6 @@ const command command_profile = {
         "  plimsoll profile --model resnet20 --ceilings\n"
         "  plimsoll profile --model resnet18 --data cifar10 --batch 32 -o profile.json\n\n"
         "FILES\n"
-        "  $XDG_CACHE_HOME/plimsoll  measured profiles (default ~/.cache/plimsoll)\n\n" COMMAND_EXIT_STATUS,
+        "  $XDG_CACHE_HOME/plimsoll  measured profiles (default ~/.cache/plimsoll)\n",
     .run = run_profile,
 };

@@ -167,6 +167,6 @@ const command command_simulate = {
         "  that names the smallest cap found, by halving, in which the policy ends: no\n"
         "  policy is monotone, so smaller ones may do and larger ones fail.\n\n"
         "FILES\n"
-        "  With -o plan.json the graph is written to plan.graph.json beside it.\n\n" COMMAND_EXIT_STATUS,
+        "  With -o plan.json the graph is written to plan.graph.json beside it.\n",
     .run = run_simulate,
 };

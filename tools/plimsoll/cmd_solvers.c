@@ -84,6 +84,6 @@ const command command_solvers = {
         "  PLIM_HIGHS, PLIM_CBC,  the library's file; no other is tried then\n"
         "  PLIM_ORTOOLS\n"
         "  XDG_DATA_HOME          plimsoll/lib below it (default: ~/.local/share) is\n"
-        "                         searched after the loader's path\n\n" COMMAND_EXIT_STATUS,
+        "                         searched after the loader's path\n",
     .run = run_solvers,
 };

@@ -188,6 +188,6 @@ const command command_trace = {
         "FILES\n"
         "  The plan of t.jsonl is read from t.plan.json and the graph from\n"
         "  t.plan.graph.json, which train puts beside it; the graph of p.json from\n"
-        "  p.graph.json.\n\n" COMMAND_EXIT_STATUS,
+        "  p.graph.json.\n",
     .run = run_trace,
 };

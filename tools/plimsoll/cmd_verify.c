@@ -72,6 +72,6 @@ const command command_verify = {
     .after =
         "EXAMPLES\n"
         "  plimsoll verify --model resnet20 --data fashion-mnist --memory 45%\n"
-        "  plimsoll verify --model mlp --data synthetic --plan plan.json --steps 20\n\n" COMMAND_EXIT_STATUS,
+        "  plimsoll verify --model mlp --data synthetic --plan plan.json --steps 20\n",
     .run = run_verify,
 };

@@ -1,63 +1,95 @@
 /* The command line: plimsoll COMMAND [OPTION...]. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/nearest.h"
-#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/failure.h"
+#include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/spin.h"
 #include "tools/plimsoll/standard.h"
 
-static const command *const commands[] = {
-    &command_train,   &command_compare, &command_verify, &command_profile, &command_plan,
-    &command_check,   &command_pack,    &command_import, &command_gen,     &command_simulate,
-    &command_solvers, &command_bench,   &command_trace,
-};
-enum { COMMANDS = sizeof commands / sizeof commands[0], EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2 };
 
 static const char *command_name(int32_t row) {
-  return row >= 0 && row < COMMANDS ? commands[row]->name : NULL;
+  return command_at(row) ? command_at(row)->name : NULL;
 }
 
-static void print_help(FILE *to) {
-  (void)fprintf(
-      to,
-      "Usage: plimsoll COMMAND [OPTION...]\n"
-      "Trains a network inside a fixed number of bytes: plans what to keep and what to recompute, checks the\n"
-      "plan, and replays it from one arena.\n\n"
-      "Commands:\n");
-  for (int i = 0; i < COMMANDS; i++) (void)fprintf(to, "  %-8s  %s\n", commands[i]->name, commands[i]->summary);
-  (void)fprintf(to,
-                "\nplimsoll COMMAND --help describes a command, its options and its exit statuses.\n"
-                "plimsoll --version prints the version.\n\n"
-                "Example:\n"
-                "  plimsoll train --model resnet20 --data fashion-mnist --memory 64MiB\n");
+static int is_any(const char *word, const char *a, const char *b) {
+  return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+/* A sentence about the words before any option; an object, too, where one was asked for. */
+static int refuse(int argc, char **argv, const char *sentence) {
+  int json = 0;
+  for (int i = 2; i < argc; i++) json = json || is_any(argv[i], "--json", "-j");
+  failure_print(sentence, json ? failure_object(PLIM_EUSAGE, sentence) : NULL);
+  return EXIT_USAGE;
+}
+
+static int refuse_command(int argc, char **argv, const char *name) {
+  char sentence[512];
+  const char *near = plim_name_near(command_name, name);
+  if (name[0] == '-') {
+    (void)snprintf(sentence, sizeof sentence, "a command comes before %.200s; plimsoll --help lists them", name);
+  } else if (near) {
+    (void)snprintf(sentence, sizeof sentence, "no command is called \"%.200s\"; did you mean \"%s\"?", name, near);
+  } else {
+    (void)snprintf(sentence, sizeof sentence, "no command is called \"%.200s\"; plimsoll --help lists them", name);
+  }
+  return refuse(argc, argv, sentence);
+}
+
+static int help(int argc, char **argv) {
+  if (argc < 3 || is_any(argv[2], "help", "completion") || is_any(argv[2], "-h", "--help")) {
+    options_overview(stdout);
+    return 0;
+  }
+  if (strcmp(argv[2], "--man") == 0) {
+    options_man(stdout);
+    return 0;
+  }
+  int32_t row = plim_name_find(command_name, argv[2]);
+  if (row < 0) return refuse_command(argc, argv, argv[2]);
+  options_help(command_at(row), stdout);
+  return 0;
+}
+
+static int completion(int argc, char **argv) {
+  if (argc == 3 && is_any(argv[2], "-h", "--help")) {
+    printf(
+        "Usage: plimsoll completion bash|zsh|fish\n"
+        "Print what makes the shell complete commands, options and names.\n\n"
+        "EXAMPLES\n"
+        "  plimsoll completion bash >~/.local/share/bash-completion/completions/plimsoll\n"
+        "  plimsoll completion zsh >~/.zfunc/_plimsoll     in a folder of $fpath\n"
+        "  plimsoll completion fish >~/.config/fish/completions/plimsoll.fish\n");
+    return 0;
+  }
+  if (argc == 3 && options_completion(argv[2], stdout)) return 0;
+  return refuse(argc, argv, "completion needs the name of a shell: bash, zsh or fish");
 }
 
 int main(int argc, char **argv) {
   spin_shortly(argv);
   standard_streams();
   const char *name = argc > 1 ? argv[1] : "";
-  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-    print_help(stdout);
+  if (argc < 2) {
+    options_overview(stderr);
+    return EXIT_USAGE;
+  }
+  if (strcmp(name, "help") == 0) return help(argc, argv);
+  if (strcmp(name, "completion") == 0) return completion(argc, argv);
+  if (is_any(name, "--help", "-h")) {
+    options_overview(stdout);
     return 0;
   }
-  if (strcmp(name, "--version") == 0) {
+  if (is_any(name, "--version", "-V")) {
     printf("plimsoll %s\n", PLIM_VERSION);
     return 0;
   }
   int32_t row = plim_name_find(command_name, name);
-  if (row < 0) {
-    if (argc < 2) {
-      print_help(stderr);
-    } else if (name[0] == '-') {
-      (void)fprintf(stderr, "plimsoll: a command comes before %s; plimsoll --help lists them\n", name);
-    } else {
-      (void)fprintf(stderr, "plimsoll: no command is called \"%s\"; did you mean \"%s\"?\n", name,
-                    plim_name_nearest(command_name, name));
-    }
-    return EXIT_USAGE;
-  }
+  if (row < 0) return refuse_command(argc, argv, name);
   options o;
-  options_parse(commands[row], argc - 1, argv + 1, &o);
-  return commands[row]->run(&o);
+  options_parse(command_at(row), argc - 1, argv + 1, &o);
+  return command_at(row)->run(&o);
 }

@@ -1,27 +1,14 @@
-/* Command lines by table: a row names the option, where its value goes, and which commands have it. */
-#include "tools/plimsoll/options.h"
-
-#include <argp.h>
-#include <errno.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
+/* Command lines by table: a row names the option, where its value goes, and which commands have it. Parser, help, man
+ * page and shell completion are made from these rows. */
 #include <string.h>
 
-#include "runtime/base/nearest.h"
-
-typedef enum value_kind { TEXT, TEXTS, COUNT, REAL, SECONDS, FLAG } value_kind;
-
-typedef struct option_row {
-  const char *name, *arg, *doc;
-  unsigned commands;
-  int group;
-  int key; /* the short letter, or a number above all letters */
-  value_kind kind;
-  size_t at;       /* offset in options */
-  double min, max; /* of COUNT, REAL and SECONDS */
-} option_row;
+#include "planner/planner.h"
+#include "runtime/arena/policy.h"
+#include "runtime/graph/generate.h"
+#include "runtime/graph/import.h"
+#include "runtime/net/net.h"
+#include "runtime/train/dataset.h"
+#include "tools/plimsoll/option_rows.h"
 
 enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY };
 enum { BUILDS = RUNS | COMMAND_PROFILE | COMMAND_PLAN };
@@ -30,8 +17,6 @@ enum {
   ALL = BUILDS | COMMAND_CHECK | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE | COMMAND_SOLVERS |
         COMMAND_BENCH | COMMAND_TRACE
 };
-enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
-enum { FIRST_LONG_KEY = 256, MAX_ROWS = OPTION_NAMES, EXIT_USAGE = 2 };
 
 static const char *const group_title[GROUP_COUNT] = {
     [GROUP_MODEL] = "Model:",
@@ -206,7 +191,9 @@ static const option_row rows[] = {
     {"print-sequence", NULL, "one op a line on standard output, by its id in the imported file, and nothing else there",
      COMMAND_PLAN, GROUP_PRINT, 0, FLAG, AT(print_sequence), 0, 0},
     {"json", NULL, "print one JSON object instead of the table", ALL, GROUP_PRINT, 'j', FLAG, AT(json), 0, 0},
-    {"no-progress", NULL, "no progress bar, also on a terminal", ALL, GROUP_PRINT, 'q', FLAG, AT(no_progress), 0, 0},
+    {"no-progress", NULL, "never draw a progress bar", ALL, GROUP_PRINT, 0, FLAG, AT(no_progress), 0, 0},
+    {"quiet", NULL, "print results and errors alone: no progress bar, no remarks", ALL, GROUP_PRINT, 'q', FLAG,
+     AT(quiet), 0, 0},
 };
 #undef AT
 
@@ -228,95 +215,109 @@ static const struct {
 };
 enum { VALUE_ALIASES = sizeof value_aliases / sizeof value_aliases[0] };
 
-static int row_key(int i) {
-  return rows[i].key ? rows[i].key : FIRST_LONG_KEY + i;
+/* ---- names that options take ---- */
+
+static const char *name_in(const char *const *names, int count, int32_t row) {
+  return row >= 0 && row < count ? names[row] : NULL;
 }
 
-static const option_row *find_key(unsigned commands, int key) {
+#define NAMES(function, ...)                                  \
+  static const char *function(int32_t row) {                  \
+    static const char *const names[] = {__VA_ARGS__};         \
+    return name_in(names, sizeof names / sizeof *names, row); \
+  }
+
+NAMES(addresses_name, "planned", "arena", "jemalloc")
+NAMES(packing_name, "planned", "none")
+NAMES(placing_name, "none", "arena", "planned")
+NAMES(order_name, "free", "fixed")
+NAMES(last_batch_name, "drop", "online")
+NAMES(device_name, "cpu", "cuda:0", "sim", "check")
+NAMES(arithmetic_name, "auto", "fast", "small")
+NAMES(table_name, "planners", "pack", "online", "large", "window")
+NAMES(action_name, "summary", "step", "export", "diff", "what-if")
+
+static const char *layout_name(int32_t row) {
+  return row == 0 ? "auto" : row <= PLIM_LAYOUT_COUNT ? plim_layout_name((plim_layout)(row - 1)) : NULL;
+}
+
+static const char *math_name(int32_t row) {
+  return plim_math_name((plim_math)row);
+}
+
+static const option_values_row value_rows[] = {
+    {BUILDS, "model", "model", plim_model_name},
+    {BUILDS, "data", "data set", plim_dataset_name},
+    {PLANS, "planner", "planner", plim_planner_name},
+    {RUNS, "addresses", "way to give addresses", addresses_name},
+    {COMMAND_PLAN | COMMAND_GEN, "addresses", "kind of plan addresses", packing_name},
+    {COMMAND_SIMULATE, "addresses", "kind of addresses", placing_name},
+    {PLANS, "online", "online policy", plim_policy_name},
+    {COMMAND_PLAN | COMMAND_BENCH, "order", "order", order_name},
+    {RUNS, "last-batch", "use of the last batch", last_batch_name},
+    {BUILDS, "math", "math mode", math_name},
+    {BUILDS, "layout", "layout", layout_name},
+    {COMMAND_TRACE, "online", "online policy", plim_policy_name},
+    {COMMAND_TRACE, "policy", "online policy", plim_policy_name},
+    {BUILDS, "device", NULL, device_name},
+    {RUNS | COMMAND_PLAN, "arithmetic", NULL, arithmetic_name},
+    {COMMAND_BENCH, "planners", NULL, plim_planner_name},
+    {COMMAND_BENCH, "", NULL, table_name},
+    {COMMAND_TRACE, "", NULL, action_name},
+    {COMMAND_GEN, "", NULL, plim_generate_name},
+    {COMMAND_IMPORT, "", NULL, plim_import_name},
+};
+enum { VALUE_ROWS = sizeof value_rows / sizeof value_rows[0] };
+
+/* ---- finding rows ---- */
+
+const option_row *option_row_at(int i) {
+  return i >= 0 && i < ROWS ? &rows[i] : NULL;
+}
+
+const char *option_group_title(int group) {
+  return group > 0 && group < GROUP_COUNT ? group_title[group] : "";
+}
+
+static const char *present_name(const char *name) {
+  for (int i = 0; i < ALIASES; i++) {
+    if (strcmp(aliases[i].old, name) == 0) return aliases[i].name;
+  }
+  return name;
+}
+
+const option_row *option_row_find(unsigned mask, const char *name) {
+  const char *present = present_name(name);
   for (int i = 0; i < ROWS; i++) {
-    if ((rows[i].commands & commands) && row_key(i) == key) return &rows[i];
+    if ((rows[i].commands & mask) && strcmp(rows[i].name, present) == 0) return &rows[i];
   }
   return NULL;
 }
 
-/* What the parser hands to itself through argp. */
-typedef struct parsing {
-  const command *wanted;
-  options *o;
-} parsing;
-
-static int parse_number(const option_row *r, const char *arg, double *x) {
-  char *end;
-  errno = 0;
-  *x = r->kind == COUNT ? (double)strtoll(arg, &end, 10) : strtod(arg, &end);
-  return errno == 0 && end != arg && *end == 0 && isfinite(*x) && *x >= r->min && *x <= r->max;
-}
-
-static const struct {
-  const char *name;
-  double seconds;
-} time_units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"min", 60}};
-enum { TIME_UNITS = sizeof time_units / sizeof time_units[0] };
-
-/* A number and a unit, "10s"; a bare number is seconds. */
-static int parse_seconds(const option_row *r, const char *arg, double *x) {
-  char *end;
-  errno = 0;
-  double number = strtod(arg, &end);
-  for (int i = 0; i < TIME_UNITS && errno == 0 && end != arg; i++) {
-    *x = number * time_units[i].seconds;
-    if (strcmp(end, time_units[i].name) == 0) return isfinite(*x) && *x >= r->min && *x <= r->max;
+const option_row *option_row_letter(unsigned mask, int letter) {
+  for (int i = 0; i < ROWS; i++) {
+    if ((rows[i].commands & mask) && rows[i].letter == letter) return &rows[i];
   }
-  return 0;
+  return NULL;
 }
 
-/* The value under its present name. */
-static const char *present_value(const option_row *r, const char *arg) {
+const char *option_value_present(const option_row *r, const char *value) {
   for (int i = 0; i < VALUE_ALIASES; i++) {
-    if (strcmp(value_aliases[i].option, r->name) == 0 && strcmp(value_aliases[i].old, arg) == 0)
+    if (strcmp(value_aliases[i].option, r->name) == 0 && strcmp(value_aliases[i].old, value) == 0)
       return value_aliases[i].value;
   }
-  return arg;
+  return value;
 }
 
-/* argp_failure says one line; argp_error would add another. */
-static void store_another(const option_row *r, const char *arg, option_values *to, const struct argp_state *state) {
-  if (to->count == OPTION_VALUES)
-    argp_failure(state, EXIT_USAGE, 0, "--%s can be given %d times at most", r->name, OPTION_VALUES);
-  to->at[to->count++] = arg;
+const option_values_row *option_values_at(int i) {
+  return i >= 0 && i < VALUE_ROWS ? &value_rows[i] : NULL;
 }
 
-static void store(const option_row *r, const char *arg, options *o, const struct argp_state *state) {
-  char *at = (char *)o + r->at;
-  double x;
-  switch (r->kind) {
-    case TEXT:
-      memcpy(at, &arg, sizeof arg);
-      return;
-    case TEXTS:
-      store_another(r, arg, (option_values *)(void *)at, state);
-      return;
-    case FLAG:
-      *(int *)(void *)at = 1;
-      return;
-    case SECONDS:
-      if (!parse_seconds(r, arg, (double *)(void *)at)) {
-        argp_failure(state, EXIT_USAGE, 0, "--%s %s is not a time from %g to %g seconds, as in 10s, 500ms or 2min",
-                     r->name, arg, r->min, r->max);
-      }
-      return;
-    case COUNT:
-    case REAL:
-      if (!parse_number(r, arg, &x)) {
-        argp_failure(state, EXIT_USAGE, 0, "--%s %s is not a%s number from %.15g to %.15g", r->name, arg,
-                     r->kind == COUNT ? " whole" : "", r->min, r->max);
-      } else if (r->kind == COUNT) {
-        *(int64_t *)(void *)at = (int64_t)x;
-      } else {
-        *(double *)(void *)at = x;
-      }
-      return;
+const option_values_row *option_values_find(unsigned mask, const char *option) {
+  for (int i = 0; i < VALUE_ROWS; i++) {
+    if ((value_rows[i].commands & mask) && strcmp(value_rows[i].option, option) == 0) return &value_rows[i];
   }
+  return NULL;
 }
 
 int options_given(const options *o, const char *name) {
@@ -324,119 +325,4 @@ int options_given(const options *o, const char *name) {
     if (strcmp(o->given[i], name) == 0) return 1;
   }
   return 0;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state) {
-  parsing *p = state->input;
-  const option_row *r = find_key(p->wanted->mask, key);
-  if (r) {
-    store(r, arg ? present_value(r, arg) : NULL, p->o, state);
-    if (!options_given(p->o, r->name)) p->o->given[p->o->n_given++] = r->name;
-    return 0;
-  }
-  if (key == ARGP_KEY_ARG) {
-    const char **to = !p->o->file ? &p->o->file : &p->o->second;
-    const char *name = !p->o->file ? p->wanted->file : p->wanted->second;
-    if (!name || *to) argp_failure(state, EXIT_USAGE, 0, "one argument too many: %s", arg);
-    *to = arg;
-    return 0;
-  }
-  if (key == ARGP_KEY_END && p->wanted->file && !p->o->file)
-    argp_failure(state, EXIT_USAGE, 0, "%s is missing", p->wanted->file);
-  if (key == ARGP_KEY_END && p->wanted->second && p->wanted->second[0] != '[' && !p->o->second)
-    argp_failure(state, EXIT_USAGE, 0, "%s is missing", p->wanted->second);
-  return key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
-}
-
-static unsigned shown_commands; /* of the command being parsed, for option_name */
-
-static const char *option_name(int32_t row) {
-  for (int i = 0; i < ROWS; i++) {
-    if ((rows[i].commands & shown_commands) && row-- == 0) return rows[i].name;
-  }
-  return NULL;
-}
-
-static int is_alias(const char *name) {
-  for (int i = 0; i < ALIASES; i++) {
-    if (strcmp(aliases[i].old, name) == 0) return plim_name_find(option_name, aliases[i].name) >= 0;
-  }
-  return 0;
-}
-
-/* argp would only say that an option is unknown; say which one may have been meant. */
-static void check_names(const command *c, int argc, char **argv) {
-  shown_commands = c->mask;
-  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-    char name[64];
-    if (strncmp(argv[i], "--", 2) != 0) continue;
-    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
-    if (strcmp(name, "help") == 0 || strcmp(name, "usage") == 0 || strcmp(name, "version") == 0) continue;
-    if (plim_name_find(option_name, name) >= 0 || is_alias(name)) continue;
-    (void)fprintf(stderr, "plimsoll: %s has no option --%s; did you mean --%s?\n", c->name, name,
-                  plim_name_nearest(option_name, name));
-    exit(EXIT_USAGE);
-  }
-}
-
-/* Behind its option, an alias is that option under another name. */
-static int fill_aliases(const option_row *r, struct argp_option *to) {
-  int n = 0;
-  for (int i = 0; i < ALIASES; i++) {
-    if (strcmp(aliases[i].name, r->name) != 0) continue;
-    to[n++] = (struct argp_option){.name = aliases[i].old, .flags = OPTION_ALIAS | OPTION_HIDDEN, .group = r->group};
-  }
-  return n;
-}
-
-/* The command's rows in argp's form, a title before each group. */
-static void fill_argp(const command *c, struct argp_option *to) {
-  int n = 0;
-  for (int group = 1; group < GROUP_COUNT; group++) {
-    int titled = 0;
-    for (int i = 0; i < ROWS; i++) {
-      if (rows[i].group != group || !(rows[i].commands & c->mask)) continue;
-      if (!titled) to[n++] = (struct argp_option){.doc = group_title[group], .group = group};
-      titled = 1;
-      to[n++] = (struct argp_option){
-          .name = rows[i].name, .key = row_key(i), .arg = rows[i].arg, .doc = rows[i].doc, .group = group};
-      n += fill_aliases(&rows[i], to + n);
-    }
-  }
-  to[n] = (struct argp_option){0};
-}
-
-void options_parse(const command *c, int argc, char **argv, options *o) {
-  struct argp_option option[MAX_ROWS + ALIASES + GROUP_COUNT] = {{0}};
-  static char doc[6000], name[64], arguments[64];
-  parsing p = {c, o};
-  *o = (options){.command = c->mask,
-                 .thrash = 1,
-                 .retime = -1,
-                 .model = "resnet20",
-                 .data = "fashion-mnist",
-                 .device = "cpu",
-                 .layout = "auto",
-                 .math = "fp32",
-                 .addresses = "planned",
-                 .batch = 128,
-                 .epochs = 1,
-                 .at = -1,
-                 .seed = 1,
-                 .rate = -1,
-                 .spread = -1,
-                 .edges = -1,
-                 .skips = -1,
-                 .momentum = 0.9,
-                 .weight_decay = 5e-4};
-  check_names(c, argc, argv);
-  fill_argp(c, option);
-  (void)snprintf(doc, sizeof doc, "%s\v%s", c->about, c->after);
-  (void)snprintf(name, sizeof name, "plimsoll %s", c->name);
-  (void)snprintf(arguments, sizeof arguments, "%s%s%s", c->file ? c->file : "", c->second ? " " : "",
-                 c->second ? c->second : "");
-  struct argp argp = {.options = option, .parser = parse, .args_doc = arguments, .doc = doc};
-  argv[0] = name;
-  argp_err_exit_status = EXIT_USAGE;
-  (void)argp_parse(&argp, argc, argv, 0, NULL, &p);
 }

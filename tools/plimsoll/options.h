@@ -21,7 +21,7 @@ enum {
 };
 
 /* Values of an option that may be given more than once. */
-enum { OPTION_VALUES = 16, OPTION_NAMES = 64 };
+enum { OPTION_VALUES = 16, OPTION_NAMES = 96 };
 typedef struct option_values {
   int count;
   const char *at[OPTION_VALUES];
@@ -41,7 +41,7 @@ typedef struct options {
   int64_t batch, epochs, steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
   double rate, momentum, weight_decay, time_limit, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
-  int plain, no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress;
+  int plain, no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress, quiet;
   unsigned command; /* COMMAND_... */
   int n_given;
   const char *given[OPTION_NAMES]; /* [n_given] long names of the options on the command line */

@@ -13,69 +13,41 @@
 #include "runtime/train/vram.h"
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/effort.h"
+#include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"
 #include "tools/plimsoll/online.h"
+#include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/pairs.h"
 
 enum { MOST_NOISE_BYTES = 64 << 20 };
 
-static const char *addresses_name(int32_t row) {
-  static const char *const names[] = {"planned", "arena", "jemalloc"};
-  return row >= 0 && row < 3 ? names[row] : NULL;
-}
-
-static const char *packing_name(int32_t row) {
-  static const char *const names[] = {"planned", "none"};
-  return row >= 0 && row < 2 ? names[row] : NULL;
-}
-
-static const char *placing_name(int32_t row) {
-  static const char *const names[] = {"none", "arena", "planned"};
-  return row >= 0 && row < 3 ? names[row] : NULL;
-}
-
-static const char *order_name(int32_t row) {
-  static const char *const names[] = {"free", "fixed"};
-  return row >= 0 && row < 2 ? names[row] : NULL;
-}
-
-static const char *last_batch_name(int32_t row) {
-  static const char *const names[] = {"drop", "online"};
-  return row >= 0 && row < 2 ? names[row] : NULL;
-}
-
-static const char *layout_name(int32_t row) {
-  return row == 0 ? "auto" : row <= PLIM_LAYOUT_COUNT ? plim_layout_name((plim_layout)(row - 1)) : NULL;
-}
-
-static const char *math_name(int32_t row) {
-  return plim_math_name((plim_math)row);
-}
-
 static plim_status check_name(session *s, const char *what, const char *name, plim_name_at *at) {
-  if (!name || plim_name_find(at, name) >= 0) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_EUSAGE, "no %s is called \"%s\"; did you mean \"%s\"?", what, name,
-                   plim_name_nearest(at, name));
+  char advice[PLIM_NAME_ADVICE_BYTES];
+  if (plim_name_find(at, name) >= 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "no %s is called \"%s\"%s", what, name, plim_name_advice(at, name, advice));
+}
+
+/* Every option whose values have names. */
+static plim_status check_values(session *s) {
+  for (int i = 0; option_values_at(i); i++) {
+    const option_values_row *values = option_values_at(i);
+    if (!(values->commands & s->o->command) || !values->what) continue;
+    const option_row *r = option_row_find(s->o->command, values->option);
+    const char *name = NULL;
+    memcpy(&name, (const char *)s->o + r->at, sizeof name);
+    if (name) PLIM_TRY(check_name(s, values->what, name, values->at));
+  }
+  return PLIM_OK;
 }
 
 static plim_status check_names(session *s) {
   const options *o = s->o;
-  PLIM_TRY(check_name(s, "model", o->model, plim_model_name));
-  PLIM_TRY(check_name(s, "data set", o->data, plim_dataset_name));
-  PLIM_TRY(check_name(s, "planner", o->planner, plim_planner_name));
-  PLIM_TRY(check_name(s, "way to give addresses", o->addresses, addresses_name));
-  PLIM_TRY(check_name(s, "kind of plan addresses", o->packing, packing_name));
-  PLIM_TRY(check_name(s, "kind of addresses", o->placing, placing_name));
-  PLIM_TRY(check_name(s, "online policy", o->online, plim_policy_name));
-  PLIM_TRY(check_name(s, "order", o->order, order_name));
-  PLIM_TRY(check_name(s, "use of the last batch", o->last_batch, last_batch_name));
+  PLIM_TRY(check_values(s));
   if (o->online && (o->planner || o->plan)) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--online is for runs without a plan: it excludes --planner and --plan");
   }
-  PLIM_TRY(effort_check(s->ctx, o));
-  PLIM_TRY(check_name(s, "math mode", o->math, math_name));
-  return check_name(s, "layout", o->layout, layout_name);
+  return effort_check(s->ctx, o);
 }
 
 /* Work of hours must not end with a folder that is not there. */
@@ -89,7 +61,7 @@ static plim_status check_outputs(const session *s) {
 
 plim_status session_open(session *s, const options *o) {
   *s = (session){.o = o, .begin_ns = plim_now_ns()};
-  progress_begin(&s->bar, !o->no_progress);
+  progress_begin(&s->bar, !o->no_progress && !o->quiet);
   plim_status status = plim_context_new(heap_resize, NULL, &s->ctx);
   if (status != PLIM_OK) return status;
   plim_context_set_progress(s->ctx, progress_report, &s->bar);
@@ -441,13 +413,9 @@ plim_status session_trainer(session *s, const plim_program *program, int64_t ste
 
 static void print_failure(const session *s, plim_status status) {
   const char *sentence = s->ctx ? plim_context_error(s->ctx) : "out of memory";
-  (void)fprintf(stderr, "plimsoll: %s\n", sentence);
-  if (!s->o->json || s->answered) return;
-  json_t *object = json_pack("{s:s, s:s}", "status", plim_status_name(status), "error", sentence);
-  if (status == PLIM_ENOFIT && s->refusal.budget_bytes > 0) refusal_json(&s->refusal, object);
-  (void)json_dumpf(object, stdout, JSON_INDENT(2));
-  printf("\n");
-  json_decref(object);
+  json_t *object = s->o->json && !s->answered ? failure_object(status, sentence) : NULL;
+  if (object && status == PLIM_ENOFIT && s->refusal.budget_bytes > 0) refusal_json(&s->refusal, object);
+  failure_print(sentence, object);
 }
 
 int session_close(session *s, plim_status status) {

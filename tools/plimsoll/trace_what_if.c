@@ -28,10 +28,11 @@ typedef struct question {
 /* ---- asking ---- */
 
 static plim_status find_policy(const traced *t, const char *name, const plim_policy **policy) {
+  char advice[PLIM_NAME_ADVICE_BYTES];
   *policy = name ? plim_policy_find(name) : plim_policy_at(0);
   if (*policy) return PLIM_OK;
-  return plim_fail(t->ctx, PLIM_EUSAGE, "no online policy is called \"%s\"; did you mean \"%s\"?", name,
-                   plim_name_nearest(plim_policy_name, name));
+  return plim_fail(t->ctx, PLIM_EUSAGE, "no online policy is called \"%s\"%s", name,
+                   plim_name_advice(plim_policy_name, name, advice));
 }
 
 static plim_status find_bytes(const traced *t, const char *memory, int64_t *bytes) {

@@ -1,0 +1,113 @@
+/* What --help prints: usage, paragraphs, options by group, examples, exit statuses. Lines are at most 79 columns wide.
+ */
+#include <string.h>
+
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/option_rows.h"
+
+enum { WIDTH = 79, DOC_COLUMN = 29, NAME_COLUMN = 26 };
+
+const char command_exit_status[] =
+    "  0    done\n"
+    "  1    a difference, or a bad plan\n"
+    "  2    usage: the command line cannot be followed\n"
+    "  3    data: a file that is not there, cannot be read or is wrong\n"
+    "  4    does not fit into the memory given\n"
+    "  5    device, I/O, or a loss that is not finite\n"
+    "  130  Ctrl-C: the step under way is finished; a second Ctrl-C ends at once\n"
+    "  143  SIGTERM: the same\n";
+
+/* Words of one paragraph. */
+static int wrap_paragraph(FILE *to, const char *text, size_t length, int at, int indent) {
+  int column = at, first = 1;
+  for (size_t i = 0; i < length;) {
+    size_t word = strcspn(text + i, " \n");
+    if (word > length - i) word = length - i;
+    if (!first && column + 1 + (int)word > WIDTH) {
+      (void)fprintf(to, "\n%*s", indent, "");
+      column = indent;
+      first = 1;
+    }
+    (void)fprintf(to, "%s%.*s", first ? "" : " ", (int)word, text + i);
+    column += (int)word + !first;
+    first = 0;
+    i += word;
+    while (i < length && (text[i] == ' ' || text[i] == '\n')) i++;
+  }
+  (void)fputc('\n', to);
+  return column;
+}
+
+void options_wrap(FILE *to, const char *text, int at, int indent) {
+  while (text) {
+    const char *end = strstr(text, "\n\n");
+    (void)wrap_paragraph(to, text, end ? (size_t)(end - text) : strlen(text), at, indent);
+    text = end ? end + 2 : NULL;
+    if (text) (void)fprintf(to, "\n%*s", indent, "");
+    at = indent;
+  }
+}
+
+static void print_option(const option_row *r, FILE *to) {
+  char name[128];
+  char letter[8] = "    ";
+  if (r->letter) (void)snprintf(letter, sizeof letter, "-%c, ", r->letter);
+  (void)snprintf(name, sizeof name, "  %s--%s%s%s", letter, r->name, r->arg ? "=" : "", r->arg ? r->arg : "");
+  int length = (int)strlen(name);
+  if (length > NAME_COLUMN) {
+    (void)fprintf(to, "%s\n%*s", name, DOC_COLUMN, "");
+  } else {
+    (void)fprintf(to, "%-*s", DOC_COLUMN, name);
+  }
+  options_wrap(to, r->doc, DOC_COLUMN, DOC_COLUMN);
+}
+
+static void print_usage(const command *c, FILE *to) {
+  (void)fprintf(to, "Usage: plimsoll %s [OPTION...]%s%s%s%s\n", c->name, c->file ? " " : "", c->file ? c->file : "",
+                c->second ? " " : "", c->second ? c->second : "");
+}
+
+void options_usage(const command *c, FILE *to) {
+  print_usage(c, to);
+  for (int i = 0; option_row_at(i); i++) {
+    const option_row *r = option_row_at(i);
+    if (r->commands & c->mask) (void)fprintf(to, "  --%s%s%s\n", r->name, r->arg ? "=" : "", r->arg ? r->arg : "");
+  }
+}
+
+void options_help(const command *c, FILE *to) {
+  print_usage(c, to);
+  options_wrap(to, c->about, 0, 0);
+  for (int group = 1; group < GROUP_COUNT; group++) {
+    int titled = 0;
+    for (int i = 0; option_row_at(i); i++) {
+      const option_row *r = option_row_at(i);
+      if (r->group != group || !(r->commands & c->mask)) continue;
+      if (!titled) (void)fprintf(to, "\n %s\n", option_group_title(group));
+      titled = 1;
+      print_option(r, to);
+    }
+  }
+  (void)fprintf(to,
+                "\n  -h, --help                 print this text\n      --version              print the version\n\n");
+  (void)fprintf(to, "Long options may be cut to what is unique.\n\n%s\nEXIT STATUS\n%s", c->after, command_exit_status);
+}
+
+void options_overview(FILE *to) {
+  (void)fprintf(to,
+                "Usage: plimsoll COMMAND [OPTION...]\n"
+                "Trains a network inside a fixed number of bytes: plans what to keep and what to\n"
+                "recompute, checks the plan, and replays it from one arena.\n\n"
+                "Commands:\n");
+  for (int i = 0; command_at(i); i++) (void)fprintf(to, "  %-10s  %s\n", command_at(i)->name, command_at(i)->summary);
+  (void)fprintf(to,
+                "  help        describe a command: plimsoll help train\n"
+                "  completion  print a shell's completion: plimsoll completion bash|zsh|fish\n"
+                "\nOptions:\n"
+                "  -h, --help     print this text, or after a command describe it\n"
+                "  --version      print the version\n"
+                "\nExit status of every command:\n%s"
+                "\nExample:\n"
+                "  plimsoll train --model resnet20 --data fashion-mnist --memory 64MiB\n",
+                command_exit_status);
+}

@@ -1,0 +1,243 @@
+/* From words to options, in the manner of GNU getopt_long: long names may be cut to what is unique, options may follow
+ * arguments, "--" ends them. Allocates nothing: there is no failure but a wrong word. */
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/plimsoll/failure.h"
+#include "tools/plimsoll/option_rows.h"
+
+enum { NAME_BYTES = 64, SENTENCE_BYTES = 1024, EXIT_USAGE = 2 };
+
+typedef struct parsing {
+  const command *wanted;
+  options *o;
+  int argc;
+  char **argv;
+  int next; /* the next word */
+} parsing;
+
+/* One sentence, as an object too where --json stands among the words, and the end. */
+static void refuse(const parsing *p, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+static void refuse(const parsing *p, const char *format, ...) {
+  char sentence[SENTENCE_BYTES];
+  int json = 0;
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(sentence, sizeof sentence, format, args);
+  va_end(args);
+  for (int i = 1; i < p->argc && strcmp(p->argv[i], "--") != 0; i++) {
+    json = json || strcmp(p->argv[i], "--json") == 0 || strcmp(p->argv[i], "-j") == 0;
+  }
+  failure_print(sentence, json ? failure_object(PLIM_EUSAGE, sentence) : NULL);
+  exit(EXIT_USAGE);
+}
+
+/* ---- values ---- */
+
+static int parse_number(const option_row *r, const char *arg, double *x) {
+  char *end;
+  errno = 0;
+  *x = r->kind == COUNT ? (double)strtoll(arg, &end, 10) : strtod(arg, &end);
+  return errno == 0 && end != arg && *end == 0 && isfinite(*x) && *x >= r->min && *x <= r->max;
+}
+
+static const struct {
+  const char *name;
+  double seconds;
+} time_units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}};
+enum { TIME_UNITS = sizeof time_units / sizeof time_units[0] };
+
+/* A number and a unit, "10s"; a bare number is seconds. */
+static int parse_seconds(const option_row *r, const char *arg, double *x) {
+  char *end;
+  errno = 0;
+  double number = strtod(arg, &end);
+  for (int i = 0; i < TIME_UNITS && errno == 0 && end != arg; i++) {
+    *x = number * time_units[i].seconds;
+    if (strcmp(end, time_units[i].name) == 0) return isfinite(*x) && *x >= r->min && *x <= r->max;
+  }
+  return 0;
+}
+
+static void store_another(const parsing *p, const option_row *r, const char *arg, option_values *to) {
+  if (to->count == OPTION_VALUES) refuse(p, "--%s can be given %d times at most", r->name, OPTION_VALUES);
+  to->at[to->count++] = arg;
+}
+
+static void store(const parsing *p, const option_row *r, const char *arg) {
+  char *at = (char *)p->o + r->at;
+  double x;
+  switch (r->kind) {
+    case TEXT:
+      memcpy(at, &arg, sizeof arg);
+      return;
+    case TEXTS:
+      store_another(p, r, arg, (option_values *)(void *)at);
+      return;
+    case FLAG:
+      *(int *)(void *)at = 1;
+      return;
+    case SECONDS:
+      if (!parse_seconds(r, arg, (double *)(void *)at)) {
+        refuse(p, "--%s %s is not a time from %g to %g seconds, as in 10s, 500ms, 2min or 1h", r->name, arg, r->min,
+               r->max);
+      }
+      return;
+    case COUNT:
+    case REAL:
+      if (!parse_number(r, arg, &x)) {
+        refuse(p, "--%s %s is not a%s number from %.15g to %.15g", r->name, arg, r->kind == COUNT ? " whole" : "",
+               r->min, r->max);
+      } else if (r->kind == COUNT) {
+        *(int64_t *)(void *)at = (int64_t)x;
+      } else {
+        *(double *)(void *)at = x;
+      }
+      return;
+  }
+}
+
+/* `value`: what stands in the word of the option itself; NULL: the next word has it. */
+static void take(parsing *p, const option_row *r, const char *value) {
+  options *o = p->o;
+  if (r->kind == FLAG) {
+    if (value) refuse(p, "--%s takes no value, but was given \"%s\"", r->name, value);
+  } else {
+    if (!value && p->next < p->argc) value = p->argv[p->next++];
+    if (!value) refuse(p, "--%s needs a value: --%s %s", r->name, r->name, r->arg);
+    if (!*value) refuse(p, "--%s was given an empty value; it needs %s", r->name, r->arg);
+    value = option_value_present(r, value);
+  }
+  store(p, r, value);
+  if (options_given(o, r->name)) return;
+  assert(o->n_given < OPTION_NAMES);
+  o->given[o->n_given++] = r->name;
+}
+
+/* ---- words ---- */
+
+/* What every command has beside its rows. */
+static const char *const every[] = {"help", "usage", "version"};
+enum { EVERY = sizeof every / sizeof every[0] };
+
+static void answer(const parsing *p, const char *name) {
+  if (strcmp(name, "version") == 0) {
+    printf("plimsoll %s\n", PLIM_VERSION);
+  } else if (strcmp(name, "usage") == 0) {
+    options_usage(p->wanted, stdout);
+  } else {
+    options_help(p->wanted, stdout);
+  }
+  exit(0);
+}
+
+static unsigned named_command; /* of the names that option_name lists */
+
+static const char *option_name(int32_t row) {
+  for (int i = 0; option_row_at(i); i++) {
+    if ((option_row_at(i)->commands & named_command) && row-- == 0) return option_row_at(i)->name;
+  }
+  return row >= 0 && row < EVERY ? every[row] : NULL;
+}
+
+/* The whole name of one that was cut; the name itself when nothing begins with it. */
+static const char *whole_name(const parsing *p, const char *name) {
+  const char *first = NULL;
+  for (int32_t i = 0; option_name(i); i++) {
+    if (strncmp(option_name(i), name, strlen(name)) != 0) continue;
+    if (first) refuse(p, "--%s is ambiguous: --%s or --%s", name, first, option_name(i));
+    first = option_name(i);
+  }
+  return first ? first : name;
+}
+
+static void take_long(parsing *p, const char *word) {
+  char name[NAME_BYTES];
+  size_t length = strcspn(word, "=");
+  const char *value = word[length] ? word + length + 1 : NULL, *whole = name;
+  (void)snprintf(name, sizeof name, "%.*s", (int)length, word);
+  named_command = p->wanted->mask;
+  const option_row *r = option_row_find(p->wanted->mask, name);
+  if (!r) {
+    whole = whole_name(p, name);
+    r = option_row_find(p->wanted->mask, whole);
+  }
+  if (r) {
+    take(p, r, value);
+    return;
+  }
+  for (int i = 0; i < EVERY; i++) {
+    if (strcmp(every[i], whole) == 0) answer(p, whole);
+  }
+  const char *near = plim_name_near(option_name, name);
+  if (near) refuse(p, "%s has no option --%s; did you mean --%s?", p->wanted->name, name, near);
+  refuse(p, "%s has no option --%s; plimsoll %s --help lists them", p->wanted->name, name, p->wanted->name);
+}
+
+/* Letters of one word: flags, then at most one option with a value. */
+static void take_letters(parsing *p, const char *letters) {
+  for (; *letters; letters++) {
+    const option_row *r = option_row_letter(p->wanted->mask, (unsigned char)*letters);
+    if (!r && (*letters == 'h' || *letters == '?')) answer(p, "help");
+    if (!r)
+      refuse(p, "%s has no option -%c; plimsoll %s --help lists them", p->wanted->name, *letters, p->wanted->name);
+    take(p, r, r->kind != FLAG && letters[1] ? letters + 1 : NULL);
+    if (r->kind != FLAG) return;
+  }
+}
+
+static void take_argument(parsing *p, const char *word) {
+  options *o = p->o;
+  const char **to = !o->file ? &o->file : &o->second;
+  const char *name = !o->file ? p->wanted->file : p->wanted->second;
+  if (!name || *to) refuse(p, "one argument too many: %s", word);
+  if (!*word) refuse(p, "%s is empty", name);
+  *to = word;
+}
+
+static void take_all(parsing *p) {
+  int only_arguments = 0;
+  while (p->next < p->argc) {
+    const char *word = p->argv[p->next++];
+    if (only_arguments || word[0] != '-' || !word[1]) {
+      take_argument(p, word);
+    } else if (strcmp(word, "--") == 0) {
+      only_arguments = 1;
+    } else if (word[1] == '-') {
+      take_long(p, word + 2);
+    } else {
+      take_letters(p, word + 1);
+    }
+  }
+}
+
+void options_parse(const command *c, int argc, char **argv, options *o) {
+  parsing p = {c, o, argc, argv, 1};
+  *o = (options){.command = c->mask,
+                 .thrash = 1,
+                 .retime = -1,
+                 .model = "resnet20",
+                 .data = "fashion-mnist",
+                 .device = "cpu",
+                 .layout = "auto",
+                 .math = "fp32",
+                 .addresses = "planned",
+                 .batch = 128,
+                 .epochs = 1,
+                 .at = -1,
+                 .seed = 1,
+                 .rate = -1,
+                 .spread = -1,
+                 .edges = -1,
+                 .skips = -1,
+                 .momentum = 0.9,
+                 .weight_decay = 5e-4};
+  take_all(&p);
+  if (c->file && !o->file) refuse(&p, "%s is missing", c->file);
+  if (c->second && c->second[0] != '[' && !o->second) refuse(&p, "%s is missing", c->second);
+}
