@@ -110,6 +110,81 @@ Test(exec, so_do_they_with_an_allocation_a_life) {
   for (uint64_t seed = 1; seed <= CASES / 5; seed++) run_and_compare(seed, PLIM_ADDRESSES_EACH);
 }
 
+/* ---- a plan of the caller's that takes over ---- */
+
+/* What is wrong with it. */
+typedef enum wrong {
+  NO_SUCH_OP,
+  NO_SUCH_VARIANT,
+  NO_SUCH_STORAGE,
+  NO_LIVES,
+  NO_HEIR,
+  HUGE_ARENA,
+  FOREIGN,
+  WRONGS
+} wrong;
+
+typedef struct intruder {
+  const rig *r;
+  const plim_graph *other; /* another graph */
+  wrong how;
+} intruder;
+
+/* The life that the output of a pair begins, -1: no step has a pair. */
+static int32_t heir(const plim_plan *plan, const plim_graph *graph) {
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    if (plan->step[j].n_pairs == 0) continue;
+    int32_t out = graph->value[graph->op[plan->step[j].op].out[plan->step[j].pair[0].out]].storage;
+    for (int32_t i = 0; i < plan->n_lives; i++) {
+      if (plan->life[i].storage == out && plan->life[i].begin == j) return i;
+    }
+  }
+  return -1;
+}
+
+static void spoil(plim_plan *plan, const intruder *w) {
+  plim_step *step = (plim_step *)plan->step; /* plans are constant to everybody but this test */
+  plim_life *life = (plim_life *)plan->life;
+  int32_t last = plan->n_steps - 1, heir_life = heir(plan, w->r->graph);
+  if (w->how == NO_SUCH_OP) step[last].op = 1 << 30;
+  if (w->how == NO_SUCH_VARIANT) step[last].variant = 1 << 30;
+  if (w->how == NO_SUCH_STORAGE) life[plan->n_lives - 1].storage = 1 << 30;
+  if (w->how == NO_LIVES) plan->n_lives = 1;
+  if (w->how == NO_HEIR && heir_life >= 0) life[heir_life].storage = life[0].storage;
+  if (w->how == HUGE_ARENA) plan->arena_bytes = INT64_MAX;
+  if (w->how == FOREIGN) memcpy(plan->fingerprint, w->other->fingerprint, sizeof plan->fingerprint);
+}
+
+static plim_status intrude(void *user, int32_t which, int32_t step, const plim_plan *plan, plim_turn *turn) {
+  const intruder *w = user;
+  (void)which;
+  if (step != plan->n_steps / 2) return PLIM_OK;
+  PLIM_TRY(plim_plan_from_parts(w->r->graph, plan, &turn->plan));
+  spoil(turn->plan, w);
+  return PLIM_OK;
+}
+
+Test(exec, a_plan_that_takes_over_is_checked_before_it_is_read) {
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (int how = 0; how < WRONGS; how++) {
+      rig r = {0}, other = {0};
+      make_documents(&other, seed + 1);
+      make_rig(&r, seed, PLIM_ADDRESSES_PLANNED);
+      intruder w = {&r, other.graph, (wrong)how};
+      hash_kernels kernels = {.fault = HASH_RIGHT};
+      write_sources(&r, 0, 1, 0);
+      write_sources(&r, 0, 0, 0);
+      plim_exec_set_between(r.exec, intrude, &w);
+      plim_status status = plim_exec_step(r.exec, 0, hash_run, &kernels);
+      int harmless = (how == NO_HEIR && heir(r.plan, r.graph) < 0) || r.plan->n_steps < 2;
+      cr_expect(status == PLIM_EPLAN || status == PLIM_EDATA || (harmless && status == PLIM_OK),
+                "seed %d, fault %d: %s", (int)seed, how, plim_status_name(status));
+      free_rig(&r);
+      free_rig(&other);
+    }
+  }
+}
+
 /* ---- an allocation a life ---- */
 
 typedef struct ledger {

@@ -195,6 +195,19 @@ Test(limit, may_be_asked_for_by_another_thread_at_any_moment) {
   expect_same_bits(t);
 }
 
+Test(limit, a_plan_of_another_machine_cannot_replace_one) {
+  const plim_plan *own = program->plan[PLIM_PROGRAM_TRAIN];
+  plim_trainer *t = open_trainer(0, NULL, 0);
+  plim_plan draft = *own, *foreign = NULL;
+  (void)snprintf(draft.arithmetic.machine.cpu, sizeof draft.arithmetic.machine.cpu, "another CPU");
+  cr_assert_eq(plim_plan_from_parts(program->graph[PLIM_PROGRAM_TRAIN], &draft, &foreign), PLIM_OK);
+  const plim_plan *const plan[] = {foreign, program->plan[PLIM_PROGRAM_EVAL]};
+  cr_assert_eq(plim_exec_replace(plim_trainer_exec(t), plan, part(100)), PLIM_EDATA);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "another CPU"), "%s", plim_context_error(ctx));
+  plim_trainer_close(t);
+  plim_plan_free(foreign);
+}
+
 /* ---- memory ---- */
 
 static int64_t resident_bytes(void) {

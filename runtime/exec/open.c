@@ -14,10 +14,10 @@ static plim_status differs(plim_context *ctx, int32_t which, const char *field, 
                    (int)which, field, plan, device);
 }
 
-/* A plan's times, workspaces and bits hold for the machine that it was made for. */
-static plim_status check_machine(const plim_exec *exec, int32_t which, const plim_machine *plan) {
-  const plim_machine *here = &exec->device->machine;
-  if (strcmp(here->device, "sim") == 0) return PLIM_OK; /* replays any plan */
+plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const plim_plan *of) {
+  const plim_machine *plan = &of->arithmetic.machine, *here = exec->device ? &exec->device->machine : NULL;
+  if (exec->options.own_kernels || strcmp(here->device, "sim") == 0)
+    return PLIM_OK; /* the simulator replays any plan */
   PLIM_TRY(differs(exec->ctx, which, "the device", plan->device, here->device));
   PLIM_TRY(differs(exec->ctx, which, "the CPU", plan->cpu, here->cpu));
   PLIM_TRY(differs(exec->ctx, which, "the instruction set", plan->isa, here->isa));
@@ -65,7 +65,7 @@ done:
 static plim_status open_plan(plim_exec *exec, int32_t which, const plim_graph *graph, const plim_plan *plan,
                              int checked) {
   plim_exec_plan *p = &exec->plan[which];
-  if (!exec->options.own_kernels) PLIM_TRY(check_machine(exec, which, &plan->arithmetic.machine));
+  PLIM_TRY(plim_exec_check_machine(exec, which, plan));
   PLIM_TRY(plim_exec_bind(exec, graph, plan, checked, &p->bound));
   PLIM_TRY(plim_allocate(exec->ctx, graph->n_storages, sizeof *p->written, &p->written));
   if (exec->options.addresses != PLIM_ADDRESSES_EACH) return PLIM_OK;

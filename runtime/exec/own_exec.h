@@ -37,6 +37,10 @@ struct plim_exec {
 
 /* ---- open.c ---- */
 
+/* A plan's times, workspaces and bits hold for the machine that it was made for: PLIM_EDATA on another one. `which` is
+ * named. */
+PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const plim_plan *plan);
+
 /* Prepare the plan's variants and bind it; the arena is not looked at. plim_bound_free in any case. checked: a
  * workspace that is not the plan's is PLIM_EDIFF. */
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,

@@ -41,9 +41,10 @@ static int32_t heir_of(const plim_graph *graph, const plim_plan *plan, int32_t i
   const plim_op *op = &graph->op[step->op];
   for (int32_t k = 0; k < step->n_pairs; k++) {
     if (graph->value[op->in[step->pair[k].in]].storage != life->storage) continue;
-    int32_t out = graph->value[op->out[step->pair[k].out]].storage, h = i + 1;
-    while (plan->life[h].begin < life->end || plan->life[h].storage != out) h++;
-    return h;
+    int32_t out = graph->value[op->out[step->pair[k].out]].storage;
+    for (int32_t h = i + 1; h < plan->n_lives; h++) {
+      if (plan->life[h].begin >= life->end && plan->life[h].storage == out) return h;
+    }
   }
   return -1;
 }
@@ -129,7 +130,7 @@ static plim_status check_apart(const plim_exec *exec, const takeover *o) {
     if (goes_on(o->graph, o->to, i, o->step)) continue;
     int32_t heir = heir_of(o->graph, o->to, i);
     life[i].offset = heir >= 0 ? life[heir].offset : top;
-    if (heir < 0) top += life[i].bytes;
+    if (heir < 0) top = plim_add_bytes(top, life[i].bytes); /* -1 where there is no such place: refused below */
   }
   draft.life = life;
   draft.budget_bytes = INT64_MAX;
@@ -140,8 +141,16 @@ static plim_status check_apart(const plim_exec *exec, const takeover *o) {
   return status;
 }
 
-static plim_status check_turn(const plim_exec *exec, takeover *o, int64_t arena_bytes) {
+/* The plan comes from outside: nothing is read of it before its form is known to be right. */
+static plim_status check_turn(const plim_exec *exec, int32_t which, takeover *o, int64_t arena_bytes) {
   int32_t step = o->step;
+  PLIM_TRY(plim_exec_check_machine(exec, which, o->to));
+  PLIM_TRY(plim_plan_check_form(exec->ctx, o->graph, o->to));
+  if (!o->to->packed || o->to->arena_bytes != bytes_from(o->to, 0)) {
+    return plim_fail(exec->ctx, PLIM_EPLAN,
+                     "a plan that takes over at step %d says an arena of %lld bytes; it has %lld", (int)step,
+                     (long long)o->to->arena_bytes, (long long)bytes_from(o->to, 0));
+  }
   if (!same_beginning(o->from, o->to, step, &o->n) || !moves_apart(o)) {
     return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at step %d does not begin with what has run",
                      (int)step);
@@ -187,7 +196,7 @@ static plim_status take_turn(plim_exec *exec, plim_exec_plan *p, int32_t step, c
                              plim_gauge *gauge) {
   plim_bound fresh = {.ctx = NULL};
   takeover o = {p->bound.graph, p->bound.plan, turn->plan, step, 0};
-  PLIM_TRY(check_turn(exec, &o, turn->arena_bytes));
+  PLIM_TRY(check_turn(exec, (int32_t)(p - exec->plan), &o, turn->arena_bytes));
   plim_status status = plim_exec_bind(exec, p->bound.graph, turn->plan, 1, &fresh);
   if (status == PLIM_OK) status = move_lives(exec, &o);
   if (status == PLIM_OK) status = resize(exec, turn->arena_bytes);
@@ -230,6 +239,7 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
   for (int32_t i = 0; i < exec->n; i++) {
     const plim_graph *const graph[] = {exec->plan[0].bound.graph, exec->plan[i].bound.graph};
     const plim_plan *const pair[] = {exec->plan[0].bound.plan, plan[i]};
+    PLIM_TRY(plim_exec_check_machine(exec, i, plan[i]));
     PLIM_TRY(plim_program_check(exec->ctx, 2, graph, pair));
     if (plan[i]->arena_bytes <= arena_bytes) continue;
     return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes, the arena is to have %lld", (int)i,

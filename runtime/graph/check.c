@@ -33,13 +33,18 @@ int64_t plim_check_life_bytes(const plim_checker *check, int32_t storage, int32_
   return plan->packed ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
 }
 
-plim_status plim_plan_check(plim_context *ctx, const plim_graph *graph, const plim_plan *plan) {
+plim_status plim_plan_check_form(plim_context *ctx, const plim_graph *graph, const plim_plan *plan) {
   const plim_checker check = {ctx, graph, plan};
   if (strncmp(plan->fingerprint, graph->fingerprint, PLIM_FINGERPRINT_BYTES) != 0) {
     return plim_fail(ctx, PLIM_EDATA, "the plan is for graph %.12s, this is graph \"%s\" %.12s", plan->fingerprint,
                      graph->name, graph->fingerprint);
   }
-  PLIM_TRY(plim_check_form(&check));
+  return plim_check_form(&check);
+}
+
+plim_status plim_plan_check(plim_context *ctx, const plim_graph *graph, const plim_plan *plan) {
+  const plim_checker check = {ctx, graph, plan};
+  PLIM_TRY(plim_plan_check_form(ctx, graph, plan));
   PLIM_TRY(plim_check_lives(&check));
   PLIM_TRY(plim_check_order(&check));
   PLIM_TRY(plim_check_space(&check));

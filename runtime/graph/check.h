@@ -17,6 +17,10 @@ extern "C" {
  * O((steps x operands + lives) log lives). */
 PLIM_MUST_USE plim_status plim_plan_check(plim_context *ctx, const plim_graph *graph, const plim_plan *plan);
 
+/* The first part of plim_plan_check alone: the plan is of this graph and every index in it is in range, so that it can
+ * be read. It says nothing about what the plan computes. */
+PLIM_MUST_USE plim_status plim_plan_check_form(plim_context *ctx, const plim_graph *graph, const plim_plan *plan);
+
 /* Check a program: each plan alone, and persistent storages (matched by value name) at equal offsets and of
  * equal bytes in all of them. graph [n], plan [n]. */
 PLIM_MUST_USE plim_status plim_program_check(plim_context *ctx, int32_t n, const plim_graph *const *graph,
