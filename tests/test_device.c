@@ -2,6 +2,7 @@
 #include "runtime/device/device.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -343,4 +344,38 @@ Test(device, descriptions_are_equal_exactly_when_their_texts_are) {
     }
   }
   plim_graph_free(graph);
+}
+
+/* The longest text that there is: the last size of the last operand still tells two ops apart. */
+Test(device, the_longest_descriptions_differ_in_their_texts_to_the_last_operand) {
+  static plim_op_desc desc;
+  static char text[2][PLIM_DESC_TEXT_BYTES];
+  plim_shape shape = {.dtype = PLIM_BF16, .layout = PLIM_NCHW16C, .rank = PLIM_MAX_RANK};
+  for (int32_t d = 0; d < PLIM_MAX_RANK; d++) shape.dim[d] = INT64_MAX;
+  desc.attrs = (plim_attrs){.kernel = {INT32_MIN, INT32_MIN},
+                            .stride = {INT32_MIN, INT32_MIN},
+                            .pad = {INT32_MIN, INT32_MIN},
+                            .relu = INT32_MIN,
+                            .add = INT32_MIN,
+                            .tf32 = INT32_MIN,
+                            .eps = -FLT_MAX,
+                            .momentum = -FLT_MAX,
+                            .drop = -FLT_MAX,
+                            .count = INT64_MIN,
+                            .scale = {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX},
+                            .shift = {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX}};
+  desc.n_in = PLIM_OP_MAX_IN;
+  desc.n_out = PLIM_OP_MAX_OUT;
+  desc.n_upd = PLIM_OP_MAX_UPD;
+  for (int32_t i = 0; i < PLIM_OP_MAX_IN; i++) desc.in[i] = shape;
+  for (int32_t i = 0; i < PLIM_OP_MAX_OUT; i++) desc.out[i] = shape;
+  for (int32_t i = 0; i < PLIM_OP_MAX_UPD; i++) desc.upd[i] = shape;
+  for (int k = 0; k < PLIM_OP_KIND_COUNT; k++) {
+    desc.kind = (plim_op_kind)k;
+    desc.upd[PLIM_OP_MAX_UPD - 1].dim[PLIM_MAX_RANK - 1] = INT64_MAX;
+    plim_desc_text(&desc, text[0], sizeof text[0]);
+    desc.upd[PLIM_OP_MAX_UPD - 1].dim[PLIM_MAX_RANK - 1] = INT64_MAX - 1;
+    plim_desc_text(&desc, text[1], sizeof text[1]);
+    cr_assert_str_neq(text[0], text[1]);
+  }
 }

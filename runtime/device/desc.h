@@ -11,7 +11,9 @@
 extern "C" {
 #endif
 
-enum { PLIM_DESC_TEXT_BYTES = 1024 };
+/* Room for the longest text: 18 operands of at most 104 characters (role, dtype, layout, four sizes of 20) and the
+ * attributes, 400. */
+enum { PLIM_DESC_TEXT_BYTES = 2560 };
 
 /* The description of an op with every unused byte (padding, operands that it does not have) zero: two are equal when
  * their bytes are. */
@@ -22,7 +24,7 @@ uint64_t plim_desc_hash(const plim_op_desc *desc);
 int plim_desc_equal(const plim_op_desc *a, const plim_op_desc *b);
 
 /* One line that says everything the description does, exactly (floats in hexadecimal): equal texts, equal
- * descriptions. At most PLIM_DESC_TEXT_BYTES with the NUL. */
+ * descriptions. At most PLIM_DESC_TEXT_BYTES with the NUL, which is never too few. */
 void plim_desc_text(const plim_op_desc *desc, char *text, size_t size);
 
 #ifdef __cplusplus
