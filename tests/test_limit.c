@@ -208,6 +208,87 @@ Test(limit, a_plan_of_another_machine_cannot_replace_one) {
   plim_plan_free(foreign);
 }
 
+/* ---- kernels ---- */
+
+static const plim_device_api *own_api;
+static int n_kernels; /* prepared and not given back */
+
+static plim_status count_prepare(plim_device *d, const plim_op_desc *op, const char *variant, void **kernel) {
+  n_kernels++;
+  return own_api->prepare(d, op, variant, kernel);
+}
+
+static void count_unprepare(plim_device *d, void *kernel) {
+  n_kernels--;
+  own_api->unprepare(d, kernel);
+}
+
+/* The training step with the slowest variant of each op in place of the fastest; *n: kernels that it needs. */
+static plim_plan *slow_plan(void) {
+  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
+  const plim_profile *profile = program->profile[PLIM_PROGRAM_TRAIN];
+  const char **label = NULL;
+  plim_plan_options options = planning(INT64_MAX);
+  plim_plan *plan = NULL;
+  cr_assert_eq(plim_allocate(ctx, graph->n_ops, sizeof *label, &label), PLIM_OK);
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    const plim_variant *slowest = &profile->variant[profile->first[op]];
+    for (int32_t i = profile->first[op]; i < profile->first[op + 1]; i++) {
+      if (profile->variant[i].time_ns > slowest->time_ns) slowest = &profile->variant[i];
+    }
+    label[op] = slowest->label;
+  }
+  options.planner = "keep-all";
+  options.labels = PLIM_LABELS_GIVEN;
+  options.label = label;
+  cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_release(ctx, label, graph->n_ops, sizeof *label);
+  return plan;
+}
+
+static void replace(plim_trainer *t, const plim_plan *training) {
+  const plim_plan *const plan[] = {training, program->plan[PLIM_PROGRAM_EVAL]};
+  cr_assert_eq(plim_exec_replace(plim_trainer_exec(t), plan, plim_exec_first_bytes(plim_trainer_exec(t))), PLIM_OK,
+               "%s", plim_context_error(ctx));
+}
+
+Test(limit, kernels_of_plans_that_were_replaced_are_given_back) {
+  plim_device_api counting = *device->api;
+  plim_plan *slow = slow_plan();
+  plim_plan *own = NULL;
+  own_api = device->api;
+  counting.prepare = count_prepare;
+  counting.unprepare = count_unprepare;
+  device->api = &counting;
+  cr_assert_eq(plim_plan_from_parts(program->graph[PLIM_PROGRAM_TRAIN], program->plan[PLIM_PROGRAM_TRAIN], &own),
+               PLIM_OK);
+  if (slow->arena_bytes > own->arena_bytes) { /* the executor begins with the larger one */
+    plim_plan *larger = slow;
+    slow = own;
+    own = larger;
+  }
+  cr_assert_eq(plim_program_adopt(program, own), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_trainer *t = open_trainer(0, NULL, 0);
+  int first = n_kernels;
+  run(t, 2);
+  replace(t, slow);
+  int second = n_kernels;
+  cr_assert_neq(first, second, "the plans need as many kernels: this test would see nothing");
+  run(t, 2);
+  for (int i = 0; i < 3; i++) {
+    replace(t, program->plan[PLIM_PROGRAM_TRAIN]);
+    cr_assert_eq(n_kernels, first);
+    run(t, 1);
+    replace(t, slow);
+    cr_assert_eq(n_kernels, second);
+    run(t, 1);
+  }
+  plim_trainer_close(t);
+  cr_assert_eq(n_kernels, 0);
+  plim_plan_free(slow);
+  device->api = own_api;
+}
+
 /* ---- memory ---- */
 
 static int64_t resident_bytes(void) {

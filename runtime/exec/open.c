@@ -162,7 +162,7 @@ void plim_exec_close(plim_exec *exec) {
   for (int32_t i = 0; exec->plan && i < exec->n; i++) {
     plim_exec_plan *p = &exec->plan[i];
     if (!p->bound.ctx) continue;
-    plim_turn_end(p);
+    plim_turn_end(exec, p);
     plim_release(ctx, p->written, p->bound.graph->n_storages, sizeof *p->written);
     plim_release(ctx, p->own, p->bound.plan->n_lives, sizeof *p->own);
     plim_bound_free(&p->bound);

@@ -51,7 +51,7 @@ PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *grap
 /* Ask whether another plan takes over in front of this step, and let it. */
 PLIM_MUST_USE plim_status plim_turn_ask(plim_exec *exec, plim_exec_plan *p, int32_t step, plim_gauge *gauge);
 /* The program's own plan is back. */
-void plim_turn_end(plim_exec_plan *p);
+void plim_turn_end(plim_exec *exec, plim_exec_plan *p);
 
 /* ---- values.c ---- */
 

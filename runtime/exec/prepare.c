@@ -73,3 +73,41 @@ plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, 
   *kernel = row->kernel;
   return PLIM_OK;
 }
+
+void plim_prepared_sweep_begin(plim_prepared *prepared) {
+  for (int64_t i = 0; i < prepared->n_rows; i++) prepared->row[i].kept = 0;
+}
+
+void plim_prepared_keep(plim_prepared *prepared, const plim_graph *graph, const plim_plan *plan) {
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    plim_op_desc desc;
+    plim_desc_of(graph, plan->variant[i].op, &desc);
+    find(prepared, plim_desc_hash(&desc), &desc, plan->variant[i].variant.name)->kept = 1;
+  }
+}
+
+/* Empty row i; rows behind it that could not be found beyond an empty one move up. Source: Knuth, The Art of Computer
+ * Programming, volume 3, section 6.4, algorithm R. */
+static void erase(plim_prepared *prepared, uint64_t i) {
+  uint64_t mask = (uint64_t)prepared->n_rows - 1;
+  for (uint64_t k = (i + 1) & mask; prepared->row[k].kernel; k = (k + 1) & mask) {
+    uint64_t way = (k - prepared->row[k].hash) & mask; /* from where it belongs to where it is */
+    if (way < ((k - i) & mask)) continue;
+    prepared->row[i] = prepared->row[k];
+    i = k;
+  }
+  prepared->row[i] = (plim_prepared_row){.kernel = NULL};
+  prepared->n_used--;
+}
+
+void plim_prepared_sweep_end(plim_prepared *prepared) {
+  for (int64_t i = 0; i < prepared->n_rows;) {
+    plim_prepared_row *row = &prepared->row[i];
+    if (!row->kernel || row->kept) {
+      i++;
+      continue;
+    }
+    prepared->device->api->unprepare(prepared->device, row->kernel);
+    erase(prepared, (uint64_t)i); /* another row may be here now */
+  }
+}

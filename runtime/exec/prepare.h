@@ -10,6 +10,7 @@ typedef struct plim_prepared_row {
   int32_t op;
   char variant[PLIM_VARIANT_NAME_BYTES];
   void *kernel; /* NULL: an empty row */
+  int32_t kept; /* by the sweep in hand */
 } plim_prepared_row;
 
 typedef struct plim_prepared {
@@ -27,5 +28,11 @@ void plim_prepared_free(plim_prepared *prepared); /* a zeroed one is legal */
 /* The kernel of a variant of a plan, prepared when there is none of its kind yet. The graph must outlive the set. */
 PLIM_MUST_USE plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph,
                                             const plim_plan_variant *variant, void **kernel);
+
+/* Free the kernels that no plan needs any more: between begin and end every plan that does is kept. Allocates nothing.
+ */
+void plim_prepared_sweep_begin(plim_prepared *prepared);
+void plim_prepared_keep(plim_prepared *prepared, const plim_graph *graph, const plim_plan *plan);
+void plim_prepared_sweep_end(plim_prepared *prepared);
 
 #endif

@@ -180,6 +180,18 @@ static plim_status move_lives(plim_exec *exec, const takeover *o) {
   return exec->device ? exec->device->api->sync(exec->device) : PLIM_OK;
 }
 
+/* Kernels of plans that have left are of no use, and take memory of the device. */
+static void free_kernels(plim_exec *exec) {
+  if (exec->options.own_kernels || exec->prepared.n_rows == 0) return; /* the latter: closing */
+  plim_prepared_sweep_begin(&exec->prepared);
+  for (int32_t i = 0; i < exec->n; i++) {
+    const plim_exec_plan *p = &exec->plan[i];
+    plim_prepared_keep(&exec->prepared, p->bound.graph, p->bound.plan);
+    if (p->taken_over) plim_prepared_keep(&exec->prepared, p->planned.graph, p->planned.plan);
+  }
+  plim_prepared_sweep_end(&exec->prepared);
+}
+
 /* The plan's own bound is put aside; that of an earlier turn in this step is done with. */
 static void install(plim_exec_plan *p, const plim_bound *fresh, plim_plan *plan) {
   if (p->taken_over) {
@@ -220,12 +232,13 @@ plim_status plim_turn_ask(plim_exec *exec, plim_exec_plan *p, int32_t step, plim
   return status;
 }
 
-void plim_turn_end(plim_exec_plan *p) {
+void plim_turn_end(plim_exec *exec, plim_exec_plan *p) {
   if (!p->taken_over) return;
   plim_bound_free(&p->bound);
   plim_plan_free(p->taken_over);
   p->bound = p->planned;
   p->taken_over = NULL;
+  free_kernels(exec);
 }
 
 /* ---- between two steps ---- */
@@ -248,7 +261,7 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
   return PLIM_OK;
 }
 
-/* Before the kernels of the plans that go are freed. */
+/* What the device has recorded of the plans that leave names their kernels: it forgets that before they are freed. */
 static void forget_steps(const plim_exec *exec) {
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
   if (watch && watch->replace) watch->replace(exec->device, exec->arena);
@@ -273,6 +286,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   }
 done:
   for (int32_t i = 0; i < exec->n; i++) plim_bound_free(&fresh[i]);
+  free_kernels(exec); /* of the plans that left, or of those that could not come */
   plim_release(exec->ctx, fresh, exec->n, sizeof *fresh);
   return status;
 }

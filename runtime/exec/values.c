@@ -38,7 +38,7 @@ static plim_role role_of(const plim_exec_plan *p, int32_t value) {
 }
 
 void plim_exec_claim(plim_exec *exec, int32_t which) {
-  for (int32_t i = 0; i < exec->n; i++) plim_turn_end(&exec->plan[i]);
+  for (int32_t i = 0; i < exec->n; i++) plim_turn_end(exec, &exec->plan[i]);
   if (exec->outputs_of >= 0 && !exec->arena) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
   exec->outputs_of = -1;
   if (exec->inputs_of >= 0 && exec->inputs_of != which) {
