@@ -317,3 +317,26 @@ Test(trainer, says_what_checkpoint_is_missing) {
   plim_trainer_close(t);
   plim_program_free(program);
 }
+
+/* The hash is made of the labels, so that a plan with other ones looks as if it gave other bits than it does. */
+Test(trainer, a_plan_whose_labels_are_not_those_of_its_kernels_is_refused) {
+  plim_program *program = make_program(BATCH);
+  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
+  plim_plan draft = *program->plan[PLIM_PROGRAM_TRAIN], *forged = NULL;
+  plim_trainer_options options = training(0.01f);
+  plim_plan_variant *variant = NULL;
+  plim_trainer *t = NULL;
+  cr_assert_eq(plim_allocate(ctx, draft.n_variants, sizeof *variant, &variant), PLIM_OK);
+  memcpy(variant, draft.variant, (size_t)draft.n_variants * sizeof *variant);
+  for (int32_t i = 0; i < draft.n_variants; i++) {
+    (void)snprintf(variant[i].variant.label, sizeof variant[i].variant.label, "forged");
+  }
+  draft.variant = variant;
+  cr_assert_eq(plim_plan_from_parts(graph, &draft, &forged), PLIM_OK);
+  plim_release(ctx, variant, draft.n_variants, sizeof *variant);
+  cr_assert_eq(plim_program_adopt(program, forged), PLIM_OK, "the checker cannot know: %s", plim_context_error(ctx));
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_EPLAN);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "the plan says bits label \"forged\""), "%s",
+                     plim_context_error(ctx));
+  plim_program_free(program);
+}

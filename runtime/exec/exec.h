@@ -28,7 +28,8 @@ typedef struct plim_exec_options {
  * inaccessible pages, prepare every op and variant. graph [n], plan [n] and `device` must outlive the executor.
  * `options` NULL: planned addresses, the device's kernels. `device` NULL with own_kernels: host memory.
  * PLIM_EDATA when a plan was made for another machine than `device` (field and both values); PLIM_EDIFF when a kernel
- * needs another workspace than the plan gives it. */
+ * needs another workspace than the plan gives it; PLIM_EPLAN when a variant has another bits label here than in the
+ * plan. */
 PLIM_MUST_USE plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options,
                                          int32_t n, const plim_graph *const *graph, const plim_plan *const *plan,
                                          plim_exec **out);

@@ -28,12 +28,25 @@ plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const 
                    (int)plan->threads, (int)here->threads);
 }
 
+/* The plan's arithmetic hash stands on its labels, so they must be those of the kernels that run. */
+static plim_status check_label(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
+                               const char *label) {
+  if (strcmp(exec->device->machine.device, "sim") == 0 || label[0] == '\0') return PLIM_OK;
+  if (strcmp(variant->variant.label, label) == 0) return PLIM_OK;
+  return plim_fail(
+      exec->ctx, PLIM_EPLAN,
+      "op \"%s\", variant \"%s\": the plan says bits label \"%s\", this device gives \"%s\": plan again here",
+      graph->op[variant->op].name, variant->variant.name, variant->variant.label, label);
+}
+
 /* Kernel and workspace of one variant of a plan: what the device says, or the variant when there is nobody to ask. */
 static plim_status prepare_variant(plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                    int checked, void **kernel, int64_t *workspace_bytes) {
+  const char *label = "";
   *workspace_bytes = variant->variant.workspace_bytes;
   if (exec->options.own_kernels) return PLIM_OK;
-  PLIM_TRY(plim_prepared_get(&exec->prepared, graph, variant, kernel));
+  PLIM_TRY(plim_prepared_get(&exec->prepared, graph, variant, kernel, &label));
+  if (checked) PLIM_TRY(check_label(exec, graph, variant, label));
   int64_t asked = exec->device->api->workspace(exec->device, *kernel);
   if (asked < 0) return PLIM_OK;
   if (checked && plim_align_up(asked, PLIM_ALIGN) != plim_align_up(*workspace_bytes, PLIM_ALIGN)) {

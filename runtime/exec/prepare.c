@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "runtime/device/desc.h"
+#include "runtime/device/profile_set.h"
+
+_Static_assert(sizeof(((plim_kernel_info *)0)->label) == PLIM_VARIANT_NAME_BYTES, "labels are copied whole");
 
 plim_status plim_prepared_new(plim_context *ctx, plim_device *device, int64_t capacity, plim_prepared *out) {
   int64_t rows = 16;
@@ -56,8 +59,17 @@ static plim_status reserve(plim_prepared *prepared) {
   return PLIM_OK;
 }
 
+/* The label that the device gives the variant. */
+static void find_label(plim_device *device, const plim_op_desc *desc, const char *variant, char *label) {
+  plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+  int n = device->api->variants(device, desc, info, PLIM_PROFILE_VARIANTS);
+  for (int i = 0; i < n && i < PLIM_PROFILE_VARIANTS; i++) {
+    if (strcmp(info[i].name, variant) == 0) memcpy(label, info[i].label, sizeof info[i].label);
+  }
+}
+
 plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant,
-                              void **kernel) {
+                              void **kernel, const char **label) {
   plim_op_desc desc;
   plim_desc_of(graph, variant->op, &desc);
   uint64_t hash = plim_desc_hash(&desc);
@@ -68,9 +80,11 @@ plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, 
     PLIM_TRY(prepared->device->api->prepare(prepared->device, &desc, variant->variant.name, &made));
     *row = (plim_prepared_row){.hash = hash, .graph = graph, .op = variant->op, .kernel = made};
     memcpy(row->variant, variant->variant.name, sizeof row->variant);
+    find_label(prepared->device, &desc, row->variant, row->label);
     prepared->n_used++;
   }
   *kernel = row->kernel;
+  *label = row->label;
   return PLIM_OK;
 }
 

@@ -9,8 +9,9 @@ typedef struct plim_prepared_row {
   const plim_graph *graph; /* where the description is */
   int32_t op;
   char variant[PLIM_VARIANT_NAME_BYTES];
-  void *kernel; /* NULL: an empty row */
-  int32_t kept; /* by the sweep in hand */
+  char label[PLIM_VARIANT_NAME_BYTES]; /* the bits that it gives here; "": the device does not say */
+  void *kernel;                        /* NULL: an empty row */
+  int32_t kept;                        /* by the sweep in hand */
 } plim_prepared_row;
 
 typedef struct plim_prepared {
@@ -25,9 +26,11 @@ PLIM_MUST_USE plim_status plim_prepared_new(plim_context *ctx, plim_device *devi
                                             plim_prepared *out);
 void plim_prepared_free(plim_prepared *prepared); /* a zeroed one is legal */
 
-/* The kernel of a variant of a plan, prepared when there is none of its kind yet. The graph must outlive the set. */
+/* The kernel of a variant of a plan, prepared when there is none of its kind yet; *label is the bits label that the
+ * device gives it, "" when the device does not list it, borrowed until the next call. The graph must outlive the set.
+ */
 PLIM_MUST_USE plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph,
-                                            const plim_plan_variant *variant, void **kernel);
+                                            const plim_plan_variant *variant, void **kernel, const char **label);
 
 /* Free the kernels that no plan needs any more: between begin and end every plan that does is kept. Allocates nothing.
  */
