@@ -76,6 +76,29 @@ Test(exact, lives_that_only_touch_share_an_address) {
   plim_test_context_end(ctx);
 }
 
+/* Stacked, the fifth would lie at 2^31. */
+Test(exact, equal_lives_that_are_stacked_beyond_any_capacity_do_not_fit) {
+  enum { N = 40 };
+  plim_box box[N];
+  int64_t align[N], offset[N], nodes;
+  plim_units units = {0};
+  plim_exact *exact = NULL;
+  ctx = plim_test_context();
+  for (int32_t i = 0; i < N; i++) {
+    box[i] = (plim_box){0, 1, 1, -1};
+    align[i] = INT64_C(1) << 29;
+  }
+  const plim_boxes boxes = {.n = N, .align = 1, .box = box, .own_align = align};
+  const plim_exact_limits limits = {.nodes = 1000, .deadline_ns = INT64_MAX};
+  cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+  cr_assert_eq(plim_exact_new(&units, 1000, &exact), PLIM_OK);
+  cr_assert_eq(plim_exact_run(exact, PLIM_EXACT_UNITS - 1, 0, &limits, offset, &nodes), PLIM_PACK_IMPOSSIBLE);
+  cr_assert_eq(nodes, 0, "the first piles prove it");
+  plim_exact_free(exact);
+  plim_units_free(&units);
+  plim_test_context_end(ctx);
+}
+
 Test(exact, sizes_are_rounded_up_to_the_alignment) {
   ctx = plim_test_context();
   const plim_box box[] = {{0, 1, 3, -1}, {0, 1, 3, -1}};

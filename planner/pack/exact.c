@@ -36,12 +36,14 @@ static int is_over(const plim_exact *e, int32_t x, int32_t y) {
   return (int)(e->over[(int64_t)x * e->words + y / PLIM_WORD] >> (y % PLIM_WORD) & 1);
 }
 
-/* The lowest offset of `above` when `below` lies at `offset`. */
+/* The lowest offset of `above` when `below` lies at `offset`. Offsets from PLIM_EXACT_UNITS on are above any capacity,
+ * and equal to it here. */
 static int32_t lift(const plim_exact *e, int32_t below, int32_t above, int32_t offset) {
-  int32_t align = e->shape[above].align, size = e->shape[below].size;
+  int64_t align = e->shape[above].align, size = e->shape[below].size;
   if (e->reach) size = e->reach[(int64_t)e->order[below].box * e->n + e->order[above].box];
-  int32_t low = offset + size > 0 ? offset + size : 0;
-  return align == 1 ? low : (low + align - 1) / align * align;
+  int64_t low = offset + size > 0 ? offset + size : 0;
+  if (align > 1) low = (low + align - 1) / align * align;
+  return low < PLIM_EXACT_UNITS ? (int32_t)low : PLIM_EXACT_UNITS;
 }
 
 /* ---- states ---- */
@@ -58,6 +60,7 @@ static int piles_fit(plim_exact *e, const piece *p, plim_span where) {
   for (int32_t i = 0; i < p->n; i++) {
     const shape *b = &e->shape[p->item[i].box];
     const int16_t *restrict mask = b->mask;
+    if (p->item[i].least > e->capacity) return 0; /* it would not fit in 16 bits */
     int16_t least = (int16_t)(p->item[i].least >> e->shift), size = b->pile;
     int32_t from = b->first / PLIM_LANES * PLIM_LANES, to = b->last < end ? b->last : end;
     for (int32_t s = from > begin ? from : begin; s < to; s += PLIM_LANES) {
