@@ -266,6 +266,7 @@ plim_status plim_planning_offer_point(plim_planning *pl, const plim_curve_point 
     status = plim_place_at(&pl->placement, pl->timeline, &schedule, point->n_offsets, point->offset, taken);
     bytes = pl->placement.height_bytes;
   }
+  *taken = *taken && bytes == point->bytes;
   if (status == PLIM_OK && *taken && better(pl, point->time_ns, bytes)) {
     status = keep(pl, &schedule, &pl->placement, point->time_ns, bytes);
   }

@@ -205,6 +205,85 @@ static plim_curve_file file_of(const planner_case *c) {
   return file;
 }
 
+/* The file as a liar would write it: whole, with its checksum. */
+typedef void edit_curve(plim_curve *curve);
+static void edit_file(const planner_case *c, edit_curve *edit) {
+  plim_curve curve = {.ctx = c->ctx};
+  plim_curve_file file;
+  cr_assert_eq(plim_curve_open(c->problem, &c->options, "search", &file, &curve), PLIM_OK);
+  cr_assert_gt(curve.n, 0);
+  cr_assert_gt(curve.n_tries, 0);
+  edit(&curve);
+  curve.changed = 1;
+  cr_assert_eq(plim_curve_save(&file, &curve), PLIM_OK);
+  plim_curve_free(&curve);
+}
+
+static void state_any_bound(plim_curve *curve) {
+  for (int32_t i = 0; i < curve->n_tries; i++) curve->attempt[i].hint_ns = INT64_MAX;
+}
+
+static void state_best_is_optimal(plim_curve *curve) {
+  for (int32_t i = 0; i < curve->n_tries; i++) curve->attempt[i].hint_ns = curve->point[0].time_ns;
+}
+
+static void state_bound_without_points(plim_curve *curve) {
+  state_any_bound(curve);
+  curve->n = 0; /* of a test: what they own is lost with the process */
+}
+
+static void state_fewer_bytes(plim_curve *curve) {
+  for (int32_t i = 0; i < curve->n; i++) curve->point[i].bytes /= 2;
+}
+
+Test(kept, what_a_file_states_is_no_proof_and_no_refusal) {
+  static edit_curve *const lies[] = {state_any_bound, state_best_is_optimal, state_bound_without_points,
+                                     state_fewer_bytes};
+  int32_t unproved = 0;
+  for (uint64_t seed = 1; seed <= 12; seed++) {
+    planner_case c = make_case(seed, (int)(seed % 2));
+    int64_t budget = whole_bytes(&c) * 80 / 100;
+    c.options.iterations = 60;
+    plim_plan *honest = plan_at(&c, budget);
+    for (size_t i = 0; honest && i < sizeof lies / sizeof lies[0]; i++) {
+      edit_file(&c, lies[i]);
+      plim_plan *plan = plan_at(&c, budget);
+      cr_assert_not_null(plan, "seed %d, lie %d: refused", (int)seed, (int)i);
+      if (!honest->proved && plan->time_ns == honest->time_ns) {
+        cr_assert_not(plan->proved, "seed %d, lie %d: proved", (int)seed, (int)i);
+        unproved++;
+      }
+      plim_plan_free(plan);
+    }
+    plim_plan_free(honest);
+    planner_case_free(&c);
+  }
+  cr_assert_gt(unproved, 3);
+}
+
+Test(kept, a_proof_is_found_again_in_another_process) {
+  int32_t proved = 0, bounded = 0;
+  for (uint64_t seed = 1; seed <= 12; seed++) {
+    planner_case c = make_case(seed, (int)(seed % 2));
+    int64_t whole = whole_bytes(&c);
+    for (int64_t percent = 65; percent <= 95; percent += 10) {
+      plim_plan *first = plan_at(&c, whole * percent / 100), *second = plan_at(&c, whole * percent / 100);
+      if (first) {
+        cr_assert_eq(from_curve, 1);
+        cr_assert_eq(second->bound_ns, first->bound_ns, "seed %d at %d %%", (int)seed, (int)percent);
+        cr_assert_eq(second->proved, first->proved);
+        proved += second->proved && second->bound_ns > second->keep_all_ns;
+        bounded += second->bound_ns > second->keep_all_ns;
+      }
+      plim_plan_free(first);
+      plim_plan_free(second);
+    }
+    planner_case_free(&c);
+  }
+  cr_assert_gt(proved, 2);
+  cr_assert_gt(bounded, 4);
+}
+
 static char *read_file(plim_context *ctx, const char *path, int64_t *bytes) {
   char *text = NULL;
   cr_assert_eq(plim_file_read(ctx, path, 1 << 24, &text, bytes), PLIM_OK, "%s", plim_context_error(ctx));
@@ -228,6 +307,45 @@ Test(kept, a_curve_file_changed_anywhere_never_gives_a_bad_plan) {
   plim_file_release(c.ctx, text, bytes);
   plim_plan_free(right);
   planner_case_free(&c);
+}
+
+Test(kept, a_file_whose_text_was_changed_is_not_read) {
+  planner_case c = make_case(2, 0);
+  int64_t budget = whole_bytes(&c) * 90 / 100, bytes = 0;
+  plim_plan_free(plan_at(&c, budget));
+  plim_curve_file file = file_of(&c);
+  char *text = read_file(c.ctx, file.path, &bytes), *seed = strstr(text, "\"seed\": 1");
+  cr_assert_not_null(seed);
+  seed[strlen("\"seed\": ")] = '2'; /* as well formed as before */
+  cr_assert_eq(plim_file_save(c.ctx, file.path, text, bytes), PLIM_OK);
+  plim_plan_free(plan_at(&c, budget));
+  cr_assert_eq(from_curve, 0);
+  plim_plan_free(plan_at(&c, budget));
+  cr_assert_eq(from_curve, 1, "it was replaced by a good one");
+  plim_file_release(c.ctx, text, bytes);
+  planner_case_free(&c);
+}
+
+/* A curve of version 1 has no checksum. */
+Test(kept, a_curve_of_the_first_version_can_be_read) {
+  static const char text[] =
+      "{\n  \"plimsoll\": \"curve\",\n  \"version\": 1,\n  \"key\": \""
+      "00000000000000000000000000000000000000000000000000000000000000ab\",\n  \"tries\": [\n"
+      "    {\"budget_bytes\": 9, \"seed\": 1, \"iterations\": 5, \"time_limit_ns\": 0, "
+      "\"threads\": 1, \"bound_ns\": 20}\n  ],\n  \"points\": [\n"
+      "    {\"bytes\": 8, \"time_ns\": 30, \"ops\": [0], \"choices\": [0], \"offsets\": []}\n"
+      "  ]\n}\n";
+  static const char key[] = "00000000000000000000000000000000000000000000000000000000000000ab";
+  plim_context *ctx = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  plim_curve curve = {.ctx = ctx};
+  cr_assert_eq(plim_curve_parse(ctx, "curve.json", text, (int64_t)strlen(text), key, &curve), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  cr_assert_eq(curve.n, 1);
+  cr_assert_eq(plim_curve_bound(&curve, 9), 0, "a file's bound is no proof");
+  cr_assert_eq(plim_curve_hint(&curve, 9), 20);
+  plim_curve_free(&curve);
+  plim_context_free(ctx);
 }
 
 static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {

@@ -125,14 +125,20 @@ static plim_curve_try *find_try(const plim_curve *c, const plim_curve_try *attem
   return NULL;
 }
 
+int64_t plim_curve_stated(const plim_curve_try *attempt) {
+  return attempt->bound_ns > attempt->hint_ns ? attempt->bound_ns : attempt->hint_ns;
+}
+
 plim_status plim_curve_note(plim_curve *c, const plim_curve_try *attempt) {
   plim_curve_try *known = find_try(c, attempt);
-  if (known && known->bound_ns >= attempt->bound_ns) return PLIM_OK;
-  c->changed = 1;
   if (known) {
-    known->bound_ns = attempt->bound_ns;
+    int64_t before = plim_curve_stated(known);
+    if (known->bound_ns < attempt->bound_ns) known->bound_ns = attempt->bound_ns;
+    known->hint_ns = attempt->hint_ns;
+    c->changed |= plim_curve_stated(known) != before;
     return PLIM_OK;
   }
+  c->changed = 1;
   if (c->n_tries == PLIM_CURVE_TRIES) {
     memmove(c->attempt, c->attempt + 1, (size_t)--c->n_tries * sizeof *c->attempt);
   }
@@ -145,10 +151,30 @@ int plim_curve_tried(const plim_curve *c, const plim_curve_try *attempt) {
   return find_try(c, attempt) != NULL;
 }
 
-int64_t plim_curve_bound(const plim_curve *c, int64_t budget_bytes) {
+/* The larger bound of tries at this budget and at larger ones. */
+static int64_t best_of(const plim_curve *c, int64_t budget_bytes, int hint) {
   int64_t best = 0;
   for (int32_t i = 0; i < c->n_tries; i++) {
-    if (c->attempt[i].budget_bytes >= budget_bytes && c->attempt[i].bound_ns > best) best = c->attempt[i].bound_ns;
+    const plim_curve_try *a = &c->attempt[i];
+    int64_t bound_ns = hint ? a->hint_ns : a->bound_ns;
+    if (a->budget_bytes >= budget_bytes && bound_ns > best) best = bound_ns;
   }
   return best;
+}
+
+int64_t plim_curve_bound(const plim_curve *c, int64_t budget_bytes) {
+  return best_of(c, budget_bytes, 0);
+}
+
+int64_t plim_curve_hint(const plim_curve *c, int64_t budget_bytes) {
+  return best_of(c, budget_bytes, 1);
+}
+
+void plim_curve_drop_hints(plim_curve *c, int64_t budget_bytes, int64_t proved_ns) {
+  for (int32_t i = 0; i < c->n_tries; i++) {
+    plim_curve_try *a = &c->attempt[i];
+    if (a->budget_bytes < budget_bytes || a->hint_ns <= proved_ns) continue;
+    a->hint_ns = 0;
+    c->changed = 1;
+  }
 }

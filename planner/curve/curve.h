@@ -18,9 +18,10 @@ typedef struct plim_curve_point {
 
 enum { PLIM_TRY_LOWEST = -1 /* as a budget: the lowest plan was looked for */ };
 
-/* One planning call: the effort that went into one budget. */
+/* One planning call: the effort that went into one budget. bound_ns was proved by this process; hint_ns is a bound that
+ * a file states, which nothing relies on before it is proved again. */
 typedef struct plim_curve_try {
-  int64_t budget_bytes, iterations, time_limit_ns, bound_ns;
+  int64_t budget_bytes, iterations, time_limit_ns, bound_ns, hint_ns;
   uint64_t seed;
   int32_t threads;
 } plim_curve_try;
@@ -42,7 +43,7 @@ void plim_curve_free(plim_curve *curve); /* leaves it empty */
 
 /* Add a copy of the point, unless one needs no more bytes and no more time; drop those that it beats. *kept (may be
  * NULL) is 1 when it was added. A curve of more than PLIM_CURVE_WEIGHT steps and offsets gives up points that make the
- * least difference, never the first and the last. O(log n) plus the copy. */
+ * least difference, never the first and the last. O(n) plus the copy; O(n) more for each point that it gives up. */
 enum { PLIM_CURVE_WEIGHT = 3000000 };
 PLIM_MUST_USE plim_status plim_curve_insert(plim_curve *curve, const plim_curve_point *point, int32_t *kept);
 
@@ -53,9 +54,16 @@ const plim_curve_point *plim_curve_lowest(const plim_curve *curve);
 /* Add the points and tries of another curve of the same graph, profile and options. */
 PLIM_MUST_USE plim_status plim_curve_merge(plim_curve *to, const plim_curve *from);
 
-/* Tries: note one, look for one with the same budget and effort; the best bound known for a budget (0: none). */
+/* Tries: note one, or a better bound or another hint of one; look for one with the same budget and effort. */
 PLIM_MUST_USE plim_status plim_curve_note(plim_curve *curve, const plim_curve_try *attempt);
 int plim_curve_tried(const plim_curve *curve, const plim_curve_try *attempt);
+
+/* What a file states as the bound of a try. */
+int64_t plim_curve_stated(const plim_curve_try *attempt);
+
+/* The best bound proved for a budget, the best hint for it (0: none); forget hints above `proved_ns`. */
 int64_t plim_curve_bound(const plim_curve *curve, int64_t budget_bytes);
+int64_t plim_curve_hint(const plim_curve *curve, int64_t budget_bytes);
+void plim_curve_drop_hints(plim_curve *curve, int64_t budget_bytes, int64_t proved_ns);
 
 #endif

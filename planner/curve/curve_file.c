@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "planner_hash.h"
 #include "runtime/base/array.h"
 #include "runtime/base/file.h"
 #include "runtime/base/sha256.h"
@@ -11,6 +12,7 @@
 #include "runtime/graph/own_profile.h"
 
 static const char kind[] = "curve";
+enum { CHECKED_VERSION = 2 /* has a checksum */, VERSION = CHECKED_VERSION };
 static const int64_t most_bytes = INT64_C(256) << 20; /* of all curves */
 
 /* ---- the key ---- */
@@ -24,12 +26,12 @@ static plim_status hash_profile(const plim_profile *profile, char *hash) {
   return status;
 }
 
-/* Another version of the planner starts anew. */
+/* A build from other sources, or by another compiler, starts anew. */
 static plim_status make_key(const plim_problem *p, const plim_plan_options *o, const char *planner, char *key) {
   char profile[PLIM_FINGERPRINT_BYTES];
   PLIM_TRY(hash_profile(p->profile, profile));
   plim_text text = {.ctx = p->ctx};
-  plim_text_format(&text, "plimsoll curve 1\nbuild %s\ngraph %s\nprofile %s\nplanner %s\nclass %s\n", PLIM_VERSION,
+  plim_text_format(&text, "plimsoll curve 2\nbuild %s\ngraph %s\nprofile %s\nplanner %s\nclass %s\n", PLIM_PLANNER_HASH,
                    p->graph->fingerprint, profile, planner, plim_plan_class_name(p->plan_class));
   plim_text_format(&text, "unpacked %d\nlabels %d\n", o->unpacked, (int)o->labels);
   if (p->plan_class == PLIM_CLASS_COPIES) {
@@ -66,11 +68,23 @@ static void write_try(plim_text *t, const plim_curve_try *a) {
   plim_document_write_int(t, a->budget_bytes, PLIM_TRY_LOWEST);
   plim_text_format(t, ", \"seed\": %llu, \"iterations\": %lld, \"time_limit_ns\": %lld, \"threads\": %d, ",
                    (unsigned long long)a->seed, (long long)a->iterations, (long long)a->time_limit_ns, a->threads);
-  plim_text_format(t, "\"bound_ns\": %lld}", (long long)a->bound_ns);
+  plim_text_format(t, "\"bound_ns\": %lld}", (long long)plim_curve_stated(a));
+}
+
+static const char check_head[] = ",\n  \"checksum\": \"", check_foot[] = "\"\n}\n";
+enum { CHECK_HEAD = sizeof check_head - 1, CHECK_FOOT = sizeof check_foot - 1, DIGITS = PLIM_FINGERPRINT_BYTES - 1 };
+enum { CHECK_BYTES = CHECK_HEAD + DIGITS + CHECK_FOOT };
+
+/* The last field: SHA-256 of all text before it. */
+static void write_checksum(plim_text *t, int64_t begin) {
+  char hash[PLIM_FINGERPRINT_BYTES] = "";
+  if (t->status == PLIM_OK) plim_sha256_hex(t->chars + begin, (size_t)(t->length - begin), hash);
+  plim_text_format(t, "%s%s%s", check_head, hash, check_foot);
 }
 
 void plim_curve_write(plim_text *t, const char *key, const plim_curve *c) {
-  plim_document_write_head(t, kind);
+  int64_t begin = t->length;
+  plim_document_write_version(t, kind, VERSION);
   plim_text_format(t, "  \"key\": \"%s\",\n  \"tries\": [", key);
   for (int32_t i = 0; i < c->n_tries; i++) {
     plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
@@ -81,7 +95,8 @@ void plim_curve_write(plim_text *t, const char *key, const plim_curve *c) {
     plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
     write_point(t, &c->point[i]);
   }
-  plim_text_add(t, "\n  ]\n}\n");
+  plim_text_add(t, "\n  ]");
+  write_checksum(t, begin);
 }
 
 /* ---- reading ---- */
@@ -153,26 +168,39 @@ static void read_tries(plim_json_at *root, plim_curve *curve) {
                         .iterations = plim_json_int(&at, "iterations", 0, INT64_MAX),
                         .time_limit_ns = plim_json_int(&at, "time_limit_ns", 0, INT64_MAX),
                         .threads = (int32_t)plim_json_int(&at, "threads", 0, INT32_MAX),
-                        .bound_ns = plim_json_int(&at, "bound_ns", 0, INT64_MAX)};
+                        .hint_ns = plim_json_int(&at, "bound_ns", 0, INT64_MAX)};
     plim_json_end(&at);
     if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_curve_note(curve, &a));
   }
 }
 
+/* Is the field of the text what its beginning gives? */
+static int is_whole(const char *text, int64_t bytes, const char *stated) {
+  char hash[PLIM_FINGERPRINT_BYTES];
+  int64_t before = bytes - CHECK_BYTES;
+  if (before < 0 || memcmp(text + before, check_head, CHECK_HEAD) != 0) return 0;
+  plim_sha256_hex(text, (size_t)before, hash);
+  return strcmp(hash, stated) == 0;
+}
+
 plim_status plim_curve_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes, const char *key,
                              plim_curve *curve) {
   plim_json doc;
-  char found[PLIM_FINGERPRINT_BYTES] = "";
+  char found[PLIM_FINGERPRINT_BYTES] = "", stated[PLIM_FINGERPRINT_BYTES] = "";
   if (plim_document_open(ctx, name, text, bytes, &doc) == PLIM_OK) {
     plim_json_at root = plim_json_root(&doc);
-    plim_document_read_head(&root, kind);
+    int version = plim_document_read_version(&root, kind, VERSION);
     plim_document_read_hash(&root, "key", found);
+    if (version >= CHECKED_VERSION) plim_document_read_hash(&root, "checksum", stated);
     if (doc.status == PLIM_OK && strcmp(found, key) != 0) {
       plim_json_fail(&root, "key", "is that of another graph, profile or planner");
     }
     read_tries(&root, curve);
     read_points(&root, curve);
     plim_json_end(&root);
+    if (doc.status == PLIM_OK && version >= CHECKED_VERSION && !is_whole(text, bytes, stated)) {
+      plim_json_fail(&root, "checksum", "is not that of the text: the file was changed");
+    }
   }
   plim_json_close(&doc);
   curve->changed = 0;

@@ -29,18 +29,44 @@ static plim_status search(plim_planning *pl, const plim_strategy *strategy, plim
   pl->curve = NULL;
   if (status != PLIM_OK || !pl->found) return status;
   attempt->bound_ns = pl->lowest ? 0 : pl->bound_ns;
+  if (!pl->lowest) plim_curve_drop_hints(curve, pl->budget_bytes, pl->bound_ns);
   return plim_curve_note(curve, attempt);
+}
+
+/* What was proved again, for the budgets to come in this process. */
+static plim_status note_proof(const plim_planning *pl, plim_curve *curve, plim_curve_try *attempt, int64_t hint_ns) {
+  attempt->bound_ns = pl->bound_ns;
+  attempt->hint_ns = hint_ns > pl->bound_ns ? hint_ns : 0;
+  return plim_curve_note(curve, attempt);
+}
+
+/* A file's bound is no proof: it says how far to go. *proved: the best is a proved optimum. */
+static plim_status prove_hint(plim_planning *pl, int64_t hint_ns, int32_t *proved) {
+  int64_t target = hint_ns < pl->best_ns ? hint_ns : pl->best_ns;
+  plim_status status = PLIM_OK;
+  if (target > pl->bound_ns) status = plim_cut_prove(pl, target);
+  *proved = pl->best_ns <= pl->bound_ns;
+  return status;
 }
 
 plim_status plim_kept_run(plim_planning *pl, const plim_strategy *strategy, plim_curve *curve, int32_t *kept) {
   plim_curve_try attempt = try_of(pl);
-  int32_t taken;
+  int32_t taken, proved = 0;
   PLIM_TRY(take_known(pl, curve, &taken));
   int64_t bound_ns = pl->lowest ? 0 : plim_curve_bound(curve, pl->budget_bytes);
+  int64_t hint_ns = pl->lowest ? 0 : plim_curve_hint(curve, pl->budget_bytes);
   int64_t known_ns = pl->best_ns, known_bytes = pl->best_bytes;
+  int tried = taken && plim_curve_tried(curve, &attempt);
   if (bound_ns > pl->bound_ns && (!taken || bound_ns <= pl->best_ns)) pl->bound_ns = bound_ns;
-  int done = taken && (plim_curve_tried(curve, &attempt) || (!pl->lowest && pl->best_ns <= pl->bound_ns));
-  plim_status status = done ? PLIM_OK : search(pl, strategy, curve, &attempt);
+  bound_ns = pl->bound_ns;
+  if (taken && !pl->lowest) {
+    PLIM_TRY(prove_hint(pl, tried || hint_ns >= pl->best_ns ? hint_ns : 0, &proved));
+  }
+  /* what a file calls an optimum and is not proved to be one is searched again */
+  int done = proved || (tried && (pl->lowest || hint_ns < pl->best_ns));
+  plim_status status = PLIM_OK;
+  if (!done) status = search(pl, strategy, curve, &attempt);
+  if (done && pl->bound_ns > bound_ns) status = note_proof(pl, curve, &attempt, hint_ns);
   *kept = taken && pl->best_ns == known_ns && pl->best_bytes == known_bytes;
   return status;
 }

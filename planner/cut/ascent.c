@@ -125,6 +125,10 @@ const double *plim_cut_ascent_point(const plim_cut_ascent *a) {
   return a->point;
 }
 
+double plim_cut_ascent_bound(const plim_cut_ascent *a) {
+  return a->best;
+}
+
 int64_t plim_cut_ascent_work(const plim_cut_ascent *a) {
   return a->work;
 }

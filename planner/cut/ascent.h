@@ -15,8 +15,8 @@ PLIM_MUST_USE plim_status plim_cut_ascent_new(const plim_cut_model *model, plim_
                                               plim_cut_ascent **out);
 void plim_cut_ascent_free(plim_cut_ascent *ascent); /* NULL is legal */
 
-/* Go on until `stop` says so, or little more is to be had. *impossible: there is a cut that fits whatever runs again.
- * Deterministic where `stop` is. */
+/* Go on until `stop` says so, or little more is to be had. *impossible: at some cut the bytes do not fit, whatever runs
+ * again. Deterministic where `stop` is. */
 PLIM_MUST_USE plim_status plim_cut_ascend(plim_cut_ascent *ascent, int (*stop)(void *user), void *user,
                                           int32_t *impossible);
 
@@ -26,6 +26,8 @@ const plim_cut_rows *plim_cut_ascent_rows(const plim_cut_ascent *ascent);
 const double *plim_cut_ascent_multipliers(const plim_cut_ascent *ascent);
 /* A point near the optimum of the relaxation, x [n_columns] in [0, 1]; it may violate rows a little. */
 const double *plim_cut_ascent_point(const plim_cut_ascent *ascent);
+/* What the multipliers prove, but for rounding. */
+double plim_cut_ascent_bound(const plim_cut_ascent *ascent);
 /* Steps of work beside those of the flow. */
 int64_t plim_cut_ascent_work(const plim_cut_ascent *ascent);
 

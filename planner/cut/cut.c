@@ -11,6 +11,7 @@
 enum { CUT_PERCENT = 90 /* of the time, the rest is for the search where no plan fits */ };
 enum { MOVES_AN_OP = 400 };
 enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000, WORK_A_MOVE = 1000, BOUND_WORK = 100000000 };
+enum { LEAST_SEARCH_WORK = 300000000, SEARCH_WORK_AN_OP = 300000 /* of plim_cut_search_work */ };
 /* Smaller budgets that are tried, each with half of the effort that is left; of many ops each takes seconds, and has to
  * have them. */
 enum { TRIES = 8, TRIES_OF_MANY = 1 };
@@ -73,13 +74,19 @@ static plim_cut_limits limits_of(const plim_planning *pl, const effort *e) {
       .work = e->work, .deadline_ns = e->deadline_ns, .enough_ns = pl->found ? pl->best_ns : INT64_MAX};
 }
 
-static plim_status raise_bound(plim_planning *pl, const cutter *c, const effort *e) {
+/* To `enough_ns` and no further. */
+static plim_status raise_bound_to(plim_planning *pl, const cutter *c, const effort *e, int64_t enough_ns) {
   plim_cut_limits limits = limits_of(pl, e);
   plim_cut_answer answer;
   limits.bound_only = 1;
+  limits.enough_ns = enough_ns;
   PLIM_TRY(plim_cut_solve(c->solver, pl->budget_bytes, &limits, &answer));
   if (answer.bound_ns > pl->bound_ns) pl->bound_ns = answer.bound_ns;
   return PLIM_OK;
+}
+
+static plim_status raise_bound(plim_planning *pl, const cutter *c, const effort *e) {
+  return raise_bound_to(pl, c, e, pl->found ? pl->best_ns : INT64_MAX);
 }
 
 static int done(const plim_planning *pl) {
@@ -141,6 +148,26 @@ plim_status plim_cut_after(plim_planning *pl, const plim_strategy *strategy) {
   PLIM_TRY(plim_cut_kit_new(pl->problem, &kit));
   plim_status status = begin_bound(pl, kit, &e);
   plim_cut_kit_free(kit);
+  return status;
+}
+
+int64_t plim_cut_search_work(const plim_planning *pl) {
+  if (pl->options->time_limit_ns > 0) return pl->options->time_limit_ns / 100 * PLIM_CUT_PERCENT;
+  int64_t work = SEARCH_WORK_AN_OP * (int64_t)pl->problem->n_ops;
+  return work > LEAST_SEARCH_WORK ? work : LEAST_SEARCH_WORK;
+}
+
+plim_status plim_cut_prove(plim_planning *pl, int64_t target_ns) {
+  plim_cut_kit *own = NULL, *kit = pl->kit;
+  effort e = {plim_cut_search_work(pl), plim_planning_deadline(pl, PLIM_CUT_PERCENT)};
+  if (pl->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
+  if (!kit) {
+    PLIM_TRY(plim_cut_kit_new(pl->problem, &own));
+    kit = own;
+  }
+  plim_status status = cutter_make(pl->problem, pl->problem->fixed_order, &kit->own);
+  if (status == PLIM_OK) status = raise_bound_to(pl, &kit->own, &e, target_ns);
+  plim_cut_kit_free(own);
   return status;
 }
 

@@ -21,6 +21,15 @@ void plim_cut_kit_free(plim_cut_kit *kit); /* NULL is legal */
  * Deterministic without a deadline. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_begin(plim_planning *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed);
 
+/* Raise pl->bound_ns towards target_ns, a time that nothing is known to beat, with the effort of the search's own
+ * bound: the model stops where that much is proved. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
+PLIM_MUST_USE plim_status plim_cut_prove(plim_planning *pl, int64_t target_ns);
+
+/* Effort of the cut model for a search: about a tenth of a second, more where a single look at all cuts takes as long,
+ * or up to a quarter of the time. */
+enum { PLIM_CUT_PERCENT = 25 };
+int64_t plim_cut_search_work(const plim_planning *pl);
+
 /* Run a strategy for the planning. What it found without asking the cut model, and is not proved, gets a bound of a
  * tenth of a second's effort. */
 PLIM_MUST_USE plim_status plim_cut_after(plim_planning *pl, const plim_strategy *strategy);

@@ -21,8 +21,12 @@ static void forget_rows(plim_cut_solver *s) {
   plim_cut_rows_sift(&s->rows, s->keep_row);
 }
 
+/* Where only a bound is asked for, also when it proves enough; what the certificate rounds off, the nodes have to add.
+ */
 static int stop_ascent(void *user) {
-  return plim_cut_solver_over(user);
+  const plim_cut_solver *s = user;
+  int enough = s->limits->bound_only && plim_cut_ascent_bound(s->ascent) >= (double)s->cutoff;
+  return enough || plim_cut_solver_over(s);
 }
 
 /* What the ascent proves, the rows that bind there for the program, a solution from its point. */

@@ -15,16 +15,6 @@ enum { COVER_OPS = 1500, COVER_ROUNDS = 12, COVER_PERCENT = 60 /* of the time le
 enum { DEEP_PERCENT = 10 };
 static const int64_t deep_ns = INT64_C(5000000000);
 
-/* Effort of the cut model: about a tenth of a second, more where a single look at all cuts takes as long, or up to a
- * quarter of the time. */
-enum { CUT_PERCENT = 25 };
-static int64_t cut_work(const plim_planning *pl) {
-  enum { LEAST_WORK = 300000000, WORK_AN_OP = 300000 };
-  if (pl->options->time_limit_ns > 0) return pl->options->time_limit_ns / 100 * CUT_PERCENT;
-  int64_t work = WORK_AN_OP * (int64_t)pl->problem->n_ops;
-  return work > LEAST_WORK ? work : LEAST_WORK;
-}
-
 /* The cut model and Rotor may have had most of the time. */
 static int64_t cover_deadline(const plim_planning *pl) {
   int64_t now_ns = plim_now_ns(), end_ns = plim_planning_deadline(pl, 100);
@@ -74,7 +64,7 @@ plim_status plim_search_run(plim_planning *pl) {
   if (pl->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plan_cheaply(pl, &options, &cheap));
   PLIM_CHECK(plim_planning_program_order(pl, pl->budget_bytes, &order));
-  PLIM_CHECK(plim_cut_begin(pl, cut_work(pl), plim_planning_deadline(pl, CUT_PERCENT), &order));
+  PLIM_CHECK(plim_cut_begin(pl, plim_cut_search_work(pl), plim_planning_deadline(pl, PLIM_CUT_PERCENT), &order));
   if (pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns)) goto done;
   PLIM_CHECK(begin_many(pl, &order));
   PLIM_CHECK(plim_seed_replay(pl, STRONG, &order));
