@@ -1,0 +1,16 @@
+# The public headers: what `cmake --install` copies to include/plimsoll, in the folders that they have here. A program
+# includes <plimsoll/plan.h> or <plimsoll/plimsoll.h>, which include all of a list. tests/outside/check says when a
+# public header includes one that is not public, or when a list and its umbrella header differ.
+set(plim_plan_headers
+  kernels/op.h
+  runtime/base/status.h runtime/base/context.h runtime/base/size.h
+  runtime/graph/handles.h runtime/graph/graph.h runtime/graph/profile.h runtime/graph/plan.h runtime/graph/check.h
+  runtime/graph/trace.h runtime/graph/import.h runtime/graph/generate.h
+  runtime/arena/policy.h runtime/arena/replay.h runtime/online/ideal.h runtime/inspect/inspect.h
+  planner/planner.h planner/pack/boxes.h planner/pack/pack.h planner/pack/solve.h planner/pack/validate.h)
+set(plim_run_headers
+  kernels/table.h
+  runtime/device/device.h runtime/device/device_check.h runtime/device/profiler.h runtime/device/ceilings.h
+  runtime/exec/exec.h runtime/net/net.h
+  runtime/train/dataset.h runtime/train/program.h runtime/train/replan.h runtime/train/schedule.h
+  runtime/train/unplanned.h runtime/train/trainer.h runtime/train/checkpoint.h runtime/train/vram.h)

@@ -1,0 +1,28 @@
+/* All public headers of libplimsoll-plan: documents (graph, profile, plan, trace), checker, planner, packing, online
+ * policies. Needs libc, libm, threads and jansson. */
+#ifndef PLIM_PLIMSOLL_PLAN_H
+#define PLIM_PLIMSOLL_PLAN_H
+
+#include "kernels/op.h"
+#include "planner/pack/boxes.h"
+#include "planner/pack/pack.h"
+#include "planner/pack/solve.h"
+#include "planner/pack/validate.h"
+#include "planner/planner.h"
+#include "runtime/arena/policy.h"
+#include "runtime/arena/replay.h"
+#include "runtime/base/context.h"
+#include "runtime/base/size.h"
+#include "runtime/base/status.h"
+#include "runtime/graph/check.h"
+#include "runtime/graph/generate.h"
+#include "runtime/graph/graph.h"
+#include "runtime/graph/handles.h"
+#include "runtime/graph/import.h"
+#include "runtime/graph/plan.h"
+#include "runtime/graph/profile.h"
+#include "runtime/graph/trace.h"
+#include "runtime/inspect/inspect.h"
+#include "runtime/online/ideal.h"
+
+#endif
