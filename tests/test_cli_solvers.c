@@ -60,3 +60,12 @@ Test(cli_solvers, the_fetching_script_leaves_alone_what_is_there) {
       "/tools/get_solvers && cat libhighs.so.1 ortools/.libs/libortools.so.9; cd ../..; rm -r plimsoll");
   cr_assert_str_eq(run->out, "1\n2\n", "%s%s", run->out, run->error);
 }
+
+Test(cli_solvers, libraries_of_the_working_directory_are_not_opened_by_a_relative_path) {
+  const program_run *run = plim_test_shell(
+      "unset PLIM_HIGHS PLIM_CBC PLIM_ORTOOLS; mkdir -p plimsoll/lib; echo code >plimsoll/lib/libhighs.so.1; "
+      "HOME=/nowhere XDG_DATA_HOME=. $PLIMSOLL solvers; rm -r plimsoll");
+  if (!strstr(run->out, "highs   -")) cr_skip_test("the system has HiGHS, which comes before the data directory");
+  cr_assert_not_null(strstr(run->out, "XDG_DATA_HOME is \".\", which is ignored"), "%s", run->out);
+  cr_assert_null(strstr(run->out, "cannot be opened"), "%s", run->out);
+}

@@ -74,6 +74,15 @@ Test(cuda_library, is_found_in_any_folder_of_the_list) {
   expect_found();
 }
 
+Test(cuda_library, relative_folders_of_the_list_are_ignored_and_that_is_said) {
+  functions f;
+  cr_assert_eq(symlink(real, plim_test_path("libplim_other.so")), 0);
+  cr_assert_eq(chdir(folder), 0);
+  (void)setenv("PLIM_CUDA_LIBS", "/nowhere:.:", 1);
+  cr_assert_null(open_with(1, &f));
+  cr_assert_not_null(strstr(why, "relative folders of PLIM_CUDA_LIBS are ignored"), "%s", why);
+}
+
 Test(cuda_library, is_found_among_the_packages_of_the_python3_on_the_path) {
   static const char *const folders[] = {"bin",
                                         "lib",

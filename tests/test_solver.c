@@ -239,6 +239,12 @@ Test(solver, the_data_directory_is_the_user_s) {
   setenv("XDG_DATA_HOME", "/data", 1);
   plim_library_folder(path);
   cr_assert_str_eq(path, "/data/plimsoll/lib");
+  setenv("XDG_DATA_HOME", "data", 1);
+  plim_library_folder(path);
+  cr_assert_str_eq(path, "/home/someone/.local/share/plimsoll/lib");
+  setenv("HOME", ".", 1);
+  plim_library_folder(path);
+  cr_assert_str_empty(path);
 }
 
 Test(solver, other_major_versions_of_a_library_are_refused_with_the_remedy) {

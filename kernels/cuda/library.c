@@ -15,9 +15,11 @@ static void *open_path(const char *path) {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* The first of the names in one folder. */
+/* The first of the names in one folder. A relative folder is ignored: it would be another one in each working
+ * directory. */
 static void *open_in(const char *folder, int length, const plim_cuda_library *library) {
   char path[PATH_BYTES];
+  if (length > 0 && folder[0] != '/') return NULL;
   for (int i = 0; library->file[i]; i++) {
     int n = snprintf(path, sizeof path, "%.*s/%s", length, folder, library->file[i]);
     void *opened = n < PATH_BYTES ? open_path(path) : NULL;
@@ -36,6 +38,16 @@ static void *open_listed(const char *folders, const plim_cuda_library *library) 
   return opened;
 }
 
+/* Is one of the folders relative? */
+static int has_relative(const char *folders) {
+  while (folders && *folders) {
+    int length = (int)strcspn(folders, ":");
+    if (length > 0 && folders[0] != '/') return 1;
+    folders += length + (folders[length] == ':');
+  }
+  return 0;
+}
+
 static void *open_by_loader(const plim_cuda_library *library) {
   void *opened = NULL;
   for (int i = 0; library->file[i] && !opened; i++) opened = open_path(library->file[i]);
@@ -48,7 +60,7 @@ static int python_folder(char folder[PATH_BYTES]) {
   for (const char *at = getenv("PATH"); at && *at; at += strcspn(at, ":"), at += *at == ':') {
     int length = (int)strcspn(at, ":");
     int n = snprintf(file, sizeof file, "%.*s/python3", length, at);
-    if (n >= PATH_BYTES || access(file, X_OK) != 0) continue;
+    if (*at != '/' || n >= PATH_BYTES || access(file, X_OK) != 0) continue;
     (void)snprintf(folder, PATH_BYTES, "%.*s", length, at);
     return 1;
   }
@@ -92,8 +104,9 @@ static void *open_any(const plim_cuda_library *library, char *why, size_t why_by
   if (!opened) {
     (void)snprintf(why, why_bytes,
                    "no %s: %s is neither on the loader's path nor in PLIM_CUDA_LIBS nor a package of "
-                   "python3",
-                   library->name, library->file[0]);
+                   "python3%s",
+                   library->name, library->file[0],
+                   has_relative(getenv("PLIM_CUDA_LIBS")) ? "; relative folders of PLIM_CUDA_LIBS are ignored" : "");
   }
   return opened;
 }

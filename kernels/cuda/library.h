@@ -19,9 +19,9 @@ typedef struct plim_cuda_library {
   const plim_cuda_symbol *symbol;
 } plim_cuda_library;
 
-/* Look in the folders of PLIM_CUDA_LIBS (a list with colons), then where the loader does, then in the nvidia-* packages
- * of the python3 on the PATH. Fills the functions; NULL when none was found or one lacks a function, and `why` says
- * what was looked for. To be given to dlclose. */
+/* Look in the folders of PLIM_CUDA_LIBS (a list of absolute paths with colons), then where the loader does, then in the
+ * nvidia-* packages of the python3 on the PATH. Fills the functions; NULL when none was found or one lacks a function,
+ * and `why` says what was looked for. To be given to dlclose. */
 void *plim_cuda_library_open(const plim_cuda_library *library, void *functions, char *why, size_t why_bytes);
 
 #endif

@@ -8,17 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/base/user_folder.h"
 
 enum { WHY_BYTES = 2 * PLIM_LIBRARY_PATH_BYTES };
 
 void plim_library_folder(char *path) {
-  const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-  path[0] = 0;
-  if (data && data[0]) {
-    (void)snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s/plimsoll/lib", data);
-  } else if (home && home[0]) {
-    (void)snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s/.local/share/plimsoll/lib", home);
-  }
+  plim_user_folder("XDG_DATA_HOME", ".local/share", "plimsoll/lib", path, PLIM_LIBRARY_PATH_BYTES);
 }
 
 static void *open_file(const char *path) {
@@ -40,10 +37,11 @@ static int64_t bytes_said(FILE *file) {
   return end <= INT64_MAX ? (int64_t)end : INT64_MAX;
 }
 
-/* 0: there is no such file. *missing: bytes at its end that are not there: the loader maps them all the same, and who
- * reads them is ended by the system. */
+/* 0: there is no such file; a pipe, on which the loader would hang, is none. *missing: bytes at its end that are not
+ * there: the loader maps them all the same, and who reads them is ended by the system. */
 static int is_there(const char *path, int64_t *missing) {
-  FILE *file = fopen(path, "rb");
+  struct stat st;
+  FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "rb") : NULL;
   *missing = 0;
   if (!file) return 0;
   int64_t said = bytes_said(file);
@@ -55,6 +53,11 @@ static int is_there(const char *path, int64_t *missing) {
 /* why: the reason why the file was not opened. */
 static void *open_whole(const char *path, char *why) {
   int64_t missing;
+  struct stat st;
+  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+    (void)snprintf(why, WHY_BYTES, "%s: is not a regular file", path);
+    return NULL;
+  }
   if (is_there(path, &missing) && missing > 0) {
     (void)snprintf(why, WHY_BYTES, "%s: the last %lld bytes of it are missing", path, (long long)missing);
     return NULL;
@@ -82,6 +85,15 @@ static void *open_any(const plim_library_spec *spec, char *path, char *why) {
   return open_whole(path, why);
 }
 
+/* Who set a relative path expects the library to be looked for there. */
+static plim_status fail_missing(plim_context *ctx, const plim_library_spec *spec) {
+  const char *ignored = plim_user_folder_ignored("XDG_DATA_HOME");
+  if (!ignored) return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s is not installed: %s", spec->name, spec->remedy);
+  return plim_fail(ctx, PLIM_EUNSUPPORTED,
+                   "%s is not installed: %s; %s is \"%.80s\", which is ignored because it is not an absolute path",
+                   spec->name, spec->remedy, ignored, getenv(ignored));
+}
+
 plim_status plim_library_open(plim_context *ctx, const plim_library_spec *spec, void *functions, char *path) {
   char opened[PLIM_LIBRARY_PATH_BYTES];
   char why[WHY_BYTES] = "";
@@ -89,7 +101,7 @@ plim_status plim_library_open(plim_context *ctx, const plim_library_spec *spec, 
   if (!handle && why[0]) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s cannot be opened: %s; %s", spec->name, why, spec->remedy);
   }
-  if (!handle) return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s is not installed: %s", spec->name, spec->remedy);
+  if (!handle) return fail_missing(ctx, spec);
   for (int32_t i = 0; i < spec->n_symbols; i++) {
     void *address = dlsym(handle, spec->symbol[i].name);
     if (!address) {

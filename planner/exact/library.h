@@ -36,7 +36,7 @@ PLIM_MUST_USE plim_status plim_library_known(plim_context *ctx, const plim_libra
                                              const char *version);
 
 /* The directory where tools/get_solvers puts libraries: $XDG_DATA_HOME/plimsoll/lib, or ~/.local/share/plimsoll/lib.
- * "" when neither variable is set. */
+ * "" when neither variable holds an absolute path: relative ones are ignored. */
 void plim_library_folder(char *path /* [PLIM_LIBRARY_PATH_BYTES] */);
 
 #endif

@@ -10,18 +10,18 @@
 #include <unistd.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/user_folder.h"
 
 enum { NAME_BYTES = 256 };
 
 void plim_cache_path(const char *folder, const char *name, char *path) {
-  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  char below[PLIM_CACHE_PATH_BYTES];
   int length = 0;
   if (folder) {
     if (folder[0]) length = snprintf(path, PLIM_CACHE_PATH_BYTES, "%s/%s", folder, name);
-  } else if (xdg && xdg[0] == '/') {
-    length = snprintf(path, PLIM_CACHE_PATH_BYTES, "%s/plimsoll/%s", xdg, name);
-  } else if (home && home[0] == '/') {
-    length = snprintf(path, PLIM_CACHE_PATH_BYTES, "%s/.cache/plimsoll/%s", home, name);
+  } else if (snprintf(below, sizeof below, "plimsoll/%s", name) < PLIM_CACHE_PATH_BYTES) {
+    plim_user_folder("XDG_CACHE_HOME", ".cache", below, path, PLIM_CACHE_PATH_BYTES);
+    return;
   }
   if (length <= 0 || length >= PLIM_CACHE_PATH_BYTES) path[0] = '\0';
 }

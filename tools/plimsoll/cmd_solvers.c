@@ -84,6 +84,7 @@ const command command_solvers = {
         "  PLIM_HIGHS, PLIM_CBC,  the library's file; no other is tried then\n"
         "  PLIM_ORTOOLS\n"
         "  XDG_DATA_HOME          plimsoll/lib below it (default: ~/.local/share) is\n"
-        "                         searched after the loader's path\n",
+        "                         searched after the loader's path; ignored unless it\n"
+        "                         is an absolute path\n",
     .run = run_solvers,
 };
