@@ -34,9 +34,14 @@ static plim_status grow(inflated *to) {
   return PLIM_OK;
 }
 
+/* A file is one or more members (RFC 1952, section 2.2). 1: another begins here, and the stream is ready for it. */
+static int next_member(z_stream *z) {
+  return z->avail_in >= 2 && z->next_in[0] == 0x1f && z->next_in[1] == 0x8b && inflateReset(z) == Z_OK;
+}
+
 static plim_status inflate_all(z_stream *z, inflated *to) {
   int result = Z_OK;
-  while (result != Z_STREAM_END) {
+  while (result != Z_STREAM_END || next_member(z)) {
     PLIM_TRY(grow(to));
     int64_t room = to->capacity - 1 - to->bytes;
     if (room > CHUNK_BYTES) room = CHUNK_BYTES;
