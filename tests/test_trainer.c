@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/sha256.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/state.h"
 #include "tests/support/folder.h"
@@ -338,5 +339,48 @@ Test(trainer, a_plan_whose_labels_are_not_those_of_its_kernels_is_refused) {
   cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_EPLAN);
   cr_assert_not_null(strstr(plim_context_error(ctx), "the plan says bits label \"forged\""), "%s",
                      plim_context_error(ctx));
+  plim_program_free(program);
+}
+
+/* Put `to` in place of `from` in the header of a checkpoint, with length and checksum made right again. */
+static void edit_header(const char *path, const char *from, const char *to) {
+  char *data = NULL, *edited = NULL;
+  int64_t bytes, grown = (int64_t)strlen(to) - (int64_t)strlen(from);
+  cr_assert_eq(plim_file_read(ctx, path, 1 << 24, &data, &bytes), PLIM_OK);
+  uint32_t length = 0;
+  for (int i = 0; i < 4; i++) length |= (uint32_t)(uint8_t)data[8 + i] << 8 * i;
+  int64_t at = 12;
+  while (at < 12 + (int64_t)length && strncmp(data + at, from, strlen(from)) != 0) at++;
+  cr_assert_lt(at, 12 + (int64_t)length, "no %s", from);
+  cr_assert_eq(plim_allocate(ctx, bytes + grown, 1, &edited), PLIM_OK);
+  memcpy(edited, data, (size_t)at);
+  memcpy(edited + at, to, strlen(to));
+  memcpy(edited + at + strlen(to), data + at + strlen(from), (size_t)(bytes - at) - strlen(from));
+  length += (uint32_t)grown;
+  for (int i = 0; i < 4; i++) edited[8 + i] = (char)(length >> 8 * i);
+  plim_sha256 sha;
+  plim_sha256_begin(&sha);
+  plim_sha256_add(&sha, edited, (size_t)(bytes + grown) - PLIM_SHA256_BYTES);
+  plim_sha256_end(&sha, (uint8_t *)edited + bytes + grown - PLIM_SHA256_BYTES);
+  cr_assert_eq(plim_file_save(ctx, path, edited, bytes + grown), PLIM_OK);
+  plim_release(ctx, edited, bytes + grown, 1);
+  plim_file_release(ctx, data, bytes);
+}
+
+Test(trainer, a_checkpoint_that_says_more_steps_than_any_run_has_is_refused) {
+  static const char *const steps[] = {"9007199254740993", "9223372036854775807"};
+  plim_program *program = make_program(BATCH);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    char to[64];
+    plim_trainer *t = open_trainer(program, 0.05f);
+    run(t, 2);
+    cr_assert_eq(plim_checkpoint_save(t, plim_test_path("w.ckpt")), PLIM_OK);
+    (void)snprintf(to, sizeof to, "\"step\": %s,", steps[i]);
+    edit_header(plim_test_path("w.ckpt"), "\"step\": 2,", to);
+    cr_assert_eq(plim_checkpoint_load(t, plim_test_path("w.ckpt")), PLIM_EDATA);
+    cr_assert_not_null(strstr(plim_context_error(ctx), steps[i]), "%s", plim_context_error(ctx));
+    cr_assert_eq(plim_trainer_steps(t), 2);
+    plim_trainer_close(t);
+  }
   plim_program_free(program);
 }

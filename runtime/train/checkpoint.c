@@ -14,6 +14,7 @@
 #include "runtime/train/state.h"
 
 enum { MAGIC_BYTES = 8, PREFIX_BYTES = MAGIC_BYTES + 4, LIMIT_SHIFT = 36 };
+static const int64_t most_steps = (int64_t)1 << 53; /* exact in every reader of JSON */
 static const char magic[MAGIC_BYTES + 1] = "PLIMCKPT";
 
 static const plim_graph *graph_of(const plim_trainer *trainer) {
@@ -156,6 +157,10 @@ static plim_status parse_header(loaded *l, const char *model) {
   }
   if (json_unpack(l->header, "{s:s, s:I}", "model", &found, "step", &step) != 0 || step < 0) {
     return wrong(l, "its header lacks model or step");
+  }
+  if (step > most_steps) {
+    return plim_fail(l->ctx, PLIM_EDATA, "%s: says step %lld; no run has more than %lld", l->path, (long long)step,
+                     (long long)most_steps);
   }
   if (strcmp(found, model) != 0) {
     return plim_fail(l->ctx, PLIM_EDATA, "%s: holds %s, this is %s", l->path, found, model);

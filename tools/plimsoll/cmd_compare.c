@@ -75,7 +75,7 @@ static plim_status run_chunks(comparison *c) {
     int64_t steps = c->steps - done < CHUNK ? c->steps - done : CHUNK;
     for (int i = 0; i < RUNS; i++) PLIM_TRY(run_steps(&c->run[i], steps));
   }
-  for (int i = 0; i < RUNS; i++) PLIM_TRY(run_evaluate(&c->run[i]));
+  for (int i = 0; i < RUNS && session_computes(c->s); i++) PLIM_TRY(run_evaluate(&c->run[i]));
   return PLIM_OK;
 }
 
@@ -132,7 +132,7 @@ static void print_table(const comparison *c, int compared, int64_t compared_step
   retime_figures(&f, &s->retime);
   add_measured_overhead(&f, c);
   if (compared) add_weights(&f, c, compared_steps);
-  run_figures_outside(&f, &c->outside);
+  if (session_computes(s)) run_figures_outside(&f, &c->outside);
   figures_real(&f, 0, NULL, "seconds", "%.1f", (double)(plim_now_ns() - s->begin_ns) / 1e9);
   (void)json_object_set_new(f.object, "seconds", json_real((double)(plim_now_ns() - s->begin_ns) / 1e9));
   figures_print(&f, s->o->json);
@@ -149,10 +149,11 @@ static plim_status compare(comparison *c) {
   }
   status = run_chunks(c);
   measure_outside(c);
-  if (status == PLIM_OK) status = compare_weights(c, &compared_steps);
+  int compares = session_computes(c->s);
+  if (status == PLIM_OK && compares) status = compare_weights(c, &compared_steps);
   progress_clear(&c->s->bar);
   if (status == PLIM_OK || (status == PLIM_ECANCEL && c->run[FREE].times.count > 0)) {
-    print_table(c, status == PLIM_OK, compared_steps);
+    print_table(c, status == PLIM_OK && compares, compared_steps);
     c->s->answered = 1;
   }
   if (status == PLIM_OK && c->difference.different > 0) {

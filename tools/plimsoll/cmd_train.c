@@ -17,18 +17,24 @@ static plim_status prepare(session *s) {
   return s->vram_bytes > 0 ? vram_plan(s) : session_plan(s);
 }
 
+/* The last epoch may be a part of one. */
+static void print_epoch(const run *r, int64_t epoch) {
+  int64_t done = plim_trainer_steps(r->trainer), into = done % epoch;
+  printf("epoch %lld", (long long)((done - 1) / epoch + 1));
+  if (into > 0) printf(" (%lld of %lld steps)", (long long)into, (long long)epoch);
+  printf(": loss %.4f, test accuracy %.2f %%\n", r->loss, (double)r->test.correct * 100 / (double)r->test.counted);
+  (void)fflush(stdout);
+}
+
 /* Epoch by epoch, so that each ends with an evaluation. */
 static plim_status run_epochs(run *r) {
   int64_t epoch = plim_trainer_epoch_steps(r->trainer);
   while (plim_trainer_steps(r->trainer) < r->total) {
     int64_t done = plim_trainer_steps(r->trainer), left = r->total - done, steps = epoch - done % epoch;
     PLIM_TRY(run_steps(r, steps < left ? steps : left));
-    PLIM_TRY(run_evaluate(r));
+    if (session_computes(r->s)) PLIM_TRY(run_evaluate(r));
     progress_clear(&r->s->bar);
-    if (r->s->o->json || r->total <= epoch) continue;
-    printf("epoch %lld: loss %.4f, test accuracy %.2f %%\n", (long long)(plim_trainer_steps(r->trainer) / epoch),
-           r->loss, (double)r->test.correct * 100 / (double)r->test.counted);
-    (void)fflush(stdout);
+    if (!r->s->o->json && r->total > epoch && session_computes(r->s)) print_epoch(r, epoch);
   }
   return PLIM_OK;
 }
@@ -48,6 +54,14 @@ static void add_heap(figures *f, const heap_arena *heap) {
   figures_bytes(f, 0, "allocator_resident_bytes", "allocator, resident", heap_arena_resident(heap));
 }
 
+/* A checkpoint may be where the run was to end, or beyond. */
+static void add_nothing(figures *f, const run *r) {
+  int64_t done = plim_trainer_steps(r->trainer);
+  figures_count(f, 0, "steps", "steps", 0);
+  figures_note(f, 0, ": nothing to do, %s is at step %lld%s %lld", r->s->o->load ? r->s->o->load : "the run",
+               (long long)done, done > r->total ? ", beyond this run's" : " of", (long long)r->total);
+}
+
 static void print_table(const run *r) {
   const session *s = r->s;
   int heap = session_uses_heap(s);
@@ -57,6 +71,7 @@ static void print_table(const run *r) {
   run_figures_setting(&f, s);
   run_figures_plan(&f, 0, s, s->program);
   run_figures_measured(&f, 0, r);
+  if (r->times.count == 0) add_nothing(&f, r);
   if (s->o->online) figures_text(&f, 0, "online", "online policy", s->o->online);
   if (s->o->online || strcmp(s->o->addresses, "arena") == 0) add_arena_replay(&f, &s->replay);
   run_figures_last(&f, s);
@@ -67,9 +82,12 @@ static void print_table(const run *r) {
     figures_note(&f, 0, " more than planned for, since it moves nothing");
   }
   if (heap) add_heap(&f, &s->heap);
-  outside o = run_outside(s, arena);
-  run_figures_outside(&f, &o);
-  figures_real(&f, 0, "seconds", "seconds", "%.1f", (double)(plim_now_ns() - r->begin_ns) / 1e9);
+  if (session_computes(s)) {
+    outside o = run_outside(s, arena);
+    run_figures_outside(&f, &o);
+  }
+  figures_real(&f, 0, "seconds", "seconds", "%.1f",
+               r->begin_ns > 0 ? (double)(plim_now_ns() - r->begin_ns) / 1e9 : 0.0);
   figures_print(&f, s->o->json);
   figures_end(&f);
 }
@@ -96,7 +114,8 @@ static plim_status train(session *s) {
   plim_status status = PLIM_OK;
   r.s = s;
   r.total = session_steps(s);
-  PLIM_CHECK(session_trainer(s, s->program, r.total, &r.trainer));
+  PLIM_CHECK(session_check_steps(s));
+  PLIM_CHECK(session_trainer(s, s->program, session_total_steps(s), &r.trainer));
   if (s->o->output) PLIM_CHECK(session_save_plan(s));
   if (s->o->load) PLIM_CHECK(plim_checkpoint_load(r.trainer, s->o->load));
   if (s->o->trace)

@@ -36,6 +36,10 @@ static void print_table(session *s, const verification *v, double seconds) {
 static plim_status verify(session *s) {
   verification v;
   PLIM_TRY(session_device(s));
+  if (!session_computes(s)) {
+    return plim_fail(s->ctx, PLIM_EUSAGE,
+                     "verify compares weights, and --device sim computes none: give cpu, check or a GPU");
+  }
   PLIM_TRY(session_data(s));
   PLIM_TRY(session_program(s));
   PLIM_TRY(session_planning(s));

@@ -141,7 +141,13 @@ static const option_row rows[] = {
      "what becomes of the images behind the last whole batch of an epoch. drop (default); online: a shorter step, "
      "decided without a plan in the same arena",
      RUNS, GROUP_RUN, 0, TEXT, AT(last_batch), 0, 0},
-    {"steps", "N", "stop after so many steps, whatever --epochs says", RUNS, GROUP_RUN, 's', COUNT, AT(steps), 1, 1e12},
+    {"steps", "N", "stop after so many steps, those before --load included, whatever --epochs says", RUNS, GROUP_RUN,
+     's', COUNT, AT(steps), 1, 1e12},
+    {"total-steps", "N",
+     "length of the learning-rate schedule, of which --steps may run a part (default: the steps of --epochs where that "
+     "is "
+     "given, else --steps)",
+     COMMAND_TRAIN, GROUP_RUN, 0, COUNT, AT(total_steps), 1, 1e12},
     {"minutes", "N", "as many whole tens of steps as the profile says fit, one epoch at most", COMMAND_COMPARE,
      GROUP_RUN, 0, REAL, AT(minutes), 0.01, 1e5},
     {"rate", "X", "highest learning rate (default by model and batch)", RUNS, GROUP_RUN, 'r', REAL, AT(rate), 0, 1e9},

@@ -38,7 +38,7 @@ typedef struct options {
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
   const char *with, *find, *policy, *then_memory;
   const char *file, *second; /* the arguments without a dash, when the command takes them */
-  int64_t batch, epochs, steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
+  int64_t batch, epochs, steps, total_steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
   double rate, momentum, weight_decay, time_limit, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
   int plain, no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress, quiet;

@@ -362,9 +362,32 @@ plim_status session_save_plan(const session *s) {
 
 /* ---- training ---- */
 
+static int64_t epochs_in_steps(const session *s) {
+  return s->o->epochs * (s->dataset->train.count / s->o->batch + (session_last_batch(s) > 0));
+}
+
 int64_t session_steps(const session *s) {
-  int64_t epoch = s->dataset->train.count / s->o->batch + (session_last_batch(s) > 0);
-  return s->o->steps > 0 ? s->o->steps : s->o->epochs * epoch;
+  const options *o = s->o;
+  if (o->steps > 0) return o->steps;
+  return o->total_steps > 0 && !options_given(o, "epochs") ? o->total_steps : epochs_in_steps(s);
+}
+
+int64_t session_total_steps(const session *s) {
+  int64_t steps = session_steps(s), epochs = options_given(s->o, "epochs") ? epochs_in_steps(s) : 0;
+  if (s->o->total_steps > 0) return s->o->total_steps;
+  return steps > epochs ? steps : epochs;
+}
+
+plim_status session_check_steps(const session *s) {
+  int64_t steps = session_steps(s), total = session_total_steps(s);
+  if (steps <= total) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE,
+                   "%lld steps go beyond --total-steps %lld, where the rate is 0: give --total-steps %lld or more",
+                   (long long)steps, (long long)total, (long long)steps);
+}
+
+int session_computes(const session *s) {
+  return strcmp(s->device->machine.device, "sim") != 0;
 }
 
 /* Highest rate for a batch of 128; larger batches take more, in proportion. */

@@ -76,8 +76,17 @@ plim_status session_trainer(session *s, const plim_program *program, int64_t ste
 /* Does every value of the session's program get its own allocation? */
 int session_uses_heap(const session *s);
 
-/* The steps that the options ask for. */
+/* The step at which the options let training stop, from the first one on. */
 int64_t session_steps(const session *s);
+
+/* The length of the learning-rate schedule: --total-steps; else the steps of --epochs, where that is given, or
+ * session_steps, whichever are more. */
+int64_t session_total_steps(const session *s);
+/* PLIM_EUSAGE when the run is longer than its schedule. */
+PLIM_MUST_USE plim_status session_check_steps(const session *s);
+
+/* Does the device compute anything? sim does not. */
+int session_computes(const session *s);
 
 /* Plan with the bits labels of `plan`, which must outlive `planning`. */
 plim_status session_labels(session *s, const plim_plan *plan, plim_plan_options *planning);

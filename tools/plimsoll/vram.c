@@ -53,7 +53,7 @@ plim_status vram_plan(session *s) {
   int64_t wanted = s->planning.budget_bytes, left = 0, captured = 0;
   PLIM_TRY(plim_vram_left(s->device, s->vram_bytes, 0, &left));
   PLIM_TRY(plan_first(s, smaller(wanted, left)));
-  plim_trainer_options training = session_trainer_options(s, session_steps(s));
+  plim_trainer_options training = session_trainer_options(s, session_total_steps(s));
   PLIM_TRY(plim_vram_warm_up(s->device, s->dataset, s->program, &training, &captured));
   PLIM_TRY(plim_vram_left(s->device, s->vram_bytes, captured, &left));
   return plan_within(s, smaller(wanted, left));

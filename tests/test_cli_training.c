@@ -1,0 +1,126 @@
+/* tools/plimsoll train: where a run stops, the schedule of its rate, what it says, and what ends it. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+static void setup(void) {
+  (void)plim_test_folder();
+}
+static void teardown(void) {
+  (void)plim_test_shell("rm -rf plimsoll");
+  plim_test_folder_remove();
+}
+TestSuite(cli_training, .init = setup, .fini = teardown);
+
+#define MLP \
+  "--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs --iterations 300 --no-progress --threads 1 "
+#define NETWORK                                                                                                \
+  "--model resnet20 --layout nhwc --data synthetic --image 16x16x3 --batch 16 --model-costs --iterations 300 " \
+  "--threads 1 "
+
+static void same_files(const char *a, const char *b) {
+  char line[256];
+  (void)snprintf(line, sizeof line, "cmp %s %s", a, b);
+  const program_run *run = plim_test_shell(line);
+  cr_assert_eq(run->status, 0, "%s and %s differ: %s", a, b, run->out);
+}
+
+static double number(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  cr_assert(json_is_number(value), "%s is missing or no number", key);
+  return json_number_value(value);
+}
+
+/* ---- steps and the schedule ---- */
+
+Test(cli_training, a_run_in_two_parts_of_one_schedule_gives_the_bytes_of_the_whole) {
+  (void)plim_test_program("train " MLP "--steps 20 --save whole.ckpt");
+  plim_test_expect(0, "");
+  (void)plim_test_program("train " MLP "--steps 10 --total-steps 20 --save half.ckpt");
+  plim_test_expect(0, "");
+  (void)plim_test_program("train " MLP "--load half.ckpt --steps 20 --total-steps 20 --save both.ckpt");
+  plim_test_expect(0, "");
+  same_files("whole.ckpt", "both.ckpt");
+  (void)plim_test_program("train " MLP "--steps 10 --save short.ckpt");
+  plim_test_expect(0, "");
+  const program_run *run = plim_test_shell("cmp half.ckpt short.ckpt");
+  cr_assert_neq(run->status, 0, "a schedule of ten steps has other rates");
+}
+
+Test(cli_training, so_does_one_whose_second_part_has_another_budget_and_the_same_kernels) {
+  (void)plim_test_program("train " NETWORK "--arithmetic fast --steps 6 --save whole.ckpt");
+  plim_test_expect(0, "");
+  (void)plim_test_program("train " NETWORK "--arithmetic fast --steps 3 --total-steps 6 --save half.ckpt");
+  plim_test_expect(0, "");
+  (void)plim_test_program(
+      "train " NETWORK "--arithmetic fast --memory 85%% --load half.ckpt --steps 6 --total-steps 6 --save both.ckpt");
+  plim_test_expect(0, "");
+  same_files("whole.ckpt", "both.ckpt");
+}
+
+Test(cli_training, total_steps_alone_is_also_where_the_run_stops) {
+  (void)plim_test_program("train " MLP "--total-steps 7 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert_eq(number(o, "steps"), 7);
+  json_decref(o);
+  (void)plim_test_program("train " MLP "--steps 7 --total-steps 6");
+  plim_test_expect(2, "7 steps go beyond --total-steps 6, where the rate is 0");
+}
+
+Test(cli_training, a_run_that_is_done_already_says_so_and_takes_no_time) {
+  (void)plim_test_program("train " MLP "--steps 2 --save w.ckpt");
+  const program_run *run = plim_test_program("train " MLP "--steps 2 --load w.ckpt");
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(run->out, "0: nothing to do, w.ckpt is at step 2 of 2"), "%s", run->out);
+  (void)plim_test_program("train " MLP "--steps 2 --load w.ckpt --json");
+  json_t *o = plim_test_json();
+  cr_assert_eq(number(o, "seconds"), 0);
+  cr_assert_eq(number(o, "steps"), 0);
+  json_decref(o);
+}
+
+Test(cli_training, a_checkpoint_beyond_the_run_is_said_to_be) {
+  (void)plim_test_program("train " MLP "--steps 5 --save w.ckpt");
+  const program_run *run = plim_test_program("train " MLP "--steps 3 --load w.ckpt");
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(run->out, "0: nothing to do, w.ckpt is at step 5, beyond this run's 3"), "%s", run->out);
+}
+
+Test(cli_training, a_part_of_an_epoch_is_called_one) {
+  const program_run *run = plim_test_program(
+      "train --model mlp --data synthetic --image 8x8x1 --batch 1024 --model-costs "
+      "--iterations 300 --no-progress --steps 6");
+  plim_test_expect(0, "");
+  const char *first = strstr(run->out, "epoch 1:"), *part = strstr(run->out, "epoch 2 (");
+  cr_assert(first && part, "%s", run->out);
+  cr_assert_null(strstr(first + 1, "epoch 1"), "%s", run->out);
+}
+
+/* ---- a device that computes nothing ---- */
+
+Test(cli_training, a_simulated_run_shows_no_figures_of_what_was_not_computed) {
+  (void)plim_test_program("train " MLP "--device sim --steps 3 --json");
+  plim_test_expect(0, "");
+  static const char *const absent[] = {"loss", "test_accuracy_percent", "test_loss", "outside_bytes"};
+  json_t *o = plim_test_json();
+  for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+    cr_assert_null(json_object_get(o, absent[i]), "%s", absent[i]);
+  cr_assert_eq(number(o, "steps"), 3);
+  json_decref(o);
+  const program_run *run = plim_test_program("train " MLP "--device sim --steps 3");
+  cr_assert_null(strstr(run->out, "accuracy"), "%s", run->out);
+  (void)plim_test_program("compare " MLP "--device sim --steps 3 --memory 100%% --json");
+  plim_test_expect(0, "");
+  o = plim_test_json();
+  cr_assert_null(json_object_get(o, "identical"));
+  json_decref(o);
+}
+
+Test(cli_training, weights_that_nothing_computes_cannot_be_verified) {
+  (void)plim_test_program("verify " MLP "--device sim");
+  plim_test_expect(2, "verify compares weights, and --device sim computes none");
+}
