@@ -124,3 +124,29 @@ Test(cli_training, weights_that_nothing_computes_cannot_be_verified) {
   (void)plim_test_program("verify " MLP "--device sim");
   plim_test_expect(2, "verify compares weights, and --device sim computes none");
 }
+
+/* ---- signals ---- */
+
+Test(cli_training, what_was_trained_is_kept_after_each_signal_and_the_exit_status_names_it) {
+  static const struct {
+    const char *signal;
+    int status;
+  } rows[] = {{"INT", 130}, {"TERM", 143}, {"HUP", 129}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char line[512];
+    (void)snprintf(line, sizeof line,
+                   "rm -f w.ckpt* t.*; timeout --preserve-status -s %s 1.5 $PLIMSOLL train " MLP
+                   "--steps 100000000 --save w.ckpt --trace t.jsonl",
+                   rows[i].signal);
+    (void)plim_test_shell(line);
+    plim_test_expect(rows[i].status, "stopped after");
+    (void)plim_test_shell("test -s w.ckpt && test -s t.jsonl && ! ls -a | grep tmp-");
+    plim_test_expect(0, "");
+  }
+}
+
+Test(cli_training, a_run_under_nohup_outlives_its_terminal) {
+  (void)plim_test_shell("nohup $PLIMSOLL train " MLP
+                        "--steps 3000 --save w.ckpt >/dev/null & p=$!; sleep 0.7; kill -HUP $p; wait $p");
+  plim_test_expect(0, "");
+}

@@ -154,6 +154,29 @@ Test(trace_screen, plain_and_unknown_terminals_get_lines) {
   cr_assert_eq(plim_test_terminal_close(), 0);
 }
 
+Test(trace_screen, sigterm_ends_the_program_on_a_screen_and_in_lines) {
+  plim_test_terminal_open("(sleep 1; kill -TERM $$) & exec $PLIMSOLL trace step o.jsonl", "vt100", 24, 80);
+  plim_test_terminal_expect("q quit");
+  cr_assert_eq(plim_test_terminal_close(), 143);
+  plim_test_terminal_open("(sleep 1; kill -TERM $$) & exec $PLIMSOLL trace step o.jsonl --plain", "vt100", 24, 80);
+  plim_test_terminal_expect("step 0>");
+  cr_assert_eq(plim_test_terminal_close(), 143);
+  (void)plim_test_shell("sleep 5 | timeout -s TERM 1 $PLIMSOLL trace step o.jsonl --plain; exit $?");
+  plim_test_expect(124, ""); /* timeout's own: it had to signal, and once was enough */
+}
+
+Test(trace_screen, control_z_stops_the_program_and_fg_goes_on) {
+  plim_test_terminal_open("set -m; $PLIMSOLL trace step o.jsonl; echo stopped here; fg >/dev/null; echo ended $?",
+                          "vt100", 24, 80);
+  plim_test_terminal_expect("q quit");
+  plim_test_terminal_keys("\032");
+  plim_test_terminal_expect("stopped here");
+  plim_test_terminal_expect("q quit");
+  plim_test_terminal_keys("q");
+  plim_test_terminal_expect("ended 0");
+  cr_assert_eq(plim_test_terminal_close(), 0);
+}
+
 Test(trace_screen, control_c_ends_the_program) {
   plim_test_terminal_open("$PLIMSOLL trace step o.jsonl", "vt100", 24, 80);
   plim_test_terminal_expect("q quit");

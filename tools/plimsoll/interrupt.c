@@ -6,29 +6,49 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_INTERRUPTED = 130 };
+enum { EXIT_SIGNAL = 128 /* and the signal's number, as shells have it */ };
 static const int64_t same_signal_ns = 100000000;
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
 static plim_context *volatile watched;
-static volatile sig_atomic_t asked;
-static volatile int64_t asked_ns; /* written before `asked` is set, not after */
+static volatile sig_atomic_t asked; /* number of the signal; 0: none has come */
+static volatile int64_t asked_ns;   /* written before `asked` is set, not after */
 
 static void on_signal(int number) {
-  (void)number;
   if (asked && plim_now_ns() - asked_ns < same_signal_ns) return;
-  if (asked || !watched) _exit(EXIT_INTERRUPTED);
+  if (asked || !watched) _exit(EXIT_SIGNAL + number);
   asked_ns = plim_now_ns();
-  asked = 1;
+  asked = number;
   plim_context_cancel(watched);
 }
 
-void interrupt_watch(plim_context *ctx) {
+/* A program that was started to outlive its terminal (nohup) has SIGHUP ignored, and keeps that. */
+static int is_ignored_hangup(int number) {
+  struct sigaction now;
+  return number == SIGHUP && sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+static void install(int flags) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
+  action.sa_handler = watched ? on_signal : SIG_DFL;
+  action.sa_flags = flags;
+  for (int i = 0; i < NUMBERS; i++) {
+    if (!is_ignored_hangup(numbers[i])) (void)sigaction(numbers[i], &action, NULL);
+  }
+}
+
+void interrupt_watch(plim_context *ctx) {
   watched = ctx;
-  asked = 0;
-  action.sa_handler = ctx ? on_signal : SIG_DFL;
-  action.sa_flags = SA_RESTART;
-  (void)sigaction(SIGINT, &action, NULL);
-  (void)sigaction(SIGTERM, &action, NULL);
+  if (ctx) asked = 0;
+  install(SA_RESTART);
+}
+
+void interrupt_breaks_reads(int yes) {
+  if (watched) install(yes ? 0 : SA_RESTART);
+}
+
+int interrupt_exit_status(void) {
+  return EXIT_SIGNAL + (asked ? (int)asked : SIGINT);
 }

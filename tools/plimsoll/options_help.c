@@ -15,7 +15,7 @@ const char command_exit_status[] =
     "  4    does not fit into the memory given\n"
     "  5    device, I/O, or a loss that is not finite\n"
     "  130  Ctrl-C: the step under way is finished; a second Ctrl-C ends at once\n"
-    "  143  SIGTERM: the same\n";
+    "  143  SIGTERM: the same; 129 after SIGHUP, when the terminal has gone\n";
 
 /* Words of one paragraph. */
 static int wrap_paragraph(FILE *to, const char *text, size_t length, int at, int indent) {

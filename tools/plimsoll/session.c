@@ -457,7 +457,7 @@ int session_close(session *s, plim_status status) {
     plim_device_close(s->checked);
     plim_context_free(s->ctx);
   }
-  return plim_status_exit(interrupted ? PLIM_ECANCEL : status);
+  return interrupted || status == PLIM_ECANCEL ? interrupt_exit_status() : plim_status_exit(status);
 }
 
 int session_run(const options *o, plim_status (*work)(session *s)) {

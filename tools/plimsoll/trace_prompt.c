@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/trace_jump.h"
 #include "tools/plimsoll/trace_map.h"
 #include "tools/plimsoll/trace_views.h"
@@ -164,10 +165,13 @@ plim_status trace_prompt(const traced *t, const traced *other, FILE *from, FILE 
   prompt_state p = {.t = t, .other = other, .to = to};
   char line[LINE];
   PLIM_TRY(trace_view_step(t, 0, to));
-  while (!p.ended) {
+  while (!p.ended && !plim_context_cancelled(t->ctx)) {
     if (prompt) fprintf(to, "step %d> ", (int)p.step);
     (void)fflush(to);
-    if (!fgets(line, sizeof line, from)) break;
+    interrupt_breaks_reads(1);
+    const char *got = fgets(line, sizeof line, from);
+    interrupt_breaks_reads(0);
+    if (!got) break;
     PLIM_TRY(obey(&p, line));
   }
   return PLIM_OK;

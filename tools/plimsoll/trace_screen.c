@@ -3,6 +3,7 @@
 
 #include <curses.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +15,14 @@
 #include "tools/plimsoll/trace_views.h"
 #include "tools/plimsoll/trace_what_if.h"
 
-enum { ANSWER = 128, KEY_INTERRUPT = 3 /* Ctrl-C */, KEY_ESCAPE = 27, ESCAPE_MS = 25, WAIT_MS = 200 };
+enum {
+  ANSWER = 128,
+  KEY_INTERRUPT = 3 /* Ctrl-C */,
+  KEY_STOP = 26 /* Ctrl-Z */,
+  KEY_ESCAPE = 27,
+  ESCAPE_MS = 25,
+  WAIT_MS = 200
+};
 
 /* ---- what is shown ---- */
 
@@ -84,26 +92,37 @@ static plim_status jump(screen *s, const trace_jump *by) {
 
 /* ---- keys ---- */
 
-/* The next key; ERR when the terminal is gone. A new size that comes between drawing and waiting wakes nobody: it is
- * noticed when a wait ends. */
-static int next_key(void) {
+/* Stop as a program that Ctrl-Z stops; curses puts the terminal right before and after. */
+static void stop(void) {
+  (void)kill(0, SIGTSTP);
+  (void)clearok(curscr, TRUE);
+  (void)refresh();
+}
+
+/* The next key; KEY_INTERRUPT after a signal, too; ERR when the terminal is gone. A new size that comes between drawing
+ * and waiting wakes nobody: it is noticed when a wait ends. */
+static int next_key(const screen *s) {
   for (;;) {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-    int key = getch();
+    int key = plim_context_cancelled(s->t->ctx) ? KEY_INTERRUPT : getch();
+    if (key == KEY_STOP) {
+      stop();
+      continue;
+    }
     if (key != ERR) return key;
     if (poll(&in, 1, 0) > 0 && (in.revents & (POLLHUP | POLLERR | POLLNVAL))) return ERR;
   }
 }
 
 /* A line typed behind a question; "" when it was given up. */
-static void ask(const char *question, char answer[ANSWER]) {
+static void ask(const screen *s, const char *question, char answer[ANSWER]) {
   int n = 0, key;
   answer[0] = 0;
   for (;;) {
     (void)mvhline(LINES - 2, 0, ' ', COLS);
     (void)mvprintw(LINES - 2, 1, "%s %s", question, answer);
     (void)refresh();
-    key = next_key();
+    key = next_key(s);
     if (key == '\n' || key == '\r' || key == KEY_ENTER) return;
     int given_up = key == KEY_ESCAPE || key == KEY_INTERRUPT || key == ERR;
     if (given_up) n = 0;
@@ -123,7 +142,7 @@ static plim_status say_usage(screen *s, plim_status status) {
 
 static plim_status ask_step(screen *s) {
   char answer[ANSWER], *end;
-  ask("to step:", answer);
+  ask(s, "to step:", answer);
   long step = strtol(answer, &end, 10);
   if (!*answer) return PLIM_OK;
   if (*end || step < 0 || step > INT32_MAX) step = INT32_MAX;
@@ -138,7 +157,7 @@ static plim_status show_history(screen *s, int32_t storage) {
 
 static plim_status ask_value(screen *s) {
   char answer[ANSWER];
-  ask("value:", answer);
+  ask(s, "value:", answer);
   int32_t value = plim_graph_find_value(s->t->graph, answer);
   if (!*answer) return PLIM_OK;
   if (value >= 0) return show_history(s, s->t->graph->value[value].storage);
@@ -149,7 +168,7 @@ static plim_status ask_value(screen *s) {
 
 static plim_status ask_what_if(screen *s) {
   char answer[ANSWER];
-  ask("what if, from here on (a policy and a size, as in dtr 80%):", answer);
+  ask(s, "what if, from here on (a policy and a size, as in dtr 80%):", answer);
   char *memory = answer + strcspn(answer, " ");
   if (*memory) *memory++ = 0;
   if (!*answer) return PLIM_OK;
@@ -302,7 +321,7 @@ static plim_status loop(screen *s) {
   PLIM_TRY(go(s, 0));
   while (!s->ended) {
     PLIM_TRY(trace_draw(s));
-    int key = next_key();
+    int key = next_key(s);
     s->message[0] = 0;
     if (key == KEY_RESIZE) continue;
     if (key == KEY_INTERRUPT) plim_context_cancel(s->t->ctx);
@@ -317,7 +336,7 @@ plim_status trace_screen(const traced *t, const traced *other, int *shown) {
   SCREEN *terminal = trace_terminal_known() ? newterm(NULL, stdout, stdin) : NULL;
   *shown = terminal != NULL;
   if (!terminal) return PLIM_OK;
-  (void)raw(); /* Ctrl-C is a key */
+  (void)raw(); /* Ctrl-C and Ctrl-Z are keys */
   (void)noecho();
   (void)keypad(stdscr, TRUE);
   (void)set_escdelay(ESCAPE_MS);
