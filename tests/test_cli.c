@@ -39,14 +39,28 @@ static void expect_words(const char *text, const char *words) {
 }
 
 Test(cli, threads_spin_shortly_unless_the_environment_says_how_they_wait) {
-  const program_run *run = plim_test_shell(
-      "unset OMP_WAIT_POLICY GOMP_SPINCOUNT; OMP_DISPLAY_ENV=verbose $PLIMSOLL --version 2>&1 | tac | "
-      "grep -m 1 GOMP_SPINCOUNT");
+  const program_run *run =
+      plim_test_shell("unset OMP_WAIT_POLICY GOMP_SPINCOUNT; OMP_DISPLAY_ENV=verbose $PLIMSOLL train " SMALL
+                      "--steps 1 2>&1 | tac | "
+                      "grep -m 1 GOMP_SPINCOUNT");
   expect_words(run->out, "'2000'");
-  run = plim_test_shell(
-      "unset OMP_WAIT_POLICY; GOMP_SPINCOUNT=77 OMP_DISPLAY_ENV=verbose $PLIMSOLL --version 2>&1 | "
-      "grep GOMP_SPINCOUNT");
+  run = plim_test_shell("unset OMP_WAIT_POLICY; GOMP_SPINCOUNT=77 OMP_DISPLAY_ENV=verbose $PLIMSOLL train " SMALL
+                        "--steps 1 2>&1 | "
+                        "grep GOMP_SPINCOUNT");
   expect_words(run->out, "'77'");
+}
+
+/* Once: what computes nothing does not begin anew. */
+Test(cli, the_process_has_the_name_of_the_program_and_starts_anew_for_commands_that_compute_alone) {
+  const program_run *run = plim_test_shell("unset OMP_WAIT_POLICY GOMP_SPINCOUNT; $PLIMSOLL train " SMALL
+                                           "--steps 100000000 >/dev/null 2>&1 & p=$!; sleep 1; "
+                                           "cat /proc/$p/comm; tr '\\0' ' ' </proc/$p/cmdline; kill $p; wait $p");
+  expect_words(run->out, "plimsoll\n");
+  expect_words(run->out, "/plimsoll train --model");
+  run = plim_test_shell(
+      "unset OMP_WAIT_POLICY GOMP_SPINCOUNT; OMP_DISPLAY_ENV=true $PLIMSOLL --version 2>&1 | grep -c 'ENVIRONMENT "
+      "BEGIN'");
+  expect_words(run->out, "1\n");
 }
 
 static const char *const commands[] = {"train",  "compare", "verify",   "profile", "plan",  "check", "pack",

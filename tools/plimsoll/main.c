@@ -69,8 +69,13 @@ static int completion(int argc, char **argv) {
   return refuse(argc, argv, "completion needs the name of a shell: bash, zsh or fish");
 }
 
+/* On the threads of this process. */
+static int runs_kernels(const options *o) {
+  if (o->command == COMMAND_PLAN) return !o->graph;
+  return (o->command & (COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY | COMMAND_PROFILE)) != 0;
+}
+
 int main(int argc, char **argv) {
-  spin_shortly(argv);
   standard_streams();
   const char *name = argc > 1 ? argv[1] : "";
   if (argc < 2) {
@@ -91,5 +96,6 @@ int main(int argc, char **argv) {
   if (row < 0) return refuse_command(argc, argv, name);
   options o;
   options_parse(command_at(row), argc - 1, argv + 1, &o);
+  if (runs_kernels(&o)) spin_shortly(argv);
   return command_at(row)->run(&o);
 }
