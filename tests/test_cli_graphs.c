@@ -268,7 +268,7 @@ Test(cli_graphs, no_option_of_effort_is_passed_over_in_silence) {
     cr_assert_null(strstr(told, "--time-limit"), "%s", run->out);
     if (strcmp(rows[i].planner, "moccasin") == 0) continue;
     (void)plim_test_program("plan --graph g.json --copies 3 --planner %s", rows[i].planner);
-    plim_test_expect(2, "--copies is for --planner moccasin");
+    plim_test_expect(2, "--copies requires --planner moccasin");
   }
 }
 

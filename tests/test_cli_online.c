@@ -165,9 +165,9 @@ Test(cli_online, refuses_what_makes_no_sense) {
   (void)plim_test_program("simulate --graph g.json --online dtr --addresses planed");
   plim_test_expect(2, "did you mean \"planned\"?");
   (void)plim_test_program("simulate --graph g.json --online dtr --addresses packed");
-  plim_test_expect(2, "an online policy has none");
+  plim_test_expect(2, "--online and --addresses planned cannot be combined");
   (void)plim_test_program("simulate --graph g.json --online dtr --planner search");
-  plim_test_expect(2, "--online is for runs without a plan");
+  plim_test_expect(2, "cannot be combined: a run is online, without a plan, or has one");
   (void)plim_test_program("simulate --online dtr");
   plim_test_expect(2, "needs --graph FILE");
   (void)plim_test_program("gen chain --ops 30 -o made.json");
@@ -295,7 +295,7 @@ Test(cli_online, cap_to_come_that_nothing_fits_into_is_refused_before_the_run) {
   (void)plim_test_program("train " SMALL "--memory-at 2=90%% --memory-at 2=95%% --steps 3");
   plim_test_expect(2, "step 2 has two caps");
   (void)plim_test_program("train " SMALL "--memory-at 2=99%% --addresses jemalloc --steps 3");
-  plim_test_expect(2, "is for planned addresses");
+  plim_test_expect(2, "cannot be combined");
 }
 
 Test(cli_online, window_search_is_measured_without_any_data) {

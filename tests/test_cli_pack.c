@@ -62,7 +62,7 @@ Test(cli_pack, answers_bad_lives_with_the_line) {
   } cases[] = {
       {"$PLIMSOLL pack none.csv", 3, "none.csv"},
       {"$PLIMSOLL pack", 2, "LIVES is missing"},
-      {"$PLIMSOLL pack lives.csv --capacity 50%", 2, "a share of what?"},
+      {"$PLIMSOLL pack lives.csv --capacity 50%", 2, "percentages are not allowed here"},
       {"printf 'id,lower,upper,size\\nb1,0,3,x\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "bad.csv: line 2: size \"x\""},
       {"printf 'id,lower,upper,size,offset\\na,0,5,4,0\\nb,1,3,4,2\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3,
        "lines 2 and 3: \"a\" at 0 and \"b\" at 2 overlap in time and space"},

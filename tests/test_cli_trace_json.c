@@ -204,7 +204,7 @@ static const struct {
     {"step o.jsonl --at 99999 --json", 2, "the steps of this plan are 0 to"},
     {"what-if o.jsonl --json", 2, "needs --at N, 0 to"},
     {"what-if o.jsonl --at 99999", 2, "needs --at N, 0 to"},
-    {"what-if o.jsonl --at 60 --online coop", 2, "what-if has no use for --online without --graph"},
+    {"what-if o.jsonl --at 60 --online coop", 2, "--online requires --graph"},
     {"what-if o.jsonl --at 60 --policy copo", 2, "did you mean \"coop\"?"},
     {"what-if o.jsonl --at 60 --memory 12parsecs", 2, "12parsecs"},
     {"what-if o.jsonl --at 60 --memory 0", 2, "zero"},

@@ -79,7 +79,7 @@ Test(cli_trace_online, a_graph_is_played_up_to_where_memory_ends_with_the_bytes_
   last_run = plim_test_program("trace step --graph o.plan.graph.json --online dtr --memory 4KiB");
   plim_test_expect(4, "finds no room");
   last_run = plim_test_program("trace step o.jsonl --graph o.plan.graph.json");
-  plim_test_expect(2, "exclude each other");
+  plim_test_expect(2, "cannot be combined");
 }
 
 Test(cli_trace_online, what_would_have_come_of_another_policy_or_cap_stands_beside_what_came) {

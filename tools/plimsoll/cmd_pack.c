@@ -53,7 +53,7 @@ static plim_status read_capacity(const session *s, int64_t *capacity) {
   PLIM_TRY(plim_size_parse(s->ctx, s->o->capacity, &size));
   *capacity = size.bytes;
   if (size.bytes >= 0) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_EUSAGE, "--capacity %s: a share of what? Give a number of bytes", s->o->capacity);
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--capacity %s: percentages are not allowed here; give bytes", s->o->capacity);
 }
 
 static plim_status save(const session *s, const plim_lives *lives, const int64_t *offset) {

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/nearest.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/session.h"
 #include "tools/plimsoll/trace_diff.h"
@@ -81,44 +82,18 @@ static plim_status what_if(session *s, const traced *t, const traced *other) {
 /* other NULL: no --with. */
 typedef plim_status action(session *s, const traced *t, const traced *other);
 
-/* Options that not every action has. --graph has --online and --memory for itself. */
-enum { AT = 1, FIND = 2, WITH = 4, OUTPUT = 8, CAP = 16, THEN = 32, PLAIN = 64, PLAYED = 128 };
-
 static const struct {
   const char *name;
   action *run;
-  int takes;
-} actions[] = {{"summary", summary, 0},
-               {"step", step, AT | FIND | WITH | PLAIN},
-               {"export", export, OUTPUT},
-               {"diff", diff, WITH},
-               {"what-if", what_if, AT | CAP | THEN}};
+} actions[] = {{"summary", summary}, {"step", step}, {"export", export}, {"diff", diff}, {"what-if", what_if}};
+enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
-static plim_status refuse_unused(const session *s, size_t row) {
-  const options *o = s->o;
-  const struct {
-    int kind, given;
-    const char *name;
-  } option[] = {{AT, o->at >= 0, "--at"},
-                {FIND, o->find != NULL, "--find"},
-                {WITH, o->with != NULL, "--with"},
-                {OUTPUT, o->output != NULL, "--output"},
-                {PLAIN, o->plain, "--plain"},
-                {PLAYED, o->online && !o->graph, "--online without --graph"},
-                {CAP, o->memory && !o->graph, "--memory without --graph"},
-                {THEN, o->policy != NULL, "--policy"},
-                {THEN, o->then_memory != NULL, "--then-memory"}};
-  for (size_t i = 0; i < sizeof option / sizeof *option; i++) {
-    if (!option[i].given || (actions[row].takes & option[i].kind)) continue;
-    return plim_fail(s->ctx, PLIM_EUSAGE, "trace %s has no use for %s", actions[row].name, option[i].name);
-  }
-  if (o->at >= 0 && o->find) return plim_fail(s->ctx, PLIM_EUSAGE, "--at and --find exclude each other");
-  return PLIM_OK;
+static const char *action_name(int32_t row) {
+  return row >= 0 && row < ACTIONS ? actions[row].name : NULL;
 }
 
 static plim_status open_run(session *s, traced *t) {
   const options *o = s->o;
-  if (o->graph && o->second) return plim_fail(s->ctx, PLIM_EUSAGE, "FILE and --graph exclude each other");
   if (o->graph)
     return traced_play(s->ctx, o->graph, o->online ? o->online : plim_policy_name(0), o->memory, o->thrash, t);
   if (o->second) return traced_open(s->ctx, o->second, t);
@@ -140,13 +115,12 @@ static plim_status act_on(session *s, action *run) {
 }
 
 static plim_status act(session *s) {
-  for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-    if (strcmp(actions[i].name, s->o->file) != 0) continue;
-    PLIM_TRY(refuse_unused(s, i));
-    return act_on(s, actions[i].run);
-  }
-  return plim_fail(s->ctx, PLIM_EUSAGE, "a trace can do summary, step, export, diff and what-if, not \"%s\"",
-                   s->o->file);
+  char advice[PLIM_NAME_ADVICE_BYTES];
+  const char *name = s->o->file;
+  int32_t row = plim_name_find(action_name, name);
+  if (row >= 0) return act_on(s, actions[row].run);
+  return plim_fail(s->ctx, PLIM_EUSAGE, "trace has no action \"%s\"%s", name,
+                   plim_name_advice(action_name, name, advice));
 }
 
 static int run_trace(const options *o) {

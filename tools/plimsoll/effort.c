@@ -13,7 +13,8 @@ static int32_t planner_row(const options *o) {
 plim_status effort_check(plim_context *ctx, const options *o) {
   int32_t row = planner_row(o);
   if (o->copies == 0 || plim_planner_obeys(row, PLIM_EFFORT_COPIES)) return PLIM_OK;
-  return plim_fail(ctx, PLIM_EUSAGE, "--copies is for --planner moccasin: \"%s\" puts no cap on computations",
+  return plim_fail(ctx, PLIM_EUSAGE,
+                   "--copies requires --planner moccasin: \"%s\" computes an operation as often as it likes",
                    plim_planner_name(row));
 }
 
@@ -54,5 +55,5 @@ void effort_figures(figures *f, int column, const options *o) {
   }
   if (used == 0) return;
   figures_text(f, column, "without_effect", "without effect", text);
-  figures_note(f, column, ": nothing of %s changes with it", other ? other : plim_planner_name(row));
+  figures_note(f, column, ": %s ignores it", other ? other : plim_planner_name(row));
 }

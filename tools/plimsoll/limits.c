@@ -38,9 +38,7 @@ static plim_status parse_all(session *s) {
     if (l->row[i].step != l->row[i - 1].step) continue;
     return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at: step %lld has two caps", (long long)l->row[i].step);
   }
-  if (l->n == 0 || strcmp(s->o->addresses, "planned") == 0) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at is for planned addresses, not for --addresses %s",
-                   s->o->addresses);
+  return PLIM_OK;
 }
 
 /* The refusal of --memory, by a plan or a policy, for this cap and the bits of the plan that there is. */

@@ -1,25 +1,41 @@
-/* By tables: what excludes what, what goes with what, and what a command can use for one thing it does and not for
- * another. Names are separated by spaces. */
+/* By tables: what cannot be combined with what, what requires what, and what does not apply to what a command is asked
+ * to do. A condition is an option's name (it was given), name=value (its value, a star stands for any ending), or FILE
+ * (the second argument was given). Conditions are separated by spaces. */
 #include "tools/plimsoll/pairs.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY, NAME_BYTES = 64 };
+#include "runtime/base/text.h"
+#include "tools/plimsoll/option_rows.h"
 
-/* `unless`: with one of these, `others` are of use after all; NULL: never. */
+enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY, NAME_BYTES = 64 };
+enum { PLANS = RUNS | COMMAND_PLAN | COMMAND_SIMULATE };
+
+/* `unless`: with one of these, `others` are of use after all; NULL: never. `why`: the end of the sentence; NULL: none.
+ */
 static const struct {
   unsigned commands;
-  const char *option, *others, *unless;
+  const char *option, *others, *unless, *why;
 } excluded[] = {
-    {COMMAND_PLAN, "graph", "model batch image data arithmetic math layout device model-costs", NULL},
-    {COMMAND_PLAN, "curve", "memory svg print-sequence online", NULL},
+    {COMMAND_PLAN, "graph", "model batch image data arithmetic math layout device model-costs", NULL, NULL},
+    {COMMAND_PLAN, "graph", "online", NULL, "plimsoll simulate --graph does that"},
+    {COMMAND_PLAN, "curve", "memory svg print-sequence online", NULL, NULL},
+    {PLANS, "online", "planner plan", NULL, "a run is online, without a plan, or has one"},
     /* with these the plan is made again in the middle of the run; on a GPU that is usual */
-    {COMMAND_TRAIN | COMMAND_VERIFY, "plan", "planner arithmetic copies", "memory-at retime device"},
-    {COMMAND_COMPARE, "minutes", "steps epochs", NULL},
-    {COMMAND_PROFILE, "model-costs", "repeats", NULL},
+    {COMMAND_TRAIN | COMMAND_VERIFY, "plan", "planner arithmetic copies", "memory-at retime device", NULL},
+    {COMMAND_TRAIN | COMMAND_VERIFY, "memory-at", "addresses=arena addresses=jemalloc", NULL, NULL},
+    {COMMAND_TRAIN | COMMAND_VERIFY, "retime", "online addresses=arena addresses=jemalloc", "retime=0",
+     "it makes a plan with addresses again"},
+    {COMMAND_COMPARE, "minutes", "steps epochs", NULL, NULL},
+    {COMMAND_PROFILE, "model-costs", "repeats", NULL, NULL},
+    {COMMAND_TRACE, "at", "find", NULL, NULL},
+    {COMMAND_TRACE, "graph", "FILE", NULL, NULL},
+    {COMMAND_SIMULATE, "online", "addresses=planned", NULL,
+     "an online policy has no plan whose addresses could be used"},
 };
 
-/* The option is for at least one of those. */
+/* The option is of use with at least one of those. */
 static const struct {
   unsigned commands;
   const char *option, *others;
@@ -32,6 +48,9 @@ static const struct {
     {COMMAND_TRAIN | COMMAND_VERIFY, "thrash", "online memory-at last-batch"},
     {COMMAND_COMPARE, "thrash", "online last-batch"},
     {COMMAND_TRACE, "thrash", "graph"},
+    {COMMAND_TRACE, "online", "graph"},
+    {RUNS, "no-cuda-graph", "device=cuda*"},
+    {COMMAND_TRAIN, "vram", "device=cuda*"},
 };
 
 /* What a command's first argument has use for, of `options` that the command knows. */
@@ -50,6 +69,12 @@ static const struct {
     {COMMAND_BENCH, "online", TABLE, "data planners iterations time-limit sweep threads seed output"},
     {COMMAND_BENCH, "large", TABLE, "shapes caps planners ops iterations time-limit threads seed"},
     {COMMAND_BENCH, "window", TABLE, "seed"},
+#define ACTION "at find with output plain policy then-memory memory"
+    {COMMAND_TRACE, "summary", ACTION, ""},
+    {COMMAND_TRACE, "step", ACTION, "at find with plain"},
+    {COMMAND_TRACE, "export", ACTION, "output"},
+    {COMMAND_TRACE, "diff", ACTION, "with"},
+    {COMMAND_TRACE, "what-if", ACTION, "at memory policy then-memory"},
 };
 
 /* The next name of a list, "" at its end. */
@@ -69,35 +94,90 @@ static int has_name(const char *list, const char *wanted) {
   return 0;
 }
 
-/* Was one of these options given? name: the first of them. */
-static int any_given(const options *o, const char *list, char name[NAME_BYTES]) {
+/* Is the value of an option, given or not, this one? */
+static int has_value(const options *o, const char *name, const char *wanted) {
+  const option_row *r = option_row_find(o->command, name);
+  const char *value = NULL;
+  char number[32];
+  size_t n = strcspn(wanted, "*");
+  if (r && r->kind == TEXT) memcpy(&value, (const char *)o + r->at, sizeof value);
+  if (r && r->kind == COUNT) {
+    int64_t count;
+    memcpy(&count, (const char *)o + r->at, sizeof count);
+    (void)snprintf(number, sizeof number, "%lld", (long long)count);
+    value = number;
+  }
+  return value && (wanted[n] ? strncmp(value, wanted, n) == 0 : strcmp(value, wanted) == 0);
+}
+
+static int holds(const options *o, const char *condition) {
+  char name[NAME_BYTES];
+  size_t n = strcspn(condition, "=");
+  if (strcmp(condition, "FILE") == 0) return o->second != NULL;
+  if (!condition[n]) return options_given(o, condition);
+  memcpy(name, condition, n);
+  name[n] = 0;
+  return has_value(o, name, condition + n + 1);
+}
+
+/* Does one of these hold? name: the first of them. */
+static int any_holds(const options *o, const char *list, char name[NAME_BYTES]) {
   while (*list) {
     list = next_name(list, name);
-    if (options_given(o, name)) return 1;
+    if (holds(o, name)) return 1;
   }
   return 0;
 }
 
+/* A condition as it is typed: "--device cuda:0" for device=cuda*. */
+static const char *typed(const char *condition, char text[NAME_BYTES + 8]) {
+  size_t n = strcspn(condition, "=");
+  if (strcmp(condition, "FILE") == 0) return "FILE";
+  (void)snprintf(text, NAME_BYTES + 8, "--%.*s%s%s", (int)n, condition, condition[n] ? " " : "",
+                 condition[n] ? condition + n + 1 : "");
+  char *star = strchr(text, '*');
+  if (star) (void)snprintf(star, 4, ":0"); /* of GPUs alone */
+  return text;
+}
+
 static plim_status check_excluded(plim_context *ctx, const options *o) {
-  char name[NAME_BYTES], other[NAME_BYTES];
+  char name[NAME_BYTES], other[NAME_BYTES], text[NAME_BYTES + 8];
   for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++) {
+    const char *why = excluded[i].why;
     if (!(excluded[i].commands & o->command) || !options_given(o, excluded[i].option)) continue;
-    if (!any_given(o, excluded[i].others, name)) continue;
-    if (excluded[i].unless && any_given(o, excluded[i].unless, other)) continue;
-    return plim_fail(ctx, PLIM_EUSAGE, "--%s and --%s exclude each other", excluded[i].option, name);
+    if (!any_holds(o, excluded[i].others, name)) continue;
+    if (excluded[i].unless && any_holds(o, excluded[i].unless, other)) continue;
+    return plim_fail(ctx, PLIM_EUSAGE, "--%s and %s cannot be combined%s%s", excluded[i].option, typed(name, text),
+                     why ? ": " : "", why ? why : "");
   }
   return PLIM_OK;
 }
 
 static plim_status check_needed(plim_context *ctx, const options *o) {
-  char name[NAME_BYTES];
+  char name[NAME_BYTES], text[NAME_BYTES + 8];
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+    const char *list = needed[i].others;
     if (!(needed[i].commands & o->command) || !options_given(o, needed[i].option)) continue;
-    if (any_given(o, needed[i].others, name)) continue;
-    (void)next_name(needed[i].others, name);
-    return plim_fail(ctx, PLIM_EUSAGE, "--%s is for --%s", needed[i].option, name);
+    if (any_holds(o, list, name)) continue;
+    list = next_name(list, name);
+    plim_text says = {.ctx = ctx};
+    plim_text_format(&says, "--%s requires %s", needed[i].option, typed(name, text));
+    while (*list) {
+      list = next_name(list, name);
+      plim_text_format(&says, "%s %s", *list ? "," : " or", typed(name, text));
+    }
+    plim_status status = says.status == PLIM_OK ? plim_fail(ctx, PLIM_EUSAGE, "%s", says.chars) : says.status;
+    plim_text_free(&says);
+    return status;
   }
   return PLIM_OK;
+}
+
+static const char *name_of(unsigned mask) {
+  for (int i = 0; command_at(i); i++) {
+    if (command_at(i)->mask == mask) return command_at(i)->name;
+  }
+  return "";
 }
 
 static plim_status check_uses(plim_context *ctx, const options *o) {
@@ -107,29 +187,28 @@ static plim_status check_uses(plim_context *ctx, const options *o) {
     for (const char *list = uses[i].options; *list;) {
       list = next_name(list, name);
       if (!options_given(o, name) || has_name(uses[i].used, name)) continue;
-      return plim_fail(ctx, PLIM_EUSAGE, "%s has no use for --%s", uses[i].file, name);
+      /* a graph that is played has a cap of its own */
+      if (strcmp(name, "memory") == 0 && o->graph) continue;
+      return plim_fail(ctx, PLIM_EUSAGE, "--%s does not apply to %s %s", name, name_of(o->command), o->file);
     }
   }
   return PLIM_OK;
 }
 
-/* What depends on the value of another option. */
+/* What depends on more than one value. */
 static plim_status check_values(plim_context *ctx, const options *o) {
   const char *file = o->file ? o->file : "", *dot = strrchr(file, '.');
-  if (options_given(o, "no-cuda-graph") && strncmp(o->device, "cuda", 4) != 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--no-cuda-graph is for GPUs: device %s replays nothing", o->device);
-  }
   if ((o->command & RUNS) && options_given(o, "data-dir") && strcmp(o->data, "synthetic") == 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--data-dir is for files: --data synthetic has none");
+    return plim_fail(ctx, PLIM_EUSAGE, "--data-dir does not apply to --data synthetic, which has no files");
   }
-  if ((o->command & COMMAND_PACK) && o->graph && (!dot || strcmp(dot, ".json") != 0)) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--graph is a plan's: the lives of %s need none", file);
+  if ((o->command & COMMAND_PACK) && o->graph && strcmp(file, "-") != 0 && (!dot || strcmp(dot, ".json") != 0)) {
+    return plim_fail(ctx, PLIM_EUSAGE, "--graph does not apply to %s: only a plan has a graph", file);
   }
   if ((o->command & COMMAND_SIMULATE) && o->online && o->output && o->placing && strcmp(o->placing, "none") == 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--output is for a plan: --online with --addresses none makes none");
+    return plim_fail(ctx, PLIM_EUSAGE, "--output does not apply to --online with --addresses none: there is no plan");
   }
   if ((o->command & COMMAND_BENCH) && strcmp(file, "pack") == 0 && o->data_dir && options_given(o, "ops")) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--data and --ops exclude each other: lives are of files or made up");
+    return plim_fail(ctx, PLIM_EUSAGE, "--data and --ops cannot be combined: lives are of files or made up");
   }
   return PLIM_OK;
 }

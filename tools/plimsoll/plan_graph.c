@@ -118,7 +118,6 @@ static void print_figures(const graph_plan *g, double seconds) {
 
 static plim_status run(graph_plan *g) {
   plim_context *ctx = g->s->ctx;
-  if (g->s->o->online) return plim_fail(ctx, PLIM_EUSAGE, "--online with --graph: plimsoll simulate does that");
   PLIM_TRY(load(g));
   set_options(g);
   PLIM_TRY(measure_whole(g));

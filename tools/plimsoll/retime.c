@@ -28,10 +28,6 @@ static void on_retime(void *user, const plim_retime_report *report) {
 plim_status retime_set(session *s, plim_trainer_options *wanted) {
   int can = !s->o->online && strcmp(s->o->addresses, "planned") == 0;
   int64_t steps = s->o->retime;
-  if (steps > 0 && !can) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--retime makes the plan again: it goes with planned addresses, not with %s",
-                     s->o->online ? "--online" : "--addresses");
-  }
   if (steps < 0) steps = can && strcmp(s->device->machine.device, "cuda") == 0 ? GPU_STEPS : 0;
   if (steps == 0) return PLIM_OK;
   wanted->replan = &s->limits.replan;

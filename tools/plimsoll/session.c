@@ -44,9 +44,6 @@ static plim_status check_values(session *s) {
 static plim_status check_names(session *s) {
   const options *o = s->o;
   PLIM_TRY(check_values(s));
-  if (o->online && (o->planner || o->plan)) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--online is for runs without a plan: it excludes --planner and --plan");
-  }
   return effort_check(s->ctx, o);
 }
 
@@ -98,7 +95,7 @@ static plim_status image_size(session *s) {
   int used = 0;
   if (plim_dataset_size(o->data, s->size)) {
     if (!o->image) return PLIM_OK;
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--image is for synthetic data; the images of %s are %dx%dx%d", o->data,
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--image does not apply to --data %s, whose images are %dx%dx%d", o->data,
                      s->size[0], s->size[1], s->size[2]);
   }
   const char *text = o->image ? o->image : default_image(o->model);

@@ -14,14 +14,15 @@ plim_status vram_parse(session *s) {
   plim_size size;
   if (!s->o->vram) return PLIM_OK;
   if (strchr(s->o->vram, '%')) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--vram %s: a share of what? It bounds more than the arena: give it in bytes",
+    return plim_fail(s->ctx, PLIM_EUSAGE,
+                     "--vram %s: percentages are not allowed here, since it bounds more than the arena; give bytes",
                      s->o->vram);
   }
   PLIM_TRY(plim_size_parse(s->ctx, s->o->vram, &size));
   s->vram_bytes = plim_size_bytes(&size, 0);
   if (s->vram_bytes <= 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--vram %s does not fit in 63 bits", s->o->vram);
   if (strcmp(s->device->machine.device, "cuda") == 0) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_EUSAGE, "--vram is for --device cuda:0 and so on; --memory bounds the arena of %s",
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--vram requires --device cuda:0; --memory bounds the arena of %s",
                    s->device->machine.device);
 }
 
