@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/graph/graph_text.h"
+#include "tests/support/context.h"
 #include "tests/support/documents.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_graph.h"
@@ -30,6 +31,13 @@ Test(graph_read, refused_allocation_leaves_nothing_behind) {
   plim_test_allocations(parse, plim_test_golden("graph.json"));
 }
 
+Test(graph_read, needs_no_newline_behind_its_last_line) {
+  plim_context *ctx = plim_test_context();
+  const char *text = plim_test_golden("graph.json");
+  cr_assert_eq(parse(ctx, text, (int64_t)strlen(text) - 1, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_test_context_end(ctx);
+}
+
 Test(graph_read, changed_byte_never_does_harm) {
   plim_test_bytes(parse, plim_test_golden("graph.json"));
 }
@@ -40,9 +48,9 @@ Test(graph_read, every_wrong_field_is_named_with_its_path) {
       {"\"batch\": 2,", "\"batch\": 2,,", "doc.json: line 6: "},
       {"\"batch\": 2,", "\"batch\": 2, \"batch\": 2,", "doc.json: line 6: duplicate"},
       {"\"batch\": 2,", "\"batch\": 99999999999999999999,", "doc.json: line 6: too big integer"},
-      {"\n}\n", "\n}\n}\n", "end of file expected"},
+      {"\n}\n", "\n}\n}\n", "line 39: goes on after the end of the JSON document"},
       {"[[0, 0]]", "[[[[[[[[[[[[[[[0]]]]]]]]]]]]]]]", "nested deeper than 16"},
-      {"\"graph\"", "\"plan\"", "plimsoll: the document is a 'plan', not a 'graph'"},
+      {"\"graph\"", "\"plan\"", "doc.json: the document is a 'plan', not a 'graph'"},
       {"\"version\": 1", "\"version\": 2", "addresses: is missing"},
       {"\"version\": 1", "\"version\": 3", "addresses: is missing"},
       {"\"version\": 1", "\"version\": 4", "version: version 4 of the format; this program reads versions 1 to 3"},

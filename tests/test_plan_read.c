@@ -33,7 +33,7 @@ Test(plan_read, changed_byte_never_does_harm) {
 
 Test(plan_read, every_wrong_field_is_named_with_its_path) {
   static const plim_test_fault faults[] = {
-      {"\"plan\"", "\"profile\"", "plimsoll: the document is a 'profile', not a 'plan'"},
+      {"\"plan\"", "\"profile\"", "doc.json: the document is a 'profile', not a 'plan'"},
       {"\"version\": 1", "\"version\": 7", "version: version 7 of the format; this program reads version 1"},
       {"\"graph\": \"", "\"graph\": \"F", "graph: is not 64"},
       {"\"hash\": \"", "\"hash\": \"F", "arithmetic.hash: is not 64"},

@@ -39,11 +39,11 @@ Test(plans, refused_allocation_leaves_nothing_behind) {
 
 Test(plans, every_wrong_field_is_named_with_its_path) {
   static const plim_test_fault faults[] = {
-      {"\"program\"", "\"plan\"", "plimsoll: the document is a 'plan', not a 'program'"},
+      {"\"program\"", "\"plan\"", "doc.json: the document is a 'plan', not a 'program'"},
       {"\"train\"", "\"\"", "plans[0]: the plan's name is empty"},
       {"\"train\"", "\"0123456789012345678901234567890123\"", "plans[0]: plan '0123"},
       {"\"eval\"", "\"train\"", "plans[1]: two plans are called 'train'"},
-      {"\"plimsoll\": \"plan\"", "\"plimsoll\": \"graph\"", "plans[0].plan.plimsoll: the document is a 'graph'"},
+      {"\"plimsoll\": \"plan\"", "\"plimsoll\": \"graph\"", "plans[0].plan: the document is a 'graph'"},
       {"\"run\": 1", "\"run\": null", "plans[0].plan.steps[1].run: is null, not an integer"},
       {"\"variant\": 1", "\"variant\": 0", "plans[0].plan: step 1: variant 0 is none of op 1"},
       {"\"name\": \"train\"", "\"name\": \"train\", \"x\": 1", "plans[0]: unknown field 'x'"},

@@ -35,7 +35,7 @@ Test(profile, changed_byte_never_does_harm) {
 
 Test(profile, every_wrong_field_is_named_with_its_path) {
   static const plim_test_fault faults[] = {
-      {"\"profile\"", "\"graph\"", "plimsoll: the document is a 'graph', not a 'profile'"},
+      {"\"profile\"", "\"graph\"", "doc.json: the document is a 'graph', not a 'profile'"},
       {"\"graph\": \"", "\"graph\": \"0", "graph: is not 64"},
       {"\"isa\": \"x86-64-v3\", ", "", "machine.isa: is missing"},
       {"\"isa\": \"x86-64-v3\"", "\"isa\": \"0123456789012345678901234567890123\"",

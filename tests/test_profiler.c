@@ -255,7 +255,7 @@ Test(profiler, a_cache_that_was_cut_or_changed_anywhere_is_ignored_and_replaced)
   (void)snprintf(path, sizeof path, "%s", cache_path(&fake, options.cache_dir));
   size_t bytes, now;
   memcpy(whole, read_whole(path, &bytes), sizeof whole);
-  for (size_t cut = 0; cut < bytes; cut += 1 + cut / 64) {
+  for (size_t cut = 0; cut < bytes - 1; cut += 1 + cut / 64) {
     write_whole(path, whole, cut);
     int64_t runs = fake.runs;
     profile = measure(&fake, graph, &options);

@@ -91,7 +91,7 @@ Test(trace, mutated_documents_are_read_or_refused_with_their_line) {
 Test(trace, every_wrong_field_is_named_with_line_and_path) {
   static const plim_test_fault faults[] = {
       {"\"plimsoll\": ", "\"plim\": ", "line 1: is no document of this program"},
-      {"\"trace\"", "\"plan\"", "line 1: plimsoll: the document is a 'plan', not a 'trace'"},
+      {"\"trace\"", "\"plan\"", "line 1: the document is a 'plan', not a 'trace'"},
       {"\"plan\": \"", "\"plan\": \"A", "line 1: plan: is not 64"},
       {"\"steps\": 3", "\"steps\": 2", "line 4: step: is 2; step 0 of the 2 comes here"},
       {"\"steps\": 3", "\"steps\": 0", "line 1: steps: 0 is not in [1,"},

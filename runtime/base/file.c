@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -17,6 +19,24 @@ enum { LOOK_MS = 20, PATIENCE_NS = 200000000 }; /* for a pipe's reader: between 
 static plim_status fail_errno(plim_context *ctx, const char *path, const char *what) {
   int error = errno;
   return plim_fail(ctx, error == ENOENT ? PLIM_ENOFILE : PLIM_EIO, "%s: could not %s: %s", path, what, strerror(error));
+}
+
+/* The open descriptor that a path names, -1: none. Opening such a path would begin a file anew, and fails for sockets.
+ */
+static int named_descriptor(const char *path) {
+  static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"}, folder[] = "/dev/fd/";
+  for (int fd = 0; fd < 3; fd++) {
+    if (strcmp(path, names[fd]) == 0) return fd;
+  }
+  if (strncmp(path, folder, sizeof folder - 1) != 0) return -1;
+  const char *number = path + sizeof folder - 1;
+  size_t digits = strspn(number, "0123456789");
+  return digits > 0 && digits < 6 && number[digits] == 0 ? atoi(number) : -1;
+}
+
+static plim_status open_named(plim_context *ctx, const char *path, int *fd) {
+  *fd = fcntl(named_descriptor(path), F_DUPFD_CLOEXEC, 0);
+  return *fd < 0 ? plim_fail(ctx, PLIM_EIO, "%s: is not open", path) : PLIM_OK;
 }
 
 /* ---- reading ---- */
@@ -34,6 +54,58 @@ static plim_status read_exactly(plim_context *ctx, const char *path, int fd, cha
     done += n;
   }
   return PLIM_OK;
+}
+
+/* Wait until there is something to read, or the end. A signal ends the waiting for one look at the context. */
+static plim_status wait_for_writer(plim_context *ctx, const char *path, int fd) {
+  struct pollfd look = {.fd = fd, .events = POLLIN};
+  while (poll(&look, 1, LOOK_MS) <= 0) {
+    if (plim_context_cancelled(ctx))
+      return plim_fail(ctx, PLIM_ECANCEL, "%s: cancelled while its writer was waited for", path);
+  }
+  return PLIM_OK;
+}
+
+/* Read to the end what has no size. `limit` bounds what is held. */
+static plim_status read_stream(plim_context *ctx, const char *path, int fd, int64_t limit, char **data,
+                               int64_t *bytes) {
+  char *held = NULL;
+  int64_t done = 0, capacity = 0;
+  plim_status status = PLIM_OK;
+  for (ssize_t n = 1; n != 0;) {
+    if (done + 1 >= capacity) {
+      int64_t more = capacity > 0 ? 2 * capacity : BUFFER_BYTES;
+      PLIM_CHECK(plim_resize_array(ctx, &held, capacity, more, 1));
+      capacity = more;
+    }
+    PLIM_CHECK(wait_for_writer(ctx, path, fd));
+    n = read(fd, held + done, (size_t)(capacity - done - 1));
+    if (n < 0 && errno != EINTR && errno != EAGAIN) PLIM_CHECK(fail_errno(ctx, path, "read"));
+    if (n > 0) done += n;
+    if (done <= limit) continue;
+    PLIM_CHECK(
+        plim_fail(ctx, PLIM_EDATA, "%s: has more than %lld bytes, at most these are read", path, (long long)limit));
+  }
+  PLIM_CHECK(plim_resize_array(ctx, &held, capacity, done + 1, 1));
+  held[done] = '\0';
+  *data = held;
+  *bytes = done;
+  return PLIM_OK;
+done:
+  plim_release(ctx, held, capacity, 1);
+  return status;
+}
+
+static plim_status read_named(plim_context *ctx, const char *path, int64_t limit, char **data, int64_t *bytes) {
+  struct stat st;
+  int fd;
+  PLIM_TRY(open_named(ctx, path, &fd));
+  int flows = fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+  plim_status status = flows || isatty(fd)
+                           ? read_stream(ctx, path, fd, limit, data, bytes)
+                           : plim_fail(ctx, PLIM_EDATA, "%s: is neither a file nor a pipe nor a terminal", path);
+  (void)close(fd);
+  return status;
 }
 
 /* Open a regular file; without O_NONBLOCK the call itself would wait for the writer of a pipe. */
@@ -66,6 +138,7 @@ static plim_status read_all(plim_context *ctx, const char *path, int fd, int64_t
 plim_status plim_file_read(plim_context *ctx, const char *path, int64_t limit, char **data, int64_t *bytes) {
   struct stat st;
   int fd;
+  if (named_descriptor(path) >= 0) return read_named(ctx, path, limit, data, bytes);
   PLIM_TRY(open_regular(ctx, path, &fd, &st));
   plim_status status = read_all(ctx, path, fd, st.st_size, limit, data);
   if (status == PLIM_OK) *bytes = st.st_size;
@@ -95,7 +168,8 @@ void plim_file_release(plim_context *ctx, char *data, int64_t bytes) {
 struct plim_file {
   plim_context *ctx;
   int fd;
-  int direct; /* written in place: a device or pipe */
+  int direct; /* written in place: a device, pipe or open descriptor */
+  int named;  /* an open descriptor: the caller's, so that it stays one that waits */
   plim_status status;
   int64_t cancel_ns;                         /* when a cancel was first seen while waiting for a reader; 0: not yet */
   char path[PATH_BYTES], target[PATH_BYTES]; /* as the caller named it, and without links */
@@ -110,6 +184,7 @@ static void release(plim_file *file) {
 
 int plim_file_is_direct(const char *path) {
   struct stat st;
+  if (named_descriptor(path) >= 0) return 1;
   return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
@@ -134,7 +209,8 @@ static plim_status name_target(plim_file *file, const char *path, int follows) {
   }
   memcpy(file->path, path, length + 1);
   memcpy(file->target, path, length + 1);
-  for (int links = 0; follows && follow_link(file->target); links++) {
+  file->named = follows && named_descriptor(path) >= 0;
+  for (int links = 0; follows && !file->named && follow_link(file->target); links++) {
     if (links == MOST_LINKS) return plim_fail(file->ctx, PLIM_EIO, "%s: is a circle of symbolic links", path);
   }
   return PLIM_OK;
@@ -153,6 +229,7 @@ static plim_status wait_for_reader(plim_file *file) {
 static plim_status open_direct(plim_file *file) {
   struct stat st;
   int is_pipe = stat(file->target, &st) == 0 && S_ISFIFO(st.st_mode);
+  if (file->named) return open_named(file->ctx, file->path, &file->fd);
   for (;;) {
     file->fd = open(file->target, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file->fd >= 0) return PLIM_OK;
@@ -220,9 +297,20 @@ plim_status plim_file_try(plim_context *ctx, const char *path) {
   return PLIM_OK;
 }
 
+static int takes_now(int fd) {
+  struct pollfd look = {.fd = fd, .events = POLLOUT};
+  return poll(&look, 1, 0) > 0;
+}
+
+/* A pipe that waits takes PIPE_BUF bytes without waiting when it takes any. */
 static void write_all(plim_file *file, const char *data, int64_t bytes) {
   for (int64_t done = 0; done < bytes && file->status == PLIM_OK;) {
-    ssize_t n = write(file->fd, data + done, (size_t)(bytes - done));
+    int64_t most = file->named && bytes - done > PIPE_BUF ? PIPE_BUF : bytes - done;
+    if (file->named && !takes_now(file->fd)) {
+      file->status = wait_for_reader(file);
+      continue;
+    }
+    ssize_t n = write(file->fd, data + done, (size_t)most);
     if (n >= 0) {
       done += n;
       file->cancel_ns = 0; /* the reader reads */

@@ -10,8 +10,12 @@
 extern "C" {
 #endif
 
+/* Paths that name an open descriptor, /dev/stdin, /dev/stdout and /dev/fd/N, are read and written through it, whatever
+ * is behind it: a file from where it stands, a pipe to its end. */
+
 /* Read a regular file of at most `limit` bytes. *data has a NUL behind its last byte; the caller gives it back with
- * plim_file_release. PLIM_ENOFILE when it is not there, PLIM_EDATA when it is larger, PLIM_EIO else. */
+ * plim_file_release. PLIM_ENOFILE when it is not there, PLIM_EDATA when it is larger, PLIM_ECANCEL when
+ * it was cancelled while a pipe had nothing, PLIM_EIO else. */
 PLIM_MUST_USE plim_status plim_file_read(plim_context *ctx, const char *path, int64_t limit, char **data,
                                          int64_t *bytes);
 void plim_file_release(plim_context *ctx, char *data, int64_t bytes); /* NULL is legal */
@@ -42,7 +46,7 @@ void plim_file_abandon(plim_file *file); /* NULL is legal */
 /* Could a file be written there? To be asked in front of long work; leaves nothing behind. */
 PLIM_MUST_USE plim_status plim_file_try(plim_context *ctx, const char *path);
 
-/* 1: a device or pipe, which is written directly. */
+/* 1: a device, pipe or open descriptor, which is written directly. */
 int plim_file_is_direct(const char *path);
 
 /* All of it at once: replace the file by `bytes` bytes. */

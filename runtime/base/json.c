@@ -76,6 +76,22 @@ static int depth_of(const json_t *node, int left) {
   return deepest + 1;
 }
 
+/* What is wrong, in words that need no grammar of JSON; NULL: the parser's own are as good. */
+static const char *sentence_of(enum json_error_code code) {
+  switch (code) {
+    case json_error_premature_end_of_input:
+      return "ends in the middle: the file was cut";
+    case json_error_end_of_input_expected:
+      return "goes on after the end of the JSON document, at this line";
+    case json_error_invalid_syntax:
+      return "is not JSON, from this line on";
+    case json_error_invalid_utf8:
+      return "is not text in UTF-8";
+    default:
+      return NULL;
+  }
+}
+
 plim_status plim_json_parse(plim_context *ctx, const char *file, int64_t line, const char *text, int64_t bytes,
                             plim_json *doc) {
   json_error_t error;
@@ -84,8 +100,9 @@ plim_status plim_json_parse(plim_context *ctx, const char *file, int64_t line, c
   if (!doc->root && json_error_code(&error) == json_error_out_of_memory) {
     doc->status = plim_fail(ctx, PLIM_ENOMEM, "%s: no memory to read it", file);
   } else if (!doc->root) {
-    doc->status =
-        plim_fail(ctx, PLIM_EDATA, "%s: line %lld: %s", file, (long long)(line > 0 ? line : error.line), error.text);
+    const char *sentence = sentence_of(json_error_code(&error));
+    doc->status = plim_fail(ctx, PLIM_EDATA, "%s: line %lld: %s", file, (long long)(line > 0 ? line : error.line),
+                            sentence ? sentence : error.text);
   } else if (depth_of(doc->root, PLIM_JSON_MAX_DEPTH + 1) > PLIM_JSON_MAX_DEPTH) {
     doc->status = plim_fail(ctx, PLIM_EDATA, "%s: nested deeper than %d", file, PLIM_JSON_MAX_DEPTH);
   }

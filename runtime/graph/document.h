@@ -19,7 +19,7 @@ PLIM_MUST_USE plim_status plim_document_load(plim_context *ctx, const char *path
 /* Replace the file by the text (and free it); a failure of the text is returned. */
 PLIM_MUST_USE plim_status plim_document_save(plim_text *text, const char *path);
 
-/* plim_json_parse; PLIM_EDATA also when the last line does not end: the file was cut. */
+/* plim_json_parse; PLIM_EDATA also when it is no document of this program. */
 PLIM_MUST_USE plim_status plim_document_open(plim_context *ctx, const char *file, const char *text, int64_t bytes,
                                              plim_json *doc);
 

@@ -6,6 +6,7 @@
  *
  * Program order is the file's `order`, else the order of networkx.topological_sort: level by level, a level scanned in
  * order, its successors in the order of the links. Every op makes one value; parallel links count once. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -274,6 +275,12 @@ plim_status plim_import_nx(plim_context *ctx, const char *file, const char *text
   plim_json doc;
   draft d = {.ctx = ctx, .doc = &doc};
   plim_status status = plim_json_parse(ctx, file, 0, text, bytes, &doc);
+  if (status == PLIM_EDATA) {
+    char sentence[PLIM_ERROR_BYTES];
+    (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
+    status = plim_fail(ctx, PLIM_EDATA, "%s; nx is node-link JSON of networkx, one document a file%s", sentence,
+                       strncmp(text, "{\"INSTR", 7) == 0 ? "; this is a log of DTR: import dtr reads it" : "");
+  }
   if (status == PLIM_OK) status = read_graph(&d, out);
   plim_release(ctx, d.node, d.n, sizeof *d.node);
   plim_release(ctx, d.by_id, d.n, sizeof *d.by_id);

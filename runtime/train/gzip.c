@@ -1,6 +1,7 @@
 /* The file is read whole and inflated into an array that doubles. */
 #include "runtime/train/gzip.h"
 
+#include <string.h>
 #include <zlib.h>
 
 #include "runtime/base/file.h"
@@ -67,6 +68,17 @@ static plim_status unpack(inflated *to, char *packed, int64_t packed_bytes) {
     return status;
   }
   to->data[to->bytes] = '\0';
+  return PLIM_OK;
+}
+
+plim_status plim_gzip_inflate(plim_context *ctx, const char *path, char *packed, int64_t packed_bytes, int64_t limit,
+                              char **data, int64_t *bytes) {
+  inflated to = {.ctx = ctx, .path = path, .limit = limit};
+  *data = NULL;
+  if (packed_bytes < 2 || packed_bytes > UINT32_MAX || memcmp(packed, "\x1f\x8b", 2) != 0) return PLIM_OK;
+  PLIM_TRY(unpack(&to, packed, packed_bytes));
+  *data = to.data;
+  *bytes = to.bytes;
   return PLIM_OK;
 }
 

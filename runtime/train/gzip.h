@@ -14,6 +14,11 @@ extern "C" {
 PLIM_MUST_USE plim_status plim_gzip_read(plim_context *ctx, const char *path, int64_t limit, char **data,
                                          int64_t *bytes);
 
+/* The same of bytes that were read already, from `path` as the sentence says. PLIM_OK with *data NULL: they are not
+ * gzip's. */
+PLIM_MUST_USE plim_status plim_gzip_inflate(plim_context *ctx, const char *path, char *packed, int64_t packed_bytes,
+                                            int64_t limit, char **data, int64_t *bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -120,7 +120,8 @@ done:
 
 static plim_status load(const session *s, plim_lives **lives) {
   const char *dot = strrchr(s->o->file, '.');
-  return dot && strcmp(dot, ".json") == 0 ? load_plan(s, lives) : plim_lives_load(s->ctx, s->o->file, lives);
+  return s->o->graph || (dot && strcmp(dot, ".json") == 0) ? load_plan(s, lives)
+                                                           : plim_lives_load(s->ctx, s->o->file, lives);
 }
 
 static plim_status pack(session *s) {

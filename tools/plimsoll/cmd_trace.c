@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/nearest.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/session.h"
@@ -57,7 +58,7 @@ static plim_status export(session *s, const traced *t, const traced *other) {
   (void)other;
   if (!to) return plim_fail(s->ctx, PLIM_EUSAGE, "trace export needs -o FILE: where the events go");
   if (ends_in(to, ".html")) return trace_html(t, to);
-  if (ends_in(to, ".json")) return trace_export(t, to);
+  if (ends_in(to, ".json") || plim_file_is_direct(to)) return trace_export(t, to);
   return plim_fail(s->ctx, PLIM_EUSAGE, "%s ends neither in .json, for events, nor in .html, for a page", to);
 }
 

@@ -90,7 +90,10 @@ void options_help(const command *c, FILE *to) {
   }
   (void)fprintf(to,
                 "\n  -h, --help                 print this text\n      --version              print the version\n\n");
-  (void)fprintf(to, "Long options may be cut to what is unique.\n\n%s\nEXIT STATUS\n%s", c->after, command_exit_status);
+  (void)fprintf(to,
+                "A file named - is standard input or standard output; a document on standard\noutput sends the "
+                "figures to standard error. Long options may be cut to what\nis unique.\n\n%s\nEXIT STATUS\n%s",
+                c->after, command_exit_status);
 }
 
 void options_overview(FILE *to) {

@@ -84,7 +84,8 @@ void options_man(FILE *to) {
                 ".SH SYNOPSIS\n\\fBplimsoll\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...]\n"
                 ".SH DESCRIPTION\nPlans what to keep and what to recompute, checks the plan, and replays it from one "
                 "arena.\n"
-                ".PP\nLong options may be cut to what is "
+                ".PP\nA file named \\- is standard input or standard output; a document on standard output sends the "
+                "figures to standard error. Long options may be cut to what is "
                 "unique. Every command takes \\-\\-help and \\-\\-version.\n"
                 ".SH COMMANDS\n",
                 PLIM_VERSION);

@@ -10,6 +10,7 @@
 
 #include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/option_rows.h"
+#include "tools/plimsoll/standard.h"
 
 enum { NAME_BYTES = 64, SENTENCE_BYTES = 1024, EXIT_USAGE = 2 };
 
@@ -216,6 +217,59 @@ static void take_all(parsing *p) {
   }
 }
 
+/* ---- "-" ---- */
+
+static int is_stream(const char *path) {
+  return path && strcmp(path, "-") == 0;
+}
+
+/* Options whose file is written; the files of all others are read. */
+static const char *const written[] = {"output", "svg", "save", "trace"};
+
+static int is_written(const option_row *r) {
+  for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+    if (strcmp(written[i], r->name) == 0) return 1;
+  }
+  return 0;
+}
+
+/* What stands for one stream; a second one is refused. */
+typedef struct stream {
+  const char *name, *path; /* name: who has it, NULL: nobody */
+} stream;
+
+static void take_stream(const parsing *p, stream *s, const char *name, const char **path) {
+  if (s->name) refuse(p, "%s and %s cannot both be -: it is one stream", s->name, name);
+  s->name = name;
+  *path = s->path;
+}
+
+/* "-" becomes a path of the open descriptor. Figures make way for a document on standard output. */
+static void take_streams(parsing *p) {
+  options *o = p->o;
+  stream in = {NULL, "/dev/stdin"}, out = {NULL, "/dev/stdout"};
+  static char name[2 * OPTION_NAMES][NAME_BYTES];
+  for (int i = 0; i < o->n_given; i++) {
+    const option_row *r = option_row_find(p->wanted->mask, o->given[i]);
+    const char *path = NULL;
+    if (r->kind == TEXT) memcpy(&path, (const char *)o + r->at, sizeof path);
+    if (!is_stream(path) || strcmp(r->arg, "FILE") != 0) continue;
+    (void)snprintf(name[i], NAME_BYTES, "--%s", r->name);
+    take_stream(p, is_written(r) ? &out : &in, name[i], &path);
+    memcpy((char *)o + r->at, &path, sizeof path);
+  }
+  if (is_stream(o->file)) take_stream(p, &in, p->wanted->file, &o->file);
+  if (is_stream(o->second)) take_stream(p, &in, "FILE", &o->second);
+  if (!out.name) return;
+  const char *apart = standard_output_apart();
+  for (int i = 0; i < o->n_given; i++) {
+    const option_row *r = option_row_find(p->wanted->mask, o->given[i]);
+    const char *path = NULL;
+    if (r->kind == TEXT) memcpy(&path, (const char *)o + r->at, sizeof path);
+    if (path == out.path) memcpy((char *)o + r->at, &apart, sizeof apart);
+  }
+}
+
 void options_parse(const command *c, int argc, char **argv, options *o) {
   parsing p = {c, o, argc, argv, 1};
   *o = (options){.command = c->mask,
@@ -240,4 +294,5 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   take_all(&p);
   if (c->file && !o->file) refuse(&p, "%s is missing", c->file);
   if (c->second && c->second[0] != '[' && !o->second) refuse(&p, "%s is missing", c->second);
+  take_streams(&p);
 }

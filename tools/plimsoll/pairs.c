@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "tools/plimsoll/option_rows.h"
 
@@ -195,13 +196,43 @@ static plim_status check_uses(plim_context *ctx, const options *o) {
   return PLIM_OK;
 }
 
+/* Is it "-", as the parser left it? */
+static int is_stream(const char *path) {
+  return path && strncmp(path, "/dev/", 5) == 0 && plim_file_is_direct(path);
+}
+
+static int ends_in_any(const char *path) {
+  static const char *const endings[] = {".json", ".csv", ".svg"};
+  size_t length = strlen(path);
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    size_t n = strlen(endings[i]);
+    if (length > n && strcmp(path + length - n, endings[i]) == 0) return 1;
+  }
+  return 0;
+}
+
 /* What depends on more than one value. */
 static plim_status check_values(plim_context *ctx, const options *o) {
   const char *file = o->file ? o->file : "", *dot = strrchr(file, '.');
   if ((o->command & RUNS) && options_given(o, "data-dir") && strcmp(o->data, "synthetic") == 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "--data-dir does not apply to --data synthetic, which has no files");
   }
-  if ((o->command & COMMAND_PACK) && o->graph && strcmp(file, "-") != 0 && (!dot || strcmp(dot, ".json") != 0)) {
+  if ((o->command & COMMAND_CHECK) && is_stream(file) && !o->graph) {
+    return plim_fail(ctx, PLIM_EUSAGE, "check - requires --graph: no graph stands beside standard input");
+  }
+  if ((o->command & COMMAND_TRACE) && (is_stream(o->second) || is_stream(o->with))) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a trace cannot be -: its plan and graph are read from files beside it");
+  }
+  if ((o->command & COMMAND_TRAIN) && o->trace && is_stream(o->trace)) {
+    return plim_fail(ctx, PLIM_EUSAGE, "--trace cannot be -: plan and graph are written to files beside it");
+  }
+  if ((o->command & COMMAND_PLAN) && o->print_sequence && is_stream(o->output)) {
+    return plim_fail(ctx, PLIM_EUSAGE, "--print-sequence and --output - cannot be combined: it is one stream");
+  }
+  if ((o->command & COMMAND_PLAN) && o->curve && o->output && !is_stream(o->output) && !ends_in_any(o->output)) {
+    return plim_fail(ctx, PLIM_EUSAGE, "--curve -o %s: the name has to end in .json, .csv or .svg", o->output);
+  }
+  if ((o->command & COMMAND_PACK) && o->graph && !is_stream(file) && (!dot || strcmp(dot, ".json") != 0)) {
     return plim_fail(ctx, PLIM_EUSAGE, "--graph does not apply to %s: only a plan has a graph", file);
   }
   if ((o->command & COMMAND_SIMULATE) && o->online && o->output && o->placing && strcmp(o->placing, "none") == 0) {

@@ -27,3 +27,11 @@ void standard_streams(void) {
   }
   (void)atexit(close_output);
 }
+
+const char *standard_output_apart(void) {
+  static char path[32];
+  int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return NULL;
+  (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);
+  return path;
+}

@@ -7,4 +7,8 @@
  * exit status 5. */
 void standard_streams(void);
 
+/* A document is to be written to standard output: returns the path of a descriptor for it, and what is printed goes to
+ * standard error from then on. NULL: no descriptor is left. */
+const char *standard_output_apart(void);
+
 #endif
