@@ -21,7 +21,7 @@ static const layer layers[] = {
     {"runtime/inspect/", {BASE, "runtime/graph/", "runtime/arena/", "runtime/inspect/"}},
     {"runtime/online/", {BASE, "runtime/graph/", "runtime/arena/", "runtime/online/"}},
     {"runtime/net/", {BASE, "runtime/graph/", "runtime/net/"}},
-    {"planner/", {BASE, "runtime/graph/", "runtime/arena/", "planner/"}},
+    {"planner/", {BASE, "planner_hash.h" /* generated */, "runtime/graph/", "runtime/arena/", "planner/"}},
     {"runtime/device/",
      {BASE, "kernels_hash.h" /* generated */, "runtime/graph/", "runtime/arena/", "kernels/table.h", "kernels/cuda/",
       "runtime/device/"}},
