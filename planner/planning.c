@@ -185,11 +185,13 @@ static plim_status offer_faster(plim_planning *pl, const plim_schedule *schedule
   return offer_evaluated(pl, &pl->refitted, effort, &bytes);
 }
 
-plim_status plim_planning_offer(plim_planning *pl, const plim_schedule *schedule, int32_t effort, int64_t *out_bytes) {
-  int64_t bytes;
+plim_status plim_planning_offer(plim_planning *pl, const plim_schedule *schedule, int32_t effort,
+                                plim_submit_result *out) {
   PLIM_TRY(evaluate(pl, &schedule));
-  PLIM_TRY(offer_evaluated(pl, schedule, effort, &bytes));
-  if (out_bytes) *out_bytes = bytes;
+  plim_submit_result result = {
+      .schedule = schedule, .time_ns = pl->timeline->time_ns, .peak_bytes = pl->timeline->peak_bytes};
+  PLIM_TRY(offer_evaluated(pl, schedule, effort, &result.bytes));
+  if (out) *out = result;
   return offer_faster(pl, schedule, effort);
 }
 

@@ -18,8 +18,8 @@ typedef struct plim_planning {
   int64_t bound_ns;     /* proven lower bound on time at this budget in the problem's class; strategies raise it */
   int32_t bounded;      /* 1: the cut model had its turn */
   int64_t started_ns;
-  plim_timeline *timeline;
-  plim_placement placement; /* scratch */
+  plim_timeline *timeline;         /* scratch: of whatever was evaluated last */
+  plim_placement placement, spare; /* scratch */
   plim_refit refit;
   plim_schedule refitted; /* scratch: an offer with other choices */
   plim_schedule best;
@@ -50,12 +50,20 @@ int64_t plim_planning_left_ns(const plim_planning *planning);
 /* 1: the time limit is over and something was offered. Strategies that make one plan after another end there. */
 int plim_planning_over(const plim_planning *planning);
 
+/* What submitting a schedule came to. All figures are those of `schedule`: the one given, or the planning's own with
+ * other choices, which lasts until the next one is submitted. */
+typedef struct plim_submit_result {
+  const plim_schedule *schedule;
+  int64_t time_ns, peak_bytes;
+  int64_t bytes; /* what the budget bounds: its height, or its peak where that is too high or nothing is packed */
+} plim_submit_result;
+
 /* Evaluate and pack with that effort (see plim_pack); keep when it fits and is better than the best (equal times: the
  * lower, equal heights: the faster). Choices are made anew where the peak is too high (lowest: where it could be lower)
- * for their workspaces alone. *bytes (may be NULL) is its height (unpacked: peak). PLIM_EPLAN when the schedule is not
- * valid. */
+ * for their workspaces alone. Faster choices that fit are kept too, but `result` (may be NULL) does not tell of them.
+ * PLIM_EPLAN when the schedule is not valid. */
 PLIM_MUST_USE plim_status plim_planning_offer(plim_planning *planning, const plim_schedule *schedule, int32_t effort,
-                                              int64_t *bytes);
+                                              plim_submit_result *result);
 
 /* The same with the schedule's own choices. */
 PLIM_MUST_USE plim_status plim_planning_offer_as_is(plim_planning *planning, const plim_schedule *schedule,

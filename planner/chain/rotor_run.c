@@ -84,8 +84,9 @@ static plim_status offer_order(plim_planning *pl, int64_t always, int64_t *out) 
   plim_schedule order = {.ctx = pl->problem->ctx};
   plim_status status;
   PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
-  PLIM_CHECK(plim_planning_offer(pl, &order, EFFORT, NULL));
+  PLIM_CHECK(plim_timeline_evaluate(pl->timeline, &order));
   *out = pl->timeline->peak_bytes - always;
+  PLIM_CHECK(plim_planning_offer(pl, &order, EFFORT, NULL));
 done:
   plim_schedule_free(&order);
   return status;

@@ -103,17 +103,18 @@ static plim_status suggest(plim_planning *pl, const cutter *c, effort left, plim
   for (int i = 0; i < tries && !done(pl); i++) {
     effort half = half_of(&left);
     plim_cut_limits limits = limits_of(pl, tries > 1 ? &half : &left);
-    int64_t height, before = plim_cut_solver_work(c->solver);
+    plim_submit_result result;
+    int64_t before = plim_cut_solver_work(c->solver);
     PLIM_CHECK(plim_cut_solve(c->solver, target, &limits, &answer));
     left.work -= plim_cut_solver_work(c->solver) - before;
     if (answer.cost_ns == INT64_MAX) break;
     PLIM_CHECK(plim_cut_walk(c->flow, c->model, answer.solution, target, &trial));
-    PLIM_CHECK(plim_planning_offer(pl, &trial, EFFORT, &height));
-    int fits = pl->timeline->peak_bytes <= pl->budget_bytes;
-    if (i == 0 || (fits && pl->timeline->time_ns < fastest)) PLIM_CHECK(plim_schedule_copy(seed, &trial));
-    if (fits && pl->timeline->time_ns < fastest) fastest = pl->timeline->time_ns;
-    if (height <= pl->budget_bytes) break;
-    target -= (i + 1) * (height - pl->budget_bytes);
+    PLIM_CHECK(plim_planning_offer(pl, &trial, EFFORT, &result));
+    int faster = result.peak_bytes <= pl->budget_bytes && result.time_ns < fastest;
+    if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
+    if (faster) fastest = result.time_ns;
+    if (result.bytes <= pl->budget_bytes) break;
+    target -= (i + 1) * (result.bytes - pl->budget_bytes);
   }
 done:
   plim_schedule_free(&trial);

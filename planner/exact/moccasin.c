@@ -33,11 +33,14 @@ typedef struct moccasin {
   plim_cpsat *cpsat; /* NULL: not for this planning */
 } moccasin;
 
-/* Offer the schedule of a set of repeats; *bytes is what the budget bounds. */
+/* Offer the schedule of a set of repeats; *bytes (may be NULL) is what the budget bounds. */
 static plim_status offer(moccasin *m, const plim_repeats *repeats, int32_t effort, int64_t *bytes) {
+  plim_submit_result result;
   PLIM_TRY(plim_staged_evaluate(&m->staged, repeats));
   PLIM_TRY(plim_staged_schedule(&m->staged, &m->schedule));
-  return plim_planning_offer(m->pl, &m->schedule, effort, bytes);
+  PLIM_TRY(plim_planning_offer(m->pl, &m->schedule, effort, &result));
+  if (bytes) *bytes = result.bytes;
+  return PLIM_OK;
 }
 
 /* A candidate for where to begin: one that fits and is fast, else one that is low. */
@@ -137,7 +140,7 @@ static plim_status search_rounds(moccasin *m) {
   int64_t limit = m->pl->budget_bytes;
   for (int32_t round = 0; round < ROUNDS; round++) {
     int32_t found;
-    int64_t bytes;
+    int64_t bytes = 0;
     PLIM_TRY(search_own(m, limit, &found, &bytes));
     if (!found || bytes <= m->pl->budget_bytes) return PLIM_OK;
     limit -= bytes - m->pl->budget_bytes;

@@ -29,10 +29,10 @@ void plim_stage_plans_end(plim_stage_plans *p) {
 /* Offer the stages as they are. */
 static plim_status offer(plim_stage_plans *p) {
   const plim_stage_schedule *s = p->stages;
-  int64_t bytes;
+  plim_submit_result result;
   PLIM_TRY(plim_dag_schedule(p->dag, s->n_steps, s->node, &p->schedule));
-  PLIM_TRY(plim_planning_offer(p->pl, &p->schedule, EFFORT, &bytes));
-  p->excess_bytes = bytes - p->pl->budget_bytes;
+  PLIM_TRY(plim_planning_offer(p->pl, &p->schedule, EFFORT, &result));
+  p->excess_bytes = result.bytes - p->pl->budget_bytes;
   if (s->peak_bytes > p->limit_bytes || (p->has_best && s->time_ns >= p->best->time_ns)) return PLIM_OK;
   memcpy(p->best->keep, s->keep, (size_t)s->n * (size_t)s->n);
   p->has_best = 1;

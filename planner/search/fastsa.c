@@ -149,13 +149,13 @@ static plim_status both_stages(fast *f) {
 static plim_status run_rounds(fast *f) {
   plim_planning *pl = f->pl;
   for (int round = 0; round < ROUNDS; round++) {
-    int64_t bytes;
+    plim_submit_result result;
     plim_status status = both_stages(f);
     if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
     if (f->best_ns == INT64_MAX) return status;
-    PLIM_TRY(plim_planning_offer(pl, &f->best, STRONG, &bytes));
-    if (status != PLIM_OK || bytes <= pl->budget_bytes) return status;
-    f->limit -= (bytes - pl->budget_bytes) / 2 + pl->problem->align;
+    PLIM_TRY(plim_planning_offer(pl, &f->best, STRONG, &result));
+    if (status != PLIM_OK || result.bytes <= pl->budget_bytes) return status;
+    f->limit -= (result.bytes - pl->budget_bytes) / 2 + pl->problem->align;
     if (plim_now_ns() >= plim_planning_deadline(pl, 100)) return PLIM_OK;
   }
   return PLIM_OK;

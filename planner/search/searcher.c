@@ -11,9 +11,9 @@ enum { LENGTH = 12, STRETCHES = 400 };
 static const double cold = 0.006;
 
 static plim_status try_candidate(plim_searcher *s, int32_t effort) {
-  int64_t bytes;
-  PLIM_TRY(plim_planning_offer(s->pl, &s->candidate, effort, &bytes));
-  s->excess_bytes = bytes - s->pl->budget_bytes;
+  plim_submit_result result;
+  PLIM_TRY(plim_planning_offer(s->pl, &s->candidate, effort, &result));
+  s->excess_bytes = result.bytes - s->pl->budget_bytes;
   return PLIM_OK;
 }
 
@@ -32,12 +32,12 @@ static plim_status pack_well(plim_searcher *s, int64_t time_ns) {
 /* Pack the schedule that the cooling is at. Where its addresses need too much, others as fast will be tried in a while:
  * of schedules with equal figures one packs and another does not. */
 static plim_status try_current(plim_searcher *s, plim_anneal *a) {
-  int64_t bytes;
+  plim_submit_result result;
   PLIM_TRY(plim_track_store(a->mover.track, &s->current));
-  PLIM_TRY(plim_planning_offer(s->pl, &s->current, QUICK, &bytes));
-  int fits = bytes <= s->pl->budget_bytes;
+  PLIM_TRY(plim_planning_offer(s->pl, &s->current, QUICK, &result));
+  int fits = result.bytes <= s->pl->budget_bytes;
   if (!fits) s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->pl->problem->n_ops;
-  if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = bytes - s->pl->budget_bytes;
+  if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = result.bytes - s->pl->budget_bytes;
   a->stop = s->pl->found && s->pl->best_ns <= s->pl->bound_ns;
   if (a->stop && s->halt) atomic_store(s->halt, 1);
   return PLIM_OK;

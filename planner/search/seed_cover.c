@@ -127,7 +127,7 @@ static plim_status fall(coverer *c, int64_t deadline_ns) {
 static plim_status settle(coverer *c) {
   plim_track *t = c->track;
   int within = fits(c);
-  int64_t bytes = 0;
+  plim_submit_result result;
   if (within) PLIM_TRY(plim_polish(t, c->goal));
   int64_t time_ns = within ? t->time_ns : INT64_MAX, peak = plim_track_peak(t);
   int better = within ? time_ns < c->best_ns : c->best_ns == INT64_MAX && peak < c->best_peak;
@@ -135,9 +135,9 @@ static plim_status settle(coverer *c) {
   PLIM_TRY(plim_track_store(t, &c->best));
   c->best_peak = peak;
   if (!within) return PLIM_OK;
-  PLIM_TRY(plim_planning_offer(c->pl, &c->best, EFFORT, &bytes));
-  if (bytes <= c->budget) c->best_ns = time_ns;
-  if (bytes > c->budget) c->goal -= (bytes - c->budget) / 2 + c->pl->problem->align;
+  PLIM_TRY(plim_planning_offer(c->pl, &c->best, EFFORT, &result));
+  if (result.bytes <= c->budget) c->best_ns = time_ns;
+  if (result.bytes > c->budget) c->goal -= (result.bytes - c->budget) / 2 + c->pl->problem->align;
   return PLIM_OK;
 }
 

@@ -73,6 +73,7 @@ plim_status plim_seed_replay(plim_planning *pl, int32_t effort, plim_schedule *s
   const plim_problem *p = pl->problem;
   plim_schedule schedule = {.ctx = p->ctx};
   plim_plan *order = NULL;
+  plim_submit_result result;
   int64_t fastest = INT64_MAX;
   plim_status status = PLIM_OK;
   if (pl->options->unpacked || (p->n_ops > MOST_OPS && !p->graph->handles)) return PLIM_OK;
@@ -81,10 +82,10 @@ plim_status plim_seed_replay(plim_planning *pl, int32_t effort, plim_schedule *s
     int64_t bytes = shares[i] == 100 ? pl->budget_bytes : pl->budget_bytes / 100 * shares[i];
     PLIM_CHECK(replay_within(pl, order, bytes, &schedule));
     if (schedule.n == 0) continue;
-    PLIM_CHECK(plim_planning_offer(pl, &schedule, effort, NULL));
-    if (pl->timeline->peak_bytes > pl->budget_bytes || pl->timeline->time_ns >= fastest) continue;
-    fastest = pl->timeline->time_ns;
-    PLIM_CHECK(plim_schedule_copy(seed, &schedule));
+    PLIM_CHECK(plim_planning_offer(pl, &schedule, effort, &result));
+    if (result.peak_bytes > pl->budget_bytes || result.time_ns >= fastest) continue;
+    fastest = result.time_ns;
+    PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
   }
 done:
   plim_plan_free(order);

@@ -112,10 +112,11 @@ static plim_status cool(squeezer *s, const plim_schedule *start, uint64_t round)
 
 static plim_status take_lowest(squeezer *s, const plim_schedule *schedule) {
   plim_planning *pl = s->pl;
-  PLIM_TRY(plim_planning_offer(pl, schedule, QUICK, NULL));
-  if (pl->timeline->peak_bytes >= s->lowest_peak_bytes) return PLIM_OK;
-  s->lowest_peak_bytes = pl->timeline->peak_bytes;
-  return plim_schedule_copy(&s->lowest_peak, schedule);
+  plim_submit_result result;
+  PLIM_TRY(plim_planning_offer(pl, schedule, QUICK, &result));
+  if (result.peak_bytes >= s->lowest_peak_bytes) return PLIM_OK;
+  s->lowest_peak_bytes = result.peak_bytes;
+  return plim_schedule_copy(&s->lowest_peak, result.schedule);
 }
 
 /* Cover `from` ever deeper, until a goal is missed or what was asked for is met. */

@@ -1,0 +1,75 @@
+/* What submitting a schedule to a planning tells: figures of one schedule, whatever other choices were tried. */
+#include <criterion/criterion.h>
+
+#include "planner/planning.h"
+#include "tests/support/planner_case.h"
+
+enum { CASES = 80, SCHEDULES = 12, EFFORT = 8 };
+
+/* A few random changes further. */
+static void draw_schedule(plim_track *track, uint64_t *random, plim_schedule *out) {
+  for (int i = 0; i < 6; i++) {
+    planner_case_change(track, random);
+    plim_track_keep(track);
+  }
+  cr_assert_eq(plim_track_store(track, out), PLIM_OK);
+}
+
+static int64_t whole_peak(const planner_case *c, plim_timeline *t, plim_schedule *s) {
+  cr_assert_eq(plim_schedule_program_order(c->problem, s), PLIM_OK);
+  cr_assert_eq(plim_timeline_evaluate(t, s), PLIM_OK);
+  return t->peak_bytes;
+}
+
+typedef struct rig {
+  planner_case c;
+  plim_planning *pl;
+  plim_timeline *timeline; /* a second opinion */
+  plim_track *track;
+  plim_schedule schedule;
+  uint64_t random;
+} rig;
+
+/* A budget of some percent of program order's peak. */
+static rig rig_make(planner_case c, uint64_t seed, int lowest) {
+  rig r = {.c = c, .random = seed};
+  r.schedule.ctx = r.c.ctx;
+  r.c.options.unpacked = 0;
+  cr_assert_eq(plim_timeline_new(r.c.problem, &r.timeline), PLIM_OK);
+  int64_t whole = whole_peak(&r.c, r.timeline, &r.schedule);
+  if (!lowest) r.c.options.budget_bytes = whole / 100 * (70 + (int64_t)(seed % 4) * 10);
+  cr_assert_eq(plim_planning_begin(r.c.problem, &r.c.options, &r.pl), PLIM_OK);
+  r.pl->lowest = lowest;
+  cr_assert_eq(plim_track_new(r.c.problem, 4 * r.c.problem->n_ops + 64, &r.track), PLIM_OK);
+  plim_track_load(r.track, &r.schedule);
+  return r;
+}
+
+static void rig_free(rig *r) {
+  plim_planning_end(r->pl);
+  plim_timeline_free(r->timeline);
+  plim_track_free(r->track);
+  plim_schedule_free(&r->schedule);
+  planner_case_free(&r->c);
+}
+
+Test(submit, figures_are_those_of_the_schedule_that_is_told) {
+  int32_t others = 0;
+  for (uint64_t seed = 1; seed <= CASES; seed++) {
+    rig r = rig_make(planner_case_random(seed, 25), seed, (int)(seed % 3 == 0));
+    for (int i = 0; i < SCHEDULES; i++) {
+      plim_submit_result result;
+      draw_schedule(r.track, &r.random, &r.schedule);
+      cr_assert_eq(plim_planning_offer(r.pl, &r.schedule, EFFORT, &result), PLIM_OK);
+      cr_assert_eq(plim_timeline_evaluate(r.timeline, result.schedule), PLIM_OK);
+      cr_assert_eq(result.time_ns, r.timeline->time_ns, "seed %d", (int)seed);
+      cr_assert_eq(result.peak_bytes, r.timeline->peak_bytes, "seed %d", (int)seed);
+      cr_assert_geq(result.bytes, result.peak_bytes);
+      others += result.schedule != &r.schedule;
+    }
+    rig_free(&r);
+  }
+  cr_assert_gt(others, 20, "schedules with other choices were told of %d times", (int)others);
+}
+
+/* Many lives of many sizes: packings differ. */
