@@ -8,6 +8,7 @@
 
 #include "kernels/isa.h"
 #include "kernels/onednn.h"
+#include "kernels/parts.h"
 #include "kernels/single_source.h"
 
 enum { LISTED_MAX = 16 }; /* variants that one type may have for one op */
@@ -134,8 +135,22 @@ static int make_kernel(const plim_kernel_type *type, const plim_op_desc *op, con
   return result;
 }
 
+static int make_in_parts(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
+                         plim_kernel **out) {
+  plim_kernel *kernel = calloc(1, sizeof *kernel);
+  if (!kernel) return PLIM_KERNEL_NOMEM;
+  int result = plim_parts_make(table, op, variant, threads, &kernel->type, &kernel->state, &kernel->workspace_bytes);
+  if (result == PLIM_KERNEL_OK) {
+    *out = kernel;
+  } else {
+    free(kernel);
+  }
+  return result;
+}
+
 int plim_kernel_make(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
                      plim_kernel **out) {
+  if (strchr(variant, '@')) return make_in_parts(table, op, variant, threads, out);
   for (int i = 0; i < table->count; i++) {
     const plim_kernel_type *type = &table->type[i];
     if (type->kind != op->kind) continue;

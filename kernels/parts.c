@@ -1,0 +1,220 @@
+/* A convolution over parts of its output. Each part is the same op with smaller operands.
+ *
+ * An operand is whole in every part, or divided along its first or second dimension. Along the first its parts are
+ * contiguous and are used where they lie. Along the second a part is a piece of each of many rows; it is gathered into
+ * the workspace before its run, or scattered from there after it.
+ *
+ *   workspace = that of a part's kernel, then the gathered operands, each aligned to ALIGN
+ *
+ * No sum of an output element is divided: parts are of the batch where it is not summed over, and of the output's
+ * channels. */
+#include "kernels/parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 512, PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, LISTED = 16, MOST_PARTS = 1 << 10 };
+
+/* Along which dimension the operands of a kind are divided: in order of inputs, then the output. */
+typedef struct division {
+  plim_op_kind kind;
+  char letter;
+  int8_t in[3], out;
+} division;
+
+static const division divisions[] = {
+    {PLIM_OP_CONV2D, 'n', {0, WHOLE, WHOLE}, 0},
+    {PLIM_OP_CONV2D, 'c', {WHOLE, 0, 0}, 1},
+    {PLIM_OP_CONV2D_BWD_DATA, 'n', {0, WHOLE, WHOLE}, 0},
+    {PLIM_OP_CONV2D_BWD_DATA, 'c', {WHOLE, 1, WHOLE}, 1},
+    {PLIM_OP_CONV2D_BWD_WEIGHTS, 'c', {1, WHOLE, WHOLE}, 0},
+    {PLIM_OP_CONV2D_BWD_WEIGHTS, 'i', {WHOLE, 1, WHOLE}, 1},
+};
+enum { DIVISIONS = sizeof divisions / sizeof *divisions };
+static const int part_counts[] = {2, 4, 8, 16, 32};
+enum { PART_COUNTS = sizeof part_counts / sizeof *part_counts };
+
+/* Where the bytes of one operand lie, part by part. */
+typedef struct slice {
+  int divided;
+  int64_t rows, row_bytes; /* of the whole operand, as seen by the division */
+  int64_t part_bytes;      /* of a row */
+  int64_t gathered_at;     /* in the workspace; -1: used where it lies */
+} slice;
+
+typedef struct parts {
+  int count, n_in;
+  slice operand[OPERANDS]; /* inputs, then the output */
+  plim_op_desc part;
+  char whole[sizeof(((plim_kernel_info *)0)->name)];
+  plim_kernel *kernel; /* of a part */
+  int64_t workspace_bytes;
+} parts;
+
+int plim_parts_whole(const char *variant, char whole[32]) {
+  const char *at = strrchr(variant, '@');
+  if (!at || at - variant >= 32) return 0;
+  (void)snprintf(whole, 32, "%.*s", (int)(at - variant), variant);
+  return 1;
+}
+
+/* Make `shape` that of a part and describe where the parts lie; 0 when it cannot be divided so. */
+static int divide(plim_shape *shape, int dim, int count, slice *out) {
+  int64_t whole_bytes = plim_shape_bytes(shape);
+  *out = (slice){.divided = dim != WHOLE, .rows = 1, .gathered_at = -1};
+  if (dim == WHOLE) return whole_bytes > 0;
+  if (whole_bytes <= 0 || shape->rank <= dim || shape->dim[dim] % count != 0) return 0;
+  if (dim == 1) out->rows = shape->dim[0];
+  if (dim == 1 && shape->layout == PLIM_NHWC) out->rows *= shape->dim[2] * shape->dim[3];
+  shape->dim[dim] /= count;
+  int64_t part_bytes = plim_shape_bytes(shape);
+  out->row_bytes = whole_bytes / out->rows;
+  out->part_bytes = part_bytes / out->rows;
+  return part_bytes > 0 && part_bytes * count == whole_bytes && (out->rows > 1 || out->part_bytes % PART_ALIGN == 0);
+}
+
+static int64_t align_up(int64_t bytes) {
+  return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Everything but the kernel and the workspace of a part. */
+static int plan_parts(const plim_op_desc *op, const division *d, int count, parts *out) {
+  if (op->n_in < 2 || op->n_in > 3 || op->n_out != 1 || op->n_upd != 0) return 0;
+  *out = (parts){.count = count, .n_in = op->n_in, .part = *op};
+  for (int k = 0; k < op->n_in; k++) {
+    if (!divide(&out->part.in[k], d->in[k], count, &out->operand[k])) return 0;
+  }
+  return divide(&out->part.out[0], d->out, count, &out->operand[op->n_in]);
+}
+
+static void place_gathered(parts *p, int64_t kernel_bytes) {
+  p->workspace_bytes = align_up(kernel_bytes);
+  for (int k = 0; k <= p->n_in; k++) {
+    slice *s = &p->operand[k];
+    if (!s->divided || s->rows == 1) continue;
+    s->gathered_at = p->workspace_bytes;
+    p->workspace_bytes += align_up(s->rows * s->part_bytes);
+  }
+}
+
+/* What the kernel of that name needs for the part; -1 when there is none. */
+static int64_t part_workspace(const plim_kernel_table *table, const parts *p, const char *whole, int threads) {
+  plim_kernel_info info[LISTED];
+  int n = plim_kernel_list(table, &p->part, threads, info, LISTED);
+  for (int i = 0; i < n && i < LISTED; i++) {
+    if (strcmp(info[i].name, whole) == 0) return info[i].workspace_bytes;
+  }
+  return -1;
+}
+
+static int list_one(const plim_kernel_table *table, const plim_op_desc *op, int threads, const plim_kernel_info *whole,
+                    const division *d, int count, plim_kernel_info *out) {
+  parts p;
+  memset(out, 0, sizeof *out);
+  int length = snprintf(out->name, sizeof out->name, "%s@%c%d", whole->name, d->letter, count);
+  if (length < 0 || (size_t)length >= sizeof out->name || !plan_parts(op, d, count, &p)) return 0;
+  int64_t kernel_bytes = part_workspace(table, &p, whole->name, threads);
+  if (kernel_bytes < 0) return 0;
+  place_gathered(&p, kernel_bytes);
+  memcpy(out->label, out->name, sizeof out->label);
+  out->workspace_bytes = p.workspace_bytes;
+  return out->workspace_bytes < whole->workspace_bytes;
+}
+
+int plim_parts_list(const plim_kernel_table *table, const plim_op_desc *op, int threads, const plim_kernel_info *whole,
+                    plim_kernel_info *info, int capacity) {
+  int count = 0;
+  for (int i = 0; i < DIVISIONS; i++) {
+    if (divisions[i].kind != op->kind) continue;
+    for (int k = 0; k < PART_COUNTS; k++) {
+      plim_kernel_info one;
+      if (!list_one(table, op, threads, whole, &divisions[i], part_counts[k], &one)) continue;
+      if (count < capacity) info[count] = one;
+      count++;
+    }
+  }
+  return count;
+}
+
+/* ---- running ---- */
+
+static void copy_rows(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t bytes, int64_t rows) {
+#pragma omp parallel for schedule(static)
+  for (int64_t r = 0; r < rows; r++) memcpy(to + r * to_stride, from + r * from_stride, (size_t)bytes);
+}
+
+/* Part i of an operand that begins at `base`. */
+static char *part_of(const slice *s, void *base, int i) {
+  return (char *)base + (s->divided ? i * s->part_bytes : 0);
+}
+
+static int parts_run(void *state, const plim_kernel_args *args) {
+  const parts *p = state;
+  int result = PLIM_KERNEL_OK;
+  for (int i = 0; i < p->count && result == PLIM_KERNEL_OK; i++) {
+    void *operand[OPERANDS];
+    for (int k = 0; k <= p->n_in; k++) {
+      const slice *s = &p->operand[k];
+      operand[k] = part_of(s, k < p->n_in ? args->in[k] : args->out[0], i);
+      if (s->gathered_at < 0) continue;
+      char *gathered = (char *)args->workspace + s->gathered_at;
+      if (k < p->n_in) copy_rows(gathered, s->part_bytes, operand[k], s->row_bytes, s->part_bytes, s->rows);
+      operand[k] = gathered;
+    }
+    plim_kernel_args of_part = *args;
+    of_part.in = operand;
+    of_part.out = operand + p->n_in;
+    result = plim_kernel_run(p->kernel, &of_part);
+    const slice *s = &p->operand[p->n_in];
+    if (s->gathered_at < 0) continue;
+    copy_rows(part_of(s, args->out[0], i), s->row_bytes, operand[p->n_in], s->part_bytes, s->part_bytes, s->rows);
+  }
+  return result;
+}
+
+static void parts_free(void *state) {
+  parts *p = state;
+  if (!p) return;
+  plim_kernel_free(p->kernel);
+  free(p);
+}
+
+/* The division and the number of parts that a name says, and the name of the whole variant. */
+static int plan_named(const plim_op_desc *op, const char *variant, parts *out) {
+  char whole[sizeof out->whole], *end;
+  if (!plim_parts_whole(variant, whole)) return 0;
+  char letter = variant[strlen(whole) + 1];
+  if (!letter) return 0;
+  const char *number = variant + strlen(whole) + 2;
+  long count = strtol(number, &end, 10);
+  if (*number < '1' || *number > '9' || *end || count < 2 || count > MOST_PARTS) return 0;
+  for (int i = 0; i < DIVISIONS; i++) {
+    if (divisions[i].kind != op->kind || divisions[i].letter != letter) continue;
+    if (!plan_parts(op, &divisions[i], (int)count, out)) return 0;
+    memcpy(out->whole, whole, sizeof whole);
+    return 1;
+  }
+  return 0;
+}
+
+int plim_parts_make(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
+                    plim_kernel_type *type, void **state, int64_t *workspace_bytes) {
+  parts *p = calloc(1, sizeof *p);
+  if (!p) return PLIM_KERNEL_NOMEM;
+  int result = plan_named(op, variant, p) ? PLIM_KERNEL_OK : PLIM_KERNEL_UNSUPPORTED;
+  if (result == PLIM_KERNEL_OK) result = plim_kernel_make(table, &p->part, p->whole, threads, &p->kernel);
+  if (result != PLIM_KERNEL_OK) {
+    free(p);
+    return result;
+  }
+  place_gathered(p, plim_kernel_workspace(p->kernel));
+  *type = (plim_kernel_type){.struct_bytes = sizeof *type,
+                             .kind = op->kind,
+                             .family = "parts",
+                             .run = parts_run,
+                             .free = parts_free};
+  *state = p;
+  *workspace_bytes = p->workspace_bytes;
+  return PLIM_KERNEL_OK;
+}
