@@ -209,11 +209,8 @@ int plim_parts_make(const plim_kernel_table *table, const plim_op_desc *op, cons
     return result;
   }
   place_gathered(p, plim_kernel_workspace(p->kernel));
-  *type = (plim_kernel_type){.struct_bytes = sizeof *type,
-                             .kind = op->kind,
-                             .family = "parts",
-                             .run = parts_run,
-                             .free = parts_free};
+  *type = (plim_kernel_type){
+      .struct_bytes = sizeof *type, .kind = op->kind, .family = "parts", .run = parts_run, .free = parts_free};
   *state = p;
   *workspace_bytes = p->workspace_bytes;
   return PLIM_KERNEL_OK;

@@ -1,6 +1,6 @@
 /* Variants in parts: the kernel of another variant, run over one part of the output after the other, with the workspace
- * of a part. A part is some images of the batch, or some channels of the output. "onednn-winograd@c4" is "onednn-winograd"
- * over four parts of the channels, "@n2" over two parts of the batch.
+ * of a part. A part is some images of the batch, or some channels of the output. "onednn-winograd@c4" is
+ * "onednn-winograd" over four parts of the channels, "@n2" over two parts of the batch.
  *
  * Whether the parts give the bits of the whole is not known here: a library may sum in another order when a shape is
  * smaller. Each variant in parts has a label of its own, its name; the profiler compares results. */

@@ -1,0 +1,149 @@
+/* Memory for measurements and one run in it.
+ *
+ * In a step an op finds some operands in cache and others outside. Here too: warm operands lie in a ring of memory that
+ * caches hold, and are written right before each run; cold ones lie in a larger ring, where nobody has been for a
+ * while. */
+#include "runtime/device/measurement.h"
+
+/* Fits into the caches of a machine that runs more than this program; is more than they hold, where the device does not
+ * tell how much that is. */
+enum { WARM_BYTES = 16 << 20, COLD_BYTES = 64 << 20 };
+
+/* The next place for so many bytes: behind the last one, from the start again at the end. */
+static char *next_place(plim_ring *r, int64_t bytes) {
+  if (r->cursor + bytes > r->bytes) r->cursor = 0;
+  char *place = r->base + r->cursor;
+  r->cursor += bytes;
+  return place;
+}
+
+enum { NORMALS_BYTES = PLIM_NORMALS * sizeof(float) };
+
+static plim_status put_normals(const plim_measurement *m, void *to, int64_t bytes) {
+  plim_device *device = m->set->device;
+  if (device->api->host_visible) {
+    plim_normals_fill(m->normal, to, bytes);
+    return PLIM_OK;
+  }
+  for (int64_t at = 0; at < bytes; at += NORMALS_BYTES) {
+    int64_t piece = bytes - at < NORMALS_BYTES ? bytes - at : NORMALS_BYTES;
+    PLIM_TRY(device->api->copy(device, 0, (char *)to + at, m->source, piece));
+  }
+  return PLIM_OK;
+}
+
+static plim_status put_special(const plim_measurement *m, const plim_op_desc *desc, int32_t k, void *to) {
+  plim_device *device = m->set->device;
+  int visible = device->api->host_visible;
+  plim_operand_fill_special(desc, k, m->normal, visible ? to : m->host);
+  if (visible) return PLIM_OK;
+  PLIM_TRY(device->api->copy(device, 0, to, m->host, plim_shape_bytes(&desc->in[k])));
+  return device->api->sync(device); /* the next one is made in the same place */
+}
+
+/* Write what must be warm, and what must not be arbitrary. */
+static plim_status prepare_operands(const plim_measurement *m, const plim_profile_group *group,
+                                    const plim_operand_plan *plan, void *const *operand) {
+  const plim_op_desc *desc = &group->desc;
+  for (int32_t k = desc->n_in; k < desc->n_in + desc->n_out; k++) {
+    if (plan->block[k] != PLIM_MEET_WARM) continue;
+    PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->out[k - desc->n_in])));
+  }
+  for (int32_t k = 0; k < desc->n_in; k++) {
+    if (plim_operand_is_special(desc, k)) {
+      PLIM_TRY(put_special(m, desc, k, operand[k]));
+    } else if (plan->block[k] == PLIM_MEET_WARM) {
+      PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->in[k])));
+    }
+  }
+  return m->set->device->api->sync(m->set->device);
+}
+
+plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
+                             int64_t *time_ns) {
+  plim_device *device = m->set->device;
+  plim_operand_plan plan = plim_operands_place(&group->desc, &group->habit, c->variant.workspace_bytes);
+  char *place[2];
+  void *operand[PLIM_OP_MAX_OPERANDS + 1];
+  for (int i = 0; i < 2; i++) place[i] = next_place(m->block[i], plan.bytes[i]);
+  for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
+  PLIM_TRY(prepare_operands(m, group, &plan, operand));
+  plim_kernel_args args = {.in = operand,
+                           .out = operand + group->desc.n_in,
+                           .upd = operand + group->desc.n_in + group->desc.n_out,
+                           .workspace = c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL,
+                           .seed = 1,
+                           .step = 1,
+                           .op = group->op};
+  return plim_device_time(device, c->kernel, &args, time_ns);
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c,
+                                 plim_measure_needs *most) {
+  plim_operand_plan plan = plim_operands_place(&group->desc, &group->habit, c->variant.workspace_bytes);
+  for (int k = 0; k < 2; k++) most->block[k] = larger(most->block[k], plan.bytes[k]);
+  most->bytes = larger(most->bytes, plan.bytes[0] + plan.bytes[1]);
+  return c->kernel ? PLIM_OK : set->device->api->prepare(set->device, &group->desc, c->variant.name, &c->kernel);
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* Bytes of all storages of the graph: about what a step touches before it comes back to a place. */
+static int64_t step_bytes(const plim_graph *graph) {
+  int64_t all = 0;
+  for (int32_t s = 0; s < graph->n_storages; s++) {
+    all = plim_add_bytes(all, plim_align_up(graph->storage[s].bytes, PLIM_ALIGN));
+  }
+  return all < 0 ? INT64_MAX / 4 : all;
+}
+
+/* Set the sizes of the rings and which of them serve; returns the memory for both. A small step finds more of its cold
+ * operands in cache, so its rings are small as well. `limit` is the most that may be taken, 0: any. */
+static int64_t choose_rings(plim_measurement *m, const plim_measure_needs *most, int64_t limit) {
+  int64_t all = step_bytes(m->set->graph), cold = larger(COLD_BYTES, 2 * m->set->device->cache_bytes);
+  int64_t warm = smaller(WARM_BYTES, all), total = warm + smaller(cold, all + warm);
+  if (limit > 0) total = smaller(total, limit);
+  total = larger(total, most->bytes);
+  warm = smaller(larger(warm, most->block[PLIM_MEET_WARM]), total - most->block[PLIM_MEET_COLD]);
+  int two = warm >= most->block[PLIM_MEET_WARM];
+  m->rings[PLIM_MEET_WARM].bytes = two ? warm : total;
+  m->rings[PLIM_MEET_COLD].bytes = total - m->rings[PLIM_MEET_WARM].bytes;
+  m->block[PLIM_MEET_WARM] = &m->rings[PLIM_MEET_WARM];
+  m->block[PLIM_MEET_COLD] = &m->rings[two ? PLIM_MEET_COLD : PLIM_MEET_WARM];
+  return total;
+}
+
+plim_status plim_measure_begin(plim_profile_set *set, const plim_measure_needs *most, int64_t limit,
+                               plim_measurement *m) {
+  plim_device *device = set->device;
+  plim_context *ctx = device->ctx;
+  *m = (plim_measurement){.set = set};
+  m->arena_bytes = choose_rings(m, most, limit);
+  PLIM_TRY(plim_allocate(ctx, PLIM_NORMALS, sizeof *m->normal, &m->normal));
+  int64_t host_bytes = device->api->host_visible ? 0 : m->arena_bytes;
+  PLIM_TRY(plim_allocate(ctx, host_bytes, 1, &m->host));
+  m->host_bytes = host_bytes;
+  PLIM_TRY(device->api->alloc(device, m->arena_bytes, &m->arena));
+  if (!device->api->host_visible) PLIM_TRY(device->api->alloc(device, NORMALS_BYTES, &m->source));
+  m->rings[PLIM_MEET_WARM].base = m->arena;
+  m->rings[PLIM_MEET_COLD].base = (char *)m->arena + m->rings[PLIM_MEET_WARM].bytes;
+  plim_normals_make(m->normal);
+  if (m->source) PLIM_TRY(device->api->copy(device, 0, m->source, m->normal, NORMALS_BYTES));
+  return put_normals(m, m->arena, m->arena_bytes);
+}
+
+void plim_measure_end(plim_measurement *m) {
+  if (!m->set) return;
+  plim_device *device = m->set->device;
+  if (m->source) device->api->release(device, m->source, NORMALS_BYTES);
+  if (m->arena) device->api->release(device, m->arena, m->arena_bytes);
+  plim_release(device->ctx, m->host, m->host_bytes, 1);
+  plim_release(device->ctx, m->normal, PLIM_NORMALS, sizeof *m->normal);
+  *m = (plim_measurement){NULL};
+}

@@ -1,0 +1,44 @@
+/* Memory in which variants are measured: operands as warm as they are in a step, at varied places, and one timed run.
+ */
+#ifndef PLIM_RUNTIME_DEVICE_MEASUREMENT_H
+#define PLIM_RUNTIME_DEVICE_MEASUREMENT_H
+
+#include "runtime/device/profile_set.h"
+
+typedef struct plim_ring {
+  char *base;
+  int64_t bytes, cursor;
+} plim_ring;
+
+typedef struct plim_measurement {
+  plim_profile_set *set;
+  plim_ring rings[2];  /* by plim_meeting */
+  plim_ring *block[2]; /* which of them serves; both the first where there is no room for two */
+  float *normal;       /* [PLIM_NORMALS] */
+  void *host;          /* [host_bytes] an operand in the making, where the host does not see the device's memory */
+  int64_t host_bytes;
+  void *source; /* the normals on the device, where the host does not see its memory: copies within it are fast */
+  void *arena;  /* [arena_bytes] both rings */
+  int64_t arena_bytes;
+} plim_measurement;
+
+/* What the cases need at most. */
+typedef struct plim_measure_needs {
+  int64_t bytes, block[2]; /* of one case; of its blocks, each the most of any case */
+} plim_measure_needs;
+
+/* Prepare the kernel of a case of the group, unless it is, and take its needs into account. */
+PLIM_MUST_USE plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group,
+                                               plim_profile_case *c, plim_measure_needs *most);
+
+/* Memory for cases of those needs. limit: the most that is taken where the needs allow it, 0: any. plim_measure_end is
+ * due whatever this returns. */
+PLIM_MUST_USE plim_status plim_measure_begin(plim_profile_set *set, const plim_measure_needs *most, int64_t limit,
+                                             plim_measurement *m);
+void plim_measure_end(plim_measurement *m);
+
+/* Run a prepared case once. */
+PLIM_MUST_USE plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *group,
+                                           const plim_profile_case *c, int64_t *time_ns);
+
+#endif
