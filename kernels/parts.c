@@ -32,7 +32,7 @@ static const division divisions[] = {
     {PLIM_OP_CONV2D_BWD_WEIGHTS, 'i', {WHOLE, 1, WHOLE}, 1},
 };
 enum { DIVISIONS = sizeof divisions / sizeof *divisions };
-static const int part_counts[] = {2, 4, 8, 16, 32};
+static const int part_counts[] = {2, 4, 8, 16};
 enum { PART_COUNTS = sizeof part_counts / sizeof *part_counts };
 
 /* Where the bytes of one operand lie, part by part. */
@@ -125,13 +125,16 @@ static int list_one(const plim_kernel_table *table, const plim_op_desc *op, int 
 int plim_parts_list(const plim_kernel_table *table, const plim_op_desc *op, int threads, const plim_kernel_info *whole,
                     plim_kernel_info *info, int capacity) {
   int count = 0;
-  for (int i = 0; i < DIVISIONS; i++) {
-    if (divisions[i].kind != op->kind) continue;
-    for (int k = 0; k < PART_COUNTS; k++) {
+  for (int k = 0; k < PART_COUNTS; k++) {
+    const int first = count; /* of so many parts */
+    for (int i = 0; i < DIVISIONS; i++) {
       plim_kernel_info one;
+      if (divisions[i].kind != op->kind) continue;
       if (!list_one(table, op, threads, whole, &divisions[i], part_counts[k], &one)) continue;
-      if (count < capacity) info[count] = one;
-      count++;
+      int at = count++;
+      if (at >= capacity) continue;
+      for (; at > first && info[at - 1].workspace_bytes > one.workspace_bytes; at--) info[at] = info[at - 1];
+      info[at] = one;
     }
   }
   return count;

@@ -18,7 +18,7 @@ extern "C" {
 int plim_parts_whole(const char *variant, char whole[32]);
 
 /* The variants that run `whole`, a listed variant of the op, in parts and need less workspace than it. Returns how many
- * there are, writes at most `capacity`; by way of division, then the number of parts. */
+ * there are, writes at most `capacity`; by the number of parts, then by workspace. */
 int plim_parts_list(const plim_kernel_table *table, const plim_op_desc *op, int threads, const plim_kernel_info *whole,
                     plim_kernel_info *info, int capacity);
 

@@ -121,6 +121,11 @@ int plim_kernel_list(const plim_kernel_table *table, const plim_op_desc *op, int
   return count;
 }
 
+int plim_kernel_list_parts(const plim_kernel_table *table, const plim_op_desc *op, int threads,
+                           const plim_kernel_info *whole, plim_kernel_info *info, int capacity) {
+  return plim_parts_list(table, op, threads, whole, info, capacity);
+}
+
 static int make_kernel(const plim_kernel_type *type, const plim_op_desc *op, const plim_kernel_info *info, int threads,
                        plim_kernel **out) {
   plim_kernel *kernel = calloc(1, sizeof *kernel);

@@ -66,6 +66,11 @@ const char *plim_kernel_library(void);
 int plim_kernel_list(const plim_kernel_table *table, const plim_op_desc *op, int threads, plim_kernel_info *info,
                      int capacity);
 
+/* The variants that run `whole`, a listed variant of the op, over parts of its output, in less workspace
+ * (kernels/parts.h); plim_kernel_make knows their names. Counts as plim_kernel_list does. */
+int plim_kernel_list_parts(const plim_kernel_table *table, const plim_op_desc *op, int threads,
+                           const plim_kernel_info *whole, plim_kernel_info *info, int capacity);
+
 typedef struct plim_kernel plim_kernel; /* an op prepared for one variant */
 int plim_kernel_make(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
                      plim_kernel **out);

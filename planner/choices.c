@@ -9,24 +9,6 @@ static int label_is(const plim_variant *v, const char *label) {
   return !label || strcmp(v->label, label) == 0;
 }
 
-static int ties(int64_t time_ns, int64_t fastest_ns) {
-  return time_ns - fastest_ns <= fastest_ns / 100 * 3 + fastest_ns % 100 * 3 / 100;
-}
-
-/* Index of the variant that counts as fastest among those with the label (NULL: any); -1 when there is none. */
-static int32_t fastest(const plim_variant *v, int32_t n, const char *label) {
-  int64_t least_ns = INT64_MAX;
-  int32_t best = -1;
-  for (int32_t i = 0; i < n; i++) {
-    if (label_is(&v[i], label) && v[i].time_ns < least_ns) least_ns = v[i].time_ns;
-  }
-  for (int32_t i = 0; i < n; i++) {
-    if (!label_is(&v[i], label) || !ties(v[i].time_ns, least_ns)) continue;
-    if (best < 0 || v[i].workspace_bytes < v[best].workspace_bytes) best = i;
-  }
-  return best;
-}
-
 /* Label of the variant with the least workspace, then the least time, then the lower index. */
 static const char *smallest_label(const plim_variant *v, int32_t n) {
   int32_t best = 0;
@@ -55,7 +37,7 @@ static int32_t label_id(const plim_variant *v, int32_t i) {
 
 /* Choices of one op at out[0 ..]; how many. */
 static int32_t choose(const plim_problem *p, const plim_variant *v, int32_t n, const char *label, plim_choice *out) {
-  int32_t first = fastest(v, n, label), count = 0;
+  int32_t first = plim_variants_fastest(v, n, label), count = 0;
   int64_t least_ns = v[first].time_ns;
   for (int32_t i = 0; i < n; i++) {
     if (label_is(&v[i], label) && v[i].time_ns < least_ns) least_ns = v[i].time_ns;
@@ -63,7 +45,8 @@ static int32_t choose(const plim_problem *p, const plim_variant *v, int32_t n, c
   for (int32_t pass = 0; pass < 2; pass++) {
     for (int32_t i = 0; i < n; i++) {
       if ((i == first) != (pass == 0)) continue;
-      if (pass == 1 && (!label_is(&v[i], label) || ties(v[i].time_ns, least_ns) || dominated(v, n, i))) continue;
+      if (pass == 1 && (!label_is(&v[i], label) || plim_variant_ties(v[i].time_ns, least_ns) || dominated(v, n, i)))
+        continue;
       out[count++] = (plim_choice){.time_ns = v[i].time_ns,
                                    .workspace_bytes = plim_align_up(v[i].workspace_bytes, p->align),
                                    .label = label_id(v, i),
@@ -76,11 +59,11 @@ static int32_t choose(const plim_problem *p, const plim_variant *v, int32_t n, c
 static plim_status allowed_label(const plim_problem *p, const plim_plan_options *options, int32_t op,
                                  const plim_variant *v, int32_t n, const char **out) {
   *out = NULL;
-  if (options->labels == PLIM_LABELS_FAST) *out = v[fastest(v, n, NULL)].label;
+  if (options->labels == PLIM_LABELS_FAST) *out = v[plim_variants_fastest(v, n, NULL)].label;
   if (options->labels == PLIM_LABELS_SMALL) *out = smallest_label(v, n);
   if (options->labels != PLIM_LABELS_GIVEN) return PLIM_OK;
   *out = options->label[op];
-  if (fastest(v, n, *out) >= 0) return PLIM_OK;
+  if (plim_variants_fastest(v, n, *out) >= 0) return PLIM_OK;
   return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no variant with the bits label '%s' among its %d",
                    p->graph->op[op].name, *out, n);
 }
@@ -101,7 +84,7 @@ plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options)
     PLIM_TRY(allowed_label(p, options, op, v, n, &label));
     p->own_op[op].choice = next;
     p->own_op[op].n_choices = choose(p, v, n, label, next);
-    int64_t any_ns = v[fastest(v, n, NULL)].time_ns;
+    int64_t any_ns = v[plim_variants_fastest(v, n, NULL)].time_ns;
     p->keep_all_ns += any_ns < next->time_ns ? any_ns : next->time_ns;
     for (int32_t i = 0; i < n; i++) {
       int64_t workspace = plim_align_up(v[i].workspace_bytes, p->align);

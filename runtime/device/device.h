@@ -67,6 +67,10 @@ typedef struct plim_device_api {
    * host_visible */
   plim_status (*pinned)(plim_device *device, int64_t bytes, void **ptr);
   int (*variants)(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity);
+  /* Variants that run `whole` over parts of its output (kernels/parts.h), counted like variants. NULL: none; only for
+   * devices that are host_visible */
+  int (*parts)(plim_device *device, const plim_op_desc *op, const plim_kernel_info *whole, plim_kernel_info *info,
+               int capacity);
   plim_status (*prepare)(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel);
   int64_t (*workspace)(plim_device *device, const void *kernel); /* bytes it needs; -1: as the variant declares */
   void (*unprepare)(plim_device *device, void *kernel);

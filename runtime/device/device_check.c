@@ -25,6 +25,11 @@ static plim_status check_resize(plim_device *device, void *ptr, int64_t from_byt
 static int check_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   return inner(device)->api->variants(inner(device), op, info, capacity);
 }
+static int check_parts(plim_device *device, const plim_op_desc *op, const plim_kernel_info *whole,
+                       plim_kernel_info *info, int capacity) {
+  if (!inner(device)->api->parts) return 0;
+  return inner(device)->api->parts(inner(device), op, whole, info, capacity);
+}
 static plim_status check_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
   return inner(device)->api->prepare(inner(device), op, variant, kernel);
 }
@@ -70,6 +75,7 @@ static const plim_device_api check_api = {
     .release = check_release,
     .resize = check_resize,
     .variants = check_variants,
+    .parts = check_parts,
     .prepare = check_prepare,
     .workspace = check_workspace,
     .unprepare = check_unprepare,

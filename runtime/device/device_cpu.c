@@ -37,6 +37,11 @@ static int cpu_variants(plim_device *device, const plim_op_desc *op, plim_kernel
   return plim_kernel_list(device->state, op, device->machine.threads, info, capacity);
 }
 
+static int cpu_parts(plim_device *device, const plim_op_desc *op, const plim_kernel_info *whole, plim_kernel_info *info,
+                     int capacity) {
+  return plim_kernel_list_parts(device->state, op, device->machine.threads, whole, info, capacity);
+}
+
 static plim_status cpu_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
   plim_kernel *made = NULL;
   int result = plim_kernel_make(device->state, op, variant, device->machine.threads, &made);
@@ -105,6 +110,7 @@ const plim_device_api plim_device_cpu = {
     .release = cpu_release,
     .resize = cpu_resize,
     .variants = cpu_variants,
+    .parts = cpu_parts,
     .prepare = cpu_prepare,
     .workspace = cpu_workspace,
     .unprepare = cpu_unprepare,

@@ -5,6 +5,8 @@
  * while. */
 #include "runtime/device/measurement.h"
 
+#include <string.h>
+
 /* Fits into the caches of a machine that runs more than this program; is more than they hold, where the device does not
  * tell how much that is. */
 enum { WARM_BYTES = 16 << 20, COLD_BYTES = 64 << 20 };
@@ -78,6 +80,28 @@ plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *grou
   return plim_device_time(device, c->kernel, &args, time_ns);
 }
 
+/* Outputs and workspace hold NaNs before the run: what a kernel forgets to write is no result. */
+plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
+                                int64_t *time_ns, const void **out) {
+  const plim_op_desc *desc = &group->desc;
+  plim_operand_plan plan = plim_operands_place(desc, &group->habit, c->variant.workspace_bytes);
+  void *operand[PLIM_OP_MAX_OPERANDS + 1];
+  for (int i = 0; i < 2; i++) m->rings[i].cursor = 0;
+  char *const place[2] = {next_place(m->block[0], plan.bytes[0]), next_place(m->block[1], plan.bytes[1])};
+  for (int i = 0; i < 2; i++) memset(place[i], 0xff, (size_t)plan.bytes[i]);
+  for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
+  for (int32_t k = 0; k < desc->n_in; k++) plim_operand_fill_random(&desc->in[k], (uint64_t)k + 1, operand[k]);
+  plim_kernel_args args = {.in = operand,
+                           .out = operand + desc->n_in,
+                           .upd = operand + desc->n_in + desc->n_out,
+                           .workspace = c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL,
+                           .seed = 1,
+                           .step = 1,
+                           .op = group->op};
+  *out = operand[desc->n_in];
+  return plim_device_time(m->set->device, c->kernel, &args, time_ns);
+}
+
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
@@ -94,8 +118,7 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* Bytes of all storages of the graph: about what a step touches before it comes back to a place. */
-static int64_t step_bytes(const plim_graph *graph) {
+int64_t plim_measure_step_bytes(const plim_graph *graph) {
   int64_t all = 0;
   for (int32_t s = 0; s < graph->n_storages; s++) {
     all = plim_add_bytes(all, plim_align_up(graph->storage[s].bytes, PLIM_ALIGN));
@@ -106,7 +129,7 @@ static int64_t step_bytes(const plim_graph *graph) {
 /* Set the sizes of the rings and which of them serve; returns the memory for both. A small step finds more of its cold
  * operands in cache, so its rings are small as well. `limit` is the most that may be taken, 0: any. */
 static int64_t choose_rings(plim_measurement *m, const plim_measure_needs *most, int64_t limit) {
-  int64_t all = step_bytes(m->set->graph), cold = larger(COLD_BYTES, 2 * m->set->device->cache_bytes);
+  int64_t all = plim_measure_step_bytes(m->set->graph), cold = larger(COLD_BYTES, 2 * m->set->device->cache_bytes);
   int64_t warm = smaller(WARM_BYTES, all), total = warm + smaller(cold, all + warm);
   if (limit > 0) total = smaller(total, limit);
   total = larger(total, most->bytes);

@@ -27,6 +27,9 @@ typedef struct plim_measure_needs {
   int64_t bytes, block[2]; /* of one case; of its blocks, each the most of any case */
 } plim_measure_needs;
 
+/* Bytes of all storages of the graph: about what a step touches before it comes back to a place. */
+int64_t plim_measure_step_bytes(const plim_graph *graph);
+
 /* Prepare the kernel of a case of the group, unless it is, and take its needs into account. */
 PLIM_MUST_USE plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group,
                                                plim_profile_case *c, plim_measure_needs *most);
@@ -40,5 +43,10 @@ void plim_measure_end(plim_measurement *m);
 /* Run a prepared case once. */
 PLIM_MUST_USE plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *group,
                                            const plim_profile_case *c, int64_t *time_ns);
+
+/* Run a prepared case of f32 or bf16 operands on random inputs, the same in every call for a group, at the same places;
+ * *out is its only output, until the next run. The device must be host_visible. */
+PLIM_MUST_USE plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *group,
+                                              const plim_profile_case *c, int64_t *time_ns, const void **out);
 
 #endif

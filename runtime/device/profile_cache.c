@@ -52,7 +52,7 @@ static int is_at(const plim_profile_cache *cache, int32_t i, const char *op, con
 }
 
 static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, const char *variant) {
-  plim_profile_row fresh = {NULL, "", 0};
+  plim_profile_row fresh = {NULL, "", "", 0};
   int64_t length = (int64_t)strlen(op) + 1;
   PLIM_TRY(plim_allocate(cache->ctx, length, 1, &fresh.op));
   plim_status status = plim_resize_array(cache->ctx, &cache->row, cache->n, cache->n + 1, sizeof *cache->row);
@@ -68,11 +68,13 @@ static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, 
   return PLIM_OK;
 }
 
-/* Insert a row or change its time. */
-static plim_status put(plim_profile_cache *cache, const char *op, const char *variant, int64_t time_ns) {
+/* Insert a row or change its time and label. */
+static plim_status put(plim_profile_cache *cache, const char *op, const char *variant, const char *label,
+                       int64_t time_ns) {
   int32_t i = find(cache, op, variant);
   if (!is_at(cache, i, op, variant)) PLIM_TRY(insert(cache, i, op, variant));
   cache->row[i].time_ns = time_ns;
+  (void)snprintf(cache->row[i].label, sizeof cache->row[i].label, "%s", label);
   return PLIM_OK;
 }
 
@@ -102,12 +104,13 @@ static void read_cache(plim_json *doc, plim_profile_cache *cache) {
   }
   for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    char variant[PLIM_VARIANT_NAME_BYTES] = "";
+    char variant[PLIM_VARIANT_NAME_BYTES] = "", label[PLIM_VARIANT_NAME_BYTES] = "";
     const char *op = plim_json_text(&at, "op");
     plim_json_copy(&at, "variant", variant, sizeof variant);
+    if (plim_json_has(&at, "label")) plim_json_copy(&at, "label", label, sizeof label);
     int64_t time_ns = plim_json_int(&at, "time_ns", 0, INT64_MAX);
     plim_json_end(&at);
-    if (doc->status == PLIM_OK) plim_json_take(&at, put(cache, op, variant, time_ns));
+    if (doc->status == PLIM_OK) plim_json_take(&at, put(cache, op, variant, label, time_ns));
   }
 }
 
@@ -139,16 +142,20 @@ void plim_profile_cache_close(plim_profile_cache *cache) {
 
 /* ---- use ---- */
 
+static void apply(const plim_profile_cache *cache, const char *op, int parts, plim_variant *variant) {
+  int32_t i = find(cache, op, variant->name);
+  if (!is_at(cache, i, op, variant->name) || (parts && !cache->row[i].label[0])) return;
+  variant->time_ns = cache->row[i].time_ns;
+  if (parts) memcpy(variant->label, cache->row[i].label, sizeof variant->label);
+}
+
 void plim_profile_cache_apply(const plim_profile_cache *cache, plim_profile_set *set) {
   char op[PLIM_DESC_TEXT_BYTES];
   for (int32_t g = 0; cache->n > 0 && g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
     plim_desc_text(&group->desc, op, sizeof op);
-    for (int32_t k = group->first; k < group->first + group->n; k++) {
-      plim_variant *variant = &set->cases[k].variant;
-      int32_t i = find(cache, op, variant->name);
-      if (is_at(cache, i, op, variant->name)) variant->time_ns = cache->row[i].time_ns;
-    }
+    for (int32_t k = 0; k < group->n; k++) apply(cache, op, 0, &set->cases[group->first + k].variant);
+    for (int32_t k = 0; k < group->n_parts; k++) apply(cache, op, 1, &set->cases[group->first_part + k].variant);
   }
 }
 
@@ -164,6 +171,8 @@ static plim_status write_file(const plim_profile_cache *cache) {
     plim_text_quote(&text, row->op);
     plim_text_add(&text, ", \"variant\": ");
     plim_text_quote(&text, row->variant);
+    if (row->label[0]) plim_text_add(&text, ", \"label\": ");
+    if (row->label[0]) plim_text_quote(&text, row->label);
     plim_text_format(&text, ", \"time_ns\": %lld}", (long long)row->time_ns);
   }
   plim_text_add(&text, "\n  ]\n}\n");
@@ -176,9 +185,11 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
     plim_desc_text(&group->desc, op, sizeof op);
-    for (int32_t k = group->first; k < group->first + group->n; k++) {
-      const plim_variant *variant = &set->cases[k].variant;
-      if (variant->time_ns >= 0) PLIM_TRY(put(cache, op, variant->name, variant->time_ns));
+    for (int32_t k = 0; k < group->n + group->n_parts; k++) {
+      int parts = k >= group->n;
+      const plim_variant *variant = &set->cases[parts ? group->first_part + k - group->n : group->first + k].variant;
+      if (variant->time_ns < 0) continue;
+      PLIM_TRY(put(cache, op, variant->name, parts ? variant->label : "", variant->time_ns));
     }
   }
   plim_status status = write_file(cache);

@@ -10,6 +10,7 @@
 typedef struct plim_profile_row {
   char *op; /* plim_desc_text */
   char variant[PLIM_VARIANT_NAME_BYTES];
+  char label[PLIM_VARIANT_NAME_BYTES]; /* of parts: the whole's when their results were equal, else their own; or "" */
   int64_t time_ns;
 } plim_profile_row;
 
@@ -27,7 +28,7 @@ PLIM_MUST_USE plim_status plim_profile_cache_open(plim_context *ctx, const char 
                                                   plim_profile_cache *out);
 void plim_profile_cache_close(plim_profile_cache *cache); /* a zeroed one is legal */
 
-/* Give the cases of the set the times that are known. */
+/* Give the cases of the set the times and labels that are known. */
 void plim_profile_cache_apply(const plim_profile_cache *cache, plim_profile_set *set);
 
 /* Add the cases' times (a newer one counts) and replace the file, making its folder. Fails for want of memory only: a

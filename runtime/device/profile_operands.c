@@ -76,6 +76,29 @@ void plim_normals_fill(const float *normal, void *to, int64_t bytes) {
   memcpy(out + n, normal, (size_t)(bytes % (int64_t)sizeof *normal));
 }
 
+/* 24 bits of a hash of seed and place. */
+static float random_at(uint64_t seed, int64_t i) {
+  uint64_t z = (seed << 40) + (uint64_t)i * 0x9e3779b97f4a7c15U;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return (float)((double)((z ^ (z >> 31)) >> 40) / (double)(1 << 22) - 2);
+}
+
+void plim_operand_fill_random(const plim_shape *shape, uint64_t seed, void *to) {
+  const int64_t n = plim_shape_elements(shape);
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; i++) {
+    float x = random_at(seed, i);
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (shape->dtype == PLIM_BF16) {
+      ((uint16_t *)to)[i] = (uint16_t)(bits >> 16);
+    } else {
+      ((float *)to)[i] = x;
+    }
+  }
+}
+
 /* ---- operands that need more ---- */
 
 typedef enum contents { LABELS, POSITIONS, ONES, WEIGHTS, HYPER } contents;

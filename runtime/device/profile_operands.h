@@ -34,6 +34,10 @@ void plim_normals_make(float *normal /* [PLIM_NORMALS] */);
 /* Fill memory with them, repeated. */
 void plim_normals_fill(const float *normal, void *to, int64_t bytes);
 
+/* Fill an operand, f32 or bf16, with numbers below 2 in magnitude that repeat nowhere in it; another seed gives others.
+ */
+void plim_operand_fill_random(const plim_shape *shape, uint64_t seed, void *to);
+
 /* Does input k need other contents than arbitrary normal floats: labels in range, positions in a window, positive
  * variances and probabilities, small weights? */
 int plim_operand_is_special(const plim_op_desc *desc, int32_t k);

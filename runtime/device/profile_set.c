@@ -109,13 +109,18 @@ plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, p
   plim_variant *variant = NULL;
   int64_t rows = 0;
   plim_status status;
-  for (int32_t op = 0; op < graph->n_ops; op++) rows += set->group[set->group_of[op]].n;
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    rows += set->group[set->group_of[op]].n + set->group[set->group_of[op]].n_parts;
+  }
   PLIM_CHECK(plim_allocate(ctx, (int64_t)graph->n_ops + 1, sizeof *first, &first));
   PLIM_CHECK(plim_allocate(ctx, rows, sizeof *variant, &variant));
   for (int32_t op = 0; op < graph->n_ops; op++) {
     const plim_profile_group *group = &set->group[set->group_of[op]];
-    for (int32_t i = 0; i < group->n; i++) variant[first[op] + i] = set->cases[group->first + i].variant;
-    first[op + 1] = first[op] + group->n;
+    first[op + 1] = first[op];
+    for (int32_t i = 0; i < group->n; i++) variant[first[op + 1]++] = set->cases[group->first + i].variant;
+    for (int32_t i = group->first_part; i < group->first_part + group->n_parts; i++) {
+      if (!set->cases[i].dropped) variant[first[op + 1]++] = set->cases[i].variant;
+    }
   }
   PLIM_CHECK(plim_profile_make(graph, &set->device->machine, measured, first, variant, out));
 done:

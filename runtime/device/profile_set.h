@@ -10,15 +10,18 @@ enum { PLIM_PROFILE_VARIANTS = 16 }; /* an op has no more */
 typedef struct plim_profile_case {
   plim_variant variant; /* time_ns -1: not known yet */
   void *kernel;         /* prepared while it is measured */
+  int32_t dropped;      /* of parts: 1 keeps it out of the profile */
 } plim_profile_case;
 
 /* Ops of equal description. */
 typedef struct plim_profile_group {
   plim_op_desc desc;
   uint64_t hash;
-  int32_t op;       /* the first in program order */
-  int32_t first, n; /* cases [first, first + n) */
-  plim_habit habit; /* of most of the ops */
+  int32_t op;                  /* the first in program order */
+  int32_t first, n;            /* cases [first, first + n) */
+  int32_t whole;               /* the case that counts as fastest, where it is run in parts too */
+  int32_t first_part, n_parts; /* cases of its parts, in the device's order */
+  plim_habit habit;            /* of most of the ops */
 } plim_profile_group;
 
 typedef struct plim_profile_set {
@@ -39,6 +42,16 @@ void plim_profile_set_free(plim_profile_set *set); /* a zeroed one is legal */
 
 /* Fill in the groups' habits (runtime/device/profile_habit.c). */
 PLIM_MUST_USE plim_status plim_profile_set_watch(plim_profile_set *set);
+
+/* Add cases for what the groups' fastest variants are in parts, where that saves a good share of a step's bytes. All
+ * cases must have their times; *added is how many there are (runtime/device/profile_parts.c). */
+PLIM_MUST_USE plim_status plim_profile_set_add_parts(plim_profile_set *set, int32_t *added);
+
+/* Compare the results of parts with those of the whole and measure the equal ones, which get the whole's label; those
+ * that differ, are too slow or save too little are dropped. What is known already (label and time) is not run again.
+ * limit: as in plim_measure_begin. *measured becomes 1 when something ran. */
+PLIM_MUST_USE plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes, int64_t limit,
+                                                         int32_t *measured);
 
 /* A profile of the graph from the cases' figures. */
 PLIM_MUST_USE plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, plim_profile **out);

@@ -140,9 +140,12 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   PLIM_TRY(plim_profile_set_make(device, graph, options->arena_bytes, &set));
   PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, &cache));
   plim_profile_cache_apply(&cache, &set);
-  int32_t passes = options->repeats > 0 ? options->repeats : DEFAULT_PASSES, measured = 0;
+  int32_t passes = options->repeats > 0 ? options->repeats : DEFAULT_PASSES, measured = 0, parts = 0;
   int64_t limit = options->wanted_bytes > 0 ? options->wanted_bytes : options->arena_bytes;
   PLIM_CHECK(measure(&set, passes, limit, &measured));
+  PLIM_CHECK(plim_profile_set_add_parts(&set, &parts));
+  if (parts > 0) plim_profile_cache_apply(&cache, &set);
+  if (parts > 0) PLIM_CHECK(plim_profile_set_measure_parts(&set, passes, limit, &measured));
   if (measured > 0) PLIM_CHECK(plim_profile_cache_store(&cache, &set));
   status = plim_profile_set_finish(&set, 1, out);
 done:

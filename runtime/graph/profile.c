@@ -100,6 +100,25 @@ plim_status plim_profile_make(const plim_graph *graph, const plim_machine *machi
   return plim_profile_from_rows(graph->ctx, graph->fingerprint, graph->n_ops, machine, measured, first, variant, out);
 }
 
+/* ---- the fastest variant ---- */
+
+int plim_variant_ties(int64_t time_ns, int64_t fastest_ns) {
+  return time_ns - fastest_ns <= fastest_ns / 100 * 3 + fastest_ns % 100 * 3 / 100;
+}
+
+int32_t plim_variants_fastest(const plim_variant *v, int32_t n, const char *label) {
+  int64_t least_ns = INT64_MAX;
+  int32_t best = -1;
+  for (int32_t i = 0; i < n; i++) {
+    if ((!label || strcmp(v[i].label, label) == 0) && v[i].time_ns < least_ns) least_ns = v[i].time_ns;
+  }
+  for (int32_t i = 0; i < n; i++) {
+    if ((label && strcmp(v[i].label, label) != 0) || !plim_variant_ties(v[i].time_ns, least_ns)) continue;
+    if (best < 0 || v[i].workspace_bytes < v[best].workspace_bytes) best = i;
+  }
+  return best;
+}
+
 /* ---- one variant an op, its time from a function ---- */
 
 typedef int64_t time_of(const plim_graph *graph, int32_t op, const plim_roofline *roofline);

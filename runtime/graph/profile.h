@@ -20,6 +20,13 @@ typedef struct plim_variant {
   int64_t workspace_bytes;             /* not rounded; >= 0 */
 } plim_variant;
 
+/* Measured differences under 3 % are ties. */
+int plim_variant_ties(int64_t time_ns, int64_t fastest_ns);
+
+/* Index of the variant that counts as fastest among those with the label (NULL: any): of those that tie with the least
+ * time the one with the least workspace, then the lower index. -1 when there is none. */
+int32_t plim_variants_fastest(const plim_variant *v, int32_t n, const char *label);
+
 /* Where the figures come from; part of the arithmetic. Unknown strings are "". */
 typedef struct plim_machine {
   char device[32];  /* "cpu", "sim", ... */
