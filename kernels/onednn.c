@@ -275,12 +275,15 @@ static int walk_next_offer(walk *w) {
 
 /* `ref` is 100 times slower than the rest; gemm (brgemm is another thing) allocates buffers in every call. Winograd's
  * weight gradient allocates 240 (threads + 1) bytes a call, 4 KiB and more with one thread: over the 1 KiB that an op's
- * transient objects may take, unless there are 2 or 3 threads. */
+ * transient objects may take, unless there are 2 or 3 threads. The weight gradient of a 1x1 convolution with a stride
+ * and fewer than 16 input channels writes behind its scratchpad. */
 static int refused(const walk *w, const char *implementation) {
   const char *gemm = strstr(implementation, "gemm");
   int gemm_based = gemm && !(gemm - implementation >= 2 && strncmp(gemm - 2, "br", 2) == 0);
+  int few_channels = w->family->prop == dnnl_backward_weights && strstr(implementation, "1x1") &&
+                     w->op->in[1].dim[1] < 16 && (w->op->attrs.stride[0] > 1 || w->op->attrs.stride[1] > 1);
   int winograd_gradient = strstr(implementation, "wino") && w->family->prop == dnnl_backward_weights;
-  return strncmp(implementation, "ref", 3) == 0 || gemm_based ||
+  return strncmp(implementation, "ref", 3) == 0 || gemm_based || few_channels ||
          (winograd_gradient && (w->threads < 2 || w->threads > 3));
 }
 

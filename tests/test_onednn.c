@@ -95,6 +95,29 @@ Test(onednn, every_variant_agrees_with_the_reference_and_stays_in_its_memory) {
   each_variant(1, compare);
 }
 
+/* Some kernels write behind their scratchpad when a vector holds more channels than there are. */
+Test(onednn, fewer_channels_than_a_vector_holds_leave_the_memory_behind_the_workspace_alone) {
+  plim_op_desc desc;
+  find_case(PLIM_OP_CONV2D_BWD_WEIGHTS, PLIM_NHWC, &desc);
+  desc.attrs = (plim_attrs){.kernel = {1, 1}, .stride = {2, 2}};
+  desc.in[0] = plim_shape_make(PLIM_F32, PLIM_NHWC, 4, (int64_t[]){5, 32, 14, 14});
+  desc.in[1] = plim_shape_make(PLIM_F32, PLIM_NHWC, 4, (int64_t[]){5, 8, 28, 28});
+  desc.out[0] = plim_shape_make(PLIM_F32, PLIM_FLAT, 4, (int64_t[]){32, 8, 1, 1});
+  const plim_kernel_type *type = type_of(desc.kind);
+  plim_kernel_info info[VARIANTS];
+  int count = type->list(&desc, threads, info, VARIANTS);
+  for (int v = 0; v < count; v++) {
+    void *state = NULL;
+    op_memory m;
+    cr_assert_eq(type->make(&desc, info[v].name, threads, &state), PLIM_KERNEL_OK);
+    op_memory_make(&m, &desc, info[v].workspace_bytes);
+    op_memory_randomize(&m, 7);
+    compare(type, &info[v], state, &m);
+    op_memory_free(&m);
+    type->free(state);
+  }
+}
+
 static void repeat(const plim_kernel_type *type, const plim_kernel_info *info, void *state, op_memory *m) {
   uint64_t first = run_on(type, state, m, 0xFF);
   for (int i = 0; i < 20; i++) {
