@@ -6,15 +6,15 @@
  *
  *   workspace = that of a part's kernel, then the gathered operands, each aligned to ALIGN
  *
- * No sum of an output element is divided: parts are of the batch where it is not summed over, and of the output's
- * channels. */
+ * Parts of channels are multiples of 16, which keeps the vectors of kernels full. No sum of an output element is
+ * divided: parts are of the batch where it is not summed over, and of the output's channels. */
 #include "kernels/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 512, PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, LISTED = 16, MOST_PARTS = 1 << 10 };
+enum { ALIGN = 512, PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, LISTED = 16, LEAST_CHANNELS = 16, MOST_PARTS = 1 << 10 };
 
 /* Along which dimension the operands of a kind are divided: in order of inputs, then the output. */
 typedef struct division {
@@ -60,11 +60,12 @@ int plim_parts_whole(const char *variant, char whole[32]) {
 }
 
 /* Make `shape` that of a part and describe where the parts lie; 0 when it cannot be divided so. */
-static int divide(plim_shape *shape, int dim, int count, slice *out) {
+static int divide(plim_shape *shape, int dim, int channels, int count, slice *out) {
   int64_t whole_bytes = plim_shape_bytes(shape);
   *out = (slice){.divided = dim != WHOLE, .rows = 1, .gathered_at = -1};
   if (dim == WHOLE) return whole_bytes > 0;
   if (whole_bytes <= 0 || shape->rank <= dim || shape->dim[dim] % count != 0) return 0;
+  if (channels && shape->dim[dim] / count % LEAST_CHANNELS != 0) return 0;
   if (dim == 1) out->rows = shape->dim[0];
   if (dim == 1 && shape->layout == PLIM_NHWC) out->rows *= shape->dim[2] * shape->dim[3];
   shape->dim[dim] /= count;
@@ -83,9 +84,9 @@ static int plan_parts(const plim_op_desc *op, const division *d, int count, part
   if (op->n_in < 2 || op->n_in > 3 || op->n_out != 1 || op->n_upd != 0) return 0;
   *out = (parts){.count = count, .n_in = op->n_in, .part = *op};
   for (int k = 0; k < op->n_in; k++) {
-    if (!divide(&out->part.in[k], d->in[k], count, &out->operand[k])) return 0;
+    if (!divide(&out->part.in[k], d->in[k], d->letter != 'n', count, &out->operand[k])) return 0;
   }
-  return divide(&out->part.out[0], d->out, count, &out->operand[op->n_in]);
+  return divide(&out->part.out[0], d->out, d->letter != 'n', count, &out->operand[op->n_in]);
 }
 
 static void place_gathered(parts *p, int64_t kernel_bytes) {

@@ -9,7 +9,7 @@
 #include "runtime/device/measurement.h"
 
 /* A workspace is worth dividing from 1/SHARE of the bytes of a step on. */
-enum { SHARE = 64, PART_PASSES = 3, SLOW = 3 };
+enum { SHARE = 64, PART_PASSES = 3 };
 
 static int saves(int64_t bytes, int64_t than_bytes) {
   return bytes <= than_bytes / 5 * 4;
@@ -151,16 +151,6 @@ static plim_status measure_group(comparison *k, const plim_profile_group *group,
   return PLIM_OK;
 }
 
-static void drop_slow(plim_profile_set *set) {
-  for (int32_t g = 0; g < set->n_groups; g++) {
-    const plim_profile_group *group = &set->group[g];
-    for (int32_t i = group->first_part; i < group->first_part + group->n_parts; i++) {
-      plim_profile_case *c = &set->cases[i];
-      c->dropped |= c->variant.time_ns / SLOW > set->cases[group->whole].variant.time_ns;
-    }
-  }
-}
-
 /* Prepare the wholes of the groups that have something to measure; needs are 0 when none has. */
 static plim_status prepare_wholes(comparison *k, plim_measure_needs *most) {
   *most = (plim_measure_needs){0};
@@ -192,7 +182,6 @@ plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes
       if (unknown) PLIM_CHECK(measure_group(&k, &set->group[g], passes < PART_PASSES ? passes : PART_PASSES));
     }
   }
-  drop_slow(set);
   *measured |= k.measured;
   status = PLIM_OK;
 done:

@@ -48,7 +48,7 @@ PLIM_MUST_USE plim_status plim_profile_set_watch(plim_profile_set *set);
 PLIM_MUST_USE plim_status plim_profile_set_add_parts(plim_profile_set *set, int32_t *added);
 
 /* Compare the results of parts with those of the whole and measure the equal ones, which get the whole's label; those
- * that differ, are too slow or save too little are dropped. What is known already (label and time) is not run again.
+ * that differ or save too little are dropped. What is known already (label and time) is not run again.
  * limit: as in plim_measure_begin. *measured becomes 1 when something ran. */
 PLIM_MUST_USE plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes, int64_t limit,
                                                          int32_t *measured);
