@@ -8,6 +8,16 @@ plim_plan_options plim_plan_options_default(void) {
   return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
 }
 
+/* A refusal names the lowest plan that is known: the curve's, where that is lower and right. */
+static plim_status note_lowest(plim_planning *pl, const plim_curve *curve) {
+  const plim_curve_point *point = curve ? plim_curve_lowest(curve) : NULL;
+  int32_t right = 0;
+  if (!point || point->bytes >= pl->least_bytes) return PLIM_OK;
+  PLIM_TRY(plim_planning_offer_point(pl, point, &right));
+  if (right) pl->least_bytes = point->bytes;
+  return PLIM_OK;
+}
+
 /* `curve` NULL: none; else it is saved to `file`, also when no plan was found: a larger budget may use what was. */
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_curve *curve, const plim_curve_file *file,
@@ -26,6 +36,7 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
     status = plim_fail(problem->ctx, status, "planning was cancelled before a plan was found");
   }
   if (status == PLIM_OK && curve) status = plim_curve_save(file, curve);
+  if (status == PLIM_OK && !pl->found) status = note_lowest(pl, curve);
   if (status == PLIM_OK && !pl->found) status = plim_refuse(pl, strategy->name);
   if (status == PLIM_OK) status = plim_planning_emit(pl, strategy->name, out);
   plim_planning_end(pl);

@@ -51,8 +51,9 @@ typedef struct plim_plan_options {
 
 plim_plan_options plim_plan_options_default(void);
 
-/* Make a plan. PLIM_ENOFIT when none was found within the budget: the sentence has the numbers of plim_plan_floor
- * that are cheap to know. PLIM_ECANCEL only when nothing was found before the cancel; else the best so far.
+/* Make a plan. PLIM_ENOFIT when none was found within the budget: the sentence has the bytes of the lowest plan that
+ * this search met, or that options->curves knows, and what is proven. plim_plan_smallest looks for the smallest budget.
+ * PLIM_ECANCEL only when nothing was found before the cancel; else the best so far.
  * Deterministic for equal inputs, threads included, unless time_limit_ns > 0 or plans are kept in options->curves. */
 PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                          const plim_plan_options *options, plim_plan **out);

@@ -18,6 +18,7 @@ plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_opt
                         .bound_ns = problem->keep_all_ns,
                         .started_ns = plim_now_ns(),
                         .placement = {.ctx = ctx},
+                        .spare = {.ctx = ctx},
                         .best_placement = {.ctx = ctx},
                         .refitted = {.ctx = ctx},
                         .best = {.ctx = ctx},
@@ -43,6 +44,7 @@ void plim_planning_end(plim_planning *pl) {
   plim_refit_free(&pl->refit);
   plim_schedule_free(&pl->refitted);
   plim_placement_free(&pl->placement);
+  plim_placement_free(&pl->spare);
   plim_placement_free(&pl->best_placement);
   plim_schedule_free(&pl->best);
   plim_schedule_free(&pl->clash);
@@ -109,7 +111,14 @@ static plim_status weigh(plim_planning *pl, const plim_schedule *schedule, int32
   *bytes = pl->placement.height_bytes;
   if (*bytes <= pl->budget_bytes || effort == 0 || effort > MOST_EFFORT_LOWEST || pl->found) return PLIM_OK;
   /* packing for the lowest height takes another way and may succeed where packing for the budget did not */
+  plim_placement first = pl->placement;
+  pl->placement = pl->spare;
+  pl->spare = first;
   PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, 0, effort));
+  if (pl->placement.height_bytes > *bytes) {
+    pl->spare = pl->placement;
+    pl->placement = first;
+  }
   *bytes = pl->placement.height_bytes;
   return PLIM_OK;
 }

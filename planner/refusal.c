@@ -134,7 +134,7 @@ plim_status plim_refusal_clash(plim_planning *pl, const plim_schedule *s, int64_
 
 plim_status plim_refuse(plim_planning *pl, const char *strategy) {
   const plim_problem *p = pl->problem;
-  plim_plan_floor floor = {.smallest_bytes = pl->least_bytes};
+  plim_plan_floor floor = {.smallest_bytes = INT64_MAX}; /* nobody looked for it */
   char text[WORDS];
   words w = {text, 0, sizeof text};
   floor.bound_bytes = plim_bound_bytes(p, &floor.op);
@@ -144,6 +144,11 @@ plim_status plim_refuse(plim_planning *pl, const char *strategy) {
   say(&w, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
   say_bytes(&w, pl->budget_bytes);
   say(&w, ": ");
+  if (pl->least_bytes < INT64_MAX) {
+    say(&w, "the lowest plan that this search met needs ");
+    say_bytes(&w, pl->least_bytes);
+    say(&w, "; ");
+  }
   plim_plan_floor_describe(p->graph, &floor, w.text + w.used, w.size - w.used);
   return plim_fail(p->ctx, PLIM_ENOFIT, "%s", text);
 }

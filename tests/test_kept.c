@@ -82,6 +82,30 @@ Test(kept, without_a_folder_nothing_is_kept) {
   planner_case_free(&c);
 }
 
+static void expect_refusal(planner_case *c, int64_t budget, int64_t lowest_bytes) {
+  char words[64];
+  plim_plan *plan = NULL;
+  c->options.budget_bytes = budget;
+  cr_assert_eq(plim_plan_make(c->ctx, c->graph, c->profile, &c->options, &plan), PLIM_ENOFIT);
+  cr_assert_null(strstr(plim_context_error(c->ctx), "the smallest budget"), "%s", plim_context_error(c->ctx));
+  (void)snprintf(words, sizeof words, "(%lld bytes)", (long long)lowest_bytes);
+  cr_assert_not_null(strstr(plim_context_error(c->ctx), words), "%s: %s", words, plim_context_error(c->ctx));
+}
+
+/* Below the bound nothing but keep-all is looked at. */
+Test(kept, a_refusal_names_the_lowest_plan_that_is_known_and_no_smallest_budget) {
+  planner_case c = make_case(3, 0);
+  int64_t whole = whole_bytes(&c);
+  plim_plan_floor floor;
+  c.options.budget_bytes = INT64_MAX;
+  cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
+  cr_assert_lt(floor.smallest_bytes, whole);
+  expect_refusal(&c, floor.bound_bytes - 1, floor.smallest_bytes);
+  c.options.curves = NULL;
+  expect_refusal(&c, floor.bound_bytes - 1, whole);
+  planner_case_free(&c);
+}
+
 Test(kept, other_options_have_other_curves) {
   planner_case c = make_case(3, 0);
   int64_t whole = whole_bytes(&c);
