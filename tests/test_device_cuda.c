@@ -234,6 +234,19 @@ Test(device_cuda, names_the_step_of_the_run_when_a_replayed_one_is_lost) {
   cr_assert_eq(fake_cuda_count().open_handles, 0);
 }
 
+Test(device_cuda, names_the_layouts_that_libraries_of_a_gpu_take) {
+  fake_cuda_options options = fake_cuda_options_default();
+  gpu_rig gpu, cpu;
+  gpu_rig_ok(&gpu, gpu_rig_open(&gpu, &options, 0));
+  gpu_rig_ok(&cpu, gpu_rig_open_cpu(&cpu));
+  cr_assert_eq(gpu.device->n_layouts, 2);
+  cr_assert(gpu.device->layout[0] == PLIM_NHWC && gpu.device->layout[1] == PLIM_FLAT);
+  cr_assert_eq(cpu.device->n_layouts, 2);
+  cr_assert(cpu.device->layout[1] == PLIM_NCHW8C || cpu.device->layout[1] == PLIM_NCHW16C);
+  gpu_rig_close(&gpu);
+  gpu_rig_close(&cpu);
+}
+
 static void *host_alloc(void *user, int64_t bytes) {
   (void)user, (void)bytes;
   return NULL;

@@ -88,14 +88,19 @@ typedef struct plim_device_api {
   const plim_device_watch *watch;        /* NULL: does not need to see steps */
 } plim_device_api;
 
+enum { PLIM_DEVICE_LAYOUTS = 2 };
+
 struct plim_device {
   const plim_device_api *api;
   plim_context *ctx;
   plim_machine machine; /* filled by open */
   int32_t index;        /* of the GPU: N of "cuda:N" */
   int32_t tf32;         /* 1: products with attrs.tf32 round their factors; else such ops are not for this device */
-  int64_t cache_bytes;  /* of the cache that all of it shares; 0: not known */
-  void *state;          /* the device's own */
+  /* orders of activations that its kernels are made for, [n_layouts]; the first where none is asked for */
+  plim_layout layout[PLIM_DEVICE_LAYOUTS];
+  int32_t n_layouts;
+  int64_t cache_bytes; /* of the cache that all of it shares; 0: not known */
+  void *state;         /* the device's own */
 };
 
 /* Open "cpu", "sim", or "cuda:N" ("cuda" is "cuda:0"). PLIM_EUSAGE for a name that is none; PLIM_EDEVICE with both

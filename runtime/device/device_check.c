@@ -1,6 +1,8 @@
 /* The check device as a decorator: steps are checked (check_step.c), everything else is the inner device's. */
 #include "runtime/device/device_check.h"
 
+#include <string.h>
+
 #include "runtime/device/check_step.h"
 
 static plim_device *inner(plim_device *device) {
@@ -108,6 +110,8 @@ plim_status plim_device_check_open(plim_device *inner_device, plim_device **out)
   device->ctx = ctx;
   device->machine = inner_device->machine;
   device->tf32 = inner_device->tf32;
+  device->n_layouts = inner_device->n_layouts;
+  memcpy(device->layout, inner_device->layout, sizeof device->layout);
   device->state = check;
   *out = device;
   return PLIM_OK;

@@ -12,6 +12,7 @@ static plim_status cpu_open(plim_context *ctx, const plim_device_options *option
   PLIM_TRY(plim_threads_fix(ctx, options->threads, &threads));
   PLIM_TRY(plim_device_table(ctx, options, &table));
   plim_machine_describe("cpu", table, threads, &device->machine);
+  plim_machine_layouts(device);
   device->state = table;
   return PLIM_OK;
 }

@@ -99,6 +99,9 @@ static plim_status use_gpu(plim_device *device) {
   s->free_before = facts.context_bytes < 0 ? total : s->free_before + facts.context_bytes;
   device->cache_bytes = facts.cache_bytes;
   device->tf32 = facts.major >= TF32_MAJOR;
+  device->n_layouts = 2; /* of the libraries; blocks of channels are for the registers of a CPU */
+  device->layout[0] = PLIM_NHWC;
+  device->layout[1] = PLIM_FLAT;
   PLIM_TRY(make_queues(device));
   code = plim_cuda_libraries_open(&s->libraries, &s->engine, &facts, s->stream[0], &what);
   plim_machine_describe_gpu(facts.name, facts.major, facts.minor, s->libraries.found, &device->machine);

@@ -42,6 +42,7 @@ static plim_status sim_open(plim_context *ctx, const plim_device_options *option
   sim->calls_left = -1;
   int32_t threads = options->threads > 0 ? options->threads : plim_threads_default();
   plim_machine_describe("sim", sim->table, threads, &device->machine);
+  plim_machine_layouts(device);
   device->state = sim;
   return PLIM_OK;
 }

@@ -34,6 +34,12 @@ void plim_machine_describe(const char *device, const plim_kernel_table *table, i
   out->threads = threads;
 }
 
+void plim_machine_layouts(plim_device *device) {
+  device->n_layouts = 2;
+  device->layout[0] = PLIM_NHWC;
+  device->layout[1] = strcmp(device->machine.isa, "x86-64-v4") == 0 ? PLIM_NCHW16C : PLIM_NCHW8C;
+}
+
 void plim_machine_describe_gpu(const char *name, int32_t major, int32_t minor, const char *libraries,
                                plim_machine *out) {
   memset(out, 0, sizeof *out);

@@ -3,6 +3,7 @@
 #define PLIM_RUNTIME_DEVICE_MACHINE_H
 
 #include "kernels/table.h"
+#include "runtime/device/device.h"
 #include "runtime/graph/profile.h"
 
 #ifdef __cplusplus
@@ -17,6 +18,9 @@ void plim_machine_describe(const char *device, const plim_kernel_table *table, i
  * that were found ("cuda 13.0, cudnn 9.28.0"); one thread. */
 void plim_machine_describe_gpu(const char *name, int32_t major, int32_t minor, const char *libraries,
                                plim_machine *out);
+
+/* The layouts of a device whose kernels are a CPU's: channels last, and blocks as wide as a vector register. */
+void plim_machine_layouts(plim_device *device);
 
 #ifdef __cplusplus
 }

@@ -4,15 +4,12 @@
 
 #include <string.h>
 
-enum { MOST_CANDIDATES = 2 };
 static const double tie = 0.97;
 
-/* Blocks as wide as a vector register; channels last suits every instruction set. */
+/* Those that the device's kernels are made for; a network without images in between has no use for more than one. */
 static int candidates(const session *s, plim_layout *layout) {
-  const char *isa = s->device->machine.isa;
-  layout[0] = PLIM_NHWC;
-  layout[1] = strcmp(isa, "x86-64-v4") == 0 ? PLIM_NCHW16C : PLIM_NCHW8C;
-  return strcmp(s->o->model, "mlp") == 0 ? 1 : 2;
+  memcpy(layout, s->device->layout, sizeof s->device->layout);
+  return strcmp(s->o->model, "mlp") == 0 ? 1 : (int)s->device->n_layouts;
 }
 
 /* Every op of the training step once, with its fastest variant. */
@@ -29,7 +26,7 @@ static int64_t fastest_ns(const plim_profile *profile) {
 }
 
 plim_status layout_choose(session *s, plim_program **out) {
-  plim_layout layout[MOST_CANDIDATES];
+  plim_layout layout[PLIM_DEVICE_LAYOUTS];
   plim_program *best = NULL;
   int64_t best_ns = 0;
   int count = candidates(s, layout), given = plim_layout_find(s->o->layout);

@@ -4,9 +4,9 @@
 
 #include "tools/plimsoll/session.h"
 
-/* Begin the session's program in the layout of --layout. auto: profile the training step in each layout that suits
- * the instruction set, take the one in which every op once with its fastest variant takes least time; differences
- * under 3 % are ties, and the first candidate wins. Sets s->layout. */
+/* Begin the session's program in the layout of --layout. auto: profile the training step in each layout that the
+ * device's kernels are made for, take the one in which every op once with its fastest variant takes least time;
+ * differences under 3 % are ties, and the first candidate wins. Sets s->layout. */
 plim_status layout_choose(session *s, plim_program **out);
 
 #endif
