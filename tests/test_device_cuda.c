@@ -1,6 +1,7 @@
 /* The host side of the cuda device, over a GPU that is none (tests/support/fake_cuda.h): device memory that the host
  * may not touch, kernels that are the CPU's, every call able to fail. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -270,6 +271,91 @@ Test(device_cuda, memory_of_the_host_is_refused_for_the_lives_of_a_plan) {
   cr_assert_eq(plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer), PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "host memory"), "%s", plim_context_error(r.ctx));
   gpu_rig_close(&r);
+}
+
+/* ---- several devices and threads ---- */
+
+static void *train_a_step(void *user) {
+  gpu_rig *r = user;
+  gpu_rig_ok(r, plim_trainer_run(r->trainer, 1, NULL, NULL));
+  return NULL;
+}
+
+/* Streams and memory of a device are of no use on another, and each thread begins on device 0. */
+Test(device_cuda, two_gpus_take_turns_in_one_thread_and_in_others) {
+  fake_cuda_options options = fake_cuda_options_default();
+  gpu_rig gpu[2] = {{.ctx = plim_test_context()}, {.ctx = plim_test_context()}}, cpu;
+  options.devices = 2;
+  options.blas = options.dnn = 1;
+  const plim_cuda_driver *driver = fake_cuda_driver(&options);
+  for (int i = 0; i < 2; i++) {
+    gpu_rig_ok(&gpu[i], plim_device_cuda_open(gpu[i].ctx, driver, i, NULL, &gpu[i].device));
+  }
+  for (int i = 0; i < 2; i++) gpu_rig_ok(&gpu[i], gpu_rig_train(&gpu[i], 90, 2));
+  for (int k = 0; k < 4; k++) {
+    pthread_t thread;
+    (void)train_a_step(&gpu[k % 2]);
+    cr_assert_eq(pthread_create(&thread, NULL, train_a_step, &gpu[(k + 1) % 2]), 0);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+  }
+  cr_assert_eq(fake_cuda_count().foreign, 0);
+  gpu_rig_ok(&cpu, gpu_rig_open_cpu(&cpu));
+  gpu_rig_ok(&cpu, gpu_rig_train(&cpu, 100, 6));
+  for (int i = 0; i < 2; i++) gpu_rig_same(&gpu[i], &cpu);
+  gpu_rig_close(&cpu);
+  for (int i = 0; i < 2; i++) gpu_rig_close(&gpu[i]);
+  cr_assert_eq(fake_cuda_count().open_handles, 0);
+}
+
+Test(device_cuda, every_event_has_its_own_and_far_ones_are_refused) {
+  enum { MARKS = 300 };
+  fake_cuda_options options = fake_cuda_options_default();
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  const plim_device_api *api = r.device->api;
+  for (int32_t i = 0; i < MARKS; i++) gpu_rig_ok(&r, api->mark(r.device, i % 2, i));
+  cr_assert_eq(fake_cuda_count().events_recorded, MARKS);
+  for (int32_t i = 0; i < MARKS; i++) gpu_rig_ok(&r, api->wait(r.device, (i + 1) % 2, i));
+  cr_assert_eq(api->mark(r.device, 0, -1), PLIM_EUSAGE);
+  cr_assert_eq(api->wait(r.device, 0, INT32_MAX), PLIM_EUSAGE);
+  gpu_rig_close(&r);
+  cr_assert_eq(fake_cuda_count().open_handles, 0);
+}
+
+Test(device_cuda, a_step_without_an_arena_that_fails_costs_no_other_its_capture) {
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_trainer_options training = gpu_rig_training();
+  plim_trainer *each = NULL;
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_train(&r, 100, 3));
+  training.exec.addresses = PLIM_ADDRESSES_EACH;
+  gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &each));
+  fake_cuda_fail_at(40);
+  cr_assert_eq(plim_trainer_run(each, 1, NULL, NULL), PLIM_EDEVICE, "%s", plim_context_error(r.ctx));
+  fake_cuda_fail_at(0);
+  plim_trainer_close(each);
+  int64_t captures = fake_cuda_count().captures;
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, 2, NULL, NULL));
+  cr_assert_eq(fake_cuda_count().captures, captures, "the step was captured anew");
+  gpu_rig_close(&r);
+}
+
+/* What a library refused is told with its own number. */
+Test(device_cuda, errors_of_libraries_are_told_with_their_codes) {
+  fake_cuda_options options = fake_cuda_options_default();
+  options.dnn = 1;
+  int told = 0;
+  for (int64_t n = 1; n < 4000 && !told; n += 7) {
+    gpu_rig r;
+    options.fail_at = n;
+    plim_status status = gpu_rig_open(&r, &options, 0);
+    r.family = "cudnn";
+    if (status == PLIM_OK) status = gpu_rig_train(&r, 100, 1);
+    told = status == PLIM_EDEVICE && strstr(plim_context_error(r.ctx), "(cuDNN status 5000") != NULL;
+    gpu_rig_close(&r);
+  }
+  cr_assert(told, "no failure of cuDNN was told with its status");
 }
 
 /* Measure the op kinds of the net, then time a step in place. */

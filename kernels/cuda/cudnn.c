@@ -27,6 +27,8 @@ static const plim_cuda_library spec = {"cuDNN", "PLIM_CUDNN", files, sizeof symb
 void plim_cudnn_load(plim_cudnn_api *api, char *why, size_t why_bytes) {
   memset(api, 0, sizeof *api);
   api->opened = plim_cuda_library_open(&spec, api, why, why_bytes);
+  void *last_error = api->opened ? dlsym(api->opened, "cudnnGetLastErrorString") : NULL;
+  memcpy(&api->last_error, &last_error, sizeof last_error);
   if (!api->opened || api->version() / OF_MAJOR == MAJOR) return;
   (void)snprintf(why, why_bytes, "no cuDNN %d: the one that was found is version %zu", MAJOR,
                  api->version() / OF_MAJOR);

@@ -65,6 +65,7 @@ typedef struct plim_cudnn_api {
   /* *count: how many there are; at most `wanted` are written */
   int (*get)(const void *descriptor, int attribute, int type, int64_t wanted, int64_t *count, void *values);
   int (*execute)(void *handle, void *plan, void *pack);
+  void (*last_error)(char *text, size_t bytes); /* what went wrong last in this thread; NULL: the library has none */
 } plim_cudnn_api;
 
 /* The library's own codes are returned as PLIM_CUDNN_CODES + code. */

@@ -25,6 +25,7 @@ struct plim_dnn {
   plim_cudnn_api api;
   void *handle;
   char version[24];
+  int status; /* of what it refused last */
   offer *offers;
 };
 
@@ -85,6 +86,18 @@ const char *plim_dnn_version(const plim_dnn *dnn) {
   return dnn->version;
 }
 
+void plim_dnn_why(const plim_dnn *dnn, char *text, size_t bytes) {
+  char words[PLIM_DNN_WHY_BYTES] = "";
+  if (dnn->api.last_error) dnn->api.last_error(words, sizeof words);
+  (void)snprintf(text, bytes, "cuDNN status %d%s%s", dnn->status, words[0] ? ": " : "", words);
+}
+
+/* A code of the library's, remembered. */
+static int fail(plim_dnn *dnn, int status) {
+  dnn->status = status;
+  return PLIM_CUDNN_CODES + status;
+}
+
 void plim_dnn_trim(plim_dnn *dnn) {
   for (offer *o = dnn ? dnn->offers : NULL; o; o = o->next) {
     for (int i = 0; i < o->n; i++) plim_dnn_unmake(&dnn->api, &o->config[i].plan);
@@ -138,7 +151,7 @@ int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, pl
     return 0;
   }
   free(kernel);
-  return code == PLIM_DNN_NO_CONFIG ? code : PLIM_CUDNN_CODES + code;
+  return code == PLIM_DNN_NO_CONFIG ? code : fail(dnn, code);
 }
 
 void plim_dnn_free(plim_dnn_kernel *kernel) {
@@ -187,5 +200,5 @@ int plim_dnn_run(plim_dnn_kernel *kernel, void *const *operand, void *workspace,
   int code = pack_of(kernel, &wanted, &bound);
   if (code == 0) code = api->set_stream(kernel->dnn->handle, stream);
   if (code == 0) code = api->execute(kernel->dnn->handle, kernel->plan, bound->descriptor);
-  return code == 0 ? 0 : PLIM_CUDNN_CODES + code;
+  return code == 0 ? 0 : fail(kernel->dnn, code);
 }

@@ -29,6 +29,10 @@ enum { PLIM_DNN_NO_CONFIG = -1 };
 int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, plim_dnn_kernel **out);
 void plim_dnn_free(plim_dnn_kernel *kernel); /* NULL is legal */
 
+/* What the library refused last: its status and, where it has them, its own words. */
+enum { PLIM_DNN_WHY_BYTES = 256 };
+void plim_dnn_why(const plim_dnn *dnn, char *text, size_t bytes);
+
 /* Queue it. `operand` is by PLIM_DNN_X, W, Y. Allocates only for operands at places where it has not run before. */
 int plim_dnn_run(plim_dnn_kernel *kernel, void *const *operand, void *workspace, void *stream);
 

@@ -40,6 +40,10 @@ static int use(int32_t device, plim_cuda_facts *facts) {
   return 0;
 }
 
+static int current(int32_t device) {
+  return (int)cudaSetDevice(device);
+}
+
 static int memory(int64_t *free_bytes, int64_t *total_bytes) {
   size_t free_size = 0, total_size = 0;
   cudaError_t code = cudaMemGetInfo(&free_size, &total_size);
@@ -147,16 +151,31 @@ static const char *dnn_error(int code) {
   return kinds[code >= 0 && code / 1000 < (int)(sizeof kinds / sizeof *kinds) ? code / 1000 : 0];
 }
 
+/* The library's names, without the words that they begin with. */
+static const char *blas_error(int code) {
+  static const struct {
+    int code;
+    const char *name;
+  } names[] = {{1, "cuBLAS: not initialized"},       {3, "cuBLAS: allocation failed"}, {7, "cuBLAS: invalid value"},
+               {8, "cuBLAS: architecture mismatch"}, {11, "cuBLAS: mapping error"},    {13, "cuBLAS: execution failed"},
+               {14, "cuBLAS: internal error"},       {15, "cuBLAS: not supported"},    {16, "cuBLAS: license error"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (names[i].code == code) return names[i].name;
+  }
+  return "cuBLAS refused";
+}
+
 static const char *error(int code) {
   /* The library's own words are of versions, which puzzles where there is no driver at all. */
   if (code == cudaErrorInsufficientDriver) return "there is no driver, or one older than this build's CUDA needs";
   if (code >= PLIM_CUDNN_CODES) return dnn_error(code - PLIM_CUDNN_CODES);
-  return code >= PLIM_CUBLAS_CODES ? "cuBLAS refused" : cudaGetErrorString((cudaError_t)code);
+  return code >= PLIM_CUBLAS_CODES ? blas_error(code - PLIM_CUBLAS_CODES) : cudaGetErrorString((cudaError_t)code);
 }
 
 static const plim_cuda_driver real = {
     .count = count,
     .use = use,
+    .current = current,
     .memory = memory,
     .alloc = alloc,
     .release = release,

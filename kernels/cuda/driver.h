@@ -39,6 +39,8 @@ typedef struct plim_cuda_driver {
   int (*count)(int32_t *devices);
   /* Makes it this thread's device and creates its context. Name and capability are there also when that fails. */
   int (*use)(int32_t device, plim_cuda_facts *facts);
+  /* Makes it this thread's device again: allocations, streams and launches belong to that one. Cheap when it is. */
+  int (*current)(int32_t device);
   int (*memory)(int64_t *free_bytes, int64_t *total_bytes);
   int (*alloc)(void **ptr, int64_t bytes); /* aligned to at least 512 */
   int (*release)(void *ptr);

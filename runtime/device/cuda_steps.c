@@ -30,6 +30,10 @@ plim_cuda_step *plim_cuda_steps_find(plim_cuda_steps *steps, const plim_cuda_dri
 
 void plim_cuda_steps_forget(plim_cuda_steps *steps, const plim_cuda_driver *driver, const void *arena) {
   for (int i = 0; i < PLIM_CUDA_STEPS; i++) {
-    if (!arena || steps->row[i].arena == arena) empty(&steps->row[i], driver);
+    if (steps->row[i].arena == arena) empty(&steps->row[i], driver);
   }
+}
+
+void plim_cuda_steps_forget_all(plim_cuda_steps *steps, const plim_cuda_driver *driver) {
+  for (int i = 0; i < PLIM_CUDA_STEPS; i++) empty(&steps->row[i], driver);
 }

@@ -27,7 +27,8 @@ plim_cuda_step *plim_cuda_steps_find(plim_cuda_steps *steps, const plim_cuda_dri
 /* Give back what was captured of a step; it stays run. */
 void plim_cuda_step_uncapture(plim_cuda_step *step, const plim_cuda_driver *driver);
 
-/* Forget every row of an arena (NULL: of any). */
+/* Forget every row of an arena; NULL: of steps without one. */
 void plim_cuda_steps_forget(plim_cuda_steps *steps, const plim_cuda_driver *driver, const void *arena);
+void plim_cuda_steps_forget_all(plim_cuda_steps *steps, const plim_cuda_driver *driver);
 
 #endif

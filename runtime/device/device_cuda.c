@@ -11,15 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/cuda/cublas.h"
 #include "kernels/cuda/dnn.h"
 #include "kernels/cuda/kernels.h"
+#include "runtime/base/array.h"
 #include "runtime/device/cuda_libraries.h"
 #include "runtime/device/cuda_steps.h"
 #include "runtime/device/cuda_ticks.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/machine.h"
 
-enum { QUEUES = 4, EVENTS = 64, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75, TF32_MAJOR = 8 };
+enum { QUEUES = 4, MOST_EVENTS = 1 << 20, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75, TF32_MAJOR = 8 };
 enum { SETTLING = 2 /* runs of a plan that load or capture something: queued, then recorded */ };
 
 typedef enum way { WAY_QUEUE, WAY_RECORD, WAY_REPLAY } way;
@@ -30,7 +32,8 @@ typedef struct cuda_state {
   plim_cuda_libraries libraries;
   void *stream[QUEUES];
   uint32_t busy; /* bit q: something was queued on stream q since it was last waited for */
-  void *event[EVENTS];
+  void **event;  /* [n_events] made when they are first marked */
+  int64_t n_events;
   uint64_t *now_host;          /* [2] pinned: seed and step of the step in hand */
   void *now;                   /* [2] the same on the device */
   int64_t free_before, arenas; /* free bytes before we came; what alloc has given */
@@ -46,11 +49,28 @@ typedef struct cuda_state {
   plim_cuda_ticks ticks; /* of the step that is timed */
 } cuda_state;
 
+/* Libraries' codes begin behind those of the runtime. */
 static plim_status check(const plim_device *device, int code, const char *what) {
   if (code == 0) return PLIM_OK;
   const cuda_state *s = device->state;
-  return plim_fail(device->ctx, code == PLIM_CUDA_NO_MEMORY ? PLIM_ENOMEM : PLIM_EDEVICE, "%s: %s (CUDA error %d)",
-                   what, s->driver->error(code), code);
+  const plim_status status = code == PLIM_CUDA_NO_MEMORY ? PLIM_ENOMEM : PLIM_EDEVICE;
+  const char *words = s->driver->error(code);
+  char why[PLIM_DNN_WHY_BYTES] = "";
+  if (code >= PLIM_CUDNN_CODES && s->engine.dnn) {
+    plim_dnn_why(s->engine.dnn, why, sizeof why);
+  } else if (code >= PLIM_CUBLAS_CODES) {
+    (void)snprintf(why, sizeof why, "cuBLAS status %d", code - PLIM_CUBLAS_CODES);
+  } else {
+    (void)snprintf(why, sizeof why, "CUDA error %d", code);
+  }
+  return plim_fail(device->ctx, status, "%s: %s (%s)", what, words, why);
+}
+
+/* Another device may have been used since, or this is another thread: what the driver does from here on, it does on
+ * this device. Not while a step is recorded, which is one thread's in one go. */
+static plim_status enter(const plim_device *device) {
+  const cuda_state *s = device->state;
+  return s->recording ? PLIM_OK : check(device, s->driver->current(device->index), "choosing the GPU");
 }
 
 /* The stream of a queue that something is about to be put on. */
@@ -77,7 +97,6 @@ static plim_status make_queues(plim_device *device) {
   cuda_state *s = device->state;
   void *pinned = NULL;
   for (int i = 0; i < QUEUES; i++) PLIM_TRY(check(device, s->driver->stream_new(&s->stream[i]), "making a stream"));
-  for (int i = 0; i < EVENTS; i++) PLIM_TRY(check(device, s->driver->event_new(&s->event[i]), "making an event"));
   PLIM_TRY(check(device, s->driver->pinned_alloc(&pinned, NOW_BYTES), "pinning host memory"));
   s->now_host = pinned;
   return check(device, s->driver->alloc(&s->now, NOW_BYTES), "allocating the step counter");
@@ -119,22 +138,26 @@ static void forget(cuda_state *s) {
   if (s->recording && s->driver->capture_end(s->stream[0], &ignored) == 0) (void)s->driver->captured_free(ignored);
   s->recording = 0;
   forget_once(s);
-  if (s->step) plim_cuda_steps_forget(&s->steps, s->driver, s->step->arena);
+  if (s->step) plim_cuda_steps_forget(&s->steps, s->driver, s->step->arena); /* without one: nobody else's */
   s->step = NULL;
 }
 
 static void cuda_close(plim_device *device) {
   cuda_state *s = device->state;
   if (s->driver) {
+    (void)s->driver->current(device->index); /* what is given back now is this device's */
     forget(s);
-    plim_cuda_steps_forget(&s->steps, s->driver, NULL);
+    plim_cuda_steps_forget_all(&s->steps, s->driver);
     plim_cuda_ticks_free(&s->ticks, device->ctx, s->driver);
     plim_cuda_libraries_close(&s->engine);
     if (s->now) (void)s->driver->release(s->now);
     if (s->now_host) (void)s->driver->pinned_release(s->now_host);
-    for (int i = 0; i < EVENTS && s->event[i]; i++) (void)s->driver->event_free(s->event[i]);
+    for (int64_t i = 0; i < s->n_events; i++) {
+      if (s->event[i]) (void)s->driver->event_free(s->event[i]);
+    }
     for (int i = 0; i < QUEUES && s->stream[i]; i++) (void)s->driver->stream_free(s->stream[i]);
   }
+  plim_release(device->ctx, s->event, s->n_events, sizeof *s->event);
   plim_release(device->ctx, s, 1, sizeof *s);
 }
 
@@ -180,6 +203,7 @@ static plim_status cuda_alloc(plim_device *device, int64_t bytes, void **out) {
   cuda_state *s = device->state;
   int64_t free_bytes = 0, total = 0;
   void *ptr = NULL;
+  PLIM_TRY(enter(device));
   int code = s->driver->alloc(&ptr, bytes > 0 ? bytes : 1);
   if (code == PLIM_CUDA_NO_MEMORY && s->driver->memory(&free_bytes, &total) == 0) {
     return plim_fail(device->ctx, PLIM_ENOFIT, "%lld bytes are more than cuda:%d has free, %lld of %lld",
@@ -194,12 +218,14 @@ static plim_status cuda_alloc(plim_device *device, int64_t bytes, void **out) {
 static void cuda_release(plim_device *device, void *ptr, int64_t bytes) {
   cuda_state *s = device->state;
   if (!ptr) return;
+  (void)s->driver->current(device->index);
   plim_cuda_steps_forget(&s->steps, s->driver, ptr);
   if (s->driver->release(ptr) == 0) s->arenas -= bytes;
 }
 
 static plim_status cuda_pinned(plim_device *device, int64_t bytes, void **ptr) {
   const cuda_state *s = device->state;
+  PLIM_TRY(enter(device));
   if (*ptr) return check(device, s->driver->pinned_release(*ptr), "giving pinned memory back");
   return check(device, s->driver->pinned_alloc(ptr, bytes > 0 ? bytes : 1), "pinning host memory");
 }
@@ -207,6 +233,7 @@ static plim_status cuda_pinned(plim_device *device, int64_t bytes, void **ptr) {
 plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out) {
   const cuda_state *s = device->state;
   int64_t free_now, total;
+  PLIM_TRY(enter(device));
   PLIM_TRY(check(device, s->driver->memory(&free_now, &total), "asking for free memory"));
   *out = (plim_cuda_memory){
       .outside_bytes = s->free_before - free_now - s->arenas, .free_bytes = free_now, .settled_bytes = s->settled};
@@ -221,14 +248,21 @@ const char *plim_device_cuda_missing(const plim_device *device) {
 
 static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   const cuda_state *s = device->state;
+  (void)s->driver->current(device->index); /* libraries are asked, who look at it */
   return plim_cuda_kernel_list(&s->engine, op, info, capacity);
 }
 
 static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
   const cuda_state *s = device->state;
   plim_cuda_kernel *made = NULL;
+  char why[PLIM_DNN_WHY_BYTES];
+  PLIM_TRY(enter(device));
   int result = plim_cuda_kernel_make(&s->engine, op, variant, &made);
   if (result == PLIM_KERNEL_OK) *kernel = made;
+  if (result == PLIM_KERNEL_FAILED && s->engine.dnn) { /* the one library that is asked here */
+    plim_dnn_why(s->engine.dnn, why, sizeof why);
+    return plim_fail(device->ctx, PLIM_EDEVICE, "preparing %s: %s", variant, why);
+  }
   return plim_kernel_status(device->ctx, result, variant);
 }
 
@@ -238,7 +272,7 @@ static int64_t cuda_workspace(plim_device *device, const void *kernel) {
 }
 
 static void cuda_unprepare(plim_device *device, void *kernel) {
-  (void)device;
+  (void)((const cuda_state *)device->state)->driver->current(device->index);
   plim_cuda_kernel_free(kernel);
 }
 
@@ -259,6 +293,7 @@ static plim_status launch(plim_device *device, int32_t queue, plim_cuda_kernel *
 /* A run outside of a step (profiling) brings its own seed and number. */
 static plim_status cuda_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
   const cuda_state *s = device->state;
+  PLIM_TRY(enter(device));
   if (!s->step) PLIM_TRY(set_now(device, args));
   return launch(device, queue, kernel, args);
 }
@@ -300,6 +335,7 @@ static plim_status launch_between_ticks(plim_device *device, plim_cuda_kernel *k
 /* A kernel by itself, as it runs in a captured step: between ticks of a graph of its own. */
 static plim_status cuda_measure(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {
   cuda_state *s = device->state;
+  PLIM_TRY(enter(device));
   PLIM_TRY(reserve_ticks(device, 2));
   PLIM_TRY(set_now(device, args));
   if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(launch(device, 0, kernel, args)); /* loads what it needs */
@@ -315,6 +351,7 @@ static plim_status cuda_measure(plim_device *device, void *kernel, const plim_ke
 
 static plim_status cuda_times(plim_device *device, int64_t *time_ns) {
   const cuda_state *s = device->state;
+  PLIM_TRY(enter(device));
   return check(device, plim_cuda_ticks_read(&s->ticks, s->driver, s->last + 1, time_ns), "reading ticks");
 }
 
@@ -324,7 +361,9 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
                               int64_t arena_bytes, int timed) {
   cuda_state *s = device->state;
   (void)arena_bytes;
+  plim_status entered = check(device, s->driver->current(device->index), "choosing the GPU");
   forget(s); /* a step that failed half way */
+  PLIM_TRY(entered);
   s->graph = graph;
   s->step = plim_cuda_steps_find(&s->steps, s->driver, plan, arena);
   if (s->step->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
@@ -381,7 +420,8 @@ static plim_status name_step(const plim_device *device, plim_status failed) {
 /* The end of a step, unless the executor waits for each plan step: then the next begins where it is. */
 static plim_status cuda_sync(plim_device *device) {
   cuda_state *s = device->state;
-  plim_status status = s->step ? finish_step(device) : PLIM_OK;
+  plim_status status = enter(device);
+  if (status == PLIM_OK && s->step) status = finish_step(device);
   for (int i = 0; i < QUEUES && status == PLIM_OK; i++) {
     if (s->busy & 1U << i) status = check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
   }
@@ -402,6 +442,7 @@ static plim_status cuda_sync(plim_device *device) {
 /* A captured step holds kernels and addresses of its plan. */
 static void cuda_replace(plim_device *device, const void *arena) {
   cuda_state *s = device->state;
+  (void)s->driver->current(device->index);
   plim_cuda_steps_forget(&s->steps, s->driver, arena);
 }
 
@@ -412,22 +453,37 @@ static const plim_device_watch cuda_watch = {
 
 static plim_status cuda_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
   cuda_state *s = device->state;
+  PLIM_TRY(enter(device));
   return check(device, s->driver->copy(to, from, bytes, stream_of(s, queue)), "copying");
 }
 
 static plim_status cuda_fill(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes) {
   cuda_state *s = device->state;
+  PLIM_TRY(enter(device));
   return check(device, s->driver->fill(to, byte, bytes, stream_of(s, queue)), "filling");
+}
+
+/* Every event has its own, for as long as the device lives: two that are pending must not be one. */
+static plim_status reach_event(plim_device *device, int32_t event) {
+  cuda_state *s = device->state;
+  if (event < 0 || event >= MOST_EVENTS) {
+    return plim_fail(device->ctx, PLIM_EUSAGE, "event %d: there are 0 to %d", (int)event, (int)MOST_EVENTS - 1);
+  }
+  PLIM_TRY(enter(device));
+  PLIM_TRY(plim_array_reserve(device->ctx, &s->event, &s->n_events, (int64_t)event + 1, sizeof *s->event));
+  return s->event[event] ? PLIM_OK : check(device, s->driver->event_new(&s->event[event]), "making an event");
 }
 
 static plim_status cuda_mark(plim_device *device, int32_t queue, int32_t event) {
   cuda_state *s = device->state;
-  return check(device, s->driver->event_record(s->event[event % EVENTS], stream_of(s, queue)), "marking a queue");
+  PLIM_TRY(reach_event(device, event));
+  return check(device, s->driver->event_record(s->event[event], stream_of(s, queue)), "marking a queue");
 }
 
 static plim_status cuda_wait(plim_device *device, int32_t queue, int32_t event) {
   cuda_state *s = device->state;
-  return check(device, s->driver->event_wait(s->event[event % EVENTS], stream_of(s, queue)), "waiting for a queue");
+  PLIM_TRY(reach_event(device, event));
+  return check(device, s->driver->event_wait(s->event[event], stream_of(s, queue)), "waiting for a queue");
 }
 
 static int64_t cuda_clock(plim_device *device) {

@@ -13,12 +13,14 @@
 #include "tests/support/fake_cudnn.h"
 #include "tests/support/kernel_reference.h"
 
-enum { MOST_BLOCKS = 2048 };
+enum { MOST_BLOCKS = 2048, MOST_DEVICES = 4 };
 
 typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TICK, CALL } kind;
 
-typedef struct tick {
-  int64_t passed_ns; /* -1: not yet */
+/* Streams, events and ticks belong to a device. */
+typedef struct handle {
+  int32_t device;
+  int64_t passed_ns; /* of a tick; -1: not yet */
 } tick;
 
 /* What can be queued. */
@@ -44,14 +46,15 @@ typedef struct captured {
 typedef struct block {
   void *ptr;
   int64_t bytes;
+  int32_t device;
 } block;
 
 static struct {
   fake_cuda_options options;
   fake_cuda_counts counts;
   block device[MOST_BLOCKS];
-  int blocks;                       /* rows of it that were ever in use */
-  int64_t used_bytes, beside_bytes; /* by allocations; by what lies beside them */
+  int blocks;                                                   /* rows of it that were ever in use */
+  int64_t used_bytes[MOST_DEVICES], beside_bytes[MOST_DEVICES]; /* by allocations; by what lies beside them */
   int loaded;
   captured *recording;
   int64_t clock_ns; /* what has run so far: FAKE_CUDA_TILE_NS a tile */
@@ -63,6 +66,15 @@ PLIM_ISAS(PLIM_EXTERN)
 static const k_bodies *const all_bodies[][K_TYPE_COUNT] = {PLIM_ISAS(PLIM_X)};
 #undef PLIM_EXTERN
 #undef PLIM_X
+
+static _Thread_local int32_t current_device; /* as in the runtime library: each thread has its own, 0 at first */
+
+/* Does the handle belong to the device that this thread uses now? */
+static int foreign(const void *of) {
+  if (!of || ((const tick *)of)->device == current_device) return 0;
+  fake.counts.foreign++;
+  return FAKE_CUDA_FOREIGN;
+}
 
 int fake_cuda_enter(void) {
   fake.counts.calls++;
@@ -122,13 +134,14 @@ static void perform(const work *w) {
   for (int64_t tile = 0; tile < w->tiles; tile++) all_bodies[0][w->call.type]->tile[w->body](&w->call, tile);
 }
 
-static int queue(const work *w) {
+static int queue(const work *w, const void *stream) {
   captured *c = fake.recording;
   int code = fake_cuda_enter();
+  if (code == 0) code = foreign(stream);
   if (code != 0) return code;
   if (w->kind == LAUNCH || w->kind == CALL) {
     fake.counts.kernels_queued++;
-    if (!fake.loaded++) fake.beside_bytes += fake.options.module_bytes;
+    if (!fake.loaded++) fake.beside_bytes[current_device] += fake.options.module_bytes;
   }
   if (!c) {
     allow(PROT_READ | PROT_WRITE);
@@ -152,17 +165,23 @@ static int count(int32_t *devices) {
 
 static int use(int32_t device, plim_cuda_facts *facts) {
   int code = fake_cuda_enter();
-  (void)device;
+  current_device = device;
   *facts = (plim_cuda_facts){"Fake GPU", fake.options.major,        fake.options.minor, 13000, 13000,
                              1 << 20,    fake.options.context_bytes};
   if (fake.options.major * 10 + fake.options.minor < 75) return FAKE_CUDA_NO_IMAGE; /* nothing of ours runs there */
-  if (code == 0) fake.beside_bytes = fake.options.context_bytes < 0 ? 1 << 20 : fake.options.context_bytes;
+  if (code == 0)
+    fake.beside_bytes[current_device] = fake.options.context_bytes < 0 ? 1 << 20 : fake.options.context_bytes;
   return code;
+}
+
+static int current(int32_t device) {
+  current_device = device;
+  return 0;
 }
 
 static int memory(int64_t *free_bytes, int64_t *total_bytes) {
   int code = fake_cuda_enter();
-  *free_bytes = fake.options.memory_bytes - fake.used_bytes - fake.beside_bytes;
+  *free_bytes = fake.options.memory_bytes - fake.used_bytes[current_device] - fake.beside_bytes[current_device];
   *total_bytes = fake.options.memory_bytes;
   return code;
 }
@@ -175,15 +194,16 @@ static int alloc(void **ptr, int64_t bytes) {
   int code = fake_cuda_enter(), slot = 0;
   if (code != 0) return code;
   fake.counts.allocs++;
-  if (out_of_memory() || bytes > fake.options.memory_bytes - fake.used_bytes - fake.beside_bytes)
+  if (out_of_memory() ||
+      bytes > fake.options.memory_bytes - fake.used_bytes[current_device] - fake.beside_bytes[current_device])
     return PLIM_CUDA_NO_MEMORY;
   while (slot < MOST_BLOCKS && fake.device[slot].ptr) slot++;
   void *made = mmap(NULL, (size_t)bytes, fake.options.open_memory ? PROT_READ | PROT_WRITE : PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (slot == MOST_BLOCKS || made == MAP_FAILED) return PLIM_CUDA_NO_MEMORY;
-  fake.device[slot] = (block){made, bytes};
+  fake.device[slot] = (block){made, bytes, current_device};
   if (slot >= fake.blocks) fake.blocks = slot + 1;
-  fake.used_bytes += bytes;
+  fake.used_bytes[current_device] += bytes;
   fake.counts.open_handles++;
   *ptr = made;
   return 0;
@@ -194,7 +214,7 @@ static int release(void *ptr) {
   for (int i = 0; i < fake.blocks; i++) {
     if (fake.device[i].ptr != ptr) continue;
     (void)munmap(ptr, (size_t)fake.device[i].bytes);
-    fake.used_bytes -= fake.device[i].bytes;
+    fake.used_bytes[fake.device[i].device] -= fake.device[i].bytes;
     fake.device[i].ptr = NULL;
     fake.counts.open_handles--;
     return code;
@@ -221,8 +241,10 @@ static int pinned_release(void *ptr) {
 static int handle_new(void **handle) {
   int code = fake_cuda_enter();
   if (code != 0) return code;
+  tick *made = malloc(sizeof *made);
+  *made = (tick){current_device, -1};
   fake.counts.open_handles++;
-  *handle = malloc(1);
+  *handle = made;
   return 0;
 }
 
@@ -232,29 +254,27 @@ static int handle_free(void *handle) {
   return fake_cuda_leave();
 }
 
-static int nothing(void *handle) {
-  (void)handle;
-  return fake_cuda_enter();
-}
-
-static int nothing_two(void *event, void *stream) {
-  (void)event, (void)stream;
-  return fake_cuda_enter();
-}
-
-static int tick_new(void **out) {
+static int stream_sync(void *stream) {
   int code = fake_cuda_enter();
-  if (code != 0) return code;
-  tick *made = malloc(sizeof *made);
-  made->passed_ns = -1;
-  fake.counts.open_handles++;
-  *out = made;
-  return 0;
+  return code != 0 ? code : foreign(stream);
+}
+
+static int event_record(void *event, void *stream) {
+  int code = fake_cuda_enter();
+  if (((tick *)event)->passed_ns < 0) fake.counts.events_recorded++;
+  ((tick *)event)->passed_ns = fake.clock_ns;
+  if (code == 0) code = foreign(event);
+  return code != 0 ? code : foreign(stream);
+}
+
+static int event_wait(void *event, void *stream) {
+  int code = fake_cuda_enter();
+  (void)event; /* one of another device may be waited for */
+  return code != 0 ? code : foreign(stream);
 }
 
 static int tick_record(void *handle, void *stream) {
-  (void)stream;
-  return queue(&(work){.kind = TICK, .to = handle});
+  return queue(&(work){.kind = TICK, .to = handle}, stream);
 }
 
 static int elapsed(void *from, void *to, int64_t *time_ns) {
@@ -266,23 +286,20 @@ static int elapsed(void *from, void *to, int64_t *time_ns) {
 }
 
 static int copy(void *to, const void *from, int64_t bytes, void *stream) {
-  (void)stream;
-  return queue(&(work){.kind = COPY, .to = to, .from = from, .bytes = bytes});
+  return queue(&(work){.kind = COPY, .to = to, .from = from, .bytes = bytes}, stream);
 }
 
 static int fill(void *to, int byte, int64_t bytes, void *stream) {
-  (void)stream;
-  return queue(&(work){.kind = FILL, .to = to, .byte = byte, .bytes = bytes});
+  return queue(&(work){.kind = FILL, .to = to, .byte = byte, .bytes = bytes}, stream);
 }
 
 static int launch(k_body body, const k_call *call, int64_t tiles, void *stream) {
-  (void)stream;
-  return queue(&(work){.kind = LAUNCH, .body = body, .call = *call, .tiles = tiles});
+  return queue(&(work){.kind = LAUNCH, .body = body, .call = *call, .tiles = tiles}, stream);
 }
 
 static int capture_begin(void *stream) {
   int code = fake_cuda_enter();
-  (void)stream;
+  if (code == 0) code = foreign(stream);
   if (code != 0 || fake.recording) return code != 0 ? code : 900;
   fake.recording = calloc(1, sizeof *fake.recording);
   fake.counts.open_handles++;
@@ -292,7 +309,7 @@ static int capture_begin(void *stream) {
 static int captured_free(void *handle) {
   captured *c = handle;
   fake.counts.open_handles--;
-  if (c->launchable) fake.beside_bytes -= fake.options.graph_bytes;
+  if (c->launchable) fake.beside_bytes[current_device] -= fake.options.graph_bytes;
   free(c->item);
   free(c);
   return fake_cuda_leave();
@@ -309,7 +326,7 @@ static int capture_end(void *stream, void **out) {
     return code;
   }
   fake.counts.captures++;
-  fake.beside_bytes += fake.options.graph_bytes;
+  fake.beside_bytes[current_device] += fake.options.graph_bytes;
   c->launchable = 1;
   *out = c;
   return 0;
@@ -318,10 +335,10 @@ static int capture_end(void *stream, void **out) {
 static int captured_launch(void *handle, void *stream) {
   const captured *c = handle;
   int code = fake_cuda_enter();
-  (void)stream;
+  if (code == 0) code = foreign(stream);
   if (code != 0) return code;
   fake.counts.launches++;
-  fake.beside_bytes += fake.options.leak_bytes;
+  fake.beside_bytes[current_device] += fake.options.leak_bytes;
   allow(PROT_READ | PROT_WRITE);
   for (int i = 0; i < c->n; i++) perform(&c->item[i]);
   allow(PROT_NONE);
@@ -343,15 +360,15 @@ static int blas_open(void **blas, int32_t *version, char *why, size_t why_bytes)
 
 static int multiply(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c,
                     void *workspace, int64_t workspace_bytes, void *stream) {
-  (void)blas, (void)workspace, (void)workspace_bytes, (void)stream;
+  (void)blas, (void)workspace, (void)workspace_bytes;
   if (fake.options.no_bf16 && product->math == PLIM_MATH_BF16) return PLIM_CUBLAS_CODES + 15; /* not supported */
-  return queue(&(work){.kind = MULTIPLY, .to = c, .product = *product, .a = a, .b = b});
+  return queue(&(work){.kind = MULTIPLY, .to = c, .product = *product, .a = a, .b = b}, stream);
 }
 
 int fake_cuda_queue(void (*function)(const void *argument), const void *argument, size_t bytes) {
   work w = {.kind = CALL, .function = function};
   memcpy(w.argument, argument, bytes);
-  return queue(&w);
+  return queue(&w, NULL);
 }
 
 void fake_cuda_hold(int more) {
@@ -379,6 +396,7 @@ static const char *error(int code) {
 static const plim_cuda_driver driver = {
     .count = count,
     .use = use,
+    .current = current,
     .memory = memory,
     .alloc = alloc,
     .release = release,
@@ -386,12 +404,12 @@ static const plim_cuda_driver driver = {
     .pinned_release = pinned_release,
     .stream_new = handle_new,
     .stream_free = handle_free,
-    .stream_sync = nothing,
+    .stream_sync = stream_sync,
     .event_new = handle_new,
     .event_free = handle_free,
-    .event_record = nothing_two,
-    .event_wait = nothing_two,
-    .tick_new = tick_new,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .tick_new = handle_new,
     .tick_free = handle_free,
     .tick_record = tick_record,
     .elapsed = elapsed,

@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/driver.h"
 
-enum { FAKE_CUDA_LOST = 999, FAKE_CUDA_NOT_READY = 600, FAKE_CUDA_NO_IMAGE = 209 };
+enum { FAKE_CUDA_LOST = 999, FAKE_CUDA_NOT_READY = 600, FAKE_CUDA_NO_IMAGE = 209, FAKE_CUDA_FOREIGN = 400 };
 enum { FAKE_CUDA_TILE_NS = 100 /* what a tile of a kernel, or a library's, takes by the GPU's clock */ };
 
 typedef struct fake_cuda_options {
@@ -29,8 +29,10 @@ typedef struct fake_cuda_options {
 
 typedef struct fake_cuda_counts {
   int64_t calls, allocs, kernels_queued, kernels_run, captures, launches /* of captured graphs */;
-  int64_t failed_leaving; /* calls that failed and that only give something back */
-  int64_t open_handles;   /* streams, events, graphs and allocations not given back */
+  int64_t failed_leaving;  /* calls that failed and that only give something back */
+  int64_t open_handles;    /* streams, events, graphs and allocations not given back */
+  int64_t foreign;         /* calls with a stream or an event of another device than the thread uses */
+  int64_t events_recorded; /* different ones */
 } fake_cuda_counts;
 
 /* One GPU of capability 9.0 and 1 GiB; nothing fails. */
