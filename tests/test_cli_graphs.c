@@ -198,7 +198,7 @@ static const struct {
     {"gen layerd -o o.json", 2, "did you mean \"layered\"?"},
     {"gen chain --ops 3 -o o.json", 2, "3 ops are not generated"},
     {"bench planer --data .", 2, "did you mean \"planners\"?"},
-    {"bench planners", 2, "bench needs --data DIR"},
+    {"bench planners", 2, "bench planners requires --data-dir DIR"},
     {"bench planners --data none", 3, "none: no folder with files that end in .json"},
     {"plan --graph none.json", 3, "none.json"},
     {"plan --graph net.json", 3, "net.json: is no document of this program"},

@@ -109,7 +109,8 @@ Test(cli_online, simulates_policies_and_plans_within_the_same_bytes) {
 Test(cli_online, what_does_not_end_has_figures_and_status_4) {
   import_log();
   (void)plim_test_program("simulate --graph g.json --online dtr --addresses none --memory 2KiB --json");
-  plim_test_expect(4, "small does not fit into 2.0 KiB: the smallest budget for which a plan was found is");
+  plim_test_expect(4,
+                   "small does not fit into 2.0 KiB (2048 bytes): the smallest budget for which a plan was found is");
   json_t *o = plim_test_json();
   cr_expect_str_eq(text(o, "status"), "oom");
   cr_expect(json_is_null(json_object_get(o, "overhead_percent")));
@@ -127,7 +128,8 @@ Test(cli_online, what_no_plan_fits_into_gets_the_sentence_of_a_plan) {
   import_log();
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     (void)plim_test_program("%s --graph g.json --memory 2KiB", ways[i]);
-    plim_test_expect(4, "small does not fit into 2.0 KiB: the smallest budget for which a plan was found is 4.0 KiB");
+    plim_test_expect(
+        4, "small does not fit into 2.0 KiB (2048 bytes): the smallest budget for which a plan was found is 4.0 KiB");
     plim_test_expect(4, "none exists below 4.0 KiB (4096 bytes), where op 'b.8' needs x8 (1024 bytes), x7");
   }
 }
@@ -203,9 +205,9 @@ Test(cli_online, weights_are_those_of_ordinary_training_under_every_policy) {
 
 Test(cli_online, cap_below_the_working_set_of_an_op_is_refused_as_in_planned_mode) {
   (void)plim_test_program("train " SMALL "--memory 600KiB --steps 1");
-  plim_test_expect(4, "does not fit into 600.0 KiB: the smallest budget for which a plan was found is");
+  plim_test_expect(4, "does not fit into 600.0 KiB (614400 bytes): the smallest budget for which a plan was found is");
   (void)plim_test_program("train " SMALL "--online dtr --memory 600KiB --steps 1 --json");
-  plim_test_expect(4, "does not fit into 600.0 KiB: the smallest budget for which a plan was found is");
+  plim_test_expect(4, "does not fit into 600.0 KiB (614400 bytes): the smallest budget for which a plan was found is");
   plim_test_expect(4, "where op '");
   plim_test_expect(4, "into 600.0 KiB no batch was found to fit; --online dtr finds a way in");
   (void)plim_test_program("train " SMALL "--online dtr --memory %lld --steps 1", (long long)needed_bytes());
@@ -287,7 +289,8 @@ Test(cli_online, figures_of_a_run_whose_cap_changes_are_of_the_whole_run) {
 
 Test(cli_online, cap_to_come_that_nothing_fits_into_is_refused_before_the_run) {
   (void)plim_test_program("train " SMALL "--memory-at 2=600KiB --steps 3");
-  plim_test_expect(4, "--memory-at, step 2: mlp with batch 16 does not fit into 600.0 KiB: the smallest budget");
+  plim_test_expect(
+      4, "--memory-at, step 2: mlp with batch 16 does not fit into 600.0 KiB (614400 bytes): the smallest budget");
   (void)plim_test_program("train " SMALL "--memory-at 2 --steps 3");
   plim_test_expect(2, "is not STEP=SIZE");
   (void)plim_test_program("train " SMALL "--memory-at 99999999999999999999=50%% --steps 3");

@@ -24,7 +24,7 @@ static const struct {
     {"plan --graph g.json --image 8x8x1", "--graph and --image cannot be combined"},
     {"plan --graph g.json --data synthetic", "--graph and --data cannot be combined"},
     {"plan --graph g.json --arithmetic fast", "--graph and --arithmetic cannot be combined"},
-    {"plan --graph g.json --math bf16", "--graph and --math cannot be combined"},
+    {"plan --graph g.json --math bf16", "--graph and --precision cannot be combined"},
     {"plan --graph g.json --layout nhwc", "--graph and --layout cannot be combined"},
     {"plan --graph g.json --device cpu", "--graph and --device cannot be combined"},
     {"plan --graph g.json --model-costs", "--graph and --model-costs cannot be combined"},
@@ -36,8 +36,8 @@ static const struct {
     {"plan " SMALL "--profile p.json", "--profile requires --graph"},
     {"plan " SMALL "--print-sequence", "--print-sequence requires --graph"},
     {"plan " SMALL "--addresses none", "--addresses requires --graph"},
-    {"plan " SMALL "--thrash 2", "--thrash requires --online"},
-    {"train " SMALL "--thrash 2", "--thrash requires --online"},
+    {"plan " SMALL "--thrash 2", "--max-recompute requires --online"},
+    {"train " SMALL "--thrash 2", "--max-recompute requires --online"},
     {"train " SMALL "--plan p.json --planner cut", "--plan and --planner cannot be combined"},
     {"train " SMALL "--plan p.json --arithmetic fast", "--plan and --arithmetic cannot be combined"},
     {"train " SMALL "--no-cuda-graph", "--no-cuda-graph requires --device cuda:0"},
@@ -52,13 +52,13 @@ static const struct {
     {"pack lives.csv --graph g.json", "--graph does not apply to lives.csv: only a plan has a graph"},
     {"bench planners --data . --ops 100", "--ops does not apply to bench planners"},
     {"bench pack --planners cut", "--planners does not apply to bench pack"},
-    {"bench pack --data . --ops 100", "--data and --ops cannot be combined"},
+    {"bench pack --data . --ops 100", "--data-dir and --ops cannot be combined"},
     {"bench online --data . --order fixed", "--order does not apply to bench online"},
-    {"bench pack --caps 50%", "--caps does not apply to bench pack"},
+    {"bench pack --caps 50%", "--budgets does not apply to bench pack"},
     {"bench large --sweep 9%:16%:1%", "--sweep does not apply to bench large"},
     {"bench window --time-limit 1s", "--time-limit does not apply to bench window"},
     {"trace summary t.jsonl --plain", "--plain does not apply to trace summary"},
-    {"train " SMALL "--thrash 2", "--thrash requires --online, --memory-at or --last-batch"},
+    {"train " SMALL "--thrash 2", "--max-recompute requires --online, --memory-at or --last-batch"},
     {"train " SMALL "--online lru --planner cut", "--online and --planner cannot be combined"},
     {"train " SMALL "--online lru --plan p.json", "--online and --plan cannot be combined"},
     {"train " SMALL "--memory-at 1=5MiB --addresses arena", "--memory-at and --addresses arena cannot be combined"},
@@ -72,7 +72,7 @@ static const struct {
     {"trace step t.jsonl --online lru", "--online requires --graph"},
     {"trace setp t.jsonl", "trace has no action \"setp\"; did you mean \"step\"?"},
     {"trace dance t.jsonl", "there are \"summary\", \"step\", \"export\", \"diff\" and \"what-if\""},
-    {"trace step t.jsonl --thrash 2", "--thrash requires --graph"},
+    {"trace step t.jsonl --thrash 2", "--max-recompute requires --graph"},
 };
 
 Test(cli_pairs, says_which_option_would_have_been_ignored) {
@@ -94,6 +94,10 @@ static const struct {
   const char *old, *present, *hidden, *command;
 } aliases[] = {
     {"train " SMALL "--no-graph", "train " SMALL "--no-cuda-graph", "--no-graph", "train"},
+    {"plan --thrash 2", "plan --max-recompute 2", "--thrash", "plan"},
+    {"plan --math none", "plan --precision none", "--math", "plan"},
+    {"bench large --caps 0", "bench large --budgets 0", "--caps", "bench"},
+    {"bench online --data none", "bench online --data-dir none", "--data=", "bench"},
     {"gen chain --ops 9 --addresses packed -o g.json && cat $PWD/g.json",
      "gen chain --ops 9 --addresses planned -o g.json && cat $PWD/g.json", "packed", "gen"},
 };

@@ -63,12 +63,19 @@ static plim_status fail_size(plim_context *ctx, const char *text, const char *fa
       text, fault);
 }
 
+static int is_unit(const char *text) {
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    if (strcmp(text, units[i].name) == 0) return 1;
+  }
+  return strcmp(text, "%") == 0;
+}
+
 plim_status plim_size_parse(plim_context *ctx, const char *text, plim_size *out) {
   decimal d;
   const char *unit = read_decimal(text, &d);
   if (!unit) return fail_size(ctx, text, "does not begin with a number that fits");
   if (*unit == ' ' && unit[1]) unit++;
-  if (d.digits == 0) return fail_size(ctx, text, "is zero");
+  if (d.digits == 0 && is_unit(unit)) return fail_size(ctx, text, "is zero");
   if (strcmp(unit, "%") == 0) {
     if (d.decimals > MOST_PERCENT_DECIMALS || d.digits > 1000 * d.scale) {
       return fail_size(ctx, text, "has more than three decimals or is above 1000 %");

@@ -91,7 +91,7 @@ static plim_status run_block(table *t) {
   plim_size size;
   PLIM_TRY(plim_size_parse(t->s->ctx, t->cap, &size));
   t->budget_bytes = plim_size_bytes(&size, t->peak_bytes);
-  if (t->budget_bytes < 0) return plim_fail(t->s->ctx, PLIM_EUSAGE, "--caps %s does not fit in 63 bits", t->cap);
+  if (t->budget_bytes < 0) return plim_fail(t->s->ctx, PLIM_EUSAGE, "--budgets %s does not fit in 63 bits", t->cap);
   t->best_percent = -1;
   while ((names = next_name(names, name))) PLIM_TRY(run_planner(t, name));
   return PLIM_OK;

@@ -7,9 +7,9 @@
 #include "tools/plimsoll/commands.h"
 
 static const struct {
-  const char *name, *folder; /* under --data; that folder itself when there is none; NULL: made-up instances */
+  const char *name, *folder; /* under --data-dir; that folder itself when there is none; NULL: made-up instances */
   bench_table *run;
-  int alone; /* 1: without --data it has made-up instances */
+  int alone; /* 1: without --data-dir it has made-up instances */
 } tables[] = {
     {"planners", "graphs", bench_planners, 0}, {"pack", "packing", bench_pack, 1}, {"online", "dtr", bench_online, 0},
     {"large", NULL, bench_large, 1},           {"window", NULL, bench_window, 1},
@@ -51,7 +51,8 @@ static plim_status bench(session *s) {
   }
   PLIM_TRY(check_planners(s, tables[row].run == bench_online));
   if (!tables[row].folder || (!s->o->data_dir && tables[row].alone)) return tables[row].run(s, NULL);
-  if (!s->o->data_dir) return plim_fail(s->ctx, PLIM_EUSAGE, "bench needs --data DIR: where the instances are");
+  if (!s->o->data_dir)
+    return plim_fail(s->ctx, PLIM_EUSAGE, "bench %s requires --data-dir DIR: where the instances are", s->o->file);
   (void)snprintf(folder, sizeof folder, "%s/%s", s->o->data_dir, tables[row].folder);
   return tables[row].run(s, stat(folder, &about) == 0 ? folder : s->o->data_dir);
 }
@@ -66,37 +67,37 @@ const command command_bench = {
     .file = "TABLE",
     .summary = "tables over public instances, beside published figures",
     .about =
-        "Run planners over the public instances in a folder and print a table beside the figures that others "
-        "published. TABLE planners: graphs (networkx node-link JSON) at 90, 80 and 70 % of program order's peak, with "
-        "the proven bound and the ratio of time to it. TABLE pack: lives (CSV), time to a packing under --capacity "
-        "(default 1048576) and the lowest height in the time limit (default 5 s); without --data, lives of training "
-        "steps of "
-        "--ops operations (default 18000) made up by --seed, and the time to 99 % of the load. TABLE "
+        "Run planners over public instances and print a table beside the figures that others published. Every search "
+        "is "
+        "made anew: what earlier runs found is not used. After Ctrl-C the rows so far stand; --json says \"partial\". "
+        "Instances that were never published have no such columns. Published seconds are of other machines.\n\n"
+        "planners: graphs (networkx node-link JSON) at 90, 80 and 70 % of program order's peak, with the proven bound "
+        "and "
+        "the ratio of time to it. A cell of others' figures has overhead and seconds; \"over\": more bytes than the "
+        "budget. \"no plan\": none was found in the effort given.\n\n"
+        "pack: lives (CSV), time to a packing under --capacity and the lowest height in the time limit (default 5 s). "
+        "Without --data-dir: lives of training steps of --ops operations (default 18000) made up by --seed, and the "
+        "time "
+        "to 99 % of the load.\n\n"
         "online: logs of the DTR prototype (.log.gz) from 0.9 to 0.2 of the program's peak, every online policy in the "
-        "same arena and the plans of search beside them; --planners names other policies and planners, -o FILE keeps "
+        "same arena and the plans of search beside them. --planners names other policies and planners; -o FILE keeps "
         "the "
-        "tables as Markdown; --sweep 9%:16%:0.2% goes through budgets close together (default: plans of search) and "
+        "tables as Markdown. --sweep 9%:16%:0.2% goes through budgets close together (default: plans of search) and "
         "says "
-        "where more memory fails or costs more than less. TABLE large: "
-        "graphs "
-        "made up by --seed, random layers and training steps of --ops operations (default 10000; --shapes), at 90, 80, "
-        "70 "
-        "and 50 % (--caps); each row has the ratio of its overhead to the best above it and the most memory so far "
-        "(default 55 s a "
-        "plan). "
-        "TABLE window: one search of the arena over 1,000 to 100,000 pieces. "
-        "Every search is made anew: what earlier runs found is not used (simulate --no-cache gives the same). After "
-        "Ctrl-C the rows so far stand; --json says \"partial\". "
-        "Instances that nobody published get a row without those columns. Published seconds are of other machines.",
+        "where more memory fails or costs more than less.\n\n"
+        "large: graphs made up by --seed, random layers and training steps of --ops operations (default 10000), at "
+        "--budgets. Each row has the ratio of its overhead to the best above it and the most memory so far (default 55 "
+        "s "
+        "a plan).\n\n"
+        "window: one search of the arena over 1,000 to 100,000 blocks.",
     .after =
         "EXAMPLES\n"
-        "  plimsoll bench planners --data ../shared/data --time-limit 10s\n"
-        "  plimsoll bench pack --data ../shared/data\n"
+        "  plimsoll bench planners --data-dir instances --time-limit 10s\n"
+        "  plimsoll bench planners --data-dir graphs --planners search,sqrt --order fixed\n"
         "  plimsoll bench pack\n"
-        "  plimsoll bench planners --data graphs --planners search,sqrt --order fixed\n"
-        "  plimsoll bench online --data ../shared/data --planners best,coop,dtr,dte\n"
-        "  plimsoll bench online --data ../shared/data --sweep 9%:16%:0.2%\n"
+        "  plimsoll bench online --data-dir instances --planners best,coop,dtr,dte\n"
+        "  plimsoll bench online --data-dir instances --sweep 9%:16%:0.2%\n"
         "  plimsoll bench large --ops 2000 --time-limit 20s\n"
-        "  plimsoll bench large --shapes unet --caps 50%,30% --planners rotor,search\n",
+        "  plimsoll bench large --shapes unet --budgets 50%,30% --planners rotor,search\n",
     .run = run_bench,
 };

@@ -108,10 +108,12 @@ static void add_measured_overhead(figures *f, const comparison *c) {
 
 static void add_weights(figures *f, const comparison *c, int64_t steps) {
   const plim_state_difference *d = &c->difference;
+  char values[HUMAN_BYTES], count[HUMAN_BYTES];
   (void)json_object_set_new(f->object, "identical", json_boolean(d->different == 0));
   (void)json_object_set_new(f->object, "values_compared", json_integer(d->values));
   figures_text(f, 0, NULL, "weights identical", d->different == 0 ? "yes" : "NO");
-  figures_note(f, 0, " (%lld values, every bit, after %lld steps", (long long)d->values, (long long)steps);
+  figures_note(f, 0, " (%s, every bit, after %s", human_items(d->values, "value", values),
+               human_items(steps, "step", count));
   figures_note(f, 0, same_arithmetic(c) ? ")" : " with the plan's choice of variants)");
 }
 
@@ -122,8 +124,8 @@ static void print_table(const comparison *c, int compared, int64_t compared_step
   figures f;
   figures_begin(&f, RUNS, title, key);
   run_figures_setting(&f, s);
-  figures_text(&f, 0, NULL, "length", human_count(plim_trainer_steps(c->run[CAPPED].trainer), count));
-  figures_note(&f, 0, " steps, %s, taking turns of %d", c->length, CHUNK);
+  figures_text(&f, 0, NULL, "length", human_items(plim_trainer_steps(c->run[CAPPED].trainer), "step", count));
+  figures_note(&f, 0, ", %s, taking turns of %d", c->length, CHUNK);
   for (int i = 0; i < RUNS; i++) {
     run_figures_plan(&f, i, s, c->program[i]);
     run_figures_measured(&f, i, &c->run[i]);

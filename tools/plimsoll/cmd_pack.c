@@ -69,7 +69,10 @@ static plim_status save(const session *s, const plim_lives *lives, const int64_t
 static void name_members(plim_text *text, const plim_lives *lives, const plim_conflict *why, const uint8_t *member) {
   int32_t shown = 0;
   if (why->at_once) {
-    plim_text_format(text, "; at step %lld these %d alone are too much:", (long long)why->time, why->n);
+    char alone[32] = "one";
+    if (why->n > 1) (void)snprintf(alone, sizeof alone, "these %d", why->n);
+    plim_text_format(text, "; at step %lld %s alone %s too much:", (long long)why->time, alone,
+                     why->n > 1 ? "are" : "is");
   } else if (why->n > 0) {
     plim_text_format(text, "; these %d do not fit%s:", why->n,
                      why->irreducible ? ", and without any one of them the others do" : "");

@@ -31,7 +31,7 @@ static plim_plan_options planning(const options *o) {
   return p;
 }
 
-static void print_result(const session *s, const simulation *sim, const simulated *r, double seconds) {
+static void print_result(const session *s, const simulation *sim, const simulated *r, int64_t whole, double seconds) {
   figures f;
   figures_begin(&f, 1, NULL, NULL);
   figures_text(&f, 0, "graph", "graph", sim->graph->name);
@@ -40,6 +40,9 @@ static void print_result(const session *s, const simulation *sim, const simulate
   effort_figures(&f, 0, s->o);
   figures_text(&f, 0, "way", s->o->online && strcmp(r->by, s->o->online) != 0 ? "in the manner of" : NULL, r->by);
   figures_bytes(&f, 0, "budget_bytes", "cap", r->budget_bytes);
+  figures_note(&f, 0, " (%.1f %% of %s, %lld bytes)", 100 * (double)r->budget_bytes / (double)whole,
+               simulation_whole_name(sim, addresses_of(s->o)), (long long)whole);
+  figures_count(&f, 0, "whole_bytes", NULL, whole);
   if (r->arena_bytes >= 0) figures_bytes(&f, 0, "arena_bytes", "arena", r->arena_bytes);
   figures_text(&f, 0, "status", "status", plim_online_end_name(r->end));
   if (r->end == PLIM_ONLINE_OK) {
@@ -104,9 +107,10 @@ static plim_status simulate_graph(session *s, const simulation *sim) {
   simulation_addresses addresses = addresses_of(s->o);
   simulated r = {.plan = NULL};
   plim_plan_options wanted = planning(s->o);
-  int64_t budget, begin_ns = plim_now_ns();
+  int64_t budget, whole, begin_ns = plim_now_ns();
   plim_status status = PLIM_OK;
   double seconds;
+  PLIM_TRY(simulation_whole(sim, addresses, &whole));
   PLIM_TRY(simulation_budget(sim, s->o->memory, addresses, &budget));
   if (policy) {
     PLIM_CHECK(simulation_online(sim, policy, addresses, budget, &r));
@@ -118,7 +122,7 @@ static plim_status simulate_graph(session *s, const simulation *sim) {
   seconds = (double)(plim_now_ns() - begin_ns) / 1e9;
   if (r.end != PLIM_ONLINE_OK) status = refuse(s, sim, policy, &r);
   progress_clear(&s->bar);
-  print_result(s, sim, &r, seconds);
+  print_result(s, sim, &r, whole, seconds);
   s->answered = 1;
 done:
   simulated_release(&r);
@@ -153,8 +157,8 @@ const command command_simulate = {
         "several ways and keeps the cheapest), coop, dtr, dtr-eq, dtr-local, dte, lru, size, msps. --planner: a plan "
         "within the same budget. --addresses none: the program's views and handles in memory that is a sum of bytes, "
         "as the DTR simulator has it; arena (default of --online): pieces of one arena; packed (default of --planner): "
-        "the plan's addresses. Percentages of --memory are of the program's own peak (for addresses rounded to 512 "
-        "bytes, with constants that stay), for graphs without handles of keep-all bytes.",
+        "the plan's addresses. Percentages of --memory are of keep-all bytes; for a log, whose program frees what "
+        "it likes, those are the program's own peak (for addresses rounded to 512 bytes, with constants that stay).",
     .after =
         "EXAMPLES\n"
         "  plimsoll import dtr resnet32.log.gz -o g.json\n"
@@ -163,7 +167,7 @@ const command command_simulate = {
         "  plimsoll simulate --graph g.json --planner search --memory 40%\n\n"
         "STATUS\n"
         "  ok; oom: nothing is left to evict; thrash: computing again takes longer than\n"
-        "  --thrash times the step. The last two end with exit status 4, and a sentence\n"
+        "  --max-recompute times the step. The last two end with exit status 4, and a sentence\n"
         "  that names the smallest cap found, by halving, in which the policy ends: no\n"
         "  policy is monotone, so smaller ones may do and larger ones fail.\n\n"
         "FILES\n"

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/human.h"
 #include "tools/plimsoll/run.h"
 #include "tools/plimsoll/verification.h"
 
@@ -10,6 +11,7 @@ enum { DEFAULT_STEPS = 5 };
 static void print_table(session *s, const verification *v, double seconds) {
   static const char *const title[] = {"under the budget", "keep-all"}, *const key[] = {"capped", "keep_all"};
   const plim_state_difference *d = &v->difference;
+  char values[HUMAN_BYTES], bytes[HUMAN_BYTES], steps[HUMAN_BYTES];
   figures f;
   figures_begin(&f, 2, title, key);
   run_figures_setting(&f, s);
@@ -26,8 +28,8 @@ static void print_table(session *s, const verification *v, double seconds) {
   (void)json_object_set_new(o, "identical", json_boolean(d->different == 0));
   (void)json_object_set_new(o, "seconds", json_real(seconds));
   figures_flag(&f, 0, NULL, "weights identical", d->different == 0);
-  figures_note(&f, 0, " (%lld values, %lld bytes after %lld steps)", (long long)d->values, (long long)d->bytes,
-               (long long)v->steps);
+  figures_note(&f, 0, " (%s, %s after %s)", human_items(d->values, "value", values),
+               human_items(d->bytes, "byte", bytes), human_items(v->steps, "step", steps));
   figures_print(&f, s->o->json);
   s->answered = 1;
   figures_end(&f);
@@ -35,6 +37,7 @@ static void print_table(session *s, const verification *v, double seconds) {
 
 static plim_status verify(session *s) {
   verification v;
+  char steps[HUMAN_BYTES];
   PLIM_TRY(session_device(s));
   if (!session_computes(s)) {
     return plim_fail(s->ctx, PLIM_EUSAGE,
@@ -49,10 +52,9 @@ static plim_status verify(session *s) {
   if (status == PLIM_OK) {
     print_table(s, &v, (double)(plim_now_ns() - begin) / 1e9);
     if (v.difference.different > 0) {
-      status =
-          plim_fail(s->ctx, PLIM_EDIFF, "%lld of %lld values differ after %lld steps; the first is %s at byte %lld",
-                    (long long)v.difference.different, (long long)v.difference.values, (long long)v.steps,
-                    v.difference.name, (long long)v.difference.first_byte);
+      status = plim_fail(s->ctx, PLIM_EDIFF, "%lld of %lld values differ after %s; the first is %s at byte %lld",
+                         (long long)v.difference.different, (long long)v.difference.values,
+                         human_items(v.steps, "step", steps), v.difference.name, (long long)v.difference.first_byte);
     }
   }
   verification_end(&v);

@@ -9,5 +9,7 @@ extern const command command_train, command_compare, command_verify, command_pro
 
 /* A line for each exit status; ends every command's help. */
 extern const char command_exit_status[];
+/* A line for each variable of the environment. */
+extern const char command_environment[];
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/size.h"
+
 const char *human_count(int64_t count, char *text) {
   char digits[HUMAN_BYTES / 2];
   int length = snprintf(digits, sizeof digits, "%" PRId64, count < 0 ? -count : count), to = 0;
@@ -14,6 +16,18 @@ const char *human_count(int64_t count, char *text) {
     text[to++] = digits[i];
   }
   text[to] = 0;
+  return text;
+}
+
+const char *human_bytes(int64_t bytes, char *text) {
+  size_t length = strlen(plim_size_print(bytes, text));
+  if (bytes >= 1024) (void)snprintf(text + length, HUMAN_BYTES - length, " (%lld bytes)", (long long)bytes);
+  return text;
+}
+
+const char *human_items(int64_t count, const char *noun, char *text) {
+  size_t length = strlen(human_count(count, text));
+  (void)snprintf(text + length, HUMAN_BYTES - length, " %s%s", noun, count == 1 ? "" : "s");
   return text;
 }
 

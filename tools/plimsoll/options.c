@@ -36,16 +36,18 @@ static const option_row rows[] = {
     {"image", "HxWxC", "size of synthetic images (default: 28x28x1 for mlp, 224x224x3 for resnet50, else 32x32x3)",
      BUILDS, GROUP_MODEL, 0, TEXT, AT(image), 0, 0},
 
-    {"data", "DIR", "folder of the instances, or the one above it", COMMAND_BENCH, GROUP_DATA, 'd', TEXT, AT(data_dir),
-     0, 0},
+    {"data-dir", "DIR", "folder of the instances, or the one above it", COMMAND_BENCH, GROUP_DATA, 'd', TEXT,
+     AT(data_dir), 0, 0},
     {"data", "NAME", "fashion-mnist, cifar10 or synthetic: noise (default fashion-mnist)", BUILDS, GROUP_DATA, 'd',
      TEXT, AT(data), 0, 0},
     {"data-dir", "DIR", "folder of the data set's files (default: where its package puts them)", RUNS, GROUP_DATA, 0,
      TEXT, AT(data_dir), 0, 0},
     {"no-augment", NULL, "no random crops and mirrors", RUNS, GROUP_DATA, 0, FLAG, AT(no_augment), 0, 0},
 
-    {"ops", "N", "exactly so many when layered, else as many as fit (default 1000, bench 10000)",
-     COMMAND_GEN | COMMAND_BENCH, GROUP_MODEL, 'n', COUNT, AT(ops), 1, 1e9},
+    {"ops", "N", "exactly so many when layered, else as many whole blocks as fit (default 1000)", COMMAND_GEN,
+     GROUP_MODEL, 'n', COUNT, AT(ops), 1, 1e9},
+    {"ops", "N", "of made-up graphs (default: large 10000, pack 18000)", COMMAND_BENCH, GROUP_MODEL, 'n', COUNT,
+     AT(ops), 1, 1e9},
     {"shapes", "NAMES",
      "large: layered, chain, residual, unet, transformer, with commas between them (default "
      "layered,transformer,residual)",
@@ -59,18 +61,27 @@ static const option_row rows[] = {
     {"skips", "X", "layered: share of links that skip layers (default 0.14)", COMMAND_GEN, GROUP_MODEL, 0, REAL,
      AT(skips), 0, 1},
 
-    {"memory", "SIZE", "cap on the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none)", PLANS,
+    {"memory", "SIZE", "budget of the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none)", RUNS,
      GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
+    {"memory", "SIZE",
+     "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the peak of program order where a graph has no "
+     "addresses (default: none)",
+     COMMAND_PLAN, GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
+    {"memory", "SIZE",
+     "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the program's own peak where the graph is of a "
+     "log (default: all)",
+     COMMAND_SIMULATE, GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
     {"vram", "SIZE",
-     "on a GPU: cap on everything there; the arena gets what context, libraries and modules leave of it, or --memory "
-     "where that is less",
+     "on a GPU: budget of everything there, in bytes; the arena gets what context, libraries and modules leave of it, "
+     "or "
+     "--memory where that is less",
      COMMAND_TRAIN, GROUP_MEMORY, 0, TEXT, AT(vram), 0, 0},
     {"retime", "N",
      "time the operations of N steps in place, then make the plan again with the times found (default: 8 on a GPU, "
      "else 0: not)",
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, COUNT, AT(retime), 0, 1000},
     {"memory-at", "STEP=SIZE",
-     "in the middle of training step STEP, counted from 0, the cap becomes SIZE: the step finishes online and the "
+     "in the middle of training step STEP, counted from 0, the budget becomes SIZE: the step finishes online and the "
      "system gets the arena's tail back; may be given several times",
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXTS, AT(memory_at), 0, 0},
     {"planner", "NAME", "search (default), keep-all, sqrt, greedy, revolve, rotor, cut, milp, lp-round or moccasin",
@@ -83,50 +94,63 @@ static const option_row rows[] = {
      AT(copies), 1, 1000},
     {"iterations", "N", "planning effort in moves, of a solver in nodes or pivots; the plan depends on nothing else",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
-    {"time-limit", "TIME", "effort, as in 10s, 500ms or 2min; the result may differ between runs",
+    {"time-limit", "TIME", "effort, as in 10s, 500ms, 2min or 1h; the result may differ between runs",
      PLANS | COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
     {"curve", NULL, "plan the whole range of budgets; -o ends in .json, .csv or .svg", COMMAND_PLAN, GROUP_MEMORY, 0,
      FLAG, AT(curve), 0, 0},
     {"sweep", "RANGE", "online: budgets FROM%:TO%:STEP%, as in 9%:16%:0.2%, and where more memory is worse",
      COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(sweep), 0, 0},
-    {"caps", "SIZES",
-     "large: shares of program order's peak, or bytes, with commas between them (default 90%,80%,70%,50%)",
+    {"budgets", "SIZES",
+     "large: bytes, or shares of the peak of program order, with commas between them (default 90%,80%,70%,50%)",
      COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(caps), 0, 0},
     {"points", "N", "budgets of the curve (default 41)", COMMAND_PLAN, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
-    {"capacity", "SIZE", "stop at the first packing within it (default: as low as possible)",
-     COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 'c', TEXT, AT(capacity), 0, 0},
+    {"capacity", "SIZE", "bytes; stop at the first packing within it (default: as low as possible)", COMMAND_PACK,
+     GROUP_MEMORY, 'c', TEXT, AT(capacity), 0, 0},
+    {"capacity", "SIZE", "pack: bytes of the timed packing (default 1048576)", COMMAND_BENCH, GROUP_MEMORY, 'c', TEXT,
+     AT(capacity), 0, 0},
     {"addresses", "KIND",
-     "planned (default): offsets of the plan; jemalloc: an allocation for each value, without a cap", RUNS,
-     GROUP_MEMORY, 0, TEXT, AT(addresses), 0, 0},
-    {"addresses", "KIND", "planned: the cap bounds addresses; none: sums of bytes (default: what the graph says)",
-     COMMAND_PLAN | COMMAND_GEN, GROUP_MEMORY, 0, TEXT, AT(packing), 0, 0},
+     "planned (default): offsets of the plan; arena: its schedule, with addresses that the online arena decides; "
+     "jemalloc: an allocation for each value, for comparison: --memory bounds the plan, not what is allocated",
+     RUNS, GROUP_MEMORY, 0, TEXT, AT(addresses), 0, 0},
+    {"addresses", "KIND", "planned: the budget bounds addresses; none: sums of bytes (default: what the graph says)",
+     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(packing), 0, 0},
+    {"addresses", "KIND", "of plans of the graph. planned: the budget bounds addresses; none (default): sums of bytes",
+     COMMAND_GEN, GROUP_MEMORY, 0, TEXT, AT(packing), 0, 0},
     {"addresses", "KIND", "none, arena (default with --online) or planned (default with --planner)", COMMAND_SIMULATE,
      GROUP_MEMORY, 0, TEXT, AT(placing), 0, 0},
     {"online", "POLICY",
      "no plan: evict what finds no room and compute it again. best, coop, dtr, dtr-eq, dtr-local, dte, lru, size or "
      "msps",
      PLANS, GROUP_MEMORY, 0, TEXT, AT(online), 0, 0},
-    {"thrash", "F", "give up when computing again takes longer than F times the step (default 1)",
+    {"max-recompute", "F", "online: give up when recomputing takes longer than F times the step (default 1)",
      PLANS | COMMAND_TRACE, GROUP_MEMORY, 0, REAL, AT(thrash), 0, 1e9},
 
     {"arithmetic", "KIND",
      "auto (default): the planner may choose among variants that give other bits; fast; small; "
      "or a plan file whose choice is used",
      RUNS | COMMAND_PLAN, GROUP_ARITHMETIC, 'a', TEXT, AT(arithmetic), 0, 0},
-    {"math", "MODE",
+    {"precision", "NAME",
      "fp32 (default); bf16: activations and their gradients in half the bytes, sums and weights in fp32; tf32: on a "
      "GPU, products have rounded factors",
      BUILDS, GROUP_ARITHMETIC, 0, TEXT, AT(math), 0, 0},
     {"layout", "NAME", "auto (default): the faster by profile; nhwc, nchw8c, nchw16c, flat", BUILDS, GROUP_ARITHMETIC,
      0, TEXT, AT(layout), 0, 0},
-    {"threads", "N", "default: the CPUs this process may use", BUILDS | COMMAND_PACK | COMMAND_BENCH, GROUP_ARITHMETIC,
+    {"threads", "N", "default: the CPUs this process may use", RUNS | COMMAND_PROFILE | COMMAND_BENCH, GROUP_ARITHMETIC,
      't', COUNT, AT(threads), 1, 4096},
+    {"threads", "N",
+     "of the planner, and those that the plan is for (default: with --time-limit the CPUs this process may use, else "
+     "one "
+     "for the planner)",
+     COMMAND_PLAN, GROUP_ARITHMETIC, 't', COUNT, AT(threads), 1, 4096},
+    {"threads", "N", "default 1", COMMAND_PACK, GROUP_ARITHMETIC, 't', COUNT, AT(threads), 1, 4096},
     {"device", "NAME",
      "cpu (default), cuda:0 and so on (a GPU), check (finds bad plans and kernels, slow) or sim (no arithmetic)",
      BUILDS, GROUP_ARITHMETIC, 0, TEXT, AT(device), 0, 0},
-    {"no-cuda-graph", NULL, "on a GPU: queue every kernel of a step anew instead of replaying the step as one graph",
-     RUNS, GROUP_ARITHMETIC, 0, FLAG, AT(no_graph), 0, 0},
-    {"ceilings", NULL, "measure what the device can do at most, and say what share of it each kind reaches",
+    {"no-cuda-graph", NULL, "on a GPU: launch the kernels of a step one by one instead of as one graph", RUNS,
+     GROUP_ARITHMETIC, 0, FLAG, AT(no_graph), 0, 0},
+    {"ceilings", NULL,
+     "measure bandwidth of memory and FLOP/s, and say what share of these each kind reaches (above 100 %: its operands "
+     "came from a cache)",
      COMMAND_PROFILE, GROUP_ARITHMETIC, 0, FLAG, AT(ceilings), 0, 0},
     {"model-costs", NULL, "modelled instead of measured times; needs no run", BUILDS, GROUP_ARITHMETIC, 0, FLAG,
      AT(model_costs), 0, 0},
@@ -148,40 +172,56 @@ static const option_row rows[] = {
      "is "
      "given, else --steps)",
      COMMAND_TRAIN, GROUP_RUN, 0, COUNT, AT(total_steps), 1, 1e12},
-    {"minutes", "N", "as many whole tens of steps as the profile says fit, one epoch at most", COMMAND_COMPARE,
-     GROUP_RUN, 0, REAL, AT(minutes), 0.01, 1e5},
+    {"minutes", "N", "run for about N minutes by the profile, in whole tens of steps, one epoch at most",
+     COMMAND_COMPARE, GROUP_RUN, 0, REAL, AT(minutes), 0.01, 1e5},
     {"rate", "X", "highest learning rate (default by model and batch)", RUNS, GROUP_RUN, 'r', REAL, AT(rate), 0, 1e9},
     {"momentum", "X", "default 0.9", RUNS, GROUP_RUN, 0, REAL, AT(momentum), 0, 1},
     {"weight-decay", "X", "default 0.0005", RUNS, GROUP_RUN, 0, REAL, AT(weight_decay), 0, 1},
-    {"seed", "N", "weights, order of images, augmentation, dropout, search, graphs (default 1)",
-     PLANS | COMMAND_GEN | COMMAND_BENCH, GROUP_RUN, 0, COUNT, AT(seed), 0, 9e15},
+    {"seed", "N", "weights, order of images, augmentation, dropout, search (default 1)", RUNS, GROUP_RUN, 0, COUNT,
+     AT(seed), 0, 9e15},
+    {"seed", "N", "of the search (default 1)", COMMAND_PLAN | COMMAND_SIMULATE, GROUP_RUN, 0, COUNT, AT(seed), 0, 9e15},
+    {"seed", "N", "of the graph (default 1)", COMMAND_GEN, GROUP_RUN, 0, COUNT, AT(seed), 0, 9e15},
+    {"seed", "N", "of the search, and of made-up instances (default 1)", COMMAND_BENCH, GROUP_RUN, 0, COUNT, AT(seed),
+     0, 9e15},
 
     {"plan", "FILE", "run this plan of the training step instead of making one", COMMAND_TRAIN | COMMAND_VERIFY,
      GROUP_FILES, 0, TEXT, AT(plan), 0, 0},
-    {"graph", "FILE", "the plan's graph (default: beside the plan)", COMMAND_CHECK | COMMAND_PACK, GROUP_FILES, 0, TEXT,
-     AT(graph), 0, 0},
-    {"graph", "FILE", "the graph to play", COMMAND_SIMULATE, GROUP_FILES, 0, TEXT, AT(graph), 0, 0},
-    {"graph", "FILE", "plan this graph instead of a model", COMMAND_PLAN, GROUP_FILES, 0, TEXT, AT(graph), 0, 0},
+    {"graph", "FILE", "the graph document of the plan (default: beside the plan)", COMMAND_CHECK | COMMAND_PACK,
+     GROUP_FILES, 0, TEXT, AT(graph), 0, 0},
+    {"graph", "FILE", "the graph document to simulate", COMMAND_SIMULATE, GROUP_FILES, 0, TEXT, AT(graph), 0, 0},
+    {"graph", "FILE", "plan this graph document instead of a model", COMMAND_PLAN, GROUP_FILES, 0, TEXT, AT(graph), 0,
+     0},
     {"profile", "FILE", "costs of the graph's ops (default: those that it carries)", COMMAND_PLAN, GROUP_FILES, 0, TEXT,
      AT(profile), 0, 0},
-    {"output", "FILE", "where the document goes",
-     COMMAND_PLAN | COMMAND_TRAIN | COMMAND_PROFILE | COMMAND_PACK | COMMAND_IMPORT | COMMAND_GEN | COMMAND_SIMULATE |
-         COMMAND_TRACE,
+    {"output", "FILE",
+     "the plan; its graph is written beside it, to NAME.graph.json for NAME.json; with --curve the curve, as .json, "
+     ".csv or .svg",
+     COMMAND_PLAN, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE", "the plan; its graph is written beside it, to NAME.graph.json for NAME.json", COMMAND_TRAIN,
      GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE", "the profile: every variant of every op with its time and workspace", COMMAND_PROFILE,
+     GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE", "the lives with their offsets, as CSV", COMMAND_PACK, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE", "the graph document", COMMAND_IMPORT | COMMAND_GEN, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE",
+     "the plan of what was simulated; its graph is written beside it, to NAME.graph.json for NAME.json",
+     COMMAND_SIMULATE, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE", "export: events in a file whose name ends in .json, a page in .html", COMMAND_TRACE, GROUP_FILES,
+     'o', TEXT, AT(output), 0, 0},
     {"output", "FILE", "online: the tables as Markdown", COMMAND_BENCH, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
     {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,
      0, TEXT, AT(trace), 0, 0},
-    {"graph", "FILE", "instead of a file: play this graph under --online", COMMAND_TRACE, GROUP_FILES, 0, TEXT,
-     AT(graph), 0, 0},
-    {"online", "POLICY", "the policy that plays --graph (default best)", COMMAND_TRACE, GROUP_MEMORY, 0, TEXT,
+    {"graph", "FILE", "instead of FILE: simulate this graph document under --online", COMMAND_TRACE, GROUP_FILES, 0,
+     TEXT, AT(graph), 0, 0},
+    {"online", "POLICY", "the policy that simulates --graph (default best)", COMMAND_TRACE, GROUP_MEMORY, 0, TEXT,
      AT(online), 0, 0},
-    {"memory", "SIZE", "cap on the arena in which --graph is played, or of what-if", COMMAND_TRACE, GROUP_MEMORY, 'M',
-     TEXT, AT(memory), 0, 0},
+    {"memory", "SIZE", "budget of the arena for --graph, or of what-if: bytes, or a share of keep-all bytes",
+     COMMAND_TRACE, GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
     {"policy", "POLICY", "what-if: the policy from step --at on (default best)", COMMAND_TRACE, GROUP_MEMORY, 0, TEXT,
      AT(policy), 0, 0},
-    {"then-memory", "SIZE", "what-if: the cap from step --at on, also as a share of the run's own", COMMAND_TRACE,
+    {"then-memory", "SIZE", "what-if: the budget from step --at on, also as a share of the run's own", COMMAND_TRACE,
      GROUP_MEMORY, 0, TEXT, AT(then_memory), 0, 0},
     {"plain", NULL, "lines of text also on a terminal", COMMAND_TRACE, GROUP_PRINT, 0, FLAG, AT(plain), 0, 0},
     {"at", "N", "print what there is at step N of the plan, and end", COMMAND_TRACE, GROUP_PRINT, 0, COUNT, AT(at), 0,
@@ -209,7 +249,8 @@ enum { ROWS = sizeof rows / sizeof rows[0] };
 static const struct {
   const char *old, *name;
 } aliases[] = {
-    {"no-graph", "no-cuda-graph"},
+    {"no-graph", "no-cuda-graph"}, {"thrash", "max-recompute"}, {"math", "precision"},
+    {"caps", "budgets"},           {"data", "data-dir"},        {"lr", "rate"},
 };
 enum { ALIASES = sizeof aliases / sizeof aliases[0] };
 
@@ -261,7 +302,7 @@ static const option_values_row value_rows[] = {
     {PLANS, "online", "online policy", plim_policy_name},
     {COMMAND_PLAN | COMMAND_BENCH, "order", "order", order_name},
     {RUNS, "last-batch", "use of the last batch", last_batch_name},
-    {BUILDS, "math", "math mode", math_name},
+    {BUILDS, "precision", "precision", math_name},
     {BUILDS, "layout", "layout", layout_name},
     {COMMAND_TRACE, "online", "online policy", plim_policy_name},
     {COMMAND_TRACE, "policy", "online policy", plim_policy_name},
@@ -285,19 +326,20 @@ const char *option_group_title(int group) {
   return group > 0 && group < GROUP_COUNT ? group_title[group] : "";
 }
 
-static const char *present_name(const char *name) {
-  for (int i = 0; i < ALIASES; i++) {
-    if (strcmp(aliases[i].old, name) == 0) return aliases[i].name;
-  }
-  return name;
-}
-
-const option_row *option_row_find(unsigned mask, const char *name) {
-  const char *present = present_name(name);
+static const option_row *find_row(unsigned mask, const char *name) {
   for (int i = 0; i < ROWS; i++) {
-    if ((rows[i].commands & mask) && strcmp(rows[i].name, present) == 0) return &rows[i];
+    if ((rows[i].commands & mask) && strcmp(rows[i].name, name) == 0) return &rows[i];
   }
   return NULL;
+}
+
+/* A present name of this command comes before an earlier one. */
+const option_row *option_row_find(unsigned mask, const char *name) {
+  const option_row *r = find_row(mask, name);
+  for (int i = 0; i < ALIASES && !r; i++) {
+    if (strcmp(aliases[i].old, name) == 0) r = find_row(mask, aliases[i].name);
+  }
+  return r;
 }
 
 const option_row *option_row_letter(unsigned mask, int letter) {

@@ -17,6 +17,16 @@ const char command_exit_status[] =
     "  130  Ctrl-C: the step under way is finished; a second Ctrl-C ends at once\n"
     "  143  SIGTERM: the same; 129 after SIGHUP, when the terminal has gone\n";
 
+const char command_environment[] =
+    "  XDG_CACHE_HOME   folder of measured profiles and found plans (default ~/.cache)\n"
+    "  NO_COLOR         set to anything: the stepper uses no colours\n"
+    "  PLIM_ISA         instruction set of the kernels on a CPU, as in x86-64-v3\n"
+    "                   (default: the best that the CPU has)\n"
+    "  OMP_WAIT_POLICY, GOMP_SPINCOUNT  how threads wait; the program sets them itself\n"
+    "                   unless one of them is given\n"
+    "  PLIM_CUDA_LIBS, PLIM_CUDNN, PLIM_CUBLAS  see plimsoll help train\n"
+    "  PLIM_HIGHS, PLIM_CBC, PLIM_ORTOOLS  see plimsoll help solvers\n";
+
 /* Words of one paragraph. */
 static int wrap_paragraph(FILE *to, const char *text, size_t length, int at, int indent) {
   int column = at, first = 1;
@@ -110,7 +120,8 @@ void options_overview(FILE *to) {
                 "  -h, --help     print this text, or after a command describe it\n"
                 "  --version      print the version\n"
                 "\nExit status of every command:\n%s"
+                "\nEnvironment:\n%s"
                 "\nExample:\n"
                 "  plimsoll train --model resnet20 --data fashion-mnist --memory 64MiB\n",
-                command_exit_status);
+                command_exit_status, command_environment);
 }

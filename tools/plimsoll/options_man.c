@@ -98,5 +98,7 @@ void options_man(FILE *to) {
   for (int i = 0; command_at(i); i++) print_command(to, command_at(i));
   (void)fputs(".SH \"EXIT STATUS\"\n.nf\n", to);
   print_text(to, command_exit_status, strlen(command_exit_status));
+  (void)fputs(".fi\n.SH ENVIRONMENT\n.nf\n", to);
+  print_text(to, command_environment, strlen(command_environment));
   (void)fputs(".fi\n", to);
 }

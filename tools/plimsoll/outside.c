@@ -19,8 +19,7 @@ outside outside_measure(const plim_context *ctx, int64_t arena_bytes, int64_t da
 const char *outside_print(const outside *o, char *text) {
   char total[PLIM_SIZE_TEXT_BYTES], dataset[PLIM_SIZE_TEXT_BYTES], documents[PLIM_SIZE_TEXT_BYTES],
       rest[PLIM_SIZE_TEXT_BYTES];
-  (void)snprintf(text, OUTSIDE_TEXT_BYTES,
-                 "%s (data set %s, documents and planning %s, program, libraries and thread stacks %s)",
+  (void)snprintf(text, OUTSIDE_TEXT_BYTES, "%s (data set %s, planning %s, program and libraries %s)",
                  plim_size_print(o->total, total), plim_size_print(o->dataset, dataset),
                  plim_size_print(o->documents, documents), plim_size_print(o->rest, rest));
   return text;

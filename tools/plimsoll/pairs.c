@@ -19,7 +19,7 @@ static const struct {
   unsigned commands;
   const char *option, *others, *unless, *why;
 } excluded[] = {
-    {COMMAND_PLAN, "graph", "model batch image data arithmetic math layout device model-costs", NULL, NULL},
+    {COMMAND_PLAN, "graph", "model batch image data arithmetic precision layout device model-costs", NULL, NULL},
     {COMMAND_PLAN, "graph", "online", NULL, "plimsoll simulate --graph does that"},
     {COMMAND_PLAN, "curve", "memory svg print-sequence online", NULL, NULL},
     {PLANS, "online", "planner plan", NULL, "a run is online, without a plan, or has one"},
@@ -45,10 +45,10 @@ static const struct {
     {COMMAND_PLAN, "print-sequence", "graph"},
     {COMMAND_PLAN, "addresses", "graph"},
     {COMMAND_PLAN, "points", "curve"},
-    {COMMAND_PLAN, "thrash", "online"},
-    {COMMAND_TRAIN | COMMAND_VERIFY, "thrash", "online memory-at last-batch"},
-    {COMMAND_COMPARE, "thrash", "online last-batch"},
-    {COMMAND_TRACE, "thrash", "graph"},
+    {COMMAND_PLAN, "max-recompute", "online"},
+    {COMMAND_TRAIN | COMMAND_VERIFY, "max-recompute", "online memory-at last-batch"},
+    {COMMAND_COMPARE, "max-recompute", "online last-batch"},
+    {COMMAND_TRACE, "max-recompute", "graph"},
     {COMMAND_TRACE, "online", "graph"},
     {RUNS, "no-cuda-graph", "device=cuda*"},
     {COMMAND_TRAIN, "vram", "device=cuda*"},
@@ -64,11 +64,11 @@ static const struct {
     {COMMAND_GEN, "residual", SHAPE, ""},
     {COMMAND_GEN, "unet", SHAPE, ""},
     {COMMAND_GEN, "transformer", SHAPE, ""},
-#define TABLE "data ops shapes caps planners order iterations time-limit sweep capacity threads seed output"
-    {COMMAND_BENCH, "planners", TABLE, "data planners order iterations time-limit threads seed"},
-    {COMMAND_BENCH, "pack", TABLE, "data ops time-limit capacity threads seed"},
-    {COMMAND_BENCH, "online", TABLE, "data planners iterations time-limit sweep threads seed output"},
-    {COMMAND_BENCH, "large", TABLE, "shapes caps planners ops iterations time-limit threads seed"},
+#define TABLE "data-dir ops shapes budgets planners order iterations time-limit sweep capacity threads seed output"
+    {COMMAND_BENCH, "planners", TABLE, "data-dir planners order iterations time-limit threads seed"},
+    {COMMAND_BENCH, "pack", TABLE, "data-dir ops time-limit capacity threads seed"},
+    {COMMAND_BENCH, "online", TABLE, "data-dir planners iterations time-limit sweep threads seed output"},
+    {COMMAND_BENCH, "large", TABLE, "shapes budgets planners ops iterations time-limit threads seed"},
     {COMMAND_BENCH, "window", TABLE, "seed"},
 #define ACTION "at find with output plain policy then-memory memory"
     {COMMAND_TRACE, "summary", ACTION, ""},
@@ -239,7 +239,7 @@ static plim_status check_values(plim_context *ctx, const options *o) {
     return plim_fail(ctx, PLIM_EUSAGE, "--output does not apply to --online with --addresses none: there is no plan");
   }
   if ((o->command & COMMAND_BENCH) && strcmp(file, "pack") == 0 && o->data_dir && options_given(o, "ops")) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--data and --ops cannot be combined: lives are of files or made up");
+    return plim_fail(ctx, PLIM_EUSAGE, "--data-dir and --ops cannot be combined: lives are of files or made up");
   }
   return PLIM_OK;
 }

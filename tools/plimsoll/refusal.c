@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "runtime/base/size.h"
+#include "tools/plimsoll/human.h"
 #include "tools/plimsoll/session.h"
 
 enum { GUESSES = 4, MOST_GUESSES = 6 /* as long as no batch fits */ };
@@ -62,7 +63,7 @@ enum { WORDS = 1536, BATCH_WORDS = 96 };
 /* The numbers of the floor, and the sentence that they make; `batch` ends it. */
 static plim_status explain(session *s, const char *what, int64_t budget_bytes, const plim_graph *graph,
                            const plim_plan_floor *floor, const char *batch) {
-  char budget[PLIM_SIZE_TEXT_BYTES], why[WORDS];
+  char budget[HUMAN_BYTES], why[WORDS];
   refusal *r = &s->refusal;
   r->budget_bytes = budget_bytes;
   r->smallest_bytes = floor->smallest_bytes;
@@ -70,13 +71,13 @@ static plim_status explain(session *s, const char *what, int64_t budget_bytes, c
   progress_clear(&s->bar);
   if (floor->smallest_bytes <= budget_bytes) { /* the search for fewest bytes was luckier than the one for the budget */
     return plim_fail(s->ctx, PLIM_ENOFIT,
-                     "no plan of %s within %s was found in the effort allowed, but it fits: a search for fewest bytes "
-                     "found a plan in %lld; allow more%s",
-                     what, plim_size_print(budget_bytes, budget), (long long)floor->smallest_bytes, batch);
+                     "no plan of %s within %s was found within the given effort, but it fits: a search for "
+                     "fewest bytes found a plan in %lld bytes; raise --time-limit or --iterations%s",
+                     what, human_bytes(budget_bytes, budget), (long long)floor->smallest_bytes, batch);
   }
   plim_plan_floor_describe(graph, floor, why, sizeof why);
-  return plim_fail(s->ctx, PLIM_ENOFIT, "%s does not fit into %s: %s%s", what, plim_size_print(budget_bytes, budget),
-                   why, batch);
+  return plim_fail(s->ctx, PLIM_ENOFIT, "%s does not fit into %s: %s%s", what, human_bytes(budget_bytes, budget), why,
+                   batch);
 }
 
 plim_status refusal_explain(session *s) {

@@ -76,15 +76,15 @@ plim_status run_evaluate(run *r) {
 /* ---- figures ---- */
 
 void run_figures_setting(figures *f, const session *s) {
-  char text[FIGURES_TEXT];
+  char text[FIGURES_TEXT], threads[HUMAN_BYTES];
   const plim_machine *machine = &s->device->machine;
   const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
   const char *math = plim_math_name(plim_graph_math(graph));
   (void)snprintf(text, sizeof text, "%s, batch %d, %s, %s, %s", s->o->model, (int)s->o->batch, s->o->data,
                  plim_layout_name(s->layout), math);
-  figures_text(f, 0, NULL, "training", text);
-  (void)snprintf(text, sizeof text, "%s, %d threads, %s, %s", machine->device, machine->threads, machine->isa,
-                 machine->library);
+  figures_text(f, 0, NULL, "model", text);
+  (void)snprintf(text, sizeof text, "%s%s, %s, %s, %s", s->checked ? "check of " : "", machine->device,
+                 human_items(machine->threads, "thread", threads), machine->isa, machine->library);
   figures_text(f, 0, NULL, "device", text);
   const char *missing = strcmp(machine->device, "cuda") == 0 ? plim_device_cuda_missing(s->device) : "";
   if (missing[0]) figures_note(f, 0, "; %s: slower convolutions", missing);

@@ -41,9 +41,36 @@ static plim_status check_values(session *s) {
   return PLIM_OK;
 }
 
+/* Sizes that cannot be read, before anything is begun. */
+static plim_status check_sizes(session *s) {
+  const options *o = s->o;
+  char sentence[PLIM_ERROR_BYTES];
+  plim_size size;
+  for (int i = 0; i < o->n_given; i++) {
+    const option_row *r = option_row_find(o->command, o->given[i]);
+    const char *text = NULL;
+    if (r->kind != TEXT || strcmp(r->arg, "SIZE") != 0) continue;
+    memcpy(&text, (const char *)o + r->at, sizeof text);
+    if (plim_size_parse(s->ctx, text, &size) == PLIM_OK) continue;
+    (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--%s: %s", r->name, sentence);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_device(session *s) {
+  const char *name = s->o->device;
+  if (plim_name_find(option_values_find(COMMAND_TRAIN, "device")->at, name) >= 0) return PLIM_OK;
+  if (strncmp(name, "cuda", 4) == 0) return PLIM_OK; /* of which there may be several */
+  return plim_fail(s->ctx, PLIM_EUSAGE, "no device is called '%s'; there are cpu, cuda:0, cuda:1, ..., sim and check",
+                   name);
+}
+
 static plim_status check_names(session *s) {
   const options *o = s->o;
   PLIM_TRY(check_values(s));
+  PLIM_TRY(check_device(s));
+  PLIM_TRY(check_sizes(s));
   return effort_check(s->ctx, o);
 }
 
@@ -103,7 +130,8 @@ static plim_status image_size(session *s) {
       s->size[0] > 0 && s->size[1] > 0 && s->size[2] > 0 && s->size[2] <= 4) {
     return PLIM_OK;
   }
-  return plim_fail(s->ctx, PLIM_EUSAGE, "--image %s is not HEIGHTxWIDTHxCHANNELS with 1 to 4 channels, as in 32x32x3",
+  return plim_fail(s->ctx, PLIM_EUSAGE,
+                   "--image %s is not HEIGHTxWIDTHxCHANNELS with sides of 1 to 9999 and 1 to 4 channels, as in 32x32x3",
                    text);
 }
 

@@ -41,6 +41,11 @@ plim_status simulation_whole(const simulation *s, simulation_addresses addresses
   return PLIM_OK;
 }
 
+const char *simulation_whole_name(const simulation *s, simulation_addresses addresses) {
+  if (s->graph->handles) return "the program's own peak";
+  return addresses == ADDRESSES_NONE ? "keep-all: program order's peak" : "keep-all";
+}
+
 /* floor(percent x whole / (100 x scale)), -1 on overflow. */
 static int64_t share(const plim_size *size, int64_t whole) {
   int64_t parts = 100 * size->scale;

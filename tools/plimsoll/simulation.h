@@ -25,6 +25,9 @@ void simulation_close(simulation *s);
  * stay. Others: the peak of program order without addresses, keep-all bytes with them. */
 plim_status simulation_whole(const simulation *s, simulation_addresses addresses, int64_t *bytes);
 
+/* Its name, for people. */
+const char *simulation_whole_name(const simulation *s, simulation_addresses addresses);
+
 /* Bytes of "40%" (rounded down; with addresses to a multiple of PLIM_ALIGN) or "96MiB"; NULL: all. */
 plim_status simulation_budget(const simulation *s, const char *memory, simulation_addresses addresses, int64_t *bytes);
 
