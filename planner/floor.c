@@ -5,13 +5,14 @@
 #include "planner/curve/curve_file.h"
 #include "planner/curve/kept.h"
 #include "planner/refusal.h"
+#include "runtime/base/effort.h"
 
 /* Every strategy that begins there would look for it again. */
 static plim_status find_keep_all(const plim_problem *problem, const plim_plan_options *options, plim_schedule *order,
                                  int64_t *bytes) {
   plim_planning *pl = NULL;
   plim_status status = plim_planning_begin(problem, options, &pl);
-  if (status == PLIM_OK) status = plim_keep_all_run(pl);
+  if (status == PLIM_OK) status = plim_planning_best_so_far(pl, plim_keep_all_run(pl));
   if (status == PLIM_OK) status = plim_schedule_copy(order, &pl->best);
   if (status == PLIM_OK) *bytes = pl->best_bytes;
   plim_planning_end(pl);
@@ -28,12 +29,15 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   int64_t wanted_bytes = options->budget_bytes;
   plim_status status;
   int32_t kept = 0;
+  int64_t started_ns = plim_now_ns();
   free_options.budget_bytes = INT64_MAX;
   PLIM_CHECK(find_keep_all(problem, &free_options, &keep_all, &floor.keep_all_bytes));
   PLIM_CHECK(plim_planning_begin(problem, &free_options, &pl));
   pl->lowest = 1;
   pl->keep_all = &keep_all;
-  PLIM_CHECK(plim_kept_run(pl, strategy, curve, &kept));
+  pl->started_ns = started_ns; /* one limit for both */
+  PLIM_CHECK(plim_planning_best_so_far(pl, plim_kept_run(pl, strategy, curve, &kept)));
+  floor.cut_short = plim_planning_over(pl);
   if (options->from_curve) *options->from_curve = kept;
   floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
   floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
@@ -83,13 +87,14 @@ plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   PLIM_TRY(begin(ctx, graph, profile, options, &strategy, &problem));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_planning_last_moment(options));
   plim_status status = find_smallest(problem, &wanted, strategy, out, plan);
   if (status == PLIM_EPLAN && wanted.curves) { /* a kept plan was bad */
     wanted.curves = NULL;
     status = find_smallest(problem, &wanted, strategy, out, plan);
   }
   plim_problem_free(problem);
-  return status;
+  return plim_effort_end(ctx, outer_ns, status);
 }
 
 plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -113,7 +118,8 @@ static plim_status meets_budget(const plim_problem *problem, const plim_plan_opt
   pl->lowest = 1;
   pl->enough_bytes = budget;
   pl->brief = 1;
-  plim_status status = strategy->run_lowest(pl);
+  int64_t outer_ns = plim_effort_begin(problem->ctx, plim_planning_last_moment(options));
+  plim_status status = plim_effort_end(problem->ctx, outer_ns, strategy->run_lowest(pl));
   *yes = pl->best_bytes <= budget;
   plim_planning_end(pl);
   return status;

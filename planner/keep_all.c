@@ -4,6 +4,7 @@
  * ones, so there are only those. */
 #include "planner/planning.h"
 #include "planner/search/anneal.h"
+#include "runtime/base/effort.h"
 
 enum {
   QUICK = 4,
@@ -12,6 +13,8 @@ enum {
   MOVES_AN_OP = 300, /* for each op */
   MOST_MOVES = 3002000
 };
+/* of the time limit: for moves, and for moves and packings together */
+enum { MOVES_PERCENT = 10, ALL_PERCENT = 15 };
 
 typedef struct keeper {
   plim_planning *pl;
@@ -46,7 +49,7 @@ static plim_status improve_order(keeper *k) {
                    .cold = 0.01,
                    .weight = 1,
                    .iterations = moves < MOST_MOVES ? moves : MOST_MOVES,
-                   .deadline_ns = plim_planning_deadline(k->pl, 10),
+                   .deadline_ns = plim_planning_deadline(k->pl, MOVES_PERCENT),
                    .share = {[PLIM_MOVE_FIRST] = 1},
                    .on_fit = on_fit,
                    .user = k,
@@ -56,12 +59,18 @@ static plim_status improve_order(keeper *k) {
   return status == PLIM_OK ? offer_well(k->pl, &k->schedule) : status;
 }
 
-plim_status plim_keep_all_run(plim_planning *pl) {
+static plim_status run(plim_planning *pl) {
   if (pl->keep_all) return offer_well(pl, pl->keep_all);
   keeper k = {.pl = pl, .schedule = {.ctx = pl->problem->ctx}};
   plim_status status = plim_schedule_program_order(pl->problem, &k.schedule);
   if (status == PLIM_OK) status = offer_well(pl, &k.schedule);
-  if (status == PLIM_OK && !pl->problem->fixed_order) status = improve_order(&k);
+  int may_improve = !pl->problem->fixed_order && !plim_effort_over(pl->problem->ctx, 0);
+  if (status == PLIM_OK && may_improve) status = improve_order(&k);
   plim_schedule_free(&k.schedule);
   return status;
+}
+
+plim_status plim_keep_all_run(plim_planning *pl) {
+  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, plim_planning_deadline(pl, ALL_PERCENT));
+  return plim_effort_end(pl->problem->ctx, outer_ns, run(pl));
 }

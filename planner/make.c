@@ -3,6 +3,7 @@
 #include "planner/curve/kept.h"
 #include "planner/cut/cut.h"
 #include "planner/refusal.h"
+#include "runtime/base/effort.h"
 
 plim_plan_options plim_plan_options_default(void) {
   return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
@@ -28,7 +29,8 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   PLIM_TRY(plim_planning_begin(problem, options, &pl));
   status = curve ? plim_kept_run(pl, strategy, curve, &kept) : plim_cut_after(pl, strategy);
   if (options->from_curve) *options->from_curve = kept;
-  if (status == PLIM_ECANCEL && pl->found) status = PLIM_OK; /* the best so far */
+  int cancelled = plim_context_cancelled(problem->ctx); /* else the deadline ended it */
+  if (status == PLIM_ECANCEL && (pl->found || !cancelled)) status = PLIM_OK; /* the best so far */
   if (status == PLIM_ECANCEL && pl->budget_bytes < INT64_MAX) {
     status = plim_fail(problem->ctx, status, "planning was cancelled before a plan within %lld bytes was found",
                        (long long)pl->budget_bytes);
@@ -58,8 +60,8 @@ static plim_status make_kept(const plim_problem *problem, const plim_plan_option
   return status;
 }
 
-plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                           const plim_plan_options *options, plim_plan **out) {
+static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                        const plim_plan_options *options, plim_plan **out) {
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   plim_plan_class plan_class;
@@ -71,6 +73,13 @@ plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const pli
                                      : make_plan(problem, options, strategy, NULL, NULL, out);
   plim_problem_free(problem);
   return status;
+}
+
+plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                           const plim_plan_options *options, plim_plan **out) {
+  int64_t outer_ns = plim_effort_begin(ctx, plim_planning_last_moment(options));
+  plim_status status = make(ctx, graph, profile, options, out);
+  return plim_effort_end(ctx, outer_ns, status);
 }
 
 plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

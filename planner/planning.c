@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "planner/emit.h"
+#include "runtime/base/effort.h"
 #include "runtime/graph/check.h"
 
 enum { MOST_EFFORT_LOWEST = 96 /* of packing for the lowest height too; more is for exact search at the budget */ };
@@ -56,6 +57,13 @@ int64_t plim_planning_deadline(const plim_planning *pl, int32_t percent) {
   return limit_ns > 0 ? pl->started_ns + limit_ns / 100 * percent : INT64_MAX;
 }
 
+int64_t plim_planning_last_moment(const plim_plan_options *options) {
+  enum { GRACE_PARTS = 20 };
+  static const int64_t grace_ns = 50000000;
+  int64_t limit_ns = options->time_limit_ns;
+  return limit_ns > 0 ? plim_now_ns() + limit_ns + limit_ns / GRACE_PARTS + grace_ns : INT64_MAX;
+}
+
 static int64_t at_least_one(const plim_planning *pl, int64_t time_ns) {
   if (pl->options->time_limit_ns <= 0) return 0;
   return time_ns > 1 ? time_ns : 1;
@@ -70,8 +78,14 @@ int64_t plim_planning_left_ns(const plim_planning *pl) {
 }
 
 int plim_planning_over(const plim_planning *pl) {
-  return pl->least_bytes < INT64_MAX && pl->options->time_limit_ns > 0 &&
-         plim_now_ns() >= plim_planning_deadline(pl, 100);
+  int64_t deadline_ns = plim_planning_deadline(pl, 100);
+  if (pl->least_bytes == INT64_MAX) return 0;
+  return (deadline_ns < INT64_MAX && plim_now_ns() >= deadline_ns) || plim_effort_left_ns(pl->problem->ctx) == 0;
+}
+
+plim_status plim_planning_best_so_far(const plim_planning *pl, plim_status status) {
+  int enough = status == PLIM_ECANCEL && pl->found && !plim_context_cancelled(pl->problem->ctx);
+  return enough ? PLIM_OK : status;
 }
 
 plim_status plim_planning_program_order(plim_planning *pl, int64_t limit, plim_schedule *out) {

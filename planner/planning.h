@@ -42,12 +42,15 @@ void plim_planning_end(plim_planning *planning); /* NULL is legal */
 /* When so many percent of the time allowed are over, by plim_now_ns; INT64_MAX without a time limit. */
 int64_t plim_planning_deadline(const plim_planning *planning, int32_t percent);
 
+/* When work under these options has to end at the latest, for plim_effort_begin; INT64_MAX without a time limit. */
+int64_t plim_planning_last_moment(const plim_plan_options *options);
+
 /* A time limit for a part of the work: of the whole limit one part in `parts`, or what is left of it. At least 1, as 0
  * would be none; 0 where there is none. */
 int64_t plim_planning_part_ns(const plim_planning *planning, int32_t parts);
 int64_t plim_planning_left_ns(const plim_planning *planning);
 
-/* 1: the time limit is over and something was offered. Strategies that make one plan after another end there. */
+/* 1: the time limit, or the deadline of the context, is over and something was offered. Strategies that make one plan after another end there. */
 int plim_planning_over(const plim_planning *planning);
 
 /* What submitting a schedule came to. All figures are those of `schedule`: the one given, or the planning's own with
@@ -57,6 +60,9 @@ typedef struct plim_submit_result {
   int64_t time_ns, peak_bytes;
   int64_t bytes; /* what the budget bounds: its height, or its peak where that is too high or nothing is packed */
 } plim_submit_result;
+
+/* PLIM_OK where a deadline, and no cancel, ended the work and there is a best; else `status`. */
+plim_status plim_planning_best_so_far(const plim_planning *planning, plim_status status);
 
 /* Evaluate and pack with that effort (see plim_pack); keep when it fits and is better than the best (equal times: the
  * lower, equal heights: the faster). Choices are made anew where the peak is too high (lowest: where it could be lower)

@@ -18,12 +18,6 @@ typedef struct builder {
   int64_t n_edges, room;
 } builder;
 
-static int by_row_value(const void *a, const void *b) {
-  const edge *x = a, *y = b;
-  if (x->row != y->row) return x->row < y->row ? -1 : 1;
-  return (x->value > y->value) - (x->value < y->value);
-}
-
 static plim_status add_edge(builder *b, int32_t row, int32_t value) {
   if (b->n_edges == b->room) {
     int64_t room = 2 * b->room + 64;
@@ -34,11 +28,39 @@ static plim_status add_edge(builder *b, int32_t row, int32_t value) {
   return PLIM_OK;
 }
 
+/* One pass of a counting sort, stable: `to` receives the edges by row, or by value. first [keys + 1] is zero before. */
+static void sort_pass(const edge *from, int64_t n, int by_value, int32_t keys, int64_t *first, edge *to) {
+  for (int64_t e = 0; e < n; e++) first[(by_value ? from[e].value : from[e].row) + 1]++;
+  for (int32_t k = 0; k < keys; k++) first[k + 1] += first[k];
+  for (int64_t e = 0; e < n; e++) to[first[by_value ? from[e].value : from[e].row]++] = from[e];
+}
+
+/* Sort the edges by row, those of a row by value. O(edges + rows + values). */
+static plim_status sort_edges(builder *b) {
+  plim_context *ctx = b->p->ctx;
+  int32_t keys = 0;
+  int64_t *first = NULL;
+  edge *sorted = NULL;
+  plim_status status;
+  for (int64_t e = 0; e < b->n_edges; e++) {
+    if (b->edges[e].row >= keys) keys = b->edges[e].row + 1;
+    if (b->edges[e].value >= keys) keys = b->edges[e].value + 1;
+  }
+  PLIM_CHECK(plim_allocate(ctx, 2 * ((int64_t)keys + 1), sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(ctx, b->n_edges, sizeof *sorted, &sorted));
+  sort_pass(b->edges, b->n_edges, 1, keys, first, sorted);
+  sort_pass(sorted, b->n_edges, 0, keys, first + keys + 1, b->edges);
+done:
+  plim_release(ctx, first, 2 * ((int64_t)keys + 1), sizeof *first);
+  plim_release(ctx, sorted, b->n_edges, sizeof *sorted);
+  return status;
+}
+
 /* Turn the collected edges into the lists of `rows` rows: the first plim_list is `list`, the others follow at `stride`
  * bytes. The pool was made large enough for all lists; empties the collection. */
-static void take_lists(builder *b, int32_t rows, plim_list *list, size_t stride) {
+static plim_status take_lists(builder *b, int32_t rows, plim_list *list, size_t stride) {
   int64_t e = 0;
-  if (b->n_edges > 0) qsort(b->edges, (size_t)b->n_edges, sizeof *b->edges, by_row_value);
+  PLIM_TRY(sort_edges(b));
   for (int32_t row = 0; row < rows; row++) {
     plim_list *out = (plim_list *)((char *)list + (size_t)row * stride);
     int32_t *at = b->p->pool + b->p->n_pool, n = 0;
@@ -49,6 +71,7 @@ static void take_lists(builder *b, int32_t rows, plim_list *list, size_t stride)
     b->p->n_pool += n;
   }
   b->n_edges = 0;
+  return PLIM_OK;
 }
 
 static void flip_edges(builder *b) {
@@ -111,12 +134,12 @@ static plim_status list_operands(builder *b) {
         if (b->item_of[storage[i]] >= 0) PLIM_TRY(add_edge(b, v, b->item_of[storage[i]]));
       }
     }
-    if (pass == 0) take_lists(b, p->n_ops, &p->own_op->reads, sizeof *p->own_op);
+    if (pass == 0) PLIM_TRY(take_lists(b, p->n_ops, &p->own_op->reads, sizeof *p->own_op));
     if (pass == 1) {
       flip_edges(b);
-      take_lists(b, p->n_items, &p->own_item->readers, sizeof *p->own_item);
+      PLIM_TRY(take_lists(b, p->n_items, &p->own_item->readers, sizeof *p->own_item));
     }
-    if (pass == 2) take_lists(b, p->n_ops, &p->own_op->writes, sizeof *p->own_op);
+    if (pass == 2) PLIM_TRY(take_lists(b, p->n_ops, &p->own_op->writes, sizeof *p->own_op));
   }
   return PLIM_OK;
 }
@@ -163,10 +186,10 @@ static plim_status list_rules(builder *b) {
     PLIM_TRY(add_data_edges(b));
     PLIM_TRY(add_update_edges(b, 0));
     if (flip) flip_edges(b);
-    take_lists(b, p->n_ops, flip ? &p->own_op->before : &p->own_op->after, sizeof *p->own_op);
+    PLIM_TRY(take_lists(b, p->n_ops, flip ? &p->own_op->before : &p->own_op->after, sizeof *p->own_op));
     PLIM_TRY(add_update_edges(b, 1));
     if (flip) flip_edges(b);
-    take_lists(b, p->n_ops, flip ? &p->own_op->closes : &p->own_op->until, sizeof *p->own_op);
+    PLIM_TRY(take_lists(b, p->n_ops, flip ? &p->own_op->closes : &p->own_op->until, sizeof *p->own_op));
   }
   return PLIM_OK;
 }

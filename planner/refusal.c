@@ -60,7 +60,7 @@ void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *fl
   if (floor->smallest_bytes < INT64_MAX) {
     say(&w, "the smallest budget for which a plan was found is ");
     say_bytes(&w, floor->smallest_bytes);
-    say(&w, "; ");
+    say(&w, floor->cut_short ? ", not searched further in the time allowed; " : "; ");
   }
   say(&w, "none exists below ");
   say_bytes(&w, floor->bound_bytes);
@@ -141,6 +141,8 @@ plim_status plim_refuse(plim_planning *pl, const char *strategy) {
   if (pl->budget_bytes >= floor.bound_bytes && pl->clash_bytes < INT64_MAX) {
     PLIM_TRY(plim_refusal_clash(pl, &pl->clash, pl->clash_bytes, pl->budget_bytes, floor.clash));
   }
+  floor.cut_short = plim_planning_over(pl);
+  if (pl->options->known) *pl->options->known = floor;
   say(&w, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
   say_bytes(&w, pl->budget_bytes);
   say(&w, ": ");

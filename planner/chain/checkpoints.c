@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/base/effort.h"
+
 plim_status plim_checkpoints_new(const plim_problem *p, plim_checkpoints **out) {
   plim_context *ctx = p->ctx;
   plim_checkpoints *c = NULL;
@@ -74,7 +76,7 @@ plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t steps, plim_chec
       if (n == last) continue;
       last = n;
       PLIM_TRY(visit(user, c));
-      if (plim_context_cancelled(p->ctx)) return plim_fail(p->ctx, PLIM_ECANCEL, "planning was cancelled");
+      if (plim_effort_over(p->ctx, PLIM_EFFORT_LOOK)) return plim_fail(p->ctx, PLIM_ECANCEL, "planning was cancelled");
     }
   }
   return PLIM_OK;
@@ -120,6 +122,7 @@ plim_status plim_checkpoints_schedule(plim_checkpoints *c, int32_t hold, int32_t
   plim_demand_begin(&c->demand, out, most_runs);
   for (int32_t v = 0; v < p->n_ops; v++) {
     int32_t from = out->n;
+    if (plim_effort_over(p->ctx, 100)) return plim_fail(p->ctx, PLIM_ECANCEL, "planning was cancelled");
     PLIM_TRY(plim_demand_run(&c->demand, v));
     if (c->forward.is_forward[v]) {
       give_up(c, v, stays);

@@ -5,6 +5,7 @@
 
 #include "planner/chain/stage_runner.h"
 #include "planner/planning.h"
+#include "runtime/base/effort.h"
 
 enum { MOST_STAGES = 512, DENSE_SLOTS = 128, EFFORT = 8, MOST_RUNS_AN_OP = 64, LEAST_RUNS = 100000 };
 
@@ -58,7 +59,7 @@ static plim_status reverse(plim_stage_runner *r, int32_t begin, int32_t end, int
 
 static plim_status offer(plim_planning *pl, plim_stage_runner *r, int32_t slots, int32_t linger) {
   int64_t most = LEAST_RUNS + MOST_RUNS_AN_OP * (int64_t)pl->problem->n_ops;
-  if (plim_context_cancelled(pl->problem->ctx)) {
+  if (plim_effort_over(pl->problem->ctx, PLIM_EFFORT_LOOK)) {
     return plim_fail(pl->problem->ctx, PLIM_ECANCEL, "planning was cancelled");
   }
   if (plim_planning_over(pl)) return PLIM_OK;

@@ -3,6 +3,8 @@
  * items. */
 #include "planner/chain/rotor.h"
 
+#include "runtime/base/effort.h"
+
 static const int64_t never = INT64_MAX / 4;
 
 static int64_t slots_of(const plim_rotor *r, int64_t bytes) {
@@ -74,9 +76,11 @@ static plim_status fill(plim_rotor *r) {
   int32_t n = r->chain->n;
   for (int32_t i = 0; i < n; i++) fill_back(r, i);
   for (int32_t length = 1; length < n; length++) {
-    if (plim_context_cancelled(r->ctx)) return plim_fail(r->ctx, PLIM_ECANCEL, "planning was cancelled");
     for (int32_t i = 0; i + length < n; i++) {
       int32_t j = i + length;
+      if (plim_effort_over(r->ctx, (int64_t)(r->n_slots + 1) * length)) {
+        return plim_fail(r->ctx, PLIM_ECANCEL, "planning was cancelled");
+      }
       int64_t *value = row(r, i, j), least = least_slots(r, i, j);
       for (int32_t m = 0; m <= r->n_slots; m++) value[m] = never;
       fill_leave(r, i, j, least);

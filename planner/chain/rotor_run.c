@@ -4,6 +4,7 @@
 #include "planner/chain/stage_costs.h"
 #include "planner/chain/stage_runner.h"
 #include "planner/planning.h"
+#include "runtime/base/effort.h"
 
 enum { MOST_STAGES = 160, MOST_SLOTS = 2000, TABLE_WORK = 300000000, PLANS = 32, EFFORT = 8, MOST_RUNS_AN_OP = 64 };
 
@@ -47,7 +48,7 @@ static plim_status play(rotor_run *u, int32_t i, int32_t j, int32_t m) {
 static plim_status offer(rotor_run *u, int32_t slots) {
   plim_context *ctx = u->pl->problem->ctx;
   int64_t most = MOST_RUNS_AN_OP * (int64_t)u->pl->problem->n_ops;
-  if (plim_context_cancelled(ctx)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
+  if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
   for (u->runner.linger = 0; u->runner.linger < 2 && !plim_planning_over(u->pl); u->runner.linger++) {
     plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
     plim_status status = play(u, 0, u->stages->n - 1, slots);

@@ -6,6 +6,7 @@
 #include "planner/curve/kept.h"
 #include "planner/cut/cut.h"
 #include "planner/floor.h"
+#include "runtime/base/effort.h"
 
 enum { FLOOR_PERCENT = 25 /* of the time limit, for the smallest budget */ };
 
@@ -162,8 +163,10 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
   PLIM_TRY(plim_strategy_class(ctx, s.strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
   s.problem = problem;
+  int64_t outer_ns = plim_effort_begin(ctx, plim_planning_last_moment(options));
   plim_status status = plim_cut_kit_new(problem, &s.kit);
   if (status == PLIM_OK) status = run_kept(&s, r);
+  status = plim_effort_end(ctx, outer_ns, status);
   plim_cut_kit_free(s.kit);
   plim_curve_free(&curve);
   plim_problem_free(problem);

@@ -7,6 +7,7 @@
 #include "planner/cut/solver.h"
 #include "planner/cut/walk.h"
 #include "planner/search/portfolio.h"
+#include "runtime/base/effort.h"
 
 enum { CUT_PERCENT = 90 /* of the time, the rest is for the search where no plan fits */ };
 enum { MOVES_AN_OP = 400 };
@@ -34,17 +35,23 @@ plim_status plim_cut_kit_new(const plim_problem *p, plim_cut_kit **out) {
   return PLIM_OK;
 }
 
-static plim_status cutter_make(const plim_problem *p, int32_t fixed, cutter *out) {
-  if (out->flow) return PLIM_OK;
-  PLIM_TRY(plim_cut_model_make(p, fixed, &out->model));
-  PLIM_TRY(plim_cut_solver_new(out->model, &out->solver));
-  return plim_cut_flow_new(out->model, &out->flow);
-}
-
 static void cutter_free(cutter *c) {
   plim_cut_flow_free(c->flow);
   plim_cut_solver_free(c->solver);
   plim_cut_model_free(c->model);
+  *c = (cutter){0};
+}
+
+/* All of it or nothing: a model that the effort did not suffice for is made from the beginning by the next budget. */
+static plim_status cutter_make(const plim_problem *p, int32_t fixed, cutter *out) {
+  plim_status status;
+  if (out->flow) return PLIM_OK;
+  PLIM_CHECK(plim_cut_model_make(p, fixed, &out->model));
+  PLIM_CHECK(plim_cut_solver_new(out->model, &out->solver));
+  PLIM_CHECK(plim_cut_flow_new(out->model, &out->flow));
+done:
+  if (status != PLIM_OK) cutter_free(out);
+  return status;
 }
 
 void plim_cut_kit_free(plim_cut_kit *kit) {
@@ -177,11 +184,11 @@ plim_status plim_cut_begin(plim_planning *pl, int64_t work, int64_t deadline_ns,
   effort e = {work, deadline_ns};
   pl->bounded = 1;
   if (pl->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
-  if (pl->kit) return begin(pl, pl->kit, &e, seed);
-  PLIM_TRY(plim_cut_kit_new(pl->problem, &kit));
-  plim_status status = begin(pl, kit, &e, seed);
+  if (!pl->kit) PLIM_TRY(plim_cut_kit_new(pl->problem, &kit));
+  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, deadline_ns);
+  plim_status status = begin(pl, kit ? kit : pl->kit, &e, seed);
   plim_cut_kit_free(kit);
-  return status;
+  return plim_effort_end(pl->problem->ctx, outer_ns, status);
 }
 
 /* A move of the options is as much work as the search makes of one. */

@@ -1,6 +1,7 @@
 /* Working sets are those of bound.c with one difference: an item that is written over although it is needed later
  * must be made again, so that what this saves is decided with all other needed items. */
 #include "planner/cut/model.h"
+#include "runtime/base/effort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,11 +115,15 @@ static int by_bytes(const void *a, const void *b) {
   return (x->op > y->op) - (x->op < y->op);
 }
 
-static void fill(plim_cut_model *m) {
+/* Items need a look at all ops each. */
+static plim_status fill(plim_cut_model *m) {
   const plim_problem *p = m->problem;
   m->n_columns = m->segments.n;
   m->n_cuts = p->n_ops;
-  for (int32_t i = 0; i < p->n_items; i++) find_needed(m, i);
+  for (int32_t i = 0; i < p->n_items; i++) {
+    if (plim_effort_over(p->ctx, m->order.words * (p->item[i].readers.n + 1))) return PLIM_ECANCEL;
+    find_needed(m, i);
+  }
   for (int32_t v = 0; v < p->n_ops; v++) {
     int64_t cost_ns = p->op[v].choice[0].time_ns;
     m->least_ns += cost_ns;
@@ -127,8 +132,12 @@ static void fill(plim_cut_model *m) {
     *cut = (plim_cut){.op = v, .base_bytes = p->persistent_bytes + working_set(m, v)};
     add_choices(m, cut);
   }
-  for (int32_t i = 0; i < p->n_items; i++) count_needed(m, i);
+  for (int32_t i = 0; i < p->n_items; i++) {
+    if (plim_effort_over(p->ctx, p->n_ops)) return PLIM_ECANCEL;
+    count_needed(m, i);
+  }
   qsort(m->cut, (size_t)m->n_cuts, sizeof *m->cut, by_bytes);
+  return PLIM_OK;
 }
 
 plim_status plim_cut_model_make(const plim_problem *p, int32_t fixed, plim_cut_model **out) {
@@ -146,7 +155,7 @@ plim_status plim_cut_model_make(const plim_problem *p, int32_t fixed, plim_cut_m
   PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *m->cost_ns, &m->cost_ns));
   PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *m->saved_bytes, &m->saved_bytes));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *m->cut, &m->cut));
-  fill(m);
+  PLIM_CHECK(fill(m));
   *out = m;
 done:
   if (status != PLIM_OK) plim_cut_model_free(m);

@@ -1,5 +1,6 @@
 /* Both closures are taken along program order, which is a topological order of data and updates. */
 #include "planner/cut/order.h"
+#include "runtime/base/effort.h"
 
 static void set(const plim_cut_order *o, uint64_t *rows, int32_t row, int32_t bit) {
   rows[(int64_t)row * o->words + bit / 64] |= (uint64_t)1 << (bit % 64);
@@ -25,6 +26,11 @@ plim_status plim_cut_order_make(const plim_problem *p, int32_t fixed, plim_cut_o
   }
   for (int32_t v = 0; v < o.n_ops; v++) {
     int32_t w = o.n_ops - 1 - v;
+    int64_t rows = (int64_t)p->op[v].after.n + p->op[v].closes.n + p->op[w].before.n + p->op[w].until.n + 2;
+    if (plim_effort_over(p->ctx, rows * o.words / 2)) {
+      plim_cut_order_free(&o);
+      return PLIM_ECANCEL;
+    }
     const plim_list in_front = {v > 0, &(int32_t){v - 1}}, next = {w + 1 < o.n_ops, &(int32_t){w + 1}};
     inherit(&o, o.before, v, fixed ? &in_front : &p->op[v].after);
     inherit(&o, o.before, v, &p->op[v].closes);

@@ -2,6 +2,7 @@
 #include "planner/cut/segments.h"
 
 #include "runtime/base/array.h"
+#include "runtime/base/effort.h"
 
 static int reads(const plim_planned_op *op, int32_t item) {
   for (int32_t i = 0; i < op->reads.n; i++) {
@@ -40,6 +41,7 @@ static plim_status add_op(const plim_problem *p, const plim_cut_order *order, in
   PLIM_TRY(add(s, op));
   for (int32_t i = 0; i < readers.n; i++) {
     int32_t v = readers.at[i];
+    if (plim_effort_over(s->ctx, p->op[v].reads.n)) return PLIM_ECANCEL;
     if (plim_cut_before(order, s->begins[s->n - 1], v) && reads_all(p, op, v)) PLIM_TRY(add(s, v));
   }
   return PLIM_OK;

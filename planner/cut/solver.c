@@ -1,5 +1,6 @@
 /* Making a solver, and its effort. */
 #include "planner/cut/solver.h"
+#include "runtime/base/effort.h"
 
 enum {
   MOST_ROWS = 400,          /* in the program */
@@ -80,7 +81,7 @@ int64_t plim_cut_solver_work(const plim_cut_solver *s) {
 }
 
 int plim_cut_solver_over(const plim_cut_solver *s) {
-  return plim_cut_solver_work(s) >= s->end_work || plim_context_cancelled(s->ctx) ||
+  return plim_cut_solver_work(s) >= s->end_work || plim_effort_over(s->ctx, PLIM_EFFORT_LOOK) ||
          (s->end_ns < INT64_MAX && plim_now_ns() >= s->end_ns);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
+#include "runtime/base/effort.h"
 
 typedef struct walker {
   const plim_cut_model *model;
@@ -161,7 +162,10 @@ plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, cons
   PLIM_TRY(plim_block_allocate(p->ctx, &w.block));
   carve(&w, &w.block);
   prepare(&w);
-  for (int32_t v = 0; v < p->n_ops; v++) PLIM_CHECK(step(&w, flow, v, budget_bytes));
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    PLIM_CHECK(plim_effort_over(p->ctx, p->n_ops) ? PLIM_ECANCEL : PLIM_OK);
+    PLIM_CHECK(step(&w, flow, v, budget_bytes));
+  }
   for (int32_t a = 0; a < p->n_ops; a++) {
     if (w.missing[a] && wanted(&w, a, p->n_ops)) PLIM_CHECK(restore(&w, a, p->n_ops - 1));
   }

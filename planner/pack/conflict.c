@@ -9,6 +9,7 @@
 
 #include "planner/pack/exact.h"
 #include "planner/pack/selection.h"
+#include "runtime/base/effort.h"
 
 typedef struct filter {
   plim_context *ctx;
@@ -48,7 +49,12 @@ static plim_status mark_step(filter *f, int64_t time, plim_conflict *out) {
   return PLIM_OK;
 }
 
-/* Are the marked boxes proven not to fit? LIMIT when the nodes are spent. */
+/* A deadline ends the questions, a cancel all of it. */
+static plim_status stopped(const filter *f) {
+  return plim_context_cancelled(f->ctx) ? plim_fail(f->ctx, PLIM_ECANCEL, "packing was cancelled") : PLIM_OK;
+}
+
+/* Are the marked boxes proven not to fit? LIMIT when the nodes are spent or the effort is over. */
 static plim_status ask(filter *f, plim_pack_outcome *outcome) {
   plim_selection chosen = {0};
   plim_units units = {0};
@@ -56,18 +62,18 @@ static plim_status ask(filter *f, plim_pack_outcome *outcome) {
   int64_t *offset = NULL;
   plim_status status;
   *outcome = PLIM_PACK_LIMIT;
+  if (plim_effort_over(f->ctx, f->boxes->n)) return stopped(f);
   PLIM_CHECK(plim_selection_make(f->ctx, f->boxes, f->member, &chosen));
   PLIM_CHECK(plim_units_make(f->ctx, &chosen.boxes, &units));
   PLIM_CHECK(plim_allocate(f->ctx, units.n, sizeof *offset, &offset));
   PLIM_CHECK(plim_exact_new(&units, f->nodes, &exact));
-  for (int32_t turn = 0; *outcome == PLIM_PACK_LIMIT && f->nodes > 0; turn++) {
+  for (int32_t turn = 0; *outcome == PLIM_PACK_LIMIT && f->nodes > 0 && !plim_effort_over(f->ctx, 0); turn++) {
     int64_t share = plim_exact_share(units.n, turn), used;
     plim_exact_limits limits = {share < f->nodes ? share : f->nodes, INT64_MAX};
     *outcome = plim_exact_run(exact, f->capacity / chosen.boxes.align, turn, &limits, offset, &used);
     f->nodes -= used + 1;
-    if (plim_context_cancelled(f->ctx)) status = plim_fail(f->ctx, PLIM_ECANCEL, "packing was cancelled");
-    if (status != PLIM_OK) goto done;
   }
+  status = stopped(f);
 done:
   plim_exact_free(exact);
   if (units.ctx) plim_release(f->ctx, offset, units.n, sizeof *offset);
@@ -97,6 +103,10 @@ static plim_status filter_boxes(filter *f, uint8_t *before, plim_conflict *out) 
   while (chunk < n) chunk *= 2;
   for (chunk /= 2; chunk >= 1; chunk /= 2) {
     for (int32_t from = 0; from < n; from += chunk) {
+      if (plim_effort_over(f->ctx, n)) {
+        answered = 0;
+        break;
+      }
       int32_t to = from + chunk < n ? from + chunk : n;
       memcpy(before, f->member, (size_t)n);
       if (!memchr(before + from, 1, (size_t)(to - from))) continue;

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "planner/pack/exact_parts.h"
+#include "runtime/base/effort.h"
 
 enum { MOST_PILE = 16000, NODES_A_LOOK = 256 };
 
@@ -93,8 +94,8 @@ static int out_of_nodes(plim_exact *e) {
   e->nodes++;
   if (e->nodes > l->nodes) e->stopped = 1;
   if (e->nodes % NODES_A_LOOK == 0) {
-    e->stopped |=
-        plim_context_cancelled(e->units->ctx) || (l->deadline_ns < INT64_MAX && plim_now_ns() > l->deadline_ns);
+    e->stopped |= plim_effort_over(e->units->ctx, NODES_A_LOOK * (int64_t)e->n) ||
+                  (l->deadline_ns < INT64_MAX && plim_now_ns() > l->deadline_ns);
   }
   return e->stopped;
 }
@@ -409,7 +410,7 @@ plim_status plim_exact_search(plim_exact *e, int64_t capacity, int64_t nodes, in
     int64_t share = plim_exact_share(e->n, turn), used;
     plim_exact_limits limits = {.nodes = share < nodes ? share : nodes, .deadline_ns = deadline_ns};
     *outcome = plim_exact_run(e, capacity, turn, &limits, offset, &used);
-    if (plim_context_cancelled(e->units->ctx)) return plim_fail(e->units->ctx, PLIM_ECANCEL, "packing was cancelled");
+    if (plim_effort_over(e->units->ctx, 0)) return plim_fail(e->units->ctx, PLIM_ECANCEL, "packing was cancelled");
     nodes -= used > 0 ? used : 1;
   }
   return PLIM_OK;

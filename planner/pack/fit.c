@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/effort.h"
+
 enum { MOST_IN_LIST = 32768, SHORT = 24 };
+enum { LISTED_PART = 8 /* of all boxes that the tree lists for one, in time; a guess */ };
 enum { SORTED_FOR_ONE = 16 /* boxes in a list passed over in the time that one of the tree takes to list and sort */ };
 
 /* A box cannot be placed above `low` and below `high`. */
@@ -176,7 +179,8 @@ static void put_hinted(plim_fit *f, const int32_t *order, int64_t limit, int64_t
   }
 }
 
-int64_t plim_fit_run(plim_fit *f, const int32_t *order, int best_fit, int64_t hint_limit, int64_t *offset) {
+int64_t plim_fit_run(plim_fit *f, const int32_t *order, int best_fit, int64_t hint_limit, int may_stop,
+                     int64_t *offset) {
   const plim_units *u = f->units;
   int64_t height = 0;
   f->n_list = 0;
@@ -189,6 +193,7 @@ int64_t plim_fit_run(plim_fit *f, const int32_t *order, int best_fit, int64_t hi
   for (int32_t k = 0; k < u->n; k++) {
     int32_t b = order[k];
     if (offset[b] >= 0) continue;
+    if (plim_effort_over(u->ctx, f->list ? f->n_list : u->n / LISTED_PART) && may_stop) return INT64_MAX;
     put(f, b, f->list ? find_in_list(f, b, best_fit) : find_in_tree(f, b, best_fit, offset), offset);
   }
   for (int32_t b = 0; b < u->n; b++) height = offset[b] + u->size[b] > height ? offset[b] + u->size[b] : height;

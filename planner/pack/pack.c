@@ -13,7 +13,9 @@
 #include "planner/pack/exact.h"
 #include "planner/pack/fit.h"
 #include "planner/pack/rise.h"
+#include "planner/pack/skyline.h"
 #include "planner/random.h"
+#include "runtime/base/effort.h"
 
 /* Orders of the first-fit family: keys descending, but begin ascending; ties by begin, then index. */
 typedef enum fit_order { BY_BYTES, BY_AREA, BY_LENGTH, BY_BEGIN, FIT_ORDERS } fit_order;
@@ -26,6 +28,7 @@ enum {
   RISES_BOXES_SQUARED = 300000,
   FEWEST_RISES = 4 /* of boxes so many that this is less work than first-fit: */,
   MANY_BOXES = 1500,
+  STACKED_BOXES = 2000, /* of so many an order of first-fit takes milliseconds and more */
   MOST_REPAIRED = 32768 /* boxes more than once; with more a first-fit takes too long to learn from many */
 };
 
@@ -44,8 +47,8 @@ typedef struct packer {
   int64_t height;                     /* of best, in units */
   int64_t goal;                       /* a height that is good enough, in units */
   int has_target;                     /* 1: the goal was asked for; 0: it is the load */
+  int can_stack;                      /* 1: the first order may stop, plim_skyline_run packs them at once */
   int64_t hint_limit;                 /* of plim_fit_run */
-  int64_t deadline_ns;
 } packer;
 
 static int by_key(const void *a, const void *b) {
@@ -66,15 +69,20 @@ static void sort_boxes(packer *k, fit_order order, int32_t *out) {
   for (int32_t i = 0; i < p->n; i++) out[i] = k->keys[i].box;
 }
 
-/* Fit the boxes in k->order; keep the result when it is better than the best. */
-static int64_t try_order(packer *k, int best_fit) {
+/* Keep the trial, which came from k->order, when it is better than the best. */
+static int64_t keep_order(packer *k, int64_t height) {
   int32_t n = k->units.n;
-  int64_t height = plim_fit_run(k->fit, k->order, best_fit, k->hint_limit, k->trial);
   if (height >= k->height) return height;
   k->height = height;
   memcpy(k->best, k->trial, (size_t)n * sizeof *k->best);
   memcpy(k->best_order, k->order, (size_t)n * sizeof *k->order);
   return height;
+}
+
+/* Fit the boxes in k->order. */
+static int64_t try_order(packer *k, int best_fit) {
+  int may_stop = k->height < INT64_MAX || k->can_stack;
+  return keep_order(k, plim_fit_run(k->fit, k->order, best_fit, k->hint_limit, may_stop, k->trial));
 }
 
 /* Move the boxes that stick out above the goal forward in the order, each to a random place in front of its own. */
@@ -89,11 +97,11 @@ static void promote(packer *k, plim_random *random) {
   }
 }
 
-/* May it go on? One order is always tried. */
+/* May it go on? One order is always tried to its end, unless the boxes can be stacked in its place. */
 static int goes_on(const packer *k) {
   if (k->height <= k->goal) return 0;
-  int late = k->deadline_ns < INT64_MAX && plim_now_ns() > k->deadline_ns;
-  return k->height == INT64_MAX || (!late && !plim_context_cancelled(k->units.ctx));
+  if (k->height == INT64_MAX && !k->can_stack) return 1;
+  return !plim_effort_over(k->units.ctx, k->units.n);
 }
 
 static void repair(packer *k, int32_t rounds) {
@@ -111,7 +119,7 @@ static void repair(packer *k, int32_t rounds) {
       now = height;
     } else {
       memcpy(k->order, kept, size);
-      (void)plim_fit_run(k->fit, k->order, 0, k->hint_limit, k->trial);
+      (void)plim_fit_run(k->fit, k->order, 0, k->hint_limit, 0, k->trial);
     }
   }
 }
@@ -137,7 +145,7 @@ static plim_status search_exactly(packer *k, int64_t nodes) {
   for (int32_t tries = 0; tries < most && low + 1 < k->height; tries++) {
     int64_t capacity = tries == 0 ? k->goal : low + (k->height - low) / 2;
     plim_pack_outcome outcome;
-    PLIM_CHECK(plim_exact_search(exact, capacity, nodes, k->deadline_ns, k->trial, &outcome));
+    PLIM_CHECK(plim_exact_search(exact, capacity, nodes, INT64_MAX, k->trial, &outcome));
     if (outcome == PLIM_PACK_FOUND) {
       keep_trial(k);
     } else {
@@ -173,9 +181,21 @@ static plim_status raise_water(packer *k, int32_t effort) {
   return PLIM_OK;
 }
 
+/* The effort was over before one order was. */
+static plim_status stack(packer *k) {
+  plim_skyline *skyline = NULL;
+  PLIM_TRY(plim_skyline_new(&k->units, &skyline));
+  sort_boxes(k, BY_AREA, k->order);
+  (void)keep_order(k, plim_skyline_run(skyline, k->order, k->trial));
+  plim_skyline_free(skyline);
+  return PLIM_OK;
+}
+
 static plim_status solve(packer *k, int32_t effort) {
+  k->can_stack = k->units.n >= STACKED_BOXES && plim_skyline_can(&k->units);
   try_family(k, k->goal);
   if (!k->units.plain) try_family(k, -1);
+  if (k->height == INT64_MAX) return stack(k);
   if (k->height <= k->goal || effort == 0) return PLIM_OK;
   if (plim_rise_can(&k->units)) {
     PLIM_TRY(raise_water(k, effort));
@@ -215,20 +235,23 @@ static void release(packer *k) {
 
 plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t target, int32_t effort,
                             int64_t deadline_ns, int64_t *offset, int64_t *height, int64_t *load) {
-  packer k = {.height = INT64_MAX, .has_target = target > 0, .deadline_ns = deadline_ns};
+  packer k = {.height = INT64_MAX, .has_target = target > 0};
+  int64_t outer_ns = plim_effort_begin(ctx, deadline_ns);
   int32_t n = boxes->n;
   plim_status status;
   PLIM_CHECK(plim_units_make(ctx, boxes, &k.units));
   PLIM_CHECK(plim_fit_new(&k.units, &k.fit));
   PLIM_CHECK(allocate(&k));
   k.goal = target / boxes->align > k.units.load ? target / boxes->align : k.units.load;
-  PLIM_CHECK(solve(&k, effort));
+  status = solve(&k, effort);
+  if (status == PLIM_ECANCEL && k.height < INT64_MAX && !plim_context_cancelled(ctx)) status = PLIM_OK;
+  if (status != PLIM_OK) goto done;
   for (int32_t b = 0; b < n; b++) offset[b] = k.best[b] * boxes->align;
   *height = k.height * boxes->align;
   if (load) *load = k.units.load * boxes->align;
 done:
   if (k.units.ctx) release(&k);
-  return status;
+  return plim_effort_end(ctx, outer_ns, status);
 }
 
 plim_status plim_pack(plim_context *ctx, int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t effort,

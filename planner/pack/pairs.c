@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "runtime/base/effort.h"
+
 typedef enum decision { OPEN, FIRST_BELOW, SECOND_BELOW } decision;
 
 typedef struct pair {
@@ -151,7 +153,7 @@ static decision likelier(const plim_pairs *p, int32_t i) {
 /* ---- the search ---- */
 
 static int out_of_limits(const plim_pairs *p) {
-  return p->nodes >= p->limits->nodes || plim_context_cancelled(p->units->ctx) ||
+  return p->nodes >= p->limits->nodes || plim_effort_over(p->units->ctx, p->units->n) ||
          (p->limits->deadline_ns < INT64_MAX && plim_now_ns() > p->limits->deadline_ns);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "planner/random.h"
+#include "runtime/base/effort.h"
 
 enum {
   MOST_BOXES = 32768,
@@ -189,7 +190,7 @@ static int64_t lift(plim_rise *r, const waiting *placed) {
   return highest;
 }
 
-/* INT64_MAX when it comes above `enough`, as soon as that is known. */
+/* INT64_MAX when it comes above `enough`, as soon as that is known, or when the effort is over. */
 static int64_t fill(plim_rise *r, pick how, int64_t enough, int64_t *offset) {
   int64_t height = 0;
   begin_packing(r);
@@ -197,7 +198,7 @@ static int64_t fill(plim_rise *r, pick how, int64_t enough, int64_t *offset) {
     waiting placed = take_most_important(r, limit_of(r, how));
     offset[placed.box] = placed.low;
     height = most(height, lift(r, &placed));
-    if (height > enough) return INT64_MAX;
+    if (height > enough || plim_effort_over(r->units->ctx, r->groups)) return INT64_MAX;
   }
   return height;
 }

@@ -13,7 +13,8 @@ PLIM_MUST_USE plim_status plim_rise_new(const plim_units *units, plim_rise **out
 void plim_rise_free(plim_rise *rise); /* NULL is legal */
 
 /* Pack once more: a few fixed priorities first, then what the best of them learns by random changes. offset [n] in
- * units; returns the height, or INT64_MAX, offsets then without meaning, once it is above that of the best call before.
+ * units; returns the height, or INT64_MAX, offsets then without meaning, once it is above that of the best call before,
+ * and when the context's effort is over.
  * `goal`: what sticks out above it is what the next priorities care about. Deterministic, depends on the calls before.
  * O(n^2 / 32), and n for each group of 32 boxes that begin at about the same time as another is alive: O(n^2) at worst.
  */

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "runtime/base/effort.h"
+
 enum { MOST_REPEATS = 8, MOST_FEEDERS = 4, NODES = 400 };
 
 /* ---- choosing gaps ---- */
@@ -231,7 +233,7 @@ void plim_across_improve(plim_mover *m, int32_t tries) {
   plim_track *t = m->track;
   plim_across across;
   plim_track_keep(t);
-  while (tries-- > 0) {
+  while (tries-- > 0 && !plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) {
     int64_t nodes = NODES;
     plim_across_gather(m, t->run[plim_move_random_run(m)].slot, &across);
     if (plim_across_solve(m, &across, t->time_ns, &nodes)) {

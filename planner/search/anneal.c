@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "runtime/base/effort.h"
+
 enum { CHECK_MOVES = 64 };
 static const double LIGHTEST = 0.001, HEAVIEST = 10; /* weights */
 
@@ -110,7 +112,7 @@ plim_status plim_anneal_run(plim_anneal *a) {
     if (i % CHECK_MOVES == 0) {
       double over = progress(a, i, begin_ns);
       if (over >= 1) return PLIM_OK;
-      if (plim_context_cancelled(t->problem->ctx)) return PLIM_ECANCEL;
+      if (plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_ECANCEL;
       if (a->on_moves) a->on_moves(a->user);
       temperature = a->hot * pow(a->cold / a->hot, over);
       adapt_weight(a);

@@ -6,6 +6,9 @@
 
 #include <math.h>
 
+#include "runtime/base/effort.h"
+
+enum { WORK_A_READ = 100 /* nanoseconds, about */ };
 enum { DEEPEST = 6 /* repeats of inputs of inputs: further back nothing is gained any more */ };
 
 plim_status plim_cover_new(plim_track *t, int64_t limit, plim_cover **out) {
@@ -259,6 +262,7 @@ void plim_cover_walk(plim_cover *c) {
   for (int32_t r = t->head, next; r >= 0; r = next) {
     const plim_planned_op *v = &t->problem->op[t->run[r].op];
     next = t->run[r].next;
+    if (plim_effort_over(t->problem->ctx, WORK_A_READ * (int64_t)v->reads.n)) break;
     if (c->hold > 0 && t->run[r].op_prev >= 0 && remove_repeat(c, r)) continue;
     for (int32_t i = 0; i < v->reads.n; i++) consider(c, v->reads.at[i], r);
     for (int32_t i = 0; i < v->reads.n; i++) c->last[v->reads.at[i]] = c->at[r];

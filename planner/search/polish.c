@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/effort.h"
+
+enum { WORK_A_CHANGE = 500 /* nanoseconds, about */ };
+
 /* Keep the change in the journal if the peak stays within the limit. */
 static int settle_within(plim_track *t, int64_t limit) {
   plim_track_settle(t);
@@ -38,7 +42,7 @@ static int remove_repeats(plim_track *t, int64_t limit, ranked *rank) {
     if (t->n_of[t->run[r].op] > 1) rank[n++] = (ranked){time_of(t, r), r};
   }
   qsort(rank, (size_t)n, sizeof *rank, slowest_first);
-  for (int32_t i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n && !plim_effort_over(t->problem->ctx, WORK_A_CHANGE); i++) {
     int32_t r = rank[i].run;
     if (!plim_track_may_remove(t, r)) continue;
     plim_track_remove(t, r);
@@ -49,7 +53,7 @@ static int remove_repeats(plim_track *t, int64_t limit, ranked *rank) {
 
 static int improve_choices(plim_track *t, int64_t limit) {
   int32_t improved = 0;
-  for (int32_t r = t->head; r >= 0; r = t->run[r].next) {
+  for (int32_t r = t->head; r >= 0 && !plim_effort_over(t->problem->ctx, WORK_A_CHANGE); r = t->run[r].next) {
     const plim_planned_op *op = &t->problem->op[t->run[r].op];
     for (int32_t c = 0; c < op->n_choices; c++) {
       const plim_choice *now = &op->choice[t->run[r].choice];
@@ -67,7 +71,7 @@ plim_status plim_polish(plim_track *t, int64_t limit) {
   ranked *rank = NULL;
   PLIM_TRY(plim_allocate(t->problem->ctx, t->room, sizeof *rank, &rank));
   plim_track_keep(t);
-  while (changed) {
+  while (changed && !plim_effort_over(t->problem->ctx, 0)) {
     changed = remove_repeats(t, limit, rank);
     changed += improve_choices(t, limit);
   }

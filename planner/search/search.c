@@ -6,6 +6,7 @@
 #include "planner/search/portfolio.h"
 #include "planner/search/seed_cover.h"
 #include "planner/search/seed_replay.h"
+#include "runtime/base/effort.h"
 
 enum { STRONG = 24 /* effort of packing */ };
 /* Of 1,000 random ops an annealer comes as low from program order as from a covered schedule, with the usual moves; of
@@ -48,8 +49,10 @@ static plim_status plan_cheaply(const plim_planning *pl, plim_plan_options *opti
   *options = *pl->options;
   options->time_limit_ns = plim_planning_part_ns(pl, CHEAP_PARTS);
   PLIM_TRY(plim_planning_begin(pl->problem, options, cheap));
-  PLIM_TRY(plim_chen_sqrt_run(*cheap));
-  return plim_chen_greedy_run(*cheap);
+  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, plim_planning_deadline(*cheap, 100));
+  plim_status status = plim_chen_sqrt_run(*cheap);
+  if (status == PLIM_OK) status = plim_chen_greedy_run(*cheap);
+  return plim_effort_end(pl->problem->ctx, outer_ns, status);
 }
 
 plim_status plim_search_run(plim_planning *pl) {

@@ -8,6 +8,7 @@
 
 #include "planner/search/cover.h"
 #include "planner/search/polish.h"
+#include "runtime/base/effort.h"
 
 enum { FIRST_PERCENT = 85 /* of the time are over when the first round ends at the latest */ };
 enum {
@@ -112,7 +113,7 @@ static plim_status fall(coverer *c, int64_t deadline_ns) {
   c->cover->limit = c->goal;
   c->least_area = INT64_MAX;
   for (int walk = 0; walk < MOST_WALKS && (walk < 2 || !fits(c)) && c->cover->rate > last && !ran_away; walk++) {
-    if (plim_context_cancelled(ctx)) return PLIM_ECANCEL;
+    if (plim_effort_over(ctx, 0)) return PLIM_ECANCEL;
     if (plim_now_ns() >= deadline_ns) return PLIM_OK;
     plim_cover_walk(c->cover);
     plim_planning_report(c->pl, "cover");

@@ -7,8 +7,10 @@
 #include "planner/emit.h"
 #include "planner/search/offer_plan.h"
 #include "runtime/arena/replay.h"
+#include "runtime/base/effort.h"
 
 static const int64_t shares[] = {100, 97, 94, 90, 85, 80}; /* percent of the budget */
+enum { TIME_PARTS = 2 /* of the time left, one part */ };
 enum { SHARES = sizeof shares / sizeof shares[0], MOST_OPS = 4000 /* for more a replay takes seconds */ };
 
 /* The choice that stands for a variant of the plan; the fastest when the options forbid it. */
@@ -69,7 +71,7 @@ static plim_status replay_within(plim_planning *pl, const plim_plan *order, int6
   return status;
 }
 
-plim_status plim_seed_replay(plim_planning *pl, int32_t effort, plim_schedule *seed) {
+static plim_status run(plim_planning *pl, int32_t effort, plim_schedule *seed) {
   const plim_problem *p = pl->problem;
   plim_schedule schedule = {.ctx = p->ctx};
   plim_plan *order = NULL;
@@ -91,4 +93,11 @@ done:
   plim_plan_free(order);
   plim_schedule_free(&schedule);
   return status;
+}
+
+plim_status plim_seed_replay(plim_planning *pl, int32_t effort, plim_schedule *seed) {
+  int64_t now_ns = plim_now_ns(), end_ns = plim_planning_deadline(pl, 100);
+  if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / TIME_PARTS;
+  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, end_ns);
+  return plim_effort_end(pl->problem->ctx, outer_ns, run(pl, effort, seed));
 }

@@ -3,6 +3,8 @@
  * track has the last word. */
 #include "planner/search/stretch.h"
 
+#include "runtime/base/effort.h"
+
 enum { WORK = 40000 };
 
 plim_status plim_stretch_new(const plim_problem *p, plim_stretch **out) {
@@ -189,7 +191,7 @@ void plim_stretch_improve(plim_stretch *s, plim_mover *m, int32_t length, int32_
   plim_track *t = m->track;
   int32_t r = t->n_runs / (length / 2) < stretches ? t->head : plim_move_random_run(m);
   plim_track_keep(t);
-  while (stretches-- > 0 && r >= 0) {
+  while (stretches-- > 0 && r >= 0 && !plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) {
     int32_t before = t->run[r].prev;
     if (plim_stretch_solve(s, m, r, length, t->time_ns, WORK)) plim_track_keep(t);
     r = before < 0 ? t->head : t->run[before].next;

@@ -11,6 +11,7 @@
 
 #include "runtime/arena/tenants.h"
 #include "runtime/base/array.h"
+#include "runtime/base/effort.h"
 
 /* A replay that takes more steps than this many times its schedule's is given up: it computes the same again and
  * again. */
@@ -27,6 +28,7 @@ typedef struct replay {
   plim_tenants t;
   plim_replay_way how;
   int64_t limit_ns; /* on time spent computing again */
+  int may_stop;     /* 1: ends when the effort is over; 0: a step under way waits for it */
   int64_t stack_capacity, flag_capacity, n_flags;
   frame *stack;
   char *pinned;       /* flags of all frames */
@@ -210,6 +212,9 @@ static plim_status run_schedule(replay *r) {
   const plim_graph *graph = r->t.graph;
   for (int32_t j = r->t.position; j < schedule->n_steps; j++) {
     const plim_op *op = &graph->op[schedule->step[j].op];
+    if (r->may_stop && plim_effort_over(r->t.ctx, PLIM_EFFORT_LOOK / 4)) {
+      return plim_fail(r->t.ctx, PLIM_ECANCEL, "stopped before a way was found");
+    }
     PLIM_TRY(bring(r, schedule->step[j].op, op->n_reads, op->reads));
     PLIM_TRY(run_op(r, schedule->step[j].op, schedule->step[j].variant, 0));
   }
@@ -276,7 +281,7 @@ static void release(replay *r) {
 plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, int64_t budget_bytes,
                              plim_replay_way how, int64_t limit_ns, const plim_arena_watch *watch,
                              plim_replay_counts *counts, plim_plan **out) {
-  replay r = {.how = how, .limit_ns = limit_ns};
+  replay r = {.how = how, .limit_ns = limit_ns, .may_stop = 1};
   plim_status status = play(&r, ctx, forecast, 0, budget_bytes, watch, counts);
   if (status == PLIM_OK) status = make_plan(&r.t, budget_bytes, out);
   release(&r);

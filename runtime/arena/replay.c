@@ -8,6 +8,7 @@
 
 #include "runtime/arena/narrow.h"
 #include "runtime/arena/one_replay.h"
+#include "runtime/base/effort.h"
 #include "runtime/graph/check.h"
 
 static const struct {
@@ -57,7 +58,7 @@ typedef struct search {
 } search;
 
 static int done(const search *s) {
-  return s->plan && (s->any || s->plan->time_ns == s->schedule->time_ns || plim_context_cancelled(s->ctx));
+  return s->plan && (s->any || s->plan->time_ns == s->schedule->time_ns || plim_effort_over(s->ctx, 0));
 }
 
 static plim_status make_forecast(const search *s, int32_t hold_inputs, plim_forecast *out) {
@@ -83,6 +84,7 @@ static plim_status play(search *s, const plim_replay_way *how, int64_t limit_ns,
                   : plim_replay_once(s->ctx, forecast, s->budget_bytes, *how, limit_ns, NULL, counts, &fresh);
   if (!s->plan && !s->counts.way.policy) s->counts = *counts;
   if (status == PLIM_ENOFIT) return PLIM_OK; /* the sentence is that of the last way */
+  if (status == PLIM_ECANCEL && s->plan) return PLIM_OK; /* the fastest so far */
   if (status != PLIM_OK) return status;
   *time_ns = fresh->time_ns;
   if (s->plan && fresh->time_ns >= s->plan->time_ns) {
@@ -113,7 +115,7 @@ static plim_status try_one(search *s, plim_replay_way how) {
   plim_replay_counts counts;
   int64_t time_ns, limit_ns = s->limit_ns;
   if (done(s)) return PLIM_OK;
-  if (s->from == 0 && plim_context_cancelled(s->ctx))
+  if (s->from == 0 && plim_effort_over(s->ctx, 0))
     return plim_fail(s->ctx, PLIM_ECANCEL, "stopped before a way was found");
   if (half->best_ns > 0) limit_ns = half->best_ns - s->schedule->time_ns - 1;
   PLIM_TRY(play(s, &how, limit_ns, &counts, &time_ns));
@@ -180,7 +182,7 @@ static void turn(struct climb *c, uint64_t *random, plim_replay_way *out) {
 static plim_status look_ahead(search *s, struct climb *c) {
   int64_t n = TRIAL_STEPS / s->schedule->n_steps;
   uint64_t random = 1;
-  for (int64_t i = 0; i < n && i < MOST_TRIALS && c->time_ns > s->schedule->time_ns; i++) {
+  for (int64_t i = 0; i < n && i < MOST_TRIALS && c->time_ns > s->schedule->time_ns && !done(s); i++) {
     plim_replay_counts counts;
     plim_replay_way how;
     int64_t time_ns;

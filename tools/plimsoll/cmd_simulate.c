@@ -84,7 +84,7 @@ static plim_status explain(session *s, const simulation *sim, const simulated *r
   PLIM_TRY(plim_plan_bound(s->ctx, sim->graph, sim->profile, &wanted, &floor));
   int of_plans = !s->o->online && addresses != ADDRESSES_ARENA;
   if (of_plans || r->budget_bytes < floor.bound_bytes) {
-    return refusal_explain_graph(s, sim->graph, sim->profile, &wanted);
+    return refusal_explain_graph(s, sim->graph, sim->profile, &wanted, NULL);
   }
   return plim_fail(s->ctx, PLIM_ENOFIT, "%s finds no way within %s (%lld bytes) after %lld evictions", r->by, budget,
                    (long long)r->budget_bytes, (long long)r->evictions);

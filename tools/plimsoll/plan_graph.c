@@ -19,6 +19,7 @@ typedef struct graph_plan {
   int64_t whole_bytes;
   plim_plan *plan;
   plim_plan_options options;
+  plim_plan_floor known; /* of a refusal */
 } graph_plan;
 
 static plim_status load(graph_plan *g) {
@@ -41,6 +42,7 @@ static void set_options(graph_plan *g) {
   g->options.unpacked = o->packing ? strcmp(o->packing, "none") == 0 : g->graph->unpacked;
   g->options.curves = o->no_cache ? NULL : "";
   g->options.from_curve = &g->s->from_curve;
+  g->options.known = &g->known;
   if (o->order) g->options.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
 }
 
@@ -48,6 +50,7 @@ static void set_options(graph_plan *g) {
  */
 static plim_status measure_whole(graph_plan *g) {
   plim_plan_options measure = g->options;
+  if (measure.time_limit_ns > 0) measure.time_limit_ns = session_left_ns(g->s);
   measure.unpacked = g->graph->unpacked;
   measure.order = measure.unpacked ? PLIM_ORDER_FIXED : PLIM_ORDER_ANY;
   PLIM_TRY(plim_plan_keep_all(g->s->ctx, g->graph, g->profile, &measure, &g->whole));
@@ -119,6 +122,7 @@ static void print_figures(const graph_plan *g, double seconds) {
 static plim_status run(graph_plan *g) {
   plim_context *ctx = g->s->ctx;
   PLIM_TRY(load(g));
+  session_reserve(g->s);
   set_options(g);
   PLIM_TRY(measure_whole(g));
   if (g->s->o->curve) {
@@ -127,8 +131,9 @@ static plim_status run(graph_plan *g) {
   }
   PLIM_TRY(set_budget(g));
   int64_t begin = plim_now_ns();
+  if (g->options.time_limit_ns > 0) g->options.time_limit_ns = session_left_ns(g->s);
   plim_status status = plim_plan_make(ctx, g->graph, g->profile, &g->options, &g->plan);
-  if (status == PLIM_ENOFIT) return refusal_explain_graph(g->s, g->graph, g->profile, &g->options);
+  if (status == PLIM_ENOFIT) return refusal_explain_graph(g->s, g->graph, g->profile, &g->options, &g->known);
   if (status != PLIM_OK) return status;
   double seconds = (double)(plim_now_ns() - begin) / 1e9;
   progress_clear(&g->s->bar);

@@ -10,7 +10,8 @@
 #include "tools/plimsoll/session.h"
 
 enum { GUESSES = 4, MOST_GUESSES = 6 /* as long as no batch fits */ };
-enum { FLOOR_PARTS = 4, GUESS_PARTS = FLOOR_PARTS * MOST_GUESSES, GRAPH_PARTS = 2 };
+enum { FLOOR_PARTS = 4, GUESS_PARTS = FLOOR_PARTS * MOST_GUESSES };
+enum { WORTH_PARTS = 4 /* of the time: with less left, no search for the smallest budget begins */ };
 
 /* Planning had all of a time limit; what explains its failure has half as much again, over all its searches. */
 static plim_plan_options hurried(const plim_plan_options *planning, int64_t parts) {
@@ -100,10 +101,15 @@ plim_status refusal_explain(session *s) {
 }
 
 plim_status refusal_explain_graph(session *s, const plim_graph *graph, const plim_profile *profile,
-                                  const plim_plan_options *wanted) {
-  plim_plan_options planning = hurried(wanted, GRAPH_PARTS);
+                                  const plim_plan_options *wanted, const plim_plan_floor *known) {
+  plim_plan_options planning = *wanted;
   plim_plan_floor floor;
-  PLIM_TRY(plim_plan_smallest(s->ctx, graph, profile, &planning, &floor, NULL));
+  if (wanted->time_limit_ns > 0) planning.time_limit_ns = session_left_ns(s);
+  if (known && wanted->time_limit_ns > 0 && planning.time_limit_ns < wanted->time_limit_ns / WORTH_PARTS) {
+    floor = *known; /* planning has used the time up, and looked for fewest bytes in it too */
+  } else {
+    PLIM_TRY(plim_plan_smallest(s->ctx, graph, profile, &planning, &floor, NULL));
+  }
   s->refusal.largest_batch = -1;
   return explain(s, graph->name, wanted->budget_bytes, graph, &floor, "");
 }

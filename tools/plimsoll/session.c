@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/base/file.h"
 #include "runtime/base/nearest.h"
@@ -83,8 +84,27 @@ static plim_status check_outputs(const session *s) {
   return PLIM_OK;
 }
 
+/* When the process began, as far as it knows: it has worked since then and waited little. */
+static int64_t process_begin(void) {
+  struct timespec used = {0};
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return plim_now_ns() - (int64_t)used.tv_sec * 1000000000 - (int64_t)used.tv_nsec;
+}
+
+void session_reserve(session *s) {
+  enum { READING_PARTS = 2, LIMIT_PARTS = 10 };
+  int64_t reading_ns = (plim_now_ns() - s->begin_ns) / READING_PARTS;
+  int64_t most_ns = (int64_t)(s->o->time_limit * 1e9) / LIMIT_PARTS;
+  s->reserve_ns = reading_ns < most_ns ? reading_ns : most_ns;
+}
+
+int64_t session_left_ns(const session *s) {
+  int64_t left_ns = (int64_t)(s->o->time_limit * 1e9) - (plim_now_ns() - s->begin_ns) - s->reserve_ns;
+  return left_ns > 1 ? left_ns : 1;
+}
+
 plim_status session_open(session *s, const options *o) {
-  *s = (session){.o = o, .begin_ns = plim_now_ns()};
+  *s = (session){.o = o, .begin_ns = process_begin()};
   progress_begin(&s->bar, !o->no_progress && !o->quiet);
   plim_status status = plim_context_new(heap_resize, NULL, &s->ctx);
   if (status != PLIM_OK) return status;

@@ -16,7 +16,8 @@ typedef struct session {
   const options *o;
   plim_context *ctx;
   progress bar;
-  int64_t begin_ns;
+  int64_t begin_ns;   /* of the process */
+  int64_t reserve_ns; /* of --time-limit, for what comes after planning */
   plim_device *device;
   plim_device *checked; /* the one that --device check decorates, else NULL */
   int64_t vram_bytes;   /* of --vram; 0: not given */
@@ -41,6 +42,12 @@ typedef struct session {
 
 /* Check the names among the options, make the context, watch Ctrl-C. */
 plim_status session_open(session *s, const options *o);
+
+/* What is left of --time-limit for planning, at least 1 ns. The limit is that of the process; what is reserved for
+ * writing is half of what reading took, until session_reserve is called, and at most a tenth. */
+void session_reserve(session *s);
+int64_t session_left_ns(const session *s);
+
 plim_status session_device(session *s);
 plim_status session_data(session *s);
 
