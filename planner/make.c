@@ -29,7 +29,7 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   PLIM_TRY(plim_planning_begin(problem, options, &pl));
   status = curve ? plim_kept_run(pl, strategy, curve, &kept) : plim_cut_after(pl, strategy);
   if (options->from_curve) *options->from_curve = kept;
-  int cancelled = plim_context_cancelled(problem->ctx); /* else the deadline ended it */
+  int cancelled = plim_context_cancelled(problem->ctx);                      /* else the deadline ended it */
   if (status == PLIM_ECANCEL && (pl->found || !cancelled)) status = PLIM_OK; /* the best so far */
   if (status == PLIM_ECANCEL && pl->budget_bytes < INT64_MAX) {
     status = plim_fail(problem->ctx, status, "planning was cancelled before a plan within %lld bytes was found",

@@ -41,16 +41,17 @@ typedef struct plim_plan_options {
   /* > 0: stop after so many moves (of a solver: nodes of its tree, or of a relaxation pivots), deterministic whatever
    * the machine does; a solver's first node takes as long as it takes */
   int64_t iterations;
-  /* > 0: stop then; both 0: a default number of iterations. The limit holds for the whole call, from its begin: searches
-   * end at it, whatever is under way a twentieth of it and 50 ms later; then comes only what is linear in the graph and
-   * the plan, to write and check the plan or to explain the refusal. */
+  /* > 0: stop then; both 0: a default number of iterations. The limit holds for the whole call, from its begin:
+   * searches end at it, whatever is under way a twentieth of it and 50 ms later; then comes only what is linear in the
+   * graph and the plan, to write and check the plan or to explain the refusal. */
   int64_t time_limit_ns;
   /* Folder of curves kept between runs; "": the user's cache folder; NULL: none. With one, a plan for a finite budget
    * is the fastest known within it, found now or before: what was planned before with equal effort is not searched
    * again, and a larger budget never gives a slower plan. */
   const char *curves;
   int32_t *from_curve; /* out, may be NULL: 1 when the plan, or the smallest budget, is a kept one */
-  struct plim_plan_floor *known; /* out, may be NULL: on PLIM_ENOFIT what plim_plan_make knows without a further search */
+  struct plim_plan_floor
+      *known; /* out, may be NULL: on PLIM_ENOFIT what plim_plan_make knows without a further search */
 } plim_plan_options;
 
 plim_plan_options plim_plan_options_default(void);
@@ -85,9 +86,9 @@ typedef struct plim_plan_floor {
   int32_t cut_short; /* 1: a time limit ended the search for smallest_bytes */
 } plim_plan_floor;
 
-/* *plan (may be NULL) receives the plan at smallest_bytes. Deterministic without a time limit, which holds for all of it
- * as in plim_plan_make; then smallest_bytes may be as large as keep-all bytes. Without one within 10 s for the built-in models.
- * plim_plan_make with the same options and budget smallest_bytes succeeds. */
+/* *plan (may be NULL) receives the plan at smallest_bytes. Deterministic without a time limit, which holds for all of
+ * it as in plim_plan_make; then smallest_bytes may be as large as keep-all bytes. Without one within 10 s for the
+ * built-in models. plim_plan_make with the same options and budget smallest_bytes succeeds. */
 PLIM_MUST_USE plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
 

@@ -50,7 +50,8 @@ int64_t plim_planning_last_moment(const plim_plan_options *options);
 int64_t plim_planning_part_ns(const plim_planning *planning, int32_t parts);
 int64_t plim_planning_left_ns(const plim_planning *planning);
 
-/* 1: the time limit, or the deadline of the context, is over and something was offered. Strategies that make one plan after another end there. */
+/* 1: the time limit, or the deadline of the context, is over and something was offered. Strategies that make one plan
+ * after another end there. */
 int plim_planning_over(const plim_planning *planning);
 
 /* What submitting a schedule came to. All figures are those of `schedule`: the one given, or the planning's own with

@@ -28,7 +28,8 @@ enum {
   RISES_BOXES_SQUARED = 300000,
   FEWEST_RISES = 4 /* of boxes so many that this is less work than first-fit: */,
   MANY_BOXES = 1500,
-  STACKED_BOXES = 2000, /* of so many an order of first-fit takes milliseconds and more */
+  STACKED_BOXES = 2000, /* of so many an order of first-fit takes milliseconds and more, */
+  STACKED_AT_ONCE = 24000 /* of so many 0.2 s: more than one that is packed once with no effort has to wait for */,
   MOST_REPAIRED = 32768 /* boxes more than once; with more a first-fit takes too long to learn from many */
 };
 
@@ -192,7 +193,7 @@ static plim_status stack(packer *k) {
 }
 
 static plim_status solve(packer *k, int32_t effort) {
-  k->can_stack = k->units.n >= STACKED_BOXES && plim_skyline_can(&k->units);
+  k->can_stack = k->units.n >= (effort > 0 ? STACKED_BOXES : STACKED_AT_ONCE) && plim_skyline_can(&k->units);
   try_family(k, k->goal);
   if (!k->units.plain) try_family(k, -1);
   if (k->height == INT64_MAX) return stack(k);

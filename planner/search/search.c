@@ -42,17 +42,21 @@ static plim_status begin_many(plim_planning *pl, plim_schedule *order) {
 }
 
 /* Of many ops the cut model and Rotor may take all of a short time limit: Chen's rules have a plan in a fraction of it.
- * It stays aside, since it is a poor start. */
+ * It stays aside, since it is a poor start. Where time is over already, it is all that there is time for. */
 enum { CHEAP_PARTS = 4 };
+static const int64_t last_ns = 200000000;
 static plim_status plan_cheaply(const plim_planning *pl, plim_plan_options *options, plim_planning **cheap) {
-  if (pl->found || pl->problem->n_ops <= PLIM_LONG_OPS || pl->options->time_limit_ns <= 0) return PLIM_OK;
+  if (pl->found || pl->options->time_limit_ns <= 0) return PLIM_OK;
+  if (pl->problem->n_ops <= PLIM_LONG_OPS && !plim_planning_over(pl)) return PLIM_OK;
   *options = *pl->options;
   options->time_limit_ns = plim_planning_part_ns(pl, CHEAP_PARTS);
   PLIM_TRY(plim_planning_begin(pl->problem, options, cheap));
-  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, plim_planning_deadline(*cheap, 100));
-  plim_status status = plim_chen_sqrt_run(*cheap);
-  if (status == PLIM_OK) status = plim_chen_greedy_run(*cheap);
-  return plim_effort_end(pl->problem->ctx, outer_ns, status);
+  plim_context *ctx = pl->problem->ctx;
+  int64_t outer_ns = plim_effort_begin_last(ctx, plim_now_ns() + last_ns);
+  plim_status status = plim_effort_end(ctx, outer_ns, plim_chen_sqrt_run(*cheap));
+  if (status != PLIM_OK) return status;
+  outer_ns = plim_effort_begin(ctx, plim_planning_deadline(*cheap, 100));
+  return plim_effort_end(ctx, outer_ns, plim_chen_greedy_run(*cheap));
 }
 
 plim_status plim_search_run(plim_planning *pl) {

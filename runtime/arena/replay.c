@@ -83,7 +83,7 @@ static plim_status play(search *s, const plim_replay_way *how, int64_t limit_ns,
       s->from > 0 ? plim_replay_rest(s->ctx, forecast, s->from, s->budget_bytes, *how, limit_ns, counts, &fresh)
                   : plim_replay_once(s->ctx, forecast, s->budget_bytes, *how, limit_ns, NULL, counts, &fresh);
   if (!s->plan && !s->counts.way.policy) s->counts = *counts;
-  if (status == PLIM_ENOFIT) return PLIM_OK; /* the sentence is that of the last way */
+  if (status == PLIM_ENOFIT) return PLIM_OK;             /* the sentence is that of the last way */
   if (status == PLIM_ECANCEL && s->plan) return PLIM_OK; /* the fastest so far */
   if (status != PLIM_OK) return status;
   *time_ns = fresh->time_ns;

@@ -114,6 +114,12 @@ int64_t plim_effort_begin(plim_context *ctx, int64_t deadline_ns) {
   return outer_ns;
 }
 
+int64_t plim_effort_begin_last(plim_context *ctx, int64_t deadline_ns) {
+  int64_t outer_ns = load(&ctx->effort.deadline_ns);
+  if (deadline_ns > outer_ns) set_deadline(&ctx->effort, deadline_ns);
+  return outer_ns;
+}
+
 plim_status plim_effort_end(plim_context *ctx, int64_t outer_ns, plim_status status) {
   if (outer_ns != load(&ctx->effort.deadline_ns)) set_deadline(&ctx->effort, outer_ns);
   return status == PLIM_ECANCEL && !plim_effort_over(ctx, 0) ? PLIM_OK : status;

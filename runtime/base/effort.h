@@ -1,8 +1,9 @@
-/* The effort that work on a context may still use: a deadline beside the context's cancel. Every long loop of the planner
- * and of the packer asks plim_effort_over; after that it returns PLIM_ECANCEL, or what it has so far. Without a deadline
- * and a cancel the answer is always 0, so that results stay deterministic.
+/* The effort that work on a context may still use: a deadline beside the context's cancel. Every long loop of the
+ * planner and of the packer asks plim_effort_over; after that it returns PLIM_ECANCEL, or what it has so far. Without a
+ * deadline and a cancel the answer is always 0, so that results stay deterministic.
  *
- * Deadlines nest: a part of the work gets a share of the time, and nothing inside can have more than what is outside. */
+ * Deadlines nest: a part of the work gets a share of the time, and nothing inside can have more than what is outside.
+ */
 #ifndef PLIM_RUNTIME_BASE_EFFORT_H
 #define PLIM_RUNTIME_BASE_EFFORT_H
 
@@ -16,6 +17,10 @@ extern "C" {
  * already stays when it is earlier. Returns the deadline before, for plim_effort_end. A fork has the deadline that its
  * parent had when it was made. */
 PLIM_MUST_USE int64_t plim_effort_begin(plim_context *ctx, int64_t deadline_ns);
+
+/* The same for a last piece of work that is done even where a deadline is over: it may begin and has until
+ * `deadline_ns`, if that is later than the deadline that holds. */
+PLIM_MUST_USE int64_t plim_effort_begin_last(plim_context *ctx, int64_t deadline_ns);
 
 /* Restore the deadline. `status` is that of the work: PLIM_ECANCEL becomes PLIM_OK when only the deadline ended it, as
  * its best so far is kept, and when the outer deadline is not over. */

@@ -17,7 +17,8 @@ typedef struct refusal {
 } refusal;
 
 /* Fill s->refusal and return PLIM_ENOFIT with the sentence; another status when the search itself failed. The budget is
- * that of the session's planning, of the given ones; `known` is what planning knows of it, NULL: nothing. One sentence for both: a graph only has no batch to change. */
+ * that of the session's planning, of the given ones; `known` is what planning knows of it, NULL: nothing. One sentence
+ * for both: a graph only has no batch to change. */
 plim_status refusal_explain(struct session *s);
 plim_status refusal_explain_graph(struct session *s, const plim_graph *graph, const plim_profile *profile,
                                   const plim_plan_options *wanted, const plim_plan_floor *known);
