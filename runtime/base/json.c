@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { PATH_BYTES = 512, SENTENCE_BYTES = 768 };
+enum { CHUNKS_A_TEXT = 4 }; /* bytes of a chunk for one of the text, whose values take about ten */
 
 /* ---- failures ---- */
 
@@ -95,10 +96,13 @@ static const char *sentence_of(enum json_error_code code) {
 plim_status plim_json_parse(plim_context *ctx, const char *file, int64_t line, const char *text, int64_t bytes,
                             plim_json *doc) {
   json_error_t error;
-  *doc = (plim_json){ctx, file, line, NULL, PLIM_OK};
+  *doc = (plim_json){.ctx = ctx, .file = file, .line = line};
+  plim_json_memory_begin(&doc->memory, ctx, bytes < INT32_MAX ? CHUNKS_A_TEXT * bytes : bytes);
   doc->root = json_loadb(text, (size_t)bytes, JSON_REJECT_DUPLICATES, &error);
-  if (!doc->root && json_error_code(&error) == json_error_out_of_memory) {
-    doc->status = plim_fail(ctx, PLIM_ENOMEM, "%s: no memory to read it", file);
+  plim_json_memory_end(&doc->memory);
+  if (doc->memory.refused || (!doc->root && json_error_code(&error) == json_error_out_of_memory)) {
+    doc->status =
+        plim_fail(ctx, PLIM_ENOMEM, "%s: out of memory while its %lld bytes were read", file, (long long)bytes);
   } else if (!doc->root) {
     const char *sentence = sentence_of(json_error_code(&error));
     doc->status = plim_fail(ctx, PLIM_EDATA, "%s: line %lld: %s", file, (long long)(line > 0 ? line : error.line),
@@ -110,7 +114,7 @@ plim_status plim_json_parse(plim_context *ctx, const char *file, int64_t line, c
 }
 
 void plim_json_close(plim_json *doc) {
-  json_decref(doc->root);
+  plim_json_memory_free(&doc->memory);
   doc->root = NULL;
 }
 

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "runtime/base/context.h"
+#include "runtime/base/json_memory.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,7 +22,8 @@ typedef struct plim_json {
   const char *file; /* name in sentences */
   int64_t line;     /* of a JSON Lines file, 0: the whole file is one document */
   json_t *root;
-  plim_status status; /* first failure */
+  plim_status status;      /* first failure */
+  plim_json_memory memory; /* of the root and all below it */
 } plim_json;
 
 typedef struct plim_json_at {

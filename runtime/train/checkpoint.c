@@ -4,11 +4,11 @@
  * exactly its own list. */
 #include "runtime/train/checkpoint.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/json.h"
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
 #include "runtime/train/state.h"
@@ -109,7 +109,7 @@ typedef struct loaded {
   const char *path;
   char *data;
   int64_t bytes;
-  json_t *header;
+  plim_json header;
   int64_t at; /* where the values begin */
   int64_t step;
 } loaded;
@@ -140,32 +140,35 @@ static plim_status check_frame(loaded *l) {
   return PLIM_OK;
 }
 
+/* A text of the header; "" when it is not there. */
+static const char *header_text(const loaded *l, const char *key) {
+  const char *text = json_string_value(json_object_get(l->header.root, key));
+  return text ? text : "";
+}
+
+static int64_t header_int(const loaded *l, const char *key) {
+  const json_t *node = json_object_get(l->header.root, key);
+  return json_is_integer(node) ? json_integer_value(node) : -1;
+}
+
 static plim_status parse_header(loaded *l, const char *model) {
-  json_error_t error;
-  const char *kind, *found;
-  int version;
-  json_int_t step;
-  l->header = json_loadb(l->data + PREFIX_BYTES, (size_t)(l->at - PREFIX_BYTES), JSON_REJECT_DUPLICATES, &error);
-  if (!l->header) return plim_fail(l->ctx, PLIM_EDATA, "%s: header: %s", l->path, error.text);
-  if (json_unpack(l->header, "{s:s, s:i}", "plimsoll", &kind, "version", &version) != 0 ||
-      strcmp(kind, "checkpoint") != 0) {
-    return wrong(l, "not a checkpoint");
-  }
+  PLIM_TRY(plim_json_parse(l->ctx, l->path, 0, l->data + PREFIX_BYTES, l->at - PREFIX_BYTES, &l->header));
+  int64_t version = header_int(l, "version");
+  if (strcmp(header_text(l, "plimsoll"), "checkpoint") != 0 || version < 0) return wrong(l, "not a checkpoint");
   if (version != PLIM_CHECKPOINT_VERSION) {
-    return plim_fail(l->ctx, PLIM_EDATA, "%s: format version %d, this program reads %d", l->path, version,
+    return plim_fail(l->ctx, PLIM_EDATA, "%s: format version %lld, this program reads %d", l->path, (long long)version,
                      PLIM_CHECKPOINT_VERSION);
   }
-  if (json_unpack(l->header, "{s:s, s:I}", "model", &found, "step", &step) != 0 || step < 0) {
-    return wrong(l, "its header lacks model or step");
-  }
-  if (step > most_steps) {
-    return plim_fail(l->ctx, PLIM_EDATA, "%s: says step %lld; no run has more than %lld", l->path, (long long)step,
+  const char *found = header_text(l, "model");
+  l->step = header_int(l, "step");
+  if (!found[0] || l->step < 0) return wrong(l, "its header lacks model or step");
+  if (l->step > most_steps) {
+    return plim_fail(l->ctx, PLIM_EDATA, "%s: says step %lld; no run has more than %lld", l->path, (long long)l->step,
                      (long long)most_steps);
   }
   if (strcmp(found, model) != 0) {
     return plim_fail(l->ctx, PLIM_EDATA, "%s: holds %s, this is %s", l->path, found, model);
   }
-  l->step = step;
   return PLIM_OK;
 }
 
@@ -174,9 +177,10 @@ static plim_status check_row(const loaded *l, const json_t *row, const plim_grap
   plim_text expected = {.ctx = l->ctx}, found = {.ctx = l->ctx};
   const plim_value *value = &graph->value[v];
   add_value(&expected, value, plim_role_name(graph->storage[value->storage].role));
-  char *dump = json_dumps(row, 0);
+  char *dump = row ? json_dumps(row, 0) : NULL;
   plim_text_add(&found, dump ? dump : "none");
   plim_status status = expected.status != PLIM_OK ? expected.status : found.status;
+  if (row && !dump) status = plim_fail(l->ctx, PLIM_ENOMEM, "%s: out of memory while its header was read", l->path);
   if (status == PLIM_OK && strcmp(expected.chars, found.chars) != 0) {
     status =
         plim_fail(l->ctx, PLIM_EDATA, "%s: holds %s where this model has %s", l->path, found.chars, expected.chars);
@@ -188,7 +192,7 @@ static plim_status check_row(const loaded *l, const json_t *row, const plim_grap
 }
 
 static plim_status check_values(const loaded *l, const plim_graph *graph) {
-  const json_t *rows = json_object_get(l->header, "values");
+  const json_t *rows = json_object_get(l->header.root, "values");
   size_t row = 0;
   int64_t bytes = 0;
   for (int32_t v = 0; v < graph->n_values; v++) {
@@ -226,7 +230,7 @@ plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path) {
   PLIM_CHECK(write_values(&l, trainer));
   plim_trainer_seek(trainer, l.step);
 done:
-  json_decref(l.header);
+  plim_json_close(&l.header);
   plim_file_release(l.ctx, l.data, l.bytes);
   return status;
 }
