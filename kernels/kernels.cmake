@@ -1,4 +1,4 @@
-# Kernels. kernels/*.c is compiled once, for the base instruction set; oneDNN is used where it is found.
+# Kernels. kernels/*.c is compiled once, for the base instruction set; oneDNN 2 or 3 is used where it is found.
 file(GLOB kernel_sources CONFIGURE_DEPENDS kernels/*.c)
 list(FILTER kernel_sources EXCLUDE REGEX "/op\\.c$")
 foreach(name kernels gemm conv dnn dnn_conv dnn_descriptor dnn_engines)
@@ -15,14 +15,18 @@ if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY)
   file(STRINGS ${DNNL_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h dnnl_lines REGEX "define DNNL_VERSION_(MAJOR|MINOR|PATCH) ")
   list(TRANSFORM dnnl_lines REPLACE ".* " "")
   list(JOIN dnnl_lines . dnnl_version)
-  if(dnnl_version MATCHES "^2\\.") # version 3 has another C API
+  if(dnnl_version MATCHES "^[23]\\.")
     set(dnnl_usable ON)
   endif()
 endif()
-plim_wants(PLIM_ONEDNN dnnl_usable "oneDNN 2")
+plim_wants(PLIM_ONEDNN dnnl_usable "oneDNN 2 or 3")
 plim_note(oneDNN ${PLIM_ONEDNN} "${dnnl_version}" "Convolutions and matrix products on the CPU run our own kernels, which are much slower.")
-if(NOT PLIM_ONEDNN)
-  list(FILTER kernel_sources EXCLUDE REGEX "/onednn[a-z_]*\\.c$")
+if(PLIM_ONEDNN)
+  string(REGEX REPLACE "\\..*" "" dnnl_major "${dnnl_version}")
+  math(EXPR other_major "5 - ${dnnl_major}")
+  list(FILTER kernel_sources EXCLUDE REGEX "/onednn_api${other_major}\\.c$")
+else()
+  list(FILTER kernel_sources EXCLUDE REGEX "/onednn[a-z_0-9]*\\.c$")
   list(APPEND kernel_sources kernels/absent/onednn.c)
 endif()
 

@@ -1,4 +1,4 @@
-/* Convolution and matrix products through oneDNN 2 (the only file that calls it).
+/* Convolution and matrix products through oneDNN 2 or 3.
  *
  * Every implementation that oneDNN offers for an op is a variant, named after the algorithm and the implementation and
  * carrying its own bits label, except those that would break the promise about memory: `ref` (100x slower) and
@@ -12,7 +12,7 @@
  * `make` creates primitive and memory objects; `run` binds addresses and executes. Invariant: a state executes on
  * the number of threads it was made for, because oneDNN splits sums by threads.
  *
- * Descriptors exist in version 2 of the C API only: what would differ in version 3 is between the two rules below. */
+ * Where the two versions differ: onednn_api.h. */
 #include "kernels/onednn.h"
 
 #include <omp.h>
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/weights.h"
+#include "kernels/onednn_api.h"
 
 enum { ALIGN = 512, MAX_OPERANDS = 4, MAX_ARGS = MAX_OPERANDS + 1, MAX_VARIANTS = 8 };
 
@@ -80,9 +80,9 @@ static int operand_count(const family *f, const plim_op_desc *op) {
   return op->n_out == 1 && op->n_upd == 0 && n >= least && n <= most ? n : -1;
 }
 
-/* ---- version 2 of the C API: memory and op descriptors ---- */
+/* ---- operands in oneDNN's words ---- */
 
-typedef dnnl_memory_desc_t described[MAX_OPERANDS]; /* operands as they lie in the arena, by family row */
+typedef plim_dnnl_md described[MAX_OPERANDS]; /* operands as they lie in the arena, by family row */
 
 static dnnl_format_tag_t tag_of(const plim_shape *shape, int transposed) {
   static const dnnl_format_tag_t by_layout[PLIM_LAYOUT_COUNT] = {dnnl_nchw, dnnl_nhwc, dnnl_nChw8c, dnnl_nChw16c};
@@ -94,19 +94,19 @@ static dnnl_data_type_t type_of(plim_dtype dtype) {
   return dtype == PLIM_BF16 ? dnnl_bf16 : dtype == PLIM_F32 ? dnnl_f32 : dnnl_data_type_undef;
 }
 
-static dnnl_status_t describe(const plim_shape *shape, int transposed, dnnl_memory_desc_t *out) {
+static dnnl_status_t describe(const plim_shape *shape, int transposed, plim_dnnl_md *out) {
   if (shape->rank != 4 && shape->rank != 2) return dnnl_unimplemented;
   dnnl_dims_t dim = {0};
   for (int i = 0; i < shape->rank; i++) dim[i] = shape->dim[transposed ? shape->rank - 1 - i : i];
-  return dnnl_memory_desc_init_by_tag(out, shape->rank, dim, type_of(shape->dtype), tag_of(shape, transposed));
+  return plim_dnnl_md_new(shape->rank, dim, type_of(shape->dtype), tag_of(shape, transposed), out);
 }
 
 /* A bias [O] belongs to a convolution as a vector, to a matrix product as one row. */
-static dnnl_status_t describe_bias(const family *f, const plim_shape *shape, dnnl_memory_desc_t *out) {
+static dnnl_status_t describe_bias(const family *f, const plim_shape *shape, plim_dnnl_md *out) {
   if (shape->dtype != PLIM_F32 || shape->rank != 1) return dnnl_unimplemented;
   int matrix = f->prop == dnnl_prop_kind_undef;
   dnnl_dims_t dim = {matrix ? 1 : shape->dim[0], shape->dim[0]};
-  return dnnl_memory_desc_init_by_tag(out, matrix ? 2 : 1, dim, dnnl_f32, matrix ? dnnl_ab : dnnl_a);
+  return plim_dnnl_md_new(matrix ? 2 : 1, dim, dnnl_f32, matrix ? dnnl_ab : dnnl_a, out);
 }
 
 static dnnl_status_t describe_operands(const family *f, const plim_op_desc *op, int n, described md) {
@@ -119,61 +119,13 @@ static dnnl_status_t describe_operands(const family *f, const plim_op_desc *op, 
   return dnnl_success;
 }
 
-typedef union op_desc {
-  dnnl_matmul_desc_t matmul;
-  dnnl_convolution_desc_t conv;
-} op_desc;
-
-static dnnl_status_t describe_matmul(const described md, const dnnl_memory_desc_t *bias, dnnl_matmul_desc_t *out) {
-  return dnnl_matmul_desc_init(out, &md[SRC], &md[WEIGHTS], bias, &md[DST]);
-}
-
-static dnnl_status_t describe_conv(const family *f, const plim_attrs *a, const described md,
-                                   const dnnl_memory_desc_t *bias, dnnl_alg_kind_t algorithm,
-                                   dnnl_convolution_desc_t *out) {
-  const dnnl_memory_desc_t *src = &md[SRC], *dst = &md[DST];
-  dnnl_memory_desc_t weights; /* in whatever format the implementation likes */
-  dnnl_status_t status = dnnl_memory_desc_init_by_tag(&weights, md[WEIGHTS].ndims, md[WEIGHTS].dims,
-                                                      md[WEIGHTS].data_type, dnnl_format_tag_any);
-  if (status != dnnl_success) return status;
-  dnnl_dims_t stride = {a->stride[0], a->stride[1]}, pad = {a->pad[0], a->pad[1]};
-  switch (f->prop) {
-    case dnnl_backward_data:
-      return dnnl_convolution_backward_data_desc_init(out, algorithm, src, &weights, dst, stride, pad, pad);
-    case dnnl_backward_weights:
-      return dnnl_convolution_backward_weights_desc_init(out, algorithm, src, &weights, NULL, dst, stride, pad, pad);
-    default:
-      return dnnl_convolution_forward_desc_init(out, f->prop, algorithm, src, &weights, bias, dst, stride, pad, pad);
-  }
-}
-
-static int64_t desc_bytes(const dnnl_memory_desc_t *md) {
+static int64_t desc_bytes(plim_dnnl_const_md md) {
   return md ? (int64_t)dnnl_memory_desc_get_size(md) : 0;
 }
 
-static const dnnl_memory_desc_t *desc_of_arg(const_dnnl_primitive_desc_t pd, int arg) {
+static plim_dnnl_const_md desc_of_arg(const_dnnl_primitive_desc_t pd, int arg) {
   return dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, arg);
 }
-
-/* Weights as an implementation wants them, in our words; 0 when they are nothing that we can copy to. */
-static int weights_order(const dnnl_memory_desc_t *md, plim_weights_order *out) {
-  if (md->format_kind != dnnl_blocked || md->ndims != 4 || md->offset0 != 0) return 0;
-  const dnnl_blocking_desc_t *blocking = &md->format_desc.blocking;
-  *out = (plim_weights_order){.block = {1, 1}, .element_bytes = md->data_type == dnnl_bf16 ? 2 : 4};
-  for (int i = 0; i < 4; i++) {
-    out->dim[i] = md->dims[i];
-    out->outer[i] = blocking->strides[i];
-  }
-  int64_t stride = 1; /* the last block named is the innermost */
-  for (int i = blocking->inner_nblks - 1; i >= 0; i--) {
-    if (blocking->inner_idxs[i] > 1) return 0;
-    if (!plim_weights_order_block(out, (int)blocking->inner_idxs[i], blocking->inner_blks[i], stride)) return 0;
-    stride *= blocking->inner_blks[i];
-  }
-  return 1;
-}
-
-/* ---- end of what version 3 would change ---- */
 
 static int status_of(dnnl_status_t status) {
   switch (status) {
@@ -212,16 +164,14 @@ typedef struct walk {
   dnnl_engine_t engine;
   dnnl_primitive_attr_t attr;
   int algorithm; /* of `offers` */
-  op_desc desc;  /* borrowed by `offers` */
-  dnnl_primitive_desc_iterator_t offers;
+  plim_dnnl_offers offers;
   int n_seen; /* variants yielded so far; of two with one name the first has the better instruction set */
   char seen[MAX_VARIANTS][sizeof(((plim_kernel_info *)0)->name)];
-  dnnl_primitive_desc_t pd; /* the present variant */
 } walk;
 
 static void walk_end(walk *w) {
-  if (w->pd) dnnl_primitive_desc_destroy(w->pd);
-  if (w->offers) dnnl_primitive_desc_iterator_destroy(w->offers);
+  plim_dnnl_offers_end(&w->offers);
+  for (int i = 0; i < MAX_OPERANDS; i++) plim_dnnl_md_free(w->md[i]);
   if (w->attr) dnnl_primitive_attr_destroy(w->attr);
   if (w->engine) dnnl_engine_destroy(w->engine);
   threads_set(w->threads_before);
@@ -245,45 +195,41 @@ static dnnl_status_t walk_begin(walk *w, const plim_op_desc *op, int threads) {
   return status;
 }
 
-/* Implementations of the next algorithm that has any; 0 when there is none left. */
+/* The first implementation of the next algorithm that has any; 0 when there is none left. */
 static int walk_next_algorithm(walk *w) {
-  int matrix = w->family->prop == dnnl_prop_kind_undef;
-  const dnnl_memory_desc_t *bias = w->n_operands > BIAS ? &w->md[BIAS] : NULL;
+  const plim_attrs *a = &w->op->attrs;
+  plim_dnnl_op op = {.prop = w->family->prop,
+                     .src = w->md[SRC],
+                     .weights = w->md[WEIGHTS],
+                     .bias = w->md[BIAS],
+                     .dst = w->md[DST],
+                     .stride = {a->stride[0], a->stride[1]},
+                     .pad = {a->pad[0], a->pad[1]}};
+  int matrix = op.prop == dnnl_prop_kind_undef;
   while (++w->algorithm < (matrix ? 1 : ALGORITHMS)) {
-    if (w->offers) dnnl_primitive_desc_iterator_destroy(w->offers);
-    w->offers = NULL;
-    dnnl_status_t status =
-        matrix ? describe_matmul(w->md, bias, &w->desc.matmul)
-               : describe_conv(w->family, &w->op->attrs, w->md, bias, algorithms[w->algorithm].kind, &w->desc.conv);
-    if (status == dnnl_success)
-      status = dnnl_primitive_desc_iterator_create(&w->offers, &w->desc, w->attr, w->engine, NULL);
-    if (status == dnnl_success) return 1;
+    op.algorithm = algorithms[w->algorithm].kind;
+    if (plim_dnnl_offers_first(&w->offers, &op, w->engine, w->attr)) return 1;
   }
   return 0;
 }
 
-/* The next implementation as oneDNN offers it, in w->pd; 0 at the end. */
+/* The next implementation as oneDNN offers it; 0 at the end. */
 static int walk_next_offer(walk *w) {
-  if (w->pd) dnnl_primitive_desc_destroy(w->pd);
-  w->pd = NULL;
-  if (!w->offers || dnnl_primitive_desc_iterator_next(w->offers) != dnnl_success) {
-    if (!walk_next_algorithm(w)) return 0;
-  }
-  w->pd = dnnl_primitive_desc_iterator_fetch(w->offers);
-  return w->pd != NULL;
+  return plim_dnnl_offers_next(&w->offers) || walk_next_algorithm(w);
 }
 
-/* `ref` is 100 times slower than the rest; gemm (brgemm is another thing) allocates buffers in every call. Winograd's
- * weight gradient allocates 240 (threads + 1) bytes a call, 4 KiB and more with one thread: over the 1 KiB that an op's
- * transient objects may take, unless there are 2 or 3 threads. The weight gradient of a 1x1 convolution with a stride
- * and fewer than 16 input channels writes behind its scratchpad. */
+/* `ref` is 100 times slower than the rest; gemm (brgemm is another thing) allocates buffers in every call, and ncsp
+ * (version 3), which runs other primitives inside, objects. Winograd's weight gradient allocates
+ * 240 (threads + 1) bytes a call, 4 KiB and more with one thread: over the 1 KiB that an op's transient objects may
+ * take, unless there are 2 or 3 threads. The weight gradient of a 1x1 convolution with a stride and fewer than 16 input
+ * channels writes behind its scratchpad. */
 static int refused(const walk *w, const char *implementation) {
   const char *gemm = strstr(implementation, "gemm");
   int gemm_based = gemm && !(gemm - implementation >= 2 && strncmp(gemm - 2, "br", 2) == 0);
   int few_channels = w->family->prop == dnnl_backward_weights && strstr(implementation, "1x1") &&
                      w->op->in[1].dim[1] < 16 && (w->op->attrs.stride[0] > 1 || w->op->attrs.stride[1] > 1);
   int winograd_gradient = strstr(implementation, "wino") && w->family->prop == dnnl_backward_weights;
-  return strncmp(implementation, "ref", 3) == 0 || gemm_based || few_channels ||
+  return strncmp(implementation, "ref", 3) == 0 || gemm_based || strstr(implementation, "ncsp") || few_channels ||
          (winograd_gradient && (w->threads < 2 || w->threads > 3));
 }
 
@@ -303,7 +249,7 @@ static void variant_name(const walk *w, const char *implementation, char *name, 
 static const char *walk_next(walk *w) {
   while (w->n_seen < MAX_VARIANTS && walk_next_offer(w)) {
     const char *implementation = NULL;
-    if (dnnl_primitive_desc_query(w->pd, dnnl_query_impl_info_str, 0, (void *)&implementation) != dnnl_success ||
+    if (dnnl_primitive_desc_query(w->offers.pd, dnnl_query_impl_info_str, 0, (void *)&implementation) != dnnl_success ||
         refused(w, implementation)) {
       continue;
     }
@@ -321,8 +267,8 @@ static const char *walk_next(walk *w) {
 /* ---- what a variant needs beyond its operands ---- */
 
 typedef struct needs {
-  const dnnl_memory_desc_t *weights; /* as the primitive wants them; NULL: as they lie */
-  plim_weights_order order;          /* of `weights` */
+  plim_dnnl_const_md weights; /* as the primitive wants them; NULL: as they lie */
+  plim_weights_order order;   /* of `weights` */
   int64_t scratch_bytes;
   int64_t weights_at; /* in the workspace */
   int64_t workspace_bytes;
@@ -335,13 +281,13 @@ static int64_t align_up(int64_t bytes) {
 /* 0 when the weights would have to lie in an order that we do not know. */
 static int needs_find(const walk *w, needs *out) {
   memset(out, 0, sizeof *out);
-  const dnnl_memory_desc_t *stored = &w->md[WEIGHTS];
-  const dnnl_memory_desc_t *wanted = desc_of_arg(w->pd, w->family->operand[WEIGHTS].arg);
+  plim_dnnl_const_md stored = w->md[WEIGHTS];
+  plim_dnnl_const_md wanted = desc_of_arg(w->offers.pd, w->family->operand[WEIGHTS].arg);
   if (!dnnl_memory_desc_equal(stored, wanted)) {
-    if (!weights_order(wanted, &out->order)) return 0;
+    if (!plim_dnnl_weights_order(wanted, &out->order)) return 0;
     out->weights = wanted;
   }
-  out->scratch_bytes = desc_bytes(desc_of_arg(w->pd, DNNL_ARG_SCRATCHPAD));
+  out->scratch_bytes = desc_bytes(desc_of_arg(w->offers.pd, DNNL_ARG_SCRATCHPAD));
   out->weights_at = align_up(out->scratch_bytes);
   out->workspace_bytes = out->weights_at + align_up(desc_bytes(out->weights));
   return 1;
@@ -398,7 +344,7 @@ static void onednn_free(void *opaque) {
   free(s);
 }
 
-static dnnl_status_t bind(state *s, int arg, const dnnl_memory_desc_t *md, source from) {
+static dnnl_status_t bind(state *s, int arg, plim_dnnl_const_md md, source from) {
   dnnl_status_t status = dnnl_memory_create(&s->arg[s->n].memory, md, s->engine, DNNL_MEMORY_NONE);
   if (status != dnnl_success) return status;
   s->arg[s->n].arg = arg;
@@ -411,16 +357,16 @@ static dnnl_status_t fill_state(state *s, walk *w, const needs *needed) {
   s->engine = w->engine; /* now the state's */
   w->engine = NULL;
   dnnl_status_t status = dnnl_stream_create(&s->stream, s->engine, dnnl_stream_in_order);
-  if (status == dnnl_success) status = dnnl_primitive_create(&s->primitive, w->pd);
+  if (status == dnnl_success) status = dnnl_primitive_create(&s->primitive, w->offers.pd);
   if (status == dnnl_success && needed->scratch_bytes > 0) {
-    const dnnl_memory_desc_t *scratch = desc_of_arg(w->pd, DNNL_ARG_SCRATCHPAD);
+    plim_dnnl_const_md scratch = desc_of_arg(w->offers.pd, DNNL_ARG_SCRATCHPAD);
     status = bind(s, DNNL_ARG_SCRATCHPAD, scratch, (source){WORKSPACE, 0});
   }
   for (int i = 0; i < w->n_operands && status == dnnl_success; i++) {
     const operand *o = &w->family->operand[i];
     source plain = {o->from, o->position}, ordered = {WORKSPACE, needed->weights_at};
     int copied = i == WEIGHTS && needed->weights;
-    status = bind(s, o->arg, copied ? needed->weights : &w->md[i], copied ? ordered : plain);
+    status = bind(s, o->arg, copied ? needed->weights : w->md[i], copied ? ordered : plain);
     if (!copied) continue;
     s->copies = 1;
     s->plain = plain;

@@ -15,6 +15,15 @@ int plim_weights_order_block(plim_weights_order *order, int d, int64_t count, in
   return 1;
 }
 
+int plim_weights_order_blocks(plim_weights_order *order, int n, const int64_t *dim, const int64_t *count) {
+  int64_t stride = 1; /* the last block named is the innermost */
+  for (int i = n - 1; i >= 0; i--) {
+    if (dim[i] > 1 || !plim_weights_order_block(order, (int)dim[i], count[i], stride)) return 0;
+    stride *= count[i];
+  }
+  return 1;
+}
+
 static int64_t blocks(const plim_weights_order *w, int d) {
   return (w->dim[d] + w->block[d] - 1) / w->block[d];
 }

@@ -24,6 +24,10 @@ typedef struct plim_weights_order {
  * apart. From the innermost block outward; {.block = {1, 1}} to begin with. 0 when it becomes too large. */
 int plim_weights_order_block(plim_weights_order *order, int d, int64_t count, int64_t stride);
 
+/* All blocks of an order at once: `n` of them, from the outermost inward, each of dimension dim[i] (0: O, 1: I) and
+ * count[i] elements; `order` has dim, outer and no blocks to begin with. 0 when it is no order of this kind. */
+int plim_weights_order_blocks(plim_weights_order *order, int n, const int64_t *dim, const int64_t *count);
+
 /* Write all of `ordered`, zeros to the padding, from `plain`. Exact copies on `threads` OpenMP threads. */
 void plim_weights_to(const plim_weights_order *order, const void *plain, void *ordered, int threads);
 
