@@ -63,6 +63,9 @@ static plim_status allowed_label(const plim_problem *p, const plim_plan_options 
   if (options->labels == PLIM_LABELS_SMALL) *out = smallest_label(v, n);
   if (options->labels != PLIM_LABELS_GIVEN) return PLIM_OK;
   *out = options->label[op];
+  if (!*out)
+    return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no bits label: label[%d] is NULL", p->graph->op[op].name,
+                     (int)op);
   if (plim_variants_fastest(v, n, *out) >= 0) return PLIM_OK;
   return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no variant with the bits label '%s' among its %d",
                    p->graph->op[op].name, *out, n);
@@ -74,6 +77,10 @@ static const int64_t most_total_ns = INT64_MAX >> 12;
 plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options) {
   const plim_profile *profile = p->profile;
   int64_t total_ns = 0, most_workspace = 0;
+  if (options->labels == PLIM_LABELS_GIVEN && !options->label) {
+    return plim_fail(p->ctx, PLIM_EUSAGE, "PLIM_LABELS_GIVEN asks for the bits labels of %d ops, and label is NULL",
+                     (int)p->n_ops);
+  }
   p->n_choices = profile->first[profile->n_ops];
   PLIM_TRY(plim_allocate(p->ctx, p->n_choices, sizeof *p->choice, &p->choice));
   plim_choice *next = p->choice;

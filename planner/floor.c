@@ -83,6 +83,7 @@ static plim_status begin(plim_context *ctx, const plim_graph *graph, const plim_
 
 plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   plim_plan_options wanted = *options;
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
@@ -99,6 +100,7 @@ plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const
 
 plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                             const plim_plan_options *options, plim_plan_floor *out) {
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   PLIM_TRY(begin(ctx, graph, profile, options, &strategy, &problem));
@@ -127,6 +129,7 @@ static plim_status meets_budget(const plim_problem *problem, const plim_plan_opt
 
 plim_status plim_plan_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                            const plim_plan_options *options, int *yes) {
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   plim_plan_options free_options = *options;
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;

@@ -65,6 +65,7 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   plim_plan_class plan_class;
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &strategy));
   PLIM_TRY(plim_strategy_class(ctx, strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
@@ -84,6 +85,7 @@ plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const pli
 
 plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                const plim_plan_options *options, plim_plan **out) {
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   plim_plan_options keep = *options;
   keep.planner = "keep-all";
   keep.budget_bytes = INT64_MAX;

@@ -28,7 +28,7 @@ typedef enum plim_plan_order { PLIM_ORDER_ANY, PLIM_ORDER_FREE, PLIM_ORDER_FIXED
 enum { PLIM_COPIES_DEFAULT = 2 };
 
 typedef struct plim_plan_options {
-  size_t struct_bytes;   /* sizeof(plim_plan_options) */
+  size_t struct_bytes;   /* sizeof(plim_plan_options); another: PLIM_EUSAGE */
   const char *planner;   /* NULL: "search" */
   int64_t budget_bytes;  /* of the arena; INT64_MAX: none */
   plim_plan_order order; /* FREE with a planner whose class is narrower: PLIM_EUSAGE */
@@ -116,7 +116,7 @@ PLIM_MUST_USE plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph
 
 /* What is told of a budget that is too small, the middle of a sentence: "the smallest budget with a plan is N; none
  * exists below M, where op X needs a, b, c at once; the peak of a schedule is ...: d, e, f cannot lie together within
- * the budget". Writes at most `size` bytes with the NUL. */
+ * the budget". Writes at most `size` bytes with the NUL; nothing where that is 0. */
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size);
 
 /* The strategies, in order of the table; NULL-terminated walk: name of row i, or NULL. */

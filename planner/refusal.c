@@ -57,6 +57,7 @@ static void say_operands(words *w, const plim_graph *graph, const plim_op *op) {
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size) {
   words w = {text, 0, size};
   int64_t persistent = plim_graph_persistent_bytes(graph);
+  if (size == 0) return;
   if (floor->smallest_bytes < INT64_MAX) {
     say(&w, "the smallest budget for which a plan was found is ");
     say_bytes(&w, floor->smallest_bytes);

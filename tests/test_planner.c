@@ -444,3 +444,55 @@ Test(planner, times_too_large_for_plans_are_refused_with_what_helps) {
   plim_graph_free(graph);
   plim_test_context_end(ctx);
 }
+
+static void expect_usage(const planner_case *c, plim_status status, const char *words) {
+  cr_assert_eq(status, PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(c->ctx), words), "%s", plim_context_error(c->ctx));
+}
+
+Test(planner, options_of_another_size_are_refused_before_they_are_read) {
+  static const char words[] = "plim_plan_options has struct_bytes 8, and this library knows";
+  planner_case c = planner_case_random(2, 12);
+  plim_plan_options o = c.options;
+  plim_plan *plan = NULL;
+  plim_plan_floor floor;
+  int64_t budget = 1;
+  int yes;
+  o.struct_bytes = 8;
+  o.planner = "none like this";
+  expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &o, &plan), words);
+  expect_usage(&c, plim_plan_keep_all(c.ctx, c.graph, c.profile, &o, &plan), words);
+  expect_usage(&c, plim_plan_curve(c.ctx, c.graph, c.profile, &o, 1, &budget, &plan), words);
+  expect_usage(&c, plim_plan_range(c.ctx, c.graph, c.profile, &o, 1, 1, &budget, &floor, &plan), words);
+  expect_usage(&c, plim_plan_smallest(c.ctx, c.graph, c.profile, &o, &floor, &plan), words);
+  expect_usage(&c, plim_plan_bound(c.ctx, c.graph, c.profile, &o, &floor), words);
+  expect_usage(&c, plim_plan_fits(c.ctx, c.graph, c.profile, &o, &yes), words);
+  cr_assert_null(plan);
+  planner_case_free(&c);
+}
+
+Test(planner, labels_that_are_not_given_are_refused) {
+  planner_case c = planner_case_random(2, 12);
+  const char *label[12] = {NULL};
+  plim_plan *plan = NULL;
+  c.options.labels = PLIM_LABELS_GIVEN;
+  expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), "PLIM_LABELS_GIVEN asks for");
+  c.options.label = label;
+  expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), "label[0] is NULL");
+  planner_case_free(&c);
+}
+
+Test(planner, the_floor_is_described_in_any_room) {
+  planner_case c = planner_case_random(2, 12);
+  plim_plan_floor floor;
+  char text[64];
+  cr_assert_eq(plim_plan_bound(c.ctx, c.graph, c.profile, &c.options, &floor), PLIM_OK);
+  for (size_t size = 0; size <= 40; size++) {
+    memset(text, '#', sizeof text);
+    plim_plan_floor_describe(c.graph, &floor, text, size);
+    for (size_t i = size; i < sizeof text; i++)
+      cr_assert_eq(text[i], '#', "%d bytes: written at %d", (int)size, (int)i);
+    if (size > 0) cr_assert_eq(strlen(text), size - 1);
+  }
+  planner_case_free(&c);
+}

@@ -360,3 +360,18 @@ Test(solve, thousands_of_lives_come_within_a_percent_of_their_load) {
   cr_assert_leq(found.height / 100 * 99, found.load);
   plim_test_context_end(ctx);
 }
+
+Test(solve, options_of_another_size_are_refused) {
+  ctx = plim_test_context();
+  const plim_box box[] = {{0, 1, 8, -1}};
+  const plim_boxes boxes = {.n = 1, .align = 1, .box = box};
+  plim_pack_options options = plim_pack_options_default();
+  plim_pack_solution found;
+  int64_t offset;
+  cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, &offset, &found), PLIM_OK);
+  cr_assert_eq(found.height, 8);
+  options.struct_bytes = 0;
+  cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, &offset, &found), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "begin with plim_pack_options_default()"));
+  plim_test_context_end(ctx);
+}

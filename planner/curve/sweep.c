@@ -159,6 +159,7 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
   plim_plan_class plan_class;
   plim_curve curve = {.ctx = ctx};
   sweep s = {.options = options, .curve = &curve, .started_ns = plim_now_ns()};
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &s.strategy));
   PLIM_TRY(plim_strategy_class(ctx, s.strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));

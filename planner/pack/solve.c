@@ -241,8 +241,13 @@ static plim_status search(solver *s) {
   return PLIM_OK;
 }
 
+plim_pack_options plim_pack_options_default(void) {
+  return (plim_pack_options){.struct_bytes = sizeof(plim_pack_options), .capacity = INT64_MAX};
+}
+
 plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const plim_pack_options *options,
                             int64_t *offset, plim_pack_solution *solution) {
+  PLIM_TRY(plim_check_options(ctx, "plim_pack_options", options->struct_bytes, sizeof *options));
   solver s = {.ctx = ctx, .given = boxes, .options = options, .started_ns = plim_now_ns()};
   s.found.height = INT64_MAX;
   s.deadline_ns = options->time_limit_ns > 0 ? s.started_ns + options->time_limit_ns : INT64_MAX;

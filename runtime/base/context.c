@@ -266,3 +266,9 @@ int64_t plim_align_up(int64_t bytes, int64_t align) {
   int64_t sum = plim_add_bytes(bytes, align - 1);
   return sum < 0 ? -1 : sum - sum % align;
 }
+
+plim_status plim_check_options(plim_context *ctx, const char *type, size_t struct_bytes, size_t known) {
+  if (struct_bytes == known) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "a %s has struct_bytes %zu, and this library knows %zu: begin with %s_default()",
+                   type, struct_bytes, known, type);
+}

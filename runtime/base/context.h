@@ -60,6 +60,10 @@ plim_memory_use plim_context_memory(const plim_context *ctx);
 /* Record a sentence and return `status`: return plim_fail(ctx, PLIM_EDATA, "...", ...). */
 plim_status plim_fail(plim_context *ctx, plim_status status, const char *format, ...) PLIM_PRINTF(3, 4);
 
+/* Does the caller's option struct have the size that this library knows? PLIM_EUSAGE, with the function that fills it,
+ * where it has another: it was not filled, or belongs to another version. */
+PLIM_MUST_USE plim_status plim_check_options(plim_context *ctx, const char *type, size_t struct_bytes, size_t known);
+
 /* Report progress, if anybody listens. */
 void plim_context_report(plim_context *ctx, const plim_progress *progress);
 

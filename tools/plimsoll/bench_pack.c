@@ -83,10 +83,10 @@ static void add_row(const table *t, const result *r) {
 plim_status bench_pack_once(const session *s, const plim_boxes *boxes, int64_t capacity, int64_t *offset,
                             plim_pack_solution *found, double *seconds) {
   const options *o = s->o;
-  plim_pack_options wanted = {.struct_bytes = sizeof wanted,
-                              .capacity = capacity,
-                              .time_limit_ns = (int64_t)((o->time_limit > 0 ? o->time_limit : usual_seconds) * 1e9),
-                              .threads = (int32_t)o->threads};
+  plim_pack_options wanted = plim_pack_options_default();
+  wanted.capacity = capacity;
+  wanted.time_limit_ns = (int64_t)((o->time_limit > 0 ? o->time_limit : usual_seconds) * 1e9);
+  wanted.threads = (int32_t)o->threads;
   int64_t begin = plim_now_ns();
   plim_status status = plim_pack_solve(s->ctx, boxes, &wanted, offset, found);
   *seconds = (double)(plim_now_ns() - begin) / 1e9;

@@ -129,13 +129,14 @@ static plim_status load(const session *s, plim_lives **lives) {
 
 static plim_status pack(session *s) {
   double limit = s->o->time_limit > 0 ? s->o->time_limit : s->o->capacity ? capacity_limit : lowest_limit;
-  plim_pack_options wanted = {
-      .struct_bytes = sizeof wanted, .time_limit_ns = (int64_t)(limit * 1e9), .threads = (int32_t)s->o->threads};
+  plim_pack_options wanted = plim_pack_options_default();
   plim_lives *lives = NULL;
   plim_pack_solution found;
   int64_t *offset = NULL;
   plim_status status;
   int64_t begin = plim_now_ns();
+  wanted.time_limit_ns = (int64_t)(limit * 1e9);
+  wanted.threads = (int32_t)s->o->threads;
   plim_context_set_progress(s->ctx, on_progress, &s->bar);
   PLIM_CHECK(read_capacity(s, &wanted.capacity));
   PLIM_CHECK(load(s, &lives));
