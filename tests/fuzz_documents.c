@@ -1,8 +1,11 @@
-/* libFuzzer on every document parser: no input may crash, leak or be read twice in two ways. The first byte picks the
- * parser, so that one corpus serves all. Built with -DPLIM_FUZZ=ON by clang. */
+/* libFuzzer on every format that is read: no input may crash, leak or be read twice in two ways. The first byte picks
+ * the format, so that one corpus serves all. Built with -DPLIM_FUZZ=ON by clang; tests/fuzz builds and runs it. With
+ * PLIM_FUZZ_CHECKPOINT=FILE it writes a checkpoint there, which is a seed, before it begins. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "planner/curve/curve_file.h"
 #include "planner/pack/csv.h"
@@ -12,7 +15,9 @@
 #include "runtime/graph/plan_text.h"
 #include "runtime/graph/plans_text.h"
 #include "runtime/graph/trace_text.h"
+#include "tests/fuzz_files.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Parse; what is accepted is written into `again`. */
@@ -79,13 +84,23 @@ static plim_status lives(plim_context *ctx, const char *text, int64_t bytes, pli
 }
 
 /* What an import makes is a graph document, which is what is read the second time. */
-static plim_status imported(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+typedef plim_status import(plim_context *ctx, const char *file, const char *text, int64_t bytes, plim_graph **out);
+
+static plim_status imported(import *from, plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
   plim_graph *made = NULL;
   if (graph(ctx, text, bytes, again) == PLIM_OK) return PLIM_OK;
-  plim_status status = plim_import_nx(ctx, "input", text, bytes, &made);
+  plim_status status = from(ctx, "input", text, bytes, &made);
   if (made) plim_graph_write(again, made, 1);
   plim_graph_free(made);
   return status;
+}
+
+static plim_status imported_nx(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  return imported(plim_import_nx, ctx, text, bytes, again);
+}
+
+static plim_status imported_dtr(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  return imported(plim_import_dtr, ctx, text, bytes, again);
 }
 
 static plim_status curve(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
@@ -101,18 +116,53 @@ static void require(int holds) {
   if (!holds) abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static parse_again *const parsers[] = {graph, profile, plan, program, trace, lives, imported, curve};
+/* The order is that of the first byte; tests/fuzz knows it. */
+static parse_again *const parsers[] = {graph, profile, plan, program, trace, lives, imported_nx, curve, imported_dtr};
+static fuzz_file *const files[] = {fuzz_gzip, fuzz_idx, fuzz_cifar, fuzz_profile_cache, fuzz_checkpoint};
+enum { PARSERS = sizeof parsers / sizeof *parsers, FILES = sizeof files / sizeof *files };
+
+static char folder[] = "/tmp/plimsoll-fuzz-XXXXXX";
+
+static void remove_folder(void) {
+  static const char *const names[] = {"log.gz", "images.gz", "batch.bin", "weights.ckpt"};
+  char path[64];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    (void)unlink(path);
+  }
+  (void)rmdir(folder);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  (void)argc, (void)argv;
+  const char *seed = getenv("PLIM_FUZZ_CHECKPOINT");
   plim_context *ctx = NULL;
-  if (size == 0 || plim_context_new(NULL, NULL, &ctx) != PLIM_OK) return 0;
-  parse_again *parse = parsers[data[0] % (sizeof parsers / sizeof *parsers)];
+  require(mkdtemp(folder) != NULL && atexit(remove_folder) == 0);
+  require(plim_context_new(NULL, NULL, &ctx) == PLIM_OK);
+  if (seed) fuzz_checkpoint_seed(ctx, seed);
+  plim_context_free(ctx);
+  return 0;
+}
+
+static void read_twice(plim_context *ctx, parse_again *parse, const char *data, int64_t size) {
   plim_text once = {ctx, NULL, 0, 0, PLIM_OK}, twice = once;
-  if (parse(ctx, (const char *)data + 1, (int64_t)size - 1, &once) == PLIM_OK) {
+  if (parse(ctx, data, size, &once) == PLIM_OK) {
     require(parse(ctx, once.chars, once.length, &twice) == PLIM_OK);
     require(strcmp(once.chars, twice.chars) == 0);
   }
   plim_text_free(&once);
   plim_text_free(&twice);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  plim_context *ctx = NULL;
+  if (size == 0 || plim_context_new(NULL, NULL, &ctx) != PLIM_OK) return 0;
+  int format = data[0] % (PARSERS + FILES);
+  if (format < PARSERS) {
+    read_twice(ctx, parsers[format], (const char *)data + 1, (int64_t)size - 1);
+  } else {
+    files[format - PARSERS](ctx, folder, data + 1, size - 1);
+  }
   require(plim_context_memory(ctx).bytes == 0);
   plim_context_free(ctx);
   return 0;
