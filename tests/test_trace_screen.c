@@ -114,6 +114,53 @@ Test(trace_screen, the_map_has_a_cursor_that_names_what_lies_there) {
   quit();
 }
 
+Test(trace_screen, answers_are_seen_in_the_map_too) {
+  open_screen("o.jsonl", 24, 80);
+  plim_test_terminal_keys("dm");
+  plim_test_terminal_expect("addresses upwards over steps");
+  plim_test_terminal_keys("/no-such-value\r");
+  plim_test_terminal_expect("no value is called \"no-such-value\"");
+  plim_test_terminal_keys("f");
+  plim_test_terminal_expect("none was given");
+  plim_test_terminal_keys("y");
+  plim_test_terminal_expect("needs room for");
+  plim_test_terminal_keys("ma");
+  plim_test_terminal_expect("absent, and made again");
+  plim_test_terminal_keys("mwcoop 110%\r");
+  plim_test_terminal_expect("it would have");
+  plim_test_terminal_keys("m/stem.bn\r");
+  plim_test_terminal_expect("stem.bn: activation");
+  quit();
+}
+
+Test(trace_screen, knows_the_commands_of_lines_and_q_leaves_help_alone) {
+  open_screen("o.jsonl", 24, 120);
+  plim_test_terminal_keys("vbn\r");
+  plim_test_terminal_expect("names have it: ");
+  plim_test_terminal_keys("s");
+  plim_test_terminal_expect("costliest repeats");
+  plim_test_terminal_keys("?");
+  plim_test_terminal_expect("go to a step by its number");
+  plim_test_terminal_keys("q");
+  plim_test_terminal_expect(" step 0 of ");
+  plim_test_terminal_keys("l");
+  plim_test_terminal_expect("resident by address");
+  quit();
+}
+
+Test(trace_screen, names_that_are_cut_have_an_ellipsis_and_small_terminals_say_what_they_lack) {
+  open_screen("o.jsonl", 24, 60);
+  plim_test_terminal_keys("g57\r");
+  plim_test_terminal_expect(" step 57 of ");
+  plim_test_terminal_expect(" ...");
+  plim_test_terminal_resize(5, 20);
+  plim_test_terminal_expect("too small: 30x10");
+  plim_test_terminal_expect("... step 57 of");
+  plim_test_terminal_resize(24, 80);
+  plim_test_terminal_expect("resident by address");
+  quit();
+}
+
 Test(trace_screen, another_size_is_drawn_anew_however_small) {
   open_screen("o.jsonl", 24, 80);
   plim_test_terminal_expect("q quit");

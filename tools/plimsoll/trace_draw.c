@@ -22,6 +22,7 @@ enum {
 };
 enum { CELLS = 1024 /* most columns that are drawn */, MAP_CELLS = 1 << 16, TEXT = 512 };
 
+static const char ellipsis[] = "...";
 static const char keys[] = "n p step  d D evict  r R again  g go  / find  m map  w what-if  ? help  q quit";
 
 /* ---- colours ---- */
@@ -71,6 +72,12 @@ static void put(int row, int column, int width, const char *text) {
   (void)mvaddnstr(row, column, text, width);
 }
 
+/* Text that says when it was cut. */
+static void put_cut(int row, int column, int width, const char *text) {
+  put(row, column, width, text);
+  if ((int)strlen(text) > width && width > (int)strlen(ellipsis)) put(row, column + width - 4, 4, "... ");
+}
+
 static void put_cells(int row, int column, const char *cell, int n, attr_t look) {
   for (int i = 0; i < n; i++) {
     attr_t attribute = attribute_of(cell[i]) | look;
@@ -88,7 +95,7 @@ static void put_title(const screen *s) {
   (void)snprintf(step, sizeof step, "step %d of %d ", (int)s->step, (int)s->t->plan->n_steps);
   (void)attron(A_REVERSE);
   (void)mvhline(ROW_TITLE, 0, ' ', COLS);
-  put(ROW_TITLE, 0, COLS, text);
+  put_cut(ROW_TITLE, 0, COLS - (int)strlen(step), text);
   put(ROW_TITLE, COLS - (int)strlen(step), (int)strlen(step), step);
   (void)attroff(A_REVERSE);
 }
@@ -115,6 +122,13 @@ static void put_step(const screen *s) {
   put(ROW_BYTES, MARGIN, COLS - MARGIN, text);
 }
 
+/* A letter of the words of the legend, which has no colour. */
+static void put_word(int row, int column, const char *letter) {
+  (void)attron(A_DIM);
+  put(row, column, 1, letter);
+  (void)attroff(A_DIM);
+}
+
 static plim_status put_strip(const screen *s) {
   char cell[CELLS];
   const plim_story_choice *choice;
@@ -131,7 +145,8 @@ static plim_status put_strip(const screen *s) {
   int column = MARGIN;
   for (const char *c = trace_strip_legend; *c; c++, column++) {
     int alone = c[1] == ' ' && (c == trace_strip_legend || c[-1] == ' ');
-    put_cells(ROW_LEGEND, column, c, 1, alone ? attribute_of(*c) : A_DIM);
+    if (alone) put_cells(ROW_LEGEND, column, c, 1, A_NORMAL);
+    if (!alone) put_word(ROW_LEGEND, column, c);
   }
   return PLIM_OK;
 }
@@ -166,21 +181,23 @@ static void put_pane_title(int column, int width, int focused, const char *text)
   if (focused) (void)attroff(A_BOLD | A_UNDERLINE);
 }
 
-/* The end of a name tells more than its begin. */
-static const char *name_end(const char *name, int width) {
-  size_t length = strlen(name);
-  return width > 0 && length > (size_t)width ? name + length - (size_t)width : name;
+/* The end of a name tells more than its begin, for which an ellipsis stands when it was cut. text [TEXT] */
+static const char *name_end(const char *name, int width, char *text) {
+  size_t length = strlen(name), most = width > 0 ? (size_t)width : 0;
+  if (length <= most || most <= strlen(ellipsis)) return name;
+  (void)snprintf(text, TEXT, "%s%s", ellipsis, name + length - (most - strlen(ellipsis)));
+  return text;
 }
 
 static void put_resident(const screen *s, int32_t i, int row, int columns) {
   const plim_resident *r = &s->resident[i];
   const plim_life *life = &s->t->plan->life[r->life];
-  char text[TEXT], size[PLIM_SIZE_TEXT_BYTES], next[32] = "-", place[TRACED_ADDRESS_BYTES];
+  char text[TEXT], cut[TEXT], size[PLIM_SIZE_TEXT_BYTES], next[32] = "-", place[TRACED_ADDRESS_BYTES];
   int address = columns >= LEFT_WITH_ADDRESS, name = columns - 19 - (address ? 12 : 0);
   if (r->next_use >= 0) (void)snprintf(next, sizeof next, "%d", (int)r->next_use);
   int n = address ? snprintf(text, sizeof text, "%11s ", traced_address(life->offset, place)) : 0;
   (void)snprintf(text + n, sizeof text - (size_t)n, "%9s %-*s%5s", plim_size_print(life->bytes, size), name,
-                 name_end(plim_inspect_name(s->t->inspect, r->storage), name), next);
+                 name_end(plim_inspect_name(s->t->inspect, r->storage), name, cut), next);
   char letter = trace_strip_letter(s->t, r->storage);
   put_cells(row, MARGIN, &letter, 1, A_NORMAL);
   if (i == s->selected) (void)attron(s->on_right ? A_UNDERLINE : A_REVERSE);
@@ -234,6 +251,7 @@ static void put_cursor(screen *s, int rows, int columns) {
   int32_t id = trace_map_life(s->t, s->step, address), column = trace_map_column(s->t, columns, s->step);
   const plim_life *life = id >= 0 ? &s->t->plan->life[id] : NULL;
   (void)mvchgat(ROW_BODY + s->map_row, MARGIN + column, 1, A_REVERSE | A_BOLD, 0, NULL);
+  if (s->message[0]) return; /* an answer comes first */
   if (!life) {
     (void)snprintf(s->message, sizeof s->message, "address %lld is free at step %d", (long long)address, (int)s->step);
   } else {
@@ -256,8 +274,16 @@ static void put_map(screen *s) {
   put_cursor(s, rows, columns);
 }
 
+/* What does not fit is said, where nothing else is to be said. */
+static void say_too_small(screen *s) {
+  int least = ROW_BODY + ROWS_BELOW + 1;
+  if ((LINES >= least && COLS >= LEFT_LEAST) || s->message[0]) return;
+  (void)snprintf(s->message, sizeof s->message, "too small: %dx%d", LEFT_LEAST, least);
+}
+
 plim_status trace_draw(screen *s) {
   (void)erase();
+  say_too_small(s);
   put_title(s);
   put_step(s);
   PLIM_TRY(put_strip(s));
@@ -268,6 +294,7 @@ plim_status trace_draw(screen *s) {
     if (left > 0) put_left(s, left);
     if (left < COLS) put_right(s, left > 0 ? left + 1 : MARGIN);
   }
+  if (s->message[0]) (void)mvhline(LINES - 2, 0, ' ', COLS);
   (void)attron(A_BOLD);
   put(LINES - 2, MARGIN, COLS - MARGIN, s->message);
   (void)attroff(A_BOLD);

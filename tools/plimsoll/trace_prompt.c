@@ -129,9 +129,11 @@ static const struct {
     {"l", "", "what is resident, by address", show_residents},
     {"a", "", "what is absent and comes back, and why", show_absences},
     {"v", " VALUE", "the history of a value", show_value},
+    {"/", " VALUE", "the same", show_value},
     {"w", " P M", "what if policy P had memory M from here on, as in w dtr 80%", what_if},
     {"s", "", "summary", show_summary},
     {"h", "", "these commands", help},
+    {"?", "", "the same", help},
     {"q", "", "quit", quit},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

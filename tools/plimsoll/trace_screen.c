@@ -151,6 +151,7 @@ static plim_status ask_step(screen *s) {
 
 static plim_status show_history(screen *s, int32_t storage) {
   if (storage < 0) return PLIM_OK;
+  s->mapped = 0;
   s->storage = storage;
   return fill_pane(s, SCREEN_VALUE);
 }
@@ -172,6 +173,7 @@ static plim_status ask_what_if(screen *s) {
   char *memory = answer + strcspn(answer, " ");
   if (*memory) *memory++ = 0;
   if (!*answer) return PLIM_OK;
+  s->mapped = 0;
   PLIM_TRY(fill_pane(s, SCREEN_TEXT));
   return say_usage(s, trace_what_if(s->t, s->step, answer, *memory ? memory : NULL, 0, s->pane.to));
 }
@@ -233,12 +235,15 @@ static plim_status last(screen *s) {
   return go(s, s->t->plan->n_steps - 1);
 }
 static plim_status why(screen *s) {
+  s->mapped = 0;
   return fill_pane(s, SCREEN_WHY);
 }
 static plim_status absent(screen *s) {
+  s->mapped = 0;
   return fill_pane(s, SCREEN_ABSENT);
 }
 static plim_status help(screen *s) {
+  s->mapped = 0;
   return fill_pane(s, SCREEN_HELP);
 }
 
@@ -257,7 +262,23 @@ static plim_status show_map(screen *s) {
   return PLIM_OK;
 }
 
+static plim_status list(screen *s) {
+  s->mapped = s->zoomed = s->on_right = 0;
+  return PLIM_OK;
+}
+
+static plim_status summary(screen *s) {
+  s->mapped = 0;
+  PLIM_TRY(fill_pane(s, SCREEN_TEXT));
+  return trace_view_summary(s->t, 0, s->pane.to);
+}
+
+/* The keys are left for what was looked at before. */
 static plim_status quit(screen *s) {
+  if (s->view == SCREEN_HELP && !s->mapped) {
+    s->on_right = 0;
+    return fill_pane(s, SCREEN_WHY);
+  }
   s->ended = 1;
   return PLIM_OK;
 }
@@ -283,6 +304,9 @@ static const struct {
     {'\n', "Enter", "history of the value at the cursor", open_selected},
     {KEY_ENTER, NULL, NULL, open_selected},
     {'/', "/", "history of a value by its name", ask_value},
+    {'v', "v", "the same", ask_value},
+    {'l', "l", "the list of what is resident", list},
+    {'s', "s", "summary of the run", summary},
     {'w', "w", "what if another policy or cap came from here on", ask_what_if},
     {'y', "y", "why: the room made for this step", why},
     {KEY_ESCAPE, NULL, NULL, why},
@@ -291,7 +315,7 @@ static const struct {
     {'z', "z", "the text alone, and back", zoom},
     {'?', "?", "these keys", help},
     {'h', NULL, NULL, help},
-    {'q', "q", "quit", quit},
+    {'q', "q", "quit; here: back", quit},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

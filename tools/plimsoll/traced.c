@@ -234,21 +234,48 @@ const char *traced_end_title(const traced *t) {
 
 /* ---- asking further ---- */
 
+/* The nearest name: the longest common beginning, then the shortest name. NULL: less than half of it is common. */
+static const char *nearest_value(const traced *t, const char *name) {
+  const char *nearest = NULL;
+  size_t best = 0;
+  for (int32_t v = 0; v < t->graph->n_values; v++) {
+    const char *other = t->graph->value[v].name;
+    size_t same = 0;
+    while (name[same] && name[same] == other[same]) same++;
+    if (same < best || (same == best && nearest && strlen(other) >= strlen(nearest))) continue;
+    nearest = other;
+    best = same;
+  }
+  return best > 0 && 2 * best >= strlen(name) ? nearest : NULL;
+}
+
+enum { SHOWN_NAMES = 4, NAMES_TEXT = 512 };
+
+/* "; 12 names have it: a, b, c, d, ..."; text [NAMES_TEXT] */
+static void list_matches(const traced *t, const char *part, char *text) {
+  int32_t n = 0;
+  size_t used = 0;
+  text[0] = 0;
+  for (int32_t v = 0; v < t->graph->n_values && *part; v++) n += strstr(t->graph->value[v].name, part) != NULL;
+  if (n == 0) return;
+  used += (size_t)snprintf(text, NAMES_TEXT, "; %d name%s it:", (int)n, n == 1 ? " has" : "s have");
+  int32_t shown = 0;
+  for (int32_t v = 0; v < t->graph->n_values && shown < SHOWN_NAMES && used < NAMES_TEXT; v++) {
+    if (!strstr(t->graph->value[v].name, part)) continue;
+    used +=
+        (size_t)snprintf(text + used, NAMES_TEXT - used, "%s %.80s", shown++ > 0 ? "," : "", t->graph->value[v].name);
+  }
+  if (n > shown && used < NAMES_TEXT) (void)snprintf(text + used, NAMES_TEXT - used, ", ...");
+}
+
 plim_status traced_find_value(const traced *t, const char *name, int32_t *value) {
+  char matches[NAMES_TEXT];
   *value = plim_graph_find_value(t->graph, name);
   if (*value >= 0) return PLIM_OK;
-  /* the nearest: the longest common beginning, then the shortest name */
-  size_t best = 0;
-  int32_t nearest = 0;
-  for (int32_t v = 0; v < t->graph->n_values; v++) {
-    size_t same = 0;
-    while (name[same] && name[same] == t->graph->value[v].name[same]) same++;
-    int shorter = strlen(t->graph->value[v].name) < strlen(t->graph->value[nearest].name);
-    if (same > best || (same == best && shorter)) nearest = v;
-    if (same > best) best = same;
-  }
-  return plim_fail(t->ctx, PLIM_EUSAGE, "no value is called \"%s\"; did you mean \"%s\"?", name,
-                   t->graph->value[nearest].name);
+  const char *near = nearest_value(t, name);
+  if (near) return plim_fail(t->ctx, PLIM_EUSAGE, "no value is called \"%s\"; did you mean \"%s\"?", name, near);
+  list_matches(t, name, matches);
+  return plim_fail(t->ctx, PLIM_EUSAGE, "no value is called \"%s\"%s", name, matches);
 }
 
 const plim_story_choice *traced_eviction(const traced *t, int32_t storage, const plim_absence *a) {
