@@ -2,29 +2,43 @@
  * for each storage its producer, its readers and its updaters in program order. */
 #include "runtime/graph/own_graph.h"
 
-/* Append the storages of values [n] to list [*count], without repeats. */
-static void add_unique(const plim_own_graph *own, const int32_t *value, int32_t n, int32_t *list, int32_t *count) {
+/* Which list each storage was added to last. */
+typedef struct marks {
+  int64_t *list; /* [n_storages] */
+  int64_t n_lists;
+} marks;
+
+/* Append the storages of values [n] to a new list [*count], without repeats. */
+static void add_unique(const plim_own_graph *own, marks *m, const int32_t *value, int32_t n, int32_t *list,
+                       int32_t *count) {
+  m->n_lists++;
   for (int32_t i = 0; i < n; i++) {
-    int32_t storage = own->value[value[i]].storage, j = 0;
-    while (j < *count && list[j] != storage) j++;
-    if (j == *count) list[(*count)++] = storage;
+    int32_t storage = own->value[value[i]].storage;
+    if (m->list[storage] == m->n_lists) continue;
+    m->list[storage] = m->n_lists;
+    list[(*count)++] = storage;
   }
 }
 
-static void derive_ops(plim_own_graph *own) {
+static plim_status derive_ops(plim_own_graph *own) {
+  plim_context *ctx = own->graph.ctx;
   int32_t *next = own->unique;
+  marks m = {0};
+  PLIM_TRY(plim_allocate(ctx, own->graph.n_storages, sizeof *m.list, &m.list));
   for (int32_t o = 0; o < own->graph.n_ops; o++) {
     plim_op *op = &own->op[o];
     op->reads = next;
-    add_unique(own, op->in, op->n_in, next, &op->n_reads);
+    add_unique(own, &m, op->in, op->n_in, next, &op->n_reads);
     next += op->n_reads;
     op->writes = next;
-    add_unique(own, op->out, op->n_out, next, &op->n_writes);
+    add_unique(own, &m, op->out, op->n_out, next, &op->n_writes);
     next += op->n_writes;
     op->updates = next;
-    add_unique(own, op->upd, op->n_upd, next, &op->n_updates);
+    add_unique(own, &m, op->upd, op->n_upd, next, &op->n_updates);
     next += op->n_updates;
   }
+  plim_release(ctx, m.list, own->graph.n_storages, sizeof *m.list);
+  return PLIM_OK;
 }
 
 static plim_status derive_producers(plim_own_graph *own) {
@@ -72,7 +86,7 @@ static void invert(const plim_own_graph *own, list_of *of, int32_t *first, int32
 }
 
 plim_status plim_graph_derive(plim_own_graph *own) {
-  derive_ops(own);
+  PLIM_TRY(derive_ops(own));
   PLIM_TRY(derive_producers(own));
   invert(own, reads_of, own->reader_first, own->reader);
   invert(own, updates_of, own->updater_first, own->updater);

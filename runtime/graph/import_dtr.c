@@ -36,7 +36,9 @@ typedef struct importer {
   int32_t *value; /* [h.n_tensors] of the graph, for tensors with a storage; NO_VALUE */
   int64_t cap_handle, cap_value, total_ns, total_bytes;
   list args, results, values; /* tensors, tensors, values of the call in hand */
-  int32_t n_fresh, rest;      /* results of the call in hand with bytes of their own; tensor that takes more in */
+  int64_t *in_call;           /* by value: the call that it was collected for last */
+  int64_t cap_in_call, n_calls;
+  int32_t n_fresh, rest; /* results of the call in hand with bytes of their own; tensor that takes more in */
   plim_phase phase;
 } importer;
 
@@ -145,10 +147,14 @@ static int draws_at_random(const char *op) {
 /* The values of the arguments, each storage once. */
 static plim_status collect_inputs(importer *im) {
   im->values.count = 0;
+  im->n_calls++;
   for (int64_t i = 0; i < im->args.count; i++) {
-    int32_t value = im->value[im->args.id[i]], known = value == NO_VALUE;
-    for (int64_t k = 0; k < im->values.count && !known; k++) known = im->values.id[k] == value;
-    if (!known) PLIM_TRY(list_add(im, &im->values, value));
+    int32_t value = im->value[im->args.id[i]];
+    if (value == NO_VALUE) continue;
+    PLIM_TRY(plim_array_reserve(im->ctx, &im->in_call, &im->cap_in_call, (int64_t)value + 1, sizeof *im->in_call));
+    if (im->in_call[value] == im->n_calls) continue;
+    im->in_call[value] = im->n_calls;
+    PLIM_TRY(list_add(im, &im->values, value));
   }
   return PLIM_OK;
 }
@@ -501,6 +507,7 @@ static void release(importer *im) {
   plim_graph_builder_free(im->b);
   plim_release(im->ctx, im->handle, im->cap_handle, sizeof *im->handle);
   plim_release(im->ctx, im->value, im->cap_value, sizeof *im->value);
+  plim_release(im->ctx, im->in_call, im->cap_in_call, sizeof *im->in_call);
   plim_release(im->ctx, im->args.id, im->args.capacity, sizeof *im->args.id);
   plim_release(im->ctx, im->results.id, im->results.capacity, sizeof *im->results.id);
   plim_release(im->ctx, im->values.id, im->values.capacity, sizeof *im->values.id);

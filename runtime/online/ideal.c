@@ -215,20 +215,19 @@ static plim_status materialise(plim_ideal *m, stack *st, int32_t tensor, int aga
 
 /* ---- the events ---- */
 
-/* Append to a list of neighbours unless it is there; the lists have room for every pair that any call makes. */
-static void add_neighbour(int32_t *list, int32_t *n, int32_t s) {
-  for (int32_t i = 0; i < *n; i++) {
-    if (list[i] == s) return;
-  }
-  list[(*n)++] = s;
-}
-
+/* Parents and children are added together, so a parent that is known knows the child. The lists have room for every
+ * pair that any call makes. */
 static void link_neighbours(plim_ideal *m, const plim_event *e, int32_t s) {
+  plim_ideal_storage *to = &m->storage[s];
+  int32_t *parent = m->parent + to->first_parent;
+  m->looks++;
+  for (int32_t i = 0; i < to->n_parents; i++) m->linked[parent[i]] = m->looks;
   for (int32_t i = 0; i < e->n_in; i++) {
     int32_t from = storage_of(m, e->in[i]);
-    if (from == s) continue;
-    add_neighbour(m->parent + m->storage[s].first_parent, &m->storage[s].n_parents, from);
-    add_neighbour(m->child + m->storage[from].first_child, &m->storage[from].n_children, s);
+    if (from == s || m->linked[from] == m->looks) continue;
+    m->linked[from] = m->looks;
+    parent[to->n_parents++] = from;
+    m->child[m->storage[from].first_child + m->storage[from].n_children++] = s;
   }
 }
 
@@ -309,12 +308,16 @@ static plim_status play(plim_ideal *m, stack *st) {
 /* ---- opening ---- */
 
 /* Room for the neighbours of each storage: every pair of an argument and a result. */
-static void count_neighbours(plim_ideal *m) {
+static plim_status count_neighbours(plim_ideal *m) {
   const plim_handles *h = m->h;
   for (int32_t i = 0; i < h->n_events; i++) {
     const plim_event *e = &h->event[i];
     if (e->kind != PLIM_EVENT_CALL) continue;
-    m->n_edges += (int64_t)e->n_in * e->n_out;
+    m->n_edges += (int64_t)e->n_in * e->n_out; /* at most 2^62, and then no more */
+    if (m->n_edges > INT32_MAX) {
+      return plim_fail(m->ctx, PLIM_EOVERFLOW, "the calls have more than %d pairs of an argument and a result",
+                       INT32_MAX);
+    }
     for (int32_t k = 0; k < e->n_out; k++) {
       m->maker[e->out[k]] = i;
       m->storage[storage_of(m, e->out[k])].n_parents += e->n_in;
@@ -330,6 +333,7 @@ static void count_neighbours(plim_ideal *m) {
     children += s->n_children;
     s->n_parents = s->n_children = 0;
   }
+  return PLIM_OK;
 }
 
 static plim_status open_ideal(plim_ideal *m) {
@@ -339,7 +343,8 @@ static plim_status open_ideal(plim_ideal *m) {
   PLIM_TRY(plim_allocate(m->ctx, n, sizeof *m->maker, &m->maker));
   PLIM_TRY(plim_allocate(m->ctx, n, sizeof *m->defined, &m->defined));
   PLIM_TRY(plim_allocate(m->ctx, n + 1, sizeof *m->stack, &m->stack));
-  count_neighbours(m);
+  PLIM_TRY(plim_allocate(m->ctx, n, sizeof *m->linked, &m->linked));
+  PLIM_TRY(count_neighbours(m));
   PLIM_TRY(plim_allocate(m->ctx, m->n_edges, sizeof *m->parent, &m->parent));
   return plim_allocate(m->ctx, m->n_edges, sizeof *m->child, &m->child);
 }
@@ -351,6 +356,7 @@ static void close_ideal(plim_ideal *m) {
   plim_release(m->ctx, m->maker, n, sizeof *m->maker);
   plim_release(m->ctx, m->defined, n, sizeof *m->defined);
   plim_release(m->ctx, m->stack, n + 1, sizeof *m->stack);
+  plim_release(m->ctx, m->linked, n, sizeof *m->linked);
   plim_release(m->ctx, m->parent, m->n_edges, sizeof *m->parent);
   plim_release(m->ctx, m->child, m->n_edges, sizeof *m->child);
 }

@@ -29,8 +29,9 @@ typedef struct plim_ideal {
   int32_t *parent, *child, *stack;
   int32_t *defined; /* [n_tensors] life of the storage in which the tensor was made last, 0: never */
   int32_t *maker;   /* [n_tensors] event that defines the tensor */
+  int64_t *linked;  /* [n_tensors] the last look at parents that found the storage among them */
   int32_t pool_first, pool_last;
-  int64_t n_edges, clock, used, budget, limit_ns, stamp;
+  int64_t n_edges, clock, used, budget, limit_ns, stamp, looks;
   plim_missing missing;
   plim_online_result *result;
 } plim_ideal;
