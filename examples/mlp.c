@@ -35,7 +35,7 @@ static void on_step(void *user, const plim_step_report *r) {
 int main(int argc, char **argv) {
   plim_dataset_options data_options = plim_dataset_options_default();
   plim_plan_options plan = plim_plan_options_default();
-  plim_trainer_options train = {.struct_bytes = sizeof train, .seed = 1, .exec.struct_bytes = sizeof train.exec};
+  plim_trainer_options train = plim_trainer_options_default();
   train.schedule = (plim_rate_schedule){.rate = 0.05f, .momentum = 0.9f, .warmup_steps = 5, .total_steps = 31};
   plan.budget_bytes = (argc > 2 ? atoll(argv[2]) : 20) << 20;
   data_options.height = data_options.width = 28, data_options.channels = 1; /* of the noise */
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
   plim_trainer *trainer;
   if (plim_context_new(NULL, NULL, &ctx) != PLIM_OK) return 1;
   must(plim_dataset_load(ctx, argc > 1 ? argv[1] : "synthetic", &data_options, &data));
-  must(plim_device_open(ctx, "cpu", &(plim_device_options){.struct_bytes = sizeof(plim_device_options)}, &device));
+  must(plim_device_open(ctx, "cpu", NULL, &device));
   plim_net *net = layers(data);
   must(plim_program_begin(device, net, NULL, &program)); /* modelled costs: nothing is measured */
   must(plim_program_keep_all(program, &all));

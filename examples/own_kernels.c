@@ -101,7 +101,8 @@ static plim_graph *descent(plim_context *ctx) {
 /* ---- descend within a plan ---- */
 
 static float descend(plim_context *ctx, const plim_graph *graph, const plim_plan *plan) {
-  const plim_exec_options options = {.struct_bytes = sizeof options, .own_kernels = 1};
+  plim_exec_options options = plim_exec_options_default();
+  options.own_kernels = 1;
   plim_exec *exec;
   float loss = 0;
   TRY(plim_exec_open(ctx, NULL, &options, 1, &graph, &plan, &exec));

@@ -24,18 +24,19 @@ static const plim_device_api *find(const char *name, int32_t *index) {
   return NULL;
 }
 
+plim_device_options plim_device_options_default(void) {
+  return (plim_device_options){.struct_bytes = sizeof(plim_device_options)};
+}
+
 plim_status plim_device_open(plim_context *ctx, const char *name, const plim_device_options *options,
                              plim_device **out) {
-  static const plim_device_options defaults = {.struct_bytes = sizeof defaults};
+  const plim_device_options defaults = plim_device_options_default();
   int32_t index;
   const plim_device_api *api = find(name, &index);
   if (!api)
     return plim_fail(ctx, PLIM_EUSAGE, "no device is called '%s'; there are cpu, sim and cuda:0, cuda:1, ...", name);
   if (!options) options = &defaults;
-  if (options->struct_bytes != sizeof *options) {
-    return plim_fail(ctx, PLIM_EUSAGE, "plim_device_options of %zu bytes; this library knows %zu",
-                     options->struct_bytes, sizeof *options);
-  }
+  PLIM_TRY(plim_check_options(ctx, "plim_device_options", options->struct_bytes, sizeof *options));
   plim_device *device = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *device, &device));
   device->api = api;

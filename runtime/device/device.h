@@ -19,6 +19,9 @@ typedef struct plim_device_options {
   const char *isa;     /* NULL: PLIM_ISA, else the best */
 } plim_device_options;
 
+/* All CPUs of the process, the best instruction set, captured steps. */
+plim_device_options plim_device_options_default(void);
+
 /* One RUN of a plan, resolved. Pointers are into the arena. */
 typedef struct plim_run_call {
   const plim_graph *graph;

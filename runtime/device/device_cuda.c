@@ -182,13 +182,15 @@ static plim_status cuda_open(plim_context *ctx, const plim_device_options *optio
 
 plim_status plim_device_cuda_open(plim_context *ctx, const plim_cuda_driver *driver, int32_t index,
                                   const plim_device_options *options, plim_device **out) {
-  static const plim_device_options defaults = {.struct_bytes = sizeof defaults};
+  const plim_device_options defaults = plim_device_options_default();
   plim_device *device = NULL;
+  if (!options) options = &defaults;
+  PLIM_TRY(plim_check_options(ctx, "plim_device_options", options->struct_bytes, sizeof *options));
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *device, &device));
   device->api = &plim_device_cuda;
   device->ctx = ctx;
   device->index = index;
-  plim_status status = open_driver(device, driver, options ? options : &defaults);
+  plim_status status = open_driver(device, driver, options);
   if (status != PLIM_OK) {
     plim_release(ctx, device, 1, sizeof *device);
     return status;

@@ -114,10 +114,7 @@ done:
 }
 
 static plim_status check_options(plim_context *ctx, const plim_profiler_options *options) {
-  if (options->struct_bytes != sizeof *options) {
-    return plim_fail(ctx, PLIM_EUSAGE, "plim_profiler_options of %zu bytes; this library knows %zu",
-                     options->struct_bytes, sizeof *options);
-  }
+  PLIM_TRY(plim_check_options(ctx, "plim_profiler_options", options->struct_bytes, sizeof *options));
   int64_t bytes = options->wanted_bytes < 0 ? options->wanted_bytes : options->arena_bytes;
   if (options->repeats < 0 || options->repeats > MOST_PASSES || bytes < 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "%d repeats in %lld bytes: repeats are 1 to %d (0: %d), bytes 0 or more",

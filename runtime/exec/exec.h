@@ -24,6 +24,9 @@ typedef struct plim_exec_options {
   int32_t own_kernels; /* 1: nothing is prepared on the device, every step needs a `run` */
 } plim_exec_options;
 
+/* Planned addresses, the device's kernels. */
+plim_exec_options plim_exec_options_default(void);
+
 /* Check the program (plim_program_check), allocate the arena (the largest arena_bytes of the plans) between
  * inaccessible pages, prepare every op and variant. graph [n], plan [n] and `device` must outlive the executor.
  * `options` NULL: planned addresses, the device's kernels. `device` NULL with own_kernels: host memory.

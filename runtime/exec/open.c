@@ -99,11 +99,12 @@ static plim_status open_memory(plim_exec *exec) {
   return PLIM_OK;
 }
 
+plim_exec_options plim_exec_options_default(void) {
+  return (plim_exec_options){.struct_bytes = sizeof(plim_exec_options), .addresses = PLIM_ADDRESSES_PLANNED};
+}
+
 static plim_status check_options(plim_context *ctx, const plim_device *device, const plim_exec_options *options) {
-  if (options->struct_bytes != sizeof *options) {
-    return plim_fail(ctx, PLIM_EUSAGE, "plim_exec_options of %zu bytes; this library knows %zu", options->struct_bytes,
-                     sizeof *options);
-  }
+  PLIM_TRY(plim_check_options(ctx, "plim_exec_options", options->struct_bytes, sizeof *options));
   if (!device && !options->own_kernels) {
     return plim_fail(ctx, PLIM_EUSAGE, "no device: own_kernels must be 1, since nobody could prepare kernels");
   }
@@ -131,7 +132,7 @@ static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, co
 static plim_status open_exec(plim_context *ctx, plim_device *device, const plim_exec_options *options, int32_t n,
                              const plim_graph *const *graph, const plim_plan *const *plan, int checked,
                              plim_exec **out) {
-  static const plim_exec_options defaults = {.struct_bytes = sizeof defaults};
+  const plim_exec_options defaults = plim_exec_options_default();
   plim_exec *exec = NULL;
   if (!options) options = &defaults;
   PLIM_TRY(check_options(ctx, device, options));

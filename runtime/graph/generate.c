@@ -112,6 +112,7 @@ plim_status plim_graph_generate(plim_context *ctx, const plim_generate_options *
   int32_t row = plim_name_find(plim_generate_name, o->shape);
   char name[96];
   plim_generated g = {.ctx = ctx, .options = o};
+  PLIM_TRY(plim_check_options(ctx, "plim_generate_options", o->struct_bytes, sizeof *o));
   PLIM_TRY(check(ctx, o, row));
   shapes[row].run(&g);
   if (g.status == PLIM_OK) {

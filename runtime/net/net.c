@@ -23,9 +23,7 @@ plim_net_options plim_net_options_default(void) {
 }
 
 static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
-  if (o->struct_bytes != sizeof *o) {
-    return plim_fail(ctx, PLIM_EUSAGE, "net options of %zu bytes, %zu were expected", o->struct_bytes, sizeof *o);
-  }
+  PLIM_TRY(plim_check_options(ctx, "plim_net_options", o->struct_bytes, sizeof *o));
   if (o->batch < 1) return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d images; at least 1 is needed", o->batch);
   if (o->staging_batch < 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "a staged batch of %d images; at least 1 is needed", o->staging_batch);

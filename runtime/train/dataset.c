@@ -243,6 +243,7 @@ plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_da
   char advice[PLIM_NAME_ADVICE_BYTES];
   plim_dataset *d = NULL;
   plim_status status = PLIM_OK;
+  PLIM_TRY(plim_check_options(ctx, "plim_dataset_options", options->struct_bytes, sizeof *options));
   if (!source) {
     return plim_fail(ctx, PLIM_EUSAGE, "no data set is called \"%s\"%s", name,
                      plim_name_advice(plim_dataset_name, name, advice));

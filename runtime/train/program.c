@@ -132,6 +132,7 @@ plim_status plim_program_decide_last(plim_program *program, const plim_unplanned
   int64_t train = program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes, eval = program->plan[PLIM_PROGRAM_EVAL]->arena_bytes;
   int64_t arena = train > eval ? train : eval, more;
   plim_plan *last = NULL;
+  PLIM_TRY(plim_check_options(program->ctx, "plim_unplanned_options", options->struct_bytes, sizeof *options));
   plim_status status = decide_within(program, options, arena, counts, &last);
   if (status == PLIM_ENOFIT) {
     PLIM_TRY(more_for_last(program, options, arena, &more));

@@ -2,15 +2,20 @@
  * where everything lies. */
 #include "runtime/train/replan.h"
 
+plim_replan_options plim_replan_options_default(void) {
+  return (plim_replan_options){
+      .struct_bytes = sizeof(plim_replan_options), .planning = plim_plan_options_default(), .thrash = 1};
+}
+
 /* The training step, or that of the last batch, with the labels of `as`. */
 static plim_status plan_training(const plim_program *p, int32_t step, const plim_plan *as,
                                  const plim_replan_options *options, int64_t budget_bytes, plim_plan **out) {
   const plim_graph *graph = p->graph[step];
   const char **label = NULL;
-  plim_unplanned_options wanted = {.struct_bytes = sizeof wanted,
-                                   .policy = options->policy ? options->policy : plim_policy_at(0),
-                                   .planning = options->planning,
-                                   .thrash = options->thrash};
+  plim_unplanned_options wanted = plim_unplanned_options_default();
+  if (options->policy) wanted.policy = options->policy;
+  wanted.planning = options->planning;
+  wanted.thrash = options->thrash;
   PLIM_TRY(plim_allocate(p->ctx, graph->n_ops, sizeof *label, &label));
   for (int32_t i = 0; i < as->n_variants; i++) label[as->variant[i].op] = as->variant[i].variant.label;
   wanted.planning.budget_bytes = budget_bytes;
@@ -34,6 +39,7 @@ plim_status plim_program_replan(const plim_program *program, const plim_plan *co
                                 const plim_replan_options *options, int64_t budget_bytes, plim_plan **plan) {
   plim_status status = PLIM_OK;
   for (int32_t i = 0; i < program->n_steps; i++) plan[i] = NULL;
+  PLIM_TRY(plim_check_options(program->ctx, "plim_replan_options", options->struct_bytes, sizeof *options));
   for (int32_t i = 0; i < program->n_steps && status == PLIM_OK; i++) {
     if (!as[i]) continue;
     status = i == PLIM_PROGRAM_EVAL ? plan_evaluation(program, options, budget_bytes, &plan[i])

@@ -15,6 +15,9 @@ typedef struct plim_replan_options {
   double thrash;             /* of the policy: computing again may take so many times the step */
 } plim_replan_options;
 
+/* Planning as plim_plan_options_default has it, no policy. */
+plim_replan_options plim_replan_options_default(void);
+
 /* plan [program->n_steps], out: for budget_bytes, each with the bits labels of the plan in `as`; those of steps that
  * `as` has no plan for are NULL. With options->planning.curves a plan of the curve. PLIM_ENOFIT when one of them does
  * not fit; then none is left. */

@@ -14,9 +14,14 @@ struct plim_sampler {
   int32_t *order; /* [train.count] */
 };
 
+plim_sampler_options plim_sampler_options_default(void) {
+  return (plim_sampler_options){.struct_bytes = sizeof(plim_sampler_options), .batch = 128, .seed = 1};
+}
+
 plim_status plim_sampler_new(const plim_dataset *dataset, const plim_sampler_options *options, plim_sampler **out) {
   plim_context *ctx = dataset->ctx;
   plim_sampler *s = NULL;
+  PLIM_TRY(plim_check_options(ctx, "plim_sampler_options", options->struct_bytes, sizeof *options));
   if (options->batch < 1 || options->batch > dataset->train.count) {
     return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d images from the %d of %s", options->batch, dataset->train.count,
                      dataset->name);

@@ -18,6 +18,9 @@ typedef struct plim_sampler_options {
   int32_t last;    /* 1: what is left of an epoch behind its whole batches is a batch, too */
 } plim_sampler_options;
 
+/* Batches of 128, no augmentation, whole batches alone. */
+plim_sampler_options plim_sampler_options_default(void);
+
 /* The data set must outlive the sampler. PLIM_EUSAGE when a batch is larger than the training set. Holds one
  * permutation of the training images, whatever the batch. */
 PLIM_MUST_USE plim_status plim_sampler_new(const plim_dataset *dataset, const plim_sampler_options *options,

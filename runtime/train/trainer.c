@@ -89,11 +89,11 @@ static plim_status find_staging(plim_trainer *t, int32_t value, void **pinned, v
 
 static plim_status open_reader(plim_trainer *t) {
   const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
-  plim_sampler_options sampling = {.struct_bytes = sizeof sampling,
-                                   .batch = graph->batch,
-                                   .seed = t->options.seed,
-                                   .augment = t->options.augment,
-                                   .last = has_last(t->program)};
+  plim_sampler_options sampling = plim_sampler_options_default();
+  sampling.batch = graph->batch;
+  sampling.seed = t->options.seed;
+  sampling.augment = t->options.augment;
+  sampling.last = has_last(t->program);
   int32_t image, label;
   PLIM_TRY(find_port(graph, "next_image", &image));
   PLIM_TRY(find_port(graph, "next_label", &label));
@@ -103,10 +103,23 @@ static plim_status open_reader(plim_trainer *t) {
   return plim_reader_open(t->ctx, t->sampler, t->next_image, t->next_label, &t->reader);
 }
 
+plim_trainer_options plim_trainer_options_default(void) {
+  return (plim_trainer_options){
+      .struct_bytes = sizeof(plim_trainer_options), .seed = 1, .exec = plim_exec_options_default()};
+}
+
+/* The structs that came with it, too. */
+static plim_status check_options(plim_context *ctx, const plim_trainer_options *o) {
+  PLIM_TRY(plim_check_options(ctx, "plim_trainer_options", o->struct_bytes, sizeof *o));
+  if (!o->replan) return PLIM_OK;
+  return plim_check_options(ctx, "plim_replan_options", o->replan->struct_bytes, sizeof *o->replan);
+}
+
 plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, const plim_program *program,
                               const plim_trainer_options *options, plim_trainer **out) {
   plim_trainer *t = NULL;
   plim_status status = PLIM_OK;
+  PLIM_TRY(check_options(program->ctx, options));
   PLIM_TRY(plim_allocate(program->ctx, 1, sizeof *t, &t));
   t->ctx = program->ctx;
   t->dataset = dataset;

@@ -126,9 +126,17 @@ static plim_status find_keep_all_ns(decision *d, const plim_profile *profile) {
   return PLIM_OK;
 }
 
+plim_unplanned_options plim_unplanned_options_default(void) {
+  return (plim_unplanned_options){.struct_bytes = sizeof(plim_unplanned_options),
+                                  .policy = plim_policy_at(0),
+                                  .planning = plim_plan_options_default(),
+                                  .thrash = 1};
+}
+
 plim_status plim_unplanned_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                 const plim_unplanned_options *options, plim_replay_counts *counts, plim_plan **out) {
   decision d = {.ctx = ctx, .graph = graph, .options = options};
+  PLIM_TRY(plim_check_options(ctx, "plim_unplanned_options", options->struct_bytes, sizeof *options));
   if (options->planning.budget_bytes == INT64_MAX) {
     return plim_fail(ctx, PLIM_EUSAGE, "an online policy needs a budget: without one everything stays");
   }
@@ -165,5 +173,6 @@ static plim_status fits(void *user, int64_t bytes, int *yes) {
 plim_status plim_unplanned_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                     const plim_unplanned_options *options, int64_t most_bytes, int64_t *bytes) {
   trial t = {ctx, graph, profile, options};
+  PLIM_TRY(plim_check_options(ctx, "plim_unplanned_options", options->struct_bytes, sizeof *options));
   return plim_halve_bytes(fits, &t, options->planning.budget_bytes, most_bytes, PLIM_ALIGN, HALVINGS, bytes);
 }

@@ -16,6 +16,9 @@ typedef struct plim_unplanned_options {
   double thrash;              /* computing again may take so many times the step */
 } plim_unplanned_options;
 
+/* The best policy, planning as plim_plan_options_default has it, and computing again as long as the step at most. */
+plim_unplanned_options plim_unplanned_options_default(void);
+
 /* Decide the step: what comes out is a plan, written as the arena was played, that has passed the checker. A policy
  * decides what stays, not which variants run: with PLIM_LABELS_AUTO and PLIM_LABELS_GIVEN the fastest variants
  * (of their label) within a limit on their workspace are tried, for several limits, and the fastest run is taken.

@@ -68,10 +68,10 @@ static plim_status plan_ahead(session *s, const plim_limit *limit) {
 plim_status limits_prepare(session *s) {
   limits *l = &s->limits;
   PLIM_TRY(parse_all(s));
-  l->replan = (plim_replan_options){.struct_bytes = sizeof l->replan,
-                                    .planning = s->planning,
-                                    .policy = s->o->online ? plim_policy_find(s->o->online) : NULL,
-                                    .thrash = s->o->thrash};
+  l->replan = plim_replan_options_default();
+  l->replan.planning = s->planning;
+  if (s->o->online) l->replan.policy = plim_policy_find(s->o->online);
+  l->replan.thrash = s->o->thrash;
   l->replan.planning.from_curve = NULL;
   for (int32_t i = 0; i < l->n; i++) PLIM_TRY(plan_ahead(s, &l->row[i]));
   return PLIM_OK;

@@ -7,10 +7,10 @@
 #include "runtime/train/unplanned.h"
 
 static plim_unplanned_options unplanned_options(const session *s) {
-  plim_unplanned_options wanted = {.struct_bytes = sizeof wanted,
-                                   .policy = plim_policy_find(s->o->online),
-                                   .planning = s->planning,
-                                   .thrash = s->o->thrash};
+  plim_unplanned_options wanted = plim_unplanned_options_default();
+  wanted.policy = plim_policy_find(s->o->online);
+  wanted.planning = s->planning;
+  wanted.thrash = s->o->thrash;
   if (wanted.planning.budget_bytes == INT64_MAX) wanted.planning.budget_bytes = s->keep_all->arena_bytes;
   return wanted;
 }
@@ -62,10 +62,10 @@ plim_status online_run(session *s) {
 
 plim_status online_last(session *s) {
   char sentence[PLIM_ERROR_BYTES];
-  plim_unplanned_options wanted = {.struct_bytes = sizeof wanted,
-                                   .policy = plim_policy_find(s->o->online ? s->o->online : plim_policy_at(0)->name),
-                                   .planning = s->planning,
-                                   .thrash = s->o->thrash};
+  plim_unplanned_options wanted = plim_unplanned_options_default();
+  if (s->o->online) wanted.policy = plim_policy_find(s->o->online);
+  wanted.planning = s->planning;
+  wanted.thrash = s->o->thrash;
   if (wanted.planning.labels == PLIM_LABELS_GIVEN) wanted.planning.labels = PLIM_LABELS_AUTO; /* of the whole batch */
   plim_status status = plim_program_decide_last(s->program, &wanted, &s->last);
   if (status != PLIM_ENOFIT) return status;

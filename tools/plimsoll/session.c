@@ -116,8 +116,9 @@ plim_status session_open(session *s, const options *o) {
 }
 
 static plim_status open_device(session *s) {
-  plim_device_options wanted = {
-      .struct_bytes = sizeof wanted, .threads = (int32_t)s->o->threads, .eager = s->o->no_graph};
+  plim_device_options wanted = plim_device_options_default();
+  wanted.threads = (int32_t)s->o->threads;
+  wanted.eager = s->o->no_graph;
   if (strcmp(s->o->device, "check") != 0) return plim_device_open(s->ctx, s->o->device, &wanted, &s->device);
   PLIM_TRY(plim_device_open(s->ctx, "cpu", &wanted, &s->checked));
   return plim_device_check_open(s->checked, &s->device);
@@ -447,17 +448,15 @@ int session_uses_heap(const session *s) {
 
 plim_trainer_options session_trainer_options(const session *s, int64_t steps) {
   const options *o = s->o;
-  return (plim_trainer_options){
-      .struct_bytes = sizeof(plim_trainer_options),
-      .seed = (uint64_t)o->seed,
-      .schedule = {.rate = (float)(o->rate >= 0 ? o->rate : default_rate(s)),
-                   .momentum = (float)o->momentum,
-                   .weight_decay = (float)o->weight_decay,
-                   .warmup_steps = steps / 20,
-                   .total_steps = steps},
-      .augment = !o->no_augment,
-      .exec = {.struct_bytes = sizeof(plim_exec_options), .addresses = PLIM_ADDRESSES_PLANNED},
-  };
+  plim_trainer_options wanted = plim_trainer_options_default();
+  wanted.seed = (uint64_t)o->seed;
+  wanted.schedule = (plim_rate_schedule){.rate = (float)(o->rate >= 0 ? o->rate : default_rate(s)),
+                                         .momentum = (float)o->momentum,
+                                         .weight_decay = (float)o->weight_decay,
+                                         .warmup_steps = steps / 20,
+                                         .total_steps = steps};
+  wanted.augment = !o->no_augment;
+  return wanted;
 }
 
 plim_status session_trainer(session *s, const plim_program *program, int64_t steps, plim_trainer **out) {
