@@ -51,6 +51,7 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/plimsoll-config.cmake
   ${PROJECT_BINARY_DIR}/generated/plimsoll-config-version.cmake DESTINATION ${package_folder})
 install(EXPORT plimsoll-targets NAMESPACE plimsoll:: DESTINATION ${package_folder})
 
+install(TARGETS plimsoll-solver DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
 if(TARGET plimsoll-cli)
   install(TARGETS plimsoll-cli)
   if(TARGET plimsoll-texts)

@@ -1,11 +1,17 @@
 #define _DEFAULT_SOURCE /* usleep */
-/* planner/exact/apart.c over back ends that are none: they answer, hang, crash or refuse. */
+/* planner/exact/apart.c over tests/fake_solver.c, whose back ends answer, hang, crash or refuse; and what a host may do
+ * meanwhile: ignore SIGCHLD, wait for whatever child ends, and end itself. */
 #include "planner/exact/apart.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/context.h"
@@ -16,6 +22,7 @@ static plim_context *ctx;
 static plim_model model;
 static void setup(void) {
   ctx = plim_test_context();
+  (void)setenv("PLIM_SOLVER", PLIM_BINARY_DIR "/bin/fake_solver", 1);
   model = (plim_model){.ctx = ctx};
   for (int i = 0; i < COLUMNS; i++) (void)plim_model_column(&model, 1, 0, 1, 1);
 }
@@ -25,53 +32,17 @@ static void teardown(void) {
 }
 TestSuite(apart, .init = setup, .fini = teardown);
 
-typedef plim_status solving(plim_context *c, const plim_model *m, const plim_solve_options *o, plim_solution *out,
-                            double *point);
-
-static plim_status solve(solving *how, const plim_solve_options *options, plim_solution *out, double *point) {
-  const plim_back_end back_end = {.name = "stand-in", .solve = how};
-  return plim_solve_apart(ctx, &back_end, &model, options, out, point);
-}
-
-static void fill(double *point, double value) {
-  for (int i = 0; i < COLUMNS; i++) point[i] = value + i;
-}
-
-/* Two better points on the way, and an answer that is better still. */
-static plim_status answers(plim_context *c, const plim_model *m, const plim_solve_options *o, plim_solution *out,
-                           double *point) {
-  double found[COLUMNS];
-  (void)c, (void)m;
-  for (int i = 0; i < 2; i++) {
-    fill(found, 30 - 10 * i);
-    o->on_point(o->user, found[0], found);
-  }
-  fill(point, 10);
-  *out = (plim_solution){.end = PLIM_SOLVE_OPTIMAL, .found = 1, .objective = 10, .bound = 10};
-  return PLIM_OK;
+static plim_status solve(const char *how, const plim_solve_options *options, plim_solution *out, double *point) {
+  return plim_solve_apart(ctx, how, &model, options, out, point);
 }
 
 Test(apart, the_answer_and_its_point_come_from_the_process) {
   const plim_solve_options options = {.cutoff = INFINITY};
   plim_solution s;
   double point[COLUMNS] = {0};
-  cr_assert_eq(solve(answers, &options, &s, point), PLIM_OK);
+  cr_assert_eq(solve("answers", &options, &s, point), PLIM_OK);
   cr_assert(s.end == PLIM_SOLVE_OPTIMAL && s.found && s.objective == 10 && s.bound == 10);
   for (int i = 0; i < COLUMNS; i++) cr_assert_eq(point[i], 10 + i);
-}
-
-/* Three points and a bound, and no end to it. */
-static plim_status hangs(plim_context *c, const plim_model *m, const plim_solve_options *o, plim_solution *out,
-                         double *point) {
-  double found[COLUMNS];
-  (void)m, (void)out, (void)point;
-  for (int i = 0; i < 3; i++) {
-    fill(found, 30 - 10 * i);
-    o->on_point(o->user, found[0], found);
-  }
-  (void)o->on_progress(o->user, found[0], 5);
-  while (c) (void)pause();
-  return PLIM_OK;
 }
 
 static int asks_for_an_end(void *user, double objective, double bound) {
@@ -86,7 +57,7 @@ Test(apart, a_library_that_does_not_listen_is_ended_and_its_best_point_kept) {
   for (int i = 0; i < 2; i++) {
     plim_solution s;
     double point[COLUMNS] = {0};
-    cr_assert_eq(solve(hangs, options[i], &s, point), PLIM_OK);
+    cr_assert_eq(solve("hangs", options[i], &s, point), PLIM_OK);
     cr_assert(s.end == PLIM_SOLVE_STOPPED && s.found && s.objective == 10 && s.bound == 5);
     for (int k = 0; k < COLUMNS; k++) cr_assert_eq(point[k], 10 + k);
   }
@@ -98,19 +69,9 @@ Test(apart, a_cancel_ends_it_too) {
   plim_solution s;
   double point[COLUMNS];
   plim_context_cancel(ctx);
-  cr_assert_eq(solve(hangs, &options, &s, point), PLIM_OK);
+  cr_assert_eq(solve("hangs", &options, &s, point), PLIM_OK);
   cr_assert_eq(s.end, PLIM_SOLVE_STOPPED);
   plim_context_resume(ctx);
-}
-
-/* Looks whether to go on, as HiGHS does here and there. */
-static plim_status listens(plim_context *c, const plim_model *m, const plim_solve_options *o, plim_solution *out,
-                           double *point) {
-  (void)c, (void)m;
-  while (!o->on_progress(o->user, INFINITY, 0)) (void)usleep(1000);
-  fill(point, 7);
-  *out = (plim_solution){.end = PLIM_SOLVE_STOPPED, .found = 1, .objective = 7, .bound = 3};
-  return PLIM_OK;
 }
 
 Test(apart, a_library_that_listens_has_a_moment_to_answer) {
@@ -118,32 +79,145 @@ Test(apart, a_library_that_listens_has_a_moment_to_answer) {
   const plim_solve_options options = {.on_progress = asks_for_an_end, .user = &told};
   plim_solution s;
   double point[COLUMNS] = {0};
-  cr_assert_eq(solve(listens, &options, &s, point), PLIM_OK);
+  cr_assert_eq(solve("listens", &options, &s, point), PLIM_OK);
   cr_assert(s.found && s.objective == 7 && s.bound == 3);
   cr_assert_eq(point[2], 9);
-}
-
-static plim_status crashes(plim_context *c, const plim_model *m, const plim_solve_options *o, plim_solution *out,
-                           double *point) {
-  (void)c, (void)m, (void)o, (void)out, (void)point;
-  (void)signal(SIGSEGV, SIG_DFL);
-  (void)raise(SIGSEGV);
-  return PLIM_OK;
-}
-
-static plim_status refuses(plim_context *c, const plim_model *m, const plim_solve_options *o, plim_solution *out,
-                           double *point) {
-  (void)o, (void)out, (void)point;
-  return plim_fail(c, PLIM_EUNSUPPORTED, "it refuses %d columns", m->n_columns);
 }
 
 Test(apart, a_crash_and_a_refusal_are_told) {
   const plim_solve_options options = {.cutoff = INFINITY};
   plim_solution s;
   double point[COLUMNS];
-  cr_assert_eq(solve(crashes, &options, &s, point), PLIM_EUNSUPPORTED);
-  cr_assert_not_null(strstr(plim_context_error(ctx), "the solver stand-in ended by itself, by signal 11"), "%s",
+  cr_assert_eq(solve("crashes", &options, &s, point), PLIM_EUNSUPPORTED);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "the solver crashes ended by itself, by signal 11"), "%s",
                      plim_context_error(ctx));
-  cr_assert_eq(solve(refuses, &options, &s, point), PLIM_EUNSUPPORTED);
+  cr_assert_eq(solve("refuses", &options, &s, point), PLIM_EUNSUPPORTED);
   cr_assert_str_eq(plim_context_error(ctx), "it refuses 3 columns");
+}
+
+Test(apart, the_whole_model_and_its_options_reach_the_process) {
+  plim_model m = {.ctx = ctx};
+  const double start[2] = {1000, 2000};
+  const plim_solve_options options = {
+      .relax = 1, .threads = 3, .steps = 500, .gap = 0.5, .absolute_gap = 0.25, .cutoff = 64, .start = start};
+  plim_solution s;
+  double point[2] = {0};
+  for (int i = 0; i < 2; i++) plim_model_term(&m, plim_model_column(&m, 3 + i, -10, 20, i), 100 + i);
+  plim_model_row(&m, -1, 3);
+  plim_model_term(&m, 1, 5);
+  plim_model_row(&m, 1, 1);
+  cr_assert_eq(m.status, PLIM_OK);
+  cr_assert_eq(plim_solve_apart(ctx, "sums", &m, &options, &s, point), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(point[0], 3 - 10 + 20 + 0 + 1000 + 100 * 2);
+  cr_assert_eq(point[1], 4 - 10 + 20 + 1 + 2000 + 101 * 2 + 5 * 2);
+  cr_assert(s.objective == 64.75 && s.bound == 504);
+  plim_model_free(&m);
+}
+
+Test(apart, a_program_that_is_missing_another_or_without_that_back_end_is_told) {
+  const plim_solve_options options = {.cutoff = INFINITY};
+  plim_solution s;
+  double point[COLUMNS];
+  cr_assert_eq(solve("none", &options, &s, point), PLIM_EUNSUPPORTED);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "exit status 3"), "%s", plim_context_error(ctx));
+  (void)setenv("PLIM_SOLVER", "/bin/false", 1);
+  cr_assert_eq(solve("answers", &options, &s, point), PLIM_EUNSUPPORTED);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "exit status 1"), "%s", plim_context_error(ctx));
+  static const char *const wrong[] = {"/nowhere/solver", "bin/fake_solver"};
+  for (int i = 0; i < 2; i++) {
+    (void)setenv("PLIM_SOLVER", wrong[i], 1);
+    cr_assert_eq(solve("answers", &options, &s, point), PLIM_EUNSUPPORTED);
+    cr_assert_not_null(strstr(plim_context_error(ctx), "not the absolute path of a program"));
+    cr_assert_not_null(strstr(plim_context_error(ctx), wrong[i]), "%s", plim_context_error(ctx));
+  }
+}
+
+Test(apart, what_a_library_prints_is_not_seen) {
+  int ends[2];
+  char text[64];
+  const plim_solve_options options = {.cutoff = INFINITY};
+  plim_solution s;
+  double point[COLUMNS];
+  int out = dup(1), error = dup(2);
+  cr_assert_eq(pipe(ends), 0);
+  (void)dup2(ends[1], 1), (void)dup2(ends[1], 2);
+  plim_status status = solve("prints", &options, &s, point);
+  (void)dup2(out, 1), (void)dup2(error, 2);
+  (void)close(ends[1]);
+  cr_assert_eq(status, PLIM_OK);
+  cr_assert_eq(read(ends[0], text, sizeof text), 0);
+}
+
+/* ---- hosts ---- */
+
+Test(apart, a_host_that_ignores_its_children_gets_answers_and_crashes_told) {
+  const plim_solve_options options = {.cutoff = INFINITY}, limited = {.seconds = 0.2};
+  plim_solution s;
+  double point[COLUMNS];
+  (void)signal(SIGCHLD, SIG_IGN);
+  cr_assert_eq(solve("answers", &options, &s, point), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(s.objective, 10);
+  cr_assert_eq(solve("hangs", &limited, &s, point), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(solve("crashes", &options, &s, point), PLIM_EUNSUPPORTED);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "ended by itself"), "%s", plim_context_error(ctx));
+  (void)signal(SIGCHLD, SIG_DFL);
+}
+
+static void *wait_for_all(void *user) {
+  const atomic_int *stop = user;
+  while (!atomic_load(stop)) {
+    if (waitpid(-1, NULL, 0) < 0) (void)usleep(100);
+  }
+  return NULL;
+}
+
+Test(apart, a_host_that_waits_for_every_child_gets_answers_and_crashes_told) {
+  const plim_solve_options options = {.cutoff = INFINITY}, limited = {.seconds = 0.2};
+  plim_solution s;
+  double point[COLUMNS];
+  static atomic_int stop;
+  pthread_t waiter;
+  cr_assert_eq(pthread_create(&waiter, NULL, wait_for_all, &stop), 0);
+  for (int i = 0; i < 20; i++) {
+    cr_assert_eq(solve("answers", &options, &s, point), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_eq(solve("crashes", &options, &s, point), PLIM_EUNSUPPORTED);
+  }
+  cr_assert_eq(solve("hangs", &limited, &s, point), PLIM_OK);
+  cr_assert_eq(s.objective, 10);
+  atomic_store(&stop, 1);
+  cr_assert_eq(pthread_join(waiter, NULL), 0);
+}
+
+/* A pipe that every process below the host inherits ends when the last of them does. */
+Test(apart, a_host_that_is_killed_takes_the_process_with_it) {
+  int ends[2];
+  char byte;
+  cr_assert_eq(pipe(ends), 0);
+  pid_t host = fork();
+  if (host == 0) {
+    const plim_solve_options options = {.cutoff = INFINITY};
+    plim_solution s;
+    double point[COLUMNS];
+    (void)close(ends[0]);
+    plim_status status = solve("hangs", &options, &s, point);
+    _exit(status == PLIM_OK);
+  }
+  (void)close(ends[1]);
+  struct pollfd look = {.fd = ends[0], .events = POLLIN};
+  cr_assert_eq(poll(&look, 1, 300), 0, "it hangs");
+  cr_assert_eq(kill(host, SIGKILL), 0);
+  cr_assert_eq(waitpid(host, NULL, 0), host);
+  cr_assert_eq(poll(&look, 1, 10000), 1, "the process outlives its host");
+  cr_assert_eq(read(ends[0], &byte, 1), 0);
+}
+
+Test(apart, a_standard_input_that_a_host_closed_does_not_matter) {
+  const plim_solve_options options = {.cutoff = INFINITY};
+  plim_solution s;
+  double point[COLUMNS];
+  int in = dup(0);
+  (void)close(0); /* the first that is free */
+  plim_status status = solve("answers", &options, &s, point);
+  (void)dup2(in, 0);
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
 }

@@ -196,6 +196,14 @@ Test(solver, a_library_that_is_missing_broken_or_another_one_is_told_with_its_re
   cr_assert_not_null(strstr(plim_context_error(ctx), "\"highs\""));
 }
 
+Test(solver, without_the_program_that_solvers_run_in_none_is_opened) {
+  plim_solver *solver = NULL;
+  if (plim_solver_open(ctx, NULL, &solver) != PLIM_OK) cr_skip_test("%s", plim_context_error(ctx));
+  plim_solver_close(solver);
+  setenv("PLIM_SOLVER", "/nowhere/plimsoll-solver", 1);
+  expect_refusal(NULL, "PLIM_SOLVER is \"/nowhere/plimsoll-solver\"");
+}
+
 /* The loader maps what is not there, and whoever reads it is ended by the system. */
 Test(solver, a_library_that_is_cut_off_is_told) {
   char *bytes = NULL;

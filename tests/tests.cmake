@@ -90,6 +90,12 @@ target_sources(plim_test_support PRIVATE ${test_support})
 plim_test_program(plim_test_support)
 target_link_libraries(plim_test_support PUBLIC PkgConfig::CRITERION)
 
+# A plimsoll-solver whose back ends are fake ones.
+add_executable(fake_solver tests/fake_solver.c)
+plim_own(fake_solver)
+target_link_libraries(fake_solver PRIVATE plimsoll-plan)
+add_dependencies(plim_test_support fake_solver plimsoll-solver)
+
 foreach(source ${test_sources})
   get_filename_component(name ${source} NAME_WE)
   plim_needs_run(${source} run)

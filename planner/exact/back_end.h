@@ -13,6 +13,7 @@ typedef struct plim_back_end {
 } plim_back_end;
 
 extern const plim_back_end plim_highs, plim_cbc;
+extern const plim_back_end *const plim_back_ends[]; /* best first, NULL behind the last */
 
 /* Ask the caller and the context whether to go on; non-zero: stop. */
 int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options, double objective, double bound);

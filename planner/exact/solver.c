@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "planner/exact/apart.h"
+#include "planner/exact/back_end.h"
+#include "planner/exact/solver_program.h"
 #include "runtime/base/nearest.h"
 
-static const plim_back_end *const back_ends[] = {&plim_highs, &plim_cbc};
-enum { BACK_ENDS = sizeof back_ends / sizeof back_ends[0] };
+const plim_back_end *const plim_back_ends[] = {&plim_highs, &plim_cbc, NULL};
+enum { BACK_ENDS = sizeof plim_back_ends / sizeof plim_back_ends[0] - 1 };
 
 struct plim_solver {
   plim_context *ctx;
@@ -17,7 +19,7 @@ struct plim_solver {
 };
 
 const char *plim_solver_name(int32_t row) {
-  return row >= 0 && row < BACK_ENDS ? back_ends[row]->name : NULL;
+  return row >= 0 && row < BACK_ENDS ? plim_back_ends[row]->name : NULL;
 }
 
 /* The first that opens; when none does, what each of them said: one may be there and broken. */
@@ -25,7 +27,7 @@ static plim_status open_first(plim_context *ctx, plim_solver *s) {
   char why[PLIM_ERROR_BYTES];
   size_t used = 0;
   for (int32_t row = 0; row < BACK_ENDS; row++) {
-    s->back_end = back_ends[row];
+    s->back_end = plim_back_ends[row];
     if (s->back_end->open(ctx, &s->info) == PLIM_OK) return PLIM_OK;
     int written = snprintf(why + used, sizeof why - used, "; %s", plim_context_error(ctx));
     if (written > 0 && used + (size_t)written < sizeof why) used += (size_t)written;
@@ -42,8 +44,10 @@ plim_status plim_solver_open(plim_context *ctx, const char *name, plim_solver **
                      plim_name_advice(plim_solver_name, name, advice));
   }
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
-  *s = (plim_solver){.ctx = ctx, .back_end = back_ends[row]};
+  *s = (plim_solver){.ctx = ctx, .back_end = plim_back_ends[row]};
+  char program[PLIM_LIBRARY_PATH_BYTES];
   plim_status status = name ? s->back_end->open(ctx, &s->info) : open_first(ctx, s);
+  if (status == PLIM_OK) status = plim_solver_program(ctx, program); /* told now rather than when it is to solve */
   if (status != PLIM_OK) {
     plim_solver_close(s);
     return status;
@@ -69,5 +73,5 @@ int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options,
 plim_status plim_solver_solve(plim_solver *s, const plim_model *model, const plim_solve_options *options,
                               plim_solution *out, double *point) {
   PLIM_TRY(model->status);
-  return plim_solve_apart(s->ctx, s->back_end, model, options, out, point);
+  return plim_solve_apart(s->ctx, s->back_end->name, model, options, out, point);
 }

@@ -83,6 +83,8 @@ const command command_solvers = {
         "ENVIRONMENT\n"
         "  PLIM_HIGHS, PLIM_CBC,  the library's file; no other is tried then\n"
         "  PLIM_ORTOOLS\n"
+        "  PLIM_SOLVER            the program plimsoll-solver, in which highs and cbc\n"
+        "                         run (default: beside the library, or in libexec)\n"
         "  XDG_DATA_HOME          plimsoll/lib below it (default: ~/.local/share) is\n"
         "                         searched after the loader's path; ignored unless it\n"
         "                         is an absolute path\n",

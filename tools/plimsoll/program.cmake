@@ -30,6 +30,7 @@ plim_program(plimsoll-cli)
 target_compile_definitions(plimsoll-cli PRIVATE _GNU_SOURCE)
 set_target_properties(plimsoll-cli PROPERTIES OUTPUT_NAME plimsoll)
 target_link_libraries(plimsoll-cli PRIVATE plim_commands)
+add_dependencies(plimsoll-cli plimsoll-solver)
 
 # The man page and the shells' completions are printed by the program itself, from its table of options.
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)

@@ -1,0 +1,6 @@
+/* plimsoll-solver: runs one solver library for a program that uses libplimsoll-plan, which starts it. */
+#include "planner/exact/solver_process.h"
+
+int main(void) {
+  return plim_solver_process(plim_back_ends);
+}
