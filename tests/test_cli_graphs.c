@@ -97,7 +97,10 @@ Test(cli_graphs, curve_comes_as_json_csv_and_picture_and_never_rises) {
       "$PLIMSOLL plan --graph l.json --curve --points 30 --iterations 2000 -o c.csv && "
       "$PLIMSOLL plan --graph l.json --curve --points 30 --iterations 2000 -o c.svg && "
       "test $(wc -l <c.csv) = 31 && grep -q '</svg>' c.svg && "
-      "grep -q 'class=\"bound\" fill=\"none\" d=\"M[0-9. ]*V' c.svg");
+      "grep -q 'class=\"bound\" fill=\"none\" d=\"M[0-9. ]*V' c.svg && "
+      /* what the smallest budget proves ends there: the line begins with what holds above it */
+      "test $(sed -n 's/.*class=\"bound\".* d=\"M[0-9.]* \\([0-9.]*\\)V\\([0-9.]*\\)H.*/\\1 \\2/p' c.svg | "
+      "awk '$1 == $2' | wc -l) = 1");
   plim_test_expect(0, "");
 }
 

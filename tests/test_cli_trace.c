@@ -136,6 +136,8 @@ Test(cli_trace, a_page_of_a_planned_run_has_the_history_of_what_is_made_again) {
       "$PLIMSOLL trace export k.json -o run.html");
   plim_test_expect(0, "");
   cr_assert_eq(plim_test_shell("grep -q 'was dropped behind step [0-9]* and is made again' run.html")->status, 0);
+  /* its drops are the decisions that a key goes to */
+  cr_assert_eq(plim_test_shell("grep -q '\"why\":{\"[0-9]*\":\"[^\"]*was dropped behind step' run.html")->status, 0);
 }
 
 Test(cli_trace, a_plan_alone_is_exported_as_it_was_planned) {

@@ -64,19 +64,23 @@ static void draw_axes(plim_text *t, const frame *f, int64_t whole_bytes) {
  * behind a budget, the plan's overhead at the next one. */
 static void draw_steps(plim_text *t, const frame *f, const budget_curve *c, int bound) {
   int drawn = 0;
+  double first = 0;
   plim_text_format(t, "<path class=\"%s\" fill=\"none\" d=\"", bound ? "bound" : "plan");
   for (int32_t i = 0; i < c->n; i++) {
     if (!c->plan[i]) continue;
     double x = x_of(f, 100.0 * (double)c->budget[i] / (double)c->request->whole_bytes);
     double y = y_of(f, bound ? plim_plan_bound_percent(c->plan[i]) : plim_plan_overhead_percent(c->plan[i]));
-    if (!drawn++) plim_text_format(t, "M%.1f %.1f", x, y);
-    if (bound) {
+    if (bound && drawn == 1) plim_text_format(t, "M%.1f %.1f", first, y); /* what the smallest budget proves is of it */
+    if (!bound && drawn == 0) plim_text_format(t, "M%.1f %.1f", x, y);
+    if (drawn++ == 0) {
+      first = x;
+    } else if (bound) {
       plim_text_format(t, "V%.1fH%.1f", y, x);
     } else {
       plim_text_format(t, "H%.1fV%.1f", x, y);
     }
   }
-  plim_text_format(t, "%s\"/>\n", drawn ? "" : "M0 0");
+  plim_text_format(t, "%s\"/>\n", drawn > bound ? "" : "M0 0");
 }
 
 static void draw_legend(plim_text *t) {

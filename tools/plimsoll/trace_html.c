@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "tools/plimsoll/trace_jump.h"
 #include "tools/plimsoll/trace_pane.h"
 #include "tools/plimsoll/trace_strip.h"
 #include "tools/plimsoll/trace_views.h"
@@ -57,9 +58,22 @@ static plim_status add_text(const traced *t, view *print, int32_t id, json_t *ob
   return status;
 }
 
+/* Of a planned run the decisions are its drops. */
+static plim_status add_drops(const traced *t, json_t *object) {
+  const trace_jump *drop = trace_jump_find('d');
+  int32_t step = -1;
+  for (int32_t i = 0; i < MOST_TEXTS; i++) {
+    PLIM_TRY(trace_jump_to(drop, t, step, &step));
+    if (step < 0) break;
+    PLIM_TRY(add_text(t, trace_view_drops, step, object));
+  }
+  return PLIM_OK;
+}
+
 static plim_status add_reasons(const traced *t, json_t *object) {
+  if (!t->story) return add_drops(t, object);
   const plim_story_choice *choice = NULL;
-  int32_t n = t->story ? plim_story_choices(t->story, &choice) : 0;
+  int32_t n = plim_story_choices(t->story, &choice);
   for (int32_t i = 0; i < n && i < MOST_TEXTS; i++) {
     if (i > 0 && choice[i].step == choice[i - 1].step) continue;
     PLIM_TRY(add_text(t, trace_view_reasons, choice[i].step, object));
@@ -92,6 +106,7 @@ static plim_status write_page(const traced *t, json_t *data, const char *path) {
   PLIM_CHECK(plim_file_begin(t->ctx, path, &file));
   PLIM_CHECK(plim_file_write(file, trace_page_head, (int64_t)strlen(trace_page_head)));
   PLIM_CHECK(plim_file_write(file, text, (int64_t)strlen(text)));
+  PLIM_CHECK(plim_file_write(file, trace_page_axes, (int64_t)strlen(trace_page_axes)));
   PLIM_CHECK(plim_file_write(file, trace_page_program, (int64_t)strlen(trace_page_program)));
   status = plim_file_commit(file);
   file = NULL;

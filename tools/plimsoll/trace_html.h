@@ -8,6 +8,6 @@
 plim_status trace_html(const traced *t, const char *path);
 
 /* The program of the page and what it is drawn into (trace_page.c). */
-extern const char trace_page_head[], trace_page_program[];
+extern const char trace_page_head[], trace_page_axes[], trace_page_program[];
 
 #endif

@@ -196,6 +196,17 @@ static void print_absence(const traced *t, int32_t storage, const plim_absence *
           size_text(a->instead_bytes, bytes), (double)a->instead_ns / 1e3);
 }
 
+plim_status trace_view_drops(const traced *t, int32_t step, FILE *to) {
+  for (int32_t i = 0; i < t->plan->n_lives; i++) {
+    const plim_life *life = &t->plan->life[i];
+    plim_absence a;
+    if (life->storage < 0 || life->end != step + 1 || life->end >= t->plan->n_steps) continue;
+    PLIM_TRY(plim_inspect_absence(t->inspect, life->storage, life->end, &a));
+    if (a.kind == PLIM_ABSENT_DROPPED) print_absence(t, life->storage, &a, to);
+  }
+  return PLIM_OK;
+}
+
 plim_status trace_view_absences(const traced *t, int32_t step, FILE *to) {
   int32_t n = 0;
   for (int32_t s = 0; s < t->graph->n_storages; s++) {

@@ -12,6 +12,9 @@ plim_status trace_view_step(const traced *t, int32_t step, FILE *to);
 /* What is resident at a step, by address, with the next use of each. */
 plim_status trace_view_residents(const traced *t, int32_t step, FILE *to);
 
+/* What a planned run drops after a step and makes again later, with the reason for each; nothing when there is none. */
+plim_status trace_view_drops(const traced *t, int32_t step, FILE *to);
+
 /* What is absent at a step and comes back, with the reason for each. */
 plim_status trace_view_absences(const traced *t, int32_t step, FILE *to);
 
