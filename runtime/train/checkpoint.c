@@ -11,6 +11,8 @@
 #include "runtime/base/json.h"
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
+#include "runtime/graph/document.h"
+#include "runtime/train/own_trainer.h"
 #include "runtime/train/state.h"
 
 enum { MAGIC_BYTES = 8, PREFIX_BYTES = MAGIC_BYTES + 4, LIMIT_SHIFT = 36 };
@@ -34,14 +36,62 @@ static void add_value(plim_text *text, const plim_value *v, const char *role) {
   plim_text_add(text, "]}");
 }
 
+/* Rows of plan->variant are by op; variants of one op share a label. */
+static int32_t first_with_label(const plim_plan *plan, int32_t i) {
+  int32_t k = 0;
+  while (strcmp(plan->variant[k].variant.label, plan->variant[i].variant.label) != 0) k++;
+  return k;
+}
+
+/* The bits labels of the plan that ran: a list of the different ones, and for each op its place in the list. */
+static void add_numerics(plim_text *text, const plim_graph *graph, const plim_plan *plan) {
+  const char *separator = "";
+  int32_t *place = NULL, n_labels = 0; /* [n_variants] in the list */
+  text->status =
+      text->status == PLIM_OK ? plim_allocate(graph->ctx, plan->n_variants, sizeof *place, &place) : text->status;
+  if (text->status != PLIM_OK) return;
+  plim_text_format(text, ", \"numerics\": {\"graph\": \"%s\", \"machine\": {", graph->fingerprint);
+  plim_document_write_machine(text, &plan->arithmetic.machine);
+  plim_text_add(text, "}, \"labels\": [");
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    int32_t k = first_with_label(plan, i);
+    place[i] = k < i ? place[k] : n_labels++;
+    if (k < i) continue;
+    plim_text_add(text, separator);
+    plim_text_quote(text, plan->variant[i].variant.label);
+    separator = ", ";
+  }
+  plim_text_add(text, "], \"ops\": [");
+  separator = "";
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    if (i > 0 && plan->variant[i - 1].op == plan->variant[i].op) continue;
+    plim_text_format(text, "%s%d", separator, place[i]);
+    separator = ", ";
+  }
+  plim_text_add(text, "]}");
+  plim_release(graph->ctx, place, plan->n_variants, sizeof *place);
+}
+
+static void add_training(plim_text *text, const plim_trainer_options *options) {
+  const plim_rate_schedule *s = &options->schedule;
+  plim_text_format(text,
+                   ", \"training\": {\"rate\": %.9g, \"momentum\": %.9g, \"weight_decay\": %.9g, \"seed\": %llu, "
+                   "\"total_steps\": %lld}",
+                   (double)s->rate, (double)s->momentum, (double)s->weight_decay, (unsigned long long)options->seed,
+                   (long long)s->total_steps);
+}
+
 static void add_header(plim_text *text, const plim_trainer *trainer) {
   const plim_graph *graph = graph_of(trainer);
   const plim_plan *plan = plim_trainer_program(trainer)->plan[PLIM_PROGRAM_TRAIN];
   const char *separator = "";
   plim_text_format(text, "{\"plimsoll\": \"checkpoint\", \"version\": %d, \"model\": ", PLIM_CHECKPOINT_VERSION);
   plim_text_quote(text, graph->name);
-  plim_text_format(text, ", \"batch\": %d, \"step\": %lld, \"arithmetic\": \"%s\", \"values\": [", graph->batch,
+  plim_text_format(text, ", \"batch\": %d, \"step\": %lld, \"arithmetic\": \"%s\"", graph->batch,
                    (long long)plim_trainer_steps(trainer), plan->arithmetic.hash);
+  add_numerics(text, graph, plan);
+  add_training(text, &trainer->options);
+  plim_text_add(text, ", \"values\": [");
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (!plim_state_has(graph, v)) continue;
     plim_text_add(text, separator);
@@ -151,6 +201,7 @@ static int64_t header_int(const loaded *l, const char *key) {
   return json_is_integer(node) ? json_integer_value(node) : -1;
 }
 
+/* model NULL: any. */
 static plim_status parse_header(loaded *l, const char *model) {
   PLIM_TRY(plim_json_parse(l->ctx, l->path, 0, l->data + PREFIX_BYTES, l->at - PREFIX_BYTES, &l->header));
   int64_t version = header_int(l, "version");
@@ -166,7 +217,7 @@ static plim_status parse_header(loaded *l, const char *model) {
     return plim_fail(l->ctx, PLIM_EDATA, "%s: says step %lld; no run has more than %lld", l->path, (long long)l->step,
                      (long long)most_steps);
   }
-  if (strcmp(found, model) != 0) {
+  if (model && strcmp(found, model) != 0) {
     return plim_fail(l->ctx, PLIM_EDATA, "%s: holds %s, this is %s", l->path, found, model);
   }
   return PLIM_OK;
@@ -233,4 +284,113 @@ done:
   plim_json_close(&l.header);
   plim_file_release(l.ctx, l.data, l.bytes);
   return status;
+}
+
+/* ---- what a checkpoint says of its run ---- */
+
+/* A list of n labels and one of places in it. */
+static plim_status read_labels(const loaded *l, const json_t *labels, const json_t *ops, plim_checkpoint_info *info) {
+  size_t n_labels = json_array_size(labels), n_ops = json_array_size(ops);
+  if (n_labels == 0 || n_ops == 0 || n_labels > n_ops || n_ops > INT32_MAX) return wrong(l, "its numerics are empty");
+  PLIM_TRY(plim_allocate(l->ctx, (int64_t)n_labels, sizeof *info->label, &info->label));
+  info->n_labels = (int32_t)n_labels;
+  PLIM_TRY(plim_allocate(l->ctx, (int64_t)n_ops, sizeof *info->label_of_op, &info->label_of_op));
+  info->n_ops = (int32_t)n_ops;
+  for (size_t i = 0; i < n_labels; i++) {
+    const char *text = json_string_value(json_array_get(labels, i));
+    if (!text || strlen(text) >= sizeof info->label[i]) return wrong(l, "its numerics have a label that is none");
+    memcpy(info->label[i], text, strlen(text) + 1);
+  }
+  for (size_t i = 0; i < n_ops; i++) {
+    const json_t *place = json_array_get(ops, i);
+    json_int_t at = json_integer_value(place);
+    if (!json_is_integer(place) || at < 0 || at >= (json_int_t)n_labels) {
+      return wrong(l, "its numerics name a label that is not in their list");
+    }
+    info->label_of_op[i] = (int32_t)at;
+  }
+  return PLIM_OK;
+}
+
+static int copy_text(const json_t *object, const char *key, char *to, size_t bytes) {
+  const char *text = json_string_value(json_object_get(object, key));
+  if (!text || strlen(text) >= bytes) return 0;
+  memcpy(to, text, strlen(text) + 1);
+  return 1;
+}
+
+static plim_status read_numerics(const loaded *l, plim_checkpoint_info *info) {
+  const json_t *numerics = json_object_get(l->header.root, "numerics"), *machine = json_object_get(numerics, "machine");
+  plim_machine *m = &info->machine;
+  if (!numerics) return PLIM_OK;
+  if (!copy_text(numerics, "graph", info->graph, sizeof info->graph) ||
+      !copy_text(machine, "device", m->device, sizeof m->device) || !copy_text(machine, "cpu", m->cpu, sizeof m->cpu) ||
+      !copy_text(machine, "isa", m->isa, sizeof m->isa) ||
+      !copy_text(machine, "library", m->library, sizeof m->library) ||
+      !copy_text(machine, "build", m->build, sizeof m->build)) {
+    return wrong(l, "its numerics lack a graph or a machine");
+  }
+  m->threads = (int32_t)json_integer_value(json_object_get(machine, "threads"));
+  return read_labels(l, json_object_get(numerics, "labels"), json_object_get(numerics, "ops"), info);
+}
+
+/* The member of that name; *all becomes 0 when it is not there or no number. */
+static double number_of(const json_t *object, const char *key, int *all) {
+  const json_t *node = json_object_get(object, key);
+  *all &= json_is_number(node);
+  return json_number_value(node);
+}
+
+static void read_training(const loaded *l, plim_checkpoint_info *info) {
+  const json_t *training = json_object_get(l->header.root, "training");
+  int all = 1;
+  info->rate = (float)number_of(training, "rate", &all);
+  info->momentum = (float)number_of(training, "momentum", &all);
+  info->weight_decay = (float)number_of(training, "weight_decay", &all);
+  info->seed = (uint64_t)json_integer_value(json_object_get(training, "seed"));
+  info->total_steps = json_integer_value(json_object_get(training, "total_steps"));
+  info->has_training = all;
+}
+
+static plim_status read_info(const loaded *l, plim_checkpoint_info *info) {
+  info->step = l->step;
+  info->batch = (int32_t)header_int(l, "batch");
+  (void)copy_text(l->header.root, "arithmetic", info->arithmetic, sizeof info->arithmetic);
+  read_training(l, info);
+  return read_numerics(l, info);
+}
+
+plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_checkpoint_info **out) {
+  loaded l = {.ctx = ctx, .path = path};
+  plim_checkpoint_info *info = NULL;
+  plim_status status = PLIM_OK;
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *info, &info));
+  info->ctx = ctx;
+  PLIM_CHECK(plim_file_read(ctx, path, (int64_t)1 << LIMIT_SHIFT, &l.data, &l.bytes));
+  PLIM_CHECK(check_frame(&l));
+  PLIM_CHECK(parse_header(&l, NULL));
+  PLIM_CHECK(read_info(&l, info));
+  *out = info;
+  info = NULL;
+done:
+  plim_checkpoint_info_free(info);
+  plim_json_close(&l.header);
+  plim_file_release(ctx, l.data, l.bytes);
+  return status;
+}
+
+void plim_checkpoint_info_free(plim_checkpoint_info *info) {
+  if (!info) return;
+  plim_release(info->ctx, info->label_of_op, info->n_ops, sizeof *info->label_of_op);
+  plim_release(info->ctx, info->label, info->n_labels, sizeof *info->label);
+  plim_release(info->ctx, info, 1, sizeof *info);
+}
+
+plim_status plim_checkpoint_is(plim_context *ctx, const char *path, int *yes) {
+  char *data = NULL;
+  int64_t bytes = 0;
+  PLIM_TRY(plim_file_read(ctx, path, (int64_t)1 << LIMIT_SHIFT, &data, &bytes));
+  *yes = bytes >= MAGIC_BYTES && memcmp(data, magic, MAGIC_BYTES) == 0;
+  plim_file_release(ctx, data, bytes);
+  return PLIM_OK;
 }
