@@ -81,6 +81,7 @@ plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options)
     return plim_fail(p->ctx, PLIM_EUSAGE, "PLIM_LABELS_GIVEN asks for the bits labels of %d ops, and label is NULL",
                      (int)p->n_ops);
   }
+  p->fixed_numerics = options->labels != PLIM_LABELS_AUTO;
   p->n_choices = profile->first[profile->n_ops];
   PLIM_TRY(plim_allocate(p->ctx, p->n_choices, sizeof *p->choice, &p->choice));
   plim_choice *next = p->choice;

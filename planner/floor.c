@@ -21,7 +21,7 @@ static plim_status find_keep_all(const plim_problem *problem, const plim_plan_op
 
 plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options *options,
                             const plim_strategy *strategy, plim_curve *curve, plim_plan_floor *out, plim_plan **plan) {
-  plim_plan_floor floor = {0};
+  plim_plan_floor floor = {.fixed_numerics = problem->fixed_numerics};
   plim_plan_options free_options = *options;
   plim_planning *pl = NULL;
   plim_schedule keep_all = {.ctx = problem->ctx};
@@ -104,7 +104,7 @@ plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const pl
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   PLIM_TRY(begin(ctx, graph, profile, options, &strategy, &problem));
-  *out = (plim_plan_floor){.smallest_bytes = INT64_MAX};
+  *out = (plim_plan_floor){.smallest_bytes = INT64_MAX, .fixed_numerics = problem->fixed_numerics};
   out->bound_bytes = plim_bound_bytes(problem, &out->op);
   plim_problem_free(problem);
   return PLIM_OK;

@@ -80,6 +80,7 @@ typedef struct plim_plan_floor {
   int64_t bound_bytes;    /* no plan exists below this: largest working set of one op + persistent bytes */
   int32_t op;             /* the op that sets bound_bytes */
   int64_t keep_all_bytes; /* smallest arena found at overhead 0; 0: not looked for */
+  int32_t fixed_numerics; /* 1: both are of plans with the numerics that the options fixed; others may need less */
   /* Where options->budget_bytes lies between bound and smallest: what the plan for smallest_bytes lacks there, and a
    * few lives of it that are proven not to lie together within the budget, in words; else "". */
   char clash[PLIM_CLASH_BYTES];
@@ -115,8 +116,8 @@ PLIM_MUST_USE plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph
                                              const plim_plan_options *options, plim_plan **out);
 
 /* What is told of a budget that is too small, the middle of a sentence: "the smallest budget with a plan is N; none
- * exists below M, where op X needs a, b, c at once; the peak of a schedule is ...: d, e, f cannot lie together within
- * the budget". Writes at most `size` bytes with the NUL; nothing where that is 0. */
+ * (with these numerics) exists below M, where op X needs a, b, c at once; the peak of a schedule is ...: d, e, f cannot
+ * lie together within the budget". Writes at most `size` bytes with the NUL; nothing where that is 0. */
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size);
 
 /* The strategies, in order of the table; NULL-terminated walk: name of row i, or NULL. */

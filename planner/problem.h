@@ -71,6 +71,7 @@ typedef struct plim_problem {
   plim_choice *choice;
   int32_t *pool;
   int64_t n_overwrites, n_choices, n_pool, room_pool;
+  int32_t fixed_numerics; /* 1: the options say which labels */
 } plim_problem;
 
 /* Boil down. The graph and profile must outlive the problem. PLIM_EUSAGE for a label that no variant has,

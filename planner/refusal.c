@@ -63,7 +63,7 @@ void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *fl
     say_bytes(&w, floor->smallest_bytes);
     say(&w, floor->cut_short ? ", not searched further in the time allowed; " : "; ");
   }
-  say(&w, "none exists below ");
+  say(&w, floor->fixed_numerics ? "none with these numerics exists below " : "none exists below ");
   say_bytes(&w, floor->bound_bytes);
   say(&w, ", where op '%.40s' needs", graph->op[floor->op].name);
   say_operands(&w, graph, &graph->op[floor->op]);
@@ -135,7 +135,7 @@ plim_status plim_refusal_clash(plim_planning *pl, const plim_schedule *s, int64_
 
 plim_status plim_refuse(plim_planning *pl, const char *strategy) {
   const plim_problem *p = pl->problem;
-  plim_plan_floor floor = {.smallest_bytes = INT64_MAX}; /* nobody looked for it */
+  plim_plan_floor floor = {.smallest_bytes = INT64_MAX, .fixed_numerics = p->fixed_numerics}; /* nobody looked for it */
   char text[WORDS];
   words w = {text, 0, sizeof text};
   floor.bound_bytes = plim_bound_bytes(p, &floor.op);

@@ -7,6 +7,7 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/curve.h"
 #include "tools/plimsoll/human.h"
+#include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/run.h"
 #include "tools/plimsoll/verification.h"
 
@@ -54,6 +55,7 @@ static plim_status prepare(comparison *c) {
   c->program[CAPPED] = s->program;
   PLIM_TRY(session_begin_program(s, s->layout, (int32_t)s->o->batch, s->o->model_costs, &c->program[FREE]));
   keep_all.planner = "keep-all";
+  PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &keep_all));
   PLIM_TRY(plim_program_plan(c->program[FREE], &keep_all));
   PLIM_TRY(verification_plan_last(s, c->program[FREE]));
   choose_steps(c);
@@ -79,23 +81,9 @@ static plim_status run_chunks(comparison *c) {
   return PLIM_OK;
 }
 
-/* Equal bits can be expected of equal arithmetic only. */
-static int same_arithmetic(const comparison *c) {
-  return strcmp(c->program[CAPPED]->plan[PLIM_PROGRAM_TRAIN]->arithmetic.hash,
-                c->program[FREE]->plan[PLIM_PROGRAM_TRAIN]->arithmetic.hash) == 0;
-}
-
-/* Compare what the two runs learnt; when the planner chose variants with other bits, compare a chunk of steps under
- * that choice instead. */
-static plim_status compare_weights(comparison *c, int64_t *steps) {
-  verification v;
-  *steps = plim_trainer_steps(c->run[CAPPED].trainer);
-  if (same_arithmetic(c)) return plim_state_compare(c->run[CAPPED].trainer, c->run[FREE].trainer, &c->difference);
-  *steps = CHUNK;
-  plim_status status = verification_run(c->s, CHUNK, &v);
-  c->difference = v.difference;
-  verification_end(&v);
-  return status;
+/* Compare what the two runs learnt: both have the numerics of the plan under the cap. */
+static plim_status compare_weights(comparison *c) {
+  return plim_state_compare(c->run[CAPPED].trainer, c->run[FREE].trainer, &c->difference);
 }
 
 static void add_measured_overhead(figures *f, const comparison *c) {
@@ -106,18 +94,17 @@ static void add_measured_overhead(figures *f, const comparison *c) {
   figures_text(f, FREE, NULL, "overhead, measured", "0 by definition");
 }
 
-static void add_weights(figures *f, const comparison *c, int64_t steps) {
+static void add_weights(figures *f, const comparison *c) {
   const plim_state_difference *d = &c->difference;
   char values[HUMAN_BYTES], count[HUMAN_BYTES];
   (void)json_object_set_new(f->object, "identical", json_boolean(d->different == 0));
   (void)json_object_set_new(f->object, "values_compared", json_integer(d->values));
   figures_text(f, 0, NULL, "weights identical", d->different == 0 ? "yes" : "NO");
-  figures_note(f, 0, " (%s, every bit, after %s", human_items(d->values, "value", values),
-               human_items(steps, "step", count));
-  figures_note(f, 0, same_arithmetic(c) ? ")" : " with the plan's choice of variants)");
+  figures_note(f, 0, " (%s, every bit, after %s with equal numerics)", human_items(d->values, "value", values),
+               human_items(plim_trainer_steps(c->run[CAPPED].trainer), "step", count));
 }
 
-static void print_table(const comparison *c, int compared, int64_t compared_steps) {
+static void print_table(const comparison *c, int compared) {
   static const char *const title[] = {"with the cap", "without"}, *const key[] = {"capped", "keep_all"};
   const session *s = c->s;
   char count[HUMAN_BYTES];
@@ -133,7 +120,7 @@ static void print_table(const comparison *c, int compared, int64_t compared_step
   run_figures_last(&f, s);
   retime_figures(&f, &s->retime);
   add_measured_overhead(&f, c);
-  if (compared) add_weights(&f, c, compared_steps);
+  if (compared) add_weights(&f, c);
   if (session_computes(s)) run_figures_outside(&f, &c->outside);
   figures_real(&f, 0, NULL, "seconds", "%.1f", (double)(plim_now_ns() - s->begin_ns) / 1e9);
   (void)json_object_set_new(f.object, "seconds", json_real((double)(plim_now_ns() - s->begin_ns) / 1e9));
@@ -142,7 +129,6 @@ static void print_table(const comparison *c, int compared, int64_t compared_step
 }
 
 static plim_status compare(comparison *c) {
-  int64_t compared_steps = 0;
   plim_status status = PLIM_OK;
   PLIM_CHECK(prepare(c));
   if (c->s->o->svg) {
@@ -152,10 +138,10 @@ static plim_status compare(comparison *c) {
   status = run_chunks(c);
   measure_outside(c);
   int compares = session_computes(c->s);
-  if (status == PLIM_OK && compares) status = compare_weights(c, &compared_steps);
+  if (status == PLIM_OK && compares) status = compare_weights(c);
   progress_clear(&c->s->bar);
   if (status == PLIM_OK || (status == PLIM_ECANCEL && c->run[FREE].times.count > 0)) {
-    print_table(c, status == PLIM_OK && compares, compared_steps);
+    print_table(c, status == PLIM_OK && compares);
     c->s->answered = 1;
   }
   if (status == PLIM_OK && c->difference.different > 0) {
@@ -185,7 +171,8 @@ const command command_compare = {
     .about =
         "Train the same model twice in one process, under a cap and without one. The two runs take turns in chunks "
         "of 20 steps, so that noise hits both alike. Ends with a table of bytes, predicted and measured overhead, "
-        "speed, test accuracy, and whether the weights are identical.",
+        "speed, test accuracy, and whether the weights are identical. Both runs use the numerics of the plan under the "
+        "cap.",
     .after =
         "EXAMPLES\n"
         "  plimsoll compare --model resnet20 --memory 45% --svg memory.svg\n"

@@ -4,6 +4,7 @@
 
 #include "runtime/train/checkpoint.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/run.h"
 #include "tools/plimsoll/traced.h"
 #include "tools/plimsoll/vram.h"
@@ -118,6 +119,7 @@ static plim_status train(session *s) {
   PLIM_CHECK(session_trainer(s, s->program, session_total_steps(s), &r.trainer));
   if (s->o->output) PLIM_CHECK(session_save_plan(s));
   if (s->o->load) PLIM_CHECK(plim_checkpoint_load(r.trainer, s->o->load));
+  numerics_tell_resumed(s);
   if (s->o->trace)
     PLIM_CHECK(plim_trace_begin(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN],
                                 s->o->trace, &r.trace));
@@ -153,7 +155,8 @@ const command command_train = {
         "Train a model on real images inside a fixed number of bytes.\n\n"
         "Builds the model's training step, measures what each operation costs on this machine (cached), plans "
         "what to keep and what to recompute so that everything fits into --memory, checks the plan, and trains "
-        "from one arena of that size. The weights are bit for bit those of ordinary training.",
+        "from one arena of that size. Recomputation changes no bit of the weights; the choice of kernels may: with "
+        "--numerics fastest they are those of the unlimited run, bit for bit.",
     .after =
         "EXAMPLES\n"
         "  plimsoll train --model resnet20 --memory 64MiB --epochs 3 --save w.ckpt\n"

@@ -73,7 +73,7 @@ const command command_verify = {
     .mask = COMMAND_VERIFY,
     .summary = "show that a budget changes no bit of the weights",
     .about =
-        "Train a few steps under a budget and the same steps under keep-all, with the same arithmetic, and compare "
+        "Train a few steps under a budget and the same steps under keep-all, with the same numerics, and compare "
         "every parameter, batch-norm statistic and momentum bit for bit.",
     .after =
         "EXAMPLES\n"

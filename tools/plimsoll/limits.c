@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
+#include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/online.h"
 #include "tools/plimsoll/session.h"
 
@@ -45,7 +46,7 @@ static plim_status parse_all(session *s) {
 static plim_status refuse(session *s, const plim_limit *limit) {
   char sentence[PLIM_ERROR_BYTES];
   s->planning.budget_bytes = limit->bytes;
-  PLIM_TRY(session_labels(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
+  PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
   plim_status status = s->o->online ? online_refuse(s) : refusal_explain(s);
   if (status != PLIM_ENOFIT) return status;
   (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
@@ -73,7 +74,8 @@ plim_status limits_prepare(session *s) {
   if (s->o->online) l->replan.policy = plim_policy_find(s->o->online);
   l->replan.thrash = s->o->thrash;
   l->replan.planning.from_curve = NULL;
-  for (int32_t i = 0; i < l->n; i++) PLIM_TRY(plan_ahead(s, &l->row[i]));
+  int64_t steps = l->n > 0 ? session_steps(s) : 0; /* a cap of a step that never comes needs no plan */
+  for (int32_t i = 0; i < l->n && l->row[i].step < steps; i++) PLIM_TRY(plan_ahead(s, &l->row[i]));
   return PLIM_OK;
 }
 

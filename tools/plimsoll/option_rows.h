@@ -8,7 +8,7 @@
 #include "runtime/base/nearest.h"
 #include "tools/plimsoll/options.h"
 
-enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_ARITHMETIC, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
+enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_NUMERICS, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
 
 typedef enum value_kind { TEXT, TEXTS, COUNT, REAL, SECONDS, FLAG } value_kind;
 

@@ -22,7 +22,7 @@ static const char *const group_title[GROUP_COUNT] = {
     [GROUP_MODEL] = "Model:",
     [GROUP_DATA] = "Data:",
     [GROUP_MEMORY] = "Memory and plan:",
-    [GROUP_ARITHMETIC] = "Arithmetic and device:",
+    [GROUP_NUMERICS] = "Numerics and device:",
     [GROUP_RUN] = "Training:",
     [GROUP_FILES] = "Files:",
     [GROUP_PRINT] = "Output:",
@@ -125,38 +125,39 @@ static const option_row rows[] = {
     {"max-recompute", "F", "online: give up when recomputing takes longer than F times the step (default 1)",
      PLANS | COMMAND_TRACE, GROUP_MEMORY, 0, REAL, AT(thrash), 0, 1e9},
 
-    {"arithmetic", "KIND",
-     "auto (default): the planner may choose among variants that give other bits; fast; small; "
-     "or a plan file whose choice is used",
-     RUNS | COMMAND_PLAN, GROUP_ARITHMETIC, 'a', TEXT, AT(arithmetic), 0, 0},
+    {"numerics", "KIND",
+     "which kernels may run. Recomputation changes no bit; another choice of kernels may. auto (default): the fastest "
+     "plan, whatever kernels; fastest: those of the unlimited run, so the same bits at every budget; small: least "
+     "workspace; FILE: those of a plan or checkpoint (default with --load)",
+     RUNS | COMMAND_PLAN, GROUP_NUMERICS, 'a', TEXT, AT(numerics), 0, 0},
     {"precision", "NAME",
      "fp32 (default); bf16: activations and their gradients in half the bytes, sums and weights in fp32; tf32: on a "
      "GPU, products have rounded factors",
-     BUILDS, GROUP_ARITHMETIC, 0, TEXT, AT(math), 0, 0},
-    {"layout", "NAME", "auto (default): the faster by profile; nhwc, nchw8c, nchw16c, flat", BUILDS, GROUP_ARITHMETIC,
-     0, TEXT, AT(layout), 0, 0},
-    {"threads", "N", "default: the CPUs this process may use", RUNS | COMMAND_PROFILE | COMMAND_BENCH, GROUP_ARITHMETIC,
+     BUILDS, GROUP_NUMERICS, 0, TEXT, AT(math), 0, 0},
+    {"layout", "NAME", "auto (default): the faster by profile; nhwc, nchw8c, nchw16c, flat", BUILDS, GROUP_NUMERICS, 0,
+     TEXT, AT(layout), 0, 0},
+    {"threads", "N", "default: the CPUs this process may use", RUNS | COMMAND_PROFILE | COMMAND_BENCH, GROUP_NUMERICS,
      't', COUNT, AT(threads), 1, 4096},
     {"threads", "N",
      "of the planner, and those that the plan is for (default: with --time-limit the CPUs this process may use, else "
      "one "
      "for the planner)",
-     COMMAND_PLAN, GROUP_ARITHMETIC, 't', COUNT, AT(threads), 1, 4096},
-    {"threads", "N", "default 1", COMMAND_PACK, GROUP_ARITHMETIC, 't', COUNT, AT(threads), 1, 4096},
+     COMMAND_PLAN, GROUP_NUMERICS, 't', COUNT, AT(threads), 1, 4096},
+    {"threads", "N", "default 1", COMMAND_PACK, GROUP_NUMERICS, 't', COUNT, AT(threads), 1, 4096},
     {"device", "NAME",
      "cpu (default), cuda:0 and so on (a GPU), check (finds bad plans and kernels, slow) or sim (no arithmetic)",
-     BUILDS, GROUP_ARITHMETIC, 0, TEXT, AT(device), 0, 0},
+     BUILDS, GROUP_NUMERICS, 0, TEXT, AT(device), 0, 0},
     {"no-cuda-graph", NULL, "on a GPU: launch the kernels of a step one by one instead of as one graph", RUNS,
-     GROUP_ARITHMETIC, 0, FLAG, AT(no_graph), 0, 0},
+     GROUP_NUMERICS, 0, FLAG, AT(no_graph), 0, 0},
     {"ceilings", NULL,
      "measure bandwidth of memory and FLOP/s, and say what share of these each kind reaches (above 100 %: its operands "
      "came from a cache)",
-     COMMAND_PROFILE, GROUP_ARITHMETIC, 0, FLAG, AT(ceilings), 0, 0},
-    {"model-costs", NULL, "modelled instead of measured times; needs no run", BUILDS, GROUP_ARITHMETIC, 0, FLAG,
+     COMMAND_PROFILE, GROUP_NUMERICS, 0, FLAG, AT(ceilings), 0, 0},
+    {"model-costs", NULL, "modelled instead of measured times; needs no run", BUILDS, GROUP_NUMERICS, 0, FLAG,
      AT(model_costs), 0, 0},
     {"no-cache", NULL, "measure and plan anew, whatever is kept from earlier runs", BUILDS | COMMAND_SIMULATE,
-     GROUP_ARITHMETIC, 0, FLAG, AT(no_cache), 0, 0},
-    {"repeats", "N", "measurements of each op and variant", COMMAND_PROFILE, GROUP_ARITHMETIC, 0, COUNT, AT(repeats), 1,
+     GROUP_NUMERICS, 0, FLAG, AT(no_cache), 0, 0},
+    {"repeats", "N", "measurements of each op and variant", COMMAND_PROFILE, GROUP_NUMERICS, 0, COUNT, AT(repeats), 1,
      10000},
 
     {"epochs", "N", "passes over the training images (default 1)", COMMAND_TRAIN | COMMAND_COMPARE, GROUP_RUN, 'e',
@@ -251,6 +252,7 @@ static const struct {
 } aliases[] = {
     {"no-graph", "no-cuda-graph"}, {"thrash", "max-recompute"}, {"math", "precision"},
     {"caps", "budgets"},           {"data", "data-dir"},        {"lr", "rate"},
+    {"arithmetic", "numerics"},
 };
 enum { ALIASES = sizeof aliases / sizeof aliases[0] };
 
@@ -259,6 +261,7 @@ static const struct {
   const char *option, *old, *value;
 } value_aliases[] = {
     {"addresses", "packed", "planned"},
+    {"numerics", "fast", "fastest"},
 };
 enum { VALUE_ALIASES = sizeof value_aliases / sizeof value_aliases[0] };
 
@@ -280,7 +283,7 @@ NAMES(placing_name, "none", "arena", "planned")
 NAMES(order_name, "free", "fixed")
 NAMES(last_batch_name, "drop", "online")
 NAMES(device_name, "cpu", "cuda:0", "sim", "check")
-NAMES(arithmetic_name, "auto", "fast", "small")
+NAMES(numerics_name, "auto", "fastest", "small")
 NAMES(table_name, "planners", "pack", "online", "large", "window")
 NAMES(action_name, "summary", "step", "export", "diff", "what-if")
 
@@ -307,7 +310,7 @@ static const option_values_row value_rows[] = {
     {COMMAND_TRACE, "online", "online policy", plim_policy_name},
     {COMMAND_TRACE, "policy", "online policy", plim_policy_name},
     {BUILDS, "device", NULL, device_name},
-    {RUNS | COMMAND_PLAN, "arithmetic", NULL, arithmetic_name},
+    {RUNS | COMMAND_PLAN, "numerics", NULL, numerics_name},
     {COMMAND_BENCH, "planners", NULL, plim_planner_name},
     {COMMAND_BENCH, "", NULL, table_name},
     {COMMAND_TRACE, "", NULL, action_name},

@@ -29,7 +29,7 @@ typedef struct option_values {
 
 typedef struct options {
   const char *model, *image, *data, *data_dir;
-  const char *memory, *vram, *planner, *planners, *addresses, *packing, *placing, *arithmetic, *math, *layout, *device,
+  const char *memory, *vram, *planner, *planners, *addresses, *packing, *placing, *numerics, *math, *layout, *device,
       *order;
   const char *sweep;         /* FROM%:TO%:STEP% */
   const char *shapes, *caps; /* with commas between them */

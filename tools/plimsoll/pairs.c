@@ -19,12 +19,12 @@ static const struct {
   unsigned commands;
   const char *option, *others, *unless, *why;
 } excluded[] = {
-    {COMMAND_PLAN, "graph", "model batch image data arithmetic precision layout device model-costs", NULL, NULL},
+    {COMMAND_PLAN, "graph", "model batch image data numerics precision layout device model-costs", NULL, NULL},
     {COMMAND_PLAN, "graph", "online", NULL, "plimsoll simulate --graph does that"},
     {COMMAND_PLAN, "curve", "memory svg print-sequence online", NULL, NULL},
     {PLANS, "online", "planner plan", NULL, "a run is online, without a plan, or has one"},
     /* with these the plan is made again in the middle of the run; on a GPU that is usual */
-    {COMMAND_TRAIN | COMMAND_VERIFY, "plan", "planner arithmetic copies", "memory-at retime device", NULL},
+    {COMMAND_TRAIN | COMMAND_VERIFY, "plan", "planner numerics copies", "memory-at retime device", NULL},
     {COMMAND_TRAIN | COMMAND_VERIFY, "memory-at", "addresses=arena addresses=jemalloc", NULL, NULL},
     {COMMAND_TRAIN | COMMAND_VERIFY, "retime", "online addresses=arena addresses=jemalloc", "retime=0",
      "it makes a plan with addresses again"},

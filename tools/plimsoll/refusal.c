@@ -7,6 +7,7 @@
 
 #include "runtime/base/size.h"
 #include "tools/plimsoll/human.h"
+#include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/session.h"
 
 enum { GUESSES = 4, MOST_GUESSES = 6 /* as long as no batch fits */ };
@@ -59,7 +60,7 @@ static plim_status largest_batch(session *s, int64_t smallest_bytes, int32_t *ou
   return PLIM_OK;
 }
 
-enum { WORDS = 1536, BATCH_WORDS = 96 };
+enum { WORDS = 1536, BATCH_WORDS = 96, NUMERICS_WORDS = 256 };
 
 /* The numbers of the floor, and the sentence that they make; `batch` ends it. */
 static plim_status explain(session *s, const char *what, int64_t budget_bytes, const plim_graph *graph,
@@ -81,23 +82,48 @@ static plim_status explain(session *s, const char *what, int64_t budget_bytes, c
                    batch);
 }
 
+/* The end of the sentence where others than the fixed numerics need less than those, fixed_bytes; else "". */
+static plim_status free_numerics(session *s, const plim_plan_options *wanted, int64_t fixed_bytes,
+                                 char words[NUMERICS_WORDS]) {
+  plim_plan_options planning = *wanted;
+  char size[PLIM_SIZE_TEXT_BYTES];
+  plim_plan_floor floor;
+  int32_t step;
+  words[0] = 0;
+  if (planning.labels == PLIM_LABELS_AUTO) return PLIM_OK;
+  planning.labels = PLIM_LABELS_AUTO;
+  planning.label = NULL;
+  planning.from_curve = NULL;
+  PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));
+  s->refusal.smallest_auto_bytes = floor.smallest_bytes;
+  if (floor.smallest_bytes >= fixed_bytes) return PLIM_OK;
+  const char *remedy = floor.smallest_bytes <= s->planning.budget_bytes ? numerics_remedy(s) : "";
+  (void)snprintf(
+      words, NUMERICS_WORDS, "; other kernels, which may give other bits, have a plan in %s (%lld bytes)%s%s",
+      plim_size_print(floor.smallest_bytes, size), (long long)floor.smallest_bytes, *remedy ? ": " : "", remedy);
+  return PLIM_OK;
+}
+
 plim_status refusal_explain(session *s) {
-  char what[BATCH_WORDS], batch[BATCH_WORDS], budget[PLIM_SIZE_TEXT_BYTES];
+  char what[BATCH_WORDS + NUMERICS_WORDS], end[BATCH_WORDS + NUMERICS_WORDS], others[NUMERICS_WORDS];
+  char budget[PLIM_SIZE_TEXT_BYTES];
   int64_t budget_bytes = s->planning.budget_bytes;
   plim_plan_floor floor;
-  plim_plan_options planning = hurried(&s->planning, FLOOR_PARTS);
+  int fixed = s->planning.labels != PLIM_LABELS_AUTO;
+  plim_plan_options planning = hurried(&s->planning, fixed ? 2 * FLOOR_PARTS : FLOOR_PARTS);
   int32_t step, largest;
   PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));
+  PLIM_TRY(free_numerics(s, &planning, floor.smallest_bytes, others));
   PLIM_TRY(largest_batch(s, floor.smallest_bytes, &largest));
   s->refusal.largest_batch = largest;
-  (void)snprintf(what, sizeof what, "%s with batch %d", s->o->model, (int)s->o->batch);
+  (void)snprintf(what, sizeof what, "%s with batch %d%s", s->o->model, (int)s->o->batch, numerics_fixed_by(s));
   (void)plim_size_print(budget_bytes, budget);
   if (largest > 0) {
-    (void)snprintf(batch, sizeof batch, "; into %s the largest batch found to fit is %d", budget, (int)largest);
+    (void)snprintf(end, sizeof end, "%s; into %s the largest batch found to fit is %d", others, budget, (int)largest);
   } else {
-    (void)snprintf(batch, sizeof batch, "; into %s no batch was found to fit", budget);
+    (void)snprintf(end, sizeof end, "%s; into %s no batch was found to fit", others, budget);
   }
-  return explain(s, what, budget_bytes, s->program->graph[step], &floor, batch);
+  return explain(s, what, budget_bytes, s->program->graph[step], &floor, end);
 }
 
 plim_status refusal_explain_graph(session *s, const plim_graph *graph, const plim_profile *profile,
@@ -155,5 +181,8 @@ void refusal_json(const refusal *r, json_t *object) {
   (void)json_object_set_new(object, "smallest_bytes", json_integer(r->smallest_bytes));
   (void)json_object_set_new(object, "bound_bytes", json_integer(r->bound_bytes));
   if (r->largest_batch >= 0) (void)json_object_set_new(object, "largest_batch", json_integer(r->largest_batch));
+  if (r->smallest_auto_bytes > 0) {
+    (void)json_object_set_new(object, "smallest_auto_bytes", json_integer(r->smallest_auto_bytes));
+  }
   if (r->online_bytes > 0) (void)json_object_set_new(object, "online_bytes", json_integer(r->online_bytes));
 }

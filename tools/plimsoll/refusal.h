@@ -12,8 +12,9 @@ struct session;
 
 typedef struct refusal {
   int64_t budget_bytes, smallest_bytes, bound_bytes;
-  int32_t largest_batch; /* found to fit; 0: not even one image does; -1: not looked for */
-  int64_t online_bytes;  /* in which the online policy finds a way; 0: not asked for, -1: none was found */
+  int32_t largest_batch;       /* found to fit; 0: not even one image does; -1: not looked for */
+  int64_t smallest_auto_bytes; /* where the numerics were fixed: the smallest budget with any; else 0 */
+  int64_t online_bytes;        /* in which the online policy finds a way; 0: not asked for, -1: none was found */
 } refusal;
 
 /* Fill s->refusal and return PLIM_ENOFIT with the sentence; another status when the search itself failed. The budget is

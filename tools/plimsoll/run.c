@@ -8,6 +8,7 @@
 #include "runtime/device/device_cuda.h"
 #include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/human.h"
+#include "tools/plimsoll/numerics.h"
 
 enum { LINE = 120 };
 
@@ -101,23 +102,6 @@ void run_figures_setting(figures *f, const session *s) {
   if (missing[0]) (void)json_object_set_new(o, "libraries_missing", json_string(missing));
 }
 
-/* Ops whose bits label is not that of the keep-all plan. */
-static int labels_changed(const session *s, const plim_plan *plan) {
-  const plim_plan *fast = s->keep_all;
-  int changed = 0;
-  for (int32_t i = 0; i < plan->n_variants; i++) {
-    const plim_plan_variant *v = &plan->variant[i];
-    if (i > 0 && plan->variant[i - 1].op == v->op) continue; /* variants of one op share a label */
-    for (int32_t k = 0; k < fast->n_variants; k++) {
-      if (fast->variant[k].op == v->op) {
-        changed += strcmp(fast->variant[k].variant.label, v->variant.label) != 0;
-        break;
-      }
-    }
-  }
-  return changed;
-}
-
 static void add_cap(figures *f, int column, const session *s, const plim_plan *plan) {
   if (plan->budget_bytes == INT64_MAX) {
     figures_text(f, column, NULL, "cap", "none");
@@ -128,11 +112,11 @@ static void add_cap(figures *f, int column, const session *s, const plim_plan *p
   }
 }
 
-static void add_arithmetic(figures *f, int column, const session *s, const plim_plan *plan) {
-  int changed = labels_changed(s, plan);
+static void add_numerics(figures *f, int column, const session *s, const plim_plan *plan) {
+  int changed = numerics_changed(s, plan);
   figures_text(f, column, "arithmetic", NULL, plan->arithmetic.hash);
   figures_count(f, column, "labels_changed", NULL, changed);
-  figures_text(f, column, NULL, "arithmetic", changed == 0 ? "fastest" : "");
+  figures_text(f, column, NULL, "numerics", changed == 0 ? "fastest" : "");
   if (changed > 0) {
     figures_note(f, column, "%d of %d ops give other bits than their fastest variant", changed,
                  s->program->graph[PLIM_PROGRAM_TRAIN]->n_ops);
@@ -158,7 +142,7 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   figures_flag(f, column, "from_curve", NULL, program == s->program && s->from_curve);
   figures_text(f, column, "planner", NULL, plan->planner);
   if (program == s->program) effort_figures(f, column, s->o);
-  add_arithmetic(f, column, s, plan);
+  add_numerics(f, column, s, plan);
 }
 
 /* From the second step on: calls of our own, and what the libraries take for the time of a call. */

@@ -17,6 +17,7 @@
 #include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"
+#include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/online.h"
 #include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/pairs.h"
@@ -258,36 +259,7 @@ plim_status session_program(session *s) {
   return session_add_last(s, s->program);
 }
 
-/* ---- arithmetic and budget ---- */
-
-static plim_status arithmetic_of_plan(session *s) {
-  const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
-  PLIM_TRY(plim_plan_load(s->ctx, s->o->arithmetic, &s->label_plan));
-  if (strcmp(s->label_plan->fingerprint, graph->fingerprint) != 0) {
-    return plim_fail(s->ctx, PLIM_EDATA, "%s: made for graph %.12s, this is %s, batch %d: graph %.12s",
-                     s->o->arithmetic, s->label_plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
-  }
-  return session_labels(s, s->label_plan, &s->planning);
-}
-
-plim_status session_labels(session *s, const plim_plan *plan, plim_plan_options *planning) {
-  int32_t n_ops = s->program->graph[PLIM_PROGRAM_TRAIN]->n_ops;
-  if (!s->label) PLIM_TRY(plim_allocate(s->ctx, n_ops, sizeof *s->label, &s->label));
-  for (int32_t i = 0; i < plan->n_variants; i++) s->label[plan->variant[i].op] = plan->variant[i].variant.label;
-  planning->labels = PLIM_LABELS_GIVEN;
-  planning->label = s->label;
-  return PLIM_OK;
-}
-
-static plim_status set_arithmetic(session *s) {
-  const char *name = s->o->arithmetic;
-  if (!name || strcmp(name, "auto") == 0) return PLIM_OK;
-  if (strcmp(name, "fast") == 0 || strcmp(name, "small") == 0) {
-    s->planning.labels = name[0] == 'f' ? PLIM_LABELS_FAST : PLIM_LABELS_SMALL;
-    return PLIM_OK;
-  }
-  return arithmetic_of_plan(s);
-}
+/* ---- numerics and budget ---- */
 
 int32_t session_planner_threads(const options *o) {
   if (o->threads > 0) return (int32_t)o->threads;
@@ -306,8 +278,8 @@ plim_status session_planning(session *s) {
   s->planning.curves = o->no_cache ? NULL : "";
   s->planning.from_curve = &s->from_curve;
   if (o->order) s->planning.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
-  PLIM_TRY(set_arithmetic(s));
   PLIM_TRY(plim_program_keep_all(s->program, &s->keep_all));
+  PLIM_TRY(numerics_choose(s));
   if (!o->memory) return PLIM_OK;
   plim_size size;
   PLIM_TRY(plim_size_parse(s->ctx, o->memory, &size));
@@ -398,6 +370,7 @@ static plim_status plan_training(session *s) {
 
 plim_status session_plan(session *s) {
   PLIM_TRY(plan_training(s));
+  numerics_tell(s, s->program->plan[PLIM_PROGRAM_TRAIN]);
   if (session_last_batch(s) > 0) PLIM_TRY(online_last(s));
   return limits_prepare(s);
 }
@@ -492,8 +465,7 @@ int session_close(session *s, plim_status status) {
   interrupt_watch(NULL);
   heap_arena_close(&s->heap);
   if (s->ctx) {
-    if (s->label) plim_release(s->ctx, s->label, s->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *s->label);
-    plim_plan_free(s->label_plan);
+    numerics_close(s);
     plim_plan_free(s->keep_all);
     plim_program_free(s->program);
     plim_dataset_free(s->dataset);

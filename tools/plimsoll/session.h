@@ -4,6 +4,7 @@
 #define PLIM_TOOLS_PLIMSOLL_SESSION_H
 
 #include "runtime/arena/replay.h"
+#include "runtime/train/checkpoint.h"
 #include "runtime/train/trainer.h"
 #include "tools/plimsoll/heap.h"
 #include "tools/plimsoll/limits.h"
@@ -24,20 +25,22 @@ typedef struct session {
   plim_dataset *dataset;
   plim_program *program;
   plim_layout layout;
-  int32_t size[3];            /* height, width, channels of an image */
-  plim_plan_options planning; /* budget and arithmetic as the options say */
-  const char **label;         /* [n_ops] when --arithmetic names a plan */
-  plim_plan *label_plan;      /* that plan: it holds the labels */
-  plim_plan *keep_all;        /* of the training step: its arena is the measure of percentages */
-  int32_t from_curve;         /* 1: the plan was found by an earlier run */
-  int32_t answered;           /* 1: the object that --json asks for has been printed, also if the command fails then */
-  refusal refusal;            /* set when the budget is too small */
-  plim_replay_counts replay;  /* of --addresses arena and --online */
-  plim_replay_counts last;    /* of --last-batch online */
-  int64_t arena_room_bytes;   /* --addresses arena: what the arena got above what was planned for */
-  heap_arena heap;            /* of --addresses jemalloc */
-  limits limits;              /* of --memory-at */
-  retime retime;              /* of --retime */
+  int32_t size[3];                  /* height, width, channels of an image */
+  plim_plan_options planning;       /* budget and numerics as the options say */
+  const char **label;               /* [n_ops] when numerics are given op by op */
+  plim_plan *label_plan;            /* what --numerics FILE names, a plan or */
+  plim_checkpoint_info *label_file; /* a checkpoint: it holds the labels */
+  plim_checkpoint_info *saved;      /* what --load names */
+  plim_plan *keep_all;              /* of the training step: its arena is the measure of percentages */
+  int32_t from_curve;               /* 1: the plan was found by an earlier run */
+  int32_t answered;          /* 1: the object that --json asks for has been printed, also if the command fails then */
+  refusal refusal;           /* set when the budget is too small */
+  plim_replay_counts replay; /* of --addresses arena and --online */
+  plim_replay_counts last;   /* of --last-batch online */
+  int64_t arena_room_bytes;  /* --addresses arena: what the arena got above what was planned for */
+  heap_arena heap;           /* of --addresses jemalloc */
+  limits limits;             /* of --memory-at */
+  retime retime;             /* of --retime */
 } session;
 
 /* Check the names among the options, make the context, watch Ctrl-C. */
@@ -60,7 +63,7 @@ int32_t session_last_batch(const session *s);
 /* The step for those images, if there are any, in a program of this session. */
 plim_status session_add_last(session *s, plim_program *program);
 
-/* Budget and arithmetic. */
+/* Budget and numerics. */
 plim_status session_planning(session *s);
 
 /* Threads that plan: --threads; else those of this process where a time limit ends the search, and one where effort
@@ -94,9 +97,6 @@ PLIM_MUST_USE plim_status session_check_steps(const session *s);
 
 /* Does the device compute anything? sim does not. */
 int session_computes(const session *s);
-
-/* Plan with the bits labels of `plan`, which must outlive `planning`. */
-plim_status session_labels(session *s, const plim_plan *plan, plim_plan_options *planning);
 
 /* A program like the session's, not planned. */
 plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out);

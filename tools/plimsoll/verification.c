@@ -1,6 +1,8 @@
 /* Two trainers from the same start, a step each in turn. */
 #include "tools/plimsoll/verification.h"
 
+#include "tools/plimsoll/numerics.h"
+
 plim_status verification_plan_last(session *s, plim_program *program) {
   const plim_plan *plan = s->program->plan[PLIM_PROGRAM_LAST];
   plim_plan_options keep_all = plim_plan_options_default();
@@ -22,7 +24,7 @@ static plim_status plan_freely(session *s, verification *v) {
   plim_plan_options keep_all = plim_plan_options_default();
   PLIM_TRY(session_begin_program(s, s->layout, (int32_t)s->o->batch, s->o->model_costs, &v->free_program));
   keep_all.planner = "keep-all";
-  PLIM_TRY(session_labels(s, s->program->plan[PLIM_PROGRAM_TRAIN], &keep_all));
+  PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &keep_all));
   PLIM_TRY(plim_program_plan(v->free_program, &keep_all));
   return verification_plan_last(s, v->free_program);
 }

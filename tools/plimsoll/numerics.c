@@ -1,0 +1,185 @@
+/* Numerics by name, by a plan's labels or by a checkpoint's. */
+#include "tools/plimsoll/numerics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const plim_graph *graph_of(const session *s) {
+  return s->program->graph[PLIM_PROGRAM_TRAIN];
+}
+
+/* The session's array of labels, all NULL at first. */
+static plim_status labels_begin(session *s, plim_plan_options *planning) {
+  if (!s->label) PLIM_TRY(plim_allocate(s->ctx, graph_of(s)->n_ops, sizeof *s->label, &s->label));
+  planning->labels = PLIM_LABELS_GIVEN;
+  planning->label = s->label;
+  return PLIM_OK;
+}
+
+plim_status numerics_of_plan(session *s, const plim_plan *plan, plim_plan_options *planning) {
+  PLIM_TRY(labels_begin(s, planning));
+  for (int32_t i = 0; i < plan->n_variants; i++) s->label[plan->variant[i].op] = plan->variant[i].variant.label;
+  return PLIM_OK;
+}
+
+static plim_status numerics_of_file_plan(session *s) {
+  const plim_graph *graph = graph_of(s);
+  PLIM_TRY(plim_plan_load(s->ctx, s->o->numerics, &s->label_plan));
+  if (strcmp(s->label_plan->fingerprint, graph->fingerprint) != 0) {
+    return plim_fail(s->ctx, PLIM_EDATA, "%s: made for graph %.12s, this is %s, batch %d: graph %.12s", s->o->numerics,
+                     s->label_plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
+  }
+  return numerics_of_plan(s, s->label_plan, &s->planning);
+}
+
+/* ---- of a checkpoint ---- */
+
+static int same_machine(const plim_machine *a, const plim_machine *b) {
+  return strcmp(a->device, b->device) == 0 && strcmp(a->isa, b->isa) == 0 && strcmp(a->library, b->library) == 0 &&
+         strcmp(a->build, b->build) == 0 && a->threads == b->threads;
+}
+
+/* Why the labels of a checkpoint say nothing about this run; NULL: they do. */
+static const char *saved_unfit(const session *s, const plim_checkpoint_info *saved) {
+  if (saved->n_ops == 0) return "it does not say which kernels made it";
+  if (saved->n_ops != graph_of(s)->n_ops) return "it is of a network with other ops";
+  if (strcmp(saved->graph, graph_of(s)->fingerprint) != 0) return "it is of another batch, layout or math mode";
+  if (!same_machine(&saved->machine, &s->device->machine)) return "other threads, instructions or libraries made it";
+  return NULL;
+}
+
+static plim_status numerics_of_saved(session *s, const plim_checkpoint_info *saved) {
+  PLIM_TRY(labels_begin(s, &s->planning));
+  for (int32_t op = 0; op < saved->n_ops; op++) s->label[op] = saved->label[saved->label_of_op[op]];
+  return PLIM_OK;
+}
+
+static plim_status numerics_of_checkpoint(session *s) {
+  PLIM_TRY(plim_checkpoint_read(s->ctx, s->o->numerics, &s->label_file));
+  const char *why = saved_unfit(s, s->label_file);
+  if (!why) return numerics_of_saved(s, s->label_file);
+  return plim_fail(s->ctx, PLIM_EDATA, "--numerics %s: %s", s->o->numerics, why);
+}
+
+static plim_status numerics_of_file(session *s) {
+  int is_checkpoint = 0;
+  PLIM_TRY(plim_checkpoint_is(s->ctx, s->o->numerics, &is_checkpoint));
+  return is_checkpoint ? numerics_of_checkpoint(s) : numerics_of_file_plan(s);
+}
+
+/* A resumed run keeps its numerics, unless another choice or a plan is given. */
+plim_status numerics_choose(session *s) {
+  const char *name = s->o->numerics;
+  if (s->o->load) PLIM_TRY(plim_checkpoint_read(s->ctx, s->o->load, &s->saved));
+  if (!name) return s->saved && !s->o->plan && !saved_unfit(s, s->saved) ? numerics_of_saved(s, s->saved) : PLIM_OK;
+  if (strcmp(name, "auto") == 0) return PLIM_OK;
+  if (strcmp(name, "fastest") != 0 && strcmp(name, "small") != 0) return numerics_of_file(s);
+  s->planning.labels = name[0] == 'f' ? PLIM_LABELS_FAST : PLIM_LABELS_SMALL;
+  return PLIM_OK;
+}
+
+void numerics_close(session *s) {
+  if (s->label) plim_release(s->ctx, s->label, graph_of(s)->n_ops, sizeof *s->label);
+  plim_plan_free(s->label_plan);
+  plim_checkpoint_info_free(s->label_file);
+  plim_checkpoint_info_free(s->saved);
+}
+
+/* ---- what is told ---- */
+
+const char *numerics_fixed_by(const session *s) {
+  switch (s->planning.labels) {
+    case PLIM_LABELS_FAST:
+      return " and the kernels of the unlimited run";
+    case PLIM_LABELS_SMALL:
+      return " and the kernels of least workspace";
+    case PLIM_LABELS_GIVEN:
+      if (!s->program->plan[PLIM_PROGRAM_TRAIN]) return " and the kernels of the file given";
+      return s->o->plan ? " and the kernels of the plan given" : " and the kernels of the run's first plan";
+    default:
+      return "";
+  }
+}
+
+const char *numerics_remedy(const session *s) {
+  if (s->planning.labels == PLIM_LABELS_SMALL) return "--numerics auto";
+  return s->program->plan[PLIM_PROGRAM_TRAIN] ? "--numerics small, or the lowest cap from the start"
+                                              : "--numerics auto";
+}
+
+int numerics_changed(const session *s, const plim_plan *plan) {
+  const plim_plan *fast = s->keep_all;
+  int changed = 0;
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    const plim_plan_variant *v = &plan->variant[i];
+    if (i > 0 && plan->variant[i - 1].op == v->op) continue; /* variants of one op share a label */
+    for (int32_t k = 0; k < fast->n_variants; k++) {
+      if (fast->variant[k].op == v->op) {
+        changed += strcmp(fast->variant[k].variant.label, v->variant.label) != 0;
+        break;
+      }
+    }
+  }
+  return changed;
+}
+
+void numerics_tell(const session *s, const plim_plan *plan) {
+  int changed = numerics_changed(s, plan);
+  if (changed == 0 || s->o->json) return;
+  printf(
+      "numerics: %d of %d ops run other kernels than in the unlimited run, so bits differ from it; --numerics fastest "
+      "forbids that\n",
+      changed, graph_of(s)->n_ops);
+  (void)fflush(stdout);
+}
+
+/* Ops whose label is not the checkpoint's. */
+static int changed_since(const session *s) {
+  const plim_plan *plan = s->program->plan[PLIM_PROGRAM_TRAIN];
+  int changed = 0;
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    const plim_plan_variant *v = &plan->variant[i];
+    if (i > 0 && plan->variant[i - 1].op == v->op) continue;
+    changed += strcmp(s->saved->label[s->saved->label_of_op[v->op]], v->variant.label) != 0;
+  }
+  return changed;
+}
+
+static void tell_numerics(const session *s) {
+  const char *why = saved_unfit(s, s->saved);
+  if (why) {
+    printf("resumed: the bits of %s cannot be continued: %s\n", s->o->load, why);
+  } else if (changed_since(s) > 0) {
+    printf("resumed: %d of %d ops run other kernels than those that made %s\n", changed_since(s), graph_of(s)->n_ops,
+           s->o->load);
+  }
+}
+
+/* Rates were rounded to floats. */
+static double decimal(float x) {
+  char text[32];
+  double out = 0;
+  (void)snprintf(text, sizeof text, "%.6g", (double)x);
+  (void)sscanf(text, "%lf", &out);
+  return out;
+}
+
+static void tell_number(const char *what, double then, double now) {
+  if (then != now) printf("resumed: %s is %.12g, it was %.12g\n", what, now, then);
+}
+
+void numerics_tell_resumed(const session *s) {
+  const plim_checkpoint_info *saved = s->saved;
+  if (!saved || !s->o->load || s->o->json) return;
+  tell_numerics(s);
+  tell_number("--batch", saved->batch, (double)s->o->batch);
+  if (saved->has_training) {
+    const plim_trainer_options now = session_trainer_options(s, session_total_steps(s));
+    tell_number("--rate", decimal(saved->rate), decimal(now.schedule.rate));
+    tell_number("--momentum", decimal(saved->momentum), decimal(now.schedule.momentum));
+    tell_number("--weight-decay", decimal(saved->weight_decay), decimal(now.schedule.weight_decay));
+    tell_number("--seed", (double)saved->seed, (double)now.seed);
+    tell_number("--total-steps", (double)saved->total_steps, (double)now.schedule.total_steps);
+  }
+  (void)fflush(stdout);
+}
