@@ -1,6 +1,7 @@
 /* Sets of repeats and what they add up to. */
 #include "planner/exact/staged.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void plim_repeats_free(plim_repeats *r) {
@@ -168,32 +169,51 @@ plim_status plim_staged_schedule(const plim_staged *s, plim_schedule *out) {
   return plim_dag_schedule(s->dag, s->n, s->node, out);
 }
 
-static int32_t count_of(const plim_repeats *r, int32_t node) {
-  int32_t n = 0;
-  for (int32_t i = 0; i < r->n; i++) n += r->at[i].node == node;
-  return n;
+static int compare_repeats(const void *a, const void *b) {
+  const plim_repeat *x = a, *y = b;
+  return comes_before(*x, *y) ? -1 : comes_before(*y, *x);
 }
 
-static void remove_first_of(plim_repeats *r, int32_t node) {
-  int32_t i = 0;
-  while (r->at[i].node != node) i++;
-  plim_repeats_remove(r, i);
-}
-
-plim_status plim_repeats_from_schedule(const plim_dag *d, const plim_schedule *schedule, int32_t copies,
-                                       plim_repeats *out) {
+/* All repeats of the schedule in its order, of a node that a stage runs twice only one. mark [nodes] is 0. */
+static plim_status gather(const plim_dag *d, const plim_schedule *schedule, int32_t *mark, plim_repeats *out) {
   int32_t next = d->n_inputs; /* the stage: its node has not run yet */
-  out->n = 0;
   for (int32_t j = 0; j < schedule->n; j++) {
     plim_repeat repeat = {next, d->n_inputs + schedule->op[j]};
     if (repeat.node == next) {
       next++;
       continue;
     }
-    /* behind the last first run there is nothing to make again for */
-    if (copies < 2 || next == d->n || plim_repeats_have(out, repeat)) continue;
-    if (count_of(out, repeat.node) == copies - 1) remove_first_of(out, repeat.node);
-    PLIM_TRY(plim_repeats_add(out, repeat));
+    if (next == d->n) break; /* behind the last first run there is nothing to make again for */
+    if (mark[repeat.node] == next + 1) continue;
+    mark[repeat.node] = next + 1;
+    PLIM_TRY(reserve(out, out->n + 1));
+    out->at[out->n++] = repeat;
   }
   return PLIM_OK;
+}
+
+/* Of every node only the latest `most` repeats. count [nodes] is 0. */
+static void keep_latest(plim_repeats *r, int32_t most, int32_t *count) {
+  int32_t first = r->n;
+  for (int32_t i = r->n - 1; i >= 0; i--) {
+    if (count[r->at[i].node]++ < most) r->at[--first] = r->at[i];
+  }
+  r->n -= first;
+  memmove(r->at, r->at + first, (size_t)r->n * sizeof *r->at);
+}
+
+plim_status plim_repeats_from_schedule(const plim_dag *d, const plim_schedule *schedule, int32_t copies,
+                                       plim_repeats *out) {
+  int32_t *of_node = NULL;
+  out->n = 0;
+  if (copies < 2) return PLIM_OK;
+  PLIM_TRY(plim_allocate(d->ctx, d->n, sizeof *of_node, &of_node));
+  plim_status status = gather(d, schedule, of_node, out);
+  if (status == PLIM_OK && out->n > 0) {
+    memset(of_node, 0, (size_t)d->n * sizeof *of_node);
+    keep_latest(out, copies - 1, of_node);
+    qsort(out->at, (size_t)out->n, sizeof *out->at, compare_repeats);
+  }
+  plim_release(d->ctx, of_node, d->n, sizeof *of_node);
+  return status;
 }

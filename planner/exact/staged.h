@@ -44,7 +44,7 @@ void plim_staged_free(plim_staged *staged);
 PLIM_MUST_USE plim_status plim_staged_evaluate(plim_staged *staged, const plim_repeats *repeats);
 
 /* The repeats of a schedule of the problem, in stages: of a node that a stage would run twice only one, and of one with
- * more than `copies` runs the latest; the first runs are in program order. */
+ * more than `copies` runs the latest; the first runs are in program order. O(runs log runs). */
 PLIM_MUST_USE plim_status plim_repeats_from_schedule(const plim_dag *dag, const plim_schedule *schedule, int32_t copies,
                                                      plim_repeats *out);
 /* And back. */
