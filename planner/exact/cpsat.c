@@ -2,9 +2,10 @@
  * waits beside a solve for the context to be cancelled. Source: Perron, Didier, CP-SAT, OR-Tools 9. */
 #include "planner/exact/cpsat.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { POLL_NS = 20000000 };
@@ -44,8 +45,19 @@ static const plim_library_spec library = {
 struct plim_cpsat {
   plim_context *ctx;
   functions f;
+  void (*free)(void *pointer); /* the library's: of the process, which a host linked with a malloc of its own has not */
   char version[32], path[PLIM_LIBRARY_PATH_BYTES];
 };
+
+/* The library's malloc is looked up among all that the process shows, so its free is there too. */
+static plim_status find_free(plim_cpsat *c) {
+  void *process = dlopen(NULL, RTLD_LAZY), *address = process ? dlsym(process, "free") : NULL;
+  if (process) (void)dlclose(process);
+  if (!address)
+    return plim_fail(c->ctx, PLIM_EUNSUPPORTED, "this process shows no free(), which CP-SAT's answers need");
+  memcpy(&c->free, &address, sizeof address); /* C has no conversion between the two kinds of pointers */
+  return PLIM_OK;
+}
 
 plim_status plim_cpsat_open(plim_context *ctx, plim_cpsat **out) {
   plim_cpsat *c = NULL;
@@ -53,6 +65,7 @@ plim_status plim_cpsat_open(plim_context *ctx, plim_cpsat **out) {
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *c, &c));
   c->ctx = ctx;
   PLIM_CHECK(plim_library_open(ctx, &library, &c->f, c->path));
+  PLIM_CHECK(find_free(c));
   (void)snprintf(c->version, sizeof c->version, "%d.%d", c->f.major(), c->f.minor());
   PLIM_CHECK(plim_library_known(ctx, &library, c->path, c->version));
   *out = c;
@@ -161,7 +174,7 @@ plim_status plim_cpsat_solve(plim_cpsat *c, const plim_cpsat_model *model, const
   if (watched) (void)pthread_join(watcher, NULL);
   c->f.destroy_env(w.env);
   status = read_answer(c->ctx, answer, answer_bytes, model->n_variables, out, value);
-  free(answer); /* from the library's malloc, which is the process's */
+  c->free(answer);
 done:
   plim_wire_free(&parameters);
   return status;
