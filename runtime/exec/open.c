@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kernels/parts.h"
 #include "runtime/device/guarded.h"
 #include "runtime/exec/exec_unchecked.h"
 #include "runtime/exec/own_exec.h"
@@ -31,8 +32,12 @@ plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const 
 /* The plan's arithmetic hash stands on its labels, so they must be those of the kernels that run. */
 static plim_status check_label(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                const char *label) {
+  char whole[32];
   if (strcmp(exec->device->machine.device, "sim") == 0 || label[0] == '\0') return PLIM_OK;
   if (strcmp(variant->variant.label, label) == 0) return PLIM_OK;
+  int of_parts =
+      plim_parts_whole(variant->variant.name, whole) && strcmp(variant->variant.label, variant->variant.name) == 0;
+  if (of_parts) return PLIM_OK; /* parts whose bits are not those of the whole have a label of their own */
   return plim_fail(
       exec->ctx, PLIM_EPLAN,
       "op \"%s\", variant \"%s\": the plan says bits label \"%s\", this device gives \"%s\": plan again here",

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "kernels/parts.h"
 #include "runtime/device/desc.h"
 #include "runtime/device/profile_set.h"
 
@@ -59,10 +60,12 @@ static plim_status reserve(plim_prepared *prepared) {
   return PLIM_OK;
 }
 
-/* The label that the device gives the variant. */
+/* The label that the device gives the variant; of one in parts, that of the whole, whose bits it may have. */
 static void find_label(plim_device *device, const plim_op_desc *desc, const char *variant, char *label) {
   plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+  char whole[32];
   int n = device->api->variants(device, desc, info, PLIM_PROFILE_VARIANTS);
+  if (plim_parts_whole(variant, whole)) variant = whole;
   for (int i = 0; i < n && i < PLIM_PROFILE_VARIANTS; i++) {
     if (strcmp(info[i].name, variant) == 0) memcpy(label, info[i].label, sizeof info[i].label);
   }

@@ -27,7 +27,8 @@ PLIM_MUST_USE plim_status plim_prepared_new(plim_context *ctx, plim_device *devi
 void plim_prepared_free(plim_prepared *prepared); /* a zeroed one is legal */
 
 /* The kernel of a variant of a plan, prepared when there is none of its kind yet; *label is the bits label that the
- * device gives it, "" when the device does not list it, borrowed until the next call. The graph must outlive the set.
+ * device gives it (in parts: its whole), "" when the device does not list it, borrowed until the next call. The graph
+ * must outlive the set.
  */
 PLIM_MUST_USE plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph,
                                             const plim_plan_variant *variant, void **kernel, const char **label);
