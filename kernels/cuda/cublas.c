@@ -1,4 +1,4 @@
-/* The half dozen functions of cuBLAS that are used, declared here and found by name. Matrices row by row are the
+/* The few functions of cuBLAS that are used, declared here and found by name. Matrices row by row are the
  * transposed ones column by column: C' = B' A'. */
 #include "kernels/cuda/cublas.h"
 
@@ -8,12 +8,14 @@
 #include "kernels/cuda/library.h"
 
 enum { OP_N = 0, OP_T = 1, TYPE_F32 = 0, TYPE_BF16 = 14, SUMS_F32 = 68, SUMS_TF32 = 77, DEFAULT_ALGORITHM = -1 };
+enum { SUMS_OF_FLOATS = 16 /* CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION: no sums in bf16 */ };
 
 typedef struct cublas {
   void *library, *handle;
   int (*create)(void **handle);
   int (*destroy)(void *handle);
   int (*version)(void *handle, int32_t *version);
+  int (*set_math)(void *handle, int mode);
   int (*set_stream)(void *handle, void *stream);
   int (*set_workspace)(void *handle, void *workspace, size_t bytes);
   int (*sgemm)(void *handle, int op_a, int op_b, int m, int n, int k, const float *alpha, const float *a, int lda,
@@ -25,13 +27,11 @@ typedef struct cublas {
 
 #define SYMBOL(name, field) \
   { name, offsetof(cublas, field) }
-static const plim_cuda_symbol symbols[] = {SYMBOL("cublasCreate_v2", create),
-                                           SYMBOL("cublasDestroy_v2", destroy),
-                                           SYMBOL("cublasGetVersion_v2", version),
-                                           SYMBOL("cublasSetStream_v2", set_stream),
-                                           SYMBOL("cublasSetWorkspace_v2", set_workspace),
-                                           SYMBOL("cublasSgemm_v2", sgemm),
-                                           SYMBOL("cublasGemmEx", gemm)};
+static const plim_cuda_symbol symbols[] = {
+    SYMBOL("cublasCreate_v2", create),        SYMBOL("cublasDestroy_v2", destroy),
+    SYMBOL("cublasGetVersion_v2", version),   SYMBOL("cublasSetMathMode", set_math),
+    SYMBOL("cublasSetStream_v2", set_stream), SYMBOL("cublasSetWorkspace_v2", set_workspace),
+    SYMBOL("cublasSgemm_v2", sgemm),          SYMBOL("cublasGemmEx", gemm)};
 #undef SYMBOL
 static const char *const files[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so", NULL};
 static const plim_cuda_library spec = {"cuBLAS", "PLIM_CUBLAS", files, sizeof symbols / sizeof *symbols, symbols};
@@ -44,6 +44,7 @@ int plim_cublas_open(void **blas, int32_t *version, char *why, size_t why_bytes)
   int code = b->library ? b->create(&b->handle) : 0;
   if (b->library && code == 0) {
     code = b->version(b->handle, version);
+    if (code == 0) code = b->set_math(b->handle, SUMS_OF_FLOATS);
     if (code != 0) (void)b->destroy(b->handle);
   }
   if (b->library && code == 0) {

@@ -24,7 +24,8 @@ typedef struct plim_cuda_facts {
 enum { PLIM_CUDA_NO_MEMORY = 2 /* the one code that callers tell apart */ };
 
 /* C [m][n] = A [m][k] B [k][n] + beta C, row by row; `across` ones are stored transposed. A and B are floats, which may
- * be rounded in mode tf32, or bf16 in mode bf16; C is of their type, or floats. Sums are floats. */
+ * be rounded in mode tf32, or bf16 in mode bf16; C is of their type, or floats. Sums are floats, those of parts of a
+ * long sum included. */
 typedef struct plim_cuda_product {
   int64_t m, n, k; /* each below 2^31 */
   int32_t a_across, b_across;

@@ -35,7 +35,7 @@ typedef struct plim_run_call {
 /* Compute one call; also the form of a caller's own kernels: PLIM_OK or a failure that ends the step. */
 typedef plim_status plim_run(void *user, const plim_run_call *call);
 
-/* For devices that must see whole steps (check, sim): the executor tells them which plan begins over which arena
+/* For devices that must see whole steps (check, sim, cuda): the executor tells them which plan begins over which arena
  * (NULL and 0 when lives have allocations of their own), then hands each call over with the function that computes it.
  */
 typedef struct plim_device_watch {

@@ -169,6 +169,6 @@ const command command_train = {
         "  /usr/share/datasets/fashion-mnist  Debian package dataset-fashion-mnist\n"
         "  $XDG_CACHE_HOME/plimsoll           measured profiles, plans that were found\n"
         "  With --trace t.jsonl plan and graph are written beside it. Weights and trace\n"
-        "  are kept after Ctrl-C as well.\n",
+        "  are kept after Ctrl-C, SIGTERM and SIGHUP as well.\n",
     .run = run_train,
 };
