@@ -435,6 +435,7 @@ static int change_figure(mutant *m) {
   int64_t *const figure[] = {&m->d.plan.peak_bytes,  &m->d.plan.arena_bytes, &m->d.plan.time_ns,
                              &m->d.plan.keep_all_ns, &m->d.plan.bound_ns,    &m->d.plan.budget_bytes};
   int64_t *x = figure[draw(m, 0, 5)];
+  if (*x == INT64_MAX) *x = m->d.plan.peak_bytes; /* no budget */
   *x += test_random_chance(m->random, 50) ? draw(m, -600, 600) : *x / 100 * draw(m, -30, 30);
   return 1;
 }
