@@ -158,6 +158,17 @@ Test(import, empty_graph_is_refused) {
   plim_test_faults(parse, "{\"directed\": true, \"nodes\": [], \"links\": []}\n", faults, 1);
 }
 
+Test(import, text_is_read_to_its_end_and_not_behind_it) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = NULL;
+  static const char log[] = "{\"INSTRUCTION\": 1";
+  cr_assert_eq(plim_import_nx(ctx, "doc.json", log, 0, &graph), PLIM_EDATA);
+  cr_expect_null(strstr(plim_context_error(ctx), "DTR"), "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_import_nx(ctx, "doc.json", log, (int64_t)strlen(log), &graph), PLIM_EDATA);
+  cr_expect_not_null(strstr(plim_context_error(ctx), "DTR"), "%s", plim_context_error(ctx));
+  plim_test_context_end(ctx);
+}
+
 Test(import, refused_allocation_leaves_nothing_behind) {
   plim_test_allocations(parse, layered);
 }

@@ -276,10 +276,12 @@ plim_status plim_import_nx(plim_context *ctx, const char *file, const char *text
   draft d = {.ctx = ctx, .doc = &doc};
   plim_status status = plim_json_parse(ctx, file, 0, text, bytes, &doc);
   if (status == PLIM_EDATA) {
+    static const char log[] = "{\"INSTR"; /* how a log begins */
+    int is_log = bytes >= (int64_t)sizeof log - 1 && memcmp(text, log, sizeof log - 1) == 0;
     char sentence[PLIM_ERROR_BYTES];
     (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
     status = plim_fail(ctx, PLIM_EDATA, "%s; nx is node-link JSON of networkx, one document a file%s", sentence,
-                       strncmp(text, "{\"INSTR", 7) == 0 ? "; this is a log of DTR: import dtr reads it" : "");
+                       is_log ? "; this is a log of DTR: import dtr reads it" : "");
   }
   if (status == PLIM_OK) status = read_graph(&d, out);
   plim_release(ctx, d.node, d.n, sizeof *d.node);
