@@ -96,6 +96,15 @@ plim_own(fake_solver)
 target_link_libraries(fake_solver PRIVATE plimsoll-plan)
 add_dependencies(plim_test_support fake_solver plimsoll-solver)
 
+# A malloc that refuses, for programs as a whole; sanitizers have one of their own.
+if(NOT PLIM_SANITIZE)
+  add_library(failing_malloc MODULE tests/failing_malloc.c)
+  plim_own(failing_malloc)
+  set_target_properties(failing_malloc PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(failing_malloc PRIVATE ${CMAKE_DL_LIBS})
+  add_dependencies(plim_test_support failing_malloc)
+endif()
+
 foreach(source ${test_sources})
   get_filename_component(name ${source} NAME_WE)
   plim_needs_run(${source} run)
