@@ -51,12 +51,12 @@ Test(cli_training, a_run_in_two_parts_of_one_schedule_gives_the_bytes_of_the_who
 }
 
 Test(cli_training, so_does_one_whose_second_part_has_another_budget_and_the_same_kernels) {
-  (void)plim_test_program("train " NETWORK "--arithmetic fast --steps 6 --save whole.ckpt");
+  (void)plim_test_program("train " NETWORK "--numerics fastest --steps 6 --save whole.ckpt");
   plim_test_expect(0, "");
-  (void)plim_test_program("train " NETWORK "--arithmetic fast --steps 3 --total-steps 6 --save half.ckpt");
+  (void)plim_test_program("train " NETWORK "--numerics fastest --steps 3 --total-steps 6 --save half.ckpt");
   plim_test_expect(0, "");
   (void)plim_test_program(
-      "train " NETWORK "--arithmetic fast --memory 85%% --load half.ckpt --steps 6 --total-steps 6 --save both.ckpt");
+      "train " NETWORK "--numerics fastest --memory 85%% --load half.ckpt --steps 6 --total-steps 6 --save both.ckpt");
   plim_test_expect(0, "");
   same_files("whole.ckpt", "both.ckpt");
 }
@@ -98,6 +98,15 @@ Test(cli_training, a_part_of_an_epoch_is_called_one) {
   const char *first = strstr(run->out, "epoch 1:"), *part = strstr(run->out, "epoch 2 (");
   cr_assert(first && part, "%s", run->out);
   cr_assert_null(strstr(first + 1, "epoch 1"), "%s", run->out);
+}
+
+/* The bits of a run stay, and so do kernels that a larger cap would not need. */
+Test(cli_training, a_cap_that_grows_says_which_kernels_it_does_not_change) {
+  const program_run *run = plim_test_program(
+      "train --model mlp --batch 128 --device sim --model-costs --data synthetic --no-progress --steps 4 --memory 98%% "
+      "--memory-at 1=100%%");
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(run->out, "; 1 op keeps the numerics that the run began with"), "%s", run->out);
 }
 
 /* ---- a device that computes nothing ---- */

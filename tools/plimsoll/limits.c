@@ -91,6 +91,15 @@ static void print_turn(const plim_limit_report *r) {
   }
 }
 
+/* A cap that grew could have faster kernels, if they gave the bits of the run's first plan. */
+static void print_kept_numerics(const session *s, const plim_limit_report *r) {
+  const plim_plan *first = s->program->plan[PLIM_PROGRAM_TRAIN];
+  int changed = numerics_changed(s, first);
+  if (changed == 0 || r->wanted_bytes <= r->arena_before) return;
+  printf("; %d op%s the numerics that the run began with, which are not the fastest", changed,
+         changed == 1 ? " keeps" : "s keep");
+}
+
 static void print_report(const session *s, const plim_limit_report *r) {
   char wanted[PLIM_SIZE_TEXT_BYTES], before[PLIM_SIZE_TEXT_BYTES], after[PLIM_SIZE_TEXT_BYTES],
       returned[PLIM_SIZE_TEXT_BYTES], moved[PLIM_SIZE_TEXT_BYTES];
@@ -99,10 +108,12 @@ static void print_report(const session *s, const plim_limit_report *r) {
   if (r->status != PLIM_OK) {
     printf("; refused, the run goes on as before: %s\n", plim_context_error(s->ctx));
   } else {
-    printf("; from step %lld on the plan for it: overhead %.2f %%, arena %s after %s; so far %s given back, %s moved\n",
+    printf("; from step %lld on the plan for it: overhead %.2f %%, arena %s after %s; so far %s given back, %s moved",
            (long long)r->step, r->overhead_percent, plim_size_print(r->arena_after, after),
            plim_size_print(r->arena_before, before), plim_size_print(r->returned_bytes, returned),
            plim_size_print(r->moved_bytes, moved));
+    print_kept_numerics(s, r);
+    printf("\n");
   }
   (void)fflush(stdout);
 }
