@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "planner/pack/exact_parts.h"
+#include "runtime/base/bits.h"
 #include "runtime/base/effort.h"
 
 enum { MOST_PILE = 16000, NODES_A_LOOK = 256 };
@@ -128,7 +129,7 @@ static void merge_raised(plim_exact *e, piece *to, int32_t n_raised, int32_t top
   to->n += n_raised;
   for (int32_t w = e->words - 1; w >= 0; w--) {
     for (uint64_t bits = e->raised[w]; bits;) {
-      int32_t bit = PLIM_WORD - 1 - __builtin_clzll(bits);
+      int32_t bit = plim_bits_highest(bits);
       item it = {top, top, w * PLIM_WORD + bit};
       bits ^= (uint64_t)1 << bit;
       while (from >= 0 && comes_before(&it, &out[from])) out[at--] = out[from--];

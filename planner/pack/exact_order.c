@@ -5,6 +5,7 @@
 
 #include "planner/pack/exact_parts.h"
 #include "planner/random.h"
+#include "runtime/base/bits.h"
 
 static const int orders[][PLIM_KEYS] = {{PLIM_KEY_LENGTH, PLIM_KEY_AREA, PLIM_KEY_TOTAL},
                                         {PLIM_KEY_TOTAL, PLIM_KEY_AREA, PLIM_KEY_LENGTH},
@@ -56,7 +57,7 @@ static void number_boxes(plim_exact *e) {
     uint64_t *row = &e->over[(int64_t)e->number[x] * e->words];
     for (int32_t w = 0; w < e->words; w++) {
       for (uint64_t bits = e->together[(int64_t)x * e->words + w]; bits; bits &= bits - 1) {
-        int32_t y = e->number[w * PLIM_WORD + __builtin_ctzll(bits)];
+        int32_t y = e->number[w * PLIM_WORD + plim_bits_lowest(bits)];
         row[y / PLIM_WORD] |= (uint64_t)1 << (y % PLIM_WORD);
       }
     }

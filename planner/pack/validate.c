@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/bits.h"
+
 enum { WORD = 64, LAYERS = 6 };
 
 typedef struct bit_set {
@@ -62,10 +64,10 @@ static int64_t set_neighbour(const bit_set *s, int64_t bit, int up) {
     uint64_t beyond = up ? (at == WORD - 1 ? 0 : ~UINT64_C(0) << (at + 1)) : (UINT64_C(1) << at) - 1;
     uint64_t found = s->word[k][bit / WORD] & beyond;
     if (found == 0) continue;
-    bit = bit / WORD * WORD + (up ? __builtin_ctzll(found) : WORD - 1 - __builtin_clzll(found));
+    bit = bit / WORD * WORD + (up ? plim_bits_lowest(found) : plim_bits_highest(found));
     while (k-- > 0) {
       found = s->word[k][bit];
-      bit = bit * WORD + (up ? __builtin_ctzll(found) : WORD - 1 - __builtin_clzll(found));
+      bit = bit * WORD + (up ? plim_bits_lowest(found) : plim_bits_highest(found));
     }
     return bit;
   }

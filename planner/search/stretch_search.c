@@ -4,6 +4,8 @@
  * the rest from below. A node is dropped when another has run the same, has all that it has, and took no longer. */
 #include "planner/search/stretch.h"
 
+#include "runtime/base/bits.h"
+
 static int comes_first(const plim_stretch *s, int32_t x, int32_t y) {
   const plim_stretch_node *a = &s->node[x], *b = &s->node[y];
   if (a->from_ns != b->from_ns) return a->from_ns < b->from_ns;
@@ -49,7 +51,7 @@ static int64_t must_repeat_ns(const plim_stretch *s, uint32_t ran, uint64_t resi
   uint32_t again = 0;
   int64_t ns = 0;
   while (missing) {
-    int32_t i = __builtin_ctzll(missing), v = s->producer[i];
+    int32_t i = plim_bits_lowest(missing), v = s->producer[i];
     missing &= missing - 1;
     if (v < 0) return -1;
     if ((again >> v & 1) || (s->op[v].is_first && !(ran >> v & 1))) continue;
@@ -128,7 +130,7 @@ static void add_overwrites(const plim_stretch *s, int32_t v, uint64_t resident, 
 
 static int64_t bytes_of(const plim_stretch *s, uint64_t items) {
   int64_t bytes = 0;
-  for (; items; items &= items - 1) bytes += s->bytes[__builtin_ctzll(items)];
+  for (; items; items &= items - 1) bytes += s->bytes[plim_bits_lowest(items)];
   return bytes;
 }
 
@@ -142,7 +144,7 @@ static void expand(plim_stretch *s, int32_t from, int32_t v) {
   c.node.time_ns = at->time_ns + (repeats ? o->time_ns : 0);
   c.excess = bytes_of(s, c.node.resident) + o->workspace_bytes - s->spare_bytes;
   for (uint64_t rest = at->resident & ~o->reads & ~o->writes; rest && c.excess > 0; rest &= rest - 1) {
-    int32_t item = __builtin_ctzll(rest);
+    int32_t item = plim_bits_lowest(rest);
     if (s->bytes[item] > 0) add_choice(s, &c, item, -1);
   }
   if (c.excess > 0 && (from > 0 || !s->at_head)) add_overwrites(s, v, at->resident, &c);
