@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "runtime/base/effort.h"
+#include "runtime/base/real.h"
 
 enum { CHECK_MOVES = 64 };
 static const double LIGHTEST = 0.001, HEAVIEST = 10; /* weights */
@@ -65,7 +66,7 @@ static int exceeds_runs(const plim_anneal *a) {
 
 static plim_status one_move(plim_anneal *a, plim_move move, double temperature) {
   int64_t peak;
-  double most = a->cost - temperature * log(plim_random_unit(&a->mover.random));
+  double most = a->cost - temperature * plim_real_log(plim_random_unit(&a->mover.random));
   a->mover.most_ns = most_time_ns(a, most);
   if (!plim_move_make(&a->mover, move)) return PLIM_OK;
   if (!exceeds_runs(a)) {
@@ -114,7 +115,7 @@ plim_status plim_anneal_run(plim_anneal *a) {
       if (over >= 1) return PLIM_OK;
       if (plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_ECANCEL;
       if (a->on_moves) a->on_moves(a->user);
-      temperature = a->hot * pow(a->cold / a->hot, over);
+      temperature = a->hot * plim_real_exp(over * plim_real_log(a->cold / a->hot));
       adapt_weight(a);
     }
     PLIM_TRY(one_move(a, draw(a, total), temperature));

@@ -11,6 +11,7 @@
 #include "planner/planning.h"
 #include "planner/random.h"
 #include "planner/search/track.h"
+#include "runtime/base/real.h"
 
 enum { STAGE_1_MOVES = 20000000, STAGE_2_MOVES = 2000000, MOVES_AN_OP = 4000, CHECK_MOVES = 64 };
 enum { STRONG = 24, ROUNDS = 3 /* where what fits does not pack, again within less */ };
@@ -78,7 +79,7 @@ static plim_status one_move(fast *f) {
   if (!made) return PLIM_OK;
   plim_track_settle(t);
   double now = objective(f);
-  if (now > f->objective - f->temperature * log(plim_random_unit(&f->random))) {
+  if (now > f->objective - f->temperature * plim_real_log(plim_random_unit(&f->random))) {
     plim_track_undo(t);
     return PLIM_OK;
   }
@@ -100,7 +101,7 @@ static plim_status cool(fast *f, int64_t moves, double hot, double cold, int32_t
       if (now_ns >= end_ns) return PLIM_OK;
       double over = (double)i / (double)moves;
       if (end_ns < INT64_MAX) over = fmax(over, (double)(now_ns - begin_ns) / (double)(end_ns - begin_ns));
-      f->temperature = hot * pow(cold / hot, over);
+      f->temperature = hot * plim_real_exp(over * plim_real_log(cold / hot));
     }
     PLIM_TRY(one_move(f));
   }
