@@ -44,6 +44,8 @@ endif()
 set(kernel_optimization -O3)
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
   list(APPEND kernel_optimization --param=unroll-jam-max-unroll=1) # unroll-and-jam breaks vector loops apart
+else()
+  list(APPEND kernel_optimization -Wno-pass-failed) # clang warns of a loop that it leaves as it is
 endif()
 if(PLIM_SANITIZE)
   set(kernel_optimization -O1) # the sanitizers' checks make the rest slow to compile and no faster
