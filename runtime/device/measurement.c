@@ -168,5 +168,5 @@ void plim_measure_end(plim_measurement *m) {
   if (m->arena) device->api->release(device, m->arena, m->arena_bytes);
   plim_release(device->ctx, m->host, m->host_bytes, 1);
   plim_release(device->ctx, m->normal, PLIM_NORMALS, sizeof *m->normal);
-  *m = (plim_measurement){NULL};
+  *m = (plim_measurement){0};
 }

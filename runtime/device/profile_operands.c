@@ -31,7 +31,7 @@ plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_habit
       continue;
     }
     int64_t bytes = k < plan.n ? plim_shape_bytes(plim_operand_shape(desc, k)) : workspace_bytes;
-    plan.block[k] = meeting;
+    plan.block[k] = (int32_t)meeting;
     plan.at[k] = plan.bytes[meeting];
     plan.bytes[meeting] = plim_add_bytes(plan.bytes[meeting], plim_align_up(bytes, PLIM_ALIGN));
   }

@@ -99,7 +99,7 @@ void plim_profile_set_free(plim_profile_set *set) {
   plim_release(ctx, set->cases, set->n_cases, sizeof *set->cases);
   plim_release(ctx, set->group, set->graph->n_ops, sizeof *set->group);
   plim_release(ctx, set->group_of, set->graph->n_ops, sizeof *set->group_of);
-  *set = (plim_profile_set){NULL};
+  *set = (plim_profile_set){0};
 }
 
 plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, plim_profile **out) {

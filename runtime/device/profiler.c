@@ -132,7 +132,7 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   if (strcmp(device->machine.device, "sim") == 0) {
     return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "sim computes nothing that could be measured: model the costs");
   }
-  plim_profile_cache cache = {NULL};
+  plim_profile_cache cache = {0};
   plim_status status;
   PLIM_TRY(plim_profile_set_make(device, graph, options->arena_bytes, &set));
   PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, &cache));
