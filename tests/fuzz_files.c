@@ -124,6 +124,11 @@ const plim_program *plim_trainer_program(const plim_trainer *trainer) {
   (void)trainer;
   return &program;
 }
+const plim_trainer_options *plim_trainer_given(const plim_trainer *trainer) {
+  static const plim_trainer_options options = {.schedule = {.rate = 0.1F, .total_steps = 9}};
+  (void)trainer;
+  return &options;
+}
 plim_exec *plim_trainer_exec(const plim_trainer *trainer) {
   (void)trainer;
   return NULL;
@@ -186,7 +191,14 @@ void fuzz_checkpoint(plim_context *ctx, const char *folder, const uint8_t *data,
     require(fwrite(digest, 1, sizeof digest, file) == sizeof digest && fclose(file) == 0);
   }
   open_trainer(ctx);
-  plim_status status = plim_checkpoint_load(NULL, path);
+  plim_checkpoint_info *info = NULL;
+  plim_status status = plim_checkpoint_read(ctx, path, &info);
+  for (int32_t i = 0; info && i < info->n_ops; i++) {
+    require(info->label_of_op[i] >= 0 && info->label_of_op[i] < info->n_labels);
+    require(memchr(info->label[info->label_of_op[i]], 0, sizeof *info->label) != NULL);
+  }
+  plim_checkpoint_info_free(info);
+  status = plim_checkpoint_load(NULL, path);
   require(status == PLIM_OK || seeked == 0);
   if (status == PLIM_OK) { /* what is read is written and read again, at the same step */
     int64_t step = seeked;

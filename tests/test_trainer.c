@@ -9,6 +9,7 @@
 #include "runtime/base/sha256.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/state.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
 #include "tests/support/test_device.h"
 
@@ -382,5 +383,78 @@ Test(trainer, a_checkpoint_that_says_more_steps_than_any_run_has_is_refused) {
     cr_assert_eq(plim_trainer_steps(t), 2);
     plim_trainer_close(t);
   }
+  plim_program_free(program);
+}
+
+/* ---- what a checkpoint says of its run ---- */
+
+Test(trainer, a_checkpoint_says_which_kernels_and_which_training_made_it) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *t = open_trainer(program, 0.05f);
+  const plim_plan *plan = program->plan[PLIM_PROGRAM_TRAIN];
+  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
+  plim_checkpoint_info *info = NULL;
+  run(t, STEPS);
+  cr_assert_eq(plim_checkpoint_read(ctx, save(t), &info), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(info->step, STEPS);
+  cr_assert_eq(info->batch, BATCH);
+  cr_assert_str_eq(info->arithmetic, plan->arithmetic.hash);
+  cr_assert_str_eq(info->graph, graph->fingerprint);
+  cr_assert_eq(memcmp(&info->machine, &plan->arithmetic.machine, sizeof info->machine), 0);
+  cr_assert_eq(info->n_ops, graph->n_ops);
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    cr_assert_str_eq(info->label[info->label_of_op[plan->variant[i].op]], plan->variant[i].variant.label);
+  }
+  cr_assert_eq(info->has_training, 1);
+  cr_assert_eq(info->rate, 0.05f);
+  cr_assert_eq(info->total_steps, plim_trainer_given(t)->schedule.total_steps);
+  cr_assert_eq(info->seed, plim_trainer_given(t)->seed);
+  plim_checkpoint_info_free(info);
+  plim_trainer_close(t);
+  plim_program_free(program);
+}
+
+Test(trainer, numerics_of_a_checkpoint_that_are_none_are_refused_and_without_any_it_is_read) {
+  static const char *const edit[][2] = {{"\"ops\": [0", "\"ops\": [99"},
+                                        {"\"ops\": [0", "\"ops\": [-1"},
+                                        {"\"ops\": [0", "\"ops\": [null"},
+                                        {"\"labels\": [\"", "\"labels\": [7, \""},
+                                        {"\"isa\": \"", "\"isb\": \""}};
+  plim_program *program = make_program(BATCH);
+  plim_trainer *t = open_trainer(program, 0.05f);
+  plim_checkpoint_info *info = NULL;
+  run(t, 2);
+  for (size_t i = 0; i < sizeof edit / sizeof *edit; i++) {
+    cr_assert_eq(plim_checkpoint_save(t, plim_test_path("w.ckpt")), PLIM_OK);
+    edit_header(plim_test_path("w.ckpt"), edit[i][0], edit[i][1]);
+    cr_assert_eq(plim_checkpoint_read(ctx, plim_test_path("w.ckpt"), &info), PLIM_EDATA, "%s", edit[i][1]);
+  }
+  cr_assert_eq(plim_checkpoint_save(t, plim_test_path("w.ckpt")), PLIM_OK);
+  edit_header(plim_test_path("w.ckpt"), "\"numerics\"", "\"something\"");
+  edit_header(plim_test_path("w.ckpt"), "\"training\"", "\"else\"");
+  cr_assert_eq(plim_checkpoint_read(ctx, plim_test_path("w.ckpt"), &info), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(info->n_ops, 0);
+  cr_assert_eq(info->has_training, 0);
+  cr_assert_eq(plim_checkpoint_load(t, plim_test_path("w.ckpt")), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_checkpoint_info_free(info);
+  plim_trainer_close(t);
+  plim_program_free(program);
+}
+
+static plim_status read_info(plim_context *failing, void *user) {
+  plim_checkpoint_info *info = NULL;
+  plim_status status = plim_checkpoint_read(failing, user, &info);
+  plim_checkpoint_info_free(info);
+  return status;
+}
+
+Test(trainer, every_allocation_of_reading_what_a_checkpoint_says_may_be_refused) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *t = open_trainer(program, 0.05f);
+  char path[4096];
+  run(t, 1);
+  (void)snprintf(path, sizeof path, "%s", save(t));
+  cr_assert_gt(plim_test_each_allocation(read_info, path), 2);
+  plim_trainer_close(t);
   plim_program_free(program);
 }

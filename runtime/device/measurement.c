@@ -66,7 +66,7 @@ plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *grou
   plim_device *device = m->set->device;
   plim_operand_plan plan = plim_operands_place(&group->desc, &group->habit, c->variant.workspace_bytes);
   char *place[2];
-  void *operand[PLIM_OP_MAX_OPERANDS + 1];
+  void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
   for (int i = 0; i < 2; i++) place[i] = next_place(m->block[i], plan.bytes[i]);
   for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
   PLIM_TRY(prepare_operands(m, group, &plan, operand));
@@ -85,7 +85,7 @@ plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *g
                                 int64_t *time_ns, const void **out) {
   const plim_op_desc *desc = &group->desc;
   plim_operand_plan plan = plim_operands_place(desc, &group->habit, c->variant.workspace_bytes);
-  void *operand[PLIM_OP_MAX_OPERANDS + 1];
+  void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
   for (int i = 0; i < 2; i++) m->rings[i].cursor = 0;
   char *const place[2] = {next_place(m->block[0], plan.bytes[0]), next_place(m->block[1], plan.bytes[1])};
   for (int i = 0; i < 2; i++) memset(place[i], 0xff, (size_t)plan.bytes[i]);

@@ -12,7 +12,6 @@
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
 #include "runtime/graph/document.h"
-#include "runtime/train/own_trainer.h"
 #include "runtime/train/state.h"
 
 enum { MAGIC_BYTES = 8, PREFIX_BYTES = MAGIC_BYTES + 4, LIMIT_SHIFT = 36 };
@@ -90,7 +89,7 @@ static void add_header(plim_text *text, const plim_trainer *trainer) {
   plim_text_format(text, ", \"batch\": %d, \"step\": %lld, \"arithmetic\": \"%s\"", graph->batch,
                    (long long)plim_trainer_steps(trainer), plan->arithmetic.hash);
   add_numerics(text, graph, plan);
-  add_training(text, &trainer->options);
+  add_training(text, plim_trainer_given(trainer));
   plim_text_add(text, ", \"values\": [");
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (!plim_state_has(graph, v)) continue;
@@ -291,6 +290,7 @@ done:
 /* A list of n labels and one of places in it. */
 static plim_status read_labels(const loaded *l, const json_t *labels, const json_t *ops, plim_checkpoint_info *info) {
   size_t n_labels = json_array_size(labels), n_ops = json_array_size(ops);
+  if (n_labels == 0 && n_ops == 0) return PLIM_OK; /* of no op: it says nothing */
   if (n_labels == 0 || n_ops == 0 || n_labels > n_ops || n_ops > INT32_MAX) return wrong(l, "its numerics are empty");
   PLIM_TRY(plim_allocate(l->ctx, (int64_t)n_labels, sizeof *info->label, &info->label));
   info->n_labels = (int32_t)n_labels;

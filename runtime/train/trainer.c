@@ -280,6 +280,9 @@ plim_exec *plim_trainer_exec(const plim_trainer *trainer) {
 const plim_program *plim_trainer_program(const plim_trainer *trainer) {
   return trainer->program;
 }
+const plim_trainer_options *plim_trainer_given(const plim_trainer *trainer) {
+  return &trainer->options;
+}
 void plim_trainer_seek(plim_trainer *trainer, int64_t step) {
   trainer->step = step;
 }

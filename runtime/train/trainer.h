@@ -111,6 +111,8 @@ int64_t plim_trainer_steps(const plim_trainer *trainer);       /* done so far */
 int64_t plim_trainer_epoch_steps(const plim_trainer *trainer); /* steps an epoch */
 plim_exec *plim_trainer_exec(const plim_trainer *trainer);     /* borrowed */
 const plim_program *plim_trainer_program(const plim_trainer *trainer);
+const plim_trainer_options *plim_trainer_given(
+    const plim_trainer *trainer); /* the options it was opened with; borrowed */
 
 /* Continue a run at `step` (after plim_checkpoint_load). */
 void plim_trainer_seek(plim_trainer *trainer, int64_t step);
