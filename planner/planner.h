@@ -56,7 +56,16 @@ typedef struct plim_plan_options {
 
 plim_plan_options plim_plan_options_default(void);
 
-/* Make a plan. PLIM_ENOFIT when none was found within the budget: the sentence has the bytes of the lowest plan that
+/* Make a plan.
+ *
+ * PLIM_EUSAGE: options of another size, an unknown planner, an order that it cannot give, a label that an op has not.
+ * PLIM_EDATA: the profile is of another graph. PLIM_EOVERFLOW: bytes or times add up to more than 62 bits. PLIM_ENOMEM.
+ *
+ * Memory: O(graph + runs) for schedules. The cut model takes three bit matrices of ops x ops in the order asked for,
+ * and as many for program order: 300 MB of 20,000 ops, none of more. Packing takes O(overlaps), exact packing of up to
+ * 4,096 lives up to 200 MB a thread.
+ *
+ * PLIM_ENOFIT when none was found within the budget: the sentence has the bytes of the lowest plan that
  * this search met, or that options->curves knows, and what is proven. plim_plan_smallest looks for the smallest budget.
  * PLIM_ECANCEL only when nothing was found before the cancel; else the best so far.
  * Deterministic for equal inputs, threads included, unless time_limit_ns > 0 or plans are kept in options->curves. */

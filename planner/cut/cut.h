@@ -15,9 +15,11 @@ void plim_cut_kit_free(plim_cut_kit *kit); /* NULL is legal */
  * plans that its solutions for program order suggest.
  *   work         effort as in plim_cut_limits
  *   deadline_ns  by plim_now_ns, INT64_MAX: none
- *   seed         replaced by the fastest of those plans that fits; when none does, by the one for the whole budget,
- * whose time is the bound's and whose peak is too high; untouched when there is nothing to suggest With pl->kit, a kit
- * of the same problem, it goes on from where that was left by another budget, else it starts from nothing.
+ *   seed         the fastest of those plans that fits. When none fits: the one for the whole budget, whose time is the
+ *                bound's and whose peak is too high. Left as it is when there is nothing to suggest.
+ *
+ * With pl->kit, a kit of the same problem, it goes on from where another budget left it; else it starts from nothing.
+ *
  * Deterministic without a deadline. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_begin(plim_planning *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed);
 

@@ -4,7 +4,9 @@
 
 #include "planner/problem.h"
 
-enum { PLIM_CUT_MOST_OPS = 20000 /* two bit matrices of 50 MB each */ };
+/* Two bit matrices of 50 MB each; with what is needed where (model.h), and for the model of program order the same
+ * again, 300 MB of ops with one output. */
+enum { PLIM_CUT_MOST_OPS = 20000 };
 
 /* One row of bits an op. In a fixed order the rows are triangles, else ancestors and descendants by data and updates.
  */

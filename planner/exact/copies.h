@@ -10,8 +10,8 @@
 #include "planner/exact/lcg.h"
 #include "planner/exact/staged.h"
 
-/* A copy of `node`, read at step `reader`. It is alive there from `begin` on, behind the reader or run before, unless
- * it is made again; from `sure` on no undecided repeat can spare it. */
+/* A copy of `node` that step `reader` reads. It is alive from step `begin` on, where it was read or computed last. An
+ * undecided repeat may begin it later, but not later than step `sure`. */
 typedef struct plim_copy_use {
   int32_t node, reader, begin, sure;
 } plim_copy_use;
@@ -29,7 +29,7 @@ typedef struct plim_copies {
   int32_t *node_of; /* [n_variables] */
   int32_t *absent;  /* [n_variables] the value of one that is not there */
   int64_t *bytes;   /* [n] of the nodes */
-  /* what runs for certain, by the last plim_copies_look */
+  /* what runs for certain, by the last plim_copies_propagate */
   plim_copy_step *step;
   int32_t n_steps, room_steps;
   int64_t *sure_bytes;  /* [n_steps] alive whatever is decided */

@@ -24,8 +24,9 @@ typedef struct plim_box {
  *   offset  [n] out  bytes
  *   height  [1] out  max of offset + bytes
  *   load    [1] out  lower bound: largest sum of live bytes; may be NULL
- * O(n x overlaps) an order and round. Deterministic. Sources: first-fit orders and exact search, Moffitt,
- * MiniMalloc, ASPLOS 2023. */
+ * First-fit: O(n x overlaps) an order. From the bottom up: O(n x overlaps) a packing, and O(n^2) bytes and time for the
+ * list of overlaps where they are many. Exact search: up to O(effort) nodes of O(n) each. Deterministic. Sources:
+ * first-fit orders and exact search, Moffitt, MiniMalloc, ASPLOS 2023. */
 PLIM_MUST_USE plim_status plim_pack(plim_context *ctx, int32_t n, const plim_box *box, int64_t align, int64_t target,
                                     int32_t effort, int64_t *offset, int64_t *height, int64_t *load);
 

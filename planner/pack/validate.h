@@ -1,4 +1,5 @@
-/* Is a packing valid? Shares no code with the packers. */
+/* Is a packing valid? Of the packers' code it uses plim_boxes_reach alone, the rule of two boxes with gaps: boxes
+ * without gaps are judged by code of its own. */
 #ifndef PLIM_PLANNER_PACK_VALIDATE_H
 #define PLIM_PLANNER_PACK_VALIDATE_H
 
