@@ -188,11 +188,10 @@ Test(cli_errors, tells_what_is_wrong_with_a_plan) {
   plim_test_expect(3, "bad.json");
   (void)plim_test_program("train " NETWORK "--batch 4 --plan plan.json --steps 1");
   plim_test_expect(3, "batch 4");
-  (void)plim_test_program("train " NETWORK "--threads 1 --plan plan.json --steps 1");
-  if (plim_test_shell("nproc")->out[0] != '1') {
-    (void)plim_test_program("train " NETWORK "--threads 1 --plan plan.json --steps 1");
-    plim_test_expect(3, "threads, this run has 1");
-  }
+  (void)plim_test_program("plan " NETWORK "--threads 2 --memory 90%% -o two.json");
+  plim_test_expect(0, "");
+  (void)plim_test_program("train " NETWORK "--threads 1 --plan two.json --steps 1");
+  plim_test_expect(3, "2 threads, this run has 1");
 }
 
 /* ---- budgets that are too small ---- */

@@ -120,7 +120,14 @@ Test(cli_graphs, curve_of_a_model_agrees_with_single_plans) {
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
   cr_assert(json_is_true(json_object_get(o, "from_curve")));
+  double overhead = json_number_value(json_object_get(o, "overhead_percent"));
+  double bound = json_number_value(json_object_get(o, "bound_percent"));
   json_decref(o);
+  double of_curve, bound_of_curve;
+  const program_run *run = plim_test_shell("sed -n 3p m.csv | cut -d, -f5,6");
+  cr_assert_eq(sscanf(run->out, "%lf,%lf", &of_curve, &bound_of_curve), 2, "%s", run->out);
+  cr_assert_float_eq(overhead, of_curve, 1e-5);
+  cr_assert_float_eq(bound, bound_of_curve, 1e-5);
 }
 
 /* How much is found until then depends on the machine: a plan that is written is good, and none is said in a sentence.

@@ -142,7 +142,7 @@ static const program_run *interrupt_bench(const char *arguments) {
   char line[400];
   (void)snprintf(line, sizeof line,
                  "$PLIMSOLL bench online --data . --time-limit 3600s %s & "
-                 "until [ $(cut -d ' ' -f 14 /proc/$!/stat) -ge 60 ]; do sleep 0.05; done; kill -INT $!; wait $!",
+                 "worked $! 60 && kill -INT $!; wait $!",
                  arguments);
   return plim_test_shell(line);
 }

@@ -120,7 +120,7 @@ Test(cli_pairs, takes_options_that_are_of_use_together) {
   expect_accepted("gen layered --ops 40 --width 0.3 --skips 0.1 -o g.json");
   expect_accepted("plan --graph g.json --addresses packed --seed 3 --iterations 50 --threads 2 -o p.json");
   expect_accepted("plan --graph g.json --curve --points 3 --iterations 50 --planner cut -o c.csv");
-  expect_accepted("plan --graph g.json --print-sequence --memory 95% --iterations 50");
+  expect_accepted("plan --graph g.json --print-sequence --memory 95% --iterations 50 2>figures.txt");
   expect_accepted("pack p.json --graph p.graph.json");
   expect_accepted("plan " SMALL "--online coop --memory 6MiB --thrash 3");
   expect_accepted("plan " SMALL "--planner keep-all -o k.json");

@@ -95,7 +95,7 @@ Test(trace_screen, the_first_other_step_of_another_run_is_a_key_away) {
       "$PLIMSOLL plan --model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --arithmetic small "
       "--planner keep-all -o k.json >k.txt; printf 'f\\n' | $PLIMSOLL trace "
       "step o.jsonl --with k.json | grep '^step' | tail -1 | cut -d ' ' -f 2 >s.txt; test $(cat s.txt) -gt 0 && "
-      "$PLIMSOLL trace diff o.jsonl --with k.json | grep -q \"first difference at step $(cat s.txt):\"");
+      "$PLIMSOLL trace diff o.jsonl --with k.json 2>differ.txt | grep -q \"first difference at step $(cat s.txt):\"");
   plim_test_expect(0, "");
   open_screen("o.jsonl --with k.json", 24, 80);
   plim_test_terminal_keys("f");

@@ -19,11 +19,17 @@ static void read_back(const char *name, char *to, size_t size) {
   if (file) (void)fclose(file);
 }
 
+/* worked PID TICKS: wait until a process has used so much of the CPU; fails when it ended before, or after a minute. */
+#define WORKED                                                                                    \
+  "worked() { for n in $(seq 600); do set -- $1 $2 $(sed 's/.*) //' /proc/$1/stat 2>/dev/null); " \
+  "[ \"${3:-Z}\" = Z ] && return 1; [ ${14} -ge $2 ] && return 0; sleep 0.1; done; return 1; } && "
+
 const program_run *plim_test_shell(const char *command) {
   char line[4096];
   const char *folder = plim_test_path(""), *program = getenv("PLIM_TEST_PROGRAM");
   if (!program) program = PLIM_BINARY_DIR "/bin/plimsoll";
   int length = snprintf(line, sizeof line,
+                        WORKED
                         "cd %s && export XDG_CACHE_HOME=%s PLIMSOLL=%s OMP_WAIT_POLICY=passive && "
                         "{ %s ; } >out.txt 2>error.txt",
                         folder, folder, program, command);
@@ -56,4 +62,5 @@ json_t *plim_test_json(void) {
 void plim_test_expect(int status, const char *words) {
   cr_assert_eq(last.status, status, "exit status %d, expected %d: %s", last.status, status, last.error);
   cr_assert_not_null(strstr(last.error, words), "\"%s\" lacks \"%s\"", last.error, words);
+  if (status == 0 && !*words) cr_assert_str_empty(last.error, "a success complained: %s", last.error);
 }

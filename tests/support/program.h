@@ -15,13 +15,15 @@ typedef struct program_run {
  * another build of the program, of which the same is asked. */
 const program_run *plim_test_program(const char *arguments, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same through another command, which gets the program's path as $PLIMSOLL. */
+/* The same through another command, which gets the program's path as $PLIMSOLL. `worked PID TICKS` waits until a
+ * process has used so many ticks of the CPU, and fails when it ends before. */
 const program_run *plim_test_shell(const char *command);
 
 /* The last run's standard output as one JSON object; fails the test when it is none. The caller owns the reference. */
 json_t *plim_test_json(void);
 
-/* Fail the test unless the last run ended with this status and said these words on standard error. */
+/* Fail the test unless the last run ended with this status and said these words on standard error; with status 0 and no
+ * words it has to have said nothing. */
 void plim_test_expect(int status, const char *words);
 
 #endif

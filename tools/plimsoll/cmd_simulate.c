@@ -166,10 +166,10 @@ const command command_simulate = {
         "  plimsoll simulate --graph g.json --online dtr --addresses none --memory 40%\n"
         "  plimsoll simulate --graph g.json --planner search --memory 40%\n\n"
         "STATUS\n"
-        "  ok; oom: nothing is left to evict; thrash: computing again takes longer than\n"
-        "  --max-recompute times the step. The last two end with exit status 4, and a sentence\n"
-        "  that names the smallest cap found, by halving, in which the policy ends: no\n"
-        "  policy is monotone, so smaller ones may do and larger ones fail.\n\n"
+        "  ok; oom: nothing is left to evict; thrash: recomputing takes longer than\n"
+        "  --max-recompute times the step. The last two end with exit status 4, and a\n"
+        "  sentence that names the smallest budget found, by halving, in which the policy\n"
+        "  ends: no policy is monotone, so smaller ones may do and larger ones fail.\n\n"
         "FILES\n"
         "  With -o plan.json the graph is written to plan.graph.json beside it.\n",
     .run = run_simulate,
