@@ -3,6 +3,7 @@
 #include "runtime/graph/check.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "tests/support/interpret.h"
 #include "tests/support/plan_draft.h"
@@ -56,6 +57,35 @@ Test(check_random, accepts_random_valid_plans_and_they_leave_what_program_order_
   }
   cr_assert_gt(repeats, 300);
   cr_assert_gt(pairs, 300);
+}
+
+static int first_runs_in_program_order(const plim_plan *plan) {
+  int32_t next = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    if (plan->step[j].op > next) return 0;
+    next += plan->step[j].op == next;
+  }
+  return 1;
+}
+
+Test(check_random, accepts_a_class_of_plans_in_program_order_for_those_alone) {
+  int accepted = 0, refused = 0;
+  for (uint64_t seed = 1; seed <= 100; seed++) {
+    random_plan_options p = packed;
+    p.shuffle_percent = seed % 2 ? 25 : 0;
+    instance i = make_instance(seed, 800, p);
+    plan_draft m = plan_draft_make(i.plan);
+    int fits = first_runs_in_program_order(i.plan);
+    m.plan.plan_class = seed % 4 < 2 ? PLIM_CLASS_FIXED : PLIM_CLASS_STAGES;
+    plim_status status = plim_plan_check(i.ctx, i.graph, &m.plan);
+    cr_expect_eq(status, fits ? PLIM_OK : PLIM_EPLAN, "seed %llu: %d", (unsigned long long)seed, status);
+    cr_expect(fits || strstr(plim_context_error(i.ctx), "of class"), "%s", plim_context_error(i.ctx));
+    accepted += fits;
+    refused += !fits;
+    plan_draft_free(&m);
+    free_instance(&i);
+  }
+  cr_assert(accepted > 20 && refused > 20, "%d accepted, %d refused", accepted, refused);
 }
 
 Test(check_random, accepts_random_valid_plans_without_addresses) {

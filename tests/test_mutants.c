@@ -442,7 +442,7 @@ static int change_figure(mutant *m) {
 
 static int claim(mutant *m) {
   plim_plan *p = &m->d.plan;
-  switch (draw(m, 0, 3)) {
+  switch (draw(m, 0, 4)) {
     case 0: /* nothing is lost */
       p->keep_all_ns = p->bound_ns = p->time_ns;
       p->proved = 1;
@@ -453,6 +453,9 @@ static int claim(mutant *m) {
       break;
     case 2: /* a gap of 0 */
       p->proved = 1;
+      break;
+    case 3: /* the best of a narrower class */
+      p->plan_class = (plim_plan_class)draw(m, 0, PLIM_PLAN_CLASS_COUNT - 1);
       break;
     default: /* what the bound says is what keep-all takes */
       p->keep_all_ns = p->bound_ns;
@@ -544,7 +547,7 @@ static int same_plan(const plim_plan *a, const plim_plan *b) {
          memcmp(a->variant, b->variant, (size_t)a->n_variants * sizeof *a->variant) == 0 &&
          a->peak_bytes == b->peak_bytes && a->arena_bytes == b->arena_bytes && a->time_ns == b->time_ns &&
          a->keep_all_ns == b->keep_all_ns && a->bound_ns == b->bound_ns && a->budget_bytes == b->budget_bytes &&
-         a->proved == b->proved && strcmp(a->fingerprint, b->fingerprint) == 0 &&
+         a->proved == b->proved && a->plan_class == b->plan_class && strcmp(a->fingerprint, b->fingerprint) == 0 &&
          memcmp(&a->arithmetic, &b->arithmetic, sizeof a->arithmetic) == 0;
 }
 

@@ -10,7 +10,8 @@ extern "C" {
 
 /* Prove that a plan computes the graph within its budget: every operand resident and of the version that program
  * order reads; effect ops exactly once, after every run of the readers of what they update; only pure and random
- * ops repeated, always with the bits label of their first run; no two lives overlap in time and space; alignment;
+ * ops repeated, always with the bits label of their first run; first runs in program order unless the class is free; no
+ * two lives overlap in time and space; alignment;
  * persistent storages alive over the whole plan, outputs at its end; workspaces present; peak, arena, time and
  * arithmetic hash as stated; arena_bytes <= budget_bytes.
  * Returns PLIM_EPLAN with a sentence naming step, op and storage, PLIM_EDATA when the plan is of another graph.

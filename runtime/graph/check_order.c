@@ -28,12 +28,22 @@ static plim_status check_version(const walk *w, int32_t j, int32_t storage, cons
                           plim_check_storage_name(w->check, storage), w->updates[storage], expected);
 }
 
+/* In every class but free, first runs come in program order: the op before has run. */
+static plim_status check_class(const walk *w, int32_t j) {
+  const plim_plan *plan = w->check->plan;
+  int32_t before = plan->step[j].op - 1;
+  if (plan->plan_class == PLIM_CLASS_FREE || before < 0 || w->first_variant[before] >= 0) return PLIM_OK;
+  return plim_check_fault(w->check, j, "runs before op \"%s\", which comes first in a plan of class %s",
+                          w->check->graph->op[before].name, plim_plan_class_name(plan->plan_class));
+}
+
 /* First runs are recorded; repeats must be allowed and give the same bits. */
 static plim_status check_repeat(const walk *w, int32_t j) {
   const plim_plan *plan = w->check->plan;
   const plim_step *step = &plan->step[j];
   int32_t first = w->first_variant[step->op];
   if (first < 0) {
+    PLIM_TRY(check_class(w, j));
     w->first_variant[step->op] = step->variant;
     return PLIM_OK;
   }

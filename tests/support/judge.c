@@ -81,6 +81,16 @@ static int labels_stay(const plim_plan *plan) {
   return 1;
 }
 
+/* In all classes but free, an op runs first when all ops before it in program order have run. */
+static int class_is_true(const plim_plan *plan) {
+  int32_t next = 0;
+  for (int32_t j = 0; j < plan->n_steps && plan->plan_class != PLIM_CLASS_FREE; j++) {
+    if (plan->step[j].op > next) return 0;
+    next += plan->step[j].op == next;
+  }
+  return 1;
+}
+
 /* ---- figures ---- */
 
 static int bytes_are_true(const plim_plan *plan) {
@@ -140,6 +150,7 @@ const char *judge_plan(const plim_graph *graph, const plim_plan *plan) {
   if (plan->n_steps < 1 || !legible(graph, plan)) return "form";
   if (!leaves_program_order(graph, plan)) return "results";
   if (!labels_stay(plan)) return "labels";
+  if (!class_is_true(plan)) return "class";
   if (!bytes_are_true(plan)) return "bytes";
   if (!times_are_true(graph, plan)) return "times";
   return hash_is_true(graph, plan) ? NULL : "hash";
