@@ -5,6 +5,7 @@
 
 #include "tests/support/folder.h"
 #include "tests/support/program.h"
+#include "tests/support/terminal.h"
 
 static void setup(void) {
   (void)plim_test_folder();
@@ -126,6 +127,16 @@ Test(cli_errors, puts_a_wrong_option_into_an_object_when_asked_for_json) {
     cr_assert(sentence && strstr(run->error, sentence), "%s", run->error);
     json_decref(o);
   }
+}
+
+/* In a row of its own: to a program it is one line, as all tests above show. */
+Test(cli_errors, lists_the_parts_of_a_long_sentence_on_a_terminal) {
+  plim_test_terminal_open("$PLIMSOLL plan " SMALL "--memory 1KiB", "vt100", 40, 160);
+  int first = plim_test_terminal_expect("plimsoll: mlp with batch 32 does not fit into 1.0 KiB (1024 bytes): ");
+  int second = plim_test_terminal_expect("  none exists below ");
+  cr_assert_gt(second, first);
+  cr_assert_eq(strncmp(plim_test_terminal_row(second), "  none exists below ", 20), 0);
+  cr_assert_eq(plim_test_terminal_close(), 4);
 }
 
 Test(cli_errors, says_that_figures_could_not_be_written) {

@@ -1,5 +1,6 @@
 /* tools/plimsoll/progress: the line that is drawn over, on terminals narrower than it is. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #include "tests/support/folder.h"
 #include "tests/support/program.h"
@@ -25,5 +26,24 @@ Test(progress, takes_one_row_of_any_terminal_and_leaves_it_empty) {
       cr_assert_eq(plim_test_terminal_expect("graph  "), 0, "%d columns", columns);
       (void)plim_test_terminal_close();
     }
+  }
+}
+
+#define TRAIN "$PLIMSOLL train --model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs --iterations 100 "
+
+/* The bar is seen while the program works, and not at all when it is not wanted. */
+Test(progress, draws_a_bar_in_the_first_row_unless_told_not_to) {
+  static const char *const quiet[] = {"--quiet", "--no-progress", "-q"};
+  plim_test_terminal_open(TRAIN "--steps 100000000", "vt100", 24, 100);
+  cr_assert_eq(plim_test_terminal_expect("images/s"), 0);
+  cr_assert_eq(plim_test_terminal_expect("train    ["), 0);
+  plim_test_terminal_keys("\003");
+  cr_assert_eq(plim_test_terminal_close(), 130);
+  for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
+    char command[256];
+    (void)snprintf(command, sizeof command, "%s --steps 200 %s >out.txt", TRAIN, quiet[i]);
+    plim_test_terminal_open(command, "vt100", 24, 100);
+    cr_assert_eq(plim_test_terminal_close(), 0);
+    cr_assert_str_empty(plim_test_terminal_row(0), "%s drew %s", quiet[i], plim_test_terminal_row(0));
   }
 }

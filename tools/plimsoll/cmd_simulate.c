@@ -168,8 +168,9 @@ const command command_simulate = {
         "STATUS\n"
         "  ok; oom: nothing is left to evict; thrash: recomputing takes longer than\n"
         "  --max-recompute times the step. The last two end with exit status 4, and a\n"
-        "  sentence that names the smallest budget found, by halving, in which the policy\n"
-        "  ends: no policy is monotone, so smaller ones may do and larger ones fail.\n\n"
+        "  sentence that names the smallest budget found, by halving, in which the\n"
+        "  policy ends: no policy is monotone, so smaller ones may do and larger ones\n"
+        "  fail.\n\n"
         "FILES\n"
         "  With -o plan.json the graph is written to plan.graph.json beside it.\n",
     .run = run_simulate,
