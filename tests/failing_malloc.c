@@ -33,23 +33,23 @@ void *malloc(size_t size) {
 }
 
 /* The loader asks for memory while calloc is looked up; it gets some of this. */
-void *calloc(size_t n, size_t size) {
+void *calloc(size_t nmemb, size_t size) {
   static _Alignas(max_align_t) char early[4096];
   static size_t used;
   static int looking;
   if (!real_calloc && looking) {
     void *block = early + used;
-    used += (n * size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+    used += (nmemb * size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     return used <= sizeof early ? block : NULL;
   }
   looking = 1;
   if (!real_calloc) find("calloc", &real_calloc);
-  return fails() ? NULL : real_calloc(n, size);
+  return fails() ? NULL : real_calloc(nmemb, size);
 }
 
-void *realloc(void *pointer, size_t size) {
+void *realloc(void *ptr, size_t size) {
   if (!real_realloc) find("realloc", &real_realloc);
-  return size > 0 && fails() ? NULL : real_realloc(pointer, size);
+  return size > 0 && fails() ? NULL : real_realloc(ptr, size);
 }
 
 /* Those of jemalloc, by which a context of the program allocates; without jemalloc nobody calls them. */

@@ -89,14 +89,14 @@ static plim_status prints(plim_context *c, const plim_model *m, const plim_solve
   return answers(c, m, o, out, point);
 }
 
-#define BACK_END(how)          \
-  (const plim_back_end) {      \
-    .name = #how, .solve = how \
-  }
-static const plim_back_end *const fakes[] = {
-    &BACK_END(answers), &BACK_END(hangs), &BACK_END(listens), &BACK_END(crashes),
-    &BACK_END(refuses), &BACK_END(sums),  &BACK_END(prints),  NULL};
+static const plim_back_end fake[] = {{.name = "answers", .solve = answers}, {.name = "hangs", .solve = hangs},
+                                     {.name = "listens", .solve = listens}, {.name = "crashes", .solve = crashes},
+                                     {.name = "refuses", .solve = refuses}, {.name = "sums", .solve = sums},
+                                     {.name = "prints", .solve = prints}};
+enum { FAKES = sizeof fake / sizeof fake[0] };
 
 int main(void) {
-  return plim_solver_process(fakes);
+  const plim_back_end *list[FAKES + 1] = {NULL};
+  for (int i = 0; i < FAKES; i++) list[i] = &fake[i];
+  return plim_solver_process(list);
 }

@@ -43,8 +43,10 @@ typedef struct listener {
 /* ---- the shared memory ---- */
 
 static plim_status fail_system(listener *l, const char *what, int error) {
-  return plim_fail(l->ctx, error == ENOMEM || error == ENOSPC ? PLIM_ENOMEM : PLIM_EIO,
-                   "%s for the solver %s was refused by the system: %s", what, l->back_end, strerror(error));
+  plim_status status = error == ENOMEM || error == ENOSPC ? PLIM_ENOMEM : PLIM_EIO;
+  (void)plim_fail(l->ctx, status, "%s for the solver %s was refused by the system: %s", what, l->back_end,
+                  strerror(error));
+  return status;
 }
 
 /* A descriptor that the ones of the process do not meet. */

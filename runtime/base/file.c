@@ -18,7 +18,9 @@ enum { LOOK_MS = 20, PATIENCE_NS = 200000000 }; /* for a pipe's reader: between 
 
 static plim_status fail_errno(plim_context *ctx, const char *path, const char *what) {
   int error = errno;
-  return plim_fail(ctx, error == ENOENT ? PLIM_ENOFILE : PLIM_EIO, "%s: could not %s: %s", path, what, strerror(error));
+  plim_status status = error == ENOENT ? PLIM_ENOFILE : PLIM_EIO;
+  (void)plim_fail(ctx, status, "%s: could not %s: %s", path, what, strerror(error));
+  return status;
 }
 
 /* The open descriptor that a path names, -1: none. Opening such a path would begin a file anew, and fails for sockets.
@@ -111,12 +113,17 @@ static plim_status read_named(plim_context *ctx, const char *path, int64_t limit
 /* Open a regular file; without O_NONBLOCK the call itself would wait for the writer of a pipe. */
 static plim_status open_regular(plim_context *ctx, const char *path, int *fd, struct stat *st) {
   *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (*fd < 0 && errno == ENOENT) return plim_fail(ctx, PLIM_ENOFILE, "%s: %s", path, strerror(errno));
+  if (*fd < 0 && errno == ENOENT) {
+    (void)plim_fail(ctx, PLIM_ENOFILE, "%s: %s", path, strerror(errno));
+    return PLIM_ENOFILE;
+  }
   if (*fd < 0) return fail_errno(ctx, path, "open");
   plim_status status = PLIM_OK;
-  if (fstat(*fd, st) != 0) status = fail_errno(ctx, path, "look at the file");
-  if (status == PLIM_OK && !S_ISREG(st->st_mode)) {
-    status = plim_fail(ctx, PLIM_EDATA, "%s: is not a regular file", path);
+  if (fstat(*fd, st) != 0) {
+    status = fail_errno(ctx, path, "look at the file");
+  } else if (!S_ISREG(st->st_mode)) {
+    (void)plim_fail(ctx, PLIM_EDATA, "%s: is not a regular file", path);
+    status = PLIM_EDATA;
   }
   if (status != PLIM_OK) (void)close(*fd);
   return status;
