@@ -146,3 +146,34 @@ Test(cuda_gemm, without_a_library_the_bodies_serve_and_the_reason_is_kept) {
   cr_assert_eq(device->api->prepare(device, &op, "cublas", &kernel), PLIM_EUNSUPPORTED);
   cr_assert_str_eq(plim_device_cuda_missing(device), "no library was found; no cuDNN was found");
 }
+
+/* 1 + 2^-8 + 2^-12 is 1 + 2^-7 in bf16, and with -2^-9 another number than what is right, which is 1. */
+Test(cuda_gemm, a_bias_is_added_in_floats_and_the_sum_is_rounded_once) {
+  const plim_shape one = kernel_shape(PLIM_F32, 2, 1, 1, 1, 1);
+  const float bias = 1.0F + 1.0F / 256 + 1.0F / 4096;
+  const uint16_t x = 0xbb00, w = 0x3f80; /* -2^-9 and 1 */
+  plim_op_desc op = kernel_op(PLIM_OP_LINEAR, 3, 1, one, one);
+  plim_kernel_args args = {.seed = 1};
+  void *kernel = NULL, *memory = NULL;
+  uint16_t y = 0;
+  op.in[1] = one;
+  op.in[2] = kernel_shape(PLIM_F32, 1, 1, 1, 1, 1);
+  kernel_to_bf16(&op);
+  cr_assert_eq(device->api->prepare(device, &op, "cublas", &kernel), PLIM_OK, "%s", plim_context_error(ctx));
+  int64_t workspace = device->api->workspace(device, kernel), bytes = workspace + 4 * PLIM_ALIGN;
+  cr_assert_eq(device->api->alloc(device, bytes, &memory), PLIM_OK);
+  char *at = (char *)memory + workspace;
+  void *in[] = {at, at + PLIM_ALIGN, at + 2 * PLIM_ALIGN}, *out[] = {at + 3 * PLIM_ALIGN};
+  args.in = in;
+  args.out = out;
+  args.workspace = memory;
+  cr_assert_eq(device->api->copy(device, 0, in[0], &x, sizeof x), PLIM_OK);
+  cr_assert_eq(device->api->copy(device, 0, in[1], &w, sizeof w), PLIM_OK);
+  cr_assert_eq(device->api->copy(device, 0, in[2], &bias, sizeof bias), PLIM_OK);
+  cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(device->api->copy(device, 0, &y, out[0], sizeof y), PLIM_OK);
+  cr_assert_eq(device->api->sync(device), PLIM_OK);
+  cr_assert_eq(y, 0x3f80, "%04x", y);
+  device->api->release(device, memory, bytes);
+  device->api->unprepare(device, kernel);
+}

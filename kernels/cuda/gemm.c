@@ -5,7 +5,8 @@
  * The columns of a few images at a time lie in the workspace: a variant for each of some numbers of images, with a bits
  * label of its own, because the library may sum another size in another order. Where a window is one element and moves
  * by one, x and the weights are what they have to be already.
- * In bf16 the columns that the gradient of the data is summed from are floats: they are sums themselves. */
+ * In bf16 the columns that the gradient of the data is summed from are floats: they are sums themselves. A bias is
+ * added to sums that are floats, which are rounded once, on their way to y. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,16 @@ static int64_t columns_bytes(const gemm *g, int64_t images) {
   return g->direct ? 0 : align(images * g->positions * g->depth * g->column_element);
 }
 
+/* Of y before it is rounded. */
+static int64_t sums_bytes(const gemm *g, int64_t images) {
+  int rounded = g->bias && g->math == PLIM_MATH_BF16;
+  return rounded ? align(images * g->positions * g->results * (int64_t)sizeof(float)) : 0;
+}
+
+static int64_t workspace_of(const gemm *g, int64_t images) {
+  return BLAS_BYTES + weights_bytes(g) + columns_bytes(g, images) + sums_bytes(g, images);
+}
+
 static void name_variant(const gemm *g, int64_t images, char name[32]) {
   const char *mode = g->math == PLIM_MATH_TF32 ? "-tf32" : "";
   if (g->direct) {
@@ -100,7 +111,7 @@ int plim_cuda_gemm_list(const plim_op_desc *op, plim_kernel_info *info, int capa
       memset(&info[n], 0, sizeof info[n]);
       name_variant(&g, images, info[n].name);
       memcpy(info[n].label, info[n].name, sizeof info[n].label);
-      info[n].workspace_bytes = BLAS_BYTES + weights_bytes(&g) + columns_bytes(&g, images);
+      info[n].workspace_bytes = workspace_of(&g, images);
     }
     n++;
   }
@@ -140,23 +151,35 @@ static void add_product(plim_cuda_kernel *k, const gemm *g, plim_cuda_product pr
 /* One chunk: where its images begin in x and y, and its columns. */
 typedef struct chunk {
   int64_t images, x_offset, y_offset;
-  plim_cuda_place columns, weights;
+  plim_cuda_place columns, weights, sums; /* sums: where they are rounded behind the product */
   int first;
 } chunk;
 
+/* What the product is added to. */
+static void add_bias(plim_cuda_kernel *k, const gemm *g, const chunk *c, plim_cuda_place to) {
+  int64_t elements = c->images * g->positions * g->results;
+  add_body(k, g, K_BODY_bias_rows, c->images, k_tiles(elements, K_BODY_bias_rows), in(2, 0), to);
+  if (sums_bytes(g, 1) > 0) k->stage[k->n - 1].call.type = K_TYPE_FLOAT;
+}
+
 static void add_forward(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   int64_t rows = c->images * g->positions;
-  if (g->bias) {
-    add_body(k, g, K_BODY_bias_rows, c->images, k_tiles(rows * g->results, K_BODY_bias_rows), in(2, 0),
-             out(c->y_offset));
-  }
+  int rounded = sums_bytes(g, 1) > 0;
+  plim_cuda_place to = rounded ? c->sums : out(c->y_offset);
+  if (g->bias) add_bias(k, g, c, to);
   if (!g->direct) {
     add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, in(0, c->x_offset), c->columns);
   }
-  add_product(
-      k, g,
-      (plim_cuda_product){.m = rows, .n = g->results, .k = g->depth, .b_across = 1, .beta = g->bias ? 1.0F : 0.0F},
-      g->direct ? in(0, c->x_offset) : c->columns, c->weights, out(c->y_offset));
+  add_product(k, g,
+              (plim_cuda_product){.m = rows,
+                                  .n = g->results,
+                                  .k = g->depth,
+                                  .b_across = 1,
+                                  .beta = g->bias ? 1.0F : 0.0F,
+                                  .to_floats = rounded},
+              g->direct ? in(0, c->x_offset) : c->columns, c->weights, to);
+  if (!rounded) return;
+  add_body(k, g, K_BODY_cast, c->images, k_tiles(rows * g->results, K_BODY_cast), to, out(c->y_offset));
 }
 
 static void add_data(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
@@ -183,6 +206,7 @@ static void add_weights(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
 static void add_chunks(plim_cuda_kernel *k, const gemm *g, int64_t images) {
   const int64_t n = g->call.x.n;
   chunk c = {.weights = g->taps == 1 ? in(1, 0) : work(BLAS_BYTES), .columns = work(BLAS_BYTES + weights_bytes(g))};
+  c.sums = work(c.columns.offset + columns_bytes(g, images));
   for (int64_t i = 0; i < n; i += images) {
     c.images = n - i < images ? n - i : images;
     c.x_offset = i * g->call.x.spatial * g->call.x.channels * g->element;
@@ -205,11 +229,11 @@ int plim_cuda_gemm_make(const plim_op_desc *op, const char *variant, plim_cuda_k
     if (of_row > 0 && strcmp(name, variant) == 0) images = of_row;
   }
   if (images == 0) return PLIM_KERNEL_UNSUPPORTED;
-  kernel->room = (int32_t)(2 + 3 * k_parts(g.call.x.n, images));
+  kernel->room = (int32_t)(2 + 4 * k_parts(g.call.x.n, images));
   kernel->stage = calloc((size_t)kernel->room, sizeof *kernel->stage);
   if (!kernel->stage) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = BLAS_BYTES;
-  kernel->workspace_bytes = BLAS_BYTES + weights_bytes(&g) + columns_bytes(&g, images);
+  kernel->workspace_bytes = workspace_of(&g, images);
   int to_weights = g.kind == PLIM_OP_CONV2D_BWD_WEIGHTS;
   if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_taps_outside, 1, g.results, in(1, 0), work(BLAS_BYTES));
   add_chunks(kernel, &g, images);

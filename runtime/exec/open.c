@@ -16,9 +16,9 @@ static plim_status differs(plim_context *ctx, int32_t which, const char *field, 
 }
 
 plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const plim_plan *of) {
-  const plim_machine *plan = &of->arithmetic.machine, *here = exec->device ? &exec->device->machine : NULL;
-  if (exec->options.own_kernels || strcmp(here->device, "sim") == 0)
-    return PLIM_OK; /* the simulator replays any plan */
+  if (exec->options.own_kernels || !exec->device) return PLIM_OK;
+  const plim_machine *plan = &of->arithmetic.machine, *here = &exec->device->machine;
+  if (strcmp(here->device, "sim") == 0) return PLIM_OK; /* the simulator replays any plan */
   PLIM_TRY(differs(exec->ctx, which, "the device", plan->device, here->device));
   PLIM_TRY(differs(exec->ctx, which, "the CPU", plan->cpu, here->cpu));
   PLIM_TRY(differs(exec->ctx, which, "the instruction set", plan->isa, here->isa));

@@ -20,8 +20,8 @@ static plim_status prepare(session *s) {
 
 /* The last epoch may be a part of one. */
 static void print_epoch(const run *r, int64_t epoch) {
-  int64_t done = plim_trainer_steps(r->trainer), into = done % epoch;
-  printf("epoch %lld", (long long)((done - 1) / epoch + 1));
+  int64_t done = plim_trainer_steps(r->trainer), into = done % epoch, number = (done - 1) / epoch + 1;
+  printf("epoch %lld", (long long)number);
   if (into > 0) printf(" (%lld of %lld steps)", (long long)into, (long long)epoch);
   printf(": loss %.4f, test accuracy %.2f %%\n", r->loss, (double)r->test.correct * 100 / (double)r->test.counted);
   (void)fflush(stdout);
@@ -136,6 +136,7 @@ static plim_status train(session *s) {
 done:
   plim_trace_abandon(r.trace);
   plim_trainer_close(r.trainer);
+  r.s = NULL; /* it ends here, the run stays */
   return status;
 }
 
