@@ -185,6 +185,8 @@ static plim_status raise_water(packer *k, int32_t effort) {
 /* The effort was over before one order was. */
 static plim_status stack(packer *k) {
   plim_skyline *skyline = NULL;
+  plim_context *ctx = k->units.ctx;
+  if (plim_context_cancelled(ctx)) return plim_fail(ctx, PLIM_ECANCEL, "packing was cancelled");
   PLIM_TRY(plim_skyline_new(&k->units, &skyline));
   sort_boxes(k, BY_AREA, k->order);
   (void)keep_order(k, plim_skyline_run(skyline, k->order, k->trial));

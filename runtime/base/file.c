@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -259,6 +260,12 @@ static void take_rights(int fd, const struct stat *from) {
   (void)fchmod(fd, mode);
 }
 
+static atomic_int temporaries; /* of this process that have no final name yet */
+
+int plim_file_is_writing(void) {
+  return atomic_load(&temporaries) > 0;
+}
+
 /* follows: keep a link and the rights of a file that is replaced. */
 static plim_status open_temporary(plim_file *file, int follows) {
   struct stat st;
@@ -268,10 +275,12 @@ static plim_status open_temporary(plim_file *file, int follows) {
   }
   int keeps = is_there && follows;
   plim_temporary_sweep(file->target);
+  atomic_fetch_add(&temporaries, 1);
   file->fd = plim_temporary_open(file->target, keeps ? 0600 : 0666, file->temporary, sizeof file->temporary);
   if (file->fd >= 0 && keeps) take_rights(file->fd, &st);
   if (file->fd >= 0) return PLIM_OK;
   int missing = errno == ENOENT;
+  atomic_fetch_sub(&temporaries, 1);
   plim_status status = fail_errno(file->ctx, file->path, "create a file beside it");
   return missing ? plim_fail(file->ctx, PLIM_EIO, "%s: the folder is not there", file->path) : status;
 }
@@ -367,6 +376,7 @@ static void finish(plim_file *file) {
     file->status = fail_errno(file->ctx, file->path, "rename to it");
   }
   if (!file->direct && file->status != PLIM_OK) (void)unlink(file->temporary);
+  if (!file->direct) atomic_fetch_sub(&temporaries, 1);
   if (close(file->fd) != 0 && file->status == PLIM_OK) file->status = fail_errno(file->ctx, file->path, "close");
   if (!file->direct && file->status == PLIM_OK) file->status = sync_folder(file);
 }
@@ -381,7 +391,10 @@ plim_status plim_file_commit(plim_file *file) {
 
 void plim_file_abandon(plim_file *file) {
   if (!file) return;
-  if (!file->direct) (void)unlink(file->temporary);
+  if (!file->direct) {
+    (void)unlink(file->temporary);
+    atomic_fetch_sub(&temporaries, 1);
+  }
   (void)close(file->fd);
   release(file);
 }

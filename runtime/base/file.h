@@ -49,6 +49,9 @@ PLIM_MUST_USE plim_status plim_file_try(plim_context *ctx, const char *path);
 /* 1: a device, pipe or open descriptor, which is written directly. */
 int plim_file_is_direct(const char *path);
 
+/* 1: some file has a temporary name now, which ending the process would leave behind. For signal handlers. */
+int plim_file_is_writing(void);
+
 /* All of it at once: replace the file by `bytes` bytes. */
 PLIM_MUST_USE plim_status plim_file_save(plim_context *ctx, const char *path, const void *data, int64_t bytes);
 

@@ -4,6 +4,7 @@
 #include "runtime/graph/check.h"
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/run.h"
 
 static void print_table(const session *s, const plim_graph *graph, const plim_plan *plan, double seconds) {
@@ -39,6 +40,7 @@ static plim_status check(session *s) {
   plim_status status = PLIM_OK;
   PLIM_TRY(beside_graph_path(s->ctx, s->o->file, beside));
   int64_t begin = plim_now_ns();
+  interrupt_at_once(1);
   PLIM_CHECK(plim_plan_load(s->ctx, s->o->file, &plan));
   PLIM_CHECK(plim_graph_load(s->ctx, graph_path, &graph));
   PLIM_CHECK(plim_plan_check(s->ctx, graph, plan));

@@ -4,6 +4,7 @@
 #include "runtime/graph/generate.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/graph_figures.h"
+#include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/session.h"
 
 static plim_generate_options wanted(const options *o) {
@@ -22,6 +23,7 @@ static plim_status generate(session *s) {
   plim_generate_options g = wanted(s->o);
   plim_graph *graph = NULL;
   if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "gen needs -o FILE: where the graph document goes");
+  interrupt_at_once(1);
   PLIM_TRY(plim_graph_generate(s->ctx, &g, &graph));
   plim_status status = plim_graph_save(graph, s->o->output);
   if (status == PLIM_OK) graph_figures_print(graph, s->o->json);

@@ -2,11 +2,13 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/graph_figures.h"
 #include "tools/plimsoll/import_file.h"
+#include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/session.h"
 
 static plim_status import(session *s) {
   plim_graph *graph = NULL;
   if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "import needs -o FILE: where the graph document goes");
+  interrupt_at_once(1);
   PLIM_TRY(import_file(s->ctx, s->o->file, s->o->second, &graph));
   plim_status status = plim_graph_save(graph, s->o->output);
   if (status == PLIM_OK) graph_figures_print(graph, s->o->json);

@@ -11,6 +11,7 @@
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/session.h"
 
 enum { CONFLICT_NODES = 500000, SHOWN = 8 };
@@ -139,7 +140,9 @@ static plim_status pack(session *s) {
   wanted.threads = (int32_t)s->o->threads;
   plim_context_set_progress(s->ctx, on_progress, &s->bar);
   PLIM_CHECK(read_capacity(s, &wanted.capacity));
+  interrupt_at_once(1);
   PLIM_CHECK(load(s, &lives));
+  interrupt_at_once(0); /* the lowest packing so far is kept */
   plim_boxes boxes = plim_lives_boxes(lives, 1);
   PLIM_CHECK(plim_allocate(s->ctx, lives->n, sizeof *offset, &offset));
   status = plim_pack_solve(s->ctx, &boxes, &wanted, offset, &found);

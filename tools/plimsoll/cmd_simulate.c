@@ -7,6 +7,7 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/session.h"
 #include "tools/plimsoll/simulation.h"
 
@@ -133,7 +134,9 @@ static plim_status simulate(session *s) {
   plim_graph *graph = NULL;
   simulation sim;
   if (!s->o->graph) return plim_fail(s->ctx, PLIM_EUSAGE, "simulate needs --graph FILE");
+  interrupt_at_once(1); /* a policy's run keeps nothing, a planner its best plan */
   PLIM_TRY(plim_graph_load(s->ctx, s->o->graph, &graph));
+  interrupt_at_once(s->o->online != NULL);
   plim_status status = simulation_open(s->ctx, graph, s->o->thrash, &sim);
   if (status == PLIM_OK) {
     status = simulate_graph(s, &sim);

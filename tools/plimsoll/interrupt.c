@@ -6,16 +6,28 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/file.h"
+
 enum { EXIT_SIGNAL = 128 /* and the signal's number, as shells have it */ };
 static const int64_t same_signal_ns = 100000000;
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
 static plim_context *volatile watched;
+static volatile sig_atomic_t at_once;
 static volatile sig_atomic_t asked; /* number of the signal; 0: none has come */
 static volatile int64_t asked_ns;   /* written before `asked` is set, not after */
 
+/* Nothing but functions that a handler may call. */
+static void end_at_once(int number) {
+  static const char sentence[] = "\nplimsoll: stopped by a signal\n";
+  ssize_t written = write(STDERR_FILENO, sentence, sizeof sentence - 1);
+  (void)written;
+  _exit(EXIT_SIGNAL + number);
+}
+
 static void on_signal(int number) {
+  if (at_once && !asked && !plim_file_is_writing()) end_at_once(number);
   if (asked && plim_now_ns() - asked_ns < same_signal_ns) return;
   if (asked || !watched) _exit(EXIT_SIGNAL + number);
   asked_ns = plim_now_ns();
@@ -41,8 +53,13 @@ static void install(int flags) {
 
 void interrupt_watch(plim_context *ctx) {
   watched = ctx;
+  at_once = 0;
   if (ctx) asked = 0;
   install(SA_RESTART);
+}
+
+void interrupt_at_once(int yes) {
+  at_once = yes;
 }
 
 void interrupt_breaks_reads(int yes) {

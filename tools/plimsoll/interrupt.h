@@ -9,6 +9,10 @@
  */
 void interrupt_watch(plim_context *ctx);
 
+/* 1: the work in hand keeps nothing, so the first signal ends the program at once, unless a file is being written; 0,
+ * as at the begin: it cancels the context. */
+void interrupt_at_once(int yes);
+
 /* While a person is asked, a signal ends a read that waits; otherwise reads go on after it. */
 void interrupt_breaks_reads(int yes);
 

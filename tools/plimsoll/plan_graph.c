@@ -10,6 +10,7 @@
 #include "tools/plimsoll/curve.h"
 #include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/interrupt.h"
 
 typedef struct graph_plan {
   session *s;
@@ -121,7 +122,9 @@ static void print_figures(const graph_plan *g, double seconds) {
 
 static plim_status run(graph_plan *g) {
   plim_context *ctx = g->s->ctx;
+  interrupt_at_once(1);
   PLIM_TRY(load(g));
+  interrupt_at_once(0); /* the best plan so far is kept */
   session_reserve(g->s);
   set_options(g);
   PLIM_TRY(measure_whole(g));
