@@ -228,3 +228,27 @@ Test(exact, packs_the_public_tight_instances) {
   }
   plim_test_context_end(ctx);
 }
+
+/* A stack of boxes is found going down once: of 2,000 boxes that needs n^2 / 2 items at most, and masks. */
+Test(exact, lists_take_memory_as_they_are_needed) {
+  enum { N = 2000 };
+  static plim_box box[N];
+  static int64_t offset[N];
+  plim_units units = {0};
+  plim_exact *exact = NULL;
+  int64_t nodes;
+  ctx = plim_test_context();
+  for (int32_t i = 0; i < N; i++) box[i] = (plim_box){i, i + 2, 1 + i % 7, -1};
+  const plim_boxes boxes = {.n = N, .align = 1, .box = box};
+  const plim_exact_limits limits = {.nodes = 100000, .deadline_ns = INT64_MAX};
+  cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+  cr_assert_eq(plim_exact_new(&units, 1000, &exact), PLIM_OK);
+  int64_t begun = plim_context_memory(ctx).bytes;
+  cr_assert_lt(begun, 16 << 20, "%lld bytes before the first search", (long long)begun);
+  cr_assert_eq(plim_exact_run(exact, 16, 0, &limits, offset, &nodes), PLIM_PACK_FOUND);
+  check_packing(N, box, 1, 16, offset);
+  cr_assert_gt(plim_context_memory(ctx).bytes, begun, "the way down needed more than the first chunk");
+  plim_exact_free(exact);
+  plim_units_free(&units);
+  plim_test_context_end(ctx);
+}

@@ -71,6 +71,7 @@ static plim_status ask(filter *f, plim_pack_outcome *outcome) {
     int64_t share = plim_exact_share(units.n, turn), used;
     plim_exact_limits limits = {share < f->nodes ? share : f->nodes, INT64_MAX};
     *outcome = plim_exact_run(exact, f->capacity / chosen.boxes.align, turn, &limits, offset, &used);
+    PLIM_CHECK(plim_exact_status(exact));
     f->nodes -= used + 1;
   }
   status = stopped(f);

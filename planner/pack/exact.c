@@ -260,6 +260,21 @@ static int32_t next_item(plim_exact *e, piece *p) {
   return prefer_forced(e, p, next);
 }
 
+/* Room for a list of at most n items, behind all others; NULL: there is no memory, and the search ends. */
+static item *take_list(plim_exact *e, int32_t n) {
+  plim_pack_mark *top = &e->top;
+  if (top->item + n > e->chunk_items) *top = (plim_pack_mark){top->chunk + 1, 0};
+  item **chunk = &e->chunk[top->chunk];
+  if (!*chunk) e->status = plim_allocate(e->units->ctx, e->chunk_items, sizeof **chunk, chunk);
+  if (!*chunk) {
+    e->stopped = 1;
+    return NULL;
+  }
+  item *list = *chunk + top->item;
+  top->item += n;
+  return list;
+}
+
 static int solve(plim_exact *e, piece p);
 
 /* x leaves (by -1) or comes back (by 1); did a border lose its last box? */
@@ -274,17 +289,17 @@ static int count_cuts(plim_exact *e, int32_t x, int32_t by) {
 
 /* Solve the pieces of p between borders that nothing spans. */
 static int solve_pieces(plim_exact *e, piece p) {
-  int64_t mark = e->top;
+  plim_pack_mark mark = e->top;
   int32_t done = p.first, solved = 1;
   for (int32_t s = p.first; s < p.last && solved; s++) {
     if (s + 1 < p.last && e->cut[s] > 0) continue;
-    piece part = {&e->stack[e->top], 0, done, s + 1};
-    for (int32_t i = 0; i < p.n; i++) {
+    piece part = {take_list(e, p.n), 0, done, s + 1};
+    for (int32_t i = 0; i < p.n && part.item; i++) {
       int32_t first = e->shape[p.item[i].box].first;
       if (first >= part.first && first < part.last) part.item[part.n++] = p.item[i];
     }
-    e->top += part.n;
-    solved = solve(e, part);
+    e->top.item -= p.n - part.n;
+    solved = part.item && solve(e, part);
     e->top = mark;
     if (solved) done = s + 1;
   }
@@ -297,10 +312,10 @@ static int solve_pieces(plim_exact *e, piece p) {
 /* Let item i lie at its lowest place. */
 static int try_item(plim_exact *e, const piece *p, int32_t i) {
   if (out_of_nodes(e)) return 0;
-  int64_t mark = e->top;
+  plim_pack_mark mark = e->top;
   int32_t x = p->item[i].box, offset = p->item[i].least, solved = 0;
-  piece child = {&e->stack[e->top], 0, p->first, p->last};
-  e->top += p->n - 1;
+  piece child = {take_list(e, p->n - 1), 0, p->first, p->last};
+  if (!child.item) return 0;
   plim_span touched = {e->shape[x].first, e->shape[x].last};
   int fits = e->units->plain ? make_child(e, p, x, offset, &child, &touched)
                              : make_uneven_child(e, p, x, offset, &child, &touched);
@@ -350,7 +365,7 @@ static int32_t twin_of(const plim_exact *e, int32_t r) {
 /* The state with nothing placed. Of equal boxes the later lies above the earlier. Boxes that are never there lie
  * anywhere. */
 static piece make_root(plim_exact *e) {
-  piece root = {e->stack, 0, 0, e->sections.n_sections};
+  piece root = {e->chunk[0], 0, 0, e->sections.n_sections};
   memset(e->cut, 0, (size_t)e->sections.n_sections * sizeof *e->cut);
   for (int32_t r = 0; r < e->n; r++) {
     const shape *b = &e->shape[r];
@@ -360,7 +375,7 @@ static piece make_root(plim_exact *e) {
     insert_item(&root, (item){e->place[r], low, r});
     (void)count_cuts(e, r, 1);
   }
-  e->top = root.n;
+  e->top = (plim_pack_mark){0, root.n};
   return root;
 }
 
@@ -393,6 +408,7 @@ plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, 
   e->limits = limits;
   e->nodes = 0;
   e->stopped = 0;
+  e->status = PLIM_OK;
   plim_exact_order(e, turn);
   piece root = make_root(e);
   int solved = piles_fit(e, &root, (plim_span){root.first, root.last}) && solve_pieces(e, root);
@@ -411,8 +427,13 @@ plim_status plim_exact_search(plim_exact *e, int64_t capacity, int64_t nodes, in
     int64_t share = plim_exact_share(e->n, turn), used;
     plim_exact_limits limits = {.nodes = share < nodes ? share : nodes, .deadline_ns = deadline_ns};
     *outcome = plim_exact_run(e, capacity, turn, &limits, offset, &used);
+    PLIM_TRY(e->status);
     if (plim_effort_over(e->units->ctx, 0)) return plim_fail(e->units->ctx, PLIM_ECANCEL, "packing was cancelled");
     nodes -= used > 0 ? used : 1;
   }
   return PLIM_OK;
+}
+
+plim_status plim_exact_status(const plim_exact *e) {
+  return e->status;
 }

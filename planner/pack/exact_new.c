@@ -1,6 +1,7 @@
 /* Exact packing: the problem prepared for searches. */
 #include "planner/pack/exact_parts.h"
 
+enum { CHUNK_ITEMS = 1 << 16 /* several times PLIM_EXACT_MOST */ };
 enum { LEAST_MEMO = 1 << 10, MOST_MEMO = 1 << 20, FEW_BOXES = 20, MOST_WITH_WINDOWS = PLIM_EXACT_MOST / 4 };
 
 static void fill_masks(plim_exact *e) {
@@ -49,7 +50,10 @@ static plim_status allocate(plim_exact *e) {
   int64_t n = e->n, sections = e->sections.n_sections;
   e->words = (int32_t)((n + PLIM_WORD - 1) / PLIM_WORD);
   e->lanes = (int32_t)((sections + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES);
-  e->room = n * (n + 3);
+  int64_t room = n * (n + 3); /* of all lists on the longest way down */
+  e->chunk_items = (int32_t)(room < CHUNK_ITEMS ? room : CHUNK_ITEMS);
+  e->most_chunks =
+      room <= CHUNK_ITEMS ? 2 : (int32_t)(room / (CHUNK_ITEMS - n) + 2); /* n items may be left at an end */
   PLIM_TRY(plim_allocate(ctx, n, sizeof *e->total, &e->total));
   PLIM_TRY(plim_allocate(ctx, n, sizeof *e->order, &e->order));
   PLIM_TRY(plim_allocate(ctx, n, sizeof *e->number, &e->number));
@@ -67,7 +71,8 @@ static plim_status allocate(plim_exact *e) {
   PLIM_TRY(plim_allocate(ctx, e->lanes, sizeof *e->pile, &e->pile));
   PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->rivals, &e->rivals));
   PLIM_TRY(plim_allocate(ctx, n, sizeof *e->blame, &e->blame));
-  PLIM_TRY(plim_allocate(ctx, e->room, sizeof *e->stack, &e->stack));
+  PLIM_TRY(plim_allocate(ctx, e->most_chunks, sizeof *e->chunk, &e->chunk));
+  PLIM_TRY(plim_allocate(ctx, e->chunk_items, sizeof **e->chunk, &e->chunk[0]));
   return plim_allocate(ctx, e->n_memo, sizeof *e->failed, &e->failed);
 }
 
@@ -116,7 +121,10 @@ void plim_exact_free(plim_exact *e) {
   plim_release(ctx, e->pile, e->lanes, sizeof *e->pile);
   plim_release(ctx, e->rivals, sections, sizeof *e->rivals);
   plim_release(ctx, e->blame, n, sizeof *e->blame);
-  plim_release(ctx, e->stack, e->room, sizeof *e->stack);
+  for (int32_t k = 0; e->chunk && k < e->most_chunks; k++) {
+    plim_release(ctx, e->chunk[k], e->chunk_items, sizeof **e->chunk);
+  }
+  plim_release(ctx, e->chunk, e->most_chunks, sizeof *e->chunk);
   plim_release(ctx, e->failed, e->n_memo, sizeof *e->failed);
   plim_sections_free(&e->sections);
   plim_release(ctx, e, 1, sizeof *e);

@@ -28,6 +28,11 @@ typedef struct plim_pack_piece {
   int32_t n, first, last;
 } plim_pack_piece;
 
+/* Where the next list goes: an item of a chunk. */
+typedef struct plim_pack_mark {
+  int32_t chunk, item;
+} plim_pack_mark;
+
 typedef struct plim_pack_shape {
   int32_t first, last; /* sections, from the first span to the last */
   int32_t size, fixed, align;
@@ -56,10 +61,12 @@ struct plim_exact {
   int16_t *pile;          /* [lanes] scratch */
   int32_t *rivals;        /* [n_sections] scratch */
   int64_t *blame;         /* [n] by box: how often nothing else fitted once it lay at its lowest place */
-  plim_pack_item *stack;  /* [room] lists of nodes */
-  int64_t top, room;
-  uint64_t *failed; /* [n_memo] hashes of failed states */
-  int64_t n_memo;   /* a power of two */
+  plim_pack_item **chunk; /* [most_chunks] lists of nodes, [chunk_items] each; NULL: not needed so far */
+  int32_t most_chunks, chunk_items;
+  plim_pack_mark top;
+  plim_status status; /* PLIM_ENOMEM: a chunk was refused */
+  uint64_t *failed;   /* [n_memo] hashes of failed states */
+  int64_t n_memo;     /* a power of two */
   int64_t nodes;
   const plim_exact_limits *limits;
   int stopped;

@@ -35,6 +35,7 @@ typedef struct solver {
   int64_t *best, *trial; /* [n] bytes */
   int64_t started_ns, deadline_ns;
   plim_pack_solution found; /* height INT64_MAX: nothing yet */
+  plim_status status;       /* of exact search */
 } solver;
 
 /* ---- progress ---- */
@@ -63,8 +64,8 @@ static void keep(solver *s) {
 static int is_done(const solver *s) {
   int reached = s->options->capacity < INT64_MAX && s->found.height <= s->options->capacity;
   int refuted = s->found.bound > s->options->capacity;
-  return reached || refuted || s->found.height <= s->found.bound || plim_now_ns() > s->deadline_ns ||
-         plim_context_cancelled(s->ctx);
+  return s->status != PLIM_OK || reached || refuted || s->found.height <= s->found.bound ||
+         plim_now_ns() > s->deadline_ns || plim_context_cancelled(s->ctx);
 }
 
 /* ---- from the bottom up ---- */
@@ -99,7 +100,7 @@ static void take_result(solver *s, const plim_pack_turn *t) {
 }
 
 static void run_batch(solver *s, plim_pack_turn *task, int32_t n) {
-  plim_turns_run(s->turns, task, n);
+  s->status = plim_turns_run(s->turns, task, n);
   for (int32_t i = 0; i < n; i++) take_result(s, &task[i]);
   report(s);
 }
@@ -238,7 +239,7 @@ static plim_status search(solver *s) {
   } else {
     minimise(s);
   }
-  return PLIM_OK;
+  return s->status;
 }
 
 plim_pack_options plim_pack_options_default(void) {

@@ -53,7 +53,9 @@ static void search(void *user, int32_t i) {
   t->outcome = plim_exact_run(s->exact, t->capacity, t->turn, &t->limits, t->offset, &t->nodes);
 }
 
-void plim_turns_run(plim_turns *t, plim_pack_turn *task, int32_t n) {
+plim_status plim_turns_run(plim_turns *t, plim_pack_turn *task, int32_t n) {
   for (int32_t i = 0; i < n; i++) t->searcher[i].task = &task[i];
   plim_batch_run(search, t, n);
+  for (int32_t i = 0; i < n; i++) PLIM_TRY(plim_exact_status(t->searcher[i].exact));
+  return PLIM_OK;
 }

@@ -19,7 +19,7 @@ PLIM_MUST_USE plim_status plim_turns_new(const plim_units *units, int32_t thread
 void plim_turns_free(plim_turns *turns); /* NULL is legal */
 
 /* Run up to `threads` tasks at once; task i always on the same of the searchers, so that results depend on the tasks
- * and on the batches before alone. */
-void plim_turns_run(plim_turns *turns, plim_pack_turn *task, int32_t n);
+ * and on the batches before alone. PLIM_ENOMEM when one of them ended for want of memory. */
+PLIM_MUST_USE plim_status plim_turns_run(plim_turns *turns, plim_pack_turn *task, int32_t n);
 
 #endif
