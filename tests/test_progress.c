@@ -34,7 +34,7 @@ Test(progress, takes_one_row_of_any_terminal_and_leaves_it_empty) {
 /* The bar is seen while the program works, and not at all when it is not wanted. */
 Test(progress, draws_a_bar_in_the_first_row_unless_told_not_to) {
   static const char *const quiet[] = {"--quiet", "--no-progress", "-q"};
-  plim_test_terminal_open(TRAIN "--steps 100000000", "vt100", 24, 100);
+  plim_test_terminal_open("exec " TRAIN "--steps 100000000", "vt100", 24, 100);
   cr_assert_eq(plim_test_terminal_expect("images/s"), 0);
   cr_assert_eq(plim_test_terminal_expect("train    ["), 0);
   plim_test_terminal_keys("\003");
