@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "planner/exact/solver_process.h"
+#include "tools/solver/solver_process.h"
 
 enum { COLUMNS = 3 };
 

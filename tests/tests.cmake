@@ -91,7 +91,7 @@ plim_test_program(plim_test_support)
 target_link_libraries(plim_test_support PUBLIC PkgConfig::CRITERION)
 
 # A plimsoll-solver whose back ends are fake ones.
-add_executable(fake_solver tests/fake_solver.c)
+add_executable(fake_solver tests/fake_solver.c tools/solver/solver_process.c)
 plim_own(fake_solver)
 target_link_libraries(fake_solver PRIVATE plimsoll-plan)
 add_dependencies(plim_test_support fake_solver plimsoll-solver)

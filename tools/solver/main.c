@@ -1,5 +1,5 @@
 /* plimsoll-solver: runs one solver library for a program that uses libplimsoll-plan, which starts it. */
-#include "planner/exact/solver_process.h"
+#include "tools/solver/solver_process.h"
 
 int main(void) {
   return plim_solver_process(plim_back_ends);

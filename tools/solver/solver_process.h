@@ -1,6 +1,6 @@
 /* The program plimsoll-solver: it solves one model that it shares with the program that started it. */
-#ifndef PLIM_PLANNER_EXACT_SOLVER_PROCESS_H
-#define PLIM_PLANNER_EXACT_SOLVER_PROCESS_H
+#ifndef PLIM_TOOLS_SOLVER_SOLVER_PROCESS_H
+#define PLIM_TOOLS_SOLVER_SOLVER_PROCESS_H
 
 #include "planner/exact/back_end.h"
 

@@ -2,7 +2,7 @@
  * places in turn, so that the one told of last is never written to, the answer's into a third. A thread waits for the
  * end of the socket, which is the end of the program that asked. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include "planner/exact/solver_process.h"
+#include "tools/solver/solver_process.h"
 
 #include <math.h>
 #include <pthread.h>
