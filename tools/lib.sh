@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034 # the packages are for the scripts that read this
 # Shared by the scripts in this folder: say what happens, install what is missing.
 set -euo pipefail
 
