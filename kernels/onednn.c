@@ -223,6 +223,11 @@ static int walk_next_offer(walk *w) {
  * 240 (threads + 1) bytes a call, 4 KiB and more with one thread: over the 1 KiB that an op's transient objects may
  * take, unless there are 2 or 3 threads. The weight gradient of a 1x1 convolution with a stride and fewer than 16 input
  * channels writes behind its scratchpad. */
+#ifdef __clang__
+enum { WINOGRAD_THREADS = 2 }; /* libomp's teams take as much once more */
+#else
+enum { WINOGRAD_THREADS = 3 };
+#endif
 static int refused(const walk *w, const char *implementation) {
   const char *gemm = strstr(implementation, "gemm");
   int gemm_based = gemm && !(gemm - implementation >= 2 && strncmp(gemm - 2, "br", 2) == 0);
@@ -230,7 +235,7 @@ static int refused(const walk *w, const char *implementation) {
                      w->op->in[1].dim[1] < 16 && (w->op->attrs.stride[0] > 1 || w->op->attrs.stride[1] > 1);
   int winograd_gradient = strstr(implementation, "wino") && w->family->prop == dnnl_backward_weights;
   return strncmp(implementation, "ref", 3) == 0 || gemm_based || strstr(implementation, "ncsp") || few_channels ||
-         (winograd_gradient && (w->threads < 2 || w->threads > 3));
+         (winograd_gradient && (w->threads < 2 || w->threads > WINOGRAD_THREADS));
 }
 
 /* "onednn-direct-jit_1x1" out of ("direct", "jit_1x1:avx512_core"); Winograd has one implementation. */

@@ -1,4 +1,5 @@
-/* The include table of docs/design.md, enforced on every source file. */
+/* Rules for every source file: the include table of docs/design.md, one meaning a type name, one initialiser a set of
+ * options. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -77,7 +78,8 @@ static void check_file(const char *file) {
   (void)fclose(f);
 }
 
-static void walk(const char *folder) {
+/* Call `visit` with every source file of a folder. */
+static void walk(const char *folder, void (*visit)(const char *file)) {
   char path[4096];
   (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, folder);
   DIR *dir = opendir(path);
@@ -90,16 +92,16 @@ static void walk(const char *folder) {
     struct stat st;
     cr_assert(stat(path, &st) == 0);
     if (S_ISDIR(st.st_mode)) {
-      walk(child);
+      walk(child, visit);
     } else if (is_source(entry->d_name)) {
-      check_file(child);
+      visit(child);
     }
   }
   (void)closedir(dir);
 }
 
 Test(layers, no_file_includes_what_its_layer_may_not_see) {
-  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) walk(folders[i]);
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) walk(folders[i], check_file);
   cr_assert(files > 20 && includes > 20, "only %d files and %d includes were found", files, includes);
 }
 
@@ -109,4 +111,79 @@ Test(layers, the_rule_itself_can_refuse) {
   cr_assert(!allowed(layer_of("kernels/bn.inc"), "runtime/base/context.h"));
   cr_assert(allowed(layer_of("runtime/train/loop.c"), "planner/planner.h"));
   cr_assert(!allowed(layer_of("runtime/train/loop.c"), "planner/timeline.h"));
+}
+
+/* Names seen so far, each with the file that it was seen in. */
+enum { MOST_NAMES = 2048, NAME_BYTES = 64 };
+static struct { char name[NAME_BYTES], file[256]; } types[MOST_NAMES], options[MOST_NAMES];
+static int n_types, n_options, twice, initialisers;
+
+/* "} plim_thing;", which ends a definition; a name of a file's own has no prefix. */
+static void find_types(const char *file) {
+  char path[4096], line[4096], name[NAME_BYTES];
+  (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, file);
+  FILE *f = fopen(path, "r");
+  cr_assert(f, "cannot read %s", path);
+  while (fgets(line, sizeof line, f)) {
+    const char *end = strstr(line, "} plim_");
+    char mark = 0;
+    if (!end || (end != line && !begins(line, "typedef")) || sscanf(end, "} %63[a-z_0-9]%c", name, &mark) != 2)
+      continue;
+    if (mark != ';') continue;
+    for (int i = 0; i < n_types; i++) {
+      if (strcmp(types[i].name, name) != 0) continue;
+      twice++;
+      cr_expect(0, "%s is a type in %s and another in %s", name, types[i].file, file);
+    }
+    cr_assert(n_types < MOST_NAMES);
+    (void)snprintf(types[n_types].name, NAME_BYTES, "%s", name);
+    (void)snprintf(types[n_types++].file, sizeof types->file, "%s", file);
+  }
+  (void)fclose(f);
+}
+
+Test(layers, no_type_name_stands_for_two_types) {
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) walk(folders[i], find_types);
+  cr_assert(n_types > 150, "only %d types were found", n_types);
+  cr_assert_eq(twice, 0);
+}
+
+/* "size_t struct_bytes; ... sizeof(plim_thing_options)" in a header makes the struct one that a caller fills in. */
+static void find_options(const char *file) {
+  char path[4096], line[4096], name[NAME_BYTES];
+  if (!strstr(file, ".h")) return;
+  (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, file);
+  FILE *f = fopen(path, "r");
+  cr_assert(f, "cannot read %s", path);
+  while (fgets(line, sizeof line, f)) {
+    if (sscanf(line, " size_t struct_bytes; /* sizeof(%63[a-z_0-9]", name) != 1 || !strstr(name, "_options")) continue;
+    cr_assert(n_options < MOST_NAMES);
+    (void)snprintf(options[n_options].name, NAME_BYTES, "%s", name);
+    (void)snprintf(options[n_options++].file, sizeof options->file, "%s", file);
+  }
+  (void)fclose(f);
+}
+
+/* Lines "plim_thing_options plim_thing_options_default(..." of the header that has the struct. */
+static int initialisers_of(const char *name, const char *file) {
+  char path[4096], line[4096], wanted[2 * NAME_BYTES + 16];
+  (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, file);
+  (void)snprintf(wanted, sizeof wanted, "%s %s_default(", name, name);
+  FILE *f = fopen(path, "r");
+  cr_assert(f, "cannot read %s", path);
+  int count = 0;
+  while (fgets(line, sizeof line, f)) count += begins(line, wanted);
+  (void)fclose(f);
+  return count;
+}
+
+Test(layers, every_set_of_options_has_one_initialiser_beside_it) {
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) walk(folders[i], find_options);
+  cr_assert(n_options >= 10, "only %d sets of options were found", n_options);
+  for (int i = 0; i < n_options; i++) {
+    int count = initialisers_of(options[i].name, options[i].file);
+    cr_expect_eq(count, 1, "%s has %d initialisers in %s", options[i].name, count, options[i].file);
+    initialisers += count;
+  }
+  cr_assert_eq(initialisers, n_options);
 }

@@ -27,8 +27,7 @@ int main() {
   plim_program *program;
   plim_trainer *trainer;
   must(plim_dataset_load(ctx, "synthetic", &noise, &data));
-  plim_device_options device_options = {};
-  device_options.struct_bytes = sizeof device_options;
+  plim_device_options device_options = plim_device_options_default();
   must(plim_device_open(ctx, "cpu", &device_options, &device));
   plim_net_options shape = plim_net_options_default();
   shape.batch = 16;
@@ -42,10 +41,8 @@ int main() {
   must(plim_program_begin(device, net, nullptr, &program));
   plim_plan_options plan = plim_plan_options_default();
   must(plim_program_plan(program, &plan));
-  plim_trainer_options train = {};
-  train.struct_bytes = sizeof train;
+  plim_trainer_options train = plim_trainer_options_default();
   train.seed = 1;
-  train.exec.struct_bytes = sizeof train.exec;
   train.schedule.rate = 0.1f;
   train.schedule.total_steps = 5;
   must(plim_trainer_open(device, data, program, &train, &trainer));
