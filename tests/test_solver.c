@@ -255,6 +255,24 @@ Test(solver, the_data_directory_is_the_user_s) {
   cr_assert_str_empty(path);
 }
 
+Test(solver, a_library_is_found_under_its_other_name) {
+  typedef struct functions {
+    double (*cosine)(double x);
+  } functions;
+  static const plim_library_symbol symbols[] = {{"cos", offsetof(functions, cosine)}};
+  const plim_library_spec spec = {.name = "Solver",
+                                  .file = "libno_such_solver.so.9",
+                                  .other_file = "libm.so.6",
+                                  .remedy = "fetch it",
+                                  .n_symbols = 1,
+                                  .symbol = symbols};
+  functions f;
+  char path[PLIM_LIBRARY_PATH_BYTES];
+  cr_assert_eq(plim_library_open(ctx, &spec, &f, path), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_str_eq(path, "libm.so.6");
+  cr_assert_float_eq(f.cosine(0), 1, 0);
+}
+
 Test(solver, other_major_versions_of_a_library_are_refused_with_the_remedy) {
   const plim_library_spec spec = {.name = "Solver", .remedy = "fetch another", .major = 2};
   cr_assert_eq(plim_library_known(ctx, &spec, "lib.so", "2.10.8"), PLIM_OK);

@@ -1,7 +1,6 @@
-/* CBC as a back end, through the C interface of version 2 (Debian's coinor-libcbc3). It takes columns, not rows. Its
- * time limit counts processor time unless told otherwise, and points to begin with make it print: it gets a cutoff
- * instead.
- * Source: Forrest, Lougee-Heimel, CBC User Guide, 2005; Cbc_C_Interface.h. */
+/* CBC as a back end, through the C interface of version 2 (Debian's coinor-libcbc3, coinor-libcbc3.1). It takes
+ * columns, not rows. Its time limit counts processor time unless told otherwise, and points to begin with make it
+ * print: it gets a cutoff instead. Source: Forrest, Lougee-Heimel, CBC User Guide, 2005; Cbc_C_Interface.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +46,10 @@ static const plim_library_spec library = {
     .name = "CBC",
     .environment = "PLIM_CBC",
     .file = "libCbcSolver.so.3",
-    .remedy = "Debian's package is coinor-libcbc3, or PLIM_CBC=FILE names a libCbcSolver.so.3",
+    .other_file = "libCbcSolver.so.3.1", /* Debian 13 */
+    .remedy =
+        "Debian's package is coinor-libcbc3 (coinor-libcbc3.1 from Debian 13 on), or PLIM_CBC=FILE names a "
+        "libCbcSolver.so.3",
     .major = 2,
     .n_symbols = sizeof symbols / sizeof symbols[0],
     .symbol = symbols,

@@ -77,6 +77,10 @@ static void *open_any(const plim_library_spec *spec, char *path, char *why) {
   }
   (void)snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s", spec->file);
   void *handle = open_file(path);
+  if (!handle && spec->other_file) {
+    (void)snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s", spec->other_file);
+    handle = open_file(path);
+  }
   if (handle) return handle;
   plim_library_folder(folder);
   int n = snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s/%s", folder, spec->installed ? spec->installed : spec->file);
