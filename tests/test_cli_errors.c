@@ -78,7 +78,7 @@ static const bad_input inputs[] = {
     {"plan " NETWORK "--time-limit 1000s --svg /", 5, "/: is a folder, not a file"},
     {"train " SMALL "--rate 1e9 --steps 50", 5, "the loss of step "},
     {"train " SMALL "--arithmetic none.json", 3, "none.json"},
-    {"compare " SMALL, 2, "compare needs a cap"},
+    {"compare " SMALL, 2, "compare requires --memory SIZE"},
     {"check none.json", 3, "none.json"},
     {"check", 2, "PLAN is missing"},
     {"check a b", 2, "one argument too many: b"},

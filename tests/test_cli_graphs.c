@@ -202,7 +202,7 @@ static const struct {
 } inputs[] = {
     {"import xn net.json -o o.json", 2, "graphs are not imported from \"xn\"; did you mean \"nx\"?"},
     {"import nx", 2, "FILE is missing"},
-    {"import nx net.json", 2, "import needs -o FILE"},
+    {"import nx net.json", 2, "import requires -o FILE"},
     {"import nx none.json -o o.json", 3, "none.json"},
     {"import nx g.json -o o.json", 3, "nodes: is missing"},
     {"gen layerd -o o.json", 2, "did you mean \"layered\"?"},

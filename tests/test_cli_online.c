@@ -171,7 +171,7 @@ Test(cli_online, refuses_what_makes_no_sense) {
   (void)plim_test_program("simulate --graph g.json --online dtr --planner search");
   plim_test_expect(2, "cannot be combined: a run is online, without a plan, or has one");
   (void)plim_test_program("simulate --online dtr");
-  plim_test_expect(2, "needs --graph FILE");
+  plim_test_expect(2, "requires --graph FILE");
   (void)plim_test_program("gen chain --ops 30 -o made.json");
   plim_test_expect(0, "");
   (void)plim_test_program("simulate --graph made.json --online dtr --addresses none");
@@ -289,8 +289,9 @@ Test(cli_online, figures_of_a_run_whose_cap_changes_are_of_the_whole_run) {
 
 Test(cli_online, cap_to_come_that_nothing_fits_into_is_refused_before_the_run) {
   (void)plim_test_program("train " SMALL "--memory-at 2=600KiB --steps 3");
-  plim_test_expect(
-      4, "--memory-at, step 2: mlp with batch 16 does not fit into 600.0 KiB (614400 bytes): the smallest budget");
+  plim_test_expect(4,
+                   "--memory-at, step 2: mlp with batch 16 and the kernels of the run's first plan does not fit into "
+                   "600.0 KiB (614400 bytes): ");
   (void)plim_test_program("train " SMALL "--memory-at 2 --steps 3");
   plim_test_expect(2, "is not STEP=SIZE");
   (void)plim_test_program("train " SMALL "--memory-at 99999999999999999999=50%% --steps 3");

@@ -199,11 +199,11 @@ static const struct {
   int status;
   const char *words;
 } wrong[] = {
-    {"step o.jsonl --json", 2, "--json needs --at N or --find VALUE"},
+    {"step o.jsonl --json", 2, "--json requires --at N or --find VALUE"},
     {"step o.jsonl --find stem.con --json", 2, "did you mean \"stem.conv\"?"},
     {"step o.jsonl --at 99999 --json", 2, "the steps of this plan are 0 to"},
-    {"what-if o.jsonl --json", 2, "needs --at N, 0 to"},
-    {"what-if o.jsonl --at 99999", 2, "needs --at N, 0 to"},
+    {"what-if o.jsonl --json", 2, "requires --at N, 0 to"},
+    {"what-if o.jsonl --at 99999", 2, "requires --at N, 0 to"},
     {"what-if o.jsonl --at 60 --online coop", 2, "--online requires --graph"},
     {"what-if o.jsonl --at 60 --policy copo", 2, "did you mean \"coop\"?"},
     {"what-if o.jsonl --at 60 --memory 12parsecs", 2, "12parsecs"},

@@ -97,7 +97,7 @@ Test(cli_trace_online, what_would_have_come_of_another_policy_or_cap_stands_besi
   expect_words("w needs a policy, and may have a size");
   expect_words("no online policy is called \"nobody\"");
   last_run = plim_test_program("trace what-if o.jsonl --memory 1GiB");
-  plim_test_expect(2, "needs --at N, 0 to ");
+  plim_test_expect(2, "requires --at N, 0 to ");
 }
 
 Test(cli_trace_online, a_page_of_a_run_that_did_not_end_says_so) {

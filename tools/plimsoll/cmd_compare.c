@@ -49,7 +49,7 @@ static plim_status prepare(comparison *c) {
   PLIM_TRY(session_program(s));
   PLIM_TRY(session_planning(s));
   if (s->planning.budget_bytes == INT64_MAX) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "compare needs a cap: --memory SIZE");
+    return plim_fail(s->ctx, PLIM_EUSAGE, "compare requires --memory SIZE");
   }
   PLIM_TRY(session_plan(s));
   c->program[CAPPED] = s->program;

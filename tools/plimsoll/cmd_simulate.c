@@ -133,7 +133,7 @@ done:
 static plim_status simulate(session *s) {
   plim_graph *graph = NULL;
   simulation sim;
-  if (!s->o->graph) return plim_fail(s->ctx, PLIM_EUSAGE, "simulate needs --graph FILE");
+  if (!s->o->graph) return plim_fail(s->ctx, PLIM_EUSAGE, "simulate requires --graph FILE");
   interrupt_at_once(1); /* a policy's run keeps nothing, a planner its best plan */
   PLIM_TRY(plim_graph_load(s->ctx, s->o->graph, &graph));
   interrupt_at_once(s->o->online != NULL);

@@ -35,7 +35,7 @@ static plim_status step_by_hand(session *s, const traced *t, const traced *other
 static plim_status step(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
   if (o->find) return (o->json ? trace_json_value : trace_view_value)(t, o->find, stdout);
-  if (o->at < 0 && o->json) return plim_fail(s->ctx, PLIM_EUSAGE, "trace step --json needs --at N or --find VALUE");
+  if (o->at < 0 && o->json) return plim_fail(s->ctx, PLIM_EUSAGE, "trace step --json requires --at N or --find VALUE");
   if (o->at < 0) return step_by_hand(s, t, other);
   if (o->at >= t->plan->n_steps) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the steps of this plan are 0 to %d", (long long)o->at,
@@ -56,7 +56,7 @@ static int ends_in(const char *path, const char *end) {
 static plim_status export(session *s, const traced *t, const traced *other) {
   const char *to = s->o->output;
   (void)other;
-  if (!to) return plim_fail(s->ctx, PLIM_EUSAGE, "trace export needs -o FILE: where the events go");
+  if (!to) return plim_fail(s->ctx, PLIM_EUSAGE, "trace export requires -o FILE: where the events go, or the page");
   if (ends_in(to, ".html")) return trace_html(t, to);
   if (ends_in(to, ".json") || plim_file_is_direct(to)) return trace_export(t, to);
   return plim_fail(s->ctx, PLIM_EUSAGE, "%s ends neither in .json, for events, nor in .html, for a page", to);
@@ -64,7 +64,7 @@ static plim_status export(session *s, const traced *t, const traced *other) {
 
 static plim_status diff(session *s, const traced *t, const traced *other) {
   int same = 0;
-  if (!other) return plim_fail(s->ctx, PLIM_EUSAGE, "trace diff needs --with FILE: the other trace");
+  if (!other) return plim_fail(s->ctx, PLIM_EUSAGE, "trace diff requires --with FILE: the other trace");
   PLIM_TRY(trace_diff(t, other, s->o->json, stdout, &same));
   s->answered = 1;
   return same ? PLIM_OK : plim_fail(s->ctx, PLIM_EDIFF, "the two runs differ");
@@ -74,7 +74,7 @@ static plim_status what_if(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
   (void)other;
   if (o->at < 0 || o->at >= t->plan->n_steps) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "trace what-if needs --at N, 0 to %d", (int)t->plan->n_steps - 1);
+    return plim_fail(s->ctx, PLIM_EUSAGE, "trace what-if requires --at N, 0 to %d", (int)t->plan->n_steps - 1);
   }
   const char *memory = o->then_memory ? o->then_memory : o->graph ? NULL : o->memory;
   return trace_what_if(t, (int32_t)o->at, o->policy, memory, o->json, stdout);
@@ -105,7 +105,7 @@ static plim_status act_on(session *s, action *run) {
   traced t = {.ctx = s->ctx}, other = {.ctx = s->ctx};
   plim_status status = open_run(s, &t);
   if (status == PLIM_OK && s->o->with) status = traced_open(s->ctx, s->o->with, &other);
-  if (status == PLIM_OK && t.unlike_step >= 0) {
+  if (status == PLIM_OK && t.unlike_step >= 0 && !s->o->quiet) {
     (void)fprintf(stderr, "plimsoll: %s, played again, differs from step %d on: only a plan's reasons are known\n",
                   t.plan->planner, (int)t.unlike_step);
   }

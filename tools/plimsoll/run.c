@@ -109,6 +109,9 @@ static void add_cap(figures *f, int column, const session *s, const plim_plan *p
     figures_bytes(f, column, "budget_bytes", "cap", plan->budget_bytes);
     figures_note(f, column, " (%.1f %% of keep-all)",
                  (double)plan->budget_bytes * 100 / (double)s->keep_all->arena_bytes);
+    if (s->o->plan && s->o->memory && plan == s->program->plan[PLIM_PROGRAM_TRAIN])
+      figures_note(f, column, ", as %s says; it fits into --memory %s", s->o->plan, s->o->memory);
+    if (session_uses_heap(s)) figures_note(f, column, " of the plan; allocations have none");
   }
 }
 
