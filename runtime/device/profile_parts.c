@@ -128,27 +128,40 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static plim_status time_part(comparison *k, const plim_profile_group *group, plim_profile_case *c, int32_t passes) {
+/* Kept, and its time not known. */
+static int wants_time(const plim_profile_case *c) {
+  return !c->dropped && c->variant.time_ns < 0;
+}
+
+/* In every pass the whole runs once, then each part. */
+static plim_status time_parts(comparison *k, const plim_profile_group *group, int32_t passes) {
+  plim_profile_case *part = &k->set->cases[group->first_part];
   const plim_profile_case *whole = &k->set->cases[group->whole];
-  int64_t whole_ns = INT64_MAX, part_ns = INT64_MAX, time_ns;
+  int64_t part_ns[PLIM_PROFILE_VARIANTS], whole_ns = INT64_MAX, time_ns;
+  for (int32_t i = 0; i < group->n_parts; i++) part_ns[i] = INT64_MAX;
   for (int32_t pass = 0; pass < passes; pass++) {
     PLIM_TRY(plim_measure_run(&k->memory, group, whole, &time_ns));
     whole_ns = smaller(whole_ns, time_ns);
-    PLIM_TRY(plim_measure_run(&k->memory, group, c, &time_ns));
-    part_ns = smaller(part_ns, time_ns);
+    for (int32_t i = 0; i < group->n_parts; i++) {
+      if (!wants_time(&part[i])) continue;
+      PLIM_TRY(plim_measure_run(&k->memory, group, &part[i], &time_ns));
+      part_ns[i] = smaller(part_ns[i], time_ns);
+    }
   }
-  c->variant.time_ns = (int64_t)((double)part_ns / (double)(whole_ns + 1) * (double)whole->variant.time_ns) + 1;
+  double scale = (double)whole->variant.time_ns / (double)(whole_ns + 1);
+  for (int32_t i = 0; i < group->n_parts; i++) {
+    if (wants_time(&part[i])) part[i].variant.time_ns = (int64_t)((double)part_ns[i] * scale) + 1;
+  }
   return PLIM_OK;
 }
 
 static plim_status measure_group(comparison *k, const plim_profile_group *group, int32_t passes) {
-  int unknown = 0;
+  int unknown = 0, wanted = 0;
   PLIM_TRY(visit(k->set, group, k, &unknown));
   for (int32_t i = group->first_part; i < group->first_part + group->n_parts; i++) {
-    plim_profile_case *c = &k->set->cases[i];
-    if (!c->dropped && c->variant.time_ns < 0) PLIM_TRY(time_part(k, group, c, passes));
+    wanted |= wants_time(&k->set->cases[i]);
   }
-  return PLIM_OK;
+  return wanted ? time_parts(k, group, passes) : PLIM_OK;
 }
 
 /* Prepare the wholes of the groups that have something to measure; needs are 0 when none has. */
