@@ -45,7 +45,7 @@ Test(cli_trace, a_step_is_shown_with_its_arena_its_residents_and_what_is_absent)
   expect_words("step 20 of ");
   expect_words("  |p");
   expect_words("a activation");
-  expect_words("values that are there all the time");
+  expect_words(" persistent values");
   expect_words("next use");
 }
 

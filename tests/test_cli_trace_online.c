@@ -33,7 +33,7 @@ Test(cli_trace_online, evictions_of_an_online_run_have_their_windows_scores_and_
   expect_words("  taken: addresses ");
   expect_words("  runner-up: addresses ");
   expect_words(" = own ");
-  expect_words("there all the time: (");
+  expect_words("persistent: (");
   expect_words("  pinned for ");
   expect_words("[=] taken (-) runner-up");
   expect_words(" again, ");

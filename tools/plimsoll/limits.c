@@ -86,8 +86,7 @@ static void print_turn(const plim_limit_report *r) {
     printf("; step %lld went on online behind its operation %d, at %.2f %% overhead", (long long)r->step - 1,
            (int)r->turned_at, r->turned_percent);
   } else if (r->arena_after < r->arena_before) {
-    printf("; step %lld kept its bytes to its end: in none of its operations there was a way to go on in fewer",
-           (long long)r->step - 1);
+    printf("; step %lld could not shrink while it ran; the new budget applies after it", (long long)r->step - 1);
   }
 }
 

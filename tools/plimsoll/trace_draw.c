@@ -219,7 +219,7 @@ static void put_left(screen *s, int columns) {
   }
   int32_t shown = s->n_residents - s->first;
   if (shown >= rows) return;
-  (void)snprintf(text, sizeof text, "%d more are there all the time", (int)s->n_kept);
+  (void)snprintf(text, sizeof text, "%d more are persistent", (int)s->n_kept);
   put(ROW_BODY + shown, MARGIN + 2, columns - MARGIN - 2, text);
 }
 

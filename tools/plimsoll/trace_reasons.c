@@ -75,7 +75,7 @@ static void print_bar(const traced *t, const plim_story_piece *p, FILE *to) {
       if (p->by < 0) fprintf(to, "cannot be made again in time:");
       return;
     case PLIM_PIECE_PERSISTENT:
-      fprintf(to, "there all the time:");
+      fprintf(to, "persistent:");
       return;
     case PLIM_PIECE_INPUT:
       fprintf(to, "written from outside, made by no op:");
@@ -126,10 +126,10 @@ static void print_request(const traced *t, const plim_story_choice *c, const pli
 }
 
 static void print_single(const traced *t, const plim_story_reasons *why, FILE *to) {
-  fprintf(to, "  goes:\n");
+  fprintf(to, "  evicted:\n");
   print_terms(t, &why->piece[why->taken], to);
   if (why->runner_up < 0) return;
-  fprintf(to, "  would be next:\n");
+  fprintf(to, "  next candidate:\n");
   print_terms(t, &why->piece[why->runner_up], to);
 }
 

@@ -116,8 +116,7 @@ static void print_persistent(const traced *t, const plim_resident *row, int32_t 
     bytes += t->plan->life[row[i].life].bytes;
     count++;
   }
-  if (count > 0)
-    fprintf(to, "%12s  %10s  %d values that are there all the time\n", "", size_text(bytes, size), (int)count);
+  if (count > 0) fprintf(to, "%12s  %10s  %d persistent values\n", "", size_text(bytes, size), (int)count);
 }
 
 plim_status trace_view_residents(const traced *t, int32_t step, FILE *to) {
