@@ -77,6 +77,7 @@ static const bad_input inputs[] = {
     {"plan " NETWORK "--time-limit 1000s -o none/p.json", 5, "none/p.json: the folder is not there"},
     {"plan " NETWORK "--time-limit 1000s --svg /", 5, "/: is a folder, not a file"},
     {"train " SMALL "--rate 1e9 --steps 50", 5, "the loss of step "},
+    {"train " SMALL "--numerics fats", 3, "--numerics fats: there is no such file, and it is none of auto, fastest"},
     {"train " SMALL "--arithmetic none.json", 3, "none.json"},
     {"compare " SMALL, 2, "compare requires --memory SIZE"},
     {"check none.json", 3, "none.json"},

@@ -63,7 +63,12 @@ static plim_status numerics_of_checkpoint(session *s) {
 
 static plim_status numerics_of_file(session *s) {
   int is_checkpoint = 0;
-  PLIM_TRY(plim_checkpoint_is(s->ctx, s->o->numerics, &is_checkpoint));
+  plim_status status = plim_checkpoint_is(s->ctx, s->o->numerics, &is_checkpoint);
+  if (status == PLIM_ENOFILE) {
+    return plim_fail(s->ctx, PLIM_ENOFILE,
+                     "--numerics %s: there is no such file, and it is none of auto, fastest and small", s->o->numerics);
+  }
+  PLIM_TRY(status);
   return is_checkpoint ? numerics_of_checkpoint(s) : numerics_of_file_plan(s);
 }
 
