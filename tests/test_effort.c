@@ -1,0 +1,183 @@
+/* The effort in a context: its deadline, and that planner and packer end soon after it. Time is a clock of the test
+ * that counts how often it is read, so that nothing depends on how busy the machine is. */
+#include "runtime/base/effort.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "planner/pack/skyline.h"
+#include "planner/pack/solve.h"
+#include "planner/pack/validate.h"
+#include "planner/planner.h"
+#include "runtime/graph/check.h"
+#include "runtime/graph/generate.h"
+#include "runtime/graph/profile.h"
+#include "tests/support/random.h"
+
+static int64_t count(void *user) {
+  return ++*(int64_t *)user;
+}
+
+static plim_context *context_with_clock(int64_t *reads) {
+  plim_context *ctx = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  plim_effort_set_clock(ctx, count, reads);
+  return ctx;
+}
+
+Test(effort, without_a_deadline_it_is_never_over_and_the_clock_is_not_read) {
+  int64_t reads = 0;
+  plim_context *ctx = context_with_clock(&reads);
+  for (int i = 0; i < 1000; i++) cr_assert(!plim_effort_over(ctx, PLIM_EFFORT_LOOK));
+  cr_assert_eq(reads, 0);
+  cr_assert_eq(plim_effort_left_ns(ctx), INT64_MAX);
+  plim_context_free(ctx);
+}
+
+Test(effort, the_clock_is_read_once_for_so_much_work_and_the_end_is_remembered) {
+  int64_t reads = 0;
+  plim_context *ctx = context_with_clock(&reads);
+  int64_t outer_ns = plim_effort_begin(ctx, 4);
+  int32_t asked = 0;
+  while (!plim_effort_over(ctx, PLIM_EFFORT_LOOK / 10)) asked++;
+  cr_assert_eq(reads, 4);
+  cr_assert(asked > 20 && asked <= 40, "%d", (int)asked);
+  cr_assert(plim_effort_over(ctx, 7));
+  cr_assert_eq(reads, 4);
+  cr_assert_eq(plim_effort_late(ctx), 7);
+  cr_assert_eq(plim_effort_end(ctx, outer_ns, PLIM_OK), PLIM_OK);
+  plim_context_free(ctx);
+}
+
+Test(effort, the_end_of_a_part_is_not_the_end_of_the_whole) {
+  int64_t reads = 0;
+  plim_context *ctx = context_with_clock(&reads);
+  int64_t none = plim_effort_begin(ctx, 1000), outer_ns = plim_effort_begin(ctx, 1);
+  cr_assert_eq(plim_effort_deadline(ctx), 1);
+  cr_assert_eq(plim_effort_begin(ctx, 500), 1); /* no part has more than the whole */
+  cr_assert_eq(plim_effort_deadline(ctx), 1);
+  cr_assert(plim_effort_over(ctx, 0));
+  cr_assert_eq(plim_effort_end(ctx, outer_ns, PLIM_ECANCEL), PLIM_OK);
+  cr_assert(!plim_effort_over(ctx, 0));
+  int64_t held_ns = plim_effort_begin_last(ctx, 2000);
+  cr_assert_eq(plim_effort_deadline(ctx), 2000);
+  cr_assert_eq(plim_effort_end(ctx, held_ns, PLIM_ENOFIT), PLIM_ENOFIT);
+  cr_assert_eq(plim_effort_deadline(ctx), 1000);
+  plim_context_cancel(ctx);
+  cr_assert_eq(plim_effort_end(ctx, none, PLIM_ECANCEL), PLIM_ECANCEL);
+  plim_context_free(ctx);
+}
+
+/* ---- the planner ---- */
+
+enum { MOST_LATE = 20000000 /* work after the end, about nanoseconds */ };
+static const int64_t ends[] = {1, 2, 5, 20, 100, 500, 2000};
+enum { ENDS = sizeof ends / sizeof *ends };
+
+typedef struct shape {
+  const char *name;
+  int32_t n, unpacked, percent;
+} shape;
+static const shape shapes[] = {
+    {"layered", 300, 0, 80}, {"layered", 3200, 1, 70}, {"transformer", 900, 0, 60}, {"chain", 3200, 0, 50}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Ends of the effort at several moments: a checked plan or a refusal, and little work after the end. */
+static void plan_until(const shape *s, int64_t end_ns) {
+  int64_t reads = 0;
+  plim_context *ctx = context_with_clock(&reads);
+  plim_generate_options generate = plim_generate_options_default(s->name);
+  plim_plan_options options = plim_plan_options_default();
+  plim_graph *graph = NULL;
+  plim_profile *profile = NULL;
+  plim_plan *all = NULL, *plan = NULL;
+  plim_plan_floor floor;
+  generate.n = s->n;
+  cr_assert_eq(plim_graph_generate(ctx, &generate, &graph), PLIM_OK);
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  options.unpacked = s->unpacked;
+  int64_t none = plim_effort_begin(ctx, end_ns), before = plim_effort_late(ctx);
+  cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &all), PLIM_OK, "%s", plim_context_error(ctx));
+  options.budget_bytes = (s->unpacked ? all->peak_bytes : all->arena_bytes) / 100 * s->percent;
+  plim_status status = plim_plan_make(ctx, graph, profile, &options, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s, %lld: %s", s->name, (long long)end_ns,
+            plim_context_error(ctx));
+  if (plan) cr_assert_eq(plim_plan_check(ctx, graph, plan), PLIM_OK);
+  status = plim_plan_smallest(ctx, graph, profile, &options, &floor, NULL);
+  cr_assert_eq(status, PLIM_OK, "%s, %lld: %s", s->name, (long long)end_ns, plim_context_error(ctx));
+  cr_assert(floor.cut_short);
+  int64_t late = plim_effort_late(ctx) - before;
+  cr_assert_lt(late, MOST_LATE, "%s, %lld: %lld", s->name, (long long)end_ns, (long long)late);
+  cr_assert_eq(plim_effort_end(ctx, none, PLIM_OK), PLIM_OK);
+  plim_plan_free(plan);
+  plim_plan_free(all);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  plim_context_free(ctx);
+}
+
+Test(effort, a_plan_or_a_refusal_comes_soon_after_the_end_whenever_that_is) {
+  for (int s = 0; s < SHAPES; s++) {
+    for (int e = 0; e < ENDS; e++) plan_until(&shapes[s], ends[e]);
+  }
+}
+
+/* ---- the packer ---- */
+
+static plim_box *overlapping(int32_t n, int64_t *sum) {
+  plim_box *box = malloc((size_t)n * sizeof *box);
+  uint64_t random = 3;
+  cr_assert(box);
+  *sum = 0;
+  for (int32_t i = 0; i < n; i++) {
+    box[i] = (plim_box){i, n + i, 512 * test_random_between(&random, 1, 2000), -1};
+    *sum += box[i].bytes;
+  }
+  return box;
+}
+
+Test(effort, very_many_lives_that_all_overlap_are_packed_when_there_is_no_time) {
+  enum { MANY = 100000 };
+  int64_t reads = 0, sum, height, *offset = malloc(MANY * sizeof *offset);
+  plim_context *ctx = context_with_clock(&reads);
+  plim_box *box = overlapping(MANY, &sum);
+  plim_boxes boxes = {.n = MANY, .align = 512, .box = box};
+  cr_assert(offset);
+  int64_t none = plim_effort_begin(ctx, 1);
+  cr_assert_eq(plim_pack_boxes(ctx, &boxes, 0, 24, INT64_MAX, offset, &height, NULL), PLIM_OK);
+  cr_assert_eq(height, sum);
+  cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, height), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_lt(plim_effort_late(ctx), MOST_LATE);
+  cr_assert_eq(plim_effort_end(ctx, none, PLIM_OK), PLIM_OK);
+  free(box);
+  free(offset);
+  plim_context_free(ctx);
+}
+
+Test(effort, boxes_stacked_on_the_skyline_never_overlap) {
+  enum { N = 300, ROUNDS = 50 };
+  plim_context *ctx = NULL;
+  uint64_t random = 5;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  for (int round = 0; round < ROUNDS; round++) {
+    int32_t n = (int32_t)test_random_between(&random, 1, N), order[N];
+    int64_t offset[N], longest = test_random_between(&random, 1, N);
+    plim_box box[N];
+    plim_units units;
+    plim_skyline *skyline = NULL;
+    for (int32_t b = 0; b < n; b++) {
+      int64_t begin = test_random_between(&random, 0, N), length = test_random_between(&random, 1, longest);
+      box[b] = (plim_box){begin, begin + length, test_random_between(&random, 1, 100), -1};
+      order[b] = b;
+    }
+    plim_boxes boxes = {.n = n, .align = 1, .box = box};
+    cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+    cr_assert_eq(plim_skyline_new(&units, &skyline), PLIM_OK);
+    int64_t height = plim_skyline_run(skyline, order, offset);
+    cr_assert_geq(height, units.load);
+    cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, height), PLIM_OK, "%s", plim_context_error(ctx));
+    plim_skyline_free(skyline);
+    plim_units_free(&units);
+  }
+  plim_context_free(ctx);
+}
