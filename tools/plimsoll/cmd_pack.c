@@ -143,6 +143,8 @@ static plim_status pack(session *s) {
   interrupt_at_once(1);
   PLIM_CHECK(load(s, &lives));
   interrupt_at_once(0); /* the lowest packing so far is kept */
+  session_reserve(s);
+  if (s->o->time_limit > 0) wanted.time_limit_ns = session_left_ns(s);
   plim_boxes boxes = plim_lives_boxes(lives, 1);
   PLIM_CHECK(plim_allocate(s->ctx, lives->n, sizeof *offset, &offset));
   status = plim_pack_solve(s->ctx, &boxes, &wanted, offset, &found);

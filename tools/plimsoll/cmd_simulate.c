@@ -108,6 +108,7 @@ static plim_status simulate_graph(session *s, const simulation *sim) {
   simulation_addresses addresses = addresses_of(s->o);
   simulated r = {.plan = NULL};
   plim_plan_options wanted = planning(s->o);
+  if (wanted.time_limit_ns > 0) wanted.time_limit_ns = session_left_ns(s);
   int64_t budget, whole, begin_ns = plim_now_ns();
   plim_status status = PLIM_OK;
   double seconds;
