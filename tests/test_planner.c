@@ -186,7 +186,7 @@ Test(planner, a_tie_within_three_percent_goes_to_less_workspace) {
   plim_variant variant[3 * 6];
   int32_t first[7];
   cr_assert_leq(c.graph->n_ops, 6);
-  for (int32_t op = 0; op < c.graph->n_ops; op++) {
+  for (int32_t op = 0; op < c.graph->n_ops && op < 6; op++) {
     const plim_variant rows[] = {{"large", "x", 1000, 4096}, {"small", "y", 1030, 1024}, {"slow", "y", 1031, 0}};
     memcpy(&variant[3 * op], rows, sizeof rows);
     first[op] = 3 * op;
