@@ -192,7 +192,7 @@ static const char *name_end(const char *name, int width, char *text) {
 static void put_resident(const screen *s, int32_t i, int row, int columns) {
   const plim_resident *r = &s->resident[i];
   const plim_life *life = &s->t->plan->life[r->life];
-  char text[TEXT], cut[TEXT], size[PLIM_SIZE_TEXT_BYTES], next[32] = "-", place[TRACED_ADDRESS_BYTES];
+  char text[2 * TEXT], cut[TEXT], size[PLIM_SIZE_TEXT_BYTES], next[32] = "-", place[TRACED_ADDRESS_BYTES];
   int address = columns >= LEFT_WITH_ADDRESS, name = columns - 19 - (address ? 12 : 0);
   if (r->next_use >= 0) (void)snprintf(next, sizeof next, "%d", (int)r->next_use);
   int n = address ? snprintf(text, sizeof text, "%11s ", traced_address(life->offset, place)) : 0;
