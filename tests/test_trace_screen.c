@@ -212,12 +212,16 @@ Test(trace_screen, sigterm_ends_the_program_on_a_screen_and_in_lines) {
   plim_test_expect(124, ""); /* timeout's own: it had to signal, and once was enough */
 }
 
+/* The shell waits for a line before it goes on, so that what is drawn after it can be told from what was there. */
 Test(trace_screen, control_z_stops_the_program_and_fg_goes_on) {
-  plim_test_terminal_open("set -m; $PLIMSOLL trace step o.jsonl; echo stopped here; fg >/dev/null; echo ended $?",
-                          "vt100", 24, 80);
+  plim_test_terminal_open(
+      "set -m; $PLIMSOLL trace step o.jsonl; echo stopped here; read line; fg >/dev/null; echo ended $?", "vt100", 24,
+      80);
   plim_test_terminal_expect("q quit");
   plim_test_terminal_keys("\032");
   plim_test_terminal_expect("stopped here");
+  plim_test_terminal_resize(24, 80); /* the same size: nothing but a blank picture */
+  plim_test_terminal_keys("\n");
   plim_test_terminal_expect("q quit");
   plim_test_terminal_keys("q");
   plim_test_terminal_expect("ended 0");
