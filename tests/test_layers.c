@@ -30,6 +30,7 @@ static const layer layers[] = {
      {BASE, "runtime/graph/", "runtime/arena/", "kernels/table.h", "kernels/parts.h", "runtime/device/",
       "runtime/exec/"}},
     {"runtime/train/", {BASE, "runtime/", "planner/planner.h", "kernels/table.h"}},
+    {"tools/include/", {"runtime/", "planner/", "kernels/op.h", "kernels/table.h", "plimsoll/"}},
     {"tools/", {"runtime/", "planner/", "kernels/op.h", "kernels/philox.h", "kernels/table.h", "tools/"}},
     {"examples/", {"runtime/", "planner/", "kernels/op.h", "kernels/philox.h", "kernels/table.h"}},
     {"tests/plain/", {"criterion/criterion.h" /* its own */}},

@@ -1,10 +1,10 @@
 # cmake --install BUILD --prefix P: libraries, public headers, pkg-config files and CMake package (all of them find
 # each other from where they lie), program, manual page, completions, licence and documents.
 set(libraries plimsoll-plan)
-set(headers ${plim_plan_headers} include/plimsoll/plan.h)
+set(headers ${plim_plan_headers} tools/include/plimsoll/plan.h)
 if(NOT PLIM_PLAN_ONLY)
   list(APPEND libraries plimsoll)
-  list(APPEND headers ${plim_run_headers} include/plimsoll/plimsoll.h)
+  list(APPEND headers ${plim_run_headers} tools/include/plimsoll/plimsoll.h)
 endif()
 foreach(library ${libraries})
   install(TARGETS ${library} EXPORT plimsoll-targets)
@@ -14,7 +14,7 @@ foreach(library ${libraries})
 endforeach()
 foreach(header ${headers})
   get_filename_component(folder ${header} DIRECTORY)
-  string(REGEX REPLACE "^include/plimsoll" "" folder "${folder}")
+  string(REGEX REPLACE "^tools/include/plimsoll" "" folder "${folder}")
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plimsoll/${folder})
 endforeach()
 
@@ -37,13 +37,13 @@ endif()
 foreach(library ${libraries})
   string(REGEX REPLACE "^plimsoll-" "" name ${library})
   set(pc_static_links "${plim_${name}_static_links}")
-  configure_file(cmake/${library}.pc.in ${PROJECT_BINARY_DIR}/generated/${library}.pc @ONLY)
+  configure_file(tools/cmake/${library}.pc.in ${PROJECT_BINARY_DIR}/generated/${library}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/generated/${library}.pc DESTINATION ${pc_folder})
 endforeach()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/plimsoll)
 include(CMakePackageConfigHelpers)
-configure_package_config_file(cmake/plimsoll-config.cmake.in ${PROJECT_BINARY_DIR}/generated/plimsoll-config.cmake
+configure_package_config_file(tools/cmake/plimsoll-config.cmake.in ${PROJECT_BINARY_DIR}/generated/plimsoll-config.cmake
   INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/plimsoll-config-version.cmake
   COMPATIBILITY SameMinorVersion)

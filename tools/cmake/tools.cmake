@@ -11,7 +11,7 @@ endif()
 
 # plim_own(TARGET): compile one of our targets as all of them are compiled.
 function(plim_own target)
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tools/include
     ${PROJECT_BINARY_DIR}/generated)
   target_include_directories(${target} SYSTEM PRIVATE ${JANSSON_INCLUDE_DIRS})
   target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L PLIM_VERSION="${PROJECT_VERSION}")
@@ -49,7 +49,7 @@ function(plim_library name file objects)
   set(libraries ${file})
   set_target_properties(${file} PROPERTIES EXPORT_NAME ${name}-static)
   if(PLIM_SHARED)
-    set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+    set(exports ${PROJECT_SOURCE_DIR}/tools/cmake/exports.map)
     add_library(${file}-shared SHARED ${objects})
     add_library(plimsoll::${name} ALIAS ${file}-shared)
     set_target_properties(${file}-shared PROPERTIES OUTPUT_NAME ${file} EXPORT_NAME ${name} LINK_DEPENDS ${exports}
@@ -63,7 +63,7 @@ function(plim_library name file objects)
   foreach(library ${libraries})
     set_target_properties(${library} PROPERTIES LINKER_LANGUAGE C)
     target_include_directories(${library} INTERFACE
-      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/tools/include>
       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/plimsoll>)
     if(NOT name STREQUAL plan)
       string(REPLACE plimsoll plimsoll-plan other ${library})
