@@ -10,7 +10,7 @@ static plim_status make_graph(plim_context *ctx, plim_graph **graph) {
   const int64_t floats = MIB / 4;
   const plim_shape shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 1, &floats);
   int32_t a[LAYERS + 1], g = -1, op;
-  char name[16];
+  char name[24];
   plim_graph_builder *b;
   PLIM_TRY(plim_graph_begin(ctx, "eight", 0, &b));
   PLIM_TRY(plim_graph_add(b, "input", PLIM_ROLE_INPUT, &shape, &a[0]));
