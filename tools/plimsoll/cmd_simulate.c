@@ -160,7 +160,8 @@ const command command_simulate = {
         "the policy thinks cheapest, and what was evicted is computed again when it is read. Policies: best (tries "
         "several ways and keeps the cheapest), coop, dtr, dtr-eq, dtr-local, dte, lru, size, msps. --planner: a plan "
         "within the same budget. --addresses none: the program's views and handles in memory that is a sum of bytes, "
-        "as the DTR simulator has it; arena (default of --online): pieces of one arena; packed (default of --planner): "
+        "as the DTR simulator has it; arena (default of --online): pieces of one arena; planned (default of "
+        "--planner): "
         "the plan's addresses. Percentages of --memory are of keep-all bytes; for a log, whose program frees what "
         "it likes, those are the program's own peak (for addresses rounded to 512 bytes, with constants that stay).",
     .after =

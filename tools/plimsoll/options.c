@@ -130,7 +130,7 @@ static const option_row rows[] = {
     {"numerics", "KIND",
      "which kernels may run. Recomputation changes no bit; another choice of kernels may. auto (default): the fastest "
      "plan, whatever kernels; fastest: those of the unlimited run, so the same bits at every budget; small: least "
-     "workspace; FILE: those of a plan or checkpoint (default with --load)",
+     "workspace; FILE: those of a plan or checkpoint (train --load: those of that file)",
      RUNS | COMMAND_PLAN, GROUP_NUMERICS, 'a', TEXT, AT(numerics), 0, 0},
     {"precision", "NAME",
      "fp32 (default); bf16: activations and their gradients in half the bytes, sums and weights in fp32; tf32: on a "
