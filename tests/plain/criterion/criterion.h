@@ -34,6 +34,7 @@ void plain_fail(const char *file, int line, const char *what, const char *format
 /* A message, when there is one, begins with a literal. */
 #define cr_assert(condition, ...) ((condition) ? (void)0 : plain_fail(__FILE__, __LINE__, #condition, "" __VA_ARGS__))
 #define cr_assert_eq(a, b, ...) cr_assert((a) == (b), __VA_ARGS__)
+#define cr_assert_neq(a, b, ...) cr_assert((a) != (b), __VA_ARGS__)
 #define cr_assert_lt(a, b, ...) cr_assert((a) < (b), __VA_ARGS__)
 #define cr_assert_gt(a, b, ...) cr_assert((a) > (b), __VA_ARGS__)
 #define cr_assert_leq(a, b, ...) cr_assert((a) <= (b), __VA_ARGS__)
