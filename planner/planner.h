@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 /* Which bits labels the planner may choose. auto: any; of variants within 3 % of the fastest the one with the least
- * workspace counts as fastest, then the lower index. fast: for each op the label of that fastest variant.
- * small: the label of least workspace. labels: the ones given. */
+ * workspace counts as fastest, then the lower index. fast (`--numerics fastest`): for each op the label of that fastest
+ * variant. small: the label of least workspace. labels: the ones given. */
 typedef enum plim_label_choice {
   PLIM_LABELS_AUTO,
   PLIM_LABELS_FAST,
