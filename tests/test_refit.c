@@ -11,17 +11,7 @@ enum { CASES = 300, CHANGES = 60, MOST_RUNS = 4 };
 
 /* A random sequence of the case, with random choices, and its timeline. */
 static void draw_sequence(const planner_case *c, uint64_t seed, plim_timeline *t, plim_schedule *out) {
-  plim_track *track = NULL;
-  uint64_t random = seed;
-  cr_assert_eq(plim_schedule_program_order(c->problem, out), PLIM_OK);
-  cr_assert_eq(plim_track_new(c->problem, 3 * c->problem->n_ops + 64, &track), PLIM_OK);
-  plim_track_load(track, out);
-  for (int i = 0; i < CHANGES; i++) {
-    planner_case_change(track, &random);
-    plim_track_keep(track);
-  }
-  cr_assert_eq(plim_track_store(track, out), PLIM_OK);
-  plim_track_free(track);
+  planner_case_sequence(c, seed, CHANGES, 3, out);
   cr_assert_eq(plim_timeline_evaluate(t, out), PLIM_OK);
 }
 

@@ -10,17 +10,7 @@ enum { CASES = 60, CHANGES = 80, MANY_OPS = 80000, TRUNKS = 3 };
 
 /* Runs in program order but for the repeats: what a track makes of a fixed order. */
 static void draw_schedule(const planner_case *c, uint64_t seed, plim_schedule *out) {
-  plim_track *track = NULL;
-  uint64_t random = seed;
-  cr_assert_eq(plim_schedule_program_order(c->problem, out), PLIM_OK);
-  cr_assert_eq(plim_track_new(c->problem, 6 * c->problem->n_ops + 64, &track), PLIM_OK);
-  plim_track_load(track, out);
-  for (int i = 0; i < CHANGES; i++) {
-    planner_case_change(track, &random);
-    plim_track_keep(track);
-  }
-  cr_assert_eq(plim_track_store(track, out), PLIM_OK);
-  plim_track_free(track);
+  planner_case_sequence(c, seed, CHANGES, 6, out);
 }
 
 static int32_t count_of(const plim_repeats *r, int32_t node, int32_t *first) {

@@ -88,3 +88,17 @@ void planner_case_change(plim_track *t, uint64_t *random) {
       plim_track_set_choice(t, run, any_choice(t, random, op, t->n_of[op] == 1));
   }
 }
+
+void planner_case_sequence(const planner_case *c, uint64_t seed, int changes, int32_t runs_an_op, plim_schedule *out) {
+  plim_track *track = NULL;
+  uint64_t random = seed;
+  cr_assert_eq(plim_schedule_program_order(c->problem, out), PLIM_OK);
+  cr_assert_eq(plim_track_new(c->problem, runs_an_op * c->problem->n_ops + 64, &track), PLIM_OK);
+  plim_track_load(track, out);
+  for (int i = 0; i < changes; i++) {
+    planner_case_change(track, &random);
+    plim_track_keep(track);
+  }
+  cr_assert_eq(plim_track_store(track, out), PLIM_OK);
+  plim_track_free(track);
+}

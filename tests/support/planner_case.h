@@ -23,4 +23,7 @@ void planner_case_free(planner_case *c);
 /* One random change that keeps the schedule valid, or none: a repeat, a removal, a first run moved, another choice. */
 void planner_case_change(plim_track *track, uint64_t *random);
 
+/* A random sequence of the case: program order after so many changes, in a track with room for so many runs an op. */
+void planner_case_sequence(const planner_case *c, uint64_t seed, int changes, int32_t runs_an_op, plim_schedule *out);
+
 #endif
