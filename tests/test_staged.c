@@ -2,11 +2,10 @@
 #include "planner/exact/staged.h"
 
 #include <criterion/criterion.h>
-#include <time.h>
 
 #include "tests/support/planner_case.h"
 
-enum { CASES = 60, CHANGES = 80, MANY_OPS = 80000, TRUNKS = 3 };
+enum { CASES = 60, CHANGES = 80, MANY_OPS = 800000, TRUNKS = 3 };
 
 /* Runs in program order but for the repeats: what a track makes of a fixed order. */
 static void draw_schedule(const planner_case *c, uint64_t seed, plim_schedule *out) {
@@ -67,8 +66,9 @@ Test(staged, repeats_of_a_schedule_are_those_of_the_rule) {
   cr_assert_gt(seen, 200);
 }
 
-/* Every op runs three times, all of them before the last op. */
-Test(staged, a_hundred_thousand_repeats_cost_no_seconds) {
+/* Every op runs three times, all of them before the last op. A rule that looks at all repeats for each would take
+ * minutes. */
+Test(staged, a_million_repeats_are_found_without_a_look_at_all_for_each, .timeout = 60) {
   plim_dag dag = {.n = MANY_OPS};
   plim_context *ctx = NULL;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
@@ -80,11 +80,8 @@ Test(staged, a_hundred_thousand_repeats_cost_no_seconds) {
     if (trunk == 1) cr_assert_eq(plim_schedule_add(&schedule, MANY_OPS - 2, 0), PLIM_OK);
   }
   cr_assert_eq(plim_schedule_add(&schedule, MANY_OPS - 1, 0), PLIM_OK);
-  clock_t begin = clock();
   cr_assert_eq(plim_repeats_from_schedule(&dag, &schedule, 3, &repeats), PLIM_OK);
-  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
   cr_assert_eq(repeats.n, (TRUNKS - 1) * (MANY_OPS - 2));
-  cr_assert_lt(seconds, 0.5, "%g s", seconds);
   plim_repeats_free(&repeats);
   plim_schedule_free(&schedule);
   plim_context_free(ctx);
