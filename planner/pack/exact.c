@@ -264,13 +264,13 @@ static int32_t next_item(plim_exact *e, piece *p) {
 static item *take_list(plim_exact *e, int32_t n) {
   plim_pack_mark *top = &e->top;
   if (top->item + n > e->chunk_items) *top = (plim_pack_mark){top->chunk + 1, 0};
-  item **chunk = &e->chunk[top->chunk];
-  if (!*chunk) e->status = plim_allocate(e->units->ctx, e->chunk_items, sizeof **chunk, chunk);
-  if (!*chunk) {
+  plim_pack_chunk *chunk = &e->chunk[top->chunk];
+  if (!chunk->items) e->status = plim_allocate(e->units->ctx, e->chunk_items, sizeof *chunk->items, &chunk->items);
+  if (!chunk->items) {
     e->stopped = 1;
     return NULL;
   }
-  item *list = *chunk + top->item;
+  item *list = chunk->items + top->item;
   top->item += n;
   return list;
 }
@@ -365,7 +365,7 @@ static int32_t twin_of(const plim_exact *e, int32_t r) {
 /* The state with nothing placed. Of equal boxes the later lies above the earlier. Boxes that are never there lie
  * anywhere. */
 static piece make_root(plim_exact *e) {
-  piece root = {e->chunk[0], 0, 0, e->sections.n_sections};
+  piece root = {e->chunk[0].items, 0, 0, e->sections.n_sections};
   memset(e->cut, 0, (size_t)e->sections.n_sections * sizeof *e->cut);
   for (int32_t r = 0; r < e->n; r++) {
     const shape *b = &e->shape[r];

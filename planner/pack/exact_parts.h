@@ -28,6 +28,11 @@ typedef struct plim_pack_piece {
   int32_t n, first, last;
 } plim_pack_piece;
 
+/* Room for lists of nodes. */
+typedef struct plim_pack_chunk {
+  plim_pack_item *items; /* [chunk_items]; NULL: not needed so far */
+} plim_pack_chunk;
+
 /* Where the next list goes: an item of a chunk. */
 typedef struct plim_pack_mark {
   int32_t chunk, item;
@@ -61,7 +66,7 @@ struct plim_exact {
   int16_t *pile;          /* [lanes] scratch */
   int32_t *rivals;        /* [n_sections] scratch */
   int64_t *blame;         /* [n] by box: how often nothing else fitted once it lay at its lowest place */
-  plim_pack_item **chunk; /* [most_chunks] lists of nodes, [chunk_items] each; NULL: not needed so far */
+  plim_pack_chunk *chunk; /* [most_chunks] */
   int32_t most_chunks, chunk_items;
   plim_pack_mark top;
   plim_status status; /* PLIM_ENOMEM: a chunk was refused */
