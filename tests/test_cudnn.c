@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/cuda/dnn_conv.h"
+#include "kernels/cuda/dnn_engines.h"
 #include "runtime/device/device_cuda.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/fake_cudnn.h"
@@ -131,6 +132,58 @@ Test(cudnn, what_was_asked_once_is_found_without_the_library) {
   device->api->unprepare(device, kernel[0]);
   device->api->unprepare(device, kernel[1]);
   cr_assert_eq(device->api->prepare(device, &op[0], "cudnn-e7-811c9dc5", &kernel[0]), PLIM_EUNSUPPORTED);
+  expect_clean();
+}
+
+/* ---- what the library can be made to do ---- */
+
+static void *make(const plim_cudnn_api *api, int kind, const plim_dnn_attribute *attribute, int n, int code) {
+  void *made = NULL;
+  cr_assert_eq(plim_dnn_build(api, kind, attribute, n, &made), code);
+  return made;
+}
+
+/* A configuration by hand: an engine of the graph with one knob choice. */
+static void *configure(const plim_cudnn_api *api, void *graph, int64_t index, int32_t type, int64_t value, int code) {
+  const plim_dnn_attribute of_knob[] = {{DNN_ATTR_KNOB_CHOICE_KNOB_TYPE, DNN_TYPE_KNOB_TYPE, 1, &type},
+                                        {DNN_ATTR_KNOB_CHOICE_KNOB_VALUE, DNN_TYPE_INT64, 1, &value}};
+  const plim_dnn_attribute of_engine[] = {{DNN_ATTR_ENGINE_OPERATION_GRAPH, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph},
+                                          {DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, 1, &index}};
+  void *knob = make(api, DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, of_knob, 2, 0);
+  void *engine = make(api, DNN_BACKEND_ENGINE_DESCRIPTOR, of_engine, 2, 0);
+  const plim_dnn_attribute of_config[] = {{DNN_ATTR_ENGINECFG_ENGINE, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine},
+                                          {DNN_ATTR_ENGINECFG_KNOB_CHOICES, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &knob}};
+  void *config = make(api, DNN_BACKEND_ENGINECFG_DESCRIPTOR, of_config, 2, code);
+  plim_dnn_unmake(api, &knob);
+  plim_dnn_unmake(api, &engine);
+  return config;
+}
+
+Test(cudnn, a_configuration_made_by_hand_tells_its_workspace_and_has_a_plan) {
+  const plim_cudnn_api api = fake_cudnn_api();
+  plim_op_desc op[3];
+  plim_dnn_conv conv;
+  plim_dnn_graph graph;
+  int copied;
+  void *handle = NULL, *plan = NULL;
+  int64_t workspace = 0, count = 0;
+  variant_windows(&windows[0], PLIM_FLAT, op);
+  cr_assert(plim_dnn_conv_of(&op[0], &conv, &copied));
+  cr_assert_eq(api.create(&handle), 0);
+  cr_assert_eq(plim_dnn_graph_make(&api, handle, &conv, &graph), 0);
+  void *config = configure(&api, graph.part[PLIM_DNN_GRAPH], 3, 12, 3, 0);
+  cr_assert_eq(api.get(config, DNN_ATTR_ENGINECFG_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, &count, &workspace), 0);
+  cr_assert_eq(workspace, 1 << 16);
+  cr_assert_null(configure(&api, graph.part[PLIM_DNN_GRAPH], 3, 12, 4, 3000)); /* no such value */
+  const fake_cudnn_counts before = fake_cudnn_count();
+  cr_assert_eq(plim_dnn_plan_make(&api, handle, config, &plan), 0);
+  cr_assert_eq(fake_cudnn_count().plans, before.plans + 1);
+  cr_assert_eq(fake_cudnn_count().plans_idle, before.plans_idle + 1);
+  plim_dnn_unmake(&api, &plan);
+  cr_assert_eq(fake_cudnn_count().plans_open, before.plans_open);
+  plim_dnn_unmake(&api, &config);
+  plim_dnn_graph_free(&api, &graph);
+  cr_assert_eq(api.destroy(handle), 0);
   expect_clean();
 }
 

@@ -71,7 +71,7 @@ void fake_convolution_run(const void *convolution) {
   }
   for (int64_t e = 0; e < elements; e++) {
     const int64_t place = place_at(c, result, e);
-    store(c, result, place, sum[place]);
+    store(c, result, place, c->wrong ? sum[place] * 1.05 : sum[place]);
   }
   free(sum);
 }

@@ -15,7 +15,7 @@
 
 enum { MOST_BLOCKS = 2048, MOST_DEVICES = 4 };
 
-typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TICK, CALL } kind;
+typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TICK, CALL, ILLEGAL } kind;
 
 /* Streams, events and ticks belong to a device. */
 typedef struct handle {
@@ -39,7 +39,7 @@ typedef struct work {
 } work;
 
 typedef struct captured {
-  int n, room, launchable;
+  int n, room, launchable, invalidated;
   work *item;
 } captured;
 
@@ -55,7 +55,7 @@ static struct {
   block device[MOST_BLOCKS];
   int blocks;                                                   /* rows of it that were ever in use */
   int64_t used_bytes[MOST_DEVICES], beside_bytes[MOST_DEVICES]; /* by allocations; by what lies beside them */
-  int loaded;
+  int loaded, sticky[MOST_DEVICES]; /* sticky: the error that every call of the device returns from now on */
   captured *recording;
   int64_t clock_ns; /* what has run so far: FAKE_CUDA_TILE_NS a tile */
 } fake;
@@ -78,7 +78,19 @@ static int foreign(const void *of) {
 
 int fake_cuda_enter(void) {
   fake.counts.calls++;
-  return fake.options.fail_at > 0 && --fake.options.fail_at == 0 ? FAKE_CUDA_LOST : 0;
+  if (fake.options.fail_at > 0 && --fake.options.fail_at == 0) return FAKE_CUDA_LOST;
+  return fake.sticky[current_device];
+}
+
+int fake_cuda_enter_outside_capture(void) {
+  int code = fake_cuda_enter();
+  if (code != 0 || !fake.recording) return code;
+  fake.recording->invalidated = 1;
+  return FAKE_CUDA_IN_CAPTURE;
+}
+
+const fake_cuda_options *fake_cuda_now(void) {
+  return &fake.options;
 }
 
 /* The same for calls that give something back: whoever makes them has no use for their failure. */
@@ -122,22 +134,26 @@ static void multiply_now(const work *w) {
 }
 
 static void perform(const work *w) {
+  if (fake.sticky[current_device]) return;
+  if (w->kind == ILLEGAL) fake.sticky[current_device] = FAKE_CUDA_ILLEGAL_ADDRESS;
   if (w->kind == COPY) memcpy(w->to, w->from, (size_t)w->bytes);
   if (w->kind == FILL) memset(w->to, w->byte, (size_t)w->bytes);
-  if (w->kind == MULTIPLY) multiply_now(w);
-  if (w->kind == CALL) w->function(w->argument);
+  if (w->kind == MULTIPLY && !fake.options.hollow) multiply_now(w);
+  if (w->kind == CALL && !fake.options.hollow) w->function(w->argument);
   if (w->kind == TICK) ((tick *)w->to)->passed_ns = fake.clock_ns;
   if (w->kind == LAUNCH || w->kind == CALL) fake.counts.kernels_run++;
   if (w->kind == MULTIPLY || w->kind == CALL) fake.clock_ns += FAKE_CUDA_TILE_NS;
   if (w->kind != LAUNCH) return;
   fake.clock_ns += w->tiles * FAKE_CUDA_TILE_NS;
-  for (int64_t tile = 0; tile < w->tiles; tile++) all_bodies[0][w->call.type]->tile[w->body](&w->call, tile);
+  const int64_t computed = fake.options.hollow ? 0 : w->tiles;
+  for (int64_t tile = 0; tile < computed; tile++) all_bodies[0][w->call.type]->tile[w->body](&w->call, tile);
 }
 
 static int queue(const work *w, const void *stream) {
   captured *c = fake.recording;
   int code = fake_cuda_enter();
   if (code == 0) code = foreign(stream);
+  if (code == 0 && c && c->invalidated) code = FAKE_CUDA_INVALIDATED;
   if (code != 0) return code;
   if (w->kind == LAUNCH || w->kind == CALL) {
     fake.counts.kernels_queued++;
@@ -321,6 +337,7 @@ static int capture_end(void *stream, void **out) {
   (void)stream;
   if (!c) return 901;
   fake.recording = NULL;
+  if (code == 0 && c->invalidated) code = FAKE_CUDA_INVALIDATED;
   if (code != 0) {
     (void)captured_free(c);
     return code;
@@ -371,6 +388,10 @@ int fake_cuda_queue(void (*function)(const void *argument), const void *argument
   return queue(&w, NULL);
 }
 
+int fake_cuda_queue_illegal(void) {
+  return queue(&(work){.kind = ILLEGAL}, NULL);
+}
+
 void fake_cuda_hold(int more) {
   fake.counts.open_handles += more;
 }
@@ -389,8 +410,23 @@ static void dnn_unload(plim_cudnn_api *api) {
 }
 
 static const char *error(int code) {
-  if (code >= PLIM_CUDNN_CODES) return "cuDNN failed: the device is lost";
-  return code == PLIM_CUDA_NO_MEMORY ? "out of memory" : code == FAKE_CUDA_LOST ? "the device is lost" : "no driver";
+  if (code == PLIM_CUDNN_CODES + 5000) return "cuDNN failed: the device is lost";
+  if (code >= PLIM_CUDNN_CODES) return "cuDNN refused";
+  if (code >= PLIM_CUBLAS_CODES) return "cuBLAS refused";
+  static const struct {
+    int code;
+    const char *words;
+  } rows[] = {{PLIM_CUDA_NO_MEMORY, "out of memory"},
+              {FAKE_CUDA_LOST, "the device is lost"},
+              {FAKE_CUDA_FOREIGN, "invalid resource handle"},
+              {FAKE_CUDA_NOT_READY, "device not ready"},
+              {FAKE_CUDA_ILLEGAL_ADDRESS, "an illegal memory access was encountered"},
+              {FAKE_CUDA_IN_CAPTURE, "operation not permitted when stream is capturing"},
+              {FAKE_CUDA_INVALIDATED, "operation failed due to a previous error during capture"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (rows[i].code == code) return rows[i].words;
+  }
+  return "no driver";
 }
 
 static const plim_cuda_driver driver = {

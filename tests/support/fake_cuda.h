@@ -7,6 +7,7 @@
 #include "kernels/cuda/driver.h"
 
 enum { FAKE_CUDA_LOST = 999, FAKE_CUDA_NOT_READY = 600, FAKE_CUDA_NO_IMAGE = 209, FAKE_CUDA_FOREIGN = 400 };
+enum { FAKE_CUDA_ILLEGAL_ADDRESS = 700, FAKE_CUDA_IN_CAPTURE = 900, FAKE_CUDA_INVALIDATED = 901 };
 enum { FAKE_CUDA_TILE_NS = 100 /* what a tile of a kernel, or a library's, takes by the GPU's clock */ };
 
 typedef struct fake_cuda_options {
@@ -23,8 +24,14 @@ typedef struct fake_cuda_options {
   int dnn;               /* 1: there is cuDNN (tests/support/fake_cudnn.h) */
   int open_memory;       /* 1: the host may touch device memory, which takes fewer system calls */
   int report_calls;      /* 1: the program says on its standard error how many calls it made when it ends */
-  int64_t fail_at;       /* the n-th call from the next on fails as a lost device would; 0: none */
-  int64_t fail_alloc_at; /* the n-th allocation, device or pinned, finds no memory; 0: none */
+  /* Engines of cuDNN with a fault, by index; 0: none. They refuse a plan, an execution, an execution in a capture
+   * (they allocate); compute wrong numbers; touch an illegal address. */
+  int64_t refuse_plan, refuse_run, refuse_capture, wrong_engine, illegal_engine;
+  int no_config_workspace; /* 1: a configuration of an engine does not tell its workspace, only a plan does */
+  int64_t plan_us;         /* what finalizing a plan takes by the host's clock */
+  int hollow;              /* 1: kernels compute nothing and take their time: for large models */
+  int64_t fail_at;         /* the n-th call from the next on fails as a lost device would; 0: none */
+  int64_t fail_alloc_at;   /* the n-th allocation, device or pinned, finds no memory; 0: none */
 } fake_cuda_options;
 
 typedef struct fake_cuda_counts {
@@ -45,13 +52,19 @@ fake_cuda_counts fake_cuda_count(void);
 
 /* ---- for other stand-ins over the same GPU ---- */
 
-/* Count a call: 0, or FAKE_CUDA_LOST when its turn to fail has come; one that gives something back. */
+/* Count a call: 0, or FAKE_CUDA_LOST when its turn to fail has come, or the sticky error of this thread's device; one
+ * that gives something back. */
 int fake_cuda_enter(void);
 int fake_cuda_leave(void);
+/* The same for what may not be done while this thread captures: it invalidates the capture. */
+int fake_cuda_enter_outside_capture(void);
+const fake_cuda_options *fake_cuda_now(void); /* the options in force */
 /* One handle more or less is open. */
 void fake_cuda_hold(int more);
 /* Queue a function with a copy of its argument, as a kernel; it may touch device memory. */
 enum { FAKE_CUDA_ARGUMENT_BYTES = 512 };
 int fake_cuda_queue(void (*function)(const void *argument), const void *argument, size_t bytes);
+/* The same for a kernel that touches an illegal address when it runs: every later call of the device fails. */
+int fake_cuda_queue_illegal(void);
 
 #endif

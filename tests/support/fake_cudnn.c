@@ -1,21 +1,29 @@
 /* Three tables say what there is: attributes of descriptors, engines, and what the heuristics' modes name. Every
- * function counts as a call of the GPU's stand-in, so that it can be made to fail. */
+ * function counts as a call of the GPU's stand-in, so that it can be made to fail. Engines with a fault are options of
+ * the GPU (tests/support/fake_cuda.h). */
+#define _DEFAULT_SOURCE /* nanosleep */
 #include "tests/support/fake_cudnn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/support/fake_convolution.h"
 #include "tests/support/fake_cuda.h"
 
-enum { VALUES = 16, ELEMENTS = 4, LIVE = 4096, HANDLES = 8, CASE_BYTES = 8 };
+enum { ELEMENTS = 4, LIVE = 4096, HANDLES = 8, CASE_BYTES = 8, ENGINE_INDICES = 64, WORDS_BYTES = 160 };
 enum { BROKEN = 2000, NULL_POINTER = 2002, NOT_FINAL = 2004, WRONG_TYPE = 2010, WRONG_KIND = 2012 };
-enum { UNSUPPORTED = 3000, LOST = 5000 };
+enum { UNSUPPORTED = 3000, PREREQUISITE = 3008, LOST = 5000, IN_RUNTIME = 5003 };
 
 /* ---- attributes ---- */
 
-typedef enum use { NEEDED, READ /* asked for only */ } use;
+typedef enum use {
+  NEEDED,
+  READ,  /* asked for only */
+  BOTH,  /* needed where the caller makes the descriptor, and asked for */
+  CHOICE /* the same, and not needed */
+} use;
 typedef struct rule {
   int kind, attribute, type, least, most;
   use use;
@@ -62,14 +70,15 @@ static const rule rules[] = {
     {DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, DNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, REFERENCE, 1, 1, NEEDED},
     {DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, DNN_ATTR_ENGINEHEUR_MODE, DNN_TYPE_HEUR_MODE, 1, 1, NEEDED},
     {DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, DNN_ATTR_ENGINEHEUR_RESULTS, REFERENCE, 0, 0, READ},
-    {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_ENGINE, REFERENCE, 1, 1, READ},
-    {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_KNOB_CHOICES, REFERENCE, 0, 0, READ},
+    {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_ENGINE, REFERENCE, 1, 1, BOTH},
+    {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_KNOB_CHOICES, REFERENCE, 1, ELEMENTS, CHOICE},
     {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, 1, READ},
-    {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, 1, 1, READ},
+    {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_OPERATION_GRAPH, REFERENCE, 1, 1, NEEDED},
+    {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, 1, 1, BOTH},
     {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_NUMERICAL_NOTE, DNN_TYPE_NUMERICAL_NOTE, 0, 0, READ},
     {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_BEHAVIOR_NOTE, DNN_TYPE_BEHAVIOR_NOTE, 0, 0, READ},
-    {DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, DNN_ATTR_KNOB_CHOICE_KNOB_TYPE, DNN_TYPE_KNOB_TYPE, 1, 1, READ},
-    {DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, DNN_ATTR_KNOB_CHOICE_KNOB_VALUE, DNN_TYPE_INT64, 1, 1, READ},
+    {DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, DNN_ATTR_KNOB_CHOICE_KNOB_TYPE, DNN_TYPE_KNOB_TYPE, 1, 1, BOTH},
+    {DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, DNN_ATTR_KNOB_CHOICE_KNOB_VALUE, DNN_TYPE_INT64, 1, 1, BOTH},
     {DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, DNN_ATTR_EXECUTION_PLAN_HANDLE, DNN_TYPE_HANDLE, 1, 1, NEEDED},
     {DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, DNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, REFERENCE, 1, 1, NEEDED},
     {DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, 1, READ},
@@ -112,8 +121,10 @@ enum { ENGINES = sizeof engines / sizeof *engines };
 
 typedef struct descriptor {
   int kind, finalized;
-  int engine, knob;             /* of configurations, engines, knobs: rows of the table */
-  fake_convolution convolution; /* of configurations and plans */
+  int engine, knob;             /* of engines and configurations: row of the table; of answers: the knob in it */
+  int64_t type, number;         /* of knob choices */
+  fake_convolution convolution; /* of engines, configurations and plans */
+  int64_t runs;                 /* of plans */
   int64_t count[RULES];
   struct {
     unsigned char bytes[ELEMENTS * CASE_BYTES];
@@ -126,13 +137,21 @@ typedef struct handle {
 
 static struct {
   char misuse[160];
+  char words[WORDS_BYTES]; /* what went wrong last */
   fake_cudnn_counts counts;
+  fake_cudnn_engine_counts engine[ENGINE_INDICES];
   descriptor *live[LIVE];
   handle *open[HANDLES];
 } fake;
 
 static int misuse(int code, const char *what) {
   if (!fake.misuse[0]) (void)snprintf(fake.misuse, sizeof fake.misuse, "%s", what);
+  return code;
+}
+
+/* A refusal in the library's own words, by no fault of the caller. */
+static int refuse(int code, const char *what, int64_t engine) {
+  (void)snprintf(fake.words, sizeof fake.words, "engine %lld %s", (long long)engine, what);
   return code;
 }
 
@@ -201,6 +220,8 @@ static int make(int kind, void **out) {
 static int unmake(void *pointer) {
   for (int i = 0; i < LIVE; i++) {
     if (!pointer || fake.live[i] != pointer) continue;
+    const descriptor *d = fake.live[i];
+    if (d->kind == DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && d->finalized) fake.counts.plans_open--;
     fake.live[i] = NULL;
     free(pointer);
     fake_cuda_hold(-1);
@@ -221,9 +242,8 @@ static int set(void *pointer, int attribute, int type, int64_t count, const void
   if (type != rules[row].type) return misuse(WRONG_TYPE, "an attribute is set with another type");
   if (count < rules[row].least || count > rules[row].most)
     return misuse(BROKEN, "too few or too many elements are set");
-  const void *target = NULL;
-  if (type == REFERENCE) {
-    memcpy(&target, values, sizeof target);
+  for (int64_t i = 0; i < count && type == REFERENCE; i++) {
+    const void *target = ((void *const *)values)[i];
     if (!known(target)) return misuse(NULL_POINTER, "a reference leads nowhere");
     if (!known(target)->finalized) return misuse(NOT_FINAL, "a reference leads to what is not finalized");
   }
@@ -295,6 +315,84 @@ static int is_operation(int kind) {
   return kind == FORWARD || kind == DATA || kind == FILTER;
 }
 
+/* ---- engines and configurations made by hand ---- */
+
+static void read_knob(descriptor *d) {
+  int32_t type;
+  memcpy(&type, value_of(d, DNN_ATTR_KNOB_CHOICE_KNOB_TYPE), sizeof type);
+  memcpy(&d->number, value_of(d, DNN_ATTR_KNOB_CHOICE_KNOB_VALUE), sizeof d->number);
+  d->type = type;
+}
+
+static int find_engine(descriptor *d) {
+  const descriptor *graph = referred(d, DNN_ATTR_ENGINE_OPERATION_GRAPH);
+  int64_t index;
+  memcpy(&index, value_of(d, DNN_ATTR_ENGINE_GLOBAL_INDEX), sizeof index);
+  read_convolution(referred(graph, DNN_ATTR_OPERATIONGRAPH_OPS), &d->convolution);
+  for (d->engine = 0; d->engine < ENGINES; d->engine++) {
+    if (engines[d->engine].index == index) return 0;
+  }
+  return refuse(UNSUPPORTED, "is none of this operation graph", index);
+}
+
+/* Are the knob choices of the configuration, in any order, those of the row? */
+static int has_knobs(const descriptor *d, int row) {
+  const int at = rule_of(d, DNN_ATTR_ENGINECFG_KNOB_CHOICES);
+  int found = 0;
+  for (int64_t i = 0; i < d->count[at]; i++) {
+    void *to;
+    memcpy(&to, d->value[at].bytes + i * CASE_BYTES, sizeof to);
+    const descriptor *knob = known(to);
+    for (int k = 0; knob && k < engines[row].n_knobs; k++) {
+      found += knob->type == engines[row].knob[k][0] && knob->number == engines[row].knob[k][1];
+    }
+  }
+  return found == engines[row].n_knobs && found == d->count[at];
+}
+
+static int find_config(descriptor *d) {
+  const descriptor *engine = referred(d, DNN_ATTR_ENGINECFG_ENGINE);
+  const int64_t index = engines[engine->engine].index;
+  d->convolution = engine->convolution;
+  for (d->engine = 0; d->engine < ENGINES; d->engine++) {
+    if (engines[d->engine].index == index && has_knobs(d, d->engine)) return 0;
+  }
+  return refuse(UNSUPPORTED, "has no such knobs", index);
+}
+
+/* ---- plans ---- */
+
+static int are_equal_plans(const descriptor *a, const descriptor *b) {
+  const int kind = DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR;
+  return a->kind == kind && b->kind == kind && a->finalized && b->finalized &&
+         engines[a->engine].index == engines[b->engine].index &&
+         memcmp(engines[a->engine].knob, engines[b->engine].knob, sizeof engines->knob) == 0 &&
+         memcmp(&a->convolution, &b->convolution, sizeof a->convolution) == 0;
+}
+
+static int make_plan(descriptor *d) {
+  const descriptor *config = referred(d, DNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+  const fake_cuda_options *options = fake_cuda_now();
+  const int64_t index = engines[config->engine].index;
+  const struct timespec cost = {options->plan_us / 1000000, options->plan_us % 1000000 * 1000};
+  d->engine = config->engine;
+  d->convolution = config->convolution;
+  if (engines[d->engine].workspace_bytes < 0) return refuse(UNSUPPORTED, "has no plan", index);
+  if (index == options->refuse_plan) return refuse(UNSUPPORTED, "refuses to be planned", index);
+  if (options->plan_us > 0) (void)nanosleep(&cost, NULL);
+  d->finalized = 1;
+  for (int i = 0; i < LIVE; i++) {
+    if (!fake.live[i] || fake.live[i] == d || !are_equal_plans(fake.live[i], d)) continue;
+    fake.counts.plans_again++;
+    break;
+  }
+  fake.counts.plans++;
+  fake.counts.plans_open++;
+  fake.counts.plans_idle++;
+  fake.engine[index].plans++;
+  return 0;
+}
+
 static int finalize(void *pointer) {
   int code = enter();
   if (code != 0) return code;
@@ -302,19 +400,16 @@ static int finalize(void *pointer) {
   if (!d) return misuse(NULL_POINTER, "what is finalized is no descriptor");
   if (d->finalized) return misuse(BROKEN, "a descriptor is finalized twice");
   for (int i = 0; i < RULES; i++) {
-    if (rules[i].kind == d->kind && rules[i].use == NEEDED && d->count[i] == 0) {
+    if (rules[i].kind == d->kind && (rules[i].use == NEEDED || rules[i].use == BOTH) && d->count[i] == 0) {
       return misuse(BROKEN, "an attribute is missing when a descriptor is finalized");
     }
   }
   if (d->kind == DNN_BACKEND_TENSOR_DESCRIPTOR) code = check_tensor(d);
   if (is_operation(d->kind)) code = check_operation(d);
-  if (d->kind == DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
-    const descriptor *config = referred(d, DNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
-    d->engine = config->engine;
-    d->convolution = config->convolution;
-    if (engines[d->engine].workspace_bytes < 0) return UNSUPPORTED;
-    fake.counts.plans++;
-  }
+  if (d->kind == DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR) read_knob(d);
+  if (d->kind == DNN_BACKEND_ENGINE_DESCRIPTOR) code = find_engine(d);
+  if (d->kind == DNN_BACKEND_ENGINECFG_DESCRIPTOR) code = find_config(d);
+  if (d->kind == DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) code = make_plan(d);
   d->finalized = code == 0;
   return code;
 }
@@ -328,6 +423,10 @@ static int answer(void *room, int kind, int engine, int knob) {
   if (to->finalized) return misuse(BROKEN, "room for an answer is taken");
   to->engine = engine;
   to->knob = knob;
+  if (kind == DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR) {
+    to->type = engines[engine].knob[knob][0];
+    to->number = engines[engine].knob[knob][1];
+  }
   to->finalized = 1;
   return 0;
 }
@@ -370,13 +469,14 @@ static int get_note(const descriptor *d, int wanted_kind, int64_t wanted, int64_
 }
 
 static int get_number(const descriptor *d, int attribute, int64_t wanted, int64_t *count, void *values) {
-  int32_t type = (int32_t)engines[d->engine].knob[d->knob][0];
+  const int32_t type = (int32_t)d->type;
   int64_t value =
       attribute == DNN_ATTR_ENGINE_GLOBAL_INDEX ? engines[d->engine].index
       : attribute == DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE || attribute == DNN_ATTR_ENGINECFG_WORKSPACE_SIZE
           ? engines[d->engine].workspace_bytes
-          : engines[d->engine].knob[d->knob][1];
+          : d->number;
   *count = 1;
+  if (attribute == DNN_ATTR_ENGINECFG_WORKSPACE_SIZE && fake_cuda_now()->no_config_workspace) return UNSUPPORTED;
   if (wanted < 1) return 0;
   if (attribute == DNN_ATTR_KNOB_CHOICE_KNOB_TYPE) {
     memcpy(values, &type, sizeof type);
@@ -393,7 +493,8 @@ static int get(const void *pointer, int attribute, int type, int64_t wanted, int
   if (!d) return misuse(NULL_POINTER, "what is asked is no descriptor");
   if (!d->finalized) return misuse(NOT_FINAL, "a descriptor is asked before it is finalized");
   int row = rule_of(d, attribute);
-  if (row < 0 || rules[row].use != READ) return misuse(UNSUPPORTED, "the descriptor has no such attribute to ask for");
+  if (row < 0 || rules[row].use == NEEDED)
+    return misuse(UNSUPPORTED, "the descriptor has no such attribute to ask for");
   if (type != rules[row].type) return misuse(WRONG_TYPE, "an attribute is asked for with another type");
   switch (attribute) {
     case DNN_ATTR_ENGINEHEUR_RESULTS:
@@ -454,9 +555,20 @@ static int bind(const descriptor *pack, fake_convolution *c) {
   return 0;
 }
 
+/* What the engine does that it should not, before it is queued. */
+static int has_fault(int64_t index) {
+  const fake_cuda_options *options = fake_cuda_now();
+  if (index == options->refuse_run) return refuse(PREREQUISITE, "refuses to run", index);
+  if (index == options->refuse_capture && fake_cuda_enter_outside_capture() != 0) {
+    return refuse(IN_RUNTIME, "allocates, which a capture forbids", index);
+  }
+  return index == options->illegal_engine && fake_cuda_queue_illegal() != 0 ? LOST : 0;
+}
+
 static int execute(void *pointer, void *plan, void *pack) {
   int place = place_of(pointer);
-  const descriptor *p = known(plan), *b = known(pack);
+  descriptor *p = known(plan);
+  const descriptor *b = known(pack);
   fake.counts.calls++;
   if (!p || !b || p->kind != DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR || b->kind != DNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
     return misuse(WRONG_KIND, "what is executed is no plan with a pack");
@@ -464,10 +576,19 @@ static int execute(void *pointer, void *plan, void *pack) {
   if (!p->finalized || !b->finalized) return misuse(NOT_FINAL, "a plan or pack is executed before it is finalized");
   if (place < 0 || !fake.open[place]->stream) return misuse(BROKEN, "a plan is executed on no stream");
   fake_convolution c = p->convolution;
+  const int64_t index = engines[p->engine].index;
   c.workspace_bytes = engines[p->engine].workspace_bytes;
+  c.wrong = index == fake_cuda_now()->wrong_engine;
   int code = bind(b, &c);
+  if (code == 0) code = has_fault(index);
   if (code != 0) return code;
+  fake.counts.plans_idle -= p->runs++ == 0;
+  fake.engine[index].runs++;
   return fake_cuda_queue(fake_convolution_run, &c, sizeof c) == 0 ? 0 : LOST;
+}
+
+static void last_error(char *text, size_t bytes) {
+  (void)snprintf(text, bytes, "%s", fake.words);
 }
 
 static size_t version(void) {
@@ -489,7 +610,8 @@ plim_cudnn_api fake_cudnn_api(void) {
                           .set = set,
                           .finalize = finalize,
                           .get = get,
-                          .execute = execute};
+                          .execute = execute,
+                          .last_error = last_error};
 }
 
 const char *fake_cudnn_misuse(void) {
@@ -498,4 +620,8 @@ const char *fake_cudnn_misuse(void) {
 
 fake_cudnn_counts fake_cudnn_count(void) {
   return fake.counts;
+}
+
+fake_cudnn_engine_counts fake_cudnn_count_engine(int64_t index) {
+  return fake.engine[index];
 }

@@ -7,7 +7,10 @@
 
 #include "kernels/cuda/cudnn_api.h"
 
-/* Its engines for every convolution, as the modes of the heuristics name them:
+/* An engine and a configuration of it are answers of the heuristics, or made by hand of an operation graph, an index
+ * and knob choices; those that the table below does not have are refused when they are finalized.
+ *
+ * Its engines for every convolution, as the modes of the heuristics name them:
  *   A        5 (tensor cores), 1 (two knobs, 1 MiB), 7 (not deterministic), 1 (other knobs, 1 MiB), 9 (no plan),
  *            3 (64 KiB), 12 (lowers inputs), 13 (lowers sums), 1 (as before), 21, 22, 23, 24 (1 MiB each)
  *   instant  1, 3 (both as before)
@@ -23,10 +26,17 @@ void fake_cudnn_forget(void);
 /* The first rule that was broken, "" when none was. */
 const char *fake_cudnn_misuse(void);
 
-/* Calls so far: of every kind, and plans that were made. */
+/* So far: calls of every kind, execution plans that were finalized, and of those: the ones open now, the ones that
+ * never ran, and the ones that were finalized while an equal one was open. */
 typedef struct fake_cudnn_counts {
-  int64_t calls, plans;
+  int64_t calls, plans, plans_open, plans_idle, plans_again;
 } fake_cudnn_counts;
 fake_cudnn_counts fake_cudnn_count(void);
+
+/* The same for the engine of an index, with the times that a plan of it was executed or captured. */
+typedef struct fake_cudnn_engine_counts {
+  int64_t plans, runs;
+} fake_cudnn_engine_counts;
+fake_cudnn_engine_counts fake_cudnn_count_engine(int64_t index);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/support/fake_cuda.h"
+#include "tests/support/fake_cudnn.h"
 
 /* Row of a table: where an option is, and whether it has 64 bits. */
 typedef struct stand_in_option {
@@ -22,10 +23,18 @@ typedef struct stand_in_option {
 #define WIDE(member) \
   { #member, offsetof(fake_cuda_options, member), 1 }
 static const stand_in_option table[] = {
-    NARROW(devices),    NARROW(no_driver),    NARROW(major),       NARROW(minor),
-    WIDE(memory_bytes), WIDE(context_bytes),  WIDE(module_bytes),  WIDE(graph_bytes),
-    NARROW(blas),       NARROW(report_calls), NARROW(open_memory), NARROW(no_bf16),
-    NARROW(dnn),        WIDE(leak_bytes),     WIDE(fail_at),       WIDE(fail_alloc_at),
+    NARROW(devices),      NARROW(no_driver),
+    NARROW(major),        NARROW(minor),
+    WIDE(memory_bytes),   WIDE(context_bytes),
+    WIDE(module_bytes),   WIDE(graph_bytes),
+    NARROW(blas),         NARROW(report_calls),
+    NARROW(open_memory),  NARROW(no_bf16),
+    NARROW(dnn),          WIDE(leak_bytes),
+    WIDE(fail_at),        WIDE(fail_alloc_at),
+    WIDE(refuse_plan),    WIDE(refuse_run),
+    WIDE(refuse_capture), WIDE(wrong_engine),
+    WIDE(illegal_engine), NARROW(no_config_workspace),
+    WIDE(plan_us),        NARROW(hollow),
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 
@@ -61,7 +70,10 @@ static fake_cuda_options parse(const char *text) {
 }
 
 static void report_calls(void) {
+  const fake_cudnn_counts plans = fake_cudnn_count();
   (void)fprintf(stderr, "calls %lld\n", (long long)fake_cuda_count().calls);
+  (void)fprintf(stderr, "plans %lld, never run %lld, made while an equal one was open %lld\n", (long long)plans.plans,
+                (long long)plans.plans_idle, (long long)plans.plans_again);
 }
 
 /* The linker's names for what the program calls, and for what it would have called. */
