@@ -1,4 +1,4 @@
-/* An MLP trained under a cap: example-mlp [DATA SET [MIB]]; by default "synthetic" noise and 20 MiB. */
+/* An MLP trained under a budget: example-mlp [DATA SET [MIB]]; by default "synthetic" noise and 20 MiB. */
 #include <stdio.h>
 #include <stdlib.h>
 

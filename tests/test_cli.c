@@ -362,6 +362,21 @@ Test(cli, has_pages_of_help_that_fit_80_columns) {
   cr_assert_str_empty(run->out, "%s", run->out);
 }
 
+/* --memory gives a budget; help, tables and messages have no second word for it. */
+Test(cli, calls_the_bytes_that_may_not_be_exceeded_a_budget) {
+  const program_run *run = plim_test_shell(
+      "for c in train compare verify profile plan check pack import gen simulate solvers bench trace; do "
+      "$PLIMSOLL $c --help; done | grep -iwE 'caps?|capped'");
+  cr_assert_str_empty(run->out, "%s", run->out);
+  static const char *const tables[] = {"plan " SMALL, "compare " SMALL "--memory 99% --steps 4"};
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    run = plim_test_program("%s", tables[i]);
+    plim_test_expect(0, "");
+    expect_words(run->out, "\nbudget ");
+    cr_assert_null(strstr(run->out, "cap "), "%s", run->out);
+  }
+}
+
 /* Start a training without end, signal it when it has used so much of the CPU that it must be training, wait. */
 static const program_run *interrupt(const char *signals) {
   char line[600];

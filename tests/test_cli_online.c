@@ -151,7 +151,7 @@ Test(cli_online, refusal_names_a_cap_in_which_the_policy_ends) {
   import_log();
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     (void)plim_test_program("simulate --graph g.json %s --memory 2KiB --json", ways[i]);
-    plim_test_expect(4, "the smallest cap found by halving");
+    plim_test_expect(4, "the smallest budget found by halving");
     int64_t bytes = needed_bytes();
     (void)plim_test_program("simulate --graph g.json %s --memory %lld", ways[i], (long long)bytes);
     plim_test_expect(0, "");
@@ -283,7 +283,7 @@ Test(cli_online, figures_of_a_run_whose_cap_changes_are_of_the_whole_run) {
   }
   json_decref(o);
   const char *out = plim_test_program("train " NETWORK "--memory 80%% --memory-at 9=50%% --steps 3")->out;
-  cr_expect_not_null(strstr(out, "changes of the cap   0 of 1: the run ended before that of step 9 took over\n"), "%s",
+  cr_expect_not_null(strstr(out, "changes of budget    0 of 1: the run ended before that of step 9 took over\n"), "%s",
                      out);
 }
 
@@ -297,7 +297,7 @@ Test(cli_online, cap_to_come_that_nothing_fits_into_is_refused_before_the_run) {
   (void)plim_test_program("train " SMALL "--memory-at 99999999999999999999=50%% --steps 3");
   plim_test_expect(2, "is not STEP=SIZE");
   (void)plim_test_program("train " SMALL "--memory-at 2=90%% --memory-at 2=95%% --steps 3");
-  plim_test_expect(2, "step 2 has two caps");
+  plim_test_expect(2, "step 2 has two budgets");
   (void)plim_test_program("train " SMALL "--memory-at 2=99%% --addresses jemalloc --steps 3");
   plim_test_expect(2, "cannot be combined");
 }

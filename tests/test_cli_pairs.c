@@ -146,5 +146,5 @@ Test(cli_pairs, refuses_a_plan_that_is_above_the_cap) {
   expect_accepted("plan " SMALL "--planner keep-all -o k.json");
   expect_accepted("train " SMALL "--plan k.json --memory 100% --steps 2");
   (void)plim_test_program("train " SMALL "--plan k.json --memory 1MiB --steps 2");
-  plim_test_expect(4, "the cap is 1048576");
+  plim_test_expect(4, "the budget is 1048576");
 }

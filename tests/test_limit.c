@@ -163,7 +163,7 @@ Test(limit, trainer_without_plans_for_other_caps_refuses) {
   run(t, 1);
   plim_trainer_limit(t, part(80));
   cr_assert_eq(plim_trainer_run(t, 1, NULL, NULL), PLIM_EUSAGE);
-  cr_assert_not_null(strstr(plim_context_error(ctx), "opened without plans for other caps"));
+  cr_assert_not_null(strstr(plim_context_error(ctx), "opened without plans for other budgets"));
   plim_trainer_close(t);
 }
 

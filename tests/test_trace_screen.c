@@ -37,7 +37,7 @@ static void quit(void) {
 
 Test(trace_screen, a_step_fills_80_by_24_with_strip_residents_reasons_and_keys) {
   open_screen("o.jsonl", 24, 80);
-  cr_assert_eq(plim_test_terminal_expect("resnet20, by online coop, cap "), 0);
+  cr_assert_eq(plim_test_terminal_expect("resnet20, by online coop, budget "), 0);
   cr_assert_eq(plim_test_terminal_expect(" step 0 of "), 0);
   cr_assert_eq(plim_test_terminal_expect("q quit"), 23);
   cr_assert_eq(plim_test_terminal_expect("p param s state"), 5);

@@ -109,7 +109,8 @@ plim_status plim_limiting_settle(plim_trainer *t) {
                               .turned_at = l->turned_bytes > 0 ? l->turned_at : -1,
                               .turned_percent = l->turned_percent};
   if (!t->options.replan || first == 0) {
-    return plim_fail(t->ctx, PLIM_EUSAGE, "a cap of %lld bytes: this trainer was opened without plans for other caps",
+    return plim_fail(t->ctx, PLIM_EUSAGE,
+                     "a budget of %lld bytes: this trainer was opened without plans for other budgets",
                      (long long)wanted);
   }
   report.status = take_plans(t, wanted < first ? wanted : first);

@@ -11,7 +11,7 @@ enum { PAGE_BYTES = 2 << 20, WARM_STEPS = 3 /* queued, captured, replayed */, CA
 
 static plim_status measure(plim_device *device, plim_cuda_memory *out) {
   if (strcmp(device->machine.device, "cuda") != 0) {
-    return plim_fail(device->ctx, PLIM_EUSAGE, "a cap on a GPU's memory needs a GPU; this device is %s",
+    return plim_fail(device->ctx, PLIM_EUSAGE, "a budget of a GPU's memory needs a GPU; this device is %s",
                      device->machine.device);
   }
   return plim_device_cuda_memory(device, out);

@@ -52,7 +52,7 @@ static void print_row(const table *t, const char *planner, const plim_plan *plan
     bench_row_add(t->s, t->rows, row);
     return;
   }
-  printf("%-5s %-8s ", t->cap, planner);
+  printf("%-6s %-8s ", t->cap, planner);
   if (plan) {
     double overhead = plim_plan_overhead_percent(plan), bound = plim_plan_bound_percent(plan);
     printf("%-6s %9.4f%% %9.4f%% %9.4f", plim_plan_class_name(plan->plan_class), overhead, bound, overhead - bound);
@@ -107,9 +107,9 @@ static plim_status run_graph(table *t) {
   t->peak_bytes = whole->peak_bytes;
   plim_plan_free(whole);
   if (!t->s->o->json) {
-    printf("%s: %d ops, program order's peak %lld bytes\n%-5s %-8s %-6s %10s %10s %9s %8s %6s %7s\n", t->graph->name,
-           t->graph->n_ops, (long long)t->peak_bytes, "cap", "planner", "class", "overhead", "bound", "gap", "seconds",
-           "MiB", "ratio");
+    printf("%s: %d ops, program order's peak %lld bytes\n%-6s %-8s %-6s %10s %10s %9s %8s %6s %7s\n", t->graph->name,
+           t->graph->n_ops, (long long)t->peak_bytes, "budget", "planner", "class", "overhead", "bound", "gap",
+           "seconds", "MiB", "ratio");
   }
   while ((caps = next_name(caps, t->cap))) PLIM_TRY(run_block(t));
   return PLIM_OK;

@@ -28,8 +28,8 @@ typedef struct trial {
 } trial;
 
 static void print_head(void) {
-  printf("%-16s %4s  %-10s %-6s %10s %10s %8s %8s", "instance", "cap", "planner", "class", "overhead", "bound", "ratio",
-         "seconds");
+  printf("%-16s %6s  %-10s %-6s %10s %10s %8s %8s", "instance", "budget", "planner", "class", "overhead", "bound",
+         "ratio", "seconds");
   for (int i = 0; i < PUBLISHED_COUNT; i++) printf("  %14s", published_title[i]);
   printf("\n");
 }
@@ -53,7 +53,7 @@ static void print_row(const trial *r, int32_t percent, const plim_plan *plan, do
   const char *usual = NULL;
   const published_result *known = published_find(r->graph->n_ops, r->links, r->peak_bytes, percent, &usual);
   instance_name(r->path, name);
-  printf("%-16s %3d%%  %-10s ", usual ? usual : name, percent, r->planner);
+  printf("%-16s %5d%%  %-10s ", usual ? usual : name, percent, r->planner);
   if (plan) {
     printf("%-6s %9.4f%% %9.4f%% %8.4f %8.2f", plim_plan_class_name(plan->plan_class), plim_plan_overhead_percent(plan),
            plim_plan_bound_percent(plan), (double)plan->time_ns / (double)plan->bound_ns, seconds);

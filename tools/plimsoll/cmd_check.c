@@ -15,7 +15,7 @@ static void print_table(const session *s, const plim_graph *graph, const plim_pl
   figures_note(&f, 0, ", %d ops", graph->n_ops);
   figures_count(&f, 0, "plan_steps", "plan", plan->n_steps);
   figures_note(&f, 0, " steps, %d lives, by %s", plan->n_lives, plan->planner);
-  if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "cap", plan->budget_bytes);
+  if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "budget", plan->budget_bytes);
   if (plan->packed) {
     figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
   } else {

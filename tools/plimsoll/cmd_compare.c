@@ -105,7 +105,7 @@ static void add_weights(figures *f, const comparison *c) {
 }
 
 static void print_table(const comparison *c, int compared) {
-  static const char *const title[] = {"with the cap", "without"}, *const key[] = {"capped", "keep_all"};
+  static const char *const title[] = {"under the budget", "without"}, *const key[] = {"capped", "keep_all"};
   const session *s = c->s;
   char count[HUMAN_BYTES];
   figures f;
@@ -167,12 +167,12 @@ static int run_compare(const options *o) {
 const command command_compare = {
     .name = "compare",
     .mask = COMMAND_COMPARE,
-    .summary = "train under a cap and without one, taking turns",
+    .summary = "train under a budget and without one, taking turns",
     .about =
-        "Train the same model twice in one process, under a cap and without one. The two runs take turns in chunks "
+        "Train the same model twice in one process, under a budget and without one. The two runs take turns in chunks "
         "of 20 steps, so that noise hits both alike. Ends with a table of bytes, predicted and measured overhead, "
         "speed, test accuracy, and whether the weights are identical. Both runs use the numerics of the plan under the "
-        "cap.",
+        "budget.",
     .after =
         "EXAMPLES\n"
         "  plimsoll compare --model resnet20 --memory 45% --svg memory.svg\n"

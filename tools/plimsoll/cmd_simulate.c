@@ -40,7 +40,7 @@ static void print_result(const session *s, const simulation *sim, const simulate
   figures_text(&f, 0, s->o->online ? "policy" : "planner", "by", asked_for(s->o));
   effort_figures(&f, 0, s->o);
   figures_text(&f, 0, "way", s->o->online && strcmp(r->by, s->o->online) != 0 ? "in the manner of" : NULL, r->by);
-  figures_bytes(&f, 0, "budget_bytes", "cap", r->budget_bytes);
+  figures_bytes(&f, 0, "budget_bytes", "budget", r->budget_bytes);
   figures_note(&f, 0, " (%.1f %% of %s, %lld bytes)", 100 * (double)r->budget_bytes / (double)whole,
                simulation_whole_name(sim, addresses_of(s->o)), (long long)whole);
   figures_count(&f, 0, "whole_bytes", NULL, whole);

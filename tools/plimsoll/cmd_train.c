@@ -151,7 +151,7 @@ static int run_train(const options *o) {
 const command command_train = {
     .name = "train",
     .mask = COMMAND_TRAIN,
-    .summary = "train a model under a cap on memory",
+    .summary = "train a model within a memory budget",
     .about =
         "Train a model on real images inside a fixed number of bytes.\n\n"
         "Builds the model's training step, measures what each operation costs on this machine (cached), plans "

@@ -109,7 +109,7 @@ static void draw_cap(plim_text *t, const frame *f, const plim_plan *plan) {
   if (plan->budget_bytes == INT64_MAX) return;
   double y = y_of(f, mib_of(plan->budget_bytes));
   plim_text_format(t, "<line class=\"cap\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, WIDTH - RIGHT, y, y);
-  (void)snprintf(label, sizeof label, "cap %s", plim_size_print(plan->budget_bytes, size));
+  (void)snprintf(label, sizeof label, "budget %s", plim_size_print(plan->budget_bytes, size));
   draw_text(t, WIDTH - RIGHT - 6, y - 7, "end", " class=\"capname\"", label);
 }
 

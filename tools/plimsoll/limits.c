@@ -22,7 +22,7 @@ static plim_status parse(session *s, const char *text, plim_limit *out) {
   PLIM_TRY(plim_size_parse(s->ctx, end + 1, &size));
   *out = (plim_limit){step, plim_size_bytes(&size, s->keep_all->arena_bytes)};
   if (out->bytes > 0) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s: no such size is a cap", text);
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s: no such size is a budget", text);
 }
 
 static int by_step(const void *a, const void *b) {
@@ -37,7 +37,7 @@ static plim_status parse_all(session *s) {
   qsort(l->row, (size_t)l->n, sizeof *l->row, by_step);
   for (int32_t i = 1; i < l->n; i++) {
     if (l->row[i].step != l->row[i - 1].step) continue;
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at: step %lld has two caps", (long long)l->row[i].step);
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at: step %lld has two budgets", (long long)l->row[i].step);
   }
   return PLIM_OK;
 }
@@ -102,7 +102,7 @@ static void print_kept_numerics(const session *s, const plim_limit_report *r) {
 static void print_report(const session *s, const plim_limit_report *r) {
   char wanted[PLIM_SIZE_TEXT_BYTES], before[PLIM_SIZE_TEXT_BYTES], after[PLIM_SIZE_TEXT_BYTES],
       returned[PLIM_SIZE_TEXT_BYTES], moved[PLIM_SIZE_TEXT_BYTES];
-  printf("cap of %s", plim_size_print(r->wanted_bytes, wanted));
+  printf("budget of %s", plim_size_print(r->wanted_bytes, wanted));
   print_turn(r);
   if (r->status != PLIM_OK) {
     printf("; refused, the run goes on as before: %s\n", plim_context_error(s->ctx));
@@ -167,7 +167,7 @@ void limits_figures(figures *f, const limits *l) {
                   "overhead_percent", r->overhead_percent, "seconds", (double)r->time_ns / 1e9));
   }
   (void)json_object_set_new(f->object, "limits", rows);
-  figures_count(f, 0, NULL, "changes of the cap", l->n_reports);
+  figures_count(f, 0, NULL, "changes of budget", l->n_reports);
   note_missed(f, l);
   if (l->n_reports == 0) return;
   const plim_limit_report *last = &l->report[l->n_reports - 1];

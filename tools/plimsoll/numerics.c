@@ -108,7 +108,7 @@ const char *numerics_fixed_by(const session *s) {
 
 const char *numerics_remedy(const session *s) {
   if (s->planning.labels == PLIM_LABELS_SMALL) return "--numerics auto";
-  return s->program->plan[PLIM_PROGRAM_TRAIN] ? "--numerics small, or the lowest cap from the start"
+  return s->program->plan[PLIM_PROGRAM_TRAIN] ? "--numerics small, or the lowest budget from the start"
                                               : "--numerics auto";
 }
 

@@ -82,7 +82,7 @@ static void print_sequence(const graph_plan *g) {
 static void add_bytes(figures *f, const graph_plan *g) {
   const plim_plan *plan = g->plan;
   if (plan->budget_bytes < INT64_MAX) {
-    figures_bytes(f, 0, "budget_bytes", "cap", plan->budget_bytes);
+    figures_bytes(f, 0, "budget_bytes", "budget", plan->budget_bytes);
     figures_note(f, 0, " (%.1f %% of %s)", (double)plan->budget_bytes * 100 / (double)g->whole_bytes,
                  g->graph->unpacked ? "program order's peak" : "keep-all");
   }

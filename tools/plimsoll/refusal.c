@@ -148,10 +148,11 @@ plim_status refusal_add_policy(session *s) {
     return plim_fail(s->ctx, PLIM_ENOFIT, "%s; --online %s finds none in twice the bytes that keep everything either",
                      sentence, s->o->online);
   }
-  return plim_fail(s->ctx, PLIM_ENOFIT,
-                   "%s; --online %s finds a way in %s (--memory %lld), the smallest cap found by halving: no policy is "
-                   "monotone, so smaller ones may do and larger ones fail",
-                   sentence, s->o->online, plim_size_print(bytes, size), (long long)bytes);
+  return plim_fail(
+      s->ctx, PLIM_ENOFIT,
+      "%s; --online %s finds a way in %s (--memory %lld), the smallest budget found by halving: no policy is "
+      "monotone, so smaller ones may do and larger ones fail",
+      sentence, s->o->online, plim_size_print(bytes, size), (long long)bytes);
 }
 
 void refusal_figures(figures *f, int column, const refusal *r) {
@@ -159,7 +160,7 @@ void refusal_figures(figures *f, int column, const refusal *r) {
     figures_bytes(f, column, "smallest_bytes", NULL, r->smallest_bytes);
     figures_bytes(f, column, "bound_bytes", NULL, r->bound_bytes);
   }
-  if (r->online_bytes > 0) figures_bytes(f, column, "online_bytes", "smallest cap found", r->online_bytes);
+  if (r->online_bytes > 0) figures_bytes(f, column, "online_bytes", "smallest budget found", r->online_bytes);
 }
 
 plim_status refusal_explain_room(const session *s, const plim_program *program) {

@@ -104,9 +104,9 @@ void run_figures_setting(figures *f, const session *s) {
 
 static void add_cap(figures *f, int column, const session *s, const plim_plan *plan) {
   if (plan->budget_bytes == INT64_MAX) {
-    figures_text(f, column, NULL, "cap", "none");
+    figures_text(f, column, NULL, "budget", "none");
   } else {
-    figures_bytes(f, column, "budget_bytes", "cap", plan->budget_bytes);
+    figures_bytes(f, column, "budget_bytes", "budget", plan->budget_bytes);
     figures_note(f, column, " (%.1f %% of keep-all)",
                  (double)plan->budget_bytes * 100 / (double)s->keep_all->arena_bytes);
     if (s->o->plan && s->o->memory && plan == s->program->plan[PLIM_PROGRAM_TRAIN])

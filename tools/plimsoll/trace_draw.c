@@ -90,7 +90,7 @@ static void put_cells(int row, int column, const char *cell, int n, attr_t look)
 static void put_title(const screen *s) {
   char text[TEXT], cap[PLIM_SIZE_TEXT_BYTES], step[64];
   int budget = s->t->plan->budget_bytes < INT64_MAX;
-  (void)snprintf(text, sizeof text, " %s, by %s%s%s", s->t->graph->name, s->t->plan->planner, budget ? ", cap " : "",
+  (void)snprintf(text, sizeof text, " %s, by %s%s%s", s->t->graph->name, s->t->plan->planner, budget ? ", budget " : "",
                  budget ? plim_size_print(s->t->plan->budget_bytes, cap) : "");
   (void)snprintf(step, sizeof step, "step %d of %d ", (int)s->step, (int)s->t->plan->n_steps);
   (void)attron(A_REVERSE);

@@ -307,7 +307,7 @@ static const struct {
     {'v', "v", "the same", ask_value},
     {'l', "l", "the list of what is resident", list},
     {'s', "s", "summary of the run", summary},
-    {'w', "w", "what if another policy or cap came from here on", ask_what_if},
+    {'w', "w", "what if another policy or budget came from here on", ask_what_if},
     {'y', "y", "why: the room made for this step", why},
     {KEY_ESCAPE, NULL, NULL, why},
     {'a', "a", "what is absent and made again, and why", absent},

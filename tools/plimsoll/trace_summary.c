@@ -66,7 +66,7 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
   figures_count(&f, 0, "ops", NULL, t->graph->n_ops);
   figures_text(&f, 0, "by", NULL, plan->planner);
   add_end(t, &f);
-  if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "cap", plan->budget_bytes);
+  if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "budget", plan->budget_bytes);
   if (plan->packed) figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
   figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
   figures_count(&f, 0, "plan_steps", "steps", plan->n_steps);

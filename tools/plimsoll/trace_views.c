@@ -97,7 +97,7 @@ plim_status trace_view_step(const traced *t, int32_t step, FILE *to) {
           s->kind == PLIM_STEP_RUN ? plan->variant[s->variant].variant.name : "");
   print_times(t, step, to);
   fprintf(to, "\n  live %s", size_text(plim_inspect_live_bytes(t->inspect, step), live));
-  if (plan->budget_bytes < INT64_MAX) fprintf(to, " of a cap of %s", size_text(plan->budget_bytes, cap));
+  if (plan->budget_bytes < INT64_MAX) fprintf(to, " of a budget of %s", size_text(plan->budget_bytes, cap));
   fprintf(to, "\n");
   print_clock(t, step, to);
   if (traced_fails_at(t, step)) fprintf(to, "  %s: the run ends with this step\n", traced_end_title(t));
@@ -161,13 +161,13 @@ static void print_break(const traced *t, const plim_absence *a, FILE *to) {
   char over[PLIM_SIZE_TEXT_BYTES];
   if (a->breaks == PLIM_BREAKS_NOTHING) {
     const char *why = a->along >= 0 ? "it comes along with another" : "the planner found no better plan with it";
-    fprintf(to, "    keeping it would break no cap: %s\n", t->story ? "the policy could not know" : why);
+    fprintf(to, "    keeping it would exceed no budget: %s\n", t->story ? "the policy could not know" : why);
     return;
   }
   const char *op = traced_op_name(t, a->full_step);
   (void)size_text(a->over_bytes, over);
   if (a->breaks == PLIM_BREAKS_LOAD) {
-    fprintf(to, "    keeping it would break the cap first at step %d (%s), by %s\n", (int)a->full_step, op, over);
+    fprintf(to, "    keeping it would exceed the budget first at step %d (%s), by %s\n", (int)a->full_step, op, over);
     return;
   }
   fprintf(to, "    its bytes would fit, but from step %d (%s) on no range of addresses is free for it:\n",
