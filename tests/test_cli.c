@@ -81,6 +81,7 @@ Test(cli, describes_itself_and_every_command) {
   expect_words(overview.out, "\n  143  SIGTERM");
   cr_assert_str_eq(plim_test_program("-h")->out, overview.out);
   cr_assert_str_eq(plim_test_program("help")->out, overview.out);
+  cr_assert_str_eq(plim_test_program("help help")->out, overview.out);
   for (size_t i = 0; i < COMMANDS; i++) {
     static program_run help;
     expect_words(overview.out, commands[i]);
@@ -93,8 +94,30 @@ Test(cli, describes_itself_and_every_command) {
     cr_assert_str_eq(plim_test_program("%s -h", commands[i])->out, help.out);
     cr_assert_str_eq(plim_test_program("help %s", commands[i])->out, help.out);
   }
+  expect_words(plim_test_program("help completion")->out, "Usage: plimsoll completion bash|zsh|fish\n");
+  expect_words(plim_test_program("help --man")->out, ".TH PLIMSOLL 1");
   expect_words(plim_test_program("--version")->out, "plimsoll " PLIM_VERSION);
   expect_words(plim_test_program("train --version")->out, "plimsoll " PLIM_VERSION);
+}
+
+/* A wrong value is answered with all that would do: help has each of them. */
+Test(cli, help_names_every_value_that_an_option_takes) {
+  const program_run *run = plim_test_shell(
+      "for o in model data planner addresses online last-batch precision layout; do "
+      "names=$($PLIMSOLL train --$o=qqqq 2>&1 | sed 's/\"qqqq\"//' | grep -o '\"[^\"]*\"' | tr -d '\"'); "
+      "[ \"$names\" ] || echo \"--$o lists nothing\"; for n in $names; do "
+      "$PLIMSOLL train --help | grep -qwe \"$n\" || echo \"--$o $n\"; done; done");
+  cr_assert_str_empty(run->out, "%s", run->out);
+}
+
+/* The program reads no variable that the list of help leaves out. */
+Test(cli, help_names_every_variable_of_the_environment) {
+  static const char *const names[] = {"XDG_CACHE_HOME", "XDG_DATA_HOME",   "NO_COLOR",      "PLIM_ISA",   "PLIM_HIGHS",
+                                      "PLIM_CBC",       "PLIM_ORTOOLS",    "PLIM_SOLVER",   "PLIM_CUDNN", "PLIM_CUBLAS",
+                                      "PLIM_CUDA_LIBS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"};
+  static program_run overview;
+  overview = *plim_test_program("help");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) expect_words(overview.out, names[i]);
 }
 
 Test(cli, takes_long_options_cut_to_what_is_unique) {
@@ -143,12 +166,14 @@ Test(cli, completion_and_man_page_name_every_option_that_help_names) {
   static const char *const texts[] = {"completion bash", "completion zsh", "completion fish", "help --man"};
   char line[512];
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    (void)snprintf(line, sizeof line,
-                   "$PLIMSOLL %s | tr -d '\\\\' >text; for c in $($PLIMSOLL --help | awk '/^Commands/ {on = 1; next} "
-                   "on && !NF {exit} on {print $1}' | grep -v -e help -e completion); do $PLIMSOLL $c --usage; done | "
-                   "grep -o -e '--[a-z-]*' | sort -u >names; test $(wc -l <names) -gt 60; cut -c3- names | "
-                   "while read n; do grep -q -e \"$n\" text || echo $n; done",
-                   texts[i]);
+    (void)snprintf(
+        line, sizeof line,
+        "$PLIMSOLL %s | tr -d '\\\\' >text; for c in $($PLIMSOLL --help | awk '/^Commands/ {on = 1; next} "
+        "/^Options/ {exit} on && /^  [a-z]/ {print $1}' | grep -v -e help -e completion); do $PLIMSOLL $c --usage; "
+        "done | "
+        "grep -o -e '--[a-z-]*' | sort -u >names; test $(wc -l <names) -gt 60; cut -c3- names | "
+        "while read n; do grep -q -e \"$n\" text || echo $n; done",
+        texts[i]);
     const program_run *run = plim_test_shell(line);
     cr_assert_eq(run->status, 0);
     cr_assert_str_empty(run->out, "%s lacks %s", texts[i], run->out);

@@ -32,6 +32,7 @@ static const bad_input inputs[] = {
     {"frobnicate", 2, "no command is called \"frobnicate\"; plimsoll --help lists them"},
     {"''", 2, "no command is called \"\""},
     {"help tarin", 2, "no command is called \"tarin\"; did you mean \"train\"?"},
+    {"help train check", 2, "help takes one name: plimsoll help COMMAND"},
     {"completion tcsh", 2, "completion needs the name of a shell: bash, zsh or fish"},
     {"--versio", 2, "a command comes before --versio"},
     {"train --frobnicate", 2, "train has no option --frobnicate; plimsoll train --help lists them"},

@@ -154,7 +154,7 @@ static int run_simulate(const options *o) {
 const command command_simulate = {
     .name = "simulate",
     .mask = COMMAND_SIMULATE,
-    .summary = "play a graph within a budget: an online policy, or a plan",
+    .summary = "simulate a graph within a budget: an online policy, or a plan",
     .about =
         "Play a training step within a budget without computing it. --online: no plan; what finds no room evicts what "
         "the policy thinks cheapest, and what was evicted is computed again when it is read. Policies: best (tries "

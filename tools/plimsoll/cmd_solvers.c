@@ -72,7 +72,7 @@ static int run_solvers(const options *o) {
 const command command_solvers = {
     .name = "solvers",
     .mask = COMMAND_SOLVERS,
-    .summary = "tell which exact solvers were found",
+    .summary = "list the exact solvers that were found",
     .about =
         "Tell which of the solvers behind the exact planners were found, in which version and where, and how to get "
         "the others. They are opened at run time and nothing else needs them. `milp` and `lp-round` take the first "

@@ -133,7 +133,7 @@ const command command_trace = {
     .mask = COMMAND_TRACE,
     .file = "ACTION",
     .second = "[FILE]",
-    .summary = "step through a run: what is resident, what was dropped and why",
+    .summary = "step through a run: what is resident, what was evicted and why",
     .about =
         "Look at a run: at a trace that train --trace wrote (FILE.jsonl), at a plan alone (FILE.json), or, with "
         "--graph, at what an online policy makes of a graph, up to where memory ends.\n\n"

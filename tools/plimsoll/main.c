@@ -40,30 +40,27 @@ static int refuse_command(int argc, char **argv, const char *name) {
   return refuse(argc, argv, sentence);
 }
 
+/* A name, or nothing; words behind it have no meaning. */
 static int help(int argc, char **argv) {
-  if (argc < 3 || is_any(argv[2], "help", "completion") || is_any(argv[2], "-h", "--help")) {
+  const char *name = argc > 2 ? argv[2] : "help";
+  if (argc > 3) return refuse(argc, argv, "help takes one name: plimsoll help COMMAND");
+  if (is_any(name, "-h", "--help") || strcmp(name, "help") == 0) {
     options_overview(stdout);
-    return 0;
-  }
-  if (strcmp(argv[2], "--man") == 0) {
+  } else if (strcmp(name, "--man") == 0) {
     options_man(stdout);
-    return 0;
+  } else if (strcmp(name, "completion") == 0) {
+    options_completion_help(stdout);
+  } else {
+    int32_t row = plim_name_find(command_name, name);
+    if (row < 0) return refuse_command(argc, argv, name);
+    options_help(command_at(row), stdout);
   }
-  int32_t row = plim_name_find(command_name, argv[2]);
-  if (row < 0) return refuse_command(argc, argv, argv[2]);
-  options_help(command_at(row), stdout);
   return 0;
 }
 
 static int completion(int argc, char **argv) {
   if (argc == 3 && is_any(argv[2], "-h", "--help")) {
-    printf(
-        "Usage: plimsoll completion bash|zsh|fish\n"
-        "Print what makes the shell complete commands, options and names.\n\n"
-        "EXAMPLES\n"
-        "  plimsoll completion bash >~/.local/share/bash-completion/completions/plimsoll\n"
-        "  plimsoll completion zsh >~/.zfunc/_plimsoll     in a folder of $fpath\n"
-        "  plimsoll completion fish >~/.config/fish/completions/plimsoll.fish\n");
+    options_completion_help(stdout);
     return 0;
   }
   if (argc == 3 && options_completion(argv[2], stdout)) return 0;

@@ -52,6 +52,7 @@ const command *command_at(int i);
 void options_help(const command *c, FILE *to);
 void options_usage(const command *c, FILE *to);
 void options_overview(FILE *to);
+void options_completion_help(FILE *to);
 void options_man(FILE *to);
 /* 0: no such shell. */
 int options_completion(const char *shell, FILE *to);

@@ -13,7 +13,8 @@ const char command_exit_status[] =
     "  2    usage: the command line cannot be followed\n"
     "  3    data: a file that is not there, cannot be read or is wrong\n"
     "  4    does not fit into the memory given\n"
-    "  5    device, I/O, or a loss that is not finite\n"
+    "  5    device, I/O, a solver or library that is missing, no memory from the\n"
+    "       system, or a loss that is not finite\n"
     "  130  Ctrl-C: the step under way is finished; a second Ctrl-C ends at once\n"
     "  143  SIGTERM: the same; 129 after SIGHUP, when the terminal has gone\n";
 
@@ -25,7 +26,8 @@ const char command_environment[] =
     "  OMP_WAIT_POLICY, GOMP_SPINCOUNT  how threads wait; the program sets them itself\n"
     "                   unless one of them is given\n"
     "  PLIM_CUDA_LIBS, PLIM_CUDNN, PLIM_CUBLAS  see plimsoll help train\n"
-    "  PLIM_HIGHS, PLIM_CBC, PLIM_ORTOOLS  see plimsoll help solvers\n";
+    "  PLIM_HIGHS, PLIM_CBC, PLIM_ORTOOLS, PLIM_SOLVER, XDG_DATA_HOME\n"
+    "                   see plimsoll help solvers\n";
 
 /* Words of one paragraph. */
 static int wrap_paragraph(FILE *to, const char *text, size_t length, int at, int indent) {
@@ -98,30 +100,61 @@ void options_help(const command *c, FILE *to) {
       print_option(r, to);
     }
   }
-  (void)fprintf(to,
-                "\n  -h, --help                 print this text\n      --version              print the version\n\n");
+  (void)fprintf(
+      to,
+      "\n  -h, --help                 print this text\n      --usage                print the names of the options "
+      "alone\n      --version              print the version\n\n");
   (void)fprintf(to,
                 "A file named - is standard input or standard output; a document on standard\noutput sends the "
                 "figures to standard error. Long options may be cut to what\nis unique.\n\n%s\nEXIT STATUS\n%s",
                 c->after, command_exit_status);
 }
 
+/* Titles above the commands of one kind: the first command below each of them. */
+static const struct {
+  const command *first;
+  const char *title;
+} kinds[] = {
+    {&command_train, "Train a model"},       {&command_plan, "Plan"},    {&command_trace, "Look at a run"},
+    {&command_import, "Graphs of your own"}, {&command_solvers, "More"},
+};
+
 void options_overview(FILE *to) {
   (void)fprintf(to,
                 "Usage: plimsoll COMMAND [OPTION...]\n"
                 "Trains a network inside a fixed number of bytes: plans what to keep and what to\n"
                 "recompute, checks the plan, and replays it from one arena.\n\n"
-                "Commands:\n");
-  for (int i = 0; command_at(i); i++) (void)fprintf(to, "  %-10s  %s\n", command_at(i)->name, command_at(i)->summary);
+                "Examples:\n"
+                "  plimsoll train --model resnet20 --memory 50%%   in half of the bytes\n"
+                "  plimsoll train --model resnet20 --data synthetic --memory 64MiB --steps 20\n"
+                "  plimsoll plan --model resnet20 --memory 64MiB -o plan.json\n\n"
+                "Commands:");
+  for (int i = 0; command_at(i); i++) {
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+      if (kinds[k].first == command_at(i)) (void)fprintf(to, "\n %s\n", kinds[k].title);
+    }
+    (void)fprintf(to, "  %-10s  %s\n", command_at(i)->name, command_at(i)->summary);
+  }
   (void)fprintf(to,
-                "  help        describe a command: plimsoll help train\n"
-                "  completion  print a shell's completion: plimsoll completion bash|zsh|fish\n"
+                "  help        describe a command, as in plimsoll help train\n"
+                "  completion  print a shell's completion, as in plimsoll completion bash\n"
                 "\nOptions:\n"
                 "  -h, --help     print this text, or after a command describe it\n"
-                "  --version      print the version\n"
+                "      --usage    after a command: print the names of its options alone\n"
+                "  -V, --version  print the version\n"
+                "      --man      after help: print the manual page, for man -l -\n"
                 "\nExit status of every command:\n%s"
-                "\nEnvironment:\n%s"
-                "\nExample:\n"
-                "  plimsoll train --model resnet20 --data fashion-mnist --memory 64MiB\n",
+                "\nEnvironment:\n%s",
                 command_exit_status, command_environment);
+}
+
+void options_completion_help(FILE *to) {
+  (void)fputs(
+      "Usage: plimsoll completion bash|zsh|fish\n"
+      "Print what makes the shell complete commands, options and names.\n\n"
+      "EXAMPLES\n"
+      "  plimsoll completion bash >~/.local/share/bash-completion/completions/plimsoll\n"
+      "  plimsoll completion zsh >~/.zfunc/_plimsoll     in a folder of $fpath\n"
+      "  plimsoll completion fish >~/.config/fish/completions/plimsoll.fish\n",
+      to);
 }
