@@ -45,6 +45,7 @@ plim_status plim_graph_begin(plim_context *ctx, const char *name, int32_t batch,
 void plim_graph_builder_free(plim_graph_builder *b) {
   if (!b) return;
   plim_handles_free(b->handles);
+  plim_costs_free(b->costs);
   plim_release(b->ctx, b->chars, b->cap_chars, 1);
   plim_release(b->ctx, b->storage, b->cap_storages, sizeof *b->storage);
   plim_release(b->ctx, b->value, b->cap_values, sizeof *b->value);
@@ -60,6 +61,11 @@ void plim_graph_set_unpacked(plim_graph_builder *b) {
 void plim_graph_set_handles(plim_graph_builder *b, plim_handles *handles) {
   plim_handles_free(b->handles);
   b->handles = handles;
+}
+
+void plim_graph_set_costs(plim_graph_builder *b, plim_costs *costs) {
+  plim_costs_free(b->costs);
+  b->costs = costs;
 }
 
 plim_status plim_graph_add_storage(plim_graph_builder *b, plim_role role, int64_t bytes, int32_t *out) {

@@ -20,6 +20,7 @@ struct plim_graph_builder {
   plim_context *ctx;
   int32_t batch, unpacked;
   plim_handles *handles; /* NULL: none */
+  plim_costs *costs;     /* NULL: none */
   char *chars;           /* NUL-terminated names; the graph's own is the first */
   plim_storage *storage;
   plim_draft_value *value;

@@ -209,6 +209,7 @@ static plim_status check_whole(const plim_graph *g) {
     PLIM_TRY(check_storage(g, s));
     PLIM_TRY(check_order(g, s));
   }
+  if (g->costs) PLIM_TRY(plim_costs_check(g->costs, g->n_ops));
   return g->handles ? plim_handles_match(g->handles, g) : PLIM_OK;
 }
 
@@ -228,6 +229,8 @@ plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out) {
   copy_rows(b, own);
   own->graph.handles = own->handles = b->handles;
   b->handles = NULL;
+  own->graph.costs = own->costs = b->costs;
+  b->costs = NULL;
   PLIM_CHECK(plim_graph_derive(own));
   PLIM_CHECK(check_whole(&own->graph));
   PLIM_CHECK(take_fingerprint(&own->graph));

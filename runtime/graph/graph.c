@@ -50,6 +50,7 @@ void plim_graph_free(plim_graph *graph) {
   if (!graph) return;
   plim_own_graph *own = (plim_own_graph *)graph; /* the graph is its first member */
   plim_handles_free(own->handles);
+  plim_costs_free(own->costs);
   plim_release(graph->ctx, own, own->block_bytes, 1);
 }
 

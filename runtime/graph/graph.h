@@ -9,6 +9,7 @@
 
 #include "kernels/op.h"
 #include "runtime/base/context.h"
+#include "runtime/graph/costs.h"
 #include "runtime/graph/handles.h"
 
 #ifdef __cplusplus
@@ -75,6 +76,7 @@ typedef struct plim_graph {
   const plim_value *value;
   const plim_op *op;                        /* in program order */
   const plim_handles *handles;              /* of the program it was imported from; NULL: none */
+  const plim_costs *costs;                  /* that it was imported with, beside time_ns; NULL: none */
   char fingerprint[PLIM_FINGERPRINT_BYTES]; /* of the canonical document */
   /* derived: ops that read (in program order) and that update storage s are
    * reader[reader_first[s] .. reader_first[s + 1]) and updater[updater_first[s] ..) */
@@ -110,6 +112,8 @@ void plim_graph_set_unpacked(plim_graph_builder *b);
 /* The handle program; the builder takes it over, and the graph after it. Matched against the graph by plim_graph_end.
  */
 void plim_graph_set_handles(plim_graph_builder *b, plim_handles *handles);
+/* Costs by device; the builder takes them over, and the graph after it. Checked by plim_graph_end. */
+void plim_graph_set_costs(plim_graph_builder *b, plim_costs *costs);
 
 typedef struct plim_op_spec {
   const char *name;

@@ -4,6 +4,7 @@
 
 #include "runtime/base/array.h"
 #include "runtime/graph/builder.h"
+#include "runtime/graph/costs_text.h"
 #include "runtime/graph/document.h"
 #include "runtime/graph/graph_text.h"
 #include "runtime/graph/handles_text.h"
@@ -153,7 +154,6 @@ static void read_op(plim_json_at *at, int version, inputs *in, int64_t *id, plim
   s->n_upd = read_ids(at, "upd", s->upd, PLIM_OP_MAX_UPD);
   s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_PAIRS);
   s->time_ns = plim_json_int_or_null(at, "time_ns", 0, INT64_MAX, -1);
-  plim_json_end(at);
 }
 
 static int equal_pairs(const plim_op_spec *a, const plim_op_spec *b) {
@@ -184,13 +184,18 @@ static void add_op(plim_json_at *at, plim_graph_builder *b, const plim_op_spec *
 
 static void read_ops(plim_json_at *root, int version, plim_graph_builder *b) {
   inputs in = {.ctx = root->doc->ctx};
+  plim_costs *costs = NULL;
   int32_t n = 0;
   plim_json_at list = plim_json_list(root, "ops", &n);
+  if (version >= 4) plim_costs_read_devices(root, n, &costs);
+  plim_graph_set_costs(b, costs);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_op_spec spec = {.name = ""};
     int64_t id = -1;
     read_op(&at, version, &in, &id, &spec);
+    if (costs && root->doc->status == PLIM_OK) plim_costs_read_op(&at, costs, i);
+    plim_json_end(&at);
     if (root->doc->status == PLIM_OK) add_op(&at, b, &spec);
   }
   plim_release(in.ctx, in.id, in.capacity, sizeof *in.id);

@@ -1,4 +1,5 @@
 /* Writes a graph in canonical form: fixed order of fields, one row a line. */
+#include "runtime/graph/costs_text.h"
 #include "runtime/graph/document.h"
 #include "runtime/graph/graph_text.h"
 #include "runtime/graph/handles_text.h"
@@ -65,7 +66,8 @@ static void write_value(plim_text *t, const plim_value *v) {
   plim_text_add(t, "]}");
 }
 
-static void write_op(plim_text *t, const plim_op *op, int version) {
+static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) {
+  const plim_op *op = &g->op[o];
   plim_text_add(t, "{");
   if (version >= 2) {
     plim_text_add(t, "\"id\": ");
@@ -84,10 +86,12 @@ static void write_op(plim_text *t, const plim_op *op, int version) {
   plim_document_write_pairs(t, op->pair, op->n_pairs);
   plim_text_add(t, ", \"time_ns\": ");
   plim_document_write_int(t, op->time_ns, -1);
+  if (version >= 4) plim_costs_write_op(t, g->costs, o);
   plim_text_add(t, "}");
 }
 
 int plim_graph_version(const plim_graph *g) {
+  if (g->costs && plim_costs_any(g->costs)) return 4;
   if (plim_graph_math(g) != PLIM_MATH_FP32) return 3;
   int second = g->unpacked || g->handles;
   for (int32_t s = 0; s < g->n_storages && !second; s++) second = g->storage[s].bytes == 0;
@@ -103,6 +107,7 @@ void plim_graph_write(plim_text *t, const plim_graph *g, int whole) {
   plim_text_quote(t, g->name);
   plim_text_format(t, ",\n  \"batch\": %d,\n", g->batch);
   if (version >= 2) plim_text_format(t, "  \"addresses\": \"%s\",\n", g->unpacked ? "none" : "packed");
+  if (version >= 4) plim_costs_write_devices(t, g->costs);
   plim_text_add(t, "  \"storages\": [");
   for (int32_t i = 0; i < g->n_storages; i++) {
     plim_text_format(t, "%s\n    {\"role\": \"%s\", \"bytes\": %lld}", i > 0 ? "," : "",
@@ -116,7 +121,7 @@ void plim_graph_write(plim_text *t, const plim_graph *g, int whole) {
   plim_text_add(t, "\n  ],\n  \"ops\": [");
   for (int32_t i = 0; i < g->n_ops; i++) {
     plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
-    write_op(t, &g->op[i], version);
+    write_op(t, g, i, version);
   }
   plim_text_add(t, "\n  ]");
   if (g->handles) {

@@ -3,14 +3,18 @@
  * Two dialects. Networks: nodes have `id`, `name` (a text), `cost_ram`, `cost_cpu`, links `source` and `target`.
  * Random layered graphs: `out_cost`, `duration`, an id only in `name` (a number) or by place in the list, links the
  * keys "0" and "1", and the input order in `graph.order`. What tells them apart is which fields are there, one by one.
+ * A node may carry `flops` or `durations` by device in place of one time, and `copies` by "from>to"; `graph.devices`
+ * names the devices (import_nx_costs.c).
  *
  * Program order is the file's `order`, else the order of networkx.topological_sort: level by level, a level scanned in
- * order, its successors in the order of the links. Every op makes one value; parallel links count once. */
+ * order, its successors in the order of the links. Where a node carries costs of its own kind and every link leads to a
+ * larger id, it is that of the ids. Every op makes one value; parallel links count once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/json.h"
+#include "runtime/graph/import_nx_costs.h"
 #include "runtime/graph/importers.h"
 #include "runtime/graph/node_link.h"
 
@@ -30,14 +34,16 @@ typedef struct draft {
   const char *name;
   int32_t n, n_links;
   int32_t room_links;
-  plim_node *node; /* [n] */
-  id_row *by_id;   /* [n] sorted */
-  link *link;      /* [n_links] without repeats */
-  plim_link *ends; /* [n_links] the same */
-  int32_t *first;  /* [n + 1] links of a node, by `from` or by `to` */
-  int32_t *order;  /* [n] nodes in program order */
-  int32_t *place;  /* [n] of a node in the order */
-  int32_t *degree; /* [n] scratch */
+  int32_t by_device; /* 1: a node has flops or durations */
+  plim_costs *costs; /* by op; NULL: none */
+  plim_node *node;   /* [n] */
+  id_row *by_id;     /* [n] sorted */
+  link *link;        /* [n_links] without repeats */
+  plim_link *ends;   /* [n_links] the same */
+  int32_t *first;    /* [n + 1] links of a node, by `from` or by `to` */
+  int32_t *order;    /* [n] nodes in program order */
+  int32_t *place;    /* [n] of a node in the order */
+  int32_t *degree;   /* [n] scratch */
 } draft;
 
 /* ---- nodes ---- */
@@ -46,7 +52,9 @@ static int64_t read_cost(plim_json_at *at, const char *network, const char *laye
   return plim_json_int(at, plim_json_has(at, layered) ? layered : network, 0, INT64_MAX / 4);
 }
 
-static void read_node(plim_json_at *at, int32_t i, plim_node *to) {
+static void read_node(draft *d, plim_json_at *at, int32_t i, plim_node *to) {
+  int timed = plim_json_has(at, "cost_cpu") || plim_json_has(at, "duration");
+  int costed = plim_json_has(at, "flops") || plim_json_has(at, "durations");
   const json_t *name = json_object_get(at->node, "name");
   *to = (plim_node){.id = i, .phase = PLIM_PHASE_FORWARD};
   if (json_is_string(name)) to->name = json_string_value(name);
@@ -56,7 +64,8 @@ static void read_node(plim_json_at *at, int32_t i, plim_node *to) {
     to->id = plim_json_int(at, "name", 0, INT64_MAX);
   }
   to->bytes = read_cost(at, "cost_ram", "out_cost");
-  to->time_ns = read_cost(at, "cost_cpu", "duration");
+  to->time_ns = timed || !costed ? read_cost(at, "cost_cpu", "duration") : -1;
+  if (costed) d->by_device = 1;
   if (plim_json_has(at, "backward") && plim_json_bool(at, "backward")) to->phase = PLIM_PHASE_BACKWARD;
 }
 
@@ -71,7 +80,7 @@ static void check_nodes(draft *d, const plim_json_at *list) {
   int64_t bytes = 0, time_ns = 0;
   for (int32_t i = 0; i < d->n; i++) {
     bytes = plim_add_bytes(bytes, d->node[i].bytes);
-    time_ns = plim_add_bytes(time_ns, d->node[i].time_ns);
+    if (d->node[i].time_ns >= 0) time_ns = plim_add_bytes(time_ns, d->node[i].time_ns);
     if (bytes < 0 || bytes > INT64_MAX / 4) plim_json_fail(list, NULL, "the sizes add up to more than 2^61 bytes");
     if (time_ns < 0) plim_json_fail(list, NULL, "the durations add up to more than 63 bits hold");
     if (d->doc->status != PLIM_OK) return;
@@ -94,7 +103,7 @@ static plim_status read_nodes(draft *d, plim_json_at *root) {
   PLIM_TRY(plim_allocate(d->ctx, d->n, sizeof *d->by_id, &d->by_id));
   for (int32_t i = 0; i < d->n && d->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    if (d->doc->status == PLIM_OK) read_node(&at, i, &d->node[i]);
+    if (d->doc->status == PLIM_OK) read_node(d, &at, i, &d->node[i]);
   }
   if (d->doc->status == PLIM_OK) check_nodes(d, &list);
   return d->doc->status;
@@ -234,18 +243,40 @@ static void read_order(draft *d, plim_json_at *graph) {
   }
 }
 
+/* The nodes by id, if every link leads to a larger one. */
+static void id_order(draft *d) {
+  for (int32_t i = 0; i < d->n_links; i++) {
+    if (d->node[d->link[i].from].id > d->node[d->link[i].to].id) return;
+  }
+  for (int32_t i = 0; i < d->n; i++) d->order[i] = d->by_id[i].node;
+}
+
 static plim_status make_order(draft *d, plim_json_at *root) {
   PLIM_TRY(plim_allocate(d->ctx, (int64_t)d->n + 1, sizeof *d->first, &d->first));
   PLIM_TRY(plim_allocate(d->ctx, d->n, sizeof *d->order, &d->order));
   PLIM_TRY(plim_allocate(d->ctx, d->n, sizeof *d->place, &d->place));
   PLIM_TRY(plim_allocate(d->ctx, d->n, sizeof *d->degree, &d->degree));
   level_order(d, root); /* finds cycles, too */
+  if (d->doc->status == PLIM_OK && d->by_device) id_order(d);
   if (d->doc->status == PLIM_OK && plim_json_has(root, "graph")) {
     plim_json_at graph = plim_json_object(root, "graph");
     const json_t *name = json_object_get(graph.node, "name");
     if (json_is_string(name)) d->name = json_string_value(name);
     if (plim_json_has(&graph, "order")) read_order(d, &graph);
   }
+  return d->doc->status;
+}
+
+/* The costs by device, once the order is known. */
+static plim_status read_costs(draft *d, plim_json_at *root) {
+  if (!plim_nx_has_costs(root, d->by_device)) return PLIM_OK;
+  PLIM_TRY(plim_nx_costs_begin(root, d->n, &d->costs));
+  plim_json_at list = {.doc = root->doc, .key = "nodes", .parent = root, .node = json_object_get(root->node, "nodes")};
+  for (int32_t o = 0; o < d->n; o++) {
+    plim_json_at node = plim_json_item(&list, d->order[o]);
+    PLIM_TRY(plim_nx_costs_read(&node, d->costs, o));
+  }
+  plim_json_take(&list, plim_costs_check(d->costs, d->n));
   return d->doc->status;
 }
 
@@ -256,6 +287,7 @@ static plim_status build(draft *d, plim_graph **out) {
   qsort(d->link, (size_t)d->n_links, sizeof *d->link, by_place);
   for (int32_t i = 0; i < d->n_links; i++) d->ends[i] = (plim_link){d->link[i].from, d->link[i].to};
   nodes.link = d->ends;
+  nodes.costs = &d->costs;
   return plim_node_link_graph(d->ctx, &nodes, out);
 }
 
@@ -268,6 +300,7 @@ static plim_status read_graph(draft *d, plim_graph **out) {
   PLIM_TRY(read_nodes(d, &root));
   PLIM_TRY(read_links(d, &root));
   PLIM_TRY(make_order(d, &root));
+  PLIM_TRY(read_costs(d, &root));
   return build(d, out);
 }
 
@@ -284,6 +317,7 @@ plim_status plim_import_nx(plim_context *ctx, const char *file, const char *text
                        is_log ? "; this is a log of DTR: import dtr reads it" : "");
   }
   if (status == PLIM_OK) status = read_graph(&d, out);
+  plim_costs_free(d.costs);
   plim_release(ctx, d.node, d.n, sizeof *d.node);
   plim_release(ctx, d.by_id, d.n, sizeof *d.by_id);
   plim_release(ctx, d.link, d.room_links, sizeof *d.link);

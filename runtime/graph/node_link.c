@@ -68,6 +68,10 @@ static plim_status build(maker *m, plim_graph **out) {
   group_inputs(m);
   PLIM_TRY(plim_graph_begin(m->ctx, clean_name(called, name), 0, &m->builder));
   if (d->unpacked) plim_graph_set_unpacked(m->builder);
+  if (d->costs) {
+    plim_graph_set_costs(m->builder, *d->costs);
+    *d->costs = NULL;
+  }
   for (int32_t i = 0; i < d->n; i++) PLIM_TRY(add_op(m, d->order ? d->order[i] : i));
   plim_status status = plim_graph_end(m->builder, out);
   m->builder = NULL; /* freed in every case */

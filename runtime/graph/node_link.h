@@ -6,9 +6,9 @@
 #include "runtime/graph/graph.h"
 
 typedef struct plim_node {
-  int64_t id; /* -1: none */
-  int64_t bytes, time_ns;
-  const char *name; /* any text; NULL: none */
+  int64_t id;             /* -1: none */
+  int64_t bytes, time_ns; /* time_ns -1: none */
+  const char *name;       /* any text; NULL: none */
   plim_phase phase;
 } plim_node;
 
@@ -23,6 +23,7 @@ typedef struct plim_node_link {
   const plim_node *node; /* [n] */
   const plim_link *link; /* [n_links] no two alike; those of one node in the order of its inputs */
   const int32_t *order;  /* [n] nodes in program order; NULL: as they are */
+  plim_costs **costs;    /* of the ops, handed over (set to NULL); NULL or a NULL there: none */
 } plim_node_link;
 
 /* Each node becomes a custom op of class pure called NAME#ID (place in the list instead of no id) with one activation.

@@ -10,6 +10,7 @@ typedef struct plim_own_graph {
   plim_graph graph; /* first: what callers hold */
   int64_t block_bytes;
   plim_handles *handles;
+  plim_costs *costs;
   plim_storage *storage;
   plim_value *value;
   plim_op *op;

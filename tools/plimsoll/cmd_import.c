@@ -29,7 +29,9 @@ const command command_import = {
     .about =
         "Read a graph that another program wrote and write it as a graph document, ops in the file's input order with "
         "their costs and ids. FORMAT nx: networkx node-link JSON, in the dialect of Checkmate's networks (cost_ram, "
-        "cost_cpu) or of random layered graphs (out_cost, duration). Budgets of such graphs bound sums of live bytes, "
+        "cost_cpu) or of random layered graphs (out_cost, duration); in place of a time a node may have flops, or "
+        "durations "
+        "by device and copies by \"from>to\". Budgets of such graphs bound sums of live bytes, "
         "without rounding and addresses, as publications count them. FORMAT dtr: a log of the DTR prototype, with the "
         "views and handles of its program, for plimsoll simulate. A FILE whose name ends with .gz is inflated first.",
     .after =

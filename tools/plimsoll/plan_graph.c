@@ -23,11 +23,23 @@ typedef struct graph_plan {
   plim_plan_floor known; /* of a refusal */
 } graph_plan;
 
+/* An op that carries FLOP or times by device alone has no time that a planner of one device could take. */
+static plim_status need_times(const graph_plan *g) {
+  for (int32_t o = 0; g->graph->costs && o < g->graph->n_ops; o++) {
+    if (g->graph->op[o].time_ns >= 0) continue;
+    return plim_fail(g->s->ctx, PLIM_EDATA,
+                     "%s: op '%s' carries FLOP or times by device and no time of its own; --profile FILE gives one",
+                     g->s->o->graph, g->graph->op[o].name);
+  }
+  return PLIM_OK;
+}
+
 static plim_status load(graph_plan *g) {
   const options *o = g->s->o;
   plim_context *ctx = g->s->ctx;
   PLIM_TRY(plim_graph_load(ctx, o->graph, &g->graph));
   if (o->profile) return plim_profile_load(ctx, o->profile, &g->profile);
+  PLIM_TRY(need_times(g));
   return plim_profile_from_graph(g->graph, &g->profile);
 }
 

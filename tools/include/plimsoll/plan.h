@@ -15,6 +15,7 @@
 #include "runtime/base/size.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/check.h"
+#include "runtime/graph/costs.h"
 #include "runtime/graph/generate.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/handles.h"

@@ -1,0 +1,110 @@
+/* One allocation an array; every number is there from the start, -1 where there is none. */
+#include "runtime/graph/costs.h"
+
+#include <string.h>
+
+static int64_t durations(const plim_costs *c) {
+  return (int64_t)c->n_ops * c->n_devices;
+}
+
+static int64_t copies(const plim_costs *c) {
+  return durations(c) * c->n_devices; /* below 2^31 * 2^12 */
+}
+
+static plim_status allocate(plim_costs *c) {
+  PLIM_TRY(plim_allocate(c->ctx, c->n_devices, sizeof *c->device, &c->device));
+  PLIM_TRY(plim_allocate(c->ctx, c->n_ops, sizeof *c->flops, &c->flops));
+  PLIM_TRY(plim_allocate(c->ctx, durations(c), sizeof *c->duration, &c->duration));
+  PLIM_TRY(plim_allocate(c->ctx, copies(c), sizeof *c->copy, &c->copy));
+  for (int32_t o = 0; o < c->n_ops; o++) c->flops[o] = -1;
+  for (int64_t i = 0; i < durations(c); i++) c->duration[i] = -1;
+  for (int64_t i = 0; i < copies(c); i++) c->copy[i] = -1;
+  return PLIM_OK;
+}
+
+plim_status plim_costs_new(plim_context *ctx, int32_t n_ops, int32_t n_devices, plim_costs **out) {
+  plim_costs *c = NULL;
+  if (n_devices > PLIM_COSTS_MAX_DEVICES) {
+    return plim_fail(ctx, PLIM_EDATA, "%d devices are named, at most %d are allowed", n_devices,
+                     PLIM_COSTS_MAX_DEVICES);
+  }
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *c, &c));
+  *c = (plim_costs){.ctx = ctx, .n_ops = n_ops, .n_devices = n_devices};
+  plim_status status = allocate(c);
+  if (status != PLIM_OK) {
+    plim_costs_free(c);
+    return status;
+  }
+  *out = c;
+  return PLIM_OK;
+}
+
+void plim_costs_free(plim_costs *c) {
+  if (!c) return;
+  plim_release(c->ctx, c->device, c->n_devices, sizeof *c->device);
+  plim_release(c->ctx, c->flops, c->n_ops, sizeof *c->flops);
+  plim_release(c->ctx, c->duration, durations(c), sizeof *c->duration);
+  plim_release(c->ctx, c->copy, copies(c), sizeof *c->copy);
+  plim_release(c->ctx, c, 1, sizeof *c);
+}
+
+int plim_costs_any(const plim_costs *c) {
+  int any = c->n_devices > 0;
+  for (int32_t o = 0; o < c->n_ops && !any; o++) any = c->flops[o] >= 0;
+  return any;
+}
+
+int32_t plim_costs_find_device(const plim_costs *c, const char *name) {
+  for (int32_t d = 0; d < c->n_devices; d++) {
+    if (strcmp(c->device[d], name) == 0) return d;
+  }
+  return -1;
+}
+
+static int is_device_name(const char *name) {
+  size_t n = 0;
+  for (; name[n]; n++) {
+    if (name[n] <= 0x20 || name[n] > 0x7e || strchr("=,>;", name[n])) return 0;
+  }
+  return n > 0 && n < PLIM_COSTS_NAME_BYTES;
+}
+
+plim_status plim_costs_name_device(plim_costs *c, int32_t device, const char *name) {
+  if (!is_device_name(name)) {
+    return plim_fail(c->ctx, PLIM_EDATA,
+                     "'%.80s' names no device: 1 to 31 printable characters without blank, =, comma, > and ;", name);
+  }
+  if (plim_costs_find_device(c, name) >= 0) {
+    return plim_fail(c->ctx, PLIM_EDATA, "two devices are called '%s'", name);
+  }
+  (void)memcpy(c->device[device], name, strlen(name) + 1);
+  return PLIM_OK;
+}
+
+/* The sum of those that are there, at every stride-th place; -1 when it is too large. */
+static int64_t sum(const int64_t *number, int64_t n, int64_t stride) {
+  int64_t total = 0;
+  for (int64_t i = 0; i < n && total >= 0; i += stride) {
+    if (number[i] >= 0) total = plim_add_bytes(total, number[i]);
+    if (total > INT64_MAX / 4) total = -1;
+  }
+  return total;
+}
+
+plim_status plim_costs_check(const plim_costs *c, int32_t n_ops) {
+  if (c->n_ops != n_ops) {
+    return plim_fail(c->ctx, PLIM_EDATA, "there are costs of %d ops, the graph has %d", c->n_ops, n_ops);
+  }
+  if (sum(c->flops, c->n_ops, 1) < 0) {
+    return plim_fail(c->ctx, PLIM_EDATA, "the FLOP of all ops add up to more than 2^61");
+  }
+  for (int32_t d = 0; d < c->n_devices; d++) {
+    if (sum(c->duration + d, durations(c) - d, c->n_devices) < 0) {
+      return plim_fail(c->ctx, PLIM_EDATA, "the durations on device %s add up to more than 2^61", c->device[d]);
+    }
+  }
+  if (sum(c->copy, copies(c), 1) < 0) {
+    return plim_fail(c->ctx, PLIM_EDATA, "the times of all copies add up to more than 2^61");
+  }
+  return PLIM_OK;
+}

@@ -1,0 +1,94 @@
+/* Rows of numbers, null where there is none; a list without any number is left out. */
+#include "runtime/graph/costs_text.h"
+
+#include "runtime/graph/document.h"
+
+static const int64_t most = INT64_MAX / 4;
+
+void plim_costs_write_devices(plim_text *t, const plim_costs *c) {
+  plim_text_add(t, "  \"devices\": [");
+  for (int32_t d = 0; d < c->n_devices; d++) {
+    if (d > 0) plim_text_add(t, ", ");
+    plim_text_quote(t, c->device[d]);
+  }
+  plim_text_add(t, "],\n");
+}
+
+void plim_costs_read_devices(plim_json_at *root, int32_t n_ops, plim_costs **out) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(root, "devices", &n);
+  if (root->doc->status == PLIM_OK) plim_json_take(&list, plim_costs_new(root->doc->ctx, n_ops, n, out));
+  for (int32_t d = 0; d < n && root->doc->status == PLIM_OK; d++) {
+    const char *name = plim_json_text_item(&list, d);
+    if (root->doc->status == PLIM_OK) plim_json_take(&list, plim_costs_name_device(*out, d, name));
+  }
+}
+
+static int any(const int64_t *number, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    if (number[i] >= 0) return 1;
+  }
+  return 0;
+}
+
+static void write_row(plim_text *t, const int64_t *number, int32_t n) {
+  plim_text_add(t, "[");
+  for (int32_t i = 0; i < n; i++) {
+    if (i > 0) plim_text_add(t, ", ");
+    plim_document_write_int(t, number[i], -1);
+  }
+  plim_text_add(t, "]");
+}
+
+void plim_costs_write_op(plim_text *t, const plim_costs *c, int32_t op) {
+  int32_t n = c->n_devices;
+  const int64_t *duration = c->duration + plim_costs_duration_at(c, op, 0);
+  const int64_t *copy = c->copy + plim_costs_copy_at(c, op, 0, 0);
+  if (c->flops[op] >= 0) plim_text_format(t, ", \"flops\": %lld", (long long)c->flops[op]);
+  if (any(duration, n)) {
+    plim_text_add(t, ", \"durations\": ");
+    write_row(t, duration, n);
+  }
+  if (any(copy, (int64_t)n * n)) {
+    plim_text_add(t, ", \"copies\": [");
+    for (int32_t from = 0; from < n; from++) {
+      if (from > 0) plim_text_add(t, ", ");
+      write_row(t, copy + (int64_t)from * n, n);
+    }
+    plim_text_add(t, "]");
+  }
+}
+
+/* A row of as many numbers as there are devices; at[self] must be null. */
+static void read_row(const plim_json_at *row, int32_t given, int32_t n, int32_t self, int64_t *to) {
+  if (given != n) plim_json_fail(row, NULL, "has %d numbers for %d devices", given, n);
+  for (int32_t i = 0; i < n && row->doc->status == PLIM_OK; i++) {
+    to[i] = plim_json_int_or_null_item(row, i, 0, most, -1);
+    if (i == self && to[i] >= 0) plim_json_fail(row, NULL, "has a copy from device %d to itself", i);
+  }
+}
+
+static void need_any(const plim_json_at *list, const int64_t *number, int64_t n) {
+  if (!any(number, n)) plim_json_fail(list, NULL, "has no number: a list without any is left out");
+}
+
+void plim_costs_read_op(plim_json_at *at, plim_costs *c, int32_t op) {
+  int64_t *duration = c->duration + plim_costs_duration_at(c, op, 0);
+  int64_t *copy = c->copy + plim_costs_copy_at(c, op, 0, 0);
+  int32_t n = c->n_devices, given = 0;
+  if (plim_json_has(at, "flops")) c->flops[op] = plim_json_int(at, "flops", 0, most);
+  if (plim_json_has(at, "durations")) {
+    plim_json_at list = plim_json_list(at, "durations", &given);
+    read_row(&list, given, n, -1, duration);
+    need_any(&list, duration, n);
+  }
+  if (plim_json_has(at, "copies")) {
+    plim_json_at list = plim_json_list(at, "copies", &given);
+    if (given != n) plim_json_fail(&list, NULL, "has %d rows for %d devices", given, n);
+    for (int32_t from = 0; from < n && at->doc->status == PLIM_OK; from++) {
+      plim_json_at row = plim_json_row(&list, from, &given);
+      read_row(&row, given, n, from, copy + (int64_t)from * n);
+    }
+    need_any(&list, copy, (int64_t)n * n);
+  }
+}
