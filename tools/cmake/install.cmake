@@ -63,9 +63,9 @@ if(TARGET plimsoll-cli)
     install(FILES ${texts}/plimsoll.fish DESTINATION ${data}/fish/vendor_completions.d)
   endif()
 endif()
+# In the folders that they have here, so that their links hold.
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
-install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.c")
 
 if(top)
