@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "planner/exact/solver_program.h"
 #include "runtime/base/user_folder.h"
 
 enum { WHY_BYTES = 2 * PLIM_LIBRARY_PATH_BYTES };
@@ -89,13 +90,25 @@ static void *open_any(const plim_library_spec *spec, char *path, char *why) {
   return open_whole(path, why);
 }
 
+typedef struct remedy {
+  char text[PLIM_LIBRARY_PATH_BYTES + 256];
+} remedy;
+
+static remedy remedy_of(const plim_library_spec *spec) {
+  remedy r;
+  char script[PLIM_LIBRARY_PATH_BYTES] = "";
+  if (spec->fetched) plim_solver_script(script);
+  (void)snprintf(r.text, sizeof r.text, "%s%s%s", script, spec->fetched ? " " : "", spec->remedy);
+  return r;
+}
+
 /* Who set a relative path expects the library to be looked for there. */
 static plim_status fail_missing(plim_context *ctx, const plim_library_spec *spec) {
   const char *ignored = plim_user_folder_ignored("XDG_DATA_HOME");
-  if (!ignored) return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s is not installed: %s", spec->name, spec->remedy);
+  if (!ignored) return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s is not installed: %s", spec->name, remedy_of(spec).text);
   return plim_fail(ctx, PLIM_EUNSUPPORTED,
                    "%s is not installed: %s; %s is \"%.80s\", which is ignored because it is not an absolute path",
-                   spec->name, spec->remedy, ignored, getenv(ignored));
+                   spec->name, remedy_of(spec).text, ignored, getenv(ignored));
 }
 
 plim_status plim_library_open(plim_context *ctx, const plim_library_spec *spec, void *functions, char *path) {
@@ -103,7 +116,7 @@ plim_status plim_library_open(plim_context *ctx, const plim_library_spec *spec, 
   char why[WHY_BYTES] = "";
   void *handle = open_any(spec, opened, why);
   if (!handle && why[0]) {
-    return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s cannot be opened: %s; %s", spec->name, why, spec->remedy);
+    return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s cannot be opened: %s; %s", spec->name, why, remedy_of(spec).text);
   }
   if (!handle) return fail_missing(ctx, spec);
   for (int32_t i = 0; i < spec->n_symbols; i++) {
@@ -111,7 +124,7 @@ plim_status plim_library_open(plim_context *ctx, const plim_library_spec *spec, 
     if (!address) {
       (void)dlclose(handle);
       return plim_fail(ctx, PLIM_EUNSUPPORTED, "\"%s\" is not a %s that this program knows: it has no %s; %s", opened,
-                       spec->name, spec->symbol[i].name, spec->remedy);
+                       spec->name, spec->symbol[i].name, remedy_of(spec).text);
     }
     memcpy((char *)functions + spec->symbol[i].offset, &address, sizeof address);
   }
@@ -125,5 +138,5 @@ plim_status plim_library_known(plim_context *ctx, const plim_library_spec *spec,
   long major = strtol(version, &end, 10);
   if (end != version && *end == '.' && major == spec->major) return PLIM_OK;
   return plim_fail(ctx, PLIM_EUNSUPPORTED, "\"%s\" is %s %s, and this program knows version %d; %s", path, spec->name,
-                   version, spec->major, spec->remedy);
+                   version, spec->major, remedy_of(spec).text);
 }

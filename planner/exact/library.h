@@ -18,6 +18,7 @@ typedef struct plim_library_spec {
   const char *file;        /* of the library, on the loader's path */
   const char *other_file;  /* the name of the same in a newer distribution, tried next; NULL: none */
   const char *installed;   /* where it is below plim_library_folder; NULL: `file` */
+  int fetched;             /* by the script get_solvers, whose path comes before the remedy */
   const char *remedy;      /* how to get it: ends the sentences of failures */
   int major;               /* the version that this program knows */
   int32_t n_symbols;
@@ -36,7 +37,7 @@ PLIM_MUST_USE plim_status plim_library_open(plim_context *ctx, const plim_librar
 PLIM_MUST_USE plim_status plim_library_known(plim_context *ctx, const plim_library_spec *spec, const char *path,
                                              const char *version);
 
-/* The directory where tools/get_solvers puts libraries: $XDG_DATA_HOME/plimsoll/lib, or ~/.local/share/plimsoll/lib.
+/* The directory where get_solvers puts libraries: $XDG_DATA_HOME/plimsoll/lib, or ~/.local/share/plimsoll/lib.
  * "" when neither variable holds an absolute path: relative ones are ignored. */
 void plim_library_folder(char *path /* [PLIM_LIBRARY_PATH_BYTES] */);
 

@@ -52,6 +52,8 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/plimsoll-config.cmake
 install(EXPORT plimsoll-targets NAMESPACE plimsoll:: DESTINATION ${package_folder})
 
 install(TARGETS plimsoll-solver DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
+install(PROGRAMS tools/get_solvers DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
+install(FILES tools/lib.sh DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
 if(TARGET plimsoll-cli)
   install(TARGETS plimsoll-cli)
   if(TARGET plimsoll-texts)

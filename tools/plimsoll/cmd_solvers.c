@@ -79,7 +79,8 @@ const command command_solvers = {
         "of highs and cbc; `moccasin` takes cpsat, and does without as well.",
     .after =
         "EXAMPLES\n"
-        "  tools/get_solvers && plimsoll solvers\n\n"
+        "  tools/get_solvers && plimsoll solvers    (installed, the script is\n"
+        "                                           libexec/plimsoll/get_solvers)\n\n"
         "ENVIRONMENT\n"
         "  PLIM_HIGHS, PLIM_CBC,  the library's file; no other is tried then\n"
         "  PLIM_ORTOOLS\n"
