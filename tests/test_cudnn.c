@@ -117,20 +117,35 @@ Test(cudnn, weights_in_the_order_of_the_library_take_workspace_where_channels_co
   cr_assert_eq(last[n - 2].workspace_bytes, 0);
 }
 
-Test(cudnn, what_was_asked_once_is_found_without_the_library) {
+Test(cudnn, variants_are_listed_without_building_a_plan) {
+  plim_op_desc op[3];
+  plim_kernel_info info[VARIANTS];
+  for (int i = 0; i < WINDOWS; i++) {
+    variant_windows(&windows[i], PLIM_NHWC, op);
+    for (int k = 0; k < 3; k++) cr_assert_gt(device->api->variants(device, &op[k], info, VARIANTS), 2);
+  }
+  cr_assert_eq(fake_cudnn_count().plans, 0);
+  expect_clean();
+}
+
+Test(cudnn, what_was_asked_once_is_found_without_the_library_and_a_plan_is_built_once_and_shared) {
   plim_op_desc op[3];
   plim_kernel_info info[VARIANTS];
   void *kernel[2] = {NULL, NULL};
   variant_windows(&windows[1], PLIM_NHWC, op);
   int n = device->api->variants(device, &op[0], info, VARIANTS);
-  int64_t calls = fake_cudnn_count().calls, plans = fake_cudnn_count().plans;
+  int64_t calls = fake_cudnn_count().calls;
   cr_assert_eq(device->api->variants(device, &op[0], info, VARIANTS), n);
-  cr_assert_eq(device->api->prepare(device, &op[0], info[0].name, &kernel[0]), PLIM_OK);
-  cr_assert_eq(fake_cudnn_count().calls, calls); /* the plan was made when the variants were listed */
-  cr_assert_eq(device->api->prepare(device, &op[0], info[0].name, &kernel[1]), PLIM_OK);
-  cr_assert_eq(fake_cudnn_count().plans, plans + 1);
+  cr_assert_eq(fake_cudnn_count().calls, calls);
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(device->api->prepare(device, &op[0], info[0].name, &kernel[i]), PLIM_OK);
+    cr_assert_eq(fake_cudnn_count().plans, 1);
+  }
   device->api->unprepare(device, kernel[0]);
   device->api->unprepare(device, kernel[1]);
+  cr_assert_eq(device->api->prepare(device, &op[0], info[0].name, &kernel[0]), PLIM_OK); /* as after a profile */
+  device->api->unprepare(device, kernel[0]);
+  cr_assert_eq(fake_cudnn_count().plans, 1);
   cr_assert_eq(device->api->prepare(device, &op[0], "cudnn-e7-811c9dc5", &kernel[0]), PLIM_EUNSUPPORTED);
   expect_clean();
 }
@@ -165,25 +180,72 @@ Test(cudnn, a_configuration_made_by_hand_tells_its_workspace_and_has_a_plan) {
   plim_dnn_conv conv;
   plim_dnn_graph graph;
   int copied;
-  void *handle = NULL, *plan = NULL;
+  void *handle = NULL;
+  plim_dnn_config row = {.workspace_bytes = 1 << 16};
   int64_t workspace = 0, count = 0;
   variant_windows(&windows[0], PLIM_FLAT, op);
   cr_assert(plim_dnn_conv_of(&op[0], &conv, &copied));
   cr_assert_eq(api.create(&handle), 0);
   cr_assert_eq(plim_dnn_graph_make(&api, handle, &conv, &graph), 0);
-  void *config = configure(&api, graph.part[PLIM_DNN_GRAPH], 3, 12, 3, 0);
-  cr_assert_eq(api.get(config, DNN_ATTR_ENGINECFG_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, &count, &workspace), 0);
+  row.config = configure(&api, graph.part[PLIM_DNN_GRAPH], 3, 12, 3, 0);
+  cr_assert_eq(api.get(row.config, DNN_ATTR_ENGINECFG_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, &count, &workspace), 0);
   cr_assert_eq(workspace, 1 << 16);
   cr_assert_null(configure(&api, graph.part[PLIM_DNN_GRAPH], 3, 12, 4, 3000)); /* no such value */
   const fake_cudnn_counts before = fake_cudnn_count();
-  cr_assert_eq(plim_dnn_plan_make(&api, handle, config, &plan), 0);
+  cr_assert_eq(plim_dnn_plan_make(&api, handle, &row), 0);
   cr_assert_eq(fake_cudnn_count().plans, before.plans + 1);
   cr_assert_eq(fake_cudnn_count().plans_idle, before.plans_idle + 1);
-  plim_dnn_unmake(&api, &plan);
+  plim_dnn_unmake(&api, &row.plan);
   cr_assert_eq(fake_cudnn_count().plans_open, before.plans_open);
-  plim_dnn_unmake(&api, &config);
+  row.workspace_bytes--; /* a plan that needs more than was planned with is none */
+  cr_assert_eq(plim_dnn_plan_make(&api, handle, &row), PLIM_DNN_ROOM);
+  cr_assert_null(row.plan);
+  plim_dnn_unmake(&api, &row.config);
   plim_dnn_graph_free(&api, &graph);
   cr_assert_eq(api.destroy(handle), 0);
+  expect_clean();
+}
+
+/* Begin anew with other options. */
+static void reopen(const fake_cuda_options *options) {
+  teardown();
+  ctx = plim_test_context();
+  driver = fake_cuda_driver(options);
+  cr_assert_eq(plim_device_cuda_open(ctx, driver, 0, NULL, &device), PLIM_OK);
+}
+
+Test(cudnn, a_plan_that_the_library_refuses_is_told_in_its_words_and_leaves_the_other_engines) {
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_op_desc op[3];
+  plim_kernel_info info[VARIANTS];
+  void *kernel = NULL;
+  options.dnn = 1;
+  options.refuse_plan = 1;
+  reopen(&options);
+  variant_windows(&windows[1], PLIM_NHWC, op);
+  (void)device->api->variants(device, &op[0], info, VARIANTS);
+  cr_assert_eq(device->api->prepare(device, &op[0], info[0].name, &kernel), PLIM_EUNSUPPORTED);
+  cr_assert(strstr(plim_context_error(ctx), "cuDNN status 3000: engine 1 refuses to be planned"), "%s",
+            plim_context_error(ctx));
+  cr_assert_eq(device->api->prepare(device, &op[0], info[2].name, &kernel), PLIM_OK);
+  device->api->unprepare(device, kernel);
+  expect_clean();
+}
+
+Test(cudnn, a_library_whose_configurations_do_not_tell_their_workspace_is_asked_for_plans) {
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_op_desc op[3];
+  plim_kernel_info info[VARIANTS];
+  void *kernel = NULL;
+  options.dnn = options.no_config_workspace = 1;
+  reopen(&options);
+  variant_windows(&windows[0], PLIM_FLAT, op);
+  cr_assert_eq(device->api->variants(device, &op[0], info, VARIANTS), 9);
+  cr_assert_eq(info[2].workspace_bytes, 1 << 16);
+  const int64_t plans = fake_cudnn_count().plans;
+  cr_assert_eq(device->api->prepare(device, &op[0], info[2].name, &kernel), PLIM_OK);
+  cr_assert_eq(fake_cudnn_count().plans, plans); /* the one that was asked is kept */
+  device->api->unprepare(device, kernel);
   expect_clean();
 }
 

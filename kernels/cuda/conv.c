@@ -99,6 +99,13 @@ static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel 
   if (c->bias) add_bias(kernel, c);
 }
 
+/* The library has no plan for the configuration after all, which says nothing of other configurations. Its codes of
+ * 5000 and above are failures of the GPU. */
+static int is_refused(int code) {
+  enum { NOT_SUPPORTED = PLIM_CUDNN_CODES + 3000, EXECUTION_FAILED = PLIM_CUDNN_CODES + 5000 };
+  return code == PLIM_DNN_ROOM || (code >= NOT_SUPPORTED && code < EXECUTION_FAILED);
+}
+
 int plim_cuda_conv_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
                         plim_cuda_kernel *kernel) {
   conv c;
@@ -111,6 +118,7 @@ int plim_cuda_conv_make(const plim_cuda_engine *engine, const plim_op_desc *op, 
   kernel->room = STAGES;
   int code = plim_dnn_make(engine->dnn, &c.problem, variant, &dnn);
   if (code == PLIM_CUDA_NO_MEMORY) return PLIM_KERNEL_NOMEM;
+  if (is_refused(code)) return PLIM_KERNEL_UNSUPPORTED;
   if (code != 0) return PLIM_KERNEL_FAILED;
   add_stages(kernel, &c, dnn);
   return PLIM_KERNEL_OK;

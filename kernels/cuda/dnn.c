@@ -1,6 +1,6 @@
-/* Convolutions that were asked for stay in a list with what the library offers for them, because finding that out takes
- * long: heuristics are asked and plans made, some of them by compiling. A plan made then is handed to the first kernel
- * of its configuration; the others are freed by plim_dnn_trim.
+/* Convolutions that were asked for stay in a list with what the library offers for them. The plan of a configuration is
+ * built for its first kernel, because some are compiled, and shared by all kernels of the configuration. It outlives
+ * them until plim_dnn_trim: who measures a kernel frees it before the executor prepares the same one.
  *
  * A run needs its addresses in a descriptor of the library, which cannot be changed. A planned step uses the same
  * addresses every time, so that descriptors are kept: from the second step on a run allocates nothing. */
@@ -37,7 +37,7 @@ typedef struct pack {
 
 struct plim_dnn_kernel {
   plim_dnn *dnn;
-  void *plan;
+  plim_dnn_config *config; /* of an offer, with its plan */
   int packs, oldest;
   pack pack[PACKS];
 };
@@ -88,6 +88,8 @@ const char *plim_dnn_version(const plim_dnn *dnn) {
 
 void plim_dnn_why(const plim_dnn *dnn, char *text, size_t bytes) {
   char words[PLIM_DNN_WHY_BYTES] = "";
+  if (bytes > 0) text[0] = '\0';
+  if (dnn->status == 0) return;
   if (dnn->api.last_error) dnn->api.last_error(words, sizeof words);
   (void)snprintf(text, bytes, "cuDNN status %d%s%s", dnn->status, words[0] ? ": " : "", words);
 }
@@ -100,7 +102,9 @@ static int fail(plim_dnn *dnn, int status) {
 
 void plim_dnn_trim(plim_dnn *dnn) {
   for (offer *o = dnn ? dnn->offers : NULL; o; o = o->next) {
-    for (int i = 0; i < o->n; i++) plim_dnn_unmake(&dnn->api, &o->config[i].plan);
+    for (int i = 0; i < o->n; i++) {
+      if (o->config[i].users == 0) plim_dnn_unmake(&dnn->api, &o->config[i].plan);
+    }
   }
 }
 
@@ -133,31 +137,25 @@ int plim_dnn_find(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_confi
 
 int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, plim_dnn_kernel **out) {
   offer *o = offer_of(dnn, conv);
-  plim_dnn_kernel *kernel = o ? calloc(1, sizeof *kernel) : NULL;
-  if (!kernel) return PLIM_CUDA_NO_MEMORY;
-  int i = 0, code = 0;
+  if (!o) return PLIM_CUDA_NO_MEMORY;
+  int i = 0;
+  dnn->status = 0;
   while (i < o->n && strcmp(o->config[i].name, name) != 0) i++;
-  kernel->dnn = dnn;
-  if (i == o->n) {
-    code = PLIM_DNN_NO_CONFIG;
-  } else if (o->config[i].plan) {
-    kernel->plan = o->config[i].plan;
-    o->config[i].plan = NULL;
-  } else {
-    code = plim_dnn_plan_make(&dnn->api, dnn->handle, o->config[i].config, &kernel->plan);
-  }
-  if (code == 0) {
-    *out = kernel;
-    return 0;
-  }
-  free(kernel);
-  return code == PLIM_DNN_NO_CONFIG ? code : fail(dnn, code);
+  if (i == o->n) return PLIM_DNN_NO_CONFIG;
+  int code = o->config[i].plan ? 0 : plim_dnn_plan_make(&dnn->api, dnn->handle, &o->config[i]);
+  if (code != 0) return code == PLIM_DNN_ROOM ? code : fail(dnn, code);
+  plim_dnn_kernel *kernel = calloc(1, sizeof *kernel);
+  if (!kernel) return PLIM_CUDA_NO_MEMORY;
+  *kernel = (plim_dnn_kernel){.dnn = dnn, .config = &o->config[i]};
+  kernel->config->users++;
+  *out = kernel;
+  return 0;
 }
 
 void plim_dnn_free(plim_dnn_kernel *kernel) {
   if (!kernel) return;
   for (int i = 0; i < kernel->packs; i++) plim_dnn_unmake(&kernel->dnn->api, &kernel->pack[i].descriptor);
-  plim_dnn_unmake(&kernel->dnn->api, &kernel->plan);
+  kernel->config->users--;
   free(kernel);
 }
 
@@ -199,6 +197,6 @@ int plim_dnn_run(plim_dnn_kernel *kernel, void *const *operand, void *workspace,
   wanted.place[PLIM_DNN_OPERANDS] = workspace;
   int code = pack_of(kernel, &wanted, &bound);
   if (code == 0) code = api->set_stream(kernel->dnn->handle, stream);
-  if (code == 0) code = api->execute(kernel->dnn->handle, kernel->plan, bound->descriptor);
+  if (code == 0) code = api->execute(kernel->dnn->handle, kernel->config->plan, bound->descriptor);
   return code == 0 ? 0 : fail(kernel->dnn, code);
 }

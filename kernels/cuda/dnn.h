@@ -16,20 +16,22 @@ int plim_dnn_open(const plim_cuda_driver *driver, plim_dnn **out, char *why, siz
 void plim_dnn_close(plim_dnn *dnn);                /* NULL is legal; its kernels are to be freed before */
 const char *plim_dnn_version(const plim_dnn *dnn); /* "9.28.0" */
 
-/* Free execution plans that no kernel has taken, with the code that was loaded for them. NULL is legal. */
+/* Free execution plans that no kernel holds, with the code that was loaded for them. NULL is legal. */
 void plim_dnn_trim(plim_dnn *dnn);
 
 /* Configurations for a convolution, by the library's expectation; *config is the library's own. Returns how many. The
- * first call takes long: plans are made; later ones find them. */
+ * first call asks the library's heuristics; later ones find their answer. */
 int plim_dnn_find(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_config **config);
 
-/* The convolution in a configuration of that name: 0, PLIM_CUDA_NO_MEMORY, PLIM_DNN_NO_CONFIG, or a code of the library
- * above PLIM_CUDNN_CODES. */
+/* The convolution in a configuration of that name. The first kernel of a configuration builds its plan; the others
+ * share it. 0, PLIM_CUDA_NO_MEMORY, PLIM_DNN_NO_CONFIG, PLIM_DNN_ROOM, or a code of the library above PLIM_CUDNN_CODES.
+ */
 enum { PLIM_DNN_NO_CONFIG = -1 };
 int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, plim_dnn_kernel **out);
 void plim_dnn_free(plim_dnn_kernel *kernel); /* NULL is legal */
 
-/* What the library refused last: its status and, where it has them, its own words. */
+/* What the library refused last: its status and, where it has them, its own words; "" when plim_dnn_make has asked it
+ * nothing since. */
 enum { PLIM_DNN_WHY_BYTES = 256 };
 void plim_dnn_why(const plim_dnn *dnn, char *text, size_t bytes);
 

@@ -1,17 +1,16 @@
 /* The library's heuristics name configurations in the order of the time that they expect, in three modes. Each is
- * looked at once: what its engine says of itself, whether a plan can be made of it, and the workspace that the plan
- * needs.
+ * looked at once: what its engine says of itself, and the workspace that it needs. No plan is built for that, because
+ * some are compiled: a plan that cannot be built is found when it is first wanted.
  *
  * Those kept are few, because each becomes a variant that is timed and planned with. One that needs no less workspace
  * than one in front of it is dominated, as far as the heuristics know; they may err, so a few such are kept for the
- * profiler to judge. Each that needs less than all before it is kept: it is what a small cap asks for. Plans are not
- * made of what would not be kept, because some are compiled. */
+ * profiler to judge. Each that needs less than all before it is kept: it is what a small budget asks for. */
 #include "kernels/cuda/dnn_engines.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { RESULTS = 64, NOTES = 32, KNOBS = 64, TRIED = 12, DOMINATED = 5 };
+enum { RESULTS = 64, NOTES = 32, KNOBS = 64, TRIED = 64, DOMINATED = 5 };
 
 /* What is known while the configurations of one graph are collected. */
 typedef struct collection {
@@ -106,11 +105,31 @@ static int examine(const collection *c, const void *config, char name[32]) {
 
 /* ---- plans ---- */
 
-int plim_dnn_plan_make(const plim_cudnn_api *api, void *handle, void *config, void **plan) {
+static int build_plan(const plim_cudnn_api *api, void *handle, void *config, void **plan, int64_t *workspace_bytes) {
   const plim_dnn_attribute attribute[] = {
       {DNN_ATTR_EXECUTION_PLAN_HANDLE, DNN_TYPE_HANDLE, 1, &handle},
       {DNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &config}};
-  return plim_dnn_build(api, DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, attribute, 2, plan);
+  int64_t count = 0;
+  int code = plim_dnn_build(api, DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, attribute, 2, plan);
+  if (code != 0) return code;
+  code = api->get(*plan, DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, &count, workspace_bytes);
+  if (code != 0) plim_dnn_unmake(api, plan);
+  return code;
+}
+
+int plim_dnn_plan_make(const plim_cudnn_api *api, void *handle, plim_dnn_config *config) {
+  int64_t workspace_bytes = 0;
+  int code = build_plan(api, handle, config->config, &config->plan, &workspace_bytes);
+  if (code != 0 || workspace_bytes <= config->workspace_bytes) return code;
+  plim_dnn_unmake(api, &config->plan);
+  return PLIM_DNN_ROOM;
+}
+
+/* What a configuration needs: told by itself, or else by its plan, which is kept. */
+static int find_workspace(const collection *c, plim_dnn_config *row) {
+  int known = read_one(c->api, row->config, DNN_ATTR_ENGINECFG_WORKSPACE_SIZE, DNN_TYPE_INT64, &row->workspace_bytes);
+  if (!known) known = build_plan(c->api, c->handle, row->config, &row->plan, &row->workspace_bytes) == 0;
+  return known && row->workspace_bytes >= 0;
 }
 
 static int is_dominated(const collection *c, int64_t workspace_bytes) {
@@ -132,14 +151,8 @@ static int consider(collection *c, void *config) {
   for (int i = 0; i < c->tried; i++) {
     if (strcmp(c->seen[i], row.name) == 0) return 0;
   }
-  if (read_one(c->api, config, DNN_ATTR_ENGINECFG_WORKSPACE_SIZE, DNN_TYPE_INT64, &row.workspace_bytes) &&
-      !is_wanted(c, row.workspace_bytes)) {
-    return 0;
-  }
   memcpy(c->seen[c->tried++], row.name, sizeof row.name);
-  if (plim_dnn_plan_make(c->api, c->handle, config, &row.plan) != 0) return 0;
-  if (!read_one(c->api, row.plan, DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, DNN_TYPE_INT64, &row.workspace_bytes) ||
-      row.workspace_bytes < 0 || !is_wanted(c, row.workspace_bytes)) {
+  if (!find_workspace(c, &row) || !is_wanted(c, row.workspace_bytes)) {
     plim_dnn_unmake(c->api, &row.plan);
     return 0;
   }

@@ -9,17 +9,21 @@ enum { PLIM_DNN_CONFIGS = 8 };
 typedef struct plim_dnn_config {
   char name[32]; /* "cudnn-e57-3f2a91c4": engine and knobs, these as a hash */
   int64_t workspace_bytes;
-  void *config; /* descriptors; plan: NULL when somebody took it */
+  void *config; /* descriptors; plan: NULL while there is none */
   void *plan;
+  int32_t users; /* kernels that hold the plan */
 } plim_dnn_config;
 
 /* Fill at most PLIM_DNN_CONFIGS rows, the fastest by the library's expectation first; returns how many. Left out are
  * engines that are not deterministic, lower the precision of inputs or sums, or (strict) use tensor cores, which for
- * floats means products of TF32; and those without a plan. What fails inside the library is left out as well. */
+ * floats means products of TF32. What fails inside the library is left out as well. No plan is built, except where a
+ * configuration does not tell its workspace. */
 int plim_dnn_configs_make(const plim_cudnn_api *api, void *handle, void *graph, int strict, plim_dnn_config *config);
 void plim_dnn_configs_free(const plim_cudnn_api *api, plim_dnn_config *config, int n);
 
-/* An execution plan of a configuration; asks for nothing but the result. */
-int plim_dnn_plan_make(const plim_cudnn_api *api, void *handle, void *config, void **plan);
+/* Build the plan of a configuration, which takes up to half a second where the library compiles it. Returns the
+ * library's code, or PLIM_DNN_ROOM when the plan needs more workspace than the configuration says. */
+enum { PLIM_DNN_ROOM = -2 };
+int plim_dnn_plan_make(const plim_cudnn_api *api, void *handle, plim_dnn_config *config);
 
 #endif

@@ -257,15 +257,14 @@ static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kerne
 static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
   const cuda_state *s = device->state;
   plim_cuda_kernel *made = NULL;
-  char why[PLIM_DNN_WHY_BYTES];
+  char why[PLIM_DNN_WHY_BYTES] = "";
   PLIM_TRY(enter(device));
   int result = plim_cuda_kernel_make(&s->engine, op, variant, &made);
   if (result == PLIM_KERNEL_OK) *kernel = made;
-  if (result == PLIM_KERNEL_FAILED && s->engine.dnn) { /* the one library that is asked here */
-    plim_dnn_why(s->engine.dnn, why, sizeof why);
-    return plim_fail(device->ctx, PLIM_EDEVICE, "preparing %s: %s", variant, why);
-  }
-  return plim_kernel_status(device->ctx, result, variant);
+  if (result != PLIM_KERNEL_OK && s->engine.dnn) plim_dnn_why(s->engine.dnn, why, sizeof why);
+  if (!why[0]) return plim_kernel_status(device->ctx, result, variant);
+  const plim_status status = result == PLIM_KERNEL_UNSUPPORTED ? PLIM_EUNSUPPORTED : PLIM_EDEVICE;
+  return plim_fail(device->ctx, status, "preparing %s: %s", variant, why);
 }
 
 static int64_t cuda_workspace(plim_device *device, const void *kernel) {
