@@ -358,6 +358,28 @@ Test(device_cuda, errors_of_libraries_are_told_with_their_codes) {
   cr_assert(told, "no failure of cuDNN was told with its status");
 }
 
+Test(device_cuda, an_engine_that_refuses_to_be_planned_is_no_variant_and_ends_nothing) {
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_profiler_options profiler = plim_profiler_options_default();
+  plim_profile *profile = NULL;
+  gpu_rig r;
+  options.dnn = 1;
+  options.refuse_plan = 1;
+  profiler.repeats = 1;
+  profiler.cache_dir = "";
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  gpu_rig_ok(&r, plim_profile_measure(r.device, r.program->graph[PLIM_PROGRAM_TRAIN], &profiler, &profile));
+  int others = 0;
+  for (int32_t v = 0; v < profile->first[profile->n_ops]; v++) {
+    cr_assert_neq(strncmp(profile->variant[v].name, "cudnn-e1-", 9), 0);
+    others += strncmp(profile->variant[v].name, "cudnn-e21-", 10) == 0;
+  }
+  cr_assert_gt(others, 0);
+  plim_profile_free(profile);
+  gpu_rig_close(&r);
+}
+
 /* Measure the op kinds of the net, then time a step in place. */
 static plim_status measure_and_time(gpu_rig *r) {
   plim_profiler_options options = plim_profiler_options_default();

@@ -19,8 +19,13 @@ static int saves(int64_t bytes, int64_t than_bytes) {
 
 static void find_whole(const plim_profile_set *set, plim_profile_group *group) {
   plim_variant variant[PLIM_PROFILE_VARIANTS];
-  for (int32_t i = 0; i < group->n; i++) variant[i] = set->cases[group->first + i].variant;
-  group->whole = group->first + plim_variants_fastest(variant, group->n, NULL);
+  int32_t at[PLIM_PROFILE_VARIANTS], n = 0;
+  for (int32_t i = group->first; i < group->first + group->n; i++) {
+    if (set->cases[i].dropped) continue;
+    variant[n] = set->cases[i].variant;
+    at[n++] = i;
+  }
+  group->whole = at[plim_variants_fastest(variant, n, NULL)];
 }
 
 static plim_status add_parts(plim_profile_set *set, plim_profile_group *group, int64_t least_bytes) {

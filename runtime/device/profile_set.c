@@ -102,6 +102,13 @@ void plim_profile_set_free(plim_profile_set *set) {
   *set = (plim_profile_set){0};
 }
 
+/* The cases [from, from + n) that are not dropped, behind the *rows rows that there are. */
+static void take_rows(const plim_profile_set *set, int32_t from, int32_t n, plim_variant *variant, int32_t *rows) {
+  for (int32_t i = from; i < from + n; i++) {
+    if (!set->cases[i].dropped) variant[(*rows)++] = set->cases[i].variant;
+  }
+}
+
 plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, plim_profile **out) {
   const plim_graph *graph = set->graph;
   plim_context *ctx = graph->ctx;
@@ -117,10 +124,8 @@ plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, p
   for (int32_t op = 0; op < graph->n_ops; op++) {
     const plim_profile_group *group = &set->group[set->group_of[op]];
     first[op + 1] = first[op];
-    for (int32_t i = 0; i < group->n; i++) variant[first[op + 1]++] = set->cases[group->first + i].variant;
-    for (int32_t i = group->first_part; i < group->first_part + group->n_parts; i++) {
-      if (!set->cases[i].dropped) variant[first[op + 1]++] = set->cases[i].variant;
-    }
+    take_rows(set, group->first, group->n, variant, &first[op + 1]);
+    take_rows(set, group->first_part, group->n_parts, variant, &first[op + 1]);
   }
   PLIM_CHECK(plim_profile_make(graph, &set->device->machine, measured, first, variant, out));
 done:

@@ -10,7 +10,7 @@ enum { PLIM_PROFILE_VARIANTS = 16 }; /* an op has no more */
 typedef struct plim_profile_case {
   plim_variant variant; /* time_ns -1: not known yet */
   void *kernel;         /* prepared while it is measured */
-  int32_t dropped;      /* of parts: 1 keeps it out of the profile */
+  int32_t dropped;      /* 1 keeps it out of the profile */
 } plim_profile_case;
 
 /* Ops of equal description. */

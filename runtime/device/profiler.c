@@ -67,6 +67,15 @@ static void take_medians(pass_times *p) {
   }
 }
 
+/* The last refusal is in the context's sentence. */
+static plim_status has_cases(const plim_profile_set *set, const plim_profile_group *group) {
+  for (int32_t i = group->first; i < group->first + group->n; i++) {
+    if (!set->cases[i].dropped) return PLIM_OK;
+  }
+  return plim_fail(set->device->ctx, PLIM_EUNSUPPORTED, "op \"%s\" has no variant that can be prepared: %s",
+                   set->graph->op[group->op].name, plim_context_error(set->device->ctx));
+}
+
 /* Prepare the cases whose time is not known; needs are 0 when there is none. */
 static plim_status prepare_cases(plim_profile_set *set, plim_measure_needs *most) {
   *most = (plim_measure_needs){0};
@@ -75,8 +84,11 @@ static plim_status prepare_cases(plim_profile_set *set, plim_measure_needs *most
     for (int32_t i = group->first; i < group->first + group->n; i++) {
       plim_profile_case *c = &set->cases[i];
       if (c->variant.time_ns >= 0) continue;
-      PLIM_TRY(plim_measure_prepare(set, group, c, most));
+      plim_status status = plim_measure_prepare(set, group, c, most);
+      c->dropped = status == PLIM_EUNSUPPORTED; /* a library that has no plan for it after all */
+      if (!c->dropped) PLIM_TRY(status);
     }
+    PLIM_TRY(has_cases(set, group));
   }
   return PLIM_OK;
 }
