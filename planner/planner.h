@@ -63,7 +63,7 @@ plim_plan_options plim_plan_options_default(void);
  *
  * Memory: O(graph + runs) for schedules. The cut model takes three bit matrices of ops x ops in the order asked for,
  * and as many for program order: 300 MB of 20,000 ops, none of more. Packing takes O(overlaps), exact packing of up to
- * 4,096 lives up to 200 MB and 2 MB of stack a thread.
+ * 4,096 lives up to 200 MB a thread.
  *
  * PLIM_ENOFIT when none was found within the budget: the sentence has the bytes of the lowest plan that
  * this search met, or that options->curves knows, and what is proven. plim_plan_smallest looks for the smallest budget.

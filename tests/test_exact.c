@@ -1,5 +1,6 @@
 /* Exact packing against brute force, and on instances whose answer is known. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,5 +251,37 @@ Test(exact, lists_take_memory_as_they_are_needed) {
   cr_assert_gt(plim_context_memory(ctx).bytes, begun, "the way down needed more than the first chunk");
   plim_exact_free(exact);
   plim_units_free(&units);
+  plim_test_context_end(ctx);
+}
+
+/* ---- depth ---- */
+
+enum { DEEP = PLIM_EXACT_MOST, SMALL_STACK = 1 << 16 };
+static int64_t deep_offset[DEEP];
+
+/* Lives that are all there at once, of different sizes: each is placed on top of the one before. */
+static void *pack_deep(void *user) {
+  static plim_box box[DEEP];
+  int64_t sum = 0;
+  plim_pack_outcome *outcome = user;
+  for (int32_t i = 0; i < DEEP; i++) {
+    box[i] = (plim_box){0, 1, 1 + i % 100, -1};
+    sum += box[i].bytes;
+  }
+  if (search(ctx, DEEP, box, 1, sum, 1 << 20, deep_offset, outcome) != PLIM_OK) *outcome = PLIM_PACK_IMPOSSIBLE;
+  return NULL;
+}
+
+Test(exact, the_most_boxes_are_stacked_by_a_thread_with_little_stack) {
+  plim_pack_outcome outcome = PLIM_PACK_LIMIT;
+  pthread_attr_t small;
+  pthread_t thread;
+  ctx = plim_test_context();
+  cr_assert_eq(pthread_attr_init(&small), 0);
+  cr_assert_eq(pthread_attr_setstacksize(&small, SMALL_STACK), 0);
+  cr_assert_eq(pthread_create(&thread, &small, pack_deep, &outcome), 0);
+  cr_assert_eq(pthread_join(thread, NULL), 0);
+  cr_assert_eq(pthread_attr_destroy(&small), 0);
+  cr_assert_eq(outcome, PLIM_PACK_FOUND);
   plim_test_context_end(ctx);
 }

@@ -275,8 +275,6 @@ static item *take_list(plim_exact *e, int32_t n) {
   return list;
 }
 
-static int solve(plim_exact *e, piece p);
-
 /* x leaves (by -1) or comes back (by 1); did a border lose its last box? */
 static int count_cuts(plim_exact *e, int32_t x, int32_t by) {
   int split = 0;
@@ -287,64 +285,105 @@ static int count_cuts(plim_exact *e, int32_t x, int32_t by) {
   return split;
 }
 
-/* Solve the pieces of p between borders that nothing spans. */
-static int solve_pieces(plim_exact *e, piece p) {
-  plim_pack_mark mark = e->top;
-  int32_t done = p.first, solved = 1;
-  for (int32_t s = p.first; s < p.last && solved; s++) {
-    if (s + 1 < p.last && e->cut[s] > 0) continue;
-    piece part = {take_list(e, p.n), 0, done, s + 1};
-    for (int32_t i = 0; i < p.n && part.item; i++) {
-      int32_t first = e->shape[p.item[i].box].first;
-      if (first >= part.first && first < part.last) part.item[part.n++] = p.item[i];
-    }
-    e->top.item -= p.n - part.n;
-    solved = part.item && solve(e, part);
-    e->top = mark;
-    if (solved) done = s + 1;
-  }
-  for (int32_t i = 0; i < p.n && !solved; i++) {
-    if (e->shape[p.item[i].box].first < done) (void)count_cuts(e, p.item[i].box, 1);
-  }
-  return solved;
+/* ---- the way down ---- */
+
+/* What a frame answers to the one below it in the stack. DEEPER: a frame was put on top, which is asked first. */
+typedef enum answer { DEEPER, SOLVED, FAILED } answer;
+
+static answer push(plim_exact *e, piece p, int pieces, uint64_t hash) {
+  e->frame[e->depth++] = (plim_pack_frame){.p = p, .top = e->top, .pieces = pieces, .done = p.first, .hash = hash};
+  return DEEPER;
 }
 
-/* Let item i lie at its lowest place. */
-static int try_item(plim_exact *e, const piece *p, int32_t i) {
-  if (out_of_nodes(e)) return 0;
-  plim_pack_mark mark = e->top;
-  int32_t x = p->item[i].box, offset = p->item[i].least, solved = 0;
+static answer push_node(plim_exact *e, piece p) {
+  if (p.n == 0) return SOLVED;
+  uint64_t hash = hash_state(e, &p);
+  return *memo_at(e, hash) == hash ? FAILED : push(e, p, 0, hash);
+}
+
+static answer fail_pieces(plim_exact *e, const plim_pack_frame *f) {
+  for (int32_t i = 0; i < f->p.n; i++) {
+    if (e->shape[f->p.item[i].box].first < f->done) (void)count_cuts(e, f->p.item[i].box, 1);
+  }
+  return FAILED;
+}
+
+/* Solve the next piece between borders that nothing spans. */
+static answer solve_pieces(plim_exact *e, plim_pack_frame *f, answer last) {
+  const piece *p = &f->p;
+  if (last == SOLVED) f->done = f->at;
+  for (int32_t s = f->done; s < p->last && last != FAILED; s++) {
+    e->top = f->top;
+    if (s + 1 < p->last && e->cut[s] > 0) continue;
+    piece part = {take_list(e, p->n), 0, f->done, s + 1};
+    for (int32_t i = 0; i < p->n && part.item; i++) {
+      int32_t first = e->shape[p->item[i].box].first;
+      if (first >= part.first && first < part.last) part.item[part.n++] = p->item[i];
+    }
+    e->top.item -= p->n - part.n;
+    f->at = s + 1;
+    last = part.item ? push_node(e, part) : FAILED;
+    if (last == DEEPER) return DEEPER;
+    if (last == SOLVED) f->done = f->at;
+  }
+  e->top = f->top;
+  return last == FAILED ? fail_pieces(e, f) : SOLVED;
+}
+
+/* Let item f->at of a node lie at its lowest place. */
+static answer try_item(plim_exact *e, plim_pack_frame *f) {
+  const piece *p = &f->p;
+  if (out_of_nodes(e)) return FAILED;
+  int32_t x = p->item[f->at].box, offset = p->item[f->at].least;
   piece child = {take_list(e, p->n - 1), 0, p->first, p->last};
-  if (!child.item) return 0;
+  if (!child.item) return FAILED;
   plim_span touched = {e->shape[x].first, e->shape[x].last};
   int fits = e->units->plain ? make_child(e, p, x, offset, &child, &touched)
                              : make_uneven_child(e, p, x, offset, &child, &touched);
-  if (fits && piles_fit(e, &child, touched)) {
-    e->place[x] = offset;
-    solved = count_cuts(e, x, -1) ? solve_pieces(e, child) : solve(e, child);
-    if (!solved) (void)count_cuts(e, x, 1);
-  } else {
+  if (!fits || !piles_fit(e, &child, touched)) {
     e->blame[e->order[x].box]++;
+    return FAILED;
   }
-  e->top = mark;
-  return solved;
+  e->place[x] = offset;
+  if (count_cuts(e, x, -1)) return push(e, child, 1, 0);
+  answer below = push_node(e, child);
+  if (below == FAILED) (void)count_cuts(e, x, 1);
+  return below;
 }
 
-static int solve(plim_exact *e, piece p) {
-  if (p.n == 0) return 1;
-  uint64_t hash = hash_state(e, &p), *failed = memo_at(e, hash);
-  if (*failed == hash) return 0;
-  for (int32_t i; (i = next_item(e, &p)) >= 0;) {
-    const shape *b = &e->shape[p.item[i].box];
-    if (try_item(e, &p, i)) return 1;
-    if (e->stopped) return 0;
-    int32_t least = next_place(e, &p, i, p.item[i].least);
-    if (least < 0) break;
-    raise_item(&p, i, least);
-    if (!piles_fit(e, &p, (plim_span){b->first, b->last})) break;
+/* Item f->at does not lie at its lowest place. 0: then this state fails. */
+static int refuse_item(plim_exact *e, plim_pack_frame *f) {
+  const shape *b = &e->shape[f->p.item[f->at].box];
+  int32_t least = next_place(e, &f->p, f->at, f->p.item[f->at].least);
+  if (least < 0) return 0;
+  raise_item(&f->p, f->at, least);
+  return piles_fit(e, &f->p, (plim_span){b->first, b->last});
+}
+
+static answer solve_node(plim_exact *e, plim_pack_frame *f, answer last) {
+  if (last == FAILED) (void)count_cuts(e, f->p.item[f->at].box, 1);
+  while (last != SOLVED) {
+    e->top = f->top;
+    if (last == FAILED && e->stopped) return FAILED;
+    if ((last == FAILED && !refuse_item(e, f)) || (f->at = next_item(e, &f->p)) < 0) {
+      *memo_at(e, f->hash) = f->hash;
+      return FAILED;
+    }
+    last = try_item(e, f);
+    if (last == DEEPER) return DEEPER;
   }
-  *failed = hash;
-  return 0;
+  e->top = f->top;
+  return SOLVED;
+}
+
+static int solve(plim_exact *e, piece root) {
+  answer last = push(e, root, 1, 0);
+  while (e->depth > 0) {
+    plim_pack_frame *f = &e->frame[e->depth - 1];
+    last = f->pieces ? solve_pieces(e, f, last) : solve_node(e, f, last);
+    e->depth -= last != DEEPER;
+  }
+  return last == SOLVED;
 }
 
 /* ---- one turn ---- */
@@ -376,6 +415,7 @@ static piece make_root(plim_exact *e) {
     (void)count_cuts(e, r, 1);
   }
   e->top = (plim_pack_mark){0, root.n};
+  e->depth = 0;
   return root;
 }
 
@@ -411,7 +451,7 @@ plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, 
   e->status = PLIM_OK;
   plim_exact_order(e, turn);
   piece root = make_root(e);
-  int solved = piles_fit(e, &root, (plim_span){root.first, root.last}) && solve_pieces(e, root);
+  int solved = piles_fit(e, &root, (plim_span){root.first, root.last}) && solve(e, root);
   *nodes = e->nodes;
   if (!solved && e->units->windows) return decide_pairs(e, capacity, offset, nodes);
   if (!solved) return e->stopped ? PLIM_PACK_LIMIT : PLIM_PACK_IMPOSSIBLE;

@@ -71,6 +71,7 @@ static plim_status allocate(plim_exact *e) {
   PLIM_TRY(plim_allocate(ctx, e->lanes, sizeof *e->pile, &e->pile));
   PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->rivals, &e->rivals));
   PLIM_TRY(plim_allocate(ctx, n, sizeof *e->blame, &e->blame));
+  PLIM_TRY(plim_allocate(ctx, 2 * n + 1, sizeof *e->frame, &e->frame));
   PLIM_TRY(plim_allocate(ctx, e->most_chunks, sizeof *e->chunk, &e->chunk));
   PLIM_TRY(plim_allocate(ctx, e->chunk_items, sizeof *e->chunk->items, &e->chunk[0].items));
   return plim_allocate(ctx, e->n_memo, sizeof *e->failed, &e->failed);
@@ -121,6 +122,7 @@ void plim_exact_free(plim_exact *e) {
   plim_release(ctx, e->pile, e->lanes, sizeof *e->pile);
   plim_release(ctx, e->rivals, sections, sizeof *e->rivals);
   plim_release(ctx, e->blame, n, sizeof *e->blame);
+  plim_release(ctx, e->frame, 2 * n + 1, sizeof *e->frame);
   for (int32_t k = 0; e->chunk && k < e->most_chunks; k++) {
     plim_release(ctx, e->chunk[k].items, e->chunk_items, sizeof *e->chunk->items);
   }

@@ -38,6 +38,16 @@ typedef struct plim_pack_mark {
   int32_t chunk, item;
 } plim_pack_mark;
 
+/* A node, or the pieces into which one falls apart, on the way down. */
+typedef struct plim_pack_frame {
+  plim_pack_piece p;
+  plim_pack_mark top; /* lists from here on are of the frames above */
+  int pieces;         /* 0: a node */
+  int32_t at;    /* of a node: the item that lies at its lowest place; of pieces: the end of the one being solved */
+  int32_t done;  /* of pieces: sections before it are solved */
+  uint64_t hash; /* of a node */
+} plim_pack_frame;
+
 typedef struct plim_pack_shape {
   int32_t first, last; /* sections, from the first span to the last */
   int32_t size, fixed, align;
@@ -69,6 +79,8 @@ struct plim_exact {
   plim_pack_chunk *chunk; /* [most_chunks] */
   int32_t most_chunks, chunk_items;
   plim_pack_mark top;
+  plim_pack_frame *frame; /* [2 n + 1] a node and its pieces for each box that is placed, and those of the root */
+  int32_t depth;
   plim_status status; /* PLIM_ENOMEM: a chunk was refused */
   uint64_t *failed;   /* [n_memo] hashes of failed states */
   int64_t n_memo;     /* a power of two */
