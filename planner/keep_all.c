@@ -1,7 +1,8 @@
 /* Keep-all: every op once with its fastest choice, in the order found that needs the smallest arena. First runs are
  * moved about by annealing against a limit that is always a little below the best peak so far; each new best is
  * packed, well now and then and at the end. In a long graph a packing takes as long as all the moves between two good
- * ones, so there are only those. */
+ * ones, so there are only those. A peak at the lower bound on bytes ends it: no order has a lower one. */
+#include "planner/bound.h"
 #include "planner/planning.h"
 #include "planner/search/anneal.h"
 #include "runtime/base/effort.h"
@@ -20,6 +21,7 @@ typedef struct keeper {
   plim_planning *pl;
   plim_schedule schedule;
   int64_t next_strong; /* in moves */
+  int64_t bound_bytes; /* of every plan's peak */
 } keeper;
 
 /* A curve wants it with its fastest choices too, where the lowest plan has others. */
@@ -33,6 +35,7 @@ static plim_status on_fit(void *user, plim_anneal *a) {
   PLIM_TRY(plim_track_store(a->mover.track, &k->schedule));
   int strong = a->done >= k->next_strong;
   a->mover.limit = plim_track_peak(a->mover.track) - 1;
+  a->stop = a->mover.limit < k->bound_bytes;
   if (!strong && k->pl->problem->n_ops > PLIM_LONG_OPS) return PLIM_OK;
   if (strong) k->next_strong = a->done + MOVES_BETWEEN_STRONG * (int64_t)k->pl->problem->n_ops;
   return plim_planning_offer(k->pl, &k->schedule, strong ? STRONG : QUICK, NULL);
@@ -54,14 +57,17 @@ static plim_status improve_order(keeper *k) {
                    .on_fit = on_fit,
                    .user = k,
                    .faster_than_ns = INT64_MAX};
-  plim_status status = plim_anneal_run(&a);
+  int best = a.mover.limit < k->bound_bytes;
+  plim_status status = best ? PLIM_OK : plim_anneal_run(&a);
   plim_track_free(track);
-  return status == PLIM_OK ? offer_well(k->pl, &k->schedule) : status;
+  return status == PLIM_OK && !best ? offer_well(k->pl, &k->schedule) : status;
 }
 
 static plim_status run(plim_planning *pl) {
   if (pl->keep_all) return offer_well(pl, pl->keep_all);
   keeper k = {.pl = pl, .schedule = {.ctx = pl->problem->ctx}};
+  int32_t op;
+  k.bound_bytes = plim_bound_bytes(pl->problem, &op);
   plim_status status = plim_schedule_program_order(pl->problem, &k.schedule);
   if (status == PLIM_OK) status = offer_well(pl, &k.schedule);
   int may_improve = !pl->problem->fixed_order && !plim_effort_over(pl->problem->ctx, 0);
