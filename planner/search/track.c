@@ -80,12 +80,12 @@ static void add_workspace(plim_track *t, int32_t r, int sign) {
   if (bytes != 0) plim_levels_add(t->levels, t->run[r].slot, bytes, bytes);
 }
 
-static int32_t insert(plim_track *t, int32_t op, int32_t choice, int32_t next) {
+static int32_t insert_at(plim_track *t, int32_t slot, int32_t op, int32_t choice, int32_t next) {
   int32_t r = t->free_run[--t->n_free];
   plim_track_run *run = &t->run[r];
   *run = (plim_track_run){.op = op, .choice = choice};
   int32_t old_head = t->head;
-  plim_track_enter(t, r, next);
+  plim_track_enter(t, r, slot, next);
   plim_track_add_reads(t, r);
   plim_track_add_writes(t, r);
   add_workspace(t, r, 1);
@@ -93,6 +93,10 @@ static int32_t insert(plim_track *t, int32_t op, int32_t choice, int32_t next) {
   if (t->head == r) plim_track_touch(t, old_head);
   plim_track_settle_touched(t);
   return r;
+}
+
+static int32_t insert(plim_track *t, int32_t op, int32_t choice, int32_t next) {
+  return insert_at(t, plim_track_free_slot(t, next), op, choice, next);
 }
 
 static void remove_run(plim_track *t, int32_t r) {
@@ -191,8 +195,9 @@ static void clear(plim_track *t) {
 void plim_track_load(plim_track *t, const plim_schedule *s) {
   assert(s->n <= t->room);
   clear(t);
-  for (int32_t j = 0; j < s->n; j++) (void)insert(t, s->op[j], s->choice[j], -1);
-  if (s->n > 0) plim_track_spread(t, 0, t->levels->n_slots, s->n);
+  for (int32_t j = 0; j < s->n; j++) {
+    (void)insert_at(t, plim_track_even_slot(t, j, s->n), s->op[j], s->choice[j], -1);
+  }
   plim_track_settle(t);
 }
 

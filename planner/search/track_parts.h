@@ -4,12 +4,14 @@
 
 #include "planner/search/track.h"
 
-/* Give run r a slot in front of run `next` (-1: at the end), links and a place in the lists; take them away. A run that
- * leaves has no bytes at its slot any more. */
-void plim_track_enter(plim_track *track, int32_t r, int32_t next);
+/* A free slot in front of run `next` (-1: at the end); runs around it are moved where there is none. */
+int32_t plim_track_free_slot(plim_track *track, int32_t next);
+/* The slot of run i of n where they stand evenly in all slots. */
+int32_t plim_track_even_slot(const plim_track *track, int32_t i, int32_t n);
+/* Give run r a free slot in front of run `next` (-1: at the end), links and a place in the lists; take them away. A run
+ * that leaves has no bytes at its slot any more. */
+void plim_track_enter(plim_track *track, int32_t r, int32_t slot, int32_t next);
 void plim_track_leave(plim_track *track, int32_t r);
-/* Spread the `n` runs of the slots [low, low + size) evenly over them. */
-void plim_track_spread(plim_track *track, int32_t low, int32_t size, int32_t n);
 
 /* Let the copies that run r reads end no earlier than there, or, when it goes, at the reader before it. */
 void plim_track_add_reads(plim_track *track, int32_t r);

@@ -11,8 +11,13 @@ static void place(plim_track *t, int32_t r, int32_t slot) {
   plim_levels_mark(t->levels, slot);
 }
 
+/* The slot of run i of n that stand evenly in `size` slots. */
+static int32_t even_slot(int32_t i, int32_t n, int32_t size) {
+  return (int32_t)((2 * (int64_t)i + 1) * size / (2 * (int64_t)n));
+}
+
 /* Spread the runs of [low, low + size) evenly over it. Their order stays. */
-void plim_track_spread(plim_track *t, int32_t low, int32_t size, int32_t n) {
+static void spread(plim_track *t, int32_t low, int32_t size, int32_t n) {
   int32_t to = low + size, from = low + size;
   plim_levels *l = t->levels;
   /* first close up at the upper end, from above; then open up from below */
@@ -27,7 +32,7 @@ void plim_track_spread(plim_track *t, int32_t low, int32_t size, int32_t n) {
     l->slot[to] = moved;
   }
   for (int32_t i = 0; i < n; i++, to++) {
-    int32_t goal = low + (int32_t)((2 * (int64_t)i + 1) * size / (2 * (int64_t)n)), r = t->run_at[to];
+    int32_t goal = low + even_slot(i, n, size), r = t->run_at[to];
     plim_level_slot moved = l->slot[to];
     t->run_at[to] = -1;
     l->used[to] = 0;
@@ -48,19 +53,23 @@ static void make_room(plim_track *t, int32_t near) {
     if (size >= t->levels->n_slots) low = 0;
     for (int32_t s = low; s < low + size; s++) n += t->run_at[s] >= 0;
     if (2 * n < size || size >= t->levels->n_slots) {
-      plim_track_spread(t, low, size, n);
+      spread(t, low, size, n);
       return;
     }
   }
 }
 
-static int32_t free_slot(plim_track *t, int32_t next) {
+int32_t plim_track_free_slot(plim_track *t, int32_t next) {
   for (;;) {
     int32_t prev = next < 0 ? t->tail : t->run[next].prev;
     int32_t low = prev < 0 ? -1 : t->run[prev].slot, high = next < 0 ? t->levels->n_slots : t->run[next].slot;
     if (high - low > 1) return low + (high - low) / 2;
     make_room(t, next < 0 ? t->levels->n_slots - 1 : high);
   }
+}
+
+int32_t plim_track_even_slot(const plim_track *t, int32_t i, int32_t n) {
+  return even_slot(i, n, t->levels->n_slots);
 }
 
 static void link_run(plim_track *t, int32_t r, int32_t next) {
@@ -128,8 +137,8 @@ static void delist(plim_track *t, int32_t r) {
   drop_repeat(t, run->repeat_at >= 0 ? run->repeat_at : t->run[other].repeat_at);
 }
 
-void plim_track_enter(plim_track *t, int32_t r, int32_t next) {
-  place(t, r, free_slot(t, next));
+void plim_track_enter(plim_track *t, int32_t r, int32_t slot, int32_t next) {
+  place(t, r, slot);
   link_run(t, r, next);
   enlist(t, r);
 }
