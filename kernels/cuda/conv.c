@@ -52,6 +52,7 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
     (void)snprintf(info[i].label, sizeof info[i].label, "cudnn%s%s%s", plim_dnn_version(engine->dnn),
                    config[i].name + strlen("cudnn"), c.bias ? "+b" : "");
     info[i].workspace_bytes = c.copy_bytes + align(config[i].workspace_bytes);
+    info[i].builds = 1;
   }
   return n;
 }

@@ -25,7 +25,8 @@ struct plim_dnn {
   plim_cudnn_api api;
   void *handle;
   char version[24];
-  int status; /* of what it refused last */
+  int status;    /* of what it refused last */
+  int64_t built; /* plans for kernels so far */
   offer *offers;
 };
 
@@ -94,6 +95,10 @@ void plim_dnn_why(const plim_dnn *dnn, char *text, size_t bytes) {
   (void)snprintf(text, bytes, "cuDNN status %d%s%s", dnn->status, words[0] ? ": " : "", words);
 }
 
+int64_t plim_dnn_built(const plim_dnn *dnn) {
+  return dnn->built;
+}
+
 /* A code of the library's, remembered. */
 static int fail(plim_dnn *dnn, int status) {
   dnn->status = status;
@@ -142,7 +147,11 @@ int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, pl
   dnn->status = 0;
   while (i < o->n && strcmp(o->config[i].name, name) != 0) i++;
   if (i == o->n) return PLIM_DNN_NO_CONFIG;
-  int code = o->config[i].plan ? 0 : plim_dnn_plan_make(&dnn->api, dnn->handle, &o->config[i]);
+  int code = 0;
+  if (!o->config[i].plan) {
+    code = plim_dnn_plan_make(&dnn->api, dnn->handle, &o->config[i]);
+    dnn->built++;
+  }
   if (code != 0) return code == PLIM_DNN_ROOM ? code : fail(dnn, code);
   plim_dnn_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel) return PLIM_CUDA_NO_MEMORY;

@@ -16,6 +16,9 @@ int plim_dnn_open(const plim_cuda_driver *driver, plim_dnn **out, char *why, siz
 void plim_dnn_close(plim_dnn *dnn);                /* NULL is legal; its kernels are to be freed before */
 const char *plim_dnn_version(const plim_dnn *dnn); /* "9.28.0" */
 
+/* Plans that kernels have had built so far, refused ones included. */
+int64_t plim_dnn_built(const plim_dnn *dnn);
+
 /* Free execution plans that no kernel holds, with the code that was loaded for them. NULL is legal. */
 void plim_dnn_trim(plim_dnn *dnn);
 

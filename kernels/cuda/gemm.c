@@ -100,6 +100,11 @@ static void name_variant(const gemm *g, int64_t images, char name[32]) {
   }
 }
 
+int plim_cuda_gemm_is_direct(const plim_op_desc *op) {
+  gemm g;
+  return describe(op, &g) && g.direct;
+}
+
 int plim_cuda_gemm_list(const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   gemm g;
   int n = 0;

@@ -24,10 +24,14 @@ static int has_products(const plim_cuda_engine *engine, const plim_op_desc *op) 
   return engine->blas && !(engine->blas_no_bf16 && plim_op_math(op) == PLIM_MATH_BF16);
 }
 
+/* What is one product is expected of the library of products first: it is no slower there, and nothing is built. */
 int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
                           int capacity) {
-  int n = plim_cuda_conv_list(engine, op, info, capacity), written = n < capacity ? n : capacity;
-  if (has_products(engine, op)) n += plim_cuda_gemm_list(op, info + written, capacity - written);
+  const int products = has_products(engine, op), direct = products && plim_cuda_gemm_is_direct(op);
+  int n = direct ? plim_cuda_gemm_list(op, info, capacity) : 0, written = n < capacity ? n : capacity;
+  n += plim_cuda_conv_list(engine, op, info + written, capacity - written);
+  written = n < capacity ? n : capacity;
+  if (products && !direct) n += plim_cuda_gemm_list(op, info + written, capacity - written);
   written = n < capacity ? n : capacity;
   return n + list_whole(op, info + written, capacity - written);
 }

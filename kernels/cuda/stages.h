@@ -36,6 +36,8 @@ struct plim_cuda_kernel {
 
 /* ---- convolutions and linear layers by matrix products (gemm.c) ---- */
 int plim_cuda_gemm_list(const plim_op_desc *op, plim_kernel_info *info, int capacity);
+/* 1: the op is one product of its operands as they are: a linear layer, a convolution of one tap and stride 1. */
+int plim_cuda_gemm_is_direct(const plim_op_desc *op);
 /* Fills an empty kernel; it owns its stages also when this fails. */
 int plim_cuda_gemm_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
 

@@ -103,6 +103,7 @@ struct plim_device {
   plim_layout layout[PLIM_DEVICE_LAYOUTS];
   int32_t n_layouts;
   int64_t cache_bytes; /* of the cache that all of it shares; 0: not known */
+  int64_t built;       /* kernels so far whose preparation took as long as plim_kernel_info.builds says */
   void *state;         /* the device's own */
 };
 

@@ -259,8 +259,10 @@ static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, con
   plim_cuda_kernel *made = NULL;
   char why[PLIM_DNN_WHY_BYTES] = "";
   PLIM_TRY(enter(device));
+  const int64_t built = s->engine.dnn ? plim_dnn_built(s->engine.dnn) : 0;
   int result = plim_cuda_kernel_make(&s->engine, op, variant, &made);
   if (result == PLIM_KERNEL_OK) *kernel = made;
+  if (s->engine.dnn) device->built += plim_dnn_built(s->engine.dnn) - built;
   if (result != PLIM_KERNEL_OK && s->engine.dnn) plim_dnn_why(s->engine.dnn, why, sizeof why);
   if (!why[0]) return plim_kernel_status(device->ctx, result, variant);
   const plim_status status = result == PLIM_KERNEL_UNSUPPORTED ? PLIM_EUNSUPPORTED : PLIM_EDEVICE;

@@ -106,11 +106,13 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c,
-                                 plim_measure_needs *most) {
+void plim_measure_need(const plim_profile_group *group, const plim_profile_case *c, plim_measure_needs *most) {
   plim_operand_plan plan = plim_operands_place(&group->desc, &group->habit, c->variant.workspace_bytes);
   for (int k = 0; k < 2; k++) most->block[k] = larger(most->block[k], plan.bytes[k]);
   most->bytes = larger(most->bytes, plan.bytes[0] + plan.bytes[1]);
+}
+
+plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c) {
   return c->kernel ? PLIM_OK : set->device->api->prepare(set->device, &group->desc, c->variant.name, &c->kernel);
 }
 

@@ -30,9 +30,12 @@ typedef struct plim_measure_needs {
 /* Bytes of all storages of the graph: about what a step touches before it comes back to a place. */
 int64_t plim_measure_step_bytes(const plim_graph *graph);
 
-/* Prepare the kernel of a case of the group, unless it is, and take its needs into account. */
+/* Take the needs of a case of the group into account. */
+void plim_measure_need(const plim_profile_group *group, const plim_profile_case *c, plim_measure_needs *most);
+
+/* Prepare the kernel of a case of the group, unless it is. */
 PLIM_MUST_USE plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group,
-                                               plim_profile_case *c, plim_measure_needs *most);
+                                               plim_profile_case *c);
 
 /* Memory for cases of those needs. limit: the most that is taken where the needs allow it, 0: any. plim_measure_end is
  * due whatever this returns. */

@@ -72,10 +72,9 @@ typedef struct comparison {
 
 static plim_status compare(comparison *k, const plim_profile_group *group, plim_profile_case *c) {
   plim_profile_case *whole = &k->set->cases[group->whole];
-  plim_measure_needs unused = {0};
   const void *out;
   int64_t time_ns;
-  PLIM_TRY(plim_measure_prepare(k->set, group, c, &unused));
+  PLIM_TRY(plim_measure_prepare(k->set, group, c));
   if (k->of != group) {
     PLIM_TRY(plim_measure_result(&k->memory, group, whole, &time_ns, &out));
     memcpy(k->result, out, (size_t)plim_shape_bytes(&group->desc.out[0]));
@@ -177,7 +176,8 @@ static plim_status prepare_wholes(comparison *k, plim_measure_needs *most) {
     int unknown = 0;
     if (group->n_parts > 0) PLIM_TRY(visit(k->set, group, NULL, &unknown));
     if (!unknown) continue;
-    PLIM_TRY(plim_measure_prepare(k->set, group, &k->set->cases[group->whole], most));
+    plim_measure_need(group, &k->set->cases[group->whole], most);
+    PLIM_TRY(plim_measure_prepare(k->set, group, &k->set->cases[group->whole]));
     int64_t bytes = plim_shape_bytes(&group->desc.out[0]);
     if (bytes > k->result_bytes) k->result_bytes = bytes;
   }

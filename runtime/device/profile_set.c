@@ -67,7 +67,8 @@ static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, i
   for (int i = 0; i < n; i++) {
     if (bytes[i] > allowed) continue;
     plim_profile_case *c = &set->cases[set->n_cases++];
-    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes}};
+    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes},
+                             .builds = info[i].builds};
     memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
     memcpy(c->variant.label, info[i].label, sizeof c->variant.label);
   }
@@ -85,6 +86,7 @@ plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, 
   PLIM_CHECK(find_groups(out));
   PLIM_CHECK(plim_profile_set_watch(out));
   for (int32_t g = 0; g < out->n_groups; g++) PLIM_CHECK(add_cases(out, &out->group[g], arena_bytes));
+  plim_profile_set_rounds(out);
 done:
   if (status != PLIM_OK) plim_profile_set_free(out);
   return status;

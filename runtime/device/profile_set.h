@@ -11,6 +11,9 @@ typedef struct plim_profile_case {
   plim_variant variant; /* time_ns -1: not known yet */
   void *kernel;         /* prepared while it is measured */
   int32_t dropped;      /* 1 keeps it out of the profile */
+  int32_t builds;       /* as in plim_kernel_info */
+  int32_t round;        /* when it is measured */
+  int32_t samples;      /* times that it was measured */
 } plim_profile_case;
 
 /* Ops of equal description. */
@@ -52,6 +55,13 @@ PLIM_MUST_USE plim_status plim_profile_set_add_parts(plim_profile_set *set, int3
  * limit: as in plim_measure_begin. *measured becomes 1 when something ran. */
 PLIM_MUST_USE plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes, int64_t limit,
                                                          int32_t *measured);
+
+/* Decide the round of every case (runtime/device/profile_rounds.c). In the first are all cases that need no building
+ * and of each group the case that the device expects to be fastest; in the second, of each group, the one that needs
+ * the least workspace; then follow the others, one of a group in each round, in the device's order. Rounds are below
+ * PLIM_PROFILE_ROUNDS. */
+enum { PLIM_PROFILE_ROUNDS = PLIM_PROFILE_VARIANTS + 2 };
+void plim_profile_set_rounds(plim_profile_set *set);
 
 /* A profile of the graph from the cases' figures. */
 PLIM_MUST_USE plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, plim_profile **out);

@@ -1,5 +1,6 @@
-/* Measuring: every pass runs all cases that are wanted once, in program order; passes follow each other, so that a slow
- * moment of the machine hits all cases alike. Median over the passes. */
+/* Measuring: every pass runs all cases of a round once, in program order; passes follow each other, so that a slow
+ * moment of the machine hits all cases alike. Median over the passes. Rounds follow each other (profile_rounds.c) until
+ * the time is over. */
 #include "runtime/device/profiler.h"
 
 #include <string.h>
@@ -8,13 +9,19 @@
 #include "runtime/device/measurement.h"
 #include "runtime/device/profile_cache.h"
 
-enum { DEFAULT_PASSES = 9, MOST_PASSES = 1000, SLOW = 3 };
+enum { DEFAULT_PASSES = 9, MOST_PASSES = 1000, LEAST_PASSES = 2, SLOW = 3 };
+
+/* Where no limit is given. A plan of cuDNN takes 50 to 500 ms where it is compiled; a step of ResNet-50 needs 32. */
+enum { DEFAULT_SECONDS = 60, DEFAULT_BUILDS = 48 };
 
 typedef struct pass_times {
   plim_measurement memory;
   plim_profile_set *set;
-  int32_t n;
+  int32_t n, round;
   int64_t *sample; /* [n_cases][n] ns */
+  int64_t begin_ns, limit_ns;
+  int given; /* 1: the limit is the caller's */
+  int32_t left_out;
 } pass_times;
 
 plim_profiler_options plim_profiler_options_default(void) {
@@ -32,9 +39,14 @@ static int is_worth_repeating(const pass_times *p, const plim_profile_group *gro
   if (pass < 2) return 1;
   int64_t own = least(&p->sample[(int64_t)c * p->n], pass);
   for (int32_t i = group->first; i < group->first + group->n; i++) {
-    if (p->set->cases[i].kernel && own / SLOW > least(&p->sample[(int64_t)i * p->n], pass)) return 0;
+    const plim_profile_case *other = &p->set->cases[i];
+    if (other->samples > 0 && own / SLOW > least(&p->sample[(int64_t)i * p->n], other->samples)) return 0;
   }
   return 1;
+}
+
+static int is_in_round(const pass_times *p, const plim_profile_case *c) {
+  return c->kernel && c->round == p->round;
 }
 
 static plim_status run_pass(pass_times *p, int32_t pass) {
@@ -43,12 +55,14 @@ static plim_status run_pass(pass_times *p, int32_t pass) {
     const plim_profile_group *group = &set->group[g];
     for (int32_t c = group->first; c < group->first + group->n; c++) {
       int64_t *sample = &p->sample[(int64_t)c * p->n];
-      if (!set->cases[c].kernel) continue;
-      if (!is_worth_repeating(p, group, c, pass)) {
+      if (!is_in_round(p, &set->cases[c])) continue;
+      plim_status status = PLIM_OK;
+      if (is_worth_repeating(p, group, c, pass)) {
+        status = plim_measure_run(&p->memory, group, &set->cases[c], &sample[pass]);
+      } else {
         sample[pass] = least(sample, pass);
-        continue;
       }
-      plim_status status = plim_measure_run(&p->memory, group, &set->cases[c], &sample[pass]);
+      set->cases[c].samples = pass + 1;
       if (status == PLIM_OK) continue;
       return plim_fail(set->device->ctx, status, "op \"%s\", variant \"%s\": %s", set->graph->op[group->op].name,
                        set->cases[c].variant.name, plim_context_error(set->device->ctx));
@@ -60,12 +74,15 @@ static plim_status run_pass(pass_times *p, int32_t pass) {
 /* The median of all passes but the first, which warms up. */
 static void take_medians(pass_times *p) {
   for (int32_t c = 0; c < p->set->n_cases; c++) {
-    if (!p->set->cases[c].kernel) continue;
+    plim_profile_case *of = &p->set->cases[c];
+    if (!is_in_round(p, of)) continue;
     int64_t *sample = &p->sample[(int64_t)c * p->n + 1];
-    plim_integers_sort(sample, p->n - 1);
-    p->set->cases[c].variant.time_ns = sample[(p->n - 1) / 2];
+    plim_integers_sort(sample, of->samples - 1);
+    of->variant.time_ns = sample[(of->samples - 1) / 2];
   }
 }
+
+/* ---- rounds ---- */
 
 /* The last refusal is in the context's sentence. */
 static plim_status has_cases(const plim_profile_set *set, const plim_profile_group *group) {
@@ -76,19 +93,47 @@ static plim_status has_cases(const plim_profile_set *set, const plim_profile_gro
                    set->graph->op[group->op].name, plim_context_error(set->device->ctx));
 }
 
-/* Prepare the cases whose time is not known; needs are 0 when there is none. */
-static plim_status prepare_cases(plim_profile_set *set, plim_measure_needs *most) {
-  *most = (plim_measure_needs){0};
-  for (int32_t g = 0; g < set->n_groups; g++) {
-    const plim_profile_group *group = &set->group[g];
+static int is_over(const pass_times *p) {
+  return plim_now_ns() - p->begin_ns >= p->limit_ns;
+}
+
+/* Is there no time to build this one? An op keeps its first case where all have to be built. */
+static int is_too_late(const pass_times *p, const plim_profile_group *group, const plim_profile_case *c) {
+  if (!c->builds) return 0;
+  if (c->round > 0 && !p->given && p->set->device->built >= DEFAULT_BUILDS) return 1;
+  for (int32_t i = group->first; i < group->first + group->n; i++) {
+    const plim_profile_case *other = &p->set->cases[i];
+    if (other != c && !other->dropped && (!other->builds || other->round < c->round)) return is_over(p);
+  }
+  return 0;
+}
+
+static int is_unknown(const plim_profile_case *c) {
+  return c->variant.time_ns < 0 && !c->dropped;
+}
+
+static plim_status prepare_case(pass_times *p, const plim_profile_group *group, plim_profile_case *c) {
+  if (is_too_late(p, group, c)) {
+    c->dropped = 1;
+    p->left_out++;
+    return PLIM_OK;
+  }
+  plim_status status = plim_measure_prepare(p->set, group, c);
+  c->dropped = status == PLIM_EUNSUPPORTED; /* a library that has no plan for it after all */
+  return c->dropped ? PLIM_OK : status;
+}
+
+/* Prepare the cases of the round whose time is not known; *n of them. */
+static plim_status prepare_round(pass_times *p, int32_t *n) {
+  *n = 0;
+  for (int32_t g = 0; g < p->set->n_groups; g++) {
+    const plim_profile_group *group = &p->set->group[g];
     for (int32_t i = group->first; i < group->first + group->n; i++) {
-      plim_profile_case *c = &set->cases[i];
-      if (c->variant.time_ns >= 0) continue;
-      plim_status status = plim_measure_prepare(set, group, c, most);
-      c->dropped = status == PLIM_EUNSUPPORTED; /* a library that has no plan for it after all */
-      if (!c->dropped) PLIM_TRY(status);
+      plim_profile_case *c = &p->set->cases[i];
+      if (c->round != p->round || !is_unknown(c)) continue;
+      PLIM_TRY(prepare_case(p, group, c));
+      *n += c->kernel != NULL;
     }
-    PLIM_TRY(has_cases(set, group));
   }
   return PLIM_OK;
 }
@@ -100,25 +145,53 @@ static plim_status run_passes(pass_times *p) {
     plim_progress progress = {"profile", pass, p->n, plim_now_ns() - start, -1, -1};
     plim_context_report(ctx, &progress);
     if (plim_context_cancelled(ctx)) return plim_fail(ctx, PLIM_ECANCEL, "cancelled while profiling");
+    if (pass >= LEAST_PASSES && p->given && is_over(p)) break;
     PLIM_TRY(run_pass(p, pass));
   }
   take_medians(p);
   return PLIM_OK;
 }
 
-/* Measure every case whose time is not known; *measured is 0 when there is none. */
-static plim_status measure(plim_profile_set *set, int32_t n, int64_t limit, int32_t *measured) {
+static plim_status run_rounds(pass_times *p) {
+  for (p->round = 0; p->round < PLIM_PROFILE_ROUNDS; p->round++) {
+    int32_t n;
+    PLIM_TRY(prepare_round(p, &n));
+    if (n > 0) PLIM_TRY(run_passes(p));
+  }
+  for (int32_t g = 0; g < p->set->n_groups; g++) PLIM_TRY(has_cases(p->set, &p->set->group[g]));
+  return PLIM_OK;
+}
+
+/* What all cases together need whose time is not known; 0 when there is none. */
+static plim_measure_needs needs_of(const plim_profile_set *set) {
+  plim_measure_needs most = {0};
+  for (int32_t g = 0; g < set->n_groups; g++) {
+    const plim_profile_group *group = &set->group[g];
+    for (int32_t i = group->first; i < group->first + group->n; i++) {
+      if (is_unknown(&set->cases[i])) plim_measure_need(group, &set->cases[i], &most);
+    }
+  }
+  return most;
+}
+
+/* Measure every case whose time is not known, while there is time; *measured is 0 when there is none. */
+static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler_options *options, int64_t bytes,
+                           int32_t *measured) {
   plim_context *ctx = set->device->ctx;
-  pass_times p = {.set = set, .n = n + 1};
-  plim_measure_needs most;
+  pass_times p = {.set = set,
+                  .n = n + 1,
+                  .begin_ns = options->begin_ns > 0 ? options->begin_ns : plim_now_ns(),
+                  .limit_ns = options->limit_ns > 0 ? options->limit_ns : DEFAULT_SECONDS * (int64_t)1000000000,
+                  .given = options->limit_ns > 0};
+  const plim_measure_needs most = needs_of(set);
   int64_t samples = (int64_t)set->n_cases * p.n;
-  plim_status status;
-  PLIM_CHECK(prepare_cases(set, &most));
-  if (most.bytes == 0) goto done; /* all known */
+  plim_status status = PLIM_OK;
+  if (most.bytes == 0) return PLIM_OK; /* all known */
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *p.sample, &p.sample));
-  PLIM_CHECK(plim_measure_begin(set, &most, limit, &p.memory));
+  PLIM_CHECK(plim_measure_begin(set, &most, bytes, &p.memory));
   *measured = 1;
-  status = run_passes(&p);
+  status = run_rounds(&p);
+  if (options->report) options->report->left_out += p.left_out;
 done:
   plim_measure_end(&p.memory);
   plim_release(ctx, p.sample, samples, sizeof *p.sample);
@@ -151,7 +224,7 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   plim_profile_cache_apply(&cache, &set);
   int32_t passes = options->repeats > 0 ? options->repeats : DEFAULT_PASSES, measured = 0, parts = 0;
   int64_t limit = options->wanted_bytes > 0 ? options->wanted_bytes : options->arena_bytes;
-  PLIM_CHECK(measure(&set, passes, limit, &measured));
+  PLIM_CHECK(measure(&set, passes, options, limit, &measured));
   PLIM_CHECK(plim_profile_set_add_parts(&set, &parts));
   if (parts > 0) plim_profile_cache_apply(&cache, &set);
   if (parts > 0) PLIM_CHECK(plim_profile_set_measure_parts(&set, passes, limit, &measured));

@@ -9,6 +9,11 @@
 extern "C" {
 #endif
 
+/* What measurements left out for want of time. */
+typedef struct plim_profiler_report {
+  int32_t left_out; /* variants of distinct ops that were neither measured nor known */
+} plim_profiler_report;
+
 typedef struct plim_profiler_options {
   size_t struct_bytes;  /* sizeof(plim_profiler_options) */
   int32_t repeats;      /* per distinct op and variant; 0: default */
@@ -18,6 +23,11 @@ typedef struct plim_profiler_options {
   int64_t wanted_bytes; /* no more than this, except where one variant alone needs more: nothing is left out; 0: as
                            much as arena_bytes says */
   const char *cache_dir; /* NULL: XDG_CACHE_HOME/plimsoll or ~/.cache/plimsoll; "": no cache */
+  /* Measuring ends about so long after begin_ns (by plim_now_ns; 0: the call): kernels that would have to be built are
+   * left out, the likely ones last, and what is measured is repeated less. Every op keeps a variant. 0: kernels are
+   * built for 60 s, those that are not the likeliest of their op only among the device's first 48 */
+  int64_t limit_ns, begin_ns;
+  struct plim_profiler_report *report; /* NULL: not wanted; else its counts are added to */
 } plim_profiler_options;
 plim_profiler_options plim_profiler_options_default(void);
 

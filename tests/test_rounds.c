@@ -1,0 +1,99 @@
+/* runtime/device/profile_rounds and the profiler's limit: likely candidates first, and what a start builds. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "runtime/device/profile_set.h"
+#include "runtime/device/profiler.h"
+#include "tests/support/fake_cudnn.h"
+#include "tests/support/gpu_rig.h"
+
+static gpu_rig rig;
+static plim_graph *graph;
+
+static void setup(void) {
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_net *net = NULL;
+  options.dnn = options.hollow = 1;
+  gpu_rig_ok(&rig, gpu_rig_open(&rig, &options, 0));
+  gpu_rig_ok(&rig, gpu_rig_net(rig.ctx, &net));
+  gpu_rig_ok(&rig, plim_net_train_graph(net, &graph));
+  plim_net_free(net);
+}
+static void teardown(void) {
+  plim_graph_free(graph);
+  gpu_rig_close(&rig);
+}
+TestSuite(rounds, .init = setup, .fini = teardown);
+
+static int is_built(const plim_variant *variant) {
+  return strncmp(variant->name, "cudnn-", 6) == 0;
+}
+
+Test(rounds, the_likeliest_variant_of_an_op_comes_first_then_the_smallest_then_the_others_one_by_one) {
+  static const struct {
+    const char *name;
+    int32_t round;
+  } expected[] = {{"cudnn-e1-", 0},  {"cudnn-e1-", 2},  {"cudnn-e3-", 3},  {"cudnn-e21-", 4},   {"cudnn-e22-", 5},
+                  {"cudnn-e23-", 6}, {"cudnn-e24-", 7}, {"cudnn-e40-", 1}, {"single-source", 0}};
+  plim_profile_set set;
+  int convolutions = 0;
+  gpu_rig_ok(&rig, plim_profile_set_make(rig.device, graph, 0, &set));
+  for (int32_t g = 0; g < set.n_groups; g++) {
+    const plim_profile_case *c = &set.cases[set.group[g].first];
+    if (set.group[g].n == 1) cr_assert_eq(c->round, 0);
+    if (set.group[g].n == 1) continue;
+    cr_assert_eq(set.group[g].n, sizeof expected / sizeof *expected);
+    for (int i = 0; i < set.group[g].n; i++) {
+      cr_assert_eq(strncmp(c[i].variant.name, expected[i].name, strlen(expected[i].name)), 0, "%s", c[i].variant.name);
+      cr_assert_eq(c[i].round, expected[i].round, "%s: %d", c[i].variant.name, (int)c[i].round);
+    }
+    convolutions++;
+  }
+  cr_assert_eq(convolutions, 2); /* forward and weights; an image wants no gradient */
+  plim_profile_set_free(&set);
+}
+
+static plim_profile *measure(int64_t limit_ns, int32_t *left_out) {
+  plim_profiler_options options = plim_profiler_options_default();
+  plim_profiler_report report = {0};
+  plim_profile *profile = NULL;
+  options.repeats = 3;
+  options.cache_dir = "";
+  options.limit_ns = limit_ns;
+  options.report = &report;
+  gpu_rig_ok(&rig, plim_profile_measure(rig.device, graph, &options, &profile));
+  *left_out = report.left_out;
+  return profile;
+}
+
+Test(rounds, without_time_nothing_is_built_and_every_op_keeps_a_variant) {
+  int32_t left_out;
+  plim_profile *profile = measure(1, &left_out);
+  cr_assert_eq(fake_cudnn_count().plans, 0);
+  cr_assert_eq(left_out, 16); /* eight engines of two convolutions */
+  cr_assert_eq(profile->first[profile->n_ops], profile->n_ops);
+  for (int32_t v = 0; v < profile->n_ops; v++) cr_assert_not(is_built(&profile->variant[v]));
+  plim_profile_free(profile);
+}
+
+Test(rounds, with_time_enough_every_engine_is_built_once_and_run) {
+  int32_t left_out;
+  plim_profile *profile = measure(INT64_MAX, &left_out);
+  cr_assert_eq(left_out, 0);
+  cr_assert_eq(fake_cudnn_count().plans, 16);
+  cr_assert_eq(fake_cudnn_count().plans_idle, 0);
+  cr_assert_eq(fake_cudnn_count().plans_again, 0);
+  plim_profile_free(profile);
+}
+
+Test(rounds, where_no_time_is_given_a_device_builds_so_many_and_then_the_likeliest_alone) {
+  int32_t left_out;
+  rig.device->built = 48; /* as many as a start builds */
+  plim_profile *profile = measure(0, &left_out);
+  cr_assert_eq(left_out, 14);
+  cr_assert_eq(fake_cudnn_count().plans, 2);
+  int built = 0;
+  for (int32_t v = 0; v < profile->first[profile->n_ops]; v++) built += is_built(&profile->variant[v]);
+  cr_assert_eq(built, 2);
+  plim_profile_free(profile);
+}
