@@ -47,3 +47,14 @@ Test(cli_files, an_output_keeps_the_permissions_and_the_link_that_were_there, .t
       " --no-cache -o link.json && test -L link.json && test $(stat -c %a p.json) = 600 && test -s p.json");
   cr_assert_eq(run->status, 0, "%d %s", run->status, run->error);
 }
+
+/* The superuser may write everything: there the program runs as another user. */
+Test(cli_files, an_output_that_is_write_protected_is_refused_and_stays, .timeout = 120) {
+  const program_run *run = plim_test_shell(
+      "echo kept >p.json && chmod 444 p.json && as= && if [ $(id -u) = 0 ]; then chown 65534 . p.json && "
+      "as='setpriv --reuid 65534 --clear-groups'; $as test -x $PLIMSOLL || exit 77; fi; "
+      "XDG_CACHE_HOME=$PWD $as $PLIMSOLL " PLAN " -o p.json; status=$?; grep -qx kept p.json || exit 1; exit $status");
+  if (run->status == 77) cr_skip_test("another user cannot reach the program");
+  cr_assert_eq(run->status, 5, "%d %s", run->status, run->error);
+  cr_assert_not_null(strstr(run->error, "p.json: could not write: Permission denied"), "%s", run->error);
+}

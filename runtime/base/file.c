@@ -123,7 +123,8 @@ static plim_status open_regular(plim_context *ctx, const char *path, int *fd, st
   if (fstat(*fd, st) != 0) {
     status = fail_errno(ctx, path, "look at the file");
   } else if (!S_ISREG(st->st_mode)) {
-    (void)plim_fail(ctx, PLIM_EDATA, "%s: is not a regular file", path);
+    (void)plim_fail(ctx, PLIM_EDATA, "%s: is %s", path,
+                    S_ISDIR(st->st_mode) ? "a folder, not a file" : "not a regular file");
     status = PLIM_EDATA;
   }
   if (status != PLIM_OK) (void)close(*fd);
@@ -274,6 +275,9 @@ static plim_status open_temporary(plim_file *file, int follows) {
     return plim_fail(file->ctx, PLIM_EIO, "%s: is a folder, not a file", file->path);
   }
   int keeps = is_there && follows;
+  if (keeps && faccessat(AT_FDCWD, file->target, W_OK, AT_EACCESS) != 0) { /* renaming would not ask */
+    return fail_errno(file->ctx, file->path, "write");
+  }
   plim_temporary_sweep(file->target);
   atomic_fetch_add(&temporaries, 1);
   file->fd = plim_temporary_open(file->target, keeps ? 0600 : 0666, file->temporary, sizeof file->temporary);

@@ -28,7 +28,7 @@ PLIM_MUST_USE plim_status plim_file_open(plim_context *ctx, const char *path, FI
  * after a failure or an abandon no temporary file is left.
  *
  * A file that is replaced keeps its permissions and, where the system allows it, its owner and group. A symbolic link
- * stays: the file that it names is replaced.
+ * stays: the file that it names is replaced. A file that this process may not write is not replaced.
  *
  * A process that is killed leaves its temporary. The next write into that folder, by whatever process of this user,
  * removes it: temporary.h says how living writers are told from dead ones.

@@ -11,10 +11,10 @@ const char command_exit_status[] =
     "  0    done\n"
     "  1    a difference, or a bad plan\n"
     "  2    usage: the command line cannot be followed\n"
-    "  3    data: a file that is not there, cannot be read or is wrong\n"
+    "  3    data: a file that is not there or is wrong\n"
     "  4    does not fit into the memory given\n"
-    "  5    device, I/O, a solver or library that is missing, no memory from the\n"
-    "       system, or a loss that is not finite\n"
+    "  5    device, I/O, permission, a solver or library that is missing, no memory\n"
+    "       from the system, or a loss that is not finite\n"
     "  130  Ctrl-C: the step under way is finished; a second Ctrl-C ends at once\n"
     "  143  SIGTERM: the same; 129 after SIGHUP, when the terminal has gone\n";
 
