@@ -159,3 +159,14 @@ Test(cli_training, a_run_under_nohup_outlives_its_terminal) {
                         "--steps 3000 --save w.ckpt >/dev/null & p=$!; sleep 0.7; kill -HUP $p; wait $p");
   plim_test_expect(0, "");
 }
+
+/* Two steps warm up, then as many are timed as were asked for. */
+Test(cli_training, too_few_steps_to_time_any_in_place_are_said_to_be) {
+  const program_run *run = plim_test_program("train " MLP "--steps 4 --retime 3");
+  plim_test_expect(0, "");
+  cr_expect_not_null(strstr(run->out, "\ntimed in place       nothing: the run has too few steps for --retime 3"), "%s",
+                     run->out);
+  run = plim_test_program("train " MLP "--steps 5 --retime 3");
+  plim_test_expect(0, "");
+  cr_expect_null(strstr(run->out, "nothing"), "%s", run->out);
+}

@@ -118,7 +118,7 @@ static void print_table(const comparison *c, int compared) {
     run_figures_measured(&f, i, &c->run[i]);
   }
   run_figures_last(&f, s);
-  retime_figures(&f, &s->retime);
+  retime_figures(&f, s->o, &s->retime);
   add_measured_overhead(&f, c);
   if (compared) add_weights(&f, c);
   if (session_computes(s)) run_figures_outside(&f, &c->outside);

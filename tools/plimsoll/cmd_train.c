@@ -77,7 +77,7 @@ static void print_table(const run *r) {
   if (s->o->online || strcmp(s->o->addresses, "arena") == 0) add_arena_replay(&f, &s->replay);
   run_figures_last(&f, s);
   limits_figures(&f, &s->limits);
-  retime_figures(&f, &s->retime);
+  retime_figures(&f, s->o, &s->retime);
   if (s->arena_room_bytes > 0) {
     figures_bytes(&f, 0, "arena_room_bytes", "room for the arena", s->arena_room_bytes);
     figures_note(&f, 0, " more than planned for, since it moves nothing");

@@ -19,7 +19,7 @@ static void print_table(session *s, const verification *v, double seconds) {
   run_figures_plan(&f, 1, s, v->free_program);
   run_figures_last(&f, s);
   limits_figures(&f, &s->limits);
-  retime_figures(&f, &s->retime);
+  retime_figures(&f, s->o, &s->retime);
   json_t *o = f.object;
   (void)json_object_set_new(o, "steps", json_integer(v->steps));
   (void)json_object_set_new(o, "values_compared", json_integer(d->values));

@@ -37,7 +37,12 @@ plim_status retime_set(session *s, plim_trainer_options *wanted) {
   return PLIM_OK;
 }
 
-void retime_figures(figures *f, const retime *r) {
+void retime_figures(figures *f, const options *o, const retime *r) {
+  if (!r->reported && o->retime > 0) {
+    figures_text(f, 0, NULL, "timed in place", "nothing");
+    figures_note(f, 0, ": the run has too few steps for --retime %lld, which two that warm up precede",
+                 (long long)o->retime);
+  }
   if (!r->reported) return;
   const plim_retime_report *p = &r->report;
   (void)json_object_set_new(

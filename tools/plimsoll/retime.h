@@ -4,6 +4,7 @@
 
 #include "runtime/train/trainer.h"
 #include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/options.h"
 
 struct session;
 
@@ -17,6 +18,6 @@ typedef struct retime {
 PLIM_MUST_USE plim_status retime_set(struct session *s, plim_trainer_options *wanted);
 
 /* What came of it, as a row. */
-void retime_figures(figures *f, const retime *r);
+void retime_figures(figures *f, const options *o, const retime *r);
 
 #endif
