@@ -55,7 +55,7 @@ static const bad_input inputs[] = {
     {"train " SMALL "--data fashion_mnist", 2, "did you mean \"fashion-mnist\"?"},
     {"train " SMALL "--math bf61", 2, "no precision is called \"bf61\"; did you mean \"bf16\"?"},
     {"train " SMALL "--math tf32", 2,
-     "math mode tf32 is for GPUs of compute capability 8.0 and up: device cpu computes in fp32 or bf16"},
+     "precision tf32 is for GPUs of compute capability 8.0 and up: device cpu computes in fp32 or bf16"},
     {"train " SMALL "--layout nwhc", 2, "did you mean \"nhwc\"?"},
     {"train " SMALL "--addresses planed", 2, "did you mean \"planned\"?"},
     {"train " SMALL "--device cpv", 2, "cpv"},

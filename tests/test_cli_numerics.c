@@ -115,7 +115,7 @@ Test(cli_numerics, of_a_plan_or_a_checkpoint_are_used_again) {
   cr_assert_eq(files_differ("a.ckpt", "b.ckpt"), 0);
   cr_assert_eq(files_differ("a.ckpt", "c.ckpt"), 0);
   (void)plim_test_program("train " MLP "--batch 32 --numerics a.ckpt --steps 2");
-  plim_test_expect(3, "a.ckpt: it is of another batch, layout or math mode");
+  plim_test_expect(3, "a.ckpt: it is of another batch, layout or precision");
 }
 
 Test(cli_numerics, compare_runs_both_sides_with_equal_ones_and_compares_the_runs_shown) {

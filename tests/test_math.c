@@ -216,7 +216,7 @@ Test(math, tf32_is_refused_where_there_is_none) {
   cr_assert_eq(plim_device_open(ctx, "cpu", NULL, &device), PLIM_OK);
   cr_assert_eq(plim_program_begin(device, net, NULL, &program), PLIM_EUSAGE);
   cr_assert_str_eq(plim_context_error(ctx),
-                   "math mode tf32 is for GPUs of compute capability 8.0 and up: device cpu computes in fp32 or bf16");
+                   "precision tf32 is for GPUs of compute capability 8.0 and up: device cpu computes in fp32 or bf16");
   plim_device_close(device);
   plim_net_free(net);
 }

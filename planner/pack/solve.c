@@ -192,8 +192,9 @@ static plim_status refuse(const solver *s) {
   long long capacity = s->options->capacity, bound = s->found.bound;
   if (plim_context_cancelled(s->ctx)) return plim_fail(s->ctx, PLIM_ECANCEL, "packing was cancelled");
   if (bound > capacity) {
-    return plim_fail(s->ctx, PLIM_ENOFIT, "%d lives do not fit into %lld bytes: no packing is lower than %lld",
-                     s->chosen.boxes.n, capacity, bound);
+    return plim_fail(s->ctx, PLIM_ENOFIT, "%d %s not fit into %lld byte%s: no packing is lower than %lld",
+                     s->chosen.boxes.n, s->chosen.boxes.n == 1 ? "life does" : "lives do", capacity,
+                     capacity == 1 ? "" : "s", bound);
   }
   return plim_fail(
       s->ctx, PLIM_ENOFIT,

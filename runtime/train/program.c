@@ -20,7 +20,7 @@ static plim_status profile_step(plim_device *device, const plim_profiler_options
 static plim_status math_suits(const plim_device *device, const plim_graph *graph) {
   if (plim_graph_math(graph) != PLIM_MATH_TF32 || device->tf32) return PLIM_OK;
   return plim_fail(device->ctx, PLIM_EUSAGE,
-                   "math mode tf32 is for GPUs of compute capability 8.0 and up: device %s computes in fp32 or bf16",
+                   "precision tf32 is for GPUs of compute capability 8.0 and up: device %s computes in fp32 or bf16",
                    device->api->name);
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/device/ceilings.h"
 #include "runtime/device/desc.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/human.h"
 #include "tools/plimsoll/run.h"
 
 /* Time of all ops of one kind, each with its fastest variant, and the least by what the device can do. */
@@ -32,6 +33,7 @@ static double least_ns(const plim_graph *graph, int32_t op, const plim_ceilings 
 static void print_kinds(figures *f, const plim_graph *graph, const plim_profile *profile, int64_t total,
                         const plim_ceilings *ceilings) {
   kind_time kind[PLIM_OP_KIND_COUNT] = {{0, 0, 0}};
+  char count[HUMAN_BYTES];
   json_t *kinds = json_object(), *shares = json_object();
   for (int32_t o = 0; o < graph->n_ops; o++) {
     kind[graph->op[o].kind].ns += fastest_ns(profile, o);
@@ -47,8 +49,8 @@ static void print_kinds(figures *f, const plim_graph *graph, const plim_profile 
     const char *name = plim_op_kind_name((plim_op_kind)most);
     figures_real(f, 0, NULL, name, "%.3f ms", (double)kind[most].ns / 1e6);
     double share = kind[most].least_ns * 100 / (double)kind[most].ns;
-    figures_note(f, 0, " (%.1f %%, %d ops%s", (double)kind[most].ns * 100 / (double)total, kind[most].ops,
-                 ceilings ? "" : ")");
+    figures_note(f, 0, " (%.1f %%, %s%s", (double)kind[most].ns * 100 / (double)total,
+                 human_items(kind[most].ops, "op", count), ceilings ? "" : ")");
     if (ceilings) figures_note(f, 0, ", %.0f %% of the ceiling)", share);
     (void)json_object_set_new(kinds, name, json_integer(kind[most].ns));
     (void)json_object_set_new(shares, name, json_real(share));

@@ -43,7 +43,7 @@ static int same_machine(const plim_machine *a, const plim_machine *b) {
 static const char *saved_unfit(const session *s, const plim_checkpoint_info *saved) {
   if (saved->n_ops == 0) return "it does not say which kernels made it";
   if (saved->n_ops != graph_of(s)->n_ops) return "it is of a network with other ops";
-  if (strcmp(saved->graph, graph_of(s)->fingerprint) != 0) return "it is of another batch, layout or math mode";
+  if (strcmp(saved->graph, graph_of(s)->fingerprint) != 0) return "it is of another batch, layout or precision";
   if (!same_machine(&saved->machine, &s->device->machine)) return "other threads, instructions or libraries made it";
   return NULL;
 }

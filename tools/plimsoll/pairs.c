@@ -221,10 +221,12 @@ static plim_status check_values(plim_context *ctx, const options *o) {
     return plim_fail(ctx, PLIM_EUSAGE, "check - requires --graph: no graph stands beside standard input");
   }
   if ((o->command & COMMAND_TRACE) && (is_stream(o->second) || is_stream(o->with))) {
-    return plim_fail(ctx, PLIM_EUSAGE, "a trace cannot be -: its plan and graph are read from files beside it");
+    return plim_fail(ctx, PLIM_EUSAGE,
+                     "a trace cannot be - or a device: its plan and graph are read from files beside it");
   }
   if ((o->command & COMMAND_TRAIN) && o->trace && is_stream(o->trace)) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--trace cannot be -: plan and graph are written to files beside it");
+    return plim_fail(ctx, PLIM_EUSAGE,
+                     "--trace cannot be - or a device: plan and graph are written to files beside it");
   }
   if ((o->command & COMMAND_PLAN) && o->print_sequence && is_stream(o->output)) {
     return plim_fail(ctx, PLIM_EUSAGE, "--print-sequence and --output - cannot be combined: it is one stream");
