@@ -138,7 +138,7 @@ static plim_status put_strip(const screen *s) {
   PLIM_TRY(trace_strip(s->t, s->step, columns, cell));
   put_cells(ROW_STRIP, MARGIN, cell, columns, A_NORMAL);
   if (n > 0) {
-    PLIM_TRY(plim_story_explain(s->t->story, first + n - 1, &why));
+    PLIM_TRY(plim_story_explain(s->t->story, first, &why)); /* with which the reasons begin, too */
     trace_strip_windows(s->t, why, columns, cell);
     put_cells(ROW_WINDOW, MARGIN, cell, columns, A_NORMAL);
   }

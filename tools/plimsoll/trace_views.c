@@ -25,7 +25,8 @@ static int is_persistent(const traced *t, int32_t storage) {
 
 /* ---- a step ---- */
 
-/* Two rows: what is where; below it, when room was made in front of the step, the windows of the last decision. */
+/* Two rows: what is where; below it, when room was made in front of the step, the windows of the first decision, with
+ * which the reasons begin. */
 static plim_status print_strip(const traced *t, int32_t step, FILE *to) {
   char cell[STRIP + 1], size[PLIM_SIZE_TEXT_BYTES];
   const plim_story_choice *choice;
@@ -35,9 +36,11 @@ static plim_status print_strip(const traced *t, int32_t step, FILE *to) {
   PLIM_TRY(trace_strip(t, step, STRIP, cell));
   fprintf(to, "  |%s| %s\n", cell, size_text(trace_strip_bytes(t), size));
   if (n > 0) {
-    PLIM_TRY(plim_story_explain(t->story, first + n - 1, &why));
+    PLIM_TRY(plim_story_explain(t->story, first, &why));
     trace_strip_windows(t, why, STRIP, cell);
-    fprintf(to, "  |%s| [=] taken (-) runner-up\n", cell);
+    fprintf(to, "  |%s| [=] taken (-) runner-up", cell);
+    if (n > 1) fprintf(to, " of the first eviction of %d", (int)n);
+    fprintf(to, "\n");
   }
   fprintf(to, "   %s\n", trace_strip_legend);
   return PLIM_OK;
