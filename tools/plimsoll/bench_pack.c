@@ -139,7 +139,9 @@ plim_status bench_pack(session *s, const char *folder) {
   if (s->o->capacity) {
     plim_size size;
     PLIM_TRY(plim_size_parse(s->ctx, s->o->capacity, &size));
-    if (size.bytes < 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--capacity %s: percentages are not allowed here; give bytes", s->o->capacity);
+    if (size.bytes < 0)
+      return plim_fail(s->ctx, PLIM_EUSAGE, "--capacity %s: percentages are not allowed here; give bytes",
+                       s->o->capacity);
     t.capacity = size.bytes;
   }
   t.rows = json_array();
