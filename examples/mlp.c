@@ -1,8 +1,8 @@
-/* An MLP trained under a budget: example-mlp [DATA SET [MIB]]; by default "synthetic" noise and 20 MiB. */
+/* An MLP trained under a budget: example-mlp [DATA SET [MIB]]; by default "synthetic" noise and 20 MiB.
+ * Links libplimsoll: cc mlp.c $(pkg-config --cflags --libs plimsoll) */
+#include <plimsoll/plimsoll.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "runtime/train/trainer.h"
 
 static plim_context *ctx;
 

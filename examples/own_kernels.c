@@ -2,13 +2,12 @@
  *
  * A field u follows u' = u + dt sin(u) for many steps; we look for the start whose end is zero everywhere, by gradient
  * descent. The gradient runs the steps backward and needs every field of the way, which is what costs memory: within a
- * budget the planner recomputes some of them. The kernels below know nothing of that. */
+ * budget the planner recomputes some of them. The kernels below know nothing of that.
+ * Links libplimsoll: cc own_kernels.c $(pkg-config --cflags --libs plimsoll) -lm */
 #include <math.h>
+#include <plimsoll/plimsoll.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "planner/planner.h"
-#include "runtime/exec/exec.h"
 
 enum { CELLS = 16384, STEPS = 64, DESCENTS = 20 };
 
