@@ -4,7 +4,7 @@ if(PLIM_SANITIZE STREQUAL "thread")
   set(CRITERION_FOUND 1) # not needed
 endif()
 plim_wants(PLIM_TESTS CRITERION_FOUND Criterion)
-plim_note(Criterion ${PLIM_TESTS} "${CRITERION_VERSION}" "No tests are built.")
+plim_note(Criterion ${PLIM_TESTS} "${CRITERION_VERSION}" "No tests are built (Debian: libcriterion-dev).")
 if(NOT PLIM_TESTS)
   return()
 endif()

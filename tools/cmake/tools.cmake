@@ -130,6 +130,14 @@ macro(plim_note what used version cost)
   endif()
 endmacro()
 
+# plim_requires(WHAT FOUND VERSION PACKAGE): the same of what is needed; PACKAGE is where Debian has it.
+macro(plim_requires what found version package)
+  if(NOT ${found})
+    message(FATAL_ERROR "${what} was not found, or is too old, and is needed. In Debian: ${package}.")
+  endif()
+  plim_note("${what}" ON "${version}" "")
+endmacro()
+
 function(plim_summary)
   set(built libplimsoll-plan)
   if(NOT PLIM_PLAN_ONLY)

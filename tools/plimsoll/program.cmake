@@ -6,7 +6,7 @@ if(PLIM_JEMALLOC)
   list(APPEND plim_have PLIM_HAVE_JEMALLOC)
   set(plim_program_links ${JEMALLOC_LINK_LIBRARIES})
 endif()
-plim_note(jemalloc ${PLIM_JEMALLOC} "${JEMALLOC_VERSION}" "The program uses the system's malloc; --addresses jemalloc is refused.")
+plim_note(jemalloc ${PLIM_JEMALLOC} "${JEMALLOC_VERSION}" "The program uses the system's malloc; --addresses jemalloc is refused (Debian: libjemalloc-dev).")
 
 # The stepper's screen needs ncurses; without it the stepper reads lines.
 pkg_check_modules(CURSES ncursesw)
@@ -18,7 +18,7 @@ if(PLIM_CURSES)
 else()
   list(FILTER cli_sources EXCLUDE REGEX "/trace_(screen|draw|terminal)\\.c$")
 endif()
-plim_note(ncurses ${PLIM_CURSES} "${CURSES_VERSION}" "plimsoll trace step reads lines; it has no screen.")
+plim_note(ncurses ${PLIM_CURSES} "${CURSES_VERSION}" "plimsoll trace step reads lines; it has no screen (Debian: libncurses-dev).")
 
 # The commands are a library, so that a test can link them with a GPU that is none.
 list(REMOVE_ITEM cli_sources ${PROJECT_SOURCE_DIR}/tools/plimsoll/main.c)
