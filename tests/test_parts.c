@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/planner.h"
 #include "runtime/device/desc.h"
 #include "runtime/device/profiler.h"
+#include "runtime/exec/exec.h"
 #include "runtime/net/net.h"
 #include "tests/support/context.h"
 #include "tests/support/folder.h"
@@ -336,4 +338,58 @@ Test(parts_found, a_modelled_profile_has_none_since_nothing_was_compared) {
   cr_assert_eq(own_parts(profile, "honest"), 0);
   plim_profile_free(profile);
   plim_graph_free(graph);
+}
+
+/* ---- what the executor believes of a plan ---- */
+
+/* A plan of the convolution that runs two parts of our own kernel and says that they have the label. */
+static plim_plan *plan_of_parts(const plim_graph *graph, const char *name, const char *label) {
+  plim_plan_options options = plim_plan_options_default();
+  plim_variant variant = {.time_ns = 1000, .workspace_bytes = 2 << 20};
+  const int32_t first[] = {0, 1};
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  (void)snprintf(variant.name, sizeof variant.name, "%s@n2", name);
+  (void)snprintf(variant.label, sizeof variant.label, "%s", label);
+  cr_assert_eq(plim_profile_make(graph, &device->machine, 1, first, &variant, &profile), PLIM_OK);
+  cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_profile_free(profile);
+  return plan;
+}
+
+static plim_status open_plan_of_parts(int (*list)(const plim_op_desc *, int, plim_kernel_info *, int), const char *name,
+                                      const char *label) {
+  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", list, own_make, own_run, free};
+  plim_graph *graph = make_convolution();
+  cr_assert_eq(plim_kernel_table_add(device->state, &type), PLIM_KERNEL_OK);
+  plim_plan *plan = plan_of_parts(graph, name, label);
+  const plim_graph *graphs[] = {graph};
+  const plim_plan *plans[] = {plan};
+  plim_exec *exec = NULL;
+  plim_status status = plim_exec_open(ctx, device, NULL, 1, graphs, plans, &exec);
+  plim_exec_close(exec);
+  int64_t runs = own_runs;
+  exec = NULL;
+  cr_assert_eq(plim_exec_open(ctx, device, NULL, 1, graphs, plans, &exec), status);
+  plim_exec_close(exec);
+  if (status == PLIM_OK) cr_assert_eq(own_runs, runs, "what is known is compared again");
+  plim_plan_free(plan);
+  plim_graph_free(graph);
+  return status;
+}
+
+Test(parts_found, a_plan_whose_parts_give_the_bits_that_it_says_is_opened) {
+  cr_assert_eq(open_plan_of_parts(honest_list, "honest", "honest"), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_gt(own_runs, 0, "they were compared");
+}
+
+Test(parts_found, a_plan_that_gives_its_parts_the_label_of_other_bits_is_refused) {
+  cr_assert_eq(open_plan_of_parts(counting_list, "counting", "counting"), PLIM_EPLAN);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "its bits are those of \"counting\""), "%s",
+                     plim_context_error(ctx));
+}
+
+Test(parts_found, a_plan_whose_parts_have_a_label_of_their_own_is_opened_and_nothing_compared) {
+  cr_assert_eq(open_plan_of_parts(counting_list, "counting", "counting@n2"), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(own_runs, 0);
 }

@@ -11,6 +11,7 @@ extern "C" {
 #endif
 
 typedef struct plim_device plim_device;
+typedef struct plim_known_parts plim_known_parts;
 
 typedef struct plim_device_options {
   size_t struct_bytes; /* sizeof(plim_device_options) */
@@ -102,9 +103,10 @@ struct plim_device {
   /* orders of activations that its kernels are made for, [n_layouts]; the first where none is asked for */
   plim_layout layout[PLIM_DEVICE_LAYOUTS];
   int32_t n_layouts;
-  int64_t cache_bytes; /* of the cache that all of it shares; 0: not known */
-  int64_t built;       /* kernels so far whose preparation took as long as plim_kernel_info.builds says */
-  void *state;         /* the device's own */
+  int64_t cache_bytes;           /* of the cache that all of it shares; 0: not known */
+  int64_t built;                 /* kernels so far whose preparation took as long as plim_kernel_info.builds says */
+  void *state;                   /* the device's own */
+  plim_known_parts *known_parts; /* runtime/device/known_parts.h; NULL: none */
 };
 
 /* Open "cpu", "sim", or "cuda:N" ("cuda" is "cuda:0"). PLIM_EUSAGE for a name that is none; PLIM_EDEVICE with both

@@ -6,6 +6,7 @@
  * whole and scaled by what the whole took meanwhile, so that a machine that has become slower favours neither. */
 #include <string.h>
 
+#include "runtime/device/known_parts.h"
 #include "runtime/device/measurement.h"
 
 /* A workspace is worth dividing from 1/SHARE of the bytes of a step on. */
@@ -121,7 +122,9 @@ static plim_status visit(plim_profile_set *set, const plim_profile_group *group,
       }
     }
     c->dropped = !is_equal(set, group, c);
-    if (!c->dropped) last_bytes = c->variant.workspace_bytes;
+    if (c->dropped) continue;
+    last_bytes = c->variant.workspace_bytes;
+    PLIM_TRY(plim_known_parts_add(set->device, &group->desc, c->variant.name));
   }
   return PLIM_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/parts.h"
 #include "runtime/device/guarded.h"
+#include "runtime/device/known_parts.h"
 #include "runtime/exec/exec_unchecked.h"
 #include "runtime/exec/own_exec.h"
 #include "runtime/graph/check.h"
@@ -29,15 +30,27 @@ plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const 
                    (int)plan->threads, (int)here->threads);
 }
 
+/* A plan says that a variant in parts gives the bits of its whole. */
+static plim_status check_parts(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
+                               const char *whole) {
+  int equal;
+  PLIM_TRY(plim_parts_equal(exec->device, graph, variant->op, variant->variant.name, &equal));
+  if (equal) return PLIM_OK;
+  return plim_fail(exec->ctx, PLIM_EPLAN,
+                   "op \"%s\", variant \"%s\": the plan says that its bits are those of \"%s\", and on this device "
+                   "they are not: plan again here",
+                   graph->op[variant->op].name, variant->variant.name, whole);
+}
+
 /* The plan's arithmetic hash stands on its labels, so they must be those of the kernels that run. */
 static plim_status check_label(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                const char *label) {
-  char whole[32];
-  if (strcmp(exec->device->machine.device, "sim") == 0 || label[0] == '\0') return PLIM_OK;
-  if (strcmp(variant->variant.label, label) == 0) return PLIM_OK;
-  int of_parts =
-      plim_parts_whole(variant->variant.name, whole) && strcmp(variant->variant.label, variant->variant.name) == 0;
-  if (of_parts) return PLIM_OK; /* parts whose bits are not those of the whole have a label of their own */
+  char whole[PLIM_VARIANT_NAME_BYTES];
+  if (strcmp(exec->device->machine.device, "sim") == 0) return PLIM_OK;
+  int in_parts = plim_parts_whole(variant->variant.name, whole);
+  if (in_parts && strcmp(variant->variant.label, variant->variant.name) == 0) return PLIM_OK; /* a label of its own */
+  if (in_parts && strcmp(variant->variant.label, label) == 0) return check_parts(exec, graph, variant, whole);
+  if (!in_parts && (label[0] == '\0' || strcmp(variant->variant.label, label) == 0)) return PLIM_OK;
   return plim_fail(
       exec->ctx, PLIM_EPLAN,
       "op \"%s\", variant \"%s\": the plan says bits label \"%s\", this device gives \"%s\": plan again here",
