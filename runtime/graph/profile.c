@@ -13,13 +13,15 @@ typedef struct own_profile {
   int64_t block_bytes;
   int32_t *first;
   plim_variant *variant;
+  plim_dropped *dropped;
 } own_profile;
 
 /* Give each array of `own` its place in the block; returns the place of the whole. */
-static own_profile *carve(int32_t n_ops, int32_t n_variants, plim_block *block, own_profile *own) {
+static own_profile *carve(int32_t n_ops, int32_t n_variants, int32_t n_dropped, plim_block *block, own_profile *own) {
   own_profile *place = plim_block_take(block, 1, sizeof *own);
   own->first = plim_block_take(block, (int64_t)n_ops + 1, sizeof *own->first);
   own->variant = plim_block_take(block, n_variants, sizeof *own->variant);
+  own->dropped = plim_block_take(block, n_dropped, sizeof *own->dropped);
   return place;
 }
 
@@ -60,6 +62,27 @@ static plim_status check_op(plim_context *ctx, int32_t op, const plim_variant *v
   return PLIM_OK;
 }
 
+/* A profile of its own from one whose arrays are somebody else's. */
+static plim_status copy(const plim_profile *from, plim_profile **out) {
+  const int32_t n_ops = from->n_ops, n_variants = from->first[n_ops];
+  own_profile own = {.block_bytes = 0};
+  plim_block block = {NULL, 0};
+  (void)carve(n_ops, n_variants, from->n_dropped, &block, &own);
+  PLIM_TRY(plim_block_allocate(from->ctx, &block));
+  own_profile *place = carve(n_ops, n_variants, from->n_dropped, &block, &own);
+  own.block_bytes = block.bytes;
+  memcpy(own.first, from->first, ((size_t)n_ops + 1) * sizeof *own.first);
+  memcpy(own.variant, from->variant, (size_t)n_variants * sizeof *own.variant);
+  if (from->n_dropped > 0) memcpy(own.dropped, from->dropped, (size_t)from->n_dropped * sizeof *own.dropped);
+  own.profile = *from;
+  own.profile.first = own.first;
+  own.profile.variant = own.variant;
+  own.profile.dropped = own.dropped;
+  *place = own;
+  *out = &place->profile;
+  return PLIM_OK;
+}
+
 plim_status plim_profile_from_rows(plim_context *ctx, const char *fingerprint, int32_t n_ops,
                                    const plim_machine *machine, int measured, const int32_t *first,
                                    const plim_variant *variant, plim_profile **out) {
@@ -69,23 +92,27 @@ plim_status plim_profile_from_rows(plim_context *ctx, const char *fingerprint, i
     int32_t count = first[o + 1] < first[o] ? 0 : first[o + 1] - first[o];
     PLIM_TRY(check_op(ctx, o, variant + first[o], count));
   }
-  own_profile own = {.block_bytes = 0};
-  plim_block block = {NULL, 0};
-  (void)carve(n_ops, first[n_ops], &block, &own);
-  PLIM_TRY(plim_block_allocate(ctx, &block));
-  own_profile *place = carve(n_ops, first[n_ops], &block, &own);
-  own.block_bytes = block.bytes;
-  memcpy(own.first, first, ((size_t)n_ops + 1) * sizeof *first);
-  memcpy(own.variant, variant, (size_t)first[n_ops] * sizeof *variant);
-  own.profile = (plim_profile){.ctx = ctx,
-                               .machine = *machine,
-                               .measured = measured != 0,
-                               .n_ops = n_ops,
-                               .first = own.first,
-                               .variant = own.variant};
-  memcpy(own.profile.fingerprint, fingerprint, PLIM_FINGERPRINT_BYTES);
-  *place = own;
-  *out = &place->profile;
+  plim_profile rows = {
+      .ctx = ctx, .machine = *machine, .measured = measured != 0, .n_ops = n_ops, .first = first, .variant = variant};
+  memcpy(rows.fingerprint, fingerprint, PLIM_FINGERPRINT_BYTES);
+  return copy(&rows, out);
+}
+
+static plim_status check_dropped(plim_context *ctx, int32_t n_ops, const plim_dropped *d) {
+  if (d->op < 0 || d->op >= n_ops)
+    return plim_fail(ctx, PLIM_EDATA, "a variant of op %d of %d is dropped", d->op, n_ops);
+  PLIM_TRY(plim_text_check(ctx, "a dropped variant's name", d->name, sizeof d->name));
+  return plim_text_check(ctx, "why a variant is dropped", d->why, sizeof d->why);
+}
+
+plim_status plim_profile_note_dropped(plim_profile **profile, int32_t n, const plim_dropped *dropped) {
+  plim_profile rows = **profile, *made = NULL;
+  for (int32_t i = 0; i < n; i++) PLIM_TRY(check_dropped(rows.ctx, rows.n_ops, &dropped[i]));
+  rows.n_dropped = n;
+  rows.dropped = dropped;
+  PLIM_TRY(copy(&rows, &made));
+  plim_profile_free(*profile);
+  *profile = made;
   return PLIM_OK;
 }
 

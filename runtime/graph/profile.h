@@ -20,6 +20,14 @@ typedef struct plim_variant {
   int64_t workspace_bytes;             /* not rounded; >= 0 */
 } plim_variant;
 
+/* A variant that the device offered and that is none of the profile's, because it failed or computed something else. */
+enum { PLIM_DROPPED_WHY_BYTES = 160 };
+typedef struct plim_dropped {
+  int32_t op; /* the first of those with its description */
+  char name[PLIM_VARIANT_NAME_BYTES];
+  char why[PLIM_DROPPED_WHY_BYTES]; /* one sentence, the device's own words included */
+} plim_dropped;
+
 /* Measured differences under 3 % are ties. */
 int plim_variant_ties(int64_t time_ns, int64_t fastest_ns);
 
@@ -45,12 +53,17 @@ typedef struct plim_profile {
   int32_t n_ops;
   const int32_t *first; /* [n_ops + 1]; variants of op o are variant[first[o] .. first[o + 1]), at least one */
   const plim_variant *variant;
+  int32_t n_dropped;
+  const plim_dropped *dropped; /* [n_dropped] */
 } plim_profile;
 
 /* A profile from rows: first [n_ops + 1] and variant [first[n_ops]] are copied. PLIM_EDATA when counts, names or
  * figures are not allowed. */
 PLIM_MUST_USE plim_status plim_profile_make(const plim_graph *graph, const plim_machine *machine, int measured,
                                             const int32_t *first, const plim_variant *variant, plim_profile **out);
+
+/* The same profile with notes of what was dropped, which are copied: *profile is replaced, or kept when this fails. */
+PLIM_MUST_USE plim_status plim_profile_note_dropped(plim_profile **profile, int32_t n, const plim_dropped *dropped);
 
 /* Costs that the graph itself carries (plim_op.time_ns; none: 1 ns), one variant "given" an op, no workspace. */
 PLIM_MUST_USE plim_status plim_profile_from_graph(const plim_graph *graph, plim_profile **out);

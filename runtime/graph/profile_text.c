@@ -2,6 +2,18 @@
 #include "runtime/graph/document.h"
 #include "runtime/graph/own_profile.h"
 
+static void write_dropped(plim_text *t, const plim_profile *p) {
+  plim_text_add(t, ",\n  \"dropped\": [");
+  for (int32_t i = 0; i < p->n_dropped; i++) {
+    plim_text_format(t, "%s\n    {\"op\": %d, \"name\": ", i > 0 ? "," : "", p->dropped[i].op);
+    plim_text_quote(t, p->dropped[i].name);
+    plim_text_add(t, ", \"why\": ");
+    plim_text_quote(t, p->dropped[i].why);
+    plim_text_add(t, "}");
+  }
+  plim_text_add(t, "\n  ]");
+}
+
 void plim_profile_write(plim_text *t, const plim_profile *p) {
   plim_document_write_head(t, "profile");
   plim_text_format(t, "  \"graph\": \"%s\",\n  \"machine\": {", p->fingerprint);
@@ -16,7 +28,9 @@ void plim_profile_write(plim_text *t, const plim_profile *p) {
       comma = ",";
     }
   }
-  plim_text_add(t, "\n  ]\n}\n");
+  plim_text_add(t, "\n  ]");
+  if (p->n_dropped > 0) write_dropped(t, p);
+  plim_text_add(t, "\n}\n");
 }
 
 plim_status plim_profile_save(const plim_profile *profile, const char *path) {
@@ -42,11 +56,28 @@ static void read_rows(const plim_json_at *list, int32_t n, int32_t n_ops, int32_
   if (last + 1 < n_ops) plim_json_fail(list, NULL, "op %d has no row", last + 1);
 }
 
+/* Into a profile that has none. */
+static void read_dropped(const plim_json_at *list, int32_t n, plim_profile **profile) {
+  plim_context *ctx = list->doc->ctx;
+  plim_dropped *dropped = NULL;
+  plim_json_take(list, plim_allocate(ctx, n, sizeof *dropped, &dropped));
+  for (int32_t i = 0; i < n && list->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(list, i);
+    dropped[i].op = (int32_t)plim_json_int(&at, "op", 0, INT32_MAX - 1);
+    plim_json_copy(&at, "name", dropped[i].name, sizeof dropped[i].name);
+    plim_json_copy(&at, "why", dropped[i].why, sizeof dropped[i].why);
+    plim_json_end(&at);
+  }
+  if (list->doc->status == PLIM_OK) plim_json_take(list, plim_profile_note_dropped(profile, n, dropped));
+  plim_release(ctx, dropped, n, sizeof *dropped);
+}
+
 static void read_profile(plim_json *doc, plim_profile **out) {
   char fingerprint[PLIM_FINGERPRINT_BYTES] = "";
   plim_machine machine = {.threads = 0};
   plim_variant *variant = NULL;
-  int32_t *first = NULL, n = 0;
+  int32_t *first = NULL, n = 0, n_dropped = 0;
+  plim_profile *made = NULL;
   plim_json_at root = plim_json_root(doc);
   plim_document_read_head(&root, "profile");
   plim_document_read_hash(&root, "graph", fingerprint);
@@ -55,7 +86,8 @@ static void read_profile(plim_json *doc, plim_profile **out) {
   plim_json_end(&machine_at);
   int measured = plim_json_bool(&root, "measured");
   int32_t n_ops = (int32_t)plim_json_int(&root, "ops", 1, INT32_MAX - 1);
-  plim_json_at list = plim_json_list(&root, "variants", &n);
+  plim_json_at list = plim_json_list(&root, "variants", &n), dropped = list;
+  if (plim_json_has(&root, "dropped")) dropped = plim_json_list(&root, "dropped", &n_dropped);
   plim_json_end(&root);
   if (doc->status == PLIM_OK && n < n_ops) plim_json_fail(&list, NULL, "has %d rows for %d ops", n, n_ops);
   if (doc->status != PLIM_OK) return;
@@ -64,7 +96,13 @@ static void read_profile(plim_json *doc, plim_profile **out) {
   if (doc->status == PLIM_OK) read_rows(&list, n, n_ops, first, variant);
   if (doc->status == PLIM_OK) {
     plim_json_take(&list,
-                   plim_profile_from_rows(doc->ctx, fingerprint, n_ops, &machine, measured, first, variant, out));
+                   plim_profile_from_rows(doc->ctx, fingerprint, n_ops, &machine, measured, first, variant, &made));
+  }
+  if (doc->status == PLIM_OK && n_dropped > 0) read_dropped(&dropped, n_dropped, &made);
+  if (doc->status == PLIM_OK) {
+    *out = made;
+  } else {
+    plim_profile_free(made);
   }
   plim_release(doc->ctx, variant, n, sizeof *variant);
   plim_release(doc->ctx, first, (int64_t)n_ops + 1, sizeof *first);
