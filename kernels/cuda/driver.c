@@ -172,6 +172,10 @@ static const char *error(int code) {
   return code >= PLIM_CUBLAS_CODES ? blas_error(code - PLIM_CUBLAS_CODES) : cudaGetErrorString((cudaError_t)code);
 }
 
+static void clear(void) {
+  (void)cudaGetLastError();
+}
+
 static const plim_cuda_driver real = {
     .count = count,
     .use = use,
@@ -205,6 +209,7 @@ static const plim_cuda_driver real = {
     .dnn_load = plim_cudnn_load,
     .dnn_unload = plim_cudnn_unload,
     .error = error,
+    .clear = clear,
 };
 
 const plim_cuda_driver *plim_cuda_driver_real(void) {

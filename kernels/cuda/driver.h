@@ -77,6 +77,9 @@ typedef struct plim_cuda_driver {
   void (*dnn_load)(struct plim_cudnn_api *api, char *why, size_t why_bytes);
   void (*dnn_unload)(struct plim_cudnn_api *api);
   const char *(*error)(int code);
+  /* The runtime remembers the last error of this thread, and libraries ask it: forget it. One that lost the device
+   * stays. */
+  void (*clear)(void);
 } plim_cuda_driver;
 
 /* The real one; NULL when this build has no CUDA. It needs neither driver nor GPU to be asked for. */

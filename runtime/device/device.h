@@ -82,6 +82,9 @@ typedef struct plim_device_api {
   /* Run once and wait: what the device itself took, without what it costs to hand over a call. NULL: the same as
    * clock around run and sync */
   plim_status (*measure)(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns);
+  /* After a failure of prepare, run or measure: give up what is in hand and wait. PLIM_OK when the device can go on, so
+   * that one kernel failed; else the device's own failure. NULL: what fails is the device */
+  plim_status (*recover)(plim_device *device);
   plim_status (*copy)(plim_device *device, int32_t queue, void *to, const void *from,
                       int64_t bytes); /* host or device */
   plim_status (*fill)(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes);

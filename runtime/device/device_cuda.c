@@ -53,6 +53,7 @@ typedef struct cuda_state {
 static plim_status check(const plim_device *device, int code, const char *what) {
   if (code == 0) return PLIM_OK;
   const cuda_state *s = device->state;
+  s->driver->clear();
   const plim_status status = code == PLIM_CUDA_NO_MEMORY ? PLIM_ENOMEM : PLIM_EDEVICE;
   const char *words = s->driver->error(code);
   char why[PLIM_DNN_WHY_BYTES] = "";
@@ -208,6 +209,7 @@ static plim_status cuda_alloc(plim_device *device, int64_t bytes, void **out) {
   PLIM_TRY(enter(device));
   int code = s->driver->alloc(&ptr, bytes > 0 ? bytes : 1);
   if (code == PLIM_CUDA_NO_MEMORY && s->driver->memory(&free_bytes, &total) == 0) {
+    s->driver->clear();
     return plim_fail(device->ctx, PLIM_ENOFIT, "%lld bytes are more than cuda:%d has free, %lld of %lld",
                      (long long)bytes, (int)device->index, (long long)free_bytes, (long long)total);
   }
@@ -251,7 +253,9 @@ const char *plim_device_cuda_missing(const plim_device *device) {
 static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   const cuda_state *s = device->state;
   (void)s->driver->current(device->index); /* libraries are asked, who look at it */
-  return plim_cuda_kernel_list(&s->engine, op, info, capacity);
+  const int n = plim_cuda_kernel_list(&s->engine, op, info, capacity);
+  s->driver->clear(); /* what a library refused is no offer, and nobody else's failure */
+  return n;
 }
 
 static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
@@ -263,6 +267,7 @@ static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, con
   int result = plim_cuda_kernel_make(&s->engine, op, variant, &made);
   if (result == PLIM_KERNEL_OK) *kernel = made;
   if (s->engine.dnn) device->built += plim_dnn_built(s->engine.dnn) - built;
+  if (result != PLIM_KERNEL_OK) s->driver->clear();
   if (result != PLIM_KERNEL_OK && s->engine.dnn) plim_dnn_why(s->engine.dnn, why, sizeof why);
   if (!why[0]) return plim_kernel_status(device->ctx, result, variant);
   const plim_status status = result == PLIM_KERNEL_UNSUPPORTED ? PLIM_EUNSUPPORTED : PLIM_EDEVICE;
@@ -356,6 +361,17 @@ static plim_status cuda_times(plim_device *device, int64_t *time_ns) {
   const cuda_state *s = device->state;
   PLIM_TRY(enter(device));
   return check(device, plim_cuda_ticks_read(&s->ticks, s->driver, s->last + 1, time_ns), "reading ticks");
+}
+
+/* A kernel that failed may have left a recording, and the error that it was told. */
+static plim_status cuda_recover(plim_device *device) {
+  cuda_state *s = device->state;
+  forget(s);
+  PLIM_TRY(check(device, s->driver->current(device->index), "choosing the GPU"));
+  s->driver->clear();
+  for (int i = 0; i < QUEUES; i++) PLIM_TRY(check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU"));
+  s->busy = 0;
+  return PLIM_OK;
 }
 
 /* ---- steps ---- */
@@ -508,6 +524,7 @@ const plim_device_api plim_device_cuda = {
     .unprepare = cuda_unprepare,
     .run = cuda_run,
     .measure = cuda_measure,
+    .recover = cuda_recover,
     .copy = cuda_copy,
     .fill = cuda_fill,
     .mark = cuda_mark,

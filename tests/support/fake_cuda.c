@@ -67,26 +67,41 @@ static const k_bodies *const all_bodies[][K_TYPE_COUNT] = {PLIM_ISAS(PLIM_X)};
 #undef PLIM_EXTERN
 #undef PLIM_X
 
-static _Thread_local int32_t current_device; /* as in the runtime library: each thread has its own, 0 at first */
+/* As in the runtime library: each thread has its own, 0 at first. */
+static _Thread_local int32_t current_device;
+static _Thread_local int last_error;
+
+/* What the runtime library remembers until it is asked. */
+static int told(int code) {
+  if (code != 0) last_error = code;
+  return code;
+}
 
 /* Does the handle belong to the device that this thread uses now? */
 static int foreign(const void *of) {
   if (!of || ((const tick *)of)->device == current_device) return 0;
   fake.counts.foreign++;
-  return FAKE_CUDA_FOREIGN;
+  return told(FAKE_CUDA_FOREIGN);
 }
 
 int fake_cuda_enter(void) {
   fake.counts.calls++;
-  if (fake.options.fail_at > 0 && --fake.options.fail_at == 0) return FAKE_CUDA_LOST;
-  return fake.sticky[current_device];
+  if (fake.options.fail_at > 0 && --fake.options.fail_at == 0) {
+    if (fake.options.fail_stays) fake.sticky[current_device] = FAKE_CUDA_LOST;
+    return told(FAKE_CUDA_LOST);
+  }
+  return told(fake.sticky[current_device]);
+}
+
+int fake_cuda_last_error(void) {
+  return last_error;
 }
 
 int fake_cuda_enter_outside_capture(void) {
   int code = fake_cuda_enter();
   if (code != 0 || !fake.recording) return code;
   fake.recording->invalidated = 1;
-  return FAKE_CUDA_IN_CAPTURE;
+  return told(FAKE_CUDA_IN_CAPTURE);
 }
 
 const fake_cuda_options *fake_cuda_now(void) {
@@ -212,7 +227,7 @@ static int alloc(void **ptr, int64_t bytes) {
   fake.counts.allocs++;
   if (out_of_memory() ||
       bytes > fake.options.memory_bytes - fake.used_bytes[current_device] - fake.beside_bytes[current_device])
-    return PLIM_CUDA_NO_MEMORY;
+    return told(PLIM_CUDA_NO_MEMORY);
   while (slot < MOST_BLOCKS && fake.device[slot].ptr) slot++;
   void *made = mmap(NULL, (size_t)bytes, fake.options.open_memory ? PROT_READ | PROT_WRITE : PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -310,6 +325,7 @@ static int fill(void *to, int byte, int64_t bytes, void *stream) {
 }
 
 static int launch(k_body body, const k_call *call, int64_t tiles, void *stream) {
+  if (fake.options.refuse_body) return told(FAKE_CUDA_RESOURCES);
   return queue(&(work){.kind = LAUNCH, .body = body, .call = *call, .tiles = tiles}, stream);
 }
 
@@ -378,7 +394,9 @@ static int blas_open(void **blas, int32_t *version, char *why, size_t why_bytes)
 static int multiply(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c,
                     void *workspace, int64_t workspace_bytes, void *stream) {
   (void)blas, (void)workspace, (void)workspace_bytes;
-  if (fake.options.no_bf16 && product->math == PLIM_MATH_BF16) return PLIM_CUBLAS_CODES + 15; /* not supported */
+  if (fake.options.refuse_blas || (fake.options.no_bf16 && product->math == PLIM_MATH_BF16)) {
+    return PLIM_CUBLAS_CODES + 15; /* not supported */
+  }
   return queue(&(work){.kind = MULTIPLY, .to = c, .product = *product, .a = a, .b = b}, stream);
 }
 
@@ -421,12 +439,17 @@ static const char *error(int code) {
               {FAKE_CUDA_FOREIGN, "invalid resource handle"},
               {FAKE_CUDA_NOT_READY, "device not ready"},
               {FAKE_CUDA_ILLEGAL_ADDRESS, "an illegal memory access was encountered"},
+              {FAKE_CUDA_RESOURCES, "too many resources requested for launch"},
               {FAKE_CUDA_IN_CAPTURE, "operation not permitted when stream is capturing"},
               {FAKE_CUDA_INVALIDATED, "operation failed due to a previous error during capture"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i].code == code) return rows[i].words;
   }
   return "no driver";
+}
+
+static void clear(void) {
+  last_error = 0;
 }
 
 static const plim_cuda_driver driver = {
@@ -462,6 +485,7 @@ static const plim_cuda_driver driver = {
     .dnn_load = dnn_load,
     .dnn_unload = dnn_unload,
     .error = error,
+    .clear = clear,
 };
 
 fake_cuda_options fake_cuda_options_default(void) {
@@ -470,6 +494,7 @@ fake_cuda_options fake_cuda_options_default(void) {
 
 const plim_cuda_driver *fake_cuda_driver(const fake_cuda_options *options) {
   memset(&fake, 0, sizeof fake);
+  last_error = 0;
   fake_cudnn_forget();
   fake.options = *options;
   return &driver;

@@ -7,7 +7,12 @@
 #include "kernels/cuda/driver.h"
 
 enum { FAKE_CUDA_LOST = 999, FAKE_CUDA_NOT_READY = 600, FAKE_CUDA_NO_IMAGE = 209, FAKE_CUDA_FOREIGN = 400 };
-enum { FAKE_CUDA_ILLEGAL_ADDRESS = 700, FAKE_CUDA_IN_CAPTURE = 900, FAKE_CUDA_INVALIDATED = 901 };
+enum {
+  FAKE_CUDA_ILLEGAL_ADDRESS = 700,
+  FAKE_CUDA_IN_CAPTURE = 900,
+  FAKE_CUDA_INVALIDATED = 901,
+  FAKE_CUDA_RESOURCES = 701
+};
 enum { FAKE_CUDA_TILE_NS = 100 /* what a tile of a kernel, or a library's, takes by the GPU's clock */ };
 
 typedef struct fake_cuda_options {
@@ -27,11 +32,13 @@ typedef struct fake_cuda_options {
   /* Engines of cuDNN with a fault, by index; 0: none. They refuse a plan, an execution, an execution in a capture
    * (they allocate); compute wrong numbers; touch an illegal address. */
   int64_t refuse_plan, refuse_run, refuse_capture, wrong_engine, illegal_engine;
-  int no_config_workspace; /* 1: a configuration of an engine does not tell its workspace, only a plan does */
-  int64_t plan_us;         /* what finalizing a plan takes by the host's clock */
-  int hollow;              /* 1: kernels compute nothing and take their time: for large models */
-  int64_t fail_at;         /* the n-th call from the next on fails as a lost device would; 0: none */
-  int64_t fail_alloc_at;   /* the n-th allocation, device or pinned, finds no memory; 0: none */
+  int refuse_body, refuse_blas; /* 1: kernels of ours, or products, are refused when they are queued */
+  int no_config_workspace;      /* 1: a configuration of an engine does not tell its workspace, only a plan does */
+  int64_t plan_us;              /* what finalizing a plan takes by the host's clock */
+  int hollow;                   /* 1: kernels compute nothing and take their time: for large models */
+  int64_t fail_at;              /* the n-th call from the next on fails as a lost device would; 0: none */
+  int fail_stays;               /* 1: and so does every call behind it */
+  int64_t fail_alloc_at;        /* the n-th allocation, device or pinned, finds no memory; 0: none */
 } fake_cuda_options;
 
 typedef struct fake_cuda_counts {
@@ -58,6 +65,7 @@ int fake_cuda_enter(void);
 int fake_cuda_leave(void);
 /* The same for what may not be done while this thread captures: it invalidates the capture. */
 int fake_cuda_enter_outside_capture(void);
+int fake_cuda_last_error(void);               /* of this thread, which cuDNN asks for behind every launch */
 const fake_cuda_options *fake_cuda_now(void); /* the options in force */
 /* One handle more or less is open. */
 void fake_cuda_hold(int more);

@@ -362,12 +362,18 @@ static int find_config(descriptor *d) {
 
 /* ---- plans ---- */
 
+static int are_equal_convolutions(const fake_convolution *a, const fake_convolution *b) {
+  return a->direction == b->direction && memcmp(a->dim, b->dim, sizeof a->dim) == 0 &&
+         memcmp(a->step, b->step, sizeof a->step) == 0 && memcmp(a->stride, b->stride, sizeof a->stride) == 0 &&
+         memcmp(a->pad, b->pad, sizeof a->pad) == 0 && memcmp(a->bf16, b->bf16, sizeof a->bf16) == 0;
+}
+
 static int are_equal_plans(const descriptor *a, const descriptor *b) {
   const int kind = DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR;
   return a->kind == kind && b->kind == kind && a->finalized && b->finalized &&
          engines[a->engine].index == engines[b->engine].index &&
          memcmp(engines[a->engine].knob, engines[b->engine].knob, sizeof engines->knob) == 0 &&
-         memcmp(&a->convolution, &b->convolution, sizeof a->convolution) == 0;
+         are_equal_convolutions(&a->convolution, &b->convolution);
 }
 
 static int make_plan(descriptor *d) {
@@ -584,7 +590,8 @@ static int execute(void *pointer, void *plan, void *pack) {
   if (code != 0) return code;
   fake.counts.plans_idle -= p->runs++ == 0;
   fake.engine[index].runs++;
-  return fake_cuda_queue(fake_convolution_run, &c, sizeof c) == 0 ? 0 : LOST;
+  if (fake_cuda_queue(fake_convolution_run, &c, sizeof c) != 0) return LOST;
+  return fake_cuda_last_error() == 0 ? 0 : refuse(IN_RUNTIME, "finds an error of an earlier call", index);
 }
 
 static void last_error(char *text, size_t bytes) {

@@ -23,18 +23,13 @@ typedef struct stand_in_option {
 #define WIDE(member) \
   { #member, offsetof(fake_cuda_options, member), 1 }
 static const stand_in_option table[] = {
-    NARROW(devices),      NARROW(no_driver),
-    NARROW(major),        NARROW(minor),
-    WIDE(memory_bytes),   WIDE(context_bytes),
-    WIDE(module_bytes),   WIDE(graph_bytes),
-    NARROW(blas),         NARROW(report_calls),
-    NARROW(open_memory),  NARROW(no_bf16),
-    NARROW(dnn),          WIDE(leak_bytes),
-    WIDE(fail_at),        WIDE(fail_alloc_at),
-    WIDE(refuse_plan),    WIDE(refuse_run),
-    WIDE(refuse_capture), WIDE(wrong_engine),
-    WIDE(illegal_engine), NARROW(no_config_workspace),
-    WIDE(plan_us),        NARROW(hollow),
+    NARROW(devices),      NARROW(no_driver),    NARROW(major),        NARROW(minor),
+    WIDE(memory_bytes),   WIDE(context_bytes),  WIDE(module_bytes),   WIDE(graph_bytes),
+    NARROW(blas),         NARROW(report_calls), NARROW(open_memory),  NARROW(no_bf16),
+    NARROW(dnn),          WIDE(leak_bytes),     WIDE(fail_at),        WIDE(fail_alloc_at),
+    WIDE(refuse_plan),    WIDE(refuse_run),     WIDE(refuse_capture), WIDE(wrong_engine),
+    WIDE(illegal_engine), NARROW(refuse_body),  NARROW(refuse_blas),  NARROW(no_config_workspace),
+    NARROW(fail_stays),   WIDE(plan_us),        NARROW(hollow),
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 
