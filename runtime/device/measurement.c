@@ -102,6 +102,53 @@ plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *g
   return plim_device_time(m->set->device, c->kernel, &args, time_ns);
 }
 
+/* Normal numbers that repeat after a prime number of floats: no two rows or images of an operand are alike. */
+static plim_status put_varied(const plim_measurement *m, char *to, int64_t bytes) {
+  enum { PERIOD_BYTES = 16381 * sizeof(float) };
+  _Static_assert((int)PERIOD_BYTES <= (int)NORMALS_BYTES, "there are as many");
+  const plim_device_api *api = m->set->device->api;
+  const void *from = m->source ? m->source : m->normal;
+  for (int64_t at = 0; at < bytes; at += PERIOD_BYTES) {
+    const int64_t piece = bytes - at < PERIOD_BYTES ? bytes - at : PERIOD_BYTES;
+    PLIM_TRY(api->copy(m->set->device, 0, to + at, from, piece));
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
+                              int64_t *time_ns, const void **result) {
+  const plim_op_desc *desc = &group->desc;
+  plim_device *device = m->set->device;
+  const int32_t n = desc->n_in + desc->n_out + desc->n_upd;
+  char *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
+  int64_t at = 0;
+  for (int32_t k = 0; k <= n; k++) {
+    const int64_t bytes = k < n ? plim_shape_bytes(plim_operand_shape(desc, k)) : c->variant.workspace_bytes;
+    operand[k] = (char *)m->arena + at;
+    at += plim_align_up(bytes, PLIM_ALIGN);
+  }
+  if (at > m->arena_bytes) return PLIM_OK;
+  for (int32_t k = 0; k < desc->n_in; k++) {
+    if (plim_operand_is_special(desc, k)) {
+      PLIM_TRY(put_special(m, desc, k, operand[k]));
+    } else {
+      PLIM_TRY(put_varied(m, operand[k], plim_shape_bytes(&desc->in[k])));
+    }
+  }
+  PLIM_TRY(device->api->fill(device, 0, operand[desc->n_in], 0xff, plim_shape_bytes(&desc->out[0])));
+  void *const *place = (void *const *)operand;
+  plim_kernel_args args = {.in = place,
+                           .out = place + desc->n_in,
+                           .upd = place + desc->n_in + desc->n_out,
+                           .workspace = c->variant.workspace_bytes > 0 ? operand[n] : NULL,
+                           .seed = 1,
+                           .step = 1,
+                           .op = group->op};
+  PLIM_TRY(plim_device_time(device, c->kernel, &args, time_ns));
+  *result = operand[desc->n_in];
+  return PLIM_OK;
+}
+
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }

@@ -52,4 +52,10 @@ PLIM_MUST_USE plim_status plim_measure_run(plim_measurement *m, const plim_profi
 PLIM_MUST_USE plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *group,
                                               const plim_profile_case *c, int64_t *time_ns, const void **out);
 
+/* Run a prepared case once with its operands in a line, the same numbers at the same places for each case of a group.
+ * *result is the only output, on the device, until the next run; NULL, and nothing ran, where the line needs more
+ * memory than there is. */
+PLIM_MUST_USE plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *group,
+                                            const plim_profile_case *c, int64_t *time_ns, const void **result);
+
 #endif

@@ -111,11 +111,35 @@ static void take_rows(const plim_profile_set *set, int32_t from, int32_t n, plim
   }
 }
 
+static plim_status note_dropped(const plim_profile_set *set, plim_profile **profile) {
+  plim_context *ctx = set->device->ctx;
+  plim_dropped *dropped = NULL;
+  int32_t n = 0, rows = 0;
+  for (int32_t i = 0; i < set->n_cases; i++) rows += set->cases[i].dropped && set->cases[i].why[0];
+  if (rows == 0) return PLIM_OK;
+  PLIM_TRY(plim_allocate(ctx, rows, sizeof *dropped, &dropped));
+  for (int32_t g = 0; g < set->n_groups; g++) {
+    const plim_profile_group *group = &set->group[g];
+    for (int32_t i = group->first; i < group->first + group->n; i++) {
+      const plim_profile_case *c = &set->cases[i];
+      if (!c->dropped || !c->why[0]) continue;
+      plim_dropped *d = &dropped[n++];
+      d->op = group->op;
+      memcpy(d->name, c->variant.name, sizeof d->name);
+      memcpy(d->why, c->why, sizeof d->why);
+    }
+  }
+  plim_status status = plim_profile_note_dropped(profile, n, dropped);
+  plim_release(ctx, dropped, rows, sizeof *dropped);
+  return status;
+}
+
 plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, plim_profile **out) {
   const plim_graph *graph = set->graph;
   plim_context *ctx = graph->ctx;
   int32_t *first = NULL;
   plim_variant *variant = NULL;
+  plim_profile *made = NULL;
   int64_t rows = 0;
   plim_status status;
   for (int32_t op = 0; op < graph->n_ops; op++) {
@@ -129,8 +153,12 @@ plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, p
     take_rows(set, group->first, group->n, variant, &first[op + 1]);
     take_rows(set, group->first_part, group->n_parts, variant, &first[op + 1]);
   }
-  PLIM_CHECK(plim_profile_make(graph, &set->device->machine, measured, first, variant, out));
+  PLIM_CHECK(plim_profile_make(graph, &set->device->machine, measured, first, variant, &made));
+  PLIM_CHECK(note_dropped(set, &made));
+  *out = made;
+  made = NULL;
 done:
+  plim_profile_free(made);
   plim_release(ctx, variant, rows, sizeof *variant);
   plim_release(ctx, first, (int64_t)graph->n_ops + 1, sizeof *first);
   return status;

@@ -8,12 +8,13 @@ enum { PLIM_PROFILE_VARIANTS = 16 }; /* an op has no more */
 
 /* One variant of one description. */
 typedef struct plim_profile_case {
-  plim_variant variant; /* time_ns -1: not known yet */
-  void *kernel;         /* prepared while it is measured */
-  int32_t dropped;      /* 1 keeps it out of the profile */
-  int32_t builds;       /* as in plim_kernel_info */
-  int32_t round;        /* when it is measured */
-  int32_t samples;      /* times that it was measured */
+  plim_variant variant;             /* time_ns -1: not known yet */
+  void *kernel;                     /* prepared while it is measured */
+  int32_t dropped;                  /* 1 keeps it out of the profile */
+  int32_t builds;                   /* as in plim_kernel_info */
+  int32_t round;                    /* when it is measured */
+  int32_t samples;                  /* times that it was measured */
+  char why[PLIM_DROPPED_WHY_BYTES]; /* dropped: a note for the profile; "": none */
 } plim_profile_case;
 
 /* Ops of equal description. */

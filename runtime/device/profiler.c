@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "runtime/base/integers.h"
-#include "runtime/device/measurement.h"
 #include "runtime/device/profile_cache.h"
+#include "runtime/device/profile_drop.h"
+#include "runtime/device/profile_verify.h"
 
 enum { DEFAULT_PASSES = 9, MOST_PASSES = 1000, LEAST_PASSES = 2, SLOW = 3 };
 
@@ -22,6 +23,7 @@ typedef struct pass_times {
   int64_t begin_ns, limit_ns;
   int given; /* 1: the limit is the caller's */
   int32_t left_out;
+  plim_profile_reference *reference; /* [n_groups]; NULL: numbers are not compared */
 } pass_times;
 
 plim_profiler_options plim_profiler_options_default(void) {
@@ -49,23 +51,49 @@ static int is_in_round(const pass_times *p, const plim_profile_case *c) {
   return c->kernel && c->round == p->round;
 }
 
+static plim_status run_case(pass_times *p, const plim_profile_group *group, int32_t c, int32_t pass) {
+  plim_profile_case *of = &p->set->cases[c];
+  plim_status status = plim_measure_run(&p->memory, group, of, &p->sample[(int64_t)c * p->n + pass]);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, of, status);
+}
+
+/* What the single-source kernel computes, once for all rounds. */
+static plim_status fill_reference(pass_times *p, int32_t g) {
+  const plim_profile_group *group = &p->set->group[g];
+  const int32_t of = plim_profile_reference_case(p->set, group);
+  if (p->reference[g].n > 0 || of < 0 || !p->set->cases[of].kernel) return PLIM_OK;
+  plim_status status = plim_profile_refer(&p->memory, group, &p->set->cases[of], &p->reference[g]);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, &p->set->cases[of], status);
+}
+
+/* The run that warms a variant up also shows whether its numbers are right. */
+static plim_status verify_case(pass_times *p, int32_t g, int32_t c) {
+  const plim_profile_group *group = &p->set->group[g];
+  plim_profile_case *of = &p->set->cases[c];
+  int64_t *sample = &p->sample[(int64_t)c * p->n];
+  char why[PLIM_DROPPED_WHY_BYTES] = "";
+  plim_status status = plim_profile_verify(&p->memory, group, of, &p->reference[g], sample, why);
+  if (status != PLIM_OK) return plim_profile_drop_failed(p->set, group, of, status);
+  if (why[0]) return plim_profile_drop(p->set, group, of, why);
+  return *sample < 0 ? run_case(p, group, c, 0) : PLIM_OK;
+}
+
 static plim_status run_pass(pass_times *p, int32_t pass) {
   plim_profile_set *set = p->set;
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
+    if (pass == 0 && p->reference) PLIM_TRY(fill_reference(p, g));
     for (int32_t c = group->first; c < group->first + group->n; c++) {
       int64_t *sample = &p->sample[(int64_t)c * p->n];
       if (!is_in_round(p, &set->cases[c])) continue;
-      plim_status status = PLIM_OK;
-      if (is_worth_repeating(p, group, c, pass)) {
-        status = plim_measure_run(&p->memory, group, &set->cases[c], &sample[pass]);
+      if (pass == 0 && p->reference && p->reference[g].n > 0) {
+        PLIM_TRY(verify_case(p, g, c));
+      } else if (is_worth_repeating(p, group, c, pass)) {
+        PLIM_TRY(run_case(p, group, c, pass));
       } else {
         sample[pass] = least(sample, pass);
       }
       set->cases[c].samples = pass + 1;
-      if (status == PLIM_OK) continue;
-      return plim_fail(set->device->ctx, status, "op \"%s\", variant \"%s\": %s", set->graph->op[group->op].name,
-                       set->cases[c].variant.name, plim_context_error(set->device->ctx));
     }
   }
   return PLIM_OK;
@@ -119,8 +147,15 @@ static plim_status prepare_case(pass_times *p, const plim_profile_group *group, 
     return PLIM_OK;
   }
   plim_status status = plim_measure_prepare(p->set, group, c);
-  c->dropped = status == PLIM_EUNSUPPORTED; /* a library that has no plan for it after all */
-  return c->dropped ? PLIM_OK : status;
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, c, status);
+}
+
+/* New variants are compared with the single-source kernel also where its time is known. */
+static plim_status prepare_reference(const pass_times *p, const plim_profile_group *group) {
+  const int32_t of = plim_profile_reference_case(p->set, group);
+  if (!p->reference || of < 0 || p->set->cases[of].kernel || p->set->cases[of].dropped) return PLIM_OK;
+  plim_status status = plim_measure_prepare(p->set, group, &p->set->cases[of]);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, &p->set->cases[of], status);
 }
 
 /* Prepare the cases of the round whose time is not known; *n of them. */
@@ -132,6 +167,7 @@ static plim_status prepare_round(pass_times *p, int32_t *n) {
       plim_profile_case *c = &p->set->cases[i];
       if (c->round != p->round || !is_unknown(c)) continue;
       PLIM_TRY(prepare_case(p, group, c));
+      if (c->kernel) PLIM_TRY(prepare_reference(p, group));
       *n += c->kernel != NULL;
     }
   }
@@ -188,12 +224,14 @@ static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler
   plim_status status = PLIM_OK;
   if (most.bytes == 0) return PLIM_OK; /* all known */
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *p.sample, &p.sample));
+  if (set->device->api->recover) PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *p.reference, &p.reference));
   PLIM_CHECK(plim_measure_begin(set, &most, bytes, &p.memory));
   *measured = 1;
   status = run_rounds(&p);
   if (options->report) options->report->left_out += p.left_out;
 done:
   plim_measure_end(&p.memory);
+  plim_release(ctx, p.reference, p.reference ? set->n_groups : 0, sizeof *p.reference);
   plim_release(ctx, p.sample, samples, sizeof *p.sample);
   return status;
 }

@@ -33,6 +33,8 @@ plim_profiler_options plim_profiler_options_default(void);
 
 /* Median of interleaved repeats per distinct (op description, variant); ops of equal description share one
  * measurement. Operands lie at varied places of one arena and are as warm as the graph says they are in a step.
+ * On a GPU a variant that fails in prepare, run or capture, or whose numbers differ from the single-source kernel's, is
+ * dropped with a note in the profile; PLIM_EDEVICE when an op has none left or the device itself is lost.
  * PLIM_ECANCEL; PLIM_EUNSUPPORTED on a device that computes nothing. Reports the stage "profile". */
 PLIM_MUST_USE plim_status plim_profile_measure(plim_device *device, const plim_graph *graph,
                                                const plim_profiler_options *options, plim_profile **out);

@@ -76,6 +76,25 @@ plim_status run_evaluate(run *r) {
 
 /* ---- figures ---- */
 
+/* Variants that the profile left out, the first with its reason. */
+static void add_dropped(figures *f, const plim_graph *graph, const plim_profile *profile) {
+  char text[FIGURES_TEXT];
+  json_t *list = json_array();
+  if (profile->n_dropped > 0) {
+    const plim_dropped *d = &profile->dropped[0];
+    (void)snprintf(text, sizeof text, "%d: %s of %s: %s%s", (int)profile->n_dropped, d->name, graph->op[d->op].name,
+                   d->why, profile->n_dropped > 1 ? "; ..." : "");
+    figures_text(f, 0, NULL, "variants dropped", text);
+  }
+  for (int32_t i = 0; i < profile->n_dropped; i++) {
+    const plim_dropped *d = &profile->dropped[i];
+    (void)json_array_append_new(
+        list, json_pack("{s:s, s:s, s:s}", "op", graph->op[d->op].name, "variant", d->name, "why", d->why));
+  }
+  if (profile->n_dropped > 0) (void)json_object_set(f->object, "variants_dropped", list);
+  json_decref(list);
+}
+
 void run_figures_setting(figures *f, const session *s) {
   char text[FIGURES_TEXT], threads[HUMAN_BYTES];
   const plim_machine *machine = &s->device->machine;
@@ -100,6 +119,7 @@ void run_figures_setting(figures *f, const session *s) {
   (void)json_object_set_new(o, "isa", json_string(machine->isa));
   (void)json_object_set_new(o, "library", json_string(machine->library));
   if (missing[0]) (void)json_object_set_new(o, "libraries_missing", json_string(missing));
+  if (s->program->profile[PLIM_PROGRAM_TRAIN]) add_dropped(f, graph, s->program->profile[PLIM_PROGRAM_TRAIN]);
 }
 
 static void add_cap(figures *f, int column, const session *s, const plim_plan *plan) {
