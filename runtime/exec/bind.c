@@ -30,7 +30,7 @@ static plim_status bind_value(binder *b, int32_t j, int32_t value) {
   const plim_graph *graph = b->bound->graph;
   const plim_value *v = &graph->value[value];
   int32_t life = b->latest[v->storage];
-  if (life < 0) {
+  if (life < 0 && graph->storage[v->storage].bytes > 0) {
     return plim_fail(b->bound->ctx, PLIM_EPLAN, "step %d (op \"%s\") uses \"%s\", which has no life so far", (int)j,
                      graph->op[b->bound->plan->step[j].op].name, v->name);
   }
@@ -87,11 +87,12 @@ static void fill_ends(binder *b) {
   for (int32_t j = 0; j < plan->n_steps; j++) {
     const plim_bound_step *step = &bound->step[j];
     for (int32_t k = step->first; k < bound->step[j + 1].first; k++) {
-      plim_bound_life *life = &bound->life[bound->operand[k].life];
-      if (life->end < j + 1) life->end = j + 1;
+      int32_t life = bound->operand[k].life;
+      if (life >= 0 && bound->life[life].end < j + 1) bound->life[life].end = j + 1;
     }
     for (int32_t i = 0; i < plan->step[j].n_pairs; i++) {
-      bound->life[bound->operand[step->first + plan->step[j].pair[i].in].life].end = j;
+      int32_t life = bound->operand[step->first + plan->step[j].pair[i].in].life;
+      if (life >= 0) bound->life[life].end = j;
     }
   }
 }
@@ -166,7 +167,7 @@ void plim_bind_arena(plim_bound *bound, char *base) {
   int32_t used = bound->step[bound->plan->n_steps].first;
   for (int32_t k = 0; k < used; k++) {
     const plim_bound_operand *operand = &bound->operand[k];
-    bound->pointer[k] = base + bound->plan->life[operand->life].offset + operand->offset;
+    bound->pointer[k] = operand->life < 0 ? base : base + bound->plan->life[operand->life].offset + operand->offset;
   }
 }
 

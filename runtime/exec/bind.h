@@ -14,7 +14,7 @@ typedef struct plim_bound_step {
 } plim_bound_step;
 
 typedef struct plim_bound_operand {
-  int32_t life;   /* of the plan */
+  int32_t life;   /* of the plan; -1: the storage has no bytes, and so no life */
   int64_t offset; /* of the value in its storage */
 } plim_bound_operand;
 

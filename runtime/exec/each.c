@@ -93,6 +93,7 @@ static void hand_over(plim_exec_plan *p, int32_t j) {
   for (int32_t i = 0; i < step->n_pairs; i++) {
     int32_t in = p->bound.operand[bound->first + step->pair[i].in].life;
     int32_t out = p->bound.operand[bound->first + bound->n_in + step->pair[i].out].life;
+    if (in < 0 || out < 0) continue;
     p->own[out] = p->own[in];
     p->own[in] = NULL;
   }
@@ -105,12 +106,17 @@ static void point_overwritten(plim_exec_plan *p, int32_t j) {
   for (int32_t i = 0; i < step->n_pairs; i++) in[step->pair[i].in] = out[step->pair[i].out];
 }
 
+/* Where operands of no bytes lie, which have no allocation. */
+static _Alignas(PLIM_ALIGN) char no_bytes[PLIM_ALIGN];
+
 plim_status plim_each_step(plim_exec *exec, plim_exec_plan *p, int32_t j) {
   plim_bound *bound = &p->bound;
   hand_over(p, j);
   for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) free_life(exec, p, bound->ending[i]);
   for (int32_t k = bound->step[j].first; k < bound->step[j + 1].first; k++) {
     int32_t life = bound->operand[k].life;
+    bound->pointer[k] = no_bytes;
+    if (life < 0) continue;
     if (!p->own[life] && bound->plan->life[life].begin == j) {
       PLIM_TRY(life_alloc(exec, life_bytes(bound, life), &p->own[life]));
     }

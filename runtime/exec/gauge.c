@@ -32,6 +32,7 @@ void plim_gauge_step(plim_gauge *gauge, plim_bound *bound, int32_t j) {
   }
   for (int32_t k = bound->step[j].first; k < bound->step[j + 1].first; k++) {
     const plim_bound_operand *operand = &bound->operand[k];
+    if (operand->life < 0) continue;
     plim_bound_life *life = &bound->life[operand->life];
     if (life->held > 0 || life->end <= j) continue;
     count(gauge, life, (const char *)bound->pointer[k] - operand->offset);
