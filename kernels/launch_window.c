@@ -66,6 +66,8 @@ static int conv_rows(k_launch *launch, int backward) {
   const k_body body = backward ? K_BODY_conv_bwd_data : K_BODY_conv;
   const int64_t blocks = k_tiles(result->channels, body);
   const int64_t packed = blocks * call->attrs.kernel[0] * call->attrs.kernel[1];
+  /* the weights' bytes fit in 63 bits; with the last block filled up they may not */
+  if (packed > INT64_MAX / (K_WIDTH * (int64_t)sizeof(float)) / source->channels) return 0;
   call->backward = backward;
   launch->workspace_bytes = packed * source->channels * K_WIDTH * (int64_t)sizeof(float);
   k_launch_add_phase(launch, K_BODY_conv_pack, packed, (double)packed * (double)source->channels * K_WIDTH);
