@@ -98,6 +98,11 @@ static const struct {
     {"plan --math none", "plan --precision none", "--math", "plan"},
     {"bench large --caps 0", "bench large --budgets 0", "--caps", "bench"},
     {"bench online --data none", "bench online --data-dir none", "--data=", "bench"},
+    {"plan -M none", "plan --memory none", "-M,", "plan"},
+    {"gen chain -n 0 -o g.json", "gen chain --ops 0 -o g.json", "-n,", "gen"},
+    {"pack none -c none", "pack none --capacity none", "-c,", "pack"},
+    {"plan " SMALL "-a none", "plan " SMALL "--numerics none", "-a,", "plan"},
+    {"bench online -d none", "bench online --data-dir none", "-d,", "bench"},
     {"gen chain --ops 9 --addresses packed -o g.json && cat $PWD/g.json",
      "gen chain --ops 9 --addresses planned -o g.json && cat $PWD/g.json", "packed", "gen"},
 };

@@ -36,7 +36,7 @@ static const option_row rows[] = {
     {"image", "HxWxC", "size of synthetic images (default: 28x28x1 for mlp, 224x224x3 for resnet50, else 32x32x3)",
      BUILDS, GROUP_MODEL, 0, TEXT, AT(image), 0, 0},
 
-    {"data-dir", "DIR", "folder of the instances, or the one above it", COMMAND_BENCH, GROUP_DATA, 'd', TEXT,
+    {"data-dir", "DIR", "folder of the instances, or the one above it", COMMAND_BENCH, GROUP_DATA, 0, TEXT,
      AT(data_dir), 0, 0},
     {"data", "NAME", "fashion-mnist, cifar10 or synthetic: noise (default fashion-mnist)", BUILDS, GROUP_DATA, 'd',
      TEXT, AT(data), 0, 0},
@@ -45,9 +45,9 @@ static const option_row rows[] = {
     {"no-augment", NULL, "no random crops and mirrors", RUNS, GROUP_DATA, 0, FLAG, AT(no_augment), 0, 0},
 
     {"ops", "N", "exactly so many when layered, else as many whole blocks as fit (default 1000)", COMMAND_GEN,
-     GROUP_MODEL, 'n', COUNT, AT(ops), 1, 1e9},
-    {"ops", "N", "of made-up graphs (default: large 10000, pack 18000)", COMMAND_BENCH, GROUP_MODEL, 'n', COUNT,
-     AT(ops), 1, 1e9},
+     GROUP_MODEL, 0, COUNT, AT(ops), 1, 1e9},
+    {"ops", "N", "of made-up graphs (default: large 10000, pack 18000)", COMMAND_BENCH, GROUP_MODEL, 0, COUNT, AT(ops),
+     1, 1e9},
     {"shapes", "NAMES",
      "large: layered, chain, residual, unet, transformer, with commas between them (default "
      "layered,transformer,residual)",
@@ -62,15 +62,15 @@ static const option_row rows[] = {
      AT(skips), 0, 1},
 
     {"memory", "SIZE", "budget of the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none)", RUNS,
-     GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
+     GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the peak of program order where a graph has no "
      "addresses (default: none)",
-     COMMAND_PLAN, GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
+     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the program's own peak where the graph is of a "
      "log (default: all)",
-     COMMAND_SIMULATE, GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
+     COMMAND_SIMULATE, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"vram", "SIZE",
      "on a GPU: budget of everything there, in bytes; the arena gets what context, libraries and modules leave of it, "
      "or "
@@ -110,8 +110,8 @@ static const option_row rows[] = {
      COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(caps), 0, 0},
     {"points", "N", "budgets of the curve (default 41)", COMMAND_PLAN, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
     {"capacity", "SIZE", "bytes; stop at the first packing within it (default: as low as possible)", COMMAND_PACK,
-     GROUP_MEMORY, 'c', TEXT, AT(capacity), 0, 0},
-    {"capacity", "SIZE", "pack: bytes of the timed packing (default 1048576)", COMMAND_BENCH, GROUP_MEMORY, 'c', TEXT,
+     GROUP_MEMORY, 0, TEXT, AT(capacity), 0, 0},
+    {"capacity", "SIZE", "pack: bytes of the timed packing (default 1048576)", COMMAND_BENCH, GROUP_MEMORY, 0, TEXT,
      AT(capacity), 0, 0},
     {"addresses", "KIND",
      "planned (default): offsets of the plan; arena: its schedule, with addresses that the online arena decides; "
@@ -134,7 +134,7 @@ static const option_row rows[] = {
      "which kernels may run. Recomputation changes no bit; another choice of kernels may. auto (default): the fastest "
      "plan, whatever kernels; fastest: those of the unlimited run, so the same bits at every budget; small: least "
      "workspace; FILE: those of a plan or checkpoint (train --load: those of that file)",
-     RUNS | COMMAND_PLAN, GROUP_NUMERICS, 'a', TEXT, AT(numerics), 0, 0},
+     RUNS | COMMAND_PLAN, GROUP_NUMERICS, 0, TEXT, AT(numerics), 0, 0},
     {"precision", "NAME",
      "fp32 (default); bf16: activations and their gradients in half the bytes, sums and weights in fp32; tf32: on a "
      "GPU, products have rounded factors",
@@ -225,7 +225,7 @@ static const option_row rows[] = {
     {"online", "POLICY", "the policy that simulates --graph (default best)", COMMAND_TRACE, GROUP_MEMORY, 0, TEXT,
      AT(online), 0, 0},
     {"memory", "SIZE", "budget of the arena for --graph, or of what-if: bytes, or a share of keep-all bytes",
-     COMMAND_TRACE, GROUP_MEMORY, 'M', TEXT, AT(memory), 0, 0},
+     COMMAND_TRACE, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"policy", "POLICY", "what-if: the policy from step --at on (default best)", COMMAND_TRACE, GROUP_MEMORY, 0, TEXT,
      AT(policy), 0, 0},
     {"then-memory", "SIZE", "what-if: the budget from step --at on, also as a share of the run's own", COMMAND_TRACE,
@@ -261,6 +261,13 @@ static const struct {
     {"arithmetic", "numerics"},
 };
 enum { ALIASES = sizeof aliases / sizeof aliases[0] };
+
+/* Letters of earlier versions: of two that differed by case alone one, and those that are not of the name. */
+static const struct {
+  int letter;
+  const char *name;
+} old_letters[] = {{'M', "memory"}, {'n', "ops"}, {'c', "capacity"}, {'a', "numerics"}, {'d', "data-dir"}};
+enum { OLD_LETTERS = sizeof old_letters / sizeof old_letters[0] };
 
 /* Values of earlier versions, by the option's present name. */
 static const struct {
@@ -352,10 +359,14 @@ const option_row *option_row_find(unsigned mask, const char *name) {
 }
 
 const option_row *option_row_letter(unsigned mask, int letter) {
+  const option_row *r = NULL;
   for (int i = 0; i < ROWS; i++) {
     if ((rows[i].commands & mask) && rows[i].letter == letter) return &rows[i];
   }
-  return NULL;
+  for (int i = 0; i < OLD_LETTERS && !r; i++) {
+    if (old_letters[i].letter == letter) r = find_row(mask, old_letters[i].name);
+  }
+  return r;
 }
 
 const char *option_value_present(const option_row *r, const char *value) {
