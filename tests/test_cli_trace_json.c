@@ -178,6 +178,17 @@ Test(cli_trace_json, what_if_goes_on_from_the_step_that_found_no_room) {
   plim_test_expect(0, "");
 }
 
+/* The run has kernels that are not the fastest: its overhead holds what they cost, and so does the other's. */
+Test(cli_trace_json, what_if_nothing_changed_has_the_overhead_of_the_run) {
+  json_t *o = ask("trace what-if o.jsonl --at 120 --policy coop --memory 100%");
+  json_t *run = json_object_get(o, "run"), *other = json_object_get(o, "what_if");
+  double percent = json_real_value(json_object_get(run, "overhead_percent"));
+  cr_assert_eq(integer_of(run, "time_ns"), integer_of(other, "time_ns"));
+  cr_assert_gt(percent, 0);
+  cr_assert_float_eq(json_real_value(json_object_get(other, "overhead_percent")), percent, 1e-9);
+  json_decref(o);
+}
+
 Test(cli_trace_json, a_run_that_computes_too_much_again_is_shown_up_to_there) {
   (void)plim_test_program(
       "trace step --graph o.plan.graph.json --online coop --memory 42%% --thrash 0.05 --at 0 --json");
