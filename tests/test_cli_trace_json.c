@@ -166,7 +166,7 @@ Test(cli_trace_json, what_if_goes_on_from_the_step_that_found_no_room) {
   json_t *o = ask("trace summary --graph o.plan.graph.json --online dtr --memory 40%");
   int last = (int)integer_of(o, "end_step");
   json_decref(o);
-  (void)snprintf(line, sizeof line, "trace what-if " PLAYED "--at %d --then-memory 400%%", last);
+  (void)snprintf(line, sizeof line, "trace what-if " PLAYED "--memory-at %d=400%%", last);
   o = ask(line);
   cr_assert_str_eq(text_of(json_object_get(o, "run"), "status"), "oom");
   cr_assert_eq(integer_of(json_object_get(o, "run"), "end_step"), last);
@@ -215,6 +215,10 @@ static const struct {
     {"step o.jsonl --at 99999 --json", 2, "the steps of this plan are 0 to"},
     {"what-if o.jsonl --json", 2, "requires --at N, 0 to"},
     {"what-if o.jsonl --at 99999", 2, "requires --at N, 0 to"},
+    {"what-if o.jsonl --at 60 --memory-at 61=80%", 2, "--at 60 and --memory-at 61=80% name different steps"},
+    {"what-if o.jsonl --memory-at x=80%", 2, "--memory-at x=80% is not STEP=SIZE"},
+    {"what-if o.jsonl --memory-at 99999=80%", 2, "requires --at N, 0 to"},
+    {"summary o.jsonl --memory-at 6=80%", 2, "--memory-at does not apply to trace summary"},
     {"what-if o.jsonl --at 60 --online coop", 2, "--online requires --graph"},
     {"what-if o.jsonl --at 60 --policy copo", 2, "did you mean \"coop\"?"},
     {"what-if o.jsonl --at 60 --memory 12parsecs", 2, "12parsecs"},

@@ -93,7 +93,7 @@ const command command_bench = {
     .after =
         "EXAMPLES\n"
         "  plimsoll bench planners --data-dir instances --time-limit 10s\n"
-        "  plimsoll bench planners --data-dir graphs --planners search,sqrt --order fixed\n"
+        "  plimsoll bench planners --data-dir graphs --planners search,sqrt\n"
         "  plimsoll bench pack\n"
         "  plimsoll bench online --data-dir instances --planners best,coop,dtr,dte\n"
         "  plimsoll bench online --data-dir instances --sweep 9%:16%:0.2%\n"

@@ -1,5 +1,7 @@
 /* plimsoll trace: look at what a run did, and why. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,14 +72,34 @@ static plim_status diff(session *s, const traced *t, const traced *other) {
   return same ? PLIM_OK : plim_fail(s->ctx, PLIM_EDIFF, "the two runs differ");
 }
 
+/* "STEP=SIZE"; a size alone, as earlier versions had it, is from --at on. */
+static plim_status read_memory_at(session *s, int64_t *at, const char **memory) {
+  const char *text = s->o->memory_at.at[0], *size = strchr(text, '=');
+  char *end = NULL;
+  *memory = size ? size + 1 : text;
+  if (s->o->memory_at.count > 1) return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at can be given once to trace");
+  if (!size) return PLIM_OK;
+  errno = 0;
+  *at = strtoll(text, &end, 10);
+  if (end == size && end != text && errno == 0 && *at >= 0 && (s->o->at < 0 || s->o->at == *at)) return PLIM_OK;
+  if (end == size && end != text && errno == 0 && *at >= 0) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld and --memory-at %s name different steps", (long long)s->o->at,
+                     text);
+  }
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s is not STEP=SIZE, as in 120=48MiB or 120=80%%", text);
+}
+
 static plim_status what_if(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
+  const char *memory = o->graph ? NULL : o->memory;
+  int64_t at = o->at;
   (void)other;
-  if (o->at < 0 || o->at >= t->plan->n_steps) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "trace what-if requires --at N, 0 to %d", (int)t->plan->n_steps - 1);
+  if (o->memory_at.count > 0) PLIM_TRY(read_memory_at(s, &at, &memory));
+  if (at < 0 || at >= t->plan->n_steps) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "trace what-if requires --at N, 0 to %d, or --memory-at N=SIZE",
+                     (int)t->plan->n_steps - 1);
   }
-  const char *memory = o->then_memory ? o->then_memory : o->graph ? NULL : o->memory;
-  return trace_what_if(t, (int32_t)o->at, o->policy, memory, o->json, stdout);
+  return trace_what_if(t, (int32_t)at, o->policy, memory, o->json, stdout);
 }
 
 /* other NULL: no --with. */
@@ -145,9 +167,8 @@ const command command_trace = {
         "what could have gone instead. For every eviction of an online run: who needed room, the windows that were "
         "compared with the terms of their scores, what kept the other pieces, and the tree of what is computed again; "
         "where memory ends, how many bytes more would have done.\n\n"
-        "what-if: what would have come of another policy (--policy, default best) or budget (--memory, default that of "
-        "the run) from step --at on, also of a run that did not end. A run of --graph has --memory for itself; there "
-        "it is --then-memory.\n\n"
+        "what-if: what would have come of another policy (--policy, default best) from step --at on, or of another "
+        "budget (--memory-at STEP=SIZE, default that of the run), also of a run that did not end.\n\n"
         "diff: where two runs of one graph part ways; exit status 1 when they do.\n\n"
         "export: to a file whose name ends in .json, events for Chrome's trace viewer and Perfetto, one track for "
         "compute and a counter of live bytes; in .html, a page with the map of addresses over steps.\n\n"
@@ -158,7 +179,7 @@ const command command_trace = {
         "  plimsoll trace step t.jsonl\n"
         "  plimsoll trace step t.jsonl --at 120 --json\n"
         "  plimsoll trace step t.jsonl --find stage1.block0.bn1\n"
-        "  plimsoll trace what-if t.jsonl --at 120 --policy coop --memory 80%\n"
+        "  plimsoll trace what-if t.jsonl --memory-at 120=80% --policy coop\n"
         "  plimsoll trace step --graph r.json --online dtr --memory 15%\n"
         "  plimsoll trace export t.jsonl -o run.html\n\n"
         "FILES\n"

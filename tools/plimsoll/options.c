@@ -224,12 +224,13 @@ static const option_row rows[] = {
      TEXT, AT(graph), 0, 0},
     {"online", "POLICY", "the policy that simulates --graph (default best)", COMMAND_TRACE, GROUP_MEMORY, 0, TEXT,
      AT(online), 0, 0},
-    {"memory", "SIZE", "budget of the arena for --graph, or of what-if: bytes, or a share of keep-all bytes",
-     COMMAND_TRACE, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
+    {"memory", "SIZE", "budget of the arena for --graph: bytes, or a share of keep-all bytes", COMMAND_TRACE,
+     GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"policy", "POLICY", "what-if: the policy from step --at on (default best)", COMMAND_TRACE, GROUP_MEMORY, 0, TEXT,
      AT(policy), 0, 0},
-    {"then-memory", "SIZE", "what-if: the budget from step --at on, also as a share of the run's own", COMMAND_TRACE,
-     GROUP_MEMORY, 0, TEXT, AT(then_memory), 0, 0},
+    {"memory-at", "STEP=SIZE",
+     "what-if: from step STEP of the plan on the budget is SIZE: bytes, or a share of the run's own", COMMAND_TRACE,
+     GROUP_MEMORY, 0, TEXTS, AT(memory_at), 0, 0},
     {"plain", NULL, "lines of text also on a terminal", COMMAND_TRACE, GROUP_PRINT, 0, FLAG, AT(plain), 0, 0},
     {"at", "N", "print what there is at step N of the plan, and end", COMMAND_TRACE, GROUP_PRINT, 0, COUNT, AT(at), 0,
      1e9},
@@ -256,9 +257,9 @@ enum { ROWS = sizeof rows / sizeof rows[0] };
 static const struct {
   const char *old, *name;
 } aliases[] = {
-    {"no-graph", "no-cuda-graph"}, {"thrash", "max-recompute"}, {"math", "precision"},
-    {"caps", "budgets"},           {"data", "data-dir"},        {"lr", "rate"},
-    {"arithmetic", "numerics"},
+    {"no-graph", "no-cuda-graph"}, {"thrash", "max-recompute"},  {"math", "precision"},
+    {"caps", "budgets"},           {"data", "data-dir"},         {"lr", "rate"},
+    {"arithmetic", "numerics"},    {"then-memory", "memory-at"},
 };
 enum { ALIASES = sizeof aliases / sizeof aliases[0] };
 

@@ -36,7 +36,7 @@ typedef struct options {
   const char *capacity, *online, *last_batch;
   option_values memory_at;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
-  const char *with, *find, *policy, *then_memory;
+  const char *with, *find, *policy;
   const char *file, *second; /* the arguments without a dash, when the command takes them */
   int64_t batch, epochs, steps, total_steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
   double rate, momentum, weight_decay, time_limit, minutes, thrash;

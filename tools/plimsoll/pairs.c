@@ -70,12 +70,12 @@ static const struct {
     {COMMAND_BENCH, "online", TABLE, "data-dir planners iterations time-limit sweep threads seed output"},
     {COMMAND_BENCH, "large", TABLE, "shapes budgets planners ops iterations time-limit threads seed"},
     {COMMAND_BENCH, "window", TABLE, "seed"},
-#define ACTION "at find with output plain policy then-memory memory"
+#define ACTION "at find with output plain policy memory-at memory"
     {COMMAND_TRACE, "summary", ACTION, ""},
     {COMMAND_TRACE, "step", ACTION, "at find with plain"},
     {COMMAND_TRACE, "export", ACTION, "output"},
     {COMMAND_TRACE, "diff", ACTION, "with"},
-    {COMMAND_TRACE, "what-if", ACTION, "at memory policy then-memory"},
+    {COMMAND_TRACE, "what-if", ACTION, "at memory policy memory-at"},
 };
 
 /* The next name of a list, "" at its end. */
