@@ -38,6 +38,12 @@ void plim_schedule_free(plim_schedule *s) {
   *s = (plim_schedule){.ctx = s->ctx};
 }
 
+int plim_schedule_equals(const plim_schedule *a, const plim_schedule *b) {
+  if (a->n != b->n) return 0;
+  return a->n == 0 || (memcmp(a->op, b->op, (size_t)a->n * sizeof *a->op) == 0 &&
+                       memcmp(a->choice, b->choice, (size_t)a->n * sizeof *a->choice) == 0);
+}
+
 plim_status plim_schedule_program_order(const plim_problem *problem, plim_schedule *out) {
   PLIM_TRY(plim_schedule_reserve(out, problem->n_ops));
   out->n = 0;

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 
 #include "planner/planner.h"
+#include "runtime/graph/generate.h"
 #include "tests/support/dag.h"
 
 enum { MAX_LAYERS = 6 };
@@ -74,6 +75,41 @@ Test(rotor, plans_of_unit_chains_take_the_least_time) {
     for (int32_t k = 0; chain_optimum[layers - 2][k] > 0; k++) {
       cr_assert_eq(dag_plan_time(graph, "rotor", 3 + k), chain_optimum[layers - 2][k], "L(%d) at %d", layers, 3 + k);
     }
+    plim_graph_free(graph);
+  }
+}
+
+/* The time of Rotor's plan at half of program order's peak, without addresses; 0: no limit on time. */
+static int64_t time_at_half(const plim_graph *graph, int64_t limit_ns) {
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  plim_plan_options options = plim_plan_options_default();
+  options.planner = "keep-all";
+  options.unpacked = 1;
+  options.order = PLIM_ORDER_FIXED;
+  cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK);
+  options.planner = "rotor";
+  options.budget_bytes = plan->peak_bytes / 2;
+  options.time_limit_ns = limit_ns;
+  plim_plan_free(plan);
+  cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+  int64_t time_ns = plan->time_ns;
+  plim_plan_free(plan);
+  plim_profile_free(profile);
+  return time_ns;
+}
+
+/* The limit is a hang's: the plans end long before. */
+Test(rotor, with_a_limit_on_time_plans_for_less_memory_are_polished_for_the_budget) {
+  static const char *const shape[] = {"residual", "transformer"};
+  for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
+    plim_generate_options options = plim_generate_options_default(shape[i]);
+    plim_graph *graph = NULL;
+    options.n = 300;
+    cr_assert_eq(plim_graph_generate(ctx, &options, &graph), PLIM_OK);
+    int64_t limited = time_at_half(graph, INT64_C(600000000000)), unlimited = time_at_half(graph, 0);
+    cr_assert_lt(limited, unlimited, "%s: %lld and %lld", shape[i], (long long)limited, (long long)unlimited);
     plim_graph_free(graph);
   }
 }

@@ -4,15 +4,27 @@
 #include "planner/chain/stage_costs.h"
 #include "planner/chain/stage_runner.h"
 #include "planner/planning.h"
+#include "planner/search/polish.h"
 #include "runtime/base/effort.h"
 
-enum { MOST_STAGES = 160, MOST_SLOTS = 2000, TABLE_WORK = 300000000, PLANS = 32, EFFORT = 8, MOST_RUNS_AN_OP = 64 };
+enum {
+  MOST_STAGES = 160,
+  MOST_SLOTS = 2000,
+  TABLE_WORK = 300000000,
+  PLANS = 32,
+  EFFORT = 8,
+  MOST_RUNS_AN_OP = 64,
+  MOST_FAILURES = 3
+};
 
 typedef struct rotor_run {
   plim_planning *pl;
   const plim_stages *stages;
   plim_rotor *rotor;
   plim_stage_runner runner;
+  plim_schedule last;     /* that was offered */
+  plim_schedule polished; /* without the repeats that the budget has room to spare */
+  plim_track *track;      /* NULL: nothing is polished */
 } rotor_run;
 
 static int64_t common_divisor(int64_t a, int64_t b) {
@@ -45,6 +57,18 @@ static plim_status play(rotor_run *u, int32_t i, int32_t j, int32_t m) {
   }
 }
 
+/* A plan for less memory, polished for the budget, is often faster than one that was made for the budget. */
+static plim_status polish(rotor_run *u) {
+  int64_t budget = u->pl->budget_bytes;
+  if (plim_planning_over(u->pl)) return PLIM_OK;
+  PLIM_TRY(plim_track_make_room(&u->track, u->last.n));
+  plim_track_load(u->track, &u->last);
+  if (plim_track_peak(u->track) > budget) return PLIM_OK;
+  PLIM_TRY(plim_polish(u->track, budget));
+  PLIM_TRY(plim_track_store(u->track, &u->polished));
+  return u->track->time_ns < u->pl->best_ns ? plim_planning_offer(u->pl, &u->polished, EFFORT, NULL) : PLIM_OK;
+}
+
 static plim_status offer(rotor_run *u, int32_t slots) {
   plim_context *ctx = u->pl->problem->ctx;
   int64_t most = MOST_RUNS_AN_OP * (int64_t)u->pl->problem->n_ops;
@@ -53,8 +77,11 @@ static plim_status offer(rotor_run *u, int32_t slots) {
     plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
     plim_status status = play(u, 0, u->stages->n - 1, slots);
     if (status == PLIM_ENOFIT) continue; /* too many runs */
-    if (status == PLIM_OK) status = plim_planning_offer(u->pl, &u->runner.schedule, EFFORT, NULL);
     PLIM_TRY(status);
+    if (plim_schedule_equals(&u->runner.schedule, &u->last)) continue; /* to linger often makes no difference */
+    PLIM_TRY(plim_schedule_copy(&u->last, &u->runner.schedule));
+    PLIM_TRY(plim_planning_offer(u->pl, &u->last, EFFORT, NULL));
+    if (u->track) PLIM_TRY(polish(u));
   }
   return PLIM_OK;
 }
@@ -67,16 +94,49 @@ static int32_t count_changes(const plim_rotor *r) {
   return changes;
 }
 
-/* Plans for the sizes at which the recurrence's time changes: all of them, or an even selection. */
-static plim_status offer_plans(rotor_run *u) {
-  const plim_rotor *r = u->rotor;
-  int32_t last = r->chain->n - 1, all = count_changes(r), seen = 0;
+/* The sizes at which the recurrence's time changes, in ascending order: all of them, or an even selection. How many. */
+static int32_t select_sizes(const plim_rotor *r, int32_t *size) {
+  int32_t last = r->chain->n - 1, all = count_changes(r), seen = 0, n = 0;
   int32_t apart = all / PLANS + 1;
   for (int32_t m = 0; m <= r->n_slots; m++) {
     int64_t before = m > 0 ? plim_rotor_time(r, 0, last, m - 1) : INT64_MAX;
     if (plim_rotor_time(r, 0, last, m) == before) continue;
-    if (++seen % apart == 0 || seen == all) PLIM_TRY(offer(u, m));
+    if (++seen % apart == 0 || seen == all) size[n++] = m;
   }
+  return n;
+}
+
+/* The larger a size, the faster its plan: offer the largest first, until several in a row make the best plan no better.
+ * *best receives the size of the best. */
+static plim_status offer_largest(rotor_run *u, int32_t n, const int32_t *size, int32_t *best) {
+  for (int32_t i = n - 1, failures = 0; i >= 0 && failures < MOST_FAILURES; i--) {
+    int64_t best_ns = u->pl->best_ns;
+    PLIM_TRY(offer(u, size[i]));
+    int better = u->pl->best_ns < best_ns;
+    failures = u->pl->found && !better ? failures + 1 : 0;
+    if (better) *best = size[i];
+  }
+  return PLIM_OK;
+}
+
+/* Plans for less memory that are polished for the budget. */
+static plim_status offer_polished(rotor_run *u, int32_t best) {
+  static const int32_t percent[] = {70, 85, 55};
+  PLIM_TRY(plim_track_new(u->pl->problem, plim_track_usual_room(u->pl->problem), &u->track));
+  for (size_t i = 0; i < sizeof percent / sizeof percent[0]; i++) {
+    PLIM_TRY(offer(u, (int32_t)((int64_t)best * percent[i] / 100)));
+  }
+  return PLIM_OK;
+}
+
+/* Without a limit on time, from the smallest size to the largest. */
+static plim_status offer_plans(rotor_run *u) {
+  int32_t size[PLANS + 1], n = select_sizes(u->rotor, size), best = -1;
+  if (u->pl->options->time_limit_ns > 0 && !u->pl->lowest) {
+    PLIM_TRY(offer_largest(u, n, size, &best));
+    return best < 0 ? PLIM_OK : offer_polished(u, best);
+  }
+  for (int32_t i = 0; i < n; i++) PLIM_TRY(offer(u, size[i]));
   return PLIM_OK;
 }
 
@@ -106,7 +166,8 @@ static void choose_slots(const plim_problem *p, int32_t n, int64_t bytes, int32_
 }
 
 static plim_status run_kind(plim_planning *pl, plim_checkpoint_kind kind, int64_t bytes) {
-  rotor_run u = {.pl = pl};
+  plim_context *ctx = pl->problem->ctx;
+  rotor_run u = {.pl = pl, .last = {.ctx = ctx}, .polished = {.ctx = ctx}};
   plim_stages *stages = NULL;
   plim_stage_costs *costs = NULL;
   plim_status status;
@@ -115,12 +176,15 @@ static plim_status run_kind(plim_planning *pl, plim_checkpoint_kind kind, int64_
   PLIM_CHECK(plim_stages_new(pl->problem, kind, MOST_STAGES, &stages));
   PLIM_CHECK(plim_stage_costs_new(stages, &costs));
   choose_slots(pl->problem, stages->n, bytes, &slots, &slot_bytes);
-  PLIM_CHECK(plim_rotor_make(pl->problem->ctx, &costs->chain, slots, slot_bytes, &u.rotor));
+  PLIM_CHECK(plim_rotor_make(ctx, &costs->chain, slots, slot_bytes, &u.rotor));
   PLIM_CHECK(plim_stage_runner_make(stages, &u.runner));
   u.stages = stages;
   u.runner.drop_at = costs->drop_at;
   PLIM_CHECK(offer_plans(&u));
 done:
+  plim_track_free(u.track);
+  plim_schedule_free(&u.polished);
+  plim_schedule_free(&u.last);
   plim_stage_runner_free(&u.runner);
   plim_rotor_free(u.rotor);
   plim_stage_costs_free(costs);
