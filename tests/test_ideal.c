@@ -221,3 +221,19 @@ Test(ideal, refused_allocation_leaves_nothing_behind) {
   cr_expect_gt(plim_test_each_allocation(run_chain, g), 5);
   plim_graph_free(g);
 }
+
+/* One call that reads a constant MANY times and makes as many tensors: 400,000,000 pairs, 3.2 GB. */
+Test(ideal, a_call_of_more_pairs_than_are_kept_is_refused_before_memory_is_asked_for) {
+  enum { MANY = 20000 };
+  static plim_handle_tensor tensor[MANY + 1];
+  static int32_t in[MANY], out[MANY];
+  const plim_event event[] = {
+      {.kind = PLIM_EVENT_CONSTANT},
+      {.kind = PLIM_EVENT_CALL, .time_ns = 1, .n_in = MANY, .n_out = MANY, .in = in, .out = out}};
+  const plim_handles handles = {.ctx = ctx, .n_tensors = MANY + 1, .n_events = 2, .tensor = tensor, .event = event};
+  plim_online_result r;
+  for (int32_t i = 0; i <= MANY; i++) tensor[i] = (plim_handle_tensor){.base = i, .bytes = 10};
+  for (int32_t i = 0; i < MANY; i++) out[i] = i + 1;
+  cr_assert_eq(plim_ideal_run(ctx, &handles, plim_policy_find("dtr"), 100 * MANY, 0, &r), PLIM_EOVERFLOW);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "400000000 pairs"), "%s", plim_context_error(ctx));
+}

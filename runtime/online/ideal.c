@@ -314,9 +314,11 @@ static plim_status count_neighbours(plim_ideal *m) {
     const plim_event *e = &h->event[i];
     if (e->kind != PLIM_EVENT_CALL) continue;
     m->n_edges += (int64_t)e->n_in * e->n_out; /* at most 2^62, and then no more */
-    if (m->n_edges > INT32_MAX) {
-      return plim_fail(m->ctx, PLIM_EOVERFLOW, "the calls have more than %d pairs of an argument and a result",
-                       INT32_MAX);
+    if (m->n_edges > PLIM_IDEAL_PAIRS) {
+      return plim_fail(m->ctx, PLIM_EOVERFLOW,
+                       "the calls up to number %d have %lld pairs of an argument and a result, and the policies "
+                       "without addresses keep at most %d, 1 GiB: --addresses arena keeps none",
+                       (int)i, (long long)m->n_edges, (int)PLIM_IDEAL_PAIRS);
     }
     for (int32_t k = 0; k < e->n_out; k++) {
       m->maker[e->out[k]] = i;

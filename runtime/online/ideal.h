@@ -26,7 +26,9 @@ typedef struct plim_online_result {
 } plim_online_result;
 
 /* Play the program within `budget_bytes`; it ends as thrash when recomputed_ns > limit_ns. Deterministic. O(evictions x
- * storages x what the policy's cost walks over). */
+ * storages x what the policy's cost walks over). Memory: 8 bytes for every pair of an argument and a result of a call;
+ * PLIM_EOVERFLOW when the calls have more than PLIM_IDEAL_PAIRS of them. */
+enum { PLIM_IDEAL_PAIRS = 1 << 27 };
 PLIM_MUST_USE plim_status plim_ideal_run(plim_context *ctx, const plim_handles *handles, const plim_policy *policy,
                                          int64_t budget_bytes, int64_t limit_ns, plim_online_result *out);
 
