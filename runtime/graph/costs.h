@@ -26,10 +26,12 @@ void plim_costs_free(plim_costs *costs); /* NULL is legal */
 
 /* Places of a number in `duration` and `copy`. */
 static inline int64_t plim_costs_duration_at(const plim_costs *c, int32_t op, int32_t device) {
-  return (int64_t)op * c->n_devices + device;
+  const int64_t row = op;
+  return row * c->n_devices + device;
 }
 static inline int64_t plim_costs_copy_at(const plim_costs *c, int32_t op, int32_t from, int32_t to) {
-  return ((int64_t)op * c->n_devices + from) * c->n_devices + to;
+  const int64_t row = op;
+  return (row * c->n_devices + from) * c->n_devices + to;
 }
 
 /* 1: a name or a number is there. */
