@@ -43,7 +43,7 @@ typedef struct plim_cuda_driver {
   /* Makes it this thread's device again: allocations, streams and launches belong to that one. Cheap when it is. */
   int (*current)(int32_t device);
   int (*memory)(int64_t *free_bytes, int64_t *total_bytes);
-  int (*alloc)(void **ptr, int64_t bytes); /* aligned to at least 512 */
+  int (*alloc)(void **ptr, int64_t bytes); /* aligned to at least 256 */
   int (*release)(void *ptr);
   int (*pinned_alloc)(void **ptr, int64_t bytes); /* host memory that copies need not stage */
   int (*pinned_release)(void *ptr);

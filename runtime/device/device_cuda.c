@@ -26,6 +26,11 @@ enum { SETTLING = 2 /* runs of a plan that load or capture something: queued, th
 
 typedef enum way { WAY_QUEUE, WAY_RECORD, WAY_REPLAY } way;
 
+/* An allocation that did not begin at a multiple of PLIM_ALIGN. given NULL: a free row. */
+typedef struct moved {
+  void *given, *base;
+} moved;
+
 typedef struct cuda_state {
   const plim_cuda_driver *driver;
   plim_cuda_engine engine;
@@ -34,8 +39,10 @@ typedef struct cuda_state {
   uint32_t busy; /* bit q: something was queued on stream q since it was last waited for */
   void **event;  /* [n_events] made when they are first marked */
   int64_t n_events;
-  uint64_t *now_host;          /* [2] pinned: seed and step of the step in hand */
-  void *now;                   /* [2] the same on the device */
+  uint64_t *now_host; /* [2] pinned: seed and step of the step in hand */
+  void *now;          /* [2] the same on the device */
+  moved *moved;       /* [n_moved] */
+  int64_t n_moved;
   int64_t free_before, arenas; /* free bytes before we came; what alloc has given */
   int64_t settled;             /* bytes outside the arenas when a plan last ran in a way that was new; -1: none has */
   int32_t eager;
@@ -158,6 +165,7 @@ static void cuda_close(plim_device *device) {
     }
     for (int i = 0; i < QUEUES && s->stream[i]; i++) (void)s->driver->stream_free(s->stream[i]);
   }
+  plim_release(device->ctx, s->moved, s->n_moved, sizeof *s->moved);
   plim_release(device->ctx, s->event, s->n_events, sizeof *s->event);
   plim_release(device->ctx, s, 1, sizeof *s);
 }
@@ -202,12 +210,43 @@ plim_status plim_device_cuda_open(plim_context *ctx, const plim_cuda_driver *dri
 
 /* ---- memory ---- */
 
+/* The library promises less than PLIM_ALIGN, and gives it nearly always. Where it does not, a larger allocation has
+ * room for it. */
+static int align(plim_device *device, int64_t bytes, void **ptr) {
+  cuda_state *s = device->state;
+  const uintptr_t off = (uintptr_t)*ptr % PLIM_ALIGN;
+  int64_t row = 0;
+  if (off == 0) return 0;
+  (void)s->driver->release(*ptr);
+  while (row < s->n_moved && s->moved[row].given) row++;
+  if (plim_array_reserve(device->ctx, &s->moved, &s->n_moved, row + 1, sizeof *s->moved) != PLIM_OK) {
+    return PLIM_CUDA_NO_MEMORY;
+  }
+  int code = s->driver->alloc(ptr, bytes + PLIM_ALIGN);
+  if (code != 0) return code;
+  s->moved[row].base = *ptr;
+  *ptr = (char *)*ptr + (PLIM_ALIGN - (uintptr_t)*ptr % PLIM_ALIGN) % PLIM_ALIGN;
+  s->moved[row].given = *ptr;
+  return 0;
+}
+
+/* Where the allocation begins; it is to be given back. */
+static void *base_of(cuda_state *s, void *ptr) {
+  for (int64_t i = 0; i < s->n_moved; i++) {
+    if (s->moved[i].given != ptr) continue;
+    s->moved[i].given = NULL;
+    return s->moved[i].base;
+  }
+  return ptr;
+}
+
 static plim_status cuda_alloc(plim_device *device, int64_t bytes, void **out) {
   cuda_state *s = device->state;
   int64_t free_bytes = 0, total = 0;
   void *ptr = NULL;
   PLIM_TRY(enter(device));
   int code = s->driver->alloc(&ptr, bytes > 0 ? bytes : 1);
+  if (code == 0) code = align(device, bytes, &ptr);
   if (code == PLIM_CUDA_NO_MEMORY && s->driver->memory(&free_bytes, &total) == 0) {
     s->driver->clear();
     return plim_fail(device->ctx, PLIM_ENOFIT, "%lld bytes are more than cuda:%d has free, %lld of %lld",
@@ -224,13 +263,17 @@ static void cuda_release(plim_device *device, void *ptr, int64_t bytes) {
   if (!ptr) return;
   (void)s->driver->current(device->index);
   plim_cuda_steps_forget(&s->steps, s->driver, ptr);
-  if (s->driver->release(ptr) == 0) s->arenas -= bytes;
+  if (s->driver->release(base_of(s, ptr)) == 0) s->arenas -= bytes;
 }
 
 static plim_status cuda_pinned(plim_device *device, int64_t bytes, void **ptr) {
   const cuda_state *s = device->state;
+  if (*ptr) { /* also of a device that is lost: what was said of that stands */
+    (void)s->driver->current(device->index);
+    if (s->driver->pinned_release(*ptr) != 0) s->driver->clear();
+    return PLIM_OK;
+  }
   PLIM_TRY(enter(device));
-  if (*ptr) return check(device, s->driver->pinned_release(*ptr), "giving pinned memory back");
   return check(device, s->driver->pinned_alloc(ptr, bytes > 0 ? bytes : 1), "pinning host memory");
 }
 
@@ -393,7 +436,7 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   return s->timed ? reserve_ticks(device, plan->n_steps + 1) : PLIM_OK;
 }
 
-static plim_status cuda_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
+static plim_status put_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
   cuda_state *s = device->state;
   if (call->step == 0) {
     PLIM_TRY(set_now(device, &call->args));
@@ -404,6 +447,13 @@ static plim_status cuda_step(plim_device *device, const plim_run_call *call, pli
   if (s->way == WAY_REPLAY) return PLIM_OK;
   PLIM_TRY(run(user, call));
   return s->timed ? tick(device, call->step + 1) : PLIM_OK;
+}
+
+/* What fails ends the recording: until then nothing can be given back. */
+static plim_status cuda_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
+  plim_status status = put_step(device, call, run, user);
+  if (status != PLIM_OK) forget(device->state);
+  return status;
 }
 
 static plim_status finish_step(plim_device *device) {

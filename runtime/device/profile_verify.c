@@ -96,7 +96,7 @@ plim_status plim_profile_refer(plim_measurement *m, const plim_profile_group *gr
 plim_status plim_profile_verify(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
                                 const plim_profile_reference *reference, int64_t *time_ns,
                                 char why[PLIM_DROPPED_WHY_BYTES]) {
-  float got[PLIM_VERIFY_PARTS * PLIM_VERIFY_PART];
+  float got[PLIM_VERIFY_PARTS * PLIM_VERIFY_PART] = {0};
   const void *result = NULL;
   int32_t n;
   *time_ns = -1;
