@@ -55,7 +55,7 @@ static void skip_where_it_takes_minutes(void) {
 /* ---- what works ---- */
 
 Test(cli_gpu, trains_within_a_cap_on_the_arena) {
-  (void)on_gpu(LIKE_A_REAL_ONE ",open_memory=0", "train " NETWORK "--memory 75% --steps 12 --json");
+  (void)on_gpu(LIKE_A_REAL_ONE, "train " NETWORK "--memory 75% --steps 12 --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
   cr_assert_leq(integer(o, "arena_bytes"), integer(o, "budget_bytes"));

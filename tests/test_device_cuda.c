@@ -143,6 +143,27 @@ Test(device_cuda, counts_what_goes_outside_the_arena) {
   gpu_rig_close(&r);
 }
 
+Test(device_cuda, arenas_are_aligned_where_the_library_gives_no_more_than_it_promises) {
+  fake_cuda_options options = fake_cuda_options_default();
+  void *arena[3];
+  gpu_rig r, cpu;
+  options.alignment = 256;
+  options.blas = options.dnn = 1;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  for (int i = 0; i < 3; i++) {
+    gpu_rig_ok(&r, r.device->api->alloc(r.device, 1000, &arena[i]));
+    cr_assert_eq((uintptr_t)arena[i] % PLIM_ALIGN, 0);
+  }
+  for (int i = 0; i < 3; i++) r.device->api->release(r.device, arena[(i + 1) % 3], 1000);
+  gpu_rig_ok(&r, gpu_rig_train(&r, 90, 2));
+  gpu_rig_ok(&cpu, gpu_rig_open_cpu(&cpu));
+  gpu_rig_ok(&cpu, gpu_rig_train(&cpu, 100, 2));
+  gpu_rig_same(&r, &cpu);
+  gpu_rig_close(&cpu);
+  gpu_rig_close(&r);
+  cr_assert_eq(fake_cuda_count().open_handles, 0);
+}
+
 /* ---- what goes wrong ---- */
 
 static void expect_refusal(fake_cuda_options options, int32_t index, plim_status status, const char *words) {
@@ -399,7 +420,7 @@ static void expect_every_failure(int stays) {
   fake_cuda_options options = fake_cuda_options_default();
   plim_evaluation evaluation;
   int failed = 1;
-  options.blas = options.open_memory = 1;
+  options.blas = 1;
   options.fail_stays = stays;
   for (int64_t n = 1; failed; n++) {
     gpu_rig r;

@@ -73,7 +73,7 @@ if(PLIM_PLAN_ONLY)
   target_link_libraries(plim_test_support PUBLIC plimsoll-plan ${JANSSON_LINK_LIBRARIES})
 else()
   # A GPU that is none, behind every program that links it: tests, and the command line as plimsoll-stand-in.
-  set(stand_in_sources stand_in fake_cuda fake_cudnn fake_convolution kernel_reference kernel_reference_window)
+  set(stand_in_sources stand_in fake_cuda fake_memory fake_cudnn fake_convolution kernel_reference kernel_reference_window)
   list(TRANSFORM stand_in_sources REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/tests/support/\\1.c")
   list(REMOVE_ITEM test_support ${stand_in_sources})
   add_library(plim_stand_in STATIC ${stand_in_sources})

@@ -1,21 +1,21 @@
-/* Every function begins with fake_cuda_enter(), which counts the call and fails it when its turn has come; those that
- * look into device memory open it for as long as they do. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+/* Every function begins with fake_cuda_enter(), which counts the call and fails it when its turn has come. What is
+ * queued waits until something waits for it: a stream, a copy that the host can see the end of, a release. It runs in
+ * the order in which it was queued, whatever the stream. */
 #include "tests/support/fake_cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "kernels/cuda/cublas.h"
 #include "kernels/isa.h"
 #include "tests/support/fake_cudnn.h"
+#include "tests/support/fake_memory.h"
 #include "tests/support/kernel_reference.h"
 
-enum { MOST_BLOCKS = 2048, MOST_DEVICES = 4 };
+enum { MOST_DEVICES = FAKE_MEMORY_DEVICES, MOST_PRODUCTS = 4096, PRODUCT_ALIGNMENT = 256 };
 
-typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TICK, CALL, ILLEGAL } kind;
+typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TICK, MARK, CALL, ILLEGAL } kind;
 
 /* Streams, events and ticks belong to a device. */
 typedef struct handle {
@@ -26,6 +26,7 @@ typedef struct handle {
 /* What can be queued. */
 typedef struct work {
   kind kind;
+  int32_t device;
   void *to;
   const void *from;
   int byte;
@@ -38,26 +39,25 @@ typedef struct work {
   _Alignas(8) unsigned char argument[FAKE_CUDA_ARGUMENT_BYTES];
 } work;
 
+/* A list of it: a captured graph, or what waits to run. */
 typedef struct captured {
   int n, room, launchable, invalidated;
+  const void *stream; /* the one that is captured */
   work *item;
 } captured;
-
-typedef struct block {
-  void *ptr;
-  int64_t bytes;
-  int32_t device;
-} block;
 
 static struct {
   fake_cuda_options options;
   fake_cuda_counts counts;
-  block device[MOST_BLOCKS];
-  int blocks;                                                   /* rows of it that were ever in use */
   int64_t used_bytes[MOST_DEVICES], beside_bytes[MOST_DEVICES]; /* by allocations; by what lies beside them */
-  int loaded, sticky[MOST_DEVICES]; /* sticky: the error that every call of the device returns from now on */
-  captured *recording;
-  int64_t clock_ns; /* what has run so far: FAKE_CUDA_TILE_NS a tile */
+  int sticky[MOST_DEVICES]; /* the error that every call of the device returns from now on */
+  char loaded[MOST_DEVICES][K_BODY_COUNT][K_TYPE_COUNT], any_loaded[MOST_DEVICES];
+  int products; /* that were queued */
+  plim_cuda_product product[MOST_PRODUCTS];
+  captured waiting;
+  uint64_t noise;      /* of ticks */
+  captured *recording; /* by one thread at a time */
+  int64_t clock_ns;    /* what has run so far: FAKE_CUDA_TILE_NS a tile */
 } fake;
 
 #define PLIM_X(id, name) {&plim_bodies_##id, &plim_bodies_##id##_bf16},
@@ -69,7 +69,8 @@ static const k_bodies *const all_bodies[][K_TYPE_COUNT] = {PLIM_ISAS(PLIM_X)};
 
 /* As in the runtime library: each thread has its own, 0 at first. */
 static _Thread_local int32_t current_device;
-static _Thread_local int last_error;
+static int32_t performing; /* the device of what runs */
+static _Thread_local int last_error, captures /* 1: this thread began the capture */;
 
 /* What the runtime library remembers until it is asked. */
 static int told(int code) {
@@ -97,11 +98,23 @@ int fake_cuda_last_error(void) {
   return last_error;
 }
 
-int fake_cuda_enter_outside_capture(void) {
-  int code = fake_cuda_enter();
-  if (code != 0 || !fake.recording) return code;
+static int refuse_in_capture(void) {
+  if (!fake.recording || !captures) return 0;
   fake.recording->invalidated = 1;
   return told(FAKE_CUDA_IN_CAPTURE);
+}
+
+int fake_cuda_enter_outside_capture(void) {
+  int code = fake_cuda_enter();
+  return code != 0 ? code : refuse_in_capture();
+}
+
+int32_t fake_cuda_device(void) {
+  return current_device;
+}
+
+int fake_cuda_is_capturing(void) {
+  return fake.recording != NULL && captures;
 }
 
 const fake_cuda_options *fake_cuda_now(void) {
@@ -115,10 +128,16 @@ int fake_cuda_leave(void) {
   return code;
 }
 
-static void allow(int protection) {
-  for (int i = 0; i < fake.blocks && !fake.options.open_memory; i++) {
-    if (fake.device[i].ptr) (void)mprotect(fake.device[i].ptr, (size_t)fake.device[i].bytes, protection);
-  }
+/* ---- running ---- */
+
+void fake_cuda_break(void) {
+  fake.sticky[performing] = FAKE_CUDA_ILLEGAL_ADDRESS;
+}
+
+void *fake_cuda_stored(const void *address, int64_t bytes) {
+  void *stored = fake_memory_stored(address, performing, bytes);
+  if (!stored) fake_cuda_break();
+  return stored;
 }
 
 static double element(const void *memory, int floats, int64_t e) {
@@ -129,62 +148,125 @@ static double element(const void *memory, int floats, int64_t e) {
 static void multiply_now(const work *w) {
   const plim_cuda_product *p = &w->product;
   const int floats = p->math != PLIM_MATH_BF16, to_floats = floats || p->to_floats;
+  const void *a = fake_cuda_stored(w->a, p->m * p->k * (floats ? 4 : 2));
+  const void *b = fake_cuda_stored(w->b, p->k * p->n * (floats ? 4 : 2));
+  void *to = fake_cuda_stored(w->to, p->m * p->n * (to_floats ? 4 : 2));
+  if (!a || !b || !to || fake.options.hollow) return;
   for (int64_t i = 0; i < p->m; i++) {
     for (int64_t j = 0; j < p->n; j++) {
       const int64_t at = i * p->n + j;
-      double sum = p->beta == 0 ? 0 : (double)p->beta * element(w->to, to_floats, at);
+      double sum = p->beta == 0 ? 0 : (double)p->beta * element(to, to_floats, at);
       for (int64_t l = 0; l < p->k; l++) {
-        sum += element(w->a, floats, p->a_across ? l * p->m + i : i * p->k + l) *
-               element(w->b, floats, p->b_across ? j * p->k + l : l * p->n + j);
+        sum += element(a, floats, p->a_across ? l * p->m + i : i * p->k + l) *
+               element(b, floats, p->b_across ? j * p->k + l : l * p->n + j);
       }
       const float result = (float)sum;
       if (to_floats) {
-        ((float *)w->to)[at] = result;
+        ((float *)to)[at] = result;
       } else {
-        const k_call cast = {.in = {&result}, .out = {(uint16_t *)w->to + at}, .elements = 1};
+        const k_call cast = {.in = {&result}, .out = {(uint16_t *)to + at}, .elements = 1};
         all_bodies[0][K_TYPE_BF16]->tile[K_BODY_cast](&cast, 0);
       }
     }
   }
 }
 
-static void perform(const work *w) {
-  if (fake.sticky[current_device]) return;
-  if (w->kind == ILLEGAL) fake.sticky[current_device] = FAKE_CUDA_ILLEGAL_ADDRESS;
-  if (w->kind == COPY) memcpy(w->to, w->from, (size_t)w->bytes);
-  if (w->kind == FILL) memset(w->to, w->byte, (size_t)w->bytes);
-  if (w->kind == MULTIPLY && !fake.options.hollow) multiply_now(w);
-  if (w->kind == CALL && !fake.options.hollow) w->function(w->argument);
-  if (w->kind == TICK) ((tick *)w->to)->passed_ns = fake.clock_ns;
-  if (w->kind == LAUNCH || w->kind == CALL) fake.counts.kernels_run++;
-  if (w->kind == MULTIPLY || w->kind == CALL) fake.clock_ns += FAKE_CUDA_TILE_NS;
-  if (w->kind != LAUNCH) return;
+/* A kernel may touch memory of its device alone. */
+static void launch_now(const work *w) {
+  k_call call = w->call;
+  int well = 1;
   fake.clock_ns += w->tiles * FAKE_CUDA_TILE_NS;
-  const int64_t computed = fake.options.hollow ? 0 : w->tiles;
-  for (int64_t tile = 0; tile < computed; tile++) all_bodies[0][w->call.type]->tile[w->body](&w->call, tile);
+  for (int i = 0; i < PLIM_OP_MAX_IN; i++) well &= !call.in[i] || (call.in[i] = fake_cuda_stored(call.in[i], 1));
+  for (int i = 0; i < PLIM_OP_MAX_OUT; i++) well &= !call.out[i] || (call.out[i] = fake_cuda_stored(call.out[i], 1));
+  for (int i = 0; i < PLIM_OP_MAX_UPD; i++) well &= !call.upd[i] || (call.upd[i] = fake_cuda_stored(call.upd[i], 1));
+  if (call.workspace) well &= (call.workspace = fake_cuda_stored(call.workspace, 1)) != NULL;
+  if (call.now) well &= (call.now = fake_cuda_stored(call.now, 2 * sizeof *call.now)) != NULL;
+  for (int64_t tile = 0; well && !fake.options.hollow && tile < w->tiles; tile++) {
+    all_bodies[0][call.type]->tile[w->body](&call, tile);
+  }
 }
 
-static int queue(const work *w, const void *stream) {
-  captured *c = fake.recording;
+/* Whose ends were looked at when it was queued: memory that was released since is an illegal address. */
+static void move_now(const work *w) {
+  const int from_device = w->kind == COPY && fake_memory_is_device(w->from);
+  const void *from = from_device ? fake_cuda_stored(w->from, w->bytes) : w->from;
+  void *to = fake_memory_is_device(w->to) ? fake_cuda_stored(w->to, w->bytes) : w->to;
+  if (w->kind == COPY && from && to) memcpy(to, from, (size_t)w->bytes);
+  if (w->kind == FILL && to) memset(to, w->byte, (size_t)w->bytes);
+}
+
+/* What the GPU's clock says at a tick: a little off, in steps. */
+static int64_t noisy_clock(void) {
+  const int64_t jitter = fake.options.jitter_ns, step = fake.options.tick_step_ns > 0 ? fake.options.tick_step_ns : 1;
+  fake.noise = fake.noise * 6364136223846793005U + 1442695040888963407U;
+  const int64_t off = jitter > 0 ? (int64_t)(fake.noise >> 33) % (2 * jitter + 1) - jitter : 0;
+  fake.clock_ns += fake.options.tick_ns;
+  return (fake.clock_ns + off) / step * step;
+}
+
+static void perform(const work *w) {
+  performing = w->device;
+  if (fake.sticky[performing]) return;
+  if (w->kind == ILLEGAL) fake_cuda_break();
+  if (w->kind == COPY || w->kind == FILL) move_now(w);
+  if (w->kind == MULTIPLY) multiply_now(w);
+  if (w->kind == CALL && !fake.options.hollow) w->function(w->argument);
+  if (w->kind == TICK) ((tick *)w->to)->passed_ns = noisy_clock();
+  if (w->kind == MARK) ((tick *)w->to)->passed_ns = fake.clock_ns;
+  if (w->kind == LAUNCH || w->kind == CALL) fake.counts.kernels_run++;
+  if (w->kind == MULTIPLY || w->kind == CALL) fake.clock_ns += FAKE_CUDA_TILE_NS;
+  if (w->kind == LAUNCH) launch_now(w);
+}
+
+static void append(captured *list, const work *w) {
+  if (list->n == list->room) {
+    list->room = 2 * list->room + 16;
+    list->item = realloc(list->item, (size_t)list->room * sizeof *list->item);
+  }
+  list->item[list->n++] = *w;
+}
+
+static void run_waiting(void) {
+  for (int i = 0; i < fake.waiting.n; i++) perform(&fake.waiting.item[i]);
+  fake.waiting.n = 0;
+}
+
+/* ---- queueing ---- */
+
+/* Modules are loaded by the first launch of a kernel, which allocates: not in a capture. */
+static int load(const work *w) {
+  char *loaded = NULL;
+  if (w->kind == LAUNCH) loaded = &fake.loaded[current_device][w->body][w->call.type];
+  if (w->kind == MULTIPLY) {
+    for (int i = 0; i < fake.products; i++) {
+      const plim_cuda_product *p = &fake.product[i], *q = &w->product;
+      if (p->m == q->m && p->n == q->n && p->k == q->k && p->math == q->math && p->a_across == q->a_across &&
+          p->b_across == q->b_across && p->to_floats == q->to_floats)
+        return 0;
+    }
+  }
+  if ((w->kind != MULTIPLY && !loaded) || (loaded && *loaded)) return 0;
+  int code = refuse_in_capture();
+  if (code != 0) return code;
+  if (loaded) *loaded = 1;
+  if (!loaded && fake.products < MOST_PRODUCTS) fake.product[fake.products++] = w->product;
+  return 0;
+}
+
+static int queue(work *w, const void *stream) {
   int code = fake_cuda_enter();
   if (code == 0) code = foreign(stream);
-  if (code == 0 && c && c->invalidated) code = FAKE_CUDA_INVALIDATED;
+  captured *c = fake.recording && stream == fake.recording->stream ? fake.recording : NULL;
+  if (code == 0 && c && c->invalidated) code = told(FAKE_CUDA_INVALIDATED);
+  if (code == 0) code = load(w);
   if (code != 0) return code;
+  w->device = current_device;
   if (w->kind == LAUNCH || w->kind == CALL) {
     fake.counts.kernels_queued++;
-    if (!fake.loaded++) fake.beside_bytes[current_device] += fake.options.module_bytes;
+    if (!fake.any_loaded[current_device]) fake.beside_bytes[current_device] += fake.options.module_bytes;
+    fake.any_loaded[current_device] = 1;
   }
-  if (!c) {
-    allow(PROT_READ | PROT_WRITE);
-    perform(w);
-    allow(PROT_NONE);
-    return 0;
-  }
-  if (c->n == c->room) {
-    c->room = 2 * c->room + 16;
-    c->item = realloc(c->item, (size_t)c->room * sizeof *c->item);
-  }
-  c->item[c->n++] = *w;
+  append(c ? c : &fake.waiting, w);
   return 0;
 }
 
@@ -207,11 +289,11 @@ static int use(int32_t device, plim_cuda_facts *facts) {
 
 static int current(int32_t device) {
   current_device = device;
-  return 0;
+  return told(fake.sticky[device]);
 }
 
 static int memory(int64_t *free_bytes, int64_t *total_bytes) {
-  int code = fake_cuda_enter();
+  int code = fake_cuda_enter_outside_capture();
   *free_bytes = fake.options.memory_bytes - fake.used_bytes[current_device] - fake.beside_bytes[current_device];
   *total_bytes = fake.options.memory_bytes;
   return code;
@@ -222,51 +304,49 @@ static int out_of_memory(void) {
 }
 
 static int alloc(void **ptr, int64_t bytes) {
-  int code = fake_cuda_enter(), slot = 0;
+  int code = fake_cuda_enter_outside_capture();
   if (code != 0) return code;
   fake.counts.allocs++;
   if (out_of_memory() ||
       bytes > fake.options.memory_bytes - fake.used_bytes[current_device] - fake.beside_bytes[current_device])
     return told(PLIM_CUDA_NO_MEMORY);
-  while (slot < MOST_BLOCKS && fake.device[slot].ptr) slot++;
-  void *made = mmap(NULL, (size_t)bytes, fake.options.open_memory ? PROT_READ | PROT_WRITE : PROT_NONE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (slot == MOST_BLOCKS || made == MAP_FAILED) return PLIM_CUDA_NO_MEMORY;
-  fake.device[slot] = (block){made, bytes, current_device};
-  if (slot >= fake.blocks) fake.blocks = slot + 1;
+  *ptr = fake_memory_alloc(current_device, bytes, fake.options.alignment);
+  if (!*ptr) return told(PLIM_CUDA_NO_MEMORY);
   fake.used_bytes[current_device] += bytes;
   fake.counts.open_handles++;
-  *ptr = made;
   return 0;
 }
 
+/* A release waits for what is queued. */
 static int release(void *ptr) {
   int code = fake_cuda_leave();
-  for (int i = 0; i < fake.blocks; i++) {
-    if (fake.device[i].ptr != ptr) continue;
-    (void)munmap(ptr, (size_t)fake.device[i].bytes);
-    fake.used_bytes[fake.device[i].device] -= fake.device[i].bytes;
-    fake.device[i].ptr = NULL;
-    fake.counts.open_handles--;
-    return code;
-  }
-  return 1; /* never allocated */
+  if (code == 0) code = refuse_in_capture();
+  int32_t device = -1;
+  run_waiting();
+  int64_t bytes = fake_memory_is_device(ptr) ? fake_memory_release(ptr, &device) : -1;
+  if (bytes < 0) return told(FAKE_CUDA_INVALID_VALUE); /* never allocated */
+  fake.used_bytes[device] -= bytes;
+  fake.counts.open_handles--;
+  return code;
 }
 
 static int pinned_alloc(void **ptr, int64_t bytes) {
-  int code = fake_cuda_enter();
+  int code = fake_cuda_enter_outside_capture();
   if (code != 0) return code;
   fake.counts.allocs++;
-  if (out_of_memory()) return PLIM_CUDA_NO_MEMORY;
+  *ptr = out_of_memory() ? NULL : fake_memory_alloc(-1, bytes, 1);
+  if (!*ptr) return told(PLIM_CUDA_NO_MEMORY);
   fake.counts.open_handles++;
-  *ptr = calloc(1, (size_t)bytes);
   return 0;
 }
 
 static int pinned_release(void *ptr) {
+  int32_t device;
+  run_waiting();
+  if (!fake_memory_is_pinned(ptr) || fake_memory_release(ptr, &device) < 0) return told(FAKE_CUDA_INVALID_VALUE);
   fake.counts.open_handles--;
-  free(ptr);
-  return fake_cuda_leave();
+  int code = fake_cuda_leave();
+  return code != 0 ? code : refuse_in_capture();
 }
 
 static int handle_new(void **handle) {
@@ -280,22 +360,24 @@ static int handle_new(void **handle) {
 }
 
 static int handle_free(void *handle) {
+  run_waiting();
   fake.counts.open_handles--;
   free(handle);
   return fake_cuda_leave();
 }
 
 static int stream_sync(void *stream) {
-  int code = fake_cuda_enter();
-  return code != 0 ? code : foreign(stream);
+  int code = fake_cuda_enter_outside_capture();
+  if (code == 0) code = foreign(stream);
+  if (code != 0) return code;
+  run_waiting();
+  return told(fake.sticky[current_device]); /* what went wrong on the way */
 }
 
 static int event_record(void *event, void *stream) {
-  int code = fake_cuda_enter();
   if (((tick *)event)->passed_ns < 0) fake.counts.events_recorded++;
-  ((tick *)event)->passed_ns = fake.clock_ns;
-  if (code == 0) code = foreign(event);
-  return code != 0 ? code : foreign(stream);
+  int code = foreign(event);
+  return code != 0 ? code : queue(&(work){.kind = MARK, .to = event}, stream);
 }
 
 static int event_wait(void *event, void *stream) {
@@ -310,17 +392,34 @@ static int tick_record(void *handle, void *stream) {
 
 static int elapsed(void *from, void *to, int64_t *time_ns) {
   const tick *a = from, *b = to;
-  int code = fake_cuda_enter();
-  if (code == 0 && (a->passed_ns < 0 || b->passed_ns < a->passed_ns)) return FAKE_CUDA_NOT_READY;
+  int code = fake_cuda_enter_outside_capture();
+  if (code == 0 && (a->passed_ns < 0 || b->passed_ns < 0)) return FAKE_CUDA_NOT_READY;
   *time_ns = b->passed_ns - a->passed_ns;
   return code;
 }
 
+/* Of a device: all of it in one block. */
+static int is_wrong(const void *address, int64_t bytes) {
+  return fake_memory_is_device(address) && !fake_memory_stored(address, fake_memory_device_of(address), bytes);
+}
+
+/* The runtime finds out by the address what is where. Host memory that is not pinned is copied while the caller waits,
+ * and in a capture not at all. */
 static int copy(void *to, const void *from, int64_t bytes, void *stream) {
-  return queue(&(work){.kind = COPY, .to = to, .from = from, .bytes = bytes}, stream);
+  const int pageable = (!fake_memory_is_device(to) && !fake_memory_is_pinned(to)) ||
+                       (!fake_memory_is_device(from) && !fake_memory_is_pinned(from));
+  if (is_wrong(to, bytes) || is_wrong(from, bytes)) return told(FAKE_CUDA_INVALID_VALUE);
+  if (pageable) {
+    int code = refuse_in_capture();
+    if (code != 0) return code;
+  }
+  int code = queue(&(work){.kind = COPY, .to = to, .from = from, .bytes = bytes}, stream);
+  if (code == 0 && pageable) run_waiting();
+  return code;
 }
 
 static int fill(void *to, int byte, int64_t bytes, void *stream) {
+  if (!fake_memory_is_device(to) || is_wrong(to, bytes)) return told(FAKE_CUDA_INVALID_VALUE);
   return queue(&(work){.kind = FILL, .to = to, .byte = byte, .bytes = bytes}, stream);
 }
 
@@ -334,12 +433,15 @@ static int capture_begin(void *stream) {
   if (code == 0) code = foreign(stream);
   if (code != 0 || fake.recording) return code != 0 ? code : 900;
   fake.recording = calloc(1, sizeof *fake.recording);
+  fake.recording->stream = stream;
+  captures = 1;
   fake.counts.open_handles++;
   return 0;
 }
 
 static int captured_free(void *handle) {
   captured *c = handle;
+  run_waiting();
   fake.counts.open_handles--;
   if (c->launchable) fake.beside_bytes[current_device] -= fake.options.graph_bytes;
   free(c->item);
@@ -353,7 +455,8 @@ static int capture_end(void *stream, void **out) {
   (void)stream;
   if (!c) return 901;
   fake.recording = NULL;
-  if (code == 0 && c->invalidated) code = FAKE_CUDA_INVALIDATED;
+  captures = 0;
+  if (code == 0 && c->invalidated) code = told(FAKE_CUDA_INVALIDATED);
   if (code != 0) {
     (void)captured_free(c);
     return code;
@@ -367,14 +470,12 @@ static int capture_end(void *stream, void **out) {
 
 static int captured_launch(void *handle, void *stream) {
   const captured *c = handle;
-  int code = fake_cuda_enter();
+  int code = fake_cuda_enter_outside_capture();
   if (code == 0) code = foreign(stream);
   if (code != 0) return code;
   fake.counts.launches++;
   fake.beside_bytes[current_device] += fake.options.leak_bytes;
-  allow(PROT_READ | PROT_WRITE);
-  for (int i = 0; i < c->n; i++) perform(&c->item[i]);
-  allow(PROT_NONE);
+  for (int i = 0; i < c->n; i++) append(&fake.waiting, &c->item[i]);
   return 0;
 }
 
@@ -386,28 +487,32 @@ static int blas_open(void **blas, int32_t *version, char *why, size_t why_bytes)
     return code;
   }
   fake.counts.open_handles++;
-  *blas = malloc(1);
+  *blas = malloc(sizeof(tick));
+  *(tick *)*blas = (tick){current_device, -1};
   *version = 130100;
   return 0;
 }
 
 static int multiply(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c,
                     void *workspace, int64_t workspace_bytes, void *stream) {
-  (void)blas, (void)workspace, (void)workspace_bytes;
+  const void *space =
+      fake_memory_is_device(workspace) ? fake_memory_stored(workspace, current_device, workspace_bytes) : NULL;
+  if (!space || (uintptr_t)workspace % PRODUCT_ALIGNMENT != 0) return PLIM_CUBLAS_CODES + 7; /* invalid value */
+  if (((const tick *)blas)->device != current_device) return PLIM_CUBLAS_CODES + 13;         /* execution failed */
   if (fake.options.refuse_blas || (fake.options.no_bf16 && product->math == PLIM_MATH_BF16)) {
     return PLIM_CUBLAS_CODES + 15; /* not supported */
   }
   return queue(&(work){.kind = MULTIPLY, .to = c, .product = *product, .a = a, .b = b}, stream);
 }
 
-int fake_cuda_queue(void (*function)(const void *argument), const void *argument, size_t bytes) {
+int fake_cuda_queue(void (*function)(const void *argument), const void *argument, size_t bytes, void *stream) {
   work w = {.kind = CALL, .function = function};
   memcpy(w.argument, argument, bytes);
-  return queue(&w, NULL);
+  return queue(&w, stream);
 }
 
-int fake_cuda_queue_illegal(void) {
-  return queue(&(work){.kind = ILLEGAL}, NULL);
+int fake_cuda_queue_illegal(void *stream) {
+  return queue(&(work){.kind = ILLEGAL}, stream);
 }
 
 void fake_cuda_hold(int more) {
@@ -439,6 +544,7 @@ static const char *error(int code) {
               {FAKE_CUDA_FOREIGN, "invalid resource handle"},
               {FAKE_CUDA_NOT_READY, "device not ready"},
               {FAKE_CUDA_ILLEGAL_ADDRESS, "an illegal memory access was encountered"},
+              {FAKE_CUDA_INVALID_VALUE, "invalid argument"},
               {FAKE_CUDA_RESOURCES, "too many resources requested for launch"},
               {FAKE_CUDA_IN_CAPTURE, "operation not permitted when stream is capturing"},
               {FAKE_CUDA_INVALIDATED, "operation failed due to a previous error during capture"}};
@@ -489,12 +595,14 @@ static const plim_cuda_driver driver = {
 };
 
 fake_cuda_options fake_cuda_options_default(void) {
-  return (fake_cuda_options){.devices = 1, .major = 9, .minor = 0, .memory_bytes = (int64_t)1 << 30};
+  return (fake_cuda_options){.devices = 1, .major = 9, .minor = 0, .memory_bytes = (int64_t)1 << 30, .alignment = 512};
 }
 
 const plim_cuda_driver *fake_cuda_driver(const fake_cuda_options *options) {
+  free(fake.waiting.item);
   memset(&fake, 0, sizeof fake);
-  last_error = 0;
+  fake_memory_forget();
+  last_error = captures = current_device = 0;
   fake_cudnn_forget();
   fake.options = *options;
   return &driver;

@@ -1,6 +1,8 @@
-/* A GPU for the host side's tests: "device memory" is host memory that nobody but this driver can touch (any other
- * access ends the test), kernels are the bodies compiled for the CPU, and a captured graph is a list that is run when
- * it is launched. Calls are counted and logged; any of them can be made to fail. */
+/* A GPU for the host side's tests, stricter than hardware. Device memory has addresses of its own, which the host
+ * cannot touch and which are refused where host memory is meant, and the other way round. What is queued runs when it
+ * is waited for. Kernels are the bodies compiled for the CPU; the first launch of one loads it, which a capture
+ * forbids, as it does allocations and waits. A captured graph is a list. An illegal address is an error that stays.
+ * Calls are counted; any of them can be made to fail. */
 #ifndef PLIM_TESTS_SUPPORT_FAKE_CUDA_H
 #define PLIM_TESTS_SUPPORT_FAKE_CUDA_H
 
@@ -11,7 +13,8 @@ enum {
   FAKE_CUDA_ILLEGAL_ADDRESS = 700,
   FAKE_CUDA_IN_CAPTURE = 900,
   FAKE_CUDA_INVALIDATED = 901,
-  FAKE_CUDA_RESOURCES = 701
+  FAKE_CUDA_RESOURCES = 701,
+  FAKE_CUDA_INVALID_VALUE = 1
 };
 enum { FAKE_CUDA_TILE_NS = 100 /* what a tile of a kernel, or a library's, takes by the GPU's clock */ };
 
@@ -27,8 +30,10 @@ typedef struct fake_cuda_options {
   int blas;              /* 1: there is a library for matrix products */
   int no_bf16;           /* 1: which has none in bf16, as where the GPU has no instructions for it */
   int dnn;               /* 1: there is cuDNN (tests/support/fake_cudnn.h) */
-  int open_memory;       /* 1: the host may touch device memory, which takes fewer system calls */
-  int report_calls;      /* 1: the program says on its standard error how many calls it made when it ends */
+  int64_t alignment;     /* of allocations, and no more; 256 is what the library promises */
+  /* Ticks: what one takes of the GPU's time, how far its clock is off at most, the clock's steps */
+  int64_t tick_ns, jitter_ns, tick_step_ns;
+  int report_calls; /* 1: the program says on its standard error how many calls it made when it ends */
   /* Engines of cuDNN with a fault, by index; 0: none. They refuse a plan, an execution, an execution in a capture
    * (they allocate); compute wrong numbers; touch an illegal address. */
   int64_t refuse_plan, refuse_run, refuse_capture, wrong_engine, illegal_engine;
@@ -69,10 +74,17 @@ int fake_cuda_last_error(void);               /* of this thread, which cuDNN ask
 const fake_cuda_options *fake_cuda_now(void); /* the options in force */
 /* One handle more or less is open. */
 void fake_cuda_hold(int more);
-/* Queue a function with a copy of its argument, as a kernel; it may touch device memory. */
+int fake_cuda_is_capturing(void); /* this thread */
+int32_t fake_cuda_device(void);   /* of this thread */
+
+/* Queue a function with a copy of its argument, as a kernel. */
 enum { FAKE_CUDA_ARGUMENT_BYTES = 512 };
-int fake_cuda_queue(void (*function)(const void *argument), const void *argument, size_t bytes);
+int fake_cuda_queue(void (*function)(const void *argument), const void *argument, size_t bytes, void *stream);
 /* The same for a kernel that touches an illegal address when it runs: every later call of the device fails. */
-int fake_cuda_queue_illegal(void);
+int fake_cuda_queue_illegal(void *stream);
+/* For such a function: where bytes of the device are stored. NULL, and the device is lost, when the address is illegal.
+ */
+void *fake_cuda_stored(const void *address, int64_t bytes);
+void fake_cuda_break(void);
 
 #endif

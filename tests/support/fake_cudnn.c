@@ -133,6 +133,7 @@ typedef struct descriptor {
 
 typedef struct handle {
   void *stream;
+  int32_t device;
 } handle;
 
 static struct {
@@ -526,6 +527,7 @@ static int create(void **out) {
   if (place == HANDLES) return misuse(UNSUPPORTED, "more handles are open than any test wants");
   fake_cuda_hold(1);
   *out = fake.open[place] = calloc(1, sizeof(handle));
+  fake.open[place]->device = fake_cuda_device();
   return 0;
 }
 
@@ -562,13 +564,32 @@ static int bind(const descriptor *pack, fake_convolution *c) {
 }
 
 /* What the engine does that it should not, before it is queued. */
-static int has_fault(int64_t index) {
+static int has_fault(int64_t index, void *stream) {
   const fake_cuda_options *options = fake_cuda_now();
   if (index == options->refuse_run) return refuse(PREREQUISITE, "refuses to run", index);
   if (index == options->refuse_capture && fake_cuda_enter_outside_capture() != 0) {
     return refuse(IN_RUNTIME, "allocates, which a capture forbids", index);
   }
-  return index == options->illegal_engine && fake_cuda_queue_illegal() != 0 ? LOST : 0;
+  return index == options->illegal_engine && fake_cuda_queue_illegal(stream) != 0 ? LOST : 0;
+}
+
+/* Bytes from the first element of an operand to its last. */
+static int64_t extent(const fake_convolution *c, int operand) {
+  int64_t last = 0;
+  for (int i = 0; i < 4; i++) last += (c->dim[operand][i] - 1) * c->step[operand][i];
+  return (last + 1) * (c->bf16[operand] ? 2 : 4);
+}
+
+/* When the GPU comes to it, on what the addresses stand for. */
+static void run_on_device(const void *argument) {
+  fake_convolution c;
+  memcpy(&c, argument, sizeof c);
+  for (int i = 0; i < 3; i++) {
+    c.place[i] = fake_cuda_stored(c.place[i], extent(&c, i));
+    if (!c.place[i]) return;
+  }
+  if (c.workspace_bytes > 0 && !(c.workspace = fake_cuda_stored(c.workspace, c.workspace_bytes))) return;
+  fake_convolution_run(&c);
 }
 
 static int execute(void *pointer, void *plan, void *pack) {
@@ -581,16 +602,20 @@ static int execute(void *pointer, void *plan, void *pack) {
   }
   if (!p->finalized || !b->finalized) return misuse(NOT_FINAL, "a plan or pack is executed before it is finalized");
   if (place < 0 || !fake.open[place]->stream) return misuse(BROKEN, "a plan is executed on no stream");
+  if (fake.open[place]->device != fake_cuda_device()) return misuse(BROKEN, "a handle is of another device");
   fake_convolution c = p->convolution;
   const int64_t index = engines[p->engine].index;
   c.workspace_bytes = engines[p->engine].workspace_bytes;
   c.wrong = index == fake_cuda_now()->wrong_engine;
   int code = bind(b, &c);
-  if (code == 0) code = has_fault(index);
+  if (code == 0) code = has_fault(index, fake.open[place]->stream);
+  if (code == 0 && p->runs == 0 && fake_cuda_is_capturing() && fake_cuda_enter_outside_capture() != 0) {
+    code = refuse(IN_RUNTIME, "loads its kernels, which a capture forbids", index);
+  }
   if (code != 0) return code;
   fake.counts.plans_idle -= p->runs++ == 0;
   fake.engine[index].runs++;
-  if (fake_cuda_queue(fake_convolution_run, &c, sizeof c) != 0) return LOST;
+  if (fake_cuda_queue(run_on_device, &c, sizeof c, fake.open[place]->stream) != 0) return LOST;
   return fake_cuda_last_error() == 0 ? 0 : refuse(IN_RUNTIME, "finds an error of an earlier call", index);
 }
 

@@ -1,7 +1,7 @@
 /* A GPU that is none for whole programs: where the environment has PLIM_TEST_GPU, "cuda:0" is the stand-in of
  * tests/support/fake_cuda.h with the options named there, as in PLIM_TEST_GPU=memory_bytes=8388608,blas=1; empty: its
- * defaults, with device memory open to the host, because closing it takes long. Without it "cuda:0" is what the machine
- * has. Linked into programs by the linker's --wrap, so that they are the product's own code down to the driver's table.
+ * defaults. Without it "cuda:0" is what the machine has. Linked into programs by the linker's --wrap, so that they are
+ * the product's own code down to the driver's table.
  * A name that is no option ends the program: a test means it. */
 #include <stddef.h>
 #include <stdio.h>
@@ -23,13 +23,16 @@ typedef struct stand_in_option {
 #define WIDE(member) \
   { #member, offsetof(fake_cuda_options, member), 1 }
 static const stand_in_option table[] = {
-    NARROW(devices),      NARROW(no_driver),    NARROW(major),        NARROW(minor),
-    WIDE(memory_bytes),   WIDE(context_bytes),  WIDE(module_bytes),   WIDE(graph_bytes),
-    NARROW(blas),         NARROW(report_calls), NARROW(open_memory),  NARROW(no_bf16),
-    NARROW(dnn),          WIDE(leak_bytes),     WIDE(fail_at),        WIDE(fail_alloc_at),
-    WIDE(refuse_plan),    WIDE(refuse_run),     WIDE(refuse_capture), WIDE(wrong_engine),
-    WIDE(illegal_engine), NARROW(refuse_body),  NARROW(refuse_blas),  NARROW(no_config_workspace),
-    NARROW(fail_stays),   WIDE(plan_us),        NARROW(hollow),
+    NARROW(devices),      NARROW(no_driver),   NARROW(major),
+    NARROW(minor),        WIDE(memory_bytes),  WIDE(context_bytes),
+    WIDE(module_bytes),   WIDE(graph_bytes),   NARROW(blas),
+    NARROW(report_calls), WIDE(alignment),     WIDE(tick_ns),
+    WIDE(jitter_ns),      WIDE(tick_step_ns),  NARROW(no_bf16),
+    NARROW(dnn),          WIDE(leak_bytes),    WIDE(fail_at),
+    WIDE(fail_alloc_at),  WIDE(refuse_plan),   WIDE(refuse_run),
+    WIDE(refuse_capture), WIDE(wrong_engine),  WIDE(illegal_engine),
+    NARROW(refuse_body),  NARROW(refuse_blas), NARROW(no_config_workspace),
+    NARROW(fail_stays),   WIDE(plan_us),       NARROW(hollow),
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 
@@ -50,7 +53,6 @@ static void set(fake_cuda_options *options, const char *name, size_t length, lon
 
 static fake_cuda_options parse(const char *text) {
   fake_cuda_options options = fake_cuda_options_default();
-  options.open_memory = 1;
   while (*text) {
     const char *equals = strchr(text, '=');
     char *end = NULL;
