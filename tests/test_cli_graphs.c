@@ -168,8 +168,9 @@ Test(cli_graphs, bench_of_large_graphs_takes_shapes_and_caps) {
   cr_assert_eq(json_array_size(rows), 2);
   for (size_t i = 0; i < 2; i++) cr_assert_float_eq(number(json_array_get(rows, i), "budget_percent"), 62.5, 0.01);
   json_decref(o);
-  (void)plim_test_program("bench large --ops 40 --caps x,50%%");
-  plim_test_expect(2, "'x' ");
+  const program_run *run = plim_test_program("bench large --ops 40 --budgets 50%%,x");
+  plim_test_expect(2, "--budgets: 'x' ");
+  cr_expect_str_empty(run->out, "a table was begun: %s", run->out);
 }
 
 Test(cli_graphs, bench_has_a_row_for_every_instance_budget_and_planner) {

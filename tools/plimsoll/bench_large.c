@@ -134,12 +134,25 @@ done:
   return status;
 }
 
+/* Before the first table has its head. */
+static plim_status check_budgets(session *s) {
+  const char *next = s->o->caps ? s->o->caps : usual_caps;
+  char text[NAME_BYTES], sentence[PLIM_ERROR_BYTES];
+  plim_size size;
+  while ((next = next_name(next, text))) {
+    if (plim_size_parse(s->ctx, text, &size) == PLIM_OK) continue;
+    (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--budgets: %s", sentence);
+  }
+  return PLIM_OK;
+}
+
 plim_status bench_large(session *s, const char *folder) {
   (void)folder; /* the graphs are made up */
   table t = {.s = s, .rows = json_array()};
   const char *shapes = s->o->shapes ? s->o->shapes : usual_shapes;
   char shape[NAME_BYTES];
-  plim_status status = PLIM_OK;
+  plim_status status = check_budgets(s);
   while (status == PLIM_OK && (shapes = next_name(shapes, shape))) status = run_shape(&t, shape);
   bench_rows_end(s, status, t.rows);
   return status;

@@ -355,8 +355,8 @@ static plim_status make_plan(session *s) {
   PLIM_TRY(plim_program_adopt(s->program, plan));
   int64_t arena = plim_program_arena_bytes(s->program), cap = s->planning.budget_bytes;
   if (arena <= cap) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_ENOFIT, "%s needs %lld bytes, the budget is %lld", s->o->plan, (long long)arena,
-                   (long long)cap);
+  return plim_fail(s->ctx, PLIM_ENOFIT, "%s needs %lld bytes, the budget is %lld: give more, or no --plan", s->o->plan,
+                   (long long)arena, (long long)cap);
 }
 
 static plim_status plan_training(session *s) {
