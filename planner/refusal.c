@@ -10,6 +10,7 @@
 
 enum {
   SHOWN = 4,
+  OPERANDS_SHOWN = 8,
   CONFLICT_WORK = 30000000, /* nodes of exact search times boxes: a node costs O(boxes) */
   WORDS = 1536
 };
@@ -42,16 +43,24 @@ static void say_bytes(words *w, int64_t bytes) {
 /* The operands of the op with the largest working set. */
 static void say_operands(words *w, const plim_graph *graph, const plim_op *op) {
   const char *before = " ";
+  int32_t shown = 0, more = 0;
+  int64_t more_bytes = 0;
   for (int32_t pass = 0; pass < 2; pass++) {
     int32_t n = pass ? op->n_writes : op->n_reads;
     for (int32_t i = 0; i < n; i++) {
       int32_t s = pass ? op->writes[i] : op->reads[i], v = 0;
       if (plim_role_persistent(graph->storage[s].role)) continue;
+      if (shown++ >= OPERANDS_SHOWN) {
+        more++;
+        more_bytes += graph->storage[s].bytes;
+        continue;
+      }
       while (graph->value[v].storage != s) v++;
       say(w, "%s%.40s (%lld bytes)", before, graph->value[v].name, (long long)graph->storage[s].bytes);
       before = ", ";
     }
   }
+  if (more > 0) say(w, " and %d more (%lld bytes)", (int)more, (long long)more_bytes);
 }
 
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size) {

@@ -9,6 +9,7 @@
 #include "planner/bound.h"
 #include "planner/exact/solver.h"
 #include "runtime/graph/check.h"
+#include "runtime/graph/import.h"
 #include "tests/support/context.h"
 #include "tests/support/dag.h"
 #include "tests/support/failing_memory.h"
@@ -496,4 +497,28 @@ Test(planner, the_floor_is_described_in_any_room) {
     if (size > 0) cr_assert_eq(strlen(text), size - 1);
   }
   planner_case_free(&c);
+}
+
+/* Op 20 reads what 20 ops have made. */
+Test(planner, a_refusal_names_the_first_operands_of_the_largest_op_and_counts_the_others) {
+  enum { READ = 20 };
+  char nx[4096], text[1024];
+  int used = snprintf(nx, sizeof nx, "{\"directed\": true, \"multigraph\": false, \"graph\": {}, \"nodes\": [");
+  for (int i = 0; i <= READ; i++) {
+    used += snprintf(nx + used, sizeof nx - (size_t)used, "%s{\"name\": %d, \"out_cost\": 100, \"duration\": 1}",
+                     i ? ", " : "", i);
+  }
+  used += snprintf(nx + used, sizeof nx - (size_t)used, "], \"links\": [");
+  for (int i = 0; i < READ; i++) {
+    used += snprintf(nx + used, sizeof nx - (size_t)used, "%s{\"0\": %d, \"1\": %d}", i ? ", " : "", i, (int)READ);
+  }
+  used += snprintf(nx + used, sizeof nx - (size_t)used, "]}");
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = NULL;
+  const plim_plan_floor floor = {.smallest_bytes = INT64_MAX, .bound_bytes = 2100, .op = READ};
+  cr_assert_eq(plim_graph_import_text(ctx, "nx", "star", nx, used, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_plan_floor_describe(graph, &floor, text, sizeof text);
+  cr_assert_not_null(strstr(text, "#7 (100 bytes) and 13 more (1300 bytes) at once"), "%s", text);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
 }
