@@ -166,6 +166,39 @@ Test(cli_gpu, chooses_among_the_layouts_of_a_gpu) {
   json_decref(o);
 }
 
+/* ---- starts ---- */
+
+#define RESNET50                                                                                                     \
+  "train --model resnet50 --data synthetic --image 32x32x3 --batch 2 --iterations 10 --no-progress --device cuda:0 " \
+  "--steps 3 --retime 0 --json "
+
+/* Plans of cuDNN that a start builds. All of them run, and none is built twice. */
+static int plans_of_start(const char *arguments) {
+  const program_run *run = on_gpu("hollow=1,blas=1,dnn=1,report_calls=1", arguments);
+  int plans = -1, idle = -1, again = -1;
+  cr_assert_eq(run->status, 0, "%s", run->error);
+  const char *line = strstr(run->error, "plans ");
+  cr_assert_not_null(line, "%s", run->error);
+  cr_assert_eq(sscanf(line, "plans %d, never run %d, made while an equal one was open %d", &plans, &idle, &again), 3);
+  cr_assert_eq(idle, 0);
+  cr_assert_eq(again, 0);
+  return plans;
+}
+
+Test(cli_gpu, a_first_start_of_resnet50_builds_at_most_50_plans_and_a_second_those_that_it_runs) {
+  skip_where_it_takes_minutes();
+  const int first = plans_of_start(RESNET50);
+  cr_assert_leq(first, 50);
+  cr_assert_geq(first, 30); /* eleven convolutions of more than one tap or stride, in three directions */
+  json_t *o = plim_test_json();
+  cr_assert_gt(integer(o, "variants_left_out"), 0);
+  json_decref(o);
+  const int second = plans_of_start(RESNET50);
+  cr_assert_lt(second, first);
+  cr_assert_eq(plans_of_start(RESNET50), second);
+  cr_assert_geq(second, 30);
+}
+
 /* ---- bad input ---- */
 
 /* Row of a table: the GPU, arguments, exit status, words of the one sentence. */

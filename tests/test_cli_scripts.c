@@ -39,7 +39,7 @@ static const struct {
                                        "-of --plan=f --save=f --trace=f " PRINTING},
     {"compare", NETWORK PLANNING RUNNING "--epochs=2 -e2 --minutes=2 --svg=f " PRINTING},
     {"verify", NETWORK PLANNING RUNNING "--memory-at=1=4MiB --retime=2 --plan=f " PRINTING},
-    {"profile", NETWORK "--ceilings --repeats=2 --output=f -of " PRINTING},
+    {"profile", NETWORK "--ceilings --profile-time=1s --repeats=2 --output=f -of " PRINTING},
     {"plan", NETWORK PLANNING "--addresses=packed --addresses=none --curve --order=free --order=fixed --points=2 "
                               "--arithmetic=small -asmall --seed=2 "
                               "--graph=f --output=f -of --profile=f --svg=f --print-sequence " PRINTING},

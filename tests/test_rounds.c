@@ -5,6 +5,7 @@
 #include "runtime/device/profile_set.h"
 #include "runtime/device/profiler.h"
 #include "tests/support/fake_cudnn.h"
+#include "tests/support/folder.h"
 #include "tests/support/gpu_rig.h"
 
 static gpu_rig rig;
@@ -53,12 +54,14 @@ Test(rounds, the_likeliest_variant_of_an_op_comes_first_then_the_smallest_then_t
   plim_profile_set_free(&set);
 }
 
+static const char *folder = ""; /* no cache */
+
 static plim_profile *measure(int64_t limit_ns, int32_t *left_out) {
   plim_profiler_options options = plim_profiler_options_default();
   plim_profiler_report report = {0};
   plim_profile *profile = NULL;
   options.repeats = 3;
-  options.cache_dir = "";
+  options.cache_dir = folder;
   options.limit_ns = limit_ns;
   options.report = &report;
   gpu_rig_ok(&rig, plim_profile_measure(rig.device, graph, &options, &profile));
@@ -96,4 +99,41 @@ Test(rounds, where_no_time_is_given_a_device_builds_so_many_and_then_the_likelie
   for (int32_t v = 0; v < profile->first[profile->n_ops]; v++) built += is_built(&profile->variant[v]);
   cr_assert_eq(built, 2);
   plim_profile_free(profile);
+}
+
+Test(rounds, what_was_left_out_is_left_out_of_the_next_start_unless_there_is_more_time) {
+  static const struct {
+    int64_t limit_ns;
+    int32_t left_out;
+    int64_t plans; /* built so far */
+  } starts[] = {{1, 16, 0}, {1, 16, 0}, {INT64_MAX, 0, 16}, {1, 0, 16}, {0, 0, 16}};
+  (void)plim_test_folder();
+  folder = plim_test_path(".");
+  for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+    int32_t left_out;
+    plim_profile *profile = measure(starts[i].limit_ns, &left_out);
+    cr_assert_eq(left_out, starts[i].left_out, "start %zu: %d", i, (int)left_out);
+    cr_assert_eq(fake_cudnn_count().plans, starts[i].plans, "start %zu", i);
+    cr_assert_eq(profile->first[profile->n_ops], profile->n_ops + 16 - left_out);
+    plim_profile_free(profile);
+  }
+  plim_test_folder_remove();
+}
+
+Test(rounds, of_a_sample_only_the_heaviest_convolutions_are_measured_in_their_likeliest_variants) {
+  plim_profile_set set;
+  gpu_rig_ok(&rig, plim_profile_set_make(rig.device, graph, 0, &set));
+  plim_profile_set_sample(&set, 1);
+  int32_t wanted = 0, constant = 0;
+  for (int32_t g = 0; g < set.n_groups; g++) {
+    const plim_profile_case *c = &set.cases[set.group[g].first];
+    for (int32_t i = 0; i < set.group[g].n && set.group[g].n > 1; i++) {
+      wanted += !c[i].dropped && c[i].variant.time_ns < 0;
+      constant += !c[i].dropped && c[i].variant.time_ns == 1;
+    }
+    if (set.group[g].n == 1) cr_assert(!c->dropped && c->variant.time_ns < 0);
+  }
+  cr_assert_eq(wanted, 2); /* the likeliest engine and the single-source kernel of one convolution */
+  cr_assert_eq(constant, 1);
+  plim_profile_set_free(&set);
 }

@@ -107,7 +107,8 @@ struct plim_device {
   plim_layout layout[PLIM_DEVICE_LAYOUTS];
   int32_t n_layouts;
   int64_t cache_bytes;           /* of the cache that all of it shares; 0: not known */
-  int64_t built;                 /* kernels so far whose preparation took as long as plim_kernel_info.builds says */
+  int32_t builds;                /* 1: some of its kernels are built by a library (plim_kernel_info.builds) */
+  int64_t built;                 /* such ones so far */
   void *state;                   /* the device's own */
   plim_known_parts *known_parts; /* runtime/device/known_parts.h; NULL: none */
 };

@@ -131,6 +131,7 @@ static plim_status use_gpu(plim_device *device) {
   device->layout[1] = PLIM_FLAT;
   PLIM_TRY(make_queues(device));
   code = plim_cuda_libraries_open(&s->libraries, &s->engine, &facts, s->stream[0], &what);
+  device->builds = s->engine.dnn != NULL;
   plim_machine_describe_gpu(facts.name, facts.major, facts.minor, s->libraries.found, &device->machine);
   return check(device, code, what);
 }

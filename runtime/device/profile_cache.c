@@ -52,7 +52,7 @@ static int is_at(const plim_profile_cache *cache, int32_t i, const char *op, con
 }
 
 static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, const char *variant) {
-  plim_profile_row fresh = {NULL, "", "", 0};
+  plim_profile_row fresh = {NULL, "", "", -1, 0};
   int64_t length = (int64_t)strlen(op) + 1;
   PLIM_TRY(plim_allocate(cache->ctx, length, 1, &fresh.op));
   plim_status status = plim_resize_array(cache->ctx, &cache->row, cache->n, cache->n + 1, sizeof *cache->row);
@@ -68,13 +68,11 @@ static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, 
   return PLIM_OK;
 }
 
-/* Insert a row or change its time and label. */
-static plim_status put(plim_profile_cache *cache, const char *op, const char *variant, const char *label,
-                       int64_t time_ns) {
+/* The row of an op and variant, made where there is none. */
+static plim_status reach(plim_profile_cache *cache, const char *op, const char *variant, plim_profile_row **row) {
   int32_t i = find(cache, op, variant);
   if (!is_at(cache, i, op, variant)) PLIM_TRY(insert(cache, i, op, variant));
-  cache->row[i].time_ns = time_ns;
-  (void)snprintf(cache->row[i].label, sizeof cache->row[i].label, "%s", label);
+  *row = &cache->row[i];
   return PLIM_OK;
 }
 
@@ -104,13 +102,20 @@ static void read_cache(plim_json *doc, plim_profile_cache *cache) {
   }
   for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    char variant[PLIM_VARIANT_NAME_BYTES] = "", label[PLIM_VARIANT_NAME_BYTES] = "";
+    plim_profile_row read = {.time_ns = -1}, *row = NULL;
     const char *op = plim_json_text(&at, "op");
-    plim_json_copy(&at, "variant", variant, sizeof variant);
-    if (plim_json_has(&at, "label")) plim_json_copy(&at, "label", label, sizeof label);
-    int64_t time_ns = plim_json_int(&at, "time_ns", 0, INT64_MAX);
+    plim_json_copy(&at, "variant", read.variant, sizeof read.variant);
+    if (plim_json_has(&at, "label")) plim_json_copy(&at, "label", read.label, sizeof read.label);
+    if (plim_json_has(&at, "left_out_ns")) {
+      read.left_out_ns = plim_json_int(&at, "left_out_ns", 1, INT64_MAX);
+    } else {
+      read.time_ns = plim_json_int(&at, "time_ns", 0, INT64_MAX);
+    }
     plim_json_end(&at);
-    if (doc->status == PLIM_OK) plim_json_take(&at, put(cache, op, variant, label, time_ns));
+    if (doc->status == PLIM_OK) plim_json_take(&at, reach(cache, op, read.variant, &row));
+    if (!row) continue;
+    read.op = row->op;
+    *row = read;
   }
 }
 
@@ -142,20 +147,26 @@ void plim_profile_cache_close(plim_profile_cache *cache) {
 
 /* ---- use ---- */
 
-static void apply(const plim_profile_cache *cache, const char *op, int parts, plim_variant *variant) {
-  int32_t i = find(cache, op, variant->name);
-  if (!is_at(cache, i, op, variant->name) || (parts && !cache->row[i].label[0])) return;
-  variant->time_ns = cache->row[i].time_ns;
-  if (parts) memcpy(variant->label, cache->row[i].label, sizeof variant->label);
+static void apply(const plim_profile_cache *cache, const char *op, int parts, int64_t limit_ns, plim_profile_case *c) {
+  int32_t i = find(cache, op, c->variant.name);
+  if (!is_at(cache, i, op, c->variant.name) || (parts && !cache->row[i].label[0])) return;
+  const plim_profile_row *row = &cache->row[i];
+  if (row->left_out_ns >= limit_ns) {
+    c->left_out_ns = row->left_out_ns;
+    c->dropped = 1;
+  }
+  if (row->left_out_ns > 0) return;
+  c->variant.time_ns = row->time_ns;
+  if (parts) memcpy(c->variant.label, row->label, sizeof c->variant.label);
 }
 
-void plim_profile_cache_apply(const plim_profile_cache *cache, plim_profile_set *set) {
+void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set) {
   char op[PLIM_DESC_TEXT_BYTES];
   for (int32_t g = 0; cache->n > 0 && g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
     plim_desc_text(&group->desc, op, sizeof op);
-    for (int32_t k = 0; k < group->n; k++) apply(cache, op, 0, &set->cases[group->first + k].variant);
-    for (int32_t k = 0; k < group->n_parts; k++) apply(cache, op, 1, &set->cases[group->first_part + k].variant);
+    for (int32_t k = 0; k < group->n; k++) apply(cache, op, 0, limit_ns, &set->cases[group->first + k]);
+    for (int32_t k = 0; k < group->n_parts; k++) apply(cache, op, 1, limit_ns, &set->cases[group->first_part + k]);
   }
 }
 
@@ -173,7 +184,9 @@ static plim_status write_file(const plim_profile_cache *cache) {
     plim_text_quote(&text, row->variant);
     if (row->label[0]) plim_text_add(&text, ", \"label\": ");
     if (row->label[0]) plim_text_quote(&text, row->label);
-    plim_text_format(&text, ", \"time_ns\": %lld}", (long long)row->time_ns);
+    const int left_out = row->left_out_ns > 0;
+    plim_text_format(&text, ", \"%s\": %lld}", left_out ? "left_out_ns" : "time_ns",
+                     (long long)(left_out ? row->left_out_ns : row->time_ns));
   }
   plim_text_add(&text, "\n  ]\n}\n");
   return plim_cache_save(&text, cache->path);
@@ -187,9 +200,13 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
     plim_desc_text(&group->desc, op, sizeof op);
     for (int32_t k = 0; k < group->n + group->n_parts; k++) {
       int parts = k >= group->n;
-      const plim_variant *variant = &set->cases[parts ? group->first_part + k - group->n : group->first + k].variant;
-      if (variant->time_ns < 0) continue;
-      PLIM_TRY(put(cache, op, variant->name, parts ? variant->label : "", variant->time_ns));
+      const plim_profile_case *c = &set->cases[parts ? group->first_part + k - group->n : group->first + k];
+      plim_profile_row *row;
+      if ((c->variant.time_ns < 0 && c->left_out_ns == 0) || c->round < 0) continue;
+      PLIM_TRY(reach(cache, op, c->variant.name, &row));
+      row->time_ns = c->variant.time_ns;
+      row->left_out_ns = c->variant.time_ns < 0 ? c->left_out_ns : 0;
+      (void)snprintf(row->label, sizeof row->label, "%s", parts ? c->variant.label : "");
     }
   }
   plim_status status = write_file(cache);

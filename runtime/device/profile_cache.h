@@ -11,7 +11,8 @@ typedef struct plim_profile_row {
   char *op; /* plim_desc_text */
   char variant[PLIM_VARIANT_NAME_BYTES];
   char label[PLIM_VARIANT_NAME_BYTES]; /* of parts: the whole's when their results were equal, else their own; or "" */
-  int64_t time_ns;
+  int64_t time_ns;                     /* -1: left out */
+  int64_t left_out_ns;                 /* of what was left out: the profiler's limit then; else 0 */
 } plim_profile_row;
 
 typedef struct plim_profile_cache {
@@ -28,11 +29,12 @@ PLIM_MUST_USE plim_status plim_profile_cache_open(plim_context *ctx, const char 
                                                   plim_profile_cache *out);
 void plim_profile_cache_close(plim_profile_cache *cache); /* a zeroed one is legal */
 
-/* Give the cases of the set the times and labels that are known. */
-void plim_profile_cache_apply(const plim_profile_cache *cache, plim_profile_set *set);
+/* Give the cases of the set the times and labels that are known. Those that were left out for want of time are dropped,
+ * unless there is more time now: limit_ns. */
+void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set);
 
-/* Add the cases' times (a newer one counts) and replace the file, making its folder. Fails for want of memory only: a
- * cache that cannot be written is one that the next run does not find. */
+/* Add the cases' times and what was left out (newer ones count) and replace the file, making its folder. Fails for want
+ * of memory only: a cache that cannot be written is one that the next run does not find. */
 PLIM_MUST_USE plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set);
 
 #endif

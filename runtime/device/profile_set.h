@@ -12,7 +12,8 @@ typedef struct plim_profile_case {
   void *kernel;                     /* prepared while it is measured */
   int32_t dropped;                  /* 1 keeps it out of the profile */
   int32_t builds;                   /* as in plim_kernel_info */
-  int32_t round;                    /* when it is measured */
+  int32_t round;                    /* when it is measured; -1: not, its time is none */
+  int64_t left_out_ns;              /* > 0: dropped for want of time, which was so much */
   int32_t samples;                  /* times that it was measured */
   char why[PLIM_DROPPED_WHY_BYTES]; /* dropped: a note for the profile; "": none */
 } plim_profile_case;
@@ -63,6 +64,10 @@ PLIM_MUST_USE plim_status plim_profile_set_measure_parts(plim_profile_set *set, 
  * PLIM_PROFILE_ROUNDS. */
 enum { PLIM_PROFILE_ROUNDS = PLIM_PROFILE_VARIANTS + 2 };
 void plim_profile_set_rounds(plim_profile_set *set);
+
+/* Leave only what is likely: the cases of the first round; and of convolutions only the n with most FLOPs: each other
+ * one keeps one case of 1 ns. */
+void plim_profile_set_sample(plim_profile_set *set, int32_t n);
 
 /* A profile of the graph from the cases' figures. */
 PLIM_MUST_USE plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, plim_profile **out);

@@ -21,8 +21,7 @@ typedef struct pass_times {
   int32_t n, round;
   int64_t *sample; /* [n_cases][n] ns */
   int64_t begin_ns, limit_ns;
-  int given; /* 1: the limit is the caller's */
-  int32_t left_out;
+  int given;                         /* 1: the limit is the caller's */
   plim_profile_reference *reference; /* [n_groups]; NULL: numbers are not compared */
 } pass_times;
 
@@ -143,7 +142,7 @@ static int is_unknown(const plim_profile_case *c) {
 static plim_status prepare_case(pass_times *p, const plim_profile_group *group, plim_profile_case *c) {
   if (is_too_late(p, group, c)) {
     c->dropped = 1;
-    p->left_out++;
+    c->left_out_ns = p->limit_ns;
     return PLIM_OK;
   }
   plim_status status = plim_measure_prepare(p->set, group, c);
@@ -210,6 +209,16 @@ static plim_measure_needs needs_of(const plim_profile_set *set) {
   return most;
 }
 
+static int64_t limit_of(const plim_profiler_options *options) {
+  return options->limit_ns > 0 ? options->limit_ns : DEFAULT_SECONDS * (int64_t)1000000000;
+}
+
+static void count_left_out(const plim_profile_set *set, plim_profiler_report *report) {
+  for (int32_t i = 0; i < set->n_cases && report; i++) {
+    report->left_out += set->cases[i].left_out_ns > 0 && set->cases[i].round >= 0;
+  }
+}
+
 /* Measure every case whose time is not known, while there is time; *measured is 0 when there is none. */
 static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler_options *options, int64_t bytes,
                            int32_t *measured) {
@@ -217,7 +226,7 @@ static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler
   pass_times p = {.set = set,
                   .n = n + 1,
                   .begin_ns = options->begin_ns > 0 ? options->begin_ns : plim_now_ns(),
-                  .limit_ns = options->limit_ns > 0 ? options->limit_ns : DEFAULT_SECONDS * (int64_t)1000000000,
+                  .limit_ns = limit_of(options),
                   .given = options->limit_ns > 0};
   const plim_measure_needs most = needs_of(set);
   int64_t samples = (int64_t)set->n_cases * p.n;
@@ -228,7 +237,6 @@ static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler
   PLIM_CHECK(plim_measure_begin(set, &most, bytes, &p.memory));
   *measured = 1;
   status = run_rounds(&p);
-  if (options->report) options->report->left_out += p.left_out;
 done:
   plim_measure_end(&p.memory);
   plim_release(ctx, p.reference, p.reference ? set->n_groups : 0, sizeof *p.reference);
@@ -259,14 +267,16 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   plim_status status;
   PLIM_TRY(plim_profile_set_make(device, graph, options->arena_bytes, &set));
   PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, &cache));
-  plim_profile_cache_apply(&cache, &set);
+  plim_profile_cache_apply(&cache, limit_of(options), &set);
+  if (options->sample > 0) plim_profile_set_sample(&set, options->sample);
   int32_t passes = options->repeats > 0 ? options->repeats : DEFAULT_PASSES, measured = 0, parts = 0;
   int64_t limit = options->wanted_bytes > 0 ? options->wanted_bytes : options->arena_bytes;
   PLIM_CHECK(measure(&set, passes, options, limit, &measured));
   PLIM_CHECK(plim_profile_set_add_parts(&set, &parts));
-  if (parts > 0) plim_profile_cache_apply(&cache, &set);
+  if (parts > 0) plim_profile_cache_apply(&cache, limit_of(options), &set);
   if (parts > 0) PLIM_CHECK(plim_profile_set_measure_parts(&set, passes, limit, &measured));
   if (measured > 0) PLIM_CHECK(plim_profile_cache_store(&cache, &set));
+  count_left_out(&set, options->report);
   status = plim_profile_set_finish(&set, 1, out);
 done:
   plim_profile_cache_close(&cache);

@@ -11,7 +11,7 @@ extern "C" {
 
 /* What measurements left out for want of time. */
 typedef struct plim_profiler_report {
-  int32_t left_out; /* variants of distinct ops that were neither measured nor known */
+  int32_t left_out; /* variants of distinct ops that were not measured, now or when the others were */
 } plim_profiler_report;
 
 typedef struct plim_profiler_options {
@@ -27,6 +27,9 @@ typedef struct plim_profiler_options {
    * left out, the likely ones last, and what is measured is repeated less. Every op keeps a variant. 0: kernels are
    * built for 60 s, those that are not the likeliest of their op only among the device's first 48 */
   int64_t limit_ns, begin_ns;
+  /* > 0: the likely variants alone, and of convolutions only so many, those with most FLOPs; the others take 1 ns each,
+   * so that the sums of two layouts can be compared. 0: all */
+  int32_t sample;
   struct plim_profiler_report *report; /* NULL: not wanted; else its counts are added to */
 } plim_profiler_options;
 plim_profiler_options plim_profiler_options_default(void);

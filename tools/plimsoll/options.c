@@ -162,6 +162,11 @@ static const option_row rows[] = {
      AT(model_costs), 0, 0},
     {"no-cache", NULL, "measure and plan anew, whatever is kept from earlier runs", BUILDS | COMMAND_SIMULATE,
      GROUP_NUMERICS, 0, FLAG, AT(no_cache), 0, 0},
+    {"profile-time", "TIME",
+     "measure variants for about so long, the likely ones first; kernels that a library would have to build after it "
+     "are "
+     "left out (default: on a GPU 60s, and at most 48 built unless more are likely)",
+     BUILDS, GROUP_NUMERICS, 0, SECONDS, AT(profile_time), 0.001, 1e6},
     {"repeats", "N", "measurements of each op and variant", COMMAND_PROFILE, GROUP_NUMERICS, 0, COUNT, AT(repeats), 1,
      10000},
 

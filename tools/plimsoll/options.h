@@ -39,7 +39,7 @@ typedef struct options {
   const char *with, *find, *policy;
   const char *file, *second; /* the arguments without a dash, when the command takes them */
   int64_t batch, epochs, steps, total_steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
-  double rate, momentum, weight_decay, time_limit, minutes, thrash;
+  double rate, momentum, weight_decay, time_limit, profile_time, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
   int plain, no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress, quiet;
   unsigned command; /* COMMAND_... */

@@ -19,7 +19,8 @@ static const struct {
   unsigned commands;
   const char *option, *others, *unless, *why;
 } excluded[] = {
-    {COMMAND_PLAN, "graph", "model batch image data numerics precision layout device model-costs", NULL, NULL},
+    {COMMAND_PLAN, "graph", "model batch image data numerics precision layout device model-costs profile-time", NULL,
+     NULL},
     {COMMAND_PLAN, "graph", "online", NULL, "plimsoll simulate --graph does that"},
     {COMMAND_PLAN, "curve", "memory svg print-sequence online", NULL, NULL},
     {PLANS, "online", "planner plan", NULL, "a run is online, without a plan, or has one"},
@@ -30,6 +31,7 @@ static const struct {
      "it makes a plan with addresses again"},
     {COMMAND_COMPARE, "minutes", "steps epochs", NULL, NULL},
     {COMMAND_PROFILE, "model-costs", "repeats", NULL, NULL},
+    {RUNS | COMMAND_PLAN | COMMAND_PROFILE, "model-costs", "profile-time", NULL, "nothing is measured"},
     {COMMAND_TRACE, "at", "find", NULL, NULL},
     {COMMAND_TRACE, "graph", "FILE", NULL, NULL},
     {COMMAND_SIMULATE, "online", "addresses=planned", NULL,

@@ -108,6 +108,10 @@ void run_figures_setting(figures *f, const session *s) {
   figures_text(f, 0, NULL, "device", text);
   const char *missing = strcmp(machine->device, "cuda") == 0 ? plim_device_cuda_missing(s->device) : "";
   if (missing[0]) figures_note(f, 0, "; %s: slower convolutions", missing);
+  if (s->profiling.left_out > 0) {
+    figures_count(f, 0, "variants_left_out", "variants left out", s->profiling.left_out);
+    figures_note(f, 0, ": there was no time to measure them (--profile-time)");
+  }
   json_t *o = f->object;
   (void)json_object_set_new(o, "model", json_string(s->o->model));
   (void)json_object_set_new(o, "data", json_string(s->o->data));

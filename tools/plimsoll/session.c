@@ -215,9 +215,13 @@ static plim_status measuring_bytes(const session *s, const plim_net *net, int64_
   return status;
 }
 
-static plim_status profiler_options(const session *s, const plim_net *net, plim_profiler_options *out) {
+static plim_status profiler_options(session *s, const plim_net *net, plim_profiler_options *out) {
+  if (s->profiling_ns == 0) s->profiling_ns = plim_now_ns();
   *out = plim_profiler_options_default();
   out->repeats = (int32_t)s->o->repeats;
+  out->begin_ns = s->profiling_ns;
+  out->limit_ns = (int64_t)(s->o->profile_time * 1e9);
+  out->report = &s->profiling;
   if (s->o->no_cache) out->cache_dir = "";
   return measuring_bytes(s, net, &out->wanted_bytes);
 }
@@ -229,6 +233,22 @@ plim_status session_begin_program(session *s, plim_layout layout, int32_t batch,
   PLIM_TRY(plim_model_make(s->ctx, s->o->model, &wanted, &net));
   plim_status status = modelled ? PLIM_OK : profiler_options(s, net, &profiler);
   if (status == PLIM_OK) status = plim_program_begin(s->device, net, modelled ? NULL : &profiler, out);
+  plim_net_free(net);
+  return status;
+}
+
+plim_status session_sample(session *s, plim_layout layout, int32_t convolutions, plim_profile **out) {
+  plim_net_options wanted = net_options(s, layout, (int32_t)s->o->batch);
+  plim_profiler_options profiler;
+  plim_graph *graph = NULL;
+  plim_net *net = NULL;
+  PLIM_TRY(plim_model_make(s->ctx, s->o->model, &wanted, &net));
+  plim_status status = profiler_options(s, net, &profiler);
+  profiler.sample = convolutions;
+  profiler.report = NULL;
+  if (status == PLIM_OK) status = plim_net_train_graph(net, &graph);
+  if (status == PLIM_OK) status = plim_profile_measure(s->device, graph, &profiler, out);
+  plim_graph_free(graph);
   plim_net_free(net);
   return status;
 }

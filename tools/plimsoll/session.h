@@ -25,6 +25,8 @@ typedef struct session {
   plim_dataset *dataset;
   plim_program *program;
   plim_layout layout;
+  int64_t profiling_ns;             /* when measuring began; 0: not yet */
+  plim_profiler_report profiling;   /* of all measuring but that of samples */
   int32_t size[3];                  /* height, width, channels of an image */
   plim_plan_options planning;       /* budget and numerics as the options say */
   const char **label;               /* [n_ops] when numerics are given op by op */
@@ -100,6 +102,10 @@ int session_computes(const session *s);
 
 /* A program like the session's, not planned. */
 plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out);
+
+/* What the training step costs in a layout, of convolutions only those with most FLOPs (plim_profiler_options.sample).
+ */
+plim_status session_sample(session *s, plim_layout layout, int32_t convolutions, plim_profile **out);
 
 /* Print the sentence of a failure, free everything; the exit status. */
 int session_close(session *s, plim_status status);
