@@ -88,6 +88,28 @@ Test(dropped, notes_are_kept_in_the_document) {
   plim_test_folder_remove();
 }
 
+Test(dropped, a_second_start_tries_no_variant_that_failed_and_says_why) {
+  fake_cuda_options options = gpu();
+  plim_profile *profile[2] = {NULL, NULL};
+  gpu_rig r;
+  (void)plim_test_folder();
+  options.refuse_plan = 21;
+  for (int i = 0; i < 2; i++) {
+    gpu_rig_ok(&r, measure(&r, &options, plim_test_path("."), &profile[i]));
+    cr_assert_eq(fake_cudnn_count().plans > 0, i == 0);
+    cr_assert_eq(profile[i]->n_dropped, 2);
+    cr_assert_not_null(strstr(profile[i]->dropped[1].why, "engine 21 refuses to be planned"));
+    plim_profile_free(profile[i]);
+    gpu_rig_close(&r);
+  }
+  options.refuse_plan = 0; /* what a library of another version can do is another machine's file */
+  gpu_rig_ok(&r, measure(&r, &options, plim_test_path("."), &profile[0]));
+  cr_assert_eq(offers(profile[0], "cudnn-e21-"), 0);
+  plim_profile_free(profile[0]);
+  gpu_rig_close(&r);
+  plim_test_folder_remove();
+}
+
 Test(dropped, an_illegal_address_is_the_run_s_end_with_the_library_s_code_and_words) {
   fake_cuda_options options = gpu();
   plim_profile *profile = NULL;

@@ -52,7 +52,7 @@ static int is_at(const plim_profile_cache *cache, int32_t i, const char *op, con
 }
 
 static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, const char *variant) {
-  plim_profile_row fresh = {NULL, "", "", -1, 0};
+  plim_profile_row fresh = {NULL, "", "", -1, 0, ""};
   int64_t length = (int64_t)strlen(op) + 1;
   PLIM_TRY(plim_allocate(cache->ctx, length, 1, &fresh.op));
   plim_status status = plim_resize_array(cache->ctx, &cache->row, cache->n, cache->n + 1, sizeof *cache->row);
@@ -106,6 +106,7 @@ static void read_cache(plim_json *doc, plim_profile_cache *cache) {
     const char *op = plim_json_text(&at, "op");
     plim_json_copy(&at, "variant", read.variant, sizeof read.variant);
     if (plim_json_has(&at, "label")) plim_json_copy(&at, "label", read.label, sizeof read.label);
+    if (plim_json_has(&at, "why")) plim_json_copy(&at, "why", read.why, sizeof read.why);
     if (plim_json_has(&at, "left_out_ns")) {
       read.left_out_ns = plim_json_int(&at, "left_out_ns", 1, INT64_MAX);
     } else {
@@ -154,6 +155,7 @@ static void apply(const plim_profile_cache *cache, const char *op, int parts, in
   if (row->left_out_ns >= limit_ns) {
     c->left_out_ns = row->left_out_ns;
     c->dropped = 1;
+    memcpy(c->why, row->why, sizeof c->why);
   }
   if (row->left_out_ns > 0) return;
   c->variant.time_ns = row->time_ns;
@@ -184,6 +186,8 @@ static plim_status write_file(const plim_profile_cache *cache) {
     plim_text_quote(&text, row->variant);
     if (row->label[0]) plim_text_add(&text, ", \"label\": ");
     if (row->label[0]) plim_text_quote(&text, row->label);
+    if (row->why[0]) plim_text_add(&text, ", \"why\": ");
+    if (row->why[0]) plim_text_quote(&text, row->why);
     const int left_out = row->left_out_ns > 0;
     plim_text_format(&text, ", \"%s\": %lld}", left_out ? "left_out_ns" : "time_ns",
                      (long long)(left_out ? row->left_out_ns : row->time_ns));
@@ -206,6 +210,7 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
       PLIM_TRY(reach(cache, op, c->variant.name, &row));
       row->time_ns = c->variant.time_ns;
       row->left_out_ns = c->variant.time_ns < 0 ? c->left_out_ns : 0;
+      (void)snprintf(row->why, sizeof row->why, "%s", row->left_out_ns > 0 ? c->why : "");
       (void)snprintf(row->label, sizeof row->label, "%s", parts ? c->variant.label : "");
     }
   }

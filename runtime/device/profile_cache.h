@@ -13,6 +13,7 @@ typedef struct plim_profile_row {
   char label[PLIM_VARIANT_NAME_BYTES]; /* of parts: the whole's when their results were equal, else their own; or "" */
   int64_t time_ns;                     /* -1: left out */
   int64_t left_out_ns;                 /* of what was left out: the profiler's limit then; else 0 */
+  char why[PLIM_DROPPED_WHY_BYTES];    /* of a variant that failed, left out for ever: the note about it; else "" */
 } plim_profile_row;
 
 typedef struct plim_profile_cache {

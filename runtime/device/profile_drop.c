@@ -11,6 +11,8 @@ plim_status plim_profile_drop(plim_profile_set *set, const plim_profile_group *g
   if (c->kernel) set->device->api->unprepare(set->device, c->kernel);
   c->kernel = NULL;
   c->dropped = 1;
+  c->left_out_ns = INT64_MAX; /* no start has more time than that */
+  c->variant.time_ns = -1;
   (void)snprintf(c->why, sizeof c->why, "%s", why);
   for (char *at = c->why; *at; at++) *at = *at < 0x20 || *at > 0x7e ? '?' : *at; /* what a document may hold */
   for (int32_t i = group->first; i < group->first + group->n; i++) left += !set->cases[i].dropped;

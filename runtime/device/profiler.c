@@ -215,7 +215,8 @@ static int64_t limit_of(const plim_profiler_options *options) {
 
 static void count_left_out(const plim_profile_set *set, plim_profiler_report *report) {
   for (int32_t i = 0; i < set->n_cases && report; i++) {
-    report->left_out += set->cases[i].left_out_ns > 0 && set->cases[i].round >= 0;
+    const plim_profile_case *c = &set->cases[i];
+    report->left_out += c->left_out_ns > 0 && !c->why[0] && c->round >= 0;
   }
 }
 
