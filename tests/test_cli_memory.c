@@ -1,6 +1,8 @@
 /* Commands whose n-th allocation is refused, for every n: they say so, or do without. */
 #include <criterion/criterion.h>
+#include <string.h>
 
+#include "kernels/table.h"
 #include "tests/support/folder.h"
 #include "tests/support/program.h"
 
@@ -52,4 +54,18 @@ Test(cli_memory, import_tells_every_refused_allocation) {
       "\"backward\": false, \"cost_cpu\": 5, \"cost_ram\": 5}], \"links\": [{\"source\": 7, \"target\": 4}]}' "
       ">net.json",
       "$PLIMSOLL import nx net.json -o g.json --json");
+}
+
+/* oneDNN throws where most of its allocations are refused; some it does not check (a signal ends the process). */
+Test(cli_memory, train_tells_of_allocations_that_are_refused_to_a_library) {
+  if (strcmp(plim_kernel_library(), "none") == 0) cr_skip_test("built without oneDNN");
+  const program_run *run = plim_test_shell(
+      "export F=" PLIM_BINARY_DIR
+      "/libfailing_malloc.so OMP_WAIT_POLICY=passive; run() { $PLIMSOLL train --model mlp --batch 4 --data synthetic "
+      "--model-costs --steps 2 --threads 1 --no-cache -q; }; LD_PRELOAD=$F PLIM_COUNT_TO=n run >whole && n=$(cat n) && "
+      "told=0 && for k in 1 2 3 4 5 6 7 8; do s=0; LD_PRELOAD=$F PLIM_FAIL_AT=$((n - 97 * k)) run >out 2>error || "
+      "s=$?; "
+      "test $s -ne 134 || { echo aborted at $k; exit 1; }; test $s -ne 5 || ! grep -q \"a library's\" error || "
+      "told=$((told + 1)); done; echo told $told; test $told -gt 0");
+  cr_assert_eq(run->status, 0, "%d %s%s", run->status, run->out, run->error);
 }

@@ -6,6 +6,7 @@
 #include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/json_output.h"
 #include "tools/plimsoll/option_rows.h"
+#include "tools/plimsoll/refused_memory.h"
 #include "tools/plimsoll/spin.h"
 #include "tools/plimsoll/standard.h"
 
@@ -95,6 +96,7 @@ int main(int argc, char **argv) {
   options o;
   options_parse(command_at(row), argc - 1, argv + 1, &o);
   if (runs_kernels(&o)) spin_shortly(argv);
+  refused_memory_watch();
   json_output_watch();
   return json_output_end(command_at(row)->run(&o));
 }
