@@ -230,6 +230,15 @@ static float float_at(const plim_json_at *at) {
   return 0;
 }
 
+static double real_at(const plim_json_at *at, double least, double most) {
+  if (!at->node) return 0;
+  if (json_typeof(at->node) != JSON_INTEGER && !is_type(at, at->node, JSON_REAL, "a number")) return 0;
+  double x = json_number_value(at->node);
+  if (x >= least && x <= most) return x;
+  plim_json_fail(at, NULL, "%g is not in [%g, %g]", x, least, most);
+  return 0;
+}
+
 static int64_t int_or_null_at(const plim_json_at *at, int64_t least, int64_t most, int64_t none) {
   if (at->node && json_typeof(at->node) == JSON_NULL) return none;
   return int_at(at, least, most);
@@ -253,6 +262,17 @@ int64_t plim_json_int_item(const plim_json_at *list, int32_t i, int64_t least, i
 int64_t plim_json_int_or_null_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most, int64_t none) {
   plim_json_at item = cursor(list, NULL, i, item_of(list, i));
   return int_or_null_at(&item, least, most, none);
+}
+
+double plim_json_real(plim_json_at *at, const char *key, double least, double most) {
+  plim_json_at field = cursor(at, key, 0, field_of(at, key));
+  return real_at(&field, least, most);
+}
+
+double plim_json_real_or_null(plim_json_at *at, const char *key, double least, double most, double none) {
+  plim_json_at field = cursor(at, key, 0, field_of(at, key));
+  if (field.node && json_typeof(field.node) == JSON_NULL) return none;
+  return real_at(&field, least, most);
 }
 
 float plim_json_float(plim_json_at *at, const char *key) {

@@ -56,7 +56,7 @@ int plim_json_has(const plim_json_at *at, const char *key);
 plim_json_at plim_json_item(const plim_json_at *list, int32_t i);
 plim_json_at plim_json_row(const plim_json_at *list, int32_t i, int32_t *n);
 
-/* Fields and items by type. Integers and floats are in [least, most]; the or_null form gives `none` for null. A text is
+/* Fields and items by type. Integers and reals are in [least, most]; the or_null form gives `none` for null. A text is
  * borrowed from the document; `copy` puts it into an array of `size` chars. `name` looks a text up and gives its
  * number, which `find` says. After a failure: 0, "" or -1. */
 int64_t plim_json_int(plim_json_at *at, const char *key, int64_t least, int64_t most);
@@ -64,6 +64,8 @@ int64_t plim_json_int_or_null(plim_json_at *at, const char *key, int64_t least, 
 int64_t plim_json_int_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most);
 int64_t plim_json_int_or_null_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most, int64_t none);
 int plim_json_bool(plim_json_at *at, const char *key);
+double plim_json_real(plim_json_at *at, const char *key, double least, double most);
+double plim_json_real_or_null(plim_json_at *at, const char *key, double least, double most, double none);
 float plim_json_float(plim_json_at *at, const char *key);
 float plim_json_float_item(const plim_json_at *list, int32_t i);
 const char *plim_json_text(plim_json_at *at, const char *key);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NUMBER_BYTES = 64 };
+
 void plim_text_free(plim_text *text) {
   plim_release(text->ctx, text->chars, text->capacity, 1);
   *text = (plim_text){text->ctx, NULL, 0, 0, PLIM_OK};
@@ -63,17 +65,32 @@ void plim_text_quote(plim_text *text, const char *chars) {
   plim_text_add(text, "\"");
 }
 
-void plim_text_float(plim_text *text, float x) {
-  char number[48];
-  assert(isfinite(x));
-  for (int digits = 1; digits <= 9; digits++) {
-    (void)snprintf(number, sizeof number, "%.*g", digits, (double)x);
-    if ((float)strtod(number, NULL) == x) break; /* as a reader of JSON does it: through a double */
-  }
+/* A number as printf writes it, with a point whatever the locale; number [NUMBER_BYTES]. */
+static void add_number(plim_text *text, char *number) {
   size_t before = strspn(number, "+-0123456789e"), point = strlen(localeconv()->decimal_point);
   if (number[before]) {
     number[before] = '.';
     memmove(number + before + 1, number + before + point, strlen(number + before + point) + 1);
   }
   plim_text_add(text, number);
+}
+
+void plim_text_float(plim_text *text, float x) {
+  char number[NUMBER_BYTES];
+  assert(isfinite(x));
+  for (int digits = 1; digits <= 9; digits++) {
+    (void)snprintf(number, sizeof number, "%.*g", digits, (double)x);
+    if ((float)strtod(number, NULL) == x) break; /* as a reader of JSON does it: through a double */
+  }
+  add_number(text, number);
+}
+
+void plim_text_real(plim_text *text, double x) {
+  char number[NUMBER_BYTES];
+  assert(isfinite(x));
+  for (int digits = 1; digits <= 17; digits++) {
+    (void)snprintf(number, sizeof number, "%.*g", digits, x);
+    if (strtod(number, NULL) == x) break;
+  }
+  add_number(text, number);
 }

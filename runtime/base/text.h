@@ -24,8 +24,10 @@ void plim_text_format(plim_text *text, const char *format, ...) PLIM_PRINTF(2, 3
 /* A JSON string with its quotes; `chars` is UTF-8. */
 void plim_text_quote(plim_text *text, const char *chars);
 
-/* The shortest decimal number that reads back as the same float, with a point whatever the locale; finite only. */
+/* The shortest decimal number that reads back as the same float or double, with a point whatever the locale; finite
+ * only. */
 void plim_text_float(plim_text *text, float x);
+void plim_text_real(plim_text *text, double x);
 
 #ifdef __cplusplus
 }
