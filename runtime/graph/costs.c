@@ -61,7 +61,7 @@ int32_t plim_costs_find_device(const plim_costs *c, const char *name) {
   return -1;
 }
 
-static int is_device_name(const char *name) {
+int plim_costs_is_name(const char *name) {
   size_t n = 0;
   for (; name[n]; n++) {
     if (name[n] <= 0x20 || name[n] > 0x7e || strchr("=,>;", name[n])) return 0;
@@ -70,7 +70,7 @@ static int is_device_name(const char *name) {
 }
 
 plim_status plim_costs_name_device(plim_costs *c, int32_t device, const char *name) {
-  if (!is_device_name(name)) {
+  if (!plim_costs_is_name(name)) {
     return plim_fail(c->ctx, PLIM_EDATA,
                      "'%.80s' names no device: 1 to 31 printable characters without blank, =, comma, > and ;", name);
   }

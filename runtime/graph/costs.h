@@ -40,8 +40,11 @@ int plim_costs_any(const plim_costs *costs);
 /* The device of that name, -1: none. */
 int32_t plim_costs_find_device(const plim_costs *costs, const char *name);
 
-/* Name a device: 1 to 31 printable characters without blank, '=', ',', '>' and ';', which other texts need. PLIM_EDATA
- * for another name and for one that a device before it has. */
+/* May a device or a space be called that: 1 to 31 printable characters without blank, '=', ',', '>' and ';', which other
+ * texts need? */
+int plim_costs_is_name(const char *name);
+
+/* Name a device. PLIM_EDATA for a name that may not be, and for one that a device before it has. */
 PLIM_MUST_USE plim_status plim_costs_name_device(plim_costs *costs, int32_t device, const char *name);
 
 /* Do the costs belong to a graph of so many ops, and do their sums fit: less than 2^61 for the FLOP, for the times on a
