@@ -1,0 +1,444 @@
+/* The checker of plans over spaces: what the partial order of queues and waits proves.
+ *
+ * clock [n_commands][n_queues]: how many commands of each queue have ended before command c starts, so that "a before
+ * b" is one comparison. A buffer remembers who wrote it last and, by queue, the last command that touches it. Walking
+ * the commands in the order of the document, each rule is asked where it could break. Written from docs/formats.md. */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/graph/space_plan.h"
+
+/* A buffer, sorted by storage, space, begin. */
+typedef struct track {
+  const plim_buffer *buffer;
+  int32_t writer;  /* command that wrote it last, -1: it was there from the start */
+  int32_t version; /* updates that its contents have seen */
+  int32_t initial; /* 1: there from the start */
+} track;
+
+typedef struct checker {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_space_plan *plan;
+  int32_t n_queues;
+  int64_t n_commands, n_buffers;
+  int32_t *clock;    /* [n_commands][n_queues] */
+  int32_t *place;    /* [n_commands] in its queue, from 1 */
+  track *track;      /* [n_buffers] */
+  int32_t *touched;  /* [n_buffers][n_queues] place of the last command that touches it; 0: none */
+  int32_t *by_end;   /* [n_buffers] tracks by the end of their buffers */
+  int64_t next_end;  /* into by_end: those before have ended */
+  int32_t *released; /* [n_spaces][n_queues] what a command must follow to use bytes of the space */
+  int32_t *runs;     /* [n_ops] */
+} checker;
+
+static plim_status refuse(const checker *k, int32_t c, int32_t storage, const char *what) {
+  const plim_command *m = &k->plan->command[c];
+  int run = m->kind == PLIM_COMMAND_RUN;
+  return plim_fail(k->ctx, PLIM_EPLAN, "command %d (%s%s%s), storage %d: %s", c, run ? "run of '" : "copy",
+                   run ? k->graph->op[m->op].name : "", run ? "'" : "", storage, what);
+}
+
+static int32_t *clock_of(const checker *k, int32_t c) {
+  return k->clock + (int64_t)c * k->n_queues;
+}
+
+/* Has command a ended whenever b starts? */
+static int before(const checker *k, int32_t a, int32_t b) {
+  return a < 0 || clock_of(k, b)[k->plan->command[a].queue] >= k->place[a];
+}
+
+/* ---- what there is ---- */
+
+static int by_key(const void *a, const void *b) {
+  const plim_buffer *x = ((const track *)a)->buffer, *y = ((const track *)b)->buffer;
+  if (x->storage != y->storage) return x->storage < y->storage ? -1 : 1;
+  if (x->space != y->space) return x->space < y->space ? -1 : 1;
+  return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* The buffer of a storage in a space that lives at command c; NULL: none. */
+static track *find(const checker *k, int32_t storage, int32_t space, int32_t c) {
+  plim_buffer wanted = {.storage = storage, .space = space, .begin = c};
+  track key = {.buffer = &wanted}, *found = NULL;
+  int64_t low = 0, high = k->n_buffers;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (by_key(&k->track[middle], &key) <= 0) {
+      found = &k->track[middle];
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (!found || found->buffer->storage != storage || found->buffer->space != space) return NULL;
+  return found->buffer->end > c ? found : NULL;
+}
+
+/* What command 0 copies in is filled by it; everything else that no op writes and that begins at 0 is there already. */
+static int is_initial(const checker *k, const plim_buffer *b) {
+  const plim_command *first = k->plan->command;
+  if (k->graph->storage[b->storage].producer >= 0 || b->begin > 0) return 0;
+  if (first->kind != PLIM_COMMAND_COPY || first->to != b->space) return 1;
+  for (int32_t i = 0; i < first->n_storages; i++) {
+    if (first->storage[i] == b->storage) return 0;
+  }
+  return 1;
+}
+
+static plim_status check_buffers(checker *k) {
+  const plim_space_plan *p = k->plan;
+  for (int64_t i = 0; i < k->n_buffers; i++) k->track[i] = (track){.buffer = &p->buffer[i], .writer = -1};
+  qsort(k->track, (size_t)k->n_buffers, sizeof *k->track, by_key);
+  for (int64_t i = 0; i < k->n_buffers; i++) {
+    const plim_buffer *b = k->track[i].buffer, *last = i > 0 ? k->track[i - 1].buffer : NULL;
+    if (b->storage >= k->graph->n_storages) {
+      return plim_fail(k->ctx, PLIM_EPLAN, "a buffer is of storage %d, the graph has %d", b->storage,
+                       k->graph->n_storages);
+    }
+    if (b->bytes != k->graph->storage[b->storage].bytes) {
+      return plim_fail(k->ctx, PLIM_EPLAN, "the buffer of storage %d at command %d has %lld bytes, the storage %lld",
+                       b->storage, b->begin, (long long)b->bytes, (long long)k->graph->storage[b->storage].bytes);
+    }
+    if (last && last->storage == b->storage && last->space == b->space && last->end > b->begin) {
+      return plim_fail(k->ctx, PLIM_EPLAN, "two buffers of storage %d live in space %s at command %d", b->storage,
+                       p->space[b->space].name, b->begin);
+    }
+    k->track[i].initial = is_initial(k, b);
+  }
+  return PLIM_OK;
+}
+
+/* Tracks by end: a counting sort. */
+static plim_status sort_ends(checker *k) {
+  int32_t *first = NULL;
+  int64_t n = k->n_commands + 2;
+  PLIM_TRY(plim_allocate(k->ctx, n, sizeof *first, &first));
+  for (int64_t i = 0; i < k->n_buffers; i++) first[k->track[i].buffer->end + 1]++;
+  for (int64_t c = 1; c < n; c++) first[c] += first[c - 1];
+  for (int64_t i = 0; i < k->n_buffers; i++) k->by_end[first[k->track[i].buffer->end]++] = (int32_t)i;
+  plim_release(k->ctx, first, n, sizeof *first);
+  return PLIM_OK;
+}
+
+/* What is there from the start: each storage that no op writes has one such buffer, and persistent ones keep it. */
+static plim_status check_initial(const checker *k) {
+  const plim_graph *g = k->graph;
+  for (int64_t i = 0; i < k->n_buffers; i++) {
+    const plim_buffer *b = k->track[i].buffer;
+    if (!k->track[i].initial) continue;
+    if (plim_role_persistent(g->storage[b->storage].role) && b->end < k->n_commands) {
+      return plim_fail(k->ctx, PLIM_EPLAN, "storage %d is persistent, and its buffer ends at command %d", b->storage,
+                       b->end);
+    }
+    for (int64_t j = i + 1; j < k->n_buffers && k->track[j].buffer->storage == b->storage; j++) {
+      if (!k->track[j].initial) continue;
+      return plim_fail(k->ctx, PLIM_EPLAN, "storage %d is there from the start in two spaces", b->storage);
+    }
+  }
+  return PLIM_OK;
+}
+
+/* ---- the order ---- */
+
+static void join(int32_t *to, const int32_t *from, int32_t n) {
+  for (int32_t q = 0; q < n; q++) {
+    if (from[q] > to[q]) to[q] = from[q];
+  }
+}
+
+static void add_before(checker *k, int32_t c, int32_t earlier) {
+  int32_t queue = k->plan->command[earlier].queue;
+  join(clock_of(k, c), clock_of(k, earlier), k->n_queues);
+  if (k->place[earlier] > clock_of(k, c)[queue]) clock_of(k, c)[queue] = k->place[earlier];
+}
+
+static plim_status set_clocks(checker *k) {
+  int32_t *last = NULL; /* of each queue, + 1 */
+  PLIM_TRY(plim_allocate(k->ctx, k->n_queues, sizeof *last, &last));
+  for (int32_t c = 0; c < k->plan->n_commands; c++) {
+    const plim_command *m = &k->plan->command[c];
+    int32_t previous = last[m->queue] - 1;
+    k->place[c] = previous < 0 ? 1 : k->place[previous] + 1;
+    if (previous >= 0) add_before(k, c, previous);
+    for (int32_t w = 0; w < m->n_wait; w++) add_before(k, c, m->wait[w]);
+    last[m->queue] = c + 1;
+  }
+  plim_release(k->ctx, last, k->n_queues, sizeof *last);
+  return PLIM_OK;
+}
+
+/* ---- one command ---- */
+
+static int32_t *touched_of(const checker *k, const track *t) {
+  return k->touched + (t - k->track) * k->n_queues;
+}
+
+static void touch(checker *k, track *t, int32_t c) {
+  touched_of(k, t)[k->plan->command[c].queue] = k->place[c];
+}
+
+/* The buffer that command c reads a storage from. */
+static plim_status read_storage(checker *k, int32_t c, int32_t storage, int32_t space, track **out) {
+  track *t = find(k, storage, space, c);
+  if (!t || (t->buffer->begin == c && !t->initial)) return refuse(k, c, storage, "no buffer has it where it is read");
+  if (!before(k, t->writer, c)) return refuse(k, c, storage, "what fills its buffer need not have ended");
+  touch(k, t, c);
+  *out = t;
+  return PLIM_OK;
+}
+
+/* The buffer that begins at command c, which fills it: everything that used its bytes before must have ended. */
+static plim_status fill_storage(checker *k, int32_t c, int32_t storage, int32_t space, int32_t version) {
+  track *t = find(k, storage, space, c);
+  const int32_t *released = k->released + (int64_t)space * k->n_queues;
+  if (!t || t->buffer->begin != c || t->initial) return refuse(k, c, storage, "no buffer begins where it is written");
+  for (int32_t q = 0; q < k->n_queues; q++) {
+    if (clock_of(k, c)[q] >= released[q]) continue;
+    return refuse(k, c, storage, "its bytes may still be in use: a command before need not have ended");
+  }
+  t->writer = c;
+  t->version = version;
+  touch(k, t, c);
+  return PLIM_OK;
+}
+
+/* Updates of a storage by ops before `op` in program order. */
+static int32_t updates_before(const checker *k, int32_t storage, int32_t op) {
+  const plim_graph *g = k->graph;
+  int32_t n = 0;
+  for (int32_t i = g->updater_first[storage]; i < g->updater_first[storage + 1]; i++) n += g->updater[i] < op;
+  return n;
+}
+
+static plim_status need_version(const checker *k, int32_t c, const track *t, int32_t version) {
+  assert(t); /* read_storage found it */
+  if (t->version == version) return PLIM_OK;
+  return refuse(k, c, t->buffer->storage, "its buffer has another version than program order reads");
+}
+
+static plim_status update_storage(checker *k, int32_t c, int32_t storage, int32_t space, int32_t op) {
+  track *t = NULL;
+  PLIM_TRY(read_storage(k, c, storage, space, &t));
+  PLIM_TRY(need_version(k, c, t, updates_before(k, storage, op)));
+  assert(t);
+  const int32_t *touched = touched_of(k, t);
+  for (int32_t q = 0; q < k->n_queues; q++) {
+    if (q == k->plan->command[c].queue || clock_of(k, c)[q] >= touched[q]) continue;
+    return refuse(k, c, storage, "a reader of the old contents need not have ended");
+  }
+  t->writer = c;
+  t->version++;
+  return PLIM_OK;
+}
+
+static plim_status check_run(checker *k, int32_t c) {
+  const plim_command *m = &k->plan->command[c];
+  const plim_op *op = &k->graph->op[m->op];
+  int32_t space = k->plan->device[m->device].space;
+  track *t = NULL;
+  k->runs[m->op]++;
+  if (k->runs[m->op] > 1 && op->cls == PLIM_OP_EFFECT) return refuse(k, c, -1, "an effect op runs once");
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    PLIM_TRY(read_storage(k, c, op->reads[i], space, &t));
+    PLIM_TRY(need_version(k, c, t, updates_before(k, op->reads[i], m->op)));
+  }
+  for (int32_t i = 0; i < op->n_updates; i++) PLIM_TRY(update_storage(k, c, op->updates[i], space, m->op));
+  for (int32_t i = 0; i < op->n_writes; i++) PLIM_TRY(fill_storage(k, c, op->writes[i], space, 0));
+  return PLIM_OK;
+}
+
+static plim_status check_copy(checker *k, int32_t c) {
+  const plim_command *m = &k->plan->command[c];
+  for (int32_t i = 0; i < m->n_storages; i++) {
+    track *t = NULL;
+    if (m->storage[i] >= k->graph->n_storages) return refuse(k, c, m->storage[i], "the graph has no such storage");
+    PLIM_TRY(read_storage(k, c, m->storage[i], m->from, &t));
+    assert(t);
+    PLIM_TRY(fill_storage(k, c, m->storage[i], m->to, t->version));
+  }
+  return PLIM_OK;
+}
+
+/* Buffers that end at or before command c: who fills bytes of their space from now on follows all that touched them. */
+static void release_ended(checker *k, int32_t c) {
+  while (k->next_end < k->n_buffers && k->track[k->by_end[k->next_end]].buffer->end <= c) {
+    const track *t = &k->track[k->by_end[k->next_end++]];
+    join(k->released + (int64_t)t->buffer->space * k->n_queues, touched_of(k, t), k->n_queues);
+  }
+}
+
+static plim_status check_commands(checker *k) {
+  for (int32_t c = 0; c < k->plan->n_commands; c++) {
+    const plim_command *m = &k->plan->command[c];
+    release_ended(k, c);
+    if (m->kind == PLIM_COMMAND_RUN && m->op >= k->graph->n_ops) {
+      return plim_fail(k->ctx, PLIM_EPLAN, "command %d runs op %d, the graph has %d", c, m->op, k->graph->n_ops);
+    }
+    PLIM_TRY(m->kind == PLIM_COMMAND_RUN ? check_run(k, c) : check_copy(k, c));
+  }
+  return PLIM_OK;
+}
+
+/* ---- after the last command ---- */
+
+static plim_status check_end(const checker *k) {
+  const plim_graph *g = k->graph;
+  for (int32_t o = 0; o < g->n_ops; o++) {
+    if (k->runs[o] == 0) return plim_fail(k->ctx, PLIM_EPLAN, "op %d '%s' never runs", o, g->op[o].name);
+  }
+  for (int64_t i = 0; i < k->n_buffers; i++) {
+    const track *t = &k->track[i];
+    int32_t s = t->buffer->storage;
+    if (t->writer < 0 && !t->initial) {
+      return plim_fail(k->ctx, PLIM_EPLAN, "the buffer of storage %d at command %d is filled by nothing", s,
+                       t->buffer->begin);
+    }
+    if (t->initial && plim_role_persistent(g->storage[s].role) && t->version != updates_before(k, s, g->n_ops)) {
+      return plim_fail(k->ctx, PLIM_EPLAN, "storage %d is persistent, and its buffer misses updates at the end", s);
+    }
+  }
+  for (int32_t s = 0; s < g->n_storages; s++) {
+    int there = g->storage[s].role != PLIM_ROLE_OUTPUT;
+    for (int32_t space = 0; space < k->plan->n_spaces && !there; space++) {
+      there = find(k, s, space, k->plan->n_commands - 1) != NULL;
+    }
+    if (!there) return plim_fail(k->ctx, PLIM_EPLAN, "output storage %d is not there at the end", s);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_whole(checker *k) {
+  if (k->n_commands == 0) return plim_fail(k->ctx, PLIM_EPLAN, "the plan has no command");
+  PLIM_TRY(check_buffers(k));
+  PLIM_TRY(check_initial(k));
+  PLIM_TRY(sort_ends(k));
+  PLIM_TRY(set_clocks(k));
+  PLIM_TRY(check_commands(k));
+  return check_end(k);
+}
+
+static plim_status check_order(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan) {
+  checker k = {.ctx = ctx,
+               .graph = graph,
+               .plan = plan,
+               .n_queues = plan->n_queues,
+               .n_commands = plan->n_commands,
+               .n_buffers = plan->n_buffers};
+  int64_t clocks = plim_mul_bytes(k.n_commands, k.n_queues), marks = plim_mul_bytes(k.n_buffers, k.n_queues);
+  int64_t spaces = plim_mul_bytes(plan->n_spaces, k.n_queues);
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, clocks, sizeof *k.clock, &k.clock));
+  PLIM_CHECK(plim_allocate(ctx, k.n_commands, sizeof *k.place, &k.place));
+  PLIM_CHECK(plim_allocate(ctx, k.n_buffers, sizeof *k.track, &k.track));
+  PLIM_CHECK(plim_allocate(ctx, marks, sizeof *k.touched, &k.touched));
+  PLIM_CHECK(plim_allocate(ctx, k.n_buffers, sizeof *k.by_end, &k.by_end));
+  PLIM_CHECK(plim_allocate(ctx, spaces, sizeof *k.released, &k.released));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *k.runs, &k.runs));
+  PLIM_CHECK(check_whole(&k));
+done:
+  plim_release(ctx, k.clock, clocks, sizeof *k.clock);
+  plim_release(ctx, k.place, k.n_commands, sizeof *k.place);
+  plim_release(ctx, k.track, k.n_buffers, sizeof *k.track);
+  plim_release(ctx, k.touched, marks, sizeof *k.touched);
+  plim_release(ctx, k.by_end, k.n_buffers, sizeof *k.by_end);
+  plim_release(ctx, k.released, spaces, sizeof *k.released);
+  plim_release(ctx, k.runs, graph->n_ops, sizeof *k.runs);
+  return status;
+}
+
+/* ---- figures ---- */
+
+static plim_status compare(const plim_space_plan *p, const plim_space_figures *f) {
+  plim_context *ctx = p->ctx;
+  for (int32_t c = 0; c < p->n_commands; c++) {
+    if (p->command[c].begin_ns == f->begin_ns[c] && p->command[c].end_ns == f->end_ns[c]) continue;
+    return plim_fail(ctx, PLIM_EPLAN, "command %d is said to last from %lld to %lld ns, it lasts from %lld to %lld", c,
+                     (long long)p->command[c].begin_ns, (long long)p->command[c].end_ns, (long long)f->begin_ns[c],
+                     (long long)f->end_ns[c]);
+  }
+  for (int32_t s = 0; s < p->n_spaces; s++) {
+    const plim_space *space = &p->space[s];
+    if (space->peak_bytes != f->peak_bytes[s]) {
+      return plim_fail(ctx, PLIM_EPLAN, "space %s: peak_bytes is %lld, the buffers have %lld", space->name,
+                       (long long)space->peak_bytes, (long long)f->peak_bytes[s]);
+    }
+    if (space->peak_bytes > space->budget_bytes) {
+      return plim_fail(ctx, PLIM_EPLAN, "space %s: the peak of %lld bytes is above the budget of %lld", space->name,
+                       (long long)space->peak_bytes, (long long)space->budget_bytes);
+    }
+  }
+  if (p->makespan_ns != f->makespan_ns || p->serial_ns != f->serial_ns) {
+    return plim_fail(ctx, PLIM_EPLAN, "makespan and serial time are %lld and %lld ns, not %lld and %lld",
+                     (long long)f->makespan_ns, (long long)f->serial_ns, (long long)p->makespan_ns,
+                     (long long)p->serial_ns);
+  }
+  if (p->energy_joule != f->energy_joule) {
+    return plim_fail(ctx, PLIM_EPLAN, "the energy is %.17g J, not %.17g", f->energy_joule, p->energy_joule);
+  }
+  return PLIM_OK;
+}
+
+/* A deadline bounds the makespan; of planner poet, as it was published, the sum of the times of all runs. */
+static plim_status check_promises(plim_context *ctx, const plim_space_plan *p) {
+  int64_t time_ns = p->makespan_ns;
+  if (strcmp(p->planner, "poet") == 0) {
+    time_ns = 0;
+    for (int32_t c = 0; c < p->n_commands; c++) {
+      if (p->command[c].kind == PLIM_COMMAND_RUN) time_ns += p->command[c].time_ns;
+    }
+  }
+  if (time_ns > p->deadline_ns) {
+    return plim_fail(ctx, PLIM_EPLAN, "the plan takes %lld ns, its deadline is %lld", (long long)time_ns,
+                     (long long)p->deadline_ns);
+  }
+  double value = plim_space_plan_value(p);
+  if (p->bound > value || (p->proved && p->bound < value)) {
+    return plim_fail(ctx, PLIM_EPLAN, "the objective is %.17g, its lower bound %.17g", value, p->bound);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_figures(plim_context *ctx, const plim_space_plan *p) {
+  plim_space_figures f = {.makespan_ns = 0};
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
+  PLIM_CHECK(plim_allocate(ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
+  PLIM_CHECK(plim_allocate(ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
+  PLIM_CHECK(plim_space_plan_simulate(p, &f));
+  PLIM_CHECK(compare(p, &f));
+  PLIM_CHECK(check_promises(ctx, p));
+done:
+  plim_release(ctx, f.begin_ns, p->n_commands, sizeof *f.begin_ns);
+  plim_release(ctx, f.end_ns, p->n_commands, sizeof *f.end_ns);
+  plim_release(ctx, f.peak_bytes, p->n_spaces, sizeof *f.peak_bytes);
+  return status;
+}
+
+/* The times that the graph itself gives for the plan's devices. */
+static plim_status check_given(plim_context *ctx, const plim_graph *g, const plim_space_plan *p) {
+  const plim_costs *costs = g->costs;
+  for (int32_t c = 0; costs && c < p->n_commands; c++) {
+    const plim_command *m = &p->command[c];
+    if (m->kind != PLIM_COMMAND_RUN) continue;
+    int32_t d = plim_costs_find_device(costs, p->device[m->device].name);
+    if (d < 0) continue;
+    int64_t given = costs->duration[plim_costs_duration_at(costs, m->op, d)];
+    if (given == m->time_ns || (given < 0 && costs->flops[m->op] >= 0)) continue;
+    return plim_fail(ctx, PLIM_EPLAN, "command %d runs op '%s' on device %s in %lld, the graph says %lld", c,
+                     g->op[m->op].name, costs->device[d], (long long)m->time_ns, (long long)given);
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_space_plan_check(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan) {
+  if (strcmp(graph->fingerprint, plan->fingerprint) != 0) {
+    return plim_fail(ctx, PLIM_EDATA, "the plan is of graph %.12s..., not of %.12s...", plan->fingerprint,
+                     graph->fingerprint);
+  }
+  PLIM_TRY(check_order(ctx, graph, plan));
+  PLIM_TRY(check_given(ctx, graph, plan));
+  return check_figures(ctx, plan);
+}

@@ -1,0 +1,237 @@
+/* The memory of a plan over spaces, what must hold for it to be read at all, and its simulator. */
+#include "runtime/graph/space_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/array.h"
+
+typedef struct own_plan {
+  plim_space_plan plan; /* first */
+  int64_t block_bytes;
+  plim_space_device *device;
+  plim_space *space;
+  plim_queue *queue;
+  plim_command *command;
+  plim_buffer *buffer;
+  int32_t *ids; /* storages and waits of every command */
+} own_plan;
+
+#define PLIM_X(id, name) name,
+static const char *const objective_names[] = {PLIM_OBJECTIVES(PLIM_X)};
+#undef PLIM_X
+
+const char *plim_objective_name(plim_objective objective) {
+  return objective >= 0 && objective < PLIM_OBJECTIVE_COUNT ? objective_names[objective] : NULL;
+}
+
+int plim_objective_find(const char *name) {
+  for (int i = 0; i < PLIM_OBJECTIVE_COUNT; i++) {
+    if (strcmp(objective_names[i], name) == 0) return i;
+  }
+  return -1;
+}
+
+double plim_space_plan_value(const plim_space_plan *p) {
+  if (p->objective == PLIM_OBJECTIVE_ENERGY) return p->energy_joule;
+  return (double)(p->objective == PLIM_OBJECTIVE_SERIAL ? p->serial_ns : p->makespan_ns);
+}
+
+/* ---- form ---- */
+
+static plim_status fail_at(plim_context *ctx, int32_t c, const char *what) {
+  return plim_fail(ctx, PLIM_EDATA, "command %d: %s", c, what);
+}
+
+static plim_status check_ascending(plim_context *ctx, int32_t c, const char *what, const int32_t *id, int32_t n,
+                                   int32_t end) {
+  for (int32_t i = 0; i < n; i++) {
+    if (id[i] >= 0 && id[i] < end && (i == 0 || id[i] > id[i - 1])) continue;
+    return plim_fail(ctx, PLIM_EDATA, "command %d: %s[%d] = %d is not below %d, in ascending order", c, what, i, id[i],
+                     end);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_command(plim_context *ctx, const plim_space_plan *p, int32_t c) {
+  const plim_command *m = &p->command[c];
+  if (m->queue < 0 || m->queue >= p->n_queues) return fail_at(ctx, c, "its queue is none of the plan's");
+  if (m->time_ns < 0) return fail_at(ctx, c, "its time is negative");
+  if (p->has_energy && !(m->joule >= 0 && isfinite(m->joule))) return fail_at(ctx, c, "its energy is no number >= 0");
+  PLIM_TRY(check_ascending(ctx, c, "wait", m->wait, m->n_wait, c));
+  if (m->kind == PLIM_COMMAND_RUN) {
+    if (m->op < 0) return fail_at(ctx, c, "its op is negative");
+    if (m->device < 0 || m->device >= p->n_devices) return fail_at(ctx, c, "its device is none of the plan's");
+    if (p->queue[m->queue].device != m->device) return fail_at(ctx, c, "its queue is not its device's");
+    return PLIM_OK;
+  }
+  if (m->kind != PLIM_COMMAND_COPY) return fail_at(ctx, c, "its kind is none");
+  if (p->queue[m->queue].device >= 0) return fail_at(ctx, c, "a copy is on the queue of a device");
+  if (m->n_storages < 1) return fail_at(ctx, c, "it copies nothing");
+  PLIM_TRY(check_ascending(ctx, c, "copy", m->storage, m->n_storages, INT32_MAX));
+  if (m->from < 0 || m->from >= p->n_spaces || m->to < 0 || m->to >= p->n_spaces || m->from == m->to) {
+    return fail_at(ctx, c, "its spaces are not two of the plan's");
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_form(plim_context *ctx, const plim_space_plan *p) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
+    const plim_space_device *v = &p->device[d];
+    if (v->space < 0 || v->space >= p->n_spaces || !(v->idle_watt >= 0 && isfinite(v->idle_watt))) {
+      return plim_fail(ctx, PLIM_EDATA, "device %d: space %d, %g W idle", d, v->space, v->idle_watt);
+    }
+  }
+  for (int32_t q = 0; q < p->n_queues; q++) {
+    if (p->queue[q].device >= -1 && p->queue[q].device < p->n_devices) continue;
+    return plim_fail(ctx, PLIM_EDATA, "queue %d: device %d is none", q, p->queue[q].device);
+  }
+  for (int32_t c = 0; c < p->n_commands; c++) PLIM_TRY(check_command(ctx, p, c));
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    const plim_buffer *b = &p->buffer[i];
+    if (b->storage >= 0 && b->space >= 0 && b->space < p->n_spaces && b->begin >= 0 && b->begin < b->end &&
+        b->end <= p->n_commands && b->bytes >= 0) {
+      continue;
+    }
+    return plim_fail(ctx, PLIM_EDATA, "buffer %d: storage %d in space %d, [%d, %d) of %d commands, %lld bytes", i,
+                     b->storage, b->space, b->begin, b->end, p->n_commands, (long long)b->bytes);
+  }
+  return PLIM_OK;
+}
+
+/* ---- memory ---- */
+
+static own_plan *carve(const plim_space_plan *d, int64_t n_ids, plim_block *block, own_plan *own) {
+  own_plan *place = plim_block_take(block, 1, sizeof *own);
+  own->device = plim_block_take(block, d->n_devices, sizeof *own->device);
+  own->space = plim_block_take(block, d->n_spaces, sizeof *own->space);
+  own->queue = plim_block_take(block, d->n_queues, sizeof *own->queue);
+  own->command = plim_block_take(block, d->n_commands, sizeof *own->command);
+  own->buffer = plim_block_take(block, d->n_buffers, sizeof *own->buffer);
+  own->ids = plim_block_take(block, n_ids, sizeof *own->ids);
+  return place;
+}
+
+static int by_begin(const void *a, const void *b) {
+  const plim_buffer *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  if (x->storage != y->storage) return x->storage < y->storage ? -1 : 1;
+  return (x->space > y->space) - (x->space < y->space);
+}
+
+static const int32_t *take_ids(int32_t **next, const int32_t *from, int32_t n) {
+  int32_t *to = *next;
+  if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
+  *next += n;
+  return to;
+}
+
+static void copy_rows(void *to, const void *from, int32_t n, size_t size) {
+  if (n > 0) memcpy(to, from, (size_t)n * size);
+}
+
+plim_status plim_space_plan_from_parts(plim_context *ctx, const plim_space_plan *d, plim_space_plan **out) {
+  own_plan own = {.block_bytes = 0}, *place;
+  plim_block block = {NULL, 0};
+  int64_t n_ids = 0;
+  PLIM_TRY(check_form(ctx, d));
+  for (int32_t c = 0; c < d->n_commands; c++) n_ids += (int64_t)d->command[c].n_storages + d->command[c].n_wait;
+  (void)carve(d, n_ids, &block, &own);
+  PLIM_TRY(plim_block_allocate(ctx, &block));
+  place = carve(d, n_ids, &block, &own);
+  own.block_bytes = block.bytes;
+  copy_rows(own.device, d->device, d->n_devices, sizeof *d->device);
+  copy_rows(own.space, d->space, d->n_spaces, sizeof *d->space);
+  copy_rows(own.queue, d->queue, d->n_queues, sizeof *d->queue);
+  copy_rows(own.command, d->command, d->n_commands, sizeof *d->command);
+  copy_rows(own.buffer, d->buffer, d->n_buffers, sizeof *d->buffer);
+  int32_t *next = own.ids;
+  for (int32_t c = 0; c < d->n_commands; c++) {
+    own.command[c].storage = take_ids(&next, d->command[c].storage, d->command[c].n_storages);
+    own.command[c].wait = take_ids(&next, d->command[c].wait, d->command[c].n_wait);
+  }
+  qsort(own.buffer, (size_t)d->n_buffers, sizeof *own.buffer, by_begin);
+  own.plan = *d;
+  own.plan.ctx = ctx;
+  own.plan.device = own.device;
+  own.plan.space = own.space;
+  own.plan.queue = own.queue;
+  own.plan.command = own.command;
+  own.plan.buffer = own.buffer;
+  *place = own;
+  *out = &place->plan;
+  return PLIM_OK;
+}
+
+void plim_space_plan_free(plim_space_plan *plan) {
+  own_plan *own = (own_plan *)plan;
+  if (own) plim_release(own->plan.ctx, own, own->block_bytes, 1);
+}
+
+/* ---- the simulator ---- */
+
+static plim_status simulate_times(const plim_space_plan *p, int64_t *free_ns, plim_space_figures *out) {
+  out->makespan_ns = out->serial_ns = 0;
+  out->energy_joule = 0;
+  for (int32_t c = 0; c < p->n_commands; c++) {
+    const plim_command *m = &p->command[c];
+    int64_t begin = free_ns[m->queue];
+    for (int32_t w = 0; w < m->n_wait; w++) {
+      if (out->end_ns[m->wait[w]] > begin) begin = out->end_ns[m->wait[w]];
+    }
+    int64_t end = plim_add_bytes(begin, m->time_ns);
+    out->serial_ns = plim_add_bytes(out->serial_ns, m->time_ns);
+    if (end < 0 || out->serial_ns < 0) {
+      return plim_fail(p->ctx, PLIM_EOVERFLOW, "command %d: the times add up to more than 63 bits hold", c);
+    }
+    out->begin_ns[c] = begin;
+    out->end_ns[c] = free_ns[m->queue] = end;
+    if (end > out->makespan_ns) out->makespan_ns = end;
+    if (p->has_energy) out->energy_joule += m->joule;
+  }
+  for (int32_t d = 0; d < p->n_devices && p->has_energy; d++) {
+    out->energy_joule += p->device[d].idle_watt * ((double)out->makespan_ns * 1e-9);
+  }
+  return PLIM_OK;
+}
+
+/* Sums by command: what begins there, less what ends there. ended [n_spaces][n_commands + 1] zeroed. */
+static plim_status simulate_peaks(const plim_space_plan *p, int64_t *change, int64_t *peak) {
+  int64_t n = (int64_t)p->n_commands + 1;
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    const plim_buffer *b = &p->buffer[i];
+    int64_t *at = change + b->space * n;
+    if (b->bytes > INT64_MAX / 4 || at[b->begin] > INT64_MAX / 4 || at[b->end] < -(INT64_MAX / 4)) {
+      return plim_fail(p->ctx, PLIM_EOVERFLOW, "buffer %d: the bytes add up to more than 62 bits hold", i);
+    }
+    at[b->begin] += b->bytes;
+    at[b->end] -= b->bytes;
+  }
+  for (int32_t s = 0; s < p->n_spaces; s++) {
+    int64_t live = 0;
+    peak[s] = 0;
+    for (int64_t c = 0; c < n; c++) {
+      if (change[s * n + c] > 0 && live > INT64_MAX / 4) {
+        return plim_fail(p->ctx, PLIM_EOVERFLOW, "space %s: the bytes add up to more than 61 bits hold",
+                         p->space[s].name);
+      }
+      live += change[s * n + c];
+      if (live > peak[s]) peak[s] = live;
+    }
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_space_plan_simulate(const plim_space_plan *p, plim_space_figures *out) {
+  int64_t *free_ns = NULL, *change = NULL, n = p->n_spaces * ((int64_t)p->n_commands + 1);
+  plim_status status;
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_queues, sizeof *free_ns, &free_ns));
+  PLIM_CHECK(plim_allocate(p->ctx, n, sizeof *change, &change));
+  PLIM_CHECK(simulate_times(p, free_ns, out));
+  PLIM_CHECK(simulate_peaks(p, change, out->peak_bytes));
+done:
+  plim_release(p->ctx, change, n, sizeof *change);
+  plim_release(p->ctx, free_ns, p->n_queues, sizeof *free_ns);
+  return status;
+}

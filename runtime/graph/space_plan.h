@@ -1,0 +1,129 @@
+/* Plans over spaces and queues: version 2 of the plan document.
+ *
+ * Commands, in an order in which they could run one after another, each on a queue. A command starts when the one
+ * before it on its queue and all of `wait` have ended; nothing else orders two commands. Buffers live [begin, end) in
+ * commands: command `begin` fills the buffer, later ones up to end - 1 may read it. */
+#ifndef PLIM_RUNTIME_GRAPH_SPACE_PLAN_H
+#define PLIM_RUNTIME_GRAPH_SPACE_PLAN_H
+
+#include "runtime/graph/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a plan makes least: its makespan, the sum of the times of all commands, its energy. */
+#define PLIM_OBJECTIVES(X) X(TIME, "time") X(SERIAL, "serial") X(ENERGY, "energy")
+#define PLIM_X(id, name) PLIM_OBJECTIVE_##id,
+typedef enum plim_objective { PLIM_OBJECTIVES(PLIM_X) PLIM_OBJECTIVE_COUNT } plim_objective;
+#undef PLIM_X
+
+/* COLLECTIVE is a reserved word of the format: this version has none. */
+#define PLIM_COMMAND_KINDS(X) X(RUN, "run") X(COPY, "copy")
+#define PLIM_X(id, name) PLIM_COMMAND_##id,
+typedef enum plim_command_kind { PLIM_COMMAND_KINDS(PLIM_X) PLIM_COMMAND_KIND_COUNT } plim_command_kind;
+#undef PLIM_X
+
+typedef struct plim_command {
+  plim_command_kind kind;
+  int32_t op, device;     /* RUN */
+  int32_t n_storages;     /* COPY: > 0 */
+  const int32_t *storage; /* COPY: ascending */
+  int32_t from, to;       /* COPY: spaces */
+  int32_t queue;
+  int32_t n_wait;
+  const int32_t *wait;      /* ascending, earlier commands of other queues */
+  int64_t time_ns;          /* how long it takes */
+  double joule;             /* what it draws; not read where the plan has no energy */
+  int64_t begin_ns, end_ns; /* predicted */
+} plim_command;
+
+typedef struct plim_buffer {
+  int32_t storage, space;
+  int32_t begin, end;
+  int64_t bytes;
+} plim_buffer;
+
+enum { PLIM_SPACE_NAME_BYTES = 32, PLIM_QUEUE_NAME_BYTES = 72 };
+
+typedef struct plim_space_device {
+  char name[PLIM_SPACE_NAME_BYTES];
+  int32_t space; /* whose buffers its runs read and write */
+  double idle_watt;
+} plim_space_device;
+
+typedef struct plim_space {
+  char name[PLIM_SPACE_NAME_BYTES];
+  int64_t budget_bytes; /* INT64_MAX: none */
+  int64_t peak_bytes;
+} plim_space;
+
+typedef struct plim_queue {
+  char name[PLIM_QUEUE_NAME_BYTES];
+  int32_t device; /* whose runs it takes; -1: it takes copies */
+} plim_queue;
+
+typedef struct plim_space_plan {
+  plim_context *ctx;
+  char fingerprint[PLIM_FINGERPRINT_BYTES]; /* of the graph */
+  char planner[32];
+  char plan_class[32]; /* solutions among which it was searched and for which the bound holds */
+  plim_objective objective;
+  int32_t has_energy; /* 1: commands have joule */
+  int32_t n_devices, n_spaces, n_queues, n_commands, n_buffers;
+  const plim_space_device *device;
+  const plim_space *space;
+  const plim_queue *queue;
+  const plim_command *command;
+  const plim_buffer *buffer; /* sorted by begin, then storage, then space */
+  int64_t deadline_ns;       /* INT64_MAX: none */
+  int64_t makespan_ns;       /* the longest path */
+  int64_t serial_ns;         /* the sum of the times of all commands */
+  double energy_joule;       /* of all commands, and of idle devices during the makespan; 0 without energy */
+  double keep_all;           /* the objective of every op once on the fastest device */
+  double bound;              /* no plan of the class has a lower objective; the planner's word */
+  int32_t proved;            /* 1: the objective is the bound */
+} plim_space_plan;
+
+const char *plim_objective_name(plim_objective objective);
+int plim_objective_find(const char *name); /* -1: none */
+
+/* The plan's own objective: makespan, serial time or energy. */
+double plim_space_plan_value(const plim_space_plan *plan);
+
+/* A copy of the parts, with their figures as they stand; buffers are sorted. PLIM_EDATA for parts that could not even
+ * be read: an index out of range, a wait that is no earlier command. */
+PLIM_MUST_USE plim_status plim_space_plan_from_parts(plim_context *ctx, const plim_space_plan *draft,
+                                                     plim_space_plan **out);
+void plim_space_plan_free(plim_space_plan *plan); /* NULL is legal */
+
+/* The simulator: when every command begins and ends, and what follows from it. One function gives all these figures to
+ * planners, checker and devices that compute nothing. O(commands + waits + buffers).
+ *   begin_ns, end_ns  [n_commands]  out
+ *   peak_bytes        [n_spaces]    out  largest sum of buffers that live at one command
+ * PLIM_EOVERFLOW where a sum needs more than 63 bits. */
+typedef struct plim_space_figures {
+  int64_t makespan_ns, serial_ns;
+  double energy_joule;
+  int64_t *begin_ns, *end_ns, *peak_bytes;
+} plim_space_figures;
+PLIM_MUST_USE plim_status plim_space_plan_simulate(const plim_space_plan *plan, plim_space_figures *out);
+
+/* Prove on the partial order of queues and waits that the plan computes the graph within its budgets: every op runs,
+ * effect ops once; a read comes after what filled the buffer and sees the version that program order reads; bytes are
+ * used again only after everything that touches them; figures are the simulator's. It shares no code with a planner.
+ * PLIM_EPLAN with a sentence, PLIM_EDATA when the plan is of another graph. O(commands x queues + buffers log). */
+PLIM_MUST_USE plim_status plim_space_plan_check(plim_context *ctx, const plim_graph *graph,
+                                                const plim_space_plan *plan);
+
+PLIM_MUST_USE plim_status plim_space_plan_save(const plim_space_plan *plan, const char *path);
+PLIM_MUST_USE plim_status plim_space_plan_load(plim_context *ctx, const char *path, plim_space_plan **out);
+
+/* Read a plan of whatever version: exactly one of the two is set. */
+PLIM_MUST_USE plim_status plim_space_plan_load_any(plim_context *ctx, const char *path, plim_plan **plan,
+                                                   plim_space_plan **space_plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,346 @@
+/* Writes and reads plans over spaces. What is read are types and ranges; plim_space_plan_from_parts sees that indices
+ * lead somewhere, plim_space_plan_check what the plan computes. */
+#include "runtime/graph/space_plan_text.h"
+
+#include <string.h>
+
+#include "runtime/base/array.h"
+#include "runtime/graph/document.h"
+#include "runtime/graph/plan_text.h"
+
+enum { VERSION = 2 };
+static const double most_joule = 1e30;
+
+/* ---- writing ---- */
+
+static void write_ids(plim_text *t, const char *key, const int32_t *id, int32_t n) {
+  plim_text_format(t, "\"%s\": [", key);
+  for (int32_t i = 0; i < n; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", id[i]);
+  plim_text_add(t, "]");
+}
+
+static void write_name(plim_text *t, const char *key, const char *name) {
+  plim_text_format(t, "\"%s\": ", key);
+  plim_text_quote(t, name);
+}
+
+static void write_real(plim_text *t, const char *key, double x, int known) {
+  plim_text_format(t, "\"%s\": ", key);
+  if (known) {
+    plim_text_real(t, x);
+  } else {
+    plim_text_add(t, "null");
+  }
+}
+
+static void write_int(plim_text *t, const char *key, int64_t x, int64_t none) {
+  plim_text_format(t, "\"%s\": ", key);
+  plim_document_write_int(t, x, none);
+}
+
+static void begin_row(plim_text *t, int32_t i) {
+  plim_text_add(t, i > 0 ? ",\n    {" : "\n    {");
+}
+
+static void write_command(plim_text *t, const plim_space_plan *p, const plim_command *c) {
+  if (c->kind == PLIM_COMMAND_RUN) {
+    plim_text_format(t, "\"run\": %d, \"device\": %d, ", c->op, c->device);
+  } else {
+    write_ids(t, "copy", c->storage, c->n_storages);
+    plim_text_format(t, ", \"from\": %d, \"to\": %d, ", c->from, c->to);
+  }
+  plim_text_format(t, "\"queue\": %d, ", c->queue);
+  write_ids(t, "wait", c->wait, c->n_wait);
+  plim_text_format(t, ", \"time_ns\": %lld, ", (long long)c->time_ns);
+  write_real(t, "joule", c->joule, p->has_energy);
+  plim_text_format(t, ", \"begin_ns\": %lld, \"end_ns\": %lld}", (long long)c->begin_ns, (long long)c->end_ns);
+}
+
+static void write_places(plim_text *t, const plim_space_plan *p) {
+  plim_text_add(t, "  \"devices\": [");
+  for (int32_t i = 0; i < p->n_devices; i++) {
+    begin_row(t, i);
+    write_name(t, "name", p->device[i].name);
+    plim_text_format(t, ", \"space\": %d, ", p->device[i].space);
+    write_real(t, "idle_watt", p->device[i].idle_watt, 1);
+    plim_text_add(t, "}");
+  }
+  plim_text_add(t, "\n  ],\n  \"spaces\": [");
+  for (int32_t i = 0; i < p->n_spaces; i++) {
+    begin_row(t, i);
+    write_name(t, "name", p->space[i].name);
+    plim_text_add(t, ", ");
+    write_int(t, "budget_bytes", p->space[i].budget_bytes, INT64_MAX);
+    plim_text_format(t, ", \"peak_bytes\": %lld}", (long long)p->space[i].peak_bytes);
+  }
+  plim_text_add(t, "\n  ],\n  \"queues\": [");
+  for (int32_t i = 0; i < p->n_queues; i++) {
+    begin_row(t, i);
+    write_name(t, "name", p->queue[i].name);
+    plim_text_add(t, ", ");
+    write_int(t, "device", p->queue[i].device, -1);
+    plim_text_add(t, "}");
+  }
+}
+
+void plim_space_plan_write(plim_text *t, const plim_space_plan *p) {
+  plim_document_write_version(t, "plan", VERSION);
+  plim_text_format(t, "  \"graph\": \"%s\",\n  ", p->fingerprint);
+  write_name(t, "planner", p->planner);
+  plim_text_add(t, ",\n  ");
+  write_name(t, "class", p->plan_class);
+  plim_text_format(t, ",\n  \"objective\": \"%s\",\n  ", plim_objective_name(p->objective));
+  write_int(t, "deadline_ns", p->deadline_ns, INT64_MAX);
+  plim_text_format(t, ",\n  \"makespan_ns\": %lld,\n  \"serial_ns\": %lld,\n  ", (long long)p->makespan_ns,
+                   (long long)p->serial_ns);
+  write_real(t, "energy_joule", p->energy_joule, p->has_energy);
+  plim_text_add(t, ",\n  ");
+  write_real(t, "keep_all", p->keep_all, 1);
+  plim_text_add(t, ",\n  ");
+  write_real(t, "bound", p->bound, 1);
+  plim_text_format(t, ",\n  \"proved\": %s,\n", p->proved ? "true" : "false");
+  write_places(t, p);
+  plim_text_add(t, "\n  ],\n  \"commands\": [");
+  for (int32_t i = 0; i < p->n_commands; i++) {
+    begin_row(t, i);
+    write_command(t, p, &p->command[i]);
+  }
+  plim_text_add(t, "\n  ],\n  \"buffers\": [");
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    const plim_buffer *b = &p->buffer[i];
+    begin_row(t, i);
+    plim_text_format(t,
+                     "\"storage\": %d, \"space\": %d, \"begin\": %d, \"end\": %d, \"offset\": null, \"bytes\": %lld}",
+                     b->storage, b->space, b->begin, b->end, (long long)b->bytes);
+  }
+  plim_text_add(t, "\n  ]\n}\n");
+}
+
+plim_status plim_space_plan_save(const plim_space_plan *plan, const char *path) {
+  plim_text text = {plan->ctx, NULL, 0, 0, PLIM_OK};
+  plim_space_plan_write(&text, plan);
+  return plim_document_save(&text, path);
+}
+
+/* ---- reading ---- */
+
+typedef struct lists {
+  plim_json *doc;
+  plim_space_plan plan;
+  plim_space_device *device;
+  plim_space *space;
+  plim_queue *queue;
+  plim_command *command;
+  plim_buffer *buffer;
+  int32_t *ids; /* storages and waits of every command; it moves while it grows */
+  int64_t n_ids, cap_ids;
+} lists;
+
+static void free_lists(plim_context *ctx, lists *l) {
+  plim_release(ctx, l->device, l->plan.n_devices, sizeof *l->device);
+  plim_release(ctx, l->space, l->plan.n_spaces, sizeof *l->space);
+  plim_release(ctx, l->queue, l->plan.n_queues, sizeof *l->queue);
+  plim_release(ctx, l->command, l->plan.n_commands, sizeof *l->command);
+  plim_release(ctx, l->buffer, l->plan.n_buffers, sizeof *l->buffer);
+  plim_release(ctx, l->ids, l->cap_ids, sizeof *l->ids);
+}
+
+/* A list of rows and an array for them. The count is set only once the array is there. */
+static plim_json_at begin_list(plim_json_at *root, const char *key, int32_t *count, void *array, size_t size) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(root, key, &n);
+  if (root->doc->status == PLIM_OK) plim_json_take(&list, plim_allocate(root->doc->ctx, n, size, array));
+  if (root->doc->status == PLIM_OK) *count = n;
+  return list;
+}
+
+static void read_devices(plim_json_at *root, lists *l) {
+  plim_json_at list = begin_list(root, "devices", &l->plan.n_devices, &l->device, sizeof *l->device);
+  for (int32_t i = 0; i < l->plan.n_devices && l->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    plim_json_copy(&at, "name", l->device[i].name, sizeof l->device[i].name);
+    l->device[i].space = (int32_t)plim_json_int(&at, "space", 0, INT32_MAX);
+    l->device[i].idle_watt = plim_json_real(&at, "idle_watt", 0, most_joule);
+    plim_json_end(&at);
+  }
+}
+
+static void read_spaces(plim_json_at *root, lists *l) {
+  plim_json_at list = begin_list(root, "spaces", &l->plan.n_spaces, &l->space, sizeof *l->space);
+  for (int32_t i = 0; i < l->plan.n_spaces && l->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    plim_json_copy(&at, "name", l->space[i].name, sizeof l->space[i].name);
+    l->space[i].budget_bytes = plim_json_int_or_null(&at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
+    l->space[i].peak_bytes = plim_json_int(&at, "peak_bytes", 0, INT64_MAX);
+    plim_json_end(&at);
+  }
+}
+
+static void read_queues(plim_json_at *root, lists *l) {
+  plim_json_at list = begin_list(root, "queues", &l->plan.n_queues, &l->queue, sizeof *l->queue);
+  for (int32_t i = 0; i < l->plan.n_queues && l->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    plim_json_copy(&at, "name", l->queue[i].name, sizeof l->queue[i].name);
+    l->queue[i].device = (int32_t)plim_json_int_or_null(&at, "device", 0, INT32_MAX, -1);
+    plim_json_end(&at);
+  }
+}
+
+static int32_t read_ids(plim_json_at *at, const char *key, lists *l) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(at, key, &n);
+  if (l->doc->status != PLIM_OK) return 0;
+  plim_json_take(&list, plim_array_reserve(l->doc->ctx, &l->ids, &l->cap_ids, l->n_ids + n, sizeof *l->ids));
+  for (int32_t i = 0; i < n && l->doc->status == PLIM_OK; i++) {
+    l->ids[l->n_ids++] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  }
+  return n;
+}
+
+static void read_command(plim_json_at *at, lists *l, plim_command *c) {
+  if (plim_json_has(at, "collective")) plim_json_fail(at, "collective", "is reserved: this version has none");
+  c->kind = plim_json_has(at, "copy") ? PLIM_COMMAND_COPY : PLIM_COMMAND_RUN;
+  if (c->kind == PLIM_COMMAND_COPY) {
+    c->n_storages = read_ids(at, "copy", l);
+    c->from = (int32_t)plim_json_int(at, "from", 0, INT32_MAX);
+    c->to = (int32_t)plim_json_int(at, "to", 0, INT32_MAX);
+  } else {
+    c->op = (int32_t)plim_json_int(at, "run", 0, INT32_MAX);
+    c->device = (int32_t)plim_json_int(at, "device", 0, INT32_MAX);
+  }
+  c->queue = (int32_t)plim_json_int(at, "queue", 0, INT32_MAX);
+  c->n_wait = read_ids(at, "wait", l);
+  c->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
+  c->joule = plim_json_real_or_null(at, "joule", 0, most_joule, -1);
+  c->begin_ns = plim_json_int(at, "begin_ns", 0, INT64_MAX);
+  c->end_ns = plim_json_int(at, "end_ns", 0, INT64_MAX);
+  if (l->doc->status == PLIM_OK && l->plan.has_energy != (c->joule >= 0)) {
+    plim_json_fail(at, "joule", "is %s in a plan %s energy", c->joule >= 0 ? "given" : "null",
+                   l->plan.has_energy ? "with" : "without");
+  }
+  plim_json_end(at);
+}
+
+static void read_commands(plim_json_at *root, lists *l) {
+  plim_json_at list = begin_list(root, "commands", &l->plan.n_commands, &l->command, sizeof *l->command);
+  for (int32_t i = 0; i < l->plan.n_commands && l->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    read_command(&at, l, &l->command[i]);
+  }
+  int64_t next = 0;
+  for (int32_t i = 0; i < l->plan.n_commands && l->doc->status == PLIM_OK; i++) {
+    l->command[i].storage = l->ids + next;
+    l->command[i].wait = l->ids + next + l->command[i].n_storages;
+    next += (int64_t)l->command[i].n_storages + l->command[i].n_wait;
+  }
+}
+
+static int sorted(const plim_buffer *a, const plim_buffer *b) {
+  if (a->begin != b->begin) return a->begin < b->begin;
+  return a->storage != b->storage ? a->storage < b->storage : a->space < b->space;
+}
+
+static void read_buffers(plim_json_at *root, lists *l) {
+  plim_json_at list = begin_list(root, "buffers", &l->plan.n_buffers, &l->buffer, sizeof *l->buffer);
+  for (int32_t i = 0; i < l->plan.n_buffers && l->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    plim_buffer *b = &l->buffer[i];
+    b->storage = (int32_t)plim_json_int(&at, "storage", 0, INT32_MAX);
+    b->space = (int32_t)plim_json_int(&at, "space", 0, INT32_MAX);
+    b->begin = (int32_t)plim_json_int(&at, "begin", 0, INT32_MAX);
+    b->end = (int32_t)plim_json_int(&at, "end", 0, INT32_MAX);
+    if (plim_json_int_or_null(&at, "offset", 0, INT64_MAX, -1) >= 0) {
+      plim_json_fail(&at, "offset", "is given: buffers of this version have no addresses");
+    }
+    b->bytes = plim_json_int(&at, "bytes", 0, INT64_MAX);
+    if (i > 0 && !sorted(b - 1, b))
+      plim_json_fail(&at, NULL, "is not sorted by begin, storage, space, or is there twice");
+    plim_json_end(&at);
+  }
+}
+
+static void read_head(plim_json_at *root, plim_space_plan *p) {
+  if (plim_document_read_version(root, "plan", VERSION) != VERSION) {
+    plim_json_fail(root, "version", "is that of a plan without spaces");
+  }
+  plim_document_read_hash(root, "graph", p->fingerprint);
+  plim_json_copy(root, "planner", p->planner, sizeof p->planner);
+  plim_json_copy(root, "class", p->plan_class, sizeof p->plan_class);
+  p->objective = (plim_objective)plim_json_name(root, "objective", plim_objective_find);
+  p->deadline_ns = plim_json_int_or_null(root, "deadline_ns", 0, INT64_MAX - 1, INT64_MAX);
+  p->makespan_ns = plim_json_int(root, "makespan_ns", 0, INT64_MAX);
+  p->serial_ns = plim_json_int(root, "serial_ns", 0, INT64_MAX);
+  p->energy_joule = plim_json_real_or_null(root, "energy_joule", 0, most_joule, -1);
+  p->has_energy = p->energy_joule >= 0;
+  if (!p->has_energy) p->energy_joule = 0;
+  if (p->objective == PLIM_OBJECTIVE_ENERGY && !p->has_energy) plim_json_fail(root, "energy_joule", "is null");
+  p->keep_all = plim_json_real(root, "keep_all", 0, most_joule);
+  p->bound = plim_json_real(root, "bound", 0, most_joule);
+  p->proved = plim_json_bool(root, "proved");
+}
+
+static void read_plan(plim_json *doc, plim_space_plan **out) {
+  lists l = {.doc = doc};
+  plim_json_at root = plim_json_root(doc);
+  read_head(&root, &l.plan);
+  read_devices(&root, &l);
+  read_spaces(&root, &l);
+  read_queues(&root, &l);
+  read_commands(&root, &l);
+  read_buffers(&root, &l);
+  plim_json_end(&root);
+  l.plan.device = l.device;
+  l.plan.space = l.space;
+  l.plan.queue = l.queue;
+  l.plan.command = l.command;
+  l.plan.buffer = l.buffer;
+  if (doc->status == PLIM_OK) plim_json_take(&root, plim_space_plan_from_parts(doc->ctx, &l.plan, out));
+  free_lists(doc->ctx, &l);
+}
+
+plim_status plim_space_plan_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,
+                                  plim_space_plan **out) {
+  plim_json doc;
+  if (plim_document_open(ctx, file, text, bytes, &doc) == PLIM_OK) read_plan(&doc, out);
+  plim_json_close(&doc);
+  return doc.status;
+}
+
+static plim_status parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
+  return plim_space_plan_parse(ctx, file, text, bytes, out);
+}
+
+plim_status plim_space_plan_load(plim_context *ctx, const char *path, plim_space_plan **out) {
+  return plim_document_load(ctx, path, parse, out);
+}
+
+/* ---- either version ---- */
+
+typedef struct either {
+  plim_plan **plan;
+  plim_space_plan **space_plan;
+} either;
+
+/* Is it a plan that says version 2? Whatever else is wrong with a document, the reader of version 1 tells. */
+static int is_over_spaces(plim_context *ctx, const char *file, const char *text, int64_t bytes) {
+  plim_json doc;
+  int yes = 0;
+  if (plim_json_parse(ctx, file, 0, text, bytes, &doc) == PLIM_OK) {
+    const char *kind = json_string_value(json_object_get(doc.root, "plimsoll"));
+    yes = kind && strcmp(kind, "plan") == 0 && json_integer_value(json_object_get(doc.root, "version")) == VERSION;
+  }
+  plim_json_close(&doc);
+  return yes;
+}
+
+static plim_status parse_either(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
+  const either *e = out;
+  if (is_over_spaces(ctx, file, text, bytes)) return plim_space_plan_parse(ctx, file, text, bytes, e->space_plan);
+  return plim_plan_parse(ctx, file, text, bytes, e->plan);
+}
+
+plim_status plim_space_plan_load_any(plim_context *ctx, const char *path, plim_plan **plan,
+                                     plim_space_plan **space_plan) {
+  either e = {plan, space_plan};
+  return plim_document_load(ctx, path, parse_either, &e);
+}
