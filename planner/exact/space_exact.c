@@ -1,0 +1,287 @@
+/* The planners over spaces: a program of their class is built, solved with a gap of zero, read as a sequence, lowered
+ * to commands and checked. A solver's tolerances may let a point pass above a budget: then the program is solved again
+ * for as much less; the bound is the first one's. */
+#include "planner/exact/space_exact.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/exact/solver.h"
+#include "planner/exact/space_model.h"
+#include "planner/exact/space_refusal.h"
+#include "runtime/base/effort.h"
+#include "runtime/base/nearest.h"
+
+enum { ROUNDS = 4 };
+
+typedef struct planner {
+  const char *name, *source, *plan_class;
+  plim_space_class model_class;
+  unsigned objectives; /* bits by plim_objective; the first of the table's order that is set is its own */
+  plim_objective own;
+  int32_t recompute_alone; /* 1: cannot page */
+} planner;
+
+enum { TIME = 1U << PLIM_OBJECTIVE_TIME, SERIAL = 1U << PLIM_OBJECTIVE_SERIAL, ENERGY = 1U << PLIM_OBJECTIVE_ENERGY };
+
+static const planner planners[] = {
+    {"poet", "Patil et al. 2022: recompute and paging by integer programming, least energy", "poet stages",
+     PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0},
+    {"xengine", "Schuler et al. 2022: placement and recompute by integer programming, least sum of times",
+     "placed stages", PLIM_SPACE_XENGINE, SERIAL, PLIM_OBJECTIVE_SERIAL, 1},
+    {"milp", "stages with copies beside compute, by integer programming, least time or energy", "fluid stages",
+     PLIM_SPACE_FLUID, TIME | ENERGY, PLIM_OBJECTIVE_TIME, 0},
+};
+enum { PLANNERS = sizeof planners / sizeof planners[0] };
+
+const char *plim_space_planner_name(int32_t row) {
+  return row >= 0 && row < PLANNERS ? planners[row].name : NULL;
+}
+
+const char *plim_space_planner_source(int32_t row) {
+  return row >= 0 && row < PLANNERS ? planners[row].source : NULL;
+}
+
+plim_space_options plim_space_options_default(void) {
+  return (plim_space_options){.struct_bytes = sizeof(plim_space_options),
+                              .objective = -1,
+                              .page = 1,
+                              .recompute = 1,
+                              .place = 1,
+                              .deadline_ns = INT64_MAX};
+}
+
+typedef struct work {
+  plim_context *ctx;
+  const plim_space_options *options;
+  const planner *planner;
+  plim_space_problem *problem;
+  plim_solver *solver;
+  int64_t *budget; /* [n_spaces] asked for */
+  int64_t *limit;  /* [n_spaces] that the program gets */
+  plim_space_model_options model;
+  int64_t started_ns;
+  double bound; /* of the first program; -INFINITY: none */
+  plim_space_outcome outcome;
+  plim_space_plan *plan;
+} work;
+
+/* ---- what was asked for ---- */
+
+static plim_status find_planner(plim_context *ctx, const plim_space_options *o, const planner **out) {
+  static const char *const by_objective[] = {"milp", "xengine", "poet"};
+  char advice[PLIM_NAME_ADVICE_BYTES];
+  int known = o->objective >= 0 && o->objective < PLIM_OBJECTIVE_COUNT;
+  const char *name = o->planner ? o->planner : by_objective[known ? o->objective : PLIM_OBJECTIVE_TIME];
+  int32_t row = plim_name_find(plim_space_planner_name, name);
+  if (row < 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "no planner over spaces is called \"%s\"%s", name,
+                     plim_name_advice(plim_space_planner_name, name, advice));
+  }
+  *out = &planners[row];
+  if (o->objective < 0 || (known && ((*out)->objectives >> o->objective & 1U))) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "planner %s does not take the objective %s; its own is %s", name,
+                   known ? plim_objective_name((plim_objective)o->objective) : "given",
+                   plim_objective_name((*out)->own));
+}
+
+static plim_status set_deadline(work *w) {
+  const plim_space_options *o = w->options;
+  w->model.deadline_ns = o->deadline_ns;
+  if (!(o->deadline_factor > 0)) return PLIM_OK;
+  if (w->problem->device_ns == INT64_MAX) {
+    return plim_fail(w->ctx, PLIM_EDATA, "a deadline as a factor needs a device that runs every op; there is none");
+  }
+  double ns = floor(o->deadline_factor * (double)w->problem->device_ns + 1e-6);
+  w->model.deadline_ns = ns < 0x1p61 ? (int64_t)ns : INT64_MAX;
+  return PLIM_OK;
+}
+
+static plim_status begin(work *w, const plim_graph *graph, const plim_platform *platform) {
+  const plim_space_options *o = w->options;
+  w->started_ns = plim_now_ns();
+  PLIM_TRY(find_planner(w->ctx, o, &w->planner));
+  assert(w->planner);
+  w->model = (plim_space_model_options){.model_class = w->planner->model_class,
+                                        .objective = o->objective < 0 ? w->planner->own : (plim_objective)o->objective,
+                                        .page = o->page && !w->planner->recompute_alone,
+                                        .recompute = o->recompute,
+                                        .place = o->place};
+  PLIM_TRY(plim_space_problem_make(graph, platform, w->model.objective == PLIM_OBJECTIVE_ENERGY, &w->problem));
+  if (w->model.objective == PLIM_OBJECTIVE_ENERGY && !w->problem->has_energy) {
+    return plim_fail(w->ctx, PLIM_EDATA, "platform %s: its copies have no energy, as their times come from the graph",
+                     platform->name);
+  }
+  PLIM_TRY(plim_allocate(w->ctx, platform->n_spaces, sizeof *w->budget, &w->budget));
+  PLIM_TRY(plim_allocate(w->ctx, platform->n_spaces, sizeof *w->limit, &w->limit));
+  for (int32_t s = 0; s < platform->n_spaces; s++) {
+    w->budget[s] = w->limit[s] = o->budget ? o->budget[s] : platform->space[s].budget_bytes;
+  }
+  w->model.budget = w->limit;
+  PLIM_TRY(set_deadline(w));
+  return plim_solver_open(w->ctx, NULL, &w->solver);
+}
+
+/* ---- solving ---- */
+
+static double seconds_left(const work *w) {
+  int64_t left = plim_effort_left_ns(w->ctx);
+  if (w->options->time_limit_ns > 0) {
+    int64_t own = w->started_ns + w->options->time_limit_ns - plim_now_ns();
+    if (own < left) left = own;
+  }
+  if (left == INT64_MAX) return 0;
+  return left > 10000000 ? (double)left / 1e9 : -1;
+}
+
+static int on_progress(void *user, double objective, double bound) {
+  const work *w = user;
+  plim_progress progress = {.stage = w->planner->name,
+                            .total = -1,
+                            .elapsed_ns = plim_now_ns() - w->started_ns,
+                            .best_percent = -1,
+                            .bound_percent = -1};
+  (void)objective;
+  (void)bound;
+  plim_context_report(w->ctx, &progress);
+  return plim_effort_over(w->ctx, PLIM_EFFORT_LOOK);
+}
+
+plim_status plim_space_solve(plim_context *ctx, plim_solver *solver, const plim_space_model *m, double seconds,
+                             const plim_space_options *o, int (*watch)(void *, double, double), void *user,
+                             plim_solution *solution, double *point) {
+  plim_solve_options options = {.threads = o->threads,
+                                .seconds = seconds,
+                                .steps = o->iterations,
+                                .cutoff = INFINITY,
+                                .on_progress = watch,
+                                .user = user};
+  *solution = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
+  if (seconds >= 0) PLIM_TRY(plim_solver_solve(solver, &m->linear, &options, solution, point));
+  if (plim_context_cancelled(ctx) && !solution->found) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
+  return PLIM_OK;
+}
+
+/* ---- the plan ---- */
+
+static double keep_all(const work *w) {
+  const plim_space_problem *p = w->problem;
+  if (w->model.objective != PLIM_OBJECTIVE_ENERGY) {
+    return (double)(p->device_ns < INT64_MAX ? p->device_ns : p->fastest_ns);
+  }
+  double idle = 0;
+  for (int32_t d = 0; d < p->platform->n_devices; d++) idle += p->platform->device[d].idle_watt;
+  return p->device_joule + idle * ((double)p->device_ns * 1e-9);
+}
+
+/* What the program proves, for the plan's own objective. Copies beside compute need not wait for the end of a stage, so
+ * of fluid stages only every op once is a bound on the makespan. */
+static double plan_bound(const work *w) {
+  const plim_space_problem *p = w->problem;
+  double bound = w->bound;
+  if (w->model.model_class == PLIM_SPACE_FLUID) {
+    double least = 0;
+    for (int32_t i = 0; i < p->n; i++) least += plim_space_run_joule(p, i, 0);
+    bound = w->model.objective == PLIM_OBJECTIVE_ENERGY ? least : (double)p->fastest_ns;
+  }
+  if (w->model.objective == PLIM_OBJECTIVE_ENERGY) {
+    for (int32_t d = 0; d < p->platform->n_devices; d++) {
+      bound += p->platform->device[d].idle_watt * ((double)p->fastest_ns * 1e-9);
+    }
+  }
+  return bound > 0 ? bound : 0;
+}
+
+static plim_status lower(work *w, const plim_space_model *m, const double *point, int proved) {
+  plim_space_events events = {.ctx = w->ctx};
+  plim_space_plan draft = {.objective = w->model.objective,
+                           .deadline_ns = w->model.deadline_ns,
+                           .keep_all = keep_all(w),
+                           .bound = plan_bound(w)};
+  (void)snprintf(draft.planner, sizeof draft.planner, "%s", w->planner->name);
+  (void)snprintf(draft.plan_class, sizeof draft.plan_class, "%s", w->planner->plan_class);
+  plim_space_plan_free(w->plan);
+  w->plan = NULL;
+  plim_status status = plim_space_model_read(m, point, &events);
+  if (status == PLIM_OK) status = plim_space_lower(w->problem, &events, &draft, w->budget, proved, &w->plan);
+  plim_space_events_free(&events);
+  return status;
+}
+
+/* Bytes by which the plan is above a budget; the program's budgets get smaller by as much. */
+static int64_t tighten(work *w) {
+  int64_t excess = 0;
+  for (int32_t s = 0; s < w->plan->n_spaces; s++) {
+    int64_t above = w->plan->space[s].peak_bytes - w->budget[s];
+    if (w->budget[s] == INT64_MAX || above <= 0) continue;
+    w->limit[s] -= above;
+    excess += above;
+  }
+  return excess;
+}
+
+static plim_status take(work *w, const plim_space_model *m, const plim_solution *s, const double *point,
+                        int32_t round) {
+  if (round == 0) {
+    w->bound = s->bound / m->scale;
+    w->outcome =
+        (plim_space_outcome){s->objective / m->scale, s->bound / m->scale, m->linear.n_columns, m->linear.n_rows};
+  }
+  int proved = s->end == PLIM_SOLVE_OPTIMAL && round == 0 && w->model.model_class != PLIM_SPACE_FLUID;
+  return lower(w, m, point, proved);
+}
+
+static plim_status solve_round(work *w, int32_t round, int32_t *found) {
+  plim_space_model *m = NULL;
+  plim_solution s;
+  double *point = NULL;
+  plim_status status;
+  int32_t columns = 0;
+  *found = 0;
+  PLIM_TRY(plim_space_model_make(w->problem, &w->model, &m));
+  columns = m->linear.n_columns;
+  PLIM_CHECK(plim_allocate(w->ctx, columns, sizeof *point, &point));
+  PLIM_CHECK(plim_space_solve(w->ctx, w->solver, m, seconds_left(w), w->options, on_progress, w, &s, point));
+  *found = s.found;
+  if (s.found) {
+    PLIM_CHECK(take(w, m, &s, point, round));
+  } else if (s.end != PLIM_SOLVE_INFEASIBLE) {
+    status = plim_fail(w->ctx, PLIM_ECANCEL, "planner %s found no plan in the time that it had; raise --time-limit",
+                       w->planner->name);
+  }
+done:
+  plim_release(w->ctx, point, columns, sizeof *point);
+  plim_space_model_free(m);
+  return status;
+}
+
+static plim_status run(work *w) {
+  int32_t found = 1;
+  for (int32_t round = 0; round < ROUNDS && found; round++) {
+    PLIM_TRY(solve_round(w, round, &found));
+    if (found && tighten(w) == 0) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
+  }
+  return plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w));
+}
+
+plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
+                                 const plim_space_options *options, plim_space_outcome *outcome,
+                                 plim_space_plan **out) {
+  work w = {.ctx = ctx, .options = options, .bound = -INFINITY};
+  PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
+  plim_status status = begin(&w, graph, platform);
+  if (status == PLIM_OK) status = run(&w);
+  if (status == PLIM_OK) {
+    *out = w.plan;
+    w.plan = NULL;
+    if (outcome) *outcome = w.outcome;
+  }
+  plim_space_plan_free(w.plan);
+  plim_solver_close(w.solver);
+  plim_release(ctx, w.budget, platform->n_spaces, sizeof *w.budget);
+  plim_release(ctx, w.limit, platform->n_spaces, sizeof *w.limit);
+  plim_space_problem_free(w.problem);
+  return status;
+}

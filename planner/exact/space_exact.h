@@ -1,0 +1,53 @@
+/* Plans over spaces and queues by integer programming: recompute, paging and placement.
+ *
+ *   poet     least energy, recompute and paging of one device; the deadline bounds compute. Patil et al., ICML 2022.
+ *   xengine  least sum of times, recompute and placement on several devices, a budget each. Schuler et al., ACM TACO
+ *            2022, with memory counted by device.
+ *   milp     least time or energy, recompute and paging of one device, copies beside compute. */
+#ifndef PLIM_PLANNER_EXACT_SPACE_EXACT_H
+#define PLIM_PLANNER_EXACT_SPACE_EXACT_H
+
+#include "runtime/graph/platform.h"
+#include "runtime/graph/space_plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_space_options {
+  size_t struct_bytes;            /* sizeof(plim_space_options); another: PLIM_EUSAGE */
+  const char *planner;            /* NULL: poet for energy, xengine for serial, else milp */
+  int32_t objective;              /* a plim_objective; -1: the planner's own */
+  int32_t page, recompute, place; /* 0: not allowed */
+  const int64_t *budget;          /* [platform->n_spaces] bytes, INT64_MAX: none; NULL: those of the platform */
+  double deadline_factor;         /* > 0: so many times keep-all on the fastest device */
+  int64_t deadline_ns;            /* INT64_MAX: none */
+  int64_t time_limit_ns;          /* 0: none */
+  int64_t iterations;             /* nodes of the solver's tree; 0: no limit */
+  int32_t threads;
+} plim_space_options;
+
+plim_space_options plim_space_options_default(void);
+
+/* The planners, in order: name and source of row i, NULL after the last. */
+const char *plim_space_planner_name(int32_t row);
+const char *plim_space_planner_source(int32_t row);
+
+/* What the integer program says beside the plan. */
+typedef struct plim_space_outcome {
+  double model_objective; /* of the program, in ns or joule; the plan may be better: it leaves out what nobody needs */
+  double model_bound;
+  int32_t n_columns, n_rows;
+} plim_space_outcome;
+
+/* Make a plan and check it. outcome may be NULL. PLIM_EUSAGE: an unknown planner, an objective that it has not.
+ * PLIM_EDATA: graph and platform do not suit. PLIM_ENOFIT, with the smallest budgets that have a plan, when there is
+ * none. PLIM_EUNSUPPORTED without a solver. PLIM_ECANCEL when nothing was found before a cancel or the time limit. */
+PLIM_MUST_USE plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph,
+                                               const plim_platform *platform, const plim_space_options *options,
+                                               plim_space_outcome *outcome, plim_space_plan **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,82 @@
+/* Integer programs for plans over spaces, in stages: stage t ends with the first run of node t and may run earlier ones
+ * again (Checkmate's frontier-advancing stages). Three classes share columns and memory rows.
+ *
+ *   poet     recompute and paging of one device under an energy objective; copies take no time. Patil et al., POET,
+ *            ICML 2022.
+ *   xengine  recompute and placement on several devices, the sum of all times; a copy may be kept, and the destination
+ *            pays for it. After Schuler et al., XEngine, ACM TACO 2022, whose rows sum memory over devices.
+ *   fluid    recompute and paging of one device on time: in a stage, fractions of copies go on beside compute. */
+#ifndef PLIM_PLANNER_EXACT_SPACE_MODEL_H
+#define PLIM_PLANNER_EXACT_SPACE_MODEL_H
+
+#include "planner/exact/model.h"
+#include "planner/spaces/space_lower.h"
+
+typedef enum plim_space_class { PLIM_SPACE_POET, PLIM_SPACE_XENGINE, PLIM_SPACE_FLUID } plim_space_class;
+
+typedef struct plim_space_model_options {
+  plim_space_class model_class;
+  plim_objective objective;
+  int32_t page, recompute, place; /* 0: not allowed */
+  const int64_t *budget;          /* [n_spaces] bytes, INT64_MAX: none */
+  int64_t deadline_ns;            /* poet: on compute alone; INT64_MAX: none */
+  /* [n_spaces] 1: this budget may be exceeded by a common factor, which is then what is made least; NULL: none */
+  const int32_t *scaled;
+} plim_space_model_options;
+
+typedef struct plim_space_model {
+  const plim_space_problem *problem;
+  const plim_space_model_options *options;
+  plim_model linear;
+  int32_t n, n_devices, n_links;
+  double scale;  /* of the objective: the program minimises objective x scale */
+  int32_t *last; /* [n] last stage in which the node's output is of use */
+  /* columns, [plane][t][i], -1: none */
+  int32_t *run, *keep; /* [n_devices] */
+  int32_t *arrive;     /* xengine: [n_links] copies within the stage */
+  int32_t *stored;     /* poet: in the page space at the start of the stage; fluid: the share of it that is there */
+  int32_t *out, *in;   /* poet: copied in the stage; fluid: the share that is */
+  int32_t *whole;      /* fluid: the page space has all of it */
+  int32_t *reload;     /* fluid: a buffer is reserved for it */
+  int32_t *loaded;     /* fluid: the share that came back already */
+  int32_t *release;    /* [n_devices] first of the columns "released after reader k", in order of readers */
+  int32_t *used;       /* [n_devices] bytes in use at run i of stage t, as a share of the budget */
+  int32_t factor;      /* column of the common factor, -1: none */
+  int32_t page_out, page_in; /* links; -1: none */
+} plim_space_model;
+
+/* Build. PLIM_EDATA where the class has no use for such a platform; PLIM_EUNSUPPORTED where the program would be too
+ * large. */
+PLIM_MUST_USE plim_status plim_space_model_make(const plim_space_problem *problem,
+                                                const plim_space_model_options *options, plim_space_model **out);
+void plim_space_model_free(plim_space_model *model); /* NULL is legal */
+
+/* The sequence of a point. */
+PLIM_MUST_USE plim_status plim_space_model_read(const plim_space_model *model, const double *point,
+                                                plim_space_events *out);
+
+/* ---- the classes, for space_model.c ---- */
+void plim_space_poet_rows(plim_space_model *model);
+void plim_space_xengine_rows(plim_space_model *model);
+void plim_space_fluid_rows(plim_space_model *model);
+void plim_space_poet_columns(plim_space_model *model);
+void plim_space_xengine_columns(plim_space_model *model);
+void plim_space_fluid_columns(plim_space_model *model);
+
+/* A run needs its inputs in its device's space: kept there, made there or arrived there. */
+void plim_space_need_inputs(plim_space_model *model);
+/* What a copy adds to the objective. */
+double plim_space_link_cost(const plim_space_model *model, int32_t node, int32_t link);
+/* The row a + b + ... <= 0: `minus` columns have the coefficient -1; columns -1 are left out. */
+void plim_space_at_most(plim_space_model *model, int32_t column, int32_t n, const int32_t *minus);
+
+/* What a class needs to build rows. */
+static inline int64_t plim_space_cell(const plim_space_model *m, int32_t plane, int32_t t, int32_t i) {
+  return ((int64_t)plane * m->n + t) * m->n + i;
+}
+/* May the output of node i be of use at stage t? Then it may run there, or be there. */
+static inline int plim_space_useful(const plim_space_model *m, int32_t t, int32_t i) {
+  return t == i || (t > i && t <= m->last[i]);
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* The same program, with a column in place of some budgets: how many times the budget is used. */
+#include "planner/exact/space_refusal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDS = 1024 };
+
+/* The least factor on the budgets of the spaces in `scaled`; INFINITY: there is none, however large; NAN: not found. */
+static plim_status least_factor(const plim_space_problem *problem, plim_solver *solver,
+                                const plim_space_model_options *model, const int32_t *scaled,
+                                const plim_space_options *options, double seconds, double *out) {
+  plim_context *ctx = problem->ctx;
+  plim_space_model_options asked = *model;
+  plim_space_model *m = NULL;
+  plim_solution s;
+  double *point = NULL;
+  int32_t columns = 0;
+  plim_status status;
+  asked.scaled = scaled;
+  *out = NAN;
+  PLIM_TRY(plim_space_model_make(problem, &asked, &m));
+  columns = m->linear.n_columns;
+  PLIM_CHECK(plim_allocate(ctx, columns, sizeof *point, &point));
+  PLIM_CHECK(plim_space_solve(ctx, solver, m, seconds, options, NULL, NULL, &s, point));
+  if (s.end == PLIM_SOLVE_INFEASIBLE) *out = INFINITY;
+  if (s.end == PLIM_SOLVE_OPTIMAL && s.found) *out = point[m->factor];
+done:
+  plim_release(ctx, point, columns, sizeof *point);
+  plim_space_model_free(m);
+  return status;
+}
+
+static void append(char words[WORDS], const char *text) {
+  size_t used = strlen(words);
+  (void)snprintf(words + used, WORDS - used, "%s", text);
+}
+
+/* The budget that a factor of it comes to: whole multiples of the unit of all sizes. */
+static int64_t scaled_bytes(const plim_space_problem *p, int64_t budget, double factor) {
+  double units = ceil(fmax(1, floor((double)budget / (double)p->bytes_unit)) * factor - 1e-6);
+  return units < 0x1p61 / (double)p->bytes_unit ? (int64_t)units * p->bytes_unit : INT64_MAX;
+}
+
+static void tell_alone(const plim_space_problem *p, int32_t space, int64_t budget, double factor, char words[WORDS]) {
+  char text[160];
+  const char *name = p->platform->space[space].name;
+  if (isnan(factor)) {
+    (void)snprintf(text, sizeof text, "; the smallest %s with the others as given was not found in time", name);
+  } else if (isinf(factor)) {
+    (void)snprintf(text, sizeof text, "; with the others as given no size of %s has a plan", name);
+  } else {
+    (void)snprintf(text, sizeof text, "; with the others as given %s needs %lld bytes", name,
+                   (long long)scaled_bytes(p, budget, factor));
+  }
+  append(words, text);
+}
+
+static void tell_common(double factor, char words[WORDS]) {
+  char text[160];
+  if (isnan(factor)) {
+    (void)snprintf(text, sizeof text, "the smallest factor on them that has a plan was not found in time");
+  } else if (isinf(factor)) {
+    (void)snprintf(text, sizeof text, "no larger budgets have one: the deadline or the switches leave none");
+  } else {
+    (void)snprintf(text, sizeof text, "all of them times %.6g have one", ceil(factor * 1e6 - 1e-3) / 1e6);
+  }
+  append(words, text);
+}
+
+plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *solver,
+                              const plim_space_model_options *model, const int64_t *budget,
+                              const plim_space_options *options, double seconds) {
+  plim_context *ctx = problem->ctx;
+  const plim_platform *p = problem->platform;
+  plim_space_model_options asked = *model;
+  char words[WORDS] = "", given[WORDS] = "", text[96];
+  int32_t *scaled = NULL, named = 0;
+  double factor;
+  plim_status status;
+  asked.budget = budget;
+  PLIM_TRY(plim_allocate(ctx, p->n_spaces, sizeof *scaled, &scaled));
+  for (int32_t s = 0; s < p->n_spaces; s++) {
+    if (budget[s] == INT64_MAX) continue;
+    scaled[s] = 1;
+    (void)snprintf(text, sizeof text, "%s%s=%lld", named++ ? "," : "", p->space[s].name, (long long)budget[s]);
+    append(given, text);
+  }
+  PLIM_CHECK(least_factor(problem, solver, &asked, scaled, options, seconds, &factor));
+  tell_common(factor, words);
+  for (int32_t s = 0; s < p->n_spaces && named > 0; s++) {
+    if (budget[s] == INT64_MAX) continue;
+    memset(scaled, 0, (size_t)p->n_spaces * sizeof *scaled);
+    scaled[s] = 1;
+    PLIM_CHECK(least_factor(problem, solver, &asked, scaled, options, seconds, &factor));
+    tell_alone(problem, s, budget[s], factor, words);
+  }
+  status = plim_fail(ctx, PLIM_ENOFIT, "no plan of '%s' fits into %s%s: %s", problem->graph->name,
+                     named ? given : "unlimited memory", model->deadline_ns < INT64_MAX ? " within the deadline" : "",
+                     words);
+done:
+  plim_release(ctx, scaled, p->n_spaces, sizeof *scaled);
+  return status;
+}

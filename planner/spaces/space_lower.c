@@ -1,0 +1,417 @@
+/* The sequence is walked three times: forward for what each event opens and reads, backward for what is needed, forward
+ * again for commands, buffers and waits.
+ *
+ * Waits: a command follows what filled the buffers that it reads and, in the space that it fills, everything that
+ * touched a buffer that ended before it in the sequence. So at whatever speed the queues run, the buffers that live at
+ * one moment are some of those that live at one command, and the peak over commands holds. Clocks
+ * [n_commands][n_queues] as in the checker leave out what follows already. */
+#include "planner/spaces/space_lower.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/array.h"
+
+/* A buffer of the sequence. */
+typedef struct open_buffer {
+  int32_t node, space;
+  int32_t filler, last; /* events: the one that fills it, the last needed one that touches it */
+  int32_t drop;         /* event that drops it, INT32_MAX: none */
+  int32_t needed, copied;
+} open_buffer;
+
+typedef struct lowering {
+  plim_context *ctx;
+  const plim_space_problem *problem;
+  const plim_space_events *events;
+  int64_t n_events;
+  int32_t n_queues;
+  int32_t *link_queue; /* [n_links] */
+  int32_t *open;       /* [n_spaces][n] index of the open buffer + 1 */
+  int32_t *filled;     /* [n_events] index of the buffer that the event fills, -1 */
+  int32_t *first_read; /* [n_events + 1] into read */
+  int32_t *read;       /* buffers that the events read */
+  int64_t n_read, room_read;
+  open_buffer *buffer;
+  int64_t n_buffers, room_buffers;
+  int32_t *ran;         /* [n] event of the first run + 1 */
+  int32_t *command_of;  /* [n_events + 1] commands before the event */
+  plim_space_plan plan; /* being made */
+  plim_space_device *device;
+  plim_space *space;
+  plim_queue *queue;
+  plim_command *command;                                       /* [n_events] */
+  plim_buffer *row;                                            /* [n_buffers] */
+  int32_t *storage;                                            /* [n_events] one a copy */
+  int32_t *wait;                                               /* [n_events][n_queues] */
+  int32_t *clock, *place, *touched, *released, *last_of_queue; /* as in the checker */
+  int32_t *need;                                               /* [n_queues] scratch */
+} lowering;
+
+void plim_space_events_add(plim_space_events *e, plim_space_event_kind kind, int32_t node, int32_t at) {
+  if (e->status == PLIM_OK) e->status = plim_array_reserve(e->ctx, &e->event, &e->room, e->n + 1, sizeof *e->event);
+  if (e->status == PLIM_OK) e->event[e->n++] = (plim_space_event){kind, node, at};
+}
+
+void plim_space_events_free(plim_space_events *e) {
+  plim_release(e->ctx, e->event, e->room, sizeof *e->event);
+  *e = (plim_space_events){.ctx = e->ctx};
+}
+
+/* ---- forward: buffers ---- */
+
+static int32_t *open_of(const lowering *l, int32_t space, int32_t node) {
+  return &l->open[(int64_t)space * l->problem->n + node];
+}
+
+static plim_status fill(lowering *l, int32_t e, int32_t node, int32_t space) {
+  PLIM_TRY(plim_array_reserve(l->ctx, &l->buffer, &l->room_buffers, l->n_buffers + 1, sizeof *l->buffer));
+  l->buffer[l->n_buffers] = (open_buffer){.node = node, .space = space, .filler = e, .last = e, .drop = INT32_MAX};
+  l->filled[e] = (int32_t)l->n_buffers;
+  *open_of(l, space, node) = (int32_t)++l->n_buffers;
+  return PLIM_OK;
+}
+
+static plim_status note_read(lowering *l, int32_t e, int32_t node, int32_t space) {
+  int32_t open = *open_of(l, space, node);
+  if (open == 0) {
+    return plim_fail(l->ctx, PLIM_EPLAN, "event %d reads the output of op %d, which is not in space %d", e, node,
+                     space);
+  }
+  PLIM_TRY(plim_array_reserve(l->ctx, &l->read, &l->room_read, l->n_read + 1, sizeof *l->read));
+  l->read[l->n_read++] = open - 1;
+  return PLIM_OK;
+}
+
+static plim_status walk_event(lowering *l, int32_t e) {
+  const plim_space_event *v = &l->events->event[e];
+  const plim_platform *platform = l->problem->platform;
+  if (v->kind == PLIM_SPACE_DROP) {
+    int32_t *open = open_of(l, v->at, v->node);
+    if (*open > 0) l->buffer[*open - 1].drop = e;
+    *open = 0;
+    return PLIM_OK;
+  }
+  int32_t to = v->kind == PLIM_SPACE_RUN ? platform->device[v->at].space : platform->link[v->at].to;
+  if (*open_of(l, to, v->node) > 0) return PLIM_OK;
+  if (v->kind == PLIM_SPACE_COPY) {
+    PLIM_TRY(note_read(l, e, v->node, platform->link[v->at].from));
+  } else {
+    const plim_space_node *node = &l->problem->node[v->node];
+    for (int32_t i = 0; i < node->n_preds; i++) PLIM_TRY(note_read(l, e, node->pred[i], to));
+    if (l->ran[v->node] == 0) l->ran[v->node] = e + 1;
+  }
+  return fill(l, e, v->node, to);
+}
+
+static plim_status walk_events(lowering *l) {
+  for (int32_t e = 0; e < l->n_events; e++) {
+    l->filled[e] = -1;
+    l->first_read[e] = (int32_t)l->n_read;
+    if (l->n_read > INT32_MAX / 2) return plim_fail(l->ctx, PLIM_EOVERFLOW, "the plan has too many reads");
+    PLIM_TRY(walk_event(l, e));
+  }
+  l->first_read[l->n_events] = (int32_t)l->n_read;
+  return PLIM_OK;
+}
+
+/* ---- backward: what is needed ---- */
+
+static int is_needed(const lowering *l, int32_t e) {
+  if (l->filled[e] < 0) return 0;
+  return l->buffer[l->filled[e]].needed ||
+         (l->events->event[e].kind == PLIM_SPACE_RUN && l->ran[l->events->event[e].node] == e + 1);
+}
+
+static void mark_needed(lowering *l) {
+  for (int32_t e = (int32_t)l->n_events - 1; e >= 0; e--) {
+    if (!is_needed(l, e)) {
+      l->filled[e] = -1;
+      continue;
+    }
+    l->buffer[l->filled[e]].needed = 1;
+    for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
+      open_buffer *b = &l->buffer[l->read[i]];
+      b->needed = 1;
+      if (b->last < e) b->last = e;
+      if (l->events->event[e].kind == PLIM_SPACE_COPY) b->copied = 1;
+    }
+  }
+}
+
+/* ---- places ---- */
+
+static void name_queue(lowering *l, const char *from, const char *to, int32_t device) {
+  plim_queue *q = &l->queue[l->n_queues++];
+  (void)snprintf(q->name, sizeof q->name, "%s%s%s", from, to[0] ? ">" : "", to);
+  q->device = device;
+}
+
+/* A queue a device, and one a link, which links without duplex share with their opposite. */
+static void make_places(lowering *l, const int64_t *budget) {
+  const plim_platform *p = l->problem->platform;
+  for (int32_t d = 0; d < p->n_devices; d++) {
+    memcpy(l->device[d].name, p->device[d].name, sizeof l->device[d].name);
+    l->device[d].space = p->device[d].space;
+    l->device[d].idle_watt = p->device[d].idle_watt;
+    name_queue(l, p->device[d].name, "", d);
+  }
+  for (int32_t s = 0; s < p->n_spaces; s++) {
+    memcpy(l->space[s].name, p->space[s].name, sizeof l->space[s].name);
+    l->space[s].budget_bytes = budget[s];
+  }
+  for (int32_t k = 0; k < p->n_links; k++) {
+    int32_t back = plim_platform_find_link(p, p->link[k].to, p->link[k].from);
+    if (back >= 0 && back < k && !(p->link[k].duplex && p->link[back].duplex)) {
+      l->link_queue[k] = l->link_queue[back];
+      continue;
+    }
+    l->link_queue[k] = l->n_queues;
+    name_queue(l, p->space[p->link[k].from].name, p->space[p->link[k].to].name, -1);
+  }
+}
+
+/* ---- forward: commands ---- */
+
+static int32_t *clock_of(const lowering *l, int32_t c) {
+  return l->clock + (int64_t)c * l->n_queues;
+}
+
+static void join(int32_t *to, const int32_t *from, int32_t n) {
+  for (int32_t q = 0; q < n; q++) {
+    if (from[q] > to[q]) to[q] = from[q];
+  }
+}
+
+/* Command c waits for the commands that `need` says, less those that it follows already; the latest first, as it may
+ * bring others with it. at [n_queues][..]: command at a place of a queue is found by walking back from the last. */
+static void add_waits(lowering *l, int32_t c) {
+  plim_command *m = &l->command[c];
+  int32_t *wait = l->wait + (int64_t)c * l->n_queues, *clock = clock_of(l, c);
+  m->wait = wait;
+  for (int32_t w = c - 1; w >= 0; w--) {
+    int32_t q = l->command[w].queue, missing = 0;
+    for (int32_t k = 0; k < l->n_queues; k++) missing |= l->need[k] > clock[k];
+    if (!missing) break;
+    if (l->place[w] != l->need[q] || l->need[q] <= clock[q]) continue;
+    wait[m->n_wait++] = w;
+    join(clock, clock_of(l, w), l->n_queues);
+    if (clock[q] < l->place[w]) clock[q] = l->place[w];
+  }
+  for (int32_t i = 0; i < m->n_wait / 2; i++) {
+    int32_t other = wait[m->n_wait - 1 - i];
+    wait[m->n_wait - 1 - i] = wait[i];
+    wait[i] = other;
+  }
+}
+
+static void set_command(lowering *l, int32_t c, const plim_space_event *v) {
+  const plim_space_problem *p = l->problem;
+  plim_command *m = &l->command[c];
+  if (v->kind == PLIM_SPACE_RUN) {
+    *m = (plim_command){.kind = PLIM_COMMAND_RUN, .op = v->node, .device = v->at, .queue = v->at};
+    m->time_ns = plim_space_run_ns(p, v->node, v->at);
+    m->joule = plim_space_run_joule(p, v->node, v->at);
+    return;
+  }
+  l->storage[c] = p->node[v->node].storage;
+  *m = (plim_command){.kind = PLIM_COMMAND_COPY, .n_storages = 1, .storage = &l->storage[c]};
+  m->from = p->platform->link[v->at].from;
+  m->to = p->platform->link[v->at].to;
+  m->queue = l->link_queue[v->at];
+  m->time_ns = plim_space_copy_ns(p, v->node, v->at);
+  m->joule = plim_space_copy_joule(p, v->node, v->at);
+}
+
+/* The event after which a buffer has ended. */
+static int32_t end_event(const open_buffer *b) {
+  return b->copied && b->drop > b->last && b->drop < INT32_MAX ? b->drop : b->last;
+}
+
+typedef struct ended {
+  int32_t event, buffer;
+} ended;
+
+static int by_event(const void *a, const void *b) {
+  const ended *x = a, *y = b;
+  if (x->event != y->event) return x->event < y->event ? -1 : 1;
+  return (x->buffer > y->buffer) - (x->buffer < y->buffer);
+}
+
+static void emit_command(lowering *l, int32_t e, int32_t c) {
+  const plim_space_event *v = &l->events->event[e];
+  set_command(l, c, v);
+  const plim_command *m = &l->command[c];
+  int32_t previous = l->last_of_queue[m->queue] - 1, space = l->buffer[l->filled[e]].space;
+  l->place[c] = previous < 0 ? 1 : l->place[previous] + 1;
+  if (previous >= 0) {
+    join(clock_of(l, c), clock_of(l, previous), l->n_queues);
+    clock_of(l, c)[m->queue] = l->place[previous];
+  }
+  memcpy(l->need, l->released + (int64_t)space * l->n_queues, (size_t)l->n_queues * sizeof *l->need);
+  for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
+    int32_t filler = l->command_of[l->buffer[l->read[i]].filler];
+    int32_t *need = &l->need[l->command[filler].queue];
+    if (l->place[filler] > *need) *need = l->place[filler];
+  }
+  add_waits(l, c);
+  l->last_of_queue[m->queue] = c + 1;
+  l->touched[(int64_t)l->filled[e] * l->n_queues + m->queue] = l->place[c];
+  for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
+    l->touched[(int64_t)l->read[i] * l->n_queues + m->queue] = l->place[c];
+  }
+}
+
+/* Commands in the order of the events; what ended before an event is released before it. */
+static void emit_commands(lowering *l, const ended *end, int64_t n_end) {
+  int32_t c = 0;
+  int64_t next = 0;
+  for (int32_t e = 0; e < l->n_events; e++) {
+    l->command_of[e] = c;
+    for (; next < n_end && end[next].event < e; next++) {
+      int32_t b = end[next].buffer;
+      join(l->released + (int64_t)l->buffer[b].space * l->n_queues, l->touched + (int64_t)b * l->n_queues, l->n_queues);
+    }
+    if (l->filled[e] >= 0) emit_command(l, e, c++);
+  }
+  l->command_of[l->n_events] = c;
+  l->plan.n_commands = c;
+}
+
+static plim_status emit_order(lowering *l) {
+  ended *end = NULL;
+  int64_t n = 0;
+  PLIM_TRY(plim_allocate(l->ctx, l->n_buffers, sizeof *end, &end));
+  for (int32_t b = 0; b < l->n_buffers; b++) {
+    if (l->filled[l->buffer[b].filler] == b) end[n++] = (ended){end_event(&l->buffer[b]), b};
+  }
+  qsort(end, (size_t)n, sizeof *end, by_event);
+  emit_commands(l, end, n);
+  for (int64_t i = 0; i < n; i++) {
+    const open_buffer *b = &l->buffer[end[i].buffer];
+    plim_buffer *row = &l->row[l->plan.n_buffers++];
+    *row = (plim_buffer){.storage = l->problem->node[b->node].storage, .space = b->space};
+    row->bytes = l->problem->node[b->node].bytes;
+    row->begin = l->command_of[b->filler];
+    row->end = l->command_of[end[i].event + (end[i].event == b->last)];
+    if (row->end <= l->command_of[b->last]) row->end = l->command_of[b->last] + 1;
+  }
+  plim_release(l->ctx, end, l->n_buffers, sizeof *end);
+  return PLIM_OK;
+}
+
+/* ---- the plan ---- */
+
+static plim_status finish(lowering *l, const plim_space_plan *draft, int proved, plim_space_plan **out) {
+  plim_space_plan *p = &l->plan;
+  plim_space_figures f = {.makespan_ns = 0};
+  plim_status status;
+  p->n_devices = l->problem->platform->n_devices;
+  p->n_spaces = l->problem->platform->n_spaces;
+  p->n_queues = l->n_queues;
+  p->device = l->device;
+  p->space = l->space;
+  p->queue = l->queue;
+  p->command = l->command;
+  p->buffer = l->row;
+  PLIM_CHECK(plim_allocate(l->ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
+  PLIM_CHECK(plim_allocate(l->ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
+  PLIM_CHECK(plim_allocate(l->ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
+  PLIM_CHECK(plim_space_plan_simulate(p, &f));
+  for (int32_t c = 0; c < p->n_commands; c++) {
+    l->command[c].begin_ns = f.begin_ns[c];
+    l->command[c].end_ns = f.end_ns[c];
+  }
+  for (int32_t s = 0; s < p->n_spaces; s++) l->space[s].peak_bytes = f.peak_bytes[s];
+  p->makespan_ns = f.makespan_ns;
+  p->serial_ns = f.serial_ns;
+  p->energy_joule = f.energy_joule;
+  double value = plim_space_plan_value(p);
+  p->proved = proved && draft->bound * (1 + 1e-6) >= value;
+  p->bound = draft->bound < value && !p->proved ? draft->bound : value;
+  PLIM_CHECK(plim_space_plan_from_parts(l->ctx, p, out));
+done:
+  plim_release(l->ctx, f.begin_ns, p->n_commands, sizeof *f.begin_ns);
+  plim_release(l->ctx, f.end_ns, p->n_commands, sizeof *f.end_ns);
+  plim_release(l->ctx, f.peak_bytes, p->n_spaces, sizeof *f.peak_bytes);
+  return status;
+}
+
+static plim_status allocate_walk(lowering *l) {
+  const plim_platform *p = l->problem->platform;
+  int64_t queues = (int64_t)p->n_devices + p->n_links;
+  PLIM_TRY(plim_allocate(l->ctx, p->n_links, sizeof *l->link_queue, &l->link_queue));
+  PLIM_TRY(plim_allocate(l->ctx, (int64_t)p->n_spaces * l->problem->n, sizeof *l->open, &l->open));
+  PLIM_TRY(plim_allocate(l->ctx, l->n_events, sizeof *l->filled, &l->filled));
+  PLIM_TRY(plim_allocate(l->ctx, l->n_events + 1, sizeof *l->first_read, &l->first_read));
+  PLIM_TRY(plim_allocate(l->ctx, l->problem->n, sizeof *l->ran, &l->ran));
+  PLIM_TRY(plim_allocate(l->ctx, l->n_events + 1, sizeof *l->command_of, &l->command_of));
+  PLIM_TRY(plim_allocate(l->ctx, p->n_devices, sizeof *l->device, &l->device));
+  PLIM_TRY(plim_allocate(l->ctx, p->n_spaces, sizeof *l->space, &l->space));
+  PLIM_TRY(plim_allocate(l->ctx, queues, sizeof *l->queue, &l->queue));
+  return PLIM_OK;
+}
+
+static plim_status allocate_commands(lowering *l) {
+  int64_t marks = plim_mul_bytes(l->n_events, l->n_queues);
+  PLIM_TRY(plim_allocate(l->ctx, l->n_events, sizeof *l->command, &l->command));
+  PLIM_TRY(plim_allocate(l->ctx, l->n_events, sizeof *l->storage, &l->storage));
+  PLIM_TRY(plim_allocate(l->ctx, l->n_events, sizeof *l->place, &l->place));
+  PLIM_TRY(plim_allocate(l->ctx, l->n_buffers, sizeof *l->row, &l->row));
+  PLIM_TRY(plim_allocate(l->ctx, marks, sizeof *l->wait, &l->wait));
+  PLIM_TRY(plim_allocate(l->ctx, marks, sizeof *l->clock, &l->clock));
+  PLIM_TRY(plim_allocate(l->ctx, l->n_buffers * l->n_queues, sizeof *l->touched, &l->touched));
+  PLIM_TRY(
+      plim_allocate(l->ctx, (int64_t)l->problem->platform->n_spaces * l->n_queues, sizeof *l->released, &l->released));
+  PLIM_TRY(plim_allocate(l->ctx, l->n_queues, sizeof *l->last_of_queue, &l->last_of_queue));
+  return plim_allocate(l->ctx, l->n_queues, sizeof *l->need, &l->need);
+}
+
+static void free_all(lowering *l) {
+  const plim_platform *p = l->problem->platform;
+  int64_t queues = (int64_t)p->n_devices + p->n_links, marks = plim_mul_bytes(l->n_events, l->n_queues);
+  plim_release(l->ctx, l->link_queue, p->n_links, sizeof *l->link_queue);
+  plim_release(l->ctx, l->open, (int64_t)p->n_spaces * l->problem->n, sizeof *l->open);
+  plim_release(l->ctx, l->filled, l->n_events, sizeof *l->filled);
+  plim_release(l->ctx, l->first_read, l->n_events + 1, sizeof *l->first_read);
+  plim_release(l->ctx, l->ran, l->problem->n, sizeof *l->ran);
+  plim_release(l->ctx, l->command_of, l->n_events + 1, sizeof *l->command_of);
+  plim_release(l->ctx, l->device, p->n_devices, sizeof *l->device);
+  plim_release(l->ctx, l->space, p->n_spaces, sizeof *l->space);
+  plim_release(l->ctx, l->queue, queues, sizeof *l->queue);
+  plim_release(l->ctx, l->read, l->room_read, sizeof *l->read);
+  plim_release(l->ctx, l->buffer, l->room_buffers, sizeof *l->buffer);
+  plim_release(l->ctx, l->command, l->n_events, sizeof *l->command);
+  plim_release(l->ctx, l->storage, l->n_events, sizeof *l->storage);
+  plim_release(l->ctx, l->place, l->n_events, sizeof *l->place);
+  plim_release(l->ctx, l->row, l->n_buffers, sizeof *l->row);
+  plim_release(l->ctx, l->wait, marks, sizeof *l->wait);
+  plim_release(l->ctx, l->clock, marks, sizeof *l->clock);
+  plim_release(l->ctx, l->touched, l->n_buffers * l->n_queues, sizeof *l->touched);
+  plim_release(l->ctx, l->released, (int64_t)p->n_spaces * l->n_queues, sizeof *l->released);
+  plim_release(l->ctx, l->last_of_queue, l->n_queues, sizeof *l->last_of_queue);
+  plim_release(l->ctx, l->need, l->n_queues, sizeof *l->need);
+}
+
+plim_status plim_space_lower(const plim_space_problem *problem, const plim_space_events *events,
+                             const plim_space_plan *draft, const int64_t *budget, int proved, plim_space_plan **out) {
+  lowering l = {.ctx = problem->ctx, .problem = problem, .events = events, .n_events = events->n, .plan = *draft};
+  plim_status status;
+  PLIM_TRY(events->status);
+  if (events->n >= INT32_MAX) return plim_fail(l.ctx, PLIM_EOVERFLOW, "the sequence has too many events");
+  l.plan.ctx = l.ctx;
+  l.plan.n_buffers = 0;
+  l.plan.has_energy = problem->has_energy;
+  memcpy(l.plan.fingerprint, problem->graph->fingerprint, sizeof l.plan.fingerprint);
+  PLIM_CHECK(allocate_walk(&l));
+  make_places(&l, budget);
+  PLIM_CHECK(walk_events(&l));
+  mark_needed(&l);
+  PLIM_CHECK(allocate_commands(&l));
+  PLIM_CHECK(emit_order(&l));
+  PLIM_CHECK(finish(&l, draft, proved, out));
+done:
+  free_all(&l);
+  return status;
+}

@@ -1,0 +1,213 @@
+/* Costs come from the graph where it carries them for these devices, else from FLOP and the platform's rates. */
+#include "planner/spaces/space_problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/base/integers.h"
+
+static const double most_ns = 0x1p60;
+
+static plim_status allocate(plim_space_problem *p) {
+  int64_t runs = (int64_t)p->n * p->platform->n_devices, copies = (int64_t)p->n * p->platform->n_links;
+  for (int32_t o = 0; o < p->n; o++) p->n_edges += p->graph->op[o].n_reads;
+  p->n_ids = 2 * (int64_t)p->n_edges;
+  PLIM_TRY(plim_allocate(p->ctx, p->n, sizeof *p->node, &p->node));
+  PLIM_TRY(plim_allocate(p->ctx, runs, sizeof *p->run_ns, &p->run_ns));
+  PLIM_TRY(plim_allocate(p->ctx, runs, sizeof *p->run_joule, &p->run_joule));
+  PLIM_TRY(plim_allocate(p->ctx, copies, sizeof *p->copy_ns, &p->copy_ns));
+  PLIM_TRY(plim_allocate(p->ctx, copies, sizeof *p->copy_joule, &p->copy_joule));
+  return plim_allocate(p->ctx, p->n_ids, sizeof *p->ids, &p->ids);
+}
+
+void plim_space_problem_free(plim_space_problem *p) {
+  if (!p) return;
+  int64_t runs = (int64_t)p->n * p->platform->n_devices, copies = (int64_t)p->n * p->platform->n_links;
+  plim_release(p->ctx, p->node, p->n, sizeof *p->node);
+  plim_release(p->ctx, p->run_ns, runs, sizeof *p->run_ns);
+  plim_release(p->ctx, p->run_joule, runs, sizeof *p->run_joule);
+  plim_release(p->ctx, p->copy_ns, copies, sizeof *p->copy_ns);
+  plim_release(p->ctx, p->copy_joule, copies, sizeof *p->copy_joule);
+  plim_release(p->ctx, p->ids, p->n_ids, sizeof *p->ids);
+  plim_release(p->ctx, p, 1, sizeof *p);
+}
+
+/* ---- nodes ---- */
+
+static plim_status need_simple(const plim_space_problem *p, int32_t o) {
+  const plim_op *op = &p->graph->op[o];
+  int simple = op->cls == PLIM_OP_PURE && op->n_writes == 1 && op->n_updates == 0;
+  for (int32_t i = 0; simple && i < op->n_reads; i++) simple = p->graph->storage[op->reads[i]].producer >= 0;
+  if (simple && p->graph->storage[op->writes[0]].role != PLIM_ROLE_OUTPUT) return PLIM_OK;
+  return plim_fail(p->ctx, PLIM_EDATA,
+                   "op '%s': plans over spaces are made of graphs whose ops are pure, read what other ops write and "
+                   "have one output that nobody keeps, as import nx makes them",
+                   op->name);
+}
+
+static void link_nodes(plim_space_problem *p) {
+  int32_t *next = p->ids;
+  for (int32_t o = 0; o < p->n; o++) {
+    const plim_op *op = &p->graph->op[o];
+    plim_space_node *v = &p->node[o];
+    v->pred = next;
+    for (int32_t i = 0; i < op->n_reads; i++) { /* sorted as they come: an op has few */
+      int32_t *at = next++, producer = p->graph->storage[op->reads[i]].producer;
+      for (; at > v->pred && at[-1] > producer; at--) *at = at[-1];
+      *at = producer;
+    }
+    v->n_preds = op->n_reads;
+  }
+  for (int32_t o = 0; o < p->n; o++) {
+    const plim_graph *g = p->graph;
+    int32_t s = p->node[o].storage;
+    p->node[o].succ = next;
+    p->node[o].n_succs = g->reader_first[s + 1] - g->reader_first[s];
+    for (int32_t i = g->reader_first[s]; i < g->reader_first[s + 1]; i++) *next++ = g->reader[i];
+  }
+}
+
+static plim_status make_nodes(plim_space_problem *p) {
+  for (int32_t o = 0; o < p->n; o++) {
+    PLIM_TRY(need_simple(p, o));
+    p->node[o].storage = p->graph->op[o].writes[0];
+    p->node[o].bytes = p->graph->storage[p->node[o].storage].bytes;
+    p->bytes_unit = plim_integers_gcd(p->bytes_unit, p->node[o].bytes);
+  }
+  if (p->bytes_unit == 0) p->bytes_unit = 1;
+  link_nodes(p);
+  return PLIM_OK;
+}
+
+/* ---- costs ---- */
+
+static plim_status round_ns(plim_context *ctx, double seconds, int64_t *out) {
+  double ns = ceil(seconds * 1e9 - 1e-6);
+  if (!(ns < most_ns))
+    return plim_fail(ctx, PLIM_EDATA, "a time of %g s does not fit in 60 bits of nanoseconds", seconds);
+  *out = ns > 0 ? (int64_t)ns : 0;
+  return PLIM_OK;
+}
+
+static plim_status set_run(plim_space_problem *p, int32_t o, int32_t d) {
+  const plim_costs *c = p->graph->costs;
+  const plim_platform_device *v = &p->platform->device[d];
+  int64_t at = (int64_t)o * p->platform->n_devices + d, flops = c ? c->flops[o] : -1;
+  int32_t named = c ? plim_costs_find_device(c, v->name) : -1;
+  p->run_ns[at] = -1;
+  p->run_joule[at] = flops >= 0 && v->flop_per_joule > 0 ? (double)flops / v->flop_per_joule : -1;
+  if (named >= 0) p->run_ns[at] = c->duration[plim_costs_duration_at(c, o, named)];
+  if (p->run_ns[at] >= 0) return PLIM_OK;
+  if (flops >= 0 && v->flop_per_second > 0) {
+    return round_ns(p->ctx, (double)flops / v->flop_per_second, &p->run_ns[at]);
+  }
+  if (!c || (c->n_devices == 0 && flops < 0)) p->run_ns[at] = p->graph->op[o].time_ns;
+  return PLIM_OK;
+}
+
+static plim_status set_copy(plim_space_problem *p, int32_t o, int32_t l) {
+  const plim_costs *c = p->graph->costs;
+  const plim_platform_link *k = &p->platform->link[l];
+  int64_t at = (int64_t)o * p->platform->n_links + l;
+  double seconds = k->given ? 0 : k->latency_s + (double)p->node[o].bytes / k->bytes_per_second;
+  p->copy_ns[at] = -1;
+  p->copy_joule[at] = k->given ? -1 : seconds * k->watt;
+  if (!k->given) return round_ns(p->ctx, seconds, &p->copy_ns[at]);
+  int32_t from = c ? plim_costs_find_device(c, p->platform->space[k->from].name) : -1;
+  int32_t to = c ? plim_costs_find_device(c, p->platform->space[k->to].name) : -1;
+  if (from >= 0 && to >= 0) p->copy_ns[at] = c->copy[plim_costs_copy_at(c, o, from, to)];
+  return PLIM_OK;
+}
+
+static plim_status need_run(const plim_space_problem *p, int32_t o, int needs_energy) {
+  const plim_op *op = &p->graph->op[o];
+  int64_t flops = p->graph->costs ? p->graph->costs->flops[o] : -1;
+  int runs = 0;
+  for (int32_t d = 0; d < p->platform->n_devices; d++) {
+    if (plim_space_run_ns(p, o, d) < 0) continue;
+    runs = 1;
+    if (!needs_energy || plim_space_run_joule(p, o, d) >= 0) continue;
+    return plim_fail(p->ctx, PLIM_EDATA, "op '%s' has no energy on device %s: that takes %s", op->name,
+                     p->platform->device[d].name,
+                     flops < 0 ? "`flops` in the graph" : "`flop_per_joule` in the platform");
+  }
+  if (runs) return PLIM_OK;
+  return plim_fail(p->ctx, PLIM_EDATA, "op '%s' has no time on any device of platform %s: %s", op->name,
+                   p->platform->name,
+                   flops >= 0 ? "its FLOP need a device with `flop_per_second`"
+                              : "the graph gives it no FLOP, and no duration on a device of that name");
+}
+
+static void set_keep_all(plim_space_problem *p) {
+  p->device_ns = INT64_MAX;
+  for (int32_t o = 0; o < p->n; o++) {
+    int64_t least = INT64_MAX;
+    for (int32_t d = 0; d < p->platform->n_devices; d++) {
+      int64_t ns = plim_space_run_ns(p, o, d);
+      if (ns >= 0 && ns < least) least = ns;
+    }
+    p->fastest_ns = plim_integers_add_capped(p->fastest_ns, least);
+  }
+  for (int32_t d = 0; d < p->platform->n_devices; d++) {
+    int64_t sum = 0;
+    double joule = 0;
+    for (int32_t o = 0; o < p->n && sum >= 0; o++) {
+      sum = plim_space_run_ns(p, o, d) < 0 ? -1 : plim_integers_add_capped(sum, plim_space_run_ns(p, o, d));
+      joule += plim_space_run_joule(p, o, d);
+    }
+    if (sum < 0 || sum >= p->device_ns) continue;
+    p->device_ns = sum;
+    p->device_joule = joule;
+  }
+}
+
+static plim_status make(plim_space_problem *p, int needs_energy) {
+  PLIM_TRY(make_nodes(p));
+  p->has_energy = 1;
+  for (int32_t o = 0; o < p->n; o++) {
+    for (int32_t d = 0; d < p->platform->n_devices; d++) {
+      PLIM_TRY(set_run(p, o, d));
+      if (plim_space_run_ns(p, o, d) >= 0 && plim_space_run_joule(p, o, d) < 0) p->has_energy = 0;
+    }
+    for (int32_t l = 0; l < p->platform->n_links; l++) PLIM_TRY(set_copy(p, o, l));
+    PLIM_TRY(need_run(p, o, needs_energy));
+  }
+  for (int32_t l = 0; l < p->platform->n_links; l++) {
+    if (p->platform->link[l].given) p->has_energy = 0;
+  }
+  set_keep_all(p);
+  if (p->fastest_ns >= INT64_MAX / 4) {
+    return plim_fail(p->ctx, PLIM_EOVERFLOW, "the times of all ops add up to more than 61 bits hold");
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_space_problem_make(const plim_graph *graph, const plim_platform *platform, int needs_energy,
+                                    plim_space_problem **out) {
+  plim_space_problem *p = NULL;
+  PLIM_TRY(plim_allocate(graph->ctx, 1, sizeof *p, &p));
+  *p = (plim_space_problem){.ctx = graph->ctx, .graph = graph, .platform = platform, .n = graph->n_ops};
+  plim_status status = allocate(p);
+  if (status == PLIM_OK) status = make(p, needs_energy);
+  if (status != PLIM_OK) {
+    plim_space_problem_free(p);
+    return status;
+  }
+  *out = p;
+  return PLIM_OK;
+}
+
+int64_t plim_space_keep_all_bytes(const plim_graph *graph) {
+  int64_t live = 0, peak = 0;
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    const plim_op *op = &graph->op[o];
+    for (int32_t i = 0; i < op->n_writes; i++)
+      live = plim_integers_add_capped(live, graph->storage[op->writes[i]].bytes);
+    if (live > peak) peak = live;
+    for (int32_t i = 0; i < op->n_reads; i++) {
+      int32_t s = op->reads[i];
+      if (graph->reader[graph->reader_first[s + 1] - 1] == o) live -= graph->storage[s].bytes;
+    }
+  }
+  return peak;
+}

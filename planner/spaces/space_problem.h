@@ -1,0 +1,57 @@
+/* Planning over spaces: a graph on a platform, as models see it. An op is a node with one output; what it takes in time
+ * and energy on each device, and what its output takes on each link. */
+#ifndef PLIM_PLANNER_SPACES_SPACE_PROBLEM_H
+#define PLIM_PLANNER_SPACES_SPACE_PROBLEM_H
+
+#include "runtime/graph/graph.h"
+#include "runtime/graph/platform.h"
+
+typedef struct plim_space_node {
+  int32_t storage;
+  int64_t bytes;
+  int32_t n_preds, n_succs;
+  const int32_t *pred, *succ; /* nodes, ascending */
+} plim_space_node;
+
+typedef struct plim_space_problem {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_platform *platform;
+  int32_t n, n_edges;
+  plim_space_node *node; /* [n] */
+  int64_t *run_ns;       /* [n][n_devices] -1: not there */
+  double *run_joule;     /* the same; read where has_energy */
+  int64_t *copy_ns;      /* [n][n_links] -1: the link does not take it */
+  double *copy_joule;
+  int32_t has_energy;
+  int64_t fastest_ns;  /* every op once on the device where it is fastest */
+  int64_t device_ns;   /* keep-all on the fastest single device; INT64_MAX: none runs every op */
+  double device_joule; /* its energy there, without idle power */
+  int64_t bytes_unit;  /* > 0, divides the bytes of all nodes */
+  int32_t *ids;        /* owned: preds and succs */
+  int64_t n_ids;
+} plim_space_problem;
+
+/* `objective_needs_energy`: PLIM_EDATA, with what is missing, where the energy of an op is not known. PLIM_EDATA for a
+ * graph whose ops are not pure with one output each, for an op that no device runs, and where no time is known. */
+PLIM_MUST_USE plim_status plim_space_problem_make(const plim_graph *graph, const plim_platform *platform,
+                                                  int needs_energy, plim_space_problem **out);
+/* Peak of program order: what percentages of a budget are of. An output that nobody reads stays, as in the models. */
+int64_t plim_space_keep_all_bytes(const plim_graph *graph);
+
+void plim_space_problem_free(plim_space_problem *problem); /* NULL is legal */
+
+static inline int64_t plim_space_run_ns(const plim_space_problem *p, int32_t node, int32_t device) {
+  return p->run_ns[(int64_t)node * p->platform->n_devices + device];
+}
+static inline double plim_space_run_joule(const plim_space_problem *p, int32_t node, int32_t device) {
+  return p->run_joule[(int64_t)node * p->platform->n_devices + device];
+}
+static inline int64_t plim_space_copy_ns(const plim_space_problem *p, int32_t node, int32_t link) {
+  return p->copy_ns[(int64_t)node * p->platform->n_links + link];
+}
+static inline double plim_space_copy_joule(const plim_space_problem *p, int32_t node, int32_t link) {
+  return p->copy_joule[(int64_t)node * p->platform->n_links + link];
+}
+
+#endif
