@@ -5,6 +5,7 @@
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/run.h"
 
 static void print_table(const session *s, const plim_graph *graph, const plim_plan *plan, double seconds) {
@@ -32,21 +33,39 @@ static void print_table(const session *s, const plim_graph *graph, const plim_pl
   figures_end(&f);
 }
 
+static void print_spaces(const session *s, const plim_graph *graph, const plim_space_plan *plan, double seconds) {
+  figures f;
+  figures_begin(&f, 1, NULL, NULL);
+  plan_spaces_figures(&f, graph, plan);
+  figures_flag(&f, 0, "bound_checked", NULL, 0);
+  figures_flag(&f, 0, "valid", "valid", 1);
+  figures_real(&f, 0, "seconds", NULL, "%.2f", seconds);
+  figures_print(&f, s->o->json);
+  figures_end(&f);
+}
+
 static plim_status check(session *s) {
   char beside[BESIDE_PATH_BYTES];
   const char *graph_path = s->o->graph ? s->o->graph : beside;
   plim_graph *graph = NULL;
   plim_plan *plan = NULL;
+  plim_space_plan *space_plan = NULL;
   plim_status status = PLIM_OK;
   PLIM_TRY(beside_graph_path(s->ctx, s->o->file, beside));
   int64_t begin = plim_now_ns();
   interrupt_at_once(1);
-  PLIM_CHECK(plim_plan_load(s->ctx, s->o->file, &plan));
+  PLIM_CHECK(plim_space_plan_load_any(s->ctx, s->o->file, &plan, &space_plan));
   PLIM_CHECK(plim_graph_load(s->ctx, graph_path, &graph));
+  if (space_plan) {
+    PLIM_CHECK(plim_space_plan_check(s->ctx, graph, space_plan));
+    print_spaces(s, graph, space_plan, (double)(plim_now_ns() - begin) / 1e9);
+    goto done;
+  }
   PLIM_CHECK(plim_plan_check(s->ctx, graph, plan));
   print_table(s, graph, plan, (double)(plim_now_ns() - begin) / 1e9);
 done:
   plim_plan_free(plan);
+  plim_space_plan_free(space_plan);
   plim_graph_free(graph);
   return status;
 }

@@ -2,6 +2,7 @@
  * page and shell completion are made from these rows. */
 #include <string.h>
 
+#include "planner/exact/space_exact.h"
 #include "planner/planner.h"
 #include "runtime/arena/policy.h"
 #include "runtime/graph/generate.h"
@@ -65,7 +66,7 @@ static const option_row rows[] = {
      GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the peak of program order where a graph has no "
-     "addresses (default: none)",
+     "addresses (default: none); over spaces ram=64MiB,sd=1GiB",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the program's own peak where the graph is of a "
@@ -85,8 +86,29 @@ static const option_row rows[] = {
      "system gets the arena's tail back; may be given several times",
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXTS, AT(memory_at), 0, 0},
     {"planner", "NAME",
-     "search (default), fastsa, keep-all, sqrt, greedy, revolve, rotor, moccasin, cut, milp or lp-round", PLANS,
-     GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
+     "search (default), fastsa, keep-all, sqrt, greedy, revolve, rotor, moccasin, cut, milp or lp-round; over spaces "
+     "poet, "
+     "xengine or milp (default: by --objective)",
+     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(planner), 0, 0},
+    {"planner", "NAME",
+     "search (default), fastsa, keep-all, sqrt, greedy, revolve, rotor, moccasin, cut, milp or lp-round",
+     PLANS & ~(unsigned)COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(planner), 0, 0},
+    {"platform", "NAME|FILE",
+     "plan over spaces and queues: m0, m4, a72, a72nocache, jetsontx2, a JSON file or a device file of XEngine "
+     "(default: "
+     "the devices that the graph names)",
+     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
+    {"objective", "KIND", "over spaces: time, serial (the sum of all times) or energy (default: the planner's own)",
+     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
+    {"deadline", "F",
+     "over spaces: 1.5x keep-all on the fastest device, or a time as in 90s; of poet it bounds compute", COMMAND_PLAN,
+     GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
+    {"page", "on|off", "over spaces: may storages be copied to another space and back? (default on)", COMMAND_PLAN,
+     GROUP_MEMORY, 0, TEXT, AT(page), 0, 0},
+    {"recompute", "on|off", "over spaces: may ops run again? (default on)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
+     AT(recompute), 0, 0},
+    {"place", "on|off", "over spaces: may ops run on other devices than the first? (default on)", COMMAND_PLAN,
+     GROUP_MEMORY, 0, TEXT, AT(place), 0, 0},
     {"planners", "NAMES",
      "with commas between them (default: search; large sqrt,greedy,rotor,fastsa,search; online every policy and "
      "search)",
@@ -300,6 +322,8 @@ NAMES(addresses_name, "planned", "arena", "jemalloc")
 NAMES(packing_name, "planned", "none")
 NAMES(placing_name, "none", "arena", "planned")
 NAMES(order_name, "free", "fixed")
+NAMES(switch_name, "on", "off")
+NAMES(objective_name, "time", "serial", "energy")
 NAMES(last_batch_name, "drop", "online")
 NAMES(device_name, "cpu", "cuda:0", "sim", "check")
 NAMES(numerics_name, "auto", "fastest", "small")
@@ -314,10 +338,29 @@ static const char *math_name(int32_t row) {
   return plim_math_name((plim_math)row);
 }
 
+/* Planners of one device, then those over spaces that are not among them. */
+static const char *any_planner_name(int32_t row) {
+  int32_t n = 0;
+  while (plim_planner_name(n)) n++;
+  if (row < n) return plim_planner_name(row);
+  for (int32_t i = 0; plim_space_planner_name(i); i++) {
+    if (plim_name_find(plim_planner_name, plim_space_planner_name(i)) < 0 && row == n++) {
+      return plim_space_planner_name(i);
+    }
+  }
+  return NULL;
+}
+
 static const option_values_row value_rows[] = {
+    {COMMAND_PLAN, "planner", "planner", any_planner_name},
+    {COMMAND_PLAN, "platform", NULL, plim_platform_name},
+    {COMMAND_PLAN, "objective", "objective", objective_name},
+    {COMMAND_PLAN, "page", "switch", switch_name},
+    {COMMAND_PLAN, "recompute", "switch", switch_name},
+    {COMMAND_PLAN, "place", "switch", switch_name},
     {BUILDS, "model", "model", plim_model_name},
     {BUILDS, "data", "data set", plim_dataset_name},
-    {PLANS, "planner", "planner", plim_planner_name},
+    {PLANS & ~(unsigned)COMMAND_PLAN, "planner", "planner", plim_planner_name},
     {RUNS, "addresses", "way to give addresses", addresses_name},
     {COMMAND_PLAN | COMMAND_GEN, "addresses", "kind of plan addresses", packing_name},
     {COMMAND_SIMULATE, "addresses", "kind of addresses", placing_name},

@@ -37,6 +37,7 @@ typedef struct options {
   option_values memory_at;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
   const char *with, *find, *policy;
+  const char *platform, *objective, *deadline, *page, *recompute, *place;
   const char *file, *second; /* the arguments without a dash, when the command takes them */
   int64_t batch, epochs, steps, total_steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
   double rate, momentum, weight_decay, time_limit, profile_time, minutes, thrash;
@@ -46,6 +47,9 @@ typedef struct options {
   int n_given;
   const char *given[OPTION_NAMES]; /* [n_given] long names of the options on the command line */
 } options;
+
+/* A number and a unit, "10s", in seconds; a bare number is seconds. 0: it is none. */
+int options_time(const char *text, double *seconds);
 
 /* Was the option of that long name on the command line? */
 int options_given(const options *o, const char *name);

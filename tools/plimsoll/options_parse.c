@@ -53,16 +53,19 @@ static const struct {
 } time_units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}};
 enum { TIME_UNITS = sizeof time_units / sizeof time_units[0] };
 
-/* A number and a unit, "10s"; a bare number is seconds. */
-static int parse_seconds(const option_row *r, const char *arg, double *x) {
+int options_time(const char *text, double *seconds) {
   char *end;
   errno = 0;
-  double number = strtod(arg, &end);
-  for (int i = 0; i < TIME_UNITS && errno == 0 && end != arg; i++) {
-    *x = number * time_units[i].seconds;
-    if (strcmp(end, time_units[i].name) == 0) return isfinite(*x) && *x >= r->min && *x <= r->max;
+  double number = strtod(text, &end);
+  for (int i = 0; i < TIME_UNITS && errno == 0 && end != text; i++) {
+    *seconds = number * time_units[i].seconds;
+    if (strcmp(end, time_units[i].name) == 0) return isfinite(*seconds);
   }
   return 0;
+}
+
+static int parse_seconds(const option_row *r, const char *arg, double *x) {
+  return options_time(arg, x) && *x >= r->min && *x <= r->max;
 }
 
 static void store_another(const parsing *p, const option_row *r, const char *arg, option_values *to) {

@@ -13,6 +13,8 @@
 enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY, NAME_BYTES = 64 };
 enum { PLANS = RUNS | COMMAND_PLAN | COMMAND_SIMULATE };
 
+static const char over_spaces[] = "plans over spaces have none";
+
 /* `unless`: with one of these, `others` are of use after all; NULL: never. `why`: the end of the sentence; NULL: none.
  */
 static const struct {
@@ -23,6 +25,14 @@ static const struct {
      NULL},
     {COMMAND_PLAN, "graph", "online", NULL, "plimsoll simulate --graph does that"},
     {COMMAND_PLAN, "curve", "memory svg print-sequence online", NULL, NULL},
+#define OVER_SPACES "platform objective deadline page recompute place planner=poet planner=xengine"
+    {COMMAND_PLAN, "curve", OVER_SPACES, NULL, over_spaces},
+    {COMMAND_PLAN, "svg", OVER_SPACES, NULL, over_spaces},
+    {COMMAND_PLAN, "print-sequence", OVER_SPACES, NULL, over_spaces},
+    {COMMAND_PLAN, "addresses", OVER_SPACES, NULL, over_spaces},
+    {COMMAND_PLAN, "profile", OVER_SPACES, NULL, over_spaces},
+    {COMMAND_PLAN, "order", OVER_SPACES, NULL, over_spaces},
+    {COMMAND_PLAN, "copies", OVER_SPACES, NULL, over_spaces},
     {PLANS, "online", "planner plan", NULL, "a run is online, without a plan, or has one"},
     /* with these the plan is made again in the middle of the run; on a GPU that is usual */
     {COMMAND_TRAIN | COMMAND_VERIFY, "plan", "planner numerics copies", "memory-at retime device", NULL},
@@ -44,6 +54,12 @@ static const struct {
   const char *option, *others;
 } needed[] = {
     {COMMAND_PLAN, "profile", "graph"},
+    {COMMAND_PLAN, "platform", "graph"},
+    {COMMAND_PLAN, "objective", "graph"},
+    {COMMAND_PLAN, "deadline", "graph"},
+    {COMMAND_PLAN, "page", "graph"},
+    {COMMAND_PLAN, "recompute", "graph"},
+    {COMMAND_PLAN, "place", "graph"},
     {COMMAND_PLAN, "print-sequence", "graph"},
     {COMMAND_PLAN, "addresses", "graph"},
     {COMMAND_PLAN, "points", "curve"},

@@ -11,6 +11,7 @@
 #include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/plan_spaces.h"
 
 typedef struct graph_plan {
   session *s;
@@ -27,9 +28,10 @@ typedef struct graph_plan {
 static plim_status need_times(const graph_plan *g) {
   for (int32_t o = 0; g->graph->costs && o < g->graph->n_ops; o++) {
     if (g->graph->op[o].time_ns >= 0) continue;
-    return plim_fail(g->s->ctx, PLIM_EDATA,
-                     "%s: op '%s' carries FLOP or times by device and no time of its own; --profile FILE gives one",
-                     g->s->o->graph, g->graph->op[o].name);
+    return plim_fail(
+        g->s->ctx, PLIM_EDATA,
+        "%s: op '%s' carries FLOP or times by device and no time of its own; --platform says what it takes",
+        g->s->o->graph, g->graph->op[o].name);
   }
   return PLIM_OK;
 }
@@ -37,7 +39,6 @@ static plim_status need_times(const graph_plan *g) {
 static plim_status load(graph_plan *g) {
   const options *o = g->s->o;
   plim_context *ctx = g->s->ctx;
-  PLIM_TRY(plim_graph_load(ctx, o->graph, &g->graph));
   if (o->profile) return plim_profile_load(ctx, o->profile, &g->profile);
   PLIM_TRY(need_times(g));
   return plim_profile_from_graph(g->graph, &g->profile);
@@ -135,6 +136,8 @@ static void print_figures(const graph_plan *g, double seconds) {
 static plim_status run(graph_plan *g) {
   plim_context *ctx = g->s->ctx;
   interrupt_at_once(1);
+  PLIM_TRY(plim_graph_load(ctx, g->s->o->graph, &g->graph));
+  if (plan_spaces_wanted(g->s->o)) return plan_spaces(g->s, g->graph);
   PLIM_TRY(load(g));
   interrupt_at_once(0); /* the best plan so far is kept */
   session_reserve(g->s);

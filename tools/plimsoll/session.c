@@ -21,6 +21,7 @@
 #include "tools/plimsoll/online.h"
 #include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/pairs.h"
+#include "tools/plimsoll/plan_spaces.h"
 
 enum { MOST_NOISE_BYTES = 64 << 20 };
 
@@ -52,6 +53,7 @@ static plim_status check_sizes(session *s) {
     const option_row *r = option_row_find(o->command, o->given[i]);
     const char *text = NULL;
     if (r->kind != TEXT || strcmp(r->arg, "SIZE") != 0) continue;
+    if (o->graph && o->command == COMMAND_PLAN && plan_spaces_wanted(o)) continue; /* read once spaces are known */
     memcpy(&text, (const char *)o + r->at, sizeof text);
     if (plim_size_parse(s->ctx, text, &size) == PLIM_OK) continue;
     (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));

@@ -1,0 +1,234 @@
+/* From options to a plan over spaces, its figures and its file. */
+#include "tools/plimsoll/plan_spaces.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/spaces/space_budget.h"
+#include "planner/spaces/space_problem.h"
+#include "runtime/base/file.h"
+#include "runtime/base/nearest.h"
+#include "runtime/base/size.h"
+#include "tools/plimsoll/beside.h"
+#include "tools/plimsoll/human.h"
+#include "tools/plimsoll/interrupt.h"
+
+typedef struct space_work {
+  session *s;
+  const plim_graph *graph;
+  plim_platform *platform;
+  int64_t *budget; /* [n_spaces] */
+  plim_space_options options;
+  plim_space_outcome outcome;
+  plim_space_plan *plan;
+} space_work;
+
+int plan_spaces_wanted(const options *o) {
+  static const char *const names[] = {"platform", "objective", "deadline", "page", "recompute", "place"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (options_given(o, names[i])) return 1;
+  }
+  if (o->memory && strchr(o->memory, '=')) return 1;
+  return o->planner && plim_name_find(plim_space_planner_name, o->planner) >= 0 && strcmp(o->planner, "milp") != 0;
+}
+
+/* A built-in name, or else a file. */
+static plim_status load_platform(space_work *w) {
+  const char *name = w->s->o->platform;
+  plim_context *ctx = w->s->ctx;
+  if (!name && w->graph->costs) return plim_platform_from_costs(w->graph->costs, &w->platform);
+  if (!name) {
+    return plim_fail(ctx, PLIM_EDATA, "%s names no devices and has no FLOP: a plan over spaces needs --platform",
+                     w->s->o->graph);
+  }
+  if (plim_name_find(plim_platform_name, name) >= 0 || !(strchr(name, '.') || strchr(name, '/'))) {
+    return plim_platform_built_in(ctx, name, &w->platform);
+  }
+  return plim_platform_load(ctx, name, &w->platform);
+}
+
+static plim_status set_budgets(space_work *w) {
+  const plim_platform *p = w->platform;
+  PLIM_TRY(plim_allocate(w->s->ctx, p->n_spaces, sizeof *w->budget, &w->budget));
+  for (int32_t s = 0; s < p->n_spaces; s++) w->budget[s] = p->space[s].budget_bytes;
+  w->options.budget = w->budget;
+  if (!w->s->o->memory) return PLIM_OK;
+  return plim_space_budget_parse(p, w->s->o->memory, plim_space_keep_all_bytes(w->graph), w->budget);
+}
+
+static int is_on(const char *value) {
+  return !value || strcmp(value, "on") == 0;
+}
+
+/* "1.5x", a time as in 90s, or a bare number in the unit of the graph's own times. */
+static plim_status set_deadline(space_work *w) {
+  const char *text = w->s->o->deadline;
+  double x = 0;
+  char *end;
+  if (!text) return PLIM_OK;
+  errno = 0;
+  x = strtod(text, &end);
+  if (errno == 0 && end != text && x > 0 && isfinite(x) && strcmp(end, "x") == 0) {
+    w->options.deadline_factor = x;
+    return PLIM_OK;
+  }
+  if (!w->s->o->platform) {
+    if (errno != 0 || end == text || *end || !(x >= 1) || x >= 0x1p60) {
+      return plim_fail(w->s->ctx, PLIM_EUSAGE,
+                       "--deadline %s is neither a factor as in 1.5x nor a time in the unit of the graph's", text);
+    }
+  } else if (!options_time(text, &x) || !(x > 0) || x >= 1e9) {
+    return plim_fail(w->s->ctx, PLIM_EUSAGE, "--deadline %s is neither a factor as in 1.5x nor a time as in 90s", text);
+  } else {
+    x *= 1e9;
+  }
+  w->options.deadline_ns = (int64_t)x;
+  return PLIM_OK;
+}
+
+/* A switch that asks for what the platform has no link for. */
+static plim_status check_links(const space_work *w) {
+  const plim_platform *p = w->platform;
+  const options *o = w->s->o;
+  int there_and_back = 0;
+  for (int32_t l = 0; l < p->n_links; l++) {
+    if (p->link[l].from != p->device[0].space) continue;
+    if (plim_platform_find_link(p, p->link[l].to, p->link[l].from) >= 0) there_and_back = 1;
+  }
+  if ((!options_given(o, "page") || !is_on(o->page)) && (!options_given(o, "place") || !is_on(o->place)))
+    return PLIM_OK;
+  if (there_and_back) return PLIM_OK;
+  return plim_fail(w->s->ctx, PLIM_EUSAGE, "platform %s has no link from space %s to another and back", p->name,
+                   p->space[p->device[0].space].name);
+}
+
+static plim_status set_options(space_work *w) {
+  const options *o = w->s->o;
+  w->options = plim_space_options_default();
+  w->options.planner = o->planner;
+  if (o->objective) w->options.objective = plim_objective_find(o->objective);
+  w->options.page = is_on(o->page);
+  w->options.recompute = is_on(o->recompute);
+  w->options.place = is_on(o->place);
+  w->options.threads = session_planner_threads(o);
+  w->options.iterations = o->iterations;
+  if (o->time_limit > 0) w->options.time_limit_ns = session_left_ns(w->s);
+  PLIM_TRY(set_budgets(w));
+  PLIM_TRY(set_deadline(w));
+  return check_links(w);
+}
+
+/* ---- figures ---- */
+
+static json_t *by_space(const plim_space_plan *p, int peaks) {
+  json_t *object = json_object();
+  for (int32_t s = 0; s < p->n_spaces; s++) {
+    int64_t bytes = peaks ? p->space[s].peak_bytes : p->space[s].budget_bytes;
+    (void)json_object_set_new(object, p->space[s].name, bytes < INT64_MAX ? json_integer(bytes) : json_null());
+  }
+  return object;
+}
+
+static void add_spaces(figures *f, const plim_space_plan *p) {
+  char peak[PLIM_SIZE_TEXT_BYTES], budget[PLIM_SIZE_TEXT_BYTES];
+  (void)json_object_set_new(f->object, "budget_bytes", by_space(p, 0));
+  (void)json_object_set_new(f->object, "peak_bytes", by_space(p, 1));
+  for (int32_t s = 0; s < p->n_spaces; s++) {
+    const plim_space *space = &p->space[s];
+    figures_text(f, 0, NULL, space->name, plim_size_print(space->peak_bytes, peak));
+    figures_note(f, 0, " (%lld bytes)", (long long)space->peak_bytes);
+    if (space->budget_bytes < INT64_MAX) {
+      figures_note(f, 0, " of %s (%lld)", plim_size_print(space->budget_bytes, budget), (long long)space->budget_bytes);
+    }
+  }
+}
+
+/* What the commands do. */
+static void add_commands(figures *f, const plim_graph *graph, const plim_space_plan *p) {
+  int64_t runs = 0, copies = 0;
+  for (int32_t c = 0; c < p->n_commands; c++) {
+    runs += p->command[c].kind == PLIM_COMMAND_RUN;
+    copies += p->command[c].kind == PLIM_COMMAND_COPY;
+  }
+  figures_count(f, 0, "plan_commands", "commands", p->n_commands);
+  figures_note(f, 0, ": %lld runs of %d ops, %lld copies", (long long)runs, graph->n_ops, (long long)copies);
+  figures_count(f, 0, "recomputes", NULL, runs - graph->n_ops);
+  figures_count(f, 0, "copies", NULL, copies);
+}
+
+static double percent(double x, double of) {
+  return of > 0 ? 100 * (x - of) / of : 0;
+}
+
+void plan_spaces_figures(figures *f, const plim_graph *graph, const plim_space_plan *p) {
+  double value = plim_space_plan_value(p);
+  int64_t time_ns = p->objective == PLIM_OBJECTIVE_SERIAL ? p->serial_ns : p->makespan_ns;
+  figures_text(f, 0, "graph", "graph", graph->name);
+  figures_note(f, 0, ", %d ops", graph->n_ops);
+  figures_text(f, 0, "planner", "planner", p->planner);
+  figures_text(f, 0, "class", NULL, p->plan_class);
+  figures_note(f, 0, ", class %s", p->plan_class);
+  figures_text(f, 0, "objective", "objective", plim_objective_name(p->objective));
+  add_spaces(f, p);
+  figures_count(f, 0, "time_ns", NULL, time_ns);
+  figures_count(f, 0, "makespan_ns", "makespan", p->makespan_ns);
+  figures_count(f, 0, "serial_ns", "sum of times", p->serial_ns);
+  if (p->has_energy) {
+    figures_real(f, 0, "energy_joule", "energy", "%.8g J", p->energy_joule);
+  } else {
+    figures_null(f, 0, "energy_joule");
+  }
+  if (p->deadline_ns < INT64_MAX) figures_count(f, 0, "deadline_ns", "deadline", p->deadline_ns);
+  figures_real(f, 0, "overhead_percent", "overhead", "%.4f %%", percent(value, p->keep_all));
+  figures_real(f, 0, "bound_percent", "lower bound", "%.4f %%", percent(p->bound, p->keep_all));
+  figures_note(f, 0, ", class %s%s", p->plan_class, p->proved ? ", proved" : "");
+  figures_flag(f, 0, "proved", NULL, p->proved);
+  add_commands(f, graph, p);
+}
+
+static void print(const space_work *w, double seconds) {
+  figures f;
+  figures_begin(&f, 1, NULL, NULL);
+  plan_spaces_figures(&f, w->graph, w->plan);
+  figures_text(&f, 0, "platform", "platform", w->platform->name);
+  figures_real(&f, 0, "model_objective", NULL, "%.17g", w->outcome.model_objective);
+  figures_real(&f, 0, "model_bound", NULL, "%.17g", w->outcome.model_bound);
+  figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
+  figures_print(&f, w->s->o->json);
+  figures_end(&f);
+}
+
+static plim_status save(const space_work *w) {
+  char of_graph[BESIDE_PATH_BYTES];
+  const char *path = w->s->o->output;
+  if (!path) return PLIM_OK;
+  if (!plim_file_is_direct(path)) {
+    PLIM_TRY(beside_graph_path(w->s->ctx, path, of_graph));
+    PLIM_TRY(plim_graph_save(w->graph, of_graph));
+  }
+  return plim_space_plan_save(w->plan, path);
+}
+
+static plim_status run(space_work *w) {
+  int64_t begin = plim_now_ns();
+  PLIM_TRY(load_platform(w));
+  PLIM_TRY(set_options(w));
+  interrupt_at_once(0); /* the best plan so far is kept */
+  PLIM_TRY(plim_space_plan_make(w->s->ctx, w->graph, w->platform, &w->options, &w->outcome, &w->plan));
+  progress_clear(&w->s->bar);
+  PLIM_TRY(save(w));
+  print(w, (double)(plim_now_ns() - begin) / 1e9);
+  return PLIM_OK;
+}
+
+plim_status plan_spaces(session *s, const plim_graph *graph) {
+  space_work w = {.s = s, .graph = graph};
+  plim_status status = run(&w);
+  plim_space_plan_free(w.plan);
+  if (w.platform) plim_release(s->ctx, w.budget, w.platform->n_spaces, sizeof *w.budget);
+  plim_platform_free(w.platform);
+  return status;
+}
