@@ -321,13 +321,13 @@ typedef struct either {
   plim_space_plan **space_plan;
 } either;
 
-/* Is it a plan that says version 2? Whatever else is wrong with a document, the reader of version 1 tells. */
+/* Is it a plan that says version 2, or one that nobody knows? Whatever else is wrong with a document, the reader of version 1 tells. */
 static int is_over_spaces(plim_context *ctx, const char *file, const char *text, int64_t bytes) {
   plim_json doc;
   int yes = 0;
   if (plim_json_parse(ctx, file, 0, text, bytes, &doc) == PLIM_OK) {
     const char *kind = json_string_value(json_object_get(doc.root, "plimsoll"));
-    yes = kind && strcmp(kind, "plan") == 0 && json_integer_value(json_object_get(doc.root, "version")) == VERSION;
+    yes = kind && strcmp(kind, "plan") == 0 && json_integer_value(json_object_get(doc.root, "version")) >= VERSION;
   }
   plim_json_close(&doc);
   return yes;

@@ -89,10 +89,10 @@ static const option_row rows[] = {
      "search (default), fastsa, keep-all, sqrt, greedy, revolve, rotor, moccasin, cut, milp or lp-round; over spaces "
      "poet, "
      "xengine or milp (default: by --objective)",
-     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(planner), 0, 0},
+     COMMAND_PLAN, GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
     {"planner", "NAME",
      "search (default), fastsa, keep-all, sqrt, greedy, revolve, rotor, moccasin, cut, milp or lp-round",
-     PLANS & ~(unsigned)COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(planner), 0, 0},
+     PLANS & ~(unsigned)COMMAND_PLAN, GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
     {"platform", "NAME|FILE",
      "plan over spaces and queues: m0, m4, a72, a72nocache, jetsontx2, a JSON file or a device file of XEngine "
      "(default: "
