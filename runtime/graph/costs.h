@@ -40,8 +40,8 @@ int plim_costs_any(const plim_costs *costs);
 /* The device of that name, -1: none. */
 int32_t plim_costs_find_device(const plim_costs *costs, const char *name);
 
-/* May a device or a space be called that: 1 to 31 printable characters without blank, '=', ',', '>' and ';', which other
- * texts need? */
+/* May a device or a space be called that: 1 to 31 printable characters without blank, '=', ',', '>' and ';', which
+ * other texts need? */
 int plim_costs_is_name(const char *name);
 
 /* Name a device. PLIM_EDATA for a name that may not be, and for one that a device before it has. */
