@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/parts.h"
 #include "runtime/base/array.h"
 #include "runtime/device/desc.h"
 #include "runtime/device/measurement.h"
@@ -84,16 +83,15 @@ done:
   return status;
 }
 
-plim_status plim_parts_equal(plim_device *device, const plim_graph *graph, int32_t op, const char *variant,
-                             int *equal) {
-  char whole[PLIM_VARIANT_NAME_BYTES];
+plim_status plim_parts_equal(plim_device *device, const plim_graph *graph, int32_t op, const char *whole,
+                             const char *variant, int *equal) {
   plim_profile_group group = {.op = op};
   plim_profile_case cases[2] = {{.kernel = NULL}};
   plim_profile_set set = {
       .device = device, .graph = graph, .n_groups = 1, .n_cases = 2, .group = &group, .cases = cases};
   plim_desc_of(graph, op, &group.desc);
   *equal = is_known(device, &group.desc, variant);
-  if (*equal || !device->api->parts || !plim_parts_whole(variant, whole)) return PLIM_OK;
+  if (*equal || !device->api->parts) return PLIM_OK;
   PLIM_TRY(compare(&set, whole, variant, equal));
   return *equal ? plim_known_parts_add(device, &group.desc, variant) : PLIM_OK;
 }

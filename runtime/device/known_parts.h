@@ -8,9 +8,9 @@
 PLIM_MUST_USE plim_status plim_known_parts_add(plim_device *device, const plim_op_desc *desc, const char *variant);
 void plim_known_parts_free(plim_device *device);
 
-/* *equal: does the variant in parts of `op` give the bits of its whole? What is not known yet is found by running both
+/* *equal: does the variant in parts of `op` give the bits of `whole`? What is not known yet is found by running both
  * on the same random operands, in memory of its own: the op's operands and the larger workspace. */
-PLIM_MUST_USE plim_status plim_parts_equal(plim_device *device, const plim_graph *graph, int32_t op,
+PLIM_MUST_USE plim_status plim_parts_equal(plim_device *device, const plim_graph *graph, int32_t op, const char *whole,
                                            const char *variant, int *equal);
 
 #endif

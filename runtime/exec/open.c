@@ -34,7 +34,7 @@ plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const 
 static plim_status check_parts(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                const char *whole) {
   int equal;
-  PLIM_TRY(plim_parts_equal(exec->device, graph, variant->op, variant->variant.name, &equal));
+  PLIM_TRY(plim_parts_equal(exec->device, graph, variant->op, whole, variant->variant.name, &equal));
   if (equal) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EPLAN,
                    "op \"%s\", variant \"%s\": the plan says that its bits are those of \"%s\", and on this device "
