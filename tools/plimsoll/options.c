@@ -120,8 +120,8 @@ static const option_row rows[] = {
     {"iterations", "N", "planning effort in moves, of a solver in nodes or pivots; the plan depends on nothing else",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME",
-     "effort, as in 10s, 500ms, 2min or 1h: of the whole command for a graph or lives, of planning for a model; the "
-     "result may differ between runs",
+     "effort, as in 10s, 500ms, 2min or 1h: of the whole command for a graph or lives; for a model of planning alone, "
+     "measuring its operations and training come on top; the result may differ between runs",
      PLANS | COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
     {"curve", NULL, "plan the whole range of budgets; -o ends in .json, .csv or .svg", COMMAND_PLAN, GROUP_MEMORY, 0,
      FLAG, AT(curve), 0, 0},
