@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the tables of docs/results/cpu.md and of the README from the records of one run of tools/bench.
+"""Write the tables of docs/results and of the README from the records of one run of tools/bench.
 
 usage: tools/bench report        (calls this with the folder of the records)
 
@@ -102,6 +102,80 @@ def ops_table(record):
     return table(["kind", "ms", "share"], [[kind, f"{ns / 1e6:.1f}", f"{ns / whole * 100:.1f} %"] for kind, ns in rows])
 
 
+def by_budget(rows, *keys):
+    """Rows with equal values of the keys, in the order of their first row."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return groups
+
+
+def published_figure(row):
+    return f"{row['overhead_percent']:g}" + (" over" if row["over_budget"] else "")
+
+
+def plan_figure(row):
+    if "overhead_percent" not in row:
+        return "no plan"
+    figure = f"{row['overhead_percent']:.4f}"
+    return (f"**{figure}**" if row["proved"] else figure) + f" ({row['seconds']:.2f} s)"
+
+
+def planners_table(record):
+    rows = []
+    for (name, percent), group in by_budget(record["rows"], "published_name", "budget_percent").items():
+        if not name:
+            continue
+        published = {row["source"]: published_figure(row) for row in group[0]["published"]}
+        ours = {row["order"]: plan_figure(row) for row in group}
+        rows.append([f"{name} {percent} %"] + [published.get(source, "") for source in ("MILP", "Moccasin", "FastSA")] +
+                    [ours["fixed"], ours["free"]])
+    return table(["", "Checkmate", "Moccasin", "FastSA", "ours, program order", "ours, any order"], rows)
+
+
+def packing_table(record):
+    rows = [row for row in record["published"]["rows"] if "minimalloc_milliseconds" in row]
+    return table(
+        ["", "lives", "most live bytes", "packed under 1 MiB", "MiniMalloc, published", "least arena", "at least", "in"],
+        [[row["instance"].upper(), str(row["lives"]), f"{row['load_bytes']:,}", f"{row['milliseconds']:.0f} ms",
+          f"{row['minimalloc_milliseconds']} ms", f"{row['height_bytes']:,}" + (", proved" if row["proved"] else ""),
+          f"{row['bound_bytes']:,}", f"{row['seconds']:.2f} s"] for row in rows])
+
+
+def lives_table(record):
+    return table(["step of", "lives", "first-fit", "ours", "to 99 %"],
+                 [[f"{row['shape']}, {row['planner']}", f"{row['lives']:,}",
+                   f"{row['load_bytes'] / row['first_fit_bytes'] * 100:.2f} %", f"{row['load_percent']:.2f} %",
+                   f"{row['seconds_to_99_percent']:.2f} s" if row["seconds_to_99_percent"] >= 0 else "not reached"]
+                  for row in record["made"]["rows"]])
+
+
+PEER_PLANNERS = ("sqrt", "greedy", "rotor", "fastsa")
+
+
+def large_rows(record):
+    """Instance, budget, the overhead of each planner that has a plan, and the row of search."""
+    for (name, percent), group in by_budget(record["rows"], "instance", "budget_percent").items():
+        overhead = {row["planner"]: row["overhead_percent"] for row in group if "overhead_percent" in row}
+        yield name, percent, overhead, next(row for row in group if row["planner"] == "search")
+
+
+def large_ratio(overhead):
+    peers = [overhead[name] for name in PEER_PLANNERS if name in overhead]
+    return overhead["search"] / min(peers) if peers and "search" in overhead else None
+
+
+def large_table(record):
+    rows = []
+    for name, percent, overhead, search in large_rows(record):
+        ratio = large_ratio(overhead)
+        rows.append([f"{name.split()[0]}, {percent:.0f} %"] +
+                    [f"{overhead[peer]:.2f}" if peer in overhead else "no plan" for peer in PEER_PLANNERS + ("search",)] +
+                    [f"{search['bound_percent']:.2f}" if "bound_percent" in search else "",
+                     f"{ratio:.2f}" if ratio else "", f"{search['peak_rss_mib']:.0f}"])
+    return table(["", *PEER_PLANNERS, "search", "bound", "ratio", "MiB"], rows)
+
+
 def machine_lines(run):
     return (f"Commit {run['commit']}, {run['date']}. {run['cpus']} CPUs of {run['cpu']} ({run['isa']}), {run['system']}, "
             f"{run['compiler']}, {run['library']}, {run['threads']} threads, fp32.\n"
@@ -136,7 +210,53 @@ def readme_table(records):
         record = records["accuracy"]
         rows.append(["Fashion-MNIST in 45 % of the bytes", f"{record['test_accuracy_percent']:.2f} % after 3 epochs", "",
                      "", "`tools/bench accuracy`"])
+    rows += planner_rows(records["planners"]) + large_summary(records["large"]) + packing_rows(records["packing"])
     return table(["what", "Plimsoll", "peer or bound", "ratio", "command"], rows)
+
+
+def planner_rows(record):
+    if not record:
+        return []
+    known = [row for row in record["rows"] if row["published_name"] and row["order"] == "free"]
+    best = lambda row: min(each["overhead_percent"] for each in row["published"] if not each["over_budget"])
+    compared = [row for row in known if any(not each["over_budget"] for each in row["published"])]
+    digits = lambda figure: max(1, len(f"{figure:g}".partition(".")[2]))
+    lower = sum(round(row.get("overhead_percent", 1e9), digits(best(row))) <= best(row) for row in compared)
+    proved = sum(row.get("proved", False) for row in known)
+    return [[f"plans for {len(known) // 3} published graphs at 90, 80 and 70 %, 10 s each",
+             f"{proved} of {len(known)} proved optimal",
+             f"rounded alike, at most the lowest published within the budget in {lower} of {len(compared)}", "",
+             "`tools/bench --data DIR planners`"]]
+
+
+def large_summary(record):
+    if not record:
+        return []
+    rows = [(overhead, search) for _, _, overhead, search in large_rows(record)]
+    ratios = [ratio for ratio in (large_ratio(overhead) for overhead, _ in rows) if ratio]
+    alone = sum("search" in overhead and len(overhead) == 1 for overhead, _ in rows)
+    none = sum("search" not in overhead for overhead, _ in rows)
+    return [["plans for 3 graphs of 10,000 ops at 90, 80, 70 and 50 %, 55 s each",
+             f"a plan in {len(rows) - none} of {len(rows)}, in {alone} alone",
+             "overhead by that of the best of sqrt, greedy, rotor, fastsa", f"{min(ratios):.2f} to {max(ratios):.2f} x",
+             "`tools/bench large`"]]
+
+
+def packing_rows(record):
+    if not record:
+        return []
+    rows = [row for row in record["published"]["rows"] if "minimalloc_milliseconds" in row]
+    names = ", ".join(row["instance"].upper() for row in rows)
+    made = record["made"]["rows"]
+    return [[f"lives of MiniMalloc's {names} packed under 1 MiB, one core",
+             ", ".join(f"{row['milliseconds']:.0f}" for row in rows) + " ms",
+             "published: " + ", ".join(str(row["minimalloc_milliseconds"]) for row in rows) + " ms", "",
+             "`tools/bench --data DIR packing`"],
+            [f"{min(row['lives'] for row in made):,} to {max(row['lives'] for row in made):,} lives of made-up steps",
+             f"{min(row['load_percent'] for row in made):.1f} % of the most live bytes, or more",
+             f"99 % in {sum(row['seconds_to_99_percent'] >= 0 for row in made)} of {len(made)}, within "
+             f"{max(row['seconds_to_99_percent'] for row in made):.1f} s of one core", "",
+             "`tools/bench --data DIR packing`"]]
 
 
 def replace(path, tables):
@@ -153,7 +273,8 @@ def replace(path, tables):
 
 
 MAKERS = {"peer20": peer_table, "peer18": peer_table, "overhead": compare_table, "online": online_table,
-          "addresses": address_table, "accuracy": accuracy_table, "ops": ops_table}
+          "addresses": address_table, "accuracy": accuracy_table, "ops": ops_table, "planners": planners_table,
+          "packing": packing_table, "large": large_table}
 
 
 def main():
@@ -165,7 +286,10 @@ def main():
     missing = [name for name, record in records.items() if record is None]
     tables = {name: make(records[name]) for name, make in MAKERS.items() if records[name]}
     tables["run"] = machine_lines(run)
-    replace(os.path.join(root, "docs/results/cpu.md"), tables)
+    if records["packing"]:
+        tables["lives"] = lives_table(records["packing"])
+    for page in ("cpu", "planners", "large"):
+        replace(os.path.join(root, f"docs/results/{page}.md"), tables)
     replace(os.path.join(root, "README.md"), {"results": readme_table(records), "run": tables["run"]})
     if missing:
         print("no record, text kept: " + ", ".join(missing), file=sys.stderr)

@@ -65,13 +65,27 @@ static void print_row(const trial *r, int32_t percent, const plim_plan *plan, do
   (void)fflush(stdout);
 }
 
+/* What was published for the row; NULL for none. */
+static json_t *published_rows(const published_result *known) {
+  json_t *rows = known ? json_array() : NULL;
+  for (int i = 0; known && i < PUBLISHED_COUNT; i++) {
+    if (known[i].overhead < 0) continue;
+    (void)json_array_append_new(
+        rows, json_pack("{s:s, s:f, s:f, s:b}", "source", published_title[i], "overhead_percent", known[i].overhead,
+                        "seconds", known[i].seconds, "over_budget", known[i].over));
+  }
+  return rows;
+}
+
 static void add_row(const trial *r, int32_t percent, const plim_plan *plan, double seconds) {
   char name[NAME];
   const char *usual = NULL;
-  (void)published_find(r->graph->n_ops, r->links, r->peak_bytes, percent, &usual);
+  const published_result *known = published_find(r->graph->n_ops, r->links, r->peak_bytes, percent, &usual);
   instance_name(r->path, name);
-  json_t *row = json_pack("{s:s, s:s?, s:i, s:s, s:f}", "instance", name, "published_name", usual, "budget_percent",
-                          (int)percent, "planner", r->planner, "seconds", seconds);
+  json_t *row = json_pack("{s:s, s:s?, s:i, s:s, s:s, s:f}", "instance", name, "published_name", usual,
+                          "budget_percent", (int)percent, "planner", r->planner, "order",
+                          r->order == PLIM_ORDER_FREE ? "free" : "fixed", "seconds", seconds);
+  if (known) (void)json_object_set_new(row, "published", published_rows(known));
   if (plan) {
     (void)json_object_update_new(
         row, json_pack("{s:s, s:f, s:f, s:b, s:I, s:I, s:I}", "class", plim_plan_class_name(plan->plan_class),
