@@ -1,0 +1,32 @@
+/* Instances for plans over spaces: those of the literature, and random ones. */
+#ifndef PLIM_TESTS_SUPPORT_SPACE_CASES_H
+#define PLIM_TESTS_SUPPORT_SPACE_CASES_H
+
+#include "planner/exact/space_exact.h"
+#include "tests/support/random.h"
+
+/* An instance on two devices: time by op and device, copies by op and direction (d0 to d1, d1 to d0), links. */
+enum { SPACE_OPS = 8, SPACE_EDGES = 24 };
+typedef struct space_case {
+  const char *name;
+  int32_t n, n_devices, n_edges;
+  int64_t bytes[SPACE_OPS];
+  int64_t time[2][SPACE_OPS];
+  int64_t copy[2][SPACE_OPS];
+  int32_t edge[SPACE_EDGES][2];
+} space_case;
+
+/* The table of placement instances (after XEngine's unit tests), by name; times and copies x 1000. */
+const space_case *space_case_named(const char *name);
+
+/* The graph of an instance, through import nx. */
+plim_graph *space_case_graph(plim_context *ctx, const space_case *c);
+
+/* POET's MLP and transformer block: op, bytes and FLOP as published. */
+plim_graph *space_linear(plim_context *ctx);
+plim_graph *space_transformer(plim_context *ctx);
+
+/* A random instance of so many ops. */
+void space_case_random(uint64_t *random, int32_t n, space_case *out);
+
+#endif

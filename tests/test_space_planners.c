@@ -1,0 +1,288 @@
+/* planner/exact/space_*.c: published optima of POET and XEngine, the residency search as an oracle of placement, and
+ * the inputs on which the originals fail. With PLIM_TEST_LONG=1 in the environment all rows of the published tables
+ * run. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/exact/solver.h"
+#include "planner/exact/space_exact.h"
+#include "tests/support/context.h"
+#include "tests/support/space_cases.h"
+
+static void skip_without_solver(plim_context *ctx) {
+  plim_solver *solver = NULL;
+  if (plim_solver_open(ctx, NULL, &solver) != PLIM_OK) cr_skip_test("%s", plim_context_error(ctx));
+  plim_solver_close(solver);
+}
+
+/* ---- placement ---- */
+
+/* The sum of times of the best plan, proved; -1: refused. */
+static int64_t serial_of(plim_context *ctx, const space_case *c, const int64_t *budget) {
+  plim_graph *graph = space_case_graph(ctx, c);
+  plim_platform *platform = NULL;
+  plim_space_plan *plan = NULL;
+  plim_space_options options = plim_space_options_default();
+  options.planner = "xengine";
+  options.budget = budget;
+  cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
+  plim_status status = plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
+  int64_t serial = plan ? plan->serial_ns : -1;
+  if (plan) {
+    cr_assert(plan->proved);
+    for (int32_t s = 0; s < plan->n_spaces; s++) cr_assert_leq(plan->space[s].peak_bytes, budget[s]);
+    cr_assert_leq(plan->makespan_ns, plan->serial_ns);
+  }
+  plim_space_plan_free(plan);
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  return serial;
+}
+
+Test(space_planners, placement_reaches_the_true_optimum_of_every_known_instance) {
+  static const struct {
+    const char *name;
+    int64_t budget[2], optimum;
+  } golden[] = {
+      {"simple_linear", {5000000}, 24000},
+      {"simple_skip", {6000000}, 24000},
+      {"very_tiny_copy", {5000000, 5000000}, 5000}, /* with directions swapped it would be 10000 */
+      {"multi_tiny_linear", {5000000, 5000000}, 7000},
+      {"multi_linear", {5000000, 5000000}, 12000}, /* with free copies it would be 7000 */
+      {"multi_linear", {5000000, 1500000}, 16000},
+      {"multi_skip_free", {6000000, 6000000}, 11500},
+      {"multi_skip_unit", {6000000, 6000000}, 13500},
+      {"multi_skip_unit", {5000000, 6000000}, 13500},
+      {"multi_skip_unit", {6000000, 5000000}, 14000},
+      {"multi_skip_unit", {6000000, 4500000}, 24000},
+      {"multi_skip_copy", {5000000, 5000000}, -1}, /* memory summed over devices lets 16000 pass */
+      {"multi_skip_copy", {6000000, 6000000}, 15000},
+      {"multi_skip_copy", {6000000, 5000000}, 16000},
+      {"multi_skip_copy", {5000000, 6000000}, 16000},
+  };
+  plim_context *ctx = plim_test_context();
+  skip_without_solver(ctx);
+  for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+    int64_t found = serial_of(ctx, space_case_named(golden[i].name), golden[i].budget);
+    cr_expect_eq(found, golden[i].optimum, "%s: %lld, not %lld", golden[i].name, (long long)found,
+                 (long long)golden[i].optimum);
+  }
+  plim_test_context_end(ctx);
+}
+
+/* ---- the oracle: the shortest path over what is resident where ---- */
+
+enum { STATES = 1 << 14, ORACLE_OPS = 7 };
+
+typedef struct oracle {
+  const space_case *c;
+  const int64_t *budget;
+  int64_t best[STATES]; /* least time to a state: a mask of resident outputs a device */
+  uint8_t done[STATES];
+} oracle;
+
+static int64_t resident_bytes(const space_case *c, int mask) {
+  int64_t bytes = 0;
+  for (int i = 0; i < c->n; i++) bytes += mask >> i & 1 ? c->bytes[i] : 0;
+  return bytes;
+}
+
+static void relax(oracle *o, int state, int64_t time) {
+  if (time < o->best[state]) o->best[state] = time;
+}
+
+static int inputs_of(const space_case *c, int op) {
+  int mask = 0;
+  for (int e = 0; e < c->n_edges; e++) mask |= c->edge[e][1] == op ? 1 << c->edge[e][0] : 0;
+  return mask;
+}
+
+static void expand(oracle *o, int state) {
+  const space_case *c = o->c;
+  int n = c->n, full = (1 << n) - 1, mask[2] = {state & full, state >> n};
+  for (int d = 0; d < 2; d++) {
+    int64_t used = resident_bytes(c, mask[d]);
+    for (int i = 0; i < n; i++) {
+      int there = mask[d] >> i & 1, other = mask[1 - d] >> i & 1, bit = 1 << (i + d * n);
+      if (there) relax(o, state & ~bit, o->best[state]);
+      if (there || used + c->bytes[i] > o->budget[d]) continue;
+      if ((mask[d] & inputs_of(c, i)) == inputs_of(c, i)) relax(o, state | bit, o->best[state] + c->time[d][i]);
+      if (other) relax(o, state | bit, o->best[state] + c->copy[1 - d][i]);
+    }
+  }
+}
+
+/* Least time until the last op's output is anywhere; -1: never. States are few: the next is found by looking at all. */
+static int64_t oracle_time(oracle *o) {
+  int n = o->c->n, states = 1 << 2 * n;
+  for (int s = 0; s < states; s++) o->best[s] = INT64_MAX;
+  memset(o->done, 0, sizeof o->done);
+  o->best[0] = 0;
+  /* times are small whole numbers: states by time, one bucket after another */
+  for (int64_t time = 0; time < 2000; time++) {
+    for (int again = 1; again;) {
+      again = 0;
+      for (int s = 0; s < states; s++) {
+        if (o->done[s] || o->best[s] != time) continue;
+        if ((s >> (n - 1) & 1) || (s >> (2 * n - 1) & 1)) return time;
+        o->done[s] = 1;
+        expand(o, s);
+        again = 1;
+      }
+    }
+  }
+  return -1;
+}
+
+Test(space_planners, placement_is_never_below_the_residency_search_and_nearly_always_equal) {
+  plim_context *ctx = plim_test_context();
+  skip_without_solver(ctx);
+  oracle *o = malloc(sizeof *o);
+  cr_assert_not_null(o);
+  int equal = 0, worse = 0, refused = 0;
+  for (uint64_t seed = 1; seed <= 200; seed++) {
+    uint64_t random = seed;
+    space_case c;
+    space_case_random(&random, (int32_t)test_random_between(&random, 3, 5), &c);
+    int64_t budget[2] = {test_random_between(&random, 6, 16), test_random_between(&random, 6, 16)};
+    *o = (oracle){.c = &c, .budget = budget};
+    int64_t least = oracle_time(o), found = serial_of(ctx, &c, budget);
+    cr_assert(least < 0 ? found < 0 : found < 0 || found >= least, "seed %llu: %lld, the search has %lld",
+              (unsigned long long)seed, (long long)found, (long long)least);
+    equal += found == least && least >= 0;
+    refused += least < 0;
+    worse += found != least;
+  }
+  free(o);
+  cr_assert_geq(equal, 100, "%d equal, %d worse, %d refused", equal, worse, refused);
+  cr_assert_leq(worse, 20, "%d equal, %d worse, %d refused", equal, worse, refused);
+  plim_test_context_end(ctx);
+}
+
+/* ---- paging and recompute ---- */
+
+typedef enum mode { JOINT, RECOMPUTE_ONLY, PAGE_ONLY } mode;
+
+static double energy_of(plim_context *ctx, const plim_graph *graph, const char *name, double factor, int64_t ram,
+                        mode m, plim_space_plan **out) {
+  plim_platform *platform = NULL;
+  plim_space_plan *plan = NULL;
+  plim_space_options options = plim_space_options_default();
+  int64_t budget[2] = {ram, INT64_MAX};
+  options.planner = "poet";
+  options.budget = budget;
+  options.deadline_factor = factor;
+  options.page = m != RECOMPUTE_ONLY;
+  options.recompute = m != PAGE_ONLY;
+  cr_assert_eq(plim_platform_built_in(ctx, name, &platform), PLIM_OK);
+  cr_assert_eq(plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  double energy = plan->energy_joule;
+  cr_assert_leq(plan->space[0].peak_bytes, ram);
+  for (int32_t c = 0; c < plan->n_commands && m == RECOMPUTE_ONLY; c++) {
+    cr_assert_eq(plan->command[c].kind, PLIM_COMMAND_RUN);
+  }
+  plim_platform_free(platform);
+  if (out) {
+    *out = plan;
+  } else {
+    plim_space_plan_free(plan);
+  }
+  return energy;
+}
+
+static void expect_energy(double found, double golden) {
+  cr_expect_lt(fabs(found / golden - 1), 1e-6, "%.9g J, not %.9g", found, golden);
+}
+
+Test(space_planners, energies_of_the_small_net_are_those_of_poet_in_every_mode) {
+  static const struct {
+    int64_t ram;
+    double golden[3];
+  } rows[] = {{7000, {0.10467864, 0.10467864, 0.10482189}}, {6000, {0.10467864, 0.10467864, 0.10520915}},
+              {4000, {0.10472616, 0.10472616, 0.10534073}}, {3300, {0.10487337, 0.10582308, 0.10557474}},
+              {7416, {0.10467864, 0.10467864, 0.10467864}}, {6500, {0.10467864, 0.10467864, 0.10496513}},
+              {5000, {0.10467864, 0.10467864, 0.10520915}}, {4500, {0.10467864, 0.10467864, 0.10520915}},
+              {3600, {0.10485774, 0.10581912, 0.10548398}}, {3256, {0.10491297, 0.10586268, 0.10562723}}};
+  enum { SHORT_ROWS = 4 };
+  plim_context *ctx = plim_test_context();
+  skip_without_solver(ctx);
+  plim_graph *graph = space_linear(ctx);
+  cr_assert_eq(graph->n_ops, 27);
+  for (size_t i = 0; i < (getenv("PLIM_TEST_LONG") ? sizeof rows / sizeof *rows : SHORT_ROWS); i++) {
+    for (int m = JOINT; m <= PAGE_ONLY; m++) {
+      expect_energy(energy_of(ctx, graph, "m0", 1.3, rows[i].ram, (mode)m, NULL), rows[i].golden[m]);
+    }
+  }
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
+
+Test(space_planners, energies_of_a_transformer_block_are_those_of_poet_in_every_mode) {
+  static const struct {
+    int64_t ram;
+    double golden[3];
+  } rows[] = {{37748736, {8.2567764, 8.2567764, 8.2567764}},
+              {35651584, {8.2588142, 8.2588142, 8.7155918}},
+              {34603008, {8.2588142, 8.2588142, 8.7155918}},
+              {33030144, {8.4882219, 8.6147319, 8.9448529}},
+              {31457280, {8.6147319, 8.6147319, 9.1742606}}};
+  plim_context *ctx = plim_test_context();
+  skip_without_solver(ctx);
+  plim_graph *graph = space_transformer(ctx);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (int m = JOINT; m <= PAGE_ONLY; m++) {
+      expect_energy(energy_of(ctx, graph, "m4", 1.5, rows[i].ram, (mode)m, NULL), rows[i].golden[m]);
+    }
+  }
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
+
+/* ---- refusals ---- */
+
+static plim_status status_of(plim_context *ctx, const char *name, const char *planner, int32_t objective) {
+  plim_graph *graph = space_linear(ctx);
+  plim_platform *platform = NULL;
+  plim_space_plan *plan = NULL;
+  plim_space_options options = plim_space_options_default();
+  options.planner = planner;
+  options.objective = objective;
+  plim_status status = plim_platform_built_in(ctx, name, &platform);
+  if (status == PLIM_OK) status = plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan);
+  plim_space_plan_free(plan);
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  return status;
+}
+
+Test(space_planners, a_platform_without_published_rates_says_what_to_give) {
+  plim_context *ctx = plim_test_context();
+  cr_assert_eq(status_of(ctx, "jetsontx2", "poet", -1), PLIM_EDATA);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "FLOP per second and FLOP per joule were not published; give"));
+  cr_assert_eq(status_of(ctx, "m5", "poet", -1), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "no platform is called \"m5\""));
+  plim_test_context_end(ctx);
+}
+
+Test(space_planners, a_planner_refuses_an_objective_that_is_not_its_own) {
+  plim_context *ctx = plim_test_context();
+  cr_assert_eq(status_of(ctx, "m0", "poet", PLIM_OBJECTIVE_TIME), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "planner poet does not take the objective time"));
+  cr_assert_eq(status_of(ctx, "m0", "peot", -1), PLIM_EUSAGE);
+  plim_test_context_end(ctx);
+}
+
+Test(space_planners, a_budget_that_is_too_small_is_refused_with_the_smallest_that_has_a_plan) {
+  static const int64_t both[] = {5000000, 5000000};
+  plim_context *ctx = plim_test_context();
+  skip_without_solver(ctx);
+  cr_assert_eq(serial_of(ctx, space_case_named("multi_skip_copy"), both), -1);
+  const char *sentence = plim_context_error(ctx);
+  cr_assert_not_null(strstr(sentence, "all of them times 1.2 have one"), "%s", sentence);
+  cr_assert_not_null(strstr(sentence, "with the others as given d1 needs 6000000 bytes"), "%s", sentence);
+  plim_test_context_end(ctx);
+}
