@@ -1,0 +1,139 @@
+/* Every command gets a start and an end from drawn durations. Then each byte is looked at in time: a buffer is in use
+ * from the start of the command that fills it to the end of the last one that touches it; what is read must have been
+ * filled before the reader starts; the buffers in use at one moment are no more than the stated peak. Plain loops over
+ * all pairs: the plans are small. Ops are pure: contents are right when they were computed from right contents. */
+#include "tests/support/space_interpret.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/random.h"
+
+enum { MOST = 256 };
+
+typedef struct run {
+  const plim_graph *graph;
+  const plim_space_plan *plan;
+  int64_t begin[MOST], end[MOST]; /* of commands */
+  int64_t used_until[MOST];       /* of buffers */
+} run;
+
+static int32_t space_of(const plim_space_plan *p, const plim_command *c) {
+  return c->kind == PLIM_COMMAND_RUN ? p->device[c->device].space : c->from;
+}
+
+/* The buffer that is named by storage and space at a command; `first`: the one that begins there. */
+static int find(const plim_space_plan *p, int32_t storage, int32_t space, int32_t at, int first) {
+  for (int i = 0; i < p->n_buffers; i++) {
+    const plim_buffer *b = &p->buffer[i];
+    if (b->storage != storage || b->space != space) continue;
+    if (first ? b->begin == at : b->begin < at && at < b->end) return i;
+  }
+  return -1;
+}
+
+static void draw_times(run *r, uint64_t *random) {
+  const plim_space_plan *p = r->plan;
+  static const int64_t length[] = {1, 1, 2, 5, 40, 400};
+  for (int c = 0; c < p->n_commands; c++) {
+    const plim_command *m = &p->command[c];
+    r->begin[c] = 0;
+    for (int k = 0; k < c; k++) {
+      int follows = p->command[k].queue == m->queue;
+      for (int w = 0; w < m->n_wait; w++) follows |= m->wait[w] == k;
+      if (follows && r->end[k] > r->begin[c]) r->begin[c] = r->end[k];
+    }
+    r->end[c] = r->begin[c] + length[test_random_between(random, 0, 5)];
+  }
+}
+
+static const char *read_one(run *r, int c, int32_t storage) {
+  const plim_command *m = &r->plan->command[c];
+  int b = find(r->plan, storage, space_of(r->plan, m), c, 0);
+  if (b < 0) return "a command reads what is not there";
+  if (r->end[r->plan->buffer[b].begin] > r->begin[c]) return "a command reads what is not filled yet";
+  if (r->end[c] > r->used_until[b]) r->used_until[b] = r->end[c];
+  return NULL;
+}
+
+static const char *write_one(run *r, int c, int32_t storage, int32_t space) {
+  int b = find(r->plan, storage, space, c, 1);
+  if (b < 0) return "a command writes where no buffer begins";
+  if (r->end[c] > r->used_until[b]) r->used_until[b] = r->end[c];
+  return NULL;
+}
+
+static const char *run_command(run *r, int c) {
+  const plim_command *m = &r->plan->command[c];
+  const char *wrong = NULL;
+  if (m->kind == PLIM_COMMAND_COPY) {
+    for (int i = 0; i < m->n_storages && !wrong; i++) {
+      if (m->storage[i] >= r->graph->n_storages) return "a copy of a storage that is none";
+      wrong = read_one(r, c, m->storage[i]);
+      if (!wrong) wrong = write_one(r, c, m->storage[i], m->to);
+    }
+    return wrong;
+  }
+  if (m->op >= r->graph->n_ops) return "a run of an op that is none";
+  const plim_op *op = &r->graph->op[m->op];
+  for (int i = 0; i < op->n_in && !wrong; i++) wrong = read_one(r, c, r->graph->value[op->in[i]].storage);
+  for (int i = 0; i < op->n_out && !wrong; i++) {
+    wrong = write_one(r, c, r->graph->value[op->out[i]].storage, space_of(r->plan, m));
+  }
+  return wrong;
+}
+
+/* Bytes in use are most where a buffer begins. */
+static const char *look_at_bytes(const run *r) {
+  const plim_space_plan *p = r->plan;
+  for (int i = 0; i < p->n_buffers; i++) {
+    int64_t now = r->begin[p->buffer[i].begin], live = 0;
+    for (int k = 0; k < p->n_buffers; k++) {
+      if (p->buffer[k].space != p->buffer[i].space) continue;
+      if (r->begin[p->buffer[k].begin] <= now && now < r->used_until[k]) live += p->buffer[k].bytes;
+    }
+    if (live > p->space[p->buffer[i].space].peak_bytes) return "more bytes are in use at once than the peak";
+  }
+  return NULL;
+}
+
+/* What does not depend on the speed. */
+static const char *look_at_form(const plim_graph *g, const plim_space_plan *p) {
+  int ran[MOST] = {0};
+  for (int i = 0; i < p->n_buffers; i++) {
+    const plim_buffer *b = &p->buffer[i];
+    if (b->storage >= g->n_storages || b->bytes != g->storage[b->storage].bytes) return "a buffer of the wrong size";
+    const plim_command *m = &p->command[b->begin];
+    int filled = m->kind == PLIM_COMMAND_COPY && m->to == b->space;
+    for (int k = 0; filled && k < m->n_storages; k++) {
+      if (m->storage[k] == b->storage) break;
+      if (k + 1 == m->n_storages) filled = 0;
+    }
+    if (m->kind == PLIM_COMMAND_RUN && m->op < g->n_ops) {
+      filled = g->value[g->op[m->op].out[0]].storage == b->storage && space_of(p, m) == b->space;
+    }
+    if (!filled) return "a buffer that nothing fills";
+  }
+  for (int c = 0; c < p->n_commands; c++) {
+    if (p->command[c].kind == PLIM_COMMAND_RUN && p->command[c].op < g->n_ops) ran[p->command[c].op] = 1;
+  }
+  for (int o = 0; o < g->n_ops; o++) {
+    if (!ran[o]) return "an op that never runs";
+  }
+  for (int s = 0; s < p->n_spaces; s++) {
+    if (p->space[s].peak_bytes > p->space[s].budget_bytes) return "a peak above its budget";
+  }
+  return NULL;
+}
+
+const char *space_interpret(const plim_graph *graph, const plim_space_plan *plan, uint64_t *random, int runs) {
+  if (plan->n_commands > MOST || plan->n_buffers > MOST || graph->n_ops > MOST) return "too large for this interpreter";
+  const char *wrong = look_at_form(graph, plan);
+  for (int i = 0; i < runs && !wrong; i++) {
+    run r = {.graph = graph, .plan = plan};
+    draw_times(&r, random);
+    for (int c = 0; c < plan->n_commands && !wrong; c++) wrong = run_command(&r, c);
+    if (!wrong) wrong = look_at_bytes(&r);
+  }
+  return wrong;
+}

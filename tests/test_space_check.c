@@ -1,0 +1,300 @@
+/* runtime/graph/space_*.c: plans over spaces written and read, their figures by hand, and 10,000 mutants over queues,
+ * waits, copies, spaces and buffers, judged by an interpreter that runs them at random speeds. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/exact/solver.h"
+#include "planner/spaces/space_lower.h"
+#include "runtime/graph/space_plan_text.h"
+#include "tests/support/context.h"
+#include "tests/support/documents.h"
+#include "tests/support/space_cases.h"
+#include "tests/support/space_interpret.h"
+
+/* Four ops on two devices: 0 on d0, copied; 1 and 3 on d1, 2 on d0, copied; 0 runs again on d1. */
+static const space_case small = {"small",
+                                 4,
+                                 2,
+                                 4,
+                                 {4, 2, 3, 1},
+                                 {{10, 20, 30, 40}, {11, 21, 31, 41}},
+                                 {{5, 6, 7, 8}, {9, 9, 9, 9}},
+                                 {{0, 1}, {0, 2}, {1, 3}, {2, 3}}};
+
+typedef struct rig {
+  plim_context *ctx;
+  plim_graph *graph;
+  plim_platform *platform;
+  plim_space_plan *plan;
+} rig;
+
+static void begin(rig *r, const space_case *c) {
+  r->ctx = plim_test_context();
+  r->graph = space_case_graph(r->ctx, c);
+  r->plan = NULL;
+  cr_assert_eq(plim_platform_from_costs(r->graph->costs, &r->platform), PLIM_OK);
+}
+
+static void end(rig *r) {
+  plim_space_plan_free(r->plan);
+  plim_platform_free(r->platform);
+  plim_graph_free(r->graph);
+  plim_test_context_end(r->ctx);
+}
+
+/* The plan of a sequence: without a solver. */
+static void lower(rig *r, const plim_space_event *event, int n, int64_t d0, int64_t d1) {
+  plim_space_problem *problem = NULL;
+  plim_space_events events = {.ctx = r->ctx};
+  int64_t budget[2] = {d0, d1};
+  plim_space_plan draft = {.objective = PLIM_OBJECTIVE_SERIAL, .deadline_ns = INT64_MAX, .keep_all = 100};
+  (void)strcpy(draft.planner, "test");
+  (void)strcpy(draft.plan_class, "none");
+  cr_assert_eq(plim_space_problem_make(r->graph, r->platform, 0, &problem), PLIM_OK, "%s", plim_context_error(r->ctx));
+  for (int i = 0; i < n; i++) plim_space_events_add(&events, event[i].kind, event[i].node, event[i].at);
+  cr_assert_eq(plim_space_lower(problem, &events, &draft, budget, 0, &r->plan), PLIM_OK, "%s",
+               plim_context_error(r->ctx));
+  plim_space_events_free(&events);
+  plim_space_problem_free(problem);
+}
+
+static const plim_space_event sequence[] = {
+    {PLIM_SPACE_RUN, 0, 0}, {PLIM_SPACE_COPY, 0, 0}, {PLIM_SPACE_RUN, 1, 1},  {PLIM_SPACE_DROP, 0, 1},
+    {PLIM_SPACE_RUN, 2, 0}, {PLIM_SPACE_DROP, 0, 0}, {PLIM_SPACE_COPY, 2, 0}, {PLIM_SPACE_RUN, 3, 1},
+};
+enum { SEQUENCE = sizeof sequence / sizeof sequence[0] };
+
+Test(space_check, figures_of_a_small_plan_are_those_by_hand) {
+  rig r;
+  begin(&r, &small);
+  lower(&r, sequence, SEQUENCE, 100, 100);
+  cr_assert_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_OK, "%s", plim_context_error(r.ctx));
+  const plim_command *c = r.plan->command;
+  cr_assert_eq(r.plan->n_commands, 6);
+  cr_assert_eq(r.plan->serial_ns, 10 + 5 + 21 + 30 + 7 + 41);
+  cr_assert_eq(c[1].begin_ns, 10); /* the copy beside run 2 on d0 */
+  cr_assert_eq(c[2].begin_ns, 15);
+  cr_assert_eq(c[3].begin_ns, 10);
+  cr_assert_eq(c[4].begin_ns, 40);
+  cr_assert_eq(c[5].begin_ns, 47);
+  cr_assert_eq(r.plan->makespan_ns, 88);
+  cr_assert_eq(r.plan->space[0].peak_bytes, 7);
+  cr_assert_eq(r.plan->space[1].peak_bytes, 6);
+  end(&r);
+}
+
+static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_space_plan *plan = NULL;
+  plim_status status = plim_space_plan_parse(ctx, "doc.json", text, bytes, &plan);
+  if (again && plan) plim_space_plan_write(again, plan);
+  plim_space_plan_free(plan);
+  return status;
+}
+
+Test(space_check, the_document_is_golden_canonical_and_refused_at_every_cut) {
+  rig r;
+  begin(&r, &small);
+  lower(&r, sequence, SEQUENCE, 100, 100);
+  plim_text text = {.ctx = r.ctx};
+  plim_space_plan_write(&text, r.plan);
+  cr_assert_str_eq(text.chars, plim_test_golden("space_plan.json"), "%s", text.chars);
+  plim_test_canonical(parse, text.chars);
+  plim_test_cuts(parse, text.chars);
+  plim_test_allocations(parse, text.chars);
+  plim_test_bytes(parse, text.chars);
+  plim_text_free(&text);
+  end(&r);
+}
+
+Test(space_check, every_wrong_field_of_the_document_is_named) {
+  static const plim_test_fault faults[] = {
+      {"\"version\": 2", "\"version\": 3", "version: version 3 of the format; this program reads versions 1 to 2"},
+      {"\"run\": 0", "\"collective\": 0", "commands[0].collective: is reserved"},
+      {"\"wait\": [0]", "\"wait\": [1]", "command 1: wait[0] = 1 is not below 1"},
+      {"\"offset\": null", "\"offset\": 0", "buffers[0].offset: is given"},
+      {"\"joule\": null", "\"joule\": 1", "commands[0].joule: is given in a plan without energy"},
+      {"\"objective\": \"serial\"", "\"objective\": \"energy\"", "energy_joule: is null"},
+      {"\"objective\": \"serial\"", "\"objective\": \"speed\"", "objective: 'speed' is not a name"},
+      {"\"from\": 0", "\"from\": 1", "command 1: its spaces are not two of the plan's"},
+      {"\"device\": 0, \"queue\": 0", "\"device\": 1, \"queue\": 0", "command 0: its queue is not its device's"},
+      {"\"end\": ", "\"ends\": ", "buffers[0].end: is missing"},
+  };
+  plim_test_faults(parse, plim_test_golden("space_plan.json"), faults, (int)(sizeof faults / sizeof *faults));
+}
+
+/* ---- mutants ---- */
+
+enum { MUTANTS = 10000, RUNS = 24, MOST_IDS = 512, MOST_ROWS = 128 };
+
+/* A plan that can be changed. */
+typedef struct draft {
+  plim_space_plan plan;
+  plim_command command[MOST_ROWS];
+  plim_buffer buffer[MOST_ROWS];
+  plim_space space[4];
+  int32_t ids[MOST_ROWS][2][8];
+} draft;
+
+static void copy_plan(draft *d, const plim_space_plan *p) {
+  cr_assert(p->n_commands <= MOST_ROWS && p->n_buffers <= MOST_ROWS && p->n_spaces <= 4);
+  d->plan = *p;
+  memcpy(d->command, p->command, (size_t)p->n_commands * sizeof *d->command);
+  memcpy(d->buffer, p->buffer, (size_t)p->n_buffers * sizeof *d->buffer);
+  memcpy(d->space, p->space, (size_t)p->n_spaces * sizeof *d->space);
+  for (int32_t c = 0; c < p->n_commands; c++) {
+    cr_assert(p->command[c].n_wait < 8 && p->command[c].n_storages < 8);
+    for (int32_t i = 0; i < p->command[c].n_storages; i++) d->ids[c][0][i] = p->command[c].storage[i];
+    for (int32_t i = 0; i < p->command[c].n_wait; i++) d->ids[c][1][i] = p->command[c].wait[i];
+    d->command[c].storage = d->ids[c][0];
+    d->command[c].wait = d->ids[c][1];
+  }
+  d->plan.command = d->command;
+  d->plan.buffer = d->buffer;
+  d->plan.space = d->space;
+}
+
+static void mutate_command(draft *d, uint64_t *random) {
+  const plim_space_plan *p = &d->plan;
+  int32_t c = (int32_t)test_random_between(random, 0, p->n_commands - 1);
+  plim_command *m = &d->command[c];
+  switch (test_random_between(random, 0, 6)) {
+    case 0: /* a wait less */
+      if (m->n_wait > 0) m->n_wait--;
+      break;
+    case 1: /* a wait for another */
+      if (m->n_wait > 0) d->ids[c][1][0] = (int32_t)test_random_between(random, 0, p->n_commands - 1);
+      break;
+    case 2: /* a wait more */
+      if (c > 0 && m->n_wait == 0) d->ids[c][1][m->n_wait++] = (int32_t)test_random_between(random, 0, c - 1);
+      break;
+    case 3: /* another queue, and device */
+      m->queue = (int32_t)test_random_between(random, 0, p->n_queues - 1);
+      if (m->kind == PLIM_COMMAND_RUN && p->queue[m->queue].device >= 0) m->device = p->queue[m->queue].device;
+      break;
+    case 4: /* another op, another storage */
+      if (m->kind == PLIM_COMMAND_RUN) m->op = (int32_t)test_random_between(random, 0, 7);
+      if (m->kind == PLIM_COMMAND_COPY) d->ids[c][0][0] = (int32_t)test_random_between(random, 0, 7);
+      break;
+    case 5: /* other spaces */
+      m->from = (int32_t)test_random_between(random, 0, p->n_spaces - 1);
+      m->to = (int32_t)test_random_between(random, 0, p->n_spaces - 1);
+      break;
+    default: /* two commands change places, their waits stay */
+      if (c > 0) {
+        plim_command other = d->command[c - 1];
+        d->command[c - 1] = *m;
+        *m = other;
+      }
+  }
+}
+
+static void mutate_buffer(draft *d, uint64_t *random) {
+  plim_space_plan *p = &d->plan;
+  int32_t i = (int32_t)test_random_between(random, 0, p->n_buffers - 1);
+  plim_buffer *b = &d->buffer[i];
+  switch (test_random_between(random, 0, 4)) {
+    case 0:
+      b->end += (int32_t)test_random_between(random, -2, 2);
+      break;
+    case 1:
+      b->begin += (int32_t)test_random_between(random, -1, 1);
+      break;
+    case 2:
+      b->space = (int32_t)test_random_between(random, 0, p->n_spaces - 1);
+      break;
+    case 3:
+      b->storage = (int32_t)test_random_between(random, 0, 7);
+      break;
+    default:
+      *b = d->buffer[--p->n_buffers];
+  }
+}
+
+/* Figures as the simulator has them, so that what is wrong is not told by them alone. NULL: it cannot even be read. */
+static plim_space_plan *finish(plim_context *ctx, draft *d) {
+  int64_t begins[MOST_ROWS], ends[MOST_ROWS], peaks[4];
+  plim_space_figures f = {.begin_ns = begins, .end_ns = ends, .peak_bytes = peaks};
+  plim_space_plan *plan = NULL, *again = NULL;
+  if (plim_space_plan_from_parts(ctx, &d->plan, &plan) != PLIM_OK) return NULL;
+  cr_assert_eq(plim_space_plan_simulate(plan, &f), PLIM_OK);
+  plim_space_plan_free(plan);
+  for (int32_t c = 0; c < d->plan.n_commands; c++) {
+    d->command[c].begin_ns = begins[c];
+    d->command[c].end_ns = ends[c];
+  }
+  for (int32_t s = 0; s < d->plan.n_spaces; s++) d->space[s].peak_bytes = peaks[s];
+  d->plan.makespan_ns = f.makespan_ns;
+  d->plan.serial_ns = f.serial_ns;
+  d->plan.energy_joule = f.energy_joule;
+  d->plan.bound = 0;
+  d->plan.proved = 0;
+  cr_assert_eq(plim_space_plan_from_parts(ctx, &d->plan, &again), PLIM_OK);
+  return again;
+}
+
+typedef struct tally {
+  int unread, refused, harmful, accepted;
+} tally;
+
+static void judge(rig *r, uint64_t seed, tally *t) {
+  static draft d;
+  uint64_t random = seed;
+  copy_plan(&d, r->plan);
+  int changes = (int)test_random_between(&random, 1, 2);
+  for (int i = 0; i < changes; i++) {
+    if (test_random_chance(&random, 65)) {
+      mutate_command(&d, &random);
+    } else {
+      mutate_buffer(&d, &random);
+    }
+  }
+  plim_space_plan *mutant = finish(r->ctx, &d);
+  if (!mutant) {
+    t->unread++;
+    return;
+  }
+  plim_status status = plim_space_plan_check(r->ctx, r->graph, mutant);
+  const char *wrong = space_interpret(r->graph, mutant, &random, RUNS);
+  cr_assert(status != PLIM_OK || !wrong, "seed %llu: accepted, and %s", (unsigned long long)seed, wrong);
+  t->refused += status != PLIM_OK;
+  t->harmful += wrong != NULL;
+  t->accepted += status == PLIM_OK;
+  plim_space_plan_free(mutant);
+}
+
+/* The base plans: sequences by hand, and those of planners where there is a solver. */
+static int make_base(rig *r, int which) {
+  static const plim_space_event again[] = {
+      {PLIM_SPACE_RUN, 0, 0},  {PLIM_SPACE_RUN, 1, 0},  {PLIM_SPACE_COPY, 1, 0}, {PLIM_SPACE_DROP, 1, 0},
+      {PLIM_SPACE_DROP, 0, 0}, {PLIM_SPACE_RUN, 0, 0},  {PLIM_SPACE_RUN, 2, 0},  {PLIM_SPACE_DROP, 0, 0},
+      {PLIM_SPACE_COPY, 1, 1}, {PLIM_SPACE_DROP, 1, 1}, {PLIM_SPACE_RUN, 3, 0},
+  };
+  begin(r, which < 2 ? &small : space_case_named("multi_skip_unit"));
+  if (which == 0) lower(r, sequence, SEQUENCE, 7, 6);
+  if (which == 1) lower(r, again, (int)(sizeof again / sizeof *again), 7, 2);
+  if (which < 2) return 1;
+  int64_t budget[2] = {6000000, which == 2 ? 4500000 : 6000000};
+  plim_space_options options = plim_space_options_default();
+  options.planner = "xengine";
+  options.budget = budget;
+  return plim_space_plan_make(r->ctx, r->graph, r->platform, &options, NULL, &r->plan) == PLIM_OK;
+}
+
+Test(space_check, every_harmful_one_of_ten_thousand_mutants_is_rejected) {
+  tally t = {0};
+  for (int which = 0; which < 4; which++) {
+    rig r;
+    if (make_base(&r, which)) {
+      uint64_t random = 7;
+      cr_assert_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_OK, "%d: %s", which, plim_context_error(r.ctx));
+      cr_assert_null(space_interpret(r.graph, r.plan, &random, 100));
+      for (uint64_t i = 0; i < MUTANTS / 4; i++) judge(&r, (uint64_t)which * MUTANTS + i, &t);
+    }
+    end(&r);
+  }
+  cr_assert_geq(t.harmful, 1000, "%d unread, %d refused, %d harmful, %d accepted", t.unread, t.refused, t.harmful,
+                t.accepted);
+  cr_assert_geq(t.accepted, 500, "%d unread, %d refused, %d harmful, %d accepted", t.unread, t.refused, t.harmful,
+                t.accepted);
+}
