@@ -265,6 +265,30 @@ Test(cli_gpu, a_machine_without_that_gpu_is_told_from_one_with_it) {
   cr_assert_eq(count(plim_test_shell("$PLIMSOLL train --device cuda:99")->error, "\n"), 1);
 }
 
+/* ---- variants that fail ---- */
+
+#define MEASURED \
+  "profile --model resnet20 --data synthetic --image 8x8x3 --batch 1 --repeats 1 --no-progress --device cuda:0 "
+
+Test(cli_gpu, a_variant_that_fails_is_told_and_the_rest_is_measured) {
+  skip_where_it_takes_minutes();
+  (void)on_gpu("dnn=1,refuse_run=1", MEASURED "--json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  const json_t *dropped = json_object_get(o, "variants_dropped"), *first = json_array_get(dropped, 0);
+  cr_assert_gt(json_array_size(dropped), 5);
+  cr_assert_str_eq(json_string_value(json_object_get(first, "op")), "stem.conv");
+  cr_assert_not_null(strstr(json_string_value(json_object_get(first, "why")), "cuDNN status 3008"));
+  json_decref(o);
+}
+
+Test(cli_gpu, an_illegal_address_ends_the_run_with_the_library_s_code_and_status_5) {
+  const program_run *run = on_gpu("dnn=1,illegal_engine=1", MEASURED);
+  cr_assert_eq(run->status, 5, "%s", run->error);
+  cr_assert_not_null(strstr(run->error, "an illegal memory access was encountered (CUDA error 700)"), "%s", run->error);
+  cr_assert_eq(count(run->error, "\n"), 1, "%s", run->error);
+}
+
 /* ---- a device that is lost on the way ---- */
 
 /* Calls of the driver that a whole run makes, closing included. */

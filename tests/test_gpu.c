@@ -1,6 +1,7 @@
 /* What a GPU has to do whatever is on it: every variant that it offers computes what it says, captured steps leave the
  * bits of queued ones, and what lies beside the arena is as large as is told. For the device of PLIM_TEST_DEVICE. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "runtime/device/device_cuda.h"
@@ -39,8 +40,9 @@ static void check_modes(plim_device *device, const plim_op_desc *op) {
 }
 
 static const variant_window windows[] = {
-    {5, 3, 7, 6, 4, {3, 3}, 1, 1},     {7, 2, 9, 8, 5, {3, 3}, 2, 1}, {3, 4, 7, 9, 6, {1, 1}, 2, 0},
-    {2, 16, 10, 10, 16, {3, 3}, 1, 1}, {1, 2, 6, 9, 2, {5, 3}, 2, 2}, {4, 8, 8, 8, 8, {1, 1}, 1, 0},
+    {5, 3, 7, 6, 4, {3, 3}, 1, 1},     {7, 2, 9, 8, 5, {3, 3}, 2, 1},   {3, 4, 7, 9, 6, {1, 1}, 2, 0},
+    {2, 16, 10, 10, 16, {3, 3}, 1, 1}, {1, 2, 6, 9, 2, {5, 3}, 2, 2},   {4, 8, 8, 8, 8, {1, 1}, 1, 0},
+    {1, 1, 5, 5, 1, {3, 3}, 1, 1},     {1, 17, 6, 6, 17, {3, 3}, 1, 1}, {1, 3, 4, 4, 17, {1, 1}, 1, 0},
 };
 
 Test(gpu, every_variant_of_a_convolution_agrees_with_the_reference) {
@@ -66,6 +68,20 @@ Test(gpu, every_variant_of_a_linear_layer_agrees_with_the_reference) {
     const plim_op_desc op = kernel_sample(kinds[k], PLIM_NHWC);
     check_modes(device, &op);
   }
+  plim_device_close(device);
+  plim_context_free(ctx);
+}
+
+/* A sum of 65536 products in each element: parts of it that were rounded to bf16 would be off by parts of a hundred. */
+Test(gpu, long_sums_of_products_in_bf16_are_sums_of_floats) {
+  enum { LONG = 1 << 16, M = 4, N = 8 };
+  plim_context *ctx = plim_test_context();
+  plim_device *device = plim_test_device(ctx, 0);
+  plim_op_desc op = kernel_op(PLIM_OP_LINEAR_BWD_WEIGHTS, 2, 1, kernel_shape(PLIM_F32, 2, LONG, M, 1, 1),
+                              kernel_shape(PLIM_F32, 2, M, N, 1, 1));
+  op.in[1] = kernel_shape(PLIM_F32, 2, LONG, N, 1, 1);
+  kernel_to_bf16(&op);
+  check_variants(device, &op); /* to 3e-4 of the largest: the result is floats */
   plim_device_close(device);
   plim_context_free(ctx);
 }
@@ -103,6 +119,67 @@ Test(gpu, captured_queued_timed_and_capped_steps_leave_the_same_bits) {
   }
 }
 
+/* ---- threads, and what is lost ---- */
+
+typedef struct work {
+  plim_device *device;
+  const plim_op_desc *op;
+} work;
+
+static void *check_on_thread(void *user) {
+  const work *w = user;
+  check_variants(w->device, w->op);
+  return NULL;
+}
+
+Test(gpu, a_device_serves_another_thread_than_the_one_that_opened_it) {
+  plim_context *ctx = plim_test_context();
+  const plim_op_desc op = kernel_sample(PLIM_OP_LINEAR, PLIM_NHWC);
+  work w = {plim_test_device(ctx, 0), &op};
+  pthread_t thread;
+  cr_assert_eq(pthread_create(&thread, NULL, check_on_thread, &w), 0);
+  cr_assert_eq(pthread_join(thread, NULL), 0);
+  check_variants(w.device, &op);
+  plim_device_close(w.device);
+  plim_context_free(ctx);
+}
+
+Test(gpu, closing_and_opening_again_leaks_no_memory) {
+  enum { TIMES = 20 };
+  const plim_op_desc op = kernel_sample(PLIM_OP_LINEAR, PLIM_NHWC);
+  plim_context *ctx = plim_test_context();
+  int64_t free_bytes[TIMES];
+  for (int i = 0; i < TIMES; i++) {
+    plim_device *device = plim_test_device(ctx, 0);
+    plim_cuda_memory now;
+    check_variants(device, &op);
+    cr_assert_eq(plim_device_cuda_memory(device, &now), PLIM_OK);
+    free_bytes[i] = now.free_bytes;
+    plim_device_close(device);
+  }
+  cr_assert_leq(free_bytes[1] - free_bytes[TIMES - 1], 2 * MIB, "%lld bytes went from the 2nd to the last",
+                (long long)(free_bytes[1] - free_bytes[TIMES - 1]));
+  plim_context_free(ctx);
+}
+
+Test(gpu, an_illegal_address_is_told_and_what_follows_fails_without_a_hang) {
+  const plim_op_desc op = kernel_sample(PLIM_OP_RELU, PLIM_NHWC);
+  plim_context *ctx = plim_test_context();
+  plim_device *device = plim_test_device(ctx, 0);
+  void *kernel = NULL, *nowhere = (void *)(uintptr_t)PLIM_ALIGN, *memory = NULL;
+  plim_kernel_args args = {.in = &nowhere, .out = &nowhere};
+  cr_assert_eq(device->api->prepare(device, &op, "single-source", &kernel), PLIM_OK);
+  plim_status status = device->api->run(device, 0, kernel, &args);
+  if (status == PLIM_OK) status = device->api->sync(device);
+  cr_assert_eq(status, PLIM_EDEVICE);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "(CUDA error 700)"), "%s", plim_context_error(ctx));
+  cr_assert_eq(device->api->recover(device), PLIM_EDEVICE);
+  cr_assert_eq(device->api->alloc(device, 4096, &memory), PLIM_EDEVICE);
+  device->api->unprepare(device, kernel);
+  plim_device_close(device);
+  plim_context_free(ctx);
+}
+
 /* ---- memory ---- */
 
 Test(gpu, nothing_comes_to_lie_beside_the_arena_from_the_second_step_on) {
@@ -121,6 +198,23 @@ Test(gpu, nothing_comes_to_lie_beside_the_arena_from_the_second_step_on) {
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
   cr_assert_leq(now.outside_bytes, then.settled_bytes, "%lld bytes more",
                 (long long)(now.outside_bytes - then.settled_bytes));
+  gpu_rig_close(&r);
+}
+
+Test(gpu, a_thousand_small_allocations_are_aligned_and_are_given_back) {
+  enum { MANY = 1000, SMALL = 72 };
+  static void *made[MANY];
+  plim_cuda_memory before, after;
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open_tested(&r, 0));
+  gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &before));
+  for (int i = 0; i < MANY; i++) {
+    gpu_rig_ok(&r, r.device->api->alloc(r.device, SMALL, &made[i]));
+    cr_assert_eq((uintptr_t)made[i] % PLIM_ALIGN, 0, "allocation %d lies at %p", i, made[i]);
+  }
+  for (int i = 0; i < MANY; i++) r.device->api->release(r.device, made[i], SMALL);
+  gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &after));
+  cr_assert_leq(after.outside_bytes, before.outside_bytes + 2 * MIB);
   gpu_rig_close(&r);
 }
 
