@@ -78,7 +78,7 @@ Test(gpu_check, a_rehearsal_on_the_cpu_runs_parts_and_skips_those_of_a_gpu) {
   json_decref(o);
   const program_run *run = plim_test_shell("cat out/gpu.md; ls -A out");
   cr_assert_not_null(strstr(run->out, "| vram | SKIP: for a GPU alone | 0 |"), "%s", run->out);
-  cr_assert_not_null(strstr(run->out, "\ngpu.json\ngpu.md\n"), "%s", run->out);
+  cr_assert_not_null(strstr(run->out, "\n.gpu_check\ngpu.json\ngpu.md\ngpu_runs.md\n"), "%s", run->out);
 }
 
 Test(gpu_check, what_a_gpu_alone_can_do_is_rehearsed_over_the_one_that_is_none) {
@@ -100,6 +100,41 @@ Test(gpu_check, what_fails_is_told_with_its_sentence_and_does_not_stop_the_rest)
   cr_assert_eq(json_integer_value(json_object_get(run, "exit_status")), 4);
   cr_assert_not_null(strstr(json_string_value(json_object_get(run, "output")), "more than the GPU can give now"));
   cr_assert_str_eq(status_of(o, "libraries"), "passed");
+  json_decref(o);
+}
+
+Test(gpu_check, options_in_pairs_end_as_they_should) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  (void)check("PLIM_TEST_GPU=", "--quick --bin bin --out out --only options");
+  plim_test_expect(0, "failed: none; no time for: none");
+  json_t *o = report();
+  cr_assert_eq(json_integer_value(json_object_get(goal(o, "option_pairs"), "measured")), 10);
+  json_decref(o);
+}
+
+/* On one page: what failed in the words of the library, what was dropped, what passed; then the rest is run. */
+Test(gpu_check, a_run_ends_with_a_page_and_is_resumed_where_it_failed) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  (void)check("PLIM_TEST_GPU=dnn=1,illegal_engine=1", "--quick --bin bin --out out --only libraries,variants");
+  plim_test_expect(1, "failed: variants; no time for: none");
+  const program_run *run = plim_test_shell("cat out/gpu.md");
+  cr_assert_not_null(strstr(run->out, "| variants | Every variant of ResNet-20 (exit status 5) | plimsoll: "), "%s",
+                     run->out);
+  cr_assert_not_null(strstr(run->out, "an illegal memory access was encountered (CUDA error 700) |"), "%s", run->out);
+  cr_assert_not_null(strstr(run->out, "| libraries | passed | "), "%s", run->out);
+  run = check("PLIM_TEST_GPU=dnn=1,refuse_run=1", "--quick --bin bin --out out --only libraries,variants --resume");
+  plim_test_expect(0, "failed: none; no time for: none");
+  cr_assert_null(strstr(run->error, "libraries"), "what passed was run again: %s", run->error);
+  run = plim_test_shell("cat out/gpu.md");
+  cr_assert_not_null(strstr(run->out, "## What failed\n\nNothing."), "%s", run->out);
+  cr_assert_not_null(strstr(run->out, "(cuDNN status 3008: engine 1 refuses to run) |"), "%s", run->out);
+  json_t *o = report();
+  cr_assert_str_eq(status_of(o, "libraries"), "passed");
+  cr_assert_gt(json_integer_value(json_object_get(goal(o, "dropped"), "measured")), 5);
   json_decref(o);
 }
 
@@ -144,5 +179,5 @@ Test(gpu_check, answers_bad_input_with_one_line) {
 Test(gpu_check, lists_its_parts) {
   const program_run *run = check("", "--help");
   cr_assert_eq(run->status, 0);
-  cr_assert_not_null(strstr(run->out, "  verify      45  weights at six budgets"), "%s", run->out);
+  cr_assert_not_null(strstr(run->out, "  verify      40  weights at six budgets"), "%s", run->out);
 }
