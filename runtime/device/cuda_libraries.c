@@ -5,10 +5,13 @@
 
 #include "kernels/cuda/cublas.h"
 #include "kernels/cuda/dnn.h"
+#include "runtime/device/cuda_environment.h"
+
+extern char **environ; /* POSIX; no header of C11 has it */
 
 enum { NATIVE_BF16 = 8 /* major compute capability */ };
 
-/* Every library that decides times or bits. */
+/* Every library that decides times or bits, and a hash of the variables that decide what these do. */
 static void describe(plim_cuda_libraries *l, const plim_cuda_engine *engine, int32_t runtime) {
   const size_t room = sizeof l->found;
   int n = snprintf(l->found, room, "cuda %d.%d", (int)(runtime / 1000), (int)(runtime % 1000 / 10));
@@ -16,7 +19,9 @@ static void describe(plim_cuda_libraries *l, const plim_cuda_engine *engine, int
     n += snprintf(l->found + n, room - (size_t)n, ", cublas %d.%d.%d", (int)(l->blas_version / 10000),
                   (int)(l->blas_version / 100 % 100), (int)(l->blas_version % 100));
   }
-  if (engine->dnn) (void)snprintf(l->found + n, room - (size_t)n, ", cudnn %s", plim_dnn_version(engine->dnn));
+  if (engine->dnn) n += snprintf(l->found + n, room - (size_t)n, ", cudnn %s", plim_dnn_version(engine->dnn));
+  const uint32_t environment = plim_cuda_environment_hash(environ);
+  if (environment != 0) (void)snprintf(l->found + n, room - (size_t)n, ", environment %08x", (unsigned)environment);
 }
 
 /* GPUs below 8.0 have no instructions for bf16; whether the library makes up for them, only a product tells. */

@@ -11,7 +11,7 @@ typedef struct plim_cuda_libraries {
   char no_blas[PLIM_CUDA_WHY_BYTES];         /* why there is no cuBLAS, or not all of it; "": there is */
   char no_dnn[PLIM_CUDA_WHY_BYTES];          /* why there is no cuDNN */
   char missing[2 * PLIM_CUDA_WHY_BYTES + 2]; /* both */
-  char found[96];                            /* "cuda 13.0, cublas 13.1.0, cudnn 9.28.0" */
+  char found[96];                            /* "cuda 13.0, cublas 13.1.0, cudnn 9.28.0, environment 3f2a91c4" */
 } plim_cuda_libraries;
 
 /* Open what there is into engine->blas and engine->dnn, for a GPU on which `stream` runs. Returns the driver's code of

@@ -1,0 +1,28 @@
+/* By prefix, because the libraries document only some of their variables (CUBLAS_WORKSPACE_CONFIG,
+ * CUBLAS_EMULATION_STRATEGY) and know more (CUBLAS_EMULATE_SINGLE_PRECISION, CUDNN_FORCE_KERNEL_INIT). */
+#include "runtime/device/cuda_environment.h"
+
+#include <string.h>
+
+static int decides(const char *variable) {
+  static const char *const prefixes[] = {"NVIDIA_TF32_OVERRIDE=", "CUBLAS_", "CUBLASLT_", "CUDNN_"};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    if (strncmp(variable, prefixes[i], strlen(prefixes[i])) != 0) continue;
+    const char *log = strstr(variable, "_LOG");
+    return !log || log > variable + strcspn(variable, "=");
+  }
+  return 0;
+}
+
+uint32_t plim_cuda_environment_hash(char *const *environment) {
+  uint32_t sum = 0;
+  int any = 0;
+  for (; environment && *environment; environment++) {
+    if (!decides(*environment)) continue;
+    uint32_t hash = 2166136261U; /* FNV-1a */
+    for (const char *at = *environment; *at; at++) hash = (hash ^ (unsigned char)*at) * 16777619U;
+    sum += hash;
+    any = 1;
+  }
+  return any && sum == 0 ? 1 : sum;
+}
