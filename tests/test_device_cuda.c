@@ -92,9 +92,10 @@ Test(device_cuda, steps_that_are_timed_give_the_same_bits_and_the_times_of_the_g
   gpu_rig_ok(&timed, gpu_rig_open(&timed, &options, 0));
   gpu_rig_ok(&timed, gpu_rig_train(&timed, 100, 2));
   plim_exec_timing_begin(plim_trainer_exec(timed.trainer));
+  gpu_rig_ok(&timed, plim_trainer_run(timed.trainer, 1, NULL, NULL)); /* what events cost is measured once, too */
   int64_t captures = fake_cuda_count().captures;
-  gpu_rig_ok(&timed, plim_trainer_run(timed.trainer, 2, NULL, NULL));
-  cr_assert_eq(fake_cuda_count().captures, captures + 2); /* anew each time */
+  gpu_rig_ok(&timed, plim_trainer_run(timed.trainer, 1, NULL, NULL));
+  cr_assert_eq(fake_cuda_count().captures, captures + 1); /* anew each time */
   expect_times_of_the_gpu(&timed);
   plim_exec_timing_end(plim_trainer_exec(timed.trainer));
   gpu_rig_ok(&timed, plim_trainer_run(timed.trainer, 1, NULL, NULL));

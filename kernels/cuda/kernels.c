@@ -106,6 +106,10 @@ static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stag
   return engine->driver->launch(stage->body, &call, stage->tiles, stream);
 }
 
+int32_t *plim_cuda_kernel_batch(plim_cuda_kernel *kernel) {
+  return &kernel->batch;
+}
+
 int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel) {
   return kernel->has_run;
 }

@@ -33,6 +33,8 @@ int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel);
  * driver's error code of the first launch that was refused, 0 when all were accepted. */
 int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                          const plim_kernel_args *args, const uint64_t *now);
+/* For whoever measures it: runs that are timed together; 0 at first. */
+int32_t *plim_cuda_kernel_batch(plim_cuda_kernel *kernel);
 /* 1: it was queued before, so that everything it needs is loaded. */
 int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel);
 

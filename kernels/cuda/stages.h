@@ -28,6 +28,7 @@ typedef struct plim_cuda_stage {
 struct plim_cuda_kernel {
   int32_t whole; /* 1: the launch as it is, 0: the stages */
   int32_t has_run;
+  int32_t batch; /* runs that one measurement takes together; 0: not known */
   k_launch launch;
   int64_t workspace_bytes, blas_bytes; /* of the workspace, the library's part at its start */
   int32_t n, room;

@@ -4,6 +4,7 @@
 void plim_cuda_step_uncapture(plim_cuda_step *step, const plim_cuda_driver *driver) {
   if (step->captured) (void)driver->captured_free(step->captured);
   step->captured = NULL;
+  step->ticked = 0;
 }
 
 static void empty(plim_cuda_step *row, const plim_cuda_driver *driver) {

@@ -10,9 +10,11 @@ enum { PLIM_CUDA_STEPS = 8 /* plans replayed at a time; the one not used for lon
 typedef struct plim_cuda_step {
   const plim_plan *plan;
   const void *arena;
-  int64_t used;   /* when, in steps of the device; 0: an empty row */
-  int64_t runs;   /* to the end; behind the first every module is loaded */
-  void *captured; /* NULL: not yet */
+  int64_t used;    /* when, in steps of the device; 0: an empty row */
+  int64_t runs;    /* to the end; behind the first every module is loaded */
+  void *captured;  /* NULL: not yet */
+  int32_t ticked;  /* 1: what is captured begins and ends with a tick */
+  int64_t time_ns; /* least time between them; 0: not known */
 } plim_cuda_step;
 
 typedef struct plim_cuda_steps {

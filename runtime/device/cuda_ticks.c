@@ -28,3 +28,21 @@ int plim_cuda_ticks_read(const plim_cuda_ticks *ticks, const plim_cuda_driver *d
   }
   return 0;
 }
+
+int64_t plim_cuda_ticks_less(int64_t time_ns, int64_t tick_ns) {
+  return time_ns > tick_ns + 1 ? time_ns - tick_ns : 1;
+}
+
+void plim_cuda_ticks_share(int64_t *time_ns, int32_t n, int64_t tick_ns, int64_t whole_ns) {
+  int64_t sum_ns = 0, before_ns = 0, shared_ns = 0;
+  for (int32_t i = 0; i < n; i++) {
+    time_ns[i] = plim_cuda_ticks_less(time_ns[i], tick_ns);
+    sum_ns += time_ns[i];
+  }
+  for (int32_t i = 0; i < n && whole_ns > 0; i++) {
+    before_ns += time_ns[i];
+    const int64_t end_ns = (int64_t)((double)before_ns / (double)sum_ns * (double)whole_ns + 0.5);
+    time_ns[i] = end_ns - shared_ns;
+    shared_ns = end_ns;
+  }
+}

@@ -18,4 +18,11 @@ void plim_cuda_ticks_free(plim_cuda_ticks *ticks, plim_context *ctx, const plim_
 /* What passed between ticks 0 and 1, 1 and 2, ..., ns [n], once the stream is through with them; the driver's code. */
 int plim_cuda_ticks_read(const plim_cuda_ticks *ticks, const plim_cuda_driver *driver, int32_t n, int64_t *time_ns);
 
+/* What is left of a time that was taken between two ticks, of which one costs tick_ns; at least 1. */
+int64_t plim_cuda_ticks_less(int64_t time_ns, int64_t tick_ns);
+
+/* Times of the parts of a whole, ns [n]: without the cost of a tick each, then in proportion to a sum of whole_ns; 0:
+ * the whole is not known, and the parts keep their own sum. */
+void plim_cuda_ticks_share(int64_t *time_ns, int32_t n, int64_t tick_ns, int64_t whole_ns);
+
 #endif

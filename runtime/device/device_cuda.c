@@ -15,6 +15,7 @@
 #include "kernels/cuda/dnn.h"
 #include "kernels/cuda/kernels.h"
 #include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 #include "runtime/device/cuda_libraries.h"
 #include "runtime/device/cuda_steps.h"
 #include "runtime/device/cuda_ticks.h"
@@ -54,6 +55,8 @@ typedef struct cuda_state {
   int recording, timed;
   void *once;            /* what was recorded to be launched once */
   plim_cuda_ticks ticks; /* of the step that is timed */
+  int64_t tick_ns;       /* what a tick costs; -1: not known */
+  int64_t whole_ns;      /* between the ends of the step that is timed, when it was not; 0: not known */
 } cuda_state;
 
 /* Libraries' codes begin behind those of the runtime. */
@@ -177,7 +180,7 @@ static plim_status open_driver(plim_device *device, const plim_cuda_driver *driv
   PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *s, &s));
   s->driver = s->engine.driver = driver;
   s->eager = options->eager;
-  s->settled = -1;
+  s->settled = s->tick_ns = -1;
   device->state = s;
   plim_status status = find_gpu(device);
   if (status == PLIM_OK) status = use_gpu(device);
@@ -377,21 +380,20 @@ static plim_status tick(plim_device *device, int32_t index) {
   return check(device, s->driver->tick_record(s->ticks.tick[index], s->stream[0]), "recording a tick");
 }
 
-static plim_status launch_between_ticks(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args) {
+static plim_status launch_between_ticks(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args,
+                                        int32_t n) {
   PLIM_TRY(begin_recording(device));
   PLIM_TRY(tick(device, 0));
-  PLIM_TRY(launch(device, 0, kernel, args));
+  for (int32_t i = 0; i < n; i++) PLIM_TRY(launch(device, 0, kernel, args));
   return tick(device, 1);
 }
 
-/* A kernel by itself, as it runs in a captured step: between ticks of a graph of its own. */
-static plim_status cuda_measure(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {
+/* n runs of a kernel, as they are in a captured step: between ticks of a graph of their own. */
+static plim_status time_runs(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args, int32_t n,
+                             int64_t *time_ns) {
   cuda_state *s = device->state;
-  PLIM_TRY(enter(device));
   PLIM_TRY(reserve_ticks(device, 2));
-  PLIM_TRY(set_now(device, args));
-  if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(launch(device, 0, kernel, args)); /* loads what it needs */
-  plim_status status = launch_between_ticks(device, kernel, args);
+  plim_status status = launch_between_ticks(device, kernel, args, n);
   if (status == PLIM_OK) status = end_recording(device, &s->once);
   if (status == PLIM_OK) status = check(device, s->driver->captured_launch(s->once, s->stream[0]), "launching");
   if (status == PLIM_OK) status = check(device, s->driver->stream_sync(s->stream[0]), "waiting for the GPU");
@@ -401,10 +403,65 @@ static plim_status cuda_measure(plim_device *device, void *kernel, const plim_ke
   return status;
 }
 
+/* What a tick costs: the time between two with nothing in between. */
+static plim_status find_tick_cost(plim_device *device) {
+  enum { TIMES = 9 };
+  cuda_state *s = device->state;
+  int64_t sample[TIMES];
+  if (s->tick_ns >= 0) return PLIM_OK;
+  for (int i = 0; i < TIMES; i++) PLIM_TRY(time_runs(device, NULL, NULL, 0, &sample[i]));
+  plim_integers_sort(sample, TIMES);
+  s->tick_ns = sample[TIMES / 2] > 0 ? sample[TIMES / 2] : 0;
+  return PLIM_OK;
+}
+
+int64_t plim_device_cuda_tick_ns(const plim_device *device) {
+  return ((const cuda_state *)device->state)->tick_ns;
+}
+
+/* Runs that take long enough together for the steps of the GPU's clock, 0.5 us and more, not to matter. */
+static int32_t batch_for(int64_t time_ns) {
+  enum { SMALL_NS = 20000, TOGETHER_NS = 50000, MOST_RUNS = 32 };
+  if (time_ns >= SMALL_NS) return 1;
+  const int64_t n = TOGETHER_NS / time_ns;
+  return n < MOST_RUNS ? (int32_t)n : MOST_RUNS;
+}
+
+static plim_status cuda_measure(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {
+  const cuda_state *s = device->state;
+  int32_t *batch = plim_cuda_kernel_batch(kernel);
+  PLIM_TRY(enter(device));
+  PLIM_TRY(find_tick_cost(device));
+  PLIM_TRY(set_now(device, args));
+  if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(launch(device, 0, kernel, args)); /* loads what it needs */
+  if (*batch == 0) {
+    PLIM_TRY(time_runs(device, kernel, args, 1, time_ns));
+    *batch = batch_for(plim_cuda_ticks_less(*time_ns, s->tick_ns));
+  }
+  PLIM_TRY(time_runs(device, kernel, args, *batch, time_ns));
+  *time_ns = (plim_cuda_ticks_less(*time_ns, s->tick_ns) + *batch / 2) / *batch;
+  if (*time_ns < 1) *time_ns = 1;
+  return PLIM_OK;
+}
+
 static plim_status cuda_times(plim_device *device, int64_t *time_ns) {
   const cuda_state *s = device->state;
+  const int32_t n = s->last + 1;
   PLIM_TRY(enter(device));
-  return check(device, plim_cuda_ticks_read(&s->ticks, s->driver, s->last + 1, time_ns), "reading ticks");
+  PLIM_TRY(check(device, plim_cuda_ticks_read(&s->ticks, s->driver, n, time_ns), "reading ticks"));
+  plim_cuda_ticks_share(time_ns, n, s->tick_ns, s->whole_ns > 0 ? plim_cuda_ticks_less(s->whole_ns, s->tick_ns) : 0);
+  return PLIM_OK;
+}
+
+/* A captured step tells what it takes without ticks between its calls. Its first launch may load something. */
+static plim_status read_whole(plim_device *device) {
+  const cuda_state *s = device->state;
+  plim_cuda_step *step = s->step;
+  int64_t time_ns = 0;
+  if (!step->ticked || s->timed) return PLIM_OK;
+  PLIM_TRY(check(device, plim_cuda_ticks_read(&s->ticks, s->driver, 1, &time_ns), "reading a tick"));
+  if (time_ns > 0 && (step->time_ns == 0 || time_ns < step->time_ns)) step->time_ns = time_ns;
+  return PLIM_OK;
 }
 
 /* A kernel that failed may have left a recording, and the error that it was told. */
@@ -427,6 +484,7 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   plim_status entered = check(device, s->driver->current(device->index), "choosing the GPU");
   forget(s); /* a step that failed half way */
   PLIM_TRY(entered);
+  if (timed && arena) PLIM_TRY(find_tick_cost(device));
   s->graph = graph;
   s->step = plim_cuda_steps_find(&s->steps, s->driver, plan, arena);
   if (s->step->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
@@ -434,7 +492,14 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   s->way = s->step->captured && !s->timed ? WAY_REPLAY : s->step->runs > 0 ? WAY_RECORD : WAY_QUEUE;
   if (s->eager || !arena) s->way = WAY_QUEUE;
   if (s->timed) plim_cuda_step_uncapture(s->step, s->driver); /* one captured step a plan at a time */
-  return s->timed ? reserve_ticks(device, plan->n_steps + 1) : PLIM_OK;
+  s->whole_ns = s->step->time_ns;
+  if (s->way == WAY_RECORD && !s->timed) s->step->ticked = s->step->time_ns == 0;
+  return s->timed ? reserve_ticks(device, plan->n_steps + 1) : reserve_ticks(device, s->step->ticked ? 2 : 0);
+}
+
+/* Do the ends of the step in hand become ticks? */
+static int has_ends(const cuda_state *s) {
+  return s->way == WAY_RECORD && !s->timed && s->step->ticked;
 }
 
 static plim_status put_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
@@ -442,11 +507,12 @@ static plim_status put_step(plim_device *device, const plim_run_call *call, plim
   if (call->step == 0) {
     PLIM_TRY(set_now(device, &call->args));
     if (s->way == WAY_RECORD) PLIM_TRY(begin_recording(device));
-    if (s->timed) PLIM_TRY(tick(device, 0));
+    if (s->timed || has_ends(s)) PLIM_TRY(tick(device, 0));
   }
   s->last = call->step;
   if (s->way == WAY_REPLAY) return PLIM_OK;
   PLIM_TRY(run(user, call));
+  if (has_ends(s) && call->step + 1 == s->step->plan->n_steps) return tick(device, 1);
   return s->timed ? tick(device, call->step + 1) : PLIM_OK;
 }
 
@@ -496,6 +562,7 @@ static plim_status cuda_sync(plim_device *device) {
     if (s->busy & 1U << i) status = check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
   }
   if (status == PLIM_OK) s->busy = 0;
+  if (status == PLIM_OK && s->step) status = read_whole(device);
   if (status != PLIM_OK) {
     if (s->step && s->step->arena) status = name_step(device, status);
     forget(s);

@@ -27,6 +27,10 @@ typedef struct plim_cuda_memory {
 } plim_cuda_memory;
 PLIM_MUST_USE plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out);
 
+/* What an event with a time costs on the GPU, ns; it is subtracted from what is measured between two. -1: nothing has
+ * been measured yet. */
+int64_t plim_device_cuda_tick_ns(const plim_device *device);
+
 /* The libraries that were not found, with what was looked for; "" when all were. Without cuDNN convolutions are matrix
  * products of cuBLAS, without cuBLAS they and linear layers are our own. */
 const char *plim_device_cuda_missing(const plim_device *device);

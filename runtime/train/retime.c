@@ -8,6 +8,9 @@
 
 enum { WARM_STEPS = 2, MOST_STEPS = 1000 };
 
+/* Where a device replays steps, some more: their own time is that of their operations together. */
+enum { WARM_REPLAYS = 3 };
+
 static plim_status check_options(const plim_trainer *t) {
   const plim_trainer_options *o = &t->options;
   if (o->retime_steps < 0 || o->retime_steps > MOST_STEPS) {
@@ -148,7 +151,9 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   const plim_plan *plan = t->plan[PLIM_PROGRAM_TRAIN];
   if (!r->on || which != PLIM_PROGRAM_TRAIN) return PLIM_OK;
   if (r->plan != plan || t->limiting.turned_bytes > 0) restart(t, plan);
-  int32_t timed = r->seen++ - WARM_STEPS;
+  const plim_device_watch *watch = t->device->api->watch;
+  const int32_t warm = WARM_STEPS + (watch && watch->times ? WARM_REPLAYS : 0);
+  int32_t timed = r->seen++ - warm;
   if (timed >= 0) { /* there are times: timing began with the sample */
     const int64_t *time_ns = plim_exec_times(t->exec, which);
     memcpy(r->sample + (int64_t)timed * plan->n_steps, time_ns, (size_t)plan->n_steps * sizeof *time_ns);

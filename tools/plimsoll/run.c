@@ -108,6 +108,11 @@ void run_figures_setting(figures *f, const session *s) {
   figures_text(f, 0, NULL, "device", text);
   const char *missing = strcmp(machine->device, "cuda") == 0 ? plim_device_cuda_missing(s->device) : "";
   if (missing[0]) figures_note(f, 0, "; %s: slower convolutions", missing);
+  const int64_t tick_ns = strcmp(machine->device, "cuda") == 0 ? plim_device_cuda_tick_ns(s->device) : -1;
+  if (tick_ns >= 0) {
+    figures_real(f, 0, "event_us", "event cost", "%.2f us", (double)tick_ns / 1e3);
+    figures_note(f, 0, ", not part of the times");
+  }
   if (s->profiling.left_out > 0) {
     figures_count(f, 0, "variants_left_out", "variants left out", s->profiling.left_out);
     figures_note(f, 0, ": there was no time to measure them (--profile-time)");

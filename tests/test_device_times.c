@@ -1,0 +1,113 @@
+/* runtime/device/device_cuda: times by the GPU's events, which cost time themselves and are exact to half a
+ * microsecond. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/launch.h"
+#include "runtime/device/cuda_ticks.h"
+#include "runtime/device/desc.h"
+#include "runtime/device/device_cuda.h"
+#include "runtime/device/profiler.h"
+#include "tests/support/gpu_rig.h"
+
+enum { TICK_NS = 1200, STEP_NS = 500 };
+
+static fake_cuda_options noisy(int64_t jitter_ns) {
+  fake_cuda_options options = fake_cuda_options_default();
+  options.tick_ns = TICK_NS;
+  options.jitter_ns = jitter_ns;
+  options.tick_step_ns = jitter_ns > 0 ? STEP_NS : 1;
+  return options;
+}
+
+/* What the op takes by the clock of the GPU that is none. */
+static int64_t kernel_ns(const plim_graph *graph, int32_t op) {
+  plim_op_desc desc;
+  k_launch launch;
+  int64_t tiles = 0;
+  plim_desc_of(graph, op, &desc);
+  cr_assert(k_launch_make(&desc, &launch));
+  for (int i = 0; i < launch.phases; i++) tiles += launch.phase[i].tiles;
+  return tiles * FAKE_CUDA_TILE_NS;
+}
+
+Test(device_times, small_ops_are_timed_together_and_events_cost_them_nothing) {
+  fake_cuda_options options = noisy(300);
+  plim_profiler_options profiler = plim_profiler_options_default();
+  plim_profile *profile = NULL;
+  gpu_rig r;
+  int small = 0;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  cr_assert_eq(plim_device_cuda_tick_ns(r.device), -1);
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  const plim_graph *graph = r.program->graph[PLIM_PROGRAM_TRAIN];
+  profiler.cache_dir = "";
+  gpu_rig_ok(&r, plim_profile_measure(r.device, graph, &profiler, &profile));
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    const int64_t exact = kernel_ns(graph, op), got = profile->variant[profile->first[op]].time_ns;
+    cr_assert_leq(llabs(got - exact), 60 + exact / 20, "%s: %lld, not %lld", graph->op[op].name, (long long)got,
+                  (long long)exact);
+    small += exact < TICK_NS;
+  }
+  cr_assert_gt(small, 5);
+  cr_assert_leq(llabs(plim_device_cuda_tick_ns(r.device) - TICK_NS), STEP_NS);
+  plim_profile_free(profile);
+  gpu_rig_close(&r);
+}
+
+static int64_t sum_of_times(gpu_rig *r) {
+  const int64_t *time_ns = plim_exec_times(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN);
+  int64_t sum = 0;
+  for (int32_t j = 0; j < r->program->plan[PLIM_PROGRAM_TRAIN]->n_steps; j++) sum += time_ns[j];
+  return sum;
+}
+
+Test(device_times, times_of_a_step_sum_up_to_the_step_as_it_is_without_events) {
+  fake_cuda_options options = noisy(0);
+  gpu_rig r;
+  int64_t exact = 0;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_train(&r, 100, 4)); /* queued, recorded, replayed twice */
+  plim_exec_timing_begin(plim_trainer_exec(r.trainer));
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, 5, NULL, NULL));
+  const plim_graph *graph = r.program->graph[PLIM_PROGRAM_TRAIN];
+  const plim_plan *plan = r.program->plan[PLIM_PROGRAM_TRAIN];
+  const int64_t *time_ns = plim_exec_times(plim_trainer_exec(r.trainer), PLIM_PROGRAM_TRAIN);
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    cr_assert_leq(llabs(time_ns[j] - kernel_ns(graph, plan->step[j].op)), 1);
+    exact += kernel_ns(graph, plan->step[j].op);
+  }
+  cr_assert_eq(sum_of_times(&r), exact);
+  plim_exec_timing_end(plim_trainer_exec(r.trainer));
+  gpu_rig_close(&r);
+}
+
+Test(device_times, with_events_that_are_inexact_the_sum_is_still_about_the_step) {
+  fake_cuda_options options = noisy(300);
+  gpu_rig r;
+  int64_t exact = 0;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_train(&r, 100, 8));
+  plim_exec_timing_begin(plim_trainer_exec(r.trainer));
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, 9, NULL, NULL));
+  const plim_graph *graph = r.program->graph[PLIM_PROGRAM_TRAIN];
+  const plim_plan *plan = r.program->plan[PLIM_PROGRAM_TRAIN];
+  for (int32_t j = 0; j < plan->n_steps; j++) exact += kernel_ns(graph, plan->step[j].op);
+  /* least of some replays, less the cost of an event: each within jitter and a step of the clock */
+  cr_assert_leq(llabs(sum_of_times(&r) - exact), 2 * (300 + STEP_NS) + STEP_NS);
+  plim_exec_timing_end(plim_trainer_exec(r.trainer));
+  gpu_rig_close(&r);
+}
+
+Test(device_times, shares_of_a_whole_keep_their_proportions_and_sum_up_to_it) {
+  int64_t time_ns[] = {1000 + 50, 2000 + 50, 50, 7000 + 50};
+  plim_cuda_ticks_share(time_ns, 4, 50, 5000);
+  cr_assert_eq(time_ns[0] + time_ns[1] + time_ns[2] + time_ns[3], 5000);
+  cr_assert_leq(llabs(time_ns[0] - 500), 1);
+  cr_assert_leq(llabs(time_ns[3] - 3500), 1);
+  int64_t unknown[] = {60, 40};
+  plim_cuda_ticks_share(unknown, 2, 50, 0);
+  cr_assert_eq(unknown[0], 10);
+  cr_assert_eq(unknown[1], 1);
+}
