@@ -4,13 +4,16 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/launch.h"
 #include "runtime/device/desc.h"
 #include "runtime/device/device_cuda.h"
+#include "runtime/train/checkpoint.h"
 #include "runtime/train/state.h"
 #include "runtime/train/trainer.h"
 #include "tests/support/fake_cuda.h"
+#include "tests/support/folder.h"
 #include "tests/support/gpu_rig.h"
 #include "tests/support/small_graph.h"
 
@@ -400,6 +403,23 @@ Test(device_cuda, an_engine_that_refuses_to_be_planned_is_no_variant_and_ends_no
   cr_assert_gt(others, 0);
   plim_profile_free(profile);
   gpu_rig_close(&r);
+}
+
+Test(device_cuda, a_lost_device_leaves_no_checkpoint_and_is_closed) {
+  fake_cuda_options options = fake_cuda_options_default();
+  gpu_rig r;
+  (void)plim_test_folder();
+  options.fail_stays = 1;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_train(&r, 100, 3));
+  fake_cuda_fail_at(1);
+  cr_assert_eq(plim_trainer_run(r.trainer, 1, NULL, NULL), PLIM_EDEVICE);
+  cr_assert_eq(plim_checkpoint_save(r.trainer, plim_test_path("lost.ck")), PLIM_EDEVICE);
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "the device is lost"), "%s", plim_context_error(r.ctx));
+  cr_assert_neq(access(plim_test_path("lost.ck"), F_OK), 0);
+  gpu_rig_close(&r);
+  cr_assert_eq(fake_cuda_count().open_handles, 0);
+  plim_test_folder_remove();
 }
 
 /* Measure the op kinds of the net, then time a step in place. *dropped: variants that failed, and others went on. */

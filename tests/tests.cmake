@@ -105,6 +105,14 @@ if(NOT PLIM_SANITIZE)
   add_dependencies(plim_test_support failing_malloc)
 endif()
 
+# A cuBLAS on the host, found by its name.
+if(PLIM_CUDA)
+  add_library(fake_cublas MODULE tests/fake_cublas.c)
+  plim_own(fake_cublas)
+  set_target_properties(fake_cublas PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  add_dependencies(plim_test_support fake_cublas)
+endif()
+
 foreach(source ${test_sources})
   get_filename_component(name ${source} NAME_WE)
   plim_needs_run(${source} run)

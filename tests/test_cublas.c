@@ -1,0 +1,97 @@
+/* kernels/cuda/cublas: products as the library is asked for them, over a stand-in that keeps its rules. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef PLIM_HAVE_CUDA
+
+Test(cublas, is_compiled_where_nvcc_is_found) {
+  cr_skip_test("SKIP: built without nvcc");
+}
+
+#else
+
+#include "kernels/cuda/cublas.h"
+
+enum { M = 3, N_COLUMNS = 4, K = 5, WORKSPACE_BYTES = 1024 };
+
+static void *blas;
+static _Alignas(512) char workspace[WORKSPACE_BYTES];
+
+static void setup(void) {
+  char why[200] = "";
+  int32_t version = 0;
+  (void)setenv("PLIM_CUBLAS", PLIM_BINARY_DIR "/libfake_cublas.so", 1);
+  cr_assert_eq(plim_cublas_open(&blas, &version, why, sizeof why), 0);
+  cr_assert_not_null(blas, "%s", why);
+  cr_assert_eq(version, 130100);
+}
+static void teardown(void) {
+  cr_assert_eq(plim_cublas_close(blas), 0);
+}
+TestSuite(cublas, .init = setup, .fini = teardown);
+
+/* Small whole numbers, which no type rounds. */
+static float entry(int64_t row, int64_t column) {
+  return (float)((row * 3 + column * 5) % 7 - 3);
+}
+
+static void put(void *matrix, int floats, int64_t at, float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  if (floats) {
+    ((float *)matrix)[at] = value;
+  } else {
+    ((uint16_t *)matrix)[at] = (uint16_t)(bits >> 16);
+  }
+}
+
+static float get(const void *matrix, int floats, int64_t at) {
+  const uint32_t bits = floats ? 0 : (uint32_t)((const uint16_t *)matrix)[at] << 16;
+  float value;
+  if (floats) return ((const float *)matrix)[at];
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* A [M][K] and B [K][N_COLUMNS], each stored across when the product says so. */
+static void expect_product(const plim_cuda_product *p) {
+  const int floats = p->math != PLIM_MATH_BF16, to_floats = floats || p->to_floats;
+  float a[M * K], b[K * N_COLUMNS], c[M * N_COLUMNS];
+  for (int i = 0; i < M * K; i++) put(a, floats, p->a_across ? i % K * M + i / K : i, entry(i / K, i % K));
+  for (int i = 0; i < K * N_COLUMNS; i++) {
+    const int row = i / N_COLUMNS, column = i % N_COLUMNS;
+    put(b, floats, p->b_across ? column * K + row : i, entry(column, row + 1));
+  }
+  for (int i = 0; i < M * N_COLUMNS; i++) put(c, to_floats, i, 2);
+  cr_assert_eq(plim_cublas_multiply(blas, p, a, b, c, workspace, WORKSPACE_BYTES, workspace), 0);
+  for (int i = 0; i < M * N_COLUMNS; i++) {
+    float expected = 2 * p->beta;
+    for (int l = 0; l < K; l++) expected += entry(i / N_COLUMNS, l) * entry(i % N_COLUMNS, l + 1);
+    cr_assert_eq(get(c, to_floats, i), expected, "[%d] is %g, not %g", i, (double)get(c, to_floats, i),
+                 (double)expected);
+  }
+}
+
+/* The stand-in multiplies only where sums of parts are floats, and with the stream and then the workspace set. */
+Test(cublas, products_are_those_of_matrices_row_by_row_in_every_order_and_precision) {
+  for (int i = 0; i < PLIM_MATH_COUNT * 16; i++) {
+    const plim_cuda_product product = {.m = M,
+                                       .n = N_COLUMNS,
+                                       .k = K,
+                                       .a_across = i & 1,
+                                       .b_across = i >> 1 & 1,
+                                       .beta = (float)(i >> 2 & 1),
+                                       .to_floats = i >> 3 & 1,
+                                       .math = (plim_math)(i >> 4)};
+    expect_product(&product);
+  }
+}
+
+Test(cublas, what_the_library_refuses_is_told_with_its_code) {
+  const plim_cuda_product product = {.m = M, .n = N_COLUMNS, .k = K};
+  float a[M * K] = {0}, b[K * N_COLUMNS] = {0}, c[M * N_COLUMNS];
+  cr_assert_eq(plim_cublas_multiply(blas, &product, a, b, c, workspace + 16, 512, workspace), PLIM_CUBLAS_CODES + 7);
+}
+
+#endif
