@@ -8,6 +8,7 @@
 
 #include "planner/exact/solver.h"
 #include "planner/exact/space_exact.h"
+#include "runtime/base/text.h"
 #include "tests/support/context.h"
 #include "tests/support/space_cases.h"
 
@@ -239,6 +240,75 @@ Test(space_planners, energies_of_a_transformer_block_are_those_of_poet_in_every_
     }
   }
   plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
+
+/* ---- copies beside compute ---- */
+
+/* A device of 1e6 FLOP per second whose link takes `times` seconds for 100 bytes each way. */
+static plim_platform *gpu(plim_context *ctx, double times) {
+  plim_text t = {.ctx = ctx};
+  plim_platform *platform = NULL;
+  plim_text_add(&t,
+                "{\"devices\": [{\"name\": \"gpu\", \"flop_per_second\": 1e6, \"flop_per_joule\": 1e9, "
+                "\"idle_watt\": 0, \"spaces\": [\"vram\", \"host\"]}], \"links\": [");
+  for (int way = 0; way < 2; way++) {
+    plim_text_format(&t,
+                     "%s{\"from\": \"%s\", \"to\": \"%s\", \"latency_s\": 0, \"bytes_per_second\": ", way ? ", " : "",
+                     way ? "host" : "vram", way ? "vram" : "host");
+    plim_text_real(&t, 100 / times);
+    plim_text_add(&t, ", \"watt\": 0, \"duplex\": true}");
+  }
+  plim_text_add(&t, "]}\n");
+  cr_assert_eq(plim_platform_parse(ctx, "gpu.json", t.chars, t.length, &platform), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  plim_text_free(&t);
+  return platform;
+}
+
+/* The program's own objective in seconds; -1: refused. Whatever the plan comes to, it was checked. */
+static double fluid_of(plim_context *ctx, const plim_graph *graph, const plim_platform *platform, int64_t vram,
+                       mode m) {
+  plim_space_plan *plan = NULL;
+  plim_space_outcome outcome = {0};
+  plim_space_options options = plim_space_options_default();
+  int64_t budget[2] = {vram, INT64_MAX};
+  options.planner = "milp";
+  options.budget = budget;
+  options.page = m != RECOMPUTE_ONLY;
+  options.recompute = m != PAGE_ONLY;
+  plim_status status = plim_space_plan_make(ctx, graph, platform, &options, &outcome, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
+  plim_space_plan_free(plan);
+  return status == PLIM_OK ? outcome.model_objective * 1e-9 : -1;
+}
+
+Test(space_planners, times_of_chains_with_copies_beside_compute_are_the_known_ones) {
+  static const struct {
+    int32_t layers, only_long;
+    double times;
+    int64_t vram;
+    double golden[3]; /* joint, recompute only, paging only; -1: infeasible */
+  } rows[] = {{6, 0, 1.5, 810, {18.1, 18.1, 18.1}}, {6, 0, 1.5, 710, {18.1, 18.1, 18.1}},
+              {6, 0, 1.5, 610, {18.1, 19.1, 18.1}}, {6, 0, 1.5, 510, {18.1, 20.1, 18.1}},
+              {6, 0, 1.5, 410, {24.1, 24.1, -1}},   {8, 0, 2.5, 810, {24.1, 25.1, 24.1}},
+              {8, 0, 2.5, 710, {24.1, 26.1, 24.1}}, {8, 1, 2.5, 610, {24.5, 27.1, 24.5}},
+              {8, 1, 2.5, 510, {27.0, 29.1, 29.0}}, {8, 0, 2.5, 410, {39.1, 39.1, -1}}};
+  plim_context *ctx = plim_test_context();
+  skip_without_solver(ctx);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (rows[i].only_long && !getenv("PLIM_TEST_LONG")) continue;
+    plim_graph *graph = space_chain(ctx, rows[i].layers);
+    plim_platform *platform = gpu(ctx, rows[i].times);
+    for (int m = JOINT; m <= PAGE_ONLY; m++) {
+      double found = fluid_of(ctx, graph, platform, rows[i].vram, (mode)m);
+      cr_expect_lt(fabs(found - rows[i].golden[m]), 1e-6 * fabs(rows[i].golden[m]),
+                   "%d layers, %lld bytes: %.9g, not %.9g", rows[i].layers, (long long)rows[i].vram, found,
+                   rows[i].golden[m]);
+    }
+    plim_platform_free(platform);
+    plim_graph_free(graph);
+  }
   plim_test_context_end(ctx);
 }
 

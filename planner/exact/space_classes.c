@@ -160,13 +160,16 @@ void plim_space_fluid_columns(plim_space_model *m) {
 }
 
 /* The stage takes at least as long as its runs, and as what each direction of the link carries. */
-static void add_stage_time(plim_space_model *m, int32_t t) {
+static int32_t add_stage_time(plim_space_model *m, int32_t t) {
   const plim_space_problem *p = m->problem;
-  double cost = m->options->scaled || m->options->objective == PLIM_OBJECTIVE_ENERGY ? 0 : 1;
-  int32_t time = plim_model_column(&m->linear, cost, 0, INFINITY, 0);
+  double cost = 1;
+  if (m->options->objective == PLIM_OBJECTIVE_ENERGY) { /* what the device draws meanwhile */
+    cost = m->scale * p->platform->device[0].idle_watt * 1e-9 / m->time_scale;
+  }
+  int32_t time = plim_model_column(&m->linear, m->options->scaled ? 0 : cost, 0, INFINITY, 0);
   int shared = m->page_out >= 0 && !(p->platform->link[m->page_out].duplex && p->platform->link[m->page_in].duplex);
   for (int32_t i = 0; i <= t; i++) {
-    plim_model_term(&m->linear, column(m, m->run, 0, t, i), m->scale * (double)plim_space_run_ns(p, i, 0));
+    plim_model_term(&m->linear, column(m, m->run, 0, t, i), m->time_scale * (double)plim_space_run_ns(p, i, 0));
   }
   plim_model_term(&m->linear, time, -1);
   plim_model_row(&m->linear, -INFINITY, 0);
@@ -175,10 +178,11 @@ static void add_stage_time(plim_space_model *m, int32_t t) {
     int32_t link = way == 0 ? m->page_out : m->page_in;
     for (int32_t i = 0; i < t; i++) {
       plim_model_term(&m->linear, column(m, way == 0 ? m->out : m->in, 0, t, i),
-                      m->scale * (double)plim_space_copy_ns(p, i, link));
+                      m->time_scale * (double)plim_space_copy_ns(p, i, link));
     }
     if (way == 1 || !shared) plim_model_row(&m->linear, -INFINITY, 0);
   }
+  return time;
 }
 
 static void add_fluid_rows(plim_space_model *m, int32_t t, int32_t i) {
@@ -202,10 +206,14 @@ static void add_fluid_rows(plim_space_model *m, int32_t t, int32_t i) {
 }
 
 void plim_space_fluid_rows(plim_space_model *m) {
+  int32_t first = -1, deadline = m->options->deadline_ns < INT64_MAX;
   plim_space_need_inputs(m);
   for (int32_t t = 0; t < m->n; t++) {
-    add_stage_time(m, t);
+    int32_t time = add_stage_time(m, t);
+    if (t == 0) first = time;
     for (int32_t i = 0; i < t; i++) add_fluid_rows(m, t, i);
     if (m->page_out >= 0) add_page_budget(m, t);
   }
+  for (int32_t t = 0; t < m->n && deadline; t++) plim_model_term(&m->linear, first + t, 1);
+  if (deadline) plim_model_row(&m->linear, -INFINITY, m->time_scale * (double)m->options->deadline_ns);
 }

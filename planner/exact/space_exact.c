@@ -59,8 +59,9 @@ typedef struct work {
   const planner *planner;
   plim_space_problem *problem;
   plim_solver *solver;
-  int64_t *budget; /* [n_spaces] asked for */
-  int64_t *limit;  /* [n_spaces] that the program gets */
+  int64_t *budget;     /* [n_spaces] asked for */
+  int64_t *limit;      /* [n_spaces] that the program gets */
+  int64_t deadline_ns; /* asked for; that of the model may be earlier */
   plim_space_model_options model;
   int64_t started_ns;
   double bound; /* of the first program; -INFINITY: none */
@@ -89,13 +90,13 @@ static plim_status find_planner(plim_context *ctx, const plim_space_options *o, 
 
 static plim_status set_deadline(work *w) {
   const plim_space_options *o = w->options;
-  w->model.deadline_ns = o->deadline_ns;
+  w->model.deadline_ns = w->deadline_ns = o->deadline_ns;
   if (!(o->deadline_factor > 0)) return PLIM_OK;
   if (w->problem->device_ns == INT64_MAX) {
     return plim_fail(w->ctx, PLIM_EDATA, "a deadline as a factor needs a device that runs every op; there is none");
   }
   double ns = floor(o->deadline_factor * (double)w->problem->device_ns + 1e-6);
-  w->model.deadline_ns = ns < 0x1p61 ? (int64_t)ns : INT64_MAX;
+  w->model.deadline_ns = w->deadline_ns = ns < 0x1p61 ? (int64_t)ns : INT64_MAX;
   return PLIM_OK;
 }
 
@@ -196,10 +197,8 @@ static double plan_bound(const work *w) {
 
 static plim_status lower(work *w, const plim_space_model *m, const double *point, int proved) {
   plim_space_events events = {.ctx = w->ctx};
-  plim_space_plan draft = {.objective = w->model.objective,
-                           .deadline_ns = w->model.deadline_ns,
-                           .keep_all = keep_all(w),
-                           .bound = plan_bound(w)};
+  plim_space_plan draft = {
+      .objective = w->model.objective, .deadline_ns = w->deadline_ns, .keep_all = keep_all(w), .bound = plan_bound(w)};
   (void)snprintf(draft.planner, sizeof draft.planner, "%s", w->planner->name);
   (void)snprintf(draft.plan_class, sizeof draft.plan_class, "%s", w->planner->plan_class);
   plim_space_plan_free(w->plan);
@@ -210,7 +209,8 @@ static plim_status lower(work *w, const plim_space_model *m, const double *point
   return status;
 }
 
-/* Bytes by which the plan is above a budget; the program's budgets get smaller by as much. */
+/* Bytes by which the plan is above a budget, and time by which it misses a deadline on the makespan: the program gets
+ * as much less. */
 static int64_t tighten(work *w) {
   int64_t excess = 0;
   for (int32_t s = 0; s < w->plan->n_spaces; s++) {
@@ -219,7 +219,10 @@ static int64_t tighten(work *w) {
     w->limit[s] -= above;
     excess += above;
   }
-  return excess;
+  int64_t late = w->plan->makespan_ns - w->deadline_ns;
+  if (w->model.model_class == PLIM_SPACE_POET || w->deadline_ns == INT64_MAX || late <= 0) return excess;
+  w->model.deadline_ns -= late;
+  return plim_add_bytes(excess, late) < 0 ? INT64_MAX : excess + late;
 }
 
 static plim_status take(work *w, const plim_space_model *m, const plim_solution *s, const double *point,
@@ -258,10 +261,18 @@ done:
 }
 
 static plim_status run(work *w) {
-  int32_t found = 1;
+  int32_t found = 1, last_round = 0;
   for (int32_t round = 0; round < ROUNDS && found; round++) {
     PLIM_TRY(solve_round(w, round, &found));
+    last_round = round;
     if (found && tighten(w) == 0) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
+  }
+  if (found || last_round > 0) {
+    return plim_fail(
+        w->ctx, PLIM_ENOFIT,
+        "planner %s found no plan within budgets and deadline: its program has one, and what becomes of it "
+        "with copies one after another is above them; give a little more",
+        w->planner->name);
   }
   return plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w));
 }

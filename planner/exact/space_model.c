@@ -63,20 +63,22 @@ static int by_energy(const plim_space_model *m) {
 /* Solvers stop when objectives differ by less than a fixed step, CBC's is 1e-5: keep-all becomes 1e6. */
 static void set_scale(plim_space_model *m) {
   const plim_space_problem *p = m->problem;
-  double whole = 0;
+  double whole = 0, whole_ns = 0;
   for (int32_t i = 0; i < m->n; i++) {
-    double most = 0;
+    double joule = 0, ns = 0;
     for (int32_t d = 0; d < m->n_devices; d++) {
-      double cost = by_energy(m) ? plim_space_run_joule(p, i, d) : (double)plim_space_run_ns(p, i, d);
-      most = fmax(most, cost);
+      joule = fmax(joule, plim_space_run_joule(p, i, d));
+      ns = fmax(ns, (double)plim_space_run_ns(p, i, d));
     }
-    whole += most;
+    whole += by_energy(m) ? joule : ns;
+    whole_ns += ns;
   }
   m->scale = whole > 0 ? 1e6 / whole : 1;
+  m->time_scale = whole_ns > 0 ? 1e6 / whole_ns : 1;
 }
 
 static double run_cost(const plim_space_model *m, int32_t i, int32_t d) {
-  if (m->options->scaled || m->options->model_class == PLIM_SPACE_FLUID) return 0;
+  if (m->options->scaled || (m->options->model_class == PLIM_SPACE_FLUID && !by_energy(m))) return 0;
   return m->scale *
          (by_energy(m) ? plim_space_run_joule(m->problem, i, d) : (double)plim_space_run_ns(m->problem, i, d));
 }

@@ -29,8 +29,9 @@ typedef struct plim_space_model {
   const plim_space_model_options *options;
   plim_model linear;
   int32_t n, n_devices, n_links;
-  double scale;  /* of the objective: the program minimises objective x scale */
-  int32_t *last; /* [n] last stage in which the node's output is of use */
+  double scale;      /* of the objective: the program minimises objective x scale */
+  double time_scale; /* fluid: of the times of stages */
+  int32_t *last;     /* [n] last stage in which the node's output is of use */
   /* columns, [plane][t][i], -1: none */
   int32_t *run, *keep; /* [n_devices] */
   int32_t *arrive;     /* xengine: [n_links] copies within the stage */

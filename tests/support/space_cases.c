@@ -181,6 +181,25 @@ plim_graph *space_transformer(plim_context *ctx) {
   return with_gradients(ctx, "transformer", forward, 9);
 }
 
+plim_graph *space_chain(plim_context *ctx, int32_t layers) {
+  plim_text t = {.ctx = ctx};
+  int links = 0;
+  plim_text_add(&t, "{\"graph\": {\"name\": \"chain\"}, \"nodes\": [");
+  for (int32_t i = 0; i < layers; i++) add_node(&t, i, 100, 1000000);
+  add_node(&t, layers, 1, 100000);
+  for (int32_t k = layers + 1; k <= 2 * layers; k++) add_node(&t, k, 100, 2000000);
+  plim_text_add(&t, "], \"links\": [");
+  for (int32_t i = 1; i <= layers; i++) add_link(&t, &links, i - 1, i);
+  for (int32_t k = layers + 1; k <= 2 * layers; k++) {
+    int32_t behind = 2 * layers - k;
+    add_link(&t, &links, k - 1, k);
+    add_link(&t, &links, behind, k);
+    if (behind > 0) add_link(&t, &links, behind - 1, k);
+  }
+  plim_text_add(&t, "]}\n");
+  return import(ctx, &t);
+}
+
 void space_case_random(uint64_t *random, int32_t n, space_case *out) {
   *out = (space_case){.name = "random", .n = n, .n_devices = 2};
   for (int32_t i = 0; i < n; i++) {

@@ -26,6 +26,9 @@ plim_graph *space_case_graph(plim_context *ctx, const space_case *c);
 plim_graph *space_linear(plim_context *ctx);
 plim_graph *space_transformer(plim_context *ctx);
 
+/* A chain of so many layers, a loss and their backward ops: 100 bytes and 1e6 FLOP a layer, 2e6 FLOP backward. */
+plim_graph *space_chain(plim_context *ctx, int32_t layers);
+
 /* A random instance of so many ops. */
 void space_case_random(uint64_t *random, int32_t n, space_case *out);
 
