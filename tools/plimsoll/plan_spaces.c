@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "planner/spaces/space_budget.h"
 #include "planner/spaces/space_problem.h"
@@ -44,7 +45,8 @@ static plim_status load_platform(space_work *w) {
     return plim_fail(ctx, PLIM_EDATA, "%s names no devices and has no FLOP: a plan over spaces needs --platform",
                      w->s->o->graph);
   }
-  if (plim_name_find(plim_platform_name, name) >= 0 || !(strchr(name, '.') || strchr(name, '/'))) {
+  int path = strchr(name, '.') || strchr(name, '/') || access(name, F_OK) == 0;
+  if (plim_name_find(plim_platform_name, name) >= 0 || !path) {
     return plim_platform_built_in(ctx, name, &w->platform);
   }
   return plim_platform_load(ctx, name, &w->platform);

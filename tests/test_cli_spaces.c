@@ -1,0 +1,136 @@
+/* plimsoll plan and check over spaces and queues: figures, documents, exit status. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "runtime/base/file.h"
+#include "tests/support/folder.h"
+#include "tests/support/program.h"
+
+/* Two devices and their copies, after XEngine's smallest test; and a chain with FLOP. */
+static const char placed[] =
+    "{\"graph\": {\"name\": \"placed\", \"devices\": [\"d0\", \"d1\"]}, \"nodes\": ["
+    "{\"id\": 0, \"out_cost\": 1000000, \"durations\": {\"d0\": 1000, \"d1\": 10000}, \"copies\": {\"d0>d1\": 3000, "
+    "\"d1>d0\": 8000}},"
+    "{\"id\": 1, \"out_cost\": 4000000, \"durations\": {\"d0\": 10000, \"d1\": 1000}, \"copies\": {\"d0>d1\": 0, "
+    "\"d1>d0\": 0}}], \"links\": [{\"source\": 0, \"target\": 1}]}\n";
+static const char paged[] =
+    "{\"graph\": {\"name\": \"paged\"}, \"nodes\": [{\"id\": 0, \"out_cost\": 1000, \"flops\": 900000}, {\"id\": 1, "
+    "\"out_cost\": 1000, \"flops\": 10000}, {\"id\": 2, \"out_cost\": 1000, \"flops\": 10000}, {\"id\": 3, "
+    "\"out_cost\": "
+    "1000, \"flops\": 10000}, {\"id\": 4, \"out_cost\": 100, \"flops\": 10000}], \"links\": [{\"source\": 0, "
+    "\"target\": 1}, {\"source\": 1, \"target\": 2}, {\"source\": 2, \"target\": 3}, {\"source\": 3, \"target\": 4}, "
+    "{\"source\": 0, \"target\": 4}]}\n";
+
+static plim_context *ctx;
+
+static void begin(void) {
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  (void)plim_test_folder();
+  cr_assert_eq(plim_file_save(ctx, plim_test_path("x.json"), placed, (int64_t)sizeof placed - 1), PLIM_OK);
+  cr_assert_eq(plim_file_save(ctx, plim_test_path("y.json"), paged, (int64_t)sizeof paged - 1), PLIM_OK);
+  (void)plim_test_program("import nx x.json -o placed.json -q");
+  plim_test_expect(0, "");
+  (void)plim_test_program("import nx y.json -o paged.json -q");
+  plim_test_expect(0, "");
+}
+
+static void end(void) {
+  plim_test_folder_remove();
+  plim_context_free(ctx);
+}
+TestSuite(cli_spaces, .init = begin, .fini = end);
+
+/* Without a solver the program says which one to install; nothing else of these tests applies then. */
+static void plan(const char *arguments) {
+  const program_run *run = plim_test_program("plan -q --json %s", arguments);
+  if (run->status == 5 && strstr(run->error, "no solver of linear models can be opened")) {
+    cr_skip_test("%s", run->error);
+  }
+  cr_assert_eq(run->status, 0, "%s", run->error);
+}
+
+static double figure(const json_t *object, const char *key) {
+  return json_number_value(json_object_get(object, key));
+}
+
+Test(cli_spaces, places_checks_and_tells_bytes_by_space) {
+  plan("--graph placed.json --planner xengine --objective serial --memory d0=5000000,d1=5000000 -o p.json");
+  json_t *o = plim_test_json();
+  cr_expect_eq(figure(o, "time_ns"), 5000);
+  cr_expect_eq(figure(json_object_get(o, "budget_bytes"), "d1"), 5000000);
+  cr_expect_leq(figure(json_object_get(o, "peak_bytes"), "d1"), 5000000);
+  cr_expect(json_is_true(json_object_get(o, "proved")));
+  cr_expect(json_is_null(json_object_get(o, "energy_joule")));
+  json_decref(o);
+  (void)plim_test_program("check p.json --json");
+  plim_test_expect(0, "");
+  o = plim_test_json();
+  cr_expect(json_is_true(json_object_get(o, "valid")));
+  cr_expect_eq(figure(o, "time_ns"), 5000);
+  json_decref(o);
+  (void)plim_test_shell(
+      "sed 's/\"makespan_ns\": 5000/\"makespan_ns\": 4000/' p.json >q.json && $PLIMSOLL check q.json "
+      "--graph p.graph.json");
+  plim_test_expect(1, "makespan and serial time are 5000 and 5000 ns, not 4000 and 5000");
+}
+
+Test(cli_spaces, every_switch_switches) {
+  plan("--graph paged.json --platform m4 --planner poet --memory 2500");
+  json_t *o = plim_test_json();
+  double both = figure(o, "energy_joule");
+  json_decref(o);
+  plan("--graph paged.json --platform m4 --planner poet --memory 2500 --recompute off");
+  o = plim_test_json();
+  cr_expect_eq(figure(o, "recomputes"), 0);
+  cr_expect_gt(figure(o, "copies"), 0);
+  cr_expect_leq(both, figure(o, "energy_joule"));
+  json_decref(o);
+  plan("--graph paged.json --platform m4 --planner poet --memory 2500 --page off");
+  o = plim_test_json();
+  cr_expect_eq(figure(o, "copies"), 0);
+  cr_expect_gt(figure(o, "recomputes"), 0);
+  cr_expect_leq(both, figure(o, "energy_joule"));
+  json_decref(o);
+  plan("--graph placed.json --planner xengine --memory d0=5000000,d1=5000000 --place off");
+  o = plim_test_json();
+  cr_expect_eq(figure(o, "time_ns"), 11000);
+  json_decref(o);
+}
+
+static const struct {
+  const char *arguments;
+  int status;
+  const char *words;
+} inputs[] = {
+    {"--graph paged.json --platform m0 --memory rom=1", 2, "platform m0 has no space 'rom'; it has ram, sd"},
+    {"--graph paged.json --platform m5", 2, "no platform is called \"m5\", and no file; did you mean \"m0\"?"},
+    {"--graph paged.json --platform none.json", 3, "none.json"},
+    {"--graph paged.json --platform jetsontx2", 3, "give both in a platform file"},
+    {"--graph paged.json", 3, "carries FLOP or times by device and no time of its own; --platform says"},
+    {"--graph paged.json --platform m0 --deadline 1.2y", 2, "--deadline 1.2y is neither a factor as in 1.5x"},
+    {"--graph paged.json --platform m0 --page maybe", 2, "no switch is called \"maybe\""},
+    {"--graph paged.json --platform m0 --curve", 2, "--curve and --platform cannot be combined"},
+    {"--graph placed.json --planner poet --memory d0=5000000", 3, "op '#0' has no energy on device d0"},
+    {"--graph placed.json --planner xengine --memory d0=1,d0=2", 2, "space d0 has two budgets"},
+    {"--graph placed.json --planner xengine --objective time", 2, "planner xengine does not take the objective time"},
+    {"--platform m0", 2, "--platform requires --graph"},
+};
+
+Test(cli_spaces, answers_bad_input_with_one_sentence_and_the_right_status) {
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+    const program_run *run = plim_test_program("plan %s", inputs[i].arguments);
+    cr_assert_eq(run->status, inputs[i].status, "%s: exit status %d: %s", inputs[i].arguments, run->status, run->error);
+    cr_assert_not_null(strstr(run->error, inputs[i].words), "%s: %s", inputs[i].arguments, run->error);
+    cr_assert_str_empty(run->out, "%s printed %s", inputs[i].arguments, run->out);
+  }
+}
+
+Test(cli_spaces, a_budget_without_a_plan_is_refused_with_those_that_have_one) {
+  plan("--graph paged.json --platform m0 --planner poet --memory 2500");
+  (void)plim_test_program("plan --graph paged.json --platform m0 --planner poet --memory ram=1000 -q");
+  plim_test_expect(
+      4,
+      "no plan of 'paged' fits into ram=1000: all of them times 2.1 have one; with the others as given ram "
+      "needs 2100 bytes");
+}
