@@ -156,7 +156,7 @@ Test(cli_gpu, says_once_which_libraries_are_missing_and_goes_on) {
 
 /* The stand-in's convolutions cost the same in each layout; what is chosen is one that a GPU's libraries take. */
 Test(cli_gpu, chooses_among_the_layouts_of_a_gpu) {
-  (void)on_gpu("blas=1,dnn=1",
+  (void)on_gpu("blas=1,dnn=1,hollow=1",
                "train --model resnet20 --data synthetic --image 8x8x3 --batch 4 --iterations 100 "
                "--no-progress --device cuda:0 --steps 1 --json");
   plim_test_expect(0, "");

@@ -1,7 +1,10 @@
 /* runtime/device/profile_rounds and the profiler's limit: likely candidates first, and what a start builds. */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/device/desc.h"
 #include "runtime/device/profile_set.h"
 #include "runtime/device/profiler.h"
 #include "tests/support/fake_cudnn.h"
@@ -136,4 +139,82 @@ Test(rounds, of_a_sample_only_the_heaviest_convolutions_are_measured_in_their_li
   cr_assert_eq(wanted, 2); /* the likeliest engine and the single-source kernel of one convolution */
   cr_assert_eq(constant, 1);
   plim_profile_set_free(&set);
+}
+
+/* ---- a second start ---- */
+
+static void start_again(void) {
+  teardown();
+  setup();
+}
+
+/* The variant of an engine for the forward convolution is prepared; 1: a plan was built for it. */
+static int prepares(const plim_profile *profile, const char *engine) {
+  const int64_t plans = fake_cudnn_count().plans;
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    if (graph->op[op].kind != PLIM_OP_CONV2D) continue;
+    for (int32_t v = profile->first[op]; v < profile->first[op + 1]; v++) {
+      plim_op_desc desc;
+      void *kernel = NULL;
+      if (strncmp(profile->variant[v].name, engine, strlen(engine)) != 0) continue;
+      plim_desc_of(graph, op, &desc);
+      gpu_rig_ok(&rig, rig.device->api->prepare(rig.device, &desc, profile->variant[v].name, &kernel));
+      rig.device->api->unprepare(rig.device, kernel);
+      return fake_cudnn_count().plans == plans + 1;
+    }
+  }
+  return 0;
+}
+
+static void expect_equal_rows(const plim_profile *a, const plim_profile *b) {
+  cr_assert_eq(a->first[a->n_ops], b->first[b->n_ops]);
+  for (int32_t v = 0; v < a->first[a->n_ops]; v++) {
+    cr_assert_str_eq(a->variant[v].name, b->variant[v].name); /* in the same order: ties are decided by it */
+    cr_assert_str_eq(a->variant[v].label, b->variant[v].label);
+    cr_assert_eq(a->variant[v].workspace_bytes, b->variant[v].workspace_bytes);
+  }
+}
+
+Test(rounds, a_second_start_asks_no_heuristics_and_prepares_from_engine_and_knobs) {
+  enum { CALLS_OF_OPENING = 4 };
+  int32_t left_out;
+  (void)plim_test_folder();
+  folder = plim_test_path(".");
+  plim_profile *first = measure(INT64_MAX, &left_out);
+  start_again();
+  plim_profile *second = measure(INT64_MAX, &left_out);
+  cr_assert_leq(fake_cudnn_count().calls, CALLS_OF_OPENING, "%d", (int)fake_cudnn_count().calls);
+  expect_equal_rows(first, second);
+  cr_assert(prepares(second, "cudnn-e1-"));  /* two knobs */
+  cr_assert(prepares(second, "cudnn-e40-")); /* none */
+  cr_assert_str_eq(fake_cudnn_misuse(), "");
+  plim_profile_free(first);
+  plim_profile_free(second);
+  plim_test_folder_remove();
+}
+
+/* Replace each `from` in the only file of the folder by `to` of the same length. */
+static void edit_cache(const char *from, const char *to) {
+  char line[512];
+  (void)snprintf(line, sizeof line, "sed -i 's/%s/%s/g' %s/profile-*.json", from, to, plim_test_path("."));
+  cr_assert_eq(system(line), 0);
+}
+
+Test(rounds, knobs_that_are_none_of_the_engine_any_more_are_looked_up_again) {
+  int32_t left_out;
+  (void)plim_test_folder();
+  folder = plim_test_path(".");
+  plim_profile_free(measure(INT64_MAX, &left_out));
+  edit_cache(" 3 12=3", " 3 12=4");
+  start_again();
+  plim_profile *profile = measure(INT64_MAX, &left_out);
+  cr_assert(prepares(profile, "cudnn-e3-"));
+  plim_profile_free(profile);
+  edit_cache("0\\/8 ", "9\\/8 "); /* a list with a hole is none */
+  start_again();
+  profile = measure(INT64_MAX, &left_out);
+  cr_assert_gt(fake_cudnn_count().calls, 100);
+  cr_assert(prepares(profile, "cudnn-e3-"));
+  plim_profile_free(profile);
+  plim_test_folder_remove();
 }

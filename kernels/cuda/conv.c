@@ -13,7 +13,7 @@
 #include "kernels/cuda/dnn.h"
 #include "kernels/cuda/stages.h"
 
-enum { STAGES = 3 };
+enum { STAGES = 3, HOW_BYTES = sizeof((plim_kernel_info *)0)->how };
 
 typedef struct conv {
   plim_dnn_conv problem;
@@ -41,6 +41,37 @@ static int describe(const plim_op_desc *op, conv *c) {
   return 1;
 }
 
+/* Rank, how many there are, workspace without ours, engine and knobs: "0/8 1048576 57 2=4 13=1". */
+static void write_how(const plim_dnn_config *config, int rank, int n, char how[HOW_BYTES]) {
+  if (!config->how[0]) return;
+  (void)snprintf(how, HOW_BYTES, "%d/%d %lld %s", rank, n, (long long)config->workspace_bytes, config->how);
+}
+
+/* Puts the row to its rank; 0: it is none, or of another list. */
+static int read_how(const plim_kernel_info *info, int n, plim_dnn_config row[PLIM_DNN_CONFIGS]) {
+  char *end;
+  const long rank = strtol(info->how, &end, 10), count = *end == '/' ? strtol(end + 1, &end, 10) : -1;
+  if (count != n || rank < 0 || rank >= n || *end != ' ' || row[rank].name[0]) return 0;
+  const int64_t workspace_bytes = strtoll(end + 1, &end, 10);
+  if (*end != ' ' || workspace_bytes < 0 || strlen(end + 1) >= sizeof row->how) return 0;
+  memcpy(row[rank].name, info->name, sizeof row->name);
+  memcpy(row[rank].how, end + 1, strlen(end + 1) + 1);
+  row[rank].workspace_bytes = workspace_bytes;
+  return 1;
+}
+
+void plim_cuda_conv_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info,
+                           int n) {
+  conv c;
+  plim_dnn_config row[PLIM_DNN_CONFIGS];
+  memset(row, 0, sizeof row);
+  if (!engine->dnn || n == 0 || n > PLIM_DNN_CONFIGS || !describe(op, &c)) return;
+  for (int i = 0; i < n; i++) {
+    if (!read_how(&info[i], n, row)) return;
+  }
+  plim_dnn_recall(engine->dnn, &c.problem, row, n);
+}
+
 int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   conv c;
   const plim_dnn_config *config = NULL;
@@ -53,6 +84,7 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
                    config[i].name + strlen("cudnn"), c.bias ? "+b" : "");
     info[i].workspace_bytes = c.copy_bytes + align(config[i].workspace_bytes);
     info[i].builds = 1;
+    write_how(&config[i], i, n, info[i].how);
   }
   return n;
 }

@@ -115,20 +115,61 @@ void plim_dnn_trim(plim_dnn *dnn) {
 
 /* ---- offers ---- */
 
-/* What the library offers for the convolution; NULL when memory is short. Nothing is an offer too. */
-static offer *offer_of(plim_dnn *dnn, const plim_dnn_conv *conv) {
-  for (offer *o = dnn->offers; o; o = o->next) {
-    if (memcmp(&o->conv, conv, sizeof *conv) == 0) return o;
-  }
+static offer *known_offer(const plim_dnn *dnn, const plim_dnn_conv *conv) {
+  offer *o = dnn->offers;
+  while (o && memcmp(&o->conv, conv, sizeof *conv) != 0) o = o->next;
+  return o;
+}
+
+static offer *add_offer(plim_dnn *dnn, const plim_dnn_conv *conv) {
   offer *o = calloc(1, sizeof *o);
   if (!o) return NULL;
   memcpy(&o->conv, conv, sizeof *conv);
-  if (plim_dnn_graph_make(&dnn->api, dnn->handle, conv, &o->graph) == 0) {
-    o->n = plim_dnn_configs_make(&dnn->api, dnn->handle, o->graph.part[PLIM_DNN_GRAPH], conv->strict != 0, o->config);
-  }
   o->next = dnn->offers;
   dnn->offers = o;
   return o;
+}
+
+/* Its operation graph, made where there is none yet. */
+static int reach_graph(plim_dnn *dnn, offer *o) {
+  return o->graph.part[PLIM_DNN_GRAPH] ? 0 : plim_dnn_graph_make(&dnn->api, dnn->handle, &o->conv, &o->graph);
+}
+
+static int ask(plim_dnn *dnn, offer *o, plim_dnn_config *config) {
+  return plim_dnn_configs_make(&dnn->api, dnn->handle, o->graph.part[PLIM_DNN_GRAPH], o->conv.strict != 0, config);
+}
+
+/* What the library offers for the convolution; NULL when memory is short. Nothing is an offer too. */
+static offer *offer_of(plim_dnn *dnn, const plim_dnn_conv *conv) {
+  offer *o = known_offer(dnn, conv);
+  if (o) return o;
+  o = add_offer(dnn, conv);
+  if (o && reach_graph(dnn, o) == 0) o->n = ask(dnn, o, o->config);
+  return o;
+}
+
+void plim_dnn_recall(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_config *row, int n) {
+  offer *o = n > PLIM_DNN_CONFIGS || known_offer(dnn, conv) ? NULL : add_offer(dnn, conv);
+  if (!o) return;
+  memcpy(o->config, row, (size_t)n * sizeof *row);
+  o->n = n;
+}
+
+/* The descriptor of a recalled row: made by hand, or else found among what the heuristics name. */
+static int reach_config(plim_dnn *dnn, offer *o, plim_dnn_config *row) {
+  plim_dnn_config asked[PLIM_DNN_CONFIGS];
+  int code = row->config ? 0 : reach_graph(dnn, o);
+  if (row->config || code != 0) return code;
+  code = plim_dnn_config_make(&dnn->api, o->graph.part[PLIM_DNN_GRAPH], row);
+  if (code == 0) return 0;
+  const int n = ask(dnn, o, asked);
+  for (int i = 0; i < n && !row->config; i++) {
+    if (strcmp(asked[i].name, row->name) != 0 || asked[i].workspace_bytes > row->workspace_bytes) continue;
+    row->config = asked[i].config;
+    asked[i].config = NULL;
+  }
+  plim_dnn_configs_free(&dnn->api, asked, n);
+  return row->config ? 0 : code;
 }
 
 int plim_dnn_find(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_config **config) {
@@ -149,7 +190,8 @@ int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, pl
   if (i == o->n) return PLIM_DNN_NO_CONFIG;
   int code = 0;
   if (!o->config[i].plan) {
-    code = plim_dnn_plan_make(&dnn->api, dnn->handle, &o->config[i]);
+    code = reach_config(dnn, o, &o->config[i]);
+    if (code == 0) code = plim_dnn_plan_make(&dnn->api, dnn->handle, &o->config[i]);
     dnn->built++;
   }
   if (code != 0) return code == PLIM_DNN_ROOM ? code : fail(dnn, code);

@@ -26,6 +26,10 @@ void plim_dnn_trim(plim_dnn *dnn);
  * first call asks the library's heuristics; later ones find their answer. */
 int plim_dnn_find(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_config **config);
 
+/* Take n rows (name, how, workspace) for the configurations of a convolution, and ask the library's heuristics only
+ * when one of them is none of its any more. Without effect where the convolution is known. */
+void plim_dnn_recall(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_config *row, int n);
+
 /* The convolution in a configuration of that name. The first kernel of a configuration builds its plan; the others
  * share it. 0, PLIM_CUDA_NO_MEMORY, PLIM_DNN_NO_CONFIG, PLIM_DNN_ROOM, or a code of the library above PLIM_CUDNN_CODES.
  */

@@ -8,6 +8,7 @@
 #include "kernels/cuda/dnn_engines.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { RESULTS = 64, NOTES = 32, KNOBS = 64, TRIED = 64, DOMINATED = 5 };
@@ -66,17 +67,23 @@ static uint32_t hash_more(uint32_t hash, uint64_t value) {
   return hash;
 }
 
-static int hash_knob(const plim_cudnn_api *api, const void *knob, uint32_t *hash) {
-  int32_t type = 0;
-  int64_t value = 0;
-  if (!read_one(api, knob, DNN_ATTR_KNOB_CHOICE_KNOB_TYPE, DNN_TYPE_KNOB_TYPE, &type)) return 0;
-  if (!read_one(api, knob, DNN_ATTR_KNOB_CHOICE_KNOB_VALUE, DNN_TYPE_INT64, &value)) return 0;
-  *hash = hash_more(hash_more(*hash, (uint64_t)type), (uint64_t)value);
-  return 1;
+/* Engine and knobs of a configuration. */
+typedef struct recipe {
+  int64_t engine;
+  int n;
+  int32_t type[KNOBS];
+  int64_t value[KNOBS];
+} recipe;
+
+static int read_knob(const plim_cudnn_api *api, const void *knob, recipe *r) {
+  const int well = read_one(api, knob, DNN_ATTR_KNOB_CHOICE_KNOB_TYPE, DNN_TYPE_KNOB_TYPE, &r->type[r->n]) &&
+                   read_one(api, knob, DNN_ATTR_KNOB_CHOICE_KNOB_VALUE, DNN_TYPE_INT64, &r->value[r->n]);
+  r->n += well;
+  return well;
 }
 
 /* The library does not tell how many there are before it has room for them. */
-static int hash_knobs(const plim_cudnn_api *api, const void *config, uint32_t *hash) {
+static int read_knobs(const plim_cudnn_api *api, const void *config, recipe *r) {
   void *knob[KNOBS] = {NULL};
   int64_t n = 0;
   int well = 1;
@@ -84,23 +91,70 @@ static int hash_knobs(const plim_cudnn_api *api, const void *config, uint32_t *h
   if (well) {
     well = api->get(config, DNN_ATTR_ENGINECFG_KNOB_CHOICES, DNN_TYPE_BACKEND_DESCRIPTOR, KNOBS, &n, knob) == 0;
   }
-  for (int64_t i = 0; i < n && i < KNOBS && well; i++) well = hash_knob(api, knob[i], hash);
+  for (int64_t i = 0; i < n && i < KNOBS && well; i++) well = read_knob(api, knob[i], r);
   for (int i = 0; i < KNOBS; i++) plim_dnn_unmake(api, &knob[i]);
   return well;
 }
 
-/* Name the configuration when its engine may be used. */
-static int examine(const collection *c, const void *config, char name[32]) {
-  void *engine = NULL;
-  int64_t index = 0, count = 0;
+static void write_names(const recipe *r, plim_dnn_config *row) {
   uint32_t hash = 2166136261U;
+  int at = snprintf(row->how, sizeof row->how, "%lld", (long long)r->engine);
+  for (int i = 0; i < r->n; i++) {
+    hash = hash_more(hash_more(hash, (uint64_t)r->type[i]), (uint64_t)r->value[i]);
+    if (at >= (int)sizeof row->how) continue;
+    at += snprintf(row->how + at, sizeof row->how - (size_t)at, " %d=%lld", (int)r->type[i], (long long)r->value[i]);
+  }
+  if (at >= (int)sizeof row->how) row->how[0] = '\0';
+  (void)snprintf(row->name, sizeof row->name, "cudnn-e%d-%08x", (int)r->engine, (unsigned)hash);
+}
+
+/* Name the configuration when its engine may be used. */
+static int examine(const collection *c, const void *config, plim_dnn_config *row) {
+  void *engine = NULL;
+  int64_t count = 0;
+  recipe r = {.n = 0};
   int well = c->api->make(DNN_BACKEND_ENGINE_DESCRIPTOR, &engine) == 0 &&
              c->api->get(config, DNN_ATTR_ENGINECFG_ENGINE, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &engine) == 0;
-  well = well && read_one(c->api, engine, DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, &index);
-  well = well && is_reliable(c, engine) && hash_knobs(c->api, config, &hash);
+  well = well && read_one(c->api, engine, DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, &r.engine);
+  well = well && is_reliable(c, engine) && read_knobs(c->api, config, &r);
   plim_dnn_unmake(c->api, &engine);
-  if (well) (void)snprintf(name, 32, "cudnn-e%d-%08x", (int)index, (unsigned)hash);
+  if (well) write_names(&r, row);
   return well;
+}
+
+/* ---- configurations by hand ---- */
+
+static int read_recipe(const char *how, recipe *r) {
+  char *end;
+  r->engine = strtoll(how, &end, 10);
+  for (r->n = 0; *end == ' ' && r->n < KNOBS; r->n++) {
+    r->type[r->n] = (int32_t)strtol(end + 1, &end, 10);
+    if (*end != '=') return 0;
+    r->value[r->n] = strtoll(end + 1, &end, 10);
+  }
+  return how[0] && !*end;
+}
+
+static int make_knob(const plim_cudnn_api *api, const recipe *r, int i, void **knob) {
+  const plim_dnn_attribute attribute[] = {{DNN_ATTR_KNOB_CHOICE_KNOB_TYPE, DNN_TYPE_KNOB_TYPE, 1, &r->type[i]},
+                                          {DNN_ATTR_KNOB_CHOICE_KNOB_VALUE, DNN_TYPE_INT64, 1, &r->value[i]}};
+  return plim_dnn_build(api, DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, attribute, 2, knob);
+}
+
+int plim_dnn_config_make(const plim_cudnn_api *api, void *graph, plim_dnn_config *row) {
+  recipe r;
+  void *engine = NULL, *knob[KNOBS] = {NULL};
+  if (!read_recipe(row->how, &r)) return 2000; /* wrongly asked */
+  const plim_dnn_attribute of_engine[] = {{DNN_ATTR_ENGINE_OPERATION_GRAPH, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph},
+                                          {DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, 1, &r.engine}};
+  int code = plim_dnn_build(api, DNN_BACKEND_ENGINE_DESCRIPTOR, of_engine, 2, &engine);
+  for (int i = 0; i < r.n && code == 0; i++) code = make_knob(api, &r, i, &knob[i]);
+  const plim_dnn_attribute of_config[] = {{DNN_ATTR_ENGINECFG_ENGINE, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine},
+                                          {DNN_ATTR_ENGINECFG_KNOB_CHOICES, DNN_TYPE_BACKEND_DESCRIPTOR, r.n, knob}};
+  if (code == 0) code = plim_dnn_build(api, DNN_BACKEND_ENGINECFG_DESCRIPTOR, of_config, r.n > 0 ? 2 : 1, &row->config);
+  for (int i = 0; i < r.n; i++) plim_dnn_unmake(api, &knob[i]);
+  plim_dnn_unmake(api, &engine);
+  return code;
 }
 
 /* ---- plans ---- */
@@ -147,7 +201,7 @@ static int is_wanted(const collection *c, int64_t workspace_bytes) {
 /* Keep the configuration, or return 0. */
 static int consider(collection *c, void *config) {
   plim_dnn_config row = {.config = config};
-  if (c->n == PLIM_DNN_CONFIGS || c->tried == TRIED || !examine(c, config, row.name)) return 0;
+  if (c->n == PLIM_DNN_CONFIGS || c->tried == TRIED || !examine(c, config, &row)) return 0;
   for (int i = 0; i < c->tried; i++) {
     if (strcmp(c->seen[i], row.name) == 0) return 0;
   }

@@ -36,6 +36,11 @@ int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op
   return n + list_whole(op, info + written, capacity - written);
 }
 
+void plim_cuda_kernel_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info,
+                             int n) {
+  plim_cuda_conv_recall(engine, op, info, n);
+}
+
 static int make_whole(const plim_op_desc *op, plim_cuda_kernel *kernel) {
   if (!k_launch_make(op, &kernel->launch)) return PLIM_KERNEL_UNSUPPORTED;
   kernel->whole = 1;

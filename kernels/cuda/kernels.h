@@ -23,6 +23,10 @@ typedef struct plim_cuda_engine {
 /* Variants of an op: returns how many there are, writes at most `capacity`. The fastest by expectation first. */
 int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);
 
+/* Of an earlier list, the rows that have `how`: they are listed again without a search, when they are all. */
+void plim_cuda_kernel_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info,
+                             int n);
+
 /* PLIM_KERNEL_UNSUPPORTED for a variant that the op does not have here. */
 int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
                           plim_cuda_kernel **out);

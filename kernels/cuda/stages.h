@@ -44,6 +44,7 @@ int plim_cuda_gemm_make(const plim_op_desc *op, const char *variant, plim_cuda_k
 
 /* ---- convolutions by cuDNN (conv.c), in the same form ---- */
 int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);
+void plim_cuda_conv_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info, int n);
 int plim_cuda_conv_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
                         plim_cuda_kernel *kernel);
 

@@ -75,6 +75,8 @@ typedef struct plim_device_api {
    * devices that are host_visible */
   int (*parts)(plim_device *device, const plim_op_desc *op, const plim_kernel_info *whole, plim_kernel_info *info,
                int capacity);
+  /* Before `variants` is first asked about an op: the rows with `how` of an earlier answer. NULL: of no use */
+  void (*recall)(plim_device *device, const plim_op_desc *op, const plim_kernel_info *info, int n);
   plim_status (*prepare)(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel);
   int64_t (*workspace)(plim_device *device, const void *kernel); /* bytes it needs; -1: as the variant declares */
   void (*unprepare)(plim_device *device, void *kernel);
@@ -106,10 +108,12 @@ struct plim_device {
   /* orders of activations that its kernels are made for, [n_layouts]; the first where none is asked for */
   plim_layout layout[PLIM_DEVICE_LAYOUTS];
   int32_t n_layouts;
-  int64_t cache_bytes;           /* of the cache that all of it shares; 0: not known */
-  int32_t builds;                /* 1: some of its kernels are built by a library (plim_kernel_info.builds) */
-  int64_t built;                 /* such ones so far */
-  void *state;                   /* the device's own */
+  int64_t cache_bytes; /* of the cache that all of it shares; 0: not known */
+  int32_t builds;      /* 1: some of its kernels are built by a library (plim_kernel_info.builds) */
+  int64_t built;       /* such ones so far */
+  void *state;         /* the device's own */
+  struct plim_profile_cache
+      *known;                    /* what earlier starts kept of its variants (plim_profile_remember); NULL: nothing */
   plim_known_parts *known_parts; /* runtime/device/known_parts.h; NULL: none */
 };
 

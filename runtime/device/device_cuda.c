@@ -305,6 +305,11 @@ static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kerne
   return n;
 }
 
+static void cuda_recall(plim_device *device, const plim_op_desc *op, const plim_kernel_info *info, int n) {
+  const cuda_state *s = device->state;
+  plim_cuda_kernel_recall(&s->engine, op, info, n);
+}
+
 static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
   const cuda_state *s = device->state;
   plim_cuda_kernel *made = NULL;
@@ -637,6 +642,7 @@ const plim_device_api plim_device_cuda = {
     .release = cuda_release,
     .pinned = cuda_pinned,
     .variants = cuda_variants,
+    .recall = cuda_recall,
     .prepare = cuda_prepare,
     .workspace = cuda_workspace,
     .unprepare = cuda_unprepare,

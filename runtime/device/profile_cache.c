@@ -52,7 +52,7 @@ static int is_at(const plim_profile_cache *cache, int32_t i, const char *op, con
 }
 
 static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, const char *variant) {
-  plim_profile_row fresh = {NULL, "", "", -1, 0, ""};
+  plim_profile_row fresh = {NULL, "", "", -1, 0, "", ""};
   int64_t length = (int64_t)strlen(op) + 1;
   PLIM_TRY(plim_allocate(cache->ctx, length, 1, &fresh.op));
   plim_status status = plim_resize_array(cache->ctx, &cache->row, cache->n, cache->n + 1, sizeof *cache->row);
@@ -106,10 +106,11 @@ static void read_cache(plim_json *doc, plim_profile_cache *cache) {
     const char *op = plim_json_text(&at, "op");
     plim_json_copy(&at, "variant", read.variant, sizeof read.variant);
     if (plim_json_has(&at, "label")) plim_json_copy(&at, "label", read.label, sizeof read.label);
+    if (plim_json_has(&at, "how")) plim_json_copy(&at, "how", read.how, sizeof read.how);
     if (plim_json_has(&at, "why")) plim_json_copy(&at, "why", read.why, sizeof read.why);
     if (plim_json_has(&at, "left_out_ns")) {
       read.left_out_ns = plim_json_int(&at, "left_out_ns", 1, INT64_MAX);
-    } else {
+    } else if (!read.how[0] || plim_json_has(&at, "time_ns")) {
       read.time_ns = plim_json_int(&at, "time_ns", 0, INT64_MAX);
     }
     plim_json_end(&at);
@@ -186,14 +187,32 @@ static plim_status write_file(const plim_profile_cache *cache) {
     plim_text_quote(&text, row->variant);
     if (row->label[0]) plim_text_add(&text, ", \"label\": ");
     if (row->label[0]) plim_text_quote(&text, row->label);
+    if (row->how[0]) plim_text_add(&text, ", \"how\": ");
+    if (row->how[0]) plim_text_quote(&text, row->how);
     if (row->why[0]) plim_text_add(&text, ", \"why\": ");
     if (row->why[0]) plim_text_quote(&text, row->why);
-    const int left_out = row->left_out_ns > 0;
-    plim_text_format(&text, ", \"%s\": %lld}", left_out ? "left_out_ns" : "time_ns",
-                     (long long)(left_out ? row->left_out_ns : row->time_ns));
+    if (row->left_out_ns > 0) plim_text_format(&text, ", \"left_out_ns\": %lld", (long long)row->left_out_ns);
+    if (row->time_ns >= 0) plim_text_format(&text, ", \"time_ns\": %lld", (long long)row->time_ns);
+    plim_text_add(&text, "}");
   }
   plim_text_add(&text, "\n  ]\n}\n");
   return plim_cache_save(&text, cache->path);
+}
+
+void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc) {
+  const plim_profile_cache *cache = device->known;
+  plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+  char op[PLIM_DESC_TEXT_BYTES];
+  int n = 0;
+  if (!cache || !device->api->recall) return;
+  plim_desc_text(desc, op, sizeof op);
+  for (int32_t i = find(cache, op, ""); i < cache->n && strcmp(cache->row[i].op, op) == 0; i++) {
+    if (!cache->row[i].how[0] || n == PLIM_PROFILE_VARIANTS) continue;
+    memset(&info[n], 0, sizeof info[n]);
+    memcpy(info[n].name, cache->row[i].variant, sizeof info[n].name);
+    memcpy(info[n++].how, cache->row[i].how, sizeof info->how);
+  }
+  if (n > 0) device->api->recall(device, desc, info, n);
 }
 
 plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set) {
@@ -206,8 +225,11 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
       int parts = k >= group->n;
       const plim_profile_case *c = &set->cases[parts ? group->first_part + k - group->n : group->first + k];
       plim_profile_row *row;
-      if ((c->variant.time_ns < 0 && c->left_out_ns == 0) || c->round < 0) continue;
+      const int known = (c->variant.time_ns >= 0 || c->left_out_ns > 0) && c->round >= 0;
+      if (!known && !c->how[0]) continue;
       PLIM_TRY(reach(cache, op, c->variant.name, &row));
+      memcpy(row->how, c->how, sizeof row->how);
+      if (!known) continue;
       row->time_ns = c->variant.time_ns;
       row->left_out_ns = c->variant.time_ns < 0 ? c->left_out_ns : 0;
       (void)snprintf(row->why, sizeof row->why, "%s", row->left_out_ns > 0 ? c->why : "");

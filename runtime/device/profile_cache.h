@@ -11,8 +11,9 @@ typedef struct plim_profile_row {
   char *op; /* plim_desc_text */
   char variant[PLIM_VARIANT_NAME_BYTES];
   char label[PLIM_VARIANT_NAME_BYTES]; /* of parts: the whole's when their results were equal, else their own; or "" */
-  int64_t time_ns;                     /* -1: left out */
+  int64_t time_ns;                     /* -1: left out, or only offered */
   int64_t left_out_ns;                 /* of what was left out: the profiler's limit then; else 0 */
+  char how[PLIM_PROFILE_HOW_BYTES];    /* as in plim_kernel_info */
   char why[PLIM_DROPPED_WHY_BYTES];    /* of a variant that failed, left out for ever: the note about it; else "" */
 } plim_profile_row;
 
@@ -33,6 +34,9 @@ void plim_profile_cache_close(plim_profile_cache *cache); /* a zeroed one is leg
 /* Give the cases of the set the times and labels that are known. Those that were left out for want of time are dropped,
  * unless there is more time now: limit_ns. */
 void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set);
+
+/* Let the device know what `device->known` has of an op's variants. */
+void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc);
 
 /* Add the cases' times and what was left out (newer ones count) and replace the file, making its folder. Fails for want
  * of memory only: a cache that cannot be written is one that the next run does not find. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/device/desc.h"
+#include "runtime/device/profile_cache.h"
 
 static int32_t find_group(plim_profile_set *set, int32_t *slot, int64_t n_slots, int32_t op) {
   plim_op_desc desc;
@@ -35,6 +36,8 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
                                  int64_t *bytes, int *n) {
   plim_context *ctx = set->device->ctx;
   const char *name = set->graph->op[group->op].name;
+  memset(info, 0, PLIM_PROFILE_VARIANTS * sizeof *info);
+  plim_profile_cache_recall(set->device, &group->desc);
   *n = set->device->api->variants(set->device, &group->desc, info, PLIM_PROFILE_VARIANTS);
   if (*n <= 0) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s has no kernel for op \"%s\" (%s)", set->device->api->name, name,
@@ -69,6 +72,7 @@ static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, i
     plim_profile_case *c = &set->cases[set->n_cases++];
     *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes},
                              .builds = info[i].builds};
+    memcpy(c->how, info[i].how, sizeof c->how);
     memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
     memcpy(c->variant.label, info[i].label, sizeof c->variant.label);
   }

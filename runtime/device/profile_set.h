@@ -5,6 +5,7 @@
 #include "runtime/device/profile_operands.h"
 
 enum { PLIM_PROFILE_VARIANTS = 16 }; /* an op has no more */
+enum { PLIM_PROFILE_HOW_BYTES = sizeof((plim_kernel_info *)0)->how };
 
 /* One variant of one description. */
 typedef struct plim_profile_case {
@@ -15,6 +16,7 @@ typedef struct plim_profile_case {
   int32_t round;                    /* when it is measured; -1: not, its time is none */
   int64_t left_out_ns;              /* > 0: dropped for want of time, which was so much */
   int32_t samples;                  /* times that it was measured */
+  char how[PLIM_PROFILE_HOW_BYTES]; /* as in plim_kernel_info */
   char why[PLIM_DROPPED_WHY_BYTES]; /* dropped: a note for the profile; "": none */
 } plim_profile_case;
 

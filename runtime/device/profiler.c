@@ -255,6 +255,19 @@ static plim_status check_options(plim_context *ctx, const plim_profiler_options 
   return PLIM_OK;
 }
 
+plim_status plim_profile_remember(plim_device *device, const char *cache_dir) {
+  plim_profile_cache *known = NULL;
+  if (device->known || !device->api->recall) return PLIM_OK;
+  PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *known, &known));
+  plim_status status = plim_profile_cache_open(device->ctx, cache_dir, &device->machine, known);
+  if (status == PLIM_OK) {
+    device->known = known;
+  } else {
+    plim_release(device->ctx, known, 1, sizeof *known);
+  }
+  return status;
+}
+
 plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, const plim_profiler_options *options,
                                  plim_profile **out) {
   plim_profiler_options defaults = plim_profiler_options_default();
@@ -266,6 +279,7 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   }
   plim_profile_cache cache = {0};
   plim_status status;
+  PLIM_TRY(plim_profile_remember(device, options->cache_dir));
   PLIM_TRY(plim_profile_set_make(device, graph, options->arena_bytes, &set));
   PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, &cache));
   plim_profile_cache_apply(&cache, limit_of(options), &set);

@@ -34,6 +34,11 @@ typedef struct plim_profiler_options {
 } plim_profiler_options;
 plim_profiler_options plim_profiler_options_default(void);
 
+/* Let the device know which variants an earlier start found in its libraries, so that it need not search again: to be
+ * called before variants are first listed; plim_profile_measure does it where nobody has. cache_dir: as in the options.
+ * Fails for want of memory only. */
+PLIM_MUST_USE plim_status plim_profile_remember(plim_device *device, const char *cache_dir);
+
 /* Median of interleaved repeats per distinct (op description, variant); ops of equal description share one
  * measurement. Operands lie at varied places of one arena and are as warm as the graph says they are in a step.
  * On a GPU a variant that fails in prepare, run or capture, or whose numbers differ from the single-source kernel's, is

@@ -8,8 +8,9 @@
 
 enum { WARM_STEPS = 2, MOST_STEPS = 1000 };
 
-/* Where a device replays steps, some more: their own time is that of their operations together. */
-enum { WARM_REPLAYS = 3 };
+/* Where a device replays steps, one more: its time is that of all its operations together, and the first launch of what
+ * was recorded may load something. */
+enum { WARM_REPLAYS = 1 };
 
 static plim_status check_options(const plim_trainer *t) {
   const plim_trainer_options *o = &t->options;

@@ -129,6 +129,7 @@ static plim_status open_device(session *s) {
 
 plim_status session_device(session *s) {
   PLIM_TRY(open_device(s));
+  if (!s->o->no_cache) PLIM_TRY(plim_profile_remember(s->device, NULL));
   if (!session_uses_heap(s) || s->device->api->host_visible) return PLIM_OK;
   return plim_fail(s->ctx, PLIM_EUSAGE,
                    "--addresses jemalloc allocates host memory, which --device %s cannot use: give planned or arena",
