@@ -499,7 +499,7 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   if (s->timed) plim_cuda_step_uncapture(s->step, s->driver); /* one captured step a plan at a time */
   s->whole_ns = s->step->time_ns;
   if (s->way == WAY_RECORD && !s->timed) s->step->ticked = s->step->time_ns == 0;
-  return s->timed ? reserve_ticks(device, plan->n_steps + 1) : reserve_ticks(device, s->step->ticked ? 2 : 0);
+  return reserve_ticks(device, s->timed ? plan->n_steps + 1 : arena && !s->eager ? 2 : 0); /* in the first run */
 }
 
 /* Do the ends of the step in hand become ticks? */
