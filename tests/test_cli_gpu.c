@@ -55,12 +55,12 @@ static void skip_where_it_takes_minutes(void) {
 /* ---- what works ---- */
 
 Test(cli_gpu, trains_within_a_cap_on_the_arena) {
-  (void)on_gpu(LIKE_A_REAL_ONE, "train " NETWORK "--memory 75% --steps 12 --json");
+  (void)on_gpu(LIKE_A_REAL_ONE, "train " NETWORK "--memory 75% --steps 14 --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
   cr_assert_leq(integer(o, "arena_bytes"), integer(o, "budget_bytes"));
   cr_assert_gt(integer(o, "plan_steps"), 0);
-  cr_assert_eq(integer(o, "steps"), 12);
+  cr_assert_eq(integer(o, "steps"), 14);
   cr_assert_eq(integer(o, "own_allocations"), 0);
   cr_assert_geq(integer(o, "gpu_outside_bytes"), MIB(46));
   cr_assert_eq(integer(o, "gpu_growth_bytes"), 0);
