@@ -98,6 +98,21 @@ Test(cli_spaces, every_switch_switches) {
   json_decref(o);
 }
 
+Test(cli_spaces, explains_what_becomes_of_every_storage) {
+  plan("--graph paged.json --platform m4 --planner poet --memory 2500 --recompute off --explain");
+  json_t *o = plim_test_json(), *rows = json_object_get(o, "storages"), *first = json_array_get(rows, 0);
+  cr_assert_eq(json_array_size(rows), 5);
+  cr_expect_str_eq(json_string_value(json_object_get(first, "decision")), "page");
+  cr_expect_eq(figure(first, "copies"), 2);
+  cr_expect_gt(figure(first, "energy_joule"), 0);
+  cr_expect_not_null(strstr(json_string_value(json_object_get(first, "reason")), "more than the budget"));
+  cr_expect_str_eq(json_string_value(json_object_get(json_array_get(rows, 1), "decision")), "keep");
+  json_decref(o);
+  const program_run *run = plim_test_program(
+      "plan -q --graph paged.json --platform m4 --planner poet --memory 2500 --recompute off --explain");
+  cr_expect_not_null(strstr(run->out, "between its uses command"), "%s", run->out);
+}
+
 static const struct {
   const char *arguments;
   int status;

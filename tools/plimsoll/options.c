@@ -269,6 +269,9 @@ static const option_row rows[] = {
     {"load", "FILE", "start from a saved file and go on counting its steps", COMMAND_TRAIN, GROUP_FILES, 0, TEXT,
      AT(load), 0, 0},
 
+    {"explain", NULL,
+     "over spaces: a row a storage: keep, recompute, page, place; bytes, time and energy beyond its first run, reason",
+     COMMAND_PLAN, GROUP_PRINT, 0, FLAG, AT(explain), 0, 0},
     {"print-sequence", NULL, "one op a line on standard output, by its id in the imported file, and nothing else there",
      COMMAND_PLAN, GROUP_PRINT, 0, FLAG, AT(print_sequence), 0, 0},
     {"json", NULL, "print one JSON object instead of the table", ALL, GROUP_PRINT, 'j', FLAG, AT(json), 0, 0},

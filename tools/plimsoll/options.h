@@ -42,7 +42,8 @@ typedef struct options {
   int64_t batch, epochs, steps, total_steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
   double rate, momentum, weight_decay, time_limit, profile_time, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
-  int plain, no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress, quiet;
+  int plain, explain, no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress,
+      quiet;
   unsigned command; /* COMMAND_... */
   int n_given;
   const char *given[OPTION_NAMES]; /* [n_given] long names of the options on the command line */

@@ -60,6 +60,7 @@ static const struct {
     {COMMAND_PLAN, "page", "graph"},
     {COMMAND_PLAN, "recompute", "graph"},
     {COMMAND_PLAN, "place", "graph"},
+    {COMMAND_PLAN, "explain", OVER_SPACES},
     {COMMAND_PLAN, "print-sequence", "graph"},
     {COMMAND_PLAN, "addresses", "graph"},
     {COMMAND_PLAN, "points", "curve"},

@@ -16,6 +16,7 @@
 #include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/human.h"
 #include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/plan_explain.h"
 
 typedef struct space_work {
   session *s;
@@ -199,8 +200,12 @@ static void print(const space_work *w, double seconds) {
   figures_real(&f, 0, "model_objective", NULL, "%.17g", w->outcome.model_objective);
   figures_real(&f, 0, "model_bound", NULL, "%.17g", w->outcome.model_bound);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
+  if (w->s->o->explain && w->s->o->json) {
+    (void)json_object_set_new(f.object, "storages", plan_explain_json(w->graph, w->plan));
+  }
   figures_print(&f, w->s->o->json);
   figures_end(&f);
+  if (w->s->o->explain && !w->s->o->json) plan_explain_print(w->graph, w->plan);
 }
 
 static plim_status save(const space_work *w) {
