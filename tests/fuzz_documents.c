@@ -14,6 +14,8 @@
 #include "runtime/graph/own_profile.h"
 #include "runtime/graph/plan_text.h"
 #include "runtime/graph/plans_text.h"
+#include "runtime/graph/platform.h"
+#include "runtime/graph/space_plan_text.h"
 #include "runtime/graph/trace_text.h"
 #include "tests/fuzz_files.h"
 
@@ -39,12 +41,29 @@ static plim_status profile(plim_context *ctx, const char *text, int64_t bytes, p
   return status;
 }
 
+static plim_status space_plan(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_space_plan *made = NULL;
+  plim_status status = plim_space_plan_parse(ctx, "input", text, bytes, &made);
+  if (made) plim_space_plan_write(again, made);
+  plim_space_plan_free(made);
+  return status;
+}
+
+/* Platforms have no writer. */
+static void platform(plim_context *ctx, const char *text, int64_t bytes) {
+  plim_platform *made = NULL;
+  if (plim_platform_parse(ctx, "input", text, bytes, &made) == PLIM_OK) plim_platform_free(made);
+}
+
+/* Of either version; what is no plan may be a platform. */
 static plim_status plan(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
   plim_plan *made = NULL;
   plim_status status = plim_plan_parse(ctx, "input", text, bytes, &made);
   if (made) plim_plan_write(again, made);
   plim_plan_free(made);
-  return status;
+  if (status == PLIM_OK) return status;
+  platform(ctx, text, bytes);
+  return space_plan(ctx, text, bytes, again);
 }
 
 static plim_status program(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
