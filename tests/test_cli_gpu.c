@@ -192,6 +192,7 @@ Test(cli_gpu, a_first_start_of_resnet50_builds_at_most_50_plans_and_a_second_tho
   cr_assert_geq(first, 30); /* eleven convolutions of more than one tap or stride, in three directions */
   json_t *o = plim_test_json();
   cr_assert_gt(integer(o, "variants_left_out"), 0);
+  cr_assert_eq(integer(o, "kernels_built"), first);
   json_decref(o);
   const int second = plans_of_start(RESNET50);
   cr_assert_lt(second, first);

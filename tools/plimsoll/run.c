@@ -113,6 +113,10 @@ void run_figures_setting(figures *f, const session *s) {
     figures_real(f, 0, "event_us", "event cost", "%.2f us", (double)tick_ns / 1e3);
     figures_note(f, 0, ", not part of the times");
   }
+  if (s->device->builds) {
+    figures_count(f, 0, "kernels_built", "kernels built", s->device->built);
+    figures_note(f, 0, " by libraries");
+  }
   if (s->profiling.left_out > 0) {
     figures_count(f, 0, "variants_left_out", "variants left out", s->profiling.left_out);
     figures_note(f, 0, ": there was no time to measure them (--profile-time)");
