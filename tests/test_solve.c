@@ -268,6 +268,22 @@ Test(solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
   plim_test_context_end(ctx);
 }
 
+/* Of so many lives the first order of first-fit may stop. */
+Test(solve, a_cancel_before_the_first_packing_is_told_as_one) {
+  enum { LIVES = 24000 };
+  ctx = plim_test_context();
+  static plim_box box[LIVES];
+  static int64_t offset[LIVES];
+  plim_pack_options options = plim_pack_options_default();
+  plim_pack_solution found;
+  plim_boxes boxes = {.n = LIVES, .align = 1, .box = box};
+  for (int32_t i = 0; i < LIVES; i++) box[i] = (plim_box){i, LIVES + i, 1 + i % 7, -1};
+  plim_context_cancel(ctx);
+  cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_ECANCEL);
+  plim_context_resume(ctx);
+  plim_test_context_end(ctx);
+}
+
 Test(solve, says_what_is_proven_when_lives_do_not_fit) {
   ctx = plim_test_context();
   lives_case c;

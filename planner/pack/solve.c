@@ -258,8 +258,9 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
   PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *s.trial, &s.trial));
   PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *s.best, &s.best));
   status = search(&s);
-  if (status != PLIM_OK && (status != PLIM_ECANCEL || s.found.height > options->capacity)) goto done;
-  if (s.found.height > options->capacity) {
+  int is_packed = s.found.height < INT64_MAX && s.found.height <= options->capacity;
+  if (status != PLIM_OK && (status != PLIM_ECANCEL || !is_packed)) goto done;
+  if (!is_packed) {
     status = refuse(&s);
   } else {
     follow_hints(&s);
