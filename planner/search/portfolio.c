@@ -52,6 +52,8 @@ enum { COOLINGS = sizeof series / sizeof series[0], LONG_COOLINGS = sizeof long_
 enum {
   MOVES_AN_OP = 4000,
   LAPS = 2,
+  SLOW_LAP = 2,    /* times the moves of both together */
+  FAR_PERCENT = 5, /* of a step, from the bound */
   MOST_TRIES = 2,
   COVER_ROUNDS = 4,
   NEAR_PART = 32 /* of the budget */
@@ -235,6 +237,17 @@ static plim_status look_ahead(portfolio *p, int *hopeless) {
   return PLIM_OK;
 }
 
+/* Where the numerics are given, an op that needs a large workspace cannot change to a kernel that needs a small one. So
+ * other sets of recomputed ops have to be found, which short coolings often miss. No limit is given, the graph is not
+ * long, and the plan is far from its bound. */
+static int wants_slow_lap(const portfolio *p) {
+  const plim_planning *pl = p->pl;
+  const plim_plan_options *options = pl->options;
+  if (!pl->problem->fixed_numerics || !pl->found || is_long(p)) return 0;
+  if (options->iterations > 0 || options->time_limit_ns > 0) return 0;
+  return pl->best_ns - pl->bound_ns > pl->problem->keep_all_ns / 100 * FAR_PERCENT;
+}
+
 /* Two laps where moves are limited: one alone now and then ends far behind. Where time is, slower and slower laps that
  * fill it: the first has the moves of a lap without limits, each next one four times as long, the last one what is
  * left. */
@@ -249,6 +262,7 @@ static plim_status run_laps(portfolio *p) {
     PLIM_TRY(run_lap(p, moves / LAPS, end_ns));
     p->lost |= is_long(p);
   }
+  if (wants_slow_lap(p)) PLIM_TRY(run_lap(p, SLOW_LAP * moves, end_ns));
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
   for (int64_t lap_ns = 4 * (plim_now_ns() - begin_ns); !met_bound(p) && plim_now_ns() < end_ns; lap_ns *= 4) {
     int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * lap_ns;

@@ -6,7 +6,12 @@
 
 /* efforts of packing; HARD is nearly all exact search */
 enum { QUICK = 4, STRONG = 24, HARD = 180, HARD_PART = 12 /* of the budget, inverse: excess that is worth it */ };
-enum { MOVES_BETWEEN_PACKINGS = 10 /* for each op */, CHOOSY = 60, NEIGHBOURHOODS = 40 };
+enum {
+  MOVES_BETWEEN_PACKINGS = 10 /* for each op */,
+  CHOOSY = 60,
+  NEIGHBOURHOODS = 40,
+  NEIGHBOURHOODS_OF_CHOICES = 1000
+};
 enum { LENGTH = 12, STRETCHES = 400 };
 static const double cold = 0.006;
 
@@ -84,7 +89,7 @@ static void improve(const plim_searcher *s, int64_t limit) {
   plim_mover mover = s->anneal.mover;
   if (s->anneal.most_runs > 0) return;
   mover.limit = limit;
-  plim_across_improve(&mover, NEIGHBOURHOODS);
+  plim_across_improve(&mover, s->anneal.share[PLIM_MOVE_CHOICE] > 0 ? NEIGHBOURHOODS_OF_CHOICES : NEIGHBOURHOODS);
   plim_stretch_improve(s->stretch, &mover, LENGTH, STRETCHES);
 }
 
