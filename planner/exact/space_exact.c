@@ -121,8 +121,7 @@ static plim_status begin(work *w, const plim_graph *graph, const plim_platform *
     w->budget[s] = w->limit[s] = o->budget ? o->budget[s] : platform->space[s].budget_bytes;
   }
   w->model.budget = w->limit;
-  PLIM_TRY(set_deadline(w));
-  return plim_solver_open(w->ctx, NULL, &w->solver);
+  return set_deadline(w);
 }
 
 /* ---- solving ---- */
@@ -195,16 +194,21 @@ static double plan_bound(const work *w) {
   return bound > 0 ? bound : 0;
 }
 
-static plim_status lower(work *w, const plim_space_model *m, const double *point, int proved) {
-  plim_space_events events = {.ctx = w->ctx};
+/* The plan of a sequence. */
+static plim_status lower_events(work *w, const plim_space_events *events, double bound, int proved) {
   plim_space_plan draft = {
-      .objective = w->model.objective, .deadline_ns = w->deadline_ns, .keep_all = keep_all(w), .bound = plan_bound(w)};
+      .objective = w->model.objective, .deadline_ns = w->deadline_ns, .keep_all = keep_all(w), .bound = bound};
   (void)snprintf(draft.planner, sizeof draft.planner, "%s", w->planner->name);
   (void)snprintf(draft.plan_class, sizeof draft.plan_class, "%s", w->planner->plan_class);
   plim_space_plan_free(w->plan);
   w->plan = NULL;
+  return plim_space_lower(w->problem, events, &draft, w->budget, proved, &w->plan);
+}
+
+static plim_status lower(work *w, const plim_space_model *m, const double *point, int proved) {
+  plim_space_events events = {.ctx = w->ctx};
   plim_status status = plim_space_model_read(m, point, &events);
-  if (status == PLIM_OK) status = plim_space_lower(w->problem, &events, &draft, w->budget, proved, &w->plan);
+  if (status == PLIM_OK) status = lower_events(w, &events, plan_bound(w), proved);
   plim_space_events_free(&events);
   return status;
 }
@@ -251,7 +255,9 @@ static plim_status solve_round(work *w, int32_t round, int32_t *found) {
   if (s.found) {
     PLIM_CHECK(take(w, m, &s, point, round));
   } else if (s.end != PLIM_SOLVE_INFEASIBLE) {
-    status = plim_fail(w->ctx, PLIM_ECANCEL, "planner %s found no plan in the time that it had; raise --time-limit",
+    status = plim_fail(w->ctx, PLIM_ENOFIT,
+                       "planner %s found no plan within the effort that it had, which does not say that there is none: "
+                       "raise --time-limit or --iterations",
                        w->planner->name);
   }
 done:
@@ -260,8 +266,28 @@ done:
   return status;
 }
 
+/* Every op once, in program order: where one device has room for that, nothing is better. */
+static plim_status try_keep_all(work *w, int32_t *fits) {
+  plim_space_events events = {.ctx = w->ctx};
+  *fits = 0;
+  if (w->problem->platform->n_devices != 1) return PLIM_OK;
+  for (int32_t o = 0; o < w->problem->n; o++) plim_space_events_add(&events, PLIM_SPACE_RUN, o, 0);
+  plim_status status = events.status;
+  if (status == PLIM_OK) status = lower_events(w, &events, keep_all(w), 1);
+  plim_space_events_free(&events);
+  if (status != PLIM_OK) return status;
+  int32_t space = w->problem->platform->device[0].space;
+  *fits = w->plan->space[space].peak_bytes <= w->budget[space] && w->plan->makespan_ns <= w->deadline_ns;
+  double value = plim_space_plan_value(w->plan);
+  if (*fits) w->outcome = (plim_space_outcome){.model_objective = value, .model_bound = value};
+  return PLIM_OK;
+}
+
 static plim_status run(work *w) {
-  int32_t found = 1, last_round = 0;
+  int32_t found = 1, last_round = 0, fits;
+  PLIM_TRY(try_keep_all(w, &fits));
+  if (fits) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
+  PLIM_TRY(plim_solver_open(w->ctx, NULL, &w->solver));
   for (int32_t round = 0; round < ROUNDS && found; round++) {
     PLIM_TRY(solve_round(w, round, &found));
     last_round = round;

@@ -42,7 +42,8 @@ typedef struct plim_space_outcome {
 
 /* Make a plan and check it. outcome may be NULL. PLIM_EUSAGE: an unknown planner, an objective that it has not.
  * PLIM_EDATA: graph and platform do not suit. PLIM_ENOFIT, with the smallest budgets that have a plan, when there is
- * none. PLIM_EUNSUPPORTED without a solver. PLIM_ECANCEL when nothing was found before a cancel or the time limit. */
+ * none. PLIM_EUNSUPPORTED without a solver, where one is needed.
+ * PLIM_ECANCEL when nothing was found before a cancel. */
 PLIM_MUST_USE plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph,
                                                const plim_platform *platform, const plim_space_options *options,
                                                plim_space_outcome *outcome, plim_space_plan **out);
