@@ -58,6 +58,7 @@ const command command_plan = {
         "EXAMPLES\n"
         "  plimsoll plan --model resnet20 --memory 64MiB -o plan.json --svg plan.svg\n"
         "  plimsoll check plan.json\n"
+        "  plimsoll plan --graph g.json --platform m4 --memory 32MiB --explain\n"
         "  plimsoll train --model resnet20 --plan plan.json\n\n"
         "FILES\n"
         "  With -o plan.json the graph is written to plan.graph.json beside it.\n",
