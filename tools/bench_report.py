@@ -56,7 +56,10 @@ def peer_table(record):
         ratio, against = ("", "") if name in PEER else ratio_row(results, name)
         rows.append([PEER.get(name, name), f"{row['images_per_second']:.0f}", mib(row["peak_bytes"]),
                      f"{ratio:.2f} x {PEER[against]}" if against else ""])
-    return table(["", "images/s", "peak MiB", "ratio in this run"], rows)
+    versions = record["versions"]
+    library = re.search(r"v([0-9.]+)", versions["onednn"])
+    names = f"PyTorch {versions['torch'].partition('+')[0]}" + (f" with oneDNN {library[1]}" if library else "") + ".\n\n"
+    return names + table(["", "images/s", "peak MiB", "ratio in this run"], rows)
 
 
 def compare_table(record):
@@ -177,8 +180,9 @@ def large_table(record):
 
 
 def machine_lines(run):
-    return (f"Commit {run['commit']}, {run['date']}. {run['cpus']} CPUs of {run['cpu']} ({run['isa']}), {run['system']}, "
-            f"{run['compiler']}, {run['library']}, {run['threads']} threads, fp32.\n"
+    compiler = re.sub(r" \(.*\)", "", run["compiler"])
+    return (f"Commit {run['commit']}, {run['date']}. {run['cpus']} CPUs of {run['cpu']} ({run['isa']}), {run['system']},\n"
+            f"{compiler}, {run['library'].replace('onednn', 'oneDNN')}, {run['threads']} threads, fp32. "
             "Programs take turns; figures are medians; a ratio compares figures of one run.")
 
 
@@ -192,7 +196,8 @@ def readme_table(records):
                 continue
             ratio, against = ratio_row(results, name)
             peer = results[against]
-            budget = "no budget" if " at " not in name else f"{mib(results[name]['peak_bytes'])} MiB"
+            size = f"{mib(results[name]['peak_bytes'])} MiB"
+            budget = f"no budget, {size}" if " at " not in name else size
             rows.append([f"{model}, {budget}", f"{results[name]['images_per_second']:.0f} images/s",
                          f"{PEER[against]}, {mib(peer['peak_bytes'])} MiB: {peer['images_per_second']:.0f}",
                          f"{ratio:.2f} x", f"`tools/bench --torch PYTHON {part}`"])
@@ -238,7 +243,8 @@ def large_summary(record):
     none = sum("search" not in overhead for overhead, _ in rows)
     return [["plans for 3 graphs of 10,000 ops at 90, 80, 70 and 50 %, 55 s each",
              f"a plan in {len(rows) - none} of {len(rows)}, in {alone} alone",
-             "overhead by that of the best of sqrt, greedy, rotor, fastsa", f"{min(ratios):.2f} to {max(ratios):.2f} x",
+             "the overhead of the best of sqrt, greedy, rotor, fastsa",
+             f"{min(ratios):.2f} to {max(ratios):.2f} x the overhead",
              "`tools/bench large`"]]
 
 
