@@ -1,4 +1,4 @@
-/* The checker against 6,000 changed plans of 30 kinds: what an independent judge calls wrong is refused, every one.
+/* The checker against 6,800 changed plans of 34 kinds: what an independent judge calls wrong is refused, every one.
  *
  * After a change the figures are made to fit where they can be, so that the meaning alone is wrong. The seed is
  * printed; PLIM_TEST_SEED sets another. */

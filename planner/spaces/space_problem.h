@@ -32,7 +32,7 @@ typedef struct plim_space_problem {
   int64_t n_ids;
 } plim_space_problem;
 
-/* `objective_needs_energy`: PLIM_EDATA, with what is missing, where the energy of an op is not known. PLIM_EDATA for a
+/* `needs_energy`: PLIM_EDATA, with what is missing, where the energy of an op is not known. PLIM_EDATA for a
  * graph whose ops are not pure with one output each, for an op that no device runs, and where no time is known. */
 PLIM_MUST_USE plim_status plim_space_problem_make(const plim_graph *graph, const plim_platform *platform,
                                                   int needs_energy, plim_space_problem **out);

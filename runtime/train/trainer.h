@@ -64,7 +64,7 @@ typedef struct plim_trainer_options {
   void *on_retime_user;
 } plim_trainer_options;
 
-/* Seed 1, no learning rate (set `schedule`), no augmentation, planned addresses, a cap that stays. */
+/* Seed 1, no learning rate (set `schedule`), no augmentation, planned addresses, a budget that stays. */
 plim_trainer_options plim_trainer_options_default(void);
 
 /* What a finished step reports. */

@@ -1,7 +1,6 @@
 /* The process tells how it goes through a socket and writes points into the shared memory: the better ones into two
  * places in turn, so that the one told of last is never written to, the answer's into a third. A thread waits for the
  * end of the socket, which is the end of the program that asked. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "tools/solver/solver_process.h"
 
 #include <math.h>
