@@ -1,6 +1,8 @@
 /* Arrays that grow by doubling, and blocks carved in two passes. */
 #include "runtime/base/array.h"
 
+#include <string.h>
+
 plim_status plim_array_reserve(plim_context *ctx, void *array, int64_t *capacity, int64_t count, size_t size) {
   if (count <= *capacity) return PLIM_OK;
   int64_t twice = *capacity > INT64_MAX / 2 ? count : *capacity * 2;
@@ -22,4 +24,11 @@ plim_status plim_block_allocate(plim_context *ctx, plim_block *block) {
   PLIM_TRY(plim_allocate(ctx, block->bytes, 1, &block->base));
   block->bytes = 0;
   return PLIM_OK;
+}
+
+const int32_t *plim_ids_copy(int32_t **next, const int32_t *from, int32_t n) {
+  int32_t *to = *next;
+  if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
+  *next += n;
+  return to;
 }

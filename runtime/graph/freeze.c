@@ -51,14 +51,6 @@ static plim_status allocate(const plim_graph_builder *b, plim_own_graph **out) {
   return PLIM_OK;
 }
 
-/* Copy a list of ids and return the copy; *next moves behind it. */
-static const int32_t *take_ids(int32_t **next, const int32_t *from, int32_t count) {
-  int32_t *to = *next;
-  if (count > 0) memcpy(to, from, (size_t)count * sizeof *to);
-  *next += count;
-  return to;
-}
-
 static void copy_ops(const plim_graph_builder *b, plim_own_graph *own) {
   int32_t *next = own->operand;
   plim_pair *pair = own->pair;
@@ -76,9 +68,9 @@ static void copy_ops(const plim_graph_builder *b, plim_own_graph *own) {
     op->n_out = s->n_out;
     op->n_upd = s->n_upd;
     op->n_pairs = s->n_pairs;
-    op->in = take_ids(&next, b->input + b->op[o].in, s->n_in);
-    op->out = take_ids(&next, s->out, s->n_out);
-    op->upd = take_ids(&next, s->upd, s->n_upd);
+    op->in = plim_ids_copy(&next, b->input + b->op[o].in, s->n_in);
+    op->out = plim_ids_copy(&next, s->out, s->n_out);
+    op->upd = plim_ids_copy(&next, s->upd, s->n_upd);
     op->pair = pair;
     memcpy(pair, s->pair, (size_t)s->n_pairs * sizeof *pair);
     pair += s->n_pairs;

@@ -1,8 +1,6 @@
 /* Copying and checking. The check plays the events once, with the number of handles of each tensor. */
 #include "runtime/graph/handles.h"
 
-#include <string.h>
-
 #include "runtime/base/array.h"
 #include "runtime/graph/graph.h"
 
@@ -29,13 +27,6 @@ static places carve(const plim_handles *draft, plim_block *block) {
   return p;
 }
 
-static const int32_t *copy_ids(int32_t **next, const int32_t *from, int32_t n) {
-  int32_t *to = *next;
-  if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
-  *next += n;
-  return to;
-}
-
 static plim_status copy(plim_context *ctx, const plim_handles *draft, plim_handles **out) {
   plim_block block = {NULL, 0};
   (void)carve(draft, &block);
@@ -46,8 +37,8 @@ static plim_status copy(plim_context *ctx, const plim_handles *draft, plim_handl
   for (int32_t i = 0; i < draft->n_kept; i++) p.kept[i] = draft->kept[i];
   for (int32_t i = 0; i < draft->n_events; i++) {
     p.event[i] = draft->event[i];
-    p.event[i].in = copy_ids(&operand, draft->event[i].in, draft->event[i].n_in);
-    p.event[i].out = copy_ids(&operand, draft->event[i].out, draft->event[i].n_out);
+    p.event[i].in = plim_ids_copy(&operand, draft->event[i].in, draft->event[i].n_in);
+    p.event[i].out = plim_ids_copy(&operand, draft->event[i].out, draft->event[i].n_out);
   }
   *p.handles = *draft;
   p.handles->ctx = ctx;

@@ -120,13 +120,6 @@ static int by_begin(const void *a, const void *b) {
   return (x->space > y->space) - (x->space < y->space);
 }
 
-static const int32_t *take_ids(int32_t **next, const int32_t *from, int32_t n) {
-  int32_t *to = *next;
-  if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
-  *next += n;
-  return to;
-}
-
 static void copy_rows(void *to, const void *from, int32_t n, size_t size) {
   if (n > 0) memcpy(to, from, (size_t)n * size);
 }
@@ -148,8 +141,8 @@ plim_status plim_space_plan_from_parts(plim_context *ctx, const plim_space_plan 
   copy_rows(own.buffer, d->buffer, d->n_buffers, sizeof *d->buffer);
   int32_t *next = own.ids;
   for (int32_t c = 0; c < d->n_commands; c++) {
-    own.command[c].storage = take_ids(&next, d->command[c].storage, d->command[c].n_storages);
-    own.command[c].wait = take_ids(&next, d->command[c].wait, d->command[c].n_wait);
+    own.command[c].storage = plim_ids_copy(&next, d->command[c].storage, d->command[c].n_storages);
+    own.command[c].wait = plim_ids_copy(&next, d->command[c].wait, d->command[c].n_wait);
   }
   qsort(own.buffer, (size_t)d->n_buffers, sizeof *own.buffer, by_begin);
   own.plan = *d;
