@@ -48,16 +48,12 @@ static plim_status make_key(const plim_problem *p, const plim_plan_options *o, c
 
 /* ---- writing ---- */
 
-static void write_ints(plim_text *t, const char *key, const int32_t *x, int32_t n) {
-  plim_text_format(t, ", \"%s\": [", key);
-  for (int32_t i = 0; i < n; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", x[i]);
-  plim_text_add(t, "]");
-}
-
 static void write_point(plim_text *t, const plim_curve_point *p) {
   plim_text_format(t, "{\"bytes\": %lld, \"time_ns\": %lld", (long long)p->bytes, (long long)p->time_ns);
-  write_ints(t, "ops", p->op, p->n_steps);
-  write_ints(t, "choices", p->choice, p->n_steps);
+  plim_text_add(t, ", \"ops\": ");
+  plim_document_write_ids(t, p->op, p->n_steps);
+  plim_text_add(t, ", \"choices\": ");
+  plim_document_write_ids(t, p->choice, p->n_steps);
   plim_text_add(t, ", \"offsets\": [");
   for (int32_t i = 0; i < p->n_offsets; i++) plim_text_format(t, i > 0 ? ", %lld" : "%lld", (long long)p->offset[i]);
   plim_text_add(t, "]}");

@@ -139,6 +139,12 @@ int32_t plim_document_read_pairs(plim_json_at *at, plim_pair *pair, int32_t most
   return n;
 }
 
+void plim_document_write_ids(plim_text *text, const int32_t *id, int32_t n) {
+  plim_text_add(text, "[");
+  for (int32_t i = 0; i < n; i++) plim_text_format(text, i > 0 ? ", %d" : "%d", id[i]);
+  plim_text_add(text, "]");
+}
+
 void plim_document_write_int(plim_text *text, int64_t x, int64_t none) {
   if (x == none) {
     plim_text_add(text, "null");

@@ -46,6 +46,9 @@ void plim_document_read_variant(plim_json_at *at, int32_t *op, plim_variant *var
 void plim_document_write_pairs(plim_text *text, const plim_pair *pair, int32_t n);
 int32_t plim_document_read_pairs(plim_json_at *at, plim_pair *pair, int32_t most);
 
+/* "[0, 1]". */
+void plim_document_write_ids(plim_text *text, const int32_t *id, int32_t n);
+
 /* A number, or null where it is `none`. */
 void plim_document_write_int(plim_text *text, int64_t x, int64_t none);
 

@@ -4,12 +4,6 @@
 #include "runtime/graph/graph_text.h"
 #include "runtime/graph/handles_text.h"
 
-static void write_ids(plim_text *t, const char *key, const int32_t *id, int32_t n) {
-  plim_text_format(t, ", \"%s\": [", key);
-  for (int32_t i = 0; i < n; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", id[i]);
-  plim_text_add(t, "]");
-}
-
 static void write_two(plim_text *t, const char **comma, const char *key, const int32_t *x) {
   if (x[0] == 0 && x[1] == 0) return;
   plim_text_format(t, "%s\"%s\": [%d, %d]", *comma, key, x[0], x[1]);
@@ -79,9 +73,12 @@ static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) 
   plim_text_format(t, ", \"kind\": \"%s\", \"class\": \"%s\", \"phase\": \"%s\"", plim_op_kind_name(op->kind),
                    plim_op_class_name(op->cls), plim_phase_name(op->phase));
   write_attrs(t, &op->attrs);
-  write_ids(t, "in", op->in, op->n_in);
-  write_ids(t, "out", op->out, op->n_out);
-  write_ids(t, "upd", op->upd, op->n_upd);
+  plim_text_add(t, ", \"in\": ");
+  plim_document_write_ids(t, op->in, op->n_in);
+  plim_text_add(t, ", \"out\": ");
+  plim_document_write_ids(t, op->out, op->n_out);
+  plim_text_add(t, ", \"upd\": ");
+  plim_document_write_ids(t, op->upd, op->n_upd);
   plim_text_add(t, ", \"pairs\": ");
   plim_document_write_pairs(t, op->pair, op->n_pairs);
   plim_text_add(t, ", \"time_ns\": ");

@@ -13,12 +13,6 @@ static const double most_joule = 1e30;
 
 /* ---- writing ---- */
 
-static void write_ids(plim_text *t, const char *key, const int32_t *id, int32_t n) {
-  plim_text_format(t, "\"%s\": [", key);
-  for (int32_t i = 0; i < n; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", id[i]);
-  plim_text_add(t, "]");
-}
-
 static void write_name(plim_text *t, const char *key, const char *name) {
   plim_text_format(t, "\"%s\": ", key);
   plim_text_quote(t, name);
@@ -46,11 +40,12 @@ static void write_command(plim_text *t, const plim_space_plan *p, const plim_com
   if (c->kind == PLIM_COMMAND_RUN) {
     plim_text_format(t, "\"run\": %d, \"device\": %d, ", c->op, c->device);
   } else {
-    write_ids(t, "copy", c->storage, c->n_storages);
+    plim_text_add(t, "\"copy\": ");
+    plim_document_write_ids(t, c->storage, c->n_storages);
     plim_text_format(t, ", \"from\": %d, \"to\": %d, ", c->from, c->to);
   }
-  plim_text_format(t, "\"queue\": %d, ", c->queue);
-  write_ids(t, "wait", c->wait, c->n_wait);
+  plim_text_format(t, "\"queue\": %d, \"wait\": ", c->queue);
+  plim_document_write_ids(t, c->wait, c->n_wait);
   plim_text_format(t, ", \"time_ns\": %lld, ", (long long)c->time_ns);
   write_real(t, "joule", c->joule, p->has_energy);
   plim_text_format(t, ", \"begin_ns\": %lld, \"end_ns\": %lld}", (long long)c->begin_ns, (long long)c->end_ns);
