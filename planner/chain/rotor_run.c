@@ -6,6 +6,7 @@
 #include "planner/planning.h"
 #include "planner/search/polish.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 
 enum {
   MOST_STAGES = 160,
@@ -26,15 +27,6 @@ typedef struct rotor_run {
   plim_schedule polished; /* without the repeats that the budget has room to spare */
   plim_track *track;      /* NULL: nothing is polished */
 } rotor_run;
-
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
 
 /* Stages i .. j within m slots, state i is held. */
 static plim_status play(rotor_run *u, int32_t i, int32_t j, int32_t m) {
@@ -157,8 +149,8 @@ done:
 static void choose_slots(const plim_problem *p, int32_t n, int64_t bytes, int32_t *slots, int64_t *slot_bytes) {
   int64_t unit = 0, most = TABLE_WORK / ((int64_t)n * n * n / 6 + 1);
   if (most > MOST_SLOTS) most = MOST_SLOTS;
-  for (int32_t i = 0; i < p->n_items; i++) unit = common_divisor(unit, p->item[i].bytes);
-  for (int32_t v = 0; v < p->n_ops; v++) unit = common_divisor(unit, p->op[v].choice[0].workspace_bytes);
+  for (int32_t i = 0; i < p->n_items; i++) unit = plim_integers_gcd(unit, p->item[i].bytes);
+  for (int32_t v = 0; v < p->n_ops; v++) unit = plim_integers_gcd(unit, p->op[v].choice[0].workspace_bytes);
   if (unit == 0) unit = 1;
   if (bytes / unit > most) unit = (bytes + most - 1) / most;
   *slots = (int32_t)(bytes / unit);

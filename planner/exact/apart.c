@@ -115,7 +115,7 @@ static int spawn(listener *l, const char *program, int end) {
   if (error) return error;
   error = posix_spawnattr_init(&how);
   if (!error) {
-    if (!error) error = posix_spawn_file_actions_adddup2(&files, end, PLIM_SHARE_SOCKET);
+    error = posix_spawn_file_actions_adddup2(&files, end, PLIM_SHARE_SOCKET);
     if (!error) error = posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (!error) error = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     if (!error) error = posix_spawn_file_actions_adddup2(&files, l->memory, PLIM_SHARE_MEMORY);

@@ -41,10 +41,11 @@ static plim_status begin_many(plim_planning *pl, plim_schedule *order) {
   return plim_seed_cover(pl, pl->budget_bytes, COVER_ROUNDS, cover_deadline(pl), order);
 }
 
-/* Of many ops the cut model and Rotor may take all of a short time limit: Chen's rules have a plan in a fraction of it.
- * It stays aside, since it is a poor start. Where time is over already, it is all that there is time for. */
 enum { CHEAP_PARTS = 4 };
 static const int64_t last_ns = 200000000;
+
+/* Of many ops the cut model and Rotor may take all of a short time limit: Chen's rules have a plan in a fraction of it.
+ * It stays aside, since it is a poor start. Where time is over already, it is all that there is time for. */
 static plim_status plan_cheaply(const plim_planning *pl, plim_plan_options *options, plim_planning **cheap) {
   if (pl->found || pl->options->time_limit_ns <= 0) return PLIM_OK;
   if (pl->problem->n_ops <= PLIM_LONG_OPS && !plim_planning_over(pl)) return PLIM_OK;
