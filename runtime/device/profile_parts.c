@@ -2,7 +2,7 @@
  *
  * Equality is found, never assumed: whole and part run on the same random operands and every byte is compared. Random,
  * because operands that repeat themselves would hide a sum in another order. Parts are visited by falling workspace;
- * one that saves less than a quarter of the last equal one is not worth its time. Times are taken in turns with the
+ * one that saves less than a fifth of the last equal one is not worth its time. Times are taken in turns with the
  * whole and scaled by what the whole took meanwhile, so that a machine that has become slower favours neither. */
 #include <string.h>
 

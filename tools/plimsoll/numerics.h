@@ -20,7 +20,7 @@ void numerics_tell(const session *s, const plim_plan *plan);
 /* What a run changes against the checkpoint that it goes on from. */
 void numerics_tell_resumed(const session *s);
 
-/* What fixed the numerics of the session's planning, as in "resnet20 with batch 8 and the fastest kernels", from " and"
+/* What fixed the numerics of the session's planning, as in "batch 8 and the kernels of the unlimited run", from " and"
  * on; "" where nothing did. And what to do when they fit into no budget wanted. Static texts. */
 const char *numerics_fixed_by(const session *s);
 const char *numerics_remedy(const session *s);
