@@ -16,7 +16,7 @@ static const struct {
 };
 enum { TABLES = sizeof tables / sizeof tables[0], PATH_BYTES = 4096 };
 
-static const char *table_name(int32_t row) {
+const char *bench_table_name(int32_t row) {
   return row >= 0 && row < TABLES ? tables[row].name : NULL;
 }
 
@@ -44,10 +44,10 @@ static plim_status check_planners(session *s, int with_policies) {
 static plim_status bench(session *s) {
   char folder[PATH_BYTES], advice[PLIM_NAME_ADVICE_BYTES];
   struct stat about;
-  int32_t row = plim_name_find(table_name, s->o->file);
+  int32_t row = plim_name_find(bench_table_name, s->o->file);
   if (row < 0) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "bench has no table \"%s\"%s", s->o->file,
-                     plim_name_advice(table_name, s->o->file, advice));
+                     plim_name_advice(bench_table_name, s->o->file, advice));
   }
   PLIM_TRY(check_planners(s, tables[row].run == bench_online));
   if (!tables[row].folder || (!s->o->data_dir && tables[row].alone)) return tables[row].run(s, NULL);

@@ -111,7 +111,7 @@ static const struct {
 } actions[] = {{"summary", summary}, {"step", step}, {"export", export}, {"diff", diff}, {"what-if", what_if}};
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
-static const char *action_name(int32_t row) {
+const char *trace_action_name(int32_t row) {
   return row >= 0 && row < ACTIONS ? actions[row].name : NULL;
 }
 
@@ -140,10 +140,10 @@ static plim_status act_on(session *s, action *run) {
 static plim_status act(session *s) {
   char advice[PLIM_NAME_ADVICE_BYTES];
   const char *name = s->o->file;
-  int32_t row = plim_name_find(action_name, name);
+  int32_t row = plim_name_find(trace_action_name, name);
   if (row >= 0) return act_on(s, actions[row].run);
   return plim_fail(s->ctx, PLIM_EUSAGE, "trace has no action \"%s\"%s", name,
-                   plim_name_advice(action_name, name, advice));
+                   plim_name_advice(trace_action_name, name, advice));
 }
 
 static int run_trace(const options *o) {

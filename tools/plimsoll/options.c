@@ -9,6 +9,7 @@
 #include "runtime/graph/import.h"
 #include "runtime/net/net.h"
 #include "runtime/train/dataset.h"
+#include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/option_rows.h"
 
 enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY };
@@ -326,15 +327,16 @@ NAMES(packing_name, "planned", "none")
 NAMES(placing_name, "none", "arena", "planned")
 NAMES(order_name, "free", "fixed")
 NAMES(switch_name, "on", "off")
-NAMES(objective_name, "time", "serial", "energy")
 NAMES(last_batch_name, "drop", "online")
 NAMES(device_name, "cpu", "cuda:0", "sim", "check")
 NAMES(numerics_name, "auto", "fastest", "small")
-NAMES(table_name, "planners", "pack", "online", "large", "window")
-NAMES(action_name, "summary", "step", "export", "diff", "what-if")
 
 static const char *layout_name(int32_t row) {
   return row == 0 ? "auto" : row <= PLIM_LAYOUT_COUNT ? plim_layout_name((plim_layout)(row - 1)) : NULL;
+}
+
+static const char *objective_name(int32_t row) {
+  return plim_objective_name((plim_objective)row);
 }
 
 static const char *math_name(int32_t row) {
@@ -377,8 +379,8 @@ static const option_values_row value_rows[] = {
     {BUILDS, "device", NULL, device_name},
     {RUNS | COMMAND_PLAN, "numerics", NULL, numerics_name},
     {COMMAND_BENCH, "planners", NULL, plim_planner_name},
-    {COMMAND_BENCH, "", NULL, table_name},
-    {COMMAND_TRACE, "", NULL, action_name},
+    {COMMAND_BENCH, "", NULL, bench_table_name},
+    {COMMAND_TRACE, "", NULL, trace_action_name},
     {COMMAND_GEN, "", NULL, plim_generate_name},
     {COMMAND_IMPORT, "", NULL, plim_import_name},
 };
