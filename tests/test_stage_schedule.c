@@ -169,6 +169,23 @@ static double objective(const plim_model *m, const double *point) {
   return sum;
 }
 
+Test(stage_schedule, a_cancelled_repair_of_what_fits_makes_no_more_changes) {
+  stage_case c = chain_case(8);
+  plim_stage_schedule *s = c.schedule;
+  int32_t fits;
+  cr_assert_eq(plim_stage_schedule_derive(s), PLIM_OK);
+  cr_assert_eq(plim_stage_schedule_prune(s), PLIM_OK);
+  int64_t time_ns = s->time_ns;
+  plim_context_cancel(c.c.ctx);
+  cr_assert_eq(plim_stage_schedule_repair(s, INT64_MAX, INT64_MAX, &fits), PLIM_OK);
+  cr_assert(fits && s->time_ns == time_ns, "%lld", (long long)s->time_ns);
+  cr_assert_eq(plim_stage_schedule_repair(s, 1, INT64_MAX, &fits), PLIM_ECANCEL);
+  plim_context_resume(c.c.ctx);
+  cr_assert_eq(plim_stage_schedule_repair(s, INT64_MAX, INT64_MAX, &fits), PLIM_OK);
+  cr_assert(fits && s->time_ns < time_ns);
+  free_case(&c);
+}
+
 Test(stage_schedule, schedules_within_the_budget_are_points_of_the_program_and_others_are_not) {
   int inside = 0, outside = 0;
   for (uint64_t seed = 1; seed <= 120; seed++) {

@@ -12,7 +12,7 @@ static const int32_t margin_percent[] = {0, 5, 10, 20};
 enum { MARGINS = sizeof margin_percent / sizeof margin_percent[0], THRESHOLDS = 19 };
 
 static plim_status offer_rounded(plim_stage_plans *p, const plim_stage_model *model, const double *point) {
-  for (int32_t k = 1; k <= THRESHOLDS; k++) {
+  for (int32_t k = 1; k <= THRESHOLDS && !plim_context_cancelled(p->dag->ctx); k++) {
     PLIM_TRY(plim_stage_model_read(model, point, (double)k / (THRESHOLDS + 1), p->stages));
     PLIM_TRY(plim_stage_plans_offer(p));
   }

@@ -78,13 +78,19 @@ static plim_status try_change(repairer *r, const drop *d, uint8_t value) {
   return status;
 }
 
+/* Asked before every change: one is O(n^2). */
+static int is_over(const repairer *r) {
+  int late = r->deadline_ns < INT64_MAX && plim_now_ns() > r->deadline_ns;
+  return late || plim_context_cancelled(r->stages->dag->ctx);
+}
+
 /* The drop that costs the least time for the excess it saves; -1: none saves any. */
 static plim_status best_drop(repairer *r, int32_t n, const drop *drops, int32_t *best) {
   const plim_stage_schedule *s = r->stages;
   double before = excess(s, r->limit), least = INFINITY;
   int64_t time = s->time_ns;
   *best = -1;
-  for (int32_t k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n && !is_over(r); k++) {
     PLIM_TRY(try_change(r, &drops[k], 0));
     double saved = before - excess(s, r->limit);
     double price = saved > 0 ? ((double)(s->time_ns - time) + 1) / saved : INFINITY;
@@ -95,23 +101,19 @@ static plim_status best_drop(repairer *r, int32_t n, const drop *drops, int32_t 
   return PLIM_OK;
 }
 
-static int is_late(const repairer *r) {
-  return r->deadline_ns < INT64_MAX && plim_now_ns() > r->deadline_ns;
-}
-
 static plim_status lower(repairer *r) {
   plim_stage_schedule *s = r->stages;
   drop drops[MOST_TRIALS];
   int32_t best = 0;
-  while (s->peak_bytes > r->limit && best >= 0 && !is_late(r)) {
-    if (plim_context_cancelled(s->dag->ctx)) return plim_fail(s->dag->ctx, PLIM_ECANCEL, "planning was cancelled");
+  while (s->peak_bytes > r->limit && best >= 0 && !is_over(r)) {
     int32_t n = list_drops(s, drops);
     PLIM_TRY(best_drop(r, n, drops, &best));
     if (best >= 0) set_keep(s, &drops[best], 0);
     PLIM_TRY(plim_stage_schedule_derive(s));
     PLIM_TRY(plim_stage_schedule_prune(s));
   }
-  return PLIM_OK;
+  int stopped = s->peak_bytes > r->limit && plim_context_cancelled(s->dag->ctx);
+  return stopped ? plim_fail(s->dag->ctx, PLIM_ECANCEL, "planning was cancelled") : PLIM_OK;
 }
 
 /* Keep the copy that step j makes again, if that fits. */
@@ -129,7 +131,7 @@ static plim_status try_keep(repairer *r, int32_t j) {
 
 static plim_status shorten(repairer *r) {
   plim_stage_schedule *s = r->stages;
-  for (int32_t j = s->n_steps - 1; j >= 0 && !is_late(r); j--) {
+  for (int32_t j = s->n_steps - 1; j >= 0 && !is_over(r); j--) {
     if (j >= s->n_steps || s->node[j] == s->stage[j] || s->dag->node[s->node[j]].time_ns == 0) continue;
     PLIM_TRY(try_keep(r, j));
   }
