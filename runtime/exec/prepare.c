@@ -63,7 +63,7 @@ static plim_status reserve(plim_prepared *prepared) {
 /* The label that the device gives the variant; of one in parts, that of the whole, whose bits it may have. */
 static void find_label(plim_device *device, const plim_op_desc *desc, const char *variant, char *label) {
   plim_kernel_info info[PLIM_PROFILE_VARIANTS];
-  char whole[32];
+  char whole[PLIM_VARIANT_NAME_BYTES];
   int n = device->api->variants(device, desc, info, PLIM_PROFILE_VARIANTS);
   if (plim_parts_whole(variant, whole)) variant = whole;
   for (int i = 0; i < n && i < PLIM_PROFILE_VARIANTS; i++) {
