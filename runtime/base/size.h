@@ -15,7 +15,7 @@ typedef struct plim_size {
 
 /* A positive number with at most 6 digits behind a point (percentages: 3, up to 1000), then nothing or B (bytes), KiB,
  * MiB, GiB, TiB (powers of 1024), kB, KB, MB, GB, TB (powers of 1000), or %; one blank may stand between. What is not a
- * whole number of bytes is rounded down: a cap is never more than was written. PLIM_EUSAGE otherwise; the sentence
+ * whole number of bytes is rounded down: a budget is never more than was written. PLIM_EUSAGE otherwise; the sentence
  * begins with the text. Exact: integers only. */
 PLIM_MUST_USE plim_status plim_size_parse(plim_context *ctx, const char *text, plim_size *out);
 

@@ -1,7 +1,7 @@
 /* Why a storage is absent: when, and what it costs. The plan stays as it is, and the storage is imagined to have stayed
- * too; where that would have broken the cap is said by absence_room.c. What it costs to make it again is counted over
- * the repeats that serve nothing else: a repeat belongs to the tree when all that it writes is read, in that life, by
- * runs of the tree alone. */
+ * too; where that would have broken the budget is said by absence_room.c. What it costs to make it again is counted
+ * over the repeats that serve nothing else: a repeat belongs to the tree when all that it writes is read, in that life,
+ * by runs of the tree alone. */
 #include <string.h>
 
 #include "runtime/inspect/own_inspect.h"

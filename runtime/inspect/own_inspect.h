@@ -23,7 +23,8 @@ int64_t plim_inspect_time(const plim_inspect *inspect, int32_t step);
 /* The life of a storage that a step can read: it contains the step, or ends there because it is written over; -1. */
 int32_t plim_inspect_life_at(const plim_inspect *inspect, int32_t storage, int32_t step);
 
-/* Would keeping the storage in [gone, back) break the cap? Sets breaks, full_step, over_bytes, free_offset and taker.
+/* Would keeping the storage in [gone, back) break the budget? Sets breaks, full_step, over_bytes, free_offset and
+ * taker.
  */
 void plim_inspect_room(const plim_inspect *inspect, int32_t storage, plim_absence *absence);
 

@@ -1,9 +1,9 @@
-/* A cap that changes during a run.
+/* A budget that changes during a run.
  *
  * A request is one atomic number. While a step runs the executor asks us between its ops: as soon as there is a way to
  * finish in the new bytes, the step goes on by a plan that is decided there and then, and the arena gives its tail
- * back. At the next boundary the plans for the new cap take over; they give the same bits, since labels stay. What no
- * plan fits into is reported, and the run goes on as before. */
+ * back. At the next boundary the plans for the new budget take over; they give the same bits, since labels stay. What
+ * no plan fits into is reported, and the run goes on as before. */
 #include "runtime/arena/replay.h"
 #include "runtime/base/array.h"
 #include "runtime/train/own_trainer.h"

@@ -1,4 +1,5 @@
-/* The trainer's insides, shared by trainer.c (the loop), limit.c (a cap that changes) and retime.c (times in place). */
+/* The trainer's insides, shared by trainer.c (the loop), limit.c (a budget that changes) and retime.c (times in place).
+ */
 #ifndef PLIM_RUNTIME_TRAIN_OWN_TRAINER_H
 #define PLIM_RUNTIME_TRAIN_OWN_TRAINER_H
 
@@ -13,7 +14,7 @@ typedef struct plim_ports {
   int32_t image, label, hyper, loss, hits; /* hyper: -1 in the evaluation step */
 } plim_ports;
 
-/* A cap that is asked for: while a step runs it may go on in less; the next boundary settles it. */
+/* A budget that is asked for: while a step runs it may go on in less; the next boundary settles it. */
 typedef struct plim_limiting {
   _Atomic int64_t wanted; /* bytes; 0: nothing is asked for. Written by any thread */
   int32_t n_noted;        /* of options.limit: asked for so far */
@@ -60,8 +61,8 @@ void plim_limiting_open(plim_trainer *t);
 /* Behind the executor's close. */
 void plim_limiting_close(plim_trainer *t);
 
-/* Between two steps: take the plans for what was asked for since the last time. A cap that does not fit is reported and
- * is no failure. */
+/* Between two steps: take the plans for what was asked for since the last time. A budget that does not fit is reported
+ * and is no failure. */
 PLIM_MUST_USE plim_status plim_limiting_settle(plim_trainer *t);
 /* Between two steps: these plans run from now on; the trainer owns them, also on failure. */
 PLIM_MUST_USE plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan);

@@ -115,8 +115,8 @@ static plim_status decide_within(const plim_program *p, const plim_unplanned_opt
   return plim_unplanned_make(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted, counts, out);
 }
 
-/* What the last step may take when the arena that is needed anyway is too small: the cap, or, where there is none, the
- * bytes in which the policy finds a way. */
+/* What the last step may take when the arena that is needed anyway is too small: the budget, or, where there is none,
+ * the bytes in which the policy finds a way. */
 static plim_status more_for_last(const plim_program *p, const plim_unplanned_options *options, int64_t arena_bytes,
                                  int64_t *out) {
   plim_unplanned_options wanted = *options;

@@ -1,4 +1,4 @@
-/* Plans of a whole program for another cap, with the bits of the plans that it has. */
+/* Plans of a whole program for another budget, with the bits of the plans that it has. */
 #ifndef PLIM_RUNTIME_TRAIN_REPLAN_H
 #define PLIM_RUNTIME_TRAIN_REPLAN_H
 

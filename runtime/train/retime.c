@@ -1,5 +1,5 @@
 /* Times in place. Once a plan has run a few training steps, the next ones are timed op by op, where every operand lies
- * and is as warm as it is in a step; then the plan for the same cap is made again with the times found. The other
+ * and is as warm as it is in a step; then the plan for the same budget is made again with the times found. The other
  * variants of an op have not run: theirs keep their ratio to the one that has. */
 #include <string.h>
 
@@ -113,7 +113,7 @@ done:
   return status;
 }
 
-/* Plan for the cap that holds now; taken when it is faster by the times found. */
+/* Plan for the budget that holds now; taken when it is faster by the times found. */
 static plim_status plan_again(plim_trainer *t, plim_profile *timed, plim_retime_report *report) {
   plim_program program = *t->program;
   plim_replan_options options = *t->options.replan;

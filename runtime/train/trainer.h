@@ -14,17 +14,17 @@ extern "C" {
 
 typedef struct plim_trainer plim_trainer;
 
-/* In the middle of a training step the cap becomes another. */
+/* In the middle of a training step the budget becomes another. */
 typedef struct plim_limit {
   int64_t step; /* from 0 */
   int64_t bytes;
 } plim_limit;
 
-/* What came of a cap that was asked for. */
+/* What came of a budget that was asked for. */
 typedef struct plim_limit_report {
   int64_t step; /* the training step that begins now: the first one with the new plans */
   int64_t wanted_bytes;
-  plim_status status;                /* PLIM_OK; PLIM_ENOFIT: the run goes on under the old cap, the context says why */
+  plim_status status;                /* PLIM_OK; PLIM_ENOFIT: it goes on under the old budget, the context says why */
   int64_t arena_before, arena_after; /* of the plans of the former step, and now */
   int64_t returned_bytes;            /* of the arena at open that the system has got back so far */
   int64_t moved_bytes;               /* copied within the arena so far, where steps went on elsewhere */
@@ -53,7 +53,7 @@ typedef struct plim_trainer_options {
   plim_rate_schedule schedule;
   int32_t augment;
   plim_exec_options exec;
-  const plim_replan_options *replan; /* how plans for other caps are made; NULL: the cap cannot change. Borrowed */
+  const plim_replan_options *replan; /* for plans of other budgets; NULL: the budget cannot change. Borrowed */
   const plim_limit *limit;           /* [n_limits] foreseen, by step. Borrowed */
   int32_t n_limits;
   plim_on_limit *on_limit; /* NULL: nobody hears of it */
@@ -99,7 +99,7 @@ PLIM_MUST_USE plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps,
 /* From now on the arena may have at most so many bytes: fewer than before, or more, up to what it had at open. From any
  * thread and from signal handlers, also while a step runs: it finishes online in the new bytes from the first op on at
  * which that is possible, and the system gets the arena's tail back at once. Before the next step the plans for the new
- * cap take over, with the same bits. What came of it is reported then. A later request replaces one that is not
+ * budget take over, with the same bits. What came of it is reported then. A later request replaces one that is not
  * settled.
  */
 void plim_trainer_limit(plim_trainer *trainer, int64_t bytes);

@@ -1,5 +1,5 @@
-/* The GPU hands memory out in pages of 2 MiB. An arena of whole pages takes no more than it says, so that what the cap
- * leaves is rounded down to them. */
+/* The GPU hands memory out in pages of 2 MiB. An arena of whole pages takes no more than it says, so that what the
+ * budget leaves is rounded down to them. */
 #include "runtime/train/vram.h"
 
 #include <string.h>

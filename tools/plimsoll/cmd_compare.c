@@ -1,4 +1,4 @@
-/* plimsoll compare: the same training under a cap and without one, side by side.
+/* plimsoll compare: the same training under a budget and without one, side by side.
  *
  * Both runs live in one process and take turns in chunks of 20 steps, so that what disturbs the machine disturbs both
  * alike; the measured overhead is the ratio of their median step times. */
@@ -81,7 +81,7 @@ static plim_status run_chunks(comparison *c) {
   return PLIM_OK;
 }
 
-/* Compare what the two runs learnt: both have the numerics of the plan under the cap. */
+/* Compare what the two runs learnt: both have the numerics of the plan under the budget. */
 static plim_status compare_weights(comparison *c) {
   return plim_state_compare(c->run[CAPPED].trainer, c->run[FREE].trainer, &c->difference);
 }

@@ -1,4 +1,4 @@
-/* Live bytes over the steps of one iteration, drawn as SVG by hand: two step curves, the cap, axes, a legend. */
+/* Live bytes over the steps of one iteration, drawn as SVG by hand: two step curves, the budget, axes, a legend. */
 #include "tools/plimsoll/curve.h"
 
 #include <math.h>

@@ -33,8 +33,8 @@ static int is_given(const options *o, plim_plan_effort effort) {
   return 0;
 }
 
-/* Who decides the schedule without planning: a policy, or a plan of earlier. A cap that changes, and on a GPU retiming,
- * ask the planner all the same. NULL: the planner. */
+/* Who decides the schedule without planning: a policy, or a plan of earlier. A budget that changes, and on a GPU
+ * retiming, ask the planner all the same. NULL: the planner. */
 static const char *decided_by(const options *o) {
   int plans = o->memory_at.count > 0 || (o->plan && (o->retime > 0 || strncmp(o->device, "cuda", 4) == 0));
   return plans ? NULL : o->online ? o->online : o->plan;

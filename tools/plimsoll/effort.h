@@ -6,7 +6,7 @@
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/options.h"
 
-/* PLIM_EUSAGE where the planner would break what an option promises: a cap on copies. */
+/* PLIM_EUSAGE where the planner would break what an option promises: a limit on copies. */
 plim_status effort_check(plim_context *ctx, const options *o);
 
 /* A row for the options that were given and change nothing about what the planner does; none when there are none. */

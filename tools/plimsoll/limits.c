@@ -42,7 +42,7 @@ static plim_status parse_all(session *s) {
   return PLIM_OK;
 }
 
-/* The refusal of --memory, by a plan or a policy, for this cap and the bits of the plan that there is. */
+/* The refusal of --memory, by a plan or a policy, for this budget and the bits of the plan that there is. */
 static plim_status refuse(session *s, const plim_limit *limit) {
   char sentence[PLIM_ERROR_BYTES];
   s->planning.budget_bytes = limit->bytes;
@@ -74,7 +74,7 @@ plim_status limits_prepare(session *s) {
   if (s->o->online) l->replan.policy = plim_policy_find(s->o->online);
   l->replan.thrash = s->o->thrash;
   l->replan.planning.from_curve = NULL;
-  int64_t steps = l->n > 0 ? session_steps(s) : 0; /* a cap of a step that never comes needs no plan */
+  int64_t steps = l->n > 0 ? session_steps(s) : 0; /* a budget of a step that never comes needs no plan */
   for (int32_t i = 0; i < l->n && l->row[i].step < steps; i++) PLIM_TRY(plan_ahead(s, &l->row[i]));
   return PLIM_OK;
 }
@@ -90,7 +90,7 @@ static void print_turn(const plim_limit_report *r) {
   }
 }
 
-/* A cap that grew could have faster kernels, if they gave the bits of the run's first plan. */
+/* A budget that grew could have faster kernels, if they gave the bits of the run's first plan. */
 static void print_kept_numerics(const session *s, const plim_limit_report *r) {
   const plim_plan *first = s->program->plan[PLIM_PROGRAM_TRAIN];
   int changed = numerics_changed(s, first);
@@ -141,7 +141,7 @@ int limits_plan_at(const limits *l, int64_t step) {
   return 0;
 }
 
-/* A cap whose plan never ran. */
+/* A budget whose plan never ran. */
 static void note_missed(figures *f, const limits *l) {
   int64_t begun = l->n_reports > 0 ? l->report[l->n_reports - 1].step : 0;
   int32_t i = 0;

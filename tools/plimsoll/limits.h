@@ -16,14 +16,14 @@ typedef struct limits {
   plim_limit_report report[OPTION_VALUES];
 } limits;
 
-/* Read the options, and plan for every cap, so that one that does not fit is refused before anything runs, as --memory
- * is, and no step has to wait for a search. The session must have its plans. */
+/* Read the options, and plan for every budget, so that one that does not fit is refused before anything runs, as
+ * --memory is, and no step has to wait for a search. The session must have its plans. */
 plim_status limits_prepare(struct session *s);
 
 /* Into the options of a trainer of the session's program; what happens is kept, and printed as it happens. */
 void limits_set(struct session *s, plim_trainer_options *wanted);
 
-/* Is the cap to change in this step, or in front of it? */
+/* Is the budget to change in this step, or in front of it? */
 int limits_plan_at(const limits *l, int64_t step);
 
 /* What happened, as rows. */

@@ -207,7 +207,7 @@ static plim_status check_uses(plim_context *ctx, const options *o) {
     for (const char *list = uses[i].options; *list;) {
       list = next_name(list, name);
       if (!options_given(o, name) || has_name(uses[i].used, name)) continue;
-      /* a graph that is played has a cap of its own */
+      /* a graph that is played has a budget of its own */
       if (strcmp(name, "memory") == 0 && o->graph) continue;
       return plim_fail(ctx, PLIM_EUSAGE, "--%s does not apply to %s %s", name, name_of(o->command), o->file);
     }

@@ -19,7 +19,7 @@ typedef struct run {
   times times;
   int64_t allocated_ever; /* by this thread, when the last step ended */
   int64_t hidden_bytes;   /* most that libraries allocated and freed inside one step, the first aside, and those at
-                           * which the cap changed; -1: unknown */
+                           * which the budget changed; -1: unknown */
   int64_t peak_bytes;     /* measured, most of all steps; their plans may change */
   plim_evaluation test;
   int tested;

@@ -198,8 +198,9 @@ static plim_status within_vram(const session *s, int64_t *bytes) {
   return PLIM_OK;
 }
 
-/* The most that measuring may take: the cap, or keep-all bytes. Those are of modelled costs and program order here, for
- * want of better ones, whatever the cap: so that the cap changes where operands lie, but not what is measured. */
+/* The most that measuring may take: the budget, or keep-all bytes. Those are of modelled costs and program order here,
+ * for want of better ones, whatever the budget: so that the budget changes where operands lie, but not what is
+ * measured. */
 static plim_status measuring_bytes(const session *s, const plim_net *net, int64_t *out) {
   plim_plan_options planning = plim_plan_options_default();
   plim_program *modelled = NULL;
@@ -211,7 +212,7 @@ static plim_status measuring_bytes(const session *s, const plim_net *net, int64_
   plim_status status = plim_plan_keep_all(s->ctx, modelled->graph[PLIM_PROGRAM_TRAIN],
                                           modelled->profile[PLIM_PROGRAM_TRAIN], &planning, &keep_all);
   if (status == PLIM_OK) *out = plim_size_bytes(&size, keep_all->arena_bytes);
-  if (*out < 0) *out = 0; /* no cap after all */
+  if (*out < 0) *out = 0; /* no budget after all */
   if (status == PLIM_OK && s->vram_bytes > 0) status = within_vram(s, out);
   plim_plan_free(keep_all);
   plim_program_free(modelled);
@@ -312,7 +313,7 @@ plim_status session_planning(session *s) {
 }
 
 /* The arena moves nothing, so what a plan packs into its last byte may find no piece that is large enough. Leave the
- * arena some room then, more each time: plan for less under a cap, else give it more. */
+ * arena some room then, more each time: plan for less under a budget, else give it more. */
 static const double arena_rooms[] = {0.03, 0.06, 0.12, 0.25};
 enum { ARENA_ROOMS = sizeof arena_rooms / sizeof arena_rooms[0] };
 
@@ -327,7 +328,7 @@ static plim_status replay(session *s, int64_t bytes, plim_plan **out) {
                            &s->replay, out);
 }
 
-/* Plan for less than the cap until the arena finds room for it. */
+/* Plan for less than the budget until the arena finds room for it. */
 static plim_status replay_within(session *s, int64_t bytes, plim_plan **out) {
   plim_status status = replay(s, bytes, out);
   for (int i = 0; i < ARENA_ROOMS && status == PLIM_ENOFIT && !s->o->plan; i++) {

@@ -150,7 +150,7 @@ plim_status simulation_online(const simulation *s, const plim_policy *policy, si
   return take_plan(s, status, counts.thrashed, out);
 }
 
-/* ---- the smallest cap ---- */
+/* ---- the smallest budget ---- */
 
 typedef struct trial {
   const simulation *s;

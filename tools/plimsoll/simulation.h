@@ -48,7 +48,7 @@ typedef struct simulated {
 /* out->end says how it ended; a failure is none of the three ends. */
 plim_status simulation_online(const simulation *s, const plim_policy *policy, simulation_addresses addresses,
                               int64_t budget_bytes, simulated *out);
-/* A cap above budget_bytes, within which the policy does not end, in which it does, by halving up to twice the peak
+/* A budget above budget_bytes, within which the policy does not end, in which it does, by halving up to twice the peak
  * (-1: in none of these). There may be smaller ones: no policy is monotone. */
 plim_status simulation_enough(const simulation *s, const plim_policy *policy, simulation_addresses addresses,
                               int64_t budget_bytes, int64_t *bytes);

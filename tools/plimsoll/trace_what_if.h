@@ -1,4 +1,4 @@
-/* What would have come of another policy or another cap from a step on. */
+/* What would have come of another policy or another budget from a step on. */
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACE_WHAT_IF_H
 #define PLIM_TOOLS_PLIMSOLL_TRACE_WHAT_IF_H
 
