@@ -85,10 +85,6 @@ void plim_lp_free(plim_lp *lp) {
   plim_release(ctx, lp, 1, sizeof *lp);
 }
 
-int32_t plim_lp_rows(const plim_lp *lp) {
-  return lp->m;
-}
-
 int plim_lp_full(const plim_lp *lp) {
   return lp->m == lp->room;
 }

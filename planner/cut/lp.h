@@ -18,9 +18,8 @@ PLIM_MUST_USE plim_status plim_lp_new(plim_context *ctx, int32_t n_columns, cons
                                       plim_lp **out);
 void plim_lp_free(plim_lp *lp); /* NULL is legal */
 
-int32_t plim_lp_rows(const plim_lp *lp);
 int plim_lp_full(const plim_lp *lp);
-/* Add row number plim_lp_rows; there must be room. */
+/* Add a row behind the others; there must be room. */
 void plim_lp_add(plim_lp *lp, const plim_cut_row *row);
 /* Forget all rows. */
 void plim_lp_clear(plim_lp *lp);

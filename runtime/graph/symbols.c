@@ -57,7 +57,3 @@ plim_status plim_symbols_add(plim_symbols *s, const char *text, int32_t *out) {
   *out = s->count++;
   return PLIM_OK;
 }
-
-const char *plim_symbols_text(const plim_symbols *s, int32_t number) {
-  return s->chars + s->start[number];
-}

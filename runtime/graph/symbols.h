@@ -18,6 +18,5 @@ void plim_symbols_release(plim_symbols *symbols);
 
 int32_t plim_symbols_find(const plim_symbols *symbols, const char *text);                          /* -1: none */
 PLIM_MUST_USE plim_status plim_symbols_add(plim_symbols *symbols, const char *text, int32_t *out); /* a new text */
-const char *plim_symbols_text(const plim_symbols *symbols, int32_t number); /* valid until the next addition */
 
 #endif
