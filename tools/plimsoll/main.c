@@ -10,8 +10,6 @@
 #include "tools/plimsoll/spin.h"
 #include "tools/plimsoll/standard.h"
 
-enum { EXIT_USAGE = 2 };
-
 static const char *command_name(int32_t row) {
   return command_at(row) ? command_at(row)->name : NULL;
 }
@@ -25,7 +23,7 @@ static int refuse(int argc, char **argv, const char *sentence) {
   int json = 0;
   for (int i = 2; i < argc; i++) json = json || is_any(argv[i], "--json", "-j");
   failure_print(sentence, json ? failure_object(PLIM_EUSAGE, sentence) : NULL);
-  return EXIT_USAGE;
+  return plim_status_exit(PLIM_EUSAGE);
 }
 
 static int refuse_command(int argc, char **argv, const char *name) {
@@ -79,7 +77,7 @@ int main(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "";
   if (argc < 2) {
     options_overview(stderr);
-    return EXIT_USAGE;
+    return plim_status_exit(PLIM_EUSAGE);
   }
   if (strcmp(name, "help") == 0) return help(argc, argv);
   if (strcmp(name, "completion") == 0) return completion(argc, argv);

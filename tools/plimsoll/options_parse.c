@@ -12,7 +12,7 @@
 #include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/standard.h"
 
-enum { NAME_BYTES = 64, SENTENCE_BYTES = 1024, EXIT_USAGE = 2 };
+enum { NAME_BYTES = 64, SENTENCE_BYTES = 1024 };
 
 typedef struct parsing {
   const command *wanted;
@@ -35,7 +35,7 @@ static void refuse(const parsing *p, const char *format, ...) {
     json = json || strcmp(p->argv[i], "--json") == 0 || strcmp(p->argv[i], "-j") == 0;
   }
   failure_print(sentence, json ? failure_object(PLIM_EUSAGE, sentence) : NULL);
-  exit(EXIT_USAGE);
+  exit(plim_status_exit(PLIM_EUSAGE));
 }
 
 /* ---- values ---- */
