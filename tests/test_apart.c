@@ -64,13 +64,19 @@ Test(apart, a_library_that_does_not_listen_is_ended_and_its_best_point_kept) {
   cr_assert(told);
 }
 
-Test(apart, a_cancel_ends_it_too) {
+Test(apart, a_cancel_ends_it_too_within_a_quarter_of_a_second) {
   const plim_solve_options options = {.cutoff = INFINITY};
   plim_solution s;
   double point[COLUMNS];
   plim_context_cancel(ctx);
-  cr_assert_eq(solve("hangs", &options, &s, point), PLIM_OK);
-  cr_assert_eq(s.end, PLIM_SOLVE_STOPPED);
+  int64_t begin_ns = plim_now_ns(), least_ns = INT64_MAX;
+  for (int i = 0; i < 3; i++) { /* the machine may be busy once */
+    cr_assert_eq(solve("hangs", &options, &s, point), PLIM_OK);
+    cr_assert_eq(s.end, PLIM_SOLVE_STOPPED);
+    if (plim_now_ns() - begin_ns < least_ns) least_ns = plim_now_ns() - begin_ns;
+    begin_ns = plim_now_ns();
+  }
+  cr_assert_lt(least_ns, 250000000, "%lld ns", (long long)least_ns);
   plim_context_resume(ctx);
 }
 

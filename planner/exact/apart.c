@@ -22,7 +22,7 @@
 #include "planner/exact/share.h"
 #include "planner/exact/solver_program.h"
 
-enum { LOOK_MS = 20, MOMENT_NS = 300000000 };
+enum { LOOK_MS = 20, MOMENT_NS = 300000000, CANCEL_NS = 100000000 /* a cancel has to end all within the moment */ };
 enum { HIGH_FD = 16 }; /* above those that the process gets */
 
 extern char **environ;
@@ -173,10 +173,10 @@ static void listen_to_the_end(listener *l) {
     struct pollfd look = {.fd = l->socket, .events = POLLIN};
     int ready = poll(&look, 1, LOOK_MS);
     if (ready > 0) speaks = hear(l);
-    int64_t now_ns = plim_now_ns();
-    if (plim_context_cancelled(l->ctx)) l->stopping = 1;
-    if (l->stopping && !atomic_exchange(&l->share->stop, 1) && l->kill_ns > now_ns + MOMENT_NS) {
-      l->kill_ns = now_ns + MOMENT_NS;
+    int64_t now_ns = plim_now_ns(), moment_ns = MOMENT_NS;
+    if (plim_context_cancelled(l->ctx)) l->stopping = 1, moment_ns = CANCEL_NS;
+    if (l->stopping && !atomic_exchange(&l->share->stop, 1) && l->kill_ns > now_ns + moment_ns) {
+      l->kill_ns = now_ns + moment_ns;
     }
     if (!speaks || now_ns < l->kill_ns || l->ended || l->killed) continue;
     (void)kill(l->process, SIGKILL); /* its socket is open: the process is there */
