@@ -8,6 +8,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/nearest.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/session.h"
 #include "tools/plimsoll/trace_diff.h"
 #include "tools/plimsoll/trace_export.h"
@@ -125,8 +126,10 @@ static plim_status open_run(session *s, traced *t) {
 
 static plim_status act_on(session *s, action *run) {
   traced t = {.ctx = s->ctx}, other = {.ctx = s->ctx};
+  interrupt_at_once(1); /* reading and playing keep nothing */
   plim_status status = open_run(s, &t);
   if (status == PLIM_OK && s->o->with) status = traced_open(s->ctx, s->o->with, &other);
+  interrupt_at_once(0);
   if (status == PLIM_OK && t.unlike_step >= 0 && !s->o->quiet) {
     (void)fprintf(stderr, "plimsoll: %s, played again, differs from step %d on: only a plan's reasons are known\n",
                   t.plan->planner, (int)t.unlike_step);
