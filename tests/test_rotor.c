@@ -79,8 +79,8 @@ Test(rotor, plans_of_unit_chains_take_the_least_time) {
   }
 }
 
-/* The time of Rotor's plan at half of program order's peak, without addresses; 0: no limit on time. */
-static int64_t time_at_half(const plim_graph *graph, int64_t limit_ns) {
+/* The time of Rotor's plan at a share of program order's peak, without addresses; 0: no limit on time. */
+static int64_t time_at(const plim_graph *graph, int32_t percent, int64_t limit_ns) {
   plim_profile *profile = NULL;
   plim_plan *plan = NULL;
   cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
@@ -90,7 +90,7 @@ static int64_t time_at_half(const plim_graph *graph, int64_t limit_ns) {
   options.order = PLIM_ORDER_FIXED;
   cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK);
   options.planner = "rotor";
-  options.budget_bytes = plan->peak_bytes / 2;
+  options.budget_bytes = plan->peak_bytes / 100 * percent;
   options.time_limit_ns = limit_ns;
   plim_plan_free(plan);
   cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
@@ -108,8 +108,20 @@ Test(rotor, with_a_limit_on_time_plans_for_less_memory_are_polished_for_the_budg
     plim_graph *graph = NULL;
     options.n = 300;
     cr_assert_eq(plim_graph_generate(ctx, &options, &graph), PLIM_OK);
-    int64_t limited = time_at_half(graph, INT64_C(600000000000)), unlimited = time_at_half(graph, 0);
+    int64_t limited = time_at(graph, 50, INT64_C(600000000000)), unlimited = time_at(graph, 50, 0);
     cr_assert_lt(limited, unlimited, "%s: %lld and %lld", shape[i], (long long)limited, (long long)unlimited);
     plim_graph_free(graph);
   }
+}
+
+/* Of the smallest size a part has no plan. */
+Test(rotor, with_a_limit_on_time_no_size_without_a_plan_is_asked_for) {
+  plim_generate_options options = plim_generate_options_default("residual");
+  plim_graph *graph = NULL;
+  options.n = 200;
+  cr_assert_eq(plim_graph_generate(ctx, &options, &graph), PLIM_OK);
+  for (int32_t percent = 30; percent <= 60; percent += 10) {
+    cr_assert_leq(time_at(graph, percent, INT64_C(600000000000)), time_at(graph, percent, 0), "at %d %%", (int)percent);
+  }
+  plim_graph_free(graph);
 }

@@ -86,13 +86,16 @@ static int32_t count_changes(const plim_rotor *r) {
   return changes;
 }
 
-/* The sizes at which the recurrence's time changes, in ascending order: all of them, or an even selection. How many. */
-static int32_t select_sizes(const plim_rotor *r, int32_t *size) {
+/* The sizes at which the recurrence's time changes, in ascending order: all of them, or an even selection. How many.
+ * *smallest: the first size that has a plan, selected or not. */
+static int32_t select_sizes(const plim_rotor *r, int32_t *size, int32_t *smallest) {
   int32_t last = r->chain->n - 1, all = count_changes(r), seen = 0, n = 0;
   int32_t apart = all / PLANS + 1;
+  *smallest = r->n_slots;
   for (int32_t m = 0; m <= r->n_slots; m++) {
     int64_t before = m > 0 ? plim_rotor_time(r, 0, last, m - 1) : INT64_MAX;
     if (plim_rotor_time(r, 0, last, m) == before) continue;
+    if (seen == 0) *smallest = m;
     if (++seen % apart == 0 || seen == all) size[n++] = m;
   }
   return n;
@@ -111,22 +114,23 @@ static plim_status offer_largest(rotor_run *u, int32_t n, const int32_t *size, i
   return PLIM_OK;
 }
 
-/* Plans for less memory that are polished for the budget. */
-static plim_status offer_polished(rotor_run *u, int32_t best) {
+/* Plans for less memory that are polished for the budget; below the smallest size the recurrence has none. */
+static plim_status offer_polished(rotor_run *u, int32_t smallest, int32_t best) {
   static const int32_t percent[] = {70, 85, 55};
   PLIM_TRY(plim_track_new(u->pl->problem, plim_track_usual_room(u->pl->problem), &u->track));
   for (size_t i = 0; i < sizeof percent / sizeof percent[0]; i++) {
-    PLIM_TRY(offer(u, (int32_t)((int64_t)best * percent[i] / 100)));
+    int32_t less = (int32_t)((int64_t)best * percent[i] / 100);
+    if (less >= smallest) PLIM_TRY(offer(u, less));
   }
   return PLIM_OK;
 }
 
 /* Without a limit on time, from the smallest size to the largest. */
 static plim_status offer_plans(rotor_run *u) {
-  int32_t size[PLANS + 1], n = select_sizes(u->rotor, size), best = -1;
+  int32_t size[PLANS + 1], smallest, n = select_sizes(u->rotor, size, &smallest), best = -1;
   if (u->pl->options->time_limit_ns > 0 && !u->pl->lowest) {
     PLIM_TRY(offer_largest(u, n, size, &best));
-    return best < 0 ? PLIM_OK : offer_polished(u, best);
+    return best < 0 ? PLIM_OK : offer_polished(u, smallest, best);
   }
   for (int32_t i = 0; i < n; i++) PLIM_TRY(offer(u, size[i]));
   return PLIM_OK;
