@@ -84,6 +84,34 @@ Test(space_check, figures_of_a_small_plan_are_those_by_hand) {
   end(&r);
 }
 
+/* The first copy of the plan in another time: figures are those of the changed plan, so that only the time is wrong. */
+Test(space_check, a_copy_takes_the_time_that_the_graph_gives) {
+  rig r;
+  begin(&r, &small);
+  lower(&r, sequence, SEQUENCE, 100, 100);
+  plim_space_plan *changed = NULL;
+  plim_command command[6];
+  plim_space_plan draft = *r.plan;
+  (void)memcpy(command, r.plan->command, sizeof command);
+  draft.command = command;
+  command[1].time_ns = 0;
+  draft.bound = 0;
+  draft.proved = 0;
+  plim_space_figures f = {.begin_ns = (int64_t[6]){0}, .end_ns = (int64_t[6]){0}, .peak_bytes = (int64_t[2]){0}};
+  cr_assert_eq(plim_space_plan_simulate(&draft, &f), PLIM_OK);
+  for (int c = 0; c < 6; c++) command[c].begin_ns = f.begin_ns[c], command[c].end_ns = f.end_ns[c];
+  draft.makespan_ns = f.makespan_ns;
+  draft.serial_ns = f.serial_ns;
+  cr_assert_eq(plim_space_plan_from_parts(r.ctx, &draft, &changed), PLIM_OK, "%s", plim_context_error(r.ctx));
+  cr_expect_eq(plim_space_plan_check(r.ctx, r.graph, changed), PLIM_EPLAN);
+  cr_expect_str_eq(plim_context_error(r.ctx), "command 1 copies from d0 to d1 in 0, the graph says 5");
+  r.graph->costs->copy[plim_costs_copy_at(r.graph->costs, 0, 0, 1)] = -1;
+  cr_expect_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_EPLAN);
+  cr_expect_str_eq(plim_context_error(r.ctx), "command 1 copies storage 0 from d0 to d1, the graph has no link for it");
+  plim_space_plan_free(changed);
+  end(&r);
+}
+
 static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
   plim_space_plan *plan = NULL;
   plim_status status = plim_space_plan_parse(ctx, "doc.json", text, bytes, &plan);

@@ -110,13 +110,11 @@ static plim_status set_copy(plim_space_problem *p, int32_t o, int32_t l) {
   const plim_platform_link *k = &p->platform->link[l];
   int64_t at = (int64_t)o * p->platform->n_links + l;
   double seconds = k->given ? 0 : k->latency_s + (double)p->node[o].bytes / k->bytes_per_second;
+  const char *from = p->platform->space[k->from].name, *to = p->platform->space[k->to].name;
   p->copy_ns[at] = -1;
   p->copy_joule[at] = k->given ? -1 : seconds * k->watt;
-  if (!k->given) return round_ns(p->ctx, seconds, &p->copy_ns[at]);
-  int32_t from = c ? plim_costs_find_device(c, p->platform->space[k->from].name) : -1;
-  int32_t to = c ? plim_costs_find_device(c, p->platform->space[k->to].name) : -1;
-  if (from >= 0 && to >= 0) p->copy_ns[at] = c->copy[plim_costs_copy_at(c, o, from, to)];
-  return PLIM_OK;
+  if (c && plim_costs_find_copy(c, o, from, to, &p->copy_ns[at])) return PLIM_OK;
+  return k->given ? PLIM_OK : round_ns(p->ctx, seconds, &p->copy_ns[at]);
 }
 
 static plim_status need_run(const plim_space_problem *p, int32_t o, int needs_energy) {

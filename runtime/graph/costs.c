@@ -61,6 +61,16 @@ int32_t plim_costs_find_device(const plim_costs *c, const char *name) {
   return -1;
 }
 
+int plim_costs_find_copy(const plim_costs *c, int32_t op, const char *from, const char *to, int64_t *time) {
+  int32_t a = plim_costs_find_device(c, from), b = plim_costs_find_device(c, to);
+  int64_t squared = (int64_t)c->n_devices * c->n_devices;
+  int any = 0;
+  if (a < 0 || b < 0) return 0;
+  for (int64_t i = op * squared; i < (op + 1) * squared && !any; i++) any = c->copy[i] >= 0;
+  if (any) *time = c->copy[plim_costs_copy_at(c, op, a, b)];
+  return any;
+}
+
 int plim_costs_is_name(const char *name) {
   size_t n = 0;
   for (; name[n]; n++) {

@@ -40,6 +40,10 @@ int plim_costs_any(const plim_costs *costs);
 /* The device of that name, -1: none. */
 int32_t plim_costs_find_device(const plim_costs *costs, const char *name);
 
+/* What the graph says of a copy of what the op writes from one named device to another: 1, and its time, -1 where no
+ * link takes it; 0 where it says nothing: a device is not the graph's, or the op has no times of copies. */
+int plim_costs_find_copy(const plim_costs *costs, int32_t op, const char *from, const char *to, int64_t *time);
+
 /* May a device or a space be called that: 1 to 31 printable characters without blank, '=', ',', '>' and ';', which
  * other texts need? */
 int plim_costs_is_name(const char *name);

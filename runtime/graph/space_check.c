@@ -417,12 +417,35 @@ done:
   return status;
 }
 
+/* A copy takes the sum of the times that the graph gives for its storages, where it gives one for each. */
+static plim_status check_given_copy(plim_context *ctx, const plim_graph *g, const plim_space_plan *p, int32_t c) {
+  const plim_command *m = &p->command[c];
+  const char *from = p->space[m->from].name, *to = p->space[m->to].name;
+  int64_t total = 0;
+  for (int32_t i = 0; i < m->n_storages; i++) {
+    int64_t time = -1;
+    int32_t producer = g->storage[m->storage[i]].producer;
+    if (producer < 0 || !plim_costs_find_copy(g->costs, producer, from, to, &time)) return PLIM_OK;
+    if (time < 0) {
+      return plim_fail(ctx, PLIM_EPLAN, "command %d copies storage %d from %s to %s, the graph has no link for it", c,
+                       m->storage[i], from, to);
+    }
+    total += time; /* below 2^61, as is the sum of all */
+  }
+  if (total == m->time_ns) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EPLAN, "command %d copies from %s to %s in %lld, the graph says %lld", c, from, to,
+                   (long long)m->time_ns, (long long)total);
+}
+
 /* The times that the graph itself gives for the plan's devices. */
 static plim_status check_given(plim_context *ctx, const plim_graph *g, const plim_space_plan *p) {
   const plim_costs *costs = g->costs;
   for (int32_t c = 0; costs && c < p->n_commands; c++) {
     const plim_command *m = &p->command[c];
-    if (m->kind != PLIM_COMMAND_RUN) continue;
+    if (m->kind != PLIM_COMMAND_RUN) {
+      PLIM_TRY(check_given_copy(ctx, g, p, c));
+      continue;
+    }
     int32_t d = plim_costs_find_device(costs, p->device[m->device].name);
     if (d < 0) continue;
     int64_t given = costs->duration[plim_costs_duration_at(costs, m->op, d)];
