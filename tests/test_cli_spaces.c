@@ -141,6 +141,20 @@ Test(cli_spaces, answers_bad_input_with_one_sentence_and_the_right_status) {
   }
 }
 
+Test(cli_spaces, no_plan_within_the_effort_is_no_interrupt) {
+  plan("--graph paged.json --platform m0 --planner poet --memory 2500");
+  (void)plim_test_program("plan --graph paged.json --platform m0 --planner poet --memory 2500 --time-limit 1ms -q");
+  plim_test_expect(4, "planner poet found no plan within the effort that it had");
+}
+
+Test(cli_spaces, a_plan_that_takes_no_more_than_every_op_once_is_proved) {
+  plan("--graph paged.json --platform m0 --planner milp --objective time");
+  json_t *o = plim_test_json();
+  cr_expect_eq(figure(o, "overhead_percent"), 0);
+  cr_expect(json_is_true(json_object_get(o, "proved")));
+  json_decref(o);
+}
+
 Test(cli_spaces, a_budget_without_a_plan_is_refused_with_those_that_have_one) {
   plan("--graph paged.json --platform m0 --planner poet --memory 2500");
   (void)plim_test_program("plan --graph paged.json --platform m0 --planner poet --memory ram=1000 -q");

@@ -328,7 +328,7 @@ static plim_status finish(lowering *l, const plim_space_plan *draft, int proved,
   p->serial_ns = f.serial_ns;
   p->energy_joule = f.energy_joule;
   double value = plim_space_plan_value(p);
-  p->proved = proved && draft->bound * (1 + 1e-6) >= value;
+  p->proved = draft->bound >= value || (proved && draft->bound * (1 + 1e-6) >= value);
   p->bound = draft->bound < value && !p->proved ? draft->bound : value;
   PLIM_CHECK(plim_space_plan_from_parts(l->ctx, p, out));
 done:
