@@ -96,8 +96,10 @@ static void add_bytes(figures *f, const graph_plan *g) {
   const plim_plan *plan = g->plan;
   if (plan->budget_bytes < INT64_MAX) {
     figures_bytes(f, 0, "budget_bytes", "budget", plan->budget_bytes);
-    figures_note(f, 0, " (%.1f %% of %s)", (double)plan->budget_bytes * 100 / (double)g->whole_bytes,
-                 g->graph->unpacked ? "program order's peak" : "keep-all");
+    if (g->whole_bytes > 0) {
+      figures_note(f, 0, " (%.1f %% of %s)", (double)plan->budget_bytes * 100 / (double)g->whole_bytes,
+                   g->graph->unpacked ? "program order's peak" : "keep-all");
+    }
   }
   figures_bytes(f, 0, g->graph->unpacked ? "program_order_peak_bytes" : "keep_all_bytes", NULL, g->whole_bytes);
   if (plan->packed) {
