@@ -6,24 +6,43 @@
 
 #include "tests/support/fake_cuda.h"
 
-enum { BYTES = 4096, SIDE = 4 };
+enum { BYTES = 4096, SIDE = 4, KEPT = 8 };
 
 static const plim_cuda_driver *gpu;
 static void *stream;
 static char *memory; /* [BYTES] of the device */
 
+/* What a test made; freed at its end. */
+static struct {
+  int (*release)(void *handle);
+  void *handle;
+} kept[KEPT];
+static int n_kept;
+
+static void keep(int (*release)(void *handle), void *handle) {
+  cr_assert_lt(n_kept, KEPT);
+  kept[n_kept].release = release;
+  kept[n_kept++].handle = handle;
+}
+
+static void free_kept(void) {
+  for (; n_kept > 0; n_kept--) (void)kept[n_kept - 1].release(kept[n_kept - 1].handle); /* it may tell a sticky error */
+}
+
 static void begin(fake_cuda_options options) {
   plim_cuda_facts facts;
+  free_kept();
   gpu = fake_cuda_driver(&options);
   cr_assert_eq(gpu->use(0, &facts), 0);
   cr_assert_eq(gpu->stream_new(&stream), 0);
+  keep(gpu->stream_free, stream);
   cr_assert_eq(gpu->alloc((void **)&memory, BYTES), 0);
 }
 
 static void setup(void) {
   begin(fake_cuda_options_default());
 }
-TestSuite(fake_cuda, .init = setup);
+TestSuite(fake_cuda, .init = setup, .fini = free_kept);
 
 /* A kernel that adds `a` to itself into memory + BYTES / 2. */
 static int add(void *a) {
@@ -67,6 +86,7 @@ Test(fake_cuda, memory_that_was_released_is_an_illegal_address) {
   cr_assert_eq(gpu->capture_begin(stream), 0);
   cr_assert_eq(add(memory), 0);
   cr_assert_eq(gpu->capture_end(stream, &captured), 0);
+  keep(gpu->captured_free, captured);
   cr_assert_eq(gpu->release(memory), 0);
   cr_assert_eq(gpu->captured_launch(captured, stream), 0);
   cr_assert_eq(gpu->stream_sync(stream), FAKE_CUDA_ILLEGAL_ADDRESS);
@@ -137,10 +157,12 @@ Test(fake_cuda, a_thread_begins_on_device_0_and_streams_belong_to_their_device) 
   cr_assert_eq(gpu->current(1), 0);
   cr_assert_eq(add(memory), FAKE_CUDA_FOREIGN);
   cr_assert_eq(gpu->event_new(&event), 0);
+  keep(gpu->event_free, event);
   cr_assert_eq(gpu->current(0), 0);
   cr_assert_eq(gpu->event_record(event, stream), FAKE_CUDA_FOREIGN);
   cr_assert_eq(gpu->current(1), 0);
   cr_assert_eq(gpu->stream_new(&stream), 0);
+  keep(gpu->stream_free, stream);
   cr_assert_eq(pthread_create(&thread, NULL, launch_on_another_thread, &code), 0);
   cr_assert_eq(pthread_join(thread, NULL), 0);
   cr_assert_eq(code, FAKE_CUDA_FOREIGN);
@@ -157,7 +179,10 @@ Test(fake_cuda, ticks_pass_when_they_are_waited_for_and_their_clock_is_noisy) {
   options.jitter_ns = 300;
   options.tick_step_ns = 500;
   begin(options);
-  for (int i = 0; i < 2; i++) cr_assert_eq(gpu->tick_new(&tick[i]), 0);
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(gpu->tick_new(&tick[i]), 0);
+    keep(gpu->tick_free, tick[i]);
+  }
   for (int i = 0; i < 50; i++) {
     for (int k = 0; k < 2; k++) cr_assert_eq(gpu->tick_record(tick[k], stream), 0);
     if (i == 0) cr_assert_eq(gpu->elapsed(tick[0], tick[1], &time_ns), FAKE_CUDA_NOT_READY);

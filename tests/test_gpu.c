@@ -166,8 +166,10 @@ Test(gpu, an_illegal_address_is_told_and_what_follows_fails_without_a_hang) {
   const plim_op_desc op = kernel_sample(PLIM_OP_RELU, PLIM_NHWC);
   plim_context *ctx = plim_test_context();
   plim_device *device = plim_test_device(ctx, 0);
-  void *kernel = NULL, *nowhere = (void *)(uintptr_t)PLIM_ALIGN, *memory = NULL;
-  plim_kernel_args args = {.in = &nowhere, .out = &nowhere};
+  void *kernel = NULL, *memory = NULL;
+  void *nowhere[PLIM_OP_MAX_OUT];
+  for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++) nowhere[i] = (void *)(uintptr_t)PLIM_ALIGN;
+  plim_kernel_args args = {.in = nowhere, .out = nowhere};
   cr_assert_eq(device->api->prepare(device, &op, "single-source", &kernel), PLIM_OK);
   plim_status status = device->api->run(device, 0, kernel, &args);
   if (status == PLIM_OK) status = device->api->sync(device);

@@ -181,9 +181,12 @@ Test(rounds, a_second_start_asks_no_heuristics_and_prepares_from_engine_and_knob
   (void)plim_test_folder();
   folder = plim_test_path(".");
   plim_profile *first = measure(INT64_MAX, &left_out);
+  gpu_rig_ok(&rig, plim_profile_save(first, plim_test_path("first.json")));
+  plim_profile_free(first);
   start_again();
   plim_profile *second = measure(INT64_MAX, &left_out);
   cr_assert_leq(fake_cudnn_count().calls, CALLS_OF_OPENING, "%d", (int)fake_cudnn_count().calls);
+  gpu_rig_ok(&rig, plim_profile_load(rig.ctx, plim_test_path("first.json"), &first));
   expect_equal_rows(first, second);
   cr_assert(prepares(second, "cudnn-e1-"));  /* two knobs */
   cr_assert(prepares(second, "cudnn-e40-")); /* none */
