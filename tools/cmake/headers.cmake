@@ -5,7 +5,6 @@ set(plim_plan_headers
   kernels/op.h
   runtime/base/status.h runtime/base/context.h runtime/base/size.h
   runtime/graph/costs.h runtime/graph/handles.h runtime/graph/graph.h runtime/graph/profile.h runtime/graph/plan.h runtime/graph/check.h
-  runtime/graph/platform.h runtime/graph/space_plan.h planner/exact/space_exact.h
   runtime/graph/trace.h runtime/graph/import.h runtime/graph/generate.h
   runtime/arena/policy.h runtime/arena/replay.h runtime/online/ideal.h runtime/inspect/inspect.h
   planner/planner.h planner/pack/boxes.h planner/pack/pack.h planner/pack/solve.h planner/pack/validate.h)

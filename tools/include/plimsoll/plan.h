@@ -4,7 +4,6 @@
 #define PLIM_PLIMSOLL_PLAN_H
 
 #include "kernels/op.h"
-#include "planner/exact/space_exact.h"
 #include "planner/pack/boxes.h"
 #include "planner/pack/pack.h"
 #include "planner/pack/solve.h"
@@ -22,9 +21,7 @@
 #include "runtime/graph/handles.h"
 #include "runtime/graph/import.h"
 #include "runtime/graph/plan.h"
-#include "runtime/graph/platform.h"
 #include "runtime/graph/profile.h"
-#include "runtime/graph/space_plan.h"
 #include "runtime/graph/trace.h"
 #include "runtime/inspect/inspect.h"
 #include "runtime/online/ideal.h"
