@@ -34,21 +34,24 @@ Test(cuda_environment, variables_that_change_bits_are_hashed_in_any_order_and_th
   cr_assert_neq(hash_of("A=1", "NVIDIA_TF32_OVERRIDE=1"), hash_of("A=1", kept[0]));
 }
 
-static void machine_of(const char *tf32, plim_machine *machine) {
+/* What the machine's document says of its libraries under that value. */
+static void libraries_of(const char *tf32, char *text, size_t bytes) {
   const fake_cuda_options options = fake_cuda_options_default();
   gpu_rig r;
   cr_assert_eq(tf32 ? setenv("NVIDIA_TF32_OVERRIDE", tf32, 1) : unsetenv("NVIDIA_TF32_OVERRIDE"), 0);
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
-  *machine = r.device->machine;
+  const plim_machine *machine = &r.device->machine;
+  (void)snprintf(text, bytes, "%s", machine->library);
   gpu_rig_close(&r);
 }
 
 Test(cuda_environment, two_environments_are_two_machines_for_profiles_plans_and_checkpoints) {
-  plim_machine without, off, on;
-  machine_of(NULL, &without);
-  machine_of("0", &off);
-  machine_of("1", &on);
-  cr_assert_str_neq(without.library, off.library);
-  cr_assert_str_neq(on.library, off.library);
-  cr_assert_not_null(strstr(on.library, ", environment "), "%s", on.library);
+  enum { BYTES = sizeof(((plim_machine *)0)->library) };
+  char without[BYTES], off[BYTES], on[BYTES];
+  libraries_of(NULL, without, BYTES);
+  libraries_of("0", off, BYTES);
+  libraries_of("1", on, BYTES);
+  cr_assert_str_neq(without, off);
+  cr_assert_str_neq(on, off);
+  cr_assert_not_null(strstr(on, ", environment "), "%s", on);
 }
