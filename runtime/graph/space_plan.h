@@ -117,7 +117,6 @@ PLIM_MUST_USE plim_status plim_space_plan_check(plim_context *ctx, const plim_gr
                                                 const plim_space_plan *plan);
 
 PLIM_MUST_USE plim_status plim_space_plan_save(const plim_space_plan *plan, const char *path);
-PLIM_MUST_USE plim_status plim_space_plan_load(plim_context *ctx, const char *path, plim_space_plan **out);
 
 /* Read a plan of whatever version: exactly one of the two is set. */
 PLIM_MUST_USE plim_status plim_space_plan_load_any(plim_context *ctx, const char *path, plim_plan **plan,

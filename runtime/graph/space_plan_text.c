@@ -301,14 +301,6 @@ plim_status plim_space_plan_parse(plim_context *ctx, const char *file, const cha
   return doc.status;
 }
 
-static plim_status parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
-  return plim_space_plan_parse(ctx, file, text, bytes, out);
-}
-
-plim_status plim_space_plan_load(plim_context *ctx, const char *path, plim_space_plan **out) {
-  return plim_document_load(ctx, path, parse, out);
-}
-
 /* ---- either version ---- */
 
 typedef struct either {

@@ -12,7 +12,7 @@
 #include "tests/support/fake_convolution.h"
 #include "tests/support/fake_cuda.h"
 
-enum { ELEMENTS = 4, LIVE = 4096, HANDLES = 8, CASE_BYTES = 8, ENGINE_INDICES = 64, WORDS_BYTES = 160 };
+enum { ELEMENTS = 4, LIVE = 4096, HANDLES = 8, CASE_BYTES = 8, WORDS_BYTES = 160 };
 enum { BROKEN = 2000, NULL_POINTER = 2002, NOT_FINAL = 2004, WRONG_TYPE = 2010, WRONG_KIND = 2012 };
 enum { UNSUPPORTED = 3000, PREREQUISITE = 3008, LOST = 5000, IN_RUNTIME = 5003 };
 
@@ -140,7 +140,6 @@ static struct {
   char misuse[160];
   char words[WORDS_BYTES]; /* what went wrong last */
   fake_cudnn_counts counts;
-  fake_cudnn_engine_counts engine[ENGINE_INDICES];
   descriptor *live[LIVE];
   handle *open[HANDLES];
 } fake;
@@ -396,7 +395,6 @@ static int make_plan(descriptor *d) {
   fake.counts.plans++;
   fake.counts.plans_open++;
   fake.counts.plans_idle++;
-  fake.engine[index].plans++;
   return 0;
 }
 
@@ -614,7 +612,6 @@ static int execute(void *pointer, void *plan, void *pack) {
   }
   if (code != 0) return code;
   fake.counts.plans_idle -= p->runs++ == 0;
-  fake.engine[index].runs++;
   if (fake_cuda_queue(run_on_device, &c, sizeof c, fake.open[place]->stream) != 0) return LOST;
   return fake_cuda_last_error() == 0 ? 0 : refuse(IN_RUNTIME, "finds an error of an earlier call", index);
 }
@@ -652,8 +649,4 @@ const char *fake_cudnn_misuse(void) {
 
 fake_cudnn_counts fake_cudnn_count(void) {
   return fake.counts;
-}
-
-fake_cudnn_engine_counts fake_cudnn_count_engine(int64_t index) {
-  return fake.engine[index];
 }

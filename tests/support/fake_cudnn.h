@@ -33,10 +33,4 @@ typedef struct fake_cudnn_counts {
 } fake_cudnn_counts;
 fake_cudnn_counts fake_cudnn_count(void);
 
-/* The same for the engine of an index, with the times that a plan of it was executed or captured. */
-typedef struct fake_cudnn_engine_counts {
-  int64_t plans, runs;
-} fake_cudnn_engine_counts;
-fake_cudnn_engine_counts fake_cudnn_count_engine(int64_t index);
-
 #endif
