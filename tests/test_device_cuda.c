@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/launch.h"
-#include "runtime/device/desc.h"
 #include "runtime/device/device_cuda.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/state.h"
@@ -70,22 +68,11 @@ Test(device_cuda, eager_steps_give_the_same_bits_without_a_capture) {
   gpu_rig_close(&captured);
 }
 
-/* What the op takes by the clock of the GPU that is none. */
-static int64_t kernel_ns(const plim_graph *graph, int32_t op) {
-  plim_op_desc desc;
-  k_launch launch;
-  int64_t tiles = 0;
-  plim_desc_of(graph, op, &desc);
-  cr_assert(k_launch_make(&desc, &launch));
-  for (int i = 0; i < launch.phases; i++) tiles += launch.phase[i].tiles;
-  return tiles * FAKE_CUDA_TILE_NS;
-}
-
 static void expect_times_of_the_gpu(const gpu_rig *r) {
   const plim_plan *plan = r->program->plan[PLIM_PROGRAM_TRAIN];
   const int64_t *time_ns = plim_exec_times(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN);
   for (int32_t j = 0; j < plan->n_steps; j++) {
-    cr_assert_eq(time_ns[j], kernel_ns(r->program->graph[PLIM_PROGRAM_TRAIN], plan->step[j].op), "step %d", j);
+    cr_assert_eq(time_ns[j], gpu_rig_kernel_ns(r->program->graph[PLIM_PROGRAM_TRAIN], plan->step[j].op), "step %d", j);
   }
 }
 
@@ -125,7 +112,7 @@ Test(device_cuda, profiles_without_touching_device_memory) {
   cr_assert_str_eq(profile->machine.device, "cuda");
   cr_assert_str_eq(profile->machine.isa, "sm_90");
   for (int32_t v = 0; v < profile->first[profile->n_ops]; v++) {
-    cr_assert_eq(profile->variant[v].time_ns, kernel_ns(graph, v)); /* an op has one variant without cuBLAS */
+    cr_assert_eq(profile->variant[v].time_ns, gpu_rig_kernel_ns(graph, v)); /* an op has one variant without cuBLAS */
   }
   plim_profile_free(profile);
   plim_graph_free(graph);

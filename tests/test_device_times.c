@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/launch.h"
 #include "runtime/device/cuda_ticks.h"
-#include "runtime/device/desc.h"
 #include "runtime/device/device_cuda.h"
 #include "runtime/device/profiler.h"
 #include "tests/support/gpu_rig.h"
@@ -19,17 +17,6 @@ static fake_cuda_options noisy(int64_t jitter_ns) {
   options.jitter_ns = jitter_ns;
   options.tick_step_ns = jitter_ns > 0 ? STEP_NS : 1;
   return options;
-}
-
-/* What the op takes by the clock of the GPU that is none. */
-static int64_t kernel_ns(const plim_graph *graph, int32_t op) {
-  plim_op_desc desc;
-  k_launch launch;
-  int64_t tiles = 0;
-  plim_desc_of(graph, op, &desc);
-  cr_assert(k_launch_make(&desc, &launch));
-  for (int i = 0; i < launch.phases; i++) tiles += launch.phase[i].tiles;
-  return tiles * FAKE_CUDA_TILE_NS;
 }
 
 Test(device_times, small_ops_are_timed_together_and_events_cost_them_nothing) {
@@ -45,7 +32,7 @@ Test(device_times, small_ops_are_timed_together_and_events_cost_them_nothing) {
   profiler.cache_dir = "";
   gpu_rig_ok(&r, plim_profile_measure(r.device, graph, &profiler, &profile));
   for (int32_t op = 0; op < graph->n_ops; op++) {
-    const int64_t exact = kernel_ns(graph, op), got = profile->variant[profile->first[op]].time_ns;
+    const int64_t exact = gpu_rig_kernel_ns(graph, op), got = profile->variant[profile->first[op]].time_ns;
     cr_assert_leq(llabs(got - exact), 60 + exact / 20, "%s: %lld, not %lld", graph->op[op].name, (long long)got,
                   (long long)exact);
     small += exact < TICK_NS;
@@ -75,8 +62,8 @@ Test(device_times, times_of_a_step_sum_up_to_the_step_as_it_is_without_events) {
   const plim_plan *plan = r.program->plan[PLIM_PROGRAM_TRAIN];
   const int64_t *time_ns = plim_exec_times(plim_trainer_exec(r.trainer), PLIM_PROGRAM_TRAIN);
   for (int32_t j = 0; j < plan->n_steps; j++) {
-    cr_assert_leq(llabs(time_ns[j] - kernel_ns(graph, plan->step[j].op)), 1);
-    exact += kernel_ns(graph, plan->step[j].op);
+    cr_assert_leq(llabs(time_ns[j] - gpu_rig_kernel_ns(graph, plan->step[j].op)), 1);
+    exact += gpu_rig_kernel_ns(graph, plan->step[j].op);
   }
   cr_assert_eq(sum_of_times(&r), exact);
   plim_exec_timing_end(plim_trainer_exec(r.trainer));
@@ -93,7 +80,7 @@ Test(device_times, with_events_that_are_inexact_the_sum_is_still_about_the_step)
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 9, NULL, NULL));
   const plim_graph *graph = r.program->graph[PLIM_PROGRAM_TRAIN];
   const plim_plan *plan = r.program->plan[PLIM_PROGRAM_TRAIN];
-  for (int32_t j = 0; j < plan->n_steps; j++) exact += kernel_ns(graph, plan->step[j].op);
+  for (int32_t j = 0; j < plan->n_steps; j++) exact += gpu_rig_kernel_ns(graph, plan->step[j].op);
   /* least of some replays, less the cost of an event: each within jitter and a step of the clock */
   cr_assert_leq(llabs(sum_of_times(&r) - exact), 2 * (300 + STEP_NS) + STEP_NS);
   plim_exec_timing_end(plim_trainer_exec(r.trainer));

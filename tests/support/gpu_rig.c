@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "kernels/launch.h"
+#include "runtime/device/desc.h"
 #include "runtime/device/device_cuda.h"
 #include "runtime/train/state.h"
 #include "tests/support/small_graph.h"
@@ -122,4 +124,14 @@ void gpu_rig_same(const gpu_rig *a, const gpu_rig *b) {
   gpu_rig_ok(a, plim_state_compare(a->trainer, b->trainer, &d));
   cr_assert_gt(d.values, 8);
   cr_assert_eq(d.different, 0, "%s differs", d.name);
+}
+
+int64_t gpu_rig_kernel_ns(const plim_graph *graph, int32_t op) {
+  plim_op_desc desc;
+  k_launch launch;
+  int64_t tiles = 0;
+  plim_desc_of(graph, op, &desc);
+  cr_assert(k_launch_make(&desc, &launch));
+  for (int i = 0; i < launch.phases; i++) tiles += launch.phase[i].tiles;
+  return tiles * FAKE_CUDA_TILE_NS;
 }

@@ -39,5 +39,6 @@ void gpu_rig_close(gpu_rig *r);
 /* Assertions: a call was well; weights, statistics and momentum of two are the same. */
 void gpu_rig_ok(const gpu_rig *r, plim_status status);
 void gpu_rig_same(const gpu_rig *a, const gpu_rig *b);
+int64_t gpu_rig_kernel_ns(const plim_graph *graph, int32_t op); /* what the op takes by the fake GPU's clock */
 
 #endif
