@@ -3,8 +3,8 @@
 
 #include "planner/bound.h"
 #include "planner/curve/curve_file.h"
-#include "planner/curve/kept.h"
 #include "planner/refusal.h"
+#include "planner/search/searches.h"
 #include "runtime/base/effort.h"
 
 /* Every strategy that begins there would look for it again. */
@@ -36,7 +36,7 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   pl->lowest = 1;
   pl->keep_all = &keep_all;
   pl->started_ns = started_ns; /* one limit for both */
-  PLIM_CHECK(plim_planning_best_so_far(pl, plim_kept_run(pl, strategy, curve, &kept)));
+  PLIM_CHECK(plim_planning_best_so_far(pl, plim_strategy_run(pl, strategy, curve, &kept)));
   floor.cut_short = plim_planning_over(pl);
   if (options->from_curve) *options->from_curve = kept;
   floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_FLOOR_H
 #define PLIM_PLANNER_FLOOR_H
 
-#include "planner/planning.h"
+#include "planner/strategies/strategy.h"
 
 /* plim_plan_smallest through that curve: takes what it knows and leaves there what it finds, the lowest plan before
  * all. PLIM_EPLAN: a kept plan was bad. PLIM_ECANCEL: cancelled; the curve has what was found. */

@@ -3,8 +3,8 @@
  * packed, well now and then and at the end. In a long graph a packing takes as long as all the moves between two good
  * ones, so there are only those. A peak at the lower bound on bytes ends it: no order has a lower one. */
 #include "planner/bound.h"
-#include "planner/planning.h"
 #include "planner/search/anneal.h"
+#include "planner/search/searches.h"
 #include "runtime/base/effort.h"
 
 enum {

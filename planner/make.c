@@ -1,8 +1,7 @@
 /* Making a plan: a problem, a strategy, its best schedule as a checked plan. */
 #include "planner/curve/curve_file.h"
-#include "planner/curve/kept.h"
-#include "planner/cut/cut.h"
 #include "planner/refusal.h"
+#include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 
 plim_plan_options plim_plan_options_default(void) {
@@ -27,7 +26,7 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   plim_status status;
   int32_t kept = 0;
   PLIM_TRY(plim_planning_begin(problem, options, &pl));
-  status = curve ? plim_kept_run(pl, strategy, curve, &kept) : plim_cut_after(pl, strategy);
+  status = plim_strategy_run(pl, strategy, curve, &kept);
   if (options->from_curve) *options->from_curve = kept;
   int cancelled = plim_context_cancelled(problem->ctx);                      /* else the deadline ended it */
   if (status == PLIM_ECANCEL && (pl->found || !cancelled)) status = PLIM_OK; /* the best so far */

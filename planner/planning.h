@@ -96,37 +96,4 @@ PLIM_MUST_USE plim_status plim_planning_offer_point(plim_planning *planning, con
 /* The best as a checked plan made by `planner`. */
 PLIM_MUST_USE plim_status plim_planning_emit(plim_planning *planning, const char *planner, plim_plan **out);
 
-/* ---- strategies ---- */
-/* run: offer schedules until done. run_lowest: the same for a planning with `lowest` set and no budget; whatever it
- * finds, `run` finds under a budget of that height. Both deterministic unless there is a time limit; PLIM_ECANCEL keeps
- * the best so far. */
-typedef struct plim_strategy {
-  const char *name, *source;
-  plim_plan_class plan_class; /* the widest it searches; FREE: it can also keep program order */
-  unsigned obeys;             /* bits by plim_plan_effort: what of the options changes what it does */
-  plim_status (*run)(plim_planning *planning);
-  plim_status (*run_lowest)(plim_planning *planning);
-} plim_strategy;
-
-/* Row of the table by name, NULL: the first. PLIM_EUSAGE with the nearest name. */
-PLIM_MUST_USE plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out);
-
-/* The class searched by a strategy when that order is asked for. PLIM_EUSAGE for a free order that it cannot give. */
-PLIM_MUST_USE plim_status plim_strategy_class(plim_context *ctx, const plim_strategy *strategy, plim_plan_order order,
-                                              plim_plan_class *out);
-
-plim_status plim_keep_all_run(plim_planning *planning);
-plim_status plim_fastsa_run(plim_planning *planning);
-plim_status plim_search_run(plim_planning *planning);
-plim_status plim_squeeze_run(plim_planning *planning);
-plim_status plim_chen_sqrt_run(plim_planning *planning);
-plim_status plim_chen_greedy_run(plim_planning *planning);
-plim_status plim_revolve_run(plim_planning *planning);
-plim_status plim_rotor_run(plim_planning *planning);
-plim_status plim_milp_run(plim_planning *planning);
-plim_status plim_lp_round_run(plim_planning *planning);
-plim_status plim_stage_lowest_run(plim_planning *planning);
-plim_status plim_moccasin_run(plim_planning *planning);
-plim_status plim_moccasin_lowest_run(plim_planning *planning);
-
 #endif

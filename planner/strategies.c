@@ -1,6 +1,6 @@
 /* The table of strategies. */
-#include "planner/cut/cut.h"
-#include "planner/planning.h"
+#include "planner/search/searches.h"
+#include "planner/strategies/strategy.h"
 #include "runtime/base/nearest.h"
 
 enum {

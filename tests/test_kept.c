@@ -1,6 +1,6 @@
 /* Planning through curves kept on disk: budgets swept up never get slower, separate calls agree, smallest budgets and
  * ranges of budgets read the same curve, and a file that is wrong does no harm. */
-#include "planner/curve/kept.h"
+#include "planner/strategies/strategy.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

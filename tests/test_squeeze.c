@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "planner/bound.h"
-#include "planner/planning.h"
-#include "planner/search/portfolio.h"
+#include "planner/search/searches.h"
 #include "runtime/graph/generate.h"
 #include "tests/support/planner_case.h"
 

@@ -1,7 +1,7 @@
 /* Chen's strategies on step graphs: checkpoints at every sqrt(n)-th candidate, and the greedy form with a sweep over
  * its byte threshold. Both are tried at cuts and linearised; the planning keeps the fastest that fits. */
 #include "planner/chain/checkpoints.h"
-#include "planner/planning.h"
+#include "planner/strategies/strategy.h"
 
 enum { CHEN_EFFORT = 8, FINE_STEPS = 40, COARSE_STEPS = 7, MANY_OPS = 2000 };
 

@@ -4,7 +4,7 @@
 #include "planner/chain/revolve.h"
 
 #include "planner/chain/stage_runner.h"
-#include "planner/planning.h"
+#include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 
 enum { MOST_STAGES = 512, DENSE_SLOTS = 128, EFFORT = 8, MOST_RUNS_AN_OP = 64, LEAST_RUNS = 100000 };

@@ -3,8 +3,8 @@
  * offered, so plans for several memory sizes around the budget are. */
 #include "planner/chain/stage_costs.h"
 #include "planner/chain/stage_runner.h"
-#include "planner/planning.h"
 #include "planner/search/polish.h"
+#include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 

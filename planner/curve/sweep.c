@@ -3,7 +3,6 @@
  * within it. Where the range begins at the smallest budget with a plan, the search for that one leaves its plan in the
  * same curve, so that no budget of the range is without. */
 #include "planner/curve/curve_file.h"
-#include "planner/curve/kept.h"
 #include "planner/cut/cut.h"
 #include "planner/floor.h"
 #include "runtime/base/effort.h"
@@ -60,7 +59,7 @@ static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
   int32_t kept;
   PLIM_TRY(plim_planning_begin(s->problem, options, &pl));
   pl->kit = s->kit;
-  plim_status status = plim_kept_run(pl, s->strategy, s->curve, &kept);
+  plim_status status = plim_strategy_run(pl, s->strategy, s->curve, &kept);
   plim_planning_end(pl);
   return status;
 }

@@ -1,17 +1,13 @@
 /* Two models: that of the problem's class for the bound, that of program order for plans. A plan from the solution for
  * a budget may need more than the budget, because the model does not see what is alive while ops run again; then the
- * model is asked for smaller budgets until a plan fits, and the strategy lets a search go on from it. */
+ * model is asked for smaller budgets until a plan fits. */
 #include "planner/cut/cut.h"
 
-#include "planner/bound.h"
 #include "planner/cut/solver.h"
 #include "planner/cut/walk.h"
-#include "planner/search/portfolio.h"
 #include "runtime/base/effort.h"
 
-enum { CUT_PERCENT = 90 /* of the time, the rest is for the search where no plan fits */ };
-enum { MOVES_AN_OP = 400 };
-enum { EFFORT = 8 /* of packing */, STRATEGY_WORK = 2000000000, WORK_A_MOVE = 1000, BOUND_WORK = 100000000 };
+enum { EFFORT = 8 /* of packing */, BOUND_WORK = 100000000 };
 enum { LEAST_SEARCH_WORK = 300000000, SEARCH_WORK_AN_OP = 300000 /* of plim_cut_search_work */ };
 /* Smaller budgets that are tried, each with half of the effort that is left; of many ops each takes seconds, and has to
  * have them. */
@@ -139,44 +135,32 @@ static plim_status begin(plim_planning *pl, plim_cut_kit *kit, const effort *e, 
   return suggest(pl, order, (effort){half.work, e->deadline_ns}, seed);
 }
 
-static plim_status begin_bound(plim_planning *pl, plim_cut_kit *kit, const effort *e) {
-  PLIM_TRY(cutter_make(pl->problem, pl->problem->fixed_order, &kit->own));
-  return raise_bound(pl, &kit->own, e);
-}
-
-plim_status plim_cut_after(plim_planning *pl, const plim_strategy *strategy) {
-  plim_cut_kit *kit = NULL;
-  effort e = {BOUND_WORK, INT64_MAX};
-  PLIM_TRY(strategy->run(pl));
-  if (!pl->found || pl->bounded || pl->best_ns <= pl->bound_ns || pl->problem->n_ops > PLIM_CUT_MOST_OPS)
-    return PLIM_OK;
-  if (pl->problem->n_ops > PLIM_LONG_OPS && plim_planning_over(pl)) return PLIM_OK;
-  pl->bounded = 1;
-  if (pl->kit) return begin_bound(pl, pl->kit, &e);
-  PLIM_TRY(plim_cut_kit_new(pl->problem, &kit));
-  plim_status status = begin_bound(pl, kit, &e);
-  plim_cut_kit_free(kit);
-  return status;
-}
-
 int64_t plim_cut_search_work(const plim_planning *pl) {
   if (pl->options->time_limit_ns > 0) return pl->options->time_limit_ns / 100 * PLIM_CUT_PERCENT;
   int64_t work = SEARCH_WORK_AN_OP * (int64_t)pl->problem->n_ops;
   return work > LEAST_SEARCH_WORK ? work : LEAST_SEARCH_WORK;
 }
 
-plim_status plim_cut_prove(plim_planning *pl, int64_t target_ns) {
+static plim_status prove(plim_planning *pl, const effort *e, int64_t target_ns) {
   plim_cut_kit *own = NULL, *kit = pl->kit;
-  effort e = {plim_cut_search_work(pl), plim_planning_deadline(pl, PLIM_CUT_PERCENT)};
-  if (pl->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
   if (!kit) {
     PLIM_TRY(plim_cut_kit_new(pl->problem, &own));
     kit = own;
   }
   plim_status status = cutter_make(pl->problem, pl->problem->fixed_order, &kit->own);
-  if (status == PLIM_OK) status = raise_bound_to(pl, &kit->own, &e, target_ns);
+  if (status == PLIM_OK) status = raise_bound_to(pl, &kit->own, e, target_ns);
   plim_cut_kit_free(own);
   return status;
+}
+
+plim_status plim_cut_prove(plim_planning *pl, int64_t target_ns) {
+  const effort e = {plim_cut_search_work(pl), plim_planning_deadline(pl, PLIM_CUT_PERCENT)};
+  return pl->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(pl, &e, target_ns);
+}
+
+plim_status plim_cut_bound(plim_planning *pl) {
+  const effort e = {BOUND_WORK, INT64_MAX};
+  return pl->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(pl, &e, pl->found ? pl->best_ns : INT64_MAX);
 }
 
 plim_status plim_cut_begin(plim_planning *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
@@ -189,44 +173,4 @@ plim_status plim_cut_begin(plim_planning *pl, int64_t work, int64_t deadline_ns,
   plim_status status = begin(pl, kit ? kit : pl->kit, &e, seed);
   plim_cut_kit_free(kit);
   return plim_effort_end(pl->problem->ctx, outer_ns, status);
-}
-
-/* A move of the options is as much work as the search makes of one. */
-static int64_t strategy_work(const plim_plan_options *o) {
-  const int64_t most = INT64_MAX / 4;
-  if (o->iterations > 0) return o->iterations < most / WORK_A_MOVE ? o->iterations * WORK_A_MOVE : most;
-  return o->time_limit_ns > 0 ? most : STRATEGY_WORK;
-}
-
-/* The model does not see what is alive while ops run again, so a plan of it that fits may be far from its bound. A
- * short search goes on from there, with a time limit for what is left of it. */
-static plim_status refine(plim_planning *pl) {
-  plim_planning *other = NULL;
-  plim_plan_options options = *pl->options;
-  options.time_limit_ns = plim_planning_left_ns(pl);
-  if (options.iterations <= 0 && options.time_limit_ns <= 0)
-    options.iterations = MOVES_AN_OP * (int64_t)pl->problem->n_ops;
-  PLIM_TRY(plim_planning_begin(pl->problem, &options, &other));
-  other->curve = pl->curve;
-  plim_status status = plim_planning_follow(other, pl);
-  if (status == PLIM_OK) status = plim_portfolio_run(other, &pl->best);
-  if (status == PLIM_OK || status == PLIM_ECANCEL) {
-    plim_status taken = plim_planning_take(pl, other);
-    if (taken != PLIM_OK) status = taken;
-  }
-  plim_planning_end(other);
-  return status;
-}
-
-/* Where no solution's plan fits, the search repairs one. */
-plim_status plim_cut_run(plim_planning *pl) {
-  plim_schedule seed = {.ctx = pl->problem->ctx};
-  int64_t work = strategy_work(pl->options);
-  int32_t op;
-  PLIM_TRY(plim_keep_all_run(pl));
-  if (done(pl) || pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
-  plim_status status = plim_cut_begin(pl, work, plim_planning_deadline(pl, CUT_PERCENT), &seed);
-  plim_schedule_free(&seed);
-  if (status != PLIM_OK || done(pl)) return status;
-  return pl->found ? refine(pl) : plim_search_run(pl);
 }

@@ -32,11 +32,7 @@ PLIM_MUST_USE plim_status plim_cut_prove(plim_planning *pl, int64_t target_ns);
 enum { PLIM_CUT_PERCENT = 25 };
 int64_t plim_cut_search_work(const plim_planning *pl);
 
-/* Run a strategy for the planning. What it found without asking the cut model, and is not proved, gets a bound of a
- * tenth of a second's effort. */
-PLIM_MUST_USE plim_status plim_cut_after(plim_planning *pl, const plim_strategy *strategy);
-
-/* The strategy: the fastest of those plans; one of the search where none of them fits. */
-plim_status plim_cut_run(plim_planning *pl);
+/* Raise pl->bound_ns by a tenth of a second's effort. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
+PLIM_MUST_USE plim_status plim_cut_bound(plim_planning *pl);
 
 #endif

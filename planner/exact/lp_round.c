@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "planner/exact/stage_plans.h"
+#include "planner/strategies/strategy.h"
 
 static const int32_t margin_percent[] = {0, 5, 10, 20};
 enum { MARGINS = sizeof margin_percent / sizeof margin_percent[0], THRESHOLDS = 19 };

@@ -4,6 +4,7 @@
  * more than the budget, or a solver's tolerances let it pass above it, the program is solved again for less; its bound
  * is the first one's. Source: Jain et al., Checkmate, MLSys 2020. */
 #include "planner/exact/stage_plans.h"
+#include "planner/strategies/strategy.h"
 
 enum { ROUNDS = 4 };
 

@@ -7,7 +7,8 @@
 #include "planner/exact/moccasin.h"
 #include "planner/bound.h"
 #include "planner/exact/staged_search.h"
-#include "planner/planning.h"
+#include "planner/search/searches.h"
+#include "planner/strategies/strategy.h"
 
 enum {
   EFFORT = 24,

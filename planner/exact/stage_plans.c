@@ -7,6 +7,7 @@
 
 #include "planner/cut/cut.h"
 #include "planner/exact/repair.h"
+#include "planner/strategies/strategy.h"
 
 enum { CUT_WORK = 500000000 /* about half a second */ };
 enum { EFFORT = 16, MOVES_AN_OP = 2000, MOST_MOVES = 600000, SEARCH_SHARE = 10 /* of the time limit, one in */ };

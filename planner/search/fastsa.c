@@ -8,9 +8,10 @@
 
 #include "planner/bound.h"
 #include "planner/coarse/coarse.h"
-#include "planner/planning.h"
 #include "planner/random.h"
+#include "planner/search/searches.h"
 #include "planner/search/track.h"
+#include "planner/strategies/strategy.h"
 #include "runtime/base/real.h"
 
 enum { STAGE_1_MOVES = 20000000, STAGE_2_MOVES = 2000000, MOVES_AN_OP = 4000, CHECK_MOVES = 64 };

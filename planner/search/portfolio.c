@@ -3,11 +3,10 @@
  * The first searcher works for the caller's planning. Each other one has a planning of its own, on a fork of the
  * context, and a copy of the problem that allocates there; what they offer is taken over between coolings, in order of
  * the members. */
-#include "planner/search/portfolio.h"
-
 #include <assert.h>
 
 #include "planner/search/searcher.h"
+#include "planner/search/searches.h"
 #include "planner/search/seed_cover.h"
 #include "runtime/base/batch.h"
 

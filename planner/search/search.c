@@ -2,10 +2,10 @@
  * arena), then annealing by one searcher or several. */
 #include "planner/bound.h"
 #include "planner/cut/cut.h"
-#include "planner/planning.h"
-#include "planner/search/portfolio.h"
+#include "planner/search/searches.h"
 #include "planner/search/seed_cover.h"
 #include "planner/search/seed_replay.h"
+#include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 
 enum { STRONG = 24 /* effort of packing */ };

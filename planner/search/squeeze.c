@@ -5,8 +5,8 @@
  * that low need not pack. Of many ops annealing hardly moves the peak in as many moves; there covering goes down
  * instead, an eighth at a time, and only the coolings that pack follow. */
 #include "planner/bound.h"
-#include "planner/planning.h"
 #include "planner/search/anneal.h"
+#include "planner/search/searches.h"
 #include "planner/search/seed.h"
 #include "planner/search/seed_cover.h"
 

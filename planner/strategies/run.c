@@ -1,7 +1,6 @@
-/* From a curve to a best plan and back. */
-#include "planner/curve/kept.h"
-
+/* One run of a strategy: what the curve knows, the strategy itself, a bound where the strategy left that out. */
 #include "planner/cut/cut.h"
+#include "planner/strategies/strategy.h"
 
 static plim_curve_try try_of(const plim_planning *pl) {
   const plim_plan_options *o = pl->options;
@@ -22,10 +21,24 @@ static plim_status take_known(plim_planning *pl, plim_curve *curve, int32_t *tak
   return PLIM_OK;
 }
 
+/* What a strategy found without asking the cut model, and is not proved, gets a bound. */
+static plim_status bound_after(plim_planning *pl) {
+  if (!pl->found || pl->bounded || pl->best_ns <= pl->bound_ns) return PLIM_OK;
+  if (pl->problem->n_ops > PLIM_LONG_OPS && plim_planning_over(pl)) return PLIM_OK;
+  pl->bounded = 1;
+  return plim_cut_bound(pl);
+}
+
+static plim_status search_alone(plim_planning *pl, const plim_strategy *strategy) {
+  if (pl->lowest) return strategy->run_lowest(pl);
+  PLIM_TRY(strategy->run(pl));
+  return bound_after(pl);
+}
+
 static plim_status search(plim_planning *pl, const plim_strategy *strategy, plim_curve *curve,
                           plim_curve_try *attempt) {
   pl->curve = curve;
-  plim_status status = pl->lowest ? strategy->run_lowest(pl) : plim_cut_after(pl, strategy);
+  plim_status status = search_alone(pl, strategy);
   pl->curve = NULL;
   if (status != PLIM_OK || !pl->found) return status;
   attempt->bound_ns = pl->lowest ? 0 : pl->bound_ns;
@@ -49,7 +62,7 @@ static plim_status prove_hint(plim_planning *pl, int64_t hint_ns, int32_t *prove
   return status;
 }
 
-plim_status plim_kept_run(plim_planning *pl, const plim_strategy *strategy, plim_curve *curve, int32_t *kept) {
+static plim_status run_with_curve(plim_planning *pl, const plim_strategy *strategy, plim_curve *curve, int32_t *kept) {
   plim_curve_try attempt = try_of(pl);
   int32_t taken, proved = 0;
   PLIM_TRY(take_known(pl, curve, &taken));
@@ -69,4 +82,9 @@ plim_status plim_kept_run(plim_planning *pl, const plim_strategy *strategy, plim
   if (done && pl->bound_ns > bound_ns) status = note_proof(pl, curve, &attempt, hint_ns);
   *kept = taken && pl->best_ns == known_ns && pl->best_bytes == known_bytes;
   return status;
+}
+
+plim_status plim_strategy_run(plim_planning *pl, const plim_strategy *strategy, plim_curve *curve, int32_t *kept) {
+  *kept = 0;
+  return curve ? run_with_curve(pl, strategy, curve, kept) : search_alone(pl, strategy);
 }
