@@ -52,6 +52,32 @@ void plim_planning_end(plim_planning *pl) {
   plim_release(ctx, pl, 1, sizeof *pl);
 }
 
+plim_status plim_planning_child(const plim_planning *pl, const plim_child *how, plim_planning **out) {
+  PLIM_TRY(plim_planning_begin(pl->problem, pl->options, out));
+  plim_planning *child = *out;
+  plim_plan_options *options = &child->own_options;
+  *options = *pl->options;
+  options->budget_bytes = how->lowest ? INT64_MAX : how->budget_bytes > 0 ? how->budget_bytes : pl->budget_bytes;
+  options->time_limit_ns = how->time_limit_ns;
+  if (how->iterations > 0) options->iterations = how->iterations;
+  if (how->unpacked) options->unpacked = 1;
+  options->seed += how->seed_step;
+  child->options = options;
+  child->budget_bytes = options->budget_bytes;
+  child->lowest = how->lowest;
+  child->enough_bytes = how->lowest && !pl->lowest ? pl->budget_bytes : 0;
+  return PLIM_OK;
+}
+
+plim_status plim_planning_join(plim_planning *pl, plim_planning *child, plim_status status) {
+  if (child && (status == PLIM_OK || status == PLIM_ECANCEL)) {
+    plim_status taken = plim_planning_take(pl, child);
+    if (taken != PLIM_OK) status = taken;
+  }
+  plim_planning_end(child);
+  return status;
+}
+
 int64_t plim_planning_deadline(const plim_planning *pl, int32_t percent) {
   int64_t limit_ns = pl->options->time_limit_ns;
   return limit_ns > 0 ? pl->started_ns + limit_ns / 100 * percent : INT64_MAX;

@@ -10,6 +10,7 @@
 typedef struct plim_planning {
   const plim_problem *problem;
   const plim_plan_options *options;
+  plim_plan_options own_options; /* of a child */
   int64_t budget_bytes;
   int32_t lowest;       /* 1: the best is the lowest schedule, 0: the fastest one that fits */
   int64_t enough_bytes; /* lowest: a height that is low enough to stop */
@@ -38,6 +39,23 @@ typedef struct plim_planning {
 PLIM_MUST_USE plim_status plim_planning_begin(const plim_problem *problem, const plim_plan_options *options,
                                               plim_planning **out);
 void plim_planning_end(plim_planning *planning); /* NULL is legal */
+
+/* What a child differs in from its parent. */
+typedef struct plim_child {
+  int32_t lowest; /* 1: fewest bytes, under no budget; at the budget of a parent that has one they are few enough */
+  int64_t budget_bytes;  /* where not lowest; 0: the parent's */
+  int64_t time_limit_ns; /* 0: none */
+  int64_t iterations;    /* 0: the parent's */
+  int32_t unpacked;      /* 1: peaks alone count */
+  uint64_t seed_step;    /* added to the seed */
+} plim_child;
+
+/* A planning of the same problem for a part of the work: with options of its own, and nothing found yet. */
+PLIM_MUST_USE plim_status plim_planning_child(const plim_planning *parent, const plim_child *how, plim_planning **out);
+
+/* End the child (NULL is legal), whose work came to `status`: where it was done or cancelled, the parent takes over its
+ * best. Returns `status`, or why that could not be done. */
+plim_status plim_planning_join(plim_planning *parent, plim_planning *child, plim_status status);
 
 /* When so many percent of the time allowed are over, by plim_now_ns; INT64_MAX without a time limit. */
 int64_t plim_planning_deadline(const plim_planning *planning, int32_t percent);

@@ -64,16 +64,15 @@ static int is_proved(const plim_planning *pl) {
 /* Take the bound and, brought into stages, the best schedule of a search in program order. */
 static plim_status seed(moccasin *m, plim_status (*run)(plim_planning *planning)) {
   plim_planning *pl = m->pl, *other = NULL;
-  plim_plan_options options = *pl->options;
+  int64_t iterations = pl->options->iterations;
+  plim_child how = {.time_limit_ns = plim_planning_part_ns(pl, SEED_SHARE)};
   plim_repeats repeats = {.ctx = m->dag->ctx};
   plim_status status;
-  options.iterations =
-      options.iterations > 0 ? options.iterations / SEED_SHARE + 1 : SEED_MOVES * (int64_t)m->pl->problem->n_ops;
-  options.time_limit_ns = plim_planning_part_ns(pl, SEED_SHARE);
+  how.iterations = iterations > 0 ? iterations / SEED_SHARE + 1 : SEED_MOVES * (int64_t)pl->problem->n_ops;
+  how.lowest = pl->lowest;
   PLIM_CHECK(consider(m, &repeats)); /* program order */
   if (!pl->lowest && is_proved(pl)) goto done;
-  PLIM_CHECK(plim_planning_begin(pl->problem, &options, &other));
-  other->lowest = pl->lowest;
+  PLIM_CHECK(plim_planning_child(pl, &how, &other));
   other->most_runs = m->copies;
   status = run(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;
@@ -200,20 +199,10 @@ static void end(moccasin *m) {
 
 /* Look for any schedule at all, by the search for fewest bytes, in the time that is left. */
 static plim_status find_any(plim_planning *pl) {
-  plim_plan_options options = *pl->options;
   plim_planning *lowest = NULL;
-  options.budget_bytes = INT64_MAX;
-  options.time_limit_ns = plim_planning_left_ns(pl);
-  PLIM_TRY(plim_planning_begin(pl->problem, &options, &lowest));
-  lowest->lowest = 1;
-  lowest->enough_bytes = pl->budget_bytes;
-  plim_status status = plim_moccasin_lowest_run(lowest);
-  if (status == PLIM_OK || status == PLIM_ECANCEL) {
-    plim_status taken = plim_planning_take(pl, lowest);
-    if (taken != PLIM_OK) status = taken;
-  }
-  plim_planning_end(lowest);
-  return status;
+  const plim_child how = {.lowest = 1, .time_limit_ns = plim_planning_left_ns(pl)};
+  PLIM_TRY(plim_planning_child(pl, &how, &lowest));
+  return plim_planning_join(pl, lowest, plim_moccasin_lowest_run(lowest));
 }
 
 plim_status plim_moccasin_run(plim_planning *pl) {

@@ -55,14 +55,13 @@ static void take_bound(plim_stage_plans *p, const plim_planning *searched) {
 
 static plim_status offer_searched(plim_stage_plans *p) {
   plim_planning *searched = NULL;
-  plim_plan_options options = *p->pl->options;
-  options.unpacked = 1;
-  options.budget_bytes = p->limit_bytes;
-  options.time_limit_ns = plim_planning_part_ns(p->pl, SEARCH_SHARE);
-  if (options.time_limit_ns > most_search_ns) options.time_limit_ns = most_search_ns;
-  int64_t moves = MOVES_AN_OP * (int64_t)p->dag->n, most = options.iterations > 0 ? options.iterations : MOST_MOVES;
-  options.iterations = moves < most ? moves : most;
-  PLIM_TRY(plim_planning_begin(p->pl->problem, &options, &searched));
+  int64_t part_ns = plim_planning_part_ns(p->pl, SEARCH_SHARE), asked = p->pl->options->iterations;
+  int64_t moves = MOVES_AN_OP * (int64_t)p->dag->n, most = asked > 0 ? asked : MOST_MOVES;
+  const plim_child how = {.budget_bytes = p->limit_bytes,
+                          .unpacked = 1,
+                          .time_limit_ns = part_ns < most_search_ns ? part_ns : most_search_ns,
+                          .iterations = moves < most ? moves : most};
+  PLIM_TRY(plim_planning_child(p->pl, &how, &searched));
   plim_status status = plim_search_run(searched);
   take_bound(p, searched);
   if (status == PLIM_OK && searched->found) {
@@ -75,12 +74,10 @@ static plim_status offer_searched(plim_stage_plans *p) {
 
 plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
   plim_planning *other = NULL;
-  plim_plan_options options = *p->pl->options;
+  const plim_child how = {
+      .budget_bytes = limit_bytes, .unpacked = 1, .time_limit_ns = plim_planning_part_ns(p->pl, SEARCH_SHARE)};
   plim_schedule seed = {.ctx = p->dag->ctx};
-  options.unpacked = 1;
-  options.budget_bytes = limit_bytes;
-  options.time_limit_ns = plim_planning_part_ns(p->pl, SEARCH_SHARE);
-  PLIM_TRY(plim_planning_begin(p->pl->problem, &options, &other));
+  PLIM_TRY(plim_planning_child(p->pl, &how, &other));
   plim_status status = plim_cut_begin(other, CUT_WORK, plim_planning_deadline(other, 100), &seed);
   if (limit_bytes == p->limit_bytes) take_bound(p, other);
   if (status == PLIM_OK && seed.n > 0) {
@@ -139,15 +136,9 @@ plim_status plim_stage_lowest_run(plim_planning *pl) {
 
 plim_status plim_stage_plans_any(plim_planning *pl) {
   plim_planning *lowest = NULL;
-  plim_plan_options options = *pl->options;
-  options.budget_bytes = INT64_MAX;
-  options.time_limit_ns = plim_planning_left_ns(pl);
-  PLIM_TRY(plim_planning_begin(pl->problem, &options, &lowest));
-  lowest->lowest = 1;
-  plim_status status = plim_stage_lowest_run(lowest);
-  if (status == PLIM_OK) status = plim_planning_take(pl, lowest);
-  plim_planning_end(lowest);
-  return status;
+  const plim_child how = {.lowest = 1, .time_limit_ns = plim_planning_left_ns(pl)};
+  PLIM_TRY(plim_planning_child(pl, &how, &lowest));
+  return plim_planning_join(pl, lowest, plim_stage_lowest_run(lowest));
 }
 
 double plim_stage_plans_seconds(const plim_planning *pl) {

@@ -163,26 +163,23 @@ static plim_status find_by_covering(portfolio *p) {
 /* Look for any plan at all: by covering, then by the search for fewest bytes, each time by other random numbers. */
 static plim_status find_any(portfolio *p) {
   plim_planning *pl = p->pl, *lowest = NULL;
-  plim_plan_options options = *pl->options;
   if (p->tries == 0 && !is_long(p)) PLIM_TRY(find_by_covering(p)); /* long graphs were covered to begin with */
   if (pl->found) return PLIM_OK;
-  options.budget_bytes = INT64_MAX;
-  options.seed += p->tries++ << 32;
-  if (options.time_limit_ns > 0) options.time_limit_ns = (options.time_limit_ns + plim_now_ns() - pl->started_ns) / 2;
-  PLIM_TRY(plim_planning_begin(pl->problem, &options, &lowest));
-  lowest->lowest = 1;
+  int64_t limit_ns = pl->options->time_limit_ns;
+  plim_child how = {.lowest = 1, .seed_step = p->tries++ << 32};
+  if (limit_ns > 0) how.time_limit_ns = (limit_ns + plim_now_ns() - pl->started_ns) / 2;
+  PLIM_TRY(plim_planning_child(pl, &how, &lowest));
   lowest->started_ns = pl->started_ns;
-  lowest->enough_bytes = pl->budget_bytes;
   lowest->keep_all = pl->keep_all;
   plim_status status = plim_squeeze_run(lowest);
   if (status == PLIM_OK || status == PLIM_ECANCEL) {
-    plim_status taken = plim_planning_take(pl, lowest);
-    if (taken == PLIM_OK) taken = exchange(p);
-    if (taken == PLIM_OK) taken = plim_schedule_copy(&p->nearest, &lowest->best);
-    if (taken != PLIM_OK) status = taken;
+    plim_status copied = plim_schedule_copy(&p->nearest, &lowest->best);
+    if (copied != PLIM_OK) status = copied;
   }
-  plim_planning_end(lowest);
-  return status;
+  status = plim_planning_join(pl, lowest, status);
+  if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
+  plim_status exchanged = exchange(p);
+  return exchanged == PLIM_OK ? status : exchanged;
 }
 
 /* ---- laps ---- */

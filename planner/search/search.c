@@ -46,12 +46,11 @@ static const int64_t last_ns = 200000000;
 
 /* Of many ops the cut model and Rotor may take all of a short time limit: Chen's rules have a plan in a fraction of it.
  * It stays aside, since it is a poor start. Where time is over already, it is all that there is time for. */
-static plim_status plan_cheaply(const plim_planning *pl, plim_plan_options *options, plim_planning **cheap) {
+static plim_status plan_cheaply(const plim_planning *pl, plim_planning **cheap) {
   if (pl->found || pl->options->time_limit_ns <= 0) return PLIM_OK;
   if (pl->problem->n_ops <= PLIM_LONG_OPS && !plim_planning_over(pl)) return PLIM_OK;
-  *options = *pl->options;
-  options->time_limit_ns = plim_planning_part_ns(pl, CHEAP_PARTS);
-  PLIM_TRY(plim_planning_begin(pl->problem, options, cheap));
+  const plim_child how = {.time_limit_ns = plim_planning_part_ns(pl, CHEAP_PARTS)};
+  PLIM_TRY(plim_planning_child(pl, &how, cheap));
   plim_context *ctx = pl->problem->ctx;
   int64_t outer_ns = plim_effort_begin_last(ctx, plim_now_ns() + last_ns);
   plim_status status = plim_effort_end(ctx, outer_ns, plim_chen_sqrt_run(*cheap));
@@ -62,7 +61,6 @@ static plim_status plan_cheaply(const plim_planning *pl, plim_plan_options *opti
 
 plim_status plim_search_run(plim_planning *pl) {
   const plim_problem *p = pl->problem;
-  plim_plan_options options;
   plim_planning *cheap = NULL;
   plim_schedule order = {.ctx = p->ctx};
   plim_status status;
@@ -70,7 +68,7 @@ plim_status plim_search_run(plim_planning *pl) {
   PLIM_TRY(plim_keep_all_run(pl));
   if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
   if (pl->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
-  PLIM_CHECK(plan_cheaply(pl, &options, &cheap));
+  PLIM_CHECK(plan_cheaply(pl, &cheap));
   PLIM_CHECK(plim_planning_program_order(pl, pl->budget_bytes, &order));
   PLIM_CHECK(plim_cut_begin(pl, plim_cut_search_work(pl), plim_planning_deadline(pl, PLIM_CUT_PERCENT), &order));
   if (pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns)) goto done;
@@ -78,11 +76,6 @@ plim_status plim_search_run(plim_planning *pl) {
   PLIM_CHECK(plim_seed_replay(pl, STRONG, &order));
   PLIM_CHECK(plim_portfolio_run(pl, &order));
 done:
-  if (cheap && (status == PLIM_OK || status == PLIM_ECANCEL)) {
-    plim_status taken = plim_planning_take(pl, cheap);
-    if (taken != PLIM_OK) status = taken;
-  }
-  plim_planning_end(cheap);
   plim_schedule_free(&order);
-  return status;
+  return plim_planning_join(pl, cheap, status);
 }

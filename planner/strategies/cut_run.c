@@ -22,20 +22,14 @@ static int64_t strategy_work(const plim_plan_options *o) {
  * short search goes on from there, with a time limit for what is left of it. */
 static plim_status refine(plim_planning *pl) {
   plim_planning *other = NULL;
-  plim_plan_options options = *pl->options;
-  options.time_limit_ns = plim_planning_left_ns(pl);
-  if (options.iterations <= 0 && options.time_limit_ns <= 0)
-    options.iterations = MOVES_AN_OP * (int64_t)pl->problem->n_ops;
-  PLIM_TRY(plim_planning_begin(pl->problem, &options, &other));
+  plim_child how = {.time_limit_ns = plim_planning_left_ns(pl)};
+  if (pl->options->iterations <= 0 && how.time_limit_ns <= 0)
+    how.iterations = MOVES_AN_OP * (int64_t)pl->problem->n_ops;
+  PLIM_TRY(plim_planning_child(pl, &how, &other));
   other->curve = pl->curve;
   plim_status status = plim_planning_follow(other, pl);
   if (status == PLIM_OK) status = plim_portfolio_run(other, &pl->best);
-  if (status == PLIM_OK || status == PLIM_ECANCEL) {
-    plim_status taken = plim_planning_take(pl, other);
-    if (taken != PLIM_OK) status = taken;
-  }
-  plim_planning_end(other);
-  return status;
+  return plim_planning_join(pl, other, status);
 }
 
 /* Where no solution's plan fits, the search repairs one. */
