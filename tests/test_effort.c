@@ -3,14 +3,18 @@
 #include "runtime/base/effort.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "planner/chain/demand.h"
 #include "planner/pack/skyline.h"
 #include "planner/pack/solve.h"
 #include "planner/pack/validate.h"
 #include "planner/planner.h"
 #include "runtime/graph/check.h"
 #include "runtime/graph/generate.h"
+#include "runtime/graph/import.h"
 #include "runtime/graph/profile.h"
 #include "tests/support/random.h"
 
@@ -120,6 +124,63 @@ Test(effort, a_plan_or_a_refusal_comes_soon_after_the_end_whenever_that_is) {
   for (int s = 0; s < SHAPES; s++) {
     for (int e = 0; e < ENDS; e++) plan_until(&shapes[s], ends[e]);
   }
+}
+
+enum { READ = 200000 /* by one op; their squares would take many seconds */ };
+
+/* READ ops that the last one reads. */
+static plim_graph *star(plim_context *ctx) {
+  enum { OP_BYTES = 128 };
+  size_t room = (READ + 2) * (size_t)OP_BYTES, used = 0;
+  char *text = malloc(room);
+  plim_graph *graph = NULL;
+  cr_assert(text);
+  used += (size_t)snprintf(text, room, "{\"directed\": true, \"multigraph\": false, \"graph\": {}, \"nodes\": [");
+  for (int32_t v = 0; v <= READ; v++) {
+    used += (size_t)snprintf(text + used, room - used, "%s{\"id\": %d, \"out_cost\": 1, \"duration\": 1}",
+                             v ? ", " : "", v);
+  }
+  used += (size_t)snprintf(text + used, room - used, "], \"links\": [");
+  for (int32_t v = 0; v < READ; v++) {
+    used += (size_t)snprintf(text + used, room - used, "%s{\"source\": %d, \"target\": %d}", v ? ", " : "", v, READ);
+  }
+  used += (size_t)snprintf(text + used, room - used, "]}");
+  cr_assert_eq(plim_graph_import_text(ctx, "nx", "star", text, (int64_t)used, &graph), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  free(text);
+  return graph;
+}
+
+Test(effort, what_an_op_of_very_many_reads_misses_is_made_in_linear_time_and_until_the_end_of_the_effort) {
+  enum { MOST_SECONDS = 2 };
+  int64_t reads = 0;
+  plim_context *ctx = context_with_clock(&reads);
+  plim_graph *graph = star(ctx);
+  plim_profile *profile = NULL;
+  plim_problem *problem = NULL;
+  plim_plan_options options = plim_plan_options_default();
+  plim_demand demand = {0};
+  plim_schedule schedule = {.ctx = ctx};
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  cr_assert_eq(plim_problem_make(ctx, graph, profile, &options, PLIM_CLASS_FIXED, &problem), PLIM_OK);
+  cr_assert_eq(plim_demand_make(problem, &demand), PLIM_OK);
+  plim_demand_begin(&demand, &schedule, INT32_MAX);
+  clock_t begin = clock();
+  cr_assert_eq(plim_demand_run(&demand, READ), PLIM_OK);
+  cr_assert_lt(clock() - begin, MOST_SECONDS * CLOCKS_PER_SEC);
+  cr_assert_eq(schedule.n, READ + 1);
+  for (int32_t j = 0; j <= READ; j++) cr_assert_eq(schedule.op[j], j);
+  plim_demand_begin(&demand, &schedule, INT32_MAX);
+  int64_t none = plim_effort_begin(ctx, 3);
+  cr_assert_eq(plim_demand_run(&demand, READ), PLIM_ECANCEL);
+  cr_assert(schedule.n > 0 && schedule.n < 1000, "%d", schedule.n);
+  cr_assert_eq(plim_effort_end(ctx, none, PLIM_OK), PLIM_OK);
+  plim_schedule_free(&schedule);
+  plim_demand_free(&demand);
+  plim_problem_free(problem);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  plim_context_free(ctx);
 }
 
 /* ---- the packer ---- */

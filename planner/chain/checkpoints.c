@@ -122,7 +122,6 @@ plim_status plim_checkpoints_schedule(plim_checkpoints *c, int32_t hold, int32_t
   plim_demand_begin(&c->demand, out, most_runs);
   for (int32_t v = 0; v < p->n_ops; v++) {
     int32_t from = out->n;
-    if (plim_effort_over(p->ctx, 100)) return plim_fail(p->ctx, PLIM_ECANCEL, "planning was cancelled");
     PLIM_TRY(plim_demand_run(&c->demand, v));
     if (c->forward.is_forward[v]) {
       give_up(c, v, stays);

@@ -4,12 +4,17 @@
 
 #include <string.h>
 
+#include "runtime/base/effort.h"
+
+enum { RUN_NS = 100 /* about what one run takes */ };
+
 plim_status plim_demand_make(const plim_problem *p, plim_demand *out) {
   plim_demand d = {.problem = p};
   plim_status status;
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *d.available, &d.available));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *d.ran, &d.ran));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *d.stack, &d.stack));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *d.seen, &d.seen));
   *out = d;
 done:
   if (status != PLIM_OK) plim_demand_free(&d);
@@ -22,6 +27,7 @@ void plim_demand_free(plim_demand *d) {
   plim_release(p->ctx, d->available, p->n_items, sizeof *d->available);
   plim_release(p->ctx, d->ran, p->n_ops, sizeof *d->ran);
   plim_release(p->ctx, d->stack, p->n_ops, sizeof *d->stack);
+  plim_release(p->ctx, d->seen, p->n_ops, sizeof *d->seen);
   *d = (plim_demand){0};
 }
 
@@ -49,11 +55,12 @@ static int may_repeat(const plim_demand *d, int32_t v) {
   return 1;
 }
 
-/* An op whose output this op misses and that may run again; -1 when the op can run. */
-static int32_t missing_producer(plim_demand *d, int32_t v) {
+/* An op whose output this op misses and that may run again; -1 when the op can run. `seen`: how many of the reads are
+ * available. They stay so until it runs: an op with many reads is O(reads), not O(reads^2). */
+static int32_t missing_producer(plim_demand *d, int32_t v, int32_t *seen) {
   const plim_list *reads = &d->problem->op[v].reads;
-  for (int32_t i = 0; i < reads->n; i++) {
-    int32_t item = reads->at[i], producer = d->problem->item[item].producer;
+  for (; *seen < reads->n; (*seen)++) {
+    int32_t item = reads->at[*seen], producer = d->problem->item[item].producer;
     if (producer < 0 || d->available[item]) continue;
     if (may_repeat(d, producer)) return producer;
     d->available[item] = 1; /* its older copy lives on */
@@ -61,15 +68,22 @@ static int32_t missing_producer(plim_demand *d, int32_t v) {
   return -1;
 }
 
+static void push(plim_demand *d, int32_t at, int32_t v) {
+  d->stack[at] = v;
+  d->seen[at] = 0;
+}
+
 plim_status plim_demand_run(plim_demand *d, int32_t v) {
+  plim_context *ctx = d->problem->ctx;
   int32_t n = 0;
-  d->stack[n++] = v;
+  push(d, n++, v);
   while (n > 0) {
-    int32_t missing = missing_producer(d, d->stack[n - 1]);
+    int32_t missing = missing_producer(d, d->stack[n - 1], &d->seen[n - 1]);
+    if (plim_effort_over(ctx, RUN_NS)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
     if (missing >= 0) {
-      d->stack[n++] = missing; /* producers come earlier in program order: no op is on the stack twice */
+      push(d, n++, missing); /* producers come earlier in program order: no op is on the stack twice */
     } else if (d->out->n >= d->most_runs) {
-      return plim_fail(d->problem->ctx, PLIM_ENOFIT, "recomputation needs more than %d runs", d->most_runs);
+      return plim_fail(ctx, PLIM_ENOFIT, "recomputation needs more than %d runs", d->most_runs);
     } else {
       PLIM_TRY(run_op(d, d->stack[--n]));
     }

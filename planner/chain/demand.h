@@ -11,6 +11,7 @@ typedef struct plim_demand {
   uint8_t *available; /* [n_items] its latest copy may be read; the caller clears it for what is given up */
   uint8_t *ran;       /* [n_ops] */
   int32_t *stack;     /* [n_ops] scratch */
+  int32_t *seen;      /* [n_ops] scratch: reads of each op on the stack that are available */
 } plim_demand;
 
 PLIM_MUST_USE plim_status plim_demand_make(const plim_problem *problem, plim_demand *out);
@@ -20,8 +21,8 @@ void plim_demand_free(plim_demand *demand);
 void plim_demand_begin(plim_demand *demand, plim_schedule *out, int32_t most_runs);
 
 /* Run v with its fastest choice, and what it misses in front of it. Where a repeat would come behind an update that its
- * op must not see, the older copy is read instead and simply lives longer. PLIM_ENOFIT when most_runs do not suffice.
- */
+ * op must not see, the older copy is read instead and simply lives longer. PLIM_ENOFIT when most_runs do not suffice,
+ * PLIM_ECANCEL when the context's effort is over. O(reads of the ops that run). */
 PLIM_MUST_USE plim_status plim_demand_run(plim_demand *demand, int32_t v);
 
 #endif
