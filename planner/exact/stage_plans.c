@@ -110,7 +110,7 @@ static plim_status offer_halving(plim_stage_plans *p) {
   PLIM_TRY(begin_in_order(p));
   PLIM_TRY(offer(p));
   high = p->stages->peak_bytes;
-  while (high - low > 1 && high - low > high / 256) {
+  while (high - low > 1 && high - low > high / 256 && !plim_planning_over(p->pl)) {
     int64_t limit = low + (high - low) / 2;
     int32_t fits;
     PLIM_TRY(begin_in_order(p));
@@ -122,10 +122,10 @@ static plim_status offer_halving(plim_stage_plans *p) {
   return PLIM_OK;
 }
 
-/* Once in the fastest choices, once in those of least workspace. */
+/* Once in the fastest choices, once in those of least workspace. One plan is offered even when the time is over. */
 plim_status plim_stage_lowest_run(plim_planning *pl) {
   plim_status status = PLIM_OK;
-  for (int pass = 0; pass < 2 && status == PLIM_OK; pass++) {
+  for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_planning_over(pl); pass++) {
     plim_stage_plans p;
     status = plim_stage_plans_begin(pl, pass ? 0 : INT64_MAX, &p);
     if (status == PLIM_OK) status = offer_halving(&p);
