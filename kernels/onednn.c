@@ -18,7 +18,6 @@
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/onednn_api.h"
@@ -201,7 +200,7 @@ static int walk_next_algorithm(walk *w) {
   plim_dnnl_op op = {.prop = w->family->prop,
                      .src = w->md[SRC],
                      .weights = w->md[WEIGHTS],
-                     .bias = w->md[BIAS],
+                     .bias = w->n_operands > BIAS ? w->md[BIAS] : NULL,
                      .dst = w->md[DST],
                      .stride = {a->stride[0], a->stride[1]},
                      .pad = {a->pad[0], a->pad[1]}};
@@ -339,14 +338,14 @@ typedef struct state {
   plim_weights_order order;
 } state;
 
-static void onednn_free(void *opaque) {
+static void onednn_free(const plim_kernel_memory *memory, void *opaque) {
   state *s = opaque;
   if (!s) return;
   for (int i = 0; i < s->n; i++) dnnl_memory_destroy(s->arg[i].memory);
   if (s->primitive) dnnl_primitive_destroy(s->primitive);
   if (s->stream) dnnl_stream_destroy(s->stream);
   if (s->engine) dnnl_engine_destroy(s->engine);
-  free(s);
+  plim_kernel_release(memory, s, 1, sizeof *s);
 }
 
 static dnnl_status_t bind(state *s, int arg, plim_dnnl_const_md md, source from) {
@@ -381,7 +380,8 @@ static dnnl_status_t fill_state(state *s, walk *w, const needs *needed) {
   return status;
 }
 
-static int onednn_make(const plim_op_desc *op, const char *variant, int threads, void **out) {
+static int onednn_make(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory,
+                       void **out) {
   walk w;
   needs needed;
   state *s = NULL;
@@ -392,12 +392,12 @@ static int onednn_make(const plim_op_desc *op, const char *variant, int threads,
     status = name && needs_find(&w, &needed) ? dnnl_success : dnnl_unimplemented;
   }
   if (status == dnnl_success) {
-    s = calloc(1, sizeof *s);
+    s = plim_kernel_allocate(memory, 1, sizeof *s);
     status = s ? fill_state(s, &w, &needed) : dnnl_out_of_memory;
   }
   walk_end(&w);
   if (status != dnnl_success) {
-    onednn_free(s);
+    onednn_free(memory, s);
     return status_of(status);
   }
   s->threads = threads;

@@ -9,14 +9,14 @@
 #include "kernels/weights.h"
 
 #if DNNL_VERSION_MAJOR == 2
-typedef dnnl_memory_desc_t *plim_dnnl_md;
+typedef dnnl_memory_desc_t plim_dnnl_md[1];
 typedef const dnnl_memory_desc_t *plim_dnnl_const_md;
 #else
 typedef dnnl_memory_desc_t plim_dnnl_md;
 typedef const_dnnl_memory_desc_t plim_dnnl_const_md;
 #endif
 
-/* A dense tensor of `rank` dimensions in the order of `tag`. Free it with plim_dnnl_md_free; NULL is legal there. */
+/* A dense tensor of `rank` dimensions in the order of `tag`. Free it with plim_dnnl_md_free, also when it is zeroed. */
 dnnl_status_t plim_dnnl_md_new(int rank, const dnnl_dims_t dim, dnnl_data_type_t type, dnnl_format_tag_t tag,
                                plim_dnnl_md *out);
 void plim_dnnl_md_free(plim_dnnl_md md);
@@ -32,10 +32,16 @@ typedef struct plim_dnnl_op {
   dnnl_dims_t stride, pad; /* [2] of a convolution; the padding is the same on both sides */
 } plim_dnnl_op;
 
-/* A walk over them; `pd` is the present one. Zeroed to begin with. */
+/* A walk over them; `pd` is the present one. Zeroed to begin with; it must not move. */
 typedef struct plim_dnnl_offers {
   dnnl_primitive_desc_t pd;
-  void *iterator; /* of version 2 */
+#if DNNL_VERSION_MAJOR == 2
+  dnnl_primitive_desc_iterator_t iterator; /* borrows the descriptor */
+  union {
+    dnnl_matmul_desc_t matmul;
+    dnnl_convolution_desc_t conv;
+  } desc;
+#endif
 } plim_dnnl_offers;
 
 /* Go to the first or to the next implementation: 1, or 0 when there is none; `pd` is NULL then. */

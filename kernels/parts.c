@@ -177,11 +177,11 @@ static int parts_run(void *state, const plim_kernel_args *args) {
   return result;
 }
 
-static void parts_free(void *state) {
+static void parts_free(const plim_kernel_memory *memory, void *state) {
   parts *p = state;
   if (!p) return;
   plim_kernel_free(p->kernel);
-  free(p);
+  plim_kernel_release(memory, p, 1, sizeof *p);
 }
 
 /* The division and the number of parts that a name says, and the name of the whole variant. */
@@ -203,13 +203,13 @@ static int plan_named(const plim_op_desc *op, const char *variant, parts *out) {
 }
 
 int plim_parts_make(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
-                    plim_kernel_type *type, void **state, int64_t *workspace_bytes) {
-  parts *p = calloc(1, sizeof *p);
+                    const plim_kernel_memory *memory, plim_kernel_type *type, void **state, int64_t *workspace_bytes) {
+  parts *p = plim_kernel_allocate(memory, 1, sizeof *p);
   if (!p) return PLIM_KERNEL_NOMEM;
   int result = plan_named(op, variant, p) ? PLIM_KERNEL_OK : PLIM_KERNEL_UNSUPPORTED;
   if (result == PLIM_KERNEL_OK) result = plim_kernel_make(table, &p->part, p->whole, threads, &p->kernel);
   if (result != PLIM_KERNEL_OK) {
-    free(p);
+    plim_kernel_release(memory, p, 1, sizeof *p);
     return result;
   }
   place_gathered(p, plim_kernel_workspace(p->kernel));

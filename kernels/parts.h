@@ -25,7 +25,7 @@ int plim_parts_list(const plim_kernel_table *table, const plim_op_desc *op, int 
 /* Prepare a variant in parts. *type has the functions for *state, *workspace_bytes what it needs.
  * PLIM_KERNEL_UNSUPPORTED when the op cannot be divided so. */
 int plim_parts_make(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
-                    plim_kernel_type *type, void **state, int64_t *workspace_bytes);
+                    const plim_kernel_memory *memory, plim_kernel_type *type, void **state, int64_t *workspace_bytes);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,6 @@
 /* The single-source family: finds an op's launch, and runs its tiles on OpenMP threads. */
 #include "kernels/single_source.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/launch.h"
@@ -25,14 +24,19 @@ static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int
   return 1;
 }
 
-static int make(const plim_op_desc *op, const char *variant, int threads, const k_bodies *const *of_type, void **out) {
+static int make(const plim_op_desc *op, const char *variant, int threads, const k_bodies *const *of_type,
+                const plim_kernel_memory *memory, void **out) {
   k_launch launch;
   if (strcmp(variant, variant_name) != 0 || threads < 1 || !k_launch_make(op, &launch)) return PLIM_KERNEL_UNSUPPORTED;
-  state *made = malloc(sizeof *made);
+  state *made = plim_kernel_allocate(memory, 1, sizeof *made);
   if (!made) return PLIM_KERNEL_NOMEM;
   *made = (state){launch, of_type[launch.call.type], threads};
   *out = made;
   return PLIM_KERNEL_OK;
+}
+
+static void release(const plim_kernel_memory *memory, void *opaque) {
+  plim_kernel_release(memory, opaque, 1, sizeof(state));
 }
 
 static void run_phase(const k_phase *phase, k_tile_fn *tile, const k_call *call, int threads) {
@@ -56,17 +60,19 @@ static int run(void *opaque, const plim_kernel_args *args) {
 }
 
 /* The table's functions carry no instruction set: one `make` each. PLIM_ISAS names them. */
-#define PLIM_X(id, name)                                                                                \
-  extern const k_bodies plim_bodies_##id, plim_bodies_##id##_bf16;                                      \
-  static int make_##id(const plim_op_desc *op, const char *variant, int threads, void **out) {          \
-    static const k_bodies *const of_type[K_TYPE_COUNT] = {&plim_bodies_##id, &plim_bodies_##id##_bf16}; \
-    return make(op, variant, threads, of_type, out);                                                    \
+#define PLIM_X(id, name)                                                                                           \
+  extern const k_bodies plim_bodies_##id, plim_bodies_##id##_bf16;                                                 \
+  static int make_##id(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory, \
+                       void **out) {                                                                               \
+    static const k_bodies *const of_type[K_TYPE_COUNT] = {&plim_bodies_##id, &plim_bodies_##id##_bf16};            \
+    return make(op, variant, threads, of_type, memory, out);                                                       \
   }
 PLIM_ISAS(PLIM_X)
 #undef PLIM_X
 
 #define PLIM_X(id, name) make_##id,
-static int (*const makers[])(const plim_op_desc *, const char *, int, void **) = {PLIM_ISAS(PLIM_X)};
+static int (*const makers[])(const plim_op_desc *, const char *, int, const plim_kernel_memory *,
+                             void **) = {PLIM_ISAS(PLIM_X)};
 #undef PLIM_X
 
 int plim_single_source_add(plim_kernel_table *table, plim_isa isa) {
@@ -78,7 +84,7 @@ int plim_single_source_add(plim_kernel_table *table, plim_isa isa) {
         .list = list,
         .make = makers[isa],
         .run = run,
-        .free = free,
+        .free = release,
     };
     int result = plim_kernel_table_add(table, &type);
     if (result != PLIM_KERNEL_OK) return result;

@@ -15,11 +15,13 @@ enum { LISTED_MAX = 16 }; /* variants that one type may have for one op */
 
 struct plim_kernel_table {
   plim_isa isa;
+  plim_kernel_memory memory;
   int count, capacity;
   plim_kernel_type *type; /* [count] */
 };
 
 struct plim_kernel {
+  plim_kernel_memory memory;
   plim_kernel_type type;
   void *state;
   int64_t workspace_bytes;
@@ -67,12 +69,14 @@ static int add_builtin(plim_kernel_table *table) {
   return result == PLIM_KERNEL_OK ? plim_single_source_add(table, table->isa) : result;
 }
 
-int plim_kernel_table_new(const char *isa, plim_kernel_table **out) {
+int plim_kernel_table_new(const char *isa, const plim_kernel_memory *memory, plim_kernel_table **out) {
   const char *chosen = NULL;
   int result = plim_kernel_isa_choose(isa, &chosen, NULL, 0);
   if (result != PLIM_KERNEL_OK) return result;
-  plim_kernel_table *table = calloc(1, sizeof *table);
+  if (!memory) memory = plim_kernel_malloc();
+  plim_kernel_table *table = plim_kernel_allocate(memory, 1, sizeof *table);
   if (!table) return PLIM_KERNEL_NOMEM;
+  table->memory = *memory;
   table->isa = (plim_isa)plim_isa_find(chosen);
   result = add_builtin(table);
   if (result != PLIM_KERNEL_OK) {
@@ -85,15 +89,18 @@ int plim_kernel_table_new(const char *isa, plim_kernel_table **out) {
 
 void plim_kernel_table_free(plim_kernel_table *table) {
   if (!table) return;
-  free(table->type);
-  free(table);
+  const plim_kernel_memory memory = table->memory;
+  plim_kernel_release(&memory, table->type, (size_t)table->capacity, sizeof *table->type);
+  plim_kernel_release(&memory, table, 1, sizeof *table);
 }
 
 int plim_kernel_table_add(plim_kernel_table *table, const plim_kernel_type *type) {
   if (type->struct_bytes != sizeof *type || !type->list || !type->make || !type->run) return PLIM_KERNEL_UNSUPPORTED;
   if (table->count == table->capacity) {
-    int capacity = table->capacity ? 2 * table->capacity : 64;
-    plim_kernel_type *grown = realloc(table->type, (size_t)capacity * sizeof *grown);
+    const plim_kernel_memory *memory = &table->memory;
+    const int capacity = table->capacity ? 2 * table->capacity : 64;
+    const size_t before = (size_t)table->capacity * sizeof *type, bytes = (size_t)capacity * sizeof *type;
+    plim_kernel_type *grown = memory->resize(memory->user, table->type, before, bytes);
     if (!grown) return PLIM_KERNEL_NOMEM;
     table->type = grown;
     table->capacity = capacity;
@@ -126,31 +133,38 @@ int plim_kernel_list_parts(const plim_kernel_table *table, const plim_op_desc *o
   return plim_parts_list(table, op, threads, whole, info, capacity);
 }
 
-static int make_kernel(const plim_kernel_type *type, const plim_op_desc *op, const plim_kernel_info *info, int threads,
-                       plim_kernel **out) {
-  plim_kernel *kernel = calloc(1, sizeof *kernel);
-  if (!kernel) return PLIM_KERNEL_NOMEM;
-  *kernel = (plim_kernel){.type = *type, .workspace_bytes = info->workspace_bytes};
-  int result = type->make(op, info->name, threads, &kernel->state);
+static plim_kernel *new_kernel(const plim_kernel_table *table) {
+  plim_kernel *kernel = plim_kernel_allocate(&table->memory, 1, sizeof *kernel);
+  if (kernel) kernel->memory = table->memory;
+  return kernel;
+}
+
+static int end_kernel(plim_kernel *kernel, int result, plim_kernel **out) {
   if (result == PLIM_KERNEL_OK) {
     *out = kernel;
   } else {
-    free(kernel);
+    const plim_kernel_memory memory = kernel->memory;
+    plim_kernel_release(&memory, kernel, 1, sizeof *kernel);
   }
   return result;
 }
 
+static int make_kernel(const plim_kernel_table *table, const plim_kernel_type *type, const plim_op_desc *op,
+                       const plim_kernel_info *info, int threads, plim_kernel **out) {
+  plim_kernel *kernel = new_kernel(table);
+  if (!kernel) return PLIM_KERNEL_NOMEM;
+  kernel->type = *type;
+  kernel->workspace_bytes = info->workspace_bytes;
+  return end_kernel(kernel, type->make(op, info->name, threads, &kernel->memory, &kernel->state), out);
+}
+
 static int make_in_parts(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
                          plim_kernel **out) {
-  plim_kernel *kernel = calloc(1, sizeof *kernel);
+  plim_kernel *kernel = new_kernel(table);
   if (!kernel) return PLIM_KERNEL_NOMEM;
-  int result = plim_parts_make(table, op, variant, threads, &kernel->type, &kernel->state, &kernel->workspace_bytes);
-  if (result == PLIM_KERNEL_OK) {
-    *out = kernel;
-  } else {
-    free(kernel);
-  }
-  return result;
+  int result = plim_parts_make(table, op, variant, threads, &kernel->memory, &kernel->type, &kernel->state,
+                               &kernel->workspace_bytes);
+  return end_kernel(kernel, result, out);
 }
 
 int plim_kernel_make(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
@@ -162,7 +176,7 @@ int plim_kernel_make(const plim_kernel_table *table, const plim_op_desc *op, con
     plim_kernel_info info[LISTED_MAX];
     int count = type->list(op, threads, info, LISTED_MAX);
     for (int v = 0; v < count && v < LISTED_MAX; v++) {
-      if (strcmp(info[v].name, variant) == 0) return make_kernel(type, op, &info[v], threads, out);
+      if (strcmp(info[v].name, variant) == 0) return make_kernel(table, type, op, &info[v], threads, out);
     }
   }
   return PLIM_KERNEL_UNSUPPORTED;
@@ -178,6 +192,7 @@ int64_t plim_kernel_workspace(const plim_kernel *kernel) {
 
 void plim_kernel_free(plim_kernel *kernel) {
   if (!kernel) return;
-  if (kernel->type.free) kernel->type.free(kernel->state);
-  free(kernel);
+  const plim_kernel_memory memory = kernel->memory;
+  if (kernel->type.free) kernel->type.free(&memory, kernel->state);
+  plim_kernel_release(&memory, kernel, 1, sizeof *kernel);
 }

@@ -11,6 +11,19 @@
 extern "C" {
 #endif
 
+/* Where kernels get memory on the host: resize `ptr` (NULL: allocate) from old_bytes to new_bytes (0: free, return
+ * NULL). NULL on failure, `ptr` kept. A device passes its context's hook. */
+typedef struct plim_kernel_memory {
+  void *(*resize)(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
+  void *user;
+} plim_kernel_memory;
+
+/* [count] elements of `size` bytes each, zeroed; NULL when memory is short. plim_kernel_release takes the same count
+ * and size; NULL is legal there. */
+void *plim_kernel_allocate(const plim_kernel_memory *memory, size_t count, size_t size);
+void plim_kernel_release(const plim_kernel_memory *memory, void *ptr, size_t count, size_t size);
+const plim_kernel_memory *plim_kernel_malloc(void); /* malloc, realloc and free */
+
 /* Results of kernel functions. */
 enum { PLIM_KERNEL_OK = 0, PLIM_KERNEL_UNSUPPORTED = -1, PLIM_KERNEL_NOMEM = -2, PLIM_KERNEL_FAILED = -3 };
 
@@ -31,17 +44,17 @@ typedef struct plim_kernel_args {
 } plim_kernel_args;
 
 /* One family of variants for one op kind. `list` writes at most `capacity` rows and returns how many it has (0 when
- * it does not serve this desc). `make` prepares (op, variant) for a number of threads; may allocate. `run` must not
- * allocate in steady state, must not touch memory outside operands and workspace, and must give the same bits every
- * time; declared in-place pairs may alias. */
+ * it does not serve this desc). `make` prepares (op, variant) for a number of threads; what it allocates comes from
+ * `memory`, to which `free` gives it back. `run` must not allocate in steady state, must not touch memory outside
+ * operands and workspace, and must give the same bits every time; declared in-place pairs may alias. */
 typedef struct plim_kernel_type {
   size_t struct_bytes; /* sizeof(plim_kernel_type) */
   plim_op_kind kind;
   const char *family; /* "onednn", "single-source", ... */
   int (*list)(const plim_op_desc *op, int threads, plim_kernel_info *info, int capacity);
-  int (*make)(const plim_op_desc *op, const char *variant, int threads, void **state);
+  int (*make)(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory, void **state);
   int (*run)(void *state, const plim_kernel_args *args);
-  void (*free)(void *state);
+  void (*free)(const plim_kernel_memory *memory, void *state);
 } plim_kernel_type;
 
 typedef struct plim_kernel_table plim_kernel_table;
@@ -51,8 +64,9 @@ typedef struct plim_kernel_table plim_kernel_table;
  * none of that name or the CPU lacks it, with a sentence in `why` (NULL: not wanted). */
 int plim_kernel_isa_choose(const char *isa, const char **chosen, char *why, size_t why_bytes);
 
-/* A table with the built-in types for the instruction set that plim_kernel_isa_choose(isa) gives, and its errors. */
-int plim_kernel_table_new(const char *isa, plim_kernel_table **out);
+/* A table with the built-in types for the instruction set that plim_kernel_isa_choose(isa) gives, and its errors. It
+ * and its kernels get their memory from `memory` (copied; NULL: malloc). */
+int plim_kernel_table_new(const char *isa, const plim_kernel_memory *memory, plim_kernel_table **out);
 void plim_kernel_table_free(plim_kernel_table *table); /* NULL is legal */
 
 /* Add a type (copied). Rows added later are listed after the earlier ones.

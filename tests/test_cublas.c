@@ -22,7 +22,7 @@ static void setup(void) {
   char why[200] = "";
   int32_t version = 0;
   (void)setenv("PLIM_CUBLAS", PLIM_BINARY_DIR "/libfake_cublas.so", 1);
-  cr_assert_eq(plim_cublas_open(&blas, &version, why, sizeof why), 0);
+  cr_assert_eq(plim_cublas_open(plim_kernel_malloc(), &blas, &version, why, sizeof why), 0);
   cr_assert_not_null(blas, "%s", why);
   cr_assert_eq(version, 130100);
 }

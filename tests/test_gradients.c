@@ -108,7 +108,7 @@ static void check_parameter(reference_trainer *t, const plim_graph *g, int32_t p
 static const char **last_labels(const plim_graph *g, plim_kernel_info *info /* [n_ops] */) {
   const char **label = calloc((size_t)g->n_ops, sizeof *label);
   plim_kernel_table *table = NULL;
-  cr_assert_eq(plim_kernel_table_new(NULL, &table), PLIM_KERNEL_OK);
+  cr_assert_eq(plim_kernel_table_new(NULL, NULL, &table), PLIM_KERNEL_OK);
   for (int32_t i = 0; i < g->n_ops; i++) {
     plim_kernel_info all[32];
     plim_op_desc desc;

@@ -11,7 +11,7 @@
 
 static plim_kernel_table *table_of(const char *isa) {
   plim_kernel_table *table = NULL;
-  cr_assert_eq(plim_kernel_table_new(isa, &table), PLIM_KERNEL_OK);
+  cr_assert_eq(plim_kernel_table_new(isa, NULL, &table), PLIM_KERNEL_OK);
   return table;
 }
 
@@ -49,7 +49,7 @@ Test(kernel_table, refuses_an_instruction_set_with_a_sentence_that_names_those_t
   cr_assert_eq(plim_kernel_isa_choose(NULL, &chosen, why, sizeof why), PLIM_KERNEL_UNSUPPORTED);
   cr_assert(strstr(why, "PLIM_ISA \"x86-64-v9\"") && strstr(why, kernel_isa(0)), "%s", why);
   cr_assert_null(chosen);
-  cr_assert_eq(plim_kernel_table_new(NULL, &table), PLIM_KERNEL_UNSUPPORTED);
+  cr_assert_eq(plim_kernel_table_new(NULL, NULL, &table), PLIM_KERNEL_UNSUPPORTED);
   cr_assert_null(table);
   cr_assert_eq(plim_kernel_isa_choose("sse", &chosen, why, 12), PLIM_KERNEL_UNSUPPORTED);
   cr_assert_eq(strlen(why), 11, "a short buffer ends after %zu bytes", strlen(why));
@@ -115,8 +115,9 @@ static int own_list(const plim_op_desc *op, int threads, plim_kernel_info *info,
   return 2;
 }
 
-static int own_make(const plim_op_desc *op, const char *variant, int threads, void **state) {
-  (void)op;
+static int own_make(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory,
+                    void **state) {
+  (void)op, (void)memory;
   if (threads > 1) return PLIM_KERNEL_NOMEM;
   *state = strcmp(variant, "own-big") == 0 ? &runs : NULL;
   return PLIM_KERNEL_OK;
@@ -129,8 +130,8 @@ static int own_run(void *state, const plim_kernel_args *args) {
   return PLIM_KERNEL_OK;
 }
 
-static void own_free(void *state) {
-  (void)state;
+static void own_free(const plim_kernel_memory *memory, void *state) {
+  (void)memory, (void)state;
   frees++;
 }
 

@@ -117,7 +117,7 @@ Test(kernels_bf16, give_what_kernels_over_floats_give_of_the_same_numbers_rounde
 
 Test(kernels_bf16, operands_of_mixed_types_have_no_kernel) {
   plim_kernel_table *table = NULL;
-  cr_assert_eq(plim_kernel_table_new(NULL, &table), PLIM_KERNEL_OK);
+  cr_assert_eq(plim_kernel_table_new(NULL, NULL, &table), PLIM_KERNEL_OK);
   for (int kind = 0; kind < PLIM_OP_KIND_COUNT; kind++) {
     if (kind == PLIM_OP_CUSTOM) continue;
     for (int i = 0; i < 2; i++) {

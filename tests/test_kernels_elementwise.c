@@ -93,7 +93,7 @@ Test(kernels_elementwise, image_scales_bytes_by_channel_into_every_layout) {
 
 Test(kernels_elementwise, operands_that_do_not_fit_together_are_not_served) {
   plim_kernel_table *table = NULL;
-  cr_assert_eq(plim_kernel_table_new(NULL, &table), PLIM_KERNEL_OK);
+  cr_assert_eq(plim_kernel_table_new(NULL, NULL, &table), PLIM_KERNEL_OK);
   plim_op_desc op = kernel_op(PLIM_OP_ADD, 2, 1, shape_at(0), shape_at(0));
   op.in[1] = shape_at(0);
   cr_assert_eq(plim_kernel_list(table, &op, 1, NULL, 0), 1);

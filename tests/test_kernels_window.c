@@ -106,7 +106,7 @@ Test(kernels_window, convolution_may_change_the_layout) {
 
 Test(kernels_window, windows_that_do_not_fit_are_not_served) {
   plim_kernel_table *table = NULL;
-  cr_assert_eq(plim_kernel_table_new(NULL, &table), PLIM_KERNEL_OK);
+  cr_assert_eq(plim_kernel_table_new(NULL, NULL, &table), PLIM_KERNEL_OK);
   plim_op_desc op = kernel_op(PLIM_OP_AVG_POOL, 1, 1, large(2, PLIM_NHWC, 2, 4), small(2, PLIM_NHWC, 2, 4));
   op.attrs = attrs_at(2);
   cr_assert_eq(plim_kernel_list(table, &op, 1, NULL, 0), 1);

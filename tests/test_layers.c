@@ -1,6 +1,7 @@
 /* Rules for every source file: the include table of docs/design.md, one meaning a type name, one initialiser a set of
  * options. */
 #include <criterion/criterion.h>
+#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,6 +114,88 @@ Test(layers, the_rule_itself_can_refuse) {
   cr_assert(!allowed(layer_of("kernels/bn.inc"), "runtime/base/context.h"));
   cr_assert(allowed(layer_of("runtime/train/loop.c"), "planner/planner.h"));
   cr_assert(!allowed(layer_of("runtime/train/loop.c"), "planner/timeline.h"));
+}
+
+/* Where the library may name the allocator of C. All other memory comes from the context's hook, is counted and can be
+ * refused. */
+static const struct {
+  const char *file, *why;
+} allocating[] = {
+    {"runtime/base/context.c", "the hook of a caller that gives none"},
+    {"kernels/memory.c", "the memory of a table that is made without a hook"},
+    {"runtime/base/json_memory.c", "what jansson gets in threads that read no document of ours"},
+    {"planner/exact/cpsat.c", "answers that a foreign library allocated, given back to its own free"},
+};
+enum { ALLOCATING = sizeof allocating / sizeof *allocating };
+static int allocators_found[ALLOCATING];
+
+/* The word, and no part of another one: "free(x)", "= malloc;", not "plim_graph_free(x)", "s->free(x)", ".free = ". */
+static int names_allocator(const char *line) {
+  static const char *const words[] = {"malloc",  "calloc",        "realloc",        "free",   "strdup",
+                                      "strndup", "aligned_alloc", "posix_memalign", "getline"};
+  for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+    const size_t length = strlen(words[w]);
+    for (const char *at = line; (at = strstr(at, words[w])); at += length) {
+      const char before = at == line ? ' ' : at[-1], after = at[length];
+      const int starts = !strchr("_.>*\"'", before) && !isalnum((unsigned char)before);
+      const int assigned = at - line >= 2 && strncmp(at - 2, "= ", 2) == 0 && strchr(";,}", after);
+      if (starts && (after == '(' || assigned)) return 1;
+    }
+  }
+  return 0;
+}
+
+/* The text of a line without comments, quotes kept; *inside: a comment goes on. */
+static void strip_comments(char *line, int *inside) {
+  char *to = line;
+  for (const char *from = line; *from; from++) {
+    if (*inside) {
+      if (from[0] == '*' && from[1] == '/') *inside = 0, from++;
+    } else if (from[0] == '/' && from[1] == '*') {
+      *inside = 1;
+      from++;
+    } else if (from[0] == '/' && from[1] == '/') {
+      break;
+    } else {
+      *to++ = *from;
+    }
+  }
+  *to = '\0';
+}
+
+static void check_allocators(const char *file) {
+  char path[4096], line[4096];
+  int inside = 0, row = 0;
+  while (row < ALLOCATING && strcmp(allocating[row].file, file) != 0) row++;
+  (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, file);
+  FILE *f = fopen(path, "r");
+  cr_assert(f, "cannot read %s", path);
+  files++;
+  while (fgets(line, sizeof line, f)) {
+    strip_comments(line, &inside);
+    if (!names_allocator(line)) continue;
+    cr_expect_lt(row, ALLOCATING, "%s takes memory past the context's hook: %s", file, line);
+    if (row < ALLOCATING) allocators_found[row]++;
+  }
+  (void)fclose(f);
+}
+
+Test(layers, all_memory_of_the_library_comes_from_the_hook) {
+  static const char *const parts[] = {"kernels", "runtime", "planner"};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) walk(parts[i], check_allocators);
+  cr_assert(files > 200, "only %d files were found", files);
+  for (int i = 0; i < ALLOCATING; i++) cr_expect_gt(allocators_found[i], 0, "%s needs no row", allocating[i].file);
+}
+
+Test(layers, an_allocator_is_told_from_what_is_called_alike) {
+  cr_assert(names_allocator("  plan *p = calloc(1, sizeof *p);"));
+  cr_assert(names_allocator("free(p);"));
+  cr_assert(names_allocator("static _Atomic(json_malloc_t) malloc_before = malloc;"));
+  cr_assert_not(names_allocator("  plim_graph_free(graph);"));
+  cr_assert_not(names_allocator("  kernel->type.free(&memory, state);"));
+  cr_assert_not(names_allocator("  c->free(answer);"));
+  cr_assert(names_allocator("    .free = free,"));
+  cr_assert_not(names_allocator("  int64_t free, used;"));
 }
 
 /* Names seen so far, each with the file that it was seen in. */

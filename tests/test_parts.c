@@ -23,7 +23,7 @@ enum { VARIANTS = 16, THREADS = 2, NAME_BYTES = 32 };
 static plim_kernel_table *table;
 
 static void setup(void) {
-  cr_assert_eq(plim_kernel_table_new(NULL, &table), PLIM_KERNEL_OK);
+  cr_assert_eq(plim_kernel_table_new(NULL, NULL, &table), PLIM_KERNEL_OK);
 }
 
 static void teardown(void) {
@@ -260,13 +260,18 @@ static int counting_list(const plim_op_desc *op, int threads, plim_kernel_info *
   return own_list("counting", op, info, capacity);
 }
 
-static int own_make(const plim_op_desc *op, const char *variant, int threads, void **out) {
-  own_state *state = malloc(sizeof *state);
+static int own_make(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory,
+                    void **out) {
+  own_state *state = plim_kernel_allocate(memory, 1, sizeof *state);
   (void)threads;
   state->elements = plim_shape_elements(&op->out[0]);
   state->factor = strcmp(variant, "counting") == 0 ? (float)op->in[0].dim[0] : 1;
   *out = state;
   return PLIM_KERNEL_OK;
+}
+
+static void own_free(const plim_kernel_memory *memory, void *state) {
+  plim_kernel_release(memory, state, 1, sizeof(own_state));
 }
 
 static int own_run(void *opaque, const plim_kernel_args *args) {
@@ -307,7 +312,7 @@ static int own_parts(const plim_profile *profile, const char *own) {
 }
 
 static void expect_own_parts(int (*list)(const plim_op_desc *, int, plim_kernel_info *, int), const char *name, int n) {
-  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", list, own_make, own_run, free};
+  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", list, own_make, own_run, own_free};
   plim_graph *graph = make_convolution();
   cr_assert_eq(plim_kernel_table_add(device->state, &type), PLIM_KERNEL_OK);
   plim_profile *first = measure(graph);
@@ -330,7 +335,7 @@ Test(parts_found, parts_that_give_other_bits_are_dropped_and_not_run_again) {
 }
 
 Test(parts_found, a_modelled_profile_has_none_since_nothing_was_compared) {
-  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", honest_list, own_make, own_run, free};
+  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", honest_list, own_make, own_run, own_free};
   plim_graph *graph = make_convolution();
   plim_profile *profile = NULL;
   cr_assert_eq(plim_kernel_table_add(device->state, &type), PLIM_KERNEL_OK);
@@ -359,7 +364,7 @@ static plim_plan *plan_of_parts(const plim_graph *graph, const char *name, const
 
 static plim_status open_plan_of_parts(int (*list)(const plim_op_desc *, int, plim_kernel_info *, int), const char *name,
                                       const char *label) {
-  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", list, own_make, own_run, free};
+  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", list, own_make, own_run, own_free};
   plim_graph *graph = make_convolution();
   cr_assert_eq(plim_kernel_table_add(device->state, &type), PLIM_KERNEL_OK);
   plim_plan *plan = plan_of_parts(graph, name, label);

@@ -189,7 +189,8 @@ int main(int argc, char **argv) {
                                       {128, 16, 28, 28}, {128, 32, 14, 14}, {128, 64, 7, 7}};
   bench b = {.threads = argc > 1 ? atoi(argv[1]) : 1};
   const int layout = plim_layout_find(argc > 2 ? argv[2] : "nchw16c");
-  if (b.threads < 1 || layout < 0 || plim_kernel_table_new(argc > 3 ? argv[3] : NULL, &b.table) != PLIM_KERNEL_OK) {
+  if (b.threads < 1 || layout < 0 ||
+      plim_kernel_table_new(argc > 3 ? argv[3] : NULL, NULL, &b.table) != PLIM_KERNEL_OK) {
     (void)fprintf(stderr, "usage: bench_kernels [threads] [layout] [instruction set]\n");
     return 2;
   }

@@ -144,15 +144,15 @@ int plim_cuda_conv_make(const plim_cuda_engine *engine, const plim_op_desc *op, 
   conv c;
   plim_dnn_kernel *dnn = NULL;
   if (!engine->dnn || !describe(op, &c)) return PLIM_KERNEL_UNSUPPORTED;
-  kernel->workspace_bytes = workspace_of(engine, &c, variant);
-  if (kernel->workspace_bytes < 0) return PLIM_KERNEL_UNSUPPORTED;
-  kernel->stage = calloc(STAGES, sizeof *kernel->stage);
-  if (!kernel->stage) return PLIM_KERNEL_NOMEM;
-  kernel->room = STAGES;
   int code = plim_dnn_make(engine->dnn, &c.problem, variant, &dnn);
   if (code == PLIM_CUDA_NO_MEMORY) return PLIM_KERNEL_NOMEM;
-  if (is_refused(code)) return PLIM_KERNEL_UNSUPPORTED;
+  if (code == PLIM_DNN_NO_CONFIG || is_refused(code)) return PLIM_KERNEL_UNSUPPORTED;
   if (code != 0) return PLIM_KERNEL_FAILED;
+  if (!plim_cuda_stages_make(kernel, STAGES)) {
+    plim_dnn_free(dnn);
+    return PLIM_KERNEL_NOMEM;
+  }
+  kernel->workspace_bytes = workspace_of(engine, &c, variant);
   add_stages(kernel, &c, dnn);
   return PLIM_KERNEL_OK;
 }

@@ -3,7 +3,6 @@
 #include "kernels/cuda/cublas.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 
 #include "kernels/cuda/library.h"
 
@@ -11,6 +10,7 @@ enum { OP_N = 0, OP_T = 1, TYPE_F32 = 0, TYPE_BF16 = 14, SUMS_F32 = 68, SUMS_TF3
 enum { SUMS_OF_FLOATS = 16 /* CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION: no sums in bf16 */ };
 
 typedef struct cublas {
+  plim_kernel_memory memory;
   void *library, *handle;
   int (*create)(void **handle);
   int (*destroy)(void *handle);
@@ -36,10 +36,11 @@ static const plim_cuda_symbol symbols[] = {
 static const char *const files[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so", NULL};
 static const plim_cuda_library spec = {"cuBLAS", "PLIM_CUBLAS", files, sizeof symbols / sizeof *symbols, symbols};
 
-int plim_cublas_open(void **blas, int32_t *version, char *why, size_t why_bytes) {
+int plim_cublas_open(const plim_kernel_memory *memory, void **blas, int32_t *version, char *why, size_t why_bytes) {
   *blas = NULL;
-  cublas *b = calloc(1, sizeof *b);
+  cublas *b = plim_kernel_allocate(memory, 1, sizeof *b);
   if (!b) return PLIM_CUDA_NO_MEMORY;
+  b->memory = *memory;
   b->library = plim_cuda_library_open(&spec, b, why, why_bytes);
   int code = b->library ? b->create(&b->handle) : 0;
   if (b->library && code == 0) {
@@ -52,15 +53,16 @@ int plim_cublas_open(void **blas, int32_t *version, char *why, size_t why_bytes)
     return 0;
   }
   if (b->library) (void)dlclose(b->library);
-  free(b);
+  plim_kernel_release(memory, b, 1, sizeof *b);
   return code == 0 ? 0 : PLIM_CUBLAS_CODES + code;
 }
 
 int plim_cublas_close(void *blas) {
   cublas *b = blas;
+  const plim_kernel_memory memory = b->memory;
   int code = b->destroy(b->handle);
   (void)dlclose(b->library);
-  free(b);
+  plim_kernel_release(&memory, b, 1, sizeof *b);
   return code == 0 ? 0 : PLIM_CUBLAS_CODES + code;
 }
 

@@ -7,7 +7,6 @@
 #include "kernels/cuda/dnn.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PACKS = 64 /* places a convolution runs at; the one made first makes room */ };
@@ -22,6 +21,7 @@ typedef struct offer {
 
 struct plim_dnn {
   const plim_cuda_driver *driver;
+  plim_kernel_memory memory;
   plim_cudnn_api api;
   void *handle;
   char version[24];
@@ -45,14 +45,21 @@ struct plim_dnn_kernel {
 
 /* ---- the library ---- */
 
-int plim_dnn_open(const plim_cuda_driver *driver, plim_dnn **out, char *why, size_t why_bytes) {
+static void free_dnn(plim_dnn *dnn) {
+  const plim_kernel_memory memory = dnn->memory;
+  plim_kernel_release(&memory, dnn, 1, sizeof *dnn);
+}
+
+int plim_dnn_open(const plim_cuda_driver *driver, const plim_kernel_memory *memory, plim_dnn **out, char *why,
+                  size_t why_bytes) {
   *out = NULL;
-  plim_dnn *dnn = calloc(1, sizeof *dnn);
+  plim_dnn *dnn = plim_kernel_allocate(memory, 1, sizeof *dnn);
   if (!dnn) return PLIM_CUDA_NO_MEMORY;
+  dnn->memory = *memory;
   dnn->driver = driver;
   driver->dnn_load(&dnn->api, why, why_bytes);
   if (!dnn->api.opened) {
-    free(dnn);
+    free_dnn(dnn);
     return 0;
   }
   size_t version = dnn->api.version();
@@ -65,7 +72,7 @@ int plim_dnn_open(const plim_cuda_driver *driver, plim_dnn **out, char *why, siz
   }
   (void)snprintf(why, why_bytes, "no cuDNN: version %s refuses to start here (status %d)", dnn->version, code);
   driver->dnn_unload(&dnn->api);
-  free(dnn);
+  free_dnn(dnn);
   return 0;
 }
 
@@ -76,11 +83,11 @@ void plim_dnn_close(plim_dnn *dnn) {
     dnn->offers = o->next;
     plim_dnn_configs_free(&dnn->api, o->config, o->n);
     plim_dnn_graph_free(&dnn->api, &o->graph);
-    free(o);
+    plim_kernel_release(&dnn->memory, o, 1, sizeof *o);
   }
   (void)dnn->api.destroy(dnn->handle);
   dnn->driver->dnn_unload(&dnn->api);
-  free(dnn);
+  free_dnn(dnn);
 }
 
 const char *plim_dnn_version(const plim_dnn *dnn) {
@@ -122,7 +129,7 @@ static offer *known_offer(const plim_dnn *dnn, const plim_dnn_conv *conv) {
 }
 
 static offer *add_offer(plim_dnn *dnn, const plim_dnn_conv *conv) {
-  offer *o = calloc(1, sizeof *o);
+  offer *o = plim_kernel_allocate(&dnn->memory, 1, sizeof *o);
   if (!o) return NULL;
   memcpy(&o->conv, conv, sizeof *conv);
   o->next = dnn->offers;
@@ -195,7 +202,7 @@ int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, pl
     dnn->built++;
   }
   if (code != 0) return code == PLIM_DNN_ROOM ? code : fail(dnn, code);
-  plim_dnn_kernel *kernel = calloc(1, sizeof *kernel);
+  plim_dnn_kernel *kernel = plim_kernel_allocate(&dnn->memory, 1, sizeof *kernel);
   if (!kernel) return PLIM_CUDA_NO_MEMORY;
   *kernel = (plim_dnn_kernel){.dnn = dnn, .config = &o->config[i]};
   kernel->config->users++;
@@ -207,7 +214,7 @@ void plim_dnn_free(plim_dnn_kernel *kernel) {
   if (!kernel) return;
   for (int i = 0; i < kernel->packs; i++) plim_dnn_unmake(&kernel->dnn->api, &kernel->pack[i].descriptor);
   kernel->config->users--;
-  free(kernel);
+  plim_kernel_release(&kernel->dnn->memory, kernel, 1, sizeof *kernel);
 }
 
 static int make_pack(const plim_cudnn_api *api, pack *p) {

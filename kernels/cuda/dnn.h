@@ -11,8 +11,9 @@ typedef struct plim_dnn plim_dnn;
 typedef struct plim_dnn_kernel plim_dnn_kernel; /* a convolution in one configuration */
 
 /* *out is NULL when there is no library or it cannot use this GPU, and the text says why. Returns 0, or
- * PLIM_CUDA_NO_MEMORY. The driver's table must outlive it. */
-int plim_dnn_open(const plim_cuda_driver *driver, plim_dnn **out, char *why, size_t why_bytes);
+ * PLIM_CUDA_NO_MEMORY. The driver's table must outlive it; `memory` is copied. */
+int plim_dnn_open(const plim_cuda_driver *driver, const plim_kernel_memory *memory, plim_dnn **out, char *why,
+                  size_t why_bytes);
 void plim_dnn_close(plim_dnn *dnn);                /* NULL is legal; its kernels are to be freed before */
 const char *plim_dnn_version(const plim_dnn *dnn); /* "9.28.0" */
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "kernels/call.h"
+#include "kernels/table.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,7 +70,8 @@ typedef struct plim_cuda_driver {
   int (*captured_free)(void *captured);
   /* Matrix products. Open may find no library: then *blas is NULL, and the text says what was looked for. Products of
    * equal sizes have equal bits: one stream, workspace of the caller, no precision below the product's mode. */
-  int (*blas_open)(void **blas, int32_t *version, char *why, size_t why_bytes); /* 10000 x major + 100 x minor */
+  int (*blas_open)(const plim_kernel_memory *memory, void **blas, int32_t *version, char *why,
+                   size_t why_bytes); /* version: 10000 x major + 100 x minor */
   int (*blas_close)(void *blas);
   int (*multiply)(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c, void *workspace,
                   int64_t workspace_bytes, void *stream);

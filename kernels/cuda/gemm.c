@@ -234,9 +234,7 @@ int plim_cuda_gemm_make(const plim_op_desc *op, const char *variant, plim_cuda_k
     if (of_row > 0 && strcmp(name, variant) == 0) images = of_row;
   }
   if (images == 0) return PLIM_KERNEL_UNSUPPORTED;
-  kernel->room = (int32_t)(2 + 4 * k_parts(g.call.x.n, images));
-  kernel->stage = calloc((size_t)kernel->room, sizeof *kernel->stage);
-  if (!kernel->stage) return PLIM_KERNEL_NOMEM;
+  if (!plim_cuda_stages_make(kernel, 2 + 4 * k_parts(g.call.x.n, images))) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = BLAS_BYTES;
   kernel->workspace_bytes = workspace_of(&g, images);
   int to_weights = g.kind == PLIM_OP_CONV2D_BWD_WEIGHTS;

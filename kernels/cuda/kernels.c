@@ -2,7 +2,6 @@
  * queued one after the other. */
 #include "kernels/cuda/kernels.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/stages.h"
@@ -50,8 +49,9 @@ static int make_whole(const plim_op_desc *op, plim_cuda_kernel *kernel) {
 
 int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
                           plim_cuda_kernel **out) {
-  plim_cuda_kernel *made = calloc(1, sizeof *made);
+  plim_cuda_kernel *made = plim_kernel_allocate(&engine->memory, 1, sizeof *made);
   if (!made) return PLIM_KERNEL_NOMEM;
+  made->memory = engine->memory;
   int result =
       strcmp(variant, single_source) == 0 ? make_whole(op, made) : plim_cuda_conv_make(engine, op, variant, made);
   if (result == PLIM_KERNEL_UNSUPPORTED && has_products(engine, op)) result = plim_cuda_gemm_make(op, variant, made);
@@ -64,9 +64,11 @@ int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op
 }
 
 void plim_cuda_kernel_free(plim_cuda_kernel *kernel) {
-  for (int32_t i = 0; kernel && i < kernel->n; i++) plim_dnn_free(kernel->stage[i].dnn);
-  if (kernel) free(kernel->stage);
-  free(kernel);
+  if (!kernel) return;
+  const plim_kernel_memory memory = kernel->memory;
+  for (int32_t i = 0; i < kernel->n; i++) plim_dnn_free(kernel->stage[i].dnn);
+  plim_kernel_release(&memory, kernel->stage, (size_t)kernel->room, sizeof *kernel->stage);
+  plim_kernel_release(&memory, kernel, 1, sizeof *kernel);
 }
 
 int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel) {

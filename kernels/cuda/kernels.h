@@ -15,6 +15,7 @@ typedef struct plim_cuda_kernel plim_cuda_kernel;
 /* What runs them. */
 typedef struct plim_cuda_engine {
   const plim_cuda_driver *driver;
+  plim_kernel_memory memory;
   void *blas;           /* NULL: no library */
   int32_t blas_no_bf16; /* 1: it has no products in bf16 on this GPU */
   struct plim_dnn *dnn; /* NULL: no library */

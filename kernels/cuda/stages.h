@@ -26,14 +26,22 @@ typedef struct plim_cuda_stage {
 } plim_cuda_stage;
 
 struct plim_cuda_kernel {
+  plim_kernel_memory memory;
   int32_t whole; /* 1: the launch as it is, 0: the stages */
   int32_t has_run;
   int32_t batch; /* runs that one measurement takes together; 0: not known */
   k_launch launch;
   int64_t workspace_bytes, blas_bytes; /* of the workspace, the library's part at its start */
   int32_t n, room;
-  plim_cuda_stage *stage; /* [n] */
+  plim_cuda_stage *stage; /* [room], n of them used */
 };
+
+/* Room for so many stages; 0 when memory is short. */
+static inline int plim_cuda_stages_make(plim_cuda_kernel *kernel, int64_t room) {
+  kernel->stage = plim_kernel_allocate(&kernel->memory, (size_t)room, sizeof *kernel->stage);
+  if (kernel->stage) kernel->room = (int32_t)room;
+  return kernel->stage != NULL;
+}
 
 /* ---- convolutions and linear layers by matrix products (gemm.c) ---- */
 int plim_cuda_gemm_list(const plim_op_desc *op, plim_kernel_info *info, int capacity);

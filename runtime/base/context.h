@@ -75,6 +75,9 @@ void plim_release(plim_context *ctx, void *ptr, int64_t count, size_t size);
 PLIM_MUST_USE plim_status plim_resize_array(plim_context *ctx, void *ptr /* T** */, int64_t old_count,
                                             int64_t new_count, size_t size);
 
+/* The hook itself, counted, with the context as `user`: for code that knows no context. Thread-safe. */
+plim_resize plim_context_resize;
+
 /* Monotonic clock, nanoseconds. */
 int64_t plim_now_ns(void);
 

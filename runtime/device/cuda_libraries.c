@@ -47,11 +47,11 @@ static int ask_for_bf16(plim_cuda_libraries *l, plim_cuda_engine *engine, void *
 int plim_cuda_libraries_open(plim_cuda_libraries *l, plim_cuda_engine *engine, const plim_cuda_facts *facts,
                              void *stream, const char **what) {
   *what = "opening cuBLAS";
-  int code = engine->driver->blas_open(&engine->blas, &l->blas_version, l->no_blas, sizeof l->no_blas);
+  int code = engine->driver->blas_open(&engine->memory, &engine->blas, &l->blas_version, l->no_blas, sizeof l->no_blas);
   if (code == 0 && engine->blas && facts->major < NATIVE_BF16) code = ask_for_bf16(l, engine, stream);
   if (code != 0) return code;
   *what = "opening cuDNN";
-  code = plim_dnn_open(engine->driver, &engine->dnn, l->no_dnn, sizeof l->no_dnn);
+  code = plim_dnn_open(engine->driver, &engine->memory, &engine->dnn, l->no_dnn, sizeof l->no_dnn);
   (void)snprintf(l->missing, sizeof l->missing, "%s%s%s", l->no_blas, l->no_blas[0] && l->no_dnn[0] ? "; " : "",
                  l->no_dnn);
   describe(l, engine, facts->runtime);

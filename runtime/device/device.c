@@ -62,8 +62,13 @@ void plim_device_close(plim_device *device) {
   plim_release(device->ctx, device, 1, sizeof *device);
 }
 
+plim_kernel_memory plim_device_kernel_memory(plim_context *ctx) {
+  return (plim_kernel_memory){.resize = plim_context_resize, .user = ctx};
+}
+
 plim_status plim_device_table(plim_context *ctx, const plim_device_options *options, plim_kernel_table **out) {
-  int result = plim_kernel_table_new(options->isa, out);
+  const plim_kernel_memory memory = plim_device_kernel_memory(ctx);
+  int result = plim_kernel_table_new(options->isa, &memory, out);
   if (result == PLIM_KERNEL_OK) return PLIM_OK;
   if (result == PLIM_KERNEL_NOMEM) return plim_kernel_status(ctx, result, "the op table");
   return plim_fail(ctx, PLIM_EUNSUPPORTED,

@@ -179,6 +179,7 @@ static plim_status open_driver(plim_device *device, const plim_cuda_driver *driv
   cuda_state *s = NULL;
   PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *s, &s));
   s->driver = s->engine.driver = driver;
+  s->engine.memory = plim_device_kernel_memory(device->ctx);
   s->eager = options->eager;
   s->settled = s->tick_ns = -1;
   device->state = s;

@@ -479,7 +479,8 @@ static int captured_launch(void *handle, void *stream) {
   return 0;
 }
 
-static int blas_open(void **blas, int32_t *version, char *why, size_t why_bytes) {
+static int blas_open(const plim_kernel_memory *memory, void **blas, int32_t *version, char *why, size_t why_bytes) {
+  (void)memory;
   int code = fake_cuda_enter();
   *blas = NULL;
   if (code != 0 || !fake.options.blas) {

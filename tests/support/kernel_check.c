@@ -140,7 +140,7 @@ void kernel_run_once(const plim_op_desc *op, const char *isa, const char *varian
                      kernel_operands *operands) {
   plim_kernel_table *table = NULL;
   plim_kernel *kernel = NULL;
-  cr_assert_eq(plim_kernel_table_new(isa, &table), PLIM_KERNEL_OK);
+  cr_assert_eq(plim_kernel_table_new(isa, NULL, &table), PLIM_KERNEL_OK);
   cr_assert_eq(plim_kernel_make(table, op, variant, threads, &kernel), PLIM_KERNEL_OK, "%s has no %s kernel",
                plim_op_kind_name(op->kind), variant);
   const int64_t bytes = plim_kernel_workspace(kernel);

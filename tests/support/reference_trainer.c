@@ -58,7 +58,7 @@ static plim_status open_parts(reference_trainer *t, const char *isa, const char 
   t->storage = calloc((size_t)g->n_storages, sizeof *t->storage);
   t->kernel = calloc((size_t)g->n_ops, sizeof(plim_kernel *));
   if (!t->storage || !t->kernel) return PLIM_ENOMEM;
-  if (plim_kernel_table_new(isa, &t->table) != PLIM_KERNEL_OK) {
+  if (plim_kernel_table_new(isa, NULL, &t->table) != PLIM_KERNEL_OK) {
     return plim_fail(g->ctx, PLIM_EUNSUPPORTED, "no kernels for instruction set '%s'", isa ? isa : "(best)");
   }
   for (int32_t s = 0; s < g->n_storages; s++) {
