@@ -2,7 +2,6 @@
 #include "planner/floor.h"
 
 #include "planner/bound.h"
-#include "planner/curve/curve_file.h"
 #include "planner/refusal.h"
 #include "planner/search/searches.h"
 #include "runtime/base/effort.h"
@@ -65,7 +64,7 @@ static plim_status find_smallest(const plim_problem *problem, const plim_plan_op
   plim_curve curve = {.ctx = problem->ctx};
   plim_curve_file file;
   plim_status status;
-  PLIM_CHECK(plim_curve_open(problem, options, strategy->name, &file, &curve));
+  PLIM_CHECK(plim_strategy_curve(problem, options, strategy, &file, &curve));
   PLIM_CHECK(plim_floor_find(problem, options, strategy, &curve, out, plan));
   PLIM_CHECK(plim_curve_save(&file, &curve));
 done:

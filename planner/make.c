@@ -1,5 +1,4 @@
 /* Making a plan: a problem, a strategy, its best schedule as a checked plan. */
-#include "planner/curve/curve_file.h"
 #include "planner/refusal.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
@@ -49,7 +48,7 @@ static plim_status make_kept(const plim_problem *problem, const plim_plan_option
                              const plim_strategy *strategy, plim_plan **out) {
   plim_curve curve = {.ctx = problem->ctx};
   plim_curve_file file;
-  PLIM_TRY(plim_curve_open(problem, options, strategy->name, &file, &curve));
+  PLIM_TRY(plim_strategy_curve(problem, options, strategy, &file, &curve));
   plim_status status = make_plan(problem, options, strategy, &curve, &file, out);
   if (status == PLIM_EPLAN) {
     plim_curve_free(&curve);

@@ -51,11 +51,12 @@ typedef struct plim_child {
 } plim_child;
 
 /* A planning of the same problem for a part of the work: with options of its own, and nothing found yet. */
-PLIM_MUST_USE plim_status plim_planning_child(const plim_planning *parent, const plim_child *how, plim_planning **out);
+PLIM_MUST_USE plim_status plim_planning_child(const plim_planning *planning, const plim_child *how,
+                                              plim_planning **out);
 
 /* End the child (NULL is legal), whose work came to `status`: where it was done or cancelled, the parent takes over its
  * best. Returns `status`, or why that could not be done. */
-plim_status plim_planning_join(plim_planning *parent, plim_planning *child, plim_status status);
+plim_status plim_planning_join(plim_planning *planning, plim_planning *child, plim_status status);
 
 /* When so many percent of the time allowed are over, by plim_now_ns; INT64_MAX without a time limit. */
 int64_t plim_planning_deadline(const plim_planning *planning, int32_t percent);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/curve/curve_file.h"
 #include "runtime/base/file.h"
 #include "runtime/graph/check.h"
 #include "tests/support/documents.h"
@@ -220,11 +219,17 @@ Test(kept, sweep_in_steps_of_a_thousandth_never_rises) {
   }
 }
 
+static void open_curve(const planner_case *c, plim_curve_file *file, plim_curve *curve) {
+  const plim_strategy *strategy = NULL;
+  cr_assert_eq(plim_strategy_find(c->ctx, "search", &strategy), PLIM_OK);
+  cr_assert_eq(plim_strategy_curve(c->problem, &c->options, strategy, file, curve), PLIM_OK);
+}
+
 /* The only file of the folder of curves. */
 static plim_curve_file file_of(const planner_case *c) {
   plim_curve curve = {.ctx = c->ctx};
   plim_curve_file file;
-  cr_assert_eq(plim_curve_open(c->problem, &c->options, "search", &file, &curve), PLIM_OK);
+  open_curve(c, &file, &curve);
   plim_curve_free(&curve);
   return file;
 }
@@ -234,7 +239,7 @@ typedef void edit_curve(plim_curve *curve);
 static void edit_file(const planner_case *c, edit_curve *edit) {
   plim_curve curve = {.ctx = c->ctx};
   plim_curve_file file;
-  cr_assert_eq(plim_curve_open(c->problem, &c->options, "search", &file, &curve), PLIM_OK);
+  open_curve(c, &file, &curve);
   cr_assert_gt(curve.n, 0);
   cr_assert_gt(curve.n_tries, 0);
   const int32_t n = curve.n;

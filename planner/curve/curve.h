@@ -7,7 +7,7 @@
 #ifndef PLIM_PLANNER_CURVE_CURVE_H
 #define PLIM_PLANNER_CURVE_CURVE_H
 
-#include "planner/schedule.h"
+#include "runtime/base/context.h"
 
 typedef struct plim_curve_point {
   int64_t bytes, time_ns; /* what a budget bounds: height, or peak where nothing is packed */

@@ -4,47 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner_hash.h"
 #include "runtime/base/array.h"
 #include "runtime/base/file.h"
 #include "runtime/base/sha256.h"
 #include "runtime/graph/document.h"
-#include "runtime/graph/own_profile.h"
 
 static const char kind[] = "curve";
 enum { CHECKED_VERSION = 2 /* has a checksum */, VERSION = CHECKED_VERSION };
 static const int64_t most_bytes = INT64_C(256) << 20; /* of all curves */
-
-/* ---- the key ---- */
-
-static plim_status hash_profile(const plim_profile *profile, char *hash) {
-  plim_text text = {.ctx = profile->ctx};
-  plim_profile_write(&text, profile);
-  plim_status status = text.status;
-  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
-  plim_text_free(&text);
-  return status;
-}
-
-/* A build from other sources, or by another compiler, starts anew. */
-static plim_status make_key(const plim_problem *p, const plim_plan_options *o, const char *planner, char *key) {
-  char profile[PLIM_FINGERPRINT_BYTES];
-  PLIM_TRY(hash_profile(p->profile, profile));
-  plim_text text = {.ctx = p->ctx};
-  plim_text_format(&text, "plimsoll curve 2\nbuild %s\ngraph %s\nprofile %s\nplanner %s\nclass %s\n", PLIM_PLANNER_HASH,
-                   p->graph->fingerprint, profile, planner, plim_plan_class_name(p->plan_class));
-  plim_text_format(&text, "unpacked %d\nlabels %d\n", o->unpacked, (int)o->labels);
-  if (p->plan_class == PLIM_CLASS_COPIES) {
-    plim_text_format(&text, "copies %d\n", o->copies > 0 ? o->copies : PLIM_COPIES_DEFAULT);
-  }
-  for (int32_t op = 0; o->labels == PLIM_LABELS_GIVEN && op < p->n_ops; op++) {
-    plim_text_format(&text, "%s\n", o->label[op]);
-  }
-  plim_status status = text.status;
-  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, key);
-  plim_text_free(&text);
-  return status;
-}
 
 /* ---- writing ---- */
 
@@ -206,19 +173,18 @@ plim_status plim_curve_parse(plim_context *ctx, const char *name, const char *te
 
 /* ---- the file ---- */
 
-plim_status plim_curve_open(const plim_problem *p, const plim_plan_options *options, const char *planner,
-                            plim_curve_file *file, plim_curve *curve) {
+plim_status plim_curve_open(const char *folder, const char *key, plim_curve_file *file, plim_curve *curve) {
   char name[PLIM_FINGERPRINT_BYTES], *text = NULL;
   int64_t bytes = 0;
   file->path[0] = '\0';
-  if (!options->curves) return PLIM_OK;
-  PLIM_TRY(make_key(p, options, planner, file->key));
-  (void)snprintf(name, sizeof name, "curve-%.16s.json", file->key);
-  plim_cache_path(options->curves[0] ? options->curves : NULL, name, file->path);
+  if (!folder) return PLIM_OK;
+  (void)snprintf(file->key, sizeof file->key, "%s", key);
+  (void)snprintf(name, sizeof name, "curve-%.16s.json", key);
+  plim_cache_path(folder[0] ? folder : NULL, name, file->path);
   if (!file->path[0]) return PLIM_OK;
-  plim_status status = plim_file_read(p->ctx, file->path, most_bytes, &text, &bytes);
-  if (status == PLIM_OK) status = plim_curve_parse(p->ctx, file->path, text, bytes, file->key, curve);
-  plim_file_release(p->ctx, text, bytes);
+  plim_status status = plim_file_read(curve->ctx, file->path, most_bytes, &text, &bytes);
+  if (status == PLIM_OK) status = plim_curve_parse(curve->ctx, file->path, text, bytes, key, curve);
+  plim_file_release(curve->ctx, text, bytes);
   return status == PLIM_ENOMEM ? status : PLIM_OK;
 }
 

@@ -4,19 +4,19 @@
 #define PLIM_PLANNER_CURVE_FILE_H
 
 #include "planner/curve/curve.h"
-#include "planner/planning.h"
 #include "runtime/base/cache.h"
 #include "runtime/base/text.h"
+#include "runtime/graph/graph.h"
 
 typedef struct plim_curve_file {
   char path[PLIM_CACHE_PATH_BYTES]; /* "": nowhere */
   char key[PLIM_FINGERPRINT_BYTES]; /* hash of graph, profile and what of the options decides which plans are allowed */
 } plim_curve_file;
 
-/* Name the file of a problem and a planner in options->curves and read it into the empty curve. Fails for want of
- * memory only. O(file). */
-PLIM_MUST_USE plim_status plim_curve_open(const plim_problem *problem, const plim_plan_options *options,
-                                          const char *planner, plim_curve_file *file, plim_curve *curve);
+/* Name the file of that key in a folder ("": the user's cache folder; NULL: nowhere) and read it into the empty curve.
+ * Fails for want of memory only. O(file). */
+PLIM_MUST_USE plim_status plim_curve_open(const char *folder, const char *key, plim_curve_file *file,
+                                          plim_curve *curve);
 
 /* Write the curve if it was changed, else only say that the file was used. A file that cannot be written is one that
  * the next run does not find: fails for want of memory only. */

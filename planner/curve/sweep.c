@@ -2,7 +2,6 @@
  * fastest plan so far and from what the cut model kept; then every budget gets the fastest plan that any of them found
  * within it. Where the range begins at the smallest budget with a plan, the search for that one leaves its plan in the
  * same curve, so that no budget of the range is without. */
-#include "planner/curve/curve_file.h"
 #include "planner/cut/cut.h"
 #include "planner/floor.h"
 #include "runtime/base/effort.h"
@@ -133,7 +132,7 @@ static plim_status choose_budgets(const sweep *s, const range *r) {
 
 static plim_status run(const sweep *s, const range *r) {
   plim_curve_file file;
-  PLIM_TRY(plim_curve_open(s->problem, s->options, s->strategy->name, &file, s->curve));
+  PLIM_TRY(plim_strategy_curve(s->problem, s->options, s->strategy, &file, s->curve));
   if (r->floor) PLIM_TRY(choose_budgets(s, r));
   PLIM_TRY(plan_all(s, r->n, r->budget));
   PLIM_TRY(plim_curve_save(&file, s->curve));

@@ -3,6 +3,7 @@
 #ifndef PLIM_PLANNER_STRATEGY_H
 #define PLIM_PLANNER_STRATEGY_H
 
+#include "planner/curve/curve_file.h"
 #include "planner/planning.h"
 
 /* run: offer schedules until done. run_lowest: the same for a planning with `lowest` set and no budget; whatever it
@@ -33,6 +34,10 @@ PLIM_MUST_USE plim_status plim_strategy_class(plim_context *ctx, const plim_stra
  * curve. *kept is 1 when the best is still the curve's own point. PLIM_ECANCEL keeps the best so far. */
 PLIM_MUST_USE plim_status plim_strategy_run(plim_planning *planning, const plim_strategy *strategy, plim_curve *curve,
                                             int32_t *kept);
+
+/* Open the curve of a problem and a strategy in the folder options->curves; see plim_curve_open. */
+PLIM_MUST_USE plim_status plim_strategy_curve(const plim_problem *problem, const plim_plan_options *options,
+                                              const plim_strategy *strategy, plim_curve_file *file, plim_curve *curve);
 
 plim_status plim_fastsa_run(plim_planning *planning);
 plim_status plim_search_run(plim_planning *planning);

@@ -1,0 +1,45 @@
+/* Which curve a planning goes on from: that of equal graph, profile, strategy and options, by the same build. */
+#include <stdio.h>
+
+#include "planner/strategies/strategy.h"
+#include "planner_hash.h"
+#include "runtime/base/sha256.h"
+#include "runtime/base/text.h"
+#include "runtime/graph/document.h"
+#include "runtime/graph/own_profile.h"
+
+static plim_status hash_profile(const plim_profile *profile, char *hash) {
+  plim_text text = {.ctx = profile->ctx};
+  plim_profile_write(&text, profile);
+  plim_status status = text.status;
+  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
+  plim_text_free(&text);
+  return status;
+}
+
+/* A build from other sources, or by another compiler, starts anew. */
+static plim_status make_key(const plim_problem *p, const plim_plan_options *o, const char *planner, char *key) {
+  char profile[PLIM_FINGERPRINT_BYTES];
+  PLIM_TRY(hash_profile(p->profile, profile));
+  plim_text text = {.ctx = p->ctx};
+  plim_text_format(&text, "plimsoll curve 2\nbuild %s\ngraph %s\nprofile %s\nplanner %s\nclass %s\n", PLIM_PLANNER_HASH,
+                   p->graph->fingerprint, profile, planner, plim_plan_class_name(p->plan_class));
+  plim_text_format(&text, "unpacked %d\nlabels %d\n", o->unpacked, (int)o->labels);
+  if (p->plan_class == PLIM_CLASS_COPIES) {
+    plim_text_format(&text, "copies %d\n", o->copies > 0 ? o->copies : PLIM_COPIES_DEFAULT);
+  }
+  for (int32_t op = 0; o->labels == PLIM_LABELS_GIVEN && op < p->n_ops; op++) {
+    plim_text_format(&text, "%s\n", o->label[op]);
+  }
+  plim_status status = text.status;
+  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, key);
+  plim_text_free(&text);
+  return status;
+}
+
+plim_status plim_strategy_curve(const plim_problem *p, const plim_plan_options *options, const plim_strategy *strategy,
+                                plim_curve_file *file, plim_curve *curve) {
+  char key[PLIM_FINGERPRINT_BYTES] = "";
+  if (options->curves) PLIM_TRY(make_key(p, options, strategy->name, key));
+  return plim_curve_open(options->curves, key, file, curve);
+}
