@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "runtime/device/devices.h"
-#include "runtime/device/known_parts.h"
-#include "runtime/device/profile_cache.h"
 
 static const plim_device_api *const devices[] = {&plim_device_cpu, &plim_device_sim, &plim_device_cuda};
 enum { DEVICE_COUNT = sizeof devices / sizeof devices[0] };
@@ -55,9 +53,7 @@ plim_status plim_device_open(plim_context *ctx, const char *name, const plim_dev
 
 void plim_device_close(plim_device *device) {
   if (!device) return;
-  plim_known_parts_free(device);
-  if (device->known) plim_profile_cache_close(device->known);
-  plim_release(device->ctx, device->known, 1, sizeof *device->known);
+  if (device->known_free) device->known_free(device);
   device->api->close(device);
   plim_release(device->ctx, device, 1, sizeof *device);
 }

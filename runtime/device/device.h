@@ -115,6 +115,7 @@ struct plim_device {
   struct plim_profile_cache
       *known;                    /* what earlier starts kept of its variants (plim_profile_remember); NULL: nothing */
   plim_known_parts *known_parts; /* runtime/device/known_parts.h; NULL: none */
+  void (*known_free)(plim_device *device); /* frees both; NULL: there is nothing to free */
 };
 
 /* Open "cpu", "sim", or "cuda:N" ("cuda" is "cuda:0"). PLIM_EUSAGE for a name that is none; PLIM_EDEVICE with both

@@ -7,6 +7,7 @@
 #include "runtime/base/array.h"
 #include "runtime/device/desc.h"
 #include "runtime/device/measurement.h"
+#include "runtime/device/profile_cache.h"
 
 typedef struct known_part {
   plim_op_desc desc;
@@ -29,6 +30,7 @@ static int is_known(const plim_device *device, const plim_op_desc *desc, const c
 plim_status plim_known_parts_add(plim_device *device, const plim_op_desc *desc, const char *variant) {
   if (is_known(device, desc, variant)) return PLIM_OK;
   if (!device->known_parts) PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *device->known_parts, &device->known_parts));
+  device->known_free = plim_profile_known_free;
   plim_known_parts *k = device->known_parts;
   PLIM_TRY(plim_array_reserve(device->ctx, &k->part, &k->capacity, k->n + 1, sizeof *k->part));
   known_part *added = &k->part[k->n++];
@@ -37,12 +39,19 @@ plim_status plim_known_parts_add(plim_device *device, const plim_op_desc *desc, 
   return PLIM_OK;
 }
 
-void plim_known_parts_free(plim_device *device) {
+static void free_parts(plim_device *device) {
   plim_known_parts *k = device->known_parts;
   if (!k) return;
   plim_release(device->ctx, k->part, k->capacity, sizeof *k->part);
   plim_release(device->ctx, k, 1, sizeof *k);
   device->known_parts = NULL;
+}
+
+void plim_profile_known_free(plim_device *device) {
+  free_parts(device);
+  if (device->known) plim_profile_cache_close(device->known);
+  plim_release(device->ctx, device->known, 1, sizeof *device->known);
+  device->known = NULL;
 }
 
 /* ---- comparing ---- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/integers.h"
+#include "runtime/device/known_parts.h"
 #include "runtime/device/profile_cache.h"
 #include "runtime/device/profile_drop.h"
 #include "runtime/device/profile_verify.h"
@@ -262,6 +263,7 @@ plim_status plim_profile_remember(plim_device *device, const char *cache_dir) {
   plim_status status = plim_profile_cache_open(device->ctx, cache_dir, &device->machine, known);
   if (status == PLIM_OK) {
     device->known = known;
+    device->known_free = plim_profile_known_free;
   } else {
     plim_release(device->ctx, known, 1, sizeof *known);
   }
