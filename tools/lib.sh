@@ -67,9 +67,17 @@ count_tests() {
     END { print passed + 0, failed + 0, skipped + 0 }' "$1"
 }
 
+# slowest_tests FOLDER: the 20 test programs that took longest, slowest first.
+slowest_tests() {
+  awk '$0 == "---" { exit } $2 > 0 { printf "%7.1f s  %s\n", $3, $1 }' "$1/Testing/Temporary/CTestCostData.txt" | sort -rn | head -n 20
+}
+
+# unknown_skips LOG: skipped tests in ctest's log whose reason is not in tests/skips.
+unknown_skips() { grep '^\[SKIP\]' "$1" | grep -vEf <(grep -v '^#' "$root/tests/skips"); }
+
 # run_tests FOLDER [CTEST OPTION...]: run the tests built there, end with a line of counts; returns ctest's status. Any
-# sanitizer report fails the run, because neither Criterion nor a forked child does that by itself. The counts are
-# also added to the file named by PLIM_COUNTS, if any.
+# sanitizer report fails the run, because neither Criterion nor a forked child does that by itself; so does a skip for a
+# reason that tests/skips does not have. The counts are also added to the file named by PLIM_COUNTS, if any.
 run_tests() {
   local folder=$1 status=0 passed failed skipped
   rm -rf "$folder/sanitizer"
@@ -83,6 +91,12 @@ run_tests() {
     say "A sanitizer reported the above."
     status=1
   fi
+  if unknown_skips "$folder/Testing/Temporary/LastTest.log" >&2; then
+    say "tests/skips does not allow to skip the above."
+    status=1
+  fi
+  say "The slowest test programs:"
+  slowest_tests "$folder" >&2
   read -r passed failed skipped < <(count_tests "$folder/Testing/Temporary/LastTest.log")
   [ -z "${PLIM_COUNTS:-}" ] || echo "$passed $failed $skipped" >>"$PLIM_COUNTS"
   echo "$passed passed, $failed failed, $skipped skipped"

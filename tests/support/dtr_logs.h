@@ -7,7 +7,7 @@
 /* The graph of a log's text; fails the running test when it is refused. */
 plim_graph *dtr_graph(plim_context *ctx, const char *text);
 
-/* The graph of dtr/<name>.log.gz in PLIM_DATA or ../shared/data; skips the running test when it is not there. */
+/* The graph of dtr/<name>.log.gz in PLIM_DATA (plim_test_published). */
 plim_graph *dtr_published(plim_context *ctx, const char *name);
 
 /* ---- writing a log: lines are appended to a text ---- */
