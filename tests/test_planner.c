@@ -56,7 +56,7 @@ static void check(const planner_case *c, const plim_plan *plan, uint64_t seed) {
 }
 
 Test(planner, plans_of_every_strategy_pass_the_checker_and_keep_the_budget) {
-  int32_t made = 0;
+  int32_t made[32] = {0}, seen[32] = {0};
   for (uint64_t seed = 1; seed <= 60; seed++) {
     planner_case c = planner_case_random(seed, -1);
     int64_t all = keep_all_bytes(&c);
@@ -65,6 +65,7 @@ Test(planner, plans_of_every_strategy_pass_the_checker_and_keep_the_budget) {
       plim_plan *plan = NULL;
       c.options.planner = plim_planner_name(row);
       if (!runs_here(c.ctx, c.options.planner)) continue;
+      seen[row]++;
       /* integer programs end when they are proved, which may take any time */
       c.options.time_limit_ns = strcmp(c.options.planner, "milp") == 0 ? 20000000 : 0;
       c.options.budget_bytes = all * (76 + (int64_t)(seed % 25)) / 100;
@@ -74,12 +75,16 @@ Test(planner, plans_of_every_strategy_pass_the_checker_and_keep_the_budget) {
       if (status != PLIM_OK) continue;
       check(&c, plan, seed);
       cr_assert_str_eq(plan->planner, c.options.planner);
-      made++;
+      made[row]++;
       plim_plan_free(plan);
     }
     planner_case_free(&c);
   }
-  cr_assert_geq(made, 60, "only %d plans", made);
+  for (int32_t row = 0; plim_planner_name(row); row++) { /* keep-all fits where the budget is nearly all */
+    const char *name = plim_planner_name(row);
+    int32_t least = strcmp(name, "keep-all") == 0 ? 1 : 10;
+    cr_assert(made[row] >= least || !seen[row], "%s made only %d plans", name, made[row]);
+  }
 }
 
 Test(planner, keep_all_bytes_cost_exactly_nothing) {

@@ -1,7 +1,6 @@
 /* Searchers side by side: what comes out depends on how many there are, not on which is faster; all of them stop. Also
  * run under the thread sanitizer. */
 #include <criterion/criterion.h>
-#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -82,23 +81,21 @@ Test(portfolio, gives_back_all_memory) {
   cr_assert_eq(plim_context_memory(ctx).bytes, before);
 }
 
-static void *cancel_soon(void *user) {
-  const struct timespec pause = {0, 20000000};
-  (void)user;
-  (void)nanosleep(&pause, NULL);
+/* Cancels as soon as a plan is known, and notes its overhead. */
+static void cancel_at_a_plan(void *user, const plim_progress *progress) {
+  double *percent = user;
+  if (progress->best_percent < 0 || plim_context_cancelled(ctx)) return;
+  *percent = progress->best_percent;
   plim_context_cancel(ctx);
-  return NULL;
 }
 
 Test(portfolio, a_cancel_stops_all_of_them_and_keeps_the_best) {
-  plim_plan *out = NULL;
-  pthread_t thread;
+  double percent = -1;
   options.iterations = INT64_MAX / 4;
-  options.threads = 3;
-  cr_assert_eq(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
-  plim_status status = plim_plan_make(ctx, graph, profile, &options, &out);
-  cr_assert_eq(pthread_join(thread, NULL), 0);
-  cr_assert(status == PLIM_OK || status == PLIM_ECANCEL, "%s", plim_context_error(ctx));
+  plim_context_set_progress(ctx, cancel_at_a_plan, &percent);
+  plim_plan *out = plan(3);
+  cr_assert_geq(percent, 0, "nothing was reported");
+  cr_assert_leq(plim_plan_overhead_percent(out), percent + 1e-9);
   plim_plan_free(out);
 }
 
