@@ -10,8 +10,8 @@ static const program_run *last_run;
 
 static void setup(void) {
   (void)plim_test_folder();
-  last_run = plim_test_program(
-      "train --model resnet20 --data synthetic --image 8x8x3 --batch 32 --model-costs --iterations 3000 --memory 70%% "
+  last_run = plim_test_fixture(
+      "train --model resnet20 --data synthetic --image 8x8x3 --batch 32 --model-costs --iterations 3000 --memory 70% "
       "--arithmetic small --steps 4 --trace t.jsonl");
   plim_test_expect(0, "");
 }

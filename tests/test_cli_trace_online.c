@@ -10,8 +10,8 @@ static const program_run *last_run;
 
 static void setup(void) {
   (void)plim_test_folder();
-  last_run = plim_test_program(
-      "train --model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --online coop --memory 42%% "
+  last_run = plim_test_fixture(
+      "train --model resnet20 --data synthetic --image 16x16x3 --batch 16 --model-costs --online coop --memory 42% "
       "--arithmetic small --steps 4 --trace o.jsonl");
   plim_test_expect(0, "");
 }

@@ -52,6 +52,21 @@ const program_run *plim_test_program(const char *arguments, ...) {
   return plim_test_shell(line);
 }
 
+/* Tests that want the same files may run side by side: each makes a folder of its own, and the first to rename it wins.
+ */
+const program_run *plim_test_fixture(const char *arguments) {
+  char line[2048];
+  int length = snprintf(
+      line, sizeof line,
+      "kept=%s; mkdir -p $kept; key=$(echo '%s' | cksum | tr ' ' -); "
+      "made=$kept/$key-$(stat -Lc %%.9Y-%%s $PLIMSOLL); test -d $made || { new=$(mktemp -d $kept/new-XXXXXX) && "
+      "(cd $new && XDG_CACHE_HOME=$new $PLIMSOLL %s >printed) && rm -rf $kept/$key-* && "
+      "{ mv -T $new $made || rm -rf $new; }; } && cp -R $made/. . && cat printed",
+      PLIM_BINARY_DIR "/test-fixtures", arguments, arguments);
+  cr_assert(length > 0 && (size_t)length < sizeof line);
+  return plim_test_shell(line);
+}
+
 json_t *plim_test_json(void) {
   json_error_t error;
   json_t *object = json_loads(last.out, JSON_REJECT_DUPLICATES, &error);

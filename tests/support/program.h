@@ -19,6 +19,10 @@ const program_run *plim_test_program(const char *arguments, ...) __attribute__((
  * process has used so many ticks of the CPU, and fails when it ends before. */
 const program_run *plim_test_shell(const char *command);
 
+/* Put the files that `plimsoll ARGUMENTS` writes into the test's folder, and its standard output into the last run. The
+ * command runs once a build of the program, for whichever test asks first; its files are kept in the build folder. */
+const program_run *plim_test_fixture(const char *arguments);
+
 /* The last run's standard output as one JSON object; fails the test when it is none. The caller owns the reference. */
 json_t *plim_test_json(void);
 
