@@ -141,10 +141,40 @@ Test(cli_spaces, answers_bad_input_with_one_sentence_and_the_right_status) {
   }
 }
 
-Test(cli_spaces, no_plan_within_the_effort_is_no_interrupt) {
+Test(cli_spaces, a_program_that_is_not_solved_in_time_leaves_the_plan_of_the_search_with_its_bound) {
+  plan("--graph paged.json --platform m0 --planner poet --memory 2500 --time-limit 1ms -o p.json");
+  json_t *o = plim_test_json();
+  cr_expect_leq(figure(json_object_get(o, "peak_bytes"), "ram"), 2500);
+  cr_expect(json_is_null(json_object_get(o, "model_objective")));
+  cr_expect_leq(figure(o, "bound_percent"), figure(o, "overhead_percent"));
+  json_decref(o);
+  (void)plim_test_program("check p.json");
+  plim_test_expect(0, "");
+}
+
+Test(cli_spaces, the_search_needs_no_planner_and_no_solver_to_be_named) {
+  plan("--graph paged.json --platform m4 --objective energy --memory 2500");
+  json_t *o = plim_test_json();
+  double found = figure(o, "energy_joule");
+  cr_expect_str_eq(json_string_value(json_object_get(o, "planner")), "search");
+  json_decref(o);
+  plan("--graph paged.json --platform m4 --planner poet --memory 2500");
+  o = plim_test_json();
+  cr_expect_leq(found, figure(o, "energy_joule") * (1 + 1e-9));
+  json_decref(o);
+}
+
+Test(cli_spaces, the_search_refuses_with_budgets_and_deadlines_that_have_a_plan) {
+  (void)plim_test_program("plan --graph paged.json --platform m0 --memory ram=1000 -q");
+  plim_test_expect(4, "all of them times 2.1 have one; with the others as given ram needs 2100 bytes");
+  (void)plim_test_program("plan --graph paged.json --platform m4 --deadline 0.5x -q");
+  plim_test_expect(4, "a deadline of 147568802 ns has one");
+}
+
+Test(cli_spaces, a_deadline_that_is_too_small_is_refused_with_the_earliest_that_has_a_plan) {
   plan("--graph paged.json --platform m0 --planner poet --memory 2500");
-  (void)plim_test_program("plan --graph paged.json --platform m0 --planner poet --memory 2500 --time-limit 1ms -q");
-  plim_test_expect(4, "planner poet found no plan within the effort that it had");
+  (void)plim_test_program("plan --graph paged.json --platform m4 --planner poet --deadline 0.5x -q");
+  plim_test_expect(4, "the earliest deadline that has a plan is 147568802 ns");
 }
 
 Test(cli_spaces, a_plan_that_takes_no_more_than_every_op_once_is_proved) {

@@ -11,10 +11,12 @@
 #include "planner/exact/solver.h"
 #include "planner/exact/space_model.h"
 #include "planner/exact/space_refusal.h"
+#include "planner/spaces/space_smallest.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/nearest.h"
 
-enum { ROUNDS = 4 };
+/* ROUNDS of a program; items that the rounds of the search look at, alone and before a program. */
+enum { ROUNDS = 4, ALONE = 1500000, BEFORE_PROGRAM = 200000 };
 
 typedef struct planner {
   const char *name, *source, *plan_class;
@@ -22,17 +24,20 @@ typedef struct planner {
   unsigned objectives; /* bits by plim_objective; the first of the table's order that is set is its own */
   plim_objective own;
   int32_t recompute_alone; /* 1: cannot page */
+  int32_t searches;        /* 1: without a program */
 } planner;
 
 enum { TIME = 1U << PLIM_OBJECTIVE_TIME, SERIAL = 1U << PLIM_OBJECTIVE_SERIAL, ENERGY = 1U << PLIM_OBJECTIVE_ENERGY };
 
 static const planner planners[] = {
+    {"search", "greedy covering and local search over runs, copies and devices, least time, sum of times or energy",
+     "all plans", PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 1},
     {"poet", "Patil et al. 2022: recompute and paging by integer programming, least energy", "poet stages",
-     PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0},
+     PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0, 0},
     {"xengine", "Schuler et al. 2022: placement and recompute by integer programming, least sum of times",
-     "placed stages", PLIM_SPACE_XENGINE, SERIAL, PLIM_OBJECTIVE_SERIAL, 1},
+     "placed stages", PLIM_SPACE_XENGINE, SERIAL, PLIM_OBJECTIVE_SERIAL, 1, 0},
     {"milp", "stages with copies beside compute, by integer programming, least time or energy", "fluid stages",
-     PLIM_SPACE_FLUID, TIME | ENERGY, PLIM_OBJECTIVE_TIME, 0},
+     PLIM_SPACE_FLUID, TIME | ENERGY, PLIM_OBJECTIVE_TIME, 0, 0},
 };
 enum { PLANNERS = sizeof planners / sizeof planners[0] };
 
@@ -64,18 +69,22 @@ typedef struct work {
   int64_t deadline_ns; /* asked for; that of the model may be earlier */
   plim_space_model_options model;
   int64_t started_ns;
-  double bound; /* of the first program; -INFINITY: none */
+  double least;  /* no plan is better, whatever its class */
+  double bound;  /* of the first program; -INFINITY: none */
+  double cutoff; /* that the last program had */
+  int32_t ended; /* 1: the last program has no point below its cutoff */
   plim_space_outcome outcome;
+  plim_space_found found; /* without a program */
+  plim_space_events events;
   plim_space_plan *plan;
 } work;
 
 /* ---- what was asked for ---- */
 
 static plim_status find_planner(plim_context *ctx, const plim_space_options *o, const planner **out) {
-  static const char *const by_objective[] = {"milp", "xengine", "poet"};
   char advice[PLIM_NAME_ADVICE_BYTES];
   int known = o->objective >= 0 && o->objective < PLIM_OBJECTIVE_COUNT;
-  const char *name = o->planner ? o->planner : by_objective[known ? o->objective : PLIM_OBJECTIVE_TIME];
+  const char *name = o->planner ? o->planner : planners[0].name;
   int32_t row = plim_name_find(plim_space_planner_name, name);
   if (row < 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "no planner over spaces is called \"%s\"%s", name,
@@ -121,6 +130,7 @@ static plim_status begin(work *w, const plim_graph *graph, const plim_platform *
     w->budget[s] = w->limit[s] = o->budget ? o->budget[s] : platform->space[s].budget_bytes;
   }
   w->model.budget = w->limit;
+  w->events = (plim_space_events){.ctx = w->ctx};
   return set_deadline(w);
 }
 
@@ -150,12 +160,12 @@ static int on_progress(void *user, double objective, double bound) {
 }
 
 plim_status plim_space_solve(plim_context *ctx, plim_solver *solver, const plim_space_model *m, double seconds,
-                             const plim_space_options *o, int (*watch)(void *, double, double), void *user,
-                             plim_solution *solution, double *point) {
+                             double cutoff, const plim_space_options *o, int (*watch)(void *, double, double),
+                             void *user, plim_solution *solution, double *point) {
   plim_solve_options options = {.threads = o->threads,
                                 .seconds = seconds,
                                 .steps = o->iterations,
-                                .cutoff = INFINITY,
+                                .cutoff = cutoff,
                                 .on_progress = watch,
                                 .user = user};
   *solution = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
@@ -166,31 +176,42 @@ plim_status plim_space_solve(plim_context *ctx, plim_solver *solver, const plim_
 
 /* ---- the plan ---- */
 
+/* What idle devices draw in so many nanoseconds. */
+static double idle_joule(const work *w, int64_t ns) {
+  double watt = 0;
+  for (int32_t d = 0; d < w->problem->platform->n_devices; d++) watt += w->problem->platform->device[d].idle_watt;
+  return watt * ((double)ns * 1e-9);
+}
+
 static double keep_all(const work *w) {
   const plim_space_problem *p = w->problem;
   if (w->model.objective != PLIM_OBJECTIVE_ENERGY) {
     return (double)(p->device_ns < INT64_MAX ? p->device_ns : p->fastest_ns);
   }
-  double idle = 0;
-  for (int32_t d = 0; d < p->platform->n_devices; d++) idle += p->platform->device[d].idle_watt;
-  return p->device_joule + idle * ((double)p->device_ns * 1e-9);
+  return p->device_joule + idle_joule(w, p->device_ns);
 }
 
-/* What the program proves, for the plan's own objective. Copies beside compute need not wait for the end of a stage, so
- * of fluid stages only every op once is a bound on the makespan. */
-static double plan_bound(const work *w) {
+/* No plan is better: every op once where it is cheapest. */
+static double least_of_all(const work *w) {
   const plim_space_problem *p = w->problem;
-  double bound = w->bound;
-  if (w->model.model_class == PLIM_SPACE_FLUID) {
-    double least = 0;
-    for (int32_t i = 0; i < p->n; i++) least += plim_space_run_joule(p, i, 0);
-    bound = w->model.objective == PLIM_OBJECTIVE_ENERGY ? least : (double)p->fastest_ns;
-  }
-  if (w->model.objective == PLIM_OBJECTIVE_ENERGY) {
+  if (w->model.objective == PLIM_OBJECTIVE_SERIAL) return (double)p->fastest_ns;
+  if (w->model.objective == PLIM_OBJECTIVE_TIME) return (double)p->fastest_ns / p->platform->n_devices;
+  double least = 0;
+  for (int32_t i = 0; i < p->n; i++) {
+    double joule = INFINITY;
     for (int32_t d = 0; d < p->platform->n_devices; d++) {
-      bound += p->platform->device[d].idle_watt * ((double)p->fastest_ns * 1e-9);
+      if (plim_space_run_ns(p, i, d) >= 0) joule = fmin(joule, plim_space_run_joule(p, i, d));
     }
+    least += joule;
   }
+  return least + idle_joule(w, p->fastest_ns / p->platform->n_devices);
+}
+
+/* What the program proves, for the plan's own objective, or what holds for every plan. Copies beside compute need not
+ * wait for the end of a stage, so fluid stages prove nothing of the makespan. */
+static double plan_bound(const work *w) {
+  double bound = w->least;
+  if (w->model.model_class != PLIM_SPACE_FLUID && w->bound > bound) bound = w->bound;
   return bound > 0 ? bound : 0;
 }
 
@@ -232,12 +253,18 @@ static int64_t tighten(work *w) {
 static plim_status take(work *w, const plim_space_model *m, const plim_solution *s, const double *point,
                         int32_t round) {
   if (round == 0) {
-    w->bound = s->bound / m->scale;
     w->outcome =
         (plim_space_outcome){s->objective / m->scale, s->bound / m->scale, m->linear.n_columns, m->linear.n_rows};
   }
   int proved = s->end == PLIM_SOLVE_OPTIMAL && round == 0 && w->model.model_class != PLIM_SPACE_FLUID;
   return lower(w, m, point, proved);
+}
+
+/* The program's objective at the plan that the search found: points that are not below it are of no interest. A fluid
+ * stage's time is not the plan's, and idle power is not in a program. */
+static double cutoff(const work *w, const plim_space_model *m) {
+  if (!w->found.fits || w->model.model_class == PLIM_SPACE_FLUID || idle_joule(w, 1) > 0) return INFINITY;
+  return w->found.value * m->scale;
 }
 
 static plim_status solve_round(work *w, int32_t round, int32_t *found) {
@@ -250,16 +277,14 @@ static plim_status solve_round(work *w, int32_t round, int32_t *found) {
   PLIM_TRY(plim_space_model_make(w->problem, &w->model, &m));
   columns = m->linear.n_columns;
   PLIM_CHECK(plim_allocate(w->ctx, columns, sizeof *point, &point));
-  PLIM_CHECK(plim_space_solve(w->ctx, w->solver, m, seconds_left(w), w->options, on_progress, w, &s, point));
+  w->cutoff = cutoff(w, m);
+  PLIM_CHECK(plim_space_solve(w->ctx, w->solver, m, seconds_left(w), w->cutoff, w->options, on_progress, w, &s, point));
   *found = s.found;
-  if (s.found) {
-    PLIM_CHECK(take(w, m, &s, point, round));
-  } else if (s.end != PLIM_SOLVE_INFEASIBLE) {
-    status = plim_fail(w->ctx, PLIM_ENOFIT,
-                       "planner %s found no plan within the effort that it had, which does not say that there is none: "
-                       "raise --time-limit or --iterations",
-                       w->planner->name);
-  }
+  w->ended = s.end == PLIM_SOLVE_INFEASIBLE;
+  if (round == 0) w->outcome = (plim_space_outcome){INFINITY, s.bound / m->scale, columns, m->linear.n_rows};
+  if (round == 0 && s.bound > -INFINITY) w->bound = s.bound / m->scale;
+  if (round == 0 && w->ended && w->cutoff < INFINITY) w->bound = w->found.value;
+  if (s.found) PLIM_CHECK(take(w, m, &s, point, round));
 done:
   plim_release(w->ctx, point, columns, sizeof *point);
   plim_space_model_free(m);
@@ -283,30 +308,84 @@ static plim_status try_keep_all(work *w, int32_t *fits) {
   return PLIM_OK;
 }
 
-static plim_status run(work *w) {
-  int32_t found = 1, last_round = 0, fits;
-  PLIM_TRY(try_keep_all(w, &fits));
-  if (fits) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
-  PLIM_TRY(plim_solver_open(w->ctx, NULL, &w->solver));
-  for (int32_t round = 0; round < ROUNDS && found; round++) {
-    PLIM_TRY(solve_round(w, round, &found));
-    last_round = round;
-    if (found && tighten(w) == 0) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
+static plim_space_search_options search_options(const work *w) {
+  const plim_space_options *o = w->options;
+  int64_t most = w->planner->searches ? ALONE : BEFORE_PROGRAM, rounds = most / (w->problem->n + 10);
+  return (plim_space_search_options){.objective = w->model.objective,
+                                     .page = w->model.page,
+                                     .recompute = w->model.recompute,
+                                     .place = w->model.place,
+                                     .budget = w->budget,
+                                     .deadline_ns = w->deadline_ns,
+                                     .deadline_on_runs = w->planner->model_class == PLIM_SPACE_POET,
+                                     .bound = w->least,
+                                     .rounds = w->planner->searches && o->iterations > 0 ? o->iterations : rounds};
+}
+
+/* Without a program: greedy covering and local search, with a share of the time where a program comes after it. */
+static plim_status search(work *w) {
+  const plim_space_search_options asked = search_options(w);
+  int64_t share = w->options->time_limit_ns / (w->planner->searches ? 1 : 5);
+  int64_t outer = plim_effort_begin(w->ctx, share > 0 ? w->started_ns + share : INT64_MAX);
+  return plim_effort_end(w->ctx, outer, plim_space_search(w->problem, &asked, &w->found, &w->events));
+}
+
+/* What the search found becomes the plan, unless the one that there is takes less. */
+static plim_status take_found(work *w, int32_t within) {
+  double least = plan_bound(w);
+  if (!w->found.fits || (within && plim_space_plan_value(w->plan) <= w->found.value)) return PLIM_OK;
+  return lower_events(w, &w->events, least, w->bound >= w->found.value);
+}
+
+static plim_status refuse(work *w) {
+  if (w->planner->searches) {
+    const plim_space_search_options asked = search_options(w);
+    return plim_space_search_refuse(w->problem, &asked);
   }
-  if (found || last_round > 0) {
+  if (w->ended) {
+    return plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w));
+  }
+  return plim_fail(w->ctx, PLIM_ENOFIT,
+                   "planner %s found no plan within the effort that it had, which does not say that there is none: "
+                   "raise --time-limit or --iterations",
+                   w->planner->name);
+}
+
+/* The program, and again with less where its plan is above budgets or deadline. *within: the last plan is not. */
+static plim_status solve(work *w, int32_t *within) {
+  int32_t found = 1;
+  *within = 0;
+  PLIM_TRY(plim_solver_open(w->ctx, NULL, &w->solver));
+  for (int32_t round = 0; round < ROUNDS && found && !*within; round++) {
+    PLIM_TRY(solve_round(w, round, &found));
+    *within = found && tighten(w) == 0;
+    if (found || w->found.fits) continue;
+    if (round == 0) return refuse(w);
     return plim_fail(
         w->ctx, PLIM_ENOFIT,
         "planner %s found no plan within budgets and deadline: its program has one, and what becomes of it "
         "with copies one after another is above them; give a little more",
         w->planner->name);
   }
-  return plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w));
+  return PLIM_OK;
+}
+
+static plim_status run(work *w) {
+  int32_t within = 0, fits;
+  w->least = least_of_all(w);
+  PLIM_TRY(try_keep_all(w, &fits));
+  if (fits) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
+  PLIM_TRY(search(w));
+  if (!w->planner->searches) PLIM_TRY(solve(w, &within));
+  if (!within && !w->found.fits) return refuse(w);
+  PLIM_TRY(take_found(w, within));
+  return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
 }
 
 plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
                                  const plim_space_options *options, plim_space_outcome *outcome,
                                  plim_space_plan **out) {
-  work w = {.ctx = ctx, .options = options, .bound = -INFINITY};
+  work w = {.ctx = ctx, .options = options, .bound = -INFINITY, .outcome = {INFINITY, -INFINITY, 0, 0}};
   PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
   plim_status status = begin(&w, graph, platform);
   if (status == PLIM_OK) status = run(&w);
@@ -316,6 +395,7 @@ plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, con
     if (outcome) *outcome = w.outcome;
   }
   plim_space_plan_free(w.plan);
+  plim_space_events_free(&w.events);
   plim_solver_close(w.solver);
   plim_release(ctx, w.budget, platform->n_spaces, sizeof *w.budget);
   plim_release(ctx, w.limit, platform->n_spaces, sizeof *w.limit);

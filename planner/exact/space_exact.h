@@ -1,9 +1,10 @@
-/* Plans over spaces and queues by integer programming: recompute, paging and placement.
+/* Plans over spaces and queues: recompute, paging and placement, by local search or integer programming.
  *
- *   poet     least energy, recompute and paging of one device; the deadline bounds compute. Patil et al., ICML 2022.
- *   xengine  least sum of times, recompute and placement on several devices, a budget each. Schuler et al., ACM TACO
- *            2022, with memory counted by device.
- *   milp     least time or energy, recompute and paging of one device, copies beside compute. */
+ *   search   least time, sum of times or energy, without a solver, for graphs of any size. Programs begin with its
+ * plan, and end with it where the solver ends without a better one. poet     least energy, recompute and paging of one
+ * device; the deadline bounds compute. Patil et al., ICML 2022. xengine  least sum of times, recompute and placement on
+ * several devices, a budget each. Schuler et al., ACM TACO 2022, with memory counted by device. milp     least time or
+ * energy, recompute and paging of one device, copies beside compute. */
 #ifndef PLIM_PLANNER_EXACT_SPACE_EXACT_H
 #define PLIM_PLANNER_EXACT_SPACE_EXACT_H
 
@@ -16,7 +17,7 @@ extern "C" {
 
 typedef struct plim_space_options {
   size_t struct_bytes;            /* sizeof(plim_space_options); another: PLIM_EUSAGE */
-  const char *planner;            /* NULL: poet for energy, xengine for serial, else milp */
+  const char *planner;            /* NULL: search */
   int32_t objective;              /* a plim_objective; -1: the planner's own */
   int32_t page, recompute, place; /* 0: not allowed */
   const int64_t *budget;          /* [platform->n_spaces] bytes, INT64_MAX: none; NULL: those of the platform */
@@ -33,7 +34,8 @@ plim_space_options plim_space_options_default(void);
 const char *plim_space_planner_name(int32_t row);
 const char *plim_space_planner_source(int32_t row);
 
-/* What the integer program says beside the plan. */
+/* What the integer program says beside the plan; infinite where none was solved, or where it has no point of interest.
+ */
 typedef struct plim_space_outcome {
   double model_objective; /* of the program, in ns or joule; the plan may be better: it leaves out what nobody needs */
   double model_bound;

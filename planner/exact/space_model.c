@@ -86,6 +86,7 @@ static double run_cost(const plim_space_model *m, int32_t i, int32_t d) {
 double plim_space_link_cost(const plim_space_model *model, int32_t node, int32_t link) {
   const plim_space_problem *p = model->problem;
   if (model->options->scaled) return 0;
+  if (model->options->model_class == PLIM_SPACE_POET && !by_energy(model)) return 0; /* copies take no time */
   if (by_energy(model)) return model->scale * plim_space_copy_joule(p, node, link);
   return model->scale * (double)plim_space_copy_ns(p, node, link);
 }

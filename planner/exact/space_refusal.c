@@ -23,7 +23,7 @@ static plim_status least_factor(const plim_space_problem *problem, plim_solver *
   PLIM_TRY(plim_space_model_make(problem, &asked, &m));
   columns = m->linear.n_columns;
   PLIM_CHECK(plim_allocate(ctx, columns, sizeof *point, &point));
-  PLIM_CHECK(plim_space_solve(ctx, solver, m, seconds, options, NULL, NULL, &s, point));
+  PLIM_CHECK(plim_space_solve(ctx, solver, m, seconds, INFINITY, options, NULL, NULL, &s, point));
   if (s.end == PLIM_SOLVE_INFEASIBLE) *out = INFINITY;
   if (s.end == PLIM_SOLVE_OPTIMAL && s.found) *out = point[m->factor];
 done:
@@ -69,6 +69,35 @@ static void tell_common(double factor, char words[WORDS]) {
   append(words, text);
 }
 
+/* The earliest deadline with a plan in these budgets. */
+static plim_status tell_deadline(const plim_space_problem *problem, plim_solver *solver,
+                                 const plim_space_model_options *model, const plim_space_options *options,
+                                 double seconds, char words[WORDS]) {
+  plim_context *ctx = problem->ctx;
+  plim_space_model_options asked = *model;
+  plim_space_model *m = NULL;
+  plim_solution s;
+  double *point = NULL;
+  int32_t columns = 0;
+  char text[128];
+  plim_status status;
+  asked.deadline_ns = INT64_MAX;
+  asked.objective = PLIM_OBJECTIVE_TIME;
+  PLIM_TRY(plim_space_model_make(problem, &asked, &m));
+  columns = m->linear.n_columns;
+  PLIM_CHECK(plim_allocate(ctx, columns, sizeof *point, &point));
+  PLIM_CHECK(plim_space_solve(ctx, solver, m, seconds, INFINITY, options, NULL, NULL, &s, point));
+  if (s.end == PLIM_SOLVE_OPTIMAL && s.found) {
+    (void)snprintf(text, sizeof text, "; with these budgets the earliest deadline that has a plan is %.0f ns",
+                   ceil(s.objective / m->scale - 1e-3));
+    append(words, text);
+  }
+done:
+  plim_release(ctx, point, columns, sizeof *point);
+  plim_space_model_free(m);
+  return status;
+}
+
 plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *solver,
                               const plim_space_model_options *model, const int64_t *budget,
                               const plim_space_options *options, double seconds) {
@@ -96,6 +125,7 @@ plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *so
     PLIM_CHECK(least_factor(problem, solver, &asked, scaled, options, seconds, &factor));
     tell_alone(problem, s, budget[s], factor, words);
   }
+  if (model->deadline_ns < INT64_MAX) PLIM_CHECK(tell_deadline(problem, solver, &asked, options, seconds, words));
   status = plim_fail(ctx, PLIM_ENOFIT, "no plan of '%s' fits into %s%s: %s", problem->graph->name,
                      named ? given : "unlimited memory", model->deadline_ns < INT64_MAX ? " within the deadline" : "",
                      words);

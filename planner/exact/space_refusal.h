@@ -6,9 +6,9 @@
 #include "planner/exact/space_exact.h"
 #include "planner/exact/space_model.h"
 
-/* Solve a program of a class. seconds: as for a solver, < 0: no time is left. */
+/* Solve a program of a class. seconds, cutoff: as for a solver; seconds < 0: no time is left. */
 PLIM_MUST_USE plim_status plim_space_solve(plim_context *ctx, plim_solver *solver, const plim_space_model *model,
-                                           double seconds, const plim_space_options *options,
+                                           double seconds, double cutoff, const plim_space_options *options,
                                            int (*watch)(void *, double, double), void *user, plim_solution *solution,
                                            double *point);
 

@@ -88,8 +88,7 @@ static const option_row rows[] = {
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXTS, AT(memory_at), 0, 0},
     {"planner", "NAME",
      "search (default), fastsa, keep-all, sqrt, greedy, revolve, rotor, moccasin, cut, milp or lp-round; over spaces "
-     "poet, "
-     "xengine or milp (default: by --objective)",
+     "search (default), poet, xengine or milp",
      COMMAND_PLAN, GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
     {"planner", "NAME",
      "search (default), fastsa, keep-all, sqrt, greedy, revolve, rotor, moccasin, cut, milp or lp-round",
@@ -99,7 +98,8 @@ static const option_row rows[] = {
      "(default: "
      "the devices that the graph names)",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
-    {"objective", "KIND", "over spaces: time, serial (the sum of all times) or energy (default: the planner's own)",
+    {"objective", "KIND",
+     "over spaces: time, serial (the sum of all times) or energy (default: the planner's own, of search time)",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
     {"deadline", "F",
      "over spaces: 1.5x keep-all on the fastest device, or a time as in 90s; of poet it bounds compute", COMMAND_PLAN,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "planner/planner.h"
 #include "planner/spaces/space_budget.h"
 #include "planner/spaces/space_problem.h"
 #include "runtime/base/file.h"
@@ -34,7 +35,8 @@ int plan_spaces_wanted(const options *o) {
     if (options_given(o, names[i])) return 1;
   }
   if (o->memory && strchr(o->memory, '=')) return 1;
-  return o->planner && plim_name_find(plim_space_planner_name, o->planner) >= 0 && strcmp(o->planner, "milp") != 0;
+  return o->planner && plim_name_find(plim_space_planner_name, o->planner) >= 0 &&
+         plim_name_find(plim_planner_name, o->planner) < 0;
 }
 
 /* A built-in name, or else a file. */
@@ -192,13 +194,18 @@ void plan_spaces_figures(figures *f, const plim_graph *graph, const plim_space_p
   add_commands(f, graph, p);
 }
 
+static void add_model(figures *f, const char *key, double x) {
+  if (isfinite(x)) figures_real(f, 0, key, NULL, "%.17g", x);
+  if (!isfinite(x)) figures_null(f, 0, key);
+}
+
 static void print(const space_work *w, double seconds) {
   figures f;
   figures_begin(&f, 1, NULL, NULL);
   plan_spaces_figures(&f, w->graph, w->plan);
   figures_text(&f, 0, "platform", "platform", w->platform->name);
-  figures_real(&f, 0, "model_objective", NULL, "%.17g", w->outcome.model_objective);
-  figures_real(&f, 0, "model_bound", NULL, "%.17g", w->outcome.model_bound);
+  add_model(&f, "model_objective", w->outcome.model_objective);
+  add_model(&f, "model_bound", w->outcome.model_bound);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
   if (w->s->o->explain && w->s->o->json) {
     (void)json_object_set_new(f.object, "storages", plan_explain_json(w->graph, w->plan));

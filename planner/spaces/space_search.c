@@ -1,0 +1,394 @@
+/* Starts differ in devices and weights; each is repaired (copies where another device reads) and covered. A round of
+ * local search takes some repeats and copies out, moves a run or changes devices, repairs, covers with drawn weights,
+ * prunes, and keeps what is hardly worse than before. The objective is that of the plan: where it is no sum over
+ * commands, sequences are lowered and simulated. */
+#include "planner/spaces/space_search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "planner/spaces/space_arrange.h"
+#include "planner/spaces/space_cover.h"
+#include "runtime/base/effort.h"
+
+enum { PATIENCE = 150 };
+
+/* How good a sequence is: without lateness first, then by objective. */
+typedef struct worth {
+  double late, value;
+} worth;
+
+typedef struct searching {
+  const plim_space_problem *p;
+  const plim_space_search_options *o;
+  plim_space_rules rules;
+  uint8_t *link_taken; /* [n_links] */
+  int32_t *device;     /* [nodes] of a start */
+  uint8_t *marked;     /* [nodes] */
+  double joule_per_ns; /* of keep-all: what lateness is weighed with */
+  double haste;        /* weight of time where a deadline is missed */
+  plim_random random;
+  plim_space_sequence now, next, best, arranged;
+  worth now_worth, best_worth;
+  int32_t has_best;
+} searching;
+
+static int is_late_first(worth a, worth b) {
+  if (a.late > 0 || b.late > 0) return a.late < b.late || (a.late <= b.late && a.value < b.value);
+  return a.value < b.value;
+}
+
+/* ---- rules and weights ---- */
+
+static int is_home(const plim_platform *p, int32_t space, int32_t devices) {
+  for (int32_t d = 0; d < devices; d++) {
+    if (p->device[d].space == space) return 1;
+  }
+  return 0;
+}
+
+/* A link between spaces where devices compute places; every other one pages. */
+static void set_rules(searching *k) {
+  const plim_platform *p = k->p->platform;
+  k->rules = (plim_space_rules){.budget = k->o->budget,
+                                .link_taken = k->link_taken,
+                                .recompute = k->o->recompute,
+                                .devices = k->o->place ? p->n_devices : 1};
+  for (int32_t l = 0; l < p->n_links; l++) {
+    int places = is_home(p, p->link[l].from, p->n_devices) && is_home(p, p->link[l].to, p->n_devices);
+    k->link_taken[l] = (uint8_t)(places ? k->o->place : k->o->page);
+  }
+}
+
+static plim_space_weights weights_of(const searching *k, double copies) {
+  plim_space_weights w = {.by_bytes = 1, .by_time = 1};
+  if (k->o->objective == PLIM_OBJECTIVE_ENERGY) {
+    w.run_joule = w.copy_joule = 1;
+    w.run_ns = k->haste * k->joule_per_ns;
+    w.copy_ns = k->o->deadline_on_runs ? 0 : copies * w.run_ns;
+  } else {
+    w.run_ns = 1;
+    w.copy_ns = k->o->objective == PLIM_OBJECTIVE_SERIAL ? 1 : copies;
+  }
+  return w;
+}
+
+static plim_space_weights draw_weights(searching *k) {
+  static const double copies[] = {0.02, 0.2, 0.5, 1}, powers[] = {0, 0.5, 1};
+  plim_space_weights w = weights_of(k, copies[plim_random_below(&k->random, 4)]);
+  w.by_bytes = powers[1 + plim_random_below(&k->random, 2)];
+  w.by_time = powers[plim_random_below(&k->random, 3)];
+  w.noise = plim_random_percent(&k->random, 50) ? 1.5 * plim_random_unit(&k->random) : 0;
+  w.first = plim_random_percent(&k->random, 30);
+  return w;
+}
+
+/* ---- worth ---- */
+
+static int is_sum(const searching *k) {
+  if (k->o->objective == PLIM_OBJECTIVE_TIME) return 0;
+  if (k->o->deadline_ns < INT64_MAX && !k->o->deadline_on_runs) return 0;
+  for (int32_t d = 0; d < k->p->platform->n_devices && k->o->objective == PLIM_OBJECTIVE_ENERGY; d++) {
+    if (k->p->platform->device[d].idle_watt > 0) return 0;
+  }
+  return 1;
+}
+
+static plim_status lower(searching *k, const plim_space_sequence *s, plim_space_events *events, plim_space_plan **out) {
+  const plim_space_plan draft = {.objective = k->o->objective, .deadline_ns = k->o->deadline_ns};
+  PLIM_TRY(plim_space_sequence_copy(&k->arranged, s));
+  PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
+  PLIM_TRY(plim_space_arrange(&k->arranged, k->o->budget, !is_sum(k), events));
+  return plim_space_lower(k->p, events, &draft, k->o->budget, 0, out);
+}
+
+static plim_status weigh(searching *k, const plim_space_sequence *s, worth *out) {
+  double value = 0, late_ns = 0;
+  *out = (worth){0, 0};
+  for (int32_t e = 0; e < s->n; e++) {
+    const plim_space_event *v = &s->item[e];
+    int run = v->kind == PLIM_SPACE_RUN;
+    int64_t ns = run ? plim_space_run_ns(k->p, v->node, v->at) : plim_space_copy_ns(k->p, v->node, v->at);
+    if (k->o->objective == PLIM_OBJECTIVE_ENERGY) {
+      value += run ? plim_space_run_joule(k->p, v->node, v->at) : plim_space_copy_joule(k->p, v->node, v->at);
+    } else {
+      value += (double)ns;
+    }
+    if (run) late_ns += (double)ns;
+  }
+  if (!is_sum(k)) {
+    plim_space_events events = {.ctx = k->p->ctx};
+    plim_space_plan *plan = NULL;
+    plim_status status = lower(k, s, &events, &plan);
+    plim_space_events_free(&events);
+    if (status != PLIM_OK) return status;
+    value = plim_space_plan_value(plan);
+    if (!k->o->deadline_on_runs) late_ns = (double)plan->makespan_ns;
+    plim_space_plan_free(plan);
+  }
+  out->value = value;
+  if (k->o->deadline_ns < INT64_MAX && late_ns > (double)k->o->deadline_ns) {
+    out->late = late_ns - (double)k->o->deadline_ns;
+  }
+  return PLIM_OK;
+}
+
+/* ---- starts ---- */
+
+/* Does the node with its inputs fit where the device computes? */
+static int has_room(const searching *k, int32_t node, int32_t d) {
+  const plim_space_node *v = &k->p->node[node];
+  int64_t bytes = v->bytes;
+  for (int32_t i = 0; i < v->n_preds; i++) bytes += k->p->node[v->pred[i]].bytes;
+  return plim_space_run_ns(k->p, node, d) >= 0 && bytes <= k->o->budget[k->p->platform->device[d].space];
+}
+
+/* What bringing the inputs of a node to a space costs, from the devices of the start. */
+static double arrival_cost(const searching *k, const plim_space_weights *w, int32_t node, int32_t space) {
+  const plim_space_node *v = &k->p->node[node];
+  const plim_platform *p = k->p->platform;
+  double cost = 0;
+  for (int32_t i = 0; i < v->n_preds; i++) {
+    int32_t from = p->device[k->device[v->pred[i]]].space;
+    int32_t l = from == space ? -1 : plim_platform_find_link(p, from, space);
+    if (from == space) continue;
+    cost += l >= 0 && plim_space_copy_ns(k->p, v->pred[i], l) >= 0 ? plim_space_copy_cost(k->p, w, v->pred[i], l)
+                                                                   : (double)INT64_MAX;
+  }
+  return cost;
+}
+
+/* Devices of a start. first: the device that all run on as far as it can; -1: each where it is cheapest; -2: counting
+ * the copies of its inputs. *complete: 0 where some op has no device with room. */
+static void choose_devices(searching *k, const plim_space_weights *w, int32_t first, int32_t *complete) {
+  *complete = 1;
+  for (int32_t o = 0; o < k->p->n; o++) {
+    int32_t best = -1;
+    double least = INFINITY;
+    for (int32_t d = 0; d < k->rules.devices; d++) {
+      if (!has_room(k, o, d)) continue;
+      double cost = plim_space_run_cost(k->p, w, o, d);
+      if (first == -2) cost += arrival_cost(k, w, o, k->p->platform->device[d].space);
+      if (d == first) cost = -1;
+      if (cost < least) {
+        least = cost;
+        best = d;
+      }
+    }
+    if (best < 0) *complete = 0;
+    k->device[o] = best < 0 ? 0 : best;
+  }
+}
+
+static plim_status begin_start(searching *k, const plim_space_weights *w, int32_t first, int32_t *legal) {
+  choose_devices(k, w, first, legal);
+  if (!*legal) return PLIM_OK;
+  PLIM_TRY(plim_space_sequence_reserve(&k->now, k->p->n));
+  k->now.n = k->p->n;
+  for (int32_t o = 0; o < k->p->n; o++) k->now.item[o] = (plim_space_event){PLIM_SPACE_RUN, o, k->device[o]};
+  return plim_space_repair(&k->now, &k->rules, w, legal);
+}
+
+static plim_status keep_best(searching *k, const plim_space_sequence *s, worth w) {
+  if (k->has_best && !is_late_first(w, k->best_worth)) return PLIM_OK;
+  k->has_best = 1;
+  k->best_worth = w;
+  return plim_space_sequence_copy(&k->best, s);
+}
+
+static int is_done(const searching *k) {
+  if (!k->has_best || k->best_worth.late > 0) return 0;
+  return k->best_worth.value <= k->o->bound || k->o->rounds == 0;
+}
+
+static plim_status try_start(searching *k, const plim_space_weights *w, int32_t first) {
+  int32_t fits;
+  worth found;
+  PLIM_TRY(begin_start(k, w, first, &fits));
+  k->rules.must_end = k->has_best;
+  if (fits) PLIM_TRY(plim_space_cover(&k->now, &k->rules, w, &k->random, &fits));
+  if (!fits) return PLIM_OK;
+  PLIM_TRY(plim_space_prune(&k->now, &k->rules));
+  PLIM_TRY(weigh(k, &k->now, &found));
+  return keep_best(k, &k->now, found);
+}
+
+static plim_status try_starts(searching *k) {
+  static const double copies[] = {1, 0.2, 0.02}, by_time[] = {1, 0.5, 0};
+  int32_t devices = k->rules.devices;
+  for (int32_t i = 0; i < 18 && !is_done(k); i++) {
+    k->haste = i % 6 < 3 ? 0 : 1;
+    plim_space_weights w = weights_of(k, copies[i % 3]);
+    w.by_time = by_time[i / 6];
+    w.first = i % 2;
+    for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
+      PLIM_TRY(try_start(k, &w, first));
+      if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    }
+  }
+  return PLIM_OK;
+}
+
+/* ---- rounds ---- */
+
+static void drop_marked_items(plim_space_sequence *s) {
+  int32_t n = 0;
+  for (int32_t e = 0; e < s->n; e++) {
+    if (s->item[e].kind != PLIM_SPACE_DROP) s->item[n++] = s->item[e];
+  }
+  s->n = n;
+}
+
+/* Take out repeats and copies of a window, some or all. */
+static void take_out(searching *k) {
+  plim_space_sequence *s = &k->next;
+  int32_t width = 1 + plim_random_below(&k->random, s->n < 8 ? s->n : (s->n < 400 ? s->n / 2 : 200));
+  int32_t from = plim_random_below(&k->random, s->n), percent = 20 + plim_random_below(&k->random, 81);
+  memset(k->marked, 0, (size_t)k->p->n);
+  for (int32_t e = 0; e < s->n; e++) {
+    plim_space_event *v = &s->item[e];
+    int repeat = v->kind == PLIM_SPACE_COPY || k->marked[v->node];
+    if (v->kind == PLIM_SPACE_RUN) k->marked[v->node] = 1;
+    if (repeat && e >= from && e < from + width && plim_random_percent(&k->random, percent)) {
+      v->kind = PLIM_SPACE_DROP;
+    }
+  }
+  drop_marked_items(s);
+}
+
+/* Some nodes next to each other run elsewhere. */
+static void change_devices(searching *k) {
+  plim_space_sequence *s = &k->next;
+  int32_t n = k->p->n, first = plim_random_below(&k->random, n), to = plim_random_below(&k->random, k->rules.devices);
+  int32_t width = plim_random_percent(&k->random, 50) ? 1 : 1 + plim_random_below(&k->random, n < 12 ? n : 12);
+  for (int32_t e = 0; e < s->n; e++) {
+    plim_space_event *v = &s->item[e];
+    if (v->node < first || v->node >= first + width) continue;
+    if (v->kind == PLIM_SPACE_COPY) v->kind = PLIM_SPACE_DROP;
+    if (v->kind == PLIM_SPACE_RUN && has_room(k, v->node, to)) v->at = to;
+  }
+  drop_marked_items(s);
+}
+
+/* A run moves as late as its first reader allows, or as early as its inputs do. */
+static void move_run(searching *k) {
+  plim_space_sequence *s = &k->next;
+  const plim_space_sequence *now = &k->now;
+  int32_t e = plim_random_below(&k->random, s->n), to = e, most = s->n;
+  const plim_space_event v = s->item[e];
+  for (int32_t i = now->first_read[e]; i < now->first_read[e + 1]; i++) {
+    if (i == now->first_read[e] || now->read[i] > to) to = now->read[i];
+  }
+  if (plim_random_percent(&k->random, 60)) { /* later */
+    for (int32_t u = e + 1; u < most; u++) {
+      for (int32_t i = now->first_read[u]; i < now->first_read[u + 1]; i++) {
+        if (now->read[i] == e) most = u;
+      }
+    }
+    to = e + plim_random_below(&k->random, most - e);
+    memmove(s->item + e, s->item + e + 1, (size_t)(to - e) * sizeof v);
+  } else {
+    to = to == e ? plim_random_below(&k->random, e + 1) : to + 1 + plim_random_below(&k->random, e - to);
+    memmove(s->item + to + 1, s->item + to, (size_t)(e - to) * sizeof v);
+  }
+  s->item[to] = v;
+}
+
+static plim_status change(searching *k, int32_t *fits) {
+  plim_space_weights w = draw_weights(k);
+  int32_t what = plim_random_below(&k->random, 10);
+  PLIM_TRY(plim_space_sequence_copy(&k->next, &k->now));
+  if (what < 3 && k->rules.devices > 1) {
+    change_devices(k);
+  } else if (what < 5) {
+    move_run(k);
+  }
+  if (what > 3) take_out(k);
+  PLIM_TRY(plim_space_repair(&k->next, &k->rules, &w, fits));
+  if (*fits) PLIM_TRY(plim_space_cover(&k->next, &k->rules, &w, &k->random, fits));
+  return *fits ? plim_space_prune(&k->next, &k->rules) : PLIM_OK;
+}
+
+static void swap_sequences(searching *k) {
+  plim_space_sequence now = k->now;
+  k->now = k->next;
+  k->next = now;
+}
+
+static plim_status back_to_best(searching *k) {
+  k->now_worth = k->best_worth;
+  PLIM_TRY(plim_space_sequence_copy(&k->now, &k->best));
+  return plim_space_sequence_analyse(&k->now);
+}
+
+static plim_status search_rounds(searching *k) {
+  int64_t stale = 0;
+  PLIM_TRY(back_to_best(k));
+  for (int64_t round = 0; round < k->o->rounds && !is_done(k); round++) {
+    int32_t fits;
+    worth found;
+    if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) break;
+    double slack = 0.003 * plim_random_unit(&k->random) * (1 - (double)round / (double)k->o->rounds);
+    k->haste = k->o->deadline_ns < INT64_MAX ? 2 * plim_random_unit(&k->random) * (k->best_worth.late > 0 ? 4 : 1) : 0;
+    PLIM_TRY(change(k, &fits));
+    if (!fits) continue;
+    PLIM_TRY(weigh(k, &k->next, &found));
+    stale = is_late_first(found, k->best_worth) ? 0 : stale + 1;
+    PLIM_TRY(keep_best(k, &k->next, found));
+    if (is_late_first((worth){found.late, found.value * (1 - slack)}, k->now_worth)) {
+      k->now_worth = found;
+      swap_sequences(k);
+    }
+    if (stale < PATIENCE) continue;
+    stale = 0;
+    PLIM_TRY(back_to_best(k));
+  }
+  return PLIM_OK;
+}
+
+static plim_status need_sums(const plim_space_problem *p) {
+  int64_t sum = 0;
+  for (int32_t i = 0; i < p->n && sum >= 0; i++) sum = plim_add_bytes(sum, p->node[i].bytes);
+  if (sum >= 0 && sum < INT64_MAX / 4) return PLIM_OK;
+  return plim_fail(p->ctx, PLIM_EOVERFLOW, "the bytes of all outputs add up to more than 61 bits hold");
+}
+
+static plim_status search(searching *k, plim_space_found *found, plim_space_events *out) {
+  PLIM_TRY(need_sums(k->p));
+  PLIM_TRY(plim_space_sequence_init(&k->now, k->p));
+  PLIM_TRY(plim_space_sequence_init(&k->next, k->p));
+  PLIM_TRY(plim_space_sequence_init(&k->best, k->p));
+  PLIM_TRY(plim_space_sequence_init(&k->arranged, k->p));
+  set_rules(k);
+  if (k->p->device_ns > 0 && k->p->device_ns < INT64_MAX)
+    k->joule_per_ns = k->p->device_joule / (double)k->p->device_ns;
+  PLIM_TRY(try_starts(k));
+  if (k->has_best && k->o->rounds > 0) PLIM_TRY(search_rounds(k));
+  found->fits = k->has_best && !(k->best_worth.late > 0);
+  found->value = k->best_worth.value;
+  if (!found->fits) return PLIM_OK;
+  PLIM_TRY(plim_space_sequence_copy(&k->arranged, &k->best));
+  PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
+  return plim_space_arrange(&k->arranged, k->o->budget, !is_sum(k), out);
+}
+
+plim_status plim_space_search(const plim_space_problem *problem, const plim_space_search_options *options,
+                              plim_space_found *found, plim_space_events *out) {
+  plim_context *ctx = problem->ctx;
+  searching k = {.p = problem, .o = options, .random = {1}};
+  plim_status status;
+  *found = (plim_space_found){.fits = 0};
+  PLIM_CHECK(plim_allocate(ctx, problem->platform->n_links, sizeof *k.link_taken, &k.link_taken));
+  PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *k.device, &k.device));
+  PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *k.marked, &k.marked));
+  PLIM_CHECK(search(&k, found, out));
+done:
+  plim_space_sequence_free(&k.now);
+  plim_space_sequence_free(&k.next);
+  plim_space_sequence_free(&k.best);
+  plim_space_sequence_free(&k.arranged);
+  plim_release(ctx, k.link_taken, problem->platform->n_links, sizeof *k.link_taken);
+  plim_release(ctx, k.device, problem->n, sizeof *k.device);
+  plim_release(ctx, k.marked, problem->n, sizeof *k.marked);
+  return status;
+}

@@ -1,0 +1,226 @@
+/* Which buffers a sequence has, how long they live and what they come to at every item. */
+#include "planner/spaces/space_sequence.h"
+
+#include <string.h>
+
+#include "runtime/base/array.h"
+
+static int64_t spans(int64_t room) {
+  return room / PLIM_SPACE_SPAN + 1;
+}
+
+plim_status plim_space_sequence_init(plim_space_sequence *s, const plim_space_problem *problem) {
+  int64_t cells = (int64_t)problem->platform->n_spaces * problem->n;
+  *s = (plim_space_sequence){.problem = problem};
+  return plim_allocate(problem->ctx, cells, sizeof *s->latest, &s->latest);
+}
+
+static void free_items(plim_space_sequence *s) {
+  plim_context *ctx = s->problem->ctx;
+  int64_t n_spaces = s->problem->platform->n_spaces;
+  plim_release(ctx, s->item, s->room, sizeof *s->item);
+  plim_release(ctx, s->last, s->room, sizeof *s->last);
+  plim_release(ctx, s->before, s->room, sizeof *s->before);
+  plim_release(ctx, s->first_read, (int64_t)s->room + 1, sizeof *s->first_read);
+  plim_release(ctx, s->live, n_spaces * s->room, sizeof *s->live);
+  plim_release(ctx, s->top, n_spaces * spans(s->room), sizeof *s->top);
+}
+
+void plim_space_sequence_free(plim_space_sequence *s) {
+  if (!s->problem) return;
+  plim_context *ctx = s->problem->ctx;
+  free_items(s);
+  plim_release(ctx, s->read, s->room_read, sizeof *s->read);
+  plim_release(ctx, s->latest, (int64_t)s->problem->platform->n_spaces * s->problem->n, sizeof *s->latest);
+  *s = (plim_space_sequence){.problem = NULL};
+}
+
+plim_status plim_space_sequence_reserve(plim_space_sequence *s, int64_t n) {
+  plim_context *ctx = s->problem->ctx;
+  int64_t n_spaces = s->problem->platform->n_spaces, room = 2 * n + PLIM_SPACE_SPAN;
+  plim_space_sequence to = {.problem = s->problem};
+  plim_status status;
+  if (n <= s->room) return PLIM_OK;
+  if (room >= INT32_MAX) return plim_fail(ctx, PLIM_EOVERFLOW, "the sequence has too many events");
+  to.room = (int32_t)room;
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.item, &to.item));
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.last, &to.last));
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.before, &to.before));
+  PLIM_CHECK(plim_allocate(ctx, room + 1, sizeof *to.first_read, &to.first_read));
+  PLIM_CHECK(plim_allocate(ctx, n_spaces * room, sizeof *to.live, &to.live));
+  PLIM_CHECK(plim_allocate(ctx, n_spaces * spans(room), sizeof *to.top, &to.top));
+  if (s->n > 0) memcpy(to.item, s->item, (size_t)s->n * sizeof *s->item);
+  to.n = s->n;
+  to.read = s->read;
+  to.room_read = s->room_read;
+  to.latest = s->latest;
+  free_items(s);
+  *s = to;
+  return PLIM_OK;
+done:
+  free_items(&to);
+  return status;
+}
+
+plim_status plim_space_sequence_copy(plim_space_sequence *to, const plim_space_sequence *from) {
+  PLIM_TRY(plim_space_sequence_reserve(to, from->n));
+  if (from->n > 0) memcpy(to->item, from->item, (size_t)from->n * sizeof *from->item);
+  to->n = from->n;
+  to->valid = 0;
+  return PLIM_OK;
+}
+
+plim_status plim_space_sequence_insert(plim_space_sequence *s, int32_t at, int32_t n, const plim_space_event *item) {
+  PLIM_TRY(plim_space_sequence_reserve(s, (int64_t)s->n + n));
+  memmove(s->item + at + n, s->item + at, (size_t)(s->n - at) * sizeof *s->item);
+  memcpy(s->item + at, item, (size_t)n * sizeof *s->item);
+  s->n += n;
+  s->valid = 0;
+  return PLIM_OK;
+}
+
+/* ---- buffers ---- */
+
+static int32_t *latest_of(const plim_space_sequence *s, int32_t space, int32_t node) {
+  return &s->latest[(int64_t)space * s->problem->n + node];
+}
+
+static plim_status reserve_reads(plim_space_sequence *s) {
+  int64_t reads = 0;
+  for (int32_t e = 0; e < s->n; e++) {
+    reads += s->item[e].kind == PLIM_SPACE_RUN ? s->problem->node[s->item[e].node].n_preds : 1;
+  }
+  if (reads >= INT32_MAX) return plim_fail(s->problem->ctx, PLIM_EOVERFLOW, "the sequence has too many reads");
+  return plim_array_reserve(s->problem->ctx, &s->read, &s->room_read, reads, sizeof *s->read);
+}
+
+/* Who fills what the items read; 0: something is not there. */
+static int find_reads(plim_space_sequence *s) {
+  const plim_space_problem *p = s->problem;
+  int64_t cells = (int64_t)p->platform->n_spaces * p->n;
+  int32_t n = 0;
+  for (int64_t i = 0; i < cells; i++) s->latest[i] = -1;
+  for (int32_t e = 0; e < s->n; e++) {
+    const plim_space_event *item = &s->item[e];
+    int32_t space = plim_space_item_space(p, item), run = item->kind == PLIM_SPACE_RUN;
+    const plim_space_node *v = &p->node[item->node];
+    s->first_read[e] = n;
+    for (int32_t i = 0; i < (run ? v->n_preds : 1); i++) {
+      int32_t filler =
+          run ? *latest_of(s, space, v->pred[i]) : *latest_of(s, p->platform->link[item->at].from, item->node);
+      if (filler < 0) return 0;
+      s->read[n++] = filler;
+    }
+    s->before[e] = *latest_of(s, space, item->node);
+    *latest_of(s, space, item->node) = e;
+  }
+  s->first_read[s->n] = n;
+  return 1;
+}
+
+/* Mark in last [n] what is needed: -1 not, else the last item that touches the buffer. A run that nothing reads is
+ * needed where the node has no other that is. runs [nodes] scratch. */
+static int32_t mark_needed(plim_space_sequence *s, int32_t *runs) {
+  int32_t removed = 0;
+  memset(runs, 0, (size_t)s->problem->n * sizeof *runs);
+  for (int32_t e = 0; e < s->n; e++) {
+    s->last[e] = -1;
+    if (s->item[e].kind == PLIM_SPACE_RUN) runs[s->item[e].node]++;
+  }
+  for (int32_t e = s->n - 1; e >= 0; e--) {
+    int run = s->item[e].kind == PLIM_SPACE_RUN;
+    if (s->last[e] < 0 && (!run || runs[s->item[e].node] > 1)) {
+      runs[s->item[e].node] -= run;
+      removed++;
+      continue;
+    }
+    if (s->last[e] < 0) s->last[e] = e;
+    for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
+      if (s->last[s->read[i]] < e) s->last[s->read[i]] = e;
+    }
+  }
+  return removed;
+}
+
+static void compact(plim_space_sequence *s) {
+  int32_t n = 0;
+  for (int32_t e = 0; e < s->n; e++) {
+    if (s->last[e] >= 0) s->item[n++] = s->item[e];
+  }
+  s->n = n;
+}
+
+/* ---- bytes ---- */
+
+static void set_top(plim_space_sequence *s, int32_t space, int32_t from, int32_t to) {
+  const int64_t *live = plim_space_live(s, space);
+  int64_t *top = s->top + space * spans(s->room);
+  for (int32_t b = from / PLIM_SPACE_SPAN; b * PLIM_SPACE_SPAN < to; b++) {
+    int32_t end = (b + 1) * PLIM_SPACE_SPAN < s->n ? (b + 1) * PLIM_SPACE_SPAN : s->n;
+    top[b] = 0;
+    for (int32_t e = b * PLIM_SPACE_SPAN; e < end; e++) {
+      if (live[e] > top[b]) top[b] = live[e];
+    }
+  }
+}
+
+static void find_bytes(plim_space_sequence *s) {
+  const plim_space_problem *p = s->problem;
+  for (int32_t space = 0; space < p->platform->n_spaces; space++) {
+    memset(plim_space_live(s, space), 0, (size_t)s->n * sizeof *s->live);
+  }
+  for (int32_t e = 0; e < s->n; e++) {
+    int64_t *live = plim_space_live(s, plim_space_item_space(p, &s->item[e]));
+    live[e] += p->node[s->item[e].node].bytes;
+    if (s->last[e] + 1 < s->n) live[s->last[e] + 1] -= p->node[s->item[e].node].bytes;
+  }
+  for (int32_t space = 0; space < p->platform->n_spaces; space++) {
+    int64_t *live = plim_space_live(s, space);
+    for (int32_t e = 1; e < s->n; e++) live[e] += live[e - 1];
+    set_top(s, space, 0, s->n);
+  }
+}
+
+plim_status plim_space_sequence_analyse(plim_space_sequence *s) {
+  int32_t *runs = NULL, removed = 1;
+  s->valid = 0;
+  PLIM_TRY(reserve_reads(s));
+  PLIM_TRY(plim_allocate(s->problem->ctx, s->problem->n, sizeof *runs, &runs));
+  for (int32_t pass = 0; removed > 0; pass++) {
+    if (!find_reads(s)) break;
+    removed = mark_needed(s, runs);
+    if (removed > 0) compact(s);
+  }
+  plim_release(s->problem->ctx, runs, s->problem->n, sizeof *runs);
+  if (removed > 0) return PLIM_OK;
+  find_bytes(s);
+  s->valid = 1;
+  return PLIM_OK;
+}
+
+int32_t plim_space_sequence_find(const plim_space_sequence *s, int32_t node, int32_t space, int32_t at) {
+  int32_t e = *latest_of(s, space, node);
+  while (e >= at) e = s->before[e];
+  return e;
+}
+
+int plim_space_sequence_fits(const plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes,
+                             int64_t budget) {
+  const int64_t *live = plim_space_live(s, space), *top = s->top + space * spans(s->room);
+  int64_t most = budget - bytes;
+  if (budget == INT64_MAX) return 1;
+  for (int32_t e = from; e < to; e++) {
+    if (e % PLIM_SPACE_SPAN == 0 && e + PLIM_SPACE_SPAN <= to && top[e / PLIM_SPACE_SPAN] <= most) {
+      e += PLIM_SPACE_SPAN - 1;
+    } else if (live[e] > most) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+void plim_space_sequence_add(plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes) {
+  int64_t *live = plim_space_live(s, space);
+  for (int32_t e = from; e < to; e++) live[e] += bytes;
+  if (from < to) set_top(s, space, from, to);
+}

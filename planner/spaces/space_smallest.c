@@ -1,0 +1,135 @@
+/* Bisection: every trial is a search of few rounds, so that what is named has a plan, and what is smaller may have one
+ * that was not found. */
+#include "planner/spaces/space_smallest.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDS = 768, TRIALS = 24, ROUNDS = 20 };
+
+typedef struct smallest {
+  const plim_space_problem *p;
+  plim_space_search_options asked;
+  int64_t *budget; /* [n_spaces] of a trial */
+} smallest;
+
+/* The budgets of the spaces with `scaled` (all: -1) times a factor, in whole units of all sizes. */
+static void scale(smallest *k, const int64_t *budget, int32_t scaled, double factor) {
+  for (int32_t s = 0; s < k->p->platform->n_spaces; s++) {
+    k->budget[s] = budget[s];
+    if (budget[s] == INT64_MAX || (scaled >= 0 && s != scaled)) continue;
+    double bytes = fmax((double)budget[s], (double)k->p->bytes_unit) * factor;
+    double units = floor(bytes / (double)k->p->bytes_unit + 1e-6);
+    k->budget[s] = bytes < 0x1p60 ? (int64_t)units * k->p->bytes_unit : INT64_MAX;
+  }
+}
+
+static plim_status has_plan(smallest *k, int32_t *out) {
+  plim_space_events events = {.ctx = k->p->ctx};
+  plim_space_found found;
+  plim_status status = plim_space_search(k->p, &k->asked, &found, &events);
+  *out = status == PLIM_OK && found.fits;
+  plim_space_events_free(&events);
+  return status;
+}
+
+/* The least factor with a plan; INFINITY: none up to 2^20. */
+static plim_status least_factor(smallest *k, const int64_t *budget, int32_t scaled, double *out) {
+  double low = 1, high = 2;
+  int32_t fits = 0;
+  *out = INFINITY;
+  for (; !fits && high < 0x1p20; high *= fits ? 1 : 2) {
+    scale(k, budget, scaled, high);
+    PLIM_TRY(has_plan(k, &fits));
+    if (!fits) low = high;
+  }
+  if (!fits) return PLIM_OK;
+  for (int32_t i = 0; i < TRIALS; i++) {
+    double middle = (low + high) / 2;
+    scale(k, budget, scaled, middle);
+    PLIM_TRY(has_plan(k, &fits));
+    if (fits) high = middle;
+    if (!fits) low = middle;
+  }
+  *out = high;
+  return PLIM_OK;
+}
+
+/* The earliest deadline with a plan: that of the plan of least time; 0: none. */
+static plim_status least_deadline(smallest *k, int64_t *out) {
+  plim_space_search_options asked = k->asked;
+  plim_space_events events = {.ctx = k->p->ctx};
+  plim_space_found found;
+  asked.objective = PLIM_OBJECTIVE_TIME;
+  asked.deadline_ns = INT64_MAX;
+  asked.bound = 0;
+  asked.rounds = 50 * ROUNDS;
+  *out = 0;
+  plim_status status = plim_space_search(k->p, &asked, &found, &events);
+  if (status == PLIM_OK && found.fits) *out = (int64_t)found.value;
+  plim_space_events_free(&events);
+  return status;
+}
+
+static void append(char words[WORDS], const char *text) {
+  size_t used = strlen(words);
+  (void)snprintf(words + used, WORDS - used, "%s", text);
+}
+
+static plim_status tell_budgets(smallest *k, const int64_t *budget, char words[WORDS]) {
+  const plim_platform *platform = k->p->platform;
+  char text[160];
+  double factor;
+  k->asked.budget = k->budget;
+  PLIM_TRY(least_factor(k, budget, -1, &factor));
+  if (isinf(factor)) {
+    append(words, "no larger budgets have one that the search finds");
+    return PLIM_OK;
+  }
+  (void)snprintf(text, sizeof text, "all of them times %.6g have one", ceil(factor * 1e6 - 1e-3) / 1e6);
+  append(words, text);
+  for (int32_t s = 0; s < platform->n_spaces; s++) {
+    if (budget[s] == INT64_MAX) continue;
+    PLIM_TRY(least_factor(k, budget, s, &factor));
+    scale(k, budget, s, factor);
+    if (isinf(factor)) {
+      (void)snprintf(text, sizeof text, "; with the others as given no size of %s has one", platform->space[s].name);
+    } else {
+      (void)snprintf(text, sizeof text, "; with the others as given %s needs %lld bytes", platform->space[s].name,
+                     (long long)k->budget[s]);
+    }
+    append(words, text);
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_space_search_options *options) {
+  smallest k = {.p = p, .asked = *options};
+  char words[WORDS] = "", given[WORDS] = "";
+  int32_t named = 0;
+  int64_t deadline = 0;
+  plim_status status;
+  k.asked.rounds = 0;
+  k.asked.bound = -INFINITY;
+  PLIM_CHECK(plim_allocate(p->ctx, p->platform->n_spaces, sizeof *k.budget, &k.budget));
+  for (int32_t s = 0; s < p->platform->n_spaces; s++) {
+    char text[96];
+    if (options->budget[s] == INT64_MAX) continue;
+    (void)snprintf(text, sizeof text, "%s%s=%lld", named++ ? "," : "", p->platform->space[s].name,
+                   (long long)options->budget[s]);
+    append(given, text);
+  }
+  if (options->deadline_ns < INT64_MAX) PLIM_CHECK(least_deadline(&k, &deadline));
+  if (deadline > 0) {
+    (void)snprintf(words, sizeof words, "a deadline of %lld ns has one", (long long)deadline);
+  } else {
+    PLIM_CHECK(tell_budgets(&k, options->budget, words));
+  }
+  status = plim_fail(p->ctx, PLIM_ENOFIT, "the search found no plan of '%s' in %s%s: %s", p->graph->name,
+                     named ? given : "unlimited memory", options->deadline_ns < INT64_MAX ? " within the deadline" : "",
+                     words);
+done:
+  plim_release(p->ctx, k.budget, p->platform->n_spaces, sizeof *k.budget);
+  return status;
+}

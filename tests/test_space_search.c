@@ -1,0 +1,130 @@
+/* planner/spaces/space_search.c: plans without a solver are within a few percent of the known optima, and there are
+ * plans for graphs that no program takes. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/exact/space_exact.h"
+#include "tests/support/context.h"
+#include "tests/support/space_cases.h"
+
+typedef struct asked {
+  int32_t objective;
+  double deadline_factor;
+  int32_t page, recompute;
+} asked;
+
+/* The objective of the search's plan, which was checked; -1: refused. */
+static double found(plim_context *ctx, const plim_graph *graph, const plim_platform *platform, const int64_t *budget,
+                    asked a) {
+  plim_space_plan *plan = NULL;
+  plim_space_options options = plim_space_options_default();
+  options.objective = a.objective;
+  options.budget = budget;
+  options.deadline_factor = a.deadline_factor;
+  options.page = a.page;
+  options.recompute = a.recompute;
+  options.iterations = 2000;
+  plim_status status = plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
+  double value = plan ? plim_space_plan_value(plan) : -1;
+  for (int32_t s = 0; plan && s < plan->n_spaces; s++) cr_assert_leq(plan->space[s].peak_bytes, budget[s]);
+  if (plan) cr_assert_leq(plan->bound, value);
+  plim_space_plan_free(plan);
+  return value;
+}
+
+static void expect_near(double value, double optimum, double more, const char *name, long long bytes) {
+  cr_expect_geq(value, optimum * (1 - 1e-6), "%s, %lld bytes: %.9g is below the optimum %.9g", name, bytes, value,
+                optimum);
+  cr_expect_leq(value, optimum * (1 + more), "%s, %lld bytes: %.9g, the optimum is %.9g", name, bytes, value, optimum);
+}
+
+Test(space_search, placement_is_within_three_percent_of_every_known_optimum) {
+  static const struct {
+    const char *name;
+    int64_t budget[2];
+    double optimum;
+  } golden[] = {
+      {"simple_linear", {5000000}, 24000},
+      {"simple_skip", {6000000}, 24000},
+      {"very_tiny_copy", {5000000, 5000000}, 5000},
+      {"multi_tiny_linear", {5000000, 5000000}, 7000},
+      {"multi_linear", {5000000, 5000000}, 12000},
+      {"multi_linear", {5000000, 1500000}, 16000},
+      {"multi_skip_free", {6000000, 6000000}, 11500},
+      {"multi_skip_unit", {6000000, 6000000}, 13500},
+      {"multi_skip_unit", {5000000, 6000000}, 13500},
+      {"multi_skip_unit", {6000000, 5000000}, 14000},
+      {"multi_skip_unit", {6000000, 4500000}, 24000},
+      {"multi_skip_copy", {6000000, 6000000}, 15000},
+      {"multi_skip_copy", {6000000, 5000000}, 16000},
+      {"multi_skip_copy", {5000000, 6000000}, 16000},
+  };
+  plim_context *ctx = plim_test_context();
+  for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+    plim_graph *graph = space_case_graph(ctx, space_case_named(golden[i].name));
+    plim_platform *platform = NULL;
+    cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
+    double value = found(ctx, graph, platform, golden[i].budget, (asked){PLIM_OBJECTIVE_SERIAL, 0, 1, 1});
+    expect_near(value, golden[i].optimum, 0.03, golden[i].name, (long long)golden[i].budget[0]);
+    plim_platform_free(platform);
+    plim_graph_free(graph);
+  }
+  plim_test_context_end(ctx);
+}
+
+typedef struct energies {
+  int64_t ram;
+  double golden[3]; /* all, recompute only, paging only */
+} energies;
+
+static void expect_energies(plim_context *ctx, plim_graph *graph, const char *name, double deadline,
+                            const energies *rows, size_t n_rows) {
+  plim_platform *platform = NULL;
+  cr_assert_eq(plim_platform_built_in(ctx, name, &platform), PLIM_OK);
+  for (size_t i = 0; i < n_rows; i++) {
+    const int64_t budget[] = {rows[i].ram, INT64_MAX};
+    for (int m = 0; m < 3; m++) {
+      double value = found(ctx, graph, platform, budget, (asked){PLIM_OBJECTIVE_ENERGY, deadline, m != 1, m != 2});
+      expect_near(value, rows[i].golden[m], 0.01, name, (long long)rows[i].ram);
+    }
+  }
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+}
+
+/* Of the search a deadline bounds the makespan, copies and all. */
+Test(space_search, energy_is_within_one_percent_of_every_published_optimum) {
+  static const energies linear[] = {
+      {7000, {0.10467864, 0.10467864, 0.10482189}}, {6000, {0.10467864, 0.10467864, 0.10520915}},
+      {4000, {0.10472616, 0.10472616, 0.10534073}}, {3600, {0.10485774, 0.10581912, 0.10548398}},
+      {3300, {0.10487337, 0.10582308, 0.10557474}}, {3256, {0.10491297, 0.10586268, 0.10562723}}};
+  static const energies transformer[] = {{35651584, {8.2588142, 8.2588142, 8.7155918}},
+                                         {33030144, {8.4882219, 8.6147319, 8.9448529}},
+                                         {31457280, {8.6147319, 8.6147319, 9.1742606}}};
+  plim_context *ctx = plim_test_context();
+  expect_energies(ctx, space_linear(ctx), "m0", 1.3, linear, sizeof linear / sizeof *linear);
+  expect_energies(ctx, space_transformer(ctx), "m4", 1.5, transformer, sizeof transformer / sizeof *transformer);
+  plim_test_context_end(ctx);
+}
+
+Test(space_search, thousands_of_ops_have_a_plan_at_a_tenth_of_their_bytes) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = space_chain(ctx, 1000);
+  plim_platform *platform = NULL;
+  plim_space_plan *plan = NULL;
+  int64_t budget[] = {10000, INT64_MAX};
+  plim_space_options options = plim_space_options_default();
+  options.budget = budget;
+  options.iterations = 20;
+  cr_assert_eq(plim_platform_built_in(ctx, "m4", &platform), PLIM_OK);
+  cr_assert_eq(plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  cr_expect_leq(plan->space[0].peak_bytes, 10000);
+  cr_expect_lt((double)plan->makespan_ns, 1.34 * plan->keep_all); /* every forward op again: 4/3 */
+  plim_space_plan_free(plan);
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
