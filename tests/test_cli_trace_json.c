@@ -189,6 +189,21 @@ Test(cli_trace_json, what_if_nothing_changed_has_the_overhead_of_the_run) {
   json_decref(o);
 }
 
+Test(cli_trace_json, what_if_nothing_changed_ends_as_the_run_did_from_every_step) {
+  int repeats = 0;
+  for (int at = 1; at < 239; at += 17) {
+    char line[128];
+    (void)snprintf(line, sizeof line, "trace what-if o.jsonl --at %d --policy coop --memory 100%%", at);
+    json_t *o = ask(line);
+    const json_t *run = json_object_get(o, "run"), *other = json_object_get(o, "what_if");
+    cr_expect_eq(integer_of(run, "runs_again"), integer_of(other, "runs_again"), "from step %d", at);
+    cr_expect_eq(integer_of(run, "time_ns"), integer_of(other, "time_ns"), "from step %d", at);
+    repeats += (int)integer_of(run, "runs_again");
+    json_decref(o);
+  }
+  cr_assert_gt(repeats, 0);
+}
+
 Test(cli_trace_json, a_run_that_computes_too_much_again_is_shown_up_to_there) {
   (void)plim_test_program(
       "trace step --graph o.plan.graph.json --online coop --memory 42%% --thrash 0.05 --at 0 --json");

@@ -205,7 +205,7 @@ static int play(const plim_graph *graph, const plim_plan *order, const plim_poli
   cr_assert_eq(plim_plan_check(ctx, graph, plan), PLIM_OK, "%s, seed %d: %s", policy->name, (int)seed,
                plim_context_error(ctx));
   int32_t from = plan->n_steps / 2;
-  if (from > 0) status = plim_arena_what_if(ctx, graph, plan, plim_policy_at(0), from, bytes, &counts, &other);
+  if (from > 0) status = plim_arena_what_if(ctx, graph, plan, plim_policy_at(0), from, bytes, 0, &counts, &other);
   cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s, seed %d: %s", policy->name, (int)seed,
             plim_context_error(ctx));
   plim_plan_free(other);

@@ -232,7 +232,7 @@ Test(story, another_plan_is_not_what_was_told) {
 static void check_what_if(const rig *r, const plim_plan *plan, const plim_policy *policy, int32_t from) {
   plim_plan *other = NULL;
   plim_replay_counts counts;
-  plim_status status = plim_arena_what_if(r->ctx, r->graph, plan, policy, from, plan->budget_bytes, &counts, &other);
+  plim_status status = plim_arena_what_if(r->ctx, r->graph, plan, policy, from, plan->budget_bytes, 0, &counts, &other);
   if (status == PLIM_ENOFIT) return;
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
   cr_assert_eq(plim_plan_check(r->ctx, r->graph, other), PLIM_OK, "%s from step %d: %s", policy->name, (int)from,
@@ -257,6 +257,48 @@ Test(story, another_policy_goes_on_from_any_step_with_what_was_there) {
     plim_plan_free(plan);
     free_rig(&r);
   }
+}
+
+/* Is the step the first of what is computed for a step of the program? */
+static int begins_a_tree(const plim_story *story, int32_t step) {
+  return step == 0 || plim_story_depth(story, step - 1) == 0;
+}
+
+/* How many of the steps at which a run is gone on with by its own policy within its own memory end as the run did. */
+static int32_t count_as_before(const rig *r, const plim_policy *policy, int64_t bytes, int32_t *asked) {
+  const plim_plan *plan = plim_story_plan(r->story);
+  int32_t as_before = 0;
+  for (int32_t from = 0; from < plan->n_steps; from++) {
+    plim_plan *other = NULL;
+    plim_replay_counts counts;
+    if (!begins_a_tree(r->story, from)) continue;
+    cr_assert_eq(plim_story_what_if(r->story, policy, from, bytes, &counts, &other), PLIM_OK, "%s from %d: %s",
+                 policy->name, (int)from, plim_context_error(r->ctx));
+    as_before += other->n_steps == plan->n_steps && other->time_ns == plan->time_ns;
+    ++*asked;
+    plim_plan_free(other);
+  }
+  return as_before;
+}
+
+Test(story, a_run_that_goes_on_as_it_was_ends_as_it_did) {
+  int32_t asked = 0, as_before = 0;
+  for (uint64_t seed = 1; seed <= 12; seed++) {
+    rig r = random_rig(seed);
+    for (int32_t i = 0; plim_policy_at(i); i++) {
+      const plim_policy *policy = plim_policy_at(i);
+      if (policy->forecast) continue;
+      for (int64_t tenths = 6; tenths <= 9; tenths++) {
+        const int64_t bytes = r.order->peak_bytes * tenths / 10 / PLIM_ALIGN * PLIM_ALIGN;
+        cr_assert_eq(tell(&r, policy->name, bytes), PLIM_OK);
+        if (!plim_story_failure(r.story)) as_before += count_as_before(&r, policy, bytes, &asked);
+        forget(&r);
+      }
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(asked, 500, "%d", asked);
+  cr_assert_eq(as_before, asked, "%d of %d", as_before, asked);
 }
 
 /* From every step of a run without room on, the last too, in the memory of keep-all. */

@@ -43,6 +43,7 @@ typedef struct search {
   int32_t from;         /* of the schedule's steps the first that is played */
   const int32_t *again; /* [n_ops] row of schedule->variant of what is computed again; NULL: that of the first run */
   int64_t budget_bytes, limit_ns;
+  int64_t area_bytes;        /* from the middle on, of the area for small requests; 0: there is none */
   int32_t any;               /* 1: any plan will do, it need not be fast */
   plim_replay_counts counts; /* of the plan */
   plim_plan *plan;           /* NULL: none yet */
@@ -126,8 +127,10 @@ static plim_status try_one(search *s, plim_replay_way how) {
 }
 
 /* The way in an arena that is one area, and in one with an area for small requests: neither is always better. In the
- * middle of a plan an area would have others in it. */
+ * middle of a plan the arena is as it is. */
 static plim_status try_way(search *s, plim_replay_way how) {
+  how.area_bytes = s->area_bytes;
+  how.small_area = s->area_bytes > 0;
   PLIM_TRY(try_one(s, how));
   how.small_area = 1;
   return s->from > 0 ? PLIM_OK : try_one(s, how);
@@ -288,9 +291,10 @@ plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, cons
 }
 
 plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
-                               const plim_policy *policy, int32_t from, int64_t arena_bytes, plim_replay_counts *counts,
-                               plim_plan **out) {
+                               const plim_policy *policy, int32_t from, int64_t arena_bytes, int64_t area_bytes,
+                               plim_replay_counts *counts, plim_plan **out) {
   search s = {.ctx = ctx, .graph = graph, .from = from, .budget_bytes = arena_bytes, .limit_ns = INT64_MAX};
+  s.area_bytes = from > 0 ? area_bytes : 0;
   plim_narrowed narrowed;
   plim_status status = plim_narrow(ctx, graph, plan, NULL, from, arena_bytes, 0, &narrowed);
   s.schedule = &narrowed.plan;

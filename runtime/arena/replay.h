@@ -28,6 +28,7 @@ enum { PLIM_MOST_DETOURS = 32 };
 typedef struct plim_replay_way {
   const plim_policy *policy;
   int32_t two_ends, frontier, hold_inputs, small_area, n_turns;
+  int64_t area_bytes; /* of that area, where a replay goes on from the middle; 0: as it needs */
   plim_detour turn[PLIM_MOST_DETOURS];
 } plim_replay_way;
 
@@ -83,11 +84,12 @@ PLIM_MUST_USE plim_status plim_arena_continue(plim_context *ctx, const plim_grap
                                               plim_replay_counts *counts, plim_plan **out);
 
 /* What would come of another policy from step `from` of a checked plan on: the steps before stay as they were, what has
- * not run by then runs once, in the order of the program, and the policy decides what stays, within arena_bytes. Lives
- * may move in front of that step as in plim_arena_continue. */
+ * not run by then runs once, in the order of the program, and the policy decides what stays, within arena_bytes. The
+ * last area_bytes are an area for small requests then; 0: there is none. What is there in front of the step is what has
+ * a life that ends at the step or behind it. Lives may move in front of that step as in plim_arena_continue. */
 PLIM_MUST_USE plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                              const plim_policy *policy, int32_t from, int64_t arena_bytes,
-                                             plim_replay_counts *counts, plim_plan **out);
+                                             int64_t area_bytes, plim_replay_counts *counts, plim_plan **out);
 
 #ifdef __cplusplus
 }

@@ -76,6 +76,16 @@ static plim_status check_absent(const plim_tenants *t) {
   return PLIM_OK;
 }
 
+/* What has been made and is gone counts as missing, which prices of evictions ask for. */
+static plim_status lose_absent(plim_tenants *t, const plim_plan *plan, int32_t from) {
+  for (int32_t s = 0; s < t->graph->n_storages; s++) {
+    const plim_tenant *tenant = &t->tenant[s];
+    if (tenant->life < 0 || tenant->piece != PLIM_NEVER || goes_on(t, &plan->life[tenant->life], from)) continue;
+    PLIM_TRY(plim_tenants_go_missing(t, s));
+  }
+  return PLIM_OK;
+}
+
 /* n: lives of the plan that have begun. */
 static plim_status settle_residents(plim_tenants *t, const plim_plan *plan, int32_t n, int32_t from) {
   int64_t end = t->pieces->bytes;
@@ -90,6 +100,7 @@ static plim_status settle_residents(plim_tenants *t, const plim_plan *plan, int3
           plim_pieces_take_at(t->pieces, life->offset, life->bytes, life->storage, &t->tenant[life->storage].piece));
     }
   }
+  PLIM_TRY(lose_absent(t, plan, from));
   for (int32_t i = 0; i < n; i++) {
     if (goes_on(t, &plan->life[i], from) && top_of(&plan->life[i]) > end) PLIM_TRY(move_or_evict(t, i));
   }

@@ -196,7 +196,7 @@ static plim_status place_sources(plim_tenants *t) {
   return PLIM_OK;
 }
 
-static plim_status open_tenants(plim_tenants *t, int32_t from, int64_t bytes) {
+static plim_status open_tenants(plim_tenants *t, int32_t from, int64_t bytes, int64_t area_bytes) {
   PLIM_TRY(plim_missing_init(&t->missing, t->ctx, t->graph->n_storages));
   PLIM_TRY(plim_allocate(t->ctx, t->graph->n_storages, sizeof *t->tenant, &t->tenant));
   PLIM_TRY(plim_allocate(t->ctx, t->n_marks, sizeof *t->mark, &t->mark));
@@ -210,6 +210,7 @@ static plim_status open_tenants(plim_tenants *t, int32_t from, int64_t bytes) {
     t->tenant[s] = (plim_tenant){PLIM_NEVER, PLIM_NEVER, 0, PLIM_NEVER, PLIM_NEVER, 0};
   }
   PLIM_TRY(plim_pieces_new(t->ctx, bytes, &t->pieces));
+  if (from > 0 && t->small_bytes > 0) PLIM_TRY(plim_pieces_wall_off(t->pieces, area_bytes));
   if (from > 0) return plim_tenants_resume(t, from);
   PLIM_TRY(place_sources(t));
   if (t->small_bytes > 0) PLIM_TRY(plim_pieces_wall_off(t->pieces, t->forecast->small_load_bytes));
@@ -227,10 +228,10 @@ plim_status plim_tenants_open(plim_context *ctx, const plim_forecast *forecast, 
                         .policy = how->policy,
                         .counts = counts,
                         .two_ends = how->two_ends,
-                        .small_bytes = how->small_area && from == 0 ? forecast->small_bytes : 0,
+                        .small_bytes = how->small_area ? forecast->small_bytes : 0,
                         .clock_ns = 1,
                         .n_marks = graph->n_ops > graph->n_storages ? graph->n_ops : graph->n_storages};
-  plim_status status = open_tenants(out, from, bytes);
+  plim_status status = open_tenants(out, from, bytes, how->area_bytes);
   if (status == PLIM_OK) return PLIM_OK;
   plim_tenants_close(out);
   *out = (plim_tenants){.ctx = NULL};

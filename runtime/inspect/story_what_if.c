@@ -1,13 +1,62 @@
-/* Another policy from the middle of a story on. A story that ended early is made whole first: what it did not reach is
- * put behind its steps, once and in the order of the program, with the variants of that; the policy decides the rest.
- */
+/* Another policy from the middle of a story on. A life of a plan ends with its last use, while what it held stays in
+ * the arena until it is evicted: what is there in front of the step is read from a further play, stopped at that step,
+ * and the lives of that go on. A story that ended early is made whole first: what it did not reach is put behind its
+ * steps, once and in the order of the program, with the variants of that; the policy decides the rest. */
+#include <string.h>
+
 #include "runtime/inspect/own_story.h"
 
 typedef struct whole {
-  plim_plan plan; /* borrowed but for its steps */
+  plim_plan plan; /* borrowed but for its steps and lives */
   plim_step *step;
-  int64_t n_room;
+  plim_life *life;
+  int64_t n_room, area_bytes; /* area_bytes: for small requests, in front of the step */
 } whole;
+
+/* ---- what is there ---- */
+
+typedef struct stop {
+  whole *whole;
+  int32_t from;
+} stop;
+
+/* A life that began before the step and whose storage is still there goes on up to it. */
+static plim_status hear_run(void *user, const plim_tenants *t, int32_t depth) {
+  const stop *at = user;
+  (void)depth;
+  if (t->n_steps < at->from) return PLIM_OK;
+  plim_life *life = at->whole->life;
+  for (int32_t i = 0; i < at->whole->plan.n_lives && i < t->n_lives; i++) {
+    if (life[i].storage < 0 || t->tenant[life[i].storage].life != i) continue;
+    if (plim_tenants_resident(t, life[i].storage) && life[i].end < at->from) life[i].end = at->from;
+  }
+  if (t->small_bytes > 0) at->whole->area_bytes = t->pieces->bytes - t->pieces->wall;
+  return PLIM_ECANCEL;
+}
+
+static plim_status hear_choice(void *user, plim_tenants *t, const plim_arena_request *request,
+                               const plim_arena_choice *choice) {
+  (void)user, (void)t, (void)request, (void)choice;
+  return PLIM_OK;
+}
+
+static plim_status hear_end(void *user, const plim_tenants *t, int32_t op) {
+  (void)user, (void)t, (void)op;
+  return PLIM_OK;
+}
+
+static plim_status prolong_lives(const plim_story *s, int32_t from, whole *w) {
+  stop at = {w, from};
+  plim_arena_watch watch = {&at, hear_choice, hear_run, hear_end};
+  plim_plan *plan = NULL;
+  if (from == 0) return PLIM_OK;
+  plim_status status = plim_story_play(s, &watch, &plan);
+  if (status == PLIM_ECANCEL) return PLIM_OK;
+  plim_plan_free(plan);
+  return status == PLIM_OK ? plim_fail(s->ctx, PLIM_EDIFF, "a second play took fewer steps") : status;
+}
+
+/* ---- what is to come ---- */
 
 /* Rows of variants are those of the order, of which the story runs no others. row [n_ops] is scratch. */
 static void fill(const plim_story *s, int32_t *row, whole *w) {
@@ -25,10 +74,10 @@ static void fill(const plim_story *s, int32_t *row, whole *w) {
   w->plan.n_steps = n;
 }
 
-static plim_status make_whole(const plim_story *s, whole *w) {
+static plim_status make_steps(const plim_story *s, whole *w) {
   const plim_plan *order = s->options.order;
   int32_t *row = NULL, n_ops = s->options.graph->n_ops;
-  *w = (whole){.plan = *s->plan, .n_room = (int64_t)s->plan->n_steps + n_ops};
+  w->n_room = (int64_t)s->plan->n_steps + n_ops;
   PLIM_TRY(plim_allocate(s->ctx, n_ops, sizeof *row, &row));
   plim_status status = plim_allocate(s->ctx, w->n_room, sizeof *w->step, &w->step);
   if (status == PLIM_OK) fill(s, row, w);
@@ -39,17 +88,29 @@ static plim_status make_whole(const plim_story *s, whole *w) {
   return status;
 }
 
+static plim_status make_whole(const plim_story *s, int32_t from, int64_t arena_bytes, whole *w) {
+  PLIM_TRY(plim_allocate(s->ctx, s->plan->n_lives, sizeof *w->life, &w->life));
+  if (s->plan->n_lives > 0) memcpy(w->life, s->plan->life, (size_t)s->plan->n_lives * sizeof *w->life);
+  w->plan.life = w->life;
+  PLIM_TRY(prolong_lives(s, from, w));
+  if (!s->failure) return PLIM_OK;
+  if (w->plan.budget_bytes < arena_bytes) w->plan.budget_bytes = arena_bytes;
+  return make_steps(s, w);
+}
+
 plim_status plim_story_what_if(const plim_story *s, const plim_policy *policy, int32_t from, int64_t arena_bytes,
                                plim_replay_counts *counts, plim_plan **out) {
-  const plim_graph *graph = s->options.graph;
-  whole w;
   if (!s->plan || from < 0 || from >= s->plan->n_steps) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "step %d of a run of %d", (int)from, s->plan ? (int)s->plan->n_steps : 0);
   }
-  if (!s->failure) return plim_arena_what_if(s->ctx, graph, s->plan, policy, from, arena_bytes, counts, out);
-  PLIM_TRY(make_whole(s, &w));
-  if (w.plan.budget_bytes < arena_bytes) w.plan.budget_bytes = arena_bytes;
-  plim_status status = plim_arena_what_if(s->ctx, graph, &w.plan, policy, from, arena_bytes, counts, out);
+  whole w = {.plan = *s->plan};
+  plim_status status = make_whole(s, from, arena_bytes, &w);
+  if (status == PLIM_OK) {
+    const int as_large = arena_bytes - arena_bytes % PLIM_ALIGN == s->options.budget_bytes / PLIM_ALIGN * PLIM_ALIGN;
+    status = plim_arena_what_if(s->ctx, s->options.graph, &w.plan, policy, from, arena_bytes,
+                                as_large ? w.area_bytes : 0, counts, out);
+  }
   plim_release(s->ctx, w.step, w.n_room, sizeof *w.step);
+  plim_release(s->ctx, w.life, s->plan->n_lives, sizeof *w.life);
   return status;
 }

@@ -306,5 +306,5 @@ plim_status traced_what_if(const traced *t, const plim_policy *policy, int32_t s
     return plim_fail(t->ctx, PLIM_EUSAGE, "what-if goes on from runs that have addresses, and this plan has none");
   }
   if (t->story) return plim_story_what_if(t->story, policy, step, bytes, counts, out);
-  return plim_arena_what_if(t->ctx, t->graph, t->plan, policy, step, bytes, counts, out);
+  return plim_arena_what_if(t->ctx, t->graph, t->plan, policy, step, bytes, 0, counts, out);
 }
