@@ -290,6 +290,96 @@ Test(cli_gpu, an_illegal_address_ends_the_run_with_the_library_s_code_and_status
   cr_assert_eq(count(run->error, "\n"), 1, "%s", run->error);
 }
 
+/* Costs are modelled, so that no variant has been run before the executor does; engine 40 needs no workspace. */
+#define UNTRIED                                                                            \
+  "--model resnet20 --data synthetic --image 8x8x3 --batch 2 --layout flat --model-costs " \
+  "--iterations 50 --steps 3 --no-progress --device cuda:0 "
+
+static const struct {
+  const char *gpu, *words;
+} refused[] = {{"dnn=1,refuse_plan=40", "cuDNN status 3000: engine 40 refuses to be planned"},
+               {"dnn=1,refuse_run=40", "cuDNN status 3008: engine 40 refuses to run"},
+               {"dnn=1,refuse_capture=40", "cuDNN status 5003: engine 40 allocates"}};
+enum { REFUSED = sizeof refused / sizeof *refused };
+
+Test(cli_gpu, a_variant_that_is_refused_in_the_executor_leaves_the_plan_and_the_run_goes_on) {
+  skip_where_it_takes_minutes();
+  (void)plim_test_shell("PLIM_TEST_GPU=dnn=1 $PLIMSOLL-stand-in train " UNTRIED
+                        "-o p.json && grep -q cudnn-e40 p.json");
+  plim_test_expect(0, "");
+  for (int i = 0; i < REFUSED; i++) {
+    (void)on_gpu(refused[i].gpu, "train " UNTRIED "--json -o p.json");
+    plim_test_expect(0, "");
+    json_t *o = plim_test_json();
+    const json_t *first = json_array_get(json_object_get(o, "variants_dropped"), 0);
+    cr_assert_not_null(strstr(json_string_value(json_object_get(first, "why")), refused[i].words));
+    cr_assert_eq(integer(o, "steps"), 3);
+    json_decref(o);
+    (void)plim_test_shell("grep -c cudnn-e40 p.json");
+    plim_test_expect(1, "");
+  }
+}
+
+Test(cli_gpu, numerics_that_need_a_refused_variant_are_refused_with_its_words) {
+  skip_where_it_takes_minutes();
+  for (int i = 0; i < REFUSED; i++) {
+    const program_run *run = on_gpu(refused[i].gpu, "train " UNTRIED "--numerics fastest");
+    cr_assert_eq(run->status, 5, "%s", run->error);
+    cr_assert_not_null(strstr(run->error, refused[i].words), "%s", run->error);
+    cr_assert_not_null(strstr(run->error, "give --numerics auto"), "%s", run->error);
+    cr_assert_eq(count(run->error, "\n"), 1, "%s", run->error);
+  }
+}
+
+Test(cli_gpu, verify_and_a_bound_on_all_of_the_gpu_go_on_without_a_refused_variant) {
+  skip_where_it_takes_minutes();
+  (void)on_gpu(refused[1].gpu, "verify " UNTRIED "--memory 97% --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  cr_assert(json_is_true(json_object_get(o, "identical")));
+  json_decref(o);
+  (void)on_gpu(refused[2].gpu, "train " UNTRIED "--vram 96MiB --json");
+  plim_test_expect(0, "");
+}
+
+Test(cli_gpu, a_plan_that_is_given_and_needs_a_refused_variant_is_refused) {
+  skip_where_it_takes_minutes();
+  (void)plim_test_shell("PLIM_TEST_GPU=dnn=1 $PLIMSOLL-stand-in train " UNTRIED "-o p.json");
+  plim_test_expect(0, "");
+  const program_run *run = on_gpu(refused[1].gpu, "train " UNTRIED "--plan p.json");
+  cr_assert_eq(run->status, 5, "%s", run->error);
+  cr_assert_not_null(strstr(run->error, refused[1].words), "%s", run->error);
+  cr_assert_not_null(strstr(run->error, "plan again here"), "%s", run->error);
+}
+
+Test(cli_gpu, what_was_measured_and_is_refused_later_is_dropped_in_the_cache_too) {
+  skip_where_it_takes_minutes();
+  static const char *const gpu[] = {"dnn=1,hollow=1", "dnn=1,hollow=1,refuse_run=40", "dnn=1,hollow=1"};
+  for (int i = 0; i < 3; i++) {
+    char line[1024];
+    (void)snprintf(line, sizeof line,
+                   "XDG_CACHE_HOME=$PWD/cache PLIM_TEST_GPU=%s $PLIMSOLL-stand-in train --model resnet20 --data "
+                   "synthetic --image 8x8x3 --batch 1 --layout flat --profile-time 20 --iterations 50 --steps 2 --retime 0 "
+                   "--no-progress --device cuda:0 --numerics small --json -o p%d.json",
+                   gpu[i], i);
+    (void)plim_test_shell(line);
+    plim_test_expect(0, "");
+    json_t *o = plim_test_json();
+    cr_assert_eq(json_array_size(json_object_get(o, "variants_dropped")) > 0, i > 0, "start %d", i);
+    json_decref(o);
+  }
+  (void)plim_test_shell("grep -q cudnn-e40 p0.json && ! grep -q cudnn-e40 p1.json && ! grep -q cudnn-e40 p2.json");
+  plim_test_expect(0, "");
+}
+
+Test(cli_gpu, an_illegal_address_in_the_executor_ends_the_run_with_status_5) {
+  const program_run *run = on_gpu("dnn=1,illegal_engine=40", "train " UNTRIED);
+  cr_assert_eq(run->status, 5, "%s", run->error);
+  cr_assert_not_null(strstr(run->error, "variant \"cudnn-e40-"), "%s", run->error);
+  cr_assert_not_null(strstr(run->error, "an illegal memory access was encountered (CUDA error 700)"), "%s", run->error);
+  cr_assert_eq(count(run->error, "\n"), 1, "%s", run->error);
+}
+
 /* ---- a device that is lost on the way ---- */
 
 /* Calls of the driver that a whole run makes, closing included. */

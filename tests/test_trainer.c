@@ -70,7 +70,7 @@ static plim_trainer_options training(float rate) {
   };
 }
 
-static plim_trainer *open_trainer(const plim_program *program, float rate) {
+static plim_trainer *open_trainer(plim_program *program, float rate) {
   plim_trainer_options options = training(rate);
   plim_trainer *trainer;
   cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &trainer), PLIM_OK, "%s", plim_context_error(ctx));

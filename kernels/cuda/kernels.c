@@ -117,6 +117,10 @@ int32_t *plim_cuda_kernel_batch(plim_cuda_kernel *kernel) {
   return &kernel->batch;
 }
 
+int plim_cuda_kernel_has_stages(const plim_cuda_kernel *kernel) {
+  return !kernel->whole;
+}
+
 int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel) {
   return kernel->has_run;
 }

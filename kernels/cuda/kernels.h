@@ -40,6 +40,8 @@ int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engin
                          const plim_kernel_args *args, const uint64_t *now);
 /* For whoever measures it: runs that are timed together; 0 at first. */
 int32_t *plim_cuda_kernel_batch(plim_cuda_kernel *kernel);
+/* 1: calls of libraries are among what it queues. */
+int plim_cuda_kernel_has_stages(const plim_cuda_kernel *kernel);
 /* 1: it was queued before, so that everything it needs is loaded. */
 int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel);
 

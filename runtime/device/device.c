@@ -1,6 +1,7 @@
 /* The list of devices, opened by name. */
 #include "runtime/device/device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/device/devices.h"
@@ -83,6 +84,25 @@ plim_status plim_kernel_status(plim_context *ctx, int result, const char *what) 
     default:
       return plim_fail(ctx, PLIM_EDEVICE, "%s: the kernel failed with code %d", what, result);
   }
+}
+
+/* An error that stays (an illegal address, a lost device) shows when the device is waited for. */
+plim_status plim_device_outlives(plim_device *device, plim_status failed, const char *op, const char *variant,
+                                 char *why, size_t why_bytes) {
+  plim_context *ctx = device->ctx;
+  const int of_kernel = failed == PLIM_EDEVICE || failed == PLIM_EUNSUPPORTED;
+  char before[PLIM_ERROR_BYTES / 2], after[PLIM_ERROR_BYTES / 2];
+  (void)snprintf(before, sizeof before, "%s", plim_context_error(ctx));
+  plim_status recovered = failed == PLIM_EUNSUPPORTED ? PLIM_OK : failed; /* the device has not been asked yet */
+  if (of_kernel && device->api->recover) recovered = device->api->recover(device);
+  if (recovered == PLIM_OK) {
+    (void)snprintf(why, why_bytes, "%s", before);
+    return PLIM_OK;
+  }
+  (void)snprintf(after, sizeof after, "%s", plim_context_error(ctx));
+  const int same = strcmp(before, after) == 0;
+  return plim_fail(ctx, failed, "op \"%s\", variant \"%s\": %s%s%s", op, variant, before, same ? "" : "; then ",
+                   same ? "" : after);
 }
 
 plim_status plim_device_time(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {

@@ -84,8 +84,11 @@ typedef struct plim_device_api {
   /* Run once and wait: what the device itself took, without what it costs to hand over a call. NULL: the same as
    * clock around run and sync */
   plim_status (*measure)(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns);
-  /* After a failure of prepare, run or measure: give up what is in hand and wait. PLIM_OK when the device can go on, so
-   * that one kernel failed; else the device's own failure. NULL: what fails is the device */
+  /* Run a prepared kernel once in each way that a step runs it, queued and in a capture, and wait. What its operands
+   * hold does not matter, its outputs are lost. NULL: a kernel that was prepared is not refused later */
+  plim_status (*rehearse)(plim_device *device, void *kernel, const plim_kernel_args *args);
+  /* After a failure of prepare, run, measure or rehearse: give up what is in hand and wait. PLIM_OK when the device can
+   * go on, so that one kernel failed; else the device's own failure. NULL: what fails is the device */
   plim_status (*recover)(plim_device *device);
   plim_status (*copy)(plim_device *device, int32_t queue, void *to, const void *from,
                       int64_t bytes); /* host or device */
@@ -124,6 +127,12 @@ struct plim_device {
 PLIM_MUST_USE plim_status plim_device_open(plim_context *ctx, const char *name, const plim_device_options *options,
                                            plim_device **out);
 void plim_device_close(plim_device *device); /* NULL is legal */
+
+/* Prepare, run, measure or rehearse of a variant of an op failed with `failed`, the context says how. PLIM_OK when only
+ * the variant failed and the device goes on: `why` [why_bytes] is that sentence. Else the failure, with a sentence that
+ * names op and variant. */
+PLIM_MUST_USE plim_status plim_device_outlives(plim_device *device, plim_status failed, const char *op,
+                                               const char *variant, char *why, size_t why_bytes);
 
 /* Run a prepared kernel once and wait; *time_ns is what it took. */
 PLIM_MUST_USE plim_status plim_device_time(plim_device *device, void *kernel, const plim_kernel_args *args,

@@ -450,6 +450,25 @@ static plim_status cuda_measure(plim_device *device, void *kernel, const plim_ke
   return PLIM_OK;
 }
 
+/* In a capture as in a step; what was captured is given up. */
+static plim_status rehearse_capture(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args) {
+  cuda_state *s = device->state;
+  PLIM_TRY(begin_recording(device));
+  PLIM_TRY(launch(device, 0, kernel, args));
+  return end_recording(device, &s->once);
+}
+
+static plim_status cuda_rehearse(plim_device *device, void *kernel, const plim_kernel_args *args) {
+  cuda_state *s = device->state;
+  if (!plim_cuda_kernel_has_stages(kernel)) return PLIM_OK; /* our own kernel, which no library can refuse */
+  PLIM_TRY(enter(device));
+  PLIM_TRY(launch(device, 0, kernel, args));
+  PLIM_TRY(check(device, s->driver->stream_sync(s->stream[0]), "waiting for the GPU"));
+  plim_status status = s->eager ? PLIM_OK : rehearse_capture(device, kernel, args);
+  if (status == PLIM_OK) forget_once(s);
+  return status; /* a failure is recovered from, which gives up what was recorded */
+}
+
 static plim_status cuda_times(plim_device *device, int64_t *time_ns) {
   const cuda_state *s = device->state;
   const int32_t n = s->last + 1;
@@ -649,6 +668,7 @@ const plim_device_api plim_device_cuda = {
     .unprepare = cuda_unprepare,
     .run = cuda_run,
     .measure = cuda_measure,
+    .rehearse = cuda_rehearse,
     .recover = cuda_recover,
     .copy = cuda_copy,
     .fill = cuda_fill,

@@ -128,17 +128,21 @@ static plim_status parse(plim_context *ctx, const char *file, const char *text, 
   return doc.status;
 }
 
+static plim_status load(plim_profile_cache *out) {
+  if (!out->path[0]) return PLIM_OK;
+  plim_status status = plim_document_load(out->ctx, out->path, parse, out);
+  if (status == PLIM_OK) return PLIM_OK;
+  clear(out);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}
+
 plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine,
                                     plim_profile_cache *out) {
   memset(out, 0, sizeof *out);
   out->ctx = ctx;
   out->machine = *machine;
   PLIM_TRY(name_file(out, folder));
-  if (!out->path[0]) return PLIM_OK;
-  plim_status status = plim_document_load(ctx, out->path, parse, out);
-  if (status == PLIM_OK) return PLIM_OK;
-  clear(out);
-  return status == PLIM_ENOMEM ? status : PLIM_OK;
+  return load(out);
 }
 
 void plim_profile_cache_close(plim_profile_cache *cache) {
@@ -238,4 +242,25 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
   }
   plim_status status = write_file(cache);
   return status == PLIM_ENOMEM ? status : PLIM_OK;
+}
+
+plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_desc *desc, const char *variant,
+                                    const char *why) {
+  char op[PLIM_DESC_TEXT_BYTES];
+  plim_profile_cache cache = {.ctx = device->ctx, .machine = device->machine};
+  plim_profile_row *row = NULL;
+  plim_status status;
+  if (!device->known || !device->known->path[0]) return PLIM_OK;
+  memcpy(cache.path, device->known->path, sizeof cache.path); /* its rows may be older than the file's */
+  plim_desc_text(desc, op, sizeof op);
+  PLIM_CHECK(load(&cache));
+  PLIM_CHECK(reach(&cache, op, variant, &row));
+  row->time_ns = -1;
+  row->left_out_ns = INT64_MAX;
+  (void)snprintf(row->why, sizeof row->why, "%s", why);
+  status = write_file(&cache);
+  if (status != PLIM_ENOMEM) status = PLIM_OK;
+done:
+  plim_profile_cache_close(&cache);
+  return status;
 }

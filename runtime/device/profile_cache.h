@@ -38,6 +38,11 @@ void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns,
 /* Let the device know what `device->known` has of an op's variants. */
 void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc);
 
+/* Keep in the file that `device->known` was read from that a variant failed, so that no later start tries it. Without
+ * such a file nothing is kept; fails for want of memory only. */
+PLIM_MUST_USE plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_desc *desc,
+                                                  const char *variant, const char *why);
+
 /* Add the cases' times and what was left out (newer ones count) and replace the file, making its folder. Fails for want
  * of memory only: a cache that cannot be written is one that the next run does not find. */
 PLIM_MUST_USE plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set);

@@ -13,4 +13,9 @@ PLIM_MUST_USE plim_status plim_profile_drop(plim_profile_set *set, const plim_pr
 PLIM_MUST_USE plim_status plim_profile_drop_failed(plim_profile_set *set, const plim_profile_group *group,
                                                    plim_profile_case *c, plim_status failed);
 
+/* Replace a profile of the graph by one without the variant in all ops of the description, with a note that says why;
+ * where none has it nothing changes. PLIM_EDEVICE when an op has no other; then the profile stays as it is. */
+PLIM_MUST_USE plim_status plim_profile_drop_variant(const plim_graph *graph, plim_profile **profile,
+                                                    const plim_op_desc *desc, const char *name, const char *why);
+
 #endif

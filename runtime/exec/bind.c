@@ -171,6 +171,13 @@ void plim_bind_arena(plim_bound *bound, char *base) {
   }
 }
 
+plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j) {
+  const plim_bound_step *step = &bound->step[j];
+  void **in = bound->pointer + step->first, **out = in + step->n_in, **upd = out + step->n_out;
+  return (plim_kernel_args){
+      .in = in, .out = out, .upd = upd, .workspace = step->n_workspace ? upd[step->n_upd] : NULL, .op = step->op};
+}
+
 int32_t plim_bound_find_life(const plim_bound *bound, int32_t storage, int32_t j) {
   int32_t found = -1;
   for (int32_t i = 0; i < bound->plan->n_lives && bound->plan->life[i].begin <= j; i++) {

@@ -48,6 +48,9 @@ void plim_bound_free(plim_bound *bound); /* a zeroed one is legal */
 /* Point every operand into the arena at `base`. */
 void plim_bind_arena(plim_bound *bound, char *base);
 
+/* Operands and workspace of step j as its kernel takes them; seed and step are 0. */
+plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j);
+
 /* The life of a storage that contains step j, else the last that began before it, -1 when none did. O(n_lives). */
 int32_t plim_bound_find_life(const plim_bound *bound, int32_t storage, int32_t j);
 

@@ -32,20 +32,15 @@ static plim_status run_callers(void *user, const plim_run_call *call) {
 
 static plim_status run_step(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
   const plim_bound_step *step = &bound->step[j];
-  void **in = bound->pointer + step->first, **out = in + step->n_in, **upd = out + step->n_out;
   plim_run_call call = {.graph = bound->graph,
                         .step = j,
                         .op = step->op,
                         .variant = step->variant,
                         .queue = step->queue,
-                        .args = {.in = in,
-                                 .out = out,
-                                 .upd = upd,
-                                 .workspace = step->n_workspace ? upd[step->n_upd] : NULL,
-                                 .seed = exec->seed,
-                                 .step = exec->step,
-                                 .op = step->op},
+                        .args = plim_bound_args(bound, j),
                         .workspace_bytes = step->workspace_bytes};
+  call.args.seed = exec->seed;
+  call.args.step = exec->step;
   assert(run || exec->device); /* plim_exec_step has refused the rest */
   target t = {exec->ctx, exec->device, step->kernel, run, user};
   plim_run *compute = run ? run_callers : run_prepared;

@@ -13,6 +13,22 @@ typedef struct plim_exec plim_exec;
 
 typedef enum plim_exec_addresses { PLIM_ADDRESSES_PLANNED, PLIM_ADDRESSES_EACH } plim_exec_addresses;
 
+/* A variant of a plan that the device refused to prepare or to run, and that cost nothing else: the device goes on, and
+ * no storage that persists has changed. */
+typedef struct plim_exec_failure {
+  const plim_graph *graph;
+  int32_t op; /* of the graph */
+  char variant[PLIM_VARIANT_NAME_BYTES];
+  char why[PLIM_DROPPED_WHY_BYTES]; /* the device's own words */
+} plim_exec_failure;
+
+/* Those that were found in one go; others may be found once these are gone. */
+enum { PLIM_EXEC_FAILURES = 64 };
+typedef struct plim_exec_failures {
+  int32_t n; /* 0: nothing failed, or the device itself did */
+  plim_exec_failure row[PLIM_EXEC_FAILURES];
+} plim_exec_failures;
+
 typedef struct plim_exec_options {
   size_t struct_bytes;           /* sizeof(plim_exec_options) */
   plim_exec_addresses addresses; /* each: every life its own allocation (the jemalloc peer) */
@@ -21,7 +37,8 @@ typedef struct plim_exec_options {
   void *(*life_alloc)(void *user, int64_t bytes);
   void (*life_free)(void *user, void *ptr, int64_t bytes);
   void *user;
-  int32_t own_kernels; /* 1: nothing is prepared on the device, every step needs a `run` */
+  int32_t own_kernels;          /* 1: nothing is prepared on the device, every step needs a `run` */
+  plim_exec_failures *failures; /* set by open and replace; NULL: not wanted. They must outlive the executor */
 } plim_exec_options;
 
 /* Planned addresses, the device's kernels. */
@@ -30,6 +47,8 @@ plim_exec_options plim_exec_options_default(void);
 /* Check the program (plim_program_check), allocate the arena (the largest arena_bytes of the plans) between
  * inaccessible pages, prepare every op and variant. graph [n], plan [n] and `device` must outlive the executor.
  * `options` NULL: planned addresses, the device's kernels. `device` NULL with own_kernels: host memory.
+ * With planned addresses, kernels that a library may refuse are rehearsed in the arena (plim_device_api.rehearse).
+ * PLIM_EDEVICE or PLIM_EUNSUPPORTED when a variant is refused: options->failures says which.
  * PLIM_EDATA when a plan was made for another machine than `device` (field and both values); PLIM_EDIFF when a kernel
  * needs another workspace than the plan gives it; PLIM_EPLAN when a variant has another bits label here than in the
  * plan. */
@@ -89,7 +108,8 @@ void plim_exec_set_between(plim_exec *exec, plim_between *between, void *user); 
 
 /* Between two steps: run plan [n of open] from now on, in an arena of arena_bytes, which may be less than before or
  * more, up to what it was at open. Persistent storages keep their contents and must keep their places; inputs and
- * outputs are gone. The plans must outlive the executor. PLIM_EUSAGE when a plan needs more than arena_bytes. */
+ * outputs are gone. The plans must outlive the executor. PLIM_EUSAGE when a plan needs more than arena_bytes. A variant
+ * that is refused is told as by open; then the former plans stay. */
 PLIM_MUST_USE plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes);
 
 /* The plan that runs, or ran last, under that number. */

@@ -63,7 +63,9 @@ static plim_status prepare_variant(plim_exec *exec, const plim_graph *graph, con
   const char *label = "";
   *workspace_bytes = variant->variant.workspace_bytes;
   if (exec->options.own_kernels) return PLIM_OK;
-  PLIM_TRY(plim_prepared_get(&exec->prepared, graph, variant, kernel, &label));
+  if (plim_exec_has_refused(exec, graph, variant)) return PLIM_OK;
+  plim_status status = plim_prepared_get(&exec->prepared, graph, variant, kernel, &label);
+  if (status != PLIM_OK) return plim_exec_refuse(exec, graph, variant, status);
   if (checked) PLIM_TRY(check_label(exec, graph, variant, label));
   int64_t asked = exec->device->api->workspace(exec->device, *kernel);
   if (asked < 0) return PLIM_OK;
@@ -86,6 +88,7 @@ plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_
   for (int32_t i = 0; i < plan->n_variants; i++) {
     PLIM_CHECK(prepare_variant(exec, graph, &plan->variant[i], checked, &kernel[i], &workspace_bytes[i]));
   }
+  PLIM_CHECK(plim_exec_refused(exec));
   PLIM_CHECK(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
 done:
   plim_release(exec->ctx, workspace_bytes, plan->n_variants, sizeof *workspace_bytes);
@@ -144,7 +147,9 @@ static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, co
   PLIM_TRY(plim_allocate(exec->ctx, exec->n, sizeof *exec->plan, &exec->plan));
   PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, variants, &exec->prepared));
   for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
-  return open_memory(exec);
+  PLIM_TRY(open_memory(exec));
+  for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(plim_exec_rehearse(exec, &exec->plan[i].bound));
+  return PLIM_OK;
 }
 
 static plim_status open_exec(plim_context *ctx, plim_device *device, const plim_exec_options *options, int32_t n,
@@ -160,6 +165,7 @@ static plim_status open_exec(plim_context *ctx, plim_device *device, const plim_
   exec->options = *options;
   exec->n = n;
   exec->outputs_of = exec->inputs_of = -1;
+  plim_exec_refuse_none(exec);
   plim_status status = fill_exec(exec, graph, plan, checked);
   if (status == PLIM_OK) {
     *out = exec;

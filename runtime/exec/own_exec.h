@@ -33,6 +33,8 @@ struct plim_exec {
   int32_t timing;     /* users who asked for times */
   int32_t outputs_of; /* plan whose outputs can be read, -1: none */
   int32_t inputs_of;  /* plan whose inputs have been written, -1: none */
+  plim_exec_failures failures;
+  plim_status refused_with; /* what the first of them failed with */
 };
 
 /* ---- open.c ---- */
@@ -45,6 +47,23 @@ PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t
  * workspace that is not the plan's is PLIM_EDIFF. */
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                                          plim_bound *out);
+
+/* ---- rehearse.c ---- */
+
+/* Nothing is refused yet. */
+void plim_exec_refuse_none(plim_exec *exec);
+/* Prepare or rehearse of a variant of a plan failed with `failed`, the context says how. PLIM_OK when it was that
+ * variant alone: it is noted, and others can be tried. Else the device's failure, with op and variant. */
+PLIM_MUST_USE plim_status plim_exec_refuse(plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
+                                           plim_status failed);
+/* Is it, or one of an equal op, among them? */
+int plim_exec_has_refused(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant);
+/* The failure of the first one that is noted, PLIM_OK when there is none; the caller's list is filled. */
+PLIM_MUST_USE plim_status plim_exec_refused(plim_exec *exec);
+
+/* Run every kernel of a bound plan that was never run and that a library may refuse, where it lies in the arena. What
+ * persists stays as it is; anything else in the arena is lost. */
+PLIM_MUST_USE plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound);
 
 /* ---- turn.c ---- */
 

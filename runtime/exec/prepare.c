@@ -91,6 +91,15 @@ plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, 
   return PLIM_OK;
 }
 
+int plim_prepared_rehearsed(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant) {
+  plim_op_desc desc;
+  plim_desc_of(graph, variant->op, &desc);
+  plim_prepared_row *row = find(prepared, plim_desc_hash(&desc), &desc, variant->variant.name);
+  const int before = row->rehearsed;
+  row->rehearsed = 1;
+  return before;
+}
+
 void plim_prepared_sweep_begin(plim_prepared *prepared) {
   for (int64_t i = 0; i < prepared->n_rows; i++) prepared->row[i].kept = 0;
 }

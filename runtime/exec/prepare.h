@@ -12,6 +12,7 @@ typedef struct plim_prepared_row {
   char label[PLIM_VARIANT_NAME_BYTES]; /* the bits that it gives here; "": the device does not say */
   void *kernel;                        /* NULL: an empty row */
   int32_t kept;                        /* by the sweep in hand */
+  int32_t rehearsed;                   /* 1: the device has run it in every way that a step does */
 } plim_prepared_row;
 
 typedef struct plim_prepared {
@@ -32,6 +33,9 @@ void plim_prepared_free(plim_prepared *prepared); /* a zeroed one is legal */
  */
 PLIM_MUST_USE plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph,
                                             const plim_plan_variant *variant, void **kernel, const char **label);
+
+/* Was the kernel of the variant, which is there, rehearsed? It is from now on. */
+int plim_prepared_rehearsed(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant);
 
 /* Free the kernels that no plan needs any more: between begin and end every plan that does is kept. Allocates nothing.
  */

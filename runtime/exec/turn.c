@@ -209,6 +209,7 @@ static plim_status take_turn(plim_exec *exec, plim_exec_plan *p, int32_t step, c
   plim_bound fresh = {.ctx = NULL};
   takeover o = {p->bound.graph, p->bound.plan, turn->plan, step, 0};
   PLIM_TRY(check_turn(exec, (int32_t)(p - exec->plan), &o, turn->arena_bytes));
+  plim_exec_refuse_none(exec);
   plim_status status = plim_exec_bind(exec, p->bound.graph, turn->plan, 1, &fresh);
   if (status == PLIM_OK) status = move_lives(exec, &o);
   if (status == PLIM_OK) status = resize(exec, turn->arena_bytes);
@@ -270,11 +271,16 @@ static void forget_steps(const plim_exec *exec) {
 plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
   plim_bound *fresh = NULL;
   plim_status status = PLIM_OK;
+  plim_exec_refuse_none(exec);
   plim_exec_claim(exec, -1);
   PLIM_TRY(check_plans(exec, plan, arena_bytes));
   PLIM_TRY(plim_allocate(exec->ctx, exec->n, sizeof *fresh, &fresh));
   for (int32_t i = 0; i < exec->n; i++) {
     PLIM_CHECK(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));
+  }
+  for (int32_t i = 0; i < exec->n; i++) {
+    plim_bind_arena(&fresh[i], exec->arena);
+    PLIM_CHECK(plim_exec_rehearse(exec, &fresh[i])); /* no device that has it gives a part of an arena back */
   }
   PLIM_CHECK(resize(exec, arena_bytes));
   forget_steps(exec);
@@ -282,7 +288,6 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
     plim_bound old = exec->plan[i].bound;
     exec->plan[i].bound = fresh[i];
     fresh[i] = old;
-    plim_bind_arena(&exec->plan[i].bound, exec->arena);
   }
 done:
   for (int32_t i = 0; i < exec->n; i++) plim_bound_free(&fresh[i]);

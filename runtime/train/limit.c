@@ -7,6 +7,7 @@
 #include "runtime/arena/replay.h"
 #include "runtime/base/array.h"
 #include "runtime/train/own_trainer.h"
+#include "runtime/train/rehearsal.h"
 
 void plim_trainer_limit(plim_trainer *trainer, int64_t bytes) {
   atomic_store(&trainer->limiting.wanted, bytes > 0 ? bytes : 1);
@@ -65,7 +66,7 @@ static int64_t arena_of(const plim_plan *const *plan) {
   return most;
 }
 
-plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan) {
+plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refused) {
   plim_limiting *l = &t->limiting;
   const plim_plan *now[PLIM_PROGRAM_STEPS] = {NULL};
   plim_status status =
@@ -80,13 +81,19 @@ plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan) {
   }
   if (status == PLIM_OK) status = plim_exec_replace(t->exec, now, arena_of(now));
   for (int32_t i = 0; i < PLIM_PROGRAM_STEPS && status == PLIM_OK; i++) t->plan[i] = now[i];
-  return status;
+  *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && t->options.exec.failures->n > 0;
+  return *refused ? plim_program_drop(t->program, t->device, t->options.exec.failures) : status;
 }
 
+/* Each time that one is refused there is a variant less; those of the plans that run are left. */
 static plim_status take_plans(plim_trainer *t, int64_t bytes) {
-  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
-  PLIM_TRY(plim_program_replan(t->program, t->plan, t->options.replan, bytes, plan));
-  return plim_limiting_install(t, plan);
+  int refused = 1;
+  while (refused) {
+    plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
+    PLIM_TRY(plim_program_replan(t->program, t->plan, t->options.replan, bytes, plan));
+    PLIM_TRY(plim_limiting_install(t, plan, &refused));
+  }
+  return PLIM_OK;
 }
 
 /* As before the request: the arena may have given back what the plans need. */

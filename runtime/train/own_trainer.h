@@ -39,12 +39,13 @@ typedef struct plim_retiming {
 struct plim_trainer {
   plim_context *ctx;
   const plim_dataset *dataset;
-  const plim_program *program;
+  plim_program *program;
   const plim_plan *plan[PLIM_PROGRAM_STEPS]; /* that run now */
   plim_device *device;
   plim_trainer_options options;
   plim_ports port[PLIM_PROGRAM_STEPS];
   plim_exec *exec;
+  plim_exec_failures failures; /* where options.exec has no other place for them */
   plim_sampler *sampler;
   plim_reader *reader;
   uint8_t *next_image; /* [batch][H][W][C], in the arena; in pinned memory where the host does not see the arena */
@@ -64,8 +65,9 @@ void plim_limiting_close(plim_trainer *t);
 /* Between two steps: take the plans for what was asked for since the last time. A budget that does not fit is reported
  * and is no failure. */
 PLIM_MUST_USE plim_status plim_limiting_settle(plim_trainer *t);
-/* Between two steps: these plans run from now on; the trainer owns them, also on failure. */
-PLIM_MUST_USE plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan);
+/* Between two steps: these plans run from now on; the trainer owns them, also on failure. A variant that the device
+ * refuses leaves the program's profiles, and the former plans stay: *refused is 1 then, and that is no failure. */
+PLIM_MUST_USE plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refused);
 
 PLIM_MUST_USE plim_status plim_retiming_open(plim_trainer *t);
 void plim_retiming_close(plim_trainer *t); /* behind the executor's close */

@@ -127,7 +127,12 @@ static plim_status plan_again(plim_trainer *t, plim_profile *timed, plim_retime_
   report->again_ns = plan[PLIM_PROGRAM_TRAIN]->time_ns;
   report->taken = report->again_ns < report->measured_ns;
   report->overhead_percent = plim_plan_overhead_percent(plan[PLIM_PROGRAM_TRAIN]);
-  if (report->taken) return plim_limiting_install(t, plan);
+  if (report->taken) {
+    int refused;
+    plim_status installed = plim_limiting_install(t, plan, &refused);
+    if (refused) report->taken = 0;
+    return installed;
+  }
   for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(plan[i]);
   return PLIM_OK;
 }

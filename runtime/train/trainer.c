@@ -115,7 +115,7 @@ static plim_status check_options(plim_context *ctx, const plim_trainer_options *
   return plim_check_options(ctx, "plim_replan_options", o->replan->struct_bytes, sizeof *o->replan);
 }
 
-plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, const plim_program *program,
+plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, plim_program *program,
                               const plim_trainer_options *options, plim_trainer **out) {
   plim_trainer *t = NULL;
   plim_status status = PLIM_OK;
@@ -126,6 +126,7 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   t->program = program;
   t->device = device;
   t->options = *options;
+  if (!t->options.exec.failures) t->options.exec.failures = &t->failures;
   t->requested = -1;
   for (int32_t i = 0; i < program->n_steps; i++) {
     PLIM_CHECK(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &t->port[i]));

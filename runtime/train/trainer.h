@@ -85,11 +85,12 @@ typedef struct plim_evaluation {
 
 /* Open the executor (which checks the program and allocates the arena), write the starting weights and start the
  * reader. A program with a plan for a last batch trains what is left of an epoch with it; without one that is dropped.
- * Device, data set and program must outlive the trainer. PLIM_EUSAGE when the program's images are not those of the
+ * Device, data set and program must outlive the trainer. A variant that the device refuses is told as by
+ * plim_exec_open; where one is refused later, when a run has other plans made, it leaves the program's profiles and the
+ * run goes on. PLIM_EUSAGE when the program's images are not those of the
  * data set, or its last batch is not what is left of it. */
-PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset,
-                                            const plim_program *program, const plim_trainer_options *options,
-                                            plim_trainer **out);
+PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, plim_program *program,
+                                            const plim_trainer_options *options, plim_trainer **out);
 void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
 
 /* Run `steps` more steps; on_step (NULL: none) hears of each. PLIM_ECANCEL after the step in which the context was

@@ -51,7 +51,7 @@ static plim_status evaluate(plim_trainer *trainer, const plim_dataset *dataset, 
   return PLIM_OK;
 }
 
-plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, const plim_program *program,
+plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, plim_program *program,
                               const plim_trainer_options *options, int64_t *captured_bytes) {
   plim_trainer *trainer = NULL;
   plim_cuda_memory with = {0, 0, 0}, without = {0, 0, 0};

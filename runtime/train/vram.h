@@ -18,9 +18,8 @@ PLIM_MUST_USE plim_status plim_vram_left(plim_device *device, int64_t cap_bytes,
 /* Run every plan of the program until it is replayed, so that everything is loaded that will ever be. What was captured
  * goes with the arena: *captured_bytes is what it took, which the run will take again; with it plim_vram_left stays
  * true. Trains a few steps and evaluates once, of weights that nobody keeps. */
-PLIM_MUST_USE plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset,
-                                            const plim_program *program, const plim_trainer_options *options,
-                                            int64_t *captured_bytes);
+PLIM_MUST_USE plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, plim_program *program,
+                                            const plim_trainer_options *options, int64_t *captured_bytes);
 
 /* PLIM_ENOFIT, with the numbers, when arenas and what lies outside of them exceed the budget. */
 PLIM_MUST_USE plim_status plim_vram_check(plim_device *device, int64_t cap_bytes, int64_t arena_bytes);

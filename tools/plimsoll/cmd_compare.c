@@ -43,7 +43,6 @@ static void choose_steps(comparison *c) {
 
 static plim_status prepare(comparison *c) {
   session *s = c->s;
-  plim_plan_options keep_all = plim_plan_options_default();
   PLIM_TRY(session_device(s));
   PLIM_TRY(session_data(s));
   PLIM_TRY(session_program(s));
@@ -53,11 +52,7 @@ static plim_status prepare(comparison *c) {
   }
   PLIM_TRY(session_plan(s));
   c->program[CAPPED] = s->program;
-  PLIM_TRY(session_begin_program(s, s->layout, (int32_t)s->o->batch, s->o->model_costs, &c->program[FREE]));
-  keep_all.planner = "keep-all";
-  PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &keep_all));
-  PLIM_TRY(plim_program_plan(c->program[FREE], &keep_all));
-  PLIM_TRY(verification_plan_last(s, c->program[FREE]));
+  PLIM_TRY(verification_plan_freely(s, &c->program[FREE]));
   choose_steps(c);
   for (int i = 0; i < RUNS; i++) {
     c->run[i] = (run){.s = s, .total = c->steps};

@@ -22,6 +22,7 @@
 #include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/pairs.h"
 #include "tools/plimsoll/plan_spaces.h"
+#include "tools/plimsoll/variants.h"
 
 enum { MOST_NOISE_BYTES = 64 << 20 };
 
@@ -393,9 +394,13 @@ static plim_status plan_training(session *s) {
 }
 
 plim_status session_plan(session *s) {
-  PLIM_TRY(plan_training(s));
+  int again = 1;
+  while (again) {
+    PLIM_TRY(plan_training(s));
+    if (session_last_batch(s) > 0) PLIM_TRY(online_last(s));
+    PLIM_TRY(variants_rehearse(s, &again));
+  }
   numerics_tell(s, s->program->plan[PLIM_PROGRAM_TRAIN]);
-  if (session_last_batch(s) > 0) PLIM_TRY(online_last(s));
   return limits_prepare(s);
 }
 
@@ -456,7 +461,7 @@ plim_trainer_options session_trainer_options(const session *s, int64_t steps) {
   return wanted;
 }
 
-plim_status session_trainer(session *s, const plim_program *program, int64_t steps, plim_trainer **out) {
+plim_status session_trainer(session *s, plim_program *program, int64_t steps, plim_trainer **out) {
   plim_trainer_options wanted = session_trainer_options(s, steps);
   if (session_uses_heap(s) && program == s->program) {
     PLIM_TRY(heap_arena_open(s->ctx, &s->heap));

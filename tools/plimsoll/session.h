@@ -83,7 +83,7 @@ plim_trainer_options session_trainer_options(const session *s, int64_t steps);
 
 /* A trainer over any program of this session; steps: the length of the learning-rate schedule. --addresses jemalloc
  * applies to the session's own program. */
-plim_status session_trainer(session *s, const plim_program *program, int64_t steps, plim_trainer **out);
+plim_status session_trainer(session *s, plim_program *program, int64_t steps, plim_trainer **out);
 
 /* Does every value of the session's program get its own allocation? */
 int session_uses_heap(const session *s);

@@ -2,14 +2,15 @@
 #include "tools/plimsoll/verification.h"
 
 #include "tools/plimsoll/numerics.h"
+#include "tools/plimsoll/variants.h"
 
-plim_status verification_plan_last(session *s, plim_program *program) {
+/* The last batch of the program, if there is one, as keep-all with the session's numerics. */
+static plim_status plan_last(const session *s, plim_program *program) {
   const plim_plan *plan = s->program->plan[PLIM_PROGRAM_LAST];
   plim_plan_options keep_all = plim_plan_options_default();
   const char **label = NULL;
   if (!plan) return PLIM_OK;
   int64_t n_ops = s->program->graph[PLIM_PROGRAM_LAST]->n_ops;
-  PLIM_TRY(session_add_last(s, program));
   PLIM_TRY(plim_allocate(s->ctx, n_ops, sizeof *label, &label));
   for (int32_t i = 0; i < plan->n_variants; i++) label[plan->variant[i].op] = plan->variant[i].variant.label;
   keep_all.planner = "keep-all";
@@ -20,20 +21,26 @@ plim_status verification_plan_last(session *s, plim_program *program) {
   return status;
 }
 
-static plim_status plan_freely(session *s, verification *v) {
+plim_status verification_plan_freely(session *s, plim_program **program) {
   plim_plan_options keep_all = plim_plan_options_default();
-  PLIM_TRY(session_begin_program(s, s->layout, (int32_t)s->o->batch, s->o->model_costs, &v->free_program));
+  int again = 1;
+  PLIM_TRY(session_begin_program(s, s->layout, (int32_t)s->o->batch, s->o->model_costs, program));
+  if (s->program->plan[PLIM_PROGRAM_LAST]) PLIM_TRY(session_add_last(s, *program));
   keep_all.planner = "keep-all";
   PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &keep_all));
-  PLIM_TRY(plim_program_plan(v->free_program, &keep_all));
-  return verification_plan_last(s, v->free_program);
+  while (again) {
+    PLIM_TRY(plim_program_plan(*program, &keep_all));
+    PLIM_TRY(plan_last(s, *program));
+    PLIM_TRY(variants_rehearse_in(s, *program, &again));
+  }
+  return PLIM_OK;
 }
 
 plim_status verification_run(session *s, int64_t steps, verification *v) {
   plim_trainer *capped = NULL, *unlimited = NULL;
   plim_status status = PLIM_OK;
   *v = (verification){.steps = steps};
-  PLIM_CHECK(plan_freely(s, v));
+  PLIM_CHECK(verification_plan_freely(s, &v->free_program));
   PLIM_CHECK(session_trainer(s, s->program, steps, &capped));
   PLIM_CHECK(session_trainer(s, v->free_program, steps, &unlimited));
   for (int64_t i = 0; i < steps; i++) {

@@ -13,8 +13,8 @@ typedef struct verification {
 
 /* Run `steps` steps both ways. The session must have a data set and a plan. A difference is not a failure here. */
 plim_status verification_run(session *s, int64_t steps, verification *v);
-/* Plan the last batch of a program like the session's, if there is one, as keep-all with the session's arithmetic. */
-plim_status verification_plan_last(session *s, plim_program *program);
+/* A program like the session's, planned as keep-all with the numerics of the session's plan. */
+plim_status verification_plan_freely(session *s, plim_program **program);
 void verification_end(verification *v);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "runtime/base/size.h"
 #include "runtime/train/vram.h"
+#include "tools/plimsoll/variants.h"
 
 enum { HEADROOM = 8 /* the first plan leaves one part in so many to what it loads */ };
 
@@ -43,8 +44,14 @@ static plim_status plan_within(session *s, int64_t bytes) {
 /* What is not fixed by --plan or --online may be planned for less at first. */
 static plim_status plan_first(session *s, int64_t bytes) {
   if (!s->o->plan && !s->o->online) {
+    int again = 1;
+    plim_status status = PLIM_OK;
     s->planning.budget_bytes = bytes - bytes / HEADROOM;
-    plim_status status = plim_program_plan(s->program, &s->planning);
+    while (again && status == PLIM_OK) {
+      again = 0;
+      status = plim_program_plan(s->program, &s->planning);
+      if (status == PLIM_OK) status = variants_rehearse(s, &again);
+    }
     if (status != PLIM_ENOFIT) return status;
   }
   return plan_within(s, bytes);

@@ -14,6 +14,7 @@
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/dataset.h"
 #include "runtime/train/program.h"
+#include "runtime/train/rehearsal.h"
 #include "runtime/train/replan.h"
 #include "runtime/train/schedule.h"
 #include "runtime/train/trainer.h"

@@ -1,0 +1,39 @@
+/* A variant that was measured may still fail later: its time came from the cache, or from a model. */
+#include "runtime/train/rehearsal.h"
+
+#include "runtime/device/desc.h"
+#include "runtime/device/profile_cache.h"
+#include "runtime/device/profile_drop.h"
+
+plim_status plim_program_rehearse(const plim_program *program, plim_device *device, plim_exec_failures *failures) {
+  const plim_graph *graph[PLIM_PROGRAM_STEPS];
+  const plim_plan *plan[PLIM_PROGRAM_STEPS];
+  plim_exec_options options = plim_exec_options_default();
+  plim_exec *exec = NULL;
+  int32_t n = 0;
+  failures->n = 0;
+  if (!device->api->rehearse) return PLIM_OK;
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+    if (!program->plan[i]) continue;
+    graph[n] = program->graph[i];
+    plan[n++] = program->plan[i];
+  }
+  options.failures = failures;
+  plim_status status = plim_exec_open(program->ctx, device, &options, n, graph, plan, &exec);
+  plim_exec_close(exec);
+  return status;
+}
+
+static plim_status drop(plim_program *program, plim_device *device, const plim_exec_failure *failure) {
+  plim_op_desc desc;
+  plim_desc_of(failure->graph, failure->op, &desc);
+  for (int32_t i = 0; i < program->n_steps; i++) {
+    PLIM_TRY(plim_profile_drop_variant(program->graph[i], &program->profile[i], &desc, failure->variant, failure->why));
+  }
+  return plim_profile_cache_drop(device, &desc, failure->variant, failure->why);
+}
+
+plim_status plim_program_drop(plim_program *program, plim_device *device, const plim_exec_failures *failures) {
+  for (int32_t i = 0; i < failures->n; i++) PLIM_TRY(drop(program, device, &failures->row[i]));
+  return PLIM_OK;
+}

@@ -1,0 +1,158 @@
+/* Variants that the device refuses behind the profile, over the GPU that is none: found before the first step, they
+ * leave the program, and the others train. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "runtime/train/rehearsal.h"
+#include "tests/support/fake_cudnn.h"
+#include "tests/support/gpu_rig.h"
+
+static fake_cuda_options gpu(void) {
+  fake_cuda_options options = fake_cuda_options_default();
+  options.blas = options.dnn = 1;
+  return options;
+}
+
+/* Plans whose convolutions are engine 40's where the profile has it, of modelled costs: nothing has been run. */
+static void plan(gpu_rig *r) {
+  plim_plan_options planning;
+  r->family = "cudnn-e40-";
+  gpu_rig_ok(r, gpu_rig_planning(r, 100, &planning));
+  gpu_rig_ok(r, plim_program_plan(r->program, &planning));
+}
+
+static void train(gpu_rig *r, int64_t steps) {
+  plim_trainer_options training = gpu_rig_training();
+  gpu_rig_ok(r, plim_trainer_open(r->device, r->dataset, r->program, &training, &r->trainer));
+  gpu_rig_ok(r, plim_trainer_run(r->trainer, steps, NULL, NULL));
+}
+
+static int engines(const plim_plan *p) {
+  int n = 0;
+  for (int32_t i = 0; i < p->n_variants; i++) n += strncmp(p->variant[i].variant.name, "cudnn-", 6) == 0;
+  return n;
+}
+
+/* Row of a table: an engine that is refused, and words of the note. */
+static const struct {
+  size_t option; /* of the engine's index */
+  const char *words;
+} refusals[] = {
+    {offsetof(fake_cuda_options, refuse_plan), "cuDNN status 3000: engine 40 refuses to be planned"},
+    {offsetof(fake_cuda_options, refuse_run), "cuDNN status 3008: engine 40 refuses to run"},
+    {offsetof(fake_cuda_options, refuse_capture), "cuDNN status 5003: engine 40 allocates, which a capture forbids"},
+};
+
+Test(rehearsal, a_variant_that_is_refused_behind_the_profile_leaves_it_and_the_others_train) {
+  gpu_rig cpu;
+  gpu_rig_ok(&cpu, gpu_rig_open_cpu(&cpu));
+  gpu_rig_ok(&cpu, gpu_rig_train(&cpu, 100, 4));
+  for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    fake_cuda_options options = gpu();
+    plim_exec_failures failures;
+    gpu_rig r;
+    *(int64_t *)((char *)&options + refusals[i].option) = 40;
+    gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+    gpu_rig_ok(&r, gpu_rig_prepare(&r));
+    plan(&r);
+    cr_assert_eq(engines(r.program->plan[PLIM_PROGRAM_TRAIN]), 2);
+    const plim_status status = plim_program_rehearse(r.program, r.device, &failures);
+    cr_assert(status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED);
+    cr_assert_eq(failures.n, 2, "%d", failures.n); /* forward and the gradient of weights, each told once */
+    cr_assert_not_null(strstr(failures.row[1].why, refusals[i].words), "%s", failures.row[1].why);
+    gpu_rig_ok(&r, plim_program_drop(r.program, r.device, &failures));
+    const plim_profile *profile = r.program->profile[PLIM_PROGRAM_TRAIN];
+    cr_assert_eq(profile->n_dropped, 2);
+    cr_assert_not_null(strstr(profile->dropped[0].why, refusals[i].words), "%s", profile->dropped[0].why);
+    plan(&r);
+    cr_assert_eq(engines(r.program->plan[PLIM_PROGRAM_TRAIN]), 0);
+    cr_assert_eq(engines(r.program->plan[PLIM_PROGRAM_EVAL]), 0);
+    gpu_rig_ok(&r, plim_program_rehearse(r.program, r.device, &failures));
+    train(&r, 4);
+    gpu_rig_same(&cpu, &r); /* nothing of the refused variants is left in the weights */
+    cr_assert_str_eq(fake_cudnn_misuse(), "");
+    gpu_rig_close(&r);
+    cr_assert_eq(fake_cuda_count().open_handles, 0);
+  }
+  gpu_rig_close(&cpu);
+}
+
+Test(rehearsal, a_trainer_over_a_refused_variant_is_not_opened_and_says_which) {
+  fake_cuda_options options = gpu();
+  plim_trainer_options training = gpu_rig_training();
+  plim_exec_failures failures;
+  gpu_rig r;
+  options.refuse_run = 40;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  plan(&r);
+  training.exec.failures = &failures;
+  cr_assert_eq(plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer), PLIM_EDEVICE);
+  cr_assert_null(r.trainer);
+  cr_assert_eq(failures.n, 2);
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "op \"conv\", variant \"cudnn-e40-"), "%s",
+                     plim_context_error(r.ctx));
+  gpu_rig_close(&r);
+  cr_assert_eq(fake_cuda_count().open_handles, 0);
+}
+
+Test(rehearsal, an_engine_that_only_a_capture_forbids_serves_queued_steps) {
+  fake_cuda_options options = gpu();
+  plim_exec_failures failures;
+  gpu_rig r;
+  options.refuse_capture = 40;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 1));
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  plan(&r);
+  gpu_rig_ok(&r, plim_program_rehearse(r.program, r.device, &failures));
+  train(&r, 3);
+  gpu_rig_close(&r);
+}
+
+Test(rehearsal, an_illegal_address_is_no_variant_s_failure_and_stays) {
+  fake_cuda_options options = gpu();
+  plim_exec_failures failures;
+  gpu_rig r;
+  options.illegal_engine = 40;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  plan(&r);
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(plim_program_rehearse(r.program, r.device, &failures), PLIM_EDEVICE);
+    cr_assert_eq(failures.n, 0);
+    cr_assert_not_null(strstr(plim_context_error(r.ctx), "an illegal memory access was encountered (CUDA error 700)"),
+                       "%s", plim_context_error(r.ctx));
+  }
+  gpu_rig_close(&r);
+}
+
+/* Two trainers over one device: the second's plans use engine 40, which is refused once they take over. */
+Test(rehearsal, plans_that_would_take_over_in_a_run_are_rehearsed_and_refused_ones_leave_it_as_it_was) {
+  fake_cuda_options options = gpu();
+  gpu_rig cpu, r;
+  gpu_rig_ok(&cpu, gpu_rig_open_cpu(&cpu));
+  gpu_rig_ok(&cpu, gpu_rig_train(&cpu, 100, 6));
+  options.refuse_run = 40;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_train(&r, 100, 3));
+  plim_plan *others[PLIM_PROGRAM_LAST];
+  plim_plan_options planning;
+  plim_exec *exec = plim_trainer_exec(r.trainer);
+  r.family = "cudnn-e40-";
+  gpu_rig_ok(&r, gpu_rig_planning(&r, 100, &planning));
+  for (int i = 0; i < PLIM_PROGRAM_LAST; i++) {
+    plim_plan_options wanted = i == PLIM_PROGRAM_EVAL ? plim_program_eval_options(&planning) : planning;
+    gpu_rig_ok(&r, plim_plan_make(r.ctx, r.program->graph[i], r.program->profile[i], &wanted, &others[i]));
+  }
+  cr_assert_gt(engines(others[0]) + engines(others[1]), 0);
+  const int64_t bytes = plim_exec_first_bytes(exec);
+  cr_assert_eq(plim_exec_replace(exec, (const plim_plan *const *)others, bytes), PLIM_EDEVICE, "%s",
+               plim_context_error(r.ctx));
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "engine 40 refuses to run"), "%s", plim_context_error(r.ctx));
+  cr_assert_eq(plim_trainer_given(r.trainer)->exec.failures->n, 2);
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, 3, NULL, NULL));
+  gpu_rig_same(&cpu, &r);
+  for (int i = 0; i < PLIM_PROGRAM_LAST; i++) plim_plan_free(others[i]);
+  gpu_rig_close(&r);
+  gpu_rig_close(&cpu);
+}
