@@ -357,11 +357,12 @@ Test(cli_gpu, what_was_measured_and_is_refused_later_is_dropped_in_the_cache_too
   static const char *const gpu[] = {"dnn=1,hollow=1", "dnn=1,hollow=1,refuse_run=40", "dnn=1,hollow=1"};
   for (int i = 0; i < 3; i++) {
     char line[1024];
-    (void)snprintf(line, sizeof line,
-                   "XDG_CACHE_HOME=$PWD/cache PLIM_TEST_GPU=%s $PLIMSOLL-stand-in train --model resnet20 --data "
-                   "synthetic --image 8x8x3 --batch 1 --layout flat --profile-time 20 --iterations 50 --steps 2 --retime 0 "
-                   "--no-progress --device cuda:0 --numerics small --json -o p%d.json",
-                   gpu[i], i);
+    (void)snprintf(
+        line, sizeof line,
+        "XDG_CACHE_HOME=$PWD/cache PLIM_TEST_GPU=%s $PLIMSOLL-stand-in train --model resnet20 --data "
+        "synthetic --image 8x8x3 --batch 1 --layout flat --profile-time 20 --iterations 50 --steps 2 --retime 0 "
+        "--no-progress --device cuda:0 --numerics small --json -o p%d.json",
+        gpu[i], i);
     (void)plim_test_shell(line);
     plim_test_expect(0, "");
     json_t *o = plim_test_json();
