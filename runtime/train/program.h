@@ -66,6 +66,22 @@ plim_plan_options plim_program_eval_options(const plim_plan_options *options);
 /* plim_plan_fits for both. */
 PLIM_MUST_USE plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes);
 
+/* What is known of a batch that does not fit, and how to make the net for another. */
+typedef struct plim_batch_search {
+  plim_status (*make)(void *user, int32_t batch, plim_net **out); /* PLIM_EUSAGE: there is none for that batch */
+  void *user;
+  int32_t failing;       /* a batch that does not fit */
+  int64_t failing_bytes; /* the smallest budget that has a plan for it */
+  int64_t fixed_bytes;   /* what does not depend on the batch: the persistent bytes */
+} plim_batch_search;
+
+/* The largest batch below `failing` that was found to have a plan within options->budget_bytes, 0: none. Asks
+ * plim_program_fits for at most PLIM_BATCH_GUESSES batches, each within options->time_limit_ns, with modelled costs
+ * and, where the labels are given ones, with any. Deterministic. */
+enum { PLIM_BATCH_GUESSES = 6 };
+PLIM_MUST_USE plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
+                                                     const plim_plan_options *options, int32_t *out);
+
 /* Bytes of the arena that the program needs: the largest of its plans. */
 int64_t plim_program_arena_bytes(const plim_program *program);
 

@@ -1,6 +1,4 @@
-/* Refusing with numbers. The largest batch is searched with modelled costs: what fits depends on sizes, not on times.
- * The smallest budget grows nearly linearly with the batch, from the persistent bytes on. Guesses begin a little below
- * that line, because planning tells a batch that fits much sooner than one that does not, and close in on it. */
+/* Refusing with numbers: the smallest budget, what sets it, other numerics, the largest batch. */
 #include "tools/plimsoll/refusal.h"
 
 #include <stdio.h>
@@ -10,8 +8,7 @@
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/session.h"
 
-enum { GUESSES = 4, MOST_GUESSES = 6 /* as long as no batch fits */ };
-enum { FLOOR_PARTS = 4, GUESS_PARTS = FLOOR_PARTS * MOST_GUESSES };
+enum { FLOOR_PARTS = 4, GUESS_PARTS = FLOOR_PARTS * PLIM_BATCH_GUESSES };
 enum { WORTH_PARTS = 4 /* of the time: with less left, no search for the smallest budget begins */ };
 
 /* Planning had all of a time limit; what explains its failure has half as much again, over all its searches. */
@@ -21,43 +18,19 @@ static plim_plan_options hurried(const plim_plan_options *planning, int64_t part
   return planned;
 }
 
-/* Is a plan for that batch found? A model that cannot be built for it does not fit. */
-static plim_status fits(session *s, int32_t batch, int *yes) {
-  plim_plan_options planning = hurried(&s->planning, GUESS_PARTS);
-  plim_program *p = NULL;
-  if (planning.labels == PLIM_LABELS_GIVEN) planning.labels = PLIM_LABELS_AUTO; /* they belong to the other batch */
-  planning.label = NULL;
-  planning.curves = NULL; /* of batches that nobody asked for */
-  planning.from_curve = NULL;
-  *yes = 0;
-  plim_status status = session_begin_program(s, s->layout, batch, 1, &p);
-  if (status == PLIM_OK) status = plim_program_fits(p, &planning, yes);
-  plim_program_free(p);
-  return status == PLIM_EUSAGE ? PLIM_OK : status;
+static plim_status make_net(void *user, int32_t batch, plim_net **out) {
+  session *s = user;
+  return session_make_net(s, s->layout, batch, out);
 }
 
 static plim_status largest_batch(session *s, int64_t smallest_bytes, int32_t *out) {
-  int64_t budget = s->planning.budget_bytes;
-  int64_t fixed = plim_graph_persistent_bytes(s->program->graph[PLIM_PROGRAM_TRAIN]);
-  int32_t fitting = 0, failing = (int32_t)s->o->batch;
-  double an_image = (double)(smallest_bytes - fixed) / (double)failing, step = 0.05;
-  double guess = budget > fixed ? 0.97 * (double)(budget - fixed) / an_image : 1;
-  for (int i = 0; i < (fitting ? GUESSES : MOST_GUESSES) && failing - fitting > 1; i++) {
-    int32_t batch = (int32_t)guess;
-    int yes;
-    if (batch <= fitting || batch >= failing) batch = fitting + (failing - fitting) / 2;
-    PLIM_TRY(fits(s, batch, &yes));
-    if (yes) {
-      fitting = batch;
-      guess = batch * 1.02 + 1;
-    } else {
-      failing = batch;
-      guess = batch * (1 - step);
-      if (fitting == 0 && step < 0.5) step *= 2;
-    }
-  }
-  *out = fitting;
-  return PLIM_OK;
+  const plim_plan_options planning = hurried(&s->planning, GUESS_PARTS);
+  const plim_batch_search search = {.make = make_net,
+                                    .user = s,
+                                    .failing = (int32_t)s->o->batch,
+                                    .failing_bytes = smallest_bytes,
+                                    .fixed_bytes = plim_graph_persistent_bytes(s->program->graph[PLIM_PROGRAM_TRAIN])};
+  return plim_program_largest_batch(s->device, &search, &planning, out);
 }
 
 enum { WORDS = 1536, BATCH_WORDS = 96, NUMERICS_WORDS = 256 };

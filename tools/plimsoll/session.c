@@ -231,11 +231,15 @@ static plim_status profiler_options(session *s, const plim_net *net, plim_profil
   return measuring_bytes(s, net, &out->wanted_bytes);
 }
 
-plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out) {
+plim_status session_make_net(const session *s, plim_layout layout, int32_t batch, plim_net **out) {
   plim_net_options wanted = net_options(s, layout, batch);
+  return plim_model_make(s->ctx, s->o->model, &wanted, out);
+}
+
+plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out) {
   plim_profiler_options profiler;
   plim_net *net = NULL;
-  PLIM_TRY(plim_model_make(s->ctx, s->o->model, &wanted, &net));
+  PLIM_TRY(session_make_net(s, layout, batch, &net));
   plim_status status = modelled ? PLIM_OK : profiler_options(s, net, &profiler);
   if (status == PLIM_OK) status = plim_program_begin(s->device, net, modelled ? NULL : &profiler, out);
   plim_net_free(net);
@@ -243,11 +247,10 @@ plim_status session_begin_program(session *s, plim_layout layout, int32_t batch,
 }
 
 plim_status session_sample(session *s, plim_layout layout, int32_t convolutions, plim_profile **out) {
-  plim_net_options wanted = net_options(s, layout, (int32_t)s->o->batch);
   plim_profiler_options profiler;
   plim_graph *graph = NULL;
   plim_net *net = NULL;
-  PLIM_TRY(plim_model_make(s->ctx, s->o->model, &wanted, &net));
+  PLIM_TRY(session_make_net(s, layout, (int32_t)s->o->batch, &net));
   plim_status status = profiler_options(s, net, &profiler);
   profiler.sample = convolutions;
   profiler.report = NULL;

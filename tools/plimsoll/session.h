@@ -100,6 +100,9 @@ PLIM_MUST_USE plim_status session_check_steps(const session *s);
 /* Does the device compute anything? sim does not. */
 int session_computes(const session *s);
 
+/* The session's net with other images at once, or in another layout. */
+plim_status session_make_net(const session *s, plim_layout layout, int32_t batch, plim_net **out);
+
 /* A program like the session's, not planned. */
 plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out);
 
