@@ -308,6 +308,44 @@ Test(cudnn, a_bias_is_added_behind_the_convolution_in_every_layout_and_math_mode
   expect_clean();
 }
 
+/* Sums of 1 + 2^-8 + 2^-12 are 1 + 2^-7 in bf16, and less 2^-9 another number than what is right, which is 1. */
+Test(cudnn, a_bias_in_bf16_is_added_to_floats_and_the_sum_is_rounded_once) {
+  static const plim_layout layouts[] = {PLIM_NHWC, PLIM_FLAT};
+  const uint16_t x[3] = {0x3f80, 0x3b80, 0x3980}, w[3] = {0x3f80, 0x3f80, 0x3f80};
+  const float bias = -1.0F / 512;
+  for (int l = 0; l < 2; l++) {
+    plim_op_desc op = biased(&(variant_window){1, 3, 1, 1, 1, {1, 1}, 1, 0}, layouts[l]);
+    plim_kernel_info info[VARIANTS];
+    void *memory = NULL;
+    kernel_to_bf16(&op);
+    const int n = device->api->variants(device, &op, info, VARIANTS);
+    const int64_t bytes = (64 << 20) + 4 * PLIM_ALIGN;
+    cr_assert_gt(n, 6);
+    cr_assert_eq(device->api->alloc(device, bytes, &memory), PLIM_OK);
+    char *at = memory;
+    void *in[] = {at, at + PLIM_ALIGN, at + 2 * PLIM_ALIGN}, *out[] = {at + 3 * PLIM_ALIGN};
+    plim_kernel_args args = {.in = in, .out = out, .workspace = at + 4 * PLIM_ALIGN, .seed = 1};
+    cr_assert_eq(device->api->copy(device, 0, in[0], x, sizeof x), PLIM_OK);
+    cr_assert_eq(device->api->copy(device, 0, in[1], w, sizeof w), PLIM_OK);
+    cr_assert_eq(device->api->copy(device, 0, in[2], &bias, sizeof bias), PLIM_OK);
+    for (int v = 0; v < n; v++) {
+      void *kernel = NULL;
+      uint16_t y = 0;
+      const plim_status status = device->api->prepare(device, &op, info[v].name, &kernel);
+      if (status == PLIM_EUNSUPPORTED) continue; /* an engine without a plan */
+      cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
+      cr_assert_leq(device->api->workspace(device, kernel), 64 << 20);
+      cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK, "%s", plim_context_error(ctx));
+      cr_assert_eq(device->api->copy(device, 0, &y, out[0], sizeof y), PLIM_OK);
+      cr_assert_eq(device->api->sync(device), PLIM_OK);
+      cr_assert_eq(y, 0x3f80, "%s: %04x", info[v].name, y);
+      device->api->unprepare(device, kernel);
+    }
+    device->api->release(device, memory, bytes);
+  }
+  expect_clean();
+}
+
 Test(cudnn, with_a_bias_engines_workspace_and_plans_are_those_without_and_labels_are_not) {
   plim_op_desc plain[3];
   const plim_op_desc op = biased(&windows[0], PLIM_NHWC);

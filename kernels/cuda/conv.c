@@ -2,9 +2,11 @@
  * activations have their channels last the weights are copied into that order in front of the convolution, or their
  * gradient out of it behind. The gradient of weights is of the activations' type inside the library, because few
  * engines write floats from bf16, and is widened on its way out. A bias is added behind the convolution by a body of
- * ours, which every engine goes with; the label says so.
+ * ours, which every engine goes with; the label says so. In bf16 the engine writes its sums as floats then, and they
+ * are rounded once, behind the bias.
  *
- *   workspace = weights or gradient as the library has them (where the graph's are not so), then what the engine needs
+ *   workspace = weights or gradient as the library has them (where the graph's are not so), sums that a bias is added
+ * to (where y is no floats), then what the engine needs
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +15,14 @@
 #include "kernels/cuda/dnn.h"
 #include "kernels/cuda/stages.h"
 
-enum { STAGES = 3, HOW_BYTES = sizeof((plim_kernel_info *)0)->how };
+enum { STAGES = 4, HOW_BYTES = sizeof((plim_kernel_info *)0)->how };
 
 typedef struct conv {
   plim_dnn_conv problem;
   k_launch launch;
   int64_t copy_bytes; /* of the weights; 0: they are read or written in place */
+  int64_t sums_bytes; /* of y as floats; 0: the engine writes y itself */
+  int64_t elements;   /* of y, where there is a bias */
   int wide;           /* 1: the gradient is widened to floats */
   int bias;
   k_view result; /* y, where there is a bias */
@@ -35,6 +39,8 @@ static int describe(const plim_op_desc *op, conv *c) {
   plim_shape weights = op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? op->out[0] : op->in[1];
   c->bias = op->n_in == 3;
   if (c->bias && !k_view_merged(&op->out[0], &c->result)) return 0;
+  if (c->bias) c->elements = plim_shape_elements(&op->out[0]);
+  if (c->problem.y_type != c->problem.data_type) c->sums_bytes = align(c->elements * (int64_t)sizeof(float));
   c->wide = weights.dtype != op->in[0].dtype;
   weights.dtype = op->in[0].dtype;
   if (copied) c->copy_bytes = align(plim_shape_bytes(&weights));
@@ -82,7 +88,7 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
     memcpy(info[i].name, config[i].name, sizeof info[i].name);
     (void)snprintf(info[i].label, sizeof info[i].label, "cudnn%s%s%s", plim_dnn_version(engine->dnn),
                    config[i].name + strlen("cudnn"), c.bias ? "+b" : "");
-    info[i].workspace_bytes = c.copy_bytes + align(config[i].workspace_bytes);
+    info[i].workspace_bytes = c.copy_bytes + c.sums_bytes + align(config[i].workspace_bytes);
     info[i].builds = 1;
     write_how(&config[i], i, n, info[i].how);
   }
@@ -100,36 +106,49 @@ static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_body body, plim_
   stage->call.attrs.kernel[0] = stage->call.attrs.kernel[1] = 1;
 }
 
-static void add_bias(plim_cuda_kernel *kernel, const conv *c) {
-  plim_cuda_stage *stage = &kernel->stage[kernel->n++];
-  *stage = (plim_cuda_stage){.body = K_BODY_bias_add, .a = {2, 0}, .c = {PLIM_PLACE_OUT, 0}, .call = c->launch.call};
+static void add_body(plim_cuda_kernel *kernel, const conv *c, k_body body, plim_cuda_place from, plim_cuda_place to) {
+  kernel->stage[kernel->n++] = (plim_cuda_stage){.body = body, .a = from, .c = to, .call = c->launch.call};
+}
+
+/* To y, or to its sums, which are rounded then. */
+static void add_bias(plim_cuda_kernel *kernel, const conv *c, plim_cuda_place sums) {
+  const plim_cuda_place bias = {2, 0}, out = {PLIM_PLACE_OUT, 0};
+  plim_cuda_stage *stage = &kernel->stage[kernel->n];
+  add_body(kernel, c, K_BODY_bias_add, bias, sums);
   stage->call.x = c->result;
+  if (c->sums_bytes > 0) stage->call.type = K_TYPE_FLOAT;
   stage->tiles = k_launch_positions(&stage->call, stage->body);
+  if (c->sums_bytes == 0) return;
+  stage = &kernel->stage[kernel->n];
+  add_body(kernel, c, K_BODY_cast, sums, out);
+  stage->call.elements = c->elements;
+  stage->tiles = k_tiles(c->elements, K_BODY_cast);
 }
 
 static int64_t workspace_of(const plim_cuda_engine *engine, const conv *c, const char *variant) {
   const plim_dnn_config *config = NULL;
   int n = plim_dnn_find(engine->dnn, &c->problem, &config);
   for (int i = 0; i < n; i++) {
-    if (strcmp(config[i].name, variant) == 0) return c->copy_bytes + align(config[i].workspace_bytes);
+    if (strcmp(config[i].name, variant) == 0) return c->copy_bytes + c->sums_bytes + align(config[i].workspace_bytes);
   }
   return -1;
 }
 
 static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel *dnn) {
   const plim_cuda_place in[2] = {{0, 0}, {1, 0}}, out = {PLIM_PLACE_OUT, 0}, copy = {PLIM_PLACE_WORKSPACE, 0};
-  const plim_cuda_place rest = {PLIM_PLACE_WORKSPACE, c->copy_bytes};
+  const plim_cuda_place sums = c->sums_bytes > 0 ? (plim_cuda_place){PLIM_PLACE_WORKSPACE, c->copy_bytes} : out;
+  const plim_cuda_place rest = {PLIM_PLACE_WORKSPACE, c->copy_bytes + c->sums_bytes};
   int direction = c->problem.direction, copied = c->copy_bytes > 0;
   plim_cuda_place weights = direction == PLIM_DNN_WEIGHTS ? out : in[1];
   plim_cuda_stage stage = {.dnn = dnn, .b = copied ? copy : weights, .workspace = rest};
   stage.a = direction == PLIM_DNN_DATA ? out : in[direction == PLIM_DNN_WEIGHTS];
-  stage.c = direction == PLIM_DNN_FORWARD ? out : in[0];
+  stage.c = direction == PLIM_DNN_FORWARD ? sums : in[0];
   if (copied && direction != PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_BODY_taps_outside, weights, copy);
   kernel->stage[kernel->n++] = stage;
   if (copied && direction == PLIM_DNN_WEIGHTS) {
     add_copy(kernel, c, c->wide ? K_BODY_taps_widen : K_BODY_taps_inside, copy, weights);
   }
-  if (c->bias) add_bias(kernel, c);
+  if (c->bias) add_bias(kernel, c, sums);
 }
 
 /* The library has no plan for the configuration after all, which says nothing of other configurations. Its codes of

@@ -51,6 +51,7 @@ int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *copied) {
   }
   conv->direction = family;
   conv->data_type = op->in[0].dtype == PLIM_BF16 ? DNN_DATA_BFLOAT16 : DNN_DATA_FLOAT;
+  conv->y_type = op->n_in == 3 ? DNN_DATA_FLOAT : conv->data_type;
   conv->strict = op->in[0].dtype == PLIM_F32 && !op->attrs.tf32;
   *copied |= layout == PLIM_NHWC && conv->dim[PLIM_DNN_W][2] * conv->dim[PLIM_DNN_W][3] > 1;
   return 1;
@@ -60,9 +61,10 @@ int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *copied) {
 
 static int make_tensor(const plim_cudnn_api *api, const plim_dnn_conv *conv, int operand, void **out) {
   const int64_t id = operand + 1, alignment = ALIGNMENT;
+  const int32_t type = operand == PLIM_DNN_Y ? conv->y_type : conv->data_type;
   const plim_dnn_attribute attribute[] = {
       {DNN_ATTR_TENSOR_UNIQUE_ID, DNN_TYPE_INT64, 1, &id},
-      {DNN_ATTR_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE, 1, &conv->data_type},
+      {DNN_ATTR_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE, 1, &type},
       {DNN_ATTR_TENSOR_BYTE_ALIGNMENT, DNN_TYPE_INT64, 1, &alignment},
       {DNN_ATTR_TENSOR_DIMENSIONS, DNN_TYPE_INT64, 4, conv->dim[operand]},
       {DNN_ATTR_TENSOR_STRIDES, DNN_TYPE_INT64, 4, conv->step[operand]},

@@ -15,13 +15,14 @@ typedef struct plim_dnn_conv {
   int64_t dim[PLIM_DNN_OPERANDS][4], step[PLIM_DNN_OPERANDS][4]; /* elements; [N][C][H][W], [O][I][KH][KW] */
   int64_t stride[2], pad[2];
   int32_t data_type; /* DNN_DATA_*; sums are always of floats */
+  int32_t y_type;    /* of y, which is floats where a bias is added to it */
   int32_t direction; /* plim_dnn_direction */
-  int64_t strict;    /* 1: products of floats are floats, not TF32 */
+  int32_t strict;    /* 1: products of floats are floats, not TF32 */
 } plim_dnn_conv;
 
 /* The convolution of an op whose operands fit together, without the bias; 0 when it is none or has blocked layouts. All
- * operands are of the activations' type, and where activations have their channels last, so have the weights: *copied
- * is 1 when the weights or their gradient do not lie so in the graph. */
+ * operands are of the activations' type, but for the sums that a bias is added to, and where activations have their
+ * channels last, so have the weights: *copied is 1 when the weights or their gradient do not lie so in the graph. */
 int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *copied);
 
 /* Its operation graph with all that it refers to, the graph last. */
