@@ -38,6 +38,14 @@ PLIM_MUST_USE plim_status plim_program_plan(plim_program *program, const plim_pl
  * planned within the plan's budget. */
 PLIM_MUST_USE plim_status plim_program_adopt(plim_program *program, plim_plan *plan);
 
+/* Replace the addresses of the training step's plan by those that the arena decides while its schedule runs, within the
+ * plan's budget, or, where it has none, in its arena. What finds no room there is planned again for up to a quarter
+ * less, by `planning`; NULL: the plan stays as it is. Without a budget the arena becomes up to a quarter larger.
+ *   room_bytes  [1]  out  what the arena got above what was planned for
+ * PLIM_ENOFIT, with the bytes in which the arena finds room, when all of that is not enough. */
+PLIM_MUST_USE plim_status plim_program_replay(plim_program *program, const plim_plan_options *planning,
+                                              plim_replay_counts *counts, int64_t *room_bytes);
+
 /* The training step of a short last batch: `net` is the program's with fewer images and with the program's batch as its
  * staging_batch. Once. */
 PLIM_MUST_USE plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,

@@ -316,66 +316,6 @@ plim_status session_planning(session *s) {
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", o->memory);
 }
 
-/* The arena moves nothing, so what a plan packs into its last byte may find no piece that is large enough. Leave the
- * arena some room then, more each time: plan for less under a budget, else give it more. */
-static const double arena_rooms[] = {0.03, 0.06, 0.12, 0.25};
-enum { ARENA_ROOMS = sizeof arena_rooms / sizeof arena_rooms[0] };
-
-static plim_status plan_for_less(session *s, int64_t budget) {
-  plim_plan_options less = s->planning;
-  less.budget_bytes = budget;
-  return plim_program_plan(s->program, &less);
-}
-
-static plim_status replay(session *s, int64_t bytes, plim_plan **out) {
-  return plim_arena_replay(s->ctx, s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN], bytes,
-                           &s->replay, out);
-}
-
-/* Plan for less than the budget until the arena finds room for it. */
-static plim_status replay_within(session *s, int64_t bytes, plim_plan **out) {
-  plim_status status = replay(s, bytes, out);
-  for (int i = 0; i < ARENA_ROOMS && status == PLIM_ENOFIT && !s->o->plan; i++) {
-    s->arena_room_bytes = (int64_t)((double)bytes * arena_rooms[i]);
-    PLIM_TRY(plan_for_less(s, bytes - s->arena_room_bytes));
-    status = replay(s, bytes, out);
-  }
-  return status;
-}
-
-/* Give the arena more than was planned for. */
-static plim_status replay_beyond(session *s, int64_t bytes, plim_plan **out) {
-  plim_status status = replay(s, bytes, out);
-  for (int i = 0; i < ARENA_ROOMS && status == PLIM_ENOFIT; i++) {
-    s->arena_room_bytes = (int64_t)((double)bytes * arena_rooms[i]);
-    status = replay(s, bytes + s->arena_room_bytes, out);
-  }
-  return status;
-}
-
-static plim_status refuse_arena(session *s, int64_t bytes) {
-  plim_plan *larger = NULL;
-  char text[PLIM_SIZE_TEXT_BYTES];
-  PLIM_TRY(replay_beyond(s, bytes, &larger));
-  plim_plan_free(larger);
-  int64_t enough = bytes + s->arena_room_bytes;
-  return plim_fail(s->ctx, PLIM_ENOFIT,
-                   "the arena, which moves nothing, finds no room for the plan in %s (%lld bytes); it does in %lld "
-                   "bytes, and --addresses planned needs no more",
-                   plim_size_print(bytes, text), (long long)bytes, (long long)enough);
-}
-
-/* Replace the plan's addresses by those that the arena decides while the schedule runs. */
-static plim_status replay_in_arena(session *s) {
-  const plim_plan *schedule = s->program->plan[PLIM_PROGRAM_TRAIN];
-  int64_t budget = schedule->budget_bytes;
-  plim_plan *replayed = NULL;
-  plim_status status =
-      budget < INT64_MAX ? replay_within(s, budget, &replayed) : replay_beyond(s, schedule->arena_bytes, &replayed);
-  if (status == PLIM_ENOFIT && budget < INT64_MAX) status = refuse_arena(s, budget);
-  return status == PLIM_OK ? plim_program_adopt(s->program, replayed) : status;
-}
-
 static plim_status make_plan(session *s) {
   plim_plan *plan = NULL;
   if (!s->o->plan) return plim_program_plan(s->program, &s->planning);
@@ -392,8 +332,8 @@ static plim_status plan_training(session *s) {
   plim_status status = make_plan(s);
   progress_clear(&s->bar);
   if (status == PLIM_ENOFIT && !s->o->plan) return refusal_explain(s);
-  if (status == PLIM_OK && strcmp(s->o->addresses, "arena") == 0) return replay_in_arena(s);
-  return status;
+  if (status != PLIM_OK || strcmp(s->o->addresses, "arena") != 0) return status;
+  return plim_program_replay(s->program, s->o->plan ? NULL : &s->planning, &s->replay, &s->arena_room_bytes);
 }
 
 plim_status session_plan(session *s) {

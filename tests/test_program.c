@@ -1,5 +1,6 @@
-/* The largest batch within a budget: its plan is there, a batch half as large again has none. */
+/* What a program finds by itself: the largest batch within a budget, room for an arena that moves nothing. */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "runtime/train/program.h"
 #include "tests/support/context.h"
@@ -62,7 +63,7 @@ static void teardown(void) {
   plim_device_close(device);
   plim_context_free(ctx);
 }
-TestSuite(largest_batch, .init = setup, .fini = teardown);
+TestSuite(program, .init = setup, .fini = teardown);
 
 static int32_t largest(int64_t budget) {
   int32_t batch = -1;
@@ -72,19 +73,59 @@ static int32_t largest(int64_t budget) {
   return batch;
 }
 
-Test(largest_batch, has_a_plan_and_a_batch_half_as_large_again_has_none) {
+Test(program, the_largest_batch_has_a_plan_and_a_batch_half_as_large_again_has_none) {
   int32_t batch = largest((search.failing_bytes + search.fixed_bytes) / 2);
   cr_assert(batch > ASKED / 4 && batch < ASKED, "%d", (int)batch);
   cr_assert(has_plan(batch, &planning));
   cr_assert_not(has_plan(batch + batch / 2, &planning));
 }
 
-Test(largest_batch, is_none_where_even_the_parameters_do_not_fit) {
+Test(program, the_largest_batch_is_none_where_even_the_parameters_do_not_fit) {
   cr_assert_eq(largest(search.fixed_bytes / 2), 0);
 }
 
-Test(largest_batch, is_none_where_no_net_can_be_built) {
+Test(program, the_largest_batch_is_none_where_no_net_can_be_built) {
   most_images = 0;
   cr_assert_eq(largest(search.failing_bytes / 2), 0);
   cr_assert_gt(nets, 0);
+}
+
+Test(program, an_arena_that_moves_nothing_gets_room_within_the_budget) {
+  plim_replay_counts counts;
+  int64_t room = -1;
+  plim_program *program = program_of(ASKED);
+  planning.budget_bytes = search.failing_bytes + search.failing_bytes / 8;
+  cr_assert_eq(plim_program_plan(program, &planning), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_program_replay(program, &planning, &counts, &room), PLIM_OK, "%s", plim_context_error(ctx));
+  const plim_plan *plan = program->plan[PLIM_PROGRAM_TRAIN];
+  cr_assert_leq(plan->arena_bytes, planning.budget_bytes);
+  cr_assert_leq(plan->budget_bytes, planning.budget_bytes);
+  cr_assert(room >= 0 && room <= planning.budget_bytes / 4, "%lld", (long long)room);
+  plim_program_free(program);
+}
+
+Test(program, an_arena_without_a_budget_has_at_most_a_quarter_of_room) {
+  plim_replay_counts counts;
+  int64_t room = -1;
+  plim_program *program = program_of(ASKED);
+  planning.planner = "keep-all";
+  cr_assert_eq(plim_program_plan(program, &planning), PLIM_OK);
+  int64_t planned = program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes;
+  cr_assert_eq(plim_program_replay(program, NULL, &counts, &room), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_leq(program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes, planned + room);
+  cr_assert(room >= 0 && room <= planned / 4, "%lld", (long long)room);
+  plim_program_free(program);
+}
+
+Test(program, an_arena_is_refused_with_the_bytes_that_it_takes_where_the_plan_has_to_stay) {
+  plim_replay_counts counts;
+  int64_t room = -1;
+  plim_program *program = program_of(ASKED);
+  planning.budget_bytes = search.failing_bytes;
+  cr_assert_eq(plim_program_plan(program, &planning), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_status status = plim_program_replay(program, NULL, &counts, &room);
+  cr_assert(status == PLIM_ENOFIT, "a plan without room to spare was replayed");
+  cr_assert_neq(strstr(plim_context_error(ctx), "finds no room for the plan"), NULL);
+  cr_assert_eq(room, -1);
+  plim_program_free(program);
 }
