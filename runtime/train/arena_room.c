@@ -50,10 +50,11 @@ static plim_status refuse(room *r, int64_t bytes) {
   char text[PLIM_SIZE_TEXT_BYTES];
   PLIM_TRY(replay_beyond(r, bytes, &larger));
   plim_plan_free(larger);
+  const int64_t enough = bytes + r->bytes;
   return plim_fail(r->program->ctx, PLIM_ENOFIT,
                    "the arena, which moves nothing, finds no room for the plan in %s (%lld bytes); it does in %lld "
                    "bytes, and planned addresses need no more",
-                   plim_size_print(bytes, text), (long long)bytes, (long long)(bytes + r->bytes));
+                   plim_size_print(bytes, text), (long long)bytes, (long long)enough);
 }
 
 plim_status plim_program_replay(plim_program *program, const plim_plan_options *planning, plim_replay_counts *counts,
