@@ -84,6 +84,10 @@ else()
   plim_program(plimsoll-stand-in)
   target_compile_definitions(plimsoll-stand-in PRIVATE _GNU_SOURCE)
   target_link_libraries(plimsoll-stand-in PRIVATE plim_stand_in plim_commands)
+  # What tools/gpu_check measures besides: on a GPU, and over the one that is none.
+  add_executable(gpu_probe tools/gpu_probe.c)
+  plim_program(gpu_probe)
+  target_link_libraries(gpu_probe PRIVATE plim_stand_in)
   target_link_libraries(plim_test_support PUBLIC plim_stand_in util)
 endif()
 target_sources(plim_test_support PRIVATE ${test_support})
@@ -161,6 +165,7 @@ list(TRANSFORM device_tests REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/tests/test_\\1
 add_executable(test_on_device ${device_tests})
 plim_test_program(test_on_device)
 target_link_libraries(test_on_device PRIVATE plim_test_support)
+add_dependencies(test_gpu_check test_on_device test_kernels_cuda gpu_probe)
 add_test(NAME test_on_device COMMAND test_on_device --jobs=2 --verbose
   --filter "@(gpu|trainer|profiler|exec_models)/*")
 set_tests_properties(test_on_device PROPERTIES TIMEOUT 2400
