@@ -1,5 +1,6 @@
-/* tools/gpu_check, rehearsed: on the CPU and over the GPU that is none (tests/support/stand_in.c) the script runs its
- * parts, bounds its time, and writes reports that can be read. */
+/* tools/gpu_check, rehearsed: over the fake GPU (tests/support/stand_in.c) and on the CPU the script runs its parts,
+ * bounds their time, and writes a report that can be read. The fake GPU computes nothing here (hollow), so that time is
+ * no matter. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,24 +8,50 @@
 #include "tests/support/folder.h"
 #include "tests/support/program.h"
 
+#define GPU "PLIM_TEST_GPU=hollow=1,dnn=1,blas=1,graph_bytes=4096"
+
+/* In the place of programs, behind a line that chooses what the command line asks for: $line is all of it. */
+static const char shim[] = "#!/bin/sh\nline=\"$*\"\n%s\nexec \"$PLIMSOLL-stand-in\" \"$@\"\n";
+static const char sanitizer[] =
+    "#!/bin/sh\nwhile :; do case $1 in --error-exitcode|--tool|--target-processes) shift 2;; *) break;; esac; done\n"
+    "exec \"$@\"\n";
+
+static void write_program(const char *path, const char *text, const char *part) {
+  FILE *file = fopen(plim_test_path(path), "w");
+  cr_assert_not_null(file);
+  (void)fprintf(file, text, part); /* NOLINT: two literals of this file */
+  cr_assert_eq(fclose(file), 0);
+}
+
 static void setup(void) {
   (void)plim_test_folder();
+  if (plim_test_shell("command -v python3")->status != 0) cr_skip_test("SKIP: there is no python3");
+  (void)plim_test_shell(
+      "mkdir -p bin; folder=$(dirname $PLIMSOLL); ln -sf $PLIMSOLL-stand-in bin/plimsoll; "
+      "ln -sf $folder/test_on_device $folder/test_kernels_cuda $folder/gpu_probe bin/");
 }
 static void teardown(void) {
-  (void)plim_test_shell("rm -rf plimsoll bin out");
+  (void)plim_test_shell("rm -rf plimsoll bin out *.pid reached tools");
   plim_test_folder_remove();
 }
 TestSuite(gpu_check, .init = setup, .fini = teardown);
 
-/* Beside a folder with the programs that it looks for, the stand-in as the command line. */
+/* With programs of which bin/plimsoll is the command line over the fake GPU, and bin/compute-sanitizer runs what it is
+ * given. The interpreter must not be one that has PyTorch. */
 static const program_run *check(const char *environment, const char *arguments) {
   char line[1024];
-  int length = snprintf(line, sizeof line,
-                        "mkdir -p bin && ln -sf $PLIMSOLL-stand-in bin/plimsoll && "
-                        "ln -sf $(dirname $PLIMSOLL)/test_on_device bin && %s " PLIM_SOURCE_DIR "/tools/gpu_check %s",
-                        environment, arguments);
+  int length =
+      snprintf(line, sizeof line, "unset BXFI_MAP; PATH=$PWD/bin:$PATH %s " PLIM_SOURCE_DIR "/tools/gpu_check %s",
+               environment, arguments);
   cr_assert(length > 0 && length < (int)sizeof line);
   return plim_test_shell(line);
+}
+
+/* What the command line does where `part` of a shell's text says so. */
+static void use_shim(const char *part) {
+  (void)plim_test_shell("rm bin/plimsoll");
+  write_program("bin/plimsoll", shim, part);
+  cr_assert_eq(plim_test_shell("chmod +x bin/plimsoll")->status, 0);
 }
 
 static json_t *report(void) {
@@ -32,6 +59,17 @@ static json_t *report(void) {
   json_t *o = json_load_file(plim_test_path("out/gpu.json"), JSON_REJECT_DUPLICATES, &error);
   cr_assert_not_null(o, "line %d: %s", error.line, error.text);
   return o;
+}
+
+static const json_t *part_of(const json_t *o, const char *part) {
+  const json_t *row = json_object_get(json_object_get(o, "parts"), part);
+  cr_assert_not_null(row, "no part %s", part);
+  return row;
+}
+
+static const char *text_of(const json_t *o, const char *part, const char *key) {
+  const char *text = json_string_value(json_object_get(part_of(o, part), key));
+  return text ? text : "";
 }
 
 static const json_t *goal(const json_t *report, const char *name) {
@@ -44,106 +82,205 @@ static const json_t *goal(const json_t *report, const char *name) {
   return row;
 }
 
-static const char *status_of(const json_t *o, const char *part) {
-  const json_t *row = json_object_get(json_object_get(o, "parts"), part);
-  cr_assert_not_null(row, "no part %s", part);
-  return json_string_value(json_object_get(row, "status"));
-}
-
-Test(gpu_check, a_rehearsal_on_the_cpu_runs_parts_and_skips_those_of_a_gpu) {
-  /* twelve trainings in one part: long under sanitizers, where the script is the same */
-#ifdef PLIM_SANITIZED
-  cr_skip_test("long under sanitizers; the release build runs it");
-#endif
-  (void)check("", "--device cpu --bin bin --out out --only train,libraries,vram,verify,ctest");
-  plim_test_expect(0, "failed: none; no time for: none");
-  json_t *o = report();
-  const json_t *runs = json_object_get(json_object_get(json_object_get(o, "parts"), "verify"), "runs");
-  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 5);
-  cr_assert_str_eq(status_of(o, "libraries"), "passed");
-  cr_assert_str_eq(status_of(o, "verify"), "passed");
-  cr_assert_str_eq(status_of(o, "vram"), "SKIP");
-  cr_assert_str_eq(status_of(o, "ctest"), "SKIP");
-  cr_assert_eq(json_array_size(runs), 6);
-  for (size_t i = 0; i < json_array_size(runs); i++) {
-    const json_t *run = json_array_get(runs, i);
-    cr_assert_eq(json_integer_value(json_object_get(run, "exit_status")), 0);
-    cr_assert(json_is_true(json_object_get(json_object_get(run, "figures"), "identical")));
-    cr_assert_not_null(strstr(json_string_value(json_object_get(run, "command")), "verify --model resnet20"));
+/* A page has at most 60 lines of at most 120 columns. */
+static const char *page(void) {
+  const char *text = plim_test_shell("cat out/gpu.md")->out, *from = text;
+  int lines = 0;
+  for (const char *end; (end = strchr(from, '\n')) != NULL; from = end + 1) {
+    cr_assert_leq(end - from, 120, "%.*s", (int)(end - from), from);
+    lines++;
   }
-  cr_assert_str_eq(json_string_value(json_object_get(goal(o, "resnet50_bf16"), "relation")), ">=");
-  cr_assert_eq(json_real_value(json_object_get(goal(o, "resnet50_bf16"), "limit")), 1.0);
-  cr_assert(json_is_null(json_object_get(goal(o, "resnet20_bf16_any"), "limit")));
-  cr_assert(json_is_true(json_object_get(o, "rehearsal")));
-  json_decref(o);
-  const program_run *run = plim_test_shell("cat out/gpu.md; ls -A out");
-  cr_assert_not_null(strstr(run->out, "| vram | SKIP: for a GPU alone | 0 |"), "%s", run->out);
-  cr_assert_not_null(strstr(run->out, "\n.gpu_check\ngpu.json\ngpu.md\ngpu_runs.md\n"), "%s", run->out);
+  cr_assert(lines > 10 && lines <= 60, "%d lines:\n%s", lines, text);
+  return text;
 }
 
-Test(gpu_check, what_a_gpu_alone_can_do_is_rehearsed_over_the_one_that_is_none) {
-  (void)check("PLIM_TEST_GPU=module_bytes=4194304", "--quick --bin bin --out out --only libraries,vram");
-  plim_test_expect(0, "failed: none; no time for: none");
-  json_t *o = report();
-  cr_assert_str_eq(status_of(o, "vram"), "passed");
-  const json_t *growth = goal(o, "outside_growth");
-  cr_assert_eq(json_integer_value(json_object_get(growth, "measured")), 0);
-  cr_assert(json_is_integer(json_object_get(growth, "measured")));
-  json_decref(o);
+static void expect_on_page(const char *text, const char *words) {
+  cr_expect_not_null(strstr(text, words), "\"%s\" is not in:\n%s", words, text);
 }
 
-Test(gpu_check, what_fails_is_told_with_its_sentence_and_does_not_stop_the_rest) {
-  (void)check("PLIM_TEST_GPU=memory_bytes=6291456", "--quick --bin bin --out out --only libraries,vram,memcheck");
-  plim_test_expect(1, "failed: vram; no time for: none");
-  json_t *o = report();
-  const json_t *run = json_array_get(json_object_get(json_object_get(json_object_get(o, "parts"), "vram"), "runs"), 0);
-  cr_assert_eq(json_integer_value(json_object_get(run, "exit_status")), 4);
-  cr_assert_not_null(strstr(json_string_value(json_object_get(run, "output")), "more than the GPU can give now"));
-  cr_assert_str_eq(status_of(o, "libraries"), "passed");
-  json_decref(o);
+/* Every figure but those beside PyTorch, and those whose names begin so, was measured; each stands on the page beside
+ * its goal. */
+static void expect_figures(const json_t *o, const char *text, const char *but) {
+  size_t i;
+  const json_t *row;
+  int measured = 0;
+  json_array_foreach(json_object_get(o, "goals"), i, row) {
+    const char *name = json_string_value(json_object_get(row, "name"));
+    char line[256];
+    if (strncmp(name, "resnet", 6) == 0) continue;
+    if (strncmp(name, but, strlen(but)) != 0) {
+      cr_expect_not(json_is_null(json_object_get(row, "measured")), "%s was not measured", name);
+    }
+    (void)snprintf(line, sizeof line, "\n| %s | ", json_string_value(json_object_get(row, "goal")));
+    expect_on_page(text, line);
+    measured++;
+  }
+  cr_expect_eq(measured, 25);
+  expect_on_page(text, "| runs of ten with options in pairs that end as they should | 10 | >= 10 |");
 }
 
-Test(gpu_check, options_in_pairs_end_as_they_should) {
+static void expect_all_but(const json_t *o, const char *failed) {
+  const char *name;
+  json_t *part;
+  json_object_foreach(json_object_get(o, "parts"), name, part) {
+    const char *status = json_string_value(json_object_get(part, "status"));
+    const int peer = strncmp(name, "peer", 4) == 0;
+    if (strstr(failed, name)) {
+      cr_expect_str_eq(status, "failed", "%s: %s", name, status);
+    } else {
+      cr_expect(strcmp(status, "passed") == 0 || (peer && strcmp(status, "SKIP") == 0), "%s: %s: %s", name, status,
+                text_of(o, name, "reason"));
+    }
+  }
+}
+
+Test(gpu_check, a_quick_check_runs_the_most_important_parts) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
-  (void)check("PLIM_TEST_GPU=", "--quick --bin bin --out out --only options");
+  (void)check(GPU, "--quick --seconds 600 --no-suite --python bin/none --bin bin --out out");
   plim_test_expect(0, "failed: none; no time for: none");
   json_t *o = report();
-  cr_assert_eq(json_integer_value(json_object_get(goal(o, "option_pairs"), "measured")), 10);
+  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 13);
+  expect_all_but(o, "");
+  expect_figures(o, page(), "layout_");
+  cr_expect(json_is_true(json_object_get(o, "rehearsal")));
   json_decref(o);
+  const program_run *run = plim_test_shell("cat out/gpu_runs.md; ls -A out");
+  expect_on_page(run->out, "\n## verify\n");
+  expect_on_page(run->out, "\n.gpu_check\ngpu.json\ngpu.md\ngpu_runs.md\n");
 }
 
-/* On one page: what failed in the words of the library, what was dropped, what passed; then the rest is run. */
-Test(gpu_check, a_run_ends_with_a_page_and_is_resumed_where_it_failed) {
+/* In three parts something fails: each is a row in the words of the library, the other parts run. */
+Test(gpu_check, a_full_check_measures_every_figure_and_goes_on_behind_what_fails) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
-  (void)check("PLIM_TEST_GPU=dnn=1,illegal_engine=1", "--quick --bin bin --out out --only libraries,variants");
-  plim_test_expect(1, "failed: variants; no time for: none");
-  const program_run *run = plim_test_shell("cat out/gpu.md");
-  cr_assert_not_null(strstr(run->out, "| variants | Every variant of ResNet-20 (exit status 5) | plimsoll: "), "%s",
-                     run->out);
-  cr_assert_not_null(strstr(run->out, "an illegal memory access was encountered (CUDA error 700) |"), "%s", run->out);
-  cr_assert_not_null(strstr(run->out, "| libraries | passed | "), "%s", run->out);
-  run = check("PLIM_TEST_GPU=dnn=1,refuse_run=1", "--quick --bin bin --out out --only libraries,variants --resume");
-  plim_test_expect(0, "failed: none; no time for: none");
-  cr_assert_null(strstr(run->error, "libraries"), "what passed was run again: %s", run->error);
-  run = plim_test_shell("cat out/gpu.md");
-  cr_assert_not_null(strstr(run->out, "## What failed\n\nNothing."), "%s", run->out);
-  cr_assert_not_null(strstr(run->out, "(cuDNN status 3008: engine 1 refuses to run) |"), "%s", run->out);
+  write_program("bin/compute-sanitizer", sanitizer, "");
+  (void)plim_test_shell("chmod +x bin/compute-sanitizer");
+  use_shim(
+      "case $line in\n"
+      "profile*bf16*) export PLIM_TEST_GPU=hollow=1,dnn=1,illegal_engine=1 ;;\n"
+      "*'--vram 64MiB'*) export PLIM_TEST_GPU=hollow=1,memory_bytes=6291456 ;;\n"
+      "*--memory\\ 60%*--json*) export PLIM_TEST_GPU=hollow=1,fail_at=900 ;;\n"
+      "esac");
+  (void)check(GPU, "--small --seconds 900 --no-suite --python bin/none --bin bin --out out");
+  plim_test_expect(1, "; no time for: none");
   json_t *o = report();
-  cr_assert_str_eq(status_of(o, "libraries"), "passed");
-  cr_assert_gt(json_integer_value(json_object_get(goal(o, "dropped"), "measured")), 5);
+  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 23);
+  expect_all_but(o, "variants memory verify budgets ops");
+  const char *text = page();
+  expect_figures(o, text, "outside_growth");
+  cr_expect_not_null(strstr(text_of(o, "peer20", "reason"), "bin/none is not there; --python names one"));
+  expect_on_page(text, "- **variants**, Every variant of ResNet-20, bf16, exit status 5: plimsoll: ");
+  expect_on_page(text, "(CUDA error 700)");
+  expect_on_page(text, "- **memory**, ResNet-20 in 64MiB of the GPU, all told, exit status 4: ");
+  expect_on_page(text, "are more than");
+  expect_on_page(text, "- **verify**, Weights at 60% of the keep-all bytes, exit status 5: plimsoll: ");
+  expect_on_page(text, "(CUDA error 999)");
+  expect_on_page(text, "\n| budgets of six with the weights of keep-all, bit for bit | 5 | >= 6 |");
+  cr_expect_eq(json_integer_value(json_object_get(goal(o, "verified"), "measured")), 5);
   json_decref(o);
+}
+
+/* Engines that fail are dropped with what they said. */
+Test(gpu_check, variants_that_were_dropped_are_on_the_page) {
+  (void)check("PLIM_TEST_GPU=hollow=1,dnn=1,refuse_run=1",
+              "--quick --seconds 600 --bin bin --out out --only libraries,variants");
+  plim_test_expect(0, "failed: none; no time for: none");
+  json_t *o = report();
+  cr_expect_gt(json_integer_value(json_object_get(goal(o, "dropped"), "measured")), 5);
+  expect_on_page(page(), ": launching a kernel: cuDNN refused (cuDNN status 3008: engine 1");
+  json_decref(o);
+}
+
+/* ---- what is cut, killed, resumed ---- */
+
+Test(gpu_check, a_command_that_does_not_end_is_cut_with_all_that_it_started) {
+  use_shim("case $line in *--no-cuda-graph*) sleep 1000 & echo $! >sleeper.pid; echo waiting >&2; wait ;; esac");
+  (void)check(GPU, "--quick --seconds 12 --bin bin --out out --only graph,libraries");
+  plim_test_expect(1, "failed: graph; no time for: none");
+  const char *text = page();
+  expect_on_page(text, "- **graph**, Queued, cut after ");
+  expect_on_page(text, " s: waiting\n");
+  cr_expect_eq(plim_test_shell("grep -qs '^State:.[^Z]' /proc/$(cat sleeper.pid)/status")->status != 0, 1,
+               "what it started runs on");
+}
+
+/* The check is started behind the shell, and gets a signal as soon as the second budget is tried. */
+static void interrupt(const char *number) {
+  char line[1024];
+  use_shim("case $line in *--memory\\ 75%*) [ -e reached ] || { touch reached; sleep 3; } ;; esac");
+  (void)snprintf(line, sizeof line,
+                 GPU " " PLIM_SOURCE_DIR
+                     "/tools/gpu_check --quick --seconds 600 --bin bin --out out "
+                     "--only graph,budgets,libraries & check=$!; while [ ! -e reached ]; do sleep 0.05; done; "
+                     "kill -%s $check; wait $check",
+                 number);
+  (void)plim_test_shell(line);
+}
+
+static void expect_resumed(void) {
+  const program_run *run =
+      check(GPU, "--quick --seconds 600 --bin bin --out out --only graph,budgets,libraries --resume");
+  plim_test_expect(0, "failed: none; no time for: none");
+  cr_expect_null(strstr(run->error, "  graph "), "what had ended was run again: %s", run->error);
+  cr_expect_not_null(strstr(run->error, "ResNet-20 at 100%"), "%s", run->error);
+  json_t *o = report();
+  cr_expect_eq(json_array_size(json_object_get(part_of(o, "graph"), "runs")), 2);
+  cr_expect_eq(json_array_size(json_object_get(part_of(o, "budgets"), "runs")), 4);
+  json_decref(o);
+}
+
+Test(gpu_check, a_check_that_was_killed_is_resumed_with_the_part_that_it_had_not_ended) {
+  interrupt("KILL");
+  expect_on_page(page(), "- passed: libraries ");
+  expect_on_page(page(), "- not run yet: budgets\n");
+  expect_resumed();
+}
+
+Test(gpu_check, a_check_that_is_interrupted_says_what_it_has_and_how_to_go_on) {
+  interrupt("TERM");
+  plim_test_expect(143, "interrupted; --resume goes on: out/gpu.md has what there is");
+  expect_on_page(page(), "- not run yet: budgets\n");
+  expect_resumed();
+}
+
+Test(gpu_check, what_failed_is_run_again_by_resume) {
+  use_shim("case $line in *--no-cuda-graph*) export PLIM_TEST_GPU=no_driver=1 ;; esac");
+  (void)check(GPU, "--quick --seconds 600 --bin bin --out out --only graph");
+  plim_test_expect(1, "failed: graph");
+  use_shim("");
+  (void)check(GPU, "--quick --seconds 600 --bin bin --out out --only graph --resume");
+  plim_test_expect(0, "failed: none");
+  expect_on_page(page(), "## What failed\n\nNothing.\n");
 }
 
 Test(gpu_check, parts_that_find_no_time_say_so) {
-  (void)check("", "--device cpu --bin bin --out out --only libraries,train,verify --seconds 6");
+  use_shim("case $line in *--model\\ resnet20*) sleep 3 ;; esac");
+  (void)check(GPU, "--quick --bin bin --out out --only graph,budgets --seconds 5");
   json_t *o = report();
-  cr_assert_str_eq(status_of(o, "verify"), "no time");
-  cr_assert_not_null(strstr(plim_test_shell("cat out/gpu.md")->out, "run it alone: --only verify"));
+  cr_assert_str_eq(text_of(o, "budgets", "status"), "no time");
   json_decref(o);
+  expect_on_page(page(), "- no time: ");
+}
+
+/* ---- other devices, bad input, help ---- */
+
+Test(gpu_check, on_the_cpu_parts_of_a_gpu_are_skipped) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  (void)check("", "--device cpu --bin bin --out out --only train,libraries,memory,ctest --seconds 600");
+  plim_test_expect(0, "failed: none; no time for: none");
+  json_t *o = report();
+  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 4);
+  cr_assert_str_eq(text_of(o, "libraries", "status"), "passed");
+  cr_assert_str_eq(text_of(o, "train", "status"), "passed");
+  cr_assert_str_eq(text_of(o, "memory", "reason"), "for a GPU alone");
+  cr_assert_str_eq(text_of(o, "ctest", "reason"), "no project was built here");
+  json_decref(o);
+  expect_on_page(page(), "- SKIP: memory 0 s: for a GPU alone\n");
 }
 
 /* Row of a table: environment, arguments, exit status, words of the one line. */
@@ -153,7 +290,7 @@ static const struct {
   const char *words;
 } inputs[] = {
     {"", "--parts verify", 2, "--parts is no option"},
-    {"", "--only", 2, "--only needs a value"},
+    {"", "--only", 2, "--only: expected one argument"},
     {"", "--only verify,verfy --bin bin", 2, "no part is called \"verfy\": libraries kernels"},
     {"", "--device gpu --bin bin", 2, "--device gpu is neither cpu nor cuda:N"},
     {"", "--seconds soon --bin bin", 2, "--seconds soon is not a whole number"},
@@ -161,13 +298,13 @@ static const struct {
     {"", "--device cpu --bin bin --out /proc/none", 5, "the folder /proc/none cannot be made"},
     {"PLIM_TEST_GPU=no_driver=1", "--bin bin --out out", 5, "no GPU can be used: no driver"},
     {"PLIM_TEST_GPU=", "--device cuda:3 --bin bin --out out", 5, "there is no cuda:3"},
-    {"PATH=/usr/bin:/bin", "--out out", 5, "nvcc is not on the PATH"},
+    {"PATH=/usr/bin:/bin", "--out out", 5, "nvcc (it is not on the PATH"},
 };
 
 Test(gpu_check, answers_bad_input_with_one_line) {
-  int nvcc = plim_test_shell("PATH=/usr/bin:/bin; command -v nvcc")->status == 0;
+  int no_row = plim_test_shell("PATH=/usr/bin:/bin; command -v nvcc || ! command -v python3")->status == 0;
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
-    if (nvcc && strstr(inputs[i].words, "nvcc")) continue;
+    if (no_row && strstr(inputs[i].words, "nvcc")) continue;
     const program_run *run = check(inputs[i].environment, inputs[i].arguments);
     cr_expect_eq(run->status, inputs[i].status, "%s: exit status %d: %s", inputs[i].arguments, run->status, run->error);
     cr_expect_not_null(strstr(run->error, inputs[i].words), "%s: %s", inputs[i].arguments, run->error);
@@ -176,8 +313,13 @@ Test(gpu_check, answers_bad_input_with_one_line) {
   }
 }
 
-Test(gpu_check, lists_its_parts) {
+Test(gpu_check, lists_its_parts_which_take_at_most_480_seconds_and_90_of_a_quick_check) {
   const program_run *run = check("", "--help");
+  int full = 0, quick = 0;
   cr_assert_eq(run->status, 0);
-  cr_assert_not_null(strstr(run->out, "  verify      40  weights at six budgets"), "%s", run->out);
+  expect_on_page(run->out, "\n  verify      30 (10)  weights at six budgets");
+  expect_on_page(run->out, "It needs Linux on x86-64, an NVIDIA driver and Python 3.8");
+  const char *sum = strstr(run->out, "\n  in all ");
+  cr_assert(sum && sscanf(sum, " in all %d (%d)", &full, &quick) == 2, "%s", run->out);
+  cr_assert(full > 400 && full <= 475 && quick > 60 && quick <= 87, "%d and %d seconds", full, quick);
 }

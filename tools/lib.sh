@@ -36,7 +36,7 @@ need() {
 build_packages=(gcc libc6-dev make cmake pkg-config zlib1g-dev libjansson-dev libdnnl-dev libjemalloc-dev libncurses-dev)
 data_packages=(dataset-fashion-mnist)
 # coinor-libcbc-dev brings the library that the exact planners open; its own name differs between releases.
-test_packages=(g++ libcriterion-dev coinor-libcbc-dev)
+test_packages=(g++ libcriterion-dev coinor-libcbc-dev python3)
 
 # build FOLDER [CMAKE OPTION...]: configure and build, quiet unless it fails. Keeps compiling with every CPU. The array
 # build_targets, when it is set, names what to build; all of it otherwise.
