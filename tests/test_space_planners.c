@@ -11,6 +11,7 @@
 #include "runtime/base/text.h"
 #include "tests/support/context.h"
 #include "tests/support/space_cases.h"
+#include "tests/support/space_oracle.h"
 
 static void skip_without_solver(plim_context *ctx) {
   plim_solver *solver = NULL;
@@ -74,90 +75,24 @@ Test(space_planners, placement_reaches_the_true_optimum_of_every_known_instance)
   plim_test_context_end(ctx);
 }
 
-/* ---- the oracle: the shortest path over what is resident where ---- */
-
-enum { STATES = 1 << 14, ORACLE_OPS = 7 };
-
-typedef struct oracle {
-  const space_case *c;
-  const int64_t *budget;
-  int64_t best[STATES]; /* least time to a state: a mask of resident outputs a device */
-  uint8_t done[STATES];
-} oracle;
-
-static int64_t resident_bytes(const space_case *c, int mask) {
-  int64_t bytes = 0;
-  for (int i = 0; i < c->n; i++) bytes += mask >> i & 1 ? c->bytes[i] : 0;
-  return bytes;
-}
-
-static void relax(oracle *o, int state, int64_t time) {
-  if (time < o->best[state]) o->best[state] = time;
-}
-
-static int inputs_of(const space_case *c, int op) {
-  int mask = 0;
-  for (int e = 0; e < c->n_edges; e++) mask |= c->edge[e][1] == op ? 1 << c->edge[e][0] : 0;
-  return mask;
-}
-
-static void expand(oracle *o, int state) {
-  const space_case *c = o->c;
-  int n = c->n, full = (1 << n) - 1, mask[2] = {state & full, state >> n};
-  for (int d = 0; d < 2; d++) {
-    int64_t used = resident_bytes(c, mask[d]);
-    for (int i = 0; i < n; i++) {
-      int there = mask[d] >> i & 1, other = mask[1 - d] >> i & 1, bit = 1 << (i + d * n);
-      if (there) relax(o, state & ~bit, o->best[state]);
-      if (there || used + c->bytes[i] > o->budget[d]) continue;
-      if ((mask[d] & inputs_of(c, i)) == inputs_of(c, i)) relax(o, state | bit, o->best[state] + c->time[d][i]);
-      if (other) relax(o, state | bit, o->best[state] + c->copy[1 - d][i]);
-    }
-  }
-}
-
-/* Least time until the last op's output is anywhere; -1: never. States are few: the next is found by looking at all. */
-static int64_t oracle_time(oracle *o) {
-  int n = o->c->n, states = 1 << 2 * n;
-  for (int s = 0; s < states; s++) o->best[s] = INT64_MAX;
-  memset(o->done, 0, sizeof o->done);
-  o->best[0] = 0;
-  /* times are small whole numbers: states by time, one bucket after another */
-  for (int64_t time = 0; time < 2000; time++) {
-    for (int again = 1; again;) {
-      again = 0;
-      for (int s = 0; s < states; s++) {
-        if (o->done[s] || o->best[s] != time) continue;
-        if ((s >> (n - 1) & 1) || (s >> (2 * n - 1) & 1)) return time;
-        o->done[s] = 1;
-        expand(o, s);
-        again = 1;
-      }
-    }
-  }
-  return -1;
-}
+/* ---- the oracle ---- */
 
 Test(space_planners, placement_is_never_below_the_residency_search_and_nearly_always_equal) {
   plim_context *ctx = plim_test_context();
   skip_without_solver(ctx);
-  oracle *o = malloc(sizeof *o);
-  cr_assert_not_null(o);
   int equal = 0, worse = 0, refused = 0;
   for (uint64_t seed = 1; seed <= 200; seed++) {
     uint64_t random = seed;
     space_case c;
     space_case_random(&random, (int32_t)test_random_between(&random, 3, 5), &c);
     int64_t budget[2] = {test_random_between(&random, 6, 16), test_random_between(&random, 6, 16)};
-    *o = (oracle){.c = &c, .budget = budget};
-    int64_t least = oracle_time(o), found = serial_of(ctx, &c, budget);
+    int64_t least = space_oracle_sum(&c, budget), found = serial_of(ctx, &c, budget);
     cr_assert(least < 0 ? found < 0 : found < 0 || found >= least, "seed %llu: %lld, the search has %lld",
               (unsigned long long)seed, (long long)found, (long long)least);
     equal += found == least && least >= 0;
     refused += least < 0;
     worse += found != least;
   }
-  free(o);
   cr_assert_geq(equal, 100, "%d equal, %d worse, %d refused", equal, worse, refused);
   cr_assert_leq(worse, 20, "%d equal, %d worse, %d refused", equal, worse, refused);
   plim_test_context_end(ctx);

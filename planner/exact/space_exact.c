@@ -11,6 +11,7 @@
 #include "planner/exact/solver.h"
 #include "planner/exact/space_model.h"
 #include "planner/exact/space_refusal.h"
+#include "planner/spaces/space_bound.h"
 #include "planner/spaces/space_smallest.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/nearest.h"
@@ -322,6 +323,14 @@ static plim_space_search_options search_options(const work *w) {
                                      .rounds = w->planner->searches && o->iterations > 0 ? o->iterations : rounds};
 }
 
+static plim_status bound_all(work *w) {
+  const plim_space_search_options asked = search_options(w);
+  double bound = 0;
+  PLIM_TRY(plim_space_bound(w->problem, &asked, &bound));
+  w->least = fmax(w->least, bound);
+  return PLIM_OK;
+}
+
 /* Without a program: greedy covering and local search, with a share of the time where a program comes after it. */
 static plim_status search(work *w) {
   const plim_space_search_options asked = search_options(w);
@@ -375,6 +384,7 @@ static plim_status run(work *w) {
   w->least = least_of_all(w);
   PLIM_TRY(try_keep_all(w, &fits));
   if (fits) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
+  PLIM_TRY(bound_all(w));
   PLIM_TRY(search(w));
   if (!w->planner->searches) PLIM_TRY(solve(w, &within));
   if (!within && !w->found.fits) return refuse(w);

@@ -197,6 +197,7 @@ static void weigh(cover *k, int32_t filler) {
   double relieved = relief(k, filler);
   /* nothing read it before the gap: its filler is no longer needed */
   double credit = k->previous[filler] == filler ? item_cost(k, &k->s->item[filler]) : 0;
+  if (k->w->stay && k->s->item[filler].kind == PLIM_SPACE_RUN) credit = 0;
   if (!(relieved > 0)) return;
   k->going = filler;
   k->extended = 0;

@@ -11,7 +11,8 @@
 #include "planner/spaces/space_cover.h"
 #include "runtime/base/effort.h"
 
-enum { PATIENCE = 150 };
+/* STARTS in program order; as many more in drawn orders as it takes, where none of them fits. */
+enum { PATIENCE = 150, STARTS = 18, DRAWN_STARTS = 60 };
 
 /* How good a sequence is: without lateness first, then by objective. */
 typedef struct worth {
@@ -24,6 +25,8 @@ typedef struct searching {
   plim_space_rules rules;
   uint8_t *link_taken; /* [n_links] */
   int32_t *device;     /* [nodes] of a start */
+  int32_t *order;      /* [nodes] of a start */
+  int32_t *waiting;    /* [2][nodes] inputs that have not run, readers that have not */
   uint8_t *marked;     /* [nodes] */
   double joule_per_ns; /* of keep-all: what lateness is weighed with */
   double haste;        /* weight of time where a deadline is missed */
@@ -80,6 +83,7 @@ static plim_space_weights draw_weights(searching *k) {
   w.by_time = powers[plim_random_below(&k->random, 3)];
   w.noise = plim_random_percent(&k->random, 50) ? 1.5 * plim_random_unit(&k->random) : 0;
   w.first = plim_random_percent(&k->random, 30);
+  w.stay = plim_random_percent(&k->random, 30);
   return w;
 }
 
@@ -180,12 +184,49 @@ static void choose_devices(searching *k, const plim_space_weights *w, int32_t fi
   }
 }
 
+/* What running a node now adds to the bytes in use: its output, less the inputs that it reads last. */
+static int64_t growth(const searching *k, int32_t node) {
+  const plim_space_node *v = &k->p->node[node];
+  int64_t bytes = v->n_succs > 0 ? v->bytes : 0;
+  for (int32_t i = 0; i < v->n_preds; i++) {
+    if (k->waiting[k->p->n + v->pred[i]] == 1) bytes -= k->p->node[v->pred[i]].bytes;
+  }
+  return bytes;
+}
+
+/* Program order, or (drawn) of the nodes that can run the one that adds least bytes, or now and then any. */
+static void choose_order(searching *k, int drawn) {
+  int32_t n = k->p->n, percent = plim_random_below(&k->random, 60);
+  for (int32_t o = 0; o < n; o++) {
+    k->order[o] = o;
+    k->waiting[o] = k->p->node[o].n_preds;
+    k->waiting[n + o] = k->p->node[o].n_succs;
+  }
+  for (int32_t at = 0; at < n && drawn; at++) {
+    int32_t best = -1, ready = 0, any = plim_random_percent(&k->random, percent);
+    for (int32_t i = at; i < n; i++) {
+      int32_t o = k->order[i];
+      if (k->waiting[o] > 0) continue;
+      ready++;
+      int take = any ? plim_random_below(&k->random, ready) == 0 : best < 0 || growth(k, o) < growth(k, k->order[best]);
+      if (take) best = i;
+    }
+    int32_t o = k->order[best];
+    memmove(k->order + at + 1, k->order + at, (size_t)(best - at) * sizeof o); /* the rest stays in program order */
+    k->order[at] = o;
+    for (int32_t i = 0; i < k->p->node[o].n_succs; i++) k->waiting[k->p->node[o].succ[i]]--;
+    for (int32_t i = 0; i < k->p->node[o].n_preds; i++) k->waiting[n + k->p->node[o].pred[i]]--;
+  }
+}
+
 static plim_status begin_start(searching *k, const plim_space_weights *w, int32_t first, int32_t *legal) {
   choose_devices(k, w, first, legal);
   if (!*legal) return PLIM_OK;
   PLIM_TRY(plim_space_sequence_reserve(&k->now, k->p->n));
   k->now.n = k->p->n;
-  for (int32_t o = 0; o < k->p->n; o++) k->now.item[o] = (plim_space_event){PLIM_SPACE_RUN, o, k->device[o]};
+  for (int32_t i = 0; i < k->p->n; i++) {
+    k->now.item[i] = (plim_space_event){PLIM_SPACE_RUN, k->order[i], k->device[k->order[i]]};
+  }
   return plim_space_repair(&k->now, &k->rules, w, legal);
 }
 
@@ -216,11 +257,13 @@ static plim_status try_start(searching *k, const plim_space_weights *w, int32_t 
 static plim_status try_starts(searching *k) {
   static const double copies[] = {1, 0.2, 0.02}, by_time[] = {1, 0.5, 0};
   int32_t devices = k->rules.devices;
-  for (int32_t i = 0; i < 18 && !is_done(k); i++) {
+  for (int32_t i = 0; i < STARTS + (k->has_best ? 0 : DRAWN_STARTS) && !is_done(k); i++) {
     k->haste = i % 6 < 3 ? 0 : 1;
     plim_space_weights w = weights_of(k, copies[i % 3]);
-    w.by_time = by_time[i / 6];
+    w.by_time = by_time[i / 6 % 3];
     w.first = i % 2;
+    w.stay = i / 3 % 2;
+    choose_order(k, i >= STARTS);
     for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
       PLIM_TRY(try_start(k, &w, first));
       if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
@@ -380,6 +423,8 @@ plim_status plim_space_search(const plim_space_problem *problem, const plim_spac
   *found = (plim_space_found){.fits = 0};
   PLIM_CHECK(plim_allocate(ctx, problem->platform->n_links, sizeof *k.link_taken, &k.link_taken));
   PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *k.device, &k.device));
+  PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *k.order, &k.order));
+  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)problem->n, sizeof *k.waiting, &k.waiting));
   PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *k.marked, &k.marked));
   PLIM_CHECK(search(&k, found, out));
 done:
@@ -389,6 +434,8 @@ done:
   plim_space_sequence_free(&k.arranged);
   plim_release(ctx, k.link_taken, problem->platform->n_links, sizeof *k.link_taken);
   plim_release(ctx, k.device, problem->n, sizeof *k.device);
+  plim_release(ctx, k.order, problem->n, sizeof *k.order);
+  plim_release(ctx, k.waiting, 2 * (int64_t)problem->n, sizeof *k.waiting);
   plim_release(ctx, k.marked, problem->n, sizeof *k.marked);
   return status;
 }

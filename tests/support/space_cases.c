@@ -122,14 +122,7 @@ plim_graph *space_case_graph(plim_context *ctx, const space_case *c) {
   return import(ctx, &t);
 }
 
-/* ---- POET's networks: forward ops, then a gradient each (Patil et al., ICML 2022; rules and figures of their code)
- * ---- */
-
-enum { MOST_INPUTS = 2, NONE = -1 };
-typedef struct layer {
-  int64_t bytes, flops;
-  int32_t in[MOST_INPUTS]; /* NONE: none */
-} layer;
+enum { NONE = -1 };
 
 static void add_node(plim_text *t, int32_t i, int64_t bytes, int64_t flops) {
   plim_text_format(t, "%s{\"id\": %d, \"out_cost\": %lld, \"flops\": %lld}", i > 0 ? ", " : "", i, (long long)bytes,
@@ -140,6 +133,26 @@ static void add_link(plim_text *t, int *count, int32_t from, int32_t to) {
   if (from == NONE) return;
   plim_text_format(t, "%s{\"source\": %d, \"target\": %d}", (*count)++ > 0 ? ", " : "", from, to);
 }
+
+plim_graph *space_case_flops(plim_context *ctx, const space_case *c) {
+  plim_text t = {.ctx = ctx};
+  int links = 0;
+  plim_text_format(&t, "{\"graph\": {\"name\": \"%s\"}, \"nodes\": [", c->name);
+  for (int32_t i = 0; i < c->n; i++) add_node(&t, i, c->bytes[i], c->time[0][i]);
+  plim_text_add(&t, "], \"links\": [");
+  for (int32_t e = 0; e < c->n_edges; e++) add_link(&t, &links, c->edge[e][0], c->edge[e][1]);
+  plim_text_add(&t, "]}\n");
+  return import(ctx, &t);
+}
+
+/* ---- POET's networks: forward ops, then a gradient each (Patil et al., ICML 2022; rules and figures of their code)
+ * ---- */
+
+enum { MOST_INPUTS = 2 };
+typedef struct layer {
+  int64_t bytes, flops;
+  int32_t in[MOST_INPUTS]; /* NONE: none */
+} layer;
 
 /* Gradient p of n follows forward op n: it reads n - p, n - p + 1 and the gradient before it. */
 static plim_graph *with_gradients(plim_context *ctx, const char *name, const layer *forward, int32_t n) {

@@ -22,6 +22,9 @@ const space_case *space_case_named(const char *name);
 /* The graph of an instance, through import nx. */
 plim_graph *space_case_graph(plim_context *ctx, const space_case *c);
 
+/* The same with the times of d0 as FLOP, and no device. */
+plim_graph *space_case_flops(plim_context *ctx, const space_case *c);
+
 /* POET's MLP and transformer block: op, bytes and FLOP as published. */
 plim_graph *space_linear(plim_context *ctx);
 plim_graph *space_transformer(plim_context *ctx);

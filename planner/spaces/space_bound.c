@@ -1,0 +1,480 @@
+/* The cut model with rows for links, energy and deadline, relaxed by multipliers.
+ *
+ * Let H be the spaces where devices compute. When node v first begins to run, all its ancestors have run, and none of
+ * its descendants. H has v's output and inputs. A node u is needed at v if it is an ancestor, no input, and has a
+ * reader that descends from v: either H has its output now, or it is brought to H later, before that reader: by a run
+ * that is not u's first, or by a copy from outside H, where a copy out of H brought it. So at every such cut the needed
+ * bytes above the budgets of H must be brought again.
+ *
+ * Of readers of u that descend from one another, what is brought between two of them is counted apart: a gap. A cut
+ * that lies in one gap asks that gap, any other all gaps of u. Copies out of H are counted once a node.
+ *
+ * Rows: each cut; each queue takes no more time than the makespan, and that no more than the deadline. With multipliers
+ * the rest falls apart by node, and any multipliers prove a bound. Latency is left out of copies, as several storages
+ * may share one. After Shah et al.'s and Patil et al.'s programs the counting is ours. */
+#include "planner/spaces/space_bound.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/base/effort.h"
+
+enum { MOST_NODES = 20000, MOST_ROWS = 250, ITERATIONS = 400, PATIENCE = 12, WORD = 64 };
+
+typedef struct entry {
+  int32_t node, gap; /* gap -1: any */
+} entry;
+
+typedef struct bounding {
+  const plim_space_problem *p;
+  const plim_space_search_options *o;
+  int32_t n, n_words, devices, n_queues, n_gaps, n_rows;
+  uint64_t *ancestors;  /* [n][n_words] */
+  uint8_t *home;        /* [n_spaces] devices that may be used compute there */
+  int32_t *link_queue;  /* [n_links] -1: brings nothing into or out of H */
+  int32_t *first_gap;   /* [n + 1] */
+  int64_t home_bytes;   /* of all budgets of H; INT64_MAX: no rows */
+  int32_t *cut;         /* [MOST_ROWS] nodes */
+  int64_t *demand;      /* [MOST_ROWS] */
+  int32_t *first_entry; /* [MOST_ROWS + 1] */
+  entry *entry;
+  int64_t n_entries;
+  double whole, whole_ns; /* scales of objective and time */
+  double time_cost;       /* of the makespan in the objective, a nanosecond */
+  double *multiplier;     /* [n_rows + n_queues] scaled */
+  double *slope, *best;   /* the same size */
+  double *worth;          /* [n_gaps] of bringing a node in a gap */
+  double *any;            /* [n] in any gap */
+  uint8_t *brought;       /* [n_gaps] */
+  double *load;           /* [n_queues] ns */
+} bounding;
+
+static int is_ancestor(const bounding *b, int32_t u, int32_t v) {
+  return (int)(b->ancestors[(int64_t)v * b->n_words + u / WORD] >> (u % WORD) & 1);
+}
+
+/* ---- cuts ---- */
+
+static void find_ancestors(bounding *b) {
+  for (int32_t v = 0; v < b->n; v++) {
+    uint64_t *mine = b->ancestors + (int64_t)v * b->n_words;
+    for (int32_t i = 0; i < b->p->node[v].n_preds; i++) {
+      int32_t u = b->p->node[v].pred[i];
+      const uint64_t *its = b->ancestors + (int64_t)u * b->n_words;
+      for (int32_t w = 0; w < b->n_words; w++) mine[w] |= its[w];
+      mine[u / WORD] |= UINT64_C(1) << (u % WORD);
+    }
+  }
+}
+
+static int is_needed(const bounding *b, int32_t u, int32_t v) {
+  const plim_space_node *node = &b->p->node[u];
+  int needed = 0;
+  for (int32_t i = 0; i < node->n_succs; i++) {
+    if (node->succ[i] == v) return 0; /* an input: it is there */
+    needed |= node->succ[i] > v && is_ancestor(b, v, node->succ[i]);
+  }
+  return needed && node->bytes > 0;
+}
+
+/* The bytes by which what is needed at the first run of v exceeds the budgets of H. */
+static int64_t demand_of(const bounding *b, int32_t v) {
+  const plim_space_node *node = &b->p->node[v];
+  int64_t bytes = node->bytes;
+  for (int32_t i = 0; i < node->n_preds; i++) bytes += b->p->node[node->pred[i]].bytes;
+  for (int32_t u = 0; u < v; u++) {
+    if (is_ancestor(b, u, v) && is_needed(b, u, v)) bytes += b->p->node[u].bytes;
+  }
+  return bytes - b->home_bytes;
+}
+
+/* The next reader of u that descends from `reader` (-1: the first), of those that are counted apart; -1: none. */
+static int32_t next_reader(const bounding *b, int32_t u, int32_t reader) {
+  const plim_space_node *node = &b->p->node[u];
+  for (int32_t i = 0; i < node->n_succs; i++) {
+    if (reader < 0 || is_ancestor(b, reader, node->succ[i])) return node->succ[i];
+  }
+  return -1;
+}
+
+static void count_gaps(bounding *b) {
+  b->n_gaps = 0;
+  for (int32_t u = 0; u < b->n; u++) {
+    b->first_gap[u] = b->n_gaps++;
+    for (int32_t r = next_reader(b, u, -1); r >= 0; r = next_reader(b, u, r)) b->n_gaps++;
+  }
+  b->first_gap[b->n] = b->n_gaps;
+}
+
+/* The gap of u in which the cut of v lies: after a reader that v descends from, before one that descends from v. */
+static int32_t gap_of(const bounding *b, int32_t u, int32_t v) {
+  int32_t gap = b->first_gap[u], r = next_reader(b, u, -1);
+  for (; r >= 0 && is_ancestor(b, r, v); r = next_reader(b, u, r)) gap++;
+  return r >= 0 && is_ancestor(b, v, r) ? gap : -1;
+}
+
+/* Of every stretch of program order the cut that asks for most. */
+static plim_status choose_cuts(bounding *b) {
+  int32_t stretch = b->n / MOST_ROWS + 1;
+  int64_t room = 0;
+  for (int32_t from = 0; from < b->n; from += stretch) {
+    int64_t most = 0;
+    int32_t best = -1;
+    for (int32_t v = from; v < from + stretch && v < b->n; v++) {
+      int64_t demand = demand_of(b, v);
+      if (demand <= most) continue;
+      most = demand;
+      best = v;
+    }
+    if (best < 0) continue;
+    b->cut[b->n_rows] = best;
+    b->demand[b->n_rows++] = most;
+  }
+  for (int32_t r = 0; r < b->n_rows; r++) room += b->cut[r];
+  PLIM_TRY(plim_allocate(b->p->ctx, room, sizeof *b->entry, &b->entry));
+  b->n_entries = room;
+  int32_t n = 0;
+  for (int32_t r = 0; r < b->n_rows; r++) {
+    int32_t v = b->cut[r];
+    b->first_entry[r] = n;
+    for (int32_t u = 0; u < v; u++) {
+      if (is_ancestor(b, u, v) && is_needed(b, u, v)) b->entry[n++] = (entry){u, gap_of(b, u, v)};
+    }
+  }
+  b->first_entry[b->n_rows] = n;
+  return PLIM_OK;
+}
+
+/* ---- prices ---- */
+
+static double queue_price(const bounding *b, int32_t queue) {
+  return queue < 0 ? 0 : b->multiplier[b->n_rows + queue] * b->whole / b->whole_ns;
+}
+
+static double run_price(const bounding *b, int32_t node, int32_t d) {
+  double ns = (double)plim_space_run_ns(b->p, node, d), price = queue_price(b, d) * ns;
+  if (b->o->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
+  if (b->o->objective == PLIM_OBJECTIVE_ENERGY) price += plim_space_run_joule(b->p, node, d);
+  return price;
+}
+
+/* Without what copies may share. */
+static double least_copy_ns(const bounding *b, int32_t node, int32_t l) {
+  const plim_platform_link *link = &b->p->platform->link[l];
+  double ns = (double)plim_space_copy_ns(b->p, node, l);
+  return link->given ? ns : fmax(0, ns - ceil(link->latency_s * 1e9) - 1);
+}
+
+static double copy_price(const bounding *b, int32_t node, int32_t l) {
+  const plim_platform_link *link = &b->p->platform->link[l];
+  double ns = least_copy_ns(b, node, l), price = queue_price(b, b->link_queue[l]) * ns;
+  if (b->o->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
+  if (b->o->objective == PLIM_OBJECTIVE_ENERGY) {
+    price += fmax(0, plim_space_copy_joule(b->p, node, l) - link->latency_s * link->watt);
+  }
+  return price;
+}
+
+/* Do a run of the node, its inputs and its output fit where the device computes? */
+static int has_room(const bounding *b, int32_t node, int32_t d) {
+  const plim_space_node *v = &b->p->node[node];
+  int64_t left = b->o->budget[b->p->platform->device[d].space] - v->bytes;
+  for (int32_t i = 0; i < v->n_preds; i++) left -= b->p->node[v->pred[i]].bytes;
+  return left >= 0;
+}
+
+static int32_t cheapest_device(const bounding *b, int32_t node, double *price) {
+  int32_t best = -1;
+  *price = INFINITY;
+  for (int32_t d = 0; d < b->devices; d++) {
+    if (plim_space_run_ns(b->p, node, d) < 0 || !has_room(b, node, d)) continue;
+    if (run_price(b, node, d) >= *price) continue;
+    *price = run_price(b, node, d);
+    best = d;
+  }
+  return best;
+}
+
+/* Out of H, or into it. */
+static int32_t cheapest_link(const bounding *b, int32_t node, int into, double *price) {
+  int32_t best = -1;
+  *price = INFINITY;
+  for (int32_t l = 0; l < b->p->platform->n_links && b->o->page; l++) {
+    const plim_platform_link *link = &b->p->platform->link[l];
+    if (b->link_queue[l] < 0 || b->home[link->to] != into || plim_space_copy_ns(b->p, node, l) < 0) continue;
+    if (copy_price(b, node, l) >= *price) continue;
+    *price = copy_price(b, node, l);
+    best = l;
+  }
+  return best;
+}
+
+/* ---- the bound of some multipliers ---- */
+
+static double coefficient(const bounding *b, int32_t row, int32_t node) {
+  int64_t bytes = b->p->node[node].bytes, demand = b->demand[row];
+  return bytes < demand ? (double)bytes / (double)demand : 1;
+}
+
+static void set_worths(bounding *b) {
+  memset(b->worth, 0, (size_t)b->n_gaps * sizeof *b->worth);
+  memset(b->any, 0, (size_t)b->n * sizeof *b->any);
+  for (int32_t r = 0; r < b->n_rows; r++) {
+    double m = b->multiplier[r] * b->whole;
+    if (!(m > 0)) continue;
+    for (int32_t i = b->first_entry[r]; i < b->first_entry[r + 1]; i++) {
+      const entry *e = &b->entry[i];
+      *(e->gap < 0 ? &b->any[e->node] : &b->worth[e->gap]) += m * coefficient(b, r, e->node);
+    }
+  }
+}
+
+static double positive_gain(const bounding *b, int32_t u, double price) {
+  double gain = 0;
+  for (int32_t g = b->first_gap[u]; g < b->first_gap[u + 1]; g++) gain += fmax(0, b->worth[g] + b->any[u] - price);
+  return gain;
+}
+
+/* What bringing node u wins at best; loads and brought gaps are those of that choice. */
+static double bring(bounding *b, int32_t u) {
+  double again, out, in;
+  int32_t device = cheapest_device(b, u, &again);
+  int32_t out_link = cheapest_link(b, u, 0, &out), in_link = cheapest_link(b, u, 1, &in);
+  if (!b->o->recompute) again = INFINITY;
+  double by_runs = positive_gain(b, u, again), by_copies = positive_gain(b, u, fmin(again, in)) - out;
+  int copies = by_copies > by_runs;
+  double price = copies ? fmin(again, in) : again;
+  if (!(copies ? by_copies > 0 : by_runs > 0)) return 0;
+  if (copies) b->load[b->link_queue[out_link]] += least_copy_ns(b, u, out_link);
+  for (int32_t g = b->first_gap[u]; g < b->first_gap[u + 1]; g++) {
+    if (!(b->worth[g] + b->any[u] > price)) continue;
+    b->brought[g] = 1;
+    if (copies && in < again) {
+      b->load[b->link_queue[in_link]] += least_copy_ns(b, u, in_link);
+    } else {
+      b->load[device] += (double)plim_space_run_ns(b->p, u, device);
+    }
+  }
+  return copies ? by_copies : by_runs;
+}
+
+static void set_slopes(bounding *b, double time_ns) {
+  for (int32_t r = 0; r < b->n_rows; r++) {
+    double left = 1;
+    for (int32_t i = b->first_entry[r]; i < b->first_entry[r + 1]; i++) {
+      const entry *e = &b->entry[i];
+      int32_t from = e->gap < 0 ? b->first_gap[e->node] : e->gap,
+              to = e->gap < 0 ? b->first_gap[e->node + 1] : from + 1;
+      for (int32_t g = from; g < to; g++) {
+        if (b->brought[g]) left -= coefficient(b, r, e->node);
+      }
+    }
+    b->slope[r] = left;
+  }
+  for (int32_t q = 0; q < b->n_queues; q++) b->slope[b->n_rows + q] = (b->load[q] - time_ns) / b->whole_ns;
+}
+
+static double evaluate(bounding *b) {
+  double value = 0, price, queues = 0, time_ns = 0;
+  memset(b->load, 0, (size_t)b->n_queues * sizeof *b->load);
+  memset(b->brought, 0, (size_t)b->n_gaps);
+  set_worths(b);
+  for (int32_t r = 0; r < b->n_rows; r++) value += b->multiplier[r] * b->whole;
+  for (int32_t u = 0; u < b->n; u++) {
+    int32_t device = cheapest_device(b, u, &price);
+    if (device < 0) continue;
+    value += price;
+    b->load[device] += (double)plim_space_run_ns(b->p, u, device);
+    value -= bring(b, u);
+  }
+  for (int32_t q = 0; q < b->n_queues; q++) queues += queue_price(b, q);
+  if (queues > b->time_cost && b->o->deadline_ns < INT64_MAX) {
+    time_ns = (double)b->o->deadline_ns;
+    value -= (queues - b->time_cost) * time_ns;
+  }
+  set_slopes(b, time_ns);
+  return value;
+}
+
+/* ---- ascent ---- */
+
+/* Multipliers of queues are at least 0; where no deadline bounds the makespan their sum is at most its cost. */
+static void project(bounding *b) {
+  double *m = b->multiplier + b->n_rows, most = b->time_cost * b->whole_ns / b->whole, sum = 0;
+  for (int32_t i = 0; i < b->n_rows + b->n_queues; i++) b->multiplier[i] = fmax(0, b->multiplier[i]);
+  for (int32_t q = b->devices; q < b->n_queues && b->o->deadline_on_runs; q++) m[q] = 0;
+  if (b->o->deadline_ns < INT64_MAX) return;
+  for (int32_t pass = 0; pass < 20; pass++) {
+    int32_t positive = 0;
+    sum = 0;
+    for (int32_t q = 0; q < b->n_queues; q++) {
+      sum += m[q];
+      positive += m[q] > 0;
+    }
+    if (sum <= most || positive == 0) return;
+    for (int32_t q = 0; q < b->n_queues; q++) m[q] = m[q] > 0 ? fmax(0, m[q] - (sum - most) / positive) : 0;
+  }
+  for (int32_t q = 0; q < b->n_queues; q++) m[q] = sum > 0 ? m[q] * (most / sum) * (1 - 1e-12) : 0;
+}
+
+static void restore_best(bounding *b, int32_t n) {
+  memcpy(b->multiplier, b->best, (size_t)n * sizeof *b->best);
+}
+
+/* Subgradient steps towards a target above the best bound, which comes nearer while nothing is won. */
+static double ascend(bounding *b) {
+  int32_t n = b->n_rows + b->n_queues, stale = 0;
+  double best = evaluate(b), above = 0.1;
+  memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
+  for (int32_t i = 0; i < ITERATIONS && above > 1e-7; i++) {
+    double value = i == 0 ? best : evaluate(b), norm = 0;
+    stale++;
+    if (value > best) {
+      if (value > best + 0.1 * above * b->whole) stale = 0;
+      best = value;
+      memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
+    }
+    if (plim_effort_over(b->p->ctx, 10 * b->n_entries)) break;
+    if (stale > PATIENCE) {
+      stale = 0;
+      above /= 2;
+      restore_best(b, n);
+      (void)evaluate(b);
+    }
+    for (int32_t k = 0; k < n; k++) {
+      int held = b->multiplier[k] <= 0 && b->slope[k] < 0;
+      norm += held ? 0 : b->slope[k] * b->slope[k];
+    }
+    if (!(norm > 0)) break;
+    double length = (best / b->whole + above - value / b->whole) / norm;
+    for (int32_t k = 0; k < n; k++) b->multiplier[k] += length * b->slope[k];
+    project(b);
+  }
+  return best;
+}
+
+/* ---- the whole ---- */
+
+static void set_home(bounding *b) {
+  const plim_platform *p = b->p->platform;
+  b->devices = b->o->place ? p->n_devices : 1;
+  b->n_queues = b->devices;
+  for (int32_t d = 0; d < b->devices; d++) b->home[p->device[d].space] = 1;
+  for (int32_t s = 0; s < p->n_spaces; s++) {
+    if (!b->home[s]) continue;
+    if (b->o->budget[s] == INT64_MAX || b->home_bytes > INT64_MAX / 4) b->home_bytes = INT64_MAX;
+    if (b->home_bytes < INT64_MAX) b->home_bytes += b->o->budget[s] < INT64_MAX / 4 ? b->o->budget[s] : INT64_MAX / 4;
+  }
+  for (int32_t l = 0; l < p->n_links; l++) {
+    int32_t back = plim_platform_find_link(p, p->link[l].to, p->link[l].from);
+    b->link_queue[l] = -1;
+    if (b->home[p->link[l].from] == b->home[p->link[l].to]) continue;
+    int shared = back >= 0 && back < l && !(p->link[l].duplex && p->link[back].duplex);
+    b->link_queue[l] = shared ? b->link_queue[back] : b->n_queues++;
+  }
+}
+
+/* The longest path of runs, each where it is fastest. */
+static plim_status longest_path(const bounding *b, double *out) {
+  double *end = NULL;
+  *out = 0;
+  PLIM_TRY(plim_allocate(b->p->ctx, b->n, sizeof *end, &end));
+  for (int32_t v = 0; v < b->n; v++) {
+    double least = INFINITY, begin = 0;
+    for (int32_t d = 0; d < b->devices; d++) {
+      double ns = (double)plim_space_run_ns(b->p, v, d);
+      if (ns >= 0) least = fmin(least, ns);
+    }
+    for (int32_t i = 0; i < b->p->node[v].n_preds; i++) begin = fmax(begin, end[b->p->node[v].pred[i]]);
+    end[v] = begin + (least < INFINITY ? least : 0);
+    *out = fmax(*out, end[v]);
+  }
+  plim_release(b->p->ctx, end, b->n, sizeof *end);
+  return PLIM_OK;
+}
+
+static void set_scales(bounding *b) {
+  const plim_platform *p = b->p->platform;
+  b->whole_ns = fmax(1, (double)b->p->fastest_ns);
+  b->whole = b->whole_ns;
+  b->time_cost = b->o->objective == PLIM_OBJECTIVE_TIME ? 1 : 0;
+  if (b->o->objective != PLIM_OBJECTIVE_ENERGY) return;
+  b->whole = 0;
+  for (int32_t u = 0; u < b->n; u++) {
+    double price;
+    if (cheapest_device(b, u, &price) >= 0) b->whole += price;
+  }
+  if (!(b->whole > 0)) b->whole = 1;
+  for (int32_t d = 0; d < p->n_devices; d++) b->time_cost += p->device[d].idle_watt * 1e-9;
+}
+
+static plim_status allocate(bounding *b) {
+  plim_context *ctx = b->p->ctx;
+  const plim_platform *p = b->p->platform;
+  int64_t columns = (int64_t)MOST_ROWS + p->n_devices + p->n_links;
+  PLIM_TRY(plim_allocate(ctx, p->n_spaces, sizeof *b->home, &b->home));
+  PLIM_TRY(plim_allocate(ctx, p->n_links, sizeof *b->link_queue, &b->link_queue));
+  PLIM_TRY(plim_allocate(ctx, (int64_t)b->n + 1, sizeof *b->first_gap, &b->first_gap));
+  PLIM_TRY(plim_allocate(ctx, MOST_ROWS, sizeof *b->cut, &b->cut));
+  PLIM_TRY(plim_allocate(ctx, MOST_ROWS, sizeof *b->demand, &b->demand));
+  PLIM_TRY(plim_allocate(ctx, MOST_ROWS + 1, sizeof *b->first_entry, &b->first_entry));
+  PLIM_TRY(plim_allocate(ctx, columns, sizeof *b->multiplier, &b->multiplier));
+  PLIM_TRY(plim_allocate(ctx, columns, sizeof *b->slope, &b->slope));
+  PLIM_TRY(plim_allocate(ctx, columns, sizeof *b->best, &b->best));
+  PLIM_TRY(plim_allocate(ctx, (int64_t)p->n_devices + p->n_links, sizeof *b->load, &b->load));
+  PLIM_TRY(plim_allocate(ctx, b->n, sizeof *b->any, &b->any));
+  return plim_allocate(ctx, (int64_t)b->n * b->n_words, sizeof *b->ancestors, &b->ancestors);
+}
+
+static void free_all(bounding *b) {
+  plim_context *ctx = b->p->ctx;
+  const plim_platform *p = b->p->platform;
+  int64_t columns = (int64_t)MOST_ROWS + p->n_devices + p->n_links;
+  plim_release(ctx, b->home, p->n_spaces, sizeof *b->home);
+  plim_release(ctx, b->link_queue, p->n_links, sizeof *b->link_queue);
+  plim_release(ctx, b->first_gap, (int64_t)b->n + 1, sizeof *b->first_gap);
+  plim_release(ctx, b->cut, MOST_ROWS, sizeof *b->cut);
+  plim_release(ctx, b->demand, MOST_ROWS, sizeof *b->demand);
+  plim_release(ctx, b->first_entry, MOST_ROWS + 1, sizeof *b->first_entry);
+  plim_release(ctx, b->multiplier, columns, sizeof *b->multiplier);
+  plim_release(ctx, b->slope, columns, sizeof *b->slope);
+  plim_release(ctx, b->best, columns, sizeof *b->best);
+  plim_release(ctx, b->load, (int64_t)p->n_devices + p->n_links, sizeof *b->load);
+  plim_release(ctx, b->any, b->n, sizeof *b->any);
+  plim_release(ctx, b->ancestors, (int64_t)b->n * b->n_words, sizeof *b->ancestors);
+  plim_release(ctx, b->worth, b->n_gaps, sizeof *b->worth);
+  plim_release(ctx, b->brought, b->n_gaps, sizeof *b->brought);
+  plim_release(ctx, b->entry, b->n_entries, sizeof *b->entry);
+}
+
+static plim_status find_bound(bounding *b, double *out) {
+  double path = 0;
+  PLIM_TRY(allocate(b));
+  set_home(b);
+  set_scales(b);
+  find_ancestors(b);
+  count_gaps(b);
+  PLIM_TRY(plim_allocate(b->p->ctx, b->n_gaps, sizeof *b->worth, &b->worth));
+  PLIM_TRY(plim_allocate(b->p->ctx, b->n_gaps, sizeof *b->brought, &b->brought));
+  if (b->home_bytes < INT64_MAX / 4) PLIM_TRY(choose_cuts(b));
+  for (int32_t d = 0; d < b->devices && b->time_cost > 0; d++) {
+    b->multiplier[b->n_rows + d] = b->time_cost * b->whole_ns / b->whole / b->devices;
+  }
+  double value = ascend(b) * (1 - 1e-9);
+  if (b->o->objective == PLIM_OBJECTIVE_TIME) {
+    PLIM_TRY(longest_path(b, &path));
+    value = fmax(value, path);
+  }
+  if (b->o->objective != PLIM_OBJECTIVE_ENERGY) value = ceil(value - 1e-6 * fmax(1, value * 1e-6));
+  *out = fmax(*out, value);
+  return PLIM_OK;
+}
+
+plim_status plim_space_bound(const plim_space_problem *problem, const plim_space_search_options *options, double *out) {
+  bounding b = {.p = problem, .o = options, .n = problem->n, .n_words = problem->n / WORD + 1};
+  *out = 0;
+  if (problem->n > MOST_NODES) return PLIM_OK;
+  plim_status status = find_bound(&b, out);
+  free_all(&b);
+  return status;
+}

@@ -1,0 +1,12 @@
+/* A lower bound on the objective of every plan over spaces, whatever its order, repeats, copies and devices. */
+#ifndef PLIM_PLANNER_SPACES_SPACE_BOUND_H
+#define PLIM_PLANNER_SPACES_SPACE_BOUND_H
+
+#include "planner/spaces/space_search.h"
+
+/* Read of `options`: objective, page, recompute, place, budget, deadline. No plan that they allow has a lower objective
+ * than *out. 0 <= *out. Deterministic; O(nodes^2 + rounds x cuts x nodes). */
+PLIM_MUST_USE plim_status plim_space_bound(const plim_space_problem *problem, const plim_space_search_options *options,
+                                           double *out);
+
+#endif
