@@ -68,7 +68,7 @@ static int wide_accesses(const char *at, const char *kind, const char *words) {
 }
 
 /* Bodies that walk memory: how many bytes they read and write at an access, in each storage type; 0: as it comes. The
- * others serve a few numbers a channel or row (docs/design.md has why for each). */
+ * others serve a few numbers a channel or row (docs/kernels.md has why for each). */
 static const struct {
   k_body body;
   int reads, writes;

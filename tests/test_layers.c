@@ -1,5 +1,5 @@
-/* Rules for every source file: the include table of docs/design.md, one meaning a type name, one initialiser a set of
- * options. */
+/* Rules for every source file: the include table of docs/architecture.md, one meaning a type name, one initialiser a
+ * set of options. */
 #include <criterion/criterion.h>
 #include <ctype.h>
 #include <dirent.h>

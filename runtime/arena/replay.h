@@ -53,7 +53,7 @@ typedef struct plim_replay_counts {
  * A few policies are replayed and the fastest plan is kept, of equal ones that of the first policy. The plan passes
  * plim_plan_check; persistent storages are at the low end in graph order. PLIM_EPLAN when the schedule does not pass
  * the check, PLIM_ENOFIT when an op finds no room under any policy. O(steps x operands + evictions x pieces) a policy.
- * Deterministic (search_ns aside). Source: Coop, NeurIPS 2023, with the corrections of docs/design.md. */
+ * Deterministic (search_ns aside). Source: Coop, NeurIPS 2023, with the corrections of docs/online.md. */
 PLIM_MUST_USE plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                                             int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out);
 
