@@ -5,13 +5,24 @@
 #include "tests/support/folder.h"
 #include "tests/support/program.h"
 
+#define TINY "--model mlp --data synthetic --model-costs --batch 4 --steps 1 -q "
+
 static void setup(void) {
   (void)plim_test_folder();
   (void)plim_test_program(
       "gen layered --ops 40 -o g.json && $PLIMSOLL plan --graph g.json --memory 90%% --iterations "
       "100 -o p.json && printf 'id,lower,upper,size\\na,0,4,512\\nb,2,6,512\\n' >lives.csv && echo "
       "'{\"nodes\": [{\"id\": 1, \"cost_ram\": 2, \"cost_cpu\": 1}, {\"id\": 2, \"cost_ram\": 1, "
-      "\"cost_cpu\": 1}], \"links\": [{\"source\": 1, \"target\": 2}]}' >net.json");
+      "\"cost_cpu\": 1}], \"links\": [{\"source\": 1, \"target\": 2}]}' >net.json && sed 's/\"cost_cpu\": 1/\"flops\": "
+      "9/g' "
+      "net.json >fnet.json && echo '{\"devices\": [{\"name\": \"cpu\", \"flop_per_second\": 2e9, \"flop_per_joule\": "
+      "4e7, \"idle_watt\": 0.5, \"spaces\": [\"ram\"]}], \"links\": []}' >platform.json");
+  plim_test_expect(0, "");
+  (void)plim_test_program("train " TINY "-o tp.json --save t.ckpt");
+  plim_test_expect(0, "");
+  (void)plim_test_program("profile --model mlp --data synthetic --model-costs --batch 4 -o prof.json");
+  plim_test_expect(0, "");
+  (void)plim_test_program("import nx fnet.json -o f.json");
   plim_test_expect(0, "");
 }
 static void teardown(void) {
@@ -70,6 +81,37 @@ Test(cli_pipes, plans_are_checked_through_a_pipe) {
   plim_test_expect(0, "");
   (void)plim_test_shell("bash -c '$PLIMSOLL check <(cat p.json) --graph <(cat g.json)'");
   plim_test_expect(0, "");
+}
+
+/* Every option and argument that reads a FILE, by its command: "-" is what the file is. */
+static const struct {
+  const char *files, *command;
+} readers[] = {
+    {"check -", "check - --graph g.json <p.json"},
+    {"check --graph", "check p.json --graph - <g.json"},
+    {"import FILE", "import nx - -o - <net.json"},
+    {"pack -", "pack - <lives.csv"},
+    {"pack --graph", "pack p.json --graph - <g.json"},
+    {"plan --graph", "plan --graph - --planner keep-all <g.json"},
+    {"plan --profile", "plan --graph tp.graph.json --profile - --planner keep-all <prof.json"},
+    {"plan --platform", "plan --graph f.json --platform - --planner search <platform.json"},
+    {"simulate --graph", "simulate --graph - --planner keep-all <g.json"},
+    {"train --plan", "train " TINY "--plan - <tp.json"},
+    {"train --load", "train " TINY "--load - <t.ckpt"},
+    {"verify --plan", "verify --model mlp --data synthetic --model-costs --batch 4 --plan - <tp.json"},
+    {"train --load and --steps", "train " TINY "--steps 2 --load - <t.ckpt"},
+    {"train --numerics, of a plan", "train " TINY "--numerics - <tp.json"},
+    {"train --numerics, of a checkpoint", "train " TINY "--numerics - <t.ckpt"},
+    {"trace --graph", "trace summary --graph - --online dtr --memory 90% <g.json"},
+};
+
+Test(cli_pipes, every_option_that_reads_a_file_reads_standard_input_where_it_is_a_dash) {
+  for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+    char line[512];
+    (void)snprintf(line, sizeof line, "$PLIMSOLL %s", readers[i].command);
+    const program_run *run = plim_test_shell(line);
+    cr_expect_eq(run->status, 0, "%s: exit status %d: %s", readers[i].files, run->status, run->error);
+  }
 }
 
 static const struct {

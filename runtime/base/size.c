@@ -88,6 +88,7 @@ plim_status plim_size_parse(plim_context *ctx, const char *text, plim_size *out)
     int64_t bytes = scaled(d.digits, units[i].bytes, d.scale);
     if (bytes < 0) return fail_size(ctx, text, "is more than 63 bits hold");
     if (bytes == 0) return fail_size(ctx, text, "is less than a byte");
+    if (bytes == INT64_MAX) return fail_size(ctx, text, "is the number that stands for no limit");
     *out = (plim_size){bytes, 0, 1};
     return PLIM_OK;
   }

@@ -229,9 +229,12 @@ static int is_stream(const char *path) {
 /* Options whose file is written; the files of all others are read. */
 static const char *const written[] = {"output", "svg", "save", "trace"};
 
-static int is_written(const option_row *r) {
-  for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
-    if (strcmp(written[i], r->name) == 0) return 1;
+/* Options whose file is read more than once. */
+static const char *const read_again[] = {"load", "numerics"};
+
+static int is_one_of(const option_row *r, int n, const char *const *names) {
+  for (int i = 0; i < n; i++) {
+    if (strcmp(names[i], r->name) == 0) return 1;
   }
   return 0;
 }
@@ -256,9 +259,12 @@ static void take_streams(parsing *p) {
     const option_row *r = option_row_find(p->wanted->mask, o->given[i]);
     const char *path = NULL;
     if (r->kind == TEXT) memcpy(&path, (const char *)o + r->at, sizeof path);
-    if (!is_stream(path) || strcmp(r->arg, "FILE") != 0) continue;
+    if (!is_stream(path) || !strstr(r->arg, "FILE")) continue;
     (void)snprintf(name[i], NAME_BYTES, "--%s", r->name);
-    take_stream(p, is_written(r) ? &out : &in, name[i], &path);
+    const int writes = is_one_of(r, sizeof written / sizeof *written, written);
+    take_stream(p, writes ? &out : &in, name[i], &path);
+    if (is_one_of(r, sizeof read_again / sizeof *read_again, read_again)) path = standard_input_kept();
+    if (!path) refuse(p, "%s -: standard input could not be copied", name[i]);
     memcpy((char *)o + r->at, &path, sizeof path);
   }
   if (is_stream(o->file)) take_stream(p, &in, p->wanted->file, &o->file);

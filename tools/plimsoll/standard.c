@@ -35,3 +35,17 @@ const char *standard_output_apart(void) {
   (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);
   return path;
 }
+
+const char *standard_input_kept(void) {
+  static char path[32];
+  char buffer[1 << 16];
+  FILE *kept = tmpfile();
+  ssize_t n = 0;
+  while (kept && (n = read(STDIN_FILENO, buffer, sizeof buffer)) > 0) {
+    if (fwrite(buffer, 1, (size_t)n, kept) != (size_t)n) n = -1;
+    if (n < 0) break;
+  }
+  if (!kept || n < 0 || fflush(kept) != 0) return NULL;
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(kept));
+  return path;
+}

@@ -11,4 +11,7 @@ void standard_streams(void);
  * standard error from then on. NULL: no descriptor is left. */
 const char *standard_output_apart(void);
 
+/* What can be read more than once is a path of a copy of standard input, without a name; NULL: it could not be made. */
+const char *standard_input_kept(void);
+
 #endif
