@@ -55,16 +55,9 @@ static const plim_library_spec library = {
     .symbol = symbols,
 };
 
-static plim_status open_functions(plim_context *ctx, functions *f, char *path) {
-  PLIM_TRY(plim_library_open(ctx, &library, f, path));
-  return plim_library_known(ctx, &library, path, f->version());
-}
-
 static plim_status open(plim_context *ctx, plim_solver_info *info) {
   functions f;
-  PLIM_TRY(open_functions(ctx, &f, info->path));
-  (void)snprintf(info->version, sizeof info->version, "%s", f.version());
-  return PLIM_OK;
+  return plim_back_end_open(ctx, &library, &f, info);
 }
 
 /* The entries by columns. */
@@ -128,10 +121,10 @@ static plim_status solve(plim_context *ctx, const plim_model *m, const plim_solv
                          double *point) {
   functions f;
   columns c = {0};
-  char path[PLIM_LIBRARY_PATH_BYTES];
+  plim_solver_info info;
   void *cbc = NULL;
   plim_status status;
-  PLIM_TRY(open_functions(ctx, &f, path));
+  PLIM_TRY(plim_back_end_open(ctx, &library, &f, &info));
   PLIM_CHECK(plim_allocate(ctx, (int64_t)m->n_columns + 1, sizeof *c.first, &c.first));
   PLIM_CHECK(plim_allocate(ctx, m->n_entries, sizeof *c.row, &c.row));
   PLIM_CHECK(plim_allocate(ctx, m->n_entries, sizeof *c.value, &c.value));

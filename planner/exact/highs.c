@@ -79,16 +79,9 @@ static const plim_library_spec library = {
     .symbol = symbols,
 };
 
-static plim_status open_functions(plim_context *ctx, functions *f, char *path) {
-  PLIM_TRY(plim_library_open(ctx, &library, f, path));
-  return plim_library_known(ctx, &library, path, f->version());
-}
-
 static plim_status open(plim_context *ctx, plim_solver_info *info) {
   functions f;
-  PLIM_TRY(open_functions(ctx, &f, info->path));
-  (void)snprintf(info->version, sizeof info->version, "%s", f.version());
-  return PLIM_OK;
+  return plim_back_end_open(ctx, &library, &f, info);
 }
 
 typedef struct listener {
@@ -192,8 +185,8 @@ static plim_status run(plim_context *ctx, const functions *f, void *highs, const
 static plim_status solve(plim_context *ctx, const plim_model *model, const plim_solve_options *options,
                          plim_solution *out, double *point) {
   functions f;
-  char path[PLIM_LIBRARY_PATH_BYTES];
-  PLIM_TRY(open_functions(ctx, &f, path));
+  plim_solver_info info;
+  PLIM_TRY(plim_back_end_open(ctx, &library, &f, &info));
   void *highs = f.create();
   if (!highs) return plim_fail(ctx, PLIM_ENOMEM, "HiGHS %s could not be started", f.version());
   plim_status status = run(ctx, &f, highs, model, options, out, point);

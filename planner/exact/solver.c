@@ -18,6 +18,16 @@ struct plim_solver {
   plim_solver_info info;
 };
 
+plim_status plim_back_end_open(plim_context *ctx, const plim_library_spec *library, void *functions,
+                               plim_solver_info *info) {
+  const char *(*version)(void) = NULL;
+  PLIM_TRY(plim_library_open(ctx, library, functions, info->path));
+  memcpy(&version, functions, sizeof version);
+  PLIM_TRY(plim_library_known(ctx, library, info->path, version()));
+  (void)snprintf(info->version, sizeof info->version, "%s", version());
+  return PLIM_OK;
+}
+
 const char *plim_solver_name(int32_t row) {
   return row >= 0 && row < BACK_ENDS ? plim_back_ends[row]->name : NULL;
 }
