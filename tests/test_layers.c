@@ -12,10 +12,11 @@ typedef struct layer {
   const char *prefix;
   const char *may[12];
 } layer;
-#define BASE "runtime/base/", "kernels/op.h", "kernels/philox.h"
+#define BASE "runtime/base/", "kernels/op.h", "kernels/philox.h", "kernels/fnv.h"
 static const layer layers[] = {
     {"kernels/op.", {"kernels/op.h"}},
     {"kernels/philox.h", {NULL}},
+    {"kernels/fnv.h", {NULL}},
     {"kernels/", {"kernels/"}},
     {"runtime/base/", {BASE}},
     {"runtime/graph/", {BASE, "runtime/graph/"}},

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/fnv.h"
+
 enum { RESULTS = 64, NOTES = 32, KNOBS = 64, TRIED = 64, DOMINATED = 5 };
 
 /* What is known while the configurations of one graph are collected. */
@@ -63,8 +65,9 @@ static int is_reliable(const collection *c, const void *engine) {
 /* ---- names ---- */
 
 static uint32_t hash_more(uint32_t hash, uint64_t value) {
-  for (int i = 0; i < 8; i++) hash = (hash ^ (uint32_t)(value >> (8 * i) & 255)) * 16777619U; /* FNV-1a */
-  return hash;
+  unsigned char byte[8];
+  for (int i = 0; i < 8; i++) byte[i] = (unsigned char)(value >> (8 * i) & 255);
+  return plim_fnv32(hash, byte, sizeof byte);
 }
 
 /* Engine and knobs of a configuration. */
@@ -97,7 +100,7 @@ static int read_knobs(const plim_cudnn_api *api, const void *config, recipe *r) 
 }
 
 static void write_names(const recipe *r, plim_dnn_config *row) {
-  uint32_t hash = 2166136261U;
+  uint32_t hash = PLIM_FNV32;
   int at = snprintf(row->how, sizeof row->how, "%lld", (long long)r->engine);
   for (int i = 0; i < r->n; i++) {
     hash = hash_more(hash_more(hash, (uint64_t)r->type[i]), (uint64_t)r->value[i]);

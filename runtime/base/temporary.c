@@ -15,17 +15,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/fnv.h"
+
 enum { TRIES = 1000, NAMES_AT_MOST = 10000, FOLDER_BYTES = 4096, HOST_DIGITS = 8 };
 static const time_t foreign_seconds = 24 * 60 * 60; /* age from which a file of another host is a leftover */
 static const char mark[] = ".tmp-";
 
-/* FNV-1a of the host's name: two hosts that share a folder should have different ones. */
+/* Of the host's name: two hosts that share a folder should have different ones. */
 static uint32_t host_hash(void) {
   char name[256] = "";
-  uint32_t hash = 2166136261U;
   (void)gethostname(name, sizeof name - 1);
-  for (const char *c = name; *c; c++) hash = (hash ^ (uint8_t)*c) * 16777619U;
-  return hash;
+  return plim_fnv32(PLIM_FNV32, name, strlen(name));
 }
 
 /* 0: a sweeper has it, or had it. Where locks are not supported the file stays unlocked, and no sweeper removes it. */

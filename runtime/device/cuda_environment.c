@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "kernels/fnv.h"
+
 static int decides(const char *variable) {
   static const char *const prefixes[] = {"NVIDIA_TF32_OVERRIDE=", "CUBLAS_", "CUBLASLT_", "CUDNN_"};
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
@@ -19,9 +21,7 @@ uint32_t plim_cuda_environment_hash(char *const *environment) {
   int any = 0;
   for (; environment && *environment; environment++) {
     if (!decides(*environment)) continue;
-    uint32_t hash = 2166136261U; /* FNV-1a */
-    for (const char *at = *environment; *at; at++) hash = (hash ^ (unsigned char)*at) * 16777619U;
-    sum += hash;
+    sum += plim_fnv32(PLIM_FNV32, *environment, strlen(*environment));
     any = 1;
   }
   return any && sum == 0 ? 1 : sum;

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "kernels/fnv.h"
+
 #include "runtime/base/array.h"
 
 enum { FIRST_SLOTS = 64 };
@@ -15,16 +17,9 @@ void plim_symbols_release(plim_symbols *s) {
   *s = (plim_symbols){.ctx = s->ctx};
 }
 
-/* FNV-1a. */
-static uint64_t hash(const char *text) {
-  uint64_t h = 14695981039346656037ULL;
-  for (const char *c = text; *c; c++) h = (h ^ (unsigned char)*c) * 1099511628211ULL;
-  return h;
-}
-
 /* The slot of the text, or the free one where it belongs. */
 static int64_t probe(const plim_symbols *s, const char *text) {
-  int64_t mask = s->slots - 1, at = (int64_t)(hash(text) & (uint64_t)mask);
+  int64_t mask = s->slots - 1, at = (int64_t)(plim_fnv64(PLIM_FNV64, text, strlen(text)) & (uint64_t)mask);
   while (s->slot[at] > 0 && strcmp(s->chars + s->start[s->slot[at] - 1], text) != 0) at = (at + 1) & mask;
   return at;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/fnv.h"
 #include "tests/support/random.h"
 
 enum { ALIGN = 512, GUARD = 512, GUARD_BYTE = 0xA5 };
@@ -99,18 +100,12 @@ int op_memory_guards_intact(const op_memory *m) {
   return 1;
 }
 
-static uint64_t hash(uint64_t h, const void *bytes, int64_t n) {
-  const unsigned char *b = bytes;
-  for (int64_t i = 0; i < n; i++) h = (h ^ b[i]) * 1099511628211u; /* FNV-1a */
-  return h;
-}
-
 uint64_t op_memory_hash(const op_memory *m, int what) {
   const plim_op_desc *d = &m->desc;
-  uint64_t h = 14695981039346656037u;
-  for (int i = 0; i < d->n_in && !what; i++) h = hash(h, m->in[i], plim_shape_bytes(&d->in[i]));
-  for (int i = 0; i < d->n_out && what; i++) h = hash(h, m->out[i], plim_shape_bytes(&d->out[i]));
-  for (int i = 0; i < d->n_upd && what; i++) h = hash(h, m->upd[i], plim_shape_bytes(&d->upd[i]));
+  uint64_t h = PLIM_FNV64;
+  for (int i = 0; i < d->n_in && !what; i++) h = plim_fnv64(h, m->in[i], (size_t)plim_shape_bytes(&d->in[i]));
+  for (int i = 0; i < d->n_out && what; i++) h = plim_fnv64(h, m->out[i], (size_t)plim_shape_bytes(&d->out[i]));
+  for (int i = 0; i < d->n_upd && what; i++) h = plim_fnv64(h, m->upd[i], (size_t)plim_shape_bytes(&d->upd[i]));
   return h;
 }
 
