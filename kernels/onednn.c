@@ -7,7 +7,7 @@
  * Weights lie in the graph as plain [O][I][KH][KW]. Where an implementation wants another order, copying them is part
  * of the op and their copy part of the op's workspace:
  *
- *   workspace = scratchpad, then the ordered weights, each aligned to ALIGN
+ *   workspace = scratchpad, then the ordered weights, each part aligned
  *
  * `make` creates primitive and memory objects; `run` binds addresses and executes. Invariant: a state executes on
  * the number of threads it was made for, because oneDNN splits sums by threads.
@@ -21,8 +21,9 @@
 #include <string.h>
 
 #include "kernels/onednn_api.h"
+#include "kernels/workspace.h"
 
-enum { ALIGN = 512, MAX_OPERANDS = 4, MAX_ARGS = MAX_OPERANDS + 1, MAX_VARIANTS = 8 };
+enum { MAX_OPERANDS = 4, MAX_ARGS = MAX_OPERANDS + 1, MAX_VARIANTS = 8 };
 
 /* ---- which operand of an op plays which part ---- */
 
@@ -278,10 +279,6 @@ typedef struct needs {
   int64_t workspace_bytes;
 } needs;
 
-static int64_t align_up(int64_t bytes) {
-  return (bytes + ALIGN - 1) / ALIGN * ALIGN;
-}
-
 /* 0 when the weights would have to lie in an order that we do not know. */
 static int needs_find(const walk *w, needs *out) {
   memset(out, 0, sizeof *out);
@@ -292,8 +289,8 @@ static int needs_find(const walk *w, needs *out) {
     out->weights = wanted;
   }
   out->scratch_bytes = desc_bytes(desc_of_arg(w->offers.pd, DNNL_ARG_SCRATCHPAD));
-  out->weights_at = align_up(out->scratch_bytes);
-  out->workspace_bytes = out->weights_at + align_up(desc_bytes(out->weights));
+  out->weights_at = k_workspace_part(out->scratch_bytes);
+  out->workspace_bytes = out->weights_at + k_workspace_part(desc_bytes(out->weights));
   return 1;
 }
 

@@ -4,7 +4,7 @@
  * contiguous and are used where they lie. Along the second a part is a piece of each of many rows; it is gathered into
  * the workspace before its run, or scattered from there after it.
  *
- *   workspace = that of a part's kernel, then the gathered operands, each aligned to ALIGN
+ *   workspace = that of a part's kernel, then the gathered operands, each part aligned
  *
  * Parts of channels are multiples of 16, which keeps the vectors of kernels full. No sum of an output element is
  * divided: parts are of the batch where it is not summed over, and of the output's channels. */
@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 512, PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, LISTED = 16, LEAST_CHANNELS = 16, MOST_PARTS = 1 << 10 };
+#include "kernels/workspace.h"
+
+enum { PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, LISTED = 16, LEAST_CHANNELS = 16, MOST_PARTS = 1 << 10 };
 
 /* Along which dimension the operands of a kind are divided: in order of inputs, then the output. */
 typedef struct division {
@@ -75,10 +77,6 @@ static int divide(plim_shape *shape, int dim, int channels, int count, slice *ou
   return part_bytes > 0 && part_bytes * count == whole_bytes && (out->rows > 1 || out->part_bytes % PART_ALIGN == 0);
 }
 
-static int64_t align_up(int64_t bytes) {
-  return (bytes + ALIGN - 1) / ALIGN * ALIGN;
-}
-
 /* Everything but the kernel and the workspace of a part. */
 static int plan_parts(const plim_op_desc *op, const division *d, int count, parts *out) {
   if (op->n_in < 2 || op->n_in > 3 || op->n_out != 1 || op->n_upd != 0) return 0;
@@ -90,12 +88,12 @@ static int plan_parts(const plim_op_desc *op, const division *d, int count, part
 }
 
 static void place_gathered(parts *p, int64_t kernel_bytes) {
-  p->workspace_bytes = align_up(kernel_bytes);
+  p->workspace_bytes = k_workspace_part(kernel_bytes);
   for (int k = 0; k <= p->n_in; k++) {
     slice *s = &p->operand[k];
     if (!s->divided || s->rows == 1) continue;
     s->gathered_at = p->workspace_bytes;
-    p->workspace_bytes += align_up(s->rows * s->part_bytes);
+    p->workspace_bytes += k_workspace_part(s->rows * s->part_bytes);
   }
 }
 

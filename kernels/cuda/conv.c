@@ -14,6 +14,7 @@
 
 #include "kernels/cuda/dnn.h"
 #include "kernels/cuda/stages.h"
+#include "kernels/workspace.h"
 
 enum { STAGES = 4, HOW_BYTES = sizeof((plim_kernel_info *)0)->how };
 
@@ -28,10 +29,6 @@ typedef struct conv {
   k_view result; /* y, where there is a bias */
 } conv;
 
-static int64_t align(int64_t bytes) {
-  return (bytes + 511) / 512 * 512;
-}
-
 static int describe(const plim_op_desc *op, conv *c) {
   int copied = 0;
   memset(c, 0, sizeof *c);
@@ -40,10 +37,10 @@ static int describe(const plim_op_desc *op, conv *c) {
   c->bias = op->n_in == 3;
   if (c->bias && !k_view_merged(&op->out[0], &c->result)) return 0;
   if (c->bias) c->elements = plim_shape_elements(&op->out[0]);
-  if (c->problem.y_type != c->problem.data_type) c->sums_bytes = align(c->elements * (int64_t)sizeof(float));
+  if (c->problem.y_type != c->problem.data_type) c->sums_bytes = k_workspace_part(c->elements * (int64_t)sizeof(float));
   c->wide = weights.dtype != op->in[0].dtype;
   weights.dtype = op->in[0].dtype;
-  if (copied) c->copy_bytes = align(plim_shape_bytes(&weights));
+  if (copied) c->copy_bytes = k_workspace_part(plim_shape_bytes(&weights));
   return 1;
 }
 
@@ -88,7 +85,7 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
     memcpy(info[i].name, config[i].name, sizeof info[i].name);
     (void)snprintf(info[i].label, sizeof info[i].label, "cudnn%s%s%s", plim_dnn_version(engine->dnn),
                    config[i].name + strlen("cudnn"), c.bias ? "+b" : "");
-    info[i].workspace_bytes = c.copy_bytes + c.sums_bytes + align(config[i].workspace_bytes);
+    info[i].workspace_bytes = c.copy_bytes + c.sums_bytes + k_workspace_part(config[i].workspace_bytes);
     info[i].builds = 1;
     write_how(&config[i], i, n, info[i].how);
   }
@@ -129,7 +126,8 @@ static int64_t workspace_of(const plim_cuda_engine *engine, const conv *c, const
   const plim_dnn_config *config = NULL;
   int n = plim_dnn_find(engine->dnn, &c->problem, &config);
   for (int i = 0; i < n; i++) {
-    if (strcmp(config[i].name, variant) == 0) return c->copy_bytes + c->sums_bytes + align(config[i].workspace_bytes);
+    if (strcmp(config[i].name, variant) == 0)
+      return c->copy_bytes + c->sums_bytes + k_workspace_part(config[i].workspace_bytes);
   }
   return -1;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernels/cuda/stages.h"
+#include "kernels/workspace.h"
 
 enum { BLAS_BYTES = 4 << 20, SHARES = 3 };
 static const int32_t shares[SHARES] = {1, 4, 16}; /* of the batch, from the fastest variant on */
@@ -26,10 +27,6 @@ typedef struct gemm {
   int direct;                      /* no columns */
   int bias;
 } gemm;
-
-static int64_t align(int64_t bytes) {
-  return (bytes + 511) / 512 * 512;
-}
 
 static int is_like(plim_op_kind kind, plim_op_kind conv, plim_op_kind linear) {
   return kind == conv || kind == linear;
@@ -74,17 +71,17 @@ static int64_t images_of(const gemm *g, int row) {
 /* Gradients of weights are floats. */
 static int64_t weights_bytes(const gemm *g) {
   int64_t element = g->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? 4 : g->element;
-  return g->taps == 1 ? 0 : align(g->results * g->depth * element);
+  return g->taps == 1 ? 0 : k_workspace_part(g->results * g->depth * element);
 }
 
 static int64_t columns_bytes(const gemm *g, int64_t images) {
-  return g->direct ? 0 : align(images * g->positions * g->depth * g->column_element);
+  return g->direct ? 0 : k_workspace_part(images * g->positions * g->depth * g->column_element);
 }
 
 /* Of y before it is rounded. */
 static int64_t sums_bytes(const gemm *g, int64_t images) {
   int rounded = g->bias && g->math == PLIM_MATH_BF16;
-  return rounded ? align(images * g->positions * g->results * (int64_t)sizeof(float)) : 0;
+  return rounded ? k_workspace_part(images * g->positions * g->results * (int64_t)sizeof(float)) : 0;
 }
 
 static int64_t workspace_of(const gemm *g, int64_t images) {
