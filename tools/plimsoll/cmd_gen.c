@@ -35,15 +35,17 @@ static int run_gen(const options *o) {
   return session_run(o, generate);
 }
 
+static const command_list lists[] = {{"SHAPES", plim_generate_name, plim_generate_about}, {NULL, NULL, NULL}};
+
 const command command_gen = {
     .name = "gen",
     .mask = COMMAND_GEN,
     .file = "SHAPE",
     .summary = "make up a graph: random layers or an unrolled training step",
     .about =
-        "Make a graph document by seed, for planners to be tried on. SHAPE layered: random layers with links that skip "
-        "some (Gagrani et al. 2022); chain, residual, unet, transformer: training steps of such networks, with as many "
-        "whole blocks as fit into --ops. Equal options give equal graphs on every machine.",
+        "Make a graph document by seed, for planners to be tried on. Training steps have as many whole blocks as fit "
+        "into --ops. Equal options give equal graphs on every machine.",
+    .lists = lists,
     .after =
         "EXAMPLES\n"
         "  plimsoll gen layered --ops 10000 --seed 7 -o g.json\n"

@@ -1,4 +1,5 @@
 /* plimsoll import: a graph of another program as a graph document. */
+#include "runtime/graph/import.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/graph_figures.h"
 #include "tools/plimsoll/import_file.h"
@@ -20,6 +21,8 @@ static int run_import(const options *o) {
   return session_run(o, import);
 }
 
+static const command_list lists[] = {{"FORMATS", plim_import_name, plim_import_about}, {NULL, NULL, NULL}};
+
 const command command_import = {
     .name = "import",
     .mask = COMMAND_IMPORT,
@@ -28,12 +31,13 @@ const command command_import = {
     .summary = "make a graph document of another program's graph",
     .about =
         "Read a graph that another program wrote and write it as a graph document, ops in the file's input order with "
-        "their costs and ids. FORMAT nx: networkx node-link JSON, in the dialect of Checkmate's networks (cost_ram, "
-        "cost_cpu) or of random layered graphs (out_cost, duration); in place of a time a node may have flops, or "
-        "durations "
-        "by device and copies by \"from>to\". Budgets of such graphs bound sums of live bytes, "
-        "without rounding and addresses, as publications count them. FORMAT dtr: a log of the DTR prototype, with the "
-        "views and handles of its program, for plimsoll simulate. A FILE whose name ends with .gz is inflated first.",
+        "their costs and ids. Nodes of nx have cost_ram and cost_cpu, or out_cost and duration; in place of a time "
+        "they "
+        "may have flops, or durations by device and copies by \"from>to\". Budgets of such graphs bound sums of live "
+        "bytes, without rounding and addresses, as publications count them. Graphs of dtr have the views and handles "
+        "of "
+        "their program, for plimsoll simulate. A FILE whose name ends with .gz is inflated first.",
+    .lists = lists,
     .after =
         "EXAMPLES\n"
         "  plimsoll import nx resnet50_train.json -o g.json\n"

@@ -1,6 +1,7 @@
 /* plimsoll plan: make a plan, print what it promises, write it down. */
 #include <stdio.h>
 
+#include "planner/exact/space_exact.h"
 #include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/curve.h"
@@ -44,6 +45,10 @@ static int run_plan(const options *o) {
   return session_close(&s, status);
 }
 
+static const command_list lists[] = {{"PLANNERS", plim_planner_name, plim_planner_source},
+                                     {"PLANNERS OVER SPACES", plim_space_planner_name, plim_space_planner_source},
+                                     {NULL, NULL, NULL}};
+
 const command command_plan = {
     .name = "plan",
     .mask = COMMAND_PLAN,
@@ -54,6 +59,7 @@ const command command_plan = {
         "gap between the two. Every plan is checked before it is printed or written. With --time-limit the planner "
         "takes the CPUs that this process may use, else one, so that the plan is the same on every machine; --threads "
         "says otherwise.",
+    .lists = lists,
     .after =
         "EXAMPLES\n"
         "  plimsoll plan --model resnet20 --memory 64MiB -o plan.json --svg plan.svg\n"

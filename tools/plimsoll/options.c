@@ -86,12 +86,9 @@ static const option_row rows[] = {
      "in the middle of training step STEP, counted from 0, the budget becomes SIZE: the step finishes online and the "
      "system gets the arena's tail back; may be given several times",
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXTS, AT(memory_at), 0, 0},
-    {"planner", "NAME",
-     "search (default), fastsa, keep-all, sqrt, greedy, revolve, rotor, moccasin, cut, milp or lp-round; over spaces "
-     "search (default), poet, xengine or milp",
-     COMMAND_PLAN, GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
-    {"planner", "NAME",
-     "search (default), fastsa, keep-all, sqrt, greedy, revolve, rotor, moccasin, cut, milp or lp-round",
+    {"planner", "NAME", "one of PLANNERS below, or over spaces of those there (default search)", COMMAND_PLAN,
+     GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
+    {"planner", "NAME", "a planner of those that plimsoll help plan lists (default search)",
      PLANS & ~(unsigned)COMMAND_PLAN, GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
     {"platform", "NAME|FILE",
      "plan over spaces and queues: m0, m4, a72, a72nocache, jetsontx2, a JSON file or a device file of XEngine "
@@ -153,7 +150,7 @@ static const option_row rows[] = {
     {"max-recompute", "F", "online: give up when recomputing takes longer than F times the step (default 1)",
      PLANS | COMMAND_TRACE, GROUP_MEMORY, 0, REAL, AT(thrash), 0, 1e9},
 
-    {"numerics", "KIND",
+    {"numerics", "KIND|FILE",
      "which kernels may run. Recomputation changes no bit; another choice of kernels may. auto (default): the fastest "
      "plan, whatever kernels; fastest: those of the unlimited run, so the same bits at every budget; small: least "
      "workspace; FILE: those of a plan or checkpoint (train --load: those of that file)",

@@ -55,6 +55,13 @@ int options_time(const char *text, double *seconds);
 /* Was the option of that long name on the command line? */
 int options_given(const options *o, const char *name);
 
+/* A table whose rows the help of a command lists: names, and what each of them is. */
+typedef struct command_list {
+  const char *title; /* NULL behind the last */
+  const char *(*name)(int32_t row);
+  const char *(*about)(int32_t row);
+} command_list;
+
 typedef struct command command;
 struct command {
   const char *name;
@@ -62,7 +69,8 @@ struct command {
   const char *file, *second;    /* names of the arguments without a dash, NULL: none; in brackets: optional */
   const char *summary;          /* one line, for plimsoll --help */
   const char *about;            /* paragraphs above the options */
-  const char *after;            /* paragraphs below: examples, files, exit status */
+  const command_list *lists;    /* below the options; NULL: none */
+  const char *after;            /* paragraphs below them: examples, files, exit status */
   int (*run)(const options *o); /* returns the exit status */
 };
 

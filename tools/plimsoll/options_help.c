@@ -87,6 +87,17 @@ void options_usage(const command *c, FILE *to) {
   }
 }
 
+static void print_lists(const command *c, FILE *to) {
+  enum { NAME_WIDTH = 11, ABOUT_COLUMN = 2 + NAME_WIDTH + 2 };
+  for (const command_list *list = c->lists; list && list->title; list++) {
+    (void)fprintf(to, "\n%s\n", list->title);
+    for (int32_t row = 0; list->name(row); row++) {
+      (void)fprintf(to, "  %-*s  ", NAME_WIDTH, list->name(row));
+      options_wrap(to, list->about(row), ABOUT_COLUMN, ABOUT_COLUMN);
+    }
+  }
+}
+
 void options_help(const command *c, FILE *to) {
   print_usage(c, to);
   options_wrap(to, c->about, 0, 0);
@@ -106,8 +117,9 @@ void options_help(const command *c, FILE *to) {
       "alone\n      --version              print the version\n\n");
   (void)fprintf(to,
                 "A file named - is standard input or standard output; a document on standard\noutput sends the "
-                "figures to standard error. Long options may be cut to what\nis unique.\n\n%s\nEXIT STATUS\n%s",
-                c->after, command_exit_status);
+                "figures to standard error. Long options may be cut to what\nis unique.\n");
+  print_lists(c, to);
+  (void)fprintf(to, "\n%s\nEXIT STATUS\n%s", c->after, command_exit_status);
 }
 
 /* Titles above the commands of one kind: the first command below each of them. */

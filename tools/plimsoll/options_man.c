@@ -67,6 +67,17 @@ static void print_options(FILE *to, const command *c) {
   }
 }
 
+static void print_lists(FILE *to, const command *c) {
+  for (const command_list *list = c->lists; list && list->title; list++) {
+    (void)fprintf(to, ".PP\n.B %s\n", list->title);
+    for (int32_t row = 0; list->name(row); row++) {
+      (void)fprintf(to, ".TP\n\\fB%s\\fR\n", list->name(row));
+      print_text(to, list->about(row), strlen(list->about(row)));
+      (void)fputc('\n', to);
+    }
+  }
+}
+
 static void print_command(FILE *to, const command *c) {
   (void)fprintf(to, ".SH \"plimsoll %s\"\n\\fBplimsoll %s\\fR [\\fIOPTION\\fR...]", c->name, c->name);
   if (c->file) (void)fprintf(to, " \\fI%s\\fR", c->file);
@@ -74,6 +85,7 @@ static void print_command(FILE *to, const command *c) {
   (void)fputs("\n.PP\n", to);
   print_paragraphs(to, c->about);
   print_options(to, c);
+  print_lists(to, c);
   print_sections(to, c->after);
 }
 
