@@ -1,5 +1,19 @@
-/* The arena while a schedule is replayed in it: which storage sits in which piece, what is pinned, what may be evicted;
- * and the plan that comes out: steps and lives, written as they happen. */
+/* The arena while a schedule is replayed in it: one state, and the plan that comes out of it, written as it happens.
+ *
+ *   offset 0                                                                      arena size
+ *   |  param, state, staging  | inputs |  dear storages ->   free   <- cheap ones  | small area |
+ *   |  never evicted, in graph order   |  pinned while a run needs them            | few bytes  |
+ *
+ * Each storage is in one of three states. A request that finds no free block evicts a window of neighbours:
+ *
+ *              place                    drop                      place, when it is read next
+ *   unwritten --------> resident, pinned ----> missing: recomputed ------------------------> resident
+ *                          (in a block)   |        (in a class that shares its price)
+ *                                         +--> over: nobody reads it again
+ *
+ * Five parts work on this state: blocks and the plan so far (tenants.c); which window is evicted (evict.c, and
+ * evict_single.c for one storage at a time); what an eviction costs (price.c), with the runs that bring a storage back
+ * (walk.c); and a state that begins in the middle of a plan (resume.c). */
 #ifndef PLIM_RUNTIME_ARENA_TENANTS_H
 #define PLIM_RUNTIME_ARENA_TENANTS_H
 
