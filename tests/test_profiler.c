@@ -153,6 +153,7 @@ Test(profiler, a_run_that_fails_is_named_and_a_cancel_is_obeyed) {
   fake.cancel_at = fake.runs + 10;
   cr_assert_eq(plim_profile_measure(&fake.device, graph, &options, &profile), PLIM_ECANCEL);
   cr_assert_null(profile);
+  cr_assert_eq(fake.runs, fake.cancel_at); /* the run under way is the last, not the pass */
 }
 
 Test(profiler, options_out_of_range_and_a_device_without_arithmetic_are_refused) {

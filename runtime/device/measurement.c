@@ -159,6 +159,11 @@ void plim_measure_need(const plim_profile_group *group, const plim_profile_case 
   most->bytes = larger(most->bytes, plan.bytes[0] + plan.bytes[1]);
 }
 
+plim_status plim_measure_go_on(const plim_profile_set *set) {
+  plim_context *ctx = set->device->ctx;
+  return plim_context_cancelled(ctx) ? plim_fail(ctx, PLIM_ECANCEL, "cancelled while profiling") : PLIM_OK;
+}
+
 plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c) {
   return c->kernel ? PLIM_OK : set->device->api->prepare(set->device, &group->desc, c->variant.name, &c->kernel);
 }

@@ -33,6 +33,10 @@ int64_t plim_measure_step_bytes(const plim_graph *graph);
 /* Take the needs of a case of the group into account. */
 void plim_measure_need(const plim_profile_group *group, const plim_profile_case *c, plim_measure_needs *most);
 
+/* PLIM_ECANCEL after a cancel. Asked before each run and each build, which may take a tenth of a second; a pass over
+ * all cases may take ten. */
+PLIM_MUST_USE plim_status plim_measure_go_on(const plim_profile_set *set);
+
 /* Prepare the kernel of a case of the group, unless it is. */
 PLIM_MUST_USE plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group,
                                                plim_profile_case *c);

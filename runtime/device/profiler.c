@@ -86,6 +86,7 @@ static plim_status run_pass(pass_times *p, int32_t pass) {
     for (int32_t c = group->first; c < group->first + group->n; c++) {
       int64_t *sample = &p->sample[(int64_t)c * p->n];
       if (!is_in_round(p, &set->cases[c])) continue;
+      PLIM_TRY(plim_measure_go_on(p->set));
       if (pass == 0 && p->reference && p->reference[g].n > 0) {
         PLIM_TRY(verify_case(p, g, c));
       } else if (is_worth_repeating(p, group, c, pass)) {
@@ -166,6 +167,7 @@ static plim_status prepare_round(pass_times *p, int32_t *n) {
     for (int32_t i = group->first; i < group->first + group->n; i++) {
       plim_profile_case *c = &p->set->cases[i];
       if (c->round != p->round || !is_unknown(c)) continue;
+      PLIM_TRY(plim_measure_go_on(p->set));
       PLIM_TRY(prepare_case(p, group, c));
       if (c->kernel) PLIM_TRY(prepare_reference(p, group));
       *n += c->kernel != NULL;
@@ -180,7 +182,6 @@ static plim_status run_passes(pass_times *p) {
   for (int32_t pass = 0; pass < p->n; pass++) {
     plim_progress progress = {"profile", pass, p->n, plim_now_ns() - start, -1, -1};
     plim_context_report(ctx, &progress);
-    if (plim_context_cancelled(ctx)) return plim_fail(ctx, PLIM_ECANCEL, "cancelled while profiling");
     if (pass >= LEAST_PASSES && p->given && is_over(p)) break;
     PLIM_TRY(run_pass(p, pass));
   }

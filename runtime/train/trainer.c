@@ -31,6 +31,11 @@ static plim_status check_images(const plim_trainer *t) {
                    d->channels);
 }
 
+static plim_status cancelled(const plim_trainer *t) {
+  if (!plim_context_cancelled(t->ctx)) return PLIM_OK;
+  return plim_fail(t->ctx, PLIM_ECANCEL, "stopped after %lld step%s", (long long)t->step, t->step == 1 ? "" : "s");
+}
+
 /* Starting contents of every param and state. */
 static plim_status write_start(plim_trainer *t) {
   const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
@@ -44,6 +49,7 @@ static plim_status write_start(plim_trainer *t) {
   for (int32_t v = 0; v < graph->n_values; v++) {
     plim_role role = graph->storage[graph->value[v].storage].role;
     if (role != PLIM_ROLE_PARAM && role != PLIM_ROLE_STATE) continue;
+    PLIM_CHECK(cancelled(t));
     PLIM_CHECK(plim_net_init(graph, v, t->options.seed, host));
     PLIM_CHECK(plim_exec_write(t->exec, PLIM_PROGRAM_TRAIN, v, host, graph->value[v].bytes));
   }
@@ -222,11 +228,6 @@ static plim_status train_step(plim_trainer *t, plim_step_report *report) {
                                .time_ns = plim_now_ns() - begin};
   t->step++;
   return PLIM_OK;
-}
-
-static plim_status cancelled(const plim_trainer *t) {
-  if (!plim_context_cancelled(t->ctx)) return PLIM_OK;
-  return plim_fail(t->ctx, PLIM_ECANCEL, "stopped after %lld step%s", (long long)t->step, t->step == 1 ? "" : "s");
 }
 
 plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user) {
