@@ -61,6 +61,7 @@ static plim_status run_lives(const table *t, const char *planner, const plim_liv
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, lives->n, sizeof *offset, &offset));
   PLIM_CHECK(bench_pack_once(t->s, &boxes, INT64_MAX, offset, &r.lowest, &r.seconds));
+  PLIM_CHECK(bench_go_on(t->s)); /* a first packing is made even after a cancel */
   status = bench_pack_once(t->s, &boxes, r.lowest.load / 99 * 100 + r.lowest.load % 99 * 100 / 99, offset, &near_load,
                            &r.near_seconds);
   if (status == PLIM_ENOFIT) r.near_seconds = -1;

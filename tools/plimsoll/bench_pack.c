@@ -118,6 +118,7 @@ static plim_status bench_instance(void *user, const char *path) {
   r.fits = status == PLIM_OK;
   r.under_ms *= 1000;
   if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
+  PLIM_CHECK(bench_go_on(t->s));
   PLIM_CHECK(bench_pack_once(t->s, &boxes, INT64_MAX, offset, &r.lowest, &r.lowest_seconds));
   name_instance(&r, path);
   progress_clear(&t->s->bar);
