@@ -124,9 +124,10 @@ PLIM_MUST_USE plim_status plim_plan_fits(plim_context *ctx, const plim_graph *gr
 PLIM_MUST_USE plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan **out);
 
-/* What is told of a budget that is too small, the middle of a sentence: "the smallest budget with a plan is N; none
- * (with these numerics) exists below M, where op X needs a, b, c at once; the peak of a schedule is ...: d, e, f cannot
- * lie together within the budget". Writes at most `size` bytes with the NUL; nothing where that is 0. */
+/* What is told of a budget that is too small, the middle of a sentence: "the smallest budget for which a plan was found
+ * is N; none (with these numerics) exists below M, where op X needs a, b, c at once; where both are equal, "the
+ * smallest budget that has a plan (with these numerics) is N, where op X needs ..."; the peak of a schedule is ...: d,
+ * e, f cannot lie together within the budget". Writes at most `size` bytes with the NUL; nothing where that is 0. */
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size);
 
 /* The strategies, in order of the table; NULL-terminated walk: name of row i, or NULL. */

@@ -63,17 +63,27 @@ static void say_operands(words *w, const plim_graph *graph, const plim_op *op) {
   if (more > 0) say(w, " and %d more (%lld bytes)", (int)more, (long long)more_bytes);
 }
 
+/* Which budgets have a plan, which have none. Where the smallest that was found is the smallest that there can be, it
+ * is named once, whatever ended the search. */
+static void say_budgets(words *w, const plim_plan_floor *floor) {
+  const char *of = floor->fixed_numerics ? " with these numerics" : "";
+  if (floor->smallest_bytes <= floor->bound_bytes) {
+    say(w, "the smallest budget that has a plan%s is ", of);
+  } else if (floor->smallest_bytes < INT64_MAX) {
+    say(w, "the smallest budget for which a plan was found is ");
+    say_bytes(w, floor->smallest_bytes);
+    say(w, "%s; none%s exists below ", floor->cut_short ? ", not searched further in the time allowed" : "", of);
+  } else {
+    say(w, "none%s exists below ", of);
+  }
+  say_bytes(w, floor->bound_bytes);
+}
+
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size) {
   words w = {text, 0, size};
   int64_t persistent = plim_graph_persistent_bytes(graph);
   if (size == 0) return;
-  if (floor->smallest_bytes < INT64_MAX) {
-    say(&w, "the smallest budget for which a plan was found is ");
-    say_bytes(&w, floor->smallest_bytes);
-    say(&w, floor->cut_short ? ", not searched further in the time allowed; " : "; ");
-  }
-  say(&w, floor->fixed_numerics ? "none with these numerics exists below " : "none exists below ");
-  say_bytes(&w, floor->bound_bytes);
+  say_budgets(&w, floor);
   say(&w, ", where op '%.40s' needs", graph->op[floor->op].name);
   say_operands(&w, graph, &graph->op[floor->op]);
   say(&w, " at once");

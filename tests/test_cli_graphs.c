@@ -214,10 +214,8 @@ static const struct {
     {"plan --graph none.json", 3, "none.json"},
     {"plan --graph net.json", 3, "net.json: is no document of this program"},
     {"plan --graph g.json --memory 4", 4,
-     "imported does not fit into 4 B: the smallest budget for which a plan was found is 5 B; none exists below 5 B, "
-     "where "
-     "op '#12' needs"},
-    {"plan --graph g.json --memory 100% --addresses packed", 4, "none exists below 1.5 KiB (1536 bytes), where op"},
+     "imported does not fit into 4 B: the smallest budget that has a plan is 5 B, where op '#12' needs"},
+    {"plan --graph g.json --memory 100% --addresses packed", 4, "a plan is 1.5 KiB (1536 bytes), where op"},
     {"plan --graph g.json --memory 0", 2, "0"},
     {"plan --graph g.json --planner sqrt --order free", 2, "\"sqrt\" makes plans of class fixed only"},
     {"plan --graph g.json --planner serch", 2, "did you mean \"search\"?"},

@@ -435,6 +435,32 @@ Test(planner, the_floor_is_described_with_the_operands_of_its_op) {
   planner_case_free(&c);
 }
 
+static void expect_begin(const planner_case *c, plim_plan_floor floor, const char *words) {
+  char text[1024], begin[256];
+  plim_plan_floor_describe(c->graph, &floor, text, sizeof text);
+  (void)snprintf(begin, sizeof begin, "%s, where op '%s' needs", words, c->graph->op[floor.op].name);
+  cr_assert_eq(strncmp(text, begin, strlen(begin)), 0, "%s", text);
+}
+
+Test(planner, a_floor_says_what_is_known_and_names_a_smallest_budget_that_is_proved_once) {
+  planner_case c = planner_case_random(6, 20);
+  const int64_t any = INT64_MAX;
+  expect_begin(&c, (plim_plan_floor){.smallest_bytes = any, .bound_bytes = 500}, "none exists below 500 B");
+  expect_begin(&c, (plim_plan_floor){.smallest_bytes = 700, .bound_bytes = 500},
+               "the smallest budget for which a plan was found is 700 B; none exists below 500 B");
+  expect_begin(
+      &c, (plim_plan_floor){.smallest_bytes = 700, .bound_bytes = 500, .cut_short = 1},
+      "the smallest budget for which a plan was found is 700 B, not searched further in the time allowed; none "
+      "exists below 500 B");
+  for (int cut_short = 0; cut_short < 2; cut_short++) {
+    plim_plan_floor floor = {.smallest_bytes = 500, .bound_bytes = 500, .cut_short = cut_short};
+    expect_begin(&c, floor, "the smallest budget that has a plan is 500 B");
+    floor.fixed_numerics = 1;
+    expect_begin(&c, floor, "the smallest budget that has a plan with these numerics is 500 B");
+  }
+  planner_case_free(&c);
+}
+
 Test(planner, times_too_large_for_plans_are_refused_with_what_helps) {
   plim_context *ctx = plim_test_context();
   const int64_t size[] = {1, 1, 1}, time[] = {1000000000000000, 1000000000000000, 1000000000000000};
