@@ -30,6 +30,20 @@ Test(cli_solvers, tells_what_is_missing_and_how_to_get_it) {
   plim_test_expect(0, "");
 }
 
+Test(cli_solvers, a_graph_too_large_for_a_planner_is_a_usage_error_that_names_the_limit_with_a_solver_or_without) {
+  static const char *const planners[] = {"milp", "lp-round"};
+  (void)plim_test_program("gen chain --ops 2101 -o g.json");
+  plim_test_expect(0, "");
+  for (int installed = 1; installed >= 0; installed--) {
+    for (size_t i = 0; i < sizeof planners / sizeof *planners; i++) {
+      (void)plim_test_program("plan --graph g.json --planner %s --memory 50%%", planners[i]);
+      plim_test_expect(2, "planners milp and lp-round take graphs of at most 2048 ops, not 2099; search takes any");
+    }
+    setenv("PLIM_HIGHS", "/nowhere/libhighs.so.1", 1);
+    setenv("PLIM_CBC", "/nowhere/libCbcSolver.so.3", 1);
+  }
+}
+
 Test(cli_solvers, json_has_a_row_a_solver_with_version_and_path_or_the_reason) {
   (void)plim_test_program("solvers --json");
   plim_test_expect(0, "");

@@ -305,9 +305,10 @@ static plim_status need_platform(const plim_space_model *m) {
   double columns =
       (double)m->n * m->n * (2.5 * m->n_devices + m->n_links + 3) + (double)m->problem->n_edges * m->n * m->n_devices;
   if (columns < MOST_COLUMNS) return PLIM_OK;
-  return plim_fail(p->ctx, PLIM_EUNSUPPORTED,
-                   "the integer program of %d ops would have %.0f columns; at most %d are solved", m->n, columns,
-                   MOST_COLUMNS);
+  return plim_fail(p->ctx, PLIM_EUSAGE,
+                   "planners over spaces take integer programs of at most %d columns; that of these %d ops would have "
+                   "%.0f",
+                   MOST_COLUMNS, m->n, columns);
 }
 
 /* The first space that a link leads to from the device's and another leads back from. */

@@ -213,8 +213,8 @@ plim_status plim_stage_plans_run(plim_planning *pl, plim_stage_work *work) {
   plim_stage_plans p = {0};
   plim_solver *solver = NULL;
   plim_status status;
-  PLIM_TRY(plim_solver_open(pl->problem->ctx, NULL, &solver));
-  status = plim_stage_plans_begin(pl, pl->budget_bytes, &p);
+  status = plim_stage_plans_begin(pl, pl->budget_bytes, &p); /* the size is refused with a solver and without one */
+  if (status == PLIM_OK) status = plim_solver_open(pl->problem->ctx, NULL, &solver);
   if (status == PLIM_OK) status = work(&p, solver);
   plim_stage_plans_end(&p);
   plim_solver_close(solver);

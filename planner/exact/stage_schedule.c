@@ -9,7 +9,8 @@ plim_status plim_stage_schedule_new(const plim_dag *dag, plim_stage_schedule **o
   plim_context *ctx = dag->ctx;
   plim_stage_schedule *s = NULL;
   if (dag->n > PLIM_STAGE_SCHEDULE_MOST_NODES) {
-    return plim_fail(ctx, PLIM_EUNSUPPORTED, "stage schedules are made of graphs of at most %d ops, not %d",
+    return plim_fail(ctx, PLIM_EUSAGE,
+                     "planners milp and lp-round take graphs of at most %d ops, not %d; search takes any",
                      PLIM_STAGE_SCHEDULE_MOST_NODES, dag->n);
   }
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));

@@ -24,7 +24,7 @@ typedef struct plim_stage_schedule {
   int64_t room_steps;
 } plim_stage_schedule;
 
-/* Nothing kept. PLIM_EUNSUPPORTED for more than PLIM_STAGE_SCHEDULE_MOST_NODES nodes. */
+/* Nothing kept. PLIM_EUSAGE for more than PLIM_STAGE_SCHEDULE_MOST_NODES nodes. */
 PLIM_MUST_USE plim_status plim_stage_schedule_new(const plim_dag *dag, plim_stage_schedule **out);
 void plim_stage_schedule_free(plim_stage_schedule *stages); /* NULL is legal */
 

@@ -96,6 +96,13 @@ static void add_row(const trial *r, int32_t percent, const plim_plan *plan, doub
   bench_row_add(r->t->s, r->t->rows, row);
 }
 
+/* A row without a plan. Names and orders are right by now, so that in program order a usage error is a graph too large
+ * for the planner. */
+static int has_row(const trial *r, plim_status status) {
+  if (status == PLIM_EUSAGE) return r->order == PLIM_ORDER_FIXED;
+  return status == PLIM_OK || status == PLIM_ENOFIT || status == PLIM_EUNSUPPORTED;
+}
+
 static plim_status run_trial(const trial *r, int32_t percent) {
   const options *o = r->t->s->o;
   plim_plan_options planning = bench_planning(r->t->s, r->planner);
@@ -106,7 +113,7 @@ static plim_status run_trial(const trial *r, int32_t percent) {
   int64_t begin = plim_now_ns();
   plim_status status = plim_plan_make(r->t->s->ctx, r->graph, r->profile, &planning, &plan);
   double seconds = (double)(plim_now_ns() - begin) / 1e9;
-  if (status == PLIM_OK || status == PLIM_ENOFIT || status == PLIM_EUNSUPPORTED) {
+  if (has_row(r, status)) {
     progress_clear(&r->t->s->bar);
     if (o->json) {
       add_row(r, percent, plan, seconds);
