@@ -76,6 +76,38 @@ Test(cuda_gemm, linear_layers_agree_with_the_reference_in_every_direction) {
   check_modes(&weights, 1);
 }
 
+/* Row of a table: a GPU, and the variant that gives the library the workspace that is recommended there. */
+static const struct {
+  int32_t major;
+  const char *direct;
+  int64_t more_bytes; /* than the one of least workspace */
+} workspaces[] = {
+    {7, NULL, 0}, {8, NULL, 0}, {9, "cublas-32m", 28 << 20}, {10, "cublas-32m", 28 << 20}, {12, "cublas-12m", 8 << 20}};
+
+Test(cuda_gemm, the_library_is_offered_the_workspace_that_is_recommended_for_the_gpu_beside_the_least) {
+  const plim_shape x = kernel_shape(PLIM_F32, 2, 7, 12, 1, 1), y = kernel_shape(PLIM_F32, 2, 7, 5, 1, 1);
+  plim_op_desc op = kernel_op(PLIM_OP_LINEAR, 2, 1, x, y);
+  op.in[1] = kernel_shape(PLIM_F32, 2, 5, 12, 1, 1);
+  for (size_t i = 0; i < sizeof workspaces / sizeof *workspaces; i++) {
+    fake_cuda_options options = fake_cuda_options_default();
+    plim_kernel_info info[8];
+    options.blas = 1;
+    options.major = workspaces[i].major;
+    options.minor = 5;
+    teardown();
+    ctx = plim_test_context();
+    cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &device), PLIM_OK);
+    const int n = device->api->variants(device, &op, info, 8);
+    cr_assert_eq(n, workspaces[i].direct ? 3 : 2);
+    cr_assert_str_eq(info[0].name, "cublas");
+    for (int v = 0; v < n; v++) variant_check(device, &op, &info[v]);
+    if (!workspaces[i].direct) continue;
+    cr_assert_str_eq(info[1].name, workspaces[i].direct);
+    cr_assert_str_eq(info[1].label, workspaces[i].direct); /* another algorithm may be taken: other bits */
+    cr_assert_eq(info[1].workspace_bytes - info[0].workspace_bytes, workspaces[i].more_bytes);
+  }
+}
+
 Test(cuda_gemm, products_that_may_round_their_factors_have_labels_of_their_own) {
   const plim_shape x = kernel_shape(PLIM_F32, 2, 7, 12, 1, 1), y = kernel_shape(PLIM_F32, 2, 7, 5, 1, 1);
   plim_op_desc op = kernel_op(PLIM_OP_LINEAR, 2, 1, x, y);

@@ -3,7 +3,8 @@
  *   data      dx = sum over taps of dy [P][O] W [O][K]
  *   weights   dW [O][K] = dy [P][O]' columns(x) [P][K]
  * The columns of a few images at a time lie in the workspace: a variant for each of some numbers of images, with a bits
- * label of its own, because the library may sum another size in another order. Where a window is one element and moves
+ * label of its own, because the library may sum another size in another order; so it may with another workspace of its
+ * own, of which some GPUs have a variant with more. Where a window is one element and moves
  * by one, x and the weights are what they have to be already.
  * In bf16 the columns that the gradient of the data is summed from are floats: they are sums themselves. A bias is
  * added to sums that are floats, which are rounded once, on their way to y. */
@@ -14,8 +15,22 @@
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum { BLAS_BYTES = 4 << 20, SHARES = 3 };
+enum { SHARES = 3, CHOICES = SHARES + 1, MIB = 1 << 20, LEAST_BLAS_BYTES = 4 * MIB };
 static const int32_t shares[SHARES] = {1, 4, 16}; /* of the batch, from the fastest variant on */
+
+/* What the library is given, by the GPU's major compute capability. Source: NVIDIA, cuBLAS documentation,
+ * cublasSetWorkspace, recommended sizes; 4 MiB elsewhere. */
+static const struct {
+  int32_t major;
+  int64_t bytes;
+} recommended[] = {{9, 32 * MIB}, {10, 32 * MIB}, {12, 12 * MIB}};
+
+int64_t plim_cuda_gemm_blas_bytes(int32_t major) {
+  for (size_t i = 0; i < sizeof recommended / sizeof *recommended; i++) {
+    if (recommended[i].major == major) return recommended[i].bytes;
+  }
+  return LEAST_BLAS_BYTES;
+}
 
 typedef struct gemm {
   plim_op_kind kind; /* as a convolution */
@@ -24,6 +39,7 @@ typedef struct gemm {
   int64_t taps;
   plim_math math;
   int64_t element, column_element; /* bytes: of activations and weights, of columns */
+  int64_t blas_bytes;              /* of the workspace, the library's part at its start */
   int direct;                      /* no columns */
   int bias;
 } gemm;
@@ -85,15 +101,32 @@ static int64_t sums_bytes(const gemm *g, int64_t images) {
 }
 
 static int64_t workspace_of(const gemm *g, int64_t images) {
-  return BLAS_BYTES + weights_bytes(g) + columns_bytes(g, images) + sums_bytes(g, images);
+  return g->blas_bytes + weights_bytes(g) + columns_bytes(g, images) + sums_bytes(g, images);
 }
 
-static void name_variant(const gemm *g, int64_t images, char name[32]) {
+/* A variant: images of a chunk, and the library's part of the workspace. */
+typedef struct choice {
+  int64_t images, blas_bytes;
+} choice;
+
+static int find_choices(const gemm *g, int64_t blas_bytes, choice out[CHOICES]) {
+  int n = 0;
+  for (int row = 0; row < SHARES; row++) {
+    const int64_t images = images_of(g, row);
+    if (images > 0) out[n++] = (choice){images, LEAST_BLAS_BYTES};
+  }
+  if (blas_bytes > LEAST_BLAS_BYTES) out[n++] = (choice){g->call.x.n, blas_bytes};
+  return n;
+}
+
+static void name_variant(const gemm *g, const choice *c, char name[32]) {
   const char *mode = g->math == PLIM_MATH_TF32 ? "-tf32" : "";
+  char room[16] = "";
+  if (c->blas_bytes > LEAST_BLAS_BYTES) (void)snprintf(room, sizeof room, "-%dm", (int)(c->blas_bytes / MIB));
   if (g->direct) {
-    (void)snprintf(name, 32, "cublas%s", mode);
+    (void)snprintf(name, 32, "cublas%s%s", mode, room);
   } else {
-    (void)snprintf(name, 32, "im2col%s-%d", mode, (int32_t)images);
+    (void)snprintf(name, 32, "im2col%s-%d%s", mode, (int32_t)c->images, room);
   }
 }
 
@@ -102,20 +135,17 @@ int plim_cuda_gemm_is_direct(const plim_op_desc *op) {
   return describe(op, &g) && g.direct;
 }
 
-int plim_cuda_gemm_list(const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+int plim_cuda_gemm_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity) {
   gemm g;
-  int n = 0;
+  choice c[CHOICES];
   if (!describe(op, &g)) return 0;
-  for (int row = 0; row < SHARES; row++) {
-    int64_t images = images_of(&g, row);
-    if (images == 0) continue;
-    if (n < capacity) {
-      memset(&info[n], 0, sizeof info[n]);
-      name_variant(&g, images, info[n].name);
-      memcpy(info[n].label, info[n].name, sizeof info[n].label);
-      info[n].workspace_bytes = workspace_of(&g, images);
-    }
-    n++;
+  const int n = find_choices(&g, blas_bytes, c);
+  for (int i = 0; i < n && i < capacity; i++) {
+    g.blas_bytes = c[i].blas_bytes;
+    memset(&info[i], 0, sizeof info[i]);
+    name_variant(&g, &c[i], info[i].name);
+    memcpy(info[i].label, info[i].name, sizeof info[i].label);
+    info[i].workspace_bytes = workspace_of(&g, c[i].images);
   }
   return n;
 }
@@ -207,7 +237,8 @@ static void add_weights(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
 
 static void add_chunks(plim_cuda_kernel *k, const gemm *g, int64_t images) {
   const int64_t n = g->call.x.n;
-  chunk c = {.weights = g->taps == 1 ? in(1, 0) : work(BLAS_BYTES), .columns = work(BLAS_BYTES + weights_bytes(g))};
+  chunk c = {.weights = g->taps == 1 ? in(1, 0) : work(g->blas_bytes),
+             .columns = work(g->blas_bytes + weights_bytes(g))};
   c.sums = work(c.columns.offset + columns_bytes(g, images));
   for (int64_t i = 0; i < n; i += images) {
     c.images = n - i < images ? n - i : images;
@@ -220,23 +251,27 @@ static void add_chunks(plim_cuda_kernel *k, const gemm *g, int64_t images) {
   }
 }
 
-int plim_cuda_gemm_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel) {
+int plim_cuda_gemm_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel) {
   gemm g;
+  choice c[CHOICES];
   char name[32];
   int64_t images = 0;
   if (!describe(op, &g)) return PLIM_KERNEL_UNSUPPORTED;
-  for (int row = 0; row < SHARES; row++) {
-    int64_t of_row = images_of(&g, row);
-    name_variant(&g, of_row, name);
-    if (of_row > 0 && strcmp(name, variant) == 0) images = of_row;
+  const int n = find_choices(&g, blas_bytes, c);
+  for (int i = 0; i < n && images == 0; i++) {
+    name_variant(&g, &c[i], name);
+    if (strcmp(name, variant) != 0) continue;
+    images = c[i].images;
+    g.blas_bytes = c[i].blas_bytes;
   }
   if (images == 0) return PLIM_KERNEL_UNSUPPORTED;
   if (!plim_cuda_stages_make(kernel, 2 + 4 * k_parts(g.call.x.n, images))) return PLIM_KERNEL_NOMEM;
-  kernel->blas_bytes = BLAS_BYTES;
+  kernel->blas_bytes = g.blas_bytes;
   kernel->workspace_bytes = workspace_of(&g, images);
   int to_weights = g.kind == PLIM_OP_CONV2D_BWD_WEIGHTS;
-  if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_taps_outside, 1, g.results, in(1, 0), work(BLAS_BYTES));
+  const plim_cuda_place weights = work(g.blas_bytes);
+  if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_taps_outside, 1, g.results, in(1, 0), weights);
   add_chunks(kernel, &g, images);
-  if (g.taps > 1 && to_weights) add_body(kernel, &g, K_BODY_taps_inside, 1, g.results, work(BLAS_BYTES), out(0));
+  if (g.taps > 1 && to_weights) add_body(kernel, &g, K_BODY_taps_inside, 1, g.results, weights, out(0));
   return PLIM_KERNEL_OK;
 }

@@ -27,10 +27,11 @@ static int has_products(const plim_cuda_engine *engine, const plim_op_desc *op) 
 int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
                           int capacity) {
   const int products = has_products(engine, op), direct = products && plim_cuda_gemm_is_direct(op);
-  int n = direct ? plim_cuda_gemm_list(op, info, capacity) : 0, written = n < capacity ? n : capacity;
+  int n = direct ? plim_cuda_gemm_list(op, engine->blas_bytes, info, capacity) : 0,
+      written = n < capacity ? n : capacity;
   n += plim_cuda_conv_list(engine, op, info + written, capacity - written);
   written = n < capacity ? n : capacity;
-  if (products && !direct) n += plim_cuda_gemm_list(op, info + written, capacity - written);
+  if (products && !direct) n += plim_cuda_gemm_list(op, engine->blas_bytes, info + written, capacity - written);
   written = n < capacity ? n : capacity;
   return n + list_whole(op, info + written, capacity - written);
 }
@@ -54,7 +55,8 @@ int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op
   made->memory = engine->memory;
   int result =
       strcmp(variant, single_source) == 0 ? make_whole(op, made) : plim_cuda_conv_make(engine, op, variant, made);
-  if (result == PLIM_KERNEL_UNSUPPORTED && has_products(engine, op)) result = plim_cuda_gemm_make(op, variant, made);
+  if (result == PLIM_KERNEL_UNSUPPORTED && has_products(engine, op))
+    result = plim_cuda_gemm_make(op, engine->blas_bytes, variant, made);
   if (result == PLIM_KERNEL_OK) {
     *out = made;
   } else {

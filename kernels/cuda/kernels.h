@@ -18,8 +18,12 @@ typedef struct plim_cuda_engine {
   plim_kernel_memory memory;
   void *blas;           /* NULL: no library */
   int32_t blas_no_bf16; /* 1: it has no products in bf16 on this GPU */
+  int64_t blas_bytes;   /* of workspace, which it may use on this GPU (plim_cuda_gemm_blas_bytes) */
   struct plim_dnn *dnn; /* NULL: no library */
 } plim_cuda_engine;
+
+/* The workspace that cuBLAS is recommended on GPUs of a major compute capability, and that a variant gives it. */
+int64_t plim_cuda_gemm_blas_bytes(int32_t major);
 
 /* Variants of an op: returns how many there are, writes at most `capacity`. The fastest by expectation first. */
 int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);

@@ -44,11 +44,12 @@ static inline int plim_cuda_stages_make(plim_cuda_kernel *kernel, int64_t room) 
 }
 
 /* ---- convolutions and linear layers by matrix products (gemm.c) ---- */
-int plim_cuda_gemm_list(const plim_op_desc *op, plim_kernel_info *info, int capacity);
+/* blas_bytes: of the library's workspace, where a variant is to have more than the least. */
+int plim_cuda_gemm_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
 /* 1: the op is one product of its operands as they are: a linear layer, a convolution of one tap and stride 1. */
 int plim_cuda_gemm_is_direct(const plim_op_desc *op);
 /* Fills an empty kernel; it owns its stages also when this fails. */
-int plim_cuda_gemm_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
+int plim_cuda_gemm_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel);
 
 /* ---- convolutions by cuDNN (conv.c), in the same form ---- */
 int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);

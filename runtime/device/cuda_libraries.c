@@ -48,6 +48,7 @@ int plim_cuda_libraries_open(plim_cuda_libraries *l, plim_cuda_engine *engine, c
                              void *stream, const char **what) {
   *what = "opening cuBLAS";
   int code = engine->driver->blas_open(&engine->memory, &engine->blas, &l->blas_version, l->no_blas, sizeof l->no_blas);
+  engine->blas_bytes = plim_cuda_gemm_blas_bytes(facts->major);
   if (code == 0 && engine->blas && facts->major < NATIVE_BF16) code = ask_for_bf16(l, engine, stream);
   if (code != 0) return code;
   *what = "opening cuDNN";
