@@ -16,6 +16,9 @@ releases that the profiler of PyTorch reports during one step; on a GPU what its
 With --device cuda every mode but those that end in "-any" may only use deterministic algorithms, as we do; --math bf16
 is autocast over float weights. Data stay on the GPU, and the host waits for a turn alone. Rows that end in "+copies" are
 the same process doing in each step what we do: images and labels come from pinned host memory, and the loss is read.
+
+A mode or a command that fails, or with --seconds is not ready in time, is left out and named under "failed"; the others
+go on. The JSON is written after each round. Exit status: 0, or 1 when something failed.
 """
 import argparse
 import collections
@@ -23,9 +26,12 @@ import contextlib
 import json
 import os
 import re
+import select
+import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 Mode = collections.namedtuple("Mode", "channels_last tuned budget checkpointed compiler any",
@@ -42,13 +48,18 @@ MODES = {
     "compile-max-any": Mode(budget=1.0, compiler="max-autotune", any=True),
 }
 DEFAULT_MODES = {"cpu": "eager-nchw,eager-nhwc,eager-nhwc-tuned,checkpoint,compile,compile-0.8",
-                 "cuda": "eager-nhwc,compile-max,compile-max-any"}
+                 "cuda": "eager-nhwc,compile-max,compile,compile-max-any"}
 
 # glibc's malloc gives large blocks back to the system at every release; told not to, a step is up to 20 % faster.
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(64 << 20)}
 
 
 PEAK_OF = r"\{peak:([^}]*)\}"
+READY = 0.6  # of --seconds: when a mode must have done its first steps
+
+
+class Failed(Exception):
+    """One mode, or one command of ours."""
 
 
 def arguments():
@@ -66,10 +77,16 @@ def arguments():
     parser.add_argument("--ours", metavar="NAME=CMD", action="append", default=[],
                         help="shell command to take turns with, as often as wanted; prints one JSON object with "
                              "images_per_second and arena_bytes; {peak:MODE} in it stands for the peak bytes of a mode")
+    parser.add_argument("--seconds", type=float, default=float("inf"),
+                        help="end within about so many; modes that are not ready by then are left out")
+    parser.add_argument("--copies", action="store_true", help="rows that end in +copies also on the CPU")
     parser.add_argument("--out", help="write the JSON here as well as the table to the terminal")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", args.shape):
+        parser.error(f"--shape {args.shape} is not CHANNELSxHEIGHTxWIDTH")
     args.shape = [int(size) for size in args.shape.split("x")]
+    args.copies = args.copies or args.device == "cuda"
     modes = args.modes or DEFAULT_MODES[args.device]
     args.modes = list(MODES) if modes == "all" else modes.split(",")
     if args.device == "cpu" and args.math == "tf32":
@@ -137,6 +154,8 @@ def make_model(name, channels, checkpointed):
 
 class Worker:
     def __init__(self, args):
+        self.answers = os.fdopen(os.dup(1), "w")
+        os.dup2(2, 1)  # what libraries print is no answer
         import torch
         self.torch = torch
         self.on_gpu = args.device == "cuda"
@@ -149,9 +168,9 @@ class Worker:
         self.model = make_model(args.model, args.shape[0], mode.checkpointed).to(args.device, memory_format=layout)
         self.images = torch.randn(args.batch, *args.shape).to(args.device, memory_format=layout)
         self.labels = torch.randint(0, 10, (args.batch,)).to(args.device)
+        self.host_images, self.host_labels = self.images.cpu().clone(), self.labels.cpu().clone()
         if self.on_gpu:
-            self.host_images = self.images.cpu().pin_memory()
-            self.host_labels = self.labels.cpu().pin_memory()
+            self.host_images, self.host_labels = self.host_images.pin_memory(), self.host_labels.pin_memory()
         self.cast = (torch.autocast(args.device, dtype=torch.bfloat16) if args.math == "bf16"
                      else contextlib.nullcontext())
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4,
@@ -218,32 +237,49 @@ class Worker:
         for line in sys.stdin:
             what, *rest = line.split()
             answer = self.peak_bytes() if what == "peak" else self.times(int(rest[0]), copied=what == "copied")
-            print(json.dumps(answer), flush=True)
+            print(json.dumps(answer), file=self.answers, flush=True)
 
 
 # ---- the bench ----
 
 class Peer:
-    def __init__(self, args, mode):
+    """A worker and what it measured. It is a process group of its own: torch.compile has children."""
+    def __init__(self, args, mode, deadline):
         command = [sys.executable, os.path.abspath(__file__), "--worker", mode, "--model", args.model,
                    "--batch", str(args.batch), "--shape", "x".join(map(str, args.shape)),
                    "--threads", str(args.threads), "--device", args.device, "--math", args.math]
         environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
                        **(TUNED if MODES[mode].tuned else {})}
-        self.seconds, self.copied_seconds = [], []
+        self.seconds, self.copied_seconds, self.deadline = [], [], deadline
+        self.error = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
+                                        stdout=subprocess.PIPE, stderr=self.error, start_new_session=True)
         begin = time.perf_counter()
         self.ask("steps 3")  # the first one compiles
         self.first_seconds = time.perf_counter() - begin
         self.peak_bytes = self.ask("peak")
 
     def ask(self, request):
-        print(request, file=self.process.stdin, flush=True)
+        """One line to the worker, one JSON value from it."""
+        with contextlib.suppress(BrokenPipeError):
+            print(request, file=self.process.stdin, flush=True)
+        left = self.deadline - time.monotonic()
+        ready, _, _ = select.select([self.process.stdout], [], [], None if left > 1e9 else max(0.0, left))
+        if not ready:
+            self.kill()
+            raise Failed(f"not ready in time, at the request: {request}")
         answer = self.process.stdout.readline()
         if not answer:
-            raise SystemExit(f"the worker ended with status {self.process.wait()} at the request: {request}")
+            raise Failed(self.last_words())
         return json.loads(answer)
+
+    def last_words(self):
+        status = self.process.wait()
+        self.error.seek(0)
+        text = self.error.read()
+        print(text, file=sys.stderr, end="")
+        lines = [line for line in text.split("\n") if line.strip()]
+        return f"the worker ended with status {status}: {lines[-1].strip() if lines else 'no word'}"
 
     def result(self, batch, seconds):
         median = statistics.median(seconds)
@@ -251,13 +287,34 @@ class Peer:
                 "step_seconds_median": median, "step_seconds_min": min(seconds),
                 "peak_bytes": self.peak_bytes, "first_seconds": self.first_seconds, "steps": len(seconds)}
 
+    def kill(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
     def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self.process.wait()
 
 
-def run_ours(command):
-    return json.loads(subprocess.run(command, shell=True, check=True, text=True, stdout=subprocess.PIPE).stdout)
+def run_ours(command, seconds):
+    try:
+        run = subprocess.run(command, shell=True, check=False, text=True, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, timeout=None if seconds > 1e9 else max(1.0, seconds))
+    except subprocess.TimeoutExpired:
+        raise Failed(f"cut after {seconds:.0f} s") from None
+    words = (run.stderr.strip() or "no word").split("\n")[-1]
+    if run.returncode != 0:
+        raise Failed(f"exit status {run.returncode}: {words}")
+    try:
+        answer = json.loads(run.stdout)
+        return {key: answer[key] for key in ("images_per_second", "arena_bytes")}
+    except (ValueError, KeyError, TypeError):
+        raise Failed("prints no JSON object with images_per_second and arena_bytes") from None
 
 
 def ours_result(answers):
@@ -276,28 +333,62 @@ def versions():
             "capability": torch.backends.cpu.get_cpu_capability()}
 
 
-def measure(args):
-    modes, ours, results = {}, {name: [] for name in args.ours}, {}
-    for mode in args.modes:
-        print(f"starting {mode}", file=sys.stderr)
-        modes[mode] = Peer(args, mode)
-    commands = {name: re.sub(PEAK_OF, lambda found: str(modes[found[1]].peak_bytes), command)
-                for name, command in args.ours.items()}
-    for turn in range(args.rounds):
-        print(f"round {turn + 1} of {args.rounds}", file=sys.stderr)
-        for mode in modes.values():
-            mode.seconds += mode.ask(f"steps {args.steps}")
-            if args.device == "cuda":
-                mode.copied_seconds += mode.ask(f"copied {args.steps}")
-        for name, command in commands.items():
-            ours[name].append(run_ours(command))
-    for name, mode in modes.items():
-        results[name] = mode.result(args.batch, mode.seconds)
-        if mode.copied_seconds:
-            results[name + "+copies"] = mode.result(args.batch, mode.copied_seconds)
-        mode.close()
-    results.update({name: ours_result(answers) for name, answers in ours.items()})
-    return results
+class Bench:
+    """The modes and commands that have not failed, in turns."""
+    def __init__(self, args):
+        self.args, self.failed, self.modes, self.commands = args, {}, {}, {}
+        self.begin = time.monotonic()
+        self.end = self.begin + args.seconds
+        self.answers = {name: [] for name in args.ours}
+
+    def fail(self, name, words):
+        print(f"{name}: {words}", file=sys.stderr)
+        self.failed[name] = str(words)
+
+    def start(self):
+        for mode in self.args.modes:
+            print(f"starting {mode}", file=sys.stderr)
+            try:
+                self.modes[mode] = Peer(self.args, mode, self.begin + READY * self.args.seconds)
+                self.modes[mode].deadline = self.end
+            except Failed as words:
+                self.fail(mode, words)
+        for name, command in self.args.ours.items():
+            missing = [mode for mode in re.findall(PEAK_OF, command) if mode not in self.modes]
+            if missing:
+                self.fail(name, f"the peak of {missing[0]} is not known")
+            else:
+                self.commands[name] = re.sub(PEAK_OF, lambda found: str(self.modes[found[1]].peak_bytes), command)
+
+    def turn(self):
+        for name, mode in list(self.modes.items()):
+            try:
+                mode.seconds += mode.ask(f"steps {self.args.steps}")
+                if self.args.copies:
+                    mode.copied_seconds += mode.ask(f"copied {self.args.steps}")
+            except Failed as words:
+                self.fail(name, words)
+                self.modes.pop(name).close()
+        for name, command in list(self.commands.items()):
+            try:
+                self.answers[name].append(run_ours(command, self.end - time.monotonic()))
+            except Failed as words:
+                self.fail(name, words)
+                del self.commands[name]
+
+    def results(self):
+        results = {}
+        for name, mode in self.modes.items():
+            if mode.seconds:
+                results[name] = mode.result(self.args.batch, mode.seconds)
+            if mode.copied_seconds:
+                results[name + "+copies"] = mode.result(self.args.batch, mode.copied_seconds)
+        results.update({name: ours_result(answers) for name, answers in self.answers.items() if answers})
+        return results
+
+    def close(self):
+        for mode in self.modes.values():
+            mode.close()
 
 
 def show(results):
@@ -307,21 +398,39 @@ def show(results):
               f"{row['peak_bytes'] / 2**20:9.1f}")
 
 
+def write(args, bench):
+    """All at once: who reads it finds the rounds so far."""
+    document = {"model": args.model, "batch": args.batch, "shape": args.shape, "threads": args.threads,
+                "device": args.device, "math": args.math, "versions": versions(), "results": bench.results(),
+                "failed": bench.failed}
+    if args.out:
+        with open(args.out + ".tmp", "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1)
+            file.write("\n")
+        os.replace(args.out + ".tmp", args.out)
+
+
 def main():
     args = arguments()
     if args.worker:
         Worker(args).serve()
-        return
-    results = measure(args)
-    document = {"model": args.model, "batch": args.batch, "shape": args.shape, "threads": args.threads,
-                "device": args.device, "math": args.math,
-                "versions": versions(), "results": results}
-    show(results)
-    if args.out:
-        with open(args.out, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
-            file.write("\n")
+        return 0
+    bench = Bench(args)
+    try:
+        bench.start()
+        for turn in range(args.rounds):
+            if turn and time.monotonic() > bench.end:
+                break
+            print(f"round {turn + 1} of {args.rounds}", file=sys.stderr)
+            bench.turn()
+            write(args, bench)
+    finally:
+        bench.close()
+    show(bench.results())
+    if bench.failed:
+        print("failed: " + "; ".join(f"{name}: {words}" for name, words in bench.failed.items()), file=sys.stderr)
+    return 1 if bench.failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
