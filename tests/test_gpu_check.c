@@ -12,6 +12,10 @@
 
 /* In the place of programs, behind a line that chooses what the command line asks for: $line is all of it. */
 static const char shim[] = "#!/bin/sh\nline=\"$*\"\n%s\nexec \"$PLIMSOLL-stand-in\" \"$@\"\n";
+/* What is computed is looked at by these. */
+static const char probe[] =
+    "#!/bin/sh\ncase $1 in large|devices|sums) export PLIM_TEST_GPU=blas=1,devices=2,"
+    "memory_bytes=%s ;; esac\nexec $(dirname $PLIMSOLL)/gpu_probe \"$@\"\n";
 static const char sanitizer[] =
     "#!/bin/sh\nwhile :; do case $1 in --error-exitcode|--tool|--target-processes) shift 2;; *) break;; esac; done\n"
     "exec \"$@\"\n";
@@ -28,7 +32,9 @@ static void setup(void) {
   if (plim_test_shell("command -v python3")->status != 0) cr_skip_test("SKIP: there is no python3");
   (void)plim_test_shell(
       "mkdir -p bin; folder=$(dirname $PLIMSOLL); ln -sf $PLIMSOLL-stand-in bin/plimsoll; "
-      "ln -sf $folder/test_on_device $folder/test_kernels_cuda $folder/gpu_probe bin/");
+      "ln -sf $folder/test_on_device $folder/test_kernels_cuda bin/");
+  write_program("bin/gpu_probe", probe, "67108864");
+  (void)plim_test_shell("chmod +x bin/gpu_probe");
 }
 static void teardown(void) {
   (void)plim_test_shell("rm -rf plimsoll bin out *.pid reached tools");
@@ -115,7 +121,7 @@ static void expect_figures(const json_t *o, const char *text, const char *but) {
     expect_on_page(text, line);
     measured++;
   }
-  cr_expect_eq(measured, 25);
+  cr_expect_eq(measured, 26);
   expect_on_page(text, "| runs of ten with options in pairs that end as they should | 10 | >= 10 |");
 }
 
@@ -141,7 +147,7 @@ Test(gpu_check, a_quick_check_runs_the_most_important_parts) {
   (void)check(GPU, "--quick --seconds 600 --no-suite --python bin/none --bin bin --out out");
   plim_test_expect(0, "failed: none; no time for: none");
   json_t *o = report();
-  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 13);
+  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 14);
   expect_all_but(o, "");
   expect_figures(o, page(), "layout_");
   cr_expect(json_is_true(json_object_get(o, "rehearsal")));
@@ -167,7 +173,7 @@ Test(gpu_check, a_full_check_measures_every_figure_and_goes_on_behind_what_fails
   (void)check(GPU, "--small --seconds 900 --no-suite --python bin/none --bin bin --out out");
   plim_test_expect(1, "; no time for: none");
   json_t *o = report();
-  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 23);
+  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 24);
   expect_all_but(o, "variants memory verify budgets ops");
   const char *text = page();
   expect_figures(o, text, "outside_growth");

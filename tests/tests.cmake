@@ -85,7 +85,7 @@ else()
   target_compile_definitions(plimsoll-stand-in PRIVATE _GNU_SOURCE)
   target_link_libraries(plimsoll-stand-in PRIVATE plim_stand_in plim_commands)
   # What tools/gpu_check measures besides: on a GPU, and over the one that is none.
-  add_executable(gpu_probe tools/gpu_probe.c)
+  add_executable(gpu_probe tools/gpu_probe.c tools/gpu_probe_driver.c tools/gpu_probe_device.c)
   plim_program(gpu_probe)
   target_link_libraries(gpu_probe PRIVATE plim_stand_in)
   target_link_libraries(plim_test_support PUBLIC plim_stand_in util)

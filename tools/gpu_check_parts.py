@@ -13,7 +13,7 @@ from gpu_check_run import find, load
 Row = collections.namedtuple("Row", "name seconds quick gpu what")
 PARTS = [Row(*row) for row in (
     ("libraries", 5, 3, 0, "the libraries that were found, and their versions"),
-    ("kernels", 15, 8, 1, "each kernel on the GPU against the CPU"),
+    ("kernels", 15, 6, 1, "each kernel on the GPU against the CPU"),
     ("variants", 40, 14, 0, "each variant prepared, queued, captured and compared; a second start"),
     ("options", 22, 15, 0, "options in pairs: trace, times in place, queued, shrinking and total budgets, online"),
     ("verify", 30, 10, 0, "weights at six budgets against keep-all, bit for bit"),
@@ -28,6 +28,7 @@ PARTS = [Row(*row) for row in (
     ("sanitizer", 25, 0, 1, "compute-sanitizer: memory, races, initialization, barriers"),
     ("plans", 10, 2, 1, "seconds to list and to build the kernels of each convolution"),
     ("bodies", 10, 4, 1, "GB/s of each single-source kernel at the shapes of ResNet-20"),
+    ("large", 6, 2, 1, "an op over more elements than 31 bits count; two GPUs in one process, where there are two"),
     ("peer18", 10, 0, 1, "ResNet-18 in bf16 beside PyTorch, in the seconds that are left"),
     ("layouts", 14, 0, 0, "layouts of activations in each precision"),
     ("ops", 10, 0, 0, "what each kind of op takes, and its share of the measured ceilings"),
@@ -64,6 +65,7 @@ GOALS = [Goal(*goal) for goal in (
     ("sums_error", "<=", 3e-4, "bf16: relative error of a sum of 65536 products"),
     ("kernels_a_step", "-", None, "kernels and library calls in a step of ResNet-20"),
     ("bodies_percent", ">=", 60, "single-source kernels: percent of the memory's ceiling, over a step"),
+    ("large_elements", ">=", 2147483649, "elements of the largest op that gave the right bits"),
     ("layout_fp32", "-", None, "images/s by layout, fp32"),
     ("layout_tf32", "-", None, "images/s by layout, TF32"),
     ("layout_bf16", "-", None, "images/s by layout, bf16"),
@@ -222,10 +224,11 @@ def part_options(check):
 
 
 def part_suite(check):
-    """What counts the GPU's free bytes runs by itself."""
+    """What counts the GPU's free bytes runs by itself; on the CPU it would be skipped."""
     rest = "@(trainer|profiler|exec_models)/*" if check.small else "!(gpu)/*"
+    groups = [("Variants, bits, memory", 1, "gpu/*")] if check.on_gpu else []
     if not check.options.no_suite:
-        for title, jobs, names in (("Variants, bits, memory", 1, "gpu/*"), ("Runs", 4, rest)):
+        for title, jobs, names in groups + [("Runs", 4, rest)]:
             check.tests(f"{title} on {check.device}", check.program("test_on_device"), f"--jobs={jobs}", "--filter",
                         names, "--verbose", PLIM_TEST_DEVICE=check.device)
 
@@ -354,6 +357,16 @@ def part_sums(check):
         check.part.worse("SKIP", found["why"])
     elif found:
         check.part.measure(sums_error=found["relative_error"])
+
+
+def part_large(check):
+    found = check.probe("An op over many elements", "large")
+    if found:
+        check.part.measure(large_elements=found["elements"] if found["right"] else 0)
+    both = check.probe("Two GPUs in one process", "devices")
+    for row, what in ((found, "an op over many elements"), (both, "GPUs in turns")):
+        if row and not row["right"]:
+            check.part.worse("failed", f"{what}: wrong bits")
 
 
 def part_sanitizer(check):
