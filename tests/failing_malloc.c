@@ -52,6 +52,23 @@ void *realloc(void *ptr, size_t size) {
   return size > 0 && fails() ? NULL : real_realloc(ptr, size);
 }
 
+/* What C++ allocates by, counted as malloc: jemalloc has an operator new of its own, which the loader prefers to that
+ * of libstdc++ where jemalloc stands before it, and which calls no malloc. Where memory is refused it calls the handler
+ * that was set, as C++ has it; without one an exception would leave a C interface, which ends the program. */
+void *operator_new(size_t size) __asm__("_Znwm");
+void *operator_new(size_t size) {
+  typedef void handler(void);
+  void *block;
+  while (!(block = malloc(size > 0 ? size : 1))) {
+    handler *(*get_handler)(void) = NULL, *called = NULL;
+    find("_ZSt15get_new_handlerv", &get_handler);
+    if (get_handler) called = get_handler();
+    if (!called) abort();
+    called();
+  }
+  return block;
+}
+
 /* Those of jemalloc, by which a context of the program allocates; without jemalloc nobody calls them. */
 void *mallocx(size_t size, int flags);
 void *mallocx(size_t size, int flags) {

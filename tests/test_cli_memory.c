@@ -63,7 +63,7 @@ Test(cli_memory, train_tells_of_allocations_that_are_refused_to_a_library) {
       "export F=" PLIM_BINARY_DIR
       "/libfailing_malloc.so OMP_WAIT_POLICY=passive; run() { $PLIMSOLL train --model mlp --batch 4 --data synthetic "
       "--model-costs --steps 2 --threads 1 --no-cache -q; }; LD_PRELOAD=$F PLIM_COUNT_TO=n run >whole && n=$(cat n) && "
-      "told=0 && for k in 1 2 3 4 5 6 7 8; do s=0; LD_PRELOAD=$F PLIM_FAIL_AT=$((n - 97 * k)) run >out 2>error || "
+      "told=0 && for k in 1 2 3 4 5 6 7 8; do s=0; LD_PRELOAD=$F PLIM_FAIL_AT=$((n * k / 9)) run >out 2>error || "
       "s=$?; "
       "test $s -ne 134 || { echo aborted at $k; exit 1; }; test $s -ne 5 || ! grep -q \"a library's\" error || "
       "told=$((told + 1)); done; echo told $told; test $told -gt 0");
