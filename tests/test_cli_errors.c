@@ -67,6 +67,14 @@ static const bad_input inputs[] = {
     {"train " SMALL "--memory -5MiB", 2, "-5MiB"},
     {"train " SMALL "--image 32x32", 2, "--image 32x32 is not HEIGHTxWIDTHxCHANNELS"},
     {"train --data fashion-mnist --data-dir none", 3, "install the Debian package dataset-fashion-mnist"},
+    {"train --data fashion-mnist --data-dir empty.txt", 3, "install the Debian package dataset-fashion-mnist"},
+    {"plan --graph empty.txt/g.json", 3, "empty.txt/g.json: Not a directory"},
+    {"plan --graph empty.txt", 3, "empty.txt: line 1: is empty"},
+    {"trace summary empty.txt", 3, "empty.txt: is empty"},
+    {"train --threads 1025", 2, "--threads 1025 is not a whole number from 1 to 1024"},
+    {"train " SMALL "--device cuda:x", 2,
+     "no device is called 'cuda:x'; there are cpu, cuda:0, cuda:1, ..., sim and check"},
+    {"train " SMALL "--steps 4 --memory-at 1=", 2, "--memory-at 1=: '' does not begin with a number"},
     {"train --data cifar10 --data-dir none", 3, "data_batch_1.bin"},
     {"train --data cifar10", 3, "data_batch_1.bin"},
     {"train " SMALL "--batch 5000", 2, "a batch of 5000 images from the 4096 of synthetic"},
@@ -87,6 +95,7 @@ static const bad_input inputs[] = {
 };
 
 Test(cli_errors, answers_bad_arguments_with_one_sentence_and_the_right_status) {
+  (void)plim_test_shell(": >empty.txt");
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
     const program_run *run = plim_test_program("%s", inputs[i].arguments);
     cr_assert_eq(run->status, inputs[i].status, "%s: exit status %d: %s", inputs[i].arguments, run->status, run->error);

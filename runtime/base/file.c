@@ -114,7 +114,7 @@ static plim_status read_named(plim_context *ctx, const char *path, int64_t limit
 /* Open a regular file; without O_NONBLOCK the call itself would wait for the writer of a pipe. */
 static plim_status open_regular(plim_context *ctx, const char *path, int *fd, struct stat *st) {
   *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (*fd < 0 && errno == ENOENT) {
+  if (*fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
     (void)plim_fail(ctx, PLIM_ENOFILE, "%s: %s", path, strerror(errno));
     return PLIM_ENOFILE;
   }

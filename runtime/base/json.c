@@ -104,7 +104,7 @@ plim_status plim_json_parse(plim_context *ctx, const char *file, int64_t line, c
     doc->status =
         plim_fail(ctx, PLIM_ENOMEM, "%s: out of memory while its %lld bytes were read", file, (long long)bytes);
   } else if (!doc->root) {
-    const char *sentence = sentence_of(json_error_code(&error));
+    const char *sentence = bytes > 0 ? sentence_of(json_error_code(&error)) : "is empty";
     doc->status = plim_fail(ctx, PLIM_EDATA, "%s: line %lld: %s", file, (long long)(line > 0 ? line : error.line),
                             sentence ? sentence : error.text);
   } else if (depth_of(doc->root, PLIM_JSON_MAX_DEPTH + 1) > PLIM_JSON_MAX_DEPTH) {

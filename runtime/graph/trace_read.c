@@ -218,6 +218,10 @@ plim_status plim_trace_parse(plim_context *ctx, const char *file, const char *te
     PLIM_CHECK(read_line(&d, text + at, end - (text + at)));
     at = end - text + 1;
   }
+  if (bytes == 0) {
+    status = plim_fail(ctx, PLIM_EDATA, "%s: is empty", file);
+    goto done;
+  }
   if (!d.ended || text[bytes - 1] != '\n') {
     status = plim_fail(ctx, PLIM_EDATA, "%s: ends without its last line: the file was cut behind line %lld", file,
                        (long long)d.line);

@@ -19,7 +19,11 @@ static plim_status parse(session *s, const char *text, plim_limit *out) {
   if (end == text || *end != '=' || step < 0 || errno == ERANGE) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s is not STEP=SIZE, as in 100=48MiB or 100=45%%", text);
   }
-  PLIM_TRY(plim_size_parse(s->ctx, end + 1, &size));
+  if (plim_size_parse(s->ctx, end + 1, &size) != PLIM_OK) {
+    char sentence[PLIM_ERROR_BYTES];
+    (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s: %s", text, sentence);
+  }
   *out = (plim_limit){step, plim_size_bytes(&size, s->keep_all->arena_bytes)};
   if (out->bytes > 0) return PLIM_OK;
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s: no such size is a budget", text);

@@ -5,6 +5,7 @@
 #include "planner/exact/space_exact.h"
 #include "planner/planner.h"
 #include "runtime/arena/policy.h"
+#include "runtime/device/threads.h"
 #include "runtime/graph/generate.h"
 #include "runtime/graph/import.h"
 #include "runtime/net/net.h"
@@ -162,13 +163,13 @@ static const option_row rows[] = {
     {"layout", "NAME", "auto (default): the faster by profile; nhwc, nchw8c, nchw16c, flat", BUILDS, GROUP_NUMERICS, 0,
      TEXT, AT(layout), 0, 0},
     {"threads", "N", "default: the CPUs this process may use", RUNS | COMMAND_PROFILE | COMMAND_BENCH, GROUP_NUMERICS,
-     't', COUNT, AT(threads), 1, 4096},
+     't', COUNT, AT(threads), 1, PLIM_THREADS_MAX},
     {"threads", "N",
      "of the planner, and those that the plan is for (default: with --time-limit the CPUs this process may use, else "
      "one "
      "for the planner)",
-     COMMAND_PLAN, GROUP_NUMERICS, 't', COUNT, AT(threads), 1, 4096},
-    {"threads", "N", "default 1", COMMAND_PACK, GROUP_NUMERICS, 't', COUNT, AT(threads), 1, 4096},
+     COMMAND_PLAN, GROUP_NUMERICS, 't', COUNT, AT(threads), 1, PLIM_THREADS_MAX},
+    {"threads", "N", "default 1", COMMAND_PACK, GROUP_NUMERICS, 't', COUNT, AT(threads), 1, PLIM_THREADS_MAX},
     {"device", "NAME",
      "cpu (default), cuda:0 and so on (a GPU), check (finds bad plans and kernels, slow) or sim (no arithmetic)",
      BUILDS, GROUP_NUMERICS, 0, TEXT, AT(device), 0, 0},

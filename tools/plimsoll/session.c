@@ -66,7 +66,7 @@ static plim_status check_sizes(session *s) {
 static plim_status check_device(session *s) {
   const char *name = s->o->device;
   if (plim_name_find(option_values_find(COMMAND_TRAIN, "device")->at, name) >= 0) return PLIM_OK;
-  if (strncmp(name, "cuda", 4) == 0) return PLIM_OK; /* of which there may be several */
+  if (strncmp(name, "cuda", 4) == 0 && strspn(name + 4, ":0123456789") == strlen(name + 4)) return PLIM_OK;
   return plim_fail(s->ctx, PLIM_EUSAGE, "no device is called '%s'; there are cpu, cuda:0, cuda:1, ..., sim and check",
                    name);
 }
