@@ -69,3 +69,16 @@ Test(cli_memory, train_tells_of_allocations_that_are_refused_to_a_library) {
       "told=$((told + 1)); done; echo told $told; test $told -gt 0");
   cr_assert_eq(run->status, 0, "%d %s%s", run->status, run->out, run->error);
 }
+
+/* From the least address space in which the program starts on: threads, kernels that are compiled, the arena. */
+Test(cli_memory, a_small_address_space_is_told_and_ends_no_process_by_a_signal) {
+  const program_run *run = plim_test_shell(
+      "try() { ( ulimit -v $v; exec $PLIMSOLL \"$@\" ) >out 2>error; }; v=30000; "
+      "until try --version; do v=$((v + 1000)); test $v -lt 1000000 || exit 9; done; first=$v; told=0; "
+      "while [ $v -lt $((first + 60000)) ]; do for c in plan 'train --steps 2'; do s=0; "
+      "try $c --model mlp --model-costs --data synthetic -q --batch 4 --threads 2 --no-cache || s=$?; case $s in 0) ;; "
+      "5) told=$((told + 1)); grep -q -e memory -e refused error || { echo $c at $v; cat error; exit 1; } ;; "
+      "*) echo $c at $v: $s; cat error; exit 1 ;; esac; done; v=$((v + 2500)); done; echo told $told; test $told -gt "
+      "0");
+  cr_assert_eq(run->status, 0, "%d %s%s", run->status, run->out, run->error);
+}

@@ -38,6 +38,16 @@ plim_status plim_guarded_alloc(plim_context *ctx, int64_t bytes, int resident, v
   return PLIM_OK;
 }
 
+plim_status plim_guarded_room(plim_context *ctx) {
+  const size_t bytes = (size_t)8 << 20;
+  void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room != MAP_FAILED) {
+    (void)munmap(room, bytes);
+    return PLIM_OK;
+  }
+  return plim_fail(ctx, PLIM_ENOMEM, "out of memory: the %zu bytes that a kernel may need are not left", bytes);
+}
+
 plim_status plim_guarded_resize(plim_context *ctx, void *ptr, int64_t from_bytes, int64_t to_bytes, int resident,
                                 int64_t *returned) {
   int64_t page = page_bytes(), at = (int64_t)((uintptr_t)ptr % (uintptr_t)page);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/device/desc.h"
+#include "runtime/device/guarded.h"
 #include "runtime/device/profile_cache.h"
 
 static int32_t find_group(plim_profile_set *set, int32_t *slot, int64_t n_slots, int32_t op) {
@@ -38,6 +39,7 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
   const char *name = set->graph->op[group->op].name;
   memset(info, 0, PLIM_PROFILE_VARIANTS * sizeof *info);
   plim_profile_cache_recall(set->device, &group->desc);
+  PLIM_TRY(plim_guarded_room(set->device->ctx));
   *n = set->device->api->variants(set->device, &group->desc, info, PLIM_PROFILE_VARIANTS);
   if (*n <= 0) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s has no kernel for op \"%s\" (%s)", set->device->api->name, name,

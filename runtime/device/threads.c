@@ -3,7 +3,10 @@
 #include "runtime/device/threads.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
 
 int32_t plim_threads_default(void) {
   cpu_set_t mask;
@@ -24,12 +27,44 @@ static int32_t count_in_region(void) {
   return count;
 }
 
+static void *pass(void *gate) {
+  (void)pthread_mutex_lock(gate);
+  (void)pthread_mutex_unlock(gate);
+  return NULL;
+}
+
+/* libgomp ends the process when it cannot start a thread: as many are started here first, all at once. The C library
+ * keeps their stacks for those of libgomp. */
+static plim_status try_threads(plim_context *ctx, int32_t n) {
+  static atomic_int most_tried;
+  pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+  pthread_t *thread = NULL;
+  int32_t started = 0;
+  int code = 0;
+  if (n <= atomic_load(&most_tried)) return PLIM_OK;
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *thread, &thread));
+  (void)pthread_mutex_lock(&gate);
+  while (started < n && (code = pthread_create(&thread[started], NULL, pass, &gate)) == 0) started++;
+  (void)pthread_mutex_unlock(&gate);
+  for (int32_t i = 0; i < started; i++) (void)pthread_join(thread[i], NULL);
+  plim_release(ctx, thread, n, sizeof *thread);
+  if (started == n) {
+    atomic_store(&most_tried, n);
+    return PLIM_OK;
+  }
+  return plim_fail(ctx, PLIM_ENOMEM,
+                   "thread %d of %d cannot be started: %s; each takes memory for its stack, which ulimit -v and ulimit "
+                   "-u may refuse",
+                   (int)started + 2, (int)n + 1, strerror(code));
+}
+
 plim_status plim_threads_fix(plim_context *ctx, int32_t threads, int32_t *fixed) {
   if (threads < 0 || threads > PLIM_THREADS_MAX) {
     return plim_fail(ctx, PLIM_EUSAGE, "%d threads: give 1 to %d, or 0 for the %d of the affinity mask", (int)threads,
                      (int)PLIM_THREADS_MAX, (int)plim_threads_default());
   }
   if (threads == 0) threads = plim_threads_default();
+  PLIM_TRY(try_threads(ctx, threads - 1));
   omp_set_dynamic(0);
   omp_set_num_threads(threads);
   int32_t got = count_in_region();

@@ -19,7 +19,8 @@ int32_t plim_threads_default(void);
 
 /* Fix the threads of parallel regions that the calling thread starts, dynamic adjustment off, and count them in one.
  * `threads` 0 means plim_threads_default(); *fixed is the number. PLIM_EUSAGE outside 0 .. PLIM_THREADS_MAX;
- * PLIM_EDEVICE with both numbers when a region gets another count (OMP_THREAD_LIMIT, an enclosing region). */
+ * PLIM_ENOMEM when the system refuses to start so many; PLIM_EDEVICE with both numbers when a region gets another count
+ * (OMP_THREAD_LIMIT, an enclosing region). */
 PLIM_MUST_USE plim_status plim_threads_fix(plim_context *ctx, int32_t threads, int32_t *fixed);
 
 /* Threads that the next parallel region of the calling thread asks for. */

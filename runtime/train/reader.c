@@ -60,7 +60,8 @@ plim_status plim_reader_open(plim_context *ctx, plim_sampler *sampler, uint8_t *
   int error = pthread_create(&r->thread, NULL, reader_main, r);
   if (error != 0) {
     plim_release(ctx, r, 1, sizeof *r);
-    return plim_fail(ctx, PLIM_EIO, "the reader thread cannot be started: %s", strerror(error));
+    return plim_fail(ctx, PLIM_ENOMEM, "the reader thread cannot be started: %s; it takes memory for its stack",
+                     strerror(error));
   }
   *out = r;
   return PLIM_OK;
