@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/dnn_conv.h"
@@ -452,6 +453,26 @@ Test(cudnn, survives_the_failure_of_every_call) {
 }
 
 #ifdef PLIM_HAVE_CUDA
+/* A cuDNN without NVRTC has few engines, and says nothing. */
+Test(cudnn, a_library_without_its_compiler_is_told_with_what_to_install) {
+  plim_cudnn_api api;
+  char why[160] = "";
+  (void)setenv("PLIM_CUDNN", PLIM_BINARY_DIR "/libfake_cudnn_file.so", 1);
+  (void)setenv("PLIM_NVRTC", "none", 1);
+  plim_cudnn_load(&api, why, sizeof why);
+  cr_assert_not_null(api.opened, "%s", why);
+  cr_assert_null(api.compiler);
+  cr_assert_str_eq(why,
+                   "cuDNN finds no libnvrtc.so.13, by which it compiles most engines: install nvidia-cuda-nvrtc, or "
+                   "name its folder in PLIM_CUDA_LIBS");
+  plim_cudnn_unload(&api);
+  (void)setenv("PLIM_CUDNN", "none", 1);
+  plim_cudnn_load(&api, why, sizeof why);
+  cr_assert_str_eq(why, "no cuDNN: PLIM_CUDNN is none");
+  (void)unsetenv("PLIM_CUDNN");
+  (void)unsetenv("PLIM_NVRTC");
+}
+
 /* The real library where it is found: it looks at attributes, types and numbers of elements without a GPU. */
 static plim_cudnn_api real;
 static int refused, unloaded, finalized;

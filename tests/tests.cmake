@@ -109,12 +109,14 @@ if(NOT PLIM_SANITIZE)
   add_dependencies(plim_test_support failing_malloc)
 endif()
 
-# A cuBLAS on the host, found by its name.
+# A cuBLAS on the host and a cuDNN that does nothing, found by their names.
 if(PLIM_CUDA)
-  add_library(fake_cublas MODULE tests/fake_cublas.c)
-  plim_own(fake_cublas)
-  set_target_properties(fake_cublas PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-  add_dependencies(plim_test_support fake_cublas)
+  foreach(library fake_cublas fake_cudnn_file)
+    add_library(${library} MODULE tests/${library}.c)
+    plim_own(${library})
+    set_target_properties(${library} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    add_dependencies(plim_test_support ${library})
+  endforeach()
 endif()
 
 foreach(source ${test_sources})

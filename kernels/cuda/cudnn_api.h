@@ -54,6 +54,7 @@ enum { PLIM_CUDNN_CONSTANTS(PLIM_CUDNN_X) };
 /* The functions, by name: a descriptor is a void *, a status an int (0: well; 3000 and above: not supported). */
 typedef struct plim_cudnn_api {
   void *opened;            /* NULL: there is none */
+  void *compiler;          /* NVRTC, where cuDNN would not find it itself; else NULL */
   size_t (*version)(void); /* 10000 x major + 100 x minor + patch */
   int (*create)(void **handle);
   int (*destroy)(void *handle);
@@ -71,7 +72,8 @@ typedef struct plim_cudnn_api {
 /* The library's own codes are returned as PLIM_CUDNN_CODES + code. */
 enum { PLIM_CUDNN_CODES = 200000 };
 
-/* Find and open it. api->opened is NULL when there is none of version 9, and the text says what was looked for. */
+/* Find and open it. api->opened is NULL when there is none of version 9, and the text says what was looked for. Where
+ * there is one and NVRTC, with which it compiles most of its engines, is not, the text says that. */
 void plim_cudnn_load(plim_cudnn_api *api, char *why, size_t why_bytes);
 void plim_cudnn_unload(plim_cudnn_api *api);
 
