@@ -260,6 +260,16 @@ Test(cli_gpu, what_grows_beside_the_arena_is_told) {
   cr_assert_not_null(strstr(run->out, "GROWN by "), "%s", run->out);
 }
 
+/* Containers, parts of a GPU. */
+Test(cli_gpu, without_a_management_library_what_is_outside_says_whose_it_may_be) {
+  static const char *const gpu[] = {"context_bytes=41943040", "context_bytes=-1"};
+  for (int i = 0; i < 2; i++) {
+    const program_run *run = on_gpu(gpu[i], "train " MLP "--model-costs --steps 2 --retime 0");
+    plim_test_expect(0, "");
+    cr_assert_eq(count(run->out, "what other programs hold counts too"), i, "%s", run->out);
+  }
+}
+
 Test(cli_gpu, a_machine_without_that_gpu_is_told_from_one_with_it) {
   (void)plim_test_program("train " MLP "--device cuda:99");
   plim_test_expect(5, "");

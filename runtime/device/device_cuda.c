@@ -45,6 +45,7 @@ typedef struct cuda_state {
   moved *moved;       /* [n_moved] */
   int64_t n_moved;
   int64_t free_before, arenas; /* free bytes before we came; what alloc has given */
+  int32_t context_known;       /* 0: free_before is all of the GPU */
   int64_t settled;             /* bytes outside the arenas when a plan last ran in a way that was new; -1: none has */
   int32_t eager;
   plim_cuda_steps steps;
@@ -126,6 +127,7 @@ static plim_status use_gpu(plim_device *device) {
   }
   PLIM_TRY(check(device, code, "opening the GPU"));
   PLIM_TRY(check(device, s->driver->memory(&s->free_before, &total), "asking for free memory"));
+  s->context_known = facts.context_bytes >= 0;
   s->free_before = facts.context_bytes < 0 ? total : s->free_before + facts.context_bytes;
   device->cache_bytes = facts.cache_bytes;
   device->tf32 = facts.major >= TF32_MAJOR;
@@ -287,8 +289,10 @@ plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out) 
   int64_t free_now, total;
   PLIM_TRY(enter(device));
   PLIM_TRY(check(device, s->driver->memory(&free_now, &total), "asking for free memory"));
-  *out = (plim_cuda_memory){
-      .outside_bytes = s->free_before - free_now - s->arenas, .free_bytes = free_now, .settled_bytes = s->settled};
+  *out = (plim_cuda_memory){.outside_bytes = s->free_before - free_now - s->arenas,
+                            .free_bytes = free_now,
+                            .settled_bytes = s->settled,
+                            .context_known = s->context_known};
   return PLIM_OK;
 }
 
@@ -559,7 +563,7 @@ static plim_status finish_step(plim_device *device) {
 /* What lies beside the arenas now is all that this plan needs there. */
 static plim_status settle(plim_device *device) {
   cuda_state *s = device->state;
-  plim_cuda_memory now = {0, 0, 0};
+  plim_cuda_memory now = {.outside_bytes = 0};
   PLIM_TRY(plim_device_cuda_memory(device, &now));
   s->settled = now.outside_bytes;
   return PLIM_OK;

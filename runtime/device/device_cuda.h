@@ -24,6 +24,7 @@ typedef struct plim_cuda_memory {
   int64_t settled_bytes; /* the same behind the last run of a plan in a way that was new (queued first, captured): from
                             then on it should not grow; -1: no plan has run */
   int64_t free_bytes;
+  int32_t context_known; /* 0: the management library could not tell, so that other programs' memory counts as well */
 } plim_cuda_memory;
 PLIM_MUST_USE plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out);
 

@@ -19,7 +19,7 @@ static plim_status measure(plim_device *device, plim_cuda_memory *out) {
 
 plim_status plim_vram_left(plim_device *device, int64_t cap_bytes, int64_t captured_bytes, int64_t *arena_bytes) {
   char cap[PLIM_SIZE_TEXT_BYTES], outside[PLIM_SIZE_TEXT_BYTES], left[PLIM_SIZE_TEXT_BYTES];
-  plim_cuda_memory now = {0, 0, 0};
+  plim_cuda_memory now = {.outside_bytes = 0};
   PLIM_TRY(measure(device, &now));
   const int64_t taken = now.outside_bytes + captured_bytes;
   int64_t bytes = (cap_bytes - taken) / PAGE_BYTES * PAGE_BYTES;
@@ -54,7 +54,7 @@ static plim_status evaluate(plim_trainer *trainer, const plim_dataset *dataset, 
 plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, plim_program *program,
                               const plim_trainer_options *options, int64_t *captured_bytes) {
   plim_trainer *trainer = NULL;
-  plim_cuda_memory with = {0, 0, 0}, without = {0, 0, 0};
+  plim_cuda_memory with = {.outside_bytes = 0}, without = {.outside_bytes = 0};
   PLIM_TRY(plim_trainer_open(device, dataset, program, options, &trainer));
   plim_status status = plim_trainer_run(trainer, WARM_STEPS, NULL, NULL);
   if (status == PLIM_OK) status = evaluate(trainer, dataset, program);
@@ -68,7 +68,7 @@ plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, 
 
 plim_status plim_vram_check(plim_device *device, int64_t cap_bytes, int64_t arena_bytes) {
   char cap[PLIM_SIZE_TEXT_BYTES], arena[PLIM_SIZE_TEXT_BYTES], outside[PLIM_SIZE_TEXT_BYTES];
-  plim_cuda_memory now = {0, 0, 0};
+  plim_cuda_memory now = {.outside_bytes = 0};
   PLIM_TRY(measure(device, &now));
   if (now.outside_bytes <= cap_bytes - arena_bytes) return PLIM_OK;
   return plim_fail(device->ctx, PLIM_ENOFIT,

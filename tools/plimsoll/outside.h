@@ -13,6 +13,7 @@ typedef struct outside {
   int64_t rest;          /* program, libraries, thread stacks */
   int64_t gpu, gpu_free; /* on the GPU: beside the arenas, and left; gpu -1: there is none */
   int64_t gpu_growth;    /* beside the arenas since the second run of each plan */
+  int32_t gpu_others;    /* 1: what other programs hold there is among `gpu`, since nobody can tell it apart */
 } outside;
 
 /* Now, with `arena_bytes` of arenas that were all touched. */

@@ -230,6 +230,7 @@ outside run_outside(const session *s, int64_t arena_bytes) {
   if (plim_device_cuda_memory(s->device, &now) != PLIM_OK) return o;
   o.gpu = now.outside_bytes;
   o.gpu_free = now.free_bytes;
+  o.gpu_others = !now.context_known;
   o.gpu_growth = now.settled_bytes < 0 ? 0 : now.outside_bytes - now.settled_bytes;
   return o;
 }
@@ -242,6 +243,8 @@ void run_figures_outside(figures *f, const outside *o) {
   figures_bytes(f, 0, "gpu_outside_bytes", "on the GPU outside", o->gpu);
   figures_note(f, 0, " (context, libraries, modules, captured steps; %.1f MiB are free)",
                (double)o->gpu_free / (1 << 20));
+  if (o->gpu_others) figures_note(f, 0, "; what other programs hold counts too, since NVML cannot tell it apart here");
+  figures_flag(f, 0, "gpu_outside_has_others", NULL, o->gpu_others);
   figures_count(f, 0, "gpu_growth_bytes", NULL, o->gpu_growth);
   if (o->gpu_growth > 0) {
     figures_note(f, 0, "; GROWN by %lld bytes since the second step, by this program or another",
