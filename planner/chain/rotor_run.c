@@ -11,7 +11,9 @@
 enum {
   MOST_STAGES = 160,
   MOST_SLOTS = 2000,
+  LEAST_SLOTS = 64,
   TABLE_WORK = 300000000,
+  TABLE_PARTS = 10, /* of a time limit */
   PLANS = 32,
   EFFORT = 8,
   MOST_RUNS_AN_OP = 64,
@@ -149,10 +151,18 @@ done:
   return status;
 }
 
-/* Slots so that the table takes a second or so; exact ones where the bytes have a large common divisor. */
-static void choose_slots(const plim_problem *p, int32_t n, int64_t bytes, int32_t *slots, int64_t *slot_bytes) {
-  int64_t unit = 0, most = TABLE_WORK / ((int64_t)n * n * n / 6 + 1);
+/* About as many ns as the table of slots may take: all plans that are made from it need more. */
+static int64_t table_work(const plim_planning *pl) {
+  int64_t limit_ns = pl->options->time_limit_ns, share = limit_ns / TABLE_PARTS;
+  return limit_ns > 0 && share < TABLE_WORK ? share : TABLE_WORK;
+}
+
+/* Slots so that the table takes half a second at most; exact ones where the bytes have a large common divisor. */
+static void choose_slots(const plim_planning *pl, int32_t n, int64_t bytes, int32_t *slots, int64_t *slot_bytes) {
+  const plim_problem *p = pl->problem;
+  int64_t unit = 0, most = table_work(pl) / ((int64_t)n * n * n / 6 + 1);
   if (most > MOST_SLOTS) most = MOST_SLOTS;
+  if (most < LEAST_SLOTS) most = LEAST_SLOTS;
   for (int32_t i = 0; i < p->n_items; i++) unit = plim_integers_gcd(unit, p->item[i].bytes);
   for (int32_t v = 0; v < p->n_ops; v++) unit = plim_integers_gcd(unit, p->op[v].choice[0].workspace_bytes);
   if (unit == 0) unit = 1;
@@ -171,7 +181,7 @@ static plim_status run_kind(plim_planning *pl, plim_checkpoint_kind kind, int64_
   int64_t slot_bytes;
   PLIM_CHECK(plim_stages_new(pl->problem, kind, MOST_STAGES, &stages));
   PLIM_CHECK(plim_stage_costs_new(stages, &costs));
-  choose_slots(pl->problem, stages->n, bytes, &slots, &slot_bytes);
+  choose_slots(pl, stages->n, bytes, &slots, &slot_bytes);
   PLIM_CHECK(plim_rotor_make(ctx, &costs->chain, slots, slot_bytes, &u.rotor));
   PLIM_CHECK(plim_stage_runner_make(stages, &u.runner));
   u.stages = stages;
