@@ -92,10 +92,10 @@ class Runner:
             end_group(process)
             raise
 
-    def run(self, title, command, expected=0, **environment):
-        """Within what is left to the part. A command that ends with another status than the expected one fails the
+    def run(self, title, command, expected=0, share=1.0, **environment):
+        """Within a share of what is left to the part. A command that ends with another status than the expected one fails the
         part, and is a row of the report."""
-        left = self.left()
+        left = self.left() * share
         if left < 1:
             self.part.worse("no time", f'from "{title}" on')
             return None
