@@ -1,6 +1,7 @@
 /* cuDNN behind its table of functions. */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/cudnn_api.h"
@@ -30,8 +31,8 @@ static const char *const compiler_files[][2] = {{"libnvrtc.so.12", NULL}, {"libn
 static const char *const compiler_packages[] = {"nvidia-cuda-nvrtc-cu12", "nvidia-cuda-nvrtc"};
 enum { FIRST_CUDA = 12, CUDAS = sizeof compiler_packages / sizeof *compiler_packages };
 
-/* cuDNN opens it by its name: what the loader finds it finds as well, and what we opened is there. Without it the
- * heuristics silently offer less. */
+/* cuDNN opens it by its name: what the loader finds it finds as well, or one that was made for it. Else it finds what
+ * we have open. Without it the heuristics silently offer less. */
 static void find_compiler(plim_cudnn_api *api, char *why, size_t why_bytes) {
   int (*version)(int *, int *) = NULL;
   size_t (*built_for)(void) = NULL;
@@ -40,6 +41,11 @@ static void find_compiler(plim_cudnn_api *api, char *why, size_t why_bytes) {
   memcpy(&built_for, &symbol, sizeof symbol);
   const int i = built_for ? (int)(built_for() / OF_CUDA_MAJOR) - FIRST_CUDA : -1;
   if (i < 0 || i >= CUDAS) return; /* nobody knows what it wants */
+  void *there = getenv("PLIM_NVRTC") ? NULL : dlopen(compiler_files[i][0], RTLD_NOW | RTLD_LOCAL);
+  if (there) {
+    (void)dlclose(there);
+    return;
+  }
   const plim_cuda_library compiler = {"NVRTC", "PLIM_NVRTC", compiler_files[i], 1, compiler_symbols};
   api->compiler = plim_cuda_library_open(&compiler, &version, ignored, sizeof ignored);
   if (api->compiler) return;
