@@ -238,6 +238,7 @@ static const struct {
     {"what-if o.jsonl --at 60 --policy copo", 2, "did you mean \"coop\"?"},
     {"what-if o.jsonl --at 60 --memory 12parsecs", 2, "12parsecs"},
     {"what-if o.jsonl --at 60 --memory 0", 2, "zero"},
+    {"what-if o.jsonl --memory-at 60=0", 2, "--memory-at: '0' is zero"},
     {"what-if o.jsonl --at 60 --memory 99999999999999GiB", 2, "99999999999999GiB"},
 };
 

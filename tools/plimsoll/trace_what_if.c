@@ -37,7 +37,11 @@ static plim_status find_policy(const traced *t, const char *name, const plim_pol
 
 static plim_status find_bytes(const traced *t, const char *memory, int64_t *bytes) {
   plim_size size;
-  PLIM_TRY(plim_size_parse(t->ctx, memory, &size));
+  if (plim_size_parse(t->ctx, memory, &size) != PLIM_OK) {
+    char sentence[PLIM_ERROR_BYTES];
+    (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(t->ctx));
+    return plim_fail(t->ctx, PLIM_EUSAGE, "--memory-at: %s", sentence);
+  }
   *bytes = plim_size_bytes(&size, trace_strip_bytes(t));
   if (*bytes < 0) return plim_fail(t->ctx, PLIM_EUSAGE, "%s does not fit in 63 bits", memory);
   *bytes -= *bytes % PLIM_ALIGN;
