@@ -184,6 +184,7 @@ Test(cli_trace_json, what_if_nothing_changed_has_the_overhead_of_the_run) {
   json_t *run = json_object_get(o, "run"), *other = json_object_get(o, "what_if");
   double percent = json_real_value(json_object_get(run, "overhead_percent"));
   cr_assert_eq(integer_of(run, "time_ns"), integer_of(other, "time_ns"));
+  cr_assert_eq(integer_of(o, "memory_bytes"), integer_of(o, "run_memory_bytes"));
   cr_assert_gt(percent, 0);
   cr_assert_float_eq(json_real_value(json_object_get(other, "overhead_percent")), percent, 1e-9);
   json_decref(o);

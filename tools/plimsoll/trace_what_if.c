@@ -93,9 +93,12 @@ static void print_ending(const question *q, const char *whose, const ending *e, 
 }
 
 static void print_answer(const question *q, const ending *other, const plim_replay_counts *counts, FILE *to) {
-  char size[PLIM_SIZE_TEXT_BYTES];
+  char size[PLIM_SIZE_TEXT_BYTES], base[PLIM_SIZE_TEXT_BYTES];
+  const int64_t own_bytes = trace_strip_bytes(q->t);
   ending own = of_this_run(q);
-  fprintf(to, "what if %s had %s from step %d on\n", q->policy->name, plim_size_print(q->bytes, size), (int)q->step);
+  fprintf(to, "what if %s had %s, %.2f %% of this run's own %s, from step %d on\n", q->policy->name,
+          plim_size_print(q->bytes, size), own_bytes > 0 ? 100.0 * (double)q->bytes / (double)own_bytes : 0,
+          plim_size_print(own_bytes, base), (int)q->step);
   print_ending(q, "it would have", other, to);
   if (other->plan) {
     fprintf(to, "  %-14s %5lld evictions, the longest chain %lld deep\n", "", (long long)counts->evictions,
@@ -125,8 +128,9 @@ static void print_json(const question *q, const ending *other, const plim_replay
     (void)json_object_set_new(a, "evictions", json_integer(counts->evictions));
     (void)json_object_set_new(a, "depth", json_integer(counts->depth));
   }
-  trace_json_print(json_pack("{s:i, s:s, s:I, s:o, s:o}", "step", (int)q->step, "policy", q->policy->name,
-                             "memory_bytes", (json_int_t)q->bytes, "what_if", a, "run", ending_json(q, &own)),
+  trace_json_print(json_pack("{s:i, s:s, s:I, s:I, s:o, s:o}", "step", (int)q->step, "policy", q->policy->name,
+                             "memory_bytes", (json_int_t)q->bytes, "run_memory_bytes",
+                             (json_int_t)trace_strip_bytes(q->t), "what_if", a, "run", ending_json(q, &own)),
                    to);
 }
 
