@@ -36,6 +36,12 @@ static void setup(void) {
   write_program("bin/gpu_probe", probe, "67108864");
   (void)plim_test_shell("chmod +x bin/gpu_probe");
 }
+/* The script is the same under sanitizers, and its programs are slow there. */
+static void release_only(void) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+}
 static void teardown(void) {
   (void)plim_test_shell("rm -rf plimsoll bin out *.pid reached tools");
   plim_test_folder_remove();
@@ -141,9 +147,7 @@ static void expect_all_but(const json_t *o, const char *failed) {
 }
 
 Test(gpu_check, a_quick_check_runs_the_most_important_parts) {
-#ifdef PLIM_SANITIZED
-  cr_skip_test("long under sanitizers; the release build runs it");
-#endif
+  release_only();
   (void)check(GPU, "--quick --seconds 600 --no-suite --python bin/none --bin bin --out out");
   plim_test_expect(0, "failed: none; no time for: none");
   json_t *o = report();
@@ -159,9 +163,7 @@ Test(gpu_check, a_quick_check_runs_the_most_important_parts) {
 
 /* In three parts something fails: each is a row in the words of the library, the other parts run. */
 Test(gpu_check, a_full_check_measures_every_figure_and_goes_on_behind_what_fails) {
-#ifdef PLIM_SANITIZED
-  cr_skip_test("long under sanitizers; the release build runs it");
-#endif
+  release_only();
   write_program("bin/compute-sanitizer", sanitizer, "");
   (void)plim_test_shell("chmod +x bin/compute-sanitizer");
   use_shim(
@@ -191,6 +193,7 @@ Test(gpu_check, a_full_check_measures_every_figure_and_goes_on_behind_what_fails
 
 /* Engines that fail are dropped with what they said. */
 Test(gpu_check, variants_that_were_dropped_are_on_the_page) {
+  release_only();
   (void)check("PLIM_TEST_GPU=hollow=1,dnn=1,refuse_run=1",
               "--quick --seconds 600 --bin bin --out out --only libraries,variants");
   plim_test_expect(0, "failed: none; no time for: none");
@@ -220,6 +223,7 @@ static const char python[] =
     "sys.exit('failed: compile-max-any: not ready in time')\n";
 
 Test(gpu_check, figures_beside_pytorch_are_on_the_page_also_when_a_mode_has_failed) {
+  release_only();
   write_program("bin/python", python, "5");
   (void)plim_test_shell("chmod +x bin/python");
   (void)check(GPU, "--bin bin --out out --python bin/python --only peer20 --seconds 100");
@@ -237,8 +241,9 @@ Test(gpu_check, figures_beside_pytorch_are_on_the_page_also_when_a_mode_has_fail
 /* ---- what is cut, killed, resumed ---- */
 
 Test(gpu_check, a_command_that_does_not_end_is_cut_with_all_that_it_started) {
+  release_only();
   use_shim("case $line in *--no-cuda-graph*) sleep 1000 & echo $! >sleeper.pid; echo waiting >&2; wait ;; esac");
-  (void)check(GPU, "--quick --seconds 12 --bin bin --out out --only graph,libraries");
+  (void)check(GPU, "--quick --seconds 15 --bin bin --out out --only graph,libraries");
   plim_test_expect(1, "failed: graph; no time for: none");
   const char *text = page();
   expect_on_page(text, "- **graph**, Queued, cut after ");
@@ -273,6 +278,7 @@ static void expect_resumed(void) {
 }
 
 Test(gpu_check, a_check_that_was_killed_is_resumed_with_the_part_that_it_had_not_ended) {
+  release_only();
   interrupt("KILL");
   expect_on_page(page(), "- passed: libraries ");
   expect_on_page(page(), "- not run yet: budgets\n");
@@ -280,6 +286,7 @@ Test(gpu_check, a_check_that_was_killed_is_resumed_with_the_part_that_it_had_not
 }
 
 Test(gpu_check, a_check_that_is_interrupted_says_what_it_has_and_how_to_go_on) {
+  release_only();
   interrupt("TERM");
   plim_test_expect(143, "interrupted; --resume goes on: out/gpu.md has what there is");
   expect_on_page(page(), "- not run yet: budgets\n");
@@ -287,6 +294,7 @@ Test(gpu_check, a_check_that_is_interrupted_says_what_it_has_and_how_to_go_on) {
 }
 
 Test(gpu_check, what_failed_is_run_again_by_resume) {
+  release_only();
   use_shim("case $line in *--no-cuda-graph*) export PLIM_TEST_GPU=no_driver=1 ;; esac");
   (void)check(GPU, "--quick --seconds 600 --bin bin --out out --only graph");
   plim_test_expect(1, "failed: graph");
@@ -297,6 +305,7 @@ Test(gpu_check, what_failed_is_run_again_by_resume) {
 }
 
 Test(gpu_check, parts_that_find_no_time_say_so) {
+  release_only();
   use_shim("case $line in *--model\\ resnet20*) sleep 3 ;; esac");
   (void)check(GPU, "--quick --bin bin --out out --only graph,budgets --seconds 5");
   json_t *o = report();
@@ -308,9 +317,7 @@ Test(gpu_check, parts_that_find_no_time_say_so) {
 /* ---- other devices, bad input, help ---- */
 
 Test(gpu_check, on_the_cpu_parts_of_a_gpu_are_skipped) {
-#ifdef PLIM_SANITIZED
-  cr_skip_test("long under sanitizers; the release build runs it");
-#endif
+  release_only();
   (void)check("", "--device cpu --bin bin --out out --only train,libraries,memory,ctest --seconds 600");
   plim_test_expect(0, "failed: none; no time for: none");
   json_t *o = report();
