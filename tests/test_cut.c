@@ -63,21 +63,6 @@ typedef struct tally {
   int cases, equal, dearer, none; /* dearer: the optimum takes more than every op once */
 } tally;
 
-static plim_graph *small_step_graph(uint64_t seed) {
-  plim_graph *graph = NULL;
-  random_graph_options options = random_graph_options_default(seed);
-  options.n_ops = 5 + (int32_t)(seed % 4);
-  options.n_params = (int32_t)(seed % 3);
-  options.n_stats = 0;
-  options.two_out_percent = 15;
-  if (seed % 3 == 0) {
-    cr_assert_eq(random_chain_make(ctx, 1, seed, &graph), PLIM_OK, "%s", plim_context_error(ctx));
-  } else {
-    cr_assert_eq(random_graph_make(ctx, &options, &graph), PLIM_OK, "%s", plim_context_error(ctx));
-  }
-  return graph;
-}
-
 /* Up to three variants an op, with one label: a faster one has more workspace. */
 static plim_profile *small_profile(const plim_graph *graph, uint64_t seed) {
   plim_profile *profile = NULL;
@@ -142,7 +127,7 @@ static void compare_budgets(const plim_graph *graph, const plim_profile *profile
 Test(cut, the_bound_is_never_above_the_optimum_of_small_step_graphs) {
   tally score = {0};
   for (uint64_t seed = 1; seed <= 60; seed++) {
-    plim_graph *graph = small_step_graph(seed);
+    plim_graph *graph = random_graph_small(ctx, seed, (int32_t)(seed % 3));
     plim_profile *profile = small_profile(graph, seed);
     compare_budgets(graph, profile, seed, &score);
     plim_profile_free(profile);

@@ -22,21 +22,6 @@ static void free_context(void) {
 }
 TestSuite(search_oracle, .init = make_context, .fini = free_context);
 
-static plim_graph *small_graph(uint64_t seed) {
-  plim_graph *graph = NULL;
-  random_graph_options options = random_graph_options_default(seed);
-  options.n_ops = 5 + (int32_t)(seed % 4);
-  options.n_params = (int32_t)(seed % 2);
-  options.n_stats = 0;
-  options.two_out_percent = 15;
-  if (seed % 3 == 0) {
-    cr_assert_eq(random_chain_make(ctx, 1, seed, &graph), PLIM_OK, "%s", plim_context_error(ctx));
-  } else {
-    cr_assert_eq(random_graph_make(ctx, &options, &graph), PLIM_OK, "%s", plim_context_error(ctx));
-  }
-  return graph;
-}
-
 static plim_plan_options options_for(int64_t budget) {
   plim_plan_options options = plim_plan_options_default();
   options.unpacked = 1;
@@ -108,7 +93,7 @@ static plim_profile *profile_of(const plim_graph *graph, uint64_t seed) {
 Test(search_oracle, finds_the_optimum_of_small_step_graphs) {
   tally score = {0};
   for (uint64_t seed = 1; seed <= CASES; seed++) {
-    plim_graph *graph = small_graph(seed);
+    plim_graph *graph = random_graph_small(ctx, seed, (int32_t)(seed % 2));
     plim_profile *profile = profile_of(graph, seed);
     compare_budgets(graph, profile, seed, &score);
     plim_profile_free(profile);

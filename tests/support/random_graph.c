@@ -2,6 +2,7 @@
  * from the recent past; a param is read up to a drawn position only, and its update follows there. */
 #include "tests/support/random_graph.h"
 
+#include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,4 +355,19 @@ done:
   free(first);
   free(variant);
   return status;
+}
+
+plim_graph *random_graph_small(plim_context *ctx, uint64_t seed, int32_t n_params) {
+  plim_graph *graph = NULL;
+  random_graph_options options = random_graph_options_default(seed);
+  options.n_ops = 5 + (int32_t)(seed % 4);
+  options.n_params = n_params;
+  options.n_stats = 0;
+  options.two_out_percent = 15;
+  if (seed % 3 == 0) {
+    cr_assert_eq(random_chain_make(ctx, 1, seed, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  } else {
+    cr_assert_eq(random_graph_make(ctx, &options, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  }
+  return graph;
 }

@@ -33,4 +33,8 @@ PLIM_MUST_USE plim_status random_chain_make(plim_context *ctx, int32_t layers, u
 PLIM_MUST_USE plim_status random_profile_make(const plim_graph *graph, uint64_t seed, int32_t max_variants,
                                               plim_profile **out);
 
+/* Of so few ops that a search may try every schedule; every third seed gives a training chain. Fails the running test
+ * when it cannot be made. */
+plim_graph *random_graph_small(plim_context *ctx, uint64_t seed, int32_t n_params);
+
 #endif
