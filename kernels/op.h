@@ -44,7 +44,7 @@ typedef struct plim_shape {
 
 /* pure: may run again. random: may run again, its draw is a function of (seed, step, op).
  * effect: updates a param or state in place, runs exactly once a step. */
-#define PLIM_OP_CLASSES(X) X(PURE, "pure") X(RANDOM, "random") X(EFFECT, "effect")
+#define PLIM_OP_CLASSES(X) X(PURE, "pure") X(RANDOM, "random") X(EFFECT, "effect") X(ONCE, "once")
 #define PLIM_X(id, name) PLIM_OP_##id,
 typedef enum plim_op_class { PLIM_OP_CLASSES(PLIM_X) PLIM_OP_CLASS_COUNT } plim_op_class;
 #undef PLIM_X

@@ -236,7 +236,15 @@ static plim_status build(builder *b, const plim_plan_options *options) {
   plim_problem *p = b->p;
   PLIM_TRY(plim_allocate(p->ctx, p->n_ops, sizeof *p->own_op, &p->own_op));
   p->op = p->own_op;
-  for (int32_t v = 0; v < p->n_ops; v++) p->own_op[v].once = p->graph->op[v].cls == PLIM_OP_EFFECT;
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    p->own_op[v].once = p->graph->op[v].cls == PLIM_OP_EFFECT;
+    if (p->graph->op[v].cls != PLIM_OP_ONCE) continue;
+    return plim_fail(
+        p->ctx, PLIM_EUNSUPPORTED,
+        "op '%s' of class once has outputs and may not run again: planners of one arena may repeat every op "
+        "that has outputs; plan it over spaces, with --platform",
+        p->graph->op[v].name);
+  }
   PLIM_TRY(make_items(b));
   p->item = p->own_item;
   PLIM_TRY(reserve_pool(b));

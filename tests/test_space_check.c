@@ -326,3 +326,160 @@ Test(space_check, every_harmful_one_of_ten_thousand_mutants_is_rejected) {
   cr_assert_geq(t.accepted, 500, "%d unread, %d refused, %d harmful, %d accepted", t.unread, t.refused, t.harmful,
                 t.accepted);
 }
+
+/* ---- updates, versions and what runs once ---- */
+
+enum { X, W, A, P, G, STORAGES };
+enum { MAKE, PROBE, LOSS, UPDATE, UPDATE_AGAIN, OPS };
+
+/* w is read, copied, read elsewhere and updated twice; loss may run once only. */
+static void begin_updates(rig *r) {
+  static const plim_role role[STORAGES] = {PLIM_ROLE_INPUT, PLIM_ROLE_PARAM, PLIM_ROLE_ACTIVATION, PLIM_ROLE_ACTIVATION,
+                                           PLIM_ROLE_GRADIENT};
+  static const char *const name[STORAGES] = {"x", "w", "a", "p", "g"};
+  static const plim_op_spec op[OPS] = {
+      {.name = "make", .n_in = 2, .in = {X, W}, .n_out = 1, .out = {A}},
+      {.name = "probe", .n_in = 1, .in = {W}, .n_out = 1, .out = {P}},
+      {.name = "loss", .cls = PLIM_OP_ONCE, .n_in = 1, .in = {A}, .n_out = 1, .out = {G}},
+      {.name = "update", .cls = PLIM_OP_EFFECT, .n_in = 1, .in = {G}, .n_upd = 1, .upd = {W}},
+      {.name = "update again", .cls = PLIM_OP_EFFECT, .n_in = 2, .in = {G, P}, .n_upd = 1, .upd = {W}},
+  };
+  plim_graph_builder *b = NULL;
+  const int64_t bytes = 10;
+  plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
+  *r = (rig){.ctx = plim_test_context()};
+  cr_assert_eq(plim_graph_begin(r->ctx, "updates", 1, &b), PLIM_OK);
+  for (int32_t i = 0, id; i < STORAGES; i++) {
+    cr_assert_eq(plim_graph_add(b, name[i], role[i], &shape, &id), PLIM_OK);
+  }
+  for (int32_t i = 0, id; i < OPS; i++) {
+    cr_assert_eq(plim_graph_add_op(b, &op[i], &id), PLIM_OK, "%s", plim_context_error(r->ctx));
+  }
+  cr_assert_eq(plim_graph_end(b, &r->graph), PLIM_OK, "%s", plim_context_error(r->ctx));
+}
+
+static const plim_space_device two_devices[] = {{"d0", 0, 0}, {"d1", 1, 0}};
+static const plim_queue four_queues[] = {{"d0", 0}, {"d1", 1}, {"d0>d1", -1}, {"d1>d0", -1}};
+static const int32_t only_w[] = {W}, only_p[] = {P}, wait_1[] = {1}, wait_2_3[] = {2, 3}, wait_5[] = {5};
+static const plim_command update_commands[] = {
+    {.op = MAKE, .time_ns = 10},
+    {.kind = PLIM_COMMAND_COPY, .n_storages = 1, .storage = only_w, .to = 1, .queue = 2, .time_ns = 10},
+    {.op = PROBE, .device = 1, .queue = 1, .n_wait = 1, .wait = wait_1, .time_ns = 10},
+    {.op = LOSS, .time_ns = 10},
+    {.op = UPDATE, .n_wait = 1, .wait = wait_1, .time_ns = 10},
+    {.kind = PLIM_COMMAND_COPY,
+     .n_storages = 1,
+     .storage = only_p,
+     .from = 1,
+     .queue = 3,
+     .n_wait = 2,
+     .wait = wait_2_3,
+     .time_ns = 10},
+    {.op = UPDATE_AGAIN, .n_wait = 1, .wait = wait_5, .time_ns = 10},
+};
+static const plim_buffer update_buffers[] = {{X, 0, 0, 1, 10}, {W, 0, 0, 7, 10}, {A, 0, 0, 4, 10}, {W, 1, 1, 3, 10},
+                                             {P, 1, 2, 6, 10}, {G, 0, 3, 7, 10}, {P, 0, 5, 7, 10}};
+
+static void make_updates(rig *r) {
+  static draft d;
+  const plim_space spaces[] = {{"d0", 1000, 0}, {"d1", 1000, 0}};
+  plim_space_plan plan = {.planner = "test",
+                          .plan_class = "none",
+                          .n_devices = 2,
+                          .n_spaces = 2,
+                          .n_queues = 4,
+                          .n_commands = sizeof update_commands / sizeof *update_commands,
+                          .n_buffers = sizeof update_buffers / sizeof *update_buffers,
+                          .device = two_devices,
+                          .space = spaces,
+                          .queue = four_queues,
+                          .command = update_commands,
+                          .buffer = update_buffers,
+                          .deadline_ns = INT64_MAX};
+  begin_updates(r);
+  memcpy(plan.fingerprint, r->graph->fingerprint, sizeof plan.fingerprint);
+  copy_plan(&d, &plan);
+  r->plan = finish(r->ctx, &d);
+  cr_assert_not_null(r->plan, "%s", plim_context_error(r->ctx));
+}
+
+static void end_updates(rig *r) {
+  plim_space_plan_free(r->plan);
+  plim_graph_free(r->graph);
+  plim_test_context_end(r->ctx);
+}
+
+/* The plan with one command changed. */
+static void expect_refused(rig *r, int32_t c, const plim_command *changed, const char *words) {
+  static draft d;
+  copy_plan(&d, r->plan);
+  d.command[c] = *changed;
+  plim_space_plan *plan = finish(r->ctx, &d);
+  uint64_t random = 1;
+  cr_assert_not_null(plan, "%s", plim_context_error(r->ctx));
+  cr_expect_eq(plim_space_plan_check(r->ctx, r->graph, plan), PLIM_EPLAN);
+  cr_expect_not_null(strstr(plim_context_error(r->ctx), words), "%s", plim_context_error(r->ctx));
+  cr_expect_not_null(space_interpret(r->graph, plan, &random, 200), "%s", words);
+  plim_space_plan_free(plan);
+}
+
+Test(space_check, updates_and_what_runs_once_have_rules_of_their_own) {
+  rig r;
+  uint64_t random = 3;
+  make_updates(&r);
+  cr_assert_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_OK, "%s", plim_context_error(r.ctx));
+  cr_assert_null(space_interpret(r.graph, r.plan, &random, 200));
+  plim_command c = r.plan->command[4];
+  c.n_wait = 0;
+  expect_refused(&r, 4, &c, "a reader of the old contents need not have ended");
+  c = r.plan->command[2];
+  c.n_wait = 0;
+  expect_refused(&r, 2, &c, "what fills its buffer need not have ended");
+  c = r.plan->command[4];
+  c.op = UPDATE_AGAIN;
+  expect_refused(&r, 4, &c, "no buffer has it where it is read");
+  c = r.plan->command[6];
+  c.op = UPDATE;
+  expect_refused(&r, 6, &c, "an effect op runs once");
+  end_updates(&r);
+}
+
+/* Both updates in the other order: each sees a version that is not its own. */
+Test(space_check, updates_run_in_program_order) {
+  static draft d;
+  rig r;
+  uint64_t random = 1;
+  make_updates(&r);
+  copy_plan(&d, r.plan);
+  d.command[4] = r.plan->command[6];
+  d.command[6] = r.plan->command[4];
+  plim_command copy = d.command[5]; /* in front of both */
+  d.command[5] = d.command[4];
+  d.command[4] = copy;
+  for (int i = 0; i < 7; i++) {
+    if (d.buffer[i].begin == 5) d.buffer[i].begin = 4;
+  }
+  d.command[5].n_wait = 1;
+  d.ids[4][1][0] = 4; /* the copy keeps the waits that it had */
+  d.command[5].wait = d.ids[4][1];
+  plim_space_plan *plan = finish(r.ctx, &d);
+  cr_assert_not_null(plan, "%s", plim_context_error(r.ctx));
+  cr_expect_eq(plim_space_plan_check(r.ctx, r.graph, plan), PLIM_EPLAN);
+  cr_expect_not_null(strstr(plim_context_error(r.ctx), "another version than program order reads"), "%s",
+                     plim_context_error(r.ctx));
+  cr_expect_not_null(space_interpret(r.graph, plan, &random, 100));
+  plim_space_plan_free(plan);
+  end_updates(&r);
+}
+
+Test(space_check, mutants_of_updates_and_versions_are_rejected) {
+  tally t = {0};
+  rig r;
+  make_updates(&r);
+  for (uint64_t i = 0; i < MUTANTS / 2; i++) judge(&r, 1000000 + i, &t);
+  cr_assert_geq(t.harmful, 500, "%d unread, %d refused, %d harmful, %d accepted", t.unread, t.refused, t.harmful,
+                t.accepted);
+  cr_assert_geq(t.accepted, 200, "%d unread, %d refused, %d harmful, %d accepted", t.unread, t.refused, t.harmful,
+                t.accepted);
+  end_updates(&r);
+}

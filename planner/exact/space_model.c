@@ -107,7 +107,7 @@ static void find_last(plim_space_model *m) {
 static void add_run_and_keep(plim_space_model *m, int32_t t) {
   for (int32_t d = 0; d < m->n_devices; d++) {
     for (int32_t i = 0; i <= t; i++) {
-      int runs = plim_space_run_ns(m->problem, i, d) >= 0 && (i == t || m->options->recompute);
+      int runs = plim_space_run_ns(m->problem, i, d) >= 0 && (i == t || (m->options->recompute && !m->problem->node[i].once));
       if (!m->options->place && d > 0) runs = 0;
       if (!plim_space_useful(m, t, i)) continue;
       if (runs) m->run[plim_space_cell(m, d, t, i)] = plim_model_column(&m->linear, run_cost(m, i, d), 0, 1, 1);
@@ -278,7 +278,7 @@ static void add_used_rows(plim_space_model *m, int32_t d, int32_t t) {
 static void add_common_rows(plim_space_model *m) {
   for (int32_t t = 0; t < m->n; t++) {
     add_any_run(m, t, t, 1);
-    plim_model_row(&m->linear, 1, INFINITY);
+    plim_model_row(&m->linear, 1, m->problem->node[t].once ? 1 : INFINITY);
     for (int32_t d = 0; d < m->n_devices; d++) {
       if (!is_bounded(m, d)) continue;
       for (int32_t i = 0; i <= t; i++) add_release_rows(m, d, t, i);

@@ -240,7 +240,7 @@ static double bring(bounding *b, int32_t u) {
   double again, out, in;
   int32_t device = cheapest_device(b, u, &again);
   int32_t out_link = cheapest_link(b, u, 0, &out), in_link = cheapest_link(b, u, 1, &in);
-  if (!b->o->recompute) again = INFINITY;
+  if (!b->o->recompute || b->p->node[u].once) again = INFINITY;
   double by_runs = positive_gain(b, u, again), by_copies = positive_gain(b, u, fmin(again, in)) - out;
   int copies = by_copies > by_runs;
   double price = copies ? fmin(again, in) : again;

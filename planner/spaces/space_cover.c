@@ -57,6 +57,7 @@ typedef struct cover {
   int64_t room;             /* of the three */
   int32_t *seen, mark;      /* [nodes] refilled already in this decision: == mark */
   int32_t going;            /* the buffer that goes in this decision */
+  int32_t moves;            /* 1: its run would be a later one, not another */
   int64_t extended;         /* bytes of those that stay for it across `at` */
   plim_space_event *fill;   /* [MOST_REFILLS + 1] of the decision being weighed */
   int32_t n_fill;
@@ -105,7 +106,9 @@ static int32_t find_reload(cover *k, int32_t node, int32_t space, int32_t u) {
 static double refill(cover *k, int32_t node, int32_t u, double most) {
   const plim_space_node *v = &k->p->node[node];
   int32_t device = plim_space_cheapest_device(k->p, k->rules, k->w, node, k->space);
+  int repeats = node != k->s->item[k->going].node || !k->moves;
   k->seen[node] = k->mark;
+  if (repeats && (!k->rules->recompute || v->once)) return INFINITY;
   if (device < 0 || k->n_fill >= MOST_REFILLS) return INFINITY;
   double cost = plim_space_run_cost(k->p, k->w, node, device);
   for (int32_t i = 0; i < v->n_preds && cost < most; i++) {
@@ -149,13 +152,13 @@ static double item_cost(const cover *k, const plim_space_event *item) {
 static void weigh_recompute(cover *k, int32_t filler, double relieved, double credit) {
   int32_t u = k->next[filler];
   double score, most = k->best >= 0 ? k->best * relieved * exp(k->w->noise / 2) + credit : credit + 1e-300;
-  int moves = k->s->item[filler].kind == PLIM_SPACE_RUN && credit > 0;
-  if (!k->rules->recompute && !moves) return;
+  /* its run moves: nothing reads it before */
+  k->moves = k->s->item[filler].kind == PLIM_SPACE_RUN && k->previous[filler] == filler && !k->w->stay;
   k->mark++;
   k->n_fill = 0;
   k->extended = 0;
   double cost = refill(k, k->s->item[filler].node, u, most);
-  if (isinf(cost) || (!k->rules->recompute && k->n_fill != 1)) return;
+  if (isinf(cost)) return;
   double whole = (double)k->p->node[k->s->item[filler].node].bytes;
   relieved *= (whole - (double)k->extended) / whole;
   if (!is_better(k, cost - credit, relieved, &score)) return;
@@ -407,7 +410,7 @@ static int fetch_directly(repairing *r, int32_t node, int32_t space) {
       second = l;
     }
   }
-  if (r->rules->recompute && can_run(r, node, space)) {
+  if (r->rules->recompute && !r->p->node[node].once && can_run(r, node, space)) {
     device = plim_space_cheapest_device(r->p, r->rules, r->w, node, space);
     if (plim_space_run_cost(r->p, r->w, node, device) >= best) device = -1;
   }
@@ -426,7 +429,7 @@ static int fetch(repairing *r, int32_t node, int32_t space) {
   const plim_space_node *v = &r->p->node[node];
   if (*open_of(r, space, node) || fetch_directly(r, node, space)) return 1;
   int32_t device = plim_space_cheapest_device(r->p, r->rules, r->w, node, space);
-  if (device < 0 || !r->rules->recompute || r->busy[node]) return 0;
+  if (device < 0 || !r->rules->recompute || v->once || r->busy[node]) return 0;
   r->busy[node] = 1;
   int done = 1;
   for (int32_t i = 0; i < v->n_preds && done; i++) done = fetch(r, v->pred[i], space);

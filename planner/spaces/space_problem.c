@@ -36,13 +36,14 @@ void plim_space_problem_free(plim_space_problem *p) {
 
 static plim_status need_simple(const plim_space_problem *p, int32_t o) {
   const plim_op *op = &p->graph->op[o];
-  int simple = op->cls == PLIM_OP_PURE && op->n_writes == 1 && op->n_updates == 0;
+  int simple = op->cls != PLIM_OP_EFFECT && op->n_writes == 1 && op->n_updates == 0;
   for (int32_t i = 0; simple && i < op->n_reads; i++) simple = p->graph->storage[op->reads[i]].producer >= 0;
   if (simple && p->graph->storage[op->writes[0]].role != PLIM_ROLE_OUTPUT) return PLIM_OK;
-  return plim_fail(p->ctx, PLIM_EDATA,
-                   "op '%s': plans over spaces are made of graphs whose ops are pure, read what other ops write and "
-                   "have one output that nobody keeps, as import nx makes them",
-                   op->name);
+  return plim_fail(
+      p->ctx, PLIM_EDATA,
+      "op '%s': plans over spaces are made of graphs whose ops update nothing, read what other ops write and "
+      "have one output that nobody keeps, as import nx makes them",
+      op->name);
 }
 
 static void link_nodes(plim_space_problem *p) {
@@ -70,6 +71,7 @@ static void link_nodes(plim_space_problem *p) {
 static plim_status make_nodes(plim_space_problem *p) {
   for (int32_t o = 0; o < p->n; o++) {
     PLIM_TRY(need_simple(p, o));
+    p->node[o].once = p->graph->op[o].cls == PLIM_OP_ONCE;
     p->node[o].storage = p->graph->op[o].writes[0];
     p->node[o].bytes = p->graph->storage[p->node[o].storage].bytes;
     p->bytes_unit = plim_integers_gcd(p->bytes_unit, p->node[o].bytes);

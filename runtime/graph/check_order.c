@@ -50,6 +50,9 @@ static plim_status check_repeat(const walk *w, int32_t j) {
   if (w->check->graph->op[step->op].cls == PLIM_OP_EFFECT) {
     return plim_check_fault(w->check, j, "an op that updates params or states runs a second time");
   }
+  if (w->check->graph->op[step->op].cls == PLIM_OP_ONCE) {
+    return plim_check_fault(w->check, j, "an op of class once runs a second time");
+  }
   const char *was = plan->variant[first].variant.label;
   const char *now = plan->variant[step->variant].variant.label;
   if (strcmp(was, now) != 0) {

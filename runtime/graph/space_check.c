@@ -241,6 +241,7 @@ static plim_status check_run(checker *k, int32_t c) {
   track *t = NULL;
   k->runs[m->op]++;
   if (k->runs[m->op] > 1 && op->cls == PLIM_OP_EFFECT) return refuse(k, c, -1, "an effect op runs once");
+  if (k->runs[m->op] > 1 && op->cls == PLIM_OP_ONCE) return refuse(k, c, -1, "an op of class once runs once");
   for (int32_t i = 0; i < op->n_reads; i++) {
     PLIM_TRY(read_storage(k, c, op->reads[i], space, &t));
     PLIM_TRY(need_version(k, c, t, updates_before(k, op->reads[i], m->op)));
