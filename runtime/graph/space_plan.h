@@ -110,9 +110,10 @@ typedef struct plim_space_figures {
 PLIM_MUST_USE plim_status plim_space_plan_simulate(const plim_space_plan *plan, plim_space_figures *out);
 
 /* Prove on the partial order of queues and waits that the plan computes the graph within its budgets: every op runs,
- * effect and once ops once; a read comes after what filled the buffer and sees the version that program order reads; bytes are
- * used again only after everything that touches them; figures are the simulator's. It shares no code with a planner.
- * PLIM_EPLAN with a sentence, PLIM_EDATA when the plan is of another graph. O(commands x queues + buffers log). */
+ * effect and once ops once; a read comes after what filled the buffer and sees the version that program order reads;
+ * bytes are used again only after everything that touches them; figures are the simulator's. It shares no code with a
+ * planner. PLIM_EPLAN with a sentence, PLIM_EDATA when the plan is of another graph. O(commands x queues + buffers
+ * log). */
 PLIM_MUST_USE plim_status plim_space_plan_check(plim_context *ctx, const plim_graph *graph,
                                                 const plim_space_plan *plan);
 
