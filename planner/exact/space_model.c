@@ -107,7 +107,8 @@ static void find_last(plim_space_model *m) {
 static void add_run_and_keep(plim_space_model *m, int32_t t) {
   for (int32_t d = 0; d < m->n_devices; d++) {
     for (int32_t i = 0; i <= t; i++) {
-      int runs = plim_space_run_ns(m->problem, i, d) >= 0 && (i == t || (m->options->recompute && !m->problem->node[i].once));
+      int runs =
+          plim_space_run_ns(m->problem, i, d) >= 0 && (i == t || (m->options->recompute && !m->problem->node[i].once));
       if (!m->options->place && d > 0) runs = 0;
       if (!plim_space_useful(m, t, i)) continue;
       if (runs) m->run[plim_space_cell(m, d, t, i)] = plim_model_column(&m->linear, run_cost(m, i, d), 0, 1, 1);

@@ -34,7 +34,8 @@ typedef struct plim_space_problem {
 } plim_space_problem;
 
 /* `needs_energy`: PLIM_EDATA, with what is missing, where the energy of an op is not known. PLIM_EDATA for a
- * graph whose ops update something or have several outputs, for an op that no device runs, and where no time is known. */
+ * graph whose ops update something or have several outputs, for an op that no device runs, and where no time is known.
+ */
 PLIM_MUST_USE plim_status plim_space_problem_make(const plim_graph *graph, const plim_platform *platform,
                                                   int needs_energy, plim_space_problem **out);
 /* Peak of program order: what percentages of a budget are of. An output that nobody reads stays, as in the models. */
