@@ -318,10 +318,11 @@ Test(gpu_check, parts_that_find_no_time_say_so) {
 
 Test(gpu_check, on_the_cpu_parts_of_a_gpu_are_skipped) {
   release_only();
-  (void)check("", "--device cpu --bin bin --out out --only train,libraries,memory,ctest --seconds 600");
+  (void)check("", "--device cpu --bin bin --out out --only train,libraries,options,memory,ctest --seconds 600");
   plim_test_expect(0, "failed: none; no time for: none");
   json_t *o = report();
-  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 4);
+  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 5);
+  cr_assert_str_eq(text_of(o, "options", "status"), "passed", "%s", text_of(o, "options", "reason"));
   cr_assert_str_eq(text_of(o, "libraries", "status"), "passed");
   cr_assert_str_eq(text_of(o, "train", "status"), "passed");
   cr_assert_str_eq(text_of(o, "memory", "reason"), "for a GPU alone");
