@@ -128,7 +128,7 @@ static const struct {
     {"$PLIMSOLL plan --graph - <&-", "is neither a file nor a pipe nor a terminal", 3},
     {"$PLIMSOLL plan --graph - </dev/zero", "is neither a file nor a pipe nor a terminal", 3},
     {"head -c 100 g.json | $PLIMSOLL plan --graph -", "ends in the middle: the file was cut", 3},
-    {"$PLIMSOLL gen chain --ops 50 -o - >/dev/full", "could not write", 5},
+    {"$PLIMSOLL gen chain --ops 50 -o - >/dev/full", "plimsoll: standard output: could not write", 5},
     {"$PLIMSOLL import nx - -o n.json <lives.csv", "nx is node-link JSON of networkx, one document a file", 3},
     {"printf '{\"INSTRUCTION\": \"CONSTANT\"}\\n{\"INSTRUCTION\": \"MEMORY\"}\\n' | $PLIMSOLL import nx - -o n.json",
      "this is a log of DTR: import dtr reads it", 3},

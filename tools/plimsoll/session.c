@@ -22,6 +22,7 @@
 #include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/pairs.h"
 #include "tools/plimsoll/plan_spaces.h"
+#include "tools/plimsoll/standard.h"
 #include "tools/plimsoll/variants.h"
 
 enum { MOST_NOISE_BYTES = 64 << 20 };
@@ -424,7 +425,8 @@ plim_status session_trainer(session *s, plim_program *program, int64_t steps, pl
 /* ---- the end ---- */
 
 static void print_failure(const session *s, plim_status status) {
-  const char *sentence = s->ctx ? plim_context_error(s->ctx) : "out of memory";
+  char sentence[PLIM_ERROR_BYTES];
+  standard_sentence(s->ctx ? plim_context_error(s->ctx) : "out of memory", sizeof sentence, sentence);
   json_t *object = s->o->json && !s->answered ? failure_object(status, sentence) : NULL;
   if (object && status == PLIM_ENOFIT && s->refusal.budget_bytes > 0) refusal_json(&s->refusal, object);
   failure_print(sentence, object);

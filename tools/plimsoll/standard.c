@@ -28,16 +28,17 @@ void standard_streams(void) {
   (void)atexit(close_output);
 }
 
+/* Paths of the copies, empty: none was made. */
+static char output_path[32], input_path[32];
+
 const char *standard_output_apart(void) {
-  static char path[32];
   int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return NULL;
-  (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);
-  return path;
+  (void)snprintf(output_path, sizeof output_path, "/dev/fd/%d", fd);
+  return output_path;
 }
 
 const char *standard_input_kept(void) {
-  static char path[32];
   char buffer[1 << 16];
   FILE *kept = tmpfile();
   ssize_t n = 0;
@@ -46,6 +47,19 @@ const char *standard_input_kept(void) {
     if (n < 0) break;
   }
   if (!kept || n < 0 || fflush(kept) != 0) return NULL;
-  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(kept));
-  return path;
+  (void)snprintf(input_path, sizeof input_path, "/proc/self/fd/%d", fileno(kept));
+  return input_path;
+}
+
+void standard_sentence(const char *sentence, size_t bytes, char *text) {
+  const char *const copy[][2] = {{output_path, "standard output"}, {input_path, "standard input"}};
+  const char *name = "";
+  for (size_t i = 0; i < sizeof copy / sizeof *copy; i++) {
+    size_t n = strlen(copy[i][0]);
+    if (n == 0 || strncmp(sentence, copy[i][0], n) != 0 || sentence[n] != ':') continue;
+    name = copy[i][1];
+    sentence += n;
+    break;
+  }
+  (void)snprintf(text, bytes, "%s%s", name, sentence);
 }
