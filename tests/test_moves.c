@@ -11,7 +11,6 @@
 typedef struct rig {
   planner_case c;
   plim_mover mover;
-  plim_alike *alike;
   plim_timeline *timeline;
   plim_schedule schedule;
 } rig;
@@ -19,8 +18,6 @@ typedef struct rig {
 static rig rig_make(uint64_t seed) {
   rig r = {.c = planner_case_random(seed, -1), .mover = {.random = {seed}, .choosy = 60, .most_ns = INT64_MAX}};
   r.schedule.ctx = r.c.ctx;
-  cr_assert_eq(plim_alike_new(r.c.problem, &r.alike), PLIM_OK);
-  r.mover.alike = r.alike;
   cr_assert_eq(plim_timeline_new(r.c.problem, &r.timeline), PLIM_OK);
   cr_assert_eq(plim_track_new(r.c.problem, 3 * r.c.problem->n_ops + 40, &r.mover.track), PLIM_OK);
   cr_assert_eq(plim_schedule_program_order(r.c.problem, &r.schedule), PLIM_OK);
@@ -32,7 +29,6 @@ static rig rig_make(uint64_t seed) {
 
 static void rig_free(rig *r) {
   plim_track_free(r->mover.track);
-  plim_alike_free(r->alike);
   plim_timeline_free(r->timeline);
   plim_schedule_free(&r->schedule);
   planner_case_free(&r->c);

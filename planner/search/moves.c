@@ -169,9 +169,9 @@ static int change_choice(plim_mover *m) {
 
 typedef int make_move(plim_mover *mover);
 static make_move *const kind[PLIM_MOVES] = {
-    [PLIM_MOVE_EVICT] = plim_move_evict, [PLIM_MOVE_DELETE] = delete_some,    [PLIM_MOVE_EXCHANGE] = exchange,
-    [PLIM_MOVE_SHIFT] = shift,           [PLIM_MOVE_INSERT] = insert,         [PLIM_MOVE_FIRST] = plim_move_first,
-    [PLIM_MOVE_CHOICE] = change_choice,  [PLIM_MOVE_GROUP] = plim_move_group, [PLIM_MOVE_COPY] = plim_move_copy};
+    [PLIM_MOVE_EVICT] = plim_move_evict, [PLIM_MOVE_DELETE] = delete_some,   [PLIM_MOVE_EXCHANGE] = exchange,
+    [PLIM_MOVE_SHIFT] = shift,           [PLIM_MOVE_INSERT] = insert,        [PLIM_MOVE_FIRST] = plim_move_first,
+    [PLIM_MOVE_CHOICE] = change_choice,  [PLIM_MOVE_GROUP] = plim_move_group};
 
 int plim_move_make(plim_mover *m, plim_move move) {
   if (plim_track_full(m->track) && move != PLIM_MOVE_DELETE) return 0;

@@ -3,7 +3,6 @@
 #define PLIM_PLANNER_MOVES_H
 
 #include "planner/random.h"
-#include "planner/search/alike.h"
 #include "planner/search/track.h"
 
 typedef enum plim_move {
@@ -15,17 +14,15 @@ typedef enum plim_move {
   PLIM_MOVE_FIRST,    /* move a first run within its window */
   PLIM_MOVE_CHOICE,   /* another variant */
   PLIM_MOVE_GROUP,    /* move a first run out of its window, with those that it needs or that need it */
-  PLIM_MOVE_COPY,     /* make again in a block what is made again in another that is alike, and nothing else */
   PLIM_MOVES
 } plim_move;
 
 typedef struct plim_mover {
   plim_track *track;
   plim_random random;
-  int64_t limit;     /* bytes that the peak should not exceed */
-  int32_t choosy;    /* percent of evictions that take the one of two copies with less time for its bytes */
-  int64_t most_ns;   /* a move that makes the schedule slower than this would be refused */
-  plim_alike *alike; /* NULL: no blocks are known, and none are copied */
+  int64_t limit;   /* bytes that the peak should not exceed */
+  int32_t choosy;  /* percent of evictions that take the one of two copies with less time for its bytes */
+  int64_t most_ns; /* a move that makes the schedule slower than this would be refused */
 } plim_mover;
 
 /* Make one move of the kind; returns 0 when nothing was changed. The change is in the track's journal, not settled. */
@@ -45,7 +42,6 @@ int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, 
 int32_t plim_move_slot_above(plim_mover *mover);
 int plim_move_first(plim_mover *mover);
 int plim_move_group(plim_mover *mover);
-int plim_move_copy(plim_mover *mover);
 
 /* ---- drawing ---- */
 static inline int32_t plim_move_random_run(plim_mover *mover) {

@@ -44,9 +44,9 @@ static const plim_cooling series[] = {
 };
 /* For long graphs, where time allows few moves for each op: from what others suggest, a plan or nearly one, then from
  * the best plan, and never far from either. */
-static const plim_cooling long_series[] = {{45, 0.1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10, 4}},
-                                           {45, 0.1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10, 4}},
-                                           {10, 0.05, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10, 4}}};
+static const plim_cooling long_series[] = {{45, 0.1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}},
+                                           {45, 0.1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
+                                           {10, 0.05, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}};
 enum { COOLINGS = sizeof series / sizeof series[0], LONG_COOLINGS = sizeof long_series / sizeof long_series[0] };
 enum {
   MOVES_AN_OP = 4000,

@@ -12,7 +12,6 @@ enum {
   NEIGHBOURHOODS = 40,
   NEIGHBOURHOODS_OF_CHOICES = 1000
 };
-enum { LENGTH = 12, STRETCHES = 400 };
 static const double cold = 0.006;
 
 static plim_status try_candidate(plim_searcher *s, int32_t effort) {
@@ -90,7 +89,6 @@ static void improve(const plim_searcher *s, int64_t limit) {
   if (s->anneal.most_runs > 0) return;
   mover.limit = limit;
   plim_across_improve(&mover, s->anneal.share[PLIM_MOVE_CHOICE] > 0 ? NEIGHBOURHOODS_OF_CHOICES : NEIGHBOURHOODS);
-  plim_stretch_improve(s->stretch, &mover, LENGTH, STRETCHES);
 }
 
 /* At the end of a cooling: clean its candidate up and pack it well; if that needs too much, pack it as it was. */
@@ -151,20 +149,15 @@ plim_status plim_searcher_begin(plim_planning *pl, uint64_t seed, plim_searcher 
   plim_status status;
   *out = (plim_searcher){.pl = pl, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
   PLIM_CHECK(plim_track_new(pl->problem, plim_track_usual_room(pl->problem), &out->track));
-  PLIM_CHECK(plim_alike_new(pl->problem, &out->alike));
-  PLIM_CHECK(plim_stretch_new(pl->problem, &out->stretch));
-  out->anneal = (plim_anneal){.mover = {.track = out->track,
-                                        .random = {seed},
-                                        .limit = pl->budget_bytes,
-                                        .choosy = CHOOSY,
-                                        .alike = out->alike},
-                              .most_runs = pl->most_runs,
-                              .weight = 0.3,
-                              .pace = 0.1,
-                              .time_weight = 1,
-                              .on_fit = on_fit,
-                              .on_moves = on_moves,
-                              .user = out};
+  out->anneal =
+      (plim_anneal){.mover = {.track = out->track, .random = {seed}, .limit = pl->budget_bytes, .choosy = CHOOSY},
+                    .most_runs = pl->most_runs,
+                    .weight = 0.3,
+                    .pace = 0.1,
+                    .time_weight = 1,
+                    .on_fit = on_fit,
+                    .on_moves = on_moves,
+                    .user = out};
 done:
   if (status != PLIM_OK) {
     plim_searcher_end(out);
@@ -175,8 +168,6 @@ done:
 
 void plim_searcher_end(plim_searcher *s) {
   plim_track_free(s->track);
-  plim_alike_free(s->alike);
-  plim_stretch_free(s->stretch);
   plim_schedule_free(&s->current);
   plim_schedule_free(&s->candidate);
 }

@@ -11,7 +11,7 @@
 
 #include "planner/planning.h"
 #include "planner/search/anneal.h"
-#include "planner/search/stretch.h"
+#include "planner/search/moves.h"
 
 /* Temperatures are in shares of the time of an average op: an op of a small graph is a larger part of the whole. */
 typedef struct plim_cooling {
@@ -28,8 +28,6 @@ typedef struct plim_cooling {
 typedef struct plim_searcher {
   plim_planning *pl;
   plim_track *track;
-  plim_alike *alike;
-  plim_stretch *stretch; /* scratch */
   plim_anneal anneal;
   plim_schedule current;   /* scratch */
   plim_schedule candidate; /* the fastest schedule of the cooling within the limit; without one, its last */
