@@ -60,6 +60,17 @@ static const struct {
      "--at=2 --find=v --plain " PRINTING},
 };
 
+Test(cli_scripts, the_slowest_of_many_tests_are_named_and_the_script_goes_on) {
+  const program_run *run = plim_test_shell(
+      "mkdir -p Testing/Temporary && awk 'BEGIN { for (i = 1; i <= 50000; i++) print \"test_\" i, 1, i; print \"---\" "
+      "}' "
+      ">Testing/Temporary/CTestCostData.txt && bash -c '. " PLIM_SOURCE_DIR "/tools/lib.sh && slowest_tests .'");
+  cr_assert_eq(run->status, 0, "%d %s", run->status, run->error);
+  cr_assert_not_null(strstr(run->out, "test_50000"));
+  cr_assert_not_null(strstr(run->out, "test_49981"));
+  cr_assert_null(strstr(run->out, "test_49980"));
+}
+
 Test(cli_scripts, every_command_accepts_the_options_that_it_had) {
   for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
     char line[2048];

@@ -67,9 +67,11 @@ count_tests() {
     END { print passed + 0, failed + 0, skipped + 0 }' "$1"
 }
 
-# slowest_tests FOLDER: the 20 test programs that took longest, slowest first.
+# slowest_tests FOLDER: the 20 test programs that took longest, slowest first. All lines are read: sort would be ended by
+# SIGPIPE, and the script with it, where head has closed the pipe before.
 slowest_tests() {
-  awk '$0 == "---" { exit } $2 > 0 { printf "%7.1f s  %s\n", $3, $1 }' "$1/Testing/Temporary/CTestCostData.txt" | sort -rn | head -n 20
+  awk '$0 == "---" { exit } $2 > 0 { printf "%7.1f s  %s\n", $3, $1 }' "$1/Testing/Temporary/CTestCostData.txt" | sort -rn |
+    awk 'NR <= 20'
 }
 
 # unknown_skips LOG: skipped tests in ctest's log whose reason is not in tests/skips.
