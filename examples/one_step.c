@@ -112,8 +112,8 @@ static void step(const plim_graph *graph, const plim_plan *plan, unsigned char w
   }
   int32_t first = plim_graph_find_value(graph, "w1");
   char *arena = plim_exec_pointer(exec, 0, first);
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    if (plan->life[i].storage == graph->value[first].storage) arena -= plan->life[i].offset;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    if (plan->buffer[i].storage == graph->value[first].storage) arena -= plan->buffer[i].offset;
   }
   must(plim_exec_step(exec, 0, run, arena)); /* fails when the measured peak is not the plan's */
   (void)printf("  peak %lld bytes, as planned; arena %lld bytes; %.0f %% more time\n\n",

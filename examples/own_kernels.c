@@ -40,7 +40,7 @@ static plim_status run(void *user, const plim_run_call *call) {
     case START_BACK:
       for (int i = 0; i < CELLS; i++) y[i] = 2 * x[i];
       return PLIM_OK;
-    case BACKWARD: { /* x: gradient behind the step, may be the same memory as y; u: field in front of it */
+    case BACKWARD: { /* x: gradient after the step, may be the same memory as y; u: field before it */
       const float *u = call->args.in[1];
       for (int i = 0; i < CELLS; i++) y[i] = x[i] * (1 + dt * cosf(u[i]));
       return PLIM_OK;

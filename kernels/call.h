@@ -1,4 +1,4 @@
-/* One run of an op as the bodies see it: operands, geometry, and the list of bodies. Plain data, shared by the host
+/* One run of an op as the kernels see it: operands, geometry, and the list of kernels. Plain data, shared by the host
  * code that fills it, the CPU wrapper and the CUDA wrapper. */
 #ifndef PLIM_KERNELS_CALL_H
 #define PLIM_KERNELS_CALL_H
@@ -16,10 +16,10 @@ enum {
   K_POSITIONS = 128 /* least number of positions of a partial result, whatever its tile says */
 };
 
-/* Every body, a line a concept: name_tile(call, tile) computes one tile.
- *   teams  On CUDA a multiprocessor is to hold so many teams of the body at once, and the compiler keeps to the
- *          registers that this leaves: the more, the better latencies hide, as long as nothing is spilled (which ends
- *          the build).
+/* Every kernel, a line a concept: name_tile(call, tile) computes one tile.
+ *   thread blocks  On CUDA a multiprocessor is to hold so many thread blocks of the kernel at once, and the compiler
+ *          keeps to the registers that this leaves: the more, the better latencies hide, as long as nothing is spilled
+ *          (which ends the build).
  *   tile   How much a tile takes, in what the line counts. Elements: two operands of 4,096 fit in a first-level cache.
  *          Bits depend on it only where partial results are summed. */
 /* clang-format off */
@@ -40,22 +40,22 @@ enum {
   X(image, 4, 1024) \
   /* images, in one group of channels; filters */ \
   X(global_avg_pool, 4, 1) X(global_avg_pool_bwd, 4, 1) \
-  X(taps_outside, 4, 1) X(taps_inside, 4, 1) X(taps_widen, 4, 1) \
+  X(oihw_to_ohwi, 4, 1) X(ohwi_to_oihw_f32, 4, 1) X(ohwi_to_oihw_widen, 4, 1) \
   /* calls: all there is */ \
   X(bn_apply_coefficients, 4, 1) X(bn_bwd_coefficients, 4, 1) X(bn_running, 4, 1) \
   X(softmax_mean, 4, 1) X(softmax_count, 4, 1)
 /* clang-format on */
 
-#define K_X(name, teams, per_tile) K_BODY_##name,
+#define K_X(name, blocks, per_tile) K_BODY_##name,
 typedef enum k_body { K_BODIES(K_X) K_BODY_COUNT } k_body;
 #undef K_X
 
-/* A tile of each body, for the bodies; launches ask k_tile (kernels/launch.h). */
-#define K_X(name, teams, per_tile) K_TILE_##name = (per_tile),
+/* A tile of each kernel, for the kernels; launches ask k_tile (kernels/launch.h). */
+#define K_X(name, blocks, per_tile) K_TILE_##name = (per_tile),
 enum { K_BODIES(K_X) };
 #undef K_X
 
-/* What activations are stored as: every body is compiled for each. */
+/* What activations are stored as: every kernel is compiled for each. */
 typedef enum k_type { K_TYPE_FLOAT, K_TYPE_BF16, K_TYPE_COUNT } k_type;
 
 /* An activation in memory, whatever its layout: element (n, c, s), s the position in the image, lies at
@@ -84,7 +84,7 @@ typedef struct k_call {
 
 typedef void k_tile_fn(const k_call *call, int64_t tile);
 
-/* The bodies compiled for one instruction set and type. */
+/* The kernels compiled for one instruction set and type. */
 typedef struct k_bodies {
   k_tile_fn *tile[K_BODY_COUNT];
 } k_bodies;

@@ -10,7 +10,7 @@
 #define PLIM_FNV32 UINT32_C(2166136261)
 #define PLIM_FNV64 UINT64_C(14695981039346656037)
 
-/* The hash of what `hash` is of and these bytes behind it; of nothing it is PLIM_FNV32, PLIM_FNV64. */
+/* The hash of what `hash` is of and these bytes after it; of nothing it is PLIM_FNV32, PLIM_FNV64. */
 static inline uint32_t plim_fnv32(uint32_t hash, const void *bytes, size_t count) {
   const unsigned char *byte = (const unsigned char *)bytes;
   for (size_t i = 0; i < count; i++) hash = (hash ^ byte[i]) * UINT32_C(16777619);

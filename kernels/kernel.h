@@ -1,43 +1,45 @@
-/* The portability layer of kernel bodies: one source, two compilers.
+/* The portability layer of kernels: one source, two compilers.
  *
- * A body computes one tile with a team of lanes. On the CPU a team is one thread with one lane, so a barrier is nothing
- * and lane loops are plain loops; on CUDA a team is a thread block. With K_TEAM a team is that many threads of the CPU:
- * slow, but the walks of CUDA can be tested so where there is no GPU. Only this file knows which.
+ * A kernel computes one tile with a block of threads. On the CPU a block is one thread, so a barrier is nothing and
+ * loops over threads are plain loops; on CUDA it is a thread block. With K_BLOCK a block is that many threads of the
+ * CPU: slow, but it tests the walks of CUDA where there is no GPU. Only this file knows which.
  *
- *   K_FN                 qualifiers of every function of a body
- *   K_SHARED             storage that the team shares for the time of a tile
- *   K_LANES, k_lane()    lanes of the team, this lane's number
- *   K_STRIP              elements that a lane of a strip handles at a time: K_WIDTH, or what 16 bytes of bf16 hold
- *   K_VECTORS            vectors that a lane keeps sums for at a time, as registers allow: 1, 2 or 4
- *   K_EACH(i, n)         the team shares the iterations 0 .. n - 1
+ *   K_FN                 qualifiers of every function of a kernel
+ *   K_SHARED             storage that the thread block shares for the time of a tile
+ *   K_THREADS, k_thread()    threads of the thread block, this thread's number
+ *   K_VECTOR              elements that a thread of a channel vector handles at a time: K_WIDTH, or what 16 bytes of
+ *                         bf16 hold
+ *   K_VECTORS            vectors that a thread keeps sums for at a time, as registers allow: 1, 2 or 4
+ *   K_EACH(i, n)         the thread block shares the iterations 0 .. n - 1
  *   K_EACH_SIMD(i, n)    the same, where iterations are independent (out == in is fine)
- *   K_EACH_WIDE(e, w, n) the team shares the elements 0 .. n - 1: in turn of vectors, w from e on; a single lane takes
- *                        all of them as one
+ *   K_EACH_WIDE(e, w, n) the thread block shares the elements 0 .. n - 1: in turn of vectors, w from e on; a single
+ *                        thread takes all of them as one
  *   K_EACH_PAIR(i, n, j, m)  the same for pairs, j = 0 .. m - 1 for each i
- *   K_ROWS(i, seat, n)   the iterations 0 .. n - 1 are shared by the rows of the team (bodies/strips.inc)
- *   K_VEC(j, width)      one lane runs j = 0 .. width - 1; independent, a vector instruction or two
+ *   K_ROWS(i, thread_row, n)   the iterations 0 .. n - 1 are shared by the rows of the thread block
+ *                              (kernels/channel_vectors.inc)
+ *   K_VEC(j, width)      one thread runs j = 0 .. width - 1; independent, a vector instruction or two
  *   K_VEC_OR(j, w, bits) the same, collecting bits |= ...
- *   K_TURNS(i, n)        one lane runs i = 0 .. n - 1, with the registers of one turn at a time
- *   K_EACH_VECTOR(v, n)  the first elements v = 0, K_STRIP, ... of the n vectors of a lane
- *   K_STRIP_VEC(j, width)  K_VEC for width <= K_STRIP; K_STRIP_ALL(j, lanes) for all vectors of a lane
- *   K_READ(v, p, e, w)   vector v is p[e .. e + w - 1], w <= K_STRIP; K_GOT(v, p, e, j) its element j. K_READ_IF reads
+ *   K_ROUNDS(i, n)        one thread runs i = 0 .. n - 1, with the registers of one turn at a time
+ *   K_EACH_VECTOR(v, n)  the first elements v = 0, K_VECTOR, ... of the n vectors of a thread
+ *   K_EACH_IN_VECTOR(j, width)  K_VEC for width <= K_VECTOR; K_ALL_IN_VECTOR(j, threads) for all vectors of a thread
+ *   K_READ(v, p, e, w)   vector v is p[e .. e + w - 1], w <= K_VECTOR; K_GOT(v, p, e, j) its element j. K_READ_IF reads
  *                        only where a condition holds
- *   K_RESULT(v), K_PUT(v, p, e, j, x), K_WRITE(v, p, e, w)  the same for writing. Teams read and write 16 bytes at a
- *                        time so; a single lane leaves it to the compiler, and reads and writes with K_GOT and K_PUT,
- *                        whatever w is
+ *   K_RESULT(v), K_PUT(v, p, e, j, x), K_WRITE(v, p, e, w)  the same for writing. Thread blocks read and write 16 bytes
+ *                        at a time so; a single thread leaves it to the compiler, and reads and writes with K_GOT and
+ *                        K_PUT, whatever w is
  *   K_READ_F32, K_GOT_F32, K_RESULT_F32, K_PUT_F32, K_WRITE_F32  the same of what is float whatever K_T is
  *   K_READ_U8, K_GOT_U8, K_RESULT_U8, K_PUT_U8, K_WRITE_U8  the same of bytes: a vector is 8 at an access
- *   k_sync()             barrier; what was written before it is seen by the team after it
+ *   k_sync()             barrier; what was written before it is seen by the thread block after it
  *   k_quotient(a, b)     a / b of numbers below 2^32: numbers of tiles, rows and columns
- *   k_nonzero(v)         a bit for each of K_STRIP elements
- *   k_sum(v), k_max(v)   over the lanes in a fixed tree; every lane gets the result
- *   K_T, K_ACC           storage type of activations, type to compute in; k_load, k_store convert. Bodies are compiled
+ *   k_nonzero(v)         a bit for each of K_VECTOR elements
+ *   k_sum(v), k_max(v)   over the threads in a fixed tree; every thread gets the result
+ *   K_T, K_ACC           storage type of activations, type to compute in; k_load, k_store convert. Kernels are compiled
  *                        once for float and, with K_BF16, once for bf16, whose rounding is integer arithmetic so that
  *                        no instruction set rounds in its own way
  *
- * Rules for bodies: fixed-order reductions, no atomics, and nothing that depends on the number of tiles that run at
- * once; so bits depend neither on threads nor on the instruction set. A value kept across k_sync belongs to a lane that
- * owns a contiguous range. */
+ * Rules for kernels: fixed-order reductions, no atomics, and nothing that depends on the number of tiles that run at
+ * once; so bits depend neither on threads nor on the instruction set. A value kept across k_sync belongs to a thread
+ * that owns a contiguous range. */
 #ifndef PLIM_KERNELS_KERNEL_H
 #define PLIM_KERNELS_KERNEL_H
 
@@ -87,10 +89,10 @@ K_FN void k_store(K_T *p, int64_t i, K_ACC value) {
 }
 #endif
 
-#if defined(__CUDACC__) || defined(K_TEAM)
-#include "kernels/kernel_team.h"
+#if defined(__CUDACC__) || defined(K_BLOCK)
+#include "kernels/kernel_block.h"
 #else
-#include "kernels/kernel_lane.h"
+#include "kernels/kernel_thread.h"
 #endif
 
 #endif

@@ -1,5 +1,5 @@
-/* Vectors of K_STRIP elements between memory and the registers of a lane, 16 bytes an access where they begin at a
- * multiple of 16, and where elements are bytes all 8 where they begin at a multiple of 8: see kernels/kernel_team.h,
+/* Vectors of K_VECTOR elements between memory and the registers of a lane, 16 bytes an access where they begin at a
+ * multiple of 16, and where elements are bytes all 8 where they begin at a multiple of 8: see kernels/kernel_block.h,
  * which includes this file. What is shorter, or begins elsewhere, goes element by element. */
 #ifndef PLIM_KERNELS_KERNEL_WIDE_H
 #define PLIM_KERNELS_KERNEL_WIDE_H
@@ -65,34 +65,34 @@ K_FN void k_write_wide_f32(float *p, const float *v) {
 #endif
 
 K_FN void k_read_f32(const float *p, int width, float *v) {
-  if (width == K_STRIP && k_is_wide(p)) {
+  if (width == K_VECTOR && k_is_wide(p)) {
     k_read_wide_f32(p, v);
   } else {
-    K_UNROLL for (int j = 0; j < K_STRIP; j++) v[j] = j < width ? p[j] : 0;
+    K_UNROLL for (int j = 0; j < K_VECTOR; j++) v[j] = j < width ? p[j] : 0;
   }
 }
 
 K_FN void k_write_f32(float *p, int width, const float *v) {
-  if (width == K_STRIP && k_is_wide(p)) {
+  if (width == K_VECTOR && k_is_wide(p)) {
     k_write_wide_f32(p, v);
   } else {
-    K_STRIP_VEC (j, width) p[j] = v[j];
+    K_EACH_IN_VECTOR (j, width) p[j] = v[j];
   }
 }
 
 K_FN void k_read_u8(const uint8_t *p, int width, uint8_t *v) {
-  if (width == K_STRIP && k_is_wide_u8(p)) {
+  if (width == K_VECTOR && k_is_wide_u8(p)) {
     k_read_wide_u8(p, v);
   } else {
-    K_UNROLL for (int j = 0; j < K_STRIP; j++) v[j] = j < width ? p[j] : 0;
+    K_UNROLL for (int j = 0; j < K_VECTOR; j++) v[j] = j < width ? p[j] : 0;
   }
 }
 
 K_FN void k_write_u8(uint8_t *p, int width, const uint8_t *v) {
-  if (width == K_STRIP && k_is_wide_u8(p)) {
+  if (width == K_VECTOR && k_is_wide_u8(p)) {
     k_write_wide_u8(p, v);
   } else {
-    K_STRIP_VEC (j, width) p[j] = v[j];
+    K_EACH_IN_VECTOR (j, width) p[j] = v[j];
   }
 }
 
@@ -132,18 +132,18 @@ K_FN void k_write_wide(K_T *p, const K_ACC *v) {
 #endif
 
 K_FN void k_read(const K_T *p, int width, K_ACC *v) {
-  if (width == K_STRIP && k_is_wide(p)) {
+  if (width == K_VECTOR && k_is_wide(p)) {
     k_read_wide(p, v);
   } else {
-    K_UNROLL for (int j = 0; j < K_STRIP; j++) v[j] = j < width ? k_load(p, j) : 0;
+    K_UNROLL for (int j = 0; j < K_VECTOR; j++) v[j] = j < width ? k_load(p, j) : 0;
   }
 }
 
 K_FN void k_write(K_T *p, int width, const K_ACC *v) {
-  if (width == K_STRIP && k_is_wide(p)) {
+  if (width == K_VECTOR && k_is_wide(p)) {
     k_write_wide(p, v);
   } else {
-    K_STRIP_VEC (j, width) k_store(p, j, v[j]);
+    K_EACH_IN_VECTOR (j, width) k_store(p, j, v[j]);
   }
 }
 #endif

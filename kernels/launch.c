@@ -12,8 +12,8 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double ele
 }
 
 /* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough
- * that a strip of channels stays in the first-level cache for a second pass over it. They lie in one image: memory is
- * read in order, which in the blocked layouts goes through all groups of an image before the next. */
+ * that a channel vector of channels stays in the first-level cache for a second pass over it. They lie in one image:
+ * memory is read in order, which in the blocked layouts goes through all groups of an image before the next. */
 static void chunk_positions(k_call *call, k_body partial) {
   const int64_t tile = k_tile(partial) / call->x.block, most = tile < K_POSITIONS ? K_POSITIONS : tile;
   call->parts = k_parts(call->x.spatial, most);
@@ -39,7 +39,7 @@ int64_t k_launch_positions(k_call *call, k_body body) {
 }
 
 int64_t k_tile(k_body body) {
-#define K_X(name, teams, per_tile) (per_tile),
+#define K_X(name, blocks, per_tile) (per_tile),
   static const int32_t tile[] = {K_BODIES(K_X)};
 #undef K_X
   return tile[body];

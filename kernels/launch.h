@@ -1,4 +1,4 @@
-/* From an op to what runs: the geometry that the bodies read, and the bodies to run one after the other. */
+/* From an op to what runs: the geometry that the kernels read, and the kernels to run one after the other. */
 #ifndef PLIM_KERNELS_LAUNCH_H
 #define PLIM_KERNELS_LAUNCH_H
 
@@ -24,14 +24,14 @@ typedef struct k_launch {
   int64_t workspace_bytes;
 } k_launch;
 
-/* Fill *launch for an op; 0 when its shapes or attributes are none that the bodies serve. Nothing that a later run
+/* Fill *launch for an op; 0 when its shapes or attributes are none that the kernels serve. Nothing that a later run
  * reads or writes lies outside the operands when this returned 1. */
 int k_launch_make(const plim_op_desc *op, k_launch *launch);
 
 /* The launch's call with the operands of one run. */
 k_call k_launch_bind(const k_launch *launch, const plim_kernel_args *args, const uint64_t *now);
 
-/* The op kinds that the bodies serve. */
+/* The op kinds that the kernels serve. */
 int k_launch_kinds(void);
 plim_op_kind k_launch_kind(int i); /* 0 <= i < k_launch_kinds() */
 
@@ -53,10 +53,10 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double ele
 /* A reduction by channel of call.x: two partial sums a channel for every chunk of positions, then their combination. */
 void k_launch_reduction(k_launch *launch, k_body partial, k_body combine);
 
-/* Cut the positions of call.x into tiles of a body that counts elements; returns how many. */
+/* Cut the positions of call.x into tiles of a kernel that counts elements; returns how many. */
 int64_t k_launch_positions(k_call *call, k_body body);
 
-int64_t k_tile(k_body body);                  /* what the list of bodies says, in what it counts there */
+int64_t k_tile(k_body body);                  /* what the list of kernels says, in what it counts there */
 int64_t k_tiles(int64_t count, k_body body);  /* tiles of so much; the last may be short */
 int64_t k_parts(int64_t count, int64_t part); /* rounded up */
 

@@ -43,7 +43,7 @@ int k_launch_bn_running(const plim_op_desc *op, k_launch *launch) {
   return 1;
 }
 
-/* in[0] dy, in[1] x, in[2] stats, and the mask behind the first `plain` inputs */
+/* in[0] dy, in[1] x, in[2] stats, and the mask after the first `plain` inputs */
 static int bwd_operands(const plim_op_desc *op, k_launch *launch, int plain) {
   const plim_shape *x = &op->in[1];
   if (op->n_in != plain + (op->attrs.relu ? 1 : 0) || op->n_out != 1 || op->n_upd != 0) return 0;

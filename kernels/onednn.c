@@ -1,7 +1,7 @@
 /* Convolution and matrix products through oneDNN 2 or 3.
  *
  * Every implementation that oneDNN offers for an op is a variant, named after the algorithm and the implementation and
- * carrying its own bits label, except those that would break the promise about memory: `ref` (100x slower) and
+ * carrying its own numerics key, except those that would break the promise about memory: `ref` (100x slower) and
  * gemm-based ones (they allocate behind our back at every call).
  *
  * Weights lie in the graph as plain [O][I][KH][KW]. Where an implementation wants another order, copying them is part
@@ -25,12 +25,12 @@
 
 enum { MAX_OPERANDS = 4, MAX_ARGS = MAX_OPERANDS + 1, MAX_VARIANTS = 8 };
 
-/* ---- which operand of an op plays which part ---- */
+/* ---- which operand of an op simulates which part ---- */
 
 typedef enum place { IN, OUT, WORKSPACE } place;
 
 typedef struct operand {
-  int arg; /* DNNL_ARG_*, 0 behind the last */
+  int arg; /* DNNL_ARG_*, 0 after the last */
   place from;
   int position;
   int transposed; /* read a matrix as its transpose */
@@ -250,7 +250,7 @@ static void variant_name(const walk *w, const char *implementation, char *name, 
   }
 }
 
-/* Go to the next variant; its name, or NULL behind the last. */
+/* Go to the next variant; its name, or NULL after the last. */
 static const char *walk_next(walk *w) {
   while (w->n_seen < MAX_VARIANTS && walk_next_offer(w)) {
     const char *implementation = NULL;

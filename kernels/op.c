@@ -34,8 +34,8 @@ const char *plim_dtype_name(plim_dtype dtype) {
 const char *plim_layout_name(plim_layout layout) {
   return name_at(layout_names, PLIM_LAYOUT_COUNT, (int)layout);
 }
-const char *plim_math_name(plim_math math) {
-  return name_at(math_names, PLIM_MATH_COUNT, (int)math);
+const char *plim_precision_name(plim_precision math) {
+  return name_at(math_names, PLIM_PRECISION_COUNT, (int)math);
 }
 const char *plim_op_class_name(plim_op_class cls) {
   return name_at(class_names, PLIM_OP_CLASS_COUNT, (int)cls);
@@ -49,8 +49,8 @@ int plim_dtype_find(const char *name) {
 int plim_layout_find(const char *name) {
   return name_find(layout_names, PLIM_LAYOUT_COUNT, name);
 }
-int plim_math_find(const char *name) {
-  return name_find(math_names, PLIM_MATH_COUNT, name);
+int plim_precision_find(const char *name) {
+  return name_find(math_names, PLIM_PRECISION_COUNT, name);
 }
 int plim_op_class_find(const char *name) {
   return name_find(class_names, PLIM_OP_CLASS_COUNT, name);
@@ -131,10 +131,10 @@ int plim_op_type(const plim_op_desc *op, plim_dtype *type) {
   return 1;
 }
 
-plim_math plim_op_math(const plim_op_desc *op) {
+plim_precision plim_op_math(const plim_op_desc *op) {
   plim_dtype type;
-  if (plim_op_type(op, &type) && type == PLIM_BF16) return PLIM_MATH_BF16;
-  return op->attrs.tf32 ? PLIM_MATH_TF32 : PLIM_MATH_FP32;
+  if (plim_op_type(op, &type) && type == PLIM_BF16) return PLIM_PRECISION_BF16;
+  return op->attrs.tf32 ? PLIM_PRECISION_TF32 : PLIM_PRECISION_FP32;
 }
 
 /* Only kernels that read an element before they write it, at the same place, may appear here. */

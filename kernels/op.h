@@ -16,7 +16,7 @@ enum { PLIM_MAX_RANK = 4, PLIM_OP_MAX_IN = 8, PLIM_OP_MAX_OUT = 8, PLIM_OP_MAX_U
  * to nearest, ties to even. */
 #define PLIM_DTYPES(X) X(F32, "f32") X(I32, "i32") X(U8, "u8") X(BITS, "bits") X(BF16, "bf16")
 
-/* Math modes of a training step. FP32: everything. TF32: as FP32, but convolutions and linear layers may round their
+/* Precisions of a training step. FP32: everything. TF32: as FP32, but convolutions and linear layers may round their
  * factors to 11 significant bits (attrs.tf32). BF16: activations, their gradients and copies of the weights are BF16,
  * sums are F32 or better; parameters, their gradients, states, statistics and the loss are F32. */
 #define PLIM_MATHS(X) X(FP32, "fp32") X(TF32, "tf32") X(BF16, "bf16")
@@ -31,8 +31,8 @@ enum { PLIM_MAX_RANK = 4, PLIM_OP_MAX_IN = 8, PLIM_OP_MAX_OUT = 8, PLIM_OP_MAX_U
 typedef enum plim_dtype { PLIM_DTYPES(PLIM_X) PLIM_DTYPE_COUNT } plim_dtype;
 typedef enum plim_layout { PLIM_LAYOUTS(PLIM_X) PLIM_LAYOUT_COUNT } plim_layout;
 #undef PLIM_X
-#define PLIM_X(id, name) PLIM_MATH_##id,
-typedef enum plim_math { PLIM_MATHS(PLIM_X) PLIM_MATH_COUNT } plim_math;
+#define PLIM_X(id, name) PLIM_PRECISION_##id,
+typedef enum plim_precision { PLIM_MATHS(PLIM_X) PLIM_PRECISION_COUNT } plim_precision;
 #undef PLIM_X
 
 typedef struct plim_shape {
@@ -128,7 +128,7 @@ typedef struct plim_attrs {
   float eps;                            /* bn_apply, bn_bwd_* */
   float momentum;                       /* bn_running */
   float drop;                           /* dropout: probability of a zero, [0, 1) */
-  int64_t count;                        /* bn_running: elements behind one statistic, N * H * W */
+  int64_t count;                        /* bn_running: elements after one statistic, N * H * W */
   float scale[4], shift[4];             /* image: by channel */
 } plim_attrs;
 
@@ -148,20 +148,20 @@ typedef struct plim_op_desc {
 /* Names of the enumerations, as documents write them; NULL when out of range. */
 const char *plim_dtype_name(plim_dtype dtype);
 const char *plim_layout_name(plim_layout layout);
-const char *plim_math_name(plim_math math);
+const char *plim_precision_name(plim_precision math);
 const char *plim_op_class_name(plim_op_class cls);
 const char *plim_op_kind_name(plim_op_kind kind);
 
 /* Value of a name, -1 when there is none of that name. */
 int plim_dtype_find(const char *name);
 int plim_layout_find(const char *name);
-int plim_math_find(const char *name);
+int plim_precision_find(const char *name);
 int plim_op_class_find(const char *name);
 int plim_op_kind_find(const char *name);
 
 plim_op_class plim_op_kind_class(plim_op_kind kind);
 
-/* Operands of a kind, a letter each: t the op's own type, f32 or bf16; h bf16, f f32, i i32, u u8, b bits. Those behind
+/* Operands of a kind, a letter each: t the op's own type, f32 or bf16; h bf16, f f32, i i32, u u8, b bits. Those after
  * the least are optional. Of a custom op all are "". */
 typedef struct plim_op_operands {
   const char *in, *out, *upd;
@@ -173,9 +173,9 @@ const plim_op_operands *plim_op_kind_operands(plim_op_kind kind);
  * there are none. Counts are not looked at. */
 int plim_op_type(const plim_op_desc *op, plim_dtype *type);
 
-/* The math mode that bounds how fast an op can compute: bf16 when its operands are, tf32 when its factors may be
+/* The precision that bounds how fast an op can compute: bf16 when its operands are, tf32 when its factors may be
  * rounded, else fp32. */
-plim_math plim_op_math(const plim_op_desc *op);
+plim_precision plim_op_math(const plim_op_desc *op);
 
 /* In-place pairs that a kind allows, by position; *pair is a static table. Returns the count (0 for custom). */
 int plim_op_kind_pairs(plim_op_kind kind, const plim_pair **pair);

@@ -29,7 +29,7 @@ enum { PLIM_KERNEL_OK = 0, PLIM_KERNEL_UNSUPPORTED = -1, PLIM_KERNEL_NOMEM = -2,
 
 typedef struct plim_kernel_info {
   char name[32];  /* unique among the op's variants: "onednn-direct-jit", "single-source" */
-  char label[32]; /* bits label: equal labels, equal bits (on one machine, one thread count) */
+  char label[32]; /* numerics key: equal labels, equal bits (on one machine, one thread count) */
   int64_t workspace_bytes;
   char how[160];  /* how it is prepared without a search, as the device writes it; "": there is nothing to search */
   int32_t builds; /* 1: preparing it may take a good part of a second, because a library compiles it */

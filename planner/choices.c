@@ -59,15 +59,15 @@ static int32_t choose(const plim_problem *p, const plim_variant *v, int32_t n, c
 static plim_status allowed_label(const plim_problem *p, const plim_plan_options *options, int32_t op,
                                  const plim_variant *v, int32_t n, const char **out) {
   *out = NULL;
-  if (options->labels == PLIM_LABELS_FAST) *out = v[plim_variants_fastest(v, n, NULL)].label;
-  if (options->labels == PLIM_LABELS_SMALL) *out = smallest_label(v, n);
-  if (options->labels != PLIM_LABELS_GIVEN) return PLIM_OK;
+  if (options->labels == PLIM_NUMERICS_FASTEST) *out = v[plim_variants_fastest(v, n, NULL)].label;
+  if (options->labels == PLIM_NUMERICS_SMALL) *out = smallest_label(v, n);
+  if (options->labels != PLIM_NUMERICS_GIVEN) return PLIM_OK;
   *out = options->label[op];
   if (!*out)
-    return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no bits label: label[%d] is NULL", p->graph->op[op].name,
+    return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no numerics key: label[%d] is NULL", p->graph->op[op].name,
                      (int)op);
   if (plim_variants_fastest(v, n, *out) >= 0) return PLIM_OK;
-  return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no variant with the bits label '%s' among its %d",
+  return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no variant with the numerics key '%s' among its %d",
                    p->graph->op[op].name, *out, n);
 }
 
@@ -77,11 +77,11 @@ static const int64_t most_total_ns = INT64_MAX >> 12;
 plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options) {
   const plim_profile *profile = p->profile;
   int64_t total_ns = 0, most_workspace = 0;
-  if (options->labels == PLIM_LABELS_GIVEN && !options->label) {
-    return plim_fail(p->ctx, PLIM_EUSAGE, "PLIM_LABELS_GIVEN asks for the bits labels of %d ops, and label is NULL",
+  if (options->labels == PLIM_NUMERICS_GIVEN && !options->label) {
+    return plim_fail(p->ctx, PLIM_EUSAGE, "PLIM_NUMERICS_GIVEN asks for the numerics keys of %d ops, and label is NULL",
                      (int)p->n_ops);
   }
-  p->fixed_numerics = options->labels != PLIM_LABELS_AUTO;
+  p->fixed_numerics = options->labels != PLIM_NUMERICS_AUTO;
   p->n_choices = profile->first[profile->n_ops];
   PLIM_TRY(plim_allocate(p->ctx, p->n_choices, sizeof *p->choice, &p->choice));
   plim_choice *next = p->choice;

@@ -1,4 +1,4 @@
-/* Writing a plan: steps with their variants and in-place pairs, lives with their offsets, figures. */
+/* Writing a plan: steps with their variants and in-place pairs, buffers with their offsets, figures. */
 #include "planner/emit.h"
 
 #include <stdio.h>
@@ -9,10 +9,10 @@ typedef struct writer {
   const plim_schedule *schedule;
   const plim_placement *placement;
   plim_step *step;
-  plim_life *life;
+  plim_plan_buffer *buffer;
   plim_plan_variant *variant;
   int32_t *variant_at; /* [n_choices] index + 1 of the choice among the plan's variants */
-  int32_t n_lives, n_variants, room_lives;
+  int32_t n_buffers, n_variants, room_buffers;
 } writer;
 
 static void write_steps(writer *w) {
@@ -30,39 +30,40 @@ static void write_steps(writer *w) {
   }
   for (int32_t c = 0; c < w->timeline->n_copies; c++) {
     const plim_copy *copy = &w->timeline->copy[c];
-    if (copy->heir < 0) continue;
+    if (copy->successor < 0) continue;
     plim_step *step = &w->step[copy->end];
     step->pair[step->n_pairs++] = copy->pair;
   }
 }
 
-static void add_life(writer *w, int32_t storage, int32_t begin, int32_t end, int64_t offset, int64_t bytes) {
-  w->life[w->n_lives++] = (plim_life){.storage = storage, .begin = begin, .end = end, .offset = offset, .bytes = bytes};
+static void add_buffer(writer *w, int32_t storage, int32_t begin, int32_t end, int64_t offset, int64_t bytes) {
+  w->buffer[w->n_buffers++] =
+      (plim_plan_buffer){.storage = storage, .begin = begin, .end = end, .offset = offset, .bytes = bytes};
 }
 
 static int64_t offset_of(const writer *w, int32_t box) {
   return w->placement ? w->placement->offset[box] : -1;
 }
 
-static void write_lives(writer *w) {
+static void write_buffers(writer *w) {
   const plim_problem *p = w->problem;
   int64_t below = 0;
   for (int32_t s = 0; s < p->graph->n_storages; s++) {
     if (!plim_role_persistent(p->graph->storage[s].role)) continue;
     int64_t bytes = plim_align_up(p->graph->storage[s].bytes, p->align);
-    if (bytes > 0) add_life(w, s, 0, w->schedule->n, w->placement ? below : -1, bytes);
+    if (bytes > 0) add_buffer(w, s, 0, w->schedule->n, w->placement ? below : -1, bytes);
     below += bytes;
   }
   for (int32_t c = 0; c < w->timeline->n_copies; c++) {
     const plim_copy *copy = &w->timeline->copy[c];
     const plim_item *item = &p->item[copy->item];
     int64_t offset = item->bytes > 0 && w->placement ? offset_of(w, w->placement->box_of_copy[c]) : -1;
-    if (item->bytes > 0) add_life(w, item->storage, copy->begin, copy->end, offset, item->bytes);
+    if (item->bytes > 0) add_buffer(w, item->storage, copy->begin, copy->end, offset, item->bytes);
   }
   for (int32_t j = 0; j < w->schedule->n; j++) {
     int64_t bytes = p->op[w->schedule->op[j]].choice[w->schedule->choice[j]].workspace_bytes;
     int64_t offset = bytes > 0 && w->placement ? offset_of(w, w->placement->box_of_step[j]) : -1;
-    if (bytes > 0) add_life(w, -1, j, j + 1, offset, bytes);
+    if (bytes > 0) add_buffer(w, -1, j, j + 1, offset, bytes);
   }
 }
 
@@ -71,16 +72,16 @@ static plim_status write_plan(const writer *w, const plim_emission *emission, pl
   plim_plan draft = {.plan_class = emission->plan_class,
                      .packed = w->placement != NULL,
                      .n_steps = w->schedule->n,
-                     .n_lives = w->n_lives,
+                     .n_buffers = w->n_buffers,
                      .n_variants = w->n_variants,
                      .step = w->step,
-                     .life = w->life,
+                     .buffer = w->buffer,
                      .variant = w->variant,
                      .budget_bytes = emission->budget_bytes,
                      .keep_all_ns = p->keep_all_ns,
                      .bound_ns = emission->bound_ns,
                      .proved = w->timeline->time_ns == emission->bound_ns};
-  draft.arithmetic.machine = p->profile->machine;
+  draft.numerics.machine = p->profile->machine;
   (void)snprintf(draft.planner, sizeof draft.planner, "%s", emission->planner);
   return plim_plan_from_parts(p->graph, &draft, out);
 }
@@ -90,18 +91,18 @@ plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedu
   const plim_problem *p = timeline->problem;
   plim_context *ctx = p->ctx;
   writer w = {.problem = p, .timeline = timeline, .schedule = schedule, .placement = placement};
-  w.room_lives = timeline->n_copies + schedule->n + p->graph->n_storages;
+  w.room_buffers = timeline->n_copies + schedule->n + p->graph->n_storages;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *w.step, &w.step));
-  PLIM_CHECK(plim_allocate(ctx, w.room_lives, sizeof *w.life, &w.life));
+  PLIM_CHECK(plim_allocate(ctx, w.room_buffers, sizeof *w.buffer, &w.buffer));
   PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *w.variant, &w.variant));
   PLIM_CHECK(plim_allocate(ctx, p->n_choices, sizeof *w.variant_at, &w.variant_at));
   write_steps(&w);
-  write_lives(&w);
+  write_buffers(&w);
   PLIM_CHECK(write_plan(&w, emission, out));
 done:
   plim_release(ctx, w.step, schedule->n, sizeof *w.step);
-  plim_release(ctx, w.life, w.room_lives, sizeof *w.life);
+  plim_release(ctx, w.buffer, w.room_buffers, sizeof *w.buffer);
   plim_release(ctx, w.variant, schedule->n, sizeof *w.variant);
   plim_release(ctx, w.variant_at, p->n_choices, sizeof *w.variant_at);
   return status;

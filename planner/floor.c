@@ -9,20 +9,20 @@
 /* Every strategy that begins there would look for it again. */
 static plim_status find_keep_all(const plim_problem *problem, const plim_plan_options *options, plim_schedule *order,
                                  int64_t *bytes) {
-  plim_planning *pl = NULL;
-  plim_status status = plim_planning_begin(problem, options, &pl);
-  if (status == PLIM_OK) status = plim_planning_best_so_far(pl, plim_keep_all_run(pl));
+  plim_incumbent *pl = NULL;
+  plim_status status = plim_incumbent_begin(problem, options, &pl);
+  if (status == PLIM_OK) status = plim_incumbent_best_so_far(pl, plim_keep_all_run(pl));
   if (status == PLIM_OK) status = plim_schedule_copy(order, &pl->best);
   if (status == PLIM_OK) *bytes = pl->best_bytes;
-  plim_planning_end(pl);
+  plim_incumbent_end(pl);
   return status;
 }
 
 plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options *options,
-                            const plim_strategy *strategy, plim_curve *curve, plim_plan_floor *out, plim_plan **plan) {
+                            const plim_strategy *strategy, plim_front *curve, plim_plan_floor *out, plim_plan **plan) {
   plim_plan_floor floor = {.fixed_numerics = problem->fixed_numerics};
   plim_plan_options free_options = *options;
-  plim_planning *pl = NULL;
+  plim_incumbent *pl = NULL;
   plim_schedule keep_all = {.ctx = problem->ctx};
   plim_plan *made = NULL; /* the checker has a look, whether the plan is wanted or not: it may be a kept one */
   int64_t wanted_bytes = options->budget_bytes;
@@ -31,19 +31,19 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   int64_t started_ns = plim_now_ns();
   free_options.budget_bytes = INT64_MAX;
   PLIM_CHECK(find_keep_all(problem, &free_options, &keep_all, &floor.keep_all_bytes));
-  PLIM_CHECK(plim_planning_begin(problem, &free_options, &pl));
-  pl->lowest = 1;
+  PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &pl));
+  pl->min_memory = 1;
   pl->keep_all = &keep_all;
   pl->started_ns = started_ns; /* one limit for both */
-  PLIM_CHECK(plim_planning_best_so_far(pl, plim_strategy_run(pl, strategy, curve, &kept)));
-  floor.cut_short = plim_planning_over(pl);
-  if (options->from_curve) *options->from_curve = kept;
+  PLIM_CHECK(plim_incumbent_best_so_far(pl, plim_strategy_run(pl, strategy, curve, &kept)));
+  floor.cut_short = plim_incumbent_over(pl);
+  if (options->from_front) *options->from_front = kept;
   floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
   floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
   if (wanted_bytes >= floor.bound_bytes && wanted_bytes < floor.smallest_bytes) {
-    PLIM_CHECK(plim_refusal_clash(pl, &pl->best, floor.smallest_bytes, wanted_bytes, floor.clash));
+    PLIM_CHECK(plim_refusal_conflict(pl, &pl->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
   }
-  PLIM_CHECK(plim_planning_emit(pl, strategy->name, &made));
+  PLIM_CHECK(plim_incumbent_emit(pl, strategy->name, &made));
   *out = floor;
   if (plan) {
     *plan = made;
@@ -54,21 +54,21 @@ done:
     status = plim_fail(problem->ctx, status, "cancelled while the smallest budget was looked for");
   }
   plim_plan_free(made);
-  plim_planning_end(pl);
+  plim_incumbent_end(pl);
   plim_schedule_free(&keep_all);
   return status;
 }
 
 static plim_status find_smallest(const plim_problem *problem, const plim_plan_options *options,
                                  const plim_strategy *strategy, plim_plan_floor *out, plim_plan **plan) {
-  plim_curve curve = {.ctx = problem->ctx};
-  plim_curve_file file;
+  plim_front curve = {.ctx = problem->ctx};
+  plim_front_file file;
   plim_status status;
   PLIM_CHECK(plim_strategy_curve(problem, options, strategy, &file, &curve));
   PLIM_CHECK(plim_floor_find(problem, options, strategy, &curve, out, plan));
-  PLIM_CHECK(plim_curve_save(&file, &curve));
+  PLIM_CHECK(plim_front_save(&file, &curve));
 done:
-  plim_curve_free(&curve);
+  plim_front_free(&curve);
   return status;
 }
 
@@ -87,10 +87,10 @@ plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   PLIM_TRY(begin(ctx, graph, profile, options, &strategy, &problem));
-  int64_t outer_ns = plim_effort_begin(ctx, plim_planning_last_moment(options));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = find_smallest(problem, &wanted, strategy, out, plan);
-  if (status == PLIM_EPLAN && wanted.curves) { /* a kept plan was bad */
-    wanted.curves = NULL;
+  if (status == PLIM_EPLAN && wanted.front_folder) { /* a kept plan was bad */
+    wanted.front_folder = NULL;
     status = find_smallest(problem, &wanted, strategy, out, plan);
   }
   plim_problem_free(problem);
@@ -111,18 +111,18 @@ plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const pl
 
 static plim_status meets_budget(const plim_problem *problem, const plim_plan_options *options,
                                 const plim_strategy *strategy, int64_t budget, int *yes) {
-  plim_planning *pl = NULL;
+  plim_incumbent *pl = NULL;
   int32_t op;
   *yes = 0;
   if (budget < plim_bound_bytes(problem, &op)) return PLIM_OK;
-  PLIM_TRY(plim_planning_begin(problem, options, &pl));
-  pl->lowest = 1;
-  pl->enough_bytes = budget;
-  pl->brief = 1;
-  int64_t outer_ns = plim_effort_begin(problem->ctx, plim_planning_last_moment(options));
-  plim_status status = plim_effort_end(problem->ctx, outer_ns, strategy->run_lowest(pl));
+  PLIM_TRY(plim_incumbent_begin(problem, options, &pl));
+  pl->min_memory = 1;
+  pl->target_bytes = budget;
+  pl->quick = 1;
+  int64_t outer_ns = plim_effort_begin(problem->ctx, plim_incumbent_last_moment(options));
+  plim_status status = plim_effort_end(problem->ctx, outer_ns, strategy->run_min_memory(pl));
   *yes = pl->best_bytes <= budget;
-  plim_planning_end(pl);
+  plim_incumbent_end(pl);
   return status;
 }
 

@@ -18,16 +18,16 @@ enum {
 enum { MOVES_PERCENT = 10, ALL_PERCENT = 15 };
 
 typedef struct keeper {
-  plim_planning *pl;
+  plim_incumbent *pl;
   plim_schedule schedule;
   int64_t next_strong; /* in moves */
   int64_t bound_bytes; /* of every plan's peak */
 } keeper;
 
 /* A curve wants it with its fastest choices too, where the lowest plan has others. */
-static plim_status offer_well(plim_planning *pl, const plim_schedule *schedule) {
-  if (pl->lowest) PLIM_TRY(plim_planning_offer_as_is(pl, schedule, STRONG));
-  return plim_planning_offer(pl, schedule, STRONG, NULL);
+static plim_status submit_well(plim_incumbent *pl, const plim_schedule *schedule) {
+  if (pl->min_memory) PLIM_TRY(plim_incumbent_submit_exact(pl, schedule, STRONG));
+  return plim_incumbent_submit(pl, schedule, STRONG, NULL);
 }
 
 static plim_status on_fit(void *user, plim_anneal *a) {
@@ -38,7 +38,7 @@ static plim_status on_fit(void *user, plim_anneal *a) {
   a->stop = a->mover.limit < k->bound_bytes;
   if (!strong && k->pl->problem->n_ops > PLIM_LONG_OPS) return PLIM_OK;
   if (strong) k->next_strong = a->done + MOVES_BETWEEN_STRONG * (int64_t)k->pl->problem->n_ops;
-  return plim_planning_offer(k->pl, &k->schedule, strong ? STRONG : QUICK, NULL);
+  return plim_incumbent_submit(k->pl, &k->schedule, strong ? STRONG : QUICK, NULL);
 }
 
 static plim_status improve_order(keeper *k) {
@@ -52,7 +52,7 @@ static plim_status improve_order(keeper *k) {
                    .cold = 0.01,
                    .weight = 1,
                    .iterations = moves < MOST_MOVES ? moves : MOST_MOVES,
-                   .deadline_ns = plim_planning_deadline(k->pl, MOVES_PERCENT),
+                   .deadline_ns = plim_incumbent_deadline(k->pl, MOVES_PERCENT),
                    .share = {[PLIM_MOVE_FIRST] = 1},
                    .on_fit = on_fit,
                    .user = k,
@@ -60,23 +60,23 @@ static plim_status improve_order(keeper *k) {
   int best = a.mover.limit < k->bound_bytes;
   plim_status status = best ? PLIM_OK : plim_anneal_run(&a);
   plim_track_free(track);
-  return status == PLIM_OK && !best ? offer_well(k->pl, &k->schedule) : status;
+  return status == PLIM_OK && !best ? submit_well(k->pl, &k->schedule) : status;
 }
 
-static plim_status run(plim_planning *pl) {
-  if (pl->keep_all) return offer_well(pl, pl->keep_all);
+static plim_status run(plim_incumbent *pl) {
+  if (pl->keep_all) return submit_well(pl, pl->keep_all);
   keeper k = {.pl = pl, .schedule = {.ctx = pl->problem->ctx}};
   int32_t op;
   k.bound_bytes = plim_bound_bytes(pl->problem, &op);
   plim_status status = plim_schedule_program_order(pl->problem, &k.schedule);
-  if (status == PLIM_OK) status = offer_well(pl, &k.schedule);
+  if (status == PLIM_OK) status = submit_well(pl, &k.schedule);
   int may_improve = !pl->problem->fixed_order && !plim_effort_over(pl->problem->ctx, 0);
   if (status == PLIM_OK && may_improve) status = improve_order(&k);
   plim_schedule_free(&k.schedule);
   return status;
 }
 
-plim_status plim_keep_all_run(plim_planning *pl) {
-  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, plim_planning_deadline(pl, ALL_PERCENT));
+plim_status plim_keep_all_run(plim_incumbent *pl) {
+  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, plim_incumbent_deadline(pl, ALL_PERCENT));
   return plim_effort_end(pl->problem->ctx, outer_ns, run(pl));
 }

@@ -7,26 +7,26 @@ plim_plan_options plim_plan_options_default(void) {
   return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
 }
 
-/* A refusal names the lowest plan that is known: the curve's, where that is lower and right. */
-static plim_status note_lowest(plim_planning *pl, const plim_curve *curve) {
-  const plim_curve_point *point = curve ? plim_curve_lowest(curve) : NULL;
+/* A refusal names the lowest plan that is known: the plan front's, where that is lower and right. */
+static plim_status note_smallest(plim_incumbent *pl, const plim_front *curve) {
+  const plim_front_point *point = curve ? plim_front_smallest(curve) : NULL;
   int32_t right = 0;
   if (!point || point->bytes >= pl->least_bytes) return PLIM_OK;
-  PLIM_TRY(plim_planning_offer_point(pl, point, &right));
+  PLIM_TRY(plim_incumbent_submit_point(pl, point, &right));
   if (right) pl->least_bytes = point->bytes;
   return PLIM_OK;
 }
 
 /* `curve` NULL: none; else it is saved to `file`, also when no plan was found: a larger budget may use what was. */
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
-                             const plim_strategy *strategy, plim_curve *curve, const plim_curve_file *file,
+                             const plim_strategy *strategy, plim_front *curve, const plim_front_file *file,
                              plim_plan **out) {
-  plim_planning *pl = NULL;
+  plim_incumbent *pl = NULL;
   plim_status status;
   int32_t kept = 0;
-  PLIM_TRY(plim_planning_begin(problem, options, &pl));
+  PLIM_TRY(plim_incumbent_begin(problem, options, &pl));
   status = plim_strategy_run(pl, strategy, curve, &kept);
-  if (options->from_curve) *options->from_curve = kept;
+  if (options->from_front) *options->from_front = kept;
   int cancelled = plim_context_cancelled(problem->ctx);                      /* else the deadline ended it */
   if (status == PLIM_ECANCEL && (pl->found || !cancelled)) status = PLIM_OK; /* the best so far */
   if (status == PLIM_ECANCEL && pl->budget_bytes < INT64_MAX) {
@@ -35,26 +35,26 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   } else if (status == PLIM_ECANCEL) {
     status = plim_fail(problem->ctx, status, "planning was cancelled before a plan was found");
   }
-  if (status == PLIM_OK && curve) status = plim_curve_save(file, curve);
-  if (status == PLIM_OK && !pl->found) status = note_lowest(pl, curve);
+  if (status == PLIM_OK && curve) status = plim_front_save(file, curve);
+  if (status == PLIM_OK && !pl->found) status = note_smallest(pl, curve);
   if (status == PLIM_OK && !pl->found) status = plim_refuse(pl, strategy->name);
-  if (status == PLIM_OK) status = plim_planning_emit(pl, strategy->name, out);
-  plim_planning_end(pl);
+  if (status == PLIM_OK) status = plim_incumbent_emit(pl, strategy->name, out);
+  plim_incumbent_end(pl);
   return status;
 }
 
-/* Through the curve on disk. When the checker refuses a kept plan, the whole curve is given up. */
-static plim_status make_kept(const plim_problem *problem, const plim_plan_options *options,
+/* Through the plan front on disk. When the checker refuses a kept plan, the whole plan front is given up. */
+static plim_status make_warm(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_plan **out) {
-  plim_curve curve = {.ctx = problem->ctx};
-  plim_curve_file file;
+  plim_front curve = {.ctx = problem->ctx};
+  plim_front_file file;
   PLIM_TRY(plim_strategy_curve(problem, options, strategy, &file, &curve));
   plim_status status = make_plan(problem, options, strategy, &curve, &file, out);
   if (status == PLIM_EPLAN) {
-    plim_curve_free(&curve);
+    plim_front_free(&curve);
     status = make_plan(problem, options, strategy, &curve, &file, out);
   }
-  plim_curve_free(&curve);
+  plim_front_free(&curve);
   return status;
 }
 
@@ -67,8 +67,8 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &strategy));
   PLIM_TRY(plim_strategy_class(ctx, strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
-  int through_curve = options->curves && options->budget_bytes < INT64_MAX;
-  plim_status status = through_curve ? make_kept(problem, options, strategy, out)
+  int through_front = options->front_folder && options->budget_bytes < INT64_MAX;
+  plim_status status = through_front ? make_warm(problem, options, strategy, out)
                                      : make_plan(problem, options, strategy, NULL, NULL, out);
   plim_problem_free(problem);
   return status;
@@ -76,7 +76,7 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
 
 plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                            const plim_plan_options *options, plim_plan **out) {
-  int64_t outer_ns = plim_effort_begin(ctx, plim_planning_last_moment(options));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = make(ctx, graph, profile, options, out);
   return plim_effort_end(ctx, outer_ns, status);
 }

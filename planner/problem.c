@@ -1,5 +1,5 @@
 /* Building the planning problem: items, the rules between ops as lists, in-place pairs. Choices of variants are made in
- * choices.c. Lists are made from edges (row, value): sorted, made unique, laid out one behind the other in one pool. */
+ * choices.c. Lists are made from edges (row, value): sorted, made unique, laid out one after the other in one pool. */
 #include "planner/problem.h"
 
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static plim_status make_items(builder *b) {
       continue;
     }
     int unread = g->reader_first[s] == g->reader_first[s + 1];
-    if (storage->role == PLIM_ROLE_INPUT && unread) { /* it has no life */
+    if (storage->role == PLIM_ROLE_INPUT && unread) { /* it has no buffer */
       b->item_of[s] = -1;
       continue;
     }

@@ -2,7 +2,7 @@
  *
  * An *item* is a storage that comes and goes: written by an op, or an input that is read. Persistent storages (param,
  * state, staging) are one constant. A *choice* is a variant that may be used: per op the fastest first, dominated ones
- * and those whose bits label the options forbid left out.
+ * and those whose numerics key the options forbid left out.
  *
  * Rules of a step graph as lists of ops. A run of v, first or repeat, comes after the first run of each op of
  * `after` (producers of what it reads, updates it must see) and before each op of `until` (updates it must not
@@ -14,7 +14,7 @@
 
 typedef struct plim_choice {
   int64_t time_ns, workspace_bytes; /* workspace rounded */
-  int32_t label;                    /* equal within one op: equal bits labels */
+  int32_t label;                    /* equal within one op: equal numerics keys */
   int32_t variant;                  /* index among the op's rows of the profile */
 } plim_choice;
 
@@ -44,7 +44,7 @@ typedef struct plim_item {
   int32_t storage;
   int32_t producer;    /* op, -1 for an input */
   int32_t write_index; /* among the producer's writes */
-  int32_t kept;        /* 1: an output, its last copy lives to the end */
+  int32_t kept;        /* 1: an output, its last copy is alive to the end */
   plim_list readers;
 } plim_item;
 

@@ -1,4 +1,4 @@
-/* Refusals: numbers first, then the lives that are in each other's way (planner/pack/conflict.h). */
+/* Refusals: numbers first, then the buffers that are in each other's way (planner/pack/conflict.h). */
 #include "planner/refusal.h"
 
 #include <stdarg.h>
@@ -88,13 +88,13 @@ void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *fl
   say_operands(&w, graph, &graph->op[floor->op]);
   say(&w, " at once");
   if (persistent > 0) say(&w, ", beside %lld bytes that stay all the time", (long long)persistent);
-  if (floor->clash[0]) say(&w, "; %s", floor->clash);
+  if (floor->conflict[0]) say(&w, "; %s", floor->conflict);
 }
 
 /* ---- lives in each other's way ---- */
 
 /* The value whose bytes lie in a box; *what is "" or what they are to it. */
-static const char *name_of(const plim_planning *pl, const plim_schedule *s, int32_t box, const char **what) {
+static const char *name_of(const plim_incumbent *pl, const plim_schedule *s, int32_t box, const char **what) {
   const plim_placement *at = &pl->placement;
   const plim_problem *p = pl->problem;
   const plim_graph *g = p->graph;
@@ -113,8 +113,8 @@ static const char *name_of(const plim_planning *pl, const plim_schedule *s, int3
   return "";
 }
 
-static void say_lives(words *w, const plim_planning *pl, const plim_schedule *s, const plim_conflict *why,
-                      const uint8_t *member) {
+static void say_buffers(words *w, const plim_incumbent *pl, const plim_schedule *s, const plim_conflict *why,
+                        const uint8_t *member) {
   const char *before = ": ";
   int32_t shown = 0;
   for (int32_t b = 0; b < pl->placement.n_boxes && shown < SHOWN; b++) {
@@ -130,11 +130,11 @@ static void say_lives(words *w, const plim_planning *pl, const plim_schedule *s,
   if (why->at_once) say(w, ", at op '%.40s'", pl->problem->graph->op[s->op[why->time]].name);
 }
 
-/* The boxes of the schedule are made again, as they were when it was packed. */
-plim_status plim_refusal_clash(plim_planning *pl, const plim_schedule *s, int64_t height_bytes, int64_t budget_bytes,
-                               char *text) {
+/* The boxes of the schedule are recomputed, as they were when it was packed. */
+plim_status plim_refusal_conflict(plim_incumbent *pl, const plim_schedule *s, int64_t packed_bytes,
+                                  int64_t budget_bytes, char *text) {
   const plim_problem *p = pl->problem;
-  words w = {text, 0, PLIM_CLASH_BYTES};
+  words w = {text, 0, PLIM_CONFLICT_BYTES};
   plim_conflict why = {0};
   uint8_t *member = NULL;
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, s));
@@ -146,22 +146,22 @@ plim_status plim_refusal_clash(plim_planning *pl, const plim_schedule *s, int64_
       plim_boxes_conflict(p->ctx, &boxes, budget_bytes - p->persistent_bytes, CONFLICT_WORK / (n + 1), member, &why);
   int64_t peak = pl->timeline->peak_bytes;
   say(&w, "the peak of a schedule is %lld bytes", (long long)peak);
-  if (peak <= budget_bytes) say(&w, ", but its addresses miss %lld bytes", (long long)(height_bytes - budget_bytes));
-  if (status == PLIM_OK && why.n > 0) say_lives(&w, pl, s, &why, member);
+  if (peak <= budget_bytes) say(&w, ", but its addresses miss %lld bytes", (long long)(packed_bytes - budget_bytes));
+  if (status == PLIM_OK && why.n > 0) say_buffers(&w, pl, s, &why, member);
   plim_release(p->ctx, member, n, 1);
   return status;
 }
 
-plim_status plim_refuse(plim_planning *pl, const char *strategy) {
+plim_status plim_refuse(plim_incumbent *pl, const char *strategy) {
   const plim_problem *p = pl->problem;
-  plim_plan_floor floor = {.smallest_bytes = INT64_MAX, .fixed_numerics = p->fixed_numerics}; /* nobody looked for it */
+  plim_plan_floor floor = {.smallest_bytes = INT64_MAX, .fixed_numerics = p->fixed_numerics}; /* no one looked for it */
   char text[WORDS];
   words w = {text, 0, sizeof text};
   floor.bound_bytes = plim_bound_bytes(p, &floor.op);
-  if (pl->budget_bytes >= floor.bound_bytes && pl->clash_bytes < INT64_MAX) {
-    PLIM_TRY(plim_refusal_clash(pl, &pl->clash, pl->clash_bytes, pl->budget_bytes, floor.clash));
+  if (pl->budget_bytes >= floor.bound_bytes && pl->conflict_bytes < INT64_MAX) {
+    PLIM_TRY(plim_refusal_conflict(pl, &pl->conflict, pl->conflict_bytes, pl->budget_bytes, floor.conflict));
   }
-  floor.cut_short = plim_planning_over(pl);
+  floor.cut_short = plim_incumbent_over(pl);
   if (pl->options->known) *pl->options->known = floor;
   say(&w, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
   say_bytes(&w, pl->budget_bytes);

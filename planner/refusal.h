@@ -2,17 +2,17 @@
 #ifndef PLIM_PLANNER_REFUSAL_H
 #define PLIM_PLANNER_REFUSAL_H
 
-#include "planner/planning.h"
+#include "planner/incumbent.h"
 
-/* PLIM_ENOFIT for a planning that found nothing by the strategy of that name: the budget, what is proven about it, the
- * smallest one met, and the clash of the schedule whose peak fits and whose addresses miss least. */
-PLIM_MUST_USE plim_status plim_refuse(plim_planning *planning, const char *strategy);
+/* PLIM_ENOFIT for an incumbent that found nothing by the strategy of that name: the budget, what is proven about it,
+ * the smallest one met, and the conflict of the schedule whose peak fits and whose addresses miss least. */
+PLIM_MUST_USE plim_status plim_refuse(plim_incumbent *incumbent, const char *strategy);
 
-/* What a valid schedule of that height lacks within a smaller budget, and a few lives of it that are proven not to lie
- * together there: too many bytes at one step, or, where its peak fits, lives without addresses.
- *   text  out  [PLIM_CLASH_BYTES]
+/* What a valid schedule of that packed size lacks within a smaller budget, and a few buffers of it that are proven not
+ * to lie together there: too many bytes at one step, or, where its peak fits, buffers without addresses.
+ *   text  out  [PLIM_CONFLICT_BYTES]
  * Deterministic; at most some tenths of a second of exact search. */
-PLIM_MUST_USE plim_status plim_refusal_clash(plim_planning *planning, const plim_schedule *schedule,
-                                             int64_t height_bytes, int64_t budget_bytes, char *text);
+PLIM_MUST_USE plim_status plim_refusal_conflict(plim_incumbent *incumbent, const plim_schedule *schedule,
+                                                int64_t packed_bytes, int64_t budget_bytes, char *text);
 
 #endif

@@ -64,7 +64,7 @@ static plim_status check_run(const plim_timeline *t, int32_t v, int32_t step) {
   for (int32_t i = 0; i < op->until.n; i++) {
     int32_t u = op->until.at[i];
     if (!t->ran[u]) continue;
-    return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs '%s' behind the update '%s'", step, name[v].name, name[u].name);
+    return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs '%s' after the update '%s'", step, name[v].name, name[u].name);
   }
   if (p->fixed_order && !t->ran[v] && v > 0 && !t->ran[v - 1]) {
     return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs '%s' for the first time before '%s'", step, name[v].name,
@@ -80,7 +80,7 @@ static void begin_inputs(plim_timeline *t) {
     t->latest[i] = -1;
     if (p->item[i].producer >= 0) continue;
     t->latest[i] = t->n_copies;
-    t->own_copy[t->n_copies++] = (plim_copy){.item = i, .begin = 0, .end = 1, .heir = -1};
+    t->own_copy[t->n_copies++] = (plim_copy){.item = i, .begin = 0, .end = 1, .successor = -1};
   }
 }
 
@@ -95,7 +95,7 @@ static plim_status walk(plim_timeline *t, const plim_schedule *s) {
     for (int32_t i = 0; i < op->reads.n; i++) t->own_copy[t->latest[op->reads.at[i]]].end = j + 1;
     for (int32_t i = 0; i < op->writes.n; i++) {
       t->latest[op->writes.at[i]] = t->n_copies;
-      t->own_copy[t->n_copies++] = (plim_copy){.item = op->writes.at[i], .begin = j, .end = j + 1, .heir = -1};
+      t->own_copy[t->n_copies++] = (plim_copy){.item = op->writes.at[i], .begin = j, .end = j + 1, .successor = -1};
     }
     t->ran[s->op[j]] = 1;
     t->time_ns += op->choice[s->choice[j]].time_ns;
@@ -115,14 +115,14 @@ static void overwrite_inputs(plim_timeline *t, const plim_planned_op *op, int32_
   for (int32_t k = 0; k < op->n_overwrites; k++) {
     const plim_overwrite *w = &op->overwrite[k];
     plim_copy *in = &t->own_copy[t->latest[w->in]];
-    if (taken >> w->out_index & 1U || in->heir >= 0 || in->end != j + 1 || in->begin == j) continue;
-    in->heir = made + w->out_index;
+    if (taken >> w->out_index & 1U || in->successor >= 0 || in->end != j + 1 || in->begin == j) continue;
+    in->successor = made + w->out_index;
     in->pair = w->pair;
     taken |= 1U << w->out_index;
   }
 }
 
-static void find_heirs(plim_timeline *t, const plim_schedule *s) {
+static void find_successors(plim_timeline *t, const plim_schedule *s) {
   const plim_problem *p = t->problem;
   int32_t made = 0;
   for (int32_t i = 0; i < p->n_items; i++) {
@@ -133,7 +133,7 @@ static void find_heirs(plim_timeline *t, const plim_schedule *s) {
     overwrite_inputs(t, op, j, made);
     for (int32_t i = 0; i < op->writes.n; i++) t->latest[op->writes.at[i]] = made++;
   }
-  for (int32_t c = 0; c < t->n_copies; c++) t->own_copy[c].end -= t->own_copy[c].heir >= 0;
+  for (int32_t c = 0; c < t->n_copies; c++) t->own_copy[c].end -= t->own_copy[c].successor >= 0;
 }
 
 static void add_up(plim_timeline *t, const plim_schedule *s) {
@@ -156,7 +156,7 @@ plim_status plim_timeline_evaluate(plim_timeline *t, const plim_schedule *s) {
   PLIM_TRY(reserve(t, s));
   t->n_steps = s->n;
   PLIM_TRY(walk(t, s));
-  find_heirs(t, s);
+  find_successors(t, s);
   add_up(t, s);
   return PLIM_OK;
 }

@@ -1,9 +1,10 @@
-/* The timeline of a schedule: which copy of which item lives when, and what that adds up to. This is the only
+/* The timeline of a schedule: which copy of which item is alive when, and what that adds up to. This is the only
  * calculation of a peak; the incremental form (track.h) keeps the same figures and is tested against it.
  *
- * A copy is made by a run of its item's producer and lives to its last reader before the next copy; a copy nobody
- * reads lives for its own step. Inputs live from step 0 to their last reader. The last copy of an output lives to the
- * end. Where an op may write over an input whose copy has its last reader there, it does: the heir takes its place.
+ * A copy is made by a run of its item's producer and lives to its last reader before the next copy; a copy nothing
+ * reads lives for its own step. Inputs live from step 0 to their last reader. The last copy of an output is alive to
+ * the end. Where an op may write over an input whose copy has its last reader there, it does: the successor takes its
+ * place.
  */
 #ifndef PLIM_PLANNER_TIMELINE_H
 #define PLIM_PLANNER_TIMELINE_H
@@ -13,8 +14,8 @@
 typedef struct plim_copy {
   int32_t item;
   int32_t begin, end; /* half-open, in steps */
-  int32_t heir;       /* the copy that is written over this one at `end`, -1: none */
-  plim_pair pair;     /* operand positions of that, at the heir's op */
+  int32_t successor;  /* the copy that is written over this one at `end`, -1: none */
+  plim_pair pair;     /* operand positions of that, at the successor's op */
 } plim_copy;
 
 typedef struct plim_timeline {

@@ -69,7 +69,7 @@ void *operator_new(size_t size) {
   return block;
 }
 
-/* Those of jemalloc, by which a context of the program allocates; without jemalloc nobody calls them. */
+/* Those of jemalloc, by which a context of the program allocates; without jemalloc no one calls them. */
 void *mallocx(size_t size, int flags);
 void *mallocx(size_t size, int flags) {
   static void *(*real)(size_t, int);

@@ -40,7 +40,7 @@ static plim_status hangs(plim_context *c, const plim_model *m, const plim_solve_
   return PLIM_OK;
 }
 
-/* Looks whether to go on, as HiGHS does here and there. */
+/* Looks whether to continue, as HiGHS does here and there. */
 static plim_status listens(plim_context *c, const plim_model *m, const plim_solve_options *o, plim_solution *out,
                            double *point) {
   (void)c, (void)m;

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "planner/curve/curve_file.h"
+#include "planner/curve/front_file.h"
 #include "planner/pack/csv.h"
 #include "runtime/graph/graph_text.h"
 #include "runtime/graph/importers.h"
-#include "runtime/graph/own_profile.h"
 #include "runtime/graph/plan_text.h"
 #include "runtime/graph/plans_text.h"
 #include "runtime/graph/platform.h"
+#include "runtime/graph/profile_internal.h"
 #include "runtime/graph/space_plan_text.h"
 #include "runtime/graph/trace_text.h"
 #include "tests/fuzz_files.h"
@@ -94,11 +94,11 @@ static plim_status trace(plim_context *ctx, const char *text, int64_t bytes, pli
   return status;
 }
 
-static plim_status lives(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
-  plim_lives *made = NULL;
-  plim_status status = plim_lives_parse(ctx, "input", text, bytes, &made);
-  if (made) plim_lives_write(again, made, NULL);
-  plim_lives_free(made);
+static plim_status buffers(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
+  plim_buffer_list *made = NULL;
+  plim_status status = plim_buffer_list_parse(ctx, "input", text, bytes, &made);
+  if (made) plim_buffer_list_write(again, made, NULL);
+  plim_buffer_list_free(made);
   return status;
 }
 
@@ -124,10 +124,10 @@ static plim_status imported_dtr(plim_context *ctx, const char *text, int64_t byt
 
 static plim_status curve(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
   static const char key[] = "00000000000000000000000000000000000000000000000000000000000000ab";
-  plim_curve made = {.ctx = ctx};
-  plim_status status = plim_curve_parse(ctx, "input", text, bytes, key, &made);
-  if (status == PLIM_OK) plim_curve_write(again, key, &made);
-  plim_curve_free(&made);
+  plim_front made = {.ctx = ctx};
+  plim_status status = plim_front_parse(ctx, "input", text, bytes, key, &made);
+  if (status == PLIM_OK) plim_front_write(again, key, &made);
+  plim_front_free(&made);
   return status;
 }
 
@@ -136,7 +136,7 @@ static void require(int holds) {
 }
 
 /* The order is that of the first byte; tests/fuzz knows it. */
-static parse_again *const parsers[] = {graph, profile, plan, program, trace, lives, imported_nx, curve, imported_dtr};
+static parse_again *const parsers[] = {graph, profile, plan, program, trace, buffers, imported_nx, curve, imported_dtr};
 static fuzz_file *const files[] = {fuzz_gzip, fuzz_idx, fuzz_cifar, fuzz_profile_cache, fuzz_checkpoint};
 enum { PARSERS = sizeof parsers / sizeof *parsers, FILES = sizeof files / sizeof *files };
 

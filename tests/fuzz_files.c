@@ -156,7 +156,7 @@ plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const
 
 /* A graph's own context would count as a leak: it is opened for each use. */
 static void open_trainer(plim_context *ctx) {
-  memset(plan.arithmetic.hash, 'a', sizeof plan.arithmetic.hash - 1);
+  memset(plan.numerics.hash, 'a', sizeof plan.numerics.hash - 1);
   require(plim_graph_load(ctx, PLIM_SOURCE_DIR "/tests/golden/graph.json", &program.graph[PLIM_PROGRAM_TRAIN]) ==
           PLIM_OK);
   program.ctx = ctx;

@@ -1,4 +1,4 @@
-/* planner/search/anneal.c: limits on a cooling. */
+/* planner/search/anneal.c: limits on an annealing run. */
 #include "planner/search/anneal.h"
 
 #include <criterion/criterion.h>
@@ -32,7 +32,7 @@ static int64_t moves_until(const planner_case *c, int64_t iterations, int64_t de
   return a.done;
 }
 
-Test(anneal, a_cooling_whose_deadline_was_over_before_it_began_makes_no_move) {
+Test(anneal, a_annealing_whose_deadline_was_over_before_it_began_makes_no_move) {
   planner_case c = planner_case_random(4, 20);
   cr_assert_eq(moves_until(&c, 5000, INT64_MAX), 5000);
   cr_assert_eq(moves_until(&c, 5000, plim_now_ns() - 1000000), 0);

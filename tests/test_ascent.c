@@ -197,7 +197,7 @@ done:
   return status;
 }
 
-Test(ascent, a_refused_allocation_leaves_nothing_behind) {
+Test(ascent, a_refused_allocation_leaves_nothing_after) {
   ascent_case a = case_make(5, 24, 1);
   int32_t op;
   attempt t = {&a, plim_bound_bytes(a.c.problem, &op)};

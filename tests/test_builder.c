@@ -60,7 +60,7 @@ Test(builder, refuses_storages_and_values_that_cannot_be) {
   cr_assert_eq(plim_context_memory(ctx).bytes, 0);
 }
 
-/* One change each to a good op; NULL behind the last. */
+/* One change each to a good op; NULL after the last. */
 static const char *damage_op(plim_op_spec *s, int which) {
   *s = plim_test_small_op(SMALL_RELU);
   switch (which) {
@@ -272,7 +272,7 @@ Test(builder, refuses_graphs_that_cannot_be) {
   }
 }
 
-Test(builder, refuses_a_read_behind_an_update) {
+Test(builder, refuses_a_read_after_an_update) {
   plim_graph_builder *b = plim_test_small_values(ctx);
   plim_graph *g = NULL;
   plim_shape shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){4, 10});

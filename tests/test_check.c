@@ -55,23 +55,23 @@ static plim_status build_plan(const plim_graph *graph, int packed, plim_plan **o
       {MAKE, {"direct", "direct", 100, 0}}, {DROP, {"fast", "philox", 20, 0}}, {DROP, {"slow", "philox", 30, 0}},
       {LOSS, {"direct", "direct", 10, 0}},  {BACK, {"direct", "d", 200, 700}}, {UPDATE, {"direct", "direct", 5, 0}},
   };
-  plim_life life[] = {
+  plim_plan_buffer buffer[] = {
       {W, 0, 7, 0, 0, 1024},    {V, 0, 7, 0, 1024, 1024},  {X, 0, 4, 0, 2048, 1024},   {A, 0, 1, 0, 3072, 1024},
       {B, 1, 2, 0, 3072, 1024}, {DB, 2, 6, 0, 3072, 1024}, {A, 3, 4, 0, 4096, 1024},   {B, 4, 5, 0, 4096, 1024},
       {Y, 2, 7, 0, 5632, 512},  {G, 5, 7, 0, 6144, 1024},  {MASK, 1, 6, 0, 5120, 512}, {-1, 5, 6, 0, 4096, 1024},
   };
-  for (size_t i = 0; i < sizeof life / sizeof *life && !packed; i++) {
-    life[i].offset = -1;
-    life[i].bytes = life[i].storage < 0 ? 700 : graph->storage[life[i].storage].bytes;
+  for (size_t i = 0; i < sizeof buffer / sizeof *buffer && !packed; i++) {
+    buffer[i].offset = -1;
+    buffer[i].bytes = buffer[i].storage < 0 ? 700 : graph->storage[buffer[i].storage].bytes;
   }
-  plim_plan draft = {.arithmetic.machine = {.device = "sim", .threads = 1},
+  plim_plan draft = {.numerics.machine = {.device = "sim", .threads = 1},
                      .planner = "hand",
                      .packed = packed,
                      .n_steps = sizeof step / sizeof *step,
-                     .n_lives = sizeof life / sizeof *life,
+                     .n_buffers = sizeof buffer / sizeof *buffer,
                      .n_variants = sizeof variant / sizeof *variant,
                      .step = step,
-                     .life = life,
+                     .buffer = buffer,
                      .variant = variant,
                      .budget_bytes = packed ? 7168 : 4340,
                      .keep_all_ns = 335,
@@ -96,21 +96,21 @@ Test(check, accepts_the_plan_by_hand_with_and_without_addresses) {
 
 /* ---- one fault each ---- */
 
-static plim_life *life_at(plan_draft *d, int32_t storage, int32_t begin) {
-  for (int32_t i = 0; i < d->plan.n_lives; i++) {
-    if (d->life[i].storage == storage && d->life[i].begin == begin) return &d->life[i];
+static plim_plan_buffer *buffer_at(plan_draft *d, int32_t storage, int32_t begin) {
+  for (int32_t i = 0; i < d->plan.n_buffers; i++) {
+    if (d->buffer[i].storage == storage && d->buffer[i].begin == begin) return &d->buffer[i];
   }
-  cr_assert_fail("no life of storage %d begins at %d", storage, begin);
+  cr_assert_fail("no buffer of storage %d begins at %d", storage, begin);
   return NULL;
 }
 
-static void drop_life(plan_draft *d, int32_t storage, int32_t begin) {
-  plim_life *life = life_at(d, storage, begin);
-  *life = d->life[--d->plan.n_lives];
+static void drop_buffer(plan_draft *d, int32_t storage, int32_t begin) {
+  plim_plan_buffer *buffer = buffer_at(d, storage, begin);
+  *buffer = d->buffer[--d->plan.n_buffers];
 }
 
-static void add_life(plan_draft *d, plim_life life) {
-  d->life[d->plan.n_lives++] = life;
+static void add_buffer(plan_draft *d, plim_plan_buffer buffer) {
+  d->buffer[d->plan.n_buffers++] = buffer;
 }
 
 #define FAULT(name, ...)            \
@@ -119,7 +119,7 @@ static void add_life(plan_draft *d, plim_life life) {
   }
 
 FAULT(no_steps, d->plan.n_steps = 0)
-FAULT(negative_lives, d->plan.n_lives = -1)
+FAULT(negative_buffers, d->plan.n_buffers = -1)
 FAULT(packed_two, d->plan.packed = 2)
 FAULT(class_unknown, d->plan.plan_class = PLIM_PLAN_CLASS_COUNT)
 FAULT(variant_op_out_of_range, d->variant[2].op = OPS)
@@ -141,46 +141,46 @@ FAULT(negative_pairs, d->step[1].n_pairs = -1)
 FAULT(pair_not_allowed, d->step[1].pair[0].out = 1)
 FAULT(pair_out_of_range, d->step[1].pair[0].in = 1 << 30)
 FAULT(pair_twice, d->step[1].n_pairs = 2; d->step[1].pair[1] = d->step[1].pair[0])
-FAULT(life_of_no_storage, life_at(d, G, 5)->storage = STORAGES)
-FAULT(life_of_negative_storage, life_at(d, G, 5)->storage = -2)
-FAULT(life_empty, life_at(d, A, 3)->end = 3)
-FAULT(life_begins_before_the_plan, life_at(d, A, 3)->begin = -1)
-FAULT(life_ends_behind_the_plan, life_at(d, Y, 2)->end = 8)
-FAULT(other_space, life_at(d, A, 3)->space = 1)
-FAULT(bytes_not_rounded, life_at(d, A, 3)->bytes = 1000)
-FAULT(bytes_too_few, life_at(d, A, 3)->bytes = 512)
-FAULT(bytes_negative, life_at(d, A, 3)->bytes = -1024)
-FAULT(workspace_too_small, life_at(d, -1, 5)->bytes = 512)
-FAULT(workspace_too_long, life_at(d, -1, 5)->end = 7)
-FAULT(workspace_missing, drop_life(d, -1, 5))
-FAULT(workspace_twice, add_life(d, *life_at(d, -1, 5)))
-FAULT(workspace_not_needed, life_at(d, -1, 5)->begin = 3; life_at(d, -1, 3)->end = 4)
-FAULT(offset_negative, life_at(d, A, 3)->offset = -512)
-FAULT(offset_not_aligned, life_at(d, A, 3)->offset = 4100)
-FAULT(offset_overflows, life_at(d, A, 3)->offset = INT64_MAX - 511)
-FAULT(offset_above_arena, life_at(d, A, 3)->offset = 6656)
-FAULT(life_missing, drop_life(d, MASK, 1))
-FAULT(input_missing, drop_life(d, X, 0))
-FAULT(second_life_at_once, add_life(d, (plim_life){MASK, 4, 6, 0, 2048, 512}))
-FAULT(life_begins_where_nobody_writes, life_at(d, MASK, 1)->begin = 0)
-FAULT(input_begins_late, life_at(d, X, 0)->begin = 1)
-FAULT(input_begins_again, life_at(d, X, 0)->end = 1; add_life(d, (plim_life){X, 3, 4, 0, 2048, 1024}))
-FAULT(input_ends_early, life_at(d, X, 0)->end = 3)
-FAULT(life_not_tight, life_at(d, X, 0)->end = 5)
-FAULT(copy_not_tight, life_at(d, B, 1)->end = 3)
-FAULT(mask_ends_before_its_reader, life_at(d, MASK, 1)->end = 5)
-FAULT(output_ends_early, life_at(d, Y, 2)->end = 3)
-FAULT(param_ends_early, life_at(d, V, 0)->end = 6)
-FAULT(param_missing, drop_life(d, V, 0))
-FAULT(overwritten_copy_read_again, drop_life(d, A, 3); d->step[3].op = LOSS; d->step[3].variant = 3)
-FAULT(pair_without_end, life_at(d, A, 3)->end = 5)
-FAULT(pair_on_resident_output, life_at(d, B, 1)->end = 5; drop_life(d, B, 4))
-FAULT(pair_at_two_addresses, life_at(d, B, 4)->offset = 6144)
+FAULT(buffer_of_no_storage, buffer_at(d, G, 5)->storage = STORAGES)
+FAULT(buffer_of_negative_storage, buffer_at(d, G, 5)->storage = -2)
+FAULT(buffer_empty, buffer_at(d, A, 3)->end = 3)
+FAULT(buffer_begins_before_the_plan, buffer_at(d, A, 3)->begin = -1)
+FAULT(buffer_ends_after_the_plan, buffer_at(d, Y, 2)->end = 8)
+FAULT(other_space, buffer_at(d, A, 3)->space = 1)
+FAULT(bytes_not_rounded, buffer_at(d, A, 3)->bytes = 1000)
+FAULT(bytes_too_few, buffer_at(d, A, 3)->bytes = 512)
+FAULT(bytes_negative, buffer_at(d, A, 3)->bytes = -1024)
+FAULT(workspace_too_small, buffer_at(d, -1, 5)->bytes = 512)
+FAULT(workspace_too_long, buffer_at(d, -1, 5)->end = 7)
+FAULT(workspace_missing, drop_buffer(d, -1, 5))
+FAULT(workspace_twice, add_buffer(d, *buffer_at(d, -1, 5)))
+FAULT(workspace_not_needed, buffer_at(d, -1, 5)->begin = 3; buffer_at(d, -1, 3)->end = 4)
+FAULT(offset_negative, buffer_at(d, A, 3)->offset = -512)
+FAULT(offset_not_aligned, buffer_at(d, A, 3)->offset = 4100)
+FAULT(offset_overflows, buffer_at(d, A, 3)->offset = INT64_MAX - 511)
+FAULT(offset_above_arena, buffer_at(d, A, 3)->offset = 6656)
+FAULT(buffer_missing, drop_buffer(d, MASK, 1))
+FAULT(input_missing, drop_buffer(d, X, 0))
+FAULT(second_buffer_at_once, add_buffer(d, (plim_plan_buffer){MASK, 4, 6, 0, 2048, 512}))
+FAULT(buffer_begins_where_no_one_writes, buffer_at(d, MASK, 1)->begin = 0)
+FAULT(input_begins_late, buffer_at(d, X, 0)->begin = 1)
+FAULT(input_begins_again, buffer_at(d, X, 0)->end = 1; add_buffer(d, (plim_plan_buffer){X, 3, 4, 0, 2048, 1024}))
+FAULT(input_ends_early, buffer_at(d, X, 0)->end = 3)
+FAULT(buffer_not_tight, buffer_at(d, X, 0)->end = 5)
+FAULT(copy_not_tight, buffer_at(d, B, 1)->end = 3)
+FAULT(mask_ends_before_its_reader, buffer_at(d, MASK, 1)->end = 5)
+FAULT(output_ends_early, buffer_at(d, Y, 2)->end = 3)
+FAULT(param_ends_early, buffer_at(d, V, 0)->end = 6)
+FAULT(param_missing, drop_buffer(d, V, 0))
+FAULT(overwritten_copy_read_again, drop_buffer(d, A, 3); d->step[3].op = LOSS; d->step[3].variant = 3)
+FAULT(pair_without_end, buffer_at(d, A, 3)->end = 5)
+FAULT(pair_on_resident_output, buffer_at(d, B, 1)->end = 5; drop_buffer(d, B, 4))
+FAULT(pair_at_two_addresses, buffer_at(d, B, 4)->offset = 6144)
 FAULT(pair_not_declared, d->step[4].n_pairs = 0)
 FAULT(label_changes, strcpy(d->variant[2].variant.label, "mt19937"))
 FAULT(reads_before_it_is_made, d->step[0] = d->step[1])
-FAULT(overlap, life_at(d, G, 5)->offset = 4096)
-FAULT(overlap_of_workspace, life_at(d, -1, 5)->offset = 3072)
+FAULT(overlap, buffer_at(d, G, 5)->offset = 4096)
+FAULT(overlap_of_workspace, buffer_at(d, -1, 5)->offset = 3072)
 FAULT(arena_above_budget, d->plan.budget_bytes = 7167)
 FAULT(peak_is_a_lie, d->plan.peak_bytes -= 512)
 FAULT(arena_is_a_lie, d->plan.arena_bytes += 512)
@@ -190,16 +190,16 @@ FAULT(bound_below_keep_all, d->plan.bound_ns = d->plan.keep_all_ns - 1)
 FAULT(keep_all_is_a_lie, d->plan.keep_all_ns = 336)
 FAULT(overhead_and_proof_are_lies, d->plan.keep_all_ns = d->plan.bound_ns = d->plan.time_ns; d->plan.proved = 1)
 FAULT(proof_is_a_lie, d->plan.proved = 1)
-FAULT(machine_changes, d->plan.arithmetic.machine.threads = 2)
-FAULT(hash_is_a_lie, d->plan.arithmetic.hash[5] ^= 1)
+FAULT(machine_changes, d->plan.numerics.machine.threads = 2)
+FAULT(hash_is_a_lie, d->plan.numerics.hash[5] ^= 1)
 FAULT(label_of_the_op_changes, strcpy(d->variant[0].variant.label, "winograd"))
 FAULT(variant_unused, d->step[4].variant = 1)
 FAULT(other_graph, d->plan.fingerprint[0] ^= 1)
 
 /* The plan gets another number of steps; what lives to its end still does. */
 static void set_steps(plan_draft *d, int32_t n_steps) {
-  for (int32_t i = 0; i < d->plan.n_lives; i++) {
-    if (d->life[i].end == d->plan.n_steps) d->life[i].end = n_steps;
+  for (int32_t i = 0; i < d->plan.n_buffers; i++) {
+    if (d->buffer[i].end == d->plan.n_steps) d->buffer[i].end = n_steps;
   }
   d->plan.n_steps = n_steps;
 }
@@ -209,12 +209,12 @@ static void effect_twice(plan_draft *d) {
   d->step[7] = d->step[6];
 }
 
-static void repeat_behind_update(plan_draft *d) {
+static void repeat_after_update(plan_draft *d) {
   set_steps(d, 8);
   d->step[7] = d->step[3];
-  life_at(d, G, 5)->end = 7;
-  life_at(d, X, 0)->end = 8;
-  add_life(d, (plim_life){A, 7, 8, 0, 4096, 1024});
+  buffer_at(d, G, 5)->end = 7;
+  buffer_at(d, X, 0)->end = 8;
+  add_buffer(d, (plim_plan_buffer){A, 7, 8, 0, 4096, 1024});
 }
 
 static void no_update(plan_draft *d) {
@@ -227,7 +227,7 @@ static const struct {
   const char *sentence; /* part of it */
 } faults[] = {
     {no_steps, PLIM_EPLAN, "0 steps"},
-    {negative_lives, PLIM_EPLAN, "-1 lives"},
+    {negative_buffers, PLIM_EPLAN, "-1 buffers"},
     {packed_two, PLIM_EPLAN, "packed is 2"},
     {class_unknown, PLIM_EPLAN, "class"},
     {variant_op_out_of_range, PLIM_EPLAN, "variant 2 is of op 5; the graph has 5 ops"},
@@ -249,53 +249,53 @@ static const struct {
     {pair_not_allowed, PLIM_EPLAN, "step 1 (op \"drop\"): the op does not allow output 1"},
     {pair_out_of_range, PLIM_EPLAN, "step 1 (op \"drop\"): the op does not allow output 0"},
     {pair_twice, PLIM_EPLAN, "step 1 (op \"drop\"): output 0 is written over two inputs"},
-    {life_of_no_storage, PLIM_EPLAN, "is of storage 9; the graph has 9 storages"},
-    {life_of_negative_storage, PLIM_EPLAN, "is of storage -2"},
-    {life_empty, PLIM_EPLAN, "(\"a\") is [3, 3) in a plan of 7 steps"},
-    {life_begins_before_the_plan, PLIM_EPLAN, "(\"a\") is [-1, 4)"},
-    {life_ends_behind_the_plan, PLIM_EPLAN, "(\"y\") is [2, 8)"},
+    {buffer_of_no_storage, PLIM_EPLAN, "is of storage 9; the graph has 9 storages"},
+    {buffer_of_negative_storage, PLIM_EPLAN, "is of storage -2"},
+    {buffer_empty, PLIM_EPLAN, "(\"a\") is [3, 3) in a plan of 7 steps"},
+    {buffer_begins_before_the_plan, PLIM_EPLAN, "(\"a\") is [-1, 4)"},
+    {buffer_ends_after_the_plan, PLIM_EPLAN, "(\"y\") is [2, 8)"},
     {other_space, PLIM_EUNSUPPORTED, "(\"a\") is in space 1"},
-    {bytes_not_rounded, PLIM_EPLAN, "step 3 (op \"make\"): the life of \"a\" has 1000 bytes, it needs 1024"},
-    {bytes_too_few, PLIM_EPLAN, "step 3 (op \"make\"): the life of \"a\" has 512 bytes, it needs 1024"},
+    {bytes_not_rounded, PLIM_EPLAN, "step 3 (op \"make\"): the buffer of \"a\" has 1000 bytes, it needs 1024"},
+    {bytes_too_few, PLIM_EPLAN, "step 3 (op \"make\"): the buffer of \"a\" has 512 bytes, it needs 1024"},
     {bytes_negative, PLIM_EPLAN, "has -1024 bytes, it needs 1024"},
-    {workspace_too_small, PLIM_EPLAN, "step 5 (op \"back\"): the life of \"workspace\" has 512 bytes"},
-    {workspace_too_long, PLIM_EPLAN, "step 5 (op \"back\"): the workspace lives [5, 7)"},
+    {workspace_too_small, PLIM_EPLAN, "step 5 (op \"back\"): the buffer of \"workspace\" has 512 bytes"},
+    {workspace_too_long, PLIM_EPLAN, "step 5 (op \"back\"): the workspace is alive [5, 7)"},
     {workspace_missing, PLIM_EPLAN, "step 5 (op \"back\"): 0 workspaces for a variant that needs 700 bytes"},
     {workspace_twice, PLIM_EPLAN, "step 5 (op \"back\"): 2 workspaces"},
-    {workspace_not_needed, PLIM_EPLAN, "step 3 (op \"make\"): the life of \"workspace\" has 1024 bytes, it needs 0"},
-    {offset_negative, PLIM_EPLAN, "step 3 (op \"make\"): the life of \"a\" has offset -512"},
+    {workspace_not_needed, PLIM_EPLAN, "step 3 (op \"make\"): the buffer of \"workspace\" has 1024 bytes, it needs 0"},
+    {offset_negative, PLIM_EPLAN, "step 3 (op \"make\"): the buffer of \"a\" has offset -512"},
     {offset_not_aligned, PLIM_EPLAN, "offset 4100, not a multiple of 512"},
     {offset_overflows, PLIM_EPLAN, "in an arena of 7168 bytes"},
     {offset_above_arena, PLIM_EPLAN, "offset 6656 and 1024 bytes in an arena of 7168 bytes"},
-    {life_missing, PLIM_EPLAN, "step 1 (op \"drop\"): writes \"mask\", which has no life here"},
-    {input_missing, PLIM_EPLAN, "step 0 (op \"make\"): reads \"x\", which has no life here"},
-    {second_life_at_once, PLIM_EPLAN, "step 4 (op \"drop\"): \"mask\" begins a life while another one, [1, 6)"},
-    {life_begins_where_nobody_writes, PLIM_EPLAN, "step 0 (op \"make\"): \"mask\" begins a life here"},
-    {input_begins_late, PLIM_EPLAN, "step 0 (op \"make\"): reads \"x\", which has no life here"},
+    {buffer_missing, PLIM_EPLAN, "step 1 (op \"drop\"): writes \"mask\", which has no buffer here"},
+    {input_missing, PLIM_EPLAN, "step 0 (op \"make\"): reads \"x\", which has no buffer here"},
+    {second_buffer_at_once, PLIM_EPLAN, "step 4 (op \"drop\"): \"mask\" begins a buffer while another one, [1, 6)"},
+    {buffer_begins_where_no_one_writes, PLIM_EPLAN, "step 0 (op \"make\"): \"mask\" begins a buffer here"},
+    {input_begins_late, PLIM_EPLAN, "step 0 (op \"make\"): reads \"x\", which has no buffer here"},
     {input_begins_again, PLIM_EPLAN, "step 3 (op \"make\"): \"x\" is written from outside"},
-    {input_ends_early, PLIM_EPLAN, "step 3 (op \"make\"): reads \"x\", which has no life here"},
-    {life_not_tight, PLIM_EPLAN, "step 0 (op \"make\"): \"x\" lives [0, 5), its last use ends at 4"},
-    {copy_not_tight, PLIM_EPLAN, "\"loss\"): \"db\" is written over \"b\", whose life does not end here"},
-    {mask_ends_before_its_reader, PLIM_EPLAN, "step 5 (op \"back\"): reads \"mask\", which has no life here"},
+    {input_ends_early, PLIM_EPLAN, "step 3 (op \"make\"): reads \"x\", which has no buffer here"},
+    {buffer_not_tight, PLIM_EPLAN, "step 0 (op \"make\"): \"x\" buffers [0, 5), its last use ends at 4"},
+    {copy_not_tight, PLIM_EPLAN, "\"loss\"): \"db\" is written over \"b\", whose buffer does not end here"},
+    {mask_ends_before_its_reader, PLIM_EPLAN, "step 5 (op \"back\"): reads \"mask\", which has no buffer here"},
     {output_ends_early, PLIM_EPLAN, "(\"y\") does not live to the end, step 7"},
-    {param_ends_early, PLIM_EPLAN, "step 6 (op \"update\"): updates \"v\", which has no life here"},
-    {param_missing, PLIM_EPLAN, "step 6 (op \"update\"): updates \"v\", which has no life here"},
+    {param_ends_early, PLIM_EPLAN, "step 6 (op \"update\"): updates \"v\", which has no buffer here"},
+    {param_missing, PLIM_EPLAN, "step 6 (op \"update\"): updates \"v\", which has no buffer here"},
     {overwritten_copy_read_again, PLIM_EPLAN, "step 3 (op \"loss\"): "},
-    {pair_without_end, PLIM_EPLAN, "step 4 (op \"drop\"): \"b\" is written over \"a\", whose life does not end here"},
+    {pair_without_end, PLIM_EPLAN, "step 4 (op \"drop\"): \"b\" is written over \"a\", whose buffer does not end here"},
     {pair_on_resident_output, PLIM_EPLAN,
-     "step 2 (op \"loss\"): \"db\" is written over \"b\", whose life does not end"},
+     "step 2 (op \"loss\"): \"db\" is written over \"b\", whose buffer does not end"},
     {pair_at_two_addresses, PLIM_EPLAN, "step 4 (op \"drop\"): \"b\" at 6144 is written over \"a\" at 4096"},
-    {pair_not_declared, PLIM_EPLAN, "step 4 (op \"drop\"): reads \"a\", which has no life here"},
+    {pair_not_declared, PLIM_EPLAN, "step 4 (op \"drop\"): reads \"a\", which has no buffer here"},
     {effect_twice, PLIM_EPLAN, "step 7 (op \"update\"): an op that updates params or states runs a second time"},
-    {repeat_behind_update, PLIM_EPLAN, "step 7 (op \"make\"): reads \"w\" after 1 updates; in program order it sees 0"},
+    {repeat_after_update, PLIM_EPLAN, "step 7 (op \"make\"): reads \"w\" after 1 updates; in program order it sees 0"},
     {no_update, PLIM_EPLAN, "op 4 (\"update\") runs in none of the 6 steps"},
-    {label_changes, PLIM_EPLAN, "step 4 (op \"drop\"): runs again with bits label \"mt19937\""},
+    {label_changes, PLIM_EPLAN, "step 4 (op \"drop\"): runs again with numerics key \"mt19937\""},
     {reads_before_it_is_made, PLIM_EPLAN, "step 0 (op \"drop\"): "},
     {overlap, PLIM_EPLAN, "step 5 (op \"back\"): \"workspace\" at [4096, 5120) overlaps \"g\" at [4096, 5120)"},
     {overlap_of_workspace, PLIM_EPLAN, "step 5 (op \"back\"): \"workspace\" at [3072, 4096) overlaps \"db\""},
     {arena_above_budget, PLIM_EPLAN, "the plan needs 7168 bytes, its budget is 7167"},
     {peak_is_a_lie, PLIM_EPLAN, "peak of"},
-    {arena_is_a_lie, PLIM_EPLAN, "an arena of 7680 bytes, its lives need 7168"},
+    {arena_is_a_lie, PLIM_EPLAN, "an arena of 7680 bytes, its buffers need 7168"},
     {time_is_a_lie, PLIM_EPLAN, "ns, its steps add up to"},
     {bound_above_time, PLIM_EPLAN, "not in ascending order"},
     {bound_below_keep_all, PLIM_EPLAN, "not in ascending order"},
@@ -343,7 +343,7 @@ static plim_status check_two_updates(plim_context *ctx, int swapped) {
   static const char *const name[3] = {"x", "w", "g"};
   static const plim_plan_variant variant[3] = {
       {0, {"direct", "direct", 1, 0}}, {1, {"direct", "direct", 1, 0}}, {2, {"direct", "direct", 1, 0}}};
-  static const plim_life life[3] = {{0, 0, 1, 0, 512, 512}, {1, 0, 3, 0, 0, 512}, {2, 0, 3, 0, 1024, 512}};
+  static const plim_plan_buffer buffer[3] = {{0, 0, 1, 0, 512, 512}, {1, 0, 3, 0, 0, 512}, {2, 0, 3, 0, 1024, 512}};
   plim_graph_builder *b = NULL;
   plim_graph *graph = NULL;
   plim_plan *plan = NULL;
@@ -358,10 +358,10 @@ static plim_status check_two_updates(plim_context *ctx, int swapped) {
   plim_plan draft = {.planner = "hand",
                      .packed = 1,
                      .n_steps = 3,
-                     .n_lives = 3,
+                     .n_buffers = 3,
                      .n_variants = 3,
                      .step = step,
-                     .life = life,
+                     .buffer = buffer,
                      .variant = variant,
                      .budget_bytes = 1536,
                      .keep_all_ns = 3,
@@ -390,8 +390,8 @@ Test(check, wants_persistent_storages_of_a_program_at_equal_offsets) {
   cr_assert_eq(build_plan(graph, 1, &plan), PLIM_OK);
   cr_assert_eq(build_plan(graph, 0, &flat), PLIM_OK);
   plan_draft draft = plan_draft_make(plan);
-  life_at(&draft, W, 0)->offset = 1024;
-  life_at(&draft, V, 0)->offset = 0;
+  buffer_at(&draft, W, 0)->offset = 1024;
+  buffer_at(&draft, V, 0)->offset = 0;
   cr_assert_eq(plim_plan_from_parts(graph, &draft.plan, &moved), PLIM_OK);
   const plim_graph *graphs[] = {graph, graph};
   cr_expect_eq(plim_program_check(ctx, 2, graphs, (const plim_plan *[]){plan, plan}), PLIM_OK);

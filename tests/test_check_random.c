@@ -133,37 +133,37 @@ static int32_t near_or_wild_32(uint64_t *random, int32_t old) {
   return (int32_t)near_or_wild(random, old, 1);
 }
 
-static void mutate_life(uint64_t *random, plan_draft *m) {
-  int32_t n = m->plan.n_lives;
-  plim_life *life = &m->life[test_random_between(random, 0, n - 1)];
+static void mutate_buffer(uint64_t *random, plan_draft *m) {
+  int32_t n = m->plan.n_buffers;
+  plim_plan_buffer *buffer = &m->buffer[test_random_between(random, 0, n - 1)];
   switch (test_random_between(random, 0, 8)) {
     case 0:
-      life->storage = near_or_wild_32(random, life->storage);
+      buffer->storage = near_or_wild_32(random, buffer->storage);
       break;
     case 1:
-      life->begin = near_or_wild_32(random, life->begin);
+      buffer->begin = near_or_wild_32(random, buffer->begin);
       break;
     case 2:
-      life->end = near_or_wild_32(random, life->end);
+      buffer->end = near_or_wild_32(random, buffer->end);
       break;
     case 3:
-      life->space = near_or_wild_32(random, life->space);
+      buffer->space = near_or_wild_32(random, buffer->space);
       break;
     case 4:
     case 5:
-      life->offset = near_or_wild(random, life->offset, PLIM_ALIGN);
+      buffer->offset = near_or_wild(random, buffer->offset, PLIM_ALIGN);
       break;
     case 6:
-      life->bytes = near_or_wild(random, life->bytes, PLIM_ALIGN);
+      buffer->bytes = near_or_wild(random, buffer->bytes, PLIM_ALIGN);
       break;
     case 7:
-      *life = m->life[n - 1];
-      m->plan.n_lives--;
+      *buffer = m->buffer[n - 1];
+      m->plan.n_buffers--;
       break;
-    default: { /* two lives change places */
-      plim_life *other = &m->life[test_random_between(random, 0, n - 1)];
-      int64_t offset = life->offset;
-      life->offset = other->offset;
+    default: { /* two buffers change places */
+      plim_plan_buffer *other = &m->buffer[test_random_between(random, 0, n - 1)];
+      int64_t offset = buffer->offset;
+      buffer->offset = other->offset;
       other->offset = offset;
     }
   }
@@ -207,7 +207,7 @@ static void mutate_step(uint64_t *random, plan_draft *m) {
 static void mutate(uint64_t *random, plan_draft *m) {
   int64_t kind = test_random_between(random, 0, 9);
   if (kind < 5) {
-    mutate_life(random, m);
+    mutate_buffer(random, m);
   } else if (kind < 9) {
     mutate_step(random, m);
   } else {
@@ -217,7 +217,7 @@ static void mutate(uint64_t *random, plan_draft *m) {
   }
 }
 
-/* Checks the mutant as it is (it may be wild: nothing must crash), then with figures that fit its lives, so that no
+/* Checks the mutant as it is (it may be wild: nothing must crash), then with figures that fit its buffers, so that no
  * wrong sum hides a fault. Returns 1 when it was accepted. */
 static int try_mutant(const instance *i, const plan_draft *m, uint64_t seed) {
   plim_plan *fitted = NULL;

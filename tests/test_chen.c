@@ -39,7 +39,7 @@ Test(chen, a_plain_graph_turns_where_it_is_widest_and_a_skip_takes_cuts_away) {
   cr_assert_eq(forward.n, LAYERS + 1); /* the loss is the last one */
   for (int32_t v = 0; v < forward.n; v++) {
     int expected =
-        v < LAYERS && v != 2 && v != 3; /* layers under the skip are none, nor is the loss: nobody reads it */
+        v < LAYERS && v != 2 && v != 3; /* layers under the skip are none, nor is the loss: nothing reads it */
     cr_assert_eq(forward.is_cut[v], expected, "op %d", v);
   }
   plim_forward_free(&forward);

@@ -128,7 +128,7 @@ Test(cli, takes_long_options_cut_to_what_is_unique) {
   json_decref(o);
 }
 
-Test(cli, takes_values_that_look_like_options_and_arguments_behind_two_dashes) {
+Test(cli, takes_values_that_look_like_options_and_arguments_after_two_dashes) {
   (void)plim_test_program("gen layered --ops 40 -o --foo && test -e ./--foo && $PLIMSOLL gen -o g.json -n9 -- layered");
   plim_test_expect(0, "");
 }

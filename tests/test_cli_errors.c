@@ -106,7 +106,7 @@ Test(cli_errors, answers_bad_arguments_with_one_sentence_and_the_right_status) {
   }
 }
 
-Test(cli_errors, leaves_no_file_behind_when_it_fails) {
+Test(cli_errors, leaves_no_file_after_when_it_fails) {
   (void)plim_test_program("plan " SMALL "--memory 1KiB -o plan.json --svg plan.svg");
   plim_test_expect(4, "does not fit into 1.0 KiB");
   (void)plim_test_program("train " SMALL "--rate 1e9 --steps 50 --save w.ck");
@@ -237,8 +237,8 @@ static void expect_working_refusal(const char *what, const char *memory) {
   plim_test_expect(0, "");
 }
 
-/* Enough for each op alone and too little for any plan that was found: the lives that are in the way have names. */
-Test(cli_errors, refuses_with_the_lives_that_cannot_lie_together_whatever_was_asked_for) {
+/* Enough for each op alone and too little for any plan that was found: the buffers that are in the way have names. */
+Test(cli_errors, refuses_with_the_buffers_that_cannot_lie_together_whatever_was_asked_for) {
   static const char *const ways[] = {"plan", "train", "verify", "compare"};
   (void)plim_test_program("plan " SMALL "--memory 1KiB --json");
   plim_test_expect(4, "does not fit");

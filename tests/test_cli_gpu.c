@@ -1,4 +1,4 @@
-/* tools/plimsoll on a GPU, whole commands over the stand-in of tests/support/stand_in.c: what they print, and what bad
+/* tools/plimsoll on a GPU, whole commands over the fake of tests/support/fake_gpu.c: what they print, and what bad
  * input gets. */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ TestSuite(cli_gpu, .init = setup, .fini = teardown);
 /* Run a command on a GPU with these options. */
 static const program_run *on_gpu(const char *gpu, const char *arguments) {
   char line[1024];
-  int length = snprintf(line, sizeof line, "PLIM_TEST_GPU=%s $PLIMSOLL-stand-in %s", gpu, arguments);
+  int length = snprintf(line, sizeof line, "PLIM_TEST_GPU=%s $PLIMSOLL-fake-gpu %s", gpu, arguments);
   cr_assert(length > 0 && length < (int)sizeof line);
   return plim_test_shell(line);
 }
@@ -45,7 +45,7 @@ static int count(const char *text, const char *words) {
   return n;
 }
 
-/* The stand-in multiplies in double precision; test_device_cuda and test_vram run the same code under sanitizers. */
+/* The fake multiplies in double precision; test_device_cuda and test_vram run the same code under sanitizers. */
 static void skip_where_it_takes_minutes(void) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
@@ -154,7 +154,7 @@ Test(cli_gpu, says_once_which_libraries_are_missing_and_goes_on) {
   }
 }
 
-/* The stand-in's convolutions cost the same in each layout; what is chosen is one that a GPU's libraries take. */
+/* The fake's convolutions cost the same in each layout; what is chosen is one that a GPU's libraries take. */
 Test(cli_gpu, chooses_among_the_layouts_of_a_gpu) {
   (void)on_gpu("blas=1,dnn=1,hollow=1",
                "train --model resnet20 --data synthetic --image 8x8x3 --batch 4 --iterations 100 "
@@ -314,7 +314,7 @@ enum { REFUSED = sizeof refused / sizeof *refused };
 
 Test(cli_gpu, a_variant_that_is_refused_in_the_executor_leaves_the_plan_and_the_run_goes_on) {
   skip_where_it_takes_minutes();
-  (void)plim_test_shell("PLIM_TEST_GPU=dnn=1 $PLIMSOLL-stand-in train " UNTRIED
+  (void)plim_test_shell("PLIM_TEST_GPU=dnn=1 $PLIMSOLL-fake-gpu train " UNTRIED
                         "-o p.json && grep -q cudnn-e40 p.json");
   plim_test_expect(0, "");
   for (int i = 0; i < REFUSED; i++) {
@@ -354,7 +354,7 @@ Test(cli_gpu, verify_and_a_bound_on_all_of_the_gpu_go_on_without_a_refused_varia
 
 Test(cli_gpu, a_plan_that_is_given_and_needs_a_refused_variant_is_refused) {
   skip_where_it_takes_minutes();
-  (void)plim_test_shell("PLIM_TEST_GPU=dnn=1 $PLIMSOLL-stand-in train " UNTRIED "-o p.json");
+  (void)plim_test_shell("PLIM_TEST_GPU=dnn=1 $PLIMSOLL-fake-gpu train " UNTRIED "-o p.json");
   plim_test_expect(0, "");
   const program_run *run = on_gpu(refused[1].gpu, "train " UNTRIED "--plan p.json");
   cr_assert_eq(run->status, 5, "%s", run->error);
@@ -369,7 +369,7 @@ Test(cli_gpu, what_was_measured_and_is_refused_later_is_dropped_in_the_cache_too
     char line[1024];
     (void)snprintf(
         line, sizeof line,
-        "XDG_CACHE_HOME=$PWD/cache PLIM_TEST_GPU=%s $PLIMSOLL-stand-in train --model resnet20 --data "
+        "XDG_CACHE_HOME=$PWD/cache PLIM_TEST_GPU=%s $PLIMSOLL-fake-gpu train --model resnet20 --data "
         "synthetic --image 8x8x3 --batch 1 --layout flat --profile-time 20 --iterations 50 --steps 2 --retime 0 "
         "--no-progress --device cuda:0 --numerics small --json -o p%d.json",
         gpu[i], i);

@@ -78,7 +78,7 @@ Test(cli_graphs, second_plan_is_kept_from_the_first_unless_the_cache_is_off) {
 
 Test(cli_graphs, curve_comes_as_json_csv_and_picture_and_never_rises) {
   (void)plim_test_program(
-      "gen layered --ops 60 -o l.json && $PLIMSOLL plan --graph l.json --curve --points 30 "
+      "gen layered --ops 60 -o l.json && $PLIMSOLL plan --graph l.json --front --points 30 "
       "--iterations 2000 -o c.json");
   plim_test_expect(0, "");
   json_error_t error;
@@ -94,8 +94,8 @@ Test(cli_graphs, curve_comes_as_json_csv_and_picture_and_never_rises) {
   cr_assert_eq(number(json_array_get(points, 29), "overhead_percent"), 0);
   json_decref(o);
   (void)plim_test_shell(
-      "$PLIMSOLL plan --graph l.json --curve --points 30 --iterations 2000 -o c.csv && "
-      "$PLIMSOLL plan --graph l.json --curve --points 30 --iterations 2000 -o c.svg && "
+      "$PLIMSOLL plan --graph l.json --front --points 30 --iterations 2000 -o c.csv && "
+      "$PLIMSOLL plan --graph l.json --front --points 30 --iterations 2000 -o c.svg && "
       "test $(wc -l <c.csv) = 31 && grep -q '</svg>' c.svg && "
       "grep -q 'class=\"bound\" fill=\"none\" d=\"M[0-9. ]*V' c.svg && "
       /* what the smallest budget proves ends there: the line begins with what holds above it */
@@ -107,7 +107,7 @@ Test(cli_graphs, curve_comes_as_json_csv_and_picture_and_never_rises) {
 Test(cli_graphs, curve_has_a_plan_for_every_budget_in_however_little_time) {
   (void)plim_test_shell(
       "$PLIMSOLL gen layered --ops 60 -o l.json && "
-      "$PLIMSOLL plan --graph l.json --curve --points 30 --time-limit 1ms --no-cache -o c.csv && "
+      "$PLIMSOLL plan --graph l.json --front --points 30 --time-limit 1ms --no-cache -o c.csv && "
       "test $(wc -l <c.csv) = 31");
   plim_test_expect(0, "");
 }
@@ -115,7 +115,7 @@ Test(cli_graphs, curve_has_a_plan_for_every_budget_in_however_little_time) {
 Test(cli_graphs, curve_of_a_model_agrees_with_single_plans) {
   (void)plim_test_shell(
       "m='--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs'; "
-      "$PLIMSOLL plan $m --curve --points 4 -o m.csv >m.txt && "
+      "$PLIMSOLL plan $m --front --points 4 -o m.csv >m.txt && "
       "$PLIMSOLL plan $m --memory $(sed -n 3p m.csv | cut -d, -f1) --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
@@ -123,11 +123,11 @@ Test(cli_graphs, curve_of_a_model_agrees_with_single_plans) {
   double overhead = json_number_value(json_object_get(o, "overhead_percent"));
   double bound = json_number_value(json_object_get(o, "bound_percent"));
   json_decref(o);
-  double of_curve, bound_of_curve;
+  double of_front, bound_of_front;
   const program_run *run = plim_test_shell("sed -n 3p m.csv | cut -d, -f5,6");
-  cr_assert_eq(sscanf(run->out, "%lf,%lf", &of_curve, &bound_of_curve), 2, "%s", run->out);
-  cr_assert_float_eq(overhead, of_curve, 1e-5);
-  cr_assert_float_eq(bound, bound_of_curve, 1e-5);
+  cr_assert_eq(sscanf(run->out, "%lf,%lf", &of_front, &bound_of_front), 2, "%s", run->out);
+  cr_assert_float_eq(overhead, of_front, 1e-5);
+  cr_assert_float_eq(bound, bound_of_front, 1e-5);
 }
 
 /* How much is found until then depends on the machine: a plan that is written is good, and none is said in a sentence.
@@ -143,7 +143,7 @@ Test(cli_graphs, interrupt_exits_with_130_and_writes_the_best_plan_that_was_foun
   cr_assert(found || strstr(run->error, "planning was cancelled before a plan within "), "%s", run->error);
 }
 
-Test(cli_graphs, bench_of_large_graphs_needs_no_data_and_has_ours_behind_its_peers) {
+Test(cli_graphs, bench_of_large_graphs_needs_no_data_and_has_ours_after_its_peers) {
   (void)plim_test_program("bench large --ops 40 --iterations 500 --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
@@ -224,7 +224,7 @@ static const struct {
     {"plan --graph g.json --time-limit 10parsecs", 2, "--time-limit 10parsecs is not a time"},
     {"plan --graph g.json --time-limit -1s", 2, "--time-limit -1s is not a time"},
     {"plan --graph g.json --profile net.json", 3, "net.json: is no document of this program"},
-    {"plan --graph g.json --curve --points 1", 2, "--points 1"},
+    {"plan --graph g.json --front --points 1", 2, "--points 1"},
 };
 
 Test(cli_graphs, answers_bad_input_with_one_sentence_and_the_right_status) {

@@ -137,7 +137,7 @@ Test(cli_logs, tables_for_documents_are_those_on_the_screen) {
   cr_expect_not_null(strstr(table, "\n| lru | "), "%s", table);
 }
 
-/* The policy's row is there at once; the search would go on for an hour. */
+/* The policy's row is there at once; the search would continue for an hour. */
 static const program_run *interrupt_bench(const char *arguments) {
   char line[400];
   (void)snprintf(line, sizeof line,

@@ -17,7 +17,7 @@ static void teardown(void) {
 TestSuite(cli_matrix, .init = setup, .fini = teardown, .timeout = 600);
 
 #define TRAIN                                                                                                  \
-  "PLIM_TEST_GPU= $PLIMSOLL-stand-in train --model mlp --data synthetic --image 8x8x1 --batch 32 --threads 1 " \
+  "PLIM_TEST_GPU= $PLIMSOLL-fake-gpu train --model mlp --data synthetic --image 8x8x1 --batch 32 --threads 1 " \
   "--model-costs --iterations 100 --no-progress --no-cache --steps 14 "
 
 /* Rows of options; a pair whose halves exclude each other is refused with a sentence, status 2. */

@@ -1,4 +1,4 @@
-/* tools/plimsoll pack and bench pack: figures, the file that is written, and what wrong lives get. */
+/* tools/plimsoll pack and bench pack: figures, the file that is written, and what wrong buffers get. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 #include "tests/support/folder.h"
 #include "tests/support/program.h"
 
-#define LIVES "id,lower,upper,size\\nb1,0,3,4\\nb2,3,9,4\\nb3,0,9,4\\nb4,9,21,4\\nb5,0,21,4\\n"
+#define BUFFERS "id,lower,upper,size\\nb1,0,3,4\\nb2,3,9,4\\nb3,0,9,4\\nb4,9,21,4\\nb5,0,21,4\\n"
 
 static void setup(void) {
   (void)plim_test_folder();
-  (void)plim_test_shell("printf '" LIVES "' >lives.csv");
+  (void)plim_test_shell("printf '" BUFFERS "' >lives.csv");
 }
 static void teardown(void) {
   (void)plim_test_shell("rm -rf plimsoll");
@@ -39,11 +39,11 @@ Test(cli_pack, packs_under_a_capacity_and_writes_offsets_that_are_accepted_again
   cr_assert_not_null(strstr(plim_test_program("pack lives.csv --time-limit 1s")->out, "proved lowest  yes"));
 }
 
-Test(cli_pack, names_lives_that_together_do_not_fit) {
+Test(cli_pack, names_buffers_that_together_do_not_fit) {
   const program_run *run = plim_test_program("pack lives.csv --capacity 11 -o out.csv");
   cr_assert_eq(run->status, 4);
   cr_assert_not_null(strstr(run->error,
-                            "5 lives do not fit into 11 bytes: no packing is lower than 12; at step 0 these "
+                            "5 buffers do not fit into 11 bytes: no packing is lower than 12; at step 0 these "
                             "3 alone are too much: b1 [0, 3) 4, b3 [0, 9) 4, b5 [0, 21) 4"));
   cr_assert_eq(plim_test_shell("test ! -e out.csv")->status, 0);
   run = plim_test_shell(
@@ -54,14 +54,14 @@ Test(cli_pack, names_lives_that_together_do_not_fit) {
       strstr(run->error, "these 2 do not fit, and without any one of them the others do: a [0, 2) 3, b"));
 }
 
-Test(cli_pack, answers_bad_lives_with_the_line) {
+Test(cli_pack, answers_bad_buffers_with_the_line) {
   static const struct {
     const char *command;
     int status;
     const char *words;
   } cases[] = {
       {"$PLIMSOLL pack none.csv", 3, "none.csv"},
-      {"$PLIMSOLL pack", 2, "LIVES is missing"},
+      {"$PLIMSOLL pack", 2, "BUFFERS is missing"},
       {"$PLIMSOLL pack lives.csv --capacity 50%", 2, "percentages are not allowed here"},
       {"printf 'id,lower,upper,size\\nb1,0,3,x\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "bad.csv: line 2: size \"x\""},
       {"printf 'id,lower,upper,size,offset\\na,0,5,4,0\\nb,1,3,4,2\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3,
@@ -72,7 +72,7 @@ Test(cli_pack, answers_bad_lives_with_the_line) {
       {"printf 'id,lower,upper,size\\nb1,0,3\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "line 2: 3 fields"},
       {"printf 'id,lower,upper,size\\nb1,0,3,9223372036854775807\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3,
        "line 2: size \"9223372036854775807\" is too large"},
-      {"printf '" LIVES "b1,0,1,1\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "line 7: id \"b1\" is that of line 2"},
+      {"printf '" BUFFERS "b1,0,1,1\\n' >bad.csv; $PLIMSOLL pack bad.csv", 3, "line 7: id \"b1\" is that of line 2"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const program_run *run = plim_test_shell(cases[i].command);
@@ -81,7 +81,7 @@ Test(cli_pack, answers_bad_lives_with_the_line) {
   }
 }
 
-Test(cli_pack, packs_the_lives_of_a_plan_below_or_at_its_arena) {
+Test(cli_pack, packs_the_buffers_of_a_plan_below_or_at_its_arena) {
   (void)plim_test_program("gen unet --ops 80 --addresses packed -o g.json");
   plim_test_expect(0, "");
   (void)plim_test_program("plan --graph g.json --memory 80%% --iterations 2000 --json -o p.json");
@@ -99,7 +99,7 @@ Test(cli_pack, packs_the_lives_of_a_plan_below_or_at_its_arena) {
   cr_assert_not_null(strstr(plim_test_program("pack p.json --graph none.json")->error, "none.json"));
 }
 
-Test(cli_pack, bench_without_data_packs_lives_of_made_up_steps) {
+Test(cli_pack, bench_without_data_packs_buffers_of_made_up_steps) {
   (void)plim_test_program("bench pack --ops 150 --time-limit 200ms --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json(), *rows = json_object_get(o, "rows");
@@ -114,5 +114,5 @@ Test(cli_pack, bench_prints_a_row_an_instance) {
   json_t *o = plim_test_json(), *row = json_array_get(json_object_get(o, "rows"), 0);
   cr_assert(integer(row, "height_under_capacity_bytes") == 12 && integer(row, "bound_bytes") == 12);
   json_decref(o);
-  cr_assert_not_null(strstr(plim_test_program("bench pack --data .")->out, "lives "));
+  cr_assert_not_null(strstr(plim_test_program("bench pack --data .")->out, "buffers "));
 }

@@ -1,4 +1,4 @@
-/* tools/plimsoll/pairs.c: no option is ignored in silence for the sake of another. */
+/* tools/plimsoll/option_rules.c: no option is ignored in silence for the sake of another. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -28,11 +28,11 @@ static const struct {
     {"plan --graph g.json --layout nhwc", "--graph and --layout cannot be combined"},
     {"plan --graph g.json --device cpu", "--graph and --device cannot be combined"},
     {"plan --graph g.json --model-costs", "--graph and --model-costs cannot be combined"},
-    {"plan " SMALL "--curve --memory 50%", "--curve and --memory cannot be combined"},
-    {"plan " SMALL "--curve --svg c.svg", "--curve and --svg cannot be combined"},
-    {"plan --graph g.json --curve --print-sequence", "--curve and --print-sequence cannot be combined"},
-    {"plan " SMALL "--curve --online coop", "--curve and --online cannot be combined"},
-    {"plan " SMALL "--points 5", "--points requires --curve"},
+    {"plan " SMALL "--front --memory 50%", "--front and --memory cannot be combined"},
+    {"plan " SMALL "--front --svg c.svg", "--front and --svg cannot be combined"},
+    {"plan --graph g.json --front --print-sequence", "--front and --print-sequence cannot be combined"},
+    {"plan " SMALL "--front --online coop", "--front and --online cannot be combined"},
+    {"plan " SMALL "--points 5", "--points requires --front"},
     {"plan " SMALL "--profile p.json", "--profile requires --graph"},
     {"plan " SMALL "--print-sequence", "--print-sequence requires --graph"},
     {"plan " SMALL "--addresses none", "--addresses requires --graph"},
@@ -124,7 +124,7 @@ Test(cli_pairs, old_names_mean_what_they_meant_and_no_help_shows_them) {
 Test(cli_pairs, takes_options_that_are_of_use_together) {
   expect_accepted("gen layered --ops 40 --width 0.3 --skips 0.1 -o g.json");
   expect_accepted("plan --graph g.json --addresses packed --seed 3 --iterations 50 --threads 2 -o p.json");
-  expect_accepted("plan --graph g.json --curve --points 3 --iterations 50 --planner cut -o c.csv");
+  expect_accepted("plan --graph g.json --front --points 3 --iterations 50 --planner cut -o c.csv");
   expect_accepted("plan --graph g.json --print-sequence --memory 95% --iterations 50 2>figures.txt");
   expect_accepted("pack p.json --graph p.graph.json");
   expect_accepted("plan " SMALL "--online coop --memory 6MiB --thrash 3");

@@ -1,4 +1,4 @@
-/* plimsoll solvers and the planners behind it, as a user runs them. */
+/* plimsoll solvers and the planners after it, as a user runs them. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -125,7 +125,7 @@ static const struct {
     {"--graph paged.json", 3, "carries FLOP or times by device and no time of its own; --platform says"},
     {"--graph paged.json --platform m0 --deadline 1.2y", 2, "--deadline 1.2y is neither a factor as in 1.5x"},
     {"--graph paged.json --platform m0 --page maybe", 2, "no switch is called \"maybe\""},
-    {"--graph paged.json --platform m0 --curve", 2, "--curve and --platform cannot be combined"},
+    {"--graph paged.json --platform m0 --front", 2, "--front and --platform cannot be combined"},
     {"--graph placed.json --planner poet --memory d0=5000000", 3, "op '#0' has no energy on device d0"},
     {"--graph placed.json --planner xengine --memory d0=1,d0=2", 2, "space d0 has two budgets"},
     {"--graph placed.json --planner xengine --objective time", 2, "planner xengine does not take the objective time"},

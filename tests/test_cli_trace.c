@@ -58,11 +58,11 @@ Test(cli_trace, a_plan_without_addresses_shows_none) {
   cr_expect_null(strstr(last_run->out, " -1 "), "%s", last_run->out);
 }
 
-Test(cli_trace, a_value_is_followed_through_its_lives) {
+Test(cli_trace, a_value_is_followed_through_its_buffers) {
   last_run = plim_test_program("trace step t.jsonl --find stem.conv");
   plim_test_expect(0, "");
   expect_words("stem.conv: activation, ");
-  expect_words("life 1: steps 1 to ");
+  expect_words("buffer 1: steps 1 to ");
   expect_words("read at step 2 by stem.bn.stats");
   last_run = plim_test_program("trace step t.jsonl --find stem.con");
   plim_test_expect(2, "did you mean \"stem.conv\"?");
@@ -130,14 +130,14 @@ Test(cli_trace, events_are_json_with_a_compute_track_and_a_counter_of_bytes) {
   json_decref(o);
 }
 
-Test(cli_trace, a_page_of_a_planned_run_has_the_history_of_what_is_made_again) {
+Test(cli_trace, a_page_of_a_planned_run_has_the_history_of_what_is_recomputed) {
   (void)plim_test_shell(
       "$PLIMSOLL plan --graph t.plan.graph.json --memory 60% --iterations 3000 -o k.json >k.txt && "
       "$PLIMSOLL trace export k.json -o run.html");
   plim_test_expect(0, "");
-  cr_assert_eq(plim_test_shell("grep -q 'was dropped behind step [0-9]* and is made again' run.html")->status, 0);
+  cr_assert_eq(plim_test_shell("grep -q 'was dropped after step [0-9]* and is recomputed' run.html")->status, 0);
   /* its drops are the decisions that a key goes to */
-  cr_assert_eq(plim_test_shell("grep -q '\"why\":{\"[0-9]*\":\"[^\"]*was dropped behind step' run.html")->status, 0);
+  cr_assert_eq(plim_test_shell("grep -q '\"why\":{\"[0-9]*\":\"[^\"]*was dropped after step' run.html")->status, 0);
 }
 
 Test(cli_trace, a_plan_alone_is_exported_as_it_was_planned) {

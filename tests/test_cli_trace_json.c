@@ -63,7 +63,7 @@ Test(cli_trace_json, a_step_has_residents_that_add_up_and_the_absences_that_the_
   cr_assert_gt(json_array_size(json_object_get(o, "absent")), 0);
   json_array_foreach(json_object_get(o, "absent"), i, r) {
     cr_assert(integer_of(r, "gone") <= 60 && 60 < integer_of(r, "back"));
-    (void)snprintf(line, sizeof line, "made again at step %d", (int)integer_of(r, "back"));
+    (void)snprintf(line, sizeof line, "recomputed at step %d", (int)integer_of(r, "back"));
     expect_in_text(line);
     int nothing = strcmp(text_of(r, "breaks"), "nothing") == 0;
     cr_assert_eq(json_is_null(json_object_get(r, "full_step")), nothing);
@@ -108,9 +108,9 @@ Test(cli_trace_json, a_decision_has_its_pieces_and_windows_of_them_that_make_roo
   json_decref(o);
 }
 
-Test(cli_trace_json, a_value_has_lives_with_uses_and_what_stands_between) {
+Test(cli_trace_json, a_value_has_buffers_with_uses_and_what_stands_between) {
   size_t i;
-  const json_t *life;
+  const json_t *buffer;
   json_t *step = ask("trace step o.jsonl --at 60"), *o;
   char line[256];
   (void)snprintf(line, sizeof line, "trace step o.jsonl --find %s",
@@ -118,11 +118,11 @@ Test(cli_trace_json, a_value_has_lives_with_uses_and_what_stands_between) {
   json_decref(step);
   o = ask(line);
   json_int_t end = 0;
-  json_array_foreach(json_object_get(o, "lives"), i, life) {
-    cr_assert_geq(integer_of(life, "begin"), end);
-    cr_assert_eq(json_is_object(json_object_get(life, "absence")), i > 0);
-    cr_assert_gt(json_array_size(json_object_get(life, "uses")), 0);
-    end = integer_of(life, "end");
+  json_array_foreach(json_object_get(o, "lives"), i, buffer) {
+    cr_assert_geq(integer_of(buffer, "begin"), end);
+    cr_assert_eq(json_is_object(json_object_get(buffer, "absence")), i > 0);
+    cr_assert_gt(json_array_size(json_object_get(buffer, "uses")), 0);
+    end = integer_of(buffer, "end");
   }
   cr_assert_gt(i, 1);
   json_decref(o);

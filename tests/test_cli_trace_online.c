@@ -1,4 +1,4 @@
-/* plimsoll trace over online runs: their reasons, second plays, and graphs that are played without a file. */
+/* plimsoll trace over online runs: their reasons, second simulates, and graphs that are simulated without a file. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ Test(cli_trace_online, evictions_of_an_online_run_have_their_windows_scores_and_
   expect_words("[=] taken (-) runner-up");
   expect_words(" again, ");
   expect_words(" was evicted in front of step ");
-  expect_words("there is no request without room behind step ");
+  expect_words("there is no request without room after step ");
 }
 
 /* Of a step with several evictions the row below the strip shows the one with which the reasons begin. */
@@ -70,7 +70,7 @@ Test(cli_trace_online, a_plan_alone_is_stepped_through_and_compared_with_another
   expect_words("none was given");
 }
 
-/* The decisions are changed in the plan: what is played again is something else, and that is said. */
+/* The decisions are changed in the plan: what is simulated again is something else, and that is said. */
 Test(cli_trace_online, a_run_that_cannot_be_played_again_says_so_and_is_shown_as_a_plan) {
   last_run = plim_test_shell(
       "sed 's/online coop/online size/' o.plan.json >c.json; cp o.plan.graph.json c.graph.json; "

@@ -40,12 +40,12 @@ Test(conflict, is_irreducible_on_random_boxes) {
     plim_boxes boxes = {.n = (int32_t)test_random_between(&r, 6, MOST), .align = 1, .box = box, .own_align = align};
     for (int32_t i = 0; i < boxes.n; i++) {
       int64_t begin = test_random_between(&r, 0, 5);
-      align[i] = test_random_chance(&r, 30) ? 4 : 1; /* holes, so that the load says little */
+      align[i] = test_random_chance(&r, 30) ? 4 : 1; /* holes, so that the peak says little */
       box[i] = (plim_box){begin, begin + test_random_between(&r, 1, 3), test_random_between(&r, 3, 9), -1};
     }
     plim_pack_options options = {sizeof options, INT64_MAX, 0, 1};
     cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &lowest), PLIM_OK);
-    int64_t capacity = lowest.height - 1;
+    int64_t capacity = lowest.packed_bytes - 1;
     cr_assert_eq(plim_boxes_conflict(ctx, &boxes, capacity, 1000000, member, &why), PLIM_OK);
     cr_assert(why.n > 0 && why.irreducible, "seed %llu", (unsigned long long)seed);
     cr_assert(!fits(&boxes, member, -1, capacity));
@@ -53,7 +53,7 @@ Test(conflict, is_irreducible_on_random_boxes) {
       if (member[i]) cr_assert(fits(&boxes, member, i, capacity), "seed %llu: box %d", (unsigned long long)seed, i);
     }
     by_search += !why.at_once;
-    cr_assert_eq(plim_boxes_conflict(ctx, &boxes, lowest.height, 1000000, member, &why), PLIM_OK);
+    cr_assert_eq(plim_boxes_conflict(ctx, &boxes, lowest.packed_bytes, 1000000, member, &why), PLIM_OK);
     cr_assert_eq(why.n, 0);
   }
   cr_assert_gt(by_search, 3, "%d", by_search);
@@ -67,8 +67,9 @@ static int packs(const plim_boxes *boxes, const uint8_t *member, int64_t capacit
   for (int64_t o = 0; o + boxes->box[x].bytes <= capacity; o += boxes->own_align[x]) {
     int fits = boxes->box[x].fixed < 0 || boxes->box[x].fixed == o;
     for (int32_t y = 0; y < x && fits; y++) {
-      int64_t under = member[y] ? plim_boxes_reach(boxes, x, y) : PLIM_NO_REACH;
-      fits = under == PLIM_NO_REACH || o + under <= offset[y] || offset[y] + plim_boxes_reach(boxes, y, x) <= o;
+      int64_t under = member[y] ? plim_boxes_separation(boxes, x, y) : PLIM_NO_SEPARATION;
+      fits =
+          under == PLIM_NO_SEPARATION || o + under <= offset[y] || offset[y] + plim_boxes_separation(boxes, y, x) <= o;
     }
     offset[x] = o;
     if (fits && packs(boxes, member, capacity, offset, x + 1)) return 1;
@@ -152,6 +153,6 @@ static plim_status mark_some(plim_context *c, void *user) {
   return plim_boxes_conflict(c, &boxes, 5, 1000, member, &why);
 }
 
-Test(conflict, a_refused_allocation_leaves_nothing_behind) {
+Test(conflict, a_refused_allocation_leaves_nothing_after) {
   cr_assert_geq(plim_test_each_allocation(mark_some, NULL), 10);
 }

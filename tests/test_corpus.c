@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/curve/curve_file.h"
+#include "planner/curve/front_file.h"
 #include "runtime/base/file.h"
 #include "runtime/graph/plans.h"
 #include "runtime/graph/trace.h"

@@ -1,4 +1,4 @@
-/* The CSV of lives: golden text, every column, a sentence with the line for every wrong row. */
+/* The CSV of buffers: golden text, every column, a sentence with the line for every wrong row. */
 #include "planner/pack/csv.h"
 
 #include <criterion/criterion.h>
@@ -14,10 +14,10 @@ static const char *const full =
     "b3,-5,9,0,1,-1,,-1\n";
 
 static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
-  plim_lives *lives = NULL;
-  plim_status status = plim_lives_parse(ctx, "doc.json", text, bytes, &lives);
-  if (again && lives) plim_lives_write(again, lives, NULL);
-  plim_lives_free(lives);
+  plim_buffer_list *buffers = NULL;
+  plim_status status = plim_buffer_list_parse(ctx, "doc.json", text, bytes, &buffers);
+  if (again && buffers) plim_buffer_list_write(again, buffers, NULL);
+  plim_buffer_list_free(buffers);
   return status;
 }
 
@@ -27,7 +27,7 @@ Test(csv, what_was_written_is_read_and_written_again_byte_for_byte) {
   plim_test_canonical(parse, "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\n");
 }
 
-Test(csv, refused_allocation_leaves_nothing_behind) {
+Test(csv, refused_allocation_leaves_nothing_after) {
   plim_test_allocations(parse, full);
 }
 
@@ -66,7 +66,7 @@ Test(csv, every_wrong_line_is_named) {
       {"b1,0,30", "b1, 0,30", "line 2: lower \" 0\" is not a whole number"},
       {"b1,0,30", "b1,0,99999999999999999999", "is not a whole number of 63 bits"},
       {"b1,0,30", "b1,0,9223372036854775807", "line 2: upper \"9223372036854775807\" is too large"},
-      {"b1,0,30", "b1,30,30", "line 2: upper \"30\" is not behind lower"},
+      {"b1,0,30", "b1,30,30", "line 2: upper \"30\" is not after lower"},
       {",40,1,-1", ",-40,1,-1", "line 2: size \"-40\" is too small"},
       {",40,1,-1", ",4611686018427387904,1,-1", "makes the sum of all sizes and alignments reach 2^62"},
       {",40,1,-1", ",40,4611686018427387904,-1", "line 2: size \"40\" makes the sum of all sizes and alignments"},

@@ -1,4 +1,4 @@
-/* kernels/cuda/cublas: products as the library is asked for them, over a stand-in that keeps its rules. */
+/* kernels/cuda/cublas: products as the library is asked for them, over a fake that keeps its rules. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static float get(const void *matrix, int floats, int64_t at) {
 
 /* A [M][K] and B [K][N_COLUMNS], each stored across when the product says so. */
 static void expect_product(const plim_cuda_product *p) {
-  const int floats = p->math != PLIM_MATH_BF16, to_floats = floats || p->to_floats;
+  const int floats = p->math != PLIM_PRECISION_BF16, to_floats = floats || p->to_floats;
   float a[M * K], b[K * N_COLUMNS], c[M * N_COLUMNS];
   for (int i = 0; i < M * K; i++) put(a, floats, p->a_across ? i % K * M + i / K : i, entry(i / K, i % K));
   for (int i = 0; i < K * N_COLUMNS; i++) {
@@ -73,9 +73,9 @@ static void expect_product(const plim_cuda_product *p) {
   }
 }
 
-/* The stand-in multiplies only where sums of parts are floats, and with the stream and then the workspace set. */
+/* The fake multiplies only where sums of parts are floats, and with the stream and then the workspace set. */
 Test(cublas, products_are_those_of_matrices_row_by_row_in_every_order_and_precision) {
-  for (int i = 0; i < PLIM_MATH_COUNT * 16; i++) {
+  for (int i = 0; i < PLIM_PRECISION_COUNT * 16; i++) {
     const plim_cuda_product product = {.m = M,
                                        .n = N_COLUMNS,
                                        .k = K,
@@ -83,7 +83,7 @@ Test(cublas, products_are_those_of_matrices_row_by_row_in_every_order_and_precis
                                        .b_across = i >> 1 & 1,
                                        .beta = (float)(i >> 2 & 1),
                                        .to_floats = i >> 3 & 1,
-                                       .math = (plim_math)(i >> 4)};
+                                       .math = (plim_precision)(i >> 4)};
     expect_product(&product);
   }
 }

@@ -1,4 +1,4 @@
-/* kernels/cuda/gemm: convolutions and linear layers as stages around matrix products, over the GPU that is none. */
+/* kernels/cuda/gemm: convolutions and linear layers as stages around matrix products, over the fake GPU. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void check_op(const plim_op_desc *op, int least) {
   cr_assert_str_eq(info[n - 1].name, "single-source");
 }
 
-/* In every math mode. */
+/* In every precision. */
 static void check_modes(const plim_op_desc *op, int least) {
   plim_op_desc other = *op;
   check_op(op, least);

@@ -1,4 +1,4 @@
-/* kernels/cuda/dnn and conv: convolutions by cuDNN, over a stand-in that knows the rules of its descriptors. */
+/* kernels/cuda/dnn and conv: convolutions by cuDNN, over a fake that knows the rules of its descriptors. */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -293,15 +293,15 @@ static plim_op_desc biased(const variant_window *window, plim_layout layout) {
   return op[0];
 }
 
-Test(cudnn, a_bias_is_added_behind_the_convolution_in_every_layout_and_math_mode) {
+Test(cudnn, a_bias_is_added_after_the_convolution_in_every_layout_and_math_mode) {
   static const plim_layout layouts[] = {PLIM_NHWC, PLIM_FLAT};
   static const variant_window wide = {2, 3, 9, 11, 24, {3, 3}, 1, 1}; /* several vectors of channels */
-  for (int i = 0; i < (WINDOWS + 1) * 2 * PLIM_MATH_COUNT; i++) {
-    const int row = i / (2 * PLIM_MATH_COUNT), math = i % PLIM_MATH_COUNT;
-    plim_op_desc op = biased(row == WINDOWS ? &wide : &windows[row], layouts[i / PLIM_MATH_COUNT % 2]);
+  for (int i = 0; i < (WINDOWS + 1) * 2 * PLIM_PRECISION_COUNT; i++) {
+    const int row = i / (2 * PLIM_PRECISION_COUNT), math = i % PLIM_PRECISION_COUNT;
+    plim_op_desc op = biased(row == WINDOWS ? &wide : &windows[row], layouts[i / PLIM_PRECISION_COUNT % 2]);
     plim_kernel_info info[VARIANTS];
-    op.attrs.tf32 = math == PLIM_MATH_TF32;
-    if (math == PLIM_MATH_BF16) kernel_to_bf16(&op);
+    op.attrs.tf32 = math == PLIM_PRECISION_TF32;
+    if (math == PLIM_PRECISION_BF16) kernel_to_bf16(&op);
     int n = device->api->variants(device, &op, info, VARIANTS);
     cr_assert_gt(n, 6);
     for (int v = 0; v < n; v++) variant_check(device, &op, &info[v]);

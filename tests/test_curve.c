@@ -1,4 +1,4 @@
-/* The curve: nondominated points against a list searched by hand, merging, giving up points, tries and bounds. */
+/* The plan front: nondominated points against a list searched by hand, merging, giving up points, tries and bounds. */
 #include "planner/curve/curve.h"
 
 #include <criterion/criterion.h>
@@ -16,8 +16,8 @@ typedef struct sample {
   int32_t op, choice;
 } sample;
 
-static plim_curve_point point_of(const sample *s) {
-  return (plim_curve_point){.bytes = s->bytes,
+static plim_front_point point_of(const sample *s) {
+  return (plim_front_point){.bytes = s->bytes,
                             .time_ns = s->time_ns,
                             .n_steps = 1,
                             .n_offsets = 1,
@@ -26,12 +26,12 @@ static plim_curve_point point_of(const sample *s) {
                             .offset = &s->offset};
 }
 
-static void insert(plim_curve *curve, const sample *s) {
-  plim_curve_point point = point_of(s);
-  cr_assert_eq(plim_curve_insert(curve, &point, NULL), PLIM_OK);
+static void insert(plim_front *curve, const sample *s) {
+  plim_front_point point = point_of(s);
+  cr_assert_eq(plim_front_insert(curve, &point, NULL), PLIM_OK);
 }
 
-static void check_sorted(const plim_curve *curve) {
+static void check_sorted(const plim_front *curve) {
   for (int32_t i = 1; i < curve->n; i++) {
     cr_assert_gt(curve->point[i].bytes, curve->point[i - 1].bytes);
     cr_assert_lt(curve->point[i].time_ns, curve->point[i - 1].time_ns);
@@ -57,7 +57,7 @@ static sample draw(uint64_t *random, int32_t i) {
 Test(curve, finds_the_fastest_point_within_every_budget) {
   plim_context *ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 30; seed++) {
-    plim_curve curve = {.ctx = ctx};
+    plim_front curve = {.ctx = ctx};
     uint64_t random = seed;
     static sample s[POINTS];
     for (int32_t i = 0; i < POINTS; i++) {
@@ -66,7 +66,7 @@ Test(curve, finds_the_fastest_point_within_every_budget) {
       check_sorted(&curve);
     }
     for (int64_t budget = -1; budget <= 200; budget++) {
-      const plim_curve_point *found = plim_curve_find(&curve, budget);
+      const plim_front_point *found = plim_front_find(&curve, budget);
       int64_t expected = fastest_within(s, POINTS, budget);
       cr_assert_eq(found ? found->time_ns : INT64_MAX, expected, "seed %d budget %d", (int)seed, (int)budget);
       if (!found) continue;
@@ -75,8 +75,8 @@ Test(curve, finds_the_fastest_point_within_every_budget) {
       cr_assert_eq(found->choice[0], from->choice);
       cr_assert_eq(found->offset[0], from->offset);
     }
-    cr_assert_eq(plim_curve_lowest(&curve), &curve.point[0]);
-    plim_curve_free(&curve);
+    cr_assert_eq(plim_front_smallest(&curve), &curve.point[0]);
+    plim_front_free(&curve);
   }
   cr_assert_eq(plim_context_memory(ctx).bytes, 0);
   plim_context_free(ctx);
@@ -84,82 +84,82 @@ Test(curve, finds_the_fastest_point_within_every_budget) {
 
 Test(curve, order_of_insertion_and_merging_change_nothing) {
   plim_context *ctx = plim_test_context();
-  plim_curve forward = {.ctx = ctx}, backward = {.ctx = ctx}, odd = {.ctx = ctx};
+  plim_front forward = {.ctx = ctx}, backward = {.ctx = ctx}, odd = {.ctx = ctx};
   uint64_t random = 9;
   static sample s[POINTS];
   for (int32_t i = 0; i < POINTS; i++) s[i] = draw(&random, i);
   for (int32_t i = 0; i < POINTS; i++) insert(i % 2 ? &odd : &forward, &s[i]);
   for (int32_t i = POINTS - 1; i >= 0; i--) insert(&backward, &s[i]);
-  cr_assert_eq(plim_curve_merge(&forward, &odd), PLIM_OK);
+  cr_assert_eq(plim_front_merge(&forward, &odd), PLIM_OK);
   cr_assert_eq(forward.n, backward.n);
   for (int32_t i = 0; i < forward.n; i++) {
     cr_assert_eq(forward.point[i].bytes, backward.point[i].bytes);
     cr_assert_eq(forward.point[i].time_ns, backward.point[i].time_ns);
   }
-  plim_curve_free(&forward);
-  plim_curve_free(&backward);
-  plim_curve_free(&odd);
+  plim_front_free(&forward);
+  plim_front_free(&backward);
+  plim_front_free(&odd);
   plim_context_free(ctx);
 }
 
 Test(curve, a_curve_that_is_too_heavy_keeps_both_ends) {
   plim_context *ctx = plim_test_context();
-  plim_curve curve = {.ctx = ctx};
+  plim_front curve = {.ctx = ctx};
   enum { STEPS = 100000, MANY = 50 };
   int32_t *op = calloc(STEPS, sizeof *op);
   for (int32_t i = 0; i < MANY; i++) {
-    plim_curve_point point = {
+    plim_front_point point = {
         .bytes = i, .time_ns = (int64_t)MANY * MANY - (int64_t)i * i, .n_steps = STEPS, .op = op, .choice = op};
-    cr_assert_eq(plim_curve_insert(&curve, &point, NULL), PLIM_OK);
+    cr_assert_eq(plim_front_insert(&curve, &point, NULL), PLIM_OK);
   }
-  cr_assert_leq(curve.weight, PLIM_CURVE_WEIGHT);
-  cr_assert_eq(curve.n, PLIM_CURVE_WEIGHT / STEPS);
+  cr_assert_leq(curve.weight, PLIM_FRONT_WEIGHT);
+  cr_assert_eq(curve.n, PLIM_FRONT_WEIGHT / STEPS);
   cr_assert_eq(curve.point[0].bytes, 0);
   cr_assert_eq(curve.point[curve.n - 1].bytes, MANY - 1);
   check_sorted(&curve);
   free(op);
-  plim_curve_free(&curve);
+  plim_front_free(&curve);
   plim_context_free(ctx);
 }
 
 Test(curve, a_bound_holds_for_smaller_budgets_and_a_try_for_equal_effort) {
   plim_context *ctx = plim_test_context();
-  plim_curve curve = {.ctx = ctx};
-  plim_curve_try a = {.budget_bytes = 100, .iterations = 5, .bound_ns = 70, .seed = 1, .threads = 1}, b = a;
+  plim_front curve = {.ctx = ctx};
+  plim_front_try a = {.budget_bytes = 100, .iterations = 5, .bound_ns = 70, .seed = 1, .threads = 1}, b = a;
   b.budget_bytes = 200;
   b.bound_ns = 60;
-  cr_assert_eq(plim_curve_note(&curve, &a), PLIM_OK);
-  cr_assert_eq(plim_curve_note(&curve, &b), PLIM_OK);
-  cr_assert_eq(plim_curve_bound(&curve, 100), 70);
-  cr_assert_eq(plim_curve_bound(&curve, 101), 60);
-  cr_assert_eq(plim_curve_bound(&curve, 201), 0);
-  cr_assert(plim_curve_tried(&curve, &a));
+  cr_assert_eq(plim_front_note(&curve, &a), PLIM_OK);
+  cr_assert_eq(plim_front_note(&curve, &b), PLIM_OK);
+  cr_assert_eq(plim_front_bound(&curve, 100), 70);
+  cr_assert_eq(plim_front_bound(&curve, 101), 60);
+  cr_assert_eq(plim_front_bound(&curve, 201), 0);
+  cr_assert(plim_front_tried(&curve, &a));
   a.bound_ns = 75;
-  cr_assert_eq(plim_curve_note(&curve, &a), PLIM_OK);
-  cr_assert_eq(plim_curve_bound(&curve, 50), 75);
+  cr_assert_eq(plim_front_note(&curve, &a), PLIM_OK);
+  cr_assert_eq(plim_front_bound(&curve, 50), 75);
   cr_assert_eq(curve.n_tries, 2);
   a.seed = 2;
-  cr_assert_not(plim_curve_tried(&curve, &a));
-  for (int32_t i = 0; i < 2 * PLIM_CURVE_TRIES; i++) {
+  cr_assert_not(plim_front_tried(&curve, &a));
+  for (int32_t i = 0; i < 2 * PLIM_FRONT_TRIES; i++) {
     a.budget_bytes = i;
-    cr_assert_eq(plim_curve_note(&curve, &a), PLIM_OK);
+    cr_assert_eq(plim_front_note(&curve, &a), PLIM_OK);
   }
-  cr_assert_eq(curve.n_tries, PLIM_CURVE_TRIES);
-  plim_curve_free(&curve);
+  cr_assert_eq(curve.n_tries, PLIM_FRONT_TRIES);
+  plim_front_free(&curve);
   plim_context_free(ctx);
 }
 
 static plim_status insert_some(plim_context *ctx, void *user) {
-  plim_curve curve = {.ctx = ctx};
+  plim_front curve = {.ctx = ctx};
   plim_status status = PLIM_OK;
   uint64_t random = *(uint64_t *)user;
   for (int32_t i = 0; i < 20 && status == PLIM_OK; i++) {
     sample s = draw(&random, i);
-    plim_curve_point point = point_of(&s);
-    status = plim_curve_insert(&curve, &point, NULL);
+    plim_front_point point = point_of(&s);
+    status = plim_front_insert(&curve, &point, NULL);
     check_sorted(&curve);
   }
-  plim_curve_free(&curve);
+  plim_front_free(&curve);
   return status;
 }
 

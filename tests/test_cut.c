@@ -35,7 +35,7 @@ static int64_t bound_at(const plim_graph *graph, const plim_profile *profile, in
   plim_cut_answer answer;
   const plim_cut_limits limits = {.work = 1000000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX};
   options.unpacked = 1;
-  options.labels = PLIM_LABELS_FAST;
+  options.labels = PLIM_NUMERICS_FASTEST;
   plim_plan_class plan_class = fixed ? PLIM_CLASS_FIXED : PLIM_CLASS_FREE;
   cr_assert_eq(plim_problem_make(ctx, graph, profile, &options, plan_class, &problem), PLIM_OK);
   cr_assert_eq(plim_cut_model_make(problem, fixed, &model), PLIM_OK);
@@ -60,7 +60,7 @@ static int64_t bound_of(const plim_graph *graph, int32_t fixed, int64_t budget) 
 /* ---- against exhaustive search ---- */
 
 typedef struct tally {
-  int cases, equal, dearer, none; /* dearer: the optimum takes more than every op once */
+  int cases, equal, costlier, none; /* costlier: the optimum takes more than every op once */
 } tally;
 
 /* Up to three variants an op, with one label: a faster one has more workspace. */
@@ -94,7 +94,7 @@ static void compare(const plim_graph *graph, const plim_profile *profile, int32_
   cr_assert_leq(bound, optimum, "seed %llu budget %lld fixed %d: above the optimum", (unsigned long long)seed,
                 (long long)budget, fixed);
   score->equal += bound == optimum;
-  score->dearer += optimum > bound_at(graph, profile, fixed, INT64_MAX);
+  score->costlier += optimum > bound_at(graph, profile, fixed, INT64_MAX);
 }
 
 /* The least bytes that any op needs at once. */
@@ -113,7 +113,7 @@ static void compare_budgets(const plim_graph *graph, const plim_profile *profile
   plim_plan *plan = NULL;
   options.unpacked = 1;
   options.order = PLIM_ORDER_FIXED;
-  options.labels = PLIM_LABELS_FAST;
+  options.labels = PLIM_NUMERICS_FASTEST;
   cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
   int64_t low = least_bytes(graph, profile, &options);
   for (int64_t k = 0; k < 3; k++) {
@@ -134,8 +134,8 @@ Test(cut, the_bound_is_never_above_the_optimum_of_small_step_graphs) {
     plim_graph_free(graph);
   }
   cr_log_info("%d of %d bounds are the optimum; %d optima need more than every op once, %d budgets have no plan",
-              score.equal, score.cases, score.dearer, score.none);
-  cr_assert_geq(score.dearer, 60);
+              score.equal, score.cases, score.costlier, score.none);
+  cr_assert_geq(score.costlier, 60);
   cr_assert_geq(4 * score.equal, 3 * (score.cases - score.none));
 }
 
@@ -165,8 +165,8 @@ Test(cut, the_bound_is_never_above_the_optimum_of_small_graphs) {
     plim_graph_free(graph);
   }
   cr_log_info("%d of %d bounds are the optimum; %d optima need more than every op once, %d budgets have no plan",
-              score.equal, score.cases, score.dearer, score.none);
-  cr_assert_geq(score.dearer, 60);
+              score.equal, score.cases, score.costlier, score.none);
+  cr_assert_geq(score.costlier, 60);
   cr_assert_geq(4 * score.equal, 3 * (score.cases - score.none));
 }
 
@@ -183,7 +183,7 @@ static void compare_warm(const plim_graph *graph, int32_t fixed, int64_t high, u
   const plim_cut_limits limits = {.work = 1000000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX};
   plim_plan_class plan_class = fixed ? PLIM_CLASS_FIXED : PLIM_CLASS_FREE;
   options.unpacked = 1;
-  options.labels = PLIM_LABELS_FAST;
+  options.labels = PLIM_NUMERICS_FASTEST;
   cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
   cr_assert_eq(plim_problem_make(ctx, graph, profile, &options, plan_class, &problem), PLIM_OK);
   cr_assert_eq(plim_cut_model_make(problem, fixed, &model), PLIM_OK);
@@ -252,8 +252,8 @@ Test(cut, two_branches_cost_repeats_in_program_order_only) {
   plim_graph_free(graph);
 }
 
-/* u is read by the first op and behind each of two wide ones, next to which it has no room. */
-Test(cut, what_is_gone_between_three_readers_is_made_again_twice) {
+/* u is read by the first op and after each of two wide ones, next to which it has no room. */
+Test(cut, what_is_gone_between_three_readers_is_recomputed_twice) {
   const int64_t size[] = {4, 1, 9, 1, 1, 9, 1, 1}, time[] = {3, 1, 1, 1, 1, 1, 1, 1};
   const dag_edge edge[] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {4, 5}, {5, 6}, {6, 7}, {0, 7}};
   plim_graph *graph = dag_make(ctx, 8, size, time, 9, edge);

@@ -61,7 +61,7 @@ static planner_case plain_case(uint64_t seed) {
   return planner_case_make(ctx, graph, NULL, &plan_options);
 }
 
-/* Peak of a sequence by the published rules: a copy lives to its last reader before the next copy. */
+/* Peak of a sequence by the published rules: a copy is alive to its last reader before the next copy. */
 static int64_t published_peak(const plim_dag *d, int32_t n, const int32_t *sequence) {
   static int32_t last[MAX_RUNS], latest[MAX_NODES];
   int64_t alive = d->base_bytes, peak = 0;
@@ -169,7 +169,7 @@ static plim_status make_under_failures(plim_context *ctx, void *user) {
   return status;
 }
 
-Test(dag, a_failed_allocation_leaves_nothing_behind) {
+Test(dag, a_failed_allocation_leaves_nothing_after) {
   planner_case c = published_case(two_branches);
   cr_assert_gt(plim_test_each_allocation(make_under_failures, &c), 5);
   planner_case_free(&c);

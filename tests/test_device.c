@@ -171,7 +171,7 @@ static documents make_documents(uint64_t seed, const plim_machine *machine) {
   cr_assert_eq(random_profile_make(d.graph, seed, 3, &d.profile), PLIM_OK);
   cr_assert_eq(random_plan_make(d.graph, d.profile, &plan_options, &plan), PLIM_OK);
   plim_plan draft = *plan;
-  draft.arithmetic.machine = *machine;
+  draft.numerics.machine = *machine;
   cr_assert_eq(plim_plan_from_parts(d.graph, &draft, &d.plan), PLIM_OK);
   plim_plan_free(plan);
   return d;
@@ -234,21 +234,21 @@ Test(device, sim_fails_when_it_is_told_to_and_recovers) {
   plim_device_close(sim);
 }
 
-/* A chain of n ops of one byte-vector each; every value dies behind its reader, so two places take turns. */
+/* A chain of n ops of one byte-vector each; every value dies after its reader, so two places take turns. */
 static documents make_long_chain(int32_t n) {
   documents d = {NULL};
   plim_graph_builder *builder = NULL;
   int64_t bytes = 1000;
   plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
-  plim_plan draft = {.packed = 1, .n_steps = n, .n_lives = n + 1, .n_variants = n, .budget_bytes = INT64_MAX};
+  plim_plan draft = {.packed = 1, .n_steps = n, .n_buffers = n + 1, .n_variants = n, .budget_bytes = INT64_MAX};
   plim_step *step = calloc((size_t)n, sizeof *step);
-  plim_life *life = calloc((size_t)n + 1, sizeof *life);
+  plim_plan_buffer *buffer = calloc((size_t)n + 1, sizeof *buffer);
   plim_plan_variant *variant = calloc((size_t)n, sizeof *variant);
   int32_t value, op;
   cr_assert_eq(plim_graph_begin(ctx, "chain", 1, &builder), PLIM_OK);
   cr_assert_eq(plim_graph_add(builder, "x", PLIM_ROLE_INPUT, &shape, &value), PLIM_OK);
   for (int32_t i = 0; i <= n; i++) {
-    life[i] = (plim_life){i, i > 0 ? i - 1 : 0, i < n ? i + 1 : n, 0, i % 2 * 1024, 1024};
+    buffer[i] = (plim_plan_buffer){i, i > 0 ? i - 1 : 0, i < n ? i + 1 : n, 0, i % 2 * 1024, 1024};
     if (i == n) break;
     char name[32];
     (void)snprintf(name, sizeof name, "f%d", (int)i);
@@ -261,12 +261,12 @@ static documents make_long_chain(int32_t n) {
     variant[i] = (plim_plan_variant){op, {"given", "given", i % 7, 0}};
     draft.keep_all_ns += i % 7;
   }
-  draft.step = step, draft.life = life, draft.variant = variant;
+  draft.step = step, draft.buffer = buffer, draft.variant = variant;
   draft.bound_ns = draft.keep_all_ns;
   (void)snprintf(draft.planner, sizeof draft.planner, "hand");
   cr_assert_eq(plim_graph_end(builder, &d.graph), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(plim_plan_from_parts(d.graph, &draft, &d.plan), PLIM_OK, "%s", plim_context_error(ctx));
-  free(step), free(life), free(variant);
+  free(step), free(buffer), free(variant);
   return d;
 }
 

@@ -111,66 +111,67 @@ static int reads(const plim_op *op, int32_t storage) {
   return 0;
 }
 
-/* Lives of *plan copied, to be changed. */
-static plim_plan with_lives(plim_life **life) {
+/* Buffers of *plan copied, to be changed. */
+static plim_plan with_buffers(plim_plan_buffer **buffer) {
   plim_plan bad = *plan;
-  *life = malloc((size_t)bad.n_lives * sizeof **life);
-  memcpy(*life, bad.life, (size_t)bad.n_lives * sizeof **life);
-  bad.life = *life;
+  *buffer = malloc((size_t)bad.n_buffers * sizeof **buffer);
+  memcpy(*buffer, bad.buffer, (size_t)bad.n_buffers * sizeof **buffer);
+  bad.buffer = *buffer;
   return bad;
 }
 
-Test(device_check, a_read_behind_the_end_of_a_life_is_found) {
+Test(device_check, a_read_after_the_end_of_a_buffer_is_found) {
   int found = 0;
   for (uint64_t seed = 1; seed <= CASES; seed++) {
     make_documents(seed);
-    plim_life *life;
-    plim_plan bad = with_lives(&life);
-    for (int32_t i = 0; i < bad.n_lives; i++) {
-      int32_t last = life[i].end - 1;
-      if (life[i].storage < 0 || last <= life[i].begin) continue;
-      if (!reads(&graph->op[plan->step[last].op], life[i].storage)) continue;
-      life[i].end--;
+    plim_plan_buffer *buffer;
+    plim_plan bad = with_buffers(&buffer);
+    for (int32_t i = 0; i < bad.n_buffers; i++) {
+      int32_t last = buffer[i].end - 1;
+      if (buffer[i].storage < 0 || last <= buffer[i].begin) continue;
+      if (!reads(&graph->op[plan->step[last].op], buffer[i].storage)) continue;
+      buffer[i].end--;
       hash_kernels kernels = with_fault(HASH_RIGHT, 0);
-      cr_assert_eq(run_step(&bad, &kernels), PLIM_EDIFF, "seed %llu life %d", (unsigned long long)seed, (int)i);
-      cr_assert(strstr(plim_context_error(ctx), "behind the end of its life"), "%s", plim_context_error(ctx));
-      life[i].end++;
+      cr_assert_eq(run_step(&bad, &kernels), PLIM_EDIFF, "seed %llu buffer %d", (unsigned long long)seed, (int)i);
+      cr_assert(strstr(plim_context_error(ctx), "after the end of its buffer"), "%s", plim_context_error(ctx));
+      buffer[i].end++;
       found++;
-      i += bad.n_lives / 4; /* a few lives a plan are enough */
+      i += bad.n_buffers / 4; /* a few buffers a plan are enough */
     }
-    free(life);
+    free(buffer);
     free_documents();
   }
   cr_assert_gt(found, CASES);
 }
 
-/* Another life that is alive when life i begins and stays so for the step; -1: none. */
+/* Another buffer that is alive when buffer i begins and stays so for the step; -1: none. */
 static int32_t neighbour(const plim_plan *p, int32_t i) {
-  for (int32_t k = 0; k < p->n_lives; k++) {
-    if (p->life[k].storage >= 0 && p->life[k].begin < p->life[i].begin && p->life[k].end > p->life[i].begin) return k;
+  for (int32_t k = 0; k < p->n_buffers; k++) {
+    if (p->buffer[k].storage >= 0 && p->buffer[k].begin < p->buffer[i].begin && p->buffer[k].end > p->buffer[i].begin)
+      return k;
   }
   return -1;
 }
 
-Test(device_check, an_overlap_of_two_lives_is_found) {
+Test(device_check, an_overlap_of_two_buffers_is_found) {
   int found = 0;
   for (uint64_t seed = 1; seed <= CASES; seed++) {
     make_documents(seed);
-    plim_life *life;
-    plim_plan bad = with_lives(&life);
-    for (int32_t i = 0; i < bad.n_lives; i++) {
+    plim_plan_buffer *buffer;
+    plim_plan bad = with_buffers(&buffer);
+    for (int32_t i = 0; i < bad.n_buffers; i++) {
       int32_t k = neighbour(&bad, i);
-      if (k < 0 || life[k].offset + life[i].bytes > plan->arena_bytes) continue;
-      int64_t was = life[i].offset;
-      life[i].offset = life[k].offset;
+      if (k < 0 || buffer[k].offset + buffer[i].bytes > plan->arena_bytes) continue;
+      int64_t was = buffer[i].offset;
+      buffer[i].offset = buffer[k].offset;
       hash_kernels kernels = with_fault(HASH_RIGHT, 0);
-      cr_assert_eq(run_step(&bad, &kernels), PLIM_EDIFF, "seed %llu lives %d and %d", (unsigned long long)seed, (int)i,
-                   (int)k);
-      life[i].offset = was;
+      cr_assert_eq(run_step(&bad, &kernels), PLIM_EDIFF, "seed %llu buffers %d and %d", (unsigned long long)seed,
+                   (int)i, (int)k);
+      buffer[i].offset = was;
       found++;
-      i += bad.n_lives / 4;
+      i += bad.n_buffers / 4;
     }
-    free(life);
+    free(buffer);
     free_documents();
   }
   cr_assert_gt(found, CASES);
@@ -191,7 +192,7 @@ static int32_t repeat_of(int32_t op) {
 static int can_have(hash_fault fault, int32_t op) {
   const plim_op *o = &graph->op[op];
   if (fault == HASH_COUNTS_CALLS) return repeat_of(op) >= 0;
-  if (fault == HASH_WRITES_BEHIND) return o->n_out == 1; /* of two outputs the other may lie there */
+  if (fault == HASH_WRITES_AFTER) return o->n_out == 1; /* of two outputs the other may lie there */
   if (fault != HASH_READS_WORKSPACE) return o->n_out > 0;
   for (int32_t i = 0; i < plan->n_variants; i++) {
     if (plan->variant[i].op == op && plan->variant[i].variant.workspace_bytes == 0) return 0;
@@ -223,8 +224,8 @@ Test(device_check, an_output_that_is_not_written_to_its_end_is_found) {
 Test(device_check, padding_bits_that_are_not_written_are_found) {
   expect_found(HASH_LEAVES_LAST_BITS, "is not written");
 }
-Test(device_check, a_write_behind_an_output_is_found) {
-  expect_found(HASH_WRITES_BEHIND, "it changed byte");
+Test(device_check, a_write_after_an_output_is_found) {
+  expect_found(HASH_WRITES_AFTER, "it changed byte");
 }
 Test(device_check, a_workspace_that_is_read_before_it_is_written_is_found) {
   expect_found(HASH_READS_WORKSPACE, "depends on what was in memory before");
@@ -243,7 +244,7 @@ Test(device_check, a_device_without_arithmetic_is_refused) {
   plim_device_close(sim);
 }
 
-Test(device_check, lives_of_their_own_are_refused) {
+Test(device_check, buffers_of_their_own_are_refused) {
   make_documents(1);
   plim_exec_options options = {.struct_bytes = sizeof options, .addresses = PLIM_ADDRESSES_EACH, .own_kernels = 1};
   const plim_graph *g = graph;
@@ -279,7 +280,7 @@ done:
   return status;
 }
 
-Test(device_check, every_refused_allocation_is_reported_and_leaves_nothing_behind) {
+Test(device_check, every_refused_allocation_is_reported_and_leaves_nothing_after) {
   make_documents(3);
   cr_assert_gt(plim_test_each_allocation(open_step_close, NULL), 10);
   free_documents();

@@ -1,4 +1,4 @@
-/* The host side of the cuda device, over a GPU that is none (tests/support/fake_cuda.h): device memory that the host
+/* The host side of the cuda device, over a fake GPU (tests/support/fake_cuda.h): device memory that the host
  * may not touch, kernels that are the CPU's, every call able to fail. */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -268,7 +268,7 @@ static void host_free(void *user, void *ptr, int64_t bytes) {
   (void)user, (void)ptr, (void)bytes;
 }
 
-Test(device_cuda, memory_of_the_host_is_refused_for_the_lives_of_a_plan) {
+Test(device_cuda, memory_of_the_host_is_refused_for_the_buffers_of_a_plan) {
   fake_cuda_options options = fake_cuda_options_default();
   plim_trainer_options training = gpu_rig_training();
   plim_plan_options planning;
@@ -278,8 +278,8 @@ Test(device_cuda, memory_of_the_host_is_refused_for_the_lives_of_a_plan) {
   gpu_rig_ok(&r, gpu_rig_planning(&r, 100, &planning));
   gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
   training.exec.addresses = PLIM_ADDRESSES_EACH;
-  training.exec.life_alloc = host_alloc;
-  training.exec.life_free = host_free;
+  training.exec.buffer_alloc = host_alloc;
+  training.exec.buffer_free = host_free;
   cr_assert_eq(plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer), PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "host memory"), "%s", plim_context_error(r.ctx));
   gpu_rig_close(&r);
@@ -409,7 +409,7 @@ Test(device_cuda, a_lost_device_leaves_no_checkpoint_and_is_closed) {
   plim_test_folder_remove();
 }
 
-/* Measure the op kinds of the net, then time a step in place. *dropped: variants that failed, and others went on. */
+/* Measure the op kinds of the net, then time a step in place. *dropped: variants that failed, and others continued. */
 static plim_status measure_and_time(gpu_rig *r, int *dropped) {
   plim_profiler_options options = plim_profiler_options_default();
   plim_profile *profile = NULL;
@@ -422,7 +422,7 @@ static plim_status measure_and_time(gpu_rig *r, int *dropped) {
   return plim_trainer_run(r->trainer, 1, NULL, NULL);
 }
 
-/* Open, train, evaluate, time, close with the n-th call failing, and where that stays so all behind it: a
+/* Open, train, evaluate, time, close with the n-th call failing, and where that stays so all after it: a
  * failure each time, nothing left open. */
 static void expect_every_failure(int stays) {
   fake_cuda_options options = fake_cuda_options_default();
@@ -440,10 +440,10 @@ static void expect_every_failure(int stays) {
     if (status == PLIM_OK) status = measure_and_time(&r, &dropped);
     int64_t calls = fake_cuda_count().calls;
     failed = calls >= n;
-    int heard = failed && fake_cuda_count().failed_leaving == 0 && dropped == 0;
-    if (stays && failed && status != PLIM_OK) heard = 1; /* what only gives something back may fail first */
-    cr_assert_eq(status, heard ? PLIM_EDEVICE : PLIM_OK, "call %lld: %s", (long long)n, plim_context_error(r.ctx));
-    if (heard) cr_assert_not_null(strstr(plim_context_error(r.ctx), "the device is lost"));
+    int noted = failed && fake_cuda_count().failed_leaving == 0 && dropped == 0;
+    if (stays && failed && status != PLIM_OK) noted = 1; /* what only gives something back may fail first */
+    cr_assert_eq(status, noted ? PLIM_EDEVICE : PLIM_OK, "call %lld: %s", (long long)n, plim_context_error(r.ctx));
+    if (noted) cr_assert_not_null(strstr(plim_context_error(r.ctx), "the device is lost"));
     gpu_rig_close(&r);
     cr_assert_eq(fake_cuda_count().open_handles, 0, "call %lld leaves %lld open", (long long)n,
                  (long long)fake_cuda_count().open_handles);

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/device/cuda_ticks.h"
+#include "runtime/device/cuda_timing_events.h"
 #include "runtime/device/device_cuda.h"
 #include "runtime/device/profiler.h"
 #include "tests/support/gpu_rig.h"
 
-enum { TICK_NS = 1200, STEP_NS = 500 };
+enum { TIMING_EVENT_NS = 1200, STEP_NS = 500 };
 
 static fake_cuda_options noisy(int64_t jitter_ns) {
   fake_cuda_options options = fake_cuda_options_default();
-  options.tick_ns = TICK_NS;
+  options.timing_event_ns = TIMING_EVENT_NS;
   options.jitter_ns = jitter_ns;
-  options.tick_step_ns = jitter_ns > 0 ? STEP_NS : 1;
+  options.timing_event_step_ns = jitter_ns > 0 ? STEP_NS : 1;
   return options;
 }
 
@@ -26,7 +26,7 @@ Test(device_times, small_ops_are_timed_together_and_events_cost_them_nothing) {
   gpu_rig r;
   int small = 0;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
-  cr_assert_eq(plim_device_cuda_tick_ns(r.device), -1);
+  cr_assert_eq(plim_device_cuda_timing_event_ns(r.device), -1);
   gpu_rig_ok(&r, gpu_rig_prepare(&r));
   const plim_graph *graph = r.program->graph[PLIM_PROGRAM_TRAIN];
   profiler.cache_dir = "";
@@ -35,10 +35,10 @@ Test(device_times, small_ops_are_timed_together_and_events_cost_them_nothing) {
     const int64_t exact = gpu_rig_kernel_ns(graph, op), got = profile->variant[profile->first[op]].time_ns;
     cr_assert_leq(llabs(got - exact), 60 + exact / 20, "%s: %lld, not %lld", graph->op[op].name, (long long)got,
                   (long long)exact);
-    small += exact < TICK_NS;
+    small += exact < TIMING_EVENT_NS;
   }
   cr_assert_gt(small, 5);
-  cr_assert_leq(llabs(plim_device_cuda_tick_ns(r.device) - TICK_NS), STEP_NS);
+  cr_assert_leq(llabs(plim_device_cuda_timing_event_ns(r.device) - TIMING_EVENT_NS), STEP_NS);
   plim_profile_free(profile);
   gpu_rig_close(&r);
 }
@@ -89,12 +89,12 @@ Test(device_times, with_events_that_are_inexact_the_sum_is_still_about_the_step)
 
 Test(device_times, shares_of_a_whole_keep_their_proportions_and_sum_up_to_it) {
   int64_t time_ns[] = {1000 + 50, 2000 + 50, 50, 7000 + 50};
-  plim_cuda_ticks_share(time_ns, 4, 50, 5000);
+  plim_cuda_timing_events_share(time_ns, 4, 50, 5000);
   cr_assert_eq(time_ns[0] + time_ns[1] + time_ns[2] + time_ns[3], 5000);
   cr_assert_leq(llabs(time_ns[0] - 500), 1);
   cr_assert_leq(llabs(time_ns[3] - 3500), 1);
   int64_t unknown[] = {60, 40};
-  plim_cuda_ticks_share(unknown, 2, 50, 0);
+  plim_cuda_timing_events_share(unknown, 2, 50, 0);
   cr_assert_eq(unknown[0], 10);
   cr_assert_eq(unknown[1], 1);
 }

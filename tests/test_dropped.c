@@ -1,5 +1,5 @@
-/* Variants that fail or compute something else, over the GPU that is none: the profile drops them and says why, and the
- * run goes on with what is left. */
+/* Variants that fail or compute something else, over the fake GPU: the profile drops them and says why, and the
+ * run continues with what is left. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -79,7 +79,7 @@ Test(dtr_quirks, mutation_of_two_arguments_makes_two_versions) {
   cr_assert_eq(g->n_ops, 3);
   cr_expect_eq(g->op[2].n_writes, 2);
   cr_expect_eq(g->op[2].n_pairs, 2);
-  cr_expect_eq(g->storage[g->op[0].writes[0]].role, PLIM_ROLE_ACTIVATION, "nobody holds the old a");
+  cr_expect_eq(g->storage[g->op[0].writes[0]].role, PLIM_ROLE_ACTIVATION, "no one holds the old a");
   cr_expect_eq(peak_of(g, 0), 10 + 2 * (100 + 30));
   plim_graph_free(g);
 }
@@ -134,7 +134,7 @@ Test(dtr_quirks, assignment_of_the_same_tensor_lets_go_first) {
   plim_graph_free(g);
 }
 
-Test(dtr_quirks, what_draws_is_random_and_what_has_state_nobody_recorded_is_pure) {
+Test(dtr_quirks, what_draws_is_random_and_what_has_state_no_one_recorded_is_pure) {
   static const struct {
     const char *op;
     plim_op_class cls;

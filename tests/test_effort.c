@@ -197,17 +197,17 @@ static plim_box *overlapping(int32_t n, int64_t *sum) {
   return box;
 }
 
-Test(effort, very_many_lives_that_all_overlap_are_packed_when_there_is_no_time) {
+Test(effort, very_many_buffers_that_all_overlap_are_packed_when_there_is_no_time) {
   enum { MANY = 100000 };
-  int64_t reads = 0, sum, height, *offset = malloc(MANY * sizeof *offset);
+  int64_t reads = 0, sum, packed_bytes, *offset = malloc(MANY * sizeof *offset);
   plim_context *ctx = context_with_clock(&reads);
   plim_box *box = overlapping(MANY, &sum);
   plim_boxes boxes = {.n = MANY, .align = 512, .box = box};
   cr_assert(offset);
   int64_t none = plim_effort_begin(ctx, 1);
-  cr_assert_eq(plim_pack_boxes(ctx, &boxes, 0, 24, INT64_MAX, offset, &height, NULL), PLIM_OK);
-  cr_assert_eq(height, sum);
-  cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, height), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_pack_boxes(ctx, &boxes, 0, 24, INT64_MAX, offset, &packed_bytes, NULL), PLIM_OK);
+  cr_assert_eq(packed_bytes, sum);
+  cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, packed_bytes), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_lt(plim_effort_late(ctx), MOST_LATE);
   cr_assert_eq(plim_effort_end(ctx, none, PLIM_OK), PLIM_OK);
   free(box);
@@ -234,9 +234,10 @@ Test(effort, boxes_stacked_on_the_skyline_never_overlap) {
     plim_boxes boxes = {.n = n, .align = 1, .box = box};
     cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
     cr_assert_eq(plim_skyline_new(&units, &skyline), PLIM_OK);
-    int64_t height = plim_skyline_run(skyline, order, offset);
-    cr_assert_geq(height, units.load);
-    cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, height), PLIM_OK, "%s", plim_context_error(ctx));
+    int64_t packed_bytes = plim_skyline_run(skyline, order, offset);
+    cr_assert_geq(packed_bytes, units.peak_bytes);
+    cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, packed_bytes), PLIM_OK, "%s",
+                 plim_context_error(ctx));
     plim_skyline_free(skyline);
     plim_units_free(&units);
   }

@@ -1,7 +1,7 @@
 /* Prices of evictions, on x -> y -> z with later readers of both. */
 #include <criterion/criterion.h>
 
-#include "runtime/arena/tenants.h"
+#include "runtime/arena/residency.h"
 #include "tests/support/small_graph.h"
 
 enum { X, Y, Z, USE_Z, LOSS };
@@ -14,7 +14,7 @@ typedef struct scene {
   plim_plan *schedule;
   plim_forecast forecast;
   plim_replay_counts counts;
-  plim_tenants tenants;
+  plim_residency residency;
 } scene;
 
 static plim_graph *make_graph(plim_context *ctx) {
@@ -43,43 +43,43 @@ static plim_plan *make_schedule(const plim_graph *graph) {
       {.op = 0, .variant = 0}, {.op = 1, .variant = 1}, {.op = 2, .variant = 2}, {.op = 3, .variant = 3}};
   static const plim_plan_variant variant[OPS] = {
       {0, {"a", "a", Y_NS, 0}}, {1, {"a", "a", Z_NS, 0}}, {2, {"a", "a", 1000, 0}}, {3, {"a", "a", 10, 0}}};
-  static const plim_life life[] = {{X, 0, 1, 0, 0, UNIT},
-                                   {Y, 0, 4, 0, UNIT, UNIT},
-                                   {Z, 1, 3, 0, 2 * UNIT, UNIT},
-                                   {USE_Z, 2, 4, 0, 3 * UNIT, UNIT},
-                                   {LOSS, 3, 4, 0, 4 * UNIT, UNIT}};
+  static const plim_plan_buffer buffer[] = {{X, 0, 1, 0, 0, UNIT},
+                                            {Y, 0, 4, 0, UNIT, UNIT},
+                                            {Z, 1, 3, 0, 2 * UNIT, UNIT},
+                                            {USE_Z, 2, 4, 0, 3 * UNIT, UNIT},
+                                            {LOSS, 3, 4, 0, 4 * UNIT, UNIT}};
   plim_plan *plan = NULL;
   plim_plan draft = {.planner = "hand",
                      .packed = 1,
                      .n_steps = OPS,
-                     .n_lives = 5,
+                     .n_buffers = 5,
                      .n_variants = OPS,
                      .step = step,
-                     .life = life,
+                     .buffer = buffer,
                      .variant = variant,
                      .budget_bytes = INT64_MAX};
   cr_assert_eq(plim_plan_from_parts(graph, &draft, &plan), PLIM_OK);
   return plan;
 }
 
-/* Position 2, in front of "read z": y and z are made and wanted. */
+/* Position 2, before "read z": y and z are made and wanted. */
 static void open_scene(scene *s) {
   *s = (scene){.ctx = plim_test_context()};
   s->graph = make_graph(s->ctx);
   s->schedule = make_schedule(s->graph);
-  plim_replay_way how = {.policy = plim_policy_find("best")};
-  int32_t piece;
+  plim_replay_config how = {.policy = plim_policy_find("best")};
+  int32_t block;
   cr_assert_eq(plim_forecast_make(s->ctx, s->graph, s->schedule, 0, 1, &s->forecast), PLIM_OK);
-  cr_assert_eq(plim_tenants_open(s->ctx, &s->forecast, 0, 3 * UNIT, &how, &s->counts, &s->tenants), PLIM_OK);
-  cr_assert_eq(plim_tenants_place(&s->tenants, MAKE_Y, Y, UNIT, &piece), PLIM_OK);
-  cr_assert_eq(plim_tenants_place(&s->tenants, MAKE_Z, Z, UNIT, &piece), PLIM_OK);
-  s->tenants.tenant[Y].next_read = s->tenants.tenant[Y].last_read = READ_Y;
-  s->tenants.tenant[Z].next_read = s->tenants.tenant[Z].last_read = READ_Z;
-  s->tenants.position = READ_Z;
+  cr_assert_eq(plim_residency_open(s->ctx, &s->forecast, 0, 3 * UNIT, &how, &s->counts, &s->residency), PLIM_OK);
+  cr_assert_eq(plim_residency_place(&s->residency, MAKE_Y, Y, UNIT, &block), PLIM_OK);
+  cr_assert_eq(plim_residency_place(&s->residency, MAKE_Z, Z, UNIT, &block), PLIM_OK);
+  s->residency.holder[Y].next_read = s->residency.holder[Y].last_read = READ_Y;
+  s->residency.holder[Z].next_read = s->residency.holder[Z].last_read = READ_Z;
+  s->residency.position = READ_Z;
 }
 
 static void close_scene(scene *s) {
-  plim_tenants_close(&s->tenants);
+  plim_residency_close(&s->residency);
   plim_forecast_release(&s->forecast);
   plim_plan_free(s->schedule);
   plim_graph_free(s->graph);
@@ -89,24 +89,24 @@ static void close_scene(scene *s) {
 Test(evict, a_missing_reader_counts_and_so_does_a_missing_operand) {
   scene s;
   open_scene(&s);
-  cr_expect_eq(plim_tenants_price(&s.tenants, Y), Y_NS);
-  cr_expect_eq(plim_tenants_price(&s.tenants, Z), Z_NS);
-  cr_assert_eq(plim_tenants_drop(&s.tenants, Z, NULL), PLIM_OK);
-  cr_expect_eq(plim_tenants_price(&s.tenants, Y), Y_NS + Z_NS);
+  cr_expect_eq(plim_residency_price(&s.residency, Y), Y_NS);
+  cr_expect_eq(plim_residency_price(&s.residency, Z), Z_NS);
+  cr_assert_eq(plim_residency_drop(&s.residency, Z, NULL), PLIM_OK);
+  cr_expect_eq(plim_residency_price(&s.residency, Y), Y_NS + Z_NS);
   close_scene(&s);
   open_scene(&s);
-  cr_assert_eq(plim_tenants_drop(&s.tenants, Y, NULL), PLIM_OK);
-  cr_expect_eq(plim_tenants_price(&s.tenants, Z), Y_NS + Z_NS);
+  cr_assert_eq(plim_residency_drop(&s.residency, Y, NULL), PLIM_OK);
+  cr_expect_eq(plim_residency_price(&s.residency, Z), Y_NS + Z_NS);
   close_scene(&s);
 }
 
 Test(evict, a_window_is_priced_as_if_all_of_it_were_gone) {
   scene s;
   open_scene(&s);
-  cr_expect_eq(plim_tenants_price_together(&s.tenants, 1, (int32_t[]){Z}), Z_NS);
-  cr_expect_eq(plim_tenants_price_together(&s.tenants, 2, (int32_t[]){Z, Y}), Y_NS + Z_NS);
-  cr_assert_eq(plim_tenants_drop(&s.tenants, Y, NULL), PLIM_OK);
-  cr_expect_eq(plim_tenants_price_together(&s.tenants, 1, (int32_t[]){Z}), Y_NS + Z_NS);
+  cr_expect_eq(plim_residency_price_together(&s.residency, 1, (int32_t[]){Z}), Z_NS);
+  cr_expect_eq(plim_residency_price_together(&s.residency, 2, (int32_t[]){Z, Y}), Y_NS + Z_NS);
+  cr_assert_eq(plim_residency_drop(&s.residency, Y, NULL), PLIM_OK);
+  cr_expect_eq(plim_residency_price_together(&s.residency, 1, (int32_t[]){Z}), Y_NS + Z_NS);
   close_scene(&s);
 }
 
@@ -114,14 +114,14 @@ Test(evict, takes_what_is_cheap_and_far_away_and_leaves_what_is_pinned) {
   scene s;
   int32_t hole;
   open_scene(&s);
-  cr_assert_eq(plim_tenants_evict(&s.tenants, &(plim_arena_request){.bytes = UNIT}, &hole), PLIM_OK);
-  cr_expect_not(plim_tenants_resident(&s.tenants, Y)); /* read 1000 ns from now; z: now */
-  cr_expect(plim_tenants_resident(&s.tenants, Z));
-  cr_expect_eq(s.tenants.pieces->piece[hole].bytes, UNIT);
+  cr_assert_eq(plim_residency_evict(&s.residency, &(plim_arena_request){.bytes = UNIT}, &hole), PLIM_OK);
+  cr_expect_not(plim_residency_holds(&s.residency, Y)); /* read 1000 ns from now; z: now */
+  cr_expect(plim_residency_holds(&s.residency, Z));
+  cr_expect_eq(s.residency.blocks->block[hole].bytes, UNIT);
   cr_expect_eq(s.counts.evictions, 1);
-  s.tenants.tenant[Z].pins = 1;
-  cr_assert_eq(plim_tenants_evict(&s.tenants, &(plim_arena_request){.bytes = 2 * UNIT}, &hole), PLIM_OK);
+  s.residency.holder[Z].pins = 1;
+  cr_assert_eq(plim_residency_evict(&s.residency, &(plim_arena_request){.bytes = 2 * UNIT}, &hole), PLIM_OK);
   cr_expect_eq(hole, -1);
-  cr_expect(plim_tenants_resident(&s.tenants, Z));
+  cr_expect(plim_residency_holds(&s.residency, Z));
   close_scene(&s);
 }

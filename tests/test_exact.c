@@ -54,7 +54,7 @@ static plim_pack_outcome run(int32_t n, const plim_box *box, int64_t align, int6
   return outcome;
 }
 
-Test(exact, five_lives_fit_in_twelve_bytes_and_not_in_eleven) {
+Test(exact, five_buffers_fit_in_twelve_bytes_and_not_in_eleven) {
   ctx = plim_test_context();
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}, {0, 9, 4, -1}, {9, 21, 4, -1}, {0, 21, 4, -1}};
   cr_assert_eq(run(5, box, 1, 12), PLIM_PACK_FOUND);
@@ -70,7 +70,7 @@ Test(exact, finds_what_no_first_fit_order_finds) {
   plim_test_context_end(ctx);
 }
 
-Test(exact, lives_that_only_touch_share_an_address) {
+Test(exact, buffers_that_only_touch_share_an_address) {
   ctx = plim_test_context();
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}};
   cr_assert_eq(run(2, box, 4, 4), PLIM_PACK_FOUND);
@@ -78,7 +78,7 @@ Test(exact, lives_that_only_touch_share_an_address) {
 }
 
 /* Stacked, the fifth would lie at 2^31. */
-Test(exact, equal_lives_that_are_stacked_beyond_any_capacity_do_not_fit) {
+Test(exact, equal_buffers_that_are_stacked_beyond_any_capacity_do_not_fit) {
   enum { N = 40 };
   plim_box box[N];
   int64_t align[N], offset[N], nodes;
@@ -124,10 +124,10 @@ Test(exact, nothing_to_place_fits_anywhere) {
   plim_test_context_end(ctx);
 }
 
-/* Smallest height over all orders of first-fit: some order of placing at the lowest free offset is optimal. */
+/* Smallest packed size over all orders of first-fit: some order of placing at the lowest free offset is optimal. */
 static int64_t brute_force(int32_t n, const plim_box *box, int32_t *order, int32_t k, int64_t best) {
   if (k == n) {
-    int64_t offset[8], height = 0;
+    int64_t offset[8], packed_bytes = 0;
     for (int32_t i = 0; i < n; i++) {
       int64_t low = 0;
       for (int again = 1; again;) {
@@ -142,9 +142,9 @@ static int64_t brute_force(int32_t n, const plim_box *box, int32_t *order, int32
         }
       }
       offset[i] = low;
-      if (low + box[order[i]].bytes > height) height = low + box[order[i]].bytes;
+      if (low + box[order[i]].bytes > packed_bytes) packed_bytes = low + box[order[i]].bytes;
     }
-    return height < best ? height : best;
+    return packed_bytes < best ? packed_bytes : best;
   }
   for (int32_t i = k; i < n; i++) {
     int32_t t = order[k];
@@ -195,13 +195,13 @@ static plim_status pack_some(plim_context *c, void *user) {
   return search(c, 5, box, 1, 12, 1000, offset, user);
 }
 
-Test(exact, a_refused_allocation_leaves_nothing_behind) {
+Test(exact, a_refused_allocation_leaves_nothing_after) {
   plim_pack_outcome outcome;
   cr_assert_geq(plim_test_each_allocation(pack_some, &outcome), 10);
 }
 
-/* Lives of a public file: name,begin,end,bytes. */
-static int32_t read_lives(const char *name, plim_box *box, int32_t room) {
+/* Buffers of a public file: name,begin,end,bytes. */
+static int32_t read_buffers(const char *name, plim_box *box, int32_t room) {
   char line[256];
   FILE *f = fopen(plim_test_published(name), "r");
   int32_t n = 0;
@@ -224,7 +224,7 @@ Test(exact, packs_the_public_tight_instances) {
       {"packing/a.csv", 1048576}, {"packing/c.csv", 1039360}, {"packing/d.csv", 1048576}, {"packing/g.csv", 1048576}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     plim_box box[512];
-    int32_t n = read_lives(cases[i].name, box, 512);
+    int32_t n = read_buffers(cases[i].name, box, 512);
     cr_assert_eq(run(n, box, 1024, cases[i].capacity), PLIM_PACK_FOUND, "%s", cases[i].name);
   }
   plim_test_context_end(ctx);
@@ -259,7 +259,7 @@ Test(exact, lists_take_memory_as_they_are_needed) {
 enum { DEEP = PLIM_EXACT_MOST, SMALL_STACK = 1 << 16 };
 static int64_t deep_offset[DEEP];
 
-/* Lives that are all there at once, of different sizes: each is placed on top of the one before. */
+/* Buffers that are all there at once, of different sizes: each is placed on top of the one before. */
 static void *pack_deep(void *user) {
   static plim_box box[DEEP];
   int64_t sum = 0;

@@ -14,7 +14,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 
-enum { CASES = 150, STEPS = 3, LIVES = 4096 };
+enum { CASES = 150, STEPS = 3, BUFFERS = 4096 };
 
 /* One graph, one plan and an executor over them. */
 typedef struct rig {
@@ -96,7 +96,7 @@ static void run_and_compare(uint64_t seed, plim_exec_addresses addresses) {
     expect_equal(&r, &reference, 1, seed);
     plim_exec_use use = plim_exec_measured(r.exec, 0);
     cr_assert_eq(use.peak_bytes, r.plan->peak_bytes);
-    cr_assert_eq(use.height_bytes, addresses == PLIM_ADDRESSES_PLANNED ? r.plan->arena_bytes : 0);
+    cr_assert_eq(use.packed_bytes, addresses == PLIM_ADDRESSES_PLANNED ? r.plan->arena_bytes : 0);
     cr_assert_eq(use.own_allocations, 0);
   }
   cr_assert_eq(kernels.calls, STEPS * (int64_t)r.plan->n_steps);
@@ -108,7 +108,7 @@ Test(exec, random_plans_leave_what_program_order_leaves) {
   for (uint64_t seed = 1; seed <= CASES; seed++) run_and_compare(seed, PLIM_ADDRESSES_PLANNED);
 }
 
-Test(exec, so_do_they_with_an_allocation_a_life) {
+Test(exec, so_do_they_with_an_allocation_a_buffer) {
   for (uint64_t seed = 1; seed <= CASES / 5; seed++) run_and_compare(seed, PLIM_ADDRESSES_EACH);
 }
 
@@ -119,8 +119,8 @@ typedef enum wrong {
   NO_SUCH_OP,
   NO_SUCH_VARIANT,
   NO_SUCH_STORAGE,
-  NO_LIVES,
-  NO_HEIR,
+  NO_BUFFERS,
+  NO_SUCCESSOR,
   HUGE_ARENA,
   FOREIGN,
   WRONGS
@@ -132,13 +132,13 @@ typedef struct intruder {
   wrong how;
 } intruder;
 
-/* The life that the output of a pair begins, -1: no step has a pair. */
-static int32_t heir(const plim_plan *plan, const plim_graph *graph) {
+/* The buffer that the output of a pair begins, -1: no step has a pair. */
+static int32_t successor(const plim_plan *plan, const plim_graph *graph) {
   for (int32_t j = 0; j < plan->n_steps; j++) {
     if (plan->step[j].n_pairs == 0) continue;
     int32_t out = graph->value[graph->op[plan->step[j].op].out[plan->step[j].pair[0].out]].storage;
-    for (int32_t i = 0; i < plan->n_lives; i++) {
-      if (plan->life[i].storage == out && plan->life[i].begin == j) return i;
+    for (int32_t i = 0; i < plan->n_buffers; i++) {
+      if (plan->buffer[i].storage == out && plan->buffer[i].begin == j) return i;
     }
   }
   return -1;
@@ -146,23 +146,24 @@ static int32_t heir(const plim_plan *plan, const plim_graph *graph) {
 
 static void spoil(plim_plan *plan, const intruder *w) {
   plim_step *step = (plim_step *)plan->step; /* plans are constant to everybody but this test */
-  plim_life *life = (plim_life *)plan->life;
-  int32_t last = plan->n_steps - 1, heir_life = heir(plan, w->r->graph);
+  plim_plan_buffer *buffer = (plim_plan_buffer *)plan->buffer;
+  int32_t last = plan->n_steps - 1, successor_buffer = successor(plan, w->r->graph);
   if (w->how == NO_SUCH_OP) step[last].op = 1 << 30;
   if (w->how == NO_SUCH_VARIANT) step[last].variant = 1 << 30;
-  if (w->how == NO_SUCH_STORAGE) life[plan->n_lives - 1].storage = 1 << 30;
-  if (w->how == NO_LIVES) plan->n_lives = 1;
-  if (w->how == NO_HEIR && heir_life >= 0) life[heir_life].storage = life[0].storage;
+  if (w->how == NO_SUCH_STORAGE) buffer[plan->n_buffers - 1].storage = 1 << 30;
+  if (w->how == NO_BUFFERS) plan->n_buffers = 1;
+  if (w->how == NO_SUCCESSOR && successor_buffer >= 0) buffer[successor_buffer].storage = buffer[0].storage;
   if (w->how == HUGE_ARENA) plan->arena_bytes = INT64_MAX;
   if (w->how == FOREIGN) memcpy(plan->fingerprint, w->other->fingerprint, sizeof plan->fingerprint);
 }
 
-static plim_status intrude(void *user, int32_t which, int32_t step, const plim_plan *plan, plim_turn *turn) {
+static plim_status intrude(void *user, int32_t which, int32_t step, const plim_plan *plan,
+                           plim_plan_switch *plan_switch) {
   const intruder *w = user;
   (void)which;
   if (step != plan->n_steps / 2) return PLIM_OK;
-  PLIM_TRY(plim_plan_from_parts(w->r->graph, plan, &turn->plan));
-  spoil(turn->plan, w);
+  PLIM_TRY(plim_plan_from_parts(w->r->graph, plan, &plan_switch->plan));
+  spoil(plan_switch->plan, w);
   return PLIM_OK;
 }
 
@@ -176,9 +177,9 @@ Test(exec, a_plan_that_takes_over_is_checked_before_it_is_read) {
       hash_kernels kernels = {.fault = HASH_RIGHT};
       write_sources(&r, 0, 1, 0);
       write_sources(&r, 0, 0, 0);
-      plim_exec_set_between(r.exec, intrude, &w);
+      plim_exec_set_before_command(r.exec, intrude, &w);
       plim_status status = plim_exec_step(r.exec, 0, hash_run, &kernels);
-      int harmless = (how == NO_HEIR && heir(r.plan, r.graph) < 0) || r.plan->n_steps < 2;
+      int harmless = (how == NO_SUCCESSOR && successor(r.plan, r.graph) < 0) || r.plan->n_steps < 2;
       cr_expect(status == PLIM_EPLAN || status == PLIM_EDATA || (harmless && status == PLIM_OK),
                 "seed %d, fault %d: %s", (int)seed, how, plim_status_name(status));
       free_rig(&r);
@@ -187,17 +188,17 @@ Test(exec, a_plan_that_takes_over_is_checked_before_it_is_read) {
   }
 }
 
-/* ---- an allocation a life ---- */
+/* ---- an allocation a buffer ---- */
 
 typedef struct ledger {
-  void *ptr[LIVES];
-  int64_t bytes[LIVES], held, held_most, refuse_at, served;
+  void *ptr[BUFFERS];
+  int64_t bytes[BUFFERS], held, held_most, refuse_at, served;
 } ledger;
 
 static void *ledger_alloc(void *user, int64_t bytes) {
   ledger *l = user;
   if (++l->served == l->refuse_at) return NULL;
-  for (int i = 0; i < LIVES; i++) {
+  for (int i = 0; i < BUFFERS; i++) {
     if (l->ptr[i]) continue;
     l->ptr[i] = aligned_alloc(PLIM_ALIGN, (size_t)plim_align_up(bytes, PLIM_ALIGN));
     l->bytes[i] = bytes;
@@ -211,8 +212,8 @@ static void *ledger_alloc(void *user, int64_t bytes) {
 static void ledger_free(void *user, void *ptr, int64_t bytes) {
   ledger *l = user;
   int i = 0;
-  while (i < LIVES && l->ptr[i] != ptr) i++;
-  cr_assert_lt(i, LIVES, "a pointer that was never handed out");
+  while (i < BUFFERS && l->ptr[i] != ptr) i++;
+  cr_assert_lt(i, BUFFERS, "a pointer that was never handed out");
   cr_assert_eq(l->bytes[i], bytes);
   free(ptr);
   l->ptr[i] = NULL;
@@ -221,15 +222,15 @@ static void ledger_free(void *user, void *ptr, int64_t bytes) {
 
 static void open_with_ledger(rig *r, ledger *l, plim_status wanted) {
   plim_exec_options options = own_kernels(PLIM_ADDRESSES_EACH);
-  options.life_alloc = ledger_alloc;
-  options.life_free = ledger_free;
+  options.buffer_alloc = ledger_alloc;
+  options.buffer_free = ledger_free;
   options.user = l;
   const plim_graph *graph = r->graph;
   const plim_plan *plan = r->plan;
   cr_assert_eq(plim_exec_open(r->ctx, NULL, &options, 1, &graph, &plan, &r->exec), wanted);
 }
 
-Test(exec, lives_of_their_own_hold_the_peak_that_the_plan_says_and_are_all_given_back) {
+Test(exec, buffers_of_their_own_hold_the_peak_that_the_plan_says_and_are_all_given_back) {
   for (uint64_t seed = 1; seed <= CASES; seed++) {
     rig r = {0};
     static ledger l;
@@ -247,7 +248,7 @@ Test(exec, lives_of_their_own_hold_the_peak_that_the_plan_says_and_are_all_given
   }
 }
 
-Test(exec, a_life_that_is_refused_ends_the_step_and_nothing_is_lost) {
+Test(exec, a_buffer_that_is_refused_ends_the_step_and_nothing_is_lost) {
   rig r = {0};
   static ledger l;
   make_documents(&r, 5);
@@ -305,25 +306,26 @@ Test(exec, a_plan_whose_figures_were_changed_is_found_by_measuring) {
   }
 }
 
-/* Lives that are larger than what they hold, with peak and height to match: only sizes asked elsewhere can tell. */
+/* Buffers that are larger than what they hold, with peak and packed size to match: only sizes asked elsewhere can tell.
+ */
 Test(exec, sizes_are_not_taken_from_the_plan) {
   for (uint64_t seed = 1; seed <= 20; seed++) {
     rig r = {0};
     make_documents(&r, seed);
     plim_plan draft = *r.plan, *padded = NULL;
-    plim_life *life = malloc((size_t)draft.n_lives * sizeof *life);
+    plim_plan_buffer *buffer = malloc((size_t)draft.n_buffers * sizeof *buffer);
     int64_t at = 0;
-    for (int32_t i = 0; i < draft.n_lives; i++) {
-      life[i] = draft.life[i];
-      life[i].bytes += PLIM_ALIGN;
-      life[i].offset = at;
-      at += life[i].bytes;
+    for (int32_t i = 0; i < draft.n_buffers; i++) {
+      buffer[i] = draft.buffer[i];
+      buffer[i].bytes += PLIM_ALIGN;
+      buffer[i].offset = at;
+      at += buffer[i].bytes;
     }
-    draft.life = life;
+    draft.buffer = buffer;
     cr_assert_eq(plim_plan_from_parts(r.graph, &draft, &padded), PLIM_OK);
     cr_assert_eq(run_unchecked(&r, padded), PLIM_EDIFF);
     plim_plan_free(padded);
-    free(life);
+    free(buffer);
     free_rig(&r);
   }
 }
@@ -491,7 +493,7 @@ Test(exec, options_that_make_no_sense_are_refused) {
   plim_exec_options none = {.struct_bytes = sizeof none};
   cr_assert_eq(plim_exec_open(r.ctx, NULL, &none, 1, &graph, &plan, &r.exec), PLIM_EUSAGE);
   plim_exec_options half = own_kernels(PLIM_ADDRESSES_EACH);
-  half.life_alloc = ledger_alloc;
+  half.buffer_alloc = ledger_alloc;
   cr_assert_eq(plim_exec_open(r.ctx, NULL, &half, 1, &graph, &plan, &r.exec), PLIM_EUSAGE);
   plim_exec_options old = own_kernels(PLIM_ADDRESSES_PLANNED);
   old.struct_bytes = 8;
@@ -538,6 +540,6 @@ done:
   return status;
 }
 
-Test(exec, every_refused_allocation_is_reported_and_leaves_nothing_behind) {
+Test(exec, every_refused_allocation_is_reported_and_leaves_nothing_after) {
   cr_assert_gt(plim_test_each_allocation(open_step_close, NULL), 5);
 }

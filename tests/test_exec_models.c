@@ -1,5 +1,5 @@
 /* runtime/exec over the real kernels: whole training steps of the built-in models under the check device, with an
- * allocation a life, and what the process allocates while they run. */
+ * allocation a buffer, and what the process allocates while they run. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include <jemalloc/jemalloc.h>
 #endif
 
-/* A model's training step with two plans of equal arithmetic: program order, and one with repeats at random. */
+/* A model's training step with two plans of equal numerics: program order, and one with repeats at random. */
 typedef struct rig {
   plim_context *ctx;
   plim_device *device;
@@ -28,14 +28,14 @@ typedef struct rig {
 static const struct {
   const char *model;
   int32_t batch, side;
-  plim_math math;
-} models[] = {{"mlp", 16, 28, PLIM_MATH_FP32},
-              {"resnet20", 2, 8, PLIM_MATH_FP32},
-              {"mlp", 16, 28, PLIM_MATH_BF16},
-              {"resnet20", 2, 8, PLIM_MATH_BF16}};
+  plim_precision math;
+} models[] = {{"mlp", 16, 28, PLIM_PRECISION_FP32},
+              {"resnet20", 2, 8, PLIM_PRECISION_FP32},
+              {"mlp", 16, 28, PLIM_PRECISION_BF16},
+              {"resnet20", 2, 8, PLIM_PRECISION_BF16}};
 enum { MODELS = sizeof models / sizeof models[0] };
 
-/* The device's first variant of each op: with one label an op, every plan has the same arithmetic. */
+/* The device's first variant of each op: with one label an op, every plan has the same numerics. */
 static plim_profile *first_variants(const rig *r) {
   plim_profile *all = NULL, *first = NULL;
   cr_assert_eq(plim_profile_roofline(r->device, r->graph, &all), PLIM_OK, "%s", plim_context_error(r->ctx));
@@ -156,7 +156,7 @@ Test(exec_models, the_check_device_finds_nothing_and_repeats_change_no_bit) {
   }
 }
 
-Test(exec_models, an_allocation_a_life_leaves_the_same_weights) {
+Test(exec_models, an_allocation_a_buffer_leaves_the_same_weights) {
   for (int m = 0; m < MODELS; m++) {
     rig r = make_rig(m, (uint64_t)m + 11);
     plim_exec *each = open_exec(&r, r.device, r.shuffled, PLIM_ADDRESSES_EACH);
@@ -215,7 +215,7 @@ Test(exec_models, from_the_second_step_on_the_process_holds_no_more_and_transien
       uint64_t spent = allocated_ever() - ever;
       if (spent > transient) transient = spent;
       cr_assert_leq(allocated_now(), now, "%s in %s, step %d: %zu bytes more", models[m].model,
-                    plim_math_name(models[m].math), (int)step, allocated_now() - now);
+                    plim_precision_name(models[m].math), (int)step, allocated_now() - now);
     }
     cr_log_info("%s: %llu transient bytes a step of %d ops", models[m].model, (unsigned long long)transient,
                 (int)r.shuffled->n_steps);

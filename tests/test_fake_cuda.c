@@ -1,4 +1,4 @@
-/* The GPU that is none refuses what a real one refuses, and what it would get away with. */
+/* The fake GPU refuses what a real one refuses, and what it would get away with. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <signal.h>
@@ -173,21 +173,21 @@ Test(fake_cuda, a_thread_begins_on_device_0_and_streams_belong_to_their_device) 
 
 Test(fake_cuda, ticks_pass_when_they_are_waited_for_and_their_clock_is_noisy) {
   fake_cuda_options options = fake_cuda_options_default();
-  void *tick[2];
+  void *timing_event[2];
   int64_t time_ns = 0, least_ns = INT64_MAX, most_ns = 0;
-  options.tick_ns = 1200;
+  options.timing_event_ns = 1200;
   options.jitter_ns = 300;
-  options.tick_step_ns = 500;
+  options.timing_event_step_ns = 500;
   begin(options);
   for (int i = 0; i < 2; i++) {
-    cr_assert_eq(gpu->tick_new(&tick[i]), 0);
-    keep(gpu->tick_free, tick[i]);
+    cr_assert_eq(gpu->timing_event_new(&timing_event[i]), 0);
+    keep(gpu->timing_event_free, timing_event[i]);
   }
   for (int i = 0; i < 50; i++) {
-    for (int k = 0; k < 2; k++) cr_assert_eq(gpu->tick_record(tick[k], stream), 0);
-    if (i == 0) cr_assert_eq(gpu->elapsed(tick[0], tick[1], &time_ns), FAKE_CUDA_NOT_READY);
+    for (int k = 0; k < 2; k++) cr_assert_eq(gpu->timing_event_record(timing_event[k], stream), 0);
+    if (i == 0) cr_assert_eq(gpu->elapsed(timing_event[0], timing_event[1], &time_ns), FAKE_CUDA_NOT_READY);
     cr_assert_eq(gpu->stream_sync(stream), 0);
-    cr_assert_eq(gpu->elapsed(tick[0], tick[1], &time_ns), 0);
+    cr_assert_eq(gpu->elapsed(timing_event[0], timing_event[1], &time_ns), 0);
     cr_assert_eq(time_ns % 500, 0);
     least_ns = time_ns < least_ns ? time_ns : least_ns;
     most_ns = time_ns > most_ns ? time_ns : most_ns;

@@ -82,7 +82,7 @@ Test(file, abandoned_leaves_the_old_contents_and_nothing_else) {
   plim_file_abandon(NULL);
 }
 
-Test(file, that_cannot_be_renamed_leaves_nothing_behind) {
+Test(file, that_cannot_be_renamed_leaves_nothing_after) {
   const char *path = plim_test_path("folder");
   cr_assert_eq(mkdir(path, 0755), 0);
   cr_assert_eq(plim_file_save(ctx, path, "x", 1), PLIM_EIO);
@@ -207,7 +207,7 @@ Test(file, under_a_link_is_replaced_and_the_link_stays) {
   assert_holds(path, "three");
 }
 
-Test(file, behind_a_circle_of_links_is_an_error) {
+Test(file, after_a_circle_of_links_is_an_error) {
   cr_assert_eq(symlink("b", plim_test_path("a")), 0);
   cr_assert_eq(symlink("a", plim_test_path("b")), 0);
   cr_assert_eq(plim_file_save(ctx, plim_test_path("a"), "x", 1), PLIM_EIO);

@@ -35,7 +35,7 @@ static void free_chain(chain *c) {
   plim_graph_free(c->graph);
 }
 
-Test(forecast, knows_the_next_read_behind_every_use) {
+Test(forecast, knows_the_next_read_after_every_use) {
   plim_context *ctx = plim_test_context();
   chain c;
   cr_assert_eq(make_chain(ctx, 1, &c), PLIM_OK, "%s", plim_context_error(ctx));
@@ -54,7 +54,7 @@ Test(forecast, knows_the_next_read_behind_every_use) {
   plim_context_free(ctx);
 }
 
-Test(forecast, knows_how_long_each_storage_can_be_computed_again) {
+Test(forecast, knows_how_long_each_storage_can_be_recomputed) {
   plim_context *ctx = plim_test_context();
   chain c;
   cr_assert_eq(make_chain(ctx, 1, &c), PLIM_OK, "%s", plim_context_error(ctx));
@@ -78,20 +78,20 @@ Test(forecast, splits_the_bytes_at_the_median_of_time_a_byte) {
   plim_context *ctx = plim_test_context();
   chain c;
   cr_assert_eq(make_chain(ctx, 1, &c), PLIM_OK, "%s", plim_context_error(ctx));
-  int64_t dear = 0, cheap = 0, most = 0;
-  double least_dear = 1e300, most_cheap = 0;
+  int64_t costly = 0, cheap = 0, most = 0;
+  double least_costly = 1e300, most_cheap = 0;
   for (int32_t s = 0; s < c.graph->n_storages; s++) {
     const plim_storage *storage = &c.graph->storage[s];
     if (storage->producer < 0) continue;
     double density = (double)c.forecast.op_ns[storage->producer] / (double)storage->bytes;
-    if (c.forecast.dear[s] && density < least_dear) least_dear = density;
-    if (!c.forecast.dear[s] && density > most_cheap) most_cheap = density;
-    *(c.forecast.dear[s] ? &dear : &cheap) += storage->bytes;
+    if (c.forecast.costly[s] && density < least_costly) least_costly = density;
+    if (!c.forecast.costly[s] && density > most_cheap) most_cheap = density;
+    *(c.forecast.costly[s] ? &costly : &cheap) += storage->bytes;
     if (storage->bytes > most) most = storage->bytes;
   }
-  cr_expect_leq(most_cheap, least_dear);
-  cr_expect_leq(cheap, dear);
-  cr_expect_leq(dear - cheap, 2 * most);
+  cr_expect_leq(most_cheap, least_costly);
+  cr_expect_leq(cheap, costly);
+  cr_expect_leq(costly - cheap, 2 * most);
   free_chain(&c);
   plim_context_free(ctx);
 }

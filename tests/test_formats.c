@@ -94,10 +94,10 @@ Test(formats, platform_and_plan_over_spaces_belong_together) {
 }
 
 Test(formats, lifetimes_are_packed) {
-  plim_lives *lives;
-  OK(plim_lives_load(ctx, plim_test_path("buffers.csv"), &lives));
-  cr_assert_eq(lives->n, 3);
-  plim_lives_free(lives);
+  plim_buffer_list *buffers;
+  OK(plim_buffer_list_load(ctx, plim_test_path("buffers.csv"), &buffers));
+  cr_assert_eq(buffers->n, 3);
+  plim_buffer_list_free(buffers);
 }
 
 Test(formats, every_example_is_read_by_a_test) {

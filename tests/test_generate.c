@@ -81,7 +81,7 @@ static plim_status generate_small(plim_context *ctx, void *user) {
   return status;
 }
 
-Test(generate, refused_allocation_leaves_nothing_behind) {
+Test(generate, refused_allocation_leaves_nothing_after) {
   char layered[] = "layered", unet[] = "unet";
   cr_assert_gt(plim_test_each_allocation(generate_small, layered), 0);
   cr_assert_gt(plim_test_each_allocation(generate_small, unet), 0);

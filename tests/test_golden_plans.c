@@ -1,7 +1,7 @@
 /* Plans of generated graphs are the ones in tests/golden/plans.txt: equal options give equal plans on every machine.
  *
  * Each row of that file names a graph, options, and what came out: status, time, bound, bytes, and SHA-256 of the
- * plan's decisions. Decisions are steps, variants, pairs and lives, so a new field of the document changes no row. A
+ * plan's decisions. Decisions are steps, variants, pairs and buffers, so a new field of the document changes no row. A
  * change that is meant to alter plans writes the file again: PLIM_TEST_WRITE=1 build/bin/test_golden_plans. With
  * PLIM_TEST_PROGRAM=FILE the plans are those of another build of the program. */
 #include <criterion/criterion.h>
@@ -30,10 +30,10 @@ static void hash_decisions(plim_context *ctx, const plim_plan *plan, char *hex) 
     }
     plim_text_add(&text, "\n");
   }
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    const plim_life *life = &plan->life[i];
-    plim_text_format(&text, "storage %d from %d to %d in %d at %lld, %lld bytes\n", life->storage, life->begin,
-                     life->end, life->space, (long long)life->offset, (long long)life->bytes);
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &plan->buffer[i];
+    plim_text_format(&text, "storage %d from %d to %d in %d at %lld, %lld bytes\n", buffer->storage, buffer->begin,
+                     buffer->end, buffer->space, (long long)buffer->offset, (long long)buffer->bytes);
   }
   cr_assert_eq(text.status, PLIM_OK);
   plim_sha256_hex(text.chars, (size_t)text.length, hex);

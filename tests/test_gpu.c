@@ -29,7 +29,7 @@ static void check_variants(plim_device *device, const plim_op_desc *op) {
   for (int i = 0; i < n; i++) variant_check(device, op, &info[i]);
 }
 
-/* In every math mode. */
+/* In every precision. */
 static void check_modes(plim_device *device, const plim_op_desc *op) {
   plim_op_desc other = *op;
   check_variants(device, op);
@@ -220,7 +220,7 @@ Test(gpu, a_thousand_small_allocations_are_aligned_and_are_given_back) {
   gpu_rig_close(&r);
 }
 
-Test(gpu, a_cap_on_everything_is_kept) {
+Test(gpu, a_budget_on_everything_is_kept) {
   plim_trainer_options training = gpu_rig_training();
   plim_plan_options planning;
   plim_cuda_memory now;
@@ -232,12 +232,12 @@ Test(gpu, a_cap_on_everything_is_kept) {
   gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
   gpu_rig_ok(&r, plim_vram_warm_up(r.device, r.dataset, r.program, &training, &captured));
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
-  const int64_t cap = now.outside_bytes + captured + 64 * MIB;
-  gpu_rig_ok(&r, plim_vram_left(r.device, cap, captured, &left));
+  const int64_t budget = now.outside_bytes + captured + 64 * MIB;
+  gpu_rig_ok(&r, plim_vram_left(r.device, budget, captured, &left));
   cr_assert(left > 60 * MIB && left <= 64 * MIB, "%lld bytes are left", (long long)left);
   cr_assert_leq(plim_program_arena_bytes(r.program), left);
   gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer));
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, STEPS, NULL, NULL));
-  gpu_rig_ok(&r, plim_vram_check(r.device, cap, plim_program_arena_bytes(r.program)));
+  gpu_rig_ok(&r, plim_vram_check(r.device, budget, plim_program_arena_bytes(r.program)));
   gpu_rig_close(&r);
 }

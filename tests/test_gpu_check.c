@@ -1,4 +1,4 @@
-/* tools/gpu_check, rehearsed: over the fake GPU (tests/support/stand_in.c) and on the CPU the script runs its parts,
+/* tools/gpu_check, rehearsed: over the fake GPU (tests/support/fake_gpu.c) and on the CPU the script runs its parts,
  * bounds their time, and writes a report that can be read. The fake GPU computes nothing here (hollow), so that time is
  * no matter. */
 #include <criterion/criterion.h>
@@ -10,8 +10,8 @@
 
 #define GPU "PLIM_TEST_GPU=hollow=1,dnn=1,blas=1,graph_bytes=4096"
 
-/* In the place of programs, behind a line that chooses what the command line asks for: $line is all of it. */
-static const char shim[] = "#!/bin/sh\nline=\"$*\"\n%s\nexec \"$PLIMSOLL-stand-in\" \"$@\"\n";
+/* In the place of programs, after a line that chooses what the command line asks for: $line is all of it. */
+static const char shim[] = "#!/bin/sh\nline=\"$*\"\n%s\nexec \"$PLIMSOLL-fake-gpu\" \"$@\"\n";
 /* What is computed is looked at by these. */
 static const char probe[] =
     "#!/bin/sh\ncase $1 in large|devices|sums) export PLIM_TEST_GPU=blas=1,devices=2,"
@@ -31,7 +31,7 @@ static void setup(void) {
   (void)plim_test_folder();
   if (plim_test_shell("command -v python3")->status != 0) cr_skip_test("SKIP: there is no python3");
   (void)plim_test_shell(
-      "mkdir -p bin; folder=$(dirname $PLIMSOLL); ln -sf $PLIMSOLL-stand-in bin/plimsoll; "
+      "mkdir -p bin; folder=$(dirname $PLIMSOLL); ln -sf $PLIMSOLL-fake-gpu bin/plimsoll; "
       "ln -sf $folder/test_on_device $folder/test_kernels_cuda bin/");
   write_program("bin/gpu_probe", probe, "67108864");
   (void)plim_test_shell("chmod +x bin/gpu_probe");
@@ -162,7 +162,7 @@ Test(gpu_check, a_quick_check_runs_the_most_important_parts) {
 }
 
 /* In three parts something fails: each is a row in the words of the library, the other parts run. */
-Test(gpu_check, a_full_check_measures_every_figure_and_goes_on_behind_what_fails) {
+Test(gpu_check, a_full_check_measures_every_figure_and_goes_on_after_what_fails) {
   release_only();
   write_program("bin/compute-sanitizer", sanitizer, "");
   (void)plim_test_shell("chmod +x bin/compute-sanitizer");
@@ -182,7 +182,7 @@ Test(gpu_check, a_full_check_measures_every_figure_and_goes_on_behind_what_fails
   cr_expect_not_null(strstr(text_of(o, "peer20", "reason"), "bin/none is not there; --python names one"));
   expect_on_page(text, "- **variants**, Every variant of ResNet-20, bf16, exit status 5: plimsoll: ");
   expect_on_page(text, "(CUDA error 700)");
-  expect_on_page(text, "- **memory**, ResNet-20 in 64MiB of the GPU, all told, exit status 4: ");
+  expect_on_page(text, "- **memory**, ResNet-20 in 64MiB of the GPU, in total, exit status 4: ");
   expect_on_page(text, "are more than");
   expect_on_page(text, "- **verify**, Weights at 60% of the keep-all bytes, exit status 5: plimsoll: ");
   expect_on_page(text, "(CUDA error 999)");
@@ -252,7 +252,7 @@ Test(gpu_check, a_command_that_does_not_end_is_cut_with_all_that_it_started) {
                "what it started runs on");
 }
 
-/* The check is started behind the shell, and gets a signal as soon as the second budget is tried. */
+/* The check is started after the shell, and gets a signal as soon as the second budget is tried. */
 static void interrupt(const char *number) {
   char line[1024];
   use_shim("case $line in *--memory\\ 75%*) [ -e reached ] || { touch reached; sleep 3; } ;; esac");

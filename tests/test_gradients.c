@@ -22,7 +22,7 @@ enum { BATCH = 4, SIZE = 6, CLASSES = 5, WIDTH = 16 };
 static const double reach = 4e-3;
 
 /* Every layer kind, with tensors that have one, two and three readers. */
-static plim_graph *every_layer(plim_context *ctx, plim_layout layout, plim_math math, float drop) {
+static plim_graph *every_layer(plim_context *ctx, plim_layout layout, plim_precision math, float drop) {
   plim_net_options options = plim_net_options_default();
   options.batch = BATCH;
   options.height = options.width = SIZE;
@@ -104,7 +104,7 @@ static void check_parameter(reference_trainer *t, const plim_graph *g, int32_t p
   free(start);
 }
 
-/* The bits label of the last variant of each op: single-source, where there is a library too. */
+/* The numerics key of the last variant of each op: single-source, where there is a library too. */
 static const char **last_labels(const plim_graph *g, plim_kernel_info *info /* [n_ops] */) {
   const char **label = calloc((size_t)g->n_ops, sizeof *label);
   plim_kernel_table *table = NULL;
@@ -124,7 +124,7 @@ static const char **last_labels(const plim_graph *g, plim_kernel_info *info /* [
 
 static void check_layout(plim_layout layout, int last) {
   plim_context *ctx = plim_test_context();
-  plim_graph *g = every_layer(ctx, layout, PLIM_MATH_FP32, 0.25f);
+  plim_graph *g = every_layer(ctx, layout, PLIM_PRECISION_FP32, 0.25f);
   plim_kernel_info *info = calloc((size_t)g->n_ops, sizeof *info);
   const char **label = last ? last_labels(g, info) : NULL;
   reference_trainer *t = NULL;
@@ -168,8 +168,8 @@ static reference_trainer *one_step(plim_graph *g) {
 Test(gradients, in_bf16_point_where_those_in_fp32_do) {
   plim_context *ctx = plim_test_context();
   for (int layout = 0; layout < PLIM_LAYOUT_COUNT; layout++) {
-    plim_graph *whole = every_layer(ctx, (plim_layout)layout, PLIM_MATH_FP32, 0);
-    plim_graph *half = every_layer(ctx, (plim_layout)layout, PLIM_MATH_BF16, 0);
+    plim_graph *whole = every_layer(ctx, (plim_layout)layout, PLIM_PRECISION_FP32, 0);
+    plim_graph *half = every_layer(ctx, (plim_layout)layout, PLIM_PRECISION_BF16, 0);
     reference_trainer *a = one_step(whole), *b = one_step(half);
     for (int32_t v = 0; v < whole->n_values; v++) {
       char name[128];

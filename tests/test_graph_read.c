@@ -27,11 +27,11 @@ Test(graph_read, file_cut_at_any_byte_is_refused) {
   plim_test_cuts(parse, plim_test_golden("graph.json"));
 }
 
-Test(graph_read, refused_allocation_leaves_nothing_behind) {
+Test(graph_read, refused_allocation_leaves_nothing_after) {
   plim_test_allocations(parse, plim_test_golden("graph.json"));
 }
 
-Test(graph_read, needs_no_newline_behind_its_last_line) {
+Test(graph_read, needs_no_newline_after_its_last_line) {
   plim_context *ctx = plim_test_context();
   const char *text = plim_test_golden("graph.json");
   cr_assert_eq(parse(ctx, text, (int64_t)strlen(text) - 1, NULL), PLIM_OK, "%s", plim_context_error(ctx));

@@ -1,4 +1,4 @@
-/* runtime/train/gzip.c: files of several members, as gzip itself reads them, and what is refused behind them. */
+/* runtime/train/gzip.c: files of several members, as gzip itself reads them, and what is refused after them. */
 #include "runtime/train/gzip.h"
 
 #include <criterion/criterion.h>
@@ -55,8 +55,8 @@ Test(gzip, what_is_no_member_is_refused_and_so_is_too_much) {
   static const struct {
     const char *command, *words;
   } refused[] = {
-      {"{ printf 'one\\n' | gzip; printf 'two'; } >a.gz", "line 1: bytes follow behind the compressed data after 4 "},
-      {"{ printf 'one\\n' | gzip; printf '\\037'; } >a.gz", "bytes follow behind"},
+      {"{ printf 'one\\n' | gzip; printf 'two'; } >a.gz", "line 1: bytes follow after the compressed data after 4 "},
+      {"{ printf 'one\\n' | gzip; printf '\\037'; } >a.gz", "bytes follow after"},
       {"{ printf 'one\\n' | gzip; printf 'two\\n' | gzip | head -c 20; } >a.gz", "truncated gzip data"},
       {"{ printf 'one\\n' | gzip; printf '\\037\\213\\001\\001\\001'; } >a.gz", "corrupt gzip data"},
       {"{ printf 'one\\n' | gzip; head -c 97 /dev/zero | gzip; } >a.gz", "is larger than allowed"}};

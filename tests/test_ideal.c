@@ -216,7 +216,7 @@ static plim_status run_chain(plim_context *c, void *user) {
   return plim_ideal_run(c, g->handles, plim_policy_find("dtr-eq"), 60, 1000, &r);
 }
 
-Test(ideal, refused_allocation_leaves_nothing_behind) {
+Test(ideal, refused_allocation_leaves_nothing_after) {
   plim_graph *g = chain(10);
   cr_expect_gt(plim_test_each_allocation(run_chain, g), 5);
   plim_graph_free(g);

@@ -23,20 +23,20 @@ typedef struct model_case {
   plim_layout layout;
   int32_t batch, channels, size, steps; /* activations weigh enough against parameters: s < 0.8 K */
   plim_op_kind repeated;                /* some plan runs this kind again */
-  plim_math math;
+  plim_precision math;
 } model_case;
 
 /* The built-in mlp has two hidden layers, so only the image as floats is worth making again: it has to be as large as
  * a hidden layer; dropout runs again by the rule of sqrt alone. With more layers whole layers do, dropout and all. */
 enum { RESNET20, RESNET20_BLOCKED, RESNET20_BF16, RESNET18, MLP, DEEP_MLP, DEEP_MLP_BF16 };
 static const model_case cases[] = {
-    [RESNET20] = {"resnet20", PLIM_NHWC, 64, 3, 8, 3, PLIM_OP_BN_APPLY, PLIM_MATH_FP32},
-    [RESNET20_BLOCKED] = {"resnet20", PLIM_NCHW16C, 64, 3, 8, 3, PLIM_OP_BN_APPLY, PLIM_MATH_FP32},
-    [RESNET20_BF16] = {"resnet20", PLIM_NHWC, 96, 3, 8, 2, PLIM_OP_CAST, PLIM_MATH_BF16},
-    [RESNET18] = {"resnet18", PLIM_NHWC, 144, 3, 8, 2, PLIM_OP_BN_APPLY, PLIM_MATH_FP32},
-    [MLP] = {"mlp", PLIM_NHWC, 8192, 3, 13, 2, PLIM_OP_DROPOUT, PLIM_MATH_FP32},
-    [DEEP_MLP] = {"deep mlp", PLIM_NHWC, 512, 1, 8, 3, PLIM_OP_DROPOUT, PLIM_MATH_FP32},
-    [DEEP_MLP_BF16] = {"deep mlp", PLIM_NHWC, 1024, 1, 8, 2, PLIM_OP_CAST, PLIM_MATH_BF16},
+    [RESNET20] = {"resnet20", PLIM_NHWC, 64, 3, 8, 3, PLIM_OP_BN_APPLY, PLIM_PRECISION_FP32},
+    [RESNET20_BLOCKED] = {"resnet20", PLIM_NCHW16C, 64, 3, 8, 3, PLIM_OP_BN_APPLY, PLIM_PRECISION_FP32},
+    [RESNET20_BF16] = {"resnet20", PLIM_NHWC, 96, 3, 8, 2, PLIM_OP_CAST, PLIM_PRECISION_BF16},
+    [RESNET18] = {"resnet18", PLIM_NHWC, 144, 3, 8, 2, PLIM_OP_BN_APPLY, PLIM_PRECISION_FP32},
+    [MLP] = {"mlp", PLIM_NHWC, 8192, 3, 13, 2, PLIM_OP_DROPOUT, PLIM_PRECISION_FP32},
+    [DEEP_MLP] = {"deep mlp", PLIM_NHWC, 512, 1, 8, 3, PLIM_OP_DROPOUT, PLIM_PRECISION_FP32},
+    [DEEP_MLP_BF16] = {"deep mlp", PLIM_NHWC, 1024, 1, 8, 2, PLIM_OP_CAST, PLIM_PRECISION_BF16},
 };
 
 /* What all runs of a model share. */
@@ -233,7 +233,7 @@ static expectation expect(const bench *b, const plim_plan *plan) {
   if (plim_test_on_cpu()) {
     run_reference(b, label, &e);
   } else {
-    options.labels = PLIM_LABELS_GIVEN;
+    options.labels = PLIM_NUMERICS_GIVEN;
     options.label = label;
     options.order = PLIM_ORDER_FIXED;
     cr_assert_eq(plim_plan_keep_all(b->ctx, b->graph, b->profile, &options, &in_order), PLIM_OK, "%s",
@@ -260,7 +260,7 @@ static int count_repeats(bench *b, const plim_plan *plan) {
   return repeats;
 }
 
-static plim_plan_options plan_options(plim_label_choice labels) {
+static plim_plan_options plan_options(plim_numerics_choice labels) {
   plim_plan_options options = plim_plan_options_default();
   options.labels = labels;
   options.iterations = 3000;
@@ -294,7 +294,7 @@ static void check_sqrt(bench *b, plim_plan_options options, const expectation *e
 }
 
 static void identical_at_every_budget(const model_case *model) {
-  plim_plan_options options = plan_options(PLIM_LABELS_FAST);
+  plim_plan_options options = plan_options(PLIM_NUMERICS_FASTEST);
   plim_plan_floor floor;
   plim_plan *plan = NULL;
   bench b;
@@ -333,7 +333,7 @@ static void skip_when_sanitized(void) {
 #endif
 }
 
-/* Copies of the weights in bf16 are made again where they are worth less than what else their bytes can hold. */
+/* Copies of the weights in bf16 are recomputed where they are worth less than what else their bytes can hold. */
 Test(identity, of_resnet20_in_bf16_with_the_reference_at_every_budget) {
   skip_when_sanitized();
   identical_at_every_budget(&cases[RESNET20_BF16]);
@@ -375,7 +375,7 @@ static int has_winograd(const plim_machine *machine) {
 
 /* Where the planner may choose labels it takes others under a cap than keep-all; the reference follows its choice. */
 Test(identity, holds_under_the_labels_that_the_planner_chose_for_a_cap) {
-  plim_plan_options options = plan_options(PLIM_LABELS_AUTO);
+  plim_plan_options options = plan_options(PLIM_NUMERICS_AUTO);
   plim_plan *keep_all = NULL, *plan = NULL;
   bench b;
   skip_when_sanitized();

@@ -121,12 +121,12 @@ Test(idx, refuses_fewer_pixels_than_the_sizes_say) {
 Test(idx, refuses_more_pixels_than_the_sizes_say) {
   plain[7] = IMAGES - 1;
   pack(PLAIN_BYTES);
-  expect(PLIM_EDATA, "bytes follow behind byte 36");
+  expect(PLIM_EDATA, "bytes follow after byte 36");
 }
 
-Test(idx, refuses_bytes_behind_the_compressed_data) {
+Test(idx, refuses_bytes_after_the_compressed_data) {
   packed_bytes++;
-  expect(PLIM_EDATA, "behind the end of the gzip data");
+  expect(PLIM_EDATA, "after the end of the gzip data");
 }
 
 Test(idx, says_that_a_file_is_not_there) {

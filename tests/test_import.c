@@ -158,7 +158,7 @@ Test(import, empty_graph_is_refused) {
   plim_test_faults(parse, "{\"directed\": true, \"nodes\": [], \"links\": []}\n", faults, 1);
 }
 
-Test(import, text_is_read_to_its_end_and_not_behind_it) {
+Test(import, text_is_read_to_its_end_and_not_after_it) {
   plim_context *ctx = plim_test_context();
   plim_graph *graph = NULL;
   static const char log[] = "{\"INSTRUCTION\": 1";
@@ -169,7 +169,7 @@ Test(import, text_is_read_to_its_end_and_not_behind_it) {
   plim_test_context_end(ctx);
 }
 
-Test(import, refused_allocation_leaves_nothing_behind) {
+Test(import, refused_allocation_leaves_nothing_after) {
   plim_test_allocations(parse, layered);
 }
 

@@ -166,7 +166,7 @@ Test(import_dtr, every_fault_is_refused_with_its_line) {
   }
 }
 
-/* Lines that are wrong only behind others. */
+/* Lines that are wrong only after others. */
 static void expect_fault(void (*write)(plim_text *log), const char *sentence) {
   plim_text log = {ctx, NULL, 0, 0, PLIM_OK};
   plim_graph *graph = NULL;
@@ -203,7 +203,7 @@ static void grown_bytes_overflow(plim_text *log) {
   dtr_call(log, "f", "x", "a b c d e f g h i j k l m n o p q r", INT64_C(150000000000000000), -1, 1);
 }
 
-Test(import_dtr, faults_behind_other_lines_are_refused_too) {
+Test(import_dtr, faults_after_other_lines_are_refused_too) {
   expect_fault(name_again, "'x' is defined a second time");
   expect_fault(released_twice, "'x' is used after its release");
   expect_fault(view_of_nothing, "'y' is a view of an argument that the call has not");
@@ -233,7 +233,7 @@ static plim_status import_small(plim_context *c, void *user) {
   return PLIM_OK;
 }
 
-Test(import_dtr, refused_allocation_leaves_nothing_behind) {
+Test(import_dtr, refused_allocation_leaves_nothing_after) {
   plim_text log = {ctx, NULL, 0, 0, PLIM_OK};
   (void)small_log(&log);
   cr_expect_gt(plim_test_each_allocation(import_small, &log), 10);
@@ -253,7 +253,7 @@ Test(import_dtr, pin_and_copy_from_move_handles) {
   cr_assert_eq(g->handles->n_kept, 3);
   cr_expect_eq(g->handles->kept[1], 1, "a is pinned: never released");
   cr_expect_eq(g->handles->kept[2], 1, "b is a handle on a now");
-  cr_expect_eq(g->storage[2].role, PLIM_ROLE_ACTIVATION, "nobody holds what b was");
+  cr_expect_eq(g->storage[2].role, PLIM_ROLE_ACTIVATION, "no one holds what b was");
   plim_graph_free(g);
   plim_text_free(&log);
 }

@@ -63,8 +63,8 @@ static int reads(const rig *r, int32_t step, int32_t storage) {
 }
 
 static int is_resident(const rig *r, int32_t storage, int32_t step) {
-  for (int32_t i = 0; i < r->plan->n_lives; i++) {
-    const plim_life *l = &r->plan->life[i];
+  for (int32_t i = 0; i < r->plan->n_buffers; i++) {
+    const plim_plan_buffer *l = &r->plan->buffer[i];
     if (l->storage == storage && l->begin <= step && step < l->end) return 1;
   }
   return 0;
@@ -79,9 +79,9 @@ Test(inspect, residents_bytes_uses_and_repeats_are_those_of_plain_loops) {
       int32_t n = plim_inspect_residents(r.inspect, j, row, 512), before = 0;
       int64_t bytes = 0;
       for (int32_t i = 0; i < n; i++) {
-        const plim_life *l = &r.plan->life[row[i].life];
+        const plim_plan_buffer *l = &r.plan->buffer[row[i].buffer];
         cr_assert(l->begin <= j && j < l->end);
-        cr_assert(i == 0 || r.plan->life[row[i - 1].life].offset < l->offset, "seed %d: by address", (int)seed);
+        cr_assert(i == 0 || r.plan->buffer[row[i - 1].buffer].offset < l->offset, "seed %d: by address", (int)seed);
         bytes += l->bytes;
       }
       cr_assert_eq(bytes, plim_inspect_live_bytes(r.inspect, j), "seed %d step %d", (int)seed, (int)j);
@@ -99,19 +99,20 @@ Test(inspect, residents_bytes_uses_and_repeats_are_those_of_plain_loops) {
   }
 }
 
-/* The first life that is in the way of [offset, offset + bytes) in steps [begin, end); NULL: it is free. */
-static const plim_life *in_the_way(const plim_plan *plan, int64_t offset, int64_t bytes, int32_t begin, int32_t end) {
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    const plim_life *l = &plan->life[i];
+/* The first buffer that is in the way of [offset, offset + bytes) in steps [begin, end); NULL: it is free. */
+static const plim_plan_buffer *in_the_way(const plim_plan *plan, int64_t offset, int64_t bytes, int32_t begin,
+                                          int32_t end) {
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    const plim_plan_buffer *l = &plan->buffer[i];
     int in_time = l->begin < end && begin < l->end;
     if (in_time && l->offset < offset + bytes && offset < l->offset + l->bytes) return l;
   }
   return NULL;
 }
 
-/* The lowest range that is free: whatever is in the way, the range begins behind it at least. */
+/* The lowest range that is free: whatever is in the way, the range begins after it at least. */
 static int64_t lowest_free(const plim_plan *plan, int64_t bytes, int32_t begin, int32_t end) {
-  const plim_life *l;
+  const plim_plan_buffer *l;
   int64_t at = 0;
   while ((l = in_the_way(plan, at, bytes, begin, end))) at = l->offset + l->bytes;
   return at;
@@ -124,8 +125,8 @@ static void check_break(const rig *r, int64_t bytes, const plim_absence *a) {
   int64_t over = 0, most = plan->budget_bytes - bytes;
   for (int32_t j = a->gone; j < a->back && step < 0; j++) {
     int64_t live = bytes;
-    for (int32_t i = 0; i < plan->n_lives; i++) {
-      if (plan->life[i].begin <= j && j < plan->life[i].end) live += plan->life[i].bytes;
+    for (int32_t i = 0; i < plan->n_buffers; i++) {
+      if (plan->buffer[i].begin <= j && j < plan->buffer[i].end) live += plan->buffer[i].bytes;
     }
     if (live <= plan->budget_bytes) continue;
     step = j;
@@ -145,20 +146,20 @@ static void check_break(const rig *r, int64_t bytes, const plim_absence *a) {
   cr_assert_eq(a->over_bytes, over, "%lld bytes, not %lld", (long long)a->over_bytes, (long long)over);
 }
 
-/* Without the life of `instead` that is there, a range is free up to the full step. */
+/* Without the buffer of `instead` that is there, a range is free up to the full step. */
 static int makes_room(const plim_plan *plan, int64_t bytes, const plim_absence *a) {
   plim_plan rest = *plan;
-  plim_life *life = malloc((size_t)plan->n_lives * sizeof *life);
-  cr_assert_not_null(life);
-  rest.n_lives = 0;
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    const plim_life *l = &plan->life[i];
-    if (l->storage != a->instead || l->begin > a->gone || l->end <= a->gone) life[rest.n_lives++] = *l;
+  plim_plan_buffer *buffer = malloc((size_t)plan->n_buffers * sizeof *buffer);
+  cr_assert_not_null(buffer);
+  rest.n_buffers = 0;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    const plim_plan_buffer *l = &plan->buffer[i];
+    if (l->storage != a->instead || l->begin > a->gone || l->end <= a->gone) buffer[rest.n_buffers++] = *l;
   }
-  rest.life = life;
+  rest.buffer = buffer;
   int64_t offset = lowest_free(&rest, bytes, a->gone, a->full_step + 1);
-  free(life);
-  return rest.n_lives < plan->n_lives && offset <= plan->budget_bytes - bytes;
+  free(buffer);
+  return rest.n_buffers < plan->n_buffers && offset <= plan->budget_bytes - bytes;
 }
 
 /* What an absence says, from plain loops. */
@@ -170,8 +171,8 @@ static void check_absence(const rig *r, int32_t s, int32_t step, const plim_abse
   }
   int32_t gone = -1, back = -1;
   int64_t bytes = 0;
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    const plim_life *l = &plan->life[i];
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    const plim_plan_buffer *l = &plan->buffer[i];
     if (l->storage != s) continue;
     bytes = l->bytes;
     if (l->end <= step && l->end > gone) gone = l->end;
@@ -285,8 +286,8 @@ Test(inspect, every_absence_of_resnet20_under_a_cap_is_what_keeping_it_would_bre
   for (int i = 0; i < 6; i++) {
     rig r;
     make_capped(&r, 45 + i / 2 * 5, i % 2);
-    for (int32_t k = 0; k < r.plan->n_lives; k++) {
-      const plim_life *l = &r.plan->life[k];
+    for (int32_t k = 0; k < r.plan->n_buffers; k++) {
+      const plim_plan_buffer *l = &r.plan->buffer[k];
       plim_absence a;
       if (l->storage < 0 || l->end >= r.plan->n_steps) continue;
       cr_assert_eq(plim_inspect_absence(r.inspect, l->storage, l->end, &a), PLIM_OK);

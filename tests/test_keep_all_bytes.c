@@ -4,7 +4,7 @@
  *
  * What forward leaves for backward, in units:
  *   a convolution's output      its batch norm's backward reads it
- *   a batch norm's output       the next convolution's weight gradient reads it, unless nobody convolves it
+ *   a batch norm's output       the next convolution's weight gradient reads it, unless nothing convolves it
  *   a projection's batch norm   nothing: the sum is written over it, in place
  * so the stem leaves 2 A, a block 4 (conv1, bn1, conv2, bn2), a block that projects 5, and the last block only 3
  * once the pool has read its output.
@@ -12,7 +12,7 @@
  * From there backward only shrinks: a batch norm's gradient is written over the convolution's output that it reads,
  * and a weight gradient is the last reader of its convolution's input. The highest point is the weight gradient
  * of the last block's conv2: everything that forward left, the gradient that waits for the shortcut (one of
- * stage 3), and the weight gradient itself. Behind it the data gradient takes the place of bn1's output: equal
+ * stage 3), and the weight gradient itself. After it the data gradient takes the place of bn1's output: equal
  * bytes.
  *
  * In bf16 forward also leaves a copy of the weights for each data gradient that is to come: the stem has none, that of
@@ -101,7 +101,7 @@ static int64_t keep_all_by_hand(void) {
          hits;
 }
 
-static plim_plan *keep_all(plim_context *ctx, plim_math math, plim_graph **graph) {
+static plim_plan *keep_all(plim_context *ctx, plim_precision math, plim_graph **graph) {
   plim_net_options options = plim_net_options_default();
   options.math = math;
   options.batch = BATCH;
@@ -122,7 +122,7 @@ static plim_plan *keep_all(plim_context *ctx, plim_math math, plim_graph **graph
 }
 
 /* The peak that was counted, which is what was planned. */
-static int64_t check(plim_math math) {
+static int64_t check(plim_precision math) {
   plim_context *ctx = plim_test_context();
   plim_graph *graph = NULL;
   plim_plan *plan = keep_all(ctx, math, &graph);
@@ -139,13 +139,13 @@ static int64_t check(plim_math math) {
 }
 
 Test(keep_all_bytes, of_resnet20_without_workspaces_are_those_counted_by_hand) {
-  (void)check(PLIM_MATH_FP32);
+  (void)check(PLIM_PRECISION_FP32);
 }
 
 Test(keep_all_bytes, of_resnet20_in_bf16_are_about_half_and_those_counted_by_hand) {
-  int64_t whole = check(PLIM_MATH_FP32);
+  int64_t whole = check(PLIM_PRECISION_FP32);
   element = 2;
-  int64_t half = check(PLIM_MATH_BF16);
+  int64_t half = check(PLIM_PRECISION_BF16);
   cr_assert(half > whole * 45 / 100 && half < whole * 53 / 100, "%lld of %lld bytes", (long long)half,
             (long long)whole);
 }

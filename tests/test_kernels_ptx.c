@@ -1,5 +1,5 @@
-/* What nvcc and ptxas make of the bodies, read from what they write: how wide they access memory, and whether they keep
- * to the registers that the list of bodies leaves them. */
+/* What nvcc and ptxas make of the kernels, read from what they write: how wide they access memory, and whether they
+ * keep to the registers that the list of kernels leaves them. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +11,15 @@ enum { LANES = 256, REGISTERS = 65536 /* of a multiprocessor */, PATH = 512 };
 static const char *const types[] = {"bodies", "bodies_bf16"};
 static const char *const architectures[] = {"sm_75", "sm_80", "sm_90"};
 /* Of a multiprocessor, for the smallest of each line (8.6 and 8.9 run the code of 8.0): CUDA C++ Programming Guide,
- * technical specifications per compute capability. A team also takes 1 KiB of the system's from 8.0 on. */
+ * technical specifications per compute capability. A thread block also takes 1 KiB of the system's from 8.0 on. */
 static const long shared_bytes[] = {64 << 10, 100 << 10, 228 << 10}, system_bytes[] = {0, 1 << 10, 1 << 10};
 enum { TYPES = 2, ARCHITECTURES = 3 };
 
 static const struct {
   const char *name;
-  int teams;
+  int blocks;
 } bodies[] = {
-#define K_X(name, teams, per_tile) {#name, teams},
+#define K_X(name, blocks, per_tile) {#name, blocks},
     K_BODIES(K_X)
 #undef K_X
 };
@@ -40,13 +40,13 @@ static char *read_report(const char *type, const char *ending) {
   return text;
 }
 
-/* From `mark` and the kernel's name on; C++ writes the length in front of a name. */
+/* From `mark` and the kernel's name on; C++ writes the length before a name. */
 static const char *find_kernel(const char *text, const char *mark, const char *name) {
   char wanted[96];
   (void)snprintf(wanted, sizeof wanted, "%d%s%s", (int)(strlen("kernel_") + strlen(name)), "kernel_", name);
   for (const char *at = strstr(text, mark); at; at = strstr(at + 1, mark)) {
     const char *end = strchr(at, '\n'), *found = strstr(at, wanted);
-    /* behind it come its parameters: k_call */
+    /* after it come its parameters: k_call */
     if (found && end && found < end && strncmp(found + strlen(wanted), "6k_call", 7) == 0) return at;
   }
   return NULL;
@@ -67,7 +67,7 @@ static int wide_accesses(const char *at, const char *kind, const char *words) {
   return n;
 }
 
-/* Bodies that walk memory: how many bytes they read and write at an access, in each storage type; 0: as it comes. The
+/* Kernels that walk memory: how many bytes they read and write at an access, in each storage type; 0: as it comes. The
  * others serve a few numbers a channel or row (docs/kernels.md has why for each). */
 static const struct {
   k_body body;
@@ -78,9 +78,9 @@ static const struct {
     {K_BODY_softmax_bwd, 16, 16},
     {K_BODY_max_pool, 0, 8},
     {K_BODY_max_pool_bwd, 8, 0},
-    {K_BODY_taps_outside, 0, 16},
-    {K_BODY_taps_inside, 0, 16},
-    {K_BODY_taps_widen, 0, 16},
+    {K_BODY_oihw_to_ohwi, 0, 16},
+    {K_BODY_ohwi_to_oihw_f32, 0, 16},
+    {K_BODY_ohwi_to_oihw_widen, 0, 16},
     {K_BODY_conv_pack, 0, 16},
     {K_BODY_conv, 16, 16},
     {K_BODY_conv_bwd_data, 16, 16},
@@ -130,7 +130,7 @@ Test(kernels_ptx, bodies_that_walk_memory_read_and_write_as_much_at_an_access_as
 
 /* ---- registers ---- */
 
-/* The number in front of a text of the next lines. */
+/* The number before a text of the next lines. */
 static long number_before(const char *at, const char *text) {
   const char *found = strstr(at, text);
   cr_assert_not_null(found, "no \"%s\"", text);
@@ -143,25 +143,25 @@ static int may_have_frame(const char *name) {
   return strncmp(name, "conv", 4) == 0;
 }
 
-/* Teams that the registers have room for need room for what they share, too. */
-static void expect_shared(const char *at, const char *report, int architecture, const char *name, int teams) {
+/* Thread blocks that the registers have room for need room for what they share, too. */
+static void expect_shared(const char *at, const char *report, int architecture, const char *name, int blocks) {
   const char *used = strstr(at, "Used "), *end = used ? strchr(used, '\n') : NULL, *smem = strstr(at, " bytes smem");
   cr_assert_not_null(end);
   long shared = smem && smem < end ? number_before(at, " bytes smem") : 0;
-  cr_expect_leq((shared + system_bytes[architecture]) * teams, shared_bytes[architecture],
-                "%s: %d teams of %s share %ld bytes each", report, teams, name, shared);
+  cr_expect_leq((shared + system_bytes[architecture]) * blocks, shared_bytes[architecture],
+                "%s: %d teams of %s share %ld bytes each", report, blocks, name, shared);
 }
 
-static void expect_registers(const char *text, const char *report, int architecture, const char *name, int teams) {
+static void expect_registers(const char *text, const char *report, int architecture, const char *name, int blocks) {
   const char *at = find_kernel(text, "Compiling entry function", name);
   cr_assert_not_null(at, "%s: no %s", report, name);
   long spilled = number_before(at, " bytes spill stores"), frame = number_before(at, " bytes stack frame");
   long registers = number_before(at, " registers");
   cr_expect_eq(spilled, 0, "%s: %s spills %ld bytes", report, name, spilled);
   cr_expect(frame == 0 || may_have_frame(name), "%s: %s has %ld bytes in local memory", report, name, frame);
-  cr_expect(registers > 0 && registers * LANES * teams <= REGISTERS,
-            "%s: %ld registers of %s are too many for %d teams", report, registers, name, teams);
-  expect_shared(at, report, architecture, name, teams);
+  cr_expect(registers > 0 && registers * LANES * blocks <= REGISTERS,
+            "%s: %ld registers of %s are too many for %d teams", report, registers, name, blocks);
+  expect_shared(at, report, architecture, name, blocks);
 }
 
 Test(kernels_ptx, every_body_keeps_to_its_registers_on_every_architecture_and_spills_none) {
@@ -172,18 +172,18 @@ Test(kernels_ptx, every_body_keeps_to_its_registers_on_every_architecture_and_sp
     (void)snprintf(report, sizeof report, "%s on %s", type, architecture);
     char *text = read_report(type, ending);
     for (int b = 0; b < K_BODY_COUNT; b++) {
-      expect_registers(text, report, i % ARCHITECTURES, bodies[b].name, bodies[b].teams);
+      expect_registers(text, report, i % ARCHITECTURES, bodies[b].name, bodies[b].blocks);
     }
     free(text);
   }
 }
 
-/* Latencies hide behind other teams: only what stands in for libraries, and what keeps a channel's numbers, may leave
- * room for fewer. */
-Test(kernels_ptx, bodies_leave_room_for_four_teams_where_they_keep_nothing) {
+/* Latencies hide after other thread blocks: only what stands in for libraries, and what keeps a channel's numbers, may
+ * leave room for fewer. */
+Test(kernels_ptx, bodies_leave_room_for_four_blocks_where_they_keep_nothing) {
   for (int b = 0; b < K_BODY_COUNT; b++) {
     const char *name = bodies[b].name;
     if (may_have_frame(name) || strncmp(name, "bn_", 3) == 0) continue;
-    cr_expect_geq(bodies[b].teams, 4, "%s", name);
+    cr_expect_geq(bodies[b].blocks, 4, "%s", name);
   }
 }

@@ -146,7 +146,7 @@ static int names_allocator(const char *line) {
   return 0;
 }
 
-/* The text of a line without comments, quotes kept; *inside: a comment goes on. */
+/* The text of a line without comments, quotes kept; *inside: a comment continues. */
 static void strip_comments(char *line, int *inside) {
   char *to = line;
   for (const char *from = line; *from; from++) {

@@ -1,4 +1,4 @@
-/* Caps that change during a run: the step in flight, the plans behind it, the bytes that go back, and the bits. */
+/* Caps that change during a run: the step in flight, the plans after it, the bytes that go back, and the bits. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <signal.h>
@@ -120,7 +120,7 @@ Test(limit, step_in_flight_goes_on_online_and_gives_the_tail_back) {
     cr_assert_leq(report[0].arena_after, foreseen.bytes);
     cr_assert_eq(plim_exec_arena_bytes(plim_trainer_exec(t)), report[0].arena_after);
     if (device->api->resize) cr_assert_geq(report[0].returned_bytes, part(100) - foreseen.bytes - 4096);
-    online += report[0].turned_at > 0;
+    online += report[0].switched_at > 0;
     moved += report[0].moved_bytes;
     expect_same_bits(t);
   }
@@ -199,7 +199,7 @@ Test(limit, a_plan_of_another_machine_cannot_replace_one) {
   const plim_plan *own = program->plan[PLIM_PROGRAM_TRAIN];
   plim_trainer *t = open_trainer(0, NULL, 0);
   plim_plan draft = *own, *foreign = NULL;
-  (void)snprintf(draft.arithmetic.machine.cpu, sizeof draft.arithmetic.machine.cpu, "another CPU");
+  (void)snprintf(draft.numerics.machine.cpu, sizeof draft.numerics.machine.cpu, "another CPU");
   cr_assert_eq(plim_plan_from_parts(program->graph[PLIM_PROGRAM_TRAIN], &draft, &foreign), PLIM_OK);
   const plim_plan *const plan[] = {foreign, program->plan[PLIM_PROGRAM_EVAL]};
   cr_assert_eq(plim_exec_replace(plim_trainer_exec(t), plan, part(100)), PLIM_EDATA);
@@ -239,7 +239,7 @@ static plim_plan *slow_plan(void) {
     label[op] = slowest->label;
   }
   options.planner = "keep-all";
-  options.labels = PLIM_LABELS_GIVEN;
+  options.labels = PLIM_NUMERICS_GIVEN;
   options.label = label;
   cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
   plim_release(ctx, label, graph->n_ops, sizeof *label);
@@ -370,7 +370,7 @@ static plim_trainer *open_retimed(int32_t steps) {
 }
 
 /* Modelled costs are far from measured ones, so that the plan changes here. */
-Test(limit, a_plan_made_again_with_times_in_place_gives_the_same_bits) {
+Test(limit, a_plan_recomputed_with_times_in_place_gives_the_same_bits) {
   plim_plan_options half = planning(part(60));
   plim_state_difference d;
   cr_assert_eq(plim_program_plan(program, &half), PLIM_OK, "%s", plim_context_error(ctx));

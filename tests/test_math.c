@@ -1,4 +1,4 @@
-/* Math modes from net to weights: what each mode changes in a graph and what it must not, documents, devices, training.
+/* Precisions from net to weights: what each mode changes in a graph and what it must not, documents, devices, training.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -25,7 +25,7 @@ static void teardown(void) {
 }
 TestSuite(math, .init = setup, .fini = teardown);
 
-static plim_net *make_net(const char *model, plim_math math) {
+static plim_net *make_net(const char *model, plim_precision math) {
   plim_net_options options = plim_net_options_default();
   plim_net *net = NULL;
   options.batch = 4;
@@ -37,7 +37,7 @@ static plim_net *make_net(const char *model, plim_math math) {
   return net;
 }
 
-static plim_graph *make_graph(const char *model, plim_math math) {
+static plim_graph *make_graph(const char *model, plim_precision math) {
   plim_net *net = make_net(model, math);
   plim_graph *graph = NULL;
   cr_assert_eq(plim_net_train_graph(net, &graph), PLIM_OK, "%s", plim_context_error(ctx));
@@ -71,9 +71,9 @@ static int stays_f32(const plim_graph *g, const plim_value *v) {
 Test(math, bf16_is_for_activations_and_their_gradients_alone) {
   static const char *const models[] = {"mlp", "resnet20", "resnet50"};
   for (int m = 0; m < 3; m++) {
-    plim_graph *g = make_graph(models[m], PLIM_MATH_BF16);
+    plim_graph *g = make_graph(models[m], PLIM_PRECISION_BF16);
     int halves = 0;
-    cr_assert_eq(plim_graph_math(g), PLIM_MATH_BF16);
+    cr_assert_eq(plim_graph_precision(g), PLIM_PRECISION_BF16);
     for (int32_t i = 0; i < g->n_values; i++) {
       const plim_value *v = &g->value[i];
       const plim_dtype type = v->shape.dtype;
@@ -95,7 +95,7 @@ static int32_t cast_of(const plim_graph *g, int32_t factor) {
 }
 
 Test(math, products_of_bf16_read_one_cast_of_each_weight_which_may_run_again) {
-  plim_graph *g = make_graph("resnet20", PLIM_MATH_BF16);
+  plim_graph *g = make_graph("resnet20", PLIM_PRECISION_BF16);
   int casts = 0, products = 0;
   for (int32_t o = 0; o < g->n_ops; o++) {
     const plim_op *op = &g->op[o];
@@ -113,9 +113,10 @@ Test(math, products_of_bf16_read_one_cast_of_each_weight_which_may_run_again) {
 }
 
 Test(math, tf32_marks_the_products_and_changes_nothing_else) {
-  plim_graph *strict = make_graph("resnet20", PLIM_MATH_FP32), *rounded = make_graph("resnet20", PLIM_MATH_TF32);
-  cr_assert_eq(plim_graph_math(strict), PLIM_MATH_FP32);
-  cr_assert_eq(plim_graph_math(rounded), PLIM_MATH_TF32);
+  plim_graph *strict = make_graph("resnet20", PLIM_PRECISION_FP32),
+             *rounded = make_graph("resnet20", PLIM_PRECISION_TF32);
+  cr_assert_eq(plim_graph_precision(strict), PLIM_PRECISION_FP32);
+  cr_assert_eq(plim_graph_precision(rounded), PLIM_PRECISION_TF32);
   cr_assert_eq(strict->n_ops, rounded->n_ops);
   cr_assert_str_neq(strict->fingerprint, rounded->fingerprint);
   for (int32_t o = 0; o < strict->n_ops; o++) {
@@ -129,32 +130,32 @@ Test(math, tf32_marks_the_products_and_changes_nothing_else) {
 }
 
 Test(math, weights_start_alike_in_every_mode) {
-  plim_graph *g[PLIM_MATH_COUNT];
-  for (int m = 0; m < PLIM_MATH_COUNT; m++) g[m] = make_graph("mlp", (plim_math)m);
+  plim_graph *g[PLIM_PRECISION_COUNT];
+  for (int m = 0; m < PLIM_PRECISION_COUNT; m++) g[m] = make_graph("mlp", (plim_precision)m);
   for (int32_t v = 0; v < g[0]->n_values; v++) {
     const plim_value *value = &g[0]->value[v];
     const plim_role role = g[0]->storage[value->storage].role;
     if (role != PLIM_ROLE_PARAM && role != PLIM_ROLE_STATE) continue;
     void *first = malloc((size_t)value->bytes), *other = malloc((size_t)value->bytes);
     cr_assert_eq(plim_net_init(g[0], v, 3, first), PLIM_OK);
-    for (int m = 1; m < PLIM_MATH_COUNT; m++) {
+    for (int m = 1; m < PLIM_PRECISION_COUNT; m++) {
       const int32_t same = plim_graph_find_value(g[m], value->name);
       cr_assert_eq(plim_net_init(g[m], same, 3, other), PLIM_OK, "%s", plim_context_error(ctx));
       cr_assert_eq(memcmp(first, other, (size_t)value->bytes), 0, "%s in %s", value->name,
-                   plim_math_name((plim_math)m));
+                   plim_precision_name((plim_precision)m));
     }
     free(first);
     free(other);
   }
-  for (int m = 0; m < PLIM_MATH_COUNT; m++) plim_graph_free(g[m]);
+  for (int m = 0; m < PLIM_PRECISION_COUNT; m++) plim_graph_free(g[m]);
 }
 
 /* ---- documents ---- */
 
 Test(math, graphs_of_every_mode_are_saved_and_loaded_alike_in_the_version_that_they_need) {
-  static const char *const version[PLIM_MATH_COUNT] = {"\"version\": 1,", "\"version\": 3,", "\"version\": 3,"};
-  for (int m = 0; m < PLIM_MATH_COUNT; m++) {
-    plim_graph *g = make_graph("mlp", (plim_math)m), *loaded = NULL;
+  static const char *const version[PLIM_PRECISION_COUNT] = {"\"version\": 1,", "\"version\": 3,", "\"version\": 3,"};
+  for (int m = 0; m < PLIM_PRECISION_COUNT; m++) {
+    plim_graph *g = make_graph("mlp", (plim_precision)m), *loaded = NULL;
     plim_text one = {ctx, NULL, 0, 0, PLIM_OK}, two = one;
     cr_assert_eq(plim_graph_save(g, plim_test_path("g.json")), PLIM_OK);
     cr_assert_eq(plim_graph_load(ctx, plim_test_path("g.json"), &loaded), PLIM_OK, "%s", plim_context_error(ctx));
@@ -162,7 +163,7 @@ Test(math, graphs_of_every_mode_are_saved_and_loaded_alike_in_the_version_that_t
     plim_graph_write(&two, loaded, 1);
     cr_assert_str_eq(one.chars, two.chars);
     cr_assert_not_null(strstr(one.chars, version[m]));
-    cr_assert_eq(plim_graph_math(loaded), m);
+    cr_assert_eq(plim_graph_precision(loaded), m);
     plim_text_free(&one);
     plim_text_free(&two);
     plim_graph_free(loaded);
@@ -187,7 +188,7 @@ Test(math, a_graph_of_wrong_types_is_refused_with_the_op) {
       {"\"kind\": \"cast\"", "\"kind\": \"relu\"",
        "op 'hidden1.weight.cast': no relu takes values of these types: in f32, out bf16"},
   };
-  plim_graph *g = make_graph("mlp", PLIM_MATH_BF16);
+  plim_graph *g = make_graph("mlp", PLIM_PRECISION_BF16);
   plim_text text = {ctx, NULL, 0, 0, PLIM_OK};
   plim_graph_write(&text, g, 1);
   plim_test_faults(parse, text.chars, faults, (int)(sizeof faults / sizeof *faults));
@@ -210,7 +211,7 @@ Test(math, half_of_an_element_is_no_offset) {
 /* ---- devices and training ---- */
 
 Test(math, tf32_is_refused_where_there_is_none) {
-  plim_net *net = make_net("mlp", PLIM_MATH_TF32);
+  plim_net *net = make_net("mlp", PLIM_PRECISION_TF32);
   plim_program *program = NULL;
   plim_device *device = NULL;
   cr_assert_eq(plim_device_open(ctx, "cpu", NULL, &device), PLIM_OK);
@@ -224,7 +225,7 @@ Test(math, tf32_is_refused_where_there_is_none) {
 enum { BATCH = 64, STEPS = 80 };
 
 /* Loss on the test images after some steps from the same start. */
-static double train(plim_device *device, const plim_dataset *dataset, plim_math math) {
+static double train(plim_device *device, const plim_dataset *dataset, plim_precision math) {
   plim_net_options options = plim_net_options_default();
   plim_plan_options planning = plim_plan_options_default();
   plim_trainer_options training = {
@@ -264,7 +265,7 @@ Test(math, bf16_learns_fashion_mnist_as_fp32_does) {
   }
   if (dataset->test.count > 1000) dataset->test.count = 1000;
   device = plim_test_device(ctx, 0);
-  const double whole = train(device, dataset, PLIM_MATH_FP32), half = train(device, dataset, PLIM_MATH_BF16);
+  const double whole = train(device, dataset, PLIM_PRECISION_FP32), half = train(device, dataset, PLIM_PRECISION_BF16);
   cr_assert(whole < 0.9 && half < 0.9 && fabs(whole - half) < 0.1, "a loss of %g in fp32, of %g in bf16", whole, half);
   plim_device_close(device);
   plim_dataset_free(dataset);

@@ -73,7 +73,7 @@ static int64_t proved_time(const plim_graph *graph, int64_t budget) {
   return time_ns;
 }
 
-/* Row N - 2: least time of L(N) at budgets 3, 4, ... N + 2; 0 behind the last. */
+/* Row N - 2: least time of L(N) at budgets 3, 4, ... N + 2; 0 after the last. */
 static const int64_t chain_optimum[][6] = {{6, 5}, {10, 8, 7}, {15, 11, 10, 9}, {21, 14, 13, 12, 11}};
 
 Test(milp, chains_take_the_time_of_revolve) {
@@ -322,7 +322,7 @@ static plim_status plan_under_failures(plim_context *each, void *user) {
   return status;
 }
 
-Test(milp, a_failed_allocation_leaves_nothing_behind) {
+Test(milp, a_failed_allocation_leaves_nothing_after) {
   skip_without_solver();
   cr_assert_gt(plim_test_each_allocation(plan_under_failures, NULL), 50);
 }

@@ -50,7 +50,7 @@ static small random_small(uint64_t seed) {
   return s;
 }
 
-/* Peak of the schedule, by the definition: a copy lives from its run to the last step that reads it before the next
+/* Peak of the schedule, by the definition: a copy is alive from its run to the last step that reads it before the next
  * copy. */
 static int64_t peak_of(const small *s) {
   int32_t step[MOST_NODES * MOST_NODES], n = 0;
@@ -262,7 +262,7 @@ Test(moccasin, with_a_copy_for_each_stage_the_search_equals_exhaustive_search_of
   cr_assert_geq(repeats, 50, "only %d cases need repeats", repeats);
 }
 
-/* Row N - 2: least time of L(N) at budgets 3, 4, ... N + 2; 0 behind the last. */
+/* Row N - 2: least time of L(N) at budgets 3, 4, ... N + 2; 0 after the last. */
 static const int64_t chain_optimum[][7] = {
     {6, 5}, {10, 8, 7}, {15, 11, 10, 9}, {21, 14, 13, 12, 11}, {28, 18, 16, 15, 14, 13}, {36, 22, 19, 18, 17, 16, 15}};
 
@@ -313,14 +313,14 @@ static plim_status search_once(plim_context *failing, void *user) {
   return status;
 }
 
-Test(moccasin, a_refused_allocation_leaves_nothing_behind) {
+Test(moccasin, a_refused_allocation_leaves_nothing_after) {
   cr_assert_geq(plim_test_each_allocation(search_once, NULL), 10);
 }
 
 Test(moccasin, plans_kept_for_three_copies_do_not_answer_for_two) {
   problem_case c = case_make(dag_chain(ctx, 3, 0));
   (void)plim_test_folder();
-  c.options.curves = plim_test_path("curves");
+  c.options.front_folder = plim_test_path("curves");
   cr_assert_eq(by_strategy(&c, 3, 3), 10);
   cr_assert_eq(by_strategy(&c, 2, 3), INT64_MAX);
   case_free(&c);

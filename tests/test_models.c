@@ -22,7 +22,7 @@ static plim_graph *train_graph(plim_context *ctx, const char *model, int batch, 
 }
 
 /* Weights of one residual stage of `blocks` blocks from `in` to `out` channels: 3x3 convolutions, a scale and a
- * shift a channel behind each, and where it enters with other channels a 1x1 projection with its own. */
+ * shift a channel after each, and where it enters with other channels a 1x1 projection with its own. */
 static int64_t stage_by_hand(int64_t in, int64_t out, int64_t blocks) {
   int64_t first = 9 * in * out + 9 * out * out + 4 * out;
   int64_t rest = (blocks - 1) * (2 * 9 * out * out + 4 * out);
@@ -40,7 +40,7 @@ static int64_t resnet18_by_hand(int64_t channels) {
          stage_by_hand(128, 256, 2) + stage_by_hand(256, 512, 2) + 512 * 10 + 10;
 }
 
-/* A stage of bottlenecks: 1x1 down, 3x3, 1x1 up to four times the width, the first behind a projection. */
+/* A stage of bottlenecks: 1x1 down, 3x3, 1x1 up to four times the width, the first after a projection. */
 static int64_t bottlenecks_by_hand(int64_t in, int64_t width, int64_t blocks) {
   int64_t out = 4 * width, inner = 9 * width * width + width * out + 4 * width + 2 * out;
   return in * width + inner + in * out + 2 * out + (blocks - 1) * (out * width + inner);

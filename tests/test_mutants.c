@@ -20,15 +20,15 @@ typedef struct tally {
 } tally;
 
 static int same_plan(const plim_plan *a, const plim_plan *b) {
-  if (a->n_steps != b->n_steps || a->n_lives != b->n_lives || a->n_variants != b->n_variants) return 0;
+  if (a->n_steps != b->n_steps || a->n_buffers != b->n_buffers || a->n_variants != b->n_variants) return 0;
   return memcmp(a->step, b->step, (size_t)a->n_steps * sizeof *a->step) == 0 &&
-         memcmp(a->life, b->life, (size_t)a->n_lives * sizeof *a->life) == 0 &&
+         memcmp(a->buffer, b->buffer, (size_t)a->n_buffers * sizeof *a->buffer) == 0 &&
          memcmp(a->variant, b->variant, (size_t)a->n_variants * sizeof *a->variant) == 0 &&
          a->peak_bytes == b->peak_bytes && a->arena_bytes == b->arena_bytes && a->time_ns == b->time_ns &&
          a->keep_all_ns == b->keep_all_ns && a->bound_ns == b->bound_ns && a->budget_bytes == b->budget_bytes &&
          a->proved == b->proved && a->plan_class == b->plan_class && strcmp(a->fingerprint, b->fingerprint) == 0 &&
-         strcmp(a->arithmetic.hash, b->arithmetic.hash) == 0 &&
-         memcmp(&a->arithmetic.machine, &b->arithmetic.machine, sizeof a->arithmetic.machine) == 0;
+         strcmp(a->numerics.hash, b->numerics.hash) == 0 &&
+         memcmp(&a->numerics.machine, &b->numerics.machine, sizeof a->numerics.machine) == 0;
 }
 
 static void decide(plim_context *ctx, const mutant_base *b, const plim_plan *plan, const char *kind, uint64_t seed,
@@ -48,7 +48,7 @@ static int try_kind(plim_context *ctx, const mutant_base *b, const mutant_kind *
   uint64_t random = seed;
   mutant m = {plan_draft_make(b->plan), b->graph, &random};
   plim_plan *fitted = NULL;
-  int changed = m.d.plan.n_lives > 0 && kind->change(&m) && !same_plan(&m.d.plan, b->plan);
+  int changed = m.d.plan.n_buffers > 0 && kind->change(&m) && !same_plan(&m.d.plan, b->plan);
   if (changed && kind->fit) {
     if (test_random_chance(&random, 70)) m.d.plan.budget_bytes = 1 << 26; /* what the interpreter can allocate */
     if (m.d.plan.bound_ns > m.d.plan.keep_all_ns) m.d.plan.bound_ns = m.d.plan.keep_all_ns;

@@ -73,7 +73,7 @@ Test(net, uses_the_layout_asked_for_where_channels_suit_it_and_nhwc_elsewhere) {
   plim_context_free(ctx);
 }
 
-/* ---- wrong arguments: each makes one mistake behind a valid image [2,3,9,9] ---- */
+/* ---- wrong arguments: each makes one mistake after a valid image [2,3,9,9] ---- */
 
 static void two_of_a_name(plim_net *net, plim_tensor x) {
   (void)plim_net_relu(net, "a", x);
@@ -142,7 +142,7 @@ static void unread_layer(plim_net *net, plim_tensor x) {
   (void)plim_net_relu(net, "a", x);
   plim_net_softmax_xent(net, plim_net_linear(net, "b", plim_net_flatten(net, "f", x), 10));
 }
-static void layer_behind_loss(plim_net *net, plim_tensor x) {
+static void layer_after_loss(plim_net *net, plim_tensor x) {
   plim_tensor logits = plim_net_linear(net, "b", plim_net_flatten(net, "f", x), 10);
   plim_net_softmax_xent(net, logits);
   (void)plim_net_relu(net, "a", logits);
@@ -171,8 +171,8 @@ static const struct {
     {huge_output, "the size of its output or its weights overflows"},
     {wrong_classes, "the loss reads 9 logits an image; there are 10 classes"},
     {no_loss, "net 'test' of 2 layers does not end with its loss"},
-    {unread_layer, "nobody reads the output of layer 'a'"},
-    {layer_behind_loss, "net 'test' of 5 layers does not end with its loss"},
+    {unread_layer, "nothing reads the output of layer 'a'"},
+    {layer_after_loss, "net 'test' of 5 layers does not end with its loss"},
 };
 
 Test(net, keeps_the_first_mistake_until_a_graph_is_asked_for) {

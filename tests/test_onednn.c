@@ -101,8 +101,8 @@ Test(onednn, every_variant_agrees_with_the_reference_and_stays_in_its_memory) {
   each_variant(1, compare);
 }
 
-/* Some kernels write behind their scratchpad when a vector holds more channels than there are. */
-Test(onednn, fewer_channels_than_a_vector_holds_leave_the_memory_behind_the_workspace_alone) {
+/* Some kernels write after their scratchpad when a vector holds more channels than there are. */
+Test(onednn, fewer_channels_than_a_vector_holds_leave_the_memory_after_the_workspace_alone) {
   plim_op_desc desc;
   find_case(PLIM_OP_CONV2D_BWD_WEIGHTS, PLIM_NHWC, &desc);
   desc.attrs = (plim_attrs){.kernel = {1, 1}, .stride = {2, 2}};
@@ -131,7 +131,7 @@ static void repeat(const plim_kernel_type *type, const plim_kernel_info *info, v
   }
   void *another = NULL;
   cr_assert_eq(type->make(&m->desc, info->name, threads, plim_kernel_malloc(), &another), PLIM_KERNEL_OK);
-  cr_assert_eq(run_on(type, another, m, 0), first, "%s by %s, made again", product_case_text(&m->desc), info->name);
+  cr_assert_eq(run_on(type, another, m, 0), first, "%s by %s, recomputed", product_case_text(&m->desc), info->name);
   type->free(plim_kernel_malloc(), another);
 }
 
@@ -207,7 +207,7 @@ Test(onednn, the_layouts_of_this_processor_are_served_in_all_directions) {
     /* A first layer's weight gradient in bf16: version 3 has one in NHWC alone. */
     int is_dw_of_stem = is_version_3() && desc.kind == PLIM_OP_CONV2D_BWD_WEIGHTS && layout == PLIM_NCHW16C &&
                         desc.in[0].dtype == PLIM_BF16 && desc.in[1].layout == PLIM_FLAT;
-    int is_dx_of_flat = desc.kind == PLIM_OP_CONV2D_BWD_DATA && desc.out[0].layout == PLIM_FLAT; /* nobody asks */
+    int is_dx_of_flat = desc.kind == PLIM_OP_CONV2D_BWD_DATA && desc.out[0].layout == PLIM_FLAT; /* no one asks */
     int wanted = plim_isa_supported(PLIM_ISA_V4) && (layout == PLIM_NHWC || layout == PLIM_NCHW16C) && !is_dx_of_flat &&
                  !is_dw_of_stem;
     int count = type_of(desc.kind)->list(&desc, threads, NULL, 0);

@@ -138,7 +138,7 @@ static plim_graph *chain(int32_t n) {
   return graph_of(&log);
 }
 
-Test(online, chain_of_any_length_is_computed_again_without_recursion) {
+Test(online, chain_of_any_length_is_recomputed_without_recursion) {
   enum { LENGTH = 50000 }; /* 100,000 ops */
   plim_graph *g = chain(LENGTH);
   plim_plan *order = order_of(g), *plan = NULL;
@@ -320,7 +320,7 @@ static plim_status run_case(plim_context *c, void *user) {
   return PLIM_OK;
 }
 
-Test(online, refused_allocation_leaves_nothing_behind) {
+Test(online, refused_allocation_leaves_nothing_after) {
   plim_graph *g = chain(20);
   plim_plan *order = order_of(g);
   static const char *const names[] = {"coop", "dtr"};
@@ -362,16 +362,16 @@ static void check_rivals(const char *log, int least_tenths) {
   plim_graph_free(g);
 }
 
-Test(online, best_is_never_dearer_than_its_rivals_on_resnet32) {
+Test(online, best_is_never_costlier_than_its_rivals_on_resnet32) {
   check_rivals("resnet32", 2);
 }
-Test(online, best_is_never_dearer_than_its_rivals_on_unet) {
+Test(online, best_is_never_costlier_than_its_rivals_on_unet) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   check_rivals("unet", 3);
 }
-Test(online, best_is_never_dearer_than_its_rivals_on_densenet121) {
+Test(online, best_is_never_costlier_than_its_rivals_on_densenet121) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif

@@ -4,9 +4,9 @@
 
 #include "runtime/device/profiler.h"
 #include "runtime/graph/generate.h"
+#include "runtime/train/online_plan.h"
 #include "runtime/train/sampler.h"
 #include "runtime/train/trainer.h"
-#include "runtime/train/unplanned.h"
 #include "tests/support/context.h"
 #include "tests/support/test_device.h"
 
@@ -79,7 +79,7 @@ Test(options, of_runs_of_another_size_are_refused) {
   plim_exec_options of_exec = plim_exec_options_default();
   plim_trainer_options of_trainer = plim_trainer_options_default();
   plim_replan_options of_replan = plim_replan_options_default();
-  plim_unplanned_options of_unplanned = plim_unplanned_options_default();
+  plim_online_plan_options of_online_plan = plim_online_plan_options_default();
   const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
   const plim_profile *profile = program->profile[PLIM_PROGRAM_TRAIN];
   const plim_plan *const *now = (const plim_plan *const *)program->plan;
@@ -97,12 +97,12 @@ Test(options, of_runs_of_another_size_are_refused) {
   of_trainer = plim_trainer_options_default();
   of_trainer.replan = &of_replan;
   expect_refusal(plim_trainer_open(device, dataset, program, &of_trainer, &trainer), "plim_replan_options");
-  of_unplanned.struct_bytes = 0;
-  of_unplanned.planning.budget_bytes = 1 << 30;
-  expect_refusal(plim_unplanned_make(ctx, graph, profile, &of_unplanned, NULL, &made), "plim_unplanned_options");
-  expect_refusal(plim_unplanned_smallest(ctx, graph, profile, &of_unplanned, 1 << 30, &bytes),
-                 "plim_unplanned_options");
-  expect_refusal(plim_program_decide_last(program, &of_unplanned, NULL), "plim_unplanned_options");
+  of_online_plan.struct_bytes = 0;
+  of_online_plan.planning.budget_bytes = 1 << 30;
+  expect_refusal(plim_online_plan_make(ctx, graph, profile, &of_online_plan, NULL, &made), "plim_online_plan_options");
+  expect_refusal(plim_online_plan_smallest(ctx, graph, profile, &of_online_plan, 1 << 30, &bytes),
+                 "plim_online_plan_options");
+  expect_refusal(plim_program_decide_last(program, &of_online_plan, NULL), "plim_online_plan_options");
 }
 
 /* With what the functions fill in alone, a run can begin. */

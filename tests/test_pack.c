@@ -15,10 +15,11 @@ static int overlap(const plim_box *a, const plim_box *b) {
   return a->begin < b->end && b->begin < a->end;
 }
 
-/* Pack, check every rule by the O(n^2) form, and return the height. */
-static int64_t pack(int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t effort, int64_t *load) {
-  int64_t offset[MOST], height = -1, top = 0, lower;
-  cr_assert_eq(plim_pack(ctx, n, box, align, target, effort, offset, &height, &lower), PLIM_OK);
+/* Pack, check every rule by the O(n^2) form, and return the packed size. */
+static int64_t pack(int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t effort,
+                    int64_t *peak_bytes) {
+  int64_t offset[MOST], packed_bytes = -1, top = 0, lower;
+  cr_assert_eq(plim_pack(ctx, n, box, align, target, effort, offset, &packed_bytes, &lower), PLIM_OK);
   for (int32_t i = 0; i < n; i++) {
     cr_assert(offset[i] >= 0 && offset[i] % align == 0);
     cr_assert(box[i].fixed < 0 || box[i].fixed == offset[i]);
@@ -30,10 +31,10 @@ static int64_t pack(int32_t n, const plim_box *box, int64_t align, int64_t targe
                 j);
     }
   }
-  cr_assert_eq(height, top);
-  cr_assert_geq(height, lower);
-  if (load) *load = lower;
-  return height;
+  cr_assert_eq(packed_bytes, top);
+  cr_assert_geq(packed_bytes, lower);
+  if (peak_bytes) *peak_bytes = lower;
+  return packed_bytes;
 }
 
 /* Largest sum of rounded bytes alive at a step. */
@@ -50,12 +51,12 @@ static int64_t load_of(int32_t n, const plim_box *box, int64_t align) {
   return most;
 }
 
-Test(pack, five_lives_of_four_bytes_need_twelve_in_every_first_fit_order) {
+Test(pack, five_buffers_of_four_bytes_need_twelve_in_every_first_fit_order) {
   ctx = plim_test_context();
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}, {0, 9, 4, -1}, {9, 21, 4, -1}, {0, 21, 4, -1}};
-  int64_t load;
-  cr_assert_eq(pack(5, box, 1, 0, 0, &load), 12);
-  cr_assert_eq(load, 12);
+  int64_t peak_bytes;
+  cr_assert_eq(pack(5, box, 1, 0, 0, &peak_bytes), 12);
+  cr_assert_eq(peak_bytes, 12);
   plim_test_context_end(ctx);
 }
 
@@ -73,7 +74,7 @@ Test(pack, nothing_has_no_height) {
   plim_test_context_end(ctx);
 }
 
-Test(pack, equal_lives_stack_and_touching_ones_share) {
+Test(pack, equal_buffers_stack_and_touching_ones_share) {
   ctx = plim_test_context();
   plim_box box[20];
   for (int32_t i = 0; i < 20; i++) box[i] = (plim_box){2, 5, 7, -1};
@@ -98,13 +99,13 @@ Test(pack, fixed_boxes_stay_and_others_go_around_them) {
   plim_test_context_end(ctx);
 }
 
-Test(pack, refuses_boxes_without_life_bytes_or_alignment) {
+Test(pack, refuses_boxes_without_lifetime_bytes_or_alignment) {
   ctx = plim_test_context();
   const plim_box bad[] = {{3, 3, 8, -1}, {0, 1, 0, -1}, {0, 1, 8, 4}, {0, 1, 8, -2}};
   for (int32_t i = 0; i < 4; i++) {
-    int64_t offset = -7, height = -7;
-    cr_assert_eq(plim_pack(ctx, 1, &bad[i], 8, 0, 0, &offset, &height, NULL), PLIM_EUSAGE);
-    cr_assert(offset == -7 && height == -7);
+    int64_t offset = -7, packed_bytes = -7;
+    cr_assert_eq(plim_pack(ctx, 1, &bad[i], 8, 0, 0, &offset, &packed_bytes, NULL), PLIM_EUSAGE);
+    cr_assert(offset == -7 && packed_bytes == -7);
   }
   plim_test_context_end(ctx);
 }
@@ -128,8 +129,8 @@ Test(pack, random_boxes_keep_every_rule_and_more_effort_is_never_higher) {
     uint64_t random = seed;
     plim_box box[MOST];
     int32_t n = random_boxes(&random, box);
-    int64_t load, quick = pack(n, box, 512, 0, 0, &load);
-    cr_assert_eq(load, load_of(n, box, 512), "seed %llu", (unsigned long long)seed);
+    int64_t peak_bytes, quick = pack(n, box, 512, 0, 0, &peak_bytes);
+    cr_assert_eq(peak_bytes, load_of(n, box, 512), "seed %llu", (unsigned long long)seed);
     cr_assert_leq(pack(n, box, 512, 0, 4, NULL), quick, "seed %llu", (unsigned long long)seed);
   }
   plim_test_context_end(ctx);
@@ -141,13 +142,13 @@ Test(pack, a_target_within_reach_of_first_fit_is_reached) {
     uint64_t random = seed;
     plim_box box[MOST];
     int32_t n = random_boxes(&random, box);
-    int64_t height = pack(n, box, 512, 0, 0, NULL);
-    cr_assert_leq(pack(n, box, 512, height, 0, NULL), height, "seed %llu", (unsigned long long)seed);
+    int64_t packed_bytes = pack(n, box, 512, 0, 0, NULL);
+    cr_assert_leq(pack(n, box, 512, packed_bytes, 0, NULL), packed_bytes, "seed %llu", (unsigned long long)seed);
   }
   plim_test_context_end(ctx);
 }
 
-/* Cut the rectangle of `steps` by `bytes` into boxes by random guillotine cuts: its height is their load. */
+/* Cut the rectangle of `steps` by `bytes` into boxes by random guillotine cuts: its packed size is their peak. */
 static int32_t cut_boxes(uint64_t *random, int32_t n, int64_t steps, int64_t bytes, plim_box *box) {
   int32_t made = 1;
   box[0] = (plim_box){0, steps, bytes, -1};
@@ -185,11 +186,11 @@ Test(pack, a_target_gets_the_effort_that_heights_above_it_would_get) {
 
 static plim_status pack_some(plim_context *c, void *user) {
   const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
-  int64_t offset[5], height;
+  int64_t offset[5], packed_bytes;
   (void)user;
-  return plim_pack(c, 5, box, 1, 0, 4, offset, &height, NULL);
+  return plim_pack(c, 5, box, 1, 0, 4, offset, &packed_bytes, NULL);
 }
 
-Test(pack, a_refused_allocation_leaves_nothing_behind) {
+Test(pack, a_refused_allocation_leaves_nothing_after) {
   cr_assert_geq(plim_test_each_allocation(pack_some, NULL), 8);
 }

@@ -56,8 +56,9 @@ static int packs(const gaps_case *c, int64_t capacity, int64_t *offset, int32_t 
   for (int64_t o = 0; o + c->box[x].bytes <= capacity; o += c->align[x]) {
     int fits = c->box[x].fixed < 0 || c->box[x].fixed == o;
     for (int32_t y = 0; y < x && fits; y++) {
-      int64_t under = plim_boxes_reach(&c->boxes, x, y);
-      fits = under == PLIM_NO_REACH || o + under <= offset[y] || offset[y] + plim_boxes_reach(&c->boxes, y, x) <= o;
+      int64_t under = plim_boxes_separation(&c->boxes, x, y);
+      fits = under == PLIM_NO_SEPARATION || o + under <= offset[y] ||
+             offset[y] + plim_boxes_separation(&c->boxes, y, x) <= o;
     }
     offset[x] = o;
     if (fits && packs(c, capacity, offset, x + 1)) return 1;
@@ -74,7 +75,7 @@ static int64_t lowest(const gaps_case *c) {
 static plim_pack_outcome run(const gaps_case *c, int64_t capacity, int64_t nodes) {
   plim_units units;
   plim_pairs *pairs;
-  int64_t offset[MOST], used, height = 0;
+  int64_t offset[MOST], used, packed_bytes = 0;
   plim_exact_limits limits = {nodes, INT64_MAX};
   cr_assert_eq(plim_units_make(ctx, &c->boxes, &units), PLIM_OK);
   cr_assert_eq(plim_pairs_new(&units, &pairs), PLIM_OK);
@@ -82,9 +83,10 @@ static plim_pack_outcome run(const gaps_case *c, int64_t capacity, int64_t nodes
   cr_assert_leq(used, nodes);
   if (outcome == PLIM_PACK_FOUND) {
     for (int32_t x = 0; x < c->boxes.n; x++) {
-      if (offset[x] + c->box[x].bytes > height) height = offset[x] + c->box[x].bytes;
+      if (offset[x] + c->box[x].bytes > packed_bytes) packed_bytes = offset[x] + c->box[x].bytes;
     }
-    cr_assert_eq(plim_boxes_check(ctx, &c->boxes, offset, capacity, height), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_eq(plim_boxes_check(ctx, &c->boxes, offset, capacity, packed_bytes), PLIM_OK, "%s",
+                 plim_context_error(ctx));
   }
   plim_pairs_free(pairs);
   plim_units_free(&units);
@@ -114,11 +116,11 @@ Test(pairs, make_the_lowest_height_a_proof_where_gaps_leave_parts) {
     draw(&c, seed);
     int64_t least = lowest(&c);
     cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
-    cr_assert(found.height == least && found.proved, "seed %llu: %lld, all offsets %lld", (unsigned long long)seed,
-              (long long)found.height, (long long)least);
+    cr_assert(found.packed_bytes == least && found.proved, "seed %llu: %lld, all offsets %lld",
+              (unsigned long long)seed, (long long)found.packed_bytes, (long long)least);
     options.capacity = least - 1;
     cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_ENOFIT);
-    above_load += found.load < least;
+    above_load += found.peak_bytes < least;
   }
   cr_assert_gt(above_load, 20, "%d", above_load);
   plim_test_context_end(ctx);
@@ -156,7 +158,7 @@ done:
   return status;
 }
 
-Test(pairs, a_refused_allocation_leaves_nothing_behind) {
+Test(pairs, a_refused_allocation_leaves_nothing_after) {
   gaps_case c;
   draw(&c, 3);
   cr_assert_geq(plim_test_each_allocation(make, &c), 8);

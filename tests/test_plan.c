@@ -13,7 +13,7 @@
 /* A plan of three steps by hand: op 0, op 1, op 0 again. */
 typedef struct parts {
   plim_step step[3];
-  plim_life life[4];
+  plim_plan_buffer buffer[4];
   plim_plan_variant variant[4];
   plim_plan draft;
 } parts;
@@ -23,13 +23,13 @@ static void fill(parts *p) {
                                                {0, {"slow", "a", 20, 100}},
                                                {1, {"alpha", "b", 31, 0}}, /* no step uses it */
                                                {0, {"fast", "a", 10, 0}}};
-  static const plim_life lives[] = {{6, 1, 3, 0, 1024, 512},  /* begins where ... */
-                                    {-1, 0, 1, 0, 2048, 512}, /* the workspace of step 0 */
-                                    {7, 0, 1, 0, 1024, 512},  /* ... this one ends, in place */
-                                    {3, 0, 3, 0, 0, 1024}};
+  static const plim_plan_buffer buffers[] = {{6, 1, 3, 0, 1024, 512},  /* begins where ... */
+                                             {-1, 0, 1, 0, 2048, 512}, /* the workspace of step 0 */
+                                             {7, 0, 1, 0, 1024, 512},  /* ... this one ends, in place */
+                                             {3, 0, 3, 0, 0, 1024}};
   memset(p, 0, sizeof *p);
   memcpy(p->variant, variants, sizeof variants);
-  memcpy(p->life, lives, sizeof lives);
+  memcpy(p->buffer, buffers, sizeof buffers);
   p->step[0].op = 0;
   p->step[0].variant = 1;
   p->step[1].op = 1;
@@ -39,15 +39,15 @@ static void fill(parts *p) {
   p->draft = (plim_plan){.planner = "by hand",
                          .packed = 1,
                          .n_steps = 3,
-                         .n_lives = 4,
+                         .n_buffers = 4,
                          .n_variants = 4,
                          .step = p->step,
-                         .life = p->life,
+                         .buffer = p->buffer,
                          .variant = p->variant,
                          .budget_bytes = INT64_MAX,
                          .keep_all_ns = 40,
                          .bound_ns = 50};
-  p->draft.arithmetic.machine = (plim_machine){"sim", "a cpu", "an isa", "a library", "a build", 3};
+  p->draft.numerics.machine = (plim_machine){"sim", "a cpu", "an isa", "a library", "a build", 3};
 }
 
 static plim_context *ctx;
@@ -65,7 +65,7 @@ static void close_all(void) {
 
 TestSuite(plan, .init = open_all, .fini = close_all);
 
-Test(plan, sorts_lives_and_variants_and_renumbers_the_steps) {
+Test(plan, sorts_buffers_and_variants_and_renumbers_the_steps) {
   parts p;
   plim_plan *plan = NULL;
   fill(&p);
@@ -78,7 +78,7 @@ Test(plan, sorts_lives_and_variants_and_renumbers_the_steps) {
   cr_assert_eq(plan->step[1].variant, 2);
   cr_assert_eq(plan->step[2].variant, 0);
   static const int32_t order[] = {3, 7, -1, 6};
-  for (int i = 0; i < 4; i++) cr_assert_eq(plan->life[i].storage, order[i], "life %d", i);
+  for (int i = 0; i < 4; i++) cr_assert_eq(plan->buffer[i].storage, order[i], "buffer %d", i);
   cr_assert_str_eq(plan->fingerprint, graph->fingerprint);
   plim_plan_free(plan);
 }
@@ -88,7 +88,7 @@ Test(plan, counts_peak_height_and_time) {
   plim_plan *plan = NULL;
   fill(&p);
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &plan), PLIM_OK);
-  cr_assert_eq(plan->peak_bytes, 1024 + 512 + 512); /* step 0; the two in-place lives never count together */
+  cr_assert_eq(plan->peak_bytes, 1024 + 512 + 512); /* step 0; the two in-place buffers never count together */
   cr_assert_eq(plan->arena_bytes, 2560);
   cr_assert_eq(plan->time_ns, 20 + 30 + 10);
   cr_assert_float_eq(plim_plan_overhead_percent(plan), 50, 1e-12);
@@ -116,7 +116,7 @@ Test(plan, without_addresses_has_a_peak_and_no_height) {
   fill(&p);
   p.draft.packed = 0;
   for (int i = 0; i < 4; i++)
-    p.life[i] = (plim_life){p.life[i].storage, p.life[i].begin, p.life[i].end, 0, -1, 100 + i};
+    p.buffer[i] = (plim_plan_buffer){p.buffer[i].storage, p.buffer[i].begin, p.buffer[i].end, 0, -1, 100 + i};
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &plan), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(plan->peak_bytes, 101 + 102 + 103);
   cr_assert_eq(plan->arena_bytes, -1);
@@ -124,22 +124,23 @@ Test(plan, without_addresses_has_a_peak_and_no_height) {
 }
 
 Test(plan, peak_is_that_of_a_count_step_by_step) {
-  enum { STEPS = 12, LIVES = 20, ROUNDS = 200 };
+  enum { STEPS = 12, BUFFERS = 20, ROUNDS = 200 };
   for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
     uint64_t state = seed;
     plim_step step[STEPS];
-    plim_life life[LIVES];
+    plim_plan_buffer buffer[BUFFERS];
     plim_plan_variant variant = {0, {"v", "v", 1, 0}};
     memset(step, 0, sizeof step);
     int64_t live[STEPS] = {0}, peak = 0;
-    for (int i = 0; i < LIVES; i++) {
+    for (int i = 0; i < BUFFERS; i++) {
       int32_t begin = (int32_t)test_random_between(&state, 0, STEPS - 1);
       int32_t end = (int32_t)test_random_between(&state, begin + 1, STEPS);
-      life[i] = (plim_life){i, begin, end, 0, 0, test_random_between(&state, 1, 1000)};
-      for (int32_t j = begin; j < end; j++) live[j] += life[i].bytes;
+      buffer[i] = (plim_plan_buffer){i, begin, end, 0, 0, test_random_between(&state, 1, 1000)};
+      for (int32_t j = begin; j < end; j++) live[j] += buffer[i].bytes;
     }
     for (int j = 0; j < STEPS; j++) peak = live[j] > peak ? live[j] : peak;
-    plim_plan draft = {.packed = 1, .n_steps = STEPS, .n_lives = LIVES, .n_variants = 1, .step = step, .life = life};
+    plim_plan draft = {
+        .packed = 1, .n_steps = STEPS, .n_buffers = BUFFERS, .n_variants = 1, .step = step, .buffer = buffer};
     draft.variant = &variant;
     plim_plan *plan = NULL;
     cr_assert_eq(plim_plan_from_parts(graph, &draft, &plan), PLIM_OK, "%s", plim_context_error(ctx));
@@ -160,7 +161,7 @@ Test(plan, arithmetic_hash_is_that_of_the_documented_text) {
       "threads 3\n0 a\n1 z\n",
       graph->fingerprint);
   plim_sha256_hex(text, strlen(text), hex);
-  cr_assert_str_eq(plan->arithmetic.hash, hex);
+  cr_assert_str_eq(plan->numerics.hash, hex);
   plim_plan_free(plan);
 }
 
@@ -171,11 +172,11 @@ Test(plan, arithmetic_hash_takes_the_label_of_the_first_run) {
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &plan), PLIM_OK);
   strcpy(p.variant[3].variant.label, "later"); /* of the repeat */
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &other), PLIM_OK);
-  cr_assert_str_eq(plan->arithmetic.hash, other->arithmetic.hash);
+  cr_assert_str_eq(plan->numerics.hash, other->numerics.hash);
   plim_plan_free(other);
   strcpy(p.variant[1].variant.label, "first");
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &other), PLIM_OK);
-  cr_assert_str_neq(plan->arithmetic.hash, other->arithmetic.hash);
+  cr_assert_str_neq(plan->numerics.hash, other->numerics.hash);
   plim_plan_free(other);
   plim_plan_free(plan);
 }
@@ -200,20 +201,20 @@ static const char *damage(parts *p, int which) {
       p->step[0].kind = (plim_step_kind)7;
       return "step 0: kind 7 is none";
     case 5:
-      p->life[2].end = 0;
-      return "life 2: [0, 0) is not a part of [0, 3)";
+      p->buffer[2].end = 0;
+      return "buffer 2: [0, 0) is not a part of [0, 3)";
     case 6:
-      p->life[0].end = 4;
-      return "life 0: [1, 4) is not a part of [0, 3)";
+      p->buffer[0].end = 4;
+      return "buffer 0: [1, 4) is not a part of [0, 3)";
     case 7:
-      p->life[3].bytes = 0;
-      return "life 3: 0 bytes";
+      p->buffer[3].bytes = 0;
+      return "buffer 3: 0 bytes";
     case 8:
-      p->life[3].offset = -1;
-      return "life 3: offset -1 in a plan with addresses";
+      p->buffer[3].offset = -1;
+      return "buffer 3: offset -1 in a plan with addresses";
     case 9:
-      p->life[1].storage = -2;
-      return "life 1: storage -2";
+      p->buffer[1].storage = -2;
+      return "buffer 1: storage -2";
     case 10:
       p->variant[0].variant.time_ns = -1;
       return "time_ns -1 is negative";
@@ -260,7 +261,7 @@ Test(plan, sums_that_overflow_are_refused) {
   p.variant[1].variant.time_ns = INT64_MAX;
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &plan), PLIM_EOVERFLOW);
   fill(&p);
-  p.life[0].bytes = p.life[2].bytes = INT64_MAX - 2048;
+  p.buffer[0].bytes = p.buffer[2].bytes = INT64_MAX - 2048;
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &plan), PLIM_EOVERFLOW);
   cr_assert_null(plan);
 }

@@ -21,7 +21,7 @@ static void emit_and_check(planner_case *c, const plim_schedule *schedule, int p
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(c->ctx));
   cr_assert_eq(plan->peak_bytes, timeline->peak_bytes);
   cr_assert_eq(plan->time_ns, timeline->time_ns);
-  if (packed) cr_assert_eq(plan->arena_bytes, placement.height_bytes);
+  if (packed) cr_assert_eq(plan->arena_bytes, placement.packed_bytes);
   plim_plan_free(plan);
   plim_placement_free(&placement);
   plim_timeline_free(timeline);

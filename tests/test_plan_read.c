@@ -23,7 +23,7 @@ Test(plan_read, file_cut_at_any_byte_is_refused) {
   plim_test_cuts(parse, plim_test_golden("plan.json"));
 }
 
-Test(plan_read, refused_allocation_leaves_nothing_behind) {
+Test(plan_read, refused_allocation_leaves_nothing_after) {
   plim_test_allocations(parse, plim_test_golden("plan.json"));
 }
 
@@ -58,11 +58,11 @@ Test(plan_read, every_wrong_field_is_named_with_its_path) {
       {"\"copy\": 6", "\"copy\": 6, \"run\": 6", "steps[2]: unknown field 'run'"},
       {"\"queue\": 1", "\"queue\": null", "steps[2].queue: is null, not an integer"},
       {"\"storage\": 0, \"begin\": 0, \"end\": 4", "\"storage\": 0, \"begin\": 0, \"end\": 8",
-       "life 0: [0, 8) is not a part of [0, 7)"},
+       "buffer 0: [0, 8) is not a part of [0, 7)"},
       {"\"storage\": 0, \"begin\": 0, \"end\": 4", "\"storage\": 0, \"begin\": 4, \"end\": 4",
        "lives[1]: is not sorted"},
-      {"\"offset\": 1536", "\"offset\": null", "life 0: offset -1 in a plan with addresses"},
-      {"\"offset\": 1536", "\"offset\": 9223372036854775807", "life 0: offset 9223372036854775807 in a plan"},
+      {"\"offset\": 1536", "\"offset\": null", "buffer 0: offset -1 in a plan with addresses"},
+      {"\"offset\": 1536", "\"offset\": 9223372036854775807", "buffer 0: offset 9223372036854775807 in a plan"},
       {"\"bytes\": 6656", "\"bytes\": 0", "lives[0].bytes: 0 is not in [1,"},
       {"\"space\": 0,", "", "lives[0].space: is missing"},
       {"\"storage\": null", "\"storage\": -1", "lives[7].storage: -1 is not in"},

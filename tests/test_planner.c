@@ -155,9 +155,9 @@ Test(planner, equal_iterations_give_equal_plans) {
     cr_assert_eq(plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &second), status);
     if (status == PLIM_OK) {
       cr_assert_eq(first->n_steps, second->n_steps);
-      cr_assert_eq(first->n_lives, second->n_lives);
+      cr_assert_eq(first->n_buffers, second->n_buffers);
       for (int32_t j = 0; j < first->n_steps; j++) cr_assert_eq(first->step[j].op, second->step[j].op);
-      cr_assert_eq(memcmp(first->life, second->life, (size_t)first->n_lives * sizeof *first->life), 0);
+      cr_assert_eq(memcmp(first->buffer, second->buffer, (size_t)first->n_buffers * sizeof *first->buffer), 0);
       plim_plan_free(first);
       plim_plan_free(second);
     }
@@ -173,7 +173,7 @@ Test(planner, labels_restrict_what_a_plan_may_use) {
       label[op] = c.profile->variant[c.profile->first[op + 1] - 1].label; /* that of the last variant */
     }
     c.options.label = label;
-    c.options.labels = PLIM_LABELS_GIVEN;
+    c.options.labels = PLIM_NUMERICS_GIVEN;
     c.options.iterations = 3000;
     plim_plan *plan = make(&c, PLIM_OK);
     check(&c, plan, seed);
@@ -282,7 +282,7 @@ static plim_status plan_once(plim_context *ctx, void *user) {
   return status;
 }
 
-Test(planner, a_refused_allocation_leaves_nothing_behind) {
+Test(planner, a_refused_allocation_leaves_nothing_after) {
   fault_case cases[] = {{"search", 90, 1},    {"search", 45, 1}, {"search", 90, 2},  {"fastsa", 90, 1},
                         {"keep-all", 100, 1}, {"sqrt", 90, 1},   {"greedy", 90, 1},  {"greedy", 0, 1},
                         {"revolve", 90, 1},   {"rotor", 70, 1},  {"moccasin", 80, 1}};
@@ -339,7 +339,7 @@ Test(planner, a_refusal_names_the_numbers) {
   planner_case_free(&c);
 }
 
-static void expect_clash(planner_case *c, const plim_plan *plan, int32_t *named) {
+static void expect_conflict(planner_case *c, const plim_plan *plan, int32_t *named) {
   long long peak, missing;
   (void)make(c, PLIM_ENOFIT);
   const char *why = strstr(plim_context_error(c->ctx), "the peak of a schedule");
@@ -356,7 +356,7 @@ static void expect_clash(planner_case *c, const plim_plan *plan, int32_t *named)
 }
 
 /* A row of ops, each with one output of random bytes and some later op that reads it last. */
-static plim_graph *random_lives_graph(plim_context *ctx, uint64_t seed) {
+static plim_graph *random_buffers_graph(plim_context *ctx, uint64_t seed) {
   enum { OPS = 16 };
   plim_graph_builder *b = NULL;
   plim_graph *graph = NULL;
@@ -384,7 +384,7 @@ static plim_graph *random_lives_graph(plim_context *ctx, uint64_t seed) {
   return graph;
 }
 
-Test(planner, a_refusal_names_lives_whose_sum_fits_but_that_cannot_lie_together) {
+Test(planner, a_refusal_names_buffers_whose_sum_fits_but_that_cannot_lie_together) {
   int32_t named = 0;
   for (uint64_t seed = 1; seed <= 3000 && named < 3; seed++) {
     plim_context *ctx = NULL;
@@ -393,10 +393,10 @@ Test(planner, a_refusal_names_lives_whose_sum_fits_but_that_cannot_lie_together)
     options.planner = "keep-all"; /* one schedule, in this order */
     options.order = PLIM_ORDER_FIXED;
     cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-    planner_case c = planner_case_make(ctx, random_lives_graph(ctx, seed), NULL, &options);
+    planner_case c = planner_case_make(ctx, random_buffers_graph(ctx, seed), NULL, &options);
     cr_assert_eq(plim_plan_keep_all(c.ctx, c.graph, c.profile, &c.options, &plan), PLIM_OK);
     c.options.budget_bytes = plan->peak_bytes;
-    if (plan->arena_bytes > plan->peak_bytes) expect_clash(&c, plan, &named);
+    if (plan->arena_bytes > plan->peak_bytes) expect_conflict(&c, plan, &named);
     plim_plan_free(plan);
     planner_case_free(&c);
   }
@@ -404,18 +404,19 @@ Test(planner, a_refusal_names_lives_whose_sum_fits_but_that_cannot_lie_together)
 }
 
 /* Between bound and smallest budget there are schedules with a peak that is too high: the floor says at which op. */
-Test(planner, the_floor_names_lives_of_the_lowest_plan_that_are_too_many_for_the_budget) {
+Test(planner, the_floor_names_buffers_of_the_lowest_plan_that_are_too_many_for_the_budget) {
   int32_t named = 0;
   for (uint64_t seed = 1; seed <= 8; seed++) {
     planner_case c = planner_case_random(seed, 14);
     plim_plan_floor floor;
     c.options.iterations = 500;
     cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
-    cr_assert_str_empty(floor.clash, "no budget, nothing to be said: %s", floor.clash);
+    cr_assert_str_empty(floor.conflict, "no budget, nothing to be said: %s", floor.conflict);
     c.options.budget_bytes = (floor.bound_bytes + floor.smallest_bytes) / 2;
     cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
-    cr_assert_eq(floor.clash[0] != 0, floor.bound_bytes < floor.smallest_bytes, "seed %d: %s", (int)seed, floor.clash);
-    named += strstr(floor.clash, "cannot lie together within the budget, at op '") != NULL;
+    cr_assert_eq(floor.conflict[0] != 0, floor.bound_bytes < floor.smallest_bytes, "seed %d: %s", (int)seed,
+                 floor.conflict);
+    named += strstr(floor.conflict, "cannot lie together within the budget, at op '") != NULL;
     planner_case_free(&c);
   }
   cr_assert_gt(named, 0);
@@ -495,7 +496,7 @@ Test(planner, options_of_another_size_are_refused_before_they_are_read) {
   o.planner = "none like this";
   expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &o, &plan), words);
   expect_usage(&c, plim_plan_keep_all(c.ctx, c.graph, c.profile, &o, &plan), words);
-  expect_usage(&c, plim_plan_curve(c.ctx, c.graph, c.profile, &o, 1, &budget, &plan), words);
+  expect_usage(&c, plim_plan_front(c.ctx, c.graph, c.profile, &o, 1, &budget, &plan), words);
   expect_usage(&c, plim_plan_range(c.ctx, c.graph, c.profile, &o, 1, 1, &budget, &floor, &plan), words);
   expect_usage(&c, plim_plan_smallest(c.ctx, c.graph, c.profile, &o, &floor, &plan), words);
   expect_usage(&c, plim_plan_bound(c.ctx, c.graph, c.profile, &o, &floor), words);
@@ -508,8 +509,8 @@ Test(planner, labels_that_are_not_given_are_refused) {
   planner_case c = planner_case_random(2, 12);
   const char *label[12] = {NULL};
   plim_plan *plan = NULL;
-  c.options.labels = PLIM_LABELS_GIVEN;
-  expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), "PLIM_LABELS_GIVEN asks for");
+  c.options.labels = PLIM_NUMERICS_GIVEN;
+  expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), "PLIM_NUMERICS_GIVEN asks for");
   c.options.label = label;
   expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), "label[0] is NULL");
   planner_case_free(&c);

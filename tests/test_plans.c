@@ -33,7 +33,7 @@ Test(plans, file_cut_at_any_byte_is_refused) {
   plim_test_cuts(parse, plim_test_golden("program.json"));
 }
 
-Test(plans, refused_allocation_leaves_nothing_behind) {
+Test(plans, refused_allocation_leaves_nothing_after) {
   plim_test_allocations(parse, plim_test_golden("program.json"));
 }
 

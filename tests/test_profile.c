@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/graph/own_profile.h"
+#include "runtime/graph/profile_internal.h"
 #include "tests/support/documents.h"
 #include "tests/support/folder.h"
 #include "tests/support/small_graph.h"
@@ -25,7 +25,7 @@ Test(profile, file_cut_at_any_byte_is_refused) {
   plim_test_cuts(parse, plim_test_golden("profile.json"));
 }
 
-Test(profile, refused_allocation_leaves_nothing_behind) {
+Test(profile, refused_allocation_leaves_nothing_after) {
   plim_test_allocations(parse, plim_test_golden("profile.json"));
 }
 
@@ -45,10 +45,10 @@ Test(profile, every_wrong_field_is_named_with_its_path) {
       {"\"threads\": 2", "\"threads\": 2, \"cores\": 2", "machine: unknown field 'cores'"},
       {"\"measured\": true", "\"measured\": 1", "measured: is an integer, not true or false"},
       {"\"ops\": 4", "\"ops\": 5", "variants: op 4 has no row"},
-      {"\"ops\": 4", "\"ops\": 3", "variants[4].op: 3 behind 2"},
+      {"\"ops\": 4", "\"ops\": 3", "variants[4].op: 3 after 2"},
       {"\"ops\": 4", "\"ops\": 2000000000", "variants: has 5 rows for 2000000000 ops"},
-      {"\"op\": 2", "\"op\": 3", "variants[3].op: 3 behind 1"},
-      {"\"op\": 2", "\"op\": 0", "variants[3].op: 0 behind 1"},
+      {"\"op\": 2", "\"op\": 3", "variants[3].op: 3 after 1"},
+      {"\"op\": 2", "\"op\": 0", "variants[3].op: 0 after 1"},
       {"\"direct-small\"", "\"direct\"", "op 1 has two variants 'direct'"},
       {"\"label\": \"a b\"", "\"label\": \"\"", "a variant's name or label is empty"},
       {"\"time_ns\": 100", "\"time_ns\": -1", "variants[0].time_ns: -1 is not in"},

@@ -75,7 +75,7 @@ static plim_graph *make_chain(int32_t n) {
 
 /* ---- measuring ---- */
 
-Test(profiler, ops_of_equal_description_are_measured_once_and_their_time_is_the_median_behind_a_warm_up) {
+Test(profiler, ops_of_equal_description_are_measured_once_and_their_time_is_the_median_after_a_warm_up) {
   plim_graph *chain = make_chain(40);
   plim_profiler_options options = options_in("");
   static const int64_t plain[] = {9000, 200, 100, 120, 110, 4000}; /* the first is the warm-up */
@@ -317,7 +317,7 @@ static plim_status measure_and_free(plim_context *failing, void *user) {
   return status;
 }
 
-Test(profiler, every_refused_allocation_is_reported_and_leaves_nothing_behind) {
+Test(profiler, every_refused_allocation_is_reported_and_leaves_nothing_after) {
   cr_assert_gt(plim_test_each_allocation(measure_and_free, NULL), 20);
 }
 
@@ -355,15 +355,15 @@ Test(profiler, special_operands_are_in_range_and_all_others_are_ordinary_numbers
 Test(profiler, operands_are_warm_or_cold_and_outputs_go_over_inputs_as_the_graph_has_it) {
   plim_profile_set set;
   cr_assert_eq(plim_profile_set_make(&fake.device, graph, 0, &set), PLIM_OK);
-  const plim_habit *linear = &set.group[set.group_of[SMALL_LINEAR]].habit;
-  const plim_habit *bwd = &set.group[set.group_of[SMALL_RELU_BWD]].habit;
-  const plim_habit *weights = &set.group[set.group_of[SMALL_WEIGHTS]].habit;
-  cr_assert_eq(linear->in[1], PLIM_MEET_COLD, "weights were used a step ago");
-  cr_assert_eq(linear->out[0], PLIM_MEET_COLD, "forward results lie at places of their own");
-  cr_assert_eq(bwd->in[1], PLIM_MEET_WARM, "the gradient was written just before");
-  cr_assert_eq(bwd->out[0], PLIM_MEET_OVER, "and dies here");
+  const plim_cache_states *linear = &set.group[set.group_of[SMALL_LINEAR]].cache_states;
+  const plim_cache_states *bwd = &set.group[set.group_of[SMALL_RELU_BWD]].cache_states;
+  const plim_cache_states *weights = &set.group[set.group_of[SMALL_WEIGHTS]].cache_states;
+  cr_assert_eq(linear->in[1], PLIM_CACHE_COLD, "weights were used a step ago");
+  cr_assert_eq(linear->out[0], PLIM_CACHE_COLD, "forward results lie at places of their own");
+  cr_assert_eq(bwd->in[1], PLIM_CACHE_WARM, "the gradient was written just before");
+  cr_assert_eq(bwd->out[0], PLIM_CACHE_IN_PLACE, "and dies here");
   cr_assert_eq(bwd->over[0], 1);
-  cr_assert_eq(weights->out[0], PLIM_MEET_WARM, "backward results lie where something has died");
+  cr_assert_eq(weights->out[0], PLIM_CACHE_WARM, "backward results lie where something has died");
   plim_profile_set_free(&set);
 }
 
@@ -371,15 +371,16 @@ Test(profiler, operands_are_warm_or_cold_and_outputs_go_over_inputs_as_the_graph
 Test(profiler, operands_are_placed_apart_in_their_blocks) {
   plim_op_desc desc;
   plim_graph_describe(graph, SMALL_RELU_BWD, &desc);
-  plim_habit habit = {.in = {PLIM_MEET_COLD, PLIM_MEET_WARM}, .out = {PLIM_MEET_OVER}, .over = {1}};
-  plim_operand_plan plan = plim_operands_place(&desc, &habit, 1000);
+  plim_cache_states cache_states = {
+      .in = {PLIM_CACHE_COLD, PLIM_CACHE_WARM}, .out = {PLIM_CACHE_IN_PLACE}, .over = {1}};
+  plim_operand_plan plan = plim_operands_place(&desc, &cache_states, 1000);
   cr_assert_eq(plan.n, 3);
-  cr_assert_eq(plan.block[0], PLIM_MEET_COLD);
+  cr_assert_eq(plan.block[0], PLIM_CACHE_COLD);
   cr_assert_eq(plan.at[2], plan.at[1]);
-  cr_assert_eq(plan.block[2], PLIM_MEET_WARM);
-  cr_assert_eq(plan.at[3], PLIM_ALIGN, "the workspace lies behind the gradient of 160 bytes");
-  cr_assert_eq(plan.bytes[PLIM_MEET_WARM], PLIM_ALIGN + 1024);
-  cr_assert_eq(plan.bytes[PLIM_MEET_COLD], PLIM_ALIGN, "the mask");
+  cr_assert_eq(plan.block[2], PLIM_CACHE_WARM);
+  cr_assert_eq(plan.at[3], PLIM_ALIGN, "the workspace lies after the gradient of 160 bytes");
+  cr_assert_eq(plan.bytes[PLIM_CACHE_WARM], PLIM_ALIGN + 1024);
+  cr_assert_eq(plan.bytes[PLIM_CACHE_COLD], PLIM_ALIGN, "the mask");
 }
 
 /* ---- models ---- */

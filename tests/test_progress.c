@@ -17,7 +17,7 @@ static void teardown(void) {
 }
 TestSuite(progress, .init = setup, .fini = teardown);
 
-/* What follows stands in the first row: no line of progress went on to a second one, or was left. */
+/* What follows stands in the first row: no line of progress continued to a second one, or was left. */
 Test(progress, takes_one_row_of_any_terminal_and_leaves_it_empty) {
   static const char *const kind[] = {"vt100", "dumb"};
   for (int columns = 20; columns <= 80; columns += 30) {

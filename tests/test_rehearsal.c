@@ -1,4 +1,4 @@
-/* Variants that the device refuses behind the profile, over the GPU that is none: found before the first step, they
+/* Variants that the device refuses after the profile, over the fake GPU: found before the first step, they
  * leave the program, and the others train. */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static const struct {
     {offsetof(fake_cuda_options, refuse_capture), "cuDNN status 5003: engine 40 allocates, which a capture forbids"},
 };
 
-Test(rehearsal, a_variant_that_is_refused_behind_the_profile_leaves_it_and_the_others_train) {
+Test(rehearsal, a_variant_that_is_refused_after_the_profile_leaves_it_and_the_others_train) {
   gpu_rig cpu;
   gpu_rig_ok(&cpu, gpu_rig_open_cpu(&cpu));
   gpu_rig_ok(&cpu, gpu_rig_train(&cpu, 100, 4));

@@ -171,9 +171,9 @@ Test(replay, puts_persistent_storages_at_the_low_end_in_graph_order) {
   for (int32_t s = 0; s < i.graph->n_storages; s++) {
     if (!plim_role_persistent(i.graph->storage[s].role)) continue;
     int32_t k = 0;
-    while (plan->life[k].storage != s) k++;
-    cr_expect_eq(plan->life[k].offset, offset);
-    offset += plan->life[k].bytes;
+    while (plan->buffer[k].storage != s) k++;
+    cr_expect_eq(plan->buffer[k].offset, offset);
+    offset += plan->buffer[k].bytes;
   }
   cr_expect_eq(offset, plim_graph_persistent_bytes(i.graph));
   plim_plan_free(plan);
@@ -190,9 +190,9 @@ Test(replay, gives_the_same_plan_every_time) {
   cr_assert_eq(plim_arena_replay(ctx, i.graph, i.schedule, budget_bytes, NULL, &b), PLIM_OK);
   cr_assert_gt(a->n_steps, i.schedule->n_steps);
   cr_assert_eq(a->n_steps, b->n_steps);
-  cr_assert_eq(a->n_lives, b->n_lives);
+  cr_assert_eq(a->n_buffers, b->n_buffers);
   for (int32_t k = 0; k < a->n_steps; k++) cr_assert_eq(a->step[k].op, b->step[k].op);
-  cr_assert_eq(memcmp(a->life, b->life, (size_t)a->n_lives * sizeof *a->life), 0);
+  cr_assert_eq(memcmp(a->buffer, b->buffer, (size_t)a->n_buffers * sizeof *a->buffer), 0);
   plim_plan_free(a);
   plim_plan_free(b);
   free_instance(&i);

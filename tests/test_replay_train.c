@@ -49,7 +49,7 @@ static void make_documents(run *r, const char *model, int batch, int side) {
   r->ctx = plim_test_context();
   net.batch = batch;
   net.height = net.width = side;
-  options.labels = PLIM_LABELS_SMALL;
+  options.labels = PLIM_NUMERICS_SMALL;
   cr_assert_eq(plim_device_open(r->ctx, "cpu", &device, &r->device), PLIM_OK, "%s", plim_context_error(r->ctx));
   plim_status status = model ? plim_model_make(r->ctx, model, &net, &r->net) : make_deep_net(r->ctx, &net, &r->net);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));

@@ -1,5 +1,5 @@
-/* Plans that go on in a smaller arena from the middle: what has run stays as it was, the rest lies within the new end,
- * and the whole is a plan that the checker accepts and that leaves what program order leaves. */
+/* Plans that continue in a smaller arena from the middle: what has run stays as it was, the rest lies within the new
+ * end, and the whole is a plan that the checker accepts and that leaves what program order leaves. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -40,12 +40,12 @@ static void free_flight(flight *f) {
   plim_graph_free(f->graph);
 }
 
-/* How many lives have moved. Lives that have begun match one by one; what is over stays where it was, and what goes on
- * from beyond `end` has moved below it. */
-static int compare_lives(const flight *f, const plim_plan *next, int32_t from, int64_t end) {
+/* How many buffers have moved. Buffers that have begun match one by one; what is over stays where it was, and what
+ * continues from beyond `end` has moved below it. */
+static int compare_buffers(const flight *f, const plim_plan *next, int32_t from, int64_t end) {
   int moves = 0;
-  for (int32_t i = 0; i < f->plan->n_lives && f->plan->life[i].begin < from; i++) {
-    const plim_life *old = &f->plan->life[i], *new = &next->life[i];
+  for (int32_t i = 0; i < f->plan->n_buffers && f->plan->buffer[i].begin < from; i++) {
+    const plim_plan_buffer *old = &f->plan->buffer[i], *new = &next->buffer[i];
     cr_assert_eq(new->storage, old->storage);
     cr_assert_eq(new->begin, old->begin);
     if (new->offset == old->offset) continue;
@@ -53,14 +53,14 @@ static int compare_lives(const flight *f, const plim_plan *next, int32_t from, i
     cr_assert_gt(old->offset + old->bytes, end);
     moves++;
   }
-  for (int32_t i = 0; i < next->n_lives; i++) {
-    if (next->life[i].end > from) cr_assert_leq(next->life[i].offset + next->life[i].bytes, end);
+  for (int32_t i = 0; i < next->n_buffers; i++) {
+    if (next->buffer[i].end > from) cr_assert_leq(next->buffer[i].offset + next->buffer[i].bytes, end);
   }
   return moves;
 }
 
 static int assert_goes_on(const flight *f, const plim_plan *next, int32_t from, int64_t end) {
-  int moves = compare_lives(f, next, from, end);
+  int moves = compare_buffers(f, next, from, end);
   if (moves == 0) {
     cr_assert_eq(plim_plan_check(f->ctx, f->graph, next), PLIM_OK, "%s", plim_context_error(f->ctx));
     cr_assert(interpret_equals_program_order(f->graph, next));
@@ -103,7 +103,7 @@ Test(resume, goes_on_in_less_from_any_step_or_says_why_not) {
     }
     free_flight(&f);
   }
-  cr_log_info("%d went on, %d refused, %d lives moved, %lld recomputes", went_on, refused, moved,
+  cr_log_info("%d went on, %d refused, %d buffers moved, %lld recomputes", went_on, refused, moved,
               (long long)recomputes);
   cr_assert_gt(went_on, 800);
   cr_assert_gt(refused, 20);

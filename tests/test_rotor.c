@@ -9,7 +9,7 @@
 
 enum { MAX_LAYERS = 6 };
 
-/* Row N - 2: the recurrence's value for L'(N) at budgets 4, 5, ...; and the optimum; 0 behind the last. */
+/* Row N - 2: the recurrence's value for L'(N) at budgets 4, 5, ...; and the optimum; 0 after the last. */
 static const int64_t value[][6] = {{5}, {9, 7}, {14, 11, 9}, {20, 14, 13, 11}, {27, 18, 16, 15, 13}};
 static const int64_t optimum[][6] = {{5}, {8, 7}, {12, 10, 9}, {17, 13, 12, 11}, {23, 16, 15, 14, 13}};
 
@@ -65,7 +65,7 @@ Test(rotor, plans_reach_the_optimum_where_the_recurrence_charges_items_twice) {
   }
 }
 
-/* Row N - 2: least time of L(N) at budgets 3, 4, ...; 0 behind the last. */
+/* Row N - 2: least time of L(N) at budgets 3, 4, ...; 0 after the last. */
 static const int64_t chain_optimum[][8] = {
     {6, 5}, {10, 8, 7}, {15, 11, 10, 9}, {21, 14, 13, 12, 11}, {28, 18, 16, 15, 14, 13}};
 

@@ -69,7 +69,7 @@ Test(sampler, trains_what_is_left_of_an_epoch_when_asked_and_changes_no_whole_ba
   }
   cr_assert_eq(seen, TRAIN);
   cr_assert_geq(label[LEFT - 1], 0);
-  cr_assert_eq(label[LEFT], -1, "places behind the last image are left alone");
+  cr_assert_eq(label[LEFT], -1, "places after the last image are left alone");
   plim_sampler_free(whole);
   plim_sampler_free(all);
 }

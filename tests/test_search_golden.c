@@ -38,7 +38,7 @@ static int64_t plan_time(const plim_graph *graph, int64_t budget, int32_t fixed_
   return time_ns;
 }
 
-/* Row N - 2: least time of L(N) at budgets 3, 4, ... N + 2; 0 behind the last. */
+/* Row N - 2: least time of L(N) at budgets 3, 4, ... N + 2; 0 after the last. */
 static const int64_t chain_optimum[][8] = {
     {6, 5}, {10, 8, 7}, {15, 11, 10, 9}, {21, 14, 13, 12, 11}, {28, 18, 16, 15, 14, 13}, {36, 22, 19, 18, 17, 16, 15}};
 
@@ -54,7 +54,7 @@ Test(search_golden, chains_take_the_time_of_revolve_in_free_and_fixed_order) {
   }
 }
 
-/* Row N - 2: least time of L'(N) at budgets 3 (always refused), 4, ...; 0 behind the last. */
+/* Row N - 2: least time of L'(N) at budgets 3 (always refused), 4, ...; 0 after the last. */
 static const int64_t chain_with_input_optimum[][7] = {
     {-1, 5}, {-1, 8, 7}, {-1, 12, 10, 9}, {-1, 17, 13, 12, 11}, {-1, 23, 16, 15, 14, 13}};
 

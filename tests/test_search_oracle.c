@@ -25,7 +25,7 @@ TestSuite(search_oracle, .init = make_context, .fini = free_context);
 static plim_plan_options options_for(int64_t budget) {
   plim_plan_options options = plim_plan_options_default();
   options.unpacked = 1;
-  options.labels = PLIM_LABELS_FAST;
+  options.labels = PLIM_NUMERICS_FASTEST;
   options.budget_bytes = budget;
   options.iterations = 20000;
   return options;

@@ -87,7 +87,7 @@ static int op_reads(const plim_problem *p, int32_t v, int32_t item) {
   return found;
 }
 
-/* At v the segments from one that has certainly begun to one whose beginning certainly comes behind v and reads all
+/* At v the segments from one that has certainly begun to one whose beginning certainly comes after v and reads all
  * that the op makes for anybody. */
 static int check_span(const segmented *s, int32_t op, int32_t v, int32_t fixed) {
   const plim_problem *p = s->problem;

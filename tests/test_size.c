@@ -105,7 +105,7 @@ Test(size, refuses_what_is_ambiguous_or_no_size_and_says_what_is_one) {
   plim_context_free(ctx);
 }
 
-Test(size, prints_one_digit_behind_the_point) {
+Test(size, prints_one_digit_after_the_point) {
   static const struct {
     int64_t bytes;
     const char *text;

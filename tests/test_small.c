@@ -1,14 +1,14 @@
 /* Small storages and their area: who is small, what happens when the area is full or in the way, and that no run is
- * lost or dearer for it. */
+ * lost or costlier for it. */
 #include "runtime/arena/small.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 
 #include "planner/planner.h"
-#include "runtime/arena/tenants.h"
+#include "runtime/arena/residency.h"
 #include "runtime/graph/check.h"
-#include "runtime/inspect/story.h"
+#include "runtime/inspect/decision_log.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/random.h"
@@ -62,17 +62,17 @@ static plim_text begin_log(void) {
   return log;
 }
 
-/* How a policy plays as published, with an area or without. */
-static plim_replay_way way_of(const plim_policy *policy, int small_area) {
-  return (plim_replay_way){.policy = policy,
-                           .two_ends = policy->search == PLIM_SEARCH_WINDOW,
-                           .frontier = 1,
-                           .hold_inputs = 1,
-                           .small_area = small_area};
+/* How a policy simulates as published, with an area or without. */
+static plim_replay_config way_of(const plim_policy *policy, int small_area) {
+  return (plim_replay_config){.policy = policy,
+                              .two_ends = policy->search == PLIM_SEARCH_WINDOW,
+                              .frontier = 1,
+                              .hold_inputs = 1,
+                              .small_area = small_area};
 }
 
-/* Time of what is computed again, -1: it does not end. */
-static int64_t play(const program *p, plim_replay_way how, int64_t bytes, const plim_arena_watch *watch,
+/* Time of what is recomputed, -1: it does not end. */
+static int64_t play(const program *p, plim_replay_config how, int64_t bytes, const plim_arena_watch *watch,
                     plim_replay_counts *counts) {
   const char *policy = how.policy->name;
   plim_plan *plan = NULL;
@@ -143,7 +143,7 @@ static int64_t peak_of(const program *p) {
   return peak;
 }
 
-/* A policy's run is the better of both plays. Returns whether there was an area. */
+/* A policy's run is the better of both simulates. Returns whether there was an area. */
 static int check_better_of_both(const program *p, const plim_policy *policy, int64_t bytes) {
   plim_replay_counts counts;
   plim_plan *plan = NULL;
@@ -200,7 +200,7 @@ Test(small, none_is_where_all_are_of_one_size_and_then_there_is_no_area) {
   plim_text log = begin_log();
   plim_forecast f;
   plim_replay_counts counts;
-  plim_replay_way how = {.policy = plim_policy_find("coop"), .hold_inputs = 1, .small_area = 1};
+  plim_replay_config how = {.policy = plim_policy_find("coop"), .hold_inputs = 1, .small_area = 1};
   plim_plan *plan = NULL;
   dtr_call(&log, "f", "c", "a", UNIT, -1, 1);
   dtr_call(&log, "f", "a", "b", UNIT, -1, 1);
@@ -218,7 +218,7 @@ Test(small, none_is_where_all_are_of_one_size_and_then_there_is_no_area) {
 
 /* ---- the published defect, and its reverse ---- */
 
-/* When "bn" runs again, t and u fill the area, a and r the rest: its small result s finds no free piece on either side.
+/* When "bn" runs again, t and u fill the area, a and r the rest: its small result s finds no free block on either side.
  * An area that does not spill evicts r in vain and aborts. */
 Test(small, request_that_finds_its_area_full_takes_the_place_of_what_may_go_in_the_rest) {
   plim_text log = begin_log();
@@ -264,8 +264,8 @@ Test(small, area_gives_way_where_a_large_request_finds_no_room_beside_it) {
   dtr_call(&log, "g", "a", "b", BIG, -1, 1);
   program p = open_log(&log);
   for (int32_t i = 0; plim_policy_at(i); i++) {
-    plim_replay_way how = way_of(plim_policy_at(i), 1);
-    how.two_ends = 0; /* else a, which costs little, lies in front of the wall: with the area there is no way */
+    plim_replay_config how = way_of(plim_policy_at(i), 1);
+    how.two_ends = 0; /* else a, which costs little, lies before the wall: with the area there is no way */
     cr_expect_eq(play(&p, how, 2 * BIG + UNIT, NULL, &counts), 0, "%s", how.policy->name);
     cr_expect_gt(counts.small_area_bytes, 0, "%s", how.policy->name);
     cr_expect_eq(play(&p, how, 2 * BIG, NULL, &counts), -1, "%s: it takes that much", how.policy->name);
@@ -280,14 +280,14 @@ typedef struct listener {
   int64_t windows;
 } listener;
 
-/* Rows are the pieces below the wall, and no run of them that is large enough costs less than what was chosen. */
-static plim_status compare_with_all(void *user, plim_tenants *t, const plim_arena_request *request,
+/* Rows are the blocks below the wall, and no run of them that is large enough costs less than what was chosen. */
+static plim_status compare_with_all(void *user, plim_residency *t, const plim_arena_request *request,
                                     const plim_arena_choice *choice) {
   listener *l = user;
   int32_t n = 0;
   double cheapest = -1, taken = 0;
-  for (int32_t id = t->pieces->first; id >= 0; id = t->pieces->piece[id].next) {
-    n += t->pieces->piece[id].offset < t->pieces->wall;
+  for (int32_t id = t->blocks->first; id >= 0; id = t->blocks->block[id].next) {
+    n += t->blocks->block[id].offset < t->blocks->wall;
   }
   cr_assert_eq(t->n_rows, n);
   for (int32_t begin = 0; begin < n; begin++) {
@@ -309,19 +309,19 @@ static plim_status compare_with_all(void *user, plim_tenants *t, const plim_aren
   return PLIM_OK;
 }
 
-static plim_status hear_run(void *user, const plim_tenants *t, int32_t depth) {
+static plim_status on_run(void *user, const plim_residency *t, int32_t depth) {
   (void)user, (void)t, (void)depth;
   return PLIM_OK;
 }
 
-static plim_status hear_end(void *user, const plim_tenants *t, int32_t op) {
+static plim_status on_end(void *user, const plim_residency *t, int32_t op) {
   (void)user, (void)t, (void)op;
   return PLIM_OK;
 }
 
 Test(small, window_below_the_wall_is_the_cheapest_of_all) {
   listener l = {0};
-  plim_arena_watch watch = {&l, compare_with_all, hear_run, hear_end};
+  plim_arena_watch watch = {&l, compare_with_all, on_run, on_end};
   plim_replay_counts counts;
   for (uint64_t seed = 1; seed <= 4; seed++) {
     program p = open_network(seed);
@@ -352,32 +352,32 @@ Test(small, policies_take_the_better_of_one_area_and_two) {
 
 /* ---- reasons ---- */
 
-/* Small pieces that the first decision of the run leaves alone; each lies at the arena's high end. */
-static int32_t small_pieces(const program *p, const plim_policy *policy, int64_t bytes) {
-  plim_story_options options = {p->graph, p->order, policy, bytes, p->order->time_ns};
-  const plim_story_choice *choice;
-  const plim_story_reasons *why;
-  plim_story *story = NULL;
+/* Small blocks that the first decision of the run leaves alone; each lies at the arena's high end. */
+static int32_t small_blocks(const program *p, const plim_policy *policy, int64_t bytes) {
+  plim_decision_log_options options = {p->graph, p->order, policy, bytes, p->order->time_ns};
+  const plim_decision *choice;
+  const plim_decision_reasons *why;
+  plim_decision_log *decisions = NULL;
   int32_t n = 0;
-  cr_assert_eq(plim_story_new(ctx, &options, &story), PLIM_OK, "%s", plim_context_error(ctx));
-  if (plim_story_way(story)->small_area && plim_story_choices(story, &choice) > 0) {
-    cr_assert_eq(plim_story_explain(story, 0, &why), PLIM_OK, "%s", plim_context_error(ctx));
-    for (int32_t i = 0; i < why->n_pieces; i++) {
-      if (why->piece[i].state != PLIM_PIECE_SMALL) continue;
-      cr_expect_leq(why->piece[i].bytes, 9 * UNIT);
+  cr_assert_eq(plim_decision_log_new(ctx, &options, &decisions), PLIM_OK, "%s", plim_context_error(ctx));
+  if (plim_decision_log_config(decisions)->small_area && plim_decision_log_decisions(decisions, &choice) > 0) {
+    cr_assert_eq(plim_decision_log_explain(decisions, 0, &why), PLIM_OK, "%s", plim_context_error(ctx));
+    for (int32_t i = 0; i < why->n_blocks; i++) {
+      if (why->block[i].state != PLIM_ARENA_BLOCK_SMALL) continue;
+      cr_expect_leq(why->block[i].bytes, 9 * UNIT);
       n++;
     }
-    cr_expect(n == 0 || why->piece[why->n_pieces - 1].bytes <= 2 * LAYERS * 9 * UNIT, "the last piece is of the area");
+    cr_expect(n == 0 || why->block[why->n_blocks - 1].bytes <= 2 * LAYERS * 9 * UNIT, "the last piece is of the area");
   }
-  plim_story_free(story);
+  plim_decision_log_free(decisions);
   return n;
 }
 
-Test(small, story_says_that_nothing_in_the_area_is_evicted) {
+Test(small, the_log_says_that_nothing_in_the_area_is_evicted) {
   int32_t n = 0;
   for (uint64_t seed = 1; seed <= 4; seed++) {
     program p = open_network(seed);
-    for (int32_t i = 1; plim_policy_at(i); i++) n += small_pieces(&p, plim_policy_at(i), peak_of(&p) / 2);
+    for (int32_t i = 1; plim_policy_at(i); i++) n += small_blocks(&p, plim_policy_at(i), peak_of(&p) / 2);
     close_program(&p);
   }
   cr_expect_gt(n, 10, "%d small pieces", (int)n);
@@ -387,7 +387,7 @@ Test(small, story_says_that_nothing_in_the_area_is_evicted) {
 
 static plim_status run_case(plim_context *c, void *user) {
   const program *p = user;
-  plim_replay_way how = {.policy = plim_policy_find("coop"), .hold_inputs = 1, .small_area = 1};
+  plim_replay_config how = {.policy = plim_policy_find("coop"), .hold_inputs = 1, .small_area = 1};
   plim_replay_counts counts;
   plim_plan *plan = NULL;
   plim_graph graph = *p->graph;
@@ -397,7 +397,7 @@ static plim_status run_case(plim_context *c, void *user) {
   return PLIM_OK;
 }
 
-Test(small, refused_allocation_leaves_nothing_behind) {
+Test(small, refused_allocation_leaves_nothing_after) {
   plim_text log = begin_log();
   dtr_call(&log, "f", "c", "s", UNIT, -1, 1);
   dtr_call(&log, "make", "s", "a", BIG, -1, 1);

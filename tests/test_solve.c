@@ -16,41 +16,42 @@ enum { MOST = 256, FEW = 7 };
 
 static plim_context *ctx;
 
-typedef struct lives_case {
+typedef struct buffers_case {
   plim_box box[MOST];
   int64_t align[MOST], hint[MOST];
   int32_t gap_first[MOST + 1];
   plim_pack_gap gap[MOST];
   plim_boxes boxes;
-} lives_case;
+} buffers_case;
 
-static void begin_case(lives_case *c, int32_t n) {
-  *c = (lives_case){.boxes = {.n = n,
-                              .align = 1,
-                              .box = c->box,
-                              .own_align = c->align,
-                              .hint = c->hint,
-                              .gap_first = c->gap_first,
-                              .gap = c->gap}};
+static void begin_case(buffers_case *c, int32_t n) {
+  *c = (buffers_case){.boxes = {.n = n,
+                                .align = 1,
+                                .box = c->box,
+                                .own_align = c->align,
+                                .hint = c->hint,
+                                .gap_first = c->gap_first,
+                                .gap = c->gap}};
   for (int32_t i = 0; i < n; i++) c->align[i] = 1;
   for (int32_t i = 0; i < n; i++) c->hint[i] = -1;
 }
 
-static plim_status solve(const lives_case *c, int64_t capacity, int64_t *offset, plim_pack_solution *found) {
+static plim_status solve(const buffers_case *c, int64_t capacity, int64_t *offset, plim_pack_solution *found) {
   plim_pack_options options = {sizeof options, capacity, 0, 1};
   plim_status status = plim_pack_solve(ctx, &c->boxes, &options, offset, found);
   if (status == PLIM_OK) {
-    cr_assert_eq(plim_boxes_check(ctx, &c->boxes, offset, capacity, found->height), PLIM_OK);
-    cr_assert(found->load <= found->bound && found->bound <= found->height && found->height <= found->first_fit);
+    cr_assert_eq(plim_boxes_check(ctx, &c->boxes, offset, capacity, found->packed_bytes), PLIM_OK);
+    cr_assert(found->peak_bytes <= found->bound && found->bound <= found->packed_bytes &&
+              found->packed_bytes <= found->first_fit);
   }
   return status;
 }
 
-/* Lowest height over all orders of placing each box as low as the ones before it allow. */
-static int64_t brute_force(const lives_case *c, int32_t *order, int64_t *offset, int32_t k, int64_t height,
+/* Lowest packed size over all orders of placing each box as low as the ones before it allow. */
+static int64_t brute_force(const buffers_case *c, int32_t *order, int64_t *offset, int32_t k, int64_t packed_bytes,
                            int64_t best) {
   int32_t n = c->boxes.n;
-  if (k == n || height >= best) return height < best ? height : best;
+  if (k == n || packed_bytes >= best) return packed_bytes < best ? packed_bytes : best;
   for (int32_t i = k; i < n; i++) {
     int32_t x = order[i];
     int64_t low = 0;
@@ -58,23 +59,24 @@ static int64_t brute_force(const lives_case *c, int32_t *order, int64_t *offset,
     order[k] = x;
     for (int32_t j = 0; j < k; j++) {
       int32_t y = order[j];
-      int64_t under = plim_boxes_reach(&c->boxes, x, y);
-      if (under == PLIM_NO_REACH || low + under <= offset[y] || offset[y] + plim_boxes_reach(&c->boxes, y, x) <= low) {
+      int64_t under = plim_boxes_separation(&c->boxes, x, y);
+      if (under == PLIM_NO_SEPARATION || low + under <= offset[y] ||
+          offset[y] + plim_boxes_separation(&c->boxes, y, x) <= low) {
         continue;
       }
-      low = plim_align_up(offset[y] + plim_boxes_reach(&c->boxes, y, x), c->align[x]);
+      low = plim_align_up(offset[y] + plim_boxes_separation(&c->boxes, y, x), c->align[x]);
       j = -1; /* again from the start */
     }
     offset[x] = low;
     int64_t top = low + c->box[x].bytes;
-    best = brute_force(c, order, offset, k + 1, top > height ? top : height, best);
+    best = brute_force(c, order, offset, k + 1, top > packed_bytes ? top : packed_bytes, best);
     order[k] = order[i];
     order[i] = x;
   }
   return best;
 }
 
-static void draw(lives_case *c, uint64_t seed) {
+static void draw(buffers_case *c, uint64_t seed) {
   uint64_t r = seed;
   begin_case(c, (int32_t)test_random_between(&r, 1, FEW));
   int align = test_random_chance(&r, 40), gaps = test_random_chance(&r, 40);
@@ -92,7 +94,7 @@ static void draw(lives_case *c, uint64_t seed) {
 Test(solve, equals_brute_force_with_alignments_and_gaps) {
   ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 300; seed++) {
-    lives_case c;
+    buffers_case c;
     int32_t order[FEW];
     int64_t offset[FEW];
     plim_pack_solution found;
@@ -100,8 +102,8 @@ Test(solve, equals_brute_force_with_alignments_and_gaps) {
     for (int32_t i = 0; i < c.boxes.n; i++) order[i] = i;
     int64_t best = brute_force(&c, order, offset, 0, 0, INT64_MAX);
     cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
-    cr_assert(found.height == best && found.proved, "seed %llu: %lld, brute force %lld", (unsigned long long)seed,
-              (long long)found.height, (long long)best);
+    cr_assert(found.packed_bytes == best && found.proved, "seed %llu: %lld, brute force %lld", (unsigned long long)seed,
+              (long long)found.packed_bytes, (long long)best);
     cr_assert_eq(solve(&c, best, offset, &found), PLIM_OK);
     cr_assert_eq(solve(&c, best - 1, offset, &found), PLIM_ENOFIT);
   }
@@ -111,7 +113,7 @@ Test(solve, equals_brute_force_with_alignments_and_gaps) {
 Test(solve, neither_the_order_of_rows_nor_the_scale_changes_the_height) {
   ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 40; seed++) {
-    lives_case c, other;
+    buffers_case c, other;
     int64_t offset[FEW];
     plim_pack_solution found, again;
     draw(&c, seed);
@@ -126,37 +128,37 @@ Test(solve, neither_the_order_of_rows_nor_the_scale_changes_the_height) {
     }
     cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
     cr_assert_eq(solve(&other, INT64_MAX, offset, &again), PLIM_OK);
-    cr_assert_eq(found.height * 12, again.height, "seed %llu", (unsigned long long)seed);
+    cr_assert_eq(found.packed_bytes * 12, again.packed_bytes, "seed %llu", (unsigned long long)seed);
   }
   plim_test_context_end(ctx);
 }
 
-Test(solve, nothing_and_lives_without_bytes_have_no_height) {
+Test(solve, nothing_and_buffers_without_bytes_have_no_height) {
   ctx = plim_test_context();
-  lives_case c;
+  buffers_case c;
   int64_t offset[2] = {7, 7};
   plim_pack_solution found;
   begin_case(&c, 0);
   cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
-  cr_assert(found.height == 0 && found.proved && offset[0] == 7);
+  cr_assert(found.packed_bytes == 0 && found.proved && offset[0] == 7);
   begin_case(&c, 2);
   c.box[0] = (plim_box){0, 1, 0, -1};
   c.box[1] = (plim_box){0, 1, 5, -1};
   cr_assert_eq(solve(&c, 5, offset, &found), PLIM_OK);
-  cr_assert(found.height == 5 && offset[0] == 0 && offset[1] == 0);
+  cr_assert(found.packed_bytes == 5 && offset[0] == 0 && offset[1] == 0);
   plim_test_context_end(ctx);
 }
 
 Test(solve, an_alignment_leaves_a_hole_and_a_hint_is_followed_where_it_is_free) {
   ctx = plim_test_context();
-  lives_case c;
+  buffers_case c;
   int64_t offset[3];
   plim_pack_solution found;
   begin_case(&c, 2);
   c.box[0] = c.box[1] = (plim_box){0, 2, 3, -1};
   c.align[0] = c.align[1] = 4;
   cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
-  cr_assert(found.height == 7 && found.proved);
+  cr_assert(found.packed_bytes == 7 && found.proved);
   begin_case(&c, 3);
   c.box[0] = c.box[1] = c.box[2] = (plim_box){0, 2, 4, -1};
   c.hint[1] = 0;
@@ -171,7 +173,7 @@ Test(solve, an_alignment_leaves_a_hole_and_a_hint_is_followed_where_it_is_free) 
 
 Test(solve, a_hint_that_is_no_sum_of_sizes_is_followed_unless_the_alignment_forbids_it) {
   ctx = plim_test_context();
-  lives_case c;
+  buffers_case c;
   int64_t offset[2];
   plim_pack_solution found;
   plim_pack_options options = {sizeof options, 30, 0, 1};
@@ -179,16 +181,16 @@ Test(solve, a_hint_that_is_no_sum_of_sizes_is_followed_unless_the_alignment_forb
   c.box[0] = c.box[1] = (plim_box){0, 2, 4, -1};
   c.hint[1] = 18;
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
-  cr_assert(offset[1] == 18 && found.height == 22);
+  cr_assert(offset[1] == 18 && found.packed_bytes == 22);
   c.align[1] = 4;
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
-  cr_assert(offset[1] != 18 && offset[1] % 4 == 0 && found.height == 8);
+  cr_assert(offset[1] != 18 && offset[1] % 4 == 0 && found.packed_bytes == 8);
   plim_test_context_end(ctx);
 }
 
-Test(solve, what_a_gap_leaves_of_a_life_makes_room_for_others) {
+Test(solve, what_a_gap_leaves_of_a_buffer_makes_room_for_others) {
   ctx = plim_test_context();
-  lives_case c;
+  buffers_case c;
   int64_t offset[2];
   plim_pack_solution found;
   begin_case(&c, 2);
@@ -197,17 +199,17 @@ Test(solve, what_a_gap_leaves_of_a_life_makes_room_for_others) {
   c.gap[0] = (plim_pack_gap){4, 6, 0, 2};
   c.gap_first[1] = c.gap_first[2] = 1;
   cr_assert_eq(solve(&c, INT64_MAX, offset, &found), PLIM_OK);
-  cr_assert(found.height == 8 && found.load == 8 && offset[1] == 2);
+  cr_assert(found.packed_bytes == 8 && found.peak_bytes == 8 && offset[1] == 2);
   plim_test_context_end(ctx);
 }
 
-/* Cut a rectangle n - 1 times: lives that fit exactly. */
-static void cut(lives_case *c, uint64_t seed, int32_t n, int64_t steps, int64_t height) {
+/* Cut a rectangle n - 1 times: buffers that fit exactly. */
+static void cut(buffers_case *c, uint64_t seed, int32_t n, int64_t steps, int64_t packed_bytes) {
   uint64_t r = seed;
   int32_t pieces = 1;
   begin_case(c, n);
   c->boxes.gap = NULL;
-  c->box[0] = (plim_box){0, steps, height, -1};
+  c->box[0] = (plim_box){0, steps, packed_bytes, -1};
   while (pieces < n) {
     plim_box *from = &c->box[test_random_between(&r, 0, pieces - 1)], *to = &c->box[pieces];
     int along = test_random_chance(&r, 50);
@@ -226,19 +228,19 @@ static void cut(lives_case *c, uint64_t seed, int32_t n, int64_t steps, int64_t 
 Test(solve, packs_random_cuts_of_a_rectangle_without_waste) {
   ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 12; seed++) {
-    lives_case c;
+    buffers_case c;
     int64_t offset[MOST];
     plim_pack_solution found;
     cut(&c, seed, 60, 30, 64);
     cr_assert_eq(solve(&c, 64, offset, &found), PLIM_OK, "seed %llu", (unsigned long long)seed);
-    cr_assert(found.proved && found.height == 64);
+    cr_assert(found.proved && found.packed_bytes == 64);
   }
   plim_test_context_end(ctx);
 }
 
 Test(solve, threads_find_packings_as_well) {
   ctx = plim_test_context();
-  lives_case c;
+  buffers_case c;
   int64_t offset[MOST];
   plim_pack_solution found;
   plim_pack_options options = {sizeof options, 64, 0, 3};
@@ -252,13 +254,13 @@ Test(solve, threads_find_packings_as_well) {
 
 Test(solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
   ctx = plim_test_context();
-  lives_case c;
+  buffers_case c;
   int64_t offset[MOST];
   plim_pack_solution found;
   plim_pack_options options = {sizeof options, INT64_MAX, 1, 1};
   cut(&c, 3, 200, 100, 1024);
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
-  cr_assert(found.height > found.load && !found.proved && found.height == found.first_fit);
+  cr_assert(found.packed_bytes > found.peak_bytes && !found.proved && found.packed_bytes == found.first_fit);
   options.time_limit_ns = 0;
   plim_context_cancel(ctx);
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
@@ -268,37 +270,37 @@ Test(solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
   plim_test_context_end(ctx);
 }
 
-/* Of so many lives the first order of first-fit may stop. */
+/* Of so many buffers the first order of first-fit may stop. */
 Test(solve, a_cancel_before_the_first_packing_is_told_as_one) {
-  enum { LIVES = 24000 };
+  enum { BUFFERS = 24000 };
   ctx = plim_test_context();
-  static plim_box box[LIVES];
-  static int64_t offset[LIVES];
+  static plim_box box[BUFFERS];
+  static int64_t offset[BUFFERS];
   plim_pack_options options = plim_pack_options_default();
   plim_pack_solution found;
-  plim_boxes boxes = {.n = LIVES, .align = 1, .box = box};
-  for (int32_t i = 0; i < LIVES; i++) box[i] = (plim_box){i, LIVES + i, 1 + i % 7, -1};
+  plim_boxes boxes = {.n = BUFFERS, .align = 1, .box = box};
+  for (int32_t i = 0; i < BUFFERS; i++) box[i] = (plim_box){i, BUFFERS + i, 1 + i % 7, -1};
   plim_context_cancel(ctx);
   cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_ECANCEL);
   plim_context_resume(ctx);
   plim_test_context_end(ctx);
 }
 
-Test(solve, says_what_is_proven_when_lives_do_not_fit) {
+Test(solve, says_what_is_proven_when_buffers_do_not_fit) {
   ctx = plim_test_context();
-  lives_case c;
+  buffers_case c;
   int64_t offset[2] = {-7, -7};
   plim_pack_solution found;
   begin_case(&c, 2);
   c.box[0] = c.box[1] = (plim_box){0, 2, 6, -1};
   cr_assert_eq(solve(&c, 11, offset, &found), PLIM_ENOFIT);
-  cr_assert_str_eq(plim_context_error(ctx), "2 lives do not fit into 11 bytes: no packing is lower than 12");
+  cr_assert_str_eq(plim_context_error(ctx), "2 buffers do not fit into 11 bytes: no packing is lower than 12");
   cr_assert(offset[0] == -7 && offset[1] == -7);
   plim_test_context_end(ctx);
 }
 
-/* 20,000 lives, each a few steps long, some long: more than exact search takes. */
-Test(solve, many_lives_are_packed_close_to_their_load) {
+/* 20,000 buffers, each a few steps long, some long: more than exact search takes. */
+Test(solve, many_buffers_are_packed_close_to_their_load) {
   ctx = plim_test_context();
   enum { MANY = 20000 };
   plim_box *box = malloc(MANY * sizeof *box);
@@ -313,22 +315,22 @@ Test(solve, many_lives_are_packed_close_to_their_load) {
   plim_pack_options options = {sizeof options, INT64_MAX, 1, 1};
   plim_pack_solution found;
   cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK);
-  cr_assert_lt((double)found.height, 1.1 * (double)found.load);
+  cr_assert_lt((double)found.packed_bytes, 1.1 * (double)found.peak_bytes);
   free(box);
   free(offset);
   plim_test_context_end(ctx);
 }
 
 static plim_status solve_some(plim_context *c, void *user) {
-  const lives_case *some = user;
+  const buffers_case *some = user;
   plim_pack_options options = {sizeof options, 64, 0, 2};
   plim_pack_solution found;
   int64_t offset[MOST];
   return plim_pack_solve(c, &some->boxes, &options, offset, &found);
 }
 
-Test(solve, a_refused_allocation_leaves_nothing_behind) {
-  lives_case c;
+Test(solve, a_refused_allocation_leaves_nothing_after) {
+  buffers_case c;
   cut(&c, 2, 30, 20, 64);
   cr_assert_geq(plim_test_each_allocation(solve_some, &c), 30);
 }
@@ -345,19 +347,19 @@ Test(solve, packs_the_public_tight_instances_and_the_loosest_of_them_lower_than_
                {"packing/example12.csv", 12}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     int64_t offset[512];
-    plim_lives *lives = NULL;
+    plim_buffer_list *buffers = NULL;
     plim_pack_solution found;
     plim_pack_options options = {sizeof options, cases[i].capacity, 0, 1};
-    cr_assert_eq(plim_lives_load(ctx, plim_test_published(cases[i].name), &lives), PLIM_OK, "%s",
+    cr_assert_eq(plim_buffer_list_load(ctx, plim_test_published(cases[i].name), &buffers), PLIM_OK, "%s",
                  plim_context_error(ctx));
-    plim_boxes boxes = plim_lives_boxes(lives, 1);
+    plim_boxes boxes = plim_buffer_list_boxes(buffers, 1);
     cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK, "%s", cases[i].name);
-    plim_lives_free(lives);
+    plim_buffer_list_free(buffers);
   }
   plim_test_context_end(ctx);
 }
 
-Test(solve, thousands_of_lives_come_within_a_percent_of_their_load) {
+Test(solve, thousands_of_buffers_come_within_a_percent_of_their_load) {
   ctx = plim_test_context();
   enum { MANY = 6000 };
   static plim_box box[MANY];
@@ -372,8 +374,8 @@ Test(solve, thousands_of_lives_come_within_a_percent_of_their_load) {
   plim_pack_solution found;
   plim_pack_options options = {sizeof options, INT64_MAX, 3000000000, 1};
   cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK);
-  cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, found.height), PLIM_OK);
-  cr_assert_leq(found.height / 100 * 99, found.load);
+  cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, found.packed_bytes), PLIM_OK);
+  cr_assert_leq(found.packed_bytes / 100 * 99, found.peak_bytes);
   plim_test_context_end(ctx);
 }
 
@@ -385,7 +387,7 @@ Test(solve, options_of_another_size_are_refused) {
   plim_pack_solution found;
   int64_t offset;
   cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, &offset, &found), PLIM_OK);
-  cr_assert_eq(found.height, 8);
+  cr_assert_eq(found.packed_bytes, 8);
   options.struct_bytes = 0;
   cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, &offset, &found), PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(ctx), "begin with plim_pack_options_default()"));

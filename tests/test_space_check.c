@@ -453,7 +453,7 @@ Test(space_check, updates_run_in_program_order) {
   copy_plan(&d, r.plan);
   d.command[4] = r.plan->command[6];
   d.command[6] = r.plan->command[4];
-  plim_command copy = d.command[5]; /* in front of both */
+  plim_command copy = d.command[5]; /* before both */
   d.command[5] = d.command[4];
   d.command[4] = copy;
   for (int i = 0; i < 7; i++) {

@@ -1,7 +1,7 @@
-/* What submitting a schedule to a planning tells: figures of one schedule, whatever other choices were tried. */
+/* What submitting a schedule to an incumbent tells: figures of one schedule, whatever other choices were tried. */
 #include <criterion/criterion.h>
 
-#include "planner/planning.h"
+#include "planner/incumbent.h"
 #include "tests/support/planner_case.h"
 
 enum { CASES = 80, SCHEDULES = 12, EFFORT = 8 };
@@ -23,29 +23,29 @@ static int64_t whole_peak(const planner_case *c, plim_timeline *t, plim_schedule
 
 typedef struct rig {
   planner_case c;
-  plim_planning *pl;
+  plim_incumbent *pl;
   plim_timeline *timeline; /* a second opinion */
   plim_track *track;
   plim_schedule schedule;
   uint64_t random;
 } rig;
 
-/* A budget of some percent of program order's peak. In place: the planning keeps the address of the case's options. */
-static void rig_make(rig *r, planner_case c, uint64_t seed, int lowest) {
+/* A budget of some percent of program order's peak. In place: the incumbent keeps the address of the case's options. */
+static void rig_make(rig *r, planner_case c, uint64_t seed, int min_memory) {
   *r = (rig){.c = c, .random = seed};
   r->schedule.ctx = r->c.ctx;
   r->c.options.unpacked = 0;
   cr_assert_eq(plim_timeline_new(r->c.problem, &r->timeline), PLIM_OK);
   int64_t whole = whole_peak(&r->c, r->timeline, &r->schedule);
-  if (!lowest) r->c.options.budget_bytes = whole / 100 * (70 + (int64_t)(seed % 4) * 10);
-  cr_assert_eq(plim_planning_begin(r->c.problem, &r->c.options, &r->pl), PLIM_OK);
-  r->pl->lowest = lowest;
+  if (!min_memory) r->c.options.budget_bytes = whole / 100 * (70 + (int64_t)(seed % 4) * 10);
+  cr_assert_eq(plim_incumbent_begin(r->c.problem, &r->c.options, &r->pl), PLIM_OK);
+  r->pl->min_memory = min_memory;
   cr_assert_eq(plim_track_new(r->c.problem, 4 * r->c.problem->n_ops + 64, &r->track), PLIM_OK);
   plim_track_load(r->track, &r->schedule);
 }
 
 static void rig_free(rig *r) {
-  plim_planning_end(r->pl);
+  plim_incumbent_end(r->pl);
   plim_timeline_free(r->timeline);
   plim_track_free(r->track);
   plim_schedule_free(&r->schedule);
@@ -60,7 +60,7 @@ Test(submit, figures_are_those_of_the_schedule_that_is_told) {
     for (int i = 0; i < SCHEDULES; i++) {
       plim_submit_result result;
       draw_schedule(r.track, &r.random, &r.schedule);
-      cr_assert_eq(plim_planning_offer(r.pl, &r.schedule, EFFORT, &result), PLIM_OK);
+      cr_assert_eq(plim_incumbent_submit(r.pl, &r.schedule, EFFORT, &result), PLIM_OK);
       cr_assert_eq(plim_timeline_evaluate(r.timeline, result.schedule), PLIM_OK);
       cr_assert_eq(result.time_ns, r.timeline->time_ns, "seed %d", (int)seed);
       cr_assert_eq(result.peak_bytes, r.timeline->peak_bytes, "seed %d", (int)seed);
@@ -72,4 +72,4 @@ Test(submit, figures_are_those_of_the_schedule_that_is_told) {
   cr_assert_gt(others, 20, "schedules with other choices were told of %d times", (int)others);
 }
 
-/* Many lives of many sizes: packings differ. */
+/* Many buffers of many sizes: packings differ. */

@@ -31,7 +31,7 @@ Test(trace, file_cut_at_any_byte_is_refused) {
   plim_test_cuts(parse, plim_test_golden("trace.jsonl"));
 }
 
-Test(trace, refused_allocation_leaves_nothing_behind) {
+Test(trace, refused_allocation_leaves_nothing_after) {
   plim_test_allocations(parse, plim_test_golden("trace.jsonl"));
 }
 
@@ -96,8 +96,8 @@ Test(trace, every_wrong_field_is_named_with_line_and_path) {
       {"\"steps\": 3", "\"steps\": 2", "line 4: step: is 2; step 0 of the 2 comes here"},
       {"\"steps\": 3", "\"steps\": 0", "line 1: steps: 0 is not in [1,"},
       {"\"step\": 1", "\"step\": 2", "line 3: step: is 2; step 1 of the 3 comes here"},
-      {"\"training_step\": 5", "\"training_step\": 4", "line 5: training_step: is 4 behind step 4"},
-      {"\"training_step\": 4, \"step\": 1", "\"training_step\": 3, \"step\": 1", "line 3: training_step: is 3 behind"},
+      {"\"training_step\": 5", "\"training_step\": 4", "line 5: training_step: is 4 after step 4"},
+      {"\"training_step\": 4, \"step\": 1", "\"training_step\": 3, \"step\": 1", "line 3: training_step: is 3 after"},
       {"\"op\": 0", "\"op\": -1", "line 2: op: -1 is not in"},
       {"\"time_ns\": 110", "\"time_ns\": 1.5", "line 2: time_ns: is a number, not an integer"},
       {"\"start_ns\": 0", "\"start_ns\": 5", "line 2: start_ns: is 5; the times before it add up to 0"},
@@ -109,7 +109,7 @@ Test(trace, every_wrong_field_is_named_with_line_and_path) {
       {"}\n", "\n", "line 1: "},
       {"\"training_steps\": 2", "\"training_steps\": 3", "line 8: training_steps: is 3, but there are 6 rows of 3"},
       {"\"end\": true", "\"end\": false", "line 8: end: is false"},
-      {"\"training_steps\": 2}\n", "\"training_steps\": 2}\n\n", "line 9: stands behind the end"},
+      {"\"training_steps\": 2}\n", "\"training_steps\": 2}\n\n", "line 9: stands after the end"},
   };
   plim_test_faults(parse, plim_test_golden("trace.jsonl"), faults, (int)(sizeof faults / sizeof *faults));
 }
@@ -144,8 +144,8 @@ Test(trace, has_planned_and_measured_times_bytes_and_addresses_of_every_step) {
   int64_t most = 0;
   for (int i = 0; i < SMALL_OPS; i++) most = t->row[i].live_bytes > most ? t->row[i].live_bytes : most;
   cr_assert_eq(most, plan->peak_bytes);
-  for (int i = 0; i < plan->n_lives; i++) {
-    if (plan->life[i].storage == SMALL_MASK) cr_assert_eq(relu->out[1], plan->life[i].offset);
+  for (int i = 0; i < plan->n_buffers; i++) {
+    if (plan->buffer[i].storage == SMALL_MASK) cr_assert_eq(relu->out[1], plan->buffer[i].offset);
   }
   cr_assert_eq(t->row[SMALL_SGD].n_out, 0);
   plim_trace_free(t);

@@ -125,7 +125,7 @@ Test(trace_screen, answers_are_seen_in_the_map_too) {
   plim_test_terminal_keys("y");
   plim_test_terminal_expect("needs room for");
   plim_test_terminal_keys("ma");
-  plim_test_terminal_expect("absent, and made again");
+  plim_test_terminal_expect("absent, and recomputed");
   plim_test_terminal_keys("mwcoop 110%\r");
   plim_test_terminal_expect("it would have");
   plim_test_terminal_keys("m/stem.bn\r");
@@ -212,7 +212,7 @@ Test(trace_screen, sigterm_ends_the_program_on_a_screen_and_in_lines) {
   plim_test_expect(124, ""); /* timeout's own: it had to signal, and once was enough */
 }
 
-/* The shell waits for a line before it goes on, so that what is drawn after it can be told from what was there. */
+/* The shell waits for a line before it continues, so that what is drawn after it can be told from what was there. */
 Test(trace_screen, control_z_stops_the_program_and_fg_goes_on) {
   plim_test_terminal_open(
       "set -m; $PLIMSOLL trace step o.jsonl; echo stopped here; read line; fg >/dev/null; echo ended $?", "vt100", 24,

@@ -50,9 +50,9 @@ static void compare(rig *r, uint64_t seed, int step) {
   int64_t limit = r->timeline->peak_bytes * test_random_between(&r->random, 40, 100) / 100;
   cr_assert_eq(plim_track_excess(t, limit), excess(r->timeline, limit), "seed %llu step %d", (unsigned long long)seed,
                step);
-  int32_t above = plim_levels_find_above(t->levels, t->base_bytes, limit, test_random(&r->random));
+  int32_t above = plim_memory_profile_find_above(t->memory_profile, t->base_bytes, limit, test_random(&r->random));
   if (r->timeline->peak_bytes > limit) cr_assert_geq(above, 0);
-  if (above >= 0) cr_assert_gt(plim_levels_at(t->levels, t->base_bytes, above), limit);
+  if (above >= 0) cr_assert_gt(plim_memory_profile_at(t->memory_profile, t->base_bytes, above), limit);
 }
 
 Test(track, agrees_with_the_full_evaluation_after_every_random_change) {
@@ -99,17 +99,17 @@ Test(track, undoes_several_changes_exactly) {
 Test(track, a_sum_of_excess_that_does_not_fit_is_capped) {
   const int64_t high = INT64_C(1) << 60;
   plim_context *ctx = NULL;
-  plim_levels *levels = NULL;
+  plim_memory_profile *memory_profile = NULL;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  cr_assert_eq(plim_levels_new(ctx, 64, &levels), PLIM_OK);
+  cr_assert_eq(plim_memory_profile_new(ctx, 64, &memory_profile), PLIM_OK);
   for (int32_t slot = 0; slot < 40; slot++) {
-    levels->used[slot] = 1;
-    plim_levels_add(levels, slot, high, high);
+    memory_profile->used[slot] = 1;
+    plim_memory_profile_add(memory_profile, slot, high, high);
   }
-  plim_levels_settle(levels);
-  cr_assert_eq(plim_levels_peak(levels, 5), high + 5);
-  cr_assert_eq(plim_levels_excess(levels, 5, 4), INT64_MAX, "40 runs of 2^60 bytes");
-  cr_assert_eq(plim_levels_excess(levels, 5, high + 3), 2 * 40, "what fits is exact");
-  plim_levels_free(levels);
+  plim_memory_profile_settle(memory_profile);
+  cr_assert_eq(plim_memory_profile_peak(memory_profile, 5), high + 5);
+  cr_assert_eq(plim_memory_profile_excess(memory_profile, 5, 4), INT64_MAX, "40 runs of 2^60 bytes");
+  cr_assert_eq(plim_memory_profile_excess(memory_profile, 5, high + 3), 2 * 40, "what fits is exact");
+  plim_memory_profile_free(memory_profile);
   plim_context_free(ctx);
 }

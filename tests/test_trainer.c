@@ -230,7 +230,7 @@ static void expect_refusal(int batch, plim_plan *plan, const char *words) {
   plim_program_free(program);
 }
 
-/* The training plan of a program, saved and loaded: a plan of nobody. */
+/* The training plan of a program, saved and loaded: a plan of no one. */
 static plim_plan *loose_plan(const plim_program *program) {
   plim_plan *plan;
   const char *path = plim_test_path("plan.json");
@@ -256,7 +256,7 @@ Test(trainer, refuses_a_plan_of_another_batch_or_thread_count) {
   plim_program *program = make_program(BATCH);
   expect_refusal(BATCH + 1, loose_plan(program), "batch 17");
   plim_plan *plan = loose_plan(program);
-  plan->arithmetic.machine.threads = 99;
+  plan->numerics.machine.threads = 99;
   expect_refusal(BATCH, plan, "the plan is for 99 threads");
   plim_program_free(program);
 }
@@ -338,7 +338,7 @@ Test(trainer, a_plan_whose_labels_are_not_those_of_its_kernels_is_refused) {
   plim_release(ctx, variant, draft.n_variants, sizeof *variant);
   cr_assert_eq(plim_program_adopt(program, forged), PLIM_OK, "the checker cannot know: %s", plim_context_error(ctx));
   cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_EPLAN);
-  cr_assert_not_null(strstr(plim_context_error(ctx), "the plan says bits label \"forged\""), "%s",
+  cr_assert_not_null(strstr(plim_context_error(ctx), "the plan says numerics key \"forged\""), "%s",
                      plim_context_error(ctx));
   plim_program_free(program);
 }
@@ -398,9 +398,9 @@ Test(trainer, a_checkpoint_says_which_kernels_and_which_training_made_it) {
   cr_assert_eq(plim_checkpoint_read(ctx, save(t), &info), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(info->step, STEPS);
   cr_assert_eq(info->batch, BATCH);
-  cr_assert_str_eq(info->arithmetic, plan->arithmetic.hash);
+  cr_assert_str_eq(info->numerics, plan->numerics.hash);
   cr_assert_str_eq(info->graph, graph->fingerprint);
-  cr_assert_eq(memcmp(&info->machine, &plan->arithmetic.machine, sizeof info->machine), 0);
+  cr_assert_eq(memcmp(&info->machine, &plan->numerics.machine, sizeof info->machine), 0);
   cr_assert_eq(info->n_ops, graph->n_ops);
   for (int32_t i = 0; i < plan->n_variants; i++) {
     cr_assert_str_eq(info->label[info->label_of_op[plan->variant[i].op]], plan->variant[i].variant.label);

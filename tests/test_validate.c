@@ -58,14 +58,14 @@ static int window(const random_case *c, int32_t b, int64_t time, int64_t *low, i
   return *low < *high;
 }
 
-static int64_t slow_reach(const random_case *c, int32_t below, int32_t above) {
-  int64_t reach = PLIM_NO_REACH;
+static int64_t slow_separation(const random_case *c, int32_t below, int32_t above) {
+  int64_t separation = PLIM_NO_SEPARATION;
   for (int64_t time = 0; time < MOST_TIME; time++) {
     int64_t low, high, low2, high2;
     if (!window(c, below, time, &low, &high) || !window(c, above, time, &low2, &high2)) continue;
-    if (high - low2 > reach) reach = high - low2;
+    if (high - low2 > separation) separation = high - low2;
   }
-  return reach;
+  return separation;
 }
 
 Test(validate, reach_is_the_most_by_which_one_box_covers_anothers_bottom) {
@@ -75,7 +75,7 @@ Test(validate, reach_is_the_most_by_which_one_box_covers_anothers_bottom) {
     for (int32_t i = 0; i < c.boxes.n; i++) {
       for (int32_t j = 0; j < c.boxes.n; j++) {
         if (i == j) continue;
-        cr_assert_eq(plim_boxes_reach(&c.boxes, i, j), slow_reach(&c, i, j), "seed %llu: %d below %d",
+        cr_assert_eq(plim_boxes_separation(&c.boxes, i, j), slow_separation(&c, i, j), "seed %llu: %d below %d",
                      (unsigned long long)seed, i, j);
       }
     }
@@ -83,8 +83,8 @@ Test(validate, reach_is_the_most_by_which_one_box_covers_anothers_bottom) {
 }
 
 static int slow_overlap(const random_case *c, int32_t i, int32_t j) {
-  int64_t up = slow_reach(c, i, j), down = slow_reach(c, j, i);
-  return up != PLIM_NO_REACH && c->offset[i] + up > c->offset[j] && c->offset[j] + down > c->offset[i];
+  int64_t up = slow_separation(c, i, j), down = slow_separation(c, j, i);
+  return up != PLIM_NO_SEPARATION && c->offset[i] + up > c->offset[j] && c->offset[j] + down > c->offset[i];
 }
 
 Test(validate, finds_an_overlap_exactly_where_comparing_all_pairs_does) {
@@ -113,7 +113,7 @@ Test(validate, every_rule_is_looked_at) {
   static const plim_box box[] = {{0, 2, 4, -1}, {1, 3, 4, 8}};
   static const int64_t own[] = {4, 1};
   static const struct {
-    int64_t offset[2], capacity, height;
+    int64_t offset[2], capacity, packed_bytes;
     plim_status status;
   } cases[] = {{{0, 8}, 12, 12, PLIM_OK},     {{0, 8}, 11, 12, PLIM_EPLAN}, {{0, 8}, 12, 11, PLIM_EPLAN},
                {{-4, 8}, 12, 12, PLIM_EPLAN}, {{2, 8}, 12, 12, PLIM_EPLAN}, {{0, 4}, 12, 8, PLIM_EPLAN},
@@ -122,8 +122,8 @@ Test(validate, every_rule_is_looked_at) {
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   plim_boxes boxes = {.n = 2, .align = 1, .box = box, .own_align = own};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    cr_assert_eq(plim_boxes_check(ctx, &boxes, cases[i].offset, cases[i].capacity, cases[i].height), cases[i].status,
-                 "case %zu", i);
+    cr_assert_eq(plim_boxes_check(ctx, &boxes, cases[i].offset, cases[i].capacity, cases[i].packed_bytes),
+                 cases[i].status, "case %zu", i);
   }
   plim_context_free(ctx);
 }
@@ -134,7 +134,7 @@ static plim_status find_some(plim_context *c, void *user) {
   return plim_boxes_find_overlap(c, &some->boxes, some->offset, pair);
 }
 
-Test(validate, a_refused_allocation_leaves_nothing_behind) {
+Test(validate, a_refused_allocation_leaves_nothing_after) {
   random_case c;
   draw(&c, 3, 1);
   cr_assert_geq(plim_test_each_allocation(find_some, &c), 4);

@@ -1,4 +1,4 @@
-/* runtime/train/vram: a cap on everything that a run holds on a GPU, over the GPU that is none. */
+/* runtime/train/vram: a limit on everything that a run holds on a GPU, over the fake GPU. */
 #include "runtime/train/vram.h"
 
 #include <criterion/criterion.h>
@@ -35,7 +35,7 @@ Test(vram, the_context_counts_and_what_is_left_is_whole_pages) {
   gpu_rig_close(&r);
 }
 
-Test(vram, where_nobody_can_tell_what_the_context_took_everything_that_is_gone_counts) {
+Test(vram, where_no_one_can_tell_what_the_context_took_everything_that_is_gone_counts) {
   fake_cuda_options options = gpu();
   plim_cuda_memory now;
   gpu_rig r;
@@ -46,7 +46,7 @@ Test(vram, where_nobody_can_tell_what_the_context_took_everything_that_is_gone_c
   gpu_rig_close(&r);
 }
 
-Test(vram, a_cap_below_the_needs_of_the_context_or_above_the_gpu_is_refused_with_numbers) {
+Test(vram, a_budget_below_the_needs_of_the_context_or_above_the_gpu_is_refused_with_numbers) {
   fake_cuda_options options = gpu();
   int64_t left = -1;
   gpu_rig r;
@@ -76,16 +76,16 @@ Test(vram, after_a_warm_up_nothing_comes_to_lie_beside_the_arena) {
   plim_plan_options planning;
   plim_cuda_memory now, then;
   plim_evaluation evaluation;
-  int64_t before = 0, after = 0, captured = 0, cap = 64 * MIB;
+  int64_t before = 0, after = 0, captured = 0, budget = 64 * MIB;
   gpu_rig r;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
   gpu_rig_ok(&r, gpu_rig_prepare(&r));
   gpu_rig_ok(&r, gpu_rig_planning(&r, 90, &planning));
   gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
-  gpu_rig_ok(&r, plim_vram_left(r.device, cap, 0, &before));
+  gpu_rig_ok(&r, plim_vram_left(r.device, budget, 0, &before));
   cr_assert_eq(before, 22 * MIB);
   gpu_rig_ok(&r, plim_vram_warm_up(r.device, r.dataset, r.program, &training, &captured));
-  gpu_rig_ok(&r, plim_vram_left(r.device, cap, captured, &after));
+  gpu_rig_ok(&r, plim_vram_left(r.device, budget, captured, &after));
   cr_assert_eq(captured, 2 * GRAPH); /* of training and of evaluation */
   cr_assert_eq(after, 10 * MIB);     /* less modules and those, in whole pages */
   gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer));
@@ -98,12 +98,12 @@ Test(vram, after_a_warm_up_nothing_comes_to_lie_beside_the_arena) {
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
   cr_assert_eq(now.outside_bytes, CONTEXT + MODULES + 2 * GRAPH + 16);
   cr_assert_eq(now.outside_bytes, now.settled_bytes);
-  gpu_rig_ok(&r, plim_vram_check(r.device, cap, plim_program_arena_bytes(r.program)));
+  gpu_rig_ok(&r, plim_vram_check(r.device, budget, plim_program_arena_bytes(r.program)));
   gpu_rig_close(&r);
 }
 
-/* One captured step a plan, also while steps are timed and behind plans that gave way to others. */
-Test(vram, plans_made_again_leave_nothing_captured_behind) {
+/* One captured step a plan, also while steps are timed and after plans that gave way to others. */
+Test(vram, plans_recomputed_leave_nothing_captured_after) {
   fake_cuda_options options = gpu();
   plim_trainer_options training = gpu_rig_training();
   plim_plan_options planning;
@@ -121,7 +121,7 @@ Test(vram, plans_made_again_leave_nothing_captured_behind) {
   gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer));
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 7, NULL, NULL));
   const plim_plan *plan = plim_exec_plan_of(plim_trainer_exec(r.trainer), PLIM_PROGRAM_TRAIN);
-  cr_assert_neq(plan, r.program->plan[PLIM_PROGRAM_TRAIN], "no plan was made again");
+  cr_assert_neq(plan, r.program->plan[PLIM_PROGRAM_TRAIN], "no plan was recomputed");
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
   cr_assert_eq(now.outside_bytes, CONTEXT + MODULES + GRAPH + 16);
   plim_exec_timing_begin(plim_trainer_exec(r.trainer));
@@ -131,22 +131,22 @@ Test(vram, plans_made_again_leave_nothing_captured_behind) {
   gpu_rig_close(&r);
 }
 
-Test(vram, what_grows_behind_the_second_step_is_seen) {
+Test(vram, what_grows_after_the_second_step_is_seen) {
   fake_cuda_options options = gpu();
   plim_cuda_memory now;
-  int64_t arena, cap;
+  int64_t arena, budget;
   gpu_rig r;
   options.leak_bytes = MIB;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
   gpu_rig_ok(&r, gpu_rig_train(&r, 90, 2));
   arena = plim_program_arena_bytes(r.program);
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
-  cap = arena + now.outside_bytes;
-  gpu_rig_ok(&r, plim_vram_check(r.device, cap, arena));
+  budget = arena + now.outside_bytes;
+  gpu_rig_ok(&r, plim_vram_check(r.device, budget, arena));
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 3, NULL, NULL));
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
   cr_assert_eq(now.outside_bytes - now.settled_bytes, 3 * MIB);
-  cr_assert_eq(plim_vram_check(r.device, cap, arena), PLIM_ENOFIT);
+  cr_assert_eq(plim_vram_check(r.device, budget, arena), PLIM_ENOFIT);
   expect_words(&r, "more than the");
   gpu_rig_close(&r);
 }

@@ -250,7 +250,7 @@ def part_overhead(check):
     if not found:
         return
     measured, predicted = find(found, "overhead_measured_percent"), find(found, "overhead_percent")
-    again = found.get("retimed", {})  # a plan made again with times in place predicts by them
+    again = found.get("retimed", {})  # a plan recomputed with times in place predicts by them
     if again.get("taken"):
         predicted = again["overhead_percent"]
     check.part.measure(overhead=measured, prediction=abs(predicted - measured))
@@ -337,7 +337,7 @@ def part_train(check):
 
 def part_memory(check):
     everything, steps = ("64MiB", check.steps) if check.small else ("3072MiB", 2000)
-    found = check.figures(f"ResNet-20 in {everything} of the GPU, all told", "train", *check.planned, "--steps",
+    found = check.figures(f"ResNet-20 in {everything} of the GPU, in total", "train", *check.planned, "--steps",
                           str(steps), "--vram", everything)
     if found:
         check.part.measure(outside_growth=found.get("gpu_growth_bytes"))

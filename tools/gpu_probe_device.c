@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "kernels/cuda/cudnn_api.h"
-#include "runtime/device/ceilings.h"
 #include "runtime/device/desc.h"
 #include "runtime/device/device_cuda.h"
+#include "runtime/device/roofline_peaks.h"
 #include "runtime/train/trainer.h"
 #include "tools/gpu_probe.h"
 
@@ -117,7 +117,7 @@ json_t *probe_lost(void) {
 /* The trainer's loop beside its captured step launched again and again. */
 static void time_step(plim_trainer *trainer, const plim_context *ctx, double *loop_ns, double *graph_ns) {
   enum { STEPS = 60, WARM = 4 };
-  void *tick[2];
+  void *timing_event[2];
   int64_t time_ns = 0;
   well(ctx, plim_trainer_run(trainer, WARM, NULL, NULL));
   const int64_t begin = plim_now_ns();
@@ -127,13 +127,13 @@ static void time_step(plim_trainer *trainer, const plim_context *ctx, double *lo
     (void)fprintf(stderr, "gpu_probe: no step was captured\n");
     exit(plim_status_exit(PLIM_EDEVICE));
   }
-  new_ticks(tick, 2);
-  gpu(probe.driver->tick_record(tick[0], seen.stream), "tick");
+  new_ticks(timing_event, 2);
+  gpu(probe.driver->timing_event_record(timing_event[0], seen.stream), "tick");
   for (int i = 0; i < STEPS; i++) gpu(probe.driver->captured_launch(seen.graph, seen.stream), "a captured step");
-  gpu(probe.driver->tick_record(tick[1], seen.stream), "tick");
+  gpu(probe.driver->timing_event_record(timing_event[1], seen.stream), "tick");
   gpu(probe.driver->stream_sync(seen.stream), "a captured step");
-  gpu(probe.driver->elapsed(tick[0], tick[1], &time_ns), "elapsed");
-  free_ticks(tick, 2);
+  gpu(probe.driver->elapsed(timing_event[0], timing_event[1], &time_ns), "elapsed");
+  free_ticks(timing_event, 2);
   *graph_ns = (double)time_ns / STEPS;
 }
 
@@ -301,10 +301,10 @@ static double single_source_ns(plim_device *device, const plim_op_desc *op) {
 }
 
 static json_t *time_bodies(plim_device *device, const op_rows *rows) {
-  plim_ceilings ceilings;
+  plim_roofline_peaks ceilings;
   json_t *list = json_array();
   double all_ns = 0, least_ns = 0;
-  well(device->ctx, plim_ceilings_measure(device, &ceilings));
+  well(device->ctx, plim_roofline_peaks_measure(device, &ceilings));
   for (int i = 0; i < rows->n; i++) {
     const plim_op_desc *op = &rows->op[i];
     if (is_convolution(op->kind) || is_product(op->kind)) continue;

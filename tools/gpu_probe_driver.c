@@ -15,13 +15,13 @@ static void use_device(void) {
 
 enum { EMPTY = 1000, TICKS = 64, ROUNDS = 50, IN_A_ROW = 16 };
 
-/* Times from each tick to the next one, or to the one behind it. */
-static summary between(void *const *tick, int n, int stride) {
+/* Times from each tick to the next one, or to the one after it. */
+static summary between(void *const *timing_event, int n, int stride) {
   double *time = room((size_t)n, sizeof *time);
   int count = 0;
   for (int i = 0; i + 1 < n; i += stride) {
     int64_t time_ns = 0;
-    gpu(probe.driver->elapsed(tick[i], tick[i + 1], &time_ns), "elapsed");
+    gpu(probe.driver->elapsed(timing_event[i], timing_event[i + 1], &time_ns), "elapsed");
     time[count++] = (double)time_ns;
   }
   const summary s = summarize(time, count);
@@ -30,37 +30,37 @@ static summary between(void *const *tick, int n, int stride) {
 }
 
 static summary empty_graphs(void *stream) {
-  static void *tick[2 * EMPTY];
+  static void *timing_event[2 * EMPTY];
   const plim_cuda_driver *d = probe.driver;
   void *graph = NULL;
-  new_ticks(tick, 2 * EMPTY);
+  new_ticks(timing_event, 2 * EMPTY);
   gpu(d->capture_begin(stream), "capture");
   gpu(d->capture_end(stream, &graph), "an empty graph");
   for (int i = 0; i < EMPTY; i++) {
-    gpu(d->tick_record(tick[2 * i], stream), "tick");
+    gpu(d->timing_event_record(timing_event[2 * i], stream), "tick");
     gpu(d->captured_launch(graph, stream), "an empty graph");
-    gpu(d->tick_record(tick[2 * i + 1], stream), "tick");
+    gpu(d->timing_event_record(timing_event[2 * i + 1], stream), "tick");
   }
   gpu(d->stream_sync(stream), "empty graphs");
-  const summary s = between(tick, 2 * EMPTY, 2);
+  const summary s = between(timing_event, 2 * EMPTY, 2);
   gpu(d->captured_free(graph), "an empty graph");
-  free_ticks(tick, 2 * EMPTY);
+  free_ticks(timing_event, 2 * EMPTY);
   return s;
 }
 
 static summary ticks_in_a_graph(void *stream) {
-  static void *tick[TICKS];
+  static void *timing_event[TICKS];
   const plim_cuda_driver *d = probe.driver;
   void *graph = NULL;
-  new_ticks(tick, TICKS);
+  new_ticks(timing_event, TICKS);
   gpu(d->capture_begin(stream), "capture");
-  for (int i = 0; i < TICKS; i++) gpu(d->tick_record(tick[i], stream), "tick");
+  for (int i = 0; i < TICKS; i++) gpu(d->timing_event_record(timing_event[i], stream), "tick");
   gpu(d->capture_end(stream, &graph), "a graph of ticks");
   for (int i = 0; i < 2; i++) gpu(d->captured_launch(graph, stream), "a graph of ticks"); /* the first one warms up */
   gpu(d->stream_sync(stream), "a graph of ticks");
-  const summary s = between(tick, TICKS, 1);
+  const summary s = between(timing_event, TICKS, 1);
   gpu(d->captured_free(graph), "a graph of ticks");
-  free_ticks(tick, TICKS);
+  free_ticks(timing_event, TICKS);
   return s;
 }
 
@@ -89,32 +89,32 @@ static void launch(const small_kernel *k, int times, void *stream) {
 }
 
 /* us of one alone, and of one of 16, less what a tick takes. */
-static void once_and_in_a_row(void *stream, double tick_ns, double *once, double *in_a_row) {
+static void once_and_in_a_row(void *stream, double timing_event_ns, double *once, double *in_a_row) {
   const plim_cuda_driver *d = probe.driver;
   small_kernel k = small_kernel_make(stream);
   double one[ROUNDS], many[ROUNDS];
-  void *tick[3], *graph = NULL;
-  new_ticks(tick, 3);
+  void *timing_event[3], *graph = NULL;
+  new_ticks(timing_event, 3);
   gpu(d->capture_begin(stream), "capture");
-  gpu(d->tick_record(tick[0], stream), "tick");
+  gpu(d->timing_event_record(timing_event[0], stream), "tick");
   launch(&k, 1, stream);
-  gpu(d->tick_record(tick[1], stream), "tick");
+  gpu(d->timing_event_record(timing_event[1], stream), "tick");
   launch(&k, IN_A_ROW, stream);
-  gpu(d->tick_record(tick[2], stream), "tick");
+  gpu(d->timing_event_record(timing_event[2], stream), "tick");
   gpu(d->capture_end(stream, &graph), "a graph of kernels");
   for (int i = 0; i < ROUNDS; i++) {
     int64_t first_ns = 0, rest_ns = 0;
     gpu(d->captured_launch(graph, stream), "a graph of kernels");
     gpu(d->stream_sync(stream), "a graph of kernels");
-    gpu(d->elapsed(tick[0], tick[1], &first_ns), "elapsed");
-    gpu(d->elapsed(tick[1], tick[2], &rest_ns), "elapsed");
-    one[i] = (double)first_ns - tick_ns;
-    many[i] = ((double)rest_ns - tick_ns) / IN_A_ROW;
+    gpu(d->elapsed(timing_event[0], timing_event[1], &first_ns), "elapsed");
+    gpu(d->elapsed(timing_event[1], timing_event[2], &rest_ns), "elapsed");
+    one[i] = (double)first_ns - timing_event_ns;
+    many[i] = ((double)rest_ns - timing_event_ns) / IN_A_ROW;
   }
   *once = summarize(one, ROUNDS).median / us;
   *in_a_row = summarize(many, ROUNDS).median / us;
   gpu(d->captured_free(graph), "a graph of kernels");
-  free_ticks(tick, 3);
+  free_ticks(timing_event, 3);
   gpu(d->release(k.memory), "release");
 }
 
@@ -123,12 +123,12 @@ json_t *probe_timer(void) {
   void *stream = NULL;
   use_device();
   gpu(probe.driver->stream_new(&stream), "stream");
-  const summary empty = empty_graphs(stream), tick = ticks_in_a_graph(stream);
-  once_and_in_a_row(stream, tick.median, &once, &in_a_row);
+  const summary empty = empty_graphs(stream), timing_event = ticks_in_a_graph(stream);
+  once_and_in_a_row(stream, timing_event.median, &once, &in_a_row);
   gpu(probe.driver->stream_free(stream), "stream");
   return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "empty_graph_us", empty.mean / us, "empty_graph_sigma_us",
-                   empty.sigma / us, "tick_us", tick.mean / us, "tick_sigma_us", tick.sigma / us, "kernel_us", once,
-                   "kernel_of_16_us", in_a_row);
+                   empty.sigma / us, "tick_us", timing_event.mean / us, "tick_sigma_us", timing_event.sigma / us,
+                   "kernel_us", once, "kernel_of_16_us", in_a_row);
 }
 
 /* ---- memory ---- */
@@ -200,7 +200,7 @@ static void fill_bf16(uint16_t *to, double *value, int n, uint32_t seed) {
 /* Largest difference from double precision, by the largest element. */
 static double product_error(void *blas, void *stream) {
   const plim_cuda_driver *d = probe.driver;
-  const plim_cuda_product product = {.m = M, .n = N, .k = K, .math = PLIM_MATH_BF16, .to_floats = 1};
+  const plim_cuda_product product = {.m = M, .n = N, .k = K, .math = PLIM_PRECISION_BF16, .to_floats = 1};
   uint16_t *a = room((size_t)M * K, 2), *b = room((size_t)K * N, 2);
   double *x = room((size_t)M * K, sizeof *x), *y = room((size_t)K * N, sizeof *y), off = 0, largest = 0;
   float c[M * N];

@@ -1,4 +1,4 @@
-/* The bodies for CUDA over activations stored as floats. */
+/* The kernels for CUDA over activations stored as floats. */
 #define K_LAUNCH k_cuda_launch_float
 
 #include "kernels/cuda/bodies.inc"

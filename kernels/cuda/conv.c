@@ -1,9 +1,9 @@
-/* Convolutions by cuDNN as variants, with a bits label made of the library's version, the engine and its knobs. Where
- * activations have their channels last the weights are copied into that order in front of the convolution, or their
- * gradient out of it behind. The gradient of weights is of the activations' type inside the library, because few
- * engines write floats from bf16, and is widened on its way out. A bias is added behind the convolution by a body of
+/* Convolutions by cuDNN as variants, with a numerics key made of the library's version, the engine and its knobs. Where
+ * activations have their channels last the weights are copied into that order before the convolution, or their
+ * gradient out of it after. The gradient of weights is of the activations' type inside the library, because few
+ * engines write floats from bf16, and is widened on its way out. A bias is added after the convolution by a body of
  * ours, which every engine goes with; the label says so. In bf16 the engine writes its sums as floats then, and they
- * are rounded once, behind the bias.
+ * are rounded once, after the bias.
  *
  *   workspace = weights or gradient as the library has them (where the graph's are not so), sums that a bias is added
  * to (where y is no floats), then what the engine needs
@@ -141,10 +141,10 @@ static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel 
   plim_cuda_stage stage = {.dnn = dnn, .b = copied ? copy : weights, .workspace = rest};
   stage.a = direction == PLIM_DNN_DATA ? out : in[direction == PLIM_DNN_WEIGHTS];
   stage.c = direction == PLIM_DNN_FORWARD ? sums : in[0];
-  if (copied && direction != PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_BODY_taps_outside, weights, copy);
+  if (copied && direction != PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_BODY_oihw_to_ohwi, weights, copy);
   kernel->stage[kernel->n++] = stage;
   if (copied && direction == PLIM_DNN_WEIGHTS) {
-    add_copy(kernel, c, c->wide ? K_BODY_taps_widen : K_BODY_taps_inside, copy, weights);
+    add_copy(kernel, c, c->wide ? K_BODY_ohwi_to_oihw_widen : K_BODY_ohwi_to_oihw_f32, copy, weights);
   }
   if (c->bias) add_bias(kernel, c, sums);
 }

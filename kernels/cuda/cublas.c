@@ -72,12 +72,12 @@ static int multiply(const cublas *library, const plim_cuda_product *p, const voi
   const int op_a = p->b_across ? OP_T : OP_N, op_b = p->a_across ? OP_T : OP_N;
   const int m = (int)p->n, n = (int)p->m, k = (int)p->k;
   const int lda = p->b_across ? k : m, ldb = p->a_across ? n : k;
-  if (p->math == PLIM_MATH_FP32) {
+  if (p->math == PLIM_PRECISION_FP32) {
     return library->sgemm(library->handle, op_a, op_b, m, n, k, &one, b, lda, a, ldb, &p->beta, c, m);
   }
-  const int type = p->math == PLIM_MATH_BF16 ? TYPE_BF16 : TYPE_F32;
+  const int type = p->math == PLIM_PRECISION_BF16 ? TYPE_BF16 : TYPE_F32;
   return library->gemm(library->handle, op_a, op_b, m, n, k, &one, b, type, lda, a, type, ldb, &p->beta, c,
-                       p->to_floats ? TYPE_F32 : type, m, p->math == PLIM_MATH_TF32 ? SUMS_TF32 : SUMS_F32,
+                       p->to_floats ? TYPE_F32 : type, m, p->math == PLIM_PRECISION_TF32 ? SUMS_TF32 : SUMS_F32,
                        DEFAULT_ALGORITHM);
 }
 

@@ -40,7 +40,7 @@ static void find_compiler(plim_cudnn_api *api, char *why, size_t why_bytes) {
   void *symbol = dlsym(api->opened, "cudnnGetCudartVersion");
   memcpy(&built_for, &symbol, sizeof symbol);
   const int i = built_for ? (int)(built_for() / OF_CUDA_MAJOR) - FIRST_CUDA : -1;
-  if (i < 0 || i >= CUDAS) return; /* nobody knows what it wants */
+  if (i < 0 || i >= CUDAS) return; /* nothing knows what it wants */
   void *there = getenv("PLIM_NVRTC") ? NULL : dlopen(compiler_files[i][0], RTLD_NOW | RTLD_LOCAL);
   if (there) {
     (void)dlclose(there);

@@ -1,5 +1,5 @@
 /* From an op to an operation graph of one node. Weights lie as [O][I][KH][KW] in our graphs. The library's fast engines
- * want the channels of all three operands innermost, or those of none. */
+ * need either all three operands with channels innermost, or none of them. */
 #include "kernels/cuda/dnn_conv.h"
 
 #include <string.h>

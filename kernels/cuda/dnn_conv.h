@@ -1,4 +1,4 @@
-/* A convolution as cuDNN is told of it. */
+/* A convolution as cuDNN is said of it. */
 #ifndef PLIM_KERNELS_CUDA_DNN_CONV_H
 #define PLIM_KERNELS_CUDA_DNN_CONV_H
 

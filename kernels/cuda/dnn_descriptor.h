@@ -10,7 +10,7 @@ typedef struct plim_dnn_attribute {
   const void *values;
 } plim_dnn_attribute;
 
-/* Make, set, finalize; nothing is left behind when one of them fails. */
+/* Make, set, finalize; nothing is left when one of them fails. */
 int plim_dnn_build(const plim_cudnn_api *api, int kind, const plim_dnn_attribute *attribute, int n, void **out);
 
 /* Free it and forget it; NULL is legal. */

@@ -3,7 +3,7 @@
  * some are compiled: a plan that cannot be built is found when it is first wanted.
  *
  * Those kept are few, because each becomes a variant that is timed and planned with. One that needs no less workspace
- * than one in front of it is dominated, as far as the heuristics know; they may err, so a few such are kept for the
+ * than one before it is dominated, as far as the heuristics know; they may err, so a few such are kept for the
  * profiler to judge. Each that needs less than all before it is kept: it is what a small budget asks for. */
 #include "kernels/cuda/dnn_engines.h"
 

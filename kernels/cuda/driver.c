@@ -96,17 +96,18 @@ static int event_wait(void *event, void *stream) {
   return (int)cudaStreamWaitEvent(stream, event, 0);
 }
 
-static int tick_new(void **tick) {
-  return (int)cudaEventCreate((cudaEvent_t *)tick);
+static int timing_event_new(void **timing_event) {
+  return (int)cudaEventCreate((cudaEvent_t *)timing_event);
 }
 
 /* While a stream is captured, a tick becomes a node of its own: else it would only order what is captured. */
-static int tick_record(void *tick, void *stream) {
+static int timing_event_record(void *timing_event, void *stream) {
   enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
   cudaError_t code = cudaStreamIsCapturing(stream, &capturing);
   if (code != cudaSuccess) return (int)code;
   return (int)cudaEventRecordWithFlags(
-      tick, stream, capturing == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault);
+      timing_event, stream,
+      capturing == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault);
 }
 
 static int elapsed(void *from, void *to, int64_t *time_ns) {
@@ -192,9 +193,9 @@ static const plim_cuda_driver real = {
     .event_free = event_free,
     .event_record = event_record,
     .event_wait = event_wait,
-    .tick_new = tick_new,
-    .tick_free = event_free,
-    .tick_record = tick_record,
+    .timing_event_new = timing_event_new,
+    .timing_event_free = event_free,
+    .timing_event_record = timing_event_record,
     .elapsed = elapsed,
     .copy = copy,
     .fill = fill,

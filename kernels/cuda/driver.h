@@ -1,5 +1,5 @@
 /* What the host side of CUDA needs of the runtime library, as a table: the real one where the build found nvcc, a
- * stand-in over host memory in tests. Every function returns 0 or the library's error code; `error` says what it means.
+ * fake over host memory in tests. Every function returns 0 or the library's error code; `error` says what it means.
  * Streams, events and captured graphs are opaque. */
 #ifndef PLIM_KERNELS_CUDA_DRIVER_H
 #define PLIM_KERNELS_CUDA_DRIVER_H
@@ -19,7 +19,7 @@ typedef struct plim_cuda_facts {
   int32_t major, minor;    /* compute capability */
   int32_t runtime, driver; /* versions: 1000 x major + 10 x minor */
   int64_t cache_bytes;     /* L2 */
-  int64_t context_bytes;   /* of the GPU's memory, that went when the context was made; -1: nobody can tell */
+  int64_t context_bytes;   /* of the GPU's memory, that went when the context was made; -1: no one can tell */
 } plim_cuda_facts;
 
 enum { PLIM_CUDA_NO_MEMORY = 2 /* the one code that callers tell apart */ };
@@ -31,7 +31,7 @@ typedef struct plim_cuda_product {
   int64_t m, n, k; /* each below 2^31 */
   int32_t a_across, b_across;
   float beta; /* 0: C is not read */
-  plim_math math;
+  plim_precision math;
   int32_t to_floats; /* 1: C is floats whatever the mode */
 } plim_cuda_product;
 
@@ -55,10 +55,11 @@ typedef struct plim_cuda_driver {
   int (*event_free)(void *event);
   int (*event_record)(void *event, void *stream);
   int (*event_wait)(void *event, void *stream); /* the stream waits, not the caller */
-  /* A tick is an event with a time; between two of a stream (captured or not) that have passed, elapsed. */
-  int (*tick_new)(void **tick);
-  int (*tick_free)(void *tick);
-  int (*tick_record)(void *tick, void *stream);
+  /* A timing event records a time. `elapsed` gives the time between two events of one stream, captured or not, that
+   * have passed. */
+  int (*timing_event_new)(void **timing_event);
+  int (*timing_event_free)(void *timing_event);
+  int (*timing_event_record)(void *timing_event, void *stream);
   int (*elapsed)(void *from, void *to, int64_t *time_ns);
   int (*copy)(void *to, const void *from, int64_t bytes, void *stream); /* host or device, found by address */
   int (*fill)(void *to, int byte, int64_t bytes, void *stream);

@@ -2,9 +2,9 @@
  *   forward   y  [P][O] = columns(x) [P][K] W [O][K]'         K = taps x I, in the order [tap][channel]
  *   data      dx = sum over taps of dy [P][O] W [O][K]
  *   weights   dW [O][K] = dy [P][O]' columns(x) [P][K]
- * The columns of a few images at a time lie in the workspace: a variant for each of some numbers of images, with a bits
- * label of its own, because the library may sum another size in another order; so it may with another workspace of its
- * own, of which some GPUs have a variant with more. Where a window is one element and moves
+ * The columns of a few images at a time lie in the workspace: a variant for each of some numbers of images, with a
+ * numerics key of its own, because the library may sum another size in another order; so it may with another workspace
+ * of its own, of which some GPUs have a variant with more. Where a window is one element and moves
  * by one, x and the weights are what they have to be already.
  * In bf16 the columns that the gradient of the data is summed from are floats: they are sums themselves. A bias is
  * added to sums that are floats, which are rounded once, on their way to y. */
@@ -37,7 +37,7 @@ typedef struct gemm {
   k_call call;
   int64_t positions, depth, results; /* P of an image, K, O */
   int64_t taps;
-  plim_math math;
+  plim_precision math;
   int64_t element, column_element; /* bytes: of activations and weights, of columns */
   int64_t blas_bytes;              /* of the workspace, the library's part at its start */
   int direct;                      /* no columns */
@@ -68,7 +68,7 @@ static int describe(const plim_op_desc *op, gemm *g) {
   g->depth = g->taps * call->x.channels;
   g->results = call->y.channels;
   g->math = plim_op_math(op);
-  g->element = g->math == PLIM_MATH_BF16 ? 2 : 4;
+  g->element = g->math == PLIM_PRECISION_BF16 ? 2 : 4;
   g->column_element = g->kind == PLIM_OP_CONV2D_BWD_DATA ? 4 : g->element;
   g->direct = g->taps == 1 && a->stride[0] == 1 && a->stride[1] == 1 && a->pad[0] == 0 && a->pad[1] == 0;
   g->bias = g->kind == PLIM_OP_CONV2D && op->n_in == 3;
@@ -96,7 +96,7 @@ static int64_t columns_bytes(const gemm *g, int64_t images) {
 
 /* Of y before it is rounded. */
 static int64_t sums_bytes(const gemm *g, int64_t images) {
-  int rounded = g->bias && g->math == PLIM_MATH_BF16;
+  int rounded = g->bias && g->math == PLIM_PRECISION_BF16;
   return rounded ? k_workspace_part(images * g->positions * g->results * (int64_t)sizeof(float)) : 0;
 }
 
@@ -120,7 +120,7 @@ static int find_choices(const gemm *g, int64_t blas_bytes, choice out[CHOICES]) 
 }
 
 static void name_variant(const gemm *g, const choice *c, char name[32]) {
-  const char *mode = g->math == PLIM_MATH_TF32 ? "-tf32" : "";
+  const char *mode = g->math == PLIM_PRECISION_TF32 ? "-tf32" : "";
   char room[16] = "";
   if (c->blas_bytes > LEAST_BLAS_BYTES) (void)snprintf(room, sizeof room, "-%dm", (int)(c->blas_bytes / MIB));
   if (g->direct) {
@@ -183,7 +183,7 @@ static void add_product(plim_cuda_kernel *k, const gemm *g, plim_cuda_product pr
 /* One chunk: where its images begin in x and y, and its columns. */
 typedef struct chunk {
   int64_t images, x_offset, y_offset;
-  plim_cuda_place columns, weights, sums; /* sums: where they are rounded behind the product */
+  plim_cuda_place columns, weights, sums; /* sums: where they are rounded after the product */
   int first;
 } chunk;
 
@@ -270,8 +270,8 @@ int plim_cuda_gemm_make(const plim_op_desc *op, int64_t blas_bytes, const char *
   kernel->workspace_bytes = workspace_of(&g, images);
   int to_weights = g.kind == PLIM_OP_CONV2D_BWD_WEIGHTS;
   const plim_cuda_place weights = work(g.blas_bytes);
-  if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_taps_outside, 1, g.results, in(1, 0), weights);
+  if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_oihw_to_ohwi, 1, g.results, in(1, 0), weights);
   add_chunks(kernel, &g, images);
-  if (g.taps > 1 && to_weights) add_body(kernel, &g, K_BODY_taps_inside, 1, g.results, weights, out(0));
+  if (g.taps > 1 && to_weights) add_body(kernel, &g, K_BODY_ohwi_to_oihw_f32, 1, g.results, weights, out(0));
   return PLIM_KERNEL_OK;
 }

@@ -20,7 +20,7 @@ static int list_whole(const plim_op_desc *op, plim_kernel_info *info, int capaci
 }
 
 static int has_products(const plim_cuda_engine *engine, const plim_op_desc *op) {
-  return engine->blas && !(engine->blas_no_bf16 && plim_op_math(op) == PLIM_MATH_BF16);
+  return engine->blas && !(engine->blas_no_bf16 && plim_op_math(op) == PLIM_PRECISION_BF16);
 }
 
 /* What is one product is expected of the library of products first: it is no slower there, and nothing is built. */

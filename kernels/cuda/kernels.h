@@ -1,5 +1,6 @@
 /* Kernels of the cuda device: an op in one of its variants, queued on a stream. Three families: convolutions by cuDNN,
- * convolutions and linear layers by matrix products of cuBLAS, each where it is found, and the single-source bodies. */
+ * convolutions and linear layers by matrix products of cuBLAS, each where it is found, and the single-source
+ * kernels. */
 #ifndef PLIM_KERNELS_CUDA_KERNELS_H
 #define PLIM_KERNELS_CUDA_KERNELS_H
 

@@ -14,7 +14,7 @@ typedef struct plim_cuda_symbol {
 typedef struct plim_cuda_library {
   const char *name;        /* "cuBLAS" */
   const char *environment; /* variable that names the file, and no other is tried then; "none": there is none */
-  const char *const *file; /* names, the newest first; NULL behind the last */
+  const char *const *file; /* names, the newest first; NULL after the last */
   int symbols;
   const plim_cuda_symbol *symbol;
 } plim_cuda_library;

@@ -82,7 +82,7 @@ plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t steps, plim_chec
   return PLIM_OK;
 }
 
-/* Give up what was made again in out[from ..] for the run of v, except what v reads itself. */
+/* Give up what was recomputed in out[from ..] for the run of v, except what v reads itself. */
 static void drop_intermediates(plim_checkpoints *c, int32_t v, int32_t from, const plim_schedule *out) {
   const plim_problem *p = c->problem;
   for (int32_t j = from; j < out->n; j++) {
@@ -93,7 +93,7 @@ static void drop_intermediates(plim_checkpoints *c, int32_t v, int32_t from, con
   for (int32_t i = 0; i < p->op[v].reads.n; i++) c->demand.available[p->op[v].reads.at[i]] = 1;
 }
 
-/* Behind the first run of forward op v: give up what the forward part needs no longer, of ops up to `stays`. */
+/* After the first run of forward op v: give up what the forward part needs no longer, of ops up to `stays`. */
 static void give_up(plim_checkpoints *c, int32_t v, int32_t stays) {
   const plim_problem *p = c->problem;
   for (int32_t pass = 0; pass < 2; pass++) {
@@ -117,7 +117,7 @@ static int32_t last_kept(const plim_checkpoints *c) {
 
 plim_status plim_checkpoints_schedule(plim_checkpoints *c, int32_t hold, int32_t most_runs, plim_schedule *out) {
   const plim_problem *p = c->problem;
-  /* what is made behind the last checkpoint is the first that is read again: a segment like those made again later */
+  /* what is made after the last checkpoint is the first that is read again: a segment like those recomputed later */
   int32_t stays = hold ? last_kept(c) : p->n_ops;
   plim_demand_begin(&c->demand, out, most_runs);
   for (int32_t v = 0; v < p->n_ops; v++) {

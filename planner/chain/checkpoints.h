@@ -27,9 +27,9 @@ int32_t plim_checkpoints_every(plim_checkpoints *checkpoints, plim_checkpoint_ki
 int32_t plim_checkpoints_greedy(plim_checkpoints *checkpoints, plim_checkpoint_kind kind, int64_t bytes);
 
 /* The schedule for what is kept: program order; an item of the forward part that is no checkpoint is given up after
- * its last reader there, and made again, from what is available, when the rest of the step reads it. hold 1: from then
- * on it stays, with everything that had to be made for it (a segment between checkpoints is made again once), and what
- * is made behind the last checkpoint stays at once; 0: only what the op itself reads stays, the rest is made again
+ * its last reader there, and recomputed, from what is available, when the rest of the step reads it. hold 1: from then
+ * on it stays, with everything that had to be made for it (a segment between checkpoints is recomputed once), and what
+ * is made after the last checkpoint stays at once; 0: only what the op itself reads stays, the rest is recomputed
  * whenever it is needed (fewest bytes, many runs). At most `most_runs` runs; PLIM_ENOFIT when they do not suffice. */
 PLIM_MUST_USE plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, int32_t hold, int32_t most_runs,
                                                     plim_schedule *out);

@@ -1,5 +1,5 @@
-/* Recomputation on demand. The schedule is emitted directly: lives end at their last reader by themselves, so that only
- * what is missing has to be decided. */
+/* Recomputation on demand. The schedule is emitted directly: buffers end at their last reader by themselves, so that
+ * only what is missing has to be decided. */
 #include "planner/chain/demand.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ static int32_t missing_producer(plim_demand *d, int32_t v, int32_t *seen) {
     int32_t item = reads->at[*seen], producer = d->problem->item[item].producer;
     if (producer < 0 || d->available[item]) continue;
     if (may_repeat(d, producer)) return producer;
-    d->available[item] = 1; /* its older copy lives on */
+    d->available[item] = 1; /* its older copy is alive on */
   }
   return -1;
 }

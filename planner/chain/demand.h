@@ -1,4 +1,4 @@
-/* Running ops on demand: what an op misses is made again first, depth first, from what is available. */
+/* Running ops on demand: what an op misses is recomputed first, depth first, from what is available. */
 #ifndef PLIM_PLANNER_DEMAND_H
 #define PLIM_PLANNER_DEMAND_H
 
@@ -20,9 +20,9 @@ void plim_demand_free(plim_demand *demand);
 /* Begin anew: an empty schedule, nothing available, nothing has run. */
 void plim_demand_begin(plim_demand *demand, plim_schedule *out, int32_t most_runs);
 
-/* Run v with its fastest choice, and what it misses in front of it. Where a repeat would come behind an update that its
- * op must not see, the older copy is read instead and simply lives longer. PLIM_ENOFIT when most_runs do not suffice,
- * PLIM_ECANCEL when the context's effort is over. O(reads of the ops that run). */
+/* Run v with its fastest choice, and what it misses before it. Where a repeat would come after an update that its
+ * op must not see, the older copy is read instead and simply is alive longer. PLIM_ENOFIT when most_runs do not
+ * suffice, PLIM_ECANCEL when the context's effort is over. O(reads of the ops that run). */
 PLIM_MUST_USE plim_status plim_demand_run(plim_demand *demand, int32_t v);
 
 #endif

@@ -12,7 +12,7 @@ static int32_t last_reader_of(const plim_item *item) {
   return item->readers.n > 0 ? item->readers.at[item->readers.n - 1] : -1;
 }
 
-/* The op behind which the most bytes are handed on; of equals the first. */
+/* The op after which the most bytes are handed on; of equals the first. */
 static int32_t widest_moment(const plim_problem *p) {
   int64_t alive = 0, most = -1;
   int32_t widest = p->n_ops - 1;

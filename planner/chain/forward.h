@@ -11,7 +11,7 @@ typedef struct plim_forward {
   int32_t n;
   int32_t *op;          /* [n] in program order */
   uint8_t *is_forward;  /* [n_ops] */
-  uint8_t *is_cut;      /* [n_ops] nothing made before it is read behind it in the forward part: the articulation points
+  uint8_t *is_cut;      /* [n_ops] nothing made before it is read after it in the forward part: the articulation points
                            that separate what comes before from what comes after */
   int32_t *last_reader; /* [n_items] last reader in the forward part, -1 */
 } plim_forward;

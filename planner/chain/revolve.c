@@ -1,5 +1,5 @@
 /* Revolve on step graphs: the stages between cuts (or between all ops, as if they were a chain) count as steps of equal
- * cost, `slots` states are held at once. Every number of slots is tried, fewer of the large ones; the planning
+ * cost, `slots` states are held at once. Every number of slots is tried, fewer of the large ones; the incumbent
  * keeps the fastest that fits. Source: Griewank, Walther, ACM TOMS 26(1), 2000. */
 #include "planner/chain/revolve.h"
 
@@ -57,33 +57,33 @@ static plim_status reverse(plim_stage_runner *r, int32_t begin, int32_t end, int
   return plim_stage_back(r, begin);
 }
 
-static plim_status offer(plim_planning *pl, plim_stage_runner *r, int32_t slots, int32_t linger) {
+static plim_status submit(plim_incumbent *pl, plim_stage_runner *r, int32_t slots, int32_t linger) {
   int64_t most = LEAST_RUNS + MOST_RUNS_AN_OP * (int64_t)pl->problem->n_ops;
   if (plim_effort_over(pl->problem->ctx, PLIM_EFFORT_LOOK)) {
     return plim_fail(pl->problem->ctx, PLIM_ECANCEL, "planning was cancelled");
   }
-  if (plim_planning_over(pl)) return PLIM_OK;
+  if (plim_incumbent_over(pl)) return PLIM_OK;
   r->linger = linger;
   plim_stage_begin(r, most < INT32_MAX ? (int32_t)most : INT32_MAX);
   plim_status status = reverse(r, 0, r->stages->n, slots);
   if (status == PLIM_ENOFIT) return PLIM_OK; /* too many runs */
   if (status != PLIM_OK) return status;
-  return plim_planning_offer(pl, &r->schedule, EFFORT, NULL);
+  return plim_incumbent_submit(pl, &r->schedule, EFFORT, NULL);
 }
 
-static plim_status try_slots(plim_planning *pl, const plim_stages *stages) {
+static plim_status try_slots(plim_incumbent *pl, const plim_stages *stages) {
   plim_stage_runner r = {0};
   plim_status status;
   PLIM_CHECK(plim_stage_runner_make(stages, &r));
   for (int32_t slots = 1; slots <= stages->n; slots += 1 + slots / DENSE_SLOTS) {
-    for (int32_t linger = 0; linger < 2; linger++) PLIM_CHECK(offer(pl, &r, slots, linger));
+    for (int32_t linger = 0; linger < 2; linger++) PLIM_CHECK(submit(pl, &r, slots, linger));
   }
 done:
   plim_stage_runner_free(&r);
   return status;
 }
 
-plim_status plim_revolve_run(plim_planning *pl) {
+plim_status plim_revolve_run(plim_incumbent *pl) {
   for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
     plim_stages *stages = NULL;
     PLIM_TRY(plim_stages_new(pl->problem, (plim_checkpoint_kind)kind, MOST_STAGES, &stages));

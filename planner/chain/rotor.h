@@ -14,7 +14,7 @@
 enum { PLIM_ROTOR_OPTIONS = 6 };
 
 typedef struct plim_rotor_option {
-  int64_t time_ns;       /* forward, what is made again, and the stage's tail */
+  int64_t time_ns;       /* forward, what is recomputed, and the stage's tail */
   int64_t held_bytes;    /* from its forward to its tail, state i + 1 included */
   int64_t forward_bytes; /* most bytes during forward, state i left out */
   int64_t back_bytes;    /* most bytes during the stage's tail, state i left out */

@@ -1,6 +1,6 @@
 /* Rotor on step graphs: the recurrence over the stages between cuts, and over all ops as if they were a chain, long
  * chains joined to fewer stages. Its figures are those of a chain; what its plans really take is seen when they are
- * offered, so plans for several memory sizes around the budget are. */
+ * submitted, so plans for several memory sizes around the budget are. */
 #include "planner/chain/stage_costs.h"
 #include "planner/chain/stage_runner.h"
 #include "planner/search/polish.h"
@@ -21,11 +21,11 @@ enum {
 };
 
 typedef struct rotor_run {
-  plim_planning *pl;
+  plim_incumbent *pl;
   const plim_stages *stages;
   plim_rotor *rotor;
   plim_stage_runner runner;
-  plim_schedule last;     /* that was offered */
+  plim_schedule last;     /* that was submitted */
   plim_schedule polished; /* without the repeats that the budget has room to spare */
   plim_track *track;      /* NULL: nothing is polished */
 } rotor_run;
@@ -54,27 +54,27 @@ static plim_status play(rotor_run *u, int32_t i, int32_t j, int32_t m) {
 /* A plan for less memory, polished for the budget, is often faster than one that was made for the budget. */
 static plim_status polish(rotor_run *u) {
   int64_t budget = u->pl->budget_bytes;
-  if (plim_planning_over(u->pl)) return PLIM_OK;
+  if (plim_incumbent_over(u->pl)) return PLIM_OK;
   PLIM_TRY(plim_track_make_room(&u->track, u->last.n));
   plim_track_load(u->track, &u->last);
   if (plim_track_peak(u->track) > budget) return PLIM_OK;
   PLIM_TRY(plim_polish(u->track, budget));
   PLIM_TRY(plim_track_store(u->track, &u->polished));
-  return u->track->time_ns < u->pl->best_ns ? plim_planning_offer(u->pl, &u->polished, EFFORT, NULL) : PLIM_OK;
+  return u->track->time_ns < u->pl->best_ns ? plim_incumbent_submit(u->pl, &u->polished, EFFORT, NULL) : PLIM_OK;
 }
 
-static plim_status offer(rotor_run *u, int32_t slots) {
+static plim_status submit(rotor_run *u, int32_t slots) {
   plim_context *ctx = u->pl->problem->ctx;
   int64_t most = MOST_RUNS_AN_OP * (int64_t)u->pl->problem->n_ops;
   if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
-  for (u->runner.linger = 0; u->runner.linger < 2 && !plim_planning_over(u->pl); u->runner.linger++) {
+  for (u->runner.linger = 0; u->runner.linger < 2 && !plim_incumbent_over(u->pl); u->runner.linger++) {
     plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
     plim_status status = play(u, 0, u->stages->n - 1, slots);
     if (status == PLIM_ENOFIT) continue; /* too many runs */
     PLIM_TRY(status);
     if (plim_schedule_equals(&u->runner.schedule, &u->last)) continue; /* to linger often makes no difference */
     PLIM_TRY(plim_schedule_copy(&u->last, &u->runner.schedule));
-    PLIM_TRY(plim_planning_offer(u->pl, &u->last, EFFORT, NULL));
+    PLIM_TRY(plim_incumbent_submit(u->pl, &u->last, EFFORT, NULL));
     if (u->track) PLIM_TRY(polish(u));
   }
   return PLIM_OK;
@@ -103,12 +103,12 @@ static int32_t select_sizes(const plim_rotor *r, int32_t *size, int32_t *smalles
   return n;
 }
 
-/* The larger a size, the faster its plan: offer the largest first, until several in a row make the best plan no better.
- * *best receives the size of the best. */
-static plim_status offer_largest(rotor_run *u, int32_t n, const int32_t *size, int32_t *best) {
+/* The larger a size, the faster its plan: submit the largest first, until several in a row make the best plan no
+ * better. *best receives the size of the best. */
+static plim_status submit_largest(rotor_run *u, int32_t n, const int32_t *size, int32_t *best) {
   for (int32_t i = n - 1, failures = 0; i >= 0 && failures < MOST_FAILURES; i--) {
     int64_t best_ns = u->pl->best_ns;
-    PLIM_TRY(offer(u, size[i]));
+    PLIM_TRY(submit(u, size[i]));
     int better = u->pl->best_ns < best_ns;
     failures = u->pl->found && !better ? failures + 1 : 0;
     if (better) *best = size[i];
@@ -117,48 +117,48 @@ static plim_status offer_largest(rotor_run *u, int32_t n, const int32_t *size, i
 }
 
 /* Plans for less memory that are polished for the budget; below the smallest size the recurrence has none. */
-static plim_status offer_polished(rotor_run *u, int32_t smallest, int32_t best) {
+static plim_status submit_polished(rotor_run *u, int32_t smallest, int32_t best) {
   static const int32_t percent[] = {70, 85, 55};
   PLIM_TRY(plim_track_new(u->pl->problem, plim_track_usual_room(u->pl->problem), &u->track));
   for (size_t i = 0; i < sizeof percent / sizeof percent[0]; i++) {
     int32_t less = (int32_t)((int64_t)best * percent[i] / 100);
-    if (less >= smallest) PLIM_TRY(offer(u, less));
+    if (less >= smallest) PLIM_TRY(submit(u, less));
   }
   return PLIM_OK;
 }
 
 /* Without a limit on time, from the smallest size to the largest. */
-static plim_status offer_plans(rotor_run *u) {
+static plim_status submit_plans(rotor_run *u) {
   int32_t size[PLANS + 1], smallest, n = select_sizes(u->rotor, size, &smallest), best = -1;
-  if (u->pl->options->time_limit_ns > 0 && !u->pl->lowest) {
-    PLIM_TRY(offer_largest(u, n, size, &best));
-    return best < 0 ? PLIM_OK : offer_polished(u, smallest, best);
+  if (u->pl->options->time_limit_ns > 0 && !u->pl->min_memory) {
+    PLIM_TRY(submit_largest(u, n, size, &best));
+    return best < 0 ? PLIM_OK : submit_polished(u, smallest, best);
   }
-  for (int32_t i = 0; i < n; i++) PLIM_TRY(offer(u, size[i]));
+  for (int32_t i = 0; i < n; i++) PLIM_TRY(submit(u, size[i]));
   return PLIM_OK;
 }
 
-/* Program order is the plan that holds everything: offer it. *out receives its bytes beside what is always there. */
-static plim_status offer_order(plim_planning *pl, int64_t always, int64_t *out) {
+/* Program order is the plan that holds everything: submit it. *out receives its bytes beside what is always there. */
+static plim_status submit_order(plim_incumbent *pl, int64_t always, int64_t *out) {
   plim_schedule order = {.ctx = pl->problem->ctx};
   plim_status status;
   PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
   PLIM_CHECK(plim_timeline_evaluate(pl->timeline, &order));
   *out = pl->timeline->peak_bytes - always;
-  PLIM_CHECK(plim_planning_offer(pl, &order, EFFORT, NULL));
+  PLIM_CHECK(plim_incumbent_submit(pl, &order, EFFORT, NULL));
 done:
   plim_schedule_free(&order);
   return status;
 }
 
 /* About as many ns as the table of slots may take: all plans that are made from it need more. */
-static int64_t table_work(const plim_planning *pl) {
+static int64_t table_work(const plim_incumbent *pl) {
   int64_t limit_ns = pl->options->time_limit_ns, share = limit_ns / TABLE_PARTS;
   return limit_ns > 0 && share < TABLE_WORK ? share : TABLE_WORK;
 }
 
 /* Slots so that the table takes half a second at most; exact ones where the bytes have a large common divisor. */
-static void choose_slots(const plim_planning *pl, int32_t n, int64_t bytes, int32_t *slots, int64_t *slot_bytes) {
+static void choose_slots(const plim_incumbent *pl, int32_t n, int64_t bytes, int32_t *slots, int64_t *slot_bytes) {
   const plim_problem *p = pl->problem;
   int64_t unit = 0, most = table_work(pl) / ((int64_t)n * n * n / 6 + 1);
   if (most > MOST_SLOTS) most = MOST_SLOTS;
@@ -171,7 +171,7 @@ static void choose_slots(const plim_planning *pl, int32_t n, int64_t bytes, int3
   *slot_bytes = unit;
 }
 
-static plim_status run_kind(plim_planning *pl, plim_checkpoint_kind kind, int64_t bytes) {
+static plim_status run_kind(plim_incumbent *pl, plim_checkpoint_kind kind, int64_t bytes) {
   plim_context *ctx = pl->problem->ctx;
   rotor_run u = {.pl = pl, .last = {.ctx = ctx}, .polished = {.ctx = ctx}};
   plim_stages *stages = NULL;
@@ -186,7 +186,7 @@ static plim_status run_kind(plim_planning *pl, plim_checkpoint_kind kind, int64_
   PLIM_CHECK(plim_stage_runner_make(stages, &u.runner));
   u.stages = stages;
   u.runner.drop_at = costs->drop_at;
-  PLIM_CHECK(offer_plans(&u));
+  PLIM_CHECK(submit_plans(&u));
 done:
   plim_track_free(u.track);
   plim_schedule_free(&u.polished);
@@ -198,8 +198,8 @@ done:
   return status;
 }
 
-static plim_status run_within(plim_planning *pl, int64_t bytes) {
-  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR && !plim_planning_over(pl); kind++) {
+static plim_status run_within(plim_incumbent *pl, int64_t bytes) {
+  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR && !plim_incumbent_over(pl); kind++) {
     PLIM_TRY(run_kind(pl, (plim_checkpoint_kind)kind, bytes));
   }
   return PLIM_OK;
@@ -207,13 +207,13 @@ static plim_status run_within(plim_planning *pl, int64_t bytes) {
 
 /* The table goes a little beyond what the budget leaves, since states are counted as if none of their items ended
  * early. When nothing fits, all sizes up to those of program order are tried, as when the lowest plan is wanted. */
-plim_status plim_rotor_run(plim_planning *pl) {
+plim_status plim_rotor_run(plim_incumbent *pl) {
   const plim_problem *p = pl->problem;
   int64_t always = p->persistent_bytes, bytes;
   for (int32_t i = 0; i < p->n_items; i++) always += p->item[i].producer < 0 ? p->item[i].bytes : 0;
-  PLIM_TRY(offer_order(pl, always, &bytes));
+  PLIM_TRY(submit_order(pl, always, &bytes));
   int64_t budget = pl->budget_bytes - always;
-  if (budget < 0 || (pl->found && !pl->lowest && pl->best_ns <= pl->bound_ns)) return PLIM_OK;
+  if (budget < 0 || (pl->found && !pl->min_memory && pl->best_ns <= pl->bound_ns)) return PLIM_OK;
   if (budget < bytes / 5 * 4) PLIM_TRY(run_within(pl, budget + budget / 4));
-  return pl->found && !pl->lowest ? PLIM_OK : run_within(pl, bytes);
+  return pl->found && !pl->min_memory ? PLIM_OK : run_within(pl, bytes);
 }

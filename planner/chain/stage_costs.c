@@ -24,7 +24,7 @@ static int counts(const meter *m, int32_t item) {
   return made == m->i || (made > m->i && m->s->read[item] == made);
 }
 
-/* Is the item handed on behind the tail's part of stage i? */
+/* Is the item handed on after the tail's part of stage i? */
 static int is_handed_on(const meter *m, int32_t item, int32_t i) {
   const plim_item *it = &m->p->item[item];
   if (m->s->made[item] >= 0) return plim_stages_is_handed_on(m->s, item, i);
@@ -38,7 +38,7 @@ static int64_t set_alive(meter *m, int32_t item, int alive) {
   return alive ? m->p->item[item].bytes : -m->p->item[item].bytes;
 }
 
-/* Most bytes over runs [from, to) of the schedule, when `bytes` are alive behind it. */
+/* Most bytes over runs [from, to) of the schedule, when `bytes` are alive after it. */
 static int64_t peak_backward(meter *m, int32_t from, int32_t to, int64_t bytes) {
   int64_t peak = bytes;
   for (int32_t j = to - 1; j >= from; j--) {
@@ -87,7 +87,7 @@ static int is_held(const meter *m, int32_t item, int32_t option) {
   return m->s->read[item] > m->i || m->costs->drop_at[item] > option;
 }
 
-/* Forward with the items of an option held behind it; *held receives their bytes. */
+/* Forward with the items of an option held after it; *held receives their bytes. */
 static int64_t forward_peak(meter *m, int32_t option, int64_t *held) {
   *held = 0;
   memset(m->alive, 0, (size_t)m->p->n_items);
@@ -137,7 +137,7 @@ static plim_status measure(meter *m) {
 typedef struct candidate {
   int32_t item;
   int64_t bytes;
-  double worth; /* time to make it again, for its bytes */
+  double worth; /* time to recompute it, for its bytes */
 } candidate;
 
 static int by_worth(const void *a, const void *b) {

@@ -14,7 +14,7 @@ typedef struct plim_stage_costs {
 } plim_stage_costs;
 
 /* Options of a stage: option 0 holds all that the tail reads of it, each further one a quarter of the bytes less, what
- * is cheapest to make again for its bytes first. Each is run on the stage alone, and its bytes are counted. */
+ * is cheapest to recompute for its bytes first. Each is run on the stage alone, and its bytes are counted. */
 PLIM_MUST_USE plim_status plim_stage_costs_new(const plim_stages *stages, plim_stage_costs **out);
 void plim_stage_costs_free(plim_stage_costs *costs); /* NULL is legal */
 

@@ -122,8 +122,8 @@ void plim_stage_untape(plim_stage_runner *r, int32_t i, int32_t option) {
   }
 }
 
-/* Behind the tail's part of stage i. */
-static void give_up_behind(plim_stage_runner *r, int32_t item, int32_t i) {
+/* After the tail's part of stage i. */
+static void give_up_after(plim_stage_runner *r, int32_t item, int32_t i) {
   if (!plim_stages_is_handed_on(r->stages, item, i)) give_up(r, item);
 }
 
@@ -135,11 +135,11 @@ plim_status plim_stage_back(plim_stage_runner *r, int32_t i) {
   for (int32_t j = from; j < r->schedule.n; j++) {
     int32_t v = r->schedule.op[j];
     const plim_list *writes = &s->problem->op[v].writes;
-    for (int32_t k = 0; k < writes->n && s->forward.is_forward[v]; k++) give_up_behind(r, writes->at[k], i);
+    for (int32_t k = 0; k < writes->n && s->forward.is_forward[v]; k++) give_up_after(r, writes->at[k], i);
   }
   for (int32_t k = s->first[i]; k < s->first[i + 1]; k++) {
     const plim_list *writes = &s->problem->op[s->forward.op[k]].writes;
-    for (int32_t j = 0; j < writes->n; j++) give_up_behind(r, writes->at[j], i);
+    for (int32_t j = 0; j < writes->n; j++) give_up_after(r, writes->at[j], i);
   }
   return PLIM_OK;
 }

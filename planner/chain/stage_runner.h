@@ -1,5 +1,5 @@
 /* From moves on a chain of stages to a schedule. Every sequence of moves gives a valid schedule: what a move misses is
- * made again on demand; moves only decide what is given up. */
+ * recomputed on demand; moves only decide what is given up. */
 #ifndef PLIM_PLANNER_STAGE_RUNNER_H
 #define PLIM_PLANNER_STAGE_RUNNER_H
 
@@ -11,7 +11,7 @@ typedef struct plim_stage_runner {
   int32_t *held;          /* [n_items] how many checkpoints hold it */
   const int32_t *drop_at; /* [n_items] see plim_stage_tape; NULL: options are not used */
   int32_t next;           /* the first op of program order that has not run, as long as the forward part runs */
-  int32_t linger;         /* 1: a released checkpoint stays until the stage in front of it is done */
+  int32_t linger;         /* 1: a released checkpoint stays until the stage before it is done */
   plim_schedule schedule;
 } plim_stage_runner;
 

@@ -7,7 +7,7 @@ static int64_t bytes_made(const plim_problem *p, int32_t v) {
   return bytes;
 }
 
-/* Where stages begin: behind candidates, at most `most` of them, `bytes` apart when there are more. */
+/* Where stages begin: after candidates, at most `most` of them, `bytes` apart when there are more. */
 static void place_stages(plim_stages *s, plim_checkpoint_kind kind, int32_t most) {
   const plim_forward *f = &s->forward;
   int64_t all = 0, made = 0;

@@ -1,4 +1,4 @@
-/* A step as a chain of stages: the forward part cut into pieces, and behind it the rest of the step (the tail), each
+/* A step as a chain of stages: the forward part cut into pieces, and after it the rest of the step (the tail), each
  * part of which goes back to one stage.
  *
  * State k is what stages before k hand on to stages k and later of the forward part. The tail's part of stage i is its
@@ -14,7 +14,7 @@ typedef struct plim_stages {
   int32_t n;
   int32_t *first;      /* [n + 1] stage i is forward.op[first[i] .. first[i + 1]) */
   int32_t *tail;       /* [n + 1] its part of the tail: ops tail[i + 1] .. tail[i], effects of the forward part left
-                          out; tail[n] is the first op behind the forward part, tail[0] is n_ops */
+                          out; tail[n] is the first op after the forward part, tail[0] is n_ops */
   int32_t *made;       /* [n_items] the stage that makes it, -1: none */
   int32_t *read;       /* [n_items] the last stage whose forward ops read it, or `made` */
   plim_list *state;    /* [n + 1] items of state k */

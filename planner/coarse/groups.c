@@ -46,7 +46,7 @@ static int reads_from(const plim_problem *p, int32_t reader, int32_t op) {
   return 0;
 }
 
-/* May the op run wherever this one runs, which is behind it? */
+/* May the op run wherever this one runs, which is after it? */
 static int may_follow(const plim_problem *p, const plim_groups *g, int32_t op, int32_t reader) {
   if (!reads_from(p, reader, op)) return 0; /* an update that the op must see first, or the other way round */
   for (int32_t i = 0; i < p->op[op].until.n; i++) {

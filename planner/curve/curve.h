@@ -9,61 +9,61 @@
 
 #include "runtime/base/context.h"
 
-typedef struct plim_curve_point {
+typedef struct plim_front_point {
   int64_t bytes, time_ns; /* what a budget bounds: height, or peak where nothing is packed */
   int32_t n_steps, n_offsets;
   const int32_t *op, *choice; /* [n_steps] */
   const int64_t *offset;      /* [n_offsets] of the boxes of a placement; none where nothing is packed */
-} plim_curve_point;
+} plim_front_point;
 
-enum { PLIM_TRY_LOWEST = -1 /* as a budget: the lowest plan was looked for */ };
+enum { PLIM_TRY_MIN_MEMORY = -1 /* as a budget: the lowest plan was looked for */ };
 
 /* One planning call: the effort that went into one budget. bound_ns was proved by this process; hint_ns is a bound that
  * a file states, which nothing relies on before it is proved again. */
-typedef struct plim_curve_try {
+typedef struct plim_front_try {
   int64_t budget_bytes, iterations, time_limit_ns, bound_ns, hint_ns;
   uint64_t seed;
   int32_t threads;
-} plim_curve_try;
+} plim_front_try;
 
-enum { PLIM_CURVE_TRIES = 4096 };
+enum { PLIM_FRONT_TRIES = 4096 };
 
-typedef struct plim_curve {
+typedef struct plim_front {
   plim_context *ctx;
-  int32_t n, n_tries; /* tries: the latest PLIM_CURVE_TRIES of them */
+  int32_t n, n_tries; /* tries: the latest PLIM_FRONT_TRIES of them */
   int64_t room, room_tries;
   int64_t weight; /* steps and offsets of all points */
-  plim_curve_point *point;
-  plim_curve_try *attempt;
+  plim_front_point *point;
+  plim_front_try *attempt;
   int32_t changed; /* since it was made or read */
-} plim_curve;
+} plim_front;
 
-/* An empty curve is {.ctx = ctx}. */
-void plim_curve_free(plim_curve *curve); /* leaves it empty */
+/* An empty plan front is {.ctx = ctx}. */
+void plim_front_free(plim_front *curve); /* leaves it empty */
 
 /* Add a copy of the point, unless one needs no more bytes and no more time; drop those that it beats. *kept (may be
- * NULL) is 1 when it was added. A curve of more than PLIM_CURVE_WEIGHT steps and offsets gives up points that make the
- * least difference, never the first and the last. O(n) plus the copy; O(n) more for each point that it gives up. */
-enum { PLIM_CURVE_WEIGHT = 3000000 };
-PLIM_MUST_USE plim_status plim_curve_insert(plim_curve *curve, const plim_curve_point *point, int32_t *kept);
+ * NULL) is 1 when it was added. A plan front of more than PLIM_FRONT_WEIGHT steps and offsets gives up points that make
+ * the least difference, never the first and the last. O(n) plus the copy; O(n) more for each point that it gives up. */
+enum { PLIM_FRONT_WEIGHT = 3000000 };
+PLIM_MUST_USE plim_status plim_front_insert(plim_front *curve, const plim_front_point *point, int32_t *kept);
 
 /* The fastest point within the budget, NULL when there is none; the point of fewest bytes, NULL when there is none. */
-const plim_curve_point *plim_curve_find(const plim_curve *curve, int64_t budget_bytes);
-const plim_curve_point *plim_curve_lowest(const plim_curve *curve);
+const plim_front_point *plim_front_find(const plim_front *curve, int64_t budget_bytes);
+const plim_front_point *plim_front_smallest(const plim_front *curve);
 
-/* Add the points and tries of another curve of the same graph, profile and options. */
-PLIM_MUST_USE plim_status plim_curve_merge(plim_curve *to, const plim_curve *from);
+/* Add the points and tries of another plan front of the same graph, profile and options. */
+PLIM_MUST_USE plim_status plim_front_merge(plim_front *to, const plim_front *from);
 
 /* Tries: note one, or a better bound or another hint of one; look for one with the same budget and effort. */
-PLIM_MUST_USE plim_status plim_curve_note(plim_curve *curve, const plim_curve_try *attempt);
-int plim_curve_tried(const plim_curve *curve, const plim_curve_try *attempt);
+PLIM_MUST_USE plim_status plim_front_note(plim_front *curve, const plim_front_try *attempt);
+int plim_front_tried(const plim_front *curve, const plim_front_try *attempt);
 
 /* What a file states as the bound of a try. */
-int64_t plim_curve_stated(const plim_curve_try *attempt);
+int64_t plim_front_stated(const plim_front_try *attempt);
 
 /* The best bound proved for a budget, the best hint for it (0: none); forget hints above `proved_ns`. */
-int64_t plim_curve_bound(const plim_curve *curve, int64_t budget_bytes);
-int64_t plim_curve_hint(const plim_curve *curve, int64_t budget_bytes);
-void plim_curve_drop_hints(plim_curve *curve, int64_t budget_bytes, int64_t proved_ns);
+int64_t plim_front_bound(const plim_front *curve, int64_t budget_bytes);
+int64_t plim_front_hint(const plim_front *curve, int64_t budget_bytes);
+void plim_front_drop_hints(plim_front *curve, int64_t budget_bytes, int64_t proved_ns);
 
 #endif

@@ -1,7 +1,7 @@
-/* Plans for a whole range of budgets: one planning a budget, from the smallest to the largest, each from the curve's
- * fastest plan so far and from what the cut model kept; then every budget gets the fastest plan that any of them found
- * within it. Where the range begins at the smallest budget with a plan, the search for that one leaves its plan in the
- * same curve, so that no budget of the range is without. */
+/* Plans for a whole range of budgets: one incumbent a budget, from the smallest to the largest, each from the plan
+ * front's fastest plan so far and from what the cut model kept; then every budget gets the fastest plan that any of
+ * them found within it. Where the range begins at the smallest budget with a plan, the search for that one leaves its
+ * plan in the same plan front, so that no budget of the range is without. */
 #include "planner/cut/cut.h"
 #include "planner/floor.h"
 #include "runtime/base/effort.h"
@@ -23,8 +23,8 @@ typedef struct sweep {
   const plim_problem *problem;
   const plim_plan_options *options;
   const plim_strategy *strategy;
-  plim_curve *curve;
-  plim_cut_kit *kit;
+  plim_front *curve;
+  plim_bound_cache *bound_cache;
   int64_t started_ns;
 } sweep;
 
@@ -32,7 +32,7 @@ static int64_t left_ns(const sweep *s) {
   return s->options->time_limit_ns - (plim_now_ns() - s->started_ns);
 }
 
-/* How many budgets further on to plan next, after `done` plannings since begun_ns: every budget in turn, unless a time
+/* How many budgets further on to plan next, after `done` incumbents since begun_ns: every budget in turn, unless a time
  * limit leaves room for fewer at what one took so far; then evenly spread ones, and the last whatever the time. */
 static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_t begun_ns) {
   int32_t others = n - 1 - i;
@@ -42,7 +42,7 @@ static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_
   return wanted < 1.5 ? 1 : wanted > others ? others : (int32_t)(wanted + 0.5);
 }
 
-/* The options of one of `parts` plannings: an equal share of the time that is left. */
+/* The options of one of `parts` incumbents: an equal share of the time that is left. */
 static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budget) {
   plim_plan_options o = *s->options;
   o.budget_bytes = budget;
@@ -54,18 +54,18 @@ static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budge
 }
 
 static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
-  plim_planning *pl = NULL;
+  plim_incumbent *pl = NULL;
   int32_t kept;
-  PLIM_TRY(plim_planning_begin(s->problem, options, &pl));
-  pl->kit = s->kit;
+  PLIM_TRY(plim_incumbent_begin(s->problem, options, &pl));
+  pl->bound_cache = s->bound_cache;
   plim_status status = plim_strategy_run(pl, s->strategy, s->curve, &kept);
-  plim_planning_end(pl);
+  plim_incumbent_end(pl);
   return status;
 }
 
 static void report(const sweep *s, int32_t done, int32_t n, int64_t budget) {
-  const plim_curve_point *best = plim_curve_find(s->curve, budget);
-  double all = (double)s->problem->keep_all_ns, bound = (double)plim_curve_bound(s->curve, budget);
+  const plim_front_point *best = plim_front_find(s->curve, budget);
+  double all = (double)s->problem->keep_all_ns, bound = (double)plim_front_bound(s->curve, budget);
   plim_progress progress = {.stage = "curve",
                             .done = done,
                             .total = n,
@@ -90,17 +90,17 @@ static plim_status plan_all(const sweep *s, int32_t n, const int64_t *budget) {
 
 static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
   plim_plan_options options = *s->options;
-  plim_planning *pl = NULL;
+  plim_incumbent *pl = NULL;
   int32_t taken = 0;
-  const plim_curve_point *point = plim_curve_find(s->curve, budget);
+  const plim_front_point *point = plim_front_find(s->curve, budget);
   if (!point) return PLIM_OK;
   options.budget_bytes = budget;
-  PLIM_TRY(plim_planning_begin(s->problem, &options, &pl));
-  plim_status status = plim_planning_offer_point(pl, point, &taken);
-  int64_t bound = plim_curve_bound(s->curve, budget);
+  PLIM_TRY(plim_incumbent_begin(s->problem, &options, &pl));
+  plim_status status = plim_incumbent_submit_point(pl, point, &taken);
+  int64_t bound = plim_front_bound(s->curve, budget);
   if (bound > pl->bound_ns && bound <= point->time_ns) pl->bound_ns = bound;
-  if (status == PLIM_OK && taken) status = plim_planning_emit(pl, s->strategy->name, out);
-  plim_planning_end(pl);
+  if (status == PLIM_OK && taken) status = plim_incumbent_emit(pl, s->strategy->name, out);
+  plim_incumbent_end(pl);
   return status;
 }
 
@@ -115,7 +115,7 @@ static plim_status emit_all(const sweep *s, int32_t n, const int64_t *budget, pl
   return status;
 }
 
-/* Budgets in even steps from the smallest with a plan, whose plan is in the curve then. */
+/* Budgets in even steps from the smallest with a plan, whose plan is in the plan front then. */
 static plim_status choose_budgets(const sweep *s, const range *r) {
   plim_plan_options options = *s->options;
   options.budget_bytes = INT64_MAX;
@@ -131,23 +131,23 @@ static plim_status choose_budgets(const sweep *s, const range *r) {
 }
 
 static plim_status run(const sweep *s, const range *r) {
-  plim_curve_file file;
+  plim_front_file file;
   PLIM_TRY(plim_strategy_curve(s->problem, s->options, s->strategy, &file, s->curve));
   if (r->floor) PLIM_TRY(choose_budgets(s, r));
   PLIM_TRY(plan_all(s, r->n, r->budget));
-  PLIM_TRY(plim_curve_save(&file, s->curve));
+  PLIM_TRY(plim_front_save(&file, s->curve));
   return emit_all(s, r->n, r->budget, r->plan);
 }
 
-/* When the checker refuses a kept plan, the whole curve is given up. */
-static plim_status run_kept(const sweep *s, const range *r) {
+/* When the checker refuses a kept plan, the whole plan front is given up. */
+static plim_status run_warm(const sweep *s, const range *r) {
   plim_plan_options options = *s->options;
   sweep alone = *s;
   plim_status status = run(s, r);
-  if (status != PLIM_EPLAN || !options.curves) return status;
-  options.curves = NULL;
+  if (status != PLIM_EPLAN || !options.front_folder) return status;
+  options.front_folder = NULL;
   alone.options = &options;
-  plim_curve_free(s->curve);
+  plim_front_free(s->curve);
   return run(&alone, r);
 }
 
@@ -155,24 +155,24 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
                               const plim_plan_options *options, const range *r) {
   plim_problem *problem = NULL;
   plim_plan_class plan_class;
-  plim_curve curve = {.ctx = ctx};
+  plim_front curve = {.ctx = ctx};
   sweep s = {.options = options, .curve = &curve, .started_ns = plim_now_ns()};
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &s.strategy));
   PLIM_TRY(plim_strategy_class(ctx, s.strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
   s.problem = problem;
-  int64_t outer_ns = plim_effort_begin(ctx, plim_planning_last_moment(options));
-  plim_status status = plim_cut_kit_new(problem, &s.kit);
-  if (status == PLIM_OK) status = run_kept(&s, r);
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  plim_status status = plim_bound_cache_new(problem, &s.bound_cache);
+  if (status == PLIM_OK) status = run_warm(&s, r);
   status = plim_effort_end(ctx, outer_ns, status);
-  plim_cut_kit_free(s.kit);
-  plim_curve_free(&curve);
+  plim_bound_cache_free(s.bound_cache);
+  plim_front_free(&curve);
   plim_problem_free(problem);
   return status;
 }
 
-plim_status plim_plan_curve(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                             const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
   const range r = {.n = n, .budget = budget, .plan = plan};
   return plan_range(ctx, graph, profile, options, &r);

@@ -1,10 +1,10 @@
-/* First by blocking, for a few cuts: one that does not fit at what is free gives a row, whose
- * multiplier is raised until a column of it costs nothing more; that column is free from then on, and every step is a
- * bound. Then by volume: multipliers move along what the average of the least points misses of each row, the average
- * becomes a point of the relaxation, and cuts that it violates, asked in turn, give new rows; those that bind nowhere
- * are forgotten. Of 10,000 columns about a hundred rows are left, where a dictionary would have been filled with rows
- * long before. Sources: Erlenkotter, A dual-based procedure for uncapacitated facility location, 1978; Barahona, Anbil,
- * The volume algorithm, 2000. */
+/* Two phases. Blocking visits a few cuts. A cut whose free columns do not suffice gives a row. The multiplier of the
+ * row is raised until one of its columns has no reduced cost; that column is free from then on. Every step yields a
+ * bound. The volume algorithm follows. It moves the multipliers along the average violation of each row. The average of
+ * the minimisers becomes a point of the relaxation. Cuts that this point violates give new rows; rows that never bind
+ * are removed. Of 10,000 columns about a hundred rows remain; a simplex dictionary would fill with rows long before.
+ * Sources: Erlenkotter, A dual-based procedure for uncapacitated facility location, 1978; Barahona, Anbil, The volume
+ * algorithm, 2000. */
 #include "planner/cut/ascent.h"
 
 #include <math.h>
@@ -314,7 +314,7 @@ static void find_scale(plim_cut_ascent *a) {
   (void)evaluate(a);
 }
 
-/* Rows of another budget that prove nothing here are no start; blocking goes on from what the others leave. */
+/* Rows of another budget that prove nothing here are no start; blocking continues from what the others leave. */
 static void begin_known(plim_cut_ascent *a) {
   if (a->rows.n > 0) find_scale(a);
   if (a->rows.n > 0 && a->best > 0) {

@@ -15,8 +15,8 @@ PLIM_MUST_USE plim_status plim_cut_ascent_new(const plim_cut_model *model, plim_
                                               plim_cut_ascent **out);
 void plim_cut_ascent_free(plim_cut_ascent *ascent); /* NULL is legal */
 
-/* Go on until `stop` says so, or little more is to be had. *impossible: at some cut the bytes do not fit, whatever runs
- * again. Deterministic where `stop` is. */
+/* Continue until `stop` returns 1 or the bound hardly rises. *impossible: at some cut the bytes do not fit, whatever is
+ * recomputed. Deterministic where `stop` is. */
 PLIM_MUST_USE plim_status plim_cut_ascend(plim_cut_ascent *ascent, int (*stop)(void *user), void *user,
                                           int32_t *impossible);
 

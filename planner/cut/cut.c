@@ -20,14 +20,14 @@ typedef struct cutter {
   plim_cut_flow *flow;
 } cutter;
 
-struct plim_cut_kit {
+struct plim_bound_cache {
   const plim_problem *problem;
   cutter own, order; /* of the problem's class; of program order, where that is another */
 };
 
-plim_status plim_cut_kit_new(const plim_problem *p, plim_cut_kit **out) {
+plim_status plim_bound_cache_new(const plim_problem *p, plim_bound_cache **out) {
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof **out, out));
-  **out = (plim_cut_kit){.problem = p};
+  **out = (plim_bound_cache){.problem = p};
   return PLIM_OK;
 }
 
@@ -50,11 +50,11 @@ done:
   return status;
 }
 
-void plim_cut_kit_free(plim_cut_kit *kit) {
-  if (!kit) return;
-  cutter_free(&kit->own);
-  cutter_free(&kit->order);
-  plim_release(kit->problem->ctx, kit, 1, sizeof *kit);
+void plim_bound_cache_free(plim_bound_cache *bound_cache) {
+  if (!bound_cache) return;
+  cutter_free(&bound_cache->own);
+  cutter_free(&bound_cache->order);
+  plim_release(bound_cache->problem->ctx, bound_cache, 1, sizeof *bound_cache);
 }
 
 /* What there is for all that is under way. */
@@ -62,7 +62,7 @@ typedef struct effort {
   int64_t work, deadline_ns;
 } effort;
 
-/* Half of the effort: the other half is for what comes behind. */
+/* Half of the effort: the other half is for what comes after. */
 static effort half_of(const effort *e) {
   effort half = {e->work / 2, e->deadline_ns};
   if (e->deadline_ns < INT64_MAX) {
@@ -72,13 +72,13 @@ static effort half_of(const effort *e) {
   return half;
 }
 
-static plim_cut_limits limits_of(const plim_planning *pl, const effort *e) {
+static plim_cut_limits limits_of(const plim_incumbent *pl, const effort *e) {
   return (plim_cut_limits){
       .work = e->work, .deadline_ns = e->deadline_ns, .enough_ns = pl->found ? pl->best_ns : INT64_MAX};
 }
 
 /* To `enough_ns` and no further. */
-static plim_status raise_bound_to(plim_planning *pl, const cutter *c, const effort *e, int64_t enough_ns) {
+static plim_status raise_bound_to(plim_incumbent *pl, const cutter *c, const effort *e, int64_t enough_ns) {
   plim_cut_limits limits = limits_of(pl, e);
   plim_cut_answer answer;
   limits.bound_only = 1;
@@ -88,15 +88,15 @@ static plim_status raise_bound_to(plim_planning *pl, const cutter *c, const effo
   return PLIM_OK;
 }
 
-static plim_status raise_bound(plim_planning *pl, const cutter *c, const effort *e) {
+static plim_status raise_bound(plim_incumbent *pl, const cutter *c, const effort *e) {
   return raise_bound_to(pl, c, e, pl->found ? pl->best_ns : INT64_MAX);
 }
 
-static int done(const plim_planning *pl) {
+static int done(const plim_incumbent *pl) {
   return pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns);
 }
 
-static plim_status suggest(plim_planning *pl, const cutter *c, effort left, plim_schedule *seed) {
+static plim_status suggest(plim_incumbent *pl, const cutter *c, effort left, plim_schedule *seed) {
   const plim_problem *p = pl->problem;
   plim_schedule trial = {.ctx = p->ctx};
   plim_cut_answer answer;
@@ -112,7 +112,7 @@ static plim_status suggest(plim_planning *pl, const cutter *c, effort left, plim
     left.work -= plim_cut_solver_work(c->solver) - before;
     if (answer.cost_ns == INT64_MAX) break;
     PLIM_CHECK(plim_cut_walk(c->flow, c->model, answer.solution, target, &trial));
-    PLIM_CHECK(plim_planning_offer(pl, &trial, EFFORT, &result));
+    PLIM_CHECK(plim_incumbent_submit(pl, &trial, EFFORT, &result));
     int faster = result.peak_bytes <= pl->budget_bytes && result.time_ns < fastest;
     if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
     if (faster) fastest = result.time_ns;
@@ -124,53 +124,53 @@ done:
   return status;
 }
 
-static plim_status begin(plim_planning *pl, plim_cut_kit *kit, const effort *e, plim_schedule *seed) {
+static plim_status begin(plim_incumbent *pl, plim_bound_cache *bound_cache, const effort *e, plim_schedule *seed) {
   const plim_problem *p = pl->problem;
   effort half = half_of(e);
-  cutter *order = p->fixed_order ? &kit->own : &kit->order;
-  PLIM_TRY(cutter_make(p, p->fixed_order, &kit->own));
-  PLIM_TRY(raise_bound(pl, &kit->own, &half));
+  cutter *order = p->fixed_order ? &bound_cache->own : &bound_cache->order;
+  PLIM_TRY(cutter_make(p, p->fixed_order, &bound_cache->own));
+  PLIM_TRY(raise_bound(pl, &bound_cache->own, &half));
   if (done(pl)) return PLIM_OK;
   PLIM_TRY(cutter_make(p, 1, order));
   return suggest(pl, order, (effort){half.work, e->deadline_ns}, seed);
 }
 
-int64_t plim_cut_search_work(const plim_planning *pl) {
+int64_t plim_cut_search_work(const plim_incumbent *pl) {
   if (pl->options->time_limit_ns > 0) return pl->options->time_limit_ns / 100 * PLIM_CUT_PERCENT;
   int64_t work = SEARCH_WORK_AN_OP * (int64_t)pl->problem->n_ops;
   return work > LEAST_SEARCH_WORK ? work : LEAST_SEARCH_WORK;
 }
 
-static plim_status prove(plim_planning *pl, const effort *e, int64_t target_ns) {
-  plim_cut_kit *own = NULL, *kit = pl->kit;
-  if (!kit) {
-    PLIM_TRY(plim_cut_kit_new(pl->problem, &own));
-    kit = own;
+static plim_status prove(plim_incumbent *pl, const effort *e, int64_t target_ns) {
+  plim_bound_cache *own = NULL, *bound_cache = pl->bound_cache;
+  if (!bound_cache) {
+    PLIM_TRY(plim_bound_cache_new(pl->problem, &own));
+    bound_cache = own;
   }
-  plim_status status = cutter_make(pl->problem, pl->problem->fixed_order, &kit->own);
-  if (status == PLIM_OK) status = raise_bound_to(pl, &kit->own, e, target_ns);
-  plim_cut_kit_free(own);
+  plim_status status = cutter_make(pl->problem, pl->problem->fixed_order, &bound_cache->own);
+  if (status == PLIM_OK) status = raise_bound_to(pl, &bound_cache->own, e, target_ns);
+  plim_bound_cache_free(own);
   return status;
 }
 
-plim_status plim_cut_prove(plim_planning *pl, int64_t target_ns) {
-  const effort e = {plim_cut_search_work(pl), plim_planning_deadline(pl, PLIM_CUT_PERCENT)};
+plim_status plim_cut_prove(plim_incumbent *pl, int64_t target_ns) {
+  const effort e = {plim_cut_search_work(pl), plim_incumbent_deadline(pl, PLIM_CUT_PERCENT)};
   return pl->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(pl, &e, target_ns);
 }
 
-plim_status plim_cut_bound(plim_planning *pl) {
+plim_status plim_cut_bound(plim_incumbent *pl) {
   const effort e = {BOUND_WORK, INT64_MAX};
   return pl->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(pl, &e, pl->found ? pl->best_ns : INT64_MAX);
 }
 
-plim_status plim_cut_begin(plim_planning *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
-  plim_cut_kit *kit = NULL;
+plim_status plim_cut_begin(plim_incumbent *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
+  plim_bound_cache *bound_cache = NULL;
   effort e = {work, deadline_ns};
   pl->bounded = 1;
   if (pl->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
-  if (!pl->kit) PLIM_TRY(plim_cut_kit_new(pl->problem, &kit));
+  if (!pl->bound_cache) PLIM_TRY(plim_bound_cache_new(pl->problem, &bound_cache));
   int64_t outer_ns = plim_effort_begin(pl->problem->ctx, deadline_ns);
-  plim_status status = begin(pl, kit ? kit : pl->kit, &e, seed);
-  plim_cut_kit_free(kit);
+  plim_status status = begin(pl, bound_cache ? bound_cache : pl->bound_cache, &e, seed);
+  plim_bound_cache_free(bound_cache);
   return plim_effort_end(pl->problem->ctx, outer_ns, status);
 }

@@ -21,7 +21,7 @@ typedef struct sink {
 struct plim_cut_flow {
   const plim_cut_model *model;
   const plim_problem *problem;
-  int32_t n_items, n_nodes, nobody; /* nobody: the op that made the inputs */
+  int32_t n_items, n_nodes, nobody; /* no one: the op that made the inputs */
   int32_t *read_first;              /* [n_ops + 1] arc of an op's first read */
   int32_t *reader_first;            /* [n_items + 1] entry of an item's first reader in reader_arc */
   int32_t *reader_arc;              /* its reader's arc to it */
@@ -31,7 +31,7 @@ struct plim_cut_flow {
   uint8_t *needed;                 /* [n_items] */
   uint8_t *free_item;              /* [n_items] 1: counted in the working set: alive, whoever needs it */
   uint8_t *open;                   /* [n_ops + 1] */
-  double *share;                   /* [n_ops] of it that runs again behind the cut */
+  double *share;                   /* [n_ops] of it that is recomputed after the cut */
   int64_t *through, *along, *left; /* flow: [n_items] to the producer, [arcs] to a read item, [n_ops + 1] to a sink */
   uint8_t *seen;                   /* [n_nodes] */
   int32_t *queue, *next, *via;     /* [n_nodes] the next node to the sink, and the arc: -1: item and producer */
@@ -245,7 +245,7 @@ static int runs_again(const plim_cut_flow *f, int32_t op, const double *x) {
   return 0;
 }
 
-/* How much of the op runs again, in any of its segments that count at the cut. Returns the least price of them. */
+/* How much of the op is recomputed, in any of its segments that count at the cut. Returns the least price of them. */
 static double share_of(plim_cut_flow *f, int32_t op, const double *x, const double *price) {
   f->share[op] = 0;
   if (!price && !runs_again(f, op, x)) return 0;
@@ -311,7 +311,7 @@ double plim_cut_flow_run(plim_cut_flow *f, const plim_cut *cut, const double *x,
   return over + f->value;
 }
 
-/* Forwards from what is needed, over arcs with room; what is reached and not a sink runs again. */
+/* Forwards from what is needed, over arcs with room; what is reached and not a sink is recomputed. */
 void plim_cut_flow_again(plim_cut_flow *f, uint8_t *again) {
   const plim_problem *p = f->problem;
   int32_t n = 0;

@@ -1,9 +1,9 @@
-/* The fewest bytes alive at a cut, for a point x of the columns (how much of each op runs again), and the row that the
- * point violates when they do not fit.
+/* The fewest bytes alive at a cut, for a point x of the columns (how much of each op is recomputed), and the row that
+ * the point violates when they do not fit.
  *
- * Of the needed items each is kept or its producer runs again, which it can to the share x; then its inputs are needed
- * to that share as well. The fewest bytes are a linear program whose dual is a flow: each needed item sends up to its
- * bytes towards producers, through items of limited bytes, and what leaves at op a loses the share x[a]. Leaving
+ * Of the needed items each is kept or its producer is recomputed, which it can to the share x; then its inputs are
+ * needed to that share as well. The fewest bytes are a linear program whose dual is a flow: each needed item sends up
+ * to its bytes towards producers, through items of limited bytes, and what leaves at op a loses the share x[a]. Leaving
  * where x is least is best, so sinks are opened in that order and the flow only grows. What left at op a is a's weight
  * in the row: running a again can save that much and no more. */
 #ifndef PLIM_PLANNER_CUT_FLOW_H
@@ -18,17 +18,17 @@ PLIM_MUST_USE plim_status plim_cut_flow_new(const plim_cut_model *model, plim_cu
 void plim_cut_flow_free(plim_cut_flow *flow); /* NULL is legal */
 
 /* Bytes by which the cut exceeds the budget at x [n_columns]; <= 0: it fits. Mostly a few passes over the operands.
- *   price  [n_columns]  in  of points with equal x the dearer are left by first: rows that the dear columns must
+ *   price  [n_columns]  in  of points with equal x the costlier are left by first: rows that the costly columns must
  *                           satisfy prove more. NULL: whatever is nearest, which is faster */
 double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double *x, const double *price,
                          int64_t budget_bytes);
 
 /* The row of the last run, which did not fit. Its arrays belong to the flow and last until the next run. demand > 0 and
- * n == 0: the cut cannot fit whatever runs again. */
+ * n == 0: the cut cannot fit whatever is recomputed. */
 void plim_cut_flow_row(plim_cut_flow *flow, plim_cut_row *row);
 
 /* Of the last run, at a point of zeros and ones:
- *   again  [n_ops]  out  1: the op runs again behind the cut; as few as fewest bytes allow */
+ *   again  [n_ops]  out  1: the op is recomputed after the cut; as few as fewest bytes allow */
 void plim_cut_flow_again(plim_cut_flow *flow, uint8_t *again);
 
 /* Steps of work since the flow was made: a measure of effort that does not depend on the machine. */

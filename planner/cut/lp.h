@@ -19,7 +19,7 @@ PLIM_MUST_USE plim_status plim_lp_new(plim_context *ctx, int32_t n_columns, cons
 void plim_lp_free(plim_lp *lp); /* NULL is legal */
 
 int plim_lp_full(const plim_lp *lp);
-/* Add a row behind the others; there must be room. */
+/* Add a row after the others; there must be room. */
 void plim_lp_add(plim_lp *lp, const plim_cut_row *row);
 /* Forget all rows. */
 void plim_lp_clear(plim_lp *lp);

@@ -1,5 +1,5 @@
 /* Working sets are those of bound.c with one difference: an item that is written over although it is needed later
- * must be made again, so that what this saves is decided with all other needed items. */
+ * must be recomputed, so that what this saves is decided with all other needed items. */
 #include "planner/cut/model.h"
 #include "runtime/base/effort.h"
 
@@ -13,7 +13,7 @@ int plim_cut_overwrites(const plim_problem *p, int32_t v, int32_t item) {
   return 0;
 }
 
-/* The ops at which the item was certainly made before and certainly has a reader behind them; the last copy of an
+/* The ops at which the item was certainly made before and certainly has a reader after them; the last copy of an
  * output is read by whoever wants the output. What the working set of an op has is left out. */
 static void find_needed(const plim_cut_model *m, int32_t item) {
   const plim_item *it = &m->problem->item[item];
@@ -53,7 +53,7 @@ int plim_cut_may_repeat(const plim_cut_model *m, int32_t op, int32_t v) {
   return 1;
 }
 
-/* Most bytes that writing over items saves that nobody needs later: neither more than the outputs placed so, nor more
+/* Most bytes that writing over items saves that nothing needs later: neither more than the outputs placed so, nor more
  * than the inputs written over. */
 static int64_t most_saved(const plim_cut_model *m, int32_t v) {
   const plim_planned_op *op = &m->problem->op[v];
@@ -95,8 +95,8 @@ int32_t plim_cut_next_choice(const plim_planned_op *op, int32_t choice) {
   return next;
 }
 
-/* Columns of the slower choices of a cut's op: each saves workspace for time. Whoever takes several of them would only
- * be better off than any plan. */
+/* Columns of the slower choices of a cut's op: each saves workspace and costs time. A solution may take several of
+ * them; this only lowers the bound. */
 static void add_choices(plim_cut_model *m, plim_cut *cut) {
   const plim_planned_op *op = &m->problem->op[cut->op];
   const plim_choice *fastest = &op->choice[0];

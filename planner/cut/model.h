@@ -1,10 +1,10 @@
 /* The cut model: what every plan within a budget must do more than once.
  *
  * Let v run for the first time. An item that was certainly made before and has a reader that certainly comes later is
- * *needed* at v: it is alive while v runs, or its producer runs again behind v, for which the producer's own inputs
- * are alive at v or made again in turn. What is alive at v must fit beside v's working set.
+ * *needed* at v: it is alive while v runs, or its producer is recomputed after v, for which the producer's own inputs
+ * are alive at v or recomputed in turn. What is alive at v must fit beside v's working set.
  *
- * A *column* is something that costs time: first those of ops (the op runs again in a segment of time, see
+ * A *column* is something that costs time: first those of ops (the op is recomputed in a segment of time, see
  * segments.h), then one for each slower choice that an op may take to save workspace. A *cut* is an op at which not
  * everything needed fits. */
 #ifndef PLIM_PLANNER_CUT_MODEL_H
@@ -37,7 +37,8 @@ typedef struct plim_cut_model {
 PLIM_MUST_USE plim_status plim_cut_model_make(const plim_problem *problem, int32_t fixed, plim_cut_model **out);
 void plim_cut_model_free(plim_cut_model *model); /* NULL is legal */
 
-/* Is the item alive at the first run of v unless its producer runs again? Items that the working set counts are not. */
+/* Is the item alive at the first run of v unless its producer is recomputed? Items that the working set counts are not.
+ */
 static inline int plim_cut_needed(const plim_cut_model *model, int32_t item, int32_t v) {
   return plim_cut_bit(&model->order, model->needed, item, v);
 }
@@ -45,7 +46,7 @@ static inline int plim_cut_needed(const plim_cut_model *model, int32_t item, int
 /* May v write its output over the item? */
 int plim_cut_overwrites(const plim_problem *problem, int32_t v, int32_t item);
 
-/* May the op run behind the first run of v, when it certainly ran before? */
+/* May the op run after the first run of v, when it certainly ran before? */
 int plim_cut_may_repeat(const plim_cut_model *model, int32_t op, int32_t v);
 
 /* The next slower choice of the op that saves workspace, -1: none has less than `choice`. */

@@ -6,7 +6,7 @@
 
 /* sum of weight[k] over the chosen columns >= demand. Weights and demand are positive, no weight above the demand.
  *
- * What stands behind a row does not know the budget: without any column so many bytes are alive at its cut, and a
+ * What stands after a row does not know the budget: without any column so many bytes are alive at its cut, and a
  * column takes so many away. So a row found for one budget holds for all of them, with weights and demand of their
  * own. */
 typedef struct plim_cut_row {

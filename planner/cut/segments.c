@@ -1,4 +1,4 @@
-/* Readers are taken in program order, each when it certainly comes behind the last one taken. */
+/* Readers are taken in program order, each when it certainly comes after the last one taken. */
 #include "planner/cut/segments.h"
 
 #include "runtime/base/array.h"
@@ -65,8 +65,8 @@ void plim_cut_segments_free(plim_cut_segments *s) {
   *s = (plim_cut_segments){.ctx = s->ctx};
 }
 
-/* Beginnings certainly follow one another: those that v certainly comes behind, then those that may be on either side,
- * then those that certainly come behind v. */
+/* Beginnings certainly follow one another: those that v certainly comes after, then those that may be on either side,
+ * then those that certainly come after v. */
 plim_cut_span plim_cut_span_of(const plim_cut_segments *s, const plim_cut_order *order, int32_t op, int32_t v) {
   int32_t first = s->first[op], last = s->first[op + 1];
   plim_cut_span span = {first, first + 1};

@@ -1,7 +1,7 @@
 /* Segments of time in which an op may run again: a column each.
  *
- * The time behind an op's first run is divided by first runs of ops that read all that it makes, as far as they
- * certainly follow one another. An output that is gone at v is made again before the next of them: that run is in a
+ * The time after an op's first run is divided by first runs of ops that read all that it makes, as far as they
+ * certainly follow one another. An output that is gone at v is recomputed before the next of them: that run is in a
  * segment that is under way at v, or begins later and before that reader. A run is in one segment only, so that
  * repeats in two of them cost twice. In program order exactly one segment is under way at v. */
 #ifndef PLIM_PLANNER_CUT_SEGMENTS_H
@@ -27,7 +27,7 @@ typedef struct plim_cut_span {
 } plim_cut_span;
 
 /* The segments [first, end) of an op one of which has a run of it when an output of it is gone at v's first run and
- * read later; v certainly comes behind the op's own first run. O(log segments). */
+ * read later; v certainly comes after the op's own first run. O(log segments). */
 plim_cut_span plim_cut_span_of(const plim_cut_segments *segments, const plim_cut_order *order, int32_t op, int32_t v);
 
 /* The op of a segment. O(log ops). */

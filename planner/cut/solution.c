@@ -47,7 +47,7 @@ static void set_point(plim_cut_solver *s, const uint8_t *chosen) {
   for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = chosen[j];
 }
 
-/* Number k of the turn goes first next time. */
+/* Move entry k of the order to its front. */
 static void bring_forward(plim_cut_solver *s, int32_t k) {
   int32_t c = s->turn[k];
   memmove(&s->turn[1], &s->turn[0], (size_t)k * sizeof *s->turn);
@@ -73,7 +73,7 @@ static int repair_cut(plim_cut_solver *s, const plim_cut *cut, uint8_t *chosen, 
   }
 }
 
-/* One look at each cut: what fits goes on to fit while columns are added. */
+/* One look at each cut: what fits continues to fit while columns are added. */
 static int repair(plim_cut_solver *s, uint8_t *chosen) {
   set_point(s, chosen);
   for (int32_t k = 0; k < s->n_cuts; k++) {
@@ -108,7 +108,7 @@ static int fits_without(plim_cut_solver *s, int32_t column) {
   return 1;
 }
 
-/* The dearest chosen column behind `last` by falling cost, -1: none that costs `least`. */
+/* The costliest chosen column after `last` by falling cost, -1: none that costs `least`. */
 static int32_t next_dearest(const plim_cut_solver *s, const uint8_t *chosen, int64_t least, int32_t last) {
   int32_t best = -1;
   for (int32_t j = 0; j < s->n_columns; j++) {

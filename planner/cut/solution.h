@@ -9,7 +9,7 @@ int64_t plim_cut_solution_cost(const plim_cut_solver *solver, const uint8_t *cho
 /* Keep the solution if it is the cheapest. */
 void plim_cut_solution_take(plim_cut_solver *solver, const uint8_t *chosen);
 
-/* Of a choice at which every cut fits take away what is not needed, the dearest first, down to what costs `least`, as
+/* Of a choice at which every cut fits take away what is not needed, the costliest first, down to what costs `least`, as
  * far as the phase under way goes. */
 void plim_cut_solution_reduce(plim_cut_solver *solver, uint8_t *chosen, int64_t least);
 

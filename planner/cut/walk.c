@@ -1,6 +1,6 @@
-/* Missing is an op whose outputs nobody may read any more before it runs again. Nothing is dropped by hand: a copy
- * lives to its last reader before the next copy. Invariant: a missing op may still run again; before an update that it
- * must not see it is made in time. */
+/* Missing is an op whose outputs nothing may read any more before it is recomputed. Nothing is dropped by hand: a copy
+ * is alive to its last reader before the next copy. Invariant: a missing op may still run again; before an update that
+ * it must not see it is made in time. */
 #include "planner/cut/walk.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct walker {
   uint8_t *missing;  /* [n_ops] */
   int32_t *repeated; /* [n_ops] the last column in which it has run again, -1: none. It stays to the segment's end */
   uint8_t *leaving;  /* [n_ops] missing as soon as the op at hand has read it */
-  uint8_t *again;    /* [n_ops] behind the op at hand */
+  uint8_t *again;    /* [n_ops] after the op at hand */
   int32_t *stack;    /* [n_ops] */
   plim_block block;
 } walker;
@@ -96,7 +96,7 @@ static int reads_from(const plim_problem *p, int32_t v, int32_t a) {
   return 0;
 }
 
-/* At v: what runs again behind it is given up, what v reads right behind v. */
+/* At v: what is recomputed after it is given up, what v reads right after v. */
 static void forget(walker *w, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
   const plim_cut *cut = &w->model->cut[w->cut_of[v]];
   (void)plim_cut_flow_run(flow, cut, w->x, NULL, budget_bytes);

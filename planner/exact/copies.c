@@ -1,5 +1,5 @@
 /* Bytes over time, known in part. A copy that is read at a step is alive there since the last point at which it may
- * have been made: the latest stage that one of its repeats can still take. That is the compulsory part of its life.
+ * have been made: the latest stage that one of its repeats can still take. That is the compulsory part of its buffer.
  * Where compulsory parts exceed the limit there is a conflict; where one more copy would, a repeat must run between the
  * step and the reader. */
 #include "planner/exact/copies.h"
@@ -36,7 +36,7 @@ static plim_status make_variables(plim_copies *c, int32_t copies) {
       high[x] = c->absent[x] = d->node[v].last_stage + 1;
     }
   }
-  PLIM_CHECK(plim_lcg_make(ctx, c->n_variables, low, high, &c->lcg));
+  PLIM_CHECK(plim_lazy_clauses_make(ctx, c->n_variables, low, high, &c->clauses));
 done:
   plim_release(ctx, low, n + 1, sizeof *low);
   plim_release(ctx, high, n + 1, sizeof *high);
@@ -80,7 +80,7 @@ void plim_copies_free(plim_copies *c) {
   plim_context *ctx = c->dag->ctx;
   int32_t n = c->dag->n;
   release_steps(c);
-  plim_lcg_free(&c->lcg);
+  plim_lazy_clauses_free(&c->clauses);
   plim_release(ctx, c->first, (int64_t)n + 1, sizeof *c->first);
   plim_release(ctx, c->node_of, (int64_t)c->n_variables + 1, sizeof *c->node_of);
   plim_release(ctx, c->absent, (int64_t)c->n_variables + 1, sizeof *c->absent);
@@ -96,7 +96,7 @@ void plim_copies_free(plim_copies *c) {
 
 int plim_copies_may_run(const plim_copies *c, int32_t x, int32_t low, int32_t high) {
   int32_t last = c->absent[x] - 1;
-  int32_t from = plim_lcg_low(&c->lcg, x), to = plim_lcg_high(&c->lcg, x);
+  int32_t from = plim_lazy_clauses_low(&c->clauses, x), to = plim_lazy_clauses_high(&c->clauses, x);
   if (to > last) to = last;
   return (from > low ? from : low) <= (to < high ? to : high);
 }
@@ -120,7 +120,7 @@ static plim_status list_steps(plim_copies *c) {
   int32_t repeats = 0;
   for (int32_t v = 0; v < d->n; v++) c->head[v] = -1;
   for (int32_t x = c->n_variables - 1; x >= 0; x--) {
-    int32_t stage = plim_lcg_low(&c->lcg, x);
+    int32_t stage = plim_lazy_clauses_low(&c->clauses, x);
     if (!plim_copies_fixed(c, x) || stage == c->absent[x]) continue;
     c->next_in_stage[x] = c->head[stage];
     c->head[stage] = x;
@@ -142,10 +142,10 @@ static plim_status list_steps(plim_copies *c) {
 static int32_t sure_from(const plim_copies *c, int32_t u, int32_t stage, int32_t reader) {
   int32_t latest = -1;
   for (int32_t x = c->first[u]; x < c->first[u + 1]; x++) {
-    int32_t last = c->absent[x] - 1, to = plim_lcg_high(&c->lcg, x);
+    int32_t last = c->absent[x] - 1, to = plim_lazy_clauses_high(&c->clauses, x);
     if (to > last) to = last;
     if (to > stage) to = stage;
-    if (plim_lcg_low(&c->lcg, x) <= to && to > latest && !plim_copies_fixed(c, x)) latest = to;
+    if (plim_lazy_clauses_low(&c->clauses, x) <= to && to > latest && !plim_copies_fixed(c, x)) latest = to;
   }
   if (latest < 0) return 0;
   int32_t j = c->begin_of[latest];
@@ -211,8 +211,8 @@ static void add_bytes(plim_copies *c) {
 plim_status plim_copies_note_step(plim_copies *c, int32_t j) {
   const plim_copy_step *s = &c->step[j];
   if (s->variable < 0) return PLIM_OK;
-  PLIM_TRY(plim_lcg_note(&c->lcg, plim_lcg_at_least(s->variable, s->stage)));
-  return plim_lcg_note(&c->lcg, plim_lcg_at_most(s->variable, s->stage));
+  PLIM_TRY(plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(s->variable, s->stage)));
+  return plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_most(s->variable, s->stage));
 }
 
 /* Why repeat x does not run in stages low .. high. */
@@ -220,38 +220,39 @@ static plim_status note_elsewhere(plim_copies *c, int32_t x, int32_t low, int32_
   int32_t absent = c->absent[x];
   if (high >= absent) high = absent - 1;
   if (low > high) return PLIM_OK;
-  if (plim_lcg_high(&c->lcg, x) < low) return plim_lcg_note(&c->lcg, plim_lcg_at_most(x, low - 1));
-  return plim_lcg_note(&c->lcg, plim_lcg_at_least(x, high + 1));
+  if (plim_lazy_clauses_high(&c->clauses, x) < low)
+    return plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_most(x, low - 1));
+  return plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(x, high + 1));
 }
 
-/* Its reader runs behind step j, and not behind the stage that it has. */
+/* Its reader runs after step j, and not after the stage that it has. */
 static plim_status note_reader(plim_copies *c, int32_t k, int32_t j) {
   const plim_copy_step *reader = &c->step[c->use[k].reader], *at = &c->step[j];
   int32_t stage = at->stage + (reader->node >= at->node ? 0 : 1);
   if (reader->variable < 0) return PLIM_OK;
-  PLIM_TRY(plim_lcg_note(&c->lcg, plim_lcg_at_least(reader->variable, stage)));
-  return plim_lcg_note(&c->lcg, plim_lcg_at_most(reader->variable, reader->stage));
+  PLIM_TRY(plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(reader->variable, stage)));
+  return plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_most(reader->variable, reader->stage));
 }
 
 plim_status plim_copies_note_use(plim_copies *c, int32_t k, int32_t j, int with_repeats) {
   const plim_copy_use *use = &c->use[k];
   if (use->reader == j) return PLIM_OK;
   PLIM_TRY(note_reader(c, k, j));
-  int32_t low = plim_copies_stage_behind(&c->step[j], use->node), high = plim_copies_stage_before(c, use);
+  int32_t low = plim_copies_stage_after(&c->step[j], use->node), high = plim_copies_stage_before(c, use);
   for (int32_t x = c->first[use->node]; with_repeats && x < c->first[use->node + 1]; x++) {
     PLIM_TRY(note_elsewhere(c, x, low, high));
   }
   return PLIM_OK;
 }
 
-/* The latest change behind what was noted from `begin` on; the notes are dropped. */
+/* The latest change after what was noted from `begin` on; the notes are dropped. */
 static int32_t latest_of_notes(plim_copies *c, int32_t begin) {
   int32_t latest = -1;
-  for (int32_t i = begin; i < c->lcg.reasons.n; i++) {
-    int32_t at = plim_lcg_change_of(&c->lcg, c->lcg.reasons.at[i]);
+  for (int32_t i = begin; i < c->clauses.reasons.n; i++) {
+    int32_t at = plim_lazy_clauses_change_of(&c->clauses, c->clauses.reasons.at[i]);
     if (at > latest) latest = at;
   }
-  c->lcg.reasons.n = begin;
+  c->clauses.reasons.n = begin;
   return latest;
 }
 
@@ -269,7 +270,7 @@ static plim_status note_bytes(plim_copies *c, int32_t j, int64_t spare) {
     const plim_copy_use *use = &c->use[k];
     int64_t bytes = c->bytes[use->node];
     if (use->sure > j || use->reader <= j || bytes == 0) continue; /* operands follow from the step */
-    int32_t begin = c->lcg.reasons.n;
+    int32_t begin = c->clauses.reasons.n;
     PLIM_TRY(plim_copies_note_use(c, k, j, 1));
     c->item[n++] = (plim_copy_item){k, latest_of_notes(c, begin), bytes};
   }
@@ -288,19 +289,19 @@ static plim_status note_bytes(plim_copies *c, int32_t j, int64_t spare) {
 /* ---- propagation ---- */
 
 static plim_status order_repeats(plim_copies *c) {
-  plim_lcg *l = &c->lcg;
+  plim_lazy_clauses *l = &c->clauses;
   for (int32_t x = 1; x < c->n_variables && !l->failed; x++) {
     if (c->node_of[x] != c->node_of[x - 1]) continue;
-    int32_t absent = c->absent[x], low = plim_lcg_low(l, x - 1), high = plim_lcg_high(l, x);
+    int32_t absent = c->absent[x], low = plim_lazy_clauses_low(l, x - 1), high = plim_lazy_clauses_high(l, x);
     int32_t least = low < absent ? low + 1 : absent, begin = l->reasons.n;
-    if (plim_lcg_low(l, x) < least) {
-      PLIM_TRY(plim_lcg_note(l, plim_lcg_at_least(x - 1, low)));
-      PLIM_TRY(plim_lcg_imply(l, plim_lcg_at_least(x, least), begin));
+    if (plim_lazy_clauses_low(l, x) < least) {
+      PLIM_TRY(plim_lazy_clauses_note(l, plim_lazy_clauses_at_least(x - 1, low)));
+      PLIM_TRY(plim_lazy_clauses_imply(l, plim_lazy_clauses_at_least(x, least), begin));
     }
     begin = l->reasons.n;
-    if (!l->failed && high < absent && plim_lcg_high(l, x - 1) >= high) {
-      PLIM_TRY(plim_lcg_note(l, plim_lcg_at_most(x, high)));
-      PLIM_TRY(plim_lcg_imply(l, plim_lcg_at_most(x - 1, high - 1), begin));
+    if (!l->failed && high < absent && plim_lazy_clauses_high(l, x - 1) >= high) {
+      PLIM_TRY(plim_lazy_clauses_note(l, plim_lazy_clauses_at_most(x, high)));
+      PLIM_TRY(plim_lazy_clauses_imply(l, plim_lazy_clauses_at_most(x - 1, high - 1), begin));
     }
   }
   return PLIM_OK;
@@ -311,29 +312,32 @@ static plim_status check_limit(plim_copies *c) {
   for (int32_t j = 1; j < c->n_steps; j++) worst = c->sure_bytes[j] > c->sure_bytes[worst] ? j : worst;
   int64_t excess = c->sure_bytes[worst] - c->limit_bytes;
   if (excess <= 0) return PLIM_OK;
-  int32_t begin = c->lcg.reasons.n;
+  int32_t begin = c->clauses.reasons.n;
   PLIM_TRY(note_bytes(c, worst, excess - 1));
-  return plim_lcg_fail(&c->lcg, begin);
+  return plim_lazy_clauses_fail(&c->clauses, begin);
 }
 
 /* The copy of use k does not fit at step j: the only repeat that may spare it has to. */
 static plim_status force_repeat(plim_copies *c, int32_t k, int32_t j) {
   const plim_copy_use *use = &c->use[k];
-  int32_t low = plim_copies_stage_behind(&c->step[j], use->node), high = plim_copies_stage_before(c, use), only = -1;
+  int32_t low = plim_copies_stage_after(&c->step[j], use->node), high = plim_copies_stage_before(c, use), only = -1;
   for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
     if (!plim_copies_may_run(c, x, low, high)) continue;
     if (only >= 0) return PLIM_OK;
     only = x;
   }
-  if (only < 0 || (plim_lcg_low(&c->lcg, only) >= low && plim_lcg_high(&c->lcg, only) <= high)) return PLIM_OK;
-  int32_t begin = c->lcg.reasons.n;
+  if (only < 0 ||
+      (plim_lazy_clauses_low(&c->clauses, only) >= low && plim_lazy_clauses_high(&c->clauses, only) <= high))
+    return PLIM_OK;
+  int32_t begin = c->clauses.reasons.n;
   PLIM_TRY(note_bytes(c, j, c->sure_bytes[j] + c->bytes[use->node] - c->limit_bytes - 1));
   PLIM_TRY(plim_copies_note_use(c, k, j, 0));
   for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
     if (x != only) PLIM_TRY(note_elsewhere(c, x, low, high));
   }
-  PLIM_TRY(plim_lcg_imply(&c->lcg, plim_lcg_at_least(only, low), begin));
-  return c->lcg.failed ? PLIM_OK : plim_lcg_imply(&c->lcg, plim_lcg_at_most(only, high), begin);
+  PLIM_TRY(plim_lazy_clauses_imply(&c->clauses, plim_lazy_clauses_at_least(only, low), begin));
+  return c->clauses.failed ? PLIM_OK
+                           : plim_lazy_clauses_imply(&c->clauses, plim_lazy_clauses_at_most(only, high), begin);
 }
 
 static plim_status force_repeats(plim_copies *c) {
@@ -342,7 +346,7 @@ static plim_status force_repeats(plim_copies *c) {
     if (c->sure_bytes[j] > c->limit_bytes - c->largest_bytes) latest = j;
     c->tight[j] = latest;
   }
-  for (int32_t k = 0; k < c->n_uses && !c->lcg.failed; k++) {
+  for (int32_t k = 0; k < c->n_uses && !c->clauses.failed; k++) {
     const plim_copy_use *use = &c->use[k];
     int64_t room = c->limit_bytes - c->bytes[use->node];
     int32_t j = use->sure > use->begin ? c->tight[use->sure - 1] : -1;
@@ -353,10 +357,10 @@ static plim_status force_repeats(plim_copies *c) {
 }
 
 plim_status plim_copies_propagate(plim_copies *c) {
-  plim_lcg *l = &c->lcg;
+  plim_lazy_clauses *l = &c->clauses;
   int32_t before;
   do {
-    PLIM_TRY(plim_lcg_propagate(l));
+    PLIM_TRY(plim_lazy_clauses_propagate(l));
     if (!l->failed) PLIM_TRY(order_repeats(c));
     before = l->n_trail;
     if (l->failed || l->next < before) continue;

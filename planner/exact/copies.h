@@ -2,12 +2,12 @@
  * bytes while some of them are undecided.
  *
  * The first run of a node is fixed at its own stage. Variable x of a node v stands for its i-th repeat, i = 1 ..
- * copies - 1: the stage that it runs in, or one behind the last stage allowed, which means that it is not there. The
+ * copies - 1: the stage that it runs in, or one after the last stage allowed, which means that it is not there. The
  * repeats of a node are in order. Where a copy ends follows: at its last reader before the next one. */
 #ifndef PLIM_PLANNER_EXACT_COPIES_H
 #define PLIM_PLANNER_EXACT_COPIES_H
 
-#include "planner/exact/lcg.h"
+#include "planner/exact/lazy_clauses.h"
 #include "planner/exact/staged.h"
 
 /* A copy of `node` that step `reader` reads. It is alive from step `begin` on, where it was read or computed last. An
@@ -23,7 +23,7 @@ typedef struct plim_copy_step {
 typedef struct plim_copies {
   const plim_dag *dag;
   int64_t limit_bytes;
-  plim_lcg lcg;
+  plim_lazy_clauses clauses;
   int32_t n_variables;
   int32_t *first;   /* [n + 1] variables of a node */
   int32_t *node_of; /* [n_variables] */
@@ -50,14 +50,14 @@ PLIM_MUST_USE plim_status plim_copies_make(const plim_dag *dag, int32_t copies, 
 void plim_copies_free(plim_copies *copies);
 
 static inline int plim_copies_present(const plim_copies *c, int32_t x) {
-  return plim_lcg_high(&c->lcg, x) < c->absent[x];
+  return plim_lazy_clauses_high(&c->clauses, x) < c->absent[x];
 }
 static inline int plim_copies_fixed(const plim_copies *c, int32_t x) {
-  return plim_lcg_low(&c->lcg, x) == plim_lcg_high(&c->lcg, x);
+  return plim_lazy_clauses_low(&c->clauses, x) == plim_lazy_clauses_high(&c->clauses, x);
 }
 
-/* The first stage in which a repeat of `node` runs behind a step. */
-static inline int32_t plim_copies_stage_behind(const plim_copy_step *step, int32_t node) {
+/* The first stage in which a repeat of `node` runs after a step. */
+static inline int32_t plim_copies_stage_after(const plim_copy_step *step, int32_t node) {
   return step->stage + (node > step->node ? 0 : 1);
 }
 
@@ -70,11 +70,11 @@ static inline int32_t plim_copies_stage_before(const plim_copies *c, const plim_
 /* Can x run in one of the stages low .. high? */
 int plim_copies_may_run(const plim_copies *copies, int32_t x, int32_t low, int32_t high);
 
-/* What the order of repeats, the bytes and the clauses imply, until nothing more does, or copies->lcg.failed. Leaves
- * steps, uses and bytes of the last look behind. O(variables + edges + repeats) for each round. */
+/* What the order of repeats, the bytes and the clauses imply, until nothing more does, or copies->clauses.failed.
+ * Leaves steps, uses and bytes of the last look after. O(variables + edges + repeats) for each round. */
 PLIM_MUST_USE plim_status plim_copies_propagate(plim_copies *copies);
 
-/* Note why use `k` cannot be spared behind step j: what its reader is, and that no repeat runs in between. */
+/* Note why use `k` cannot be spared after step j: what its reader is, and that no repeat runs in between. */
 PLIM_MUST_USE plim_status plim_copies_note_use(plim_copies *copies, int32_t k, int32_t j, int with_repeats);
 /* Note that step j runs. */
 PLIM_MUST_USE plim_status plim_copies_note_step(plim_copies *copies, int32_t j);

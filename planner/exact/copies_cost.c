@@ -2,8 +2,8 @@
  * row. A repeat spares one use of one node, so each use has the time of its node to pay with, whatever the number of
  * rows that it helps; repeats that are there anyway pay nothing. Rows are taken one after the other, the largest excess
  * first; each is charged at its fractional optimum and leaves the rest of the uses' times to later rows: a feasible
- * point of the dual of all rows together. A use that cannot be spared, but would have been too dear for its rows, needs
- * no reason. */
+ * point of the dual of all rows together. A use that cannot be spared, but would have been too costly for its rows,
+ * needs no reason. */
 #include "planner/exact/copies_cost.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static int64_t time_of(const plim_copies *c, int32_t x) {
 
 /* Can a repeat that is there for certain spare use `u` at step j? */
 static int is_free(const plim_copies *c, const plim_copy_use *u, int32_t j) {
-  int32_t low = plim_copies_stage_behind(&c->step[j], u->node), high = plim_copies_stage_before(c, u);
+  int32_t low = plim_copies_stage_after(&c->step[j], u->node), high = plim_copies_stage_before(c, u);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
     if (plim_copies_present(c, x) && plim_copies_may_run(c, x, low, high)) return 1;
   }
@@ -135,11 +135,12 @@ static double charge(plim_copies_cost *k, const plim_copies *c, plim_copies_row 
 
 /* A repeat that is paid for already must not be the one that spares the use. */
 static plim_status note_paid(plim_copies *c, const plim_copy_use *u, int32_t j) {
-  int32_t low = plim_copies_stage_behind(&c->step[j], u->node), high = plim_copies_stage_before(c, u);
+  int32_t low = plim_copies_stage_after(&c->step[j], u->node), high = plim_copies_stage_before(c, u);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
     if (!plim_copies_present(c, x) || plim_copies_may_run(c, x, low, high)) continue;
-    plim_lcg_bound b = plim_lcg_high(&c->lcg, x) < low ? plim_lcg_at_most(x, low - 1) : plim_lcg_at_least(x, high + 1);
-    PLIM_TRY(plim_lcg_note(&c->lcg, b));
+    plim_lazy_clauses_bound b = plim_lazy_clauses_high(&c->clauses, x) < low ? plim_lazy_clauses_at_most(x, low - 1)
+                                                                             : plim_lazy_clauses_at_least(x, high + 1);
+    PLIM_TRY(plim_lazy_clauses_note(&c->clauses, b));
   }
   return PLIM_OK;
 }
@@ -166,7 +167,7 @@ static plim_status note_row(plim_copies_cost *k, plim_copies *c, const plim_copi
     } else if (bytes <= spare) {
       spare -= bytes;
     } else if (row->price > 0 && k->left[i] >= price && !has_present(c, u->node)) {
-      k->left[i] -= price; /* too dear to be a cure */
+      k->left[i] -= price; /* too costly to be a cure */
       PLIM_TRY(plim_copies_note_use(c, i, j, 0));
     } else {
       PLIM_TRY(plim_copies_note_use(c, i, j, 1));
@@ -182,7 +183,7 @@ static plim_status note_present(plim_copies *c, int64_t spare) {
     if (time_of(c, x) <= spare) {
       spare -= time_of(c, x);
     } else {
-      PLIM_TRY(plim_lcg_note(&c->lcg, plim_lcg_at_most(x, c->absent[x] - 1)));
+      PLIM_TRY(plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_most(x, c->absent[x] - 1)));
     }
   }
   return PLIM_OK;
@@ -200,7 +201,7 @@ static void add_present(plim_copies_cost *k, const plim_copies *c) {
 /* Repeats that alone take more than what is left. */
 static plim_status leave_out(plim_copies_cost *k, plim_copies *c, int64_t allowed_ns) {
   int64_t least = INT64_MAX, left = allowed_ns - k->present_ns;
-  int32_t begin = c->lcg.reasons.n;
+  int32_t begin = c->clauses.reasons.n;
   for (int32_t x = 0; x < c->n_variables; x++) {
     if (plim_copies_present(c, x) || plim_copies_fixed(c, x) || time_of(c, x) <= left) continue;
     if (time_of(c, x) < least) least = time_of(c, x);
@@ -209,16 +210,16 @@ static plim_status leave_out(plim_copies_cost *k, plim_copies *c, int64_t allowe
   PLIM_TRY(note_present(c, least - left - 1));
   for (int32_t x = 0; x < c->n_variables; x++) {
     if (plim_copies_present(c, x) || time_of(c, x) <= left) continue;
-    PLIM_TRY(plim_lcg_imply(&c->lcg, plim_lcg_at_least(x, c->absent[x]), begin));
+    PLIM_TRY(plim_lazy_clauses_imply(&c->clauses, plim_lazy_clauses_at_least(x, c->absent[x]), begin));
   }
   return PLIM_OK;
 }
 
 static plim_status fail_row(plim_copies_cost *k, plim_copies *c, plim_copies_row *row, int64_t lacks) {
-  int32_t begin = c->lcg.reasons.n;
+  int32_t begin = c->clauses.reasons.n;
   row->price = 0;
   PLIM_TRY(note_row(k, c, row, lacks - 1));
-  return plim_lcg_fail(&c->lcg, begin);
+  return plim_lazy_clauses_fail(&c->clauses, begin);
 }
 
 static plim_status charge_rows(plim_copies_cost *k, plim_copies *c, int64_t allowed_ns) {
@@ -229,10 +230,10 @@ static plim_status charge_rows(plim_copies_cost *k, plim_copies *c, int64_t allo
     total += charge(k, c, &k->row[r], &lacks);
     if (lacks > 0) return fail_row(k, c, &k->row[r], lacks);
     if (total * (1 - 1e-9) <= most) continue; /* rounding never raises it */
-    int32_t begin = c->lcg.reasons.n;
+    int32_t begin = c->clauses.reasons.n;
     PLIM_TRY(note_present(c, 0));
     for (int32_t i = 0; i <= r; i++) PLIM_TRY(note_row(k, c, &k->row[i], 0));
-    return plim_lcg_fail(&c->lcg, begin);
+    return plim_lazy_clauses_fail(&c->clauses, begin);
   }
   return PLIM_OK;
 }
@@ -241,12 +242,12 @@ plim_status plim_copies_cost_bound(plim_copies_cost *k, plim_copies *c, int64_t 
   PLIM_TRY(reserve(k, c));
   add_present(k, c);
   if (k->present_ns > allowed_ns) {
-    int32_t begin = c->lcg.reasons.n;
+    int32_t begin = c->clauses.reasons.n;
     PLIM_TRY(note_present(c, k->present_ns - allowed_ns - 1));
-    return plim_lcg_fail(&c->lcg, begin);
+    return plim_lazy_clauses_fail(&c->clauses, begin);
   }
   list_rows(k, c);
   if (k->n_rows > 0) list_spared(k, c);
   PLIM_TRY(charge_rows(k, c, allowed_ns));
-  return c->lcg.failed ? PLIM_OK : leave_out(k, c, allowed_ns);
+  return c->clauses.failed ? PLIM_OK : leave_out(k, c, allowed_ns);
 }

@@ -1,5 +1,5 @@
 /* Constraint models solved by CP-SAT, which is opened at run time and loaded into this process: unlike the solvers of
- * linear models (apart.h), which run in a program of their own. */
+ * linear models (solver_subprocess.h), which run in a program of their own. */
 #ifndef PLIM_PLANNER_EXACT_CPSAT_H
 #define PLIM_PLANNER_EXACT_CPSAT_H
 

@@ -9,7 +9,7 @@
 #ifndef PLIM_PLANNER_EXACT_DAG_H
 #define PLIM_PLANNER_EXACT_DAG_H
 
-#include "planner/planning.h"
+#include "planner/incumbent.h"
 
 typedef struct plim_dag_node {
   int32_t op;     /* -1: an input, there before the first step */
@@ -17,8 +17,8 @@ typedef struct plim_dag_node {
   int64_t bytes;  /* of what it writes */
   int64_t workspace_bytes;
   int64_t time_ns;
-  int32_t last_stage; /* the node may run until the first run of this one (not behind it), itself included */
-  int32_t kept;       /* 1: its last copy lives to the end */
+  int32_t last_stage; /* the node may run until the first run of this one (not after it), itself included */
+  int32_t kept;       /* 1: its last copy is alive to the end */
   plim_list preds, succs;
 } plim_dag_node;
 
@@ -48,7 +48,7 @@ int64_t plim_dag_working_set(const plim_dag *dag, int32_t v);
 int64_t plim_dag_least_peak(const plim_dag *dag, int32_t *node);
 
 /* The way back: a sequence of nodes, repeats allowed and inputs skipped, as a schedule of the problem. Whether it is
- * valid and fits is seen when it is offered (plim_planning_offer). */
+ * valid and fits is seen when it is submitted (plim_incumbent_submit). */
 PLIM_MUST_USE plim_status plim_dag_schedule(const plim_dag *dag, int32_t n, const int32_t *sequence,
                                             plim_schedule *out);
 

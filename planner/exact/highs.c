@@ -1,6 +1,6 @@
 /* HiGHS as a back end, through its C interface (version 1, from 1.8 on). The wheel of Python's `highspy` has the
  * library without a header, so that the functions used are declared here. What a callback is told is read by name
- * through Highs_getCallbackDataOutItem: the layout behind it changes between versions. Of what a callback may tell, the
+ * through Highs_getCallbackDataOutItem: the layout after it changes between versions. Of what a callback may tell, the
  * request to stop is the first field in all of them. Source: Huangfu, Hall, Parallelizing the dual revised simplex
  * method, 2018; the C interface of HiGHS. */
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Opening libraries at run time. A variable of the environment is an order, not a hint: what it names is opened or the
- * failure is told. Else the loader's own path comes before the user's data directory, so that a package of the system
- * wins. Addresses are copied into function pointers byte by byte: C has no conversion between the two kinds. */
+ * failure is reported. Else the loader's own path comes before the user's data directory, so that a package of the
+ * system wins. Addresses are copied into function pointers byte by byte: C has no conversion between the two kinds. */
 #include "planner/exact/library.h"
 
 #include <dlfcn.h>

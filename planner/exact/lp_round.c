@@ -1,6 +1,6 @@
 /* Checkmate's relaxation, rounded in two phases: what is kept by a threshold, then the runs that follow from it.
  * Rounding does not look at the budget, so the relaxation is solved for a little less as well, the threshold is swept,
- * and each outcome is repaired, checked against the budget and offered. The relaxation for all of the budget is the
+ * and each outcome is repaired, checked against the budget and submitted. The relaxation for all of the budget is the
  * bound. Where its program is too large, or not done within the effort, the relaxation of the cut model, rounded and
  * walked, takes its place: it has a column an op, not one a pair of ops. Source: Jain et al., Checkmate, MLSys 2020,
  * section 5. */
@@ -12,10 +12,10 @@
 static const int32_t margin_percent[] = {0, 5, 10, 20};
 enum { MARGINS = sizeof margin_percent / sizeof margin_percent[0], THRESHOLDS = 19 };
 
-static plim_status offer_rounded(plim_stage_plans *p, const plim_stage_model *model, const double *point) {
+static plim_status submit_rounded(plim_stage_plans *p, const plim_stage_model *model, const double *point) {
   for (int32_t k = 1; k <= THRESHOLDS && !plim_context_cancelled(p->dag->ctx); k++) {
     PLIM_TRY(plim_stage_model_read(model, point, (double)k / (THRESHOLDS + 1), p->stages));
-    PLIM_TRY(plim_stage_plans_offer(p));
+    PLIM_TRY(plim_stage_plans_submit(p));
   }
   return PLIM_OK;
 }
@@ -35,7 +35,7 @@ static plim_status solve_margin(plim_stage_plans *p, plim_solver *solver, int64_
   if (!may_end(p->pl->options, model)) goto done;
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
   PLIM_CHECK(plim_stage_plans_solve(p, solver, model, NULL, 1, &s, point));
-  if (s.found) PLIM_CHECK(offer_rounded(p, model, point));
+  if (s.found) PLIM_CHECK(submit_rounded(p, model, point));
   if (limit == p->limit_bytes) plim_stage_plans_bound(p, model, s.bound);
   if (plim_context_cancelled(ctx)) status = plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
 done:
@@ -45,7 +45,7 @@ done:
 }
 
 static plim_status run(plim_stage_plans *p, plim_solver *solver) {
-  plim_planning *pl = p->pl;
+  plim_incumbent *pl = p->pl;
   int64_t least = plim_dag_least_peak(p->dag, NULL), room = p->limit_bytes - p->dag->base_bytes;
   if (least > p->limit_bytes) return PLIM_OK;
   int fits = plim_stage_model_fits(p->dag);
@@ -60,6 +60,6 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   return PLIM_OK;
 }
 
-plim_status plim_lp_round_run(plim_planning *pl) {
+plim_status plim_lp_round_run(plim_incumbent *pl) {
   return plim_stage_plans_run(pl, run);
 }

@@ -1,6 +1,6 @@
 /* Checkmate's integer program as a strategy: plans to begin with, the constraint search, which often proves the best of
  * small graphs by itself, then the program with the best plan as its start, the answer rounded, derived again and
- * offered. Where the program would be too large, the plans to begin with are all. Where the answer's addresses need
+ * submitted. Where the program would be too large, the plans to begin with are all. Where the answer's addresses need
  * more than the budget, or a solver's tolerances let it pass above it, the program is solved again for less; its bound
  * is the first one's. Source: Jain et al., Checkmate, MLSys 2020. */
 #include "planner/exact/stage_plans.h"
@@ -23,7 +23,7 @@ static plim_status solve_once(plim_stage_plans *p, plim_solver *solver, const pl
   if (s.found) {
     PLIM_TRY(plim_stage_model_read(model, point, 0.5, p->stages));
     p->excess_bytes = p->stages->peak_bytes - p->limit_bytes;
-    PLIM_TRY(plim_stage_plans_offer(p));
+    PLIM_TRY(plim_stage_plans_submit(p));
   }
   if (s.end == PLIM_SOLVE_INFEASIBLE && p->has_best) s.bound = repeats(p, p->best); /* below the cutoff is nothing */
   if (first) plim_stage_plans_bound(p, model, s.bound);
@@ -47,7 +47,7 @@ done:
 }
 
 static plim_status run(plim_stage_plans *p, plim_solver *solver) {
-  plim_planning *pl = p->pl;
+  plim_incumbent *pl = p->pl;
   int64_t least = plim_dag_least_peak(p->dag, NULL);
   if (least > p->limit_bytes) return PLIM_OK;
   PLIM_TRY(plim_stage_plans_start(p));
@@ -65,6 +65,6 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   return PLIM_OK;
 }
 
-plim_status plim_milp_run(plim_planning *pl) {
+plim_status plim_milp_run(plim_incumbent *pl) {
   return plim_stage_plans_run(pl, run);
 }

@@ -1,7 +1,7 @@
 /* Each node v has retention intervals [start, end), one a copy, over events: stage t has t + 1 of them, event(t, k) is
  * the turn of node k in stage t. The first copy starts at event(v, v), further ones are optional and start at
  * event(t, v), t > v. Intervals of all nodes fit under the limit at every event; a copy of v needs, while it is made, a
- * copy of each u that it reads: a reservoir for each such pair, which copies of u fill from the event behind their
+ * copy of each u that it reads: a reservoir for each such pair, which copies of u fill from the event after their
  * start, and the run of v takes one from. Source: Bartan et al., ICML 2023, without the coarsening of lengths: the
  * model is exact. */
 #include "planner/exact/moccasin.h"

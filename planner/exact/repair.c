@@ -1,5 +1,5 @@
-/* Greedy changes of what is kept. A change is an interval of stages of one node: its copy is dropped behind its last
- * reader before a step and made again in the stage of its next, or kept there. Each is tried and, unless it is the best
+/* Greedy changes of what is kept. A change is an interval of stages of one node: its copy is dropped after its last
+ * reader before a step and recomputed in the stage of its next, or kept there. Each is tried and, unless it is the best
  * of its round, taken back. */
 #include "planner/exact/repair.h"
 
@@ -68,7 +68,7 @@ static int32_t list_drops(const plim_stage_schedule *s, drop *out) {
   return n;
 }
 
-/* The change tried out: what is kept is put back behind it. */
+/* The change tried out: what is kept is put back after it. */
 static plim_status try_change(repairer *r, const drop *d, uint8_t value) {
   plim_stage_schedule *s = r->stages;
   memcpy(r->before, s->keep, (size_t)s->n * (size_t)s->n);
@@ -116,7 +116,7 @@ static plim_status lower(repairer *r) {
   return stopped ? plim_fail(s->dag->ctx, PLIM_ECANCEL, "planning was cancelled") : PLIM_OK;
 }
 
-/* Keep the copy that step j makes again, if that fits. */
+/* Keep the copy that step j recomputes, if that fits. */
 static plim_status try_keep(repairer *r, int32_t j) {
   plim_stage_schedule *s = r->stages;
   size_t n = (size_t)s->n, node = (size_t)s->node[j];

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/exact/apart.h"
 #include "planner/exact/back_end.h"
 #include "planner/exact/solver_program.h"
+#include "planner/exact/solver_subprocess.h"
 #include "runtime/base/nearest.h"
 
 const plim_back_end *const plim_back_ends[] = {&plim_highs, &plim_cbc, NULL};
@@ -83,5 +83,5 @@ int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options,
 plim_status plim_solver_solve(plim_solver *s, const plim_model *model, const plim_solve_options *options,
                               plim_solution *out, double *point) {
   PLIM_TRY(model->status);
-  return plim_solve_apart(s->ctx, s->back_end->name, model, options, out, point);
+  return plim_solve_in_subprocess(s->ctx, s->back_end->name, model, options, out, point);
 }

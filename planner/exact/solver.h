@@ -51,7 +51,7 @@ PLIM_MUST_USE plim_status plim_solver_open(plim_context *ctx, const char *name, 
 void plim_solver_close(plim_solver *solver); /* NULL is legal */
 const plim_solver_info *plim_solver_about(const plim_solver *solver);
 
-/* Names of the solvers, best first; NULL behind the last. */
+/* Names of the solvers, best first; NULL after the last. */
 const char *plim_solver_name(int32_t row);
 
 /* Solve, in a process of its own. point [n_columns] receives the best point, when there is one. A cancel of the context

@@ -37,7 +37,7 @@ const char *plim_space_planner_source(int32_t row);
 /* What the integer program says beside the plan; infinite where none was solved, or where it has no point of interest.
  */
 typedef struct plim_space_outcome {
-  double model_objective; /* of the program, in ns or joule; the plan may be better: it leaves out what nobody needs */
+  double model_objective; /* of the program, in ns or joule; the plan may be better: it leaves out what nothing needs */
   double model_bound;
   int32_t n_columns, n_rows;
 } plim_space_outcome;

@@ -5,7 +5,7 @@
  *            ICML 2022.
  *   xengine  recompute and placement on several devices, the sum of all times; a copy may be kept, and the destination
  *            pays for it. After Schuler et al., XEngine, ACM TACO 2022, whose rows sum memory over devices.
- *   fluid    recompute and paging of one device on time: in a stage, fractions of copies go on beside compute. */
+ *   fluid    recompute and paging of one device on time: in a stage, fractions of copies continue beside compute. */
 #ifndef PLIM_PLANNER_EXACT_SPACE_MODEL_H
 #define PLIM_PLANNER_EXACT_SPACE_MODEL_H
 

@@ -1,4 +1,4 @@
-/* What is told of budgets that have no plan. */
+/* What is said of budgets that have no plan. */
 #ifndef PLIM_PLANNER_EXACT_SPACE_REFUSAL_H
 #define PLIM_PLANNER_EXACT_SPACE_REFUSAL_H
 

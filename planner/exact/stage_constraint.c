@@ -29,19 +29,19 @@ static plim_status begin_at_best(plim_stage_plans *p, int32_t copies, plim_repea
   return plim_repeats_from_schedule(p->dag, &p->schedule, copies, start);
 }
 
-static plim_status offer_repeats(plim_stage_plans *p, const plim_repeats *repeats) {
+static plim_status submit_repeats(plim_stage_plans *p, const plim_repeats *repeats) {
   plim_staged staged;
   PLIM_TRY(plim_staged_make(p->dag, &staged));
   plim_status status = plim_staged_evaluate(&staged, repeats);
   if (status == PLIM_OK) status = plim_staged_schedule(&staged, &p->schedule);
   if (status == PLIM_OK) status = plim_stage_schedule_project(p->stages, &p->schedule);
   plim_staged_free(&staged);
-  return status == PLIM_OK ? plim_stage_plans_offer(p) : status;
+  return status == PLIM_OK ? plim_stage_plans_submit(p) : status;
 }
 
 plim_status plim_stage_plans_search(plim_stage_plans *p) {
   plim_context *ctx = p->dag->ctx;
-  plim_planning *pl = p->pl;
+  plim_incumbent *pl = p->pl;
   plim_repeats start = {.ctx = ctx};
   plim_staged_search s = {.dag = p->dag,
                           .copies = copies_for(p->dag),
@@ -50,12 +50,12 @@ plim_status plim_stage_plans_search(plim_stage_plans *p) {
                           .faster_than_ns = p->has_best ? p->best->time_ns : INT64_MAX,
                           .seed = pl->options->seed,
                           .best = {.ctx = ctx}};
-  plim_status status, offered = PLIM_OK;
+  plim_status status, submitted = PLIM_OK;
   limit_effort(p, &s);
   PLIM_CHECK(begin_at_best(p, s.copies, &start));
   status = plim_staged_search_run(&s, &start);
-  if (s.found) offered = offer_repeats(p, &s.best);
-  if (status == PLIM_OK) status = offered;
+  if (s.found) submitted = submit_repeats(p, &s.best);
+  if (status == PLIM_OK) status = submitted;
   if (s.exhausted && s.copies == p->dag->n && p->dag->exact && p->limit_bytes >= pl->budget_bytes) {
     pl->bound_ns = s.faster_than_ns;
   }

@@ -111,8 +111,8 @@ static void add_balances(plim_stage_model *m, int32_t t) {
   }
 }
 
-/* Column of the release of node i behind its reader k in stage t. */
-static int32_t release_behind(const plim_stage_model *m, int32_t t, int32_t i, int32_t k) {
+/* Column of the release of node i after its reader k in stage t. */
+static int32_t release_after(const plim_stage_model *m, int32_t t, int32_t i, int32_t k) {
   const plim_list *succs = &m->dag->node[i].succs;
   int32_t column = m->release[cell(m, t, i)];
   for (int32_t s = 0; succs->at[s] != k; s++) column += may_run(m, t, succs->at[s]);
@@ -135,7 +135,7 @@ static void add_bytes(plim_stage_model *m, int32_t t) {
       plim_model_term(&m->linear, m->used[cell(m, t, before)], 1);
       for (int32_t p = 0; p < d->node[before].preds.n; p++) {
         int32_t i = d->node[before].preds.at[p];
-        plim_model_term(&m->linear, release_behind(m, t, i, before), -units(d, d->node[i].bytes) / m->budget);
+        plim_model_term(&m->linear, release_after(m, t, i, before), -units(d, d->node[i].bytes) / m->budget);
       }
     }
     plim_model_term(&m->linear, m->run[cell(m, t, k)], units(d, d->node[k].bytes) / m->budget);
@@ -230,7 +230,7 @@ void plim_stage_model_free(plim_stage_model *m) {
   plim_release(ctx, m, 1, sizeof *m);
 }
 
-/* Releases of node i in stage t of a schedule: behind its last reader there, unless it is kept further on. */
+/* Releases of node i in stage t of a schedule: after its last reader there, unless it is kept further on. */
 static void point_releases(const plim_stage_model *m, const plim_stage_schedule *s, int32_t t, int32_t i,
                            double *point) {
   const plim_list *succs = &m->dag->node[i].succs;
@@ -258,7 +258,7 @@ static void point_bytes(const plim_stage_model *m, int32_t t, double *point) {
     point[m->used[cell(m, t, k)]] = used / m->budget;
     for (int32_t p = 0; p < d->node[k].preds.n; p++) {
       int32_t i = d->node[k].preds.at[p];
-      used -= point[release_behind(m, t, i, k)] * units(d, d->node[i].bytes);
+      used -= point[release_after(m, t, i, k)] * units(d, d->node[i].bytes);
     }
   }
 }

@@ -1,4 +1,4 @@
-/* Offers of stage schedules. Whatever a model or a rounding says, a plan counts when the planning has evaluated it on
+/* Submits of stage schedules. Whatever a model or a rounding says, a plan counts when the incumbent has evaluated it on
  * the real graph. */
 #include "planner/exact/stage_plans.h"
 
@@ -13,7 +13,7 @@ enum { CUT_WORK = 500000000 /* about half a second */ };
 enum { EFFORT = 16, MOVES_AN_OP = 2000, MOST_MOVES = 600000, SEARCH_SHARE = 10 /* of the time limit, one in */ };
 static const int64_t most_search_ns = 2000000000;
 
-plim_status plim_stage_plans_begin(plim_planning *pl, int64_t choices_bytes, plim_stage_plans *out) {
+plim_status plim_stage_plans_begin(plim_incumbent *pl, int64_t choices_bytes, plim_stage_plans *out) {
   *out = (plim_stage_plans){.pl = pl, .limit_bytes = pl->budget_bytes, .schedule = {.ctx = pl->problem->ctx}};
   PLIM_TRY(plim_dag_make(pl->problem, choices_bytes, &out->dag));
   PLIM_TRY(plim_stage_schedule_new(out->dag, &out->stages));
@@ -27,12 +27,12 @@ void plim_stage_plans_end(plim_stage_plans *p) {
   plim_schedule_free(&p->schedule);
 }
 
-/* Offer the stages as they are. */
-static plim_status offer(plim_stage_plans *p) {
+/* Submit the stages as they are. */
+static plim_status submit(plim_stage_plans *p) {
   const plim_stage_schedule *s = p->stages;
   plim_submit_result result;
   PLIM_TRY(plim_dag_schedule(p->dag, s->n_steps, s->node, &p->schedule));
-  PLIM_TRY(plim_planning_offer(p->pl, &p->schedule, EFFORT, &result));
+  PLIM_TRY(plim_incumbent_submit(p->pl, &p->schedule, EFFORT, &result));
   p->excess_bytes = result.bytes - p->pl->budget_bytes;
   if (s->peak_bytes > p->limit_bytes || (p->has_best && s->time_ns >= p->best->time_ns)) return PLIM_OK;
   memcpy(p->best->keep, s->keep, (size_t)s->n * (size_t)s->n);
@@ -40,52 +40,52 @@ static plim_status offer(plim_stage_plans *p) {
   return plim_stage_schedule_derive(p->best);
 }
 
-plim_status plim_stage_plans_offer(plim_stage_plans *p) {
+plim_status plim_stage_plans_submit(plim_stage_plans *p) {
   int32_t fits;
-  if (p->stages->peak_bytes <= p->limit_bytes) PLIM_TRY(offer(p));
-  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, plim_planning_deadline(p->pl, 100), &fits));
-  return fits ? offer(p) : PLIM_OK;
+  if (p->stages->peak_bytes <= p->limit_bytes) PLIM_TRY(submit(p));
+  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, plim_incumbent_deadline(p->pl, 100), &fits));
+  return fits ? submit(p) : PLIM_OK;
 }
 
 /* What holds for every schedule in program order holds for stages. */
-static void take_bound(plim_stage_plans *p, const plim_planning *searched) {
+static void take_bound(plim_stage_plans *p, const plim_incumbent *searched) {
   if (p->limit_bytes < p->pl->budget_bytes || searched->bound_ns == INT64_MAX) return;
   if (searched->bound_ns > p->pl->bound_ns) p->pl->bound_ns = searched->bound_ns;
 }
 
-static plim_status offer_searched(plim_stage_plans *p) {
-  plim_planning *searched = NULL;
-  int64_t part_ns = plim_planning_part_ns(p->pl, SEARCH_SHARE), asked = p->pl->options->iterations;
+static plim_status submit_searched(plim_stage_plans *p) {
+  plim_incumbent *searched = NULL;
+  int64_t part_ns = plim_incumbent_part_ns(p->pl, SEARCH_SHARE), asked = p->pl->options->iterations;
   int64_t moves = MOVES_AN_OP * (int64_t)p->dag->n, most = asked > 0 ? asked : MOST_MOVES;
   const plim_child how = {.budget_bytes = p->limit_bytes,
                           .unpacked = 1,
                           .time_limit_ns = part_ns < most_search_ns ? part_ns : most_search_ns,
                           .iterations = moves < most ? moves : most};
-  PLIM_TRY(plim_planning_child(p->pl, &how, &searched));
+  PLIM_TRY(plim_incumbent_child(p->pl, &how, &searched));
   plim_status status = plim_search_run(searched);
   take_bound(p, searched);
   if (status == PLIM_OK && searched->found) {
     status = plim_stage_schedule_project(p->stages, &searched->best);
-    if (status == PLIM_OK) status = plim_stage_plans_offer(p);
+    if (status == PLIM_OK) status = plim_stage_plans_submit(p);
   }
-  plim_planning_end(searched);
+  plim_incumbent_end(searched);
   return status;
 }
 
 plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
-  plim_planning *other = NULL;
+  plim_incumbent *other = NULL;
   const plim_child how = {
-      .budget_bytes = limit_bytes, .unpacked = 1, .time_limit_ns = plim_planning_part_ns(p->pl, SEARCH_SHARE)};
+      .budget_bytes = limit_bytes, .unpacked = 1, .time_limit_ns = plim_incumbent_part_ns(p->pl, SEARCH_SHARE)};
   plim_schedule seed = {.ctx = p->dag->ctx};
-  PLIM_TRY(plim_planning_child(p->pl, &how, &other));
-  plim_status status = plim_cut_begin(other, CUT_WORK, plim_planning_deadline(other, 100), &seed);
+  PLIM_TRY(plim_incumbent_child(p->pl, &how, &other));
+  plim_status status = plim_cut_begin(other, CUT_WORK, plim_incumbent_deadline(other, 100), &seed);
   if (limit_bytes == p->limit_bytes) take_bound(p, other);
   if (status == PLIM_OK && seed.n > 0) {
     status = plim_stage_schedule_project(p->stages, &seed);
-    if (status == PLIM_OK) status = plim_stage_plans_offer(p);
+    if (status == PLIM_OK) status = plim_stage_plans_submit(p);
   }
   plim_schedule_free(&seed);
-  plim_planning_end(other);
+  plim_incumbent_end(other);
   return status;
 }
 
@@ -96,54 +96,54 @@ static plim_status begin_in_order(plim_stage_plans *p) {
 
 plim_status plim_stage_plans_order(plim_stage_plans *p) {
   PLIM_TRY(begin_in_order(p));
-  return plim_stage_plans_offer(p);
+  return plim_stage_plans_submit(p);
 }
 
 plim_status plim_stage_plans_start(plim_stage_plans *p) {
   PLIM_TRY(plim_stage_plans_order(p));
   if (p->pl->found && p->pl->best_ns <= p->pl->bound_ns) return PLIM_OK;
-  return offer_searched(p);
+  return submit_searched(p);
 }
 
-static plim_status offer_halving(plim_stage_plans *p) {
+static plim_status submit_halving(plim_stage_plans *p) {
   int64_t low = plim_dag_least_peak(p->dag, NULL) - 1, high;
   PLIM_TRY(begin_in_order(p));
-  PLIM_TRY(offer(p));
+  PLIM_TRY(submit(p));
   high = p->stages->peak_bytes;
-  while (high - low > 1 && high - low > high / 256 && !plim_planning_over(p->pl)) {
+  while (high - low > 1 && high - low > high / 256 && !plim_incumbent_over(p->pl)) {
     int64_t limit = low + (high - low) / 2;
     int32_t fits;
     PLIM_TRY(begin_in_order(p));
-    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, plim_planning_deadline(p->pl, 100), &fits));
-    PLIM_TRY(offer(p));
+    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, plim_incumbent_deadline(p->pl, 100), &fits));
+    PLIM_TRY(submit(p));
     if (fits) high = p->stages->peak_bytes;
     if (!fits) low = limit;
   }
   return PLIM_OK;
 }
 
-/* Once in the fastest choices, once in those of least workspace. One plan is offered even when the time is over. */
-plim_status plim_stage_lowest_run(plim_planning *pl) {
+/* Once in the fastest choices, once in those of least workspace. One plan is submitted even when the time is over. */
+plim_status plim_stage_min_memory_run(plim_incumbent *pl) {
   plim_status status = PLIM_OK;
-  for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_planning_over(pl); pass++) {
+  for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_incumbent_over(pl); pass++) {
     plim_stage_plans p;
     status = plim_stage_plans_begin(pl, pass ? 0 : INT64_MAX, &p);
-    if (status == PLIM_OK) status = offer_halving(&p);
+    if (status == PLIM_OK) status = submit_halving(&p);
     plim_stage_plans_end(&p);
   }
   return status;
 }
 
-plim_status plim_stage_plans_any(plim_planning *pl) {
-  plim_planning *lowest = NULL;
-  const plim_child how = {.lowest = 1, .time_limit_ns = plim_planning_left_ns(pl)};
-  PLIM_TRY(plim_planning_child(pl, &how, &lowest));
-  return plim_planning_join(pl, lowest, plim_stage_lowest_run(lowest));
+plim_status plim_stage_plans_any(plim_incumbent *pl) {
+  plim_incumbent *min_memory = NULL;
+  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(pl)};
+  PLIM_TRY(plim_incumbent_child(pl, &how, &min_memory));
+  return plim_incumbent_join(pl, min_memory, plim_stage_min_memory_run(min_memory));
 }
 
-double plim_stage_plans_seconds(const plim_planning *pl) {
+double plim_stage_plans_seconds(const plim_incumbent *pl) {
   if (pl->options->time_limit_ns <= 0) return 0;
-  double left = (double)(plim_planning_deadline(pl, 100) - plim_now_ns()) / 1e9;
+  double left = (double)(plim_incumbent_deadline(pl, 100) - plim_now_ns()) / 1e9;
   return left > 0.01 ? left : -1;
 }
 
@@ -159,7 +159,7 @@ static double percent(const plim_problem *p, int64_t time_ns) {
 
 static int on_progress(void *user, double objective, double bound) {
   const watcher *w = user;
-  const plim_planning *pl = w->plans->pl;
+  const plim_incumbent *pl = w->plans->pl;
   int64_t best = pl->found ? pl->best_ns : INT64_MAX, proven = pl->bound_ns;
   int64_t found = w->plans->dag->time_ns + (int64_t)(objective * (double)w->plans->dag->time_unit + 0.5);
   if (objective < 1e15 && found < best) best = found;
@@ -209,7 +209,7 @@ void plim_stage_plans_bound(plim_stage_plans *p, const plim_stage_model *model, 
   if (proven > p->pl->bound_ns) p->pl->bound_ns = proven;
 }
 
-plim_status plim_stage_plans_run(plim_planning *pl, plim_stage_work *work) {
+plim_status plim_stage_plans_run(plim_incumbent *pl, plim_stage_work *work) {
   plim_stage_plans p = {0};
   plim_solver *solver = NULL;
   plim_status status;

@@ -1,4 +1,4 @@
-/* What the strategies of class stages share: the reduction, plans to begin with, and offers to the planning. */
+/* What the strategies of class stages share: the reduction, plans to begin with, and submits to the incumbent. */
 #ifndef PLIM_PLANNER_EXACT_STAGE_PLANS_H
 #define PLIM_PLANNER_EXACT_STAGE_PLANS_H
 
@@ -6,49 +6,49 @@
 #include "planner/exact/stage_model.h"
 
 typedef struct plim_stage_plans {
-  plim_planning *pl;
+  plim_incumbent *pl;
   plim_dag *dag;
   plim_stage_schedule *stages; /* the one being worked on */
   plim_stage_schedule *best;   /* the fastest whose peak in the reduction was within `limit_bytes` */
   int32_t has_best;
   int64_t limit_bytes;  /* of the reduction: the budget, or less where packing needs more than the peak */
-  int64_t excess_bytes; /* by which the last offer was above the budget; <= 0: it fits */
+  int64_t excess_bytes; /* by which the last submit was above the budget; <= 0: it fits */
   plim_schedule schedule;
 } plim_stage_plans;
 
 /* choices_bytes: the budget that choices of variants are made for. */
-PLIM_MUST_USE plim_status plim_stage_plans_begin(plim_planning *pl, int64_t choices_bytes, plim_stage_plans *out);
+PLIM_MUST_USE plim_status plim_stage_plans_begin(plim_incumbent *pl, int64_t choices_bytes, plim_stage_plans *out);
 void plim_stage_plans_end(plim_stage_plans *plans); /* also after a failed begin */
 
-/* Repair `stages` for the limit and offer the outcome, and what it was before when that fits as well. */
-PLIM_MUST_USE plim_status plim_stage_plans_offer(plim_stage_plans *plans);
+/* Repair `stages` for the limit and submit the outcome, and what it was before when that fits as well. */
+PLIM_MUST_USE plim_status plim_stage_plans_submit(plim_stage_plans *plans);
 
-/* Offer program order, as it is and repaired. */
+/* Submit program order, as it is and repaired. */
 PLIM_MUST_USE plim_status plim_stage_plans_order(plim_stage_plans *plans);
 
-/* Offer program order and the plan of a short search, both as stages; the search's bound holds for stages as well. */
+/* Submit program order and the plan of a short search, both as stages; the search's bound holds for stages as well. */
 PLIM_MUST_USE plim_status plim_stage_plans_start(plim_stage_plans *plans);
 
-/* Offer what the constraint search finds with half of the effort, from the best so far. Where it ends, and the graph is
- * small enough to allow as many runs of a node as stages, the best is proved and the bound raised to it. Deterministic
- * without a time limit. */
+/* Submit what the constraint search finds with half of the effort, from the best so far. Where it ends, and the graph
+ * is small enough to allow as many runs of a node as stages, the best is proved and the bound raised to it.
+ * Deterministic without a time limit. */
 PLIM_MUST_USE plim_status plim_stage_plans_search(plim_stage_plans *plans);
 
-/* Offer the plan of the cut model for that many bytes as stages, where it has one. Needs no solver and takes graphs
+/* Submit the plan of the cut model for that many bytes as stages, where it has one. Needs no solver and takes graphs
  * whose programs are too large for one. The model's bound for all of the budget is taken. */
 PLIM_MUST_USE plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t limit_bytes);
 
-/* For a planning that has found nothing: what plim_stage_lowest_run finds, if it fits. That goes by repairs, in halving
- * steps between the least peak and that of program order. */
-PLIM_MUST_USE plim_status plim_stage_plans_any(plim_planning *pl);
+/* For an incumbent that has found nothing: what plim_stage_min_memory_run finds, if it fits. That goes by repairs, in
+ * halving steps between the least peak and that of program order. */
+PLIM_MUST_USE plim_status plim_stage_plans_any(plim_incumbent *pl);
 
-/* A strategy that needs a solver: open one, let `work` offer plans, fall back to any plan. PLIM_EUNSUPPORTED, with the
+/* A strategy that needs a solver: open one, let `work` submit plans, fall back to any plan. PLIM_EUNSUPPORTED, with the
  * remedy, where there is no solver. */
 typedef plim_status plim_stage_work(plim_stage_plans *plans, plim_solver *solver);
-PLIM_MUST_USE plim_status plim_stage_plans_run(plim_planning *pl, plim_stage_work *work);
+PLIM_MUST_USE plim_status plim_stage_plans_run(plim_incumbent *pl, plim_stage_work *work);
 
 /* Seconds that are left to a solver, 0: there is no limit; negative: none are left. */
-double plim_stage_plans_seconds(const plim_planning *pl);
+double plim_stage_plans_seconds(const plim_incumbent *pl);
 
 /* The program for `limit` bytes of the reduction, without repeats that take longer than all those of the best plan. */
 PLIM_MUST_USE plim_status plim_stage_plans_model(const plim_stage_plans *plans, int64_t limit, plim_stage_model **out);
@@ -59,7 +59,7 @@ PLIM_MUST_USE plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_s
                                                  const plim_stage_model *model, const double *start, int32_t relax,
                                                  plim_solution *out, double *point);
 
-/* Raise the planning's bound by a solver's, where the reduction lets bounds through. Nothing faster than the best plan
+/* Raise the incumbent's bound by a solver's, where the reduction lets bounds through. Nothing faster than the best plan
  * was left out of the model. */
 void plim_stage_plans_bound(plim_stage_plans *plans, const plim_stage_model *model, double bound);
 

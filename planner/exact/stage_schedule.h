@@ -37,7 +37,7 @@ PLIM_MUST_USE plim_status plim_stage_schedule_derive(plim_stage_schedule *stages
  * derive. The result is the same schedule if that has stages. */
 PLIM_MUST_USE plim_status plim_stage_schedule_project(plim_stage_schedule *stages, const plim_schedule *schedule);
 
-/* Forget what is kept but read by nobody; then derive. */
+/* Forget what is kept but read by no one; then derive. */
 PLIM_MUST_USE plim_status plim_stage_schedule_prune(plim_stage_schedule *stages);
 
 #endif

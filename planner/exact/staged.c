@@ -183,7 +183,7 @@ static plim_status gather(const plim_dag *d, const plim_schedule *schedule, int3
       next++;
       continue;
     }
-    if (next == d->n) break; /* behind the last first run there is nothing to make again for */
+    if (next == d->n) break; /* after the last first run there is nothing to recompute for */
     if (mark[repeat.node] == next + 1) continue;
     mark[repeat.node] = next + 1;
     PLIM_TRY(reserve(out, out->n + 1));

@@ -1,4 +1,4 @@
-/* Schedules of class copies: stages with a cap on the computations of a node.
+/* Schedules of class copies: stages with a limit on the computations of a node.
  *
  * Stage t ends with the first run of node t; before it, in program order, run the repeats of that stage, each node at
  * most once. Any set of repeats (stage, node) with node < stage is a valid schedule: what counts is its peak. */

@@ -1,5 +1,5 @@
 /* Constraint search over the stages of repeats, which learns from its conflicts. What is decided is propagated
- * (copies.h, copies_cost.h); a decision that leads to a conflict leaves a clause behind, so that no mistake is made
+ * (copies.h, copies_cost.h); a decision that leads to a conflict adds a clause, so that no mistake is made
  * twice. When nothing more follows and the repeats decided so far keep the limit, they are a schedule, since more
  * repeats only cost; then only faster ones are looked for. A conflict that needs no decision ends the search: the best
  * is proved.
@@ -26,8 +26,8 @@ typedef struct hunt {
   plim_copies c;
   plim_copies_cost cost;
   plim_random random;
-  int32_t *phase;          /* [variables] in the best schedule, or the one begun from */
-  plim_lcg_bound *assumed; /* [2 variables] a neighbourhood's decisions */
+  int32_t *phase;                   /* [variables] in the best schedule, or the one begun from */
+  plim_lazy_clauses_bound *assumed; /* [2 variables] a neighbourhood's decisions */
   int32_t n_assumed;
   int32_t has_incumbent; /* phase keeps the limit */
   int64_t nodes, conflicts;
@@ -82,7 +82,7 @@ static double effort_of(const hunt *h, int32_t u, int32_t j) {
 /* The repeat that cures a use, -1. */
 static int32_t repeat_for(const hunt *h, const plim_copy_use *u, int32_t j, int32_t high) {
   const plim_copies *c = &h->c;
-  int32_t low = plim_copies_stage_behind(&c->step[j], u->node);
+  int32_t low = plim_copies_stage_after(&c->step[j], u->node);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
     if (!plim_copies_present(c, x) && plim_copies_may_run(c, x, low, high)) return x;
   }
@@ -90,10 +90,10 @@ static int32_t repeat_for(const hunt *h, const plim_copy_use *u, int32_t j, int3
 }
 
 /* At the row whose cures have to give most of what they can, the one that is worth most. */
-static plim_lcg_bound find_cure(hunt *h) {
+static plim_lazy_clauses_bound find_cure(hunt *h) {
   const plim_copies *c = &h->c;
   const plim_copies_row *row = h->cost.row;
-  plim_lcg_bound found = {-1, 0};
+  plim_lazy_clauses_bound found = {-1, 0};
   double least = 0;
   for (int32_t r = 1; r < h->cost.n_rows; r++) row = h->cost.row[r].tight > row->tight ? &h->cost.row[r] : row;
   for (int32_t k = 0; k < c->n_uses; k++) {
@@ -105,61 +105,61 @@ static plim_lcg_bound find_cure(hunt *h) {
     if (found.side >= 0 && worth >= least) continue;
     int32_t high = plim_copies_stage_before(c, u), x = repeat_for(h, u, row->step, high);
     if (x < 0) continue;
-    found = plim_lcg_at_most(x, high);
+    found = plim_lazy_clauses_at_most(x, high);
     least = worth;
   }
   return found;
 }
 
 /* The variable of most conflicts, and its value in the schedule begun from. */
-static plim_lcg_bound find_active(const hunt *h) {
+static plim_lazy_clauses_bound find_active(const hunt *h) {
   const plim_copies *c = &h->c;
   int32_t best = -1;
   for (int32_t x = 0; x < c->n_variables; x++) {
-    double activity = c->lcg.activity[x];
-    if (activity <= (best >= 0 ? c->lcg.activity[best] : 0) || plim_copies_fixed(c, x)) continue;
+    double activity = c->clauses.activity[x];
+    if (activity <= (best >= 0 ? c->clauses.activity[best] : 0) || plim_copies_fixed(c, x)) continue;
     best = x;
   }
-  if (best < 0) return (plim_lcg_bound){-1, 0};
+  if (best < 0) return (plim_lazy_clauses_bound){-1, 0};
   int32_t stage = h->phase[best], absent = c->absent[best];
-  if (stage < plim_lcg_low(&c->lcg, best)) stage = absent;
-  return stage < absent ? plim_lcg_at_most(best, stage) : plim_lcg_at_least(best, absent);
+  if (stage < plim_lazy_clauses_low(&c->clauses, best)) stage = absent;
+  return stage < absent ? plim_lazy_clauses_at_most(best, stage) : plim_lazy_clauses_at_least(best, absent);
 }
 
 /* A repeat that is there, but may take several stages: the latest. */
-static plim_lcg_bound find_open(const hunt *h) {
+static plim_lazy_clauses_bound find_open(const hunt *h) {
   const plim_copies *c = &h->c;
   for (int32_t x = 0; x < c->n_variables; x++) {
     if (plim_copies_present(c, x) && !plim_copies_fixed(c, x)) {
-      return plim_lcg_at_least(x, plim_lcg_high(&c->lcg, x));
+      return plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(&c->clauses, x));
     }
   }
-  return (plim_lcg_bound){-1, 0};
+  return (plim_lazy_clauses_bound){-1, 0};
 }
 
 /* A neighbourhood's decisions that are not made yet, all at once; each has a level. *denied 1: they contradict. */
 static plim_status decide_assumed(hunt *h, int *denied) {
-  plim_lcg *l = &h->c.lcg;
+  plim_lazy_clauses *l = &h->c.clauses;
   while (l->n_levels < h->n_assumed && !*denied) {
-    plim_lcg_bound b = h->assumed[l->n_levels];
-    *denied = plim_lcg_denied(l, b);
+    plim_lazy_clauses_bound b = h->assumed[l->n_levels];
+    *denied = plim_lazy_clauses_denied(l, b);
     if (*denied) return PLIM_OK;
-    PLIM_TRY(plim_lcg_open(l));
-    if (!plim_lcg_holds(l, b)) PLIM_TRY(plim_lcg_decide(l, b));
+    PLIM_TRY(plim_lazy_clauses_open(l));
+    if (!plim_lazy_clauses_holds(l, b)) PLIM_TRY(plim_lazy_clauses_decide(l, b));
   }
   return PLIM_OK;
 }
 
-static plim_status decide_bound(hunt *h, plim_lcg_bound b) {
-  PLIM_TRY(plim_lcg_open(&h->c.lcg));
-  return plim_lcg_decide(&h->c.lcg, b);
+static plim_status decide_bound(hunt *h, plim_lazy_clauses_bound b) {
+  PLIM_TRY(plim_lazy_clauses_open(&h->c.clauses));
+  return plim_lazy_clauses_decide(&h->c.clauses, b);
 }
 
 /* Decide something, or keep a schedule that needs no more. *over 1: the neighbourhood has nothing. A repeat that is to
  * be there runs as late as it can. */
 static plim_status decide(hunt *h, int *over) {
-  plim_lcg *l = &h->c.lcg;
-  plim_lcg_bound b = {-1, 0};
+  plim_lazy_clauses *l = &h->c.clauses;
+  plim_lazy_clauses_bound b = {-1, 0};
   if (l->n_levels < h->n_assumed) return decide_assumed(h, over);
   b = find_open(h);
   if (b.side >= 0) return decide_bound(h, b);
@@ -170,14 +170,14 @@ static plim_status decide(hunt *h, int *over) {
   PLIM_TRY(decide_bound(h, b));
   int32_t x = b.side / 2;
   if (b.side % 2 == 0 || plim_copies_fixed(&h->c, x)) return PLIM_OK;
-  return decide_bound(h, plim_lcg_at_least(x, plim_lcg_high(l, x)));
+  return decide_bound(h, plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(l, x)));
 }
 
 /* ---- search ---- */
 
 static plim_status propagate(hunt *h) {
   const plim_staged_search *s = h->search;
-  plim_lcg *l = &h->c.lcg;
+  plim_lazy_clauses *l = &h->c.clauses;
   int64_t allowed =
       s->faster_than_ns == INT64_MAX ? INT64_MAX / 2 : s->faster_than_ns - s->dag->time_ns - s->dag->time_unit;
   do {
@@ -189,7 +189,7 @@ static plim_status propagate(hunt *h) {
 
 /* Search until so many conflicts are met, or the neighbourhood has nothing more (*over), or all is proved. */
 static plim_status search_within(hunt *h, int64_t conflicts, int *over) {
-  plim_lcg *l = &h->c.lcg;
+  plim_lazy_clauses *l = &h->c.clauses;
   int32_t refuted = 0;
   *over = 0;
   while (conflicts > 0 && !*over && may_go_on(h)) {
@@ -198,7 +198,7 @@ static plim_status search_within(hunt *h, int64_t conflicts, int *over) {
     if (l->failed) {
       conflicts--;
       h->conflicts++;
-      PLIM_TRY(plim_lcg_learn(l, &refuted));
+      PLIM_TRY(plim_lazy_clauses_learn(l, &refuted));
     } else {
       PLIM_TRY(decide(h, over));
     }
@@ -207,20 +207,20 @@ static plim_status search_within(hunt *h, int64_t conflicts, int *over) {
       return PLIM_OK;
     }
   }
-  plim_lcg_back(l, 0);
+  plim_lazy_clauses_back(l, 0);
   h->n_assumed = 0;
   return PLIM_OK;
 }
 
 /* Without decisions: what is known for good; then clauses are few enough. */
 static plim_status clean_up(hunt *h) {
-  plim_lcg *l = &h->c.lcg;
+  plim_lazy_clauses *l = &h->c.clauses;
   int32_t refuted = 0;
   PLIM_TRY(propagate(h));
-  if (l->failed) PLIM_TRY(plim_lcg_learn(l, &refuted));
+  if (l->failed) PLIM_TRY(plim_lazy_clauses_learn(l, &refuted));
   if (refuted) h->search->exhausted = h->stopped = 1;
   if (refuted || l->n_clauses < h->kept_clauses) return PLIM_OK;
-  PLIM_TRY(plim_lcg_forget(l, h->kept_clauses / 2));
+  PLIM_TRY(plim_lazy_clauses_forget(l, h->kept_clauses / 2));
   h->kept_clauses += h->kept_clauses / 20;
   return PLIM_OK;
 }
@@ -244,14 +244,14 @@ static plim_status search_tree(hunt *h, int64_t round) {
   return h->stopped ? PLIM_OK : search_within(h, RESTART_CONFLICTS * luby(round / 2), &over);
 }
 
-static void assume(hunt *h, plim_lcg_bound b) {
+static void assume(hunt *h, plim_lazy_clauses_bound b) {
   h->assumed[h->n_assumed++] = b;
 }
 
 /* Decide x as it is in the best schedule. */
 static void assume_phase(hunt *h, int32_t x) {
-  if (h->phase[x] < h->c.absent[x]) assume(h, plim_lcg_at_most(x, h->phase[x]));
-  assume(h, plim_lcg_at_least(x, h->phase[x]));
+  if (h->phase[x] < h->c.absent[x]) assume(h, plim_lazy_clauses_at_most(x, h->phase[x]));
+  assume(h, plim_lazy_clauses_at_least(x, h->phase[x]));
 }
 
 /* Free: the repeats of some stages, or some of all repeats; what is not repeated is free as well, or only in those

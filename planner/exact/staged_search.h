@@ -1,4 +1,4 @@
-/* The least time of a schedule in stages with a cap on copies, by a search of our own. */
+/* The least time of a schedule in stages with a limit on copies, by a search of our own. */
 #ifndef PLIM_PLANNER_EXACT_STAGED_SEARCH_H
 #define PLIM_PLANNER_EXACT_STAGED_SEARCH_H
 
@@ -16,7 +16,7 @@ struct plim_staged_search {
   int64_t nodes;       /* decisions and conflicts, at most */
   int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none */
   uint64_t seed;
-  plim_status (*on_better)(void *user, const plim_repeats *best); /* called for each best; NULL: nobody is */
+  plim_status (*on_better)(void *user, const plim_repeats *best); /* called for each best; NULL: no one is */
   void *user;
   /* results */
   int32_t found, exhausted; /* exhausted: there is nothing faster than best, or than faster_than_ns */

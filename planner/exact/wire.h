@@ -15,7 +15,7 @@ typedef struct plim_wire {
 void plim_wire_free(plim_wire *wire);
 void plim_wire_clear(plim_wire *wire); /* keeps the room */
 
-/* Append a field: an integer, a double, a message, integers one behind the other (packed). */
+/* Append a field: an integer, a double, a message, integers one after the other (packed). */
 void plim_wire_int(plim_wire *wire, int32_t field, int64_t value);
 void plim_wire_real(plim_wire *wire, int32_t field, double value);
 void plim_wire_message(plim_wire *wire, int32_t field, const plim_wire *message);

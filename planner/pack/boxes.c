@@ -13,7 +13,7 @@ static int32_t gaps_end(const plim_boxes *boxes, int32_t b) {
   return boxes->gap ? boxes->gap_first[b + 1] : 0;
 }
 
-/* Go on to the window that begins at w->end; 0: the box has ended. */
+/* Continue to the window that begins at w->end; 0: the box has ended. */
 static int step(window_walk *w) {
   const plim_boxes *boxes = w->boxes;
   const plim_box *box = &boxes->box[w->box];
@@ -38,19 +38,19 @@ static window_walk start(const plim_boxes *boxes, int32_t b) {
   return (window_walk){boxes, b, boxes->gap ? boxes->gap_first[b] : 0, begin, begin, 0, 0};
 }
 
-int64_t plim_boxes_reach(const plim_boxes *boxes, int32_t below, int32_t above) {
+int64_t plim_boxes_separation(const plim_boxes *boxes, int32_t below, int32_t above) {
   const plim_box *a = &boxes->box[below], *b = &boxes->box[above];
-  if (a->begin >= b->end || b->begin >= a->end) return PLIM_NO_REACH;
+  if (a->begin >= b->end || b->begin >= a->end) return PLIM_NO_SEPARATION;
   if (!boxes->gap) return a->bytes;
   window_walk low = start(boxes, below), high = start(boxes, above);
-  int64_t reach = PLIM_NO_REACH;
+  int64_t separation = PLIM_NO_SEPARATION;
   int more = step(&low) && step(&high);
   while (more) {
     int there = low.low < low.high && high.low < high.high && low.begin < high.end && high.begin < low.end;
-    if (there && low.high - high.low > reach) reach = low.high - high.low;
+    if (there && low.high - high.low > separation) separation = low.high - high.low;
     more = low.end < high.end ? step(&low) : step(&high);
   }
-  return reach;
+  return separation;
 }
 
 int64_t plim_boxes_bytes_at(const plim_boxes *boxes, int32_t b, int64_t time) {

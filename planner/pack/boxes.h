@@ -26,17 +26,18 @@ typedef struct plim_boxes {
 } plim_boxes;
 
 /* How far box `below` reaches over the bottom of box `above` while both are there: offset of below + reach <= offset of
- * above is what "below" means. PLIM_NO_REACH: never there together. */
-#define PLIM_NO_REACH INT64_MIN
-int64_t plim_boxes_reach(const plim_boxes *boxes, int32_t below, int32_t above);
+ * above is what "below" means. PLIM_NO_SEPARATION: never there together. */
+#define PLIM_NO_SEPARATION INT64_MIN
+int64_t plim_boxes_separation(const plim_boxes *boxes, int32_t below, int32_t above);
 
 /* Bytes of box b in use at a step. */
 int64_t plim_boxes_bytes_at(const plim_boxes *boxes, int32_t b, int64_t time);
 
-/* plim_pack (pack.h) for boxes with all that they may have. Behind the deadline (plim_now_ns; INT64_MAX: none), or when
+/* plim_pack (pack.h) for boxes with all that they may have. After the deadline (plim_now_ns; INT64_MAX: none), or when
  * the context is cancelled, no further order is tried. */
 PLIM_MUST_USE plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t target, int32_t effort,
-                                          int64_t deadline_ns, int64_t *offset, int64_t *height, int64_t *load);
+                                          int64_t deadline_ns, int64_t *offset, int64_t *packed_bytes,
+                                          int64_t *peak_bytes);
 
 #ifdef __cplusplus
 }

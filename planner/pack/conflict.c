@@ -158,7 +158,7 @@ plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int6
   PLIM_CHECK(plim_allocate(ctx, boxes->n, 1, &before));
   PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &chosen));
   PLIM_CHECK(plim_units_make(ctx, &chosen.boxes, &units));
-  if (units.load * chosen.boxes.align > capacity) {
+  if (units.peak_bytes * chosen.boxes.align > capacity) {
     status = explain_step(&f, &units, before, out);
   } else if (chosen.boxes.n <= (units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST)) {
     for (int32_t x = 0; x < boxes->n; x++) member[x] = boxes->box[x].bytes > 0;

@@ -15,11 +15,11 @@ typedef struct plim_conflict {
   int64_t time;
 } plim_conflict;
 
-/* Mark boxes that do not fit under `capacity` together: too much at one step, or, when the load fits, what remains of
+/* Mark boxes that do not fit under `capacity` together: too much at one step, or, when the peak fits, what remains of
  * all boxes after dropping one after the other as long as the rest is proven not to fit.
  *   nodes        in   limit on exact search, over all proofs
  *   member  [n]  out  1: one of them
- * Deterministic. O(n log n) when the load is too large; else the searches. */
+ * Deterministic. O(n log n) when the peak is too large; else the searches. */
 PLIM_MUST_USE plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int64_t capacity,
                                               int64_t nodes, uint8_t *member, plim_conflict *out);
 

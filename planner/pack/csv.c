@@ -19,7 +19,7 @@ static const struct {
              {"size", SIZE, 0},    {"hint", HINT, 0},   {"alignment", ALIGNMENT, 0}, {"gaps", GAPS, 0},
              {"offset", OFFSET, 0}};
 static const char *const titles[COLUMNS] = {"id", "lower", "upper", "size", "alignment", "hint", "gaps", "offset"};
-enum { NAMES = sizeof names / sizeof names[0], MOST_LIVES = 1 << 26 };
+enum { NAMES = sizeof names / sizeof names[0], MOST_BUFFERS = 1 << 26 };
 static const int64_t most_time = INT64_C(1) << 60, most_bytes = INT64_C(1) << 62, most_file = INT64_C(1) << 31;
 
 /* A field or line: [begin, end). */
@@ -28,19 +28,19 @@ typedef struct span {
 } span;
 
 typedef struct reader {
-  plim_lives *lives;
+  plim_buffer_list *buffers;
   const char *name;
   span rest;
   int64_t line;
   int32_t fields;
   int32_t field_of[COLUMNS]; /* -1: the column is missing */
   int inclusive;
-  int64_t bytes; /* of all lives so far, with what alignments may add */
+  int64_t bytes; /* of all buffers so far, with what alignments may add */
 } reader;
 
 static plim_status fail_field(const reader *r, const char *what, span field, const char *must) {
   int length = field.end - field.begin > 40 ? 40 : (int)(field.end - field.begin);
-  return plim_fail(r->lives->ctx, PLIM_EDATA, "%s: line %lld: %s \"%.*s\" %s", r->name, (long long)r->line, what,
+  return plim_fail(r->buffers->ctx, PLIM_EDATA, "%s: line %lld: %s \"%.*s\" %s", r->name, (long long)r->line, what,
                    length, field.begin, must);
 }
 
@@ -95,7 +95,8 @@ static plim_status read_header(reader *r) {
   span line, field;
   for (int c = 0; c < COLUMNS; c++) r->field_of[c] = -1;
   if (!next_line(r, &line)) {
-    return plim_fail(r->lives->ctx, PLIM_EDATA, "%s: line 1: a header is missing, as in id,lower,upper,size", r->name);
+    return plim_fail(r->buffers->ctx, PLIM_EDATA, "%s: line 1: a header is missing, as in id,lower,upper,size",
+                     r->name);
   }
   for (; take(&line, ',', &field); r->fields++) {
     size_t length = (size_t)(field.end - field.begin);
@@ -110,14 +111,14 @@ static plim_status read_header(reader *r) {
   }
   for (int c = ID; c <= SIZE; c++) {
     if (r->field_of[c] >= 0) continue;
-    return plim_fail(r->lives->ctx, PLIM_EDATA, "%s: line 1: column \"%s\" is missing", r->name, titles[c]);
+    return plim_fail(r->buffers->ctx, PLIM_EDATA, "%s: line 1: column \"%s\" is missing", r->name, titles[c]);
   }
   return PLIM_OK;
 }
 
 /* lo-hi or lo-hi@low:high. */
 static plim_status read_gap(reader *r, span text, const plim_box *box) {
-  plim_lives *l = r->lives;
+  plim_buffer_list *l = r->buffers;
   plim_pack_gap gap = {0, 0, 0, 0};
   const plim_pack_gap *before = l->n_gaps > l->gap_first[l->n] ? &l->gap[l->n_gaps - 1] : NULL;
   span at = text;
@@ -130,7 +131,8 @@ static plim_status read_gap(reader *r, span text, const plim_box *box) {
   if (!good) return fail_field(r, "gap", text, "is not LO-HI or LO-HI@LOW:HIGH with LOW < HIGH within the size");
   if (gap.end < INT64_MAX) gap.end += r->inclusive;
   if (gap.begin >= gap.end || gap.begin < box->begin || gap.end > box->end || (before && gap.begin < before->end)) {
-    return fail_field(r, "gap", text, "is empty, outside its life, or begins before the gap in front of it has ended");
+    return fail_field(r, "gap", text,
+                      "is empty, outside its buffer, or begins before the gap in front of it has ended");
   }
   PLIM_TRY(plim_array_reserve(l->ctx, &l->gap, &l->room_gaps, l->n_gaps + 1, sizeof *l->gap));
   l->gap[l->n_gaps++] = gap;
@@ -141,7 +143,7 @@ static plim_status read_gaps(reader *r, span field, const plim_box *box) {
   span part;
   while (take(&field, ' ', &part)) {
     if (part.begin == part.end) continue;
-    if (r->lives->n_gaps == INT32_MAX) return fail_field(r, "gap", part, "is one too many");
+    if (r->buffers->n_gaps == INT32_MAX) return fail_field(r, "gap", part, "is one too many");
     PLIM_TRY(read_gap(r, part, box));
   }
   return PLIM_OK;
@@ -152,7 +154,7 @@ static plim_status read_id(reader *r, span field) {
     if ((unsigned char)*c < 0x20 || *c == 0x7f) return fail_field(r, "id", field, "has a control character");
   }
   if (field.begin == field.end) return fail_field(r, "id", field, "is empty");
-  r->lives->id[r->lives->n] = field.begin;
+  r->buffers->id[r->buffers->n] = field.begin;
   *field.end = 0; /* a comma, or what ends the line: read already */
   return PLIM_OK;
 }
@@ -167,7 +169,7 @@ static plim_status read_offset(const reader *r, span field, int64_t align, int64
 }
 
 static plim_status read_row(reader *r, const span *value) {
-  plim_lives *l = r->lives;
+  plim_buffer_list *l = r->buffers;
   plim_box *box = &l->box[l->n];
   int64_t *align = &l->align[l->n], *hint = &l->hint[l->n];
   *box = (plim_box){0, 0, 0, -1};
@@ -177,7 +179,7 @@ static plim_status read_row(reader *r, const span *value) {
   PLIM_TRY(read_number(r, UPPER, value[UPPER], -most_time, most_time, &box->end));
   box->end += r->inclusive;
   PLIM_TRY(read_number(r, SIZE, value[SIZE], 0, most_bytes, &box->bytes));
-  if (box->begin >= box->end) return fail_field(r, "upper", value[UPPER], "is not behind lower: the life has no step");
+  if (box->begin >= box->end) return fail_field(r, "upper", value[UPPER], "is not after lower: the buffer has no step");
   if (value[ALIGNMENT].begin) PLIM_TRY(read_number(r, ALIGNMENT, value[ALIGNMENT], 1, most_bytes, align));
   r->bytes = plim_add_bytes(r->bytes, box->bytes + *align - 1);
   if (r->bytes < 0 || r->bytes >= most_bytes) {
@@ -202,7 +204,7 @@ static plim_status read_rows(reader *r) {
       }
     }
     if (fields != r->fields) {
-      return plim_fail(r->lives->ctx, PLIM_EDATA, "%s: line %lld: %d fields, the header has %d", r->name,
+      return plim_fail(r->buffers->ctx, PLIM_EDATA, "%s: line %lld: %d fields, the header has %d", r->name,
                        (long long)r->line, fields, r->fields);
     }
     PLIM_TRY(read_row(r, value));
@@ -212,22 +214,22 @@ static plim_status read_rows(reader *r) {
 
 typedef struct named {
   const char *id;
-  int32_t life;
+  int32_t buffer;
 } named;
 
 static int by_id(const void *a, const void *b) {
   const named *x = a, *y = b;
   int order = strcmp(x->id, y->id);
-  return order ? order : (x->life > y->life) - (x->life < y->life);
+  return order ? order : (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
-/* Line of a life: the header is line 1. */
-static long long line_of(int32_t life) {
-  return (long long)life + 2;
+/* Line of a buffer: the header is line 1. */
+static long long line_of(int32_t buffer) {
+  return (long long)buffer + 2;
 }
 
 static plim_status check_ids(const reader *r) {
-  const plim_lives *l = r->lives;
+  const plim_buffer_list *l = r->buffers;
   named *sorted = NULL;
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_allocate(l->ctx, l->n, sizeof *sorted, &sorted));
@@ -236,15 +238,15 @@ static plim_status check_ids(const reader *r) {
   for (int32_t i = 1; i < l->n && status == PLIM_OK; i++) {
     if (strcmp(sorted[i - 1].id, sorted[i].id) != 0) continue;
     status = plim_fail(l->ctx, PLIM_EDATA, "%s: line %lld: id \"%.40s\" is that of line %lld", r->name,
-                       line_of(sorted[i].life), sorted[i].id, line_of(sorted[i - 1].life));
+                       line_of(sorted[i].buffer), sorted[i].id, line_of(sorted[i - 1].buffer));
   }
   plim_release(l->ctx, sorted, l->n, sizeof *sorted);
   return status;
 }
 
 static plim_status check_fixed(const reader *r) {
-  const plim_lives *l = r->lives;
-  plim_boxes boxes = plim_lives_boxes(l, 1);
+  const plim_buffer_list *l = r->buffers;
+  plim_boxes boxes = plim_buffer_list_boxes(l, 1);
   int64_t *fixed = NULL;
   int32_t pair[2];
   PLIM_TRY(plim_allocate(l->ctx, l->n, sizeof *fixed, &fixed));
@@ -258,11 +260,11 @@ static plim_status check_fixed(const reader *r) {
                    l->id[pair[1]], (long long)l->box[pair[1]].fixed);
 }
 
-/* Room for a life a line. */
-static plim_status allocate(plim_lives *l, const char *text, int64_t bytes) {
+/* Room for a buffer a line. */
+static plim_status allocate(plim_buffer_list *l, const char *text, int64_t bytes) {
   int64_t lines = 1;
   for (int64_t i = 0; i < bytes; i++) lines += text[i] == '\n';
-  if (lines > MOST_LIVES) return plim_fail(l->ctx, PLIM_EDATA, "more than %d lines", MOST_LIVES);
+  if (lines > MOST_BUFFERS) return plim_fail(l->ctx, PLIM_EDATA, "more than %d lines", MOST_BUFFERS);
   l->room = lines;
   l->n_chars = bytes + 1;
   PLIM_TRY(plim_allocate(l->ctx, l->n_chars, 1, &l->chars));
@@ -275,33 +277,34 @@ static plim_status allocate(plim_lives *l, const char *text, int64_t bytes) {
   return PLIM_OK;
 }
 
-plim_status plim_lives_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes, plim_lives **out) {
-  plim_lives *l = NULL;
+plim_status plim_buffer_list_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes,
+                                   plim_buffer_list **out) {
+  plim_buffer_list *l = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *l, &l));
   l->ctx = ctx;
   PLIM_CHECK(allocate(l, text, bytes));
-  reader r = {.lives = l, .name = name, .rest = {l->chars, l->chars + bytes}};
+  reader r = {.buffers = l, .name = name, .rest = {l->chars, l->chars + bytes}};
   PLIM_CHECK(read_header(&r));
   PLIM_CHECK(read_rows(&r));
   PLIM_CHECK(check_ids(&r));
   PLIM_CHECK(check_fixed(&r));
   *out = l;
 done:
-  if (status != PLIM_OK) plim_lives_free(l);
+  if (status != PLIM_OK) plim_buffer_list_free(l);
   return status;
 }
 
-plim_status plim_lives_load(plim_context *ctx, const char *path, plim_lives **out) {
+plim_status plim_buffer_list_load(plim_context *ctx, const char *path, plim_buffer_list **out) {
   char *data = NULL;
   int64_t bytes = 0;
   PLIM_TRY(plim_file_read(ctx, path, most_file, &data, &bytes));
-  plim_status status = plim_lives_parse(ctx, path, data, bytes, out);
+  plim_status status = plim_buffer_list_parse(ctx, path, data, bytes, out);
   plim_file_release(ctx, data, bytes);
   return status;
 }
 
-void plim_lives_free(plim_lives *l) {
+void plim_buffer_list_free(plim_buffer_list *l) {
   if (!l) return;
   plim_release(l->ctx, l->chars, l->n_chars, 1);
   plim_release(l->ctx, l->id, l->room, sizeof *l->id);
@@ -313,7 +316,7 @@ void plim_lives_free(plim_lives *l) {
   plim_release(l->ctx, l, 1, sizeof *l);
 }
 
-plim_boxes plim_lives_boxes(const plim_lives *l, int64_t align) {
+plim_boxes plim_buffer_list_boxes(const plim_buffer_list *l, int64_t align) {
   return (plim_boxes){.n = l->n,
                       .align = align,
                       .box = l->box,
@@ -323,8 +326,8 @@ plim_boxes plim_lives_boxes(const plim_lives *l, int64_t align) {
                       .gap = l->n_gaps > 0 ? l->gap : NULL};
 }
 
-/* Columns that some life needs. */
-static void choose_columns(const plim_lives *l, const int64_t *offset, int *wanted) {
+/* Columns that some buffer needs. */
+static void choose_columns(const plim_buffer_list *l, const int64_t *offset, int *wanted) {
   for (int c = 0; c < COLUMNS; c++) wanted[c] = c <= SIZE;
   wanted[OFFSET] = offset != NULL;
   wanted[GAPS] = l->n_gaps > 0;
@@ -335,7 +338,7 @@ static void choose_columns(const plim_lives *l, const int64_t *offset, int *want
   }
 }
 
-static void write_gaps(plim_text *text, const plim_lives *l, int32_t i) {
+static void write_gaps(plim_text *text, const plim_buffer_list *l, int32_t i) {
   plim_text_add(text, ",");
   for (int32_t g = l->gap_first[i]; g < l->gap_first[i + 1]; g++) {
     const plim_pack_gap *gap = &l->gap[g];
@@ -344,7 +347,7 @@ static void write_gaps(plim_text *text, const plim_lives *l, int32_t i) {
   }
 }
 
-void plim_lives_write(plim_text *text, const plim_lives *l, const int64_t *offset) {
+void plim_buffer_list_write(plim_text *text, const plim_buffer_list *l, const int64_t *offset) {
   int wanted[COLUMNS];
   choose_columns(l, offset, wanted);
   for (int c = 0; c < COLUMNS; c++) {

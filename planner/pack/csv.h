@@ -1,4 +1,4 @@
-/* Lives to pack as a CSV file, in the dialect of MiniMalloc (docs/formats.md). */
+/* Buffers to pack as a CSV file, in the dialect of MiniMalloc (docs/formats.md). */
 #ifndef PLIM_PLANNER_PACK_CSV_H
 #define PLIM_PLANNER_PACK_CSV_H
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-typedef struct plim_lives {
+typedef struct plim_buffer_list {
   plim_context *ctx;
   int32_t n;
   char **id; /* [n] distinct, in `chars` */
@@ -20,21 +20,21 @@ typedef struct plim_lives {
   char *chars;
   int64_t n_chars, room, room_gaps;
   int32_t n_gaps;
-} plim_lives;
+} plim_buffer_list;
 
-/* Read a text. PLIM_EDATA with the line: broken rows, columns missing or twice, ids twice, a life that ends before it
- * begins, numbers out of range, fixed offsets that overlap (both are named). Sizes and alignments add up to less than
- * 2^62. O(bytes + n log n). */
-PLIM_MUST_USE plim_status plim_lives_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes,
-                                           plim_lives **out);
-PLIM_MUST_USE plim_status plim_lives_load(plim_context *ctx, const char *path, plim_lives **out);
-void plim_lives_free(plim_lives *lives); /* NULL is legal */
+/* Read a text. PLIM_EDATA with the line: broken rows, columns missing or twice, ids twice, a lifetime that ends before
+ * it begins, numbers out of range, fixed offsets that overlap (both are named). Sizes and alignments add up to less
+ * than 2^62. O(bytes + n log n). */
+PLIM_MUST_USE plim_status plim_buffer_list_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes,
+                                                 plim_buffer_list **out);
+PLIM_MUST_USE plim_status plim_buffer_list_load(plim_context *ctx, const char *path, plim_buffer_list **out);
+void plim_buffer_list_free(plim_buffer_list *buffers); /* NULL is legal */
 
 /* Write with the offsets as last column; offset NULL: the fixed ones, where there are any. */
-void plim_lives_write(plim_text *text, const plim_lives *lives, const int64_t *offset);
+void plim_buffer_list_write(plim_text *text, const plim_buffer_list *buffers, const int64_t *offset);
 
 /* The same lives for the packers: every offset is a multiple of `align`. */
-plim_boxes plim_lives_boxes(const plim_lives *lives, int64_t align);
+plim_boxes plim_buffer_list_boxes(const plim_buffer_list *buffers, int64_t align);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,7 @@
  * Of items that may lie equally low, one without a rival in some section comes first; else the static order decides.
  * Boxes that often spoilt all at once come earlier in later turns (exact_order.c).
  *
- * A node owns a list of its unplaced boxes, sorted by `least`; a child's list is made from it behind it, so that going
+ * A node owns a list of its unplaced boxes, sorted by `least`; a child's list is made from it after it, so that going
  * back is forgetting. In the lists boxes are numbered by the static order of the turn.
  *
  * Piles are most of the work. They are counted in 16 bits, eight sections at a time; large capacities are counted in
@@ -24,14 +24,14 @@
 
 #include <string.h>
 
-#include "planner/pack/exact_parts.h"
+#include "planner/pack/exact_internal.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/effort.h"
 
-enum { MOST_PILE = 16000, NODES_A_LOOK = 256 };
+enum { MOST_SECTION_FLOOR = 16000, NODES_A_LOOK = 256 };
 
 typedef plim_pack_item item;
-typedef plim_pack_piece piece;
+typedef plim_pack_part piece;
 typedef plim_pack_shape shape;
 
 static int is_over(const plim_exact *e, int32_t x, int32_t y) {
@@ -42,7 +42,7 @@ static int is_over(const plim_exact *e, int32_t x, int32_t y) {
  * and equal to it here. */
 static int32_t lift(const plim_exact *e, int32_t below, int32_t above, int32_t offset) {
   int64_t align = e->shape[above].align, size = e->shape[below].size;
-  if (e->reach) size = e->reach[(int64_t)e->order[below].box * e->n + e->order[above].box];
+  if (e->separation) size = e->separation[(int64_t)e->order[below].box * e->n + e->order[above].box];
   int64_t low = offset + size > 0 ? offset + size : 0;
   if (align > 1) low = (low + align - 1) / align * align;
   return low < PLIM_EXACT_UNITS ? (int32_t)low : PLIM_EXACT_UNITS;
@@ -55,24 +55,24 @@ static int comes_before(const item *a, const item *b) {
 }
 
 /* Does the pile of each section in [first, last) stay within the capacity? */
-static int piles_fit(plim_exact *e, const piece *p, plim_span where) {
-  int16_t *restrict pile = e->pile, highest = 0;
+static int section_floors_fit(plim_exact *e, const piece *p, plim_span where) {
+  int16_t *restrict section_floor = e->section_floor, highest = 0;
   int32_t begin = where.first / PLIM_LANES * PLIM_LANES, end = (where.last + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES;
-  for (int32_t s = begin; s < end; s++) pile[s] = 0;
+  for (int32_t s = begin; s < end; s++) section_floor[s] = 0;
   for (int32_t i = 0; i < p->n; i++) {
     const shape *b = &e->shape[p->item[i].box];
     const int16_t *restrict mask = b->mask;
     if (p->item[i].least > e->capacity) return 0; /* it would not fit in 16 bits */
-    int16_t least = (int16_t)(p->item[i].least >> e->shift), size = b->pile;
+    int16_t least = (int16_t)(p->item[i].least >> e->shift), size = b->section_floor;
     int32_t from = b->first / PLIM_LANES * PLIM_LANES, to = b->last < end ? b->last : end;
     for (int32_t s = from > begin ? from : begin; s < to; s += PLIM_LANES) {
       for (int k = 0; k < PLIM_LANES; k++) {
-        int16_t low = (int16_t)(least & mask[s + k]), old = pile[s + k];
-        pile[s + k] = (int16_t)((old > low ? old : low) + (size & mask[s + k]));
+        int16_t low = (int16_t)(least & mask[s + k]), old = section_floor[s + k];
+        section_floor[s + k] = (int16_t)((old > low ? old : low) + (size & mask[s + k]));
       }
     }
   }
-  for (int32_t s = begin; s < end; s++) highest = pile[s] > highest ? pile[s] : highest;
+  for (int32_t s = begin; s < end; s++) highest = section_floor[s] > highest ? section_floor[s] : highest;
   return highest <= e->capacity >> e->shift;
 }
 
@@ -256,11 +256,11 @@ static int32_t next_item(plim_exact *e, piece *p) {
     raise_item(p, i, least);
     next = first_open(p);
   }
-  if (touched.first < touched.last && !piles_fit(e, p, touched)) return -1;
+  if (touched.first < touched.last && !section_floors_fit(e, p, touched)) return -1;
   return prefer_forced(e, p, next);
 }
 
-/* Room for a list of at most n items, behind all others; NULL: there is no memory, and the search ends. */
+/* Room for a list of at most n items, after all others; NULL: there is no memory, and the search ends. */
 static item *take_list(plim_exact *e, int32_t n) {
   plim_pack_mark *top = &e->top;
   if (top->item + n > e->chunk_items) *top = (plim_pack_mark){top->chunk + 1, 0};
@@ -340,7 +340,7 @@ static answer try_item(plim_exact *e, plim_pack_frame *f) {
   plim_span touched = {e->shape[x].first, e->shape[x].last};
   int fits = e->units->plain ? make_child(e, p, x, offset, &child, &touched)
                              : make_uneven_child(e, p, x, offset, &child, &touched);
-  if (!fits || !piles_fit(e, &child, touched)) {
+  if (!fits || !section_floors_fit(e, &child, touched)) {
     e->blame[e->order[x].box]++;
     return FAILED;
   }
@@ -357,7 +357,7 @@ static int refuse_item(plim_exact *e, plim_pack_frame *f) {
   int32_t least = next_place(e, &f->p, f->at, f->p.item[f->at].least);
   if (least < 0) return 0;
   raise_item(&f->p, f->at, least);
-  return piles_fit(e, &f->p, (plim_span){b->first, b->last});
+  return section_floors_fit(e, &f->p, (plim_span){b->first, b->last});
 }
 
 static answer solve_node(plim_exact *e, plim_pack_frame *f, answer last) {
@@ -441,17 +441,17 @@ static plim_pack_outcome decide_pairs(plim_exact *e, int64_t capacity, int64_t *
 plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes) {
   *nodes = 0;
-  if (e->units->load > capacity || is_too_large(e, capacity)) return PLIM_PACK_IMPOSSIBLE;
+  if (e->units->peak_bytes > capacity || is_too_large(e, capacity)) return PLIM_PACK_IMPOSSIBLE;
   if (capacity >= PLIM_EXACT_UNITS) return PLIM_PACK_LIMIT;
   e->capacity = (int32_t)capacity;
-  for (e->shift = 0; capacity >> e->shift > MOST_PILE;) e->shift++;
+  for (e->shift = 0; capacity >> e->shift > MOST_SECTION_FLOOR;) e->shift++;
   e->limits = limits;
   e->nodes = 0;
   e->stopped = 0;
   e->status = PLIM_OK;
   plim_exact_order(e, turn);
   piece root = make_root(e);
-  int solved = piles_fit(e, &root, (plim_span){root.first, root.last}) && solve(e, root);
+  int solved = section_floors_fit(e, &root, (plim_span){root.first, root.last}) && solve(e, root);
   *nodes = e->nodes;
   if (!solved && e->units->windows) return decide_pairs(e, capacity, offset, nodes);
   if (!solved) return e->stopped ? PLIM_PACK_LIMIT : PLIM_PACK_IMPOSSIBLE;

@@ -1,5 +1,5 @@
 /* Exact packing: the problem prepared for searches. */
-#include "planner/pack/exact_parts.h"
+#include "planner/pack/exact_internal.h"
 
 enum { CHUNK_ITEMS = 1 << 16 /* several times PLIM_EXACT_MOST */ };
 enum { LEAST_MEMO = 1 << 10, MOST_MEMO = 1 << 20, FEW_BOXES = 20, MOST_WITH_WINDOWS = PLIM_EXACT_MOST / 4 };
@@ -18,17 +18,17 @@ static void fill_masks(plim_exact *e) {
   }
 }
 
-static void fill_totals(plim_exact *e, double *load) {
+static void fill_totals(plim_exact *e, double *peak_bytes) {
   const plim_sections *s = &e->sections;
   for (int32_t x = 0; x < e->n; x++) {
     for (int32_t i = s->span_first[x]; i < s->span_first[x + 1]; i++) {
-      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) load[k] += (double)e->units->size[x];
+      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) peak_bytes[k] += (double)e->units->size[x];
     }
   }
   for (int32_t x = 0; x < e->n; x++) {
     for (int32_t i = s->span_first[x]; i < s->span_first[x + 1]; i++) {
       for (int32_t k = s->span[i].first; k < s->span[i].last; k++) {
-        if (load[k] > e->total[x]) e->total[x] = load[k];
+        if (peak_bytes[k] > e->total[x]) e->total[x] = peak_bytes[k];
       }
     }
   }
@@ -37,10 +37,10 @@ static void fill_totals(plim_exact *e, double *load) {
 static void fill_pairs(plim_exact *e) {
   for (int32_t x = 0; x < e->n; x++) {
     for (int32_t y = 0; y < e->n; y++) {
-      int64_t reach = x == y ? PLIM_NO_REACH : plim_units_reach(e->units, x, y);
-      if (reach == PLIM_NO_REACH) continue;
+      int64_t separation = x == y ? PLIM_NO_SEPARATION : plim_units_separation(e->units, x, y);
+      if (separation == PLIM_NO_SEPARATION) continue;
       e->together[(int64_t)x * e->words + y / PLIM_WORD] |= (uint64_t)1 << (y % PLIM_WORD);
-      if (e->reach) e->reach[(int64_t)x * e->n + y] = (int32_t)reach;
+      if (e->separation) e->separation[(int64_t)x * e->n + y] = (int32_t)separation;
     }
   }
 }
@@ -63,12 +63,12 @@ static plim_status allocate(plim_exact *e) {
   PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->over, &e->over));
   PLIM_TRY(plim_allocate(ctx, e->words, sizeof *e->raised, &e->raised));
   if (e->units->windows) {
-    PLIM_TRY(plim_allocate(ctx, n * n, sizeof *e->reach, &e->reach));
+    PLIM_TRY(plim_allocate(ctx, n * n, sizeof *e->separation, &e->separation));
     PLIM_TRY(plim_pairs_new(e->units, &e->pairs));
   }
   PLIM_TRY(plim_allocate(ctx, n, sizeof *e->place, &e->place));
   PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->cut, &e->cut));
-  PLIM_TRY(plim_allocate(ctx, e->lanes, sizeof *e->pile, &e->pile));
+  PLIM_TRY(plim_allocate(ctx, e->lanes, sizeof *e->section_floor, &e->section_floor));
   PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->rivals, &e->rivals));
   PLIM_TRY(plim_allocate(ctx, n, sizeof *e->blame, &e->blame));
   PLIM_TRY(plim_allocate(ctx, 2 * n + 1, sizeof *e->frame, &e->frame));
@@ -80,7 +80,7 @@ static plim_status allocate(plim_exact *e) {
 plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out) {
   plim_context *ctx = units->ctx;
   plim_exact *e = NULL;
-  double *load = NULL;
+  double *peak_bytes = NULL;
   plim_status status;
   if (units->n > (units->windows ? (int32_t)MOST_WITH_WINDOWS : (int32_t)PLIM_EXACT_MOST)) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "exact packing of %d boxes is not possible", units->n);
@@ -92,13 +92,13 @@ plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **
   for (e->n_memo = LEAST_MEMO; e->n_memo < nodes && e->n_memo < states;) e->n_memo *= 2;
   PLIM_CHECK(plim_sections_make(units, &e->sections));
   PLIM_CHECK(allocate(e));
-  PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *load, &load));
+  PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *peak_bytes, &peak_bytes));
   fill_masks(e);
-  fill_totals(e, load);
+  fill_totals(e, peak_bytes);
   fill_pairs(e);
   *out = e;
 done:
-  if (load) plim_release(ctx, load, e->sections.n_sections, sizeof *load);
+  if (peak_bytes) plim_release(ctx, peak_bytes, e->sections.n_sections, sizeof *peak_bytes);
   if (status != PLIM_OK) plim_exact_free(e);
   return status;
 }
@@ -115,11 +115,11 @@ void plim_exact_free(plim_exact *e) {
   plim_release(ctx, e->together, n * e->words, sizeof *e->together);
   plim_release(ctx, e->over, n * e->words, sizeof *e->over);
   plim_release(ctx, e->raised, e->words, sizeof *e->raised);
-  plim_release(ctx, e->reach, n * n, sizeof *e->reach);
+  plim_release(ctx, e->separation, n * n, sizeof *e->separation);
   plim_pairs_free(e->pairs);
   plim_release(ctx, e->place, n, sizeof *e->place);
   plim_release(ctx, e->cut, sections, sizeof *e->cut);
-  plim_release(ctx, e->pile, e->lanes, sizeof *e->pile);
+  plim_release(ctx, e->section_floor, e->lanes, sizeof *e->section_floor);
   plim_release(ctx, e->rivals, sections, sizeof *e->rivals);
   plim_release(ctx, e->blame, n, sizeof *e->blame);
   plim_release(ctx, e->frame, 2 * n + 1, sizeof *e->frame);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/exact_parts.h"
+#include "planner/pack/exact_internal.h"
 #include "planner/random.h"
 #include "runtime/base/bits.h"
 
@@ -46,7 +46,7 @@ static void number_boxes(plim_exact *e) {
     e->shape[r] = (plim_pack_shape){.size = (int32_t)e->units->size[x],
                                     .fixed = (int32_t)e->units->fixed[x],
                                     .align = align < PLIM_EXACT_UNITS ? (int32_t)align : PLIM_EXACT_UNITS,
-                                    .pile = (int16_t)(e->units->size[x] >> e->shift),
+                                    .section_floor = (int16_t)(e->units->size[x] >> e->shift),
                                     .mask = e->mask + (int64_t)x * e->lanes};
     if (first == last) continue;
     e->shape[r].first = s->span[first].first;

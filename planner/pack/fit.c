@@ -39,7 +39,7 @@ struct plim_fit {
 static void insert(plim_fit *f, int32_t b, int64_t offset) {
   const plim_box *box = &f->units->boxes->box[b];
   placed *list = f->list;
-  int32_t low = 0, high = f->n_list; /* behind the last one at or below the offset */
+  int32_t low = 0, high = f->n_list; /* after the last one at or below the offset */
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
     if (list[middle].offset <= offset) {
@@ -85,9 +85,9 @@ static int bar(const plim_fit *f, int32_t b, int32_t y, int64_t offset, barrier 
     *out = (barrier){offset - f->units->size[b], offset + f->units->size[y]};
     return 1;
   }
-  int64_t under = plim_units_reach(f->units, b, y);
-  if (under == PLIM_NO_REACH) return 0;
-  *out = (barrier){offset - under, offset + plim_units_reach(f->units, y, b)};
+  int64_t under = plim_units_separation(f->units, b, y);
+  if (under == PLIM_NO_SEPARATION) return 0;
+  *out = (barrier){offset - under, offset + plim_units_separation(f->units, y, b)};
   return out->low < out->high;
 }
 
@@ -112,7 +112,7 @@ static int32_t list_barriers(const plim_fit *f, int32_t b, const int64_t *offset
   return n;
 }
 
-/* By low, with room for as many behind them. */
+/* By low, with room for as many after them. */
 static void sort_barriers(barrier *a, int32_t n) {
   barrier *from = a, *to = a + n;
   for (int32_t begin = 0; begin < n; begin += SHORT) {

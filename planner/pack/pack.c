@@ -1,18 +1,18 @@
-/* Packing: the first-fit family, then packings from the bottom up with priorities that learn (rise.h), then exact
- * search at the wanted height.
+/* Packing: the first-fit family, then packings from the bottom up with priorities that learn (bottom_up.h), then exact
+ * search at the wanted packed size.
  *
- * Boxes that rise.h does not take, and too many of them, are repaired instead. A round of repair takes the boxes that
- * stick out above the goal and moves them to the front part of the order, so that next time others have to go around
- * them (squeaky wheel optimisation, Joslin and Clements, 1999); an order that gets worse is taken back. Sources:
+ * Boxes that bottom_up.h does not take, and too many of them, are repaired instead. A round of repair takes the boxes
+ * that stick out above the goal and moves them to the front part of the order, so that next time others have to go
+ * around them (squeaky wheel optimisation, Joslin and Clements, 1999); an order that gets worse is taken back. Sources:
  * first-fit orders and exact search, Moffitt, MiniMalloc, ASPLOS 2023. */
 #include "planner/pack/pack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/pack/bottom_up.h"
 #include "planner/pack/exact.h"
 #include "planner/pack/fit.h"
-#include "planner/pack/rise.h"
 #include "planner/pack/skyline.h"
 #include "planner/random.h"
 #include "runtime/base/effort.h"
@@ -23,10 +23,11 @@ typedef enum fit_order { BY_BYTES, BY_AREA, BY_LENGTH, BY_BEGIN, FIT_ORDERS } fi
 enum {
   NODES_A_ROUND = 16384 /* of exact search, times boxes, for each round of effort: a node costs O(boxes) */,
   EXACT_TRIES = 5,
-  MOST_RISES = 192 /* priorities learn little after that */,
-  RISES_A_ROUND = 2 /* at most, and of many boxes so few that their number squared, times rises, stays below: */,
-  RISES_BOXES_SQUARED = 300000,
-  FEWEST_RISES = 4 /* of boxes so many that this is less work than first-fit: */,
+  MOST_BOTTOM_UP = 192 /* priorities learn little after that */,
+  BOTTOM_UP_A_ROUND =
+      2 /* at most; of many boxes fewer, so that boxes squared times passes stays below the next constant */,
+  BOTTOM_UP_BOXES_SQUARED = 300000,
+  FEWEST_BOTTOM_UP = 4 /* of boxes so many that this is less work than first-fit: */,
   MANY_BOXES = 1500,
   STACKED_BOXES = 2000, /* of so many an order of first-fit takes milliseconds and more, */
   STACKED_AT_ONCE = 24000 /* of so many 0.2 s: more than one that is packed once with no effort has to wait for */,
@@ -45,9 +46,9 @@ typedef struct packer {
   sort_key *keys;
   int32_t *order, *best_order, *kept; /* [n] */
   int64_t *trial, *best;              /* [n] offsets in units */
-  int64_t height;                     /* of best, in units */
-  int64_t goal;                       /* a height that is good enough, in units */
-  int has_target;                     /* 1: the goal was asked for; 0: it is the load */
+  int64_t packed_bytes;               /* of best, in units */
+  int64_t goal;                       /* a packed size that is good enough, in units */
+  int has_target;                     /* 1: the goal was asked for; 0: it is the peak */
   int can_stack;                      /* 1: the first order may stop, plim_skyline_run packs them at once */
   int64_t hint_limit;                 /* of plim_fit_run */
 } packer;
@@ -71,22 +72,22 @@ static void sort_boxes(packer *k, fit_order order, int32_t *out) {
 }
 
 /* Keep the trial, which came from k->order, when it is better than the best. */
-static int64_t keep_order(packer *k, int64_t height) {
+static int64_t keep_order(packer *k, int64_t packed_bytes) {
   int32_t n = k->units.n;
-  if (height >= k->height) return height;
-  k->height = height;
+  if (packed_bytes >= k->packed_bytes) return packed_bytes;
+  k->packed_bytes = packed_bytes;
   memcpy(k->best, k->trial, (size_t)n * sizeof *k->best);
   memcpy(k->best_order, k->order, (size_t)n * sizeof *k->order);
-  return height;
+  return packed_bytes;
 }
 
 /* Fit the boxes in k->order. */
 static int64_t try_order(packer *k, int best_fit) {
-  int may_stop = k->height < INT64_MAX || k->can_stack;
+  int may_stop = k->packed_bytes < INT64_MAX || k->can_stack;
   return keep_order(k, plim_fit_run(k->fit, k->order, best_fit, k->hint_limit, may_stop, k->trial));
 }
 
-/* Move the boxes that stick out above the goal forward in the order, each to a random place in front of its own. */
+/* Move the boxes that stick out above the goal forward in the order, each to a random place before its own. */
 static void promote(packer *k, plim_random *random) {
   const plim_units *p = &k->units;
   for (int32_t i = 1; i < p->n; i++) {
@@ -98,26 +99,26 @@ static void promote(packer *k, plim_random *random) {
   }
 }
 
-/* May it go on? One order is always tried to its end, unless the boxes can be stacked in its place. */
+/* May it continue? One order is always tried to its end, unless the boxes can be stacked in its place. */
 static int goes_on(const packer *k) {
-  if (k->height <= k->goal) return 0;
-  if (k->height == INT64_MAX && !k->can_stack) return 1;
+  if (k->packed_bytes <= k->goal) return 0;
+  if (k->packed_bytes == INT64_MAX && !k->can_stack) return 1;
   return !plim_effort_over(k->units.ctx, k->units.n);
 }
 
 static void repair(packer *k, int32_t rounds) {
   size_t size = (size_t)k->units.n * sizeof *k->order;
   plim_random random = {1};
-  int64_t now = k->height;
+  int64_t now = k->packed_bytes;
   int32_t *kept = k->kept;
   memcpy(k->order, k->best_order, size);
   memcpy(k->trial, k->best, (size_t)k->units.n * sizeof *k->trial);
   for (int32_t round = 0; round < rounds && goes_on(k); round++) {
     memcpy(kept, k->order, size);
     promote(k, &random);
-    int64_t height = try_order(k, 0);
-    if (height <= now) {
-      now = height;
+    int64_t packed_bytes = try_order(k, 0);
+    if (packed_bytes <= now) {
+      now = packed_bytes;
     } else {
       memcpy(k->order, kept, size);
       (void)plim_fit_run(k->fit, k->order, 0, k->hint_limit, 0, k->trial);
@@ -127,15 +128,15 @@ static void repair(packer *k, int32_t rounds) {
 
 static void keep_trial(packer *k) {
   const plim_units *p = &k->units;
-  k->height = 0;
+  k->packed_bytes = 0;
   for (int32_t b = 0; b < p->n; b++) {
     k->best[b] = k->trial[b];
-    if (k->best[b] + p->size[b] > k->height) k->height = k->best[b] + p->size[b];
+    if (k->best[b] + p->size[b] > k->packed_bytes) k->packed_bytes = k->best[b] + p->size[b];
   }
 }
 
 /* Ask for the goal exactly, with all the effort where it is a target that has to be met. Otherwise, while it is not
- * found, for heights half way between what is known to be out of reach of these nodes and what is reached. */
+ * found, for packed sizes half way between what is known to be out of reach of these nodes and what is reached. */
 static plim_status search_exactly(packer *k, int64_t nodes) {
   plim_exact *exact = NULL;
   plim_status status;
@@ -143,8 +144,8 @@ static plim_status search_exactly(packer *k, int64_t nodes) {
   int32_t most = k->has_target ? 1 : EXACT_TRIES;
   if (k->has_target) nodes *= EXACT_TRIES;
   PLIM_CHECK(plim_exact_new(&k->units, nodes, &exact));
-  for (int32_t tries = 0; tries < most && low + 1 < k->height; tries++) {
-    int64_t capacity = tries == 0 ? k->goal : low + (k->height - low) / 2;
+  for (int32_t tries = 0; tries < most && low + 1 < k->packed_bytes; tries++) {
+    int64_t capacity = tries == 0 ? k->goal : low + (k->packed_bytes - low) / 2;
     plim_pack_outcome outcome;
     PLIM_CHECK(plim_exact_search(exact, capacity, nodes, INT64_MAX, k->trial, &outcome));
     if (outcome == PLIM_PACK_FOUND) {
@@ -167,18 +168,18 @@ static void try_family(packer *k, int64_t hint_limit) {
 }
 
 /* From the bottom up, with priorities that learn; at least once. */
-static plim_status raise_water(packer *k, int32_t effort) {
-  plim_rise *rise = NULL;
-  int64_t n = k->units.n, runs = (int64_t)effort * RISES_BOXES_SQUARED / (n * n),
-          most = (int64_t)effort * RISES_A_ROUND;
-  int64_t fewest = n > MANY_BOXES ? FEWEST_RISES : 1;
-  most = most < MOST_RISES ? most : MOST_RISES;
+static plim_status run_bottom_up(packer *k, int32_t effort) {
+  plim_bottom_up *bottom_up = NULL;
+  int64_t n = k->units.n, runs = (int64_t)effort * BOTTOM_UP_BOXES_SQUARED / (n * n),
+          most = (int64_t)effort * BOTTOM_UP_A_ROUND;
+  int64_t fewest = n > MANY_BOXES ? FEWEST_BOTTOM_UP : 1;
+  most = most < MOST_BOTTOM_UP ? most : MOST_BOTTOM_UP;
   runs = runs > most ? most : runs < fewest ? fewest : runs;
-  PLIM_TRY(plim_rise_new(&k->units, &rise));
+  PLIM_TRY(plim_bottom_up_new(&k->units, &bottom_up));
   for (int64_t i = 0; i < runs && goes_on(k); i++) {
-    if (plim_rise_run(rise, k->goal, k->trial) < k->height) keep_trial(k);
+    if (plim_bottom_up_run(bottom_up, k->goal, k->trial) < k->packed_bytes) keep_trial(k);
   }
-  plim_rise_free(rise);
+  plim_bottom_up_free(bottom_up);
   return PLIM_OK;
 }
 
@@ -198,10 +199,10 @@ static plim_status solve(packer *k, int32_t effort) {
   k->can_stack = k->units.n >= (effort > 0 ? STACKED_BOXES : STACKED_AT_ONCE) && plim_skyline_can(&k->units);
   try_family(k, k->goal);
   if (!k->units.plain) try_family(k, -1);
-  if (k->height == INT64_MAX) return stack(k);
-  if (k->height <= k->goal || effort == 0) return PLIM_OK;
-  if (plim_rise_can(&k->units)) {
-    PLIM_TRY(raise_water(k, effort));
+  if (k->packed_bytes == INT64_MAX) return stack(k);
+  if (k->packed_bytes <= k->goal || effort == 0) return PLIM_OK;
+  if (plim_bottom_up_can(&k->units)) {
+    PLIM_TRY(run_bottom_up(k, effort));
   } else {
     repair(k, k->units.n <= MOST_REPAIRED ? effort : 1);
   }
@@ -209,7 +210,7 @@ static plim_status solve(packer *k, int32_t effort) {
   /* fewer nodes than two dives to the end would find nothing */
   int64_t asked = k->has_target ? nodes * EXACT_TRIES : nodes;
   int useless = asked < 2 * (int64_t)k->units.n || k->units.n > PLIM_EXACT_MOST / 4;
-  return k->height <= k->goal || useless ? PLIM_OK : search_exactly(k, nodes);
+  return k->packed_bytes <= k->goal || useless ? PLIM_OK : search_exactly(k, nodes);
 }
 
 static plim_status allocate(packer *k) {
@@ -237,28 +238,28 @@ static void release(packer *k) {
 }
 
 plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t target, int32_t effort,
-                            int64_t deadline_ns, int64_t *offset, int64_t *height, int64_t *load) {
-  packer k = {.height = INT64_MAX, .has_target = target > 0};
+                            int64_t deadline_ns, int64_t *offset, int64_t *packed_bytes, int64_t *peak_bytes) {
+  packer k = {.packed_bytes = INT64_MAX, .has_target = target > 0};
   int64_t outer_ns = plim_effort_begin(ctx, deadline_ns);
   int32_t n = boxes->n;
   plim_status status;
   PLIM_CHECK(plim_units_make(ctx, boxes, &k.units));
   PLIM_CHECK(plim_fit_new(&k.units, &k.fit));
   PLIM_CHECK(allocate(&k));
-  k.goal = target / boxes->align > k.units.load ? target / boxes->align : k.units.load;
+  k.goal = target / boxes->align > k.units.peak_bytes ? target / boxes->align : k.units.peak_bytes;
   status = solve(&k, effort);
-  if (status == PLIM_ECANCEL && k.height < INT64_MAX && !plim_context_cancelled(ctx)) status = PLIM_OK;
+  if (status == PLIM_ECANCEL && k.packed_bytes < INT64_MAX && !plim_context_cancelled(ctx)) status = PLIM_OK;
   if (status != PLIM_OK) goto done;
   for (int32_t b = 0; b < n; b++) offset[b] = k.best[b] * boxes->align;
-  *height = k.height * boxes->align;
-  if (load) *load = k.units.load * boxes->align;
+  *packed_bytes = k.packed_bytes * boxes->align;
+  if (peak_bytes) *peak_bytes = k.units.peak_bytes * boxes->align;
 done:
   if (k.units.ctx) release(&k);
   return plim_effort_end(ctx, outer_ns, status);
 }
 
 plim_status plim_pack(plim_context *ctx, int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t effort,
-                      int64_t *offset, int64_t *height, int64_t *load) {
+                      int64_t *offset, int64_t *packed_bytes, int64_t *peak_bytes) {
   plim_boxes boxes = {.n = n, .align = align, .box = box};
-  return plim_pack_boxes(ctx, &boxes, target, effort, INT64_MAX, offset, height, load);
+  return plim_pack_boxes(ctx, &boxes, target, effort, INT64_MAX, offset, packed_bytes, peak_bytes);
 }

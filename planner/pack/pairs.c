@@ -39,9 +39,9 @@ static int32_t count_pairs(const plim_units *u, pair *out) {
   int32_t n = 0;
   for (int32_t x = 0; x < u->n; x++) {
     for (int32_t y = x + 1; y < u->n && n <= PLIM_PAIRS_MOST; y++) {
-      int64_t reach = plim_units_reach(u, x, y);
-      if (reach == PLIM_NO_REACH) continue;
-      if (out) out[n] = (pair){x, y, reach, plim_units_reach(u, y, x)};
+      int64_t separation = plim_units_separation(u, x, y);
+      if (separation == PLIM_NO_SEPARATION) continue;
+      if (out) out[n] = (pair){x, y, separation, plim_units_separation(u, y, x)};
       n++;
     }
   }
@@ -90,15 +90,15 @@ static int64_t aligned_down(const plim_units *u, int32_t box, int64_t offset) {
 }
 
 /* `below` reaches so far over the bottom of `above`; returns whether a range changed. */
-static int narrow(plim_pairs *p, int32_t below, int32_t above, int64_t reach) {
+static int narrow(plim_pairs *p, int32_t below, int32_t above, int64_t separation) {
   range *b = &p->range[below], *a = &p->range[above];
   int changed = 0;
-  if (b->low + reach > a->low) {
-    a->low = plim_units_align(p->units, above, b->low + reach);
+  if (b->low + separation > a->low) {
+    a->low = plim_units_align(p->units, above, b->low + separation);
     changed = 1;
   }
-  if (a->high - reach < b->high) {
-    b->high = aligned_down(p->units, below, a->high - reach);
+  if (a->high - separation < b->high) {
+    b->high = aligned_down(p->units, below, a->high - separation);
     changed = 1;
   }
   return changed;

@@ -34,7 +34,7 @@ static void make_boxes(plim_placement *pl, const plim_timeline *t, const plim_sc
   const plim_problem *p = t->problem;
   pl->n_boxes = 0;
   for (int32_t c = 0; c < t->n_copies; c++) pl->box_of_copy[c] = -1;
-  for (int32_t c = 0; c < t->n_copies; c++) { /* an heir comes after the copy that it is written over */
+  for (int32_t c = 0; c < t->n_copies; c++) { /* an successor comes after the copy that it is written over */
     const plim_copy *copy = &t->copy[c];
     if (p->item[copy->item].bytes == 0) continue;
     if (pl->box_of_copy[c] < 0) {
@@ -42,7 +42,7 @@ static void make_boxes(plim_placement *pl, const plim_timeline *t, const plim_sc
       pl->box[pl->n_boxes++] = (plim_box){copy->begin, copy->end, p->item[copy->item].bytes, -1};
     }
     pl->box[pl->box_of_copy[c]].end = copy->end;
-    if (copy->heir >= 0) pl->box_of_copy[copy->heir] = pl->box_of_copy[c];
+    if (copy->successor >= 0) pl->box_of_copy[copy->successor] = pl->box_of_copy[c];
   }
   for (int32_t j = 0; j < s->n; j++) {
     int64_t bytes = p->op[s->op[j]].choice[s->choice[j]].workspace_bytes;
@@ -57,9 +57,9 @@ plim_status plim_place(plim_placement *pl, const plim_timeline *t, const plim_sc
   PLIM_TRY(reserve(pl, t));
   make_boxes(pl, t, s);
   int64_t above = target > p->persistent_bytes ? target - p->persistent_bytes : 0;
-  PLIM_TRY(plim_pack(p->ctx, pl->n_boxes, pl->box, p->align, above, effort, pl->offset, &pl->height_bytes, NULL));
+  PLIM_TRY(plim_pack(p->ctx, pl->n_boxes, pl->box, p->align, above, effort, pl->offset, &pl->packed_bytes, NULL));
   for (int32_t b = 0; b < pl->n_boxes; b++) pl->offset[b] += p->persistent_bytes;
-  pl->height_bytes += p->persistent_bytes;
+  pl->packed_bytes += p->persistent_bytes;
   return PLIM_OK;
 }
 
@@ -68,12 +68,12 @@ plim_status plim_place_at(plim_placement *pl, const plim_timeline *t, const plim
   PLIM_TRY(reserve(pl, t));
   make_boxes(pl, t, s);
   *fits = n_offsets == pl->n_boxes;
-  pl->height_bytes = t->problem->persistent_bytes;
+  pl->packed_bytes = t->problem->persistent_bytes;
   for (int32_t b = 0; b < pl->n_boxes && *fits; b++) {
     int64_t top = plim_add_bytes(offset[b], pl->box[b].bytes);
     pl->offset[b] = offset[b];
     if (top < 0) *fits = 0;
-    if (top > pl->height_bytes) pl->height_bytes = top;
+    if (top > pl->packed_bytes) pl->packed_bytes = top;
   }
   return PLIM_OK;
 }

@@ -13,12 +13,12 @@ typedef struct plim_placement {
   int32_t *box_of_step; /* [n_steps] the workspace; -1: none */
   plim_box *box;
   int64_t *offset;      /* [n_boxes] from the arena base */
-  int64_t height_bytes; /* of the arena, persistent bytes included */
+  int64_t packed_bytes; /* of the arena, persistent bytes included */
   int32_t room_boxes, room_copies, room_steps;
 } plim_placement;
 
 /* Pack the boxes of an evaluated timeline; an empty placement is {.ctx = ctx}, its rooms are used again. `target` is
- * the height of the arena that is good enough, `effort` as for plim_pack. Deterministic. */
+ * the packed size of the arena that is good enough, `effort` as for plim_pack. Deterministic. */
 PLIM_MUST_USE plim_status plim_place(plim_placement *placement, const plim_timeline *timeline,
                                      const plim_schedule *schedule, int64_t target, int32_t effort);
 /* Put the boxes at offsets [n_offsets] that a placement of the same schedule had. *fits is 0, and the placement of no

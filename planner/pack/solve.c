@@ -1,26 +1,27 @@
-/* First-fit first, then some packings from the bottom up (rise.h). Then exact search, asked for the capacity until it
- * is found or refuted; or, for the lowest height, for several heights between the proven bound and the best packing,
- * again and again with more nodes: which heights are hard cannot be told beforehand, and a tight height can be easier
- * than a loose one, because it prunes. Problems too large for exact search are repaired instead (pack.c). */
+/* First-fit first, then some packings from the bottom up (bottom_up.h). Then exact search, asked for the capacity until
+ * it is found or refuted; or, for the lowest packed size, for several packed sizes between the proven bound and the
+ * best packing, again and again with more nodes: which packed sizes are hard cannot be told beforehand, and a tight
+ * packed size can be easier than a loose one, because it prunes. Problems too large for exact search are repaired
+ * instead (pack.c). */
 #include "planner/pack/solve.h"
 
 #include <string.h>
 
-#include "planner/pack/rise.h"
+#include "planner/pack/bottom_up.h"
+#include "planner/pack/restarts.h"
 #include "planner/pack/selection.h"
-#include "planner/pack/turns.h"
 #include "planner/pack/validate.h"
 
 enum {
   ORDERS_A_HEIGHT = 3,
   MOST_EFFORT = 1 << 20,
-  MOST_RISES = 1 << 16,
+  MOST_BOTTOM_UP = 1 << 16,
   FIRST_FIT_PART = 5 /* of the time, inverse */,
-  RISES_A_ROUND = 16,
-  RISES_BOXES_SQUARED = 10000000 /* a round's work: the number of boxes squared, times rises */
+  BOTTOM_UP_A_ROUND = 16,
+  BOTTOM_UP_BOXES_SQUARED = 10000000 /* a round's work: the number of boxes squared, times rises */
 };
 
-/* Heights asked for: the bound, then so many eighths of the way from it to the best. */
+/* Packed sizes asked for: the bound, then so many eighths of the way from it to the best. */
 static const int64_t eighths[] = {0, 6, 7, 4, 2};
 enum { HEIGHTS = sizeof eighths / sizeof *eighths, MOST_THREADS = 64 };
 
@@ -30,11 +31,11 @@ typedef struct solver {
   const plim_pack_options *options;
   plim_selection chosen; /* the boxes with bytes */
   plim_units units;
-  plim_turns *turns;
-  plim_rise *rise;       /* NULL: not possible */
-  int64_t *best, *trial; /* [n] bytes */
+  plim_restarts *restarts;
+  plim_bottom_up *bottom_up; /* NULL: not possible */
+  int64_t *best, *trial;     /* [n] bytes */
   int64_t started_ns, deadline_ns;
-  plim_pack_solution found; /* height INT64_MAX: nothing yet */
+  plim_pack_solution found; /* packed size INT64_MAX: nothing yet */
   plim_status status;       /* of exact search */
 } solver;
 
@@ -42,7 +43,7 @@ typedef struct solver {
 
 static void report(const solver *s) {
   plim_context_report(s->ctx, &(plim_progress){.stage = "pack",
-                                               .done = s->found.height,
+                                               .done = s->found.packed_bytes,
                                                .total = s->found.bound,
                                                .elapsed_ns = plim_now_ns() - s->started_ns,
                                                .best_percent = -1,
@@ -51,30 +52,30 @@ static void report(const solver *s) {
 
 /* Keep s->trial when it is lower. */
 static void keep(solver *s) {
-  int64_t height = 0;
+  int64_t packed_bytes = 0;
   for (int32_t x = 0; x < s->chosen.boxes.n; x++) {
     int64_t top = s->trial[x] + s->chosen.box[x].bytes;
-    if (top > height) height = top;
+    if (top > packed_bytes) packed_bytes = top;
   }
-  if (height >= s->found.height) return;
-  s->found.height = height;
+  if (packed_bytes >= s->found.packed_bytes) return;
+  s->found.packed_bytes = packed_bytes;
   memcpy(s->best, s->trial, (size_t)s->chosen.boxes.n * sizeof *s->best);
 }
 
 static int is_done(const solver *s) {
-  int reached = s->options->capacity < INT64_MAX && s->found.height <= s->options->capacity;
+  int reached = s->options->capacity < INT64_MAX && s->found.packed_bytes <= s->options->capacity;
   int refuted = s->found.bound > s->options->capacity;
-  return s->status != PLIM_OK || reached || refuted || s->found.height <= s->found.bound ||
+  return s->status != PLIM_OK || reached || refuted || s->found.packed_bytes <= s->found.bound ||
          plim_now_ns() > s->deadline_ns || plim_context_cancelled(s->ctx);
 }
 
 /* ---- from the bottom up ---- */
 
-static void raise_water(solver *s, int32_t runs) {
+static void run_bottom_up(solver *s, int32_t runs) {
   int64_t unit = s->chosen.boxes.align, capacity = s->options->capacity / unit, bound = s->found.bound / unit;
   int64_t goal = s->options->capacity < INT64_MAX && capacity > bound ? capacity : bound;
-  for (int32_t i = 0; s->rise && i < runs && !is_done(s); i++) {
-    if (plim_rise_run(s->rise, goal, s->trial) == INT64_MAX) continue;
+  for (int32_t i = 0; s->bottom_up && i < runs && !is_done(s); i++) {
+    if (plim_bottom_up_run(s->bottom_up, goal, s->trial) == INT64_MAX) continue;
     for (int32_t x = 0; x < s->chosen.boxes.n; x++) s->trial[x] *= unit;
     keep(s);
     report(s);
@@ -83,13 +84,13 @@ static void raise_water(solver *s, int32_t runs) {
 
 /* A round beside exact search. */
 static void raise_for_a_while(solver *s) {
-  int64_t n = s->chosen.boxes.n, runs = RISES_BOXES_SQUARED / (n * n + 1);
-  raise_water(s, runs < 1 ? 1 : runs > RISES_A_ROUND ? RISES_A_ROUND : (int32_t)runs);
+  int64_t n = s->chosen.boxes.n, runs = BOTTOM_UP_BOXES_SQUARED / (n * n + 1);
+  run_bottom_up(s, runs < 1 ? 1 : runs > BOTTOM_UP_A_ROUND ? BOTTOM_UP_A_ROUND : (int32_t)runs);
 }
 
 /* ---- exact search ---- */
 
-static void take_result(solver *s, const plim_pack_turn *t) {
+static void take_result(solver *s, const plim_pack_restart *t) {
   int64_t unit = s->chosen.boxes.align;
   if (t->outcome == PLIM_PACK_IMPOSSIBLE && (t->capacity + 1) * unit > s->found.bound) {
     s->found.bound = (t->capacity + 1) * unit;
@@ -99,8 +100,8 @@ static void take_result(solver *s, const plim_pack_turn *t) {
   keep(s);
 }
 
-static void run_batch(solver *s, plim_pack_turn *task, int32_t n) {
-  s->status = plim_turns_run(s->turns, task, n);
+static void run_batch(solver *s, plim_pack_restart *task, int32_t n) {
+  s->status = plim_restarts_run(s->restarts, task, n);
   for (int32_t i = 0; i < n; i++) take_result(s, &task[i]);
   report(s);
 }
@@ -110,25 +111,26 @@ static int32_t threads_of(const solver *s) {
   return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 
-static plim_pack_turn make_task(const solver *s, int64_t capacity, int32_t turn) {
-  return (plim_pack_turn){
-      .capacity = capacity, .turn = turn, .limits = {plim_exact_share(s->chosen.boxes.n, turn), s->deadline_ns}};
+static plim_pack_restart make_task(const solver *s, int64_t capacity, int32_t restart) {
+  return (plim_pack_restart){.capacity = capacity,
+                             .restart = restart,
+                             .limits = {plim_exact_share(s->chosen.boxes.n, restart), s->deadline_ns}};
 }
 
-/* Ask for one height in some orders; 0: nothing came of it. */
+/* Ask for one packed size in some orders; 0: nothing came of it. */
 static int ask(solver *s, int64_t capacity, int32_t round) {
-  plim_pack_turn task[MOST_THREADS];
-  int64_t height = s->found.height, bound = s->found.bound;
+  plim_pack_restart task[MOST_THREADS];
+  int64_t packed_bytes = s->found.packed_bytes, bound = s->found.bound;
   int32_t width = (threads_of(s) + ORDERS_A_HEIGHT - 1) / ORDERS_A_HEIGHT * ORDERS_A_HEIGHT;
-  for (int32_t k = 0; k < width && !is_done(s) && s->found.height == height && s->found.bound == bound;) {
+  for (int32_t k = 0; k < width && !is_done(s) && s->found.packed_bytes == packed_bytes && s->found.bound == bound;) {
     int32_t n = 0;
     for (; n < threads_of(s) && k < width; n++) task[n] = make_task(s, capacity, round * width + k++);
     run_batch(s, task, n);
   }
-  return s->found.height < height || s->found.bound > bound;
+  return s->found.packed_bytes < packed_bytes || s->found.bound > bound;
 }
 
-/* The capacity and a height below it in turn. */
+/* The capacity and a packed size below it in turn. */
 static void reach_capacity(solver *s) {
   for (int32_t round = 0; !is_done(s); round++) {
     int64_t capacity = s->options->capacity / s->chosen.boxes.align, bound = s->found.bound / s->chosen.boxes.align;
@@ -143,8 +145,9 @@ static void minimise(solver *s) {
   for (int32_t round = 0; !is_done(s); round++) {
     raise_for_a_while(s);
     for (int32_t i = 0; i < HEIGHTS && !is_done(s); i++) {
-      int64_t bound = s->found.bound / s->chosen.boxes.align, height = s->found.height / s->chosen.boxes.align;
-      int64_t capacity = bound + (height - 1 - bound) * eighths[i] / 8;
+      int64_t bound = s->found.bound / s->chosen.boxes.align,
+              packed_bytes = s->found.packed_bytes / s->chosen.boxes.align;
+      int64_t capacity = bound + (packed_bytes - 1 - bound) * eighths[i] / 8;
       if (i > 0 && capacity == bound) continue;
       if (ask(s, capacity, round)) i = -1; /* begin again with the new gap */
     }
@@ -154,11 +157,11 @@ static void minimise(solver *s) {
 /* ---- large problems ---- */
 
 static plim_status repair(solver *s) {
-  raise_water(s, MOST_RISES);
+  run_bottom_up(s, MOST_BOTTOM_UP);
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
   for (int32_t effort = 16; !is_done(s) && effort < MOST_EFFORT; effort *= 2) {
-    int64_t height;
-    PLIM_TRY(plim_pack_boxes(s->ctx, &s->chosen.boxes, target, effort, s->deadline_ns, s->trial, &height, NULL));
+    int64_t packed_bytes;
+    PLIM_TRY(plim_pack_boxes(s->ctx, &s->chosen.boxes, target, effort, s->deadline_ns, s->trial, &packed_bytes, NULL));
     keep(s);
     report(s);
   }
@@ -170,21 +173,22 @@ static plim_status repair(solver *s) {
 /* Move boxes to their hints, which need not be sums of sizes, where nothing is in the way and nothing becomes higher
  * than it may be. O(n^2): of many boxes first-fit alone has followed the hints. */
 static void follow_hints(solver *s) {
-  int64_t limit = s->options->capacity < INT64_MAX ? s->options->capacity : s->found.height;
+  int64_t limit = s->options->capacity < INT64_MAX ? s->options->capacity : s->found.packed_bytes;
   for (int32_t x = 0; x < s->chosen.boxes.n; x++) {
     int64_t hint = s->chosen.hint[x];
     int is_wanted = hint >= 0 && hint % s->chosen.own_align[x] == 0 && s->units.fixed[x] < 0;
     int is_free = is_wanted && s->chosen.boxes.n <= PLIM_EXACT_MOST && hint <= limit - s->chosen.box[x].bytes;
     for (int32_t y = 0; y < s->chosen.boxes.n && is_free; y++) {
-      int64_t below = y == x ? PLIM_NO_REACH : plim_boxes_reach(&s->chosen.boxes, x, y);
-      if (below == PLIM_NO_REACH) continue;
-      is_free = hint + below <= s->best[y] || s->best[y] + plim_boxes_reach(&s->chosen.boxes, y, x) <= hint;
+      int64_t below = y == x ? PLIM_NO_SEPARATION : plim_boxes_separation(&s->chosen.boxes, x, y);
+      if (below == PLIM_NO_SEPARATION) continue;
+      is_free = hint + below <= s->best[y] || s->best[y] + plim_boxes_separation(&s->chosen.boxes, y, x) <= hint;
     }
     if (is_free) s->best[x] = hint;
   }
-  s->found.height = 0;
+  s->found.packed_bytes = 0;
   for (int32_t x = 0; x < s->chosen.boxes.n; x++) {
-    if (s->best[x] + s->chosen.box[x].bytes > s->found.height) s->found.height = s->best[x] + s->chosen.box[x].bytes;
+    if (s->best[x] + s->chosen.box[x].bytes > s->found.packed_bytes)
+      s->found.packed_bytes = s->best[x] + s->chosen.box[x].bytes;
   }
 }
 
@@ -193,30 +197,30 @@ static plim_status refuse(const solver *s) {
   if (plim_context_cancelled(s->ctx)) return plim_fail(s->ctx, PLIM_ECANCEL, "packing was cancelled");
   if (bound > capacity) {
     return plim_fail(s->ctx, PLIM_ENOFIT, "%d %s not fit into %lld byte%s: no packing is lower than %lld",
-                     s->chosen.boxes.n, s->chosen.boxes.n == 1 ? "life does" : "lives do", capacity,
+                     s->chosen.boxes.n, s->chosen.boxes.n == 1 ? "buffer does" : "buffers do", capacity,
                      capacity == 1 ? "" : "s", bound);
   }
   return plim_fail(
       s->ctx, PLIM_ENOFIT,
-      "no packing of %d lives into %lld bytes was found; the lowest one takes %lld, none is lower than %lld",
-      s->chosen.boxes.n, capacity, (long long)s->found.height, bound);
+      "no packing of %d buffers into %lld bytes was found; the lowest one takes %lld, none is lower than %lld",
+      s->chosen.boxes.n, capacity, (long long)s->found.packed_bytes, bound);
 }
 
 static plim_status give(solver *s, int64_t *offset, plim_pack_solution *solution) {
   int64_t *whole = NULL;
   PLIM_TRY(plim_allocate(s->ctx, s->given->n, sizeof *whole, &whole));
   for (int32_t x = 0; x < s->chosen.boxes.n; x++) whole[s->chosen.original[x]] = s->best[x];
-  plim_status status = plim_boxes_check(s->ctx, s->given, whole, s->options->capacity, s->found.height);
+  plim_status status = plim_boxes_check(s->ctx, s->given, whole, s->options->capacity, s->found.packed_bytes);
   if (status == PLIM_OK) {
     if (s->given->n > 0) memcpy(offset, whole, (size_t)s->given->n * sizeof *whole);
     *solution = s->found;
-    solution->proved = solution->height == solution->bound;
+    solution->proved = solution->packed_bytes == solution->bound;
   }
   plim_release(s->ctx, whole, s->given->n, sizeof *whole);
   return status;
 }
 
-/* Where lives are many, orders of first-fit take seconds: they get a part of the time. */
+/* Where buffers are many, orders of first-fit take seconds: they get a part of the time. */
 static int64_t first_fit_deadline(const solver *s) {
   int64_t limit = s->options->time_limit_ns;
   return s->chosen.boxes.n > PLIM_EXACT_MOST && limit > 0 ? s->started_ns + limit / FIRST_FIT_PART : s->deadline_ns;
@@ -226,15 +230,15 @@ static plim_status search(solver *s) {
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
   PLIM_TRY(plim_units_make(s->ctx, &s->chosen.boxes, &s->units));
   PLIM_TRY(plim_pack_boxes(s->ctx, &s->chosen.boxes, target, 0, first_fit_deadline(s), s->trial, &s->found.first_fit,
-                           &s->found.load));
-  s->found.bound = s->found.load;
+                           &s->found.peak_bytes));
+  s->found.bound = s->found.peak_bytes;
   keep(s);
   report(s);
   if (is_done(s)) return PLIM_OK;
-  if (plim_rise_can(&s->units)) PLIM_TRY(plim_rise_new(&s->units, &s->rise));
+  if (plim_bottom_up_can(&s->units)) PLIM_TRY(plim_bottom_up_new(&s->units, &s->bottom_up));
   int32_t most = s->units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST;
-  if (s->chosen.boxes.n > most || s->found.height / s->chosen.boxes.align >= PLIM_EXACT_UNITS) return repair(s);
-  PLIM_TRY(plim_turns_new(&s->units, threads_of(s), &s->turns));
+  if (s->chosen.boxes.n > most || s->found.packed_bytes / s->chosen.boxes.align >= PLIM_EXACT_UNITS) return repair(s);
+  PLIM_TRY(plim_restarts_new(&s->units, threads_of(s), &s->restarts));
   if (s->options->capacity < INT64_MAX) {
     reach_capacity(s);
   } else {
@@ -251,14 +255,14 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
                             int64_t *offset, plim_pack_solution *solution) {
   PLIM_TRY(plim_check_options(ctx, "plim_pack_options", options->struct_bytes, sizeof *options));
   solver s = {.ctx = ctx, .given = boxes, .options = options, .started_ns = plim_now_ns()};
-  s.found.height = INT64_MAX;
+  s.found.packed_bytes = INT64_MAX;
   s.deadline_ns = options->time_limit_ns > 0 ? s.started_ns + options->time_limit_ns : INT64_MAX;
   plim_status status;
   PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &s.chosen));
   PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *s.trial, &s.trial));
   PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *s.best, &s.best));
   status = search(&s);
-  int is_packed = s.found.height < INT64_MAX && s.found.height <= options->capacity;
+  int is_packed = s.found.packed_bytes < INT64_MAX && s.found.packed_bytes <= options->capacity;
   if (status != PLIM_OK && (status != PLIM_ECANCEL || !is_packed)) goto done;
   if (!is_packed) {
     status = refuse(&s);
@@ -267,8 +271,8 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
     status = give(&s, offset, solution);
   }
 done:
-  plim_turns_free(s.turns);
-  plim_rise_free(s.rise);
+  plim_restarts_free(s.restarts);
+  plim_bottom_up_free(s.bottom_up);
   plim_units_free(&s.units);
   plim_selection_free(&s.chosen);
   plim_release(ctx, s.trial, boxes->n, sizeof *s.trial);

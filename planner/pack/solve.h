@@ -19,18 +19,18 @@ typedef struct plim_pack_options {
 plim_pack_options plim_pack_options_default(void);
 
 typedef struct plim_pack_solution {
-  int64_t height;    /* largest offset + bytes */
-  int64_t first_fit; /* the lowest of the first-fit family, in bytes */
-  int64_t load;      /* largest sum of bytes alive: no packing is lower */
-  int64_t bound;     /* proven: no packing is lower; >= load */
-  int32_t proved;    /* 1: no packing is lower than this one */
+  int64_t packed_bytes; /* largest offset + bytes */
+  int64_t first_fit;    /* the lowest of the first-fit family, in bytes */
+  int64_t peak_bytes;   /* largest sum of bytes alive: no packing is lower */
+  int64_t bound;        /* proven: no packing is lower; >= load */
+  int32_t proved;       /* 1: no packing is lower than this one */
 } plim_pack_solution;
 
 /* Pack. With a capacity: stop at the first packing under it. Without: until proved, the time is over or the context is
  * cancelled; the best so far is kept. offset [n]; boxes of no bytes get 0. What is found is validated.
  * PLIM_EUSAGE for options of another size than the library's. PLIM_ENOFIT (outputs untouched): nothing under the
  * capacity; the sentence says whether that is proven. Deterministic for a number of threads when it ends before the
- * time limit. Reports progress with the height as `done` and the bound as `total`. */
+ * time limit. Reports progress with the packed size as `done` and the bound as `total`. */
 PLIM_MUST_USE plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const plim_pack_options *options,
                                           int64_t *offset, plim_pack_solution *solution);
 

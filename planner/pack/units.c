@@ -1,4 +1,4 @@
-/* Boxes in units, and their load: a sweep over the times at which bytes come and go. */
+/* Boxes in units, and their peak: a sweep over the times at which bytes come and go. */
 #include "planner/pack/units.h"
 
 #include <stdlib.h>
@@ -41,8 +41,8 @@ static plim_status measure_load(plim_units *u) {
   qsort(changes, (size_t)n, sizeof *changes, by_time);
   for (int64_t i = 0; i < n; i++) {
     alive += changes[i].units;
-    if (alive <= u->load) continue;
-    u->load = alive;
+    if (alive <= u->peak_bytes) continue;
+    u->peak_bytes = alive;
     u->load_time = changes[i].time;
   }
   plim_release(u->ctx, changes, room, sizeof *changes);
@@ -55,8 +55,8 @@ static plim_status convert(plim_units *u, int32_t x) {
   int64_t align = b->align, own = b->own_align ? b->own_align[x] : 1, hint = b->hint ? b->hint[x] : -1;
   int misplaced = box->fixed != -1 && (box->fixed < 0 || box->fixed % align != 0);
   if (box->begin >= box->end || box->bytes <= 0 || misplaced) {
-    return plim_fail(u->ctx, PLIM_EUSAGE, "box %d: life [%lld, %lld), %lld bytes, fixed offset %lld is not allowed", x,
-                     (long long)box->begin, (long long)box->end, (long long)box->bytes, (long long)box->fixed);
+    return plim_fail(u->ctx, PLIM_EUSAGE, "box %d: buffer [%lld, %lld), %lld bytes, fixed offset %lld is not allowed",
+                     x, (long long)box->begin, (long long)box->end, (long long)box->bytes, (long long)box->fixed);
   }
   u->size[x] = (box->bytes - 1) / align + 1;
   u->fixed[x] = box->fixed < 0 ? -1 : box->fixed / align;
@@ -94,10 +94,12 @@ void plim_units_free(plim_units *u) {
   *u = (plim_units){0};
 }
 
-int64_t plim_units_reach(const plim_units *u, int32_t below, int32_t above) {
+int64_t plim_units_separation(const plim_units *u, int32_t below, int32_t above) {
   const plim_box *a = &u->boxes->box[below], *b = &u->boxes->box[above];
-  if (a->begin >= b->end || b->begin >= a->end) return PLIM_NO_REACH;
+  if (a->begin >= b->end || b->begin >= a->end) return PLIM_NO_SEPARATION;
   if (!u->boxes->gap) return u->size[below];
-  int64_t reach = plim_boxes_reach(u->boxes, below, above);
-  return reach == PLIM_NO_REACH ? reach : reach == a->bytes ? u->size[below] : up(reach, u->boxes->align);
+  int64_t separation = plim_boxes_separation(u->boxes, below, above);
+  return separation == PLIM_NO_SEPARATION ? separation
+         : separation == a->bytes         ? u->size[below]
+                                          : up(separation, u->boxes->align);
 }

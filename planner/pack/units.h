@@ -16,16 +16,16 @@ typedef struct plim_units {
   int64_t *align, *hint; /* [n] at least 1; -1: none */
   int32_t plain;         /* 1: no gaps, no hints, no alignments of single boxes */
   int32_t windows;       /* 1: some gap leaves a part of its box */
-  int64_t load;          /* the largest sum alive: no packing is lower */
+  int64_t peak_bytes;    /* the largest sum alive: no packing is lower */
   int64_t load_time;     /* a step at which so much is alive */
 } plim_units;
 
-/* PLIM_EUSAGE for a box without life or bytes, or with a fixed offset that is no multiple. O(n log n). */
+/* PLIM_EUSAGE for a box without buffer or bytes, or with a fixed offset that is no multiple. O(n log n). */
 PLIM_MUST_USE plim_status plim_units_make(plim_context *ctx, const plim_boxes *boxes, plim_units *out);
 void plim_units_free(plim_units *units);
 
-/* plim_boxes_reach in units, rounded up. */
-int64_t plim_units_reach(const plim_units *units, int32_t below, int32_t above);
+/* plim_boxes_separation in units, rounded up. */
+int64_t plim_units_separation(const plim_units *units, int32_t below, int32_t above);
 
 /* The lowest multiple of the box's alignment at or above `offset`. */
 static inline int64_t plim_units_align(const plim_units *units, int32_t box, int64_t offset) {

@@ -146,8 +146,8 @@ static void compare_gapped(const plim_boxes *b, const int64_t *offset, int32_t p
     if (!has_gaps(b, x) || !is_there(b, offset, x)) continue;
     for (int32_t y = 0; y < b->n; y++) {
       if (y == x || !is_there(b, offset, y)) continue;
-      int64_t up = plim_boxes_reach(b, x, y), down = plim_boxes_reach(b, y, x);
-      if (up == PLIM_NO_REACH || offset[x] + up <= offset[y] || offset[y] + down <= offset[x]) continue;
+      int64_t up = plim_boxes_separation(b, x, y), down = plim_boxes_separation(b, y, x);
+      if (up == PLIM_NO_SEPARATION || offset[x] + up <= offset[y] || offset[y] + down <= offset[x]) continue;
       set_pair(pair, x, y);
       return;
     }
@@ -175,7 +175,7 @@ done:
 }
 
 plim_status plim_boxes_check(plim_context *ctx, const plim_boxes *boxes, const int64_t *offset, int64_t capacity,
-                             int64_t height) {
+                             int64_t packed_bytes) {
   int64_t top = 0;
   int32_t pair[2];
   for (int32_t x = 0; x < boxes->n; x++) {
@@ -195,6 +195,6 @@ plim_status plim_boxes_check(plim_context *ctx, const plim_boxes *boxes, const i
     return plim_fail(ctx, PLIM_EPLAN, "boxes %d at %lld and %d at %lld overlap in time and space", pair[0],
                      (long long)offset[pair[0]], pair[1], (long long)offset[pair[1]]);
   }
-  if (plim_align_up(top, boxes->align) == height || top == height) return PLIM_OK;
-  return plim_fail(ctx, PLIM_EPLAN, "the height is %lld, not %lld", (long long)top, (long long)height);
+  if (plim_align_up(top, boxes->align) == packed_bytes || top == packed_bytes) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EPLAN, "the height is %lld, not %lld", (long long)top, (long long)packed_bytes);
 }

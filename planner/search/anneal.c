@@ -77,12 +77,12 @@ static plim_status one_move(plim_anneal *a, plim_move move, double temperature) 
   return PLIM_OK;
 }
 
-/* The share of the cooling that is over. */
+/* The share of the annealing run that is over. */
 static double progress(const plim_anneal *a, int64_t moves, int64_t begin_ns) {
   double share = (double)moves / (double)a->iterations;
   if (a->deadline_ns == INT64_MAX) return share;
   int64_t now_ns = plim_now_ns();
-  if (now_ns >= a->deadline_ns) return 1; /* also where it was over before the cooling began */
+  if (now_ns >= a->deadline_ns) return 1; /* also where it was over before the annealing run began */
   double time_share = (double)(now_ns - begin_ns) / (double)(a->deadline_ns - begin_ns);
   return time_share > share ? time_share : share;
 }

@@ -20,10 +20,10 @@ struct plim_anneal {
   double pace;               /* of adapting the weight, in parts a move of each op; 0: it stays */
   double time_weight;        /* of overhead: 1; near 0 when bytes are what is searched */
   int32_t strict;            /* 1: nothing above the limit is accepted; start from a schedule within it */
-  int64_t iterations;        /* moves of this cooling */
+  int64_t iterations;        /* moves of this annealing run */
   int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none. Temperature follows what is used up faster */
   int32_t share[PLIM_MOVES]; /* of the kinds of moves */
-  int32_t most_runs;         /* moves do not raise the runs of an op above it; 0: no cap */
+  int32_t most_runs;         /* moves do not raise the runs of an op above it; 0: no limit */
   plim_on_fit *on_fit;
   plim_on_moves *on_moves; /* NULL: none */
   void *user;

@@ -18,7 +18,7 @@ enum { STAGE_1_MOVES = 20000000, STAGE_2_MOVES = 2000000, MOVES_AN_OP = 4000, CH
 enum { STRONG = 24, ROUNDS = 3 /* where what fits does not pack, again within less */ };
 
 typedef struct fast {
-  plim_planning *pl;
+  plim_incumbent *pl;
   plim_coarse *coarse;
   plim_track *track; /* of the stage under way */
   plim_random random;
@@ -51,7 +51,7 @@ static int remove_any(fast *f) {
   return 1;
 }
 
-/* Give a run another place: a first run within its window, another one anywhere behind the first. */
+/* Give a run another place: a first run within its window, another one anywhere after the first. */
 static int rotate(fast *f) {
   plim_track *t = f->track;
   int32_t r = t->alive[plim_random_below(&f->random, t->n_runs)], op = t->run[r].op, low, high;
@@ -63,9 +63,9 @@ static int rotate(fast *f) {
   plim_track_window(t, r, &low, &high);
   if (t->run[r].op_next >= 0 && t->run[t->run[r].op_next].slot < high) high = t->run[t->run[r].op_next].slot;
   int32_t slot = low + 1 + plim_random_below(&f->random, high - low), choice = t->run[r].choice;
-  while (slot < t->levels->n_slots && (t->run_at[slot] < 0 || t->run_at[slot] == r)) slot++;
+  while (slot < t->memory_profile->n_slots && (t->run_at[slot] < 0 || t->run_at[slot] == r)) slot++;
   if (slot > high) return 0;
-  int32_t next = slot < t->levels->n_slots ? t->run_at[slot] : -1;
+  int32_t next = slot < t->memory_profile->n_slots ? t->run_at[slot] : -1;
   plim_track_remove(t, r);
   (void)plim_track_insert(t, op, choice, next);
   return 1;
@@ -93,8 +93,8 @@ static plim_status one_move(fast *f) {
 
 /* Cool from `hot` to `cold`, shares of the first objective, until `percent` of the time allowed are over. */
 static plim_status cool(fast *f, int64_t moves, double hot, double cold, int32_t percent, int stop_when_found) {
-  plim_planning *pl = f->pl;
-  int64_t begin_ns = plim_now_ns(), end_ns = plim_planning_deadline(pl, percent);
+  plim_incumbent *pl = f->pl;
+  int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(pl, percent);
   for (int64_t i = 0; i < moves && !(stop_when_found && f->best_ns < INT64_MAX); i++) {
     if (i % CHECK_MOVES == 0) {
       if (plim_context_cancelled(pl->problem->ctx)) return PLIM_ECANCEL;
@@ -149,21 +149,21 @@ static plim_status both_stages(fast *f) {
 }
 
 static plim_status run_rounds(fast *f) {
-  plim_planning *pl = f->pl;
+  plim_incumbent *pl = f->pl;
   for (int round = 0; round < ROUNDS; round++) {
     plim_submit_result result;
     plim_status status = both_stages(f);
     if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
     if (f->best_ns == INT64_MAX) return status;
-    PLIM_TRY(plim_planning_offer(pl, &f->best, STRONG, &result));
+    PLIM_TRY(plim_incumbent_submit(pl, &f->best, STRONG, &result));
     if (status != PLIM_OK || result.bytes <= pl->budget_bytes) return status;
     f->limit -= (result.bytes - pl->budget_bytes) / 2 + pl->problem->align;
-    if (plim_now_ns() >= plim_planning_deadline(pl, 100)) return PLIM_OK;
+    if (plim_now_ns() >= plim_incumbent_deadline(pl, 100)) return PLIM_OK;
   }
   return PLIM_OK;
 }
 
-plim_status plim_fastsa_run(plim_planning *pl) {
+plim_status plim_fastsa_run(plim_incumbent *pl) {
   const plim_problem *p = pl->problem;
   fast f = {.pl = pl,
             .random = {pl->options->seed},

@@ -23,7 +23,7 @@ static int is_dead(const plim_track *t, int32_t r) {
   return 1;
 }
 
-/* Remove a repeat, and repeats that nobody reads any more without it. */
+/* Remove a repeat, and repeats that nothing reads any more without it. */
 static void remove_with_feeders(plim_track *t, int32_t r) {
   int32_t stack[MOST_READS], n = 0;
   stack[n++] = r;
@@ -100,8 +100,8 @@ int32_t plim_move_neighbour(plim_mover *m, int32_t r, int32_t distance) {
   return r;
 }
 
-/* A place where a repeat keeps little alive: right in front of its first reader, or right behind another reader of one
- * of its inputs. The run in front of which that is, r when there is none. */
+/* A place where a repeat keeps little alive: right before its first reader, or right after another reader of one
+ * of its inputs. The run before which that is, r when there is none. */
 static int32_t snug_place(plim_mover *m, int32_t r) {
   const plim_track *t = m->track;
   const plim_planned_op *op = &t->problem->op[t->run[r].op];
@@ -115,7 +115,7 @@ static int32_t snug_place(plim_mover *m, int32_t r) {
   return other < 0 || t->run[other].next < 0 ? r : t->run[other].next;
 }
 
-/* Move r, and up to `n` - 1 repeats right behind it, in front of `next`. */
+/* Move r, and up to `n` - 1 repeats right after it, before `next`. */
 static int carry(plim_track *t, int32_t r, int32_t n, int32_t next) {
   int32_t moved = 0;
   while (n-- > 0 && r >= 0 && r != next && t->run[r].op_prev >= 0) {

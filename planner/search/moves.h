@@ -6,7 +6,7 @@
 #include "planner/search/track.h"
 
 typedef enum plim_move {
-  PLIM_MOVE_EVICT,    /* at a step above the limit: drop a copy across it, make it again before its next reader */
+  PLIM_MOVE_EVICT,    /* at a step above the limit: drop a copy across it, recompute it before its next reader */
   PLIM_MOVE_DELETE,   /* remove a repeat and what was run for it alone, or a series of neighbours */
   PLIM_MOVE_EXCHANGE, /* remove a repeat, then evict where the limit is exceeded */
   PLIM_MOVE_SHIFT,    /* move a repeat, or a series of neighbours */
@@ -32,10 +32,10 @@ int plim_move_make(plim_mover *mover, plim_move move);
 int plim_move_evict(plim_mover *mover);
 /* The same at the step of this slot. */
 int plim_move_evict_at(plim_mover *mover, int32_t slot);
-/* Is a copy of the item alive across the slot without being read there, and may it be made again? Then the victim is
+/* Is a copy of the item alive across the slot without being read there, and may it be recomputed? Then the victim is
  * filled in. */
 typedef struct plim_victim {
-  int32_t item, next; /* reader in front of which it is made again, -1: the end */
+  int32_t item, next; /* reader before which it is recomputed, -1: the end */
 } plim_victim;
 int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, plim_victim *out);
 /* A slot above the limit, -1. Settles the track. */
@@ -47,10 +47,10 @@ int plim_move_group(plim_mover *mover);
 static inline int32_t plim_move_random_run(plim_mover *mover) {
   return mover->track->alive[plim_random_below(&mover->random, mover->track->n_runs)];
 }
-/* Insert a run of the op in front of `next` with the choice of its first run; -1, and nothing is changed, when that
+/* Insert a run of the op before `next` with the choice of its first run; -1, and nothing is changed, when that
  * takes too long. */
 int32_t plim_move_repeat(plim_mover *mover, int32_t op, int32_t next);
-/* The run up to `distance` places before or behind run r. */
+/* The run up to `distance` places before or after run r. */
 int32_t plim_move_neighbour(plim_mover *mover, int32_t r, int32_t distance);
 
 #endif

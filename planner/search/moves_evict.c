@@ -1,5 +1,5 @@
-/* Eviction: at a step that is too high, a copy is alive that the step does not read. Make it again before its next
- * reader, and it need not be. What the repeat reads must be there again: alive anyway, kept longer, or made again too,
+/* Eviction: at a step that is too high, a copy is alive that the step does not read. Recompute it before its next
+ * reader, and it need not be. What the repeat reads must be there again: alive anyway, kept longer, or recomputed too,
  * and so on backwards. How far back pays is different from graph to graph, so every eviction draws how eager it is. */
 #include "planner/search/moves.h"
 
@@ -44,8 +44,8 @@ static void repeat_inputs(plim_mover *m, int32_t run, int percent) {
   }
 }
 
-/* Usually right in front of the next reader; sometimes anywhere behind the slot: earlier, inputs may still be there. */
-static int32_t place_behind(plim_mover *m, int32_t slot, int32_t next) {
+/* Usually right before the next reader; sometimes anywhere after the slot: earlier, inputs may still be there. */
+static int32_t place_after(plim_mover *m, int32_t slot, int32_t next) {
   plim_track *t = m->track;
   int32_t end = next < 0 ? t->run[t->tail].slot : t->run[next].slot;
   if (!plim_random_percent(&m->random, 25) || end - slot < 2) return next;
@@ -83,7 +83,7 @@ int plim_move_evict_at(plim_mover *m, int32_t slot) {
   plim_track *t = m->track;
   plim_victim v;
   for (int tries = 0; choose_victim(m, slot, &tries, &v); tries++) {
-    int32_t run = plim_move_repeat(m, t->problem->item[v.item].producer, place_behind(m, slot, v.next));
+    int32_t run = plim_move_repeat(m, t->problem->item[v.item].producer, place_after(m, slot, v.next));
     if (run < 0) continue;
     int eager = eagerness[plim_random_below(&m->random, sizeof eagerness / sizeof eagerness[0])];
     if (eager > 0) repeat_inputs(m, run, eager);
@@ -95,7 +95,7 @@ int plim_move_evict_at(plim_mover *m, int32_t slot) {
 int32_t plim_move_slot_above(plim_mover *m) {
   plim_track *t = m->track;
   plim_track_settle(t);
-  return plim_levels_find_above(t->levels, t->base_bytes, m->limit, plim_random_next(&m->random));
+  return plim_memory_profile_find_above(t->memory_profile, t->base_bytes, m->limit, plim_random_next(&m->random));
 }
 
 int plim_move_evict(plim_mover *m) {

@@ -16,10 +16,10 @@ int plim_move_first(plim_mover *m) {
   } else {
     /* uniform over the window's slots: on to the first run there */
     int32_t slot = low + 1 + plim_random_below(&m->random, high - low);
-    while (slot < t->levels->n_slots && t->run_at[slot] < 0) slot++;
-    next = slot < t->levels->n_slots ? t->run_at[slot] : -1;
+    while (slot < t->memory_profile->n_slots && t->run_at[slot] < 0) slot++;
+    next = slot < t->memory_profile->n_slots ? t->run_at[slot] : -1;
   }
-  int32_t to = next < 0 ? t->levels->n_slots : t->run[next].slot;
+  int32_t to = next < 0 ? t->memory_profile->n_slots : t->run[next].slot;
   if (next == r || next == t->run[r].next || to <= low || to > high) return 0;
   int32_t choice = t->run[r].choice;
   plim_track_remove(t, r);
@@ -51,7 +51,7 @@ static void stamp(plim_track *t, const plim_list *ops, int32_t mark, int32_t wal
   }
 }
 
-/* Collect first runs that must go in front of the goal together with r, from r backwards; the goal is `places` back.
+/* Collect first runs that must go before the goal together with r, from r backwards; the goal is `places` back.
  * Returns the goal, -1 when something is in the way. */
 static int32_t gather_backwards(plim_track *t, int32_t r, int32_t places, group *g) {
   marks m = new_marks(t);
@@ -70,7 +70,7 @@ static int32_t gather_backwards(plim_track *t, int32_t r, int32_t places, group 
   return goal;
 }
 
-/* The same forwards: all runs of what reads r come along. Returns the run behind the last one passed (-1: the end), or
+/* The same forwards: all runs of what reads r come along. Returns the run after the last one passed (-1: the end), or
  * r when something is in the way. */
 static int32_t gather_forwards(plim_track *t, int32_t r, int32_t places, group *g) {
   marks m = new_marks(t);

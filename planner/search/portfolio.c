@@ -1,40 +1,40 @@
-/* Laps of coolings by a team of searchers.
+/* Rounds of annealing runs by several searchers.
  *
- * The first searcher works for the caller's planning. Each other one has a planning of its own, on a fork of the
- * context, and a copy of the problem that allocates there; what they offer is taken over between coolings, in order of
- * the members. */
+ * The first searcher works for the caller's planning. Each other one has an incumbent of its own, on a fork of the
+ * context, and a copy of the problem that allocates there; what they submit is taken over between annealing runs, in
+ * order of the members. */
 #include <assert.h>
 
 #include "planner/search/searcher.h"
 #include "planner/search/searches.h"
-#include "planner/search/seed_cover.h"
+#include "planner/search/seed_covering.h"
 #include "runtime/base/batch.h"
 
 typedef struct member {
-  plim_context *ctx; /* NULL: the first, whose context, problem and curve are the caller's */
+  plim_context *ctx; /* NULL: the first, whose context, problem and plan front are the caller's */
   plim_problem problem;
-  plim_curve curve;
-  plim_planning *pl;
+  plim_front curve;
+  plim_incumbent *pl;
   plim_searcher searcher;
-  plim_status status; /* of its last cooling */
+  plim_status status; /* of its last annealing run */
 } member;
 
 typedef struct portfolio {
-  plim_planning *pl;
+  plim_incumbent *pl;
   const plim_schedule *order;
   int32_t n;
-  member *member;        /* [n] */
-  int32_t lost;          /* 1: others start from any plan: a cooling from `order` met no peak within the limit, or, in a
-                            long graph, had its turn */
+  member *member; /* [n] */
+  int32_t lost;   /* 1: the other searchers start from any plan: an annealing run from `order` met no peak within the
+                     limit, or the graph is long and that run was made */
   plim_schedule nearest; /* while there is none: the lowest schedule of the search for fewest bytes */
   uint64_t tries;        /* of that search */
   atomic_int halt;
-  /* of the cooling under way */
-  int32_t cooling;
+  /* of the annealing run under way */
+  int32_t annealing;
   int64_t moves, deadline_ns;
 } portfolio;
 
-static const plim_cooling series[] = {
+static const plim_annealing series[] = {
     {30, 1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}},
     {5, 0.5, PLIM_COOL_QUENCH, {35, 20, 10, 15, 0, 20, 5, 5}},
     {30, 3, PLIM_COOL_FRESH, {20, 15, 10, 10, 35, 15, 5, 15}},
@@ -44,17 +44,17 @@ static const plim_cooling series[] = {
 };
 /* For long graphs, where time allows few moves for each op: from what others suggest, a plan or nearly one, then from
  * the best plan, and never far from either. */
-static const plim_cooling long_series[] = {{45, 0.1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}},
-                                           {45, 0.1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
-                                           {10, 0.05, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}};
-enum { COOLINGS = sizeof series / sizeof series[0], LONG_COOLINGS = sizeof long_series / sizeof long_series[0] };
+static const plim_annealing long_series[] = {{45, 0.1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}},
+                                             {45, 0.1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
+                                             {10, 0.05, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}};
+enum { ANNEALINGS = sizeof series / sizeof series[0], LONG_ANNEALINGS = sizeof long_series / sizeof long_series[0] };
 enum {
   MOVES_AN_OP = 4000,
   LAPS = 2,
   SLOW_LAP = 2,    /* times the moves of both together */
   FAR_PERCENT = 5, /* of a step, from the bound */
   MOST_TRIES = 2,
-  COVER_ROUNDS = 4,
+  COVERING_ROUNDS = 4,
   NEAR_PART = 32 /* of the budget */
 };
 
@@ -74,7 +74,7 @@ static plim_status begin_member(portfolio *p, int32_t i) {
     m->problem = *p->pl->problem;
     m->problem.ctx = m->curve.ctx = m->ctx;
     m->pl = NULL;
-    PLIM_TRY(plim_planning_begin(&m->problem, p->pl->options, &m->pl));
+    PLIM_TRY(plim_incumbent_begin(&m->problem, p->pl->options, &m->pl));
     assert(m->pl);
     m->pl->started_ns = p->pl->started_ns;
     if (p->pl->curve) m->pl->curve = &m->curve;
@@ -88,27 +88,27 @@ static void end_member(portfolio *p, int32_t i) {
   member *m = &p->member[i];
   plim_searcher_end(&m->searcher);
   if (i == 0) return;
-  plim_planning_end(m->pl);
-  plim_curve_free(&m->curve);
+  plim_incumbent_end(m->pl);
+  plim_front_free(&m->curve);
   plim_context_free(m->ctx);
 }
 
-/* Everybody goes on from the best of all; of equal ones that of the first member. */
+/* Everybody continues from the best of all; of equal ones that of the first member. */
 static plim_status exchange(portfolio *p) {
-  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_planning_take(p->pl, p->member[i].pl));
-  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_planning_follow(p->member[i].pl, p->pl));
+  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_merge(p->pl, p->member[i].pl));
+  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_adopt(p->member[i].pl, p->pl));
   return PLIM_OK;
 }
 
-/* ---- coolings ---- */
+/* ---- annealing runs ---- */
 
 static int is_long(const portfolio *p) {
   return p->pl->problem->n_ops > PLIM_LONG_OPS;
 }
 
-/* From where a cooling starts; without a plan, the last candidate is the next best (in a long graph also what was too
- * high at the end), then what is lowest. */
-static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_cooling *c) {
+/* From where an annealing run starts; without a plan, the last candidate is the next best (in a long graph also what
+ * was too high at the end), then what is lowest. */
+static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_annealing *c) {
   const plim_searcher *s = &m->searcher;
   if (c->start == PLIM_COOL_FRESH && !p->lost) return p->order;
   if (m->pl->found) return &m->pl->best;
@@ -119,11 +119,11 @@ static const plim_schedule *find_start(const portfolio *p, const member *m, cons
 static void cool_member(void *user, int32_t i) {
   portfolio *p = user;
   member *m = &p->member[i];
-  const plim_cooling *c = (is_long(p) ? long_series : series) + p->cooling;
+  const plim_annealing *c = (is_long(p) ? long_series : series) + p->annealing;
   m->status = plim_searcher_cool(&m->searcher, c, find_start(p, m, c), p->moves, p->deadline_ns);
 }
 
-/* One cooling by everybody. A cancel is told after the exchange. */
+/* One annealing run by every searcher. A cancel is reported after the exchange. */
 static plim_status cool(portfolio *p) {
   plim_status status = PLIM_OK;
   plim_batch_run(cool_member, p, p->n);
@@ -150,11 +150,11 @@ static int met_candidate(const portfolio *p) {
 
 /* What annealing does not find, covering may find in a fraction of the time. */
 static plim_status find_by_covering(portfolio *p) {
-  plim_planning *pl = p->pl;
+  plim_incumbent *pl = p->pl;
   plim_schedule schedule = {.ctx = pl->problem->ctx};
   plim_status status = plim_schedule_copy(&schedule, p->order);
   if (status == PLIM_OK)
-    status = plim_seed_cover(pl, pl->budget_bytes, COVER_ROUNDS, plim_planning_deadline(pl, 100), &schedule);
+    status = plim_seed_covering(pl, pl->budget_bytes, COVERING_ROUNDS, plim_incumbent_deadline(pl, 100), &schedule);
   if (status == PLIM_OK) status = exchange(p);
   plim_schedule_free(&schedule);
   return status;
@@ -162,29 +162,29 @@ static plim_status find_by_covering(portfolio *p) {
 
 /* Look for any plan at all: by covering, then by the search for fewest bytes, each time by other random numbers. */
 static plim_status find_any(portfolio *p) {
-  plim_planning *pl = p->pl, *lowest = NULL;
+  plim_incumbent *pl = p->pl, *min_memory = NULL;
   if (p->tries == 0 && !is_long(p)) PLIM_TRY(find_by_covering(p)); /* long graphs were covered to begin with */
   if (pl->found) return PLIM_OK;
   int64_t limit_ns = pl->options->time_limit_ns;
-  plim_child how = {.lowest = 1, .seed_step = p->tries++ << 32};
+  plim_child how = {.min_memory = 1, .seed_step = p->tries++ << 32};
   if (limit_ns > 0) how.time_limit_ns = (limit_ns + plim_now_ns() - pl->started_ns) / 2;
-  PLIM_TRY(plim_planning_child(pl, &how, &lowest));
-  lowest->started_ns = pl->started_ns;
-  lowest->keep_all = pl->keep_all;
-  plim_status status = plim_squeeze_run(lowest);
+  PLIM_TRY(plim_incumbent_child(pl, &how, &min_memory));
+  min_memory->started_ns = pl->started_ns;
+  min_memory->keep_all = pl->keep_all;
+  plim_status status = plim_min_memory_run(min_memory);
   if (status == PLIM_OK || status == PLIM_ECANCEL) {
-    plim_status copied = plim_schedule_copy(&p->nearest, &lowest->best);
+    plim_status copied = plim_schedule_copy(&p->nearest, &min_memory->best);
     if (copied != PLIM_OK) status = copied;
   }
-  status = plim_planning_join(pl, lowest, status);
+  status = plim_incumbent_join(pl, min_memory, status);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
   plim_status exchanged = exchange(p);
   return exchanged == PLIM_OK ? status : exchanged;
 }
 
-/* ---- laps ---- */
+/* ---- rounds ---- */
 
-static int64_t near(const plim_planning *pl) {
+static int64_t near(const plim_incumbent *pl) {
   return pl->budget_bytes + pl->budget_bytes / NEAR_PART;
 }
 
@@ -196,9 +196,10 @@ static int may_try(const portfolio *p) {
 
 /* One lap: the series, in so many moves and until then at the latest. */
 static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
-  const plim_cooling *c = is_long(p) ? long_series : series;
+  const plim_annealing *c = is_long(p) ? long_series : series;
   int32_t percent_left = 100;
-  for (p->cooling = 0; p->cooling < (is_long(p) ? LONG_COOLINGS : COOLINGS) && !met_bound(p); p->cooling++, c++) {
+  for (p->annealing = 0; p->annealing < (is_long(p) ? LONG_ANNEALINGS : ANNEALINGS) && !met_bound(p);
+       p->annealing++, c++) {
     p->moves = moves / 100 * c->percent + moves % 100 * c->percent / 100;
     p->deadline_ns = INT64_MAX;
     if (end_ns < INT64_MAX) {
@@ -215,7 +216,7 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
   p->lost |= !p->pl->found;
   while (!p->pl->found && plim_now_ns() < end_ns && may_try(p)) {
     PLIM_TRY(find_any(p));
-    if (end_ns < INT64_MAX) break; /* laps to come do so again */
+    if (end_ns < INT64_MAX) break; /* rounds to come do so again */
   }
   return PLIM_OK;
 }
@@ -224,7 +225,7 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
  * above the budget, and what covering came to as well? Annealing hardly lowers the peaks of long graphs: millions of
  * moves would end in the same refusal. With limits they are what was asked for. */
 static plim_status look_ahead(portfolio *p, int *hopeless) {
-  plim_planning *pl = p->pl;
+  plim_incumbent *pl = p->pl;
   *hopeless = 0;
   if (!is_long(p) || pl->found || pl->options->time_limit_ns > 0 || pl->options->iterations > 0) return PLIM_OK;
   PLIM_TRY(find_any(p));
@@ -234,24 +235,24 @@ static plim_status look_ahead(portfolio *p, int *hopeless) {
 }
 
 /* Where the numerics are given, an op that needs a large workspace cannot change to a kernel that needs a small one. So
- * other sets of recomputed ops have to be found, which short coolings often miss. No limit is given, the graph is not
- * long, and the plan is far from its bound. */
+ * other sets of recomputed ops have to be found, which short annealing runs often miss. No limit is given, the graph is
+ * not long, and the plan is far from its bound. */
 static int wants_slow_lap(const portfolio *p) {
-  const plim_planning *pl = p->pl;
+  const plim_incumbent *pl = p->pl;
   const plim_plan_options *options = pl->options;
   if (!pl->problem->fixed_numerics || !pl->found || is_long(p)) return 0;
   if (options->iterations > 0 || options->time_limit_ns > 0) return 0;
   return pl->best_ns - pl->bound_ns > pl->problem->keep_all_ns / 100 * FAR_PERCENT;
 }
 
-/* Two laps where moves are limited: one alone now and then ends far behind. Where time is, slower and slower laps that
- * fill it: the first has the moves of a lap without limits, each next one four times as long, the last one what is
+/* Two rounds where moves are limited: one alone now and then ends much slower. Where time is, slower and slower rounds
+ * that fill it: the first has the moves of a lap without limits, each next one four times as long, the last one what is
  * left. */
 static plim_status run_laps(portfolio *p) {
-  plim_planning *pl = p->pl;
+  plim_incumbent *pl = p->pl;
   const plim_plan_options *options = pl->options;
   int64_t moves = options->iterations > 0 ? options->iterations : MOVES_AN_OP * (int64_t)pl->problem->n_ops;
-  int64_t begin_ns = plim_now_ns(), end_ns = plim_planning_deadline(pl, 100);
+  int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(pl, 100);
   int hopeless;
   PLIM_TRY(look_ahead(p, &hopeless));
   for (int lap = 0; lap < LAPS && !hopeless && !met_bound(p); lap++) {
@@ -267,7 +268,7 @@ static plim_status run_laps(portfolio *p) {
   return PLIM_OK;
 }
 
-plim_status plim_portfolio_run(plim_planning *pl, const plim_schedule *order) {
+plim_status plim_portfolio_run(plim_incumbent *pl, const plim_schedule *order) {
   plim_context *ctx = pl->problem->ctx;
   portfolio p = {
       .pl = pl, .order = order, .nearest = {.ctx = ctx}, .n = pl->options->threads > 1 ? pl->options->threads : 1};
@@ -278,7 +279,7 @@ plim_status plim_portfolio_run(plim_planning *pl, const plim_schedule *order) {
   PLIM_CHECK(exchange(&p));
   status = run_laps(&p);
   for (int32_t i = 1; i < p.n && pl->curve && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
-    plim_status merged = plim_curve_merge(pl->curve, &p.member[i].curve);
+    plim_status merged = plim_front_merge(pl->curve, &p.member[i].curve);
     if (merged != PLIM_OK) status = merged;
   }
 done:

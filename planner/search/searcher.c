@@ -1,7 +1,7 @@
-/* A searcher: coolings and their candidates. */
+/* A searcher: annealing runs and their candidates. */
 #include "planner/search/searcher.h"
 
-#include "planner/search/across.h"
+#include "planner/search/neighbourhood.h"
 #include "planner/search/polish.h"
 
 /* efforts of packing; HARD is nearly all exact search */
@@ -16,7 +16,7 @@ static const double cold = 0.006;
 
 static plim_status try_candidate(plim_searcher *s, int32_t effort) {
   plim_submit_result result;
-  PLIM_TRY(plim_planning_offer(s->pl, &s->candidate, effort, &result));
+  PLIM_TRY(plim_incumbent_submit(s->pl, &s->candidate, effort, &result));
   s->excess_bytes = result.bytes - s->pl->budget_bytes;
   return PLIM_OK;
 }
@@ -33,12 +33,12 @@ static plim_status pack_well(plim_searcher *s, int64_t time_ns) {
   return is_near(s, time_ns) ? try_candidate(s, HARD) : PLIM_OK;
 }
 
-/* Pack the schedule that the cooling is at. Where its addresses need too much, others as fast will be tried in a while:
- * of schedules with equal figures one packs and another does not. */
+/* Pack the schedule that the annealing run is at. Where its addresses need too much, others as fast will be tried in a
+ * while: of schedules with equal figures one packs and another does not. */
 static plim_status try_current(plim_searcher *s, plim_anneal *a) {
   plim_submit_result result;
   PLIM_TRY(plim_track_store(a->mover.track, &s->current));
-  PLIM_TRY(plim_planning_offer(s->pl, &s->current, QUICK, &result));
+  PLIM_TRY(plim_incumbent_submit(s->pl, &s->current, QUICK, &result));
   int fits = result.bytes <= s->pl->budget_bytes;
   if (!fits) s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->pl->problem->n_ops;
   if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = result.bytes - s->pl->budget_bytes;
@@ -49,7 +49,7 @@ static plim_status try_current(plim_searcher *s, plim_anneal *a) {
 
 static void on_moves(void *user) {
   plim_searcher *s = user;
-  plim_planning_report(s->pl, "search");
+  plim_incumbent_report(s->pl, "search");
   if (s->halt && atomic_load(s->halt)) s->anneal.stop = 1;
 }
 
@@ -74,7 +74,7 @@ static int64_t next_limit(const plim_searcher *s, int64_t limit) {
 }
 
 /* Moves that can change nothing are not drawn. */
-static void set_shares(const plim_problem *p, plim_anneal *a, const plim_cooling *c) {
+static void set_shares(const plim_problem *p, plim_anneal *a, const plim_annealing *c) {
   int choices = 0;
   for (int32_t v = 0; v < p->n_ops; v++) choices |= p->op[v].n_choices > 1;
   for (int move = 0; move < PLIM_MOVES; move++) a->share[move] = c->share[move];
@@ -82,16 +82,19 @@ static void set_shares(const plim_problem *p, plim_anneal *a, const plim_cooling
   if (p->fixed_order) a->share[PLIM_MOVE_FIRST] = a->share[PLIM_MOVE_GROUP] = 0;
 }
 
-/* Beyond what single moves find, which knows no cap on runs. Random numbers of its own leave the coolings as they are.
+/* Beyond what single moves find, which knows no limit on runs. Random numbers of its own leave the annealing runs as
+ * they are.
  */
 static void improve(const plim_searcher *s, int64_t limit) {
   plim_mover mover = s->anneal.mover;
   if (s->anneal.most_runs > 0) return;
   mover.limit = limit;
-  plim_across_improve(&mover, s->anneal.share[PLIM_MOVE_CHOICE] > 0 ? NEIGHBOURHOODS_OF_CHOICES : NEIGHBOURHOODS);
+  plim_neighbourhood_improve(&mover,
+                             s->anneal.share[PLIM_MOVE_CHOICE] > 0 ? NEIGHBOURHOODS_OF_CHOICES : NEIGHBOURHOODS);
 }
 
-/* At the end of a cooling: clean its candidate up and pack it well; if that needs too much, pack it as it was. */
+/* At the end of an annealing run: clean its candidate up and pack it well; if that needs too much, pack it as it was.
+ */
 static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   if (s->candidate_ns == 0) return PLIM_OK;
   int tried = s->excess_bytes <= 0;
@@ -112,8 +115,8 @@ static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   return polished ? try_candidate(s, STRONG) : pack_well(s, s->candidate_ns);
 }
 
-static plim_status set_up(plim_searcher *s, const plim_cooling *c, const plim_schedule *start) {
-  plim_planning *pl = s->pl;
+static plim_status set_up(plim_searcher *s, const plim_annealing *c, const plim_schedule *start) {
+  plim_incumbent *pl = s->pl;
   plim_anneal *a = &s->anneal;
   /* the usual room is not enough for what others found where ops run many times: covering, Rotor, the fewest bytes */
   PLIM_TRY(plim_track_make_room(&s->track, start->n));
@@ -130,7 +133,7 @@ static plim_status set_up(plim_searcher *s, const plim_cooling *c, const plim_sc
   return PLIM_OK;
 }
 
-plim_status plim_searcher_cool(plim_searcher *s, const plim_cooling *c, const plim_schedule *start, int64_t moves,
+plim_status plim_searcher_cool(plim_searcher *s, const plim_annealing *c, const plim_schedule *start, int64_t moves,
                                int64_t deadline_ns) {
   plim_anneal *a = &s->anneal;
   PLIM_TRY(set_up(s, c, start));
@@ -144,7 +147,7 @@ plim_status plim_searcher_cool(plim_searcher *s, const plim_cooling *c, const pl
   return status;
 }
 
-plim_status plim_searcher_begin(plim_planning *pl, uint64_t seed, plim_searcher *out) {
+plim_status plim_searcher_begin(plim_incumbent *pl, uint64_t seed, plim_searcher *out) {
   plim_context *ctx = pl->problem->ctx;
   plim_status status;
   *out = (plim_searcher){.pl = pl, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};

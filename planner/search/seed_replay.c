@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "planner/emit.h"
-#include "planner/search/offer_plan.h"
+#include "planner/search/submit_plan.h"
 #include "runtime/arena/replay.h"
 #include "runtime/base/effort.h"
 
@@ -33,7 +33,7 @@ static plim_status read_plan(const plim_problem *p, const plim_plan *plan, plim_
 }
 
 /* Program order as a plan: what the arena replays. Its addresses do not matter. */
-static plim_status program_order(plim_planning *pl, plim_schedule *schedule, plim_plan **out) {
+static plim_status program_order(plim_incumbent *pl, plim_schedule *schedule, plim_plan **out) {
   plim_emission emission = {.planner = "program-order",
                             .plan_class = PLIM_CLASS_FIXED,
                             .budget_bytes = INT64_MAX,
@@ -46,7 +46,7 @@ static plim_status program_order(plim_planning *pl, plim_schedule *schedule, pli
 
 /* Every online policy; when none stays below twice the time of the step, and it is policies that the program came from,
  * for as long as they take. */
-static plim_status play(plim_planning *pl, const plim_plan *order, plim_plan **out) {
+static plim_status play(plim_incumbent *pl, const plim_plan *order, plim_plan **out) {
   const plim_problem *p = pl->problem;
   const plim_policy *best = plim_policy_at(0);
   plim_status status = plim_arena_online(p->ctx, p->graph, order, best, pl->budget_bytes, order->time_ns, NULL, out);
@@ -54,9 +54,9 @@ static plim_status play(plim_planning *pl, const plim_plan *order, plim_plan **o
   return plim_arena_online(p->ctx, p->graph, order, best, pl->budget_bytes, INT64_MAX, NULL, out);
 }
 
-/* In all of the budget every online policy plays, and the cheapest play is offered with its own addresses too: so no
- * online policy beats the search. In less, one policy is enough. */
-static plim_status replay_within(plim_planning *pl, const plim_plan *order, int64_t bytes, plim_schedule *out) {
+/* In all of the budget every online policy simulates, and the cheapest play is submitted with its own addresses too: so
+ * no online policy beats the search. In less, one policy is enough. */
+static plim_status replay_within(plim_incumbent *pl, const plim_plan *order, int64_t bytes, plim_schedule *out) {
   const plim_problem *p = pl->problem;
   plim_plan *plan = NULL;
   int32_t taken;
@@ -66,12 +66,12 @@ static plim_status replay_within(plim_planning *pl, const plim_plan *order, int6
   if (status == PLIM_ENOFIT) return PLIM_OK;
   if (status != PLIM_OK) return status;
   status = read_plan(p, plan, out);
-  if (status == PLIM_OK && bytes == pl->budget_bytes) status = plim_offer_plan(pl, plan, out, &taken);
+  if (status == PLIM_OK && bytes == pl->budget_bytes) status = plim_submit_plan(pl, plan, out, &taken);
   plim_plan_free(plan);
   return status;
 }
 
-static plim_status run(plim_planning *pl, int32_t effort, plim_schedule *seed) {
+static plim_status run(plim_incumbent *pl, int32_t effort, plim_schedule *seed) {
   const plim_problem *p = pl->problem;
   plim_schedule schedule = {.ctx = p->ctx};
   plim_plan *order = NULL;
@@ -84,7 +84,7 @@ static plim_status run(plim_planning *pl, int32_t effort, plim_schedule *seed) {
     int64_t bytes = shares[i] == 100 ? pl->budget_bytes : pl->budget_bytes / 100 * shares[i];
     PLIM_CHECK(replay_within(pl, order, bytes, &schedule));
     if (schedule.n == 0) continue;
-    PLIM_CHECK(plim_planning_offer(pl, &schedule, effort, &result));
+    PLIM_CHECK(plim_incumbent_submit(pl, &schedule, effort, &result));
     if (result.peak_bytes > pl->budget_bytes || result.time_ns >= fastest) continue;
     fastest = result.time_ns;
     PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
@@ -95,8 +95,8 @@ done:
   return status;
 }
 
-plim_status plim_seed_replay(plim_planning *pl, int32_t effort, plim_schedule *seed) {
-  int64_t now_ns = plim_now_ns(), end_ns = plim_planning_deadline(pl, 100);
+plim_status plim_seed_replay(plim_incumbent *pl, int32_t effort, plim_schedule *seed) {
+  int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(pl, 100);
   if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / TIME_PARTS;
   int64_t outer_ns = plim_effort_begin(pl->problem->ctx, end_ns);
   return plim_effort_end(pl->problem->ctx, outer_ns, run(pl, effort, seed));

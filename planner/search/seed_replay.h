@@ -2,11 +2,11 @@
 #ifndef PLIM_PLANNER_SEED_REPLAY_H
 #define PLIM_PLANNER_SEED_REPLAY_H
 
-#include "planner/planning.h"
+#include "planner/incumbent.h"
 
 /* Replay program order in arenas of the budget and of a few smaller ones (a schedule whose addresses were decided while
- * it ran need not pack as well again), and offer what comes out. *seed gets the fastest one whose peak is within the
+ * it ran need not pack as well again), and submit what comes out. *seed gets the fastest one whose peak is within the
  * budget, or stays as it is when there is none. Deterministic. */
-PLIM_MUST_USE plim_status plim_seed_replay(plim_planning *planning, int32_t effort, plim_schedule *seed);
+PLIM_MUST_USE plim_status plim_seed_replay(plim_incumbent *incumbent, int32_t effort, plim_schedule *seed);
 
 #endif

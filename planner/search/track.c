@@ -1,6 +1,6 @@
 /* Changing a schedule, with a journal: a run enters the sequence or leaves it, and the copies follow.
  * Source: FastSA, NeurIPS 2023 (add and remove with sorted runs per op), extended to step graphs. */
-#include "planner/search/track_parts.h"
+#include "planner/search/track_internal.h"
 
 #include <assert.h>
 #include <string.h>
@@ -17,9 +17,9 @@ plim_status plim_track_new(const plim_problem *p, int32_t room, plim_track **out
   t->problem = p;
   t->room = room;
   t->room_journal = JOURNAL_ROOM;
-  PLIM_CHECK(plim_levels_new(ctx, 2 * room, &t->levels));
+  PLIM_CHECK(plim_memory_profile_new(ctx, 2 * room, &t->memory_profile));
   PLIM_CHECK(plim_allocate(ctx, room, sizeof *t->run, &t->run));
-  PLIM_CHECK(plim_allocate(ctx, t->levels->n_slots, sizeof *t->run_at, &t->run_at));
+  PLIM_CHECK(plim_allocate(ctx, t->memory_profile->n_slots, sizeof *t->run_at, &t->run_at));
   PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->first, &t->first));
   PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->last, &t->last));
   PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->n_of, &t->n_of));
@@ -42,7 +42,7 @@ void plim_track_free(plim_track *t) {
   const plim_problem *p = t->problem;
   plim_context *ctx = p->ctx;
   plim_release(ctx, t->run, t->room, sizeof *t->run);
-  if (t->levels) plim_release(ctx, t->run_at, t->levels->n_slots, sizeof *t->run_at);
+  if (t->memory_profile) plim_release(ctx, t->run_at, t->memory_profile->n_slots, sizeof *t->run_at);
   plim_release(ctx, t->first, p->n_ops, sizeof *t->first);
   plim_release(ctx, t->last, p->n_ops, sizeof *t->last);
   plim_release(ctx, t->n_of, p->n_ops, sizeof *t->n_of);
@@ -54,7 +54,7 @@ void plim_track_free(plim_track *t) {
   plim_release(ctx, t->free_run, t->room, sizeof *t->free_run);
   plim_release(ctx, t->touched, t->room, sizeof *t->touched);
   plim_release(ctx, t->journal, t->room_journal, sizeof *t->journal);
-  plim_levels_free(t->levels);
+  plim_memory_profile_free(t->memory_profile);
   plim_release(ctx, t, 1, sizeof *t);
 }
 
@@ -77,7 +77,7 @@ static void add_workspace(plim_track *t, int32_t r, int sign) {
   const plim_choice *choice = &t->problem->op[t->run[r].op].choice[t->run[r].choice];
   t->time_ns += sign * choice->time_ns;
   int64_t bytes = sign * choice->workspace_bytes;
-  if (bytes != 0) plim_levels_add(t->levels, t->run[r].slot, bytes, bytes);
+  if (bytes != 0) plim_memory_profile_add(t->memory_profile, t->run[r].slot, bytes, bytes);
 }
 
 static int32_t insert_at(plim_track *t, int32_t slot, int32_t op, int32_t choice, int32_t next) {
@@ -172,8 +172,8 @@ void plim_track_keep(plim_track *t) {
 
 static void clear(plim_track *t) {
   const plim_problem *p = t->problem;
-  plim_levels_clear(t->levels);
-  for (int32_t s = 0; s < t->levels->n_slots; s++) t->run_at[s] = -1;
+  plim_memory_profile_clear(t->memory_profile);
+  for (int32_t s = 0; s < t->memory_profile->n_slots; s++) t->run_at[s] = -1;
   for (int32_t v = 0; v < p->n_ops; v++) {
     t->first[v] = t->last[v] = -1;
     t->n_of[v] = 0;
@@ -211,16 +211,16 @@ plim_status plim_track_store(const plim_track *t, plim_schedule *out) {
 }
 
 void plim_track_settle(plim_track *t) {
-  plim_levels_settle(t->levels);
+  plim_memory_profile_settle(t->memory_profile);
 }
 
 int64_t plim_track_peak(const plim_track *t) {
-  return plim_levels_peak(t->levels, t->base_bytes);
+  return plim_memory_profile_peak(t->memory_profile, t->base_bytes);
 }
 
 int64_t plim_track_excess(const plim_track *t, int64_t limit) {
-  const plim_levels *l = t->levels;
-  int64_t excess = plim_levels_excess(l, t->base_bytes, limit);
+  const plim_memory_profile *l = t->memory_profile;
+  int64_t excess = plim_memory_profile_excess(l, t->base_bytes, limit);
   if (l->n_areas == l->n_blocks) return excess;
   double sum = (double)excess * t->n_runs / l->n_areas; /* as if all runs of an area were as high as its highest */
   return sum < 9e18 ? (int64_t)sum : INT64_MAX;

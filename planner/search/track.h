@@ -7,7 +7,7 @@
 #define PLIM_PLANNER_TRACK_H
 
 #include "planner/schedule.h"
-#include "planner/search/levels.h"
+#include "planner/search/memory_profile.h"
 
 typedef struct plim_track_run {
   int32_t op, choice;
@@ -16,7 +16,7 @@ typedef struct plim_track_run {
   int32_t op_prev, op_next; /* among the runs of the op, in order */
   int32_t alive_at;         /* index in `alive` */
   int32_t repeat_at;        /* index in `repeat`, -1 */
-  /* by output: last reader of its copy (the run itself when nobody reads it, -1: kept to the end) */
+  /* by output: last reader of its copy (the run itself when nothing reads it, -1: kept to the end) */
   int32_t end[PLIM_OP_MAX_OUT];
   uint8_t over; /* bit k: the copy of output k is written over by its last reader */
   uint8_t is_touched;
@@ -29,7 +29,7 @@ typedef struct plim_change {
 
 typedef struct plim_track {
   const plim_problem *problem;
-  plim_levels *levels;
+  plim_memory_profile *memory_profile;
   int32_t room; /* runs */
   int32_t n_runs;
   plim_track_run *run;     /* [room] */
@@ -63,7 +63,7 @@ int32_t plim_track_usual_room(const plim_problem *problem);
 void plim_track_load(plim_track *track, const plim_schedule *schedule);
 PLIM_MUST_USE plim_status plim_track_store(const plim_track *track, plim_schedule *out);
 
-/* Changes. Insert in front of run `next` (-1: at the end); returns the new run's id. There must be room for it
+/* Changes. Insert before run `next` (-1: at the end); returns the new run's id. There must be room for it
  * (plim_track_full) and for the journal. */
 int32_t plim_track_insert(plim_track *track, int32_t op, int32_t choice, int32_t next);
 void plim_track_remove(plim_track *track, int32_t run);
@@ -82,14 +82,14 @@ void plim_track_settle(plim_track *track);
 int64_t plim_track_peak(const plim_track *track);
 int64_t plim_track_excess(const plim_track *track, int64_t limit);
 
-/* Last run of an op in front of a slot, -1. */
+/* Last run of an op before a slot, -1. */
 int32_t plim_track_before(const plim_track *track, int32_t op, int32_t slot);
-/* Last reader of a copy: the run's own id when nobody reads it, -1 for a kept one. `run` -1: an input. */
+/* Last reader of a copy: the run's own id when nothing reads it, -1 for a kept one. `run` -1: an input. */
 int32_t plim_track_end(const plim_track *track, int32_t item, int32_t run);
 /* First reader of the item in (slot of run `from`, slot `to`), -1. `to` INT32_MAX: to the end. */
 int32_t plim_track_next_reader(const plim_track *track, int32_t item, int32_t from_slot, int32_t to_slot);
 
-/* Rules. May the op run again in front of `next`? May this run be removed? Between which slots (both excluded) may a
+/* Rules. May the op run again before `next`? May this run be removed? Between which slots (both excluded) may a
  * run of the op that has no other run (or whose first run it is) stand? */
 int plim_track_may_repeat(const plim_track *track, int32_t op, int32_t next);
 int plim_track_may_remove(const plim_track *track, int32_t run);

@@ -1,7 +1,7 @@
 /* Copies: each remembers its last reader, where its bytes are given back. A new run splits the copy before it, and
  * without it the two are one again; reads move ends. An output that may be written over an input does so when that
  * input's copy ends there; this is settled last, for the runs that were touched. */
-#include "planner/search/track_parts.h"
+#include "planner/search/track_internal.h"
 
 int32_t plim_track_before(const plim_track *t, int32_t op, int32_t slot) {
   int32_t r = t->last[op];
@@ -57,9 +57,9 @@ static void account_end(plim_track *t, int32_t item, int32_t run, int sign) {
   int32_t end = plim_track_end(t, item, run);
   if (end < 0) return;
   if (is_over(t, item, run)) {
-    plim_levels_add(t->levels, t->run[end].slot, -bytes, 0);
+    plim_memory_profile_add(t->memory_profile, t->run[end].slot, -bytes, 0);
   } else {
-    plim_levels_add(t->levels, t->run[end].slot, 0, bytes);
+    plim_memory_profile_add(t->memory_profile, t->run[end].slot, 0, bytes);
   }
 }
 
@@ -152,13 +152,13 @@ static void add_write(plim_track *t, int32_t r, int32_t item) {
     if (orphan >= 0) end = orphan;
   }
   set_end(t, item, r, end);
-  plim_levels_add(t->levels, slot, t->problem->item[item].bytes, 0);
+  plim_memory_profile_add(t->memory_profile, slot, t->problem->item[item].bytes, 0);
 }
 
 static void remove_write(plim_track *t, int32_t r, int32_t item) {
   int32_t old = t->run[r].op_prev, end = plim_track_end(t, item, r);
   clear_end(t, item, r);
-  plim_levels_add(t->levels, t->run[r].slot, -t->problem->item[item].bytes, 0);
+  plim_memory_profile_add(t->memory_profile, t->run[r].slot, -t->problem->item[item].bytes, 0);
   if (old < 0 || end == r) return; /* with no older copy the readers become orphans */
   clear_end(t, item, old);
   set_end(t, item, old, end);
@@ -177,7 +177,7 @@ void plim_track_remove_writes(plim_track *t, int32_t r) {
 /* ---- in-place pairs ---- */
 
 /* Let the outputs of a run take the place of inputs whose copies end there: in the order of the pairs, each output and
- * each input once. An input that the first run of all reads would have no life left. */
+ * each input once. An input that the first run of all reads would have no buffer left. */
 static void settle_overwrites(plim_track *t, int32_t r) {
   const plim_planned_op *op = &t->problem->op[t->run[r].op];
   uint32_t outs = 0, ends = 0, chosen = 0; /* outputs taken; pairs whose input ends here; pairs in use */

@@ -1,10 +1,10 @@
-/* What may be done to a schedule without making it wrong: an op runs behind what it needs, and in front of the updates
+/* What may be done to a schedule without making it wrong: an op runs after what it needs, and before the updates
  * of what it reads. */
 #include "planner/search/track.h"
 
 int plim_track_may_repeat(const plim_track *t, int32_t op, int32_t next) {
   const plim_planned_op *v = &t->problem->op[op];
-  int32_t slot = next < 0 ? t->levels->n_slots : t->run[next].slot;
+  int32_t slot = next < 0 ? t->memory_profile->n_slots : t->run[next].slot;
   if (v->once || t->first[op] < 0 || t->run[t->first[op]].slot >= slot) return 0;
   for (int32_t i = 0; i < v->until.n; i++) {
     if (t->run[t->first[v->until.at[i]]].slot < slot) return 0;
@@ -16,7 +16,7 @@ void plim_track_window(const plim_track *t, int32_t run, int32_t *low, int32_t *
   int32_t op = t->run[run].op;
   const plim_planned_op *v = &t->problem->op[op];
   *low = -1;
-  *high = t->levels->n_slots;
+  *high = t->memory_profile->n_slots;
   for (int32_t i = 0; i < v->after.n; i++) {
     int32_t slot = t->run[t->first[v->after.at[i]]].slot;
     if (slot > *low) *low = slot;

@@ -2,13 +2,13 @@
  * are linked to their neighbours and to the other runs of their op. */
 #include <assert.h>
 
-#include "planner/search/track_parts.h"
+#include "planner/search/track_internal.h"
 
 static void place(plim_track *t, int32_t r, int32_t slot) {
   t->run[r].slot = slot;
   t->run_at[slot] = r;
-  t->levels->used[slot] = 1;
-  plim_levels_mark(t->levels, slot);
+  t->memory_profile->used[slot] = 1;
+  plim_memory_profile_mark(t->memory_profile, slot);
 }
 
 /* The slot of run i of n that stand evenly in `size` slots. */
@@ -19,40 +19,40 @@ static int32_t even_slot(int32_t i, int32_t n, int32_t size) {
 /* Spread the runs of [low, low + size) evenly over it. Their order stays. */
 static void spread(plim_track *t, int32_t low, int32_t size, int32_t n) {
   int32_t to = low + size, from = low + size;
-  plim_levels *l = t->levels;
+  plim_memory_profile *l = t->memory_profile;
   /* first close up at the upper end, from above; then open up from below */
   while (from-- > low) {
     int32_t r = t->run_at[from];
     if (r < 0) continue;
-    plim_level_slot moved = l->slot[from];
+    plim_memory_slot moved = l->slot[from];
     t->run_at[from] = -1;
     l->used[from] = 0;
-    l->slot[from] = (plim_level_slot){0, 0};
+    l->slot[from] = (plim_memory_slot){0, 0};
     place(t, r, --to);
     l->slot[to] = moved;
   }
   for (int32_t i = 0; i < n; i++, to++) {
     int32_t goal = low + even_slot(i, n, size), r = t->run_at[to];
-    plim_level_slot moved = l->slot[to];
+    plim_memory_slot moved = l->slot[to];
     t->run_at[to] = -1;
     l->used[to] = 0;
-    l->slot[to] = (plim_level_slot){0, 0};
+    l->slot[to] = (plim_memory_slot){0, 0};
     place(t, r, goal);
     l->slot[goal] = moved;
   }
-  for (int32_t s = low; s < low + size; s += PLIM_LEVELS_BLOCK) plim_levels_mark(l, s);
+  for (int32_t s = low; s < low + size; s += PLIM_MEMORY_PROFILE_BLOCK) plim_memory_profile_mark(l, s);
 }
 
 /* Make free slots on both sides of the run in or near this slot: spread the smallest aligned window around it that is
  * less than half full, so that it begins and ends with a free slot. The whole is never fuller than that. */
 static void make_room(plim_track *t, int32_t near) {
-  int32_t size = PLIM_LEVELS_BLOCK;
+  int32_t size = PLIM_MEMORY_PROFILE_BLOCK;
   for (;;) {
     size *= 2;
     int32_t low = near / size * size, n = 0;
-    if (size >= t->levels->n_slots) low = 0;
+    if (size >= t->memory_profile->n_slots) low = 0;
     for (int32_t s = low; s < low + size; s++) n += t->run_at[s] >= 0;
-    if (2 * n < size || size >= t->levels->n_slots) {
+    if (2 * n < size || size >= t->memory_profile->n_slots) {
       spread(t, low, size, n);
       return;
     }
@@ -62,14 +62,14 @@ static void make_room(plim_track *t, int32_t near) {
 int32_t plim_track_free_slot(plim_track *t, int32_t next) {
   for (;;) {
     int32_t prev = next < 0 ? t->tail : t->run[next].prev;
-    int32_t low = prev < 0 ? -1 : t->run[prev].slot, high = next < 0 ? t->levels->n_slots : t->run[next].slot;
+    int32_t low = prev < 0 ? -1 : t->run[prev].slot, high = next < 0 ? t->memory_profile->n_slots : t->run[next].slot;
     if (high - low > 1) return low + (high - low) / 2;
-    make_room(t, next < 0 ? t->levels->n_slots - 1 : high);
+    make_room(t, next < 0 ? t->memory_profile->n_slots - 1 : high);
   }
 }
 
 int32_t plim_track_even_slot(const plim_track *t, int32_t i, int32_t n) {
-  return even_slot(i, n, t->levels->n_slots);
+  return even_slot(i, n, t->memory_profile->n_slots);
 }
 
 static void link_run(plim_track *t, int32_t r, int32_t next) {
@@ -100,10 +100,10 @@ static void unlink_run(plim_track *t, int32_t r) {
   if (run->op_next >= 0) t->run[run->op_next].op_prev = run->op_prev;
   if (t->first[run->op] == r) t->first[run->op] = run->op_next;
   if (t->last[run->op] == r) t->last[run->op] = run->op_prev;
-  assert(t->levels->slot[run->slot].up == 0 && t->levels->slot[run->slot].down == 0);
-  plim_levels_mark(t->levels, run->slot);
+  assert(t->memory_profile->slot[run->slot].up == 0 && t->memory_profile->slot[run->slot].down == 0);
+  plim_memory_profile_mark(t->memory_profile, run->slot);
   t->run_at[run->slot] = -1;
-  t->levels->used[run->slot] = 0;
+  t->memory_profile->used[run->slot] = 0;
   run->slot = -1;
 }
 

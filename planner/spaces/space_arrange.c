@@ -1,4 +1,4 @@
-/* A copy that fills a buffer waits for what the list has before it, so that it goes on beside compute only where it
+/* A copy that fills a buffer waits for what the list has before it, so that it continues beside compute only where it
  * stands early in the list and its bytes are there so early. Copies are taken from the last to the first: each ends
  * before its reader and before the next copy of its link begin, and moves up by its own time. What a copy reads ends
  * with the copy, not before: it is held for as long as the runs after it take less than the copy. */

@@ -1,4 +1,4 @@
-/* From a search's sequence to events, with copies where they go on beside compute. */
+/* From a search's sequence to events, with copies where they continue beside compute. */
 #ifndef PLIM_PLANNER_SPACES_SPACE_ARRANGE_H
 #define PLIM_PLANNER_SPACES_SPACE_ARRANGE_H
 

@@ -241,7 +241,7 @@ static void count_short(cover *k) {
   }
 }
 
-/* The touches of every buffer that lives at the item. */
+/* The touches of every buffer that is alive at the item. */
 static void find_touches(cover *k) {
   const plim_space_sequence *s = k->s;
   for (int32_t e = 0; e < s->n; e++) {

@@ -1,4 +1,4 @@
-/* Make a sequence fit: where bytes are short, outputs are computed again or paged, the cheapest by cost per byte and
+/* Make a sequence fit: where bytes are short, outputs are recomputed or paged, the cheapest by cost per byte and
  * time first. */
 #ifndef PLIM_PLANNER_SPACES_SPACE_COVER_H
 #define PLIM_PLANNER_SPACES_SPACE_COVER_H

@@ -1,4 +1,4 @@
-/* From a sequence of runs, copies and drops to a plan over queues: what nobody needs is left out, buffers begin and
+/* From a sequence of runs, copies and drops to a plan over queues: what nothing needs is left out, buffers begin and
  * end, and each command waits for what it must. */
 #ifndef PLIM_PLANNER_SPACES_SPACE_LOWER_H
 #define PLIM_PLANNER_SPACES_SPACE_LOWER_H

@@ -42,7 +42,7 @@ static plim_status need_simple(const plim_space_problem *p, int32_t o) {
   return plim_fail(
       p->ctx, PLIM_EDATA,
       "op '%s': plans over spaces are made of graphs whose ops update nothing, read what other ops write and "
-      "have one output that nobody keeps, as import nx makes them",
+      "have one output that nothing keeps, as import nx makes them",
       op->name);
 }
 

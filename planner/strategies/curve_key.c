@@ -1,4 +1,4 @@
-/* Which curve a planning goes on from: that of equal graph, profile, strategy and options, by the same build. */
+/* Which plan front a planning continues from: that of equal graph, profile, strategy and options, by the same build. */
 #include <stdio.h>
 
 #include "planner/strategies/strategy.h"
@@ -6,7 +6,7 @@
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
 #include "runtime/graph/document.h"
-#include "runtime/graph/own_profile.h"
+#include "runtime/graph/profile_internal.h"
 
 static plim_status hash_profile(const plim_profile *profile, char *hash) {
   plim_text text = {.ctx = profile->ctx};
@@ -28,7 +28,7 @@ static plim_status make_key(const plim_problem *p, const plim_plan_options *o, c
   if (p->plan_class == PLIM_CLASS_COPIES) {
     plim_text_format(&text, "copies %d\n", o->copies > 0 ? o->copies : PLIM_COPIES_DEFAULT);
   }
-  for (int32_t op = 0; o->labels == PLIM_LABELS_GIVEN && op < p->n_ops; op++) {
+  for (int32_t op = 0; o->labels == PLIM_NUMERICS_GIVEN && op < p->n_ops; op++) {
     plim_text_format(&text, "%s\n", o->label[op]);
   }
   plim_status status = text.status;
@@ -38,8 +38,8 @@ static plim_status make_key(const plim_problem *p, const plim_plan_options *o, c
 }
 
 plim_status plim_strategy_curve(const plim_problem *p, const plim_plan_options *options, const plim_strategy *strategy,
-                                plim_curve_file *file, plim_curve *curve) {
+                                plim_front_file *file, plim_front *curve) {
   char key[PLIM_FINGERPRINT_BYTES] = "";
-  if (options->curves) PLIM_TRY(make_key(p, options, strategy->name, key));
-  return plim_curve_open(options->curves, key, file, curve);
+  if (options->front_folder) PLIM_TRY(make_key(p, options, strategy->name, key));
+  return plim_front_open(options->front_folder, key, file, curve);
 }

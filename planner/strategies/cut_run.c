@@ -1,4 +1,4 @@
-/* The cut model as a strategy: the fastest of the plans that it suggests, and a search that goes on from there. */
+/* The cut model as a strategy: the fastest of the plans that it suggests, and a search that continues from there. */
 #include "planner/bound.h"
 #include "planner/cut/cut.h"
 #include "planner/search/searches.h"
@@ -7,7 +7,7 @@
 enum { CUT_PERCENT = 90 /* of the time, the rest is for the search where no plan fits */ };
 enum { MOVES_AN_OP = 400, STRATEGY_WORK = 2000000000, WORK_A_MOVE = 1000 };
 
-static int is_done(const plim_planning *pl) {
+static int is_done(const plim_incumbent *pl) {
   return pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns);
 }
 
@@ -19,27 +19,27 @@ static int64_t strategy_work(const plim_plan_options *o) {
 }
 
 /* The model does not see what is alive while ops run again, so a plan of it that fits may be far from its bound. A
- * short search goes on from there, with a time limit for what is left of it. */
-static plim_status refine(plim_planning *pl) {
-  plim_planning *other = NULL;
-  plim_child how = {.time_limit_ns = plim_planning_left_ns(pl)};
+ * short search continues from there, with a time limit for what is left of it. */
+static plim_status refine(plim_incumbent *pl) {
+  plim_incumbent *other = NULL;
+  plim_child how = {.time_limit_ns = plim_incumbent_left_ns(pl)};
   if (pl->options->iterations <= 0 && how.time_limit_ns <= 0)
     how.iterations = MOVES_AN_OP * (int64_t)pl->problem->n_ops;
-  PLIM_TRY(plim_planning_child(pl, &how, &other));
+  PLIM_TRY(plim_incumbent_child(pl, &how, &other));
   other->curve = pl->curve;
-  plim_status status = plim_planning_follow(other, pl);
+  plim_status status = plim_incumbent_adopt(other, pl);
   if (status == PLIM_OK) status = plim_portfolio_run(other, &pl->best);
-  return plim_planning_join(pl, other, status);
+  return plim_incumbent_join(pl, other, status);
 }
 
 /* Where no solution's plan fits, the search repairs one. */
-plim_status plim_cut_run(plim_planning *pl) {
+plim_status plim_cut_run(plim_incumbent *pl) {
   plim_schedule seed = {.ctx = pl->problem->ctx};
   int64_t work = strategy_work(pl->options);
   int32_t op;
   PLIM_TRY(plim_keep_all_run(pl));
   if (is_done(pl) || pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
-  plim_status status = plim_cut_begin(pl, work, plim_planning_deadline(pl, CUT_PERCENT), &seed);
+  plim_status status = plim_cut_begin(pl, work, plim_incumbent_deadline(pl, CUT_PERCENT), &seed);
   plim_schedule_free(&seed);
   if (status != PLIM_OK || is_done(pl)) return status;
   return pl->found ? refine(pl) : plim_search_run(pl);

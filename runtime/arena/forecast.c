@@ -1,9 +1,9 @@
-/* One walk backward over the schedule finds the reads behind each use; one walk forward over the graph finds how long
- * each storage can be computed again.
+/* One walk backward over the schedule finds the reads after each use; one walk forward over the graph finds how long
+ * each storage can be recomputed.
  *
- * A write ends what was known of a storage: between its last read and its next write nobody needs it. A storage can be
- * computed again in front of position r when everything that its producer reads is available there: a param or state
- * until its first update, an input as long as it is held, a storage that can be computed again itself, or one that
+ * A write ends what was known of a storage: between its last read and its next write nothing needs it. A storage can be
+ * recomputed before position r when everything that its producer reads is available there: a param or state
+ * until its first update, an input as long as it is held, a storage that can be recomputed itself, or one that
  * cannot, for that one is never evicted and stays to its last read. */
 #include "runtime/arena/forecast.h"
 
@@ -30,7 +30,7 @@ static void count_uses(plim_forecast *f) {
   }
 }
 
-/* next, last [n_storages], scratch: the reads behind the position of the walk. */
+/* next, last [n_storages], scratch: the reads after the position of the walk. */
 static void find_reads(plim_forecast *f, int32_t *next, int32_t *last) {
   int32_t n = f->schedule->n_steps;
   for (int32_t s = 0; s < f->graph->n_storages; s++) {
@@ -59,13 +59,14 @@ typedef struct facts {
   int32_t *update, *last, *writes, *held;
 } facts;
 
-/* From position 0 on all inputs can be held, from a later one those that the schedule, which has lives, has not ended.
+/* From position 0 on all inputs can be held, from a later one those that the schedule, which has buffers, has not
+ * ended.
  */
 static void find_held(const plim_forecast *f, facts *at, int32_t from) {
   const plim_plan *schedule = f->schedule;
   for (int32_t s = 0; s < f->graph->n_storages; s++) at->held[s] = from == 0;
-  for (int32_t i = 0; i < schedule->n_lives && from > 0 && schedule->life[i].begin == 0; i++) {
-    if (schedule->life[i].storage >= 0) at->held[schedule->life[i].storage] = schedule->life[i].end > from;
+  for (int32_t i = 0; i < schedule->n_buffers && from > 0 && schedule->buffer[i].begin == 0; i++) {
+    if (schedule->buffer[i].storage >= 0) at->held[schedule->buffer[i].storage] = schedule->buffer[i].end > from;
   }
 }
 
@@ -84,7 +85,7 @@ static void find_facts(const plim_forecast *f, facts *at) {
   }
 }
 
-/* Last position in front of which a reader of the storage can run again. */
+/* Last position before which a reader of the storage can run again. */
 static int32_t available(const plim_forecast *f, const facts *at, int32_t s) {
   plim_role role = f->graph->storage[s].role;
   if (plim_role_persistent(role)) return at->update[s];
@@ -105,7 +106,7 @@ static void find_deadlines(plim_forecast *f, const facts *at) {
   }
 }
 
-/* An input is held until the last read of anything that may be computed again from it. from [n_storages] is scratch. */
+/* An input is held until the last read of anything that may be recomputed from it. from [n_storages] is scratch. */
 static void find_hold(plim_forecast *f, int32_t input, const int32_t *last, int32_t *from) {
   for (int32_t s = 0; s < f->graph->n_storages; s++) from[s] = s == input;
   for (int32_t o = 0; o < f->graph->n_ops; o++) {
@@ -132,7 +133,7 @@ static int by_density(const void *a, const void *b) {
 }
 
 /* rank [n_storages] is scratch. */
-static void find_dear(plim_forecast *f, ranked *rank) {
+static void find_costly(plim_forecast *f, ranked *rank) {
   int32_t n = 0;
   double total = 0, below = 0;
   for (int32_t s = 0; s < f->graph->n_storages; s++) {
@@ -144,7 +145,7 @@ static void find_dear(plim_forecast *f, ranked *rank) {
   qsort(rank, (size_t)n, sizeof *rank, by_density);
   for (int32_t i = 0; i < n; i++) {
     below += (double)f->graph->storage[rank[i].storage].bytes;
-    f->dear[rank[i].storage] = 2 * below > total;
+    f->costly[rank[i].storage] = 2 * below > total;
   }
 }
 
@@ -159,7 +160,7 @@ static plim_status allocate(plim_forecast *f) {
   PLIM_TRY(plim_allocate(f->ctx, f->first_use[n], sizeof *f->last_read, &f->last_read));
   PLIM_TRY(plim_allocate(f->ctx, n_storages, sizeof *f->deadline, &f->deadline));
   PLIM_TRY(plim_allocate(f->ctx, n_storages, sizeof *f->hold, &f->hold));
-  return plim_allocate(f->ctx, n_storages, sizeof *f->dear, &f->dear);
+  return plim_allocate(f->ctx, n_storages, sizeof *f->costly, &f->costly);
 }
 
 static void find_all(plim_forecast *f, facts *at, ranked *rank) {
@@ -172,7 +173,7 @@ static void find_all(plim_forecast *f, facts *at, ranked *rank) {
     f->hold[s] = read ? at->last[s] : PLIM_NEVER;
     if (read && at->held[s]) find_hold(f, s, at->last, at->update);
   }
-  find_dear(f, rank);
+  find_costly(f, rank);
 }
 
 plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule, int32_t from,
@@ -224,6 +225,6 @@ void plim_forecast_release(plim_forecast *f) {
   plim_release(f->ctx, f->first_use, n + 1, sizeof *f->first_use);
   plim_release(f->ctx, f->deadline, n_storages, sizeof *f->deadline);
   plim_release(f->ctx, f->hold, n_storages, sizeof *f->hold);
-  plim_release(f->ctx, f->dear, n_storages, sizeof *f->dear);
+  plim_release(f->ctx, f->costly, n_storages, sizeof *f->costly);
   *f = (plim_forecast){.ctx = NULL};
 }

@@ -48,7 +48,7 @@ static void set_next(plim_free_set *set, int32_t id, int level, int32_t next) {
   }
 }
 
-/* The last node in front of the key on each level; NONE is the head. Returns how many nodes were compared with it. */
+/* The last node before the key on each level; NONE is the head. Returns how many nodes were compared with it. */
 static int64_t find_before(const plim_free_set *set, int64_t bytes, int64_t offset, int32_t *found) {
   int32_t at = NONE;
   int64_t compared = 0;

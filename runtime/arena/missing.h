@@ -1,4 +1,4 @@
-/* Classes of missing storages: what has been dropped or evicted and may have to be computed again, in groups that would
+/* Classes of missing storages: what has been dropped or evicted and may have to be recomputed, in groups that would
  * be computed together. The price of evicting a storage is its own time and that of the classes next to it. */
 #ifndef PLIM_RUNTIME_ARENA_MISSING_H
 #define PLIM_RUNTIME_ARENA_MISSING_H

@@ -1,5 +1,5 @@
-/* The schedule's steps in their order; before each, what it reads and has been evicted is computed again, deepest
- * first, with an explicit stack. What nobody reads any more is dropped behind each step.
+/* The schedule's steps in their order; before each, what it reads and has been evicted is recomputed, deepest
+ * first, with an explicit stack. What nothing reads any more is dropped after each step.
  *
  * Pins keep operands where they are. Frontier pins hold everything that a chain reads from its start, so that each op
  * runs at most once in the chain; lazy pins hold an operand only once its op is about to run, which needs less room and
@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/arena/tenants.h"
+#include "runtime/arena/residency.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 
@@ -25,9 +25,9 @@ typedef struct frame {
 } frame;
 
 typedef struct replay {
-  plim_tenants t;
-  plim_replay_way how;
-  int64_t limit_ns; /* on time spent computing again */
+  plim_residency t;
+  plim_replay_config how;
+  int64_t limit_ns; /* on time spent recomputing */
   int may_stop;     /* 1: ends when the effort is over; 0: a step under way waits for it */
   int64_t stack_capacity, flag_capacity, n_flags;
   frame *stack;
@@ -41,10 +41,10 @@ typedef struct replay {
 
 /* May the run write over the storage: it is not read again, by the schedule or by a chain that waits? */
 static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
-  const plim_tenants *t = &r->t;
-  const plim_tenant *tenant = &t->tenant[storage];
-  if (tenant->pins != 1 || t->life[tenant->life].begin >= t->n_steps) return 0;
-  if (!scheduled) return !plim_tenants_wanted(t, storage);
+  const plim_residency *t = &r->t;
+  const plim_holder *holder = &t->holder[storage];
+  if (holder->pins != 1 || t->buffer[holder->buffer].begin >= t->n_steps) return 0;
+  if (!scheduled) return !plim_residency_wanted(t, storage);
   if (t->graph->storage[storage].role == PLIM_ROLE_INPUT) return t->forecast->hold[storage] <= t->position;
   const plim_op *o = &t->graph->op[op];
   int32_t k = 0;
@@ -54,52 +54,52 @@ static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
 
 /* Outputs that can take the place of an input do. */
 static plim_status take_over(replay *r, plim_step *step, int scheduled) {
-  plim_tenants *t = &r->t;
+  plim_residency *t = &r->t;
   const plim_op *op = &t->graph->op[step->op];
   for (int32_t i = 0; i < op->n_pairs; i++) {
     int32_t in = t->graph->value[op->in[op->pair[i].in]].storage;
     int32_t out = t->graph->value[op->out[op->pair[i].out]].storage;
-    if (!plim_tenants_resident(t, in) || plim_tenants_resident(t, out) || plim_tenants_empty(t, in)) continue;
+    if (!plim_residency_holds(t, in) || plim_residency_holds(t, out) || plim_residency_empty(t, in)) continue;
     if (!dies(r, step->op, in, scheduled)) continue;
-    PLIM_TRY(plim_tenants_hand_over(t, in, out));
+    PLIM_TRY(plim_residency_hand_over(t, in, out));
     step->pair[step->n_pairs++] = op->pair[i];
   }
   return PLIM_OK;
 }
 
-/* All outputs are pinned from the moment they have a piece: the room for the others must not come from them. */
+/* All outputs are pinned from the moment they have a block: the room for the others must not come from them. */
 static plim_status place_outputs(replay *r, int32_t id) {
-  plim_tenants *t = &r->t;
+  plim_residency *t = &r->t;
   const plim_op *op = &t->graph->op[id];
-  for (int32_t k = 0; k < op->n_writes; k++) t->tenant[op->writes[k]].pins++;
+  for (int32_t k = 0; k < op->n_writes; k++) t->holder[op->writes[k]].pins++;
   for (int32_t k = 0; k < op->n_writes; k++) {
-    int32_t piece, s = op->writes[k];
-    if (!plim_tenants_resident(t, s)) PLIM_TRY(plim_tenants_place(t, id, s, t->graph->storage[s].bytes, &piece));
+    int32_t block, s = op->writes[k];
+    if (!plim_residency_holds(t, s)) PLIM_TRY(plim_residency_place(t, id, s, t->graph->storage[s].bytes, &block));
   }
   return PLIM_OK;
 }
 
-/* Uses, pins and drops behind a run at step `now`. A storage that was overwritten has left already. */
+/* Uses, pins and drops after a run at step `now`. A storage that was overwritten has left already. */
 static plim_status settle(replay *r, const plim_op *op, int32_t now, int scheduled) {
-  plim_tenants *t = &r->t;
+  plim_residency *t = &r->t;
   for (int32_t k = 0; k < op->n_reads; k++) {
-    if (plim_tenants_resident(t, op->reads[k])) plim_tenants_use(t, op->reads[k], now);
-    t->tenant[op->reads[k]].pins--;
+    if (plim_residency_holds(t, op->reads[k])) plim_residency_use(t, op->reads[k], now);
+    t->holder[op->reads[k]].pins--;
   }
   for (int32_t k = 0; k < op->n_writes; k++) {
-    plim_tenants_use(t, op->writes[k], now);
-    t->tenant[op->writes[k]].pins--;
+    plim_residency_use(t, op->writes[k], now);
+    t->holder[op->writes[k]].pins--;
   }
-  if (scheduled) plim_tenants_pass(t);
-  for (int32_t k = 0; k < op->n_reads; k++) PLIM_TRY(plim_tenants_drop_unwanted(t, op->reads[k]));
-  for (int32_t k = 0; k < op->n_writes; k++) PLIM_TRY(plim_tenants_drop_unwanted(t, op->writes[k]));
+  if (scheduled) plim_residency_pass(t);
+  for (int32_t k = 0; k < op->n_reads; k++) PLIM_TRY(plim_residency_drop_unwanted(t, op->reads[k]));
+  for (int32_t k = 0; k < op->n_writes; k++) PLIM_TRY(plim_residency_drop_unwanted(t, op->writes[k]));
   return PLIM_OK;
 }
 
 /* Run an op whose reads are resident and pinned once by this run; the pins are given back. depth 0: a step of the
  * schedule; else the number of runs that wait for this one. */
 static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth) {
-  plim_tenants *t = &r->t;
+  plim_residency *t = &r->t;
   const plim_op *op = &t->graph->op[id];
   plim_step step = {.kind = PLIM_STEP_RUN, .op = id, .variant = variant};
   int64_t workspace_bytes = t->forecast->schedule->variant[variant].variant.workspace_bytes;
@@ -107,9 +107,9 @@ static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth)
   t->counts->op = id;
   PLIM_TRY(take_over(r, &step, depth == 0));
   PLIM_TRY(place_outputs(r, id));
-  if (workspace_bytes > 0) PLIM_TRY(plim_tenants_place(t, id, PLIM_NEVER, workspace_bytes, &workspace));
-  PLIM_TRY(plim_tenants_add_step(t, &step));
-  if (workspace >= 0) (void)plim_pieces_give(t->pieces, workspace);
+  if (workspace_bytes > 0) PLIM_TRY(plim_residency_place(t, id, PLIM_NEVER, workspace_bytes, &workspace));
+  PLIM_TRY(plim_residency_add_step(t, &step));
+  if (workspace >= 0) (void)plim_arena_blocks_give(t->blocks, workspace);
   if (t->watch) PLIM_TRY(t->watch->ran(t->watch->user, t, depth));
   return settle(r, op, now, depth == 0);
 }
@@ -129,14 +129,14 @@ static plim_status push(replay *r, int32_t *depth, int32_t op, int32_t n_reads, 
 
 /* Frontier: pin the reads of every op that the chain below these reads will run, resident or not. */
 static void pin_chain(replay *r, int32_t n_reads, const int32_t *reads) {
-  plim_tenants *t = &r->t;
+  plim_residency *t = &r->t;
   int32_t n = 0;
   r->walk_stamp++;
   for (;;) {
     for (int32_t k = 0; k < n_reads; k++) {
       int32_t s = reads[k], producer = t->graph->storage[s].producer;
-      t->tenant[s].pins++;
-      if (plim_tenants_resident(t, s) || r->mark[producer] == r->walk_stamp) continue;
+      t->holder[s].pins++;
+      if (plim_residency_holds(t, s) || r->mark[producer] == r->walk_stamp) continue;
       r->mark[producer] = r->walk_stamp;
       r->walk[n++] = producer;
     }
@@ -151,17 +151,17 @@ static void pin_read(replay *r, const frame *f, int32_t k) {
   char *pinned = &r->pinned[f->first_flag + k];
   if (*pinned) return;
   *pinned = 1;
-  r->t.tenant[f->reads[k]].pins++;
+  r->t.holder[f->reads[k]].pins++;
 }
 
 /* First read of the frame that is not resident; n_reads: none. */
 static int32_t missing_read(const replay *r, const frame *f) {
   int32_t k = 0;
-  while (k < f->n_reads && plim_tenants_resident(&r->t, f->reads[k])) k++;
+  while (k < f->n_reads && plim_residency_holds(&r->t, f->reads[k])) k++;
   return k;
 }
 
-/* Count a run that was there before, unless computing again has cost too much. */
+/* Count a run that was there before, unless recomputing has cost too much. */
 static plim_status count_again(replay *r, int32_t op) {
   plim_replay_counts *counts = r->t.counts;
   int32_t n = r->t.forecast->schedule->n_steps;
@@ -174,14 +174,14 @@ static plim_status count_again(replay *r, int32_t op) {
   if (watch) PLIM_TRY(watch->gave_up(watch->user, &r->t, op));
   return plim_fail(r->t.ctx, PLIM_ENOFIT,
                    "an arena of %lld bytes computes %s: %d steps for the first %d of %d, %lld ns of them again",
-                   (long long)r->t.pieces->bytes,
+                   (long long)r->t.blocks->bytes,
                    counts->recomputed_ns > r->limit_ns ? "again for longer than the limit" : "the same again and again",
                    r->t.n_steps, r->t.position, n, (long long)counts->recomputed_ns);
 }
 
 /* Make the reads of an op resident, each pinned once. */
 static plim_status bring(replay *r, int32_t op, int32_t n_reads, const int32_t *reads) {
-  plim_tenants *t = &r->t;
+  plim_residency *t = &r->t;
   int32_t depth = 0;
   r->n_flags = 0;
   if (r->how.frontier) pin_chain(r, n_reads, reads);
@@ -224,27 +224,27 @@ static plim_status run_schedule(replay *r) {
   return PLIM_OK;
 }
 
-/* Persistent storages and outputs live to the end. An input that was only held for a read that never came has the life
- * of its last use. */
-static void end_lives(plim_tenants *t) {
+/* Persistent storages and outputs live to the end. An input that was only held for a read that never came has the
+ * buffer of its last use. */
+static void end_buffers(plim_residency *t) {
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
     plim_role role = t->graph->storage[s].role;
-    if (plim_tenants_empty(t, s)) continue;
-    if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT) t->life[t->tenant[s].life].end = t->n_steps;
+    if (plim_residency_empty(t, s)) continue;
+    if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT) t->buffer[t->holder[s].buffer].end = t->n_steps;
   }
 }
 
-static plim_status make_plan(const plim_tenants *t, int64_t budget_bytes, plim_plan **out) {
+static plim_status make_plan(const plim_residency *t, int64_t budget_bytes, plim_plan **out) {
   const plim_plan *schedule = t->forecast->schedule;
-  plim_plan draft = {.arithmetic.machine = schedule->arithmetic.machine,
+  plim_plan draft = {.numerics.machine = schedule->numerics.machine,
                      .planner = "arena",
                      .plan_class = PLIM_CLASS_FREE,
                      .packed = 1,
                      .n_steps = t->n_steps,
-                     .n_lives = t->n_lives,
+                     .n_buffers = t->n_buffers,
                      .n_variants = schedule->n_variants,
                      .step = t->step,
-                     .life = t->life,
+                     .buffer = t->buffer,
                      .variant = schedule->variant,
                      .budget_bytes = budget_bytes,
                      .keep_all_ns = schedule->keep_all_ns,
@@ -256,15 +256,15 @@ static plim_status make_plan(const plim_tenants *t, int64_t budget_bytes, plim_p
 static plim_status play(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t arena_bytes,
                         const plim_arena_watch *watch, plim_replay_counts *counts) {
   *counts = (plim_replay_counts){.way = r->how, .steps = from, .op = PLIM_NEVER};
-  PLIM_TRY(plim_tenants_open(ctx, forecast, from, arena_bytes, &r->how, counts, &r->t));
+  PLIM_TRY(plim_residency_open(ctx, forecast, from, arena_bytes, &r->how, counts, &r->t));
   r->t.watch = watch;
-  r->t.turn = r->how.turn;
-  r->t.n_turns = r->how.n_turns;
+  r->t.perturbation = r->how.perturbation;
+  r->t.n_perturbations = r->how.n_perturbations;
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->walk, &r->walk));
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->mark, &r->mark));
   plim_status status = run_schedule(r);
   counts->steps = r->t.n_steps;
-  if (status == PLIM_OK) end_lives(&r->t);
+  if (status == PLIM_OK) end_buffers(&r->t);
   return status;
 }
 
@@ -275,11 +275,11 @@ static void release(replay *r) {
   plim_release(r->t.ctx, r->mark, n_ops, sizeof *r->mark);
   plim_release(r->t.ctx, r->stack, r->stack_capacity, sizeof *r->stack);
   plim_release(r->t.ctx, r->pinned, r->flag_capacity, 1);
-  plim_tenants_close(&r->t);
+  plim_residency_close(&r->t);
 }
 
 plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, int64_t budget_bytes,
-                             plim_replay_way how, int64_t limit_ns, const plim_arena_watch *watch,
+                             plim_replay_config how, int64_t limit_ns, const plim_arena_watch *watch,
                              plim_replay_counts *counts, plim_plan **out) {
   replay r = {.how = how, .limit_ns = limit_ns, .may_stop = 1};
   plim_status status = play(&r, ctx, forecast, 0, budget_bytes, watch, counts);
@@ -289,7 +289,7 @@ plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, i
 }
 
 plim_status plim_replay_rest(plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t arena_bytes,
-                             plim_replay_way how, int64_t limit_ns, plim_replay_counts *counts, plim_plan **out) {
+                             plim_replay_config how, int64_t limit_ns, plim_replay_counts *counts, plim_plan **out) {
   replay r = {.how = how, .limit_ns = limit_ns};
   plim_status status = play(&r, ctx, forecast, from, arena_bytes, NULL, counts);
   if (status == PLIM_OK) status = make_plan(&r.t, forecast->schedule->budget_bytes, out);

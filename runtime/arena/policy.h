@@ -40,10 +40,10 @@ typedef struct plim_policy {
   int forecast; /* 1: knows the program's order: distance of the next use for staleness, several rows tried */
 } plim_policy;
 
-/* Row i of the table, NULL behind the last; the row of a name, NULL when there is none. The first is the default. */
+/* Row i of the table, NULL after the last; the row of a name, NULL when there is none. The first is the default. */
 const plim_policy *plim_policy_at(int32_t i);
 const plim_policy *plim_policy_find(const char *name);
-const char *plim_policy_name(int32_t i); /* of row i; NULL behind the last */
+const char *plim_policy_name(int32_t i); /* of row i; NULL after the last */
 
 /* What the staleness divides by. */
 double plim_policy_staleness(const plim_policy *policy, int64_t stale_ns);

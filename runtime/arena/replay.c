@@ -1,12 +1,12 @@
 /* Which ways are tried. No way is best at every budget, and each is cheap to replay: the rows of a table are tried and
- * the fastest plan is kept; each is played with and without an area for small requests. A way that has spent more time
- * than the best plan so far is given up. Then the fastest ways are improved by looking ahead. What is tried depends on
- * the length of the program and on nothing else. */
+ * the fastest plan is kept; each is simulated with and without an area for small requests. A way that has spent more
+ * time than the best plan so far is given up. Then the fastest ways are improved by looking ahead. What is tried
+ * depends on the length of the program and on nothing else. */
 #include "runtime/arena/replay.h"
 
 #include <stdio.h>
 
-#include "runtime/arena/narrow.h"
+#include "runtime/arena/limit_workspace.h"
 #include "runtime/arena/one_replay.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check.h"
@@ -31,17 +31,17 @@ static const plim_policy windows[] = {
 #undef ROW
 enum { WINDOWS = sizeof windows / sizeof windows[0] };
 
-enum { WORKSPACE_LIMITS = 4 /* of what goes on: all of the arena, a quarter, a sixteenth, none */ };
+enum { WORKSPACE_LIMITS = 4 /* of what continues: all of the arena, a quarter, a sixteenth, none */ };
 
-/* Effort, in steps played: rows of windows, and trials of looking ahead. Long programs get fewer. */
-enum { ROW_STEPS = 50000, TRIAL_STEPS = 150000, MOST_TRIALS = 160, CLIMBS = 2 };
+/* Effort, in steps simulated: rows of windows, and trials of looking ahead. Long programs get fewer. */
+enum { ROW_STEPS = 50000, TRIAL_STEPS = 150000, MOST_TRIALS = 160, LOCAL_SEARCHES = 2 };
 
 typedef struct search {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan *schedule;
-  int32_t from;         /* of the schedule's steps the first that is played */
-  const int32_t *again; /* [n_ops] row of schedule->variant of what is computed again; NULL: that of the first run */
+  int32_t from;         /* of the schedule's steps the first that is simulated */
+  const int32_t *again; /* [n_ops] row of schedule->variant of what is recomputed; NULL: that of the first run */
   int64_t budget_bytes, limit_ns;
   int64_t area_bytes;        /* from the middle on, of the area for small requests; 0: there is none */
   int32_t any;               /* 1: any plan will do, it need not be fast */
@@ -49,11 +49,11 @@ typedef struct search {
   plim_plan *plan;           /* NULL: none yet */
   struct half {              /* of the ways: those without and those with an area for small requests */
     int64_t best_ns;         /* of a plan; 0: none yet */
-    int32_t n_climbs;
-    struct climb { /* by windows: the fastest ways of different policies, fastest first */
-      plim_replay_way way;
+    int32_t n_local_searches;
+    struct local_search { /* by windows: the fastest ways of different policies, fastest first */
+      plim_replay_config way;
       int64_t time_ns, searches;
-    } climb[CLIMBS];
+    } local_search[LOCAL_SEARCHES];
   } half[2];
   plim_forecast forecast[2]; /* by whether inputs are held; made when first used */
 } search;
@@ -72,9 +72,9 @@ static void release_forecasts(search *s) {
   for (int i = 0; i < 2; i++) plim_forecast_release(&s->forecast[i]);
 }
 
-/* Play one way, given up when computing again takes more than limit_ns: *time_ns is INT64_MAX then, as when there is no
+/* Play one way, given up when recomputing takes more than limit_ns: *time_ns is INT64_MAX then, as when there is no
  * room. The fastest plan is kept. */
-static plim_status play(search *s, const plim_replay_way *how, int64_t limit_ns, plim_replay_counts *counts,
+static plim_status play(search *s, const plim_replay_config *how, int64_t limit_ns, plim_replay_counts *counts,
                         int64_t *time_ns) {
   plim_forecast *forecast = &s->forecast[how->hold_inputs];
   plim_plan *fresh = NULL;
@@ -98,20 +98,20 @@ static plim_status play(search *s, const plim_replay_way *how, int64_t limit_ns,
   return PLIM_OK;
 }
 
-/* Where looking ahead may start from: no two climbs of one policy. */
-static void remember(struct half *h, const plim_replay_way *how, int64_t time_ns, int64_t searches) {
-  struct climb fresh = {*how, time_ns, searches};
+/* Where looking ahead may start from: no two local searches of one policy. */
+static void remember(struct half *h, const plim_replay_config *how, int64_t time_ns, int64_t searches) {
+  struct local_search fresh = {*how, time_ns, searches};
   int32_t at = 0;
-  while (at < h->n_climbs && h->climb[at].way.policy != how->policy) at++;
-  if (at == CLIMBS) at--;
-  if (at < h->n_climbs && h->climb[at].time_ns <= time_ns) return;
-  if (at == h->n_climbs) h->n_climbs++;
-  for (; at > 0 && h->climb[at - 1].time_ns > time_ns; at--) h->climb[at] = h->climb[at - 1];
-  h->climb[at] = fresh;
+  while (at < h->n_local_searches && h->local_search[at].way.policy != how->policy) at++;
+  if (at == LOCAL_SEARCHES) at--;
+  if (at < h->n_local_searches && h->local_search[at].time_ns <= time_ns) return;
+  if (at == h->n_local_searches) h->n_local_searches++;
+  for (; at > 0 && h->local_search[at - 1].time_ns > time_ns; at--) h->local_search[at] = h->local_search[at - 1];
+  h->local_search[at] = fresh;
 }
 
 /* A way that has spent more time than the best of its half is given up. */
-static plim_status try_one(search *s, plim_replay_way how) {
+static plim_status try_one(search *s, plim_replay_config how) {
   struct half *half = &s->half[how.small_area];
   plim_replay_counts counts;
   int64_t time_ns, limit_ns = s->limit_ns;
@@ -128,7 +128,7 @@ static plim_status try_one(search *s, plim_replay_way how) {
 
 /* The way in an arena that is one area, and in one with an area for small requests: neither is always better. In the
  * middle of a plan the arena is as it is. */
-static plim_status try_way(search *s, plim_replay_way how) {
+static plim_status try_way(search *s, plim_replay_config how) {
   how.area_bytes = s->area_bytes;
   how.small_area = s->area_bytes > 0;
   PLIM_TRY(try_one(s, how));
@@ -138,21 +138,21 @@ static plim_status try_way(search *s, plim_replay_way how) {
 
 static plim_status try_switches(search *s, const plim_policy *policy, int n) {
   for (int i = 0; i < n; i++) {
-    PLIM_TRY(try_way(s, (plim_replay_way){.policy = policy,
-                                          .two_ends = switches[i].two_ends,
-                                          .frontier = switches[i].frontier,
-                                          .hold_inputs = switches[i].hold_inputs}));
+    PLIM_TRY(try_way(s, (plim_replay_config){.policy = policy,
+                                             .two_ends = switches[i].two_ends,
+                                             .frontier = switches[i].frontier,
+                                             .hold_inputs = switches[i].hold_inputs}));
   }
   return PLIM_OK;
 }
 
 /* As published: Coop places from two ends, the others at one; all pin what a chain reads from its start. */
-static plim_replay_way rival_way(const plim_policy *policy) {
-  return (plim_replay_way){
+static plim_replay_config rival_way(const plim_policy *policy) {
+  return (plim_replay_config){
       .policy = policy, .two_ends = policy->search == PLIM_SEARCH_WINDOW, .frontier = 1, .hold_inputs = 1};
 }
 
-/* A policy that knows the program knows what its rivals would do in it, too. */
+/* A policy that knows the program can also simulate its rivals. */
 static plim_status try_rivals(search *s) {
   const plim_policy *rival;
   for (int32_t i = 0; (rival = plim_policy_at(i)); i++) {
@@ -169,46 +169,46 @@ static plim_status try_windows(search *s) {
 }
 
 /* The way with one more turn, or another one: at a search drawn at random, another of its windows. */
-static void turn(struct climb *c, uint64_t *random, plim_replay_way *out) {
+static void perturbation(struct local_search *c, uint64_t *random, plim_replay_config *out) {
   *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  plim_detour fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)c->searches), (int32_t)(*random >> 29 & 7)};
+  plim_perturbation fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)c->searches), (int32_t)(*random >> 29 & 7)};
   *out = c->way;
   int32_t at = 0;
-  while (at < out->n_turns && out->turn[at].search != fresh.search) at++;
-  if (at == PLIM_MOST_DETOURS) at = (int32_t)(*random >> 24 & (PLIM_MOST_DETOURS - 1));
-  if (at == out->n_turns) out->n_turns++;
-  out->turn[at] = fresh;
+  while (at < out->n_perturbations && out->perturbation[at].search != fresh.search) at++;
+  if (at == PLIM_MOST_PERTURBATIONS) at = (int32_t)(*random >> 24 & (PLIM_MOST_PERTURBATIONS - 1));
+  if (at == out->n_perturbations) out->n_perturbations++;
+  out->perturbation[at] = fresh;
 }
 
 /* Looking ahead: what would come of another window is found by playing on to the end. A trial that has cost more than
  * the way that it starts from is given up. */
-static plim_status look_ahead(search *s, struct climb *c) {
+static plim_status look_ahead(search *s, struct local_search *c) {
   int64_t n = TRIAL_STEPS / s->schedule->n_steps;
   uint64_t random = 1;
   for (int64_t i = 0; i < n && i < MOST_TRIALS && c->time_ns > s->schedule->time_ns && !done(s); i++) {
     plim_replay_counts counts;
-    plim_replay_way how;
+    plim_replay_config how;
     int64_t time_ns;
-    turn(c, &random, &how);
+    perturbation(c, &random, &how);
     PLIM_TRY(play(s, &how, c->time_ns - s->schedule->time_ns - 1, &counts, &time_ns));
-    if (time_ns < c->time_ns) *c = (struct climb){how, time_ns, counts.searches};
+    if (time_ns < c->time_ns) *c = (struct local_search){how, time_ns, counts.searches};
   }
   return PLIM_OK;
 }
 
-/* The others come behind what is usually better: each is given up as soon as it has cost more. */
+/* The others come after what is usually better: each is given up as soon as it has cost more. */
 static plim_status try_everything(search *s, const plim_policy *policy) {
   PLIM_TRY(try_switches(s, policy, SWITCHES));
   PLIM_TRY(try_windows(s));
   PLIM_TRY(try_rivals(s));
-  for (int k = 0; k < 2 * CLIMBS && !done(s); k++) {
-    struct half *half = &s->half[k / CLIMBS];
-    if (k % CLIMBS < half->n_climbs) PLIM_TRY(look_ahead(s, &half->climb[k % CLIMBS]));
+  for (int k = 0; k < 2 * LOCAL_SEARCHES && !done(s); k++) {
+    struct half *half = &s->half[k / LOCAL_SEARCHES];
+    if (k % LOCAL_SEARCHES < half->n_local_searches) PLIM_TRY(look_ahead(s, &half->local_search[k % LOCAL_SEARCHES]));
   }
   return PLIM_OK;
 }
 
-/* Where none of the ways leads to the end, the first is played once more: the sentence and the counts are of one. */
+/* Where none of the ways leads to the end, the first is simulated once more: the sentence and the counts are of one. */
 static plim_status try_policy(search *s, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
@@ -261,15 +261,15 @@ plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, 
  * plans, or in that of the program. */
 static plim_status continue_within(search *s, const plim_plan *plan, const plim_profile *profile, int64_t limit,
                                    int own_order) {
-  plim_narrowed narrowed;
-  plim_status status = plim_narrow(s->ctx, s->graph, plan, profile, s->from, limit, own_order, &narrowed);
-  s->schedule = &narrowed.plan;
-  s->again = narrowed.again;
+  plim_limited_plan limited;
+  plim_status status = plim_limit_workspace(s->ctx, s->graph, plan, profile, s->from, limit, own_order, &limited);
+  s->schedule = &limited.plan;
+  s->again = limited.again;
   if (status == PLIM_OK) status = try_switches(s, plim_policy_at(0), SWITCHES / 2);
   release_forecasts(s);
   s->schedule = NULL;
   s->again = NULL;
-  plim_narrowed_release(&narrowed);
+  plim_limited_plan_release(&limited);
   s->schedule = NULL;
   s->again = NULL;
   return status;
@@ -295,18 +295,18 @@ plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const
                                plim_replay_counts *counts, plim_plan **out) {
   search s = {.ctx = ctx, .graph = graph, .from = from, .budget_bytes = arena_bytes, .limit_ns = INT64_MAX};
   s.area_bytes = from > 0 ? area_bytes : 0;
-  plim_narrowed narrowed;
-  plim_status status = plim_narrow(ctx, graph, plan, NULL, from, arena_bytes, 0, &narrowed);
-  s.schedule = &narrowed.plan;
-  s.again = narrowed.again;
+  plim_limited_plan limited;
+  plim_status status = plim_limit_workspace(ctx, graph, plan, NULL, from, arena_bytes, 0, &limited);
+  s.schedule = &limited.plan;
+  s.again = limited.again;
   if (status == PLIM_OK) status = try_policy(&s, policy);
   release_forecasts(&s);
-  plim_narrowed_release(&narrowed);
+  plim_limited_plan_release(&limited);
   return finish(&s, status, counts, out);
 }
 
 plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
-                                      plim_replay_way how, int64_t budget_bytes, int64_t limit_ns,
+                                      plim_replay_config how, int64_t budget_bytes, int64_t limit_ns,
                                       const plim_arena_watch *watch, plim_replay_counts *counts, plim_plan **out) {
   plim_forecast forecast;
   PLIM_TRY(plim_forecast_make(ctx, graph, order, 0, how.hold_inputs, &forecast));

@@ -1,26 +1,26 @@
 /* Costs that walks over missing storages find. Each storage keeps what its walks found: exactly, or at least so much.
  *
- * What goes missing only adds to that, so sums stay as what is there at least. What comes back has all it is made from
- * beside it: who reaches it on the way to inputs loses it alone, and nobody but what it is made from reaches it on the
- * way to readers. Where the smallest score is wanted, a walk ends above what its caller can use: with what is there at
- * least, most walks are not made at all. Windows are sums of whole costs, for which only exact ones help. */
+ * What is evicted missing only adds to that, so sums stay as what is there at least. A storage that comes back has all
+ * its producer's inputs resident: walks towards inputs lose this storage alone, and walks towards readers reach it only
+ * from those inputs. Where the smallest score is wanted, a walk ends above what its caller can use: with what is there
+ * at least, most walks are not made at all. Windows are sums of whole costs, for which only exact ones help. */
 #include <assert.h>
 
-#include "runtime/arena/tenants.h"
+#include "runtime/arena/residency.h"
 
 typedef enum direction { TO_INPUTS, TO_READERS } direction;
 
-/* What a walk does with a storage that it meets for the first time; not 0: it goes on from there. */
-typedef int visitor(plim_tenants *t, int32_t storage, void *user);
+/* What a walk does with a storage that it meets for the first time; not 0: it continues from there. */
+typedef int visitor(plim_residency *t, int32_t storage, void *user);
 
-static void meet(plim_tenants *t, int32_t storage, visitor *visit, void *user, int32_t *depth) {
+static void meet(plim_residency *t, int32_t storage, visitor *visit, void *user, int32_t *depth) {
   if (t->mark[storage] == t->stamp) return;
   t->mark[storage] = t->stamp;
   if (visit(t, storage, user)) t->stack[(*depth)++] = storage;
 }
 
 /* All that the storages next to this one in a direction meet. */
-static void meet_next(plim_tenants *t, int32_t storage, direction way, visitor *visit, void *user, int32_t *depth) {
+static void meet_next(plim_residency *t, int32_t storage, direction way, visitor *visit, void *user, int32_t *depth) {
   const plim_graph *g = t->graph;
   if (way == TO_INPUTS) {
     const plim_op *op = &g->op[g->storage[storage].producer];
@@ -33,15 +33,15 @@ static void meet_next(plim_tenants *t, int32_t storage, direction way, visitor *
   }
 }
 
-static int add_time(plim_tenants *t, int32_t storage, void *user) {
+static int add_time(plim_residency *t, int32_t storage, void *user) {
   int64_t *sum_ns = user;
-  if (!plim_tenants_counts(t, storage)) return 0;
+  if (!plim_residency_counts(t, storage)) return 0;
   *sum_ns += t->forecast->op_ns[t->graph->storage[storage].producer];
   return 1;
 }
 
 /* Times of the missing storages that can be reached through missing ones; no further than above `most`. */
-static int64_t walk(plim_tenants *t, int32_t storage, direction way, int64_t most) {
+static int64_t walk(plim_residency *t, int32_t storage, direction way, int64_t most) {
   int64_t sum_ns = 0;
   int32_t depth = 1;
   t->mark[storage] = ++t->stamp;
@@ -50,9 +50,9 @@ static int64_t walk(plim_tenants *t, int32_t storage, direction way, int64_t mos
   return sum_ns;
 }
 
-/* A walk that is cut goes on to twice as much, so that it is not made again for every larger `most`. */
-static int64_t walked(plim_tenants *t, int32_t storage, direction way, int64_t most) {
-  plim_tenant_reach *known = &t->reach[way][storage];
+/* A walk that is cut continues to twice as much, so that it is not recomputed for every larger `most`. */
+static int64_t walked(plim_residency *t, int32_t storage, direction way, int64_t most) {
+  plim_walk_sum *known = &t->reach[way][storage];
 #ifdef PLIM_SANITIZED
   int64_t sum_ns = walk(t, storage, way, INT64_MAX);
   assert(known->exact ? known->sum_ns == sum_ns : known->sum_ns <= sum_ns);
@@ -64,7 +64,7 @@ static int64_t walked(plim_tenants *t, int32_t storage, direction way, int64_t m
   return known->sum_ns;
 }
 
-static int walks(const plim_tenants *t, direction way) {
+static int walks(const plim_residency *t, direction way) {
   return t->policy->cost == PLIM_COST_NEIGHBOURHOOD || (way == TO_INPUTS && t->policy->cost == PLIM_COST_ANCESTORS);
 }
 
@@ -76,17 +76,17 @@ typedef struct change {
   int exact;       /* 1: exactly that */
 } change;
 
-static int apply(plim_tenants *t, int32_t storage, void *user) {
+static int apply(plim_residency *t, int32_t storage, void *user) {
   const change *c = user;
-  plim_tenant_reach *known = &t->reach[c->way][storage];
+  plim_walk_sum *known = &t->reach[c->way][storage];
   known->exact = known->exact && c->exact;
   known->sum_ns = known->sum_ns > c->lost_ns ? known->sum_ns - c->lost_ns : 0;
-  return plim_tenants_counts(t, storage);
+  return plim_residency_counts(t, storage);
 }
 
 /* To all whose walks in the change's direction come to one of storage [n]: those that walks from them the other way
  * come to. */
-static void tell(plim_tenants *t, int32_t n, const int32_t *storage, change c) {
+static void tell(plim_residency *t, int32_t n, const int32_t *storage, change c) {
   int32_t depth = 0;
   t->stamp++;
   for (; depth < n; depth++) {
@@ -96,34 +96,34 @@ static void tell(plim_tenants *t, int32_t n, const int32_t *storage, change c) {
   while (depth > 0) meet_next(t, t->stack[--depth], c.way == TO_INPUTS ? TO_READERS : TO_INPUTS, apply, &c, &depth);
 }
 
-static int is_missing(plim_tenants *t, int32_t storage, void *user) {
-  *(int *)user |= plim_tenants_counts(t, storage);
+static int is_missing(plim_residency *t, int32_t storage, void *user) {
+  *(int *)user |= plim_residency_counts(t, storage);
   return 0;
 }
 
-void plim_tenants_lost(plim_tenants *t, int32_t storage) {
+void plim_residency_lost(plim_residency *t, int32_t storage) {
   if (!walks(t, TO_INPUTS) || t->is_lost[storage]) return;
   t->is_lost[storage] = 1;
   t->lost[t->n_lost++] = storage;
 }
 
 /* What went missing since walks were looked at last, all at once; of windows also what came back. */
-static void tell_lost(plim_tenants *t) {
+static void tell_lost(plim_residency *t) {
   int64_t lost_ns = t->policy->search == PLIM_SEARCH_WINDOW ? INT64_MAX : 0;
   if (t->n_lost == 0) return;
   for (int way = TO_INPUTS; way <= TO_READERS; way++) {
     if (!walks(t, (direction)way)) continue;
     tell(t, t->n_lost, t->lost, (change){(direction)way, lost_ns, 0});
-    for (int32_t i = 0; i < t->n_lost; i++) t->reach[way][t->lost[i]] = (plim_tenant_reach){0, 0};
+    for (int32_t i = 0; i < t->n_lost; i++) t->reach[way][t->lost[i]] = (plim_walk_sum){0, 0};
   }
   for (int32_t i = 0; i < t->n_lost; i++) t->is_lost[t->lost[i]] = 0;
   t->n_lost = 0;
 }
 
-void plim_tenants_found(plim_tenants *t, int32_t storage) {
+void plim_residency_found(plim_residency *t, int32_t storage) {
   int64_t own = t->forecast->op_ns[t->graph->storage[storage].producer];
   if (t->policy->search == PLIM_SEARCH_WINDOW) {
-    plim_tenants_lost(t, storage);
+    plim_residency_lost(t, storage);
     return;
   }
   for (int way = TO_INPUTS; way <= TO_READERS; way++) {
@@ -132,17 +132,17 @@ void plim_tenants_found(plim_tenants *t, int32_t storage) {
     t->stamp++;
     meet_next(t, storage, (direction)way, is_missing, &beyond, &depth);
     tell(t, 1, &storage, (change){(direction)way, beyond ? INT64_MAX : own, !beyond && t->n_lost == 0});
-    t->reach[way][storage] = (plim_tenant_reach){0, 0};
+    t->reach[way][storage] = (plim_walk_sum){0, 0};
   }
 }
 
-void plim_tenants_unsure(plim_tenants *t, int32_t storage) {
+void plim_residency_uncertain(plim_residency *t, int32_t storage) {
   for (int way = TO_INPUTS; way <= TO_READERS; way++) {
     if (walks(t, (direction)way)) tell(t, 1, &storage, (change){(direction)way, INT64_MAX, 0});
   }
 }
 
-int64_t plim_tenants_walk(plim_tenants *t, int32_t storage, int64_t most) {
+int64_t plim_residency_walk(plim_residency *t, int32_t storage, int64_t most) {
   tell_lost(t);
   if (!walks(t, TO_READERS)) return walked(t, storage, TO_INPUTS, most);
   int64_t sum_ns = walked(t, storage, TO_INPUTS, most - t->reach[TO_READERS][storage].sum_ns);

@@ -1,4 +1,4 @@
-/* The user's cache folder: where files lie that can be made again. */
+/* The user's cache folder: where files lie that can be recomputed. */
 #ifndef PLIM_RUNTIME_BASE_CACHE_H
 #define PLIM_RUNTIME_BASE_CACHE_H
 

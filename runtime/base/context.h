@@ -101,7 +101,7 @@ int64_t plim_align_up(int64_t bytes, int64_t align);
     if (status != PLIM_OK) goto done; \
   } while (0)
 
-enum { PLIM_ALIGN = 512 }; /* lives are aligned and rounded to this on every device */
+enum { PLIM_ALIGN = 512 }; /* buffers are aligned and rounded to this on every device */
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* Whole files: read within a limit, and replaced whole, so that nobody ever finds half a file. */
+/* Whole files: read within a limit, and replaced whole, so that no one ever finds half a file. */
 #ifndef PLIM_RUNTIME_BASE_FILE_H
 #define PLIM_RUNTIME_BASE_FILE_H
 
@@ -11,9 +11,9 @@ extern "C" {
 #endif
 
 /* Paths that name an open descriptor, /dev/stdin, /dev/stdout and /dev/fd/N, are read and written through it, whatever
- * is behind it: a file from where it stands, a pipe to its end. */
+ * is after it: a file from where it stands, a pipe to its end. */
 
-/* Read a regular file of at most `limit` bytes. *data has a NUL behind its last byte; the caller gives it back with
+/* Read a regular file of at most `limit` bytes. *data has a NUL after its last byte; the caller gives it back with
  * plim_file_release. PLIM_ENOFILE when it is not there, PLIM_EDATA when it is larger, PLIM_ECANCEL when
  * it was cancelled while a pipe had nothing, PLIM_EIO else. */
 PLIM_MUST_USE plim_status plim_file_read(plim_context *ctx, const char *path, int64_t limit, char **data,
@@ -43,13 +43,13 @@ plim_status plim_file_write(plim_file *file, const void *data, int64_t bytes);
 PLIM_MUST_USE plim_status plim_file_commit(plim_file *file);
 void plim_file_abandon(plim_file *file); /* NULL is legal */
 
-/* Could a file be written there? To be asked in front of long work; leaves nothing behind. */
+/* Could a file be written there? To be asked before long work; leaves nothing after. */
 PLIM_MUST_USE plim_status plim_file_try(plim_context *ctx, const char *path);
 
 /* 1: a device, pipe or open descriptor, which is written directly. */
 int plim_file_is_direct(const char *path);
 
-/* 1: some file has a temporary name now, which ending the process would leave behind. For signal handlers. */
+/* 1: some file has a temporary name now, which ending the process would leave. For signal handlers. */
 int plim_file_is_writing(void);
 
 /* All of it at once: replace the file by `bytes` bytes. */

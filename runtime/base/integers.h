@@ -1,4 +1,4 @@
-/* Small things on 64-bit integers that several layers need. */
+/* 64-bit integers: sorting, capped sums and products, greatest common divisor. */
 #ifndef PLIM_RUNTIME_BASE_INTEGERS_H
 #define PLIM_RUNTIME_BASE_INTEGERS_H
 

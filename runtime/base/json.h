@@ -73,7 +73,7 @@ const char *plim_json_text_item(const plim_json_at *list, int32_t i);
 void plim_json_copy(plim_json_at *at, const char *key, char *to, size_t size);
 int plim_json_name(plim_json_at *at, const char *key, int (*find)(const char *name));
 
-/* Refuse fields of the object that nobody asked for. */
+/* Refuse fields of the object that no one asked for. */
 void plim_json_end(plim_json_at *at);
 
 /* Record a failure at the cursor (and `key` in it, may be NULL): "FILE: path: sentence". */

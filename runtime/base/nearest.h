@@ -8,14 +8,14 @@
 extern "C" {
 #endif
 
-/* Name of a row, NULL behind the last. */
+/* Name of a row, NULL after the last. */
 typedef const char *plim_name_at(int32_t row);
 
 /* Row of the name, -1 when there is none. */
 int32_t plim_name_find(plim_name_at *at, const char *name);
 
 /* The name with the fewest insertions, deletions, replacements and swaps of neighbours from `name` (the first of
- * several); "" of an empty list. Characters behind the 63rd do not count. */
+ * several); "" of an empty list. Characters after the 63rd do not count. */
 const char *plim_name_nearest(plim_name_at *at, const char *name);
 
 /* The same when it may well have been meant: at most one change for three characters. NULL otherwise. */

@@ -13,7 +13,7 @@ typedef struct plim_size {
   int64_t percent, scale; /* scale is 1, 10, 100 or 1000 */
 } plim_size;
 
-/* A positive number with at most 6 digits behind a point (percentages: 3, up to 1000), then nothing or B (bytes), KiB,
+/* A positive number with at most 6 digits after a point (percentages: 3, up to 1000), then nothing or B (bytes), KiB,
  * MiB, GiB, TiB (powers of 1024), kB, KB, MB, GB, TB (powers of 1000), or %; one blank may stand between. What is not a
  * whole number of bytes is rounded down: a budget is never more than was written. PLIM_EUSAGE otherwise; the sentence
  * begins with the text. Exact: integers only. */
@@ -24,7 +24,7 @@ int64_t plim_size_bytes(const plim_size *size, int64_t whole);
 
 enum { PLIM_SIZE_TEXT_BYTES = 32 };
 
-/* "64.0 MiB": one digit behind the point, rounded to the nearest; "512 B" below 1 KiB. text [PLIM_SIZE_TEXT_BYTES].
+/* "64.0 MiB": one digit after the point, rounded to the nearest; "512 B" below 1 KiB. text [PLIM_SIZE_TEXT_BYTES].
  * Returns text. bytes >= 0. */
 const char *plim_size_print(int64_t bytes, char *text);
 

@@ -14,7 +14,7 @@ void plim_ranges_sort(plim_range *range, int32_t n) {
   qsort(range, (size_t)n, sizeof *range, by_begin);
 }
 
-/* The next gap at or behind *at: [*at, return value), and *i moves on; *at = bytes when there is none left. */
+/* The next gap at or after *at: [*at, return value), and *i moves on; *at = bytes when there is none left. */
 static int64_t next_gap(const plim_range *range, int32_t n, int64_t bytes, int32_t *i, int64_t *at) {
   while (*i < n && range[*i].begin <= *at) {
     if (range[*i].end > *at) *at = range[*i].end;

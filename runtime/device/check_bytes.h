@@ -7,7 +7,7 @@
 /* Half-open, in bytes from the arena's base. */
 typedef struct plim_range {
   int64_t begin, end;
-  int32_t life; /* of the plan; -1: none */
+  int32_t buffer; /* of the plan; -1: none */
 } plim_range;
 
 /* Sort by begin. */

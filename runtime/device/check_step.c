@@ -32,7 +32,7 @@ void plim_device_check_release(plim_device_check *check, plim_context *ctx) {
   plim_release(ctx, check->snapshot, check->arena_bytes, 1);
   plim_release(ctx, check->saved, check->result_bytes, 1);
   if (check->beside) check->inner->api->release(check->inner, check->beside, check->result_bytes);
-  plim_release(ctx, check->holds, check->n_lives, sizeof *check->holds);
+  plim_release(ctx, check->holds, check->n_buffers, sizeof *check->holds);
   plim_release(ctx, check->first, check->n_ops, sizeof *check->first);
   *check = (plim_device_check){.inner = check->inner};
 }
@@ -46,13 +46,13 @@ plim_status plim_device_check_begin(plim_device *device, const plim_graph *graph
   check->graph = graph;
   check->plan = plan;
   check->n_ops = graph->n_ops;
-  check->n_lives = plan->n_lives;
+  check->n_buffers = plan->n_buffers;
   check->arena = arena;
   check->arena_bytes = arena_bytes;
   check->result_bytes = largest_results(graph);
   PLIM_TRY(plim_allocate(device->ctx, arena_bytes, 1, &check->snapshot));
   PLIM_TRY(plim_allocate(device->ctx, check->result_bytes, 1, &check->saved));
-  PLIM_TRY(plim_allocate(device->ctx, plan->n_lives, sizeof *check->holds, &check->holds));
+  PLIM_TRY(plim_allocate(device->ctx, plan->n_buffers, sizeof *check->holds, &check->holds));
   PLIM_TRY(plim_allocate(device->ctx, graph->n_ops, sizeof *check->first, &check->first));
   void *beside = NULL;
   PLIM_TRY(check->inner->api->alloc(check->inner, check->result_bytes, &beside));
@@ -79,21 +79,21 @@ static int is_overwritten(const plim_device_check *check, int32_t j, int32_t sto
   return 0;
 }
 
-/* Does the life hold something that step j may read? Its own outputs do not yet. */
-static int holds_something(const plim_device_check *check, int32_t j, const plim_life *life) {
-  if (life->storage < 0 || life->begin > j) return 0;
-  if (life->end == j) return is_overwritten(check, j, life->storage);
+/* Does the buffer hold something that step j may read? Its own outputs do not yet. */
+static int holds_something(const plim_device_check *check, int32_t j, const plim_plan_buffer *buffer) {
+  if (buffer->storage < 0 || buffer->begin > j) return 0;
+  if (buffer->end == j) return is_overwritten(check, j, buffer->storage);
   const plim_op *op = &check->graph->op[check->plan->step[j].op];
-  return life->end > j && !lists(check->graph, op->out, op->n_out, life->storage);
+  return buffer->end > j && !lists(check->graph, op->out, op->n_out, buffer->storage);
 }
 
 static void collect_holds(plim_device_check *check, int32_t j) {
   const plim_plan *plan = check->plan;
   check->n_holds = 0;
-  for (int32_t i = 0; i < plan->n_lives && plan->life[i].begin <= j; i++) {
-    const plim_life *life = &plan->life[i];
-    if (!holds_something(check, j, life)) continue;
-    check->holds[check->n_holds++] = (plim_range){life->offset, life->offset + life->bytes, i};
+  for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin <= j; i++) {
+    const plim_plan_buffer *buffer = &plan->buffer[i];
+    if (!holds_something(check, j, buffer)) continue;
+    check->holds[check->n_holds++] = (plim_range){buffer->offset, buffer->offset + buffer->bytes, i};
   }
   plim_ranges_sort(check->holds, check->n_holds);
 }
@@ -127,9 +127,9 @@ static plim_status fail_outside(plim_device *device, int64_t at) {
   for (int32_t i = 0; i < check->n_holds; i++) {
     const plim_range *range = &check->holds[i];
     if (at < range->begin || at >= range->end) continue;
-    const plim_life *life = &check->plan->life[range->life];
+    const plim_plan_buffer *buffer = &check->plan->buffer[range->buffer];
     return plim_fail(device->ctx, PLIM_EDIFF, "it changed byte %lld of the arena, which holds \"%s\" until step %d",
-                     (long long)at, storage_name(check->graph, life->storage), (int)life->end);
+                     (long long)at, storage_name(check->graph, buffer->storage), (int)buffer->end);
   }
   return plim_fail(device->ctx, PLIM_EDIFF,
                    "it changed byte %lld of the arena, which is in none of its outputs, updates or workspace",
@@ -159,14 +159,14 @@ static plim_status check_outside(plim_device *device, const plim_run_call *call)
   return found < 0 ? PLIM_OK : fail_outside(device, found);
 }
 
-/* No life that others still hold has changed, even where the step's own results or workspace lie over it. */
+/* No buffer that others still hold has changed, even where the step's own results or workspace lie over it. */
 static plim_status check_overlap(plim_device *device, const plim_run_call *call) {
   const plim_device_check *check = device->state;
   const plim_op *op = &check->graph->op[call->op];
   for (int32_t i = 0; i < check->n_holds; i++) {
     const plim_range *range = &check->holds[i];
-    const plim_life *life = &check->plan->life[range->life];
-    if (life->end == call->step || lists(check->graph, op->upd, op->n_upd, life->storage)) continue;
+    const plim_plan_buffer *buffer = &check->plan->buffer[range->buffer];
+    if (buffer->end == call->step || lists(check->graph, op->upd, op->n_upd, buffer->storage)) continue;
     int64_t found = plim_differs(check->arena, check->snapshot, range->begin, range->end);
     if (found >= 0) return fail_outside(device, found);
   }
@@ -175,11 +175,11 @@ static plim_status check_overlap(plim_device *device, const plim_run_call *call)
 
 /* ---- the second run ---- */
 
-/* The life that holds the operand for step j, NULL when there is none: it reads behind the end of a life. */
-static const plim_life *holder(const plim_device_check *check, int32_t value) {
+/* The buffer that holds the operand for step j, NULL when there is none: it reads after the end of a buffer. */
+static const plim_plan_buffer *holder(const plim_device_check *check, int32_t value) {
   for (int32_t i = 0; i < check->n_holds; i++) {
-    const plim_life *life = &check->plan->life[check->holds[i].life];
-    if (life->storage == check->graph->value[value].storage) return life;
+    const plim_plan_buffer *buffer = &check->plan->buffer[check->holds[i].buffer];
+    if (buffer->storage == check->graph->value[value].storage) return buffer;
   }
   return NULL;
 }
@@ -221,12 +221,12 @@ static plim_status fail_results(plim_device *device, const plim_run_call *call, 
   const plim_op *op = &check->graph->op[call->op];
   for (int32_t i = 0; i < op->n_in; i++) {
     if (holder(check, op->in[i])) continue;
-    return plim_fail(device->ctx, PLIM_EDIFF, "it reads \"%s\" behind the end of its life",
+    return plim_fail(device->ctx, PLIM_EDIFF, "it reads \"%s\" after the end of its buffer",
                      check->graph->value[op->in[i]].name);
   }
   return plim_fail(device->ctx, PLIM_EDIFF,
                    "byte %lld of %lld of \"%s\" depends on what was in memory before: it is not written, or made from "
-                   "bytes that nobody wrote",
+                   "bytes that nothing wrote",
                    (long long)at, (long long)r->bytes, check->graph->value[r->value].name);
 }
 

@@ -27,8 +27,8 @@ typedef struct plim_device_check {
   int64_t arena_bytes;
   char *saved, *beside; /* [result_bytes] results of the first run; outputs of pairs in the second */
   int64_t result_bytes;
-  int32_t n_lives, n_ops; /* of the plan and its graph, which may be gone when the memory is given back */
-  plim_range *holds;      /* [n_lives] what holds something before the step; n_holds of them, sorted */
+  int32_t n_buffers, n_ops; /* of the plan and its graph, which may be gone when the memory is given back */
+  plim_range *holds;        /* [n_buffers] what holds something before the step; n_holds of them, sorted */
   int32_t n_holds;
   plim_check_first *first; /* [n_ops] */
   int32_t n_results;

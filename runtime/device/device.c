@@ -9,7 +9,7 @@
 static const plim_device_api *const devices[] = {&plim_device_cpu, &plim_device_sim, &plim_device_cuda};
 enum { DEVICE_COUNT = sizeof devices / sizeof devices[0] };
 
-/* The device of a name, and the number behind a colon, which only a GPU has. */
+/* The device of a name, and the number after a colon, which only a GPU has. */
 static const plim_device_api *find(const char *name, int32_t *index) {
   size_t length = strcspn(name, ":");
   *index = 0;

@@ -36,21 +36,22 @@ typedef struct plim_run_call {
 /* Compute one call; also the form of a caller's own kernels: PLIM_OK or a failure that ends the step. */
 typedef plim_status plim_run(void *user, const plim_run_call *call);
 
-/* For devices that must see whole steps (check, sim, cuda): the executor tells them which plan begins over which arena
- * (NULL and 0 when lives have allocations of their own), then hands each call over with the function that computes it.
+/* For devices that must see whole steps (check, sim, cuda): the executor calls `begin` with the plan and its arena
+ * (NULL and 0 when each buffer has its own allocation), then passes each call with the function that computes it.
  */
 typedef struct plim_device_watch {
   /* timed: 1 when the executor wants to know what each step takes */
   plim_status (*begin)(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
                        int64_t arena_bytes, int timed);
   plim_status (*step)(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
-  /* Behind the sync that ends a timed run of a plan over an arena: what each step took, ns [n_steps]. NULL: the
+  /* After the sync that ends a timed run of a plan over an arena: what each step took, ns [n_steps]. NULL: the
    * executor waits for each step and looks at the clock. */
   plim_status (*times)(plim_device *device, int64_t *time_ns);
-  /* The plans over an arena give way to others: what is remembered of them, of their kernels and addresses, is void.
-   * NULL: nothing is. */
+  /* Other plans replace those over an arena: the device must forget their kernels and addresses. NULL: it keeps none.
+   */
   void (*replace)(plim_device *device, const void *arena);
-  int32_t sees_writes; /* 1: while a plan runs nobody else may write to the arena, what nothing reads yet included */
+  int32_t sees_writes; /* 1: while a plan runs only its commands may write to the arena, even to bytes that nothing
+                          reads yet */
 } plim_device_watch;
 
 /* What the executor calls. `kernel` is what `prepare` made. run, copy and fill are queued; sync waits for them. */
@@ -88,7 +89,7 @@ typedef struct plim_device_api {
    * hold does not matter, its outputs are lost. NULL: a kernel that was prepared is not refused later */
   plim_status (*rehearse)(plim_device *device, void *kernel, const plim_kernel_args *args);
   /* After a failure of prepare, run, measure or rehearse: give up what is in hand and wait. PLIM_OK when the device can
-   * go on, so that one kernel failed; else the device's own failure. NULL: what fails is the device */
+   * continue, so that one kernel failed; else the device's own failure. NULL: what fails is the device */
   plim_status (*recover)(plim_device *device);
   plim_status (*copy)(plim_device *device, int32_t queue, void *to, const void *from,
                       int64_t bytes); /* host or device */
@@ -129,8 +130,8 @@ PLIM_MUST_USE plim_status plim_device_open(plim_context *ctx, const char *name, 
 void plim_device_close(plim_device *device); /* NULL is legal */
 
 /* Prepare, run, measure or rehearse of a variant of an op failed with `failed`, the context says how. PLIM_OK when only
- * the variant failed and the device goes on: `why` [why_bytes] is that sentence. Else the failure, with a sentence that
- * names op and variant. */
+ * the variant failed and the device continues: `why` [why_bytes] is that sentence. Else the failure, with a sentence
+ * that names op and variant. */
 PLIM_MUST_USE plim_status plim_device_outlives(plim_device *device, plim_status failed, const char *op,
                                                const char *variant, char *why, size_t why_bytes);
 

@@ -3,7 +3,7 @@
  * A step of a plan arrives as begin, one call a plan step, sync. It takes one of three ways: *queue* hands every kernel
  * to the stream (the first time, so that modules are loaded, and whenever the executor times each step); *record* does
  * the same between the two ends of a capture and launches what came of it; *replay* launches that again and lets the
- * calls pass. Seed and step number are copied to device memory in front of all three, by the first call. A step that is
+ * calls pass. Seed and step number are copied to device memory before all three, by the first call. A step that is
  * timed is queued or recorded anew, a tick between its calls, and what was recorded is launched once.
  * A failure on any way forgets the plan's capture. */
 #include "runtime/device/device_cuda.h"
@@ -16,9 +16,9 @@
 #include "kernels/cuda/kernels.h"
 #include "runtime/base/array.h"
 #include "runtime/base/integers.h"
+#include "runtime/device/cuda_graph_cache.h"
 #include "runtime/device/cuda_libraries.h"
-#include "runtime/device/cuda_steps.h"
-#include "runtime/device/cuda_ticks.h"
+#include "runtime/device/cuda_timing_events.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/machine.h"
 
@@ -48,19 +48,19 @@ typedef struct cuda_state {
   int32_t context_known;       /* 0: free_before is all of the GPU */
   int64_t settled;             /* bytes outside the arenas when a plan last ran in a way that was new; -1: none has */
   int32_t eager;
-  plim_cuda_steps steps;
-  plim_cuda_step *step;    /* in hand; NULL: none */
-  const plim_graph *graph; /* of the step in hand */
+  plim_cuda_graph_cache steps;
+  plim_cuda_graph_row *step; /* in hand; NULL: none */
+  const plim_graph *graph;   /* of the step in hand */
   way way;
   int32_t last; /* plan step of the call before */
   int recording, timed;
-  void *once;            /* what was recorded to be launched once */
-  plim_cuda_ticks ticks; /* of the step that is timed */
-  int64_t tick_ns;       /* what a tick costs; -1: not known */
-  int64_t whole_ns;      /* between the ends of the step that is timed, when it was not; 0: not known */
+  void *once;                            /* what was recorded to be launched once */
+  plim_cuda_timing_events timing_events; /* of the step that is timed */
+  int64_t timing_event_ns;               /* what a tick costs; -1: not known */
+  int64_t whole_ns;                      /* between the ends of the step that is timed, when it was not; 0: not known */
 } cuda_state;
 
-/* Libraries' codes begin behind those of the runtime. */
+/* Libraries' codes begin after those of the runtime. */
 static plim_status check(const plim_device *device, int code, const char *what) {
   if (code == 0) return PLIM_OK;
   const cuda_state *s = device->state;
@@ -152,7 +152,7 @@ static void forget(cuda_state *s) {
   if (s->recording && s->driver->capture_end(s->stream[0], &ignored) == 0) (void)s->driver->captured_free(ignored);
   s->recording = 0;
   forget_once(s);
-  if (s->step) plim_cuda_steps_forget(&s->steps, s->driver, s->step->arena); /* without one: nobody else's */
+  if (s->step) plim_cuda_graph_cache_invalidate(&s->steps, s->driver, s->step->arena); /* without one: no one else's */
   s->step = NULL;
 }
 
@@ -161,8 +161,8 @@ static void cuda_close(plim_device *device) {
   if (s->driver) {
     (void)s->driver->current(device->index); /* what is given back now is this device's */
     forget(s);
-    plim_cuda_steps_forget_all(&s->steps, s->driver);
-    plim_cuda_ticks_free(&s->ticks, device->ctx, s->driver);
+    plim_cuda_graph_cache_invalidate_all(&s->steps, s->driver);
+    plim_cuda_timing_events_free(&s->timing_events, device->ctx, s->driver);
     plim_cuda_libraries_close(&s->engine);
     if (s->now) (void)s->driver->release(s->now);
     if (s->now_host) (void)s->driver->pinned_release(s->now_host);
@@ -183,7 +183,7 @@ static plim_status open_driver(plim_device *device, const plim_cuda_driver *driv
   s->driver = s->engine.driver = driver;
   s->engine.memory = plim_device_kernel_memory(device->ctx);
   s->eager = options->eager;
-  s->settled = s->tick_ns = -1;
+  s->settled = s->timing_event_ns = -1;
   device->state = s;
   plim_status status = find_gpu(device);
   if (status == PLIM_OK) status = use_gpu(device);
@@ -269,7 +269,7 @@ static void cuda_release(plim_device *device, void *ptr, int64_t bytes) {
   cuda_state *s = device->state;
   if (!ptr) return;
   (void)s->driver->current(device->index);
-  plim_cuda_steps_forget(&s->steps, s->driver, ptr);
+  plim_cuda_graph_cache_invalidate(&s->steps, s->driver, ptr);
   if (s->driver->release(base_of(s, ptr)) == 0) s->arenas -= bytes;
 }
 
@@ -306,7 +306,7 @@ static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kerne
   const cuda_state *s = device->state;
   (void)s->driver->current(device->index); /* libraries are asked, who look at it */
   const int n = plim_cuda_kernel_list(&s->engine, op, info, capacity);
-  s->driver->clear(); /* what a library refused is no offer, and nobody else's failure */
+  s->driver->clear(); /* what a library refused is no offer, and no one else's failure */
   return n;
 }
 
@@ -381,21 +381,22 @@ static plim_status end_recording(plim_device *device, void **captured) {
 static plim_status reserve_ticks(plim_device *device, int32_t n) {
   cuda_state *s = device->state;
   int code;
-  plim_status status = plim_cuda_ticks_reserve(&s->ticks, device->ctx, s->driver, n, &code);
+  plim_status status = plim_cuda_timing_events_reserve(&s->timing_events, device->ctx, s->driver, n, &code);
   return status == PLIM_EDEVICE ? check(device, code, "making a tick") : status;
 }
 
-static plim_status tick(plim_device *device, int32_t index) {
+static plim_status timing_event(plim_device *device, int32_t index) {
   const cuda_state *s = device->state;
-  return check(device, s->driver->tick_record(s->ticks.tick[index], s->stream[0]), "recording a tick");
+  return check(device, s->driver->timing_event_record(s->timing_events.timing_event[index], s->stream[0]),
+               "recording a tick");
 }
 
 static plim_status launch_between_ticks(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args,
                                         int32_t n) {
   PLIM_TRY(begin_recording(device));
-  PLIM_TRY(tick(device, 0));
+  PLIM_TRY(timing_event(device, 0));
   for (int32_t i = 0; i < n; i++) PLIM_TRY(launch(device, 0, kernel, args));
-  return tick(device, 1);
+  return timing_event(device, 1);
 }
 
 /* n runs of a kernel, as they are in a captured step: between ticks of a graph of their own. */
@@ -408,25 +409,25 @@ static plim_status time_runs(plim_device *device, plim_cuda_kernel *kernel, cons
   if (status == PLIM_OK) status = check(device, s->driver->captured_launch(s->once, s->stream[0]), "launching");
   if (status == PLIM_OK) status = check(device, s->driver->stream_sync(s->stream[0]), "waiting for the GPU");
   if (status == PLIM_OK)
-    status = check(device, plim_cuda_ticks_read(&s->ticks, s->driver, 1, time_ns), "reading a tick");
+    status = check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, 1, time_ns), "reading a tick");
   forget(s);
   return status;
 }
 
 /* What a tick costs: the time between two with nothing in between. */
-static plim_status find_tick_cost(plim_device *device) {
+static plim_status find_timing_event_cost(plim_device *device) {
   enum { TIMES = 9 };
   cuda_state *s = device->state;
   int64_t sample[TIMES];
-  if (s->tick_ns >= 0) return PLIM_OK;
+  if (s->timing_event_ns >= 0) return PLIM_OK;
   for (int i = 0; i < TIMES; i++) PLIM_TRY(time_runs(device, NULL, NULL, 0, &sample[i]));
   plim_integers_sort(sample, TIMES);
-  s->tick_ns = sample[TIMES / 2] > 0 ? sample[TIMES / 2] : 0;
+  s->timing_event_ns = sample[TIMES / 2] > 0 ? sample[TIMES / 2] : 0;
   return PLIM_OK;
 }
 
-int64_t plim_device_cuda_tick_ns(const plim_device *device) {
-  return ((const cuda_state *)device->state)->tick_ns;
+int64_t plim_device_cuda_timing_event_ns(const plim_device *device) {
+  return ((const cuda_state *)device->state)->timing_event_ns;
 }
 
 /* Runs that take long enough together for the steps of the GPU's clock, 0.5 us and more, not to matter. */
@@ -441,15 +442,15 @@ static plim_status cuda_measure(plim_device *device, void *kernel, const plim_ke
   const cuda_state *s = device->state;
   int32_t *batch = plim_cuda_kernel_batch(kernel);
   PLIM_TRY(enter(device));
-  PLIM_TRY(find_tick_cost(device));
+  PLIM_TRY(find_timing_event_cost(device));
   PLIM_TRY(set_now(device, args));
   if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(launch(device, 0, kernel, args)); /* loads what it needs */
   if (*batch == 0) {
     PLIM_TRY(time_runs(device, kernel, args, 1, time_ns));
-    *batch = batch_for(plim_cuda_ticks_less(*time_ns, s->tick_ns));
+    *batch = batch_for(plim_cuda_timing_events_less(*time_ns, s->timing_event_ns));
   }
   PLIM_TRY(time_runs(device, kernel, args, *batch, time_ns));
-  *time_ns = (plim_cuda_ticks_less(*time_ns, s->tick_ns) + *batch / 2) / *batch;
+  *time_ns = (plim_cuda_timing_events_less(*time_ns, s->timing_event_ns) + *batch / 2) / *batch;
   if (*time_ns < 1) *time_ns = 1;
   return PLIM_OK;
 }
@@ -477,18 +478,19 @@ static plim_status cuda_times(plim_device *device, int64_t *time_ns) {
   const cuda_state *s = device->state;
   const int32_t n = s->last + 1;
   PLIM_TRY(enter(device));
-  PLIM_TRY(check(device, plim_cuda_ticks_read(&s->ticks, s->driver, n, time_ns), "reading ticks"));
-  plim_cuda_ticks_share(time_ns, n, s->tick_ns, s->whole_ns > 0 ? plim_cuda_ticks_less(s->whole_ns, s->tick_ns) : 0);
+  PLIM_TRY(check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, n, time_ns), "reading ticks"));
+  plim_cuda_timing_events_share(time_ns, n, s->timing_event_ns,
+                                s->whole_ns > 0 ? plim_cuda_timing_events_less(s->whole_ns, s->timing_event_ns) : 0);
   return PLIM_OK;
 }
 
 /* A captured step tells what it takes without ticks between its calls. Its first launch may load something. */
 static plim_status read_whole(plim_device *device) {
   const cuda_state *s = device->state;
-  plim_cuda_step *step = s->step;
+  plim_cuda_graph_row *step = s->step;
   int64_t time_ns = 0;
-  if (!step->ticked || s->timed) return PLIM_OK;
-  PLIM_TRY(check(device, plim_cuda_ticks_read(&s->ticks, s->driver, 1, &time_ns), "reading a tick"));
+  if (!step->has_timing_event || s->timed) return PLIM_OK;
+  PLIM_TRY(check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, 1, &time_ns), "reading a tick"));
   if (time_ns > 0 && (step->time_ns == 0 || time_ns < step->time_ns)) step->time_ns = time_ns;
   return PLIM_OK;
 }
@@ -513,22 +515,22 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   plim_status entered = check(device, s->driver->current(device->index), "choosing the GPU");
   forget(s); /* a step that failed half way */
   PLIM_TRY(entered);
-  if (timed && arena) PLIM_TRY(find_tick_cost(device));
+  if (timed && arena) PLIM_TRY(find_timing_event_cost(device));
   s->graph = graph;
-  s->step = plim_cuda_steps_find(&s->steps, s->driver, plan, arena);
+  s->step = plim_cuda_graph_cache_find(&s->steps, s->driver, plan, arena);
   if (s->step->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
   s->timed = timed && arena;                            /* without an arena the executor waits for each step */
   s->way = s->step->captured && !s->timed ? WAY_REPLAY : s->step->runs > 0 ? WAY_RECORD : WAY_QUEUE;
   if (s->eager || !arena) s->way = WAY_QUEUE;
-  if (s->timed) plim_cuda_step_uncapture(s->step, s->driver); /* one captured step a plan at a time */
+  if (s->timed) plim_cuda_graph_row_uncapture(s->step, s->driver); /* one captured step a plan at a time */
   s->whole_ns = s->step->time_ns;
-  if (s->way == WAY_RECORD && !s->timed) s->step->ticked = s->step->time_ns == 0;
+  if (s->way == WAY_RECORD && !s->timed) s->step->has_timing_event = s->step->time_ns == 0;
   return reserve_ticks(device, s->timed ? plan->n_steps + 1 : arena && !s->eager ? 2 : 0); /* in the first run */
 }
 
 /* Do the ends of the step in hand become ticks? */
 static int has_ends(const cuda_state *s) {
-  return s->way == WAY_RECORD && !s->timed && s->step->ticked;
+  return s->way == WAY_RECORD && !s->timed && s->step->has_timing_event;
 }
 
 static plim_status put_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
@@ -536,13 +538,13 @@ static plim_status put_step(plim_device *device, const plim_run_call *call, plim
   if (call->step == 0) {
     PLIM_TRY(set_now(device, &call->args));
     if (s->way == WAY_RECORD) PLIM_TRY(begin_recording(device));
-    if (s->timed || has_ends(s)) PLIM_TRY(tick(device, 0));
+    if (s->timed || has_ends(s)) PLIM_TRY(timing_event(device, 0));
   }
   s->last = call->step;
   if (s->way == WAY_REPLAY) return PLIM_OK;
   PLIM_TRY(run(user, call));
-  if (has_ends(s) && call->step + 1 == s->step->plan->n_steps) return tick(device, 1);
-  return s->timed ? tick(device, call->step + 1) : PLIM_OK;
+  if (has_ends(s) && call->step + 1 == s->step->plan->n_steps) return timing_event(device, 1);
+  return s->timed ? timing_event(device, call->step + 1) : PLIM_OK;
 }
 
 /* What fails ends the recording: until then nothing can be given back. */
@@ -596,7 +598,7 @@ static plim_status cuda_sync(plim_device *device) {
     if (s->step && s->step->arena) status = name_step(device, status);
     forget(s);
   } else if (s->step && s->last + 1 == s->step->plan->n_steps) {
-    const plim_cuda_step *done = s->step;
+    const plim_cuda_graph_row *done = s->step;
     s->step->runs++;
     s->step = NULL;
     forget_once(s);
@@ -609,7 +611,7 @@ static plim_status cuda_sync(plim_device *device) {
 static void cuda_replace(plim_device *device, const void *arena) {
   cuda_state *s = device->state;
   (void)s->driver->current(device->index);
-  plim_cuda_steps_forget(&s->steps, s->driver, arena);
+  plim_cuda_graph_cache_invalidate(&s->steps, s->driver, arena);
 }
 
 static const plim_device_watch cuda_watch = {
@@ -629,7 +631,7 @@ static plim_status cuda_fill(plim_device *device, int32_t queue, void *to, int b
   return check(device, s->driver->fill(to, byte, bytes, stream_of(s, queue)), "filling");
 }
 
-/* Every event has its own, for as long as the device lives: two that are pending must not be one. */
+/* Every event has its own, for as long as the device buffers: two that are pending must not be one. */
 static plim_status reach_event(plim_device *device, int32_t event) {
   cuda_state *s = device->state;
   if (event < 0 || event >= MOST_EVENTS) {

@@ -1,7 +1,7 @@
 /* Memory for measurements and one run in it.
  *
  * In a step an op finds some operands in cache and others outside. Here too: warm operands lie in a ring of memory that
- * caches hold, and are written right before each run; cold ones lie in a larger ring, where nobody has been for a
+ * caches hold, and are written right before each run; cold ones lie in a larger ring, where no one has been for a
  * while. */
 #include "runtime/device/measurement.h"
 
@@ -11,7 +11,7 @@
  * tell how much that is. */
 enum { WARM_BYTES = 16 << 20, COLD_BYTES = 64 << 20 };
 
-/* The next place for so many bytes: behind the last one, from the start again at the end. */
+/* The next place for so many bytes: after the last one, from the start again at the end. */
 static char *next_place(plim_ring *r, int64_t bytes) {
   if (r->cursor + bytes > r->bytes) r->cursor = 0;
   char *place = r->base + r->cursor;
@@ -48,13 +48,13 @@ static plim_status prepare_operands(const plim_measurement *m, const plim_profil
                                     const plim_operand_plan *plan, void *const *operand) {
   const plim_op_desc *desc = &group->desc;
   for (int32_t k = desc->n_in; k < desc->n_in + desc->n_out; k++) {
-    if (plan->block[k] != PLIM_MEET_WARM) continue;
+    if (plan->block[k] != PLIM_CACHE_WARM) continue;
     PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->out[k - desc->n_in])));
   }
   for (int32_t k = 0; k < desc->n_in; k++) {
     if (plim_operand_is_special(desc, k)) {
       PLIM_TRY(put_special(m, desc, k, operand[k]));
-    } else if (plan->block[k] == PLIM_MEET_WARM) {
+    } else if (plan->block[k] == PLIM_CACHE_WARM) {
       PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->in[k])));
     }
   }
@@ -64,7 +64,7 @@ static plim_status prepare_operands(const plim_measurement *m, const plim_profil
 plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
                              int64_t *time_ns) {
   plim_device *device = m->set->device;
-  plim_operand_plan plan = plim_operands_place(&group->desc, &group->habit, c->variant.workspace_bytes);
+  plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes);
   char *place[2];
   void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
   for (int i = 0; i < 2; i++) place[i] = next_place(m->block[i], plan.bytes[i]);
@@ -84,7 +84,7 @@ plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *grou
 plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
                                 int64_t *time_ns, const void **out) {
   const plim_op_desc *desc = &group->desc;
-  plim_operand_plan plan = plim_operands_place(desc, &group->habit, c->variant.workspace_bytes);
+  plim_operand_plan plan = plim_operands_place(desc, &group->cache_states, c->variant.workspace_bytes);
   void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
   for (int i = 0; i < 2; i++) m->rings[i].cursor = 0;
   char *const place[2] = {next_place(m->block[0], plan.bytes[0]), next_place(m->block[1], plan.bytes[1])};
@@ -154,7 +154,7 @@ static int64_t larger(int64_t a, int64_t b) {
 }
 
 void plim_measure_need(const plim_profile_group *group, const plim_profile_case *c, plim_measure_needs *most) {
-  plim_operand_plan plan = plim_operands_place(&group->desc, &group->habit, c->variant.workspace_bytes);
+  plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes);
   for (int k = 0; k < 2; k++) most->block[k] = larger(most->block[k], plan.bytes[k]);
   most->bytes = larger(most->bytes, plan.bytes[0] + plan.bytes[1]);
 }
@@ -187,12 +187,12 @@ static int64_t choose_rings(plim_measurement *m, const plim_measure_needs *most,
   int64_t warm = smaller(WARM_BYTES, all), total = warm + smaller(cold, all + warm);
   if (limit > 0) total = smaller(total, limit);
   total = larger(total, most->bytes);
-  warm = smaller(larger(warm, most->block[PLIM_MEET_WARM]), total - most->block[PLIM_MEET_COLD]);
-  int two = warm >= most->block[PLIM_MEET_WARM];
-  m->rings[PLIM_MEET_WARM].bytes = two ? warm : total;
-  m->rings[PLIM_MEET_COLD].bytes = total - m->rings[PLIM_MEET_WARM].bytes;
-  m->block[PLIM_MEET_WARM] = &m->rings[PLIM_MEET_WARM];
-  m->block[PLIM_MEET_COLD] = &m->rings[two ? PLIM_MEET_COLD : PLIM_MEET_WARM];
+  warm = smaller(larger(warm, most->block[PLIM_CACHE_WARM]), total - most->block[PLIM_CACHE_COLD]);
+  int two = warm >= most->block[PLIM_CACHE_WARM];
+  m->rings[PLIM_CACHE_WARM].bytes = two ? warm : total;
+  m->rings[PLIM_CACHE_COLD].bytes = total - m->rings[PLIM_CACHE_WARM].bytes;
+  m->block[PLIM_CACHE_WARM] = &m->rings[PLIM_CACHE_WARM];
+  m->block[PLIM_CACHE_COLD] = &m->rings[two ? PLIM_CACHE_COLD : PLIM_CACHE_WARM];
   return total;
 }
 
@@ -208,8 +208,8 @@ plim_status plim_measure_begin(plim_profile_set *set, const plim_measure_needs *
   m->host_bytes = host_bytes;
   PLIM_TRY(device->api->alloc(device, m->arena_bytes, &m->arena));
   if (!device->api->host_visible) PLIM_TRY(device->api->alloc(device, NORMALS_BYTES, &m->source));
-  m->rings[PLIM_MEET_WARM].base = m->arena;
-  m->rings[PLIM_MEET_COLD].base = (char *)m->arena + m->rings[PLIM_MEET_WARM].bytes;
+  m->rings[PLIM_CACHE_WARM].base = m->arena;
+  m->rings[PLIM_CACHE_COLD].base = (char *)m->arena + m->rings[PLIM_CACHE_WARM].bytes;
   plim_normals_make(m->normal);
   if (m->source) PLIM_TRY(device->api->copy(device, 0, m->source, m->normal, NORMALS_BYTES));
   return put_normals(m, m->arena, m->arena_bytes);

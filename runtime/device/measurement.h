@@ -12,7 +12,7 @@ typedef struct plim_ring {
 
 typedef struct plim_measurement {
   plim_profile_set *set;
-  plim_ring rings[2];  /* by plim_meeting */
+  plim_ring rings[2];  /* by plim_cache_state */
   plim_ring *block[2]; /* which of them serves; both the first where there is no room for two */
   float *normal;       /* [PLIM_NORMALS] */
   void *host;          /* [host_bytes] an operand in the making, where the host does not see the device's memory */

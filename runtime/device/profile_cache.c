@@ -1,5 +1,5 @@
-/* The profile cache: a document like the others ("plimsoll": "profile cache"), read with the same strictness, except
- * that its faults are nobody's business. Rows are sorted, so that equal contents are equal bytes. */
+/* The profile cache: a document like the others ("plimsoll": "profile cache"), read with the same strictness, but a
+ * faulty file is ignored and never reported. Rows are sorted, so that equal contents are equal bytes. */
 #include "runtime/device/profile_cache.h"
 
 #include <stdio.h>

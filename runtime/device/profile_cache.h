@@ -26,12 +26,12 @@ typedef struct plim_profile_cache {
 } plim_profile_cache;
 
 /* Read what there is for the machine in `folder` (NULL: XDG_CACHE_HOME/plimsoll, else ~/.cache/plimsoll; "": no
- * cache). Fails for want of memory only. */
+ * cache). Fails for lack of memory only. */
 PLIM_MUST_USE plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine,
                                                   plim_profile_cache *out);
 void plim_profile_cache_close(plim_profile_cache *cache); /* a zeroed one is legal */
 
-/* Give the cases of the set the times and labels that are known. Those that were left out for want of time are dropped,
+/* Give the cases of the set the times and labels that are known. Those that were left out for lack of time are dropped,
  * unless there is more time now: limit_ns. */
 void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set);
 
@@ -39,11 +39,11 @@ void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns,
 void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc);
 
 /* Keep in the file that `device->known` was read from that a variant failed, so that no later start tries it. Without
- * such a file nothing is kept; fails for want of memory only. */
+ * such a file nothing is kept; fails for lack of memory only. */
 PLIM_MUST_USE plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_desc *desc,
                                                   const char *variant, const char *why);
 
-/* Add the cases' times and what was left out (newer ones count) and replace the file, making its folder. Fails for want
+/* Add the cases' times and what was left out (newer ones count) and replace the file, making its folder. Fails for lack
  * of memory only: a cache that cannot be written is one that the next run does not find. */
 PLIM_MUST_USE plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set);
 

@@ -9,7 +9,7 @@ PLIM_MUST_USE plim_status plim_profile_drop(plim_profile_set *set, const plim_pr
                                             plim_profile_case *c, const char *why);
 
 /* Prepare, run or capture of the case failed with `failed`, the context says how. Where that was the kernel's failure
- * and the device goes on, drop the case; else return the failure, its sentence with op and variant. */
+ * and the device continues, drop the case; else return the failure, its sentence with op and variant. */
 PLIM_MUST_USE plim_status plim_profile_drop_failed(plim_profile_set *set, const plim_profile_group *group,
                                                    plim_profile_case *c, plim_status failed);
 

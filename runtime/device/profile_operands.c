@@ -13,27 +13,28 @@ const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k) {
 }
 
 /* Updates are what was updated a step ago; workspaces lie where something has just died. */
-static plim_meeting meeting_of(const plim_op_desc *desc, const plim_habit *habit, int32_t k) {
-  if (k < desc->n_in) return habit->in[k];
+static plim_cache_state meeting_of(const plim_op_desc *desc, const plim_cache_states *cache_states, int32_t k) {
+  if (k < desc->n_in) return cache_states->in[k];
   k -= desc->n_in;
-  if (k < desc->n_out) return habit->out[k];
-  return k < desc->n_out + desc->n_upd ? PLIM_MEET_COLD : PLIM_MEET_WARM;
+  if (k < desc->n_out) return cache_states->out[k];
+  return k < desc->n_out + desc->n_upd ? PLIM_CACHE_COLD : PLIM_CACHE_WARM;
 }
 
-plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_habit *habit, int64_t workspace_bytes) {
+plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_cache_states *cache_states,
+                                      int64_t workspace_bytes) {
   plim_operand_plan plan = {.n = desc->n_in + desc->n_out + desc->n_upd};
   for (int32_t k = 0; k <= plan.n; k++) {
-    plim_meeting meeting = meeting_of(desc, habit, k);
-    if (meeting == PLIM_MEET_OVER) {
-      int32_t over = habit->over[k - desc->n_in];
+    plim_cache_state cache_state = meeting_of(desc, cache_states, k);
+    if (cache_state == PLIM_CACHE_IN_PLACE) {
+      int32_t over = cache_states->over[k - desc->n_in];
       plan.block[k] = plan.block[over];
       plan.at[k] = plan.at[over];
       continue;
     }
     int64_t bytes = k < plan.n ? plim_shape_bytes(plim_operand_shape(desc, k)) : workspace_bytes;
-    plan.block[k] = (int32_t)meeting;
-    plan.at[k] = plan.bytes[meeting];
-    plan.bytes[meeting] = plim_add_bytes(plan.bytes[meeting], plim_align_up(bytes, PLIM_ALIGN));
+    plan.block[k] = (int32_t)cache_state;
+    plan.at[k] = plan.bytes[cache_state];
+    plan.bytes[cache_state] = plim_add_bytes(plan.bytes[cache_state], plim_align_up(bytes, PLIM_ALIGN));
   }
   return plan;
 }
@@ -62,7 +63,7 @@ void plim_normals_make(float *normal) {
   }
 }
 
-/* By ordinary stores, each half by the thread that will read it: memcpy goes past the caches here and there. */
+/* By ordinary stores, each half by the thread that will read it: memcpy may bypass the caches. */
 void plim_normals_fill(const float *normal, void *to, int64_t bytes) {
   enum { PIECE = 1024 };
   const int64_t n = bytes / (int64_t)sizeof *normal;

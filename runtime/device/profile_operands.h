@@ -6,24 +6,25 @@
 
 enum { PLIM_OP_MAX_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
 
-/* How an op meets an operand in a step: what few bytes ago was used, or lies where something has just died, is in
- * cache; an output may be written over an input that dies. */
-typedef enum plim_meeting { PLIM_MEET_WARM, PLIM_MEET_COLD, PLIM_MEET_OVER } plim_meeting;
+/* Cache state of an operand in a step. Warm: used few bytes ago, or placed where a buffer has just ended. Cold: not in
+ * cache. In place: the output overwrites an input whose lifetime ends. */
+typedef enum plim_cache_state { PLIM_CACHE_WARM, PLIM_CACHE_COLD, PLIM_CACHE_IN_PLACE } plim_cache_state;
 
-typedef struct plim_habit {
-  plim_meeting in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT];
-  int32_t over[PLIM_OP_MAX_OUT]; /* the input, where out is PLIM_MEET_OVER */
-} plim_habit;
+typedef struct plim_cache_states {
+  plim_cache_state in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT];
+  int32_t over[PLIM_OP_MAX_OUT]; /* the input, where out is PLIM_CACHE_IN_PLACE */
+} plim_cache_states;
 
 /* The operands of one description in two blocks, a warm and a cold one. */
 typedef struct plim_operand_plan {
   int32_t n;                               /* inputs, outputs, updates; the workspace is operand n */
-  int32_t block[PLIM_OP_MAX_OPERANDS + 1]; /* PLIM_MEET_WARM or PLIM_MEET_COLD */
+  int32_t block[PLIM_OP_MAX_OPERANDS + 1]; /* PLIM_CACHE_WARM or PLIM_CACHE_COLD */
   int64_t at[PLIM_OP_MAX_OPERANDS + 1];    /* in the block, multiples of PLIM_ALIGN */
   int64_t bytes[2];                        /* of the blocks, rounded up; -1 when a size overflows */
 } plim_operand_plan;
 
-plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_habit *habit, int64_t workspace_bytes);
+plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_cache_states *cache_states,
+                                      int64_t workspace_bytes);
 
 /* Shape of operand k: inputs, then outputs, then updates. */
 const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k);

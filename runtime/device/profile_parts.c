@@ -95,7 +95,7 @@ static int is_equal(const plim_profile_set *set, const plim_profile_group *group
   return strcmp(c->variant.label, set->cases[group->whole].variant.label) == 0;
 }
 
-/* The next part to look at from *at on; NULL behind the last. last_bytes: workspace of the equal one before. */
+/* The next part to look at from *at on; NULL after the last. last_bytes: workspace of the equal one before. */
 static plim_profile_case *next_part(plim_profile_set *set, const plim_profile_group *group, int64_t last_bytes,
                                     int32_t *at) {
   for (; *at < group->n_parts; ++*at) {

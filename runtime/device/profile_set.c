@@ -47,7 +47,7 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
   }
   if (*n > PLIM_PROFILE_VARIANTS) *n = PLIM_PROFILE_VARIANTS;
   for (int i = 0; i < *n; i++) {
-    plim_operand_plan plan = plim_operands_place(&group->desc, &group->habit, info[i].workspace_bytes);
+    plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, info[i].workspace_bytes);
     bytes[i] = plim_add_bytes(plan.bytes[0], plan.bytes[1]);
     if (bytes[i] < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the operands of op \"%s\" overflow a size", name);
   }
@@ -110,7 +110,7 @@ void plim_profile_set_free(plim_profile_set *set) {
   *set = (plim_profile_set){0};
 }
 
-/* The cases [from, from + n) that are not dropped, behind the *rows rows that there are. */
+/* The cases [from, from + n) that are not dropped, after the *rows rows that there are. */
 static void take_rows(const plim_profile_set *set, int32_t from, int32_t n, plim_variant *variant, int32_t *rows) {
   for (int32_t i = from; i < from + n; i++) {
     if (!set->cases[i].dropped) variant[(*rows)++] = set->cases[i].variant;

@@ -14,7 +14,7 @@ typedef struct plim_profile_case {
   int32_t dropped;                  /* 1 keeps it out of the profile */
   int32_t builds;                   /* as in plim_kernel_info */
   int32_t round;                    /* when it is measured; -1: not, its time is none */
-  int64_t left_out_ns;              /* > 0: dropped for want of time, which was so much */
+  int64_t left_out_ns;              /* > 0: dropped for lack of time, which was so much */
   int32_t samples;                  /* times that it was measured */
   char how[PLIM_PROFILE_HOW_BYTES]; /* as in plim_kernel_info */
   char why[PLIM_DROPPED_WHY_BYTES]; /* dropped: a note for the profile; "": none */
@@ -24,11 +24,11 @@ typedef struct plim_profile_case {
 typedef struct plim_profile_group {
   plim_op_desc desc;
   uint64_t hash;
-  int32_t op;                  /* the first in program order */
-  int32_t first, n;            /* cases [first, first + n) */
-  int32_t whole;               /* the case that counts as fastest, where it is run in parts too */
-  int32_t first_part, n_parts; /* cases of its parts, in the device's order */
-  plim_habit habit;            /* of most of the ops */
+  int32_t op;                     /* the first in program order */
+  int32_t first, n;               /* cases [first, first + n) */
+  int32_t whole;                  /* the case that counts as fastest, where it is run in parts too */
+  int32_t first_part, n_parts;    /* cases of its parts, in the device's order */
+  plim_cache_states cache_states; /* of most of the ops */
 } plim_profile_group;
 
 typedef struct plim_profile_set {
@@ -47,7 +47,7 @@ PLIM_MUST_USE plim_status plim_profile_set_make(plim_device *device, const plim_
                                                 plim_profile_set *out);
 void plim_profile_set_free(plim_profile_set *set); /* a zeroed one is legal */
 
-/* Fill in the groups' habits (runtime/device/profile_habit.c). */
+/* Fill in the groups' cache states (runtime/device/profile_cache_state.c). */
 PLIM_MUST_USE plim_status plim_profile_set_watch(plim_profile_set *set);
 
 /* Add cases for what the groups' fastest variants are in parts, where that saves a good share of a step's bytes. All

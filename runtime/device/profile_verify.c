@@ -51,9 +51,9 @@ static plim_status read_result(plim_measurement *m, const plim_shape *shape, con
 }
 
 static double allowed(const plim_op_desc *desc, double expected, double largest) {
-  const plim_math math = plim_op_math(desc);
-  if (math == PLIM_MATH_TF32) return largest * 4 / 1024;
-  return largest * 3e-4 + (math == PLIM_MATH_BF16 ? fabs(expected) / 128 : 0);
+  const plim_precision math = plim_op_math(desc);
+  if (math == PLIM_PRECISION_TF32) return largest * 4 / 1024;
+  return largest * 3e-4 + (math == PLIM_PRECISION_BF16 ? fabs(expected) / 128 : 0);
 }
 
 /* Where the reference itself is no number there is nothing to compare with. */

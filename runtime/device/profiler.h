@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What measurements left out for want of time. */
+/* What measurements left out for lack of time. */
 typedef struct plim_profiler_report {
   int32_t left_out; /* variants of distinct ops that were not measured, now or when the others were */
 } plim_profiler_report;
@@ -35,8 +35,8 @@ typedef struct plim_profiler_options {
 plim_profiler_options plim_profiler_options_default(void);
 
 /* Let the device know which variants an earlier start found in its libraries, so that it need not search again: to be
- * called before variants are first listed; plim_profile_measure does it where nobody has. cache_dir: as in the options.
- * Fails for want of memory only. */
+ * called before variants are first listed; plim_profile_measure does it where no one has. cache_dir: as in the options.
+ * Fails for lack of memory only. */
 PLIM_MUST_USE plim_status plim_profile_remember(plim_device *device, const char *cache_dir);
 
 /* Median of interleaved repeats per distinct (op description, variant); ops of equal description share one

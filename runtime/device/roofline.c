@@ -8,27 +8,27 @@
 static const double BYTES_PER_NS = 16;
 enum { LAUNCH_NS = 3000 };
 
-/* Operations a ns by math mode, and by the beginning of the variant's name; the first match counts. oneDNN uses the
+/* Operations a ns by precision, and by the beginning of the variant's name; the first match counts. oneDNN uses the
  * instructions for bf16, our bodies compute in floats whatever is stored, and no CPU has tf32. */
 static const struct {
   const char *prefix;
-  double flops_per_ns[PLIM_MATH_COUNT]; /* fp32, tf32, bf16 */
+  double flops_per_ns[PLIM_PRECISION_COUNT]; /* fp32, tf32, bf16 */
 } families[] = {
     {"onednn-winograd", {225, 225, 225}},
     {"onednn", {150, 150, 300}},
     {"", {7.5, 7.5, 7.5}},
 };
 
-static double flops_per_ns(const char *variant, plim_math math) {
+static double flops_per_ns(const char *variant, plim_precision math) {
   int i = 0;
   while (strncmp(variant, families[i].prefix, strlen(families[i].prefix)) != 0) i++;
   return families[i].flops_per_ns[math];
 }
 
 static int64_t model_ns(const plim_op_desc *desc, const char *variant, int32_t threads) {
-  double arithmetic = (double)plim_op_flops(desc) / (flops_per_ns(variant, plim_op_math(desc)) * threads);
+  double numerics = (double)plim_op_flops(desc) / (flops_per_ns(variant, plim_op_math(desc)) * threads);
   double traffic = (double)plim_op_traffic(desc) / (BYTES_PER_NS * threads);
-  double ns = (arithmetic > traffic ? arithmetic : traffic) + LAUNCH_NS;
+  double ns = (numerics > traffic ? numerics : traffic) + LAUNCH_NS;
   return ns < 1e15 ? (int64_t)ns : (int64_t)1e15;
 }
 

@@ -1,4 +1,4 @@
-/* Binding follows the steps once and keeps, for each storage, the life that began last: lives of one storage never
+/* Binding follows the steps once and keeps, for each storage, the buffer that began last: buffers of one storage never
  * overlap, so an operand of step j lies in that one. It contains j, or ends at j when the step's pair writes over it.
  */
 #include "runtime/exec/bind.h"
@@ -7,21 +7,21 @@
 
 typedef struct binder {
   plim_bound *bound;
-  int32_t *latest;    /* [n_storages] life that began last, -1 before the first */
-  int32_t next_life;  /* first life that has not begun */
-  int32_t workspace;  /* life of this step's workspace, -1: none */
-  int32_t n_operands; /* bound so far */
+  int32_t *latest;     /* [n_storages] buffer that began last, -1 before the first */
+  int32_t next_buffer; /* first buffer that has not begun */
+  int32_t workspace;   /* buffer of this step's workspace, -1: none */
+  int32_t n_operands;  /* bound so far */
 } binder;
 
-static void begin_lives(binder *b, int32_t j) {
+static void begin_buffers(binder *b, int32_t j) {
   const plim_plan *plan = b->bound->plan;
   b->workspace = -1;
-  for (; b->next_life < plan->n_lives && plan->life[b->next_life].begin <= j; b->next_life++) {
-    int32_t storage = plan->life[b->next_life].storage;
+  for (; b->next_buffer < plan->n_buffers && plan->buffer[b->next_buffer].begin <= j; b->next_buffer++) {
+    int32_t storage = plan->buffer[b->next_buffer].storage;
     if (storage < 0) {
-      b->workspace = b->next_life;
+      b->workspace = b->next_buffer;
     } else {
-      b->latest[storage] = b->next_life;
+      b->latest[storage] = b->next_buffer;
     }
   }
 }
@@ -29,12 +29,12 @@ static void begin_lives(binder *b, int32_t j) {
 static plim_status bind_value(binder *b, int32_t j, int32_t value) {
   const plim_graph *graph = b->bound->graph;
   const plim_value *v = &graph->value[value];
-  int32_t life = b->latest[v->storage];
-  if (life < 0 && graph->storage[v->storage].bytes > 0) {
-    return plim_fail(b->bound->ctx, PLIM_EPLAN, "step %d (op \"%s\") uses \"%s\", which has no life so far", (int)j,
+  int32_t buffer = b->latest[v->storage];
+  if (buffer < 0 && graph->storage[v->storage].bytes > 0) {
+    return plim_fail(b->bound->ctx, PLIM_EPLAN, "step %d (op \"%s\") uses \"%s\", which has no buffer so far", (int)j,
                      graph->op[b->bound->plan->step[j].op].name, v->name);
   }
-  b->bound->operand[b->n_operands++] = (plim_bound_operand){life, v->offset};
+  b->bound->operand[b->n_operands++] = (plim_bound_operand){buffer, v->offset};
   return PLIM_OK;
 }
 
@@ -42,7 +42,7 @@ static plim_status bind_step(binder *b, int32_t j, void *kernel, int64_t workspa
   const plim_plan *plan = b->bound->plan;
   const plim_step *step = &plan->step[j];
   const plim_op *op = &b->bound->graph->op[step->op];
-  begin_lives(b, j);
+  begin_buffers(b, j);
   b->bound->step[j] = (plim_bound_step){.kernel = kernel,
                                         .variant = plan->variant[step->variant].variant.name,
                                         .op = step->op,
@@ -62,50 +62,50 @@ static plim_status bind_step(binder *b, int32_t j, void *kernel, int64_t workspa
                      "step %d (op \"%s\", variant \"%s\") needs a workspace of %lld bytes and the plan has none",
                      (int)j, op->name, b->bound->step[j].variant, (long long)workspace_bytes);
   }
-  b->bound->life[b->workspace].bytes = plim_align_up(workspace_bytes, PLIM_ALIGN);
+  b->bound->buffer[b->workspace].bytes = plim_align_up(workspace_bytes, PLIM_ALIGN);
   b->bound->operand[b->n_operands++] = (plim_bound_operand){b->workspace, 0};
   return PLIM_OK;
 }
 
 static void fill_bytes(plim_bound *bound) {
-  for (int32_t i = 0; i < bound->plan->n_lives; i++) {
-    int32_t storage = bound->plan->life[i].storage;
-    if (storage >= 0) bound->life[i].bytes = plim_align_up(bound->graph->storage[storage].bytes, PLIM_ALIGN);
+  for (int32_t i = 0; i < bound->plan->n_buffers; i++) {
+    int32_t storage = bound->plan->buffer[i].storage;
+    if (storage >= 0) bound->buffer[i].bytes = plim_align_up(bound->graph->storage[storage].bytes, PLIM_ALIGN);
   }
 }
 
-/* Where lives end, seen from the operands. */
+/* Where buffers end, seen from the operands. */
 static void fill_ends(binder *b) {
   plim_bound *bound = b->bound;
   const plim_plan *plan = bound->plan;
-  for (int32_t i = 0; i < plan->n_lives; i++) bound->life[i].end = plan->life[i].begin + 1;
+  for (int32_t i = 0; i < plan->n_buffers; i++) bound->buffer[i].end = plan->buffer[i].begin + 1;
   for (int32_t s = 0; s < bound->graph->n_storages; s++) {
     plim_role role = bound->graph->storage[s].role;
     int stays = plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT;
-    if (stays && b->latest[s] >= 0) bound->life[b->latest[s]].end = plan->n_steps;
+    if (stays && b->latest[s] >= 0) bound->buffer[b->latest[s]].end = plan->n_steps;
   }
   for (int32_t j = 0; j < plan->n_steps; j++) {
     const plim_bound_step *step = &bound->step[j];
     for (int32_t k = step->first; k < bound->step[j + 1].first; k++) {
-      int32_t life = bound->operand[k].life;
-      if (life >= 0 && bound->life[life].end < j + 1) bound->life[life].end = j + 1;
+      int32_t buffer = bound->operand[k].buffer;
+      if (buffer >= 0 && bound->buffer[buffer].end < j + 1) bound->buffer[buffer].end = j + 1;
     }
     for (int32_t i = 0; i < plan->step[j].n_pairs; i++) {
-      int32_t life = bound->operand[step->first + plan->step[j].pair[i].in].life;
-      if (life >= 0) bound->life[life].end = j;
+      int32_t buffer = bound->operand[step->first + plan->step[j].pair[i].in].buffer;
+      if (buffer >= 0) bound->buffer[buffer].end = j;
     }
   }
 }
 
-/* The lives by the step at which they end: a counting sort. */
+/* The buffers by the step at which they end: a counting sort. */
 static void sort_by_end(plim_bound *bound) {
-  int32_t *first = bound->ending_first, n_steps = bound->plan->n_steps, n_lives = bound->plan->n_lives;
-  for (int32_t i = 0; i < n_lives; i++) first[bound->life[i].end + 1]++;
+  int32_t *first = bound->ending_first, n_steps = bound->plan->n_steps, n_buffers = bound->plan->n_buffers;
+  for (int32_t i = 0; i < n_buffers; i++) first[bound->buffer[i].end + 1]++;
   for (int32_t j = 0; j <= n_steps; j++) first[j + 1] += first[j];
-  /* first[j + 1] is the end of group j; filled from behind, it becomes the group's start */
-  for (int32_t i = n_lives - 1; i >= 0; i--) bound->ending[--first[bound->life[i].end + 1]] = i;
+  /* first[j + 1] is the end of group j; filled from after, it becomes the group's start */
+  for (int32_t i = n_buffers - 1; i >= 0; i--) bound->ending[--first[bound->buffer[i].end + 1]] = i;
   memmove(first, first + 1, (size_t)(n_steps + 1) * sizeof *first);
-  first[n_steps + 1] = n_lives;
+  first[n_steps + 1] = n_buffers;
 }
 
 static plim_status allocate(plim_bound *bound) {
@@ -123,9 +123,9 @@ static plim_status allocate(plim_bound *bound) {
   PLIM_TRY(plim_allocate(bound->ctx, n_steps + 1, sizeof *bound->step, &bound->step));
   PLIM_TRY(plim_allocate(bound->ctx, operands, sizeof *bound->operand, &bound->operand));
   PLIM_TRY(plim_allocate(bound->ctx, operands, sizeof *bound->pointer, &bound->pointer));
-  PLIM_TRY(plim_allocate(bound->ctx, plan->n_lives, sizeof *bound->life, &bound->life));
+  PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->buffer, &bound->buffer));
   PLIM_TRY(plim_allocate(bound->ctx, n_steps + 2, sizeof *bound->ending_first, &bound->ending_first));
-  PLIM_TRY(plim_allocate(bound->ctx, plan->n_lives, sizeof *bound->ending, &bound->ending));
+  PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->ending, &bound->ending));
   return plim_allocate(bound->ctx, n_steps, sizeof *bound->time_ns, &bound->time_ns);
 }
 
@@ -153,13 +153,13 @@ done:
 
 void plim_bound_free(plim_bound *bound) {
   if (!bound->ctx) return;
-  int64_t n_steps = bound->plan->n_steps, n_lives = bound->plan->n_lives;
+  int64_t n_steps = bound->plan->n_steps, n_buffers = bound->plan->n_buffers;
   plim_release(bound->ctx, bound->step, n_steps + 1, sizeof *bound->step);
   plim_release(bound->ctx, bound->operand, bound->n_operands, sizeof *bound->operand);
   plim_release(bound->ctx, bound->pointer, bound->n_operands, sizeof *bound->pointer);
-  plim_release(bound->ctx, bound->life, n_lives, sizeof *bound->life);
+  plim_release(bound->ctx, bound->buffer, n_buffers, sizeof *bound->buffer);
   plim_release(bound->ctx, bound->ending_first, n_steps + 2, sizeof *bound->ending_first);
-  plim_release(bound->ctx, bound->ending, n_lives, sizeof *bound->ending);
+  plim_release(bound->ctx, bound->ending, n_buffers, sizeof *bound->ending);
   plim_release(bound->ctx, bound->time_ns, n_steps, sizeof *bound->time_ns);
 }
 
@@ -167,7 +167,8 @@ void plim_bind_arena(plim_bound *bound, char *base) {
   int32_t used = bound->step[bound->plan->n_steps].first;
   for (int32_t k = 0; k < used; k++) {
     const plim_bound_operand *operand = &bound->operand[k];
-    bound->pointer[k] = operand->life < 0 ? base : base + bound->plan->life[operand->life].offset + operand->offset;
+    bound->pointer[k] =
+        operand->buffer < 0 ? base : base + bound->plan->buffer[operand->buffer].offset + operand->offset;
   }
 }
 
@@ -178,10 +179,10 @@ plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j) {
       .in = in, .out = out, .upd = upd, .workspace = step->n_workspace ? upd[step->n_upd] : NULL, .op = step->op};
 }
 
-int32_t plim_bound_find_life(const plim_bound *bound, int32_t storage, int32_t j) {
+int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j) {
   int32_t found = -1;
-  for (int32_t i = 0; i < bound->plan->n_lives && bound->plan->life[i].begin <= j; i++) {
-    if (bound->plan->life[i].storage == storage) found = i;
+  for (int32_t i = 0; i < bound->plan->n_buffers && bound->plan->buffer[i].begin <= j; i++) {
+    if (bound->plan->buffer[i].storage == storage) found = i;
   }
   return found;
 }

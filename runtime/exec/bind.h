@@ -1,4 +1,4 @@
-/* One plan, bound: for every operand of every step the life it lies in, in flat arrays that a step walks once. */
+/* One plan, bound: for every operand of every step the buffer it lies in, in flat arrays that a step walks once. */
 #ifndef PLIM_RUNTIME_EXEC_BIND_H
 #define PLIM_RUNTIME_EXEC_BIND_H
 
@@ -14,16 +14,16 @@ typedef struct plim_bound_step {
 } plim_bound_step;
 
 typedef struct plim_bound_operand {
-  int32_t life;   /* of the plan; -1: the storage has no bytes, and so no life */
+  int32_t buffer; /* of the plan; -1: the storage has no bytes, and so no buffer */
   int64_t offset; /* of the value in its storage */
 } plim_bound_operand;
 
-/* What a life really is, whatever the plan says of its size and end. */
-typedef struct plim_bound_life {
+/* What a buffer really is, whatever the plan says of its size and end. */
+typedef struct plim_bound_buffer {
   int64_t bytes; /* rounded up, from the graph's storage or the device's workspace */
   int64_t held;  /* counted as live at the moment: bytes or 0 */
-  int32_t end; /* behind the last step that binds it; the step that writes over it; persistent and outputs: the last */
-} plim_bound_life;
+  int32_t end;   /* after the last step that binds it; the step that writes over it; persistent and outputs: the last */
+} plim_bound_buffer;
 
 typedef struct plim_bound {
   plim_context *ctx;
@@ -33,14 +33,14 @@ typedef struct plim_bound {
   plim_bound_step *step;       /* [n_steps + 1] the last one only ends the operands */
   plim_bound_operand *operand; /* [n_operands] */
   void **pointer;              /* [n_operands] */
-  plim_bound_life *life;       /* [n_lives] */
-  int32_t *ending_first; /* [n_steps + 2] lives that end at j are ending[ending_first[j] .. ending_first[j + 1]) */
-  int32_t *ending;       /* [n_lives] */
+  plim_bound_buffer *buffer;   /* [n_buffers] */
+  int32_t *ending_first; /* [n_steps + 2] buffers that end at j are ending[ending_first[j] .. ending_first[j + 1]) */
+  int32_t *ending;       /* [n_buffers] */
   int64_t *time_ns;      /* [n_steps] of the last step */
 } plim_bound;
 
-/* Allocate for the plan and fill in steps, operands and lives. `kernel` [n_variants] and `workspace_bytes`
- * [n_variants] belong to the plan's variants. PLIM_EPLAN when an operand has no life. plim_bound_free in any case. */
+/* Allocate for the plan and fill in steps, operands and buffers. `kernel` [n_variants] and `workspace_bytes`
+ * [n_variants] belong to the plan's variants. PLIM_EPLAN when an operand has no buffer. plim_bound_free in any case. */
 PLIM_MUST_USE plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                     void *const *kernel, const int64_t *workspace_bytes, plim_bound *bound);
 void plim_bound_free(plim_bound *bound); /* a zeroed one is legal */
@@ -51,7 +51,7 @@ void plim_bind_arena(plim_bound *bound, char *base);
 /* Operands and workspace of step j as its kernel takes them; seed and step are 0. */
 plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j);
 
-/* The life of a storage that contains step j, else the last that began before it, -1 when none did. O(n_lives). */
-int32_t plim_bound_find_life(const plim_bound *bound, int32_t storage, int32_t j);
+/* The life of a storage that contains step j, else the last that began before it, -1 when none did. O(n_buffers). */
+int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j);
 
 #endif

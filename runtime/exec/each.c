@@ -1,13 +1,13 @@
-/* An allocation a life: what an ordinary allocator would do with the same schedule. Lives end at the start of the step
- * behind their last, so that a pair can hand the allocation of its input to its output. */
-#include "runtime/exec/own_exec.h"
+/* An allocation a buffer: what an ordinary allocator would do with the same schedule. Buffers end at the start of the
+ * step after their last, so that a pair can hand the allocation of its input to its output. */
+#include "runtime/exec/exec_internal.h"
 
 #include "runtime/device/guarded.h"
 
-static plim_status life_alloc(plim_exec *exec, int64_t bytes, void **out) {
-  if (exec->options.life_alloc) {
-    void *ptr = exec->options.life_alloc(exec->options.user, bytes);
-    if (!ptr) return plim_fail(exec->ctx, PLIM_ENOMEM, "a life of %lld bytes was refused", (long long)bytes);
+static plim_status buffer_alloc(plim_exec *exec, int64_t bytes, void **out) {
+  if (exec->options.buffer_alloc) {
+    void *ptr = exec->options.buffer_alloc(exec->options.user, bytes);
+    if (!ptr) return plim_fail(exec->ctx, PLIM_ENOMEM, "a buffer of %lld bytes was refused", (long long)bytes);
     *out = ptr;
     return PLIM_OK;
   }
@@ -15,10 +15,10 @@ static plim_status life_alloc(plim_exec *exec, int64_t bytes, void **out) {
                       : plim_guarded_alloc(exec->ctx, bytes, 0, out);
 }
 
-static void life_free(plim_exec *exec, void *ptr, int64_t bytes) {
+static void buffer_free(plim_exec *exec, void *ptr, int64_t bytes) {
   if (!ptr) return;
-  if (exec->options.life_free) {
-    exec->options.life_free(exec->options.user, ptr, bytes);
+  if (exec->options.buffer_free) {
+    exec->options.buffer_free(exec->options.user, ptr, bytes);
   } else if (exec->device) {
     exec->device->api->release(exec->device, ptr, bytes);
   } else {
@@ -26,23 +26,23 @@ static void life_free(plim_exec *exec, void *ptr, int64_t bytes) {
   }
 }
 
-/* Bytes of a life, not rounded. A workspace's come from the step that it serves. */
-static int64_t life_bytes(const plim_bound *bound, int32_t life) {
-  int32_t storage = bound->plan->life[life].storage;
+/* Bytes of a buffer, not rounded. A workspace's come from the step that it serves. */
+static int64_t buffer_bytes(const plim_bound *bound, int32_t buffer) {
+  int32_t storage = bound->plan->buffer[buffer].storage;
   return storage >= 0 ? bound->graph->storage[storage].bytes
-                      : bound->step[bound->plan->life[life].begin].workspace_bytes;
+                      : bound->step[bound->plan->buffer[buffer].begin].workspace_bytes;
 }
 
-static int is_persistent(const plim_bound *bound, int32_t life) {
-  int32_t storage = bound->plan->life[life].storage;
+static int is_persistent(const plim_bound *bound, int32_t buffer) {
+  int32_t storage = bound->plan->buffer[buffer].storage;
   return storage >= 0 && plim_role_persistent(bound->graph->storage[storage].role);
 }
 
-/* The allocation that an earlier plan has at this offset; persistent lives are alike in all plans. */
+/* The allocation that an earlier plan has at this offset; persistent buffers are alike in all plans. */
 static void *persistent_of_first(const plim_exec *exec, int64_t offset) {
   const plim_exec_plan *first = &exec->plan[0];
-  for (int32_t i = 0; i < first->bound.plan->n_lives && first->bound.plan->life[i].begin == 0; i++) {
-    if (is_persistent(&first->bound, i) && first->bound.plan->life[i].offset == offset) return first->own[i];
+  for (int32_t i = 0; i < first->bound.plan->n_buffers && first->bound.plan->buffer[i].begin == 0; i++) {
+    if (is_persistent(&first->bound, i) && first->bound.plan->buffer[i].offset == offset) return first->own[i];
   }
   return NULL;
 }
@@ -50,26 +50,26 @@ static void *persistent_of_first(const plim_exec *exec, int64_t offset) {
 plim_status plim_each_open(plim_exec *exec) {
   for (int32_t p = 0; p < exec->n; p++) {
     const plim_bound *bound = &exec->plan[p].bound;
-    for (int32_t i = 0; i < bound->plan->n_lives && bound->plan->life[i].begin == 0; i++) {
+    for (int32_t i = 0; i < bound->plan->n_buffers && bound->plan->buffer[i].begin == 0; i++) {
       if (!is_persistent(bound, i)) continue;
       if (p > 0) {
-        exec->plan[p].own[i] = persistent_of_first(exec, bound->plan->life[i].offset);
+        exec->plan[p].own[i] = persistent_of_first(exec, bound->plan->buffer[i].offset);
       } else {
-        PLIM_TRY(life_alloc(exec, life_bytes(bound, i), &exec->plan[p].own[i]));
+        PLIM_TRY(buffer_alloc(exec, buffer_bytes(bound, i), &exec->plan[p].own[i]));
       }
     }
   }
   return PLIM_OK;
 }
 
-static void free_life(plim_exec *exec, plim_exec_plan *p, int32_t life) {
-  life_free(exec, p->own[life], life_bytes(&p->bound, life));
-  p->own[life] = NULL;
+static void free_buffer(plim_exec *exec, plim_exec_plan *p, int32_t buffer) {
+  buffer_free(exec, p->own[buffer], buffer_bytes(&p->bound, buffer));
+  p->own[buffer] = NULL;
 }
 
 void plim_each_settle(plim_exec *exec, plim_exec_plan *p) {
-  for (int32_t i = 0; i < p->bound.plan->n_lives; i++) {
-    if (p->own[i] && !is_persistent(&p->bound, i)) free_life(exec, p, i);
+  for (int32_t i = 0; i < p->bound.plan->n_buffers; i++) {
+    if (p->own[i] && !is_persistent(&p->bound, i)) free_buffer(exec, p, i);
   }
 }
 
@@ -78,12 +78,12 @@ void plim_each_close(plim_exec *exec) {
     plim_exec_plan *p = &exec->plan[k];
     if (!p->own) continue;
     plim_each_settle(exec, p);
-    for (int32_t i = 0; k == 0 && i < p->bound.plan->n_lives; i++) free_life(exec, p, i);
+    for (int32_t i = 0; k == 0 && i < p->bound.plan->n_buffers; i++) free_buffer(exec, p, i);
   }
 }
 
-plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t life) {
-  return p->own[life] ? PLIM_OK : life_alloc(exec, life_bytes(&p->bound, life), &p->own[life]);
+plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t buffer) {
+  return p->own[buffer] ? PLIM_OK : buffer_alloc(exec, buffer_bytes(&p->bound, buffer), &p->own[buffer]);
 }
 
 /* The output of each pair takes its input's allocation. */
@@ -91,8 +91,8 @@ static void hand_over(plim_exec_plan *p, int32_t j) {
   const plim_step *step = &p->bound.plan->step[j];
   const plim_bound_step *bound = &p->bound.step[j];
   for (int32_t i = 0; i < step->n_pairs; i++) {
-    int32_t in = p->bound.operand[bound->first + step->pair[i].in].life;
-    int32_t out = p->bound.operand[bound->first + bound->n_in + step->pair[i].out].life;
+    int32_t in = p->bound.operand[bound->first + step->pair[i].in].buffer;
+    int32_t out = p->bound.operand[bound->first + bound->n_in + step->pair[i].out].buffer;
     if (in < 0 || out < 0) continue;
     p->own[out] = p->own[in];
     p->own[in] = NULL;
@@ -112,15 +112,15 @@ static _Alignas(PLIM_ALIGN) char no_bytes[PLIM_ALIGN];
 plim_status plim_each_step(plim_exec *exec, plim_exec_plan *p, int32_t j) {
   plim_bound *bound = &p->bound;
   hand_over(p, j);
-  for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) free_life(exec, p, bound->ending[i]);
+  for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) free_buffer(exec, p, bound->ending[i]);
   for (int32_t k = bound->step[j].first; k < bound->step[j + 1].first; k++) {
-    int32_t life = bound->operand[k].life;
+    int32_t buffer = bound->operand[k].buffer;
     bound->pointer[k] = no_bytes;
-    if (life < 0) continue;
-    if (!p->own[life] && bound->plan->life[life].begin == j) {
-      PLIM_TRY(life_alloc(exec, life_bytes(bound, life), &p->own[life]));
+    if (buffer < 0) continue;
+    if (!p->own[buffer] && bound->plan->buffer[buffer].begin == j) {
+      PLIM_TRY(buffer_alloc(exec, buffer_bytes(bound, buffer), &p->own[buffer]));
     }
-    bound->pointer[k] = p->own[life] ? (char *)p->own[life] + bound->operand[k].offset : NULL;
+    bound->pointer[k] = p->own[buffer] ? (char *)p->own[buffer] + bound->operand[k].offset : NULL;
   }
   point_overwritten(p, j);
   return PLIM_OK;

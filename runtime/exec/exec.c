@@ -1,13 +1,13 @@
 /* A step: one walk over flat arrays of bound pointers.
  *
- * Everything that can be decided was decided at open. A step assembles a call from the arrays, lets the gauge see its
- * arguments and hands it to the device, to the device's watcher, or to the caller. */
+ * Everything that can be decided was decided at open. A step assembles a call from the arrays, lets the memory meter
+ * see its arguments and hands it to the device, to the device's watcher, or to the caller. */
 #include "runtime/exec/exec.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/exec/own_exec.h"
+#include "runtime/exec/exec_internal.h"
 
 /* Who computes a call: the device with a prepared kernel, or the caller. Both in the form that a watcher is handed. */
 typedef struct target {
@@ -64,7 +64,7 @@ static plim_status run_timed(plim_exec *exec, const plim_bound *bound, int32_t j
   return PLIM_OK;
 }
 
-/* Name step, op and variant in front of what went wrong. */
+/* Name step, op and variant before what went wrong. */
 static plim_status fail_step(plim_exec *exec, const plim_bound *bound, int32_t j, plim_status failed) {
   const plim_bound_step *step = &bound->step[j];
   return plim_fail(exec->ctx, failed, "step %d (op \"%s\", variant \"%s\"): %s", (int)j,
@@ -76,18 +76,18 @@ static int device_times(const plim_exec *exec) {
   return exec->timing > 0 && exec->arena && exec->device && exec->device->api->watch && exec->device->api->watch->times;
 }
 
-/* Every step of the plan, the gauge in front of each. *gauge is complete when it succeeds. */
-static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_gauge *gauge, plim_run *run, void *user) {
+/* Every step of the plan, the memory meter before each. *memory meter is complete when it succeeds. */
+static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run, void *user) {
   plim_bound *bound = &p->bound;
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
   if (watch)
     PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, exec->timing > 0));
-  int waits = exec->timing > 0 && !device_times(exec), asks = exec->between && exec->arena && !watch;
-  plim_gauge_begin(gauge, bound, exec->arena);
+  int waits = exec->timing > 0 && !device_times(exec), asks = exec->before_command && exec->arena && !watch;
+  plim_memory_meter_begin(meter, bound, exec->arena);
   for (int32_t j = 0; j < bound->plan->n_steps; j++) {
     if (!exec->arena) PLIM_TRY(plim_each_step(exec, p, j));
-    if (j > 0 && asks) PLIM_TRY(plim_turn_ask(exec, p, j, gauge));
-    plim_gauge_step(gauge, bound, j);
+    if (j > 0 && asks) PLIM_TRY(plim_plan_switch_ask(exec, p, j, meter));
+    plim_memory_meter_step(meter, bound, j);
     plim_status status = waits ? run_timed(exec, bound, j, run, user) : run_step(exec, bound, j, run, user);
     if (status != PLIM_OK) return fail_step(exec, bound, j, status);
   }
@@ -95,12 +95,12 @@ static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_gauge *gau
   return watch && device_times(exec) ? watch->times(exec->device, bound->time_ns) : PLIM_OK;
 }
 
-/* Every input that the plan reads must have been written since its last step: its bytes have other tenants later. */
+/* Every input that the plan reads must have been written since its last step: its bytes have other contents later. */
 static plim_status check_inputs(const plim_exec *exec, int32_t which) {
   const plim_bound *bound = &exec->plan[which].bound;
   const plim_plan *plan = bound->plan;
-  for (int32_t i = 0; i < plan->n_lives && plan->life[i].begin == 0; i++) {
-    int32_t storage = plan->life[i].storage;
+  for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
+    int32_t storage = plan->buffer[i].storage;
     if (storage < 0 || bound->graph->storage[storage].role != PLIM_ROLE_INPUT) continue;
     if (exec->plan[which].written[storage]) continue;
     int32_t v = 0;
@@ -125,11 +125,11 @@ plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *
   exec->inputs_of = -1; /* the step uses them up */
   memset(p->written, 0, (size_t)p->bound.graph->n_storages);
   int64_t before = plim_context_memory(exec->ctx).allocations;
-  plim_gauge gauge;
-  plim_status status = run_steps(exec, p, &gauge, run, user);
+  plim_memory_meter meter;
+  plim_status status = run_steps(exec, p, &meter, run, user);
   if (status == PLIM_OK) {
-    p->use = (plim_exec_use){gauge.peak_bytes, gauge.height_bytes, plim_context_memory(exec->ctx).allocations - before};
-    status = plim_gauge_compare(&gauge, &p->bound);
+    p->use = (plim_exec_use){meter.peak_bytes, meter.packed_bytes, plim_context_memory(exec->ctx).allocations - before};
+    status = plim_memory_meter_compare(&meter, &p->bound);
   }
   if (status == PLIM_OK) {
     exec->outputs_of = which;

@@ -6,8 +6,8 @@
 #include "kernels/parts.h"
 #include "runtime/device/guarded.h"
 #include "runtime/device/known_parts.h"
+#include "runtime/exec/exec_internal.h"
 #include "runtime/exec/exec_unchecked.h"
-#include "runtime/exec/own_exec.h"
 #include "runtime/graph/check.h"
 
 static plim_status differs(plim_context *ctx, int32_t which, const char *field, const char *plan, const char *device) {
@@ -18,7 +18,7 @@ static plim_status differs(plim_context *ctx, int32_t which, const char *field, 
 
 plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const plim_plan *of) {
   if (exec->options.own_kernels || !exec->device) return PLIM_OK;
-  const plim_machine *plan = &of->arithmetic.machine, *here = &exec->device->machine;
+  const plim_machine *plan = &of->numerics.machine, *here = &exec->device->machine;
   if (strcmp(here->device, "sim") == 0) return PLIM_OK; /* the simulator replays any plan */
   PLIM_TRY(differs(exec->ctx, which, "the device", plan->device, here->device));
   PLIM_TRY(differs(exec->ctx, which, "the CPU", plan->cpu, here->cpu));
@@ -53,11 +53,12 @@ static plim_status check_label(const plim_exec *exec, const plim_graph *graph, c
   if (!in_parts && (label[0] == '\0' || strcmp(variant->variant.label, label) == 0)) return PLIM_OK;
   return plim_fail(
       exec->ctx, PLIM_EPLAN,
-      "op \"%s\", variant \"%s\": the plan says bits label \"%s\", this device gives \"%s\": plan again here",
+      "op \"%s\", variant \"%s\": the plan says numerics key \"%s\", this device gives \"%s\": plan again here",
       graph->op[variant->op].name, variant->variant.name, variant->variant.label, label);
 }
 
-/* Kernel and workspace of one variant of a plan: what the device says, or the variant when there is nobody to ask. */
+/* Kernel and workspace of one variant of a plan: as the device declares them, or without a device as the variant does.
+ */
 static plim_status prepare_variant(plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                    int checked, void **kernel, int64_t *workspace_bytes) {
   const char *label = "";
@@ -103,7 +104,7 @@ static plim_status open_plan(plim_exec *exec, int32_t which, const plim_graph *g
   PLIM_TRY(plim_exec_bind(exec, graph, plan, checked, &p->bound));
   PLIM_TRY(plim_allocate(exec->ctx, graph->n_storages, sizeof *p->written, &p->written));
   if (exec->options.addresses != PLIM_ADDRESSES_EACH) return PLIM_OK;
-  return plim_allocate(exec->ctx, plan->n_lives, sizeof *p->own, &p->own);
+  return plim_allocate(exec->ctx, plan->n_buffers, sizeof *p->own, &p->own);
 }
 
 static plim_status open_memory(plim_exec *exec) {
@@ -127,15 +128,16 @@ plim_exec_options plim_exec_options_default(void) {
 static plim_status check_options(plim_context *ctx, const plim_device *device, const plim_exec_options *options) {
   PLIM_TRY(plim_check_options(ctx, "plim_exec_options", options->struct_bytes, sizeof *options));
   if (!device && !options->own_kernels) {
-    return plim_fail(ctx, PLIM_EUSAGE, "no device: own_kernels must be 1, since nobody could prepare kernels");
+    return plim_fail(ctx, PLIM_EUSAGE, "no device: own_kernels must be 1, since no one could prepare kernels");
   }
-  if (!options->life_alloc != !options->life_free) {
-    return plim_fail(ctx, PLIM_EUSAGE, "life_alloc and life_free: give both or none");
+  if (!options->buffer_alloc != !options->buffer_free) {
+    return plim_fail(ctx, PLIM_EUSAGE, "buffer_alloc and buffer_free: give both or none");
   }
-  if (options->life_alloc && device && !device->api->host_visible) {
-    return plim_fail(ctx, PLIM_EUSAGE,
-                     "life_alloc gives host memory, which device %s cannot use: leave it out and the device allocates",
-                     device->api->name);
+  if (options->buffer_alloc && device && !device->api->host_visible) {
+    return plim_fail(
+        ctx, PLIM_EUSAGE,
+        "buffer_alloc gives host memory, which device %s cannot use: leave it out and the device allocates",
+        device->api->name);
   }
   return PLIM_OK;
 }
@@ -200,9 +202,9 @@ void plim_exec_close(plim_exec *exec) {
   for (int32_t i = 0; exec->plan && i < exec->n; i++) {
     plim_exec_plan *p = &exec->plan[i];
     if (!p->bound.ctx) continue;
-    plim_turn_end(exec, p);
+    plim_plan_switch_end(exec, p);
     plim_release(ctx, p->written, p->bound.graph->n_storages, sizeof *p->written);
-    plim_release(ctx, p->own, p->bound.plan->n_lives, sizeof *p->own);
+    plim_release(ctx, p->own, p->bound.plan->n_buffers, sizeof *p->own);
     plim_bound_free(&p->bound);
   }
   plim_release(ctx, exec->plan, exec->n, sizeof *exec->plan);

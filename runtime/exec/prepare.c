@@ -112,7 +112,7 @@ void plim_prepared_keep(plim_prepared *prepared, const plim_graph *graph, const 
   }
 }
 
-/* Empty row i; rows behind it that could not be found beyond an empty one move up. Source: Knuth, The Art of Computer
+/* Empty row i; rows after it that could not be found beyond an empty one move up. Source: Knuth, The Art of Computer
  * Programming, volume 3, section 6.4, algorithm R. */
 static void erase(plim_prepared *prepared, uint64_t i) {
   uint64_t mask = (uint64_t)prepared->n_rows - 1;

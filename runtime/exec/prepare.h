@@ -27,7 +27,7 @@ PLIM_MUST_USE plim_status plim_prepared_new(plim_context *ctx, plim_device *devi
                                             plim_prepared *out);
 void plim_prepared_free(plim_prepared *prepared); /* a zeroed one is legal */
 
-/* The kernel of a variant of a plan, prepared when there is none of its kind yet; *label is the bits label that the
+/* The kernel of a variant of a plan, prepared when there is none of its kind yet; *label is the numerics key that the
  * device gives it (in parts: its whole), "" when the device does not list it, borrowed until the next call. The graph
  * must outlive the set.
  */

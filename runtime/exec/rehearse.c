@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/device/desc.h"
-#include "runtime/exec/own_exec.h"
+#include "runtime/exec/exec_internal.h"
 
 void plim_exec_refuse_none(plim_exec *exec) {
   exec->failures.n = 0;

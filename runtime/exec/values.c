@@ -2,7 +2,7 @@
  * outputs from the step until an input of any plan is written, because it may take their bytes. */
 #include <string.h>
 
-#include "runtime/exec/own_exec.h"
+#include "runtime/exec/exec_internal.h"
 
 static plim_status check_value(const plim_exec *exec, int32_t which, int32_t value, int64_t bytes) {
   if (which < 0 || which >= exec->n) {
@@ -17,11 +17,11 @@ static plim_status check_value(const plim_exec *exec, int32_t which, int32_t val
                    (long long)graph->value[value].bytes, (long long)bytes);
 }
 
-/* Where a value lies in its life; NULL while the life has no allocation of its own. */
-static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t value, int32_t life) {
+/* Where a value lies in its buffer; NULL while the buffer has no allocation of its own. */
+static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t value, int32_t buffer) {
   int64_t offset = p->bound.graph->value[value].offset;
-  if (exec->arena) return (char *)exec->arena + p->bound.plan->life[life].offset + offset;
-  return p->own[life] ? (char *)p->own[life] + offset : NULL;
+  if (exec->arena) return (char *)exec->arena + p->bound.plan->buffer[buffer].offset + offset;
+  return p->own[buffer] ? (char *)p->own[buffer] + offset : NULL;
 }
 
 static plim_status copy(plim_exec *exec, void *to, const void *from, int64_t bytes) {
@@ -38,7 +38,7 @@ static plim_role role_of(const plim_exec_plan *p, int32_t value) {
 }
 
 void plim_exec_claim(plim_exec *exec, int32_t which) {
-  for (int32_t i = 0; i < exec->n; i++) plim_turn_end(exec, &exec->plan[i]);
+  for (int32_t i = 0; i < exec->n; i++) plim_plan_switch_end(exec, &exec->plan[i]);
   if (exec->outputs_of >= 0 && !exec->arena) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
   exec->outputs_of = -1;
   if (exec->inputs_of >= 0 && exec->inputs_of != which) {
@@ -65,16 +65,16 @@ plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const
     plim_exec_claim(exec, which);
     PLIM_TRY(plim_exec_fits(exec, which));
   }
-  int32_t life = plim_bound_find_life(&p->bound, storage, 0);
-  if ((!plim_role_persistent(role) && role != PLIM_ROLE_INPUT) || life < 0) {
+  int32_t buffer = plim_bound_find_buffer(&p->bound, storage, 0);
+  if ((!plim_role_persistent(role) && role != PLIM_ROLE_INPUT) || buffer < 0) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) cannot be written before a step of plan %d",
                      p->bound.graph->value[value].name, plim_role_name(role), (int)which);
   }
   if (role == PLIM_ROLE_INPUT) {
-    if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, life));
+    if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, buffer));
     p->written[storage] = 1;
   }
-  return copy(exec, address(exec, p, value, life), from, bytes);
+  return copy(exec, address(exec, p, value, buffer), from, bytes);
 }
 
 /* Does the value's storage hold its contents now? */
@@ -90,18 +90,18 @@ plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *
   PLIM_TRY(check_value(exec, which, value, bytes));
   const plim_exec_plan *p = &exec->plan[which];
   int32_t at = role_of(p, value) == PLIM_ROLE_OUTPUT ? p->bound.plan->n_steps : 0;
-  int32_t life = plim_bound_find_life(&p->bound, p->bound.graph->value[value].storage, at);
-  if (!is_there(exec, which, value) || life < 0) {
+  int32_t buffer = plim_bound_find_buffer(&p->bound, p->bound.graph->value[value].storage, at);
+  if (!is_there(exec, which, value) || buffer < 0) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) of plan %d holds nothing now",
                      p->bound.graph->value[value].name, plim_role_name(role_of(p, value)), (int)which);
   }
-  return copy(exec, to, address(exec, p, value, life), bytes);
+  return copy(exec, to, address(exec, p, value, buffer), bytes);
 }
 
 void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value) {
   if (which < 0 || which >= exec->n || (exec->device && !exec->device->api->host_visible)) return NULL;
   const plim_exec_plan *p = &exec->plan[which];
   if (value < 0 || value >= p->bound.graph->n_values || !plim_role_persistent(role_of(p, value))) return NULL;
-  int32_t life = plim_bound_find_life(&p->bound, p->bound.graph->value[value].storage, 0);
-  return life < 0 ? NULL : address(exec, p, value, life);
+  int32_t buffer = plim_bound_find_buffer(&p->bound, p->bound.graph->value[value].storage, 0);
+  return buffer < 0 ? NULL : address(exec, p, value, buffer);
 }

@@ -25,7 +25,7 @@ struct plim_graph_builder {
   plim_storage *storage;
   plim_draft_value *value;
   plim_draft_op *op;
-  int32_t *input; /* of every op, one behind the other */
+  int32_t *input; /* of every op, one after the other */
   int64_t n_chars, n_storages, n_values, n_ops, n_inputs;
   int64_t cap_chars, cap_storages, cap_values, cap_ops, cap_inputs;
 };

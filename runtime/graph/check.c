@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/graph/check_parts.h"
+#include "runtime/graph/check_internal.h"
 
 plim_status plim_check_fault(const plim_checker *check, int32_t step, const char *format, ...) {
   char text[512];
@@ -26,7 +26,7 @@ const char *plim_check_storage_name(const plim_checker *check, int32_t storage) 
   return "unnamed";
 }
 
-int64_t plim_check_life_bytes(const plim_checker *check, int32_t storage, int32_t step) {
+int64_t plim_check_buffer_bytes(const plim_checker *check, int32_t storage, int32_t step) {
   const plim_plan *plan = check->plan;
   int64_t bytes = storage >= 0 ? check->graph->storage[storage].bytes
                                : plan->variant[plan->step[step].variant].variant.workspace_bytes;
@@ -45,7 +45,7 @@ plim_status plim_plan_check_form(plim_context *ctx, const plim_graph *graph, con
 plim_status plim_plan_check(plim_context *ctx, const plim_graph *graph, const plim_plan *plan) {
   const plim_checker check = {ctx, graph, plan};
   PLIM_TRY(plim_plan_check_form(ctx, graph, plan));
-  PLIM_TRY(plim_check_lives(&check));
+  PLIM_TRY(plim_check_buffers(&check));
   PLIM_TRY(plim_check_order(&check));
   PLIM_TRY(plim_check_space(&check));
   return plim_check_figures(&check);

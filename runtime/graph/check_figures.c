@@ -4,7 +4,7 @@
 
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
-#include "runtime/graph/check_parts.h"
+#include "runtime/graph/check_internal.h"
 
 static plim_status check_times(const plim_checker *check) {
   const plim_plan *plan = check->plan;
@@ -48,7 +48,7 @@ static plim_status check_keep_all(const plim_checker *check) {
 }
 
 static void write_machine(plim_text *text, const plim_plan *plan) {
-  const plim_machine *m = &plan->arithmetic.machine;
+  const plim_machine *m = &plan->numerics.machine;
   plim_text_format(text, "plimsoll arithmetic 1\ngraph %s\n", plan->fingerprint);
   plim_text_format(text, "device %.*s\n", (int)sizeof m->device, m->device);
   plim_text_format(text, "cpu %.*s\n", (int)sizeof m->cpu, m->cpu);
@@ -68,7 +68,7 @@ static void write_labels(plim_text *text, const plim_checker *check, int32_t *ru
 }
 
 static plim_status check_hash(const plim_checker *check) {
-  const plim_arithmetic *arithmetic = &check->plan->arithmetic;
+  const plim_numerics *numerics = &check->plan->numerics;
   plim_text text = {check->ctx, NULL, 0, 0, PLIM_OK};
   int32_t *run = NULL;
   plim_status status = plim_allocate(check->ctx, check->graph->n_ops, sizeof *run, &run);
@@ -80,9 +80,9 @@ static plim_status check_hash(const plim_checker *check) {
   if (status == PLIM_OK) {
     char hash[PLIM_SHA256_HEX_BYTES];
     plim_sha256_hex(text.chars, (size_t)text.length, hash);
-    if (strncmp(hash, arithmetic->hash, sizeof hash) != 0) {
+    if (strncmp(hash, numerics->hash, sizeof hash) != 0) {
       status = plim_fail(check->ctx, PLIM_EPLAN, "the plan says arithmetic %.12s, its machine and labels give %.12s",
-                         arithmetic->hash, hash);
+                         numerics->hash, hash);
     }
   }
   plim_release(check->ctx, run, check->graph->n_ops, sizeof *run);

@@ -2,13 +2,13 @@
  * index is followed before it was compared with its count. */
 #include <string.h>
 
-#include "runtime/graph/check_parts.h"
+#include "runtime/graph/check_internal.h"
 
 static plim_status check_counts(const plim_checker *check) {
   const plim_plan *plan = check->plan;
-  if (plan->n_steps < 1 || plan->n_lives < 0 || plan->n_variants < 1) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "the plan has %d steps, %d lives and %d variants", plan->n_steps,
-                     plan->n_lives, plan->n_variants);
+  if (plan->n_steps < 1 || plan->n_buffers < 0 || plan->n_variants < 1) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "the plan has %d steps, %d buffers and %d variants", plan->n_steps,
+                     plan->n_buffers, plan->n_variants);
   }
   if (plan->packed != 0 && plan->packed != 1) {
     return plim_fail(check->ctx, PLIM_EPLAN, "packed is %d, not 0 or 1", plan->packed);
@@ -102,48 +102,49 @@ static plim_status check_step(const plim_checker *check, int32_t j) {
 }
 
 static plim_status check_place(const plim_checker *check, int32_t i) {
-  const plim_life *life = &check->plan->life[i];
+  const plim_plan_buffer *buffer = &check->plan->buffer[i];
   if (!check->plan->packed) {
-    if (life->offset == -1) return PLIM_OK;
-    return plim_check_fault(check, life->begin, "the life of \"%s\" has offset %lld in a plan without addresses",
-                            plim_check_storage_name(check, life->storage), (long long)life->offset);
+    if (buffer->offset == -1) return PLIM_OK;
+    return plim_check_fault(check, buffer->begin, "the buffer of \"%s\" has offset %lld in a plan without addresses",
+                            plim_check_storage_name(check, buffer->storage), (long long)buffer->offset);
   }
-  if (life->offset < 0 || life->offset % PLIM_ALIGN != 0) {
-    return plim_check_fault(check, life->begin, "the life of \"%s\" has offset %lld, not a multiple of %d",
-                            plim_check_storage_name(check, life->storage), (long long)life->offset, PLIM_ALIGN);
+  if (buffer->offset < 0 || buffer->offset % PLIM_ALIGN != 0) {
+    return plim_check_fault(check, buffer->begin, "the buffer of \"%s\" has offset %lld, not a multiple of %d",
+                            plim_check_storage_name(check, buffer->storage), (long long)buffer->offset, PLIM_ALIGN);
   }
-  int64_t top = plim_add_bytes(life->offset, life->bytes);
+  int64_t top = plim_add_bytes(buffer->offset, buffer->bytes);
   if (top < 0 || top > check->plan->arena_bytes) {
-    return plim_check_fault(check, life->begin,
-                            "the life of \"%s\" has offset %lld and %lld bytes in an arena of %lld bytes",
-                            plim_check_storage_name(check, life->storage), (long long)life->offset,
-                            (long long)life->bytes, (long long)check->plan->arena_bytes);
+    return plim_check_fault(check, buffer->begin,
+                            "the buffer of \"%s\" has offset %lld and %lld bytes in an arena of %lld bytes",
+                            plim_check_storage_name(check, buffer->storage), (long long)buffer->offset,
+                            (long long)buffer->bytes, (long long)check->plan->arena_bytes);
   }
   return PLIM_OK;
 }
 
-static plim_status check_life(const plim_checker *check, int32_t i) {
-  const plim_life *life = &check->plan->life[i];
-  if (life->storage < -1 || life->storage >= check->graph->n_storages) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "life %d is of storage %d; the graph has %d storages", i, life->storage,
-                     check->graph->n_storages);
+static plim_status check_buffer(const plim_checker *check, int32_t i) {
+  const plim_plan_buffer *buffer = &check->plan->buffer[i];
+  if (buffer->storage < -1 || buffer->storage >= check->graph->n_storages) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d is of storage %d; the graph has %d storages", i,
+                     buffer->storage, check->graph->n_storages);
   }
-  if (life->begin < 0 || life->begin >= life->end || life->end > check->plan->n_steps) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "life %d (\"%s\") is [%d, %d) in a plan of %d steps", i,
-                     plim_check_storage_name(check, life->storage), life->begin, life->end, check->plan->n_steps);
+  if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > check->plan->n_steps) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d (\"%s\") is [%d, %d) in a plan of %d steps", i,
+                     plim_check_storage_name(check, buffer->storage), buffer->begin, buffer->end, check->plan->n_steps);
   }
-  if (life->space != 0) {
-    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "life %d (\"%s\") is in space %d; this version has space 0 only", i,
-                     plim_check_storage_name(check, life->storage), life->space);
+  if (buffer->space != 0) {
+    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "buffer %d (\"%s\") is in space %d; this version has space 0 only",
+                     i, plim_check_storage_name(check, buffer->storage), buffer->space);
   }
-  int64_t bytes = plim_check_life_bytes(check, life->storage, life->begin);
-  if (bytes <= 0 || life->bytes != bytes) {
-    return plim_check_fault(check, life->begin, "the life of \"%s\" has %lld bytes, it needs %lld",
-                            plim_check_storage_name(check, life->storage), (long long)life->bytes, (long long)bytes);
+  int64_t bytes = plim_check_buffer_bytes(check, buffer->storage, buffer->begin);
+  if (bytes <= 0 || buffer->bytes != bytes) {
+    return plim_check_fault(check, buffer->begin, "the buffer of \"%s\" has %lld bytes, it needs %lld",
+                            plim_check_storage_name(check, buffer->storage), (long long)buffer->bytes,
+                            (long long)bytes);
   }
-  if (life->storage == -1 && life->end != life->begin + 1) {
-    return plim_check_fault(check, life->begin, "the workspace lives [%d, %d), longer than its step", life->begin,
-                            life->end);
+  if (buffer->storage == -1 && buffer->end != buffer->begin + 1) {
+    return plim_check_fault(check, buffer->begin, "the workspace is alive [%d, %d), longer than its step",
+                            buffer->begin, buffer->end);
   }
   return check_place(check, i);
 }
@@ -152,6 +153,6 @@ plim_status plim_check_form(const plim_checker *check) {
   PLIM_TRY(check_counts(check));
   PLIM_TRY(check_variants(check));
   for (int32_t j = 0; j < check->plan->n_steps; j++) PLIM_TRY(check_step(check, j));
-  for (int32_t i = 0; i < check->plan->n_lives; i++) PLIM_TRY(check_life(check, i));
+  for (int32_t i = 0; i < check->plan->n_buffers; i++) PLIM_TRY(check_buffer(check, i));
   return PLIM_OK;
 }

@@ -3,7 +3,7 @@
  * other storages have one content only: what their producer computes from operands of the right versions. */
 #include <string.h>
 
-#include "runtime/graph/check_parts.h"
+#include "runtime/graph/check_internal.h"
 
 typedef struct walk {
   const plim_checker *check;
@@ -12,7 +12,7 @@ typedef struct walk {
   char *used;             /* [n_variants] a step runs it */
 } walk;
 
-/* Updates of the storage in front of the op in program order: the version the op must see. */
+/* Updates of the storage before the op in program order: the version the op must see. */
 static int32_t version_expected(const plim_graph *graph, int32_t op, int32_t storage) {
   int32_t n = 0;
   for (int32_t i = graph->updater_first[storage]; i < graph->updater_first[storage + 1]; i++) {
@@ -56,7 +56,7 @@ static plim_status check_repeat(const walk *w, int32_t j) {
   const char *was = plan->variant[first].variant.label;
   const char *now = plan->variant[step->variant].variant.label;
   if (strcmp(was, now) != 0) {
-    return plim_check_fault(w->check, j, "runs again with bits label \"%s\"; its first run had \"%s\"", now, was);
+    return plim_check_fault(w->check, j, "runs again with numerics key \"%s\"; its first run had \"%s\"", now, was);
   }
   return PLIM_OK;
 }

@@ -24,16 +24,16 @@ static int32_t persistent_count(const plim_graph *graph) {
   return n;
 }
 
-/* row [persistent_count], by name. The plan has passed the check: each has one life.
+/* row [persistent_count], by name. The plan has passed the check: each has one buffer.
  * name_of [n_storages] is scratch. */
 static void persistents(const plim_graph *graph, const plim_plan *plan, const char **name_of, persistent *row) {
   int32_t n = 0;
   for (int32_t s = 0; s < graph->n_storages; s++) name_of[s] = "";
   for (int32_t v = graph->n_values - 1; v >= 0; v--) name_of[graph->value[v].storage] = graph->value[v].name;
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    int32_t s = plan->life[i].storage;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    int32_t s = plan->buffer[i].storage;
     if (s < 0 || !plim_role_persistent(graph->storage[s].role)) continue;
-    row[n++] = (persistent){name_of[s], graph->storage[s].role, plan->life[i].offset, plan->life[i].bytes};
+    row[n++] = (persistent){name_of[s], graph->storage[s].role, plan->buffer[i].offset, plan->buffer[i].bytes};
   }
   qsort(row, (size_t)n, sizeof *row, compare_names);
 }

@@ -1,36 +1,36 @@
-/* Space: no two lives share a byte at one time.
+/* Space: no two buffers share a byte at one time.
  *
- * Sweep over the addresses from low to high; a segment tree over the steps keeps, for every step, the life that
- * reaches highest so far. A life overlaps an earlier one exactly when something that lives in its steps reaches above
- * its offset. O(n log n) for n lives, no recursion, whatever the plan looks like. */
+ * Sweep over the addresses from low to high; a segment tree over the steps keeps, for every step, the buffer that
+ * reaches highest so far. A buffer overlaps an earlier one exactly when something that is alive in its steps reaches
+ * above its offset. O(n log n) for n buffers, no recursion, whatever the plan looks like. */
 #include <stdlib.h>
 
-#include "runtime/graph/check_parts.h"
+#include "runtime/graph/check_internal.h"
 
 typedef struct placed {
   int64_t offset;
-  int32_t life;
+  int32_t buffer;
 } placed;
 
 /* Node 1 is the root, node i has the children 2 i and 2 i + 1, step j is the leaf n_steps + j. */
 typedef struct tree {
   const plim_checker *check;
   int64_t n;      /* leaves: steps of the plan */
-  int32_t *cover; /* [2 n] highest life among those set on the whole node, -1: none */
-  int32_t *most;  /* [2 n] highest life in any step of the node */
+  int32_t *cover; /* [2 n] highest buffer among those set on the whole node, -1: none */
+  int32_t *most;  /* [2 n] highest buffer in any step of the node */
 } tree;
 
-static int64_t life_top(const plim_checker *check, int32_t life) {
-  return life < 0 ? 0 : check->plan->life[life].offset + check->plan->life[life].bytes;
+static int64_t buffer_top(const plim_checker *check, int32_t buffer) {
+  return buffer < 0 ? 0 : check->plan->buffer[buffer].offset + check->plan->buffer[buffer].bytes;
 }
 
 static int32_t higher(const plim_checker *check, int32_t a, int32_t b) {
-  return life_top(check, b) > life_top(check, a) ? b : a;
+  return buffer_top(check, b) > buffer_top(check, a) ? b : a;
 }
 
-static void set_node(tree *t, int64_t node, int32_t life) {
-  t->cover[node] = higher(t->check, t->cover[node], life);
-  t->most[node] = higher(t->check, t->most[node], life);
+static void set_node(tree *t, int64_t node, int32_t buffer) {
+  t->cover[node] = higher(t->check, t->cover[node], buffer);
+  t->most[node] = higher(t->check, t->most[node], buffer);
 }
 
 static void refresh_parents(tree *t, int64_t node) {
@@ -40,12 +40,12 @@ static void refresh_parents(tree *t, int64_t node) {
   }
 }
 
-/* The life is in the tree for all of its steps. */
-static void tree_set(tree *t, int32_t life) {
-  int64_t first = t->n + t->check->plan->life[life].begin, last = t->n + t->check->plan->life[life].end - 1;
+/* The buffer is in the tree for all of its steps. */
+static void tree_set(tree *t, int32_t buffer) {
+  int64_t first = t->n + t->check->plan->buffer[buffer].begin, last = t->n + t->check->plan->buffer[buffer].end - 1;
   for (int64_t low = first, high = last + 1; low < high; low /= 2, high /= 2) {
-    if (low % 2 == 1) set_node(t, low++, life);
-    if (high % 2 == 1) set_node(t, --high, life);
+    if (low % 2 == 1) set_node(t, low++, buffer);
+    if (high % 2 == 1) set_node(t, --high, buffer);
   }
   refresh_parents(t, first);
   refresh_parents(t, last);
@@ -56,9 +56,9 @@ static int32_t cover_above(const tree *t, int64_t node, int32_t best) {
   return best;
 }
 
-/* The life that reaches highest in the steps of `life`, -1: none. */
-static int32_t tree_most(const tree *t, int32_t life) {
-  int64_t first = t->n + t->check->plan->life[life].begin, last = t->n + t->check->plan->life[life].end - 1;
+/* The buffer that reaches highest in the steps of `life`, -1: none. */
+static int32_t tree_most(const tree *t, int32_t buffer) {
+  int64_t first = t->n + t->check->plan->buffer[buffer].begin, last = t->n + t->check->plan->buffer[buffer].end - 1;
   int32_t best = cover_above(t, last, cover_above(t, first, -1));
   for (int64_t low = first, high = last + 1; low < high; low /= 2, high /= 2) {
     if (low % 2 == 1) best = higher(t->check, best, t->most[low++]);
@@ -70,23 +70,24 @@ static int32_t tree_most(const tree *t, int32_t life) {
 static int compare_placed(const void *a, const void *b) {
   const placed *x = a, *y = b;
   if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
-  return (x->life > y->life) - (x->life < y->life);
+  return (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
 static plim_status sweep(tree *t, const placed *order) {
   const plim_checker *check = t->check;
-  for (int32_t i = 0; i < check->plan->n_lives; i++) {
-    const plim_life *life = &check->plan->life[order[i].life];
-    int32_t other = tree_most(t, order[i].life);
-    if (life_top(check, other) > life->offset) {
-      const plim_life *low = &check->plan->life[other];
-      int32_t step = low->begin > life->begin ? low->begin : life->begin;
+  for (int32_t i = 0; i < check->plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &check->plan->buffer[order[i].buffer];
+    int32_t other = tree_most(t, order[i].buffer);
+    if (buffer_top(check, other) > buffer->offset) {
+      const plim_plan_buffer *low = &check->plan->buffer[other];
+      int32_t step = low->begin > buffer->begin ? low->begin : buffer->begin;
       return plim_check_fault(check, step, "\"%s\" at [%lld, %lld) overlaps \"%s\" at [%lld, %lld)",
-                              plim_check_storage_name(check, life->storage), (long long)life->offset,
-                              (long long)life_top(check, order[i].life), plim_check_storage_name(check, low->storage),
-                              (long long)low->offset, (long long)life_top(check, other));
+                              plim_check_storage_name(check, buffer->storage), (long long)buffer->offset,
+                              (long long)buffer_top(check, order[i].buffer),
+                              plim_check_storage_name(check, low->storage), (long long)low->offset,
+                              (long long)buffer_top(check, other));
     }
-    tree_set(t, order[i].life);
+    tree_set(t, order[i].buffer);
   }
   return PLIM_OK;
 }
@@ -96,15 +97,15 @@ static plim_status check_overlaps(const plim_checker *check) {
   placed *order = NULL;
   tree t = {.check = check, .n = plan->n_steps};
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(check->ctx, plan->n_lives, sizeof *order, &order));
+  PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *order, &order));
   PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.cover, &t.cover));
   PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.most, &t.most));
   for (int64_t i = 0; i < 2 * t.n; i++) t.cover[i] = t.most[i] = -1;
-  for (int32_t i = 0; i < plan->n_lives; i++) order[i] = (placed){plan->life[i].offset, i};
-  qsort(order, (size_t)plan->n_lives, sizeof *order, compare_placed);
+  for (int32_t i = 0; i < plan->n_buffers; i++) order[i] = (placed){plan->buffer[i].offset, i};
+  qsort(order, (size_t)plan->n_buffers, sizeof *order, compare_placed);
   status = sweep(&t, order);
 done:
-  plim_release(check->ctx, order, plan->n_lives, sizeof *order);
+  plim_release(check->ctx, order, plan->n_buffers, sizeof *order);
   plim_release(check->ctx, t.cover, 2 * t.n, sizeof *t.cover);
   plim_release(check->ctx, t.most, 2 * t.n, sizeof *t.most);
   return status;
@@ -114,11 +115,11 @@ done:
 static plim_status find_peak(const plim_checker *check, int64_t *begin, int64_t *end, int64_t *peak) {
   const plim_plan *plan = check->plan;
   int64_t live = 0, most = 0;
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    const plim_life *life = &plan->life[i];
-    begin[life->begin] = plim_add_bytes(begin[life->begin], life->bytes);
-    end[life->end] = plim_add_bytes(end[life->end], life->bytes);
-    if (begin[life->begin] < 0 || end[life->end] < 0) live = -1;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &plan->buffer[i];
+    begin[buffer->begin] = plim_add_bytes(begin[buffer->begin], buffer->bytes);
+    end[buffer->end] = plim_add_bytes(end[buffer->end], buffer->bytes);
+    if (begin[buffer->begin] < 0 || end[buffer->end] < 0) live = -1;
   }
   for (int32_t j = 0; j < plan->n_steps && live >= 0; j++) {
     live = plim_add_bytes(live - end[j], begin[j]);
@@ -137,7 +138,7 @@ static plim_status check_peak(const plim_checker *check) {
   PLIM_CHECK(plim_allocate(check->ctx, n, sizeof *end, &end));
   PLIM_CHECK(find_peak(check, begin, end, &peak));
   if (peak != plan->peak_bytes) {
-    status = plim_fail(check->ctx, PLIM_EPLAN, "the plan says a peak of %lld bytes, its lives add up to %lld",
+    status = plim_fail(check->ctx, PLIM_EPLAN, "the plan says a peak of %lld bytes, its buffers add up to %lld",
                        (long long)plan->peak_bytes, (long long)peak);
   }
 done:
@@ -149,11 +150,11 @@ done:
 static plim_status check_arena(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   int64_t height = plan->packed ? 0 : -1;
-  for (int32_t i = 0; i < plan->n_lives && plan->packed; i++) {
-    if (life_top(check, i) > height) height = life_top(check, i);
+  for (int32_t i = 0; i < plan->n_buffers && plan->packed; i++) {
+    if (buffer_top(check, i) > height) height = buffer_top(check, i);
   }
   if (plan->arena_bytes != height) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "the plan says an arena of %lld bytes, its lives need %lld",
+    return plim_fail(check->ctx, PLIM_EPLAN, "the plan says an arena of %lld bytes, its buffers need %lld",
                      (long long)plan->arena_bytes, (long long)height);
   }
   int64_t needed = plan->packed ? plan->arena_bytes : plan->peak_bytes;

@@ -1,6 +1,6 @@
 /* Tables that follow from a graph's operand lists: storages an op reads, writes and updates (without repeats), and
  * for each storage its producer, its readers and its updaters in program order. */
-#include "runtime/graph/own_graph.h"
+#include "runtime/graph/graph_internal.h"
 
 /* Which list each storage was added to last. */
 typedef struct marks {

@@ -5,8 +5,8 @@
 
 #include "runtime/base/sha256.h"
 #include "runtime/graph/builder.h"
+#include "runtime/graph/graph_internal.h"
 #include "runtime/graph/graph_text.h"
-#include "runtime/graph/own_graph.h"
 
 typedef struct counts {
   int64_t operands, pairs;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "runtime/graph/own_graph.h"
+#include "runtime/graph/graph_internal.h"
 
 #define PLIM_X(id, name) name,
 static const char *const role_names[] = {PLIM_ROLES(PLIM_X)};
@@ -54,14 +54,14 @@ void plim_graph_free(plim_graph *graph) {
   plim_release(graph->ctx, own, own->block_bytes, 1);
 }
 
-plim_math plim_graph_math(const plim_graph *graph) {
+plim_precision plim_graph_precision(const plim_graph *graph) {
   for (int32_t v = 0; v < graph->n_values; v++) {
-    if (graph->value[v].shape.dtype == PLIM_BF16) return PLIM_MATH_BF16;
+    if (graph->value[v].shape.dtype == PLIM_BF16) return PLIM_PRECISION_BF16;
   }
   for (int32_t o = 0; o < graph->n_ops; o++) {
-    if (graph->op[o].attrs.tf32) return PLIM_MATH_TF32;
+    if (graph->op[o].attrs.tf32) return PLIM_PRECISION_TF32;
   }
-  return PLIM_MATH_FP32;
+  return PLIM_PRECISION_FP32;
 }
 
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out) {

@@ -1,9 +1,9 @@
 /* The graph document: one training (or evaluation) step as ops in program order over values.
  *
- * A *value* is a byte range of a *storage* (usually all of it; a view is a second value over the same storage).
- * Each storage is written by one op (its producer) or by nobody (roles input, param, state, staging: written
- * from outside). Planner, executor and arena work on storages; kernels see values.
- * Documents are plain data and immutable after plim_graph_end or plim_graph_load. */
+ * A *value* is a byte range of a *storage* (usually all of it; a view is a second value over the same storage). Each
+ * storage is written by one op (its producer) or by none (roles input, param, state, staging: written from outside).
+ * Planner, executor and arena work on storages; kernels see values. Documents are plain data and immutable after
+ * plim_graph_end or plim_graph_load. */
 #ifndef PLIM_RUNTIME_GRAPH_GRAPH_H
 #define PLIM_RUNTIME_GRAPH_GRAPH_H
 
@@ -139,9 +139,9 @@ PLIM_MUST_USE plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out
 void plim_graph_builder_free(plim_graph_builder *b); /* abandon; NULL is legal */
 void plim_graph_free(plim_graph *graph);             /* NULL is legal */
 
-/* The math mode that the graph was made for: bf16 when a value is, tf32 when a product may round its factors, else
+/* The precision that the graph was made for: bf16 when a value is, tf32 when a product may round its factors, else
  * fp32. O(n). */
-plim_math plim_graph_math(const plim_graph *graph);
+plim_precision plim_graph_precision(const plim_graph *graph);
 
 /* The op with the shapes of its operands. Of more inputs than PLIM_OP_MAX_IN, which no kernel takes, the first. */
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out);

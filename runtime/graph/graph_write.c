@@ -89,7 +89,7 @@ static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) 
 
 int plim_graph_version(const plim_graph *g) {
   if (g->costs && plim_costs_any(g->costs)) return 4;
-  if (plim_graph_math(g) != PLIM_MATH_FP32) return 3;
+  if (plim_graph_precision(g) != PLIM_PRECISION_FP32) return 3;
   int second = g->unpacked || g->handles;
   for (int32_t s = 0; s < g->n_storages && !second; s++) second = g->storage[s].bytes == 0;
   for (int32_t o = 0; o < g->n_ops && !second; o++) second = g->op[o].id >= 0 || g->op[o].n_in > PLIM_OP_MAX_IN;

@@ -1,4 +1,4 @@
-/* Copying and checking. The check plays the events once, with the number of handles of each tensor. */
+/* Copying and checking. The check simulates the events once, with the number of handles of each tensor. */
 #include "runtime/graph/handles.h"
 
 #include "runtime/base/array.h"

@@ -1,9 +1,9 @@
 /* The handle program: what the program that a graph was imported from held, and when.
  *
- * A plan needs none of this: values die behind their last use. A runtime without a plan sees calls, views and handles
- * instead: it may drop a storage for good only when nobody holds a handle on any tensor of it. Tensors are what handles
- * stand for; the views of a storage are tensors of their own, defined by calls of their own. The ops of the graph are
- * the calls with a result that is no view, in order; everybody else reads those and never sees a view.
+ * A plan needs none of this: values die after their last use. A runtime without a plan sees calls, views and handles
+ * instead: it may drop a storage for good only when nothing holds a handle on any tensor of it. Tensors are what
+ * handles stand for; the views of a storage are tensors of their own, defined by calls of their own. The ops of the
+ * graph are the calls with a result that is no view, in order; everybody else reads those and never sees a view.
  * Source: traces of the DTR prototype (Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021). */
 #ifndef PLIM_RUNTIME_GRAPH_HANDLES_H
 #define PLIM_RUNTIME_GRAPH_HANDLES_H
@@ -50,7 +50,7 @@ struct plim_graph;
 /* Sum of the times of all calls. */
 int64_t plim_handles_total_ns(const plim_handles *handles);
 
-/* Most bytes held when each storage is gone behind its last release. in_arena 0: bytes as they are. 1: rounded up to
+/* Most bytes held when each storage is gone after its last release. in_arena 0: bytes as they are. 1: rounded up to
  * PLIM_ALIGN, and constants stay. PLIM_EOVERFLOW when the sum does not fit in 63 bits. */
 PLIM_MUST_USE plim_status plim_handles_peak(const plim_handles *handles, int in_arena, int64_t *peak);
 

@@ -9,7 +9,7 @@
 /* The object, from its opening brace to its closing one. */
 void plim_handles_write(plim_text *text, const plim_handles *handles);
 
-/* The field of the root, which has it. *out is made when the document's status is PLIM_OK behind it. */
+/* The field of the root, which has it. *out is made when the document's status is PLIM_OK after it. */
 void plim_handles_read(plim_json_at *root, plim_handles **out);
 
 #endif

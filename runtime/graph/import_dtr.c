@@ -435,7 +435,7 @@ static plim_status read_annotate(importer *im) {
 }
 
 static plim_status read_alone(importer *im) {
-  return fail_line(im, "a MEMORY or ALIAS line belongs behind a CONSTANT or CALL%s", "");
+  return fail_line(im, "a MEMORY or ALIAS line belongs after a CONSTANT or CALL%s", "");
 }
 
 typedef plim_status reader(importer *im);

@@ -28,7 +28,7 @@ static void group_inputs(maker *m) {
   for (int32_t i = 0; i < d->n_links; i++) m->first[d->link[i].to + 1]++;
   for (int32_t v = 0; v < d->n; v++) m->first[v + 1] += m->first[v];
   for (int32_t i = d->n_links - 1; i >= 0; i--) {
-    /* first[to + 1] is the end of the group; filled from behind, it becomes the group's start */
+    /* first[to + 1] is the end of the group; filled from after, it becomes the group's start */
     m->from[--m->first[d->link[i].to + 1]] = d->link[i].from;
   }
   for (int32_t v = 0; v < d->n; v++) m->first[v] = m->first[v + 1];

@@ -6,7 +6,7 @@
 
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
-#include "runtime/graph/own_plan.h"
+#include "runtime/graph/plan_internal.h"
 
 #define PLIM_X(id, name) name,
 static const char *const class_names[] = {PLIM_PLAN_CLASSES(PLIM_X)};
@@ -29,7 +29,7 @@ static int compare(int64_t a, int64_t b) {
   return (a > b) - (a < b);
 }
 
-int plim_life_compare(const plim_life *a, const plim_life *b) {
+int plim_plan_buffer_compare(const plim_plan_buffer *a, const plim_plan_buffer *b) {
   int by_begin = compare(a->begin, b->begin);
   if (by_begin) return by_begin;
   /* workspaces (-1) come last: as unsigned they are the largest */
@@ -44,8 +44,8 @@ int plim_plan_variant_compare(const plim_plan_variant *a, const plim_plan_varian
   return by_op ? by_op : strcmp(a->variant.name, b->variant.name);
 }
 
-static int life_order(const void *a, const void *b) {
-  return plim_life_compare(a, b);
+static int buffer_order(const void *a, const void *b) {
+  return plim_plan_buffer_compare(a, b);
 }
 
 typedef struct ranked_variant {
@@ -99,15 +99,15 @@ done:
 
 /* ---- figures ---- */
 
-/* Largest sum of live bytes over the steps: what lives begin adds up, what they end is taken off. */
+/* Largest sum of live bytes over the steps: what buffers begin adds up, what they end is taken off. */
 static plim_status take_peak(plim_plan *plan) {
   int64_t n = (int64_t)plan->n_steps + 1, *change = NULL, total = 0;
-  for (int32_t i = 0; i < plan->n_lives; i++) total = plim_add_bytes(total, plan->life[i].bytes);
-  if (total < 0) return plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of all lives overflows 63 bits");
+  for (int32_t i = 0; i < plan->n_buffers; i++) total = plim_add_bytes(total, plan->buffer[i].bytes);
+  if (total < 0) return plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of all buffers overflows 63 bits");
   PLIM_TRY(plim_allocate(plan->ctx, n, sizeof *change, &change));
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    change[plan->life[i].begin] += plan->life[i].bytes;
-    change[plan->life[i].end] -= plan->life[i].bytes;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    change[plan->buffer[i].begin] += plan->buffer[i].bytes;
+    change[plan->buffer[i].end] -= plan->buffer[i].bytes;
   }
   int64_t live = 0, peak = 0;
   for (int64_t j = 0; j < n; j++) {
@@ -121,8 +121,8 @@ static plim_status take_peak(plim_plan *plan) {
 
 static void take_height(plim_plan *plan) {
   int64_t height = plan->packed ? 0 : -1;
-  for (int32_t i = 0; plan->packed && i < plan->n_lives; i++) {
-    int64_t end = plan->life[i].offset + plan->life[i].bytes;
+  for (int32_t i = 0; plan->packed && i < plan->n_buffers; i++) {
+    int64_t end = plan->buffer[i].offset + plan->buffer[i].bytes;
     if (end > height) height = end;
   }
   plan->arena_bytes = height;
@@ -140,7 +140,7 @@ static plim_status take_time(plim_plan *plan) {
 }
 
 /* A variant that runs here is one that keep-all could take: keep_all_ns is at most the sum of the fastest, an op each.
- * A bound that is keep-all's time stays that. Behind sort_variants: rows are sorted by op, and every one runs. */
+ * A bound that is keep-all's time stays that. After sort_variants: rows are sorted by op, and every one runs. */
 static void lower_keep_all(plim_plan *plan) {
   int64_t sum = 0; /* at most time_ns, when every op runs */
   for (int32_t i = 0, next; i < plan->n_variants; i = next) {
@@ -178,7 +178,7 @@ static void write_labels(plim_text *text, const plim_plan *plan, const int32_t *
 }
 
 plim_status plim_plan_hash(const plim_plan *plan, char *hash) {
-  const plim_machine *m = &plan->arithmetic.machine;
+  const plim_machine *m = &plan->numerics.machine;
   plim_text text = {plan->ctx, NULL, 0, 0, PLIM_OK};
   int32_t *first = NULL;
   PLIM_TRY(plim_allocate(plan->ctx, plan->n_variants, sizeof *first, &first));
@@ -200,12 +200,12 @@ plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft
   PLIM_TRY(plim_plan_copy(graph->ctx, draft, &own));
   memcpy(own->plan.fingerprint, graph->fingerprint, sizeof graph->fingerprint);
   PLIM_CHECK(sort_variants(own));
-  qsort(own->life, (size_t)own->plan.n_lives, sizeof *own->life, life_order);
+  qsort(own->buffer, (size_t)own->plan.n_buffers, sizeof *own->buffer, buffer_order);
   PLIM_CHECK(take_peak(&own->plan));
   take_height(&own->plan);
   PLIM_CHECK(take_time(&own->plan));
   lower_keep_all(&own->plan);
-  PLIM_CHECK(plim_plan_hash(&own->plan, own->plan.arithmetic.hash));
+  PLIM_CHECK(plim_plan_hash(&own->plan, own->plan.numerics.hash));
   *out = &own->plan;
   own = NULL;
 done:

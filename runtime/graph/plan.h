@@ -1,8 +1,9 @@
-/* The plan document: which op runs when, with which variant and in-place pairs, and where every life sits.
+/* The plan document: which op runs when, with which variant and in-place pairs, and where every buffer is placed.
  *
- * Lives are half-open [begin, end) in steps. At a step j, a read storage is found in the life that contains j, or,
- * when the step's pair writes over it, in the life that ends at j. A workspace lives [j, j + 1). Nothing says DROP:
- * a storage is gone where its life ends. Self-contained: the variants used are copied in. */
+ * Lifetimes are half-open [begin, end) in commands. At command j, a read storage is found in the buffer whose lifetime
+ * contains j, or, when an in-place pair of the command overwrites it, in the buffer whose lifetime ends at j. A
+ * workspace has lifetime [j, j + 1). Nothing says DROP: a buffer ends with its lifetime. Self-contained: the variants
+ * used are copied in. */
 #ifndef PLIM_RUNTIME_GRAPH_PLAN_H
 #define PLIM_RUNTIME_GRAPH_PLAN_H
 
@@ -18,7 +19,7 @@ typedef enum plim_step_kind { PLIM_STEP_KINDS(PLIM_X) PLIM_STEP_KIND_COUNT } pli
 #undef PLIM_X
 
 /* Class of solutions in which a plan is searched and a bound holds: any valid sequence; first runs in program
- * order; stages (Checkmate); stages with a cap on copies (Moccasin). */
+ * order; stages (Checkmate); stages with a limit on copies (Moccasin). */
 #define PLIM_PLAN_CLASSES(X) X(FREE, "free") X(FIXED, "fixed") X(STAGES, "stages") X(COPIES, "copies")
 #define PLIM_X(id, name) PLIM_CLASS_##id,
 typedef enum plim_plan_class { PLIM_PLAN_CLASSES(PLIM_X) PLIM_PLAN_CLASS_COUNT } plim_plan_class;
@@ -37,38 +38,38 @@ typedef struct plim_step {
   int64_t time_ns;           /* COPY: predicted; RUN: not read, the variant has it */
 } plim_step;
 
-typedef struct plim_life {
+typedef struct plim_plan_buffer {
   int32_t storage; /* -1: the workspace of step `begin` */
   int32_t begin, end;
   int32_t space;         /* 0 */
   int64_t offset, bytes; /* in the arena; bytes rounded up to PLIM_ALIGN, > 0 */
-} plim_life;
+} plim_plan_buffer;
 
 typedef struct plim_plan_variant {
   int32_t op;
   plim_variant variant;
 } plim_plan_variant;
 
-/* Everything that decides bits: machine (threads, isa, ...), layouts (in the graph) and one bits label per op. */
-typedef struct plim_arithmetic {
+/* Everything that decides bits: machine (threads, isa, ...), layouts (in the graph) and one numerics key per op. */
+typedef struct plim_numerics {
   plim_machine machine;
   char hash[PLIM_FINGERPRINT_BYTES]; /* of graph fingerprint, machine and the label of every op */
-} plim_arithmetic;
+} plim_numerics;
 
 typedef struct plim_plan {
   plim_context *ctx;
   char fingerprint[PLIM_FINGERPRINT_BYTES]; /* of the graph */
-  plim_arithmetic arithmetic;
+  plim_numerics numerics;
   char planner[32]; /* strategy that made it */
   plim_plan_class plan_class;
-  int32_t packed; /* 1: lives have addresses; 0: peak only, arena_bytes = -1, offsets -1 */
-  int32_t n_steps, n_lives, n_variants;
+  int32_t packed; /* 1: buffers have addresses; 0: peak only, arena_bytes = -1, offsets -1 */
+  int32_t n_steps, n_buffers, n_variants;
   const plim_step *step;
-  const plim_life *life;            /* sorted by begin, then storage (workspaces last) */
+  const plim_plan_buffer *buffer;   /* sorted by begin, then storage (workspaces last) */
   const plim_plan_variant *variant; /* sorted by op, then name */
   int64_t budget_bytes;             /* INT64_MAX: none */
   int64_t peak_bytes;               /* largest sum of rounded live bytes (not rounded when packed = 0) */
-  int64_t arena_bytes;              /* packed height */
+  int64_t arena_bytes;              /* packed packed size */
   int64_t time_ns, keep_all_ns;     /* predicted; every op once with its fastest variant: at most those of the steps */
   int64_t bound_ns;                 /* proven lower bound on time in plan_class at this budget, >= keep_all_ns */
   int32_t proved;                   /* 1: time_ns is optimal in plan_class */
@@ -77,9 +78,9 @@ typedef struct plim_plan {
 const char *plim_plan_class_name(plim_plan_class plan_class);
 int plim_plan_class_find(const char *name);
 
-/* A plan from its parts (copied): sets fingerprint, arithmetic hash, peak_bytes and arena_bytes from the lives,
- * time_ns from the steps. `draft` fields read: planner, plan_class, packed, steps, lives, variants, budget,
- * keep_all_ns, bound_ns, proved, arithmetic.machine. Sorts lives and variants and drops variants that no step
+/* A plan from its parts (copied): sets fingerprint, arithmetic hash, peak_bytes and arena_bytes from the buffers,
+ * time_ns from the steps. `draft` fields read: planner, plan_class, packed, steps, buffers, variants, budget,
+ * keep_all_ns, bound_ns, proved, arithmetic.machine. Sorts buffers and variants and drops variants that no step
  * uses. Lowers keep_all_ns (and a bound_ns equal to it) to what every op once takes with the fastest variants of the
  * steps, where that is less. Does not check validity: plim_plan_check does. */
 PLIM_MUST_USE plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft, plim_plan **out);

@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
-#include "runtime/graph/own_plan.h"
-#include "runtime/graph/own_profile.h"
+#include "runtime/graph/plan_internal.h"
+#include "runtime/graph/profile_internal.h"
 
 /* Give each array of `own` its place in the block; returns the place of the whole. */
 static plim_own_plan *carve(const plim_plan *draft, int64_t n_wait, plim_block *block, plim_own_plan *own) {
   plim_own_plan *place = plim_block_take(block, 1, sizeof *own);
   own->step = plim_block_take(block, draft->n_steps, sizeof *own->step);
-  own->life = plim_block_take(block, draft->n_lives, sizeof *own->life);
+  own->buffer = plim_block_take(block, draft->n_buffers, sizeof *own->buffer);
   own->variant = plim_block_take(block, draft->n_variants, sizeof *own->variant);
   own->wait = plim_block_take(block, n_wait, sizeof *own->wait);
   return place;
@@ -59,17 +59,17 @@ static plim_status check_step(plim_context *ctx, const plim_plan *p, int32_t j) 
   return PLIM_OK;
 }
 
-static plim_status check_life(plim_context *ctx, const plim_plan *p, int32_t i) {
-  const plim_life *l = &p->life[i];
+static plim_status check_buffer(plim_context *ctx, const plim_plan *p, int32_t i) {
+  const plim_plan_buffer *l = &p->buffer[i];
   if (l->storage < -1 || l->space < 0) {
-    return plim_fail(ctx, PLIM_EDATA, "life %d: storage %d in space %d", i, l->storage, l->space);
+    return plim_fail(ctx, PLIM_EDATA, "buffer %d: storage %d in space %d", i, l->storage, l->space);
   }
   if (l->begin < 0 || l->begin >= l->end || l->end > p->n_steps) {
-    return plim_fail(ctx, PLIM_EDATA, "life %d: [%d, %d) is not a part of [0, %d)", i, l->begin, l->end, p->n_steps);
+    return plim_fail(ctx, PLIM_EDATA, "buffer %d: [%d, %d) is not a part of [0, %d)", i, l->begin, l->end, p->n_steps);
   }
-  if (l->bytes <= 0) return plim_fail(ctx, PLIM_EDATA, "life %d: %lld bytes", i, (long long)l->bytes);
+  if (l->bytes <= 0) return plim_fail(ctx, PLIM_EDATA, "buffer %d: %lld bytes", i, (long long)l->bytes);
   if (p->packed ? l->offset < 0 || l->offset > INT64_MAX - l->bytes : l->offset != -1) {
-    return plim_fail(ctx, PLIM_EDATA, "life %d: offset %lld in a plan %s addresses", i, (long long)l->offset,
+    return plim_fail(ctx, PLIM_EDATA, "buffer %d: offset %lld in a plan %s addresses", i, (long long)l->offset,
                      p->packed ? "with" : "without");
   }
   return PLIM_OK;
@@ -83,13 +83,13 @@ static plim_status check_variant(plim_context *ctx, const plim_plan *p, int32_t 
 }
 
 static plim_status check_head(plim_context *ctx, const plim_plan *p) {
-  PLIM_TRY(plim_machine_check(ctx, &p->arithmetic.machine));
+  PLIM_TRY(plim_machine_check(ctx, &p->numerics.machine));
   PLIM_TRY(plim_text_check(ctx, "planner", p->planner, sizeof p->planner));
   if (!plim_plan_class_name(p->plan_class)) {
     return plim_fail(ctx, PLIM_EDATA, "plan class %d is none", (int)p->plan_class);
   }
-  if (p->n_steps < 0 || p->n_lives < 0 || p->n_variants < 0) {
-    return plim_fail(ctx, PLIM_EDATA, "a plan of %d steps, %d lives, %d variants", p->n_steps, p->n_lives,
+  if (p->n_steps < 0 || p->n_buffers < 0 || p->n_variants < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "a plan of %d steps, %d buffers, %d variants", p->n_steps, p->n_buffers,
                      p->n_variants);
   }
   if (p->budget_bytes < 0 || p->keep_all_ns < 0 || p->bound_ns < 0) {
@@ -107,7 +107,7 @@ static plim_status check_parts(plim_context *ctx, const plim_plan *p, int64_t *n
     PLIM_TRY(check_step(ctx, p, j));
     *n_wait += p->step[j].n_wait;
   }
-  for (int32_t i = 0; i < p->n_lives; i++) PLIM_TRY(check_life(ctx, p, i));
+  for (int32_t i = 0; i < p->n_buffers; i++) PLIM_TRY(check_buffer(ctx, p, i));
   return PLIM_OK;
 }
 
@@ -117,7 +117,7 @@ static void copy_array(void *to, const void *from, int32_t count, size_t size) {
 
 static void copy_parts(const plim_plan *draft, plim_own_plan *own) {
   copy_array(own->step, draft->step, draft->n_steps, sizeof *own->step);
-  copy_array(own->life, draft->life, draft->n_lives, sizeof *own->life);
+  copy_array(own->buffer, draft->buffer, draft->n_buffers, sizeof *own->buffer);
   copy_array(own->variant, draft->variant, draft->n_variants, sizeof *own->variant);
   int32_t *wait = own->wait;
   for (int32_t j = 0; j < draft->n_steps; j++) {
@@ -127,7 +127,7 @@ static void copy_parts(const plim_plan *draft, plim_own_plan *own) {
   }
   own->plan = *draft;
   own->plan.step = own->step;
-  own->plan.life = own->life;
+  own->plan.buffer = own->buffer;
   own->plan.variant = own->variant;
 }
 

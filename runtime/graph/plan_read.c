@@ -1,13 +1,13 @@
 /* Reads a plan: types and ranges here, what the parts must satisfy in plan_copy.c, what they mean in check.c. */
 #include "runtime/base/array.h"
-#include "runtime/graph/own_plan.h"
+#include "runtime/graph/plan_internal.h"
 #include "runtime/graph/plan_text.h"
 
 /* The lists of a plan while it is read. */
 typedef struct lists {
   plim_plan plan;
   plim_step *step;
-  plim_life *life;
+  plim_plan_buffer *buffer;
   plim_plan_variant *variant;
   int32_t *wait; /* of every step; it moves while it grows */
   int64_t n_wait, cap_wait;
@@ -15,7 +15,7 @@ typedef struct lists {
 
 static void free_lists(plim_context *ctx, lists *l) {
   plim_release(ctx, l->step, l->plan.n_steps, sizeof *l->step);
-  plim_release(ctx, l->life, l->plan.n_lives, sizeof *l->life);
+  plim_release(ctx, l->buffer, l->plan.n_buffers, sizeof *l->buffer);
   plim_release(ctx, l->variant, l->plan.n_variants, sizeof *l->variant);
   plim_release(ctx, l->wait, l->cap_wait, sizeof *l->wait);
 }
@@ -37,10 +37,10 @@ static void read_figures(plim_json_at *at, plim_plan *p) {
 static void read_head(plim_json_at *at, plim_plan *p) {
   plim_document_read_head(at, "plan");
   plim_document_read_hash(at, "graph", p->fingerprint);
-  plim_json_at arithmetic = plim_json_object(at, "arithmetic");
-  plim_document_read_machine(&arithmetic, &p->arithmetic.machine);
-  plim_document_read_hash(&arithmetic, "hash", p->arithmetic.hash);
-  plim_json_end(&arithmetic);
+  plim_json_at numerics = plim_json_object(at, "arithmetic");
+  plim_document_read_machine(&numerics, &p->numerics.machine);
+  plim_document_read_hash(&numerics, "hash", p->numerics.hash);
+  plim_json_end(&numerics);
   plim_json_copy(at, "planner", p->planner, sizeof p->planner);
   p->plan_class = (plim_plan_class)plim_json_name(at, "class", plim_plan_class_find);
   p->packed = plim_json_bool(at, "packed");
@@ -104,25 +104,25 @@ static void read_steps(plim_json_at *root, lists *l) {
   }
 }
 
-static void read_life(plim_json_at *at, plim_life *life) {
-  life->storage = (int32_t)plim_json_int_or_null(at, "storage", 0, INT32_MAX, -1);
-  life->begin = (int32_t)plim_json_int(at, "begin", 0, INT32_MAX);
-  life->end = (int32_t)plim_json_int(at, "end", 1, INT32_MAX);
-  life->space = (int32_t)plim_json_int(at, "space", 0, INT32_MAX);
-  life->offset = plim_json_int_or_null(at, "offset", 0, INT64_MAX, -1);
-  life->bytes = plim_json_int(at, "bytes", 1, INT64_MAX);
+static void read_buffer(plim_json_at *at, plim_plan_buffer *buffer) {
+  buffer->storage = (int32_t)plim_json_int_or_null(at, "storage", 0, INT32_MAX, -1);
+  buffer->begin = (int32_t)plim_json_int(at, "begin", 0, INT32_MAX);
+  buffer->end = (int32_t)plim_json_int(at, "end", 1, INT32_MAX);
+  buffer->space = (int32_t)plim_json_int(at, "space", 0, INT32_MAX);
+  buffer->offset = plim_json_int_or_null(at, "offset", 0, INT64_MAX, -1);
+  buffer->bytes = plim_json_int(at, "bytes", 1, INT64_MAX);
   plim_json_end(at);
 }
 
-static void read_lives(plim_json_at *root, lists *l) {
+static void read_buffers(plim_json_at *root, lists *l) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(root, "lives", &n);
-  plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->life, &l->life));
-  l->plan.n_lives = n;
+  plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->buffer, &l->buffer));
+  l->plan.n_buffers = n;
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    read_life(&at, &l->life[i]);
-    if (i > 0 && plim_life_compare(&l->life[i - 1], &l->life[i]) > 0) {
+    read_buffer(&at, &l->buffer[i]);
+    if (i > 0 && plim_plan_buffer_compare(&l->buffer[i - 1], &l->buffer[i]) > 0) {
       plim_json_fail(&at, NULL, "is not sorted by begin, then storage, space and offset");
     }
   }
@@ -135,11 +135,11 @@ void plim_plan_read(plim_json_at *at, plim_plan **out) {
   read_head(at, &l.plan);
   read_variants(at, &l);
   read_steps(at, &l);
-  read_lives(at, &l);
+  read_buffers(at, &l);
   plim_json_end(at);
   if (at->doc->status == PLIM_OK) {
     l.plan.step = l.step;
-    l.plan.life = l.life;
+    l.plan.buffer = l.buffer;
     l.plan.variant = l.variant;
     plim_json_take(at, plim_plan_copy(ctx, &l.plan, &own));
   }

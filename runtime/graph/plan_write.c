@@ -19,7 +19,7 @@ static void write_step(plim_text *t, const plim_step *s) {
   write_waits(t, s);
 }
 
-static void write_life(plim_text *t, const plim_life *l) {
+static void write_buffer(plim_text *t, const plim_plan_buffer *l) {
   plim_text_add(t, "{\"storage\": ");
   plim_document_write_int(t, l->storage, -1);
   plim_text_format(t, ", \"begin\": %d, \"end\": %d, \"space\": %d, \"offset\": ", l->begin, l->end, l->space);
@@ -36,8 +36,8 @@ static void write_figure(plim_text *t, const char *key, int64_t x, int64_t none)
 static void write_head(plim_text *t, const plim_plan *p) {
   plim_document_write_head(t, "plan");
   plim_text_format(t, "  \"graph\": \"%s\",\n  \"arithmetic\": {", p->fingerprint);
-  plim_document_write_machine(t, &p->arithmetic.machine);
-  plim_text_format(t, ", \"hash\": \"%s\"},\n  \"planner\": ", p->arithmetic.hash);
+  plim_document_write_machine(t, &p->numerics.machine);
+  plim_text_format(t, ", \"hash\": \"%s\"},\n  \"planner\": ", p->numerics.hash);
   plim_text_quote(t, p->planner);
   plim_text_format(t, ",\n  \"class\": \"%s\",\n  \"packed\": %s,\n", plim_plan_class_name(p->plan_class),
                    p->packed ? "true" : "false");
@@ -63,9 +63,9 @@ void plim_plan_write(plim_text *t, const plim_plan *p) {
     write_step(t, &p->step[j]);
   }
   plim_text_add(t, "\n  ],\n  \"lives\": [");
-  for (int32_t i = 0; i < p->n_lives; i++) {
+  for (int32_t i = 0; i < p->n_buffers; i++) {
     plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
-    write_life(t, &p->life[i]);
+    write_buffer(t, &p->buffer[i]);
   }
   plim_text_add(t, "\n  ]\n}\n");
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
-#include "runtime/graph/own_profile.h"
+#include "runtime/graph/profile_internal.h"
 
 typedef struct own_profile {
   plim_profile profile; /* first: what callers hold */

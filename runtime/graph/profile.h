@@ -1,7 +1,7 @@
 /* The profile document: what each op of one graph costs, by variant.
  *
  * Variants live here and not in the graph, because they depend on device, instruction set and library. Variants of
- * one op with equal bits labels give equal bits. */
+ * one op with equal numerics keys give equal bits. */
 #ifndef PLIM_RUNTIME_GRAPH_PROFILE_H
 #define PLIM_RUNTIME_GRAPH_PROFILE_H
 
@@ -15,7 +15,7 @@ enum { PLIM_VARIANT_NAME_BYTES = 32 };
 
 typedef struct plim_variant {
   char name[PLIM_VARIANT_NAME_BYTES];  /* "onednn-direct-jit", "single-source", ... unique in its op */
-  char label[PLIM_VARIANT_NAME_BYTES]; /* bits label */
+  char label[PLIM_VARIANT_NAME_BYTES]; /* numerics key */
   int64_t time_ns;                     /* median; >= 0 */
   int64_t workspace_bytes;             /* not rounded; >= 0 */
 } plim_variant;
@@ -35,7 +35,7 @@ int plim_variant_ties(int64_t time_ns, int64_t fastest_ns);
  * time the one with the least workspace, then the lower index. -1 when there is none. */
 int32_t plim_variants_fastest(const plim_variant *v, int32_t n, const char *label);
 
-/* Where the figures come from; part of the arithmetic. Unknown strings are "". */
+/* Where the figures come from; part of the numerics. Unknown strings are "". */
 typedef struct plim_machine {
   char device[32];  /* "cpu", "sim", ... */
   char cpu[96];     /* model name */

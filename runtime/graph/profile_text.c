@@ -1,6 +1,6 @@
 /* The profile document; docs/formats.md. */
 #include "runtime/graph/document.h"
-#include "runtime/graph/own_profile.h"
+#include "runtime/graph/profile_internal.h"
 
 static void write_dropped(plim_text *t, const plim_profile *p) {
   plim_text_add(t, ",\n  \"dropped\": [");
@@ -47,7 +47,7 @@ static void read_rows(const plim_json_at *list, int32_t n, int32_t n_ops, int32_
     int32_t op = 0;
     plim_document_read_variant(&at, &op, &variant[i]);
     if (op < last || op > last + 1 || op >= n_ops) {
-      plim_json_fail(&at, "op", "%d behind %d: rows are sorted, and each of the %d ops has one", op, last, n_ops);
+      plim_json_fail(&at, "op", "%d after %d: rows are sorted, and each of the %d ops has one", op, last, n_ops);
       return;
     }
     last = op;

@@ -59,7 +59,7 @@ static int by_key(const void *a, const void *b) {
   return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* The buffer of a storage in a space that lives at command c; NULL: none. */
+/* The buffer of a storage in a space that is alive at command c; NULL: none. */
 static track *find(const checker *k, int32_t storage, int32_t space, int32_t c) {
   plim_buffer wanted = {.storage = storage, .space = space, .begin = c};
   track key = {.buffer = &wanted}, *found = NULL;

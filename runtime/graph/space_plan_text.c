@@ -308,7 +308,7 @@ typedef struct either {
   plim_space_plan **space_plan;
 } either;
 
-/* Is it a plan that says version 2, or one that nobody knows? Whatever else is wrong with a document, the reader of
+/* Is it a plan that says version 2, or one that no one knows? Whatever else is wrong with a document, the reader of
  * version 1 tells. */
 static int is_over_spaces(plim_context *ctx, const char *file, const char *text, int64_t bytes) {
   plim_json doc;

@@ -7,7 +7,7 @@
 /* Empty: plim_symbols s = {.ctx = ctx}. Release it whatever happened. */
 typedef struct plim_symbols {
   plim_context *ctx;
-  char *chars;    /* NUL-terminated, one behind the other */
+  char *chars;    /* NUL-terminated, one after the other */
   int64_t *start; /* of each text in chars */
   int32_t *slot;  /* [slots] number + 1, 0: free */
   int64_t n_chars, cap_chars, cap_start, slots;

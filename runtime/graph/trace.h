@@ -1,5 +1,5 @@
 /* The trace document: what a run of a plan measured, one line a plan step, beside what was planned. JSON Lines, so that
- * it can be written while the run goes on. With graph and plan it is all that a stepper needs. */
+ * it can be written while the run continues. With graph and plan it is all that a stepper needs. */
 #ifndef PLIM_RUNTIME_GRAPH_TRACE_H
 #define PLIM_RUNTIME_GRAPH_TRACE_H
 
@@ -33,7 +33,7 @@ typedef struct plim_trace_row {
   const char *name, *variant; /* of the op; "" for a copy */
   int64_t start_ns;           /* from the begin of the training step: the sum of the times before */
   int64_t time_ns, planned_ns;
-  int64_t live_bytes; /* of all lives during the step */
+  int64_t live_bytes; /* of all buffers during the step */
   int32_t n_out;
   const int64_t *out; /* [n_out] arena offsets of the storages that the op writes, -1 when the plan has none */
 } plim_trace_row;
@@ -43,7 +43,7 @@ typedef struct plim_trace {
   const char *name;                         /* of the graph */
   char fingerprint[PLIM_FINGERPRINT_BYTES]; /* of the graph */
   char plan[PLIM_FINGERPRINT_BYTES];        /* fingerprint of the plan */
-  plim_arithmetic arithmetic;
+  plim_numerics numerics;
   char planner[32];
   int64_t budget_bytes, peak_bytes, arena_bytes; /* as in a plan */
   int32_t n_steps;                               /* of the plan */

@@ -59,10 +59,10 @@ static void read_head(plim_json_at *at, draft *d) {
   plim_document_read_hash(at, "graph", d->head.fingerprint);
   (void)read_text(at, d, "name");
   plim_document_read_hash(at, "plan", d->head.plan);
-  plim_json_at arithmetic = plim_json_object(at, "arithmetic");
-  plim_document_read_machine(&arithmetic, &d->head.arithmetic.machine);
-  plim_document_read_hash(&arithmetic, "hash", d->head.arithmetic.hash);
-  plim_json_end(&arithmetic);
+  plim_json_at numerics = plim_json_object(at, "arithmetic");
+  plim_document_read_machine(&numerics, &d->head.numerics.machine);
+  plim_document_read_hash(&numerics, "hash", d->head.numerics.hash);
+  plim_json_end(&numerics);
   plim_json_copy(at, "planner", d->head.planner, sizeof d->head.planner);
   d->head.budget_bytes = plim_json_int_or_null(at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
   d->head.peak_bytes = plim_json_int(at, "peak_bytes", 0, INT64_MAX);
@@ -96,7 +96,7 @@ static void check_place(const plim_json_at *at, const draft *d, const plim_trace
   if (d->n_rows == 0) return;
   int64_t before = d->row[d->n_rows - 1].row.training_step;
   if (expected > 0 ? row->training_step != before : row->training_step <= before) {
-    plim_json_fail(at, "training_step", "is %lld behind step %lld", (long long)row->training_step, (long long)before);
+    plim_json_fail(at, "training_step", "is %lld after step %lld", (long long)row->training_step, (long long)before);
   }
 }
 
@@ -150,7 +150,7 @@ static plim_status read_line(draft *d, const char *line, int64_t bytes) {
   plim_json doc;
   d->line++;
   if (d->ended) {
-    return plim_fail(d->ctx, PLIM_EDATA, "%s: line %lld: stands behind the end of the trace", d->file,
+    return plim_fail(d->ctx, PLIM_EDATA, "%s: line %lld: stands after the end of the trace", d->file,
                      (long long)d->line);
   }
   if (plim_json_parse(d->ctx, d->file, d->line, line, bytes, &doc) == PLIM_OK) {
@@ -223,7 +223,7 @@ plim_status plim_trace_parse(plim_context *ctx, const char *file, const char *te
     goto done;
   }
   if (!d.ended || text[bytes - 1] != '\n') {
-    status = plim_fail(ctx, PLIM_EDATA, "%s: ends without its last line: the file was cut behind line %lld", file,
+    status = plim_fail(ctx, PLIM_EDATA, "%s: ends without its last line: the file was cut after line %lld", file,
                        (long long)d.line);
     goto done;
   }

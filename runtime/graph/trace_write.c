@@ -23,8 +23,8 @@ void plim_trace_write_head(plim_text *t, const plim_trace *head) {
   write_text(t, "name", head->name);
   write_text(t, "plan", head->plan);
   plim_text_add(t, ", \"arithmetic\": {");
-  plim_document_write_machine(t, &head->arithmetic.machine);
-  plim_text_format(t, ", \"hash\": \"%s\"}", head->arithmetic.hash);
+  plim_document_write_machine(t, &head->numerics.machine);
+  plim_text_format(t, ", \"hash\": \"%s\"}", head->numerics.hash);
   write_text(t, "planner", head->planner);
   write_int(t, "budget_bytes", head->budget_bytes, INT64_MAX);
   write_int(t, "peak_bytes", head->peak_bytes, -1);
@@ -60,7 +60,7 @@ struct plim_trace_writer {
   plim_file *file;
   plim_text text;      /* the lines of one training step */
   int64_t *live_bytes; /* [n_steps + 1] */
-  int64_t *home;       /* [n_storages] offset of the life that each storage has, or had last, at a step */
+  int64_t *home;       /* [n_storages] offset of the buffer that each storage has, or had last, at a step */
   int64_t n_training_steps, last_training_step;
   plim_status status;
 };
@@ -75,9 +75,9 @@ void plim_trace_abandon(plim_trace_writer *w) {
 }
 
 static void sum_live_bytes(const plim_plan *plan, int64_t *live) {
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    live[plan->life[i].begin] += plan->life[i].bytes;
-    live[plan->life[i].end] -= plan->life[i].bytes;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    live[plan->buffer[i].begin] += plan->buffer[i].bytes;
+    live[plan->buffer[i].end] -= plan->buffer[i].bytes;
   }
   for (int32_t j = 1; j <= plan->n_steps; j++) live[j] += live[j - 1];
 }
@@ -85,7 +85,7 @@ static void sum_live_bytes(const plim_plan *plan, int64_t *live) {
 static void add_head(plim_trace_writer *w) {
   const plim_plan *p = w->plan;
   plim_trace head = {.name = w->graph->name,
-                     .arithmetic = p->arithmetic,
+                     .numerics = p->numerics,
                      .budget_bytes = p->budget_bytes,
                      .peak_bytes = p->peak_bytes,
                      .arena_bytes = p->arena_bytes,
@@ -120,9 +120,9 @@ static plim_status check_fit(const plim_graph *graph, const plim_plan *plan) {
       return plim_fail(graph->ctx, PLIM_EDATA, "step %d: op %d of %d", j, plan->step[j].op, graph->n_ops);
     }
   }
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    if (plan->life[i].storage >= graph->n_storages) {
-      return plim_fail(graph->ctx, PLIM_EDATA, "life %d: storage %d of %d", i, plan->life[i].storage,
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    if (plan->buffer[i].storage >= graph->n_storages) {
+      return plim_fail(graph->ctx, PLIM_EDATA, "buffer %d: storage %d of %d", i, plan->buffer[i].storage,
                        graph->n_storages);
     }
   }
@@ -175,15 +175,15 @@ static void add_line(plim_trace_writer *w, plim_trace_row row) {
 
 plim_status plim_trace_add(plim_trace_writer *w, int64_t training_step, const int64_t *time_ns) {
   plim_trace_row row = {.training_step = training_step};
-  int32_t life = 0;
+  int32_t buffer = 0;
   if (w->status != PLIM_OK) return w->status;
   if (training_step <= w->last_training_step) {
-    return w->status = plim_fail(w->ctx, PLIM_EUSAGE, "training step %lld behind step %lld in a trace",
+    return w->status = plim_fail(w->ctx, PLIM_EUSAGE, "training step %lld after step %lld in a trace",
                                  (long long)training_step, (long long)w->last_training_step);
   }
   for (int32_t j = 0; j < w->plan->n_steps; j++) {
-    for (; life < w->plan->n_lives && w->plan->life[life].begin == j; life++) {
-      const plim_life *l = &w->plan->life[life];
+    for (; buffer < w->plan->n_buffers && w->plan->buffer[buffer].begin == j; buffer++) {
+      const plim_plan_buffer *l = &w->plan->buffer[buffer];
       if (l->storage >= 0 && l->space == 0) w->home[l->storage] = l->offset;
     }
     row.step = j;

@@ -1,40 +1,40 @@
 /* Why a storage is absent: when, and what it costs. The plan stays as it is, and the storage is imagined to have stayed
- * too; where that would have broken the budget is said by absence_room.c. What it costs to make it again is counted
- * over the repeats that serve nothing else: a repeat belongs to the tree when all that it writes is read, in that life,
- * by runs of the tree alone. */
+ * too; where that would have broken the budget is said by absence_room.c. What it costs to recompute it is counted
+ * over the repeats that serve nothing else: a repeat belongs to the tree when all that it writes is read, in that
+ * buffer, by runs of the tree alone. */
 #include <string.h>
 
-#include "runtime/inspect/own_inspect.h"
+#include "runtime/inspect/inspect_internal.h"
 
 /* ---- when ---- */
 
-static int32_t first_life_behind(const plim_inspect *in, int32_t storage, int32_t step) {
-  for (int32_t i = in->life_first[storage]; i < in->life_first[storage + 1]; i++) {
-    if (in->plan->life[in->life[i]].begin > step) return in->life[i];
+static int32_t first_buffer_after(const plim_inspect *in, int32_t storage, int32_t step) {
+  for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
+    if (in->plan->buffer[in->buffer[i]].begin > step) return in->buffer[i];
   }
   return -1;
 }
 
 static int32_t last_end_before(const plim_inspect *in, int32_t storage, int32_t step) {
   int32_t gone = -1;
-  for (int32_t i = in->life_first[storage]; i < in->life_first[storage + 1]; i++) {
-    int32_t end = in->plan->life[in->life[i]].end;
+  for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
+    int32_t end = in->plan->buffer[in->buffer[i]].end;
     if (end <= step && end > gone) gone = end;
   }
   return gone;
 }
 
 static int is_resident(const plim_inspect *in, int32_t storage, int32_t step) {
-  int32_t life = plim_inspect_life_at(in, storage, step);
-  return life >= 0 && step < in->plan->life[life].end;
+  int32_t buffer = plim_inspect_buffer_at(in, storage, step);
+  return buffer >= 0 && step < in->plan->buffer[buffer].end;
 }
 
 static void find_gap(const plim_inspect *in, int32_t storage, int32_t step, plim_absence *a) {
   a->kind = PLIM_ABSENT_NOT;
   if (is_resident(in, storage, step)) return;
-  int32_t next = first_life_behind(in, storage, step);
+  int32_t next = first_buffer_after(in, storage, step);
   a->gone = last_end_before(in, storage, step);
-  a->back = next < 0 ? -1 : in->plan->life[next].begin;
+  a->back = next < 0 ? -1 : in->plan->buffer[next].begin;
   a->kind = a->gone < 0 ? PLIM_ABSENT_UNMADE : a->back < 0 ? PLIM_ABSENT_DONE : PLIM_ABSENT_DROPPED;
 }
 
@@ -51,8 +51,8 @@ static int serves_the_tree(const tree *t, int32_t j) {
   const plim_inspect *in = t->in;
   const plim_op *op = plim_inspect_op(in, j);
   for (int32_t i = 0; i < op->n_writes; i++) {
-    int32_t s = op->writes[i], life = plim_inspect_life_at(in, s, j);
-    int32_t end = life < 0 ? j : in->plan->life[life].end;
+    int32_t s = op->writes[i], buffer = plim_inspect_buffer_at(in, s, j);
+    int32_t end = buffer < 0 ? j : in->plan->buffer[buffer].end;
     for (int32_t u = plim_inspect_next_use(in, s, j + 1); u >= 0 && u <= end; u = plim_inspect_next_use(in, s, u + 1)) {
       if (!t->depth[u]) return 0;
     }
@@ -95,8 +95,8 @@ static void add_cost(tree *t, plim_absence *a) {
 static int32_t made_along(const plim_inspect *in, int32_t storage, int32_t back) {
   const plim_op *op = plim_inspect_op(in, back);
   for (int32_t i = 0; op && i < op->n_writes; i++) {
-    int32_t s = op->writes[i], life = plim_inspect_life_at(in, s, back);
-    int begins = life >= 0 && in->plan->life[life].begin == back && in->plan->life[life].end > back + 1;
+    int32_t s = op->writes[i], buffer = plim_inspect_buffer_at(in, s, back);
+    int begins = buffer >= 0 && in->plan->buffer[buffer].begin == back && in->plan->buffer[buffer].end > back + 1;
     if (s != storage && begins) return s;
   }
   return -1;
@@ -125,9 +125,9 @@ static int64_t first_time(const plim_inspect *in, int32_t op) {
   return INT64_MAX;
 }
 
-/* A life that would leave room enough: may it be gone when it must, and is it the cheapest so far? By load that is at
+/* A buffer that would leave room enough: may it be gone when it must, and is it the cheapest so far? By load that is at
  * the full step alone, since until then there is room; by addresses from `gone` on. */
-static void consider(const plim_inspect *in, const plim_life *l, plim_absence *a) {
+static void consider(const plim_inspect *in, const plim_plan_buffer *l, plim_absence *a) {
   int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_step : a->gone;
   if (l->storage < 0 || l->begin >= from || l->end <= a->full_step) return;
   if (plim_role_persistent(in->graph->storage[l->storage].role)) return;
@@ -147,12 +147,12 @@ static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *
   const plim_plan *plan = in->plan;
   plim_room_walk walk = {.last = -1};
   int32_t id;
-  for (int32_t i = 0; i < plan->n_lives && a->breaks == PLIM_BREAKS_LOAD; i++) {
-    const plim_life *l = &plan->life[i];
+  for (int32_t i = 0; i < plan->n_buffers && a->breaks == PLIM_BREAKS_LOAD; i++) {
+    const plim_plan_buffer *l = &plan->buffer[i];
     if (l->storage != storage && l->bytes >= a->over_bytes) consider(in, l, a);
   }
   while (a->breaks == PLIM_BREAKS_ADDRESSES && (id = plim_inspect_makes_room(in, storage, a, &walk)) >= 0) {
-    consider(in, &plan->life[id], a);
+    consider(in, &plan->buffer[id], a);
   }
 }
 

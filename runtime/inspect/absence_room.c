@@ -1,11 +1,11 @@
 /* Would a storage have found room, had it stayed? First by load: the sum of live bytes. Then, in packed plans, by
- * addresses: the lives that are there in a window of steps leave gaps, which a walk over the lives by offset finds. The
- * longer the window the fewer the gaps, so the first step up to which none is left is found by halving. */
-#include "runtime/inspect/own_inspect.h"
+ * addresses: the buffers that are there in a window of steps leave gaps, which a walk over the buffers by offset finds.
+ * The longer the window the fewer the gaps, so the first step up to which none is left is found by halving. */
+#include "runtime/inspect/inspect_internal.h"
 
 static int64_t bytes_of(const plim_inspect *in, int32_t storage) {
-  int32_t first = in->life_first[storage];
-  return first < in->life_first[storage + 1] ? in->plan->life[in->life[first]].bytes : 0;
+  int32_t first = in->buffer_first[storage];
+  return first < in->buffer_first[storage + 1] ? in->plan->buffer[in->buffer[first]].bytes : 0;
 }
 
 static void find_load(const plim_inspect *in, int64_t bytes, plim_absence *a) {
@@ -21,8 +21,8 @@ static void find_load(const plim_inspect *in, int64_t bytes, plim_absence *a) {
 /* The lowest offset from which so many bytes are free in steps [begin, end). */
 static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin, int32_t end) {
   int64_t at = 0;
-  for (int32_t i = 0; i < in->plan->n_lives; i++) {
-    const plim_life *l = &in->plan->life[in->by_offset[i]];
+  for (int32_t i = 0; i < in->plan->n_buffers; i++) {
+    const plim_plan_buffer *l = &in->plan->buffer[in->by_offset[i]];
     if (l->begin >= end || l->end <= begin) continue;
     if (l->offset - at >= bytes) break;
     if (l->offset + l->bytes > at) at = l->offset + l->bytes;
@@ -32,8 +32,8 @@ static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin,
 
 /* Who takes of the range [offset, offset + bytes) at the step. */
 static int32_t taker_of(const plim_inspect *in, int64_t offset, int64_t bytes, int32_t step) {
-  for (int32_t i = 0; i < in->plan->n_lives; i++) {
-    const plim_life *l = &in->plan->life[i];
+  for (int32_t i = 0; i < in->plan->n_buffers; i++) {
+    const plim_plan_buffer *l = &in->plan->buffer[i];
     int there = l->begin <= step && step < l->end;
     if (there && l->offset < offset + bytes && offset < l->offset + l->bytes) return l->storage;
   }
@@ -67,16 +67,16 @@ void plim_inspect_room(const plim_inspect *in, int32_t storage, plim_absence *a)
   if (a->breaks == PLIM_BREAKS_NOTHING && in->plan->packed) find_addresses(in, bytes, a);
 }
 
-/* Removed, a life leaves what lies between all below it and the next above. */
+/* Removed, a buffer leaves what lies between all below it and the next above. */
 int32_t plim_inspect_makes_room(const plim_inspect *in, int32_t storage, const plim_absence *a, plim_room_walk *walk) {
   const plim_plan *plan = in->plan;
   int64_t bytes = bytes_of(in, storage);
-  while (walk->next <= plan->n_lives) {
-    int32_t id = walk->next < plan->n_lives ? in->by_offset[walk->next] : -1, last = walk->last;
+  while (walk->next <= plan->n_buffers) {
+    int32_t id = walk->next < plan->n_buffers ? in->by_offset[walk->next] : -1, last = walk->last;
     walk->next++;
-    if (id >= 0 && (plan->life[id].begin > a->full_step || plan->life[id].end <= a->gone)) continue;
-    int64_t room = (id >= 0 ? plan->life[id].offset : plan->budget_bytes) - walk->below;
-    int64_t top = last >= 0 ? plan->life[last].offset + plan->life[last].bytes : 0;
+    if (id >= 0 && (plan->buffer[id].begin > a->full_step || plan->buffer[id].end <= a->gone)) continue;
+    int64_t room = (id >= 0 ? plan->buffer[id].offset : plan->budget_bytes) - walk->below;
+    int64_t top = last >= 0 ? plan->buffer[last].offset + plan->buffer[last].bytes : 0;
     if (top > walk->below) walk->below = top;
     walk->last = id;
     if (last >= 0 && room >= bytes) return last;

@@ -1,10 +1,10 @@
-/* The index: lives and uses by storage, in the order of steps, as two compressed tables. */
+/* The index: buffers and uses by storage, in the order of steps, as two compressed tables. */
 #include "runtime/inspect/inspect.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/inspect/own_inspect.h"
+#include "runtime/inspect/inspect_internal.h"
 
 const plim_op *plim_inspect_op(const plim_inspect *in, int32_t step) {
   const plim_step *s = &in->plan->step[step];
@@ -27,17 +27,17 @@ static void shift_back(int32_t *first, int32_t n) {
   first[0] = 0;
 }
 
-static void index_lives(plim_inspect *in) {
+static void index_buffers(plim_inspect *in) {
   const plim_plan *plan = in->plan;
   int32_t n = in->graph->n_storages;
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    if (plan->life[i].storage >= 0) in->life_first[plan->life[i].storage + 1]++;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    if (plan->buffer[i].storage >= 0) in->buffer_first[plan->buffer[i].storage + 1]++;
   }
-  sum_up(in->life_first, n);
-  for (int32_t i = 0; i < plan->n_lives; i++) { /* lives are sorted by begin */
-    if (plan->life[i].storage >= 0) in->life[in->life_first[plan->life[i].storage]++] = i;
+  sum_up(in->buffer_first, n);
+  for (int32_t i = 0; i < plan->n_buffers; i++) { /* buffers are sorted by begin */
+    if (plan->buffer[i].storage >= 0) in->buffer[in->buffer_first[plan->buffer[i].storage]++] = i;
   }
-  shift_back(in->life_first, n);
+  shift_back(in->buffer_first, n);
 }
 
 static void index_uses(plim_inspect *in) {
@@ -58,25 +58,25 @@ static void index_uses(plim_inspect *in) {
 /* Sorting by offset: the keys stand beside the ids. */
 typedef struct place {
   int64_t offset;
-  int32_t life;
+  int32_t buffer;
 } place;
 
 static int by_offset(const void *a, const void *b) {
   const place *x = a, *y = b;
   if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
-  return x->life < y->life ? -1 : x->life > y->life;
+  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
 static plim_status index_offsets(plim_inspect *in) {
   const plim_plan *plan = in->plan;
   place *row = NULL;
   if (!plan->packed) return PLIM_OK;
-  PLIM_TRY(plim_allocate(in->ctx, plan->n_lives, sizeof *in->by_offset, &in->by_offset));
-  PLIM_TRY(plim_allocate(in->ctx, plan->n_lives, sizeof *row, &row));
-  for (int32_t i = 0; i < plan->n_lives; i++) row[i] = (place){plan->life[i].offset, i};
-  if (plan->n_lives > 0) qsort(row, (size_t)plan->n_lives, sizeof *row, by_offset);
-  for (int32_t i = 0; i < plan->n_lives; i++) in->by_offset[i] = row[i].life;
-  plim_release(in->ctx, row, plan->n_lives, sizeof *row);
+  PLIM_TRY(plim_allocate(in->ctx, plan->n_buffers, sizeof *in->by_offset, &in->by_offset));
+  PLIM_TRY(plim_allocate(in->ctx, plan->n_buffers, sizeof *row, &row));
+  for (int32_t i = 0; i < plan->n_buffers; i++) row[i] = (place){plan->buffer[i].offset, i};
+  if (plan->n_buffers > 0) qsort(row, (size_t)plan->n_buffers, sizeof *row, by_offset);
+  for (int32_t i = 0; i < plan->n_buffers; i++) in->by_offset[i] = row[i].buffer;
+  plim_release(in->ctx, row, plan->n_buffers, sizeof *row);
   return PLIM_OK;
 }
 
@@ -84,10 +84,10 @@ static plim_status index_offsets(plim_inspect *in) {
 static void add_live_bytes(plim_inspect *in) {
   const plim_plan *plan = in->plan;
   int64_t live = 0;
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    const plim_life *life = &plan->life[i];
-    in->live_bytes[life->begin] += life->bytes;
-    if (life->end < plan->n_steps) in->live_bytes[life->end] -= life->bytes;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &plan->buffer[i];
+    in->live_bytes[buffer->begin] += buffer->bytes;
+    if (buffer->end < plan->n_steps) in->live_bytes[buffer->end] -= buffer->bytes;
   }
   for (int32_t j = 0; j < plan->n_steps; j++) in->live_bytes[j] = live += in->live_bytes[j];
 }
@@ -113,8 +113,8 @@ static plim_status allocate(plim_inspect *in) {
   }
   PLIM_TRY(plim_allocate(in->ctx, plan->n_steps, sizeof *in->live_bytes, &in->live_bytes));
   PLIM_TRY(plim_allocate(in->ctx, plan->n_steps, 1, &in->repeat));
-  PLIM_TRY(plim_allocate(in->ctx, storages + 1, sizeof *in->life_first, &in->life_first));
-  PLIM_TRY(plim_allocate(in->ctx, plan->n_lives, sizeof *in->life, &in->life));
+  PLIM_TRY(plim_allocate(in->ctx, storages + 1, sizeof *in->buffer_first, &in->buffer_first));
+  PLIM_TRY(plim_allocate(in->ctx, plan->n_buffers, sizeof *in->buffer, &in->buffer));
   PLIM_TRY(plim_allocate(in->ctx, storages + 1, sizeof *in->use_first, &in->use_first));
   return plim_allocate(in->ctx, in->n_use, sizeof *in->use, &in->use);
 }
@@ -136,7 +136,7 @@ plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, pli
     plim_inspect_free(in);
     return status;
   }
-  index_lives(in);
+  index_buffers(in);
   index_uses(in);
   add_live_bytes(in);
   *out = in;
@@ -147,9 +147,9 @@ void plim_inspect_free(plim_inspect *in) {
   if (!in) return;
   plim_release(in->ctx, in->live_bytes, in->plan->n_steps, sizeof *in->live_bytes);
   plim_release(in->ctx, in->repeat, in->plan->n_steps, 1);
-  plim_release(in->ctx, in->life_first, in->graph->n_storages + 1, sizeof *in->life_first);
-  plim_release(in->ctx, in->life, in->plan->n_lives, sizeof *in->life);
-  plim_release(in->ctx, in->by_offset, in->by_offset ? in->plan->n_lives : 0, sizeof *in->by_offset);
+  plim_release(in->ctx, in->buffer_first, in->graph->n_storages + 1, sizeof *in->buffer_first);
+  plim_release(in->ctx, in->buffer, in->plan->n_buffers, sizeof *in->buffer);
+  plim_release(in->ctx, in->by_offset, in->by_offset ? in->plan->n_buffers : 0, sizeof *in->by_offset);
   plim_release(in->ctx, in->use_first, in->graph->n_storages + 1, sizeof *in->use_first);
   plim_release(in->ctx, in->use, in->n_use, sizeof *in->use);
   plim_release(in->ctx, in, 1, sizeof *in);
@@ -184,11 +184,11 @@ int32_t plim_inspect_next_use(const plim_inspect *in, int32_t storage, int32_t s
   return low < in->use_first[storage + 1] ? in->use[low] : -1;
 }
 
-int32_t plim_inspect_life_at(const plim_inspect *in, int32_t storage, int32_t step) {
+int32_t plim_inspect_buffer_at(const plim_inspect *in, int32_t storage, int32_t step) {
   int32_t found = -1;
-  for (int32_t i = in->life_first[storage]; i < in->life_first[storage + 1]; i++) {
-    const plim_life *life = &in->plan->life[in->life[i]];
-    if (life->begin <= step && step <= life->end && (step < life->end || found < 0)) found = in->life[i];
+  for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
+    const plim_plan_buffer *buffer = &in->plan->buffer[in->buffer[i]];
+    if (buffer->begin <= step && step <= buffer->end && (step < buffer->end || found < 0)) found = in->buffer[i];
   }
   return found;
 }
@@ -196,15 +196,15 @@ int32_t plim_inspect_life_at(const plim_inspect *in, int32_t storage, int32_t st
 int32_t plim_inspect_residents(const plim_inspect *in, int32_t step, plim_resident *out, int32_t capacity) {
   const plim_plan *plan = in->plan;
   int32_t n = 0, written = 0;
-  for (int32_t i = 0; i < plan->n_lives && plan->life[i].begin <= step; i++) {
-    const plim_life *life = &plan->life[i];
-    if (life->end <= step) continue;
+  for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin <= step; i++) {
+    const plim_plan_buffer *buffer = &plan->buffer[i];
+    if (buffer->end <= step) continue;
     n++;
     if (written == capacity) continue;
-    int32_t next = life->storage < 0 ? step : plim_inspect_next_use(in, life->storage, step), at = written++;
+    int32_t next = buffer->storage < 0 ? step : plim_inspect_next_use(in, buffer->storage, step), at = written++;
     /* by insertion: hundreds at most */
-    for (; at > 0 && plan->life[out[at - 1].life].offset > life->offset; at--) out[at] = out[at - 1];
-    out[at] = (plim_resident){i, life->storage, next < 0 || next > life->end ? -1 : next};
+    for (; at > 0 && plan->buffer[out[at - 1].buffer].offset > buffer->offset; at--) out[at] = out[at - 1];
+    out[at] = (plim_resident){i, buffer->storage, next < 0 || next > buffer->end ? -1 : next};
   }
   return n;
 }

@@ -1,7 +1,7 @@
 /* Reading a plan: what is resident at a step and where, when it is next used, and why a storage is absent. Works on
  * graph and plan alone; nothing is stored for it while planning or running.
  *
- * A storage is *absent* from the end of one of its lives to the begin of the next. */
+ * A storage is *absent* from the end of one of its buffers to the begin of the next. */
 #ifndef PLIM_RUNTIME_INSPECT_INSPECT_H
 #define PLIM_RUNTIME_INSPECT_INSPECT_H
 
@@ -14,7 +14,7 @@ extern "C" {
 typedef struct plim_inspect plim_inspect;
 
 /* Index a checked plan (plim_plan_check). Graph and plan must outlive it. PLIM_EDATA when the plan is of another graph.
- * O(steps x operands + lives log lives). */
+ * O(steps x operands + buffers log buffers). */
 PLIM_MUST_USE plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, plim_inspect **out);
 void plim_inspect_free(plim_inspect *inspect); /* NULL is legal */
 
@@ -27,23 +27,23 @@ int plim_inspect_is_repeat(const plim_inspect *inspect, int32_t step);
 /* Name of a storage: that of its first value; "workspace" for -1. */
 const char *plim_inspect_name(const plim_inspect *inspect, int32_t storage);
 
-/* The first step at or behind `step` that reads the storage; -1: none. */
+/* The first step at or after `step` that reads the storage; -1: none. */
 int32_t plim_inspect_next_use(const plim_inspect *inspect, int32_t storage, int32_t step);
 
 typedef struct plim_resident {
-  int32_t life;     /* of the plan */
+  int32_t buffer;   /* of the plan */
   int32_t storage;  /* -1: the step's workspace */
-  int32_t next_use; /* first step at or behind this one that reads it, before its life ends; -1: none */
+  int32_t next_use; /* first step at or behind this one that reads it, before its lifetime ends; -1: none */
 } plim_resident;
 
-/* The lives that contain a step, by offset; returns how many there are, writes at most `capacity`. */
+/* The buffers that contain a step, by offset; returns how many there are, writes at most `capacity`. */
 int32_t plim_inspect_residents(const plim_inspect *inspect, int32_t step, plim_resident *out, int32_t capacity);
 
 typedef enum plim_absence_kind {
   PLIM_ABSENT_NOT,     /* resident at that step */
   PLIM_ABSENT_UNMADE,  /* its op has not run yet */
-  PLIM_ABSENT_DONE,    /* nobody reads it again */
-  PLIM_ABSENT_DROPPED, /* made again later */
+  PLIM_ABSENT_DONE,    /* nothing reads it again */
+  PLIM_ABSENT_DROPPED, /* recomputed later */
 } plim_absence_kind;
 
 /* What would break, had a storage stayed where it is absent and everything else been as planned. */
@@ -68,7 +68,7 @@ typedef struct plim_absence {
    * workspace, that takes of it then */
   int64_t free_offset;
   int32_t taker;
-  /* what making it again costs: its run at `back`, and the repeats that are there for it alone */
+  /* what recomputing it costs: its run at `back`, and the repeats that are there for it alone */
   int64_t again_ns;
   int32_t again_runs, again_depth; /* depth 1: its inputs were resident */
   int32_t along;                   /* another storage that this run makes and that is read from then on; -1: none */
@@ -79,7 +79,7 @@ typedef struct plim_absence {
   int64_t instead_ns, instead_bytes;
 } plim_absence;
 
-/* Explain. Deterministic; O(steps x operands + lives). */
+/* Explain. Deterministic; O(steps x operands + buffers). */
 PLIM_MUST_USE plim_status plim_inspect_absence(const plim_inspect *inspect, int32_t storage, int32_t step,
                                                plim_absence *out);
 

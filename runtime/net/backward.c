@@ -112,7 +112,7 @@ static void backward_product(plim_net_emit *e, int32_t i) {
   update(e, layer->name, ".weight.sgd", &at->weight, gradient);
 }
 
-/* A ReLU, alone or behind an addition: one op sums what came back and masks it. Both addends get that value. */
+/* A ReLU, alone or after an addition: one op sums what came back and masks it. Both addends get that value. */
 static plim_net_ref backward_masked_sum(plim_net_emit *e, int32_t i, const char *op_suffix) {
   const plim_net_layer *layer = &e->net->layer[i];
   const plim_net_emitted *at = &e->at[i];

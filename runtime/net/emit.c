@@ -111,7 +111,7 @@ static plim_status net_complete(const plim_net *net) {
     for (int32_t j = i + 1; j <= last; j++) {
       for (int32_t k = 0; k < net->layer[j].n_in; k++) read |= net->layer[j].in[k] == i;
     }
-    if (!read) return plim_fail(net->ctx, PLIM_EUSAGE, "nobody reads the output of layer '%s'", net->layer[i].name);
+    if (!read) return plim_fail(net->ctx, PLIM_EUSAGE, "nothing reads the output of layer '%s'", net->layer[i].name);
   }
   return PLIM_OK;
 }

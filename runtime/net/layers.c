@@ -64,7 +64,7 @@ static int window_fits(plim_net *net, const char *name, const plim_shape *in, in
 }
 
 static int tf32_of(const plim_net *net) {
-  return net->options.math == PLIM_MATH_TF32;
+  return net->options.math == PLIM_PRECISION_TF32;
 }
 
 static plim_attrs window_attrs(int kernel, int stride, int pad) {

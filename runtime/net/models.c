@@ -15,7 +15,7 @@ typedef struct model_row {
   int stages, width[MODEL_MAX_STAGES]; /* stages: of a residual network, or hidden layers */
   int blocks[MODEL_MAX_STAGES];        /* of each stage */
   int bottleneck;                      /* 1: blocks of three convolutions, four times as wide at their ends */
-  float drop;                          /* behind each hidden layer */
+  float drop;                          /* after each hidden layer */
 } model_row;
 
 /* "stage<s>.block<b>.<part>" */

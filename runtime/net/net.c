@@ -36,7 +36,7 @@ static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
   }
   if (o->classes < 2) return plim_fail(ctx, PLIM_EUSAGE, "%d classes; at least 2 are needed", o->classes);
   if (!plim_layout_name(o->layout)) return plim_fail(ctx, PLIM_EUSAGE, "layout %d is none", (int)o->layout);
-  if (!plim_math_name(o->math)) return plim_fail(ctx, PLIM_EUSAGE, "math mode %d is none", (int)o->math);
+  if (!plim_precision_name(o->math)) return plim_fail(ctx, PLIM_EUSAGE, "precision %d is none", (int)o->math);
   return PLIM_OK;
 }
 
@@ -76,7 +76,7 @@ plim_layout plim_net_layout(const plim_net_options *options, int64_t channels) {
 }
 
 plim_dtype plim_net_dtype(const plim_net *net) {
-  return net->options.math == PLIM_MATH_BF16 ? PLIM_BF16 : PLIM_F32;
+  return net->options.math == PLIM_PRECISION_BF16 ? PLIM_BF16 : PLIM_F32;
 }
 
 const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor x) {

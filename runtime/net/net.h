@@ -24,7 +24,7 @@ typedef struct plim_net_options {
   plim_layout layout;                   /* of rank-4 activations; where channels do not suit a blocked layout: NHWC.
                                          * The image as floats is NHWC beside NHWC, else flat. */
   float pixel_scale[4], pixel_shift[4]; /* the image op, by channel */
-  plim_math math;                       /* bf16: casts of weights are ops; tf32: only some devices have it */
+  plim_precision math;                  /* bf16: casts of weights are ops; tf32: only some devices have it */
 } plim_net_options;
 plim_net_options plim_net_options_default(void);
 
@@ -60,7 +60,7 @@ PLIM_MUST_USE plim_status plim_net_eval_graph(const plim_net *net, plim_graph **
  * name. */
 PLIM_MUST_USE plim_status plim_model_make(plim_context *ctx, const char *model, const plim_net_options *options,
                                           plim_net **out);
-const char *plim_model_name(int32_t row); /* NULL behind the last */
+const char *plim_model_name(int32_t row); /* NULL after the last */
 
 /* Number of trained parameters (elements of role param). */
 int64_t plim_graph_parameters(const plim_graph *graph);

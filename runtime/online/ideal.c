@@ -83,7 +83,7 @@ static plim_status evict(plim_ideal *m, int32_t s) {
   plim_ideal_storage *st = &m->storage[s];
   pool_remove(m, s);
   st->resident = 0;
-  st->life++;
+  st->buffer++;
   m->used -= m->h->tensor[s].bytes;
   PLIM_TRY(plim_missing_add(&m->missing, s, st->cost_ns));
   join_missing(m, s, m->parent + st->first_parent, st->n_parents);
@@ -125,14 +125,14 @@ static int32_t storage_of(const plim_ideal *m, int32_t tensor) {
   return m->h->tensor[tensor].base;
 }
 
-/* A storage that comes back brings none of its views: each has to be made again. */
+/* A storage that comes back brings none of its views: each has to be recomputed. */
 static int is_defined(const plim_ideal *m, int32_t tensor) {
   const plim_ideal_storage *st = &m->storage[storage_of(m, tensor)];
-  return st->resident && m->defined[tensor] == st->life;
+  return st->resident && m->defined[tensor] == st->buffer;
 }
 
 static void define(plim_ideal *m, int32_t tensor) {
-  m->defined[tensor] = m->storage[storage_of(m, tensor)].life;
+  m->defined[tensor] = m->storage[storage_of(m, tensor)].buffer;
   if (storage_of(m, tensor) != tensor) return;
   plim_ideal_comes_back(m, tensor);
   m->storage[tensor].resident = 1;
@@ -243,7 +243,7 @@ static plim_status create_results(plim_ideal *m, const plim_event *e) {
     int32_t s = storage_of(m, e->out[i]);
     m->storage[s].handles++;
     if (s == e->out[i]) {
-      m->storage[s].life = 1;
+      m->storage[s].buffer = 1;
       PLIM_TRY(plim_missing_add(&m->missing, s, 0));
     }
     if (seen_before(m, e, i)) continue;
@@ -264,10 +264,10 @@ static void constant(plim_ideal *m, int32_t s) {
   m->storage[s] = (plim_ideal_storage){.resident = 1,
                                        .pinned = 1,
                                        .handles = 1,
-                                       .life = 1,
+                                       .buffer = 1,
                                        .first_parent = m->storage[s].first_parent,
                                        .first_child = m->storage[s].first_child};
-  m->defined[s] = m->storage[s].life;
+  m->defined[s] = m->storage[s].buffer;
   m->used += m->h->tensor[s].bytes;
 }
 

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* oom: nothing is left to evict. thrash: computing again has cost more than the limit. */
+/* oom: nothing is left to evict. thrash: recomputing has cost more than the limit. */
 #define PLIM_ONLINE_ENDS(X) X(OK, "ok") X(OOM, "oom") X(THRASH, "thrash")
 #define PLIM_X(id, name) PLIM_ONLINE_##id,
 typedef enum plim_online_end { PLIM_ONLINE_ENDS(PLIM_X) PLIM_ONLINE_END_COUNT } plim_online_end;
@@ -25,9 +25,9 @@ typedef struct plim_online_result {
   int64_t depth; /* longest chain of calls that wait for each other */
 } plim_online_result;
 
-/* Play the program within `budget_bytes`; it ends as thrash when recomputed_ns > limit_ns. Deterministic. O(evictions x
- * storages x what the policy's cost walks over). Memory: 8 bytes for every pair of an argument and a result of a call;
- * PLIM_EOVERFLOW when the calls have more than PLIM_IDEAL_PAIRS of them. */
+/* Simulate the program within `budget_bytes`; it ends as thrash when recomputed_ns > limit_ns. Deterministic.
+ * O(evictions x storages x what the policy's cost walks over). Memory: 8 bytes for every pair of an argument and a
+ * result of a call; PLIM_EOVERFLOW when the calls have more than PLIM_IDEAL_PAIRS of them. */
 enum { PLIM_IDEAL_PAIRS = 1 << 27 };
 PLIM_MUST_USE plim_status plim_ideal_run(plim_context *ctx, const plim_handles *handles, const plim_policy *policy,
                                          int64_t budget_bytes, int64_t limit_ns, plim_online_result *out);

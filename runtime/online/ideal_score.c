@@ -2,9 +2,9 @@
  * outputs of the call in flight.
  *
  * The smallest score is wanted, so a walk over missing storages ends where the score is too high already, and each
- * storage remembers what its walks would find at least. What goes missing only adds to that. What comes back has all it
- * was made from beside it, so nothing else is lost to those who reach it from below, and from above nobody but what it
- * was made from reaches it. */
+ * storage remembers what its walks would find at least. What goes missing only adds to that. A storage that comes back
+ * has all its producer's inputs resident. So walks towards inputs lose this storage alone, and walks towards readers
+ * reach it only from those inputs. */
 #include "runtime/online/ideal_state.h"
 
 #include <assert.h>
@@ -40,8 +40,8 @@ static int64_t walk(plim_ideal *m, int32_t from, direction way, int64_t most) {
   return sum;
 }
 
-/* The walk's sum; of one that is above `most`, any number above it that is not above the sum. A walk that is cut goes
- * on to twice as much, so that it is not made again for every larger `most`. */
+/* The walk's sum; of one that is above `most`, any number above it that is not above the sum. A walk that is cut
+ * continues to twice as much, so that it is not recomputed for every larger `most`. */
 static int64_t walked(plim_ideal *m, int32_t s, direction way, int64_t most) {
   int64_t *known = least(&m->storage[s], way);
 #ifdef PLIM_SANITIZED

@@ -12,7 +12,7 @@ typedef struct plim_ideal_storage {
   int64_t cost_ns; /* of the distinct calls that define tensors on it, so far */
   int64_t last;    /* access */
   int32_t resident, pinned, locks, handles;
-  int32_t life;       /* how often it has gone, + 1 */
+  int32_t buffer;     /* how often it has gone, + 1 */
   int32_t prev, next; /* in the pool */
   int32_t pooled;
   /* neighbours that the calls so far have made: parent[first_parent .. + n_parents), child[...] */
@@ -27,7 +27,7 @@ typedef struct plim_ideal {
   const plim_policy *policy;
   plim_ideal_storage *storage; /* [n_tensors] */
   int32_t *parent, *child, *stack;
-  int32_t *defined; /* [n_tensors] life of the storage in which the tensor was made last, 0: never */
+  int32_t *defined; /* [n_tensors] buffer of the storage in which the tensor was made last, 0: never */
   int32_t *maker;   /* [n_tensors] event that defines the tensor */
   int64_t *linked;  /* [n_tensors] the last look at parents that found the storage among them */
   int32_t pool_first, pool_last;

@@ -41,7 +41,7 @@ static int32_t first_with_label(const plim_plan *plan, int32_t i) {
   return k;
 }
 
-/* The bits labels of the plan that ran: a list of the different ones, and for each op its place in the list. */
+/* The numerics keys of the plan that ran: a list of the different ones, and for each op its place in the list. */
 static void add_numerics(plim_text *text, const plim_graph *graph, const plim_plan *plan) {
   const char *separator = "";
   int32_t *place = NULL, n_labels = 0; /* [n_variants] in the list */
@@ -49,7 +49,7 @@ static void add_numerics(plim_text *text, const plim_graph *graph, const plim_pl
       text->status == PLIM_OK ? plim_allocate(graph->ctx, plan->n_variants, sizeof *place, &place) : text->status;
   if (text->status != PLIM_OK) return;
   plim_text_format(text, ", \"numerics\": {\"graph\": \"%s\", \"machine\": {", graph->fingerprint);
-  plim_document_write_machine(text, &plan->arithmetic.machine);
+  plim_document_write_machine(text, &plan->numerics.machine);
   plim_text_add(text, "}, \"labels\": [");
   for (int32_t i = 0; i < plan->n_variants; i++) {
     int32_t k = first_with_label(plan, i);
@@ -86,7 +86,7 @@ static void add_header(plim_text *text, const plim_trainer *trainer) {
   plim_text_format(text, "{\"plimsoll\": \"checkpoint\", \"version\": %d, \"model\": ", PLIM_CHECKPOINT_VERSION);
   plim_text_quote(text, graph->name);
   plim_text_format(text, ", \"batch\": %d, \"step\": %lld, \"arithmetic\": \"%s\"", graph->batch,
-                   (long long)plim_trainer_steps(trainer), plan->arithmetic.hash);
+                   (long long)plim_trainer_steps(trainer), plan->numerics.hash);
   add_numerics(text, graph, plan);
   add_training(text, plim_trainer_given(trainer));
   plim_text_add(text, ", \"values\": [");
@@ -360,7 +360,7 @@ static void read_training(const loaded *l, plim_checkpoint_info *info) {
 static plim_status read_info(const loaded *l, plim_checkpoint_info *info) {
   info->step = l->step;
   info->batch = (int32_t)header_int(l, "batch");
-  (void)copy_text(l->header.root, "arithmetic", info->arithmetic, sizeof info->arithmetic);
+  (void)copy_text(l->header.root, "arithmetic", info->numerics, sizeof info->numerics);
   read_training(l, info);
   return read_numerics(l, info);
 }

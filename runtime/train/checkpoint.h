@@ -1,4 +1,4 @@
-/* Saved training state: parameters, running statistics and momentum, with the arithmetic that made them.
+/* Saved training state: parameters, running statistics and momentum, with the numerics that made them.
  *
  * The file: the 8 bytes "PLIMCKPT", the header's length in bytes (32 bits, little-endian), the header (JSON on one
  * line: version, model, batch, step, arithmetic, values), the values' bytes in the header's order, and the SHA-256 of
@@ -26,7 +26,7 @@ typedef struct plim_checkpoint_info {
   plim_context *ctx;
   int64_t step;
   int32_t batch;
-  char arithmetic[PLIM_FINGERPRINT_BYTES]; /* hash of its numerics */
+  char numerics[PLIM_FINGERPRINT_BYTES]; /* hash of its numerics */
   /* Its numerics; n_ops 0: the file, of an earlier version, does not say. */
   char graph[PLIM_FINGERPRINT_BYTES];
   plim_machine machine;

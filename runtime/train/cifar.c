@@ -24,7 +24,7 @@ static plim_status read_records(plim_context *ctx, const char *path, FILE *file,
     }
   }
   if (fgetc(file) != EOF) {
-    return plim_fail(ctx, PLIM_EDATA, "%s: bytes follow behind its %d images", path, PLIM_CIFAR_FILE_IMAGES);
+    return plim_fail(ctx, PLIM_EDATA, "%s: bytes follow after its %d images", path, PLIM_CIFAR_FILE_IMAGES);
   }
   return PLIM_OK;
 }

@@ -41,7 +41,7 @@ PLIM_MUST_USE plim_status plim_dataset_load(plim_context *ctx, const char *name,
                                             plim_dataset **out);
 void plim_dataset_free(plim_dataset *dataset); /* NULL is legal */
 
-/* Names, in order: name of row i, or NULL behind the last. */
+/* Names, in order: name of row i, or NULL after the last. */
 const char *plim_dataset_name(int32_t row);
 
 /* Does the data set bring its own image size (so that height, width and channels of the options are not read)?

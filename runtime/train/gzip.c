@@ -54,7 +54,7 @@ static plim_status inflate_all(z_stream *z, inflated *to) {
     if (result == Z_MEM_ERROR) return plim_fail(to->ctx, PLIM_ENOMEM, "inflate: no memory");
     if (result != Z_OK && result != Z_STREAM_END) return fail(to, "corrupt gzip data");
   }
-  return z->avail_in == 0 ? PLIM_OK : fail(to, "bytes follow behind the compressed data");
+  return z->avail_in == 0 ? PLIM_OK : fail(to, "bytes follow after the compressed data");
 }
 
 static plim_status unpack(inflated *to, char *packed, int64_t packed_bytes) {

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Inflate a gzip file of at most `limit` inflated bytes. *data has a NUL behind its last byte; give it back with
- * plim_file_release. PLIM_ENOFILE when it is not there; PLIM_EDATA when it is larger, corrupt, cut, or goes on behind
+/* Inflate a gzip file of at most `limit` inflated bytes. *data has a NUL after its last byte; give it back with
+ * plim_file_release. PLIM_ENOFILE when it is not there; PLIM_EDATA when it is larger, corrupt, cut, or continues after
  * its members with what is none; the sentence names the line that was reached. */
 PLIM_MUST_USE plim_status plim_gzip_read(plim_context *ctx, const char *path, int64_t limit, char **data,
                                          int64_t *bytes);

@@ -1,7 +1,7 @@
 /* Gzipped IDX files, read strictly.
  *
  * The file is inflated straight into its destination. zlib's gzread would pass plain files through and ignore
- * bytes behind the compressed stream; both are errors here, so the stream is driven by hand. */
+ * bytes after the compressed stream; both are errors here, so the stream is driven by hand. */
 #include "runtime/train/idx.h"
 
 #include <stdio.h>
@@ -81,7 +81,7 @@ static plim_status source_end(source *s) {
     s->stream.avail_out = 1;
     int result = inflate(&s->stream, Z_NO_FLUSH);
     if (s->stream.avail_out == 0) {
-      return plim_fail(s->ctx, PLIM_EDATA, "%s: bytes follow behind byte %lld, where the data should end", s->path,
+      return plim_fail(s->ctx, PLIM_EDATA, "%s: bytes follow after byte %lld, where the data should end", s->path,
                        (long long)s->bytes);
     }
     if (result == Z_STREAM_END) s->ended = 1;
@@ -91,7 +91,7 @@ static plim_status source_end(source *s) {
     }
   }
   if (s->stream.avail_in > 0 || fread(&extra, 1, 1, s->file) == 1) {
-    return plim_fail(s->ctx, PLIM_EDATA, "%s: bytes follow behind the end of the gzip data", s->path);
+    return plim_fail(s->ctx, PLIM_EDATA, "%s: bytes follow after the end of the gzip data", s->path);
   }
   return PLIM_OK;
 }

@@ -14,7 +14,7 @@ enum { PLIM_IDX_MAX_RANK = 3 };
  *   dim   [rank]  out  sizes, each > 0
  *   data  [1]     out  product of dim bytes, row-major; free with plim_release(ctx, data, product, 1)
  * PLIM_ENOFILE when it cannot be opened, PLIM_EDATA when it is not gzip, has another magic number, is truncated,
- * fails its checksum, or has bytes behind its end. Source: the format's description by LeCun, Cortes and Burges. */
+ * fails its checksum, or has bytes after its end. Source: the format's description by LeCun, Cortes and Burges. */
 PLIM_MUST_USE plim_status plim_idx_load(plim_context *ctx, const char *path, int32_t rank, int32_t *dim,
                                         uint8_t **data);
 

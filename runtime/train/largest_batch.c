@@ -22,10 +22,10 @@ static plim_status fits(plim_device *device, const plim_batch_search *search, in
 plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
                                        const plim_plan_options *options, int32_t *out) {
   plim_plan_options planning = *options;
-  if (planning.labels == PLIM_LABELS_GIVEN) planning.labels = PLIM_LABELS_AUTO; /* they belong to the other batch */
+  if (planning.labels == PLIM_NUMERICS_GIVEN) planning.labels = PLIM_NUMERICS_AUTO; /* they belong to the other batch */
   planning.label = NULL;
-  planning.curves = NULL; /* of batches that nobody asked for */
-  planning.from_curve = NULL;
+  planning.front_folder = NULL; /* of batches that no one asked for */
+  planning.from_front = NULL;
   int64_t room = options->budget_bytes - search->fixed_bytes;
   int32_t fitting = 0, failing = search->failing;
   double an_image = (double)(search->failing_bytes - search->fixed_bytes) / (double)failing, step = 0.05;

@@ -1,13 +1,13 @@
 /* A budget that changes during a run.
  *
  * A request is one atomic number. While a step runs the executor asks us between its ops: as soon as there is a way to
- * finish in the new bytes, the step goes on by a plan that is decided there and then, and the arena gives its tail
+ * finish in the new bytes, the step continues by a plan that is decided there and then, and the arena gives its tail
  * back. At the next boundary the plans for the new budget take over; they give the same bits, since labels stay. What
- * no plan fits into is reported, and the run goes on as before. */
+ * no plan fits into is reported, and the run continues as before. */
 #include "runtime/arena/replay.h"
 #include "runtime/base/array.h"
-#include "runtime/train/own_trainer.h"
 #include "runtime/train/rehearsal.h"
+#include "runtime/train/trainer_internal.h"
 
 void plim_trainer_limit(plim_trainer *trainer, int64_t bytes) {
   atomic_store(&trainer->limiting.wanted, bytes > 0 ? bytes : 1);
@@ -15,7 +15,7 @@ void plim_trainer_limit(plim_trainer *trainer, int64_t bytes) {
 
 /* ---- in the middle of a step ---- */
 
-/* Requests that the options foresee: in the middle of their step, or behind it where nobody is asked in between. */
+/* Requests that the options foresee: in the middle of their step, or after it where no one is asked in between. */
 static void note_foreseen(plim_trainer *t, int middle) {
   const plim_trainer_options *o = &t->options;
   plim_limiting *l = &t->limiting;
@@ -27,27 +27,28 @@ static void note_foreseen(plim_trainer *t, int middle) {
   }
 }
 
-static plim_status between(void *user, int32_t which, int32_t step, const plim_plan *plan, plim_turn *turn) {
+static plim_status between(void *user, int32_t which, int32_t step, const plim_plan *plan,
+                           plim_plan_switch *plan_switch) {
   plim_trainer *t = user;
   plim_limiting *l = &t->limiting;
   if (which != PLIM_PROGRAM_EVAL) note_foreseen(t, step >= plan->n_steps / 2);
   int64_t wanted = atomic_load(&l->wanted) / PLIM_ALIGN * PLIM_ALIGN;
-  if (wanted == 0 || wanted >= turn->arena_bytes || step < l->next_try) return PLIM_OK;
+  if (wanted == 0 || wanted >= plan_switch->arena_bytes || step < l->next_try) return PLIM_OK;
   plim_status status = plim_arena_continue(t->ctx, t->program->graph[which], plan, t->program->profile[which], step,
-                                           wanted, NULL, &turn->plan);
+                                           wanted, NULL, &plan_switch->plan);
   if (status == PLIM_ENOFIT) {
     l->next_try = step + (1 << l->tries++); /* later, ever less often: each try takes some milliseconds */
     return PLIM_OK;
   }
   PLIM_TRY(status);
-  turn->arena_bytes = l->turned_bytes = wanted;
-  l->turned_at = step;
-  l->turned_percent = plim_plan_overhead_percent(turn->plan);
+  plan_switch->arena_bytes = l->switched_bytes = wanted;
+  l->switched_at = step;
+  l->switched_percent = plim_plan_overhead_percent(plan_switch->plan);
   return PLIM_OK;
 }
 
 void plim_limiting_open(plim_trainer *t) {
-  if (t->options.replan) plim_exec_set_between(t->exec, between, t);
+  if (t->options.replan) plim_exec_set_before_command(t->exec, between, t);
 }
 
 void plim_limiting_close(plim_trainer *t) {
@@ -102,7 +103,7 @@ static plim_status take_back(plim_trainer *t) {
 }
 
 static void forget_step(plim_limiting *l) {
-  l->turned_bytes = l->tries = l->next_try = 0;
+  l->switched_bytes = l->tries = l->next_try = 0;
 }
 
 plim_status plim_limiting_settle(plim_trainer *t) {
@@ -113,15 +114,15 @@ plim_status plim_limiting_settle(plim_trainer *t) {
   plim_limit_report report = {.step = t->step,
                               .wanted_bytes = wanted,
                               .arena_before = arena_of(t->plan),
-                              .turned_at = l->turned_bytes > 0 ? l->turned_at : -1,
-                              .turned_percent = l->turned_percent};
+                              .switched_at = l->switched_bytes > 0 ? l->switched_at : -1,
+                              .switched_percent = l->switched_percent};
   if (!t->options.replan || first == 0) {
     return plim_fail(t->ctx, PLIM_EUSAGE,
                      "a budget of %lld bytes: this trainer was opened without plans for other budgets",
                      (long long)wanted);
   }
   report.status = take_plans(t, wanted < first ? wanted : first);
-  if (report.status == PLIM_ENOFIT && l->turned_bytes > 0) PLIM_TRY(take_back(t));
+  if (report.status == PLIM_ENOFIT && l->switched_bytes > 0) PLIM_TRY(take_back(t));
   if (report.status != PLIM_OK && report.status != PLIM_ENOFIT) return report.status;
   report.arena_after = plim_exec_arena_bytes(t->exec);
   report.returned_bytes = plim_exec_returned_bytes(t->exec);

@@ -18,7 +18,7 @@ static plim_status profile_step(plim_device *device, const plim_profiler_options
 
 /* fp32 stands where tf32 was asked for would be a surprise, and no faster. */
 static plim_status math_suits(const plim_device *device, const plim_graph *graph) {
-  if (plim_graph_math(graph) != PLIM_MATH_TF32 || device->tf32) return PLIM_OK;
+  if (plim_graph_precision(graph) != PLIM_PRECISION_TF32 || device->tf32) return PLIM_OK;
   return plim_fail(device->ctx, PLIM_EUSAGE,
                    "precision tf32 is for GPUs of compute capability 8.0 and up: device %s computes in fp32 or bf16",
                    device->api->name);
@@ -56,9 +56,9 @@ void plim_program_free(plim_program *program) {
 plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
   plim_plan_options eval = *options;
   eval.planner = NULL;
-  eval.labels = PLIM_LABELS_SMALL;
+  eval.labels = PLIM_NUMERICS_SMALL;
   eval.label = NULL;
-  eval.from_curve = NULL;
+  eval.from_front = NULL;
   return eval;
 }
 
@@ -108,31 +108,32 @@ static plim_status install_last(plim_program *p, plim_plan *last) {
   return PLIM_OK;
 }
 
-static plim_status decide_within(const plim_program *p, const plim_unplanned_options *options, int64_t budget_bytes,
+static plim_status decide_within(const plim_program *p, const plim_online_plan_options *options, int64_t budget_bytes,
                                  plim_replay_counts *counts, plim_plan **out) {
-  plim_unplanned_options wanted = *options;
+  plim_online_plan_options wanted = *options;
   wanted.planning.budget_bytes = budget_bytes;
-  return plim_unplanned_make(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted, counts, out);
+  return plim_online_plan_make(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted, counts,
+                               out);
 }
 
 /* What the last step may take when the arena that is needed anyway is too small: the budget, or, where there is none,
  * the bytes in which the policy finds a way. */
-static plim_status more_for_last(const plim_program *p, const plim_unplanned_options *options, int64_t arena_bytes,
+static plim_status more_for_last(const plim_program *p, const plim_online_plan_options *options, int64_t arena_bytes,
                                  int64_t *out) {
-  plim_unplanned_options wanted = *options;
+  plim_online_plan_options wanted = *options;
   *out = options->planning.budget_bytes;
   if (*out < INT64_MAX) return PLIM_OK;
   wanted.planning.budget_bytes = arena_bytes;
-  return plim_unplanned_smallest(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted,
-                                 2 * arena_bytes, out);
+  return plim_online_plan_smallest(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted,
+                                   2 * arena_bytes, out);
 }
 
-plim_status plim_program_decide_last(plim_program *program, const plim_unplanned_options *options,
+plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,
                                      plim_replay_counts *counts) {
   int64_t train = program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes, eval = program->plan[PLIM_PROGRAM_EVAL]->arena_bytes;
   int64_t arena = train > eval ? train : eval, more;
   plim_plan *last = NULL;
-  PLIM_TRY(plim_check_options(program->ctx, "plim_unplanned_options", options->struct_bytes, sizeof *options));
+  PLIM_TRY(plim_check_options(program->ctx, "plim_online_plan_options", options->struct_bytes, sizeof *options));
   plim_status status = decide_within(program, options, arena, counts, &last);
   if (status == PLIM_ENOFIT) {
     PLIM_TRY(more_for_last(program, options, arena, &more));
@@ -164,7 +165,7 @@ plim_status plim_program_plan(plim_program *program, const plim_plan_options *op
 /* A plan from elsewhere must be of this graph and this machine: other threads or instructions give other bits. */
 static plim_status plan_suits(const plim_program *p, const plim_plan *plan) {
   const plim_graph *graph = p->graph[PLIM_PROGRAM_TRAIN];
-  const plim_machine *here = &p->profile[PLIM_PROGRAM_TRAIN]->machine, *there = &plan->arithmetic.machine;
+  const plim_machine *here = &p->profile[PLIM_PROGRAM_TRAIN]->machine, *there = &plan->numerics.machine;
   if (strcmp(plan->fingerprint, graph->fingerprint) != 0) {
     return plim_fail(p->ctx, PLIM_EDATA, "the plan is for graph %.12s, this is %s, batch %d: graph %.12s",
                      plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
@@ -197,7 +198,7 @@ plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
 
 plim_status plim_program_keep_all(const plim_program *program, plim_plan **out) {
   plim_plan_options unlimited = plim_plan_options_default();
-  unlimited.labels = PLIM_LABELS_FAST;
+  unlimited.labels = PLIM_NUMERICS_FASTEST;
   return plim_plan_keep_all(program->ctx, program->graph[PLIM_PROGRAM_TRAIN], program->profile[PLIM_PROGRAM_TRAIN],
                             &unlimited, out);
 }

@@ -1,5 +1,5 @@
 /* A program: the plans that one run needs (the training step, the evaluation step and, where it is wanted, the training
- * step of an epoch's short last batch) with the graphs and profiles behind them. Persistent storages sit at equal
+ * step of an epoch's short last batch) with the graphs and profiles after them. Persistent storages sit at equal
  * offsets in all plans; the arena is the largest one. */
 #ifndef PLIM_RUNTIME_TRAIN_PROGRAM_H
 #define PLIM_RUNTIME_TRAIN_PROGRAM_H
@@ -7,7 +7,7 @@
 #include "planner/planner.h"
 #include "runtime/device/profiler.h"
 #include "runtime/net/net.h"
-#include "runtime/train/unplanned.h"
+#include "runtime/train/online_plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,7 +54,7 @@ PLIM_MUST_USE plim_status plim_program_add_last(plim_program *program, plim_devi
 /* Decide the last step online, within the arena that the other plans need already. Where the policy needs more: within
  * options->planning's budget, or, when that is INT64_MAX, within what the policy needs. Replaces a former plan; to be
  * called again when the others were planned anew. PLIM_ENOFIT when the policy finds no way. */
-PLIM_MUST_USE plim_status plim_program_decide_last(plim_program *program, const plim_unplanned_options *options,
+PLIM_MUST_USE plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,
                                                    plim_replay_counts *counts);
 
 /* Plan it like the others. */

@@ -12,7 +12,7 @@ typedef struct plim_reader plim_reader;
 
 typedef enum plim_reader_part { PLIM_READ_TRAIN, PLIM_READ_TEST } plim_reader_part;
 
-/* Start the thread. It writes batches to image [batch][H][W][C] and label [batch] (the staging lives of the arena)
+/* Start the thread. It writes batches to image [batch][H][W][C] and label [batch] (the staging buffers of the arena)
  * and to nothing else; it allocates nothing. PLIM_ENOMEM when the thread cannot be started. */
 PLIM_MUST_USE plim_status plim_reader_open(plim_context *ctx, plim_sampler *sampler, uint8_t *image, int32_t *label,
                                            plim_reader **out);

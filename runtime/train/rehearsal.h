@@ -16,7 +16,7 @@ PLIM_MUST_USE plim_status plim_program_rehearse(const plim_program *program, pli
                                                 plim_exec_failures *failures);
 
 /* Leave the variants that failed out of the program's profiles, with notes that say why, and keep that in the profile
- * cache. The program's plans stay as they are, until they are made again. PLIM_EDEVICE when an op has no other. */
+ * cache. The program's plans stay as they are, until they are recomputed. PLIM_EDEVICE when an op has no other. */
 PLIM_MUST_USE plim_status plim_program_drop(plim_program *program, plim_device *device,
                                             const plim_exec_failures *failures);
 

@@ -12,17 +12,17 @@ static plim_status plan_training(const plim_program *p, int32_t step, const plim
                                  const plim_replan_options *options, int64_t budget_bytes, plim_plan **out) {
   const plim_graph *graph = p->graph[step];
   const char **label = NULL;
-  plim_unplanned_options wanted = plim_unplanned_options_default();
+  plim_online_plan_options wanted = plim_online_plan_options_default();
   if (options->policy) wanted.policy = options->policy;
   wanted.planning = options->planning;
   wanted.thrash = options->thrash;
   PLIM_TRY(plim_allocate(p->ctx, graph->n_ops, sizeof *label, &label));
   for (int32_t i = 0; i < as->n_variants; i++) label[as->variant[i].op] = as->variant[i].variant.label;
   wanted.planning.budget_bytes = budget_bytes;
-  wanted.planning.labels = PLIM_LABELS_GIVEN;
+  wanted.planning.labels = PLIM_NUMERICS_GIVEN;
   wanted.planning.label = label;
   int online = options->policy || step == PLIM_PROGRAM_LAST;
-  plim_status status = online ? plim_unplanned_make(p->ctx, graph, p->profile[step], &wanted, NULL, out)
+  plim_status status = online ? plim_online_plan_make(p->ctx, graph, p->profile[step], &wanted, NULL, out)
                               : plim_plan_make(p->ctx, graph, p->profile[step], &wanted.planning, out);
   plim_release(p->ctx, label, graph->n_ops, sizeof *label);
   return status;

@@ -1,10 +1,10 @@
 /* Times in place. Once a plan has run a few training steps, the next ones are timed op by op, where every operand lies
- * and is as warm as it is in a step; then the plan for the same budget is made again with the times found. The other
+ * and is as warm as it is in a step; then the plan for the same budget is recomputed with the times found. The other
  * variants of an op have not run: theirs keep their ratio to the one that has. */
 #include <string.h>
 
 #include "runtime/base/integers.h"
-#include "runtime/train/own_trainer.h"
+#include "runtime/train/trainer_internal.h"
 
 enum { WARM_STEPS = 2, MOST_STEPS = 1000 };
 
@@ -120,7 +120,7 @@ static plim_status plan_again(plim_trainer *t, plim_profile *timed, plim_retime_
   plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
   int64_t budget = t->retiming.plan->budget_bytes, first = plim_exec_first_bytes(t->exec);
   program.profile[PLIM_PROGRAM_TRAIN] = timed;
-  options.planning.curves = NULL; /* these times are this run's own */
+  options.planning.front_folder = NULL; /* these times are this run's own */
   plim_status status = plim_program_replan(&program, t->plan, &options, budget < first ? budget : first, plan);
   if (status == PLIM_ENOFIT) return PLIM_OK;
   PLIM_TRY(status);
@@ -156,7 +156,7 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   plim_retiming *r = &t->retiming;
   const plim_plan *plan = t->plan[PLIM_PROGRAM_TRAIN];
   if (!r->on || which != PLIM_PROGRAM_TRAIN) return PLIM_OK;
-  if (r->plan != plan || t->limiting.turned_bytes > 0) restart(t, plan);
+  if (r->plan != plan || t->limiting.switched_bytes > 0) restart(t, plan);
   const plim_device_watch *watch = t->device->api->watch;
   const int32_t warm = WARM_STEPS + (watch && watch->times ? WARM_REPLAYS : 0);
   int32_t timed = r->seen++ - warm;

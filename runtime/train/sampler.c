@@ -1,5 +1,5 @@
-/* Batches by number. The permutation of an epoch is made from nothing but (seed, epoch), so any batch can be made
- * again without its predecessors. */
+/* Batches by number. The permutation of an epoch is made from nothing but (seed, epoch), so any batch can be recomputed
+ * without its predecessors. */
 #include "runtime/train/sampler.h"
 
 #include <string.h>

@@ -15,7 +15,7 @@ typedef struct plim_sampler_options {
   int32_t batch;       /* 1 .. training images */
   uint64_t seed;
   int32_t augment; /* 1: random crop and mirror for training batches */
-  int32_t last;    /* 1: what is left of an epoch behind its whole batches is a batch, too */
+  int32_t last;    /* 1: what is left of an epoch after its whole batches is a batch, too */
 } plim_sampler_options;
 
 /* Batches of 128, no augmentation, whole batches alone. */
@@ -39,7 +39,7 @@ int64_t plim_sampler_test_batches(const plim_sampler *sampler);
  * Not thread-safe: it keeps the permutation of the epoch it was last asked for. */
 void plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int32_t *label);
 
-/* Write evaluation batch `index`; places behind the last image get zeros and label -1. */
+/* Write evaluation batch `index`; places after the last image get zeros and label -1. */
 void plim_sampler_test(const plim_sampler *sampler, int64_t index, uint8_t *image, int32_t *label);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 /* The training loop.
  *
- * A step boundary hands the staged batch over (staging lives -> "image" and "label"), asks the reader for the next one
- * and runs the step. Nothing here allocates between open and close. */
+ * A step boundary hands the staged batch over (staging buffers -> "image" and "label"), asks the reader for the next
+ * one and runs the step. Nothing here allocates between open and close. */
 #include <math.h>
 
-#include "runtime/train/own_trainer.h"
+#include "runtime/train/trainer_internal.h"
 
 static plim_status find_port(const plim_graph *graph, const char *name, int32_t *out) {
   *out = plim_graph_find_value(graph, name);
@@ -83,7 +83,7 @@ static plim_status open_exec(plim_trainer *t, plim_device *device) {
   return plim_exec_open(t->ctx, device, &t->options.exec, n, graph, plan, &t->exec);
 }
 
-/* Where the reader writes: the staging life, or memory of our own that is given back through *pinned. */
+/* Where the reader writes: the staging buffer, or memory of our own that is given back through *pinned. */
 static plim_status find_staging(plim_trainer *t, int32_t value, void **pinned, void **out) {
   const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
   *out = plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, value);
@@ -169,7 +169,7 @@ static plim_status name_step(const plim_trainer *t, int32_t which, plim_status f
   const plim_graph *graph = t->program->graph[which];
   if (failed != PLIM_EDEVICE) return failed;
   return plim_fail(t->ctx, failed, "step %lld of the run, %s op \"%s\": %s", (long long)t->step,
-                   behind ? "behind" : "in front of", graph->op[behind ? graph->n_ops - 1 : 0].name,
+                   behind ? "after" : "before", graph->op[behind ? graph->n_ops - 1 : 0].name,
                    plim_context_error(t->ctx));
 }
 

@@ -24,13 +24,13 @@ typedef struct plim_limit {
 typedef struct plim_limit_report {
   int64_t step; /* the training step that begins now: the first one with the new plans */
   int64_t wanted_bytes;
-  plim_status status;                /* PLIM_OK; PLIM_ENOFIT: it goes on under the old budget, the context says why */
+  plim_status status;                /* PLIM_OK; PLIM_ENOFIT: it continues under the old budget, the context says why */
   int64_t arena_before, arena_after; /* of the plans of the former step, and now */
   int64_t returned_bytes;            /* of the arena at open that the system has got back so far */
-  int64_t moved_bytes;               /* copied within the arena so far, where steps went on elsewhere */
-  int32_t turned_at;                 /* plan step at which the step in flight went on online in the wanted bytes; -1:
+  int64_t moved_bytes;               /* copied within the arena so far, where steps continued elsewhere */
+  int32_t switched_at;               /* plan step at which the step in flight continued online in the wanted bytes; -1:
                                       * none was in flight, or it found no way and kept its bytes to its end */
-  double turned_percent;             /* overhead of that step */
+  double switched_percent;           /* overhead of that step */
   double overhead_percent;           /* predicted, of the training steps from now on */
   int64_t time_ns;                   /* between the steps, for new plans */
 } plim_limit_report;
@@ -56,11 +56,11 @@ typedef struct plim_trainer_options {
   const plim_replan_options *replan; /* for plans of other budgets; NULL: the budget cannot change. Borrowed */
   const plim_limit *limit;           /* [n_limits] foreseen, by step. Borrowed */
   int32_t n_limits;
-  plim_on_limit *on_limit; /* NULL: nobody hears of it */
+  plim_on_limit *on_limit; /* NULL: none */
   void *on_limit_user;
   int32_t retime_steps;      /* > 0: so many steps are timed op by op once the plan runs, and the plan is made once more
                               * with the times found, with the same bits; needs `replan` without a policy */
-  plim_on_retime *on_retime; /* NULL: nobody hears of it */
+  plim_on_retime *on_retime; /* NULL: none */
   void *on_retime_user;
 } plim_trainer_options;
 
@@ -87,7 +87,7 @@ typedef struct plim_evaluation {
  * reader. A program with a plan for a last batch trains what is left of an epoch with it; without one that is dropped.
  * Device, data set and program must outlive the trainer. A variant that the device refuses is told as by
  * plim_exec_open; where one is refused later, when a run has other plans made, it leaves the program's profiles and the
- * run goes on. PLIM_EUSAGE when the program's images are not those of the
+ * run continues. PLIM_EUSAGE when the program's images are not those of the
  * data set, or its last batch is not what is left of it. */
 PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, plim_program *program,
                                             const plim_trainer_options *options, plim_trainer **out);

@@ -12,17 +12,17 @@ extern "C" {
 /* Bytes that a budget leaves for the arena, by what lies outside of arenas now and what captured steps will take there;
  * whole pages of the GPU. PLIM_ENOFIT when what is outside takes all of it, or the GPU has not so much free;
  * PLIM_EUSAGE on a device that is no GPU. */
-PLIM_MUST_USE plim_status plim_vram_left(plim_device *device, int64_t cap_bytes, int64_t captured_bytes,
+PLIM_MUST_USE plim_status plim_vram_left(plim_device *device, int64_t budget_bytes, int64_t captured_bytes,
                                          int64_t *arena_bytes);
 
 /* Run every plan of the program until it is replayed, so that everything is loaded that will ever be. What was captured
  * goes with the arena: *captured_bytes is what it took, which the run will take again; with it plim_vram_left stays
- * true. Trains a few steps and evaluates once, of weights that nobody keeps. */
+ * true. Trains a few steps and evaluates once, of weights that nothing keeps. */
 PLIM_MUST_USE plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, plim_program *program,
                                             const plim_trainer_options *options, int64_t *captured_bytes);
 
 /* PLIM_ENOFIT, with the numbers, when arenas and what lies outside of them exceed the budget. */
-PLIM_MUST_USE plim_status plim_vram_check(plim_device *device, int64_t cap_bytes, int64_t arena_bytes);
+PLIM_MUST_USE plim_status plim_vram_check(plim_device *device, int64_t budget_bytes, int64_t arena_bytes);
 
 #ifdef __cplusplus
 }

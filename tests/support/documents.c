@@ -65,7 +65,7 @@ void plim_test_canonical(plim_test_parse *parse, const char *text) {
 void plim_test_cuts(plim_test_parse *parse, const char *text) {
   plim_context *ctx = new_context();
   for (int64_t bytes = 0; bytes < (int64_t)strlen(text) - 1; bytes++) {
-    char *cut = malloc((size_t)bytes + 1); /* exactly as long, so that reading behind it is found */
+    char *cut = malloc((size_t)bytes + 1); /* exactly as long, so that reading after it is found */
     cr_assert_not_null(cut);
     memcpy(cut, text, (size_t)bytes);
     cut[bytes] = '\0';

@@ -21,7 +21,7 @@ typedef struct plim_test_fault {
 void plim_test_faults(plim_test_parse *parse, const char *text, const plim_test_fault *fault, int n);
 
 /* The text must be accepted and written again byte for byte; every shorter one, but for that without its last
- * newline, must be refused; every refused allocation must leave nothing behind. */
+ * newline, must be refused; every refused allocation must leave nothing after. */
 void plim_test_canonical(plim_test_parse *parse, const char *text);
 void plim_test_cuts(plim_test_parse *parse, const char *text);
 void plim_test_allocations(plim_test_parse *parse, const char *text);

@@ -1,4 +1,4 @@
-/* A memory hook that refuses the n-th request: for tests that every failure leaves nothing behind. */
+/* A memory hook that refuses the n-th request: for tests that every failure leaves nothing after. */
 #ifndef PLIM_TESTS_SUPPORT_FAILING_MEMORY_H
 #define PLIM_TESTS_SUPPORT_FAILING_MEMORY_H
 

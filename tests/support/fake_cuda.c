@@ -15,13 +15,13 @@
 
 enum { MOST_DEVICES = FAKE_MEMORY_DEVICES, MOST_PRODUCTS = 4096, PRODUCT_ALIGNMENT = 256 };
 
-typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TICK, MARK, CALL, ILLEGAL } kind;
+typedef enum kind { COPY, FILL, LAUNCH, MULTIPLY, TIMING_EVENT, MARK, CALL, ILLEGAL } kind;
 
 /* Streams, events and ticks belong to a device. */
 typedef struct handle {
   int32_t device;
   int64_t passed_ns; /* of a tick; -1: not yet */
-} tick;
+} timing_event;
 
 /* What can be queued. */
 typedef struct work {
@@ -80,7 +80,7 @@ static int told(int code) {
 
 /* Does the handle belong to the device that this thread uses now? */
 static int foreign(const void *of) {
-  if (!of || ((const tick *)of)->device == current_device) return 0;
+  if (!of || ((const timing_event *)of)->device == current_device) return 0;
   fake.counts.foreign++;
   return told(FAKE_CUDA_FOREIGN);
 }
@@ -147,7 +147,7 @@ static double element(const void *memory, int floats, int64_t e) {
 /* In double precision: a reference rather than a library. */
 static void multiply_now(const work *w) {
   const plim_cuda_product *p = &w->product;
-  const int floats = p->math != PLIM_MATH_BF16, to_floats = floats || p->to_floats;
+  const int floats = p->math != PLIM_PRECISION_BF16, to_floats = floats || p->to_floats;
   const void *a = fake_cuda_stored(w->a, p->m * p->k * (floats ? 4 : 2));
   const void *b = fake_cuda_stored(w->b, p->k * p->n * (floats ? 4 : 2));
   void *to = fake_cuda_stored(w->to, p->m * p->n * (to_floats ? 4 : 2));
@@ -197,10 +197,11 @@ static void move_now(const work *w) {
 
 /* What the GPU's clock says at a tick: a little off, in steps. */
 static int64_t noisy_clock(void) {
-  const int64_t jitter = fake.options.jitter_ns, step = fake.options.tick_step_ns > 0 ? fake.options.tick_step_ns : 1;
+  const int64_t jitter = fake.options.jitter_ns,
+                step = fake.options.timing_event_step_ns > 0 ? fake.options.timing_event_step_ns : 1;
   fake.noise = fake.noise * 6364136223846793005U + 1442695040888963407U;
   const int64_t off = jitter > 0 ? (int64_t)(fake.noise >> 33) % (2 * jitter + 1) - jitter : 0;
-  fake.clock_ns += fake.options.tick_ns;
+  fake.clock_ns += fake.options.timing_event_ns;
   return (fake.clock_ns + off) / step * step;
 }
 
@@ -211,8 +212,8 @@ static void perform(const work *w) {
   if (w->kind == COPY || w->kind == FILL) move_now(w);
   if (w->kind == MULTIPLY) multiply_now(w);
   if (w->kind == CALL && !fake.options.hollow) w->function(w->argument);
-  if (w->kind == TICK) ((tick *)w->to)->passed_ns = noisy_clock();
-  if (w->kind == MARK) ((tick *)w->to)->passed_ns = fake.clock_ns;
+  if (w->kind == TIMING_EVENT) ((timing_event *)w->to)->passed_ns = noisy_clock();
+  if (w->kind == MARK) ((timing_event *)w->to)->passed_ns = fake.clock_ns;
   if (w->kind == LAUNCH || w->kind == CALL) fake.counts.kernels_run++;
   if (w->kind == MULTIPLY || w->kind == CALL) fake.clock_ns += FAKE_CUDA_TILE_NS;
   if (w->kind == LAUNCH) launch_now(w);
@@ -352,8 +353,8 @@ static int pinned_release(void *ptr) {
 static int handle_new(void **handle) {
   int code = fake_cuda_enter();
   if (code != 0) return code;
-  tick *made = malloc(sizeof *made);
-  *made = (tick){current_device, -1};
+  timing_event *made = malloc(sizeof *made);
+  *made = (timing_event){current_device, -1};
   fake.counts.open_handles++;
   *handle = made;
   return 0;
@@ -375,7 +376,7 @@ static int stream_sync(void *stream) {
 }
 
 static int event_record(void *event, void *stream) {
-  if (((tick *)event)->passed_ns < 0) fake.counts.events_recorded++;
+  if (((timing_event *)event)->passed_ns < 0) fake.counts.events_recorded++;
   int code = foreign(event);
   return code != 0 ? code : queue(&(work){.kind = MARK, .to = event}, stream);
 }
@@ -386,12 +387,12 @@ static int event_wait(void *event, void *stream) {
   return code != 0 ? code : foreign(stream);
 }
 
-static int tick_record(void *handle, void *stream) {
-  return queue(&(work){.kind = TICK, .to = handle}, stream);
+static int timing_event_record(void *handle, void *stream) {
+  return queue(&(work){.kind = TIMING_EVENT, .to = handle}, stream);
 }
 
 static int elapsed(void *from, void *to, int64_t *time_ns) {
-  const tick *a = from, *b = to;
+  const timing_event *a = from, *b = to;
   int code = fake_cuda_enter_outside_capture();
   if (code == 0 && (a->passed_ns < 0 || b->passed_ns < 0)) return FAKE_CUDA_NOT_READY;
   *time_ns = b->passed_ns - a->passed_ns;
@@ -488,8 +489,8 @@ static int blas_open(const plim_kernel_memory *memory, void **blas, int32_t *ver
     return code;
   }
   fake.counts.open_handles++;
-  *blas = malloc(sizeof(tick));
-  *(tick *)*blas = (tick){current_device, -1};
+  *blas = malloc(sizeof(timing_event));
+  *(timing_event *)*blas = (timing_event){current_device, -1};
   *version = 130100;
   return 0;
 }
@@ -499,8 +500,8 @@ static int multiply(void *blas, const plim_cuda_product *product, const void *a,
   const void *space =
       fake_memory_is_device(workspace) ? fake_memory_stored(workspace, current_device, workspace_bytes) : NULL;
   if (!space || (uintptr_t)workspace % PRODUCT_ALIGNMENT != 0) return PLIM_CUBLAS_CODES + 7; /* invalid value */
-  if (((const tick *)blas)->device != current_device) return PLIM_CUBLAS_CODES + 13;         /* execution failed */
-  if (fake.options.refuse_blas || (fake.options.no_bf16 && product->math == PLIM_MATH_BF16)) {
+  if (((const timing_event *)blas)->device != current_device) return PLIM_CUBLAS_CODES + 13; /* execution failed */
+  if (fake.options.refuse_blas || (fake.options.no_bf16 && product->math == PLIM_PRECISION_BF16)) {
     return PLIM_CUBLAS_CODES + 15; /* not supported */
   }
   return queue(&(work){.kind = MULTIPLY, .to = c, .product = *product, .a = a, .b = b}, stream);
@@ -575,9 +576,9 @@ static const plim_cuda_driver driver = {
     .event_free = handle_free,
     .event_record = event_record,
     .event_wait = event_wait,
-    .tick_new = handle_new,
-    .tick_free = handle_free,
-    .tick_record = tick_record,
+    .timing_event_new = handle_new,
+    .timing_event_free = handle_free,
+    .timing_event_record = timing_event_record,
     .elapsed = elapsed,
     .copy = copy,
     .fill = fill,

@@ -23,7 +23,7 @@ typedef struct fake_cuda_options {
   int no_driver;         /* 1: count fails */
   int32_t major, minor;  /* compute capability */
   int64_t memory_bytes;  /* of the GPU */
-  int64_t context_bytes; /* taken by the context; -1: taken, and nobody can tell: 1 MiB */
+  int64_t context_bytes; /* taken by the context; -1: taken, and no one can tell: 1 MiB */
   int64_t module_bytes;  /* taken when the first kernel is queued, and kept */
   int64_t graph_bytes;   /* taken by each captured graph */
   int64_t leak_bytes;    /* taken by each launch of one, and kept */
@@ -32,7 +32,7 @@ typedef struct fake_cuda_options {
   int dnn;               /* 1: there is cuDNN (tests/support/fake_cudnn.h) */
   int64_t alignment;     /* of allocations, and no more; 256 is what the library promises */
   /* Ticks: what one takes of the GPU's time, how far its clock is off at most, the clock's steps */
-  int64_t tick_ns, jitter_ns, tick_step_ns;
+  int64_t timing_event_ns, jitter_ns, timing_event_step_ns;
   int report_calls; /* 1: the program says on its standard error how many calls it made when it ends */
   /* Engines of cuDNN with a fault, by index; 0: none. They refuse a plan, an execution, an execution in a capture
    * (they allocate); compute wrong numbers; touch an illegal address. */
@@ -42,7 +42,7 @@ typedef struct fake_cuda_options {
   int64_t plan_us;              /* what finalizing a plan takes by the host's clock */
   int hollow;                   /* 1: kernels compute nothing and take their time: for large models */
   int64_t fail_at;              /* the n-th call from the next on fails as a lost device would; 0: none */
-  int fail_stays;               /* 1: and so does every call behind it */
+  int fail_stays;               /* 1: and so does every call after it */
   int64_t fail_alloc_at;        /* the n-th allocation, device or pinned, finds no memory; 0: none */
 } fake_cuda_options;
 
@@ -62,7 +62,7 @@ const plim_cuda_driver *fake_cuda_driver(const fake_cuda_options *options);
 void fake_cuda_fail_at(int64_t fail_at);
 fake_cuda_counts fake_cuda_count(void);
 
-/* ---- for other stand-ins over the same GPU ---- */
+/* ---- for other fakes over the same GPU ---- */
 
 /* Count a call: 0, or FAKE_CUDA_LOST when its turn to fail has come, or the sticky error of this thread's device; one
  * that gives something back. */

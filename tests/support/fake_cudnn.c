@@ -1,5 +1,5 @@
 /* Three tables say what there is: attributes of descriptors, engines, and what the heuristics' modes name. Every
- * function counts as a call of the GPU's stand-in, so that it can be made to fail. Engines with a fault are options of
+ * function counts as a call of the GPU's fake, so that it can be made to fail. Engines with a fault are options of
  * the GPU (tests/support/fake_cuda.h). */
 #define _DEFAULT_SOURCE /* nanosleep */
 #include "tests/support/fake_cudnn.h"

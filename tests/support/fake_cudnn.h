@@ -1,4 +1,4 @@
-/* cuDNN's backend API for the GPU that is none (tests/support/fake_cuda.h), stricter than the library: descriptors know
+/* cuDNN's backend API for the fake GPU (tests/support/fake_cuda.h), stricter than the library: descriptors know
  * their kind, each attribute its type and number of elements, what is finalized cannot be set and what is not cannot be
  * asked or referred to. Whatever breaks a rule is refused and remembered. Plans compute convolutions in double
  * precision on the GPU's memory. */

@@ -1,4 +1,4 @@
-/* A block is stored up against the page behind it, so that what runs over its end ends the test. */
+/* A block is stored up against the page after it, so that what runs over its end ends the test. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "tests/support/fake_memory.h"
 
@@ -37,7 +37,7 @@ void fake_memory_forget(void) {
   fake.n = 0;
 }
 
-/* The stored bytes of a block, with a page in front and one behind that nobody may touch. */
+/* The stored bytes of a block, with a page in front and one after that no one may touch. */
 static int store(block *b) {
   const int64_t inside = up(b->bytes > 0 ? b->bytes : 1, GRAIN);
   b->mapped_bytes = up(inside, PAGE) + 2 * (int64_t)PAGE;

@@ -1,5 +1,5 @@
-/* Addresses of the GPU that is none. Each device has a range of its own that the host cannot touch: what is stored lies
- * elsewhere, between pages that nobody may touch, and only the fake knows where. Addresses are never given twice. */
+/* Addresses of the fake GPU. Each device has a range of its own that the host cannot touch: what is stored lies
+ * elsewhere, between pages that no one may touch, and only the fake knows where. Addresses are never given twice. */
 #ifndef PLIM_TESTS_SUPPORT_FAKE_MEMORY_H
 #define PLIM_TESTS_SUPPORT_FAKE_MEMORY_H
 

@@ -76,7 +76,7 @@ plim_status gpu_rig_planning(gpu_rig *r, int32_t percent, plim_plan_options *out
   plim_plan *keep_all = NULL;
   for (int32_t i = 0; i < graph->n_ops; i++) r->label[i] = label_of(r, profile, i);
   *out = plim_plan_options_default();
-  out->labels = PLIM_LABELS_GIVEN;
+  out->labels = PLIM_NUMERICS_GIVEN;
   out->label = r->label;
   out->iterations = 2000;
   PLIM_TRY(plim_plan_keep_all(r->ctx, graph, profile, out, &keep_all));

@@ -1,4 +1,4 @@
-/* A small net trained on the GPU that is none (tests/support/fake_cuda.h), or on another device. */
+/* A small net trained on the fake GPU (tests/support/fake_cuda.h), or on another device. */
 #ifndef PLIM_TESTS_SUPPORT_GPU_RIG_H
 #define PLIM_TESTS_SUPPORT_GPU_RIG_H
 
@@ -21,7 +21,7 @@ typedef struct gpu_rig {
 /* A convolution, batch norm, two dropouts, a gradient that two branches add to. */
 plim_status gpu_rig_net(plim_context *ctx, plim_net **out);
 
-/* Begin anew with a device: the GPU that is none with these options, the device that tests are for
+/* Begin anew with a device: the fake GPU with these options, the device that tests are for
  * (tests/support/test_device.h), or "cpu" with one thread. */
 plim_status gpu_rig_open(gpu_rig *r, const fake_cuda_options *options, int32_t eager);
 plim_status gpu_rig_open_tested(gpu_rig *r, int32_t eager);

@@ -56,12 +56,12 @@ static uint64_t fault_before(hash_kernels *kernels, const plim_run_call *call) {
   return (uint64_t)kernels->runs;
 }
 
-static void fault_behind(const hash_kernels *kernels, const plim_run_call *call, unsigned char last_was) {
+static void fault_after(const hash_kernels *kernels, const plim_run_call *call, unsigned char last_was) {
   unsigned char *last = call->args.out[0];
   last += call->graph->value[call->graph->op[call->op].out[0]].bytes - 1;
   if (kernels->fault == HASH_LEAVES_LAST_BYTE) *last = last_was;
   if (kernels->fault == HASH_LEAVES_LAST_BITS) *last = (unsigned char)((last_was & 0xF0) | (*last & 0x0F));
-  if (kernels->fault == HASH_WRITES_BEHIND) last[1] ^= 1;
+  if (kernels->fault == HASH_WRITES_AFTER) last[1] ^= 1;
 }
 
 plim_status hash_run(void *user, const plim_run_call *call) {
@@ -81,7 +81,7 @@ plim_status hash_run(void *user, const plim_run_call *call) {
   unsigned char last_was = first ? first[call->graph->value[op->out[0]].bytes - 1] : 0;
   if (call->args.workspace) fill(call->args.workspace, call->workspace_bytes, hash + 1);
   write_results(call, hash);
-  if (faulty && op->n_out > 0) fault_behind(kernels, call, last_was);
+  if (faulty && op->n_out > 0) fault_after(kernels, call, last_was);
   return PLIM_OK;
 }
 
@@ -89,9 +89,9 @@ void hash_fill_source(int32_t storage, int64_t step, void *to, int64_t bytes) {
   fill(to, bytes, test_mix(test_mix(11, (uint64_t)storage), (uint64_t)step));
 }
 
-static int has_life(const plim_plan *plan, int32_t storage) {
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    if (plan->life[i].storage == storage) return 1;
+static int has_buffer(const plim_plan *plan, int32_t storage) {
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    if (plan->buffer[i].storage == storage) return 1;
   }
   return 0;
 }
@@ -103,7 +103,7 @@ void hash_write_sources(plim_exec *exec, int32_t which, const plim_graph *graph,
     const plim_value *value = &graph->value[v];
     const plim_storage *storage = &graph->storage[value->storage];
     int wanted = persistent ? plim_role_persistent(storage->role) : storage->role == PLIM_ROLE_INPUT;
-    if (!wanted || value->bytes != storage->bytes || !has_life(plan, value->storage)) continue;
+    if (!wanted || value->bytes != storage->bytes || !has_buffer(plan, value->storage)) continue;
     hash_fill_source(value->storage, step, bytes, value->bytes);
     cr_assert_eq(plim_exec_write(exec, which, v, bytes, value->bytes), PLIM_OK, "\"%s\" is not written", value->name);
   }

@@ -1,4 +1,4 @@
-/* Kernels for tests: every op writes a hash of what it reads, so that one wrong byte anywhere changes everything behind
+/* Kernels for tests: every op writes a hash of what it reads, so that one wrong byte anywhere changes everything after
  * it. One op may be told to misbehave. Also the same graph in program order, each storage in a malloc of its own. */
 #ifndef PLIM_TESTS_SUPPORT_HASH_KERNELS_H
 #define PLIM_TESTS_SUPPORT_HASH_KERNELS_H
@@ -9,7 +9,7 @@ typedef enum hash_fault {
   HASH_RIGHT,
   HASH_LEAVES_LAST_BYTE, /* of its first output unwritten */
   HASH_LEAVES_LAST_BITS, /* the upper half of that byte: the padding of a mask */
-  HASH_WRITES_BEHIND,    /* one byte behind its first output */
+  HASH_WRITES_AFTER,     /* one byte after its first output */
   HASH_READS_WORKSPACE,  /* before it has written there */
   HASH_COUNTS_CALLS,     /* its result is another one at each plan step that runs it */
   HASH_FAILS             /* returns PLIM_ENOTFINITE */
@@ -30,7 +30,7 @@ plim_status hash_run(void *user, const plim_run_call *call);
 /* What input or persistent storage s holds before step number `step`: bytes [bytes]. */
 void hash_fill_source(int32_t storage, int64_t step, void *to, int64_t bytes);
 
-/* Write every input (`persistent` 0) or every persistent storage (1) that has a life in plan `which`, as before step
+/* Write every input (`persistent` 0) or every persistent storage (1) that has a buffer in plan `which`, as before step
  * `step`. Storages of up to 16384 bytes. Fails the running test when a write does. */
 void hash_write_sources(plim_exec *exec, int32_t which, const plim_graph *graph, const plim_plan *plan, int persistent,
                         int64_t step);

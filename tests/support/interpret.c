@@ -88,21 +88,21 @@ typedef struct machine {
   unsigned char *arena; /* [arena_bytes] */
 } machine;
 
-static unsigned char *life_place(const machine *m, const plim_life *life, int64_t bytes) {
-  if (life->bytes < bytes || life->offset < 0 || life->offset > m->plan->arena_bytes) return NULL;
-  return life->bytes > m->plan->arena_bytes - life->offset ? NULL : m->arena + life->offset;
+static unsigned char *buffer_place(const machine *m, const plim_plan_buffer *buffer, int64_t bytes) {
+  if (buffer->bytes < bytes || buffer->offset < 0 || buffer->offset > m->plan->arena_bytes) return NULL;
+  return buffer->bytes > m->plan->arena_bytes - buffer->offset ? NULL : m->arena + buffer->offset;
 }
 
-/* The storage's place in the one life that contains the step (when `ending`: that ends there); NULL: none or two. */
+/* The storage's place in the one buffer that contains the step (when `ending`: that ends there); NULL: none or two. */
 static unsigned char *place_of(const machine *m, int32_t storage, int32_t j, int ending, int64_t bytes) {
   unsigned char *found = NULL;
   int32_t n = 0;
-  for (int32_t i = 0; i < m->plan->n_lives; i++) {
-    const plim_life *life = &m->plan->life[i];
-    int here = ending ? life->end == j : life->begin <= j && j < life->end;
-    if (life->storage != storage || life->space != 0 || !here) continue;
-    if (storage < 0 && life->begin != j) continue;
-    found = life_place(m, life, bytes);
+  for (int32_t i = 0; i < m->plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &m->plan->buffer[i];
+    int here = ending ? buffer->end == j : buffer->begin <= j && j < buffer->end;
+    if (buffer->storage != storage || buffer->space != 0 || !here) continue;
+    if (storage < 0 && buffer->begin != j) continue;
+    found = buffer_place(m, buffer, bytes);
     n++;
   }
   return n == 1 ? found : NULL;
@@ -161,7 +161,7 @@ static int operands_in_arena(const machine *m, int32_t j, operands *at) {
   return at->workspace_bytes == 0 || at->workspace != NULL;
 }
 
-/* Contents from outside are there before step 0, where a life begins there. */
+/* Contents from outside are there before step 0, where a lifetime begins there. */
 static void load_sources(const machine *m) {
   for (int32_t s = 0; s < m->graph->n_storages; s++) {
     if (m->graph->storage[s].producer >= 0) continue;

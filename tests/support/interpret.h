@@ -1,6 +1,6 @@
 /* A tiny interpreter of plans: the oracle of the checker's tests.
  *
- * Every op writes bytes that are a hash of the op, its bits label and the bytes it reads. The plan runs over one byte
+ * Every op writes bytes that are a hash of the op, its numerics key and the bytes it reads. The plan runs over one byte
  * arena, where workspaces and outputs are scribbled over as a kernel might do; the graph runs in program order with
  * every storage on its own. Both must leave the same params, states and outputs. */
 #ifndef PLIM_TESTS_SUPPORT_INTERPRET_H

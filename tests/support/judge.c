@@ -1,5 +1,5 @@
-/* Plans without addresses are interpreted at addresses given here: every life has its own, what an in-place pair writes
- * has that of what it overwrites. */
+/* Plans without addresses are interpreted at addresses given here: every buffer has its own, what an in-place pair
+ * writes has that of what it overwrites. */
 #include "tests/support/judge.h"
 
 #include <criterion/criterion.h>
@@ -26,34 +26,36 @@ static int legible(const plim_graph *graph, const plim_plan *plan) {
       if (p->in < 0 || p->in >= graph->op[step->op].n_in || p->out < 0 || p->out >= graph->op[step->op].n_out) return 0;
     }
   }
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    const plim_life *life = &plan->life[i];
-    if (life->begin < 0 || life->begin >= life->end || life->end > plan->n_steps || life->space != 0) return 0;
-    if (life->bytes <= 0 || life->bytes > INT64_MAX >> 12 || life->storage < -1) return 0;
-    if (life->storage >= graph->n_storages || (life->storage < 0 && life->end != life->begin + 1)) return 0;
-    if (plan->packed && (life->offset < 0 || life->offset % PLIM_ALIGN || life->offset > INT64_MAX >> 12)) return 0;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &plan->buffer[i];
+    if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > plan->n_steps || buffer->space != 0)
+      return 0;
+    if (buffer->bytes <= 0 || buffer->bytes > INT64_MAX >> 12 || buffer->storage < -1) return 0;
+    if (buffer->storage >= graph->n_storages || (buffer->storage < 0 && buffer->end != buffer->begin + 1)) return 0;
+    if (plan->packed && (buffer->offset < 0 || buffer->offset % PLIM_ALIGN || buffer->offset > INT64_MAX >> 12))
+      return 0;
   }
   return 1;
 }
 
-static plim_life *find_life(plan_draft *d, int32_t storage, int32_t j, int ending) {
-  for (int32_t i = 0; i < d->plan.n_lives; i++) {
-    if (d->life[i].storage == storage && (ending ? d->life[i].end : d->life[i].begin) == j) return &d->life[i];
+static plim_plan_buffer *find_buffer(plan_draft *d, int32_t storage, int32_t j, int ending) {
+  for (int32_t i = 0; i < d->plan.n_buffers; i++) {
+    if (d->buffer[i].storage == storage && (ending ? d->buffer[i].end : d->buffer[i].begin) == j) return &d->buffer[i];
   }
   return NULL;
 }
 
 static void give_addresses(const plim_graph *graph, plan_draft *d) {
   int64_t top = 0;
-  for (int32_t i = 0; i < d->plan.n_lives; i++) {
-    d->life[i].offset = top;
-    top += (d->life[i].bytes + PLIM_ALIGN - 1) / PLIM_ALIGN * PLIM_ALIGN;
+  for (int32_t i = 0; i < d->plan.n_buffers; i++) {
+    d->buffer[i].offset = top;
+    top += (d->buffer[i].bytes + PLIM_ALIGN - 1) / PLIM_ALIGN * PLIM_ALIGN;
   }
   for (int32_t j = 0; j < d->plan.n_steps; j++) {
     const plim_op *op = &graph->op[d->step[j].op];
     for (int32_t k = 0; k < d->step[j].n_pairs; k++) {
-      plim_life *in = find_life(d, graph->value[op->in[d->step[j].pair[k].in]].storage, j, 1);
-      plim_life *out = find_life(d, graph->value[op->out[d->step[j].pair[k].out]].storage, j, 0);
+      plim_plan_buffer *in = find_buffer(d, graph->value[op->in[d->step[j].pair[k].in]].storage, j, 1);
+      plim_plan_buffer *out = find_buffer(d, graph->value[op->out[d->step[j].pair[k].out]].storage, j, 0);
       if (in && out) out->offset = in->offset;
     }
   }
@@ -97,13 +99,13 @@ static int bytes_are_true(const plim_plan *plan) {
   int64_t peak = 0, top = 0;
   for (int32_t j = 0; j < plan->n_steps; j++) {
     int64_t live = 0;
-    for (int32_t i = 0; i < plan->n_lives; i++) {
-      if (plan->life[i].begin <= j && j < plan->life[i].end) live += plan->life[i].bytes;
+    for (int32_t i = 0; i < plan->n_buffers; i++) {
+      if (plan->buffer[i].begin <= j && j < plan->buffer[i].end) live += plan->buffer[i].bytes;
     }
     if (live > peak) peak = live;
   }
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    int64_t end = plan->life[i].offset + plan->life[i].bytes;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    int64_t end = plan->buffer[i].offset + plan->buffer[i].bytes;
     if (end > top) top = end;
   }
   if (plan->peak_bytes != peak || plan->arena_bytes != (plan->packed ? top : -1)) return 0;
@@ -129,7 +131,7 @@ static int times_are_true(const plim_graph *graph, const plim_plan *plan) {
 }
 
 static int hash_is_true(const plim_graph *graph, const plim_plan *plan) {
-  const plim_machine *m = &plan->arithmetic.machine;
+  const plim_machine *m = &plan->numerics.machine;
   char hex[PLIM_SHA256_HEX_BYTES];
   plim_text t = {graph->ctx, NULL, 0, 0, PLIM_OK};
   plim_text_format(&t, "plimsoll arithmetic 1\ngraph %s\ndevice %s\ncpu %s\n", graph->fingerprint, m->device, m->cpu);
@@ -143,7 +145,7 @@ static int hash_is_true(const plim_graph *graph, const plim_plan *plan) {
   cr_assert_eq(t.status, PLIM_OK);
   plim_sha256_hex(t.chars, (size_t)t.length, hex);
   plim_text_free(&t);
-  return strcmp(hex, plan->arithmetic.hash) == 0 && strcmp(plan->fingerprint, graph->fingerprint) == 0;
+  return strcmp(hex, plan->numerics.hash) == 0 && strcmp(plan->fingerprint, graph->fingerprint) == 0;
 }
 
 const char *judge_plan(const plim_graph *graph, const plim_plan *plan) {

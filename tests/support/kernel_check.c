@@ -58,7 +58,7 @@ static void *guarded_alloc(int64_t bytes, int fill) {
 static void guard_check(const void *memory, int64_t bytes, const char *what, const plim_op_desc *op) {
   const unsigned char *guard = (const unsigned char *)memory + bytes;
   for (int i = 0; i < GUARD_BYTES; i++) {
-    cr_assert_eq(guard[i], GUARD, "%s: byte %d behind %s was written", plim_op_kind_name(op->kind), i, what);
+    cr_assert_eq(guard[i], GUARD, "%s: byte %d after %s was written", plim_op_kind_name(op->kind), i, what);
   }
 }
 

@@ -22,15 +22,15 @@ void kernel_run_once(const plim_op_desc *op, const char *isa, const char *varian
 /* The seed, step and op that random kernels see there. */
 enum { KERNEL_RUN_SEED = 7, KERNEL_RUN_STEP = 11, KERNEL_RUN_OP = 13 };
 
-/* Outputs and updates of two runs of one body that add up in another order: floats within 1e-5 of the largest element,
- * what is stored as bf16 within a unit in its last place more, all else equal. */
+/* Outputs and updates of two runs of one kernel that add up in another order: floats within 1e-5 of the largest
+ * element, what is stored as bf16 within a unit in its last place more, all else equal. */
 void kernel_operands_compare(const plim_op_desc *op, const kernel_operands *a, const kernel_operands *b);
 
 /* Check the single-source kernel of an op on random operands:
  *  - results within `tolerance` of the reference (relative to the largest element of the operand); where they are
  *    stored as bf16, within half a unit in the last place more;
  *  - every byte of every output written: two runs over different fillings of outputs and workspace agree;
- *  - nothing behind an operand or the workspace written; inputs unchanged;
+ *  - nothing after an operand or the workspace written; inputs unchanged;
  *  - the same bytes with 1, 2 and 3 threads and every instruction set that this CPU has;
  *  - the same bytes with each in-place pair. */
 void kernel_check(const plim_op_desc *op, uint64_t seed, double tolerance);
@@ -42,7 +42,7 @@ plim_shape kernel_mask(plim_shape shape); /* the mask of a shape */
 /* An op with these inputs and outputs so far; more are set by hand. */
 plim_op_desc kernel_op(plim_op_kind kind, int n_in, int n_out, plim_shape in0, plim_shape out0);
 
-/* Instruction sets that this CPU has; NULL behind the last. */
+/* Instruction sets that this CPU has; NULL after the last. */
 const char *kernel_isa(int i);
 
 #endif

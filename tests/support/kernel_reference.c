@@ -98,7 +98,7 @@ static void bn_running(const plim_op_desc *op, void *const *in, void *const *bef
   }
 }
 
-/* The gradient behind the fused ReLU. */
+/* The gradient after the fused ReLU. */
 static double bn_gradient(const plim_op_desc *op, void *const *in, int mask, int64_t i) {
   return op->attrs.relu && in_at(op, in, mask, i) == 0 ? 0 : in_at(op, in, 0, i);
 }

@@ -8,27 +8,27 @@ static int32_t draw(const mutant *m, int64_t low, int64_t high) {
   return (int32_t)test_random_between(m->random, low, high);
 }
 
-static plim_life *any_life(mutant *m) {
-  return &m->d.life[draw(m, 0, m->d.plan.n_lives - 1)];
+static plim_plan_buffer *any_buffer(mutant *m) {
+  return &m->d.buffer[draw(m, 0, m->d.plan.n_buffers - 1)];
 }
 
 static plim_step *any_step(mutant *m) {
   return &m->d.step[draw(m, 0, m->d.plan.n_steps - 1)];
 }
 
-static plim_life *workspace_of(mutant *m, int32_t j) {
-  for (int32_t i = 0; i < m->d.plan.n_lives; i++) {
-    if (m->d.life[i].storage < 0 && m->d.life[i].begin == j) return &m->d.life[i];
+static plim_plan_buffer *workspace_of(mutant *m, int32_t j) {
+  for (int32_t i = 0; i < m->d.plan.n_buffers; i++) {
+    if (m->d.buffer[i].storage < 0 && m->d.buffer[i].begin == j) return &m->d.buffer[i];
   }
   return NULL;
 }
 
-static void remove_life(mutant *m, plim_life *life) {
-  *life = m->d.life[--m->d.plan.n_lives];
+static void remove_buffer(mutant *m, plim_plan_buffer *buffer) {
+  *buffer = m->d.buffer[--m->d.plan.n_buffers];
 }
 
 static void swap_steps(mutant *m, int32_t i, int32_t j) {
-  plim_life *a = workspace_of(m, i), *b = workspace_of(m, j);
+  plim_plan_buffer *a = workspace_of(m, i), *b = workspace_of(m, j);
   plim_step kept = m->d.step[i];
   m->d.step[i] = m->d.step[j];
   m->d.step[j] = kept;
@@ -36,44 +36,44 @@ static void swap_steps(mutant *m, int32_t i, int32_t j) {
   if (b) b->begin = i, b->end = i + 1;
 }
 
-/* Lives that ran over the step go on over what comes in its place. */
+/* Buffers that ran over the step continue over what comes in its place. */
 static void remove_step(mutant *m, int32_t at) {
   plim_plan *p = &m->d.plan;
   memmove(&m->d.step[at], &m->d.step[at + 1], (size_t)(p->n_steps - at - 1) * sizeof *m->d.step);
   p->n_steps--;
-  for (int32_t i = p->n_lives - 1; i >= 0; i--) {
-    plim_life *life = &m->d.life[i];
-    int workspace = life->storage < 0 && life->begin == at;
-    life->begin -= life->begin > at;
-    life->end -= life->end > at;
-    if (workspace || life->end <= life->begin) remove_life(m, life);
+  for (int32_t i = p->n_buffers - 1; i >= 0; i--) {
+    plim_plan_buffer *buffer = &m->d.buffer[i];
+    int workspace = buffer->storage < 0 && buffer->begin == at;
+    buffer->begin -= buffer->begin > at;
+    buffer->end -= buffer->end > at;
+    if (workspace || buffer->end <= buffer->begin) remove_buffer(m, buffer);
   }
 }
 
-static void insert_step(mutant *m, int32_t at, plim_step step, plim_life workspace) {
+static void insert_step(mutant *m, int32_t at, plim_step step, plim_plan_buffer workspace) {
   plim_plan *p = &m->d.plan;
   int32_t last = p->n_steps;
   memmove(&m->d.step[at + 1], &m->d.step[at], (size_t)(p->n_steps - at) * sizeof *m->d.step);
   m->d.step[at] = step;
   p->n_steps++;
-  for (int32_t i = 0; i < p->n_lives; i++) {
-    m->d.life[i].begin += m->d.life[i].begin >= at;
-    m->d.life[i].end += m->d.life[i].end > at || m->d.life[i].end == last;
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    m->d.buffer[i].begin += m->d.buffer[i].begin >= at;
+    m->d.buffer[i].end += m->d.buffer[i].end > at || m->d.buffer[i].end == last;
   }
   if (workspace.bytes == 0) return;
   workspace.begin = at;
   workspace.end = at + 1;
-  m->d.life[p->n_lives++] = workspace;
+  m->d.buffer[p->n_buffers++] = workspace;
 }
 
-static plim_life copy_of_workspace(mutant *m, int32_t j) {
-  const plim_life *life = workspace_of(m, j);
-  return life ? *life : (plim_life){.bytes = 0};
+static plim_plan_buffer copy_of_workspace(mutant *m, int32_t j) {
+  const plim_plan_buffer *buffer = workspace_of(m, j);
+  return buffer ? *buffer : (plim_plan_buffer){.bytes = 0};
 }
 
 static void move_step(mutant *m, int32_t from, int32_t to) {
   plim_step step = m->d.step[from];
-  plim_life workspace = copy_of_workspace(m, from);
+  plim_plan_buffer workspace = copy_of_workspace(m, from);
   remove_step(m, from);
   insert_step(m, to < m->d.plan.n_steps ? to : m->d.plan.n_steps, step, workspace);
 }
@@ -146,22 +146,22 @@ static int run_another_op(mutant *m) {
   return 1;
 }
 
-/* The earlier copy stays instead of being computed again. */
+/* The earlier copy stays instead of being recomputed. */
 static int drop_recompute(mutant *m) {
   int32_t j = find_step(m, is_repeat);
   if (j < 0) return 0;
   const plim_op *op = &m->graph->op[m->d.step[j].op];
   for (int32_t o = 0; o < op->n_out; o++) {
     int32_t storage = m->graph->value[op->out[o]].storage;
-    plim_life *again = NULL, *before = NULL;
-    for (int32_t i = 0; i < m->d.plan.n_lives; i++) {
-      plim_life *life = &m->d.life[i];
-      if (life->storage == storage && life->begin == j) again = life;
-      if (life->storage == storage && life->end <= j && (!before || life->end > before->end)) before = life;
+    plim_plan_buffer *again = NULL, *before = NULL;
+    for (int32_t i = 0; i < m->d.plan.n_buffers; i++) {
+      plim_plan_buffer *buffer = &m->d.buffer[i];
+      if (buffer->storage == storage && buffer->begin == j) again = buffer;
+      if (buffer->storage == storage && buffer->end <= j && (!before || buffer->end > before->end)) before = buffer;
     }
     if (!again || !before || test_random_chance(m->random, 30)) continue;
     before->end = again->end;
-    remove_life(m, again);
+    remove_buffer(m, again);
   }
   remove_step(m, j);
   return 1;
@@ -212,28 +212,28 @@ static int need_more_workspace(mutant *m) {
 static int drop_workspace(mutant *m) {
   int32_t j = find_step(m, has_workspace);
   if (j < 0 || !workspace_of(m, j)) return 0;
-  remove_life(m, workspace_of(m, j));
+  remove_buffer(m, workspace_of(m, j));
   return 1;
 }
 
 static int move_offset(mutant *m) {
-  any_life(m)->offset += PLIM_ALIGN * (int64_t)draw(m, -8, 8);
+  any_buffer(m)->offset += PLIM_ALIGN * (int64_t)draw(m, -8, 8);
   return m->d.plan.packed;
 }
 
 static int share_offset(mutant *m) {
-  const plim_life *other = any_life(m);
-  any_life(m)->offset = other->offset;
+  const plim_plan_buffer *other = any_buffer(m);
+  any_buffer(m)->offset = other->offset;
   return m->d.plan.packed;
 }
 
 static int misalign(mutant *m) {
-  any_life(m)->offset += draw(m, 1, PLIM_ALIGN - 1);
+  any_buffer(m)->offset += draw(m, 1, PLIM_ALIGN - 1);
   return m->d.plan.packed;
 }
 
 static int swap_offsets(mutant *m) {
-  plim_life *a = any_life(m), *b = any_life(m);
+  plim_plan_buffer *a = any_buffer(m), *b = any_buffer(m);
   int64_t offset = a->offset;
   a->offset = b->offset;
   b->offset = offset;
@@ -241,58 +241,59 @@ static int swap_offsets(mutant *m) {
 }
 
 static int move_end(mutant *m) {
-  any_life(m)->end += draw(m, -3, 3);
+  any_buffer(m)->end += draw(m, -3, 3);
   return 1;
 }
 
 static int move_begin(mutant *m) {
-  any_life(m)->begin += draw(m, -3, 3);
+  any_buffer(m)->begin += draw(m, -3, 3);
   return 1;
 }
 
 static int end_before_last_use(mutant *m) {
-  plim_life *life = any_life(m);
-  if (life->storage < 0 || life->end - life->begin < 2) return 0;
-  life->end--;
+  plim_plan_buffer *buffer = any_buffer(m);
+  if (buffer->storage < 0 || buffer->end - buffer->begin < 2) return 0;
+  buffer->end--;
   return 1;
 }
 
-static int join_lives(mutant *m) {
-  plim_life *life = any_life(m);
-  for (int32_t i = 0; i < m->d.plan.n_lives; i++) {
-    plim_life *next = &m->d.life[i];
-    if (next == life || next->storage != life->storage || life->storage < 0 || next->begin < life->end) continue;
-    life->end = next->end;
-    remove_life(m, next);
+static int join_buffers(mutant *m) {
+  plim_plan_buffer *buffer = any_buffer(m);
+  for (int32_t i = 0; i < m->d.plan.n_buffers; i++) {
+    plim_plan_buffer *next = &m->d.buffer[i];
+    if (next == buffer || next->storage != buffer->storage || buffer->storage < 0 || next->begin < buffer->end)
+      continue;
+    buffer->end = next->end;
+    remove_buffer(m, next);
     return 1;
   }
   return 0;
 }
 
-static int split_life(mutant *m) {
-  plim_life *life = any_life(m);
-  if (life->end - life->begin < 2) return 0;
-  plim_life *rest = &m->d.life[m->d.plan.n_lives++];
-  *rest = *life;
-  rest->begin = life->end = draw(m, life->begin + 1, life->end - 1);
+static int split_buffer(mutant *m) {
+  plim_plan_buffer *buffer = any_buffer(m);
+  if (buffer->end - buffer->begin < 2) return 0;
+  plim_plan_buffer *rest = &m->d.buffer[m->d.plan.n_buffers++];
+  *rest = *buffer;
+  rest->begin = buffer->end = draw(m, buffer->begin + 1, buffer->end - 1);
   if (m->d.plan.packed && test_random_chance(m->random, 30)) rest->offset = m->d.plan.arena_bytes;
   return 1;
 }
 
-static int drop_life(mutant *m) {
-  remove_life(m, any_life(m));
+static int drop_buffer(mutant *m) {
+  remove_buffer(m, any_buffer(m));
   return 1;
 }
 
-static int double_life(mutant *m) {
-  plim_life life = *any_life(m);
-  if (m->d.plan.packed && test_random_chance(m->random, 70)) life.offset = m->d.plan.arena_bytes;
-  m->d.life[m->d.plan.n_lives++] = life;
+static int double_buffer(mutant *m) {
+  plim_plan_buffer buffer = *any_buffer(m);
+  if (m->d.plan.packed && test_random_chance(m->random, 70)) buffer.offset = m->d.plan.arena_bytes;
+  m->d.buffer[m->d.plan.n_buffers++] = buffer;
   return 1;
 }
 
 static int swap_storages(mutant *m) {
-  plim_life *a = any_life(m), *b = any_life(m);
+  plim_plan_buffer *a = any_buffer(m), *b = any_buffer(m);
   int32_t storage = a->storage;
   if (a->bytes != b->bytes || storage == b->storage) return 0;
   a->storage = b->storage;
@@ -302,7 +303,7 @@ static int swap_storages(mutant *m) {
 
 static int change_bytes(mutant *m) {
   static const int64_t change[] = {1, -1, PLIM_ALIGN, -PLIM_ALIGN};
-  any_life(m)->bytes += change[draw(m, 0, 3)];
+  any_buffer(m)->bytes += change[draw(m, 0, 3)];
   return 1;
 }
 
@@ -313,7 +314,7 @@ static int drop_pair(mutant *m) {
   return 1;
 }
 
-/* With lives shaped as a pair's would be, sometimes at one address. */
+/* With buffers shaped as a pair's would be, sometimes at one address. */
 static int add_pair(mutant *m) {
   int32_t j = find_step(m, may_pair);
   if (j < 0) return 0;
@@ -323,11 +324,11 @@ static int add_pair(mutant *m) {
   step->pair[0] = op->pair[draw(m, 0, op->n_pairs - 1)];
   int32_t in = m->graph->value[op->in[step->pair[0].in]].storage;
   int32_t out = m->graph->value[op->out[step->pair[0].out]].storage;
-  plim_life *a = NULL, *b = NULL;
-  for (int32_t i = 0; i < m->d.plan.n_lives; i++) {
-    plim_life *life = &m->d.life[i];
-    if (life->storage == in && life->begin < j && j < life->end) a = life;
-    if (life->storage == out && life->begin == j) b = life;
+  plim_plan_buffer *a = NULL, *b = NULL;
+  for (int32_t i = 0; i < m->d.plan.n_buffers; i++) {
+    plim_plan_buffer *buffer = &m->d.buffer[i];
+    if (buffer->storage == in && buffer->begin < j && j < buffer->end) a = buffer;
+    if (buffer->storage == out && buffer->begin == j) b = buffer;
   }
   if (!a || !b) return 1;
   a->end = j;
@@ -375,7 +376,7 @@ static int claim(mutant *m) {
 }
 
 static int change_identity(mutant *m) {
-  char *const at[] = {m->d.plan.fingerprint, m->d.plan.arithmetic.hash, m->d.plan.arithmetic.machine.cpu,
+  char *const at[] = {m->d.plan.fingerprint, m->d.plan.numerics.hash, m->d.plan.numerics.machine.cpu,
                       m->d.variant[draw(m, 0, m->d.plan.n_variants - 1)].variant.label};
   at[draw(m, 0, 3)][0] ^= 1;
   return 1;
@@ -385,7 +386,7 @@ static int leave_the_format(mutant *m) {
   plim_step *step = any_step(m);
   switch (draw(m, 0, 4)) {
     case 0:
-      any_life(m)->space = draw(m, -1, 2);
+      any_buffer(m)->space = draw(m, -1, 2);
       break;
     case 1:
       step->queue = draw(m, -1, 2);
@@ -397,7 +398,7 @@ static int leave_the_format(mutant *m) {
       step->op = draw(m, -2, m->graph->n_ops + 1);
       break;
     default:
-      any_life(m)->storage = draw(m, -2, m->graph->n_storages + 1);
+      any_buffer(m)->storage = draw(m, -2, m->graph->n_storages + 1);
   }
   return 1;
 }
@@ -424,10 +425,10 @@ static const mutant_kind kinds[] = {
     {"move end", move_end, 1},
     {"move begin", move_begin, 1},
     {"end before last use", end_before_last_use, 1},
-    {"join lives", join_lives, 1},
-    {"split life", split_life, 1},
-    {"drop life", drop_life, 1},
-    {"double life", double_life, 1},
+    {"join buffers", join_buffers, 1},
+    {"split buffer", split_buffer, 1},
+    {"drop buffer", drop_buffer, 1},
+    {"double buffer", double_buffer, 1},
     {"swap storages", swap_storages, 1},
     {"change bytes", change_bytes, 1},
     {"drop pair", drop_pair, 1},

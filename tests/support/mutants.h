@@ -26,7 +26,7 @@ typedef struct mutant_kind {
   int fit;                  /* 1: figures are made right after the change; 0: the change is to them */
 } mutant_kind;
 
-/* Row i of the table of kinds; NULL behind the last. */
+/* Row i of the table of kinds; NULL after the last. */
 const mutant_kind *mutant_kind_at(int i);
 
 #endif

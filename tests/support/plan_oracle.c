@@ -76,7 +76,7 @@ static int versions_right(const oracle *o, int32_t op, uint32_t ran) {
   return 1;
 }
 
-/* The least bytes in use over all choices of pairs while the op runs, and what is resident behind it: try each subset
+/* The least bytes in use over all choices of pairs while the op runs, and what is resident after it: try each subset
  * of pairs. */
 static void run_op(oracle *o, int32_t op, uint32_t ran, uint32_t resident, int64_t time_ns) {
   const plim_op *v = &o->graph->op[op];
@@ -92,7 +92,7 @@ static void run_op(oracle *o, int32_t op, uint32_t ran, uint32_t resident, int64
       if (in < 0 || (gone >> in & 1) || (outs & out) || (resident & out)) allowed = 0;
       if (in >= 0 && o->graph->storage[o->graph->value[v->in[v->pair[k].in]].storage].role == PLIM_ROLE_OUTPUT)
         allowed = 0;
-      /* before the first step an input has no life that could end */
+      /* before the first step an input has no buffer that could end */
       if (ran == 0) allowed = 0;
       if (allowed) gone |= 1U << in;
       outs |= out;

@@ -46,7 +46,7 @@ static int32_t any_run(const plim_track *t, uint64_t *random) {
   return t->alive[test_random_between(random, 0, t->n_runs - 1)];
 }
 
-/* Move a run that is the first of its op in front of another place of its window. */
+/* Move a run that is the first of its op before another place of its window. */
 static void move_first(plim_track *t, uint64_t *random, int32_t run) {
   int32_t low, high, to = any_run(t, random);
   run = t->first[t->run[run].op];

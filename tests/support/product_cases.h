@@ -4,7 +4,7 @@
 
 #include "kernels/op.h"
 
-/* Case `index` (0, 1, ...), over floats and then again over bf16: 1 and the op, or 0 behind the last. Sizes are small
+/* Case `index` (0, 1, ...), over floats and then again over bf16: 1 and the op, or 0 after the last. Sizes are small
  * enough for a naive reference. */
 int product_case(int index, plim_op_desc *out);
 

@@ -24,7 +24,7 @@ typedef struct maker {
   int32_t n_compute, n_named, n_readable;
   operand readable[MAX_READABLE];
   operand param[MAX_PARAMS], velocity[MAX_PARAMS], stats[MAX_STATS];
-  int32_t update_behind[MAX_PARAMS], stats_behind[MAX_STATS]; /* compute op that the effect op follows */
+  int32_t update_after[MAX_PARAMS], stats_after[MAX_STATS]; /* compute op that the effect op follows */
 } maker;
 
 random_graph_options random_graph_options_default(uint64_t seed) {
@@ -76,7 +76,7 @@ static plim_status draw_inputs(maker *m, int32_t index, plim_op_spec *spec, oper
   spec->n_in = (int32_t)test_random_between(&m->random, 1, 3);
   for (int32_t i = 0; i < spec->n_in; i++) {
     int32_t p = m->options.n_params > 0 ? (int32_t)test_random_between(&m->random, 0, m->options.n_params - 1) : -1;
-    if (p >= 0 && index <= m->update_behind[p] && test_random_chance(&m->random, 30)) {
+    if (p >= 0 && index <= m->update_after[p] && test_random_chance(&m->random, 30)) {
       in[i] = m->param[p];
     } else {
       PLIM_TRY(draw_operand(m, &in[i]));
@@ -177,11 +177,11 @@ static plim_status add_sources(maker *m) {
     int64_t bytes = draw_bytes(m);
     PLIM_TRY(add_storage(m, PLIM_ROLE_PARAM, bytes, &m->param[p]));
     PLIM_TRY(add_storage(m, PLIM_ROLE_STATE, bytes, &m->velocity[p]));
-    m->update_behind[p] = (int32_t)test_random_between(&m->random, m->n_compute / 2, m->n_compute - 1);
+    m->update_after[p] = (int32_t)test_random_between(&m->random, m->n_compute / 2, m->n_compute - 1);
   }
   for (int32_t s = 0; s < m->options.n_stats; s++) {
     PLIM_TRY(add_storage(m, PLIM_ROLE_STATE, draw_bytes(m), &m->stats[s]));
-    m->stats_behind[s] = (int32_t)test_random_between(&m->random, 0, m->n_compute - 1);
+    m->stats_after[s] = (int32_t)test_random_between(&m->random, 0, m->n_compute - 1);
   }
   operand staging;
   return test_random_chance(&m->random, 30) ? add_storage(m, PLIM_ROLE_STAGING, draw_bytes(m), &staging) : PLIM_OK;
@@ -191,10 +191,10 @@ static plim_status add_ops(maker *m) {
   for (int32_t i = 0; i < m->n_compute; i++) {
     PLIM_TRY(add_compute_op(m, i));
     for (int32_t p = 0; p < m->options.n_params; p++) {
-      if (m->update_behind[p] == i) PLIM_TRY(add_effect_op(m, "update", p, &m->param[p], &m->velocity[p]));
+      if (m->update_after[p] == i) PLIM_TRY(add_effect_op(m, "update", p, &m->param[p], &m->velocity[p]));
     }
     for (int32_t s = 0; s < m->options.n_stats; s++) {
-      if (m->stats_behind[s] == i) PLIM_TRY(add_effect_op(m, "stats", s, &m->stats[s], NULL));
+      if (m->stats_after[s] == i) PLIM_TRY(add_effect_op(m, "stats", s, &m->stats[s], NULL));
     }
   }
   return PLIM_OK;

@@ -8,7 +8,7 @@
 typedef struct random_graph_options {
   uint64_t seed;
   int32_t n_ops;           /* 2 .. 60, effect ops included; -1: drawn */
-  int32_t n_params;        /* each with one update behind its last reader; -1: 0 .. 3 */
+  int32_t n_params;        /* each with one update after its last reader; -1: 0 .. 3 */
   int32_t n_stats;         /* running statistics: state storages updated by an effect op, never read; -1: 0 .. 2 */
   int32_t pair_percent;    /* chance that an op may write one output over an input */
   int32_t random_percent;  /* chance that an op is of class random */
@@ -29,7 +29,7 @@ PLIM_MUST_USE plim_status random_graph_make(plim_context *ctx, const random_grap
  * velocity. 4 * layers + 1 ops. Sizes and times from the seed. */
 PLIM_MUST_USE plim_status random_chain_make(plim_context *ctx, int32_t layers, uint64_t seed, plim_graph **out);
 
-/* 1 .. max_variants variants an op with random times, workspaces (often none) and one to three bits labels. */
+/* 1 .. max_variants variants an op with random times, workspaces (often none) and one to three numerics keys. */
 PLIM_MUST_USE plim_status random_profile_make(const plim_graph *graph, uint64_t seed, int32_t max_variants,
                                               plim_profile **out);
 

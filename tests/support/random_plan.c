@@ -1,5 +1,5 @@
-/* A sequence is drawn step by step among the ops that may run now; lives follow from it: a storage is read from its
- * latest write. Boxes are lives, in-place chains as one, placed by first fit in a drawn order. */
+/* A sequence is drawn step by step among the ops that may run now; buffers follow from it: a storage is read from its
+ * latest write. Boxes are buffers, in-place chains as one, placed by first fit in a drawn order. */
 #include "tests/support/random_plan.h"
 
 #include <stdlib.h>
@@ -14,14 +14,14 @@ typedef struct plan_maker {
   const plim_profile *profile;
   random_plan_options options;
   uint64_t random;
-  int32_t n_steps, n_lives, n_variants, max_steps, max_lives;
-  plim_step *step; /* [max_steps] */
-  plim_life *life; /* [max_lives] */
-  int32_t *over;   /* [max_lives] life whose address it takes, NONE: none */
-  int32_t *latest; /* [n_storages] life begun last */
-  char *done;      /* [n_ops] the op has run */
-  char *numbered;  /* [max_steps] the step's variant is an index into the plan's variants already */
-  int32_t *chosen; /* [n_ops] label: index of the variant that the first run takes */
+  int32_t n_steps, n_buffers, n_variants, max_steps, max_buffers;
+  plim_step *step;          /* [max_steps] */
+  plim_plan_buffer *buffer; /* [max_buffers] */
+  int32_t *over;            /* [max_buffers] buffer whose address it takes, NONE: none */
+  int32_t *latest;          /* [n_storages] buffer begun last */
+  char *done;               /* [n_ops] the op has run */
+  char *numbered;           /* [max_steps] the step's variant is an index into the plan's variants already */
+  int32_t *chosen;          /* [n_ops] label: index of the variant that the first run takes */
   plim_plan_variant *variant;
 } plan_maker;
 
@@ -94,135 +94,136 @@ static void draw_sequence(plan_maker *m) {
   }
 }
 
-/* ---- lives ---- */
+/* ---- buffers ---- */
 
-static int32_t add_life(plan_maker *m, int32_t storage, int32_t begin, int64_t bytes) {
+static int32_t add_buffer(plan_maker *m, int32_t storage, int32_t begin, int64_t bytes) {
   int64_t rounded = m->options.packed ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
-  m->life[m->n_lives] = (plim_life){storage, begin, begin + 1, 0, -1, rounded};
-  m->over[m->n_lives] = NONE;
-  return m->n_lives++;
+  m->buffer[m->n_buffers] = (plim_plan_buffer){storage, begin, begin + 1, 0, -1, rounded};
+  m->over[m->n_buffers] = NONE;
+  return m->n_buffers++;
 }
 
 static void write_storage(plan_maker *m, int32_t j, int32_t storage) {
   int32_t old = m->latest[storage];
   if (old >= 0 && test_random_chance(&m->random, m->options.merge_percent)) {
-    m->life[old].end = j + 1;
+    m->buffer[old].end = j + 1;
   } else {
-    m->latest[storage] = add_life(m, storage, j, m->graph->storage[storage].bytes);
+    m->latest[storage] = add_buffer(m, storage, j, m->graph->storage[storage].bytes);
   }
 }
 
 static void read_storage(plan_maker *m, int32_t j, int32_t storage) {
-  m->life[m->latest[storage]].end = j + 1;
+  m->buffer[m->latest[storage]].end = j + 1;
 }
 
 static int is_read(const plim_graph *graph, int32_t storage) {
   return graph->reader_first[storage] < graph->reader_first[storage + 1];
 }
 
-static void add_source_lives(plan_maker *m) {
+static void add_source_buffers(plan_maker *m) {
   for (int32_t s = 0; s < m->graph->n_storages; s++) {
     const plim_storage *storage = &m->graph->storage[s];
     m->latest[s] = NONE;
     if (storage->producer >= 0 || (storage->role == PLIM_ROLE_INPUT && !is_read(m->graph, s))) continue;
-    m->latest[s] = add_life(m, s, 0, storage->bytes);
-    if (plim_role_persistent(storage->role)) m->life[m->latest[s]].end = m->n_steps;
+    m->latest[s] = add_buffer(m, s, 0, storage->bytes);
+    if (plim_role_persistent(storage->role)) m->buffer[m->latest[s]].end = m->n_steps;
   }
 }
 
-/* Lives that each step's operands use, by step and operand: recorded so that pairs can be drawn when ends are known. */
-static void follow_sequence(plan_maker *m, int32_t *read_life, int32_t *write_life) {
+/* Buffers that each step's operands use, by step and operand: recorded so that pairs can be drawn when ends are known.
+ */
+static void follow_sequence(plan_maker *m, int32_t *read_buffer, int32_t *write_buffer) {
   for (int32_t j = 0; j < m->n_steps; j++) {
     const plim_op *op = &m->graph->op[m->step[j].op];
     for (int32_t i = 0; i < op->n_in; i++) {
       int32_t s = m->graph->value[op->in[i]].storage;
       if (!plim_role_persistent(m->graph->storage[s].role)) read_storage(m, j, s);
-      read_life[j * PLIM_OP_MAX_IN + i] = m->latest[s];
+      read_buffer[j * PLIM_OP_MAX_IN + i] = m->latest[s];
     }
     for (int32_t i = 0; i < op->n_writes; i++) write_storage(m, j, op->writes[i]);
     for (int32_t i = 0; i < op->n_out; i++) {
-      write_life[j * PLIM_OP_MAX_OUT + i] = m->latest[m->graph->value[op->out[i]].storage];
+      write_buffer[j * PLIM_OP_MAX_OUT + i] = m->latest[m->graph->value[op->out[i]].storage];
     }
     int64_t workspace = m->profile->variant[m->step[j].variant].workspace_bytes;
-    if (workspace > 0) (void)add_life(m, NONE, j, workspace);
+    if (workspace > 0) (void)add_buffer(m, NONE, j, workspace);
   }
   for (int32_t s = 0; s < m->graph->n_storages; s++) {
-    if (m->graph->storage[s].role == PLIM_ROLE_OUTPUT) m->life[m->latest[s]].end = m->n_steps;
+    if (m->graph->storage[s].role == PLIM_ROLE_OUTPUT) m->buffer[m->latest[s]].end = m->n_steps;
   }
 }
 
-/* Use the pair when the input's life has no use behind this step and the output's life begins here. */
+/* Use the pair when the input's buffer has no use behind this step and the output's lifetime begins here. */
 static void draw_pair(plan_maker *m, int32_t j, plim_pair pair, int32_t in, int32_t out) {
   plim_step *step = &m->step[j];
   for (int32_t i = 0; i < step->n_pairs; i++) {
     if (step->pair[i].out == pair.out || step->pair[i].in == pair.in) return;
   }
-  if (m->life[in].end != j + 1 || m->life[in].begin >= j || m->life[out].begin != j) return;
+  if (m->buffer[in].end != j + 1 || m->buffer[in].begin >= j || m->buffer[out].begin != j) return;
   if (!test_random_chance(&m->random, m->options.pair_percent)) return;
-  m->life[in].end = j;
+  m->buffer[in].end = j;
   m->over[out] = in;
   step->pair[step->n_pairs++] = pair;
 }
 
-static plim_status draw_lives(plan_maker *m) {
-  int32_t *read_life = calloc((size_t)m->n_steps * PLIM_OP_MAX_IN + 1, sizeof *read_life);
-  int32_t *write_life = calloc((size_t)m->n_steps * PLIM_OP_MAX_OUT + 1, sizeof *write_life);
-  if (read_life && write_life) {
-    add_source_lives(m);
-    follow_sequence(m, read_life, write_life);
+static plim_status draw_buffers(plan_maker *m) {
+  int32_t *read_buffer = calloc((size_t)m->n_steps * PLIM_OP_MAX_IN + 1, sizeof *read_buffer);
+  int32_t *write_buffer = calloc((size_t)m->n_steps * PLIM_OP_MAX_OUT + 1, sizeof *write_buffer);
+  if (read_buffer && write_buffer) {
+    add_source_buffers(m);
+    follow_sequence(m, read_buffer, write_buffer);
     for (int32_t j = 0; j < m->n_steps; j++) {
       const plim_op *op = &m->graph->op[m->step[j].op];
       for (int32_t i = 0; i < op->n_pairs; i++) {
-        draw_pair(m, j, op->pair[i], read_life[j * PLIM_OP_MAX_IN + op->pair[i].in],
-                  write_life[j * PLIM_OP_MAX_OUT + op->pair[i].out]);
+        draw_pair(m, j, op->pair[i], read_buffer[j * PLIM_OP_MAX_IN + op->pair[i].in],
+                  write_buffer[j * PLIM_OP_MAX_OUT + op->pair[i].out]);
       }
     }
   }
-  plim_status status = read_life && write_life ? PLIM_OK : PLIM_ENOMEM;
-  free(read_life);
-  free(write_life);
+  plim_status status = read_buffer && write_buffer ? PLIM_OK : PLIM_ENOMEM;
+  free(read_buffer);
+  free(write_buffer);
   return status;
 }
 
 /* ---- addresses ---- */
 
-static int touches(const plim_life *a, const plim_life *b) {
+static int touches(const plim_plan_buffer *a, const plim_plan_buffer *b) {
   return a->begin < b->end && b->begin < a->end;
 }
 
-/* Lowest multiple of the alignment where no member of the chain that begins with `head` meets a placed life. */
+/* Lowest multiple of the alignment where no member of the chain that begins with `head` meets a placed buffer. */
 static void place_chain(plan_maker *m, const int32_t *next, int32_t head) {
   int64_t offset = 0;
   for (int moved = 1; moved;) {
     moved = 0;
     for (int32_t a = head; a != NONE; a = next[a]) {
-      for (int32_t b = 0; b < m->n_lives; b++) {
-        const plim_life *other = &m->life[b];
-        if (other->offset < 0 || !touches(&m->life[a], other)) continue;
-        if (offset >= other->offset + other->bytes || other->offset >= offset + m->life[a].bytes) continue;
+      for (int32_t b = 0; b < m->n_buffers; b++) {
+        const plim_plan_buffer *other = &m->buffer[b];
+        if (other->offset < 0 || !touches(&m->buffer[a], other)) continue;
+        if (offset >= other->offset + other->bytes || other->offset >= offset + m->buffer[a].bytes) continue;
         offset = other->offset + other->bytes;
         moved = 1;
       }
     }
   }
-  for (int32_t a = head; a != NONE; a = next[a]) m->life[a].offset = offset;
+  for (int32_t a = head; a != NONE; a = next[a]) m->buffer[a].offset = offset;
 }
 
 static plim_status place(plan_maker *m) {
-  int32_t *next = malloc(((size_t)m->n_lives + 1) * sizeof *next);
+  int32_t *next = malloc(((size_t)m->n_buffers + 1) * sizeof *next);
   if (!next) return PLIM_ENOMEM;
-  for (int32_t i = 0; i < m->n_lives; i++) next[i] = NONE;
-  for (int32_t i = 0; i < m->n_lives; i++) {
+  for (int32_t i = 0; i < m->n_buffers; i++) next[i] = NONE;
+  for (int32_t i = 0; i < m->n_buffers; i++) {
     if (m->over[i] != NONE) next[m->over[i]] = i;
   }
-  for (int32_t i = 0; i < m->n_lives; i++) { /* persistent storages first, at the low end in graph order */
-    int32_t s = m->life[i].storage;
+  for (int32_t i = 0; i < m->n_buffers; i++) { /* persistent storages first, at the low end in graph order */
+    int32_t s = m->buffer[i].storage;
     if (s >= 0 && plim_role_persistent(m->graph->storage[s].role)) place_chain(m, next, i);
   }
-  int32_t turn = m->n_lives > 0 ? (int32_t)test_random_between(&m->random, 0, m->n_lives - 1) : 0;
-  for (int32_t k = 0; k < m->n_lives; k++) {
-    int32_t i = (k + turn) % m->n_lives;
-    if (m->life[i].offset < 0 && m->over[i] == NONE) place_chain(m, next, i);
+  int32_t turn = m->n_buffers > 0 ? (int32_t)test_random_between(&m->random, 0, m->n_buffers - 1) : 0;
+  for (int32_t k = 0; k < m->n_buffers; k++) {
+    int32_t i = (k + turn) % m->n_buffers;
+    if (m->buffer[i].offset < 0 && m->over[i] == NONE) place_chain(m, next, i);
   }
   free(next);
   return PLIM_OK;
@@ -257,14 +258,14 @@ static void take_used_variants(plan_maker *m) {
 static plim_status finish(plan_maker *m, plim_plan **out) {
   const plim_profile *profile = m->profile;
   take_used_variants(m);
-  plim_plan draft = {.arithmetic.machine = profile->machine,
+  plim_plan draft = {.numerics.machine = profile->machine,
                      .planner = "random",
                      .packed = m->options.packed,
                      .n_steps = m->n_steps,
-                     .n_lives = m->n_lives,
+                     .n_buffers = m->n_buffers,
                      .n_variants = m->n_variants,
                      .step = m->step,
-                     .life = m->life,
+                     .buffer = m->buffer,
                      .variant = m->variant,
                      .budget_bytes = INT64_MAX};
   for (int32_t op = 0; op < profile->n_ops; op++) draft.keep_all_ns += fastest_ns(profile, op);
@@ -275,16 +276,16 @@ static plim_status finish(plan_maker *m, plim_plan **out) {
 static int allocate(plan_maker *m) {
   size_t n_ops = (size_t)m->graph->n_ops, n_storages = (size_t)m->graph->n_storages;
   m->max_steps = 4 * m->graph->n_ops;
-  m->max_lives = m->max_steps * (PLIM_OP_MAX_OUT + 1) + m->graph->n_storages;
+  m->max_buffers = m->max_steps * (PLIM_OP_MAX_OUT + 1) + m->graph->n_storages;
   m->step = calloc((size_t)m->max_steps, sizeof *m->step);
-  m->life = calloc((size_t)m->max_lives, sizeof *m->life);
-  m->over = calloc((size_t)m->max_lives, sizeof *m->over);
+  m->buffer = calloc((size_t)m->max_buffers, sizeof *m->buffer);
+  m->over = calloc((size_t)m->max_buffers, sizeof *m->over);
   m->latest = calloc(n_storages + 1, sizeof *m->latest);
   m->done = calloc(n_ops, 1);
   m->numbered = calloc((size_t)m->max_steps, 1);
   m->chosen = calloc(n_ops, sizeof *m->chosen);
   m->variant = calloc((size_t)m->profile->first[m->profile->n_ops], sizeof *m->variant);
-  return m->step && m->life && m->over && m->latest && m->done && m->numbered && m->chosen && m->variant;
+  return m->step && m->buffer && m->over && m->latest && m->done && m->numbered && m->chosen && m->variant;
 }
 
 plim_status random_plan_make(const plim_graph *graph, const plim_profile *profile, const random_plan_options *options,
@@ -293,12 +294,12 @@ plim_status random_plan_make(const plim_graph *graph, const plim_profile *profil
   plim_status status = PLIM_ENOMEM;
   if (allocate(&m)) {
     draw_sequence(&m);
-    status = draw_lives(&m);
+    status = draw_buffers(&m);
     if (status == PLIM_OK && options->packed) status = place(&m);
     if (status == PLIM_OK) status = finish(&m, out);
   }
   free(m.step);
-  free(m.life);
+  free(m.buffer);
   free(m.over);
   free(m.latest);
   free(m.done);

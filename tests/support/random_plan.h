@@ -8,11 +8,11 @@
 typedef struct random_plan_options {
   uint64_t seed;
   int32_t shuffle_percent; /* chance that a step is not the next op of program order but any other that is ready */
-  int32_t repeat_percent;  /* chance that an op runs again before a step */
+  int32_t repeat_percent;  /* chance that an op is recomputed before a step */
   int32_t pair_percent;    /* chance that an allowed in-place pair is used where it may be */
   int32_t merge_percent;   /* chance that a storage stays resident until its next write */
   int32_t packed;
-  int32_t lawless; /* 1: lives are right, but updates come anywhere, effects and labels may repeat: seldom valid */
+  int32_t lawless; /* 1: buffers are right, but updates come anywhere, effects and labels may repeat: seldom valid */
 } random_plan_options;
 
 random_plan_options random_plan_options_default(uint64_t seed);

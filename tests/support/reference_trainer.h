@@ -9,7 +9,7 @@ typedef struct reference_trainer reference_trainer;
 
 /*   threads  0: the CPUs of the affinity mask
  *   isa      NULL: the table's choice
- *   label    [n_ops] bits label of each op, its first variant of that label runs; NULL: everywhere the first variant
+ *   label    [n_ops] numerics key of each op, its first variant of that label runs; NULL: everywhere the first variant
  * The graph must outlive the trainer. PLIM_EUNSUPPORTED when an op has no variant of that label. */
 PLIM_MUST_USE plim_status reference_open(const plim_graph *graph, int32_t threads, const char *isa,
                                          const char *const *label, reference_trainer **out);

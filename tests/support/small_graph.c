@@ -117,21 +117,21 @@ plim_graph *plim_test_small_graph(plim_context *ctx) {
 }
 
 /* The life of a storage in the plan that runs every op once in program order. */
-static plim_life keep_life(const plim_graph *g, int32_t s) {
+static plim_plan_buffer keep_buffer(const plim_graph *g, int32_t s) {
   plim_role role = g->storage[s].role;
   int32_t first = g->reader_first[s], last = g->reader_first[s + 1];
-  plim_life life = {.storage = s, .begin = g->storage[s].producer < 0 ? 0 : g->storage[s].producer};
-  life.end = plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT ? g->n_ops
-             : last > first                                         ? g->reader[last - 1] + 1
-                                                                    : life.begin + 1;
-  life.bytes = plim_align_up(g->storage[s].bytes, PLIM_ALIGN);
-  return life;
+  plim_plan_buffer buffer = {.storage = s, .begin = g->storage[s].producer < 0 ? 0 : g->storage[s].producer};
+  buffer.end = plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT ? g->n_ops
+               : last > first                                         ? g->reader[last - 1] + 1
+                                                                      : buffer.begin + 1;
+  buffer.bytes = plim_align_up(g->storage[s].bytes, PLIM_ALIGN);
+  return buffer;
 }
 
 plim_plan *plim_test_small_plan(const plim_graph *graph) {
   plim_step step[SMALL_OPS];
   plim_plan_variant variant[SMALL_OPS];
-  plim_life life[SMALL_VALUES];
+  plim_plan_buffer buffer[SMALL_VALUES];
   int64_t top = 0, time = 0;
   memset(step, 0, sizeof step);
   memset(variant, 0, sizeof variant);
@@ -141,18 +141,18 @@ plim_plan *plim_test_small_plan(const plim_graph *graph) {
     time += graph->op[o].time_ns;
   }
   for (int s = 0; s < SMALL_VALUES; s++) {
-    life[s] = keep_life(graph, s);
-    life[s].offset = top;
-    top += life[s].bytes;
+    buffer[s] = keep_buffer(graph, s);
+    buffer[s].offset = top;
+    top += buffer[s].bytes;
   }
   plim_plan draft = {.planner = "by hand",
                      .plan_class = PLIM_CLASS_FREE,
                      .packed = 1,
                      .n_steps = SMALL_OPS,
-                     .n_lives = SMALL_VALUES,
+                     .n_buffers = SMALL_VALUES,
                      .n_variants = SMALL_OPS,
                      .step = step,
-                     .life = life,
+                     .buffer = buffer,
                      .variant = variant,
                      .budget_bytes = INT64_MAX,
                      .keep_all_ns = time,

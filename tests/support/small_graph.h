@@ -34,7 +34,7 @@ plim_graph_builder *plim_test_small_values(plim_context *ctx);
 /* Row o of the small graph's ops. */
 plim_op_spec plim_test_small_op(int o);
 
-/* Every op once in program order, each life as long as it is read, addresses one behind the other; a valid plan. */
+/* Every op once in program order, each buffer as long as it is read, addresses one after the other; a valid plan. */
 plim_plan *plim_test_small_plan(const plim_graph *graph);
 
 #endif

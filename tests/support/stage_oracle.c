@@ -25,7 +25,7 @@ static int may_run(const oracle *o, int32_t stage, int32_t v, uint32_t set) {
   return bytes <= o->budget || node->op < 0;
 }
 
-static void take_turn(oracle *o, int32_t stage, int32_t v) {
+static void run_stage_row(oracle *o, int32_t stage, int32_t v) {
   uint32_t sets = 1U << o->dag->n;
   for (uint32_t set = sets - 1; set < sets; set--) { /* sets with more come first: drops are passed on */
     if (o->now[set] < 0) continue;
@@ -51,7 +51,7 @@ int64_t stage_oracle(const plim_dag *dag, int64_t budget) {
   for (uint32_t set = 0; set < SETS; set++) o.now[set] = -1;
   o.now[0] = 0;
   for (int32_t stage = 0; stage < dag->n; stage++) {
-    for (int32_t v = 0; v <= stage; v++) take_turn(&o, stage, v);
+    for (int32_t v = 0; v <= stage; v++) run_stage_row(&o, stage, v);
   }
   for (int32_t v = 0; v < dag->n; v++) kept |= dag->node[v].kept ? 1U << v : 0;
   for (uint32_t set = 0; set < 1U << dag->n; set++) {

@@ -21,7 +21,7 @@ static struct {
   int fd, rows, columns, row, column;
   pid_t pid;
   char cell[ROWS][COLUMNS];
-  /* a sequence that has begun: 0 none, ESCAPE behind ESC, '[' behind ESC [, '(' behind ESC ( or ) */
+  /* a sequence that has begun: 0 none, ESCAPE after ESC, '[' after ESC [, '(' after ESC ( or ) */
   int state, n, parameter[PARAMETERS];
 } t;
 
@@ -69,7 +69,7 @@ static void end_sequence(char c) {
   if (c == 'K') erase(0);
 }
 
-/* One character behind ESC [. */
+/* One character after ESC [. */
 static void parameter_or_end(char c) {
   if (c >= '0' && c <= '9') {
     t.parameter[t.n] = t.parameter[t.n] * 10 + (c - '0');

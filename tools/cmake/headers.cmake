@@ -10,7 +10,7 @@ set(plim_plan_headers
   planner/planner.h planner/pack/boxes.h planner/pack/pack.h planner/pack/solve.h planner/pack/validate.h)
 set(plim_run_headers
   kernels/table.h
-  runtime/device/device.h runtime/device/device_check.h runtime/device/profiler.h runtime/device/ceilings.h
+  runtime/device/device.h runtime/device/device_check.h runtime/device/profiler.h runtime/device/roofline_peaks.h
   runtime/exec/exec.h runtime/net/net.h
   runtime/train/dataset.h runtime/train/program.h runtime/train/rehearsal.h runtime/train/replan.h runtime/train/schedule.h
-  runtime/train/unplanned.h runtime/train/trainer.h runtime/train/checkpoint.h runtime/train/vram.h)
+  runtime/train/online_plan.h runtime/train/trainer.h runtime/train/checkpoint.h runtime/train/vram.h)

@@ -15,7 +15,7 @@ function(plim_own target)
     ${PROJECT_BINARY_DIR}/generated)
   target_include_directories(${target} SYSTEM PRIVATE ${JANSSON_INCLUDE_DIRS})
   target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L PLIM_VERSION="${PROJECT_VERSION}")
-  # One object serves both libraries: nobody may replace a function of ours inside the shared one, so it can be inlined.
+  # One object serves both libraries: no one may replace a function of ours inside the shared one, so it can be inlined.
   target_compile_options(${target} PRIVATE ${plim_warnings} "$<$<COMPILE_LANGUAGE:C>:${plim_c_warnings}>"
     -ffp-contract=off -fno-semantic-interposition)
   if(plim_sanitizers)

@@ -12,8 +12,8 @@ typedef plim_status bench_table(session *s, const char *folder);
 
 bench_table bench_planners, bench_pack, bench_online, bench_large, bench_window;
 
-/* What bench pack prints without a folder: lives of made-up training steps. */
-plim_status bench_lives(session *s);
+/* What bench pack prints without a folder: buffers of made-up training steps. */
+plim_status bench_buffers(session *s);
 
 /* Pack once under `capacity` (INT64_MAX: as low as possible) within the time limit of the options or 5 s; *seconds is
  * what it took. A time limit that is over is no failure. */

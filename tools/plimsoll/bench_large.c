@@ -11,7 +11,7 @@
 
 /* Lists as they may be given, with commas between names. */
 static const char usual_shapes[] = "layered,transformer,residual", usual_peers[] = "sqrt,greedy,rotor,fastsa,search",
-                  usual_caps[] = "90%,80%,70%,50%";
+                  usual_budgets[] = "90%,80%,70%,50%";
 enum { USUAL_OPS = 10000, USUAL_SECONDS = 55, NAME_BYTES = 64 };
 
 typedef struct table {
@@ -20,7 +20,7 @@ typedef struct table {
   const plim_graph *graph;
   const plim_profile *profile;
   int64_t peak_bytes;
-  char cap[NAME_BYTES]; /* of the block under way, as it was written */
+  char budget[NAME_BYTES]; /* of the block under way, as it was written */
   int64_t budget_bytes;
   double best_percent; /* of the block under way, below 0: none */
 } table;
@@ -30,7 +30,7 @@ static double peak_mib(void) {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? (double)usage.ru_maxrss / 1024 : 0;
 }
 
-/* Copy the next name of a list; NULL behind the last one, else what follows it. */
+/* Copy the next name of a list; NULL after the last one, else what follows it. */
 static const char *next_name(const char *list, char *name) {
   if (*list == 0) return NULL;
   size_t length = strcspn(list, ",");
@@ -52,7 +52,7 @@ static void print_row(const table *t, const char *planner, const plim_plan *plan
     bench_row_add(t->s, t->rows, row);
     return;
   }
-  printf("%-6s %-8s ", t->cap, planner);
+  printf("%-6s %-8s ", t->budget, planner);
   if (plan) {
     double overhead = plim_plan_overhead_percent(plan), bound = plim_plan_bound_percent(plan);
     printf("%-6s %9.4f%% %9.4f%% %9.4f", plim_plan_class_name(plan->plan_class), overhead, bound, overhead - bound);
@@ -89,9 +89,9 @@ static plim_status run_block(table *t) {
   const char *names = t->s->o->planners ? t->s->o->planners : usual_peers;
   char name[NAME_BYTES];
   plim_size size;
-  PLIM_TRY(plim_size_parse(t->s->ctx, t->cap, &size));
+  PLIM_TRY(plim_size_parse(t->s->ctx, t->budget, &size));
   t->budget_bytes = plim_size_bytes(&size, t->peak_bytes);
-  if (t->budget_bytes < 0) return plim_fail(t->s->ctx, PLIM_EUSAGE, "--budgets %s does not fit in 63 bits", t->cap);
+  if (t->budget_bytes < 0) return plim_fail(t->s->ctx, PLIM_EUSAGE, "--budgets %s does not fit in 63 bits", t->budget);
   t->best_percent = -1;
   while ((names = next_name(names, name))) PLIM_TRY(run_planner(t, name));
   return PLIM_OK;
@@ -100,7 +100,7 @@ static plim_status run_block(table *t) {
 static plim_status run_graph(table *t) {
   plim_plan_options keep = plim_plan_options_default();
   plim_plan *whole = NULL;
-  const char *caps = t->s->o->caps ? t->s->o->caps : usual_caps;
+  const char *budgets = t->s->o->budgets ? t->s->o->budgets : usual_budgets;
   keep.unpacked = 1;
   keep.order = PLIM_ORDER_FIXED;
   PLIM_TRY(plim_plan_keep_all(t->s->ctx, t->graph, t->profile, &keep, &whole));
@@ -111,7 +111,7 @@ static plim_status run_graph(table *t) {
            t->graph->n_ops, (long long)t->peak_bytes, "budget", "planner", "class", "overhead", "bound", "gap",
            "seconds", "MiB", "ratio");
   }
-  while ((caps = next_name(caps, t->cap))) PLIM_TRY(run_block(t));
+  while ((budgets = next_name(budgets, t->budget))) PLIM_TRY(run_block(t));
   return PLIM_OK;
 }
 
@@ -136,7 +136,7 @@ done:
 
 /* Before the first table has its head. */
 static plim_status check_budgets(session *s) {
-  const char *next = s->o->caps ? s->o->caps : usual_caps;
+  const char *next = s->o->budgets ? s->o->budgets : usual_budgets;
   char text[NAME_BYTES], sentence[PLIM_ERROR_BYTES];
   plim_size size;
   while ((next = next_name(next, text))) {

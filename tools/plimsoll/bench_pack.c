@@ -1,5 +1,5 @@
-/* Packing of published instances: time to the first packing under a capacity, and the lowest height in the time given,
- * beside the times that others reached under that capacity. Every packing is validated. */
+/* Packing of published instances: time to the first packing under a capacity, and the lowest packed size in the time
+ * given, beside the times that others reached under that capacity. Every packing is validated. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@ static const double usual_seconds = 5;
  * (its own machine); SuperMalloc of OmniMalloc, 2026, measured by us on two cores. */
 static const struct {
   const char *name;
-  int32_t lives;
-  int64_t load, minimalloc_ms, supermalloc_ms;
+  int32_t buffers;
+  int64_t peak_bytes, minimalloc_ms, supermalloc_ms;
 } published[] = {{"A", 154, 1048576, 4910, 177},
                  {"C", 203, 1039360, 637, 80},
                  {"D", 213, 986112, 2674, 250},
@@ -31,7 +31,7 @@ typedef struct table {
 } table;
 
 typedef struct result {
-  const plim_lives *lives;
+  const plim_buffer_list *buffers;
   char name[NAME];
   int known;                        /* row of published, -1: none */
   int fits;                         /* under the capacity */
@@ -47,16 +47,16 @@ static void print_head(const table *t) {
 }
 
 static double gap_percent(const plim_pack_solution *found) {
-  return found->bound > 0 ? 100.0 * (double)(found->height - found->bound) / (double)found->bound : 0;
+  return found->bound > 0 ? 100.0 * (double)(found->packed_bytes - found->bound) / (double)found->bound : 0;
 }
 
 static void print_row(const result *r) {
   char under[NAME] = "not found", ms[NAME];
   (void)snprintf(ms, sizeof ms, "%.1f", r->under_ms);
-  if (r->fits) (void)snprintf(under, sizeof under, "%lld", (long long)r->under.height);
-  printf("%-16s %7d %13lld %13lld %15s %8s %15lld %6.2f%% %8.2f", r->name, r->lives->n, (long long)r->lowest.load,
-         (long long)r->lowest.first_fit, under, ms, (long long)r->lowest.height, gap_percent(&r->lowest),
-         r->lowest_seconds);
+  if (r->fits) (void)snprintf(under, sizeof under, "%lld", (long long)r->under.packed_bytes);
+  printf("%-16s %7d %13lld %13lld %15s %8s %15lld %6.2f%% %8.2f", r->name, r->buffers->n,
+         (long long)r->lowest.peak_bytes, (long long)r->lowest.first_fit, under, ms, (long long)r->lowest.packed_bytes,
+         gap_percent(&r->lowest), r->lowest_seconds);
   if (r->known >= 0) {
     printf("  %12lld %12lld", (long long)published[r->known].minimalloc_ms,
            (long long)published[r->known].supermalloc_ms);
@@ -68,11 +68,11 @@ static void print_row(const result *r) {
 static void add_row(const table *t, const result *r) {
   json_t *row =
       json_pack("{s:s, s:i, s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:b, s:f}", "instance", r->name, "lives",
-                (int)r->lives->n, "load_bytes", (json_int_t)r->lowest.load, "first_fit_bytes",
+                (int)r->buffers->n, "load_bytes", (json_int_t)r->lowest.peak_bytes, "first_fit_bytes",
                 (json_int_t)r->lowest.first_fit, "capacity_bytes", (json_int_t)t->capacity, "milliseconds", r->under_ms,
-                "height_bytes", (json_int_t)r->lowest.height, "bound_bytes", (json_int_t)r->lowest.bound, "gap_percent",
-                gap_percent(&r->lowest), "proved", r->lowest.proved, "seconds", r->lowest_seconds);
-  if (r->fits) (void)json_object_set_new(row, "height_under_capacity_bytes", json_integer(r->under.height));
+                "height_bytes", (json_int_t)r->lowest.packed_bytes, "bound_bytes", (json_int_t)r->lowest.bound,
+                "gap_percent", gap_percent(&r->lowest), "proved", r->lowest.proved, "seconds", r->lowest_seconds);
+  if (r->fits) (void)json_object_set_new(row, "height_under_capacity_bytes", json_integer(r->under.packed_bytes));
   if (r->known >= 0) {
     (void)json_object_set_new(row, "minimalloc_milliseconds", json_integer(published[r->known].minimalloc_ms));
     (void)json_object_set_new(row, "supermalloc_milliseconds", json_integer(published[r->known].supermalloc_ms));
@@ -100,20 +100,20 @@ static void name_instance(result *r, const char *path) {
   if (dot) *dot = 0;
   r->known = -1;
   for (int i = 0; i < PUBLISHED; i++) {
-    if (published[i].lives == r->lives->n && published[i].load == r->lowest.load) r->known = i;
+    if (published[i].buffers == r->buffers->n && published[i].peak_bytes == r->lowest.peak_bytes) r->known = i;
   }
 }
 
 static plim_status bench_instance(void *user, const char *path) {
   table *t = user;
   plim_context *ctx = t->s->ctx;
-  plim_lives *lives = NULL;
+  plim_buffer_list *buffers = NULL;
   int64_t *offset = NULL;
   plim_status status;
-  PLIM_TRY(plim_lives_load(ctx, path, &lives));
-  result r = {.lives = lives};
-  plim_boxes boxes = plim_lives_boxes(lives, 1);
-  PLIM_CHECK(plim_allocate(ctx, lives->n, sizeof *offset, &offset));
+  PLIM_TRY(plim_buffer_list_load(ctx, path, &buffers));
+  result r = {.buffers = buffers};
+  plim_boxes boxes = plim_buffer_list_boxes(buffers, 1);
+  PLIM_CHECK(plim_allocate(ctx, buffers->n, sizeof *offset, &offset));
   status = bench_pack_once(t->s, &boxes, t->capacity, offset, &r.under, &r.under_ms);
   r.fits = status == PLIM_OK;
   r.under_ms *= 1000;
@@ -129,13 +129,13 @@ static plim_status bench_instance(void *user, const char *path) {
   }
   status = bench_go_on(t->s);
 done:
-  plim_release(ctx, offset, lives->n, sizeof *offset);
-  plim_lives_free(lives);
+  plim_release(ctx, offset, buffers->n, sizeof *offset);
+  plim_buffer_list_free(buffers);
   return status;
 }
 
 plim_status bench_pack(session *s, const char *folder) {
-  if (!folder) return bench_lives(s);
+  if (!folder) return bench_buffers(s);
   table t = {.s = s, .capacity = usual_capacity};
   if (s->o->capacity) {
     plim_size size;

@@ -96,13 +96,13 @@ static const char *inversion_at(const sweep *w, int32_t i) {
 
 static void print_sweep(session *s, const sweep *w, json_t *rows) {
   char share[SHARE];
-  int32_t failed = 0, dearer = 0;
+  int32_t failed = 0, costlier = 0;
   if (!s->o->json) printf("%s, %s: overhead in %%, by share of the program's peak\n", w->sim->graph->name, w->by);
   for (int32_t i = 0; i < w->done; i++) {
     const simulated *r = &w->result[i];
     const char *inversion = inversion_at(w, i);
     failed += inversion && inversion[0] == 'f';
-    dearer += inversion && inversion[0] == 'c';
+    costlier += inversion && inversion[0] == 'c';
     if (s->o->json) {
       json_t *row = bench_online_row(w->sim, w->by, r);
       (void)json_object_set_new(row, "budget_percent", json_real((double)(w->range->low + i * w->range->step) / 1000));
@@ -115,7 +115,7 @@ static void print_sweep(session *s, const sweep *w, json_t *rows) {
     printf("%s%s\n", inversion ? "  inversion of " : "", inversion ? inversion : "");
   }
   if (s->o->json) return;
-  printf("%d inversions of feasibility, %d of cost, at %d budgets\n\n", failed, dearer, w->done);
+  printf("%d inversions of feasibility, %d of cost, at %d budgets\n\n", failed, costlier, w->done);
 }
 
 static plim_status sweep_one(const bench_online_table *t, const simulation *sim, const shares *range, const char *by) {

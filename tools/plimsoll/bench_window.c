@@ -6,7 +6,7 @@
 #include "tools/plimsoll/bench.h"
 #include "tools/plimsoll/times.h"
 
-enum { LEAST_PIECES = 1000, MOST_PIECES = 100000, SEARCHES = 51, CANDIDATES = 4, MOST_UNITS = 64, NEEDED_UNITS = 400 };
+enum { LEAST_BLOCKS = 1000, MOST_BLOCKS = 100000, SEARCHES = 51, CANDIDATES = 4, MOST_UNITS = 64, NEEDED_UNITS = 400 };
 
 /* One in sixteen must stay, one is free, the others may go. */
 static void fill(plim_random *random, int32_t n, plim_window_row *row) {
@@ -38,8 +38,8 @@ plim_status bench_window(session *s, const char *folder) {
   json_t *rows = json_array();
   plim_window_row *row = NULL;
   (void)folder;
-  plim_status status = plim_allocate(s->ctx, MOST_PIECES, sizeof *row, &row);
-  for (int32_t n = LEAST_PIECES; n <= MOST_PIECES && status == PLIM_OK; n *= 10) {
+  plim_status status = plim_allocate(s->ctx, MOST_BLOCKS, sizeof *row, &row);
+  for (int32_t n = LEAST_BLOCKS; n <= MOST_BLOCKS && status == PLIM_OK; n *= 10) {
     static times t; /* large */
     t.count = 0;
     fill(&random, n, row);
@@ -47,7 +47,7 @@ plim_status bench_window(session *s, const char *folder) {
     show(s, rows, n, &t);
     status = bench_go_on(s);
   }
-  plim_release(s->ctx, row, MOST_PIECES, sizeof *row);
+  plim_release(s->ctx, row, MOST_BLOCKS, sizeof *row);
   bench_rows_end(s, status, rows);
   return status;
 }

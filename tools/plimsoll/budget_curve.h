@@ -1,4 +1,4 @@
-/* plimsoll plan --curve: plans for the whole range of budgets, as JSON, CSV or SVG. */
+/* plimsoll plan --front: plans for the whole range of budgets, as JSON, CSV or SVG. */
 #ifndef PLIM_TOOLS_PLIMSOLL_BUDGET_CURVE_H
 #define PLIM_TOOLS_PLIMSOLL_BUDGET_CURVE_H
 

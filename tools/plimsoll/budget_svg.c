@@ -61,7 +61,7 @@ static void draw_axes(plim_text *t, const frame *f, int64_t whole_bytes) {
 }
 
 /* A step at every budget with a plan. `bound` 1: the proven bound instead of the plan's overhead; it steps down right
- * behind a budget, the plan's overhead at the next one. */
+ * after a budget, the plan's overhead at the next one. */
 static void draw_steps(plim_text *t, const frame *f, const budget_curve *c, int bound) {
   int drawn = 0;
   double first = 0;

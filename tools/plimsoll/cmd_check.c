@@ -2,11 +2,11 @@
 #include <stdio.h>
 
 #include "runtime/graph/check.h"
-#include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/run.h"
+#include "tools/plimsoll/sibling_path.h"
 
 static void print_table(const session *s, const plim_graph *graph, const plim_plan *plan, double seconds) {
   figures f;
@@ -15,7 +15,7 @@ static void print_table(const session *s, const plim_graph *graph, const plim_pl
   if (graph->batch > 0) figures_note(&f, 0, ", batch %d", graph->batch);
   figures_note(&f, 0, ", %d ops", graph->n_ops);
   figures_count(&f, 0, "plan_steps", "plan", plan->n_steps);
-  figures_note(&f, 0, " steps, %d lives, by %s", plan->n_lives, plan->planner);
+  figures_note(&f, 0, " steps, %d buffers, by %s", plan->n_buffers, plan->planner);
   if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "budget", plan->budget_bytes);
   if (plan->packed) {
     figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);

@@ -6,7 +6,7 @@
 
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/curve.h"
-#include "tools/plimsoll/human.h"
+#include "tools/plimsoll/format.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/run.h"
 #include "tools/plimsoll/verification.h"

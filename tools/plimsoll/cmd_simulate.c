@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/session.h"
+#include "tools/plimsoll/sibling_path.h"
 #include "tools/plimsoll/simulation.h"
 
 static simulation_addresses addresses_of(const options *o) {
@@ -27,7 +27,7 @@ static plim_plan_options planning(const options *o) {
   p.seed = (uint64_t)o->seed;
   p.iterations = o->iterations;
   p.time_limit_ns = (int64_t)(o->time_limit * 1e9);
-  p.curves = o->no_cache ? NULL : ""; /* more bytes are never slower, from command to command */
+  p.front_folder = o->no_cache ? NULL : ""; /* more bytes are never slower, from command to command */
   p.copies = (int32_t)o->copies;
   return p;
 }
@@ -157,7 +157,7 @@ const command command_simulate = {
     .summary = "simulate a graph within a budget: an online policy, or a plan",
     .about =
         "Play a training step within a budget without computing it. --online: no plan; what finds no room evicts what "
-        "the policy thinks cheapest, and what was evicted is computed again when it is read. Policies: best (tries "
+        "the policy thinks cheapest, and what was evicted is recomputed when it is read. Policies: best (tries "
         "several ways and keeps the cheapest), coop, dtr, dtr-eq, dtr-local, dte, lru, size, msps. --planner: a plan "
         "within the same budget. --addresses none: the program's views and handles in memory that is a sum of bytes, "
         "as the DTR simulator has it; arena (default of --online): pieces of one arena; planned (default of "

@@ -46,7 +46,7 @@ static plim_status step(session *s, const traced *t, const traced *other) {
   }
   if (o->json) return trace_json_step(t, (int32_t)o->at, stdout);
   PLIM_TRY(trace_view_step(t, (int32_t)o->at, stdout));
-  if (t->story) PLIM_TRY(trace_view_reasons(t, (int32_t)o->at, stdout));
+  if (t->decisions) PLIM_TRY(trace_view_reasons(t, (int32_t)o->at, stdout));
   PLIM_TRY(trace_view_residents(t, (int32_t)o->at, stdout));
   return trace_view_absences(t, (int32_t)o->at, stdout);
 }
@@ -165,10 +165,10 @@ const command command_trace = {
         "summary: the run as a whole and the repeats that cost most.\n\n"
         "step: go through its steps by hand, on a screen where there is a terminal (? lists the keys), else by lines "
         "(h lists the commands); --at or --find print one view instead. For every value that is absent and comes back: "
-        "the first step at which keeping it would exceed the budget and by how many bytes, what making it again costs, "
+        "the first step at which keeping it would exceed the budget and by how many bytes, what recomputing it costs, "
         "and "
         "what could have gone instead. For every eviction of an online run: who needed room, the windows that were "
-        "compared with the terms of their scores, what kept the other pieces, and the tree of what is computed again; "
+        "compared with the terms of their scores, what kept the other pieces, and the tree of what is recomputed; "
         "where memory ends, how many bytes more would have done.\n\n"
         "what-if: what would have come of another policy (--policy, default best) from step --at on, or of another "
         "budget (--memory-at STEP=SIZE, default that of the run), also of a run that did not end.\n\n"

@@ -6,7 +6,7 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/run.h"
-#include "tools/plimsoll/traced.h"
+#include "tools/plimsoll/trace_session.h"
 #include "tools/plimsoll/vram.h"
 
 static plim_status prepare(session *s) {
@@ -43,7 +43,7 @@ static plim_status run_epochs(run *r) {
 static void add_arena_replay(figures *f, const plim_replay_counts *counts) {
   figures_count(f, 0, "evictions", "evictions", counts->evictions);
   figures_note(f, 0, ", %lld recomputations, %lld pieces looked at in %.1f ms", (long long)counts->recomputes,
-               (long long)counts->pieces_scanned, (double)counts->search_ns / 1e6);
+               (long long)counts->blocks_scanned, (double)counts->search_ns / 1e6);
   figures_count(f, 0, "recomputations", NULL, counts->recomputes);
   figures_real(f, 0, "search_seconds", NULL, "%.6f", (double)counts->search_ns / 1e9);
 }

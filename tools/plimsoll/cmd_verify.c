@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/human.h"
+#include "tools/plimsoll/format.h"
 #include "tools/plimsoll/run.h"
 #include "tools/plimsoll/verification.h"
 

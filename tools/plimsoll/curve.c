@@ -33,9 +33,9 @@ static double mib_of(int64_t bytes) {
 plim_status curve_live_bytes(plim_context *ctx, const plim_plan *plan, int64_t *bytes) {
   int64_t *change = NULL, live = 0;
   PLIM_TRY(plim_allocate(ctx, plan->n_steps + 1, sizeof *change, &change));
-  for (int32_t i = 0; i < plan->n_lives; i++) {
-    change[plan->life[i].begin] += plan->life[i].bytes;
-    change[plan->life[i].end] -= plan->life[i].bytes;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    change[plan->buffer[i].begin] += plan->buffer[i].bytes;
+    change[plan->buffer[i].end] -= plan->buffer[i].bytes;
   }
   for (int32_t j = 0; j < plan->n_steps; j++) {
     live += change[j];

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "tools/plimsoll/human.h"
+#include "tools/plimsoll/format.h"
 
 void figures_begin(figures *f, int columns, const char *const *title, const char *const *key) {
   memset(f, 0, sizeof *f);

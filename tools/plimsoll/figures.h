@@ -36,7 +36,7 @@ void figures_real(figures *f, int column, const char *key, const char *label, co
 /* null in the object: a figure that this result does not have. */
 void figures_null(figures *f, int column, const char *key);
 
-/* More words behind the figure that was added to the table last. */
+/* More words after the figure that was added to the table last. */
 void figures_note(figures *f, int column, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Print to standard output, or to another stream. */

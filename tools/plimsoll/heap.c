@@ -34,23 +34,23 @@ void heap_arena_close(heap_arena *arena) {
   arena->index = 0;
 }
 
-static int life_flags(const heap_arena *arena) {
+static int buffer_flags(const heap_arena *arena) {
   return MALLOCX_ALIGN(PLIM_ALIGN) | MALLOCX_ARENA(arena->index) | MALLOCX_TCACHE_NONE;
 }
 
-void *heap_life_alloc(void *user, int64_t bytes) {
+void *heap_buffer_alloc(void *user, int64_t bytes) {
   heap_arena *arena = user;
-  void *ptr = mallocx((size_t)bytes, life_flags(arena));
+  void *ptr = mallocx((size_t)bytes, buffer_flags(arena));
   if (!ptr) return NULL;
-  arena->held += (int64_t)nallocx((size_t)bytes, life_flags(arena));
+  arena->held += (int64_t)nallocx((size_t)bytes, buffer_flags(arena));
   if (arena->held > arena->peak) arena->peak = arena->held;
   return ptr;
 }
 
-void heap_life_free(void *user, void *ptr, int64_t bytes) {
+void heap_buffer_free(void *user, void *ptr, int64_t bytes) {
   heap_arena *arena = user;
-  sdallocx(ptr, (size_t)bytes, life_flags(arena));
-  arena->held -= (int64_t)nallocx((size_t)bytes, life_flags(arena));
+  sdallocx(ptr, (size_t)bytes, buffer_flags(arena));
+  arena->held -= (int64_t)nallocx((size_t)bytes, buffer_flags(arena));
 }
 
 int64_t heap_arena_resident(const heap_arena *arena) {
@@ -96,12 +96,12 @@ void heap_arena_close(heap_arena *arena) {
   (void)arena;
 }
 
-void *heap_life_alloc(void *user, int64_t bytes) {
+void *heap_buffer_alloc(void *user, int64_t bytes) {
   (void)user;
   return aligned_alloc(PLIM_ALIGN, (size_t)bytes);
 }
 
-void heap_life_free(void *user, void *ptr, int64_t bytes) {
+void heap_buffer_free(void *user, void *ptr, int64_t bytes) {
   (void)user;
   (void)bytes;
   free(ptr);

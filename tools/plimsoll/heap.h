@@ -1,4 +1,4 @@
-/* jemalloc as our executables use it: the memory hook of the context, and an arena of its own for lives that are
+/* jemalloc as our executables use it: the memory hook of the context, and an arena of its own for buffers that are
  * allocated one by one (--addresses jemalloc). Without jemalloc the hook is malloc and there is no such arena. */
 #ifndef PLIM_TOOLS_PLIMSOLL_HEAP_H
 #define PLIM_TOOLS_PLIMSOLL_HEAP_H
@@ -17,9 +17,9 @@ typedef struct heap_arena {
 PLIM_MUST_USE plim_status heap_arena_open(plim_context *ctx, heap_arena *arena);
 void heap_arena_close(heap_arena *arena);
 
-/* Fit life_alloc and life_free of plim_exec_options; user is a heap_arena. */
-void *heap_life_alloc(void *user, int64_t bytes);
-void heap_life_free(void *user, void *ptr, int64_t bytes);
+/* Fit buffer_alloc and buffer_free of plim_exec_options; user is a heap_arena. */
+void *heap_buffer_alloc(void *user, int64_t bytes);
+void heap_buffer_free(void *user, void *ptr, int64_t bytes);
 
 /* Resident bytes of the arena now: what rounding and fragmentation cost shows here. -1: unknown. */
 int64_t heap_arena_resident(const heap_arena *arena);

@@ -13,7 +13,7 @@ void interrupt_watch(plim_context *ctx);
  * as at the begin: it cancels the context. */
 void interrupt_at_once(int yes);
 
-/* While a person is asked, a signal ends a read that waits; otherwise reads go on after it. */
+/* While a person is asked, a signal ends a read that waits; otherwise reads continue after it. */
 void interrupt_breaks_reads(int yes);
 
 /* Exit status of a program that was interrupted: 130 by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP. */

@@ -1,5 +1,5 @@
 /* Memory for the JSON that the program prints. jansson leaves a field out when an allocation is refused, and tells
- * nobody who does not ask at each of them. */
+ * no one who does not ask at each of them. */
 #ifndef PLIM_TOOLS_PLIMSOLL_JSON_OUTPUT_H
 #define PLIM_TOOLS_PLIMSOLL_JSON_OUTPUT_H
 

@@ -57,7 +57,7 @@ static plim_status refuse(session *s, const plim_limit *limit) {
   return plim_fail(s->ctx, PLIM_ENOFIT, "--memory-at, step %lld: %s", (long long)limit->step, sentence);
 }
 
-/* The plans go to the curve, where the run finds them again; without one they are made again when they are needed. */
+/* The plans go to the curve, where the run finds them again; without one they are recomputed when they are needed. */
 static plim_status plan_ahead(session *s, const plim_limit *limit) {
   const plim_program *p = s->program;
   const plim_plan *now[PLIM_PROGRAM_STEPS];
@@ -77,7 +77,7 @@ plim_status limits_prepare(session *s) {
   l->replan.planning = s->planning;
   if (s->o->online) l->replan.policy = plim_policy_find(s->o->online);
   l->replan.thrash = s->o->thrash;
-  l->replan.planning.from_curve = NULL;
+  l->replan.planning.from_front = NULL;
   int64_t steps = l->n > 0 ? session_steps(s) : 0; /* a budget of a step that never comes needs no plan */
   for (int32_t i = 0; i < l->n && l->row[i].step < steps; i++) PLIM_TRY(plan_ahead(s, &l->row[i]));
   return PLIM_OK;
@@ -86,9 +86,9 @@ plim_status limits_prepare(session *s) {
 /* ---- what happens ---- */
 
 static void print_turn(const plim_limit_report *r) {
-  if (r->turned_at >= 0) {
-    printf("; step %lld went on online behind its operation %d, at %.2f %% overhead", (long long)r->step - 1,
-           (int)r->turned_at, r->turned_percent);
+  if (r->switched_at >= 0) {
+    printf("; step %lld went on online after its operation %d, at %.2f %% overhead", (long long)r->step - 1,
+           (int)r->switched_at, r->switched_percent);
   } else if (r->arena_after < r->arena_before) {
     printf("; step %lld could not shrink while it ran; the new budget applies after it", (long long)r->step - 1);
   }
@@ -167,7 +167,7 @@ void limits_figures(figures *f, const limits *l) {
                   "budget_bytes", (json_int_t)r->wanted_bytes, "taken", r->status == PLIM_OK, "arena_before_bytes",
                   (json_int_t)r->arena_before, "arena_bytes", (json_int_t)r->arena_after, "returned_bytes",
                   (json_int_t)r->returned_bytes, "moved_bytes", (json_int_t)r->moved_bytes, "online_from_operation",
-                  (int)r->turned_at, "online_overhead_percent", r->turned_at >= 0 ? r->turned_percent : 0.0,
+                  (int)r->switched_at, "online_overhead_percent", r->switched_at >= 0 ? r->switched_percent : 0.0,
                   "overhead_percent", r->overhead_percent, "seconds", (double)r->time_ns / 1e9));
   }
   (void)json_object_set_new(f->object, "limits", rows);

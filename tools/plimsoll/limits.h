@@ -23,7 +23,7 @@ plim_status limits_prepare(struct session *s);
 /* Into the options of a trainer of the session's program; what happens is kept, and printed as it happens. */
 void limits_set(struct session *s, plim_trainer_options *wanted);
 
-/* Is the budget to change in this step, or in front of it? */
+/* Is the budget to change in this step, or before it? */
 int limits_plan_at(const limits *l, int64_t step);
 
 /* What happened, as rows. */

@@ -5,10 +5,10 @@
 
 #include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/json_output.h"
+#include "tools/plimsoll/omp_wait.h"
 #include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/refused_memory.h"
-#include "tools/plimsoll/spin.h"
-#include "tools/plimsoll/standard.h"
+#include "tools/plimsoll/stdio_init.h"
 
 static const char *command_name(int32_t row) {
   return command_at(row) ? command_at(row)->name : NULL;
@@ -39,7 +39,7 @@ static int refuse_command(int argc, char **argv, const char *name) {
   return refuse(argc, argv, sentence);
 }
 
-/* A name, or nothing; words behind it have no meaning. */
+/* A name, or nothing; words after it have no meaning. */
 static int help(int argc, char **argv) {
   const char *name = argc > 2 ? argv[2] : "help";
   if (argc > 3) return refuse(argc, argv, "help takes one name: plimsoll help COMMAND");

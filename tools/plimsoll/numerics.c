@@ -11,7 +11,7 @@ static const plim_graph *graph_of(const session *s) {
 /* The session's array of labels, all NULL at first. */
 static plim_status labels_begin(session *s, plim_plan_options *planning) {
   if (!s->label) PLIM_TRY(plim_allocate(s->ctx, graph_of(s)->n_ops, sizeof *s->label, &s->label));
-  planning->labels = PLIM_LABELS_GIVEN;
+  planning->labels = PLIM_NUMERICS_GIVEN;
   planning->label = s->label;
   return PLIM_OK;
 }
@@ -79,7 +79,7 @@ plim_status numerics_choose(session *s) {
   if (!name) return s->saved && !s->o->plan && !saved_unfit(s, s->saved) ? numerics_of_saved(s, s->saved) : PLIM_OK;
   if (strcmp(name, "auto") == 0) return PLIM_OK;
   if (strcmp(name, "fastest") != 0 && strcmp(name, "small") != 0) return numerics_of_file(s);
-  s->planning.labels = name[0] == 'f' ? PLIM_LABELS_FAST : PLIM_LABELS_SMALL;
+  s->planning.labels = name[0] == 'f' ? PLIM_NUMERICS_FASTEST : PLIM_NUMERICS_SMALL;
   return PLIM_OK;
 }
 
@@ -94,11 +94,11 @@ void numerics_close(session *s) {
 
 const char *numerics_fixed_by(const session *s) {
   switch (s->planning.labels) {
-    case PLIM_LABELS_FAST:
+    case PLIM_NUMERICS_FASTEST:
       return " and the kernels of the unlimited run";
-    case PLIM_LABELS_SMALL:
+    case PLIM_NUMERICS_SMALL:
       return " and the kernels of least workspace";
-    case PLIM_LABELS_GIVEN:
+    case PLIM_NUMERICS_GIVEN:
       if (!s->program->plan[PLIM_PROGRAM_TRAIN]) return " and the kernels of the file given";
       return s->o->plan ? " and the kernels of the plan given" : " and the kernels of the run's first plan";
     default:
@@ -107,7 +107,7 @@ const char *numerics_fixed_by(const session *s) {
 }
 
 const char *numerics_remedy(const session *s) {
-  if (s->planning.labels == PLIM_LABELS_SMALL) return "--numerics auto";
+  if (s->planning.labels == PLIM_NUMERICS_SMALL) return "--numerics auto";
   return s->program->plan[PLIM_PROGRAM_TRAIN] ? "--numerics small, or the lowest budget from the start"
                                               : "--numerics auto";
 }

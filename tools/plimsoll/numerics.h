@@ -1,4 +1,4 @@
-/* Numerics: everything that decides bits. Which kernels a run may use, where that is said, and what is told of it. */
+/* Numerics: everything that decides bits. Which kernels a run may use, where that is said, and what is said of it. */
 #ifndef PLIM_TOOLS_PLIMSOLL_NUMERICS_H
 #define PLIM_TOOLS_PLIMSOLL_NUMERICS_H
 
@@ -17,7 +17,7 @@ int numerics_changed(const session *s, const plim_plan *plan);
  * object has the number. */
 void numerics_tell(const session *s, const plim_plan *plan);
 
-/* What a run changes against the checkpoint that it goes on from. */
+/* What a run changes against the checkpoint that it continues from. */
 void numerics_tell_resumed(const session *s);
 
 /* What fixed the numerics of the session's planning, as in "batch 8 and the kernels of the unlimited run", from " and"

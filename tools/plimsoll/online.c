@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "runtime/base/size.h"
-#include "runtime/train/unplanned.h"
+#include "runtime/train/online_plan.h"
 
-static plim_unplanned_options unplanned_options(const session *s) {
-  plim_unplanned_options wanted = plim_unplanned_options_default();
+static plim_online_plan_options online_plan_options(const session *s) {
+  plim_online_plan_options wanted = plim_online_plan_options_default();
   wanted.policy = plim_policy_find(s->o->online);
   wanted.planning = s->planning;
   wanted.thrash = s->o->thrash;
@@ -35,14 +35,14 @@ static plim_status fail_policy(session *s, int64_t budget_bytes, const plim_plan
 
 plim_status online_refuse(session *s) {
   const plim_program *p = s->program;
-  const plim_unplanned_options wanted = unplanned_options(s);
+  const plim_online_plan_options wanted = online_plan_options(s);
   char sentence[PLIM_ERROR_BYTES];
   plim_plan_floor floor;
   int32_t step;
   int64_t *needed = &s->refusal.online_bytes, most = 2 * s->keep_all->arena_bytes;
   (void)keep_sentence(s, sentence);
-  PLIM_TRY(plim_unplanned_smallest(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN], &wanted, most,
-                                   needed));
+  PLIM_TRY(plim_online_plan_smallest(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN], &wanted,
+                                     most, needed));
   PLIM_TRY(plim_program_floor(p, &s->planning, &floor, &step));
   int64_t limit = wanted.planning.budget_bytes; /* without --memory that of keep-all */
   plim_status status = floor.smallest_bytes <= limit ? fail_policy(s, limit, &floor, sentence) : refusal_explain(s);
@@ -51,10 +51,10 @@ plim_status online_refuse(session *s) {
 
 plim_status online_run(session *s) {
   const plim_program *p = s->program;
-  plim_unplanned_options wanted = unplanned_options(s);
+  plim_online_plan_options wanted = online_plan_options(s);
   plim_plan *plan = NULL;
-  plim_status status = plim_unplanned_make(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN],
-                                           &wanted, &s->replay, &plan);
+  plim_status status = plim_online_plan_make(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN],
+                                             &wanted, &s->replay, &plan);
   progress_clear(&s->bar);
   if (status == PLIM_ENOFIT) return online_refuse(s);
   return status == PLIM_OK ? plim_program_adopt(s->program, plan) : status;
@@ -62,11 +62,12 @@ plim_status online_run(session *s) {
 
 plim_status online_last(session *s) {
   char sentence[PLIM_ERROR_BYTES];
-  plim_unplanned_options wanted = plim_unplanned_options_default();
+  plim_online_plan_options wanted = plim_online_plan_options_default();
   if (s->o->online) wanted.policy = plim_policy_find(s->o->online);
   wanted.planning = s->planning;
   wanted.thrash = s->o->thrash;
-  if (wanted.planning.labels == PLIM_LABELS_GIVEN) wanted.planning.labels = PLIM_LABELS_AUTO; /* of the whole batch */
+  if (wanted.planning.labels == PLIM_NUMERICS_GIVEN)
+    wanted.planning.labels = PLIM_NUMERICS_AUTO; /* of the whole batch */
   plim_status status = plim_program_decide_last(s->program, &wanted, &s->last);
   if (status != PLIM_ENOFIT) return status;
   return plim_fail(s->ctx, PLIM_ENOFIT, "the last batch of %d images: %s", session_last_batch(s),

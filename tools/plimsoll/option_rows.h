@@ -30,7 +30,7 @@ typedef struct option_values_row {
   plim_name_at *at;
 } option_values_row;
 
-/* Row i of the table, NULL behind the last. Rows of one group stand in the order of help, groups may be mixed. */
+/* Row i of the table, NULL after the last. Rows of one group stand in the order of help, groups may be mixed. */
 const option_row *option_row_at(int i);
 const char *option_group_title(int group);
 
@@ -41,11 +41,11 @@ const option_row *option_row_letter(unsigned mask, int letter);
 /* The value under its present name. */
 const char *option_value_present(const option_row *r, const char *value);
 
-/* Row i of the names, NULL behind the last; and the row of an option of a command, NULL: any text will do. */
+/* Row i of the names, NULL after the last; and the row of an option of a command, NULL: any text will do. */
 const option_values_row *option_values_at(int i);
 const option_values_row *option_values_find(unsigned mask, const char *option);
 
-/* The commands, NULL behind the last; those named `help` and `completion` are not among them. */
+/* The commands, NULL after the last; those named `help` and `completion` are not among them. */
 const command *command_at(int i);
 
 /* Print what --help, --usage, the man page and the completion of a shell say. */
@@ -57,7 +57,7 @@ void options_man(FILE *to);
 /* 0: no such shell. */
 int options_completion(const char *shell, FILE *to);
 
-/* Print words from column `at` of a line on, and go on in lines that begin at column `indent`. Ends the line. */
+/* Print words from column `at` of a line on, and continue in lines that begin at column `indent`. Ends the line. */
 void options_wrap(FILE *to, const char *text, int at, int indent);
 
 #endif

@@ -119,17 +119,18 @@ static const option_row rows[] = {
     {"iterations", "N", "planning effort in moves, of a solver in nodes or pivots; the plan depends on nothing else",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME",
-     "effort, as in 10s, 500ms, 2min or 1h: of the whole command for a graph or lives; for a model of planning alone, "
+     "effort, as in 10s, 500ms, 2min or 1h: of the whole command for a graph or buffers; for a model of planning "
+     "alone, "
      "measuring its operations and training come on top; the result may differ between runs",
      PLANS | COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
-    {"curve", NULL, "plan the whole range of budgets; -o ends in .json, .csv or .svg", COMMAND_PLAN, GROUP_MEMORY, 0,
+    {"front", NULL, "plan the whole range of budgets; -o ends in .json, .csv or .svg", COMMAND_PLAN, GROUP_MEMORY, 0,
      FLAG, AT(curve), 0, 0},
     {"sweep", "RANGE", "online: budgets FROM%:TO%:STEP%, as in 9%:16%:0.2%, and where more memory is worse",
      COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(sweep), 0, 0},
     {"budgets", "SIZES",
      "large: bytes, or shares of the peak of program order, with commas between them (default 90%,80%,70%,50%)",
-     COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(caps), 0, 0},
-    {"points", "N", "budgets of the curve (default 41)", COMMAND_PLAN, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
+     COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(budgets), 0, 0},
+    {"points", "N", "budgets of the front (default 41)", COMMAND_PLAN, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
     {"capacity", "SIZE", "bytes; stop at the first packing within it (default: as low as possible)", COMMAND_PACK,
      GROUP_MEMORY, 0, TEXT, AT(capacity), 0, 0},
     {"capacity", "SIZE", "pack: bytes of the timed packing (default 1048576)", COMMAND_BENCH, GROUP_MEMORY, 0, TEXT,
@@ -145,7 +146,7 @@ static const option_row rows[] = {
     {"addresses", "KIND", "none, arena (default with --online) or planned (default with --planner)", COMMAND_SIMULATE,
      GROUP_MEMORY, 0, TEXT, AT(placing), 0, 0},
     {"online", "POLICY",
-     "no plan: evict what finds no room and compute it again. best, coop, dtr, dtr-eq, dtr-local, dte, lru, size or "
+     "no plan: evict what finds no room and recompute it. best, coop, dtr, dtr-eq, dtr-local, dte, lru, size or "
      "msps",
      PLANS, GROUP_MEMORY, 0, TEXT, AT(online), 0, 0},
     {"max-recompute", "F", "online: give up when recomputing takes longer than F times the step (default 1)",
@@ -178,7 +179,7 @@ static const option_row rows[] = {
     {"ceilings", NULL,
      "measure bandwidth of memory and FLOP/s, and say what share of these each kind reaches (above 100 %: its operands "
      "came from a cache)",
-     COMMAND_PROFILE, GROUP_NUMERICS, 0, FLAG, AT(ceilings), 0, 0},
+     COMMAND_PROFILE, GROUP_NUMERICS, 0, FLAG, AT(roofline_peaks), 0, 0},
     {"model-costs", NULL, "modelled instead of measured times; needs no run", BUILDS, GROUP_NUMERICS, 0, FLAG,
      AT(model_costs), 0, 0},
     {"no-cache", NULL, "measure and plan anew, whatever is kept from earlier runs", BUILDS | COMMAND_SIMULATE,
@@ -194,7 +195,7 @@ static const option_row rows[] = {
     {"epochs", "N", "passes over the training images (default 1)", COMMAND_TRAIN | COMMAND_COMPARE, GROUP_RUN, 'e',
      COUNT, AT(epochs), 1, 1e6},
     {"last-batch", "KIND",
-     "what becomes of the images behind the last whole batch of an epoch. drop (default); online: a shorter step, "
+     "what becomes of the images after the last whole batch of an epoch. drop (default); online: a shorter step, "
      "decided without a plan in the same arena",
      RUNS, GROUP_RUN, 0, TEXT, AT(last_batch), 0, 0},
     {"steps", "N", "stop after so many steps, those before --load included, whatever --epochs says", RUNS, GROUP_RUN,
@@ -227,14 +228,16 @@ static const option_row rows[] = {
     {"profile", "FILE", "costs of the graph's ops (default: those that it carries)", COMMAND_PLAN, GROUP_FILES, 0, TEXT,
      AT(profile), 0, 0},
     {"output", "FILE",
-     "the plan; its graph is written beside it, to NAME.graph.json for NAME.json; with --curve the curve, as .json, "
+     "the plan; its graph is written beside it, to NAME.graph.json for NAME.json; with --front the plan front, as "
+     ".json, "
      ".csv or .svg",
      COMMAND_PLAN, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"output", "FILE", "the plan; its graph is written beside it, to NAME.graph.json for NAME.json", COMMAND_TRAIN,
      GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"output", "FILE", "the profile: every variant of every op with its time and workspace", COMMAND_PROFILE,
      GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
-    {"output", "FILE", "the lives with their offsets, as CSV", COMMAND_PACK, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE", "the buffers with their offsets, as CSV", COMMAND_PACK, GROUP_FILES, 'o', TEXT, AT(output), 0,
+     0},
     {"output", "FILE", "the graph document", COMMAND_IMPORT | COMMAND_GEN, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"output", "FILE",
      "the plan of what was simulated; its graph is written beside it, to NAME.graph.json for NAME.json",
@@ -244,7 +247,7 @@ static const option_row rows[] = {
     {"output", "FILE", "online: the tables as Markdown", COMMAND_BENCH, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
-    {"trace", "FILE", "write measured times, JSON Lines: ten steps behind two that warm up", COMMAND_TRAIN, GROUP_FILES,
+    {"trace", "FILE", "write measured times, JSON Lines: ten steps after two that warm up", COMMAND_TRAIN, GROUP_FILES,
      0, TEXT, AT(trace), 0, 0},
     {"graph", "FILE", "instead of FILE: simulate this graph document under --online", COMMAND_TRACE, GROUP_FILES, 0,
      TEXT, AT(graph), 0, 0},
@@ -288,7 +291,7 @@ static const struct {
 } aliases[] = {
     {"no-graph", "no-cuda-graph"}, {"thrash", "max-recompute"},  {"math", "precision"},
     {"caps", "budgets"},           {"data", "data-dir"},         {"lr", "rate"},
-    {"arithmetic", "numerics"},    {"then-memory", "memory-at"},
+    {"arithmetic", "numerics"},    {"then-memory", "memory-at"}, {"curve", "front"},
 };
 enum { ALIASES = sizeof aliases / sizeof aliases[0] };
 
@@ -338,7 +341,7 @@ static const char *objective_name(int32_t row) {
 }
 
 static const char *math_name(int32_t row) {
-  return plim_math_name((plim_math)row);
+  return plim_precision_name((plim_precision)row);
 }
 
 /* Planners of one device, then those over spaces that are not among them. */

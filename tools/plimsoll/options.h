@@ -31,8 +31,8 @@ typedef struct options {
   const char *model, *image, *data, *data_dir;
   const char *memory, *vram, *planner, *planners, *addresses, *packing, *placing, *numerics, *math, *layout, *device,
       *order;
-  const char *sweep;         /* FROM%:TO%:STEP% */
-  const char *shapes, *caps; /* with commas between them */
+  const char *sweep;            /* FROM%:TO%:STEP% */
+  const char *shapes, *budgets; /* with commas between them */
   const char *capacity, *online, *last_batch;
   option_values memory_at;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
@@ -42,8 +42,8 @@ typedef struct options {
   int64_t batch, epochs, steps, total_steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
   double rate, momentum, weight_decay, time_limit, profile_time, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
-  int plain, explain, no_augment, model_costs, ceilings, no_cache, no_graph, curve, print_sequence, json, no_progress,
-      quiet;
+  int plain, explain, no_augment, model_costs, roofline_peaks, no_cache, no_graph, curve, print_sequence, json,
+      no_progress, quiet;
   unsigned command; /* COMMAND_... */
   int n_given;
   const char *given[OPTION_NAMES]; /* [n_given] long names of the options on the command line */
@@ -57,7 +57,7 @@ int options_given(const options *o, const char *name);
 
 /* A table whose rows the help of a command lists: names, and what each of them is. */
 typedef struct command_list {
-  const char *title; /* NULL behind the last */
+  const char *title; /* NULL after the last */
   const char *(*name)(int32_t row);
   const char *(*about)(int32_t row);
 } command_list;

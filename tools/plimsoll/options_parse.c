@@ -10,7 +10,7 @@
 
 #include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/option_rows.h"
-#include "tools/plimsoll/standard.h"
+#include "tools/plimsoll/stdio_init.h"
 
 enum { NAME_BYTES = 64, SENTENCE_BYTES = 1024 };
 
@@ -241,7 +241,7 @@ static int is_one_of(const option_row *r, int n, const char *const *names) {
 
 /* What stands for one stream; a second one is refused. */
 typedef struct stream {
-  const char *name, *path; /* name: who has it, NULL: nobody */
+  const char *name, *path; /* name: who has it, NULL: no one */
 } stream;
 
 static void take_stream(const parsing *p, stream *s, const char *name, const char **path) {

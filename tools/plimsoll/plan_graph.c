@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/curve.h"
 #include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/plan_spaces.h"
+#include "tools/plimsoll/sibling_path.h"
 
 typedef struct graph_plan {
   session *s;
@@ -54,8 +54,8 @@ static void set_options(graph_plan *g) {
   g->options.time_limit_ns = (int64_t)(o->time_limit * 1e9);
   g->options.threads = session_planner_threads(o);
   g->options.unpacked = o->packing ? strcmp(o->packing, "none") == 0 : g->graph->unpacked;
-  g->options.curves = o->no_cache ? NULL : "";
-  g->options.from_curve = &g->s->from_curve;
+  g->options.front_folder = o->no_cache ? NULL : "";
+  g->options.from_front = &g->s->from_front;
   g->options.known = &g->known;
   if (o->order) g->options.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
 }
@@ -126,8 +126,8 @@ static void print_figures(const graph_plan *g, double seconds) {
   figures_flag(&f, 0, "proved", NULL, plan->proved);
   figures_count(&f, 0, "time", "duration", plan->time_ns);
   figures_count(&f, 0, "plan_steps", "plan", plan->n_steps);
-  figures_note(&f, 0, " steps, by %s%s", plan->planner, g->s->from_curve ? ", kept from an earlier run" : "");
-  figures_flag(&f, 0, "from_curve", NULL, g->s->from_curve);
+  figures_note(&f, 0, " steps, by %s%s", plan->planner, g->s->from_front ? ", kept from an earlier run" : "");
+  figures_flag(&f, 0, "from_curve", NULL, g->s->from_front);
   figures_text(&f, 0, "planner", NULL, plan->planner);
   effort_figures(&f, 0, g->s->o);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);

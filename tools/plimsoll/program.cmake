@@ -20,7 +20,7 @@ else()
 endif()
 plim_note(ncurses ${PLIM_CURSES} "${CURSES_VERSION}" "plimsoll trace step reads lines; it has no screen (Debian: libncurses-dev).")
 
-# The commands are a library, so that a test can link them with a GPU that is none.
+# The commands are a library, so that a test can link them with a fake GPU.
 list(REMOVE_ITEM cli_sources ${PROJECT_SOURCE_DIR}/tools/plimsoll/main.c)
 add_library(plim_commands STATIC ${cli_sources})
 plim_program(plim_commands)

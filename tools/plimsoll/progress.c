@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "tools/plimsoll/human.h"
+#include "tools/plimsoll/format.h"
 
 enum { BAR = 24, INTERVAL_NS = 100000000, LINE = 160 };
 
@@ -14,7 +14,7 @@ void progress_begin(progress *p, int wanted) {
   *p = (progress){.on = wanted && isatty(STDERR_FILENO)};
 }
 
-/* Columns that do not make the terminal go on to the next row. */
+/* Columns that do not make the terminal continue to the next row. */
 static int columns(void) {
   struct winsize size;
   int known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;

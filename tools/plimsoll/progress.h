@@ -13,7 +13,7 @@ typedef struct progress {
 
 void progress_begin(progress *p, int wanted);
 
-/* Draw done/total (total <= 0: unknown) with a text behind the bar. Every call may be dropped but the last: done ==
+/* Draw done/total (total <= 0: unknown) with a text after the bar. Every call may be dropped but the last: done ==
  * total is always drawn. */
 void progress_draw(progress *p, const char *stage, int64_t done, int64_t total, const char *text);
 

@@ -14,7 +14,7 @@ enum { PUBLISHED_MILP, PUBLISHED_MOCCASIN, PUBLISHED_FASTSA, PUBLISHED_COUNT };
 extern const char *const published_title[PUBLISHED_COUNT];
 
 /* The three results for an instance at a budget of `percent` of program order's peak; NULL for an instance or budget
- * that nobody published. Instances are known by their size: ops, links and that peak. *name is their usual name. */
+ * that no one published. Instances are known by their size: ops, links and that peak. *name is their usual name. */
 const published_result *published_find(int32_t ops, int64_t links, int64_t peak_bytes, int32_t percent,
                                        const char **name);
 

@@ -7,7 +7,7 @@
 #include "runtime/base/size.h"
 #include "runtime/device/device_cuda.h"
 #include "tools/plimsoll/effort.h"
-#include "tools/plimsoll/human.h"
+#include "tools/plimsoll/format.h"
 #include "tools/plimsoll/numerics.h"
 
 enum { LINE = 120 };
@@ -99,7 +99,7 @@ void run_figures_setting(figures *f, const session *s) {
   char text[FIGURES_TEXT], threads[HUMAN_BYTES];
   const plim_machine *machine = &s->device->machine;
   const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
-  const char *math = plim_math_name(plim_graph_math(graph));
+  const char *math = plim_precision_name(plim_graph_precision(graph));
   (void)snprintf(text, sizeof text, "%s, batch %d, %s, %s, %s", s->o->model, (int)s->o->batch, s->o->data,
                  plim_layout_name(s->layout), math);
   figures_text(f, 0, NULL, "model", text);
@@ -108,9 +108,10 @@ void run_figures_setting(figures *f, const session *s) {
   figures_text(f, 0, NULL, "device", text);
   const char *missing = strcmp(machine->device, "cuda") == 0 ? plim_device_cuda_missing(s->device) : "";
   if (missing[0]) figures_note(f, 0, "; %s: slower convolutions", missing);
-  const int64_t tick_ns = strcmp(machine->device, "cuda") == 0 ? plim_device_cuda_tick_ns(s->device) : -1;
-  if (tick_ns >= 0) {
-    figures_real(f, 0, "event_us", "event cost", "%.2f us", (double)tick_ns / 1e3);
+  const int64_t timing_event_ns =
+      strcmp(machine->device, "cuda") == 0 ? plim_device_cuda_timing_event_ns(s->device) : -1;
+  if (timing_event_ns >= 0) {
+    figures_real(f, 0, "event_us", "event cost", "%.2f us", (double)timing_event_ns / 1e3);
     figures_note(f, 0, ", not part of the times");
   }
   if (s->device->builds) {
@@ -150,7 +151,7 @@ static void add_cap(figures *f, int column, const session *s, const plim_plan *p
 
 static void add_numerics(figures *f, int column, const session *s, const plim_plan *plan) {
   int changed = numerics_changed(s, plan);
-  figures_text(f, column, "arithmetic", NULL, plan->arithmetic.hash);
+  figures_text(f, column, "arithmetic", NULL, plan->numerics.hash);
   figures_count(f, column, "labels_changed", NULL, changed);
   figures_text(f, column, NULL, "numerics", changed == 0 ? "fastest" : "");
   if (changed > 0) {
@@ -174,8 +175,8 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   figures_flag(f, column, "proved", NULL, plan->proved);
   figures_count(f, column, "plan_steps", "plan", plan->n_steps);
   figures_note(f, column, " steps for %d ops, by %s", program->graph[PLIM_PROGRAM_TRAIN]->n_ops, plan->planner);
-  if (program == s->program && s->from_curve) figures_note(f, column, ", kept from an earlier run");
-  figures_flag(f, column, "from_curve", NULL, program == s->program && s->from_curve);
+  if (program == s->program && s->from_front) figures_note(f, column, ", kept from an earlier run");
+  figures_flag(f, column, "from_curve", NULL, program == s->program && s->from_front);
   figures_text(f, column, "planner", NULL, plan->planner);
   if (program == s->program) effort_figures(f, column, s->o);
   add_numerics(f, column, s, plan);

@@ -4,7 +4,7 @@
 
 #include "runtime/graph/trace.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/outside.h"
+#include "tools/plimsoll/rss.h"
 #include "tools/plimsoll/session.h"
 #include "tools/plimsoll/times.h"
 
@@ -25,7 +25,7 @@ typedef struct run {
   int tested;
 } run;
 
-/* A trace holds ten steps, behind two that warm up. */
+/* A trace holds ten steps, after two that warm up. */
 enum { RUN_TRACE_FROM = 2, RUN_TRACE_STEPS = 10 };
 
 /* Run `steps` steps. */

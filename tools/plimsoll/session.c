@@ -12,7 +12,6 @@
 #include "runtime/device/device_check.h"
 #include "runtime/device/threads.h"
 #include "runtime/train/vram.h"
-#include "tools/plimsoll/beside.h"
 #include "tools/plimsoll/effort.h"
 #include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/interrupt.h"
@@ -20,9 +19,10 @@
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/online.h"
 #include "tools/plimsoll/option_rows.h"
-#include "tools/plimsoll/pairs.h"
+#include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/plan_spaces.h"
-#include "tools/plimsoll/standard.h"
+#include "tools/plimsoll/sibling_path.h"
+#include "tools/plimsoll/stdio_init.h"
 #include "tools/plimsoll/variants.h"
 
 enum { MOST_NOISE_BYTES = 64 << 20 };
@@ -187,7 +187,7 @@ static plim_net_options net_options(const session *s, plim_layout layout, int32_
   net.channels = s->size[2];
   net.classes = 10;
   net.layout = layout;
-  net.math = (plim_math)plim_math_find(s->o->math);
+  net.math = (plim_precision)plim_precision_find(s->o->math);
   plim_dataset_pixels(s->o->data, net.pixel_scale, net.pixel_shift);
   return net;
 }
@@ -201,7 +201,7 @@ static plim_status within_vram(const session *s, int64_t *bytes) {
 }
 
 /* The most that measuring may take: the budget, or keep-all bytes. Those are of modelled costs and program order here,
- * for want of better ones, whatever the budget: so that the budget changes where operands lie, but not what is
+ * for lack of better ones, whatever the budget: so that the budget changes where operands lie, but not what is
  * measured. */
 static plim_status measuring_bytes(const session *s, const plim_net *net, int64_t *out) {
   plim_plan_options planning = plim_plan_options_default();
@@ -304,8 +304,8 @@ plim_status session_planning(session *s) {
   s->planning.copies = (int32_t)o->copies;
   s->planning.threads = session_planner_threads(o);
   s->planning.time_limit_ns = (int64_t)(o->time_limit * 1e9);
-  s->planning.curves = o->no_cache ? NULL : "";
-  s->planning.from_curve = &s->from_curve;
+  s->planning.front_folder = o->no_cache ? NULL : "";
+  s->planning.from_front = &s->from_front;
   if (o->order) s->planning.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
   PLIM_TRY(plim_program_keep_all(s->program, &s->keep_all));
   PLIM_TRY(numerics_choose(s));
@@ -410,8 +410,8 @@ plim_status session_trainer(session *s, plim_program *program, int64_t steps, pl
   if (session_uses_heap(s) && program == s->program) {
     PLIM_TRY(heap_arena_open(s->ctx, &s->heap));
     wanted.exec.addresses = PLIM_ADDRESSES_EACH;
-    wanted.exec.life_alloc = heap_life_alloc;
-    wanted.exec.life_free = heap_life_free;
+    wanted.exec.buffer_alloc = heap_buffer_alloc;
+    wanted.exec.buffer_free = heap_buffer_free;
     wanted.exec.user = &s->heap;
   }
   if (program == s->program) {

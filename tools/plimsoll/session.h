@@ -34,7 +34,7 @@ typedef struct session {
   plim_checkpoint_info *label_file; /* a checkpoint: it holds the labels */
   plim_checkpoint_info *saved;      /* what --load names */
   plim_plan *keep_all;              /* of the training step: its arena is the measure of percentages */
-  int32_t from_curve;               /* 1: the plan was found by an earlier run */
+  int32_t from_front;               /* 1: the plan was found by an earlier run */
   int32_t answered;          /* 1: the object that --json asks for has been printed, also if the command fails then */
   refusal refusal;           /* set when the budget is too small */
   plim_replay_counts replay; /* of --addresses arena and --online */
@@ -59,7 +59,7 @@ plim_status session_data(session *s);
 /* Graphs and profiles in the layout asked for, or the faster one. */
 plim_status session_program(session *s);
 
-/* Images behind the last whole batch of an epoch that are to be trained: 0 unless --last-batch says so. */
+/* Images after the last whole batch of an epoch that are to be trained: 0 unless --last-batch says so. */
 int32_t session_last_batch(const session *s);
 
 /* The step for those images, if there are any, in a program of this session. */

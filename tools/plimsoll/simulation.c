@@ -6,7 +6,8 @@
 #include "runtime/base/halving.h"
 #include "runtime/base/size.h"
 
-/* Of twice what everything takes: to a two-thousandth of that, or to a sixtieth where each trial plays many ways. */
+/* Of twice what everything takes: to a two-thousandth of that, or to a sixtieth where each trial simulates many ways.
+ */
 enum { HALVINGS = 12, HALVINGS_OF_MANY = 7 };
 
 plim_status simulation_open(plim_context *ctx, const plim_graph *graph, double thrash, simulation *out) {
@@ -106,7 +107,7 @@ static void take_counts(const plim_replay_counts *counts, simulated *out) {
   out->recomputes = counts->recomputes;
   out->searches = counts->searches;
   out->search_ns = counts->search_ns;
-  out->scanned = counts->pieces_scanned;
+  out->scanned = counts->blocks_scanned;
   out->depth = counts->depth;
   out->small_area_bytes = counts->small_area_bytes;
   out->spills = counts->spills;
@@ -192,8 +193,8 @@ plim_status simulation_enough(const simulation *s, const plim_policy *policy, si
 
 /* ---- plans ---- */
 
-/* A plan's schedule, its addresses given up, placed by the arena; and what every online policy plays in it: a plan is
- * not worse than any of them. `status` is that of the plan. */
+/* A plan's schedule, its addresses given up, placed by the arena; and what every online policy simulates in it: a plan
+ * is not worse than any of them. `status` is that of the plan. */
 static plim_status play_in_arena(const simulation *s, plim_status status, simulated *out) {
   plim_replay_counts counts = {.thrashed = 0}, online = {.thrashed = 0};
   plim_plan *schedule = out->plan, *played = NULL;
@@ -238,7 +239,7 @@ plim_status simulation_sweep(const simulation *s, const plim_plan_options *optio
                              simulated *out) {
   plim_plan **plan = NULL;
   PLIM_TRY(plim_allocate(s->ctx, n, sizeof(plim_plan *), &plan));
-  plim_status status = plim_plan_curve(s->ctx, s->graph, s->profile, options, n, budget, plan);
+  plim_status status = plim_plan_front(s->ctx, s->graph, s->profile, options, n, budget, plan);
   for (int32_t i = 0; i < n && status == PLIM_OK; i++) {
     out[i] = (simulated){.budget_bytes = budget[i], .arena_bytes = -1, .by = options->planner, .plan = plan[i]};
     status = take_plan(s, plan[i] ? PLIM_OK : PLIM_ENOFIT, 0, &out[i]);

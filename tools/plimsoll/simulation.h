@@ -1,4 +1,4 @@
-/* A training step played within a budget without being computed: by an online policy or by a plan. */
+/* A training step simulated within a budget without being computed: by an online policy or by a plan. */
 #ifndef PLIM_TOOLS_PLIMSOLL_SIMULATION_H
 #define PLIM_TOOLS_PLIMSOLL_SIMULATION_H
 
@@ -15,7 +15,7 @@ typedef struct simulation {
   const plim_graph *graph;
   plim_profile *profile;
   plim_plan *order; /* program order, without addresses */
-  double thrash;    /* limit on time spent computing again, in times of the step */
+  double thrash;    /* limit on time spent recomputing, in times of the step */
 } simulation;
 
 plim_status simulation_open(plim_context *ctx, const plim_graph *graph, double thrash, simulation *out);
@@ -31,7 +31,7 @@ const char *simulation_whole_name(const simulation *s, simulation_addresses addr
 /* Bytes of "40%" (rounded down; with addresses to a multiple of PLIM_ALIGN) or "96MiB"; NULL: all. */
 plim_status simulation_budget(const simulation *s, const char *memory, simulation_addresses addresses, int64_t *bytes);
 
-/* The limit on time spent computing again, of a step that takes total_ns. */
+/* The limit on time spent recomputing, of a step that takes total_ns. */
 int64_t simulation_limit_ns(const simulation *s, int64_t total_ns);
 
 typedef struct simulated {

@@ -43,7 +43,7 @@ static void print_diff(const traced *a, const traced *b, const trace_parting *di
   } else {
     fprintf(to, "the same steps\n");
   }
-  if (differ->place >= 0) fprintf(to, "first other address or life at step %d\n", (int)differ->place);
+  if (differ->place >= 0) fprintf(to, "first other address or buffer at step %d\n", (int)differ->place);
   for (int32_t op = 0; op < a->graph->n_ops; op++) {
     int32_t of_a = runs_of(a->plan, op), of_b = runs_of(b->plan, op);
     if (of_a != of_b) {

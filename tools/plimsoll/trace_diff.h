@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "tools/plimsoll/traced.h"
+#include "tools/plimsoll/trace_session.h"
 
 /* Where two runs of one graph part ways, and what each runs again. PLIM_EDATA when the graphs differ. *same is 1 when
  * they are equal step by step and address by address. */

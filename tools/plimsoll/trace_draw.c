@@ -58,7 +58,7 @@ static attr_t attribute_of(char cell) {
   return look;
 }
 
-/* ---- pieces of the screen ---- */
+/* ---- blocks of the screen ---- */
 
 static int columns_drawn(void) {
   int columns = COLS - 2 * MARGIN;
@@ -131,14 +131,14 @@ static void put_word(int row, int column, const char *letter) {
 
 static plim_status put_strip(const screen *s) {
   char cell[CELLS];
-  const plim_story_choice *choice;
-  const plim_story_reasons *why;
+  const plim_decision *choice;
+  const plim_decision_reasons *why;
   int columns = columns_drawn();
   int32_t first, n = traced_choices(s->t, s->step, &choice, &first);
   PLIM_TRY(trace_strip(s->t, s->step, columns, cell));
   put_cells(ROW_STRIP, MARGIN, cell, columns, A_NORMAL);
   if (n > 0) {
-    PLIM_TRY(plim_story_explain(s->t->story, first, &why)); /* with which the reasons begin, too */
+    PLIM_TRY(plim_decision_log_explain(s->t->decisions, first, &why)); /* with which the reasons begin, too */
     trace_strip_windows(s->t, why, columns, cell);
     put_cells(ROW_WINDOW, MARGIN, cell, columns, A_NORMAL);
   }
@@ -191,12 +191,12 @@ static const char *name_end(const char *name, int width, char *text) {
 
 static void put_resident(const screen *s, int32_t i, int row, int columns) {
   const plim_resident *r = &s->resident[i];
-  const plim_life *life = &s->t->plan->life[r->life];
+  const plim_plan_buffer *buffer = &s->t->plan->buffer[r->buffer];
   char text[2 * TEXT], cut[TEXT], size[PLIM_SIZE_TEXT_BYTES], next[32] = "-", place[TRACED_ADDRESS_BYTES];
   int address = columns >= LEFT_WITH_ADDRESS, name = columns - 19 - (address ? 12 : 0);
   if (r->next_use >= 0) (void)snprintf(next, sizeof next, "%d", (int)r->next_use);
-  int n = address ? snprintf(text, sizeof text, "%11s ", traced_address(life->offset, place)) : 0;
-  (void)snprintf(text + n, sizeof text - (size_t)n, "%9s %-*s%5s", plim_size_print(life->bytes, size), name,
+  int n = address ? snprintf(text, sizeof text, "%11s ", traced_address(buffer->offset, place)) : 0;
+  (void)snprintf(text + n, sizeof text - (size_t)n, "%9s %-*s%5s", plim_size_print(buffer->bytes, size), name,
                  name_end(plim_inspect_name(s->t->inspect, r->storage), name, cut), next);
   char letter = trace_strip_letter(s->t, r->storage);
   put_cells(row, MARGIN, &letter, 1, A_NORMAL);
@@ -225,7 +225,7 @@ static void put_left(screen *s, int columns) {
 
 static void put_right(screen *s, int column) {
   static const char *const title[] = {[SCREEN_WHY] = "why",
-                                      [SCREEN_ABSENT] = "absent, and made again",
+                                      [SCREEN_ABSENT] = "absent, and recomputed",
                                       [SCREEN_VALUE] = "history",
                                       [SCREEN_HELP] = "keys",
                                       [SCREEN_TEXT] = "answer"};
@@ -248,16 +248,16 @@ static void put_right(screen *s, int column) {
 static void put_cursor(screen *s, int rows, int columns) {
   char size[PLIM_SIZE_TEXT_BYTES];
   int64_t address = trace_map_address(s->t, rows, s->map_row);
-  int32_t id = trace_map_life(s->t, s->step, address), column = trace_map_column(s->t, columns, s->step);
-  const plim_life *life = id >= 0 ? &s->t->plan->life[id] : NULL;
+  int32_t id = trace_map_buffer(s->t, s->step, address), column = trace_map_column(s->t, columns, s->step);
+  const plim_plan_buffer *buffer = id >= 0 ? &s->t->plan->buffer[id] : NULL;
   (void)mvchgat(ROW_BODY + s->map_row, MARGIN + column, 1, A_REVERSE | A_BOLD, 0, NULL);
   if (s->message[0]) return; /* an answer comes first */
-  if (!life) {
+  if (!buffer) {
     (void)snprintf(s->message, sizeof s->message, "address %lld is free at step %d", (long long)address, (int)s->step);
   } else {
     (void)snprintf(s->message, sizeof s->message, "%s, %s, steps %d to %d, address %lld",
-                   plim_inspect_name(s->t->inspect, life->storage), plim_size_print(life->bytes, size),
-                   (int)life->begin, (int)life->end - 1, (long long)life->offset);
+                   plim_inspect_name(s->t->inspect, buffer->storage), plim_size_print(buffer->bytes, size),
+                   (int)buffer->begin, (int)buffer->end - 1, (long long)buffer->offset);
   }
 }
 

@@ -3,7 +3,7 @@
 #define PLIM_TOOLS_PLIMSOLL_TRACE_DRAW_H
 
 #include "tools/plimsoll/trace_pane.h"
-#include "tools/plimsoll/traced.h"
+#include "tools/plimsoll/trace_session.h"
 
 enum { SCREEN_MESSAGE = 256 };
 

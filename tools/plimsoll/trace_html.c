@@ -33,10 +33,10 @@ static json_t *steps_json(const traced *t) {
   return list;
 }
 
-static json_t *lives_json(const traced *t) {
+static json_t *buffers_json(const traced *t) {
   json_t *list = json_array();
-  for (int32_t i = 0; i < t->plan->n_lives; i++) {
-    const plim_life *l = &t->plan->life[i];
+  for (int32_t i = 0; i < t->plan->n_buffers; i++) {
+    const plim_plan_buffer *l = &t->plan->buffer[i];
     (void)json_array_append_new(list, json_pack("[i, i, i, I, I]", (int)l->storage, (int)l->begin, (int)l->end,
                                                 (json_int_t)l->offset, (json_int_t)l->bytes));
   }
@@ -71,9 +71,9 @@ static plim_status add_drops(const traced *t, json_t *object) {
 }
 
 static plim_status add_reasons(const traced *t, json_t *object) {
-  if (!t->story) return add_drops(t, object);
-  const plim_story_choice *choice = NULL;
-  int32_t n = plim_story_choices(t->story, &choice);
+  if (!t->decisions) return add_drops(t, object);
+  const plim_decision *choice = NULL;
+  int32_t n = plim_decision_log_decisions(t->decisions, &choice);
   for (int32_t i = 0; i < n && i < MOST_TEXTS; i++) {
     if (i > 0 && choice[i].step == choice[i - 1].step) continue;
     PLIM_TRY(add_text(t, trace_view_reasons, choice[i].step, object));
@@ -85,11 +85,11 @@ static plim_status print_history(const traced *t, int32_t storage, FILE *to) {
   return trace_view_value(t, plim_inspect_name(t->inspect, storage), to);
 }
 
-/* Of what is made again: with why it was away. The page tells the others itself. */
+/* Of what is recomputed: with why it was away. The page tells the others itself. */
 static plim_status add_histories(const traced *t, json_t *object) {
   int32_t texts = 0;
-  for (int32_t i = 0; i < t->plan->n_lives && texts < MOST_TEXTS; i++) {
-    const plim_life *l = &t->plan->life[i];
+  for (int32_t i = 0; i < t->plan->n_buffers && texts < MOST_TEXTS; i++) {
+    const plim_plan_buffer *l = &t->plan->buffer[i];
     int32_t maker = l->storage < 0 ? -1 : t->graph->storage[l->storage].producer;
     if (maker < 0 || !plim_inspect_is_repeat(t->inspect, l->begin) || t->plan->step[l->begin].op != maker) continue;
     PLIM_TRY(add_text(t, print_history, l->storage, object));
@@ -124,7 +124,7 @@ plim_status trace_html(const traced *t, const char *path) {
   json_t *data = json_pack("{s:s, s:s, s:I, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "graph", t->graph->name, "by",
                            t->plan->planner, "bytes", (json_int_t)trace_strip_bytes(t), "cap", cap, "end", end, "roles",
                            storages_json(t, 1), "names", storages_json(t, 0), "steps", steps_json(t), "lives",
-                           lives_json(t), "why", why, "history", history);
+                           buffers_json(t), "why", why, "history", history);
   plim_status status = data ? add_reasons(t, why) : plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
   if (status == PLIM_OK) status = add_histories(t, history);
   if (status == PLIM_OK) status = write_page(t, data, path);

@@ -2,7 +2,7 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACE_HTML_H
 #define PLIM_TOOLS_PLIMSOLL_TRACE_HTML_H
 
-#include "tools/plimsoll/traced.h"
+#include "tools/plimsoll/trace_session.h"
 
 /* The page at `path`, replaced whole. Reasons of online decisions go along, of the first 500. */
 plim_status trace_html(const traced *t, const char *path);

@@ -41,7 +41,7 @@ static json_t *instead_json(const traced *t, const plim_absence *a) {
 static json_t *absence_json(const traced *t, int32_t storage, const plim_absence *a) {
   static const char *const breaks[] = {
       [PLIM_BREAKS_NOTHING] = "nothing", [PLIM_BREAKS_LOAD] = "load", [PLIM_BREAKS_ADDRESSES] = "addresses"};
-  const plim_story_choice *by = traced_eviction(t, storage, a);
+  const plim_decision *by = traced_eviction(t, storage, a);
   json_t *o = json_pack("{s:o, s:i, s:i, s:s}", "value", trace_json_storage(t, storage), "gone", (int)a->gone, "back",
                         (int)a->back, "breaks", breaks[a->breaks]);
   add(o, "full_step", step_or_null(a->full_step));
@@ -72,13 +72,13 @@ static plim_status absences_json(const traced *t, int32_t step, json_t *list) {
 /* ---- a step ---- */
 
 static json_t *resident_json(const traced *t, const plim_resident *r) {
-  const plim_life *life = &t->plan->life[r->life];
+  const plim_plan_buffer *buffer = &t->plan->buffer[r->buffer];
   json_t *o = json_pack("{s:o}", "value", trace_json_storage(t, r->storage));
   add(o, "role", json_string(r->storage < 0 ? "workspace" : plim_role_name(t->graph->storage[r->storage].role)));
-  add(o, "address", bytes_or_null(t->plan->packed ? life->offset : -1));
-  add(o, "bytes", json_integer(life->bytes));
-  add(o, "begin", json_integer(life->begin));
-  add(o, "end", json_integer(life->end));
+  add(o, "address", bytes_or_null(t->plan->packed ? buffer->offset : -1));
+  add(o, "bytes", json_integer(buffer->bytes));
+  add(o, "begin", json_integer(buffer->begin));
+  add(o, "end", json_integer(buffer->end));
   add(o, "next_use", step_or_null(r->next_use));
   add(o, "next_op", r->next_use < 0 ? json_null() : json_string(traced_op_name(t, r->next_use)));
   return o;
@@ -97,11 +97,12 @@ static plim_status residents_json(const traced *t, int32_t step, json_t *list) {
 /* Values that begin (ends 0) at the step, or are used last there (ends 1). */
 static json_t *changes_json(const traced *t, int32_t step, int ends) {
   json_t *list = json_array();
-  for (int32_t i = 0; i < t->plan->n_lives; i++) {
-    const plim_life *life = &t->plan->life[i];
-    if (life->storage < 0 || plim_role_persistent(t->graph->storage[life->storage].role)) continue;
-    int here = ends ? life->end == step + 1 && life->begin != step && !traced_fails_at(t, step) : life->begin == step;
-    if (here) (void)json_array_append_new(list, trace_json_storage(t, life->storage));
+  for (int32_t i = 0; i < t->plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &t->plan->buffer[i];
+    if (buffer->storage < 0 || plim_role_persistent(t->graph->storage[buffer->storage].role)) continue;
+    int here =
+        ends ? buffer->end == step + 1 && buffer->begin != step && !traced_fails_at(t, step) : buffer->begin == step;
+    if (here) (void)json_array_append_new(list, trace_json_storage(t, buffer->storage));
   }
   return list;
 }
@@ -151,9 +152,9 @@ plim_status trace_json_step(const traced *t, int32_t step, FILE *to) {
 
 /* ---- a value ---- */
 
-static json_t *uses_json(const traced *t, int32_t storage, const plim_life *life) {
+static json_t *uses_json(const traced *t, int32_t storage, const plim_plan_buffer *buffer) {
   json_t *list = json_array();
-  for (int32_t u = plim_inspect_next_use(t->inspect, storage, life->begin); u >= 0 && u <= life->end;
+  for (int32_t u = plim_inspect_next_use(t->inspect, storage, buffer->begin); u >= 0 && u <= buffer->end;
        u = plim_inspect_next_use(t->inspect, storage, u + 1)) {
     (void)json_array_append_new(list, json_pack("{s:i, s:s, s:b}", "step", (int)u, "op", traced_op_name(t, u), "again",
                                                 plim_inspect_is_repeat(t->inspect, u)));
@@ -161,17 +162,17 @@ static json_t *uses_json(const traced *t, int32_t storage, const plim_life *life
   return list;
 }
 
-/* The lives, each with the absence in front of it. */
-static plim_status lives_json(const traced *t, int32_t storage, json_t *list) {
-  for (int32_t i = 0; i < t->plan->n_lives; i++) {
-    const plim_life *life = &t->plan->life[i];
+/* The buffers, each with the absence before it. */
+static plim_status buffers_json(const traced *t, int32_t storage, json_t *list) {
+  for (int32_t i = 0; i < t->plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &t->plan->buffer[i];
     plim_absence a = {.kind = PLIM_ABSENT_UNMADE};
-    if (life->storage != storage) continue;
-    if (json_array_size(list) > 0) PLIM_TRY(plim_inspect_absence(t->inspect, storage, life->begin - 1, &a));
+    if (buffer->storage != storage) continue;
+    if (json_array_size(list) > 0) PLIM_TRY(plim_inspect_absence(t->inspect, storage, buffer->begin - 1, &a));
     (void)json_array_append_new(
-        list, json_pack("{s:i, s:i, s:o, s:I, s:o, s:o}", "begin", (int)life->begin, "end", (int)life->end, "address",
-                        bytes_or_null(t->plan->packed ? life->offset : -1), "bytes", (json_int_t)life->bytes, "uses",
-                        uses_json(t, storage, life), "absence",
+        list, json_pack("{s:i, s:i, s:o, s:I, s:o, s:o}", "begin", (int)buffer->begin, "end", (int)buffer->end,
+                        "address", bytes_or_null(t->plan->packed ? buffer->offset : -1), "bytes",
+                        (json_int_t)buffer->bytes, "uses", uses_json(t, storage, buffer), "absence",
                         a.kind == PLIM_ABSENT_DROPPED ? absence_json(t, storage, &a) : json_null()));
   }
   return PLIM_OK;
@@ -179,17 +180,17 @@ static plim_status lives_json(const traced *t, int32_t storage, json_t *list) {
 
 plim_status trace_json_value(const traced *t, const char *name, FILE *to) {
   int32_t value;
-  json_t *lives = json_array();
+  json_t *buffers = json_array();
   plim_status status = traced_find_value(t, name, &value);
-  if (status == PLIM_OK) status = lives_json(t, t->graph->value[value].storage, lives);
+  if (status == PLIM_OK) status = buffers_json(t, t->graph->value[value].storage, buffers);
   if (status != PLIM_OK) {
-    json_decref(lives);
+    json_decref(buffers);
     return status;
   }
   const plim_storage *storage = &t->graph->storage[t->graph->value[value].storage];
   trace_json_print(
       json_pack("{s:s, s:s, s:I, s:o, s:o}", "value", name, "role", plim_role_name(storage->role), "bytes",
-                (json_int_t)storage->bytes, "producer", trace_json_op(t, storage->producer), "lives", lives),
+                (json_int_t)storage->bytes, "producer", trace_json_op(t, storage->producer), "lives", buffers),
       to);
   return PLIM_OK;
 }

@@ -20,25 +20,25 @@ static plim_status fails(const traced *t, int32_t step, int *yes) {
   return PLIM_OK;
 }
 
-static plim_status ends_life(const traced *t, int32_t step, int *yes) {
+static plim_status ends_buffer(const traced *t, int32_t step, int *yes) {
   *yes = 0;
-  for (int32_t i = 0; i < t->plan->n_lives && !*yes; i++) {
-    *yes = t->plan->life[i].storage >= 0 && t->plan->life[i].end == step + 1;
+  for (int32_t i = 0; i < t->plan->n_buffers && !*yes; i++) {
+    *yes = t->plan->buffer[i].storage >= 0 && t->plan->buffer[i].end == step + 1;
   }
   return PLIM_OK;
 }
 
-/* Online: room is made in front of the step. Planned: what ends behind the step is made again later. */
+/* Online: room is made before the step. Planned: what ends after the step is recomputed later. */
 static plim_status evicts(const traced *t, int32_t step, int *yes) {
-  const plim_story_choice *choice;
+  const plim_decision *choice;
   int32_t first;
   *yes = traced_choices(t, step, &choice, &first) > 0;
-  if (t->story) return PLIM_OK;
-  for (int32_t i = 0; i < t->plan->n_lives && !*yes; i++) {
-    const plim_life *life = &t->plan->life[i];
+  if (t->decisions) return PLIM_OK;
+  for (int32_t i = 0; i < t->plan->n_buffers && !*yes; i++) {
+    const plim_plan_buffer *buffer = &t->plan->buffer[i];
     plim_absence a;
-    if (life->storage < 0 || life->end != step + 1 || life->end >= t->plan->n_steps) continue;
-    PLIM_TRY(plim_inspect_absence(t->inspect, life->storage, life->end, &a));
+    if (buffer->storage < 0 || buffer->end != step + 1 || buffer->end >= t->plan->n_steps) continue;
+    PLIM_TRY(plim_inspect_absence(t->inspect, buffer->storage, buffer->end, &a));
     *yes = a.kind == PLIM_ABSENT_DROPPED;
   }
   return PLIM_OK;
@@ -51,8 +51,8 @@ static const trace_jump jumps[] = {
     {'R', "previous such step", "op run again", -1, runs_again},
     {'d', "next step with an eviction, or a drop of what is needed again", "eviction or drop", 1, evicts},
     {'D', "previous such step", "eviction or drop", -1, evicts},
-    {'e', "next step at which a life ends", "end of a life", 1, ends_life},
-    {'E', "previous such step", "end of a life", -1, ends_life},
+    {'e', "next step at which a lifetime ends", "end of a buffer", 1, ends_buffer},
+    {'E', "previous such step", "end of a buffer", -1, ends_buffer},
     {'o', "the step that runs out of memory, or is given up", "request without room", 1, fails},
 };
 enum { JUMPS = sizeof jumps / sizeof *jumps };
@@ -86,11 +86,11 @@ static int same_run(const traced *a, const traced *b, int32_t j) {
   return strcmp(a->plan->variant[x->variant].variant.name, b->plan->variant[y->variant].variant.name) == 0;
 }
 
-/* The first step at which a life begins, ends or lies elsewhere in the other plan. Lives are sorted by begin. */
-static int32_t first_other_life(const plim_plan *a, const plim_plan *b, int32_t n_steps) {
+/* The first step at which a lifetime begins, ends or lies elsewhere in the other plan. Buffers are sorted by begin. */
+static int32_t first_other_buffer(const plim_plan *a, const plim_plan *b, int32_t n_steps) {
   int32_t least = n_steps;
-  for (int32_t i = 0; i < a->n_lives && i < b->n_lives; i++) {
-    const plim_life *x = &a->life[i], *y = &b->life[i];
+  for (int32_t i = 0; i < a->n_buffers && i < b->n_buffers; i++) {
+    const plim_plan_buffer *x = &a->buffer[i], *y = &b->buffer[i];
     int32_t begin = x->begin < y->begin ? x->begin : y->begin, end = x->end < y->end ? x->end : y->end;
     if (begin >= least) return least;
     if (x->storage != y->storage || x->begin != y->begin || x->offset != y->offset) return begin;
@@ -108,7 +108,7 @@ plim_status trace_divergence(const traced *a, const traced *b, trace_parting *ou
   for (int32_t j = 0; j < n && run == n; j++) {
     if (!same_run(a, b, j)) run = j;
   }
-  if (a->plan->packed && b->plan->packed) place = first_other_life(a->plan, b->plan, n);
+  if (a->plan->packed && b->plan->packed) place = first_other_buffer(a->plan, b->plan, n);
   int equal_length = a->plan->n_steps == b->plan->n_steps;
   *out = (trace_parting){run == n && equal_length ? -1 : run, place == n && equal_length ? -1 : place};
   return PLIM_OK;

@@ -2,26 +2,27 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACE_JUMP_H
 #define PLIM_TOOLS_PLIMSOLL_TRACE_JUMP_H
 
-#include "tools/plimsoll/traced.h"
+#include "tools/plimsoll/trace_session.h"
 
 typedef struct trace_jump {
   char key;
   const char *what; /* as in "next step that ..." */
-  const char *none; /* as in "there is no ... behind step 12" */
+  const char *none; /* as in "there is no ... after step 12" */
   int32_t direction;
   /* Does it happen at the step? */
   plim_status (*happens)(const traced *t, int32_t step, int *yes);
 } trace_jump;
 
-/* Row i of the table, NULL behind the last; the row of a key, NULL when there is none. */
+/* Row i of the table, NULL after the last; the row of a key, NULL when there is none. */
 const trace_jump *trace_jump_at(int32_t i);
 const trace_jump *trace_jump_find(char key);
 
-/* The first step behind `from` (or before it) at which it happens; -1: none. */
+/* The first step after `from` (or before it) at which it happens; -1: none. */
 plim_status trace_jump_to(const trace_jump *jump, const traced *t, int32_t from, int32_t *step);
 
-/* Where two runs part: the first step at which the other runs another op or variant; the first at which something lives
- * elsewhere or for another time. The length of the shorter run when there is none before; -1: they are equal. */
+/* Where two runs part: the first step at which the other runs another op or variant; the first at which something
+ * buffers elsewhere or for another time. The length of the shorter run when there is none before; -1: they are
+ * equal. */
 typedef struct trace_parting {
   int32_t run, place;
 } trace_parting;

@@ -1,4 +1,4 @@
-/* Lives are rectangles; a cell is a point in the middle of its range. */
+/* Buffers are rectangles; a cell is a point in the middle of its range. */
 #include "tools/plimsoll/trace_map.h"
 
 #include <string.h>
@@ -22,23 +22,23 @@ int64_t trace_map_address(const traced *t, int32_t rows, int32_t row) {
   return (int64_t)((double)trace_strip_bytes(t) * (rows - row - 0.5) / rows);
 }
 
-int32_t trace_map_life(const traced *t, int32_t step, int64_t address) {
-  for (int32_t i = 0; i < t->plan->n_lives && t->plan->life[i].begin <= step; i++) {
-    const plim_life *l = &t->plan->life[i];
+int32_t trace_map_buffer(const traced *t, int32_t step, int64_t address) {
+  for (int32_t i = 0; i < t->plan->n_buffers && t->plan->buffer[i].begin <= step; i++) {
+    const plim_plan_buffer *l = &t->plan->buffer[i];
     if (l->end > step && l->offset <= address && address < l->offset + l->bytes) return i;
   }
   return -1;
 }
 
-static void draw_life(const traced *t, const plim_life *life, int32_t rows, int32_t columns, char *cell) {
-  char letter = trace_strip_letter(t, life->storage);
+static void draw_buffer(const traced *t, const plim_plan_buffer *buffer, int32_t rows, int32_t columns, char *cell) {
+  char letter = trace_strip_letter(t, buffer->storage);
   for (int32_t row = 0; row < rows; row++) {
     int64_t address = trace_map_address(t, rows, row);
-    if (address < life->offset || address >= life->offset + life->bytes) continue;
-    for (int32_t c = trace_map_column(t, columns, life->begin); c < columns; c++) {
+    if (address < buffer->offset || address >= buffer->offset + buffer->bytes) continue;
+    for (int32_t c = trace_map_column(t, columns, buffer->begin); c < columns; c++) {
       int32_t step = trace_map_step(t, columns, c);
-      if (step >= life->end) break;
-      if (step >= life->begin) cell[row * columns + c] = letter;
+      if (step >= buffer->end) break;
+      if (step >= buffer->begin) cell[row * columns + c] = letter;
     }
   }
 }
@@ -46,7 +46,7 @@ static void draw_life(const traced *t, const plim_life *life, int32_t rows, int3
 void trace_map(const traced *t, int32_t rows, int32_t columns, char *cell) {
   memset(cell, '.', (size_t)rows * (size_t)columns);
   if (!t->plan->packed) return;
-  for (int32_t i = 0; i < t->plan->n_lives; i++) draw_life(t, &t->plan->life[i], rows, columns, cell);
+  for (int32_t i = 0; i < t->plan->n_buffers; i++) draw_buffer(t, &t->plan->buffer[i], rows, columns, cell);
 }
 
 plim_status trace_map_print(const traced *t, int32_t step, FILE *to) {

@@ -1,4 +1,4 @@
-/* The page. DATA, written in front of the program, is {graph, by, bytes, cap, end: null or how the run ended early,
+/* The page. DATA, written before the program, is {graph, by, bytes, cap, end: null or how the run ended early,
  * roles, names, steps: [[name, again, planned us, measured us]], lives: [[storage or -1, begin, end, offset, bytes]],
  * why: {step: text}, history: {storage: text}}. */
 #include "tools/plimsoll/trace_html.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTINUED = 6 /* indent of a row that goes on */, LEAST_WIDTH = 2 * CONTINUED };
+enum { CONTINUED = 6 /* indent of a row that continues */, LEAST_WIDTH = 2 * CONTINUED };
 
 plim_status trace_pane_open(plim_context *ctx, trace_pane *pane) {
   *pane = (trace_pane){.to = NULL};
@@ -19,7 +19,7 @@ void trace_pane_close(trace_pane *pane) {
 }
 
 /* Characters of `line` [length] that go into one row: up to the last blank that fits, or as many as fit when the word
- * behind it has no room in a row of its own. */
+ * after it has no room in a row of its own. */
 static int32_t fitting(const char *line, int32_t length, int32_t width) {
   int32_t begin = (int32_t)strspn(line, " "), last = width;
   if (length <= width) return length;

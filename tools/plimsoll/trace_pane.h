@@ -18,8 +18,8 @@ typedef struct trace_pane {
 plim_status trace_pane_open(plim_context *ctx, trace_pane *pane);
 void trace_pane_close(trace_pane *pane);
 
-/* The next row of at most `width` columns from *at on, which moves on; long lines go on in rows that are indented. NULL
- * at the end.
+/* The next row of at most `width` columns from *at on, which moves on; long lines continue in rows that are indented.
+ * NULL at the end.
  *   indent, length  [1]  out  blanks in front, characters of the row */
 const char *trace_pane_row(trace_pane *pane, int32_t width, size_t *at, int32_t *indent, int32_t *length);
 

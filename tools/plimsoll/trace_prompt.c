@@ -19,7 +19,7 @@ typedef struct prompt_state {
   int ended;
 } prompt_state;
 
-/* What a command does; `word` is what stands behind it, "" for nothing. */
+/* What a command does; `word` is what stands after it, "" for nothing. */
 typedef plim_status prompt_command(prompt_state *p, const char *word);
 
 static plim_status go(prompt_state *p, int32_t step) {
@@ -69,7 +69,7 @@ static plim_status show_map(prompt_state *p, const char *word) {
   return trace_map_print(p->t, p->step, p->to);
 }
 
-/* Behind w: a policy and a size. */
+/* After w: a policy and a size. */
 static plim_status what_if(prompt_state *p, const char *word) {
   char policy[32], memory[32] = "100%";
   if (sscanf(word, "%31s %31s", policy, memory) < 1) {
@@ -125,7 +125,7 @@ static const struct {
     {"g", " N", "go to step N", to_step},
     {"f", "", "go to the first step at which the run of --with FILE differs", to_parting},
     {"m", "", "map of addresses over steps", show_map},
-    {"y", "", "why: the room that was made for this step, and what is computed again for whom", show_reasons},
+    {"y", "", "why: the room that was made for this step, and what is recomputed for whom", show_reasons},
     {"l", "", "what is resident, by address", show_residents},
     {"a", "", "what is absent and comes back, and why", show_absences},
     {"v", " VALUE", "the history of a value", show_value},

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "tools/plimsoll/traced.h"
+#include "tools/plimsoll/trace_session.h"
 
 /* Read commands from `from` until its end or "q"; views and answers go to `to`. `other` (may be NULL) is the run to
  * compare with. `prompt` 1: show one. A line that is no

@@ -7,8 +7,8 @@
 
 enum {
   WINDOWS = 3 /* shown */,
-  PIECES = 8 /* of a window */,
-  NAMES = 6 /* behind one reason */,
+  BLOCKS = 8 /* of a window */,
+  NAMES = 6 /* after one reason */,
   DECISIONS = 3 /* of a step */,
   MARGIN = 76
 };
@@ -24,8 +24,8 @@ static double us(int64_t ns) {
 }
 
 /* own cost + neighbours over distance: the terms that the policy has. */
-static void print_terms(const traced *t, const plim_story_piece *p, FILE *to) {
-  const plim_policy *policy = plim_story_way(t->story)->policy;
+static void print_terms(const traced *t, const plim_decision_block *p, FILE *to) {
+  const plim_policy *policy = plim_decision_log_config(t->decisions)->policy;
   char size[PLIM_SIZE_TEXT_BYTES];
   fprintf(to, "    %-26s %9s", storage_name(t, p->storage), plim_size_print(p->bytes, size));
   if (policy->cost == PLIM_COST_ACCESS) {
@@ -42,21 +42,21 @@ static void print_terms(const traced *t, const plim_story_piece *p, FILE *to) {
   fprintf(to, "\n");
 }
 
-static void print_window(const traced *t, const plim_story_reasons *why, int32_t i, FILE *to) {
+static void print_window(const traced *t, const plim_decision_reasons *why, int32_t i, FILE *to) {
   static const char *const title[WINDOWS] = {"taken", "runner-up", "third"};
-  const plim_story_window *w = &why->window[i];
+  const plim_decision_window *w = &why->window[i];
   char bytes[PLIM_SIZE_TEXT_BYTES], evicted[PLIM_SIZE_TEXT_BYTES];
-  int64_t begin = why->piece[w->begin].offset;
+  int64_t begin = why->block[w->begin].offset;
   int32_t shown = 0, held = 0;
   fprintf(to, "  %s: addresses %lld to %lld, %s, evicts %s\n", title[i], (long long)begin, (long long)begin + w->bytes,
           plim_size_print(w->bytes, bytes), plim_size_print(w->evicted_bytes, evicted));
   fprintf(to, "    score %.4g%s", w->together, w->together == w->score ? "" : " as a whole");
   if (w->together != w->score) fprintf(to, ", %.4g piece by piece", w->score);
   fprintf(to, "\n");
-  for (int32_t k = w->begin; k < w->end; k++) held += why->piece[k].state == PLIM_PIECE_MAY_GO;
-  for (int32_t k = w->begin; k < w->end && shown < PIECES; k++) {
-    if (why->piece[k].state != PLIM_PIECE_MAY_GO) continue;
-    print_terms(t, &why->piece[k], to);
+  for (int32_t k = w->begin; k < w->end; k++) held += why->block[k].state == PLIM_ARENA_BLOCK_EVICTABLE;
+  for (int32_t k = w->begin; k < w->end && shown < BLOCKS; k++) {
+    if (why->block[k].state != PLIM_ARENA_BLOCK_EVICTABLE) continue;
+    print_terms(t, &why->block[k], to);
     shown++;
   }
   if (held > shown) fprintf(to, "    and %d more\n", (int)(held - shown));
@@ -64,51 +64,52 @@ static void print_window(const traced *t, const plim_story_reasons *why, int32_t
 
 /* ---- what keeps the others ---- */
 
-static void print_bar(const traced *t, const plim_story_piece *p, FILE *to) {
+static void print_bar(const traced *t, const plim_decision_block *p, FILE *to) {
   switch (p->state) {
-    case PLIM_PIECE_PINNED:
+    case PLIM_ARENA_BLOCK_PINNED:
       if (p->by >= 0) fprintf(to, "pinned for %s:", traced_op(t, p->by));
       if (p->by < 0) fprintf(to, "pinned to the end of the step:");
       return;
-    case PLIM_PIECE_TOO_LATE:
-      if (p->by >= 0) fprintf(to, "cannot be made again once %s is updated:", storage_name(t, p->by));
-      if (p->by < 0) fprintf(to, "cannot be made again in time:");
+    case PLIM_ARENA_BLOCK_TOO_LATE:
+      if (p->by >= 0) fprintf(to, "cannot be recomputed once %s is updated:", storage_name(t, p->by));
+      if (p->by < 0) fprintf(to, "cannot be recomputed in time:");
       return;
-    case PLIM_PIECE_PERSISTENT:
+    case PLIM_ARENA_BLOCK_PERSISTENT:
       fprintf(to, "persistent:");
       return;
-    case PLIM_PIECE_INPUT:
+    case PLIM_ARENA_BLOCK_INPUT:
       fprintf(to, "written from outside, made by no op:");
       return;
-    case PLIM_PIECE_SMALL:
+    case PLIM_ARENA_BLOCK_SMALL:
       fprintf(to, "small, in an area where nothing is evicted:");
       return;
-    case PLIM_PIECE_IS_FREE:
-    case PLIM_PIECE_MAY_GO:
+    case PLIM_ARENA_BLOCK_UNUSED:
+    case PLIM_ARENA_BLOCK_EVICTABLE:
       return;
   }
 }
 
-static int same_bar(const plim_story_piece *a, const plim_story_piece *b) {
+static int same_bar(const plim_decision_block *a, const plim_decision_block *b) {
   return a->state == b->state && a->by == b->by;
 }
 
-/* One line a reason: the pieces that it keeps. */
-static void print_bars(const traced *t, const plim_story_reasons *why, FILE *to) {
-  for (int32_t i = 0; i < why->n_pieces; i++) {
-    const plim_story_piece *p = &why->piece[i];
+/* One line a reason: the blocks that it keeps. */
+static void print_bars(const traced *t, const plim_decision_reasons *why, FILE *to) {
+  for (int32_t i = 0; i < why->n_blocks; i++) {
+    const plim_decision_block *p = &why->block[i];
     int32_t n = 0, first = 1;
     int64_t bytes = 0;
     char size[PLIM_SIZE_TEXT_BYTES];
-    if (p->state <= PLIM_PIECE_MAY_GO) continue;
-    for (int32_t k = 0; k < i && first; k++) first = !same_bar(&why->piece[k], p);
+    if (p->state <= PLIM_ARENA_BLOCK_EVICTABLE) continue;
+    for (int32_t k = 0; k < i && first; k++) first = !same_bar(&why->block[k], p);
     if (!first) continue;
     fprintf(to, "  ");
     print_bar(t, p, to);
-    for (int32_t k = i; k < why->n_pieces; k++) {
-      if (!same_bar(&why->piece[k], p)) continue;
-      bytes += why->piece[k].bytes;
-      if (n++ < NAMES && p->state >= PLIM_PIECE_PINNED) fprintf(to, " %s", storage_name(t, why->piece[k].storage));
+    for (int32_t k = i; k < why->n_blocks; k++) {
+      if (!same_bar(&why->block[k], p)) continue;
+      bytes += why->block[k].bytes;
+      if (n++ < NAMES && p->state >= PLIM_ARENA_BLOCK_PINNED)
+        fprintf(to, " %s", storage_name(t, why->block[k].storage));
     }
     fprintf(to, " (%d, %s)\n", (int)n, plim_size_print(bytes, size));
   }
@@ -116,7 +117,7 @@ static void print_bars(const traced *t, const plim_story_reasons *why, FILE *to)
 
 /* ---- a decision ---- */
 
-static void print_request(const traced *t, const plim_story_choice *c, const plim_story_reasons *why, FILE *to) {
+static void print_request(const traced *t, const plim_decision *c, const plim_decision_reasons *why, FILE *to) {
   char bytes[PLIM_SIZE_TEXT_BYTES], all[PLIM_SIZE_TEXT_BYTES], largest[PLIM_SIZE_TEXT_BYTES];
   fprintf(to, "%s needs room for %s, %s\n", traced_op(t, c->request.op),
           c->request.storage >= 0 ? storage_name(t, c->request.storage) : "its workspace",
@@ -125,20 +126,20 @@ static void print_request(const traced *t, const plim_story_choice *c, const pli
           plim_size_print(why->largest_free_bytes, largest));
 }
 
-static void print_single(const traced *t, const plim_story_reasons *why, FILE *to) {
+static void print_single(const traced *t, const plim_decision_reasons *why, FILE *to) {
   fprintf(to, "  evicted:\n");
-  print_terms(t, &why->piece[why->taken], to);
+  print_terms(t, &why->block[why->taken], to);
   if (why->runner_up < 0) return;
   fprintf(to, "  next candidate:\n");
-  print_terms(t, &why->piece[why->runner_up], to);
+  print_terms(t, &why->block[why->runner_up], to);
 }
 
-static plim_status print_way_out(const traced *t, const plim_story_reasons *why, FILE *to) {
+static plim_status print_way_out(const traced *t, const plim_decision_reasons *why, FILE *to) {
   char extra[PLIM_SIZE_TEXT_BYTES], enough[PLIM_SIZE_TEXT_BYTES];
   int64_t bytes, budget = t->plan->budget_bytes;
   fprintf(to, "  out of memory: nothing that is left may go, and no window is large enough\n");
   fprintf(to, "  %s more at the end of the arena would be room here\n", plim_size_print(why->extra_bytes, extra));
-  PLIM_TRY(plim_story_enough(t->story, 2 * budget + why->extra_bytes, &bytes));
+  PLIM_TRY(plim_decision_log_enough(t->decisions, 2 * budget + why->extra_bytes, &bytes));
   if (bytes < 0) {
     fprintf(to, "  this policy finds no way in twice the memory either\n");
   } else {
@@ -148,9 +149,9 @@ static plim_status print_way_out(const traced *t, const plim_story_reasons *why,
   return PLIM_OK;
 }
 
-static plim_status print_choice(const traced *t, const plim_story_choice *c, int32_t id, FILE *to) {
-  const plim_story_reasons *why;
-  PLIM_TRY(plim_story_explain(t->story, id, &why));
+static plim_status print_choice(const traced *t, const plim_decision *c, int32_t id, FILE *to) {
+  const plim_decision_reasons *why;
+  PLIM_TRY(plim_decision_log_explain(t->decisions, id, &why));
   print_request(t, c, why, to);
   for (int32_t i = 0; i < why->n_windows && i < WINDOWS; i++) print_window(t, why, i, to);
   if (why->n_windows == 1) fprintf(to, "  no other window is large enough\n");
@@ -161,7 +162,7 @@ static plim_status print_choice(const traced *t, const plim_story_choice *c, int
 }
 
 plim_status trace_reasons(const traced *t, int32_t step, FILE *to) {
-  const plim_story_choice *choice;
+  const plim_decision *choice;
   int32_t first, n = traced_choices(t, step, &choice, &first);
   for (int32_t i = 0; i < n; i++) {
     if (i >= DECISIONS && i + 1 < n) continue; /* the last one made the room, or did not */
@@ -179,14 +180,14 @@ void trace_tree(const traced *t, int32_t step, FILE *to) {
   if (begin == root) return;
   for (int32_t j = begin; j < root; j++) {
     sum_ns += traced_planned_ns(t, j);
-    int32_t here = plim_story_depth(t->story, j);
+    int32_t here = plim_decision_log_depth(t->decisions, j);
     if (here > depth) depth = here;
     if (here < least) least = here;
   }
   fprintf(to, "for step %d, %s: %d run%s again, %.1f us, %d deep\n", (int)root, traced_op_name(t, root),
           (int)(root - begin), root - begin == 1 ? "" : "s", us(sum_ns), (int)depth);
   for (int32_t j = root; j >= begin; j--) {
-    int32_t indent = j == root ? 0 : 2 * (plim_story_depth(t->story, j) - least + 1);
+    int32_t indent = j == root ? 0 : 2 * (plim_decision_log_depth(t->decisions, j) - least + 1);
     if (indent > MARGIN / 2) indent = MARGIN / 2;
     fprintf(to, "%s%*sstep %d  %s, %.1f us\n", j == step ? ">" : " ", (int)indent, "", (int)j, traced_op_name(t, j),
             us(traced_planned_ns(t, j)));

@@ -100,7 +100,7 @@ static void stop(void) {
 }
 
 /* The next key; KEY_INTERRUPT after a signal, too; ERR when the terminal is gone. A new size that comes between drawing
- * and waiting wakes nobody: it is noticed when a wait ends. */
+ * and waiting wakes no one: it is noticed when a wait ends. */
 static int next_key(const screen *s) {
   for (;;) {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -114,7 +114,7 @@ static int next_key(const screen *s) {
   }
 }
 
-/* A line typed behind a question; "" when it was given up. */
+/* A line typed after a question; "" when it was given up. */
 static void ask(const screen *s, const char *question, char answer[ANSWER]) {
   int n = 0, key;
   answer[0] = 0;
@@ -193,9 +193,9 @@ static plim_status to_parting(screen *s) {
 
 static plim_status open_selected(screen *s) {
   if (s->mapped) {
-    int32_t life = trace_map_life(s->t, s->step, trace_map_address(s->t, trace_draw_rows(), s->map_row));
+    int32_t buffer = trace_map_buffer(s->t, s->step, trace_map_address(s->t, trace_draw_rows(), s->map_row));
     s->mapped = 0;
-    return life < 0 ? PLIM_OK : show_history(s, s->t->plan->life[life].storage);
+    return buffer < 0 ? PLIM_OK : show_history(s, s->t->plan->buffer[buffer].storage);
   }
   return s->n_residents > 0 ? show_history(s, s->resident[s->selected].storage) : PLIM_OK;
 }
@@ -310,7 +310,7 @@ static const struct {
     {'w', "w", "what if another policy or budget came from here on", ask_what_if},
     {'y', "y", "why: the room made for this step", why},
     {KEY_ESCAPE, NULL, NULL, why},
-    {'a', "a", "what is absent and made again, and why", absent},
+    {'a', "a", "what is absent and recomputed, and why", absent},
     {'m', "m", "map of addresses over steps, and back", show_map},
     {'z', "z", "the text alone, and back", zoom},
     {'?', "?", "these keys", help},

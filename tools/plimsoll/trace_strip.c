@@ -8,7 +8,7 @@ const char trace_strip_legend[] = "p param s state i input a activation g gradie
 
 int64_t trace_strip_bytes(const traced *t) {
   int64_t budget = t->plan->budget_bytes;
-  return t->story && budget < INT64_MAX ? budget : t->plan->arena_bytes;
+  return t->decisions && budget < INT64_MAX ? budget : t->plan->arena_bytes;
 }
 
 char trace_strip_letter(const traced *t, int32_t storage) {
@@ -23,10 +23,10 @@ static int32_t column_of(int64_t offset, int64_t whole, int32_t columns) {
   return column < columns ? (int32_t)column : columns - 1;
 }
 
-/* The part of a life that lies in one column, operands first. */
-static double weight(const plim_life *life, int operand, int64_t whole, int32_t columns, int32_t column) {
+/* The part of a buffer that lies in one column, operands first. */
+static double weight(const plim_plan_buffer *buffer, int operand, int64_t whole, int32_t columns, int32_t column) {
   double unit = (double)whole / columns, low = column * unit, high = low + unit;
-  double begin = (double)life->offset, end = (double)(life->offset + life->bytes);
+  double begin = (double)buffer->offset, end = (double)(buffer->offset + buffer->bytes);
   if (begin > low) low = begin;
   if (end < high) high = end;
   return high - low + (operand ? unit : 0);
@@ -38,14 +38,14 @@ plim_status trace_strip(const traced *t, int32_t step, int32_t columns, char *ce
   memset(cell, '.', (size_t)columns);
   if (!t->plan->packed || whole <= 0) return PLIM_OK;
   PLIM_TRY(plim_allocate(t->ctx, columns, sizeof *most, &most));
-  for (int32_t i = 0; i < t->plan->n_lives && t->plan->life[i].begin <= step; i++) {
-    const plim_life *life = &t->plan->life[i];
-    if (life->end <= step) continue;
-    int operand = life->storage < 0 || plim_op_touches(&t->graph->op[t->plan->step[step].op], life->storage);
-    char letter = trace_strip_letter(t, life->storage);
-    int32_t last = column_of(life->offset + life->bytes - 1, whole, columns);
-    for (int32_t c = column_of(life->offset, whole, columns); c <= last; c++) {
-      double w = weight(life, operand, whole, columns, c);
+  for (int32_t i = 0; i < t->plan->n_buffers && t->plan->buffer[i].begin <= step; i++) {
+    const plim_plan_buffer *buffer = &t->plan->buffer[i];
+    if (buffer->end <= step) continue;
+    int operand = buffer->storage < 0 || plim_op_touches(&t->graph->op[t->plan->step[step].op], buffer->storage);
+    char letter = trace_strip_letter(t, buffer->storage);
+    int32_t last = column_of(buffer->offset + buffer->bytes - 1, whole, columns);
+    for (int32_t c = column_of(buffer->offset, whole, columns); c <= last; c++) {
+      double w = weight(buffer, operand, whole, columns, c);
       if (w <= most[c]) continue;
       most[c] = w;
       cell[c] = operand ? (char)toupper(letter) : letter;
@@ -62,7 +62,7 @@ static void draw_range(int64_t begin, int64_t end, int64_t whole, int32_t column
   if (last > first) cell[last] = mark[2];
 }
 
-void trace_strip_windows(const traced *t, const plim_story_reasons *why, int32_t columns, char *cell) {
+void trace_strip_windows(const traced *t, const plim_decision_reasons *why, int32_t columns, char *cell) {
   static const char marks[2][3] = {{'[', '=', ']'}, {'(', '-', ')'}};
   int64_t whole = trace_strip_bytes(t);
   int32_t single[2] = {why->taken, why->runner_up};
@@ -74,7 +74,7 @@ void trace_strip_windows(const traced *t, const plim_story_reasons *why, int32_t
       end = why->window[i].end;
     }
     if (begin < 0) continue;
-    const plim_story_piece *last = &why->piece[end - 1];
-    draw_range(why->piece[begin].offset, last->offset + last->bytes, whole, columns, marks[i], cell);
+    const plim_decision_block *last = &why->block[end - 1];
+    draw_range(why->block[begin].offset, last->offset + last->bytes, whole, columns, marks[i], cell);
   }
 }

@@ -2,15 +2,15 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACE_STRIP_H
 #define PLIM_TOOLS_PLIMSOLL_TRACE_STRIP_H
 
-#include "tools/plimsoll/traced.h"
+#include "tools/plimsoll/trace_session.h"
 
 /* '.' free; p param, s state or staged batch, i input, a activation, g gradient, o output, w workspace; a capital where
- * the step reads or writes it. Of a cell's tenants the one with most bytes there is shown, operands before others.
+ * the step reads or writes it. Of a cell's residency the one with most bytes there is shown, operands before others.
  *   cell  [columns]  out */
 plim_status trace_strip(const traced *t, int32_t step, int32_t columns, char *cell);
 
 /* '[' '=' ']' what was taken, '(' '-' ')' the runner-up, a blank elsewhere. */
-void trace_strip_windows(const traced *t, const plim_story_reasons *why, int32_t columns, char *cell);
+void trace_strip_windows(const traced *t, const plim_decision_reasons *why, int32_t columns, char *cell);
 
 /* Bytes that the row stands for. */
 int64_t trace_strip_bytes(const traced *t);

@@ -50,7 +50,7 @@ static void add_end(const traced *t, figures *f) {
   figures_note(f, 0, " at step %d, %s", (int)last, traced_op_name(t, last));
   figures_count(f, 0, "end_step", NULL, last);
   figures_text(f, 0, "end_op", NULL, traced_op_name(t, last));
-  figures_text(f, 0, "error", NULL, plim_story_failure(t->story));
+  figures_text(f, 0, "error", NULL, plim_decision_log_failure(t->decisions));
 }
 
 plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {

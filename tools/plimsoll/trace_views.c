@@ -25,18 +25,18 @@ static int is_persistent(const traced *t, int32_t storage) {
 
 /* ---- a step ---- */
 
-/* Two rows: what is where; below it, when room was made in front of the step, the windows of the first decision, with
+/* Two rows: what is where; below it, when room was made before the step, the windows of the first decision, with
  * which the reasons begin. */
 static plim_status print_strip(const traced *t, int32_t step, FILE *to) {
   char cell[STRIP + 1], size[PLIM_SIZE_TEXT_BYTES];
-  const plim_story_choice *choice;
-  const plim_story_reasons *why;
+  const plim_decision *choice;
+  const plim_decision_reasons *why;
   int32_t first, n = traced_choices(t, step, &choice, &first);
   cell[STRIP] = 0;
   PLIM_TRY(trace_strip(t, step, STRIP, cell));
   fprintf(to, "  |%s| %s\n", cell, size_text(trace_strip_bytes(t), size));
   if (n > 0) {
-    PLIM_TRY(plim_story_explain(t->story, first, &why));
+    PLIM_TRY(plim_decision_log_explain(t->decisions, first, &why));
     trace_strip_windows(t, why, STRIP, cell);
     fprintf(to, "  |%s| [=] taken (-) runner-up", cell);
     if (n > 1) fprintf(to, " of the first eviction of %d", (int)n);
@@ -47,7 +47,7 @@ static plim_status print_strip(const traced *t, int32_t step, FILE *to) {
 }
 
 static int is_evicted(const traced *t, int32_t step, int32_t storage) {
-  const plim_story_choice *choice;
+  const plim_decision *choice;
   int32_t first, n = traced_choices(t, step, &choice, &first);
   for (int32_t i = 0; i < n; i++) {
     for (int32_t k = 0; k < choice[i].n_evicted; k++) {
@@ -59,13 +59,14 @@ static int is_evicted(const traced *t, int32_t step, int32_t storage) {
 
 static void print_changes(const traced *t, int32_t step, FILE *to) {
   char size[PLIM_SIZE_TEXT_BYTES];
-  for (int32_t i = 0; i < t->plan->n_lives; i++) {
-    const plim_life *life = &t->plan->life[i];
-    if (life->storage < 0 || is_persistent(t, life->storage)) continue;
-    int ends = life->end == step + 1 && !traced_fails_at(t, step);
-    const char *what = life->begin == step ? "made" : ends ? "last used" : NULL;
+  for (int32_t i = 0; i < t->plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &t->plan->buffer[i];
+    if (buffer->storage < 0 || is_persistent(t, buffer->storage)) continue;
+    int ends = buffer->end == step + 1 && !traced_fails_at(t, step);
+    const char *what = buffer->begin == step ? "made" : ends ? "last used" : NULL;
     if (!what) continue;
-    fprintf(to, "  %-9s %s, %s\n", what, plim_inspect_name(t->inspect, life->storage), size_text(life->bytes, size));
+    fprintf(to, "  %-9s %s, %s\n", what, plim_inspect_name(t->inspect, buffer->storage),
+            size_text(buffer->bytes, size));
   }
   int32_t evicted = 0;
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
@@ -116,7 +117,7 @@ static void print_persistent(const traced *t, const plim_resident *row, int32_t 
   int32_t count = 0;
   for (int32_t i = 0; i < n; i++) {
     if (!is_persistent(t, row[i].storage)) continue;
-    bytes += t->plan->life[row[i].life].bytes;
+    bytes += t->plan->buffer[row[i].buffer].bytes;
     count++;
   }
   if (count > 0) fprintf(to, "%12s  %10s  %d persistent values\n", "", size_text(bytes, size), (int)count);
@@ -130,9 +131,9 @@ plim_status trace_view_residents(const traced *t, int32_t step, FILE *to) {
   fprintf(to, "%12s  %10s  %-28s  %s\n", "address", "bytes", "value", "next use");
   print_persistent(t, row, n, to);
   for (int32_t i = 0; i < n; i++) {
-    const plim_life *life = &t->plan->life[row[i].life];
+    const plim_plan_buffer *buffer = &t->plan->buffer[row[i].buffer];
     if (is_persistent(t, row[i].storage)) continue;
-    fprintf(to, "%12s  %10s  %-28s  ", traced_address(life->offset, address), size_text(life->bytes, size),
+    fprintf(to, "%12s  %10s  %-28s  ", traced_address(buffer->offset, address), size_text(buffer->bytes, size),
             plim_inspect_name(t->inspect, row[i].storage));
     if (row[i].next_use < 0) {
       fprintf(to, "-\n");
@@ -148,14 +149,14 @@ plim_status trace_view_residents(const traced *t, int32_t step, FILE *to) {
 
 static void print_gap(const traced *t, int32_t storage, const plim_absence *a, FILE *to) {
   const char *name = plim_inspect_name(t->inspect, storage);
-  const plim_story_choice *by = traced_eviction(t, storage, a);
+  const plim_decision *by = traced_eviction(t, storage, a);
   if (by) {
-    fprintf(to, "  %s was evicted in front of step %d, when %s needed room for %s; it is made again at step %d\n", name,
+    fprintf(to, "  %s was evicted in front of step %d, when %s needed room for %s; it is recomputed at step %d\n", name,
             (int)by->step, traced_op(t, by->request.op),
             by->request.storage >= 0 ? plim_inspect_name(t->inspect, by->request.storage) : "its workspace",
             (int)a->back);
   } else {
-    fprintf(to, "  %s was dropped behind step %d and is made again at step %d\n", name, (int)a->gone - 1, (int)a->back);
+    fprintf(to, "  %s was dropped after step %d and is recomputed at step %d\n", name, (int)a->gone - 1, (int)a->back);
   }
 }
 
@@ -164,7 +165,7 @@ static void print_break(const traced *t, const plim_absence *a, FILE *to) {
   char over[PLIM_SIZE_TEXT_BYTES];
   if (a->breaks == PLIM_BREAKS_NOTHING) {
     const char *why = a->along >= 0 ? "it comes along with another" : "the planner found no better plan with it";
-    fprintf(to, "    keeping it would exceed no budget: %s\n", t->story ? "the policy could not know" : why);
+    fprintf(to, "    keeping it would exceed no budget: %s\n", t->decisions ? "the policy could not know" : why);
     return;
   }
   const char *op = traced_op_name(t, a->full_step);
@@ -188,7 +189,7 @@ static void print_absence(const traced *t, int32_t storage, const plim_absence *
   char bytes[PLIM_SIZE_TEXT_BYTES];
   print_gap(t, storage, a, to);
   print_break(t, a, to);
-  fprintf(to, "    making it again takes %.1f us in %d run%s, %d deep", (double)a->again_ns / 1e3, (int)a->again_runs,
+  fprintf(to, "    recomputing it takes %.1f us in %d run%s, %d deep", (double)a->again_ns / 1e3, (int)a->again_runs,
           a->again_runs == 1 ? "" : "s", (int)a->again_depth);
   if (a->along >= 0) fprintf(to, "; the run makes %s too", plim_inspect_name(t->inspect, a->along));
   fprintf(to, "\n");
@@ -199,12 +200,12 @@ static void print_absence(const traced *t, int32_t storage, const plim_absence *
 }
 
 plim_status trace_view_drops(const traced *t, int32_t step, FILE *to) {
-  for (int32_t i = 0; i < t->plan->n_lives; i++) {
-    const plim_life *life = &t->plan->life[i];
+  for (int32_t i = 0; i < t->plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &t->plan->buffer[i];
     plim_absence a;
-    if (life->storage < 0 || life->end != step + 1 || life->end >= t->plan->n_steps) continue;
-    PLIM_TRY(plim_inspect_absence(t->inspect, life->storage, life->end, &a));
-    if (a.kind == PLIM_ABSENT_DROPPED) print_absence(t, life->storage, &a, to);
+    if (buffer->storage < 0 || buffer->end != step + 1 || buffer->end >= t->plan->n_steps) continue;
+    PLIM_TRY(plim_inspect_absence(t->inspect, buffer->storage, buffer->end, &a));
+    if (a.kind == PLIM_ABSENT_DROPPED) print_absence(t, buffer->storage, &a, to);
   }
   return PLIM_OK;
 }
@@ -223,10 +224,10 @@ plim_status trace_view_absences(const traced *t, int32_t step, FILE *to) {
 }
 
 plim_status trace_view_reasons(const traced *t, int32_t step, FILE *to) {
-  const plim_story_choice *choice;
+  const plim_decision *choice;
   int32_t first;
-  if (!t->story) return trace_view_absences(t, step, to);
-  if (traced_fails_at(t, step)) fprintf(to, "%s\n", plim_story_failure(t->story));
+  if (!t->decisions) return trace_view_absences(t, step, to);
+  if (traced_fails_at(t, step)) fprintf(to, "%s\n", plim_decision_log_failure(t->decisions));
   if (traced_choices(t, step, &choice, &first) == 0) fprintf(to, "nothing had to go for this step\n");
   PLIM_TRY(trace_reasons(t, step, to));
   trace_tree(t, step, to);
@@ -235,9 +236,9 @@ plim_status trace_view_reasons(const traced *t, int32_t step, FILE *to) {
 
 /* ---- a value ---- */
 
-static void print_uses(const traced *t, int32_t storage, const plim_life *life, FILE *to) {
+static void print_uses(const traced *t, int32_t storage, const plim_plan_buffer *buffer, FILE *to) {
   int32_t shown = 0;
-  for (int32_t u = plim_inspect_next_use(t->inspect, storage, life->begin); u >= 0 && u <= life->end;
+  for (int32_t u = plim_inspect_next_use(t->inspect, storage, buffer->begin); u >= 0 && u <= buffer->end;
        u = plim_inspect_next_use(t->inspect, storage, u + 1)) {
     if (shown++ == LIST) break;
     fprintf(to, "    read at step %d by %s%s\n", (int)u, traced_op_name(t, u),
@@ -253,17 +254,17 @@ plim_status trace_view_value(const traced *t, const char *name, FILE *to) {
   const plim_storage *st = &t->graph->storage[storage];
   fprintf(to, "%s: %s, %s%s%s\n", name, plim_role_name(st->role), size_text(st->bytes, size),
           st->producer >= 0 ? ", made by " : "", st->producer >= 0 ? t->graph->op[st->producer].name : "");
-  for (int32_t i = 0; i < t->plan->n_lives; i++) {
-    const plim_life *life = &t->plan->life[i];
+  for (int32_t i = 0; i < t->plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &t->plan->buffer[i];
     plim_absence a;
-    if (life->storage != storage) continue;
+    if (buffer->storage != storage) continue;
     if (n++ > 0) {
-      PLIM_TRY(plim_inspect_absence(t->inspect, storage, life->begin - 1, &a));
+      PLIM_TRY(plim_inspect_absence(t->inspect, storage, buffer->begin - 1, &a));
       if (a.kind == PLIM_ABSENT_DROPPED) print_absence(t, storage, &a, to);
     }
-    fprintf(to, "  life %d: steps %d to %d, address %s\n", (int)n, (int)life->begin, (int)life->end - 1,
-            traced_address(life->offset, address));
-    print_uses(t, storage, life, to);
+    fprintf(to, "  buffer %d: steps %d to %d, address %s\n", (int)n, (int)buffer->begin, (int)buffer->end - 1,
+            traced_address(buffer->offset, address));
+    print_uses(t, storage, buffer, to);
   }
   if (n == 0) fprintf(to, "  is there at no step of this run\n"); /* which ends before, out of memory */
   return PLIM_OK;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "tools/plimsoll/traced.h"
+#include "tools/plimsoll/trace_session.h"
 
 /* One step: the op, times, live bytes, the arena as a strip, what begins and ends. */
 plim_status trace_view_step(const traced *t, int32_t step, FILE *to);
@@ -12,17 +12,17 @@ plim_status trace_view_step(const traced *t, int32_t step, FILE *to);
 /* What is resident at a step, by address, with the next use of each. */
 plim_status trace_view_residents(const traced *t, int32_t step, FILE *to);
 
-/* What a planned run drops after a step and makes again later, with the reason for each; nothing when there is none. */
+/* What a planned run drops after a step and recomputes later, with the reason for each; nothing when there is none. */
 plim_status trace_view_drops(const traced *t, int32_t step, FILE *to);
 
 /* What is absent at a step and comes back, with the reason for each. */
 plim_status trace_view_absences(const traced *t, int32_t step, FILE *to);
 
-/* Why: the room that was made in front of a step and what is computed again for whom; of a planned run what is absent.
+/* Why: the room that was made before a step and what is recomputed for whom; of a planned run what is absent.
  */
 plim_status trace_view_reasons(const traced *t, int32_t step, FILE *to);
 
-/* The history of a value: its lives, its uses, why it was absent between. PLIM_EUSAGE, with the nearest name, when
+/* The history of a value: its buffers, its uses, why it was absent between. PLIM_EUSAGE, with the nearest name, when
  * there is none of that name. */
 plim_status trace_view_value(const traced *t, const char *name, FILE *to);
 

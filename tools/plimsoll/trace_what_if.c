@@ -1,4 +1,4 @@
-/* The arena goes on from the middle of the run; what comes out is a plan, or the step at which there was no way on,
+/* The arena continues from the middle of the run; what comes out is a plan, or the step at which there was no way on,
  * whose figures stand beside those of the run. */
 #include "tools/plimsoll/trace_what_if.h"
 
@@ -9,7 +9,7 @@
 #include "tools/plimsoll/trace_json.h"
 #include "tools/plimsoll/trace_strip.h"
 
-/* How one of the two runs goes on. */
+/* How one of the two runs continues. */
 typedef struct ending {
   plim_online_end end;
   const plim_plan *plan; /* NULL: it does not come to an end */
@@ -20,7 +20,7 @@ typedef struct ending {
 
 typedef struct question {
   const traced *t;
-  int32_t step, again_before; /* runs again in front of the step */
+  int32_t step, again_before; /* runs again before the step */
   const plim_policy *policy;
   int64_t bytes;
 } question;
@@ -56,7 +56,7 @@ static ending of_this_run(const question *q) {
     e.plan = t->plan;
   } else {
     e.op = t->plan->step[e.step].op;
-    e.error = plim_story_failure(t->story);
+    e.error = plim_decision_log_failure(t->decisions);
   }
   return e;
 }

@@ -17,7 +17,7 @@ static int has_label(const plim_profile *profile, int32_t op, const char *label)
 /* The first that was refused and whose op has no other variant of the label that is given; NULL: there is none. */
 static const plim_exec_failure *needed(const session *s, const plim_exec_failures *failures) {
   const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
-  for (int32_t i = 0; i < failures->n && s->planning.labels == PLIM_LABELS_GIVEN; i++) {
+  for (int32_t i = 0; i < failures->n && s->planning.labels == PLIM_NUMERICS_GIVEN; i++) {
     const plim_exec_failure *row = &failures->row[i];
     const char *label = row->graph == graph ? s->planning.label[row->op] : NULL;
     if (label && !has_label(s->program->profile[PLIM_PROGRAM_TRAIN], row->op, label)) return row;
@@ -27,7 +27,7 @@ static const plim_exec_failure *needed(const session *s, const plim_exec_failure
 
 /* The fastest variants stay those that were fastest when numerics were chosen. */
 static plim_status keep_numerics(session *s, const plim_exec_failures *failures) {
-  if (s->planning.labels == PLIM_LABELS_FAST) PLIM_TRY(numerics_of_plan(s, s->keep_all, &s->planning));
+  if (s->planning.labels == PLIM_NUMERICS_FASTEST) PLIM_TRY(numerics_of_plan(s, s->keep_all, &s->planning));
   const plim_exec_failure *row = needed(s, failures);
   if (!row) return PLIM_OK;
   return plim_fail(s->ctx, PLIM_EDEVICE,
@@ -45,7 +45,7 @@ static plim_status drop(session *s, const plim_exec_failures *failures) {
   }
   PLIM_TRY(plim_program_drop(s->program, s->device, failures));
   PLIM_TRY(keep_numerics(s, failures));
-  if (s->planning.labels == PLIM_LABELS_GIVEN) return PLIM_OK; /* keep-all may own them */
+  if (s->planning.labels == PLIM_NUMERICS_GIVEN) return PLIM_OK; /* keep-all may own them */
   plim_plan_free(s->keep_all);
   s->keep_all = NULL;
   return plim_program_keep_all(s->program, &s->keep_all);

@@ -5,7 +5,7 @@
 #include "tools/plimsoll/session.h"
 
 /* Rehearse the session's plans. A variant that the device refuses leaves the profiles; *again is 1 then: the plans are
- * to be made again, with the same numerics where the options fix them. PLIM_EDEVICE when those numerics need the
+ * to be recomputed, with the same numerics where the options fix them. PLIM_EDEVICE when those numerics need the
  * variant, or --plan does. */
 plim_status variants_rehearse(session *s, int *again);
 

@@ -14,7 +14,7 @@ static plim_status plan_last(const session *s, plim_program *program) {
   PLIM_TRY(plim_allocate(s->ctx, n_ops, sizeof *label, &label));
   for (int32_t i = 0; i < plan->n_variants; i++) label[plan->variant[i].op] = plan->variant[i].variant.label;
   keep_all.planner = "keep-all";
-  keep_all.labels = PLIM_LABELS_GIVEN;
+  keep_all.labels = PLIM_NUMERICS_GIVEN;
   keep_all.label = label;
   plim_status status = plim_program_plan_last(program, &keep_all);
   plim_release(s->ctx, label, n_ops, sizeof *label);

@@ -31,7 +31,7 @@ static double *point_at(const teller *t, int32_t place) {
 }
 
 static void tell(const plim_share_message *m) {
-  if (send(PLIM_SHARE_SOCKET, m, sizeof *m, MSG_NOSIGNAL) != (ssize_t)sizeof *m) _exit(0); /* nobody listens */
+  if (send(PLIM_SHARE_SOCKET, m, sizeof *m, MSG_NOSIGNAL) != (ssize_t)sizeof *m) _exit(0); /* no one listens */
 }
 
 static int on_progress(void *user, double objective, double bound) {
@@ -62,7 +62,7 @@ static void *end_with_the_caller(void *user) {
   return user;
 }
 
-/* NULL: nobody shares a model with this process. */
+/* NULL: no one shares a model with this process. */
 static plim_share *map_share(void) {
   struct stat st;
   if (fstat(PLIM_SHARE_MEMORY, &st) != 0 || st.st_size < (off_t)sizeof(plim_share)) return NULL;
@@ -124,5 +124,5 @@ int plim_solver_process(const plim_back_end *const *back_end) {
   if (pthread_create(&watcher, NULL, end_with_the_caller, NULL) != 0) return NO_MODEL;
   if (plim_context_new(NULL, NULL, &ctx) != PLIM_OK) return NO_MODEL;
   solve(ctx, *back_end, &t);
-  _exit(0); /* without what the library does at its end, which nobody waits for */
+  _exit(0); /* without what the library does at its end, which nothing waits for */
 }

@@ -4,8 +4,8 @@
 
 #include "planner/exact/back_end.h"
 
-/* Its main function, over those back ends, NULL behind the last. Returns the exit status: 0 when an answer was told, 2
- * when nobody shares a model with it, 3 when that is of another version or asks for another back end. The process ends
+/* Its main function, over those back ends, NULL after the last. Returns the exit status: 0 when an answer was told, 2
+ * when no one shares a model with it, 3 when that is of another version or asks for another back end. The process ends
  * with the one that started it, whatever the back end does. */
 int plim_solver_process(const plim_back_end *const *back_end);
 

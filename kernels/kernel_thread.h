@@ -1,0 +1,97 @@
+/* A thread block of one thread: see kernels/kernel.h, which includes this file. */
+#ifndef PLIM_KERNELS_KERNEL_THREAD_H
+#define PLIM_KERNELS_KERNEL_THREAD_H
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): loops declare the names that they are given */
+#define K_SHARED
+#define K_THREADS 1
+#define K_VECTOR K_WIDTH
+#define K_VECTORS 4
+#define k_thread() 0
+#define k_sync() ((void)0)
+#define K_PRAGMA(text) _Pragma(#text)
+#define K_EACH(i, n) for (int64_t i = 0; i < (n); i++)
+#define K_EACH_SIMD(i, n) K_PRAGMA(omp simd) for (int64_t i = 0; i < (n); i++)
+#define K_EACH_WIDE(e, width, n) for (int64_t e = 0, width = (n); e < (n); e = (n))
+#define K_EACH_PAIR(i, n, j, m) \
+  K_EACH (i, n)                 \
+    K_EACH (j, m)
+#define K_ROWS(i, thread_row, n) K_EACH (i, n)
+#define K_VEC(j, width) K_PRAGMA(omp simd) for (int j = 0; j < (width); j++)
+#define K_VEC_OR(j, width, bits) K_PRAGMA(omp simd reduction(| : bits)) for (int j = 0; j < (width); j++)
+#define K_ROUNDS(i, n) for (int i = 0; i < (n); i++)
+#define K_EACH_VECTOR(v, vectors) for (int v = 0; v < (vectors)*K_VECTOR; v += K_VECTOR)
+#define K_EACH_IN_VECTOR(j, width) K_VEC (j, width)
+#define K_ALL_IN_VECTOR(j, lanes) for (int j = 0; j < (lanes); j++)
+#define K_READ(v, p, e, width)
+#define K_READ_IF(condition, v, p, e, width)
+#define K_GOT(v, p, e, j) k_load(p, (e) + (j))
+#define K_RESULT(v)
+#define K_PUT(v, p, e, j, x) k_store(p, (e) + (j), x)
+#define K_WRITE(v, p, e, width)
+#define K_READ_F32(v, p, e, width)
+#define K_GOT_F32(v, p, e, j) (p)[(e) + (j)]
+#define K_RESULT_F32(v)
+#define K_PUT_F32(v, p, e, j, x) (p)[(e) + (j)] = (x)
+#define K_WRITE_F32(v, p, e, width)
+#define K_READ_U8(v, p, e, width)
+#define K_GOT_U8(v, p, e, j) (p)[(e) + (j)]
+#define K_RESULT_U8(v)
+#define K_PUT_U8(v, p, e, j, x) (p)[(e) + (j)] = (x)
+#define K_WRITE_U8(v, p, e, width)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+K_FN int64_t k_quotient(int64_t a, int64_t b) {
+  return a / b;
+}
+K_FN float k_sum(float value) {
+  return value;
+}
+K_FN float k_max(float value) {
+  return value;
+}
+
+/* Bit j tells whether v[j] is not 0 (NaN is not), for K_VECTOR elements: GCC does not find the instructions for it. */
+#if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(K_BF16)
+K_FN uint32_t k_nonzero(const K_T *v) {
+  return _mm256_test_epi16_mask(_mm256_loadu_si256((const __m256i *)v), _mm256_set1_epi16(0x7fff)); /* not the sign */
+}
+#elif defined(__SSE2__) && defined(K_BF16)
+K_FN uint32_t k_nonzero(const K_T *v) {
+  const __m128i zero = _mm_setzero_si128();
+  const __m128i low = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)v), 1); /* without the sign */
+  const __m128i high = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)(v + 8)), 1);
+  return ~(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(_mm_cmpeq_epi16(low, zero), _mm_cmpeq_epi16(high, zero)));
+}
+#elif defined(__AVX512F__)
+K_FN uint32_t k_nonzero(const float *v) {
+  return _mm512_cmp_ps_mask(_mm512_loadu_ps(v), _mm512_setzero_ps(), _CMP_NEQ_UQ);
+}
+#elif defined(__AVX__)
+K_FN uint32_t k_nonzero(const float *v) {
+  const __m256 zero = _mm256_setzero_ps();
+  const int low = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(v), zero, _CMP_NEQ_UQ));
+  const int high = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(v + 8), zero, _CMP_NEQ_UQ));
+  return (uint32_t)low | (uint32_t)high << 8;
+}
+#elif defined(__SSE2__)
+K_FN uint32_t k_nonzero(const float *v) {
+  uint32_t bits = 0;
+  for (int j = 0; j < K_VECTOR; j += 4) {
+    bits |= (uint32_t)_mm_movemask_ps(_mm_cmpneq_ps(_mm_loadu_ps(v + j), _mm_setzero_ps())) << j;
+  }
+  return bits;
+}
+#else
+K_FN uint32_t k_nonzero(const K_T *v) {
+  uint32_t bits = 0;
+  for (int j = 0; j < K_VECTOR; j++) bits |= (uint32_t)(k_load(v, j) != 0) << j;
+  return bits;
+}
+#endif
+
+#endif

@@ -1,0 +1,97 @@
+/* Buffers of a plan: they are written down as rows of a CSV file and read again, so that they obey its rules. Buffers
+ * come in order of their begin, so the buffer that an in-place pair writes over is the last one of its storage so
+ * far. */
+#include "planner/pack/plan_buffers.h"
+
+#include <string.h>
+
+typedef struct collector {
+  const plim_graph *graph;
+  const plim_plan *plan;
+  const char **name; /* [n_storages] of the first value in it */
+  int32_t *last;     /* [n_storages] buffer begun last, -1: none */
+  int32_t *root;     /* [n_buffers] the first life of a chain of copies written over each other */
+  int32_t *end;      /* [n_buffers] of the chain, at its root */
+} collector;
+
+/* The storage whose copy step j writes over to make `storage`, -1: none. */
+static int32_t written_over(const collector *c, int32_t j, int32_t storage) {
+  const plim_step *step = &c->plan->step[j];
+  const plim_op *op = &c->graph->op[step->op];
+  for (int32_t i = 0; i < step->n_pairs; i++) {
+    if (c->graph->value[op->out[step->pair[i].out]].storage == storage) {
+      return c->graph->value[op->in[step->pair[i].in]].storage;
+    }
+  }
+  return -1;
+}
+
+static void chain_buffers(collector *c) {
+  for (int32_t s = 0; s < c->graph->n_storages; s++) c->last[s] = -1;
+  for (int32_t i = 0; i < c->plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &c->plan->buffer[i];
+    c->root[i] = i;
+    c->end[i] = buffer->end;
+    if (buffer->storage < 0) continue;
+    int32_t from = written_over(c, buffer->begin, buffer->storage), before = from >= 0 ? c->last[from] : -1;
+    if (before >= 0 && c->plan->buffer[before].end == buffer->begin) {
+      c->root[i] = c->root[before];
+      c->end[c->root[i]] = buffer->end;
+    }
+    c->last[buffer->storage] = i;
+  }
+}
+
+static void name_storages(collector *c) {
+  for (int32_t v = c->graph->n_values; v-- > 0;) c->name[c->graph->value[v].storage] = c->graph->value[v].name;
+}
+
+/* Names are free text, ids are fields of a row. */
+static void add_id(plim_text *text, const collector *c, const plim_plan_buffer *buffer) {
+  int64_t from = text->length;
+  if (buffer->storage >= 0) {
+    plim_text_add(text, c->name[buffer->storage]);
+  } else {
+    plim_text_format(text, "%s workspace", c->graph->op[c->plan->step[buffer->begin].op].name);
+  }
+  for (char *at = text->chars ? text->chars + from : NULL; at && *at; at++) {
+    if ((unsigned char)*at < 0x20 || *at == 0x7f || *at == ',') *at = '_';
+  }
+  plim_text_format(text, "@%d", buffer->begin);
+}
+
+static void write_rows(plim_text *text, const collector *c) {
+  plim_text_add(text, "id,lower,upper,size\n");
+  for (int32_t i = 0; i < c->plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &c->plan->buffer[i];
+    if (c->root[i] != i) continue;
+    add_id(text, c, buffer);
+    plim_text_format(text, ",%d,%d,%lld\n", buffer->begin, c->end[i], (long long)buffer->bytes);
+  }
+}
+
+plim_status plim_buffer_list_of_plan(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
+                                     plim_buffer_list **out) {
+  collector c = {.graph = graph, .plan = plan};
+  plim_text text = {ctx, NULL, 0, 0, PLIM_OK};
+  plim_status status;
+  if (strcmp(graph->fingerprint, plan->fingerprint) != 0) {
+    return plim_fail(ctx, PLIM_EDATA, "the plan is not one of graph \"%s\"", graph->name);
+  }
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *c.name, &c.name));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *c.last, &c.last));
+  PLIM_CHECK(plim_allocate(ctx, plan->n_buffers, sizeof *c.root, &c.root));
+  PLIM_CHECK(plim_allocate(ctx, plan->n_buffers, sizeof *c.end, &c.end));
+  name_storages(&c);
+  chain_buffers(&c);
+  write_rows(&text, &c);
+  PLIM_CHECK(text.status);
+  status = plim_buffer_list_parse(ctx, "buffers of the plan", text.chars, text.length, out);
+done:
+  plim_text_free(&text);
+  plim_release(ctx, c.name, graph->n_storages, sizeof *c.name);
+  plim_release(ctx, c.last, graph->n_storages, sizeof *c.last);
+  plim_release(ctx, c.root, plan->n_buffers, sizeof *c.root);
+  plim_release(ctx, c.end, plan->n_buffers, sizeof *c.end);
+  return status;
+}

@@ -1,0 +1,272 @@
+/* The walk knows where each item was read or made last, so that at every read it sees the whole span that a repeat
+ * before it would free. Levels are brought up to date with every change, at the positions of the beginning; what the
+ * repeats themselves take is seen by the next walk. Whether a repeat of an input pays is decided with the bytes of
+ * keeping it as the most that may be spent, so that chains end where they stop paying. */
+#include "planner/search/greedy_covering.h"
+
+#include <math.h>
+
+#include "runtime/base/effort.h"
+
+enum { WORK_A_READ = 100 /* nanoseconds, about */ };
+enum { DEEPEST = 6 /* repeats of inputs of inputs: further back nothing is gained any more */ };
+
+plim_status plim_greedy_covering_new(plim_track *t, int64_t limit, plim_greedy_covering **out) {
+  const plim_problem *p = t->problem;
+  plim_greedy_covering *c = NULL;
+  int64_t bytes = 0;
+  plim_status status;
+  PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *c, &c));
+  *c = (plim_greedy_covering){.track = t, .limit = limit};
+  PLIM_CHECK(plim_allocate(p->ctx, t->room, sizeof *c->at, &c->at));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *c->last, &c->last));
+  PLIM_CHECK(plim_blocked_profile_begin(p->ctx, t->room, &c->memory_profile));
+  PLIM_CHECK(plim_allocate(p->ctx, t->room + 1, sizeof *c->n_above, &c->n_above));
+  PLIM_CHECK(plim_allocate(p->ctx, t->room + 1, sizeof *c->n_near, &c->n_near));
+  for (int32_t i = 0; i < p->n_items; i++) bytes += p->item[i].bytes;
+  c->usual_bytes = p->n_items > 0 ? bytes / p->n_items : 0;
+  *out = c;
+done:
+  if (status != PLIM_OK) plim_greedy_covering_free(c);
+  return status;
+}
+
+void plim_greedy_covering_free(plim_greedy_covering *c) {
+  if (!c) return;
+  const plim_problem *p = c->track->problem;
+  plim_release(p->ctx, c->at, c->track->room, sizeof *c->at);
+  plim_release(p->ctx, c->last, p->n_items, sizeof *c->last);
+  if (c->memory_profile.level) plim_blocked_profile_end(&c->memory_profile);
+  plim_release(p->ctx, c->n_above, c->track->room + 1, sizeof *c->n_above);
+  plim_release(p->ctx, c->n_near, c->track->room + 1, sizeof *c->n_near);
+  plim_release(p->ctx, c, 1, sizeof *c);
+}
+
+/* ---- levels ---- */
+
+static void begin(plim_greedy_covering *c) {
+  plim_track *t = c->track;
+  int64_t alive = t->base_bytes;
+  int32_t k = 0;
+  c->excess = 0;
+  c->changes = 0;
+  for (int32_t r = t->head; r >= 0; r = t->run[r].next, k++) {
+    const plim_memory_slot *slot = &t->memory_profile->slot[t->run[r].slot];
+    int64_t over = alive + slot->up - c->limit;
+    c->at[r] = k;
+    c->memory_profile.level[k] = alive + slot->up;
+    alive += slot->up - slot->down;
+    c->n_above[k + 1] = c->n_above[k] + (over > 0);
+    c->n_near[k + 1] = c->n_near[k] + (over > -c->usual_bytes);
+    if (over > 0) c->excess += (double)over;
+  }
+  plim_blocked_profile_set(&c->memory_profile, k);
+  for (int32_t i = 0; i < t->problem->n_items; i++) c->last[i] = -1;
+}
+
+/* How much less (more) is above the limit when `bytes` are not alive (are alive) between two positions. */
+static double gain_between(const plim_greedy_covering *c, int64_t bytes, int32_t from, int32_t to) {
+  return (double)plim_blocked_profile_excess(&c->memory_profile, c->limit, bytes, from, to);
+}
+
+static double loss_between(const plim_greedy_covering *c, int64_t bytes, int32_t from, int32_t to) {
+  return (double)plim_blocked_profile_excess(&c->memory_profile, c->limit - bytes, bytes, from, to);
+}
+
+static void add_between(plim_greedy_covering *c, int64_t bytes, int32_t from, int32_t to) {
+  plim_blocked_profile_add(&c->memory_profile, bytes, from, to);
+}
+
+/* ---- what a repeat before run r costs ---- */
+
+static double repeat_cost(plim_greedy_covering *c, int32_t op, int32_t r, double most, int32_t depth);
+
+static int in_chain(const plim_greedy_covering *c, int32_t op) {
+  for (int32_t i = 0; i < c->n_chain; i++) {
+    if (c->chain[i] == op) return 1;
+  }
+  return 0;
+}
+
+/* The copy of the item before run r ends before it: the run that ends it, else -1. */
+static int32_t early_end(const plim_greedy_covering *c, int32_t item, int32_t r) {
+  const plim_track *t = c->track;
+  int32_t producer = t->problem->item[item].producer, slot = t->run[r].slot;
+  if (producer < 0) return -1;
+  int32_t made = plim_track_before(t, producer, slot), end = plim_track_end(t, item, made);
+  return end >= 0 && t->run[end].slot < slot ? end : -1;
+}
+
+/* In nanoseconds: of having the item before run r, by keeping it or by running its op again, which then joins the
+ * chain. */
+static double input_cost(plim_greedy_covering *c, int32_t item, int32_t r, double most, int32_t depth) {
+  const plim_item *it = &c->track->problem->item[item];
+  if (it->producer < 0 || in_chain(c, it->producer)) return 0;
+  int32_t end = early_end(c, item, r);
+  if (end < 0) return 0;
+  int32_t from = c->at[end], to = c->at[r];
+  if (from >= to || c->n_near[to] == c->n_near[from + 1]) return 0;
+  double keep = loss_between(c, it->bytes, from, to) / c->rate;
+  if (depth < DEEPEST && plim_track_may_repeat(c->track, it->producer, r)) {
+    int32_t n = c->n_chain;
+    double bound = keep < most ? keep : most, again = repeat_cost(c, it->producer, r, bound, depth + 1);
+    if (again < bound) return again;
+    c->n_chain = n;
+  }
+  return keep;
+}
+
+/* The time of the op's repeat and the cost of its inputs; INFINITY as soon as it is `most` or more, or the chain is
+ * full. Recursion ends at DEEPEST. */
+static double repeat_cost(plim_greedy_covering *c, int32_t op, int32_t r, double most, int32_t depth) {
+  const plim_track *t = c->track;
+  const plim_planned_op *v = &t->problem->op[op];
+  double cost = (double)v->choice[t->run[t->first[op]].choice].time_ns;
+  for (int32_t i = 0; i < v->reads.n && cost < most; i++) {
+    cost += input_cost(c, v->reads.at[i], r, most - cost, depth);
+  }
+  if (cost >= most || c->n_chain == PLIM_GREEDY_COVERING_CHAIN) return INFINITY;
+  c->chain[c->n_chain++] = op;
+  return cost;
+}
+
+/* ---- changes ---- */
+
+/* The rate by which this repeat is judged. */
+static double rate_now(plim_greedy_covering *c) {
+  return c->rate * (1 + c->noise * (2 * plim_random_unit(&c->random) - 1));
+}
+
+static void run_again(plim_greedy_covering *c, int32_t op, int32_t r) {
+  plim_track *t = c->track;
+  const plim_planned_op *v = &t->problem->op[op];
+  int32_t to = c->at[r];
+  for (int32_t i = 0; i < v->reads.n; i++) {
+    int32_t item = v->reads.at[i], end = early_end(c, item, r);
+    if (end >= 0) add_between(c, t->problem->item[item].bytes, c->at[end], to);
+    c->last[item] = to;
+  }
+  int32_t run = plim_track_insert(t, op, t->run[t->first[op]].choice, r);
+  plim_track_keep(t);
+  c->at[run] = to;
+  c->changes++;
+}
+
+/* The outputs of the op that live on across the span before run r, `run` having made them: what a repeat before
+ * r gains. */
+static double gain_of(const plim_greedy_covering *c, int32_t op, int32_t made, int32_t r) {
+  const plim_track *t = c->track;
+  const plim_list *writes = &t->problem->op[op].writes;
+  double gain = 0;
+  for (int32_t i = 0; i < writes->n; i++) {
+    int32_t item = writes->at[i], end = plim_track_end(t, item, made);
+    if (end >= 0 && t->run[end].slot < t->run[r].slot) continue;
+    gain += gain_between(c, t->problem->item[item].bytes, c->last[item], c->at[r]);
+  }
+  return gain;
+}
+
+/* What the chain has above the limit while it runs: all but what its last op makes comes on top of what is alive. */
+static double loss_of_chain(const plim_greedy_covering *c, int32_t r) {
+  const plim_problem *p = c->track->problem;
+  int64_t alive = 0, sum = 0, level = plim_blocked_profile_at(&c->memory_profile, c->at[r]);
+  for (int32_t i = 0; i + 1 < c->n_chain; i++) {
+    const plim_list *writes = &p->op[c->chain[i]].writes;
+    for (int32_t k = 0; k < writes->n; k++) alive += p->item[writes->at[k]].bytes;
+    int64_t over = level + alive - c->limit;
+    sum += over <= 0 ? 0 : over < alive ? over : alive;
+  }
+  return (double)sum;
+}
+
+static void add_repeats(plim_greedy_covering *c, int32_t op, int32_t made, int32_t r) {
+  plim_track *t = c->track;
+  const plim_list *writes = &t->problem->op[op].writes;
+  double worth = gain_of(c, op, made, r) / rate_now(c);
+  int32_t to = c->at[r];
+  c->n_chain = 0;
+  if (t->n_free <= 2 * PLIM_GREEDY_COVERING_CHAIN) return;
+  double cost = repeat_cost(c, op, r, worth, 0);
+  if (cost >= worth || cost + loss_of_chain(c, r) / c->rate >= worth) return;
+  for (int32_t i = 0; i < writes->n; i++) {
+    int32_t item = writes->at[i], end = plim_track_end(t, item, made);
+    int buffers_on = end < 0 || t->run[end].slot >= t->run[r].slot;
+    if (buffers_on) add_between(c, -t->problem->item[item].bytes, c->last[item], to);
+  }
+  for (int32_t i = 0; i < c->n_chain; i++) {
+    const plim_list *recomputed = &t->problem->op[c->chain[i]].writes;
+    run_again(c, c->chain[i], r);
+    for (int32_t k = 0; k < recomputed->n; k++) c->last[recomputed->at[k]] = to;
+  }
+}
+
+/* What would be above the limit without run r: of its outputs, which older copies then replace, less its inputs. */
+static double loss_without(const plim_greedy_covering *c, int32_t r) {
+  const plim_track *t = c->track;
+  const plim_planned_op *v = &t->problem->op[t->run[r].op];
+  double loss = 0;
+  for (int32_t i = 0; i < v->writes.n; i++) {
+    int32_t item = v->writes.at[i];
+    if (plim_track_end(t, item, r) == r) continue;
+    loss += loss_between(c, t->problem->item[item].bytes, c->last[item], c->at[r]);
+  }
+  for (int32_t i = 0; i < v->reads.n && loss > 0; i++) {
+    int32_t item = v->reads.at[i], producer = t->problem->item[item].producer;
+    if (producer < 0 || plim_track_end(t, item, plim_track_before(t, producer, t->run[r].slot)) != r) continue;
+    loss -= gain_between(c, t->problem->item[item].bytes, c->last[item], c->at[r]);
+  }
+  return loss;
+}
+
+/* Remove the repeat if it is not worth its time. */
+static int remove_repeat(plim_greedy_covering *c, int32_t r) {
+  plim_track *t = c->track;
+  const plim_planned_op *v = &t->problem->op[t->run[r].op];
+  double worth = (double)v->choice[t->run[r].choice].time_ns * c->hold * rate_now(c);
+  if (loss_without(c, r) >= worth) return 0;
+  for (int32_t i = 0; i < v->writes.n; i++) {
+    int32_t item = v->writes.at[i];
+    if (plim_track_end(t, item, r) != r) add_between(c, t->problem->item[item].bytes, c->last[item], c->at[r]);
+  }
+  for (int32_t i = 0; i < v->reads.n; i++) {
+    int32_t item = v->reads.at[i], producer = t->problem->item[item].producer;
+    if (producer < 0 || plim_track_end(t, item, plim_track_before(t, producer, t->run[r].slot)) != r) continue;
+    add_between(c, -t->problem->item[item].bytes, c->last[item], c->at[r]);
+  }
+  plim_track_remove(t, r);
+  plim_track_keep(t);
+  c->changes++;
+  return 1;
+}
+
+/* ---- the walk ---- */
+
+/* A repeat before run r of what makes the item, if a glance says that the steps above the limit between its last
+ * access and r might be worth it. */
+static void consider(plim_greedy_covering *c, int32_t item, int32_t r) {
+  const plim_track *t = c->track;
+  const plim_item *it = &t->problem->item[item];
+  int32_t from = c->last[item], to = c->at[r];
+  if (it->producer < 0 || to - from <= 1) return;
+  double most = (double)(c->n_above[to] - c->n_above[from + 1]) * (double)it->bytes * (1 + c->noise);
+  int one_output = t->problem->op[it->producer].writes.n == 1;
+  if (one_output && most <= (double)t->problem->op[it->producer].choice[0].time_ns * c->rate) return;
+  if (!plim_track_may_repeat(t, it->producer, r)) return;
+  add_repeats(c, it->producer, plim_track_before(t, it->producer, t->run[r].slot), r);
+}
+
+void plim_greedy_covering_walk(plim_greedy_covering *c) {
+  plim_track *t = c->track;
+  plim_track_keep(t);
+  begin(c);
+  for (int32_t r = t->head, next; r >= 0; r = next) {
+    const plim_planned_op *v = &t->problem->op[t->run[r].op];
+    next = t->run[r].next;
+    if (plim_effort_over(t->problem->ctx, WORK_A_READ * (int64_t)v->reads.n)) break;
+    if (c->hold > 0 && t->run[r].op_prev >= 0 && remove_repeat(c, r)) continue;
+    for (int32_t i = 0; i < v->reads.n; i++) consider(c, v->reads.at[i], r);
+    for (int32_t i = 0; i < v->reads.n; i++) c->last[v->reads.at[i]] = c->at[r];
+    for (int32_t i = 0; i < v->writes.n; i++) c->last[v->writes.at[i]] = c->at[r];
+  }
+  plim_track_settle(t);
+}

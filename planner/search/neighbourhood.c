@@ -1,0 +1,244 @@
+/* Branch and bound over gaps. At first all of them are kept: the least time, and too high. Making one again costs its
+ * time and gives back at most its bytes at any step; so what is above the limit at the highest step has to be paid for
+ * by the gaps left, and the fractional knapsack of them is a bound on time. A node whose peak is within the limit needs
+ * nothing more. Inputs that a repeat keeps alive are the track's business: bounds are right without them. */
+#include "planner/search/neighbourhood.h"
+
+#include <math.h>
+
+#include "runtime/base/effort.h"
+
+enum { MOST_REPEATS = 8, MOST_FEEDERS = 4, NODES = 400 };
+
+/* ---- choosing gaps ---- */
+
+typedef struct candidate {
+  plim_gap gap;
+  int32_t use; /* run before which it is recomputed, or the repeat itself */
+  double key;  /* the least are taken */
+} candidate;
+
+typedef struct pool {
+  int32_t n, room;
+  candidate at[PLIM_NEIGHBOURHOOD_MOST];
+} pool;
+
+static void submit(pool *p, const candidate *c) {
+  int32_t i = p->n;
+  if (p->n == p->room && (p->room == 0 || c->key >= p->at[p->n - 1].key)) return;
+  if (p->n == p->room) {
+    i--;
+  } else {
+    p->n++;
+  }
+  for (; i > 0 && p->at[i - 1].key > c->key; i--) p->at[i] = p->at[i - 1];
+  p->at[i] = *c;
+}
+
+static int64_t bytes_written(const plim_track *t, int32_t op) {
+  const plim_list *writes = &t->problem->op[op].writes;
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < writes->n; i++) bytes += t->problem->item[writes->at[i]].bytes;
+  return bytes;
+}
+
+/* The repeat of the op after the slot, when the copy before the slot would be kept across it without that. */
+static int find_repeat(const plim_track *t, int32_t op, int32_t slot, candidate *out) {
+  int32_t made = plim_track_before(t, op, slot), r = made < 0 ? -1 : t->run[made].op_next;
+  if (r < 0 || t->run[r].slot <= slot) return 0;
+  *out = (candidate){.gap = {.op = op, .choice = t->run[r].choice, .repeat = r, .run = -1}, .use = r};
+  out->gap.time_ns = t->problem->op[op].choice[t->run[r].choice].time_ns;
+  out->gap.bytes = bytes_written(t, op);
+  return out->gap.bytes > 0;
+}
+
+/* What the op made before the slot is alive across it for later use. */
+static int find_kept(const plim_mover *m, int32_t op, int32_t slot, candidate *out) {
+  const plim_track *t = m->track;
+  const plim_planned_op *v = &t->problem->op[op];
+  int32_t choice = t->run[t->first[op]].choice, found = 0;
+  *out = (candidate){.gap = {.op = op, .choice = choice, .repeat = -1, .run = -1}, .use = -1};
+  out->gap.time_ns = v->choice[choice].time_ns;
+  for (int32_t i = 0; i < v->writes.n; i++) {
+    plim_victim victim;
+    if (!plim_move_alive_across(m, v->writes.at[i], slot, &victim)) continue;
+    if (!found || (victim.next >= 0 && (out->use < 0 || t->run[victim.next].slot < t->run[out->use].slot))) {
+      out->use = victim.next;
+    }
+    out->gap.bytes += t->problem->item[v->writes.at[i]].bytes;
+    found = 1;
+  }
+  return found;
+}
+
+static int has_op(const pool *p, int32_t op) {
+  int has = 0;
+  for (int32_t i = 0; i < p->n; i++) has |= p->at[i].gap.op == op;
+  return has;
+}
+
+/* What the kept copies are made from, as far back as there is room: where one is recomputed, its inputs either stay for
+ * it or are recomputed too. */
+static void add_feeders(const plim_track *t, const pool *repeats, pool *kept) {
+  for (int32_t i = 0; i < kept->n; i++) {
+    const plim_list *reads = &t->problem->op[kept->at[i].gap.op].reads;
+    int32_t use = kept->at[i].use;
+    for (int32_t k = 0; k < reads->n && kept->n < PLIM_NEIGHBOURHOOD_MOST - repeats->n; k++) {
+      const plim_item *item = &t->problem->item[reads->at[k]];
+      int32_t op = item->producer;
+      if (op < 0 || item->bytes == 0 || has_op(kept, op) || has_op(repeats, op)) continue;
+      if (!plim_track_may_repeat(t, op, use)) continue;
+      int32_t choice = t->run[t->first[op]].choice;
+      kept->at[kept->n++] = (candidate){.gap = {.op = op,
+                                                .choice = choice,
+                                                .repeat = -1,
+                                                .run = -1,
+                                                .time_ns = t->problem->op[op].choice[choice].time_ns,
+                                                .bytes = bytes_written(t, op)},
+                                        .use = use};
+    }
+  }
+}
+
+static int is_cheaper(const plim_gap *a, const plim_gap *b) {
+  double x = (double)a->time_ns * (double)b->bytes, y = (double)b->time_ns * (double)a->bytes;
+  return x < y || (x == y && a->op < b->op);
+}
+
+/* Where the gap is recomputed: before the first run from its use on that no gap removes. */
+static void set_anchor(const plim_track *t, const pool *repeats, candidate *c) {
+  int32_t r = c->use;
+  c->gap.rank = r < 0 ? 0 : 2 * t->run[r].slot - (c->gap.repeat < 0);
+  for (int32_t i = 0; i < repeats->n && r >= 0; i++) {
+    if (repeats->at[i].gap.repeat != r) continue;
+    r = t->run[r].next;
+    i = -1;
+  }
+  c->gap.anchor = r;
+}
+
+static void take(const plim_track *t, const pool *repeats, pool *from, plim_neighbourhood *out) {
+  for (int32_t i = 0; i < from->n; i++) {
+    set_anchor(t, repeats, &from->at[i]);
+    int32_t k = out->n++;
+    for (; k > 0 && is_cheaper(&from->at[i].gap, &out->gap[k - 1]); k--) out->gap[k] = out->gap[k - 1];
+    out->gap[k] = from->at[i].gap;
+  }
+}
+
+void plim_neighbourhood_gather(plim_mover *m, int32_t slot, plim_neighbourhood *out) {
+  const plim_track *t = m->track;
+  pool repeats = {.room = MOST_REPEATS}, kept = {.n = 0};
+  candidate c;
+  for (int32_t op = 0; op < t->problem->n_ops; op++) {
+    if (!find_repeat(t, op, slot, &c)) continue;
+    c.key = plim_random_unit(&m->random);
+    submit(&repeats, &c);
+  }
+  kept.room = PLIM_NEIGHBOURHOOD_MOST - repeats.n - MOST_FEEDERS;
+  for (int32_t op = 0; op < t->problem->n_ops; op++) {
+    if (!find_kept(m, op, slot, &c)) continue;
+    c.key = plim_random_unit(&m->random) * (double)c.gap.time_ns / (double)c.gap.bytes;
+    submit(&kept, &c);
+  }
+  add_feeders(t, &repeats, &kept);
+  out->n = 0;
+  take(t, &repeats, &repeats, out);
+  take(t, &repeats, &kept, out);
+}
+
+/* ---- solving ---- */
+
+typedef struct solver {
+  plim_track *track;
+  plim_neighbourhood *neighbourhood;
+  int64_t limit, best_ns, nodes;
+  uint32_t again, best; /* bit k: gap k is recomputed */
+} solver;
+
+/* Insert the run of gap k where it belongs among those with the same anchor. */
+static int make_again(solver *s, int32_t k) {
+  plim_track *t = s->track;
+  plim_gap *g = &s->neighbourhood->gap[k];
+  const plim_gap *behind = NULL;
+  for (int32_t i = 0; i < s->neighbourhood->n; i++) {
+    const plim_gap *o = &s->neighbourhood->gap[i];
+    if (o->run < 0 || o->anchor != g->anchor) continue;
+    if (o->rank < g->rank || (o->rank == g->rank && o->op < g->op)) continue;
+    if (!behind || o->rank < behind->rank || (o->rank == behind->rank && o->op < behind->op)) behind = o;
+  }
+  int32_t next = behind ? behind->run : g->anchor;
+  if (!plim_track_may_repeat(t, g->op, next)) return 0;
+  g->run = plim_track_insert(t, g->op, g->choice, next);
+  return 1;
+}
+
+/* Can `excess` bytes at one step not be given back by gaps k and later, or only by a schedule that is too slow? */
+static int is_hopeless(const solver *s, int32_t k, int64_t excess) {
+  double ns = (double)s->track->time_ns, most = (double)s->best_ns;
+  for (; k < s->neighbourhood->n; k++) {
+    const plim_gap *g = &s->neighbourhood->gap[k];
+    if (g->bytes >= excess) return floor(ns + (double)g->time_ns * (double)excess / (double)g->bytes) >= most;
+    ns += (double)g->time_ns;
+    excess -= g->bytes;
+  }
+  return 1;
+}
+
+static void branch(solver *s, int32_t k) {
+  plim_track *t = s->track;
+  plim_track_settle(t);
+  int64_t excess = plim_track_peak(t) - s->limit;
+  if (s->nodes-- <= 0) return;
+  if (excess <= 0) {
+    s->best_ns = t->time_ns;
+    s->best = s->again;
+    return;
+  }
+  if (is_hopeless(s, k, excess)) return;
+  int32_t mark = t->n_journal;
+  if (t->time_ns + s->neighbourhood->gap[k].time_ns < s->best_ns && make_again(s, k)) {
+    s->again |= 1U << k;
+    branch(s, k + 1);
+    s->again &= ~(1U << k);
+    s->neighbourhood->gap[k].run = -1;
+    plim_track_undo_to(t, mark);
+  }
+  branch(s, k + 1);
+}
+
+static void keep_all(const solver *s) {
+  for (int32_t k = 0; k < s->neighbourhood->n; k++) {
+    if (s->neighbourhood->gap[k].repeat >= 0) plim_track_remove(s->track, s->neighbourhood->gap[k].repeat);
+  }
+}
+
+int plim_neighbourhood_solve(plim_mover *m, plim_neighbourhood *neighbourhood, int64_t most_ns, int64_t *nodes) {
+  plim_track *t = m->track;
+  solver s = {.track = t, .neighbourhood = neighbourhood, .limit = m->limit, .best_ns = most_ns, .nodes = *nodes};
+  if (neighbourhood->n == 0 || plim_track_full(t)) return 0;
+  keep_all(&s);
+  if (t->time_ns < most_ns) branch(&s, 0);
+  *nodes = s.nodes;
+  plim_track_undo(t);
+  if (s.best_ns >= most_ns) return 0;
+  keep_all(&s);
+  for (int32_t k = 0; k < neighbourhood->n; k++) {
+    if (s.best >> k & 1) (void)make_again(&s, k);
+  }
+  return 1;
+}
+
+void plim_neighbourhood_improve(plim_mover *m, int32_t tries) {
+  plim_track *t = m->track;
+  plim_neighbourhood neighbourhood;
+  plim_track_keep(t);
+  while (tries-- > 0 && !plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) {
+    int64_t nodes = NODES;
+    plim_neighbourhood_gather(m, t->run[plim_move_random_run(m)].slot, &neighbourhood);
+    if (plim_neighbourhood_solve(m, &neighbourhood, t->time_ns, &nodes)) {
+      plim_track_settle(t);
+      plim_track_keep(t);
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/* The plan's own variants keep their rows; those that are new stand after them. */
+#include "runtime/arena/limit_workspace.h"
+
+#include <string.h>
+
+/* Is `v` a better choice than `best` within the limit? */
+static int better(const plim_variant *v, const plim_variant *best, int64_t limit) {
+  int fits = v->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
+  if (fits != best_fits) return fits;
+  return fits ? v->time_ns < best->time_ns : v->workspace_bytes < best->workspace_bytes;
+}
+
+static const plim_variant *choose(const plim_profile *profile, int32_t op, const plim_variant *own, int64_t limit) {
+  const plim_variant *best = own;
+  for (int32_t i = profile ? profile->first[op] : 0; profile && i < profile->first[op + 1]; i++) {
+    const plim_variant *v = &profile->variant[i];
+    if (strcmp(v->label, own->label) == 0 && better(v, best, limit)) best = v;
+  }
+  return best;
+}
+
+/* The row of the op's variant of that name, a new one when there is none. */
+static int32_t row_of(plim_limited_plan *n, const plim_plan *plan, int32_t op, const plim_variant *variant) {
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    const plim_plan_variant *own = &plan->variant[i];
+    if (own->op == op && strcmp(own->variant.name, variant->name) == 0) return i;
+  }
+  n->variant[n->plan.n_variants] = (plim_plan_variant){op, *variant};
+  return n->plan.n_variants++;
+}
+
+static void add_step(plim_limited_plan *n, const plim_plan *plan, int32_t j, int32_t from, int64_t limit) {
+  plim_step *step = &n->step[n->plan.n_steps++];
+  *step = plan->step[j];
+  int limit_workspace = plan->variant[step->variant].variant.workspace_bytes > limit;
+  if (j >= from && limit_workspace) step->variant = n->again[step->op];
+  n->plan.time_ns += n->variant[step->variant].variant.time_ns;
+}
+
+/* first [n_ops] is scratch: the step that runs each op first. */
+static void fill_steps(plim_limited_plan *n, const plim_plan *plan, int32_t from, int64_t limit, int own_order,
+                       int32_t *first) {
+  n->plan.n_steps = 0;
+  n->plan.time_ns = 0;
+  for (int32_t j = plan->n_steps - 1; j >= 0; j--) first[plan->step[j].op] = j;
+  for (int32_t j = 0; j < (own_order ? plan->n_steps : from); j++) add_step(n, plan, j, from, limit);
+  for (int32_t o = 0; o < n->n_ops && !own_order; o++) {
+    if (first[o] >= from) add_step(n, plan, first[o], from, limit);
+  }
+}
+
+static void fill_variants(plim_limited_plan *n, const plim_plan *plan, const plim_profile *profile, int64_t limit) {
+  memcpy(n->variant, plan->variant, (size_t)plan->n_variants * sizeof *plan->variant);
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    int32_t op = plan->variant[i].op;
+    if (i > 0 && plan->variant[i - 1].op == op) continue; /* of an op that has several the first one counts */
+    n->again[op] = row_of(n, plan, op, choose(profile, op, &plan->variant[i].variant, limit));
+  }
+}
+
+plim_status plim_limit_workspace(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
+                                 const plim_profile *profile, int32_t from, int64_t limit, int own_order,
+                                 plim_limited_plan *out) {
+  int32_t n_ops = graph->n_ops, *first = NULL;
+  *out =
+      (plim_limited_plan){.plan = *plan, .n_ops = n_ops, .n_rows = n_ops + plan->n_variants, .n_room = plan->n_steps};
+  out->plan.ctx = ctx;
+  PLIM_TRY(plim_allocate(ctx, n_ops, sizeof *out->again, &out->again));
+  PLIM_TRY(plim_allocate(ctx, plan->n_steps, sizeof *out->step, &out->step));
+  PLIM_TRY(plim_allocate(ctx, out->n_rows, sizeof *out->variant, &out->variant));
+  PLIM_TRY(plim_allocate(ctx, n_ops, sizeof *first, &first));
+  fill_variants(out, plan, profile, limit);
+  fill_steps(out, plan, from, limit, own_order, first);
+  plim_release(ctx, first, n_ops, sizeof *first);
+  /* among nearly equal times plans take the least workspace: what runs here may be a little faster */
+  if (out->plan.time_ns < out->plan.keep_all_ns) out->plan.keep_all_ns = out->plan.time_ns;
+  out->plan.step = out->step;
+  out->plan.variant = out->variant;
+  return PLIM_OK;
+}
+
+void plim_limited_plan_release(plim_limited_plan *limited) {
+  plim_context *ctx = limited->plan.ctx;
+  if (!ctx) return;
+  plim_release(ctx, limited->again, limited->n_ops, sizeof *limited->again);
+  plim_release(ctx, limited->step, limited->n_room, sizeof *limited->step);
+  plim_release(ctx, limited->variant, limited->n_rows, sizeof *limited->variant);
+  *limited = (plim_limited_plan){.n_ops = 0};
+}

@@ -1,0 +1,24 @@
+/* A plan whose commands after a given one use variants of less workspace with the same numerics keys. */
+#ifndef PLIM_RUNTIME_ARENA_LIMIT_WORKSPACE_H
+#define PLIM_RUNTIME_ARENA_LIMIT_WORKSPACE_H
+
+#include "runtime/graph/plan.h"
+
+typedef struct plim_limited_plan {
+  plim_plan plan; /* borrows all but steps and variants; a schedule: its buffers fit the steps before `from` only */
+  int32_t n_ops, n_rows, n_room;
+  int32_t *again;             /* [n_ops] the row of plan.variant that runs when the op is recomputed */
+  plim_step *step;            /* [n_room], plan.n_steps of them in use */
+  plim_plan_variant *variant; /* [n_rows], plan.n_variants of them in use */
+} plim_limited_plan;
+
+/* For each op the fastest variant of its label in the plan with at most `limit` bytes of workspace, the one with the
+ * least when there is none; the plan's own where the profile (NULL: none) knows no better. own_order 0: what
+ * has not run by `from` runs once, in the order of the program, whose updates come after whatever reads what was made
+ * before them; 1: as the plan has it, repeats and all. */
+PLIM_MUST_USE plim_status plim_limit_workspace(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
+                                               const plim_profile *profile, int32_t from, int64_t limit, int own_order,
+                                               plim_limited_plan *out);
+void plim_limited_plan_release(plim_limited_plan *limited); /* a zeroed one is legal */
+
+#endif

@@ -1,0 +1,191 @@
+/* The arena while a schedule is replayed in it: one state, and the plan that comes out of it, written as it happens.
+ *
+ *   offset 0                                                                      arena size
+ *   |  param, state, staging  | inputs |  costly storages ->   free   <- cheap ones  | small area |
+ *   |  never evicted, in graph order   |  pinned while a run needs them            | few bytes  |
+ *
+ * Each storage is in one of three states. A request that finds no free block evicts a window of neighbours:
+ *
+ *              place                    drop                      place, when it is read next
+ *   unwritten --------> resident, pinned ----> missing: recomputed ------------------------> resident
+ *                          (in a block)   |        (in a class that shares its price)
+ *                                         +--> over: nothing reads it again
+ *
+ * Five parts work on this state: blocks and the plan so far (residency.c); which window is evicted (evict.c, and
+ * evict_single.c for one storage at a time); what an eviction costs (price.c), with the runs that bring a storage back
+ * (walk.c); and a state that begins in the middle of a plan (resume.c). */
+#ifndef PLIM_RUNTIME_ARENA_RESIDENCY_H
+#define PLIM_RUNTIME_ARENA_RESIDENCY_H
+
+#include "runtime/arena/arena_blocks.h"
+#include "runtime/arena/forecast.h"
+#include "runtime/arena/missing.h"
+#include "runtime/arena/policy.h"
+#include "runtime/arena/replay.h"
+#include "runtime/arena/watch.h"
+
+enum { PLIM_NO_ARENA_BLOCK = -2 };
+
+typedef struct plim_holder {
+  int32_t block;     /* PLIM_NEVER: not resident; PLIM_NO_ARENA_BLOCK: resident, of 0 bytes, which need no block and no
+                        buffer */
+  int32_t buffer;    /* index of its latest buffer */
+  int32_t pins;      /* runs that need it where it is, or will when it has been recomputed */
+  int32_t next_read; /* position that reads it next, PLIM_NEVER: none; persistent storages and inputs: not used */
+  int32_t last_read; /* last position that reads it before it is written again */
+  int64_t last_ns;   /* clock of its last use */
+} plim_holder;
+
+/* What walks over missing storages find from a storage in one direction: so much, or at least so much. */
+typedef struct plim_walk_sum {
+  int64_t sum_ns;
+  int32_t exact;
+} plim_walk_sum;
+
+typedef struct plim_residency {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_forecast *forecast;
+  const plim_policy *policy;
+  plim_replay_counts *counts;
+  const plim_arena_watch *watch; /* NULL: no one watches; set after the opening, which evicts nothing */
+  int32_t n_perturbations;
+  const plim_perturbation *perturbation; /* of the way; set with the watch */
+  int32_t two_ends;    /* 1: cheap storages at the high end, costly ones at the low end; 0: all at the low end */
+  int64_t small_bytes; /* largest request for the area of small ones; 0: there is none */
+  int32_t position;    /* of the schedule */
+  int64_t clock_ns;    /* time of all steps so far, + 1 */
+  plim_arena_blocks *blocks;
+  plim_missing missing;
+  plim_holder *holder; /* [n_storages] */
+  /* the plan so far; the buffers' ends follow their latest use */
+  int32_t n_steps, n_buffers;
+  int64_t step_capacity, buffer_capacity;
+  plim_step *step;
+  plim_plan_buffer *buffer;
+  /* scratch of the eviction: rows of the window search with their blocks; ops or storages met while something is priced
+   */
+  int64_t row_capacity, stamp, n_marks; /* the larger of n_ops and n_storages */
+  int32_t n_rows;
+  plim_window_row *row;
+  int32_t *row_block;
+  int64_t *mark;           /* [n_marks] stamp of the walk that came there last */
+  int32_t *stack;          /* [n_marks] */
+  plim_walk_sum *reach[2]; /* [n_storages] to what it is made from, to what is made from it */
+  int32_t n_lost, *lost;   /* [n_lost] went missing since walks were looked at last */
+  char *is_lost;           /* [n_storages] */
+} plim_residency;
+
+/* from 0: empty but for what is there without any op. Else as the steps of the schedule, which has addresses, before
+ * `from` leave it (resume.c): PLIM_ENOFIT when there is no room for what must stay. */
+PLIM_MUST_USE plim_status plim_residency_open(plim_context *ctx, const plim_forecast *forecast, int32_t from,
+                                              int64_t bytes, const plim_replay_config *how, plim_replay_counts *counts,
+                                              plim_residency *out);
+void plim_residency_close(plim_residency *residency);
+
+/* Has the storage 0 bytes? Once it is written it stays resident, and nothing can evict it. */
+int plim_residency_empty(const plim_residency *residency, int32_t storage);
+
+int plim_residency_holds(const plim_residency *residency, int32_t storage);
+
+/* Does a later position need the storage (for inputs: or may)? */
+int plim_residency_wanted(const plim_residency *residency, int32_t storage);
+
+/* A block and a buffer (neither for 0 bytes) for a storage that is not resident, or for the workspace of the op
+ * (storage -1, with its bytes); evicts what is cheapest when no free block is large enough. `op` is named when there is
+ * no room: PLIM_ENOFIT. */
+PLIM_MUST_USE plim_status plim_residency_place(plim_residency *residency, int32_t op, int32_t storage, int64_t bytes,
+                                               int32_t *block);
+
+/* In place: `out` takes the block of `in`, whose lifetime ends at the next step to be written. */
+PLIM_MUST_USE plim_status plim_residency_hand_over(plim_residency *residency, int32_t in, int32_t out);
+
+/* The storage gives its block back. *hole (may be NULL) is the free block that contains it then. */
+PLIM_MUST_USE plim_status plim_residency_drop(plim_residency *residency, int32_t storage, int32_t *hole);
+
+/* Drop it when it is resident, not pinned and not wanted. */
+PLIM_MUST_USE plim_status plim_residency_drop_unwanted(plim_residency *residency, int32_t storage);
+
+/* Append a step; the next one is residency->n_steps. */
+PLIM_MUST_USE plim_status plim_residency_add_step(plim_residency *residency, const plim_step *step);
+
+/* The latest buffer of the storage is used at the step. */
+void plim_residency_use(plim_residency *residency, int32_t storage, int32_t step);
+
+/* The storages of the schedule's step at `position` continue to their next reads, and the position to the next step. */
+void plim_residency_pass(plim_residency *residency);
+
+/* A buffer as it is in a plan, its end aside, which begins with the next step to be written. */
+PLIM_MUST_USE plim_status plim_residency_add_buffer(plim_residency *residency, const plim_plan_buffer *buffer);
+
+/* The storage has no block any more; if it can be recomputed it joins the classes of its missing inputs and of
+ * missing wanted outputs of its readers. */
+PLIM_MUST_USE plim_status plim_residency_go_missing(plim_residency *residency, int32_t storage);
+
+/* ---- resume.c ---- */
+
+/* The state of an empty arena after the steps of the schedule before `from`. */
+PLIM_MUST_USE plim_status plim_residency_resume(plim_residency *residency, int32_t from);
+
+/* ---- evict.c ---- */
+
+/* Scores of the window search are fixed-point numbers with so many bits after the point. */
+enum { PLIM_SCORE_FRACTION_BITS = 16 };
+
+/* May the storage be evicted: it is not pinned, and it can still be recomputed at its last read? */
+int plim_residency_evictable(const plim_residency *residency, int32_t storage);
+
+/* Can so many bytes become one free block outside the area of small requests, where nothing is evicted? */
+int plim_residency_can_make_room(const plim_residency *residency, int64_t bytes);
+
+/* How long the storage is not needed: until its next read where the policy knows the future, else since its last use.
+ */
+int64_t plim_residency_distance(const plim_residency *residency, int32_t storage);
+
+/* What the window search takes as the cost of a block that holds the storage. */
+int64_t plim_residency_window_cost(plim_residency *residency, int32_t storage);
+
+/* Evict as the policy says until there is a free block for the request: *hole, -1 when there is no way. */
+PLIM_MUST_USE plim_status plim_residency_evict(plim_residency *residency, const plim_arena_request *request,
+                                               int32_t *hole);
+
+/* The same, one storage after another (evict_single.c). */
+PLIM_MUST_USE plim_status plim_residency_evict_single(plim_residency *residency, const plim_arena_request *request,
+                                                      int32_t *hole);
+
+/* Score of a block that may be evicted, where one is evicted after another: the smallest is evicted first. Of a score
+ * above `most`, any number above it. */
+double plim_residency_score(plim_residency *residency, const plim_arena_block *block, double most);
+
+/* Call the watcher, if there is one, with what is about to be evicted. */
+PLIM_MUST_USE plim_status plim_residency_notify(plim_residency *residency, const plim_arena_request *request,
+                                                const plim_arena_choice *choice);
+
+/* ---- price.c ---- */
+
+/* Does a missing storage count for its neighbours? For a policy that knows the future: when it is read again. */
+int plim_residency_counts(const plim_residency *residency, int32_t storage);
+
+/* What the policy takes as the cost of one storage; of one that is above `most`, any number above it. */
+int64_t plim_residency_cost(plim_residency *residency, int32_t storage, int64_t most);
+
+/* What it costs to evict one storage beside what is missing already: its own time and that of the classes of missing
+ * inputs of its op and of missing wanted outputs of its readers. */
+int64_t plim_residency_price(plim_residency *residency, int32_t storage);
+
+/* Time of the distinct ops that would have to run to have all of `storage` [n] again when all are gone together. */
+int64_t plim_residency_price_together(plim_residency *residency, int32_t n, const int32_t *storage);
+
+/* ---- walk.c ---- */
+
+/* Time of what is missing around the storage, as far as the policy's cost goes: of what it is made from, through
+ * missing storages, and of what is made from it; of a sum above `most`, any number above it. */
+int64_t plim_residency_walk(plim_residency *residency, int32_t storage, int64_t most);
+
+/* What walks have found is kept right: the storage has gone missing; it is about to come back, with all that its op
+ * reads beside it; it is missing, and may or may not count from now on. */
+void plim_residency_lost(plim_residency *residency, int32_t storage);
+void plim_residency_found(plim_residency *residency, int32_t storage);
+void plim_residency_uncertain(plim_residency *residency, int32_t storage);
+
+#endif

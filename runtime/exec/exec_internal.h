@@ -1,0 +1,99 @@
+/* The executor's insides, shared by open.c, exec.c (a step), plan_switch.c (other plans, another size), values.c (what
+ * lies where between steps) and each.c (an allocation a buffer). */
+#ifndef PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
+#define PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
+
+#include "runtime/exec/exec.h"
+#include "runtime/exec/memory_meter.h"
+#include "runtime/exec/prepare.h"
+
+typedef struct plim_exec_plan {
+  plim_bound bound;
+  plim_bound planned;    /* while another plan has taken over: the bound of the program's own */
+  plim_plan *taken_over; /* that other plan, owned; NULL: none has */
+  plim_exec_use use;
+  uint8_t *written; /* [n_storages] inputs: written since the plan's last step */
+  void **own;       /* [n_buffers] each: the buffer's allocation, NULL when it has none now */
+} plim_exec_plan;
+
+struct plim_exec {
+  plim_context *ctx;
+  plim_device *device; /* NULL: host memory and the caller's kernels */
+  plim_exec_options options;
+  int32_t n;
+  plim_exec_plan *plan; /* [n] */
+  plim_prepared prepared;
+  void *arena;                      /* NULL: each buffer has its own allocation */
+  int64_t arena_bytes, first_bytes; /* now, and as allocated */
+  int64_t returned_bytes, moved_bytes;
+  plim_before_command *before_command; /* NULL: none */
+  void *before_command_user;
+  uint64_t seed;
+  int64_t step;
+  int32_t timing;     /* users who asked for times */
+  int32_t outputs_of; /* plan whose outputs can be read, -1: none */
+  int32_t inputs_of;  /* plan whose inputs have been written, -1: none */
+  plim_exec_failures failures;
+  plim_status refused_with; /* what the first of them failed with */
+};
+
+/* ---- open.c ---- */
+
+/* A plan's times, workspaces and bits hold for the machine that it was made for: PLIM_EDATA on another one. `which` is
+ * named. */
+PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const plim_plan *plan);
+
+/* Prepare the plan's variants and bind it; the arena is not looked at. plim_bound_free in any case. checked: a
+ * workspace that is not the plan's is PLIM_EDIFF. */
+PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
+                                         plim_bound *out);
+
+/* ---- rehearse.c ---- */
+
+/* Nothing is refused yet. */
+void plim_exec_refuse_none(plim_exec *exec);
+/* Prepare or rehearse of a variant of a plan failed with `failed`, the context says how. PLIM_OK when it was that
+ * variant alone: it is noted, and others can be tried. Else the device's failure, with op and variant. */
+PLIM_MUST_USE plim_status plim_exec_refuse(plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
+                                           plim_status failed);
+/* Is it, or one of an equal op, among them? */
+int plim_exec_has_refused(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant);
+/* The failure of the first one that is noted, PLIM_OK when there is none; the caller's list is filled. */
+PLIM_MUST_USE plim_status plim_exec_refused(plim_exec *exec);
+
+/* Run every kernel of a bound plan that was never run and that a library may refuse, where it lies in the arena. What
+ * persists stays as it is; anything else in the arena is lost. */
+PLIM_MUST_USE plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound);
+
+/* ---- plan_switch.c ---- */
+
+/* Ask whether another plan takes over before this step, and let it. */
+PLIM_MUST_USE plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t step,
+                                               plim_memory_meter *meter);
+/* The program's own plan is back. */
+void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p);
+
+/* ---- values.c ---- */
+
+/* Plan `which` (-1: none) takes the arena: outputs of the last step, inputs written for other plans and plans that took
+ * over are gone. */
+void plim_exec_claim(plim_exec *exec, int32_t which);
+
+/* PLIM_EUSAGE when the arena has shrunk below what the plan needs. */
+PLIM_MUST_USE plim_status plim_exec_fits(const plim_exec *exec, int32_t which);
+
+/* ---- each.c ---- */
+
+/* Allocate the persistent storages, once for all plans (they sit at equal offsets in each). */
+PLIM_MUST_USE plim_status plim_each_open(plim_exec *exec);
+/* Free every allocation that is left. */
+void plim_each_close(plim_exec *exec);
+/* Before step j: pairs hand their allocation over, ended buffers are freed, buffers that begin are allocated, and the
+ * step's operands are pointed at them. */
+PLIM_MUST_USE plim_status plim_each_step(plim_exec *exec, plim_exec_plan *p, int32_t j);
+/* An input is about to be written: it needs its allocation. */
+PLIM_MUST_USE plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t buffer);
+/* Free what the last step of the plan left: outputs, inputs, buffers of a step that failed. */
+void plim_each_settle(plim_exec *exec, plim_exec_plan *p);
+
+#endif

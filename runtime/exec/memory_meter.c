@@ -1,0 +1,54 @@
+/* A buffer counts from the first argument bound to it until after the last. Sizes are those of the graph's storages and
+ * of the workspaces that the device asked for, addresses those that kernels were given: what the plan says of bytes,
+ * ends, peak and height is not read before the comparison at the end.
+ *
+ * An input that the step's pair writes over ends at this very step and is not counted: its bytes are its output's. */
+#include "runtime/exec/memory_meter.h"
+
+static void count(plim_memory_meter *meter, plim_bound_buffer *buffer, const char *address) {
+  buffer->held = buffer->bytes;
+  meter->live_bytes += buffer->bytes;
+  if (!meter->base) return;
+  int64_t top = address - meter->base + buffer->bytes;
+  if (top > meter->packed_bytes) meter->packed_bytes = top;
+}
+
+void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, const char *base) {
+  const plim_plan *plan = bound->plan;
+  *meter = (plim_memory_meter){.base = base};
+  for (int32_t i = 0; i < plan->n_buffers; i++) bound->buffer[i].held = 0;
+  for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
+    int32_t storage = plan->buffer[i].storage;
+    if (storage < 0 || bound->graph->storage[storage].producer >= 0) continue;
+    count(meter, &bound->buffer[i], base ? base + plan->buffer[i].offset : NULL);
+  }
+}
+
+void plim_memory_meter_step(plim_memory_meter *meter, plim_bound *bound, int32_t j) {
+  for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) {
+    plim_bound_buffer *buffer = &bound->buffer[bound->ending[i]];
+    meter->live_bytes -= buffer->held;
+    buffer->held = 0;
+  }
+  for (int32_t k = bound->step[j].first; k < bound->step[j + 1].first; k++) {
+    const plim_bound_operand *operand = &bound->operand[k];
+    if (operand->buffer < 0) continue;
+    plim_bound_buffer *buffer = &bound->buffer[operand->buffer];
+    if (buffer->held > 0 || buffer->end <= j) continue;
+    count(meter, buffer, (const char *)bound->pointer[k] - operand->offset);
+  }
+  if (meter->live_bytes > meter->peak_bytes) meter->peak_bytes = meter->live_bytes;
+}
+
+plim_status plim_memory_meter_compare(const plim_memory_meter *meter, const plim_bound *bound) {
+  const plim_plan *plan = bound->plan;
+  if (meter->peak_bytes != plan->peak_bytes) {
+    return plim_fail(bound->ctx, PLIM_EDIFF, "the step held %lld bytes at its peak, the plan says %lld",
+                     (long long)meter->peak_bytes, (long long)plan->peak_bytes);
+  }
+  if (meter->base && meter->packed_bytes != plan->arena_bytes) {
+    return plim_fail(bound->ctx, PLIM_EDIFF, "the step used %lld bytes of the arena, the plan says %lld",
+                     (long long)meter->packed_bytes, (long long)plan->arena_bytes);
+  }
+  return PLIM_OK;
+}

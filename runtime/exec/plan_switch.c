@@ -1,0 +1,302 @@
+/* Other plans than those of open: one that takes over in the middle of a step, or new ones between two steps; and an
+ * arena that gives its tail back, since what persists lies at its low end.
+ *
+ * A plan that takes over begins with the steps that have run, so that the step as a whole is that plan's: the memory
+ * meter counts it from its start and is compared with it at its end. It serves this step alone. A storage that
+ * continues may have another place from here on: it is copied there. */
+#include <string.h>
+
+#include "runtime/device/guarded.h"
+#include "runtime/exec/exec_internal.h"
+#include "runtime/graph/check.h"
+
+void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_command, void *user) {
+  exec->before_command = before_command;
+  exec->before_command_user = user;
+}
+
+static int same_step(const plim_plan *a, const plim_plan *b, int32_t j) {
+  const plim_step *x = &a->step[j], *y = &b->step[j];
+  return x->op == y->op && strcmp(a->variant[x->variant].variant.name, b->variant[y->variant].variant.name) == 0;
+}
+
+/* Buffers are sorted by begin, then storage, so those that have begun match one by one. *n is their number. */
+static int same_beginning(const plim_plan *a, const plim_plan *b, int32_t step, int32_t *n) {
+  int32_t j = 0, i = 0;
+  if (a->n_steps < step || b->n_steps < step) return 0;
+  while (j < step && same_step(a, b, j)) j++;
+  for (; i < a->n_buffers && a->buffer[i].begin < step; i++) {
+    const plim_plan_buffer *x = &a->buffer[i], *y = &b->buffer[i];
+    if (i >= b->n_buffers || x->storage != y->storage || x->begin != y->begin) return 0;
+  }
+  *n = i;
+  return j == step && (i == b->n_buffers || b->buffer[i].begin >= step);
+}
+
+/* The buffer that is written over buffer i at its end, -1: none. */
+static int32_t successor_of(const plim_graph *graph, const plim_plan *plan, int32_t i) {
+  const plim_plan_buffer *buffer = &plan->buffer[i];
+  if (buffer->storage < 0 || buffer->end >= plan->n_steps) return -1;
+  const plim_step *step = &plan->step[buffer->end];
+  const plim_op *op = &graph->op[step->op];
+  for (int32_t k = 0; k < step->n_pairs; k++) {
+    if (graph->value[op->in[step->pair[k].in]].storage != buffer->storage) continue;
+    int32_t out = graph->value[op->out[step->pair[k].out]].storage;
+    for (int32_t h = i + 1; h < plan->n_buffers; h++) {
+      if (plan->buffer[h].begin >= buffer->end && plan->buffer[h].storage == out) return h;
+    }
+  }
+  return -1;
+}
+
+/* Does buffer i, which has begun, continue at `step`? */
+static int goes_on(const plim_graph *graph, const plim_plan *plan, int32_t i, int32_t step) {
+  int32_t end = plan->buffer[i].end;
+  return end > step || (end == step && successor_of(graph, plan, i) >= 0);
+}
+
+/* Two plans that begin alike, and what the second one takes over at a step. */
+typedef struct takeover {
+  const plim_graph *graph;
+  const plim_plan *from, *to;
+  int32_t step, n; /* n: buffers that have begun */
+} takeover;
+
+static int moved(const takeover *o, int32_t i) {
+  return o->from->buffer[i].offset != o->to->buffer[i].offset && goes_on(o->graph, o->to, i, o->step);
+}
+
+static int overlap(const plim_plan_buffer *x, const plim_plan_buffer *y) {
+  return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
+}
+
+/* Nothing moves over what has yet to move, so that the order of the copies does not matter. */
+static int moves_apart(const takeover *o) {
+  for (int32_t i = 0; i < o->n; i++) {
+    for (int32_t k = 0; k < o->n && moved(o, i); k++) {
+      if (moved(o, k) && overlap(&o->to->buffer[i], &o->from->buffer[k])) return 0;
+    }
+  }
+  return 1;
+}
+
+/* Bytes of the arena that the plan needs from step j on. */
+static int64_t bytes_from(const plim_plan *plan, int32_t j) {
+  int64_t most = 0;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    int64_t top = plan->buffer[i].offset + plan->buffer[i].bytes;
+    if (plan->buffer[i].end > j && top > most) most = top;
+  }
+  return most;
+}
+
+static plim_status resize(plim_exec *exec, int64_t bytes) {
+  int64_t returned = 0;
+  if (bytes == exec->arena_bytes) return PLIM_OK;
+  if (!exec->device) {
+    PLIM_TRY(plim_guarded_resize(exec->ctx, exec->arena, exec->arena_bytes, bytes, 1, &returned));
+  } else if (exec->device->api->resize) {
+    PLIM_TRY(exec->device->api->resize(exec->device, exec->arena, exec->arena_bytes, bytes, &returned));
+  }
+  exec->arena_bytes = bytes;
+  exec->returned_bytes += returned;
+  return PLIM_OK;
+}
+
+int64_t plim_exec_returned_bytes(const plim_exec *exec) {
+  return exec->returned_bytes;
+}
+
+int64_t plim_exec_moved_bytes(const plim_exec *exec) {
+  return exec->moved_bytes;
+}
+
+int64_t plim_exec_first_bytes(const plim_exec *exec) {
+  return exec->first_bytes;
+}
+
+/* ---- in the middle of a step ---- */
+
+/* Where something moves, here or in an earlier turn, no address holds for the whole step. What is over by `step` has
+ * been checked with the plan that it ran by: give it places above all others, an input of a pair that of its output,
+ * and check all that with the rest. */
+static plim_status check_apart(const plim_exec *exec, const takeover *o) {
+  plim_plan draft = *o->to, *apart = NULL;
+  int64_t top = draft.arena_bytes, n_buffers = draft.n_buffers;
+  plim_plan_buffer *buffer = NULL;
+  PLIM_TRY(plim_allocate(exec->ctx, n_buffers, sizeof *buffer, &buffer));
+  memcpy(buffer, draft.buffer, (size_t)n_buffers * sizeof *buffer);
+  for (int32_t i = o->n - 1; i >= 0; i--) {
+    if (goes_on(o->graph, o->to, i, o->step)) continue;
+    int32_t successor = successor_of(o->graph, o->to, i);
+    buffer[i].offset = successor >= 0 ? buffer[successor].offset : top;
+    if (successor < 0) top = plim_add_bytes(top, buffer[i].bytes); /* -1 where there is no such place: refused below */
+  }
+  draft.buffer = buffer;
+  draft.budget_bytes = INT64_MAX;
+  plim_status status = plim_plan_from_parts(o->graph, &draft, &apart);
+  plim_release(exec->ctx, buffer, n_buffers, sizeof *buffer);
+  if (status == PLIM_OK) status = plim_plan_check(exec->ctx, o->graph, apart);
+  plim_plan_free(apart);
+  return status;
+}
+
+/* The plan comes from outside: nothing is read of it before its form is known to be right. */
+static plim_status check_plan_switch(const plim_exec *exec, int32_t which, takeover *o, int64_t arena_bytes) {
+  int32_t step = o->step;
+  PLIM_TRY(plim_exec_check_machine(exec, which, o->to));
+  PLIM_TRY(plim_plan_check_form(exec->ctx, o->graph, o->to));
+  if (!o->to->packed || o->to->arena_bytes != bytes_from(o->to, 0)) {
+    return plim_fail(exec->ctx, PLIM_EPLAN,
+                     "a plan that takes over at step %d says an arena of %lld bytes; it has %lld", (int)step,
+                     (long long)o->to->arena_bytes, (long long)bytes_from(o->to, 0));
+  }
+  if (!same_beginning(o->from, o->to, step, &o->n) || !moves_apart(o)) {
+    return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at step %d does not begin with what has run",
+                     (int)step);
+  }
+  PLIM_TRY(check_apart(exec, o));
+  int64_t needed = bytes_from(o->to, step);
+  if (needed <= arena_bytes && arena_bytes <= exec->arena_bytes) return PLIM_OK;
+  return plim_fail(exec->ctx, PLIM_EPLAN,
+                   "a plan that takes over at step %d needs %lld bytes, it is to have %lld of an arena of %lld",
+                   (int)step, (long long)needed, (long long)arena_bytes, (long long)exec->arena_bytes);
+}
+
+/* What continues elsewhere is copied there. */
+static plim_status move_buffers(plim_exec *exec, const takeover *o) {
+  char *base = exec->arena;
+  for (int32_t i = 0; i < o->n; i++) {
+    const plim_plan_buffer *old = &o->from->buffer[i];
+    char *to = base + o->to->buffer[i].offset;
+    if (!moved(o, i)) continue;
+    exec->moved_bytes += old->bytes;
+    if (!exec->device) {
+      memcpy(to, base + old->offset, (size_t)old->bytes);
+    } else {
+      PLIM_TRY(exec->device->api->copy(exec->device, 0, to, base + old->offset, old->bytes));
+    }
+  }
+  return exec->device ? exec->device->api->sync(exec->device) : PLIM_OK;
+}
+
+/* Kernels of plans that have left are of no use, and take memory of the device. */
+static void free_kernels(plim_exec *exec) {
+  if (exec->options.own_kernels || exec->prepared.n_rows == 0) return; /* the latter: closing */
+  plim_prepared_sweep_begin(&exec->prepared);
+  for (int32_t i = 0; i < exec->n; i++) {
+    const plim_exec_plan *p = &exec->plan[i];
+    plim_prepared_keep(&exec->prepared, p->bound.graph, p->bound.plan);
+    if (p->taken_over) plim_prepared_keep(&exec->prepared, p->planned.graph, p->planned.plan);
+  }
+  plim_prepared_sweep_end(&exec->prepared);
+}
+
+/* Keep the plan's own binding for later; free that of an earlier plan switch in this step. */
+static void install(plim_exec_plan *p, const plim_bound *fresh, plim_plan *plan) {
+  if (p->taken_over) {
+    plim_bound_free(&p->bound);
+    plim_plan_free(p->taken_over);
+  } else {
+    p->planned = p->bound;
+  }
+  p->bound = *fresh;
+  p->taken_over = plan;
+}
+
+static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t step, const plim_plan_switch *plan_switch,
+                               plim_memory_meter *meter) {
+  plim_bound fresh = {.ctx = NULL};
+  takeover o = {p->bound.graph, p->bound.plan, plan_switch->plan, step, 0};
+  PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), &o, plan_switch->arena_bytes));
+  plim_exec_refuse_none(exec);
+  plim_status status = plim_exec_bind(exec, p->bound.graph, plan_switch->plan, 1, &fresh);
+  if (status == PLIM_OK) status = move_buffers(exec, &o);
+  if (status == PLIM_OK) status = resize(exec, plan_switch->arena_bytes);
+  if (status != PLIM_OK) {
+    plim_bound_free(&fresh);
+    return status;
+  }
+  install(p, &fresh, plan_switch->plan);
+  plim_bind_arena(&p->bound, exec->arena);
+  plim_memory_meter_begin(meter, &p->bound, exec->arena);
+  for (int32_t j = 0; j < step; j++) plim_memory_meter_step(meter, &p->bound, j);
+  return PLIM_OK;
+}
+
+plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t step, plim_memory_meter *meter) {
+  plim_plan_switch plan_switch = {NULL, exec->arena_bytes};
+  PLIM_TRY(
+      exec->before_command(exec->before_command_user, (int32_t)(p - exec->plan), step, p->bound.plan, &plan_switch));
+  if (!plan_switch.plan) return PLIM_OK;
+  plim_status status = switch_plan(exec, p, step, &plan_switch, meter);
+  if (status != PLIM_OK) plim_plan_free(plan_switch.plan);
+  return status;
+}
+
+void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p) {
+  if (!p->taken_over) return;
+  plim_bound_free(&p->bound);
+  plim_plan_free(p->taken_over);
+  p->bound = p->planned;
+  p->taken_over = NULL;
+  free_kernels(exec);
+}
+
+/* ---- between two steps ---- */
+
+/* The new plans together, and with the old ones what persists: it stays where it is. */
+static plim_status check_plans(const plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
+  if (!exec->arena || arena_bytes > exec->first_bytes) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "an arena of %lld bytes cannot become one of %lld",
+                     (long long)exec->first_bytes, (long long)arena_bytes);
+  }
+  for (int32_t i = 0; i < exec->n; i++) {
+    const plim_graph *const graph[] = {exec->plan[0].bound.graph, exec->plan[i].bound.graph};
+    const plim_plan *const pair[] = {exec->plan[0].bound.plan, plan[i]};
+    PLIM_TRY(plim_exec_check_machine(exec, i, plan[i]));
+    PLIM_TRY(plim_program_check(exec->ctx, 2, graph, pair));
+    if (plan[i]->arena_bytes <= arena_bytes) continue;
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes, the arena is to have %lld", (int)i,
+                     (long long)plan[i]->arena_bytes, (long long)arena_bytes);
+  }
+  return PLIM_OK;
+}
+
+/* What the device has recorded of the plans that leave names their kernels: it forgets that before they are freed. */
+static void forget_steps(const plim_exec *exec) {
+  const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
+  if (watch && watch->replace) watch->replace(exec->device, exec->arena);
+}
+
+plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
+  plim_bound *fresh = NULL;
+  plim_status status = PLIM_OK;
+  plim_exec_refuse_none(exec);
+  plim_exec_claim(exec, -1);
+  PLIM_TRY(check_plans(exec, plan, arena_bytes));
+  PLIM_TRY(plim_allocate(exec->ctx, exec->n, sizeof *fresh, &fresh));
+  for (int32_t i = 0; i < exec->n; i++) {
+    PLIM_CHECK(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));
+  }
+  for (int32_t i = 0; i < exec->n; i++) {
+    plim_bind_arena(&fresh[i], exec->arena);
+    PLIM_CHECK(plim_exec_rehearse(exec, &fresh[i])); /* no device that has it gives a part of an arena back */
+  }
+  PLIM_CHECK(resize(exec, arena_bytes));
+  forget_steps(exec);
+  for (int32_t i = 0; i < exec->n; i++) {
+    plim_bound old = exec->plan[i].bound;
+    exec->plan[i].bound = fresh[i];
+    fresh[i] = old;
+  }
+done:
+  for (int32_t i = 0; i < exec->n; i++) plim_bound_free(&fresh[i]);
+  free_kernels(exec); /* of the plans that left, or of those that could not come */
+  plim_release(exec->ctx, fresh, exec->n, sizeof *fresh);
+  return status;
+}
+
+const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t which) {
+  return exec->plan[which].bound.plan;
+}

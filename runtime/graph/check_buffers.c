@@ -1,0 +1,192 @@
+/* Residency: follows the steps once and keeps, for each storage, the buffer that began last. Two buffers of a storage
+ * never overlap in time, so that one is the only one that can hold the storage now.
+ *
+ * At step j a storage is readable in the buffer that contains j; an input that the step's pair writes over is found in
+ * the lifetime that ends at j, where the output's lifetime begins at the same address. */
+#include "runtime/graph/check_internal.h"
+
+typedef struct walk {
+  const plim_checker *check;
+  int32_t *begin_first; /* [n_steps + 1]; buffers that begin at j are begin[begin_first[j] .. begin_first[j + 1]) */
+  int32_t *begin;       /* [n_buffers] */
+  int32_t *latest;      /* [n_storages] buffer that began last, -1 before the first */
+  int32_t *tight_end;   /* [n_storages] where that buffer must end, as its uses so far have it */
+} walk;
+
+static const plim_plan_buffer *latest_buffer(const walk *w, int32_t storage) {
+  int32_t buffer = w->latest[storage];
+  return buffer < 0 ? NULL : &w->check->plan->buffer[buffer];
+}
+
+/* Counting sort of the buffers by their begin. */
+static void sort_by_begin(walk *w) {
+  const plim_plan *plan = w->check->plan;
+  for (int32_t i = 0; i < plan->n_buffers; i++) w->begin_first[plan->buffer[i].begin + 1]++;
+  for (int32_t j = 0; j < plan->n_steps; j++) w->begin_first[j + 1] += w->begin_first[j];
+  for (int32_t i = plan->n_buffers - 1; i >= 0; i--) {
+    /* begin_first[j + 1] is the end of group j; filled from after, it becomes the group's start */
+    w->begin[--w->begin_first[plan->buffer[i].begin + 1]] = i;
+  }
+  for (int32_t j = 0; j < plan->n_steps; j++) w->begin_first[j] = w->begin_first[j + 1];
+  w->begin_first[plan->n_steps] = plan->n_buffers;
+}
+
+/* Buffers are tight: the storage's latest lifetime ends right after its last use, or where it is written over. */
+static plim_status check_tight(const walk *w, int32_t storage) {
+  const plim_plan_buffer *buffer = latest_buffer(w, storage);
+  if (!buffer || buffer->end == w->tight_end[storage]) return PLIM_OK;
+  return plim_check_fault(w->check, buffer->begin, "\"%s\" buffers [%d, %d), its last use ends at %d",
+                          plim_check_storage_name(w->check, storage), buffer->begin, buffer->end,
+                          w->tight_end[storage]);
+}
+
+static plim_status begin_buffer(walk *w, int32_t j, int32_t id) {
+  const plim_checker *check = w->check;
+  int32_t storage = check->plan->buffer[id].storage;
+  const plim_plan_buffer *before = latest_buffer(w, storage);
+  if (before && before->end > j) {
+    return plim_check_fault(check, j, "\"%s\" begins a buffer while another one, [%d, %d), has not ended",
+                            plim_check_storage_name(check, storage), before->begin, before->end);
+  }
+  PLIM_TRY(check_tight(w, storage));
+  int32_t producer = check->graph->storage[storage].producer;
+  if (producer < 0 && j != 0) {
+    return plim_check_fault(check, j, "\"%s\" is written from outside and cannot begin a buffer here",
+                            plim_check_storage_name(check, storage));
+  }
+  if (producer >= 0 && producer != check->plan->step[j].op) {
+    return plim_check_fault(check, j, "\"%s\" begins a buffer here but only op \"%s\" writes it",
+                            plim_check_storage_name(check, storage), check->graph->op[producer].name);
+  }
+  w->latest[storage] = id;
+  return PLIM_OK;
+}
+
+static plim_status begin_buffers(walk *w, int32_t j) {
+  const plim_checker *check = w->check;
+  int32_t workspaces = 0;
+  for (int32_t k = w->begin_first[j]; k < w->begin_first[j + 1]; k++) {
+    if (check->plan->buffer[w->begin[k]].storage >= 0) {
+      PLIM_TRY(begin_buffer(w, j, w->begin[k]));
+    } else {
+      workspaces++;
+    }
+  }
+  int64_t bytes = check->plan->variant[check->plan->step[j].variant].variant.workspace_bytes;
+  if (workspaces != (bytes > 0)) {
+    return plim_check_fault(check, j, "%d workspaces for a variant that needs %lld bytes", workspaces,
+                            (long long)bytes);
+  }
+  return PLIM_OK;
+}
+
+/* Does a pair of the step write over an operand in this storage? */
+static int pair_over(const walk *w, int32_t j, int32_t storage) {
+  const plim_step *step = &w->check->plan->step[j];
+  const plim_op *op = &w->check->graph->op[step->op];
+  for (int32_t i = 0; i < step->n_pairs; i++) {
+    if (w->check->graph->value[op->in[step->pair[i].in]].storage == storage) return 1;
+  }
+  return 0;
+}
+
+/* Graphs guarantee that operands of a pair are whole storages of equal bytes and that the input is read once. */
+static plim_status check_pair(const walk *w, int32_t j, plim_pair pair) {
+  const plim_graph *graph = w->check->graph;
+  const plim_op *op = &graph->op[w->check->plan->step[j].op];
+  const plim_value *in = &graph->value[op->in[pair.in]];
+  const plim_value *out = &graph->value[op->out[pair.out]];
+  const plim_plan_buffer *old = latest_buffer(w, in->storage);
+  const plim_plan_buffer *fresh = latest_buffer(w, out->storage);
+  if (!old || old->end != j) {
+    return plim_check_fault(w->check, j, "\"%s\" is written over \"%s\", whose buffer does not end here", out->name,
+                            in->name);
+  }
+  if (!fresh || fresh->begin != j) {
+    return plim_check_fault(w->check, j, "\"%s\" is written over \"%s\" but its buffer does not begin here", out->name,
+                            in->name);
+  }
+  if (old->offset != fresh->offset) {
+    return plim_check_fault(w->check, j, "\"%s\" at %lld is written over \"%s\" at %lld", out->name,
+                            (long long)fresh->offset, in->name, (long long)old->offset);
+  }
+  return PLIM_OK;
+}
+
+/* A storage without bytes has no buffers: it can be read as soon as it was written. */
+static int is_empty(const walk *w, int32_t storage) {
+  return w->check->graph->storage[storage].bytes == 0;
+}
+
+/* Read, write or update: the storage's latest buffer contains the step. */
+static plim_status use(walk *w, int32_t j, int32_t storage, const char *verb) {
+  const plim_plan_buffer *buffer = latest_buffer(w, storage);
+  int made = w->tight_end[storage] > 0 || w->check->graph->storage[storage].producer == w->check->plan->step[j].op;
+  if (is_empty(w, storage) && made) {
+    w->tight_end[storage] = j + 1;
+    return PLIM_OK;
+  }
+  w->tight_end[storage] = j + 1;
+  if (buffer && j < buffer->end) return PLIM_OK;
+  return plim_check_fault(w->check, j, "%s \"%s\", which has no buffer here", verb,
+                          plim_check_storage_name(w->check, storage));
+}
+
+static plim_status use_operands(walk *w, int32_t j) {
+  const plim_step *step = &w->check->plan->step[j];
+  const plim_op *op = &w->check->graph->op[step->op];
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    if (pair_over(w, j, op->reads[i])) {
+      w->tight_end[op->reads[i]] = j;
+    } else {
+      PLIM_TRY(use(w, j, op->reads[i], "reads"));
+    }
+  }
+  for (int32_t i = 0; i < op->n_writes; i++) PLIM_TRY(use(w, j, op->writes[i], "writes"));
+  for (int32_t i = 0; i < op->n_updates; i++) PLIM_TRY(use(w, j, op->updates[i], "updates"));
+  for (int32_t i = 0; i < step->n_pairs; i++) PLIM_TRY(check_pair(w, j, step->pair[i]));
+  return PLIM_OK;
+}
+
+/* Called after the last step: what is alive to the end, and no longer. */
+static plim_status check_end(walk *w) {
+  const plim_checker *check = w->check;
+  int32_t n_steps = check->plan->n_steps;
+  for (int32_t s = 0; s < check->graph->n_storages; s++) {
+    plim_role role = check->graph->storage[s].role;
+    const plim_plan_buffer *buffer = latest_buffer(w, s);
+    if (plim_role_persistent(role) && (!buffer || buffer->end != n_steps)) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "%s storage %d (\"%s\") does not live over all %d steps",
+                       plim_role_name(role), s, plim_check_storage_name(check, s), n_steps);
+    }
+    if (role == PLIM_ROLE_OUTPUT && (!buffer || buffer->end != n_steps)) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "output storage %d (\"%s\") does not live to the end, step %d", s,
+                       plim_check_storage_name(check, s), n_steps);
+    }
+    if (!plim_role_persistent(role) && role != PLIM_ROLE_OUTPUT) PLIM_TRY(check_tight(w, s));
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_check_buffers(const plim_checker *check) {
+  const plim_plan *plan = check->plan;
+  walk w = {.check = check};
+  plim_status status = PLIM_OK;
+  PLIM_CHECK(plim_allocate(check->ctx, (int64_t)plan->n_steps + 1, sizeof *w.begin_first, &w.begin_first));
+  PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.begin, &w.begin));
+  PLIM_CHECK(plim_allocate(check->ctx, check->graph->n_storages, sizeof *w.latest, &w.latest));
+  PLIM_CHECK(plim_allocate(check->ctx, check->graph->n_storages, sizeof *w.tight_end, &w.tight_end));
+  for (int32_t s = 0; s < check->graph->n_storages; s++) w.latest[s] = -1;
+  sort_by_begin(&w);
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    PLIM_CHECK(begin_buffers(&w, j));
+    PLIM_CHECK(use_operands(&w, j));
+  }
+  PLIM_CHECK(check_end(&w));
+done:
+  plim_release(check->ctx, w.begin_first, (int64_t)plan->n_steps + 1, sizeof *w.begin_first);
+  plim_release(check->ctx, w.begin, plan->n_buffers, sizeof *w.begin);
+  plim_release(check->ctx, w.latest, check->graph->n_storages, sizeof *w.latest);
+  plim_release(check->ctx, w.tight_end, check->graph->n_storages, sizeof *w.tight_end);
+  return status;
+}

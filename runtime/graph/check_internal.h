@@ -1,0 +1,40 @@
+/* Parts of the checker, in the order in which they run: each relies on what the parts before it have proved. */
+#ifndef PLIM_RUNTIME_GRAPH_CHECK_INTERNAL_H
+#define PLIM_RUNTIME_GRAPH_CHECK_INTERNAL_H
+
+#include "runtime/graph/plan.h"
+
+typedef struct plim_checker {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_plan *plan;
+} plim_checker;
+
+/* Every index, count, size and enumeration is in range and nothing asks for what this version lacks. Afterwards the
+ * other parts may follow any index. */
+PLIM_MUST_USE plim_status plim_check_form(const plim_checker *check);
+
+/* Every operand is resident where it is read, written or updated; buffers begin where their storage is written; pairs
+ * and workspaces are as the step says; persistent storages and outputs are alive as long as they must be. */
+PLIM_MUST_USE plim_status plim_check_buffers(const plim_checker *check);
+
+/* Every run sees the versions that program order shows it, effect ops run once, labels stay the same. */
+PLIM_MUST_USE plim_status plim_check_order(const plim_checker *check);
+
+/* No two buffers overlap in time and space; peak and arena bytes are as stated and within the budget. */
+PLIM_MUST_USE plim_status plim_check_space(const plim_checker *check);
+
+/* Times, bound and arithmetic hash are as stated. */
+PLIM_MUST_USE plim_status plim_check_figures(const plim_checker *check);
+
+/* PLIM_EPLAN (or `status`) with "step 3 (op "conv1"): ..."; the step must have an op of the graph. */
+plim_status plim_check_fault(const plim_checker *check, int32_t step, const char *format, ...) PLIM_PRINTF(3, 4);
+
+/* A name for people: that of the first value over the storage, "workspace" for -1. */
+const char *plim_check_storage_name(const plim_checker *check, int32_t storage);
+
+/* Bytes that a buffer must have: rounded up when the plan is packed; -1 on overflow. storage -1: the workspace of the
+ * step. */
+int64_t plim_check_buffer_bytes(const plim_checker *check, int32_t storage, int32_t step);
+
+#endif

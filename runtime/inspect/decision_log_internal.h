@@ -1,0 +1,30 @@
+/* What a decision log holds; for this folder. */
+#ifndef PLIM_RUNTIME_INSPECT_DECISION_LOG_INTERNAL_H
+#define PLIM_RUNTIME_INSPECT_DECISION_LOG_INTERNAL_H
+
+#include "runtime/arena/residency.h"
+#include "runtime/inspect/decision_log.h"
+
+struct plim_decision_log {
+  plim_context *ctx;
+  plim_decision_log_options options;
+  plim_replay_config way;
+  plim_plan *plan;
+  char *failure; /* NULL: the run ended */
+  int32_t thrashed;
+  int64_t failure_bytes;
+  int32_t n_steps, n_choices, n_evicted;
+  int64_t depth_capacity, choice_capacity, evicted_capacity;
+  int32_t *depth;        /* [n_steps] */
+  plim_decision *choice; /* `evicted` points into the list once it grows no more */
+  int32_t *evicted;
+  plim_decision_reasons reasons; /* of the last decision that was explained */
+  int64_t block_capacity;
+  int64_t enough_most, enough_bytes; /* what plim_decision_log_enough found last; most 0: nothing yet */
+};
+
+/* Simulate the decision log's run once more. */
+plim_status plim_decision_log_simulate(const plim_decision_log *decisions, const plim_arena_watch *watch,
+                                       plim_plan **out);
+
+#endif

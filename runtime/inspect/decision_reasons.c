@@ -1,0 +1,207 @@
+/* Why a decision fell: the simulation is stopped at it, and the state of the arena is written down: every block with
+ * its score, or with what keeps it; the windows that were compared. */
+#include <math.h>
+
+#include "runtime/base/array.h"
+#include "runtime/inspect/decision_log_internal.h"
+
+/* Costs of the window search are fixed-point numbers with so many bits after the point (runtime/arena/evict.c). */
+enum { FRACTION_BITS = PLIM_SCORE_FRACTION_BITS };
+
+static double from_fixed(plim_wide x) {
+  return ldexp((double)x.high, 64 - FRACTION_BITS) + ldexp((double)x.low, -FRACTION_BITS);
+}
+
+/* ---- what keeps a block ---- */
+
+/* The op whose run pinned a storage: the one that asks for room, or one of the chain that is to run for the step of the
+ * program that comes next. */
+static int32_t pinned_by(plim_residency *t, int32_t storage, int32_t asking) {
+  const plim_graph *g = t->graph;
+  const plim_plan *order = t->forecast->schedule;
+  int32_t depth = 0;
+  if (asking >= 0 && plim_op_touches(&g->op[asking], storage)) return asking;
+  t->stamp++;
+  if (t->position < order->n_steps) t->stack[depth++] = order->step[t->position].op;
+  while (depth > 0) {
+    int32_t id = t->stack[--depth];
+    if (plim_op_touches(&g->op[id], storage)) return id;
+    for (int32_t k = 0; k < g->op[id].n_reads; k++) {
+      int32_t s = g->op[id].reads[k], maker = g->storage[s].producer;
+      if (maker < 0 || plim_residency_holds(t, s) || t->mark[maker] == t->stamp) continue;
+      t->mark[maker] = t->stamp;
+      t->stack[depth++] = maker;
+    }
+  }
+  return PLIM_NEVER;
+}
+
+/* The param or state that its op reads and that has been updated when the storage is read last. */
+static int32_t updated_before(const plim_residency *t, int32_t storage) {
+  const plim_graph *g = t->graph;
+  const plim_plan *order = t->forecast->schedule;
+  const plim_op *maker = &g->op[g->storage[storage].producer];
+  int32_t last = t->holder[storage].last_read;
+  for (int32_t j = 0; j < last && j < order->n_steps; j++) {
+    const plim_op *op = &g->op[order->step[j].op];
+    for (int32_t u = 0; u < op->n_updates; u++) {
+      for (int32_t k = 0; k < maker->n_reads; k++) {
+        if (maker->reads[k] == op->updates[u]) return op->updates[u];
+      }
+    }
+  }
+  return PLIM_NEVER;
+}
+
+static void find_bar(plim_residency *t, int32_t asking, plim_decision_block *p) {
+  const plim_storage *storage = &t->graph->storage[p->storage];
+  if (plim_role_persistent(storage->role)) {
+    p->state = PLIM_ARENA_BLOCK_PERSISTENT;
+  } else if (storage->producer < 0) {
+    p->state = PLIM_ARENA_BLOCK_INPUT;
+  } else if (t->holder[p->storage].pins > 0) {
+    p->state = PLIM_ARENA_BLOCK_PINNED;
+    p->by = pinned_by(t, p->storage, asking);
+  } else if (plim_arena_blocks_side(t->blocks, t->holder[p->storage].block) == PLIM_SIDE_SMALL) {
+    p->state = PLIM_ARENA_BLOCK_SMALL;
+  } else {
+    p->state = PLIM_ARENA_BLOCK_TOO_LATE;
+    p->by = updated_before(t, p->storage);
+  }
+}
+
+/* ---- the blocks ---- */
+
+static void add_score(plim_residency *t, const plim_arena_block *block, plim_decision_block *p) {
+  p->own_ns = t->forecast->op_ns[t->graph->storage[p->storage].producer];
+  if (t->policy->cost >= PLIM_COST_ANCESTORS)
+    p->neighbour_ns = plim_residency_cost(t, p->storage, INT64_MAX) - p->own_ns;
+  p->distance_ns = plim_residency_distance(t, p->storage);
+  p->stale_ns = t->clock_ns - t->holder[p->storage].last_ns;
+  p->score = t->policy->search == PLIM_SEARCH_WINDOW
+                 ? from_fixed((plim_wide){0, (uint64_t)plim_residency_window_cost(t, p->storage)})
+                 : plim_residency_score(t, block, INFINITY);
+}
+
+static plim_status add_blocks(plim_decision_log *s, plim_residency *t, int32_t asking) {
+  plim_decision_reasons *r = &s->reasons;
+  r->n_blocks = 0;
+  PLIM_TRY(plim_array_reserve(s->ctx, &r->block, &s->block_capacity, t->blocks->n_blocks, sizeof *r->block));
+  for (int32_t id = t->blocks->first; id != PLIM_NEVER; id = t->blocks->block[id].next) {
+    const plim_arena_block *block = &t->blocks->block[id];
+    plim_decision_block *p = &r->block[r->n_blocks++];
+    *p = (plim_decision_block){
+        .offset = block->offset, .bytes = block->bytes, .storage = block->owner, .by = PLIM_NEVER};
+    if (block->owner == PLIM_ARENA_BLOCK_FREE) {
+      p->state = PLIM_ARENA_BLOCK_UNUSED;
+    } else if (plim_residency_evictable(t, block->owner)) {
+      p->state = PLIM_ARENA_BLOCK_EVICTABLE;
+      add_score(t, block, p);
+    } else {
+      find_bar(t, asking, p);
+    }
+  }
+  r->free_bytes = t->blocks->free_bytes;
+  r->largest_free_bytes = plim_arena_blocks_largest_free(t->blocks);
+  return PLIM_OK;
+}
+
+/* ---- the windows ---- */
+
+static plim_decision_window as_told(const plim_window *w, const int64_t *score) {
+  double sum = from_fixed(w->cost);
+  return (plim_decision_window){w->begin,         w->end, w->bytes,
+                                w->evicted_bytes, sum,    score ? from_fixed((plim_wide){0, (uint64_t)*score}) : sum};
+}
+
+/* The one that was taken first, which looking ahead may have found after others, then those by what decided. */
+static void add_windows(const plim_residency *t, const plim_arena_request *request, const plim_arena_choice *choice,
+                        plim_decision_reasons *r) {
+  plim_window found[PLIM_DECISION_WINDOWS];
+  const plim_window *window = choice->window;
+  int32_t n = choice->n;
+  if (!choice->score && choice->n == 1) { /* the policy looked for one alone */
+    n = plim_window_find(t->n_rows, t->row, request->bytes, t->policy->size != PLIM_PER_NOTHING, PLIM_DECISION_WINDOWS,
+                         found);
+    window = found;
+  }
+  if (n == 0) return;
+  r->window[r->n_windows++] = as_told(&window[choice->chosen], choice->score ? &choice->score[choice->chosen] : NULL);
+  for (int32_t i = 0; i < n && r->n_windows < PLIM_DECISION_WINDOWS; i++) {
+    if (i == choice->chosen) continue;
+    plim_decision_window w = as_told(&window[i], choice->score ? &choice->score[i] : NULL);
+    int32_t at = r->n_windows++;
+    for (; at > 1 && r->window[at - 1].together > w.together; at--) r->window[at] = r->window[at - 1];
+    r->window[at] = w;
+  }
+}
+
+/* One after another: the smallest score was taken; who would have been next? */
+static void add_single(plim_decision_reasons *r, int32_t storage) {
+  for (int32_t i = 0; i < r->n_blocks; i++) {
+    const plim_decision_block *p = &r->block[i];
+    if (p->state != PLIM_ARENA_BLOCK_EVICTABLE) continue;
+    if (p->storage == storage) {
+      r->taken = i;
+    } else if (r->runner_up < 0 || p->score < r->block[r->runner_up].score) {
+      r->runner_up = i;
+    }
+  }
+}
+
+/* Room at the end of the arena joins the blocks before it that are free or may be evicted. */
+static int64_t extra_bytes(const plim_decision_reasons *r, int64_t need) {
+  int32_t i = r->n_blocks - 1;
+  for (; i >= 0 && r->block[i].state <= PLIM_ARENA_BLOCK_EVICTABLE; i--) need -= r->block[i].bytes;
+  return need;
+}
+
+/* ---- the stopped simulation ---- */
+
+typedef struct stop {
+  plim_decision_log *decisions;
+  int32_t left; /* decisions before the one that is wanted */
+} stop;
+
+static plim_status on_choice(void *user, plim_residency *t, const plim_arena_request *request,
+                             const plim_arena_choice *choice) {
+  stop *at = user;
+  plim_decision_reasons *r = &at->decisions->reasons;
+  if (at->left-- > 0) return PLIM_OK;
+  r->n_windows = 0;
+  r->taken = r->runner_up = PLIM_NEVER;
+  PLIM_TRY(add_blocks(at->decisions, t, request->op));
+  if (t->policy->search == PLIM_SEARCH_WINDOW) {
+    add_windows(t, request, choice, r);
+  } else {
+    add_single(r, choice->storage);
+  }
+  r->extra_bytes = choice->n == 0 && choice->storage < 0 ? extra_bytes(r, request->bytes) : 0;
+  return PLIM_ECANCEL;
+}
+
+static plim_status on_run(void *user, const plim_residency *t, int32_t depth) {
+  (void)user, (void)t, (void)depth;
+  return PLIM_OK;
+}
+
+static plim_status on_end(void *user, const plim_residency *t, int32_t op) {
+  (void)user, (void)t, (void)op;
+  return PLIM_OK;
+}
+
+plim_status plim_decision_log_explain(plim_decision_log *s, int32_t choice, const plim_decision_reasons **out) {
+  stop at = {s, choice};
+  plim_arena_watch watch = {&at, on_choice, on_run, on_end};
+  plim_plan *plan = NULL;
+  if (choice < 0 || choice >= s->n_choices) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "decision %d of %d", (int)choice, (int)s->n_choices);
+  }
+  plim_status status = plim_decision_log_simulate(s, &watch, &plan);
+  if (status != PLIM_ECANCEL) {
+    plim_plan_free(plan);
+    return status == PLIM_OK ? plim_fail(s->ctx, PLIM_EDIFF, "a second play took fewer decisions") : status;
+  }
+  *out = &s->reasons;
+  return PLIM_OK;
+}

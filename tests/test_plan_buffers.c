@@ -1,0 +1,74 @@
+/* Buffers of a plan for packers: the same bytes at every step, copies written over each other as one, names that a row
+ * can hold. */
+#include "planner/pack/plan_buffers.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "planner/planner.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/planner_case.h"
+
+static int64_t bytes_at(const plim_buffer_list *buffers, int64_t step) {
+  int64_t sum = 0;
+  for (int32_t i = 0; i < buffers->n; i++) {
+    if (buffers->box[i].begin <= step && step < buffers->box[i].end) sum += buffers->box[i].bytes;
+  }
+  return sum;
+}
+
+Test(plan_buffers, hold_the_bytes_of_the_plan_at_every_step_and_join_what_is_written_over) {
+  int joined = 0;
+  for (uint64_t seed = 1; seed <= 30; seed++) {
+    planner_case c = planner_case_random(seed, -1);
+    plim_plan_options options = plim_plan_options_default();
+    plim_plan *plan;
+    plim_buffer_list *buffers;
+    cr_assert_eq(plim_plan_keep_all(c.ctx, c.graph, c.profile, &options, &plan), PLIM_OK);
+    cr_assert_eq(plim_buffer_list_of_plan(c.ctx, c.graph, plan, &buffers), PLIM_OK, "%s", plim_context_error(c.ctx));
+    int32_t pairs = 0;
+    for (int32_t j = 0; j < plan->n_steps; j++) {
+      int64_t sum = 0;
+      for (int32_t i = 0; i < plan->n_buffers; i++) {
+        if (plan->buffer[i].begin <= j && j < plan->buffer[i].end) sum += plan->buffer[i].bytes;
+      }
+      cr_assert_eq(bytes_at(buffers, j), sum, "seed %llu, step %d", (unsigned long long)seed, j);
+      pairs += plan->step[j].n_pairs;
+    }
+    cr_assert_leq(buffers->n, plan->n_buffers);
+    cr_assert_geq(buffers->n, plan->n_buffers - pairs);
+    joined += plan->n_buffers - buffers->n;
+    for (int32_t i = 0; i < buffers->n; i++) cr_assert_eq(buffers->box[i].fixed, -1);
+    plim_buffer_list_free(buffers);
+    plim_plan_free(plan);
+    planner_case_free(&c);
+  }
+  cr_assert_gt(joined, 10, "%d", joined);
+}
+
+typedef struct small_case {
+  plim_graph *graph;
+  plim_plan *plan;
+} small_case;
+
+static plim_status collect(plim_context *ctx, void *user) {
+  const small_case *c = user;
+  plim_buffer_list *buffers;
+  PLIM_TRY(plim_buffer_list_of_plan(ctx, c->graph, c->plan, &buffers));
+  plim_buffer_list_free(buffers);
+  return PLIM_OK;
+}
+
+Test(plan_buffers, a_refused_allocation_leaves_nothing_after_and_another_graph_is_refused) {
+  planner_case c = planner_case_random(2, 6), other = planner_case_random(4, 8);
+  plim_plan_options options = plim_plan_options_default();
+  small_case small = {c.graph, NULL};
+  plim_buffer_list *buffers = NULL;
+  cr_assert_eq(plim_plan_keep_all(c.ctx, c.graph, c.profile, &options, &small.plan), PLIM_OK);
+  cr_assert_geq(plim_test_each_allocation(collect, &small), 8);
+  cr_assert_eq(plim_buffer_list_of_plan(c.ctx, other.graph, small.plan, &buffers), PLIM_EDATA);
+  cr_assert_null(buffers);
+  plim_plan_free(small.plan);
+  planner_case_free(&c);
+  planner_case_free(&other);
+}

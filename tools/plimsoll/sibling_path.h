@@ -1,0 +1,18 @@
+/* A plan does not hold its graph; the graph is written beside it: plan.json, plan.graph.json. */
+#ifndef PLIM_TOOLS_PLIMSOLL_SIBLING_PATH_H
+#define PLIM_TOOLS_PLIMSOLL_SIBLING_PATH_H
+
+#include "runtime/graph/plan.h"
+
+enum { BESIDE_PATH_BYTES = 4096 };
+
+/* Path of the graph that belongs to the plan at `plan`. path [BESIDE_PATH_BYTES] out. PLIM_EUSAGE when too long. */
+plim_status beside_graph_path(plim_context *ctx, const char *plan, char *path);
+
+/* Path of the plan that belongs to the trace at `trace`: t.jsonl, t.plan.json. path and error as above. */
+plim_status beside_plan_path(plim_context *ctx, const char *trace, char *path);
+
+/* Write the plan to `path` and its graph beside it; to a device or pipe the plan alone. */
+plim_status beside_save(const plim_graph *graph, const plim_plan *plan, const char *path);
+
+#endif
