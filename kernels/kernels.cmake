@@ -1,6 +1,6 @@
-# Kernels. kernels/*.c is compiled once, for the base instruction set; oneDNN 2 or 3 is used where it is found.
-file(GLOB kernel_sources CONFIGURE_DEPENDS kernels/*.c)
-list(FILTER kernel_sources EXCLUDE REGEX "/op\\.c$")
+# Kernels. kernels/*.c and kernels/cpu/*.c are compiled once, for the base instruction set; oneDNN 2 or 3 is used where it is found.
+file(GLOB kernel_sources CONFIGURE_DEPENDS kernels/*.c kernels/cpu/*.c)
+list(FILTER kernel_sources EXCLUDE REGEX "/op\\.c$|/cpu/(bodies|kernels)\\.c$")
 foreach(name kernels gemm conv dnn dnn_conv dnn_descriptor dnn_engines)
   list(APPEND kernel_sources kernels/cuda/${name}.c)
 endforeach()
@@ -27,7 +27,7 @@ if(PLIM_ONEDNN)
   list(FILTER kernel_sources EXCLUDE REGEX "/onednn_api${other_major}\\.c$")
 else()
   list(FILTER kernel_sources EXCLUDE REGEX "/onednn[a-z_0-9]*\\.c$")
-  list(APPEND kernel_sources kernels/absent/onednn.c)
+  list(APPEND kernel_sources kernels/absent/absent_onednn.c)
 endif()
 
 # The bodies, once an instruction set and storage type. Only these objects are compiled with -march: everything else, the choice among
@@ -111,7 +111,7 @@ if(PLIM_CUDA)
   list(APPEND kernel_link_names -L${cudart_folder} cudart_static rt stdc++ dl)
   plim_note(CUDA ON "${CMAKE_CUDA_COMPILER_VERSION}" "")
 else()
-  list(APPEND kernel_sources kernels/absent/cuda.c)
+  list(APPEND kernel_sources kernels/absent/absent_cuda.c)
   plim_note(CUDA OFF "" "${cuda_cost}")
 endif()
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/onednn.h"
 #include "kernels/isa.h"
-#include "kernels/onednn.h"
 #include "kernels/parts.h"
 #include "kernels/single_source.h"
 

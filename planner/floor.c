@@ -1,8 +1,7 @@
 /* The smallest budget with a checked plan, what is proven about it, and whether a budget is enough. */
-#include "planner/floor.h"
+#include "planner/make.h"
 
-#include "planner/bound.h"
-#include "planner/refusal.h"
+#include "planner/core/core.h"
 #include "planner/search/searches.h"
 #include "runtime/base/effort.h"
 

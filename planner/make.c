@@ -1,5 +1,5 @@
 /* Making a plan: a problem, a strategy, its best schedule as a checked plan. */
-#include "planner/refusal.h"
+#include "planner/make.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 

@@ -7,16 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "planner/curve/front_file.h"
-#include "planner/pack/csv.h"
+#include "planner/archive/front.h"
+#include "planner/pack/buffers_csv.h"
 #include "runtime/graph/graph_text.h"
-#include "runtime/graph/importers.h"
 #include "runtime/graph/plan_text.h"
 #include "runtime/graph/plans_text.h"
 #include "runtime/graph/platform.h"
 #include "runtime/graph/profile_internal.h"
 #include "runtime/graph/space_plan_text.h"
 #include "runtime/graph/trace_text.h"
+#include "runtime/import/importers.h"
 #include "tests/fuzz_files.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

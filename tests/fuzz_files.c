@@ -11,11 +11,11 @@
 
 #include "runtime/base/file.h"
 #include "runtime/base/sha256.h"
-#include "runtime/device/profile_cache.h"
+#include "runtime/data/cifar.h"
+#include "runtime/data/gzip.h"
+#include "runtime/data/idx.h"
+#include "runtime/profile/profile_cache.h"
 #include "runtime/train/checkpoint.h"
-#include "runtime/train/cifar.h"
-#include "runtime/train/gzip.h"
-#include "runtime/train/idx.h"
 #include "runtime/train/state.h"
 
 static void require(int holds) {

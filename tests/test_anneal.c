@@ -1,5 +1,5 @@
 /* planner/search/anneal.c: limits on an annealing run. */
-#include "planner/search/anneal.h"
+#include "planner/search/search_internal.h"
 
 #include <criterion/criterion.h>
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "tests/support/failing_memory.h"
-#include "tests/support/random.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 static int32_t take_on(plim_arena_blocks *p, int64_t bytes, int32_t owner, plim_side side, plim_end end) {
   int32_t block = -2;

@@ -1,12 +1,10 @@
-/* planner/cut/ascent.c: what its multipliers prove, beside what branch and cut proves of the same model. */
-#include "planner/cut/ascent.h"
+/* planner/bound/ascent.c: what its multipliers prove, beside what branch and cut proves of the same model. */
+#include "planner/bound/cut_internal.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/bound.h"
-#include "planner/cut/certificate.h"
-#include "planner/cut/solve.h"
+#include "planner/core/core.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
 

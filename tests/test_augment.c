@@ -1,5 +1,5 @@
-/* runtime/train/augment.c: the draw depends on its arguments alone, the copy moves every pixel where it should. */
-#include "runtime/train/augment.h"
+/* runtime/data/augment.c: the draw depends on its arguments alone, the copy moves every pixel where it should. */
+#include "runtime/data/augment.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

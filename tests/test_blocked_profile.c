@@ -1,9 +1,9 @@
 /* Spans: sums of what exceeds a limit are those of a plain array, whatever was added where. */
-#include "planner/search/blocked_profile.h"
+#include "planner/profile/track.h"
 
 #include <criterion/criterion.h>
 
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 enum { MOST = 700 };
 

@@ -1,10 +1,10 @@
 /* Packing from the bottom up: the rules on random boxes, what it declines, and that it learns. */
-#include "planner/pack/bottom_up.h"
+#include "planner/pack/pack_internal.h"
 
 #include <criterion/criterion.h>
 
-#include "tests/support/context.h"
-#include "tests/support/random.h"
+#include "tests/support/test_context.h"
+#include "tests/support/test_random.h"
 
 enum { MOST = 120 };
 

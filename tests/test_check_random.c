@@ -7,10 +7,10 @@
 
 #include "tests/support/interpret.h"
 #include "tests/support/plan_draft.h"
-#include "tests/support/random.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 static const random_plan_options packed = {
     .shuffle_percent = 25, .repeat_percent = 30, .pair_percent = 60, .merge_percent = 50, .packed = 1};

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 
 /* Three levels: with 5 bytes a free order takes 7, the order of the list 11; nothing fits into 4. */
 #define LEVELS                                                                                                \

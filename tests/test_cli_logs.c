@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 #include "tests/support/random_log.h"
 
 static plim_context *ctx;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "kernels/table.h"
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 
 static void setup(void) {
   (void)plim_test_folder();

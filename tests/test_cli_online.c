@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "tests/support/child_program.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 
 static plim_context *ctx;
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 
 #define BUFFERS "id,lower,upper,size\\nb1,0,3,4\\nb2,3,9,4\\nb3,0,9,4\\nb4,9,21,4\\nb5,0,21,4\\n"
 

@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 
 #define TINY "--model mlp --data synthetic --model-costs --batch 4 --steps 1 -q "
 

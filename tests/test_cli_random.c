@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 enum { LINES = 250, LINE_BYTES = 1024 };
 

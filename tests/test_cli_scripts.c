@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
-#include "tests/support/context.h"
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 #include "tests/support/random_log.h"
+#include "tests/support/test_context.h"
 
 static void setup(void) {
   (void)plim_test_folder();

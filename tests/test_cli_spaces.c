@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 
 /* Two devices and their copies, after XEngine's smallest test; and a chain with FLOP. */
 static const char placed[] =

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 
 static const program_run *last_run;
 

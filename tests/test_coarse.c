@@ -1,11 +1,11 @@
 /* Coarse problems: their schedules, expanded, against the timeline of the fine problem, on random graphs. */
-#include "planner/coarse/coarse.h"
+#include "planner/strategies/strategies_internal.h"
 
 #include <criterion/criterion.h>
 
-#include "planner/timeline.h"
+#include "planner/core/core.h"
 #include "tests/support/planner_case.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 typedef struct rig {
   plim_coarse *coarse;

@@ -1,12 +1,12 @@
 /* Conflicts: what is marked does not fit, and without any one of it the rest does. */
-#include "planner/pack/conflict.h"
+#include "planner/pack/pack_internal.h"
 
 #include <criterion/criterion.h>
 
 #include "planner/pack/solve.h"
-#include "tests/support/context.h"
 #include "tests/support/failing_memory.h"
-#include "tests/support/random.h"
+#include "tests/support/test_context.h"
+#include "tests/support/test_random.h"
 
 enum { MOST = 12, FEW = 7 };
 

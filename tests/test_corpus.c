@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/curve/front_file.h"
+#include "planner/archive/front.h"
 #include "runtime/base/file.h"
 #include "runtime/graph/plans.h"
 #include "runtime/graph/trace.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/state.h"
-#include "tests/support/context.h"
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
+#include "tests/support/test_context.h"
 
 #define CORPUS PLIM_SOURCE_DIR "/tests/corpus/27b7c41"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/graph/graph_text.h"
-#include "runtime/graph/importers.h"
+#include "runtime/import/importers.h"
 #include "tests/support/documents.h"
 #include "tests/support/small_graph.h"
 

@@ -1,5 +1,5 @@
 /* The CSV of buffers: golden text, every column, a sentence with the line for every wrong row. */
-#include "planner/pack/csv.h"
+#include "planner/pack/buffers_csv.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

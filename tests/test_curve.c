@@ -1,12 +1,12 @@
 /* The plan front: nondominated points against a list searched by hand, merging, giving up points, tries and bounds. */
-#include "planner/curve/curve.h"
+#include "planner/archive/front.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
 #include "tests/support/failing_memory.h"
-#include "tests/support/random.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 enum { POINTS = 300 };
 

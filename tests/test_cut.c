@@ -3,19 +3,17 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "planner/bound.h"
-#include "planner/cut/certificate.h"
-#include "planner/cut/lp.h"
-#include "planner/cut/solve.h"
-#include "runtime/graph/generate.h"
-#include "runtime/graph/import.h"
-#include "tests/support/dag.h"
+#include "planner/bound/cut_internal.h"
+#include "planner/core/core.h"
+#include "runtime/import/generate.h"
+#include "runtime/import/import.h"
+#include "tests/support/dag_cases.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/plan_oracle.h"
 #include "tests/support/planner_case.h"
-#include "tests/support/published.h"
-#include "tests/support/random.h"
+#include "tests/support/published_graphs.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/test_random.h"
 
 static plim_context *ctx;
 static void make_context(void) {

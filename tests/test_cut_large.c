@@ -1,10 +1,9 @@
 /* The cut model where there are so many ops that its program does not get done: what it proves and suggests then. */
 #include <criterion/criterion.h>
 
-#include "planner/cut/solver.h"
-#include "planner/cut/walk.h"
-#include "planner/timeline.h"
-#include "runtime/graph/generate.h"
+#include "planner/bound/cut_internal.h"
+#include "planner/core/core.h"
+#include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"
 
 enum { OPS = 3100 /* just above what counts as many */ };

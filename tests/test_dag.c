@@ -4,11 +4,11 @@
 
 #include <criterion/criterion.h>
 
-#include "tests/support/dag.h"
+#include "tests/support/dag_cases.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
-#include "tests/support/random.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/test_random.h"
 
 enum { MAX_NODES = 80, MAX_RUNS = 4000, CASES = 300 };
 

@@ -1,5 +1,5 @@
-/* runtime/train/dataset.c and cifar.c: names, missing and wrong files, what the constants say about the images. */
-#include "runtime/train/dataset.h"
+/* runtime/data/dataset.c and cifar.c: names, missing and wrong files, what the constants say about the images. */
+#include "runtime/data/dataset.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/train/cifar.h"
+#include "runtime/data/cifar.h"
 #include "tests/support/folder.h"
 
 static plim_context *ctx;

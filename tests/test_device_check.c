@@ -9,9 +9,9 @@
 #include "runtime/exec/exec_unchecked.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/hash_kernels.h"
-#include "tests/support/random.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/test_random.h"
 
 enum { CASES = 60, MAX_BYTES = 16384 };
 

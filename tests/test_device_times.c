@@ -6,7 +6,7 @@
 
 #include "runtime/device/cuda_timing_events.h"
 #include "runtime/device/device_cuda.h"
-#include "runtime/device/profiler.h"
+#include "runtime/profile/profiler.h"
 #include "tests/support/gpu_rig.h"
 
 enum { TIMING_EVENT_NS = 1200, STEP_NS = 500 };

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/device/profiler.h"
+#include "runtime/profile/profiler.h"
 #include "tests/support/fake_cudnn.h"
 #include "tests/support/folder.h"
 #include "tests/support/gpu_rig.h"

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/graph/importers.h"
-#include "runtime/train/gzip.h"
+#include "runtime/data/gzip.h"
+#include "runtime/import/importers.h"
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
-#include "tests/support/random.h"
 #include "tests/support/random_log.h"
+#include "tests/support/test_random.h"
 
 #include "runtime/base/file.h"
 

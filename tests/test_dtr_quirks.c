@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/graph/importers.h"
+#include "runtime/import/importers.h"
 #include "tests/support/dtr_logs.h"
 
 static plim_context *ctx;

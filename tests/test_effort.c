@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "planner/chain/demand.h"
-#include "planner/pack/skyline.h"
+#include "planner/chain/chain.h"
+#include "planner/pack/pack.h"
+#include "planner/pack/pack_internal.h"
 #include "planner/pack/solve.h"
-#include "planner/pack/validate.h"
 #include "planner/planner.h"
 #include "runtime/graph/check.h"
-#include "runtime/graph/generate.h"
-#include "runtime/graph/import.h"
 #include "runtime/graph/profile.h"
-#include "tests/support/random.h"
+#include "runtime/import/generate.h"
+#include "runtime/import/import.h"
+#include "tests/support/test_random.h"
 
 static int64_t count(void *user) {
   return ++*(int64_t *)user;

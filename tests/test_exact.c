@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/exact.h"
-#include "tests/support/context.h"
+#include "planner/pack/pack_internal.h"
 #include "tests/support/failing_memory.h"
-#include "tests/support/published.h"
-#include "tests/support/random.h"
+#include "tests/support/published_graphs.h"
+#include "tests/support/test_context.h"
+#include "tests/support/test_random.h"
 
 static plim_context *ctx;
 

@@ -5,7 +5,7 @@
 #include "planner/planner.h"
 #include "runtime/exec/exec.h"
 #include "runtime/graph/builder.h"
-#include "tests/support/context.h"
+#include "tests/support/test_context.h"
 
 enum { FEW = 16, X = 0, M, Y, VALUES };
 

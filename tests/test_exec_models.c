@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "runtime/device/device_check.h"
-#include "runtime/device/profiler.h"
 #include "runtime/exec/exec.h"
 #include "runtime/net/net.h"
+#include "runtime/profile/profiler.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
-#include "tests/support/test_device.h"
 
 #if defined(PLIM_HAVE_JEMALLOC)
 #include <jemalloc/jemalloc.h>

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/pack/csv.h"
+#include "planner/pack/buffers_csv.h"
 #include "runtime/graph/check.h"
-#include "runtime/graph/import.h"
 #include "runtime/graph/platform.h"
 #include "runtime/graph/space_plan.h"
 #include "runtime/graph/trace.h"
+#include "runtime/import/import.h"
 #include "tests/support/folder.h"
 
 static plim_context *ctx;

@@ -1,6 +1,6 @@
 /* Generated graphs: every shape at several sizes is a graph of about that size, equal for equal seeds, and plannable.
  */
-#include "runtime/graph/generate.h"
+#include "runtime/import/generate.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -12,9 +12,9 @@
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
 #include "runtime/graph/plan.h"
-#include "tests/support/context.h"
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
+#include "tests/support/test_context.h"
 
 static const char path[] = PLIM_SOURCE_DIR "/tests/golden/plans.txt";
 

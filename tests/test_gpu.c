@@ -6,11 +6,11 @@
 
 #include "runtime/device/device_cuda.h"
 #include "runtime/train/vram.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/gpu_rig.h"
 #include "tests/support/kernel_check.h"
 #include "tests/support/kernel_samples.h"
 #include "tests/support/small_graph.h"
-#include "tests/support/test_device.h"
 #include "tests/support/variant_check.h"
 
 enum { MIB = 1 << 20, STEPS = 4, VARIANTS = 16 };

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 
 #define GPU "PLIM_TEST_GPU=hollow=1,dnn=1,blas=1,graph_bytes=4096"
 

@@ -12,9 +12,9 @@
 
 #include "kernels/table.h"
 #include "runtime/net/net.h"
-#include "tests/support/random.h"
 #include "tests/support/reference_trainer.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 enum { BATCH = 4, SIZE = 6, CLASSES = 5, WIDTH = 16 };
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "runtime/graph/graph_text.h"
-#include "tests/support/context.h"
 #include "tests/support/documents.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_context.h"
 
 static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
   plim_graph *graph = NULL;

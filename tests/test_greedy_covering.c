@@ -1,18 +1,17 @@
 /* Covering: what a walk leaves is valid whatever the rate, and random layers come within budgets that are deep for
  * them.
  */
-#include "planner/search/greedy_covering.h"
+#include "planner/search/search_internal.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/incumbent.h"
-#include "planner/search/seed_covering.h"
-#include "runtime/graph/generate.h"
-#include "tests/support/dag.h"
+#include "planner/core/incumbent.h"
+#include "runtime/import/generate.h"
+#include "tests/support/dag_cases.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 /* `packed` 1: bytes are rounded and need addresses. */
 static planner_case layers_packed(plim_context *ctx, int32_t n, uint64_t seed, int32_t percent, int32_t packed) {

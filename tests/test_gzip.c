@@ -1,13 +1,13 @@
-/* runtime/train/gzip.c: files of several members, as gzip itself reads them, and what is refused after them. */
-#include "runtime/train/gzip.h"
+/* runtime/data/gzip.c: files of several members, as gzip itself reads them, and what is refused after them. */
+#include "runtime/data/gzip.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
-#include "tests/support/context.h"
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
+#include "tests/support/test_context.h"
 
 static plim_context *ctx;
 static void setup(void) {

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "planner/planner.h"
-#include "runtime/device/profiler.h"
 #include "runtime/exec/exec.h"
 #include "runtime/net/net.h"
-#include "tests/support/random.h"
+#include "runtime/profile/profiler.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/reference_trainer.h"
 #include "tests/support/small_graph.h"
-#include "tests/support/test_device.h"
+#include "tests/support/test_random.h"
 
 enum { CLASSES = 10, SEED = 17, HIDDEN = 8 };
 

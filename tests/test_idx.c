@@ -1,5 +1,5 @@
-/* runtime/train/idx.c on small files: whole, cut at every byte, and wrong in each field. */
-#include "runtime/train/idx.h"
+/* runtime/data/idx.c on small files: whole, cut at every byte, and wrong in each field. */
+#include "runtime/data/idx.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* Graphs imported from networkx node-link JSON: both dialects, their order, and a sentence for everything wrong. */
-#include "runtime/graph/import.h"
+#include "runtime/import/import.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
 #include "runtime/graph/graph_text.h"
-#include "runtime/graph/importers.h"
+#include "runtime/import/importers.h"
 #include "tests/support/documents.h"
 #include "tests/support/folder.h"
 #include "tests/support/small_graph.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/graph/graph_text.h"
-#include "runtime/graph/importers.h"
+#include "runtime/import/importers.h"
 #include "tests/support/documents.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"

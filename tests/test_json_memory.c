@@ -10,13 +10,13 @@
 
 #include "runtime/base/json.h"
 #include "runtime/graph/graph.h"
-#include "runtime/graph/importers.h"
 #include "runtime/graph/plan.h"
 #include "runtime/graph/plans.h"
 #include "runtime/graph/profile.h"
 #include "runtime/graph/trace.h"
-#include "tests/support/context.h"
+#include "runtime/import/importers.h"
 #include "tests/support/failing_memory.h"
+#include "tests/support/test_context.h"
 
 #define GOLDEN PLIM_SOURCE_DIR "/tests/golden/"
 

@@ -10,27 +10,49 @@
 /* A file belongs to the first row whose prefix it has; it may include what begins with one of the row's names. */
 typedef struct layer {
   const char *prefix;
-  const char *may[12];
+  const char *may[20];
 } layer;
 #define BASE "runtime/base/", "kernels/op.h", "kernels/philox.h", "kernels/fnv.h"
+#define GRAPH BASE, "runtime/graph/"
+#define CORE GRAPH, "planner/planner.h", "planner/pack/", "planner/archive/", "planner/core/"
+enum { MOST_NAMED = 20 };
 static const layer layers[] = {
     {"kernels/op.", {"kernels/op.h"}},
     {"kernels/philox.h", {NULL}},
     {"kernels/fnv.h", {NULL}},
     {"kernels/", {"kernels/"}},
     {"runtime/base/", {BASE}},
-    {"runtime/graph/", {BASE, "runtime/graph/"}},
-    {"runtime/arena/", {BASE, "runtime/graph/", "runtime/arena/"}},
-    {"runtime/inspect/", {BASE, "runtime/graph/", "runtime/arena/", "runtime/inspect/"}},
-    {"runtime/online/", {BASE, "runtime/graph/", "runtime/arena/", "runtime/online/"}},
-    {"runtime/net/", {BASE, "runtime/graph/", "runtime/net/"}},
-    {"planner/", {BASE, "planner_hash.h" /* generated */, "runtime/graph/", "runtime/arena/", "planner/"}},
+    {"runtime/graph/", {GRAPH}},
+    {"runtime/import/", {GRAPH, "runtime/import/"}},
+    {"runtime/arena/", {GRAPH, "runtime/arena/"}},
+    {"runtime/inspect/", {GRAPH, "runtime/arena/", "runtime/inspect/"}},
+    {"runtime/online/", {GRAPH, "runtime/arena/", "runtime/online/"}},
+    {"runtime/net/", {GRAPH, "runtime/net/"}},
+    {"planner/pack/", {GRAPH, "planner/pack/"}},
+    {"planner/archive/", {GRAPH, "planner/archive/"}},
+    {"planner/core/", {CORE}},
+    {"planner/profile/", {CORE, "planner/profile/"}},
+    {"planner/bound/", {CORE, "planner/bound/"}},
+    {"planner/chain/", {CORE, "planner/chain/"}},
+    {"planner/search/", {CORE, "planner/profile/", "planner/chain/", "planner/search/"}},
+    {"planner/solvers/", {BASE, "planner/solvers/"}},
+    {"planner/spaces/", {GRAPH, "planner/spaces/"}},
+    {"planner/exact/", {CORE, "planner/solvers/", "planner/spaces/", "planner/exact/"}},
+    {"planner/strategies/",
+     {CORE, "planner_hash.h" /* generated */, "runtime/arena/", "planner/profile/", "planner/bound/", "planner/chain/",
+      "planner/search/", "planner/solvers/", "planner/exact/", "planner/strategies/"}},
+    {"planner/", {GRAPH, "runtime/arena/", "planner/"}},
     {"runtime/device/",
-     {BASE, "kernels_hash.h" /* generated */, "runtime/graph/", "runtime/arena/", "kernels/table.h", "kernels/cuda/",
+     {GRAPH, "kernels_hash.h" /* generated */, "runtime/arena/", "kernels/table.h", "kernels/cuda/",
       "runtime/device/"}},
+    {"runtime/profile/", {GRAPH, "kernels/table.h", "runtime/device/", "runtime/profile/"}},
     {"runtime/exec/",
-     {BASE, "runtime/graph/", "runtime/arena/", "kernels/table.h", "kernels/parts.h", "runtime/device/",
+     {GRAPH, "runtime/arena/", "kernels/table.h", "kernels/parts.h", "runtime/device/", "runtime/profile/",
       "runtime/exec/"}},
+    {"runtime/program/",
+     {GRAPH, "runtime/arena/", "runtime/net/", "runtime/device/", "runtime/profile/", "planner/planner.h",
+      "runtime/program/"}},
+    {"runtime/data/", {BASE, "runtime/data/"}},
     {"runtime/train/", {BASE, "runtime/", "planner/planner.h", "kernels/table.h"}},
     {"tools/include/", {"runtime/", "planner/", "kernels/op.h", "kernels/table.h", "plimsoll/"}},
     {"tools/", {"runtime/", "planner/", "kernels/op.h", "kernels/philox.h", "kernels/table.h", "tools/"}},
@@ -53,7 +75,7 @@ static const layer *layer_of(const char *file) {
 }
 
 static int allowed(const layer *rule, const char *include) {
-  for (int i = 0; i < 12 && rule->may[i]; i++) {
+  for (int i = 0; i < MOST_NAMED && rule->may[i]; i++) {
     if (begins(include, rule->may[i])) return 1;
   }
   return 0;
@@ -110,11 +132,45 @@ Test(layers, no_file_includes_what_its_layer_may_not_see) {
 }
 
 Test(layers, the_rule_itself_can_refuse) {
-  cr_assert(!allowed(layer_of("planner/search/search.c"), "runtime/device/device.h"));
-  cr_assert(!allowed(layer_of("runtime/graph/check.c"), "planner/timeline.h"));
+  cr_assert(!allowed(layer_of("planner/search/portfolio.c"), "runtime/device/device.h"));
+  cr_assert(!allowed(layer_of("runtime/graph/check.c"), "planner/core/core.h"));
+  cr_assert(!allowed(layer_of("runtime/graph/check.c"), "runtime/import/import.h"));
   cr_assert(!allowed(layer_of("kernels/bn.inc"), "runtime/base/context.h"));
+  cr_assert(!allowed(layer_of("planner/bound/cut.c"), "planner/search/searches.h"));
+  cr_assert(!allowed(layer_of("planner/search/portfolio.c"), "planner/strategies/strategy.h"));
+  cr_assert(!allowed(layer_of("runtime/device/device.c"), "runtime/profile/profiler.h"));
   cr_assert(allowed(layer_of("runtime/train/loop.c"), "planner/planner.h"));
-  cr_assert(!allowed(layer_of("runtime/train/loop.c"), "planner/timeline.h"));
+  cr_assert(!allowed(layer_of("runtime/train/loop.c"), "planner/core/core.h"));
+}
+
+/* Do the rows of two folders let each include the other, directly or through others? */
+static int reaches(const layer *from, const layer *to, int depth) {
+  if (depth == 0) return 0;
+  for (int i = 0; i < N_LAYERS; i++) {
+    const layer *next = &layers[i];
+    if (next == from || !allowed(from, next->prefix)) continue;
+    if (next == to || reaches(next, to, depth - 1)) return 1;
+  }
+  return 0;
+}
+
+/* The parts of the planner and of the runtime: rows of one folder each. */
+static int is_part(const layer *row) {
+  size_t n = strlen(row->prefix);
+  return n > 0 && row->prefix[n - 1] == '/' && (begins(row->prefix, "planner/") || begins(row->prefix, "runtime/"));
+}
+
+Test(layers, arrows_between_folders_go_one_way) {
+  int pairs = 0;
+  for (int i = 0; i < N_LAYERS; i++) {
+    for (int j = i + 1; j < N_LAYERS; j++) {
+      if (!is_part(&layers[i]) || !is_part(&layers[j])) continue;
+      pairs++;
+      int both = reaches(&layers[i], &layers[j], 5) && reaches(&layers[j], &layers[i], 5);
+      cr_expect(!both, "%s and %s may include each other", layers[i].prefix, layers[j].prefix);
+    }
+  }
+  cr_assert_gt(pairs, 100);
 }
 
 /* Where the library may name the allocator of C. All other memory comes from the context's hook, is counted and can be
@@ -125,7 +181,7 @@ static const struct {
     {"runtime/base/context.c", "the hook of a caller that gives none"},
     {"kernels/memory.c", "the memory of a table that is made without a hook"},
     {"runtime/base/json_memory.c", "what jansson gets in threads that read no document of ours"},
-    {"planner/exact/cpsat.c", "answers that a foreign library allocated, given back to its own free"},
+    {"planner/solvers/cpsat.c", "answers that a foreign library allocated, given back to its own free"},
 };
 enum { ALLOCATING = sizeof allocating / sizeof *allocating };
 static int allocators_found[ALLOCATING];
@@ -272,4 +328,47 @@ Test(layers, every_set_of_options_has_one_initialiser_beside_it) {
     initialisers += count;
   }
   cr_assert_eq(initialisers, n_options);
+}
+
+/* File names seen so far, but those of umbrella headers, examples and a header that shadows another. */
+static struct { char base[128], file[256]; } names[MOST_NAMES];
+static int n_names, n_same, planner_headers, planner_public;
+static char public_headers[16384];
+
+static void find_name(const char *file) {
+  const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+  if (begins(file, "tools/include/") || begins(file, "examples/") || begins(file, "tests/plain/")) return;
+  for (int i = 0; i < n_names; i++) {
+    if (strcmp(names[i].base, base) != 0) continue;
+    n_same++;
+    cr_expect(0, "%s and %s have one name", names[i].file, file);
+  }
+  cr_assert(n_names < MOST_NAMES);
+  (void)snprintf(names[n_names].base, sizeof names->base, "%s", base);
+  (void)snprintf(names[n_names++].file, sizeof names->file, "%s", file);
+}
+
+Test(layers, no_two_source_files_have_one_name) {
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) walk(folders[i], find_name);
+  cr_assert_gt(n_names, 500);
+  cr_assert_eq(n_same, 0);
+}
+
+static void count_header(const char *file) {
+  size_t n = strlen(file);
+  if (n < 2 || strcmp(file + n - 2, ".h") != 0 || begins(file, "planner/spaces/")) return;
+  planner_headers++;
+  planner_public += strstr(public_headers, file) != NULL;
+}
+
+/* One or two headers a folder: what a reader has to know of it. The planner over spaces has its own. */
+Test(layers, the_planner_has_few_headers_and_three_of_them_are_public) {
+  FILE *f = fopen(PLIM_SOURCE_DIR "/tools/cmake/headers.cmake", "r");
+  cr_assert(f);
+  size_t n = fread(public_headers, 1, sizeof public_headers - 1, f);
+  (void)fclose(f);
+  cr_assert_lt(n, sizeof public_headers - 1, "the list of public headers is longer than this test reads");
+  walk("planner", count_header);
+  cr_expect_leq(planner_headers, 28, "%d headers", planner_headers);
+  cr_expect_eq(planner_public, 3, "%d public headers", planner_public);
 }

@@ -1,10 +1,10 @@
 /* Clause learning against trying all values: small random systems of forbidden combinations. */
-#include "planner/exact/lazy_clauses.h"
+#include "planner/exact/staged_search.h"
 
 #include <criterion/criterion.h>
 
 #include "tests/support/failing_memory.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 enum { VARIABLES = 6, HIGHEST = 4, WIDE = 12, MOST_RULES = 160, MOST_BOUNDS = 4 };
 

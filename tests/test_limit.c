@@ -11,7 +11,7 @@
 #include "runtime/device/guarded.h"
 #include "runtime/train/state.h"
 #include "runtime/train/trainer.h"
-#include "tests/support/test_device.h"
+#include "tests/support/device_under_test.h"
 
 enum { BATCH = 32, SIDE = 8, REPORTS = 64 };
 

@@ -9,10 +9,10 @@
 #include "runtime/graph/graph_text.h"
 #include "runtime/net/net.h"
 #include "runtime/train/trainer.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/documents.h"
 #include "tests/support/folder.h"
 #include "tests/support/small_graph.h"
-#include "tests/support/test_device.h"
 
 static plim_context *ctx;
 static void setup(void) {

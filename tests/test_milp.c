@@ -1,22 +1,22 @@
-/* planner/exact/milp.c and lp_round.c: Checkmate's program against exhaustive search of its class and the known optima
- * of chains and small graphs; its relaxation below them; both on step graphs, and without a solver. */
+/* planner/strategies/milp.c and lp_round.c: Checkmate's program against exhaustive search of its class and the known
+ * optima of chains and small graphs; its relaxation below them; both on step graphs, and without a solver. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/exact/solver.h"
-#include "planner/exact/stage_model.h"
+#include "planner/exact/dag.h"
 #include "planner/planner.h"
-#include "runtime/graph/generate.h"
-#include "runtime/graph/import.h"
-#include "tests/support/dag.h"
+#include "planner/solvers/solver.h"
+#include "runtime/import/generate.h"
+#include "runtime/import/import.h"
+#include "tests/support/dag_cases.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
-#include "tests/support/published.h"
-#include "tests/support/random.h"
+#include "tests/support/published_graphs.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/stage_oracle.h"
+#include "tests/support/test_random.h"
 
 static plim_context *ctx;
 static void make_context(void) {

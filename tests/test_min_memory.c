@@ -2,9 +2,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/bound.h"
+#include "planner/core/core.h"
 #include "planner/search/searches.h"
-#include "runtime/graph/generate.h"
+#include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"
 
 enum { OPS = 3100 /* just above what counts as many */ };

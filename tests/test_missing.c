@@ -3,8 +3,8 @@
 
 #include <criterion/criterion.h>
 
-#include "tests/support/random.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 static int64_t sum_of(plim_missing *m, int32_t n, const int32_t *storage) {
   int64_t sum = 0;

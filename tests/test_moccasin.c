@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "planner/exact/staged_search.h"
-#include "runtime/graph/generate.h"
-#include "tests/support/dag.h"
+#include "runtime/import/generate.h"
+#include "tests/support/dag_cases.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
-#include "tests/support/random.h"
 #include "tests/support/stage_oracle.h"
+#include "tests/support/test_random.h"
 
 enum { MOST_NODES = 8, MOST_STEPS = 3 * MOST_NODES, CASES = 40 };
 

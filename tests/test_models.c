@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "runtime/net/net.h"
-#include "tests/support/random.h"
 #include "tests/support/reference_trainer.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 static plim_graph *train_graph(plim_context *ctx, const char *model, int batch, int channels, int size) {
   plim_net_options options = plim_net_options_default();

@@ -1,11 +1,11 @@
 /* Every kind of move, on random graphs: the schedule stays valid, its figures are those of the full evaluation, and a
  * refused move can be undone. */
-#include "planner/search/moves.h"
+#include "planner/search/search_internal.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "planner/timeline.h"
+#include "planner/core/core.h"
 #include "tests/support/planner_case.h"
 
 typedef struct rig {

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "runtime/graph/check.h"
-#include "tests/support/context.h"
 #include "tests/support/judge.h"
 #include "tests/support/mutants.h"
-#include "tests/support/random.h"
+#include "tests/support/test_context.h"
+#include "tests/support/test_random.h"
 
 enum { BASES = 60, EACH = 200 };
 

@@ -1,10 +1,10 @@
 /* Neighbourhoods across a step: what comes out is the fastest of all choices of their gaps, by brute force with the
  * full evaluation, and a schedule that is not improved stays as it was. */
-#include "planner/search/neighbourhood.h"
+#include "planner/search/search_internal.h"
 
 #include <criterion/criterion.h>
 
-#include "planner/timeline.h"
+#include "planner/core/core.h"
 #include "tests/support/planner_case.h"
 
 enum { GAPS = 9 /* of brute force */, ENOUGH = 1 << 20 };

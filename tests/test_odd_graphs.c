@@ -9,11 +9,11 @@
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "runtime/graph/check.h"
-#include "runtime/graph/import.h"
+#include "runtime/import/import.h"
 #include "tests/support/folder.h"
 #include "tests/support/plan_oracle.h"
-#include "tests/support/random.h"
 #include "tests/support/stage_oracle.h"
+#include "tests/support/test_random.h"
 
 enum { MOST_NODES = 7, SEEDS = 240, BUDGETS = 4, MOVES = 3000 };
 

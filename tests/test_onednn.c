@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/onednn.h"
+#include "kernels/cpu/onednn.h"
 #include "tests/support/op_memory.h"
 #include "tests/support/product_cases.h"
 #include "tests/support/product_reference.h"

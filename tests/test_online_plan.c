@@ -1,5 +1,5 @@
-/* runtime/train/online_plan: steps that an online policy decides. */
-#include "runtime/train/online_plan.h"
+/* runtime/program/online_plan: steps that an online policy decides. */
+#include "runtime/program/online_plan.h"
 
 #include <criterion/criterion.h>
 

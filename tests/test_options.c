@@ -2,13 +2,13 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/device/profiler.h"
-#include "runtime/graph/generate.h"
-#include "runtime/train/online_plan.h"
-#include "runtime/train/sampler.h"
+#include "runtime/data/sampler.h"
+#include "runtime/import/generate.h"
+#include "runtime/profile/profiler.h"
+#include "runtime/program/online_plan.h"
 #include "runtime/train/trainer.h"
-#include "tests/support/context.h"
-#include "tests/support/test_device.h"
+#include "tests/support/device_under_test.h"
+#include "tests/support/test_context.h"
 
 static plim_context *ctx;
 static plim_device *device;

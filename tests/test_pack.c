@@ -3,9 +3,9 @@
 
 #include <criterion/criterion.h>
 
-#include "tests/support/context.h"
 #include "tests/support/failing_memory.h"
-#include "tests/support/random.h"
+#include "tests/support/test_context.h"
+#include "tests/support/test_random.h"
 
 enum { MOST = 300 };
 

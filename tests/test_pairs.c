@@ -1,13 +1,13 @@
 /* Packing by pairs against all offsets there are, with gaps that leave parts, alignments and fixed offsets. */
-#include "planner/pack/pairs.h"
+#include "planner/pack/pack_internal.h"
 
 #include <criterion/criterion.h>
 
+#include "planner/pack/pack.h"
 #include "planner/pack/solve.h"
-#include "planner/pack/validate.h"
-#include "tests/support/context.h"
 #include "tests/support/failing_memory.h"
-#include "tests/support/random.h"
+#include "tests/support/test_context.h"
+#include "tests/support/test_random.h"
 
 enum { MOST = 5 };
 

@@ -9,14 +9,14 @@
 
 #include "planner/planner.h"
 #include "runtime/device/desc.h"
-#include "runtime/device/profiler.h"
 #include "runtime/exec/exec.h"
 #include "runtime/net/net.h"
-#include "tests/support/context.h"
+#include "runtime/profile/profiler.h"
 #include "tests/support/folder.h"
 #include "tests/support/op_memory.h"
 #include "tests/support/product_cases.h"
 #include "tests/support/product_reference.h"
+#include "tests/support/test_context.h"
 
 enum { VARIANTS = 16, THREADS = 2, NAME_BYTES = 32 };
 

@@ -1,5 +1,5 @@
-/* kernels/philox.h against the known answers that its authors publish, and runtime/base/philox.c. */
-#include "runtime/base/philox.h"
+/* kernels/philox.h against the known answers that its authors publish, and runtime/base/philox_stream.c. */
+#include "runtime/base/philox_stream.h"
 
 #include <criterion/criterion.h>
 

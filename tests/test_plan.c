@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "runtime/base/sha256.h"
-#include "tests/support/random.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 /* A plan of three steps by hand: op 0, op 1, op 0 again. */
 typedef struct parts {

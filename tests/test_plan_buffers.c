@@ -1,6 +1,6 @@
 /* Buffers of a plan for packers: the same bytes at every step, copies written over each other as one, names that a row
  * can hold. */
-#include "planner/pack/plan_buffers.h"
+#include "planner/pack/buffers_csv.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

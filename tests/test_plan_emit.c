@@ -1,11 +1,11 @@
 /* Schedules as plans: whatever random changes make of a schedule, the checker accepts the plan and its figures. */
-#include "planner/emit.h"
+#include "planner/core/core.h"
 
 #include <criterion/criterion.h>
 
 #include "runtime/graph/check.h"
 #include "tests/support/planner_case.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 static void emit_and_check(planner_case *c, const plim_schedule *schedule, int packed, uint64_t seed) {
   plim_timeline *timeline = NULL;

@@ -6,16 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/bound.h"
-#include "planner/exact/solver.h"
+#include "planner/core/core.h"
+#include "planner/solvers/solver.h"
 #include "runtime/graph/check.h"
-#include "runtime/graph/import.h"
-#include "tests/support/context.h"
-#include "tests/support/dag.h"
+#include "runtime/import/import.h"
+#include "tests/support/dag_cases.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
-#include "tests/support/random.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/test_context.h"
+#include "tests/support/test_random.h"
 
 /* Integer programs need a solver, which a machine may not have. */
 static int runs_here(plim_context *ctx, const char *planner) {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "planner/spaces/space_budget.h"
-#include "tests/support/context.h"
 #include "tests/support/documents.h"
+#include "tests/support/test_context.h"
 
 static const char json[] =
     "{\"name\": \"rpi\",\n"

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "planner/planner.h"
-#include "runtime/graph/generate.h"
+#include "runtime/import/generate.h"
 
 enum { FAR_TOO_MANY = 4096 };
 

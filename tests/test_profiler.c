@@ -1,6 +1,6 @@
-/* runtime/device/profiler: medians of interleaved runs on a device whose times the tests know, the cache between runs,
+/* runtime/profile/profiler: medians of interleaved runs on a device whose times the tests know, the cache between runs,
  * and the operands that kernels are given. */
-#include "runtime/device/profiler.h"
+#include "runtime/profile/profiler.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "runtime/device/profile_cache.h"
-#include "runtime/device/profile_operands.h"
+#include "runtime/profile/profile_cache.h"
+#include "runtime/profile/profile_operands.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/folder.h"
 #include "tests/support/small_graph.h"
-#include "tests/support/test_device.h"
 
 enum { REPEATS = 5, FILE_BYTES = 1 << 16 };
 

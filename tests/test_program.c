@@ -2,9 +2,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/train/program.h"
-#include "tests/support/context.h"
-#include "tests/support/test_device.h"
+#include "runtime/program/program.h"
+#include "tests/support/device_under_test.h"
+#include "tests/support/test_context.h"
 
 enum { ASKED = 64 };
 static plim_context *ctx;

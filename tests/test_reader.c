@@ -1,5 +1,5 @@
-/* runtime/train/reader.c: the thread gives the batches that a plain call gives. Also run under the thread sanitizer. */
-#include "runtime/train/reader.h"
+/* runtime/data/reader.c: the thread gives the batches that a plain call gives. Also run under the thread sanitizer. */
+#include "runtime/data/reader.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/bits.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 enum { DRAWS = 200000 };
 

@@ -6,12 +6,12 @@
 
 #include "planner/planner.h"
 #include "runtime/arena/replay.h"
-#include "runtime/device/profiler.h"
 #include "runtime/exec/exec.h"
 #include "runtime/net/net.h"
-#include "tests/support/random.h"
+#include "runtime/profile/profiler.h"
 #include "tests/support/reference_trainer.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 enum { SEED = 5, STEPS = 2, THREADS = 2 };
 

@@ -7,10 +7,10 @@
 #include "runtime/graph/check.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/interpret.h"
-#include "tests/support/random.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 typedef struct flight {
   plim_context *ctx;

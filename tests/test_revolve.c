@@ -1,10 +1,10 @@
 /* Revolve: its numbers against the recurrence, its plans of unit chains against the known optimum. */
-#include "planner/chain/revolve.h"
+#include "planner/strategies/strategies_internal.h"
 
 #include <criterion/criterion.h>
 
 #include "planner/planner.h"
-#include "tests/support/dag.h"
+#include "tests/support/dag_cases.h"
 
 enum { LENGTH = 60, SLOTS = 10 };
 

@@ -1,7 +1,7 @@
 /* What a device can do at most: rates, and times by them. */
 #include <criterion/criterion.h>
 
-#include "runtime/device/roofline_peaks.h"
+#include "runtime/profile/roofline_peaks.h"
 #include "tests/support/kernel_samples.h"
 #include "tests/support/small_graph.h"
 

@@ -1,11 +1,11 @@
 /* Rotor: its recurrence on chains with known values, its plans against them. */
-#include "planner/chain/rotor.h"
+#include "planner/chain/chain.h"
 
 #include <criterion/criterion.h>
 
 #include "planner/planner.h"
-#include "runtime/graph/generate.h"
-#include "tests/support/dag.h"
+#include "runtime/import/generate.h"
+#include "tests/support/dag_cases.h"
 
 enum { MAX_LAYERS = 6 };
 

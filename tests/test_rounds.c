@@ -1,12 +1,12 @@
-/* runtime/device/profile_rounds and the profiler's limit: likely candidates first, and what a start builds. */
+/* runtime/profile/profile_rounds and the profiler's limit: likely candidates first, and what a start builds. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/device/desc.h"
-#include "runtime/device/profile_set.h"
-#include "runtime/device/profiler.h"
+#include "runtime/profile/profile_set.h"
+#include "runtime/profile/profiler.h"
 #include "tests/support/fake_cudnn.h"
 #include "tests/support/folder.h"
 #include "tests/support/gpu_rig.h"

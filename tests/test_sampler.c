@@ -1,5 +1,5 @@
-/* runtime/train/sampler.c on a small synthetic data set. */
-#include "runtime/train/sampler.h"
+/* runtime/data/sampler.c on a small synthetic data set. */
+#include "runtime/data/sampler.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* runtime/train/schedule.c */
-#include "runtime/train/schedule.h"
+/* runtime/train/rate_schedule.c */
+#include "runtime/train/rate_schedule.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

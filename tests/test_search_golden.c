@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "planner/planner.h"
-#include "tests/support/dag.h"
+#include "tests/support/dag_cases.h"
 
 static plim_context *ctx;
 static void make_context(void) {

@@ -4,8 +4,8 @@
 
 #include "planner/planner.h"
 #include "tests/support/plan_oracle.h"
-#include "tests/support/random.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/test_random.h"
 
 enum { CASES = 120, BUDGETS = 3 };
 

@@ -1,9 +1,9 @@
 /* One searcher's annealing runs. */
-#include "planner/search/searcher.h"
+#include "planner/search/search_internal.h"
 
 #include <criterion/criterion.h>
 
-#include "tests/support/dag.h"
+#include "tests/support/dag_cases.h"
 #include "tests/support/planner_case.h"
 
 /* Covering, Rotor and the search for the fewest bytes hand over schedules in which ops run many times. */

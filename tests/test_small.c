@@ -11,7 +11,7 @@
 #include "runtime/inspect/decision_log.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 enum { UNIT = 512, BIG = 2048 * UNIT };
 

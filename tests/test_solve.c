@@ -5,12 +5,12 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "planner/pack/csv.h"
-#include "planner/pack/validate.h"
-#include "tests/support/context.h"
+#include "planner/pack/buffers_csv.h"
+#include "planner/pack/pack.h"
 #include "tests/support/failing_memory.h"
-#include "tests/support/published.h"
-#include "tests/support/random.h"
+#include "tests/support/published_graphs.h"
+#include "tests/support/test_context.h"
+#include "tests/support/test_random.h"
 
 enum { MOST = 256, FEW = 7 };
 

@@ -1,6 +1,6 @@
-/* planner/exact/solver.c and its back ends: small models with known answers on every solver that is installed, the same
- * optimum from all of them on random ones, and sentences for libraries that are not there or broken. */
-#include "planner/exact/solver.h"
+/* planner/solvers/solver.c and its back ends: small models with known answers on every solver that is installed, the
+ * same optimum from all of them on random ones, and sentences for libraries that are not there or broken. */
+#include "planner/solvers/solver.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -9,10 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "planner/exact/library.h"
 #include "runtime/base/file.h"
 #include "tests/support/folder.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 static plim_context *ctx;
 static void make_context(void) {

@@ -1,7 +1,7 @@
 #define _DEFAULT_SOURCE /* usleep */
-/* planner/exact/solver_subprocess.c over tests/fake_solver.c, whose back ends answer, hang, crash or refuse; and what a
- * host may do meanwhile: ignore SIGCHLD, wait for whatever child ends, and end itself. */
-#include "planner/exact/solver_subprocess.h"
+/* planner/solvers/solver_subprocess.c over tests/fake_solver.c, whose back ends answer, hang, crash or refuse; and what
+ * a host may do meanwhile: ignore SIGCHLD, wait for whatever child ends, and end itself. */
+#include "planner/solvers/solvers_internal.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/context.h"
+#include "tests/support/test_context.h"
 
 enum { COLUMNS = 3 };
 

@@ -5,10 +5,10 @@
 
 #include "planner/spaces/space_bound.h"
 #include "runtime/base/text.h"
-#include "runtime/graph/importers.h"
-#include "tests/support/context.h"
+#include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/space_oracle.h"
+#include "tests/support/test_context.h"
 
 /* A random instance of one device and a page space: times, copies and energies are small whole numbers. */
 typedef struct paged {

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/exact/solver.h"
+#include "planner/solvers/solver.h"
 #include "planner/spaces/space_lower.h"
 #include "runtime/graph/space_plan_text.h"
-#include "tests/support/context.h"
 #include "tests/support/documents.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/space_interpret.h"
+#include "tests/support/test_context.h"
 
 /* Four ops on two devices: 0 on d0, copied; 1 and 3 on d1, 2 on d0, copied; 0 runs again on d1. */
 static const space_case small = {"small",

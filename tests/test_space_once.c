@@ -5,7 +5,7 @@
 
 #include "planner/exact/space_exact.h"
 #include "planner/spaces/space_lower.h"
-#include "tests/support/context.h"
+#include "tests/support/test_context.h"
 
 enum { A, B, C, D, E, OPS };
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/exact/solver.h"
 #include "planner/exact/space_exact.h"
+#include "planner/solvers/solver.h"
 #include "runtime/base/text.h"
-#include "tests/support/context.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/space_oracle.h"
+#include "tests/support/test_context.h"
 
 static void skip_without_solver(plim_context *ctx) {
   plim_solver *solver = NULL;

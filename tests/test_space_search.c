@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "planner/exact/space_exact.h"
-#include "tests/support/context.h"
 #include "tests/support/space_cases.h"
+#include "tests/support/test_context.h"
 
 typedef struct asked {
   int32_t objective;

@@ -1,20 +1,18 @@
 /* planner/exact/stage_schedule.c, repair.c and stage_model.c: the published example of what is kept and what follows,
  * schedules and their way there and back, repairs, and the points of schedules in the integer program. */
-#include "planner/exact/stage_schedule.h"
+#include "planner/exact/dag.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/exact/repair.h"
-#include "planner/exact/stage_model.h"
-#include "runtime/graph/generate.h"
-#include "tests/support/dag.h"
+#include "runtime/import/generate.h"
+#include "tests/support/dag_cases.h"
 #include "tests/support/planner_case.h"
-#include "tests/support/random.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/stage_oracle.h"
+#include "tests/support/test_random.h"
 
 typedef struct stage_case {
   planner_case c;

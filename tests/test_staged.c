@@ -1,5 +1,5 @@
 /* Repeats of a schedule, against the rule applied one run at a time, and in number. */
-#include "planner/exact/staged.h"
+#include "planner/exact/dag.h"
 
 #include <criterion/criterion.h>
 

@@ -1,7 +1,7 @@
 /* What submitting a schedule to an incumbent tells: figures of one schedule, whatever other choices were tried. */
 #include <criterion/criterion.h>
 
-#include "planner/incumbent.h"
+#include "planner/core/incumbent.h"
 #include "tests/support/planner_case.h"
 
 enum { CASES = 80, SCHEDULES = 12, EFFORT = 8 };

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "tests/support/failing_memory.h"
-#include "tests/support/random.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 static void assert_float(plim_context *ctx, float x, const char *expected) {
   plim_text text = {ctx, NULL, 0, 0, PLIM_OK};

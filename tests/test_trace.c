@@ -8,8 +8,8 @@
 #include "tests/support/documents.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
-#include "tests/support/random.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_random.h"
 
 static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
   plim_trace *trace = NULL;

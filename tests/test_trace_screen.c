@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/child_program.h"
 #include "tests/support/folder.h"
-#include "tests/support/program.h"
 #include "tests/support/terminal.h"
 
 static void setup(void) {

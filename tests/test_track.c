@@ -1,11 +1,11 @@
 /* A schedule under change against the full evaluation of the same schedule, on random graphs and random changes. */
-#include "planner/search/track.h"
+#include "planner/profile/track.h"
 
 #include <criterion/criterion.h>
 
-#include "planner/timeline.h"
+#include "planner/core/core.h"
 #include "tests/support/planner_case.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 typedef struct rig {
   planner_case c;

@@ -9,9 +9,9 @@
 #include "runtime/base/sha256.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/state.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
-#include "tests/support/test_device.h"
 
 enum { BATCH = 16, SIDE = 8, STEPS = 6 };
 

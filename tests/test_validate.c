@@ -1,10 +1,10 @@
 /* The validator against the rules as they are written, pair by pair. */
-#include "planner/pack/validate.h"
+#include "planner/pack/pack.h"
 
 #include <criterion/criterion.h>
 
 #include "tests/support/failing_memory.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 enum { MOST = 40, MOST_TIME = 12 };
 

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/variant_selection.h"
-#include "runtime/graph/generate.h"
+#include "planner/core/core.h"
+#include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"
 
 enum { CASES = 300, CHANGES = 60, MOST_RUNS = 4 };

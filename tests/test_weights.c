@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/weights.h"
+#include "kernels/cpu/weights.h"
 
 enum { O, I, H, W };
 

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 #define HELD(bytes, cost) \
   { (bytes), (cost), PLIM_ROW_HELD }

@@ -1,5 +1,5 @@
-/* planner/exact/wire.c: bytes as the encoding's definition has them, and back; broken messages are refused. */
-#include "planner/exact/wire.h"
+/* planner/solvers/wire.c: bytes as the encoding's definition has them, and back; broken messages are refused. */
+#include "planner/solvers/cpsat.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "kernels/cuda/cudnn_api.h"
 #include "runtime/device/desc.h"
 #include "runtime/device/device_cuda.h"
-#include "runtime/device/roofline_peaks.h"
+#include "runtime/profile/roofline_peaks.h"
 #include "runtime/train/trainer.h"
 #include "tools/gpu_probe.h"
 

@@ -1,5 +1,5 @@
 /* Checkpoint sets and the schedules that follow from them, by recomputation on demand. */
-#include "planner/chain/checkpoints.h"
+#include "planner/chain/chain.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Recomputation on demand. The schedule is emitted directly: buffers end at their last reader by themselves, so that
  * only what is missing has to be decided. */
-#include "planner/chain/demand.h"
+#include "planner/chain/chain.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The recurrence, bottom up over the length of the interval. Source: Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova,
  * "Optimal checkpointing for heterogeneous chains", 2019; extended by several options a stage and by states that share
  * items. */
-#include "planner/chain/rotor.h"
+#include "planner/chain/chain.h"
 
 #include "runtime/base/effort.h"
 

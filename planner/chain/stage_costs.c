@@ -1,6 +1,6 @@
 /* Measuring stages. A stage's forward and its tail are run on demand with everything else available; walking back over
  * that schedule gives what is alive at each run. */
-#include "planner/chain/stage_costs.h"
+#include "planner/chain/chain.h"
 
 #include <stdlib.h>
 #include <string.h>

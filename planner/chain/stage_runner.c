@@ -1,6 +1,6 @@
 /* Moves on stages. The first time the forward part runs in program order, effects between its ops included; later on
  * only what is asked for. */
-#include "planner/chain/stage_runner.h"
+#include "planner/chain/chain.h"
 
 #include <string.h>
 

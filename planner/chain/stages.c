@@ -1,5 +1,5 @@
 /* Cutting a step into stages. */
-#include "planner/chain/stages.h"
+#include "planner/chain/chain.h"
 
 static int64_t bytes_made(const plim_problem *p, int32_t v) {
   int64_t bytes = 0;

@@ -2,7 +2,7 @@
  * have been made: the latest stage that one of its repeats can still take. That is the compulsory part of its buffer.
  * Where compulsory parts exceed the limit there is a conflict; where one more copy would, a repeat must run between the
  * step and the reader. */
-#include "planner/exact/copies.h"
+#include "planner/exact/staged_search.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * first; each is charged at its fractional optimum and leaves the rest of the uses' times to later rows: a feasible
  * point of the dual of all rows together. A use that cannot be spared, but would have been too costly for its rows,
  * needs no reason. */
-#include "planner/exact/copies_cost.h"
+#include "planner/exact/staged_search.h"
 
 #include <stdlib.h>
 

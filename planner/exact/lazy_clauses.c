@@ -1,6 +1,6 @@
 /* Domains, reasons and clauses. A clause is looked at only when one of its two watched bounds is denied; a side of a
  * variable occurs in it at most once. Reasons live in one pool that shrinks with the trail. */
-#include "planner/exact/lazy_clauses.h"
+#include "planner/exact/staged_search.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef PLIM_PLANNER_EXACT_MOCCASIN_H
 #define PLIM_PLANNER_EXACT_MOCCASIN_H
 
-#include "planner/exact/cpsat.h"
-#include "planner/exact/staged.h"
+#include "planner/exact/dag.h"
+#include "planner/solvers/cpsat.h"
 
 typedef struct plim_moccasin_query {
   const plim_dag *dag;

@@ -1,7 +1,7 @@
 /* Greedy changes of what is kept. A change is an interval of stages of one node: its copy is dropped after its last
  * reader before a step and recomputed in the stage of its next, or kept there. Each is tried and, unless it is the best
  * of its round, taken back. */
-#include "planner/exact/repair.h"
+#include "planner/exact/dag.h"
 
 #include <math.h>
 #include <string.h>

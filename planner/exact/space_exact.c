@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/exact/solver.h"
 #include "planner/exact/space_model.h"
-#include "planner/exact/space_refusal.h"
+#include "planner/solvers/solver.h"
 #include "planner/spaces/space_bound.h"
 #include "planner/spaces/space_smallest.h"
 #include "runtime/base/effort.h"

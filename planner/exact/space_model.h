@@ -1,3 +1,13 @@
+/* Programs over several memory spaces, and why one has no answer. */
+#ifndef PLIM_PLANNER_EXACT_SPACE_MODEL_H
+#define PLIM_PLANNER_EXACT_SPACE_MODEL_H
+
+#include "planner/exact/space_exact.h"
+#include "planner/solvers/solver.h"
+#include "planner/spaces/space_lower.h"
+
+/* ==== space model ==== */
+
 /* Integer programs for plans over spaces, in stages: stage t ends with the first run of node t and may run earlier ones
  * again (Checkmate's frontier-advancing stages). Three classes share columns and memory rows.
  *
@@ -6,11 +16,6 @@
  *   xengine  recompute and placement on several devices, the sum of all times; a copy may be kept, and the destination
  *            pays for it. After Schuler et al., XEngine, ACM TACO 2022, whose rows sum memory over devices.
  *   fluid    recompute and paging of one device on time: in a stage, fractions of copies continue beside compute. */
-#ifndef PLIM_PLANNER_EXACT_SPACE_MODEL_H
-#define PLIM_PLANNER_EXACT_SPACE_MODEL_H
-
-#include "planner/exact/model.h"
-#include "planner/spaces/space_lower.h"
 
 typedef enum plim_space_class { PLIM_SPACE_POET, PLIM_SPACE_XENGINE, PLIM_SPACE_FLUID } plim_space_class;
 
@@ -79,5 +84,21 @@ static inline int64_t plim_space_cell(const plim_space_model *m, int32_t plane, 
 static inline int plim_space_useful(const plim_space_model *m, int32_t t, int32_t i) {
   return t == i || (t > i && t <= m->last[i]);
 }
+
+/* ==== space refusal ==== */
+
+/* What is said of budgets that have no plan. */
+
+/* Solve a program of a class. seconds, cutoff: as for a solver; seconds < 0: no time is left. */
+PLIM_MUST_USE plim_status plim_space_solve(plim_context *ctx, plim_solver *solver, const plim_space_model *model,
+                                           double seconds, double cutoff, const plim_space_options *options,
+                                           int (*watch)(void *, double, double), void *user, plim_solution *solution,
+                                           double *point);
+
+/* PLIM_ENOFIT with the smallest common factor on all budgets that has a plan, and for each space the smallest budget
+ * with the others as they are; or the failure of that. */
+PLIM_MUST_USE plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *solver,
+                                            const plim_space_model_options *model, const int64_t *budget,
+                                            const plim_space_options *options, double seconds);
 
 #endif

@@ -1,5 +1,5 @@
 /* The same program, with a column in place of some budgets: how many times the budget is used. */
-#include "planner/exact/space_refusal.h"
+#include "planner/exact/space_model.h"
 
 #include <math.h>
 #include <stdio.h>

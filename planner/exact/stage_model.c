@@ -10,7 +10,7 @@
  * in use follow run by run. One redundant row a stage, the knapsack of what is kept across the first run of its node,
  * is there for the solver's cover cuts. Source: Jain et al., Checkmate, MLSys 2020, section 4; the balance rows are
  * ours. */
-#include "planner/exact/stage_model.h"
+#include "planner/exact/dag.h"
 
 #include <math.h>
 #include <string.h>

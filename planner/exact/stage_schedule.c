@@ -1,7 +1,7 @@
 /* From what is kept to a sequence and its levels. Backwards through each stage, a run demands its operands: those
  * neither kept nor made in the stage are made. Levels follow the published rules: a copy is alive from its step to its
  * last reader before the next copy. */
-#include "planner/exact/stage_schedule.h"
+#include "planner/exact/dag.h"
 
 #include <string.h>
 

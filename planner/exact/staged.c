@@ -1,5 +1,5 @@
 /* Sets of repeats and what they add up to. */
-#include "planner/exact/staged.h"
+#include "planner/exact/dag.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,8 +14,7 @@
 
 #include <assert.h>
 
-#include "planner/exact/copies_cost.h"
-#include "planner/random.h"
+#include "runtime/base/random.h"
 
 enum { RESTART_CONFLICTS = 64, LEAST_CLAUSES = 4000, NEAR_CONFLICTS = 60 };
 

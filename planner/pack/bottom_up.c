@@ -5,14 +5,14 @@
  * lot has many short lifetimes, on which first-fit in any order loses 10-30 %. Here the same orders lose 5-10 %. Random
  * changes of the priorities, kept when they are no worse, bring this down to some percent. Source: the dominance rule
  * of Moffitt, MiniMalloc, ASPLOS 2023, as a heuristic. */
-#include "planner/pack/bottom_up.h"
+#include "planner/pack/pack_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/random.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/random.h"
 
 enum {
   MOST_BOXES = 32768,

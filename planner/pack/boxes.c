@@ -1,6 +1,6 @@
 /* Boxes with gaps: what two of them are to each other. Without gaps that is their bytes; with gaps both lists of
  * windows are walked together in time. */
-#include "planner/pack/boxes.h"
+#include "planner/pack/pack.h"
 
 /* A box's windows in order of time: whole between its gaps. */
 typedef struct window_walk {

@@ -2,13 +2,11 @@
  * alignments of their own, so that the others need not fit though their sum does, a deletion filter over exact search,
  * which drops halves, quarters and so on before single boxes. A set that is proven not to fit stays so when boxes come
  * back, so one pass over single boxes leaves an irreducible one, if every question was answered. */
-#include "planner/pack/conflict.h"
+#include "planner/pack/pack_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/exact.h"
-#include "planner/pack/selection.h"
 #include "runtime/base/effort.h"
 
 typedef struct filter {

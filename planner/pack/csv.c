@@ -1,11 +1,11 @@
 /* MiniMalloc's CSV, strictly: a copy of the text is cut in place into lines and fields; every number is checked before
  * it is used. Source of the dialect: MiniMalloc (Moffitt, ASPLOS 2023). */
-#include "planner/pack/csv.h"
+#include "planner/pack/buffers_csv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/validate.h"
+#include "planner/pack/pack.h"
 #include "runtime/base/file.h"
 
 typedef enum column { ID, LOWER, UPPER, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COLUMNS } column;

@@ -20,11 +20,10 @@
  *
  * Piles are most of the work. They are counted in 16 bits, eight sections at a time; large capacities are counted in
  * coarser units, rounded down, which weakens the proof and keeps it one. */
-#include "planner/pack/exact.h"
+#include "planner/pack/pack_internal.h"
 
 #include <string.h>
 
-#include "planner/pack/exact_internal.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/effort.h"
 

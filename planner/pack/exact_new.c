@@ -1,5 +1,5 @@
 /* Exact packing: the problem prepared for searches. */
-#include "planner/pack/exact_internal.h"
+#include "planner/pack/pack_internal.h"
 
 enum { CHUNK_ITEMS = 1 << 16 /* several times PLIM_EXACT_MOST */ };
 enum { LEAST_MEMO = 1 << 10, MOST_MEMO = 1 << 20, FEW_BOXES = 20, MOST_WITH_WINDOWS = PLIM_EXACT_MOST / 4 };

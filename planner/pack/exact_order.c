@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/exact_internal.h"
-#include "planner/random.h"
+#include "planner/pack/pack_internal.h"
 #include "runtime/base/bits.h"
+#include "runtime/base/random.h"
 
 static const int orders[][PLIM_KEYS] = {{PLIM_KEY_LENGTH, PLIM_KEY_AREA, PLIM_KEY_TOTAL},
                                         {PLIM_KEY_TOTAL, PLIM_KEY_AREA, PLIM_KEY_LENGTH},

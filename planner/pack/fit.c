@@ -3,7 +3,7 @@
  * passed over; where thousands overlap this is twenty times as fast as listing and sorting them. Else, and for very
  * many boxes that seldom overlap, a tree over the boxes by begin, each node knowing the latest end of what is placed
  * below it, lists those that do. Source: Moffitt, MiniMalloc, ASPLOS 2023 (greedy part). */
-#include "planner/pack/fit.h"
+#include "planner/pack/pack_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

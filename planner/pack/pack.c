@@ -10,12 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/bottom_up.h"
-#include "planner/pack/exact.h"
-#include "planner/pack/fit.h"
-#include "planner/pack/skyline.h"
-#include "planner/random.h"
+#include "planner/pack/pack_internal.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/random.h"
 
 /* Orders of the first-fit family: keys descending, but begin ascending; ties by begin, then index. */
 typedef enum fit_order { BY_BYTES, BY_AREA, BY_LENGTH, BY_BEGIN, FIT_ORDERS } fit_order;

@@ -1,7 +1,7 @@
 /* Buffers of a plan: they are written down as rows of a CSV file and read again, so that they obey its rules. Buffers
  * come in order of their begin, so the buffer that an in-place pair writes over is the last one of its storage so
  * far. */
-#include "planner/pack/plan_buffers.h"
+#include "planner/pack/buffers_csv.h"
 
 #include <string.h>
 

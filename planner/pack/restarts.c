@@ -1,5 +1,5 @@
 /* A batch of searches, each by a searcher of its own that remembers its failed states from batch to batch. */
-#include "planner/pack/restarts.h"
+#include "planner/pack/pack_internal.h"
 
 #include "runtime/base/batch.h"
 

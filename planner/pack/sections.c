@@ -1,6 +1,6 @@
 /* Sections: sweep the times at which boxes come and go (what goes first); a section closes at the first end after a
  * begin. */
-#include "planner/pack/sections.h"
+#include "planner/pack/pack_internal.h"
 
 #include "runtime/base/integers.h"
 

@@ -1,5 +1,5 @@
 /* Selection: copies, and the greatest common divisor of all that offsets are sums of. */
-#include "planner/pack/selection.h"
+#include "planner/pack/pack_internal.h"
 
 #include "runtime/base/integers.h"
 

@@ -1,7 +1,7 @@
 /* The heights over time are the leaves of a tree: one a moment at which a box begins. A placed box is at least as high
  * as all before it at its moments, so a node needs two figures and nothing is ever pushed down: the highest box that
  * covers all of its moments, and the highest box that covers any of them. */
-#include "planner/pack/skyline.h"
+#include "planner/pack/pack_internal.h"
 
 #include <stdlib.h>
 

@@ -7,10 +7,8 @@
 
 #include <string.h>
 
-#include "planner/pack/bottom_up.h"
-#include "planner/pack/restarts.h"
-#include "planner/pack/selection.h"
-#include "planner/pack/validate.h"
+#include "planner/pack/pack.h"
+#include "planner/pack/pack_internal.h"
 
 enum {
   ORDERS_A_HEIGHT = 3,

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_PACK_SOLVE_H
 #define PLIM_PLANNER_PACK_SOLVE_H
 
-#include "planner/pack/boxes.h"
+#include "planner/pack/pack.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 /* Boxes in units, and their peak: a sweep over the times at which bytes come and go. */
-#include "planner/pack/units.h"
+#include "planner/pack/pack_internal.h"
 
 #include <stdlib.h>
 

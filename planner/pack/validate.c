@@ -1,7 +1,7 @@
 /* Validator: a sweep over time keeps the boxes alive in a set ordered by offset. As long as nothing has overlapped, a
  * new box can only overlap its two neighbours in that set. The set is a bit for each place in the order of offsets,
  * under layers of bits that say which words of the layer below are not empty: six reach any number of boxes. */
-#include "planner/pack/validate.h"
+#include "planner/pack/pack.h"
 
 #include <stdlib.h>
 

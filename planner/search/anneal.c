@@ -1,7 +1,7 @@
 /* Annealing. The cost of a schedule, in percent: overhead + weight x (how far the peak is above the limit + how large
  * the area above it is) + a trifle for each run, so that useless ones go. The threshold of acceptance is drawn first,
  * so that a move which is too slow or too high anyway is refused before its area is added up. */
-#include "planner/search/anneal.h"
+#include "planner/search/search_internal.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * before it would free. Levels are brought up to date with every change, at the positions of the beginning; what the
  * repeats themselves take is seen by the next walk. Whether a repeat of an input pays is decided with the bytes of
  * keeping it as the most that may be spent, so that chains end where they stop paying. */
-#include "planner/search/greedy_covering.h"
+#include "planner/search/search_internal.h"
 
 #include <math.h>
 

@@ -4,11 +4,9 @@
  * checkpoints with fewest bytes in turn. The last annealing runs stay just below the packed size of the best and pack
  * what they meet, since peaks that low need not pack. Of many ops annealing hardly moves the peak in as many moves;
  * there covering goes down instead, an eighth at a time, and only the annealing runs that pack follow. */
-#include "planner/bound.h"
-#include "planner/search/anneal.h"
+#include "planner/core/core.h"
+#include "planner/search/search_internal.h"
 #include "planner/search/searches.h"
-#include "planner/search/seed.h"
-#include "planner/search/seed_covering.h"
 
 enum { QUICK = 8, STRONG = 96 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
 enum {

@@ -1,7 +1,7 @@
 /* Moves. Which of them matter is different from graph to graph: eviction with chains of producers decides training
  * graphs, random insertion decides random layered graphs at deep budgets, moved first runs decide where order is free.
  */
-#include "planner/search/moves.h"
+#include "planner/search/search_internal.h"
 
 enum { SERIES = 6, NEAR = 8, FAR = 80, MOST_READS = 32 };
 

@@ -1,7 +1,7 @@
 /* Eviction: at a step that is too high, a copy is alive that the step does not read. Recompute it before its next
  * reader, and it need not be. What the repeat reads must be there again: alive anyway, kept longer, or recomputed too,
  * and so on backwards. How far back pays is different from graph to graph, so every eviction draws how eager it is. */
-#include "planner/search/moves.h"
+#include "planner/search/search_internal.h"
 
 enum { TRIES = 24, LONGEST_CHAIN = 12 };
 

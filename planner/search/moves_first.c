@@ -1,6 +1,6 @@
 /* Moving first runs, where the order is free. A run alone may go as far as the first runs of what it needs and of what
  * needs it. A group goes farther: on the way to its goal a run takes along those that it may not pass. */
-#include "planner/search/moves.h"
+#include "planner/search/search_internal.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * time and gives back at most its bytes at any step; so what is above the limit at the highest step has to be paid for
  * by the gaps left, and the fractional knapsack of them is a bound on time. A node whose peak is within the limit needs
  * nothing more. Inputs that a repeat keeps alive are the track's business: bounds are right without them. */
-#include "planner/search/neighbourhood.h"
+#include "planner/search/search_internal.h"
 
 #include <math.h>
 

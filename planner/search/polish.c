@@ -1,6 +1,6 @@
 /* Greedy clean-up. A repeat may become useless when others have gone, so that passes follow each other until one
  * changes nothing; each change makes the schedule faster, so that they end. */
-#include "planner/search/polish.h"
+#include "planner/search/search_internal.h"
 
 #include <stdlib.h>
 

@@ -5,9 +5,8 @@
  * order of the members. */
 #include <assert.h>
 
-#include "planner/search/searcher.h"
+#include "planner/search/search_internal.h"
 #include "planner/search/searches.h"
-#include "planner/search/seed_covering.h"
 #include "runtime/base/batch.h"
 
 typedef struct member {

@@ -1,8 +1,5 @@
 /* A searcher: annealing runs and their candidates. */
-#include "planner/search/searcher.h"
-
-#include "planner/search/neighbourhood.h"
-#include "planner/search/polish.h"
+#include "planner/search/search_internal.h"
 
 /* efforts of packing; HARD is nearly all exact search */
 enum { QUICK = 4, STRONG = 24, HARD = 180, HARD_PART = 12 /* of the budget, inverse: excess that is worth it */ };

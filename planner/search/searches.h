@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_SEARCHES_H
 #define PLIM_PLANNER_SEARCHES_H
 
-#include "planner/incumbent.h"
+#include "planner/core/incumbent.h"
 
 /* Overhead 0: every op once with its fastest choice, in the order found that needs the smallest arena. Takes a part of
  * the time limit. Deterministic without one. */

@@ -1,7 +1,7 @@
 /* Seeds from a sweep over checkpoint sets. */
-#include "planner/search/seed.h"
+#include "planner/search/search_internal.h"
 
-#include "planner/chain/checkpoints.h"
+#include "planner/chain/chain.h"
 
 enum { SWEEP_STEPS = 7 };
 

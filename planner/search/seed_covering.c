@@ -2,12 +2,10 @@
  * repeat is bought at nearly the best rate at which there still is something. The first round begins at a rate that
  * hardly anything is worth; each later one where the bulk was bought, and gives repeats up that are not worth their
  * time there: what was bought early may have lost its gain to what was bought later. */
-#include "planner/search/seed_covering.h"
+#include "planner/search/search_internal.h"
 
 #include <math.h>
 
-#include "planner/search/greedy_covering.h"
-#include "planner/search/polish.h"
 #include "runtime/base/effort.h"
 
 enum { FIRST_PERCENT = 85 /* of the time are over when the first round ends at the latest */ };

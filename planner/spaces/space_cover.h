@@ -3,8 +3,8 @@
 #ifndef PLIM_PLANNER_SPACES_SPACE_COVER_H
 #define PLIM_PLANNER_SPACES_SPACE_COVER_H
 
-#include "planner/random.h"
 #include "planner/spaces/space_sequence.h"
+#include "runtime/base/random.h"
 
 /* What a decision costs and how it is weighed. */
 typedef struct plim_space_weights {

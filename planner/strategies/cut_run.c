@@ -1,6 +1,6 @@
 /* The cut model as a strategy: the fastest of the plans that it suggests, and a search that continues from there. */
-#include "planner/bound.h"
-#include "planner/cut/cut.h"
+#include "planner/bound/cut.h"
+#include "planner/core/core.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/strategy.h"
 

@@ -3,8 +3,8 @@
 #ifndef PLIM_PLANNER_STRATEGY_H
 #define PLIM_PLANNER_STRATEGY_H
 
-#include "planner/curve/front_file.h"
-#include "planner/incumbent.h"
+#include "planner/archive/front.h"
+#include "planner/core/incumbent.h"
 
 /* run: submit schedules until done. run_min_memory: the same for an incumbent with `lowest` set and no budget; whatever
  * it finds, `run` finds under a budget of that packed size. Both deterministic unless there is a time limit;

@@ -11,9 +11,10 @@
  *                          (in a block)   |        (in a class that shares its price)
  *                                         +--> over: nothing reads it again
  *
- * Five parts work on this state: blocks and the plan so far (residency.c); which window is evicted (evict.c, and
- * evict_single.c for one storage at a time); what an eviction costs (price.c), with the runs that bring a storage back
- * (walk.c); and a state that begins in the middle of a plan (resume.c). */
+ * Five parts work on this state: blocks and the plan so far (residency.c); which window is evicted (residency_evict.c,
+ * and residency_evict_single.c for one storage at a time); what an eviction costs (residency_price.c), with the runs
+ * that bring a storage back (residency_walk.c); and a state that begins in the middle of a plan (residency_resume.c).
+ */
 #ifndef PLIM_RUNTIME_ARENA_RESIDENCY_H
 #define PLIM_RUNTIME_ARENA_RESIDENCY_H
 
@@ -77,7 +78,7 @@ typedef struct plim_residency {
 } plim_residency;
 
 /* from 0: empty but for what is there without any op. Else as the steps of the schedule, which has addresses, before
- * `from` leave it (resume.c): PLIM_ENOFIT when there is no room for what must stay. */
+ * `from` leave it (residency_resume.c): PLIM_ENOFIT when there is no room for what must stay. */
 PLIM_MUST_USE plim_status plim_residency_open(plim_context *ctx, const plim_forecast *forecast, int32_t from,
                                               int64_t bytes, const plim_replay_config *how, plim_replay_counts *counts,
                                               plim_residency *out);
@@ -122,12 +123,12 @@ PLIM_MUST_USE plim_status plim_residency_add_buffer(plim_residency *residency, c
  * missing wanted outputs of its readers. */
 PLIM_MUST_USE plim_status plim_residency_go_missing(plim_residency *residency, int32_t storage);
 
-/* ---- resume.c ---- */
+/* ---- residency_resume.c ---- */
 
 /* The state of an empty arena after the steps of the schedule before `from`. */
 PLIM_MUST_USE plim_status plim_residency_resume(plim_residency *residency, int32_t from);
 
-/* ---- evict.c ---- */
+/* ---- residency_evict.c ---- */
 
 /* Scores of the window search are fixed-point numbers with so many bits after the point. */
 enum { PLIM_SCORE_FRACTION_BITS = 16 };
@@ -149,7 +150,7 @@ int64_t plim_residency_window_cost(plim_residency *residency, int32_t storage);
 PLIM_MUST_USE plim_status plim_residency_evict(plim_residency *residency, const plim_arena_request *request,
                                                int32_t *hole);
 
-/* The same, one storage after another (evict_single.c). */
+/* The same, one storage after another (residency_evict_single.c). */
 PLIM_MUST_USE plim_status plim_residency_evict_single(plim_residency *residency, const plim_arena_request *request,
                                                       int32_t *hole);
 
@@ -161,7 +162,7 @@ double plim_residency_score(plim_residency *residency, const plim_arena_block *b
 PLIM_MUST_USE plim_status plim_residency_notify(plim_residency *residency, const plim_arena_request *request,
                                                 const plim_arena_choice *choice);
 
-/* ---- price.c ---- */
+/* ---- residency_price.c ---- */
 
 /* Does a missing storage count for its neighbours? For a policy that knows the future: when it is read again. */
 int plim_residency_counts(const plim_residency *residency, int32_t storage);
@@ -176,7 +177,7 @@ int64_t plim_residency_price(plim_residency *residency, int32_t storage);
 /* Time of the distinct ops that would have to run to have all of `storage` [n] again when all are gone together. */
 int64_t plim_residency_price_together(plim_residency *residency, int32_t n, const int32_t *storage);
 
-/* ---- walk.c ---- */
+/* ---- residency_walk.c ---- */
 
 /* Time of what is missing around the storage, as far as the policy's cost goes: of what it is made from, through
  * missing storages, and of what is made from it; of a sum above `most`, any number above it. */

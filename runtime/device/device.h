@@ -118,7 +118,7 @@ struct plim_device {
   void *state;         /* the device's own */
   struct plim_profile_cache
       *known;                    /* what earlier starts kept of its variants (plim_profile_remember); NULL: nothing */
-  plim_known_parts *known_parts; /* runtime/device/known_parts.h; NULL: none */
+  plim_known_parts *known_parts; /* runtime/profile/known_parts.h; NULL: none */
   void (*known_free)(plim_device *device); /* frees both; NULL: there is nothing to free */
 };
 

@@ -5,10 +5,10 @@
 
 #include "kernels/parts.h"
 #include "runtime/device/guarded.h"
-#include "runtime/device/known_parts.h"
 #include "runtime/exec/exec_internal.h"
 #include "runtime/exec/exec_unchecked.h"
 #include "runtime/graph/check.h"
+#include "runtime/profile/known_parts.h"
 
 static plim_status differs(plim_context *ctx, int32_t which, const char *field, const char *plan, const char *device) {
   if (plan[0] == '\0' || strcmp(plan, device) == 0) return PLIM_OK; /* "": the profile did not know */

@@ -6,7 +6,7 @@
 
 #include "kernels/parts.h"
 #include "runtime/device/desc.h"
-#include "runtime/device/profile_set.h"
+#include "runtime/profile/profile_set.h"
 
 _Static_assert(sizeof(((plim_kernel_info *)0)->label) == PLIM_VARIANT_NAME_BYTES, "labels are copied whole");
 

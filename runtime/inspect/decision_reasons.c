@@ -5,7 +5,8 @@
 #include "runtime/base/array.h"
 #include "runtime/inspect/decision_log_internal.h"
 
-/* Costs of the window search are fixed-point numbers with so many bits after the point (runtime/arena/evict.c). */
+/* Costs of the window search are fixed-point numbers with so many bits after the point
+ * (runtime/arena/residency_evict.c). */
 enum { FRACTION_BITS = PLIM_SCORE_FRACTION_BITS };
 
 static double from_fixed(plim_wide x) {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/base/philox.h"
+#include "runtime/base/philox_stream.h"
 #include "runtime/net/net.h"
 
 static const double classifier_deviation = 0.01;

@@ -2,8 +2,8 @@
 #include "runtime/train/rehearsal.h"
 
 #include "runtime/device/desc.h"
-#include "runtime/device/profile_cache.h"
-#include "runtime/device/profile_drop.h"
+#include "runtime/profile/profile_cache.h"
+#include "runtime/profile/profile_drop.h"
 
 plim_status plim_program_rehearse(const plim_program *program, plim_device *device, plim_exec_failures *failures) {
   const plim_graph *graph[PLIM_PROGRAM_STEPS];

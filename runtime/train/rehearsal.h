@@ -3,7 +3,7 @@
 #define PLIM_RUNTIME_TRAIN_REHEARSAL_H
 
 #include "runtime/exec/exec.h"
-#include "runtime/train/program.h"
+#include "runtime/program/program.h"
 
 #ifdef __cplusplus
 extern "C" {

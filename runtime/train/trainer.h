@@ -2,11 +2,11 @@
 #ifndef PLIM_RUNTIME_TRAIN_TRAINER_H
 #define PLIM_RUNTIME_TRAIN_TRAINER_H
 
+#include "runtime/data/dataset.h"
 #include "runtime/exec/exec.h"
-#include "runtime/train/dataset.h"
-#include "runtime/train/program.h"
-#include "runtime/train/replan.h"
-#include "runtime/train/schedule.h"
+#include "runtime/program/program.h"
+#include "runtime/program/replan.h"
+#include "runtime/train/rate_schedule.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
-#include "runtime/train/reader.h"
-#include "runtime/train/sampler.h"
+#include "runtime/data/reader.h"
+#include "runtime/data/sampler.h"
 #include "runtime/train/trainer.h"
 
 /* The named values of one graph that the loop touches. */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
-#include "runtime/graph/importers.h"
-#include "runtime/train/gzip.h"
-#include "tests/support/published.h"
+#include "runtime/data/gzip.h"
+#include "runtime/import/importers.h"
+#include "tests/support/published_graphs.h"
 
 plim_graph *dtr_graph(plim_context *ctx, const char *text) {
   plim_graph *graph = NULL;

@@ -8,8 +8,8 @@
 #include "runtime/device/desc.h"
 #include "runtime/device/device_cuda.h"
 #include "runtime/train/state.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/small_graph.h"
-#include "tests/support/test_device.h"
 
 enum { SIDE = 6, SEED = 3, CLASSES = 10 };
 

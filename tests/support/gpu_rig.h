@@ -22,7 +22,7 @@ typedef struct gpu_rig {
 plim_status gpu_rig_net(plim_context *ctx, plim_net **out);
 
 /* Begin anew with a device: the fake GPU with these options, the device that tests are for
- * (tests/support/test_device.h), or "cpu" with one thread. */
+ * (tests/support/device_under_test.h), or "cpu" with one thread. */
 plim_status gpu_rig_open(gpu_rig *r, const fake_cuda_options *options, int32_t eager);
 plim_status gpu_rig_open_tested(gpu_rig *r, int32_t eager);
 plim_status gpu_rig_open_cpu(gpu_rig *r);

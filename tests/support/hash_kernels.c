@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 static void fill(unsigned char *at, int64_t bytes, uint64_t hash) {
   assert(at);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 enum { MOST_IN = 256 }; /* custom ops take more inputs than a kernel does */
 

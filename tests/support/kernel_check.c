@@ -9,7 +9,7 @@
 
 #include "kernels/isa.h"
 #include "tests/support/kernel_reference.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 #ifdef PLIM_SANITIZED
 enum { GUARD_BYTES = 0 };

@@ -3,7 +3,7 @@
 
 #include "planner/planner.h"
 #include "runtime/graph/check.h"
-#include "runtime/graph/generate.h"
+#include "runtime/import/generate.h"
 #include "tests/support/judge.h"
 #include "tests/support/mutants.h"
 #include "tests/support/random_graph.h"

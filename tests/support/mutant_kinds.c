@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tests/support/mutants.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 static int32_t draw(const mutant *m, int64_t low, int64_t high) {
   return (int32_t)test_random_between(m->random, low, high);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/fnv.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 enum { ALIGN = 512, GUARD = 512, GUARD_BYTE = 0xA5 };
 

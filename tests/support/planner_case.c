@@ -2,8 +2,8 @@
 
 #include <criterion/criterion.h>
 
-#include "tests/support/random.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/test_random.h"
 
 planner_case planner_case_make(plim_context *ctx, plim_graph *graph, plim_profile *profile,
                                const plim_plan_options *options) {

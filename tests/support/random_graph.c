@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 enum { MAX_OPS = 60, MAX_READABLE = 3 * MAX_OPS, MAX_PARAMS = 8, MAX_STATS = 8, NAME_BYTES = 32 };
 

@@ -3,7 +3,7 @@
 
 #include "tests/support/dtr_logs.h"
 #include "tests/support/log_tape.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 #define PLIM_X(id) #id,
 static const char *const kind_names[] = {RANDOM_LOG_KINDS(PLIM_X)};

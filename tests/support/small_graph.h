@@ -3,7 +3,7 @@
 #define PLIM_TESTS_SUPPORT_SMALL_GRAPH_H
 
 #include "runtime/graph/plan.h"
-#include "tests/support/context.h"
+#include "tests/support/test_context.h"
 
 /* Storages and values of the small graph have the same ids. */
 enum {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/text.h"
-#include "runtime/graph/importers.h"
+#include "runtime/import/importers.h"
 
 #define M7 \
   { 1000000, 4000000, 1000000, 1000000, 3000000, 1500000, 1000000 }

@@ -3,7 +3,7 @@
 #define PLIM_TESTS_SUPPORT_SPACE_CASES_H
 
 #include "planner/exact/space_exact.h"
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 /* An instance on two devices: time by op and device, copies by op and direction (d0 to d1, d1 to d0), links. */
 enum { SPACE_OPS = 8, SPACE_EDGES = 24 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/random.h"
+#include "tests/support/test_random.h"
 
 enum { MOST = 256 };
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/device_under_test.h"
 #include "tests/support/kernel_check.h"
 #include "tests/support/kernel_reference.h"
-#include "tests/support/test_device.h"
 
 static void *to_device(plim_device *device, const void *host, int64_t bytes) {
   void *memory = NULL;

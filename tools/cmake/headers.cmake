@@ -5,12 +5,12 @@ set(plim_plan_headers
   kernels/op.h
   runtime/base/status.h runtime/base/context.h runtime/base/size.h
   runtime/graph/costs.h runtime/graph/handles.h runtime/graph/graph.h runtime/graph/profile.h runtime/graph/plan.h runtime/graph/check.h
-  runtime/graph/trace.h runtime/graph/import.h runtime/graph/generate.h
+  runtime/graph/trace.h runtime/import/import.h runtime/import/generate.h
   runtime/arena/policy.h runtime/arena/replay.h runtime/online/ideal.h runtime/inspect/inspect.h
-  planner/planner.h planner/pack/boxes.h planner/pack/pack.h planner/pack/solve.h planner/pack/validate.h)
+  planner/planner.h planner/pack/pack.h planner/pack/solve.h)
 set(plim_run_headers
   kernels/table.h
-  runtime/device/device.h runtime/device/device_check.h runtime/device/profiler.h runtime/device/roofline_peaks.h
+  runtime/device/device.h runtime/device/device_check.h runtime/profile/profiler.h runtime/profile/roofline_peaks.h
   runtime/exec/exec.h runtime/net/net.h
-  runtime/train/dataset.h runtime/train/program.h runtime/train/rehearsal.h runtime/train/replan.h runtime/train/schedule.h
-  runtime/train/online_plan.h runtime/train/trainer.h runtime/train/checkpoint.h runtime/train/vram.h)
+  runtime/data/dataset.h runtime/program/program.h runtime/train/rehearsal.h runtime/program/replan.h runtime/train/rate_schedule.h
+  runtime/program/online_plan.h runtime/train/trainer.h runtime/train/checkpoint.h runtime/train/vram.h)

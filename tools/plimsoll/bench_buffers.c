@@ -3,9 +3,9 @@
  * sums of bytes, so that nothing about them suits addresses. */
 #include <stdio.h>
 
-#include "planner/pack/plan_buffers.h"
+#include "planner/pack/buffers_csv.h"
 #include "planner/pack/solve.h"
-#include "runtime/graph/generate.h"
+#include "runtime/import/generate.h"
 #include "tools/plimsoll/bench.h"
 
 static const char *const shapes[] = {"transformer", "residual", "unet", "layered"};

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "runtime/base/size.h"
-#include "runtime/graph/generate.h"
+#include "runtime/import/generate.h"
 #include "tools/plimsoll/bench.h"
 
 /* Lists as they may be given, with commas between names. */

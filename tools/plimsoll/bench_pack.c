@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/pack/csv.h"
+#include "planner/pack/buffers_csv.h"
 #include "planner/pack/solve.h"
 #include "runtime/base/size.h"
 #include "tools/plimsoll/bench.h"

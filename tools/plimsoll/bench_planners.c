@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/graph/import.h"
+#include "runtime/import/import.h"
 #include "tools/plimsoll/bench.h"
-#include "tools/plimsoll/published.h"
+#include "tools/plimsoll/published_budgets.h"
 
 static const int32_t percents[] = {90, 80, 70};
 enum { PERCENTS = sizeof percents / sizeof percents[0], CELL = 32, NAME = 64 };

@@ -1,8 +1,8 @@
 /* The arena's window search over random rows: nanoseconds of one search, its four best windows kept as `best` does. */
 #include <stdio.h>
 
-#include "planner/random.h"
 #include "runtime/arena/window.h"
+#include "runtime/base/random.h"
 #include "tools/plimsoll/bench.h"
 #include "tools/plimsoll/times.h"
 

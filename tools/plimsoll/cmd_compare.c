@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/curve.h"
 #include "tools/plimsoll/format.h"
+#include "tools/plimsoll/live_chart.h"
 #include "tools/plimsoll/numerics.h"
-#include "tools/plimsoll/run.h"
+#include "tools/plimsoll/run_train.h"
 #include "tools/plimsoll/verification.h"
 
 enum { CAPPED, FREE, RUNS, CHUNK = 20, WHOLE_TENS = 10, LEAST_STEPS = 150 };

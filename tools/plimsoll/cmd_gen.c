@@ -1,7 +1,7 @@
 /* plimsoll gen: graphs made up by seed. */
 #include <stdio.h>
 
-#include "runtime/graph/generate.h"
+#include "runtime/import/generate.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/graph_figures.h"
 #include "tools/plimsoll/interrupt.h"

@@ -1,5 +1,5 @@
 /* plimsoll import: a graph of another program as a graph document. */
-#include "runtime/graph/import.h"
+#include "runtime/import/import.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/graph_figures.h"
 #include "tools/plimsoll/import_file.h"

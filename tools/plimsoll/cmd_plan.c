@@ -4,9 +4,9 @@
 #include "planner/exact/space_exact.h"
 #include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/curve.h"
+#include "tools/plimsoll/live_chart.h"
 #include "tools/plimsoll/plan_graph.h"
-#include "tools/plimsoll/run.h"
+#include "tools/plimsoll/run_train.h"
 
 static plim_status curve(session *s) {
   budget_request request = {s->program->graph[PLIM_PROGRAM_TRAIN], s->program->profile[PLIM_PROGRAM_TRAIN],

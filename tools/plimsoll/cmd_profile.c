@@ -2,10 +2,10 @@
 #include <stdio.h>
 
 #include "runtime/device/desc.h"
-#include "runtime/device/roofline_peaks.h"
+#include "runtime/profile/roofline_peaks.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/format.h"
-#include "tools/plimsoll/run.h"
+#include "tools/plimsoll/run_train.h"
 
 /* Time of all ops of one kind, each with its fastest variant, and the least by what the device can do. */
 typedef struct kind_time {

@@ -4,7 +4,7 @@
 
 #include "runtime/base/size.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/effort.h"
+#include "tools/plimsoll/effort_options.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/session.h"

@@ -1,10 +1,10 @@
 /* plimsoll solvers: which of the solvers that are opened at run time were found. */
 #include <stdio.h>
 
-#include "planner/exact/cpsat.h"
-#include "planner/exact/solver.h"
+#include "planner/solvers/cpsat.h"
+#include "planner/solvers/solver.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/run.h"
+#include "tools/plimsoll/run_train.h"
 
 enum { ERROR_BYTES = 1024 };
 

@@ -5,9 +5,9 @@
 #include "runtime/train/checkpoint.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/numerics.h"
-#include "tools/plimsoll/run.h"
+#include "tools/plimsoll/run_train.h"
 #include "tools/plimsoll/trace_session.h"
-#include "tools/plimsoll/vram.h"
+#include "tools/plimsoll/vram_limit.h"
 
 static plim_status prepare(session *s) {
   PLIM_TRY(session_device(s));

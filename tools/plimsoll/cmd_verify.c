@@ -3,7 +3,7 @@
 
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/format.h"
-#include "tools/plimsoll/run.h"
+#include "tools/plimsoll/run_train.h"
 #include "tools/plimsoll/verification.h"
 
 enum { DEFAULT_STEPS = 5 };

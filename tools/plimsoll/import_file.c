@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
-#include "runtime/graph/import.h"
-#include "runtime/train/gzip.h"
+#include "runtime/data/gzip.h"
+#include "runtime/import/import.h"
 
 /* A stream has no name that could end with .gz: its first bytes say what it is. */
 static plim_status import_stream(plim_context *ctx, const char *format, const char *path, plim_graph **out) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "runtime/base/size.h"
-#include "runtime/train/online_plan.h"
+#include "runtime/program/online_plan.h"
 
 static plim_online_plan_options online_plan_options(const session *s) {
   plim_online_plan_options wanted = plim_online_plan_options_default();

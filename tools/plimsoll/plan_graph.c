@@ -6,10 +6,10 @@
 
 #include "runtime/base/size.h"
 #include "tools/plimsoll/budget_curve.h"
-#include "tools/plimsoll/curve.h"
-#include "tools/plimsoll/effort.h"
+#include "tools/plimsoll/effort_options.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/live_chart.h"
 #include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/sibling_path.h"
 

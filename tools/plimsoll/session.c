@@ -12,7 +12,7 @@
 #include "runtime/device/device_check.h"
 #include "runtime/device/threads.h"
 #include "runtime/train/vram.h"
-#include "tools/plimsoll/effort.h"
+#include "tools/plimsoll/effort_options.h"
 #include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"

@@ -10,8 +10,8 @@
 #include "tools/plimsoll/limits.h"
 #include "tools/plimsoll/options.h"
 #include "tools/plimsoll/progress.h"
-#include "tools/plimsoll/refusal.h"
-#include "tools/plimsoll/retime.h"
+#include "tools/plimsoll/refusal_text.h"
+#include "tools/plimsoll/retime_options.h"
 
 typedef struct session {
   const options *o;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "planner/exact/share.h"
+#include "planner/solvers/solvers_internal.h"
 
 enum { NO_MODEL = 2, OTHER_VERSION = 3 };
 enum { TELL_NS = 10000000 };

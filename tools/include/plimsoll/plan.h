@@ -4,10 +4,8 @@
 #define PLIM_PLIMSOLL_PLAN_H
 
 #include "kernels/op.h"
-#include "planner/pack/boxes.h"
 #include "planner/pack/pack.h"
 #include "planner/pack/solve.h"
-#include "planner/pack/validate.h"
 #include "planner/planner.h"
 #include "runtime/arena/policy.h"
 #include "runtime/arena/replay.h"
@@ -16,13 +14,13 @@
 #include "runtime/base/status.h"
 #include "runtime/graph/check.h"
 #include "runtime/graph/costs.h"
-#include "runtime/graph/generate.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/handles.h"
-#include "runtime/graph/import.h"
 #include "runtime/graph/plan.h"
 #include "runtime/graph/profile.h"
 #include "runtime/graph/trace.h"
+#include "runtime/import/generate.h"
+#include "runtime/import/import.h"
 #include "runtime/inspect/inspect.h"
 #include "runtime/online/ideal.h"
 

@@ -1,0 +1,202 @@
+/* The plan front document, and where it lies. */
+#include "planner/archive/front.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/array.h"
+#include "runtime/base/file.h"
+#include "runtime/base/sha256.h"
+#include "runtime/graph/document.h"
+
+static const char kind[] = "curve";
+enum { CHECKED_VERSION = 2 /* has a checksum */, VERSION = CHECKED_VERSION };
+static const int64_t most_bytes = INT64_C(256) << 20; /* of all plan fronts */
+
+/* ---- writing ---- */
+
+static void write_point(plim_text *t, const plim_front_point *p) {
+  plim_text_format(t, "{\"bytes\": %lld, \"time_ns\": %lld", (long long)p->bytes, (long long)p->time_ns);
+  plim_text_add(t, ", \"ops\": ");
+  plim_document_write_ids(t, p->op, p->n_steps);
+  plim_text_add(t, ", \"choices\": ");
+  plim_document_write_ids(t, p->choice, p->n_steps);
+  plim_text_add(t, ", \"offsets\": [");
+  for (int32_t i = 0; i < p->n_offsets; i++) plim_text_format(t, i > 0 ? ", %lld" : "%lld", (long long)p->offset[i]);
+  plim_text_add(t, "]}");
+}
+
+static void write_try(plim_text *t, const plim_front_try *a) {
+  plim_text_add(t, "{\"budget_bytes\": ");
+  plim_document_write_int(t, a->budget_bytes, PLIM_TRY_MIN_MEMORY);
+  plim_text_format(t, ", \"seed\": %llu, \"iterations\": %lld, \"time_limit_ns\": %lld, \"threads\": %d, ",
+                   (unsigned long long)a->seed, (long long)a->iterations, (long long)a->time_limit_ns, a->threads);
+  plim_text_format(t, "\"bound_ns\": %lld}", (long long)plim_front_stated(a));
+}
+
+static const char check_head[] = ",\n  \"checksum\": \"", check_foot[] = "\"\n}\n";
+enum { CHECK_HEAD = sizeof check_head - 1, CHECK_FOOT = sizeof check_foot - 1, DIGITS = PLIM_FINGERPRINT_BYTES - 1 };
+enum { CHECK_BYTES = CHECK_HEAD + DIGITS + CHECK_FOOT };
+
+/* The last field: SHA-256 of all text before it. */
+static void write_checksum(plim_text *t, int64_t begin) {
+  char hash[PLIM_FINGERPRINT_BYTES] = "";
+  if (t->status == PLIM_OK) plim_sha256_hex(t->chars + begin, (size_t)(t->length - begin), hash);
+  plim_text_format(t, "%s%s%s", check_head, hash, check_foot);
+}
+
+void plim_front_write(plim_text *t, const char *key, const plim_front *c) {
+  int64_t begin = t->length;
+  plim_document_write_version(t, kind, VERSION);
+  plim_text_format(t, "  \"key\": \"%s\",\n  \"tries\": [", key);
+  for (int32_t i = 0; i < c->n_tries; i++) {
+    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
+    write_try(t, &c->attempt[i]);
+  }
+  plim_text_add(t, "\n  ],\n  \"points\": [");
+  for (int32_t i = 0; i < c->n; i++) {
+    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
+    write_point(t, &c->point[i]);
+  }
+  plim_text_add(t, "\n  ]");
+  write_checksum(t, begin);
+}
+
+/* ---- reading ---- */
+
+/* The arrays of a point while it is read. */
+typedef struct reader {
+  plim_context *ctx;
+  int32_t *op, *choice;
+  int64_t *offset;
+  int64_t room_op, room_choice, room_offset;
+} reader;
+
+static int32_t read_ints(plim_json_at *at, const char *key, reader *r, int32_t **x, int64_t *room) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(at, key, &n);
+  if (at->doc->status == PLIM_OK) plim_json_take(&list, plim_array_reserve(r->ctx, x, room, n, sizeof **x));
+  for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
+    (*x)[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  }
+  return n;
+}
+
+static int32_t read_offsets(plim_json_at *at, reader *r) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(at, "offsets", &n);
+  if (at->doc->status == PLIM_OK) {
+    plim_json_take(&list, plim_array_reserve(r->ctx, &r->offset, &r->room_offset, n, sizeof *r->offset));
+  }
+  for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
+    r->offset[i] = plim_json_int_item(&list, i, 0, INT64_MAX);
+  }
+  return n;
+}
+
+static void read_point(plim_json_at *at, reader *r, plim_front *curve) {
+  plim_front_point p = {.bytes = plim_json_int(at, "bytes", 0, INT64_MAX),
+                        .time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX)};
+  p.n_steps = read_ints(at, "ops", r, &r->op, &r->room_op);
+  int32_t n_choices = read_ints(at, "choices", r, &r->choice, &r->room_choice);
+  p.n_offsets = read_offsets(at, r);
+  plim_json_end(at);
+  if (n_choices != p.n_steps) plim_json_fail(at, "choices", "has %d items for %d ops", n_choices, p.n_steps);
+  p.op = r->op;
+  p.choice = r->choice;
+  p.offset = r->offset;
+  if (at->doc->status == PLIM_OK) plim_json_take(at, plim_front_insert(curve, &p, NULL));
+}
+
+static void read_points(plim_json_at *root, plim_front *curve) {
+  int32_t n = 0;
+  reader r = {.ctx = root->doc->ctx};
+  plim_json_at list = plim_json_list(root, "points", &n);
+  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    read_point(&at, &r, curve);
+  }
+  plim_release(r.ctx, r.op, r.room_op, sizeof *r.op);
+  plim_release(r.ctx, r.choice, r.room_choice, sizeof *r.choice);
+  plim_release(r.ctx, r.offset, r.room_offset, sizeof *r.offset);
+}
+
+static void read_tries(plim_json_at *root, plim_front *curve) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(root, "tries", &n);
+  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    plim_front_try a = {.budget_bytes = plim_json_int_or_null(&at, "budget_bytes", 0, INT64_MAX, PLIM_TRY_MIN_MEMORY),
+                        .seed = (uint64_t)plim_json_int(&at, "seed", 0, INT64_MAX),
+                        .iterations = plim_json_int(&at, "iterations", 0, INT64_MAX),
+                        .time_limit_ns = plim_json_int(&at, "time_limit_ns", 0, INT64_MAX),
+                        .threads = (int32_t)plim_json_int(&at, "threads", 0, INT32_MAX),
+                        .hint_ns = plim_json_int(&at, "bound_ns", 0, INT64_MAX)};
+    plim_json_end(&at);
+    if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_front_note(curve, &a));
+  }
+}
+
+/* Is the field of the text what its beginning gives? */
+static int is_whole(const char *text, int64_t bytes, const char *stated) {
+  char hash[PLIM_FINGERPRINT_BYTES];
+  int64_t before = bytes - CHECK_BYTES;
+  if (before < 0 || memcmp(text + before, check_head, CHECK_HEAD) != 0) return 0;
+  plim_sha256_hex(text, (size_t)before, hash);
+  return strcmp(hash, stated) == 0;
+}
+
+plim_status plim_front_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes, const char *key,
+                             plim_front *curve) {
+  plim_json doc;
+  char found[PLIM_FINGERPRINT_BYTES] = "", stated[PLIM_FINGERPRINT_BYTES] = "";
+  if (plim_document_open(ctx, name, text, bytes, &doc) == PLIM_OK) {
+    plim_json_at root = plim_json_root(&doc);
+    int version = plim_document_read_version(&root, kind, VERSION);
+    plim_document_read_hash(&root, "key", found);
+    if (version >= CHECKED_VERSION) plim_document_read_hash(&root, "checksum", stated);
+    if (doc.status == PLIM_OK && strcmp(found, key) != 0) {
+      plim_json_fail(&root, "key", "is that of another graph, profile or planner");
+    }
+    read_tries(&root, curve);
+    read_points(&root, curve);
+    plim_json_end(&root);
+    if (doc.status == PLIM_OK && version >= CHECKED_VERSION && !is_whole(text, bytes, stated)) {
+      plim_json_fail(&root, "checksum", "is not that of the text: the file was changed");
+    }
+  }
+  plim_json_close(&doc);
+  curve->changed = 0;
+  if (doc.status != PLIM_OK) plim_front_free(curve);
+  return doc.status;
+}
+
+/* ---- the file ---- */
+
+plim_status plim_front_open(const char *folder, const char *key, plim_front_file *file, plim_front *curve) {
+  char name[PLIM_FINGERPRINT_BYTES], *text = NULL;
+  int64_t bytes = 0;
+  file->path[0] = '\0';
+  if (!folder) return PLIM_OK;
+  (void)snprintf(file->key, sizeof file->key, "%s", key);
+  (void)snprintf(name, sizeof name, "curve-%.16s.json", key);
+  plim_cache_path(folder[0] ? folder : NULL, name, file->path);
+  if (!file->path[0]) return PLIM_OK;
+  plim_status status = plim_file_read(curve->ctx, file->path, most_bytes, &text, &bytes);
+  if (status == PLIM_OK) status = plim_front_parse(curve->ctx, file->path, text, bytes, key, curve);
+  plim_file_release(curve->ctx, text, bytes);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}
+
+plim_status plim_front_save(const plim_front_file *file, const plim_front *curve) {
+  if (!file->path[0]) return PLIM_OK;
+  if (!curve->changed) {
+    plim_cache_touch(file->path);
+    return PLIM_OK;
+  }
+  plim_text text = {.ctx = curve->ctx};
+  plim_front_write(&text, file->key, curve);
+  plim_status status = plim_cache_save(&text, file->path);
+  if (status == PLIM_OK) status = plim_cache_trim(curve->ctx, file->path, "curve-", most_bytes);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}

@@ -1,0 +1,175 @@
+/* Two models: that of the problem's class for the bound, that of program order for plans. A plan from the solution for
+ * a budget may need more than the budget, because the model does not see what is alive while ops run again; then the
+ * model is asked for smaller budgets until a plan fits. */
+#include "planner/bound/cut.h"
+
+#include "planner/bound/cut_internal.h"
+#include "runtime/base/effort.h"
+
+enum { EFFORT = 8 /* of packing */, BOUND_WORK = 100000000 };
+enum { LEAST_SEARCH_WORK = 300000000, SEARCH_WORK_AN_OP = 300000 /* of plim_cut_search_work */ };
+/* Smaller budgets that are tried, each with half of the effort that is left; of many ops each takes seconds, and has to
+ * have them. */
+enum { TRIES = 8, TRIES_OF_MANY = 1 };
+
+/* A model with its solver and the flow that walks take. */
+typedef struct cutter {
+  plim_cut_model *model;
+  plim_cut_solver *solver;
+  plim_cut_flow *flow;
+} cutter;
+
+struct plim_bound_cache {
+  const plim_problem *problem;
+  cutter own, order; /* of the problem's class; of program order, where that is another */
+};
+
+plim_status plim_bound_cache_new(const plim_problem *p, plim_bound_cache **out) {
+  PLIM_TRY(plim_allocate(p->ctx, 1, sizeof **out, out));
+  **out = (plim_bound_cache){.problem = p};
+  return PLIM_OK;
+}
+
+static void cutter_free(cutter *c) {
+  plim_cut_flow_free(c->flow);
+  plim_cut_solver_free(c->solver);
+  plim_cut_model_free(c->model);
+  *c = (cutter){0};
+}
+
+/* All of it or nothing: a model that the effort did not suffice for is made from the beginning by the next budget. */
+static plim_status cutter_make(const plim_problem *p, int32_t fixed, cutter *out) {
+  plim_status status;
+  if (out->flow) return PLIM_OK;
+  PLIM_CHECK(plim_cut_model_make(p, fixed, &out->model));
+  PLIM_CHECK(plim_cut_solver_new(out->model, &out->solver));
+  PLIM_CHECK(plim_cut_flow_new(out->model, &out->flow));
+done:
+  if (status != PLIM_OK) cutter_free(out);
+  return status;
+}
+
+void plim_bound_cache_free(plim_bound_cache *bound_cache) {
+  if (!bound_cache) return;
+  cutter_free(&bound_cache->own);
+  cutter_free(&bound_cache->order);
+  plim_release(bound_cache->problem->ctx, bound_cache, 1, sizeof *bound_cache);
+}
+
+/* What there is for all that is under way. */
+typedef struct effort {
+  int64_t work, deadline_ns;
+} effort;
+
+/* Half of the effort: the other half is for what comes after. */
+static effort half_of(const effort *e) {
+  effort half = {e->work / 2, e->deadline_ns};
+  if (e->deadline_ns < INT64_MAX) {
+    int64_t now = plim_now_ns();
+    half.deadline_ns = now + (e->deadline_ns - now) / 2;
+  }
+  return half;
+}
+
+static plim_cut_limits limits_of(const plim_incumbent *pl, const effort *e) {
+  return (plim_cut_limits){
+      .work = e->work, .deadline_ns = e->deadline_ns, .enough_ns = pl->found ? pl->best_ns : INT64_MAX};
+}
+
+/* To `enough_ns` and no further. */
+static plim_status raise_bound_to(plim_incumbent *pl, const cutter *c, const effort *e, int64_t enough_ns) {
+  plim_cut_limits limits = limits_of(pl, e);
+  plim_cut_answer answer;
+  limits.bound_only = 1;
+  limits.enough_ns = enough_ns;
+  PLIM_TRY(plim_cut_solve(c->solver, pl->budget_bytes, &limits, &answer));
+  if (answer.bound_ns > pl->bound_ns) pl->bound_ns = answer.bound_ns;
+  return PLIM_OK;
+}
+
+static plim_status raise_bound(plim_incumbent *pl, const cutter *c, const effort *e) {
+  return raise_bound_to(pl, c, e, pl->found ? pl->best_ns : INT64_MAX);
+}
+
+static int done(const plim_incumbent *pl) {
+  return pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns);
+}
+
+static plim_status suggest(plim_incumbent *pl, const cutter *c, effort left, plim_schedule *seed) {
+  const plim_problem *p = pl->problem;
+  plim_schedule trial = {.ctx = p->ctx};
+  plim_cut_answer answer;
+  plim_status status = PLIM_OK;
+  int64_t target = pl->budget_bytes, fastest = INT64_MAX;
+  int tries = p->n_ops > PLIM_LONG_OPS ? TRIES_OF_MANY : TRIES;
+  for (int i = 0; i < tries && !done(pl); i++) {
+    effort half = half_of(&left);
+    plim_cut_limits limits = limits_of(pl, tries > 1 ? &half : &left);
+    plim_submit_result result;
+    int64_t before = plim_cut_solver_work(c->solver);
+    PLIM_CHECK(plim_cut_solve(c->solver, target, &limits, &answer));
+    left.work -= plim_cut_solver_work(c->solver) - before;
+    if (answer.cost_ns == INT64_MAX) break;
+    PLIM_CHECK(plim_cut_walk(c->flow, c->model, answer.solution, target, &trial));
+    PLIM_CHECK(plim_incumbent_submit(pl, &trial, EFFORT, &result));
+    int faster = result.peak_bytes <= pl->budget_bytes && result.time_ns < fastest;
+    if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
+    if (faster) fastest = result.time_ns;
+    if (result.bytes <= pl->budget_bytes) break;
+    target -= (i + 1) * (result.bytes - pl->budget_bytes);
+  }
+done:
+  plim_schedule_free(&trial);
+  return status;
+}
+
+static plim_status begin(plim_incumbent *pl, plim_bound_cache *bound_cache, const effort *e, plim_schedule *seed) {
+  const plim_problem *p = pl->problem;
+  effort half = half_of(e);
+  cutter *order = p->fixed_order ? &bound_cache->own : &bound_cache->order;
+  PLIM_TRY(cutter_make(p, p->fixed_order, &bound_cache->own));
+  PLIM_TRY(raise_bound(pl, &bound_cache->own, &half));
+  if (done(pl)) return PLIM_OK;
+  PLIM_TRY(cutter_make(p, 1, order));
+  return suggest(pl, order, (effort){half.work, e->deadline_ns}, seed);
+}
+
+int64_t plim_cut_search_work(const plim_incumbent *pl) {
+  if (pl->options->time_limit_ns > 0) return pl->options->time_limit_ns / 100 * PLIM_CUT_PERCENT;
+  int64_t work = SEARCH_WORK_AN_OP * (int64_t)pl->problem->n_ops;
+  return work > LEAST_SEARCH_WORK ? work : LEAST_SEARCH_WORK;
+}
+
+static plim_status prove(plim_incumbent *pl, const effort *e, int64_t target_ns) {
+  plim_bound_cache *own = NULL, *bound_cache = pl->bound_cache;
+  if (!bound_cache) {
+    PLIM_TRY(plim_bound_cache_new(pl->problem, &own));
+    bound_cache = own;
+  }
+  plim_status status = cutter_make(pl->problem, pl->problem->fixed_order, &bound_cache->own);
+  if (status == PLIM_OK) status = raise_bound_to(pl, &bound_cache->own, e, target_ns);
+  plim_bound_cache_free(own);
+  return status;
+}
+
+plim_status plim_cut_prove(plim_incumbent *pl, int64_t target_ns) {
+  const effort e = {plim_cut_search_work(pl), plim_incumbent_deadline(pl, PLIM_CUT_PERCENT)};
+  return pl->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(pl, &e, target_ns);
+}
+
+plim_status plim_cut_bound(plim_incumbent *pl) {
+  const effort e = {BOUND_WORK, INT64_MAX};
+  return pl->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(pl, &e, pl->found ? pl->best_ns : INT64_MAX);
+}
+
+plim_status plim_cut_begin(plim_incumbent *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
+  plim_bound_cache *bound_cache = NULL;
+  effort e = {work, deadline_ns};
+  pl->bounded = 1;
+  if (pl->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
+  if (!pl->bound_cache) PLIM_TRY(plim_bound_cache_new(pl->problem, &bound_cache));
+  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, deadline_ns);
+  plim_status status = begin(pl, bound_cache ? bound_cache : pl->bound_cache, &e, seed);
+  plim_bound_cache_free(bound_cache);
+  return plim_effort_end(pl->problem->ctx, outer_ns, status);
+}

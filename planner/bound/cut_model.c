@@ -1,0 +1,175 @@
+/* Working sets are those of bound.c with one difference: an item that is written over although it is needed later
+ * must be recomputed, so that what this saves is decided with all other needed items. */
+#include "planner/bound/cut_internal.h"
+#include "runtime/base/effort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int plim_cut_overwrites(const plim_problem *p, int32_t v, int32_t item) {
+  for (int32_t k = 0; k < p->op[v].n_overwrites; k++) {
+    if (p->op[v].overwrite[k].in == item) return 1;
+  }
+  return 0;
+}
+
+/* The ops at which the item was certainly made before and certainly has a reader after them; the last copy of an
+ * output is read by whoever wants the output. What the working set of an op has is left out. */
+static void find_needed(const plim_cut_model *m, int32_t item) {
+  const plim_item *it = &m->problem->item[item];
+  const plim_cut_order *o = &m->order;
+  uint64_t *row = &m->needed[item * o->words];
+  if (it->kept) {
+    memset(row, 0xff, (size_t)o->words * sizeof *row);
+    if (o->n_ops % 64) row[o->words - 1] = ((uint64_t)1 << (o->n_ops % 64)) - 1;
+  }
+  for (int32_t k = 0; k < it->readers.n && !it->kept; k++) {
+    const uint64_t *before = &o->before[it->readers.at[k] * o->words];
+    for (int64_t w = 0; w < o->words; w++) row[w] |= before[w];
+  }
+  for (int64_t w = 0; w < o->words && it->producer >= 0; w++) row[w] &= o->behind[it->producer * o->words + w];
+  for (int32_t k = 0; k < it->readers.n; k++) {
+    int32_t v = it->readers.at[k];
+    if (!plim_cut_overwrites(m->problem, v, item)) row[v / 64] &= ~((uint64_t)1 << (v % 64));
+  }
+}
+
+/* Add the item's bytes to the cuts where it is needed; cut v is still that of op v. */
+static void count_needed(plim_cut_model *m, int32_t item) {
+  const uint64_t *row = &m->needed[item * m->order.words];
+  for (int32_t w = 0; w < m->order.words; w++) {
+    for (int32_t bit = 0; bit < 64 && row[w] != 0; bit++) {
+      if (row[w] >> bit & 1U) m->cut[64 * w + bit].needed_bytes += m->problem->item[item].bytes;
+    }
+  }
+}
+
+int plim_cut_may_repeat(const plim_cut_model *m, int32_t op, int32_t v) {
+  const plim_planned_op *o = &m->problem->op[op];
+  if (o->once) return 0;
+  for (int32_t i = 0; i < o->until.n; i++) {
+    if (o->until.at[i] == v || plim_cut_before(&m->order, o->until.at[i], v)) return 0;
+  }
+  return 1;
+}
+
+/* Most bytes that writing over items saves that nothing needs later: neither more than the outputs placed so, nor more
+ * than the inputs written over. */
+static int64_t most_saved(const plim_cut_model *m, int32_t v) {
+  const plim_planned_op *op = &m->problem->op[v];
+  int64_t by_out = 0, by_in = 0;
+  for (int32_t k = 0; k < op->n_overwrites; k++) {
+    const plim_overwrite *w = &op->overwrite[k];
+    int first_of_out = 1, first_of_in = 1;
+    if (plim_cut_needed(m, w->in, v)) continue;
+    for (int32_t i = 0; i < k; i++) {
+      if (plim_cut_needed(m, op->overwrite[i].in, v)) continue;
+      if (op->overwrite[i].out_index == w->out_index) first_of_out = 0;
+      if (op->overwrite[i].in == w->in) first_of_in = 0;
+    }
+    if (first_of_out) by_out += m->problem->item[w->in].bytes;
+    if (first_of_in) by_in += m->problem->item[w->in].bytes;
+  }
+  return by_out < by_in ? by_out : by_in;
+}
+
+static int64_t working_set(const plim_cut_model *m, int32_t v) {
+  const plim_problem *p = m->problem;
+  const plim_planned_op *op = &p->op[v];
+  int64_t bytes = op->choice[0].workspace_bytes - most_saved(m, v);
+  for (int32_t i = 0; i < op->writes.n; i++) bytes += p->item[op->writes.at[i]].bytes;
+  for (int32_t i = 0; i < op->reads.n; i++) {
+    if (!plim_cut_needed(m, op->reads.at[i], v)) bytes += p->item[op->reads.at[i]].bytes;
+  }
+  return bytes;
+}
+
+int32_t plim_cut_next_choice(const plim_planned_op *op, int32_t choice) {
+  int32_t next = -1;
+  for (int32_t c = 0; c < op->n_choices; c++) {
+    const plim_choice *o = &op->choice[c];
+    if (o->workspace_bytes >= op->choice[choice].workspace_bytes) continue;
+    int64_t later = next < 0 ? -1 : o->time_ns - op->choice[next].time_ns;
+    if (later < 0 || (later == 0 && o->workspace_bytes < op->choice[next].workspace_bytes)) next = c;
+  }
+  return next;
+}
+
+/* Columns of the slower choices of a cut's op: each saves workspace and costs time. A solution may take several of
+ * them; this only lowers the bound. */
+static void add_choices(plim_cut_model *m, plim_cut *cut) {
+  const plim_planned_op *op = &m->problem->op[cut->op];
+  const plim_choice *fastest = &op->choice[0];
+  cut->first_column = m->n_columns;
+  for (int32_t c = 0; (c = plim_cut_next_choice(op, c)) >= 0;) {
+    m->cost_ns[m->n_columns] = op->choice[c].time_ns - fastest->time_ns;
+    m->saved_bytes[m->n_columns++] = fastest->workspace_bytes - op->choice[c].workspace_bytes;
+  }
+  cut->end_column = m->n_columns;
+}
+
+static int by_bytes(const void *a, const void *b) {
+  const plim_cut *x = a, *y = b;
+  int64_t bx = x->base_bytes + x->needed_bytes, by = y->base_bytes + y->needed_bytes;
+  if (bx != by) return bx > by ? -1 : 1;
+  return (x->op > y->op) - (x->op < y->op);
+}
+
+/* Items need a look at all ops each. */
+static plim_status fill(plim_cut_model *m) {
+  const plim_problem *p = m->problem;
+  m->n_columns = m->segments.n;
+  m->n_cuts = p->n_ops;
+  for (int32_t i = 0; i < p->n_items; i++) {
+    if (plim_effort_over(p->ctx, m->order.words * (p->item[i].readers.n + 1))) return PLIM_ECANCEL;
+    find_needed(m, i);
+  }
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    int64_t cost_ns = p->op[v].choice[0].time_ns;
+    m->least_ns += cost_ns;
+    for (int32_t c = m->segments.first[v]; c < m->segments.first[v + 1]; c++) m->cost_ns[c] = cost_ns;
+    plim_cut *cut = &m->cut[v];
+    *cut = (plim_cut){.op = v, .base_bytes = p->persistent_bytes + working_set(m, v)};
+    add_choices(m, cut);
+  }
+  for (int32_t i = 0; i < p->n_items; i++) {
+    if (plim_effort_over(p->ctx, p->n_ops)) return PLIM_ECANCEL;
+    count_needed(m, i);
+  }
+  qsort(m->cut, (size_t)m->n_cuts, sizeof *m->cut, by_bytes);
+  return PLIM_OK;
+}
+
+plim_status plim_cut_model_make(const plim_problem *p, int32_t fixed, plim_cut_model **out) {
+  plim_cut_model *m = NULL;
+  plim_status status;
+  PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *m, &m));
+  m->problem = p;
+  m->order.ctx = m->segments.ctx = p->ctx;
+  PLIM_CHECK(plim_cut_order_make(p, fixed, &m->order));
+  PLIM_CHECK(plim_cut_segments_make(p, &m->order, &m->segments));
+  int64_t columns = m->segments.n;
+  for (int32_t v = 0; v < p->n_ops; v++) columns += p->op[v].n_choices - 1;
+  m->room_columns = (int32_t)columns;
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_items * m->order.words, sizeof *m->needed, &m->needed));
+  PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *m->cost_ns, &m->cost_ns));
+  PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *m->saved_bytes, &m->saved_bytes));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *m->cut, &m->cut));
+  PLIM_CHECK(fill(m));
+  *out = m;
+done:
+  if (status != PLIM_OK) plim_cut_model_free(m);
+  return status;
+}
+
+void plim_cut_model_free(plim_cut_model *m) {
+  if (!m) return;
+  plim_context *ctx = m->problem->ctx;
+  plim_release(ctx, m->needed, m->problem->n_items * m->order.words, sizeof *m->needed);
+  plim_cut_order_free(&m->order);
+  plim_cut_segments_free(&m->segments);
+  plim_release(ctx, m->cost_ns, m->room_columns, sizeof *m->cost_ns);
+  plim_release(ctx, m->saved_bytes, m->room_columns, sizeof *m->saved_bytes);
+  plim_release(ctx, m->cut, m->problem->n_ops, sizeof *m->cut);
+  plim_release(ctx, m, 1, sizeof *m);
+}

@@ -1,0 +1,176 @@
+/* Each node is bounded by the program with rows of its own added, and closed by a certificate in integers alone. What
+ * branching on a column gained is remembered. */
+#include "planner/bound/cut_internal.h"
+
+#include <string.h>
+
+enum { ROUNDS_AT_ROOT = 200, ROUNDS_A_NODE = 6, NODES_A_PROGRAM = 200 };
+
+static int64_t certify(plim_cut_solver *s, int64_t *reduced) {
+  plim_cut_box box = {s->n_columns, s->cost, s->low, s->high};
+  plim_lp_multipliers(s->lp, (double)s->cutoff / s->scale, s->multiplier);
+  s->other_work += 8 * (int64_t)s->n_columns;
+  for (int32_t r = 0; r < s->rows.n; r++) {
+    s->multiplier[r] *= s->scale / (double)s->rows.row[r].demand;
+    s->other_work += 2 * (int64_t)s->rows.row[r].n;
+  }
+  return plim_cut_certify(&box, s->rows.n, s->rows.row, s->multiplier, s->scratch, reduced);
+}
+
+static double ceiling_of(const plim_cut_solver *s) {
+  return ((double)s->cutoff + 0.01) / s->scale;
+}
+
+/* What the bound is expected to gain when column j is fixed to `value`: by what it gained before. */
+static double expected_gain(const plim_cut_solver *s, int32_t j, int value) {
+  const plim_cut_gain *g = &s->gains[2 * j + value];
+  double way = value ? 1 - s->x[j] : s->x[j];
+  return way * (g->n > 0 ? g->sum / g->n : (double)s->cost[j]) + 1e-3;
+}
+
+/* The column to branch on, -1: the point is a choice. */
+static int32_t choose_column(const plim_cut_solver *s) {
+  int32_t best = -1;
+  double best_score = -1;
+  for (int32_t j = 0; j < s->n_columns; j++) {
+    if (s->x[j] < 1e-6 || s->x[j] > 1 - 1e-6) continue;
+    double score = expected_gain(s, j, 0) * expected_gain(s, j, 1);
+    if (score <= best_score) continue;
+    best_score = score;
+    best = j;
+  }
+  return best;
+}
+
+/* Is there a row that the box cannot meet? */
+static int box_fails(const plim_cut_solver *s) {
+  for (int32_t r = 0; r < s->rows.n; r++) {
+    const plim_cut_row *row = &s->rows.row[r];
+    int64_t left = row->demand;
+    for (int32_t k = 0; k < row->n && left > 0; k++) left -= s->high[row->column[k]] ? row->weight[k] : 0;
+    if (left > 0) return 1;
+  }
+  return 0;
+}
+
+/* A node that the program gave up without a proof is left as it is; its bound counts to the end. */
+static void give_up(plim_cut_solver *s, int64_t *bound) {
+  if (box_fails(s)) {
+    *bound = s->all_cost + 1;
+  } else if (*bound < s->given_up) {
+    s->given_up = *bound;
+  }
+}
+
+/* Bound the node whose box is set. *branch: the column to branch on, -1: the node is done. */
+static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound, int32_t *branch) {
+  int32_t added = 0, rebuilt = 0;
+  *branch = -1;
+  for (int32_t round = 0;; round++) {
+    if (plim_lp_full(s->lp)) plim_cut_sift(s);
+    plim_lp_end end = plim_lp_solve(s->lp, ceiling_of(s), s->end_work - plim_cut_solver_work(s));
+    int64_t proven = certify(s, NULL);
+    if (proven > *bound) *bound = proven;
+    if (*bound >= s->cutoff) return PLIM_OK;
+    if (end != PLIM_LP_OPTIMAL && !rebuilt && !plim_cut_solver_over(s)) { /* rounding errors may have added up */
+      rebuilt = 1;
+      plim_cut_sift(s);
+      continue;
+    }
+    plim_lp_point(s->lp, s->x);
+    if (end != PLIM_LP_INFEASIBLE) *branch = choose_column(s);
+    if (end != PLIM_LP_OPTIMAL && (*branch < 0 || !plim_cut_solver_over(s))) {
+      *branch = -1;
+      give_up(s, bound);
+      return PLIM_OK;
+    }
+    if (*branch >= 0 && (round >= rounds || plim_cut_solver_over(s))) return PLIM_OK;
+    if (*branch < 0) {
+      for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = s->trial[j] = s->x[j] > 0.5;
+    }
+    PLIM_TRY(plim_cut_separate(s, s->x, *branch < 0 ? 0 : 1e-6, *branch < 0 || rounds == ROUNDS_AT_ROOT, &added));
+    if (s->impossible) return PLIM_OK;
+    if (added < 0 && *branch < 0) give_up(s, bound);
+    if (added == 0 && *branch < 0) {
+      plim_cut_solution_take(s, s->trial);
+      *bound = plim_cut_solution_cost(s, s->trial);
+    }
+    if (added <= 0) return PLIM_OK;
+  }
+}
+
+/* Columns that no solution below the cutoff has otherwise stay as they are in the root's point. */
+static void fix_columns(plim_cut_solver *s) {
+  int64_t bound = certify(s, s->reduced);
+  for (int32_t j = 0; j < s->n_columns; j++) {
+    if (s->low[j] == s->high[j] || bound + s->reduced[j] < s->cutoff) continue;
+    if (s->scratch[j] > 0) s->high[j] = 0;
+    if (s->scratch[j] < 0) s->low[j] = 1;
+  }
+  memcpy(s->root_low, s->low, (size_t)s->n_columns);
+  memcpy(s->root_high, s->high, (size_t)s->n_columns);
+}
+
+static void bound_columns(plim_cut_solver *s) {
+  for (int32_t j = 0; j < s->n_columns; j++) plim_lp_bound(s->lp, j, s->low[j], s->high[j]);
+}
+
+static void set_box(plim_cut_solver *s, int32_t at) {
+  if (s->n_done % NODES_A_PROGRAM == NODES_A_PROGRAM - 1) plim_cut_sift(s);
+  memcpy(s->low, s->root_low, (size_t)s->n_columns);
+  memcpy(s->high, s->root_high, (size_t)s->n_columns);
+  for (; at >= 0 && s->tree.node[at].parent >= 0; at = s->tree.node[at].parent) {
+    s->low[s->tree.node[at].column] = s->high[s->tree.node[at].column] = s->tree.node[at].value;
+  }
+  bound_columns(s);
+}
+
+/* A node far above the least open bound waits. */
+static int may_wait(const plim_cut_solver *s, int64_t bound) {
+  if (s->tree.n_open == 0 || s->best_cost == INT64_MAX) return 0;
+  int64_t least = plim_cut_tree_least(&s->tree);
+  return bound - least > (s->cutoff - least) / 4;
+}
+
+/* What fixing the node's column has brought. */
+static void learn(plim_cut_solver *s, const plim_cut_node *done, int64_t before) {
+  if (done->parent < 0 || done->way < 1e-6 || done->bound >= s->cutoff) return;
+  plim_cut_gain *g = &s->gains[2 * done->column + done->value];
+  g->sum += (double)(done->bound - before) / done->way;
+  g->n++;
+}
+
+static plim_status branch_on(plim_cut_solver *s, int32_t at, int32_t column, int32_t *next) {
+  double x = s->x[column];
+  int32_t brother;
+  plim_cut_node one = {at, column, x >= 0.5, s->tree.node[at].bound, x >= 0.5 ? 1 - x : x};
+  plim_cut_node other = {at, column, !one.value, one.bound, 1 - one.way};
+  PLIM_TRY(plim_cut_tree_add(&s->tree, other, &brother));
+  PLIM_TRY(plim_cut_tree_open(&s->tree, brother));
+  return plim_cut_tree_add(&s->tree, one, next);
+}
+
+plim_status plim_cut_node_dive(plim_cut_solver *s, int32_t at) {
+  for (int32_t depth = 0;; depth++) {
+    int32_t column;
+    int64_t before = s->tree.node[at].bound;
+    if (before >= s->cutoff) return PLIM_OK;
+    if (plim_cut_solver_over(s) || (depth > 0 && may_wait(s, before)))
+      return plim_cut_tree_open(&s->tree, at); /* its bound counts */
+    set_box(s, at);
+    s->n_done++;
+    PLIM_TRY(bound_node(s, at == 0 ? ROUNDS_AT_ROOT : ROUNDS_A_NODE, &s->tree.node[at].bound, &column));
+    if (at == 0) plim_cut_rows_price(s);
+    learn(s, &s->tree.node[at], before);
+    if (s->impossible || column < 0 || s->tree.node[at].bound >= s->cutoff) return PLIM_OK;
+    if (at == 0) {
+      plim_lp_point(s->lp, s->x);
+      plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : PLIM_CUT_ROUNDING_PERCENT);
+      if (!s->limits->bound_only || !plim_cut_solver_large(s)) plim_cut_solution_round(s, s->x);
+      plim_cut_solver_phase(s, 100);
+      fix_columns(s);
+      plim_lp_point(s->lp, s->x);
+    }
+    PLIM_TRY(branch_on(s, at, column, &at));
+  }
+}

@@ -1,0 +1,96 @@
+/* Readers are taken in program order, each when it certainly comes after the last one taken. */
+#include "planner/bound/cut_internal.h"
+
+#include "runtime/base/array.h"
+#include "runtime/base/effort.h"
+
+static int reads(const plim_planned_op *op, int32_t item) {
+  for (int32_t i = 0; i < op->reads.n; i++) {
+    if (op->reads.at[i] == item) return 1;
+  }
+  return 0;
+}
+
+/* Does v read all outputs of the op that anybody wants? */
+static int reads_all(const plim_problem *p, int32_t op, int32_t v) {
+  for (int32_t k = 0; k < p->op[op].writes.n; k++) {
+    int32_t item = p->op[op].writes.at[k];
+    if ((p->item[item].readers.n > 0 || p->item[item].kept) && !reads(&p->op[v], item)) return 0;
+  }
+  return 1;
+}
+
+/* The readers of the op's first output that has some: whoever reads all outputs is among them. */
+static plim_list readers_of(const plim_problem *p, int32_t op) {
+  for (int32_t k = 0; k < p->op[op].writes.n; k++) {
+    const plim_item *item = &p->item[p->op[op].writes.at[k]];
+    if (item->readers.n > 0) return item->readers;
+  }
+  return (plim_list){0};
+}
+
+static plim_status add(plim_cut_segments *s, int32_t begins) {
+  PLIM_TRY(plim_array_reserve(s->ctx, &s->begins, &s->room, s->n + 1, sizeof *s->begins));
+  s->begins[s->n++] = begins;
+  return PLIM_OK;
+}
+
+static plim_status add_op(const plim_problem *p, const plim_cut_order *order, int32_t op, plim_cut_segments *s) {
+  plim_list readers = readers_of(p, op);
+  s->first[op] = s->n;
+  PLIM_TRY(add(s, op));
+  for (int32_t i = 0; i < readers.n; i++) {
+    int32_t v = readers.at[i];
+    if (plim_effort_over(s->ctx, p->op[v].reads.n)) return PLIM_ECANCEL;
+    if (plim_cut_before(order, s->begins[s->n - 1], v) && reads_all(p, op, v)) PLIM_TRY(add(s, v));
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_cut_segments_make(const plim_problem *p, const plim_cut_order *order, plim_cut_segments *out) {
+  plim_cut_segments s = {.ctx = p->ctx, .n_ops = p->n_ops};
+  plim_status status;
+  PLIM_CHECK(plim_allocate(p->ctx, s.n_ops + 1, sizeof *s.first, &s.first));
+  for (int32_t op = 0; op < p->n_ops; op++) PLIM_CHECK(add_op(p, order, op, &s));
+  s.first[p->n_ops] = s.n;
+done:
+  if (status != PLIM_OK) plim_cut_segments_free(&s);
+  *out = s;
+  return status;
+}
+
+void plim_cut_segments_free(plim_cut_segments *s) {
+  plim_release(s->ctx, s->first, s->first ? s->n_ops + 1 : 0, sizeof *s->first);
+  plim_release(s->ctx, s->begins, s->room, sizeof *s->begins);
+  *s = (plim_cut_segments){.ctx = s->ctx};
+}
+
+/* Beginnings certainly follow one another: those that v certainly comes after, then those that may be on either side,
+ * then those that certainly come after v. */
+plim_cut_span plim_cut_span_of(const plim_cut_segments *s, const plim_cut_order *order, int32_t op, int32_t v) {
+  int32_t first = s->first[op], last = s->first[op + 1];
+  plim_cut_span span = {first, first + 1};
+  for (int32_t high = last; high - span.first > 1;) {
+    int32_t c = span.first + (high - span.first) / 2;
+    if (s->begins[c] == v || plim_cut_before(order, s->begins[c], v)) {
+      span.first = c;
+    } else {
+      high = c;
+    }
+  }
+  for (span.end = span.first + 1; span.end < last && !plim_cut_before(order, v, s->begins[span.end]);) span.end++;
+  return span;
+}
+
+int32_t plim_cut_segment_op(const plim_cut_segments *s, int32_t segment) {
+  int32_t op = 0;
+  for (int32_t high = s->n_ops; high - op > 1;) {
+    int32_t middle = op + (high - op) / 2;
+    if (s->first[middle] <= segment) {
+      op = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return op;
+}

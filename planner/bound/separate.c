@@ -1,0 +1,89 @@
+/* Cuts that fitted lately are asked now and then; of those that do not fit, the most violated give their rows. */
+#include "planner/bound/cut_internal.h"
+
+#include <stdlib.h>
+
+enum { ROWS_A_ROUND = 32, ALWAYS_ASKED = 3, SELDOM_ASKED = 16 };
+
+void plim_cut_rows_keep(plim_cut_solver *s) {
+  for (int32_t r = 0; r < s->rows.n; r++) {
+    plim_cut_row *row = &s->rows.row[r];
+    plim_cut_row_fit(row, s->budget_bytes);
+    s->keep_row[r] = row->demand > 0 && row->price > 0;
+  }
+  plim_cut_rows_sift(&s->rows, s->keep_row);
+  plim_lp_clear(s->lp);
+}
+
+void plim_cut_rows_begin(plim_cut_solver *s) {
+  for (int32_t r = 0; r < s->rows.n; r++) plim_lp_add(s->lp, &s->rows.row[r]);
+}
+
+void plim_cut_rows_price(plim_cut_solver *s) {
+  plim_lp_multipliers(s->lp, 0, s->multiplier);
+  for (int32_t r = 0; r < s->rows.n; r++) {
+    plim_cut_row *row = &s->rows.row[r];
+    row->price = s->multiplier[r] * s->scale / (double)(row->needed_bytes - s->budget_bytes);
+  }
+}
+
+void plim_cut_sift(plim_cut_solver *s) {
+  plim_lp_multipliers(s->lp, 0, s->multiplier);
+  for (int32_t r = 0; r < s->rows.n; r++) s->keep_row[r] = s->multiplier[r] > 0;
+  plim_cut_rows_sift(&s->rows, s->keep_row);
+  plim_lp_clear(s->lp);
+  plim_cut_rows_begin(s);
+}
+
+static int by_share(const void *a, const void *b) {
+  const plim_cut_violation *p = a, *q = b;
+  if (p->share < q->share || p->share > q->share) return p->share > q->share ? -1 : 1;
+  return (p->cut > q->cut) - (p->cut < q->cut);
+}
+
+/* Cuts that have fitted at the last points are seldom asked. */
+static int is_due(const plim_cut_solver *s, int32_t c) {
+  return s->fitted[c] < ALWAYS_ASKED || (s->passes + c) % SELDOM_ASKED == 0;
+}
+
+/* Cuts that x violates by at least `tolerance` of what they have too much: those that are due, or all of them. *whole
+ * is 0 when the phase under way ended before all were asked. */
+static int32_t find_violations(plim_cut_solver *s, const double *x, double tolerance, int all, int *whole) {
+  int32_t n = 0;
+  s->passes++;
+  *whole = 1;
+  for (int32_t c = 0; c < s->n_cuts; c++) {
+    const plim_cut *cut = &s->model->cut[c];
+    if (!all && !is_due(s, c)) continue;
+    *whole = !plim_cut_solver_over(s);
+    if (!*whole) break;
+    double share = plim_cut_flow_run(s->flow, cut, x, NULL, s->budget_bytes) /
+                   (double)(cut->base_bytes + cut->needed_bytes - s->budget_bytes);
+    s->fitted[c] = share > tolerance ? 0 : s->fitted[c] + 1;
+    if (share > tolerance) s->violations[n++] = (plim_cut_violation){share, c};
+  }
+  qsort(s->violations, (size_t)n, sizeof *s->violations, by_share);
+  return n;
+}
+
+plim_status plim_cut_separate(plim_cut_solver *s, const double *x, double tolerance, int all, int32_t *added) {
+  int whole;
+  int32_t n = find_violations(s, x, tolerance, 0, &whole);
+  if (n == 0 && all && whole) n = find_violations(s, x, tolerance, 1, &whole);
+  *added = 0;
+  plim_lp_prices(s->lp, s->price);
+  for (int32_t k = 0; k < n && k < ROWS_A_ROUND && !s->impossible && !plim_lp_full(s->lp); k++) {
+    plim_cut_row row;
+    if (*added > 0 && plim_cut_solver_over(s)) break;
+    (void)plim_cut_flow_run(s->flow, &s->model->cut[s->violations[k].cut], x, s->price, s->budget_bytes);
+    plim_cut_flow_row(s->flow, &row);
+    if (row.demand <= 0) continue;
+    s->impossible = row.n == 0;
+    PLIM_TRY(plim_cut_rows_add(&s->rows, &row));
+    plim_lp_add(s->lp, &row);
+    s->n_rows++;
+    ++*added;
+  }
+  if (*added == 0 && (n > 0 || !whole)) *added = -1;
+  return PLIM_OK;
+}

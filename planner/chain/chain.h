@@ -1,0 +1,233 @@
+/* Graphs as chains: checkpoints, stages and their costs, recurrences over them. */
+#ifndef PLIM_PLANNER_CHAIN_CHAIN_H
+#define PLIM_PLANNER_CHAIN_CHAIN_H
+
+#include "planner/core/core.h"
+#include "runtime/base/context.h"
+
+/* ==== demand ==== */
+
+/* Running ops on demand: what an op misses is recomputed first, depth first, from what is available. */
+
+typedef struct plim_demand {
+  const plim_problem *problem;
+  plim_schedule *out; /* borrowed; runs are appended */
+  int32_t most_runs;  /* in out */
+  uint8_t *available; /* [n_items] its latest copy may be read; the caller clears it for what is given up */
+  uint8_t *ran;       /* [n_ops] */
+  int32_t *stack;     /* [n_ops] scratch */
+  int32_t *seen;      /* [n_ops] scratch: reads of each op on the stack that are available */
+} plim_demand;
+
+PLIM_MUST_USE plim_status plim_demand_make(const plim_problem *problem, plim_demand *out);
+void plim_demand_free(plim_demand *demand);
+
+/* Begin anew: an empty schedule, nothing available, nothing has run. */
+void plim_demand_begin(plim_demand *demand, plim_schedule *out, int32_t most_runs);
+
+/* Run v with its fastest choice, and what it misses before it. Where a repeat would come after an update that its
+ * op must not see, the older copy is read instead and simply is alive longer. PLIM_ENOFIT when most_runs do not
+ * suffice, PLIM_ECANCEL when the context's effort is over. O(reads of the ops that run). */
+PLIM_MUST_USE plim_status plim_demand_run(plim_demand *demand, int32_t v);
+
+/* ==== forward ==== */
+
+/* The forward part of a step: what checkpoints are chosen from. */
+
+/* Ops marked as forward, effects left out. Where no op is marked otherwise (a plain graph): the ops up to the moment
+ * of program order at which the most bytes are handed on. */
+typedef struct plim_forward {
+  const plim_problem *problem;
+  int32_t n;
+  int32_t *op;          /* [n] in program order */
+  uint8_t *is_forward;  /* [n_ops] */
+  uint8_t *is_cut;      /* [n_ops] nothing made before it is read after it in the forward part: the articulation points
+                           that separate what comes before from what comes after */
+  int32_t *last_reader; /* [n_items] last reader in the forward part, -1 */
+} plim_forward;
+
+/* O(graph). */
+PLIM_MUST_USE plim_status plim_forward_make(const plim_problem *problem, plim_forward *out);
+void plim_forward_free(plim_forward *forward);
+
+/* ==== checkpoints ==== */
+
+/* Plans by checkpoints: what is kept determines what is recomputed. */
+
+/* Where checkpoints may stand. cuts: articulation points of the forward part. linear: every op of it, as if it were a
+ * chain. */
+typedef enum plim_checkpoint_kind { PLIM_CHECKPOINT_CUTS, PLIM_CHECKPOINT_LINEAR } plim_checkpoint_kind;
+
+typedef struct plim_checkpoints {
+  const plim_problem *problem;
+  plim_forward forward;
+  plim_demand demand;
+  uint8_t *kept; /* [n_ops] the outputs of this op are checkpoints */
+} plim_checkpoints;
+
+PLIM_MUST_USE plim_status plim_checkpoints_new(const plim_problem *problem, plim_checkpoints **out);
+void plim_checkpoints_free(plim_checkpoints *checkpoints); /* NULL is legal */
+
+/* Keep every k-th candidate. Returns the number of candidates. Source: Chen, Xu, Zhang, Guestrin, 2016. */
+int32_t plim_checkpoints_every(plim_checkpoints *checkpoints, plim_checkpoint_kind kind, int32_t k);
+
+/* Walk the forward part and keep a candidate whenever the bytes written since the last one exceed `bytes`. Returns
+ * the number kept. Source: the same, greedy form. */
+int32_t plim_checkpoints_greedy(plim_checkpoints *checkpoints, plim_checkpoint_kind kind, int64_t bytes);
+
+/* The schedule for what is kept: program order; an item of the forward part that is no checkpoint is given up after
+ * its last reader there, and recomputed, from what is available, when the rest of the step reads it. hold 1: from then
+ * on it stays, with everything that had to be made for it (a segment between checkpoints is recomputed once), and what
+ * is made after the last checkpoint stays at once; 0: only what the op itself reads stays, the rest is recomputed
+ * whenever it is needed (fewest bytes, many runs). At most `most_runs` runs; PLIM_ENOFIT when they do not suffice. */
+PLIM_MUST_USE plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, int32_t hold, int32_t most_runs,
+                                                    plim_schedule *out);
+
+/* Call `visit` for the greedy sets at cuts and then linearised, for thresholds from all forward bytes down, each less
+ * by one part in `steps` (at least 2) than the one before; sets that keep as many as the one before are left out. Ends
+ * with the first status that is not PLIM_OK. */
+typedef plim_status plim_checkpoints_visit(void *user, plim_checkpoints *checkpoints);
+PLIM_MUST_USE plim_status plim_checkpoints_sweep(plim_checkpoints *checkpoints, int32_t steps,
+                                                 plim_checkpoints_visit *visit, void *user);
+
+/* ==== stages ==== */
+
+/* A step as a chain of stages: the forward part cut into pieces, and after it the rest of the step (the tail), each
+ * part of which goes back to one stage.
+ *
+ * State k is what stages before k hand on to stages k and later of the forward part. The tail's part of stage i is its
+ * ops, in program order, that can run once state i is there and stage i has run. */
+
+typedef struct plim_stages {
+  const plim_problem *problem;
+  plim_forward forward;
+  int32_t n;
+  int32_t *first;      /* [n + 1] stage i is forward.op[first[i] .. first[i + 1]) */
+  int32_t *tail;       /* [n + 1] its part of the tail: ops tail[i + 1] .. tail[i], effects of the forward part left
+                          out; tail[n] is the first op after the forward part, tail[0] is n_ops */
+  int32_t *made;       /* [n_items] the stage that makes it, -1: none */
+  int32_t *read;       /* [n_items] the last stage whose forward ops read it, or `made` */
+  plim_list *state;    /* [n + 1] items of state k */
+  int32_t *state_item; /* the lists */
+  int64_t n_state_items;
+} plim_stages;
+
+/* Stages that end at each candidate; where there would be more than `most`, neighbours are joined so that all make
+ * about as many bytes. */
+PLIM_MUST_USE plim_status plim_stages_new(const plim_problem *problem, plim_checkpoint_kind kind, int32_t most,
+                                          plim_stages **out);
+/* Is the item, made in stage i or later and in no state, read by the tail behind its part of stage i? */
+int plim_stages_is_handed_on(const plim_stages *stages, int32_t item, int32_t i);
+void plim_stages_free(plim_stages *stages); /* NULL is legal */
+
+/* ==== rotor ==== */
+
+/* Rotor's recurrence: the fastest way forward and backward through a chain of unequal stages within so many bytes.
+ *
+ * value(i, j, m): least time to run forward and backward of stages i .. j within m slots of memory, when state i lies
+ * outside of them and what the tail hands from stage j + 1 to stage j lies inside. It is the least of
+ *   back   i = j: run the stage's tail from state i alone
+ *   leave  advance to a state k, hold it, do k .. j, release it, do i .. k - 1
+ *   tape   run stage i and hold what one of its options says, do i + 1 .. j, run the stage's tail.
+ * The optimum among plans that never give up a state before its use, not a lower bound for others. */
+
+enum { PLIM_ROTOR_OPTIONS = 6 };
+
+typedef struct plim_rotor_option {
+  int64_t time_ns;       /* forward, what is recomputed, and the stage's tail */
+  int64_t held_bytes;    /* from its forward to its tail, state i + 1 included */
+  int64_t forward_bytes; /* most bytes during forward, state i left out */
+  int64_t back_bytes;    /* most bytes during the stage's tail, state i left out */
+} plim_rotor_option;
+
+typedef struct plim_rotor_stage {
+  int64_t forward_ns, forward_bytes; /* with nothing held but state i + 1; state i left out */
+  int64_t back_ns, back_bytes;       /* the stage's tail from state i alone; state i left out */
+  int64_t handed_bytes;              /* what the tail hands from stage i + 1 to this one */
+  int32_t n_options;
+  plim_rotor_option option[PLIM_ROTOR_OPTIONS];
+} plim_rotor_stage;
+
+typedef struct plim_rotor_chain {
+  int32_t n;                     /* stages */
+  const plim_rotor_stage *stage; /* [n] */
+  const int64_t *state_bytes;    /* [n][n] of state k beyond what is in state i, at [i][k] */
+} plim_rotor_chain;
+
+typedef struct plim_rotor {
+  plim_context *ctx;
+  const plim_rotor_chain *chain;
+  int32_t n_slots;
+  int64_t slot_bytes;
+  int64_t *value; /* [n (n + 1) / 2][n_slots + 1] */
+} plim_rotor;
+
+enum { PLIM_ROTOR_NEVER = -1, PLIM_ROTOR_BACK = -2, PLIM_ROTOR_TAPE = -3 };
+
+typedef struct plim_rotor_choice {
+  int32_t state;  /* the state to leave, or one of the above */
+  int32_t option; /* of a tape */
+} plim_rotor_choice;
+
+/* Fill the table; bytes are rounded up to slots. The chain must outlive it. O(n^3 x slots) time, O(n^2 x slots) memory.
+ * PLIM_ECANCEL when the context was cancelled. */
+PLIM_MUST_USE plim_status plim_rotor_make(plim_context *ctx, const plim_rotor_chain *chain, int32_t n_slots,
+                                          int64_t slot_bytes, plim_rotor **out);
+void plim_rotor_free(plim_rotor *rotor); /* NULL is legal */
+
+/* Least time of stages i .. j within m slots, INT64_MAX: it cannot be done; what attains it; and the slots that are
+ * left for the inner part of that choice. */
+int64_t plim_rotor_time(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
+plim_rotor_choice plim_rotor_choose(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
+int32_t plim_rotor_inner_slots(const plim_rotor *rotor, int32_t i, int32_t m, plim_rotor_choice choice);
+
+/* ==== stage costs ==== */
+
+/* What stages cost: the data of Rotor's recurrence for a chain of stages of a real step. */
+
+typedef struct plim_stage_costs {
+  const plim_stages *stages;
+  plim_rotor_chain chain;
+  plim_rotor_stage *stage; /* [n] */
+  int64_t *state_bytes;    /* [n][n] */
+  int32_t *drop_at;        /* [n_items] option o of the stage that makes it holds it when o < drop_at */
+} plim_stage_costs;
+
+/* Options of a stage: option 0 holds all that the tail reads of it, each further one a quarter of the bytes less, what
+ * is cheapest to recompute for its bytes first. Each is run on the stage alone, and its bytes are counted. */
+PLIM_MUST_USE plim_status plim_stage_costs_new(const plim_stages *stages, plim_stage_costs **out);
+void plim_stage_costs_free(plim_stage_costs *costs); /* NULL is legal */
+
+/* ==== stage runner ==== */
+
+/* From moves on a chain of stages to a schedule. Every sequence of moves gives a valid schedule: what a move misses is
+ * recomputed on demand; moves only decide what is given up. */
+
+typedef struct plim_stage_runner {
+  const plim_stages *stages;
+  plim_demand demand;
+  int32_t *held;          /* [n_items] how many checkpoints hold it */
+  const int32_t *drop_at; /* [n_items] see plim_stage_tape; NULL: options are not used */
+  int32_t next;           /* the first op of program order that has not run, as long as the forward part runs */
+  int32_t linger;         /* 1: a released checkpoint stays until the stage before it is done */
+  plim_schedule schedule;
+} plim_stage_runner;
+
+PLIM_MUST_USE plim_status plim_stage_runner_make(const plim_stages *stages, plim_stage_runner *out);
+void plim_stage_runner_free(plim_stage_runner *runner);
+
+void plim_stage_begin(plim_stage_runner *runner, int32_t most_runs);
+
+/* Run the forward ops of stage i up to state i + 1, and give up the rest of what it read and made. */
+PLIM_MUST_USE plim_status plim_stage_advance(plim_stage_runner *runner, int32_t i);
+/* Hold state k; release it. */
+void plim_stage_keep(plim_stage_runner *runner, int32_t k);
+void plim_stage_release(plim_stage_runner *runner, int32_t k);
+/* Run the forward ops of stage i and hold state i + 1 and what the tail reads of the rest, except items with
+ * drop_at <= option; and let go of it. */
+PLIM_MUST_USE plim_status plim_stage_tape(plim_stage_runner *runner, int32_t i, int32_t option);
+void plim_stage_untape(plim_stage_runner *runner, int32_t i, int32_t option);
+/* Run the tail's part of stage i; then give up what was made for it. The last stage runs forward first. */
+PLIM_MUST_USE plim_status plim_stage_back(plim_stage_runner *runner, int32_t i);
+
+#endif

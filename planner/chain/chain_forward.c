@@ -1,0 +1,88 @@
+/* Finding the forward part and its cuts, in one walk each over program order. */
+#include "planner/chain/chain.h"
+
+static int is_marked(const plim_problem *p) {
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    if (p->graph->op[v].phase != PLIM_PHASE_FORWARD) return 1;
+  }
+  return 0;
+}
+
+static int32_t last_reader_of(const plim_item *item) {
+  return item->readers.n > 0 ? item->readers.at[item->readers.n - 1] : -1;
+}
+
+/* The op after which the most bytes are handed on; of equals the first. */
+static int32_t widest_moment(const plim_problem *p) {
+  int64_t alive = 0, most = -1;
+  int32_t widest = p->n_ops - 1;
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    for (int32_t i = 0; i < p->op[v].writes.n; i++) {
+      const plim_item *item = &p->item[p->op[v].writes.at[i]];
+      if (last_reader_of(item) > v) alive += item->bytes;
+    }
+    for (int32_t i = 0; i < p->op[v].reads.n; i++) {
+      const plim_item *item = &p->item[p->op[v].reads.at[i]];
+      if (item->producer >= 0 && last_reader_of(item) == v) alive -= item->bytes;
+    }
+    if (alive <= most) continue;
+    most = alive;
+    widest = v;
+  }
+  return widest;
+}
+
+static void find_last_readers(plim_forward *f) {
+  const plim_problem *p = f->problem;
+  for (int32_t i = 0; i < p->n_items; i++) {
+    f->last_reader[i] = -1;
+    for (int32_t k = 0; k < p->item[i].readers.n; k++) {
+      if (f->is_forward[p->item[i].readers.at[k]]) f->last_reader[i] = p->item[i].readers.at[k];
+    }
+  }
+}
+
+static void find_cuts(plim_forward *f) {
+  const plim_problem *p = f->problem;
+  int32_t reach = -1; /* furthest op that reads what was made so far */
+  for (int32_t i = 0; i < f->n; i++) {
+    int32_t v = f->op[i], furthest = -1;
+    for (int32_t k = 0; k < p->op[v].writes.n; k++) {
+      int32_t last = f->last_reader[p->op[v].writes.at[k]];
+      if (last > furthest) furthest = last;
+    }
+    f->is_cut[v] = reach <= v && furthest > v;
+    if (furthest > reach) reach = furthest;
+  }
+}
+
+plim_status plim_forward_make(const plim_problem *p, plim_forward *out) {
+  plim_forward f = {.problem = p};
+  plim_status status;
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *f.op, &f.op));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *f.is_forward, &f.is_forward));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *f.is_cut, &f.is_cut));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *f.last_reader, &f.last_reader));
+  int marked = is_marked(p);
+  int32_t turn = marked ? p->n_ops - 1 : widest_moment(p);
+  for (int32_t v = 0; v <= turn; v++) {
+    f.is_forward[v] = p->graph->op[v].phase == PLIM_PHASE_FORWARD && !p->op[v].once;
+    if (f.is_forward[v]) f.op[f.n++] = v;
+  }
+  find_last_readers(&f);
+  find_cuts(&f);
+  *out = f;
+done:
+  if (status != PLIM_OK) plim_forward_free(&f);
+  return status;
+}
+
+void plim_forward_free(plim_forward *f) {
+  const plim_problem *p = f->problem;
+  if (!p) return;
+  plim_release(p->ctx, f->op, p->n_ops, sizeof *f->op);
+  plim_release(p->ctx, f->is_forward, p->n_ops, sizeof *f->is_forward);
+  plim_release(p->ctx, f->is_cut, p->n_ops, sizeof *f->is_cut);
+  plim_release(p->ctx, f->last_reader, p->n_items, sizeof *f->last_reader);
+  *f = (plim_forward){0};
+}

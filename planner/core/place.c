@@ -1,0 +1,87 @@
+/* Boxes of a timeline, packed. */
+#include "planner/core/core.h"
+
+static plim_status grow(plim_context *ctx, void *array, int32_t *room, int32_t need, size_t size) {
+  if (need <= *room) return PLIM_OK;
+  PLIM_TRY(plim_resize_array(ctx, array, *room, need, size));
+  *room = need;
+  return PLIM_OK;
+}
+
+static plim_status reserve(plim_placement *pl, const plim_timeline *t) {
+  int32_t boxes = t->n_copies + t->n_steps, room = pl->room_boxes;
+  PLIM_TRY(grow(pl->ctx, &pl->box_of_copy, &pl->room_copies, t->n_copies, sizeof *pl->box_of_copy));
+  PLIM_TRY(grow(pl->ctx, &pl->box_of_step, &pl->room_steps, t->n_steps, sizeof *pl->box_of_step));
+  if (boxes <= room) return PLIM_OK;
+  /* the two arrays share one room: grow the second only when the first has grown */
+  plim_box *box = NULL;
+  int64_t *offset = NULL;
+  PLIM_TRY(plim_allocate(pl->ctx, boxes, sizeof *box, &box));
+  plim_status status = plim_allocate(pl->ctx, boxes, sizeof *offset, &offset);
+  if (status != PLIM_OK) {
+    plim_release(pl->ctx, box, boxes, sizeof *box);
+    return status;
+  }
+  plim_release(pl->ctx, pl->box, room, sizeof *box);
+  plim_release(pl->ctx, pl->offset, room, sizeof *offset);
+  pl->box = box;
+  pl->offset = offset;
+  pl->room_boxes = boxes;
+  return PLIM_OK;
+}
+
+static void make_boxes(plim_placement *pl, const plim_timeline *t, const plim_schedule *s) {
+  const plim_problem *p = t->problem;
+  pl->n_boxes = 0;
+  for (int32_t c = 0; c < t->n_copies; c++) pl->box_of_copy[c] = -1;
+  for (int32_t c = 0; c < t->n_copies; c++) { /* an successor comes after the copy that it is written over */
+    const plim_copy *copy = &t->copy[c];
+    if (p->item[copy->item].bytes == 0) continue;
+    if (pl->box_of_copy[c] < 0) {
+      pl->box_of_copy[c] = pl->n_boxes;
+      pl->box[pl->n_boxes++] = (plim_box){copy->begin, copy->end, p->item[copy->item].bytes, -1};
+    }
+    pl->box[pl->box_of_copy[c]].end = copy->end;
+    if (copy->successor >= 0) pl->box_of_copy[copy->successor] = pl->box_of_copy[c];
+  }
+  for (int32_t j = 0; j < s->n; j++) {
+    int64_t bytes = p->op[s->op[j]].choice[s->choice[j]].workspace_bytes;
+    pl->box_of_step[j] = bytes > 0 ? pl->n_boxes : -1;
+    if (bytes > 0) pl->box[pl->n_boxes++] = (plim_box){j, j + 1, bytes, -1};
+  }
+}
+
+plim_status plim_place(plim_placement *pl, const plim_timeline *t, const plim_schedule *s, int64_t target,
+                       int32_t effort) {
+  const plim_problem *p = t->problem;
+  PLIM_TRY(reserve(pl, t));
+  make_boxes(pl, t, s);
+  int64_t above = target > p->persistent_bytes ? target - p->persistent_bytes : 0;
+  PLIM_TRY(plim_pack(p->ctx, pl->n_boxes, pl->box, p->align, above, effort, pl->offset, &pl->packed_bytes, NULL));
+  for (int32_t b = 0; b < pl->n_boxes; b++) pl->offset[b] += p->persistent_bytes;
+  pl->packed_bytes += p->persistent_bytes;
+  return PLIM_OK;
+}
+
+plim_status plim_place_at(plim_placement *pl, const plim_timeline *t, const plim_schedule *s, int32_t n_offsets,
+                          const int64_t *offset, int32_t *fits) {
+  PLIM_TRY(reserve(pl, t));
+  make_boxes(pl, t, s);
+  *fits = n_offsets == pl->n_boxes;
+  pl->packed_bytes = t->problem->persistent_bytes;
+  for (int32_t b = 0; b < pl->n_boxes && *fits; b++) {
+    int64_t top = plim_add_bytes(offset[b], pl->box[b].bytes);
+    pl->offset[b] = offset[b];
+    if (top < 0) *fits = 0;
+    if (top > pl->packed_bytes) pl->packed_bytes = top;
+  }
+  return PLIM_OK;
+}
+
+void plim_placement_free(plim_placement *pl) {
+  plim_release(pl->ctx, pl->box_of_copy, pl->room_copies, sizeof *pl->box_of_copy);
+  plim_release(pl->ctx, pl->box_of_step, pl->room_steps, sizeof *pl->box_of_step);
+  plim_release(pl->ctx, pl->box, pl->room_boxes, sizeof *pl->box);
+  plim_release(pl->ctx, pl->offset, pl->room_boxes, sizeof *pl->offset);
+  *pl = (plim_placement){.ctx = pl->ctx};
+}

@@ -1,0 +1,292 @@
+/* Building the planning problem: items, the rules between ops as lists, in-place pairs. Choices of variants are made in
+ * choices.c. Lists are made from edges (row, value): sorted, made unique, laid out one after the other in one pool. */
+#include "planner/core/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct edge {
+  int32_t row, value;
+} edge;
+
+typedef struct builder {
+  plim_problem *p;
+  int32_t *item_of; /* [n_storages]; -1: none */
+  edge *edges;
+  int64_t n_edges, room;
+} builder;
+
+static plim_status add_edge(builder *b, int32_t row, int32_t value) {
+  if (b->n_edges == b->room) {
+    int64_t room = 2 * b->room + 64;
+    PLIM_TRY(plim_resize_array(b->p->ctx, &b->edges, b->room, room, sizeof *b->edges));
+    b->room = room;
+  }
+  b->edges[b->n_edges++] = (edge){row, value};
+  return PLIM_OK;
+}
+
+/* One pass of a counting sort, stable: `to` receives the edges by row, or by value. first [keys + 1] is zero before. */
+static void sort_pass(const edge *from, int64_t n, int by_value, int32_t keys, int64_t *first, edge *to) {
+  for (int64_t e = 0; e < n; e++) first[(by_value ? from[e].value : from[e].row) + 1]++;
+  for (int32_t k = 0; k < keys; k++) first[k + 1] += first[k];
+  for (int64_t e = 0; e < n; e++) to[first[by_value ? from[e].value : from[e].row]++] = from[e];
+}
+
+/* Sort the edges by row, those of a row by value. O(edges + rows + values). */
+static plim_status sort_edges(builder *b) {
+  plim_context *ctx = b->p->ctx;
+  int32_t keys = 0;
+  int64_t *first = NULL;
+  edge *sorted = NULL;
+  plim_status status;
+  for (int64_t e = 0; e < b->n_edges; e++) {
+    if (b->edges[e].row >= keys) keys = b->edges[e].row + 1;
+    if (b->edges[e].value >= keys) keys = b->edges[e].value + 1;
+  }
+  PLIM_CHECK(plim_allocate(ctx, 2 * ((int64_t)keys + 1), sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(ctx, b->n_edges, sizeof *sorted, &sorted));
+  sort_pass(b->edges, b->n_edges, 1, keys, first, sorted);
+  sort_pass(sorted, b->n_edges, 0, keys, first + keys + 1, b->edges);
+done:
+  plim_release(ctx, first, 2 * ((int64_t)keys + 1), sizeof *first);
+  plim_release(ctx, sorted, b->n_edges, sizeof *sorted);
+  return status;
+}
+
+/* Turn the collected edges into the lists of `rows` rows: the first plim_list is `list`, the others follow at `stride`
+ * bytes. The pool was made large enough for all lists; empties the collection. */
+static plim_status take_lists(builder *b, int32_t rows, plim_list *list, size_t stride) {
+  int64_t e = 0;
+  PLIM_TRY(sort_edges(b));
+  for (int32_t row = 0; row < rows; row++) {
+    plim_list *out = (plim_list *)((char *)list + (size_t)row * stride);
+    int32_t *at = b->p->pool + b->p->n_pool, n = 0;
+    for (; e < b->n_edges && b->edges[e].row == row; e++) {
+      if (n == 0 || at[n - 1] != b->edges[e].value) at[n++] = b->edges[e].value;
+    }
+    *out = (plim_list){n, at};
+    b->p->n_pool += n;
+  }
+  b->n_edges = 0;
+  return PLIM_OK;
+}
+
+static void flip_edges(builder *b) {
+  for (int64_t e = 0; e < b->n_edges; e++) b->edges[e] = (edge){b->edges[e].value, b->edges[e].row};
+}
+
+/* Lists need at most one pool entry an edge. */
+static plim_status reserve_pool(builder *b) {
+  plim_problem *p = b->p;
+  const plim_graph *g = p->graph;
+  int64_t room = 0;
+  for (int32_t v = 0; v < g->n_ops; v++) {
+    const plim_op *op = &g->op[v];
+    room += 3 * (int64_t)op->n_reads + op->n_writes;                  /* reads, readers, after and before by data */
+    room += 4 * ((int64_t)op->n_reads + op->n_updates) + op->n_reads; /* after, before, until, closes by updates */
+  }
+  p->room_pool = room;
+  return plim_allocate(p->ctx, room, sizeof *p->pool, &p->pool);
+}
+
+static plim_status make_items(builder *b) {
+  plim_problem *p = b->p;
+  const plim_graph *g = p->graph;
+  int64_t total = 0, persistent = 0;
+  PLIM_TRY(plim_allocate(p->ctx, g->n_storages, sizeof *b->item_of, &b->item_of));
+  PLIM_TRY(plim_allocate(p->ctx, g->n_storages, sizeof *p->own_item, &p->own_item));
+  for (int32_t s = 0; s < g->n_storages; s++) {
+    const plim_storage *storage = &g->storage[s];
+    int64_t bytes = plim_align_up(storage->bytes, p->align);
+    total = plim_add_bytes(total, bytes);
+    if (total < 0 || total > INT64_MAX / 4) {
+      return plim_fail(p->ctx, PLIM_EOVERFLOW, "the storages of graph '%s' need more than 2^61 bytes", g->name);
+    }
+    if (plim_role_persistent(storage->role)) {
+      b->item_of[s] = -1;
+      persistent += bytes;
+      continue;
+    }
+    int unread = g->reader_first[s] == g->reader_first[s + 1];
+    if (storage->role == PLIM_ROLE_INPUT && unread) { /* it has no buffer */
+      b->item_of[s] = -1;
+      continue;
+    }
+    b->item_of[s] = p->n_items;
+    p->own_item[p->n_items++] = (plim_item){
+        .bytes = bytes, .storage = s, .producer = storage->producer, .kept = storage->role == PLIM_ROLE_OUTPUT};
+  }
+  p->persistent_bytes = persistent;
+  return PLIM_OK;
+}
+
+static plim_status list_operands(builder *b) {
+  plim_problem *p = b->p;
+  for (int pass = 0; pass < 3; pass++) { /* 0: reads, 1: readers, 2: writes */
+    for (int32_t v = 0; v < p->n_ops; v++) {
+      const plim_op *op = &p->graph->op[v];
+      int32_t n = pass == 2 ? op->n_writes : op->n_reads;
+      const int32_t *storage = pass == 2 ? op->writes : op->reads;
+      for (int32_t i = 0; i < n; i++) {
+        if (b->item_of[storage[i]] >= 0) PLIM_TRY(add_edge(b, v, b->item_of[storage[i]]));
+      }
+    }
+    if (pass == 0) PLIM_TRY(take_lists(b, p->n_ops, &p->own_op->reads, sizeof *p->own_op));
+    if (pass == 1) {
+      flip_edges(b);
+      PLIM_TRY(take_lists(b, p->n_items, &p->own_item->readers, sizeof *p->own_item));
+    }
+    if (pass == 2) PLIM_TRY(take_lists(b, p->n_ops, &p->own_op->writes, sizeof *p->own_op));
+  }
+  return PLIM_OK;
+}
+
+static void number_writes(plim_problem *p) {
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    for (int32_t i = 0; i < p->op[v].writes.n; i++) p->own_item[p->op[v].writes.at[i]].write_index = i;
+  }
+}
+
+/* Call for each (op, persistent storage that it reads or updates): edges to the update it must see (`newer` 0) or must
+ * not see (`newer` 1). Updates of one storage are in program order. */
+static plim_status add_update_edges(builder *b, int newer) {
+  const plim_graph *g = b->p->graph;
+  for (int32_t s = 0; s < g->n_storages; s++) {
+    const int32_t *updater = g->updater + g->updater_first[s];
+    int32_t n = g->updater_first[s + 1] - g->updater_first[s];
+    if (b->item_of[s] >= 0 || n == 0) continue;
+    for (int32_t r = g->reader_first[s]; r < g->reader_first[s + 1]; r++) {
+      int32_t seen = 0;
+      while (seen < n && updater[seen] < g->reader[r]) seen++;
+      if (newer && seen < n && updater[seen] != g->reader[r]) PLIM_TRY(add_edge(b, g->reader[r], updater[seen]));
+      if (!newer && seen > 0) PLIM_TRY(add_edge(b, g->reader[r], updater[seen - 1]));
+    }
+    for (int32_t u = 1; u < n && !newer; u++) PLIM_TRY(add_edge(b, updater[u], updater[u - 1]));
+  }
+  return PLIM_OK;
+}
+
+static plim_status add_data_edges(builder *b) {
+  plim_problem *p = b->p;
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    for (int32_t i = 0; i < p->op[v].reads.n; i++) {
+      int32_t producer = p->item[p->op[v].reads.at[i]].producer;
+      if (producer >= 0) PLIM_TRY(add_edge(b, v, producer));
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status list_rules(builder *b) {
+  plim_problem *p = b->p;
+  for (int flip = 0; flip < 2; flip++) {
+    PLIM_TRY(add_data_edges(b));
+    PLIM_TRY(add_update_edges(b, 0));
+    if (flip) flip_edges(b);
+    PLIM_TRY(take_lists(b, p->n_ops, flip ? &p->own_op->before : &p->own_op->after, sizeof *p->own_op));
+    PLIM_TRY(add_update_edges(b, 1));
+    if (flip) flip_edges(b);
+    PLIM_TRY(take_lists(b, p->n_ops, flip ? &p->own_op->closes : &p->own_op->until, sizeof *p->own_op));
+  }
+  return PLIM_OK;
+}
+
+/* A pair may be used when both values are whole storages of equal rounded bytes, and the op reads the storage through
+ * no other operand. */
+static int usable_pair(const builder *b, const plim_op *op, plim_pair pair) {
+  const plim_graph *g = b->p->graph;
+  const plim_value *out = &g->value[op->out[pair.out]], *in = &g->value[op->in[pair.in]];
+  int32_t i = b->item_of[in->storage], o = b->item_of[out->storage];
+  if (i < 0 || o < 0 || b->p->item[i].kept || out->offset != 0 || in->offset != 0) return 0;
+  if (b->p->item[i].bytes != b->p->item[o].bytes || b->p->item[o].bytes == 0) return 0;
+  for (int32_t k = 0; k < op->n_in; k++) {
+    if (k != pair.in && g->value[op->in[k]].storage == in->storage) return 0;
+  }
+  return 1;
+}
+
+static plim_status list_overwrites(builder *b) {
+  plim_problem *p = b->p;
+  const plim_graph *g = p->graph;
+  int64_t n = 0;
+  for (int32_t v = 0; v < g->n_ops; v++) n += g->op[v].n_pairs;
+  p->n_overwrites = n;
+  PLIM_TRY(plim_allocate(p->ctx, n, sizeof *p->overwrite, &p->overwrite));
+  plim_overwrite *next = p->overwrite;
+  for (int32_t v = 0; v < g->n_ops; v++) {
+    const plim_op *op = &g->op[v];
+    plim_overwrite *first = next;
+    for (int32_t k = 0; k < op->n_pairs; k++) {
+      plim_pair pair = op->pair[k];
+      if (!usable_pair(b, op, pair)) continue;
+      int32_t out = b->item_of[g->value[op->out[pair.out]].storage], index = 0;
+      while (p->op[v].writes.at[index] != out) index++;
+      *next++ = (plim_overwrite){.in = b->item_of[g->value[op->in[pair.in]].storage], .out_index = index, .pair = pair};
+    }
+    p->own_op[v].overwrite = first;
+    p->own_op[v].n_overwrites = (int32_t)(next - first);
+  }
+  return PLIM_OK;
+}
+
+static plim_status build(builder *b, const plim_plan_options *options) {
+  plim_problem *p = b->p;
+  PLIM_TRY(plim_allocate(p->ctx, p->n_ops, sizeof *p->own_op, &p->own_op));
+  p->op = p->own_op;
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    p->own_op[v].once = p->graph->op[v].cls == PLIM_OP_EFFECT;
+    if (p->graph->op[v].cls != PLIM_OP_ONCE) continue;
+    return plim_fail(
+        p->ctx, PLIM_EUNSUPPORTED,
+        "op '%s' of class once has outputs and may not run again: planners of one arena may repeat every op "
+        "that has outputs; plan it over spaces, with --platform",
+        p->graph->op[v].name);
+  }
+  PLIM_TRY(make_items(b));
+  p->item = p->own_item;
+  PLIM_TRY(reserve_pool(b));
+  PLIM_TRY(list_operands(b));
+  number_writes(p);
+  PLIM_TRY(list_rules(b));
+  PLIM_TRY(list_overwrites(b));
+  return plim_choices_make(p, options);
+}
+
+plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                              const plim_plan_options *options, plim_plan_class plan_class, plim_problem **out) {
+  if (strcmp(graph->fingerprint, profile->fingerprint) != 0 || graph->n_ops != profile->n_ops) {
+    return plim_fail(ctx, PLIM_EDATA,
+                     "the profile (%d ops, fingerprint %.8s...) is not of graph '%s' (%d ops, %.8s...)", profile->n_ops,
+                     profile->fingerprint, graph->name, graph->n_ops, graph->fingerprint);
+  }
+  plim_problem *p = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
+  p->ctx = ctx;
+  p->graph = graph;
+  p->profile = profile;
+  p->n_ops = graph->n_ops;
+  p->plan_class = plan_class;
+  p->fixed_order = plan_class != PLIM_CLASS_FREE;
+  p->align = options->unpacked ? 1 : PLIM_ALIGN;
+  builder b = {.p = p};
+  plim_status status = build(&b, options);
+  plim_release(ctx, b.edges, b.room, sizeof *b.edges);
+  plim_release(ctx, b.item_of, graph->n_storages, sizeof *b.item_of);
+  if (status != PLIM_OK) {
+    plim_problem_free(p);
+    return status;
+  }
+  *out = p;
+  return PLIM_OK;
+}
+
+void plim_problem_free(plim_problem *p) {
+  if (!p) return;
+  plim_release(p->ctx, p->own_op, p->n_ops, sizeof *p->own_op);
+  plim_release(p->ctx, p->own_item, p->graph->n_storages, sizeof *p->own_item);
+  plim_release(p->ctx, p->overwrite, p->n_overwrites, sizeof *p->overwrite);
+  plim_release(p->ctx, p->choice, p->n_choices, sizeof *p->choice);
+  plim_release(p->ctx, p->pool, p->room_pool, sizeof *p->pool);
+  plim_release(p->ctx, p, 1, sizeof *p);
+}

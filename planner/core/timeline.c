@@ -1,0 +1,162 @@
+/* Full evaluation of a schedule in three passes: walk the runs and let every read move the end of the copy it finds
+ * (checking the rules of step graphs on the way), walk again to let outputs take the place of inputs that end there,
+ * add up. Source: planning reference evaluator of the sequence formulation (FastSA, NeurIPS 2023), extended to several
+ * outputs, updates, workspaces and in-place pairs. */
+#include "planner/core/core.h"
+
+#include <string.h>
+
+plim_status plim_timeline_new(const plim_problem *problem, plim_timeline **out) {
+  plim_context *ctx = problem->ctx;
+  plim_timeline *t = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *t, &t));
+  t->problem = problem;
+  plim_status status = plim_allocate(ctx, problem->n_items, sizeof *t->latest, &t->latest);
+  if (status == PLIM_OK) status = plim_allocate(ctx, problem->n_ops, sizeof *t->ran, &t->ran);
+  if (status != PLIM_OK) {
+    plim_timeline_free(t);
+    return status;
+  }
+  *out = t;
+  return PLIM_OK;
+}
+
+void plim_timeline_free(plim_timeline *t) {
+  if (!t) return;
+  plim_context *ctx = t->problem->ctx;
+  plim_release(ctx, t->latest, t->problem->n_items, sizeof *t->latest);
+  plim_release(ctx, t->ran, t->problem->n_ops, sizeof *t->ran);
+  plim_release(ctx, t->own_copy, t->room_copies, sizeof *t->own_copy);
+  plim_release(ctx, t->own_level, t->room_steps, sizeof *t->own_level);
+  plim_release(ctx, t, 1, sizeof *t);
+}
+
+static plim_status reserve(plim_timeline *t, const plim_schedule *s) {
+  const plim_problem *p = t->problem;
+  int64_t copies = p->n_items;
+  for (int32_t j = 0; j < s->n; j++) copies += p->op[s->op[j]].writes.n;
+  if (copies > INT32_MAX) return plim_fail(p->ctx, PLIM_EOVERFLOW, "a schedule of %d runs is too long", s->n);
+  if (copies > t->room_copies) {
+    PLIM_TRY(plim_resize_array(p->ctx, &t->own_copy, t->room_copies, copies, sizeof *t->own_copy));
+    t->room_copies = (int32_t)copies;
+  }
+  if (s->n + 1 > t->room_steps) {
+    PLIM_TRY(plim_resize_array(p->ctx, &t->own_level, t->room_steps, s->n + 1, sizeof *t->own_level));
+    t->room_steps = s->n + 1;
+  }
+  t->copy = t->own_copy;
+  t->level = t->own_level;
+  return PLIM_OK;
+}
+
+static plim_status check_run(const plim_timeline *t, int32_t v, int32_t step) {
+  const plim_problem *p = t->problem;
+  const plim_planned_op *op = &p->op[v];
+  const plim_op *name = p->graph->op;
+  if (op->once && t->ran[v]) {
+    return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs the effect op '%s' again", step, name[v].name);
+  }
+  for (int32_t i = 0; i < op->after.n; i++) {
+    int32_t a = op->after.at[i];
+    if (t->ran[a]) continue;
+    return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs '%s' before '%s'", step, name[v].name, name[a].name);
+  }
+  for (int32_t i = 0; i < op->until.n; i++) {
+    int32_t u = op->until.at[i];
+    if (!t->ran[u]) continue;
+    return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs '%s' after the update '%s'", step, name[v].name, name[u].name);
+  }
+  if (p->fixed_order && !t->ran[v] && v > 0 && !t->ran[v - 1]) {
+    return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs '%s' for the first time before '%s'", step, name[v].name,
+                     name[v - 1].name);
+  }
+  return PLIM_OK;
+}
+
+static void begin_inputs(plim_timeline *t) {
+  const plim_problem *p = t->problem;
+  t->n_copies = 0;
+  for (int32_t i = 0; i < p->n_items; i++) {
+    t->latest[i] = -1;
+    if (p->item[i].producer >= 0) continue;
+    t->latest[i] = t->n_copies;
+    t->own_copy[t->n_copies++] = (plim_copy){.item = i, .begin = 0, .end = 1, .successor = -1};
+  }
+}
+
+static plim_status walk(plim_timeline *t, const plim_schedule *s) {
+  const plim_problem *p = t->problem;
+  memset(t->ran, 0, (size_t)p->n_ops * sizeof *t->ran);
+  begin_inputs(t);
+  t->time_ns = 0;
+  for (int32_t j = 0; j < s->n; j++) {
+    const plim_planned_op *op = &p->op[s->op[j]];
+    PLIM_TRY(check_run(t, s->op[j], j));
+    for (int32_t i = 0; i < op->reads.n; i++) t->own_copy[t->latest[op->reads.at[i]]].end = j + 1;
+    for (int32_t i = 0; i < op->writes.n; i++) {
+      t->latest[op->writes.at[i]] = t->n_copies;
+      t->own_copy[t->n_copies++] = (plim_copy){.item = op->writes.at[i], .begin = j, .end = j + 1, .successor = -1};
+    }
+    t->ran[s->op[j]] = 1;
+    t->time_ns += op->choice[s->choice[j]].time_ns;
+  }
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    if (!t->ran[v]) return plim_fail(p->ctx, PLIM_EPLAN, "op '%s' never runs", p->graph->op[v].name);
+  }
+  for (int32_t i = 0; i < p->n_items; i++) {
+    if (p->item[i].kept) t->own_copy[t->latest[i]].end = s->n;
+  }
+  return PLIM_OK;
+}
+
+/* At step j of op v, whose outputs are the copies from `made` on: let them take the place of inputs that end here. */
+static void overwrite_inputs(plim_timeline *t, const plim_planned_op *op, int32_t j, int32_t made) {
+  uint32_t taken = 0; /* outputs, one bit each */
+  for (int32_t k = 0; k < op->n_overwrites; k++) {
+    const plim_overwrite *w = &op->overwrite[k];
+    plim_copy *in = &t->own_copy[t->latest[w->in]];
+    if (taken >> w->out_index & 1U || in->successor >= 0 || in->end != j + 1 || in->begin == j) continue;
+    in->successor = made + w->out_index;
+    in->pair = w->pair;
+    taken |= 1U << w->out_index;
+  }
+}
+
+static void find_successors(plim_timeline *t, const plim_schedule *s) {
+  const plim_problem *p = t->problem;
+  int32_t made = 0;
+  for (int32_t i = 0; i < p->n_items; i++) {
+    if (p->item[i].producer < 0) t->latest[i] = made++;
+  }
+  for (int32_t j = 0; j < s->n; j++) {
+    const plim_planned_op *op = &p->op[s->op[j]];
+    overwrite_inputs(t, op, j, made);
+    for (int32_t i = 0; i < op->writes.n; i++) t->latest[op->writes.at[i]] = made++;
+  }
+  for (int32_t c = 0; c < t->n_copies; c++) t->own_copy[c].end -= t->own_copy[c].successor >= 0;
+}
+
+static void add_up(plim_timeline *t, const plim_schedule *s) {
+  const plim_problem *p = t->problem;
+  memset(t->own_level, 0, (size_t)(s->n + 1) * sizeof *t->own_level);
+  for (int32_t c = 0; c < t->n_copies; c++) {
+    t->own_level[t->copy[c].begin] += p->item[t->copy[c].item].bytes;
+    t->own_level[t->copy[c].end] -= p->item[t->copy[c].item].bytes;
+  }
+  int64_t alive = p->persistent_bytes;
+  t->peak_bytes = alive;
+  for (int32_t j = 0; j < s->n; j++) {
+    alive += t->own_level[j];
+    t->own_level[j] = alive + p->op[s->op[j]].choice[s->choice[j]].workspace_bytes;
+    if (t->own_level[j] > t->peak_bytes) t->peak_bytes = t->own_level[j];
+  }
+}
+
+plim_status plim_timeline_evaluate(plim_timeline *t, const plim_schedule *s) {
+  PLIM_TRY(reserve(t, s));
+  t->n_steps = s->n;
+  PLIM_TRY(walk(t, s));
+  find_successors(t, s);
+  add_up(t, s);
+  return PLIM_OK;
+}

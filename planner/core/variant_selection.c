@@ -1,0 +1,119 @@
+#include "planner/core/core.h"
+
+/* What the runs of an op come to with the choices of one label; the label is that of the row's choice, and rows of
+ * choices whose label stands further in front are not used. */
+typedef struct plim_selection_key {
+  int64_t missing_bytes; /* most that a run is above the limit */
+  int64_t time_ns;
+} label_sum;
+
+static int32_t row_of_label(const plim_planned_op *op, int32_t choice) {
+  int32_t k = 0;
+  while (op->choice[k].label != op->choice[choice].label) k++;
+  return k;
+}
+
+static int is_useful(const plim_problem *p) {
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    for (int32_t k = 1; k < p->op[v].n_choices; k++) {
+      if (p->op[v].choice[k].workspace_bytes < p->op[v].choice[0].workspace_bytes) return 1;
+    }
+  }
+  return 0;
+}
+
+plim_status plim_variant_selection_make(const plim_problem *p, plim_variant_selection *out) {
+  plim_status status;
+  *out = (plim_variant_selection){.problem = p, .useful = is_useful(p)};
+  if (!out->useful) return PLIM_OK;
+  PLIM_CHECK(plim_allocate(p->ctx, (int64_t)p->n_ops + 1, sizeof *out->first, &out->first));
+  for (int32_t v = 0; v < p->n_ops; v++) out->first[v + 1] = out->first[v] + p->op[v].n_choices;
+  PLIM_CHECK(plim_allocate(p->ctx, out->first[p->n_ops], sizeof *out->label, &out->label));
+done:
+  if (status != PLIM_OK) plim_variant_selection_free(out);
+  return status;
+}
+
+void plim_variant_selection_free(plim_variant_selection *selection) {
+  const plim_problem *p = selection->problem;
+  if (selection->label) plim_release(p->ctx, selection->label, selection->first[p->n_ops], sizeof *selection->label);
+  if (selection->first) plim_release(p->ctx, selection->first, (int64_t)p->n_ops + 1, sizeof *selection->first);
+  *selection = (plim_variant_selection){0};
+}
+
+/* Bytes alive at a step beside the workspace. */
+static int64_t beside(const plim_timeline *t, const plim_schedule *s, int32_t j) {
+  return t->level[j] - t->problem->op[s->op[j]].choice[s->choice[j]].workspace_bytes;
+}
+
+int64_t plim_variant_selection_least(const plim_timeline *t, const plim_schedule *s) {
+  int64_t least = t->problem->persistent_bytes;
+  for (int32_t j = 0; j < s->n; j++) {
+    const plim_planned_op *op = &t->problem->op[s->op[j]];
+    int64_t workspace = INT64_MAX;
+    for (int32_t k = 0; k < op->n_choices; k++) {
+      if (op->choice[k].workspace_bytes < workspace) workspace = op->choice[k].workspace_bytes;
+    }
+    if (beside(t, s, j) + workspace > least) least = beside(t, s, j) + workspace;
+  }
+  return least;
+}
+
+/* Bytes that a workspace may have at a step. */
+static int64_t room_at(const plim_timeline *t, const plim_schedule *s, int32_t j, int64_t limit) {
+  int64_t bytes = beside(t, s, j);
+  return limit - (bytes <= limit ? bytes : plim_bound_beside(t->problem, s->op[j]));
+}
+
+/* The fastest of the label's choices within the room, or the one that is missing least. */
+static int32_t choose(const plim_planned_op *op, int32_t label, int64_t room) {
+  int32_t best = -1;
+  for (int32_t k = 0; k < op->n_choices; k++) {
+    const plim_choice *a = &op->choice[k], *b = best >= 0 ? &op->choice[best] : NULL;
+    if (a->label != label) continue;
+    int fits = a->workspace_bytes <= room, best_fits = b && b->workspace_bytes <= room;
+    if (!b || fits > best_fits || (fits && best_fits && a->time_ns < b->time_ns) ||
+        (!fits && !best_fits && a->workspace_bytes < b->workspace_bytes)) {
+      best = k;
+    }
+  }
+  return best;
+}
+
+static void add_run(plim_variant_selection *r, int32_t v, int64_t room) {
+  const plim_planned_op *op = &r->problem->op[v];
+  for (int32_t row = 0; row < op->n_choices; row++) {
+    if (row_of_label(op, row) != row) continue;
+    label_sum *sum = &r->label[r->first[v] + row];
+    const plim_choice *c = &op->choice[choose(op, op->choice[row].label, room)];
+    int64_t missing = c->workspace_bytes - room;
+    if (missing > sum->missing_bytes) sum->missing_bytes = missing;
+    sum->time_ns += c->time_ns;
+  }
+}
+
+static int32_t best_label(const plim_variant_selection *r, int32_t v) {
+  const plim_planned_op *op = &r->problem->op[v];
+  const label_sum *sum = &r->label[r->first[v]];
+  int32_t best = 0;
+  for (int32_t row = 1; row < op->n_choices; row++) {
+    if (row_of_label(op, row) != row) continue;
+    if (sum[row].missing_bytes > sum[best].missing_bytes) continue;
+    if (sum[row].missing_bytes < sum[best].missing_bytes || sum[row].time_ns < sum[best].time_ns) best = row;
+  }
+  return op->choice[best].label;
+}
+
+int plim_variant_selection_run(plim_variant_selection *r, const plim_timeline *t, plim_schedule *s, int64_t limit) {
+  int changed = 0;
+  if (!r->useful) return 0;
+  for (int32_t i = 0; i < r->first[r->problem->n_ops]; i++) r->label[i] = (label_sum){0};
+  for (int32_t j = 0; j < s->n; j++) add_run(r, s->op[j], room_at(t, s, j, limit));
+  for (int32_t j = 0; j < s->n; j++) {
+    int32_t v = s->op[j];
+    int32_t choice = choose(&r->problem->op[v], best_label(r, v), room_at(t, s, j, limit));
+    changed |= choice != s->choice[j];
+    s->choice[j] = choice;
+  }
+  return changed;
+}

@@ -1,0 +1,336 @@
+/* The packers' own parts. */
+#ifndef PLIM_PLANNER_PACK_PACK_INTERNAL_H
+#define PLIM_PLANNER_PACK_PACK_INTERNAL_H
+
+#include "planner/pack/pack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ==== units ==== */
+
+/* Boxes in units of the alignment: what all packers work on. Planner-internal. */
+
+typedef struct plim_units {
+  plim_context *ctx;
+  int32_t n;
+  const plim_boxes *boxes;
+  int64_t *size, *fixed; /* [n] rounded up; -1: free */
+  int64_t *align, *hint; /* [n] at least 1; -1: none */
+  int32_t plain;         /* 1: no gaps, no hints, no alignments of single boxes */
+  int32_t windows;       /* 1: some gap leaves a part of its box */
+  int64_t peak_bytes;    /* the largest sum alive: no packing is lower */
+  int64_t load_time;     /* a step at which so much is alive */
+} plim_units;
+
+/* PLIM_EUSAGE for a box without buffer or bytes, or with a fixed offset that is no multiple. O(n log n). */
+PLIM_MUST_USE plim_status plim_units_make(plim_context *ctx, const plim_boxes *boxes, plim_units *out);
+void plim_units_free(plim_units *units);
+
+/* plim_boxes_separation in units, rounded up. */
+int64_t plim_units_separation(const plim_units *units, int32_t below, int32_t above);
+
+/* The lowest multiple of the box's alignment at or above `offset`. */
+static inline int64_t plim_units_align(const plim_units *units, int32_t box, int64_t offset) {
+  int64_t align = units->align[box];
+  return align == 1 ? offset : (offset + align - 1) / align * align;
+}
+
+/* ==== fit ==== */
+
+/* First-fit and best-fit: place boxes one after the other in a given order. Planner-internal. */
+
+/* What placing needs besides the boxes; used again from order to order. */
+typedef struct plim_fit plim_fit;
+
+PLIM_MUST_USE plim_status plim_fit_new(const plim_units *units, plim_fit **out);
+void plim_fit_free(plim_fit *fit); /* NULL is legal */
+
+/* Place the boxes in `order`, each at the lowest free offset (first-fit) or in the tightest gap (best_fit 1); fixed
+ * ones keep their offset and are placed first, then those whose hint is free and the top there not above `hint_limit`
+ * (negative: no hints). Writes offsets in units, returns the height; with `may_stop` INT64_MAX, offsets then without
+ * meaning, when the context's effort is over. Plain boxes are searched in a list, O(n^2) with a
+ * small constant; others, and very many, in a tree over time, O(n log n + pairs that overlap in time x log). */
+int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int64_t hint_limit, int may_stop,
+                     int64_t *offset);
+
+/* ==== bottom up ==== */
+
+/* Bottom-up packing: place boxes in nondecreasing order of offset, each as low as those below allow. Planner-internal.
+ */
+
+typedef struct plim_bottom_up plim_bottom_up;
+
+/* Boxes that this can pack: plain, none fixed, not too many. */
+int plim_bottom_up_can(const plim_units *units);
+
+PLIM_MUST_USE plim_status plim_bottom_up_new(const plim_units *units, plim_bottom_up **out);
+void plim_bottom_up_free(plim_bottom_up *bottom_up); /* NULL is legal */
+
+/* Pack once more: a few fixed priorities first, then what the best of them learns by random changes. offset [n] in
+ * units; returns the height, or INT64_MAX, offsets then without meaning, once it is above that of the best call before,
+ * and when the context's effort is over. `goal`: the next priorities move boxes that end above it forward.
+ * Deterministic, depends on the calls before. O(n^2 / 32), and n for each group of 32 boxes that begin at about the
+ * same time as another is alive: O(n^2) at worst.
+ */
+int64_t plim_bottom_up_run(plim_bottom_up *bottom_up, int64_t goal, int64_t *offset);
+
+/* ==== skyline ==== */
+
+/* Packing in O(n log n), for what has to be packed when there is no time: each box in turn lies on whatever is highest
+ * among the boxes placed before that overlap it in time, so holes below stay empty. Planner-internal. */
+
+typedef struct plim_skyline plim_skyline;
+
+PLIM_MUST_USE plim_status plim_skyline_new(const plim_units *units, plim_skyline **out);
+void plim_skyline_free(plim_skyline *skyline); /* NULL is legal */
+
+/* May it pack these? Not boxes with fixed offsets. Gaps are packed as if they were not there, hints are not read. */
+int plim_skyline_can(const plim_units *units);
+
+/*   order   [n] in
+ *   offset  [n] out  in units
+ * Returns the height in units. O(n log n), deterministic. */
+int64_t plim_skyline_run(plim_skyline *skyline, const int32_t *order, int64_t *offset);
+
+/* ==== exact ==== */
+
+/* Exact packing: a depth-first search over canonical placements. Planner-internal.
+ *
+ * PLIM_PACK_IMPOSSIBLE is a proof but for hashes: states that failed are remembered by 64 bits and not compared. Two
+ * of a million states collide with a probability of about 3 in 100 million. */
+
+typedef enum plim_pack_outcome {
+  PLIM_PACK_FOUND,      /* offsets are set */
+  PLIM_PACK_IMPOSSIBLE, /* proved: no packing under the capacity */
+  PLIM_PACK_LIMIT       /* neither, within the limits */
+} plim_pack_outcome;
+
+/* The problem prepared for searches, and what they have learned. One thread at a time. */
+typedef struct plim_exact plim_exact;
+
+typedef struct plim_exact_limits {
+  int64_t nodes;       /* placements tried */
+  int64_t deadline_ns; /* INT64_MAX: none */
+} plim_exact_limits;
+
+/* `nodes`: about how many will be used; failed states are remembered accordingly. PLIM_EUNSUPPORTED for more than
+ * PLIM_EXACT_MOST boxes, or a quarter of that where gaps leave parts of boxes. O(n^2) time. Memory: n^2 / 4 bytes and
+ * 2 n bytes a step for masks, and for lists 12 bytes an unplaced box of every node on the way down, as they are needed:
+ * up to 200 MB at 4,096 boxes. Nothing is nested as deep as boxes are placed: a thread with little stack will do. */
+enum { PLIM_EXACT_MOST = 4096, PLIM_EXACT_UNITS = 1 << 29 };
+PLIM_MUST_USE plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out);
+void plim_exact_free(plim_exact *exact); /* NULL is legal */
+
+/* Search once, in the order of that turn: 0, 1, ... are a portfolio of orders, later ones blurred at random. offset [n]
+ * in units is set when found. A limit, or a cancel of the context, gives PLIM_PACK_LIMIT; so does a capacity of
+ * PLIM_EXACT_UNITS or more. Where gaps leave parts of boxes, IMPOSSIBLE is for the pairs to say (pairs.h). Depends on
+ * the arguments and on the calls before, unless the deadline ends it. *nodes: how many were used. */
+plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
+                                 int64_t *offset, int64_t *nodes);
+
+/* PLIM_ENOMEM when a search ended because its lists had no memory: its outcome was PLIM_PACK_LIMIT. */
+plim_status plim_exact_status(const plim_exact *exact);
+
+/* Nodes for a turn that let all of them have their share of a long search. */
+int64_t plim_exact_share(int32_t n, int32_t turn);
+
+/* Turn after turn until one ends, the nodes are spent or the deadline has passed. PLIM_ECANCEL when the context is
+ * cancelled. */
+PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t nodes, int64_t deadline_ns,
+                                            int64_t *offset, plim_pack_outcome *outcome);
+
+/* ==== pairs ==== */
+
+/* Exact packing where gaps leave parts of boxes: a search over which box of a pair lies below. Planner-internal. */
+
+typedef struct plim_pairs plim_pairs;
+
+/* *out is NULL when more than PLIM_PAIRS_MOST pairs of boxes are there together. O(n^2). */
+enum { PLIM_PAIRS_MOST = 8192 };
+PLIM_MUST_USE plim_status plim_pairs_new(const plim_units *units, plim_pairs **out);
+void plim_pairs_free(plim_pairs *pairs); /* NULL is legal */
+
+/* Search under a capacity in units; a node is a pass over all pairs. offset [n] in units is set when found. Whatever
+ * boxes have, IMPOSSIBLE is a proof. *nodes: how many were used. */
+plim_pack_outcome plim_pairs_run(plim_pairs *pairs, int64_t capacity, const plim_exact_limits *limits, int64_t *offset,
+                                 int64_t *nodes);
+
+/* ==== sections ==== */
+
+/* Sections of a packing problem: the maximal sets of boxes there together, in time order. Planner-internal. */
+
+/* A box is in the sections [first, last); last > first. A box with gaps has several spans. */
+typedef struct plim_span {
+  int32_t first, last;
+} plim_span;
+
+typedef struct plim_sections {
+  plim_context *ctx;
+  int32_t n, n_sections;
+  int32_t *span_first; /* [n + 1] spans of box x: span[span_first[x] .. span_first[x + 1]), in order */
+  plim_span *span;
+  int32_t room; /* of span */
+} plim_sections;
+
+/* Two boxes are there together exactly when they share a section. Where a gap leaves a part of a box, it counts as
+ * there. O(n log n). */
+PLIM_MUST_USE plim_status plim_sections_make(const plim_units *units, plim_sections *out);
+void plim_sections_free(plim_sections *sections);
+
+/* ==== selection ==== */
+
+/* Some of the boxes, as a problem of its own with the largest unit that loses nothing. Planner-internal. */
+
+typedef struct plim_selection {
+  plim_context *ctx;
+  const plim_boxes *from;
+  plim_boxes boxes;  /* the arrays below; align: the unit */
+  int32_t *original; /* [boxes.n] the box of `from` */
+  plim_box *box;
+  int64_t *own_align, *hint;
+  int32_t *gap_first;
+  plim_pack_gap *gap;
+} plim_selection;
+
+/* Those boxes that have bytes and, when wanted is not NULL, a mark. O(n), and a few times n when alignments differ. */
+PLIM_MUST_USE plim_status plim_selection_make(plim_context *ctx, const plim_boxes *from, const uint8_t *wanted,
+                                              plim_selection *out);
+void plim_selection_free(plim_selection *selection);
+
+/* ==== exact internal ==== */
+
+/* The state of exact packing, for its own files: exact_new.c prepares it, exact_order.c numbers the boxes of a turn,
+ * exact.c searches. */
+
+/* A static order sorts by three keys, all descending. */
+enum { PLIM_KEY_LENGTH, PLIM_KEY_AREA, PLIM_KEY_TOTAL, PLIM_KEYS };
+
+enum { PLIM_WORD = 64, PLIM_LANES = 8 };
+
+typedef struct plim_ranked {
+  double key[PLIM_KEYS];
+  int32_t box;
+} plim_ranked;
+
+/* An unplaced box. */
+typedef struct plim_pack_item {
+  int32_t least, low, box;
+} plim_pack_item;
+
+/* Piece of the problem: sections [first, last) and its boxes by (least, box). */
+typedef struct plim_pack_part {
+  plim_pack_item *item;
+  int32_t n, first, last;
+} plim_pack_part;
+
+/* Room for lists of nodes. */
+typedef struct plim_pack_chunk {
+  plim_pack_item *items; /* [chunk_items]; NULL: not needed so far */
+} plim_pack_chunk;
+
+/* Where the next list goes: an item of a chunk. */
+typedef struct plim_pack_mark {
+  int32_t chunk, item;
+} plim_pack_mark;
+
+/* A node, or the pieces into which one falls apart, on the way down. */
+typedef struct plim_pack_frame {
+  plim_pack_part p;
+  plim_pack_mark top; /* lists from here on are of the frames above */
+  int pieces;         /* 0: a node */
+  int32_t at;    /* of a node: the item that lies at its lowest place; of pieces: the end of the one being solved */
+  int32_t done;  /* of pieces: sections before it are solved */
+  uint64_t hash; /* of a node */
+} plim_pack_frame;
+
+typedef struct plim_pack_shape {
+  int32_t first, last; /* sections, from the first span to the last */
+  int32_t size, fixed, align;
+  int16_t section_floor; /* size in units of piles */
+  const int16_t *mask;   /* [lanes] -1: in the section */
+} plim_pack_shape;
+
+struct plim_exact {
+  const plim_units *units;
+  plim_sections sections;
+  int32_t n, words, lanes; /* lanes: sections rounded up to PLIM_LANES */
+  int32_t capacity;
+  int shift;              /* units of a pile: 2^shift */
+  double *total;          /* [n] largest load of the sections of a box */
+  plim_ranked *order;     /* [n] the static order: box of each number */
+  int32_t *number;        /* [n] of each box */
+  plim_pack_shape *shape; /* [n] by number */
+  int16_t *mask;          /* [n][lanes] by box */
+  uint64_t *together;     /* [n][words] by box: bit y of row x: they are there together */
+  uint64_t *over;         /* [n][words] the same by number */
+  uint64_t *raised;       /* [words] scratch */
+  int32_t *separation;    /* [n][n] by box, NULL without windows */
+  plim_pairs *pairs;      /* NULL without windows, and where there are too many */
+  int32_t *place;         /* [n] by number */
+  int32_t *cut;           /* [n_sections] unplaced boxes over the border to the next section */
+  int16_t *section_floor; /* [lanes] scratch */
+  int32_t *rivals;        /* [n_sections] scratch */
+  int64_t *blame;         /* [n] by box: how often nothing else fitted once it lay at its lowest place */
+  plim_pack_chunk *chunk; /* [most_chunks] */
+  int32_t most_chunks, chunk_items;
+  plim_pack_mark top;
+  plim_pack_frame *frame; /* [2 n + 1] a node and its pieces for each box that is placed, and those of the root */
+  int32_t depth;
+  plim_status status; /* PLIM_ENOMEM: a chunk was refused */
+  uint64_t *failed;   /* [n_memo] hashes of failed states */
+  int64_t n_memo;     /* a power of two */
+  int64_t nodes;
+  const plim_exact_limits *limits;
+  int stopped;
+};
+
+/* Number the boxes by the static order of a turn: order, number, shape, over. */
+void plim_exact_order(plim_exact *exact, int32_t turn);
+
+/* ==== restarts ==== */
+
+/* Searches side by side: a batch of tasks, one a thread. Planner-internal. */
+
+typedef struct plim_restarts plim_restarts;
+
+typedef struct plim_pack_restart {
+  int64_t capacity; /* in units */
+  int32_t restart;  /* of plim_exact_run */
+  plim_exact_limits limits;
+  plim_pack_outcome outcome;
+  int64_t *offset; /* [n] in units, owned by the turns, valid until the next batch */
+  int64_t nodes;   /* used */
+} plim_pack_restart;
+
+PLIM_MUST_USE plim_status plim_restarts_new(const plim_units *units, int32_t threads, plim_restarts **out);
+void plim_restarts_free(plim_restarts *restarts); /* NULL is legal */
+
+/* Run up to `threads` tasks at once; task i always on the same of the searchers, so that results depend on the tasks
+ * and on the batches before alone. PLIM_ENOMEM when one of them ended for lack of memory. */
+PLIM_MUST_USE plim_status plim_restarts_run(plim_restarts *restarts, plim_pack_restart *task, int32_t n);
+
+/* ==== conflict ==== */
+
+/* Why boxes do not fit: a few of them that together cannot. */
+
+typedef struct plim_conflict {
+  int32_t n;           /* boxes marked; 0: nothing is proven */
+  int32_t irreducible; /* 1: without any one of them the others fit */
+  int32_t at_once;     /* 1: they are alive together at `time`, and their sum is too large */
+  int64_t time;
+} plim_conflict;
+
+/* Mark boxes that do not fit under `capacity` together: too much at one step, or, when the peak fits, what remains of
+ * all boxes after dropping one after the other as long as the rest is proven not to fit.
+ *   nodes        in   limit on exact search, over all proofs
+ *   member  [n]  out  1: one of them
+ * Deterministic. O(n log n) when the peak is too large; else the searches. */
+PLIM_MUST_USE plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int64_t capacity,
+                                              int64_t nodes, uint8_t *member, plim_conflict *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

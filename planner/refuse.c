@@ -1,0 +1,176 @@
+/* Refusals: numbers first, then the buffers that are in each other's way (planner/pack/pack_internal.h). */
+#include "planner/make.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "planner/core/core.h"
+#include "planner/pack/pack_internal.h"
+#include "runtime/base/size.h"
+
+enum {
+  SHOWN = 4,
+  OPERANDS_SHOWN = 8,
+  CONFLICT_WORK = 30000000, /* nodes of exact search times boxes: a node costs O(boxes) */
+  WORDS = 1536
+};
+
+/* Words are added as long as there is room. */
+typedef struct words {
+  char *text;
+  size_t used, size;
+} words;
+
+static void say(words *w, const char *format, ...) PLIM_PRINTF(2, 3);
+
+static void say(words *w, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int written = vsnprintf(w->text + w->used, w->size - w->used, format, args);
+  va_end(args);
+  if (written > 0) w->used += (size_t)written;
+  if (w->used >= w->size) w->used = w->size - 1;
+}
+
+static void say_bytes(words *w, int64_t bytes) {
+  char text[PLIM_SIZE_TEXT_BYTES];
+  say(w, "%s", plim_size_print(bytes, text));
+  if (bytes >= 1024) say(w, " (%lld bytes)", (long long)bytes);
+}
+
+/* ---- what is proven ---- */
+
+/* The operands of the op with the largest working set. */
+static void say_operands(words *w, const plim_graph *graph, const plim_op *op) {
+  const char *before = " ";
+  int32_t shown = 0, more = 0;
+  int64_t more_bytes = 0;
+  for (int32_t pass = 0; pass < 2; pass++) {
+    int32_t n = pass ? op->n_writes : op->n_reads;
+    for (int32_t i = 0; i < n; i++) {
+      int32_t s = pass ? op->writes[i] : op->reads[i], v = 0;
+      if (plim_role_persistent(graph->storage[s].role)) continue;
+      if (shown++ >= OPERANDS_SHOWN) {
+        more++;
+        more_bytes += graph->storage[s].bytes;
+        continue;
+      }
+      while (graph->value[v].storage != s) v++;
+      say(w, "%s%.40s (%lld bytes)", before, graph->value[v].name, (long long)graph->storage[s].bytes);
+      before = ", ";
+    }
+  }
+  if (more > 0) say(w, " and %d more (%lld bytes)", (int)more, (long long)more_bytes);
+}
+
+/* Which budgets have a plan, which have none. Where the smallest that was found is the smallest that there can be, it
+ * is named once, whatever ended the search. */
+static void say_budgets(words *w, const plim_plan_floor *floor) {
+  const char *of = floor->fixed_numerics ? " with these numerics" : "";
+  if (floor->smallest_bytes <= floor->bound_bytes) {
+    say(w, "the smallest budget that has a plan%s is ", of);
+  } else if (floor->smallest_bytes < INT64_MAX) {
+    say(w, "the smallest budget for which a plan was found is ");
+    say_bytes(w, floor->smallest_bytes);
+    say(w, "%s; none%s exists below ", floor->cut_short ? ", not searched further in the time allowed" : "", of);
+  } else {
+    say(w, "none%s exists below ", of);
+  }
+  say_bytes(w, floor->bound_bytes);
+}
+
+void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size) {
+  words w = {text, 0, size};
+  int64_t persistent = plim_graph_persistent_bytes(graph);
+  if (size == 0) return;
+  say_budgets(&w, floor);
+  say(&w, ", where op '%.40s' needs", graph->op[floor->op].name);
+  say_operands(&w, graph, &graph->op[floor->op]);
+  say(&w, " at once");
+  if (persistent > 0) say(&w, ", beside %lld bytes that stay all the time", (long long)persistent);
+  if (floor->conflict[0]) say(&w, "; %s", floor->conflict);
+}
+
+/* ---- lives in each other's way ---- */
+
+/* The value whose bytes lie in a box; *what is "" or what they are to it. */
+static const char *name_of(const plim_incumbent *pl, const plim_schedule *s, int32_t box, const char **what) {
+  const plim_placement *at = &pl->placement;
+  const plim_problem *p = pl->problem;
+  const plim_graph *g = p->graph;
+  *what = "";
+  for (int32_t c = 0; c < pl->timeline->n_copies; c++) {
+    if (at->box_of_copy[c] != box) continue;
+    int32_t storage = p->item[pl->timeline->copy[c].item].storage;
+    for (int32_t v = 0; v < g->n_values; v++) {
+      if (g->value[v].storage == storage) return g->value[v].name;
+    }
+  }
+  *what = "workspace of ";
+  for (int32_t j = 0; j < s->n; j++) {
+    if (at->box_of_step[j] == box) return g->op[s->op[j]].name;
+  }
+  return "";
+}
+
+static void say_buffers(words *w, const plim_incumbent *pl, const plim_schedule *s, const plim_conflict *why,
+                        const uint8_t *member) {
+  const char *before = ": ";
+  int32_t shown = 0;
+  for (int32_t b = 0; b < pl->placement.n_boxes && shown < SHOWN; b++) {
+    const char *what;
+    if (!member[b]) continue;
+    const char *name = name_of(pl, s, b, &what);
+    say(w, "%s%s%.40s (%lld bytes)", before, what, name, (long long)pl->placement.box[b].bytes);
+    before = ", ";
+    shown++;
+  }
+  if (why->n > shown) say(w, " and %d more", (int)(why->n - shown));
+  say(w, " cannot lie together within the budget");
+  if (why->at_once) say(w, ", at op '%.40s'", pl->problem->graph->op[s->op[why->time]].name);
+}
+
+/* The boxes of the schedule are recomputed, as they were when it was packed. */
+plim_status plim_refusal_conflict(plim_incumbent *pl, const plim_schedule *s, int64_t packed_bytes,
+                                  int64_t budget_bytes, char *text) {
+  const plim_problem *p = pl->problem;
+  words w = {text, 0, PLIM_CONFLICT_BYTES};
+  plim_conflict why = {0};
+  uint8_t *member = NULL;
+  PLIM_TRY(plim_timeline_evaluate(pl->timeline, s));
+  PLIM_TRY(plim_place(&pl->placement, pl->timeline, s, 0, 0));
+  int32_t n = pl->placement.n_boxes;
+  plim_boxes boxes = {.n = n, .align = p->align, .box = pl->placement.box};
+  PLIM_TRY(plim_allocate(p->ctx, n, 1, &member));
+  plim_status status =
+      plim_boxes_conflict(p->ctx, &boxes, budget_bytes - p->persistent_bytes, CONFLICT_WORK / (n + 1), member, &why);
+  int64_t peak = pl->timeline->peak_bytes;
+  say(&w, "the peak of a schedule is %lld bytes", (long long)peak);
+  if (peak <= budget_bytes) say(&w, ", but its addresses miss %lld bytes", (long long)(packed_bytes - budget_bytes));
+  if (status == PLIM_OK && why.n > 0) say_buffers(&w, pl, s, &why, member);
+  plim_release(p->ctx, member, n, 1);
+  return status;
+}
+
+plim_status plim_refuse(plim_incumbent *pl, const char *strategy) {
+  const plim_problem *p = pl->problem;
+  plim_plan_floor floor = {.smallest_bytes = INT64_MAX, .fixed_numerics = p->fixed_numerics}; /* no one looked for it */
+  char text[WORDS];
+  words w = {text, 0, sizeof text};
+  floor.bound_bytes = plim_bound_bytes(p, &floor.op);
+  if (pl->budget_bytes >= floor.bound_bytes && pl->conflict_bytes < INT64_MAX) {
+    PLIM_TRY(plim_refusal_conflict(pl, &pl->conflict, pl->conflict_bytes, pl->budget_bytes, floor.conflict));
+  }
+  floor.cut_short = plim_incumbent_over(pl);
+  if (pl->options->known) *pl->options->known = floor;
+  say(&w, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
+  say_bytes(&w, pl->budget_bytes);
+  say(&w, ": ");
+  if (pl->least_bytes < INT64_MAX) {
+    say(&w, "the lowest plan that this search met needs ");
+    say_bytes(&w, pl->least_bytes);
+    say(&w, "; ");
+  }
+  plim_plan_floor_describe(p->graph, &floor, w.text + w.used, w.size - w.used);
+  return plim_fail(p->ctx, PLIM_ENOFIT, "%s", text);
+}

@@ -1,0 +1,70 @@
+/* Checkmate's integer program as a strategy: plans to begin with, the constraint search, which often proves the best of
+ * small graphs by itself, then the program with the best plan as its start, the answer rounded, derived again and
+ * submitted. Where the program would be too large, the plans to begin with are all. Where the answer's addresses need
+ * more than the budget, or a solver's tolerances let it pass above it, the program is solved again for less; its bound
+ * is the first one's. Source: Jain et al., Checkmate, MLSys 2020. */
+#include "planner/strategies/strategies_internal.h"
+#include "planner/strategies/strategy.h"
+
+enum { ROUNDS = 4 };
+
+static double repeats(const plim_stage_plans *p, const plim_stage_schedule *s) {
+  int64_t units = (s->time_ns - p->dag->time_ns) / p->dag->time_unit;
+  return (double)units;
+}
+
+/* Solve for the limit, from the best plan that is known. */
+static plim_status solve_once(plim_stage_plans *p, plim_solver *solver, const plim_stage_model *model, double *start,
+                              double *point, int32_t first) {
+  plim_solution s;
+  if (p->has_best) plim_stage_model_point(model, p->best, start);
+  PLIM_TRY(plim_stage_plans_solve(p, solver, model, p->has_best ? start : NULL, 0, &s, point));
+  p->excess_bytes = 0;
+  if (s.found) {
+    PLIM_TRY(plim_stage_model_read(model, point, 0.5, p->stages));
+    p->excess_bytes = p->stages->peak_bytes - p->limit_bytes;
+    PLIM_TRY(plim_stage_plans_submit(p));
+  }
+  if (s.end == PLIM_SOLVE_INFEASIBLE && p->has_best) s.bound = repeats(p, p->best); /* below the cutoff is nothing */
+  if (first) plim_stage_plans_bound(p, model, s.bound);
+  return plim_context_cancelled(p->dag->ctx) ? plim_fail(p->dag->ctx, PLIM_ECANCEL, "planning was cancelled") : PLIM_OK;
+}
+
+static plim_status solve_round(plim_stage_plans *p, plim_solver *solver, int32_t first) {
+  plim_context *ctx = p->dag->ctx;
+  plim_stage_model *model = NULL;
+  double *start = NULL, *point = NULL;
+  plim_status status;
+  PLIM_TRY(plim_stage_plans_model(p, p->limit_bytes, &model));
+  PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *start, &start));
+  PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
+  PLIM_CHECK(solve_once(p, solver, model, start, point, first));
+done:
+  plim_release(ctx, start, model->linear.n_columns, sizeof *start);
+  plim_release(ctx, point, model->linear.n_columns, sizeof *point);
+  plim_stage_model_free(model);
+  return status;
+}
+
+static plim_status run(plim_stage_plans *p, plim_solver *solver) {
+  plim_incumbent *pl = p->pl;
+  int64_t least = plim_dag_least_peak(p->dag, NULL);
+  if (least > p->limit_bytes) return PLIM_OK;
+  PLIM_TRY(plim_stage_plans_start(p));
+  if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
+  PLIM_TRY(plim_stage_plans_search(p));
+  if (!plim_stage_model_fits(p->dag)) return PLIM_OK;
+  for (int32_t round = 0; round < ROUNDS; round++) {
+    if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
+    if (p->limit_bytes < least || plim_stage_plans_seconds(pl) < 0) return PLIM_OK;
+    PLIM_TRY(solve_round(p, solver, round == 0));
+    if (p->excess_bytes <= 0) return PLIM_OK;
+    p->limit_bytes -= p->excess_bytes;
+    p->has_best = 0;
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_milp_run(plim_incumbent *pl) {
+  return plim_stage_plans_run(pl, run);
+}

@@ -1,0 +1,81 @@
+/* The anytime search: what is known without searching first (keep-all, the cut model and its plan, replays of the
+ * arena), then annealing by one searcher or several. */
+#include "planner/bound/cut.h"
+#include "planner/core/core.h"
+#include "planner/search/search_internal.h"
+#include "planner/search/searches.h"
+#include "planner/strategies/strategies_internal.h"
+#include "planner/strategies/strategy.h"
+#include "runtime/base/effort.h"
+
+enum { STRONG = 24 /* effort of packing */ };
+/* Of 1,000 random ops an annealer comes as low from program order as from a covered schedule, with the usual moves; of
+ * 2,000 it ends a sixth higher. After six rounds one more gains less than the annealer does in the same time. */
+enum { COVERING_OPS = 1500, COVERING_ROUNDS = 12, COVERING_PERCENT = 60 /* of the time left */ };
+/* Overhead that is proved to be needed, and time without which there is none for Rotor. */
+enum { DEEP_PERCENT = 10 };
+static const int64_t deep_ns = INT64_C(5000000000);
+
+/* The cut model and Rotor may have had most of the time. */
+static int64_t covering_deadline(const plim_incumbent *pl) {
+  int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(pl, 100);
+  return end_ns == INT64_MAX || end_ns <= now_ns ? end_ns : now_ns + (end_ns - now_ns) / 100 * COVERING_PERCENT;
+}
+
+/* Is the overhead proved to be so large that the forward part has to be recomputed, much of it several times over? */
+static int is_deep(const plim_incumbent *pl) {
+  int64_t keep_ns = pl->problem->keep_all_ns, limit_ns = pl->options->time_limit_ns;
+  return pl->bound_ns - keep_ns >= keep_ns / 100 * DEEP_PERCENT && (limit_ns <= 0 || limit_ns >= deep_ns);
+}
+
+/* Of many ops an annealer takes long to come near a deep budget. A chain of stages meets it at once where the graph is
+ * one, in a second at most; it is the start where the cut model suggests none. What is too high then is covered. With
+ * fewer ops it is no start, but annealing runs that begin at the best plan continue from it where it is that. */
+static plim_status begin_many(plim_incumbent *pl, plim_schedule *order) {
+  int32_t n = pl->problem->n_ops;
+  int suggested = order->n > n;
+  if (pl->found) return PLIM_OK;
+  if (n > PLIM_LONG_OPS || is_deep(pl)) PLIM_TRY(plim_rotor_run(pl));
+  if (n <= COVERING_OPS) return PLIM_OK;
+  if (pl->found && !suggested) PLIM_TRY(plim_schedule_copy(order, &pl->best));
+  return plim_seed_covering(pl, pl->budget_bytes, COVERING_ROUNDS, covering_deadline(pl), order);
+}
+
+enum { CHEAP_PARTS = 4 };
+static const int64_t last_ns = 200000000;
+
+/* Of many ops the cut model and Rotor may take all of a short time limit: Chen's rules have a plan in a fraction of it.
+ * It stays aside, since it is a poor start. Where time is over already, it is all that there is time for. */
+static plim_status plan_cheaply(const plim_incumbent *pl, plim_incumbent **cheap) {
+  if (pl->found || pl->options->time_limit_ns <= 0) return PLIM_OK;
+  if (pl->problem->n_ops <= PLIM_LONG_OPS && !plim_incumbent_over(pl)) return PLIM_OK;
+  const plim_child how = {.time_limit_ns = plim_incumbent_part_ns(pl, CHEAP_PARTS)};
+  PLIM_TRY(plim_incumbent_child(pl, &how, cheap));
+  plim_context *ctx = pl->problem->ctx;
+  int64_t outer_ns = plim_effort_begin_last(ctx, plim_now_ns() + last_ns);
+  plim_status status = plim_effort_end(ctx, outer_ns, plim_chen_sqrt_run(*cheap));
+  if (status != PLIM_OK) return status;
+  outer_ns = plim_effort_begin(ctx, plim_incumbent_deadline(*cheap, 100));
+  return plim_effort_end(ctx, outer_ns, plim_chen_greedy_run(*cheap));
+}
+
+plim_status plim_search_run(plim_incumbent *pl) {
+  const plim_problem *p = pl->problem;
+  plim_incumbent *cheap = NULL;
+  plim_schedule order = {.ctx = p->ctx};
+  plim_status status;
+  int32_t op;
+  PLIM_TRY(plim_keep_all_run(pl));
+  if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
+  if (pl->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
+  PLIM_CHECK(plan_cheaply(pl, &cheap));
+  PLIM_CHECK(plim_incumbent_program_order(pl, pl->budget_bytes, &order));
+  PLIM_CHECK(plim_cut_begin(pl, plim_cut_search_work(pl), plim_incumbent_deadline(pl, PLIM_CUT_PERCENT), &order));
+  if (pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns)) goto done;
+  PLIM_CHECK(begin_many(pl, &order));
+  PLIM_CHECK(plim_seed_replay(pl, STRONG, &order));
+  PLIM_CHECK(plim_portfolio_run(pl, &order));
+done:
+  plim_schedule_free(&order);
+  return plim_incumbent_join(pl, cheap, status);
+}

@@ -1,0 +1,102 @@
+/* The arena evicts windows of cheap neighbours and computes them again when they are read: not always the best, but
+ * often better than an annealer's first thousand moves, and never far off. */
+#include "planner/strategies/strategies_internal.h"
+
+#include <string.h>
+
+#include "planner/core/core.h"
+#include "runtime/arena/replay.h"
+#include "runtime/base/effort.h"
+
+static const int64_t shares[] = {100, 97, 94, 90, 85, 80}; /* percent of the budget */
+enum { TIME_PARTS = 2 /* of the time left, one part */ };
+enum { SHARES = sizeof shares / sizeof shares[0], MOST_OPS = 4000 /* for more a replay takes seconds */ };
+
+/* The choice that stands for a variant of the plan; the fastest when the options forbid it. */
+static int32_t find_choice(const plim_problem *p, int32_t op, const char *name) {
+  const plim_variant *rows = p->profile->variant + p->profile->first[op];
+  for (int32_t c = 0; c < p->op[op].n_choices; c++) {
+    if (strcmp(rows[p->op[op].choice[c].variant].name, name) == 0) return c;
+  }
+  return 0;
+}
+
+static plim_status read_plan(const plim_problem *p, const plim_plan *plan, plim_schedule *out) {
+  out->n = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_step *step = &plan->step[j];
+    int32_t choice = find_choice(p, step->op, plan->variant[step->variant].variant.name);
+    PLIM_TRY(plim_schedule_add(out, step->op, choice));
+  }
+  return PLIM_OK;
+}
+
+/* Program order as a plan: what the arena replays. Its addresses do not matter. */
+static plim_status program_order(plim_incumbent *pl, plim_schedule *schedule, plim_plan **out) {
+  plim_emission emission = {.planner = "program-order",
+                            .plan_class = PLIM_CLASS_FIXED,
+                            .budget_bytes = INT64_MAX,
+                            .bound_ns = pl->problem->keep_all_ns};
+  PLIM_TRY(plim_schedule_program_order(pl->problem, schedule));
+  PLIM_TRY(plim_timeline_evaluate(pl->timeline, schedule));
+  PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, 0, 0));
+  return plim_emit(pl->timeline, schedule, &pl->placement, &emission, out);
+}
+
+/* Every online policy; when none stays below twice the time of the step, and it is policies that the program came from,
+ * for as long as they take. */
+static plim_status play(plim_incumbent *pl, const plim_plan *order, plim_plan **out) {
+  const plim_problem *p = pl->problem;
+  const plim_policy *best = plim_policy_at(0);
+  plim_status status = plim_arena_online(p->ctx, p->graph, order, best, pl->budget_bytes, order->time_ns, NULL, out);
+  if (status != PLIM_ENOFIT || !p->graph->handles) return status;
+  return plim_arena_online(p->ctx, p->graph, order, best, pl->budget_bytes, INT64_MAX, NULL, out);
+}
+
+/* In all of the budget every online policy simulates, and the cheapest play is submitted with its own addresses too: so
+ * no online policy beats the search. In less, one policy is enough. */
+static plim_status replay_within(plim_incumbent *pl, const plim_plan *order, int64_t bytes, plim_schedule *out) {
+  const plim_problem *p = pl->problem;
+  plim_plan *plan = NULL;
+  int32_t taken;
+  out->n = 0;
+  plim_status status = bytes == pl->budget_bytes ? play(pl, order, &plan)
+                                                 : plim_arena_replay(p->ctx, p->graph, order, bytes, NULL, &plan);
+  if (status == PLIM_ENOFIT) return PLIM_OK;
+  if (status != PLIM_OK) return status;
+  status = read_plan(p, plan, out);
+  if (status == PLIM_OK && bytes == pl->budget_bytes) status = plim_submit_plan(pl, plan, out, &taken);
+  plim_plan_free(plan);
+  return status;
+}
+
+static plim_status run(plim_incumbent *pl, int32_t effort, plim_schedule *seed) {
+  const plim_problem *p = pl->problem;
+  plim_schedule schedule = {.ctx = p->ctx};
+  plim_plan *order = NULL;
+  plim_submit_result result;
+  int64_t fastest = INT64_MAX;
+  plim_status status = PLIM_OK;
+  if (pl->options->unpacked || (p->n_ops > MOST_OPS && !p->graph->handles)) return PLIM_OK;
+  PLIM_CHECK(program_order(pl, &schedule, &order));
+  for (int i = 0; i < SHARES && (i == 0 || p->n_ops <= MOST_OPS); i++) {
+    int64_t bytes = shares[i] == 100 ? pl->budget_bytes : pl->budget_bytes / 100 * shares[i];
+    PLIM_CHECK(replay_within(pl, order, bytes, &schedule));
+    if (schedule.n == 0) continue;
+    PLIM_CHECK(plim_incumbent_submit(pl, &schedule, effort, &result));
+    if (result.peak_bytes > pl->budget_bytes || result.time_ns >= fastest) continue;
+    fastest = result.time_ns;
+    PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
+  }
+done:
+  plim_plan_free(order);
+  plim_schedule_free(&schedule);
+  return status;
+}
+
+plim_status plim_seed_replay(plim_incumbent *pl, int32_t effort, plim_schedule *seed) {
+  int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(pl, 100);
+  if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / TIME_PARTS;
+  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, end_ns);
+  return plim_effort_end(pl->problem->ctx, outer_ns, run(pl, effort, seed));
+}

@@ -1,0 +1,66 @@
+/* Class stages by the constraint search of class copies: in n stages no node runs more than n times, so with that cap
+ * the classes are one. Of many nodes the cap is lower: what is found then is good, and proves nothing. */
+#include "planner/exact/staged_search.h"
+#include "planner/strategies/strategies_internal.h"
+
+enum { LEAST_NODES = 2000, WORK = 10000000, MOST_REPEATS = 50000 /* that are searched: variables */ };
+
+static int32_t copies_for(const plim_dag *d) {
+  int32_t copies = 1 + MOST_REPEATS / d->n;
+  return copies < 3 ? 3 : copies < d->n ? copies : d->n;
+}
+
+/* Half of the time that is left, or a few thousand decisions. */
+static void limit_effort(const plim_stage_plans *p, plim_staged_search *s) {
+  const plim_plan_options *o = p->pl->options;
+  double seconds = plim_stage_plans_seconds(p->pl);
+  s->nodes = LEAST_NODES + WORK / (p->dag->n * (int64_t)s->copies + p->dag->n_edges + 1);
+  s->deadline_ns = INT64_MAX;
+  if (o->iterations > 0 && o->iterations < s->nodes) s->nodes = o->iterations;
+  if (o->iterations > 0 || seconds == 0) return;
+  s->nodes = INT64_MAX / 2;
+  s->deadline_ns = plim_now_ns() + (int64_t)(seconds > 0 ? seconds * 0.5e9 : 0);
+}
+
+static plim_status begin_at_best(plim_stage_plans *p, int32_t copies, plim_repeats *start) {
+  const plim_stage_schedule *best = p->best;
+  if (!p->has_best) return PLIM_OK;
+  PLIM_TRY(plim_dag_schedule(p->dag, best->n_steps, best->node, &p->schedule));
+  return plim_repeats_from_schedule(p->dag, &p->schedule, copies, start);
+}
+
+static plim_status submit_repeats(plim_stage_plans *p, const plim_repeats *repeats) {
+  plim_staged staged;
+  PLIM_TRY(plim_staged_make(p->dag, &staged));
+  plim_status status = plim_staged_evaluate(&staged, repeats);
+  if (status == PLIM_OK) status = plim_staged_schedule(&staged, &p->schedule);
+  if (status == PLIM_OK) status = plim_stage_schedule_project(p->stages, &p->schedule);
+  plim_staged_free(&staged);
+  return status == PLIM_OK ? plim_stage_plans_submit(p) : status;
+}
+
+plim_status plim_stage_plans_search(plim_stage_plans *p) {
+  plim_context *ctx = p->dag->ctx;
+  plim_incumbent *pl = p->pl;
+  plim_repeats start = {.ctx = ctx};
+  plim_staged_search s = {.dag = p->dag,
+                          .copies = copies_for(p->dag),
+                          .limit_bytes = p->limit_bytes,
+                          .bound_ns = pl->bound_ns,
+                          .faster_than_ns = p->has_best ? p->best->time_ns : INT64_MAX,
+                          .seed = pl->options->seed,
+                          .best = {.ctx = ctx}};
+  plim_status status, submitted = PLIM_OK;
+  limit_effort(p, &s);
+  PLIM_CHECK(begin_at_best(p, s.copies, &start));
+  status = plim_staged_search_run(&s, &start);
+  if (s.found) submitted = submit_repeats(p, &s.best);
+  if (status == PLIM_OK) status = submitted;
+  if (s.exhausted && s.copies == p->dag->n && p->dag->exact && p->limit_bytes >= pl->budget_bytes) {
+    pl->bound_ns = s.faster_than_ns;
+  }
+done:
+  plim_repeats_free(&s.best);
+  plim_repeats_free(&start);
+  return status;
+}

@@ -1,0 +1,223 @@
+/* Submits of stage schedules. Whatever a model or a rounding says, a plan counts when the incumbent has evaluated it on
+ * the real graph. */
+#include "planner/strategies/strategies_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "planner/bound/cut.h"
+#include "planner/exact/dag.h"
+#include "planner/strategies/strategy.h"
+
+enum { CUT_WORK = 500000000 /* about half a second */ };
+enum { EFFORT = 16, MOVES_AN_OP = 2000, MOST_MOVES = 600000, SEARCH_SHARE = 10 /* of the time limit, one in */ };
+static const int64_t most_search_ns = 2000000000;
+
+plim_status plim_stage_plans_begin(plim_incumbent *pl, int64_t choices_bytes, plim_stage_plans *out) {
+  *out = (plim_stage_plans){.pl = pl, .limit_bytes = pl->budget_bytes, .schedule = {.ctx = pl->problem->ctx}};
+  PLIM_TRY(plim_dag_make(pl->problem, choices_bytes, &out->dag));
+  PLIM_TRY(plim_stage_schedule_new(out->dag, &out->stages));
+  return plim_stage_schedule_new(out->dag, &out->best);
+}
+
+void plim_stage_plans_end(plim_stage_plans *p) {
+  plim_stage_schedule_free(p->stages);
+  plim_stage_schedule_free(p->best);
+  plim_dag_free(p->dag);
+  plim_schedule_free(&p->schedule);
+}
+
+/* Submit the stages as they are. */
+static plim_status submit(plim_stage_plans *p) {
+  const plim_stage_schedule *s = p->stages;
+  plim_submit_result result;
+  PLIM_TRY(plim_dag_schedule(p->dag, s->n_steps, s->node, &p->schedule));
+  PLIM_TRY(plim_incumbent_submit(p->pl, &p->schedule, EFFORT, &result));
+  p->excess_bytes = result.bytes - p->pl->budget_bytes;
+  if (s->peak_bytes > p->limit_bytes || (p->has_best && s->time_ns >= p->best->time_ns)) return PLIM_OK;
+  memcpy(p->best->keep, s->keep, (size_t)s->n * (size_t)s->n);
+  p->has_best = 1;
+  return plim_stage_schedule_derive(p->best);
+}
+
+plim_status plim_stage_plans_submit(plim_stage_plans *p) {
+  int32_t fits;
+  if (p->stages->peak_bytes <= p->limit_bytes) PLIM_TRY(submit(p));
+  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, plim_incumbent_deadline(p->pl, 100), &fits));
+  return fits ? submit(p) : PLIM_OK;
+}
+
+/* What holds for every schedule in program order holds for stages. */
+static void take_bound(plim_stage_plans *p, const plim_incumbent *searched) {
+  if (p->limit_bytes < p->pl->budget_bytes || searched->bound_ns == INT64_MAX) return;
+  if (searched->bound_ns > p->pl->bound_ns) p->pl->bound_ns = searched->bound_ns;
+}
+
+static plim_status submit_searched(plim_stage_plans *p) {
+  plim_incumbent *searched = NULL;
+  int64_t part_ns = plim_incumbent_part_ns(p->pl, SEARCH_SHARE), asked = p->pl->options->iterations;
+  int64_t moves = MOVES_AN_OP * (int64_t)p->dag->n, most = asked > 0 ? asked : MOST_MOVES;
+  const plim_child how = {.budget_bytes = p->limit_bytes,
+                          .unpacked = 1,
+                          .time_limit_ns = part_ns < most_search_ns ? part_ns : most_search_ns,
+                          .iterations = moves < most ? moves : most};
+  PLIM_TRY(plim_incumbent_child(p->pl, &how, &searched));
+  plim_status status = plim_search_run(searched);
+  take_bound(p, searched);
+  if (status == PLIM_OK && searched->found) {
+    status = plim_stage_schedule_project(p->stages, &searched->best);
+    if (status == PLIM_OK) status = plim_stage_plans_submit(p);
+  }
+  plim_incumbent_end(searched);
+  return status;
+}
+
+plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
+  plim_incumbent *other = NULL;
+  const plim_child how = {
+      .budget_bytes = limit_bytes, .unpacked = 1, .time_limit_ns = plim_incumbent_part_ns(p->pl, SEARCH_SHARE)};
+  plim_schedule seed = {.ctx = p->dag->ctx};
+  PLIM_TRY(plim_incumbent_child(p->pl, &how, &other));
+  plim_status status = plim_cut_begin(other, CUT_WORK, plim_incumbent_deadline(other, 100), &seed);
+  if (limit_bytes == p->limit_bytes) take_bound(p, other);
+  if (status == PLIM_OK && seed.n > 0) {
+    status = plim_stage_schedule_project(p->stages, &seed);
+    if (status == PLIM_OK) status = plim_stage_plans_submit(p);
+  }
+  plim_schedule_free(&seed);
+  plim_incumbent_end(other);
+  return status;
+}
+
+static plim_status begin_in_order(plim_stage_plans *p) {
+  PLIM_TRY(plim_schedule_program_order(p->pl->problem, &p->schedule));
+  return plim_stage_schedule_project(p->stages, &p->schedule);
+}
+
+plim_status plim_stage_plans_order(plim_stage_plans *p) {
+  PLIM_TRY(begin_in_order(p));
+  return plim_stage_plans_submit(p);
+}
+
+plim_status plim_stage_plans_start(plim_stage_plans *p) {
+  PLIM_TRY(plim_stage_plans_order(p));
+  if (p->pl->found && p->pl->best_ns <= p->pl->bound_ns) return PLIM_OK;
+  return submit_searched(p);
+}
+
+static plim_status submit_halving(plim_stage_plans *p) {
+  int64_t low = plim_dag_least_peak(p->dag, NULL) - 1, high;
+  PLIM_TRY(begin_in_order(p));
+  PLIM_TRY(submit(p));
+  high = p->stages->peak_bytes;
+  while (high - low > 1 && high - low > high / 256 && !plim_incumbent_over(p->pl)) {
+    int64_t limit = low + (high - low) / 2;
+    int32_t fits;
+    PLIM_TRY(begin_in_order(p));
+    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, plim_incumbent_deadline(p->pl, 100), &fits));
+    PLIM_TRY(submit(p));
+    if (fits) high = p->stages->peak_bytes;
+    if (!fits) low = limit;
+  }
+  return PLIM_OK;
+}
+
+/* Once in the fastest choices, once in those of least workspace. One plan is submitted even when the time is over. */
+plim_status plim_stage_min_memory_run(plim_incumbent *pl) {
+  plim_status status = PLIM_OK;
+  for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_incumbent_over(pl); pass++) {
+    plim_stage_plans p;
+    status = plim_stage_plans_begin(pl, pass ? 0 : INT64_MAX, &p);
+    if (status == PLIM_OK) status = submit_halving(&p);
+    plim_stage_plans_end(&p);
+  }
+  return status;
+}
+
+plim_status plim_stage_plans_any(plim_incumbent *pl) {
+  plim_incumbent *min_memory = NULL;
+  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(pl)};
+  PLIM_TRY(plim_incumbent_child(pl, &how, &min_memory));
+  return plim_incumbent_join(pl, min_memory, plim_stage_min_memory_run(min_memory));
+}
+
+double plim_stage_plans_seconds(const plim_incumbent *pl) {
+  if (pl->options->time_limit_ns <= 0) return 0;
+  double left = (double)(plim_incumbent_deadline(pl, 100) - plim_now_ns()) / 1e9;
+  return left > 0.01 ? left : -1;
+}
+
+typedef struct watcher {
+  const plim_stage_plans *plans;
+  const plim_stage_model *model;
+  int32_t relax;
+} watcher;
+
+static double percent(const plim_problem *p, int64_t time_ns) {
+  return p->keep_all_ns > 0 ? 100.0 * (double)(time_ns - p->keep_all_ns) / (double)p->keep_all_ns : 0;
+}
+
+static int on_progress(void *user, double objective, double bound) {
+  const watcher *w = user;
+  const plim_incumbent *pl = w->plans->pl;
+  int64_t best = pl->found ? pl->best_ns : INT64_MAX, proven = pl->bound_ns;
+  int64_t found = w->plans->dag->time_ns + (int64_t)(objective * (double)w->plans->dag->time_unit + 0.5);
+  if (objective < 1e15 && found < best) best = found;
+  if (w->plans->dag->exact && bound > 0 && bound < 1e15) {
+    int64_t raised = plim_stage_model_bound(w->model, bound);
+    if (raised > proven) proven = raised < best ? raised : best;
+  }
+  plim_progress progress = {.stage = w->relax ? "relaxation" : "integer program",
+                            .total = -1,
+                            .elapsed_ns = plim_now_ns() - pl->started_ns,
+                            .best_percent = best < INT64_MAX ? percent(pl->problem, best) : -1,
+                            .bound_percent = percent(pl->problem, proven)};
+  plim_context_report(pl->problem->ctx, &progress);
+  return best <= pl->bound_ns;
+}
+
+plim_status plim_stage_plans_model(const plim_stage_plans *p, int64_t limit, plim_stage_model **out) {
+  int64_t most_repeat = p->has_best ? p->best->time_ns - p->dag->time_ns : INT64_MAX;
+  return plim_stage_model_make(p->dag, limit, most_repeat, out);
+}
+
+plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, const plim_stage_model *model,
+                                   const double *start, int32_t relax, plim_solution *out, double *point) {
+  watcher w = {p, model, relax};
+  plim_solve_options options = {.relax = relax,
+                                .threads = p->pl->options->threads,
+                                .seconds = plim_stage_plans_seconds(p->pl),
+                                .steps = p->pl->options->iterations,
+                                .absolute_gap = 0.999, /* objectives are whole numbers */
+                                .cutoff = INFINITY,
+                                .start = start,
+                                .on_progress = on_progress,
+                                .user = &w};
+  *out = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
+  if (options.seconds < 0) return PLIM_OK;
+  if (start) {
+    int64_t repeats = (p->best->time_ns - p->dag->time_ns) / p->dag->time_unit;
+    options.cutoff = (double)repeats + 0.5;
+  }
+  return plim_solver_solve(solver, &model->linear, &options, out, point);
+}
+
+void plim_stage_plans_bound(plim_stage_plans *p, const plim_stage_model *model, double bound) {
+  if (!p->dag->exact || !(bound > 0)) return;
+  int64_t proven = plim_stage_model_bound(model, bound);
+  if (p->pl->found && proven > p->pl->best_ns) proven = p->pl->best_ns;
+  if (proven > p->pl->bound_ns) p->pl->bound_ns = proven;
+}
+
+plim_status plim_stage_plans_run(plim_incumbent *pl, plim_stage_work *work) {
+  plim_stage_plans p = {0};
+  plim_solver *solver = NULL;
+  plim_status status;
+  status = plim_stage_plans_begin(pl, pl->budget_bytes, &p); /* the size is refused with a solver and without one */
+  if (status == PLIM_OK) status = plim_solver_open(pl->problem->ctx, NULL, &solver);
+  if (status == PLIM_OK) status = work(&p, solver);
+  plim_stage_plans_end(&p);
+  plim_solver_close(solver);
+  if (status == PLIM_OK && !pl->found) status = plim_stage_plans_any(pl);
+  return status;
+}

@@ -1,0 +1,84 @@
+/* Each copy of the timeline looks for the plan's buffer with the same storage, begin and end, and gives its box that
+ * buffer's offset; a box whose copies lie at different places is none. So the placement is the plan's, in which the
+ * checker found no overlap. */
+#include "planner/strategies/strategies_internal.h"
+
+enum { NOWHERE = -1 };
+
+/* First lifetime that begins at `begin` or later; buffers are sorted by begin. */
+static int32_t first_buffer(const plim_plan *plan, int32_t begin) {
+  int32_t low = 0, high = plan->n_buffers;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (plan->buffer[middle].begin < begin) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* Offset of the buffer, NOWHERE when the plan has none like it. */
+static int64_t find_offset(const plim_plan *plan, int32_t storage, int32_t begin, int32_t end) {
+  for (int32_t i = first_buffer(plan, begin); i < plan->n_buffers && plan->buffer[i].begin == begin; i++) {
+    if (plan->buffer[i].storage == storage && plan->buffer[i].end == end) return plan->buffer[i].offset;
+  }
+  return NOWHERE;
+}
+
+static int give(plim_placement *pl, int32_t box, int64_t offset) {
+  if (offset == NOWHERE || (pl->offset[box] != NOWHERE && pl->offset[box] != offset)) return 0;
+  pl->offset[box] = offset;
+  return 1;
+}
+
+/* The plan's offsets for the boxes of the placement; 0 when it has other buffers. */
+static int take_offsets(const plim_timeline *t, const plim_plan *plan, plim_placement *pl) {
+  for (int32_t b = 0; b < pl->n_boxes; b++) pl->offset[b] = NOWHERE;
+  for (int32_t c = 0; c < t->n_copies; c++) {
+    const plim_copy *copy = &t->copy[c];
+    int32_t box = pl->box_of_copy[c], storage = t->problem->item[copy->item].storage;
+    if (box >= 0 && !give(pl, box, find_offset(plan, storage, copy->begin, copy->end))) return 0;
+  }
+  for (int32_t j = 0; j < t->n_steps; j++) {
+    int32_t box = pl->box_of_step[j];
+    if (box >= 0 && !give(pl, box, find_offset(plan, -1, j, j + 1))) return 0;
+  }
+  return 1;
+}
+
+/* Persistent storages must lie where our plans have them. */
+static int persistent_at_low_end(const plim_problem *p, const plim_plan *plan) {
+  int64_t below = 0;
+  for (int32_t s = 0; s < p->graph->n_storages; s++) {
+    if (!plim_role_persistent(p->graph->storage[s].role)) continue;
+    int64_t bytes = plim_align_up(p->graph->storage[s].bytes, p->align);
+    if (bytes > 0 && find_offset(plan, s, 0, plan->n_steps) != below) return 0;
+    below += bytes;
+  }
+  return 1;
+}
+
+plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan, const plim_schedule *schedule,
+                             int32_t *taken) {
+  const plim_problem *p = incumbent->problem;
+  plim_placement scratch = {.ctx = p->ctx};
+  *taken = 0;
+  if (!persistent_at_low_end(p, plan)) return PLIM_OK;
+  PLIM_TRY(plim_timeline_evaluate(incumbent->timeline, schedule));
+  plim_status status = plim_place(&scratch, incumbent->timeline, schedule, INT64_MAX, 0);
+  if (status == PLIM_OK && take_offsets(incumbent->timeline, plan, &scratch)) {
+    plim_front_point point = {.bytes = plan->arena_bytes,
+                              .time_ns = incumbent->timeline->time_ns,
+                              .n_steps = schedule->n,
+                              .n_offsets = scratch.n_boxes,
+                              .op = schedule->op,
+                              .choice = schedule->choice,
+                              .offset = scratch.offset};
+    status = plim_incumbent_submit_point(incumbent, &point, taken);
+    if (status == PLIM_OK && *taken && incumbent->curve) status = plim_front_insert(incumbent->curve, &point, NULL);
+  }
+  plim_placement_free(&scratch);
+  return status;
+}

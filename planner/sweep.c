@@ -1,0 +1,186 @@
+/* Plans for a whole range of budgets: one incumbent a budget, from the smallest to the largest, each from the plan
+ * front's fastest plan so far and from what the cut model kept; then every budget gets the fastest plan that any of
+ * them found within it. Where the range begins at the smallest budget with a plan, the search for that one leaves its
+ * plan in the same plan front, so that no budget of the range is without. */
+#include "planner/bound/cut.h"
+#include "planner/make.h"
+#include "runtime/base/effort.h"
+
+enum { FLOOR_PERCENT = 25 /* of the time limit, for the smallest budget */ };
+
+/* Which budgets, and what they get. */
+typedef struct range {
+  int32_t n;
+  const int64_t *budget; /* [n] */
+  plim_plan **plan;      /* [n] */
+  /* NULL: the budgets are given. Else they are chosen, from the smallest with a plan, which is found first. */
+  plim_plan_floor *floor;
+  int64_t *chosen;    /* [n] the budgets again */
+  int64_t high_bytes; /* the largest of them */
+} range;
+
+typedef struct sweep {
+  const plim_problem *problem;
+  const plim_plan_options *options;
+  const plim_strategy *strategy;
+  plim_front *curve;
+  plim_bound_cache *bound_cache;
+  int64_t started_ns;
+} sweep;
+
+static int64_t left_ns(const sweep *s) {
+  return s->options->time_limit_ns - (plim_now_ns() - s->started_ns);
+}
+
+/* How many budgets further on to plan next, after `done` incumbents since begun_ns: every budget in turn, unless a time
+ * limit leaves room for fewer at what one took so far; then evenly spread ones, and the last whatever the time. */
+static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_t begun_ns) {
+  int32_t others = n - 1 - i;
+  if (s->options->time_limit_ns <= 0 || others < 2 || done == 0) return 1;
+  double each = (double)(plim_now_ns() - begun_ns) / done, left = (double)left_ns(s);
+  double wanted = left > each ? others * each / left : others;
+  return wanted < 1.5 ? 1 : wanted > others ? others : (int32_t)(wanted + 0.5);
+}
+
+/* The options of one of `parts` incumbents: an equal share of the time that is left. */
+static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budget) {
+  plim_plan_options o = *s->options;
+  o.budget_bytes = budget;
+  if (o.time_limit_ns > 0) {
+    int64_t left = left_ns(s);
+    o.time_limit_ns = left > parts ? left / parts : 1;
+  }
+  return o;
+}
+
+static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
+  plim_incumbent *pl = NULL;
+  int32_t kept;
+  PLIM_TRY(plim_incumbent_begin(s->problem, options, &pl));
+  pl->bound_cache = s->bound_cache;
+  plim_status status = plim_strategy_run(pl, s->strategy, s->curve, &kept);
+  plim_incumbent_end(pl);
+  return status;
+}
+
+static void report(const sweep *s, int32_t done, int32_t n, int64_t budget) {
+  const plim_front_point *best = plim_front_find(s->curve, budget);
+  double all = (double)s->problem->keep_all_ns, bound = (double)plim_front_bound(s->curve, budget);
+  plim_progress progress = {.stage = "curve",
+                            .done = done,
+                            .total = n,
+                            .elapsed_ns = plim_now_ns() - s->started_ns,
+                            .best_percent = best && all > 0 ? 100 * ((double)best->time_ns - all) / all : -1,
+                            .bound_percent = bound > all && all > 0 ? 100 * (bound - all) / all : 0};
+  plim_context_report(s->problem->ctx, &progress);
+}
+
+static plim_status plan_all(const sweep *s, int32_t n, const int64_t *budget) {
+  int64_t begun_ns = plim_now_ns();
+  for (int32_t i = 0, done = 0, step = 1; i < n; i += step, done++) {
+    step = stride(s, i, n, done, begun_ns);
+    plim_plan_options options = options_of(s, (n - 1 - i) / step + 1, budget[i]);
+    plim_status status = plan_one(s, &options);
+    if (status == PLIM_ECANCEL) return PLIM_OK; /* the others get what is known */
+    PLIM_TRY(status);
+    report(s, i + 1, n, budget[i]);
+  }
+  return PLIM_OK;
+}
+
+static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
+  plim_plan_options options = *s->options;
+  plim_incumbent *pl = NULL;
+  int32_t taken = 0;
+  const plim_front_point *point = plim_front_find(s->curve, budget);
+  if (!point) return PLIM_OK;
+  options.budget_bytes = budget;
+  PLIM_TRY(plim_incumbent_begin(s->problem, &options, &pl));
+  plim_status status = plim_incumbent_submit_point(pl, point, &taken);
+  int64_t bound = plim_front_bound(s->curve, budget);
+  if (bound > pl->bound_ns && bound <= point->time_ns) pl->bound_ns = bound;
+  if (status == PLIM_OK && taken) status = plim_incumbent_emit(pl, s->strategy->name, out);
+  plim_incumbent_end(pl);
+  return status;
+}
+
+static plim_status emit_all(const sweep *s, int32_t n, const int64_t *budget, plim_plan **plan) {
+  plim_status status = PLIM_OK;
+  for (int32_t i = 0; i < n; i++) plan[i] = NULL;
+  for (int32_t i = 0; i < n && status == PLIM_OK; i++) status = emit_one(s, budget[i], &plan[i]);
+  for (int32_t i = 0; i < n && status != PLIM_OK; i++) {
+    plim_plan_free(plan[i]);
+    plan[i] = NULL;
+  }
+  return status;
+}
+
+/* Budgets in even steps from the smallest with a plan, whose plan is in the plan front then. */
+static plim_status choose_budgets(const sweep *s, const range *r) {
+  plim_plan_options options = *s->options;
+  options.budget_bytes = INT64_MAX;
+  if (options.time_limit_ns > 0) options.time_limit_ns = options.time_limit_ns / 100 * FLOOR_PERCENT + 1;
+  PLIM_TRY(plim_floor_find(s->problem, &options, s->strategy, s->curve, r->floor, NULL));
+  int64_t low = r->floor->smallest_bytes, width = r->high_bytes > low ? r->high_bytes - low : 0;
+  int64_t steps = r->n > 1 ? r->n - 1 : 1;
+  for (int32_t i = 0; i < r->n; i++) {
+    /* width / steps * i would lose what the division drops; the product of two ints and the rest cannot overflow */
+    r->chosen[i] = low + width / steps * i + width % steps * i / steps;
+  }
+  return PLIM_OK;
+}
+
+static plim_status run(const sweep *s, const range *r) {
+  plim_front_file file;
+  PLIM_TRY(plim_strategy_curve(s->problem, s->options, s->strategy, &file, s->curve));
+  if (r->floor) PLIM_TRY(choose_budgets(s, r));
+  PLIM_TRY(plan_all(s, r->n, r->budget));
+  PLIM_TRY(plim_front_save(&file, s->curve));
+  return emit_all(s, r->n, r->budget, r->plan);
+}
+
+/* When the checker refuses a kept plan, the whole plan front is given up. */
+static plim_status run_warm(const sweep *s, const range *r) {
+  plim_plan_options options = *s->options;
+  sweep alone = *s;
+  plim_status status = run(s, r);
+  if (status != PLIM_EPLAN || !options.front_folder) return status;
+  options.front_folder = NULL;
+  alone.options = &options;
+  plim_front_free(s->curve);
+  return run(&alone, r);
+}
+
+static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                              const plim_plan_options *options, const range *r) {
+  plim_problem *problem = NULL;
+  plim_plan_class plan_class;
+  plim_front curve = {.ctx = ctx};
+  sweep s = {.options = options, .curve = &curve, .started_ns = plim_now_ns()};
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+  PLIM_TRY(plim_strategy_find(ctx, options->planner, &s.strategy));
+  PLIM_TRY(plim_strategy_class(ctx, s.strategy, options->order, &plan_class));
+  PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
+  s.problem = problem;
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  plim_status status = plim_bound_cache_new(problem, &s.bound_cache);
+  if (status == PLIM_OK) status = run_warm(&s, r);
+  status = plim_effort_end(ctx, outer_ns, status);
+  plim_bound_cache_free(s.bound_cache);
+  plim_front_free(&curve);
+  plim_problem_free(problem);
+  return status;
+}
+
+plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
+  const range r = {.n = n, .budget = budget, .plan = plan};
+  return plan_range(ctx, graph, profile, options, &r);
+}
+
+plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, int64_t high_bytes, int32_t n, int64_t *budget,
+                            plim_plan_floor *floor, plim_plan **plan) {
+  const range r = {.n = n, .budget = budget, .plan = plan, .chosen = budget, .high_bytes = high_bytes, .floor = floor};
+  return plan_range(ctx, graph, profile, options, &r);
+}

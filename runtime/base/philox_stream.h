@@ -1,0 +1,19 @@
+/* Streams of random numbers by name; the generator is kernels/philox.h. */
+#ifndef PLIM_RUNTIME_BASE_PHILOX_STREAM_H
+#define PLIM_RUNTIME_BASE_PHILOX_STREAM_H
+
+#include <stdint.h>
+
+#include "kernels/philox.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 64 bits that stand for a name: a stream of its own. */
+uint64_t plim_philox_stream(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,271 @@
+/* Data sets by name: where their files are, what they must hold, and the constants that belong to them. */
+#include "runtime/data/dataset.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/nearest.h"
+#include "runtime/base/philox_stream.h"
+#include "runtime/data/cifar.h"
+#include "runtime/data/idx.h"
+
+enum { PATH_BYTES = 4096, CIFAR_TRAIN_FILES = 5 };
+
+typedef struct dataset_source {
+  plim_dataset constants; /* name, sizes, mean, deviation, pad, flip */
+  const char *dir;        /* where the system's package puts it, NULL: no package */
+  const char *remedy;     /* what to do when it is not there */
+  plim_status (*load)(const struct dataset_source *source, const plim_dataset_options *options, plim_dataset *dataset);
+} dataset_source;
+
+plim_dataset_options plim_dataset_options_default(void) {
+  return (plim_dataset_options){.struct_bytes = sizeof(plim_dataset_options),
+                                .height = 32,
+                                .width = 32,
+                                .channels = 3,
+                                .train_count = 4096,
+                                .test_count = 1024};
+}
+
+static int64_t image_bytes(const plim_dataset *d) {
+  return (int64_t)d->height * d->width * d->channels;
+}
+
+/* Take ownership of a split's arrays. */
+static void split_set(plim_split *split, int32_t count, const uint8_t *image, const uint8_t *label) {
+  *split = (plim_split){.count = count, .image = image, .label = label};
+}
+
+static plim_status split_allocate(plim_dataset *d, plim_split *split, int32_t count, uint8_t **image, uint8_t **label) {
+  PLIM_TRY(plim_allocate(d->ctx, count, (size_t)image_bytes(d), image));
+  plim_status status = plim_allocate(d->ctx, count, 1, label);
+  if (status != PLIM_OK) {
+    plim_release(d->ctx, *image, count, (size_t)image_bytes(d));
+    return status;
+  }
+  split_set(split, count, *image, *label);
+  return PLIM_OK;
+}
+
+static void split_free(plim_dataset *d, plim_split *split) {
+  plim_release(d->ctx, (void *)split->image, split->count, (size_t)image_bytes(d));
+  plim_release(d->ctx, (void *)split->label, split->count, 1);
+}
+
+/* A missing file is a missing data set: say what to do about it. */
+static plim_status with_remedy(plim_context *ctx, const dataset_source *source, plim_status status) {
+  if (status != PLIM_ENOFILE) return status;
+  return plim_fail(ctx, status, "the data set %s is not there (%s); %s", source->constants.name,
+                   plim_context_error(ctx), source->remedy);
+}
+
+static plim_status path_join(plim_context *ctx, const char *dir, const char *name, char path[PATH_BYTES]) {
+  int length = snprintf(path, PATH_BYTES, "%s/%s", dir, name);
+  if (length < 0 || length >= PATH_BYTES) {
+    return plim_fail(ctx, PLIM_EUSAGE, "the path %.40s.../%s is longer than %d bytes", dir, name, PATH_BYTES);
+  }
+  return PLIM_OK;
+}
+
+/* ---- four IDX files ---- */
+
+static plim_status load_idx_labels(plim_dataset *d, const char *path, int32_t images, uint8_t **label) {
+  int32_t count = 0;
+  PLIM_TRY(plim_idx_load(d->ctx, path, 1, &count, label));
+  plim_status status = PLIM_OK;
+  if (count != images) {
+    status = plim_fail(d->ctx, PLIM_EDATA, "%s: %d labels for %d images", path, count, images);
+  }
+  for (int32_t i = 0; i < count && status == PLIM_OK; i++) {
+    if ((*label)[i] < d->classes) continue;
+    status =
+        plim_fail(d->ctx, PLIM_EDATA, "%s: label %d of image %d is not 0 to %d", path, (*label)[i], i, d->classes - 1);
+  }
+  if (status != PLIM_OK) plim_release(d->ctx, *label, count, 1);
+  return status;
+}
+
+static plim_status load_idx_split(plim_dataset *d, const char *dir, const char *prefix, plim_split *split) {
+  char name[64], path[PATH_BYTES];
+  int32_t dim[3];
+  uint8_t *image = NULL, *label = NULL;
+  (void)snprintf(name, sizeof name, "%s-images-idx3-ubyte.gz", prefix);
+  PLIM_TRY(path_join(d->ctx, dir, name, path));
+  PLIM_TRY(plim_idx_load(d->ctx, path, 3, dim, &image));
+  plim_status status = PLIM_OK;
+  if (dim[1] != d->height || dim[2] != d->width) {
+    status = plim_fail(d->ctx, PLIM_EDATA, "%s: images of %d x %d, expected %d x %d", path, dim[1], dim[2], d->height,
+                       d->width);
+    goto done;
+  }
+  (void)snprintf(name, sizeof name, "%s-labels-idx1-ubyte.gz", prefix);
+  PLIM_CHECK(path_join(d->ctx, dir, name, path));
+  PLIM_CHECK(load_idx_labels(d, path, dim[0], &label));
+  split_set(split, dim[0], image, label);
+done:
+  if (status != PLIM_OK) plim_release(d->ctx, image, (int64_t)dim[0] * dim[1] * dim[2], 1);
+  return status;
+}
+
+static plim_status load_idx(const dataset_source *source, const plim_dataset_options *options, plim_dataset *d) {
+  const char *dir = options->dir ? options->dir : source->dir;
+  PLIM_TRY(load_idx_split(d, dir, "train", &d->train));
+  return load_idx_split(d, dir, "t10k", &d->test);
+}
+
+/* ---- CIFAR-10 ---- */
+
+static plim_status load_cifar(const dataset_source *source, const plim_dataset_options *options, plim_dataset *d) {
+  (void)source;
+  char name[32], path[PATH_BYTES];
+  uint8_t *image, *label;
+  if (!options->dir) return plim_fail(d->ctx, PLIM_ENOFILE, "no folder is given");
+  PLIM_TRY(split_allocate(d, &d->train, CIFAR_TRAIN_FILES * PLIM_CIFAR_FILE_IMAGES, &image, &label));
+  for (int32_t i = 0; i < CIFAR_TRAIN_FILES; i++) {
+    int64_t first = (int64_t)i * PLIM_CIFAR_FILE_IMAGES;
+    (void)snprintf(name, sizeof name, "data_batch_%d.bin", i + 1);
+    PLIM_TRY(path_join(d->ctx, options->dir, name, path));
+    PLIM_TRY(plim_cifar_load(d->ctx, path, image + first * PLIM_CIFAR_IMAGE_BYTES, label + first));
+  }
+  PLIM_TRY(split_allocate(d, &d->test, PLIM_CIFAR_FILE_IMAGES, &image, &label));
+  PLIM_TRY(path_join(d->ctx, options->dir, "test_batch.bin", path));
+  return plim_cifar_load(d->ctx, path, image, label);
+}
+
+/* ---- noise ---- */
+
+static void fill_noise(uint64_t seed, uint64_t stream, uint8_t *to, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += (int64_t)sizeof(plim_philox)) {
+    plim_philox draw = plim_philox_at(seed, stream, (uint64_t)i);
+    int64_t left = bytes - i;
+    memcpy(to + i, &draw, left < (int64_t)sizeof draw ? (size_t)left : sizeof draw);
+  }
+}
+
+static plim_status make_split(plim_dataset *d, plim_split *split, int32_t count, uint64_t seed, const char *name) {
+  uint8_t *image, *label;
+  PLIM_TRY(split_allocate(d, split, count, &image, &label));
+  uint64_t stream = plim_philox_stream(name);
+  fill_noise(seed, stream, image, count * image_bytes(d));
+  fill_noise(seed, stream + 1, label, count);
+  for (int32_t i = 0; i < count; i++) label[i] = (uint8_t)(label[i] % d->classes);
+  return PLIM_OK;
+}
+
+static plim_status make_noise(const dataset_source *source, const plim_dataset_options *options, plim_dataset *d) {
+  (void)source;
+  if (options->height < 1 || options->width < 1 || options->channels < 1 || options->channels > 4) {
+    return plim_fail(d->ctx, PLIM_EUSAGE, "synthetic images of %d x %d x %d: sizes are positive, channels at most 4",
+                     options->height, options->width, options->channels);
+  }
+  if (options->train_count < 1 || options->test_count < 1) {
+    return plim_fail(d->ctx, PLIM_EUSAGE, "synthetic data of %d + %d images: both numbers are positive",
+                     options->train_count, options->test_count);
+  }
+  d->height = options->height;
+  d->width = options->width;
+  d->channels = options->channels;
+  PLIM_TRY(make_split(d, &d->train, options->train_count, options->seed, "train"));
+  return make_split(d, &d->test, options->test_count, options->seed, "test");
+}
+
+/* ---- the table ---- */
+
+static const dataset_source sources[] = {
+    {.constants = {.name = "fashion-mnist",
+                   .height = 28,
+                   .width = 28,
+                   .channels = 1,
+                   .classes = 10,
+                   .mean = {0.2860F},
+                   .deviation = {0.3530F},
+                   .pad = 2,
+                   .flip = 1},
+     .dir = "/usr/share/datasets/fashion-mnist",
+     .remedy = "install the Debian package dataset-fashion-mnist, or name the folder of its four .gz files",
+     .load = load_idx},
+    {.constants = {.name = "cifar10",
+                   .height = PLIM_CIFAR_SIDE,
+                   .width = PLIM_CIFAR_SIDE,
+                   .channels = PLIM_CIFAR_CHANNELS,
+                   .classes = PLIM_CIFAR_CLASSES,
+                   .mean = {0.4914F, 0.4822F, 0.4465F},
+                   .deviation = {0.2470F, 0.2435F, 0.2616F},
+                   .pad = 4,
+                   .flip = 1},
+     .remedy = "name the folder of data_batch_1.bin to data_batch_5.bin and test_batch.bin, the binary version of "
+               "CIFAR-10",
+     .load = load_cifar},
+    {.constants = {.name = "synthetic",
+                   .classes = 10,
+                   .mean = {0.5F, 0.5F, 0.5F, 0.5F},
+                   .deviation = {0.2898F, 0.2898F, 0.2898F, 0.2898F},
+                   .pad = 4,
+                   .flip = 1},
+     .remedy = "",
+     .load = make_noise},
+};
+
+enum { SOURCE_COUNT = sizeof sources / sizeof *sources };
+
+static const dataset_source *source_find(const char *name) {
+  for (int32_t i = 0; i < SOURCE_COUNT; i++) {
+    if (strcmp(sources[i].constants.name, name) == 0) return &sources[i];
+  }
+  return NULL;
+}
+
+const char *plim_dataset_name(int32_t row) {
+  return row >= 0 && row < SOURCE_COUNT ? sources[row].constants.name : NULL;
+}
+
+int plim_dataset_size(const char *name, int32_t *size) {
+  const dataset_source *source = source_find(name);
+  if (!source || source->constants.height == 0) return 0;
+  size[0] = source->constants.height;
+  size[1] = source->constants.width;
+  size[2] = source->constants.channels;
+  return 1;
+}
+
+void plim_dataset_pixels(const char *name, float *scale, float *shift) {
+  const dataset_source *source = source_find(name);
+  for (int c = 0; source && c < 4; c++) {
+    int used = source->constants.deviation[c] > 0;
+    scale[c] = used ? 1 / (255 * source->constants.deviation[c]) : 0;
+    shift[c] = used ? -source->constants.mean[c] / source->constants.deviation[c] : 0;
+  }
+}
+
+plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_dataset_options *options,
+                              plim_dataset **out) {
+  const dataset_source *source = source_find(name);
+  char advice[PLIM_NAME_ADVICE_BYTES];
+  plim_dataset *d = NULL;
+  plim_status status = PLIM_OK;
+  PLIM_TRY(plim_check_options(ctx, "plim_dataset_options", options->struct_bytes, sizeof *options));
+  if (!source) {
+    return plim_fail(ctx, PLIM_EUSAGE, "no data set is called \"%s\"%s", name,
+                     plim_name_advice(plim_dataset_name, name, advice));
+  }
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *d, &d));
+  *d = source->constants;
+  d->ctx = ctx;
+  PLIM_CHECK(with_remedy(ctx, source, source->load(source, options, d)));
+  *out = d;
+  d = NULL;
+done:
+  plim_dataset_free(d);
+  return status;
+}
+
+void plim_dataset_free(plim_dataset *dataset) {
+  if (!dataset) return;
+  split_free(dataset, &dataset->train);
+  split_free(dataset, &dataset->test);
+  plim_release(dataset->ctx, dataset, 1, sizeof *dataset);
+}
+
+int64_t plim_dataset_bytes(const plim_dataset *dataset) {
+  return ((int64_t)dataset->train.count + dataset->test.count) * (image_bytes(dataset) + 1);
+}

@@ -1,0 +1,100 @@
+/* Batches by number. The permutation of an epoch is made from nothing but (seed, epoch), so any batch can be recomputed
+ * without its predecessors. */
+#include "runtime/data/sampler.h"
+
+#include <string.h>
+
+#include "runtime/base/philox_stream.h"
+#include "runtime/data/augment.h"
+
+struct plim_sampler {
+  const plim_dataset *dataset;
+  plim_sampler_options options;
+  int64_t epoch;  /* of `order`, -1: none yet */
+  int32_t *order; /* [train.count] */
+};
+
+plim_sampler_options plim_sampler_options_default(void) {
+  return (plim_sampler_options){.struct_bytes = sizeof(plim_sampler_options), .batch = 128, .seed = 1};
+}
+
+plim_status plim_sampler_new(const plim_dataset *dataset, const plim_sampler_options *options, plim_sampler **out) {
+  plim_context *ctx = dataset->ctx;
+  plim_sampler *s = NULL;
+  PLIM_TRY(plim_check_options(ctx, "plim_sampler_options", options->struct_bytes, sizeof *options));
+  if (options->batch < 1 || options->batch > dataset->train.count) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d images from the %d of %s", options->batch, dataset->train.count,
+                     dataset->name);
+  }
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
+  s->dataset = dataset;
+  s->options = *options;
+  s->epoch = -1;
+  plim_status status = plim_allocate(ctx, dataset->train.count, sizeof *s->order, &s->order);
+  if (status != PLIM_OK) {
+    plim_sampler_free(s);
+    return status;
+  }
+  *out = s;
+  return PLIM_OK;
+}
+
+void plim_sampler_free(plim_sampler *sampler) {
+  if (!sampler) return;
+  plim_context *ctx = sampler->dataset->ctx;
+  plim_release(ctx, sampler->order, sampler->dataset->train.count, sizeof *sampler->order);
+  plim_release(ctx, sampler, 1, sizeof *sampler);
+}
+
+int64_t plim_sampler_train_batches(const plim_sampler *sampler) {
+  int32_t count = sampler->dataset->train.count, batch = sampler->options.batch;
+  return count / batch + (sampler->options.last && count % batch > 0);
+}
+
+int64_t plim_sampler_test_batches(const plim_sampler *sampler) {
+  int64_t batch = sampler->options.batch;
+  return (sampler->dataset->test.count + batch - 1) / batch;
+}
+
+static int64_t image_bytes(const plim_dataset *d) {
+  return (int64_t)d->height * d->width * d->channels;
+}
+
+/* Fisher-Yates over the identity. */
+static void shuffle(plim_sampler *s, int64_t epoch) {
+  int32_t n = s->dataset->train.count;
+  uint64_t stream = plim_philox_stream("shuffle") + (uint64_t)epoch;
+  for (int32_t i = 0; i < n; i++) s->order[i] = i;
+  for (uint64_t left = (uint64_t)n; left > 1; left--) {
+    uint64_t i = left - 1, word = plim_philox_at(s->options.seed, stream, i).word[0], other = word * left >> 32;
+    int32_t swap = s->order[i];
+    s->order[i] = s->order[other];
+    s->order[other] = swap;
+  }
+  s->epoch = epoch;
+}
+
+void plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int32_t *label) {
+  const plim_dataset *d = sampler->dataset;
+  int64_t batches = plim_sampler_train_batches(sampler);
+  int64_t epoch = step / batches, first = step % batches * sampler->options.batch;
+  int64_t left = d->train.count - first, images = left < sampler->options.batch ? left : sampler->options.batch;
+  if (sampler->epoch != epoch) shuffle(sampler, epoch);
+  for (int64_t i = 0; i < images; i++) {
+    int32_t which = sampler->order[first + i];
+    plim_crop crop = {0, 0, 0};
+    if (sampler->options.augment) crop = plim_crop_draw(sampler->options.seed, epoch, which, d->pad, d->flip);
+    plim_crop_copy(&crop, d->height, d->width, d->channels, d->train.image + which * image_bytes(d),
+                   image + i * image_bytes(d));
+    label[i] = d->train.label[which];
+  }
+}
+
+void plim_sampler_test(const plim_sampler *sampler, int64_t index, uint8_t *image, int32_t *label) {
+  const plim_dataset *d = sampler->dataset;
+  int64_t batch = sampler->options.batch, first = index * batch;
+  int64_t count = d->test.count - first < batch ? d->test.count - first : batch;
+  memcpy(image, d->test.image + first * image_bytes(d), (size_t)(count * image_bytes(d)));
+  memset(image + count * image_bytes(d), 0, (size_t)((batch - count) * image_bytes(d)));
+  for (int64_t i = 0; i < batch; i++) label[i] = i < count ? d->test.label[first + i] : -1;
+}

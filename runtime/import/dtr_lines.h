@@ -1,0 +1,37 @@
+/* The lines of a DTR log: one JSON object each, with an instruction. */
+#ifndef PLIM_RUNTIME_IMPORT_DTR_LINES_H
+#define PLIM_RUNTIME_IMPORT_DTR_LINES_H
+
+#include "runtime/base/json.h"
+
+#define PLIM_DTR_KINDS(X) \
+  X(ANNOTATE)             \
+  X(CONSTANT)             \
+  X(MEMORY)               \
+  X(CALL) X(ALIAS) X(MUTATE) X(COPY) X(COPY_FROM) X(RELEASE) X(PIN)
+#define PLIM_X(id) PLIM_DTR_##id,
+typedef enum plim_dtr_kind { PLIM_DTR_KINDS(PLIM_X) PLIM_DTR_KIND_COUNT } plim_dtr_kind;
+#undef PLIM_X
+
+typedef struct plim_dtr_lines {
+  plim_context *ctx;
+  const char *file, *next, *end;
+  int64_t number; /* of the line in hand */
+  int open;       /* 1: there is a line in hand */
+  plim_dtr_kind kind;
+  plim_json doc;
+  plim_json_at root;
+} plim_dtr_lines;
+
+void plim_dtr_lines_begin(plim_context *ctx, const char *file, const char *text, int64_t bytes, plim_dtr_lines *out);
+void plim_dtr_lines_end(plim_dtr_lines *lines);
+
+/* Take the next line in hand; *more is 0 at the end of the text, which must be the end of a line. */
+PLIM_MUST_USE plim_status plim_dtr_next(plim_dtr_lines *lines, int *more);
+
+/* A text field; a number written as text (decimal, at least `least`). "" and `least` after a failure, which is in
+ * lines->doc.status. */
+const char *plim_dtr_text(plim_dtr_lines *lines, const char *key);
+int64_t plim_dtr_number(plim_dtr_lines *lines, const char *key, int64_t least);
+
+#endif

@@ -1,0 +1,34 @@
+/* A graph while it is generated: nodes and links that grow, and the random numbers of its seed. */
+#ifndef PLIM_RUNTIME_IMPORT_GENERATE_DRAFT_H
+#define PLIM_RUNTIME_IMPORT_GENERATE_DRAFT_H
+
+#include "runtime/import/generate.h"
+#include "runtime/import/node_link.h"
+
+typedef struct plim_generated {
+  plim_context *ctx;
+  const plim_generate_options *options;
+  plim_status status; /* first failure; later additions do nothing */
+  uint64_t draws;
+  int64_t n, n_links, room, room_links;
+  plim_node *node;
+  plim_link *link;
+} plim_generated;
+
+/* Uniform in [0, below) and in [0, 1). */
+int64_t plim_generated_below(plim_generated *g, int64_t below);
+double plim_generated_unit(plim_generated *g);
+
+/* A node; its number. Its id is the number. */
+int32_t plim_generated_node(plim_generated *g, const char *name, plim_phase phase, int64_t bytes, int64_t time_ns);
+void plim_generated_link(plim_generated *g, int32_t from, int32_t to);
+
+/* ---- the shapes ---- */
+typedef void plim_generator(plim_generated *g);
+void plim_generate_layered(plim_generated *g);
+void plim_generate_chain(plim_generated *g);
+void plim_generate_residual(plim_generated *g);
+void plim_generate_unet(plim_generated *g);
+void plim_generate_transformer(plim_generated *g);
+
+#endif

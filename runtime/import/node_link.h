@@ -1,0 +1,33 @@
+/* Graphs as publications know them: a DAG of ops with one output each, sizes and times, nothing else. What importers
+ * and generators make, as a graph. */
+#ifndef PLIM_RUNTIME_IMPORT_NODE_LINK_H
+#define PLIM_RUNTIME_IMPORT_NODE_LINK_H
+
+#include "runtime/graph/graph.h"
+
+typedef struct plim_node {
+  int64_t id;             /* -1: none */
+  int64_t bytes, time_ns; /* time_ns -1: none */
+  const char *name;       /* any text; NULL: none */
+  plim_phase phase;
+} plim_node;
+
+typedef struct plim_link {
+  int32_t from, to; /* nodes */
+} plim_link;
+
+typedef struct plim_node_link {
+  const char *name; /* any text; NULL: none */
+  int32_t unpacked; /* as in plim_graph */
+  int32_t n, n_links;
+  const plim_node *node; /* [n] */
+  const plim_link *link; /* [n_links] no two alike; those of one node in the order of its inputs */
+  const int32_t *order;  /* [n] nodes in program order; NULL: as they are */
+  plim_costs **costs;    /* of the ops, handed over (set to NULL); NULL or a NULL there: none */
+} plim_node_link;
+
+/* Each node becomes a custom op of class pure called NAME#ID (place in the list instead of no id) with one activation.
+ * What a name has that documents have not becomes a question mark. */
+PLIM_MUST_USE plim_status plim_node_link_graph(plim_context *ctx, const plim_node_link *nodes, plim_graph **out);
+
+#endif

@@ -1,0 +1,226 @@
+/* Memory for measurements and one run in it.
+ *
+ * In a step an op finds some operands in cache and others outside. Here too: warm operands lie in a ring of memory that
+ * caches hold, and are written right before each run; cold ones lie in a larger ring, where no one has been for a
+ * while. */
+#include "runtime/profile/measurement.h"
+
+#include <string.h>
+
+/* Fits into the caches of a machine that runs more than this program; is more than they hold, where the device does not
+ * tell how much that is. */
+enum { WARM_BYTES = 16 << 20, COLD_BYTES = 64 << 20 };
+
+/* The next place for so many bytes: after the last one, from the start again at the end. */
+static char *next_place(plim_ring *r, int64_t bytes) {
+  if (r->cursor + bytes > r->bytes) r->cursor = 0;
+  char *place = r->base + r->cursor;
+  r->cursor += bytes;
+  return place;
+}
+
+enum { NORMALS_BYTES = PLIM_NORMALS * sizeof(float) };
+
+static plim_status put_normals(const plim_measurement *m, void *to, int64_t bytes) {
+  plim_device *device = m->set->device;
+  if (device->api->host_visible) {
+    plim_normals_fill(m->normal, to, bytes);
+    return PLIM_OK;
+  }
+  for (int64_t at = 0; at < bytes; at += NORMALS_BYTES) {
+    int64_t piece = bytes - at < NORMALS_BYTES ? bytes - at : NORMALS_BYTES;
+    PLIM_TRY(device->api->copy(device, 0, (char *)to + at, m->source, piece));
+  }
+  return PLIM_OK;
+}
+
+static plim_status put_special(const plim_measurement *m, const plim_op_desc *desc, int32_t k, void *to) {
+  plim_device *device = m->set->device;
+  int visible = device->api->host_visible;
+  plim_operand_fill_special(desc, k, m->normal, visible ? to : m->host);
+  if (visible) return PLIM_OK;
+  PLIM_TRY(device->api->copy(device, 0, to, m->host, plim_shape_bytes(&desc->in[k])));
+  return device->api->sync(device); /* the next one is made in the same place */
+}
+
+/* Write what must be warm, and what must not be arbitrary. */
+static plim_status prepare_operands(const plim_measurement *m, const plim_profile_group *group,
+                                    const plim_operand_plan *plan, void *const *operand) {
+  const plim_op_desc *desc = &group->desc;
+  for (int32_t k = desc->n_in; k < desc->n_in + desc->n_out; k++) {
+    if (plan->block[k] != PLIM_CACHE_WARM) continue;
+    PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->out[k - desc->n_in])));
+  }
+  for (int32_t k = 0; k < desc->n_in; k++) {
+    if (plim_operand_is_special(desc, k)) {
+      PLIM_TRY(put_special(m, desc, k, operand[k]));
+    } else if (plan->block[k] == PLIM_CACHE_WARM) {
+      PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->in[k])));
+    }
+  }
+  return m->set->device->api->sync(m->set->device);
+}
+
+plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
+                             int64_t *time_ns) {
+  plim_device *device = m->set->device;
+  plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes);
+  char *place[2];
+  void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
+  for (int i = 0; i < 2; i++) place[i] = next_place(m->block[i], plan.bytes[i]);
+  for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
+  PLIM_TRY(prepare_operands(m, group, &plan, operand));
+  plim_kernel_args args = {.in = operand,
+                           .out = operand + group->desc.n_in,
+                           .upd = operand + group->desc.n_in + group->desc.n_out,
+                           .workspace = c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL,
+                           .seed = 1,
+                           .step = 1,
+                           .op = group->op};
+  return plim_device_time(device, c->kernel, &args, time_ns);
+}
+
+/* Outputs and workspace hold NaNs before the run: what a kernel forgets to write is no result. */
+plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
+                                int64_t *time_ns, const void **out) {
+  const plim_op_desc *desc = &group->desc;
+  plim_operand_plan plan = plim_operands_place(desc, &group->cache_states, c->variant.workspace_bytes);
+  void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
+  for (int i = 0; i < 2; i++) m->rings[i].cursor = 0;
+  char *const place[2] = {next_place(m->block[0], plan.bytes[0]), next_place(m->block[1], plan.bytes[1])};
+  for (int i = 0; i < 2; i++) memset(place[i], 0xff, (size_t)plan.bytes[i]);
+  for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
+  for (int32_t k = 0; k < desc->n_in; k++) plim_operand_fill_random(&desc->in[k], (uint64_t)k + 1, operand[k]);
+  plim_kernel_args args = {.in = operand,
+                           .out = operand + desc->n_in,
+                           .upd = operand + desc->n_in + desc->n_out,
+                           .workspace = c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL,
+                           .seed = 1,
+                           .step = 1,
+                           .op = group->op};
+  *out = operand[desc->n_in];
+  return plim_device_time(m->set->device, c->kernel, &args, time_ns);
+}
+
+/* Normal numbers that repeat after a prime number of floats: no two rows or images of an operand are alike. */
+static plim_status put_varied(const plim_measurement *m, char *to, int64_t bytes) {
+  enum { PERIOD_BYTES = 16381 * sizeof(float) };
+  _Static_assert((int)PERIOD_BYTES <= (int)NORMALS_BYTES, "there are as many");
+  const plim_device_api *api = m->set->device->api;
+  const void *from = m->source ? m->source : m->normal;
+  for (int64_t at = 0; at < bytes; at += PERIOD_BYTES) {
+    const int64_t piece = bytes - at < PERIOD_BYTES ? bytes - at : PERIOD_BYTES;
+    PLIM_TRY(api->copy(m->set->device, 0, to + at, from, piece));
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
+                              int64_t *time_ns, const void **result) {
+  const plim_op_desc *desc = &group->desc;
+  plim_device *device = m->set->device;
+  const int32_t n = desc->n_in + desc->n_out + desc->n_upd;
+  char *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
+  int64_t at = 0;
+  for (int32_t k = 0; k <= n; k++) {
+    const int64_t bytes = k < n ? plim_shape_bytes(plim_operand_shape(desc, k)) : c->variant.workspace_bytes;
+    operand[k] = (char *)m->arena + at;
+    at += plim_align_up(bytes, PLIM_ALIGN);
+  }
+  if (at > m->arena_bytes) return PLIM_OK;
+  for (int32_t k = 0; k < desc->n_in; k++) {
+    if (plim_operand_is_special(desc, k)) {
+      PLIM_TRY(put_special(m, desc, k, operand[k]));
+    } else {
+      PLIM_TRY(put_varied(m, operand[k], plim_shape_bytes(&desc->in[k])));
+    }
+  }
+  PLIM_TRY(device->api->fill(device, 0, operand[desc->n_in], 0xff, plim_shape_bytes(&desc->out[0])));
+  void *const *place = (void *const *)operand;
+  plim_kernel_args args = {.in = place,
+                           .out = place + desc->n_in,
+                           .upd = place + desc->n_in + desc->n_out,
+                           .workspace = c->variant.workspace_bytes > 0 ? operand[n] : NULL,
+                           .seed = 1,
+                           .step = 1,
+                           .op = group->op};
+  PLIM_TRY(plim_device_time(device, c->kernel, &args, time_ns));
+  *result = operand[desc->n_in];
+  return PLIM_OK;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+void plim_measure_need(const plim_profile_group *group, const plim_profile_case *c, plim_measure_needs *most) {
+  plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes);
+  for (int k = 0; k < 2; k++) most->block[k] = larger(most->block[k], plan.bytes[k]);
+  most->bytes = larger(most->bytes, plan.bytes[0] + plan.bytes[1]);
+}
+
+plim_status plim_measure_go_on(const plim_profile_set *set) {
+  plim_context *ctx = set->device->ctx;
+  return plim_context_cancelled(ctx) ? plim_fail(ctx, PLIM_ECANCEL, "cancelled while profiling") : PLIM_OK;
+}
+
+plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c) {
+  return c->kernel ? PLIM_OK : set->device->api->prepare(set->device, &group->desc, c->variant.name, &c->kernel);
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+int64_t plim_measure_step_bytes(const plim_graph *graph) {
+  int64_t all = 0;
+  for (int32_t s = 0; s < graph->n_storages; s++) {
+    all = plim_add_bytes(all, plim_align_up(graph->storage[s].bytes, PLIM_ALIGN));
+  }
+  return all < 0 ? INT64_MAX / 4 : all;
+}
+
+/* Set the sizes of the rings and which of them serve; returns the memory for both. A small step finds more of its cold
+ * operands in cache, so its rings are small as well. `limit` is the most that may be taken, 0: any. */
+static int64_t choose_rings(plim_measurement *m, const plim_measure_needs *most, int64_t limit) {
+  int64_t all = plim_measure_step_bytes(m->set->graph), cold = larger(COLD_BYTES, 2 * m->set->device->cache_bytes);
+  int64_t warm = smaller(WARM_BYTES, all), total = warm + smaller(cold, all + warm);
+  if (limit > 0) total = smaller(total, limit);
+  total = larger(total, most->bytes);
+  warm = smaller(larger(warm, most->block[PLIM_CACHE_WARM]), total - most->block[PLIM_CACHE_COLD]);
+  int two = warm >= most->block[PLIM_CACHE_WARM];
+  m->rings[PLIM_CACHE_WARM].bytes = two ? warm : total;
+  m->rings[PLIM_CACHE_COLD].bytes = total - m->rings[PLIM_CACHE_WARM].bytes;
+  m->block[PLIM_CACHE_WARM] = &m->rings[PLIM_CACHE_WARM];
+  m->block[PLIM_CACHE_COLD] = &m->rings[two ? PLIM_CACHE_COLD : PLIM_CACHE_WARM];
+  return total;
+}
+
+plim_status plim_measure_begin(plim_profile_set *set, const plim_measure_needs *most, int64_t limit,
+                               plim_measurement *m) {
+  plim_device *device = set->device;
+  plim_context *ctx = device->ctx;
+  *m = (plim_measurement){.set = set};
+  m->arena_bytes = choose_rings(m, most, limit);
+  PLIM_TRY(plim_allocate(ctx, PLIM_NORMALS, sizeof *m->normal, &m->normal));
+  int64_t host_bytes = device->api->host_visible ? 0 : m->arena_bytes;
+  PLIM_TRY(plim_allocate(ctx, host_bytes, 1, &m->host));
+  m->host_bytes = host_bytes;
+  PLIM_TRY(device->api->alloc(device, m->arena_bytes, &m->arena));
+  if (!device->api->host_visible) PLIM_TRY(device->api->alloc(device, NORMALS_BYTES, &m->source));
+  m->rings[PLIM_CACHE_WARM].base = m->arena;
+  m->rings[PLIM_CACHE_COLD].base = (char *)m->arena + m->rings[PLIM_CACHE_WARM].bytes;
+  plim_normals_make(m->normal);
+  if (m->source) PLIM_TRY(device->api->copy(device, 0, m->source, m->normal, NORMALS_BYTES));
+  return put_normals(m, m->arena, m->arena_bytes);
+}
+
+void plim_measure_end(plim_measurement *m) {
+  if (!m->set) return;
+  plim_device *device = m->set->device;
+  if (m->source) device->api->release(device, m->source, NORMALS_BYTES);
+  if (m->arena) device->api->release(device, m->arena, m->arena_bytes);
+  plim_release(device->ctx, m->host, m->host_bytes, 1);
+  plim_release(device->ctx, m->normal, PLIM_NORMALS, sizeof *m->normal);
+  *m = (plim_measurement){0};
+}

@@ -1,0 +1,266 @@
+/* The profile cache: a document like the others ("plimsoll": "profile cache"), read with the same strictness, but a
+ * faulty file is ignored and never reported. Rows are sorted, so that equal contents are equal bytes. */
+#include "runtime/profile/profile_cache.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/sha256.h"
+#include "runtime/device/desc.h"
+#include "runtime/graph/document.h"
+
+static const char kind[] = "profile cache";
+
+/* ---- the file ---- */
+
+static plim_status name_file(plim_profile_cache *cache, const char *folder) {
+  plim_text text = {cache->ctx, NULL, 0, 0, PLIM_OK};
+  char hash[PLIM_FINGERPRINT_BYTES], name[PLIM_FINGERPRINT_BYTES];
+  plim_document_write_machine(&text, &cache->machine);
+  plim_status status = text.status;
+  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
+  plim_text_free(&text);
+  if (status != PLIM_OK) return status;
+  (void)snprintf(name, sizeof name, "profile-%.16s.json", hash);
+  plim_cache_path(folder, name, cache->path);
+  return PLIM_OK;
+}
+
+/* ---- rows ---- */
+
+static int compare(const char *op, const char *variant, const plim_profile_row *row) {
+  int order = strcmp(op, row->op);
+  return order != 0 ? order : strcmp(variant, row->variant);
+}
+
+/* Where the row is, or where it would have to go. */
+static int32_t find(const plim_profile_cache *cache, const char *op, const char *variant) {
+  int32_t low = 0, high = cache->n;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (compare(op, variant, &cache->row[middle]) > 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static int is_at(const plim_profile_cache *cache, int32_t i, const char *op, const char *variant) {
+  return i < cache->n && compare(op, variant, &cache->row[i]) == 0;
+}
+
+static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, const char *variant) {
+  plim_profile_row fresh = {NULL, "", "", -1, 0, "", ""};
+  int64_t length = (int64_t)strlen(op) + 1;
+  PLIM_TRY(plim_allocate(cache->ctx, length, 1, &fresh.op));
+  plim_status status = plim_resize_array(cache->ctx, &cache->row, cache->n, cache->n + 1, sizeof *cache->row);
+  if (status != PLIM_OK) {
+    plim_release(cache->ctx, fresh.op, length, 1);
+    return status;
+  }
+  memcpy(fresh.op, op, (size_t)length);
+  (void)snprintf(fresh.variant, sizeof fresh.variant, "%s", variant);
+  memmove(&cache->row[i + 1], &cache->row[i], (size_t)(cache->n - i) * sizeof *cache->row);
+  cache->row[i] = fresh;
+  cache->n++;
+  return PLIM_OK;
+}
+
+/* The row of an op and variant, made where there is none. */
+static plim_status reach(plim_profile_cache *cache, const char *op, const char *variant, plim_profile_row **row) {
+  int32_t i = find(cache, op, variant);
+  if (!is_at(cache, i, op, variant)) PLIM_TRY(insert(cache, i, op, variant));
+  *row = &cache->row[i];
+  return PLIM_OK;
+}
+
+static void clear(plim_profile_cache *cache) {
+  for (int32_t i = 0; i < cache->n; i++) {
+    plim_release(cache->ctx, cache->row[i].op, (int64_t)strlen(cache->row[i].op) + 1, 1);
+  }
+  plim_release(cache->ctx, cache->row, cache->n, sizeof *cache->row);
+  cache->row = NULL;
+  cache->n = 0;
+}
+
+/* ---- reading ---- */
+
+static void read_cache(plim_json *doc, plim_profile_cache *cache) {
+  plim_machine machine = {.threads = 0};
+  int32_t n = 0;
+  plim_json_at root = plim_json_root(doc);
+  plim_document_read_head(&root, kind);
+  plim_json_at machine_at = plim_json_object(&root, "machine");
+  plim_document_read_machine(&machine_at, &machine);
+  plim_json_end(&machine_at);
+  plim_json_at list = plim_json_list(&root, "rows", &n);
+  plim_json_end(&root);
+  if (doc->status == PLIM_OK && memcmp(&machine, &cache->machine, sizeof machine) != 0) {
+    plim_json_fail(&machine_at, NULL, "is another machine");
+  }
+  for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
+    plim_json_at at = plim_json_item(&list, i);
+    plim_profile_row read = {.time_ns = -1}, *row = NULL;
+    const char *op = plim_json_text(&at, "op");
+    plim_json_copy(&at, "variant", read.variant, sizeof read.variant);
+    if (plim_json_has(&at, "label")) plim_json_copy(&at, "label", read.label, sizeof read.label);
+    if (plim_json_has(&at, "how")) plim_json_copy(&at, "how", read.how, sizeof read.how);
+    if (plim_json_has(&at, "why")) plim_json_copy(&at, "why", read.why, sizeof read.why);
+    if (plim_json_has(&at, "left_out_ns")) {
+      read.left_out_ns = plim_json_int(&at, "left_out_ns", 1, INT64_MAX);
+    } else if (!read.how[0] || plim_json_has(&at, "time_ns")) {
+      read.time_ns = plim_json_int(&at, "time_ns", 0, INT64_MAX);
+    }
+    plim_json_end(&at);
+    if (doc->status == PLIM_OK) plim_json_take(&at, reach(cache, op, read.variant, &row));
+    if (!row) continue;
+    read.op = row->op;
+    *row = read;
+  }
+}
+
+static plim_status parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
+  plim_json doc;
+  if (plim_document_open(ctx, file, text, bytes, &doc) == PLIM_OK) read_cache(&doc, out);
+  plim_json_close(&doc);
+  return doc.status;
+}
+
+static plim_status load(plim_profile_cache *out) {
+  if (!out->path[0]) return PLIM_OK;
+  plim_status status = plim_document_load(out->ctx, out->path, parse, out);
+  if (status == PLIM_OK) return PLIM_OK;
+  clear(out);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}
+
+plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine,
+                                    plim_profile_cache *out) {
+  memset(out, 0, sizeof *out);
+  out->ctx = ctx;
+  out->machine = *machine;
+  PLIM_TRY(name_file(out, folder));
+  return load(out);
+}
+
+void plim_profile_cache_close(plim_profile_cache *cache) {
+  if (!cache->ctx) return;
+  clear(cache);
+  memset(cache, 0, sizeof *cache);
+}
+
+/* ---- use ---- */
+
+static void apply(const plim_profile_cache *cache, const char *op, int parts, int64_t limit_ns, plim_profile_case *c) {
+  int32_t i = find(cache, op, c->variant.name);
+  if (!is_at(cache, i, op, c->variant.name) || (parts && !cache->row[i].label[0])) return;
+  const plim_profile_row *row = &cache->row[i];
+  if (row->left_out_ns >= limit_ns) {
+    c->left_out_ns = row->left_out_ns;
+    c->dropped = 1;
+    memcpy(c->why, row->why, sizeof c->why);
+  }
+  if (row->left_out_ns > 0) return;
+  c->variant.time_ns = row->time_ns;
+  if (parts) memcpy(c->variant.label, row->label, sizeof c->variant.label);
+}
+
+void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set) {
+  char op[PLIM_DESC_TEXT_BYTES];
+  for (int32_t g = 0; cache->n > 0 && g < set->n_groups; g++) {
+    const plim_profile_group *group = &set->group[g];
+    plim_desc_text(&group->desc, op, sizeof op);
+    for (int32_t k = 0; k < group->n; k++) apply(cache, op, 0, limit_ns, &set->cases[group->first + k]);
+    for (int32_t k = 0; k < group->n_parts; k++) apply(cache, op, 1, limit_ns, &set->cases[group->first_part + k]);
+  }
+}
+
+static plim_status write_file(const plim_profile_cache *cache) {
+  plim_text text = {cache->ctx, NULL, 0, 0, PLIM_OK};
+  plim_document_write_head(&text, kind);
+  plim_text_add(&text, "  \"machine\": {");
+  plim_document_write_machine(&text, &cache->machine);
+  plim_text_add(&text, "},\n  \"rows\": [");
+  for (int32_t i = 0; i < cache->n; i++) {
+    const plim_profile_row *row = &cache->row[i];
+    plim_text_format(&text, "%s\n    {\"op\": ", i > 0 ? "," : "");
+    plim_text_quote(&text, row->op);
+    plim_text_add(&text, ", \"variant\": ");
+    plim_text_quote(&text, row->variant);
+    if (row->label[0]) plim_text_add(&text, ", \"label\": ");
+    if (row->label[0]) plim_text_quote(&text, row->label);
+    if (row->how[0]) plim_text_add(&text, ", \"how\": ");
+    if (row->how[0]) plim_text_quote(&text, row->how);
+    if (row->why[0]) plim_text_add(&text, ", \"why\": ");
+    if (row->why[0]) plim_text_quote(&text, row->why);
+    if (row->left_out_ns > 0) plim_text_format(&text, ", \"left_out_ns\": %lld", (long long)row->left_out_ns);
+    if (row->time_ns >= 0) plim_text_format(&text, ", \"time_ns\": %lld", (long long)row->time_ns);
+    plim_text_add(&text, "}");
+  }
+  plim_text_add(&text, "\n  ]\n}\n");
+  return plim_cache_save(&text, cache->path);
+}
+
+void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc) {
+  const plim_profile_cache *cache = device->known;
+  plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+  char op[PLIM_DESC_TEXT_BYTES];
+  int n = 0;
+  if (!cache || !device->api->recall) return;
+  plim_desc_text(desc, op, sizeof op);
+  for (int32_t i = find(cache, op, ""); i < cache->n && strcmp(cache->row[i].op, op) == 0; i++) {
+    if (!cache->row[i].how[0] || n == PLIM_PROFILE_VARIANTS) continue;
+    memset(&info[n], 0, sizeof info[n]);
+    memcpy(info[n].name, cache->row[i].variant, sizeof info[n].name);
+    memcpy(info[n++].how, cache->row[i].how, sizeof info->how);
+  }
+  if (n > 0) device->api->recall(device, desc, info, n);
+}
+
+plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set) {
+  char op[PLIM_DESC_TEXT_BYTES];
+  if (!cache->path[0]) return PLIM_OK;
+  for (int32_t g = 0; g < set->n_groups; g++) {
+    const plim_profile_group *group = &set->group[g];
+    plim_desc_text(&group->desc, op, sizeof op);
+    for (int32_t k = 0; k < group->n + group->n_parts; k++) {
+      int parts = k >= group->n;
+      const plim_profile_case *c = &set->cases[parts ? group->first_part + k - group->n : group->first + k];
+      plim_profile_row *row;
+      const int known = (c->variant.time_ns >= 0 || c->left_out_ns > 0) && c->round >= 0;
+      if (!known && !c->how[0]) continue;
+      PLIM_TRY(reach(cache, op, c->variant.name, &row));
+      memcpy(row->how, c->how, sizeof row->how);
+      if (!known) continue;
+      row->time_ns = c->variant.time_ns;
+      row->left_out_ns = c->variant.time_ns < 0 ? c->left_out_ns : 0;
+      (void)snprintf(row->why, sizeof row->why, "%s", row->left_out_ns > 0 ? c->why : "");
+      (void)snprintf(row->label, sizeof row->label, "%s", parts ? c->variant.label : "");
+    }
+  }
+  plim_status status = write_file(cache);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}
+
+plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_desc *desc, const char *variant,
+                                    const char *why) {
+  char op[PLIM_DESC_TEXT_BYTES];
+  plim_profile_cache cache = {.ctx = device->ctx, .machine = device->machine};
+  plim_profile_row *row = NULL;
+  plim_status status;
+  if (!device->known || !device->known->path[0]) return PLIM_OK;
+  memcpy(cache.path, device->known->path, sizeof cache.path); /* its rows may be older than the file's */
+  plim_desc_text(desc, op, sizeof op);
+  PLIM_CHECK(load(&cache));
+  PLIM_CHECK(reach(&cache, op, variant, &row));
+  row->time_ns = -1;
+  row->left_out_ns = INT64_MAX;
+  (void)snprintf(row->why, sizeof row->why, "%s", why);
+  status = write_file(&cache);
+  if (status != PLIM_ENOMEM) status = PLIM_OK;
+done:
+  plim_profile_cache_close(&cache);
+  return status;
+}

@@ -1,0 +1,173 @@
+/* Measurements need operands that look like those of a step: floats of ordinary size (a denormal or a NaN can cost a
+ * hundred times a normal number), labels and window positions in range. Most of the arena simply holds normal numbers
+ * everywhere, so that an operand can lie anywhere; the few that need more are listed in a table. */
+#include "runtime/profile/profile_operands.h"
+
+#include <math.h>
+#include <string.h>
+
+const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k) {
+  if (k < desc->n_in) return &desc->in[k];
+  k -= desc->n_in;
+  return k < desc->n_out ? &desc->out[k] : &desc->upd[k - desc->n_out];
+}
+
+/* Updates are what was updated a step ago; workspaces lie where something has just died. */
+static plim_cache_state meeting_of(const plim_op_desc *desc, const plim_cache_states *cache_states, int32_t k) {
+  if (k < desc->n_in) return cache_states->in[k];
+  k -= desc->n_in;
+  if (k < desc->n_out) return cache_states->out[k];
+  return k < desc->n_out + desc->n_upd ? PLIM_CACHE_COLD : PLIM_CACHE_WARM;
+}
+
+plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_cache_states *cache_states,
+                                      int64_t workspace_bytes) {
+  plim_operand_plan plan = {.n = desc->n_in + desc->n_out + desc->n_upd};
+  for (int32_t k = 0; k <= plan.n; k++) {
+    plim_cache_state cache_state = meeting_of(desc, cache_states, k);
+    if (cache_state == PLIM_CACHE_IN_PLACE) {
+      int32_t over = cache_states->over[k - desc->n_in];
+      plan.block[k] = plan.block[over];
+      plan.at[k] = plan.at[over];
+      continue;
+    }
+    int64_t bytes = k < plan.n ? plim_shape_bytes(plim_operand_shape(desc, k)) : workspace_bytes;
+    plan.block[k] = (int32_t)cache_state;
+    plan.at[k] = plan.bytes[cache_state];
+    plan.bytes[cache_state] = plim_add_bytes(plan.bytes[cache_state], plim_align_up(bytes, PLIM_ALIGN));
+  }
+  return plan;
+}
+
+/* ---- normal numbers ---- */
+
+/* Sum of 12 uniform numbers: mean 0, variance 1, tails at 6. Of 24 bits each, so never denormal. */
+static float draw_normal(uint64_t *state) {
+  double sum = -6;
+  for (int k = 0; k < 12; k++) {
+    *state = *state * 6364136223846793005U + 1442695040888963407U;
+    sum += (double)(*state >> 40) / (double)(1 << 24);
+  }
+  return (float)sum;
+}
+
+/* A float whose halves are both bf16 of ordinary size: the lower one is too small to matter to the float. */
+void plim_normals_make(float *normal) {
+  uint64_t state = 0x9e3779b97f4a7c15U;
+  for (int i = 0; i < PLIM_NORMALS; i++) {
+    float two[2] = {draw_normal(&state), draw_normal(&state)};
+    uint32_t bits[2];
+    memcpy(bits, two, sizeof bits);
+    bits[0] = (bits[0] & 0xffff0000U) | bits[1] >> 16;
+    memcpy(&normal[i], &bits[0], sizeof *normal);
+  }
+}
+
+/* By ordinary stores, each half by the thread that will read it: memcpy may bypass the caches. */
+void plim_normals_fill(const float *normal, void *to, int64_t bytes) {
+  enum { PIECE = 1024 };
+  const int64_t n = bytes / (int64_t)sizeof *normal;
+  float *out = to;
+#pragma omp parallel for schedule(static)
+  for (int64_t at = 0; at < n; at += PIECE) {
+    const float *from = normal + at % PLIM_NORMALS;
+    int64_t count = n - at < PIECE ? n - at : PIECE;
+    for (int64_t i = 0; i < count; i++) out[at + i] = from[i] + 0.0F;
+  }
+  memcpy(out + n, normal, (size_t)(bytes % (int64_t)sizeof *normal));
+}
+
+/* 24 bits of a hash of seed and place. */
+static float random_at(uint64_t seed, int64_t i) {
+  uint64_t z = (seed << 40) + (uint64_t)i * 0x9e3779b97f4a7c15U;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return (float)((double)((z ^ (z >> 31)) >> 40) / (double)(1 << 22) - 2);
+}
+
+void plim_operand_fill_random(const plim_shape *shape, uint64_t seed, void *to) {
+  const int64_t n = plim_shape_elements(shape);
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; i++) {
+    float x = random_at(seed, i);
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (shape->dtype == PLIM_BF16) {
+      ((uint16_t *)to)[i] = (uint16_t)(bits >> 16);
+    } else {
+      ((float *)to)[i] = x;
+    }
+  }
+}
+
+/* ---- operands that need more ---- */
+
+typedef enum contents { LABELS, POSITIONS, ONES, WEIGHTS, HYPER } contents;
+
+static const struct {
+  plim_op_kind kind;
+  int32_t in;
+  contents contents;
+} special[] = {
+    {PLIM_OP_CONV2D, 1, WEIGHTS},          {PLIM_OP_CONV2D_BWD_DATA, 1, WEIGHTS}, {PLIM_OP_LINEAR, 1, WEIGHTS},
+    {PLIM_OP_LINEAR_BWD_DATA, 1, WEIGHTS}, {PLIM_OP_BN_APPLY, 1, ONES},           {PLIM_OP_BN_RUNNING, 0, ONES},
+    {PLIM_OP_BN_BWD_REDUCE, 2, ONES},      {PLIM_OP_BN_BWD_APPLY, 2, ONES},       {PLIM_OP_MAX_POOL_BWD, 1, POSITIONS},
+    {PLIM_OP_SOFTMAX_XENT, 1, LABELS},     {PLIM_OP_SOFTMAX_XENT_BWD, 1, LABELS}, {PLIM_OP_SGD, 1, HYPER},
+};
+
+static int find(const plim_op_desc *desc, int32_t k) {
+  for (int i = 0; i < (int)(sizeof special / sizeof special[0]); i++) {
+    if (special[i].kind == desc->kind && special[i].in == k && k < desc->n_in) return i;
+  }
+  return -1;
+}
+
+int plim_operand_is_special(const plim_op_desc *desc, int32_t k) {
+  return find(desc, k) >= 0;
+}
+
+static void fill_labels(int32_t *to, int64_t n, int64_t classes) {
+  for (int64_t i = 0; i < n; i++) to[i] = (int32_t)(i % classes);
+}
+
+static void fill_positions(uint8_t *to, int64_t n, int64_t positions) {
+  for (int64_t i = 0; i < n; i++) to[i] = (uint8_t)(i % positions);
+}
+
+/* As He initialisation has them: outputs keep the size of the inputs. */
+static void fill_weights(const plim_shape *shape, const float *normal, void *to, int64_t n) {
+  float scale = (float)sqrt(2.0 * (double)shape->dim[0] / (double)n);
+  for (int64_t i = 0; i < n; i++) {
+    float weight = normal[i % PLIM_NORMALS] * scale;
+    uint32_t bits;
+    memcpy(&bits, &weight, sizeof bits);
+    if (shape->dtype == PLIM_BF16) {
+      ((uint16_t *)to)[i] = (uint16_t)(bits >> 16);
+    } else {
+      ((float *)to)[i] = weight;
+    }
+  }
+}
+
+void plim_operand_fill_special(const plim_op_desc *desc, int32_t k, const float *normal, void *to) {
+  static const float hyper[4] = {0.01F, 0.9F, 1e-4F, 0};
+  const plim_shape *shape = &desc->in[k];
+  int64_t n = plim_shape_elements(shape);
+  switch (special[find(desc, k)].contents) {
+    case LABELS:
+      fill_labels(to, n, desc->in[0].dim[1]);
+      break;
+    case POSITIONS:
+      fill_positions(to, n, (int64_t)desc->attrs.kernel[0] * desc->attrs.kernel[1]);
+      break;
+    case ONES:
+      for (int64_t i = 0; i < n; i++) ((float *)to)[i] = 1;
+      break;
+    case WEIGHTS:
+      fill_weights(shape, normal, to, n);
+      break;
+    case HYPER:
+      memcpy(to, hyper, (size_t)(n < 4 ? n : 4) * sizeof *hyper);
+      break;
+  }
+}

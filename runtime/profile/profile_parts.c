@@ -1,0 +1,214 @@
+/* Parts of the groups' fastest variants: which are worth a look, which give the bits of the whole, what they cost.
+ *
+ * Equality is found, never assumed: whole and part run on the same random operands and every byte is compared. Random,
+ * because operands that repeat themselves would hide a sum in another order. Parts are visited by falling workspace;
+ * one that saves less than a fifth of the last equal one is not worth its time. Times are taken in turns with the
+ * whole and scaled by what the whole took meanwhile, so that a machine that has become slower favours neither. */
+#include <string.h>
+
+#include "runtime/profile/known_parts.h"
+#include "runtime/profile/measurement.h"
+
+/* A workspace is worth dividing from 1/SHARE of the bytes of a step on. */
+enum { SHARE = 64, PART_PASSES = 3 };
+
+static int saves(int64_t bytes, int64_t than_bytes) {
+  return bytes <= than_bytes / 5 * 4;
+}
+
+/* ---- which ---- */
+
+static void find_whole(const plim_profile_set *set, plim_profile_group *group) {
+  plim_variant variant[PLIM_PROFILE_VARIANTS];
+  int32_t at[PLIM_PROFILE_VARIANTS], n = 0;
+  for (int32_t i = group->first; i < group->first + group->n; i++) {
+    if (set->cases[i].dropped) continue;
+    variant[n] = set->cases[i].variant;
+    at[n++] = i;
+  }
+  group->whole = at[plim_variants_fastest(variant, n, NULL)];
+}
+
+static plim_status add_parts(plim_profile_set *set, plim_profile_group *group, int64_t least_bytes) {
+  plim_kernel_info info[PLIM_PROFILE_VARIANTS], whole = {.name = ""};
+  find_whole(set, group);
+  const plim_variant *fastest = &set->cases[group->whole].variant;
+  group->first_part = set->n_cases;
+  if (fastest->workspace_bytes < least_bytes) return PLIM_OK;
+  memcpy(whole.name, fastest->name, sizeof whole.name);
+  whole.workspace_bytes = fastest->workspace_bytes;
+  int n = set->device->api->parts(set->device, &group->desc, &whole, info, PLIM_PROFILE_VARIANTS);
+  if (n > PLIM_PROFILE_VARIANTS) n = PLIM_PROFILE_VARIANTS;
+  PLIM_TRY(plim_resize_array(set->device->ctx, &set->cases, set->n_cases, set->n_cases + n, sizeof *set->cases));
+  for (int i = 0; i < n; i++) {
+    plim_profile_case *c = &set->cases[set->n_cases++];
+    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes}, .dropped = 1};
+    memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
+    memcpy(c->variant.label, info[i].label, sizeof c->variant.label);
+  }
+  group->n_parts = n;
+  return PLIM_OK;
+}
+
+plim_status plim_profile_set_add_parts(plim_profile_set *set, int32_t *added) {
+  int32_t before = set->n_cases;
+  *added = 0;
+  if (!set->device->api->parts) return PLIM_OK;
+  int64_t least_bytes = plim_measure_step_bytes(set->graph) / SHARE;
+  for (int32_t g = 0; g < set->n_groups; g++) PLIM_TRY(add_parts(set, &set->group[g], least_bytes));
+  *added = set->n_cases - before;
+  return PLIM_OK;
+}
+
+/* ---- equal or not ---- */
+
+typedef struct comparison {
+  plim_measurement memory;
+  plim_profile_set *set;
+  int32_t measured;
+  int64_t result_bytes;
+  void *result; /* [result_bytes] of the whole on the operands of group `of` */
+  const plim_profile_group *of;
+} comparison;
+
+static plim_status compare(comparison *k, const plim_profile_group *group, plim_profile_case *c) {
+  plim_profile_case *whole = &k->set->cases[group->whole];
+  const void *out;
+  int64_t time_ns;
+  PLIM_TRY(plim_measure_prepare(k->set, group, c));
+  if (k->of != group) {
+    PLIM_TRY(plim_measure_result(&k->memory, group, whole, &time_ns, &out));
+    memcpy(k->result, out, (size_t)plim_shape_bytes(&group->desc.out[0]));
+    k->of = group;
+  }
+  PLIM_TRY(plim_measure_result(&k->memory, group, c, &time_ns, &out));
+  if (memcmp(k->result, out, (size_t)plim_shape_bytes(&group->desc.out[0])) == 0) {
+    memcpy(c->variant.label, whole->variant.label, sizeof c->variant.label);
+  } else {
+    c->variant.time_ns = time_ns; /* known: not to be run again */
+  }
+  k->measured = 1;
+  return PLIM_OK;
+}
+
+static int is_equal(const plim_profile_set *set, const plim_profile_group *group, const plim_profile_case *c) {
+  return strcmp(c->variant.label, set->cases[group->whole].variant.label) == 0;
+}
+
+/* The next part to look at from *at on; NULL after the last. last_bytes: workspace of the equal one before. */
+static plim_profile_case *next_part(plim_profile_set *set, const plim_profile_group *group, int64_t last_bytes,
+                                    int32_t *at) {
+  for (; *at < group->n_parts; ++*at) {
+    plim_profile_case *c = &set->cases[group->first_part + *at];
+    if (saves(c->variant.workspace_bytes, last_bytes)) return c;
+  }
+  return NULL;
+}
+
+/* k NULL: look only. Keeps the equal ones; *unknown becomes 1 at one that was never run, where a look ends. */
+static plim_status visit(plim_profile_set *set, const plim_profile_group *group, comparison *k, int *unknown) {
+  int64_t last_bytes = set->cases[group->whole].variant.workspace_bytes;
+  plim_context *ctx = set->device->ctx;
+  plim_profile_case *c;
+  for (int32_t at = 0; (c = next_part(set, group, last_bytes, &at)) != NULL; at++) {
+    if (c->variant.time_ns < 0) {
+      *unknown = 1;
+      if (!k) return PLIM_OK;
+      PLIM_TRY(plim_measure_go_on(set));
+      plim_status status = compare(k, group, c);
+      if (status != PLIM_OK) {
+        return plim_fail(ctx, status, "op \"%s\", variant \"%s\": %s", set->graph->op[group->op].name, c->variant.name,
+                         plim_context_error(ctx));
+      }
+    }
+    c->dropped = !is_equal(set, group, c);
+    if (c->dropped) continue;
+    last_bytes = c->variant.workspace_bytes;
+    PLIM_TRY(plim_known_parts_add(set->device, &group->desc, c->variant.name));
+  }
+  return PLIM_OK;
+}
+
+/* ---- times ---- */
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* Kept, and its time not known. */
+static int wants_time(const plim_profile_case *c) {
+  return !c->dropped && c->variant.time_ns < 0;
+}
+
+/* In every pass the whole runs once, then each part. */
+static plim_status time_parts(comparison *k, const plim_profile_group *group, int32_t passes) {
+  plim_profile_case *part = &k->set->cases[group->first_part];
+  const plim_profile_case *whole = &k->set->cases[group->whole];
+  int64_t part_ns[PLIM_PROFILE_VARIANTS], whole_ns = INT64_MAX, time_ns;
+  for (int32_t i = 0; i < group->n_parts; i++) part_ns[i] = INT64_MAX;
+  for (int32_t pass = 0; pass < passes; pass++) {
+    PLIM_TRY(plim_measure_go_on(k->set));
+    PLIM_TRY(plim_measure_run(&k->memory, group, whole, &time_ns));
+    whole_ns = smaller(whole_ns, time_ns);
+    for (int32_t i = 0; i < group->n_parts; i++) {
+      if (!wants_time(&part[i])) continue;
+      PLIM_TRY(plim_measure_go_on(k->set));
+      PLIM_TRY(plim_measure_run(&k->memory, group, &part[i], &time_ns));
+      part_ns[i] = smaller(part_ns[i], time_ns);
+    }
+  }
+  double scale = (double)whole->variant.time_ns / (double)(whole_ns + 1);
+  for (int32_t i = 0; i < group->n_parts; i++) {
+    if (wants_time(&part[i])) part[i].variant.time_ns = (int64_t)((double)part_ns[i] * scale) + 1;
+  }
+  return PLIM_OK;
+}
+
+static plim_status measure_group(comparison *k, const plim_profile_group *group, int32_t passes) {
+  int unknown = 0, wanted = 0;
+  PLIM_TRY(visit(k->set, group, k, &unknown));
+  for (int32_t i = group->first_part; i < group->first_part + group->n_parts; i++) {
+    wanted |= wants_time(&k->set->cases[i]);
+  }
+  return wanted ? time_parts(k, group, passes) : PLIM_OK;
+}
+
+/* Prepare the wholes of the groups that have something to measure; needs are 0 when none has. */
+static plim_status prepare_wholes(comparison *k, plim_measure_needs *most) {
+  *most = (plim_measure_needs){0};
+  for (int32_t g = 0; g < k->set->n_groups; g++) {
+    const plim_profile_group *group = &k->set->group[g];
+    int unknown = 0;
+    if (group->n_parts > 0) PLIM_TRY(visit(k->set, group, NULL, &unknown));
+    if (!unknown) continue;
+    plim_measure_need(group, &k->set->cases[group->whole], most);
+    PLIM_TRY(plim_measure_prepare(k->set, group, &k->set->cases[group->whole]));
+    int64_t bytes = plim_shape_bytes(&group->desc.out[0]);
+    if (bytes > k->result_bytes) k->result_bytes = bytes;
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes, int64_t limit, int32_t *measured) {
+  comparison k = {.set = set};
+  int64_t result_bytes = 0;
+  plim_measure_needs most;
+  plim_status status;
+  PLIM_CHECK(prepare_wholes(&k, &most));
+  if (most.bytes > 0) {
+    PLIM_CHECK(plim_allocate(set->device->ctx, k.result_bytes, 1, &k.result));
+    result_bytes = k.result_bytes;
+    PLIM_CHECK(plim_measure_begin(set, &most, limit, &k.memory));
+    for (int32_t g = 0; g < set->n_groups; g++) {
+      int unknown = 0;
+      PLIM_CHECK(visit(set, &set->group[g], NULL, &unknown));
+      if (unknown) PLIM_CHECK(measure_group(&k, &set->group[g], passes < PART_PASSES ? passes : PART_PASSES));
+    }
+  }
+  *measured |= k.measured;
+  status = PLIM_OK;
+done:
+  plim_measure_end(&k.memory);
+  plim_release(set->device->ctx, k.result, result_bytes, 1);
+  return status;
+}

@@ -1,0 +1,171 @@
+/* Groups are found by a hash table over canonical descriptions. */
+#include "runtime/profile/profile_set.h"
+
+#include <string.h>
+
+#include "runtime/device/desc.h"
+#include "runtime/device/guarded.h"
+#include "runtime/profile/profile_cache.h"
+
+static int32_t find_group(plim_profile_set *set, int32_t *slot, int64_t n_slots, int32_t op) {
+  plim_op_desc desc;
+  plim_desc_of(set->graph, op, &desc);
+  uint64_t hash = plim_desc_hash(&desc), mask = (uint64_t)n_slots - 1, i = hash & mask;
+  for (; slot[i] >= 0; i = (i + 1) & mask) {
+    const plim_profile_group *g = &set->group[slot[i]];
+    if (g->hash == hash && plim_desc_equal(&g->desc, &desc)) return slot[i];
+  }
+  slot[i] = set->n_groups;
+  set->group[set->n_groups] = (plim_profile_group){.desc = desc, .hash = hash, .op = op};
+  return set->n_groups++;
+}
+
+static plim_status find_groups(plim_profile_set *set) {
+  plim_context *ctx = set->device->ctx;
+  int64_t n_slots = 16;
+  int32_t *slot = NULL;
+  while (n_slots < 2 * (int64_t)set->graph->n_ops) n_slots *= 2;
+  PLIM_TRY(plim_allocate(ctx, n_slots, sizeof *slot, &slot));
+  memset(slot, -1, (size_t)n_slots * sizeof *slot);
+  for (int32_t op = 0; op < set->graph->n_ops; op++) set->group_of[op] = find_group(set, slot, n_slots, op);
+  plim_release(ctx, slot, n_slots, sizeof *slot);
+  return PLIM_OK;
+}
+
+/* The device's variants of a group; *n of them, with what each needs. */
+static plim_status list_variants(const plim_profile_set *set, const plim_profile_group *group, plim_kernel_info *info,
+                                 int64_t *bytes, int *n) {
+  plim_context *ctx = set->device->ctx;
+  const char *name = set->graph->op[group->op].name;
+  memset(info, 0, PLIM_PROFILE_VARIANTS * sizeof *info);
+  plim_profile_cache_recall(set->device, &group->desc);
+  PLIM_TRY(plim_guarded_room(set->device->ctx));
+  *n = set->device->api->variants(set->device, &group->desc, info, PLIM_PROFILE_VARIANTS);
+  if (*n <= 0) {
+    return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s has no kernel for op \"%s\" (%s)", set->device->api->name, name,
+                     plim_op_kind_name(group->desc.kind));
+  }
+  if (*n > PLIM_PROFILE_VARIANTS) *n = PLIM_PROFILE_VARIANTS;
+  for (int i = 0; i < *n; i++) {
+    plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, info[i].workspace_bytes);
+    bytes[i] = plim_add_bytes(plan.bytes[0], plan.bytes[1]);
+    if (bytes[i] < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the operands of op \"%s\" overflow a size", name);
+  }
+  return PLIM_OK;
+}
+
+/* The variants of one group that fit, or the smallest, appended to the cases. */
+static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, int64_t arena_bytes) {
+  plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+  int64_t bytes[PLIM_PROFILE_VARIANTS] = {0}, allowed = arena_bytes > 0 ? arena_bytes : INT64_MAX;
+  plim_context *ctx = set->device->ctx;
+  int n, smallest = 0, fitting = 0;
+  PLIM_TRY(list_variants(set, group, info, bytes, &n));
+  for (int i = 0; i < n; i++) {
+    if (bytes[i] < bytes[smallest]) smallest = i;
+  }
+  if (allowed < bytes[smallest]) allowed = bytes[smallest];
+  for (int i = 0; i < n; i++) fitting += bytes[i] <= allowed;
+  PLIM_TRY(plim_resize_array(ctx, &set->cases, set->n_cases, set->n_cases + fitting, sizeof *set->cases));
+  group->first = set->n_cases;
+  group->n = fitting;
+  for (int i = 0; i < n; i++) {
+    if (bytes[i] > allowed) continue;
+    plim_profile_case *c = &set->cases[set->n_cases++];
+    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes},
+                             .builds = info[i].builds};
+    memcpy(c->how, info[i].how, sizeof c->how);
+    memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
+    memcpy(c->variant.label, info[i].label, sizeof c->variant.label);
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, int64_t arena_bytes,
+                                  plim_profile_set *out) {
+  plim_context *ctx = device->ctx;
+  plim_status status;
+  *out = (plim_profile_set){.device = device, .graph = graph};
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *out->group_of, &out->group_of));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *out->group, &out->group));
+  PLIM_CHECK(plim_allocate(ctx, 0, sizeof *out->cases, &out->cases));
+  PLIM_CHECK(find_groups(out));
+  PLIM_CHECK(plim_profile_set_watch(out));
+  for (int32_t g = 0; g < out->n_groups; g++) PLIM_CHECK(add_cases(out, &out->group[g], arena_bytes));
+  plim_profile_set_rounds(out);
+done:
+  if (status != PLIM_OK) plim_profile_set_free(out);
+  return status;
+}
+
+void plim_profile_set_free(plim_profile_set *set) {
+  if (!set->device) return;
+  plim_context *ctx = set->device->ctx;
+  for (int32_t i = 0; i < set->n_cases; i++) {
+    if (set->cases[i].kernel) set->device->api->unprepare(set->device, set->cases[i].kernel);
+  }
+  plim_release(ctx, set->cases, set->n_cases, sizeof *set->cases);
+  plim_release(ctx, set->group, set->graph->n_ops, sizeof *set->group);
+  plim_release(ctx, set->group_of, set->graph->n_ops, sizeof *set->group_of);
+  *set = (plim_profile_set){0};
+}
+
+/* The cases [from, from + n) that are not dropped, after the *rows rows that there are. */
+static void take_rows(const plim_profile_set *set, int32_t from, int32_t n, plim_variant *variant, int32_t *rows) {
+  for (int32_t i = from; i < from + n; i++) {
+    if (!set->cases[i].dropped) variant[(*rows)++] = set->cases[i].variant;
+  }
+}
+
+static plim_status note_dropped(const plim_profile_set *set, plim_profile **profile) {
+  plim_context *ctx = set->device->ctx;
+  plim_dropped *dropped = NULL;
+  int32_t n = 0, rows = 0;
+  for (int32_t i = 0; i < set->n_cases; i++) rows += set->cases[i].dropped && set->cases[i].why[0];
+  if (rows == 0) return PLIM_OK;
+  PLIM_TRY(plim_allocate(ctx, rows, sizeof *dropped, &dropped));
+  for (int32_t g = 0; g < set->n_groups; g++) {
+    const plim_profile_group *group = &set->group[g];
+    for (int32_t i = group->first; i < group->first + group->n; i++) {
+      const plim_profile_case *c = &set->cases[i];
+      if (!c->dropped || !c->why[0]) continue;
+      plim_dropped *d = &dropped[n++];
+      d->op = group->op;
+      memcpy(d->name, c->variant.name, sizeof d->name);
+      memcpy(d->why, c->why, sizeof d->why);
+    }
+  }
+  plim_status status = plim_profile_note_dropped(profile, n, dropped);
+  plim_release(ctx, dropped, rows, sizeof *dropped);
+  return status;
+}
+
+plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, plim_profile **out) {
+  const plim_graph *graph = set->graph;
+  plim_context *ctx = graph->ctx;
+  int32_t *first = NULL;
+  plim_variant *variant = NULL;
+  plim_profile *made = NULL;
+  int64_t rows = 0;
+  plim_status status;
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    rows += set->group[set->group_of[op]].n + set->group[set->group_of[op]].n_parts;
+  }
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)graph->n_ops + 1, sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(ctx, rows, sizeof *variant, &variant));
+  for (int32_t op = 0; op < graph->n_ops; op++) {
+    const plim_profile_group *group = &set->group[set->group_of[op]];
+    first[op + 1] = first[op];
+    take_rows(set, group->first, group->n, variant, &first[op + 1]);
+    take_rows(set, group->first_part, group->n_parts, variant, &first[op + 1]);
+  }
+  PLIM_CHECK(plim_profile_make(graph, &set->device->machine, measured, first, variant, &made));
+  PLIM_CHECK(note_dropped(set, &made));
+  *out = made;
+  made = NULL;
+done:
+  plim_profile_free(made);
+  plim_release(ctx, variant, rows, sizeof *variant);
+  plim_release(ctx, first, (int64_t)graph->n_ops + 1, sizeof *first);
+  return status;
+}

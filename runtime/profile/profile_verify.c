@@ -1,0 +1,109 @@
+/* Operands lie in a line from the start of the memory, the workspace last, so that every case of a group finds the same
+ * numbers at the same places. The result holds NaNs before the run: what a kernel forgets to write is no result.
+ *
+ * A result may differ by what its precision allows: sums of floats in another order, by a share of the largest element;
+ * factors rounded to tf32, by a larger share; a result in bf16, or handed over in bf16, by two roundings besides. */
+#include "runtime/profile/profile_verify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char reference_name[] = "single-source";
+
+int32_t plim_profile_reference_case(const plim_profile_set *set, const plim_profile_group *group) {
+  const plim_op_desc *desc = &group->desc;
+  if (group->n < 2 || desc->n_out != 1 || desc->n_upd != 0) return -1;
+  if (desc->out[0].dtype != PLIM_F32 && desc->out[0].dtype != PLIM_BF16) return -1;
+  for (int32_t c = group->first; c < group->first + group->n; c++) {
+    if (strcmp(set->cases[c].variant.name, reference_name) == 0) return c;
+  }
+  return -1;
+}
+
+/* ---- results ---- */
+
+/* Copy parts of the result to the host, as floats; returns how many elements through *n. */
+static plim_status read_result(plim_measurement *m, const plim_shape *shape, const void *result, float *out,
+                               int32_t *n) {
+  const plim_device_api *api = m->set->device->api;
+  const int64_t all = plim_shape_elements(shape), element = plim_shape_bytes(shape) / all;
+  const int64_t most = (int64_t)PLIM_VERIFY_PARTS * PLIM_VERIFY_PART, part = all <= most ? all : PLIM_VERIFY_PART;
+  const int64_t parts = all <= most ? 1 : PLIM_VERIFY_PARTS;
+  char *host = m->host;
+  for (int64_t i = 0; i < parts; i++) {
+    const int64_t from = parts > 1 ? (all - part) / (parts - 1) * i : 0;
+    PLIM_TRY(
+        api->copy(m->set->device, 0, host + i * part * element, (const char *)result + from * element, part * element));
+  }
+  PLIM_TRY(api->sync(m->set->device));
+  *n = (int32_t)(parts * part);
+  for (int32_t i = 0; i < *n; i++) {
+    uint32_t bits;
+    if (element == 2) {
+      bits = (uint32_t)((const uint16_t *)m->host)[i] << 16;
+    } else {
+      bits = ((const uint32_t *)m->host)[i];
+    }
+    memcpy(&out[i], &bits, sizeof bits);
+  }
+  return PLIM_OK;
+}
+
+static double allowed(const plim_op_desc *desc, double expected, double largest) {
+  const plim_precision math = plim_op_math(desc);
+  if (math == PLIM_PRECISION_TF32) return largest * 4 / 1024;
+  return largest * 3e-4 + (math == PLIM_PRECISION_BF16 ? fabs(expected) / 128 : 0);
+}
+
+/* Where the reference itself is no number there is nothing to compare with. */
+static void compare(const plim_op_desc *desc, const plim_profile_reference *r, const float *got,
+                    char why[PLIM_DROPPED_WHY_BYTES]) {
+  int32_t worst = -1;
+  double most = 1;
+  for (int32_t i = 0; i < r->n; i++) {
+    const double expected = r->expected[i], off = fabs(got[i] - expected);
+    if (!isfinite(expected)) continue;
+    const double share = isfinite(off) ? off / (allowed(desc, expected, r->largest) + 1e-30) : INFINITY;
+    if (share <= most) continue;
+    most = share;
+    worst = i;
+  }
+  why[0] = 0;
+  if (worst < 0) return;
+  (void)snprintf(why, PLIM_DROPPED_WHY_BYTES, "its result is %g where the single-source kernel's is %g, %g is allowed",
+                 (double)got[worst], (double)r->expected[worst], allowed(desc, r->expected[worst], r->largest));
+}
+
+/* ---- runs ---- */
+
+plim_status plim_profile_refer(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
+                               plim_profile_reference *reference) {
+  const void *result = NULL;
+  int64_t time_ns;
+  int32_t n = 0;
+  PLIM_TRY(plim_measure_line(m, group, c, &time_ns, &result));
+  if (!result) return PLIM_OK;
+  PLIM_TRY(read_result(m, &group->desc.out[0], result, reference->expected, &n));
+  reference->largest = 0;
+  for (int32_t i = 0; i < n; i++) {
+    if (isfinite(reference->expected[i])) reference->largest = fmax(reference->largest, fabs(reference->expected[i]));
+  }
+  reference->n = n;
+  return PLIM_OK;
+}
+
+plim_status plim_profile_verify(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
+                                const plim_profile_reference *reference, int64_t *time_ns,
+                                char why[PLIM_DROPPED_WHY_BYTES]) {
+  float got[PLIM_VERIFY_PARTS * PLIM_VERIFY_PART] = {0};
+  const void *result = NULL;
+  int32_t n;
+  *time_ns = -1;
+  why[0] = 0;
+  PLIM_TRY(plim_measure_line(m, group, c, time_ns, &result));
+  if (!result) return PLIM_OK;
+  PLIM_TRY(read_result(m, &group->desc.out[0], result, got, &n));
+  compare(&group->desc, reference, got, why);
+  return PLIM_OK;
+}

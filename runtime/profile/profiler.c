@@ -1,0 +1,303 @@
+/* Measuring: every pass runs all cases of a round once, in program order; passes follow each other, so that a slow
+ * moment of the machine hits all cases alike. Median over the passes. Rounds follow each other (profile_rounds.c) until
+ * the time is over. */
+#include "runtime/profile/profiler.h"
+
+#include <string.h>
+
+#include "runtime/base/integers.h"
+#include "runtime/profile/known_parts.h"
+#include "runtime/profile/profile_cache.h"
+#include "runtime/profile/profile_drop.h"
+#include "runtime/profile/profile_verify.h"
+
+enum { DEFAULT_PASSES = 9, MOST_PASSES = 1000, LEAST_PASSES = 2, SLOW = 3 };
+
+/* Where no limit is given. A plan of cuDNN takes 50 to 500 ms where it is compiled; a step of ResNet-50 needs 32. */
+enum { DEFAULT_SECONDS = 60, DEFAULT_BUILDS = 48 };
+
+typedef struct pass_times {
+  plim_measurement memory;
+  plim_profile_set *set;
+  int32_t n, round;
+  int64_t *sample; /* [n_cases][n] ns */
+  int64_t begin_ns, limit_ns;
+  int given;                         /* 1: the limit is the caller's */
+  plim_profile_reference *reference; /* [n_groups]; NULL: numbers are not compared */
+} pass_times;
+
+plim_profiler_options plim_profiler_options_default(void) {
+  return (plim_profiler_options){.struct_bytes = sizeof(plim_profiler_options)};
+}
+
+static int64_t least(const int64_t *sample, int32_t n) {
+  int64_t best = sample[0];
+  for (int32_t i = 1; i < n; i++) best = sample[i] < best ? sample[i] : best;
+  return best;
+}
+
+/* A case whose best time so far is SLOW times that of another variant will not win, and is not run again. */
+static int is_worth_repeating(const pass_times *p, const plim_profile_group *group, int32_t c, int32_t pass) {
+  if (pass < 2) return 1;
+  int64_t own = least(&p->sample[(int64_t)c * p->n], pass);
+  for (int32_t i = group->first; i < group->first + group->n; i++) {
+    const plim_profile_case *other = &p->set->cases[i];
+    if (other->samples > 0 && own / SLOW > least(&p->sample[(int64_t)i * p->n], other->samples)) return 0;
+  }
+  return 1;
+}
+
+static int is_in_round(const pass_times *p, const plim_profile_case *c) {
+  return c->kernel && c->round == p->round;
+}
+
+static plim_status run_case(pass_times *p, const plim_profile_group *group, int32_t c, int32_t pass) {
+  plim_profile_case *of = &p->set->cases[c];
+  plim_status status = plim_measure_run(&p->memory, group, of, &p->sample[(int64_t)c * p->n + pass]);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, of, status);
+}
+
+/* What the single-source kernel computes, once for all rounds. */
+static plim_status fill_reference(pass_times *p, int32_t g) {
+  const plim_profile_group *group = &p->set->group[g];
+  const int32_t of = plim_profile_reference_case(p->set, group);
+  if (p->reference[g].n > 0 || of < 0 || !p->set->cases[of].kernel) return PLIM_OK;
+  plim_status status = plim_profile_refer(&p->memory, group, &p->set->cases[of], &p->reference[g]);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, &p->set->cases[of], status);
+}
+
+/* The run that warms a variant up also shows whether its numbers are right. */
+static plim_status verify_case(pass_times *p, int32_t g, int32_t c) {
+  const plim_profile_group *group = &p->set->group[g];
+  plim_profile_case *of = &p->set->cases[c];
+  int64_t *sample = &p->sample[(int64_t)c * p->n];
+  char why[PLIM_DROPPED_WHY_BYTES] = "";
+  plim_status status = plim_profile_verify(&p->memory, group, of, &p->reference[g], sample, why);
+  if (status != PLIM_OK) return plim_profile_drop_failed(p->set, group, of, status);
+  if (why[0]) return plim_profile_drop(p->set, group, of, why);
+  return *sample < 0 ? run_case(p, group, c, 0) : PLIM_OK;
+}
+
+static plim_status run_pass(pass_times *p, int32_t pass) {
+  plim_profile_set *set = p->set;
+  for (int32_t g = 0; g < set->n_groups; g++) {
+    const plim_profile_group *group = &set->group[g];
+    if (pass == 0 && p->reference) PLIM_TRY(fill_reference(p, g));
+    for (int32_t c = group->first; c < group->first + group->n; c++) {
+      int64_t *sample = &p->sample[(int64_t)c * p->n];
+      if (!is_in_round(p, &set->cases[c])) continue;
+      PLIM_TRY(plim_measure_go_on(p->set));
+      if (pass == 0 && p->reference && p->reference[g].n > 0) {
+        PLIM_TRY(verify_case(p, g, c));
+      } else if (is_worth_repeating(p, group, c, pass)) {
+        PLIM_TRY(run_case(p, group, c, pass));
+      } else {
+        sample[pass] = least(sample, pass);
+      }
+      set->cases[c].samples = pass + 1;
+    }
+  }
+  return PLIM_OK;
+}
+
+/* The median of all passes but the first, which warms up. */
+static void take_medians(pass_times *p) {
+  for (int32_t c = 0; c < p->set->n_cases; c++) {
+    plim_profile_case *of = &p->set->cases[c];
+    if (!is_in_round(p, of)) continue;
+    int64_t *sample = &p->sample[(int64_t)c * p->n + 1];
+    plim_integers_sort(sample, of->samples - 1);
+    of->variant.time_ns = sample[(of->samples - 1) / 2];
+  }
+}
+
+/* ---- rounds ---- */
+
+/* The last refusal is in the context's sentence. */
+static plim_status has_cases(const plim_profile_set *set, const plim_profile_group *group) {
+  for (int32_t i = group->first; i < group->first + group->n; i++) {
+    if (!set->cases[i].dropped) return PLIM_OK;
+  }
+  return plim_fail(set->device->ctx, PLIM_EUNSUPPORTED, "op \"%s\" has no variant that can be prepared: %s",
+                   set->graph->op[group->op].name, plim_context_error(set->device->ctx));
+}
+
+static int is_over(const pass_times *p) {
+  return plim_now_ns() - p->begin_ns >= p->limit_ns;
+}
+
+/* Is there no time to build this one? An op keeps its first case where all have to be built. */
+static int is_too_late(const pass_times *p, const plim_profile_group *group, const plim_profile_case *c) {
+  if (!c->builds) return 0;
+  if (c->round > 0 && !p->given && p->set->device->built >= DEFAULT_BUILDS) return 1;
+  for (int32_t i = group->first; i < group->first + group->n; i++) {
+    const plim_profile_case *other = &p->set->cases[i];
+    if (other != c && !other->dropped && (!other->builds || other->round < c->round)) return is_over(p);
+  }
+  return 0;
+}
+
+static int is_unknown(const plim_profile_case *c) {
+  return c->variant.time_ns < 0 && !c->dropped;
+}
+
+static plim_status prepare_case(pass_times *p, const plim_profile_group *group, plim_profile_case *c) {
+  if (is_too_late(p, group, c)) {
+    c->dropped = 1;
+    c->left_out_ns = p->limit_ns;
+    return PLIM_OK;
+  }
+  plim_status status = plim_measure_prepare(p->set, group, c);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, c, status);
+}
+
+/* New variants are compared with the single-source kernel also where its time is known. */
+static plim_status prepare_reference(const pass_times *p, const plim_profile_group *group) {
+  const int32_t of = plim_profile_reference_case(p->set, group);
+  if (!p->reference || of < 0 || p->set->cases[of].kernel || p->set->cases[of].dropped) return PLIM_OK;
+  plim_status status = plim_measure_prepare(p->set, group, &p->set->cases[of]);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, &p->set->cases[of], status);
+}
+
+/* Prepare the cases of the round whose time is not known; *n of them. */
+static plim_status prepare_round(pass_times *p, int32_t *n) {
+  *n = 0;
+  for (int32_t g = 0; g < p->set->n_groups; g++) {
+    const plim_profile_group *group = &p->set->group[g];
+    for (int32_t i = group->first; i < group->first + group->n; i++) {
+      plim_profile_case *c = &p->set->cases[i];
+      if (c->round != p->round || !is_unknown(c)) continue;
+      PLIM_TRY(plim_measure_go_on(p->set));
+      PLIM_TRY(prepare_case(p, group, c));
+      if (c->kernel) PLIM_TRY(prepare_reference(p, group));
+      *n += c->kernel != NULL;
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status run_passes(pass_times *p) {
+  plim_context *ctx = p->set->device->ctx;
+  int64_t start = plim_now_ns();
+  for (int32_t pass = 0; pass < p->n; pass++) {
+    plim_progress progress = {"profile", pass, p->n, plim_now_ns() - start, -1, -1};
+    plim_context_report(ctx, &progress);
+    if (pass >= LEAST_PASSES && p->given && is_over(p)) break;
+    PLIM_TRY(run_pass(p, pass));
+  }
+  take_medians(p);
+  return PLIM_OK;
+}
+
+static plim_status run_rounds(pass_times *p) {
+  for (p->round = 0; p->round < PLIM_PROFILE_ROUNDS; p->round++) {
+    int32_t n;
+    PLIM_TRY(prepare_round(p, &n));
+    if (n > 0) PLIM_TRY(run_passes(p));
+  }
+  for (int32_t g = 0; g < p->set->n_groups; g++) PLIM_TRY(has_cases(p->set, &p->set->group[g]));
+  return PLIM_OK;
+}
+
+/* What all cases together need whose time is not known; 0 when there is none. */
+static plim_measure_needs needs_of(const plim_profile_set *set) {
+  plim_measure_needs most = {0};
+  for (int32_t g = 0; g < set->n_groups; g++) {
+    const plim_profile_group *group = &set->group[g];
+    for (int32_t i = group->first; i < group->first + group->n; i++) {
+      if (is_unknown(&set->cases[i])) plim_measure_need(group, &set->cases[i], &most);
+    }
+  }
+  return most;
+}
+
+static int64_t limit_of(const plim_profiler_options *options) {
+  return options->limit_ns > 0 ? options->limit_ns : DEFAULT_SECONDS * (int64_t)1000000000;
+}
+
+static void count_left_out(const plim_profile_set *set, plim_profiler_report *report) {
+  for (int32_t i = 0; i < set->n_cases && report; i++) {
+    const plim_profile_case *c = &set->cases[i];
+    report->left_out += c->left_out_ns > 0 && !c->why[0] && c->round >= 0;
+  }
+}
+
+/* Measure every case whose time is not known, while there is time; *measured is 0 when there is none. */
+static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler_options *options, int64_t bytes,
+                           int32_t *measured) {
+  plim_context *ctx = set->device->ctx;
+  pass_times p = {.set = set,
+                  .n = n + 1,
+                  .begin_ns = options->begin_ns > 0 ? options->begin_ns : plim_now_ns(),
+                  .limit_ns = limit_of(options),
+                  .given = options->limit_ns > 0};
+  const plim_measure_needs most = needs_of(set);
+  int64_t samples = (int64_t)set->n_cases * p.n;
+  plim_status status = PLIM_OK;
+  if (most.bytes == 0) return PLIM_OK; /* all known */
+  PLIM_CHECK(plim_allocate(ctx, samples, sizeof *p.sample, &p.sample));
+  if (set->device->api->recover) PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *p.reference, &p.reference));
+  PLIM_CHECK(plim_measure_begin(set, &most, bytes, &p.memory));
+  *measured = 1;
+  status = run_rounds(&p);
+done:
+  plim_measure_end(&p.memory);
+  plim_release(ctx, p.reference, p.reference ? set->n_groups : 0, sizeof *p.reference);
+  plim_release(ctx, p.sample, samples, sizeof *p.sample);
+  return status;
+}
+
+static plim_status check_options(plim_context *ctx, const plim_profiler_options *options) {
+  PLIM_TRY(plim_check_options(ctx, "plim_profiler_options", options->struct_bytes, sizeof *options));
+  int64_t bytes = options->wanted_bytes < 0 ? options->wanted_bytes : options->arena_bytes;
+  if (options->repeats < 0 || options->repeats > MOST_PASSES || bytes < 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "%d repeats in %lld bytes: repeats are 1 to %d (0: %d), bytes 0 or more",
+                     (int)options->repeats, (long long)bytes, (int)MOST_PASSES, (int)DEFAULT_PASSES);
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_profile_remember(plim_device *device, const char *cache_dir) {
+  plim_profile_cache *known = NULL;
+  if (device->known || !device->api->recall) return PLIM_OK;
+  PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *known, &known));
+  plim_status status = plim_profile_cache_open(device->ctx, cache_dir, &device->machine, known);
+  if (status == PLIM_OK) {
+    device->known = known;
+    device->known_free = plim_profile_known_free;
+  } else {
+    plim_release(device->ctx, known, 1, sizeof *known);
+  }
+  return status;
+}
+
+plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, const plim_profiler_options *options,
+                                 plim_profile **out) {
+  plim_profiler_options defaults = plim_profiler_options_default();
+  plim_profile_set set;
+  if (!options) options = &defaults;
+  PLIM_TRY(check_options(device->ctx, options));
+  if (strcmp(device->machine.device, "sim") == 0) {
+    return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "sim computes nothing that could be measured: model the costs");
+  }
+  plim_profile_cache cache = {0};
+  plim_status status;
+  PLIM_TRY(plim_profile_remember(device, options->cache_dir));
+  PLIM_TRY(plim_profile_set_make(device, graph, options->arena_bytes, &set));
+  PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, &cache));
+  plim_profile_cache_apply(&cache, limit_of(options), &set);
+  if (options->sample > 0) plim_profile_set_sample(&set, options->sample);
+  int32_t passes = options->repeats > 0 ? options->repeats : DEFAULT_PASSES, measured = 0, parts = 0;
+  int64_t limit = options->wanted_bytes > 0 ? options->wanted_bytes : options->arena_bytes;
+  PLIM_CHECK(measure(&set, passes, options, limit, &measured));
+  PLIM_CHECK(plim_profile_set_add_parts(&set, &parts));
+  if (parts > 0) plim_profile_cache_apply(&cache, limit_of(options), &set);
+  if (parts > 0) PLIM_CHECK(plim_profile_set_measure_parts(&set, passes, limit, &measured));
+  if (measured > 0) PLIM_CHECK(plim_profile_cache_store(&cache, &set));
+  count_left_out(&set, options->report);
+  status = plim_profile_set_finish(&set, 1, out);
+done:
+  plim_profile_cache_close(&cache);
+  plim_profile_set_free(&set);
+  return status;
+}

@@ -1,0 +1,95 @@
+/* A probe is one op; its rate is that of its fastest variant. */
+#include "runtime/profile/roofline_peaks.h"
+
+#include <string.h>
+
+enum { SUM_ELEMENTS = 1 << 24, SUM_COLUMNS = 2048, RUNS = 6, SLOW = 3, MOST_VARIANTS = 16 };
+enum { LEAST_SIDE = 256, MOST_SIDE = 2048, LONG_NS = 30000000 };
+enum { MOST_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT };
+
+static plim_op_desc probe(plim_op_kind kind, plim_precision math, int64_t rows, int64_t columns) {
+  const int64_t dim[] = {rows, columns};
+  plim_op_desc op = {.kind = kind, .n_in = 2, .n_out = 1, .attrs.tf32 = math == PLIM_PRECISION_TF32};
+  op.in[0] = plim_shape_make(math == PLIM_PRECISION_BF16 ? PLIM_BF16 : PLIM_F32, PLIM_FLAT, 2, dim);
+  op.in[1] = op.out[0] = op.in[0];
+  return op;
+}
+
+/* *best_ns becomes less when this variant is faster. A variant much slower is not run again. */
+static plim_status time_variant(plim_device *device, const plim_op_desc *op, const plim_kernel_info *info,
+                                void *const *operand, int64_t *best_ns) {
+  plim_kernel_args args = {.in = (void **)operand, .out = (void **)operand + op->n_in};
+  void *kernel = NULL, *workspace = NULL;
+  int64_t time_ns = 0;
+  plim_status status;
+  PLIM_TRY(device->api->prepare(device, op, info->name, &kernel));
+  if (info->workspace_bytes > 0) PLIM_CHECK(device->api->alloc(device, info->workspace_bytes, &workspace));
+  args.workspace = workspace;
+  for (int i = 0; i < RUNS && time_ns / SLOW <= *best_ns; i++) {
+    PLIM_CHECK(plim_device_time(device, kernel, &args, &time_ns));
+    if (time_ns > 0 && time_ns < *best_ns) *best_ns = time_ns;
+  }
+  status = PLIM_OK;
+done:
+  if (workspace) device->api->release(device, workspace, info->workspace_bytes);
+  device->api->unprepare(device, kernel);
+  return status;
+}
+
+static plim_status time_op(plim_device *device, const plim_op_desc *op, int64_t *best_ns) {
+  plim_kernel_info info[MOST_VARIANTS];
+  void *operand[MOST_OPERANDS] = {NULL};
+  int32_t n_operands = op->n_in + op->n_out;
+  int64_t bytes = plim_shape_bytes(&op->out[0]);
+  int n = device->api->variants(device, op, info, MOST_VARIANTS);
+  plim_status status = PLIM_OK;
+  *best_ns = INT64_MAX;
+  for (int32_t k = 0; k < n_operands; k++) {
+    PLIM_CHECK(device->api->alloc(device, bytes, &operand[k]));
+    PLIM_CHECK(device->api->fill(device, 0, operand[k], 0, bytes));
+  }
+  for (int i = 0; i < n && i < MOST_VARIANTS; i++) {
+    if (n > 1 && strcmp(info[i].name, "single-source") == 0) continue; /* stands in for libraries that are there */
+    PLIM_CHECK(time_variant(device, op, &info[i], operand, best_ns));
+  }
+done:
+  for (int32_t k = 0; k < n_operands; k++) {
+    if (operand[k]) device->api->release(device, operand[k], bytes);
+  }
+  return status;
+}
+
+/* Of a product of square matrices, twice as large each time until one run takes long: where no library has the mode,
+ * the largest would take seconds and be no faster. */
+static plim_status time_products(plim_device *device, plim_precision math, double *flops_per_ns) {
+  int64_t time_ns = 0;
+  for (int64_t side = LEAST_SIDE; side <= MOST_SIDE && time_ns < LONG_NS; side *= 2) {
+    const plim_op_desc product = probe(PLIM_OP_LINEAR, math, side, side);
+    PLIM_TRY(time_op(device, &product, &time_ns));
+    *flops_per_ns = (double)plim_op_flops(&product) / (double)time_ns;
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_roofline_peaks_measure(plim_device *device, plim_roofline_peaks *out) {
+  const plim_op_desc sum = probe(PLIM_OP_ADD, PLIM_PRECISION_FP32, SUM_ELEMENTS / SUM_COLUMNS, SUM_COLUMNS);
+  plim_roofline_peaks measured = {0};
+  int64_t time_ns;
+  if (strcmp(device->machine.device, "sim") == 0) {
+    return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "sim computes nothing that could be measured");
+  }
+  PLIM_TRY(time_op(device, &sum, &time_ns));
+  measured.bytes_per_ns = (double)plim_op_traffic(&sum) / (double)time_ns;
+  for (int math = 0; math < PLIM_PRECISION_COUNT; math++) {
+    if (math == PLIM_PRECISION_TF32 && !device->tf32) continue;
+    PLIM_TRY(time_products(device, (plim_precision)math, &measured.flops_per_ns[math]));
+  }
+  *out = measured;
+  return PLIM_OK;
+}
+
+double plim_roofline_peaks_ns(const plim_roofline_peaks *c, const plim_op_desc *op) {
+  double bytes_ns = (double)plim_op_traffic(op) / c->bytes_per_ns,
+         flops_ns = (double)plim_op_flops(op) / c->flops_per_ns[plim_op_math(op)];
+  return bytes_ns > flops_ns ? bytes_ns : flops_ns;
+}

@@ -1,0 +1,72 @@
+/* A plan's schedule with addresses that the arena decides. The arena moves nothing, so what a plan packs into its last
+ * byte may find no block that is large enough. So the arena gets some room, more each time: under a budget the plan is
+ * made for less, else the arena is larger. */
+#include "runtime/base/size.h"
+#include "runtime/program/program.h"
+
+static const int32_t room_percent[] = {3, 6, 12, 25};
+enum { ROOMS = sizeof room_percent / sizeof room_percent[0] };
+
+typedef struct room {
+  plim_program *program;
+  plim_replay_counts *counts;
+  int64_t bytes; /* of the room that was given last */
+} room;
+
+static plim_status replay(const room *r, int64_t bytes, plim_plan **out) {
+  const plim_program *p = r->program;
+  return plim_arena_replay(p->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->plan[PLIM_PROGRAM_TRAIN], bytes, r->counts, out);
+}
+
+static int64_t part(int64_t bytes, int i) {
+  return bytes / 100 * room_percent[i] + bytes % 100 * room_percent[i] / 100;
+}
+
+/* Plan for less than the budget until the arena finds room for it. */
+static plim_status replay_within(room *r, const plim_plan_options *planning, int64_t bytes, plim_plan **out) {
+  plim_status status = replay(r, bytes, out);
+  for (int i = 0; i < ROOMS && status == PLIM_ENOFIT && planning; i++) {
+    plim_plan_options less = *planning;
+    r->bytes = part(bytes, i);
+    less.budget_bytes = bytes - r->bytes;
+    PLIM_TRY(plim_program_plan(r->program, &less));
+    status = replay(r, bytes, out);
+  }
+  return status;
+}
+
+/* Give the arena more than was planned for. */
+static plim_status replay_beyond(room *r, int64_t bytes, plim_plan **out) {
+  plim_status status = replay(r, bytes, out);
+  for (int i = 0; i < ROOMS && status == PLIM_ENOFIT; i++) {
+    r->bytes = part(bytes, i);
+    status = replay(r, bytes + r->bytes, out);
+  }
+  return status;
+}
+
+static plim_status refuse(room *r, int64_t bytes) {
+  plim_plan *larger = NULL;
+  char text[PLIM_SIZE_TEXT_BYTES];
+  PLIM_TRY(replay_beyond(r, bytes, &larger));
+  plim_plan_free(larger);
+  const int64_t enough = bytes + r->bytes;
+  return plim_fail(r->program->ctx, PLIM_ENOFIT,
+                   "the arena, which moves nothing, finds no room for the plan in %s (%lld bytes); it does in %lld "
+                   "bytes, and planned addresses need no more",
+                   plim_size_print(bytes, text), (long long)bytes, (long long)enough);
+}
+
+plim_status plim_program_replay(plim_program *program, const plim_plan_options *planning, plim_replay_counts *counts,
+                                int64_t *room_bytes) {
+  const plim_plan *plan = program->plan[PLIM_PROGRAM_TRAIN];
+  int64_t budget = plan->budget_bytes;
+  plim_plan *replayed = NULL;
+  room r = {.program = program, .counts = counts};
+  plim_status status = budget < INT64_MAX ? replay_within(&r, planning, budget, &replayed)
+                                          : replay_beyond(&r, plan->arena_bytes, &replayed);
+  if (status == PLIM_ENOFIT && budget < INT64_MAX) status = refuse(&r, budget);
+  if (status == PLIM_OK) status = plim_program_adopt(program, replayed);
+  if (status == PLIM_OK) *room_bytes = r.bytes;
+  return status;
+}

@@ -1,0 +1,49 @@
+/* The largest batch, by guesses. The smallest budget grows nearly linearly with the batch, from the persistent bytes
+ * on. Guesses begin a little below that line, because planning tells a batch that fits much sooner than one that does
+ * not, and close in on it. Costs are modelled: what fits depends on sizes, not on times. */
+#include "runtime/program/program.h"
+
+enum { GUESSES = 4 };
+
+/* Is a plan for that batch found? A net that cannot be built for it does not fit. */
+static plim_status fits(plim_device *device, const plim_batch_search *search, int32_t batch,
+                        const plim_plan_options *planning, int *yes) {
+  plim_net *net = NULL;
+  plim_program *program = NULL;
+  *yes = 0;
+  plim_status status = search->make(search->user, batch, &net);
+  if (status == PLIM_OK) status = plim_program_begin(device, net, NULL, &program);
+  plim_net_free(net);
+  if (status == PLIM_OK) status = plim_program_fits(program, planning, yes);
+  plim_program_free(program);
+  return status == PLIM_EUSAGE ? PLIM_OK : status;
+}
+
+plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
+                                       const plim_plan_options *options, int32_t *out) {
+  plim_plan_options planning = *options;
+  if (planning.labels == PLIM_NUMERICS_GIVEN) planning.labels = PLIM_NUMERICS_AUTO; /* they belong to the other batch */
+  planning.label = NULL;
+  planning.front_folder = NULL; /* of batches that no one asked for */
+  planning.from_front = NULL;
+  int64_t room = options->budget_bytes - search->fixed_bytes;
+  int32_t fitting = 0, failing = search->failing;
+  double an_image = (double)(search->failing_bytes - search->fixed_bytes) / (double)failing, step = 0.05;
+  double guess = room > 0 ? 0.97 * (double)room / an_image : 1;
+  for (int i = 0; i < (fitting ? GUESSES : PLIM_BATCH_GUESSES) && failing - fitting > 1; i++) {
+    int32_t batch = (int32_t)guess;
+    int yes;
+    if (batch <= fitting || batch >= failing) batch = fitting + (failing - fitting) / 2;
+    PLIM_TRY(fits(device, search, batch, &planning, &yes));
+    if (yes) {
+      fitting = batch;
+      guess = batch * 1.02 + 1;
+    } else {
+      failing = batch;
+      guess = batch * (1 - step);
+      if (fitting == 0 && step < 0.5) step *= 2;
+    }
+  }
+  *out = fitting;
+  return PLIM_OK;
+}

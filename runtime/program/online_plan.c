@@ -1,0 +1,179 @@
+/* The policy's decisions depend on graph and profile alone, so they are made before the step runs. Variants are chosen
+ * by narrowing the profile to one variant an op; its program order is what the policy simulates. */
+#include "runtime/program/online_plan.h"
+
+#include <string.h>
+
+#include "runtime/base/halving.h"
+
+enum { WORKSPACE_LIMITS = 9 /* all of the budget, a half, a quarter, ..., none */, HALVINGS = 7 };
+
+typedef struct decision {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_online_plan_options *options;
+  int64_t keep_all_ns; /* every op once, fastest variant of any label */
+  plim_replay_counts counts;
+  plim_plan *best; /* NULL: none yet */
+} decision;
+
+/* For each op the fastest variant with at most `limit` bytes of workspace; the one with the least when there is none.
+ * Of the label (NULL: any); of any when none has it, which planning will say. */
+static const plim_variant *choose_variant(const plim_profile *p, int32_t op, int64_t limit, const char *label) {
+  const plim_variant *best = NULL;
+  for (int32_t i = p->first[op]; i < p->first[op + 1]; i++) {
+    const plim_variant *v = &p->variant[i];
+    if (label && strcmp(v->label, label) != 0) continue;
+    if (!best) best = v;
+    int fits = v->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
+    int faster = v->time_ns < best->time_ns, smaller = v->workspace_bytes < best->workspace_bytes;
+    if (fits > best_fits || (fits && best_fits && faster) || (!fits && !best_fits && smaller)) best = v;
+  }
+  return best ? best : &p->variant[p->first[op]];
+}
+
+static plim_status profile_within(const decision *d, const plim_profile *from, int64_t limit, plim_profile **out) {
+  const plim_plan_options *planning = &d->options->planning;
+  const char *const *label = planning->labels == PLIM_NUMERICS_GIVEN ? planning->label : NULL;
+  const plim_graph *graph = d->graph;
+  plim_context *ctx = d->ctx;
+  int64_t n = graph->n_ops;
+  int32_t *first = NULL;
+  plim_variant *variant = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *variant, &variant));
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    first[o + 1] = o + 1;
+    variant[o] = *choose_variant(from, o, limit, label ? label[o] : NULL);
+  }
+  PLIM_CHECK(plim_profile_make(graph, &from->machine, from->measured, first, variant, out));
+done:
+  plim_release(ctx, first, n + 1, sizeof *first);
+  plim_release(ctx, variant, n, sizeof *variant);
+  return status;
+}
+
+/* Program order under a profile, without addresses. */
+static plim_status program_order(const decision *d, const plim_profile *profile, plim_plan **out) {
+  plim_plan_options wanted = d->options->planning;
+  wanted.planner = "keep-all";
+  wanted.budget_bytes = INT64_MAX;
+  wanted.unpacked = 1;
+  wanted.order = PLIM_ORDER_FIXED;
+  wanted.front_folder = NULL;
+  wanted.from_front = NULL;
+  return plim_plan_make(d->ctx, d->graph, profile, &wanted, out);
+}
+
+/* The same with its overhead against what all variants could do. */
+static plim_status compared_order(const decision *d, const plim_profile *profile, plim_plan **out) {
+  plim_plan *order = NULL;
+  PLIM_TRY(program_order(d, profile, &order));
+  plim_plan draft = *order;
+  /* among nearly equal times keep-all takes the least workspace: it may be a little slower than what is run here */
+  draft.keep_all_ns = draft.bound_ns = d->keep_all_ns < order->time_ns ? d->keep_all_ns : order->time_ns;
+  draft.proved = 0;
+  plim_status status = plim_plan_from_parts(d->graph, &draft, out);
+  plim_plan_free(order);
+  return status;
+}
+
+/* Keep the faster of the best and what the policy makes of the order. */
+static plim_status try_order(decision *d, const plim_plan *order) {
+  const plim_online_plan_options *o = d->options;
+  double limit = o->thrash * (double)d->keep_all_ns;
+  plim_replay_counts counts = {.thrashed = 0};
+  plim_plan *plan = NULL;
+  PLIM_TRY(plim_arena_online(d->ctx, d->graph, order, o->policy, o->planning.budget_bytes,
+                             limit < 9e18 ? (int64_t)limit : INT64_MAX, &counts, &plan));
+  if (d->best && d->best->time_ns <= plan->time_ns) {
+    plim_plan_free(plan);
+    return PLIM_OK;
+  }
+  plim_plan_free(d->best);
+  d->best = plan;
+  d->counts = counts;
+  return PLIM_OK;
+}
+
+static plim_status try_profile(decision *d, const plim_profile *profile) {
+  plim_plan *order = NULL;
+  PLIM_TRY(compared_order(d, profile, &order));
+  plim_status status = d->best && order->time_ns >= d->best->time_ns ? PLIM_OK : try_order(d, order);
+  plim_plan_free(order);
+  return status;
+}
+
+/* PLIM_ENOFIT when nothing fits under any limit; the sentence is that of the last. */
+static plim_status try_limits(decision *d, const plim_profile *all) {
+  int64_t limit = d->options->planning.budget_bytes;
+  for (int i = 0; i < WORKSPACE_LIMITS; i++, limit /= 2) {
+    plim_profile *profile = NULL;
+    PLIM_TRY(profile_within(d, all, i + 1 < WORKSPACE_LIMITS ? limit : 0, &profile));
+    plim_status status = try_profile(d, profile);
+    plim_profile_free(profile);
+    if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
+  }
+  return d->best ? PLIM_OK : PLIM_ENOFIT;
+}
+
+static plim_status find_keep_all_ns(decision *d, const plim_profile *profile) {
+  plim_plan *order = NULL;
+  PLIM_TRY(program_order(d, profile, &order));
+  d->keep_all_ns = order->keep_all_ns;
+  plim_plan_free(order);
+  return PLIM_OK;
+}
+
+plim_online_plan_options plim_online_plan_options_default(void) {
+  return (plim_online_plan_options){.struct_bytes = sizeof(plim_online_plan_options),
+                                    .policy = plim_policy_at(0),
+                                    .planning = plim_plan_options_default(),
+                                    .thrash = 1};
+}
+
+plim_status plim_online_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                  const plim_online_plan_options *options, plim_replay_counts *counts,
+                                  plim_plan **out) {
+  decision d = {.ctx = ctx, .graph = graph, .options = options};
+  PLIM_TRY(plim_check_options(ctx, "plim_online_plan_options", options->struct_bytes, sizeof *options));
+  if (options->planning.budget_bytes == INT64_MAX) {
+    return plim_fail(ctx, PLIM_EUSAGE, "an online policy needs a budget: without one everything stays");
+  }
+  PLIM_TRY(find_keep_all_ns(&d, profile));
+  int choice = options->planning.labels == PLIM_NUMERICS_AUTO || options->planning.labels == PLIM_NUMERICS_GIVEN;
+  plim_status status = choice ? try_limits(&d, profile) : try_profile(&d, profile);
+  if (status != PLIM_OK) {
+    plim_plan_free(d.best);
+    return status;
+  }
+  if (counts) *counts = d.counts;
+  *out = d.best;
+  return PLIM_OK;
+}
+
+typedef struct trial {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_profile *profile;
+  const plim_online_plan_options *options;
+} trial;
+
+static plim_status fits(void *user, int64_t bytes, int *yes) {
+  const trial *t = user;
+  plim_online_plan_options tried = *t->options;
+  plim_plan *plan = NULL;
+  tried.planning.budget_bytes = bytes;
+  plim_status status = plim_online_plan_make(t->ctx, t->graph, t->profile, &tried, NULL, &plan);
+  plim_plan_free(plan);
+  *yes = status == PLIM_OK;
+  return status == PLIM_ENOFIT ? PLIM_OK : status;
+}
+
+plim_status plim_online_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                      const plim_online_plan_options *options, int64_t most_bytes, int64_t *bytes) {
+  trial t = {ctx, graph, profile, options};
+  PLIM_TRY(plim_check_options(ctx, "plim_online_plan_options", options->struct_bytes, sizeof *options));
+  return plim_halve_bytes(fits, &t, options->planning.budget_bytes, most_bytes, PLIM_ALIGN, HALVINGS, bytes);
+}

@@ -1,0 +1,239 @@
+/* Programs: build, profile, plan and check the steps of a run together. */
+#include "runtime/program/program.h"
+
+#include <string.h>
+
+#include "runtime/graph/check.h"
+
+enum { PLANNED_STEPS = PLIM_PROGRAM_EVAL + 1 };
+
+static plim_status profile_step(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
+                                int32_t step) {
+  if (!profiler) return plim_profile_roofline(device, p->graph[step], &p->profile[step]);
+  plim_status status = plim_profile_measure(device, p->graph[step], profiler, &p->profile[step]);
+  if (status != PLIM_ENOFIT) return status;
+  return plim_fail(p->ctx, status, "measuring operations: %s; modelled costs (--model-costs) need no room",
+                   plim_context_error(p->ctx));
+}
+
+/* fp32 stands where tf32 was asked for would be a surprise, and no faster. */
+static plim_status math_suits(const plim_device *device, const plim_graph *graph) {
+  if (plim_graph_precision(graph) != PLIM_PRECISION_TF32 || device->tf32) return PLIM_OK;
+  return plim_fail(device->ctx, PLIM_EUSAGE,
+                   "precision tf32 is for GPUs of compute capability 8.0 and up: device %s computes in fp32 or bf16",
+                   device->api->name);
+}
+
+plim_status plim_program_begin(plim_device *device, const plim_net *net, const plim_profiler_options *profiler,
+                               plim_program **out) {
+  plim_context *ctx = device->ctx;
+  plim_program *p = NULL;
+  plim_status status = PLIM_OK;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
+  p->ctx = ctx;
+  PLIM_CHECK(plim_net_train_graph(net, &p->graph[PLIM_PROGRAM_TRAIN]));
+  PLIM_CHECK(plim_net_eval_graph(net, &p->graph[PLIM_PROGRAM_EVAL]));
+  PLIM_CHECK(math_suits(device, p->graph[PLIM_PROGRAM_TRAIN]));
+  p->n_steps = PLANNED_STEPS;
+  for (int32_t i = 0; i < p->n_steps; i++) PLIM_CHECK(profile_step(device, profiler, p, i));
+  *out = p;
+  p = NULL;
+done:
+  plim_program_free(p);
+  return status;
+}
+
+void plim_program_free(plim_program *program) {
+  if (!program) return;
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+    plim_plan_free(program->plan[i]);
+    plim_profile_free(program->profile[i]);
+    plim_graph_free(program->graph[i]);
+  }
+  plim_release(program->ctx, program, 1, sizeof *program);
+}
+
+plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
+  plim_plan_options eval = *options;
+  eval.planner = NULL;
+  eval.labels = PLIM_NUMERICS_SMALL;
+  eval.label = NULL;
+  eval.from_front = NULL;
+  return eval;
+}
+
+static plim_status plan_step(const plim_program *p, int32_t step, const plim_plan_options *options, plim_plan **out) {
+  return plim_plan_make(p->ctx, p->graph[step], p->profile[step], options, out);
+}
+
+/* Check both plans together, then install them; a last step that was decided beside former ones goes. Frees `train` and
+ * `eval` on failure. */
+static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
+  const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_EVAL]};
+  const plim_plan *const plan[] = {train, eval};
+  plim_status status = plim_program_check(p->ctx, PLANNED_STEPS, graph, plan);
+  if (status != PLIM_OK) {
+    plim_plan_free(train);
+    plim_plan_free(eval);
+    return status;
+  }
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(p->plan[i]);
+  p->plan[PLIM_PROGRAM_TRAIN] = train;
+  p->plan[PLIM_PROGRAM_EVAL] = eval;
+  p->plan[PLIM_PROGRAM_LAST] = NULL;
+  return PLIM_OK;
+}
+
+/* ---- the last batch ---- */
+
+plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
+                                  const plim_profiler_options *profiler) {
+  PLIM_TRY(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_LAST]));
+  PLIM_TRY(profile_step(device, profiler, program, PLIM_PROGRAM_LAST));
+  program->n_steps = PLIM_PROGRAM_STEPS;
+  return PLIM_OK;
+}
+
+/* Frees `last` on failure. */
+static plim_status install_last(plim_program *p, plim_plan *last) {
+  const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_LAST]};
+  const plim_plan *const plan[] = {p->plan[PLIM_PROGRAM_TRAIN], last};
+  plim_status status = plim_program_check(p->ctx, 2, graph, plan);
+  if (status != PLIM_OK) {
+    plim_plan_free(last);
+    return status;
+  }
+  plim_plan_free(p->plan[PLIM_PROGRAM_LAST]);
+  p->plan[PLIM_PROGRAM_LAST] = last;
+  return PLIM_OK;
+}
+
+static plim_status decide_within(const plim_program *p, const plim_online_plan_options *options, int64_t budget_bytes,
+                                 plim_replay_counts *counts, plim_plan **out) {
+  plim_online_plan_options wanted = *options;
+  wanted.planning.budget_bytes = budget_bytes;
+  return plim_online_plan_make(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted, counts,
+                               out);
+}
+
+/* What the last step may take when the arena that is needed anyway is too small: the budget, or, where there is none,
+ * the bytes in which the policy finds a way. */
+static plim_status more_for_last(const plim_program *p, const plim_online_plan_options *options, int64_t arena_bytes,
+                                 int64_t *out) {
+  plim_online_plan_options wanted = *options;
+  *out = options->planning.budget_bytes;
+  if (*out < INT64_MAX) return PLIM_OK;
+  wanted.planning.budget_bytes = arena_bytes;
+  return plim_online_plan_smallest(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted,
+                                   2 * arena_bytes, out);
+}
+
+plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,
+                                     plim_replay_counts *counts) {
+  int64_t train = program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes, eval = program->plan[PLIM_PROGRAM_EVAL]->arena_bytes;
+  int64_t arena = train > eval ? train : eval, more;
+  plim_plan *last = NULL;
+  PLIM_TRY(plim_check_options(program->ctx, "plim_online_plan_options", options->struct_bytes, sizeof *options));
+  plim_status status = decide_within(program, options, arena, counts, &last);
+  if (status == PLIM_ENOFIT) {
+    PLIM_TRY(more_for_last(program, options, arena, &more));
+    if (more > arena) status = decide_within(program, options, more, counts, &last);
+  }
+  return status == PLIM_OK ? install_last(program, last) : status;
+}
+
+plim_status plim_program_plan_last(plim_program *program, const plim_plan_options *options) {
+  plim_plan *last = NULL;
+  PLIM_TRY(plan_step(program, PLIM_PROGRAM_LAST, options, &last));
+  return install_last(program, last);
+}
+
+/* ---- plans ---- */
+
+plim_status plim_program_plan(plim_program *program, const plim_plan_options *options) {
+  plim_plan_options eval_wanted = plim_program_eval_options(options);
+  plim_plan *train = NULL, *eval = NULL;
+  PLIM_TRY(plan_step(program, PLIM_PROGRAM_TRAIN, options, &train));
+  plim_status status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
+  if (status != PLIM_OK) {
+    plim_plan_free(train);
+    return status;
+  }
+  return install(program, train, eval);
+}
+
+/* A plan from elsewhere must be of this graph and this machine: other threads or instructions give other bits. */
+static plim_status plan_suits(const plim_program *p, const plim_plan *plan) {
+  const plim_graph *graph = p->graph[PLIM_PROGRAM_TRAIN];
+  const plim_machine *here = &p->profile[PLIM_PROGRAM_TRAIN]->machine, *there = &plan->numerics.machine;
+  if (strcmp(plan->fingerprint, graph->fingerprint) != 0) {
+    return plim_fail(p->ctx, PLIM_EDATA, "the plan is for graph %.12s, this is %s, batch %d: graph %.12s",
+                     plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
+  }
+  if (here->threads != there->threads) {
+    return plim_fail(p->ctx, PLIM_EDATA, "the plan is for %d threads, this run has %d", there->threads, here->threads);
+  }
+  if (strcmp(here->device, there->device) != 0 || strcmp(here->isa, there->isa) != 0 ||
+      strcmp(here->library, there->library) != 0 || strcmp(here->build, there->build) != 0) {
+    return plim_fail(p->ctx, PLIM_EUSAGE,
+                     "the plan's arithmetic is that of %s %s %s (build %s), this is %s %s %s (build %s)", there->device,
+                     there->isa, there->library, there->build, here->device, here->isa, here->library, here->build);
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
+  plim_plan_options options = plim_plan_options_default();
+  plim_plan *eval = NULL;
+  options.budget_bytes = plan->budget_bytes;
+  plim_plan_options eval_wanted = plim_program_eval_options(&options);
+  plim_status status = plan_suits(program, plan);
+  if (status == PLIM_OK) status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
+  if (status != PLIM_OK) {
+    plim_plan_free(plan);
+    return status;
+  }
+  return install(program, plan, eval);
+}
+
+plim_status plim_program_keep_all(const plim_program *program, plim_plan **out) {
+  plim_plan_options unlimited = plim_plan_options_default();
+  unlimited.labels = PLIM_NUMERICS_FASTEST;
+  return plim_plan_keep_all(program->ctx, program->graph[PLIM_PROGRAM_TRAIN], program->profile[PLIM_PROGRAM_TRAIN],
+                            &unlimited, out);
+}
+
+plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,
+                               int32_t *step) {
+  plim_plan_options eval_wanted = plim_program_eval_options(options);
+  const plim_plan_options *wanted[] = {options, &eval_wanted};
+  plim_plan_floor floor[PLANNED_STEPS];
+  for (int32_t i = 0; i < PLANNED_STEPS; i++) {
+    PLIM_TRY(plim_plan_smallest(program->ctx, program->graph[i], program->profile[i], wanted[i], &floor[i], NULL));
+  }
+  int32_t larger = floor[PLIM_PROGRAM_EVAL].smallest_bytes > floor[PLIM_PROGRAM_TRAIN].smallest_bytes
+                       ? PLIM_PROGRAM_EVAL
+                       : PLIM_PROGRAM_TRAIN;
+  *out = floor[larger];
+  out->keep_all_bytes = floor[PLIM_PROGRAM_TRAIN].keep_all_bytes;
+  *step = larger;
+  return PLIM_OK;
+}
+
+plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes) {
+  plim_plan_options eval_wanted = plim_program_eval_options(options);
+  const plim_plan_options *wanted[] = {options, &eval_wanted};
+  *yes = 1;
+  for (int32_t i = 0; i < PLANNED_STEPS && *yes; i++) {
+    PLIM_TRY(plim_plan_fits(program->ctx, program->graph[i], program->profile[i], wanted[i], yes));
+  }
+  return PLIM_OK;
+}
+
+int64_t plim_program_arena_bytes(const plim_program *program) {
+  int64_t most = 0;
+  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+    if (program->plan[i] && program->plan[i]->arena_bytes > most) most = program->plan[i]->arena_bytes;
+  }
+  return most;
+}

@@ -1,0 +1,53 @@
+/* Labels decide bits, so every step keeps those that it has; what changes is which variants of a label run, when, and
+ * where everything lies. */
+#include "runtime/program/replan.h"
+
+plim_replan_options plim_replan_options_default(void) {
+  return (plim_replan_options){
+      .struct_bytes = sizeof(plim_replan_options), .planning = plim_plan_options_default(), .thrash = 1};
+}
+
+/* The training step, or that of the last batch, with the labels of `as`. */
+static plim_status plan_training(const plim_program *p, int32_t step, const plim_plan *as,
+                                 const plim_replan_options *options, int64_t budget_bytes, plim_plan **out) {
+  const plim_graph *graph = p->graph[step];
+  const char **label = NULL;
+  plim_online_plan_options wanted = plim_online_plan_options_default();
+  if (options->policy) wanted.policy = options->policy;
+  wanted.planning = options->planning;
+  wanted.thrash = options->thrash;
+  PLIM_TRY(plim_allocate(p->ctx, graph->n_ops, sizeof *label, &label));
+  for (int32_t i = 0; i < as->n_variants; i++) label[as->variant[i].op] = as->variant[i].variant.label;
+  wanted.planning.budget_bytes = budget_bytes;
+  wanted.planning.labels = PLIM_NUMERICS_GIVEN;
+  wanted.planning.label = label;
+  int online = options->policy || step == PLIM_PROGRAM_LAST;
+  plim_status status = online ? plim_online_plan_make(p->ctx, graph, p->profile[step], &wanted, NULL, out)
+                              : plim_plan_make(p->ctx, graph, p->profile[step], &wanted.planning, out);
+  plim_release(p->ctx, label, graph->n_ops, sizeof *label);
+  return status;
+}
+
+static plim_status plan_evaluation(const plim_program *p, const plim_replan_options *options, int64_t budget_bytes,
+                                   plim_plan **out) {
+  plim_plan_options wanted = plim_program_eval_options(&options->planning);
+  wanted.budget_bytes = budget_bytes;
+  return plim_plan_make(p->ctx, p->graph[PLIM_PROGRAM_EVAL], p->profile[PLIM_PROGRAM_EVAL], &wanted, out);
+}
+
+plim_status plim_program_replan(const plim_program *program, const plim_plan *const *as,
+                                const plim_replan_options *options, int64_t budget_bytes, plim_plan **plan) {
+  plim_status status = PLIM_OK;
+  for (int32_t i = 0; i < program->n_steps; i++) plan[i] = NULL;
+  PLIM_TRY(plim_check_options(program->ctx, "plim_replan_options", options->struct_bytes, sizeof *options));
+  for (int32_t i = 0; i < program->n_steps && status == PLIM_OK; i++) {
+    if (!as[i]) continue;
+    status = i == PLIM_PROGRAM_EVAL ? plan_evaluation(program, options, budget_bytes, &plan[i])
+                                    : plan_training(program, i, as[i], options, budget_bytes, &plan[i]);
+  }
+  for (int32_t i = 0; i < program->n_steps && status != PLIM_OK; i++) {
+    plim_plan_free(plan[i]);
+    plan[i] = NULL;
+  }
+  return status;
+}

@@ -1,0 +1,162 @@
+/* Refusing with numbers: the smallest budget, what sets it, other numerics, the largest batch. */
+#include "tools/plimsoll/refusal_text.h"
+
+#include <stdio.h>
+
+#include "runtime/base/size.h"
+#include "tools/plimsoll/format.h"
+#include "tools/plimsoll/numerics.h"
+#include "tools/plimsoll/session.h"
+
+enum { FLOOR_PARTS = 4, GUESS_PARTS = FLOOR_PARTS * PLIM_BATCH_GUESSES };
+enum { WORTH_PARTS = 4 /* of the time: with less left, no search for the smallest budget begins */ };
+
+/* Planning had all of a time limit; what explains its failure has half as much again, over all its searches. */
+static plim_plan_options hurried(const plim_plan_options *planning, int64_t parts) {
+  plim_plan_options planned = *planning;
+  if (planned.time_limit_ns > 0) planned.time_limit_ns = planned.time_limit_ns / parts + 1;
+  return planned;
+}
+
+static plim_status make_net(void *user, int32_t batch, plim_net **out) {
+  session *s = user;
+  return session_make_net(s, s->layout, batch, out);
+}
+
+static plim_status largest_batch(session *s, int64_t smallest_bytes, int32_t *out) {
+  const plim_plan_options planning = hurried(&s->planning, GUESS_PARTS);
+  const plim_batch_search search = {.make = make_net,
+                                    .user = s,
+                                    .failing = (int32_t)s->o->batch,
+                                    .failing_bytes = smallest_bytes,
+                                    .fixed_bytes = plim_graph_persistent_bytes(s->program->graph[PLIM_PROGRAM_TRAIN])};
+  return plim_program_largest_batch(s->device, &search, &planning, out);
+}
+
+enum { WORDS = 1536, BATCH_WORDS = 96, NUMERICS_WORDS = 256 };
+
+/* The numbers of the floor, and the sentence that they make; `batch` ends it. */
+static plim_status explain(session *s, const char *what, int64_t budget_bytes, const plim_graph *graph,
+                           const plim_plan_floor *floor, const char *batch) {
+  char budget[HUMAN_BYTES], why[WORDS];
+  refusal *r = &s->refusal;
+  r->budget_bytes = budget_bytes;
+  r->smallest_bytes = floor->smallest_bytes;
+  r->bound_bytes = floor->bound_bytes;
+  progress_clear(&s->bar);
+  if (floor->smallest_bytes <= budget_bytes) { /* the search for fewest bytes was luckier than the one for the budget */
+    return plim_fail(s->ctx, PLIM_ENOFIT,
+                     "no plan of %s within %s was found within the given effort, but it fits: a search for "
+                     "fewest bytes found a plan in %lld bytes; raise --time-limit or --iterations%s",
+                     what, human_bytes(budget_bytes, budget), (long long)floor->smallest_bytes, batch);
+  }
+  plim_plan_floor_describe(graph, floor, why, sizeof why);
+  return plim_fail(s->ctx, PLIM_ENOFIT, "%s does not fit into %s: %s%s", what, human_bytes(budget_bytes, budget), why,
+                   batch);
+}
+
+/* The end of the sentence where others than the fixed numerics need less than those, fixed_bytes; else "". */
+static plim_status free_numerics(session *s, const plim_plan_options *wanted, int64_t fixed_bytes,
+                                 char words[NUMERICS_WORDS]) {
+  plim_plan_options planning = *wanted;
+  char size[PLIM_SIZE_TEXT_BYTES];
+  plim_plan_floor floor;
+  int32_t step;
+  words[0] = 0;
+  if (planning.labels == PLIM_NUMERICS_AUTO) return PLIM_OK;
+  planning.labels = PLIM_NUMERICS_AUTO;
+  planning.label = NULL;
+  planning.from_front = NULL;
+  PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));
+  s->refusal.smallest_auto_bytes = floor.smallest_bytes;
+  if (floor.smallest_bytes >= fixed_bytes) return PLIM_OK;
+  const char *remedy = floor.smallest_bytes <= s->planning.budget_bytes ? numerics_remedy(s) : "";
+  (void)snprintf(
+      words, NUMERICS_WORDS, "; other kernels, which may give other bits, have a plan in %s (%lld bytes)%s%s",
+      plim_size_print(floor.smallest_bytes, size), (long long)floor.smallest_bytes, *remedy ? ": " : "", remedy);
+  return PLIM_OK;
+}
+
+plim_status refusal_explain(session *s) {
+  char what[BATCH_WORDS + NUMERICS_WORDS], end[BATCH_WORDS + NUMERICS_WORDS], others[NUMERICS_WORDS];
+  char budget[PLIM_SIZE_TEXT_BYTES];
+  int64_t budget_bytes = s->planning.budget_bytes;
+  plim_plan_floor floor;
+  int fixed = s->planning.labels != PLIM_NUMERICS_AUTO;
+  plim_plan_options planning = hurried(&s->planning, fixed ? 2 * FLOOR_PARTS : FLOOR_PARTS);
+  int32_t step, largest;
+  PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));
+  PLIM_TRY(free_numerics(s, &planning, floor.smallest_bytes, others));
+  PLIM_TRY(largest_batch(s, floor.smallest_bytes, &largest));
+  s->refusal.largest_batch = largest;
+  (void)snprintf(what, sizeof what, "%s with batch %d%s", s->o->model, (int)s->o->batch, numerics_fixed_by(s));
+  (void)plim_size_print(budget_bytes, budget);
+  if (largest > 0) {
+    (void)snprintf(end, sizeof end, "%s; into %s the largest batch found to fit is %d", others, budget, (int)largest);
+  } else {
+    (void)snprintf(end, sizeof end, "%s; into %s no batch was found to fit", others, budget);
+  }
+  return explain(s, what, budget_bytes, s->program->graph[step], &floor, end);
+}
+
+plim_status refusal_explain_graph(session *s, const plim_graph *graph, const plim_profile *profile,
+                                  const plim_plan_options *wanted, const plim_plan_floor *known) {
+  plim_plan_options planning = *wanted;
+  plim_plan_floor floor;
+  if (wanted->time_limit_ns > 0) planning.time_limit_ns = session_left_ns(s);
+  if (known && wanted->time_limit_ns > 0 && planning.time_limit_ns < wanted->time_limit_ns / WORTH_PARTS) {
+    floor = *known; /* planning has used the time up, and looked for fewest bytes in it too */
+  } else {
+    PLIM_TRY(plim_plan_smallest(s->ctx, graph, profile, &planning, &floor, NULL));
+  }
+  s->refusal.largest_batch = -1;
+  return explain(s, graph->name, wanted->budget_bytes, graph, &floor, "");
+}
+
+plim_status refusal_add_policy(session *s) {
+  char sentence[PLIM_ERROR_BYTES], size[PLIM_SIZE_TEXT_BYTES];
+  int64_t bytes = s->refusal.online_bytes;
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+  if (bytes < 0) {
+    return plim_fail(s->ctx, PLIM_ENOFIT, "%s; --online %s finds none in twice the bytes that keep everything either",
+                     sentence, s->o->online);
+  }
+  return plim_fail(
+      s->ctx, PLIM_ENOFIT,
+      "%s; --online %s finds a way in %s (--memory %lld), the smallest budget found by halving: no policy is "
+      "monotone, so smaller ones may do and larger ones fail",
+      sentence, s->o->online, plim_size_print(bytes, size), (long long)bytes);
+}
+
+void refusal_figures(figures *f, int column, const refusal *r) {
+  if (r->budget_bytes > 0) {
+    figures_bytes(f, column, "smallest_bytes", NULL, r->smallest_bytes);
+    figures_bytes(f, column, "bound_bytes", NULL, r->bound_bytes);
+  }
+  if (r->online_bytes > 0) figures_bytes(f, column, "online_bytes", "smallest budget found", r->online_bytes);
+}
+
+plim_status refusal_explain_room(const session *s, const plim_program *program) {
+  char sentence[PLIM_ERROR_BYTES];
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+  if (program != s->program) {
+    return plim_fail(s->ctx, PLIM_ENOFIT,
+                     "with everything kept, to compare with: %s; what cannot be compared here may still be trained",
+                     sentence);
+  }
+  if (!s->o->memory) {
+    return plim_fail(s->ctx, PLIM_ENOFIT, "without --memory: %s; with it training needs less", sentence);
+  }
+  return plim_fail(s->ctx, PLIM_ENOFIT, "under --memory %s: %s; a smaller one needs less", s->o->memory, sentence);
+}
+
+void refusal_json(const refusal *r, json_t *object) {
+  (void)json_object_set_new(object, "budget_bytes", json_integer(r->budget_bytes));
+  (void)json_object_set_new(object, "smallest_bytes", json_integer(r->smallest_bytes));
+  (void)json_object_set_new(object, "bound_bytes", json_integer(r->bound_bytes));
+  if (r->largest_batch >= 0) (void)json_object_set_new(object, "largest_batch", json_integer(r->largest_batch));
+  if (r->smallest_auto_bytes > 0) {
+    (void)json_object_set_new(object, "smallest_auto_bytes", json_integer(r->smallest_auto_bytes));
+  }
+  if (r->online_bytes > 0) (void)json_object_set_new(object, "online_bytes", json_integer(r->online_bytes));
+}

@@ -1,0 +1,54 @@
+/* A training run as the commands see it: steps with a progress line, evaluation, its figures. */
+#ifndef PLIM_TOOLS_PLIMSOLL_RUN_TRAIN_H
+#define PLIM_TOOLS_PLIMSOLL_RUN_TRAIN_H
+
+#include "runtime/graph/trace.h"
+#include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/rss.h"
+#include "tools/plimsoll/session.h"
+#include "tools/plimsoll/times.h"
+
+typedef struct run {
+  session *s;
+  plim_trainer *trainer;
+  plim_trace_writer *trace; /* NULL: none; owned by the caller */
+  int64_t total;            /* steps that the progress line counts to */
+  int64_t begin_ns;         /* of the steps */
+  double loss;              /* smoothed */
+  float first_loss, last_loss;
+  times times;
+  int64_t allocated_ever; /* by this thread, when the last step ended */
+  int64_t hidden_bytes;   /* most that libraries allocated and freed inside one step, the first aside, and those at
+                           * which the budget changed; -1: unknown */
+  int64_t peak_bytes;     /* measured, most of all steps; their plans may change */
+  plim_evaluation test;
+  int tested;
+} run;
+
+/* A trace holds ten steps, after two that warm up. */
+enum { RUN_TRACE_FROM = 2, RUN_TRACE_STEPS = 10 };
+
+/* Run `steps` steps. */
+plim_status run_steps(run *r, int64_t steps);
+
+plim_status run_evaluate(run *r);
+
+double run_images_per_second(const run *r); /* of the median step */
+
+/* What is being trained: model, data, batch, machine. Adds rows that both columns of a table share. */
+void run_figures_setting(figures *f, const session *s);
+
+/* Bytes and predictions of a program. */
+void run_figures_plan(figures *f, int column, const session *s, const plim_program *program);
+
+/* What the run measured. */
+void run_figures_measured(figures *f, int column, const run *r);
+
+/* The last batch of an epoch, when it is trained: one line, of the session's program. */
+void run_figures_last(figures *f, const session *s);
+
+/* What lies outside the arenas, now; and the line about it. */
+outside run_outside(const session *s, int64_t arena_bytes);
+void run_figures_outside(figures *f, const outside *o);
+
+#endif
