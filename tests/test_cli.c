@@ -106,7 +106,7 @@ Test(cli, help_names_every_value_that_an_option_takes) {
       "for o in model data planner addresses online last-batch precision layout; do "
       "names=$($PLIMSOLL train --$o=qqqq 2>&1 | sed 's/\"qqqq\"//' | grep -o '\"[^\"]*\"' | tr -d '\"'); "
       "[ \"$names\" ] || echo \"--$o lists nothing\"; for n in $names; do "
-      "$PLIMSOLL train --help | grep -qwe \"$n\" || echo \"--$o $n\"; done; done");
+      "{ $PLIMSOLL train --help; $PLIMSOLL help plan; } | grep -qwe \"$n\" || echo \"--$o $n\"; done; done");
   cr_assert_str_empty(run->out, "%s", run->out);
 }
 

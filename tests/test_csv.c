@@ -73,7 +73,7 @@ Test(csv, every_wrong_line_is_named) {
       {",40,1,-1", ",40,0,-1", "line 2: alignment \"0\" is too small"},
       {",40,1,-1", ",40,1,-2", "line 2: hint \"-2\" is too small"},
       {"3-9 ", "3-3 ", "line 2: gap \"3-3\" is empty"},
-      {"3-9 ", "3-13 ", "line 2: gap \"12-14@8:16\" is empty, outside its life, or begins before"},
+      {"3-9 ", "3-13 ", "line 2: gap \"12-14@8:16\" is empty, outside its buffer, or begins before"},
       {"3-9 ", "3-31 ", "line 2: gap \"3-31\""},
       {"3-9 ", "3 ", "line 2: gap \"3\" is not LO-HI"},
       {"8:16", "8:8", "line 2: gap \"12-14@8:8\" is not LO-HI"},

@@ -55,6 +55,7 @@ static const layer layers[] = {
     {"runtime/data/", {BASE, "runtime/data/"}},
     {"runtime/train/", {BASE, "runtime/", "planner/planner.h", "kernels/table.h"}},
     {"tools/include/", {"runtime/", "planner/", "kernels/op.h", "kernels/table.h", "plimsoll/"}},
+    {"tools/gpu_probe", {"runtime/", "kernels/", "tools/"}}, /* it measures kernels and driver by themselves */
     {"tools/", {"runtime/", "planner/", "kernels/op.h", "kernels/philox.h", "kernels/table.h", "tools/"}},
     {"examples/", {"runtime/", "planner/", "kernels/op.h", "kernels/philox.h", "kernels/table.h"}},
     {"tests/plain/", {"criterion/criterion.h" /* its own */}},

@@ -40,7 +40,7 @@ typedef struct result {
 } result;
 
 static void print_head(const table *t) {
-  printf("%-16s %7s %13s %13s %15s %8s %15s %7s %8s  %12s %12s\n", "instance", "lives", "load", "first-fit",
+  printf("%-16s %7s %13s %13s %15s %8s %15s %7s %8s  %12s %12s\n", "instance", "buffers", "load", "first-fit",
          "under capacity", "ms", "lowest", "gap", "seconds", "MiniMalloc", "SuperMalloc");
   printf("%-16s %7s %13s %13s %15lld %8s %15s %7s %8s  %12s %12s\n", "", "", "", "", (long long)t->capacity, "", "", "",
          "", "ms, theirs", "ms, 2 cores");

@@ -178,9 +178,9 @@ const command command_pack = {
         "packed size, the peak (largest sum of live bytes) and what is proven.",
     .after =
         "EXAMPLES\n"
-        "  plimsoll pack lives.csv --capacity 1048576 -o packed.csv\n"
-        "  plimsoll pack lives.csv --time-limit 10s -o packed.csv   as low as possible\n"
-        "  plimsoll pack plan.json -o lives.csv                     the buffers of a plan\n\n"
+        "  plimsoll pack buffers.csv --capacity 1048576 -o packed.csv\n"
+        "  plimsoll pack buffers.csv --time-limit 10s -o packed.csv  as low as possible\n"
+        "  plimsoll pack plan.json -o buffers.csv               the buffers of a plan\n\n"
         "FILES\n"
         "  Columns: id, lower, upper (or end: inclusive), size; if wanted alignment,\n"
         "  hint, gaps and offset (a fixed place). The output has the offset as its\n"

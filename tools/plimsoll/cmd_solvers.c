@@ -74,7 +74,7 @@ const command command_solvers = {
     .mask = COMMAND_SOLVERS,
     .summary = "list the exact solvers that were found",
     .about =
-        "Tell which of the solvers behind the exact planners were found, in which version and where, and how to get "
+        "Tell which solvers for the exact planners were found, in which version and where, and how to get "
         "the others. They are opened at run time and nothing else needs them. `milp` and `lp-round` take the first "
         "of highs and cbc; `moccasin` takes cpsat, and does without as well.",
     .after =

@@ -10,8 +10,8 @@ enum { WIDTH = 79, DOC_COLUMN = 29, NAME_COLUMN = 26 };
 const char command_exit_status[] =
     "  0    done\n"
     "  1    a difference, or a bad plan\n"
-    "  2    usage: the command line cannot be followed, as by a planner that takes no\n"
-    "       graph of that size\n"
+    "  2    usage: the command line cannot be followed, as a graph that is too\n"
+    "       large for the planner that was asked for\n"
     "  3    data: a file that is not there, is wrong or is too large\n"
     "  4    does not fit into the memory given\n"
     "  5    device, I/O, permission, a solver or library that is missing, no memory\n"

@@ -45,7 +45,7 @@ static plim_status jump(prompt_state *p, const trace_jump *by) {
   int32_t step;
   PLIM_TRY(trace_jump_to(by, p->t, p->step, &step));
   if (step >= 0) return go(p, step);
-  fprintf(p->to, "there is no %s %s step %d\n", by->none, by->direction > 0 ? "behind" : "before", (int)p->step);
+  fprintf(p->to, "there is no %s %s step %d\n", by->none, by->direction > 0 ? "after" : "before", (int)p->step);
   return PLIM_OK;
 }
 

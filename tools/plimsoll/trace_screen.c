@@ -86,7 +86,7 @@ static plim_status jump(screen *s, const trace_jump *by) {
   PLIM_TRY(trace_jump_to(by, s->t, s->step, &step));
   if (step >= 0) return go(s, step);
   (void)snprintf(s->message, sizeof s->message, "there is no %s %s step %d", by->none,
-                 by->direction > 0 ? "behind" : "before", (int)s->step);
+                 by->direction > 0 ? "after" : "before", (int)s->step);
   return PLIM_OK;
 }
 
