@@ -119,8 +119,8 @@ plim_status bench_buffers(session *s) {
   table t = {.s = s, .rows = json_array()};
   plim_status status = PLIM_OK;
   if (!s->o->json) {
-    printf("%-12s %-9s %7s %15s %15s %9s %15s %9s %8s\n", "shape", "planner", "buffers", "load", "first-fit", "s to 99 %",
-           "lowest", "of load", "seconds");
+    printf("%-12s %-9s %7s %15s %15s %9s %15s %9s %8s\n", "shape", "planner", "buffers", "load", "first-fit",
+           "s to 99 %", "lowest", "of load", "seconds");
   }
   for (int i = 0; i < SHAPES && status == PLIM_OK; i++) status = run_shape(&t, shapes[i]);
   bench_rows_end(s, status, t.rows);
