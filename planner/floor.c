@@ -18,7 +18,7 @@ static plim_status find_keep_all(const plim_problem *problem, const plim_plan_op
 }
 
 plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options *options,
-                            const plim_strategy *strategy, plim_front *curve, plim_plan_floor *out, plim_plan **plan) {
+                            const plim_strategy *strategy, plim_front *front, plim_plan_floor *out, plim_plan **plan) {
   plim_plan_floor floor = {.fixed_numerics = problem->fixed_numerics};
   plim_plan_options free_options = *options;
   plim_incumbent *pl = NULL;
@@ -34,7 +34,7 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   pl->min_memory = 1;
   pl->keep_all = &keep_all;
   pl->started_ns = started_ns; /* one limit for both */
-  PLIM_CHECK(plim_incumbent_best_so_far(pl, plim_strategy_run(pl, strategy, curve, &kept)));
+  PLIM_CHECK(plim_incumbent_best_so_far(pl, plim_strategy_run(pl, strategy, front, &kept)));
   floor.cut_short = plim_incumbent_over(pl);
   if (options->from_front) *options->from_front = kept;
   floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
@@ -60,14 +60,14 @@ done:
 
 static plim_status find_smallest(const plim_problem *problem, const plim_plan_options *options,
                                  const plim_strategy *strategy, plim_plan_floor *out, plim_plan **plan) {
-  plim_front curve = {.ctx = problem->ctx};
+  plim_front front = {.ctx = problem->ctx};
   plim_front_file file;
   plim_status status;
-  PLIM_CHECK(plim_strategy_curve(problem, options, strategy, &file, &curve));
-  PLIM_CHECK(plim_floor_find(problem, options, strategy, &curve, out, plan));
-  PLIM_CHECK(plim_front_save(&file, &curve));
+  PLIM_CHECK(plim_strategy_front(problem, options, strategy, &file, &front));
+  PLIM_CHECK(plim_floor_find(problem, options, strategy, &front, out, plan));
+  PLIM_CHECK(plim_front_save(&file, &front));
 done:
-  plim_front_free(&curve);
+  plim_front_free(&front);
   return status;
 }
 

@@ -8,8 +8,8 @@ plim_plan_options plim_plan_options_default(void) {
 }
 
 /* A refusal names the lowest plan that is known: the plan front's, where that is lower and right. */
-static plim_status note_smallest(plim_incumbent *pl, const plim_front *curve) {
-  const plim_front_point *point = curve ? plim_front_smallest(curve) : NULL;
+static plim_status note_smallest(plim_incumbent *pl, const plim_front *front) {
+  const plim_front_point *point = front ? plim_front_smallest(front) : NULL;
   int32_t right = 0;
   if (!point || point->bytes >= pl->least_bytes) return PLIM_OK;
   PLIM_TRY(plim_incumbent_submit_point(pl, point, &right));
@@ -17,15 +17,15 @@ static plim_status note_smallest(plim_incumbent *pl, const plim_front *curve) {
   return PLIM_OK;
 }
 
-/* `curve` NULL: none; else it is saved to `file`, also when no plan was found: a larger budget may use what was. */
+/* `front` NULL: none; else it is saved to `file`, also when no plan was found: a larger budget may use what was. */
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
-                             const plim_strategy *strategy, plim_front *curve, const plim_front_file *file,
+                             const plim_strategy *strategy, plim_front *front, const plim_front_file *file,
                              plim_plan **out) {
   plim_incumbent *pl = NULL;
   plim_status status;
   int32_t kept = 0;
   PLIM_TRY(plim_incumbent_begin(problem, options, &pl));
-  status = plim_strategy_run(pl, strategy, curve, &kept);
+  status = plim_strategy_run(pl, strategy, front, &kept);
   if (options->from_front) *options->from_front = kept;
   int cancelled = plim_context_cancelled(problem->ctx);                      /* else the deadline ended it */
   if (status == PLIM_ECANCEL && (pl->found || !cancelled)) status = PLIM_OK; /* the best so far */
@@ -35,8 +35,8 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   } else if (status == PLIM_ECANCEL) {
     status = plim_fail(problem->ctx, status, "planning was cancelled before a plan was found");
   }
-  if (status == PLIM_OK && curve) status = plim_front_save(file, curve);
-  if (status == PLIM_OK && !pl->found) status = note_smallest(pl, curve);
+  if (status == PLIM_OK && front) status = plim_front_save(file, front);
+  if (status == PLIM_OK && !pl->found) status = note_smallest(pl, front);
   if (status == PLIM_OK && !pl->found) status = plim_refuse(pl, strategy->name);
   if (status == PLIM_OK) status = plim_incumbent_emit(pl, strategy->name, out);
   plim_incumbent_end(pl);
@@ -46,15 +46,15 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
 /* Through the plan front on disk. When the checker refuses a kept plan, the whole plan front is given up. */
 static plim_status make_warm(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_plan **out) {
-  plim_front curve = {.ctx = problem->ctx};
+  plim_front front = {.ctx = problem->ctx};
   plim_front_file file;
-  PLIM_TRY(plim_strategy_curve(problem, options, strategy, &file, &curve));
-  plim_status status = make_plan(problem, options, strategy, &curve, &file, out);
+  PLIM_TRY(plim_strategy_front(problem, options, strategy, &file, &front));
+  plim_status status = make_plan(problem, options, strategy, &front, &file, out);
   if (status == PLIM_EPLAN) {
-    plim_front_free(&curve);
-    status = make_plan(problem, options, strategy, &curve, &file, out);
+    plim_front_free(&front);
+    status = make_plan(problem, options, strategy, &front, &file, out);
   }
-  plim_front_free(&curve);
+  plim_front_free(&front);
   return status;
 }
 

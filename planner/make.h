@@ -27,7 +27,7 @@ PLIM_MUST_USE plim_status plim_refusal_conflict(plim_incumbent *incumbent, const
 /* plim_plan_smallest through that plan front: takes what it knows and leaves there what it finds, the lowest plan
  * before all. PLIM_EPLAN: a kept plan was bad. PLIM_ECANCEL: cancelled; the plan front has what was found. */
 PLIM_MUST_USE plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options *options,
-                                          const plim_strategy *strategy, plim_front *curve, plim_plan_floor *out,
+                                          const plim_strategy *strategy, plim_front *front, plim_plan_floor *out,
                                           plim_plan **plan);
 
 #endif

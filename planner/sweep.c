@@ -23,7 +23,7 @@ typedef struct sweep {
   const plim_problem *problem;
   const plim_plan_options *options;
   const plim_strategy *strategy;
-  plim_front *curve;
+  plim_front *front;
   plim_bound_cache *bound_cache;
   int64_t started_ns;
 } sweep;
@@ -58,14 +58,14 @@ static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
   int32_t kept;
   PLIM_TRY(plim_incumbent_begin(s->problem, options, &pl));
   pl->bound_cache = s->bound_cache;
-  plim_status status = plim_strategy_run(pl, s->strategy, s->curve, &kept);
+  plim_status status = plim_strategy_run(pl, s->strategy, s->front, &kept);
   plim_incumbent_end(pl);
   return status;
 }
 
 static void report(const sweep *s, int32_t done, int32_t n, int64_t budget) {
-  const plim_front_point *best = plim_front_find(s->curve, budget);
-  double all = (double)s->problem->keep_all_ns, bound = (double)plim_front_bound(s->curve, budget);
+  const plim_front_point *best = plim_front_find(s->front, budget);
+  double all = (double)s->problem->keep_all_ns, bound = (double)plim_front_bound(s->front, budget);
   plim_progress progress = {.stage = "curve",
                             .done = done,
                             .total = n,
@@ -92,12 +92,12 @@ static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
   plim_plan_options options = *s->options;
   plim_incumbent *pl = NULL;
   int32_t taken = 0;
-  const plim_front_point *point = plim_front_find(s->curve, budget);
+  const plim_front_point *point = plim_front_find(s->front, budget);
   if (!point) return PLIM_OK;
   options.budget_bytes = budget;
   PLIM_TRY(plim_incumbent_begin(s->problem, &options, &pl));
   plim_status status = plim_incumbent_submit_point(pl, point, &taken);
-  int64_t bound = plim_front_bound(s->curve, budget);
+  int64_t bound = plim_front_bound(s->front, budget);
   if (bound > pl->bound_ns && bound <= point->time_ns) pl->bound_ns = bound;
   if (status == PLIM_OK && taken) status = plim_incumbent_emit(pl, s->strategy->name, out);
   plim_incumbent_end(pl);
@@ -120,7 +120,7 @@ static plim_status choose_budgets(const sweep *s, const range *r) {
   plim_plan_options options = *s->options;
   options.budget_bytes = INT64_MAX;
   if (options.time_limit_ns > 0) options.time_limit_ns = options.time_limit_ns / 100 * FLOOR_PERCENT + 1;
-  PLIM_TRY(plim_floor_find(s->problem, &options, s->strategy, s->curve, r->floor, NULL));
+  PLIM_TRY(plim_floor_find(s->problem, &options, s->strategy, s->front, r->floor, NULL));
   int64_t low = r->floor->smallest_bytes, width = r->high_bytes > low ? r->high_bytes - low : 0;
   int64_t steps = r->n > 1 ? r->n - 1 : 1;
   for (int32_t i = 0; i < r->n; i++) {
@@ -132,10 +132,10 @@ static plim_status choose_budgets(const sweep *s, const range *r) {
 
 static plim_status run(const sweep *s, const range *r) {
   plim_front_file file;
-  PLIM_TRY(plim_strategy_curve(s->problem, s->options, s->strategy, &file, s->curve));
+  PLIM_TRY(plim_strategy_front(s->problem, s->options, s->strategy, &file, s->front));
   if (r->floor) PLIM_TRY(choose_budgets(s, r));
   PLIM_TRY(plan_all(s, r->n, r->budget));
-  PLIM_TRY(plim_front_save(&file, s->curve));
+  PLIM_TRY(plim_front_save(&file, s->front));
   return emit_all(s, r->n, r->budget, r->plan);
 }
 
@@ -147,7 +147,7 @@ static plim_status run_warm(const sweep *s, const range *r) {
   if (status != PLIM_EPLAN || !options.front_folder) return status;
   options.front_folder = NULL;
   alone.options = &options;
-  plim_front_free(s->curve);
+  plim_front_free(s->front);
   return run(&alone, r);
 }
 
@@ -155,8 +155,8 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
                               const plim_plan_options *options, const range *r) {
   plim_problem *problem = NULL;
   plim_plan_class plan_class;
-  plim_front curve = {.ctx = ctx};
-  sweep s = {.options = options, .curve = &curve, .started_ns = plim_now_ns()};
+  plim_front front = {.ctx = ctx};
+  sweep s = {.options = options, .front = &front, .started_ns = plim_now_ns()};
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &s.strategy));
   PLIM_TRY(plim_strategy_class(ctx, s.strategy, options->order, &plan_class));
@@ -167,7 +167,7 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
   if (status == PLIM_OK) status = run_warm(&s, r);
   status = plim_effort_end(ctx, outer_ns, status);
   plim_bound_cache_free(s.bound_cache);
-  plim_front_free(&curve);
+  plim_front_free(&front);
   plim_problem_free(problem);
   return status;
 }

@@ -26,15 +26,15 @@ static plim_front_point point_of(const sample *s) {
                             .offset = &s->offset};
 }
 
-static void insert(plim_front *curve, const sample *s) {
+static void insert(plim_front *front, const sample *s) {
   plim_front_point point = point_of(s);
-  cr_assert_eq(plim_front_insert(curve, &point, NULL), PLIM_OK);
+  cr_assert_eq(plim_front_insert(front, &point, NULL), PLIM_OK);
 }
 
-static void check_sorted(const plim_front *curve) {
-  for (int32_t i = 1; i < curve->n; i++) {
-    cr_assert_gt(curve->point[i].bytes, curve->point[i - 1].bytes);
-    cr_assert_lt(curve->point[i].time_ns, curve->point[i - 1].time_ns);
+static void check_sorted(const plim_front *front) {
+  for (int32_t i = 1; i < front->n; i++) {
+    cr_assert_gt(front->point[i].bytes, front->point[i - 1].bytes);
+    cr_assert_lt(front->point[i].time_ns, front->point[i - 1].time_ns);
   }
 }
 
@@ -54,19 +54,19 @@ static sample draw(uint64_t *random, int32_t i) {
                   .choice = 2 * i};
 }
 
-Test(curve, finds_the_fastest_point_within_every_budget) {
+Test(front, finds_the_fastest_point_within_every_budget) {
   plim_context *ctx = plim_test_context();
   for (uint64_t seed = 1; seed <= 30; seed++) {
-    plim_front curve = {.ctx = ctx};
+    plim_front front = {.ctx = ctx};
     uint64_t random = seed;
     static sample s[POINTS];
     for (int32_t i = 0; i < POINTS; i++) {
       s[i] = draw(&random, i);
-      insert(&curve, &s[i]);
-      check_sorted(&curve);
+      insert(&front, &s[i]);
+      check_sorted(&front);
     }
     for (int64_t budget = -1; budget <= 200; budget++) {
-      const plim_front_point *found = plim_front_find(&curve, budget);
+      const plim_front_point *found = plim_front_find(&front, budget);
       int64_t expected = fastest_within(s, POINTS, budget);
       cr_assert_eq(found ? found->time_ns : INT64_MAX, expected, "seed %d budget %d", (int)seed, (int)budget);
       if (!found) continue;
@@ -75,14 +75,14 @@ Test(curve, finds_the_fastest_point_within_every_budget) {
       cr_assert_eq(found->choice[0], from->choice);
       cr_assert_eq(found->offset[0], from->offset);
     }
-    cr_assert_eq(plim_front_smallest(&curve), &curve.point[0]);
-    plim_front_free(&curve);
+    cr_assert_eq(plim_front_smallest(&front), &front.point[0]);
+    plim_front_free(&front);
   }
   cr_assert_eq(plim_context_memory(ctx).bytes, 0);
   plim_context_free(ctx);
 }
 
-Test(curve, order_of_insertion_and_merging_change_nothing) {
+Test(front, order_of_insertion_and_merging_change_nothing) {
   plim_context *ctx = plim_test_context();
   plim_front forward = {.ctx = ctx}, backward = {.ctx = ctx}, odd = {.ctx = ctx};
   uint64_t random = 9;
@@ -102,68 +102,68 @@ Test(curve, order_of_insertion_and_merging_change_nothing) {
   plim_context_free(ctx);
 }
 
-Test(curve, a_curve_that_is_too_heavy_keeps_both_ends) {
+Test(front, a_curve_that_is_too_heavy_keeps_both_ends) {
   plim_context *ctx = plim_test_context();
-  plim_front curve = {.ctx = ctx};
+  plim_front front = {.ctx = ctx};
   enum { STEPS = 100000, MANY = 50 };
   int32_t *op = calloc(STEPS, sizeof *op);
   for (int32_t i = 0; i < MANY; i++) {
     plim_front_point point = {
         .bytes = i, .time_ns = (int64_t)MANY * MANY - (int64_t)i * i, .n_steps = STEPS, .op = op, .choice = op};
-    cr_assert_eq(plim_front_insert(&curve, &point, NULL), PLIM_OK);
+    cr_assert_eq(plim_front_insert(&front, &point, NULL), PLIM_OK);
   }
-  cr_assert_leq(curve.weight, PLIM_FRONT_WEIGHT);
-  cr_assert_eq(curve.n, PLIM_FRONT_WEIGHT / STEPS);
-  cr_assert_eq(curve.point[0].bytes, 0);
-  cr_assert_eq(curve.point[curve.n - 1].bytes, MANY - 1);
-  check_sorted(&curve);
+  cr_assert_leq(front.weight, PLIM_FRONT_WEIGHT);
+  cr_assert_eq(front.n, PLIM_FRONT_WEIGHT / STEPS);
+  cr_assert_eq(front.point[0].bytes, 0);
+  cr_assert_eq(front.point[front.n - 1].bytes, MANY - 1);
+  check_sorted(&front);
   free(op);
-  plim_front_free(&curve);
+  plim_front_free(&front);
   plim_context_free(ctx);
 }
 
-Test(curve, a_bound_holds_for_smaller_budgets_and_a_try_for_equal_effort) {
+Test(front, a_bound_holds_for_smaller_budgets_and_a_try_for_equal_effort) {
   plim_context *ctx = plim_test_context();
-  plim_front curve = {.ctx = ctx};
+  plim_front front = {.ctx = ctx};
   plim_front_try a = {.budget_bytes = 100, .iterations = 5, .bound_ns = 70, .seed = 1, .threads = 1}, b = a;
   b.budget_bytes = 200;
   b.bound_ns = 60;
-  cr_assert_eq(plim_front_note(&curve, &a), PLIM_OK);
-  cr_assert_eq(plim_front_note(&curve, &b), PLIM_OK);
-  cr_assert_eq(plim_front_bound(&curve, 100), 70);
-  cr_assert_eq(plim_front_bound(&curve, 101), 60);
-  cr_assert_eq(plim_front_bound(&curve, 201), 0);
-  cr_assert(plim_front_tried(&curve, &a));
+  cr_assert_eq(plim_front_note(&front, &a), PLIM_OK);
+  cr_assert_eq(plim_front_note(&front, &b), PLIM_OK);
+  cr_assert_eq(plim_front_bound(&front, 100), 70);
+  cr_assert_eq(plim_front_bound(&front, 101), 60);
+  cr_assert_eq(plim_front_bound(&front, 201), 0);
+  cr_assert(plim_front_tried(&front, &a));
   a.bound_ns = 75;
-  cr_assert_eq(plim_front_note(&curve, &a), PLIM_OK);
-  cr_assert_eq(plim_front_bound(&curve, 50), 75);
-  cr_assert_eq(curve.n_tries, 2);
+  cr_assert_eq(plim_front_note(&front, &a), PLIM_OK);
+  cr_assert_eq(plim_front_bound(&front, 50), 75);
+  cr_assert_eq(front.n_tries, 2);
   a.seed = 2;
-  cr_assert_not(plim_front_tried(&curve, &a));
+  cr_assert_not(plim_front_tried(&front, &a));
   for (int32_t i = 0; i < 2 * PLIM_FRONT_TRIES; i++) {
     a.budget_bytes = i;
-    cr_assert_eq(plim_front_note(&curve, &a), PLIM_OK);
+    cr_assert_eq(plim_front_note(&front, &a), PLIM_OK);
   }
-  cr_assert_eq(curve.n_tries, PLIM_FRONT_TRIES);
-  plim_front_free(&curve);
+  cr_assert_eq(front.n_tries, PLIM_FRONT_TRIES);
+  plim_front_free(&front);
   plim_context_free(ctx);
 }
 
 static plim_status insert_some(plim_context *ctx, void *user) {
-  plim_front curve = {.ctx = ctx};
+  plim_front front = {.ctx = ctx};
   plim_status status = PLIM_OK;
   uint64_t random = *(uint64_t *)user;
   for (int32_t i = 0; i < 20 && status == PLIM_OK; i++) {
     sample s = draw(&random, i);
     plim_front_point point = point_of(&s);
-    status = plim_front_insert(&curve, &point, NULL);
-    check_sorted(&curve);
+    status = plim_front_insert(&front, &point, NULL);
+    check_sorted(&front);
   }
-  plim_front_free(&curve);
+  plim_front_free(&front);
   return status;
 }
 
-Test(curve, refused_allocation_leaves_the_curve_as_it_was) {
+Test(front, refused_allocation_leaves_the_curve_as_it_was) {
   uint64_t seed = 3;
   cr_assert_gt(plim_test_each_allocation(insert_some, &seed), 0);
 }

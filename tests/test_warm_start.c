@@ -219,52 +219,52 @@ Test(kept, sweep_in_steps_of_a_thousandth_never_rises) {
   }
 }
 
-static void open_curve(const planner_case *c, plim_front_file *file, plim_front *curve) {
+static void open_curve(const planner_case *c, plim_front_file *file, plim_front *front) {
   const plim_strategy *strategy = NULL;
   cr_assert_eq(plim_strategy_find(c->ctx, "search", &strategy), PLIM_OK);
-  cr_assert_eq(plim_strategy_curve(c->problem, &c->options, strategy, file, curve), PLIM_OK);
+  cr_assert_eq(plim_strategy_front(c->problem, &c->options, strategy, file, front), PLIM_OK);
 }
 
 /* The only file of the folder of plan fronts. */
 static plim_front_file file_of(const planner_case *c) {
-  plim_front curve = {.ctx = c->ctx};
+  plim_front front = {.ctx = c->ctx};
   plim_front_file file;
-  open_curve(c, &file, &curve);
-  plim_front_free(&curve);
+  open_curve(c, &file, &front);
+  plim_front_free(&front);
   return file;
 }
 
 /* The file as a liar would write it: whole, with its checksum. */
-typedef void edit_front(plim_front *curve);
+typedef void edit_front(plim_front *front);
 static void edit_file(const planner_case *c, edit_front *edit) {
-  plim_front curve = {.ctx = c->ctx};
+  plim_front front = {.ctx = c->ctx};
   plim_front_file file;
-  open_curve(c, &file, &curve);
-  cr_assert_gt(curve.n, 0);
-  cr_assert_gt(curve.n_tries, 0);
-  const int32_t n = curve.n;
-  edit(&curve);
-  curve.changed = 1;
-  cr_assert_eq(plim_front_save(&file, &curve), PLIM_OK);
-  curve.n = n; /* what the edit left out of the file is freed too */
-  plim_front_free(&curve);
+  open_curve(c, &file, &front);
+  cr_assert_gt(front.n, 0);
+  cr_assert_gt(front.n_tries, 0);
+  const int32_t n = front.n;
+  edit(&front);
+  front.changed = 1;
+  cr_assert_eq(plim_front_save(&file, &front), PLIM_OK);
+  front.n = n; /* what the edit left out of the file is freed too */
+  plim_front_free(&front);
 }
 
-static void state_any_bound(plim_front *curve) {
-  for (int32_t i = 0; i < curve->n_tries; i++) curve->attempt[i].hint_ns = INT64_MAX;
+static void state_any_bound(plim_front *front) {
+  for (int32_t i = 0; i < front->n_tries; i++) front->attempt[i].hint_ns = INT64_MAX;
 }
 
-static void state_best_is_optimal(plim_front *curve) {
-  for (int32_t i = 0; i < curve->n_tries; i++) curve->attempt[i].hint_ns = curve->point[0].time_ns;
+static void state_best_is_optimal(plim_front *front) {
+  for (int32_t i = 0; i < front->n_tries; i++) front->attempt[i].hint_ns = front->point[0].time_ns;
 }
 
-static void state_bound_without_points(plim_front *curve) {
-  state_any_bound(curve);
-  curve->n = 0;
+static void state_bound_without_points(plim_front *front) {
+  state_any_bound(front);
+  front->n = 0;
 }
 
-static void state_fewer_bytes(plim_front *curve) {
-  for (int32_t i = 0; i < curve->n; i++) curve->point[i].bytes /= 2;
+static void state_fewer_bytes(plim_front *front) {
+  for (int32_t i = 0; i < front->n; i++) front->point[i].bytes /= 2;
 }
 
 Test(kept, what_a_file_states_is_no_proof_and_no_refusal) {
@@ -369,22 +369,22 @@ Test(kept, a_curve_of_the_first_version_can_be_read) {
   static const char key[] = "00000000000000000000000000000000000000000000000000000000000000ab";
   plim_context *ctx = NULL;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  plim_front curve = {.ctx = ctx};
-  cr_assert_eq(plim_front_parse(ctx, "curve.json", text, (int64_t)strlen(text), key, &curve), PLIM_OK, "%s",
+  plim_front front = {.ctx = ctx};
+  cr_assert_eq(plim_front_parse(ctx, "front.json", text, (int64_t)strlen(text), key, &front), PLIM_OK, "%s",
                plim_context_error(ctx));
-  cr_assert_eq(curve.n, 1);
-  cr_assert_eq(plim_front_bound(&curve, 9), 0, "a file's bound is no proof");
-  cr_assert_eq(plim_front_hint(&curve, 9), 20);
-  plim_front_free(&curve);
+  cr_assert_eq(front.n, 1);
+  cr_assert_eq(plim_front_bound(&front, 9), 0, "a file's bound is no proof");
+  cr_assert_eq(plim_front_hint(&front, 9), 20);
+  plim_front_free(&front);
   plim_context_free(ctx);
 }
 
 static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
   static const char key[] = "00000000000000000000000000000000000000000000000000000000000000ab";
-  plim_front curve = {.ctx = ctx};
-  plim_status status = plim_front_parse(ctx, "doc.json", text, bytes, key, &curve);
-  if (again && status == PLIM_OK) plim_front_write(again, key, &curve);
-  plim_front_free(&curve);
+  plim_front front = {.ctx = ctx};
+  plim_status status = plim_front_parse(ctx, "doc.json", text, bytes, key, &front);
+  if (again && status == PLIM_OK) plim_front_write(again, key, &front);
+  plim_front_free(&front);
   return status;
 }
 

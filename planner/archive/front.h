@@ -7,7 +7,7 @@
 #include "runtime/base/text.h"
 #include "runtime/graph/graph.h"
 
-/* ==== curve ==== */
+/* ==== the plan front ==== */
 
 /* The planner's product: the set of nondominated plans of one graph and profile under one set of options, and what was
  * tried to find them.
@@ -46,32 +46,32 @@ typedef struct plim_front {
 } plim_front;
 
 /* An empty plan front is {.ctx = ctx}. */
-void plim_front_free(plim_front *curve); /* leaves it empty */
+void plim_front_free(plim_front *front); /* leaves it empty */
 
 /* Add a copy of the point, unless one needs no more bytes and no more time; drop those that it beats. *kept (may be
  * NULL) is 1 when it was added. A plan front of more than PLIM_FRONT_WEIGHT steps and offsets gives up points that make
  * the least difference, never the first and the last. O(n) plus the copy; O(n) more for each point that it gives up. */
 enum { PLIM_FRONT_WEIGHT = 3000000 };
-PLIM_MUST_USE plim_status plim_front_insert(plim_front *curve, const plim_front_point *point, int32_t *kept);
+PLIM_MUST_USE plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int32_t *kept);
 
 /* The fastest point within the budget, NULL when there is none; the point of fewest bytes, NULL when there is none. */
-const plim_front_point *plim_front_find(const plim_front *curve, int64_t budget_bytes);
-const plim_front_point *plim_front_smallest(const plim_front *curve);
+const plim_front_point *plim_front_find(const plim_front *front, int64_t budget_bytes);
+const plim_front_point *plim_front_smallest(const plim_front *front);
 
 /* Add the points and tries of another plan front of the same graph, profile and options. */
 PLIM_MUST_USE plim_status plim_front_merge(plim_front *to, const plim_front *from);
 
 /* Tries: note one, or a better bound or another hint of one; look for one with the same budget and effort. */
-PLIM_MUST_USE plim_status plim_front_note(plim_front *curve, const plim_front_try *attempt);
-int plim_front_tried(const plim_front *curve, const plim_front_try *attempt);
+PLIM_MUST_USE plim_status plim_front_note(plim_front *front, const plim_front_try *attempt);
+int plim_front_tried(const plim_front *front, const plim_front_try *attempt);
 
 /* What a file states as the bound of a try. */
 int64_t plim_front_stated(const plim_front_try *attempt);
 
 /* The best bound proved for a budget, the best hint for it (0: none); forget hints above `proved_ns`. */
-int64_t plim_front_bound(const plim_front *curve, int64_t budget_bytes);
-int64_t plim_front_hint(const plim_front *curve, int64_t budget_bytes);
-void plim_front_drop_hints(plim_front *curve, int64_t budget_bytes, int64_t proved_ns);
+int64_t plim_front_bound(const plim_front *front, int64_t budget_bytes);
+int64_t plim_front_hint(const plim_front *front, int64_t budget_bytes);
+void plim_front_drop_hints(plim_front *front, int64_t budget_bytes, int64_t proved_ns);
 
 /* ==== front file ==== */
 
@@ -87,15 +87,15 @@ typedef struct plim_front_file {
 /* Name the file of that key in a folder ("": the user's cache folder; NULL: nowhere) and read it into the empty plan
  * front. Fails for lack of memory only. O(file). */
 PLIM_MUST_USE plim_status plim_front_open(const char *folder, const char *key, plim_front_file *file,
-                                          plim_front *curve);
+                                          plim_front *front);
 
 /* Write the plan front if it was changed, else only say that the file was used. A file that cannot be written is one
  * that the next run does not find: fails for lack of memory only. */
-PLIM_MUST_USE plim_status plim_front_save(const plim_front_file *file, const plim_front *curve);
+PLIM_MUST_USE plim_status plim_front_save(const plim_front_file *file, const plim_front *front);
 
 /* The document, and a plan front from it: strict, as docs/formats.md says. */
-void plim_front_write(plim_text *text, const char *key, const plim_front *curve);
+void plim_front_write(plim_text *text, const char *key, const plim_front *front);
 PLIM_MUST_USE plim_status plim_front_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes,
-                                           const char *key, plim_front *curve);
+                                           const char *key, plim_front *front);
 
 #endif

@@ -94,7 +94,7 @@ static int32_t read_offsets(plim_json_at *at, reader *r) {
   return n;
 }
 
-static void read_point(plim_json_at *at, reader *r, plim_front *curve) {
+static void read_point(plim_json_at *at, reader *r, plim_front *front) {
   plim_front_point p = {.bytes = plim_json_int(at, "bytes", 0, INT64_MAX),
                         .time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX)};
   p.n_steps = read_ints(at, "ops", r, &r->op, &r->room_op);
@@ -105,23 +105,23 @@ static void read_point(plim_json_at *at, reader *r, plim_front *curve) {
   p.op = r->op;
   p.choice = r->choice;
   p.offset = r->offset;
-  if (at->doc->status == PLIM_OK) plim_json_take(at, plim_front_insert(curve, &p, NULL));
+  if (at->doc->status == PLIM_OK) plim_json_take(at, plim_front_insert(front, &p, NULL));
 }
 
-static void read_points(plim_json_at *root, plim_front *curve) {
+static void read_points(plim_json_at *root, plim_front *front) {
   int32_t n = 0;
   reader r = {.ctx = root->doc->ctx};
   plim_json_at list = plim_json_list(root, "points", &n);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    read_point(&at, &r, curve);
+    read_point(&at, &r, front);
   }
   plim_release(r.ctx, r.op, r.room_op, sizeof *r.op);
   plim_release(r.ctx, r.choice, r.room_choice, sizeof *r.choice);
   plim_release(r.ctx, r.offset, r.room_offset, sizeof *r.offset);
 }
 
-static void read_tries(plim_json_at *root, plim_front *curve) {
+static void read_tries(plim_json_at *root, plim_front *front) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(root, "tries", &n);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
@@ -133,7 +133,7 @@ static void read_tries(plim_json_at *root, plim_front *curve) {
                         .threads = (int32_t)plim_json_int(&at, "threads", 0, INT32_MAX),
                         .hint_ns = plim_json_int(&at, "bound_ns", 0, INT64_MAX)};
     plim_json_end(&at);
-    if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_front_note(curve, &a));
+    if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_front_note(front, &a));
   }
 }
 
@@ -147,7 +147,7 @@ static int is_whole(const char *text, int64_t bytes, const char *stated) {
 }
 
 plim_status plim_front_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes, const char *key,
-                             plim_front *curve) {
+                             plim_front *front) {
   plim_json doc;
   char found[PLIM_FINGERPRINT_BYTES] = "", stated[PLIM_FINGERPRINT_BYTES] = "";
   if (plim_document_open(ctx, name, text, bytes, &doc) == PLIM_OK) {
@@ -158,22 +158,22 @@ plim_status plim_front_parse(plim_context *ctx, const char *name, const char *te
     if (doc.status == PLIM_OK && strcmp(found, key) != 0) {
       plim_json_fail(&root, "key", "is that of another graph, profile or planner");
     }
-    read_tries(&root, curve);
-    read_points(&root, curve);
+    read_tries(&root, front);
+    read_points(&root, front);
     plim_json_end(&root);
     if (doc.status == PLIM_OK && version >= CHECKED_VERSION && !is_whole(text, bytes, stated)) {
       plim_json_fail(&root, "checksum", "is not that of the text: the file was changed");
     }
   }
   plim_json_close(&doc);
-  curve->changed = 0;
-  if (doc.status != PLIM_OK) plim_front_free(curve);
+  front->changed = 0;
+  if (doc.status != PLIM_OK) plim_front_free(front);
   return doc.status;
 }
 
 /* ---- the file ---- */
 
-plim_status plim_front_open(const char *folder, const char *key, plim_front_file *file, plim_front *curve) {
+plim_status plim_front_open(const char *folder, const char *key, plim_front_file *file, plim_front *front) {
   char name[PLIM_FINGERPRINT_BYTES], *text = NULL;
   int64_t bytes = 0;
   file->path[0] = '\0';
@@ -182,21 +182,21 @@ plim_status plim_front_open(const char *folder, const char *key, plim_front_file
   (void)snprintf(name, sizeof name, "curve-%.16s.json", key);
   plim_cache_path(folder[0] ? folder : NULL, name, file->path);
   if (!file->path[0]) return PLIM_OK;
-  plim_status status = plim_file_read(curve->ctx, file->path, most_bytes, &text, &bytes);
-  if (status == PLIM_OK) status = plim_front_parse(curve->ctx, file->path, text, bytes, key, curve);
-  plim_file_release(curve->ctx, text, bytes);
+  plim_status status = plim_file_read(front->ctx, file->path, most_bytes, &text, &bytes);
+  if (status == PLIM_OK) status = plim_front_parse(front->ctx, file->path, text, bytes, key, front);
+  plim_file_release(front->ctx, text, bytes);
   return status == PLIM_ENOMEM ? status : PLIM_OK;
 }
 
-plim_status plim_front_save(const plim_front_file *file, const plim_front *curve) {
+plim_status plim_front_save(const plim_front_file *file, const plim_front *front) {
   if (!file->path[0]) return PLIM_OK;
-  if (!curve->changed) {
+  if (!front->changed) {
     plim_cache_touch(file->path);
     return PLIM_OK;
   }
-  plim_text text = {.ctx = curve->ctx};
-  plim_front_write(&text, file->key, curve);
+  plim_text text = {.ctx = front->ctx};
+  plim_front_write(&text, file->key, front);
   plim_status status = plim_cache_save(&text, file->path);
-  if (status == PLIM_OK) status = plim_cache_trim(curve->ctx, file->path, "curve-", most_bytes);
+  if (status == PLIM_OK) status = plim_cache_trim(front->ctx, file->path, "curve-", most_bytes);
   return status == PLIM_ENOMEM ? status : PLIM_OK;
 }

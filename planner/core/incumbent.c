@@ -1,4 +1,4 @@
-/* The state of one planning call: submits, the best, and its way out as a plan. */
+/* The state of one planning call: what was submitted, the best, and its way out as a plan. */
 #include "planner/core/incumbent.h"
 
 #include <string.h>
@@ -203,9 +203,9 @@ static plim_front_point point_of(const plim_incumbent *pl, const plim_schedule *
 /* What was weighed last goes to the plan front, if it has addresses or needs none. */
 static plim_status remember(plim_incumbent *pl, const plim_schedule *schedule, int64_t bytes) {
   int weighed = pl->options->unpacked || pl->timeline->peak_bytes <= pl->budget_bytes;
-  if (!pl->curve || !weighed) return PLIM_OK;
+  if (!pl->front || !weighed) return PLIM_OK;
   plim_front_point point = point_of(pl, schedule, &pl->placement, pl->timeline->time_ns, bytes);
-  return plim_front_insert(pl->curve, &point, NULL);
+  return plim_front_insert(pl->front, &point, NULL);
 }
 
 /* A schedule with a peak within the budget whose addresses are not. */
@@ -273,9 +273,9 @@ plim_status plim_incumbent_merge(plim_incumbent *pl, plim_incumbent *from) {
     PLIM_TRY(keep_conflict(pl, &from->conflict, from->conflict_bytes));
   }
   if (from->adopted) return PLIM_OK;
-  if (pl->curve && from->found) {
+  if (pl->front && from->found) {
     plim_front_point point = point_of(pl, &from->best, &from->best_placement, from->best_ns, from->best_bytes);
-    PLIM_TRY(plim_front_insert(pl->curve, &point, NULL));
+    PLIM_TRY(plim_front_insert(pl->front, &point, NULL));
   }
   if (!from->found || !better(pl, from->best_ns, from->best_bytes)) return PLIM_OK;
   PLIM_TRY(keep(pl, &from->best, &from->best_placement, from->best_ns, from->best_bytes));

@@ -32,7 +32,7 @@ typedef struct plim_incumbent {
   int64_t conflict_bytes; /* its packed size; INT64_MAX: none */
   const plim_schedule *keep_all; /* what plim_keep_all_run came to for this problem before; NULL: it looks itself */
   struct plim_bound_cache *bound_cache; /* what the cut model kept from other budgets; NULL: nothing */
-  plim_front *curve;                    /* gets everything submitted that it has no better point for; NULL: none */
+  plim_front *front;                    /* gets everything submitted that it has no better point for; NULL: none */
 } plim_incumbent;
 
 PLIM_MUST_USE plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_options *options,

@@ -24,7 +24,7 @@ typedef struct keeper {
   int64_t bound_bytes; /* of every plan's peak */
 } keeper;
 
-/* A curve wants it with its fastest choices too, where the lowest plan has others. */
+/* A front wants it with its fastest choices too, where the lowest plan has others. */
 static plim_status submit_well(plim_incumbent *pl, const plim_schedule *schedule) {
   if (pl->min_memory) PLIM_TRY(plim_incumbent_submit_exact(pl, schedule, STRONG));
   return plim_incumbent_submit(pl, schedule, STRONG, NULL);

@@ -12,7 +12,7 @@
 typedef struct member {
   plim_context *ctx; /* NULL: the first, whose context, problem and plan front are the caller's */
   plim_problem problem;
-  plim_front curve;
+  plim_front front;
   plim_incumbent *pl;
   plim_searcher searcher;
   plim_status status; /* of its last annealing run */
@@ -71,12 +71,12 @@ static plim_status begin_member(portfolio *p, int32_t i) {
   if (i > 0) {
     PLIM_TRY(plim_context_fork(p->pl->problem->ctx, &m->ctx));
     m->problem = *p->pl->problem;
-    m->problem.ctx = m->curve.ctx = m->ctx;
+    m->problem.ctx = m->front.ctx = m->ctx;
     m->pl = NULL;
     PLIM_TRY(plim_incumbent_begin(&m->problem, p->pl->options, &m->pl));
     assert(m->pl);
     m->pl->started_ns = p->pl->started_ns;
-    if (p->pl->curve) m->pl->curve = &m->curve;
+    if (p->pl->front) m->pl->front = &m->front;
   }
   PLIM_TRY(plim_searcher_begin(m->pl, member_seed(p->pl->options->seed, i), &m->searcher));
   if (p->n > 1 && p->pl->options->time_limit_ns > 0) m->searcher.halt = &p->halt;
@@ -88,7 +88,7 @@ static void end_member(portfolio *p, int32_t i) {
   plim_searcher_end(&m->searcher);
   if (i == 0) return;
   plim_incumbent_end(m->pl);
-  plim_front_free(&m->curve);
+  plim_front_free(&m->front);
   plim_context_free(m->ctx);
 }
 
@@ -277,8 +277,8 @@ plim_status plim_portfolio_run(plim_incumbent *pl, const plim_schedule *order) {
   for (int32_t i = 0; i < p.n; i++) PLIM_CHECK(begin_member(&p, i));
   PLIM_CHECK(exchange(&p));
   status = run_laps(&p);
-  for (int32_t i = 1; i < p.n && pl->curve && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
-    plim_status merged = plim_front_merge(pl->curve, &p.member[i].curve);
+  for (int32_t i = 1; i < p.n && pl->front && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
+    plim_status merged = plim_front_merge(pl->front, &p.member[i].front);
     if (merged != PLIM_OK) status = merged;
   }
 done:

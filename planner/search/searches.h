@@ -8,7 +8,7 @@
  * the time limit. Deterministic without one. */
 plim_status plim_keep_all_run(plim_incumbent *incumbent);
 
-/* The fewest bytes, for an incumbent with `lowest` set. Deterministic without a time limit. */
+/* The fewest bytes, for an incumbent with `min_memory` set. Deterministic without a time limit. */
 plim_status plim_min_memory_run(plim_incumbent *incumbent);
 
 /* Search with options->threads searchers, at most PLIM_BATCH_MOST; the first annealing run starts from `order`. Each

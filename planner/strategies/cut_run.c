@@ -26,7 +26,7 @@ static plim_status refine(plim_incumbent *pl) {
   if (pl->options->iterations <= 0 && how.time_limit_ns <= 0)
     how.iterations = MOVES_AN_OP * (int64_t)pl->problem->n_ops;
   PLIM_TRY(plim_incumbent_child(pl, &how, &other));
-  other->curve = pl->curve;
+  other->front = pl->front;
   plim_status status = plim_incumbent_adopt(other, pl);
   if (status == PLIM_OK) status = plim_portfolio_run(other, &pl->best);
   return plim_incumbent_join(pl, other, status);

@@ -1,5 +1,5 @@
-/* Submits of stage schedules. Whatever a model or a rounding says, a plan counts when the incumbent has evaluated it on
- * the real graph. */
+/* Stage schedules are submitted here. Whatever a model or a rounding says, a plan counts when the incumbent has
+ * evaluated it on the real graph. */
 #include "planner/strategies/strategies_internal.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
 #include "planner/archive/front.h"
 #include "planner/core/incumbent.h"
 
-/* run: submit schedules until done. run_min_memory: the same for an incumbent with `lowest` set and no budget; whatever
- * it finds, `run` finds under a budget of that packed size. Both deterministic unless there is a time limit;
+/* run: submit schedules until done. run_min_memory: the same for an incumbent with `min_memory` set and no budget;
+ * whatever it finds, `run` finds under a budget of that packed size. Both deterministic unless there is a time limit;
  * PLIM_ECANCEL keeps the best so far. */
 typedef struct plim_strategy {
   const char *name, *source;
@@ -33,12 +33,12 @@ PLIM_MUST_USE plim_status plim_strategy_class(plim_context *ctx, const plim_stra
  * from a file are proved again by the cut model; an optimum that it cannot prove is searched again. New points and the
  * try are added to the plan front. *kept is 1 when the best is still the plan front's own point. PLIM_ECANCEL keeps the
  * best so far. */
-PLIM_MUST_USE plim_status plim_strategy_run(plim_incumbent *incumbent, const plim_strategy *strategy, plim_front *curve,
+PLIM_MUST_USE plim_status plim_strategy_run(plim_incumbent *incumbent, const plim_strategy *strategy, plim_front *front,
                                             int32_t *kept);
 
 /* Open the plan front of a problem and a strategy in the folder options->plan fronts; see plim_front_open. */
-PLIM_MUST_USE plim_status plim_strategy_curve(const plim_problem *problem, const plim_plan_options *options,
-                                              const plim_strategy *strategy, plim_front_file *file, plim_front *curve);
+PLIM_MUST_USE plim_status plim_strategy_front(const plim_problem *problem, const plim_plan_options *options,
+                                              const plim_strategy *strategy, plim_front_file *file, plim_front *front);
 
 plim_status plim_fastsa_run(plim_incumbent *incumbent);
 plim_status plim_search_run(plim_incumbent *incumbent);

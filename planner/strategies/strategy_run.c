@@ -12,13 +12,13 @@ static plim_front_try try_of(const plim_incumbent *pl) {
 }
 
 /* The plan front's point for this incumbent; one that turns out wrong makes the plan front of no use. */
-static plim_status take_known(plim_incumbent *pl, plim_front *curve, int32_t *taken) {
+static plim_status take_known(plim_incumbent *pl, plim_front *front, int32_t *taken) {
   const plim_front_point *point =
-      pl->min_memory ? plim_front_smallest(curve) : plim_front_find(curve, pl->budget_bytes);
+      pl->min_memory ? plim_front_smallest(front) : plim_front_find(front, pl->budget_bytes);
   *taken = 0;
   if (!point) return PLIM_OK;
   PLIM_TRY(plim_incumbent_submit_point(pl, point, taken));
-  if (!*taken) plim_front_free(curve);
+  if (!*taken) plim_front_free(front);
   return PLIM_OK;
 }
 
@@ -36,22 +36,22 @@ static plim_status search_alone(plim_incumbent *pl, const plim_strategy *strateg
   return bound_after(pl);
 }
 
-static plim_status search(plim_incumbent *pl, const plim_strategy *strategy, plim_front *curve,
+static plim_status search(plim_incumbent *pl, const plim_strategy *strategy, plim_front *front,
                           plim_front_try *attempt) {
-  pl->curve = curve;
+  pl->front = front;
   plim_status status = search_alone(pl, strategy);
-  pl->curve = NULL;
+  pl->front = NULL;
   if (status != PLIM_OK || !pl->found) return status;
   attempt->bound_ns = pl->min_memory ? 0 : pl->bound_ns;
-  if (!pl->min_memory) plim_front_drop_hints(curve, pl->budget_bytes, pl->bound_ns);
-  return plim_front_note(curve, attempt);
+  if (!pl->min_memory) plim_front_drop_hints(front, pl->budget_bytes, pl->bound_ns);
+  return plim_front_note(front, attempt);
 }
 
 /* What was proved again, for the budgets to come in this process. */
-static plim_status note_proof(const plim_incumbent *pl, plim_front *curve, plim_front_try *attempt, int64_t hint_ns) {
+static plim_status note_proof(const plim_incumbent *pl, plim_front *front, plim_front_try *attempt, int64_t hint_ns) {
   attempt->bound_ns = pl->bound_ns;
   attempt->hint_ns = hint_ns > pl->bound_ns ? hint_ns : 0;
-  return plim_front_note(curve, attempt);
+  return plim_front_note(front, attempt);
 }
 
 /* A file's bound is no proof: it says how far to go. *proved: the best is a proved optimum. */
@@ -63,14 +63,14 @@ static plim_status prove_hint(plim_incumbent *pl, int64_t hint_ns, int32_t *prov
   return status;
 }
 
-static plim_status run_with_curve(plim_incumbent *pl, const plim_strategy *strategy, plim_front *curve, int32_t *kept) {
+static plim_status run_with_front(plim_incumbent *pl, const plim_strategy *strategy, plim_front *front, int32_t *kept) {
   plim_front_try attempt = try_of(pl);
   int32_t taken, proved = 0;
-  PLIM_TRY(take_known(pl, curve, &taken));
-  int64_t bound_ns = pl->min_memory ? 0 : plim_front_bound(curve, pl->budget_bytes);
-  int64_t hint_ns = pl->min_memory ? 0 : plim_front_hint(curve, pl->budget_bytes);
+  PLIM_TRY(take_known(pl, front, &taken));
+  int64_t bound_ns = pl->min_memory ? 0 : plim_front_bound(front, pl->budget_bytes);
+  int64_t hint_ns = pl->min_memory ? 0 : plim_front_hint(front, pl->budget_bytes);
   int64_t known_ns = pl->best_ns, known_bytes = pl->best_bytes;
-  int tried = taken && plim_front_tried(curve, &attempt);
+  int tried = taken && plim_front_tried(front, &attempt);
   if (bound_ns > pl->bound_ns && (!taken || bound_ns <= pl->best_ns)) pl->bound_ns = bound_ns;
   bound_ns = pl->bound_ns;
   if (taken && !pl->min_memory) {
@@ -79,13 +79,13 @@ static plim_status run_with_curve(plim_incumbent *pl, const plim_strategy *strat
   /* what a file calls an optimum and is not proved to be one is searched again */
   int done = proved || (tried && (pl->min_memory || hint_ns < pl->best_ns));
   plim_status status = PLIM_OK;
-  if (!done) status = search(pl, strategy, curve, &attempt);
-  if (done && pl->bound_ns > bound_ns) status = note_proof(pl, curve, &attempt, hint_ns);
+  if (!done) status = search(pl, strategy, front, &attempt);
+  if (done && pl->bound_ns > bound_ns) status = note_proof(pl, front, &attempt, hint_ns);
   *kept = taken && pl->best_ns == known_ns && pl->best_bytes == known_bytes;
   return status;
 }
 
-plim_status plim_strategy_run(plim_incumbent *pl, const plim_strategy *strategy, plim_front *curve, int32_t *kept) {
+plim_status plim_strategy_run(plim_incumbent *pl, const plim_strategy *strategy, plim_front *front, int32_t *kept) {
   *kept = 0;
-  return curve ? run_with_curve(pl, strategy, curve, kept) : search_alone(pl, strategy);
+  return front ? run_with_front(pl, strategy, front, kept) : search_alone(pl, strategy);
 }

@@ -77,7 +77,7 @@ plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan, c
                               .choice = schedule->choice,
                               .offset = scratch.offset};
     status = plim_incumbent_submit_point(incumbent, &point, taken);
-    if (status == PLIM_OK && *taken && incumbent->curve) status = plim_front_insert(incumbent->curve, &point, NULL);
+    if (status == PLIM_OK && *taken && incumbent->front) status = plim_front_insert(incumbent->front, &point, NULL);
   }
   plim_placement_free(&scratch);
   return status;

@@ -26,9 +26,9 @@ static double flops_per_ns(const char *variant, plim_precision math) {
 }
 
 static int64_t model_ns(const plim_op_desc *desc, const char *variant, int32_t threads) {
-  double numerics = (double)plim_op_flops(desc) / (flops_per_ns(variant, plim_op_math(desc)) * threads);
+  double compute = (double)plim_op_flops(desc) / (flops_per_ns(variant, plim_op_math(desc)) * threads);
   double traffic = (double)plim_op_traffic(desc) / (BYTES_PER_NS * threads);
-  double ns = (numerics > traffic ? numerics : traffic) + LAUNCH_NS;
+  double ns = (compute > traffic ? compute : traffic) + LAUNCH_NS;
   return ns < 1e15 ? (int64_t)ns : (int64_t)1e15;
 }
 

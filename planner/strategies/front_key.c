@@ -37,9 +37,9 @@ static plim_status make_key(const plim_problem *p, const plim_plan_options *o, c
   return status;
 }
 
-plim_status plim_strategy_curve(const plim_problem *p, const plim_plan_options *options, const plim_strategy *strategy,
-                                plim_front_file *file, plim_front *curve) {
+plim_status plim_strategy_front(const plim_problem *p, const plim_plan_options *options, const plim_strategy *strategy,
+                                plim_front_file *file, plim_front *front) {
   char key[PLIM_FINGERPRINT_BYTES] = "";
   if (options->front_folder) PLIM_TRY(make_key(p, options, strategy->name, key));
-  return plim_front_open(options->front_folder, key, file, curve);
+  return plim_front_open(options->front_folder, key, file, front);
 }
