@@ -1,8 +1,21 @@
 /* Planning: graph + profile + budget -> a checked plan with addresses, its lower bound and its gap.
  *
- * Strategies are rows of one table; all share one timeline (the only calculation of a peak) and one packer.
- * Every plan that leaves this header has passed plim_plan_check. Persistent storages (param, state, staging) sit at
- * the low end of the arena in graph order, so that plans of graphs with equal persistent storages agree on them. */
+ * Strategies are rows of one table. All share one timeline (the only calculation of a peak) and one packer.
+ * Every plan that these functions return has passed plim_plan_check. Persistent storages (param, state, staging) lie at
+ * the low end of the arena in graph order, so plans of graphs with equal persistent storages agree on their places.
+ *
+ * Holds for every function here, unless its comment says otherwise:
+ *   Units      bytes and nanoseconds, int64_t.
+ *   Inputs     graph, profile and options are only read. The caller may free them after the call.
+ *   Plans      belong to the caller: plim_plan_free. A plan does not refer to graph or profile.
+ *   Failure    outputs are untouched, and plim_context_error(ctx) has the sentence.
+ *   Threads    one call at a time on a context. Several contexts may plan at once, also with the same graph and
+ * profile. Progress   the context's callback is told the stage, the best overhead and the bound. PLIM_EUSAGE options of
+ * another size, an unknown planner, an order that the planner does not give, or a label that an op does not have.
+ *   PLIM_EDATA         the profile is of another graph.
+ *   PLIM_EOVERFLOW     bytes or times are too large to add up.
+ *   PLIM_EUNSUPPORTED  an op of class once has outputs, and would run again.
+ *   PLIM_ENOMEM        the memory hook returned NULL. */
 #ifndef PLIM_PLANNER_PLANNER_H
 #define PLIM_PLANNER_PLANNER_H
 
@@ -12,9 +25,12 @@
 extern "C" {
 #endif
 
-/* Which numerics keys the planner may choose. auto: any. fastest: for each op the key of its fastest variant; of
- * variants within 3 % of the fastest the one with the least workspace counts as fastest, then the lower index. small:
- * the key of least workspace. given: those in `label`. */
+/* Which numerics keys the planner may choose.
+ *   auto     any
+ *   fastest  for each op, the key of its fastest variant. Of variants within 3 % of the least time, the one with the
+ *            least workspace counts as fastest, then the one with the lower index.
+ *   small    for each op, the key of the variant with the least workspace
+ *   given    for each op, the key in plim_plan_options.label */
 typedef enum plim_numerics_choice {
   PLIM_NUMERICS_AUTO,
   PLIM_NUMERICS_FASTEST,
@@ -22,125 +38,142 @@ typedef enum plim_numerics_choice {
   PLIM_NUMERICS_GIVEN
 } plim_numerics_choice;
 
-/* Order of first runs. any: the widest class of the planner. */
+/* Order of first runs. any: the widest class of the planner. free: any valid order. fixed: program order. */
 typedef enum plim_plan_order { PLIM_ORDER_ANY, PLIM_ORDER_FREE, PLIM_ORDER_FIXED } plim_plan_order;
 
 enum { PLIM_COPIES_DEFAULT = 2 };
 
 typedef struct plim_plan_options {
-  size_t struct_bytes;   /* sizeof(plim_plan_options); another: PLIM_EUSAGE */
-  const char *planner;   /* NULL: "search" */
+  size_t struct_bytes;   /* sizeof(plim_plan_options), which plim_plan_options_default sets; another: PLIM_EUSAGE */
+  const char *planner;   /* name of a row of the table of strategies; NULL: the first, "search" */
   int64_t budget_bytes;  /* of the arena; INT64_MAX: none */
   plim_plan_order order; /* FREE with a planner whose class is narrower: PLIM_EUSAGE */
   int32_t unpacked;      /* 1: the budget bounds peak_bytes without rounding, no addresses (published instances) */
-  int32_t threads;       /* of the planner itself; 0 and 1: one. More: the memory hook must be safe to call from them */
-  int32_t copies;        /* class copies: computations of an op at most; 0: PLIM_COPIES_DEFAULT */
+  int32_t threads;       /* of the planner itself; 0 and 1: one. With more, they call the memory hook at once */
+  int32_t copies;        /* class copies: most computations of an op; 0: PLIM_COPIES_DEFAULT */
   plim_numerics_choice labels;
-  const char *const *label; /* [n_ops], PLIM_NUMERICS_GIVEN only */
-  uint64_t seed;
-  /* > 0: stop after so many moves (of a solver: nodes of its tree, or of a relaxation pivots), deterministic whatever
-   * the machine does; a solver's first node takes as long as it takes */
+  const char *const *label; /* [n_ops] numerics keys, read with PLIM_NUMERICS_GIVEN only */
+  uint64_t seed;            /* of all random choices */
+  /* > 0: stop after so many moves. A move of a solver is a node of its tree; a move of a relaxation is a pivot. The
+   * result does not depend on the speed of the machine. The first node of a solver is not limited. */
   int64_t iterations;
-  /* > 0: stop then; both 0: a default number of iterations. The limit holds for the whole call, from its begin:
-   * searches end at it, whatever is under way a twentieth of it and 50 ms later; then comes only what is linear in the
-   * graph and the plan, to write and check the plan or to explain the refusal. */
+  /* > 0: a limit on the whole call, from its begin. Both 0: a default number of iterations. Searches end at the limit.
+   * All other work ends 50 ms and a twentieth of the limit after it. What follows is linear in graph and plan: to write
+   * and check the plan, or to explain the refusal. */
   int64_t time_limit_ns;
-  /* Folder of plan fronts kept between runs; "": the user's cache folder; NULL: none. With one, a plan for a finite
-   * budget is the fastest known within it, found now or before: what was planned before with equal effort is not
-   * searched again, and a larger budget never gives a slower plan. */
+  /* Folder of the plan fronts that are kept between runs. "": the user's cache folder. NULL: none. With a folder, the
+   * plan for a finite budget is the fastest known within it, from this call or an earlier one. A search with equal
+   * effort is not repeated. A larger budget never gives a slower plan. A front that cannot be read or written is no
+   * failure. */
   const char *front_folder;
-  int32_t *from_front; /* out, may be NULL: 1 when the plan, or the smallest budget, is a kept one */
-  struct plim_plan_floor
-      *known; /* out, may be NULL: on PLIM_ENOFIT what plim_plan_make knows without a further search */
+  int32_t *from_front; /* out, may be NULL: 1 when the plan, or the smallest budget, was in the plan front */
+  /* out, may be NULL: set by plim_plan_make when it returns PLIM_ENOFIT, without a further search */
+  struct plim_plan_floor *known;
 } plim_plan_options;
 
+/* Planner "search", no budget, seed 1, one thread, a default number of iterations, no plan front. */
 plim_plan_options plim_plan_options_default(void);
 
-/* Make a plan.
+/* Make a plan within options->budget_bytes.
  *
- * PLIM_EUSAGE: options of another size, an unknown planner, an order that it cannot give, a label that an op has not.
- * PLIM_EDATA: the profile is of another graph. PLIM_EOVERFLOW: bytes or times add up to more than 62 bits. PLIM_ENOMEM.
+ * PLIM_ENOFIT: no plan was found within the budget. The sentence has the lowest plan that this search or the plan front
+ * knows, and what is proven. plim_plan_smallest looks for the smallest budget.
+ * PLIM_ECANCEL: cancelled before a plan was found. After that, a cancel returns PLIM_OK with the best plan so far.
  *
  * Memory: O(graph + runs) for schedules. The cut model takes three bit matrices of ops x ops in the order asked for,
- * and as many for program order: 300 MB of 20,000 ops, none of more. Packing takes O(overlaps), exact packing of up to
- * 4,096 buffers up to 200 MB a thread.
+ * and three for program order: 300 MB for 20,000 ops. Larger graphs do without it. Packing takes O(overlaps). Exact
+ * packing, of up to 4,096 buffers, takes up to 200 MB a thread.
  *
- * PLIM_ENOFIT when no plan was found within the budget: the sentence has the bytes of the smallest plan that this
- * search met, or that the folder of plan fronts has, and what is proven. plim_plan_smallest looks for the smallest
- * budget. PLIM_ECANCEL only when nothing was found before the cancel; else the best so far. Deterministic for equal
- * inputs, threads included, unless time_limit_ns > 0 or plans are kept in options->front_folder. */
+ * Deterministic for equal inputs and an equal number of threads, unless time_limit_ns > 0 or a plan front is used. */
 PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                          const plim_plan_options *options, plim_plan **out);
 
-/* Plans for budgets [n], ascending, through one plan front, kept in options->front_folder where there is such a folder:
- * each planning starts from the plan for the budget before. options->iterations is for each planning,
- * options->time_limit_ns for all of them together: where it is too short for so many, evenly spread budgets are
- * planned, and the last. plan [n] out: the fastest known within each budget, so overheads never rise; NULL where none
- * was found. After a cancel the budgets left get what is known. */
+/* Plans for several budgets, through one plan front. options->front_folder keeps it, where there is one.
+ *   budget  [n]  in   bytes, ascending
+ *   plan    [n]  out  the fastest plan known within each budget; NULL where none was found
+ * Each search starts from the plans of the budgets before, and overheads never rise with the budget.
+ * options->iterations is for each budget, options->time_limit_ns for all of them. Where the time is short, evenly
+ * spread budgets are searched, and the last one. options->budget_bytes is not read.
+ * A cancel is no failure: the budgets that are left get the fastest plan known. Nor is a budget without a plan.
+ * Deterministic as plim_plan_make. */
 PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, int32_t n, const int64_t *budget,
                                           plim_plan **plan);
 
 enum { PLIM_CONFLICT_BYTES = 512 };
 
-/* Smallest budget with a checked plan, by a search limited in iterations, and what is proven. */
+/* The smallest budget for which a checked plan was found, and what is proven. */
 typedef struct plim_plan_floor {
   int64_t smallest_bytes; /* a plan with this budget was found and checked; INT64_MAX: none is known */
-  int64_t bound_bytes;    /* no plan exists below this: largest working set of one op + persistent bytes */
+  int64_t bound_bytes;    /* proven: no plan exists below this: largest working set of one op + persistent bytes */
   int32_t op;             /* the op that sets bound_bytes */
-  int64_t keep_all_bytes; /* smallest arena found at overhead 0; 0: not looked for */
-  int32_t fixed_numerics; /* 1: both are of plans with the numerics that the options fixed; others may need less */
-  /* Where options->budget_bytes lies between bound and smallest: what the plan for smallest_bytes lacks there, and a
-   * few of its buffers that are proven not to fit together, as a sentence; else "". */
+  int64_t keep_all_bytes; /* smallest arena found at overhead 0; 0: not searched */
+  int32_t fixed_numerics; /* 1: all figures are for the numerics that the options fixed; others may need less */
+  /* Where options->budget_bytes lies between bound and smallest: why the plan for smallest_bytes does not fit there,
+   * and a few of its buffers that are proven not to fit together, as the part of a sentence. Else "". */
   char conflict[PLIM_CONFLICT_BYTES];
   int32_t cut_short; /* 1: a time limit ended the search for smallest_bytes */
 } plim_plan_floor;
 
-/* *plan (may be NULL) receives the plan at smallest_bytes. Deterministic without a time limit, which holds for all of
- * it as in plim_plan_make; then smallest_bytes may be as large as keep-all bytes. Without one within 10 s for the
- * built-in models. plim_plan_make with the same options and budget smallest_bytes succeeds. */
+/* Search for the smallest budget that has a plan.
+ *   out   [1]  out  the figures
+ *   plan  [1]  out  the plan at smallest_bytes; may be NULL
+ * plim_plan_make with the same options and the budget smallest_bytes succeeds. options->budget_bytes only says for
+ * which budget out->conflict is written. Without a time limit it takes less than 10 s for the built-in models, and is
+ * deterministic. A time limit holds for the whole call as in plim_plan_make; smallest_bytes may then be as large as
+ * keep_all_bytes, and cut_short is 1. PLIM_ECANCEL: cancelled before a plan was found. */
 PLIM_MUST_USE plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
 
-/* plim_plan_front over budgets [n] out: even steps from the smallest with a plan, which is found first, to high_bytes
- * (n times the smallest, if that is no larger). So every budget has a plan, however little time there is: the smallest
- * budget's, if nothing better. A time limit holds for everything together; a quarter of it is the first search's.
- * PLIM_ECANCEL when cancelled before the smallest budget was found. */
+/* The smallest budget, then plim_plan_front over n even steps from it to high_bytes.
+ *   high_bytes  in       the largest budget; where the smallest is no less, all n budgets are the smallest
+ *   budget      [n] out  the budgets, ascending
+ *   floor       [1] out  as plim_plan_smallest; must not be NULL
+ *   plan        [n] out  the fastest plan known within each budget
+ * Every budget has a plan, however little time there is: at least that of the smallest budget. A time limit holds for
+ * everything together; a quarter of it is for the smallest budget. PLIM_ECANCEL: cancelled before that was found;
+ * `budget` and `floor` may have been written on a later failure. */
 PLIM_MUST_USE plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, int64_t high_bytes, int32_t n,
                                           int64_t *budget, plim_plan_floor *floor, plim_plan **plan);
 
-/* Only what is proven: bound_bytes and op. O(graph). */
+/* Only what is proven: bound_bytes, op and fixed_numerics; smallest_bytes is INT64_MAX. No search: O(graph), and
+ * deterministic. */
 PLIM_MUST_USE plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, plim_plan_floor *out);
 
-/* *yes: does the first part of the min-memory search find a plan within options->budget_bytes? If so, plim_plan_make
- * with the same options succeeds; if not, it may still. Deterministic, a fraction of the time of plim_plan_smallest. */
+/* Does the first part of the min-memory search find a plan within options->budget_bytes? *yes out: 1 or 0.
+ * 1: plim_plan_make with the same options succeeds. 0: it may still succeed. Takes a fraction of the time of
+ * plim_plan_smallest. Deterministic without a time limit. The plan front is not read. */
 PLIM_MUST_USE plim_status plim_plan_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                          const plim_plan_options *options, int *yes);
 
-/* Keep-all bytes: the smallest arena found for a plan of overhead 0 (shorthand for planner "keep-all"). */
+/* The plan of the smallest arena found in which nothing is recomputed: its arena_bytes are the keep-all bytes. The same
+ * as plim_plan_make with planner "keep-all" and no budget. */
 PLIM_MUST_USE plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan **out);
 
-/* The refusal of a budget that is too small, as the middle of a sentence: "the smallest budget for which a plan was
- * found is N; none (with these numerics) exists below M, where op X needs a, b, c at once; where both are equal, "the
- * smallest budget that has a plan (with these numerics) is N, where op X needs ..."; the peak of a schedule is ...: d,
- * e, f cannot lie together within the budget". Writes at most `size` bytes with the NUL; nothing where that is 0. */
+/* The refusal of a budget that is too small, as the middle of a sentence:
+ *   "the smallest budget for which a plan was found is N; none (with these numerics) exists below M, where op X needs
+ *   a, b, c at once; the peak of a schedule is ...: d, e, f cannot lie together within the budget".
+ * Where both are equal it begins "the smallest budget that has a plan (with these numerics) is N, where op X needs
+ * ...". graph, floor  in            the graph that the floor is of text          [size]  out   at most `size` bytes
+ * with the NUL; nothing where `size` is 0 Thread-safe: reads its arguments alone. */
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size);
 
-/* The strategies, in order of the table; NULL-terminated walk: name of row i, or NULL. */
+/* The table of strategies: name of row i (0, 1, ...), and what it does with its source. Static strings; NULL for a row
+ * that is not there. Thread-safe. */
 const char *plim_planner_name(int32_t row);
 const char *plim_planner_source(int32_t row);
 
-/* Which of the options make a strategy do more, less or something else: the time limit, the number of iterations, of
- * threads, of copies. The others leave its plans as they are. */
+/* Options that change the effort of a strategy: the time limit, the number of iterations, of threads, of copies. */
 typedef enum plim_plan_effort {
   PLIM_EFFORT_TIME,
   PLIM_EFFORT_ITERATIONS,
   PLIM_EFFORT_THREADS,
   PLIM_EFFORT_COPIES
 } plim_plan_effort;
+/* 1 when the strategy of that row reads the option; 0: its plans do not depend on it, or there is no such row. */
 int plim_planner_obeys(int32_t row, plim_plan_effort effort);
 
 #ifdef __cplusplus
