@@ -1,5 +1,11 @@
-/* Devices: one const table each. cpu: the reference. cuda: a GPU (runtime/device/device_cuda.h). sim: no arithmetic, a
- * virtual clock. check: a decorator that finds bad plans and bad kernels (runtime/device/device_check.h). */
+/* Devices: one const table each.
+ *   cpu    the reference
+ *   cuda   a GPU (runtime/device/device_cuda.h)
+ *   sim    computes nothing, has a virtual clock
+ *   check  a decorator that finds bad plans and bad kernels (runtime/device/device_check.h)
+ *
+ * A device belongs to one thread at a time, that of its context. The cpu device must run on the thread that opened it,
+ * because the number of threads of a parallel region is a property of the thread. */
 #ifndef PLIM_RUNTIME_DEVICE_DEVICE_H
 #define PLIM_RUNTIME_DEVICE_DEVICE_H
 
@@ -14,90 +20,111 @@ typedef struct plim_device plim_device;
 typedef struct plim_known_parts plim_known_parts;
 
 typedef struct plim_device_options {
-  size_t struct_bytes; /* sizeof(plim_device_options) */
+  size_t struct_bytes; /* sizeof(plim_device_options); another: PLIM_EUSAGE */
   int32_t threads;     /* 0: the CPUs of the affinity mask */
-  int32_t eager;       /* cuda: 1 queues every kernel anew instead of replaying a captured step */
+  int32_t eager;       /* cuda: 1 queues every kernel of every step, instead of launching a captured graph */
   const char *isa;     /* NULL: PLIM_ISA, else the best */
 } plim_device_options;
 
 /* All CPUs of the process, the best instruction set, captured steps. */
 plim_device_options plim_device_options_default(void);
 
-/* One RUN of a plan, resolved. Pointers are into the arena. */
+/* One RUN of a plan with its addresses: pointers into the arena, or into the buffers' own allocations. */
 typedef struct plim_run_call {
   const plim_graph *graph;
-  int32_t step; /* of the plan */
-  int32_t op;
+  int32_t step; /* the command of the plan */
+  int32_t op;   /* of the graph */
   const char *variant;
   int32_t queue;
   plim_kernel_args args; /* operands by position; seed, step and op for random ops */
   int64_t workspace_bytes;
 } plim_run_call;
-/* Compute one call; also the form of a caller's own kernels: PLIM_OK or a failure that ends the step. */
+/* Compute one call, or queue it; also the form of a caller's own kernels. PLIM_OK, or a failure that ends the step. The
+ * call is borrowed until the return. */
 typedef plim_status plim_run(void *user, const plim_run_call *call);
 
-/* For devices that must see whole steps (check, sim, cuda): the executor calls `begin` with the plan and its arena
- * (NULL and 0 when each buffer has its own allocation), then passes each call with the function that computes it.
- */
+/* For devices that must see whole steps (check, sim, cuda). The executor calls `begin` with the plan and its arena; the
+ * arena is NULL and arena_bytes 0 when each buffer has its own allocation. Then it passes each call to `step`, with the
+ * function that computes it, in the order of the plan. Then it calls the device's sync, which ends the step. */
 typedef struct plim_device_watch {
-  /* timed: 1 when the executor wants to know what each step takes */
+  /* timed: 1 when the executor wants the time of each command */
   plim_status (*begin)(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
                        int64_t arena_bytes, int timed);
   plim_status (*step)(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
-  /* After the sync that ends a timed run of a plan over an arena: what each step took, ns [n_steps]. NULL: the
-   * executor waits for each step and looks at the clock. */
+  /* After the sync that ends a timed step over an arena: the times of its commands, [n_steps] out, ns. NULL: the
+   * executor waits for each command and reads the clock. */
   plim_status (*times)(plim_device *device, int64_t *time_ns);
-  /* Other plans replace those over an arena: the device must forget their kernels and addresses. NULL: it keeps none.
-   */
+  /* Other plans replace those over an arena: the device forgets their kernels and addresses. NULL: it keeps none. */
   void (*replace)(plim_device *device, const void *arena);
   int32_t sees_writes; /* 1: while a plan runs only its commands may write to the arena, even to bytes that nothing
                           reads yet */
 } plim_device_watch;
 
-/* What the executor calls. `kernel` is what `prepare` made. run, copy and fill are queued; sync waits for them. */
+/* What the executor calls. `kernel` is what `prepare` made. Only fields that say so may be NULL.
+ *
+ * Queues. run, copy, fill, mark and wait put a command on a queue; a caller may assume no more after they return.
+ *   Order     Commands of one queue take effect in the order of the calls. Commands of different queues have no order,
+ *             but that of mark and wait.
+ *   Memory    What a command uses must stay allocated until a sync, and the host must not write to it. Host memory that
+ *             a copy writes holds the bytes after a sync.
+ *   args      A kernel's argument lists are read before run returns.
+ *   Failures  run may return PLIM_OK for a kernel that fails later. Then a later call or sync returns the failure.
+ *   mark      sets an event to all commands that the queue has now; a later mark of the event replaces it. A wait makes
+ *             the later commands of its queue wait for the last mark of the event before it. The host does not wait.
+ *   sync      returns when every command of every queue is complete. PLIM_OK: they all succeeded, and the host sees
+ *             what they wrote.
+ * A wait for an event without a mark does nothing. Events are numbers from 0; cuda has 2^20 of them (PLIM_EUSAGE).
+ * cpu and sim have one queue: a command is complete when its call returns, and mark, wait and sync do nothing. check
+ * has the queues of the device that it decorates, and waits after each kernel. cuda has queues 0 to 3. Plans use queue
+ * 0. In a step that cuda captures or replays, kernels begin with the sync. */
 typedef struct plim_device_api {
   size_t struct_bytes;
   const char *name;
-  int32_t host_visible; /* 1: the host may read and write what alloc gives */
+  int32_t host_visible; /* 1: the host may read and write what alloc gives, while no command uses it */
   plim_status (*open)(plim_context *ctx, const plim_device_options *options, plim_device *device);
   void (*close)(plim_device *device);
-  /* exactly `bytes`, between inaccessible pages where the device can; aligned to PLIM_ALIGN */
+  /* Exactly `bytes` > 0, aligned to PLIM_ALIGN, between inaccessible pages where the device can. PLIM_ENOMEM; cuda:
+   * PLIM_ENOFIT */
   plim_status (*alloc)(plim_device *device, int64_t bytes, void **out);
   void (*release)(plim_device *device, void *ptr, int64_t bytes);
-  /* What alloc gave keeps its first to_bytes of from_bytes accessible, the rest goes back to the system; or has
-   * to_bytes again, at most what was allocated. *returned: bytes given back, negative when they came back. NULL: the
-   * device cannot give back a part */
+  /* Of what alloc gave, from_bytes are accessible; from now on the first to_bytes are. What is beyond returns to the
+   * system, or comes back with unknown contents, up to what was allocated. *returned out: bytes returned, negative when
+   * they came back. NULL: the device cannot return a part */
   plim_status (*resize)(plim_device *device, void *ptr, int64_t from_bytes, int64_t to_bytes, int64_t *returned);
-  /* host memory that copies to the device are fastest from; *ptr NULL: allocate, else give it back. NULL where
-   * host_visible */
+  /* Page-locked host memory, from which copies to the device are fastest. *ptr NULL: allocate `bytes`; else free it.
+   * NULL where host_visible */
   plim_status (*pinned)(plim_device *device, int64_t bytes, void **ptr);
+  /* Writes at most `capacity` variants of the op, and returns how many there are */
   int (*variants)(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity);
-  /* Variants that run `whole` over parts of its output (kernels/parts.h), counted like variants. NULL: none; only for
-   * devices that are host_visible */
+  /* Variants that run `whole` over parts of its output (kernels/parts.h), counted like variants. NULL: there are none.
+   * Only for devices that are host_visible */
   int (*parts)(plim_device *device, const plim_op_desc *op, const plim_kernel_info *whole, plim_kernel_info *info,
                int capacity);
-  /* Before `variants` is first asked about an op: the rows with `how` of an earlier answer. NULL: of no use */
+  /* Gives the device [n] rows with `how` of an earlier answer of `variants`, before it is asked about the op. NULL: the
+   * device has no use for them */
   void (*recall)(plim_device *device, const plim_op_desc *op, const plim_kernel_info *info, int n);
+  /* Prepares a variant for run; may be slow where a library compiles it. PLIM_EUNSUPPORTED, PLIM_EDEVICE: refused */
   plim_status (*prepare)(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel);
   int64_t (*workspace)(plim_device *device, const void *kernel); /* bytes it needs; -1: as the variant declares */
   void (*unprepare)(plim_device *device, void *kernel);
   plim_status (*run)(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args);
-  /* Run once and wait: what the device itself took, without what it costs to hand over a call. NULL: the same as
-   * clock around run and sync */
+  /* Runs the kernel, waits, and tells the time of one run on the device, without the cost of the call, in ns. NULL: the
+   * caller reads the clock around run and sync */
   plim_status (*measure)(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns);
-  /* Run a prepared kernel once in each way that a step runs it, queued and in a capture, and wait. What its operands
-   * hold does not matter, its outputs are lost. NULL: a kernel that was prepared is not refused later */
+  /* Tries a prepared kernel in each way that a step runs it: queued and waited for, then captured. The contents of its
+   * operands do not matter, and its outputs are lost. NULL: a kernel that was prepared is not refused later */
   plim_status (*rehearse)(plim_device *device, void *kernel, const plim_kernel_args *args);
-  /* After a failure of prepare, run, measure or rehearse: give up what is in hand and wait. PLIM_OK when the device can
-   * continue, so that one kernel failed; else the device's own failure. NULL: what fails is the device */
+  /* After a failure of prepare, run, measure or rehearse: abandons the step or capture that has begun, and waits.
+   * PLIM_OK: the device can continue, only the kernel failed. Else the device's own failure. NULL: after PLIM_EDEVICE
+   * the device cannot continue */
   plim_status (*recover)(plim_device *device);
-  plim_status (*copy)(plim_device *device, int32_t queue, void *to, const void *from,
-                      int64_t bytes); /* host or device */
+  /* `to` and `from` are host or device memory, and do not overlap */
+  plim_status (*copy)(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes);
   plim_status (*fill)(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes);
   plim_status (*mark)(plim_device *device, int32_t queue, int32_t event);
   plim_status (*wait)(plim_device *device, int32_t queue, int32_t event);
   plim_status (*sync)(plim_device *device);
-  int64_t (*clock)(plim_device *device); /* ns; sim's is virtual */
+  int64_t (*clock)(plim_device *device); /* ns, never decreases; that of sim is virtual */
   const plim_device_watch *watch;        /* NULL: does not need to see steps */
 } plim_device_api;
 
@@ -112,30 +139,35 @@ struct plim_device {
   /* orders of activations that its kernels are made for, [n_layouts]; the first where none is asked for */
   plim_layout layout[PLIM_DEVICE_LAYOUTS];
   int32_t n_layouts;
-  int64_t cache_bytes; /* of the cache that all of it shares; 0: not known */
-  int32_t builds;      /* 1: some of its kernels are built by a library (plim_kernel_info.builds) */
-  int64_t built;       /* such ones so far */
-  void *state;         /* the device's own */
-  struct plim_profile_cache
-      *known;                    /* what earlier starts kept of its variants (plim_profile_remember); NULL: nothing */
-  plim_known_parts *known_parts; /* runtime/profile/known_parts.h; NULL: none */
+  int64_t cache_bytes;              /* of the cache that all of it shares; 0: not known */
+  int32_t builds;                   /* 1: some of its kernels are built by a library (plim_kernel_info.builds) */
+  int64_t built;                    /* kernels that a library has built so far */
+  void *state;                      /* the device's own */
+  struct plim_profile_cache *known; /* of its variants, from earlier runs (plim_profile_remember); NULL: nothing */
+  plim_known_parts *known_parts;    /* runtime/profile/known_parts.h; NULL: none */
   void (*known_free)(plim_device *device); /* frees both; NULL: there is nothing to free */
 };
 
-/* Open "cpu", "sim", or "cuda:N" ("cuda" is "cuda:0"). PLIM_EUSAGE for a name that is none; PLIM_EDEVICE with both
- * numbers when the thread count asked for is not the one that a parallel region gets, and where there is no such GPU.
- */
+/* Open "cpu", "sim" or "cuda:N" ("cuda" is "cuda:0"). `options` NULL: plim_device_options_default.
+ * PLIM_EUSAGE: no device has that name, or options that are not allowed. PLIM_EUNSUPPORTED: options->isa is unknown, or
+ * this CPU lacks it. PLIM_ENOMEM: the threads cannot be started. PLIM_EDEVICE: there is no such GPU, or a parallel
+ * region gets another number of threads than asked for; the sentence has both numbers. The context must outlive the
+ * device. */
 PLIM_MUST_USE plim_status plim_device_open(plim_context *ctx, const char *name, const plim_device_options *options,
                                            plim_device **out);
-void plim_device_close(plim_device *device); /* NULL is legal */
+/* NULL is legal. Release what alloc and prepare gave before. */
+void plim_device_close(plim_device *device);
 
-/* Prepare, run, measure or rehearse of a variant of an op failed with `failed`, the context says how. PLIM_OK when only
- * the variant failed and the device continues: `why` [why_bytes] is that sentence. Else the failure, with a sentence
- * that names op and variant. */
+/* Can the device continue after prepare, run, measure or rehearse of a variant returned `failed`? The context still has
+ * the sentence of that failure.
+ *   op, variant  in               names for the sentence
+ *   why          [why_bytes] out  that sentence, where the answer is PLIM_OK
+ * PLIM_OK: only the variant failed. Else `failed`, with a sentence that names op and variant. Waits for the device. */
 PLIM_MUST_USE plim_status plim_device_outlives(plim_device *device, plim_status failed, const char *op,
                                                const char *variant, char *why, size_t why_bytes);
 
-/* Run a prepared kernel once and wait; *time_ns is what it took. */
+/* Run a prepared kernel and wait; *time_ns out: the time of one run. By `measure` where the device has it, which may
+ * run the kernel several times; else by the clock, with the cost of the call. */
 PLIM_MUST_USE plim_status plim_device_time(plim_device *device, void *kernel, const plim_kernel_args *args,
                                            int64_t *time_ns);
 

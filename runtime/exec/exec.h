@@ -1,4 +1,8 @@
-/* The executor: replays checked plans from one arena. It never decides. */
+/* The executor: replays checked plans from one arena. It never decides.
+ *
+ * An executor belongs to the thread that uses its context and its device: one call at a time. Plans and graphs are only
+ * read, so several executors may share them. For equal plans, contents, seed and step number the results are equal bit
+ * for bit, on one machine with one number of threads. After a failure plim_context_error has the sentence. */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_H
 #define PLIM_RUNTIME_EXEC_EXEC_H
 
@@ -11,6 +15,7 @@ extern "C" {
 
 typedef struct plim_exec plim_exec;
 
+/* Where buffers lie: at the offsets of the plan in one arena; or each in an allocation of its own. */
 typedef enum plim_exec_addresses { PLIM_ADDRESSES_PLANNED, PLIM_ADDRESSES_EACH } plim_exec_addresses;
 
 /* A variant of a plan that the device refused to prepare or to run, and that cost nothing else: the device continues,
@@ -22,7 +27,7 @@ typedef struct plim_exec_failure {
   char why[PLIM_DROPPED_WHY_BYTES]; /* the device's own words */
 } plim_exec_failure;
 
-/* Those that were found in one go; others may be found once these are gone. */
+/* The refused variants that one call found. A later call may find others. */
 enum { PLIM_EXEC_FAILURES = 64 };
 typedef struct plim_exec_failures {
   int32_t n; /* 0: nothing failed, or the device itself did */
@@ -31,100 +36,133 @@ typedef struct plim_exec_failures {
 
 typedef struct plim_exec_options {
   size_t struct_bytes;           /* sizeof(plim_exec_options) */
-  plim_exec_addresses addresses; /* each: every buffer its own allocation (the jemalloc peer) */
-  /* each: memory aligned to PLIM_ALIGN, NULL when there is none left; both NULL mean the device's. Host memory, so only
-   * for devices that see it (host_visible) */
+  plim_exec_addresses addresses; /* each: the executor allocates every buffer when its lifetime begins */
+  /* each: host memory aligned to PLIM_ALIGN, NULL when none is left. Give both functions, or neither: then the device
+   * allocates. PLIM_EUSAGE on a device that is not host_visible */
   void *(*buffer_alloc)(void *user, int64_t bytes);
   void (*buffer_free)(void *user, void *ptr, int64_t bytes);
   void *user;
-  int32_t own_kernels;          /* 1: nothing is prepared on the device, every step needs a `run` */
-  plim_exec_failures *failures; /* set by open and replace; NULL: not wanted. They must outlive the executor */
+  int32_t own_kernels;          /* 1: nothing is prepared on the device, and plim_exec_step needs a `run` */
+  plim_exec_failures *failures; /* set by open, replace and plan switches; outlives the executor. NULL: not wanted */
 } plim_exec_options;
 
 /* Planned addresses, the device's kernels. */
 plim_exec_options plim_exec_options_default(void);
 
-/* Check the program (plim_program_check), allocate the arena (the largest arena_bytes of the plans) between
- * inaccessible pages, prepare every op and variant. graph [n], plan [n] and `device` must outlive the executor.
- * `options` NULL: planned addresses, the device's kernels. `device` NULL with own_kernels: host memory.
- * With planned addresses, kernels that a library may refuse are rehearsed in the arena (plim_device_api.rehearse).
- * PLIM_EDEVICE or PLIM_EUNSUPPORTED when a variant is refused: options->failures says which.
- * PLIM_EDATA when a plan was made for another machine than `device` (field and both values); PLIM_EDIFF when a kernel
- * needs another workspace than the plan gives it; PLIM_EPLAN when a variant has another numerics key here than in the
- * plan. */
+/* Check the program, allocate the arena between inaccessible pages, and prepare every op and variant.
+ *   device   in       NULL with own_kernels: host memory and no device
+ *   options  in       copied; NULL: plim_exec_options_default
+ *   graph    [n] in   must outlive the executor, as must `device`
+ *   plan     [n] in   must outlive the executor; plan[i] is of graph[i]
+ *   out      [1] out  free with plim_exec_close
+ * The arena has the largest arena_bytes of the plans. On devices whose libraries may refuse a kernel, every such kernel
+ * runs once in the arena (plim_device_api.rehearse).
+ * PLIM_EUSAGE: options that are not allowed, or neither device nor own_kernels.
+ * PLIM_EPLAN: plim_program_check refuses the plans, or a variant has another numerics key here than in its plan.
+ * PLIM_EDATA: a plan is of another graph, or was made for another machine; the sentence has the field and both values.
+ * PLIM_EDIFF: a kernel needs another workspace than its plan gives it.
+ * PLIM_EDEVICE, PLIM_EUNSUPPORTED: the device refused variants, which options->failures lists; or the device failed.
+ * PLIM_ENOMEM, PLIM_ENOFIT (a GPU): the arena cannot be allocated.
+ * Cost: the check and the preparation of each distinct variant; a library may take long to build one. */
 PLIM_MUST_USE plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options,
                                          int32_t n, const plim_graph *const *graph, const plim_plan *const *plan,
                                          plim_exec **out);
-void plim_exec_close(plim_exec *exec); /* NULL is legal */
+/* Free arena and kernels. NULL is legal. Plans, graphs and device stay the caller's. */
+void plim_exec_close(plim_exec *exec);
 
-/* Seed and step number that random ops see from the next step on. */
+/* Seed and step number that random ops see from the next plim_exec_step on. Both are 0 after open. */
 void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
 
-/* Run plan `which` once. `run` NULL: the device's kernels. Inputs must have been written since its last step
- * (PLIM_EUSAGE). On failure the sentence names op and step, and what the step has updated so far stays updated.
- * Own cost below 1 us a plan step; allocates nothing. */
+/* Run plan `which` once, and wait for the device.
+ *   run, user  in  computes each command; NULL: the device's kernels
+ * Every input that the plan reads must have been written since its last step. On success the outputs can be read.
+ * PLIM_EUSAGE: no such plan, an input that was not written, own_kernels without `run`, or an arena that has become
+ * smaller than the plan needs. PLIM_EDIFF: the step used other bytes than planned (plim_exec_measured). PLIM_EDEVICE: a
+ * kernel or the device failed. Else the status that `run` or the before-command hook returned.
+ * A failure of a command names command, op and variant; what the step has updated so far stays updated.
+ * The executor's own cost is below 1 us a command. With planned addresses it allocates nothing, unless a plan switch
+ * comes in. */
 PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *user);
 
-/* Copy a value to or from host memory between steps: persistent storages always, inputs before a step, outputs after
- * it and until the next input is written. `bytes` must be the value's. PLIM_EUSAGE for a value that is not there then.
- */
+/* Copy a value from or to host memory, between two steps, and wait for the copy.
+ *   bytes     in            must be the value's, in `from` and `to`
+ * Persistent storages can be written and read at any time between steps. Inputs can be written before a step, and read
+ * until it. Outputs can be read after their step, until an input is written, a step begins or plans are replaced.
+ * Writing an input of one plan makes the inputs of all others unwritten.
+ * PLIM_EUSAGE: no such plan or value, another number of bytes, or a value that holds nothing now. PLIM_EDEVICE: the
+ * copy failed. */
 PLIM_MUST_USE plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from,
                                           int64_t bytes);
 PLIM_MUST_USE plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *to, int64_t bytes);
-/* Address of a value whose storage is persistent (host-visible devices), NULL otherwise. */
+/* Address of a value in a persistent storage, valid while no plans are replaced. NULL for other values, and on devices
+ * that are not host_visible. */
 void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value);
 
-/* What the last step of plan `which` really used: largest sum of live bytes and largest offset + bytes, recomputed
- * while it ran from the addresses bound to kernel arguments, the sizes of the graph's storages and the workspaces that
- * the device asked for. plim_exec_step fails with PLIM_EDIFF when they are not the plan's. Without one arena (EACH)
- * packed_bytes is 0. */
+/* What the last step of plan `which` that ran to its end really used, in bytes. The memory meter counts it while the
+ * step runs, from the addresses bound to kernel arguments, the storages of the graph and the workspaces that the device
+ * asked for: the largest sum of live bytes, and the largest offset + bytes. plim_exec_step returns PLIM_EDIFF when they
+ * are not the plan's. packed_bytes is 0 with PLIM_ADDRESSES_EACH. */
 typedef struct plim_exec_use {
   int64_t peak_bytes, packed_bytes;
-  int64_t own_allocations; /* by the hook, during the last step */
+  int64_t own_allocations; /* by the memory hook, during that step */
 } plim_exec_use;
+/* `which` must be in range. All figures are 0 before the first step. */
 plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t which);
 
-/* Between begin and end every step of a plan is timed. Several users may ask for times at once: each begin needs its
- * own end, and times are taken until the last one. */
+/* Between begin and end every command is timed. Several users may ask for times at once: each begin needs its own end,
+ * and times are taken until the last end. Where the device cannot time commands itself, the executor waits after each.
+ */
 void plim_exec_timing_begin(plim_exec *exec);
 void plim_exec_timing_end(plim_exec *exec);
-/* Times of the plan's commands in its last step, ns [n_steps]; NULL without plim_exec_timing_begin. */
+/* Times of the commands of plan `which` in its last step: [n_steps], ns. Borrowed until the next step or replacement of
+ * plans. NULL outside of timing_begin and timing_end. */
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t which);
 
 /* ---- other plans, and an arena that shrinks ---- */
 
-/* A plan switch in the middle of a step: a plan that begins with the commands that have run, and the bytes that the
- * arena keeps. The executor checks both and owns the plan from then on. Buffers that continue at another offset are
- * copied there. After the step the program's own plan runs again. */
+/* A plan switch in the middle of a step: another plan that begins with the commands that have run, and the bytes that
+ * the arena keeps. The executor checks both, and owns the plan from then on, also when it refuses it. Buffers that
+ * continue at another offset are copied there. The plan serves this step alone: after it the program's plan runs
+ * again. */
 typedef struct plim_plan_switch {
   plim_plan *plan; /* NULL: nothing changes */
   int64_t arena_bytes;
 } plim_plan_switch;
 
-/* Called before every plan step but the first, with the plan that runs. A failure ends the step. Not called on
- * devices that watch whole steps, nor with an allocation a buffer. */
+/* The before-command hook: called before every command but the first.
+ *   which        in   plan of the program
+ *   step         in   the command that is next
+ *   plan         in   the plan that runs, borrowed for the call
+ *   plan_switch  out  set .plan (owned by the executor then) and .arena_bytes; left as it is: nothing changes
+ * Any status but PLIM_OK ends the step with that status. Not called on devices that watch whole steps (sim, check,
+ * cuda), nor with PLIM_ADDRESSES_EACH. plim_exec_step returns PLIM_EPLAN for a plan that does not begin as what has
+ * run, that does not pass the check or that needs more than its arena_bytes. */
 typedef plim_status plim_before_command(void *user, int32_t which, int32_t step, const plim_plan *plan,
                                         plim_plan_switch *plan_switch);
-void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_command, void *user); /* NULL: none */
+/* The hook and its `user`, from the next step on; NULL: none. */
+void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_command, void *user);
 
-/* Between two steps: run plan [n of open] from now on, in an arena of arena_bytes, which may be less than before or
- * more, up to what it was at open. Persistent storages keep their contents and must keep their places; inputs and
- * outputs are gone. The plans must outlive the executor. PLIM_EUSAGE when a plan needs more than arena_bytes. A variant
- * that is refused is told as by open; then the former plans stay. */
+/* Between two steps: run other plans from now on, in an arena of another size.
+ *   plan         [n of open] in  of the graphs of open; must outlive the executor
+ *   arena_bytes  in              at most what the arena had at open
+ * Persistent storages keep their contents, and must have the same places in the new plans. Inputs and outputs are gone,
+ * also on failure; else on failure the former plans and the former arena stay.
+ * PLIM_EUSAGE: a plan needs more than arena_bytes, the arena had less at open, or there is no arena
+ * (PLIM_ADDRESSES_EACH). Else as plim_exec_open: PLIM_EPLAN, PLIM_EDATA, PLIM_EDIFF, PLIM_EDEVICE, PLIM_EUNSUPPORTED.
+ */
 PLIM_MUST_USE plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes);
 
-/* The plan that runs, or ran last, under that number. */
+/* The plan that runs, or ran last, under that number, plan switches included. Borrowed; `which` must be in range. */
 const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t which);
 
-/* Bytes of the arena that were returned to the system, whole pages; 0 on devices that cannot return a part. */
+/* Bytes of the arena that the system has back now, in whole pages; 0 on devices that cannot return a part. */
 int64_t plim_exec_returned_bytes(const plim_exec *exec);
-int64_t plim_exec_first_bytes(const plim_exec *exec); /* of the arena at open */
+int64_t plim_exec_first_bytes(const plim_exec *exec); /* bytes of the arena at open; 0 with PLIM_ADDRESSES_EACH */
 
-/* Bytes copied within the arena so far by plan switches whose buffers have other offsets. Plans themselves move
- * nothing. */
+/* Bytes that plan switches have copied within the arena since open. Plans themselves move nothing. */
 int64_t plim_exec_moved_bytes(const plim_exec *exec);
 
-/* Bytes of the arena now; 0 when every buffer has its own allocation. */
+/* Bytes of the arena now; 0 with PLIM_ADDRESSES_EACH. */
 int64_t plim_exec_arena_bytes(const plim_exec *exec);
 
 #ifdef __cplusplus
