@@ -1,4 +1,4 @@
-/* Making a plan: a problem, a strategy, its best schedule as a checked plan. */
+/* Makes a plan: builds the problem, runs a strategy, and turns its best schedule into a checked plan. */
 #include "planner/make.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"

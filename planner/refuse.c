@@ -91,7 +91,7 @@ void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *fl
   if (floor->conflict[0]) say(&w, "; %s", floor->conflict);
 }
 
-/* ---- lives in each other's way ---- */
+/* ---- buffers in each other's way ---- */
 
 /* The value whose bytes lie in a box; *what is "" or what they are to it. */
 static const char *name_of(const plim_incumbent *pl, const plim_schedule *s, int32_t box, const char **what) {
@@ -130,7 +130,7 @@ static void say_buffers(words *w, const plim_incumbent *pl, const plim_schedule 
   if (why->at_once) say(w, ", at op '%.40s'", pl->problem->graph->op[s->op[why->time]].name);
 }
 
-/* The boxes of the schedule are recomputed, as they were when it was packed. */
+/* The boxes of the schedule are derived once more, as they were when it was packed. */
 plim_status plim_refusal_conflict(plim_incumbent *pl, const plim_schedule *s, int64_t packed_bytes,
                                   int64_t budget_bytes, char *text) {
   const plim_problem *p = pl->problem;

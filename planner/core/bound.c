@@ -1,5 +1,5 @@
 /* Bytes below which there is no plan. While op v runs, all that it reads and writes is resident, except that an output
- * may take the place of an input; a workspace of some choice is there too. Persistent storages always are. */
+ * may take the place of an input; so is a workspace of one of its choices. Persistent storages always are. */
 #include "planner/core/core.h"
 
 /* Most bytes that writing over inputs can save: neither more than the outputs that may be placed so, nor more than

@@ -19,7 +19,7 @@ static const char *smallest_label(const plim_variant *v, int32_t n) {
   return v[best].label;
 }
 
-/* Is variant i useless beside another one of its label? */
+/* Is variant i useless, since another one of its label is no slower and needs no more? */
 static int dominated(const plim_variant *v, int32_t n, int32_t i) {
   for (int32_t k = 0; k < n; k++) {
     if (k == i || strcmp(v[k].label, v[i].label) != 0) continue;
@@ -71,7 +71,7 @@ static plim_status allowed_label(const plim_problem *p, const plim_plan_options 
                    p->graph->op[op].name, *out, n);
 }
 
-/* Steps run many times over: a plan's time must not overflow either. */
+/* Ops may run many times: a plan's time must not overflow either. */
 static const int64_t most_total_ns = INT64_MAX >> 12;
 
 plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options) {

@@ -1,4 +1,5 @@
-/* The planner's documents: a problem, its schedules, their evaluation and addresses, the way out as a plan. */
+/* The planner's data: a problem, its schedules, their evaluation (timeline), their addresses (placement), and the plan
+ * that is written from them. */
 #ifndef PLIM_PLANNER_CORE_CORE_H
 #define PLIM_PLANNER_CORE_CORE_H
 
@@ -79,7 +80,7 @@ typedef struct plim_problem {
   int32_t fixed_numerics; /* 1: the options say which labels */
 } plim_problem;
 
-/* Boil down. The graph and profile must outlive the problem. PLIM_EUSAGE for a label that no variant has,
+/* Make the problem. The graph and profile must outlive it. PLIM_EUSAGE for a label that no variant has,
  * PLIM_EOVERFLOW when bytes or times do not fit in 62 bits. O(graph). */
 PLIM_MUST_USE plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                             const plim_plan_options *options, plim_plan_class plan_class,
@@ -180,11 +181,11 @@ typedef struct plim_variant_selection {
 PLIM_MUST_USE plim_status plim_variant_selection_make(const plim_problem *problem, plim_variant_selection *out);
 void plim_variant_selection_free(plim_variant_selection *selection); /* {0} is legal */
 
-/* Bytes below which the sequence cannot be brought by its choices. The timeline is that of the schedule. */
+/* Least peak that the sequence can have by any choice of variants. The timeline is that of the schedule. */
 int64_t plim_variant_selection_least(const plim_timeline *timeline, const plim_schedule *schedule);
 
-/* Choose anew for the limit; returns 1 when a choice changed. Where what is alive beside a workspace is above the limit
- * already, only the operands of its op count, since the rest may be recomputed. Where no choice comes within the
+/* Select again for the limit; returns 1 when a choice changed. Where the bytes alive beside a workspace exceed the
+ * limit already, only the operands of its op count, since the rest may be recomputed. Where no choice comes within the
  * limit, the one that comes nearest is taken. Runs of an op share a numerics key. O(runs x choices). */
 int plim_variant_selection_run(plim_variant_selection *selection, const plim_timeline *timeline,
                                plim_schedule *schedule, int64_t limit);

@@ -1,4 +1,5 @@
-/* Writing a plan: steps with their variants and in-place pairs, buffers with their offsets, figures. */
+/* Writes a schedule with its placement as a plan: steps with variants and in-place pairs, buffers with offsets,
+ * figures. */
 #include "planner/core/core.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* The state of one planning call: what was submitted, the best, and its way out as a plan. */
+/* The incumbent of one planning call: evaluates and packs each submitted schedule, keeps the best, and writes it as a
+ * plan at the end. */
 #include "planner/core/incumbent.h"
 
 #include <string.h>
@@ -124,15 +125,15 @@ plim_status plim_incumbent_program_order(plim_incumbent *pl, int64_t limit, plim
   return PLIM_OK;
 }
 
-/* Make choices anew for the limit; the timeline is that of the schedule before and of the reselected one after it.
- * *changed is 0, and nothing else happens, where all stay. */
+/* Select variants again for the limit. The timeline is that of `schedule` before, and that of pl->reselected after it.
+ * *changed is 0, and the timeline stays, where no choice changes. */
 static plim_status selection(plim_incumbent *pl, const plim_schedule *schedule, int64_t limit, int *changed) {
   PLIM_TRY(plim_schedule_copy(&pl->reselected, schedule));
   *changed = plim_variant_selection_run(&pl->selection, pl->timeline, &pl->reselected, limit);
   return *changed ? plim_timeline_evaluate(pl->timeline, &pl->reselected) : PLIM_OK;
 }
 
-/* Evaluate; other choices for a schedule whose peak would come within the limit by them: *schedule becomes that one. */
+/* Evaluate. Where other variants bring the peak within the limit, *schedule becomes pl->reselected, which has them. */
 static plim_status evaluate(plim_incumbent *pl, const plim_schedule **schedule) {
   int changed;
   PLIM_TRY(plim_timeline_evaluate(pl->timeline, *schedule));
@@ -145,7 +146,7 @@ static plim_status evaluate(plim_incumbent *pl, const plim_schedule **schedule) 
   return PLIM_OK;
 }
 
-/* Where addresses are wanted, pack what was evaluated: *bytes is what the budget bounds. */
+/* *bytes: what the budget bounds, the peak or, where addresses are wanted, the packed size of what was evaluated. */
 static plim_status weigh(plim_incumbent *pl, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
   *bytes = pl->timeline->peak_bytes;
   if (pl->options->unpacked || *bytes > pl->budget_bytes) return PLIM_OK;
@@ -153,7 +154,7 @@ static plim_status weigh(plim_incumbent *pl, const plim_schedule *schedule, int3
   PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, target, effort));
   *bytes = pl->placement.packed_bytes;
   if (*bytes <= pl->budget_bytes || effort == 0 || effort > MOST_EFFORT_MIN_MEMORY || pl->found) return PLIM_OK;
-  /* packing for the lowest packed size takes another way and may succeed where packing for the budget did not */
+  /* packing for the smallest size works differently, and may succeed where packing for the budget did not */
   plim_placement first = pl->placement;
   pl->placement = pl->spare;
   pl->spare = first;
@@ -200,7 +201,7 @@ static plim_front_point point_of(const plim_incumbent *pl, const plim_schedule *
                             .offset = placement->offset};
 }
 
-/* What was weighed last goes to the plan front, if it has addresses or needs none. */
+/* The schedule that was packed last goes to the plan front, if it has addresses or needs none. */
 static plim_status remember(plim_incumbent *pl, const plim_schedule *schedule, int64_t bytes) {
   int weighed = pl->options->unpacked || pl->timeline->peak_bytes <= pl->budget_bytes;
   if (!pl->front || !weighed) return PLIM_OK;
@@ -208,7 +209,8 @@ static plim_status remember(plim_incumbent *pl, const plim_schedule *schedule, i
   return plim_front_insert(pl->front, &point, NULL);
 }
 
-/* A schedule with a peak within the budget whose addresses are not. */
+/* Keep the smallest packing of a schedule whose peak is within the budget and whose addresses are not: for a refusal.
+ */
 static plim_status keep_conflict(plim_incumbent *pl, const plim_schedule *schedule, int64_t bytes) {
   if (pl->found || bytes <= pl->budget_bytes || bytes >= pl->conflict_bytes) return PLIM_OK;
   PLIM_TRY(plim_schedule_copy(&pl->conflict, schedule));
@@ -216,7 +218,7 @@ static plim_status keep_conflict(plim_incumbent *pl, const plim_schedule *schedu
   return PLIM_OK;
 }
 
-/* Pack and keep what was evaluated. */
+/* Pack what was evaluated, and keep it if it is the best. */
 static plim_status submit_evaluated(plim_incumbent *pl, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
   PLIM_TRY(weigh(pl, schedule, effort, bytes));
   if (*bytes < pl->least_bytes) pl->least_bytes = *bytes;
@@ -295,7 +297,7 @@ plim_status plim_incumbent_adopt(plim_incumbent *pl, const plim_incumbent *leade
   return PLIM_OK;
 }
 
-/* The point comes from a file: its numbers are looked at before they are used. */
+/* The point comes from a file: its numbers are checked before they are used. */
 static plim_status read_point(const plim_problem *p, const plim_front_point *point, plim_schedule *out,
                               int32_t *right) {
   *right = 1;

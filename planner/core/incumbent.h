@@ -84,9 +84,9 @@ typedef struct plim_submit_result {
 plim_status plim_incumbent_best_so_far(const plim_incumbent *incumbent, plim_status status);
 
 /* Evaluate and pack with that effort (see plim_pack); keep when it fits and is better than the best (equal times: the
- * lower, equal packed sizes: the faster). Choices are made anew where the peak is too high (lowest: where it could be
- * lower) for their workspaces alone. Faster choices that fit are kept too, but `result` (may be NULL) does not tell of
- * them. PLIM_EPLAN when the schedule is not valid. */
+ * lower, equal packed sizes: the faster). Choices are made anew where the peak is too high (min_memory: where it could
+ * be lower) for their workspaces alone. Faster choices that fit are kept too, but `result` (may be NULL) does not tell
+ * of them. PLIM_EPLAN when the schedule is not valid. */
 PLIM_MUST_USE plim_status plim_incumbent_submit(plim_incumbent *incumbent, const plim_schedule *schedule,
                                                 int32_t effort, plim_submit_result *result);
 

@@ -1,4 +1,4 @@
-/* Boxes of a timeline, packed. */
+/* Assigns offsets: turns the copies and workspaces of a timeline into boxes, and packs them (planner/pack). */
 #include "planner/core/core.h"
 
 static plim_status grow(plim_context *ctx, void *array, int32_t *room, int32_t need, size_t size) {
@@ -34,7 +34,7 @@ static void make_boxes(plim_placement *pl, const plim_timeline *t, const plim_sc
   const plim_problem *p = t->problem;
   pl->n_boxes = 0;
   for (int32_t c = 0; c < t->n_copies; c++) pl->box_of_copy[c] = -1;
-  for (int32_t c = 0; c < t->n_copies; c++) { /* an successor comes after the copy that it is written over */
+  for (int32_t c = 0; c < t->n_copies; c++) { /* a successor comes after the copy that it is written over */
     const plim_copy *copy = &t->copy[c];
     if (p->item[copy->item].bytes == 0) continue;
     if (pl->box_of_copy[c] < 0) {

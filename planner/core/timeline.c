@@ -1,7 +1,7 @@
 /* Full evaluation of a schedule in three passes: walk the runs and let every read move the end of the copy it finds
  * (checking the rules of step graphs on the way), walk again to let outputs take the place of inputs that end there,
- * add up. Source: planning reference evaluator of the sequence formulation (FastSA, NeurIPS 2023), extended to several
- * outputs, updates, workspaces and in-place pairs. */
+ * add up. Source: the evaluator of the sequence formulation (FastSA, NeurIPS 2023), extended to several outputs,
+ * updates, workspaces and in-place pairs. */
 #include "planner/core/core.h"
 
 #include <string.h>

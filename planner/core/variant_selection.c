@@ -1,7 +1,7 @@
 #include "planner/core/core.h"
 
-/* What the runs of an op come to with the choices of one label; the label is that of the row's choice, and rows of
- * choices whose label stands further in front are not used. */
+/* Sums over the runs of an op, with the choices of one label. The row of a label is that of the first choice that has
+ * it; the rows of its other choices are not used. */
 typedef struct plim_selection_key {
   int64_t missing_bytes; /* most that a run is above the limit */
   int64_t time_ns;
@@ -65,7 +65,7 @@ static int64_t room_at(const plim_timeline *t, const plim_schedule *s, int32_t j
   return limit - (bytes <= limit ? bytes : plim_bound_beside(t->problem, s->op[j]));
 }
 
-/* The fastest of the label's choices within the room, or the one that is missing least. */
+/* The fastest of the label's choices within the room, or the one with the least workspace when none fits. */
 static int32_t choose(const plim_planned_op *op, int32_t label, int64_t room) {
   int32_t best = -1;
   for (int32_t k = 0; k < op->n_choices; k++) {

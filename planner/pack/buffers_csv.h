@@ -38,7 +38,7 @@ void plim_buffer_list_free(plim_buffer_list *buffers); /* NULL is legal */
 /* Write with the offsets as last column; offset NULL: the fixed ones, where there are any. */
 void plim_buffer_list_write(plim_text *text, const plim_buffer_list *buffers, const int64_t *offset);
 
-/* The same lives for the packers: every offset is a multiple of `align`. */
+/* The same buffers for the packers: every offset is a multiple of `align`. */
 plim_boxes plim_buffer_list_boxes(const plim_buffer_list *buffers, int64_t align);
 
 /* ==== plan buffers ==== */

@@ -10,7 +10,7 @@ typedef struct collector {
   const plim_plan *plan;
   const char **name; /* [n_storages] of the first value in it */
   int32_t *last;     /* [n_storages] buffer begun last, -1: none */
-  int32_t *root;     /* [n_buffers] the first life of a chain of copies written over each other */
+  int32_t *root;     /* [n_buffers] the first buffer of a chain of copies written over each other */
   int32_t *end;      /* [n_buffers] of the chain, at its root */
 } collector;
 

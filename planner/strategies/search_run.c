@@ -1,5 +1,8 @@
-/* The anytime search: what is known without searching first (keep-all, the cut model and its plan, replays of the
- * arena), then annealing by one searcher or several. */
+/* The default strategy: decides which ops run again, and in which order. The best plan so far is there at any time.
+ *
+ * First come plans that need no annealing: keep-all, the cut model's bound and plan, Rotor's and covered schedules, and
+ * replays in the arena. Then one or several searchers anneal (planner/search/portfolio.c). Everything found goes to the
+ * incumbent, which packs it and keeps the best. */
 #include "planner/bound/cut.h"
 #include "planner/core/core.h"
 #include "planner/search/search_internal.h"
@@ -9,14 +12,16 @@
 #include "runtime/base/effort.h"
 
 enum { STRONG = 24 /* effort of packing */ };
-/* Of 1,000 random ops an annealer comes as low from program order as from a covered schedule, with the usual moves; of
- * 2,000 it ends a sixth higher. After six rounds one more gains less than the annealer does in the same time. */
+/* Covering starts graphs of more ops than COVERING_OPS. On 1,000 random ops, annealing from program order ends as low
+ * as from a covered schedule; on 2,000 ops its overhead is a sixth higher. COVERING_ROUNDS is a cap: from six
+ * rounds on, annealing gains more in the same time. */
 enum { COVERING_OPS = 1500, COVERING_ROUNDS = 12, COVERING_PERCENT = 60 /* of the time left */ };
-/* Overhead that is proved to be needed, and time without which there is none for Rotor. */
+/* A budget is deep from this proved overhead on. Rotor then also runs on a short graph, unless the time limit is less
+ * than deep_ns. */
 enum { DEEP_PERCENT = 10 };
 static const int64_t deep_ns = INT64_C(5000000000);
 
-/* The cut model and Rotor may have had most of the time. */
+/* Covering gets a share of the time left: the cut model and Rotor may have used most of the limit. */
 static int64_t covering_deadline(const plim_incumbent *pl) {
   int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(pl, 100);
   return end_ns == INT64_MAX || end_ns <= now_ns ? end_ns : now_ns + (end_ns - now_ns) / 100 * COVERING_PERCENT;
@@ -28,9 +33,10 @@ static int is_deep(const plim_incumbent *pl) {
   return pl->bound_ns - keep_ns >= keep_ns / 100 * DEEP_PERCENT && (limit_ns <= 0 || limit_ns >= deep_ns);
 }
 
-/* Of many ops an annealer takes long to come near a deep budget. A chain of stages meets it at once where the graph is
- * one, in a second at most; it is the start where the cut model suggests none. What is too high then is covered. With
- * fewer ops it is no start, but annealing runs that begin at the best plan continue from it where it is that. */
+/* First plans for long graphs and deep budgets, which annealing alone reaches late. Rotor's plan takes a second at most
+ * where the graph is a chain. Above COVERING_OPS it replaces `order` where the cut model suggested no start, and
+ * covering then lowers what is too high. In shorter graphs Rotor's plan goes to the incumbent alone: annealing runs
+ * that begin at the best plan continue from it. */
 static plim_status begin_many(plim_incumbent *pl, plim_schedule *order) {
   int32_t n = pl->problem->n_ops;
   int suggested = order->n > n;
@@ -44,8 +50,9 @@ static plim_status begin_many(plim_incumbent *pl, plim_schedule *order) {
 enum { CHEAP_PARTS = 4 };
 static const int64_t last_ns = 200000000;
 
-/* Of many ops the cut model and Rotor may take all of a short time limit: Chen's rules have a plan in a fraction of it.
- * It stays aside, since it is a poor start. Where time is over already, it is all that there is time for. */
+/* In a long graph the cut model and Rotor may use up a short time limit. Chen's rules make a plan in a fraction of it.
+ * It is kept in an incumbent of its own, because it is a poor start. Where the time is over already, it is the answer.
+ */
 static plim_status plan_cheaply(const plim_incumbent *pl, plim_incumbent **cheap) {
   if (pl->found || pl->options->time_limit_ns <= 0) return PLIM_OK;
   if (pl->problem->n_ops <= PLIM_LONG_OPS && !plim_incumbent_over(pl)) return PLIM_OK;

@@ -1,5 +1,5 @@
-/* The arena evicts windows of cheap neighbours and computes them again when they are read: not always the best, but
- * often better than an annealer's first thousand moves, and never far off. */
+/* First schedules by replay in the arena. It evicts windows of cheap neighbours, and they are recomputed when they are
+ * read. This is often better than an annealer's first thousand moves, and never far off. */
 #include "planner/strategies/strategies_internal.h"
 
 #include <string.h>
@@ -43,8 +43,8 @@ static plim_status program_order(plim_incumbent *pl, plim_schedule *schedule, pl
   return plim_emit(pl->timeline, schedule, &pl->placement, &emission, out);
 }
 
-/* Every online policy; when none stays below twice the time of the step, and it is policies that the program came from,
- * for as long as they take. */
+/* Every online policy; when none stays below twice the time of the step, and the graph was imported from a program that
+ * ran under such policies, for as long as they take. */
 static plim_status play(plim_incumbent *pl, const plim_plan *order, plim_plan **out) {
   const plim_problem *p = pl->problem;
   const plim_policy *best = plim_policy_at(0);
@@ -53,8 +53,8 @@ static plim_status play(plim_incumbent *pl, const plim_plan *order, plim_plan **
   return plim_arena_online(p->ctx, p->graph, order, best, pl->budget_bytes, INT64_MAX, NULL, out);
 }
 
-/* In all of the budget every online policy simulates, and the cheapest play is submitted with its own addresses too: so
- * no online policy beats the search. In less, one policy is enough. */
+/* Within the whole budget every online policy is simulated. The cheapest run is submitted with its own addresses too,
+ * so no online policy beats the search. Within less, one policy is enough. */
 static plim_status replay_within(plim_incumbent *pl, const plim_plan *order, int64_t bytes, plim_schedule *out) {
   const plim_problem *p = pl->problem;
   plim_plan *plan = NULL;

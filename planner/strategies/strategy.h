@@ -28,7 +28,7 @@ PLIM_MUST_USE plim_status plim_strategy_class(plim_context *ctx, const plim_stra
  *
  * Without a plan front: run the strategy, then raise the bound where the strategy left that out.
  *
- * With one: first the plan front's fastest point within the budget (lowest: the plan front's lowest), then the
+ * With one: first the plan front's fastest point within the budget (min_memory: its smallest), then the
  * strategy, unless a search with equal effort was made before or the bound is reached. Bounds that the plan front has
  * from a file are proved again by the cut model; an optimum that it cannot prove is searched again. New points and the
  * try are added to the plan front. *kept is 1 when the best is still the plan front's own point. PLIM_ECANCEL keeps the
@@ -36,7 +36,7 @@ PLIM_MUST_USE plim_status plim_strategy_class(plim_context *ctx, const plim_stra
 PLIM_MUST_USE plim_status plim_strategy_run(plim_incumbent *incumbent, const plim_strategy *strategy, plim_front *front,
                                             int32_t *kept);
 
-/* Open the plan front of a problem and a strategy in the folder options->plan fronts; see plim_front_open. */
+/* Open the plan front of a problem and a strategy in the folder options->front_folder; see plim_front_open. */
 PLIM_MUST_USE plim_status plim_strategy_front(const plim_problem *problem, const plim_plan_options *options,
                                               const plim_strategy *strategy, plim_front_file *file, plim_front *front);
 

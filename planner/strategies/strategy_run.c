@@ -1,4 +1,5 @@
-/* One run of a strategy: what the plan front knows, the strategy itself, a bound where the strategy left that out. */
+/* One run of a strategy: first the plan that the plan front has, then the strategy itself, then a bound where the
+ * strategy proved none. */
 #include "planner/bound/cut.h"
 #include "planner/strategies/strategy.h"
 
@@ -11,7 +12,7 @@ static plim_front_try try_of(const plim_incumbent *pl) {
                           .threads = o->threads > 1 ? o->threads : 1};
 }
 
-/* The plan front's point for this incumbent; one that turns out wrong makes the plan front of no use. */
+/* Submit the plan front's point for this budget. A point that turns out wrong discards the whole plan front. */
 static plim_status take_known(plim_incumbent *pl, plim_front *front, int32_t *taken) {
   const plim_front_point *point =
       pl->min_memory ? plim_front_smallest(front) : plim_front_find(front, pl->budget_bytes);
@@ -22,7 +23,7 @@ static plim_status take_known(plim_incumbent *pl, plim_front *front, int32_t *ta
   return PLIM_OK;
 }
 
-/* What a strategy found without asking the cut model, and is not proved, gets a bound. */
+/* A bound by the cut model for a plan that is not proved, where the strategy has not asked for one. */
 static plim_status bound_after(plim_incumbent *pl) {
   if (!pl->found || pl->bounded || pl->best_ns <= pl->bound_ns) return PLIM_OK;
   if (pl->problem->n_ops > PLIM_LONG_OPS && plim_incumbent_over(pl)) return PLIM_OK;
@@ -47,14 +48,15 @@ static plim_status search(plim_incumbent *pl, const plim_strategy *strategy, pli
   return plim_front_note(front, attempt);
 }
 
-/* What was proved again, for the budgets to come in this process. */
+/* Note a bound that was proved again in the plan front, for the next budgets in this process. */
 static plim_status note_proof(const plim_incumbent *pl, plim_front *front, plim_front_try *attempt, int64_t hint_ns) {
   attempt->bound_ns = pl->bound_ns;
   attempt->hint_ns = hint_ns > pl->bound_ns ? hint_ns : 0;
   return plim_front_note(front, attempt);
 }
 
-/* A file's bound is no proof: it says how far to go. *proved: the best is a proved optimum. */
+/* A bound from a file is no proof: it is the target up to which the cut model proves again. *proved: the best is a
+ * proved optimum. */
 static plim_status prove_hint(plim_incumbent *pl, int64_t hint_ns, int32_t *proved) {
   int64_t target = hint_ns < pl->best_ns ? hint_ns : pl->best_ns;
   plim_status status = PLIM_OK;
@@ -76,7 +78,7 @@ static plim_status run_with_front(plim_incumbent *pl, const plim_strategy *strat
   if (taken && !pl->min_memory) {
     PLIM_TRY(prove_hint(pl, tried || hint_ns >= pl->best_ns ? hint_ns : 0, &proved));
   }
-  /* what a file calls an optimum and is not proved to be one is searched again */
+  /* an optimum that only the file states, and that was not proved again, is searched again */
   int done = proved || (tried && (pl->min_memory || hint_ns < pl->best_ns));
   plim_status status = PLIM_OK;
   if (!done) status = search(pl, strategy, front, &attempt);

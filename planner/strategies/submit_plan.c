@@ -5,7 +5,7 @@
 
 enum { NOWHERE = -1 };
 
-/* First lifetime that begins at `begin` or later; buffers are sorted by begin. */
+/* First buffer that begins at `begin` or later; buffers are sorted by begin. */
 static int32_t first_buffer(const plim_plan *plan, int32_t begin) {
   int32_t low = 0, high = plan->n_buffers;
   while (low < high) {

@@ -74,7 +74,7 @@ static void fill_bytes(plim_bound *bound) {
   }
 }
 
-/* Where buffers end, seen from the operands. */
+/* The end of each buffer, found from the operands that are bound to it. */
 static void fill_ends(binder *b) {
   plim_bound *bound = b->bound;
   const plim_plan *plan = bound->plan;
@@ -102,7 +102,7 @@ static void sort_by_end(plim_bound *bound) {
   int32_t *first = bound->ending_first, n_steps = bound->plan->n_steps, n_buffers = bound->plan->n_buffers;
   for (int32_t i = 0; i < n_buffers; i++) first[bound->buffer[i].end + 1]++;
   for (int32_t j = 0; j <= n_steps; j++) first[j + 1] += first[j];
-  /* first[j + 1] is the end of group j; filled from after, it becomes the group's start */
+  /* first[j + 1] is the end of group j; filled from its end, it becomes the group's start */
   for (int32_t i = n_buffers - 1; i >= 0; i--) bound->ending[--first[bound->buffer[i].end + 1]] = i;
   memmove(first, first + 1, (size_t)(n_steps + 1) * sizeof *first);
   first[n_steps + 1] = n_buffers;

@@ -51,7 +51,7 @@ void plim_bind_arena(plim_bound *bound, char *base);
 /* Operands and workspace of step j as its kernel takes them; seed and step are 0. */
 plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j);
 
-/* The life of a storage that contains step j, else the last that began before it, -1 when none did. O(n_buffers). */
+/* The buffer of a storage that contains step j, else the last that began before it, -1 when none did. O(n_buffers). */
 int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j);
 
 #endif

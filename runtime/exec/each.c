@@ -1,5 +1,5 @@
-/* An allocation a buffer: what an ordinary allocator would do with the same schedule. Buffers end at the start of the
- * step after their last, so that a pair can hand the allocation of its input to its output. */
+/* Each buffer gets an allocation of its own: what an ordinary allocator would do with the same schedule. Buffers end at
+ * the start of the step after their last, so that a pair can hand the allocation of its input to its output. */
 #include "runtime/exec/exec_internal.h"
 
 #include "runtime/device/guarded.h"

@@ -1,6 +1,6 @@
-/* A step: one walk over flat arrays of bound pointers.
+/* Runs a step (run_steps): one walk over flat arrays of bound pointers.
  *
- * Everything that can be decided was decided at open. A step assembles a call from the arrays, lets the memory meter
+ * All that can be decided was decided at open. A step assembles a call from the arrays, lets the memory meter
  * see its arguments and hands it to the device, to the device's watcher, or to the caller. */
 #include "runtime/exec/exec.h"
 
@@ -76,7 +76,7 @@ static int device_times(const plim_exec *exec) {
   return exec->timing > 0 && exec->arena && exec->device && exec->device->api->watch && exec->device->api->watch->times;
 }
 
-/* Every step of the plan, the memory meter before each. *memory meter is complete when it succeeds. */
+/* The loop over the commands of a plan. The meter sees each command before it runs; *meter is complete on success. */
 static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run, void *user) {
   plim_bound *bound = &p->bound;
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;

@@ -5,7 +5,7 @@
 #include "runtime/exec/bind.h"
 
 typedef struct plim_memory_meter {
-  const char *base;   /* of the arena; NULL: buffers have allocations of their own, no height */
+  const char *base;   /* of the arena; NULL: buffers have allocations of their own, no arena size */
   int64_t live_bytes; /* now */
   int64_t peak_bytes, packed_bytes;
 } plim_memory_meter;

@@ -42,7 +42,7 @@ static plim_status check_parts(const plim_exec *exec, const plim_graph *graph, c
                    graph->op[variant->op].name, variant->variant.name, whole);
 }
 
-/* The plan's arithmetic hash stands on its labels, so they must be those of the kernels that run. */
+/* The hash of a plan's numerics is computed from its labels, so they must be those of the kernels that run. */
 static plim_status check_label(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                const char *label) {
   char whole[PLIM_VARIANT_NAME_BYTES];

@@ -1,8 +1,8 @@
-/* Other plans than those of open: one that takes over in the middle of a step, or new ones between two steps; and an
- * arena that gives its tail back, since what persists lies at its low end.
+/* Runs other plans than those given at open. One may take over in the middle of a step; new ones may come between two
+ * steps. The arena may give its tail back, since persistent storages lie at its low end.
  *
  * A plan that takes over begins with the steps that have run, so that the step as a whole is that plan's: the memory
- * meter counts it from its start and is compared with it at its end. It serves this step alone. A storage that
+ * meter counts it from its start and is compared with it at its end. It serves for this step alone. A storage that
  * continues may have another place from here on: it is copied there. */
 #include <string.h>
 
@@ -117,9 +117,9 @@ int64_t plim_exec_first_bytes(const plim_exec *exec) {
 
 /* ---- in the middle of a step ---- */
 
-/* Where something moves, here or in an earlier turn, no address holds for the whole step. What is over by `step` has
- * been checked with the plan that it ran by: give it places above all others, an input of a pair that of its output,
- * and check all that with the rest. */
+/* Where a buffer moves, at this switch or an earlier one, no address holds for the whole step. Buffers that have ended
+ * by `step` were checked with the plan that they ran by. They get places above all others, and an input of a pair gets
+ * that of its output. The whole is then checked as one plan. */
 static plim_status check_apart(const plim_exec *exec, const takeover *o) {
   plim_plan draft = *o->to, *apart = NULL;
   int64_t top = draft.arena_bytes, n_buffers = draft.n_buffers;

@@ -1,4 +1,4 @@
-/* Another policy from the middle of a decision log on. A life of a plan ends with its last use, while what it held
+/* Another policy from the middle of a decision log on. A buffer of a plan ends with its last use, while what it held
  * stays in the arena until it is evicted: what is there before the step is read from a further simulation, stopped at
  * that step, and the buffers of that continue. A decision log that ended early is made whole first: what it did not
  * reach is put after its steps, once and in the order of the program, with the variants of that; the policy decides the

@@ -20,7 +20,7 @@ struct plim_inspect {
 const plim_op *plim_inspect_op(const plim_inspect *inspect, int32_t step); /* NULL: the step is a copy */
 int64_t plim_inspect_time(const plim_inspect *inspect, int32_t step);
 
-/* The life of a storage that a step can read: it contains the step, or ends there because it is written over; -1. */
+/* The buffer of a storage that a step can read: it contains the step, or ends there because it is written over; -1. */
 int32_t plim_inspect_buffer_at(const plim_inspect *inspect, int32_t storage, int32_t step);
 
 /* Would keeping the storage in [gone, back) break the budget? Sets breaks, full_step, over_bytes, free_offset and

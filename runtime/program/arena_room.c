@@ -1,6 +1,6 @@
-/* A plan's schedule with addresses that the arena decides. The arena moves nothing, so what a plan packs into its last
- * byte may find no block that is large enough. So the arena gets some room, more each time: under a budget the plan is
- * made for less, else the arena is larger. */
+/* A plan's schedule with addresses that the arena decides. The arena moves nothing, so a schedule that was packed into
+ * the last byte may find no block that is large enough. It is tried again with more room each time: under a budget the
+ * plan is made for less, without one the arena grows. */
 #include "runtime/base/size.h"
 #include "runtime/program/program.h"
 

@@ -1,5 +1,5 @@
-/* The policy's decisions depend on graph and profile alone, so they are made before the step runs. Variants are chosen
- * by narrowing the profile to one variant an op; its program order is what the policy simulates. */
+/* A plan by an online policy. Its decisions depend on graph and profile alone, so they are made before the step runs.
+ * Variants are chosen by reducing the profile to one variant an op; the policy is simulated on program order. */
 #include "runtime/program/online_plan.h"
 
 #include <string.h>

@@ -66,8 +66,8 @@ static plim_status plan_step(const plim_program *p, int32_t step, const plim_pla
   return plim_plan_make(p->ctx, p->graph[step], p->profile[step], options, out);
 }
 
-/* Check both plans together, then install them; a last step that was decided beside former ones goes. Frees `train` and
- * `eval` on failure. */
+/* Check both plans together, then install them. The last batch's plan was made beside the former ones, so it is
+ * dropped. Frees `train` and `eval` on failure. */
 static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
   const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_EVAL]};
   const plim_plan *const plan[] = {train, eval};
@@ -116,8 +116,8 @@ static plim_status decide_within(const plim_program *p, const plim_online_plan_o
                                out);
 }
 
-/* What the last step may take when the arena that is needed anyway is too small: the budget, or, where there is none,
- * the bytes in which the policy finds a way. */
+/* The bytes for the last batch's step, where the arena that the other plans need is too small: the budget, or, without
+ * one, the bytes in which the policy finds a way. */
 static plim_status more_for_last(const plim_program *p, const plim_online_plan_options *options, int64_t arena_bytes,
                                  int64_t *out) {
   plim_online_plan_options wanted = *options;

@@ -1,5 +1,5 @@
-/* Labels decide bits, so every step keeps those that it has; what changes is which variants of a label run, when, and
- * where everything lies. */
+/* Plans again with equal bits. Labels decide bits, so every op keeps its label. What may change is the variant of the
+ * label, the schedule, and the addresses. */
 #include "runtime/program/replan.h"
 
 plim_replan_options plim_replan_options_default(void) {

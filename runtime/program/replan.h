@@ -19,8 +19,8 @@ typedef struct plim_replan_options {
 plim_replan_options plim_replan_options_default(void);
 
 /* plan [program->n_steps], out: for budget_bytes, each with the numerics keys of the plan in `as`; those of steps that
- * `as` has no plan for are NULL. With options->planning.curves a plan of the curve. PLIM_ENOFIT when one of them does
- * not fit; then none is left. */
+ * `as` has no plan for are NULL. With options->planning.front_folder a plan of the plan front. PLIM_ENOFIT when one of
+ * them does not fit; then none is left. */
 PLIM_MUST_USE plim_status plim_program_replan(const plim_program *program, const plim_plan *const *as,
                                               const plim_replan_options *options, int64_t budget_bytes,
                                               plim_plan **plan);

@@ -114,7 +114,7 @@ plim_trainer_options plim_trainer_options_default(void) {
       .struct_bytes = sizeof(plim_trainer_options), .seed = 1, .exec = plim_exec_options_default()};
 }
 
-/* The structs that came with it, too. */
+/* Checks the structs inside the options, too. */
 static plim_status check_options(plim_context *ctx, const plim_trainer_options *o) {
   PLIM_TRY(plim_check_options(ctx, "plim_trainer_options", o->struct_bytes, sizeof *o));
   if (!o->replan) return PLIM_OK;
@@ -164,7 +164,7 @@ void plim_trainer_close(plim_trainer *trainer) {
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
 
-/* The step that a device failed in, where the executor has not named it: while a batch or results are copied. */
+/* Names the step in which a device failed while a batch or results were copied: the executor names only its own ops. */
 static plim_status name_step(const plim_trainer *t, int32_t which, plim_status failed, int behind) {
   const plim_graph *graph = t->program->graph[which];
   if (failed != PLIM_EDEVICE) return failed;
@@ -186,7 +186,8 @@ static plim_status read_outputs(plim_trainer *t, int32_t which, float *loss, int
   return plim_exec_read(t->exec, which, t->port[which].hits, hits, 2 * sizeof *hits);
 }
 
-/* The reader prepares the next batch while the device computes, unless the device sees who writes to the arena. */
+/* The reader prepares the next batch while the device computes. Where the device watches writes to the arena, the
+ * batch is complete before the step begins. */
 static void request_ahead(plim_trainer *t, plim_reader_part part, int64_t number) {
   plim_reader_request(t->reader, part, number);
   const plim_device_watch *watch = t->device->api->watch;
