@@ -12,7 +12,7 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double ele
 }
 
 /* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough
- * that a channel vector of channels stays in the first-level cache for a second pass over it. They lie in one image:
+ * that a channel vector stays in the first-level cache for a second pass over it. They lie in one image:
  * memory is read in order, which in the blocked layouts goes through all groups of an image before the next. */
 static void chunk_positions(k_call *call, k_body partial) {
   const int64_t tile = k_tile(partial) / call->x.block, most = tile < K_POSITIONS ? K_POSITIONS : tile;

@@ -1,6 +1,6 @@
 /* Rounds of annealing runs by several searchers.
  *
- * The first searcher works for the caller's planning. Each other one has an incumbent of its own, on a fork of the
+ * The first searcher works for the caller's incumbent. Each other one has an incumbent of its own, on a fork of the
  * context, and a copy of the problem that allocates there; what they submit is taken over between annealing runs, in
  * order of the members. */
 #include <assert.h>
@@ -92,7 +92,7 @@ static void end_member(portfolio *p, int32_t i) {
   plim_context_free(m->ctx);
 }
 
-/* Everybody continues from the best of all; of equal ones that of the first member. */
+/* Every member continues from the best plan of all; among equal ones, from that of the first member. */
 static plim_status exchange(portfolio *p) {
   for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_merge(p->pl, p->member[i].pl));
   for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_adopt(p->member[i].pl, p->pl));
@@ -244,9 +244,8 @@ static int wants_slow_lap(const portfolio *p) {
   return pl->best_ns - pl->bound_ns > pl->problem->keep_all_ns / 100 * FAR_PERCENT;
 }
 
-/* Two rounds where moves are limited: one alone now and then ends much slower. Where time is, slower and slower rounds
- * that fill it: the first has the moves of a lap without limits, each next one four times as long, the last one what is
- * left. */
+/* Two rounds where moves are limited, since one alone sometimes ends with a much slower plan. Where time is limited,
+ * more rounds fill it: each is four times as long as the one before, and the last takes what is left. */
 static plim_status run_laps(portfolio *p) {
   plim_incumbent *pl = p->pl;
   const plim_plan_options *options = pl->options;

@@ -134,7 +134,7 @@ struct plim_anneal {
   int32_t stop; /* on_fit may set it */
 };
 
-/* Cool down once, from the schedule in the track. PLIM_ECANCEL when the context was cancelled. */
+/* One annealing run, from the schedule in the track. PLIM_ECANCEL when the context was cancelled. */
 PLIM_MUST_USE plim_status plim_anneal_run(plim_anneal *anneal);
 
 /* ==== greedy covering ==== */
@@ -196,7 +196,7 @@ PLIM_MUST_USE plim_status plim_polish(plim_track *track, int64_t limit);
 
 /* Temperatures are in shares of the time of an average op: an op of a small graph is a larger part of the whole. */
 typedef struct plim_annealing {
-  int32_t percent; /* of the moves of a lap */
+  int32_t percent; /* of the moves of a round */
   double hot;
   enum {
     PLIM_COOL_FRESH,  /* from program order */
@@ -222,8 +222,8 @@ typedef struct plim_searcher {
 PLIM_MUST_USE plim_status plim_searcher_begin(plim_incumbent *incumbent, uint64_t seed, plim_searcher *out);
 void plim_searcher_end(plim_searcher *searcher);
 
-/* Cool down once from `start`, in at most so many moves and until `deadline_ns` (by plim_now_ns), and submit what was
- * met. PLIM_ECANCEL when the context was cancelled. */
+/* One annealing run from `start`, in at most so many moves and until `deadline_ns` (by plim_now_ns), and submit what
+ * was met. PLIM_ECANCEL when the context was cancelled. */
 PLIM_MUST_USE plim_status plim_searcher_cool(plim_searcher *searcher, const plim_annealing *annealing,
                                              const plim_schedule *start, int64_t moves, int64_t deadline_ns);
 
