@@ -7,11 +7,14 @@
  * Holds for every function here, unless its comment says otherwise:
  *   Units      bytes and nanoseconds, int64_t.
  *   Inputs     graph, profile and options are only read. The caller may free them after the call.
- *   Plans      belong to the caller: plim_plan_free. A plan does not refer to graph or profile.
+ *   Plans      belong to the caller: plim_plan_free. A plan does not refer to graph or profile. Its memory is that of
+ *              graph->ctx, which must outlive it.
  *   Failure    outputs are untouched, and plim_context_error(ctx) has the sentence.
- *   Threads    one call at a time on a context. Several contexts may plan at once, also with the same graph and
- * profile. Progress   the context's callback is told the stage, the best overhead and the bound. PLIM_EUSAGE options of
- * another size, an unknown planner, an order that the planner does not give, or a label that an op does not have.
+ *   Threads    one call at a time on a context. Several contexts may plan at once. Where they share a graph, the memory
+ *              hook of graph->ctx must be safe to call from several threads.
+ *   Progress   the context's callback is told the stage, the best overhead and the bound.
+ *   PLIM_EUSAGE        options of another size, an unknown planner, an order that the planner does not give, or a label
+ *                      that an op does not have.
  *   PLIM_EDATA         the profile is of another graph.
  *   PLIM_EOVERFLOW     bytes or times are too large to add up.
  *   PLIM_EUNSUPPORTED  an op of class once has outputs, and would run again.

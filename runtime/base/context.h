@@ -1,5 +1,9 @@
 /* The caller's side of the library: memory hook, the sentence that explains the last failure, progress and
- * cancellation. One context serves one thread at a time, except where a function says otherwise. */
+ * cancellation.
+ *
+ * A context belongs to one thread at a time, except where a function says otherwise. So does everything made with it
+ * that calls change: builders, executors, devices, trainers. Documents (graph, profile, plan, trace) are immutable, and
+ * any number of threads may read them. A context must outlive all that was made with it. */
 #ifndef PLIM_RUNTIME_BASE_CONTEXT_H
 #define PLIM_RUNTIME_BASE_CONTEXT_H
 
@@ -14,10 +18,12 @@ extern "C" {
 
 typedef struct plim_context plim_context;
 
-/* Resize `ptr` (NULL: allocate) from old_bytes to new_bytes (0: free, return NULL). NULL on failure, `ptr` kept. */
+/* The memory hook: resize `ptr` (NULL: allocate) from old_bytes to new_bytes (0: free, return NULL). NULL on failure;
+ * `ptr` is kept then. Memory is aligned as malloc's. Must be safe to call from several threads where the context is
+ * forked, or an option asks for more than one thread. */
 typedef void *plim_resize(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
 
-/* What a long piece of work reports. Unknown figures are -1. */
+/* What long work reports. Unknown figures are -1. */
 typedef struct plim_progress {
   const char *stage;   /* "profile", "search", ... */
   int64_t done, total; /* work units; total -1 when unknown */
@@ -25,31 +31,36 @@ typedef struct plim_progress {
   double best_percent;  /* overhead of the best plan */
   double bound_percent; /* proven lower bound on it */
 } plim_progress;
+/* Called on the thread of the context, during a call of the library; `progress` is borrowed for the call. It may cancel
+ * the context, and must not make another call with it. */
 typedef void plim_on_progress(void *user, const plim_progress *progress);
 
-/* A context; `resize` NULL means malloc. PLIM_ENOMEM when it could not be made. */
+/* A context; `resize` NULL: malloc, realloc and free. PLIM_ENOMEM: the hook returned NULL; `out` is untouched. */
 PLIM_MUST_USE plim_status plim_context_new(plim_resize *resize, void *user, plim_context **out);
 void plim_context_free(plim_context *ctx); /* NULL is legal */
 
-/* A context for another thread that works for this one: memory, its counters and cancellation are the parent's, the
- * sentence is its own, and it reports no progress. The parent's hook must be safe to call from several threads then.
- * Free it before the parent. */
+/* A context for another thread that works for this one. Memory, its counters, cancellation and the deadline at this
+ * moment are the parent's. The sentence is its own, and it reports no progress. The caller is the parent's thread. Free
+ * the fork before the parent. PLIM_ENOMEM: the sentence is the parent's. */
 PLIM_MUST_USE plim_status plim_context_fork(plim_context *parent, plim_context **out);
 
+/* NULL: no progress, as after plim_context_new. */
 void plim_context_set_progress(plim_context *ctx, plim_on_progress *on_progress, void *user);
 
-/* Ask running work to stop soon; safe from a signal handler and from any thread. `plim_context_resume` clears it. */
+/* Ask the work of a context and of all its forks to stop soon. All three are safe from a signal handler and from any
+ * thread. It holds for later calls too, until plim_context_resume. */
 void plim_context_cancel(plim_context *ctx);
 void plim_context_resume(plim_context *ctx);
 int plim_context_cancelled(const plim_context *ctx);
 
 enum { PLIM_ERROR_BYTES = 2048 };
 
-/* One sentence about the last failure, with numbers; "" when there was none, cut at PLIM_ERROR_BYTES with the NUL.
- * Valid until the next failure. */
+/* One sentence about the last failure, with numbers; "" when there was none. At most PLIM_ERROR_BYTES with the NUL.
+ * Borrowed; valid until the next failure. Only the status of a call says whether it failed. */
 const char *plim_context_error(const plim_context *ctx);
 
-/* Counters of the memory hook, over all threads: calls that allocated or grew, bytes held now, most bytes held. */
+/* Counters of the memory hook, over the context and its forks: calls that allocated or grew, bytes held now, most bytes
+ * held. Safe from any thread. */
 typedef struct plim_memory_use {
   int64_t allocations, bytes, bytes_peak;
 } plim_memory_use;
@@ -64,27 +75,27 @@ plim_status plim_fail(plim_context *ctx, plim_status status, const char *format,
  * where it has another: it was not filled, or belongs to another version. */
 PLIM_MUST_USE plim_status plim_check_options(plim_context *ctx, const char *type, size_t struct_bytes, size_t known);
 
-/* Report progress, if anybody listens. */
+/* Call the progress callback, where there is one. */
 void plim_context_report(plim_context *ctx, const plim_progress *progress);
 
-/* [count] elements of `size` bytes each, zeroed; a count of 0 gives a valid pointer. Sets the sentence on
- * PLIM_ENOMEM and PLIM_EOVERFLOW. plim_release takes the same count and size; NULL is legal. Thread-safe. */
+/* [count] elements of `size` bytes each, zeroed; a count of 0 gives a valid pointer. plim_release takes the same count
+ * and size; NULL is legal. PLIM_ENOMEM, PLIM_EOVERFLOW with a sentence. */
 PLIM_MUST_USE plim_status plim_allocate(plim_context *ctx, int64_t count, size_t size, void *out /* T** */);
 void plim_release(plim_context *ctx, void *ptr, int64_t count, size_t size);
 /* Grow or shrink to `new_count` elements; new ones are zeroed; on failure *ptr is kept. */
 PLIM_MUST_USE plim_status plim_resize_array(plim_context *ctx, void *ptr /* T** */, int64_t old_count,
                                             int64_t new_count, size_t size);
 
-/* The hook itself, counted, with the context as `user`: for code that knows no context. Thread-safe. */
+/* The hook itself, counted, with the context as `user`: for code that has no context. As thread-safe as the hook. */
 plim_resize plim_context_resize;
 
 /* Monotonic clock, nanoseconds. */
 int64_t plim_now_ns(void);
 
-/* a + b, a * b for sizes (both >= 0): -1 on overflow or when an operand is negative. */
+/* a + b and a * b of sizes; -1 on overflow, and when an operand is negative. */
 int64_t plim_add_bytes(int64_t a, int64_t b);
 int64_t plim_mul_bytes(int64_t a, int64_t b);
-/* Round up to a multiple of `align` (a positive number): -1 on overflow. */
+/* Round up to a multiple of `align` > 0; -1 on overflow, and when `bytes` is negative. */
 int64_t plim_align_up(int64_t bytes, int64_t align);
 
 /* Return the status of `call` when it is a failure. */

@@ -9,23 +9,28 @@ extern "C" {
 #endif
 
 typedef struct plim_size {
-  int64_t bytes;          /* -1: a percentage, percent / scale of some whole */
+  int64_t bytes;          /* -1: a percentage, percent / scale in percent */
   int64_t percent, scale; /* scale is 1, 10, 100 or 1000 */
 } plim_size;
 
-/* A positive number with at most 6 digits after a point (percentages: 3, up to 1000), then nothing or B (bytes), KiB,
- * MiB, GiB, TiB (powers of 1024), kB, KB, MB, GB, TB (powers of 1000), or %; one blank may stand between. What is not a
- * whole number of bytes is rounded down: a budget is never more than was written. PLIM_EUSAGE otherwise; the sentence
- * begins with the text. Exact: integers only. */
+/* Read a size: a positive number, at most one blank, and a unit.
+ *   nothing or B             bytes
+ *   KiB, MiB, GiB, TiB       powers of 1024
+ *   kB, KB, MB, GB, TB       powers of 1000
+ *   %                        percent, up to 1000
+ * At most 6 digits after the point, 3 of a percentage. A fraction of a byte is rounded down, so that a budget is never
+ * more than was written. Exact: integers only.
+ * PLIM_EUSAGE otherwise, also below one byte and from 2^63 - 1 bytes on; the sentence begins with the text. */
 PLIM_MUST_USE plim_status plim_size_parse(plim_context *ctx, const char *text, plim_size *out);
 
-/* The bytes of a size: its own, or ceil(percent x whole / 100). -1 on overflow. */
+/* The bytes of a size: its own, or the percentage of `whole` >= 0 bytes, rounded up. -1 on overflow. */
 int64_t plim_size_bytes(const plim_size *size, int64_t whole);
 
 enum { PLIM_SIZE_TEXT_BYTES = 32 };
 
-/* "64.0 MiB": one digit after the point, rounded to the nearest; "512 B" below 1 KiB. text [PLIM_SIZE_TEXT_BYTES].
- * Returns text. bytes >= 0. */
+/* Write bytes >= 0 as "64.0 MiB", rounded to one digit after the point, or as "512 B" below 1 KiB.
+ *   text  [PLIM_SIZE_TEXT_BYTES]  out
+ * Returns text. */
 const char *plim_size_print(int64_t bytes, char *text);
 
 #ifdef __cplusplus

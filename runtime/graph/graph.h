@@ -2,8 +2,15 @@
  *
  * A *value* is a byte range of a *storage* (usually all of it; a view is a second value over the same storage). Each
  * storage is written by one op (its producer) or by none (roles input, param, state, staging: written from outside).
- * Planner, executor and arena work on storages; kernels see values. Documents are plain data and immutable after
- * plim_graph_end or plim_graph_load. */
+ * Planner, executor and arena work on storages; kernels see values.
+ *
+ * Holds for every document (graph, profile, plan, trace):
+ *   It is plain data, and immutable after the function that made it. Any number of threads may read its fields.
+ *   Its context must outlive it. A document made from a graph has the graph's context.
+ *   A function without a context parameter uses the document's: for memory, and for the sentence of a failure. It
+ *   belongs to the thread of that context then.
+ *   On failure outputs are untouched. PLIM_ENOMEM is possible wherever a status is returned.
+ *   Equal inputs give equal documents. Files are byte for byte equal too. */
 #ifndef PLIM_RUNTIME_GRAPH_GRAPH_H
 #define PLIM_RUNTIME_GRAPH_GRAPH_H
 
@@ -16,10 +23,12 @@
 extern "C" {
 #endif
 
-/* input: written from outside before the step, alive from step 0 to its last reader.
- * param, state: persistent, alive all the time; changed by effect ops only. staging: alive all the time, used by
- * no op (the next batch). activation, gradient: made and dropped by the plan. output: alive from its last run
- * to the end of the step. */
+/* What a storage is for, and when it is live:
+ *   input         written from outside before the step; live from command 0 to its last reader
+ *   param, state  persistent: live all the time; updated by effect ops only
+ *   staging       persistent; no op uses it (the next batch)
+ *   activation, gradient  written by an op; the plan places, evicts and recomputes it
+ *   output        written by an op; live from its last run to the end of the step */
 #define PLIM_ROLES(X) \
   X(INPUT, "input")   \
   X(PARAM, "param")   \
@@ -35,7 +44,7 @@ typedef enum plim_phase { PLIM_PHASES(PLIM_X) PLIM_PHASE_COUNT } plim_phase;
 #undef PLIM_X
 
 typedef struct plim_storage {
-  int64_t bytes; /* not rounded; > 0; activations and gradients of imported graphs: >= 0 */
+  int64_t bytes; /* not rounded; > 0, of an activation or gradient >= 0 */
   plim_role role;
   int32_t producer; /* op that writes it, -1 when it comes from outside; derived */
 } plim_storage;
@@ -51,17 +60,17 @@ typedef struct plim_value {
 typedef struct plim_op {
   const char *name; /* unique in the graph */
   plim_op_kind kind;
-  plim_op_class cls; /* that of the kind; given for custom */
+  plim_op_class cls; /* that of the kind; of a custom op that of its spec */
   plim_phase phase;
   plim_attrs attrs;
   int32_t n_in, n_out, n_upd, n_pairs;
-  const int32_t *in, *out, *upd; /* values, in the kind's operand order */
-  const plim_pair *pair;         /* allowed in-place pairs */
-  int64_t time_ns;               /* cost carried by an imported graph, -1 when there is none */
+  const int32_t *in, *out, *upd; /* [n_in], [n_out], [n_upd] values, in the kind's operand order */
+  const plim_pair *pair;         /* [n_pairs] allowed in-place pairs */
+  int64_t time_ns;               /* of one run, as an imported graph says; -1: none */
   int64_t id;                    /* of the op in the file that was imported, -1 when there is none */
-  /* derived, over storages, without repeats: */
+  /* derived: storages, each once */
   int32_t n_reads, n_writes, n_updates;
-  const int32_t *reads, *writes, *updates;
+  const int32_t *reads, *writes, *updates; /* [n_reads], [n_writes], [n_updates] */
 } plim_op;
 
 enum { PLIM_FINGERPRINT_BYTES = 65 }; /* 64 hexadecimal digits of SHA-256 and a NUL */
@@ -70,49 +79,54 @@ typedef struct plim_graph {
   plim_context *ctx;
   const char *name;
   int32_t batch;    /* images a step, 0 when it has no meaning */
-  int32_t unpacked; /* 1: plans bound peak_bytes without rounding and have no addresses (published instances) */
+  int32_t unpacked; /* 1: a published instance without addresses; who plans it sets plim_plan_options.unpacked */
   int32_t n_storages, n_values, n_ops;
-  const plim_storage *storage;
-  const plim_value *value;
-  const plim_op *op;                        /* in program order */
-  const plim_handles *handles;              /* of the program it was imported from; NULL: none */
-  const plim_costs *costs;                  /* that it was imported with, beside time_ns; NULL: none */
+  const plim_storage *storage;              /* [n_storages] */
+  const plim_value *value;                  /* [n_values] */
+  const plim_op *op;                        /* [n_ops] in program order */
+  const plim_handles *handles;              /* of the program that it was imported from; NULL: none */
+  const plim_costs *costs;                  /* by device, from the imported file, beside time_ns; NULL: none */
   char fingerprint[PLIM_FINGERPRINT_BYTES]; /* of the canonical document */
-  /* derived: ops that read (in program order) and that update storage s are
-   * reader[reader_first[s] .. reader_first[s + 1]) and updater[updater_first[s] ..) */
+  /* derived: the ops that read storage s, in program order, are reader[reader_first[s] .. reader_first[s + 1]); those
+   * that update it are updater[updater_first[s] .. updater_first[s + 1]). Both `first` are [n_storages + 1] */
   const int32_t *reader_first, *reader, *updater_first, *updater;
 } plim_graph;
 
+/* Names of roles and phases, static strings, NULL when out of range; and the value of a name, -1 when there is none. */
 const char *plim_role_name(plim_role role);
-int plim_role_find(const char *name); /* -1 when there is none */
+int plim_role_find(const char *name);
 const char *plim_phase_name(plim_phase phase);
 int plim_phase_find(const char *name);
 
-/* Is the storage alive during the whole step whatever the plan does (param, state, staging)? */
+/* 1 for roles that are live during the whole step in every plan (param, state, staging), else 0. */
 int plim_role_persistent(plim_role role);
-/* Does the op read or write the storage? */
+/* 1 when the storage is among the op's `reads` or `writes`, else 0; updates do not count. O(operands). */
 int plim_op_touches(const plim_op *op, int32_t storage);
 
 /* ---- building: begin, add storages, values and ops, end ---- */
+
+/* A graph in the making. What is added is copied. A failed call adds nothing, and the builder can be used on. */
 typedef struct plim_graph_builder plim_graph_builder;
 
+/* An empty graph. `batch`: images a step, 0 when it has no meaning; PLIM_EDATA when negative. `name` is copied. */
 PLIM_MUST_USE plim_status plim_graph_begin(plim_context *ctx, const char *name, int32_t batch,
                                            plim_graph_builder **out);
-/* A storage; *out is its id (0, 1, ...). */
+/* A storage of `bytes`, not rounded; *out is its id (0, 1, ...). PLIM_EDATA: no such role, or a size that is not
+ * allowed. PLIM_EOVERFLOW: 2^31 - 1 storages; the same holds for values and ops. */
 PLIM_MUST_USE plim_status plim_graph_add_storage(plim_graph_builder *b, plim_role role, int64_t bytes, int32_t *out);
-/* A value over a byte range of a storage that is there already. */
+/* A value over the bytes [offset, offset + bytes of the shape) of a storage that was added before; *out is its id.
+ * PLIM_EDATA: the shape is not allowed, the range leaves the storage, or `offset` is not a multiple of the element. */
 PLIM_MUST_USE plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_t storage, int64_t offset,
                                                const plim_shape *shape, int32_t *out);
-/* A storage of exactly the shape's bytes and a value over all of it. */
+/* A storage of exactly the shape's bytes, and a value over all of it, whose id is *out_value. */
 PLIM_MUST_USE plim_status plim_graph_add(plim_graph_builder *b, const char *name, plim_role role,
                                          const plim_shape *shape, int32_t *out_value);
 
-/* Plans of this graph have no addresses, unless their options say so. */
+/* Mark the graph as a published instance: its plans are meant to have no addresses (plim_graph.unpacked). */
 void plim_graph_set_unpacked(plim_graph_builder *b);
-/* The handle program; the builder takes it over, and the graph after it. Matched against the graph by plim_graph_end.
- */
+/* The handle program. The builder owns it from now on, then the graph. plim_graph_end compares it with the graph. */
 void plim_graph_set_handles(plim_graph_builder *b, plim_handles *handles);
-/* Costs by device; the builder takes them over, and the graph after it. Checked by plim_graph_end. */
+/* Costs by device. The builder owns them from now on, then the graph. plim_graph_end checks them. */
 void plim_graph_set_costs(plim_graph_builder *b, plim_costs *costs);
 
 typedef struct plim_op_spec {
@@ -124,17 +138,20 @@ typedef struct plim_op_spec {
   int32_t n_in, n_out, n_upd, n_pairs;
   int32_t in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT], upd[PLIM_OP_MAX_UPD];
   const int32_t *many_in; /* [n_in] read instead of `in` when not NULL: custom ops take any number of inputs */
-  /* Read for custom only. Other kinds get their kind's pairs, where the two values are all of their storages and have
-   * equal bytes, and the input is not persistent and no other operand of the op reads its storage. */
+  /* Read for custom only. Other kinds get the pairs of their kind that are possible: both values are all of their
+   * storages and have equal bytes, and the input is not persistent and is the op's only read of its storage. */
   plim_pair pair[PLIM_OP_MAX_PAIRS];
   int64_t time_ns;   /* -1: none */
   const int64_t *id; /* in the imported file; NULL: none */
 } plim_op_spec;
+/* An op at the end of the program; *out is its id. PLIM_EDATA, with a sentence that names op and operand: a kind,
+ * class, phase, operand, attribute, pair or time that is not allowed. */
 PLIM_MUST_USE plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, int32_t *out);
 
-/* Freeze and check: names unique, ids in range, every storage written once and before it is read, shapes inside
- * their storages, outputs of effect ops none, updates only of param and state, and only after every op that reads
- * them; staging used by no op. PLIM_EDATA with a sentence that names op and value. Frees the builder in every case. */
+/* Check and freeze. Names are unique, and ids in range. Every storage is written once, and before it is read. Shapes
+ * lie inside their storages. Effect ops have no outputs. Updates are of param and state only, after every op that reads
+ * them. No op uses staging. There is at least one op.
+ * PLIM_EDATA with a sentence that names op and value. Frees the builder in every case. O(n log n). */
 PLIM_MUST_USE plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out);
 void plim_graph_builder_free(plim_graph_builder *b); /* abandon; NULL is legal */
 void plim_graph_free(plim_graph *graph);             /* NULL is legal */
@@ -143,17 +160,20 @@ void plim_graph_free(plim_graph *graph);             /* NULL is legal */
  * fp32. O(n). */
 plim_precision plim_graph_precision(const plim_graph *graph);
 
-/* The op with the shapes of its operands. Of more inputs than PLIM_OP_MAX_IN, which no kernel takes, the first. */
+/* The op with the shapes of its operands; `op` must be in range. Of a custom op with more than PLIM_OP_MAX_IN inputs,
+ * which no kernel takes, `out` has the first ones. */
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out);
 
 /* Id of the value or op of that name, -1 when there is none. O(n). */
 int32_t plim_graph_find_value(const plim_graph *graph, const char *name);
 int32_t plim_graph_find_op(const plim_graph *graph, const char *name);
 
-/* Bytes of storages alive all the time, each rounded up to PLIM_ALIGN. */
+/* Bytes of the persistent storages, each rounded up to PLIM_ALIGN; -1 on overflow. O(n). */
 int64_t plim_graph_persistent_bytes(const plim_graph *graph);
 
-/* Canonical JSON; strict. Errors name file, line or field. The file is replaced whole. */
+/* Write and read canonical JSON (docs/formats.md). The file is replaced whole, or stays as it was. Loading is strict.
+ * PLIM_EIO: the system cannot write or read. PLIM_ENOFILE: there is no such file. PLIM_EDATA: the file is wrong; the
+ * sentence names the file, and the line or the field. O(file). */
 PLIM_MUST_USE plim_status plim_graph_save(const plim_graph *graph, const char *path);
 PLIM_MUST_USE plim_status plim_graph_load(plim_context *ctx, const char *path, plim_graph **out);
 

@@ -1,9 +1,10 @@
 /* The plan document: which op runs when, with which variant and in-place pairs, and where every buffer is placed.
  *
- * Lifetimes are half-open [begin, end) in commands. At command j, a read storage is found in the buffer whose lifetime
- * contains j, or, when an in-place pair of the command overwrites it, in the buffer whose lifetime ends at j. A
- * workspace has lifetime [j, j + 1). Nothing says DROP: a buffer ends with its lifetime. Self-contained: the variants
- * used are copied in. */
+ * A command is a plim_step here, until the formats change. Lifetimes are half-open [begin, end) in commands. At command
+ * j, a read storage lies in the buffer whose lifetime contains j. When an in-place pair of the command overwrites it,
+ * it lies in the buffer whose lifetime ends at j. A workspace has the lifetime [j, j + 1). A buffer ends with its
+ * lifetime: no command says so. The variants in use are copied into the plan. graph.h says what holds for every
+ * document. */
 #ifndef PLIM_RUNTIME_GRAPH_PLAN_H
 #define PLIM_RUNTIME_GRAPH_PLAN_H
 
@@ -18,8 +19,11 @@ extern "C" {
 typedef enum plim_step_kind { PLIM_STEP_KINDS(PLIM_X) PLIM_STEP_KIND_COUNT } plim_step_kind;
 #undef PLIM_X
 
-/* Class of solutions in which a plan is searched and a bound holds: any valid sequence; first runs in program
- * order; stages (Checkmate); stages with a limit on copies (Moccasin). */
+/* Class of solutions in which a plan is searched and a bound holds.
+ *   free    any valid sequence
+ *   fixed   first runs in program order
+ *   stages  Jain et al., Checkmate, MLSys 2020
+ *   copies  stages with a limit on the computations of an op: Bartan et al., Moccasin, ICML 2023 */
 #define PLIM_PLAN_CLASSES(X) X(FREE, "free") X(FIXED, "fixed") X(STAGES, "stages") X(COPIES, "copies")
 #define PLIM_X(id, name) PLIM_CLASS_##id,
 typedef enum plim_plan_class { PLIM_PLAN_CLASSES(PLIM_X) PLIM_PLAN_CLASS_COUNT } plim_plan_class;
@@ -33,16 +37,16 @@ typedef struct plim_step {
   int32_t n_pairs;
   plim_pair pair[PLIM_OP_MAX_OUT]; /* RUN: in-place pairs used here */
   int32_t n_wait;
-  const int32_t *wait;       /* [n_wait] earlier steps of other queues that must have finished */
+  const int32_t *wait;       /* [n_wait] earlier commands of other queues that must have finished */
   int32_t storage, from, to; /* COPY: what is copied, from which space to which; RUN: not read */
   int64_t time_ns;           /* COPY: predicted; RUN: not read, the variant has it */
 } plim_step;
 
 typedef struct plim_plan_buffer {
-  int32_t storage; /* -1: the workspace of step `begin` */
-  int32_t begin, end;
+  int32_t storage;       /* -1: the workspace of command `begin` */
+  int32_t begin, end;    /* lifetime [begin, end) in commands */
   int32_t space;         /* 0 */
-  int64_t offset, bytes; /* in the arena; bytes rounded up to PLIM_ALIGN, > 0 */
+  int64_t offset, bytes; /* in the arena; bytes > 0, rounded up to PLIM_ALIGN unless packed = 0 */
 } plim_plan_buffer;
 
 typedef struct plim_plan_variant {
@@ -53,7 +57,7 @@ typedef struct plim_plan_variant {
 /* Everything that decides bits: machine (threads, isa, ...), layouts (in the graph) and one numerics key per op. */
 typedef struct plim_numerics {
   plim_machine machine;
-  char hash[PLIM_FINGERPRINT_BYTES]; /* of graph fingerprint, machine and the label of every op */
+  char hash[PLIM_FINGERPRINT_BYTES]; /* of graph fingerprint, machine and the numerics key of every op */
 } plim_numerics;
 
 typedef struct plim_plan {
@@ -64,35 +68,40 @@ typedef struct plim_plan {
   plim_plan_class plan_class;
   int32_t packed; /* 1: buffers have addresses; 0: peak only, arena_bytes = -1, offsets -1 */
   int32_t n_steps, n_buffers, n_variants;
-  const plim_step *step;
-  const plim_plan_buffer *buffer;   /* sorted by begin, then storage (workspaces last) */
-  const plim_plan_variant *variant; /* sorted by op, then name */
+  const plim_step *step;            /* [n_steps] the commands, in order */
+  const plim_plan_buffer *buffer;   /* [n_buffers] sorted by begin, then storage (workspaces last) */
+  const plim_plan_variant *variant; /* [n_variants] sorted by op, then name */
   int64_t budget_bytes;             /* INT64_MAX: none */
-  int64_t peak_bytes;               /* largest sum of rounded live bytes (not rounded when packed = 0) */
-  int64_t arena_bytes;              /* packed packed size */
-  int64_t time_ns, keep_all_ns;     /* predicted; every op once with its fastest variant: at most those of the steps */
+  int64_t peak_bytes;               /* largest sum of live bytes over the commands */
+  int64_t arena_bytes;              /* packed size: largest offset + bytes; -1 when packed = 0 */
+  int64_t time_ns, keep_all_ns;     /* predicted: of all commands; of every op once, with its fastest variant */
   int64_t bound_ns;                 /* proven lower bound on time in plan_class at this budget, >= keep_all_ns */
   int32_t proved;                   /* 1: time_ns is optimal in plan_class */
 } plim_plan;
 
+/* Name of a class, NULL when out of range; class of a name, -1 when there is none. */
 const char *plim_plan_class_name(plim_plan_class plan_class);
 int plim_plan_class_find(const char *name);
 
-/* A plan from its parts (copied): sets fingerprint, arithmetic hash, peak_bytes and arena_bytes from the buffers,
- * time_ns from the steps. `draft` fields read: planner, plan_class, packed, steps, buffers, variants, budget,
- * keep_all_ns, bound_ns, proved, arithmetic.machine. Sorts buffers and variants and drops variants that no step
- * uses. Lowers keep_all_ns (and a bound_ns equal to it) to what every op once takes with the fastest variants of the
- * steps, where that is less. Does not check validity: plim_plan_check does. */
+/* A plan from its parts, which are copied. Does not check whether it is valid: plim_plan_check does.
+ *   draft  in   read: planner, plan_class, packed, steps, buffers, variants, budget_bytes, keep_all_ns, bound_ns,
+ * proved, numerics.machine. Every index in it must be in range. out    out  free with plim_plan_free Sets fingerprint
+ * and numerics hash, peak_bytes and arena_bytes from the buffers, time_ns from the commands. Sorts buffers and
+ * variants, and leaves out variants that no command uses. keep_all_ns becomes at most the time of every op once with
+ * the fastest variant used; a bound_ns equal to it follows. PLIM_EDATA: two variants of one op and name.
+ * PLIM_EOVERFLOW: bytes or times exceed 63 bits. O(n log n). */
 PLIM_MUST_USE plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft, plim_plan **out);
 void plim_plan_free(plim_plan *plan); /* NULL is legal */
 
-/* Overhead of the plan and of its bound: percent of keep_all_ns. */
+/* Overhead of time_ns, and of bound_ns, over keep_all_ns, in percent of keep_all_ns; 0 where that is 0. */
 double plim_plan_overhead_percent(const plim_plan *plan);
 double plim_plan_bound_percent(const plim_plan *plan);
 
-/* SHA-256 of the canonical document; hex [PLIM_FINGERPRINT_BYTES]. */
+/* SHA-256 of the canonical document: hex [PLIM_FINGERPRINT_BYTES] out. O(plan). */
 PLIM_MUST_USE plim_status plim_plan_fingerprint(const plim_plan *plan, char *hex);
 
+/* Write and read canonical JSON, with the errors of plim_graph_save and plim_graph_load. Loading checks the form alone:
+ * plim_plan_check needs the graph. */
 PLIM_MUST_USE plim_status plim_plan_save(const plim_plan *plan, const char *path);
 PLIM_MUST_USE plim_status plim_plan_load(plim_context *ctx, const char *path, plim_plan **out);
 
