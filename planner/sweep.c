@@ -32,7 +32,7 @@ static int64_t left_ns(const sweep *s) {
   return s->options->time_limit_ns - (plim_now_ns() - s->started_ns);
 }
 
-/* How many budgets further on to plan next, after `done` incumbents since begun_ns: every budget in turn, unless a time
+/* How many budgets further on to plan next, after `done` budgets since begun_ns: every budget in turn, unless a time
  * limit leaves room for fewer at what one took so far; then evenly spread ones, and the last whatever the time. */
 static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_t begun_ns) {
   int32_t others = n - 1 - i;
@@ -42,7 +42,7 @@ static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_
   return wanted < 1.5 ? 1 : wanted > others ? others : (int32_t)(wanted + 0.5);
 }
 
-/* The options of one of `parts` incumbents: an equal share of the time that is left. */
+/* The options for one of `parts` budgets: an equal share of the time that is left. */
 static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budget) {
   plim_plan_options o = *s->options;
   o.budget_bytes = budget;

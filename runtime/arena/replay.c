@@ -72,7 +72,7 @@ static void release_forecasts(search *s) {
   for (int i = 0; i < 2; i++) plim_forecast_release(&s->forecast[i]);
 }
 
-/* Play one way, given up when recomputing takes more than limit_ns: *time_ns is INT64_MAX then, as when there is no
+/* Simulate one way, given up when recomputing takes more than limit_ns: *time_ns is INT64_MAX then, as when there is no
  * room. The fastest plan is kept. */
 static plim_status play(search *s, const plim_replay_config *how, int64_t limit_ns, plim_replay_counts *counts,
                         int64_t *time_ns) {
@@ -168,7 +168,7 @@ static plim_status try_windows(search *s) {
   return PLIM_OK;
 }
 
-/* The way with one more turn, or another one: at a search drawn at random, another of its windows. */
+/* The way with one more perturbation, or another one: at a search drawn at random, another of its windows. */
 static void perturbation(struct local_search *c, uint64_t *random, plim_replay_config *out) {
   *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
   plim_perturbation fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)c->searches), (int32_t)(*random >> 29 & 7)};
@@ -180,7 +180,7 @@ static void perturbation(struct local_search *c, uint64_t *random, plim_replay_c
   out->perturbation[at] = fresh;
 }
 
-/* Looking ahead: what would come of another window is found by playing on to the end. A trial that has cost more than
+/* Looking ahead: what would come of another window is found by simulating to the end. A trial that has cost more than
  * the way that it starts from is given up. */
 static plim_status look_ahead(search *s, struct local_search *c) {
   int64_t n = TRIAL_STEPS / s->schedule->n_steps;

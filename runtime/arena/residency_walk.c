@@ -50,7 +50,7 @@ static int64_t walk(plim_residency *t, int32_t storage, direction way, int64_t m
   return sum_ns;
 }
 
-/* A walk that is cut continues to twice as much, so that it is not recomputed for every larger `most`. */
+/* A walk that is cut continues to twice as much, so that it is not repeated for every larger `most`. */
 static int64_t walked(plim_residency *t, int32_t storage, direction way, int64_t most) {
   plim_walk_sum *known = &t->reach[way][storage];
 #ifdef PLIM_SANITIZED

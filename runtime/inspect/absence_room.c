@@ -30,7 +30,7 @@ static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin,
   return at;
 }
 
-/* Who takes of the range [offset, offset + bytes) at the step. */
+/* Which buffer takes of the range [offset, offset + bytes) at the step. */
 static int32_t taker_of(const plim_inspect *in, int64_t offset, int64_t bytes, int32_t step) {
   for (int32_t i = 0; i < in->plan->n_buffers; i++) {
     const plim_plan_buffer *l = &in->plan->buffer[i];

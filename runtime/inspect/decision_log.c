@@ -1,4 +1,4 @@
-/* Telling a decision log: the policy simulates to find its way, then that way is simulated once more, watched. */
+/* Makes a decision log: the policy simulates to find its way, then that way is simulated once more, watched. */
 #include "runtime/inspect/decision_log.h"
 
 #include <stdio.h>

@@ -41,7 +41,7 @@ static int64_t walk(plim_ideal *m, int32_t from, direction way, int64_t most) {
 }
 
 /* The walk's sum; of one that is above `most`, any number above it that is not above the sum. A walk that is cut
- * continues to twice as much, so that it is not recomputed for every larger `most`. */
+ * continues to twice as much, so that it is not repeated for every larger `most`. */
 static int64_t walked(plim_ideal *m, int32_t s, direction way, int64_t most) {
   int64_t *known = least(&m->storage[s], way);
 #ifdef PLIM_SANITIZED

@@ -1,5 +1,5 @@
 /* Times in place. Once a plan has run a few training steps, the next ones are timed op by op, where every operand lies
- * and is as warm as it is in a step; then the plan for the same budget is recomputed with the times found. The other
+ * and is as warm as it is in a step; then the same budget is planned again with the times found. The other
  * variants of an op have not run: theirs keep their ratio to the one that has. */
 #include <string.h>
 

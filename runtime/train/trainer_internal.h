@@ -28,7 +28,7 @@ typedef struct plim_limiting {
   int64_t n_own, own_capacity;
 } plim_limiting;
 
-/* Steps that are timed op by op, until the plan was recomputed. */
+/* Steps that are timed op by op, before the budget is planned again. */
 typedef struct plim_retiming {
   int32_t on, seen;      /* training steps of this plan since it began */
   const plim_plan *plan; /* NULL: none yet */

@@ -34,7 +34,7 @@ static const struct {
     {COMMAND_PLAN, "order", OVER_SPACES, NULL, over_spaces},
     {COMMAND_PLAN, "copies", OVER_SPACES, NULL, over_spaces},
     {PLANS, "online", "planner plan", NULL, "a run is online, without a plan, or has one"},
-    /* with these the plan is recomputed in the middle of the run; on a GPU that is usual */
+    /* with these the budget is planned again in the middle of the run; on a GPU that is usual */
     {COMMAND_TRAIN | COMMAND_VERIFY, "plan", "planner numerics copies", "memory-at retime device", NULL},
     {COMMAND_TRAIN | COMMAND_VERIFY, "memory-at", "addresses=arena addresses=jemalloc", NULL, NULL},
     {COMMAND_TRAIN | COMMAND_VERIFY, "retime", "online addresses=arena addresses=jemalloc", "retime=0",

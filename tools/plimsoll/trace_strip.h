@@ -5,7 +5,7 @@
 #include "tools/plimsoll/trace_session.h"
 
 /* '.' free; p param, s state or staged batch, i input, a activation, g gradient, o output, w workspace; a capital where
- * the step reads or writes it. Of a cell's residency the one with most bytes there is shown, operands before others.
+ * the step reads or writes it. Of the storages in a cell the largest there is shown, operands before others.
  *   cell  [columns]  out */
 plim_status trace_strip(const traced *t, int32_t step, int32_t columns, char *cell);
 
