@@ -50,7 +50,6 @@ static void lower(rig *r, const plim_space_event *event, int n, int64_t d0, int6
   int64_t budget[2] = {d0, d1};
   plim_space_plan draft = {.objective = PLIM_OBJECTIVE_SERIAL, .deadline_ns = INT64_MAX, .keep_all = 100};
   (void)strcpy(draft.planner, "test");
-  (void)strcpy(draft.plan_class, "none");
   cr_assert_eq(plim_space_problem_make(r->graph, r->platform, 0, &problem), PLIM_OK, "%s", plim_context_error(r->ctx));
   for (int i = 0; i < n; i++) plim_space_events_add(&events, event[i].kind, event[i].node, event[i].at);
   cr_assert_eq(plim_space_lower(problem, &events, &draft, budget, 0, &r->plan), PLIM_OK, "%s",
@@ -143,6 +142,9 @@ Test(space_check, every_wrong_field_of_the_document_is_named) {
       {"\"offset\": null", "\"offset\": 0", "buffers[0].offset: is given"},
       {"\"joule\": null", "\"joule\": 1", "commands[0].joule: is given in a plan without energy"},
       {"\"objective\": \"serial\"", "\"objective\": \"energy\"", "energy_joule: is null"},
+      {"\"class\": \"all plans\"", "\"class\": \"none\"", "class: 'none' is not a name"},
+      {"\"planner\": \"test\"", "\"planner\": \"\"", "planner: a name has 1 to 31 printable characters"},
+      {"\"planner\": \"test\"", "\"planner\": \"a\\nb\"", "planner: a name has 1 to 31 printable characters"},
       {"\"objective\": \"serial\"", "\"objective\": \"speed\"", "objective: 'speed' is not a name"},
       {"\"from\": 0", "\"from\": 1", "command 1: its spaces are not two of the plan's"},
       {"\"device\": 0, \"queue\": 0", "\"device\": 1, \"queue\": 0", "command 0: its queue is not its device's"},
@@ -327,6 +329,81 @@ Test(space_check, every_harmful_one_of_ten_thousand_mutants_is_rejected) {
                 t.accepted);
 }
 
+/* ---- keep_all ---- */
+
+/* The base plan with another keep_all; idle devices draw 2 W, and command c 1 + c joule, where it has an energy. */
+static plim_status check_keep_all(rig *r, int energy, double keep_all) {
+  static draft d;
+  plim_space_device device[2];
+  copy_plan(&d, r->plan);
+  d.plan.keep_all = keep_all;
+  memcpy(device, r->plan->device, sizeof device);
+  if (energy) {
+    d.plan.objective = PLIM_OBJECTIVE_ENERGY;
+    d.plan.has_energy = 1;
+    d.plan.device = device;
+    device[0].idle_watt = device[1].idle_watt = 2;
+    for (int32_t c = 0; c < d.plan.n_commands; c++) d.command[c].joule = 1 + c;
+  }
+  plim_space_plan *plan = finish(r->ctx, &d);
+  cr_assert_not_null(plan, "%s", plim_context_error(r->ctx));
+  plim_status status = plim_space_plan_check(r->ctx, r->graph, plan);
+  plim_space_plan_free(plan);
+  return status;
+}
+
+static void expect_limits(rig *r, int energy, double below, double low, double high, double above) {
+  cr_expect_eq(check_keep_all(r, energy, below), PLIM_EPLAN, "%g", below);
+  cr_expect_not_null(strstr(plim_context_error(r->ctx), "every op once"), "%s", plim_context_error(r->ctx));
+  cr_expect_eq(check_keep_all(r, energy, low), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_expect_eq(check_keep_all(r, energy, high), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_expect_eq(check_keep_all(r, energy, above), PLIM_EPLAN, "%g", above);
+}
+
+Test(space_check, keep_all_is_the_least_that_one_device_takes_for_every_op) {
+  rig r;
+  make_base(&r, 0);
+  expect_limits(&r, 0, 99, 100, 100, 101);
+  expect_limits(&r, 0, 0, 100, 100, 1);
+  end(&r);
+}
+
+Test(space_check, keep_all_is_of_the_fastest_device_of_each_op_where_none_runs_all) {
+  rig r;
+  make_base(&r, 0);
+  r.graph->costs->duration[plim_costs_duration_at(r.graph->costs, 0, 1)] = -1;
+  r.graph->costs->duration[plim_costs_duration_at(r.graph->costs, 1, 0)] = -1;
+  expect_limits(&r, 0, 100, 101, 101, 102);
+  end(&r);
+}
+
+/* Op 0 has FLOP, and no run on d1: whether it takes any time there is the platform's, which the checker has not. */
+Test(space_check, keep_all_has_two_limits_where_a_time_is_known_to_the_platform_alone) {
+  rig r;
+  make_base(&r, 0);
+  r.graph->costs->flops[0] = 5;
+  r.graph->costs->duration[plim_costs_duration_at(r.graph->costs, 0, 1)] = -1;
+  expect_limits(&r, 0, 89, 90, 100, 101);
+  end(&r);
+}
+
+/* The first run of each op is on d0, the fastest device. A second run of one does not count. */
+Test(space_check, keep_all_of_energy_is_that_of_every_op_and_of_idle_devices) {
+  rig r;
+  make_base(&r, 1);
+  double joule = 0, idle = 4.0 * (100.0 * 1e-9);
+  uint32_t seen = 0;
+  for (int32_t c = 0; c < r.plan->n_commands; c++) {
+    const plim_command *m = &r.plan->command[c];
+    if (m->kind != PLIM_COMMAND_RUN || (seen >> m->op & 1)) continue;
+    seen |= 1U << m->op;
+    joule += 1 + c;
+  }
+  cr_assert_eq(seen, 15);
+  expect_limits(&r, 1, joule, joule + idle, joule + idle, joule + 2 * idle);
+  end(&r);
+}
+
 /* ---- updates, versions and what runs once ---- */
 
 enum { X, W, A, P, G, STORAGES };
@@ -338,11 +415,11 @@ static void begin_updates(rig *r) {
                                            PLIM_ROLE_GRADIENT};
   static const char *const name[STORAGES] = {"x", "w", "a", "p", "g"};
   static const plim_op_spec op[OPS] = {
-      {.name = "make", .n_in = 2, .in = {X, W}, .n_out = 1, .out = {A}},
-      {.name = "probe", .n_in = 1, .in = {W}, .n_out = 1, .out = {P}},
-      {.name = "loss", .cls = PLIM_OP_ONCE, .n_in = 1, .in = {A}, .n_out = 1, .out = {G}},
-      {.name = "update", .cls = PLIM_OP_EFFECT, .n_in = 1, .in = {G}, .n_upd = 1, .upd = {W}},
-      {.name = "update again", .cls = PLIM_OP_EFFECT, .n_in = 2, .in = {G, P}, .n_upd = 1, .upd = {W}},
+      {.name = "make", .time_ns = 10, .n_in = 2, .in = {X, W}, .n_out = 1, .out = {A}},
+      {.name = "probe", .time_ns = 10, .n_in = 1, .in = {W}, .n_out = 1, .out = {P}},
+      {.name = "loss", .time_ns = 10, .cls = PLIM_OP_ONCE, .n_in = 1, .in = {A}, .n_out = 1, .out = {G}},
+      {.name = "update", .time_ns = 10, .cls = PLIM_OP_EFFECT, .n_in = 1, .in = {G}, .n_upd = 1, .upd = {W}},
+      {.name = "update again", .time_ns = 10, .cls = PLIM_OP_EFFECT, .n_in = 2, .in = {G, P}, .n_upd = 1, .upd = {W}},
   };
   plim_graph_builder *b = NULL;
   const int64_t bytes = 10;
@@ -384,7 +461,6 @@ static void make_updates(rig *r) {
   static draft d;
   const plim_space spaces[] = {{"d0", 1000, 0}, {"d1", 1000, 0}};
   plim_space_plan plan = {.planner = "test",
-                          .plan_class = "none",
                           .n_devices = 2,
                           .n_spaces = 2,
                           .n_queues = 4,
@@ -395,6 +471,7 @@ static void make_updates(rig *r) {
                           .queue = four_queues,
                           .command = update_commands,
                           .buffer = update_buffers,
+                          .keep_all = 50,
                           .deadline_ns = INT64_MAX};
   begin_updates(r);
   memcpy(plan.fingerprint, r->graph->fingerprint, sizeof plan.fingerprint);

@@ -87,7 +87,7 @@ Test(space_once, an_op_that_runs_once_is_paged_and_never_repeated) {
 static plim_status check_repeat(plim_context *ctx, plim_op_class cls) {
   static const int32_t order[] = {A, B, A, C, D, E}; /* a is dropped before it is recomputed */
   static const int64_t budget[] = {INT64_MAX, INT64_MAX};
-  const plim_space_plan draft = {.planner = "test", .plan_class = "none", .deadline_ns = INT64_MAX};
+  const plim_space_plan draft = {.planner = "test", .deadline_ns = INT64_MAX, .keep_all = 500};
   plim_graph *graph = make_graph(ctx, cls);
   plim_platform *platform = make_platform(ctx);
   plim_space_problem *problem = NULL;

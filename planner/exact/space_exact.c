@@ -19,7 +19,8 @@
 enum { ROUNDS = 4, ALONE = 1500000, BEFORE_PROGRAM = 200000 };
 
 typedef struct planner {
-  const char *name, *source, *plan_class;
+  const char *name, *source;
+  plim_space_plan_class plan_class;
   plim_space_class model_class;
   unsigned objectives; /* bits by plim_objective; the first of the table's order that is set is its own */
   plim_objective own;
@@ -31,12 +32,12 @@ enum { TIME = 1U << PLIM_OBJECTIVE_TIME, SERIAL = 1U << PLIM_OBJECTIVE_SERIAL, E
 
 static const planner planners[] = {
     {"search", "greedy covering and local search over runs, copies and devices, least time, sum of times or energy",
-     "all plans", PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 1},
-    {"poet", "Patil et al. 2022: recompute and paging by integer programming, least energy", "poet stages",
+     PLIM_SPACE_PLAN_ALL, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 1},
+    {"poet", "Patil et al. 2022: recompute and paging by integer programming, least energy", PLIM_SPACE_PLAN_POET,
      PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0, 0},
     {"xengine", "Schuler et al. 2022: placement and recompute by integer programming, least sum of times",
-     "placed stages", PLIM_SPACE_XENGINE, SERIAL, PLIM_OBJECTIVE_SERIAL, 1, 0},
-    {"milp", "stages with copies beside compute, by integer programming, least time or energy", "fluid stages",
+     PLIM_SPACE_PLAN_PLACED, PLIM_SPACE_XENGINE, SERIAL, PLIM_OBJECTIVE_SERIAL, 1, 0},
+    {"milp", "stages with copies beside compute, by integer programming, least time or energy", PLIM_SPACE_PLAN_FLUID,
      PLIM_SPACE_FLUID, TIME | ENERGY, PLIM_OBJECTIVE_TIME, 0, 0},
 };
 enum { PLANNERS = sizeof planners / sizeof planners[0] };
@@ -220,7 +221,7 @@ static plim_status lower_events(work *w, const plim_space_events *events, double
   plim_space_plan draft = {
       .objective = w->model.objective, .deadline_ns = w->deadline_ns, .keep_all = keep_all(w), .bound = bound};
   (void)snprintf(draft.planner, sizeof draft.planner, "%s", w->planner->name);
-  (void)snprintf(draft.plan_class, sizeof draft.plan_class, "%s", w->planner->plan_class);
+  draft.plan_class = w->planner->plan_class;
   plim_space_plan_free(w->plan);
   w->plan = NULL;
   return plim_space_lower(w->problem, events, &draft, w->budget, proved, &w->plan);

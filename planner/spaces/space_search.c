@@ -99,7 +99,7 @@ static int is_sum(const searching *k) {
 }
 
 static plim_status lower(searching *k, const plim_space_sequence *s, plim_space_events *events, plim_space_plan **out) {
-  const plim_space_plan draft = {.objective = k->o->objective, .deadline_ns = k->o->deadline_ns};
+  const plim_space_plan draft = {.planner = "search", .objective = k->o->objective, .deadline_ns = k->o->deadline_ns};
   PLIM_TRY(plim_space_sequence_copy(&k->arranged, s));
   PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
   PLIM_TRY(plim_space_arrange(&k->arranged, k->o->budget, !is_sum(k), events));

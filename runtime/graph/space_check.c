@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/graph/space_plan.h"
 
 /* A buffer, sorted by storage, space, begin. */
@@ -402,6 +403,120 @@ static plim_status check_promises(plim_context *ctx, const plim_space_plan *p) {
   return PLIM_OK;
 }
 
+/* ---- every op once ---- */
+
+enum { NOWHERE = -1, UNKNOWN = -2 };
+
+/* What every op once on the fastest device takes: in time between two limits, equal where no time is missing. */
+typedef struct keep_all {
+  const plim_graph *graph;
+  const plim_space_plan *plan;
+  int32_t *run;    /* [n_devices][n_ops] 1 + the first command that runs an op on a device, 0: none */
+  int64_t *least;  /* [n_ops] the shortest time anywhere; unknown ones count as 0; -1: it runs nowhere */
+  int32_t missing; /* 1: some time is unknown */
+  int32_t device;  /* the fastest of those known to run every op, -1: none */
+  int64_t device_ns;
+} keep_all;
+
+static int64_t run_at(const keep_all *k, int32_t device, int32_t op) {
+  return (int64_t)device * k->graph->n_ops + op;
+}
+
+/* The first run of an op on a device; NULL: none. */
+static const plim_command *run_of(const keep_all *k, int32_t device, int32_t op) {
+  int32_t run = k->run[run_at(k, device, op)];
+  return run > 0 ? &k->plan->command[run - 1] : NULL;
+}
+
+/* The time of an op on a device, whose number among those that the graph names is `named`. */
+static int64_t time_there(const keep_all *k, int32_t device, int32_t named, int32_t op) {
+  const plim_costs *costs = k->graph->costs;
+  const plim_command *run = run_of(k, device, op);
+  int64_t given = named >= 0 ? costs->duration[plim_costs_duration_at(costs, op, named)] : -1;
+  if (given >= 0) return given;
+  if (run) return run->time_ns;
+  if (costs && costs->flops[op] >= 0) return UNKNOWN;
+  if (costs && costs->n_devices > 0) return NOWHERE;
+  return k->graph->op[op].time_ns >= 0 ? k->graph->op[op].time_ns : NOWHERE;
+}
+
+static void add_device(keep_all *k, int32_t device) {
+  const plim_costs *costs = k->graph->costs;
+  int32_t named = costs ? plim_costs_find_device(costs, k->plan->device[device].name) : -1;
+  int64_t sum = 0;
+  int all = 1;
+  for (int32_t o = 0; o < k->graph->n_ops; o++) {
+    int64_t time_ns = time_there(k, device, named, o);
+    if (time_ns == UNKNOWN) k->missing = 1;
+    all = all && time_ns >= 0;
+    if (time_ns == NOWHERE) continue;
+    if (time_ns == UNKNOWN) time_ns = 0;
+    sum = plim_integers_add_capped(sum, time_ns);
+    if (k->least[o] < 0 || time_ns < k->least[o]) k->least[o] = time_ns;
+  }
+  if (!all || (k->device >= 0 && sum >= k->device_ns)) return;
+  k->device = device;
+  k->device_ns = sum;
+}
+
+/* The energy is known where the fastest device runs every op in this plan. */
+static void find_energy(const keep_all *k, double *low, double *high) {
+  double joule = 0, watt = 0;
+  *low = 0;
+  *high = INFINITY;
+  if (k->missing || k->device < 0) return;
+  for (int32_t o = 0; o < k->graph->n_ops; o++) {
+    const plim_command *run = run_of(k, k->device, o);
+    if (!run) return;
+    joule += run->joule;
+  }
+  for (int32_t d = 0; d < k->plan->n_devices; d++) watt += k->plan->device[d].idle_watt;
+  *low = *high = joule + watt * ((double)k->device_ns * 1e-9);
+}
+
+static void find_time(const keep_all *k, double *low, double *high) {
+  int64_t least = 0;
+  for (int32_t o = 0; o < k->graph->n_ops; o++) {
+    least = plim_integers_add_capped(least, k->least[o] > 0 ? k->least[o] : 0);
+  }
+  *low = (double)(k->device >= 0 && !k->missing ? k->device_ns : least);
+  *high = k->device >= 0 ? (double)k->device_ns : k->missing ? INFINITY : *low;
+}
+
+static plim_status compare_keep_all(keep_all *k) {
+  const plim_space_plan *p = k->plan;
+  double low, high;
+  for (int32_t o = 0; o < k->graph->n_ops; o++) k->least[o] = -1;
+  for (int32_t c = 0; c < p->n_commands; c++) {
+    const plim_command *m = &p->command[c];
+    if (m->kind != PLIM_COMMAND_RUN) continue;
+    int32_t *first = &k->run[run_at(k, m->device, m->op)];
+    if (*first == 0) *first = c + 1;
+  }
+  for (int32_t d = 0; d < p->n_devices; d++) add_device(k, d);
+  (p->objective == PLIM_OBJECTIVE_ENERGY ? find_energy : find_time)(k, &low, &high);
+  if (p->keep_all >= low && p->keep_all <= high) return PLIM_OK;
+  if (low < high) {
+    return plim_fail(p->ctx, PLIM_EPLAN, "keep_all is %.17g, every op once takes from %.17g to %.17g", p->keep_all, low,
+                     high);
+  }
+  return plim_fail(p->ctx, PLIM_EPLAN, "keep_all is %.17g, every op once on the fastest device takes %.17g",
+                   p->keep_all, low);
+}
+
+static plim_status check_keep_all(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan) {
+  keep_all k = {.graph = graph, .plan = plan, .device = -1};
+  int64_t runs = plim_mul_bytes(graph->n_ops, plan->n_devices);
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, runs, sizeof *k.run, &k.run));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *k.least, &k.least));
+  PLIM_CHECK(compare_keep_all(&k));
+done:
+  plim_release(ctx, k.run, runs, sizeof *k.run);
+  plim_release(ctx, k.least, graph->n_ops, sizeof *k.least);
+  return status;
+}
+
 static plim_status check_figures(plim_context *ctx, const plim_space_plan *p) {
   plim_space_figures f = {.makespan_ns = 0};
   plim_status status;
@@ -464,5 +579,6 @@ plim_status plim_space_plan_check(plim_context *ctx, const plim_graph *graph, co
   }
   PLIM_TRY(check_order(ctx, graph, plan));
   PLIM_TRY(check_given(ctx, graph, plan));
-  return check_figures(ctx, plan);
+  PLIM_TRY(check_figures(ctx, plan));
+  return check_keep_all(ctx, graph, plan);
 }

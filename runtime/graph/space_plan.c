@@ -22,6 +22,10 @@ typedef struct own_plan {
 static const char *const objective_names[] = {PLIM_OBJECTIVES(PLIM_X)};
 #undef PLIM_X
 
+#define PLIM_X(id, name) name,
+static const char *const class_names[] = {PLIM_SPACE_PLAN_CLASSES(PLIM_X)};
+#undef PLIM_X
+
 const char *plim_objective_name(plim_objective objective) {
   return objective >= 0 && objective < PLIM_OBJECTIVE_COUNT ? objective_names[objective] : NULL;
 }
@@ -29,6 +33,17 @@ const char *plim_objective_name(plim_objective objective) {
 int plim_objective_find(const char *name) {
   for (int i = 0; i < PLIM_OBJECTIVE_COUNT; i++) {
     if (strcmp(objective_names[i], name) == 0) return i;
+  }
+  return -1;
+}
+
+const char *plim_space_plan_class_name(plim_space_plan_class plan_class) {
+  return plan_class >= 0 && plan_class < PLIM_SPACE_PLAN_CLASS_COUNT ? class_names[plan_class] : NULL;
+}
+
+int plim_space_plan_class_find(const char *name) {
+  for (int i = 0; i < PLIM_SPACE_PLAN_CLASS_COUNT; i++) {
+    if (strcmp(class_names[i], name) == 0) return i;
   }
   return -1;
 }
@@ -76,7 +91,18 @@ static plim_status check_command(plim_context *ctx, const plim_space_plan *p, in
   return PLIM_OK;
 }
 
+static plim_status check_head(plim_context *ctx, const plim_space_plan *p) {
+  size_t i = 0;
+  while (p->planner[i] >= ' ' && p->planner[i] <= '~') i++;
+  if (i == 0 || p->planner[i] != '\0') {
+    return plim_fail(ctx, PLIM_EDATA, "planner: a name has 1 to %d printable characters", (int)sizeof p->planner - 1);
+  }
+  if (plim_space_plan_class_name(p->plan_class)) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EDATA, "class: %d is none", (int)p->plan_class);
+}
+
 static plim_status check_form(plim_context *ctx, const plim_space_plan *p) {
+  PLIM_TRY(check_head(ctx, p));
   for (int32_t d = 0; d < p->n_devices; d++) {
     const plim_space_device *v = &p->device[d];
     if (v->space < 0 || v->space >= p->n_spaces || !(v->idle_watt >= 0 && isfinite(v->idle_watt))) {

@@ -18,6 +18,15 @@ extern "C" {
 typedef enum plim_objective { PLIM_OBJECTIVES(PLIM_X) PLIM_OBJECTIVE_COUNT } plim_objective;
 #undef PLIM_X
 
+/* Solutions among which a plan was searched, and for which its bound holds. */
+#define PLIM_SPACE_PLAN_CLASSES(X) \
+  X(ALL, "all plans") X(POET, "poet stages") X(PLACED, "placed stages") X(FLUID, "fluid stages")
+#define PLIM_X(id, name) PLIM_SPACE_PLAN_##id,
+typedef enum plim_space_plan_class {
+  PLIM_SPACE_PLAN_CLASSES(PLIM_X) PLIM_SPACE_PLAN_CLASS_COUNT
+} plim_space_plan_class;
+#undef PLIM_X
+
 /* COLLECTIVE is a reserved word of the format: this version has none. */
 #define PLIM_COMMAND_KINDS(X) X(RUN, "run") X(COPY, "copy")
 #define PLIM_X(id, name) PLIM_COMMAND_##id,
@@ -66,8 +75,8 @@ typedef struct plim_queue {
 typedef struct plim_space_plan {
   plim_context *ctx;
   char fingerprint[PLIM_FINGERPRINT_BYTES]; /* of the graph */
-  char planner[32];
-  char plan_class[32]; /* solutions among which it was searched and for which the bound holds */
+  char planner[32];                         /* who made it: 1 to 31 printable characters */
+  plim_space_plan_class plan_class;
   plim_objective objective;
   int32_t has_energy; /* 1: commands have joule */
   int32_t n_devices, n_spaces, n_queues, n_commands, n_buffers;
@@ -88,11 +97,14 @@ typedef struct plim_space_plan {
 const char *plim_objective_name(plim_objective objective);
 int plim_objective_find(const char *name); /* -1: none */
 
+const char *plim_space_plan_class_name(plim_space_plan_class plan_class);
+int plim_space_plan_class_find(const char *name); /* -1: none */
+
 /* The plan's own objective: makespan, serial time or energy. */
 double plim_space_plan_value(const plim_space_plan *plan);
 
 /* A copy of the parts, with their figures as they stand; buffers are sorted. PLIM_EDATA for parts that could not even
- * be read: an index out of range, a wait that is no earlier command. */
+ * be read: an index out of range, a wait that is no earlier command, a name that is not printable. */
 PLIM_MUST_USE plim_status plim_space_plan_from_parts(plim_context *ctx, const plim_space_plan *draft,
                                                      plim_space_plan **out);
 void plim_space_plan_free(plim_space_plan *plan); /* NULL is legal */
@@ -111,9 +123,9 @@ PLIM_MUST_USE plim_status plim_space_plan_simulate(const plim_space_plan *plan, 
 
 /* Prove on the partial order of queues and waits that the plan computes the graph within its budgets: every op runs,
  * effect and once ops once; a read comes after what filled the buffer and sees the version that program order reads;
- * bytes are used again only after everything that touches them; figures are the simulator's. It shares no code with a
- * planner. PLIM_EPLAN with a sentence, PLIM_EDATA when the plan is of another graph. O(commands x queues + buffers
- * log). */
+ * bytes are used again only after everything that touches them; figures are the simulator's; keep_all is that of the
+ * times and energies that graph and plan give. It shares no code with a planner. PLIM_EPLAN with a sentence, PLIM_EDATA
+ * when the plan is of another graph. O(commands x queues + buffers log). */
 PLIM_MUST_USE plim_status plim_space_plan_check(plim_context *ctx, const plim_graph *graph,
                                                 const plim_space_plan *plan);
 

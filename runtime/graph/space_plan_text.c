@@ -83,7 +83,7 @@ void plim_space_plan_write(plim_text *t, const plim_space_plan *p) {
   plim_text_format(t, "  \"graph\": \"%s\",\n  ", p->fingerprint);
   write_name(t, "planner", p->planner);
   plim_text_add(t, ",\n  ");
-  write_name(t, "class", p->plan_class);
+  write_name(t, "class", plim_space_plan_class_name(p->plan_class));
   plim_text_format(t, ",\n  \"objective\": \"%s\",\n  ", plim_objective_name(p->objective));
   write_int(t, "deadline_ns", p->deadline_ns, INT64_MAX);
   plim_text_format(t, ",\n  \"makespan_ns\": %lld,\n  \"serial_ns\": %lld,\n  ", (long long)p->makespan_ns,
@@ -260,7 +260,7 @@ static void read_head(plim_json_at *root, plim_space_plan *p) {
   }
   plim_document_read_hash(root, "graph", p->fingerprint);
   plim_json_copy(root, "planner", p->planner, sizeof p->planner);
-  plim_json_copy(root, "class", p->plan_class, sizeof p->plan_class);
+  p->plan_class = (plim_space_plan_class)plim_json_name(root, "class", plim_space_plan_class_find);
   p->objective = (plim_objective)plim_json_name(root, "objective", plim_objective_find);
   p->deadline_ns = plim_json_int_or_null(root, "deadline_ns", 0, INT64_MAX - 1, INT64_MAX);
   p->makespan_ns = plim_json_int(root, "makespan_ns", 0, INT64_MAX);

@@ -174,8 +174,8 @@ void plan_spaces_figures(figures *f, const plim_graph *graph, const plim_space_p
   figures_text(f, 0, "graph", "graph", graph->name);
   figures_note(f, 0, ", %d ops", graph->n_ops);
   figures_text(f, 0, "planner", "planner", p->planner);
-  figures_text(f, 0, "class", NULL, p->plan_class);
-  figures_note(f, 0, ", class %s", p->plan_class);
+  figures_text(f, 0, "class", NULL, plim_space_plan_class_name(p->plan_class));
+  figures_note(f, 0, ", class %s", plim_space_plan_class_name(p->plan_class));
   figures_text(f, 0, "objective", "objective", plim_objective_name(p->objective));
   add_spaces(f, p);
   figures_count(f, 0, "time_ns", NULL, time_ns);
@@ -189,7 +189,7 @@ void plan_spaces_figures(figures *f, const plim_graph *graph, const plim_space_p
   if (p->deadline_ns < INT64_MAX) figures_count(f, 0, "deadline_ns", "deadline", p->deadline_ns);
   figures_real(f, 0, "overhead_percent", "overhead", "%.4f %%", percent(value, p->keep_all));
   figures_real(f, 0, "bound_percent", "lower bound", "%.4f %%", percent(p->bound, p->keep_all));
-  figures_note(f, 0, ", class %s%s", p->plan_class, p->proved ? ", proved" : "");
+  figures_note(f, 0, ", class %s%s", plim_space_plan_class_name(p->plan_class), p->proved ? ", proved" : "");
   figures_flag(f, 0, "proved", NULL, p->proved);
   add_commands(f, graph, p);
 }
