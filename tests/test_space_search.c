@@ -3,8 +3,11 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "planner/exact/space_exact.h"
+#include "runtime/base/text.h"
+#include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/test_context.h"
 
@@ -126,5 +129,53 @@ Test(space_search, thousands_of_ops_have_a_plan_at_a_tenth_of_their_bytes) {
   plim_space_plan_free(plan);
   plim_platform_free(platform);
   plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
+
+/* A chain whose last op also reads its middle; n / 4 before the end memory is short. */
+static plim_graph *long_chain(plim_context *ctx, int32_t n, int devices) {
+  plim_text t = {.ctx = ctx};
+  plim_graph *graph = NULL;
+  plim_text_format(&t, "{\"graph\": {\"name\": \"long\"%s}, \"nodes\": [",
+                   devices ? ", \"devices\": [\"d0\", \"d1\"]" : "");
+  for (int32_t i = 0; i < n; i++) {
+    plim_text_format(&t, "%s{\"id\": %d, \"out_cost\": %d, ", i > 0 ? ", " : "", i, i == 3 * (n / 4) ? 2000 : 1000);
+    if (!devices) plim_text_add(&t, "\"flops\": 100000}");
+    if (devices) {
+      plim_text_format(&t, "\"durations\": {\"d0\": %d, \"d1\": %d}, \"copies\": {}}", i < n / 2 ? 1 : 9,
+                       i < n / 2 ? 9 : 1);
+    }
+  }
+  plim_text_add(&t, "], \"links\": [");
+  for (int32_t i = 1; i < n; i++) plim_text_format(&t, "{\"source\": %d, \"target\": %d}, ", i - 1, i);
+  plim_text_format(&t, "{\"source\": %d, \"target\": %d}]}\n", n / 2, n - 1);
+  cr_assert_eq(plim_import_nx(ctx, "long.json", t.chars, t.length, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_text_free(&t);
+  return graph;
+}
+
+/* What one op needs again goes back to the first op of the chain: the depth of calls has a bound. */
+Test(space_search, the_stack_does_not_grow_with_the_graph) {
+  const struct rlimit small = {512 << 10, 512 << 10};
+  const int64_t budget[] = {3500, INT64_MAX}, both[] = {5000, 5000};
+  plim_context *ctx = plim_test_context();
+  for (int devices = 0; devices < 2; devices++) {
+    plim_graph *graph = long_chain(ctx, 20000, devices);
+    plim_platform *platform = NULL;
+    plim_space_plan *plan = NULL;
+    plim_space_options options = plim_space_options_default();
+    options.objective = PLIM_OBJECTIVE_SERIAL;
+    options.budget = devices ? both : budget;
+    options.iterations = 1;
+    cr_assert_eq(
+        devices ? plim_platform_from_costs(graph->costs, &platform) : plim_platform_built_in(ctx, "m4", &platform),
+        PLIM_OK);
+    cr_assert_eq(setrlimit(RLIMIT_STACK, &small), 0);
+    cr_assert_eq(plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan), PLIM_OK, "%s",
+                 plim_context_error(ctx));
+    plim_space_plan_free(plan);
+    plim_platform_free(platform);
+    plim_graph_free(graph);
+  }
   plim_test_context_end(ctx);
 }

@@ -10,7 +10,7 @@
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 
-enum { MOST_REFILLS = 400, STEPS_A_NODE = 6 };
+enum { MOST_REFILLS = 400, MOST_FETCHES = 1000, STEPS_A_NODE = 6 };
 
 double plim_space_run_cost(const plim_space_problem *p, const plim_space_weights *w, int32_t node, int32_t device) {
   double cost = w->run_ns * (double)plim_space_run_ns(p, node, device);
@@ -60,7 +60,7 @@ typedef struct cover {
   int32_t moves;            /* 1: its run would be a later one, not another */
   int64_t extended;         /* bytes of those that stay for it across `at` */
   plim_space_event *fill;   /* [MOST_REFILLS + 1] of the decision being weighed */
-  int32_t n_fill;
+  int32_t n_fill, n_open;   /* of them all, and runs that wait for what they read */
   double best;              /* least score so far */
   plim_space_event *chosen; /* [MOST_REFILLS + 1] items before `chosen_at` */
   int32_t n_chosen, chosen_at;
@@ -102,15 +102,16 @@ static int32_t find_reload(cover *k, int32_t node, int32_t space, int32_t u) {
 }
 
 /* Add the run of `node` before item u to the decision, with what it reads and is not there. Returns the cost, INFINITY
- * where it is above `most` or impossible. */
+ * where it is above `most` or impossible. Runs that wait count as refills: they bound the depth of the calls. */
 static double refill(cover *k, int32_t node, int32_t u, double most) {
   const plim_space_node *v = &k->p->node[node];
   int32_t device = plim_space_cheapest_device(k->p, k->rules, k->w, node, k->space);
   int repeats = node != k->s->item[k->going].node || !k->moves;
   k->seen[node] = k->mark;
   if (repeats && (!k->rules->recompute || v->once)) return INFINITY;
-  if (device < 0 || k->n_fill >= MOST_REFILLS) return INFINITY;
+  if (device < 0 || k->n_fill + k->n_open >= MOST_REFILLS) return INFINITY;
   double cost = plim_space_run_cost(k->p, k->w, node, device);
+  k->n_open++;
   for (int32_t i = 0; i < v->n_preds && cost < most; i++) {
     int32_t j = v->pred[i];
     if (k->seen[j] == k->mark) continue;
@@ -124,6 +125,7 @@ static double refill(cover *k, int32_t node, int32_t u, double most) {
       cost += refill(k, j, u, most - cost);
     }
   }
+  k->n_open--;
   if (!(cost < most) || k->n_fill >= MOST_REFILLS) return INFINITY;
   k->fill[k->n_fill++] = (plim_space_event){PLIM_SPACE_RUN, node, device};
   return cost;
@@ -155,7 +157,7 @@ static void weigh_recompute(cover *k, int32_t filler, double relieved, double cr
   /* its run moves: nothing reads it before */
   k->moves = k->s->item[filler].kind == PLIM_SPACE_RUN && k->previous[filler] == filler && !k->w->stay;
   k->mark++;
-  k->n_fill = 0;
+  k->n_fill = k->n_open = 0;
   k->extended = 0;
   double cost = refill(k, k->s->item[filler].node, u, most);
   if (isinf(cost)) return;
@@ -366,6 +368,7 @@ typedef struct repairing {
   plim_space_events to;
   uint8_t *open; /* [n_spaces][nodes] */
   uint8_t *busy; /* [nodes] being fetched */
+  int32_t n_busy;
 } repairing;
 
 static uint8_t *open_of(const repairing *r, int32_t space, int32_t node) {
@@ -424,16 +427,19 @@ static int fetch_directly(repairing *r, int32_t node, int32_t space) {
   return first >= 0;
 }
 
-/* Bring node to the space; the inputs of a run first. */
+/* Bring node to the space; the inputs of a run first. MOST_FETCHES bounds the depth of the calls. */
 static int fetch(repairing *r, int32_t node, int32_t space) {
   const plim_space_node *v = &r->p->node[node];
   if (*open_of(r, space, node) || fetch_directly(r, node, space)) return 1;
   int32_t device = plim_space_cheapest_device(r->p, r->rules, r->w, node, space);
   if (device < 0 || !r->rules->recompute || v->once || r->busy[node]) return 0;
+  if (r->n_busy == MOST_FETCHES) return 0;
+  r->n_busy++;
   r->busy[node] = 1;
   int done = 1;
   for (int32_t i = 0; i < v->n_preds && done; i++) done = fetch(r, v->pred[i], space);
   r->busy[node] = 0;
+  r->n_busy--;
   if (!done) return 0;
   plim_space_events_add(&r->to, PLIM_SPACE_RUN, node, device);
   *open_of(r, space, node) = 1;
