@@ -31,6 +31,9 @@ static plim_status has_plan(smallest *k, int32_t *out) {
   plim_status status = plim_space_search(k->p, &k->asked, &found, &events);
   *out = status == PLIM_OK && found.fits;
   plim_space_events_free(&events);
+  if (status == PLIM_OK && !*out && plim_context_cancelled(k->p->ctx)) {
+    return plim_fail(k->p->ctx, PLIM_ECANCEL, "planning was cancelled");
+  }
   return status;
 }
 
