@@ -169,7 +169,7 @@ plim_status plim_refuse(plim_incumbent *pl, const char *strategy) {
   if (pl->least_bytes < INT64_MAX) {
     say(&w, "the lowest plan that this search met needs ");
     say_bytes(&w, pl->least_bytes);
-    say(&w, "; ");
+    say(&w, ", a smaller one may exist (plim_plan_smallest looks for it); ");
   }
   plim_plan_floor_describe(p->graph, &floor, w.text + w.used, w.size - w.used);
   return plim_fail(p->ctx, PLIM_ENOFIT, "%s", text);

@@ -294,6 +294,23 @@ Test(cli_graphs, moccasin_meets_the_smallest_budget_that_its_refusal_names) {
   plim_test_expect(0, "");
 }
 
+/* Planning uses the time up, so that nothing looks for a smaller budget: that of keep-all is known. */
+Test(cli_graphs, a_refusal_after_a_short_time_names_a_budget_that_works) {
+  static const char *const addresses[] = {"none", "planned"};
+  (void)plim_test_program("gen layered --ops 2000 -o w.json");
+  for (int i = 0; i < 2; i++) {
+    const char *command =
+        "plan --graph w.json --no-cache --planner cut --time-limit 300ms --addresses %s --memory %lld%s";
+    (void)plim_test_program(command, addresses[i], 207473LL, " --json");
+    plim_test_expect(4, "the smallest budget for which a plan was found is ");
+    json_t *o = plim_test_json();
+    long long smallest = json_integer_value(json_object_get(o, "smallest_bytes"));
+    json_decref(o);
+    (void)plim_test_program(command, addresses[i], smallest, "");
+    plim_test_expect(0, "");
+  }
+}
+
 Test(cli_graphs, times_have_units) {
   static const char *const times[] = {"2s", "2000ms", "0.03min", "2"}; /* ends long before */
   for (size_t i = 0; i < sizeof times / sizeof *times; i++) {

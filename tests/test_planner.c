@@ -339,6 +339,18 @@ Test(planner, a_refusal_names_the_numbers) {
   planner_case_free(&c);
 }
 
+Test(planner, a_refusal_says_that_the_lowest_plan_met_need_not_be_the_lowest) {
+  planner_case c = planner_case_random(6, 20);
+  c.options.planner = "keep-all";
+  c.options.budget_bytes = make(&c, PLIM_OK)->arena_bytes - 1;
+  (void)make(&c, PLIM_ENOFIT);
+  const char *met = strstr(plim_context_error(c.ctx), "the lowest plan that this search met needs ");
+  cr_assert_not_null(met, "%s", plim_context_error(c.ctx));
+  cr_assert_not_null(strstr(met, ", a smaller one may exist (plim_plan_smallest looks for it); none exists below "),
+                     "%s", met);
+  planner_case_free(&c);
+}
+
 static void expect_conflict(planner_case *c, const plim_plan *plan, int32_t *named) {
   long long peak, missing;
   (void)make(c, PLIM_ENOFIT);

@@ -99,6 +99,24 @@ plim_status refusal_explain(session *s) {
   return explain(s, what, budget_bytes, s->program->graph[step], &floor, end);
 }
 
+/* Every op once in program order is a plan of every class: a budget that works, where no smaller one is known. */
+static plim_status add_keep_all(session *s, const plim_graph *graph, const plim_profile *profile,
+                                const plim_plan_options *wanted, plim_plan_floor *floor) {
+  plim_plan_options planning = *wanted;
+  plim_plan *whole = NULL;
+  if (floor->smallest_bytes < INT64_MAX) return PLIM_OK;
+  planning.time_limit_ns = 1;
+  planning.budget_bytes = INT64_MAX;
+  planning.order = PLIM_ORDER_FIXED;
+  planning.known = NULL;
+  planning.from_front = NULL;
+  PLIM_TRY(plim_plan_keep_all(s->ctx, graph, profile, &planning, &whole));
+  floor->smallest_bytes = wanted->unpacked ? whole->peak_bytes : whole->arena_bytes;
+  floor->cut_short = 1;
+  plim_plan_free(whole);
+  return PLIM_OK;
+}
+
 plim_status refusal_explain_graph(session *s, const plim_graph *graph, const plim_profile *profile,
                                   const plim_plan_options *wanted, const plim_plan_floor *known) {
   plim_plan_options planning = *wanted;
@@ -106,6 +124,7 @@ plim_status refusal_explain_graph(session *s, const plim_graph *graph, const pli
   if (wanted->time_limit_ns > 0) planning.time_limit_ns = session_left_ns(s);
   if (known && wanted->time_limit_ns > 0 && planning.time_limit_ns < wanted->time_limit_ns / WORTH_PARTS) {
     floor = *known; /* planning has used the time up, and looked for fewest bytes in it too */
+    PLIM_TRY(add_keep_all(s, graph, profile, wanted, &floor));
   } else {
     PLIM_TRY(plim_plan_smallest(s->ctx, graph, profile, &planning, &floor, NULL));
   }
