@@ -178,7 +178,7 @@ static const option_row rows[] = {
      GROUP_NUMERICS, 0, FLAG, AT(no_graph), 0, 0},
     {"ceilings", NULL,
      "measure bandwidth of memory and FLOP/s, and say what share of these each kind reaches (above 100 %: its operands "
-     "came from a cache)",
+     "came from a cache, or other programs slowed this measurement)",
      COMMAND_PROFILE, GROUP_NUMERICS, 0, FLAG, AT(roofline_peaks), 0, 0},
     {"model-costs", NULL, "modelled instead of measured times; needs no run", BUILDS, GROUP_NUMERICS, 0, FLAG,
      AT(model_costs), 0, 0},
