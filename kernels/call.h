@@ -16,7 +16,8 @@ enum {
   K_POSITIONS = 128 /* least number of positions of a partial result, whatever its tile says */
 };
 
-/* Every kernel, a line a concept: name_tile(call, tile) computes one tile.
+/* Every kernel, a line a concept: name_tile(call, tile) computes one tile. Its operands stand above that function, with
+ * their shapes (kernels/bodies/all.inc has the notation).
  *   thread blocks  On CUDA a multiprocessor is to hold so many thread blocks of the kernel at once, and the compiler
  *          keeps to the registers that this leaves: the more, the better latencies hide, as long as nothing is spilled
  *          (which ends the build).
@@ -61,24 +62,29 @@ typedef enum k_type { K_TYPE_FLOAT, K_TYPE_BF16, K_TYPE_COUNT } k_type;
 /* An activation in memory, whatever its layout: element (n, c, s), s the position in the image, lies at
  * ((n * groups + c / block) * spatial + s) * block + c % block. */
 typedef struct k_view {
-  int64_t n, channels, groups, spatial, block;
-  int64_t height, width; /* spatial = height * width */
+  int64_t n, channels;            /* N, C; n is 1 where all images are one run of positions */
+  int64_t groups, spatial, block; /* memory order: [n][groups][spatial][block], channels = groups * block */
+  int64_t height, width;          /* spatial = height * width */
 } k_view;
 
 typedef struct k_call {
-  const void *in[PLIM_OP_MAX_IN];
-  void *out[PLIM_OP_MAX_OUT], *upd[PLIM_OP_MAX_UPD];
-  float *workspace;
-  const uint64_t
-      *now; /* [2] seed and step, in memory: a launch that is captured once and replayed keeps its arguments */
-  int32_t op;
-  k_type type;
+  /* Operands in the order of the op's kind (kernels/op.h). A kernel that is a part of one with a library has in[0] and
+   * out[0] alone, which that kernel chooses; n_in, n_out and n_upd stay the op's. */
+  const void *in[PLIM_OP_MAX_IN]; /* [n_in] */
+  void *out[PLIM_OP_MAX_OUT];     /* [n_out] */
+  void *upd[PLIM_OP_MAX_UPD];     /* [n_upd] */
+  float *workspace;               /* shape and meaning: above each kernel that reads or writes it */
+  /* [2] seed and step, in memory: a launch that is captured once and replayed keeps its arguments */
+  const uint64_t *now;
+  int32_t op;  /* number of the op in its graph: random ops draw by (seed, step, op) */
+  k_type type; /* K_T */
   int32_t n_in, n_out, n_upd;
   int32_t backward;      /* convolution: from y to x */
-  int64_t elements;      /* of the main operand */
+  int64_t elements;      /* E: of the main operand, where order in memory is all */
   int64_t chunk;         /* positions of a tile; reductions: of a partial result */
   int64_t parts, chunks; /* tiles of an image; reductions: partial results of a channel from one image, from all */
-  k_view x, y;           /* the main input; an output of other geometry */
+  k_view x;              /* of x and dx; bias_bwd: of dy; bias_add: of y; loss: of logits and prob */
+  k_view y;              /* of y and dy: windows, products, image */
   plim_attrs attrs;
 } k_call;
 
