@@ -1,5 +1,6 @@
 /* What an op is: data types, layouts, shapes, op kinds with their class and in-place pairs, byte and
- * FLOP formulas. Data only; every layer may include this header, and it includes none of ours. */
+ * FLOP formulas. Data only; every layer may include this header, and it includes none of ours. All functions read
+ * static tables and their arguments alone: they are safe from any thread, and O(operands). */
 #ifndef PLIM_KERNELS_OP_H
 #define PLIM_KERNELS_OP_H
 
@@ -42,8 +43,8 @@ typedef struct plim_shape {
   int64_t dim[PLIM_MAX_RANK]; /* logical sizes, > 0; [rank ..] are 1 */
 } plim_shape;
 
-/* pure: may run again. random: may run again, its draw is a function of (seed, step, op).
- * effect: updates a param or state in place, runs exactly once a step. */
+/* pure: may be recomputed. random: may be recomputed, because its draw is a function of (seed, step, op). effect:
+ * updates a param or state in place, and runs once a step. once: runs once a step, and is not recomputed. */
 #define PLIM_OP_CLASSES(X) X(PURE, "pure") X(RANDOM, "random") X(EFFECT, "effect") X(ONCE, "once")
 #define PLIM_X(id, name) PLIM_OP_##id,
 typedef enum plim_op_class { PLIM_OP_CLASSES(PLIM_X) PLIM_OP_CLASS_COUNT } plim_op_class;

@@ -1,5 +1,6 @@
-/* The op table: kernel types, each able to run one op kind in some variants. Built-in types and a caller's own
- * register through the same function. */
+/* The op table: kernel types, each able to run one op kind in some variants. Built-in types and a caller's own are
+ * added by the same function. A table may be read by several threads, while none adds to it. A kernel runs on one
+ * thread at a time. */
 #ifndef PLIM_KERNELS_TABLE_H
 #define PLIM_KERNELS_TABLE_H
 
@@ -24,7 +25,8 @@ void *plim_kernel_allocate(const plim_kernel_memory *memory, size_t count, size_
 void plim_kernel_release(const plim_kernel_memory *memory, void *ptr, size_t count, size_t size);
 const plim_kernel_memory *plim_kernel_malloc(void); /* malloc, realloc and free */
 
-/* Results of kernel functions. */
+/* Results of the functions here that return int and do not count: OK; no such variant, kind or instruction set; memory
+ * is short; the kernel failed. */
 enum { PLIM_KERNEL_OK = 0, PLIM_KERNEL_UNSUPPORTED = -1, PLIM_KERNEL_NOMEM = -2, PLIM_KERNEL_FAILED = -3 };
 
 typedef struct plim_kernel_info {
@@ -88,8 +90,10 @@ int plim_kernel_list_parts(const plim_kernel_table *table, const plim_op_desc *o
                            const plim_kernel_info *whole, plim_kernel_info *info, int capacity);
 
 typedef struct plim_kernel plim_kernel; /* an op prepared for one variant */
+/* Prepare a listed variant for so many threads; *out out. The table must outlive the kernel. */
 int plim_kernel_make(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
                      plim_kernel **out);
+/* Compute once, and return when it is done. Equal operands give equal bits every time. */
 int plim_kernel_run(const plim_kernel *kernel, const plim_kernel_args *args);
 int64_t plim_kernel_workspace(const plim_kernel *kernel); /* bytes that run needs; asked from the kernel */
 void plim_kernel_free(plim_kernel *kernel);               /* NULL is legal */

@@ -1,4 +1,7 @@
-/* Packing: buffers with lifetimes to offsets in one arena, and a validator that shares no code with the packers. */
+/* Packing: buffers with lifetimes to offsets in one arena, and a validator that shares no code with the packers.
+ *
+ * Boxes are only read. One call at a time on a context; several contexts may pack the same boxes at once. On failure
+ * outputs are untouched. PLIM_ENOMEM is possible everywhere. */
 #ifndef PLIM_PLANNER_PACK_PACK_H
 #define PLIM_PLANNER_PACK_PACK_H
 
@@ -13,32 +16,33 @@ extern "C" {
 /* Packing: buffers -> offsets. */
 
 typedef struct plim_box {
-  int64_t begin, end; /* half-open, in steps */
+  int64_t begin, end; /* lifetime, half-open, in commands; begin < end */
   int64_t bytes;      /* > 0 */
-  int64_t fixed;      /* offset it must have, -1: free */
+  int64_t fixed;      /* the offset that it must have, a multiple of its alignment; -1: any */
 } plim_box;
 
-/* Assign offsets so that boxes overlapping in time never overlap in space.
- *   box     [n] in
- *   align       in   every offset is a multiple of it
- *   target      in   a packed size that is good enough: stop there (0: as low as the effort allows)
- *   effort      in   rounds after the first-fit orders: packings from the bottom up or, of boxes that it does not take,
- *                    repairs of the best order; then exact search in proportion, all of it for the target where
- *                    there is one; 0: first-fit only
- *   offset  [n] out  bytes
- *   packed size  [1] out  max of offset + bytes
- *   load    [1] out  lower bound: largest sum of live bytes; may be NULL
- * First-fit: O(n x overlaps) an order. From the bottom up: O(n x overlaps) a packing, and O(n^2) bytes and time for the
- * list of overlaps where they are many. Exact search: up to O(effort) nodes of O(n) each. Deterministic. Sources:
- * first-fit orders and exact search, Moffitt, MiniMalloc, ASPLOS 2023. */
+/* Assign arena offsets so that boxes whose lifetimes overlap never overlap in space.
+ *   box           [n] in
+ *   align             in   > 0; every offset is a multiple of it
+ *   target            in   bytes; a packing of this size is good enough and ends the work; 0: as small as possible
+ *   effort            in   rounds after the first-fit orders; 0: first-fit only
+ *   offset        [n] out  bytes
+ *   packed_bytes  [1] out  largest offset + bytes
+ *   peak_bytes    [1] out  largest sum of live bytes, which no packing is below; may be NULL
+ * A round packs from the bottom up, or repairs the best order where that is not possible. Then comes exact search in
+ * proportion to `effort`; with a target all of it is for the target.
+ * PLIM_EUSAGE: a box that is not allowed. PLIM_ECANCEL: cancelled.
+ * First-fit takes O(n x overlaps) an order, bottom-up packing O(n x overlaps) each. The list of overlaps takes up to
+ * O(n^2) bytes. Exact search takes up to O(effort) nodes of O(n) each. Deterministic.
+ * Source of the first-fit orders and the exact search: Moffitt, MiniMalloc, ASPLOS 2023. */
 PLIM_MUST_USE plim_status plim_pack(plim_context *ctx, int32_t n, const plim_box *box, int64_t align, int64_t target,
                                     int32_t effort, int64_t *offset, int64_t *packed_bytes, int64_t *peak_bytes);
 
 /* ==== boxes ==== */
 
-/* Boxes: what is packed, in full: alignments, hints and gaps of single boxes besides time, bytes and fixed offsets. */
+/* Boxes with everything that they may have: besides time, bytes and fixed offset also alignment, hint and gaps. */
 
-/* In steps [begin, end) a box occupies only [low, high) of its bytes; low == high: nothing. */
+/* In commands [begin, end) a box occupies only [low, high) of its bytes; low == high: nothing. */
 typedef struct plim_pack_gap {
   int64_t begin, end;
   int64_t low, high;
@@ -49,39 +53,43 @@ typedef struct plim_boxes {
   int32_t n;
   int64_t align;            /* every size is rounded up to a multiple, every offset is one */
   const plim_box *box;      /* [n] */
-  const int64_t *own_align; /* [n] multiples that single offsets must be besides; NULL: none */
+  const int64_t *own_align; /* [n] offsets are multiples of these as well; NULL: none */
   const int64_t *hint;      /* [n] preferred offsets, -1: none; NULL: none */
   const int32_t *gap_first; /* [n + 1] gaps of box b: gap[gap_first[b] .. gap_first[b + 1]), in order of time, apart */
   const plim_pack_gap *gap; /* NULL: no gaps at all, gap_first is not read */
 } plim_boxes;
 
-/* How far box `below` reaches over the bottom of box `above` while both are there: offset of below + reach <= offset of
- * above is what "below" means. PLIM_NO_SEPARATION: never there together. */
+/* Separation of two boxes: the least distance of their bottoms, in bytes, when `below` lies under `above`. So it lies
+ * under it where its offset + separation <= the offset of `above`. PLIM_NO_SEPARATION: they are never live together.
+ * O(gaps of both). */
 #define PLIM_NO_SEPARATION INT64_MIN
 int64_t plim_boxes_separation(const plim_boxes *boxes, int32_t below, int32_t above);
 
-/* Bytes of box b in use at a step. */
+/* Bytes of box b in use at a command; 0 outside of its lifetime. O(gaps of b). */
 int64_t plim_boxes_bytes_at(const plim_boxes *boxes, int32_t b, int64_t time);
 
-/* plim_pack (pack.h) for boxes with all that they may have. After the deadline (plim_now_ns; INT64_MAX: none), or when
- * the context is cancelled, no further order is tried. */
+/* plim_pack for boxes with everything that they may have. No new order is tried after deadline_ns (by plim_now_ns;
+ * INT64_MAX: none). Deterministic without a deadline. */
 PLIM_MUST_USE plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t target, int32_t effort,
                                           int64_t deadline_ns, int64_t *offset, int64_t *packed_bytes,
                                           int64_t *peak_bytes);
 
 /* ==== validate ==== */
 
-/* Is a packing valid? Of the packers' code it uses plim_boxes_separation alone, the rule of two boxes with gaps: boxes
- * without gaps are judged by code of its own. */
+/* Is a packing valid? The code shares with the packers only plim_boxes_separation, the rule of two boxes with gaps. */
 
-/* Two boxes that overlap in time and space, the lower index first; pair[0] = -1: none. Boxes of no bytes or with a
- * negative offset are not there. O(n log n), and O(n) for each box with gaps. */
+/* Find two boxes that overlap in time and space.
+ *   offset  [n] in   bytes; boxes of no bytes or with a negative offset are left out
+ *   pair    [2] out  their indices, the lower one first; pair[0] = -1: there are none
+ * O(n log n), and O(n) for each box with gaps. Deterministic. */
 PLIM_MUST_USE plim_status plim_boxes_find_overlap(plim_context *ctx, const plim_boxes *boxes, const int64_t *offset,
                                                   int32_t pair[2]);
 
-/* All rules: offsets not negative, multiples of the alignments, at their fixed places, tops within `capacity`, nothing
- * overlaps, and `height` is the largest top (capacity and packed size in bytes). Boxes of no bytes may be anywhere.
- * PLIM_EPLAN with the box and the numbers. */
+/* Check a packing by all rules. Offsets are not negative, multiples of the alignments, and the fixed ones where there
+ * are. Tops are within `capacity` bytes. Nothing overlaps. packed_bytes is the largest top. Boxes of no bytes may lie
+ * anywhere.
+ *   offset  [n] in  bytes
+ * PLIM_EPLAN with the box and the numbers. Cost as plim_boxes_find_overlap. */
 PLIM_MUST_USE plim_status plim_boxes_check(plim_context *ctx, const plim_boxes *boxes, const int64_t *offset,
                                            int64_t capacity, int64_t packed_bytes);
 

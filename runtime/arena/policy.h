@@ -1,4 +1,5 @@
-/* Online policies: which storage goes when there is no room, and how the arena looks for it. Rows of one table. */
+/* Online policies: which storage is evicted when there is no room, and how the arena searches for it. Rows of one
+ * static table. All functions are safe from any thread, and deterministic. */
 #ifndef PLIM_RUNTIME_ARENA_POLICY_H
 #define PLIM_RUNTIME_ARENA_POLICY_H
 
@@ -27,7 +28,7 @@ typedef enum plim_per_size { PLIM_PER_NOTHING, PLIM_PER_BYTES, PLIM_PER_HOLE } p
 /* Staleness: not looked at; its root; as it is. */
 typedef enum plim_stale { PLIM_STALE_NOT, PLIM_STALE_ROOT, PLIM_STALE_PLAIN } plim_stale;
 
-/* How a hole is made: one storage after another by score, until the request fits; or the window of neighbouring pieces
+/* How a hole is made: one storage after another by score, until the request fits; or the window of neighbouring blocks
  * with the smallest sum of scores. */
 typedef enum plim_search_way { PLIM_SEARCH_SINGLE, PLIM_SEARCH_WINDOW } plim_search_way;
 

@@ -23,8 +23,8 @@ enum { PLIM_MOST_PERTURBATIONS = 32 };
 /* How a replay is made. two_ends: cheap storages at the high end. frontier: a chain's operands are pinned from its
  * start. hold_inputs: inputs stay as long as something may be recomputed from them. small_area: small requests have
  * an area of their own at the high end, where nothing is evicted; they go to the rest of the arena when it is full, and
- * it becomes a part of the rest when a larger request finds no room there. turn: what looking ahead has found to be
- * better in the end. */
+ * it becomes a part of the rest when a larger request finds no room there. perturbation: decisions that
+ * are better in the end, as local search has found. */
 typedef struct plim_replay_config {
   const plim_policy *policy;
   int32_t two_ends, frontier, hold_inputs, small_area, n_perturbations;
@@ -43,17 +43,17 @@ typedef struct plim_replay_counts {
   int64_t depth;                               /* longest chain of runs that wait for each other */
   int64_t searches, blocks_scanned, search_ns; /* for room */
   int64_t
-      fragmentation_bytes; /* sum over the searches of the bytes that were free, in pieces too small or walled off */
+      fragmentation_bytes; /* sum over the searches of the bytes that were free, in blocks too small or not in reach */
 } plim_replay_counts;
 
 /* Replay the steps of `schedule` in an arena of `budget_bytes`: best fit from two ends, sliding-window eviction when no
- * piece fits, evicted storages recomputed when next read. Where the schedule writes and reads each storage is kept;
+ * block fits, evicted storages recomputed when next read. Where the schedule writes and reads each storage is kept;
  * its addresses, buffers and pairs are not read.
  *   counts  [1]  out  may be NULL
  * A few policies are replayed and the fastest plan is kept, of equal ones that of the first policy. The plan passes
  * plim_plan_check; persistent storages are at the low end in graph order. PLIM_EPLAN when the schedule does not pass
- * the check, PLIM_ENOFIT when an op finds no room under any policy. O(steps x operands + evictions x pieces) a policy.
- * Deterministic (search_ns aside). Source: Coop, NeurIPS 2023, with the corrections of docs/online.md. */
+ * the check, PLIM_ENOFIT when an op finds no room under any policy. O(commands x operands + evictions x blocks) a
+ * policy. Deterministic (search_ns aside). Source: Coop, NeurIPS 2023, with the corrections of docs/online.md. */
 PLIM_MUST_USE plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                                             int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out);
 

@@ -3,7 +3,7 @@
  * A plan needs none of this: values die after their last use. A runtime without a plan sees calls, views and handles
  * instead: it may drop a storage for good only when nothing holds a handle on any tensor of it. Tensors are what
  * handles stand for; the views of a storage are tensors of their own, defined by calls of their own. The ops of the
- * graph are the calls with a result that is no view, in order; everybody else reads those and never sees a view.
+ * graph are the calls with a result that is no view, in order. Planner and executor read those alone.
  * Source: traces of the DTR prototype (Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021). */
 #ifndef PLIM_RUNTIME_GRAPH_HANDLES_H
 #define PLIM_RUNTIME_GRAPH_HANDLES_H

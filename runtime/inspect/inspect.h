@@ -1,5 +1,6 @@
 /* Reading a plan: what is resident at a step and where, when it is next used, and why a storage is absent. Works on
- * graph and plan alone; nothing is stored for it while planning or running.
+ * graph and plan alone; nothing is stored for it while planning or running. A step here is a command of the plan. An
+ * index is only read after plim_inspect_new; the functions that return no status are safe from any thread.
  *
  * A storage is *absent* from the end of one of its buffers to the begin of the next. */
 #ifndef PLIM_RUNTIME_INSPECT_INSPECT_H
@@ -33,7 +34,7 @@ int32_t plim_inspect_next_use(const plim_inspect *inspect, int32_t storage, int3
 typedef struct plim_resident {
   int32_t buffer;   /* of the plan */
   int32_t storage;  /* -1: the step's workspace */
-  int32_t next_use; /* first step at or behind this one that reads it, before its lifetime ends; -1: none */
+  int32_t next_use; /* first step from this one on that reads it, before its lifetime ends; -1: none */
 } plim_resident;
 
 /* The buffers that contain a step, by offset; returns how many there are, writes at most `capacity`. */
@@ -49,7 +50,7 @@ typedef enum plim_absence_kind {
 /* What would break, had a storage stayed where it is absent and everything else been as planned. */
 typedef enum plim_break {
   PLIM_BREAKS_NOTHING,   /* some range of the arena is free for it all that time */
-  PLIM_BREAKS_LOAD,      /* live bytes would exceed the budget */
+  PLIM_BREAKS_LOAD,      /* its bytes and all live bytes would exceed the budget */
   PLIM_BREAKS_ADDRESSES, /* they would not, but no range of the arena stays free for it (packed plans) */
 } plim_break;
 

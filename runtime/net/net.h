@@ -28,11 +28,13 @@ typedef struct plim_net_options {
 } plim_net_options;
 plim_net_options plim_net_options_default(void);
 
+/* An empty net; `name` is copied. PLIM_EUSAGE: options that are not allowed. The context must outlive the net. */
 PLIM_MUST_USE plim_status plim_net_begin(plim_context *ctx, const char *name, const plim_net_options *options,
                                          plim_net **out);
 void plim_net_free(plim_net *net); /* NULL is legal */
 
-/* Layers. Names must be unique. The first failure is kept and returned when a graph is made. */
+/* Layers. Names must be unique. The first failure is kept, and returned when a graph is made. A net belongs to the
+ * thread of its context. */
 plim_tensor plim_net_image(plim_net *net); /* the input batch as f32 or bf16 */
 plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel, int stride,
                             int pad, int bias);

@@ -1,5 +1,5 @@
-/* A handle program in memory without addresses: a storage fits when the sum of bytes does. What policies were published
- * with, and what their figures can be compared in. Source: the simulator of the DTR prototype, rule by rule. */
+/* A handle program in memory without addresses: a storage fits when the sum of bytes does. Papers publish the figures
+ * of their policies for such a memory. Source: the simulator of the DTR prototype (Kirisame et al., ICLR 2021). */
 #ifndef PLIM_RUNTIME_ONLINE_IDEAL_H
 #define PLIM_RUNTIME_ONLINE_IDEAL_H
 

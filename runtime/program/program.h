@@ -1,6 +1,10 @@
 /* A program: the plans that one run needs (the training step, the evaluation step and, where it is wanted, the training
- * step of an epoch's short last batch) with the graphs and profiles after them. Persistent storages sit at equal
- * offsets in all plans; the arena is the largest one. */
+ * step of an epoch's short last batch), with their graphs and profiles. Persistent storages lie at equal offsets in all
+ * plans. The arena is as large as the largest plan needs.
+ *
+ * A program belongs to the thread of its context, that of the device. Device and net may not change during a call. On
+ * failure a program keeps its plans, unless a comment says otherwise. Functions that plan return what plim_plan_make
+ * returns, and are deterministic as it is. */
 #ifndef PLIM_RUNTIME_PROGRAM_PROGRAM_H
 #define PLIM_RUNTIME_PROGRAM_PROGRAM_H
 
@@ -17,64 +21,73 @@ enum { PLIM_PROGRAM_TRAIN, PLIM_PROGRAM_EVAL, PLIM_PROGRAM_LAST, PLIM_PROGRAM_ST
 
 typedef struct plim_program {
   plim_context *ctx;
-  int32_t n_steps;                       /* 2, or 3 with a last batch */
-  plim_graph *graph[PLIM_PROGRAM_STEPS]; /* [n_steps] */
-  plim_profile *profile[PLIM_PROGRAM_STEPS];
-  plim_plan *plan[PLIM_PROGRAM_STEPS]; /* NULL until plim_program_plan or plim_program_adopt */
+  int32_t n_steps;                           /* 2, or 3 with a last batch */
+  plim_graph *graph[PLIM_PROGRAM_STEPS];     /* [n_steps] */
+  plim_profile *profile[PLIM_PROGRAM_STEPS]; /* [n_steps] */
+  plim_plan *plan[PLIM_PROGRAM_STEPS];       /* [n_steps] NULL until plim_program_plan or plim_program_adopt */
 } plim_program;
 
-/* Graphs and profiles of a net on a device, no plans yet. `profiler` NULL: modelled costs, nothing runs. */
+/* Graphs and profiles of a net on a device, without plans. `profiler` NULL: modelled costs, and nothing runs; else
+ * every variant is measured, which takes seconds to minutes. The device's context must outlive the program.
+ * PLIM_EUSAGE: a net that is not complete, or a precision that the device does not have. */
 PLIM_MUST_USE plim_status plim_program_begin(plim_device *device, const plim_net *net,
                                              const plim_profiler_options *profiler, plim_program **out);
 void plim_program_free(plim_program *program); /* NULL is legal */
 
-/* Plan training and evaluation step within options->budget_bytes and check them together; replaces former plans. The
- * evaluation step always runs the variants of least workspace, so that its figures do not depend on the budget.
- * PLIM_ENOFIT when either does not fit. */
+/* Plan training and evaluation step within options->budget_bytes, check them together, and replace all former plans. A
+ * plan of the last step is dropped. The evaluation step runs the variants of least workspace, so that its figures do
+ * not depend on the budget. PLIM_ENOFIT when either does not fit. */
 PLIM_MUST_USE plim_status plim_program_plan(plim_program *program, const plim_plan_options *options);
 
-/* Use a plan for the training step that was made before; the program owns it, also on failure. PLIM_EDATA when it was
- * made for another graph, machine or thread count (with both), PLIM_EPLAN when it is bad. The evaluation step is
- * planned within the plan's budget. */
+/* Use a plan that was made before for the training step. The program owns it from now on, also on failure: then it is
+ * freed. The evaluation step is planned within the plan's budget. A plan of the last step is dropped.
+ * PLIM_EDATA: the plan is of another graph or number of threads. PLIM_EUSAGE: it is of another device, instruction set,
+ * library or build. PLIM_EPLAN: the checker refuses it. */
 PLIM_MUST_USE plim_status plim_program_adopt(plim_program *program, plim_plan *plan);
 
-/* Replace the addresses of the training step's plan by those that the arena decides while its schedule runs, within the
- * plan's budget, or, where it has none, in its arena. What finds no room there is planned again for up to a quarter
- * less, by `planning`; NULL: the plan stays as it is. Without a budget the arena becomes up to a quarter larger.
- *   room_bytes  [1]  out  what the arena got above what was planned for
- * PLIM_ENOFIT, with the bytes in which the arena finds room, when all of that is not enough. */
+/* Replace the addresses of the training step's plan by those that the online arena decides while the schedule runs.
+ *   planning    [1] in   options to plan again with, for up to a quarter less, where the arena finds no room; NULL: the
+ *                        schedule stays as it is
+ *   counts      [1] out  of the replay; may be NULL
+ *   room_bytes  [1] out  bytes that the arena has above what was planned for
+ * The arena has the plan's budget. For a plan without a budget it has its arena_bytes, and up to a quarter more.
+ * PLIM_ENOFIT when that is not enough; the sentence has the bytes in which the arena finds room. */
 PLIM_MUST_USE plim_status plim_program_replay(plim_program *program, const plim_plan_options *planning,
                                               plim_replay_counts *counts, int64_t *room_bytes);
 
-/* The training step of a short last batch: `net` is the program's with fewer images and with the program's batch as its
- * staging_batch. Once. */
+/* Add the training step of a short last batch, without a plan. `net` is the program's net with fewer images, and with
+ * the program's batch as its staging_batch. Call it once. `profiler` as in plim_program_begin. */
 PLIM_MUST_USE plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
                                                 const plim_profiler_options *profiler);
 
-/* Decide the last step online, within the arena that the other plans need already. Where the policy needs more: within
- * options->planning's budget, or, when that is INT64_MAX, within what the policy needs. Replaces a former plan; to be
- * called again when the others were planned anew. PLIM_ENOFIT when the policy finds no way. */
+/* Plan the last step by an online policy, within the arena that the other plans need. Where the policy needs more, it
+ * gets options->planning.budget_bytes, or what it needs when that is INT64_MAX. Replaces a former plan of that step.
+ * Call it again when the others were planned again.
+ *   counts  [1] out  of the run; may be NULL
+ * PLIM_ENOFIT when the policy finds no way. */
 PLIM_MUST_USE plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,
                                                    plim_replay_counts *counts);
 
-/* Plan it like the others. */
+/* Plan the last step as plim_plan_make does, and check it with the training step. Needs a planned program. */
 PLIM_MUST_USE plim_status plim_program_plan_last(plim_program *program, const plim_plan_options *options);
 
-/* The keep-all plan of the training step, whatever the program's own plan is: its arena_bytes are the keep-all bytes,
- * its labels those of the fastest variants. Free with plim_plan_free. */
+/* The keep-all plan of the training step with the numerics keys of the fastest variants; its arena_bytes are the
+ * keep-all bytes. The program's own plans stay. Free it with plim_plan_free. */
 PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, plim_plan **out);
 
-/* The smallest budget that plim_program_plan can serve, over both its steps, and what sets it. *step tells which. */
+/* The smallest budget with which plim_program_plan was found to succeed (plim_plan_smallest).
+ *   out   [1] out  the figures of the step that needs more; keep_all_bytes is that of the training step
+ *   step  [1] out  that step, PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_EVAL */
 PLIM_MUST_USE plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options,
                                              plim_plan_floor *out, int32_t *step);
 
 /* The options under which the evaluation step is planned when the training step is planned under `options`. */
 plim_plan_options plim_program_eval_options(const plim_plan_options *options);
 
-/* plim_plan_fits for both. */
+/* plim_plan_fits for training and evaluation step: *yes is 1 when both fit. */
 PLIM_MUST_USE plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes);
 
-/* What is known of a batch that does not fit, and how to make the net for another. */
+/* A batch that does not fit, and how to make the net for another batch. */
 typedef struct plim_batch_search {
   plim_status (*make)(void *user, int32_t batch, plim_net **out); /* PLIM_EUSAGE: there is none for that batch */
   void *user;
@@ -83,14 +96,15 @@ typedef struct plim_batch_search {
   int64_t fixed_bytes;   /* what does not depend on the batch: the persistent bytes */
 } plim_batch_search;
 
-/* The largest batch below `failing` that was found to have a plan within options->budget_bytes, 0: none. Asks
- * plim_program_fits for at most PLIM_BATCH_GUESSES batches, each within options->time_limit_ns, with modelled costs
- * and, where the labels are given ones, with any. Deterministic. */
+/* The largest batch below search->failing that was found to have a plan within options->budget_bytes; *out 0: none.
+ * Tries a few batches with plim_program_fits, at most PLIM_BATCH_GUESSES until one fits, each within
+ * options->time_limit_ns. Costs are modelled. Numerics keys that the options give are not read. Deterministic without a
+ * time limit. Fails as search->make does. */
 enum { PLIM_BATCH_GUESSES = 6 };
 PLIM_MUST_USE plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
                                                      const plim_plan_options *options, int32_t *out);
 
-/* Bytes of the arena that the program needs: the largest of its plans. */
+/* Bytes of the arena that the program needs: the largest arena_bytes of its plans; 0 without plans. */
 int64_t plim_program_arena_bytes(const plim_program *program);
 
 #ifdef __cplusplus

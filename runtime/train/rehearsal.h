@@ -1,4 +1,4 @@
-/* Variants that a device refuses are found before a program's first step, and leave the program. */
+/* Rehearsal: find the variants that a device refuses before a program's first step, and leave them out. */
 #ifndef PLIM_RUNTIME_TRAIN_REHEARSAL_H
 #define PLIM_RUNTIME_TRAIN_REHEARSAL_H
 
@@ -9,14 +9,14 @@
 extern "C" {
 #endif
 
-/* Open an executor over the program's plans and close it: on devices whose libraries may refuse a kernel each one runs
- * once, in the ways that a step runs it; on others nothing happens. Where it fails because of variants `failures` says
- * which; then plim_program_drop, and plan again. */
+/* Open an executor over the program's plans, and close it. On devices whose libraries may refuse a kernel, each such
+ * kernel runs once in each way that a step runs it. The errors of plim_exec_open. `failures` [1] out: the variants that
+ * were refused; then call plim_program_drop, and plan again. */
 PLIM_MUST_USE plim_status plim_program_rehearse(const plim_program *program, plim_device *device,
                                                 plim_exec_failures *failures);
 
-/* Leave the variants that failed out of the program's profiles, with notes that say why, and keep that in the profile
- * cache. The program's plans stay as they are, until they are recomputed. PLIM_EDEVICE when an op has no other. */
+/* Leave the variants that failed out of the program's profiles, with notes that say why, and store that in the profile
+ * cache. The program's plans stay as they are until the caller plans again. PLIM_EDEVICE: an op has no variant left. */
 PLIM_MUST_USE plim_status plim_program_drop(plim_program *program, plim_device *device,
                                             const plim_exec_failures *failures);
 

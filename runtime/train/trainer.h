@@ -1,4 +1,7 @@
-/* Training: a program, a data set and a device; steps, evaluation, cancellation. */
+/* Training: a program, a data set and a device; steps, evaluation, cancellation.
+ *
+ * A trainer belongs to the thread of its device; only plim_trainer_limit may be called from others. For equal options,
+ * data set and numerics the losses and parameters are equal bit for bit, whatever the budgets and plans are. */
 #ifndef PLIM_RUNTIME_TRAIN_TRAINER_H
 #define PLIM_RUNTIME_TRAIN_TRAINER_H
 
@@ -14,13 +17,13 @@ extern "C" {
 
 typedef struct plim_trainer plim_trainer;
 
-/* In the middle of a training step the budget becomes another. */
+/* A budget that changes in the middle of a training step. */
 typedef struct plim_limit {
   int64_t step; /* from 0 */
   int64_t bytes;
 } plim_limit;
 
-/* What came of a budget that was asked for. */
+/* The result of a change of the budget. */
 typedef struct plim_limit_report {
   int64_t step; /* the training step that begins now: the first one with the new plans */
   int64_t wanted_bytes;
@@ -36,7 +39,7 @@ typedef struct plim_limit_report {
 } plim_limit_report;
 typedef void plim_on_limit(void *user, const plim_limit_report *report);
 
-/* What came of timing the ops of some training steps in place. */
+/* The result of timing the ops of some training steps in place. */
 typedef struct plim_retime_report {
   int64_t step;                      /* the training step that begins now */
   int64_t predicted_ns, measured_ns; /* of a training step's ops by the plan that ran */
@@ -93,16 +96,16 @@ PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_data
                                             const plim_trainer_options *options, plim_trainer **out);
 void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
 
-/* Run `steps` more steps; on_step (NULL: none) hears of each. PLIM_ECANCEL after the step in which the context was
- * cancelled, PLIM_ENOTFINITE naming the step whose loss is not a number. */
+/* Run `steps` more training steps. on_step (NULL: none) is called after each, on this thread. PLIM_ECANCEL after the
+ * step in which the context was cancelled. PLIM_ENOTFINITE with the step whose loss is not a number. Else the errors of
+ * plim_exec_step. */
 PLIM_MUST_USE plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user);
 
-/* From now on the arena may have at most so many bytes: fewer than before, or more, up to what it had at open. From any
- * thread and from signal handlers, also while a step runs: it finishes online in the new bytes from the first op on at
- * which that is possible, and the system gets the arena's tail back at once. Before the next step the plans for the new
- * budget take over, with the same bits. What came of it is reported then. A later request replaces one that is not
- * settled.
- */
+/* Change the budget: from now on the arena may have at most `bytes`, less or more than before, up to what it had at
+ * open. Safe from any thread and from signal handlers, also while a step runs. That step continues online in the new
+ * bytes, from the first op at which that is possible, and the system gets the arena's tail back at once. Before the
+ * next step plans for the new budget take over, with the same bits. options.on_limit is told the result. A later
+ * request replaces one that is still open. */
 void plim_trainer_limit(plim_trainer *trainer, int64_t bytes);
 
 /* Run the evaluation step over the test images. PLIM_ECANCEL as above. */
@@ -113,7 +116,7 @@ int64_t plim_trainer_epoch_steps(const plim_trainer *trainer); /* steps an epoch
 plim_exec *plim_trainer_exec(const plim_trainer *trainer);     /* borrowed */
 const plim_program *plim_trainer_program(const plim_trainer *trainer);
 const plim_trainer_options *plim_trainer_given(
-    const plim_trainer *trainer); /* the options it was opened with; borrowed */
+    const plim_trainer *trainer); /* the options of plim_trainer_open; borrowed */
 
 /* Continue a run at `step` (after plim_checkpoint_load). */
 void plim_trainer_seek(plim_trainer *trainer, int64_t step);
