@@ -8,12 +8,12 @@
 /* Every strategy that begins there would look for it again. */
 static plim_status find_keep_all(const plim_problem *problem, const plim_plan_options *options, plim_schedule *order,
                                  int64_t *bytes) {
-  plim_incumbent *pl = NULL;
-  plim_status status = plim_incumbent_begin(problem, options, &pl);
-  if (status == PLIM_OK) status = plim_incumbent_best_so_far(pl, plim_keep_all_run(pl));
-  if (status == PLIM_OK) status = plim_schedule_copy(order, &pl->best);
-  if (status == PLIM_OK) *bytes = pl->best_bytes;
-  plim_incumbent_end(pl);
+  plim_incumbent *inc = NULL;
+  plim_status status = plim_incumbent_begin(problem, options, &inc);
+  if (status == PLIM_OK) status = plim_incumbent_best_so_far(inc, plim_keep_all_run(inc));
+  if (status == PLIM_OK) status = plim_schedule_copy(order, &inc->best);
+  if (status == PLIM_OK) *bytes = inc->best_bytes;
+  plim_incumbent_end(inc);
   return status;
 }
 
@@ -21,7 +21,7 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
                             const plim_strategy *strategy, plim_front *front, plim_plan_floor *out, plim_plan **plan) {
   plim_plan_floor floor = {.fixed_numerics = problem->fixed_numerics};
   plim_plan_options free_options = *options;
-  plim_incumbent *pl = NULL;
+  plim_incumbent *inc = NULL;
   plim_schedule keep_all = {.ctx = problem->ctx};
   plim_plan *made = NULL; /* the checker has a look, whether the plan is wanted or not: it may be a kept one */
   int64_t wanted_bytes = options->budget_bytes;
@@ -30,19 +30,19 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   int64_t started_ns = plim_now_ns();
   free_options.budget_bytes = INT64_MAX;
   PLIM_CHECK(find_keep_all(problem, &free_options, &keep_all, &floor.keep_all_bytes));
-  PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &pl));
-  pl->min_memory = 1;
-  pl->keep_all = &keep_all;
-  pl->started_ns = started_ns; /* one limit for both */
-  PLIM_CHECK(plim_incumbent_best_so_far(pl, plim_strategy_run(pl, strategy, front, &kept)));
-  floor.cut_short = plim_incumbent_over(pl);
+  PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &inc));
+  inc->min_memory = 1;
+  inc->keep_all = &keep_all;
+  inc->started_ns = started_ns; /* one limit for both */
+  PLIM_CHECK(plim_incumbent_best_so_far(inc, plim_strategy_run(inc, strategy, front, &kept)));
+  floor.cut_short = plim_incumbent_over(inc);
   if (options->from_front) *options->from_front = kept;
-  floor.smallest_bytes = pl->budget_bytes = pl->best_bytes;
+  floor.smallest_bytes = inc->budget_bytes = inc->best_bytes;
   floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
   if (wanted_bytes >= floor.bound_bytes && wanted_bytes < floor.smallest_bytes) {
-    PLIM_CHECK(plim_refusal_conflict(pl, &pl->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
+    PLIM_CHECK(plim_refusal_conflict(inc, &inc->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
   }
-  PLIM_CHECK(plim_incumbent_emit(pl, strategy->name, &made));
+  PLIM_CHECK(plim_incumbent_emit(inc, strategy->name, &made));
   *out = floor;
   if (plan) {
     *plan = made;
@@ -53,7 +53,7 @@ done:
     status = plim_fail(problem->ctx, status, "cancelled while the smallest budget was looked for");
   }
   plim_plan_free(made);
-  plim_incumbent_end(pl);
+  plim_incumbent_end(inc);
   plim_schedule_free(&keep_all);
   return status;
 }
@@ -110,18 +110,18 @@ plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const pl
 
 static plim_status meets_budget(const plim_problem *problem, const plim_plan_options *options,
                                 const plim_strategy *strategy, int64_t budget, int *yes) {
-  plim_incumbent *pl = NULL;
+  plim_incumbent *inc = NULL;
   int32_t op;
   *yes = 0;
   if (budget < plim_bound_bytes(problem, &op)) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_begin(problem, options, &pl));
-  pl->min_memory = 1;
-  pl->target_bytes = budget;
-  pl->quick = 1;
+  PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
+  inc->min_memory = 1;
+  inc->target_bytes = budget;
+  inc->quick = 1;
   int64_t outer_ns = plim_effort_begin(problem->ctx, plim_incumbent_last_moment(options));
-  plim_status status = plim_effort_end(problem->ctx, outer_ns, strategy->run_min_memory(pl));
-  *yes = pl->best_bytes <= budget;
-  plim_incumbent_end(pl);
+  plim_status status = plim_effort_end(problem->ctx, outer_ns, strategy->run_min_memory(inc));
+  *yes = inc->best_bytes <= budget;
+  plim_incumbent_end(inc);
   return status;
 }
 

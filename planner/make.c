@@ -8,12 +8,12 @@ plim_plan_options plim_plan_options_default(void) {
 }
 
 /* A refusal names the lowest plan that is known: the plan front's, where that is lower and right. */
-static plim_status note_smallest(plim_incumbent *pl, const plim_front *front) {
+static plim_status note_smallest(plim_incumbent *inc, const plim_front *front) {
   const plim_front_point *point = front ? plim_front_smallest(front) : NULL;
   int32_t right = 0;
-  if (!point || point->bytes >= pl->least_bytes) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_submit_point(pl, point, &right));
-  if (right) pl->least_bytes = point->bytes;
+  if (!point || point->bytes >= inc->least_bytes) return PLIM_OK;
+  PLIM_TRY(plim_incumbent_submit_point(inc, point, &right));
+  if (right) inc->least_bytes = point->bytes;
   return PLIM_OK;
 }
 
@@ -21,25 +21,25 @@ static plim_status note_smallest(plim_incumbent *pl, const plim_front *front) {
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_front *front, const plim_front_file *file,
                              plim_plan **out) {
-  plim_incumbent *pl = NULL;
+  plim_incumbent *inc = NULL;
   plim_status status;
   int32_t kept = 0;
-  PLIM_TRY(plim_incumbent_begin(problem, options, &pl));
-  status = plim_strategy_run(pl, strategy, front, &kept);
+  PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
+  status = plim_strategy_run(inc, strategy, front, &kept);
   if (options->from_front) *options->from_front = kept;
-  int cancelled = plim_context_cancelled(problem->ctx);                      /* else the deadline ended it */
-  if (status == PLIM_ECANCEL && (pl->found || !cancelled)) status = PLIM_OK; /* the best so far */
-  if (status == PLIM_ECANCEL && pl->budget_bytes < INT64_MAX) {
+  int cancelled = plim_context_cancelled(problem->ctx);                       /* else the deadline ended it */
+  if (status == PLIM_ECANCEL && (inc->found || !cancelled)) status = PLIM_OK; /* the best so far */
+  if (status == PLIM_ECANCEL && inc->budget_bytes < INT64_MAX) {
     status = plim_fail(problem->ctx, status, "planning was cancelled before a plan within %lld bytes was found",
-                       (long long)pl->budget_bytes);
+                       (long long)inc->budget_bytes);
   } else if (status == PLIM_ECANCEL) {
     status = plim_fail(problem->ctx, status, "planning was cancelled before a plan was found");
   }
   if (status == PLIM_OK && front) status = plim_front_save(file, front);
-  if (status == PLIM_OK && !pl->found) status = note_smallest(pl, front);
-  if (status == PLIM_OK && !pl->found) status = plim_refuse(pl, strategy->name);
-  if (status == PLIM_OK) status = plim_incumbent_emit(pl, strategy->name, out);
-  plim_incumbent_end(pl);
+  if (status == PLIM_OK && !inc->found) status = note_smallest(inc, front);
+  if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, strategy->name);
+  if (status == PLIM_OK) status = plim_incumbent_emit(inc, strategy->name, out);
+  plim_incumbent_end(inc);
   return status;
 }
 

@@ -94,14 +94,14 @@ void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *fl
 /* ---- buffers in each other's way ---- */
 
 /* The value whose bytes lie in a box; *what is "" or what they are to it. */
-static const char *name_of(const plim_incumbent *pl, const plim_schedule *s, int32_t box, const char **what) {
-  const plim_placement *at = &pl->placement;
-  const plim_problem *p = pl->problem;
+static const char *name_of(const plim_incumbent *inc, const plim_schedule *s, int32_t box, const char **what) {
+  const plim_placement *at = &inc->placement;
+  const plim_problem *p = inc->problem;
   const plim_graph *g = p->graph;
   *what = "";
-  for (int32_t c = 0; c < pl->timeline->n_copies; c++) {
+  for (int32_t c = 0; c < inc->timeline->n_copies; c++) {
     if (at->box_of_copy[c] != box) continue;
-    int32_t storage = p->item[pl->timeline->copy[c].item].storage;
+    int32_t storage = p->item[inc->timeline->copy[c].item].storage;
     for (int32_t v = 0; v < g->n_values; v++) {
       if (g->value[v].storage == storage) return g->value[v].name;
     }
@@ -113,62 +113,62 @@ static const char *name_of(const plim_incumbent *pl, const plim_schedule *s, int
   return "";
 }
 
-static void say_buffers(words *w, const plim_incumbent *pl, const plim_schedule *s, const plim_conflict *why,
+static void say_buffers(words *w, const plim_incumbent *inc, const plim_schedule *s, const plim_conflict *why,
                         const uint8_t *member) {
   const char *before = ": ";
   int32_t shown = 0;
-  for (int32_t b = 0; b < pl->placement.n_boxes && shown < SHOWN; b++) {
+  for (int32_t b = 0; b < inc->placement.n_boxes && shown < SHOWN; b++) {
     const char *what;
     if (!member[b]) continue;
-    const char *name = name_of(pl, s, b, &what);
-    say(w, "%s%s%.40s (%lld bytes)", before, what, name, (long long)pl->placement.box[b].bytes);
+    const char *name = name_of(inc, s, b, &what);
+    say(w, "%s%s%.40s (%lld bytes)", before, what, name, (long long)inc->placement.box[b].bytes);
     before = ", ";
     shown++;
   }
   if (why->n > shown) say(w, " and %d more", (int)(why->n - shown));
   say(w, " cannot lie together within the budget");
-  if (why->at_once) say(w, ", at op '%.40s'", pl->problem->graph->op[s->op[why->time]].name);
+  if (why->at_once) say(w, ", at op '%.40s'", inc->problem->graph->op[s->op[why->time]].name);
 }
 
 /* The boxes of the schedule are derived once more, as they were when it was packed. */
-plim_status plim_refusal_conflict(plim_incumbent *pl, const plim_schedule *s, int64_t packed_bytes,
+plim_status plim_refusal_conflict(plim_incumbent *inc, const plim_schedule *s, int64_t packed_bytes,
                                   int64_t budget_bytes, char *text) {
-  const plim_problem *p = pl->problem;
+  const plim_problem *p = inc->problem;
   words w = {text, 0, PLIM_CONFLICT_BYTES};
   plim_conflict why = {0};
   uint8_t *member = NULL;
-  PLIM_TRY(plim_timeline_evaluate(pl->timeline, s));
-  PLIM_TRY(plim_place(&pl->placement, pl->timeline, s, 0, 0));
-  int32_t n = pl->placement.n_boxes;
-  plim_boxes boxes = {.n = n, .align = p->align, .box = pl->placement.box};
+  PLIM_TRY(plim_timeline_evaluate(inc->timeline, s));
+  PLIM_TRY(plim_place(&inc->placement, inc->timeline, s, 0, 0));
+  int32_t n = inc->placement.n_boxes;
+  plim_boxes boxes = {.n = n, .align = p->align, .box = inc->placement.box};
   PLIM_TRY(plim_allocate(p->ctx, n, 1, &member));
   plim_status status =
       plim_boxes_conflict(p->ctx, &boxes, budget_bytes - p->persistent_bytes, CONFLICT_WORK / (n + 1), member, &why);
-  int64_t peak = pl->timeline->peak_bytes;
+  int64_t peak = inc->timeline->peak_bytes;
   say(&w, "the peak of a schedule is %lld bytes", (long long)peak);
   if (peak <= budget_bytes) say(&w, ", but its addresses miss %lld bytes", (long long)(packed_bytes - budget_bytes));
-  if (status == PLIM_OK && why.n > 0) say_buffers(&w, pl, s, &why, member);
+  if (status == PLIM_OK && why.n > 0) say_buffers(&w, inc, s, &why, member);
   plim_release(p->ctx, member, n, 1);
   return status;
 }
 
-plim_status plim_refuse(plim_incumbent *pl, const char *strategy) {
-  const plim_problem *p = pl->problem;
+plim_status plim_refuse(plim_incumbent *inc, const char *strategy) {
+  const plim_problem *p = inc->problem;
   plim_plan_floor floor = {.smallest_bytes = INT64_MAX, .fixed_numerics = p->fixed_numerics}; /* no one looked for it */
   char text[WORDS];
   words w = {text, 0, sizeof text};
   floor.bound_bytes = plim_bound_bytes(p, &floor.op);
-  if (pl->budget_bytes >= floor.bound_bytes && pl->conflict_bytes < INT64_MAX) {
-    PLIM_TRY(plim_refusal_conflict(pl, &pl->conflict, pl->conflict_bytes, pl->budget_bytes, floor.conflict));
+  if (inc->budget_bytes >= floor.bound_bytes && inc->conflict_bytes < INT64_MAX) {
+    PLIM_TRY(plim_refusal_conflict(inc, &inc->conflict, inc->conflict_bytes, inc->budget_bytes, floor.conflict));
   }
-  floor.cut_short = plim_incumbent_over(pl);
-  if (pl->options->known) *pl->options->known = floor;
+  floor.cut_short = plim_incumbent_over(inc);
+  if (inc->options->known) *inc->options->known = floor;
   say(&w, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
-  say_bytes(&w, pl->budget_bytes);
+  say_bytes(&w, inc->budget_bytes);
   say(&w, ": ");
-  if (pl->least_bytes < INT64_MAX) {
+  if (inc->least_bytes < INT64_MAX) {
     say(&w, "the lowest plan that this search met needs ");
-    say_bytes(&w, pl->least_bytes);
+    say_bytes(&w, inc->least_bytes);
     say(&w, ", a smaller one may exist (plim_plan_smallest looks for it); ");
   }
   plim_plan_floor_describe(p->graph, &floor, w.text + w.used, w.size - w.used);

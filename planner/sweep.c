@@ -54,12 +54,12 @@ static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budge
 }
 
 static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
-  plim_incumbent *pl = NULL;
+  plim_incumbent *inc = NULL;
   int32_t kept;
-  PLIM_TRY(plim_incumbent_begin(s->problem, options, &pl));
-  pl->bound_cache = s->bound_cache;
-  plim_status status = plim_strategy_run(pl, s->strategy, s->front, &kept);
-  plim_incumbent_end(pl);
+  PLIM_TRY(plim_incumbent_begin(s->problem, options, &inc));
+  inc->bound_cache = s->bound_cache;
+  plim_status status = plim_strategy_run(inc, s->strategy, s->front, &kept);
+  plim_incumbent_end(inc);
   return status;
 }
 
@@ -90,17 +90,17 @@ static plim_status plan_all(const sweep *s, int32_t n, const int64_t *budget) {
 
 static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
   plim_plan_options options = *s->options;
-  plim_incumbent *pl = NULL;
+  plim_incumbent *inc = NULL;
   int32_t taken = 0;
   const plim_front_point *point = plim_front_find(s->front, budget);
   if (!point) return PLIM_OK;
   options.budget_bytes = budget;
-  PLIM_TRY(plim_incumbent_begin(s->problem, &options, &pl));
-  plim_status status = plim_incumbent_submit_point(pl, point, &taken);
+  PLIM_TRY(plim_incumbent_begin(s->problem, &options, &inc));
+  plim_status status = plim_incumbent_submit_point(inc, point, &taken);
   int64_t bound = plim_front_bound(s->front, budget);
-  if (bound > pl->bound_ns && bound <= point->time_ns) pl->bound_ns = bound;
-  if (status == PLIM_OK && taken) status = plim_incumbent_emit(pl, s->strategy->name, out);
-  plim_incumbent_end(pl);
+  if (bound > inc->bound_ns && bound <= point->time_ns) inc->bound_ns = bound;
+  if (status == PLIM_OK && taken) status = plim_incumbent_emit(inc, s->strategy->name, out);
+  plim_incumbent_end(inc);
   return status;
 }
 

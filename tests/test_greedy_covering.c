@@ -47,18 +47,18 @@ static plim_context *new_context(void) {
 
 /* Time of the best after so many rounds from program order; *schedule is what came out. */
 static int64_t covering(const planner_case *c, int32_t rounds, plim_schedule *schedule) {
-  plim_incumbent *pl = NULL;
-  cr_assert_eq(plim_incumbent_begin(c->problem, &c->options, &pl), PLIM_OK);
+  plim_incumbent *inc = NULL;
+  cr_assert_eq(plim_incumbent_begin(c->problem, &c->options, &inc), PLIM_OK);
   cr_assert_eq(plim_schedule_program_order(c->problem, schedule), PLIM_OK);
-  plim_status status = plim_seed_covering(pl, pl->budget_bytes, rounds, INT64_MAX, schedule);
+  plim_status status = plim_seed_covering(inc, inc->budget_bytes, rounds, INT64_MAX, schedule);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(c->ctx));
-  cr_assert_eq(plim_timeline_evaluate(pl->timeline, schedule), PLIM_OK);
-  cr_assert(pl->found, "the peak is %lld bytes, the limit %lld", (long long)pl->timeline->peak_bytes,
-            (long long)pl->budget_bytes);
-  cr_assert_leq(pl->timeline->peak_bytes, pl->budget_bytes);
-  cr_assert_eq(pl->timeline->time_ns, pl->best_ns);
-  int64_t time_ns = pl->best_ns;
-  plim_incumbent_end(pl);
+  cr_assert_eq(plim_timeline_evaluate(inc->timeline, schedule), PLIM_OK);
+  cr_assert(inc->found, "the peak is %lld bytes, the limit %lld", (long long)inc->timeline->peak_bytes,
+            (long long)inc->budget_bytes);
+  cr_assert_leq(inc->timeline->peak_bytes, inc->budget_bytes);
+  cr_assert_eq(inc->timeline->time_ns, inc->best_ns);
+  int64_t time_ns = inc->best_ns;
+  plim_incumbent_end(inc);
   return time_ns;
 }
 
@@ -136,14 +136,14 @@ Test(covering, later_rounds_are_never_slower_and_usually_faster) {
 Test(covering, where_addresses_need_more_than_the_peak_the_limit_follows) {
   for (uint64_t seed = 1; seed <= 3; seed++) {
     planner_case c = layers_packed(new_context(), 300, seed, 80, 1);
-    plim_incumbent *pl = NULL;
+    plim_incumbent *inc = NULL;
     plim_schedule schedule = {.ctx = c.ctx};
-    cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &pl), PLIM_OK);
+    cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
     cr_assert_eq(plim_schedule_program_order(c.problem, &schedule), PLIM_OK);
-    cr_assert_eq(plim_seed_covering(pl, pl->budget_bytes, 8, INT64_MAX, &schedule), PLIM_OK);
-    cr_assert(pl->found, "seed %llu: %lld bytes", (unsigned long long)seed, (long long)pl->least_bytes);
-    cr_assert_leq(pl->best_bytes, pl->budget_bytes);
-    plim_incumbent_end(pl);
+    cr_assert_eq(plim_seed_covering(inc, inc->budget_bytes, 8, INT64_MAX, &schedule), PLIM_OK);
+    cr_assert(inc->found, "seed %llu: %lld bytes", (unsigned long long)seed, (long long)inc->least_bytes);
+    cr_assert_leq(inc->best_bytes, inc->budget_bytes);
+    plim_incumbent_end(inc);
     plim_schedule_free(&schedule);
     planner_case_free(&c);
   }
@@ -157,17 +157,17 @@ static void count_walk(void *user, const plim_progress *progress) {
 Test(covering, round_that_has_used_up_its_room_ends) {
   plim_context *ctx = new_context();
   planner_case c = layers(ctx, 300, 1, 20);
-  plim_incumbent *pl = NULL;
+  plim_incumbent *inc = NULL;
   plim_schedule schedule = {.ctx = ctx};
   int walks = 0;
   plim_context_set_progress(ctx, count_walk, &walks);
-  cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &pl), PLIM_OK);
+  cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
   cr_assert_eq(plim_schedule_program_order(c.problem, &schedule), PLIM_OK);
-  cr_assert_eq(plim_seed_covering(pl, pl->budget_bytes, 1, INT64_MAX, &schedule), PLIM_OK);
-  cr_assert_not(pl->found);
+  cr_assert_eq(plim_seed_covering(inc, inc->budget_bytes, 1, INT64_MAX, &schedule), PLIM_OK);
+  cr_assert_not(inc->found);
   cr_assert_gt(walks, 10);
   cr_assert_lt(walks, 50, "%d walks", walks);
-  plim_incumbent_end(pl);
+  plim_incumbent_end(inc);
   plim_schedule_free(&schedule);
   planner_case_free(&c);
 }
@@ -202,14 +202,14 @@ Test(covering, repeats_that_gain_nothing_go_when_they_are_not_held) {
 static plim_status covering_once(plim_context *ctx, void *user) {
   const planner_case *c = user;
   plim_problem *problem = NULL;
-  plim_incumbent *pl = NULL;
+  plim_incumbent *inc = NULL;
   plim_schedule schedule = {.ctx = ctx};
   plim_status status = plim_problem_make(ctx, c->graph, c->profile, &c->options, PLIM_CLASS_FREE, &problem);
-  if (status == PLIM_OK) status = plim_incumbent_begin(problem, &c->options, &pl);
+  if (status == PLIM_OK) status = plim_incumbent_begin(problem, &c->options, &inc);
   if (status == PLIM_OK) status = plim_schedule_program_order(problem, &schedule);
-  if (status == PLIM_OK) status = plim_seed_covering(pl, pl->budget_bytes, 2, INT64_MAX, &schedule);
+  if (status == PLIM_OK) status = plim_seed_covering(inc, inc->budget_bytes, 2, INT64_MAX, &schedule);
   plim_schedule_free(&schedule);
-  plim_incumbent_end(pl);
+  plim_incumbent_end(inc);
   plim_problem_free(problem);
   return status;
 }

@@ -12,7 +12,7 @@ enum { OPS = 3100 /* just above what counts as many */ };
 typedef struct many {
   planner_case c;
   plim_schedule order;
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   int64_t whole_bytes; /* peak of program order */
 } many;
 
@@ -27,14 +27,14 @@ static void begin(many *m) {
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   cr_assert_eq(plim_graph_generate(ctx, &generate, &graph), PLIM_OK);
   *m = (many){.c = planner_case_make(ctx, graph, NULL, &options), .order = {.ctx = ctx}};
-  cr_assert_eq(plim_incumbent_begin(m->c.problem, &m->c.options, &m->pl), PLIM_OK);
+  cr_assert_eq(plim_incumbent_begin(m->c.problem, &m->c.options, &m->inc), PLIM_OK);
   cr_assert_eq(plim_schedule_program_order(m->c.problem, &m->order), PLIM_OK);
-  cr_assert_eq(plim_timeline_evaluate(m->pl->timeline, &m->order), PLIM_OK);
-  m->whole_bytes = m->pl->timeline->peak_bytes;
+  cr_assert_eq(plim_timeline_evaluate(m->inc->timeline, &m->order), PLIM_OK);
+  m->whole_bytes = m->inc->timeline->peak_bytes;
 }
 
 static void end(many *m) {
-  plim_incumbent_end(m->pl);
+  plim_incumbent_end(m->inc);
   plim_schedule_free(&m->order);
   planner_case_free(&m->c);
 }
@@ -46,10 +46,10 @@ static void count_annealing(void *user, const plim_progress *progress) {
 Test(min_memory_of, many_ops_are_brought_far_down) {
   many m;
   begin(&m);
-  m.pl->min_memory = 1;
-  m.pl->keep_all = &m.order;
-  cr_assert_eq(plim_min_memory_run(m.pl), PLIM_OK);
-  cr_assert_lt(m.pl->best_bytes, m.whole_bytes / 10, "%lld", (long long)m.pl->best_bytes);
+  m.inc->min_memory = 1;
+  m.inc->keep_all = &m.order;
+  cr_assert_eq(plim_min_memory_run(m.inc), PLIM_OK);
+  cr_assert_lt(m.inc->best_bytes, m.whole_bytes / 10, "%lld", (long long)m.inc->best_bytes);
   end(&m);
 }
 
@@ -66,18 +66,18 @@ static void lengthen(const plim_problem *p, int32_t times, plim_schedule *s) {
 
 Test(min_memory_of, a_known_plan_may_be_longer_than_any_of_this_search) {
   planner_case c = planner_case_random(21, 30);
-  plim_incumbent *pl = NULL;
+  plim_incumbent *inc = NULL;
   plim_schedule known = {.ctx = c.ctx};
   int32_t op;
-  cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &pl), PLIM_OK);
-  pl->min_memory = 1;
+  cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
+  inc->min_memory = 1;
   cr_assert_eq(plim_schedule_program_order(c.problem, &known), PLIM_OK);
   lengthen(c.problem, 64, &known);
   cr_assert_gt(known.n, 20 * c.problem->n_ops);
-  cr_assert_eq(plim_incumbent_submit(pl, &known, 4, NULL), PLIM_OK);
-  pl->best_bytes = plim_bound_bytes(c.problem, &op) + 1; /* nothing beats it: the last rounds begin there */
-  cr_assert_eq(plim_min_memory_run(pl), PLIM_OK, "%s", plim_context_error(c.ctx));
-  plim_incumbent_end(pl);
+  cr_assert_eq(plim_incumbent_submit(inc, &known, 4, NULL), PLIM_OK);
+  inc->best_bytes = plim_bound_bytes(c.problem, &op) + 1; /* nothing beats it: the last rounds begin there */
+  cr_assert_eq(plim_min_memory_run(inc), PLIM_OK, "%s", plim_context_error(c.ctx));
+  plim_incumbent_end(inc);
   plim_schedule_free(&known);
   planner_case_free(&c);
 }
@@ -86,12 +86,12 @@ Test(min_memory_of, many_ops_far_above_the_budget_are_refused_without_annealing)
   many m;
   begin(&m);
   int reports = 0;
-  m.pl->keep_all = &m.order;
-  m.pl->budget_bytes = m.whole_bytes / 1000;
+  m.inc->keep_all = &m.order;
+  m.inc->budget_bytes = m.whole_bytes / 1000;
   plim_context_set_progress(m.c.ctx, count_annealing, &reports);
-  cr_assert_eq(plim_portfolio_run(m.pl, &m.order), PLIM_OK);
-  cr_assert_not(m.pl->found);
+  cr_assert_eq(plim_portfolio_run(m.inc, &m.order), PLIM_OK);
+  cr_assert_not(m.inc->found);
   cr_assert_eq(reports, 0, "%d", reports);
-  cr_assert_lt(m.pl->least_bytes, m.whole_bytes / 10, "the refusal has the smallest budget found");
+  cr_assert_lt(m.inc->least_bytes, m.whole_bytes / 10, "the refusal has the smallest budget found");
   end(&m);
 }

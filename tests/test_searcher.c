@@ -14,7 +14,7 @@ Test(searcher, a_start_of_more_runs_than_the_usual_room_is_taken_whole) {
   options.unpacked = 1;
   options.budget_bytes = INT64_MAX;
   planner_case c = planner_case_make(ctx, dag_chain(ctx, 9, 0), NULL, &options);
-  plim_incumbent *pl = NULL;
+  plim_incumbent *inc = NULL;
   plim_searcher searcher;
   plim_schedule order = {.ctx = ctx}, start = {.ctx = ctx};
   cr_assert_eq(plim_schedule_program_order(c.problem, &order), PLIM_OK);
@@ -24,18 +24,18 @@ Test(searcher, a_start_of_more_runs_than_the_usual_room_is_taken_whole) {
   for (int32_t i = 1; i < order.n; i++) {
     cr_assert_eq(plim_schedule_add(&start, order.op[i], order.choice[i]), PLIM_OK);
   }
-  cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &pl), PLIM_OK);
-  cr_assert_eq(plim_searcher_begin(pl, 1, &searcher), PLIM_OK);
+  cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
+  cr_assert_eq(plim_searcher_begin(inc, 1, &searcher), PLIM_OK);
   const plim_annealing annealing = {100, 1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}};
   for (int again = 0; again < 2; again++) {
     cr_assert_eq(plim_searcher_cool(&searcher, &annealing, &start, 2000, INT64_MAX), PLIM_OK, "%s",
                  plim_context_error(ctx));
-    cr_assert(pl->found);
-    cr_assert_eq(plim_timeline_evaluate(pl->timeline, &pl->best), PLIM_OK);
-    cr_assert_eq(pl->timeline->time_ns, pl->best_ns);
+    cr_assert(inc->found);
+    cr_assert_eq(plim_timeline_evaluate(inc->timeline, &inc->best), PLIM_OK);
+    cr_assert_eq(inc->timeline->time_ns, inc->best_ns);
   }
   plim_searcher_end(&searcher);
-  plim_incumbent_end(pl);
+  plim_incumbent_end(inc);
   plim_schedule_free(&start);
   plim_schedule_free(&order);
   planner_case_free(&c);
@@ -44,21 +44,21 @@ Test(searcher, a_start_of_more_runs_than_the_usual_room_is_taken_whole) {
 /* The most runs of an op after one annealing run from program order. */
 static int32_t most_runs_after(planner_case *c, int32_t cap) {
   const plim_annealing annealing = {100, 1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}};
-  plim_incumbent *pl = NULL;
+  plim_incumbent *inc = NULL;
   plim_searcher searcher;
   plim_schedule order = {.ctx = c->ctx};
   int32_t runs[32] = {0}, most = 0;
   cr_assert_eq(plim_schedule_program_order(c->problem, &order), PLIM_OK);
-  cr_assert_eq(plim_incumbent_begin(c->problem, &c->options, &pl), PLIM_OK);
-  pl->most_runs = cap;
-  cr_assert_eq(plim_searcher_begin(pl, 1, &searcher), PLIM_OK);
+  cr_assert_eq(plim_incumbent_begin(c->problem, &c->options, &inc), PLIM_OK);
+  inc->most_runs = cap;
+  cr_assert_eq(plim_searcher_begin(inc, 1, &searcher), PLIM_OK);
   cr_assert_eq(plim_searcher_cool(&searcher, &annealing, &order, 20000, INT64_MAX), PLIM_OK);
   for (int32_t j = 0; j < searcher.candidate.n; j++) {
     int32_t n = ++runs[searcher.candidate.op[j]];
     most = n > most ? n : most;
   }
   plim_searcher_end(&searcher);
-  plim_incumbent_end(pl);
+  plim_incumbent_end(inc);
   plim_schedule_free(&order);
   return most;
 }

@@ -23,7 +23,7 @@ static int64_t whole_peak(const planner_case *c, plim_timeline *t, plim_schedule
 
 typedef struct rig {
   planner_case c;
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   plim_timeline *timeline; /* a second opinion */
   plim_track *track;
   plim_schedule schedule;
@@ -38,14 +38,14 @@ static void rig_make(rig *r, planner_case c, uint64_t seed, int min_memory) {
   cr_assert_eq(plim_timeline_new(r->c.problem, &r->timeline), PLIM_OK);
   int64_t whole = whole_peak(&r->c, r->timeline, &r->schedule);
   if (!min_memory) r->c.options.budget_bytes = whole / 100 * (70 + (int64_t)(seed % 4) * 10);
-  cr_assert_eq(plim_incumbent_begin(r->c.problem, &r->c.options, &r->pl), PLIM_OK);
-  r->pl->min_memory = min_memory;
+  cr_assert_eq(plim_incumbent_begin(r->c.problem, &r->c.options, &r->inc), PLIM_OK);
+  r->inc->min_memory = min_memory;
   cr_assert_eq(plim_track_new(r->c.problem, 4 * r->c.problem->n_ops + 64, &r->track), PLIM_OK);
   plim_track_load(r->track, &r->schedule);
 }
 
 static void rig_free(rig *r) {
-  plim_incumbent_end(r->pl);
+  plim_incumbent_end(r->inc);
   plim_timeline_free(r->timeline);
   plim_track_free(r->track);
   plim_schedule_free(&r->schedule);
@@ -60,7 +60,7 @@ Test(submit, figures_are_those_of_the_schedule_that_is_told) {
     for (int i = 0; i < SCHEDULES; i++) {
       plim_submit_result result;
       draw_schedule(r.track, &r.random, &r.schedule);
-      cr_assert_eq(plim_incumbent_submit(r.pl, &r.schedule, EFFORT, &result), PLIM_OK);
+      cr_assert_eq(plim_incumbent_submit(r.inc, &r.schedule, EFFORT, &result), PLIM_OK);
       cr_assert_eq(plim_timeline_evaluate(r.timeline, result.schedule), PLIM_OK);
       cr_assert_eq(result.time_ns, r.timeline->time_ns, "seed %d", (int)seed);
       cr_assert_eq(result.peak_bytes, r.timeline->peak_bytes, "seed %d", (int)seed);

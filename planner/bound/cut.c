@@ -71,105 +71,105 @@ static effort half_of(const effort *e) {
   return half;
 }
 
-static plim_cut_limits limits_of(const plim_incumbent *pl, const effort *e) {
+static plim_cut_limits limits_of(const plim_incumbent *inc, const effort *e) {
   return (plim_cut_limits){
-      .work = e->work, .deadline_ns = e->deadline_ns, .enough_ns = pl->found ? pl->best_ns : INT64_MAX};
+      .work = e->work, .deadline_ns = e->deadline_ns, .enough_ns = inc->found ? inc->best_ns : INT64_MAX};
 }
 
 /* To `enough_ns` and no further. */
-static plim_status raise_bound_to(plim_incumbent *pl, const cutter *c, const effort *e, int64_t enough_ns) {
-  plim_cut_limits limits = limits_of(pl, e);
+static plim_status raise_bound_to(plim_incumbent *inc, const cutter *c, const effort *e, int64_t enough_ns) {
+  plim_cut_limits limits = limits_of(inc, e);
   plim_cut_answer answer;
   limits.bound_only = 1;
   limits.enough_ns = enough_ns;
-  PLIM_TRY(plim_cut_solve(c->solver, pl->budget_bytes, &limits, &answer));
-  if (answer.bound_ns > pl->bound_ns) pl->bound_ns = answer.bound_ns;
+  PLIM_TRY(plim_cut_solve(c->solver, inc->budget_bytes, &limits, &answer));
+  if (answer.bound_ns > inc->bound_ns) inc->bound_ns = answer.bound_ns;
   return PLIM_OK;
 }
 
-static plim_status raise_bound(plim_incumbent *pl, const cutter *c, const effort *e) {
-  return raise_bound_to(pl, c, e, pl->found ? pl->best_ns : INT64_MAX);
+static plim_status raise_bound(plim_incumbent *inc, const cutter *c, const effort *e) {
+  return raise_bound_to(inc, c, e, inc->found ? inc->best_ns : INT64_MAX);
 }
 
-static int done(const plim_incumbent *pl) {
-  return pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns);
+static int done(const plim_incumbent *inc) {
+  return inc->bound_ns == INT64_MAX || (inc->found && inc->best_ns <= inc->bound_ns);
 }
 
-static plim_status suggest(plim_incumbent *pl, const cutter *c, effort left, plim_schedule *seed) {
-  const plim_problem *p = pl->problem;
+static plim_status suggest(plim_incumbent *inc, const cutter *c, effort left, plim_schedule *seed) {
+  const plim_problem *p = inc->problem;
   plim_schedule trial = {.ctx = p->ctx};
   plim_cut_answer answer;
   plim_status status = PLIM_OK;
-  int64_t target = pl->budget_bytes, fastest = INT64_MAX;
+  int64_t target = inc->budget_bytes, fastest = INT64_MAX;
   int tries = p->n_ops > PLIM_LONG_OPS ? TRIES_OF_MANY : TRIES;
-  for (int i = 0; i < tries && !done(pl); i++) {
+  for (int i = 0; i < tries && !done(inc); i++) {
     effort half = half_of(&left);
-    plim_cut_limits limits = limits_of(pl, tries > 1 ? &half : &left);
+    plim_cut_limits limits = limits_of(inc, tries > 1 ? &half : &left);
     plim_submit_result result;
     int64_t before = plim_cut_solver_work(c->solver);
     PLIM_CHECK(plim_cut_solve(c->solver, target, &limits, &answer));
     left.work -= plim_cut_solver_work(c->solver) - before;
     if (answer.cost_ns == INT64_MAX) break;
     PLIM_CHECK(plim_cut_walk(c->flow, c->model, answer.solution, target, &trial));
-    PLIM_CHECK(plim_incumbent_submit(pl, &trial, EFFORT, &result));
-    int faster = result.peak_bytes <= pl->budget_bytes && result.time_ns < fastest;
+    PLIM_CHECK(plim_incumbent_submit(inc, &trial, EFFORT, &result));
+    int faster = result.peak_bytes <= inc->budget_bytes && result.time_ns < fastest;
     if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
     if (faster) fastest = result.time_ns;
-    if (result.bytes <= pl->budget_bytes) break;
-    target -= (i + 1) * (result.bytes - pl->budget_bytes);
+    if (result.bytes <= inc->budget_bytes) break;
+    target -= (i + 1) * (result.bytes - inc->budget_bytes);
   }
 done:
   plim_schedule_free(&trial);
   return status;
 }
 
-static plim_status begin(plim_incumbent *pl, plim_bound_cache *bound_cache, const effort *e, plim_schedule *seed) {
-  const plim_problem *p = pl->problem;
+static plim_status begin(plim_incumbent *inc, plim_bound_cache *bound_cache, const effort *e, plim_schedule *seed) {
+  const plim_problem *p = inc->problem;
   effort half = half_of(e);
   cutter *order = p->fixed_order ? &bound_cache->own : &bound_cache->order;
   PLIM_TRY(cutter_make(p, p->fixed_order, &bound_cache->own));
-  PLIM_TRY(raise_bound(pl, &bound_cache->own, &half));
-  if (done(pl)) return PLIM_OK;
+  PLIM_TRY(raise_bound(inc, &bound_cache->own, &half));
+  if (done(inc)) return PLIM_OK;
   PLIM_TRY(cutter_make(p, 1, order));
-  return suggest(pl, order, (effort){half.work, e->deadline_ns}, seed);
+  return suggest(inc, order, (effort){half.work, e->deadline_ns}, seed);
 }
 
-int64_t plim_cut_search_work(const plim_incumbent *pl) {
-  if (pl->options->time_limit_ns > 0) return pl->options->time_limit_ns / 100 * PLIM_CUT_PERCENT;
-  int64_t work = SEARCH_WORK_AN_OP * (int64_t)pl->problem->n_ops;
+int64_t plim_cut_search_work(const plim_incumbent *inc) {
+  if (inc->options->time_limit_ns > 0) return inc->options->time_limit_ns / 100 * PLIM_CUT_PERCENT;
+  int64_t work = SEARCH_WORK_AN_OP * (int64_t)inc->problem->n_ops;
   return work > LEAST_SEARCH_WORK ? work : LEAST_SEARCH_WORK;
 }
 
-static plim_status prove(plim_incumbent *pl, const effort *e, int64_t target_ns) {
-  plim_bound_cache *own = NULL, *bound_cache = pl->bound_cache;
+static plim_status prove(plim_incumbent *inc, const effort *e, int64_t target_ns) {
+  plim_bound_cache *own = NULL, *bound_cache = inc->bound_cache;
   if (!bound_cache) {
-    PLIM_TRY(plim_bound_cache_new(pl->problem, &own));
+    PLIM_TRY(plim_bound_cache_new(inc->problem, &own));
     bound_cache = own;
   }
-  plim_status status = cutter_make(pl->problem, pl->problem->fixed_order, &bound_cache->own);
-  if (status == PLIM_OK) status = raise_bound_to(pl, &bound_cache->own, e, target_ns);
+  plim_status status = cutter_make(inc->problem, inc->problem->fixed_order, &bound_cache->own);
+  if (status == PLIM_OK) status = raise_bound_to(inc, &bound_cache->own, e, target_ns);
   plim_bound_cache_free(own);
   return status;
 }
 
-plim_status plim_cut_prove(plim_incumbent *pl, int64_t target_ns) {
-  const effort e = {plim_cut_search_work(pl), plim_incumbent_deadline(pl, PLIM_CUT_PERCENT)};
-  return pl->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(pl, &e, target_ns);
+plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns) {
+  const effort e = {plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT)};
+  return inc->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(inc, &e, target_ns);
 }
 
-plim_status plim_cut_bound(plim_incumbent *pl) {
+plim_status plim_cut_bound(plim_incumbent *inc) {
   const effort e = {BOUND_WORK, INT64_MAX};
-  return pl->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(pl, &e, pl->found ? pl->best_ns : INT64_MAX);
+  return inc->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(inc, &e, inc->found ? inc->best_ns : INT64_MAX);
 }
 
-plim_status plim_cut_begin(plim_incumbent *pl, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
+plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
   plim_bound_cache *bound_cache = NULL;
   effort e = {work, deadline_ns};
-  pl->bounded = 1;
-  if (pl->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
-  if (!pl->bound_cache) PLIM_TRY(plim_bound_cache_new(pl->problem, &bound_cache));
-  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, deadline_ns);
-  plim_status status = begin(pl, bound_cache ? bound_cache : pl->bound_cache, &e, seed);
+  inc->bounded = 1;
+  if (inc->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
+  if (!inc->bound_cache) PLIM_TRY(plim_bound_cache_new(inc->problem, &bound_cache));
+  int64_t outer_ns = plim_effort_begin(inc->problem->ctx, deadline_ns);
+  plim_status status = begin(inc, bound_cache ? bound_cache : inc->bound_cache, &e, seed);
   plim_bound_cache_free(bound_cache);
-  return plim_effort_end(pl->problem->ctx, outer_ns, status);
+  return plim_effort_end(inc->problem->ctx, outer_ns, status);
 }

@@ -80,11 +80,11 @@ static int32_t choose(const plim_planned_op *op, int32_t label, int64_t room) {
   return best;
 }
 
-static void add_run(plim_variant_selection *r, int32_t v, int64_t room) {
-  const plim_planned_op *op = &r->problem->op[v];
+static void add_run(plim_variant_selection *sel, int32_t v, int64_t room) {
+  const plim_planned_op *op = &sel->problem->op[v];
   for (int32_t row = 0; row < op->n_choices; row++) {
     if (row_of_label(op, row) != row) continue;
-    label_sum *sum = &r->label[r->first[v] + row];
+    label_sum *sum = &sel->label[sel->first[v] + row];
     const plim_choice *c = &op->choice[choose(op, op->choice[row].label, room)];
     int64_t missing = c->workspace_bytes - room;
     if (missing > sum->missing_bytes) sum->missing_bytes = missing;
@@ -92,9 +92,9 @@ static void add_run(plim_variant_selection *r, int32_t v, int64_t room) {
   }
 }
 
-static int32_t best_label(const plim_variant_selection *r, int32_t v) {
-  const plim_planned_op *op = &r->problem->op[v];
-  const label_sum *sum = &r->label[r->first[v]];
+static int32_t best_label(const plim_variant_selection *sel, int32_t v) {
+  const plim_planned_op *op = &sel->problem->op[v];
+  const label_sum *sum = &sel->label[sel->first[v]];
   int32_t best = 0;
   for (int32_t row = 1; row < op->n_choices; row++) {
     if (row_of_label(op, row) != row) continue;
@@ -104,14 +104,14 @@ static int32_t best_label(const plim_variant_selection *r, int32_t v) {
   return op->choice[best].label;
 }
 
-int plim_variant_selection_run(plim_variant_selection *r, const plim_timeline *t, plim_schedule *s, int64_t limit) {
+int plim_variant_selection_run(plim_variant_selection *sel, const plim_timeline *t, plim_schedule *s, int64_t limit) {
   int changed = 0;
-  if (!r->useful) return 0;
-  for (int32_t i = 0; i < r->first[r->problem->n_ops]; i++) r->label[i] = (label_sum){0};
-  for (int32_t j = 0; j < s->n; j++) add_run(r, s->op[j], room_at(t, s, j, limit));
+  if (!sel->useful) return 0;
+  for (int32_t i = 0; i < sel->first[sel->problem->n_ops]; i++) sel->label[i] = (label_sum){0};
+  for (int32_t j = 0; j < s->n; j++) add_run(sel, s->op[j], room_at(t, s, j, limit));
   for (int32_t j = 0; j < s->n; j++) {
     int32_t v = s->op[j];
-    int32_t choice = choose(&r->problem->op[v], best_label(r, v), room_at(t, s, j, limit));
+    int32_t choice = choose(&sel->problem->op[v], best_label(sel, v), room_at(t, s, j, limit));
     changed |= choice != s->choice[j];
     s->choice[j] = choice;
   }

@@ -78,38 +78,38 @@ static int earlier_first(const void *a, const void *b) {
 }
 
 plim_status plim_bottom_up_new(const plim_units *u, plim_bottom_up **out) {
-  plim_bottom_up *r = NULL;
+  plim_bottom_up *up = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(u->ctx, 1, sizeof *r, &r));
-  *r = (plim_bottom_up){.units = u, .random = {1}, .height = INT64_MAX, .groups = (u->n + GROUP - 1) / GROUP};
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *r->key, &r->key));
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *r->best_key, &r->best_key));
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *r->best, &r->best));
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *r->waiting, &r->waiting));
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *r->by_begin, &r->by_begin));
-  PLIM_CHECK(plim_allocate(u->ctx, r->groups, sizeof *r->group, &r->group));
+  PLIM_CHECK(plim_allocate(u->ctx, 1, sizeof *up, &up));
+  *up = (plim_bottom_up){.units = u, .random = {1}, .height = INT64_MAX, .groups = (u->n + GROUP - 1) / GROUP};
+  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->key, &up->key));
+  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->best_key, &up->best_key));
+  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->best, &up->best));
+  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->waiting, &up->waiting));
+  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->by_begin, &up->by_begin));
+  PLIM_CHECK(plim_allocate(u->ctx, up->groups, sizeof *up->group, &up->group));
   for (int32_t b = 0; b < u->n; b++) {
     const plim_box *box = &u->boxes->box[b];
-    r->by_begin[b] = (waiting){box->begin, box->end, 0, u->size[b], 0, b};
+    up->by_begin[b] = (waiting){box->begin, box->end, 0, u->size[b], 0, b};
   }
-  qsort(r->by_begin, (size_t)u->n, sizeof *r->by_begin, earlier_first);
-  *out = r;
+  qsort(up->by_begin, (size_t)u->n, sizeof *up->by_begin, earlier_first);
+  *out = up;
 done:
-  if (status != PLIM_OK) plim_bottom_up_free(r);
+  if (status != PLIM_OK) plim_bottom_up_free(up);
   return status;
 }
 
-void plim_bottom_up_free(plim_bottom_up *r) {
-  if (!r) return;
-  plim_context *ctx = r->units->ctx;
-  int32_t n = r->units->n;
-  plim_release(ctx, r->key, n, sizeof *r->key);
-  plim_release(ctx, r->best_key, n, sizeof *r->best_key);
-  plim_release(ctx, r->best, n, sizeof *r->best);
-  plim_release(ctx, r->waiting, n, sizeof *r->waiting);
-  plim_release(ctx, r->by_begin, n, sizeof *r->by_begin);
-  plim_release(ctx, r->group, r->groups, sizeof *r->group);
-  plim_release(ctx, r, 1, sizeof *r);
+void plim_bottom_up_free(plim_bottom_up *up) {
+  if (!up) return;
+  plim_context *ctx = up->units->ctx;
+  int32_t n = up->units->n;
+  plim_release(ctx, up->key, n, sizeof *up->key);
+  plim_release(ctx, up->best_key, n, sizeof *up->best_key);
+  plim_release(ctx, up->best, n, sizeof *up->best);
+  plim_release(ctx, up->waiting, n, sizeof *up->waiting);
+  plim_release(ctx, up->by_begin, n, sizeof *up->by_begin);
+  plim_release(ctx, up->group, up->groups, sizeof *up->group);
+  plim_release(ctx, up, 1, sizeof *up);
 }
 
 /* ---- one packing ---- */
@@ -135,32 +135,32 @@ static void sum_up(group *g) {
   *g = sum;
 }
 
-static void begin_packing(plim_bottom_up *r) {
-  for (int32_t i = 0; i < r->units->n; i++) {
-    r->waiting[i] = r->by_begin[i];
-    r->waiting[i].key = r->key[r->by_begin[i].box];
+static void begin_packing(plim_bottom_up *up) {
+  for (int32_t i = 0; i < up->units->n; i++) {
+    up->waiting[i] = up->by_begin[i];
+    up->waiting[i].key = up->key[up->by_begin[i].box];
   }
-  for (int32_t k = 0; k < r->groups; k++) {
-    int32_t from = k * GROUP, left = r->units->n - from;
-    r->group[k] = (group){.w = r->waiting + from, .n = left < GROUP ? left : GROUP};
-    sum_up(&r->group[k]);
+  for (int32_t k = 0; k < up->groups; k++) {
+    int32_t from = k * GROUP, left = up->units->n - from;
+    up->group[k] = (group){.w = up->waiting + from, .n = left < GROUP ? left : GROUP};
+    sum_up(&up->group[k]);
   }
 }
 
 /* Boxes may be placed up to this. */
-static int64_t limit_of(const plim_bottom_up *r, pick how) {
+static int64_t limit_of(const plim_bottom_up *up, pick how) {
   int64_t limit = INT64_MAX;
-  for (int32_t k = 0; k < r->groups; k++)
-    limit = least(limit, how == DOMINANCE_LIMIT ? r->group[k].dominance_limit - 1 : r->group[k].low);
+  for (int32_t k = 0; k < up->groups; k++)
+    limit = least(limit, how == DOMINANCE_LIMIT ? up->group[k].dominance_limit - 1 : up->group[k].low);
   return limit;
 }
 
 /* Of those that can lie there the one that matters most leaves its group. */
-static waiting take_most_important(plim_bottom_up *r, int64_t limit) {
-  group *from = r->group;
+static waiting take_most_important(plim_bottom_up *up, int64_t limit) {
+  group *from = up->group;
   waiting *best = NULL;
   double key = -1;
-  for (group *g = r->group; g < r->group + r->groups; g++) {
+  for (group *g = up->group; g < up->group + up->groups; g++) {
     if (g->low > limit || g->key <= key) continue;
     for (waiting *w = g->w; w < g->w + g->n; w++) {
       if (w->low > limit || w->key <= key) continue;
@@ -177,9 +177,9 @@ static waiting take_most_important(plim_bottom_up *r, int64_t limit) {
 }
 
 /* Whatever overlaps the placed box in time lies above it; returns how high they come at least. */
-static int64_t lift(plim_bottom_up *r, const waiting *placed) {
+static int64_t lift(plim_bottom_up *up, const waiting *placed) {
   int64_t top = placed->low + placed->size, highest = top;
-  for (group *g = r->group; g < r->group + r->groups; g++) {
+  for (group *g = up->group; g < up->group + up->groups; g++) {
     if (g->low >= top || g->begin >= placed->end || g->end <= placed->begin) continue;
     for (waiting *w = g->w; w < g->w + g->n; w++) {
       int over = (w->begin < placed->end) & (placed->begin < w->end) & (w->low < top);
@@ -192,33 +192,33 @@ static int64_t lift(plim_bottom_up *r, const waiting *placed) {
 }
 
 /* INT64_MAX when it comes above `enough`, as soon as that is known, or when the effort is over. */
-static int64_t fill(plim_bottom_up *r, pick how, int64_t enough, int64_t *offset) {
+static int64_t fill(plim_bottom_up *up, pick how, int64_t enough, int64_t *offset) {
   int64_t height = 0;
-  begin_packing(r);
-  for (int32_t left = r->units->n; left > 0; left--) {
-    waiting placed = take_most_important(r, limit_of(r, how));
+  begin_packing(up);
+  for (int32_t left = up->units->n; left > 0; left--) {
+    waiting placed = take_most_important(up, limit_of(up, how));
     offset[placed.box] = placed.low;
-    height = most(height, lift(r, &placed));
-    if (height > enough || plim_effort_over(r->units->ctx, r->groups)) return INT64_MAX;
+    height = most(height, lift(up, &placed));
+    if (height > enough || plim_effort_over(up->units->ctx, up->groups)) return INT64_MAX;
   }
   return height;
 }
 
 /* ---- priorities ---- */
 
-static void set_keys(plim_bottom_up *r, priority by) {
-  for (int32_t b = 0; b < r->units->n; b++) {
-    const plim_box *box = &r->units->boxes->box[b];
-    double length = (double)box->end - (double)box->begin, size = (double)r->units->size[b];
-    r->key[b] = by == BY_AREA ? length * size : by == BY_BYTES ? size : length;
+static void set_keys(plim_bottom_up *up, priority by) {
+  for (int32_t b = 0; b < up->units->n; b++) {
+    const plim_box *box = &up->units->boxes->box[b];
+    double length = (double)box->end - (double)box->begin, size = (double)up->units->size[b];
+    up->key[b] = by == BY_AREA ? length * size : by == BY_BYTES ? size : length;
   }
 }
 
 /* Times of some of the boxes that stick out. */
-static int32_t list_sticking(const plim_bottom_up *r, int64_t goal, const plim_box **box) {
+static int32_t list_sticking(const plim_bottom_up *up, int64_t goal, const plim_box **box) {
   int32_t n = 0;
-  for (int32_t b = 0; b < r->units->n && n < MOST_NEAR; b++) {
-    if (r->best[b] + r->units->size[b] > goal) box[n++] = &r->units->boxes->box[b];
+  for (int32_t b = 0; b < up->units->n && n < MOST_NEAR; b++) {
+    if (up->best[b] + up->units->size[b] > goal) box[n++] = &up->units->boxes->box[b];
   }
   return n;
 }
@@ -230,36 +230,36 @@ static int is_near(const plim_box *box, const plim_box *const *sticking, int32_t
 }
 
 /* What sticks out matters more; of the rest, some matter more or less. */
-static void change_keys(plim_bottom_up *r, int64_t goal) {
+static void change_keys(plim_bottom_up *up, int64_t goal) {
   const plim_box *sticking[MOST_NEAR];
-  int32_t few = r->units->n <= FEW, n = few ? 0 : list_sticking(r, goal, sticking);
-  for (int32_t b = 0; b < r->units->n; b++) {
+  int32_t few = up->units->n <= FEW, n = few ? 0 : list_sticking(up, goal, sticking);
+  for (int32_t b = 0; b < up->units->n; b++) {
     double factor = 1;
-    if (r->best[b] + r->units->size[b] > goal) {
-      factor = 1 + 3 * plim_random_unit(&r->random);
-    } else if (few || is_near(&r->units->boxes->box[b], sticking, n)) {
-      int changes = plim_random_percent(&r->random, few ? CHANGE_PERCENT : CHANGE_PERCENT_NEAR);
-      if (changes) factor = 0.3 + 2 * plim_random_unit(&r->random);
+    if (up->best[b] + up->units->size[b] > goal) {
+      factor = 1 + 3 * plim_random_unit(&up->random);
+    } else if (few || is_near(&up->units->boxes->box[b], sticking, n)) {
+      int changes = plim_random_percent(&up->random, few ? CHANGE_PERCENT : CHANGE_PERCENT_NEAR);
+      if (changes) factor = 0.3 + 2 * plim_random_unit(&up->random);
     }
-    r->key[b] = r->best_key[b] * factor;
+    up->key[b] = up->best_key[b] * factor;
   }
 }
 
-int64_t plim_bottom_up_run(plim_bottom_up *r, int64_t goal, int64_t *offset) {
-  size_t n = (size_t)r->units->n;
-  int starting = r->runs < STARTS;
-  pick how = starting ? start[r->runs].pick : r->pick;
+int64_t plim_bottom_up_run(plim_bottom_up *up, int64_t goal, int64_t *offset) {
+  size_t n = (size_t)up->units->n;
+  int starting = up->runs < STARTS;
+  pick how = starting ? start[up->runs].pick : up->pick;
   if (starting) {
-    set_keys(r, start[r->runs].by);
+    set_keys(up, start[up->runs].by);
   } else {
-    change_keys(r, goal);
+    change_keys(up, goal);
   }
-  int64_t height = fill(r, how, r->height, offset);
-  r->runs++;
-  if (height > r->height || (starting && height == r->height)) return height;
-  r->height = height;
-  r->pick = how;
-  memcpy(r->best_key, r->key, n * sizeof *r->key);
-  memcpy(r->best, offset, n * sizeof *offset);
+  int64_t height = fill(up, how, up->height, offset);
+  up->runs++;
+  if (height > up->height || (starting && height == up->height)) return height;
+  up->height = height;
+  up->pick = how;
+  memcpy(up->best_key, up->key, n * sizeof *up->key);
+  memcpy(up->best, offset, n * sizeof *offset);
   return height;
 }

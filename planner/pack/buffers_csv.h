@@ -33,13 +33,13 @@ typedef struct plim_buffer_list {
 PLIM_MUST_USE plim_status plim_buffer_list_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes,
                                                  plim_buffer_list **out);
 PLIM_MUST_USE plim_status plim_buffer_list_load(plim_context *ctx, const char *path, plim_buffer_list **out);
-void plim_buffer_list_free(plim_buffer_list *buffers); /* NULL is legal */
+void plim_buffer_list_free(plim_buffer_list *list); /* NULL is legal */
 
 /* Write with the offsets as last column; offset NULL: the fixed ones, where there are any. */
-void plim_buffer_list_write(plim_text *text, const plim_buffer_list *buffers, const int64_t *offset);
+void plim_buffer_list_write(plim_text *text, const plim_buffer_list *list, const int64_t *offset);
 
 /* The same buffers for the packers: every offset is a multiple of `align`. */
-plim_boxes plim_buffer_list_boxes(const plim_buffer_list *buffers, int64_t align);
+plim_boxes plim_buffer_list_boxes(const plim_buffer_list *list, int64_t align);
 
 /* ==== plan buffers ==== */
 

@@ -118,9 +118,9 @@ static plim_status read_header(reader *r) {
 
 /* lo-hi or lo-hi@low:high. */
 static plim_status read_gap(reader *r, span text, const plim_box *box) {
-  plim_buffer_list *l = r->buffers;
+  plim_buffer_list *list = r->buffers;
   plim_pack_gap gap = {0, 0, 0, 0};
-  const plim_pack_gap *before = l->n_gaps > l->gap_first[l->n] ? &l->gap[l->n_gaps - 1] : NULL;
+  const plim_pack_gap *before = list->n_gaps > list->gap_first[list->n] ? &list->gap[list->n_gaps - 1] : NULL;
   span at = text;
   int good = take_number(&at, &gap.begin) && at.begin < at.end && *at.begin++ == '-' && take_number(&at, &gap.end);
   if (good && at.begin < at.end) {
@@ -134,8 +134,8 @@ static plim_status read_gap(reader *r, span text, const plim_box *box) {
     return fail_field(r, "gap", text,
                       "is empty, outside its buffer, or begins before the gap in front of it has ended");
   }
-  PLIM_TRY(plim_array_reserve(l->ctx, &l->gap, &l->room_gaps, l->n_gaps + 1, sizeof *l->gap));
-  l->gap[l->n_gaps++] = gap;
+  PLIM_TRY(plim_array_reserve(list->ctx, &list->gap, &list->room_gaps, list->n_gaps + 1, sizeof *list->gap));
+  list->gap[list->n_gaps++] = gap;
   return PLIM_OK;
 }
 
@@ -169,9 +169,9 @@ static plim_status read_offset(const reader *r, span field, int64_t align, int64
 }
 
 static plim_status read_row(reader *r, const span *value) {
-  plim_buffer_list *l = r->buffers;
-  plim_box *box = &l->box[l->n];
-  int64_t *align = &l->align[l->n], *hint = &l->hint[l->n];
+  plim_buffer_list *list = r->buffers;
+  plim_box *box = &list->box[list->n];
+  int64_t *align = &list->align[list->n], *hint = &list->hint[list->n];
   *box = (plim_box){0, 0, 0, -1};
   *align = 1;
   *hint = -1;
@@ -189,7 +189,7 @@ static plim_status read_row(reader *r, const span *value) {
   if (value[OFFSET].begin) PLIM_TRY(read_offset(r, value[OFFSET], *align, &box->fixed));
   if (value[GAPS].begin) PLIM_TRY(read_gaps(r, value[GAPS], box));
   PLIM_TRY(read_id(r, value[ID]));
-  l->gap_first[++l->n] = l->n_gaps;
+  list->gap_first[++list->n] = list->n_gaps;
   return PLIM_OK;
 }
 
@@ -229,69 +229,69 @@ static long long line_of(int32_t buffer) {
 }
 
 static plim_status check_ids(const reader *r) {
-  const plim_buffer_list *l = r->buffers;
+  const plim_buffer_list *list = r->buffers;
   named *sorted = NULL;
   plim_status status = PLIM_OK;
-  PLIM_TRY(plim_allocate(l->ctx, l->n, sizeof *sorted, &sorted));
-  for (int32_t i = 0; i < l->n; i++) sorted[i] = (named){l->id[i], i};
-  qsort(sorted, (size_t)l->n, sizeof *sorted, by_id);
-  for (int32_t i = 1; i < l->n && status == PLIM_OK; i++) {
+  PLIM_TRY(plim_allocate(list->ctx, list->n, sizeof *sorted, &sorted));
+  for (int32_t i = 0; i < list->n; i++) sorted[i] = (named){list->id[i], i};
+  qsort(sorted, (size_t)list->n, sizeof *sorted, by_id);
+  for (int32_t i = 1; i < list->n && status == PLIM_OK; i++) {
     if (strcmp(sorted[i - 1].id, sorted[i].id) != 0) continue;
-    status = plim_fail(l->ctx, PLIM_EDATA, "%s: line %lld: id \"%.40s\" is that of line %lld", r->name,
+    status = plim_fail(list->ctx, PLIM_EDATA, "%s: line %lld: id \"%.40s\" is that of line %lld", r->name,
                        line_of(sorted[i].buffer), sorted[i].id, line_of(sorted[i - 1].buffer));
   }
-  plim_release(l->ctx, sorted, l->n, sizeof *sorted);
+  plim_release(list->ctx, sorted, list->n, sizeof *sorted);
   return status;
 }
 
 static plim_status check_fixed(const reader *r) {
-  const plim_buffer_list *l = r->buffers;
-  plim_boxes boxes = plim_buffer_list_boxes(l, 1);
+  const plim_buffer_list *list = r->buffers;
+  plim_boxes boxes = plim_buffer_list_boxes(list, 1);
   int64_t *fixed = NULL;
   int32_t pair[2];
-  PLIM_TRY(plim_allocate(l->ctx, l->n, sizeof *fixed, &fixed));
-  for (int32_t i = 0; i < l->n; i++) fixed[i] = l->box[i].fixed;
-  plim_status status = plim_boxes_find_overlap(l->ctx, &boxes, fixed, pair);
-  plim_release(l->ctx, fixed, l->n, sizeof *fixed);
+  PLIM_TRY(plim_allocate(list->ctx, list->n, sizeof *fixed, &fixed));
+  for (int32_t i = 0; i < list->n; i++) fixed[i] = list->box[i].fixed;
+  plim_status status = plim_boxes_find_overlap(list->ctx, &boxes, fixed, pair);
+  plim_release(list->ctx, fixed, list->n, sizeof *fixed);
   if (status != PLIM_OK || pair[0] < 0) return status;
-  return plim_fail(l->ctx, PLIM_EDATA,
+  return plim_fail(list->ctx, PLIM_EDATA,
                    "%s: lines %lld and %lld: \"%.40s\" at %lld and \"%.40s\" at %lld overlap in time and space",
-                   r->name, line_of(pair[0]), line_of(pair[1]), l->id[pair[0]], (long long)l->box[pair[0]].fixed,
-                   l->id[pair[1]], (long long)l->box[pair[1]].fixed);
+                   r->name, line_of(pair[0]), line_of(pair[1]), list->id[pair[0]], (long long)list->box[pair[0]].fixed,
+                   list->id[pair[1]], (long long)list->box[pair[1]].fixed);
 }
 
 /* Room for a buffer a line. */
-static plim_status allocate(plim_buffer_list *l, const char *text, int64_t bytes) {
+static plim_status allocate(plim_buffer_list *list, const char *text, int64_t bytes) {
   int64_t lines = 1;
   for (int64_t i = 0; i < bytes; i++) lines += text[i] == '\n';
-  if (lines > MOST_BUFFERS) return plim_fail(l->ctx, PLIM_EDATA, "more than %d lines", MOST_BUFFERS);
-  l->room = lines;
-  l->n_chars = bytes + 1;
-  PLIM_TRY(plim_allocate(l->ctx, l->n_chars, 1, &l->chars));
-  PLIM_TRY(plim_allocate(l->ctx, lines, sizeof *l->id, &l->id));
-  PLIM_TRY(plim_allocate(l->ctx, lines, sizeof *l->box, &l->box));
-  PLIM_TRY(plim_allocate(l->ctx, lines, sizeof *l->align, &l->align));
-  PLIM_TRY(plim_allocate(l->ctx, lines, sizeof *l->hint, &l->hint));
-  PLIM_TRY(plim_allocate(l->ctx, lines + 1, sizeof *l->gap_first, &l->gap_first));
-  if (bytes > 0) memcpy(l->chars, text, (size_t)bytes);
+  if (lines > MOST_BUFFERS) return plim_fail(list->ctx, PLIM_EDATA, "more than %d lines", MOST_BUFFERS);
+  list->room = lines;
+  list->n_chars = bytes + 1;
+  PLIM_TRY(plim_allocate(list->ctx, list->n_chars, 1, &list->chars));
+  PLIM_TRY(plim_allocate(list->ctx, lines, sizeof *list->id, &list->id));
+  PLIM_TRY(plim_allocate(list->ctx, lines, sizeof *list->box, &list->box));
+  PLIM_TRY(plim_allocate(list->ctx, lines, sizeof *list->align, &list->align));
+  PLIM_TRY(plim_allocate(list->ctx, lines, sizeof *list->hint, &list->hint));
+  PLIM_TRY(plim_allocate(list->ctx, lines + 1, sizeof *list->gap_first, &list->gap_first));
+  if (bytes > 0) memcpy(list->chars, text, (size_t)bytes);
   return PLIM_OK;
 }
 
 plim_status plim_buffer_list_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes,
                                    plim_buffer_list **out) {
-  plim_buffer_list *l = NULL;
+  plim_buffer_list *list = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *l, &l));
-  l->ctx = ctx;
-  PLIM_CHECK(allocate(l, text, bytes));
-  reader r = {.buffers = l, .name = name, .rest = {l->chars, l->chars + bytes}};
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *list, &list));
+  list->ctx = ctx;
+  PLIM_CHECK(allocate(list, text, bytes));
+  reader r = {.buffers = list, .name = name, .rest = {list->chars, list->chars + bytes}};
   PLIM_CHECK(read_header(&r));
   PLIM_CHECK(read_rows(&r));
   PLIM_CHECK(check_ids(&r));
   PLIM_CHECK(check_fixed(&r));
-  *out = l;
+  *out = list;
 done:
-  if (status != PLIM_OK) plim_buffer_list_free(l);
+  if (status != PLIM_OK) plim_buffer_list_free(list);
   return status;
 }
 
@@ -304,63 +304,64 @@ plim_status plim_buffer_list_load(plim_context *ctx, const char *path, plim_buff
   return status;
 }
 
-void plim_buffer_list_free(plim_buffer_list *l) {
-  if (!l) return;
-  plim_release(l->ctx, l->chars, l->n_chars, 1);
-  plim_release(l->ctx, l->id, l->room, sizeof *l->id);
-  plim_release(l->ctx, l->box, l->room, sizeof *l->box);
-  plim_release(l->ctx, l->align, l->room, sizeof *l->align);
-  plim_release(l->ctx, l->hint, l->room, sizeof *l->hint);
-  plim_release(l->ctx, l->gap_first, l->room + 1, sizeof *l->gap_first);
-  plim_release(l->ctx, l->gap, l->room_gaps, sizeof *l->gap);
-  plim_release(l->ctx, l, 1, sizeof *l);
+void plim_buffer_list_free(plim_buffer_list *list) {
+  if (!list) return;
+  plim_release(list->ctx, list->chars, list->n_chars, 1);
+  plim_release(list->ctx, list->id, list->room, sizeof *list->id);
+  plim_release(list->ctx, list->box, list->room, sizeof *list->box);
+  plim_release(list->ctx, list->align, list->room, sizeof *list->align);
+  plim_release(list->ctx, list->hint, list->room, sizeof *list->hint);
+  plim_release(list->ctx, list->gap_first, list->room + 1, sizeof *list->gap_first);
+  plim_release(list->ctx, list->gap, list->room_gaps, sizeof *list->gap);
+  plim_release(list->ctx, list, 1, sizeof *list);
 }
 
-plim_boxes plim_buffer_list_boxes(const plim_buffer_list *l, int64_t align) {
-  return (plim_boxes){.n = l->n,
+plim_boxes plim_buffer_list_boxes(const plim_buffer_list *list, int64_t align) {
+  return (plim_boxes){.n = list->n,
                       .align = align,
-                      .box = l->box,
-                      .own_align = l->align,
-                      .hint = l->hint,
-                      .gap_first = l->gap_first,
-                      .gap = l->n_gaps > 0 ? l->gap : NULL};
+                      .box = list->box,
+                      .own_align = list->align,
+                      .hint = list->hint,
+                      .gap_first = list->gap_first,
+                      .gap = list->n_gaps > 0 ? list->gap : NULL};
 }
 
 /* Columns that some buffer needs. */
-static void choose_columns(const plim_buffer_list *l, const int64_t *offset, int *wanted) {
+static void choose_columns(const plim_buffer_list *list, const int64_t *offset, int *wanted) {
   for (int c = 0; c < COLUMNS; c++) wanted[c] = c <= SIZE;
   wanted[OFFSET] = offset != NULL;
-  wanted[GAPS] = l->n_gaps > 0;
-  for (int32_t i = 0; i < l->n; i++) {
-    wanted[ALIGNMENT] |= l->align[i] != 1;
-    wanted[HINT] |= l->hint[i] != -1;
-    wanted[OFFSET] |= l->box[i].fixed >= 0;
+  wanted[GAPS] = list->n_gaps > 0;
+  for (int32_t i = 0; i < list->n; i++) {
+    wanted[ALIGNMENT] |= list->align[i] != 1;
+    wanted[HINT] |= list->hint[i] != -1;
+    wanted[OFFSET] |= list->box[i].fixed >= 0;
   }
 }
 
-static void write_gaps(plim_text *text, const plim_buffer_list *l, int32_t i) {
+static void write_gaps(plim_text *text, const plim_buffer_list *list, int32_t i) {
   plim_text_add(text, ",");
-  for (int32_t g = l->gap_first[i]; g < l->gap_first[i + 1]; g++) {
-    const plim_pack_gap *gap = &l->gap[g];
-    plim_text_format(text, "%s%lld-%lld", g > l->gap_first[i] ? " " : "", (long long)gap->begin, (long long)gap->end);
+  for (int32_t g = list->gap_first[i]; g < list->gap_first[i + 1]; g++) {
+    const plim_pack_gap *gap = &list->gap[g];
+    plim_text_format(text, "%s%lld-%lld", g > list->gap_first[i] ? " " : "", (long long)gap->begin,
+                     (long long)gap->end);
     if (gap->low < gap->high) plim_text_format(text, "@%lld:%lld", (long long)gap->low, (long long)gap->high);
   }
 }
 
-void plim_buffer_list_write(plim_text *text, const plim_buffer_list *l, const int64_t *offset) {
+void plim_buffer_list_write(plim_text *text, const plim_buffer_list *list, const int64_t *offset) {
   int wanted[COLUMNS];
-  choose_columns(l, offset, wanted);
+  choose_columns(list, offset, wanted);
   for (int c = 0; c < COLUMNS; c++) {
     if (wanted[c]) plim_text_format(text, "%s%s", c > 0 ? "," : "", titles[c]);
   }
   plim_text_add(text, "\n");
-  for (int32_t i = 0; i < l->n; i++) {
-    const plim_box *box = &l->box[i];
-    plim_text_add(text, l->id[i]);
+  for (int32_t i = 0; i < list->n; i++) {
+    const plim_box *box = &list->box[i];
+    plim_text_add(text, list->id[i]);
     plim_text_format(text, ",%lld,%lld,%lld", (long long)box->begin, (long long)box->end, (long long)box->bytes);
-    if (wanted[ALIGNMENT]) plim_text_format(text, ",%lld", (long long)l->align[i]);
-    if (wanted[HINT]) plim_text_format(text, ",%lld", (long long)l->hint[i]);
-    if (wanted[GAPS]) write_gaps(text, l, i);
+    if (wanted[ALIGNMENT]) plim_text_format(text, ",%lld", (long long)list->align[i]);
+    if (wanted[HINT]) plim_text_format(text, ",%lld", (long long)list->hint[i]);
+    if (wanted[GAPS]) write_gaps(text, list, i);
     if (wanted[OFFSET]) plim_text_format(text, ",%lld", (long long)(offset ? offset[i] : box->fixed));
     plim_text_add(text, "\n");
   }

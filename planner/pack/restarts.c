@@ -19,43 +19,43 @@ struct plim_restarts {
 
 plim_status plim_restarts_new(const plim_units *units, int32_t threads, plim_restarts **out) {
   plim_context *ctx = units->ctx;
-  plim_restarts *t = NULL;
+  plim_restarts *r = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *t, &t));
-  t->units = units;
-  t->threads = threads > 1 ? threads : 1;
-  PLIM_CHECK(plim_allocate(ctx, t->threads, sizeof *t->searcher, &t->searcher));
-  for (int32_t i = 0; i < t->threads; i++) {
-    PLIM_CHECK(plim_exact_new(units, NODES_TO_REMEMBER, &t->searcher[i].exact));
-    PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *t->searcher[i].offset, &t->searcher[i].offset));
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *r, &r));
+  r->units = units;
+  r->threads = threads > 1 ? threads : 1;
+  PLIM_CHECK(plim_allocate(ctx, r->threads, sizeof *r->searcher, &r->searcher));
+  for (int32_t i = 0; i < r->threads; i++) {
+    PLIM_CHECK(plim_exact_new(units, NODES_TO_REMEMBER, &r->searcher[i].exact));
+    PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *r->searcher[i].offset, &r->searcher[i].offset));
   }
-  *out = t;
+  *out = r;
 done:
-  if (status != PLIM_OK) plim_restarts_free(t);
+  if (status != PLIM_OK) plim_restarts_free(r);
   return status;
 }
 
-void plim_restarts_free(plim_restarts *t) {
-  if (!t) return;
-  plim_context *ctx = t->units->ctx;
-  for (int32_t i = 0; t->searcher && i < t->threads; i++) {
-    plim_exact_free(t->searcher[i].exact);
-    plim_release(ctx, t->searcher[i].offset, t->units->n, sizeof *t->searcher[i].offset);
+void plim_restarts_free(plim_restarts *r) {
+  if (!r) return;
+  plim_context *ctx = r->units->ctx;
+  for (int32_t i = 0; r->searcher && i < r->threads; i++) {
+    plim_exact_free(r->searcher[i].exact);
+    plim_release(ctx, r->searcher[i].offset, r->units->n, sizeof *r->searcher[i].offset);
   }
-  plim_release(ctx, t->searcher, t->threads, sizeof *t->searcher);
-  plim_release(ctx, t, 1, sizeof *t);
+  plim_release(ctx, r->searcher, r->threads, sizeof *r->searcher);
+  plim_release(ctx, r, 1, sizeof *r);
 }
 
 static void search(void *user, int32_t i) {
   searcher *s = &((plim_restarts *)user)->searcher[i];
-  plim_pack_restart *t = s->task;
-  t->offset = s->offset;
-  t->outcome = plim_exact_run(s->exact, t->capacity, t->restart, &t->limits, t->offset, &t->nodes);
+  plim_pack_restart *r = s->task;
+  r->offset = s->offset;
+  r->outcome = plim_exact_run(s->exact, r->capacity, r->restart, &r->limits, r->offset, &r->nodes);
 }
 
-plim_status plim_restarts_run(plim_restarts *t, plim_pack_restart *task, int32_t n) {
-  for (int32_t i = 0; i < n; i++) t->searcher[i].task = &task[i];
-  plim_batch_run(search, t, n);
-  for (int32_t i = 0; i < n; i++) PLIM_TRY(plim_exact_status(t->searcher[i].exact));
+plim_status plim_restarts_run(plim_restarts *r, plim_pack_restart *task, int32_t n) {
+  for (int32_t i = 0; i < n; i++) r->searcher[i].task = &task[i];
+  plim_batch_run(search, r, n);
+  for (int32_t i = 0; i < n; i++) PLIM_TRY(plim_exact_status(r->searcher[i].exact));
   return PLIM_OK;
 }

@@ -13,11 +13,11 @@ done:
   return status;
 }
 
-void plim_blocked_profile_end(plim_blocked_profile *s) {
-  plim_release(s->ctx, s->level, s->room, sizeof *s->level);
-  plim_release(s->ctx, s->block, s->room / PLIM_BLOCKED_PROFILE_BLOCK + 1, sizeof *s->block);
-  s->level = NULL;
-  s->block = NULL;
+void plim_blocked_profile_end(plim_blocked_profile *profile) {
+  plim_release(profile->ctx, profile->level, profile->room, sizeof *profile->level);
+  plim_release(profile->ctx, profile->block, profile->room / PLIM_BLOCKED_PROFILE_BLOCK + 1, sizeof *profile->block);
+  profile->level = NULL;
+  profile->block = NULL;
 }
 
 static int32_t smaller(int32_t a, int32_t b) {
@@ -25,64 +25,64 @@ static int32_t smaller(int32_t a, int32_t b) {
 }
 
 /* Figures of a block from its positions. */
-static void look(plim_blocked_profile *s, int32_t b) {
-  int32_t begin = b * PLIM_BLOCKED_PROFILE_BLOCK, end = smaller(begin + PLIM_BLOCKED_PROFILE_BLOCK, s->n);
-  int64_t least = s->level[begin], most = least, above = 0;
+static void look(plim_blocked_profile *profile, int32_t b) {
+  int32_t begin = b * PLIM_BLOCKED_PROFILE_BLOCK, end = smaller(begin + PLIM_BLOCKED_PROFILE_BLOCK, profile->n);
+  int64_t least = profile->level[begin], most = least, above = 0;
   for (int32_t k = begin; k < end; k++) {
-    least = s->level[k] < least ? s->level[k] : least;
-    most = s->level[k] > most ? s->level[k] : most;
+    least = profile->level[k] < least ? profile->level[k] : least;
+    most = profile->level[k] > most ? profile->level[k] : most;
   }
-  for (int32_t k = begin; k < end; k++) above = plim_integers_add_capped(above, s->level[k] - least);
-  s->block[b] = (plim_profile_block){s->block[b].added, least, most, above};
+  for (int32_t k = begin; k < end; k++) above = plim_integers_add_capped(above, profile->level[k] - least);
+  profile->block[b] = (plim_profile_block){profile->block[b].added, least, most, above};
 }
 
-void plim_blocked_profile_set(plim_blocked_profile *s, int32_t n) {
-  s->n = n;
+void plim_blocked_profile_set(plim_blocked_profile *profile, int32_t n) {
+  profile->n = n;
   for (int32_t b = 0; b * PLIM_BLOCKED_PROFILE_BLOCK < n; b++) {
-    s->block[b].added = 0;
-    look(s, b);
+    profile->block[b].added = 0;
+    look(profile, b);
   }
 }
 
-int64_t plim_blocked_profile_at(const plim_blocked_profile *s, int32_t at) {
-  return s->level[at] + s->block[at / PLIM_BLOCKED_PROFILE_BLOCK].added;
+int64_t plim_blocked_profile_at(const plim_blocked_profile *profile, int32_t at) {
+  return profile->level[at] + profile->block[at / PLIM_BLOCKED_PROFILE_BLOCK].added;
 }
 
-static int is_whole(const plim_blocked_profile *s, int32_t begin, int32_t end) {
-  return begin % PLIM_BLOCKED_PROFILE_BLOCK == 0 && (end - begin == PLIM_BLOCKED_PROFILE_BLOCK || end == s->n);
+static int is_whole(const plim_blocked_profile *profile, int32_t begin, int32_t end) {
+  return begin % PLIM_BLOCKED_PROFILE_BLOCK == 0 && (end - begin == PLIM_BLOCKED_PROFILE_BLOCK || end == profile->n);
 }
 
-void plim_blocked_profile_add(plim_blocked_profile *s, int64_t bytes, int32_t from, int32_t to) {
+void plim_blocked_profile_add(plim_blocked_profile *profile, int64_t bytes, int32_t from, int32_t to) {
   for (int32_t begin = from + 1, end; begin < to; begin = end) {
     int32_t b = begin / PLIM_BLOCKED_PROFILE_BLOCK;
     end = smaller((b + 1) * PLIM_BLOCKED_PROFILE_BLOCK, to);
-    if (is_whole(s, begin, end)) {
-      s->block[b].added += bytes;
+    if (is_whole(profile, begin, end)) {
+      profile->block[b].added += bytes;
       continue;
     }
-    for (int32_t k = begin; k < end; k++) s->level[k] += bytes;
-    look(s, b);
+    for (int32_t k = begin; k < end; k++) profile->level[k] += bytes;
+    look(profile, b);
   }
 }
 
-int64_t plim_blocked_profile_excess(const plim_blocked_profile *s, int64_t limit, int64_t bytes, int32_t from,
+int64_t plim_blocked_profile_excess(const plim_blocked_profile *profile, int64_t limit, int64_t bytes, int32_t from,
                                     int32_t to) {
   int64_t excess = 0;
   for (int32_t begin = from + 1, end; begin < to; begin = end) {
     int32_t b = begin / PLIM_BLOCKED_PROFILE_BLOCK;
-    const plim_profile_block *block = &s->block[b];
+    const plim_profile_block *block = &profile->block[b];
     int64_t low = limit - block->added, n;
     end = smaller((b + 1) * PLIM_BLOCKED_PROFILE_BLOCK, to);
     n = end - begin;
     if (block->most <= low) continue;
     if (block->least >= low + bytes) {
       excess = plim_integers_add_capped(excess, plim_integers_multiply_capped(n, bytes));
-    } else if (block->least >= low && block->most <= low + bytes && is_whole(s, begin, end)) {
+    } else if (block->least >= low && block->most <= low + bytes && is_whole(profile, begin, end)) {
       int64_t least = plim_integers_multiply_capped(n, block->least - low);
       excess = plim_integers_add_capped(excess, plim_integers_add_capped(least, block->above_least));
     } else {
       for (int32_t k = begin; k < end; k++) {
-        int64_t over = s->level[k] - low;
+        int64_t over = profile->level[k] - low;
         excess = plim_integers_add_capped(excess, over <= 0 ? 0 : over < bytes ? over : bytes);
       }
     }

@@ -9,60 +9,60 @@
 #define NOTHING (-(INT64_C(1) << 62)) /* the largest level of a subtree without runs; sums stay below 2^61 */
 
 plim_status plim_memory_profile_new(plim_context *ctx, int32_t slots, plim_memory_profile **out) {
-  plim_memory_profile *l = NULL;
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *l, &l));
-  l->ctx = ctx;
-  l->n_blocks = 2;
-  while (l->n_blocks < (slots - 1) / PLIM_MEMORY_PROFILE_BLOCK + 1) l->n_blocks *= 2;
-  l->n_slots = l->n_blocks * PLIM_MEMORY_PROFILE_BLOCK;
-  l->n_areas = l->n_blocks < PLIM_MEMORY_PROFILE_AREAS ? l->n_blocks : PLIM_MEMORY_PROFILE_AREAS;
+  plim_memory_profile *profile = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *profile, &profile));
+  profile->ctx = ctx;
+  profile->n_blocks = 2;
+  while (profile->n_blocks < (slots - 1) / PLIM_MEMORY_PROFILE_BLOCK + 1) profile->n_blocks *= 2;
+  profile->n_slots = profile->n_blocks * PLIM_MEMORY_PROFILE_BLOCK;
+  profile->n_areas = profile->n_blocks < PLIM_MEMORY_PROFILE_AREAS ? profile->n_blocks : PLIM_MEMORY_PROFILE_AREAS;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, l->n_slots, sizeof *l->slot, &l->slot));
-  PLIM_CHECK(plim_allocate(ctx, l->n_slots, sizeof *l->used, &l->used));
-  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)l->n_blocks, sizeof *l->node, &l->node));
-  PLIM_CHECK(plim_allocate(ctx, l->n_blocks, sizeof *l->dirty, &l->dirty));
-  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)l->n_blocks, sizeof *l->is_dirty, &l->is_dirty));
-  plim_memory_profile_clear(l);
-  *out = l;
+  PLIM_CHECK(plim_allocate(ctx, profile->n_slots, sizeof *profile->slot, &profile->slot));
+  PLIM_CHECK(plim_allocate(ctx, profile->n_slots, sizeof *profile->used, &profile->used));
+  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)profile->n_blocks, sizeof *profile->node, &profile->node));
+  PLIM_CHECK(plim_allocate(ctx, profile->n_blocks, sizeof *profile->dirty, &profile->dirty));
+  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)profile->n_blocks, sizeof *profile->is_dirty, &profile->is_dirty));
+  plim_memory_profile_clear(profile);
+  *out = profile;
 done:
-  if (status != PLIM_OK) plim_memory_profile_free(l);
+  if (status != PLIM_OK) plim_memory_profile_free(profile);
   return status;
 }
 
-void plim_memory_profile_free(plim_memory_profile *l) {
-  if (!l) return;
-  plim_release(l->ctx, l->slot, l->n_slots, sizeof *l->slot);
-  plim_release(l->ctx, l->used, l->n_slots, sizeof *l->used);
-  plim_release(l->ctx, l->node, 2 * (int64_t)l->n_blocks, sizeof *l->node);
-  plim_release(l->ctx, l->dirty, l->n_blocks, sizeof *l->dirty);
-  plim_release(l->ctx, l->is_dirty, 2 * (int64_t)l->n_blocks, sizeof *l->is_dirty);
-  plim_release(l->ctx, l, 1, sizeof *l);
+void plim_memory_profile_free(plim_memory_profile *profile) {
+  if (!profile) return;
+  plim_release(profile->ctx, profile->slot, profile->n_slots, sizeof *profile->slot);
+  plim_release(profile->ctx, profile->used, profile->n_slots, sizeof *profile->used);
+  plim_release(profile->ctx, profile->node, 2 * (int64_t)profile->n_blocks, sizeof *profile->node);
+  plim_release(profile->ctx, profile->dirty, profile->n_blocks, sizeof *profile->dirty);
+  plim_release(profile->ctx, profile->is_dirty, 2 * (int64_t)profile->n_blocks, sizeof *profile->is_dirty);
+  plim_release(profile->ctx, profile, 1, sizeof *profile);
 }
 
-void plim_memory_profile_clear(plim_memory_profile *l) {
-  memset(l->slot, 0, (size_t)l->n_slots * sizeof *l->slot);
-  memset(l->used, 0, (size_t)l->n_slots * sizeof *l->used);
-  for (int32_t node = 0; node < 2 * l->n_blocks; node++) l->node[node] = (plim_memory_node){0, NOTHING};
-  memset(l->is_dirty, 0, 2 * (size_t)l->n_blocks * sizeof *l->is_dirty);
-  l->n_dirty = 0;
+void plim_memory_profile_clear(plim_memory_profile *profile) {
+  memset(profile->slot, 0, (size_t)profile->n_slots * sizeof *profile->slot);
+  memset(profile->used, 0, (size_t)profile->n_slots * sizeof *profile->used);
+  for (int32_t node = 0; node < 2 * profile->n_blocks; node++) profile->node[node] = (plim_memory_node){0, NOTHING};
+  memset(profile->is_dirty, 0, 2 * (size_t)profile->n_blocks * sizeof *profile->is_dirty);
+  profile->n_dirty = 0;
 }
 
-void plim_memory_profile_mark(plim_memory_profile *l, int32_t slot) {
-  int32_t node = l->n_blocks + slot / PLIM_MEMORY_PROFILE_BLOCK;
-  if (l->is_dirty[node]) return;
-  l->is_dirty[node] = 1;
-  l->dirty[l->n_dirty++] = node;
+void plim_memory_profile_mark(plim_memory_profile *profile, int32_t slot) {
+  int32_t node = profile->n_blocks + slot / PLIM_MEMORY_PROFILE_BLOCK;
+  if (profile->is_dirty[node]) return;
+  profile->is_dirty[node] = 1;
+  profile->dirty[profile->n_dirty++] = node;
 }
 
-void plim_memory_profile_add(plim_memory_profile *l, int32_t slot, int64_t up, int64_t down) {
-  l->slot[slot].up += up;
-  l->slot[slot].down += down;
-  plim_memory_profile_mark(l, slot);
+void plim_memory_profile_add(plim_memory_profile *profile, int32_t slot, int64_t up, int64_t down) {
+  profile->slot[slot].up += up;
+  profile->slot[slot].down += down;
+  plim_memory_profile_mark(profile, slot);
 }
 
-static plim_memory_node block_node(const plim_memory_profile *l, int32_t block) {
-  const plim_memory_slot *slot = l->slot + (int64_t)block * PLIM_MEMORY_PROFILE_BLOCK;
-  const uint8_t *used = l->used + (int64_t)block * PLIM_MEMORY_PROFILE_BLOCK;
+static plim_memory_node block_node(const plim_memory_profile *profile, int32_t block) {
+  const plim_memory_slot *slot = profile->slot + (int64_t)block * PLIM_MEMORY_PROFILE_BLOCK;
+  const uint8_t *used = profile->used + (int64_t)block * PLIM_MEMORY_PROFILE_BLOCK;
   plim_memory_node node = {0, NOTHING};
   for (int32_t i = 0; i < PLIM_MEMORY_PROFILE_BLOCK; i++) {
     int64_t level = node.sum + slot[i].up, counted = used[i] ? level : NOTHING;
@@ -77,55 +77,56 @@ static plim_memory_node join(plim_memory_node left, plim_memory_node right) {
   return (plim_memory_node){left.sum + right.sum, most > left.most ? most : left.most};
 }
 
-void plim_memory_profile_settle(plim_memory_profile *l) {
-  for (int32_t i = 0; i < l->n_dirty; i++) {
-    int32_t node = l->dirty[i];
-    l->node[node] = block_node(l, node - l->n_blocks);
-    l->is_dirty[node] = 0;
+void plim_memory_profile_settle(plim_memory_profile *profile) {
+  for (int32_t i = 0; i < profile->n_dirty; i++) {
+    int32_t node = profile->dirty[i];
+    profile->node[node] = block_node(profile, node - profile->n_blocks);
+    profile->is_dirty[node] = 0;
   }
   /* all dirty nodes are of one depth; replace them by their parents, each once */
-  while (l->n_dirty > 0 && l->dirty[0] > 1) {
+  while (profile->n_dirty > 0 && profile->dirty[0] > 1) {
     int32_t n = 0;
-    for (int32_t i = 0; i < l->n_dirty; i++) {
-      int32_t parent = l->dirty[i] >> 1;
-      if (l->is_dirty[parent]) continue;
-      l->is_dirty[parent] = 1;
-      l->dirty[n++] = parent;
+    for (int32_t i = 0; i < profile->n_dirty; i++) {
+      int32_t parent = profile->dirty[i] >> 1;
+      if (profile->is_dirty[parent]) continue;
+      profile->is_dirty[parent] = 1;
+      profile->dirty[n++] = parent;
     }
-    l->n_dirty = n;
+    profile->n_dirty = n;
     for (int32_t i = 0; i < n; i++) {
-      int32_t node = l->dirty[i];
-      l->node[node] = join(l->node[2 * node], l->node[2 * node + 1]);
-      l->is_dirty[node] = 0;
+      int32_t node = profile->dirty[i];
+      profile->node[node] = join(profile->node[2 * node], profile->node[2 * node + 1]);
+      profile->is_dirty[node] = 0;
     }
   }
-  l->n_dirty = 0;
+  profile->n_dirty = 0;
 }
 
-int64_t plim_memory_profile_peak(const plim_memory_profile *l, int64_t base) {
-  return base + l->node[1].most;
+int64_t plim_memory_profile_peak(const plim_memory_profile *profile, int64_t base) {
+  return base + profile->node[1].most;
 }
 
-int64_t plim_memory_profile_at(const plim_memory_profile *l, int64_t base, int32_t slot) {
+int64_t plim_memory_profile_at(const plim_memory_profile *profile, int64_t base, int32_t slot) {
   int32_t block = slot / PLIM_MEMORY_PROFILE_BLOCK;
-  for (int32_t node = l->n_blocks + block; node > 1; node >>= 1) {
-    if (node & 1) base += l->node[node - 1].sum;
+  for (int32_t node = profile->n_blocks + block; node > 1; node >>= 1) {
+    if (node & 1) base += profile->node[node - 1].sum;
   }
-  for (int32_t i = block * PLIM_MEMORY_PROFILE_BLOCK; i < slot; i++) base += l->slot[i].up - l->slot[i].down;
-  return base + l->slot[slot].up;
+  for (int32_t i = block * PLIM_MEMORY_PROFILE_BLOCK; i < slot; i++)
+    base += profile->slot[i].up - profile->slot[i].down;
+  return base + profile->slot[slot].up;
 }
 
-static int64_t excess_in_block(const plim_memory_profile *l, int32_t block, int64_t base, int64_t limit) {
+static int64_t excess_in_block(const plim_memory_profile *profile, int32_t block, int64_t base, int64_t limit) {
   int64_t excess = 0;
   for (int32_t i = block * PLIM_MEMORY_PROFILE_BLOCK; i < (block + 1) * PLIM_MEMORY_PROFILE_BLOCK; i++) {
-    int64_t level = base + l->slot[i].up;
-    if (level > limit && l->used[i]) excess = plim_integers_add_capped(excess, level - limit);
-    base = level - l->slot[i].down;
+    int64_t level = base + profile->slot[i].up;
+    if (level > limit && profile->used[i]) excess = plim_integers_add_capped(excess, level - limit);
+    base = level - profile->slot[i].down;
   }
   return excess;
 }
 
-int64_t plim_memory_profile_excess(const plim_memory_profile *l, int64_t base, int64_t limit) {
+int64_t plim_memory_profile_excess(const plim_memory_profile *profile, int64_t base, int64_t limit) {
   struct {
     int32_t node;
     int64_t base;
@@ -137,44 +138,46 @@ int64_t plim_memory_profile_excess(const plim_memory_profile *l, int64_t base, i
   while (n > 0) {
     int32_t node = stack[--n].node;
     int64_t below = stack[n].base;
-    if (below + l->node[node].most <= limit) continue;
-    if (node >= l->n_areas) {
-      int64_t more = l->n_areas == l->n_blocks ? excess_in_block(l, node - l->n_blocks, below, limit)
-                                               : below + l->node[node].most - limit;
+    if (below + profile->node[node].most <= limit) continue;
+    if (node >= profile->n_areas) {
+      int64_t more = profile->n_areas == profile->n_blocks
+                         ? excess_in_block(profile, node - profile->n_blocks, below, limit)
+                         : below + profile->node[node].most - limit;
       excess = plim_integers_add_capped(excess, more);
       continue;
     }
     stack[n].node = 2 * node;
     stack[n++].base = below;
     stack[n].node = 2 * node + 1;
-    stack[n++].base = below + l->node[2 * node].sum;
+    stack[n++].base = below + profile->node[2 * node].sum;
   }
   return excess;
 }
 
-int32_t plim_memory_profile_find_above(const plim_memory_profile *l, int64_t base, int64_t limit, uint64_t random) {
+int32_t plim_memory_profile_find_above(const plim_memory_profile *profile, int64_t base, int64_t limit,
+                                       uint64_t random) {
   int32_t node = 1;
-  if (base + l->node[1].most <= limit) return -1;
-  while (node < l->n_blocks) {
+  if (base + profile->node[1].most <= limit) return -1;
+  while (node < profile->n_blocks) {
     node *= 2;
-    int64_t right = base + l->node[node].sum;
-    int right_above = right + l->node[node + 1].most > limit;
-    int left_above = base + l->node[node].most > limit;
+    int64_t right = base + profile->node[node].sum;
+    int right_above = right + profile->node[node + 1].most > limit;
+    int left_above = base + profile->node[node].most > limit;
     if (right_above && (!left_above || (random & 1))) {
       base = right;
       node++;
     }
     random >>= 1;
   }
-  int32_t slot = (node - l->n_blocks) * PLIM_MEMORY_PROFILE_BLOCK, found = -1, seen = 0;
+  int32_t slot = (node - profile->n_blocks) * PLIM_MEMORY_PROFILE_BLOCK, found = -1, seen = 0;
   for (int32_t i = slot; i < slot + PLIM_MEMORY_PROFILE_BLOCK; i++) {
-    int64_t level = base + l->slot[i].up;
-    if (level > limit && l->used[i]) {
+    int64_t level = base + profile->slot[i].up;
+    if (level > limit && profile->used[i]) {
       /* keep the k-th of the seen ones with probability 1 / k */
       if (random % (uint64_t)++seen == 0) found = i;
       random >>= 2;
     }
-    base = level - l->slot[i].down;
+    base = level - profile->slot[i].down;
   }
   return found;
 }

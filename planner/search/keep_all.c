@@ -18,16 +18,16 @@ enum {
 enum { MOVES_PERCENT = 10, ALL_PERCENT = 15 };
 
 typedef struct keeper {
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   plim_schedule schedule;
   int64_t next_strong; /* in moves */
   int64_t bound_bytes; /* of every plan's peak */
 } keeper;
 
 /* A front wants it with its fastest choices too, where the lowest plan has others. */
-static plim_status submit_well(plim_incumbent *pl, const plim_schedule *schedule) {
-  if (pl->min_memory) PLIM_TRY(plim_incumbent_submit_exact(pl, schedule, STRONG));
-  return plim_incumbent_submit(pl, schedule, STRONG, NULL);
+static plim_status submit_well(plim_incumbent *inc, const plim_schedule *schedule) {
+  if (inc->min_memory) PLIM_TRY(plim_incumbent_submit_exact(inc, schedule, STRONG));
+  return plim_incumbent_submit(inc, schedule, STRONG, NULL);
 }
 
 static plim_status on_fit(void *user, plim_anneal *a) {
@@ -36,13 +36,13 @@ static plim_status on_fit(void *user, plim_anneal *a) {
   int strong = a->done >= k->next_strong;
   a->mover.limit = plim_track_peak(a->mover.track) - 1;
   a->stop = a->mover.limit < k->bound_bytes;
-  if (!strong && k->pl->problem->n_ops > PLIM_LONG_OPS) return PLIM_OK;
-  if (strong) k->next_strong = a->done + MOVES_BETWEEN_STRONG * (int64_t)k->pl->problem->n_ops;
-  return plim_incumbent_submit(k->pl, &k->schedule, strong ? STRONG : QUICK, NULL);
+  if (!strong && k->inc->problem->n_ops > PLIM_LONG_OPS) return PLIM_OK;
+  if (strong) k->next_strong = a->done + MOVES_BETWEEN_STRONG * (int64_t)k->inc->problem->n_ops;
+  return plim_incumbent_submit(k->inc, &k->schedule, strong ? STRONG : QUICK, NULL);
 }
 
 static plim_status improve_order(keeper *k) {
-  const plim_problem *p = k->pl->problem;
+  const plim_problem *p = k->inc->problem;
   int64_t moves = MOVES_AN_OP * (int64_t)p->n_ops + 2000;
   plim_track *track = NULL;
   PLIM_TRY(plim_track_new(p, p->n_ops + 64, &track));
@@ -52,7 +52,7 @@ static plim_status improve_order(keeper *k) {
                    .cold = 0.01,
                    .weight = 1,
                    .iterations = moves < MOST_MOVES ? moves : MOST_MOVES,
-                   .deadline_ns = plim_incumbent_deadline(k->pl, MOVES_PERCENT),
+                   .deadline_ns = plim_incumbent_deadline(k->inc, MOVES_PERCENT),
                    .share = {[PLIM_MOVE_FIRST] = 1},
                    .on_fit = on_fit,
                    .user = k,
@@ -60,23 +60,23 @@ static plim_status improve_order(keeper *k) {
   int best = a.mover.limit < k->bound_bytes;
   plim_status status = best ? PLIM_OK : plim_anneal_run(&a);
   plim_track_free(track);
-  return status == PLIM_OK && !best ? submit_well(k->pl, &k->schedule) : status;
+  return status == PLIM_OK && !best ? submit_well(k->inc, &k->schedule) : status;
 }
 
-static plim_status run(plim_incumbent *pl) {
-  if (pl->keep_all) return submit_well(pl, pl->keep_all);
-  keeper k = {.pl = pl, .schedule = {.ctx = pl->problem->ctx}};
+static plim_status run(plim_incumbent *inc) {
+  if (inc->keep_all) return submit_well(inc, inc->keep_all);
+  keeper k = {.inc = inc, .schedule = {.ctx = inc->problem->ctx}};
   int32_t op;
-  k.bound_bytes = plim_bound_bytes(pl->problem, &op);
-  plim_status status = plim_schedule_program_order(pl->problem, &k.schedule);
-  if (status == PLIM_OK) status = submit_well(pl, &k.schedule);
-  int may_improve = !pl->problem->fixed_order && !plim_effort_over(pl->problem->ctx, 0);
+  k.bound_bytes = plim_bound_bytes(inc->problem, &op);
+  plim_status status = plim_schedule_program_order(inc->problem, &k.schedule);
+  if (status == PLIM_OK) status = submit_well(inc, &k.schedule);
+  int may_improve = !inc->problem->fixed_order && !plim_effort_over(inc->problem->ctx, 0);
   if (status == PLIM_OK && may_improve) status = improve_order(&k);
   plim_schedule_free(&k.schedule);
   return status;
 }
 
-plim_status plim_keep_all_run(plim_incumbent *pl) {
-  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, plim_incumbent_deadline(pl, ALL_PERCENT));
-  return plim_effort_end(pl->problem->ctx, outer_ns, run(pl));
+plim_status plim_keep_all_run(plim_incumbent *inc) {
+  int64_t outer_ns = plim_effort_begin(inc->problem->ctx, plim_incumbent_deadline(inc, ALL_PERCENT));
+  return plim_effort_end(inc->problem->ctx, outer_ns, run(inc));
 }

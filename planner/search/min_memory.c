@@ -22,7 +22,7 @@ enum { STEP_PART = 8 /* of the peak that covering goes down at once */ };
 enum { SEEDS = 16 /* of random numbers, more than rounds */ };
 
 typedef struct min_memory_search {
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   plim_track *track;
   plim_schedule min_memory;  /* of this annealing run */
   plim_schedule lowest_peak; /* of all of them */
@@ -33,14 +33,14 @@ typedef struct min_memory_search {
 
 /* A limit with a step down from `bytes`, larger as long as the bound is far. */
 static int64_t limit_below(const min_memory_search *s, int64_t bytes) {
-  int64_t next = bytes - s->pl->problem->align, gap = next - s->bound_bytes;
+  int64_t next = bytes - s->inc->problem->align, gap = next - s->bound_bytes;
   return gap > 0 ? s->bound_bytes + gap - gap / 32 : next;
 }
 
 /* Pack the lowest of this annealing run. */
 static plim_status pack_min_memory(min_memory_search *s, plim_anneal *a, int32_t effort) {
-  s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->pl->problem->n_ops;
-  return plim_incumbent_submit(s->pl, &s->min_memory, effort, NULL);
+  s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->inc->problem->n_ops;
+  return plim_incumbent_submit(s->inc, &s->min_memory, effort, NULL);
 }
 
 static plim_status on_fit(void *user, plim_anneal *a) {
@@ -58,7 +58,7 @@ static plim_status on_fit(void *user, plim_anneal *a) {
     return PLIM_OK;
   }
   PLIM_TRY(pack_min_memory(s, a, QUICK));
-  a->mover.limit = s->pl->best_bytes - s->pl->problem->align;
+  a->mover.limit = s->inc->best_bytes - s->inc->problem->align;
   return PLIM_OK;
 }
 
@@ -71,35 +71,35 @@ static const temper tempers[] = {{0.5, 4, 0.05}, {3, 1, 0.005}};
 
 /* Of one annealing run; a number of iterations asked for is shared by all of them, unless it is so small that the bytes
  * found would be many more. */
-static int64_t moves_of(const plim_incumbent *pl) {
-  int64_t moves = LEAST_MOVES + MOVES_AN_OP * (int64_t)pl->problem->n_ops, most = MOST_MOVES;
-  if (pl->options->iterations > 0) most = pl->options->iterations / ROUNDS;
+static int64_t moves_of(const plim_incumbent *inc) {
+  int64_t moves = LEAST_MOVES + MOVES_AN_OP * (int64_t)inc->problem->n_ops, most = MOST_MOVES;
+  if (inc->options->iterations > 0) most = inc->options->iterations / ROUNDS;
   if (most < LEAST_ASKED) most = LEAST_ASKED;
   if (most > MOST_MOVES) most = MOST_MOVES;
   return moves < most ? moves : most;
 }
 
 static plim_status cool(min_memory_search *s, const plim_schedule *start, uint64_t round) {
-  plim_incumbent *pl = s->pl;
+  plim_incumbent *inc = s->inc;
   int packs = round >= ROUNDS - PACKING_ROUNDS;
   const temper *how = &tempers[!packs && round % 3 == 2];
   PLIM_TRY(
       plim_track_make_room(&s->track, start->n)); /* a kept plan or Rotor's may be longer than any of this search */
   plim_track_load(s->track, start);
-  int64_t above = packs ? pl->best_bytes : plim_track_peak(s->track);
-  plim_anneal a = {.mover = {.track = s->track, .random = {pl->options->seed * SEEDS + round}},
-                   .most_runs = pl->most_runs,
+  int64_t above = packs ? inc->best_bytes : plim_track_peak(s->track);
+  plim_anneal a = {.mover = {.track = s->track, .random = {inc->options->seed * SEEDS + round}},
+                   .most_runs = inc->most_runs,
                    .hot = how->hot,
                    .cold = 0.002,
                    .weight = how->weight,
                    .time_weight = how->time_weight,
-                   .iterations = moves_of(pl),
-                   .deadline_ns = plim_incumbent_deadline(pl, 100),
+                   .iterations = moves_of(inc),
+                   .deadline_ns = plim_incumbent_deadline(inc, 100),
                    .share = {25, 15, 15, 10, 10, 25, 5},
                    .on_fit = on_fit,
                    .user = s,
                    .faster_than_ns = INT64_MAX};
-  a.mover.limit = packs ? above - pl->problem->align : limit_below(s, above);
+  a.mover.limit = packs ? above - inc->problem->align : limit_below(s, above);
   s->next_try = packs ? 0 : INT64_MAX;
   s->min_memory.n = 0;
   plim_status status = plim_anneal_run(&a);
@@ -109,9 +109,9 @@ static plim_status cool(min_memory_search *s, const plim_schedule *start, uint64
 }
 
 static plim_status keep_smallest(min_memory_search *s, const plim_schedule *schedule) {
-  plim_incumbent *pl = s->pl;
+  plim_incumbent *inc = s->inc;
   plim_submit_result result;
-  PLIM_TRY(plim_incumbent_submit(pl, schedule, QUICK, &result));
+  PLIM_TRY(plim_incumbent_submit(inc, schedule, QUICK, &result));
   if (result.peak_bytes >= s->lowest_peak_bytes) return PLIM_OK;
   s->lowest_peak_bytes = result.peak_bytes;
   return plim_schedule_copy(&s->lowest_peak, result.schedule);
@@ -120,49 +120,49 @@ static plim_status keep_smallest(min_memory_search *s, const plim_schedule *sche
 /* Cover `from` ever deeper, until a goal is missed or what was asked for is met. */
 static plim_status covering_down(min_memory_search *s, const plim_schedule *from, int64_t enough,
                                  plim_schedule *scratch) {
-  plim_incumbent *pl = s->pl;
-  int64_t deadline_ns = plim_incumbent_deadline(pl, 100), goal = s->lowest_peak_bytes;
+  plim_incumbent *inc = s->inc;
+  int64_t deadline_ns = plim_incumbent_deadline(inc, 100), goal = s->lowest_peak_bytes;
   PLIM_TRY(keep_smallest(s, from));
   if (s->lowest_peak_bytes == goal) return PLIM_OK; /* what is known comes from better */
   do {
     goal = s->lowest_peak_bytes - s->lowest_peak_bytes / STEP_PART - 1;
     if (goal < enough && s->lowest_peak_bytes > enough) goal = enough;
     PLIM_TRY(plim_schedule_copy(scratch, from));
-    PLIM_TRY(plim_seed_covering(pl, goal, 1, deadline_ns, scratch));
+    PLIM_TRY(plim_seed_covering(inc, goal, 1, deadline_ns, scratch));
     PLIM_TRY(keep_smallest(s, scratch));
-  } while (s->lowest_peak_bytes <= goal && goal > s->bound_bytes && pl->best_bytes > enough &&
+  } while (s->lowest_peak_bytes <= goal && goal > s->bound_bytes && inc->best_bytes > enough &&
            plim_now_ns() < deadline_ns);
   return PLIM_OK;
 }
 
 /* Covering knows no limit on runs. */
 static uint64_t first_round(const min_memory_search *s) {
-  const plim_incumbent *pl = s->pl;
-  if (pl->problem->n_ops <= PLIM_LONG_OPS || pl->most_runs > 0) return 0;
-  return pl->options->unpacked ? ROUNDS : ROUNDS - PACKING_ROUNDS;
+  const plim_incumbent *inc = s->inc;
+  if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->most_runs > 0) return 0;
+  return inc->options->unpacked ? ROUNDS : ROUNDS - PACKING_ROUNDS;
 }
 
 /* Where a round starts from. */
 static const plim_schedule *find_start(const min_memory_search *s, uint64_t round, const plim_schedule *seed,
                                        const plim_schedule *order) {
-  if (round >= ROUNDS - PACKING_ROUNDS) return round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &s->pl->best;
+  if (round >= ROUNDS - PACKING_ROUNDS) return round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &s->inc->best;
   return round % 3 == 2 ? seed : order;
 }
 
 static plim_status run_rounds(min_memory_search *s, plim_schedule *start) {
-  plim_incumbent *pl = s->pl;
+  plim_incumbent *inc = s->inc;
   plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
-  uint64_t round = first_round(s), rounds = pl->quick ? BRIEF_ROUNDS : ROUNDS;
-  int64_t enough = pl->target_bytes > s->bound_bytes ? pl->target_bytes : s->bound_bytes;
+  uint64_t round = first_round(s), rounds = inc->quick ? BRIEF_ROUNDS : ROUNDS;
+  int64_t enough = inc->target_bytes > s->bound_bytes ? inc->target_bytes : s->bound_bytes;
   plim_status status;
-  PLIM_CHECK(plim_seed_make(pl->problem, pl->timeline, 0, s->track->room / 2, &seed));
-  PLIM_CHECK(plim_incumbent_program_order(pl, enough, &order));
-  if (round > 0 && pl->best_bytes > enough) {
+  PLIM_CHECK(plim_seed_make(inc->problem, inc->timeline, 0, s->track->room / 2, &seed));
+  PLIM_CHECK(plim_incumbent_program_order(inc, enough, &order));
+  if (round > 0 && inc->best_bytes > enough) {
     PLIM_CHECK(covering_down(s, &order, enough, start));
     PLIM_CHECK(covering_down(s, &seed, enough, start));
   }
-  for (; round < rounds && pl->best_bytes > enough; round++) {
-    if (plim_now_ns() >= plim_incumbent_deadline(pl, 100)) break;
+  for (; round < rounds && inc->best_bytes > enough; round++) {
+    if (plim_now_ns() >= plim_incumbent_deadline(inc, 100)) break;
     PLIM_CHECK(plim_schedule_copy(start, find_start(s, round, &seed, &order)));
     PLIM_CHECK(cool(s, start, round));
   }
@@ -172,17 +172,17 @@ done:
   return status;
 }
 
-plim_status plim_min_memory_run(plim_incumbent *pl) {
-  min_memory_search s = {.pl = pl,
-                         .min_memory = {.ctx = pl->problem->ctx},
-                         .lowest_peak = {.ctx = pl->problem->ctx},
+plim_status plim_min_memory_run(plim_incumbent *inc) {
+  min_memory_search s = {.inc = inc,
+                         .min_memory = {.ctx = inc->problem->ctx},
+                         .lowest_peak = {.ctx = inc->problem->ctx},
                          .lowest_peak_bytes = INT64_MAX};
-  plim_schedule start = {.ctx = pl->problem->ctx};
+  plim_schedule start = {.ctx = inc->problem->ctx};
   plim_status status;
   int32_t op;
-  s.bound_bytes = plim_bound_bytes(pl->problem, &op);
-  PLIM_TRY(plim_keep_all_run(pl));
-  PLIM_CHECK(plim_track_new(pl->problem, 10 * pl->problem->n_ops + 64, &s.track));
+  s.bound_bytes = plim_bound_bytes(inc->problem, &op);
+  PLIM_TRY(plim_keep_all_run(inc));
+  PLIM_CHECK(plim_track_new(inc->problem, 10 * inc->problem->n_ops + 64, &s.track));
   PLIM_CHECK(run_rounds(&s, &start));
 done:
   plim_track_free(s.track);

@@ -13,13 +13,13 @@ typedef struct member {
   plim_context *ctx; /* NULL: the first, whose context, problem and plan front are the caller's */
   plim_problem problem;
   plim_front front;
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   plim_searcher searcher;
   plim_status status; /* of its last annealing run */
 } member;
 
 typedef struct portfolio {
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   const plim_schedule *order;
   int32_t n;
   member *member; /* [n] */
@@ -67,19 +67,19 @@ static uint64_t member_seed(uint64_t seed, int32_t i) {
 
 static plim_status begin_member(portfolio *p, int32_t i) {
   member *m = &p->member[i];
-  m->pl = p->pl;
+  m->inc = p->inc;
   if (i > 0) {
-    PLIM_TRY(plim_context_fork(p->pl->problem->ctx, &m->ctx));
-    m->problem = *p->pl->problem;
+    PLIM_TRY(plim_context_fork(p->inc->problem->ctx, &m->ctx));
+    m->problem = *p->inc->problem;
     m->problem.ctx = m->front.ctx = m->ctx;
-    m->pl = NULL;
-    PLIM_TRY(plim_incumbent_begin(&m->problem, p->pl->options, &m->pl));
-    assert(m->pl);
-    m->pl->started_ns = p->pl->started_ns;
-    if (p->pl->front) m->pl->front = &m->front;
+    m->inc = NULL;
+    PLIM_TRY(plim_incumbent_begin(&m->problem, p->inc->options, &m->inc));
+    assert(m->inc);
+    m->inc->started_ns = p->inc->started_ns;
+    if (p->inc->front) m->inc->front = &m->front;
   }
-  PLIM_TRY(plim_searcher_begin(m->pl, member_seed(p->pl->options->seed, i), &m->searcher));
-  if (p->n > 1 && p->pl->options->time_limit_ns > 0) m->searcher.halt = &p->halt;
+  PLIM_TRY(plim_searcher_begin(m->inc, member_seed(p->inc->options->seed, i), &m->searcher));
+  if (p->n > 1 && p->inc->options->time_limit_ns > 0) m->searcher.halt = &p->halt;
   return PLIM_OK;
 }
 
@@ -87,22 +87,22 @@ static void end_member(portfolio *p, int32_t i) {
   member *m = &p->member[i];
   plim_searcher_end(&m->searcher);
   if (i == 0) return;
-  plim_incumbent_end(m->pl);
+  plim_incumbent_end(m->inc);
   plim_front_free(&m->front);
   plim_context_free(m->ctx);
 }
 
 /* Every member continues from the best plan of all; among equal ones, from that of the first member. */
 static plim_status exchange(portfolio *p) {
-  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_merge(p->pl, p->member[i].pl));
-  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_adopt(p->member[i].pl, p->pl));
+  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_merge(p->inc, p->member[i].inc));
+  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_adopt(p->member[i].inc, p->inc));
   return PLIM_OK;
 }
 
 /* ---- annealing runs ---- */
 
 static int is_long(const portfolio *p) {
-  return p->pl->problem->n_ops > PLIM_LONG_OPS;
+  return p->inc->problem->n_ops > PLIM_LONG_OPS;
 }
 
 /* From where an annealing run starts; without a plan, the last candidate is the next best (in a long graph also what
@@ -110,7 +110,7 @@ static int is_long(const portfolio *p) {
 static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_annealing *c) {
   const plim_searcher *s = &m->searcher;
   if (c->start == PLIM_COOL_FRESH && !p->lost) return p->order;
-  if (m->pl->found) return &m->pl->best;
+  if (m->inc->found) return &m->inc->best;
   if (s->candidate_ns > 0 || (is_long(p) && s->candidate.n > 0)) return &s->candidate;
   return p->nearest.n > 0 ? &p->nearest : p->order;
 }
@@ -131,14 +131,14 @@ static plim_status cool(portfolio *p) {
     if (m->status == PLIM_OK) continue;
     status = m->status;
     if (status == PLIM_ECANCEL) continue;
-    return m->ctx ? plim_fail(p->pl->problem->ctx, status, "%s", plim_context_error(m->ctx)) : status;
+    return m->ctx ? plim_fail(p->inc->problem->ctx, status, "%s", plim_context_error(m->ctx)) : status;
   }
   PLIM_TRY(exchange(p));
   return status;
 }
 
 static int met_bound(const portfolio *p) {
-  return p->pl->found && p->pl->best_ns <= p->pl->bound_ns;
+  return p->inc->found && p->inc->best_ns <= p->inc->bound_ns;
 }
 
 static int met_candidate(const portfolio *p) {
@@ -149,11 +149,11 @@ static int met_candidate(const portfolio *p) {
 
 /* What annealing does not find, covering may find in a fraction of the time. */
 static plim_status find_by_covering(portfolio *p) {
-  plim_incumbent *pl = p->pl;
-  plim_schedule schedule = {.ctx = pl->problem->ctx};
+  plim_incumbent *inc = p->inc;
+  plim_schedule schedule = {.ctx = inc->problem->ctx};
   plim_status status = plim_schedule_copy(&schedule, p->order);
   if (status == PLIM_OK)
-    status = plim_seed_covering(pl, pl->budget_bytes, COVERING_ROUNDS, plim_incumbent_deadline(pl, 100), &schedule);
+    status = plim_seed_covering(inc, inc->budget_bytes, COVERING_ROUNDS, plim_incumbent_deadline(inc, 100), &schedule);
   if (status == PLIM_OK) status = exchange(p);
   plim_schedule_free(&schedule);
   return status;
@@ -161,21 +161,21 @@ static plim_status find_by_covering(portfolio *p) {
 
 /* Look for any plan at all: by covering, then by the search for fewest bytes, each time by other random numbers. */
 static plim_status find_any(portfolio *p) {
-  plim_incumbent *pl = p->pl, *min_memory = NULL;
+  plim_incumbent *inc = p->inc, *min_memory = NULL;
   if (p->tries == 0 && !is_long(p)) PLIM_TRY(find_by_covering(p)); /* long graphs were covered to begin with */
-  if (pl->found) return PLIM_OK;
-  int64_t limit_ns = pl->options->time_limit_ns;
+  if (inc->found) return PLIM_OK;
+  int64_t limit_ns = inc->options->time_limit_ns;
   plim_child how = {.min_memory = 1, .seed_step = p->tries++ << 32};
-  if (limit_ns > 0) how.time_limit_ns = (limit_ns + plim_now_ns() - pl->started_ns) / 2;
-  PLIM_TRY(plim_incumbent_child(pl, &how, &min_memory));
-  min_memory->started_ns = pl->started_ns;
-  min_memory->keep_all = pl->keep_all;
+  if (limit_ns > 0) how.time_limit_ns = (limit_ns + plim_now_ns() - inc->started_ns) / 2;
+  PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
+  min_memory->started_ns = inc->started_ns;
+  min_memory->keep_all = inc->keep_all;
   plim_status status = plim_min_memory_run(min_memory);
   if (status == PLIM_OK || status == PLIM_ECANCEL) {
     plim_status copied = plim_schedule_copy(&p->nearest, &min_memory->best);
     if (copied != PLIM_OK) status = copied;
   }
-  status = plim_incumbent_join(pl, min_memory, status);
+  status = plim_incumbent_join(inc, min_memory, status);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
   plim_status exchanged = exchange(p);
   return exchanged == PLIM_OK ? status : exchanged;
@@ -183,14 +183,14 @@ static plim_status find_any(portfolio *p) {
 
 /* ---- rounds ---- */
 
-static int64_t near(const plim_incumbent *pl) {
-  return pl->budget_bytes + pl->budget_bytes / NEAR_PART;
+static int64_t near(const plim_incumbent *inc) {
+  return inc->budget_bytes + inc->budget_bytes / NEAR_PART;
 }
 
 /* The search for fewest bytes is a matter of luck: one that ends near the budget may meet it by other numbers. */
 static int may_try(const portfolio *p) {
-  if (p->tries == 0 || p->pl->options->time_limit_ns > 0) return 1;
-  return p->tries < MOST_TRIES && p->pl->least_bytes <= near(p->pl);
+  if (p->tries == 0 || p->inc->options->time_limit_ns > 0) return 1;
+  return p->tries < MOST_TRIES && p->inc->least_bytes <= near(p->inc);
 }
 
 /* One lap: the series, in so many moves and until then at the latest. */
@@ -208,12 +208,12 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
     }
     percent_left -= c->percent;
     PLIM_TRY(cool(p));
-    if (p->pl->found || p->lost || is_long(p) || met_candidate(p)) continue;
+    if (p->inc->found || p->lost || is_long(p) || met_candidate(p)) continue;
     p->lost = 1;
     PLIM_TRY(find_any(p));
   }
-  p->lost |= !p->pl->found;
-  while (!p->pl->found && plim_now_ns() < end_ns && may_try(p)) {
+  p->lost |= !p->inc->found;
+  while (!p->inc->found && plim_now_ns() < end_ns && may_try(p)) {
     PLIM_TRY(find_any(p));
     if (end_ns < INT64_MAX) break; /* rounds to come do so again */
   }
@@ -224,12 +224,12 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
  * above the budget, and what covering came to as well? Annealing hardly lowers the peaks of long graphs: millions of
  * moves would end in the same refusal. With limits they are what was asked for. */
 static plim_status look_ahead(portfolio *p, int *hopeless) {
-  plim_incumbent *pl = p->pl;
+  plim_incumbent *inc = p->inc;
   *hopeless = 0;
-  if (!is_long(p) || pl->found || pl->options->time_limit_ns > 0 || pl->options->iterations > 0) return PLIM_OK;
+  if (!is_long(p) || inc->found || inc->options->time_limit_ns > 0 || inc->options->iterations > 0) return PLIM_OK;
   PLIM_TRY(find_any(p));
-  PLIM_TRY(plim_timeline_evaluate(pl->timeline, p->order));
-  *hopeless = !pl->found && pl->least_bytes > near(pl) && pl->timeline->peak_bytes > near(pl);
+  PLIM_TRY(plim_timeline_evaluate(inc->timeline, p->order));
+  *hopeless = !inc->found && inc->least_bytes > near(inc) && inc->timeline->peak_bytes > near(inc);
   return PLIM_OK;
 }
 
@@ -237,20 +237,20 @@ static plim_status look_ahead(portfolio *p, int *hopeless) {
  * other sets of recomputed ops have to be found, which short annealing runs often miss. No limit is given, the graph is
  * not long, and the plan is far from its bound. */
 static int wants_slow_lap(const portfolio *p) {
-  const plim_incumbent *pl = p->pl;
-  const plim_plan_options *options = pl->options;
-  if (!pl->problem->fixed_numerics || !pl->found || is_long(p)) return 0;
+  const plim_incumbent *inc = p->inc;
+  const plim_plan_options *options = inc->options;
+  if (!inc->problem->fixed_numerics || !inc->found || is_long(p)) return 0;
   if (options->iterations > 0 || options->time_limit_ns > 0) return 0;
-  return pl->best_ns - pl->bound_ns > pl->problem->keep_all_ns / 100 * FAR_PERCENT;
+  return inc->best_ns - inc->bound_ns > inc->problem->keep_all_ns / 100 * FAR_PERCENT;
 }
 
 /* Two rounds where moves are limited, since one alone sometimes ends with a much slower plan. Where time is limited,
  * more rounds fill it: each is four times as long as the one before, and the last takes what is left. */
 static plim_status run_laps(portfolio *p) {
-  plim_incumbent *pl = p->pl;
-  const plim_plan_options *options = pl->options;
-  int64_t moves = options->iterations > 0 ? options->iterations : MOVES_AN_OP * (int64_t)pl->problem->n_ops;
-  int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(pl, 100);
+  plim_incumbent *inc = p->inc;
+  const plim_plan_options *options = inc->options;
+  int64_t moves = options->iterations > 0 ? options->iterations : MOVES_AN_OP * (int64_t)inc->problem->n_ops;
+  int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
   int hopeless;
   PLIM_TRY(look_ahead(p, &hopeless));
   for (int lap = 0; lap < LAPS && !hopeless && !met_bound(p); lap++) {
@@ -266,18 +266,18 @@ static plim_status run_laps(portfolio *p) {
   return PLIM_OK;
 }
 
-plim_status plim_portfolio_run(plim_incumbent *pl, const plim_schedule *order) {
-  plim_context *ctx = pl->problem->ctx;
+plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *order) {
+  plim_context *ctx = inc->problem->ctx;
   portfolio p = {
-      .pl = pl, .order = order, .nearest = {.ctx = ctx}, .n = pl->options->threads > 1 ? pl->options->threads : 1};
+      .inc = inc, .order = order, .nearest = {.ctx = ctx}, .n = inc->options->threads > 1 ? inc->options->threads : 1};
   plim_status status;
   if (p.n > PLIM_BATCH_MOST) p.n = PLIM_BATCH_MOST;
   PLIM_TRY(plim_allocate(ctx, p.n, sizeof *p.member, &p.member));
   for (int32_t i = 0; i < p.n; i++) PLIM_CHECK(begin_member(&p, i));
   PLIM_CHECK(exchange(&p));
   status = run_laps(&p);
-  for (int32_t i = 1; i < p.n && pl->front && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
-    plim_status merged = plim_front_merge(pl->front, &p.member[i].front);
+  for (int32_t i = 1; i < p.n && inc->front && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
+    plim_status merged = plim_front_merge(inc->front, &p.member[i].front);
     if (merged != PLIM_OK) status = merged;
   }
 done:

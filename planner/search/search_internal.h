@@ -207,7 +207,7 @@ typedef struct plim_annealing {
 } plim_annealing;
 
 typedef struct plim_searcher {
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   plim_track *track;
   plim_anneal anneal;
   plim_schedule current;   /* scratch */

@@ -13,15 +13,15 @@ static const double cold = 0.006;
 
 static plim_status try_candidate(plim_searcher *s, int32_t effort) {
   plim_submit_result result;
-  PLIM_TRY(plim_incumbent_submit(s->pl, &s->candidate, effort, &result));
-  s->excess_bytes = result.bytes - s->pl->budget_bytes;
+  PLIM_TRY(plim_incumbent_submit(s->inc, &s->candidate, effort, &result));
+  s->excess_bytes = result.bytes - s->inc->budget_bytes;
   return PLIM_OK;
 }
 
 /* Is the candidate fast enough to be the best plan, and was what its addresses need too much by only a little? */
 static int is_near(const plim_searcher *s, int64_t time_ns) {
-  return s->excess_bytes > 0 && s->excess_bytes <= s->pl->budget_bytes / HARD_PART &&
-         (!s->pl->found || time_ns < s->pl->best_ns);
+  return s->excess_bytes > 0 && s->excess_bytes <= s->inc->budget_bytes / HARD_PART &&
+         (!s->inc->found || time_ns < s->inc->best_ns);
 }
 
 /* Pack the candidate well, and where that almost succeeds, by exact search. */
@@ -35,18 +35,18 @@ static plim_status pack_well(plim_searcher *s, int64_t time_ns) {
 static plim_status try_current(plim_searcher *s, plim_anneal *a) {
   plim_submit_result result;
   PLIM_TRY(plim_track_store(a->mover.track, &s->current));
-  PLIM_TRY(plim_incumbent_submit(s->pl, &s->current, QUICK, &result));
-  int fits = result.bytes <= s->pl->budget_bytes;
-  if (!fits) s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->pl->problem->n_ops;
-  if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = result.bytes - s->pl->budget_bytes;
-  a->stop = s->pl->found && s->pl->best_ns <= s->pl->bound_ns;
+  PLIM_TRY(plim_incumbent_submit(s->inc, &s->current, QUICK, &result));
+  int fits = result.bytes <= s->inc->budget_bytes;
+  if (!fits) s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->inc->problem->n_ops;
+  if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = result.bytes - s->inc->budget_bytes;
+  a->stop = s->inc->found && s->inc->best_ns <= s->inc->bound_ns;
   if (a->stop && s->halt) atomic_store(s->halt, 1);
   return PLIM_OK;
 }
 
 static void on_moves(void *user) {
   plim_searcher *s = user;
-  plim_incumbent_report(s->pl, "search");
+  plim_incumbent_report(s->inc, "search");
   if (s->halt && atomic_load(s->halt)) s->anneal.stop = 1;
 }
 
@@ -59,13 +59,13 @@ static plim_status on_fit(void *user, plim_anneal *a) {
     s->excess_bytes = INT64_MAX; /* not known yet */
   }
   if (a->done >= s->next_try) PLIM_TRY(try_current(s, a));
-  a->faster_than_ns = s->pl->found ? s->pl->best_ns : INT64_MAX;
+  a->faster_than_ns = s->inc->found ? s->inc->best_ns : INT64_MAX;
   return PLIM_OK;
 }
 
 /* How the limit follows the packing: tighter by half of what was too much, or half way back to the budget. */
 static int64_t next_limit(const plim_searcher *s, int64_t limit) {
-  int64_t budget = s->pl->budget_bytes, most = budget / 20, step = s->excess_bytes / 2 + s->pl->problem->align;
+  int64_t budget = s->inc->budget_bytes, most = budget / 20, step = s->excess_bytes / 2 + s->inc->problem->align;
   if (s->candidate_ns == 0 || s->excess_bytes <= 0) return limit + (budget - limit) / 2;
   return limit - (step < most ? step : most);
 }
@@ -113,16 +113,16 @@ static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
 }
 
 static plim_status set_up(plim_searcher *s, const plim_annealing *c, const plim_schedule *start) {
-  plim_incumbent *pl = s->pl;
+  plim_incumbent *inc = s->inc;
   plim_anneal *a = &s->anneal;
   /* the usual room is not enough for what others found where ops run many times: covering, Rotor, the fewest bytes */
   PLIM_TRY(plim_track_make_room(&s->track, start->n));
   a->mover.track = s->track;
-  set_shares(pl->problem, a, c);
-  a->strict = c->start == PLIM_COOL_QUENCH && pl->found;
-  a->hot = c->hot * 100 / pl->problem->n_ops;
-  a->cold = cold * 100 / pl->problem->n_ops;
-  a->faster_than_ns = pl->found ? pl->best_ns : INT64_MAX;
+  set_shares(inc->problem, a, c);
+  a->strict = c->start == PLIM_COOL_QUENCH && inc->found;
+  a->hot = c->hot * 100 / inc->problem->n_ops;
+  a->cold = cold * 100 / inc->problem->n_ops;
+  a->faster_than_ns = inc->found ? inc->best_ns : INT64_MAX;
   s->candidate_ns = s->excess_bytes = 0;
   s->next_try = a->done;
   plim_track_load(s->track, start);
@@ -144,14 +144,14 @@ plim_status plim_searcher_cool(plim_searcher *s, const plim_annealing *c, const 
   return status;
 }
 
-plim_status plim_searcher_begin(plim_incumbent *pl, uint64_t seed, plim_searcher *out) {
-  plim_context *ctx = pl->problem->ctx;
+plim_status plim_searcher_begin(plim_incumbent *inc, uint64_t seed, plim_searcher *out) {
+  plim_context *ctx = inc->problem->ctx;
   plim_status status;
-  *out = (plim_searcher){.pl = pl, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
-  PLIM_CHECK(plim_track_new(pl->problem, plim_track_usual_room(pl->problem), &out->track));
+  *out = (plim_searcher){.inc = inc, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
+  PLIM_CHECK(plim_track_new(inc->problem, plim_track_usual_room(inc->problem), &out->track));
   out->anneal =
-      (plim_anneal){.mover = {.track = out->track, .random = {seed}, .limit = pl->budget_bytes, .choosy = CHOOSY},
-                    .most_runs = pl->most_runs,
+      (plim_anneal){.mover = {.track = out->track, .random = {seed}, .limit = inc->budget_bytes, .choosy = CHOOSY},
+                    .most_runs = inc->most_runs,
                     .weight = 0.3,
                     .pace = 0.1,
                     .time_weight = 1,
@@ -161,7 +161,7 @@ plim_status plim_searcher_begin(plim_incumbent *pl, uint64_t seed, plim_searcher
 done:
   if (status != PLIM_OK) {
     plim_searcher_end(out);
-    *out = (plim_searcher){.pl = pl, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
+    *out = (plim_searcher){.inc = inc, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
   }
   return status;
 }

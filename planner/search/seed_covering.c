@@ -26,7 +26,7 @@ enum {
 static const double FALL = 0.8, FIRST_HOLD = 0.3, HOLD = 0.7, NOISE = 0.3, BACK = 8;
 
 typedef struct covering_search {
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   plim_track *track;
   plim_greedy_covering *covering;
   int64_t budget;
@@ -45,13 +45,13 @@ typedef struct covering_search {
 /* The excess of the first walk, in terms of an average op's time: one that takes a tenth of it away at once is first.
  */
 static double first_rate(const covering_search *c) {
-  const plim_problem *p = c->pl->problem;
+  const plim_problem *p = c->inc->problem;
   return 0.1 * c->covering->excess * p->n_ops / (double)(p->keep_all_ns > 0 ? p->keep_all_ns : 1);
 }
 
 /* Even a chain of the slowest ops is worth a single byte at one step. */
 static double last_rate(const covering_search *c) {
-  const plim_problem *p = c->pl->problem;
+  const plim_problem *p = c->inc->problem;
   int64_t slowest = 1;
   for (int32_t v = 0; v < p->n_ops; v++) {
     if (p->op[v].choice[0].time_ns > slowest) slowest = p->op[v].choice[0].time_ns;
@@ -104,7 +104,7 @@ static plim_status follow(covering_search *c, int *ran_away) {
 
 /* One round. `deadline_ns` ends it wherever it is. */
 static plim_status fall(covering_search *c, int64_t deadline_ns) {
-  plim_context *ctx = c->pl->problem->ctx;
+  plim_context *ctx = c->inc->problem->ctx;
   double last = last_rate(c);
   int ran_away = 0;
   c->covering->rate = c->top;
@@ -114,7 +114,7 @@ static plim_status fall(covering_search *c, int64_t deadline_ns) {
     if (plim_effort_over(ctx, 0)) return PLIM_ECANCEL;
     if (plim_now_ns() >= deadline_ns) return PLIM_OK;
     plim_greedy_covering_walk(c->covering);
-    plim_incumbent_report(c->pl, "cover");
+    plim_incumbent_report(c->inc, "cover");
     PLIM_TRY(follow(c, &ran_away));
     ran_away |= is_full(c);
   }
@@ -134,9 +134,9 @@ static plim_status settle(covering_search *c) {
   PLIM_TRY(plim_track_store(t, &c->best));
   c->best_peak = peak;
   if (!within) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_submit(c->pl, &c->best, EFFORT, &result));
+  PLIM_TRY(plim_incumbent_submit(c->inc, &c->best, EFFORT, &result));
   if (result.bytes <= c->budget) c->best_ns = time_ns;
-  if (result.bytes > c->budget) c->goal -= (result.bytes - c->budget) / 2 + c->pl->problem->align;
+  if (result.bytes > c->budget) c->goal -= (result.bytes - c->budget) / 2 + c->inc->problem->align;
   return PLIM_OK;
 }
 
@@ -150,7 +150,7 @@ static plim_status run_rounds(covering_search *c, int32_t rounds, int64_t deadli
   c->area = plim_track_excess(c->track, c->goal);
   covering->hold = FIRST_HOLD;
   for (int32_t round = 0, missed = 0; round < rounds && missed < MOST_MISSED; round++) {
-    plim_status status = fall(c, round == 0 ? plim_incumbent_deadline(c->pl, FIRST_PERCENT) : deadline_ns);
+    plim_status status = fall(c, round == 0 ? plim_incumbent_deadline(c->inc, FIRST_PERCENT) : deadline_ns);
     missed = fits(c) ? 0 : missed + 1;
     PLIM_TRY(settle(c));
     if (status != PLIM_OK || plim_now_ns() >= deadline_ns || c->bulk <= 0) return status;
@@ -162,11 +162,11 @@ static plim_status run_rounds(covering_search *c, int32_t rounds, int64_t deadli
   return PLIM_OK;
 }
 
-plim_status plim_seed_covering(plim_incumbent *pl, int64_t budget_bytes, int32_t rounds, int64_t deadline_ns,
+plim_status plim_seed_covering(plim_incumbent *inc, int64_t budget_bytes, int32_t rounds, int64_t deadline_ns,
                                plim_schedule *schedule) {
-  const plim_problem *p = pl->problem;
+  const plim_problem *p = inc->problem;
   int32_t room = MOST_RUNS_AN_OP * p->n_ops + 4 * PLIM_GREEDY_COVERING_CHAIN;
-  covering_search c = {.pl = pl,
+  covering_search c = {.inc = inc,
                        .budget = budget_bytes,
                        .goal = budget_bytes,
                        .best = {.ctx = p->ctx},
@@ -178,7 +178,7 @@ plim_status plim_seed_covering(plim_incumbent *pl, int64_t budget_bytes, int32_t
   PLIM_CHECK(plim_track_new(p, room, &c.track));
   PLIM_CHECK(plim_greedy_covering_new(c.track, budget_bytes, &c.covering));
   plim_track_load(c.track, schedule);
-  c.covering->random = (plim_random){pl->options->seed};
+  c.covering->random = (plim_random){inc->options->seed};
   status = run_rounds(&c, rounds, deadline_ns);
   if ((status == PLIM_OK || status == PLIM_ECANCEL) && c.best.n > 0) {
     plim_status copied = plim_schedule_copy(schedule, &c.best);

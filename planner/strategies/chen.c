@@ -6,18 +6,18 @@
 enum { CHEN_EFFORT = 8, FINE_STEPS = 40, COARSE_STEPS = 7, MANY_OPS = 2000 };
 
 typedef struct chen {
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   plim_schedule schedule;
 } chen;
 
 static plim_status submit(void *user, plim_checkpoints *c) {
   chen *u = user;
-  plim_incumbent *pl = u->pl;
-  if (plim_incumbent_over(pl)) return PLIM_OK;
+  plim_incumbent *inc = u->inc;
+  if (plim_incumbent_over(inc)) return PLIM_OK;
   PLIM_TRY(plim_checkpoints_schedule(c, 1, INT32_MAX, &u->schedule));
-  PLIM_TRY(plim_timeline_evaluate(pl->timeline, &u->schedule));
-  if (pl->found && !pl->min_memory && pl->timeline->time_ns >= pl->best_ns) return PLIM_OK; /* not worth packing */
-  return plim_incumbent_submit(u->pl, &u->schedule, CHEN_EFFORT, NULL);
+  PLIM_TRY(plim_timeline_evaluate(inc->timeline, &u->schedule));
+  if (inc->found && !inc->min_memory && inc->timeline->time_ns >= inc->best_ns) return PLIM_OK; /* not worth packing */
+  return plim_incumbent_submit(u->inc, &u->schedule, CHEN_EFFORT, NULL);
 }
 
 static plim_status every_sqrt(plim_checkpoints *c, chen *u) {
@@ -30,21 +30,21 @@ static plim_status every_sqrt(plim_checkpoints *c, chen *u) {
   return PLIM_OK;
 }
 
-static plim_status run(plim_incumbent *pl, int greedy) {
+static plim_status run(plim_incumbent *inc, int greedy) {
   plim_checkpoints *c = NULL;
-  chen u = {pl, {.ctx = pl->problem->ctx}};
-  plim_status status = plim_checkpoints_new(pl->problem, &c);
-  int32_t steps = pl->problem->n_ops > MANY_OPS ? COARSE_STEPS : FINE_STEPS;
+  chen u = {inc, {.ctx = inc->problem->ctx}};
+  plim_status status = plim_checkpoints_new(inc->problem, &c);
+  int32_t steps = inc->problem->n_ops > MANY_OPS ? COARSE_STEPS : FINE_STEPS;
   if (status == PLIM_OK) status = greedy ? plim_checkpoints_sweep(c, steps, submit, &u) : every_sqrt(c, &u);
   plim_checkpoints_free(c);
   plim_schedule_free(&u.schedule);
   return status;
 }
 
-plim_status plim_chen_sqrt_run(plim_incumbent *pl) {
-  return run(pl, 0);
+plim_status plim_chen_sqrt_run(plim_incumbent *inc) {
+  return run(inc, 0);
 }
 
-plim_status plim_chen_greedy_run(plim_incumbent *pl) {
-  return run(pl, 1);
+plim_status plim_chen_greedy_run(plim_incumbent *inc) {
+  return run(inc, 1);
 }

@@ -18,7 +18,7 @@ enum { STAGE_1_MOVES = 20000000, STAGE_2_MOVES = 2000000, MOVES_AN_OP = 4000, CH
 enum { STRONG = 24, ROUNDS = 3 /* where what fits does not pack, again within less */ };
 
 typedef struct fast {
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   plim_coarse *coarse;
   plim_track *track; /* of the stage under way */
   plim_random random;
@@ -93,11 +93,11 @@ static plim_status one_move(fast *f) {
 
 /* Cool from `hot` to `cold`, shares of the first objective, until `percent` of the time allowed are over. */
 static plim_status cool(fast *f, int64_t moves, double hot, double cold, int32_t percent, int stop_when_found) {
-  plim_incumbent *pl = f->pl;
-  int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(pl, percent);
+  plim_incumbent *inc = f->inc;
+  int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, percent);
   for (int64_t i = 0; i < moves && !(stop_when_found && f->best_ns < INT64_MAX); i++) {
     if (i % CHECK_MOVES == 0) {
-      if (plim_context_cancelled(pl->problem->ctx)) return PLIM_ECANCEL;
+      if (plim_context_cancelled(inc->problem->ctx)) return PLIM_ECANCEL;
       int64_t now_ns = plim_now_ns();
       if (now_ns >= end_ns) return PLIM_OK;
       double over = (double)i / (double)moves;
@@ -126,17 +126,17 @@ static plim_status decompose(fast *f, plim_schedule *expanded) {
   if (f->best_ns == INT64_MAX) PLIM_TRY(plim_track_store(f->track, &f->best));
   PLIM_TRY(plim_coarse_expand(f->coarse, &f->best, expanded));
   int64_t met_ns = f->best_ns;
-  PLIM_TRY(begin_stage(f, f->pl->problem, expanded));
+  PLIM_TRY(begin_stage(f, f->inc->problem, expanded));
   if (met_ns == INT64_MAX) return PLIM_OK;
   f->best_ns = f->track->time_ns;
   return plim_schedule_copy(&f->best, expanded);
 }
 
 static plim_status both_stages(fast *f) {
-  const plim_plan_options *options = f->pl->options;
+  const plim_plan_options *options = f->inc->options;
   int64_t first = options->iterations > 0      ? options->iterations
                   : options->time_limit_ns > 0 ? STAGE_1_MOVES
-                                               : MOVES_AN_OP * (int64_t)f->pl->problem->n_ops;
+                                               : MOVES_AN_OP * (int64_t)f->inc->problem->n_ops;
   int64_t second = first < STAGE_2_MOVES ? first : STAGE_2_MOVES;
   PLIM_TRY(plim_schedule_program_order(f->coarse->problem, &f->grouped));
   PLIM_TRY(begin_stage(f, f->coarse->problem, &f->grouped));
@@ -149,31 +149,31 @@ static plim_status both_stages(fast *f) {
 }
 
 static plim_status run_rounds(fast *f) {
-  plim_incumbent *pl = f->pl;
+  plim_incumbent *inc = f->inc;
   for (int round = 0; round < ROUNDS; round++) {
     plim_submit_result result;
     plim_status status = both_stages(f);
     if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
     if (f->best_ns == INT64_MAX) return status;
-    PLIM_TRY(plim_incumbent_submit(pl, &f->best, STRONG, &result));
-    if (status != PLIM_OK || result.bytes <= pl->budget_bytes) return status;
-    f->limit -= (result.bytes - pl->budget_bytes) / 2 + pl->problem->align;
-    if (plim_now_ns() >= plim_incumbent_deadline(pl, 100)) return PLIM_OK;
+    PLIM_TRY(plim_incumbent_submit(inc, &f->best, STRONG, &result));
+    if (status != PLIM_OK || result.bytes <= inc->budget_bytes) return status;
+    f->limit -= (result.bytes - inc->budget_bytes) / 2 + inc->problem->align;
+    if (plim_now_ns() >= plim_incumbent_deadline(inc, 100)) return PLIM_OK;
   }
   return PLIM_OK;
 }
 
-plim_status plim_fastsa_run(plim_incumbent *pl) {
-  const plim_problem *p = pl->problem;
-  fast f = {.pl = pl,
-            .random = {pl->options->seed},
+plim_status plim_fastsa_run(plim_incumbent *inc) {
+  const plim_problem *p = inc->problem;
+  fast f = {.inc = inc,
+            .random = {inc->options->seed},
             .best = {.ctx = p->ctx},
             .grouped = {.ctx = p->ctx},
-            .limit = pl->budget_bytes};
+            .limit = inc->budget_bytes};
   plim_status status;
   int32_t op;
-  PLIM_TRY(plim_keep_all_run(pl));
-  if ((pl->found && pl->best_ns <= pl->bound_ns) || pl->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
+  PLIM_TRY(plim_keep_all_run(inc));
+  if ((inc->found && inc->best_ns <= inc->bound_ns) || inc->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plim_coarse_make(p, INT32_MAX, &f.coarse));
   PLIM_CHECK(run_rounds(&f));
 done:

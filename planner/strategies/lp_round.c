@@ -32,7 +32,7 @@ static plim_status solve_margin(plim_stage_plans *p, plim_solver *solver, int64_
   plim_solution s;
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_stage_plans_model(p, limit, &model));
-  if (!may_end(p->pl->options, model)) goto done;
+  if (!may_end(p->inc->options, model)) goto done;
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
   PLIM_CHECK(plim_stage_plans_solve(p, solver, model, NULL, 1, &s, point));
   if (s.found) PLIM_CHECK(submit_rounded(p, model, point));
@@ -45,21 +45,21 @@ done:
 }
 
 static plim_status run(plim_stage_plans *p, plim_solver *solver) {
-  plim_incumbent *pl = p->pl;
+  plim_incumbent *inc = p->inc;
   int64_t least = plim_dag_least_peak(p->dag, NULL), room = p->limit_bytes - p->dag->base_bytes;
   if (least > p->limit_bytes) return PLIM_OK;
   int fits = plim_stage_model_fits(p->dag);
   PLIM_TRY(plim_stage_plans_order(p));
   for (int32_t i = 0; i < 2 * MARGINS; i++) {
     int64_t limit = p->limit_bytes - room / 100 * margin_percent[i % MARGINS];
-    if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
-    if (plim_stage_plans_seconds(pl) < 0) return PLIM_OK;
+    if (inc->found && inc->best_ns <= inc->bound_ns) return PLIM_OK;
+    if (plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
     if (limit < least || (i >= MARGINS && !fits)) continue;
     PLIM_TRY(i < MARGINS ? plim_stage_plans_cut(p, limit) : solve_margin(p, solver, limit));
   }
   return PLIM_OK;
 }
 
-plim_status plim_lp_round_run(plim_incumbent *pl) {
-  return plim_stage_plans_run(pl, run);
+plim_status plim_lp_round_run(plim_incumbent *inc) {
+  return plim_stage_plans_run(inc, run);
 }

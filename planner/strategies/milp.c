@@ -47,16 +47,16 @@ done:
 }
 
 static plim_status run(plim_stage_plans *p, plim_solver *solver) {
-  plim_incumbent *pl = p->pl;
+  plim_incumbent *inc = p->inc;
   int64_t least = plim_dag_least_peak(p->dag, NULL);
   if (least > p->limit_bytes) return PLIM_OK;
   PLIM_TRY(plim_stage_plans_start(p));
-  if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
+  if (inc->found && inc->best_ns <= inc->bound_ns) return PLIM_OK;
   PLIM_TRY(plim_stage_plans_search(p));
   if (!plim_stage_model_fits(p->dag)) return PLIM_OK;
   for (int32_t round = 0; round < ROUNDS; round++) {
-    if (pl->found && pl->best_ns <= pl->bound_ns) return PLIM_OK;
-    if (p->limit_bytes < least || plim_stage_plans_seconds(pl) < 0) return PLIM_OK;
+    if (inc->found && inc->best_ns <= inc->bound_ns) return PLIM_OK;
+    if (p->limit_bytes < least || plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
     PLIM_TRY(solve_round(p, solver, round == 0));
     if (p->excess_bytes <= 0) return PLIM_OK;
     p->limit_bytes -= p->excess_bytes;
@@ -65,6 +65,6 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   return PLIM_OK;
 }
 
-plim_status plim_milp_run(plim_incumbent *pl) {
-  return plim_stage_plans_run(pl, run);
+plim_status plim_milp_run(plim_incumbent *inc) {
+  return plim_stage_plans_run(inc, run);
 }

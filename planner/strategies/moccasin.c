@@ -24,7 +24,7 @@ enum { MODEL_NODES = 1000, MODEL_EDGES = 20000 /* for more CP-SAT finds nothing 
 static const double default_work = 60; /* of CP-SAT, deterministic */
 
 typedef struct moccasin {
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   plim_dag *dag;
   plim_staged staged;
   plim_repeats best; /* the best start so far */
@@ -39,7 +39,7 @@ static plim_status submit(moccasin *m, const plim_repeats *repeats, int32_t effo
   plim_submit_result result;
   PLIM_TRY(plim_staged_evaluate(&m->staged, repeats));
   PLIM_TRY(plim_staged_schedule(&m->staged, &m->schedule));
-  PLIM_TRY(plim_incumbent_submit(m->pl, &m->schedule, effort, &result));
+  PLIM_TRY(plim_incumbent_submit(m->inc, &m->schedule, effort, &result));
   if (bytes) *bytes = result.bytes;
   return PLIM_OK;
 }
@@ -48,7 +48,7 @@ static plim_status submit(moccasin *m, const plim_repeats *repeats, int32_t effo
 static plim_status consider(moccasin *m, const plim_repeats *repeats) {
   PLIM_TRY(submit(m, repeats, EFFORT, NULL));
   const plim_staged *s = &m->staged;
-  int64_t limit = m->pl->min_memory ? 0 : m->pl->budget_bytes;
+  int64_t limit = m->inc->min_memory ? 0 : m->inc->budget_bytes;
   int fits = s->peak_bytes <= limit, best_fits = m->best_peak <= limit;
   int better = fits != best_fits ? fits : fits ? s->time_ns < m->best_ns : s->peak_bytes < m->best_peak;
   if (!better) return PLIM_OK;
@@ -57,26 +57,26 @@ static plim_status consider(moccasin *m, const plim_repeats *repeats) {
   return plim_repeats_copy(&m->best, repeats);
 }
 
-static int is_proved(const plim_incumbent *pl) {
-  return pl->bound_ns == INT64_MAX || (pl->found && pl->best_ns <= pl->bound_ns);
+static int is_proved(const plim_incumbent *inc) {
+  return inc->bound_ns == INT64_MAX || (inc->found && inc->best_ns <= inc->bound_ns);
 }
 
 /* Take the bound and, brought into stages, the best schedule of a search in program order. */
 static plim_status seed(moccasin *m, plim_status (*run)(plim_incumbent *incumbent)) {
-  plim_incumbent *pl = m->pl, *other = NULL;
-  int64_t iterations = pl->options->iterations;
-  plim_child how = {.time_limit_ns = plim_incumbent_part_ns(pl, SEED_SHARE)};
+  plim_incumbent *inc = m->inc, *other = NULL;
+  int64_t iterations = inc->options->iterations;
+  plim_child how = {.time_limit_ns = plim_incumbent_part_ns(inc, SEED_SHARE)};
   plim_repeats repeats = {.ctx = m->dag->ctx};
   plim_status status;
-  how.iterations = iterations > 0 ? iterations / SEED_SHARE + 1 : SEED_MOVES * (int64_t)pl->problem->n_ops;
-  how.min_memory = pl->min_memory;
+  how.iterations = iterations > 0 ? iterations / SEED_SHARE + 1 : SEED_MOVES * (int64_t)inc->problem->n_ops;
+  how.min_memory = inc->min_memory;
   PLIM_CHECK(consider(m, &repeats)); /* program order */
-  if (!pl->min_memory && is_proved(pl)) goto done;
-  PLIM_CHECK(plim_incumbent_child(pl, &how, &other));
+  if (!inc->min_memory && is_proved(inc)) goto done;
+  PLIM_CHECK(plim_incumbent_child(inc, &how, &other));
   other->most_runs = m->copies;
   status = run(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;
-  if (other->bound_ns > pl->bound_ns) pl->bound_ns = other->bound_ns;
+  if (other->bound_ns > inc->bound_ns) inc->bound_ns = other->bound_ns;
   if (other->found) {
     plim_status taken = plim_repeats_from_schedule(m->dag, &other->best, m->copies, &repeats);
     if (taken == PLIM_OK) taken = consider(m, &repeats);
@@ -90,7 +90,7 @@ done:
 
 /* Nodes of the tree: those of the caller, or as many as take a few seconds. */
 static int64_t node_limit(const moccasin *m) {
-  const plim_plan_options *o = m->pl->options;
+  const plim_plan_options *o = m->inc->options;
   if (o->iterations > 0) return o->iterations;
   if (o->time_limit_ns > 0) return INT64_MAX / 2;
   return LEAST_NODES + TREE_WORK / (m->dag->n + m->dag->n_edges + 1);
@@ -98,28 +98,28 @@ static int64_t node_limit(const moccasin *m) {
 
 /* When our own search has to end: CP-SAT gets half of the time that is left. */
 static int64_t own_deadline(const moccasin *m) {
-  int64_t end = plim_incumbent_deadline(m->pl, 100), now = plim_now_ns();
+  int64_t end = plim_incumbent_deadline(m->inc, 100), now = plim_now_ns();
   return m->cpsat && end < INT64_MAX ? now + (end - now) / 2 : end;
 }
 
 static plim_status on_better(void *user, const plim_repeats *better) {
   moccasin *m = user;
   PLIM_TRY(submit(m, better, QUICK, NULL));
-  plim_incumbent_report(m->pl, "moccasin");
+  plim_incumbent_report(m->inc, "moccasin");
   return PLIM_OK;
 }
 
 /* Our own search within a limit on the peak; *found and *bytes tell of its best. */
 static plim_status search_own(moccasin *m, int64_t limit, int32_t *found, int64_t *bytes) {
-  plim_incumbent *pl = m->pl;
+  plim_incumbent *inc = m->inc;
   plim_staged_search s = {.dag = m->dag,
                           .copies = m->copies,
                           .limit_bytes = limit,
-                          .bound_ns = pl->bound_ns,
-                          .faster_than_ns = pl->found ? pl->best_ns : INT64_MAX,
+                          .bound_ns = inc->bound_ns,
+                          .faster_than_ns = inc->found ? inc->best_ns : INT64_MAX,
                           .nodes = node_limit(m),
                           .deadline_ns = own_deadline(m),
-                          .seed = pl->options->seed,
+                          .seed = inc->options->seed,
                           .on_better = on_better,
                           .user = m,
                           .best = {.ctx = m->dag->ctx}};
@@ -128,8 +128,8 @@ static plim_status search_own(moccasin *m, int64_t limit, int32_t *found, int64_
   *found = s.found;
   if (s.found) submitted = submit(m, &s.best, EFFORT, bytes);
   if (s.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&m->best, &s.best);
-  if (submitted == PLIM_OK && s.exhausted && m->dag->exact && limit >= pl->budget_bytes) {
-    pl->bound_ns = s.faster_than_ns; /* nothing is faster than the best of the tree, or than what was there before */
+  if (submitted == PLIM_OK && s.exhausted && m->dag->exact && limit >= inc->budget_bytes) {
+    inc->bound_ns = s.faster_than_ns; /* nothing is faster than the best of the tree, or than what was there before */
   }
   plim_repeats_free(&s.best);
   return status != PLIM_OK ? status : submitted;
@@ -137,55 +137,55 @@ static plim_status search_own(moccasin *m, int64_t limit, int32_t *found, int64_
 
 /* A schedule may fit and its addresses not: then the peak has to be lower by what was too much. */
 static plim_status search_rounds(moccasin *m) {
-  int64_t limit = m->pl->budget_bytes;
+  int64_t limit = m->inc->budget_bytes;
   for (int32_t round = 0; round < ROUNDS; round++) {
     int32_t found;
     int64_t bytes = 0;
     PLIM_TRY(search_own(m, limit, &found, &bytes));
-    if (!found || bytes <= m->pl->budget_bytes) return PLIM_OK;
-    limit -= bytes - m->pl->budget_bytes;
+    if (!found || bytes <= m->inc->budget_bytes) return PLIM_OK;
+    limit -= bytes - m->inc->budget_bytes;
   }
   return PLIM_OK;
 }
 
 /* Open CP-SAT, where it is there and the model is not too large for it. */
 static plim_status open_cpsat(moccasin *m) {
-  if (m->pl->options->iterations > 0 || m->dag->n > MODEL_NODES || m->dag->n_edges > MODEL_EDGES) return PLIM_OK;
+  if (m->inc->options->iterations > 0 || m->dag->n > MODEL_NODES || m->dag->n_edges > MODEL_EDGES) return PLIM_OK;
   plim_status status = plim_cpsat_open(m->dag->ctx, &m->cpsat);
   return status == PLIM_EUNSUPPORTED ? PLIM_OK : status;
 }
 
 static plim_status ask_cpsat(moccasin *m) {
-  plim_incumbent *pl = m->pl;
+  plim_incumbent *inc = m->inc;
   plim_status status;
-  int64_t left_ns = plim_incumbent_deadline(pl, 100) - plim_now_ns();
+  int64_t left_ns = plim_incumbent_deadline(inc, 100) - plim_now_ns();
   plim_moccasin_answer answer = {.repeats = {.ctx = m->dag->ctx}};
   plim_moccasin_query query = {
       .dag = m->dag,
       .copies = m->copies,
-      .limit_bytes = pl->budget_bytes,
-      .options = {.threads = pl->options->threads, .seed = pl->options->seed, .deterministic = default_work}};
-  if (pl->options->time_limit_ns > 0) {
+      .limit_bytes = inc->budget_bytes,
+      .options = {.threads = inc->options->threads, .seed = inc->options->seed, .deterministic = default_work}};
+  if (inc->options->time_limit_ns > 0) {
     query.options.deterministic = 0;
     query.options.seconds = left_ns > 0 ? (double)left_ns / 1e9 : 1e-3;
   }
   PLIM_CHECK(plim_moccasin_solve(m->cpsat, &query, &m->best, &answer));
   if (answer.found) PLIM_CHECK(submit(m, &answer.repeats, EFFORT, NULL));
-  if (m->dag->exact && answer.bound_ns > pl->bound_ns) pl->bound_ns = answer.bound_ns;
+  if (m->dag->exact && answer.bound_ns > inc->bound_ns) inc->bound_ns = answer.bound_ns;
 done:
   plim_repeats_free(&answer.repeats);
   return status;
 }
 
 /* `budget` decides on variants, see plim_dag_make. */
-static plim_status begin(plim_incumbent *pl, int64_t budget, moccasin *m) {
-  *m = (moccasin){.pl = pl,
-                  .best = {.ctx = pl->problem->ctx},
+static plim_status begin(plim_incumbent *inc, int64_t budget, moccasin *m) {
+  *m = (moccasin){.inc = inc,
+                  .best = {.ctx = inc->problem->ctx},
                   .best_peak = INT64_MAX,
                   .best_ns = INT64_MAX,
-                  .schedule = {.ctx = pl->problem->ctx},
-                  .copies = pl->options->copies > 0 ? pl->options->copies : PLIM_COPIES_DEFAULT};
-  PLIM_TRY(plim_dag_make(pl->problem, budget, &m->dag));
+                  .schedule = {.ctx = inc->problem->ctx},
+                  .copies = inc->options->copies > 0 ? inc->options->copies : PLIM_COPIES_DEFAULT};
+  PLIM_TRY(plim_dag_make(inc->problem, budget, &m->dag));
   return plim_staged_make(m->dag, &m->staged);
 }
 
@@ -198,24 +198,24 @@ static void end(moccasin *m) {
 }
 
 /* Look for any schedule at all, by the search for fewest bytes, in the time that is left. */
-static plim_status find_any(plim_incumbent *pl) {
+static plim_status find_any(plim_incumbent *inc) {
   plim_incumbent *min_memory = NULL;
-  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(pl)};
-  PLIM_TRY(plim_incumbent_child(pl, &how, &min_memory));
-  return plim_incumbent_join(pl, min_memory, plim_moccasin_min_memory_run(min_memory));
+  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
+  PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
+  return plim_incumbent_join(inc, min_memory, plim_moccasin_min_memory_run(min_memory));
 }
 
-plim_status plim_moccasin_run(plim_incumbent *pl) {
+plim_status plim_moccasin_run(plim_incumbent *inc) {
   moccasin m;
   int32_t op;
-  if (pl->budget_bytes < plim_bound_bytes(pl->problem, &op)) return PLIM_OK;
-  plim_status status = begin(pl, pl->budget_bytes, &m);
+  if (inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
+  plim_status status = begin(inc, inc->budget_bytes, &m);
   if (status == PLIM_OK) status = seed(&m, plim_search_run);
-  if (status == PLIM_OK && !is_proved(pl)) status = open_cpsat(&m);
-  if (status == PLIM_OK && !is_proved(pl)) status = search_rounds(&m);
-  if (status == PLIM_OK && m.cpsat && !is_proved(pl)) status = ask_cpsat(&m);
-  int over = plim_now_ns() >= plim_incumbent_deadline(pl, 100);
-  if (status == PLIM_OK && !pl->found && !is_proved(pl) && !over) status = find_any(pl);
+  if (status == PLIM_OK && !is_proved(inc)) status = open_cpsat(&m);
+  if (status == PLIM_OK && !is_proved(inc)) status = search_rounds(&m);
+  if (status == PLIM_OK && m.cpsat && !is_proved(inc)) status = ask_cpsat(&m);
+  int over = plim_now_ns() >= plim_incumbent_deadline(inc, 100);
+  if (status == PLIM_OK && !inc->found && !is_proved(inc) && !over) status = find_any(inc);
   end(&m);
   return status;
 }
@@ -223,8 +223,8 @@ plim_status plim_moccasin_run(plim_incumbent *pl) {
 /* The lowest peak: from what the search for fewest bytes finds, down in steps that halve where nothing is found. */
 static plim_status go_down(moccasin *m) {
   int64_t least = plim_dag_least_peak(m->dag, NULL), step = (m->best_peak - least) / 2;
-  int64_t end_ns = plim_incumbent_deadline(m->pl, 100);
-  for (int32_t round = 0; round < DOWN_ROUNDS && step > 0 && m->pl->best_bytes > m->pl->target_bytes; round++) {
+  int64_t end_ns = plim_incumbent_deadline(m->inc, 100);
+  for (int32_t round = 0; round < DOWN_ROUNDS && step > 0 && m->inc->best_bytes > m->inc->target_bytes; round++) {
     if (end_ns < INT64_MAX && plim_now_ns() >= end_ns) break;
     plim_staged_search s = {.dag = m->dag,
                             .copies = m->copies,
@@ -233,7 +233,7 @@ static plim_status go_down(moccasin *m) {
                             .faster_than_ns = INT64_MAX,
                             .nodes = DOWN_NODES,
                             .deadline_ns = end_ns,
-                            .seed = m->pl->options->seed,
+                            .seed = m->inc->options->seed,
                             .best = {.ctx = m->dag->ctx}};
     plim_status status = plim_staged_search_run(&s, &m->best);
     if (status == PLIM_OK && s.found) status = consider(m, &s.best);
@@ -245,9 +245,9 @@ static plim_status go_down(moccasin *m) {
   return PLIM_OK;
 }
 
-plim_status plim_moccasin_min_memory_run(plim_incumbent *pl) {
+plim_status plim_moccasin_min_memory_run(plim_incumbent *inc) {
   moccasin m;
-  plim_status status = begin(pl, 0, &m);
+  plim_status status = begin(inc, 0, &m);
   if (status == PLIM_OK) status = seed(&m, plim_min_memory_run);
   if (status == PLIM_OK) status = go_down(&m);
   end(&m);

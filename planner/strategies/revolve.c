@@ -57,37 +57,37 @@ static plim_status reverse(plim_stage_runner *r, int32_t begin, int32_t end, int
   return plim_stage_back(r, begin);
 }
 
-static plim_status submit(plim_incumbent *pl, plim_stage_runner *r, int32_t slots, int32_t linger) {
-  int64_t most = LEAST_RUNS + MOST_RUNS_AN_OP * (int64_t)pl->problem->n_ops;
-  if (plim_effort_over(pl->problem->ctx, PLIM_EFFORT_LOOK)) {
-    return plim_fail(pl->problem->ctx, PLIM_ECANCEL, "planning was cancelled");
+static plim_status submit(plim_incumbent *inc, plim_stage_runner *r, int32_t slots, int32_t linger) {
+  int64_t most = LEAST_RUNS + MOST_RUNS_AN_OP * (int64_t)inc->problem->n_ops;
+  if (plim_effort_over(inc->problem->ctx, PLIM_EFFORT_LOOK)) {
+    return plim_fail(inc->problem->ctx, PLIM_ECANCEL, "planning was cancelled");
   }
-  if (plim_incumbent_over(pl)) return PLIM_OK;
+  if (plim_incumbent_over(inc)) return PLIM_OK;
   r->linger = linger;
   plim_stage_begin(r, most < INT32_MAX ? (int32_t)most : INT32_MAX);
   plim_status status = reverse(r, 0, r->stages->n, slots);
   if (status == PLIM_ENOFIT) return PLIM_OK; /* too many runs */
   if (status != PLIM_OK) return status;
-  return plim_incumbent_submit(pl, &r->schedule, EFFORT, NULL);
+  return plim_incumbent_submit(inc, &r->schedule, EFFORT, NULL);
 }
 
-static plim_status try_slots(plim_incumbent *pl, const plim_stages *stages) {
+static plim_status try_slots(plim_incumbent *inc, const plim_stages *stages) {
   plim_stage_runner r = {0};
   plim_status status;
   PLIM_CHECK(plim_stage_runner_make(stages, &r));
   for (int32_t slots = 1; slots <= stages->n; slots += 1 + slots / DENSE_SLOTS) {
-    for (int32_t linger = 0; linger < 2; linger++) PLIM_CHECK(submit(pl, &r, slots, linger));
+    for (int32_t linger = 0; linger < 2; linger++) PLIM_CHECK(submit(inc, &r, slots, linger));
   }
 done:
   plim_stage_runner_free(&r);
   return status;
 }
 
-plim_status plim_revolve_run(plim_incumbent *pl) {
+plim_status plim_revolve_run(plim_incumbent *inc) {
   for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
     plim_stages *stages = NULL;
-    PLIM_TRY(plim_stages_new(pl->problem, (plim_checkpoint_kind)kind, MOST_STAGES, &stages));
-    plim_status status = try_slots(pl, stages);
+    PLIM_TRY(plim_stages_new(inc->problem, (plim_checkpoint_kind)kind, MOST_STAGES, &stages));
+    plim_status status = try_slots(inc, stages);
     plim_stages_free(stages);
     PLIM_TRY(status);
   }

@@ -20,7 +20,7 @@ enum {
 };
 
 typedef struct rotor_run {
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   const plim_stages *stages;
   plim_rotor *rotor;
   plim_stage_runner runner;
@@ -52,28 +52,28 @@ static plim_status play(rotor_run *u, int32_t i, int32_t j, int32_t m) {
 
 /* A plan for less memory, polished for the budget, is often faster than one that was made for the budget. */
 static plim_status polish(rotor_run *u) {
-  int64_t budget = u->pl->budget_bytes;
-  if (plim_incumbent_over(u->pl)) return PLIM_OK;
+  int64_t budget = u->inc->budget_bytes;
+  if (plim_incumbent_over(u->inc)) return PLIM_OK;
   PLIM_TRY(plim_track_make_room(&u->track, u->last.n));
   plim_track_load(u->track, &u->last);
   if (plim_track_peak(u->track) > budget) return PLIM_OK;
   PLIM_TRY(plim_polish(u->track, budget));
   PLIM_TRY(plim_track_store(u->track, &u->polished));
-  return u->track->time_ns < u->pl->best_ns ? plim_incumbent_submit(u->pl, &u->polished, EFFORT, NULL) : PLIM_OK;
+  return u->track->time_ns < u->inc->best_ns ? plim_incumbent_submit(u->inc, &u->polished, EFFORT, NULL) : PLIM_OK;
 }
 
 static plim_status submit(rotor_run *u, int32_t slots) {
-  plim_context *ctx = u->pl->problem->ctx;
-  int64_t most = MOST_RUNS_AN_OP * (int64_t)u->pl->problem->n_ops;
+  plim_context *ctx = u->inc->problem->ctx;
+  int64_t most = MOST_RUNS_AN_OP * (int64_t)u->inc->problem->n_ops;
   if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
-  for (u->runner.linger = 0; u->runner.linger < 2 && !plim_incumbent_over(u->pl); u->runner.linger++) {
+  for (u->runner.linger = 0; u->runner.linger < 2 && !plim_incumbent_over(u->inc); u->runner.linger++) {
     plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
     plim_status status = play(u, 0, u->stages->n - 1, slots);
     if (status == PLIM_ENOFIT) continue; /* too many runs */
     PLIM_TRY(status);
     if (plim_schedule_equals(&u->runner.schedule, &u->last)) continue; /* to linger often makes no difference */
     PLIM_TRY(plim_schedule_copy(&u->last, &u->runner.schedule));
-    PLIM_TRY(plim_incumbent_submit(u->pl, &u->last, EFFORT, NULL));
+    PLIM_TRY(plim_incumbent_submit(u->inc, &u->last, EFFORT, NULL));
     if (u->track) PLIM_TRY(polish(u));
   }
   return PLIM_OK;
@@ -106,10 +106,10 @@ static int32_t select_sizes(const plim_rotor *r, int32_t *size, int32_t *smalles
  * better. *best receives the size of the best. */
 static plim_status submit_largest(rotor_run *u, int32_t n, const int32_t *size, int32_t *best) {
   for (int32_t i = n - 1, failures = 0; i >= 0 && failures < MOST_FAILURES; i--) {
-    int64_t best_ns = u->pl->best_ns;
+    int64_t best_ns = u->inc->best_ns;
     PLIM_TRY(submit(u, size[i]));
-    int better = u->pl->best_ns < best_ns;
-    failures = u->pl->found && !better ? failures + 1 : 0;
+    int better = u->inc->best_ns < best_ns;
+    failures = u->inc->found && !better ? failures + 1 : 0;
     if (better) *best = size[i];
   }
   return PLIM_OK;
@@ -118,7 +118,7 @@ static plim_status submit_largest(rotor_run *u, int32_t n, const int32_t *size, 
 /* Plans for less memory that are polished for the budget; below the smallest size the recurrence has none. */
 static plim_status submit_polished(rotor_run *u, int32_t smallest, int32_t best) {
   static const int32_t percent[] = {70, 85, 55};
-  PLIM_TRY(plim_track_new(u->pl->problem, plim_track_usual_room(u->pl->problem), &u->track));
+  PLIM_TRY(plim_track_new(u->inc->problem, plim_track_usual_room(u->inc->problem), &u->track));
   for (size_t i = 0; i < sizeof percent / sizeof percent[0]; i++) {
     int32_t less = (int32_t)((int64_t)best * percent[i] / 100);
     if (less >= smallest) PLIM_TRY(submit(u, less));
@@ -129,7 +129,7 @@ static plim_status submit_polished(rotor_run *u, int32_t smallest, int32_t best)
 /* Without a limit on time, from the smallest size to the largest. */
 static plim_status submit_plans(rotor_run *u) {
   int32_t size[PLANS + 1], smallest, n = select_sizes(u->rotor, size, &smallest), best = -1;
-  if (u->pl->options->time_limit_ns > 0 && !u->pl->min_memory) {
+  if (u->inc->options->time_limit_ns > 0 && !u->inc->min_memory) {
     PLIM_TRY(submit_largest(u, n, size, &best));
     return best < 0 ? PLIM_OK : submit_polished(u, smallest, best);
   }
@@ -138,28 +138,28 @@ static plim_status submit_plans(rotor_run *u) {
 }
 
 /* Program order is the plan that holds everything: submit it. *out receives its bytes beside what is always there. */
-static plim_status submit_order(plim_incumbent *pl, int64_t always, int64_t *out) {
-  plim_schedule order = {.ctx = pl->problem->ctx};
+static plim_status submit_order(plim_incumbent *inc, int64_t always, int64_t *out) {
+  plim_schedule order = {.ctx = inc->problem->ctx};
   plim_status status;
-  PLIM_CHECK(plim_schedule_program_order(pl->problem, &order));
-  PLIM_CHECK(plim_timeline_evaluate(pl->timeline, &order));
-  *out = pl->timeline->peak_bytes - always;
-  PLIM_CHECK(plim_incumbent_submit(pl, &order, EFFORT, NULL));
+  PLIM_CHECK(plim_schedule_program_order(inc->problem, &order));
+  PLIM_CHECK(plim_timeline_evaluate(inc->timeline, &order));
+  *out = inc->timeline->peak_bytes - always;
+  PLIM_CHECK(plim_incumbent_submit(inc, &order, EFFORT, NULL));
 done:
   plim_schedule_free(&order);
   return status;
 }
 
 /* About as many ns as the table of slots may take: all plans that are made from it need more. */
-static int64_t table_work(const plim_incumbent *pl) {
-  int64_t limit_ns = pl->options->time_limit_ns, share = limit_ns / TABLE_PARTS;
+static int64_t table_work(const plim_incumbent *inc) {
+  int64_t limit_ns = inc->options->time_limit_ns, share = limit_ns / TABLE_PARTS;
   return limit_ns > 0 && share < TABLE_WORK ? share : TABLE_WORK;
 }
 
 /* Slots so that the table takes half a second at most; exact ones where the bytes have a large common divisor. */
-static void choose_slots(const plim_incumbent *pl, int32_t n, int64_t bytes, int32_t *slots, int64_t *slot_bytes) {
-  const plim_problem *p = pl->problem;
-  int64_t unit = 0, most = table_work(pl) / ((int64_t)n * n * n / 6 + 1);
+static void choose_slots(const plim_incumbent *inc, int32_t n, int64_t bytes, int32_t *slots, int64_t *slot_bytes) {
+  const plim_problem *p = inc->problem;
+  int64_t unit = 0, most = table_work(inc) / ((int64_t)n * n * n / 6 + 1);
   if (most > MOST_SLOTS) most = MOST_SLOTS;
   if (most < LEAST_SLOTS) most = LEAST_SLOTS;
   for (int32_t i = 0; i < p->n_items; i++) unit = plim_integers_gcd(unit, p->item[i].bytes);
@@ -170,17 +170,17 @@ static void choose_slots(const plim_incumbent *pl, int32_t n, int64_t bytes, int
   *slot_bytes = unit;
 }
 
-static plim_status run_kind(plim_incumbent *pl, plim_checkpoint_kind kind, int64_t bytes) {
-  plim_context *ctx = pl->problem->ctx;
-  rotor_run u = {.pl = pl, .last = {.ctx = ctx}, .polished = {.ctx = ctx}};
+static plim_status run_kind(plim_incumbent *inc, plim_checkpoint_kind kind, int64_t bytes) {
+  plim_context *ctx = inc->problem->ctx;
+  rotor_run u = {.inc = inc, .last = {.ctx = ctx}, .polished = {.ctx = ctx}};
   plim_stages *stages = NULL;
   plim_stage_costs *costs = NULL;
   plim_status status;
   int32_t slots;
   int64_t slot_bytes;
-  PLIM_CHECK(plim_stages_new(pl->problem, kind, MOST_STAGES, &stages));
+  PLIM_CHECK(plim_stages_new(inc->problem, kind, MOST_STAGES, &stages));
   PLIM_CHECK(plim_stage_costs_new(stages, &costs));
-  choose_slots(pl, stages->n, bytes, &slots, &slot_bytes);
+  choose_slots(inc, stages->n, bytes, &slots, &slot_bytes);
   PLIM_CHECK(plim_rotor_make(ctx, &costs->chain, slots, slot_bytes, &u.rotor));
   PLIM_CHECK(plim_stage_runner_make(stages, &u.runner));
   u.stages = stages;
@@ -197,22 +197,22 @@ done:
   return status;
 }
 
-static plim_status run_within(plim_incumbent *pl, int64_t bytes) {
-  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR && !plim_incumbent_over(pl); kind++) {
-    PLIM_TRY(run_kind(pl, (plim_checkpoint_kind)kind, bytes));
+static plim_status run_within(plim_incumbent *inc, int64_t bytes) {
+  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR && !plim_incumbent_over(inc); kind++) {
+    PLIM_TRY(run_kind(inc, (plim_checkpoint_kind)kind, bytes));
   }
   return PLIM_OK;
 }
 
 /* The table goes a little beyond what the budget leaves, since states are counted as if none of their items ended
  * early. When nothing fits, all sizes up to those of program order are tried, as when the lowest plan is wanted. */
-plim_status plim_rotor_run(plim_incumbent *pl) {
-  const plim_problem *p = pl->problem;
+plim_status plim_rotor_run(plim_incumbent *inc) {
+  const plim_problem *p = inc->problem;
   int64_t always = p->persistent_bytes, bytes;
   for (int32_t i = 0; i < p->n_items; i++) always += p->item[i].producer < 0 ? p->item[i].bytes : 0;
-  PLIM_TRY(submit_order(pl, always, &bytes));
-  int64_t budget = pl->budget_bytes - always;
-  if (budget < 0 || (pl->found && !pl->min_memory && pl->best_ns <= pl->bound_ns)) return PLIM_OK;
-  if (budget < bytes / 5 * 4) PLIM_TRY(run_within(pl, budget + budget / 4));
-  return pl->found && !pl->min_memory ? PLIM_OK : run_within(pl, bytes);
+  PLIM_TRY(submit_order(inc, always, &bytes));
+  int64_t budget = inc->budget_bytes - always;
+  if (budget < 0 || (inc->found && !inc->min_memory && inc->best_ns <= inc->bound_ns)) return PLIM_OK;
+  if (budget < bytes / 5 * 4) PLIM_TRY(run_within(inc, budget + budget / 4));
+  return inc->found && !inc->min_memory ? PLIM_OK : run_within(inc, bytes);
 }

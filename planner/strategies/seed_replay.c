@@ -32,59 +32,59 @@ static plim_status read_plan(const plim_problem *p, const plim_plan *plan, plim_
 }
 
 /* Program order as a plan: what the arena replays. Its addresses do not matter. */
-static plim_status program_order(plim_incumbent *pl, plim_schedule *schedule, plim_plan **out) {
+static plim_status program_order(plim_incumbent *inc, plim_schedule *schedule, plim_plan **out) {
   plim_emission emission = {.planner = "program-order",
                             .plan_class = PLIM_CLASS_FIXED,
                             .budget_bytes = INT64_MAX,
-                            .bound_ns = pl->problem->keep_all_ns};
-  PLIM_TRY(plim_schedule_program_order(pl->problem, schedule));
-  PLIM_TRY(plim_timeline_evaluate(pl->timeline, schedule));
-  PLIM_TRY(plim_place(&pl->placement, pl->timeline, schedule, 0, 0));
-  return plim_emit(pl->timeline, schedule, &pl->placement, &emission, out);
+                            .bound_ns = inc->problem->keep_all_ns};
+  PLIM_TRY(plim_schedule_program_order(inc->problem, schedule));
+  PLIM_TRY(plim_timeline_evaluate(inc->timeline, schedule));
+  PLIM_TRY(plim_place(&inc->placement, inc->timeline, schedule, 0, 0));
+  return plim_emit(inc->timeline, schedule, &inc->placement, &emission, out);
 }
 
 /* Every online policy; when none stays below twice the time of the step, and the graph was imported from a program that
  * ran under such policies, for as long as they take. */
-static plim_status play(plim_incumbent *pl, const plim_plan *order, plim_plan **out) {
-  const plim_problem *p = pl->problem;
+static plim_status play(plim_incumbent *inc, const plim_plan *order, plim_plan **out) {
+  const plim_problem *p = inc->problem;
   const plim_policy *best = plim_policy_at(0);
-  plim_status status = plim_arena_online(p->ctx, p->graph, order, best, pl->budget_bytes, order->time_ns, NULL, out);
+  plim_status status = plim_arena_online(p->ctx, p->graph, order, best, inc->budget_bytes, order->time_ns, NULL, out);
   if (status != PLIM_ENOFIT || !p->graph->handles) return status;
-  return plim_arena_online(p->ctx, p->graph, order, best, pl->budget_bytes, INT64_MAX, NULL, out);
+  return plim_arena_online(p->ctx, p->graph, order, best, inc->budget_bytes, INT64_MAX, NULL, out);
 }
 
 /* Within the whole budget every online policy is simulated. The cheapest run is submitted with its own addresses too,
  * so no online policy beats the search. Within less, one policy is enough. */
-static plim_status replay_within(plim_incumbent *pl, const plim_plan *order, int64_t bytes, plim_schedule *out) {
-  const plim_problem *p = pl->problem;
+static plim_status replay_within(plim_incumbent *inc, const plim_plan *order, int64_t bytes, plim_schedule *out) {
+  const plim_problem *p = inc->problem;
   plim_plan *plan = NULL;
   int32_t taken;
   out->n = 0;
-  plim_status status = bytes == pl->budget_bytes ? play(pl, order, &plan)
-                                                 : plim_arena_replay(p->ctx, p->graph, order, bytes, NULL, &plan);
+  plim_status status = bytes == inc->budget_bytes ? play(inc, order, &plan)
+                                                  : plim_arena_replay(p->ctx, p->graph, order, bytes, NULL, &plan);
   if (status == PLIM_ENOFIT) return PLIM_OK;
   if (status != PLIM_OK) return status;
   status = read_plan(p, plan, out);
-  if (status == PLIM_OK && bytes == pl->budget_bytes) status = plim_submit_plan(pl, plan, out, &taken);
+  if (status == PLIM_OK && bytes == inc->budget_bytes) status = plim_submit_plan(inc, plan, out, &taken);
   plim_plan_free(plan);
   return status;
 }
 
-static plim_status run(plim_incumbent *pl, int32_t effort, plim_schedule *seed) {
-  const plim_problem *p = pl->problem;
+static plim_status run(plim_incumbent *inc, int32_t effort, plim_schedule *seed) {
+  const plim_problem *p = inc->problem;
   plim_schedule schedule = {.ctx = p->ctx};
   plim_plan *order = NULL;
   plim_submit_result result;
   int64_t fastest = INT64_MAX;
   plim_status status = PLIM_OK;
-  if (pl->options->unpacked || (p->n_ops > MOST_OPS && !p->graph->handles)) return PLIM_OK;
-  PLIM_CHECK(program_order(pl, &schedule, &order));
+  if (inc->options->unpacked || (p->n_ops > MOST_OPS && !p->graph->handles)) return PLIM_OK;
+  PLIM_CHECK(program_order(inc, &schedule, &order));
   for (int i = 0; i < SHARES && (i == 0 || p->n_ops <= MOST_OPS); i++) {
-    int64_t bytes = shares[i] == 100 ? pl->budget_bytes : pl->budget_bytes / 100 * shares[i];
-    PLIM_CHECK(replay_within(pl, order, bytes, &schedule));
+    int64_t bytes = shares[i] == 100 ? inc->budget_bytes : inc->budget_bytes / 100 * shares[i];
+    PLIM_CHECK(replay_within(inc, order, bytes, &schedule));
     if (schedule.n == 0) continue;
-    PLIM_CHECK(plim_incumbent_submit(pl, &schedule, effort, &result));
-    if (result.peak_bytes > pl->budget_bytes || result.time_ns >= fastest) continue;
+    PLIM_CHECK(plim_incumbent_submit(inc, &schedule, effort, &result));
+    if (result.peak_bytes > inc->budget_bytes || result.time_ns >= fastest) continue;
     fastest = result.time_ns;
     PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
   }
@@ -94,9 +94,9 @@ done:
   return status;
 }
 
-plim_status plim_seed_replay(plim_incumbent *pl, int32_t effort, plim_schedule *seed) {
-  int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(pl, 100);
+plim_status plim_seed_replay(plim_incumbent *inc, int32_t effort, plim_schedule *seed) {
+  int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
   if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / TIME_PARTS;
-  int64_t outer_ns = plim_effort_begin(pl->problem->ctx, end_ns);
-  return plim_effort_end(pl->problem->ctx, outer_ns, run(pl, effort, seed));
+  int64_t outer_ns = plim_effort_begin(inc->problem->ctx, end_ns);
+  return plim_effort_end(inc->problem->ctx, outer_ns, run(inc, effort, seed));
 }

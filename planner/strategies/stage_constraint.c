@@ -12,8 +12,8 @@ static int32_t copies_for(const plim_dag *d) {
 
 /* Half of the time that is left, or a few thousand decisions. */
 static void limit_effort(const plim_stage_plans *p, plim_staged_search *s) {
-  const plim_plan_options *o = p->pl->options;
-  double seconds = plim_stage_plans_seconds(p->pl);
+  const plim_plan_options *o = p->inc->options;
+  double seconds = plim_stage_plans_seconds(p->inc);
   s->nodes = LEAST_NODES + WORK / (p->dag->n * (int64_t)s->copies + p->dag->n_edges + 1);
   s->deadline_ns = INT64_MAX;
   if (o->iterations > 0 && o->iterations < s->nodes) s->nodes = o->iterations;
@@ -41,14 +41,14 @@ static plim_status submit_repeats(plim_stage_plans *p, const plim_repeats *repea
 
 plim_status plim_stage_plans_search(plim_stage_plans *p) {
   plim_context *ctx = p->dag->ctx;
-  plim_incumbent *pl = p->pl;
+  plim_incumbent *inc = p->inc;
   plim_repeats start = {.ctx = ctx};
   plim_staged_search s = {.dag = p->dag,
                           .copies = copies_for(p->dag),
                           .limit_bytes = p->limit_bytes,
-                          .bound_ns = pl->bound_ns,
+                          .bound_ns = inc->bound_ns,
                           .faster_than_ns = p->has_best ? p->best->time_ns : INT64_MAX,
-                          .seed = pl->options->seed,
+                          .seed = inc->options->seed,
                           .best = {.ctx = ctx}};
   plim_status status, submitted = PLIM_OK;
   limit_effort(p, &s);
@@ -56,8 +56,8 @@ plim_status plim_stage_plans_search(plim_stage_plans *p) {
   status = plim_staged_search_run(&s, &start);
   if (s.found) submitted = submit_repeats(p, &s.best);
   if (status == PLIM_OK) status = submitted;
-  if (s.exhausted && s.copies == p->dag->n && p->dag->exact && p->limit_bytes >= pl->budget_bytes) {
-    pl->bound_ns = s.faster_than_ns;
+  if (s.exhausted && s.copies == p->dag->n && p->dag->exact && p->limit_bytes >= inc->budget_bytes) {
+    inc->bound_ns = s.faster_than_ns;
   }
 done:
   plim_repeats_free(&s.best);

@@ -13,9 +13,9 @@ enum { CUT_WORK = 500000000 /* about half a second */ };
 enum { EFFORT = 16, MOVES_AN_OP = 2000, MOST_MOVES = 600000, SEARCH_SHARE = 10 /* of the time limit, one in */ };
 static const int64_t most_search_ns = 2000000000;
 
-plim_status plim_stage_plans_begin(plim_incumbent *pl, int64_t choices_bytes, plim_stage_plans *out) {
-  *out = (plim_stage_plans){.pl = pl, .limit_bytes = pl->budget_bytes, .schedule = {.ctx = pl->problem->ctx}};
-  PLIM_TRY(plim_dag_make(pl->problem, choices_bytes, &out->dag));
+plim_status plim_stage_plans_begin(plim_incumbent *inc, int64_t choices_bytes, plim_stage_plans *out) {
+  *out = (plim_stage_plans){.inc = inc, .limit_bytes = inc->budget_bytes, .schedule = {.ctx = inc->problem->ctx}};
+  PLIM_TRY(plim_dag_make(inc->problem, choices_bytes, &out->dag));
   PLIM_TRY(plim_stage_schedule_new(out->dag, &out->stages));
   return plim_stage_schedule_new(out->dag, &out->best);
 }
@@ -32,8 +32,8 @@ static plim_status submit(plim_stage_plans *p) {
   const plim_stage_schedule *s = p->stages;
   plim_submit_result result;
   PLIM_TRY(plim_dag_schedule(p->dag, s->n_steps, s->node, &p->schedule));
-  PLIM_TRY(plim_incumbent_submit(p->pl, &p->schedule, EFFORT, &result));
-  p->excess_bytes = result.bytes - p->pl->budget_bytes;
+  PLIM_TRY(plim_incumbent_submit(p->inc, &p->schedule, EFFORT, &result));
+  p->excess_bytes = result.bytes - p->inc->budget_bytes;
   if (s->peak_bytes > p->limit_bytes || (p->has_best && s->time_ns >= p->best->time_ns)) return PLIM_OK;
   memcpy(p->best->keep, s->keep, (size_t)s->n * (size_t)s->n);
   p->has_best = 1;
@@ -43,25 +43,25 @@ static plim_status submit(plim_stage_plans *p) {
 plim_status plim_stage_plans_submit(plim_stage_plans *p) {
   int32_t fits;
   if (p->stages->peak_bytes <= p->limit_bytes) PLIM_TRY(submit(p));
-  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, plim_incumbent_deadline(p->pl, 100), &fits));
+  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, plim_incumbent_deadline(p->inc, 100), &fits));
   return fits ? submit(p) : PLIM_OK;
 }
 
 /* What holds for every schedule in program order holds for stages. */
 static void take_bound(plim_stage_plans *p, const plim_incumbent *searched) {
-  if (p->limit_bytes < p->pl->budget_bytes || searched->bound_ns == INT64_MAX) return;
-  if (searched->bound_ns > p->pl->bound_ns) p->pl->bound_ns = searched->bound_ns;
+  if (p->limit_bytes < p->inc->budget_bytes || searched->bound_ns == INT64_MAX) return;
+  if (searched->bound_ns > p->inc->bound_ns) p->inc->bound_ns = searched->bound_ns;
 }
 
 static plim_status submit_searched(plim_stage_plans *p) {
   plim_incumbent *searched = NULL;
-  int64_t part_ns = plim_incumbent_part_ns(p->pl, SEARCH_SHARE), asked = p->pl->options->iterations;
+  int64_t part_ns = plim_incumbent_part_ns(p->inc, SEARCH_SHARE), asked = p->inc->options->iterations;
   int64_t moves = MOVES_AN_OP * (int64_t)p->dag->n, most = asked > 0 ? asked : MOST_MOVES;
   const plim_child how = {.budget_bytes = p->limit_bytes,
                           .unpacked = 1,
                           .time_limit_ns = part_ns < most_search_ns ? part_ns : most_search_ns,
                           .iterations = moves < most ? moves : most};
-  PLIM_TRY(plim_incumbent_child(p->pl, &how, &searched));
+  PLIM_TRY(plim_incumbent_child(p->inc, &how, &searched));
   plim_status status = plim_search_run(searched);
   take_bound(p, searched);
   if (status == PLIM_OK && searched->found) {
@@ -75,9 +75,9 @@ static plim_status submit_searched(plim_stage_plans *p) {
 plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
   plim_incumbent *other = NULL;
   const plim_child how = {
-      .budget_bytes = limit_bytes, .unpacked = 1, .time_limit_ns = plim_incumbent_part_ns(p->pl, SEARCH_SHARE)};
+      .budget_bytes = limit_bytes, .unpacked = 1, .time_limit_ns = plim_incumbent_part_ns(p->inc, SEARCH_SHARE)};
   plim_schedule seed = {.ctx = p->dag->ctx};
-  PLIM_TRY(plim_incumbent_child(p->pl, &how, &other));
+  PLIM_TRY(plim_incumbent_child(p->inc, &how, &other));
   plim_status status = plim_cut_begin(other, CUT_WORK, plim_incumbent_deadline(other, 100), &seed);
   if (limit_bytes == p->limit_bytes) take_bound(p, other);
   if (status == PLIM_OK && seed.n > 0) {
@@ -90,7 +90,7 @@ plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
 }
 
 static plim_status begin_in_order(plim_stage_plans *p) {
-  PLIM_TRY(plim_schedule_program_order(p->pl->problem, &p->schedule));
+  PLIM_TRY(plim_schedule_program_order(p->inc->problem, &p->schedule));
   return plim_stage_schedule_project(p->stages, &p->schedule);
 }
 
@@ -101,7 +101,7 @@ plim_status plim_stage_plans_order(plim_stage_plans *p) {
 
 plim_status plim_stage_plans_start(plim_stage_plans *p) {
   PLIM_TRY(plim_stage_plans_order(p));
-  if (p->pl->found && p->pl->best_ns <= p->pl->bound_ns) return PLIM_OK;
+  if (p->inc->found && p->inc->best_ns <= p->inc->bound_ns) return PLIM_OK;
   return submit_searched(p);
 }
 
@@ -110,11 +110,11 @@ static plim_status submit_halving(plim_stage_plans *p) {
   PLIM_TRY(begin_in_order(p));
   PLIM_TRY(submit(p));
   high = p->stages->peak_bytes;
-  while (high - low > 1 && high - low > high / 256 && !plim_incumbent_over(p->pl)) {
+  while (high - low > 1 && high - low > high / 256 && !plim_incumbent_over(p->inc)) {
     int64_t limit = low + (high - low) / 2;
     int32_t fits;
     PLIM_TRY(begin_in_order(p));
-    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, plim_incumbent_deadline(p->pl, 100), &fits));
+    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, plim_incumbent_deadline(p->inc, 100), &fits));
     PLIM_TRY(submit(p));
     if (fits) high = p->stages->peak_bytes;
     if (!fits) low = limit;
@@ -123,27 +123,27 @@ static plim_status submit_halving(plim_stage_plans *p) {
 }
 
 /* Once in the fastest choices, once in those of least workspace. One plan is submitted even when the time is over. */
-plim_status plim_stage_min_memory_run(plim_incumbent *pl) {
+plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
   plim_status status = PLIM_OK;
-  for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_incumbent_over(pl); pass++) {
+  for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_incumbent_over(inc); pass++) {
     plim_stage_plans p;
-    status = plim_stage_plans_begin(pl, pass ? 0 : INT64_MAX, &p);
+    status = plim_stage_plans_begin(inc, pass ? 0 : INT64_MAX, &p);
     if (status == PLIM_OK) status = submit_halving(&p);
     plim_stage_plans_end(&p);
   }
   return status;
 }
 
-plim_status plim_stage_plans_any(plim_incumbent *pl) {
+plim_status plim_stage_plans_any(plim_incumbent *inc) {
   plim_incumbent *min_memory = NULL;
-  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(pl)};
-  PLIM_TRY(plim_incumbent_child(pl, &how, &min_memory));
-  return plim_incumbent_join(pl, min_memory, plim_stage_min_memory_run(min_memory));
+  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
+  PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
+  return plim_incumbent_join(inc, min_memory, plim_stage_min_memory_run(min_memory));
 }
 
-double plim_stage_plans_seconds(const plim_incumbent *pl) {
-  if (pl->options->time_limit_ns <= 0) return 0;
-  double left = (double)(plim_incumbent_deadline(pl, 100) - plim_now_ns()) / 1e9;
+double plim_stage_plans_seconds(const plim_incumbent *inc) {
+  if (inc->options->time_limit_ns <= 0) return 0;
+  double left = (double)(plim_incumbent_deadline(inc, 100) - plim_now_ns()) / 1e9;
   return left > 0.01 ? left : -1;
 }
 
@@ -159,8 +159,8 @@ static double percent(const plim_problem *p, int64_t time_ns) {
 
 static int on_progress(void *user, double objective, double bound) {
   const watcher *w = user;
-  const plim_incumbent *pl = w->plans->pl;
-  int64_t best = pl->found ? pl->best_ns : INT64_MAX, proven = pl->bound_ns;
+  const plim_incumbent *inc = w->plans->inc;
+  int64_t best = inc->found ? inc->best_ns : INT64_MAX, proven = inc->bound_ns;
   int64_t found = w->plans->dag->time_ns + (int64_t)(objective * (double)w->plans->dag->time_unit + 0.5);
   if (objective < 1e15 && found < best) best = found;
   if (w->plans->dag->exact && bound > 0 && bound < 1e15) {
@@ -169,11 +169,11 @@ static int on_progress(void *user, double objective, double bound) {
   }
   plim_progress progress = {.stage = w->relax ? "relaxation" : "integer program",
                             .total = -1,
-                            .elapsed_ns = plim_now_ns() - pl->started_ns,
-                            .best_percent = best < INT64_MAX ? percent(pl->problem, best) : -1,
-                            .bound_percent = percent(pl->problem, proven)};
-  plim_context_report(pl->problem->ctx, &progress);
-  return best <= pl->bound_ns;
+                            .elapsed_ns = plim_now_ns() - inc->started_ns,
+                            .best_percent = best < INT64_MAX ? percent(inc->problem, best) : -1,
+                            .bound_percent = percent(inc->problem, proven)};
+  plim_context_report(inc->problem->ctx, &progress);
+  return best <= inc->bound_ns;
 }
 
 plim_status plim_stage_plans_model(const plim_stage_plans *p, int64_t limit, plim_stage_model **out) {
@@ -185,9 +185,9 @@ plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, con
                                    const double *start, int32_t relax, plim_solution *out, double *point) {
   watcher w = {p, model, relax};
   plim_solve_options options = {.relax = relax,
-                                .threads = p->pl->options->threads,
-                                .seconds = plim_stage_plans_seconds(p->pl),
-                                .steps = p->pl->options->iterations,
+                                .threads = p->inc->options->threads,
+                                .seconds = plim_stage_plans_seconds(p->inc),
+                                .steps = p->inc->options->iterations,
                                 .absolute_gap = 0.999, /* objectives are whole numbers */
                                 .cutoff = INFINITY,
                                 .start = start,
@@ -205,19 +205,19 @@ plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, con
 void plim_stage_plans_bound(plim_stage_plans *p, const plim_stage_model *model, double bound) {
   if (!p->dag->exact || !(bound > 0)) return;
   int64_t proven = plim_stage_model_bound(model, bound);
-  if (p->pl->found && proven > p->pl->best_ns) proven = p->pl->best_ns;
-  if (proven > p->pl->bound_ns) p->pl->bound_ns = proven;
+  if (p->inc->found && proven > p->inc->best_ns) proven = p->inc->best_ns;
+  if (proven > p->inc->bound_ns) p->inc->bound_ns = proven;
 }
 
-plim_status plim_stage_plans_run(plim_incumbent *pl, plim_stage_work *work) {
+plim_status plim_stage_plans_run(plim_incumbent *inc, plim_stage_work *work) {
   plim_stage_plans p = {0};
   plim_solver *solver = NULL;
   plim_status status;
-  status = plim_stage_plans_begin(pl, pl->budget_bytes, &p); /* the size is refused with a solver and without one */
-  if (status == PLIM_OK) status = plim_solver_open(pl->problem->ctx, NULL, &solver);
+  status = plim_stage_plans_begin(inc, inc->budget_bytes, &p); /* the size is refused with a solver and without one */
+  if (status == PLIM_OK) status = plim_solver_open(inc->problem->ctx, NULL, &solver);
   if (status == PLIM_OK) status = work(&p, solver);
   plim_stage_plans_end(&p);
   plim_solver_close(solver);
-  if (status == PLIM_OK && !pl->found) status = plim_stage_plans_any(pl);
+  if (status == PLIM_OK && !inc->found) status = plim_stage_plans_any(inc);
   return status;
 }

@@ -88,7 +88,7 @@ PLIM_MUST_USE plim_status plim_seed_replay(plim_incumbent *incumbent, int32_t ef
 /* What the strategies of class stages share: the reduction, plans to begin with, and submits to the incumbent. */
 
 typedef struct plim_stage_plans {
-  plim_incumbent *pl;
+  plim_incumbent *inc;
   plim_dag *dag;
   plim_stage_schedule *stages; /* the one being worked on */
   plim_stage_schedule *best;   /* the fastest whose peak in the reduction was within `limit_bytes` */
@@ -99,7 +99,7 @@ typedef struct plim_stage_plans {
 } plim_stage_plans;
 
 /* choices_bytes: the budget that choices of variants are made for. */
-PLIM_MUST_USE plim_status plim_stage_plans_begin(plim_incumbent *pl, int64_t choices_bytes, plim_stage_plans *out);
+PLIM_MUST_USE plim_status plim_stage_plans_begin(plim_incumbent *inc, int64_t choices_bytes, plim_stage_plans *out);
 void plim_stage_plans_end(plim_stage_plans *plans); /* also after a failed begin */
 
 /* Repair `stages` for the limit and submit the outcome, and what it was before when that fits as well. */
@@ -122,15 +122,15 @@ PLIM_MUST_USE plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t 
 
 /* For an incumbent that has found nothing: what plim_stage_min_memory_run finds, if it fits. That goes by repairs, in
  * halving steps between the least peak and that of program order. */
-PLIM_MUST_USE plim_status plim_stage_plans_any(plim_incumbent *pl);
+PLIM_MUST_USE plim_status plim_stage_plans_any(plim_incumbent *inc);
 
 /* A strategy that needs a solver: open one, let `work` submit plans, fall back to any plan. PLIM_EUNSUPPORTED, with the
  * remedy, where there is no solver. */
 typedef plim_status plim_stage_work(plim_stage_plans *plans, plim_solver *solver);
-PLIM_MUST_USE plim_status plim_stage_plans_run(plim_incumbent *pl, plim_stage_work *work);
+PLIM_MUST_USE plim_status plim_stage_plans_run(plim_incumbent *inc, plim_stage_work *work);
 
 /* Seconds that are left to a solver, 0: there is no limit; negative: none are left. */
-double plim_stage_plans_seconds(const plim_incumbent *pl);
+double plim_stage_plans_seconds(const plim_incumbent *inc);
 
 /* The program for `limit` bytes of the reduction, without repeats that take longer than all those of the best plan. */
 PLIM_MUST_USE plim_status plim_stage_plans_model(const plim_stage_plans *plans, int64_t limit, plim_stage_model **out);

@@ -3,9 +3,9 @@
 #include "planner/bound/cut.h"
 #include "planner/strategies/strategy.h"
 
-static plim_front_try try_of(const plim_incumbent *pl) {
-  const plim_plan_options *o = pl->options;
-  return (plim_front_try){.budget_bytes = pl->min_memory ? PLIM_TRY_MIN_MEMORY : pl->budget_bytes,
+static plim_front_try try_of(const plim_incumbent *inc) {
+  const plim_plan_options *o = inc->options;
+  return (plim_front_try){.budget_bytes = inc->min_memory ? PLIM_TRY_MIN_MEMORY : inc->budget_bytes,
                           .iterations = o->iterations,
                           .time_limit_ns = o->time_limit_ns,
                           .seed = o->seed & INT64_MAX,
@@ -13,81 +13,82 @@ static plim_front_try try_of(const plim_incumbent *pl) {
 }
 
 /* Submit the plan front's point for this budget. A point that turns out wrong discards the whole plan front. */
-static plim_status take_known(plim_incumbent *pl, plim_front *front, int32_t *taken) {
+static plim_status take_known(plim_incumbent *inc, plim_front *front, int32_t *taken) {
   const plim_front_point *point =
-      pl->min_memory ? plim_front_smallest(front) : plim_front_find(front, pl->budget_bytes);
+      inc->min_memory ? plim_front_smallest(front) : plim_front_find(front, inc->budget_bytes);
   *taken = 0;
   if (!point) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_submit_point(pl, point, taken));
+  PLIM_TRY(plim_incumbent_submit_point(inc, point, taken));
   if (!*taken) plim_front_free(front);
   return PLIM_OK;
 }
 
 /* A bound by the cut model for a plan that is not proved, where the strategy has not asked for one. */
-static plim_status bound_after(plim_incumbent *pl) {
-  if (!pl->found || pl->bounded || pl->best_ns <= pl->bound_ns) return PLIM_OK;
-  if (pl->problem->n_ops > PLIM_LONG_OPS && plim_incumbent_over(pl)) return PLIM_OK;
-  pl->bounded = 1;
-  return plim_cut_bound(pl);
+static plim_status bound_after(plim_incumbent *inc) {
+  if (!inc->found || inc->bounded || inc->best_ns <= inc->bound_ns) return PLIM_OK;
+  if (inc->problem->n_ops > PLIM_LONG_OPS && plim_incumbent_over(inc)) return PLIM_OK;
+  inc->bounded = 1;
+  return plim_cut_bound(inc);
 }
 
-static plim_status search_alone(plim_incumbent *pl, const plim_strategy *strategy) {
-  if (pl->min_memory) return strategy->run_min_memory(pl);
-  PLIM_TRY(strategy->run(pl));
-  return bound_after(pl);
+static plim_status search_alone(plim_incumbent *inc, const plim_strategy *strategy) {
+  if (inc->min_memory) return strategy->run_min_memory(inc);
+  PLIM_TRY(strategy->run(inc));
+  return bound_after(inc);
 }
 
-static plim_status search(plim_incumbent *pl, const plim_strategy *strategy, plim_front *front,
+static plim_status search(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
                           plim_front_try *attempt) {
-  pl->front = front;
-  plim_status status = search_alone(pl, strategy);
-  pl->front = NULL;
-  if (status != PLIM_OK || !pl->found) return status;
-  attempt->bound_ns = pl->min_memory ? 0 : pl->bound_ns;
-  if (!pl->min_memory) plim_front_drop_hints(front, pl->budget_bytes, pl->bound_ns);
+  inc->front = front;
+  plim_status status = search_alone(inc, strategy);
+  inc->front = NULL;
+  if (status != PLIM_OK || !inc->found) return status;
+  attempt->bound_ns = inc->min_memory ? 0 : inc->bound_ns;
+  if (!inc->min_memory) plim_front_drop_hints(front, inc->budget_bytes, inc->bound_ns);
   return plim_front_note(front, attempt);
 }
 
 /* Note a bound that was proved again in the plan front, for the next budgets in this process. */
-static plim_status note_proof(const plim_incumbent *pl, plim_front *front, plim_front_try *attempt, int64_t hint_ns) {
-  attempt->bound_ns = pl->bound_ns;
-  attempt->hint_ns = hint_ns > pl->bound_ns ? hint_ns : 0;
+static plim_status note_proof(const plim_incumbent *inc, plim_front *front, plim_front_try *attempt, int64_t hint_ns) {
+  attempt->bound_ns = inc->bound_ns;
+  attempt->hint_ns = hint_ns > inc->bound_ns ? hint_ns : 0;
   return plim_front_note(front, attempt);
 }
 
 /* A bound from a file is no proof: it is the target up to which the cut model proves again. *proved: the best is a
  * proved optimum. */
-static plim_status prove_hint(plim_incumbent *pl, int64_t hint_ns, int32_t *proved) {
-  int64_t target = hint_ns < pl->best_ns ? hint_ns : pl->best_ns;
+static plim_status prove_hint(plim_incumbent *inc, int64_t hint_ns, int32_t *proved) {
+  int64_t target = hint_ns < inc->best_ns ? hint_ns : inc->best_ns;
   plim_status status = PLIM_OK;
-  if (target > pl->bound_ns) status = plim_cut_prove(pl, target);
-  *proved = pl->best_ns <= pl->bound_ns;
+  if (target > inc->bound_ns) status = plim_cut_prove(inc, target);
+  *proved = inc->best_ns <= inc->bound_ns;
   return status;
 }
 
-static plim_status run_with_front(plim_incumbent *pl, const plim_strategy *strategy, plim_front *front, int32_t *kept) {
-  plim_front_try attempt = try_of(pl);
+static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
+                                  int32_t *kept) {
+  plim_front_try attempt = try_of(inc);
   int32_t taken, proved = 0;
-  PLIM_TRY(take_known(pl, front, &taken));
-  int64_t bound_ns = pl->min_memory ? 0 : plim_front_bound(front, pl->budget_bytes);
-  int64_t hint_ns = pl->min_memory ? 0 : plim_front_hint(front, pl->budget_bytes);
-  int64_t known_ns = pl->best_ns, known_bytes = pl->best_bytes;
+  PLIM_TRY(take_known(inc, front, &taken));
+  int64_t bound_ns = inc->min_memory ? 0 : plim_front_bound(front, inc->budget_bytes);
+  int64_t hint_ns = inc->min_memory ? 0 : plim_front_hint(front, inc->budget_bytes);
+  int64_t known_ns = inc->best_ns, known_bytes = inc->best_bytes;
   int tried = taken && plim_front_tried(front, &attempt);
-  if (bound_ns > pl->bound_ns && (!taken || bound_ns <= pl->best_ns)) pl->bound_ns = bound_ns;
-  bound_ns = pl->bound_ns;
-  if (taken && !pl->min_memory) {
-    PLIM_TRY(prove_hint(pl, tried || hint_ns >= pl->best_ns ? hint_ns : 0, &proved));
+  if (bound_ns > inc->bound_ns && (!taken || bound_ns <= inc->best_ns)) inc->bound_ns = bound_ns;
+  bound_ns = inc->bound_ns;
+  if (taken && !inc->min_memory) {
+    PLIM_TRY(prove_hint(inc, tried || hint_ns >= inc->best_ns ? hint_ns : 0, &proved));
   }
   /* an optimum that only the file states, and that was not proved again, is searched again */
-  int done = proved || (tried && (pl->min_memory || hint_ns < pl->best_ns));
+  int done = proved || (tried && (inc->min_memory || hint_ns < inc->best_ns));
   plim_status status = PLIM_OK;
-  if (!done) status = search(pl, strategy, front, &attempt);
-  if (done && pl->bound_ns > bound_ns) status = note_proof(pl, front, &attempt, hint_ns);
-  *kept = taken && pl->best_ns == known_ns && pl->best_bytes == known_bytes;
+  if (!done) status = search(inc, strategy, front, &attempt);
+  if (done && inc->bound_ns > bound_ns) status = note_proof(inc, front, &attempt, hint_ns);
+  *kept = taken && inc->best_ns == known_ns && inc->best_bytes == known_bytes;
   return status;
 }
 
-plim_status plim_strategy_run(plim_incumbent *pl, const plim_strategy *strategy, plim_front *front, int32_t *kept) {
+plim_status plim_strategy_run(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front, int32_t *kept) {
   *kept = 0;
-  return front ? run_with_front(pl, strategy, front, kept) : search_alone(pl, strategy);
+  return front ? run_with_front(inc, strategy, front, kept) : search_alone(inc, strategy);
 }

@@ -15,52 +15,52 @@ static void walk(plim_arena_blocks *blocks) {
 }
 
 /* Link the ids from `from` on as spare. */
-static void link_spare(plim_arena_blocks *p, int64_t from) {
-  for (int64_t id = p->capacity - 1; id >= from; id--) {
-    p->block[id] = (plim_arena_block){.owner = PLIM_ARENA_BLOCK_FREE, .prev = NONE, .next = p->spare};
-    p->spare = (int32_t)id;
+static void link_spare(plim_arena_blocks *blocks, int64_t from) {
+  for (int64_t id = blocks->capacity - 1; id >= from; id--) {
+    blocks->block[id] = (plim_arena_block){.owner = PLIM_ARENA_BLOCK_FREE, .prev = NONE, .next = blocks->spare};
+    blocks->spare = (int32_t)id;
   }
 }
 
 /* At least one spare id. */
-static plim_status reserve(plim_arena_blocks *p) {
-  if (p->spare != NONE) return PLIM_OK;
-  int64_t capacity = p->capacity > 0 ? 2 * p->capacity : FIRST_CAPACITY;
-  for (int side = 0; side < PLIM_SIDE_COUNT; side++) PLIM_TRY(plim_free_set_reserve(&p->free[side], capacity));
-  PLIM_TRY(plim_resize_array(p->ctx, &p->block, p->capacity, capacity, sizeof *p->block));
-  int64_t old = p->capacity;
-  p->capacity = capacity;
-  link_spare(p, old);
+static plim_status reserve(plim_arena_blocks *blocks) {
+  if (blocks->spare != NONE) return PLIM_OK;
+  int64_t capacity = blocks->capacity > 0 ? 2 * blocks->capacity : FIRST_CAPACITY;
+  for (int side = 0; side < PLIM_SIDE_COUNT; side++) PLIM_TRY(plim_free_set_reserve(&blocks->free[side], capacity));
+  PLIM_TRY(plim_resize_array(blocks->ctx, &blocks->block, blocks->capacity, capacity, sizeof *blocks->block));
+  int64_t old = blocks->capacity;
+  blocks->capacity = capacity;
+  link_spare(blocks, old);
   return PLIM_OK;
 }
 
-static int32_t use_spare(plim_arena_blocks *p) {
-  int32_t id = p->spare;
-  p->spare = p->block[id].next;
-  p->n_blocks++;
+static int32_t use_spare(plim_arena_blocks *blocks) {
+  int32_t id = blocks->spare;
+  blocks->spare = blocks->block[id].next;
+  blocks->n_blocks++;
   return id;
 }
 
-static void make_spare(plim_arena_blocks *p, int32_t id) {
-  p->block[id] = (plim_arena_block){.owner = PLIM_ARENA_BLOCK_FREE, .prev = NONE, .next = p->spare};
-  p->spare = id;
-  p->n_blocks--;
+static void make_spare(plim_arena_blocks *blocks, int32_t id) {
+  blocks->block[id] = (plim_arena_block){.owner = PLIM_ARENA_BLOCK_FREE, .prev = NONE, .next = blocks->spare};
+  blocks->spare = id;
+  blocks->n_blocks--;
 }
 
 plim_side plim_arena_blocks_side(const plim_arena_blocks *blocks, int32_t block) {
   return blocks->block[block].offset < blocks->wall ? PLIM_SIDE_MAIN : PLIM_SIDE_SMALL;
 }
 
-static plim_free_set *set_of(plim_arena_blocks *p, int32_t id) {
-  return &p->free[plim_arena_blocks_side(p, id)];
+static plim_free_set *set_of(plim_arena_blocks *blocks, int32_t id) {
+  return &blocks->free[plim_arena_blocks_side(blocks, id)];
 }
 
-static void insert_free(plim_arena_blocks *p, int32_t id) {
-  plim_free_set_insert(set_of(p, id), id, p->block[id].bytes, p->block[id].offset);
+static void insert_free(plim_arena_blocks *blocks, int32_t id) {
+  plim_free_set_insert(set_of(blocks, id), id, blocks->block[id].bytes, blocks->block[id].offset);
 }
 
-static void erase_free(plim_arena_blocks *p, int32_t id) {
-  plim_free_set_erase(set_of(p, id), id);
+static void erase_free(plim_arena_blocks *blocks, int32_t id) {
+  plim_free_set_erase(set_of(blocks, id), id);
 }
 
 plim_status plim_arena_blocks_new(plim_context *ctx, int64_t bytes, plim_arena_blocks **out) {
@@ -68,22 +68,22 @@ plim_status plim_arena_blocks_new(plim_context *ctx, int64_t bytes, plim_arena_b
     return plim_fail(ctx, PLIM_ENOFIT, "an arena of %lld bytes has no room for one unit of %d", (long long)bytes,
                      PLIM_ALIGN);
   }
-  plim_arena_blocks *p = NULL;
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
-  *p = (plim_arena_blocks){.ctx = ctx, .bytes = bytes - bytes % PLIM_ALIGN, .spare = NONE};
-  p->wall = p->bytes;
-  for (int side = 0; side < PLIM_SIDE_COUNT; side++) plim_free_set_init(&p->free[side], ctx);
-  plim_status status = reserve(p);
+  plim_arena_blocks *blocks = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *blocks, &blocks));
+  *blocks = (plim_arena_blocks){.ctx = ctx, .bytes = bytes - bytes % PLIM_ALIGN, .spare = NONE};
+  blocks->wall = blocks->bytes;
+  for (int side = 0; side < PLIM_SIDE_COUNT; side++) plim_free_set_init(&blocks->free[side], ctx);
+  plim_status status = reserve(blocks);
   if (status != PLIM_OK) {
-    plim_arena_blocks_free(p);
+    plim_arena_blocks_free(blocks);
     return status;
   }
-  p->first = use_spare(p);
-  p->block[p->first] = (plim_arena_block){0, p->bytes, PLIM_ARENA_BLOCK_FREE, NONE, NONE};
-  p->free_bytes = p->bytes;
-  insert_free(p, p->first);
-  walk(p);
-  *out = p;
+  blocks->first = use_spare(blocks);
+  blocks->block[blocks->first] = (plim_arena_block){0, blocks->bytes, PLIM_ARENA_BLOCK_FREE, NONE, NONE};
+  blocks->free_bytes = blocks->bytes;
+  insert_free(blocks, blocks->first);
+  walk(blocks);
+  *out = blocks;
   return PLIM_OK;
 }
 
@@ -95,33 +95,33 @@ void plim_arena_blocks_free(plim_arena_blocks *blocks) {
 }
 
 /* Cut a block in two: the new one begins `bytes` after the start of the old one. */
-static int32_t split(plim_arena_blocks *p, int32_t id, int64_t bytes) {
-  int32_t high = use_spare(p), next = p->block[id].next;
-  plim_arena_block *low = &p->block[id];
-  p->block[high] = (plim_arena_block){low->offset + bytes, low->bytes - bytes, low->owner, id, next};
+static int32_t split(plim_arena_blocks *blocks, int32_t id, int64_t bytes) {
+  int32_t high = use_spare(blocks), next = blocks->block[id].next;
+  plim_arena_block *low = &blocks->block[id];
+  blocks->block[high] = (plim_arena_block){low->offset + bytes, low->bytes - bytes, low->owner, id, next};
   low->bytes = bytes;
   low->next = high;
-  if (next != NONE) p->block[next].prev = high;
+  if (next != NONE) blocks->block[next].prev = high;
   return high;
 }
 
-plim_status plim_arena_blocks_take_from(plim_arena_blocks *p, int32_t free_block, int64_t bytes, int32_t owner,
+plim_status plim_arena_blocks_take_from(plim_arena_blocks *blocks, int32_t free_block, int64_t bytes, int32_t owner,
                                         plim_end end, int32_t *out) {
   int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
-  assert(owner >= 0 && rounded > 0 && plim_free_set_has(set_of(p, free_block), free_block));
-  assert(p->block[free_block].bytes >= rounded);
-  PLIM_TRY(reserve(p));
-  erase_free(p, free_block);
+  assert(owner >= 0 && rounded > 0 && plim_free_set_has(set_of(blocks, free_block), free_block));
+  assert(blocks->block[free_block].bytes >= rounded);
+  PLIM_TRY(reserve(blocks));
+  erase_free(blocks, free_block);
   int32_t taken = free_block;
-  int64_t rest = p->block[free_block].bytes - rounded;
-  if (rest > 0 && end == PLIM_END_LOW) insert_free(p, split(p, free_block, rounded));
+  int64_t rest = blocks->block[free_block].bytes - rounded;
+  if (rest > 0 && end == PLIM_END_LOW) insert_free(blocks, split(blocks, free_block, rounded));
   if (rest > 0 && end == PLIM_END_HIGH) {
-    taken = split(p, free_block, rest);
-    insert_free(p, free_block);
+    taken = split(blocks, free_block, rest);
+    insert_free(blocks, free_block);
   }
-  p->block[taken].owner = owner;
-  p->free_bytes -= rounded;
-  walk(p);
+  blocks->block[taken].owner = owner;
+  blocks->free_bytes -= rounded;
+  walk(blocks);
   *out = taken;
   return PLIM_OK;
 }
@@ -137,95 +137,95 @@ plim_status plim_arena_blocks_take(plim_arena_blocks *blocks, int64_t bytes, int
   return plim_arena_blocks_take_from(blocks, best, bytes, owner, end, out);
 }
 
-plim_status plim_arena_blocks_take_at(plim_arena_blocks *p, int64_t offset, int64_t bytes, int32_t owner,
+plim_status plim_arena_blocks_take_at(plim_arena_blocks *blocks, int64_t offset, int64_t bytes, int32_t owner,
                                       int32_t *out) {
-  int32_t id = p->first;
-  while (p->block[id].offset + p->block[id].bytes <= offset) id = p->block[id].next;
-  int64_t before = offset - p->block[id].offset;
+  int32_t id = blocks->first;
+  while (blocks->block[id].offset + blocks->block[id].bytes <= offset) id = blocks->block[id].next;
+  int64_t before = offset - blocks->block[id].offset;
   if (before > 0) {
-    PLIM_TRY(reserve(p));
-    erase_free(p, id);
-    int32_t high = split(p, id, before);
-    insert_free(p, id);
-    insert_free(p, high);
+    PLIM_TRY(reserve(blocks));
+    erase_free(blocks, id);
+    int32_t high = split(blocks, id, before);
+    insert_free(blocks, id);
+    insert_free(blocks, high);
     id = high;
   }
-  return plim_arena_blocks_take_from(p, id, bytes, owner, PLIM_END_LOW, out);
+  return plim_arena_blocks_take_from(blocks, id, bytes, owner, PLIM_END_LOW, out);
 }
 
 /* The free block `high` becomes a part of its lower neighbour, which is free and in no set. */
-static void merge(plim_arena_blocks *p, int32_t low, int32_t high) {
-  plim_arena_block *a = &p->block[low], *b = &p->block[high];
+static void merge(plim_arena_blocks *blocks, int32_t low, int32_t high) {
+  plim_arena_block *a = &blocks->block[low], *b = &blocks->block[high];
   a->bytes += b->bytes;
   a->next = b->next;
-  if (b->next != NONE) p->block[b->next].prev = low;
-  make_spare(p, high);
+  if (b->next != NONE) blocks->block[b->next].prev = low;
+  make_spare(blocks, high);
 }
 
 /* Is the neighbour (NONE: there is none) free and on the same side of the wall? */
-static int joins(const plim_arena_blocks *p, int32_t block, int32_t neighbour) {
-  return neighbour != NONE && p->block[neighbour].owner == PLIM_ARENA_BLOCK_FREE &&
-         plim_arena_blocks_side(p, block) == plim_arena_blocks_side(p, neighbour);
+static int joins(const plim_arena_blocks *blocks, int32_t block, int32_t neighbour) {
+  return neighbour != NONE && blocks->block[neighbour].owner == PLIM_ARENA_BLOCK_FREE &&
+         plim_arena_blocks_side(blocks, block) == plim_arena_blocks_side(blocks, neighbour);
 }
 
-int32_t plim_arena_blocks_give(plim_arena_blocks *p, int32_t block) {
-  assert(p->block[block].bytes > 0 && p->block[block].owner != PLIM_ARENA_BLOCK_FREE);
-  p->free_bytes += p->block[block].bytes;
-  p->block[block].owner = PLIM_ARENA_BLOCK_FREE;
-  int32_t prev = p->block[block].prev, next = p->block[block].next;
-  if (joins(p, block, next)) {
-    erase_free(p, next);
-    merge(p, block, next);
+int32_t plim_arena_blocks_give(plim_arena_blocks *blocks, int32_t block) {
+  assert(blocks->block[block].bytes > 0 && blocks->block[block].owner != PLIM_ARENA_BLOCK_FREE);
+  blocks->free_bytes += blocks->block[block].bytes;
+  blocks->block[block].owner = PLIM_ARENA_BLOCK_FREE;
+  int32_t prev = blocks->block[block].prev, next = blocks->block[block].next;
+  if (joins(blocks, block, next)) {
+    erase_free(blocks, next);
+    merge(blocks, block, next);
   }
-  if (joins(p, block, prev)) {
-    erase_free(p, prev);
-    merge(p, prev, block);
+  if (joins(blocks, block, prev)) {
+    erase_free(blocks, prev);
+    merge(blocks, prev, block);
     block = prev;
   }
-  insert_free(p, block);
-  walk(p);
+  insert_free(blocks, block);
+  walk(blocks);
   return block;
 }
 
 /* The last block of the arena. */
-static int32_t last_block(const plim_arena_blocks *p) {
-  int32_t id = p->first;
-  while (p->block[id].next != NONE) id = p->block[id].next;
+static int32_t last_block(const plim_arena_blocks *blocks) {
+  int32_t id = blocks->first;
+  while (blocks->block[id].next != NONE) id = blocks->block[id].next;
   return id;
 }
 
-plim_status plim_arena_blocks_wall_off(plim_arena_blocks *p, int64_t bytes) {
-  int32_t id = last_block(p);
+plim_status plim_arena_blocks_wall_off(plim_arena_blocks *blocks, int64_t bytes) {
+  int32_t id = last_block(blocks);
   int64_t area = plim_align_up(bytes, PLIM_ALIGN);
-  if (p->block[id].owner != PLIM_ARENA_BLOCK_FREE || area <= 0 || area >= p->block[id].bytes) return PLIM_OK;
-  PLIM_TRY(reserve(p));
-  erase_free(p, id);
-  p->wall = p->bytes - area;
-  int32_t high = split(p, id, p->block[id].bytes - area);
-  insert_free(p, id);
-  insert_free(p, high);
-  walk(p);
+  if (blocks->block[id].owner != PLIM_ARENA_BLOCK_FREE || area <= 0 || area >= blocks->block[id].bytes) return PLIM_OK;
+  PLIM_TRY(reserve(blocks));
+  erase_free(blocks, id);
+  blocks->wall = blocks->bytes - area;
+  int32_t high = split(blocks, id, blocks->block[id].bytes - area);
+  insert_free(blocks, id);
+  insert_free(blocks, high);
+  walk(blocks);
   return PLIM_OK;
 }
 
-void plim_arena_blocks_join(plim_arena_blocks *p) {
+void plim_arena_blocks_join(plim_arena_blocks *blocks) {
   int32_t at_wall = NONE;
-  for (int32_t id = p->first; id != NONE; id = p->block[id].next) {
-    if (plim_arena_blocks_side(p, id) == PLIM_SIDE_MAIN) continue;
-    if (p->block[id].offset == p->wall) at_wall = id;
-    if (p->block[id].owner != PLIM_ARENA_BLOCK_FREE) continue;
-    erase_free(p, id);
-    plim_free_set_insert(&p->free[PLIM_SIDE_MAIN], id, p->block[id].bytes, p->block[id].offset);
+  for (int32_t id = blocks->first; id != NONE; id = blocks->block[id].next) {
+    if (plim_arena_blocks_side(blocks, id) == PLIM_SIDE_MAIN) continue;
+    if (blocks->block[id].offset == blocks->wall) at_wall = id;
+    if (blocks->block[id].owner != PLIM_ARENA_BLOCK_FREE) continue;
+    erase_free(blocks, id);
+    plim_free_set_insert(&blocks->free[PLIM_SIDE_MAIN], id, blocks->block[id].bytes, blocks->block[id].offset);
   }
-  p->wall = p->bytes;
-  int32_t low = at_wall == NONE ? NONE : p->block[at_wall].prev;
-  if (low != NONE && p->block[at_wall].owner == PLIM_ARENA_BLOCK_FREE && joins(p, at_wall, low)) {
-    erase_free(p, low);
-    erase_free(p, at_wall);
-    merge(p, low, at_wall);
-    insert_free(p, low);
+  blocks->wall = blocks->bytes;
+  int32_t low = at_wall == NONE ? NONE : blocks->block[at_wall].prev;
+  if (low != NONE && blocks->block[at_wall].owner == PLIM_ARENA_BLOCK_FREE && joins(blocks, at_wall, low)) {
+    erase_free(blocks, low);
+    erase_free(blocks, at_wall);
+    merge(blocks, low, at_wall);
+    insert_free(blocks, low);
   }
-  walk(p);
+  walk(blocks);
 }
 
 void plim_arena_blocks_hand_over(plim_arena_blocks *blocks, int32_t block, int32_t owner) {
@@ -238,17 +238,17 @@ int64_t plim_arena_blocks_largest_free(const plim_arena_blocks *blocks) {
 }
 
 /* Is the block right, after `prev`? */
-static int block_valid(const plim_arena_blocks *p, int32_t id, int32_t prev, int64_t offset) {
-  const plim_arena_block *block = &p->block[id];
-  plim_side side = plim_arena_blocks_side(p, id);
+static int block_valid(const plim_arena_blocks *blocks, int32_t id, int32_t prev, int64_t offset) {
+  const plim_arena_block *block = &blocks->block[id];
+  plim_side side = plim_arena_blocks_side(blocks, id);
   int is_free = block->owner == PLIM_ARENA_BLOCK_FREE;
   if (block->offset != offset || block->bytes <= 0 || block->bytes % PLIM_ALIGN != 0 || block->prev != prev) return 0;
-  if (side == PLIM_SIDE_MAIN && block->offset + block->bytes > p->wall) return 0;
-  if (is_free && joins(p, id, prev)) return 0;
+  if (side == PLIM_SIDE_MAIN && block->offset + block->bytes > blocks->wall) return 0;
+  if (is_free && joins(blocks, id, prev)) return 0;
   for (int i = 0; i < PLIM_SIDE_COUNT; i++) {
-    if ((is_free && i == (int)side) != plim_free_set_has(&p->free[i], id)) return 0;
+    if ((is_free && i == (int)side) != plim_free_set_has(&blocks->free[i], id)) return 0;
   }
-  return !is_free || p->free[side].node[id].bytes == block->bytes;
+  return !is_free || blocks->free[side].node[id].bytes == block->bytes;
 }
 
 int plim_arena_blocks_valid(const plim_arena_blocks *blocks) {

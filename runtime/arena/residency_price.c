@@ -2,70 +2,71 @@
  * by a walk (residency_walk.c); and what a whole window costs. */
 #include "runtime/arena/residency.h"
 
-int plim_residency_counts(const plim_residency *t, int32_t storage) {
-  return plim_missing_has(&t->missing, storage) && (!t->policy->forecast || plim_residency_wanted(t, storage));
+int plim_residency_counts(const plim_residency *res, int32_t storage) {
+  return plim_missing_has(&res->missing, storage) && (!res->policy->forecast || plim_residency_wanted(res, storage));
 }
 
-int64_t plim_residency_price(plim_residency *t, int32_t storage) {
-  const plim_graph *g = t->graph;
+int64_t plim_residency_price(plim_residency *res, int32_t storage) {
+  const plim_graph *g = res->graph;
   int32_t producer = g->storage[storage].producer;
-  int64_t sum = t->forecast->op_ns[producer];
-  plim_missing_sum_begin(&t->missing);
+  int64_t sum = res->forecast->op_ns[producer];
+  plim_missing_sum_begin(&res->missing);
   for (int32_t k = 0; k < g->op[producer].n_reads; k++) {
-    sum += plim_missing_sum_class(&t->missing, g->op[producer].reads[k]);
+    sum += plim_missing_sum_class(&res->missing, g->op[producer].reads[k]);
   }
   for (int32_t i = g->reader_first[storage]; i < g->reader_first[storage + 1]; i++) {
     const plim_op *reader = &g->op[g->reader[i]];
     for (int32_t k = 0; k < reader->n_writes; k++) {
-      if (plim_residency_counts(t, reader->writes[k])) sum += plim_missing_sum_class(&t->missing, reader->writes[k]);
+      if (plim_residency_counts(res, reader->writes[k]))
+        sum += plim_missing_sum_class(&res->missing, reader->writes[k]);
     }
   }
   return sum;
 }
 
 /* The ops of the stack join the sum; their missing operands bring in the ops that make those. */
-static int64_t price_stack(plim_residency *t, int32_t depth) {
-  const plim_graph *g = t->graph;
+static int64_t price_stack(plim_residency *res, int32_t depth) {
+  const plim_graph *g = res->graph;
   int64_t sum = 0;
   while (depth > 0) {
-    const plim_op *op = &g->op[t->stack[--depth]];
-    sum += t->forecast->op_ns[t->stack[depth]];
+    const plim_op *op = &g->op[res->stack[--depth]];
+    sum += res->forecast->op_ns[res->stack[depth]];
     for (int32_t k = 0; k < op->n_reads; k++) {
       int32_t producer = g->storage[op->reads[k]].producer;
-      if (producer < 0 || plim_residency_holds(t, op->reads[k]) || t->mark[producer] == t->stamp) continue;
-      t->mark[producer] = t->stamp;
-      t->stack[depth++] = producer;
+      if (producer < 0 || plim_residency_holds(res, op->reads[k]) || res->mark[producer] == res->stamp) continue;
+      res->mark[producer] = res->stamp;
+      res->stack[depth++] = producer;
     }
   }
   return sum;
 }
 
-int64_t plim_residency_price_together(plim_residency *t, int32_t n, const int32_t *storage) {
+int64_t plim_residency_price_together(plim_residency *res, int32_t n, const int32_t *storage) {
   int32_t depth = 0;
-  t->stamp++;
+  res->stamp++;
   for (int32_t i = 0; i < n; i++) { /* they are still resident, so the walk below would not find their ops */
-    int32_t producer = t->graph->storage[storage[i]].producer;
-    if (t->mark[producer] == t->stamp) continue;
-    t->mark[producer] = t->stamp;
-    t->stack[depth++] = producer;
+    int32_t producer = res->graph->storage[storage[i]].producer;
+    if (res->mark[producer] == res->stamp) continue;
+    res->mark[producer] = res->stamp;
+    res->stack[depth++] = producer;
   }
-  return price_stack(t, depth);
+  return price_stack(res, depth);
 }
 
-int64_t plim_residency_cost(plim_residency *t, int32_t storage, int64_t most) {
-  int64_t own = t->forecast->op_ns[t->graph->storage[storage].producer];
-  switch (t->policy->cost) {
+int64_t plim_residency_cost(plim_residency *res, int32_t storage, int64_t most) {
+  int64_t own = res->forecast->op_ns[res->graph->storage[storage].producer];
+  switch (res->policy->cost) {
     case PLIM_COST_ONE:
       return 1;
     case PLIM_COST_ACCESS:
-      return t->holder[storage].last_ns;
+      return res->holder[storage].last_ns;
     case PLIM_COST_OWN:
       return own;
     case PLIM_COST_ANCESTORS:
     case PLIM_COST_NEIGHBOURHOOD:
-      return own + plim_residency_walk(t, storage, most - own);
+      return own + plim_residency_walk(res, storage, most - own);
     case PLIM_COST_CLASSES:
       break;
   }
-  return plim_residency_price(t, storage);
+  return plim_residency_price(res, storage);
 }

@@ -7,24 +7,24 @@
 #include "runtime/arena/residency.h"
 
 /* What step j does to the buffers that are being written: uses, and the next reads. */
-static plim_status pass_step(plim_residency *t, int32_t j) {
-  const plim_step *step = &t->forecast->schedule->step[j];
-  const plim_op *op = &t->graph->op[step->op];
-  PLIM_TRY(plim_residency_add_step(t, step));
-  for (int32_t k = 0; k < op->n_reads; k++) plim_residency_use(t, op->reads[k], j);
+static plim_status pass_step(plim_residency *res, int32_t j) {
+  const plim_step *step = &res->forecast->schedule->step[j];
+  const plim_op *op = &res->graph->op[step->op];
+  PLIM_TRY(plim_residency_add_step(res, step));
+  for (int32_t k = 0; k < op->n_reads; k++) plim_residency_use(res, op->reads[k], j);
   for (int32_t k = 0; k < op->n_writes; k++) {
-    plim_residency_use(t, op->writes[k], j);
-    if (plim_residency_empty(t, op->writes[k])) t->holder[op->writes[k]].block = PLIM_NO_ARENA_BLOCK;
+    plim_residency_use(res, op->writes[k], j);
+    if (plim_residency_empty(res, op->writes[k])) res->holder[op->writes[k]].block = PLIM_NO_ARENA_BLOCK;
   }
-  plim_residency_pass(t);
+  plim_residency_pass(res);
   return PLIM_OK;
 }
 
 /* Is the buffer of the plan still there before step `from`, and needed? One that ends there is, when the plan's next
  * step writes over it. */
-static int goes_on(const plim_residency *t, const plim_plan_buffer *buffer, int32_t from) {
+static int goes_on(const plim_residency *res, const plim_plan_buffer *buffer, int32_t from) {
   if (buffer->storage < 0 || buffer->begin >= from || buffer->end < from) return 0;
-  return buffer->end > from || plim_residency_wanted(t, buffer->storage);
+  return buffer->end > from || plim_residency_wanted(res, buffer->storage);
 }
 
 static int64_t top_of(const plim_plan_buffer *buffer) {
@@ -33,93 +33,94 @@ static int64_t top_of(const plim_plan_buffer *buffer) {
 
 /* The storage of the plan's buffer i gets a block of the arena, by evicting others if need be; its buffer continues
  * there. */
-static plim_status move(plim_residency *t, int32_t i) {
-  int32_t block, storage = t->buffer[i].storage;
-  if (plim_role_persistent(t->graph->storage[storage].role)) {
-    return plim_fail(t->ctx, PLIM_ENOFIT, "what persists ends at %lld, beyond an arena of %lld bytes",
-                     (long long)top_of(&t->buffer[i]), (long long)t->blocks->bytes);
+static plim_status move(plim_residency *res, int32_t i) {
+  int32_t block, storage = res->buffer[i].storage;
+  if (plim_role_persistent(res->graph->storage[storage].role)) {
+    return plim_fail(res->ctx, PLIM_ENOFIT, "what persists ends at %lld, beyond an arena of %lld bytes",
+                     (long long)top_of(&res->buffer[i]), (long long)res->blocks->bytes);
   }
-  PLIM_TRY(plim_residency_place(t, PLIM_NEVER, storage, t->buffer[i].bytes, &block));
-  t->n_buffers--; /* the new buffer, for it is the old one */
-  t->holder[storage].buffer = i;
-  t->buffer[i].offset = t->blocks->block[block].offset;
+  PLIM_TRY(plim_residency_place(res, PLIM_NEVER, storage, res->buffer[i].bytes, &block));
+  res->n_buffers--; /* the new buffer, for it is the old one */
+  res->holder[storage].buffer = i;
+  res->buffer[i].offset = res->blocks->block[block].offset;
   return PLIM_OK;
 }
 
-static plim_status move_or_evict(plim_residency *t, int32_t i) {
-  int32_t storage = t->buffer[i].storage;
-  if (!plim_residency_wanted(t, storage)) return PLIM_OK;
-  int free_block = plim_arena_blocks_largest_free(t->blocks) >= t->buffer[i].bytes;
-  if (free_block || !plim_residency_evictable(t, storage)) return move(t, i);
-  t->counts->evictions++;
-  return plim_residency_go_missing(t, storage);
+static plim_status move_or_evict(plim_residency *res, int32_t i) {
+  int32_t storage = res->buffer[i].storage;
+  if (!plim_residency_wanted(res, storage)) return PLIM_OK;
+  int free_block = plim_arena_blocks_largest_free(res->blocks) >= res->buffer[i].bytes;
+  if (free_block || !plim_residency_evictable(res, storage)) return move(res, i);
+  res->counts->evictions++;
+  return plim_residency_go_missing(res, storage);
 }
 
 /* What begins before the arena's end and goes beyond it holds its place until everything has moved: nothing may
  * move over what has not moved yet. *block is -1 when there is no such thing. */
-static plim_status block_straddler(plim_residency *t, const plim_plan_buffer *buffer, int32_t *block) {
-  int64_t end = t->blocks->bytes;
+static plim_status block_straddler(plim_residency *res, const plim_plan_buffer *buffer, int32_t *block) {
+  int64_t end = res->blocks->bytes;
   if (buffer->offset >= end) return PLIM_OK;
-  return plim_arena_blocks_take_at(t->blocks, buffer->offset, end - buffer->offset, t->graph->n_storages, block);
+  return plim_arena_blocks_take_at(res->blocks, buffer->offset, end - buffer->offset, res->graph->n_storages, block);
 }
 
 /* What is read again, and is not there, must be possible to compute until then. */
-static plim_status check_absent(const plim_residency *t) {
-  for (int32_t s = 0; s < t->graph->n_storages; s++) {
-    const plim_holder *holder = &t->holder[s];
-    if (t->graph->storage[s].producer < 0 || holder->block != PLIM_NEVER || holder->next_read == PLIM_NEVER) continue;
-    if (holder->last_read <= t->forecast->deadline[s]) continue;
+static plim_status check_absent(const plim_residency *res) {
+  for (int32_t s = 0; s < res->graph->n_storages; s++) {
+    const plim_holder *holder = &res->holder[s];
+    if (res->graph->storage[s].producer < 0 || holder->block != PLIM_NEVER || holder->next_read == PLIM_NEVER) continue;
+    if (holder->last_read <= res->forecast->deadline[s]) continue;
     int32_t v = 0;
-    while (t->graph->value[v].storage != s) v++;
-    return plim_fail(t->ctx, PLIM_ENOFIT, "\"%s\" is gone, is read last at %d, and cannot be recomputed after %d",
-                     t->graph->value[v].name, (int)holder->last_read, (int)t->forecast->deadline[s]);
+    while (res->graph->value[v].storage != s) v++;
+    return plim_fail(res->ctx, PLIM_ENOFIT, "\"%s\" is gone, is read last at %d, and cannot be recomputed after %d",
+                     res->graph->value[v].name, (int)holder->last_read, (int)res->forecast->deadline[s]);
   }
   return PLIM_OK;
 }
 
 /* What has been made and is gone counts as missing, which prices of evictions ask for. */
-static plim_status lose_absent(plim_residency *t, const plim_plan *plan, int32_t from) {
-  for (int32_t s = 0; s < t->graph->n_storages; s++) {
-    const plim_holder *holder = &t->holder[s];
-    if (holder->buffer < 0 || holder->block != PLIM_NEVER || goes_on(t, &plan->buffer[holder->buffer], from)) continue;
-    PLIM_TRY(plim_residency_go_missing(t, s));
+static plim_status lose_absent(plim_residency *res, const plim_plan *plan, int32_t from) {
+  for (int32_t s = 0; s < res->graph->n_storages; s++) {
+    const plim_holder *holder = &res->holder[s];
+    if (holder->buffer < 0 || holder->block != PLIM_NEVER || goes_on(res, &plan->buffer[holder->buffer], from))
+      continue;
+    PLIM_TRY(plim_residency_go_missing(res, s));
   }
   return PLIM_OK;
 }
 
 /* n: buffers of the plan that have begun. */
-static plim_status settle_residents(plim_residency *t, const plim_plan *plan, int32_t n, int32_t from) {
-  int64_t end = t->blocks->bytes;
+static plim_status settle_residents(plim_residency *res, const plim_plan *plan, int32_t n, int32_t from) {
+  int64_t end = res->blocks->bytes;
   int32_t blocked = PLIM_NEVER;
   for (int32_t i = 0; i < n; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
-    if (!goes_on(t, buffer, from)) continue;
+    if (!goes_on(res, buffer, from)) continue;
     if (top_of(buffer) > end) {
-      PLIM_TRY(block_straddler(t, buffer, &blocked));
+      PLIM_TRY(block_straddler(res, buffer, &blocked));
     } else {
-      PLIM_TRY(plim_arena_blocks_take_at(t->blocks, buffer->offset, buffer->bytes, buffer->storage,
-                                         &t->holder[buffer->storage].block));
+      PLIM_TRY(plim_arena_blocks_take_at(res->blocks, buffer->offset, buffer->bytes, buffer->storage,
+                                         &res->holder[buffer->storage].block));
     }
   }
-  PLIM_TRY(lose_absent(t, plan, from));
+  PLIM_TRY(lose_absent(res, plan, from));
   for (int32_t i = 0; i < n; i++) {
-    if (goes_on(t, &plan->buffer[i], from) && top_of(&plan->buffer[i]) > end) PLIM_TRY(move_or_evict(t, i));
+    if (goes_on(res, &plan->buffer[i], from) && top_of(&plan->buffer[i]) > end) PLIM_TRY(move_or_evict(res, i));
   }
-  if (blocked >= 0) (void)plim_arena_blocks_give(t->blocks, blocked);
-  return check_absent(t);
+  if (blocked >= 0) (void)plim_arena_blocks_give(res->blocks, blocked);
+  return check_absent(res);
 }
 
-plim_status plim_residency_resume(plim_residency *t, int32_t from) {
-  const plim_plan *plan = t->forecast->schedule;
+plim_status plim_residency_resume(plim_residency *res, int32_t from) {
+  const plim_plan *plan = res->forecast->schedule;
   int32_t next = 0;
   for (int32_t j = 0; j < from; j++) {
     for (; next < plan->n_buffers && plan->buffer[next].begin == j; next++) {
-      PLIM_TRY(plim_residency_add_buffer(t, &plan->buffer[next]));
+      PLIM_TRY(plim_residency_add_buffer(res, &plan->buffer[next]));
     }
-    PLIM_TRY(pass_step(t, j));
+    PLIM_TRY(pass_step(res, j));
   }
   for (int32_t i = 0; i < next; i++) {
-    if (plan->buffer[i].end < from) t->buffer[i].end = plan->buffer[i].end; /* it may have been written over */
+    if (plan->buffer[i].end < from) res->buffer[i].end = plan->buffer[i].end; /* it may have been written over */
   }
-  return settle_residents(t, plan, next, from);
+  return settle_residents(res, plan, next, from);
 }

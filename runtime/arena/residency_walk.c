@@ -11,61 +11,61 @@
 typedef enum direction { TO_INPUTS, TO_READERS } direction;
 
 /* What a walk does with a storage that it meets for the first time; not 0: it continues from there. */
-typedef int visitor(plim_residency *t, int32_t storage, void *user);
+typedef int visitor(plim_residency *res, int32_t storage, void *user);
 
-static void meet(plim_residency *t, int32_t storage, visitor *visit, void *user, int32_t *depth) {
-  if (t->mark[storage] == t->stamp) return;
-  t->mark[storage] = t->stamp;
-  if (visit(t, storage, user)) t->stack[(*depth)++] = storage;
+static void meet(plim_residency *res, int32_t storage, visitor *visit, void *user, int32_t *depth) {
+  if (res->mark[storage] == res->stamp) return;
+  res->mark[storage] = res->stamp;
+  if (visit(res, storage, user)) res->stack[(*depth)++] = storage;
 }
 
 /* All that the storages next to this one in a direction meet. */
-static void meet_next(plim_residency *t, int32_t storage, direction way, visitor *visit, void *user, int32_t *depth) {
-  const plim_graph *g = t->graph;
+static void meet_next(plim_residency *res, int32_t storage, direction way, visitor *visit, void *user, int32_t *depth) {
+  const plim_graph *g = res->graph;
   if (way == TO_INPUTS) {
     const plim_op *op = &g->op[g->storage[storage].producer];
-    for (int32_t k = 0; k < op->n_reads; k++) meet(t, op->reads[k], visit, user, depth);
+    for (int32_t k = 0; k < op->n_reads; k++) meet(res, op->reads[k], visit, user, depth);
     return;
   }
   for (int32_t i = g->reader_first[storage]; i < g->reader_first[storage + 1]; i++) {
     const plim_op *op = &g->op[g->reader[i]];
-    for (int32_t k = 0; k < op->n_writes; k++) meet(t, op->writes[k], visit, user, depth);
+    for (int32_t k = 0; k < op->n_writes; k++) meet(res, op->writes[k], visit, user, depth);
   }
 }
 
-static int add_time(plim_residency *t, int32_t storage, void *user) {
+static int add_time(plim_residency *res, int32_t storage, void *user) {
   int64_t *sum_ns = user;
-  if (!plim_residency_counts(t, storage)) return 0;
-  *sum_ns += t->forecast->op_ns[t->graph->storage[storage].producer];
+  if (!plim_residency_counts(res, storage)) return 0;
+  *sum_ns += res->forecast->op_ns[res->graph->storage[storage].producer];
   return 1;
 }
 
 /* Times of the missing storages that can be reached through missing ones; no further than above `most`. */
-static int64_t walk(plim_residency *t, int32_t storage, direction way, int64_t most) {
+static int64_t walk(plim_residency *res, int32_t storage, direction way, int64_t most) {
   int64_t sum_ns = 0;
   int32_t depth = 1;
-  t->mark[storage] = ++t->stamp;
-  t->stack[0] = storage;
-  while (depth > 0 && sum_ns <= most) meet_next(t, t->stack[--depth], way, add_time, &sum_ns, &depth);
+  res->mark[storage] = ++res->stamp;
+  res->stack[0] = storage;
+  while (depth > 0 && sum_ns <= most) meet_next(res, res->stack[--depth], way, add_time, &sum_ns, &depth);
   return sum_ns;
 }
 
 /* A walk that is cut continues to twice as much, so that it is not repeated for every larger `most`. */
-static int64_t walked(plim_residency *t, int32_t storage, direction way, int64_t most) {
-  plim_walk_sum *known = &t->reach[way][storage];
+static int64_t walked(plim_residency *res, int32_t storage, direction way, int64_t most) {
+  plim_walk_sum *known = &res->reach[way][storage];
 #ifdef PLIM_SANITIZED
-  int64_t sum_ns = walk(t, storage, way, INT64_MAX);
+  int64_t sum_ns = walk(res, storage, way, INT64_MAX);
   assert(known->exact ? known->sum_ns == sum_ns : known->sum_ns <= sum_ns);
 #endif
   if (known->exact || known->sum_ns > most) return known->sum_ns;
   int64_t end = most < INT64_MAX / 2 ? 2 * most : INT64_MAX;
-  known->sum_ns = walk(t, storage, way, end);
+  known->sum_ns = walk(res, storage, way, end);
   known->exact = known->sum_ns <= end;
   return known->sum_ns;
 }
 
-static int walks(const plim_residency *t, direction way) {
-  return t->policy->cost == PLIM_COST_NEIGHBOURHOOD || (way == TO_INPUTS && t->policy->cost == PLIM_COST_ANCESTORS);
+static int walks(const plim_residency *res, direction way) {
+  return res->policy->cost == PLIM_COST_NEIGHBOURHOOD || (way == TO_INPUTS && res->policy->cost == PLIM_COST_ANCESTORS);
 }
 
 /* ---- what changes ---- */
@@ -76,75 +76,75 @@ typedef struct change {
   int exact;       /* 1: exactly that */
 } change;
 
-static int apply(plim_residency *t, int32_t storage, void *user) {
+static int apply(plim_residency *res, int32_t storage, void *user) {
   const change *c = user;
-  plim_walk_sum *known = &t->reach[c->way][storage];
+  plim_walk_sum *known = &res->reach[c->way][storage];
   known->exact = known->exact && c->exact;
   known->sum_ns = known->sum_ns > c->lost_ns ? known->sum_ns - c->lost_ns : 0;
-  return plim_residency_counts(t, storage);
+  return plim_residency_counts(res, storage);
 }
 
 /* To all whose walks in the change's direction come to one of storage [n]: those that walks from them the other way
  * come to. */
-static void tell(plim_residency *t, int32_t n, const int32_t *storage, change c) {
+static void tell(plim_residency *res, int32_t n, const int32_t *storage, change c) {
   int32_t depth = 0;
-  t->stamp++;
+  res->stamp++;
   for (; depth < n; depth++) {
-    t->stack[depth] = storage[depth];
-    t->mark[storage[depth]] = t->stamp;
+    res->stack[depth] = storage[depth];
+    res->mark[storage[depth]] = res->stamp;
   }
-  while (depth > 0) meet_next(t, t->stack[--depth], c.way == TO_INPUTS ? TO_READERS : TO_INPUTS, apply, &c, &depth);
+  while (depth > 0) meet_next(res, res->stack[--depth], c.way == TO_INPUTS ? TO_READERS : TO_INPUTS, apply, &c, &depth);
 }
 
-static int is_missing(plim_residency *t, int32_t storage, void *user) {
-  *(int *)user |= plim_residency_counts(t, storage);
+static int is_missing(plim_residency *res, int32_t storage, void *user) {
+  *(int *)user |= plim_residency_counts(res, storage);
   return 0;
 }
 
-void plim_residency_lost(plim_residency *t, int32_t storage) {
-  if (!walks(t, TO_INPUTS) || t->is_lost[storage]) return;
-  t->is_lost[storage] = 1;
-  t->lost[t->n_lost++] = storage;
+void plim_residency_lost(plim_residency *res, int32_t storage) {
+  if (!walks(res, TO_INPUTS) || res->is_lost[storage]) return;
+  res->is_lost[storage] = 1;
+  res->lost[res->n_lost++] = storage;
 }
 
 /* What went missing since walks were looked at last, all at once; of windows also what came back. */
-static void tell_lost(plim_residency *t) {
-  int64_t lost_ns = t->policy->search == PLIM_SEARCH_WINDOW ? INT64_MAX : 0;
-  if (t->n_lost == 0) return;
+static void tell_lost(plim_residency *res) {
+  int64_t lost_ns = res->policy->search == PLIM_SEARCH_WINDOW ? INT64_MAX : 0;
+  if (res->n_lost == 0) return;
   for (int way = TO_INPUTS; way <= TO_READERS; way++) {
-    if (!walks(t, (direction)way)) continue;
-    tell(t, t->n_lost, t->lost, (change){(direction)way, lost_ns, 0});
-    for (int32_t i = 0; i < t->n_lost; i++) t->reach[way][t->lost[i]] = (plim_walk_sum){0, 0};
+    if (!walks(res, (direction)way)) continue;
+    tell(res, res->n_lost, res->lost, (change){(direction)way, lost_ns, 0});
+    for (int32_t i = 0; i < res->n_lost; i++) res->reach[way][res->lost[i]] = (plim_walk_sum){0, 0};
   }
-  for (int32_t i = 0; i < t->n_lost; i++) t->is_lost[t->lost[i]] = 0;
-  t->n_lost = 0;
+  for (int32_t i = 0; i < res->n_lost; i++) res->is_lost[res->lost[i]] = 0;
+  res->n_lost = 0;
 }
 
-void plim_residency_found(plim_residency *t, int32_t storage) {
-  int64_t own = t->forecast->op_ns[t->graph->storage[storage].producer];
-  if (t->policy->search == PLIM_SEARCH_WINDOW) {
-    plim_residency_lost(t, storage);
+void plim_residency_found(plim_residency *res, int32_t storage) {
+  int64_t own = res->forecast->op_ns[res->graph->storage[storage].producer];
+  if (res->policy->search == PLIM_SEARCH_WINDOW) {
+    plim_residency_lost(res, storage);
     return;
   }
   for (int way = TO_INPUTS; way <= TO_READERS; way++) {
     int beyond = 0, depth = 0;
-    if (!walks(t, (direction)way)) continue;
-    t->stamp++;
-    meet_next(t, storage, (direction)way, is_missing, &beyond, &depth);
-    tell(t, 1, &storage, (change){(direction)way, beyond ? INT64_MAX : own, !beyond && t->n_lost == 0});
-    t->reach[way][storage] = (plim_walk_sum){0, 0};
+    if (!walks(res, (direction)way)) continue;
+    res->stamp++;
+    meet_next(res, storage, (direction)way, is_missing, &beyond, &depth);
+    tell(res, 1, &storage, (change){(direction)way, beyond ? INT64_MAX : own, !beyond && res->n_lost == 0});
+    res->reach[way][storage] = (plim_walk_sum){0, 0};
   }
 }
 
-void plim_residency_uncertain(plim_residency *t, int32_t storage) {
+void plim_residency_uncertain(plim_residency *res, int32_t storage) {
   for (int way = TO_INPUTS; way <= TO_READERS; way++) {
-    if (walks(t, (direction)way)) tell(t, 1, &storage, (change){(direction)way, INT64_MAX, 0});
+    if (walks(res, (direction)way)) tell(res, 1, &storage, (change){(direction)way, INT64_MAX, 0});
   }
 }
 
-int64_t plim_residency_walk(plim_residency *t, int32_t storage, int64_t most) {
-  tell_lost(t);
-  if (!walks(t, TO_READERS)) return walked(t, storage, TO_INPUTS, most);
-  int64_t sum_ns = walked(t, storage, TO_INPUTS, most - t->reach[TO_READERS][storage].sum_ns);
-  return sum_ns <= most ? sum_ns + walked(t, storage, TO_READERS, most - sum_ns) : sum_ns;
+int64_t plim_residency_walk(plim_residency *res, int32_t storage, int64_t most) {
+  tell_lost(res);
+  if (!walks(res, TO_READERS)) return walked(res, storage, TO_INPUTS, most);
+  int64_t sum_ns = walked(res, storage, TO_INPUTS, most - res->reach[TO_READERS][storage].sum_ns);
+  return sum_ns <= most ? sum_ns + walked(res, storage, TO_READERS, most - sum_ns) : sum_ns;
 }

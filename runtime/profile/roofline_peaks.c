@@ -88,8 +88,8 @@ plim_status plim_roofline_peaks_measure(plim_device *device, plim_roofline_peaks
   return PLIM_OK;
 }
 
-double plim_roofline_peaks_ns(const plim_roofline_peaks *c, const plim_op_desc *op) {
-  double bytes_ns = (double)plim_op_traffic(op) / c->bytes_per_ns,
-         flops_ns = (double)plim_op_flops(op) / c->flops_per_ns[plim_op_math(op)];
+double plim_roofline_peaks_ns(const plim_roofline_peaks *peaks, const plim_op_desc *op) {
+  double bytes_ns = (double)plim_op_traffic(op) / peaks->bytes_per_ns,
+         flops_ns = (double)plim_op_flops(op) / peaks->flops_per_ns[plim_op_math(op)];
   return bytes_ns > flops_ns ? bytes_ns : flops_ns;
 }
