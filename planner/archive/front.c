@@ -14,29 +14,29 @@ static int64_t block_bytes(const plim_front_point *p) {
   return (int64_t)sizeof(int64_t) * p->n_offsets + 2 * (int64_t)sizeof(int32_t) * p->n_steps;
 }
 
-static void drop_point(plim_front *c, int32_t i) {
-  plim_front_point *p = &c->point[i];
-  c->weight -= weight_of(p);
-  plim_release(c->ctx, (void *)p->offset, block_bytes(p), 1);
-  c->n--;
-  memmove(p, p + 1, (size_t)(c->n - i) * sizeof *p);
+static void drop_point(plim_front *front, int32_t i) {
+  plim_front_point *p = &front->point[i];
+  front->weight -= weight_of(p);
+  plim_release(front->ctx, (void *)p->offset, block_bytes(p), 1);
+  front->n--;
+  memmove(p, p + 1, (size_t)(front->n - i) * sizeof *p);
 }
 
-void plim_front_free(plim_front *c) {
-  while (c->n > 0) drop_point(c, c->n - 1);
-  plim_release(c->ctx, c->point, c->room, sizeof *c->point);
-  plim_release(c->ctx, c->attempt, c->room_tries, sizeof *c->attempt);
-  *c = (plim_front){.ctx = c->ctx};
+void plim_front_free(plim_front *front) {
+  while (front->n > 0) drop_point(front, front->n - 1);
+  plim_release(front->ctx, front->point, front->room, sizeof *front->point);
+  plim_release(front->ctx, front->attempt, front->room_tries, sizeof *front->attempt);
+  *front = (plim_front){.ctx = front->ctx};
 }
 
 /* ---- points ---- */
 
 /* The first point that needs more than `bytes`. */
-static int32_t first_above(const plim_front *c, int64_t bytes) {
-  int32_t low = 0, high = c->n;
+static int32_t first_above(const plim_front *front, int64_t bytes) {
+  int32_t low = 0, high = front->n;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
-    if (c->point[middle].bytes <= bytes) {
+    if (front->point[middle].bytes <= bytes) {
       low = middle + 1;
     } else {
       high = middle;
@@ -61,48 +61,48 @@ static plim_status copy_point(plim_context *ctx, const plim_front_point *from, p
 
 /* Give up the points that cost least: budgets between a point and the next one get the point below it, which is slower.
  * What that costs is the difference in time over that range of budgets. */
-static void lighten(plim_front *c) {
-  while (c->weight > PLIM_FRONT_WEIGHT && c->n > 2) {
+static void lighten(plim_front *front) {
+  while (front->weight > PLIM_FRONT_WEIGHT && front->n > 2) {
     int32_t best = 1;
     double least = 0;
-    for (int32_t i = 1; i < c->n - 1; i++) {
-      double loss =
-          (double)(c->point[i - 1].time_ns - c->point[i].time_ns) * (double)(c->point[i + 1].bytes - c->point[i].bytes);
+    for (int32_t i = 1; i < front->n - 1; i++) {
+      double loss = (double)(front->point[i - 1].time_ns - front->point[i].time_ns) *
+                    (double)(front->point[i + 1].bytes - front->point[i].bytes);
       if (i == 1 || loss < least) {
         least = loss;
         best = i;
       }
     }
-    drop_point(c, best);
+    drop_point(front, best);
   }
 }
 
-plim_status plim_front_insert(plim_front *c, const plim_front_point *point, int32_t *kept) {
-  int32_t at = first_above(c, point->bytes);
+plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int32_t *kept) {
+  int32_t at = first_above(front, point->bytes);
   plim_front_point fresh;
   if (kept) *kept = 0;
-  if (at > 0 && c->point[at - 1].time_ns <= point->time_ns) return PLIM_OK;
-  PLIM_TRY(plim_array_reserve(c->ctx, &c->point, &c->room, (int64_t)c->n + 1, sizeof *c->point));
-  PLIM_TRY(copy_point(c->ctx, point, &fresh));
-  if (at > 0 && c->point[at - 1].bytes == point->bytes) drop_point(c, --at);
-  while (at < c->n && c->point[at].time_ns >= point->time_ns) drop_point(c, at);
-  memmove(&c->point[at + 1], &c->point[at], (size_t)(c->n - at) * sizeof *c->point);
-  c->point[at] = fresh;
-  c->n++;
-  c->weight += weight_of(&fresh);
-  c->changed = 1;
+  if (at > 0 && front->point[at - 1].time_ns <= point->time_ns) return PLIM_OK;
+  PLIM_TRY(plim_array_reserve(front->ctx, &front->point, &front->room, (int64_t)front->n + 1, sizeof *front->point));
+  PLIM_TRY(copy_point(front->ctx, point, &fresh));
+  if (at > 0 && front->point[at - 1].bytes == point->bytes) drop_point(front, --at);
+  while (at < front->n && front->point[at].time_ns >= point->time_ns) drop_point(front, at);
+  memmove(&front->point[at + 1], &front->point[at], (size_t)(front->n - at) * sizeof *front->point);
+  front->point[at] = fresh;
+  front->n++;
+  front->weight += weight_of(&fresh);
+  front->changed = 1;
   if (kept) *kept = 1;
-  lighten(c);
+  lighten(front);
   return PLIM_OK;
 }
 
-const plim_front_point *plim_front_find(const plim_front *c, int64_t budget_bytes) {
-  int32_t above = first_above(c, budget_bytes);
-  return above > 0 ? &c->point[above - 1] : NULL;
+const plim_front_point *plim_front_find(const plim_front *front, int64_t budget_bytes) {
+  int32_t above = first_above(front, budget_bytes);
+  return above > 0 ? &front->point[above - 1] : NULL;
 }
 
-const plim_front_point *plim_front_smallest(const plim_front *c) {
-  return c->n > 0 ? &c->point[0] : NULL;
+const plim_front_point *plim_front_smallest(const plim_front *front) {
+  return front->n > 0 ? &front->point[0] : NULL;
 }
 
 plim_status plim_front_merge(plim_front *to, const plim_front *from) {
@@ -118,9 +118,9 @@ static int equal_effort(const plim_front_try *a, const plim_front_try *b) {
          a->time_limit_ns == b->time_limit_ns && a->threads == b->threads;
 }
 
-static plim_front_try *find_try(const plim_front *c, const plim_front_try *attempt) {
-  for (int32_t i = 0; i < c->n_tries; i++) {
-    if (equal_effort(&c->attempt[i], attempt)) return &c->attempt[i];
+static plim_front_try *find_try(const plim_front *front, const plim_front_try *attempt) {
+  for (int32_t i = 0; i < front->n_tries; i++) {
+    if (equal_effort(&front->attempt[i], attempt)) return &front->attempt[i];
   }
   return NULL;
 }
@@ -129,52 +129,53 @@ int64_t plim_front_stated(const plim_front_try *attempt) {
   return attempt->bound_ns > attempt->hint_ns ? attempt->bound_ns : attempt->hint_ns;
 }
 
-plim_status plim_front_note(plim_front *c, const plim_front_try *attempt) {
-  plim_front_try *known = find_try(c, attempt);
+plim_status plim_front_note(plim_front *front, const plim_front_try *attempt) {
+  plim_front_try *known = find_try(front, attempt);
   if (known) {
     int64_t before = plim_front_stated(known);
     if (known->bound_ns < attempt->bound_ns) known->bound_ns = attempt->bound_ns;
     known->hint_ns = attempt->hint_ns;
-    c->changed |= plim_front_stated(known) != before;
+    front->changed |= plim_front_stated(known) != before;
     return PLIM_OK;
   }
-  c->changed = 1;
-  if (c->n_tries == PLIM_FRONT_TRIES) {
-    memmove(c->attempt, c->attempt + 1, (size_t)--c->n_tries * sizeof *c->attempt);
+  front->changed = 1;
+  if (front->n_tries == PLIM_FRONT_TRIES) {
+    memmove(front->attempt, front->attempt + 1, (size_t)--front->n_tries * sizeof *front->attempt);
   }
-  PLIM_TRY(plim_array_reserve(c->ctx, &c->attempt, &c->room_tries, (int64_t)c->n_tries + 1, sizeof *c->attempt));
-  c->attempt[c->n_tries++] = *attempt;
+  PLIM_TRY(plim_array_reserve(front->ctx, &front->attempt, &front->room_tries, (int64_t)front->n_tries + 1,
+                              sizeof *front->attempt));
+  front->attempt[front->n_tries++] = *attempt;
   return PLIM_OK;
 }
 
-int plim_front_tried(const plim_front *c, const plim_front_try *attempt) {
-  return find_try(c, attempt) != NULL;
+int plim_front_tried(const plim_front *front, const plim_front_try *attempt) {
+  return find_try(front, attempt) != NULL;
 }
 
 /* The larger bound of tries at this budget and at larger ones. */
-static int64_t best_of(const plim_front *c, int64_t budget_bytes, int hint) {
+static int64_t best_of(const plim_front *front, int64_t budget_bytes, int hint) {
   int64_t best = 0;
-  for (int32_t i = 0; i < c->n_tries; i++) {
-    const plim_front_try *a = &c->attempt[i];
+  for (int32_t i = 0; i < front->n_tries; i++) {
+    const plim_front_try *a = &front->attempt[i];
     int64_t bound_ns = hint ? a->hint_ns : a->bound_ns;
     if (a->budget_bytes >= budget_bytes && bound_ns > best) best = bound_ns;
   }
   return best;
 }
 
-int64_t plim_front_bound(const plim_front *c, int64_t budget_bytes) {
-  return best_of(c, budget_bytes, 0);
+int64_t plim_front_bound(const plim_front *front, int64_t budget_bytes) {
+  return best_of(front, budget_bytes, 0);
 }
 
-int64_t plim_front_hint(const plim_front *c, int64_t budget_bytes) {
-  return best_of(c, budget_bytes, 1);
+int64_t plim_front_hint(const plim_front *front, int64_t budget_bytes) {
+  return best_of(front, budget_bytes, 1);
 }
 
-void plim_front_drop_hints(plim_front *c, int64_t budget_bytes, int64_t proved_ns) {
-  for (int32_t i = 0; i < c->n_tries; i++) {
-    plim_front_try *a = &c->attempt[i];
+void plim_front_drop_hints(plim_front *front, int64_t budget_bytes, int64_t proved_ns) {
+  for (int32_t i = 0; i < front->n_tries; i++) {
+    plim_front_try *a = &front->attempt[i];
     if (a->budget_bytes < budget_bytes || a->hint_ns <= proved_ns) continue;
     a->hint_ns = 0;
-    c->changed = 1;
+    front->changed = 1;
   }
 }

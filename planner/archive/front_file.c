@@ -45,18 +45,18 @@ static void write_checksum(plim_text *t, int64_t begin) {
   plim_text_format(t, "%s%s%s", check_head, hash, check_foot);
 }
 
-void plim_front_write(plim_text *t, const char *key, const plim_front *c) {
+void plim_front_write(plim_text *t, const char *key, const plim_front *front) {
   int64_t begin = t->length;
   plim_document_write_version(t, kind, VERSION);
   plim_text_format(t, "  \"key\": \"%s\",\n  \"tries\": [", key);
-  for (int32_t i = 0; i < c->n_tries; i++) {
+  for (int32_t i = 0; i < front->n_tries; i++) {
     plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
-    write_try(t, &c->attempt[i]);
+    write_try(t, &front->attempt[i]);
   }
   plim_text_add(t, "\n  ],\n  \"points\": [");
-  for (int32_t i = 0; i < c->n; i++) {
+  for (int32_t i = 0; i < front->n; i++) {
     plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
-    write_point(t, &c->point[i]);
+    write_point(t, &front->point[i]);
   }
   plim_text_add(t, "\n  ]");
   write_checksum(t, begin);
