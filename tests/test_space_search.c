@@ -179,3 +179,27 @@ Test(space_search, the_stack_does_not_grow_with_the_graph) {
   }
   plim_test_context_end(ctx);
 }
+
+/* Where planning used up its time, no larger budgets are tried, and the sentence claims nothing of them. */
+Test(space_search, a_refusal_has_no_time_of_its_own) {
+  static const int64_t budget[] = {5000000, 5000000}, limits[] = {0, 1};
+  static const char *const words[] = {"all of them times 1.2 have one",
+                                      "time was over before larger budgets were tried"};
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = space_case_graph(ctx, space_case_named("multi_skip_copy"));
+  plim_platform *platform = NULL;
+  cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
+  for (int i = 0; i < 2; i++) {
+    plim_space_plan *plan = NULL;
+    plim_space_options options = plim_space_options_default();
+    options.objective = PLIM_OBJECTIVE_SERIAL;
+    options.budget = budget;
+    options.iterations = 200;
+    options.time_limit_ns = limits[i];
+    cr_assert_eq(plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan), PLIM_ENOFIT);
+    cr_assert_not_null(strstr(plim_context_error(ctx), words[i]), "%s", plim_context_error(ctx));
+  }
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}

@@ -331,10 +331,11 @@ static plim_status bound_all(work *w) {
   return PLIM_OK;
 }
 
-/* Without a program: greedy covering and local search, with a share of the time where a program comes after it. */
+/* Without a program: greedy covering and local search, with a share of the time where a program comes after it, and
+ * with all but a quarter otherwise, which is for the refusal. */
 static plim_status search(work *w) {
   const plim_space_search_options asked = search_options(w);
-  int64_t share = w->options->time_limit_ns / (w->planner->searches ? 1 : 5);
+  int64_t limit = w->options->time_limit_ns, share = w->planner->searches ? limit - limit / 4 : limit / 5;
   int64_t outer = plim_effort_begin(w->ctx, share > 0 ? w->started_ns + share : INT64_MAX);
   return plim_effort_end(w->ctx, outer, plim_space_search(w->problem, &asked, &w->found, &w->events));
 }
@@ -349,7 +350,9 @@ static plim_status take_found(work *w, int32_t within) {
 static plim_status refuse(work *w) {
   if (w->planner->searches) {
     const plim_space_search_options asked = search_options(w);
-    return plim_space_search_refuse(w->problem, &asked);
+    int64_t limit = w->options->time_limit_ns;
+    int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? w->started_ns + limit : INT64_MAX);
+    return plim_effort_end(w->ctx, outer, plim_space_search_refuse(w->problem, &asked));
   }
   if (w->ended) {
     return plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w));

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/effort.h"
+
 enum { WORDS = 768, TRIALS = 24, ROUNDS = 20 };
 
 typedef struct smallest {
@@ -37,18 +39,22 @@ static plim_status has_plan(smallest *k, int32_t *out) {
   return status;
 }
 
-/* The least factor with a plan; INFINITY: none up to 2^20. */
+/* The least factor with a plan, or one that was met when time was over; INFINITY: none up to 2^20; NAN: time was over
+ * before one was met. */
 static plim_status least_factor(smallest *k, const int64_t *budget, int32_t scaled, double *out) {
   double low = 1, high = 2;
   int32_t fits = 0;
   *out = INFINITY;
   for (; !fits && high < 0x1p20; high *= fits ? 1 : 2) {
+    *out = NAN;
+    if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     scale(k, budget, scaled, high);
     PLIM_TRY(has_plan(k, &fits));
     if (!fits) low = high;
   }
+  *out = INFINITY;
   if (!fits) return PLIM_OK;
-  for (int32_t i = 0; i < TRIALS; i++) {
+  for (int32_t i = 0; i < TRIALS && !plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK); i++) {
     double middle = (low + high) / 2;
     scale(k, budget, scaled, middle);
     PLIM_TRY(has_plan(k, &fits));
@@ -86,8 +92,9 @@ static plim_status tell_budgets(smallest *k, const int64_t *budget, char words[W
   double factor;
   k->asked.budget = k->budget;
   PLIM_TRY(least_factor(k, budget, -1, &factor));
-  if (isinf(factor)) {
-    append(words, "no larger budgets have one that the search finds");
+  if (!isfinite(factor)) {
+    append(words, isnan(factor) ? "time was over before larger budgets were tried; raise --time-limit"
+                                : "no larger budgets have one that the search finds");
     return PLIM_OK;
   }
   (void)snprintf(text, sizeof text, "all of them times %.6g have one", ceil(factor * 1e6 - 1e-3) / 1e6);
@@ -95,6 +102,7 @@ static plim_status tell_budgets(smallest *k, const int64_t *budget, char words[W
   for (int32_t s = 0; s < platform->n_spaces; s++) {
     if (budget[s] == INT64_MAX) continue;
     PLIM_TRY(least_factor(k, budget, s, &factor));
+    if (isnan(factor)) break;
     scale(k, budget, s, factor);
     if (isinf(factor)) {
       (void)snprintf(text, sizeof text, "; with the others as given no size of %s has one", platform->space[s].name);
