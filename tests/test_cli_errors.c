@@ -202,7 +202,7 @@ Test(cli_errors, tells_what_is_wrong_with_a_plan) {
   (void)plim_test_program("plan " NETWORK "--memory 90%% -o plan.json");
   plim_test_expect(0, "");
   expect_plan_refusal("s/\"version\": 1/\"version\": 3/", 3, "reads versions 1 to 2");
-  expect_plan_refusal("s/\"version\": 1/\"version\": 2/", 3, "objective: is missing");
+  expect_plan_refusal("s/\"version\": 1/\"version\": 2/", 3, "class: 'free' is not a name that is known here");
   expect_plan_refusal("s/\"peak_bytes\": /\"peak_bytes\": 1/", 1, "peak");
   expect_plan_refusal("s/\"run\": 7,/\"run\": 8,/", 3, "is none of op 8");
   expect_plan_refusal("s/\"lives\"/\"live\"/", 3, "live");
