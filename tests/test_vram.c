@@ -121,7 +121,7 @@ Test(vram, plans_recomputed_leave_nothing_captured_after) {
   gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer));
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 7, NULL, NULL));
   const plim_plan *plan = plim_exec_plan_of(plim_trainer_exec(r.trainer), PLIM_PROGRAM_TRAIN);
-  cr_assert_neq(plan, r.program->plan[PLIM_PROGRAM_TRAIN], "no plan was recomputed");
+  cr_assert_neq(plan, r.program->plan[PLIM_PROGRAM_TRAIN], "no plan was made anew");
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
   cr_assert_eq(now.outside_bytes, CONTEXT + MODULES + GRAPH + 16);
   plim_exec_timing_begin(plim_trainer_exec(r.trainer));

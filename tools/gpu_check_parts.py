@@ -250,7 +250,7 @@ def part_overhead(check):
     if not found:
         return
     measured, predicted = find(found, "overhead_measured_percent"), find(found, "overhead_percent")
-    again = found.get("retimed", {})  # a plan recomputed with times in place predicts by them
+    again = found.get("retimed", {})  # a plan made anew with times in place predicts by them
     if again.get("taken"):
         predicted = again["overhead_percent"]
     check.part.measure(overhead=measured, prediction=abs(predicted - measured))

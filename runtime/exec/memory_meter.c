@@ -1,5 +1,6 @@
 /* A buffer counts from the first argument bound to it until after the last. Sizes are those of the graph's storages and
- * of the workspaces that the device asked for, addresses those that kernels were given. What the plan says of bytes,
+ * of the workspaces that the device asked for, addresses those that kernels were given; of persistent
+ * storages and inputs, which are there before the first kernel, the plan's offset. What else the plan says of bytes,
  * ends, peak and arena size is not read before the comparison at the end.
  *
  * An input that the step's pair writes over ends at this very step and is not counted: its bytes are its output's. */
