@@ -170,7 +170,7 @@ const command command_pack = {
     .file = "BUFFERS",
     .summary = "give offsets to buffers of a CSV file or a plan",
     .about =
-        "Give every life of a CSV file (id, lower, upper, size; the dialect of MiniMalloc), or of a plan (.json), an "
+        "Give every buffer of a CSV file (id, lower, upper, size; the dialect of MiniMalloc), or of a plan (.json), an "
         "offset such that is alive "
         "that overlap in time do not overlap in space: under a capacity, or, without one, as low as the time "
         "limit allows (10 s unless given; 60 s under a capacity), on one thread unless --threads says more. Where "

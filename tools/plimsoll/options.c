@@ -104,7 +104,7 @@ static const option_row rows[] = {
      GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
     {"page", "on|off", "over spaces: may storages be copied to another space and back? (default on)", COMMAND_PLAN,
      GROUP_MEMORY, 0, TEXT, AT(page), 0, 0},
-    {"recompute", "on|off", "over spaces: may ops run again? (default on)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
+    {"recompute", "on|off", "over spaces: may ops be recomputed? (default on)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
      AT(recompute), 0, 0},
     {"place", "on|off", "over spaces: may ops run on other devices than the first? (default on)", COMMAND_PLAN,
      GROUP_MEMORY, 0, TEXT, AT(place), 0, 0},
