@@ -60,8 +60,9 @@ const program_run *plim_test_fixture(const char *arguments) {
       line, sizeof line,
       "kept=%s; mkdir -p $kept; key=$(echo '%s' | cksum | tr ' ' -); "
       "made=$kept/$key-$(stat -Lc %%.9Y-%%s $PLIMSOLL); test -d $made || { new=$(mktemp -d $kept/new-XXXXXX) && "
-      "(cd $new && XDG_CACHE_HOME=$new $PLIMSOLL %s >printed) && rm -rf $kept/$key-* && "
-      "{ mv -T $new $made || rm -rf $new; }; } && cp -R $made/. . && cat printed",
+      "(cd $new && XDG_CACHE_HOME=$new $PLIMSOLL %s >printed) && find $kept -maxdepth 1 -name $key-\\* ! -path $made "
+      "-exec rm -rf {} + && "
+      "{ mv -T $new $made 2>/dev/null || rm -rf $new; }; } && cp -R $made/. . && cat printed",
       PLIM_BINARY_DIR "/test-fixtures", arguments, arguments);
   cr_assert(length > 0 && (size_t)length < sizeof line);
   return plim_test_shell(line);
