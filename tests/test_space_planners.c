@@ -45,32 +45,12 @@ static int64_t serial_of(plim_context *ctx, const space_case *c, const int64_t *
 }
 
 Test(space_planners, placement_reaches_the_true_optimum_of_every_known_instance) {
-  static const struct {
-    const char *name;
-    int64_t budget[2], optimum;
-  } golden[] = {
-      {"simple_linear", {5000000}, 24000},
-      {"simple_skip", {6000000}, 24000},
-      {"very_tiny_copy", {5000000, 5000000}, 5000}, /* with directions swapped it would be 10000 */
-      {"multi_tiny_linear", {5000000, 5000000}, 7000},
-      {"multi_linear", {5000000, 5000000}, 12000}, /* with free copies it would be 7000 */
-      {"multi_linear", {5000000, 1500000}, 16000},
-      {"multi_skip_free", {6000000, 6000000}, 11500},
-      {"multi_skip_unit", {6000000, 6000000}, 13500},
-      {"multi_skip_unit", {5000000, 6000000}, 13500},
-      {"multi_skip_unit", {6000000, 5000000}, 14000},
-      {"multi_skip_unit", {6000000, 4500000}, 24000},
-      {"multi_skip_copy", {5000000, 5000000}, -1}, /* memory summed over devices lets 16000 pass */
-      {"multi_skip_copy", {6000000, 6000000}, 15000},
-      {"multi_skip_copy", {6000000, 5000000}, 16000},
-      {"multi_skip_copy", {5000000, 6000000}, 16000},
-  };
   plim_context *ctx = plim_test_context();
   skip_without_solver(ctx);
-  for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
-    int64_t found = serial_of(ctx, space_case_named(golden[i].name), golden[i].budget);
-    cr_expect_eq(found, golden[i].optimum, "%s: %lld, not %lld", golden[i].name, (long long)found,
-                 (long long)golden[i].optimum);
+  for (const space_optimum *golden = space_optima; golden->name; golden++) {
+    int64_t found = serial_of(ctx, space_case_named(golden->name), golden->budget);
+    cr_expect_eq(found, golden->serial, "%s: %lld, not %lld", golden->name, (long long)found,
+                 (long long)golden->serial);
   }
   plim_test_context_end(ctx);
 }

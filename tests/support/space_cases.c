@@ -78,6 +78,25 @@ static const space_case table[] = {
      SKIP},
 };
 
+const space_optimum space_optima[] = {
+    {"simple_linear", {5000000}, 24000},
+    {"simple_skip", {6000000}, 24000},
+    {"very_tiny_copy", {5000000, 5000000}, 5000}, /* with directions swapped it would be 10000 */
+    {"multi_tiny_linear", {5000000, 5000000}, 7000},
+    {"multi_linear", {5000000, 5000000}, 12000}, /* with free copies it would be 7000 */
+    {"multi_linear", {5000000, 1500000}, 16000},
+    {"multi_skip_free", {6000000, 6000000}, 11500},
+    {"multi_skip_unit", {6000000, 6000000}, 13500},
+    {"multi_skip_unit", {5000000, 6000000}, 13500},
+    {"multi_skip_unit", {6000000, 5000000}, 14000},
+    {"multi_skip_unit", {6000000, 4500000}, 24000},
+    {"multi_skip_copy", {5000000, 5000000}, -1}, /* memory summed over devices lets 16000 pass */
+    {"multi_skip_copy", {6000000, 6000000}, 15000},
+    {"multi_skip_copy", {6000000, 5000000}, 16000},
+    {"multi_skip_copy", {5000000, 6000000}, 16000},
+    {NULL, {0}, 0},
+};
+
 const space_case *space_case_named(const char *name) {
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     if (strcmp(table[i].name, name) == 0) return &table[i];

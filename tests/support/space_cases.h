@@ -19,6 +19,13 @@ typedef struct space_case {
 /* The table of placement instances (after XEngine's unit tests), by name; times and copies x 1000. */
 const space_case *space_case_named(const char *name);
 
+/* What is known of them: budgets of d0 and d1, and the least sum of all times; -1: no plan. Ends with a NULL name. */
+typedef struct space_optimum {
+  const char *name;
+  int64_t budget[2], serial;
+} space_optimum;
+extern const space_optimum space_optima[];
+
 /* The graph of an instance, through import nx. */
 plim_graph *space_case_graph(plim_context *ctx, const space_case *c);
 
