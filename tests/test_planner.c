@@ -342,7 +342,9 @@ Test(planner, a_refusal_names_the_numbers) {
 Test(planner, a_refusal_says_that_the_lowest_plan_met_need_not_be_the_lowest) {
   planner_case c = planner_case_random(6, 20);
   c.options.planner = "keep-all";
-  c.options.budget_bytes = make(&c, PLIM_OK)->arena_bytes - 1;
+  plim_plan *plan = make(&c, PLIM_OK);
+  c.options.budget_bytes = plan->arena_bytes - 1;
+  plim_plan_free(plan);
   (void)make(&c, PLIM_ENOFIT);
   const char *met = strstr(plim_context_error(c.ctx), "the lowest plan that this search met needs ");
   cr_assert_not_null(met, "%s", plim_context_error(c.ctx));
