@@ -17,7 +17,7 @@ const char *bench_next_name(const char *names, char name[BENCH_NAME]) {
   return names + length + (names[length] == ',');
 }
 
-static void print_head(const bench_online_table *t, const simulation *sim) {
+static void print_head(const bench_online_table *t, const plim_simulation *sim) {
   if (!t->s->o->json) printf("%s: overhead in %%, by share of the program's peak\n%-10s", sim->graph->name, "");
   if (t->markdown) plim_text_format(t->markdown, "| %s |", sim->graph->name);
   for (int percent = MOST_PERCENT; percent >= LEAST_PERCENT; percent -= STEP_PERCENT) {
@@ -28,19 +28,19 @@ static void print_head(const bench_online_table *t, const simulation *sim) {
   if (t->markdown) plim_text_add(t->markdown, "\n|---|---|---|---|---|---|---|---|---|\n");
 }
 
-static const char *cell(const simulated *r, char text[BENCH_NAME]) {
+static const char *cell(const plim_simulated *r, char text[BENCH_NAME]) {
   if (r->end != PLIM_ONLINE_OK) return plim_online_end_name(r->end);
   (void)snprintf(text, BENCH_NAME, "%.3f", r->overhead_percent);
   return text;
 }
 
-void bench_online_cell(const simulated *r) {
+void bench_online_cell(const plim_simulated *r) {
   char text[BENCH_NAME];
   printf(" %9s", cell(r, text));
   (void)fflush(stdout);
 }
 
-json_t *bench_online_row(const simulation *sim, const char *by, const simulated *r) {
+json_t *bench_online_row(const plim_simulation *sim, const char *by, const plim_simulated *r) {
   json_t *row = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f}", "instance", sim->graph->name, "by", by, "status",
                           plim_online_end_name(r->end), "budget_bytes", (json_int_t)r->budget_bytes, "evictions",
                           (json_int_t)r->evictions, "recomputes", (json_int_t)r->recomputes, "fragmentation_percent",
@@ -50,8 +50,8 @@ json_t *bench_online_row(const simulation *sim, const char *by, const simulated 
   return row;
 }
 
-static void add_result(const bench_online_table *t, const simulation *sim, const char *by, int percent,
-                       const simulated *r, double seconds) {
+static void add_result(const bench_online_table *t, const plim_simulation *sim, const char *by, int percent,
+                       const plim_simulated *r, double seconds) {
   char text[BENCH_NAME];
   if (t->markdown) plim_text_format(t->markdown, " %s |", cell(r, text));
   if (!t->s->o->json) {
@@ -65,27 +65,27 @@ static void add_result(const bench_online_table *t, const simulation *sim, const
 }
 
 /* A name is that of a policy or of a planner. */
-static plim_status simulate(const bench_online_table *t, const simulation *sim, const char *by, int64_t budget_bytes,
-                            simulated *r) {
+static plim_status simulate(const bench_online_table *t, const plim_simulation *sim, const char *by,
+                            int64_t budget_bytes, plim_simulated *r) {
   const plim_policy *policy = plim_policy_find(by);
-  if (policy) return simulation_online(sim, policy, ADDRESSES_ARENA, budget_bytes, r);
+  if (policy) return plim_simulation_online(sim, policy, PLIM_SIMULATE_ARENA, budget_bytes, r);
   plim_plan_options planning = bench_planning(t->s, by);
-  return simulation_planned(sim, &planning, ADDRESSES_PACKED, budget_bytes, r);
+  return plim_simulation_planned(sim, &planning, PLIM_SIMULATE_PLANNED, budget_bytes, r);
 }
 
-static plim_status run_line(const bench_online_table *t, const simulation *sim, const char *by) {
+static plim_status run_line(const bench_online_table *t, const plim_simulation *sim, const char *by) {
   if (!t->s->o->json) printf("%-10s", by);
   if (t->markdown) plim_text_format(t->markdown, "| %s |", by);
   for (int percent = MOST_PERCENT; percent >= LEAST_PERCENT; percent -= STEP_PERCENT) {
     char share[16];
     int64_t budget, begin_ns = plim_now_ns();
-    simulated r = {.plan = NULL};
+    plim_simulated r = {.plan = NULL};
     (void)snprintf(share, sizeof share, "%d%%", percent);
-    PLIM_TRY(simulation_budget(sim, share, ADDRESSES_ARENA, &budget));
+    PLIM_TRY(plim_simulation_budget(sim, share, PLIM_SIMULATE_ARENA, &budget));
     plim_status status = simulate(t, sim, by, budget, &r);
     progress_clear(&t->s->bar);
     if (status == PLIM_OK) add_result(t, sim, by, percent, &r, (double)(plim_now_ns() - begin_ns) / 1e9);
-    simulated_release(&r);
+    plim_simulated_free(&r);
     PLIM_TRY(status);
     PLIM_TRY(bench_go_on(t->s));
   }
@@ -94,7 +94,7 @@ static plim_status run_line(const bench_online_table *t, const simulation *sim, 
   return PLIM_OK;
 }
 
-static plim_status run_lines(const bench_online_table *t, const simulation *sim) {
+static plim_status run_lines(const bench_online_table *t, const plim_simulation *sim) {
   const char *name = t->s->o->planners ? t->s->o->planners : everybody;
   char one[BENCH_NAME];
   print_head(t, sim);
@@ -110,12 +110,12 @@ static plim_status run_lines(const bench_online_table *t, const simulation *sim)
 static plim_status run_file(void *user, const char *path) {
   const bench_online_table *t = user;
   plim_graph *graph = NULL;
-  simulation sim;
+  plim_simulation sim;
   PLIM_TRY(import_file(t->s->ctx, "dtr", path, &graph));
-  plim_status status = simulation_open(t->s->ctx, graph, 1, &sim);
+  plim_status status = plim_simulation_open(t->s->ctx, graph, 1, &sim);
   if (status == PLIM_OK) {
     status = t->s->o->sweep ? bench_online_sweep(t, &sim) : run_lines(t, &sim);
-    simulation_close(&sim);
+    plim_simulation_close(&sim);
   }
   plim_graph_free(graph);
   return status;

@@ -15,13 +15,13 @@ typedef struct bench_online_table {
 } bench_online_table;
 
 /* Overhead or how the run ended, on standard output; the same as an object, without the share of the budget. */
-void bench_online_cell(const simulated *result);
-json_t *bench_online_row(const simulation *sim, const char *by, const simulated *result);
+void bench_online_cell(const plim_simulated *result);
+json_t *bench_online_row(const plim_simulation *sim, const char *by, const plim_simulated *result);
 
 /* Copy the first of names with commas between them; returns what is left. */
 const char *bench_next_name(const char *names, char name[BENCH_NAME]);
 
 /* --sweep FROM%:TO%:STEP%: budgets close together, and where more memory fails or costs more than less. */
-plim_status bench_online_sweep(const bench_online_table *table, const simulation *sim);
+plim_status bench_online_sweep(const bench_online_table *table, const plim_simulation *sim);
 
 #endif

@@ -14,11 +14,11 @@ typedef struct shares {
 } shares;
 
 typedef struct sweep {
-  const simulation *sim;
+  const plim_simulation *sim;
   const char *by;
   int32_t n, done; /* results [done]: fewer than n after Ctrl-C */
   int64_t *budget; /* [n] */
-  simulated *result;
+  plim_simulated *result;
   const shares *range;
 } sweep;
 
@@ -50,7 +50,7 @@ static const char *share_at(const sweep *w, int32_t i, char *text) {
 
 /* After Ctrl-C a budget without a plan is one that was not tried: what follows is no result. */
 static plim_status run_curve(const session *s, sweep *w, const plim_plan_options *planning) {
-  PLIM_TRY(simulation_sweep(w->sim, planning, w->n, w->budget, w->result));
+  PLIM_TRY(plim_simulation_sweep(w->sim, planning, w->n, w->budget, w->result));
   w->done = w->n;
   plim_status status = bench_go_on(s);
   while (status != PLIM_OK && w->done > 0 && !w->result[w->done - 1].plan) w->done--;
@@ -62,14 +62,14 @@ static plim_status run_points(session *s, sweep *w) {
   plim_plan_options planning = bench_planning(s, w->by);
   char share[SHARE];
   for (int32_t i = 0; i < w->n; i++) {
-    PLIM_TRY(simulation_budget(w->sim, share_at(w, i, share), ADDRESSES_ARENA, &w->budget[i]));
+    PLIM_TRY(plim_simulation_budget(w->sim, share_at(w, i, share), PLIM_SIMULATE_ARENA, &w->budget[i]));
   }
   if (!policy) {
     planning.time_limit_ns *= w->n; /* a curve shares it out */
     return run_curve(s, w, &planning);
   }
   for (int32_t i = 0; i < w->n; i++) {
-    PLIM_TRY(simulation_online(w->sim, policy, ADDRESSES_ARENA, w->budget[i], &w->result[i]));
+    PLIM_TRY(plim_simulation_online(w->sim, policy, PLIM_SIMULATE_ARENA, w->budget[i], &w->result[i]));
     w->done = i + 1;
     PLIM_TRY(bench_go_on(s));
   }
@@ -80,7 +80,7 @@ static plim_status run_points(session *s, sweep *w) {
 static int32_t best_below(const sweep *w, int32_t i) {
   int32_t best = -1;
   for (int32_t k = 0; k < i; k++) {
-    const simulated *r = &w->result[k];
+    const plim_simulated *r = &w->result[k];
     if (r->end != PLIM_ONLINE_OK) continue;
     if (best < 0 || r->overhead_percent < w->result[best].overhead_percent) best = k;
   }
@@ -99,7 +99,7 @@ static void print_sweep(session *s, const sweep *w, json_t *rows) {
   int32_t failed = 0, costlier = 0;
   if (!s->o->json) printf("%s, %s: overhead in %%, by share of the program's peak\n", w->sim->graph->name, w->by);
   for (int32_t i = 0; i < w->done; i++) {
-    const simulated *r = &w->result[i];
+    const plim_simulated *r = &w->result[i];
     const char *inversion = inversion_at(w, i);
     failed += inversion && inversion[0] == 'f';
     costlier += inversion && inversion[0] == 'c';
@@ -118,7 +118,8 @@ static void print_sweep(session *s, const sweep *w, json_t *rows) {
   printf("%d inversions of feasibility, %d of cost, at %d budgets\n\n", failed, costlier, w->done);
 }
 
-static plim_status sweep_one(const bench_online_table *t, const simulation *sim, const shares *range, const char *by) {
+static plim_status sweep_one(const bench_online_table *t, const plim_simulation *sim, const shares *range,
+                             const char *by) {
   sweep w = {.sim = sim, .by = by, .range = range, .n = (int32_t)((range->high - range->low) / range->step) + 1};
   plim_status status;
   PLIM_CHECK(plim_allocate(sim->ctx, w.n, sizeof *w.budget, &w.budget));
@@ -127,13 +128,13 @@ static plim_status sweep_one(const bench_online_table *t, const simulation *sim,
   progress_clear(&t->s->bar);
   if (w.done > 0) print_sweep(t->s, &w, t->rows);
 done:
-  for (int32_t i = 0; w.result && i < w.n; i++) simulated_release(&w.result[i]);
+  for (int32_t i = 0; w.result && i < w.n; i++) plim_simulated_free(&w.result[i]);
   plim_release(sim->ctx, w.budget, w.n, sizeof *w.budget);
   plim_release(sim->ctx, w.result, w.n, sizeof *w.result);
   return status;
 }
 
-plim_status bench_online_sweep(const bench_online_table *t, const simulation *sim) {
+plim_status bench_online_sweep(const bench_online_table *t, const plim_simulation *sim) {
   shares range = {0, 0, 1};
   PLIM_TRY(read_range(t->s->ctx, t->s->o->sweep, &range));
   const char *name = t->s->o->planners ? t->s->o->planners : "search";

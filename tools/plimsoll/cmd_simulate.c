@@ -11,10 +11,10 @@
 #include "tools/plimsoll/sibling_path.h"
 #include "tools/plimsoll/simulation.h"
 
-static simulation_addresses addresses_of(const options *o) {
-  if (!o->placing) return o->online ? ADDRESSES_ARENA : ADDRESSES_PACKED;
-  if (strcmp(o->placing, "none") == 0) return ADDRESSES_NONE;
-  return strcmp(o->placing, "arena") == 0 ? ADDRESSES_ARENA : ADDRESSES_PACKED;
+static plim_simulation_addresses addresses_of(const options *o) {
+  if (!o->placing) return o->online ? PLIM_SIMULATE_ARENA : PLIM_SIMULATE_PLANNED;
+  if (strcmp(o->placing, "none") == 0) return PLIM_SIMULATE_BYTES;
+  return strcmp(o->placing, "arena") == 0 ? PLIM_SIMULATE_ARENA : PLIM_SIMULATE_PLANNED;
 }
 
 static const char *asked_for(const options *o) {
@@ -32,7 +32,8 @@ static plim_plan_options planning(const options *o) {
   return p;
 }
 
-static void print_result(const session *s, const simulation *sim, const simulated *r, int64_t whole, double seconds) {
+static void print_result(const session *s, const plim_simulation *sim, const plim_simulated *r, int64_t whole,
+                         double seconds) {
   figures f;
   figures_begin(&f, 1, NULL, NULL);
   figures_text(&f, 0, "graph", "graph", sim->graph->name);
@@ -42,7 +43,7 @@ static void print_result(const session *s, const simulation *sim, const simulate
   figures_text(&f, 0, "way", s->o->online && strcmp(r->by, s->o->online) != 0 ? "in the manner of" : NULL, r->by);
   figures_bytes(&f, 0, "budget_bytes", "budget", r->budget_bytes);
   figures_note(&f, 0, " (%.1f %% of %s, %lld bytes)", 100 * (double)r->budget_bytes / (double)whole,
-               simulation_whole_name(sim, addresses_of(s->o)), (long long)whole);
+               plim_simulation_whole_name(sim, addresses_of(s->o)), (long long)whole);
   figures_count(&f, 0, "whole_bytes", NULL, whole);
   if (r->arena_bytes >= 0) figures_bytes(&f, 0, "arena_bytes", "arena", r->arena_bytes);
   figures_text(&f, 0, "status", "status", plim_online_end_name(r->end));
@@ -68,8 +69,8 @@ static void print_result(const session *s, const simulation *sim, const simulate
 
 /* A budget that no plan fits into gets the sentence of `plan`: where a plan was asked for, and where one op alone needs
  * more than a policy or a plan's replay has. Returns PLIM_ENOFIT with a sentence for any other end, too. */
-static plim_status explain(session *s, const simulation *sim, const simulated *r) {
-  simulation_addresses addresses = addresses_of(s->o);
+static plim_status explain(session *s, const plim_simulation *sim, const plim_simulated *r) {
+  plim_simulation_addresses addresses = addresses_of(s->o);
   plim_plan_options wanted = planning(s->o);
   plim_plan_floor floor;
   char budget[PLIM_SIZE_TEXT_BYTES];
@@ -81,9 +82,9 @@ static plim_status explain(session *s, const simulation *sim, const simulated *r
   }
   if (s->o->online) wanted.planner = NULL;
   wanted.budget_bytes = r->budget_bytes;
-  wanted.unpacked = addresses == ADDRESSES_NONE;
+  wanted.unpacked = addresses == PLIM_SIMULATE_BYTES;
   PLIM_TRY(plim_plan_bound(s->ctx, sim->graph, sim->profile, &wanted, &floor));
-  int of_plans = !s->o->online && addresses != ADDRESSES_ARENA;
+  int of_plans = !s->o->online && addresses != PLIM_SIMULATE_ARENA;
   if (of_plans || r->budget_bytes < floor.bound_bytes) {
     return refusal_explain_graph(s, sim->graph, sim->profile, &wanted, NULL);
   }
@@ -92,32 +93,32 @@ static plim_status explain(session *s, const simulation *sim, const simulated *r
 }
 
 /* The sentence, and where the policy does find a way. */
-static plim_status refuse(session *s, const simulation *sim, const plim_policy *policy, const simulated *r) {
+static plim_status refuse(session *s, const plim_simulation *sim, const plim_policy *policy, const plim_simulated *r) {
   plim_status status = explain(s, sim, r);
   char sentence[PLIM_ERROR_BYTES];
   if (status != PLIM_ENOFIT || !policy) return status;
   (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
-  PLIM_TRY(simulation_enough(sim, policy, addresses_of(s->o), r->budget_bytes, &s->refusal.online_bytes));
+  PLIM_TRY(plim_simulation_enough(sim, policy, addresses_of(s->o), r->budget_bytes, &s->refusal.online_bytes));
   (void)plim_fail(s->ctx, PLIM_ENOFIT, "%s", sentence);
   return refusal_add_policy(s);
 }
 
 /* A run that did not end has its figures on standard output all the same; the sentence goes beside them. */
-static plim_status simulate_graph(session *s, const simulation *sim) {
+static plim_status simulate_graph(session *s, const plim_simulation *sim) {
   const plim_policy *policy = s->o->online ? plim_policy_find(s->o->online) : NULL;
-  simulation_addresses addresses = addresses_of(s->o);
-  simulated r = {.plan = NULL};
+  plim_simulation_addresses addresses = addresses_of(s->o);
+  plim_simulated r = {.plan = NULL};
   plim_plan_options wanted = planning(s->o);
   if (wanted.time_limit_ns > 0) wanted.time_limit_ns = session_left_ns(s);
   int64_t budget, whole, begin_ns = plim_now_ns();
   plim_status status = PLIM_OK;
   double seconds;
-  PLIM_TRY(simulation_whole(sim, addresses, &whole));
-  PLIM_TRY(simulation_budget(sim, s->o->memory, addresses, &budget));
+  PLIM_TRY(plim_simulation_whole(sim, addresses, &whole));
+  PLIM_TRY(plim_simulation_budget(sim, s->o->memory, addresses, &budget));
   if (policy) {
-    PLIM_CHECK(simulation_online(sim, policy, addresses, budget, &r));
+    PLIM_CHECK(plim_simulation_online(sim, policy, addresses, budget, &r));
   } else {
-    PLIM_CHECK(simulation_planned(sim, &wanted, addresses, budget, &r));
+    PLIM_CHECK(plim_simulation_planned(sim, &wanted, addresses, budget, &r));
   }
   progress_clear(&s->bar);
   if (s->o->output && r.plan && r.end == PLIM_ONLINE_OK) PLIM_CHECK(beside_save(sim->graph, r.plan, s->o->output));
@@ -127,21 +128,21 @@ static plim_status simulate_graph(session *s, const simulation *sim) {
   print_result(s, sim, &r, whole, seconds);
   s->answered = 1;
 done:
-  simulated_release(&r);
+  plim_simulated_free(&r);
   return status;
 }
 
 static plim_status simulate(session *s) {
   plim_graph *graph = NULL;
-  simulation sim;
+  plim_simulation sim;
   if (!s->o->graph) return plim_fail(s->ctx, PLIM_EUSAGE, "simulate requires --graph FILE");
   interrupt_at_once(1); /* a policy's run keeps nothing, a planner its best plan */
   PLIM_TRY(plim_graph_load(s->ctx, s->o->graph, &graph));
   interrupt_at_once(s->o->online != NULL);
-  plim_status status = simulation_open(s->ctx, graph, s->o->thrash, &sim);
+  plim_status status = plim_simulation_open(s->ctx, graph, s->o->thrash, &sim);
   if (status == PLIM_OK) {
     status = simulate_graph(s, &sim);
-    simulation_close(&sim);
+    plim_simulation_close(&sim);
   }
   plim_graph_free(graph);
   return status;

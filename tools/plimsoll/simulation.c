@@ -10,8 +10,8 @@
  */
 enum { HALVINGS = 12, HALVINGS_OF_MANY = 7 };
 
-plim_status simulation_open(plim_context *ctx, const plim_graph *graph, double thrash, simulation *out) {
-  simulation s = {.ctx = ctx, .graph = graph, .thrash = thrash};
+plim_status plim_simulation_open(plim_context *ctx, const plim_graph *graph, double thrash, plim_simulation *out) {
+  plim_simulation s = {.ctx = ctx, .graph = graph, .thrash = thrash};
   plim_plan_options options = plim_plan_options_default();
   plim_status status;
   options.unpacked = 1;
@@ -21,30 +21,30 @@ plim_status simulation_open(plim_context *ctx, const plim_graph *graph, double t
   *out = s;
   return PLIM_OK;
 done:
-  simulation_close(&s);
+  plim_simulation_close(&s);
   return status;
 }
 
-void simulation_close(simulation *s) {
+void plim_simulation_close(plim_simulation *s) {
   plim_plan_free(s->order);
   plim_profile_free(s->profile);
 }
 
-plim_status simulation_whole(const simulation *s, simulation_addresses addresses, int64_t *bytes) {
+plim_status plim_simulation_whole(const plim_simulation *s, plim_simulation_addresses addresses, int64_t *bytes) {
   plim_plan_options options = plim_plan_options_default();
   plim_plan *plan = NULL;
-  if (s->graph->handles) return plim_handles_peak(s->graph->handles, addresses != ADDRESSES_NONE, bytes);
+  if (s->graph->handles) return plim_handles_peak(s->graph->handles, addresses != PLIM_SIMULATE_BYTES, bytes);
   *bytes = s->order->peak_bytes;
-  if (addresses == ADDRESSES_NONE) return PLIM_OK;
+  if (addresses == PLIM_SIMULATE_BYTES) return PLIM_OK;
   PLIM_TRY(plim_plan_keep_all(s->ctx, s->graph, s->profile, &options, &plan));
   *bytes = plan->arena_bytes;
   plim_plan_free(plan);
   return PLIM_OK;
 }
 
-const char *simulation_whole_name(const simulation *s, simulation_addresses addresses) {
+const char *plim_simulation_whole_name(const plim_simulation *s, plim_simulation_addresses addresses) {
   if (s->graph->handles) return "the program's own peak";
-  return addresses == ADDRESSES_NONE ? "keep-all: program order's peak" : "keep-all";
+  return addresses == PLIM_SIMULATE_BYTES ? "keep-all: program order's peak" : "keep-all";
 }
 
 /* floor(percent x whole / (100 x scale)), -1 on overflow. */
@@ -53,21 +53,22 @@ static int64_t share(const plim_size *size, int64_t whole) {
   return plim_add_bytes(plim_mul_bytes(size->percent, whole / parts), size->percent * (whole % parts) / parts);
 }
 
-plim_status simulation_budget(const simulation *s, const char *memory, simulation_addresses addresses, int64_t *bytes) {
+plim_status plim_simulation_budget(const plim_simulation *s, const char *memory, plim_simulation_addresses addresses,
+                                   int64_t *bytes) {
   int64_t whole, budget;
   plim_size size;
-  PLIM_TRY(simulation_whole(s, addresses, &whole));
+  PLIM_TRY(plim_simulation_whole(s, addresses, &whole));
   budget = whole;
   if (memory) {
     PLIM_TRY(plim_size_parse(s->ctx, memory, &size));
     budget = size.bytes >= 0 ? size.bytes : share(&size, whole);
   }
   if (budget < 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", memory);
-  *bytes = addresses == ADDRESSES_NONE ? budget : budget - budget % PLIM_ALIGN;
+  *bytes = addresses == PLIM_SIMULATE_BYTES ? budget : budget - budget % PLIM_ALIGN;
   return PLIM_OK;
 }
 
-int64_t simulation_limit_ns(const simulation *s, int64_t total_ns) {
+int64_t plim_simulation_limit_ns(const plim_simulation *s, int64_t total_ns) {
   double limit = s->thrash * (double)total_ns;
   return limit < 9e18 ? (int64_t)limit : INT64_MAX;
 }
@@ -81,13 +82,14 @@ static int plays_row(const plim_policy *policy, const plim_policy *row) {
   return row == policy || (policy->forecast && !row->forecast);
 }
 
-static plim_status run_ideal(const simulation *s, const plim_policy *policy, simulated *out) {
+static plim_status run_ideal(const plim_simulation *s, const plim_policy *policy, plim_simulated *out) {
   const plim_handles *h = s->graph->handles;
   plim_online_result best = {.end = PLIM_ONLINE_OOM}, r;
   const plim_policy *row;
   for (int32_t i = 0; (row = plim_policy_at(i)); i++) {
     if (!plays_row(policy, row)) continue;
-    PLIM_TRY(plim_ideal_run(s->ctx, h, row, out->budget_bytes, simulation_limit_ns(s, plim_handles_total_ns(h)), &r));
+    PLIM_TRY(
+        plim_ideal_run(s->ctx, h, row, out->budget_bytes, plim_simulation_limit_ns(s, plim_handles_total_ns(h)), &r));
     int better = r.end == PLIM_ONLINE_OK && (best.end != PLIM_ONLINE_OK || r.recomputed_ns < best.recomputed_ns);
     if (i > 0 && row != policy && !better) continue;
     best = r;
@@ -102,7 +104,7 @@ static plim_status run_ideal(const simulation *s, const plim_policy *policy, sim
   return PLIM_OK;
 }
 
-static void take_counts(const plim_replay_counts *counts, simulated *out) {
+static void take_counts(const plim_replay_counts *counts, plim_simulated *out) {
   out->evictions = counts->evictions;
   out->recomputes = counts->recomputes;
   out->searches = counts->searches;
@@ -117,34 +119,34 @@ static void take_counts(const plim_replay_counts *counts, simulated *out) {
 }
 
 /* A plan or its failure as a result. */
-static plim_status take_plan(const simulation *s, plim_status status, int thrashed, simulated *out) {
+static plim_status take_plan(const plim_simulation *s, plim_status status, int thrashed, plim_simulated *out) {
   if (status == PLIM_ENOFIT) {
     out->end = thrashed ? PLIM_ONLINE_THRASH : PLIM_ONLINE_OOM;
     return PLIM_OK;
   }
   if (status != PLIM_OK) return status;
   int64_t again_ns = out->plan->time_ns - s->order->keep_all_ns;
-  out->end = again_ns <= simulation_limit_ns(s, s->order->keep_all_ns) ? PLIM_ONLINE_OK : PLIM_ONLINE_THRASH;
+  out->end = again_ns <= plim_simulation_limit_ns(s, s->order->keep_all_ns) ? PLIM_ONLINE_OK : PLIM_ONLINE_THRASH;
   out->overhead_percent = percent(again_ns, s->order->keep_all_ns);
   out->arena_bytes = out->plan->arena_bytes;
   return PLIM_OK;
 }
 
-plim_status simulation_online(const simulation *s, const plim_policy *policy, simulation_addresses addresses,
-                              int64_t budget_bytes, simulated *out) {
+plim_status plim_simulation_online(const plim_simulation *s, const plim_policy *policy,
+                                   plim_simulation_addresses addresses, int64_t budget_bytes, plim_simulated *out) {
   plim_replay_counts counts = {.way.policy = policy};
-  *out = (simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = policy->name};
-  if (addresses == ADDRESSES_PACKED) {
+  *out = (plim_simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = policy->name};
+  if (addresses == PLIM_SIMULATE_PLANNED) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--addresses planned is of plans: an online policy has none");
   }
-  if (addresses == ADDRESSES_NONE && s->graph->handles) return run_ideal(s, policy, out);
-  if (addresses == ADDRESSES_NONE) {
+  if (addresses == PLIM_SIMULATE_BYTES && s->graph->handles) return run_ideal(s, policy, out);
+  if (addresses == PLIM_SIMULATE_BYTES) {
     return plim_fail(s->ctx, PLIM_EUSAGE,
                      "--addresses none plays the handles that a program held; graph %s has none (import dtr makes "
                      "graphs that have)",
                      s->graph->name);
   }
-  int64_t limit = simulation_limit_ns(s, s->order->keep_all_ns);
+  int64_t limit = plim_simulation_limit_ns(s, s->order->keep_all_ns);
   plim_status status = plim_arena_online(s->ctx, s->graph, s->order, policy, budget_bytes, limit, &counts, &out->plan);
   if (status == PLIM_OK || status == PLIM_ENOFIT) take_counts(&counts, out);
   if (counts.way.policy) out->by = counts.way.policy->name;
@@ -154,14 +156,14 @@ plim_status simulation_online(const simulation *s, const plim_policy *policy, si
 /* ---- the smallest budget ---- */
 
 typedef struct trial {
-  const simulation *s;
+  const plim_simulation *s;
   const plim_policy *policy;
-  simulation_addresses addresses;
+  plim_simulation_addresses addresses;
 } trial;
 
 static plim_status ideal_gets_through(const trial *t, int64_t bytes, int *yes) {
   const plim_handles *h = t->s->graph->handles;
-  int64_t limit = simulation_limit_ns(t->s, plim_handles_total_ns(h));
+  int64_t limit = plim_simulation_limit_ns(t->s, plim_handles_total_ns(h));
   const plim_policy *row;
   *yes = 0;
   for (int32_t i = 0; (row = plim_policy_at(i)) && !*yes; i++) {
@@ -175,30 +177,30 @@ static plim_status ideal_gets_through(const trial *t, int64_t bytes, int *yes) {
 
 static plim_status gets_through(void *user, int64_t bytes, int *yes) {
   const trial *t = user;
-  const simulation *s = t->s;
-  if (t->addresses == ADDRESSES_NONE) return ideal_gets_through(t, bytes, yes);
+  const plim_simulation *s = t->s;
+  if (t->addresses == PLIM_SIMULATE_BYTES) return ideal_gets_through(t, bytes, yes);
   return plim_arena_gets_through(s->ctx, s->graph, s->order, t->policy, bytes,
-                                 simulation_limit_ns(s, s->order->keep_all_ns), yes);
+                                 plim_simulation_limit_ns(s, s->order->keep_all_ns), yes);
 }
 
-plim_status simulation_enough(const simulation *s, const plim_policy *policy, simulation_addresses addresses,
-                              int64_t budget_bytes, int64_t *bytes) {
+plim_status plim_simulation_enough(const plim_simulation *s, const plim_policy *policy,
+                                   plim_simulation_addresses addresses, int64_t budget_bytes, int64_t *bytes) {
   trial t = {s, policy, addresses};
   int64_t whole;
-  PLIM_TRY(simulation_whole(s, addresses, &whole));
+  PLIM_TRY(plim_simulation_whole(s, addresses, &whole));
   return plim_halve_bytes(gets_through, &t, budget_bytes, whole < INT64_MAX / 2 ? 2 * whole : whole,
-                          addresses == ADDRESSES_NONE ? 1 : PLIM_ALIGN, policy->forecast ? HALVINGS_OF_MANY : HALVINGS,
-                          bytes);
+                          addresses == PLIM_SIMULATE_BYTES ? 1 : PLIM_ALIGN,
+                          policy->forecast ? HALVINGS_OF_MANY : HALVINGS, bytes);
 }
 
 /* ---- plans ---- */
 
 /* A plan's schedule, its addresses given up, placed by the arena; and what every online policy simulates in it: a plan
  * is not worse than any of them. `status` is that of the plan. */
-static plim_status play_in_arena(const simulation *s, plim_status status, simulated *out) {
+static plim_status play_in_arena(const plim_simulation *s, plim_status status, plim_simulated *out) {
   plim_replay_counts counts = {.thrashed = 0}, online = {.thrashed = 0};
   plim_plan *schedule = out->plan, *played = NULL;
-  int64_t limit = simulation_limit_ns(s, s->order->keep_all_ns);
+  int64_t limit = plim_simulation_limit_ns(s, s->order->keep_all_ns);
   out->plan = NULL;
   if (status == PLIM_OK) {
     status = plim_arena_replay(s->ctx, s->graph, schedule, out->budget_bytes, &counts, &out->plan);
@@ -219,14 +221,14 @@ static plim_status play_in_arena(const simulation *s, plim_status status, simula
   return take_plan(s, out->plan ? PLIM_OK : PLIM_ENOFIT, online.thrashed, out);
 }
 
-plim_status simulation_planned(const simulation *s, const plim_plan_options *options, simulation_addresses addresses,
-                               int64_t budget_bytes, simulated *out) {
+plim_status plim_simulation_planned(const plim_simulation *s, const plim_plan_options *options,
+                                    plim_simulation_addresses addresses, int64_t budget_bytes, plim_simulated *out) {
   plim_plan_options wanted = *options;
-  *out = (simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = options->planner};
+  *out = (plim_simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = options->planner};
   wanted.budget_bytes = budget_bytes;
-  wanted.unpacked = addresses == ADDRESSES_NONE;
+  wanted.unpacked = addresses == PLIM_SIMULATE_BYTES;
   plim_status status = plim_plan_make(s->ctx, s->graph, s->profile, &wanted, &out->plan);
-  if (addresses == ADDRESSES_ARENA && (status == PLIM_OK || status == PLIM_ENOFIT)) {
+  if (addresses == PLIM_SIMULATE_ARENA && (status == PLIM_OK || status == PLIM_ENOFIT)) {
     PLIM_TRY(play_in_arena(s, status, out));
   } else {
     PLIM_TRY(take_plan(s, status, 0, out));
@@ -235,20 +237,20 @@ plim_status simulation_planned(const simulation *s, const plim_plan_options *opt
   return PLIM_OK;
 }
 
-plim_status simulation_sweep(const simulation *s, const plim_plan_options *options, int32_t n, const int64_t *budget,
-                             simulated *out) {
+plim_status plim_simulation_sweep(const plim_simulation *s, const plim_plan_options *options, int32_t n,
+                                  const int64_t *budget, plim_simulated *out) {
   plim_plan **plan = NULL;
   PLIM_TRY(plim_allocate(s->ctx, n, sizeof(plim_plan *), &plan));
   plim_status status = plim_plan_front(s->ctx, s->graph, s->profile, options, n, budget, plan);
   for (int32_t i = 0; i < n && status == PLIM_OK; i++) {
-    out[i] = (simulated){.budget_bytes = budget[i], .arena_bytes = -1, .by = options->planner, .plan = plan[i]};
+    out[i] = (plim_simulated){.budget_bytes = budget[i], .arena_bytes = -1, .by = options->planner, .plan = plan[i]};
     status = take_plan(s, plan[i] ? PLIM_OK : PLIM_ENOFIT, 0, &out[i]);
   }
   plim_release(s->ctx, plan, n, sizeof(plim_plan *));
   return status;
 }
 
-void simulated_release(simulated *result) {
+void plim_simulated_free(plim_simulated *result) {
   plim_plan_free(result->plan);
   result->plan = NULL;
 }

@@ -133,15 +133,15 @@ plim_status traced_open(plim_context *ctx, const char *path, traced *out) {
 }
 
 static plim_status play(traced *t, const char *graph, const plim_policy *policy, const char *memory, double thrash) {
-  simulation sim;
+  plim_simulation sim;
   plim_decision_log_options options = {.policy = policy};
   PLIM_TRY(plim_graph_load(t->ctx, graph, &t->graph));
-  PLIM_TRY(simulation_open(t->ctx, t->graph, thrash, &sim));
-  plim_status status = simulation_budget(&sim, memory, ADDRESSES_ARENA, &options.budget_bytes);
-  options.limit_ns = simulation_limit_ns(&sim, sim.order->keep_all_ns);
+  PLIM_TRY(plim_simulation_open(t->ctx, t->graph, thrash, &sim));
+  plim_status status = plim_simulation_budget(&sim, memory, PLIM_SIMULATE_ARENA, &options.budget_bytes);
+  options.limit_ns = plim_simulation_limit_ns(&sim, sim.order->keep_all_ns);
   t->order = sim.order;
   sim.order = NULL;
-  simulation_close(&sim);
+  plim_simulation_close(&sim);
   if (status != PLIM_OK) return status;
   options.graph = t->graph;
   options.order = t->order;
