@@ -42,6 +42,8 @@ static const layer layers[] = {
      {CORE, "planner_hash.h" /* generated */, "runtime/arena/", "planner/profile/", "planner/bound/", "planner/chain/",
       "planner/search/", "planner/solvers/", "planner/exact/", "planner/strategies/"}},
     {"planner/", {GRAPH, "runtime/arena/", "planner/"}},
+    {"runtime/simulate/",
+     {GRAPH, "runtime/arena/", "runtime/online/", "runtime/inspect/", "planner/planner.h", "runtime/simulate/"}},
     {"runtime/device/",
      {GRAPH, "kernels_hash.h" /* generated */, "runtime/arena/", "kernels/table.h", "kernels/cuda/",
       "runtime/device/"}},

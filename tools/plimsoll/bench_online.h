@@ -3,8 +3,8 @@
 #define PLIM_TOOLS_PLIMSOLL_BENCH_ONLINE_H
 
 #include "runtime/base/text.h"
+#include "runtime/simulate/simulation.h"
 #include "tools/plimsoll/bench.h"
-#include "tools/plimsoll/simulation.h"
 
 enum { BENCH_NAME = 64 };
 

@@ -8,8 +8,8 @@
 #include "runtime/base/file.h"
 #include "runtime/base/integers.h"
 #include "runtime/graph/check.h"
+#include "runtime/simulate/simulation.h"
 #include "tools/plimsoll/sibling_path.h"
-#include "tools/plimsoll/simulation.h"
 
 plim_status traced_save_beside(const plim_graph *graph, const plim_plan *plan, const char *path) {
   char of_plan[BESIDE_PATH_BYTES];

@@ -1,6 +1,6 @@
 /* A training step simulated within a budget without being computed: by an online policy or by a plan. */
-#ifndef PLIM_TOOLS_PLIMSOLL_SIMULATION_H
-#define PLIM_TOOLS_PLIMSOLL_SIMULATION_H
+#ifndef PLIM_RUNTIME_SIMULATE_SIMULATION_H
+#define PLIM_RUNTIME_SIMULATE_SIMULATION_H
 
 #include "planner/planner.h"
 #include "runtime/arena/replay.h"

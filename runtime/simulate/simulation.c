@@ -1,5 +1,5 @@
 /* Nothing is computed and no clock is read but for search_ns: results repeat. */
-#include "tools/plimsoll/simulation.h"
+#include "runtime/simulate/simulation.h"
 
 #include <string.h>
 
