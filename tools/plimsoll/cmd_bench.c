@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "runtime/base/nearest.h"
-#include "tools/plimsoll/bench_online.h"
+#include "tools/plimsoll-bench/bench_online.h"
 #include "tools/plimsoll/commands.h"
 
 static const struct {

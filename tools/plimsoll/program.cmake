@@ -11,7 +11,7 @@ plim_note(jemalloc ${PLIM_JEMALLOC} "${JEMALLOC_VERSION}" "The program uses the 
 # The stepper's screen needs ncurses; without it the stepper reads lines.
 pkg_check_modules(CURSES ncursesw)
 plim_wants(PLIM_CURSES CURSES_FOUND ncurses)
-file(GLOB cli_sources CONFIGURE_DEPENDS tools/plimsoll/*.c)
+file(GLOB cli_sources CONFIGURE_DEPENDS tools/plimsoll/*.c tools/plimsoll-bench/*.c)
 if(PLIM_CURSES)
   list(APPEND plim_have PLIM_HAVE_CURSES)
   list(APPEND plim_program_links ${CURSES_LINK_LIBRARIES})

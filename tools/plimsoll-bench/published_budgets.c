@@ -1,6 +1,6 @@
 /* Sources: Moccasin, ICML 2023 (MILP and its own: 16 cores, 32 GB); FastSA, NeurIPS 2023 (one core of a Xeon 8380).
  * Times of other machines are orders of magnitude only. */
-#include "tools/plimsoll/published_budgets.h"
+#include "tools/plimsoll-bench/published_budgets.h"
 
 #include <stddef.h>
 

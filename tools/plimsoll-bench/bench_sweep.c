@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/plimsoll/bench_online.h"
+#include "tools/plimsoll-bench/bench_online.h"
 
 enum { SHARE = 48, MOST_POINTS = 100000 };
 

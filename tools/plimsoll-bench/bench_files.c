@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/plimsoll/bench.h"
+#include "tools/plimsoll-bench/bench.h"
 
 enum { PATH_BYTES = 4096 };
 

@@ -6,7 +6,7 @@
 #include "planner/pack/buffers_csv.h"
 #include "planner/pack/solve.h"
 #include "runtime/import/generate.h"
-#include "tools/plimsoll/bench.h"
+#include "tools/plimsoll-bench/bench.h"
 
 static const char *const shapes[] = {"transformer", "residual", "unet", "layered"};
 static const struct {

@@ -6,7 +6,7 @@
 #include "planner/pack/buffers_csv.h"
 #include "planner/pack/solve.h"
 #include "runtime/base/size.h"
-#include "tools/plimsoll/bench.h"
+#include "tools/plimsoll-bench/bench.h"
 
 enum { NAME = 64 };
 static const int64_t usual_capacity = 1048576;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "runtime/import/import.h"
-#include "tools/plimsoll/bench.h"
-#include "tools/plimsoll/published_budgets.h"
+#include "tools/plimsoll-bench/bench.h"
+#include "tools/plimsoll-bench/published_budgets.h"
 
 static const int32_t percents[] = {90, 80, 70};
 enum { PERCENTS = sizeof percents / sizeof percents[0], CELL = 32, NAME = 64 };

@@ -7,7 +7,7 @@
 
 #include "runtime/base/size.h"
 #include "runtime/import/generate.h"
-#include "tools/plimsoll/bench.h"
+#include "tools/plimsoll-bench/bench.h"
 
 /* Lists as they may be given, with commas between names. */
 static const char usual_shapes[] = "layered,transformer,residual", usual_peers[] = "sqrt,greedy,rotor,fastsa,search",

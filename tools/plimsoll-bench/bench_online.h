@@ -4,7 +4,7 @@
 
 #include "runtime/base/text.h"
 #include "runtime/simulate/simulation.h"
-#include "tools/plimsoll/bench.h"
+#include "tools/plimsoll-bench/bench.h"
 
 enum { BENCH_NAME = 64 };
 

@@ -1,6 +1,6 @@
 /* Online policies on logs of the DTR prototype from 0.9 to 0.2 of the program's peak, beside plans for the same arena.
  * Every result with addresses is a plan that has passed the checker. */
-#include "tools/plimsoll/bench_online.h"
+#include "tools/plimsoll-bench/bench_online.h"
 
 #include <stdio.h>
 #include <string.h>
