@@ -159,6 +159,18 @@ Test(cli_graphs, bench_of_large_graphs_needs_no_data_and_has_ours_after_its_peer
   json_decref(o);
 }
 
+/* Its tables are printed by another program. */
+Test(cli_graphs, bench_describes_itself_and_says_what_is_missing_without_its_program) {
+  const program_run *run = plim_test_shell(
+      "cp $PLIMSOLL alone && export PATH=/usr/bin:/bin && ./alone bench --help >a.txt && $PLIMSOLL bench --help >b.txt "
+      "&& cmp a.txt b.txt && ./alone bench window --json; status=$?; rm alone; exit $status");
+  plim_test_expect(5, "the program plimsoll-bench, which prints these tables, lies neither beside this one nor");
+  cr_assert_not_null(strstr(run->out, "\"status\": \"not supported\""), "%s", run->out);
+  (void)plim_test_shell(
+      "cp $PLIMSOLL alone && PATH=$(dirname $PLIMSOLL):$PATH ./alone bench window --json && rm alone");
+  plim_test_expect(0, "");
+}
+
 Test(cli_graphs, bench_of_large_graphs_takes_shapes_and_caps) {
   (void)plim_test_program(
       "bench large --ops 40 --iterations 50 --shapes unet,chain --caps 62.5%% --planners search --json");

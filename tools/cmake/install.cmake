@@ -51,7 +51,7 @@ install(TARGETS plimsoll-solver DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll
 install(PROGRAMS tools/get_solvers DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
 install(FILES tools/lib.sh DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
 if(TARGET plimsoll-cli)
-  install(TARGETS plimsoll-cli)
+  install(TARGETS plimsoll-cli plimsoll-bench)
   if(TARGET plimsoll-texts)
     set(texts ${PROJECT_BINARY_DIR}/share)
     set(data ${CMAKE_INSTALL_DATADIR})

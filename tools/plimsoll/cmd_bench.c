@@ -1,73 +1,39 @@
-/* plimsoll bench: tables over public instances, beside what others published. */
+/* plimsoll bench: its description. plimsoll-bench, a program of its own, prints the tables. */
 #include <stdio.h>
-#include <sys/stat.h>
+#include <string.h>
 
-#include "runtime/base/nearest.h"
-#include "tools/plimsoll-bench/bench_online.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/failure.h"
 
-static const struct {
-  const char *name, *folder; /* under --data-dir; that folder itself when there is none; NULL: made-up instances */
-  bench_table *run;
-  int alone; /* 1: without --data-dir it has made-up instances */
-} tables[] = {
-    {"planners", "graphs", bench_planners, 0}, {"pack", "packing", bench_pack, 1}, {"online", "dtr", bench_online, 0},
-    {"large", NULL, bench_large, 1},           {"window", NULL, bench_window, 1},
-};
-enum { TABLES = sizeof tables / sizeof tables[0], PATH_BYTES = 4096 };
+static const char *const tables[] = {[BENCH_PLANNERS] = "planners",
+                                     [BENCH_PACK] = "pack",
+                                     [BENCH_ONLINE] = "online",
+                                     [BENCH_LARGE] = "large",
+                                     [BENCH_WINDOW] = "window"};
+enum { TABLES = sizeof tables / sizeof tables[0] };
 
 const char *bench_table_name(int32_t row) {
-  return row >= 0 && row < TABLES ? tables[row].name : NULL;
+  return row >= 0 && row < TABLES ? tables[row] : NULL;
 }
 
-/* Policies, which table online takes too, and planners. */
-static const char *planner_name(int32_t row) {
-  int32_t policies = 0;
-  while (plim_policy_name(policies)) policies++;
-  return row < policies ? plim_policy_name(row) : plim_planner_name(row - policies);
-}
-
-/* The names of --planners, before a table begins. */
-static plim_status check_planners(session *s, int with_policies) {
-  const char *next = s->o->planners ? s->o->planners : "";
-  const char *(*names)(int32_t row) = with_policies ? planner_name : plim_planner_name;
-  char name[BENCH_NAME], advice[PLIM_NAME_ADVICE_BYTES];
-  while (*next) {
-    next = bench_next_name(next, name);
-    if (plim_name_find(names, name) >= 0) continue;
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--planners: no planner%s is called \"%s\"%s",
-                     with_policies ? " or policy" : "", name, plim_name_advice(names, name, advice));
-  }
-  return PLIM_OK;
-}
-
-static plim_status bench(session *s) {
-  char folder[PATH_BYTES], advice[PLIM_NAME_ADVICE_BYTES];
-  struct stat about;
-  int32_t row = plim_name_find(bench_table_name, s->o->file);
-  if (row < 0) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "bench has no table \"%s\"%s", s->o->file,
-                     plim_name_advice(bench_table_name, s->o->file, advice));
-  }
-  PLIM_TRY(check_planners(s, tables[row].run == bench_online));
-  if (!tables[row].folder || (!s->o->data_dir && tables[row].alone)) return tables[row].run(s, NULL);
-  if (!s->o->data_dir)
-    return plim_fail(s->ctx, PLIM_EUSAGE, "bench %s requires --data-dir DIR: where the instances are", s->o->file);
-  (void)snprintf(folder, sizeof folder, "%s/%s", s->o->data_dir, tables[row].folder);
-  return tables[row].run(s, stat(folder, &about) == 0 ? folder : s->o->data_dir);
-}
-
+/* Where plimsoll-bench is not there. */
 static int run_bench(const options *o) {
-  return session_run(o, bench);
+  static const char sentence[] =
+      "the program plimsoll-bench, which prints these tables, lies neither beside this one nor in a folder of PATH; it "
+      "is built and installed with plimsoll";
+  failure_print(sentence, o->json ? failure_object(PLIM_EUNSUPPORTED, sentence) : NULL);
+  return plim_status_exit(PLIM_EUNSUPPORTED);
 }
 
 const command command_bench = {
     .name = "bench",
     .mask = COMMAND_BENCH,
+    .program = "plimsoll-bench",
     .file = "TABLE",
     .summary = "tables over public instances, beside published figures",
     .about =
-        "Run planners over public instances and print a table beside the figures that others published. Every search "
+        "Run planners over public instances and print a table beside the figures that others published. "
+        "The program plimsoll-bench does this; it lies beside plimsoll or in a folder of PATH. Every search "
         "is "
         "made anew: what earlier runs found is not used. After Ctrl-C the rows so far stand; --json says \"partial\". "
         "Instances that were never published have no such columns. Published seconds are of other machines.\n\n"

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/json_output.h"
@@ -9,6 +10,8 @@
 #include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/refused_memory.h"
 #include "tools/plimsoll/stdio_init.h"
+
+enum { PATH_BYTES = 4096 };
 
 static const char *command_name(int32_t row) {
   return command_at(row) ? command_at(row)->name : NULL;
@@ -72,6 +75,20 @@ static int runs_kernels(const options *o) {
   return (o->command & (COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY | COMMAND_PROFILE)) != 0;
 }
 
+/* Become the program of that name beside this one, else in a folder of PATH. Returns where there is none. */
+static void become(const char *program, char **argv) {
+  char path[PATH_BYTES];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  path[length > 0 ? length : 0] = 0;
+  char *slash = strrchr(path, '/');
+  if (slash) {
+    size_t folder = (size_t)(slash - path) + 1;
+    (void)snprintf(path + folder, sizeof path - folder, "%s", program);
+    (void)execv(path, argv);
+  }
+  (void)execvp(program, argv);
+}
+
 int main(int argc, char **argv) {
   standard_streams();
   const char *name = argc > 1 ? argv[1] : "";
@@ -92,6 +109,7 @@ int main(int argc, char **argv) {
   int32_t row = plim_name_find(command_name, name);
   if (row < 0) return refuse_command(argc, argv, name);
   options o;
+  if (command_at(row)->program) become(command_at(row)->program, argv + 1);
   options_parse(command_at(row), argc - 1, argv + 1, &o);
   if (runs_kernels(&o)) spin_shortly(argv);
   refused_memory_watch();

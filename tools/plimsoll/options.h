@@ -66,6 +66,7 @@ typedef struct command command;
 struct command {
   const char *name;
   unsigned mask;                /* COMMAND_... */
+  const char *program;          /* that runs it with the same words, where it is found; NULL: `run` does */
   const char *file, *second;    /* names of the arguments without a dash, NULL: none; in brackets: optional */
   const char *summary;          /* one line, for plimsoll --help */
   const char *about;            /* paragraphs above the options */

@@ -1,4 +1,4 @@
-# The program. Only programs link jemalloc: a library that did would replace its host's malloc.
+# The programs. Only programs link jemalloc: a library that did would replace its host's malloc.
 pkg_check_modules(JEMALLOC jemalloc)
 plim_wants(PLIM_JEMALLOC JEMALLOC_FOUND jemalloc)
 set(plim_program_links)
@@ -11,7 +11,7 @@ plim_note(jemalloc ${PLIM_JEMALLOC} "${JEMALLOC_VERSION}" "The program uses the 
 # The stepper's screen needs ncurses; without it the stepper reads lines.
 pkg_check_modules(CURSES ncursesw)
 plim_wants(PLIM_CURSES CURSES_FOUND ncurses)
-file(GLOB cli_sources CONFIGURE_DEPENDS tools/plimsoll/*.c tools/plimsoll-bench/*.c)
+file(GLOB cli_sources CONFIGURE_DEPENDS tools/plimsoll/*.c)
 if(PLIM_CURSES)
   list(APPEND plim_have PLIM_HAVE_CURSES)
   list(APPEND plim_program_links ${CURSES_LINK_LIBRARIES})
@@ -31,6 +31,14 @@ target_compile_definitions(plimsoll-cli PRIVATE _GNU_SOURCE)
 set_target_properties(plimsoll-cli PROPERTIES OUTPUT_NAME plimsoll)
 target_link_libraries(plimsoll-cli PRIVATE plim_commands)
 add_dependencies(plimsoll-cli plimsoll-solver)
+
+# plimsoll bench runs this one, which lies beside it.
+file(GLOB bench_sources CONFIGURE_DEPENDS tools/plimsoll-bench/*.c)
+add_executable(plimsoll-bench ${bench_sources})
+plim_program(plimsoll-bench)
+target_link_libraries(plimsoll-bench PRIVATE plim_commands)
+add_dependencies(plimsoll-bench plimsoll-solver)
+add_dependencies(plimsoll-cli plimsoll-bench)
 
 # The man page and the shells' completions are printed by the program itself, from its table of options.
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
