@@ -33,7 +33,7 @@ target_link_libraries(plimsoll-cli PRIVATE plim_commands)
 add_dependencies(plimsoll-cli plimsoll-solver)
 
 # plimsoll bench runs this one, which lies beside it.
-file(GLOB bench_sources CONFIGURE_DEPENDS tools/plimsoll-bench/*.c)
+file(GLOB bench_sources CONFIGURE_DEPENDS tools/plimsoll-bench/bench_*.c tools/plimsoll-bench/published_*.c)
 add_executable(plimsoll-bench ${bench_sources})
 plim_program(plimsoll-bench)
 target_link_libraries(plimsoll-bench PRIVATE plim_commands)
