@@ -1,5 +1,5 @@
 /* Coarse problems: their schedules, expanded, against the timeline of the fine problem, on random graphs. */
-#include "planner/strategies/strategies_internal.h"
+#include "tools/plimsoll-bench/peers_internal.h"
 
 #include <criterion/criterion.h>
 

@@ -14,6 +14,7 @@
 #include "tests/support/published_graphs.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_random.h"
+#include "tools/plimsoll-bench/peers.h"
 
 static plim_context *ctx;
 static void make_context(void) {
@@ -327,6 +328,7 @@ Test(cut, plans_of_strategies_without_a_bound_have_its_bound) {
   plim_graph *graph = dag_chain(ctx, 6, 0);
   plim_profile *profile = NULL;
   plim_plan_options options = plim_plan_options_default();
+  peers_add();
   options.unpacked = 1;
   options.iterations = 2000;
   options.budget_bytes = 7;

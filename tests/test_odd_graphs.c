@@ -14,6 +14,7 @@
 #include "tests/support/plan_oracle.h"
 #include "tests/support/stage_oracle.h"
 #include "tests/support/test_random.h"
+#include "tools/plimsoll-bench/peers.h"
 
 enum { MOST_NODES = 7, SEEDS = 240, BUDGETS = 4, MOVES = 3000 };
 
@@ -25,6 +26,7 @@ static plim_context *ctx;
 static void setup(void) {
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   (void)plim_test_folder();
+  peers_add();
 }
 static void teardown(void) {
   plim_context_free(ctx);

@@ -8,6 +8,7 @@
 
 #include "planner/core/core.h"
 #include "planner/solvers/solver.h"
+#include "planner/strategies/strategy.h"
 #include "runtime/graph/check.h"
 #include "runtime/import/import.h"
 #include "tests/support/dag_cases.h"
@@ -16,6 +17,9 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
+#include "tools/plimsoll-bench/peers.h"
+
+TestSuite(planner, .init = peers_add);
 
 /* Integer programs need a solver, which a machine may not have. */
 static int runs_here(plim_context *ctx, const char *planner) {
@@ -296,6 +300,21 @@ Test(planner, an_unknown_planner_gets_the_nearest_name) {
   c.options.planner = "serch";
   (void)make(&c, PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(c.ctx), "\"search\""), "%s", plim_context_error(c.ctx));
+  planner_case_free(&c);
+}
+
+Test(planner, rows_that_a_program_adds_stand_after_the_table_and_the_library_alone_has_none) {
+  planner_case c = planner_case_random(4, 8);
+  int32_t all = 0, ours = 0;
+  c.options.planner = "revolve";
+  plim_plan_free(make(&c, PLIM_OK));
+  while (plim_planner_name(all)) all++;
+  cr_assert_str_eq(plim_planner_name(all - 1), "revolve");
+  cr_assert_not_null(strstr(plim_planner_source(all - 1), "Griewank"));
+  plim_strategies_add(NULL, 0);
+  while (plim_planner_name(ours)) ours++;
+  cr_assert_eq(ours, all - 2, "fastsa and revolve were added");
+  (void)make(&c, PLIM_EUSAGE);
   planner_case_free(&c);
 }
 

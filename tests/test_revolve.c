@@ -1,10 +1,13 @@
 /* Revolve: its numbers against the recurrence, its plans of unit chains against the known optimum. */
-#include "planner/strategies/strategies_internal.h"
+#include "tools/plimsoll-bench/peers_internal.h"
 
 #include <criterion/criterion.h>
 
 #include "planner/planner.h"
 #include "tests/support/dag_cases.h"
+#include "tools/plimsoll-bench/peers.h"
+
+TestSuite(revolve, .init = peers_add);
 
 enum { LENGTH = 60, SLOTS = 10 };
 

@@ -6,6 +6,7 @@
 #include "planner/core/core.h"
 #include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"
+#include "tools/plimsoll-bench/peers.h"
 
 enum { CASES = 300, CHANGES = 60, MOST_RUNS = 4 };
 
@@ -119,6 +120,7 @@ Test(selection, strategies_take_slower_variants_where_the_fastest_do_not_fit) {
   plim_context *ctx = NULL;
   plim_graph *graph = NULL;
   int64_t bytes = 0;
+  peers_add();
   generate.n = OPS;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   cr_assert_eq(plim_graph_generate(ctx, &generate, &graph), PLIM_OK);

@@ -92,7 +92,7 @@ else()
 endif()
 target_sources(plim_test_support PRIVATE ${test_support})
 plim_test_program(plim_test_support)
-target_link_libraries(plim_test_support PUBLIC PkgConfig::CRITERION)
+target_link_libraries(plim_test_support PUBLIC plim_peers PkgConfig::CRITERION)
 
 # A plimsoll-solver whose back ends are fake ones.
 add_executable(fake_solver tests/fake_solver.c tools/solver/solver_process.c)

@@ -13,16 +13,12 @@ enum {
 static const plim_strategy strategies[] = {
     {"search", "annealing over sequences with repeats, order free, packing in the loop", PLIM_CLASS_FREE,
      TIME | MOVES | THREADS, plim_search_run, plim_min_memory_run},
-    {"fastsa", "Imanishi et al. 2023: annealing by single additions and removals, peak times duration", PLIM_CLASS_FREE,
-     TIME | MOVES, plim_fastsa_run, plim_keep_all_run},
     {"keep-all", "every op once, fastest variants; the order of the smallest arena", PLIM_CLASS_FREE, TIME,
      plim_keep_all_run, plim_keep_all_run},
     {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", PLIM_CLASS_FIXED, TIME, plim_chen_sqrt_run,
      plim_chen_sqrt_run},
     {"greedy", "Chen et al. 2016: checkpoints by bytes, swept over the threshold", PLIM_CLASS_FIXED, TIME,
      plim_chen_greedy_run, plim_chen_greedy_run},
-    {"revolve", "Griewank, Walther 2000: binomial checkpoints over stages of equal cost", PLIM_CLASS_FIXED, TIME,
-     plim_revolve_run, plim_revolve_run},
     {"rotor", "Beaumont et al. 2019: heterogeneous chains, over stages with several options", PLIM_CLASS_FIXED, TIME,
      plim_rotor_run, plim_rotor_run},
     {"moccasin", "Bartan et al. 2023: retention intervals, each op computed at most --copies times", PLIM_CLASS_COPIES,
@@ -36,16 +32,30 @@ static const plim_strategy strategies[] = {
 };
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 
+/* Rows of the program, after those above. */
+static const plim_strategy *added;
+static int32_t n_added;
+
+void plim_strategies_add(const plim_strategy *rows, int32_t n) {
+  added = rows;
+  n_added = n;
+}
+
+static const plim_strategy *row_at(int32_t row) {
+  if (row < 0 || row >= STRATEGIES + n_added) return NULL;
+  return row < STRATEGIES ? &strategies[row] : &added[row - STRATEGIES];
+}
+
 const char *plim_planner_name(int32_t row) {
-  return row >= 0 && row < STRATEGIES ? strategies[row].name : NULL;
+  return row_at(row) ? row_at(row)->name : NULL;
 }
 
 const char *plim_planner_source(int32_t row) {
-  return row >= 0 && row < STRATEGIES ? strategies[row].source : NULL;
+  return row_at(row) ? row_at(row)->source : NULL;
 }
 
 int plim_planner_obeys(int32_t row, plim_plan_effort effort) {
-  return row >= 0 && row < STRATEGIES && (strategies[row].obeys >> effort & 1U);
+  return row_at(row) && (row_at(row)->obeys >> effort & 1U);
 }
 
 plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out) {
@@ -55,7 +65,7 @@ plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_s
     return plim_fail(ctx, PLIM_EUSAGE, "no planner is called \"%s\"%s", name,
                      plim_name_advice(plim_planner_name, name, advice));
   }
-  *out = &strategies[row];
+  *out = row_at(row);
   return PLIM_OK;
 }
 

@@ -9,62 +9,6 @@
 #include "planner/exact/dag.h"
 #include "planner/solvers/solver.h"
 
-/* ==== groups ==== */
-
-/* Which ops are fused into their readers. */
-
-enum { PLIM_GROUP_MOST = 16 /* ops of a group */ };
-
-/* The group of op v: member[v], n_members[v] of them, in program order, v last. A fused op has none of its own but is
- * in those of all its readers. */
-typedef struct plim_groups {
-  plim_context *ctx;
-  int32_t n_ops;
-  int32_t (*member)[PLIM_GROUP_MOST]; /* [n_ops] */
-  int32_t *n_members;                 /* [n_ops] 0: fused */
-} plim_groups;
-
-/* In program order, fuse an op (with what was fused into it) into its readers, at most so many, when what it reads is
- * no larger than what it writes: then forgetting what it wrote costs its time and no bytes. What must run once, is
- * kept to the end or would run on the wrong side of an update stays alone; where program order is fixed, so does what
- * does not run right before its reader. O(operands x group). */
-PLIM_MUST_USE plim_status plim_groups_make(const plim_problem *problem, int32_t most_readers, plim_groups *out);
-void plim_groups_free(plim_groups *groups); /* leaves it empty */
-
-/* ==== coarse ==== */
-
-/* A coarse problem: groups of ops as one op each, so that a search takes fewer and larger steps. It is a problem like
- * any other, made from a graph and a profile of its own; a schedule of it expands to one of the fine problem. */
-
-typedef struct plim_coarse {
-  const plim_problem *fine;
-  plim_groups groups;
-  int32_t *op_of; /* [n_ops of the coarse problem] the op that ends the group */
-  plim_graph *graph;
-  plim_profile *profile;
-  plim_problem *problem; /* of the fine one's class; one choice an op, the fastest of each member */
-} plim_coarse;
-
-/* The fine problem must outlive it. O(graph). */
-PLIM_MUST_USE plim_status plim_coarse_make(const plim_problem *fine, int32_t most_readers, plim_coarse **out);
-void plim_coarse_free(plim_coarse *coarse); /* NULL is legal */
-
-/* The schedule of the fine problem: for each run the members of its group, in order, each with its fastest choice. A
- * valid schedule gives a valid one that takes as long and whose peak is no higher. */
-PLIM_MUST_USE plim_status plim_coarse_expand(const plim_coarse *coarse, const plim_schedule *schedule,
-                                             plim_schedule *out);
-
-/* ==== revolve ==== */
-
-/* Revolve's numbers: reversing a chain of steps of equal cost. */
-
-/* Fewest forward steps that reverse a chain of `length` >= 1 steps with `slots` >= 1 states held at once, the first
- * state included. */
-int64_t plim_revolve_steps(int32_t length, int32_t slots);
-
-/* How far from the first state the next one is kept, in a way that takes the fewest steps; the lowest such number. */
-int32_t plim_revolve_split(int32_t length, int32_t slots);
-
 /* ==== submit plan ==== */
 
 /* A plan of other origin, submitted with its own addresses. */

@@ -17,6 +17,10 @@ typedef struct plim_strategy {
   plim_status (*run_min_memory)(plim_incumbent *incumbent);
 } plim_strategy;
 
+/* Have further rows after those of the table, instead of any added before: planners that a program compares ours with.
+ * The rows must stay where they are. Not thread-safe: to be called before the first plan. */
+void plim_strategies_add(const plim_strategy *rows, int32_t n);
+
 /* Row of the table by name, NULL: the first. PLIM_EUSAGE with the nearest name. */
 PLIM_MUST_USE plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out);
 
@@ -40,11 +44,9 @@ PLIM_MUST_USE plim_status plim_strategy_run(plim_incumbent *incumbent, const pli
 PLIM_MUST_USE plim_status plim_strategy_front(const plim_problem *problem, const plim_plan_options *options,
                                               const plim_strategy *strategy, plim_front_file *file, plim_front *front);
 
-plim_status plim_fastsa_run(plim_incumbent *incumbent);
 plim_status plim_search_run(plim_incumbent *incumbent);
 plim_status plim_chen_sqrt_run(plim_incumbent *incumbent);
 plim_status plim_chen_greedy_run(plim_incumbent *incumbent);
-plim_status plim_revolve_run(plim_incumbent *incumbent);
 plim_status plim_rotor_run(plim_incumbent *incumbent);
 plim_status plim_cut_run(plim_incumbent *incumbent);
 plim_status plim_milp_run(plim_incumbent *incumbent);

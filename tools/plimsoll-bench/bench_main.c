@@ -4,6 +4,7 @@
 
 #include "runtime/base/nearest.h"
 #include "tools/plimsoll-bench/bench_online.h"
+#include "tools/plimsoll-bench/peers.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/json_output.h"
 #include "tools/plimsoll/refused_memory.h"
@@ -60,6 +61,7 @@ static plim_status bench(session *s) {
 int main(int argc, char **argv) {
   options o;
   standard_streams();
+  peers_add();
   options_parse(&command_bench, argc, argv, &o);
   refused_memory_watch();
   json_output_watch();

@@ -1,6 +1,6 @@
 /* The coarse graph has a storage for each one that is not hidden inside of groups. While a group runs, what it hides is
  * its workspace, beside all that it reads and writes: no less than what its members need one after the other. */
-#include "planner/strategies/strategies_internal.h"
+#include "tools/plimsoll-bench/peers_internal.h"
 
 #include <stdio.h>
 

@@ -9,10 +9,9 @@
 #include "planner/core/core.h"
 #include "planner/profile/track.h"
 #include "planner/search/searches.h"
-#include "planner/strategies/strategies_internal.h"
-#include "planner/strategies/strategy.h"
 #include "runtime/base/random.h"
 #include "runtime/base/real.h"
+#include "tools/plimsoll-bench/peers_internal.h"
 
 enum { STAGE_1_MOVES = 20000000, STAGE_2_MOVES = 2000000, MOVES_AN_OP = 4000, CHECK_MOVES = 64 };
 enum { STRONG = 24, ROUNDS = 3 /* where what fits does not pack, again within less */ };

@@ -1,7 +1,7 @@
 /* Fusing takes no path away that contraction would close to a cycle: a fused op goes away, and its readers inherit what
  * it needs. Source: node grouping of Imanishi et al., "A fast heuristic to optimize time-space tradeoff for large
  * models", NeurIPS 2023; the limits on readers and members are ours. */
-#include "planner/strategies/strategies_internal.h"
+#include "tools/plimsoll-bench/peers_internal.h"
 
 #include <string.h>
 

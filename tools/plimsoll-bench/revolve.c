@@ -1,10 +1,9 @@
 /* Revolve on step graphs: the stages between cuts (or between all ops, as if they were a chain) count as steps of equal
  * cost, `slots` states are held at once. Every number of slots is tried, fewer of the large ones; the incumbent
  * keeps the fastest that fits. Source: Griewank, Walther, ACM TOMS 26(1), 2000. */
-#include "planner/strategies/strategies_internal.h"
+#include "tools/plimsoll-bench/peers_internal.h"
 
 #include "planner/chain/chain.h"
-#include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 
 enum { MOST_STAGES = 512, DENSE_SLOTS = 128, EFFORT = 8, MOST_RUNS_AN_OP = 64, LEAST_RUNS = 100000 };

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/plimsoll-bench/peers.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/failure.h"
 
@@ -15,6 +16,19 @@ enum { TABLES = sizeof tables / sizeof tables[0] };
 const char *bench_table_name(int32_t row) {
   return row >= 0 && row < TABLES ? tables[row] : NULL;
 }
+
+static const struct { const char *name, *source; } peers[] = {{PEER_FASTSA}, {PEER_REVOLVE}};
+enum { PEERS = sizeof peers / sizeof peers[0] };
+
+const char *bench_peer_name(int32_t row) {
+  return row >= 0 && row < PEERS ? peers[row].name : NULL;
+}
+
+static const char *peer_source(int32_t row) {
+  return row >= 0 && row < PEERS ? peers[row].source : NULL;
+}
+
+static const command_list lists[] = {{"PLANNERS OF OTHERS", bench_peer_name, peer_source}, {NULL, NULL, NULL}};
 
 /* Where plimsoll-bench is not there. */
 static int run_bench(const options *o) {
@@ -57,6 +71,7 @@ const command command_bench = {
         "s "
         "a plan).\n\n"
         "window: one search of the arena over 1,000 to 100,000 blocks.",
+    .lists = lists,
     .after =
         "EXAMPLES\n"
         "  plimsoll bench planners --data-dir instances --time-limit 10s\n"

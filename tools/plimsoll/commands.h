@@ -13,6 +13,9 @@ enum { BENCH_PLANNERS, BENCH_PACK, BENCH_ONLINE, BENCH_LARGE, BENCH_WINDOW };
 const char *bench_table_name(int32_t row);
 const char *trace_action_name(int32_t row);
 
+/* Planners that bench has beside those of the library: row i, NULL after the last. */
+const char *bench_peer_name(int32_t row);
+
 /* A line for each exit status; ends every command's help. */
 extern const char command_exit_status[];
 /* A line for each variable of the environment. */

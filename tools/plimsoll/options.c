@@ -357,6 +357,13 @@ static const char *any_planner_name(int32_t row) {
   return NULL;
 }
 
+/* Planners, then those that bench alone has. */
+static const char *bench_planner_name(int32_t row) {
+  int32_t n = 0;
+  while (plim_planner_name(n)) n++;
+  return row < n ? plim_planner_name(row) : bench_peer_name(row - n);
+}
+
 static const option_values_row value_rows[] = {
     {COMMAND_PLAN, "planner", "planner", any_planner_name},
     {COMMAND_PLAN, "platform", NULL, plim_platform_name},
@@ -379,7 +386,7 @@ static const option_values_row value_rows[] = {
     {COMMAND_TRACE, "policy", "online policy", plim_policy_name},
     {BUILDS, "device", NULL, device_name},
     {RUNS | COMMAND_PLAN, "numerics", NULL, numerics_name},
-    {COMMAND_BENCH, "planners", NULL, plim_planner_name},
+    {COMMAND_BENCH, "planners", NULL, bench_planner_name},
     {COMMAND_BENCH, "", NULL, bench_table_name},
     {COMMAND_TRACE, "", NULL, trace_action_name},
     {COMMAND_GEN, "", NULL, plim_generate_name},

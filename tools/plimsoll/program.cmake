@@ -36,7 +36,7 @@ add_dependencies(plimsoll-cli plimsoll-solver)
 file(GLOB bench_sources CONFIGURE_DEPENDS tools/plimsoll-bench/bench_*.c tools/plimsoll-bench/published_*.c)
 add_executable(plimsoll-bench ${bench_sources})
 plim_program(plimsoll-bench)
-target_link_libraries(plimsoll-bench PRIVATE plim_commands)
+target_link_libraries(plimsoll-bench PRIVATE plim_commands plim_peers)
 add_dependencies(plimsoll-bench plimsoll-solver)
 add_dependencies(plimsoll-cli plimsoll-bench)
 

@@ -1,0 +1,6 @@
+# Published planners: for plimsoll-bench and tests, no part of a library. They use what the planner has inside.
+set(peers peers fastsa revolve coarse groups)
+list(TRANSFORM peers REPLACE "(.+)" "tools/plimsoll-bench/\\1.c")
+add_library(plim_peers STATIC EXCLUDE_FROM_ALL ${peers})
+plim_own(plim_peers)
+target_link_libraries(plim_peers PUBLIC plimsoll-plan)
