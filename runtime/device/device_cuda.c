@@ -5,7 +5,7 @@
  * the same between the two ends of a capture and launches what came of it; *replay* launches that again and lets the
  * calls pass. Seed and step number are copied to device memory before all three, by the first call. A step that is
  * timed is queued or recorded anew, a tick between its calls, and what was recorded is launched once.
- * A failure on any way forgets the plan's capture. */
+ * A failure on any way forgets the plan's capture. Memory is in device_cuda_memory.c, times in device_cuda_times.c. */
 #include "runtime/device/device_cuda.h"
 
 #include <stdio.h>
@@ -13,57 +13,18 @@
 
 #include "kernels/cuda/cublas.h"
 #include "kernels/cuda/dnn.h"
-#include "kernels/cuda/kernels.h"
 #include "runtime/base/array.h"
-#include "runtime/base/integers.h"
-#include "runtime/device/cuda_graph_cache.h"
-#include "runtime/device/cuda_libraries.h"
-#include "runtime/device/cuda_timing_events.h"
+#include "runtime/device/device_cuda_internal.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/machine.h"
 
-enum { QUEUES = 4, MOST_EVENTS = 1 << 20, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75, TF32_MAJOR = 8 };
+enum { MOST_EVENTS = 1 << 20, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75, TF32_MAJOR = 8 };
 enum { SETTLING = 2 /* runs of a plan that load or capture something: queued, then recorded */ };
 
-typedef enum way { WAY_QUEUE, WAY_RECORD, WAY_REPLAY } way;
-
-/* An allocation that did not begin at a multiple of PLIM_ALIGN. given NULL: a free row. */
-typedef struct moved {
-  void *given, *base;
-} moved;
-
-typedef struct cuda_state {
-  const plim_cuda_driver *driver;
-  plim_cuda_engine engine;
-  plim_cuda_libraries libraries;
-  void *stream[QUEUES];
-  uint32_t busy; /* bit q: something was queued on stream q since it was last waited for */
-  void **event;  /* [n_events] made when they are first marked */
-  int64_t n_events;
-  uint64_t *now_host; /* [2] pinned: seed and step of the step in hand */
-  void *now;          /* [2] the same on the device */
-  moved *moved;       /* [n_moved] */
-  int64_t n_moved;
-  int64_t free_before, arenas; /* free bytes before we came; what alloc has given */
-  int32_t context_known;       /* 0: free_before is all of the GPU */
-  int64_t settled;             /* bytes outside the arenas when a plan last ran in a way that was new; -1: none has */
-  int32_t eager;
-  plim_cuda_graph_cache steps;
-  plim_cuda_graph_row *step; /* in hand; NULL: none */
-  const plim_graph *graph;   /* of the step in hand */
-  way way;
-  int32_t last; /* plan step of the call before */
-  int recording, timed;
-  void *once;                            /* what was recorded to be launched once */
-  plim_cuda_timing_events timing_events; /* of the step that is timed */
-  int64_t timing_event_ns;               /* what a tick costs; -1: not known */
-  int64_t whole_ns;                      /* between the ends of the step that is timed, when it was not; 0: not known */
-} cuda_state;
-
 /* Libraries' codes begin after those of the runtime. */
-static plim_status check(const plim_device *device, int code, const char *what) {
+plim_status plim_cuda_check(const plim_device *device, int code, const char *what) {
   if (code == 0) return PLIM_OK;
-  const cuda_state *s = device->state;
+  const plim_cuda_state *s = device->state;
   s->driver->clear();
   const plim_status status = code == PLIM_CUDA_NO_MEMORY ? PLIM_ENOMEM : PLIM_EDEVICE;
   const char *words = s->driver->error(code);
@@ -80,13 +41,13 @@ static plim_status check(const plim_device *device, int code, const char *what) 
 
 /* Another device may have been used since, or this is another thread: what the driver does from here on, it does on
  * this device. Not while a step is recorded, which is one thread's in one go. */
-static plim_status enter(const plim_device *device) {
-  const cuda_state *s = device->state;
-  return s->recording ? PLIM_OK : check(device, s->driver->current(device->index), "choosing the GPU");
+plim_status plim_cuda_enter(const plim_device *device) {
+  const plim_cuda_state *s = device->state;
+  return s->recording ? PLIM_OK : plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU");
 }
 
 /* The stream of a queue that something is about to be put on. */
-static void *stream_of(cuda_state *s, int32_t queue) {
+static void *stream_of(plim_cuda_state *s, int32_t queue) {
   s->busy |= 1U << queue;
   return s->stream[queue];
 }
@@ -94,7 +55,7 @@ static void *stream_of(cuda_state *s, int32_t queue) {
 /* ---- open and close ---- */
 
 static plim_status find_gpu(plim_device *device) {
-  const cuda_state *s = device->state;
+  const plim_cuda_state *s = device->state;
   plim_context *ctx = device->ctx;
   int32_t count = 0;
   if (!s->driver) return plim_fail(ctx, PLIM_EDEVICE, "this build has no CUDA: it was made where nvcc was not found");
@@ -106,16 +67,17 @@ static plim_status find_gpu(plim_device *device) {
 }
 
 static plim_status make_queues(plim_device *device) {
-  cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   void *pinned = NULL;
-  for (int i = 0; i < QUEUES; i++) PLIM_TRY(check(device, s->driver->stream_new(&s->stream[i]), "making a stream"));
-  PLIM_TRY(check(device, s->driver->pinned_alloc(&pinned, NOW_BYTES), "pinning host memory"));
+  for (int i = 0; i < PLIM_CUDA_QUEUES; i++)
+    PLIM_TRY(plim_cuda_check(device, s->driver->stream_new(&s->stream[i]), "making a stream"));
+  PLIM_TRY(plim_cuda_check(device, s->driver->pinned_alloc(&pinned, NOW_BYTES), "pinning host memory"));
   s->now_host = pinned;
-  return check(device, s->driver->alloc(&s->now, NOW_BYTES), "allocating the step counter");
+  return plim_cuda_check(device, s->driver->alloc(&s->now, NOW_BYTES), "allocating the step counter");
 }
 
 static plim_status use_gpu(plim_device *device) {
-  cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   plim_cuda_facts facts = {.context_bytes = -1};
   const char *what = NULL;
   int64_t total;
@@ -125,8 +87,8 @@ static plim_status use_gpu(plim_device *device) {
                      (int)device->index, facts.name, (int)facts.major, (int)facts.minor, LEAST_CAPABILITY / 10,
                      LEAST_CAPABILITY % 10);
   }
-  PLIM_TRY(check(device, code, "opening the GPU"));
-  PLIM_TRY(check(device, s->driver->memory(&s->free_before, &total), "asking for free memory"));
+  PLIM_TRY(plim_cuda_check(device, code, "opening the GPU"));
+  PLIM_TRY(plim_cuda_check(device, s->driver->memory(&s->free_before, &total), "asking for free memory"));
   s->context_known = facts.context_bytes >= 0;
   s->free_before = facts.context_bytes < 0 ? total : s->free_before + facts.context_bytes;
   device->cache_bytes = facts.cache_bytes;
@@ -138,29 +100,29 @@ static plim_status use_gpu(plim_device *device) {
   code = plim_cuda_libraries_open(&s->libraries, &s->engine, &facts, s->stream[0], &what);
   device->builds = s->engine.dnn != NULL;
   plim_machine_describe_gpu(facts.name, facts.major, facts.minor, s->libraries.found, &device->machine);
-  return check(device, code, what);
+  return plim_cuda_check(device, code, what);
 }
 
-static void forget_once(cuda_state *s) {
+void plim_cuda_forget_once(plim_cuda_state *s) {
   if (s->once) (void)s->driver->captured_free(s->once);
   s->once = NULL;
 }
 
 /* Give up the step in hand, a recording of it included. */
-static void forget(cuda_state *s) {
+void plim_cuda_forget(plim_cuda_state *s) {
   void *ignored = NULL;
   if (s->recording && s->driver->capture_end(s->stream[0], &ignored) == 0) (void)s->driver->captured_free(ignored);
   s->recording = 0;
-  forget_once(s);
+  plim_cuda_forget_once(s);
   if (s->step) plim_cuda_graph_cache_invalidate(&s->steps, s->driver, s->step->arena); /* without one: no one else's */
   s->step = NULL;
 }
 
 static void cuda_close(plim_device *device) {
-  cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   if (s->driver) {
     (void)s->driver->current(device->index); /* what is given back now is this device's */
-    forget(s);
+    plim_cuda_forget(s);
     plim_cuda_graph_cache_invalidate_all(&s->steps, s->driver);
     plim_cuda_timing_events_free(&s->timing_events, device->ctx, s->driver);
     plim_cuda_libraries_close(&s->engine);
@@ -169,7 +131,7 @@ static void cuda_close(plim_device *device) {
     for (int64_t i = 0; i < s->n_events; i++) {
       if (s->event[i]) (void)s->driver->event_free(s->event[i]);
     }
-    for (int i = 0; i < QUEUES && s->stream[i]; i++) (void)s->driver->stream_free(s->stream[i]);
+    for (int i = 0; i < PLIM_CUDA_QUEUES && s->stream[i]; i++) (void)s->driver->stream_free(s->stream[i]);
   }
   plim_release(device->ctx, s->moved, s->n_moved, sizeof *s->moved);
   plim_release(device->ctx, s->event, s->n_events, sizeof *s->event);
@@ -178,7 +140,7 @@ static void cuda_close(plim_device *device) {
 
 static plim_status open_driver(plim_device *device, const plim_cuda_driver *driver,
                                const plim_device_options *options) {
-  cuda_state *s = NULL;
+  plim_cuda_state *s = NULL;
   PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *s, &s));
   s->driver = s->engine.driver = driver;
   s->engine.memory = plim_device_kernel_memory(device->ctx);
@@ -215,95 +177,14 @@ plim_status plim_device_cuda_open(plim_context *ctx, const plim_cuda_driver *dri
   return PLIM_OK;
 }
 
-/* ---- memory ---- */
-
-/* The library promises less than PLIM_ALIGN, and gives it nearly always. Where it does not, a larger allocation has
- * room for it. */
-static int align(plim_device *device, int64_t bytes, void **ptr) {
-  cuda_state *s = device->state;
-  const uintptr_t off = (uintptr_t)*ptr % PLIM_ALIGN;
-  int64_t row = 0;
-  if (off == 0) return 0;
-  (void)s->driver->release(*ptr);
-  while (row < s->n_moved && s->moved[row].given) row++;
-  if (plim_array_reserve(device->ctx, &s->moved, &s->n_moved, row + 1, sizeof *s->moved) != PLIM_OK) {
-    return PLIM_CUDA_NO_MEMORY;
-  }
-  int code = s->driver->alloc(ptr, bytes + PLIM_ALIGN);
-  if (code != 0) return code;
-  s->moved[row].base = *ptr;
-  *ptr = (char *)*ptr + (PLIM_ALIGN - (uintptr_t)*ptr % PLIM_ALIGN) % PLIM_ALIGN;
-  s->moved[row].given = *ptr;
-  return 0;
-}
-
-/* Where the allocation begins; it is to be given back. */
-static void *base_of(cuda_state *s, void *ptr) {
-  for (int64_t i = 0; i < s->n_moved; i++) {
-    if (s->moved[i].given != ptr) continue;
-    s->moved[i].given = NULL;
-    return s->moved[i].base;
-  }
-  return ptr;
-}
-
-static plim_status cuda_alloc(plim_device *device, int64_t bytes, void **out) {
-  cuda_state *s = device->state;
-  int64_t free_bytes = 0, total = 0;
-  void *ptr = NULL;
-  PLIM_TRY(enter(device));
-  int code = s->driver->alloc(&ptr, bytes > 0 ? bytes : 1);
-  if (code == 0) code = align(device, bytes, &ptr);
-  if (code == PLIM_CUDA_NO_MEMORY && s->driver->memory(&free_bytes, &total) == 0) {
-    s->driver->clear();
-    return plim_fail(device->ctx, PLIM_ENOFIT, "%lld bytes are more than cuda:%d has free, %lld of %lld",
-                     (long long)bytes, (int)device->index, (long long)free_bytes, (long long)total);
-  }
-  PLIM_TRY(check(device, code, "allocating on the GPU"));
-  s->arenas += bytes;
-  *out = ptr;
-  return PLIM_OK;
-}
-
-static void cuda_release(plim_device *device, void *ptr, int64_t bytes) {
-  cuda_state *s = device->state;
-  if (!ptr) return;
-  (void)s->driver->current(device->index);
-  plim_cuda_graph_cache_invalidate(&s->steps, s->driver, ptr);
-  if (s->driver->release(base_of(s, ptr)) == 0) s->arenas -= bytes;
-}
-
-static plim_status cuda_pinned(plim_device *device, int64_t bytes, void **ptr) {
-  const cuda_state *s = device->state;
-  if (*ptr) { /* also of a device that is lost: what was said of that stands */
-    (void)s->driver->current(device->index);
-    if (s->driver->pinned_release(*ptr) != 0) s->driver->clear();
-    return PLIM_OK;
-  }
-  PLIM_TRY(enter(device));
-  return check(device, s->driver->pinned_alloc(ptr, bytes > 0 ? bytes : 1), "pinning host memory");
-}
-
-plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out) {
-  const cuda_state *s = device->state;
-  int64_t free_now, total;
-  PLIM_TRY(enter(device));
-  PLIM_TRY(check(device, s->driver->memory(&free_now, &total), "asking for free memory"));
-  *out = (plim_cuda_memory){.outside_bytes = s->free_before - free_now - s->arenas,
-                            .free_bytes = free_now,
-                            .settled_bytes = s->settled,
-                            .context_known = s->context_known};
-  return PLIM_OK;
-}
-
 const char *plim_device_cuda_missing(const plim_device *device) {
-  return ((const cuda_state *)device->state)->libraries.missing;
+  return ((const plim_cuda_state *)device->state)->libraries.missing;
 }
 
 /* ---- kernels ---- */
 
 static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  const cuda_state *s = device->state;
+  const plim_cuda_state *s = device->state;
   (void)s->driver->current(device->index); /* libraries are asked, who look at it */
   const int n = plim_cuda_kernel_list(&s->engine, op, info, capacity);
   s->driver->clear(); /* what a library refused is no offer, and no one else's failure */
@@ -311,15 +192,15 @@ static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kerne
 }
 
 static void cuda_recall(plim_device *device, const plim_op_desc *op, const plim_kernel_info *info, int n) {
-  const cuda_state *s = device->state;
+  const plim_cuda_state *s = device->state;
   plim_cuda_kernel_recall(&s->engine, op, info, n);
 }
 
 static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
-  const cuda_state *s = device->state;
+  const plim_cuda_state *s = device->state;
   plim_cuda_kernel *made = NULL;
   char why[PLIM_DNN_WHY_BYTES] = "";
-  PLIM_TRY(enter(device));
+  PLIM_TRY(plim_cuda_enter(device));
   const int64_t built = s->engine.dnn ? plim_dnn_built(s->engine.dnn) : 0;
   int result = plim_cuda_kernel_make(&s->engine, op, variant, &made);
   if (result == PLIM_KERNEL_OK) *kernel = made;
@@ -337,171 +218,55 @@ static int64_t cuda_workspace(plim_device *device, const void *kernel) {
 }
 
 static void cuda_unprepare(plim_device *device, void *kernel) {
-  (void)((const cuda_state *)device->state)->driver->current(device->index);
+  (void)((const plim_cuda_state *)device->state)->driver->current(device->index);
   plim_cuda_kernel_free(kernel);
 }
 
 /* Let the device see seed and step number. The stream has finished with the former ones: every step ends with sync. */
-static plim_status set_now(plim_device *device, const plim_kernel_args *args) {
-  cuda_state *s = device->state;
+plim_status plim_cuda_set_now(plim_device *device, const plim_kernel_args *args) {
+  plim_cuda_state *s = device->state;
   s->now_host[0] = args->seed;
   s->now_host[1] = (uint64_t)args->step;
-  return check(device, s->driver->copy(s->now, s->now_host, NOW_BYTES, stream_of(s, 0)), "copying the step counter");
+  return plim_cuda_check(device, s->driver->copy(s->now, s->now_host, NOW_BYTES, stream_of(s, 0)),
+                         "copying the step counter");
 }
 
-static plim_status launch(plim_device *device, int32_t queue, plim_cuda_kernel *kernel, const plim_kernel_args *args) {
-  cuda_state *s = device->state;
-  return check(device, plim_cuda_kernel_run(kernel, &s->engine, stream_of(s, queue), args, s->now),
-               "launching a kernel");
+plim_status plim_cuda_launch(plim_device *device, int32_t queue, plim_cuda_kernel *kernel,
+                             const plim_kernel_args *args) {
+  plim_cuda_state *s = device->state;
+  return plim_cuda_check(device, plim_cuda_kernel_run(kernel, &s->engine, stream_of(s, queue), args, s->now),
+                         "launching a kernel");
 }
 
 /* A run outside of a step (profiling) brings its own seed and number. */
 static plim_status cuda_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
-  const cuda_state *s = device->state;
-  PLIM_TRY(enter(device));
-  if (!s->step) PLIM_TRY(set_now(device, args));
-  return launch(device, queue, kernel, args);
+  const plim_cuda_state *s = device->state;
+  PLIM_TRY(plim_cuda_enter(device));
+  if (!s->step) PLIM_TRY(plim_cuda_set_now(device, args));
+  return plim_cuda_launch(device, queue, kernel, args);
 }
 
-static plim_status begin_recording(plim_device *device) {
-  cuda_state *s = device->state;
-  PLIM_TRY(check(device, s->driver->capture_begin(s->stream[0]), "beginning to capture"));
+plim_status plim_cuda_begin_recording(plim_device *device) {
+  plim_cuda_state *s = device->state;
+  PLIM_TRY(plim_cuda_check(device, s->driver->capture_begin(s->stream[0]), "beginning to capture"));
   s->recording = 1;
   return PLIM_OK;
 }
 
-static plim_status end_recording(plim_device *device, void **captured) {
-  cuda_state *s = device->state;
+plim_status plim_cuda_end_recording(plim_device *device, void **captured) {
+  plim_cuda_state *s = device->state;
   s->recording = 0;
-  return check(device, s->driver->capture_end(s->stream[0], captured), "capturing");
-}
-
-/* ---- times ---- */
-
-static plim_status reserve_ticks(plim_device *device, int32_t n) {
-  cuda_state *s = device->state;
-  int code;
-  plim_status status = plim_cuda_timing_events_reserve(&s->timing_events, device->ctx, s->driver, n, &code);
-  return status == PLIM_EDEVICE ? check(device, code, "making a tick") : status;
-}
-
-static plim_status timing_event(plim_device *device, int32_t index) {
-  const cuda_state *s = device->state;
-  return check(device, s->driver->timing_event_record(s->timing_events.timing_event[index], s->stream[0]),
-               "recording a tick");
-}
-
-static plim_status launch_between_ticks(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args,
-                                        int32_t n) {
-  PLIM_TRY(begin_recording(device));
-  PLIM_TRY(timing_event(device, 0));
-  for (int32_t i = 0; i < n; i++) PLIM_TRY(launch(device, 0, kernel, args));
-  return timing_event(device, 1);
-}
-
-/* n runs of a kernel, as they are in a captured step: between ticks of a graph of their own. */
-static plim_status time_runs(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args, int32_t n,
-                             int64_t *time_ns) {
-  cuda_state *s = device->state;
-  PLIM_TRY(reserve_ticks(device, 2));
-  plim_status status = launch_between_ticks(device, kernel, args, n);
-  if (status == PLIM_OK) status = end_recording(device, &s->once);
-  if (status == PLIM_OK) status = check(device, s->driver->captured_launch(s->once, s->stream[0]), "launching");
-  if (status == PLIM_OK) status = check(device, s->driver->stream_sync(s->stream[0]), "waiting for the GPU");
-  if (status == PLIM_OK)
-    status = check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, 1, time_ns), "reading a tick");
-  forget(s);
-  return status;
-}
-
-/* What a tick costs: the time between two with nothing in between. */
-static plim_status find_timing_event_cost(plim_device *device) {
-  enum { TIMES = 9 };
-  cuda_state *s = device->state;
-  int64_t sample[TIMES];
-  if (s->timing_event_ns >= 0) return PLIM_OK;
-  for (int i = 0; i < TIMES; i++) PLIM_TRY(time_runs(device, NULL, NULL, 0, &sample[i]));
-  plim_integers_sort(sample, TIMES);
-  s->timing_event_ns = sample[TIMES / 2] > 0 ? sample[TIMES / 2] : 0;
-  return PLIM_OK;
-}
-
-int64_t plim_device_cuda_timing_event_ns(const plim_device *device) {
-  return ((const cuda_state *)device->state)->timing_event_ns;
-}
-
-/* Runs that take long enough together for the steps of the GPU's clock, 0.5 us and more, not to matter. */
-static int32_t batch_for(int64_t time_ns) {
-  enum { SMALL_NS = 20000, TOGETHER_NS = 50000, MOST_RUNS = 32 };
-  if (time_ns >= SMALL_NS) return 1;
-  const int64_t n = TOGETHER_NS / time_ns;
-  return n < MOST_RUNS ? (int32_t)n : MOST_RUNS;
-}
-
-static plim_status cuda_measure(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {
-  const cuda_state *s = device->state;
-  int32_t *batch = plim_cuda_kernel_batch(kernel);
-  PLIM_TRY(enter(device));
-  PLIM_TRY(find_timing_event_cost(device));
-  PLIM_TRY(set_now(device, args));
-  if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(launch(device, 0, kernel, args)); /* loads what it needs */
-  if (*batch == 0) {
-    PLIM_TRY(time_runs(device, kernel, args, 1, time_ns));
-    *batch = batch_for(plim_cuda_timing_events_less(*time_ns, s->timing_event_ns));
-  }
-  PLIM_TRY(time_runs(device, kernel, args, *batch, time_ns));
-  *time_ns = (plim_cuda_timing_events_less(*time_ns, s->timing_event_ns) + *batch / 2) / *batch;
-  if (*time_ns < 1) *time_ns = 1;
-  return PLIM_OK;
-}
-
-/* In a capture as in a step; what was captured is given up. */
-static plim_status rehearse_capture(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args) {
-  cuda_state *s = device->state;
-  PLIM_TRY(begin_recording(device));
-  PLIM_TRY(launch(device, 0, kernel, args));
-  return end_recording(device, &s->once);
-}
-
-static plim_status cuda_rehearse(plim_device *device, void *kernel, const plim_kernel_args *args) {
-  cuda_state *s = device->state;
-  if (!plim_cuda_kernel_has_stages(kernel)) return PLIM_OK; /* our own kernel, which no library can refuse */
-  PLIM_TRY(enter(device));
-  PLIM_TRY(launch(device, 0, kernel, args));
-  PLIM_TRY(check(device, s->driver->stream_sync(s->stream[0]), "waiting for the GPU"));
-  plim_status status = s->eager ? PLIM_OK : rehearse_capture(device, kernel, args);
-  if (status == PLIM_OK) forget_once(s);
-  return status; /* a failure is recovered from, which gives up what was recorded */
-}
-
-static plim_status cuda_times(plim_device *device, int64_t *time_ns) {
-  const cuda_state *s = device->state;
-  const int32_t n = s->last + 1;
-  PLIM_TRY(enter(device));
-  PLIM_TRY(check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, n, time_ns), "reading ticks"));
-  plim_cuda_timing_events_share(time_ns, n, s->timing_event_ns,
-                                s->whole_ns > 0 ? plim_cuda_timing_events_less(s->whole_ns, s->timing_event_ns) : 0);
-  return PLIM_OK;
-}
-
-/* A captured step tells what it takes without ticks between its calls. Its first launch may load something. */
-static plim_status read_whole(plim_device *device) {
-  const cuda_state *s = device->state;
-  plim_cuda_graph_row *step = s->step;
-  int64_t time_ns = 0;
-  if (!step->has_timing_event || s->timed) return PLIM_OK;
-  PLIM_TRY(check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, 1, &time_ns), "reading a tick"));
-  if (time_ns > 0 && (step->time_ns == 0 || time_ns < step->time_ns)) step->time_ns = time_ns;
-  return PLIM_OK;
+  return plim_cuda_check(device, s->driver->capture_end(s->stream[0], captured), "capturing");
 }
 
 /* A kernel that failed may have left a recording, and the error that it was told. */
 static plim_status cuda_recover(plim_device *device) {
-  cuda_state *s = device->state;
-  forget(s);
-  PLIM_TRY(check(device, s->driver->current(device->index), "choosing the GPU"));
+  plim_cuda_state *s = device->state;
+  plim_cuda_forget(s);
+  PLIM_TRY(plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU"));
   s->driver->clear();
-  for (int i = 0; i < QUEUES; i++) PLIM_TRY(check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU"));
+  for (int i = 0; i < PLIM_CUDA_QUEUES; i++)
+    PLIM_TRY(plim_cuda_check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU"));
   s->busy = 0;
   return PLIM_OK;
 }
@@ -510,61 +275,63 @@ static plim_status cuda_recover(plim_device *device) {
 
 static plim_status cuda_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
                               int64_t arena_bytes, int timed) {
-  cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   (void)arena_bytes;
-  plim_status entered = check(device, s->driver->current(device->index), "choosing the GPU");
-  forget(s); /* a step that failed half way */
+  plim_status entered = plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU");
+  plim_cuda_forget(s); /* a step that failed half way */
   PLIM_TRY(entered);
-  if (timed && arena) PLIM_TRY(find_timing_event_cost(device));
+  if (timed && arena) PLIM_TRY(plim_cuda_find_timing_event_cost(device));
   s->graph = graph;
   s->step = plim_cuda_graph_cache_find(&s->steps, s->driver, plan, arena);
   if (s->step->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
   s->timed = timed && arena;                            /* without an arena the executor waits for each step */
-  s->way = s->step->captured && !s->timed ? WAY_REPLAY : s->step->runs > 0 ? WAY_RECORD : WAY_QUEUE;
-  if (s->eager || !arena) s->way = WAY_QUEUE;
+  s->mode = s->step->captured && !s->timed ? PLIM_CUDA_REPLAY : s->step->runs > 0 ? PLIM_CUDA_RECORD : PLIM_CUDA_QUEUE;
+  if (s->eager || !arena) s->mode = PLIM_CUDA_QUEUE;
   if (s->timed) plim_cuda_graph_row_uncapture(s->step, s->driver); /* one captured step a plan at a time */
   s->whole_ns = s->step->time_ns;
-  if (s->way == WAY_RECORD && !s->timed) s->step->has_timing_event = s->step->time_ns == 0;
-  return reserve_ticks(device, s->timed ? plan->n_steps + 1 : arena && !s->eager ? 2 : 0); /* in the first run */
+  if (s->mode == PLIM_CUDA_RECORD && !s->timed) s->step->has_timing_event = s->step->time_ns == 0;
+  return plim_cuda_reserve_timing_events(device, s->timed             ? plan->n_steps + 1
+                                                 : arena && !s->eager ? 2
+                                                                      : 0); /* in the first run */
 }
 
 /* Do the ends of the step in hand become ticks? */
-static int has_ends(const cuda_state *s) {
-  return s->way == WAY_RECORD && !s->timed && s->step->has_timing_event;
+static int has_ends(const plim_cuda_state *s) {
+  return s->mode == PLIM_CUDA_RECORD && !s->timed && s->step->has_timing_event;
 }
 
 static plim_status put_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
-  cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   if (call->step == 0) {
-    PLIM_TRY(set_now(device, &call->args));
-    if (s->way == WAY_RECORD) PLIM_TRY(begin_recording(device));
-    if (s->timed || has_ends(s)) PLIM_TRY(timing_event(device, 0));
+    PLIM_TRY(plim_cuda_set_now(device, &call->args));
+    if (s->mode == PLIM_CUDA_RECORD) PLIM_TRY(plim_cuda_begin_recording(device));
+    if (s->timed || has_ends(s)) PLIM_TRY(plim_cuda_record_timing_event(device, 0));
   }
   s->last = call->step;
-  if (s->way == WAY_REPLAY) return PLIM_OK;
+  if (s->mode == PLIM_CUDA_REPLAY) return PLIM_OK;
   PLIM_TRY(run(user, call));
-  if (has_ends(s) && call->step + 1 == s->step->plan->n_steps) return timing_event(device, 1);
-  return s->timed ? timing_event(device, call->step + 1) : PLIM_OK;
+  if (has_ends(s) && call->step + 1 == s->step->plan->n_steps) return plim_cuda_record_timing_event(device, 1);
+  return s->timed ? plim_cuda_record_timing_event(device, call->step + 1) : PLIM_OK;
 }
 
 /* What fails ends the recording: until then nothing can be given back. */
 static plim_status cuda_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
   plim_status status = put_step(device, call, run, user);
-  if (status != PLIM_OK) forget(device->state);
+  if (status != PLIM_OK) plim_cuda_forget(device->state);
   return status;
 }
 
 static plim_status finish_step(plim_device *device) {
-  cuda_state *s = device->state;
-  if (s->recording) PLIM_TRY(end_recording(device, s->timed ? &s->once : &s->step->captured));
-  if (s->way == WAY_QUEUE) return PLIM_OK;
+  plim_cuda_state *s = device->state;
+  if (s->recording) PLIM_TRY(plim_cuda_end_recording(device, s->timed ? &s->once : &s->step->captured));
+  if (s->mode == PLIM_CUDA_QUEUE) return PLIM_OK;
   void *captured = s->timed ? s->once : s->step->captured;
-  return check(device, s->driver->captured_launch(captured, stream_of(s, 0)), "launching the step");
+  return plim_cuda_check(device, s->driver->captured_launch(captured, stream_of(s, 0)), "launching the step");
 }
 
 /* What lies beside the arenas now is all that this plan needs there. */
 static plim_status settle(plim_device *device) {
-  cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   plim_cuda_memory now = {.outside_bytes = 0};
   PLIM_TRY(plim_device_cuda_memory(device, &now));
   s->settled = now.outside_bytes;
@@ -574,34 +341,35 @@ static plim_status settle(plim_device *device) {
 /* What fails inside a captured step fails for all of its kernels at once, and what fails while the GPU works through a
  * queue is told at the end of it. */
 static plim_status name_step(const plim_device *device, plim_status failed) {
-  const cuda_state *s = device->state;
+  const plim_cuda_state *s = device->state;
   const plim_graph *graph = s->graph;
   return plim_fail(
       device->ctx, failed,
       "step %lld of the run, %s from op \"%s\" to op \"%s\" (--no-cuda-graph with CUDA_LAUNCH_BLOCKING=1 in the "
       "environment tells them apart): %s",
-      (long long)s->now_host[1], s->way == WAY_QUEUE ? "queued" : "captured", graph->op[0].name,
+      (long long)s->now_host[1], s->mode == PLIM_CUDA_QUEUE ? "queued" : "captured", graph->op[0].name,
       graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));
 }
 
 /* The end of a step, unless the executor waits for each plan step: then the next begins where it is. */
 static plim_status cuda_sync(plim_device *device) {
-  cuda_state *s = device->state;
-  plim_status status = enter(device);
+  plim_cuda_state *s = device->state;
+  plim_status status = plim_cuda_enter(device);
   if (status == PLIM_OK && s->step) status = finish_step(device);
-  for (int i = 0; i < QUEUES && status == PLIM_OK; i++) {
-    if (s->busy & 1U << i) status = check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
+  for (int i = 0; i < PLIM_CUDA_QUEUES && status == PLIM_OK; i++) {
+    if (s->busy & 1U << i)
+      status = plim_cuda_check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
   }
   if (status == PLIM_OK) s->busy = 0;
-  if (status == PLIM_OK && s->step) status = read_whole(device);
+  if (status == PLIM_OK && s->step) status = plim_cuda_read_step_time(device);
   if (status != PLIM_OK) {
     if (s->step && s->step->arena) status = name_step(device, status);
-    forget(s);
+    plim_cuda_forget(s);
   } else if (s->step && s->last + 1 == s->step->plan->n_steps) {
     const plim_cuda_graph_row *done = s->step;
     s->step->runs++;
     s->step = NULL;
-    forget_once(s);
+    plim_cuda_forget_once(s);
     if (done->runs <= SETTLING) status = settle(device);
   }
   return status;
@@ -609,49 +377,49 @@ static plim_status cuda_sync(plim_device *device) {
 
 /* A captured step holds kernels and addresses of its plan. */
 static void cuda_replace(plim_device *device, const void *arena) {
-  cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   (void)s->driver->current(device->index);
   plim_cuda_graph_cache_invalidate(&s->steps, s->driver, arena);
 }
 
 static const plim_device_watch cuda_watch = {
-    .begin = cuda_begin, .step = cuda_step, .times = cuda_times, .replace = cuda_replace};
+    .begin = cuda_begin, .step = cuda_step, .times = plim_cuda_times, .replace = cuda_replace};
 
 /* ---- queues ---- */
 
 static plim_status cuda_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
-  cuda_state *s = device->state;
-  PLIM_TRY(enter(device));
-  return check(device, s->driver->copy(to, from, bytes, stream_of(s, queue)), "copying");
+  plim_cuda_state *s = device->state;
+  PLIM_TRY(plim_cuda_enter(device));
+  return plim_cuda_check(device, s->driver->copy(to, from, bytes, stream_of(s, queue)), "copying");
 }
 
 static plim_status cuda_fill(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes) {
-  cuda_state *s = device->state;
-  PLIM_TRY(enter(device));
-  return check(device, s->driver->fill(to, byte, bytes, stream_of(s, queue)), "filling");
+  plim_cuda_state *s = device->state;
+  PLIM_TRY(plim_cuda_enter(device));
+  return plim_cuda_check(device, s->driver->fill(to, byte, bytes, stream_of(s, queue)), "filling");
 }
 
 /* Every event has its own, for as long as the device buffers: two that are pending must not be one. */
 static plim_status reach_event(plim_device *device, int32_t event) {
-  cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   if (event < 0 || event >= MOST_EVENTS) {
     return plim_fail(device->ctx, PLIM_EUSAGE, "event %d: there are 0 to %d", (int)event, (int)MOST_EVENTS - 1);
   }
-  PLIM_TRY(enter(device));
+  PLIM_TRY(plim_cuda_enter(device));
   PLIM_TRY(plim_array_reserve(device->ctx, &s->event, &s->n_events, (int64_t)event + 1, sizeof *s->event));
-  return s->event[event] ? PLIM_OK : check(device, s->driver->event_new(&s->event[event]), "making an event");
+  return s->event[event] ? PLIM_OK : plim_cuda_check(device, s->driver->event_new(&s->event[event]), "making an event");
 }
 
 static plim_status cuda_mark(plim_device *device, int32_t queue, int32_t event) {
-  cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   PLIM_TRY(reach_event(device, event));
-  return check(device, s->driver->event_record(s->event[event], stream_of(s, queue)), "marking a queue");
+  return plim_cuda_check(device, s->driver->event_record(s->event[event], stream_of(s, queue)), "marking a queue");
 }
 
 static plim_status cuda_wait(plim_device *device, int32_t queue, int32_t event) {
-  cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   PLIM_TRY(reach_event(device, event));
-  return check(device, s->driver->event_wait(s->event[event], stream_of(s, queue)), "waiting for a queue");
+  return plim_cuda_check(device, s->driver->event_wait(s->event[event], stream_of(s, queue)), "waiting for a queue");
 }
 
 static int64_t cuda_clock(plim_device *device) {
@@ -664,17 +432,17 @@ const plim_device_api plim_device_cuda = {
     .name = "cuda",
     .open = cuda_open,
     .close = cuda_close,
-    .alloc = cuda_alloc,
-    .release = cuda_release,
-    .pinned = cuda_pinned,
+    .alloc = plim_cuda_alloc,
+    .release = plim_cuda_release,
+    .pinned = plim_cuda_pinned,
     .variants = cuda_variants,
     .recall = cuda_recall,
     .prepare = cuda_prepare,
     .workspace = cuda_workspace,
     .unprepare = cuda_unprepare,
     .run = cuda_run,
-    .measure = cuda_measure,
-    .rehearse = cuda_rehearse,
+    .measure = plim_cuda_measure,
+    .rehearse = plim_cuda_rehearse,
     .recover = cuda_recover,
     .copy = cuda_copy,
     .fill = cuda_fill,

@@ -1,0 +1,82 @@
+/* The cuda device: memory. Arenas and other device memory, pinned host memory, and what the GPU has free. */
+#include "runtime/base/array.h"
+#include "runtime/device/device_cuda_internal.h"
+
+/* The library promises less than PLIM_ALIGN, and gives it nearly always. Where it does not, a larger allocation has
+ * room for it. */
+static int align(plim_device *device, int64_t bytes, void **ptr) {
+  plim_cuda_state *s = device->state;
+  const uintptr_t off = (uintptr_t)*ptr % PLIM_ALIGN;
+  int64_t row = 0;
+  if (off == 0) return 0;
+  (void)s->driver->release(*ptr);
+  while (row < s->n_moved && s->moved[row].given) row++;
+  if (plim_array_reserve(device->ctx, &s->moved, &s->n_moved, row + 1, sizeof *s->moved) != PLIM_OK) {
+    return PLIM_CUDA_NO_MEMORY;
+  }
+  int code = s->driver->alloc(ptr, bytes + PLIM_ALIGN);
+  if (code != 0) return code;
+  s->moved[row].base = *ptr;
+  *ptr = (char *)*ptr + (PLIM_ALIGN - (uintptr_t)*ptr % PLIM_ALIGN) % PLIM_ALIGN;
+  s->moved[row].given = *ptr;
+  return 0;
+}
+
+/* Where the allocation begins; it is to be given back. */
+static void *base_of(plim_cuda_state *s, void *ptr) {
+  for (int64_t i = 0; i < s->n_moved; i++) {
+    if (s->moved[i].given != ptr) continue;
+    s->moved[i].given = NULL;
+    return s->moved[i].base;
+  }
+  return ptr;
+}
+
+plim_status plim_cuda_alloc(plim_device *device, int64_t bytes, void **out) {
+  plim_cuda_state *s = device->state;
+  int64_t free_bytes = 0, total = 0;
+  void *ptr = NULL;
+  PLIM_TRY(plim_cuda_enter(device));
+  int code = s->driver->alloc(&ptr, bytes > 0 ? bytes : 1);
+  if (code == 0) code = align(device, bytes, &ptr);
+  if (code == PLIM_CUDA_NO_MEMORY && s->driver->memory(&free_bytes, &total) == 0) {
+    s->driver->clear();
+    return plim_fail(device->ctx, PLIM_ENOFIT, "%lld bytes are more than cuda:%d has free, %lld of %lld",
+                     (long long)bytes, (int)device->index, (long long)free_bytes, (long long)total);
+  }
+  PLIM_TRY(plim_cuda_check(device, code, "allocating on the GPU"));
+  s->arenas += bytes;
+  *out = ptr;
+  return PLIM_OK;
+}
+
+void plim_cuda_release(plim_device *device, void *ptr, int64_t bytes) {
+  plim_cuda_state *s = device->state;
+  if (!ptr) return;
+  (void)s->driver->current(device->index);
+  plim_cuda_graph_cache_invalidate(&s->steps, s->driver, ptr);
+  if (s->driver->release(base_of(s, ptr)) == 0) s->arenas -= bytes;
+}
+
+plim_status plim_cuda_pinned(plim_device *device, int64_t bytes, void **ptr) {
+  const plim_cuda_state *s = device->state;
+  if (*ptr) { /* also of a device that is lost: what was said of that stands */
+    (void)s->driver->current(device->index);
+    if (s->driver->pinned_release(*ptr) != 0) s->driver->clear();
+    return PLIM_OK;
+  }
+  PLIM_TRY(plim_cuda_enter(device));
+  return plim_cuda_check(device, s->driver->pinned_alloc(ptr, bytes > 0 ? bytes : 1), "pinning host memory");
+}
+
+plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out) {
+  const plim_cuda_state *s = device->state;
+  int64_t free_now, total;
+  PLIM_TRY(plim_cuda_enter(device));
+  PLIM_TRY(plim_cuda_check(device, s->driver->memory(&free_now, &total), "asking for free memory"));
+  *out = (plim_cuda_memory){.outside_bytes = s->free_before - free_now - s->arenas,
+                            .free_bytes = free_now,
+                            .settled_bytes = s->settled,
+                            .context_known = s->context_known};
+  return PLIM_OK;
+}
