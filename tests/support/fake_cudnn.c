@@ -1,6 +1,6 @@
-/* Three tables say what there is: attributes of descriptors, engines, and what the heuristics' modes name. Every
- * function counts as a call of the GPU's fake, so that it can be made to fail. Engines with a fault are options of
- * the GPU (tests/support/fake_cuda.h). */
+/* Attributes of descriptors and engines are rows of tests/support/fake_cudnn_tables.c. Every function counts as a call
+ * of the GPU's fake, so that it can be made to fail. Engines with a fault are options of the GPU
+ * (tests/support/fake_cuda.h). */
 #define _DEFAULT_SOURCE /* nanosleep */
 #include "tests/support/fake_cudnn.h"
 
@@ -11,111 +11,11 @@
 
 #include "tests/support/fake_convolution.h"
 #include "tests/support/fake_cuda.h"
+#include "tests/support/fake_cudnn_tables.h"
 
-enum { ELEMENTS = 4, LIVE = 4096, HANDLES = 8, CASE_BYTES = 8, WORDS_BYTES = 160 };
+enum { LIVE = 4096, HANDLES = 8, CASE_BYTES = 8, WORDS_BYTES = 160 };
 enum { BROKEN = 2000, NULL_POINTER = 2002, NOT_FINAL = 2004, WRONG_TYPE = 2010, WRONG_KIND = 2012 };
 enum { UNSUPPORTED = 3000, PREREQUISITE = 3008, LOST = 5000, IN_RUNTIME = 5003 };
-
-/* ---- attributes ---- */
-
-typedef enum use {
-  NEEDED,
-  READ,  /* asked for only */
-  BOTH,  /* needed where the caller makes the descriptor, and asked for */
-  CHOICE /* the same, and not needed */
-} use;
-typedef struct rule {
-  int kind, attribute, type, least, most;
-  use use;
-} rule;
-
-#define CONV(name) DNN_ATTR_CONVOLUTION_##name
-#define FORWARD DNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR
-#define DATA DNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
-#define FILTER DNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR
-#define REFERENCE DNN_TYPE_BACKEND_DESCRIPTOR
-static const rule rules[] = {
-    {DNN_BACKEND_TENSOR_DESCRIPTOR, DNN_ATTR_TENSOR_UNIQUE_ID, DNN_TYPE_INT64, 1, 1, NEEDED},
-    {DNN_BACKEND_TENSOR_DESCRIPTOR, DNN_ATTR_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE, 1, 1, NEEDED},
-    {DNN_BACKEND_TENSOR_DESCRIPTOR, DNN_ATTR_TENSOR_BYTE_ALIGNMENT, DNN_TYPE_INT64, 1, 1, NEEDED},
-    {DNN_BACKEND_TENSOR_DESCRIPTOR, DNN_ATTR_TENSOR_DIMENSIONS, DNN_TYPE_INT64, 4, 4, NEEDED},
-    {DNN_BACKEND_TENSOR_DESCRIPTOR, DNN_ATTR_TENSOR_STRIDES, DNN_TYPE_INT64, 4, 4, NEEDED},
-    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(COMP_TYPE), DNN_TYPE_DATA_TYPE, 1, 1, NEEDED},
-    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(CONV_MODE), DNN_TYPE_CONVOLUTION_MODE, 1, 1, NEEDED},
-    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(SPATIAL_DIMS), DNN_TYPE_INT64, 1, 1, NEEDED},
-    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(DILATIONS), DNN_TYPE_INT64, 2, 2, NEEDED},
-    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(FILTER_STRIDES), DNN_TYPE_INT64, 2, 2, NEEDED},
-    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(PRE_PADDINGS), DNN_TYPE_INT64, 2, 2, NEEDED},
-    {DNN_BACKEND_CONVOLUTION_DESCRIPTOR, CONV(POST_PADDINGS), DNN_TYPE_INT64, 2, 2, NEEDED},
-    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, REFERENCE, 1, 1, NEEDED},
-    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, REFERENCE, 1, 1, NEEDED},
-    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, REFERENCE, 1, 1, NEEDED},
-    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, REFERENCE, 1, 1, NEEDED},
-    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
-    {FORWARD, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
-    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, REFERENCE, 1, 1, NEEDED},
-    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, REFERENCE, 1, 1, NEEDED},
-    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, REFERENCE, 1, 1, NEEDED},
-    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, REFERENCE, 1, 1, NEEDED},
-    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
-    {DATA, DNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
-    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, REFERENCE, 1, 1, NEEDED},
-    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, REFERENCE, 1, 1, NEEDED},
-    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, REFERENCE, 1, 1, NEEDED},
-    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, REFERENCE, 1, 1, NEEDED},
-    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
-    {FILTER, DNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA, DNN_TYPE_FLOAT, 1, 1, NEEDED},
-    {DNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, DNN_ATTR_OPERATIONGRAPH_HANDLE, DNN_TYPE_HANDLE, 1, 1, NEEDED},
-    {DNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, DNN_ATTR_OPERATIONGRAPH_OPS, REFERENCE, 1, 1, NEEDED},
-    {DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, DNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, REFERENCE, 1, 1, NEEDED},
-    {DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, DNN_ATTR_ENGINEHEUR_MODE, DNN_TYPE_HEUR_MODE, 1, 1, NEEDED},
-    {DNN_BACKEND_ENGINEHEUR_DESCRIPTOR, DNN_ATTR_ENGINEHEUR_RESULTS, REFERENCE, 0, 0, READ},
-    {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_ENGINE, REFERENCE, 1, 1, BOTH},
-    {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_KNOB_CHOICES, REFERENCE, 1, ELEMENTS, CHOICE},
-    {DNN_BACKEND_ENGINECFG_DESCRIPTOR, DNN_ATTR_ENGINECFG_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, 1, READ},
-    {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_OPERATION_GRAPH, REFERENCE, 1, 1, NEEDED},
-    {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, 1, 1, BOTH},
-    {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_NUMERICAL_NOTE, DNN_TYPE_NUMERICAL_NOTE, 0, 0, READ},
-    {DNN_BACKEND_ENGINE_DESCRIPTOR, DNN_ATTR_ENGINE_BEHAVIOR_NOTE, DNN_TYPE_BEHAVIOR_NOTE, 0, 0, READ},
-    {DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, DNN_ATTR_KNOB_CHOICE_KNOB_TYPE, DNN_TYPE_KNOB_TYPE, 1, 1, BOTH},
-    {DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, DNN_ATTR_KNOB_CHOICE_KNOB_VALUE, DNN_TYPE_INT64, 1, 1, BOTH},
-    {DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, DNN_ATTR_EXECUTION_PLAN_HANDLE, DNN_TYPE_HANDLE, 1, 1, NEEDED},
-    {DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, DNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, REFERENCE, 1, 1, NEEDED},
-    {DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, 1, READ},
-    {DNN_BACKEND_VARIANT_PACK_DESCRIPTOR, DNN_ATTR_VARIANT_PACK_UNIQUE_IDS, DNN_TYPE_INT64, 3, 3, NEEDED},
-    {DNN_BACKEND_VARIANT_PACK_DESCRIPTOR, DNN_ATTR_VARIANT_PACK_DATA_POINTERS, DNN_TYPE_VOID_PTR, 3, 3, NEEDED},
-    {DNN_BACKEND_VARIANT_PACK_DESCRIPTOR, DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, 1, NEEDED},
-};
-enum { RULES = sizeof rules / sizeof *rules };
-
-/* ---- engines ---- */
-
-static const struct {
-  int mode;
-  int64_t index;
-  int n_knobs, n_notes;
-  int64_t knob[2][2]; /* type, value */
-  int32_t note;
-  int64_t workspace_bytes; /* -1: no plan can be made */
-} engines[] = {
-    {DNN_HEUR_MODE_A, 5, 0, 1, {{0}}, DNN_NUMERICAL_NOTE_TENSOR_CORE, 0},
-    {DNN_HEUR_MODE_A, 1, 2, 0, {{2, 4}, {13, 1}}, 0, 1 << 20},
-    {DNN_HEUR_MODE_A, 7, 0, 1, {{0}}, DNN_NUMERICAL_NOTE_NONDETERMINISTIC, 0},
-    {DNN_HEUR_MODE_A, 1, 2, 0, {{2, 8}, {13, 1}}, 0, 1 << 20},
-    {DNN_HEUR_MODE_A, 9, 1, 0, {{2, 4}}, 0, -1},
-    {DNN_HEUR_MODE_A, 3, 1, 0, {{12, 3}}, 0, 1 << 16},
-    {DNN_HEUR_MODE_A, 12, 0, 1, {{0}}, DNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, 0},
-    {DNN_HEUR_MODE_A, 13, 0, 1, {{0}}, DNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, 0},
-    {DNN_HEUR_MODE_A, 1, 2, 0, {{2, 4}, {13, 1}}, 0, 1 << 20},
-    {DNN_HEUR_MODE_A, 21, 0, 0, {{0}}, 0, 1 << 20},
-    {DNN_HEUR_MODE_A, 22, 0, 0, {{0}}, 0, 1 << 20},
-    {DNN_HEUR_MODE_A, 23, 0, 0, {{0}}, 0, 1 << 20},
-    {DNN_HEUR_MODE_A, 24, 0, 0, {{0}}, 0, 1 << 20},
-    {DNN_HEUR_MODE_INSTANT, 1, 2, 0, {{2, 4}, {13, 1}}, 0, 1 << 20},
-    {DNN_HEUR_MODE_INSTANT, 3, 1, 0, {{12, 3}}, 0, 1 << 16},
-    {DNN_HEUR_MODE_FALLBACK, 40, 0, 0, {{0}}, 0, 0},
-};
-enum { ENGINES = sizeof engines / sizeof *engines };
 
 /* ---- descriptors ---- */
 
@@ -125,10 +25,10 @@ typedef struct descriptor {
   int64_t type, number;         /* of knob choices */
   fake_convolution convolution; /* of engines, configurations and plans */
   int64_t runs;                 /* of plans */
-  int64_t count[RULES];
+  int64_t count[FAKE_CUDNN_RULES];
   struct {
-    unsigned char bytes[ELEMENTS * CASE_BYTES];
-  } value[RULES];
+    unsigned char bytes[FAKE_CUDNN_ELEMENTS * CASE_BYTES];
+  } value[FAKE_CUDNN_RULES];
 } descriptor;
 
 typedef struct handle {
@@ -184,8 +84,8 @@ static handle *handle_at(const void *bytes) {
 }
 
 static int rule_of(const descriptor *d, int attribute) {
-  for (int i = 0; i < RULES; i++) {
-    if (rules[i].kind == d->kind && rules[i].attribute == attribute) return i;
+  for (int i = 0; i < FAKE_CUDNN_RULES; i++) {
+    if (fake_cudnn_rules[i].kind == d->kind && fake_cudnn_rules[i].attribute == attribute) return i;
   }
   return -1;
 }
@@ -238,9 +138,10 @@ static int set(void *pointer, int attribute, int type, int64_t count, const void
   if (!d) return misuse(NULL_POINTER, "what is set is no descriptor");
   if (d->finalized) return misuse(BROKEN, "a finalized descriptor is set");
   int row = rule_of(d, attribute);
-  if (row < 0 || rules[row].use == READ) return misuse(UNSUPPORTED, "the descriptor has no such attribute to set");
-  if (type != rules[row].type) return misuse(WRONG_TYPE, "an attribute is set with another type");
-  if (count < rules[row].least || count > rules[row].most)
+  if (row < 0 || fake_cudnn_rules[row].use == FAKE_CUDNN_READ)
+    return misuse(UNSUPPORTED, "the descriptor has no such attribute to set");
+  if (type != fake_cudnn_rules[row].type) return misuse(WRONG_TYPE, "an attribute is set with another type");
+  if (count < fake_cudnn_rules[row].least || count > fake_cudnn_rules[row].most)
     return misuse(BROKEN, "too few or too many elements are set");
   for (int64_t i = 0; i < count && type == REFERENCE; i++) {
     const void *target = ((void *const *)values)[i];
@@ -329,8 +230,8 @@ static int find_engine(descriptor *d) {
   int64_t index;
   memcpy(&index, value_of(d, DNN_ATTR_ENGINE_GLOBAL_INDEX), sizeof index);
   read_convolution(referred(graph, DNN_ATTR_OPERATIONGRAPH_OPS), &d->convolution);
-  for (d->engine = 0; d->engine < ENGINES; d->engine++) {
-    if (engines[d->engine].index == index) return 0;
+  for (d->engine = 0; d->engine < FAKE_CUDNN_ENGINES; d->engine++) {
+    if (fake_cudnn_engines[d->engine].index == index) return 0;
   }
   return refuse(UNSUPPORTED, "is none of this operation graph", index);
 }
@@ -343,19 +244,19 @@ static int has_knobs(const descriptor *d, int row) {
     void *to;
     memcpy(&to, d->value[at].bytes + i * CASE_BYTES, sizeof to);
     const descriptor *knob = known(to);
-    for (int k = 0; knob && k < engines[row].n_knobs; k++) {
-      found += knob->type == engines[row].knob[k][0] && knob->number == engines[row].knob[k][1];
+    for (int k = 0; knob && k < fake_cudnn_engines[row].n_knobs; k++) {
+      found += knob->type == fake_cudnn_engines[row].knob[k][0] && knob->number == fake_cudnn_engines[row].knob[k][1];
     }
   }
-  return found == engines[row].n_knobs && found == d->count[at];
+  return found == fake_cudnn_engines[row].n_knobs && found == d->count[at];
 }
 
 static int find_config(descriptor *d) {
   const descriptor *engine = referred(d, DNN_ATTR_ENGINECFG_ENGINE);
-  const int64_t index = engines[engine->engine].index;
+  const int64_t index = fake_cudnn_engines[engine->engine].index;
   d->convolution = engine->convolution;
-  for (d->engine = 0; d->engine < ENGINES; d->engine++) {
-    if (engines[d->engine].index == index && has_knobs(d, d->engine)) return 0;
+  for (d->engine = 0; d->engine < FAKE_CUDNN_ENGINES; d->engine++) {
+    if (fake_cudnn_engines[d->engine].index == index && has_knobs(d, d->engine)) return 0;
   }
   return refuse(UNSUPPORTED, "has no such knobs", index);
 }
@@ -371,19 +272,20 @@ static int are_equal_convolutions(const fake_convolution *a, const fake_convolut
 static int are_equal_plans(const descriptor *a, const descriptor *b) {
   const int kind = DNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR;
   return a->kind == kind && b->kind == kind && a->finalized && b->finalized &&
-         engines[a->engine].index == engines[b->engine].index &&
-         memcmp(engines[a->engine].knob, engines[b->engine].knob, sizeof engines->knob) == 0 &&
+         fake_cudnn_engines[a->engine].index == fake_cudnn_engines[b->engine].index &&
+         memcmp(fake_cudnn_engines[a->engine].knob, fake_cudnn_engines[b->engine].knob,
+                sizeof fake_cudnn_engines->knob) == 0 &&
          are_equal_convolutions(&a->convolution, &b->convolution);
 }
 
 static int make_plan(descriptor *d) {
   const descriptor *config = referred(d, DNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
   const fake_cuda_options *options = fake_cuda_now();
-  const int64_t index = engines[config->engine].index;
+  const int64_t index = fake_cudnn_engines[config->engine].index;
   const struct timespec cost = {options->plan_us / 1000000, options->plan_us % 1000000 * 1000};
   d->engine = config->engine;
   d->convolution = config->convolution;
-  if (engines[d->engine].workspace_bytes < 0) return refuse(UNSUPPORTED, "has no plan", index);
+  if (fake_cudnn_engines[d->engine].workspace_bytes < 0) return refuse(UNSUPPORTED, "has no plan", index);
   if (index == options->refuse_plan) return refuse(UNSUPPORTED, "refuses to be planned", index);
   if (options->plan_us > 0) (void)nanosleep(&cost, NULL);
   d->finalized = 1;
@@ -404,8 +306,10 @@ static int finalize(void *pointer) {
   descriptor *d = known(pointer);
   if (!d) return misuse(NULL_POINTER, "what is finalized is no descriptor");
   if (d->finalized) return misuse(BROKEN, "a descriptor is finalized twice");
-  for (int i = 0; i < RULES; i++) {
-    if (rules[i].kind == d->kind && (rules[i].use == NEEDED || rules[i].use == BOTH) && d->count[i] == 0) {
+  for (int i = 0; i < FAKE_CUDNN_RULES; i++) {
+    if (fake_cudnn_rules[i].kind == d->kind &&
+        (fake_cudnn_rules[i].use == FAKE_CUDNN_NEEDED || fake_cudnn_rules[i].use == FAKE_CUDNN_BOTH) &&
+        d->count[i] == 0) {
       return misuse(BROKEN, "an attribute is missing when a descriptor is finalized");
     }
   }
@@ -429,8 +333,8 @@ static int answer(void *room, int kind, int engine, int knob) {
   to->engine = engine;
   to->knob = knob;
   if (kind == DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR) {
-    to->type = engines[engine].knob[knob][0];
-    to->number = engines[engine].knob[knob][1];
+    to->type = fake_cudnn_engines[engine].knob[knob][0];
+    to->number = fake_cudnn_engines[engine].knob[knob][1];
   }
   to->finalized = 1;
   return 0;
@@ -440,8 +344,8 @@ static int get_results(const descriptor *d, int64_t wanted, int64_t *count, void
   int32_t mode;
   memcpy(&mode, value_of(d, DNN_ATTR_ENGINEHEUR_MODE), sizeof mode);
   *count = 0;
-  for (int i = 0; i < ENGINES; i++) {
-    if (engines[i].mode != mode) continue;
+  for (int i = 0; i < FAKE_CUDNN_ENGINES; i++) {
+    if (fake_cudnn_engines[i].mode != mode) continue;
     int64_t at = (*count)++;
     if (at >= wanted) continue;
     int code = answer(out[at], DNN_BACKEND_ENGINECFG_DESCRIPTOR, i, 0);
@@ -459,8 +363,8 @@ static int get_engine(const descriptor *d, int64_t wanted, int64_t *count, void 
 
 static int get_knobs(const descriptor *d, int64_t wanted, int64_t *count, void **out) {
   int code = 0;
-  *count =
-      engines[d->engine].n_knobs < wanted ? engines[d->engine].n_knobs : wanted; /* never more than there is room */
+  *count = fake_cudnn_engines[d->engine].n_knobs < wanted ? fake_cudnn_engines[d->engine].n_knobs
+                                                          : wanted; /* never more than there is room */
   for (int i = 0; i < *count && code == 0; i++) {
     code = answer(out[i], DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, d->engine, i);
   }
@@ -468,17 +372,17 @@ static int get_knobs(const descriptor *d, int64_t wanted, int64_t *count, void *
 }
 
 static int get_note(const descriptor *d, int wanted_kind, int64_t wanted, int64_t *count, void *values) {
-  *count = wanted_kind == DNN_TYPE_NUMERICAL_NOTE ? engines[d->engine].n_notes : 0;
-  if (*count > 0 && wanted > 0) memcpy(values, &engines[d->engine].note, sizeof(int32_t));
+  *count = wanted_kind == DNN_TYPE_NUMERICAL_NOTE ? fake_cudnn_engines[d->engine].n_notes : 0;
+  if (*count > 0 && wanted > 0) memcpy(values, &fake_cudnn_engines[d->engine].note, sizeof(int32_t));
   return 0;
 }
 
 static int get_number(const descriptor *d, int attribute, int64_t wanted, int64_t *count, void *values) {
   const int32_t type = (int32_t)d->type;
   int64_t value =
-      attribute == DNN_ATTR_ENGINE_GLOBAL_INDEX ? engines[d->engine].index
+      attribute == DNN_ATTR_ENGINE_GLOBAL_INDEX ? fake_cudnn_engines[d->engine].index
       : attribute == DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE || attribute == DNN_ATTR_ENGINECFG_WORKSPACE_SIZE
-          ? engines[d->engine].workspace_bytes
+          ? fake_cudnn_engines[d->engine].workspace_bytes
           : d->number;
   *count = 1;
   if (attribute == DNN_ATTR_ENGINECFG_WORKSPACE_SIZE && fake_cuda_now()->no_config_workspace) return UNSUPPORTED;
@@ -498,9 +402,9 @@ static int get(const void *pointer, int attribute, int type, int64_t wanted, int
   if (!d) return misuse(NULL_POINTER, "what is asked is no descriptor");
   if (!d->finalized) return misuse(NOT_FINAL, "a descriptor is asked before it is finalized");
   int row = rule_of(d, attribute);
-  if (row < 0 || rules[row].use == NEEDED)
+  if (row < 0 || fake_cudnn_rules[row].use == FAKE_CUDNN_NEEDED)
     return misuse(UNSUPPORTED, "the descriptor has no such attribute to ask for");
-  if (type != rules[row].type) return misuse(WRONG_TYPE, "an attribute is asked for with another type");
+  if (type != fake_cudnn_rules[row].type) return misuse(WRONG_TYPE, "an attribute is asked for with another type");
   switch (attribute) {
     case DNN_ATTR_ENGINEHEUR_RESULTS:
       return get_results(d, wanted, count, values);
@@ -602,8 +506,8 @@ static int execute(void *pointer, void *plan, void *pack) {
   if (place < 0 || !fake.open[place]->stream) return misuse(BROKEN, "a plan is executed on no stream");
   if (fake.open[place]->device != fake_cuda_device()) return misuse(BROKEN, "a handle is of another device");
   fake_convolution c = p->convolution;
-  const int64_t index = engines[p->engine].index;
-  c.workspace_bytes = engines[p->engine].workspace_bytes;
+  const int64_t index = fake_cudnn_engines[p->engine].index;
+  c.workspace_bytes = fake_cudnn_engines[p->engine].workspace_bytes;
   c.wrong = index == fake_cuda_now()->wrong_engine;
   int code = bind(b, &c);
   if (code == 0) code = has_fault(index, fake.open[place]->stream);

@@ -1,0 +1,211 @@
+/* What the fake GPU does with work: into a capture or the list of what waits, and from there to the memory of the
+ * device when something waits for it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/fake_cuda_internal.h"
+#include "tests/support/kernel_reference.h"
+
+#define PLIM_X(id, name) {&plim_bodies_##id, &plim_bodies_##id##_bf16},
+#define PLIM_EXTERN(id, name) extern const k_bodies plim_bodies_##id, plim_bodies_##id##_bf16;
+PLIM_ISAS(PLIM_EXTERN)
+static const k_bodies *const all_bodies[][K_TYPE_COUNT] = {PLIM_ISAS(PLIM_X)};
+#undef PLIM_EXTERN
+#undef PLIM_X
+
+/* ---- running ---- */
+
+void fake_cuda_break(void) {
+  fake_gpu.sticky[fake_gpu.performing] = FAKE_CUDA_ILLEGAL_ADDRESS;
+}
+
+void *fake_cuda_stored(const void *address, int64_t bytes) {
+  void *stored = fake_memory_stored(address, fake_gpu.performing, bytes);
+  if (!stored) fake_cuda_break();
+  return stored;
+}
+
+static double element(const void *memory, int floats, int64_t e) {
+  return floats ? (double)((const float *)memory)[e] : reference_of_bf16(((const uint16_t *)memory)[e]);
+}
+
+/* In double precision: a reference rather than a library. */
+static void multiply_now(const fake_cuda_work *w) {
+  const plim_cuda_product *p = &w->product;
+  const int floats = p->math != PLIM_PRECISION_BF16, to_floats = floats || p->to_floats;
+  const void *a = fake_cuda_stored(w->a, p->m * p->k * (floats ? 4 : 2));
+  const void *b = fake_cuda_stored(w->b, p->k * p->n * (floats ? 4 : 2));
+  void *to = fake_cuda_stored(w->to, p->m * p->n * (to_floats ? 4 : 2));
+  if (!a || !b || !to || fake_gpu.options.hollow) return;
+  for (int64_t i = 0; i < p->m; i++) {
+    for (int64_t j = 0; j < p->n; j++) {
+      const int64_t at = i * p->n + j;
+      double sum = p->beta == 0 ? 0 : (double)p->beta * element(to, to_floats, at);
+      for (int64_t l = 0; l < p->k; l++) {
+        sum += element(a, floats, p->a_across ? l * p->m + i : i * p->k + l) *
+               element(b, floats, p->b_across ? j * p->k + l : l * p->n + j);
+      }
+      const float result = (float)sum;
+      if (to_floats) {
+        ((float *)to)[at] = result;
+      } else {
+        const k_call cast = {.in = {&result}, .out = {(uint16_t *)to + at}, .elements = 1};
+        all_bodies[0][K_TYPE_BF16]->tile[K_BODY_cast](&cast, 0);
+      }
+    }
+  }
+}
+
+/* A kernel may touch memory of its device alone. */
+static void launch_now(const fake_cuda_work *w) {
+  k_call call = w->call;
+  int well = 1;
+  fake_gpu.clock_ns += w->tiles * FAKE_CUDA_TILE_NS;
+  for (int i = 0; i < PLIM_OP_MAX_IN; i++) well &= !call.in[i] || (call.in[i] = fake_cuda_stored(call.in[i], 1));
+  for (int i = 0; i < PLIM_OP_MAX_OUT; i++) well &= !call.out[i] || (call.out[i] = fake_cuda_stored(call.out[i], 1));
+  for (int i = 0; i < PLIM_OP_MAX_UPD; i++) well &= !call.upd[i] || (call.upd[i] = fake_cuda_stored(call.upd[i], 1));
+  if (call.workspace) well &= (call.workspace = fake_cuda_stored(call.workspace, 1)) != NULL;
+  if (call.now) well &= (call.now = fake_cuda_stored(call.now, 2 * sizeof *call.now)) != NULL;
+  for (int64_t tile = 0; well && !fake_gpu.options.hollow && tile < w->tiles; tile++) {
+    all_bodies[0][call.type]->tile[w->body](&call, tile);
+  }
+}
+
+/* Whose ends were looked at when it was queued: memory that was released since is an illegal address. */
+static void move_now(const fake_cuda_work *w) {
+  const int from_device = w->kind == FAKE_CUDA_COPY && fake_memory_is_device(w->from);
+  const void *from = from_device ? fake_cuda_stored(w->from, w->bytes) : w->from;
+  void *to = fake_memory_is_device(w->to) ? fake_cuda_stored(w->to, w->bytes) : w->to;
+  if (w->kind == FAKE_CUDA_COPY && from && to) memcpy(to, from, (size_t)w->bytes);
+  if (w->kind == FAKE_CUDA_FILL && to) memset(to, w->byte, (size_t)w->bytes);
+}
+
+/* What the GPU's clock says at a tick: a little off, in steps. */
+static int64_t noisy_clock(void) {
+  const int64_t jitter = fake_gpu.options.jitter_ns,
+                step = fake_gpu.options.timing_event_step_ns > 0 ? fake_gpu.options.timing_event_step_ns : 1;
+  fake_gpu.noise = fake_gpu.noise * 6364136223846793005U + 1442695040888963407U;
+  const int64_t off = jitter > 0 ? (int64_t)(fake_gpu.noise >> 33) % (2 * jitter + 1) - jitter : 0;
+  fake_gpu.clock_ns += fake_gpu.options.timing_event_ns;
+  return (fake_gpu.clock_ns + off) / step * step;
+}
+
+static void perform(const fake_cuda_work *w) {
+  fake_gpu.performing = w->device;
+  if (fake_gpu.sticky[fake_gpu.performing]) return;
+  if (w->kind == FAKE_CUDA_ILLEGAL) fake_cuda_break();
+  if (w->kind == FAKE_CUDA_COPY || w->kind == FAKE_CUDA_FILL) move_now(w);
+  if (w->kind == FAKE_CUDA_MULTIPLY) multiply_now(w);
+  if (w->kind == FAKE_CUDA_CALL && !fake_gpu.options.hollow) w->function(w->argument);
+  if (w->kind == FAKE_CUDA_TIMING_EVENT) ((fake_cuda_handle *)w->to)->passed_ns = noisy_clock();
+  if (w->kind == FAKE_CUDA_MARK) ((fake_cuda_handle *)w->to)->passed_ns = fake_gpu.clock_ns;
+  if (w->kind == FAKE_CUDA_LAUNCH || w->kind == FAKE_CUDA_CALL) fake_gpu.counts.kernels_run++;
+  if (w->kind == FAKE_CUDA_MULTIPLY || w->kind == FAKE_CUDA_CALL) fake_gpu.clock_ns += FAKE_CUDA_TILE_NS;
+  if (w->kind == FAKE_CUDA_LAUNCH) launch_now(w);
+}
+
+static void append(fake_cuda_list *list, const fake_cuda_work *w) {
+  if (list->n == list->room) {
+    list->room = 2 * list->room + 16;
+    list->item = realloc(list->item, (size_t)list->room * sizeof *list->item);
+  }
+  list->item[list->n++] = *w;
+}
+
+void fake_cuda_run_waiting(void) {
+  for (int i = 0; i < fake_gpu.waiting.n; i++) perform(&fake_gpu.waiting.item[i]);
+  fake_gpu.waiting.n = 0;
+}
+
+/* ---- queueing ---- */
+
+/* Modules are loaded by the first launch of a kernel, which allocates: not in a capture. */
+static int load(const fake_cuda_work *w) {
+  char *loaded = NULL;
+  if (w->kind == FAKE_CUDA_LAUNCH) loaded = &fake_gpu.loaded[fake_gpu_thread.device][w->body][w->call.type];
+  if (w->kind == FAKE_CUDA_MULTIPLY) {
+    for (int i = 0; i < fake_gpu.products; i++) {
+      const plim_cuda_product *p = &fake_gpu.product[i], *q = &w->product;
+      if (p->m == q->m && p->n == q->n && p->k == q->k && p->math == q->math && p->a_across == q->a_across &&
+          p->b_across == q->b_across && p->to_floats == q->to_floats)
+        return 0;
+    }
+  }
+  if ((w->kind != FAKE_CUDA_MULTIPLY && !loaded) || (loaded && *loaded)) return 0;
+  int code = fake_cuda_refuse_in_capture();
+  if (code != 0) return code;
+  if (loaded) *loaded = 1;
+  if (!loaded && fake_gpu.products < FAKE_CUDA_PRODUCTS) fake_gpu.product[fake_gpu.products++] = w->product;
+  return 0;
+}
+
+int fake_cuda_put(fake_cuda_work *w, const void *stream) {
+  int code = fake_cuda_enter();
+  if (code == 0) code = fake_cuda_foreign(stream);
+  fake_cuda_list *c = fake_gpu.recording && stream == fake_gpu.recording->stream ? fake_gpu.recording : NULL;
+  if (code == 0 && c && c->invalidated) code = fake_cuda_told(FAKE_CUDA_INVALIDATED);
+  if (code == 0) code = load(w);
+  if (code != 0) return code;
+  w->device = fake_gpu_thread.device;
+  if (w->kind == FAKE_CUDA_LAUNCH || w->kind == FAKE_CUDA_CALL) {
+    fake_gpu.counts.kernels_queued++;
+    if (!fake_gpu.any_loaded[fake_gpu_thread.device])
+      fake_gpu.beside_bytes[fake_gpu_thread.device] += fake_gpu.options.module_bytes;
+    fake_gpu.any_loaded[fake_gpu_thread.device] = 1;
+  }
+  append(c ? c : &fake_gpu.waiting, w);
+  return 0;
+}
+
+/* ---- captures ---- */
+
+int fake_cuda_capture_begin(void *stream) {
+  int code = fake_cuda_enter();
+  if (code == 0) code = fake_cuda_foreign(stream);
+  if (code != 0 || fake_gpu.recording) return code != 0 ? code : 900;
+  fake_gpu.recording = calloc(1, sizeof *fake_gpu.recording);
+  fake_gpu.recording->stream = stream;
+  fake_gpu_thread.captures = 1;
+  fake_gpu.counts.open_handles++;
+  return 0;
+}
+
+int fake_cuda_captured_free(void *handle) {
+  fake_cuda_list *c = handle;
+  fake_cuda_run_waiting();
+  fake_gpu.counts.open_handles--;
+  if (c->launchable) fake_gpu.beside_bytes[fake_gpu_thread.device] -= fake_gpu.options.graph_bytes;
+  free(c->item);
+  free(c);
+  return fake_cuda_leave();
+}
+
+int fake_cuda_capture_end(void *stream, void **out) {
+  int code = fake_cuda_enter();
+  fake_cuda_list *c = fake_gpu.recording;
+  (void)stream;
+  if (!c) return 901;
+  fake_gpu.recording = NULL;
+  fake_gpu_thread.captures = 0;
+  if (code == 0 && c->invalidated) code = fake_cuda_told(FAKE_CUDA_INVALIDATED);
+  if (code != 0) {
+    (void)fake_cuda_captured_free(c);
+    return code;
+  }
+  fake_gpu.counts.captures++;
+  fake_gpu.beside_bytes[fake_gpu_thread.device] += fake_gpu.options.graph_bytes;
+  c->launchable = 1;
+  *out = c;
+  return 0;
+}
+
+int fake_cuda_captured_launch(void *handle, void *stream) {
+  const fake_cuda_list *c = handle;
+  int code = fake_cuda_enter_outside_capture();
+  if (code == 0) code = fake_cuda_foreign(stream);
+  if (code != 0) return code;
+  fake_gpu.counts.launches++;
+  fake_gpu.beside_bytes[fake_gpu_thread.device] += fake_gpu.options.leak_bytes;
+  for (int i = 0; i < c->n; i++) append(&fake_gpu.waiting, &c->item[i]);
+  return 0;
+}
