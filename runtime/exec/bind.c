@@ -1,6 +1,6 @@
-/* Binding follows the steps once and keeps, for each storage, the buffer that began last: buffers of one storage never
- * overlap, so an operand of step j lies in that one. It contains j, or ends at j when the step's pair writes over it.
- */
+/* Binding walks the commands once and keeps, for each storage, the buffer that began last. Lifetimes of one storage
+ * never overlap, so an operand of command j lies in that buffer. The lifetime contains j, or it ends at j when the
+ * command's in-place pair overwrites the buffer. */
 #include "runtime/exec/bind.h"
 
 #include <string.h>

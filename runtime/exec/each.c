@@ -1,5 +1,6 @@
-/* Each buffer gets an allocation of its own: what an ordinary allocator would do with the same schedule. Buffers end at
- * the start of the step after their last, so that a pair can hand the allocation of its input to its output. */
+/* Each buffer gets an allocation of its own: what an ordinary allocator would do with the same schedule. A buffer is
+ * freed at the start of the command after its last, so that an in-place pair can give the allocation of its input to
+ * its output. */
 #include "runtime/exec/exec_internal.h"
 
 #include "runtime/device/guarded.h"
@@ -106,7 +107,7 @@ static void point_overwritten(plim_exec_plan *p, int32_t j) {
   for (int32_t i = 0; i < step->n_pairs; i++) in[step->pair[i].in] = out[step->pair[i].out];
 }
 
-/* Where operands of no bytes lie, which have no allocation. */
+/* The address of operands that have no bytes: they have no allocation. */
 static _Alignas(PLIM_ALIGN) char no_bytes[PLIM_ALIGN];
 
 plim_status plim_each_step(plim_exec *exec, plim_exec_plan *p, int32_t j) {

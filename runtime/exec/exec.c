@@ -9,7 +9,7 @@
 
 #include "runtime/exec/exec_internal.h"
 
-/* Who computes a call: the device with a prepared kernel, or the caller. Both in the form that a watcher is handed. */
+/* What computes a command: the device with a prepared kernel, or the caller's function. Watchers take both alike. */
 typedef struct target {
   plim_context *ctx;
   plim_device *device;
@@ -95,7 +95,7 @@ static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_memory_met
   return watch && device_times(exec) ? watch->times(exec->device, bound->time_ns) : PLIM_OK;
 }
 
-/* Every input that the plan reads must have been written since its last step: its bytes have other contents later. */
+/* Every input that the plan reads must have been written since its last step, which reused its bytes. */
 static plim_status check_inputs(const plim_exec *exec, int32_t which) {
   const plim_bound *bound = &exec->plan[which].bound;
   const plim_plan *plan = bound->plan;

@@ -1,5 +1,5 @@
-/* The executor's insides, shared by open.c, exec.c (a step), plan_switch.c (other plans, another size), values.c (what
- * lies where between steps) and each.c (an allocation a buffer). */
+/* State of an executor, shared by open.c, exec.c (a step), plan_switch.c (other plans, another arena size), values.c
+ * (values between steps), rehearse.c and each.c (an allocation for each buffer). */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 #define PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 
@@ -39,44 +39,45 @@ struct plim_exec {
 
 /* ---- open.c ---- */
 
-/* A plan's times, workspaces and bits hold for the machine that it was made for: PLIM_EDATA on another one. `which` is
- * named. */
+/* PLIM_EDATA, naming plan `which`, when the plan was made for another machine: its times, workspaces and bits do not
+ * hold here. */
 PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const plim_plan *plan);
 
-/* Prepare the plan's variants and bind it; the arena is not looked at. plim_bound_free in any case. checked: a
- * workspace that is not the plan's is PLIM_EDIFF. */
+/* Prepare the plan's variants and bind the plan, without the arena. Call plim_bound_free on *out also on failure.
+ *   checked  in  1: PLIM_EDIFF when a kernel needs another workspace than the plan gives it */
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                                          plim_bound *out);
 
 /* ---- rehearse.c ---- */
 
-/* Nothing is refused yet. */
+/* Forget the refused variants. */
 void plim_exec_refuse_none(plim_exec *exec);
-/* Prepare or rehearse of a variant of a plan failed with `failed`, the context says how. PLIM_OK when it was that
- * variant alone: it is noted, and others can be tried. Else the device's failure, with op and variant. */
+/* Handle the failure of preparing or rehearsing a variant: `failed`, with the context's sentence. PLIM_OK when only the
+ * variant failed: it is added to the refused ones, and the caller may go on. Else the device's failure, with op and
+ * variant. */
 PLIM_MUST_USE plim_status plim_exec_refuse(plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                            plim_status failed);
-/* Is it, or one of an equal op, among them? */
+/* Was this variant refused, or the same variant of an equal op? */
 int plim_exec_has_refused(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant);
-/* The failure of the first one that is noted, PLIM_OK when there is none; the caller's list is filled. */
+/* The status of the first refused variant, PLIM_OK when there is none. Fills the caller's list. */
 PLIM_MUST_USE plim_status plim_exec_refused(plim_exec *exec);
 
-/* Run every kernel of a bound plan that was never run and that a library may refuse, where it lies in the arena. What
- * persists stays as it is; anything else in the arena is lost. */
+/* Run every kernel of a bound plan that a library may refuse and that never ran, at its addresses in the arena.
+ * Persistent storages keep their contents; everything else in the arena is lost. */
 PLIM_MUST_USE plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound);
 
 /* ---- plan_switch.c ---- */
 
-/* Ask whether another plan takes over before this step, and let it. */
+/* Call the before-command hook, and switch to the plan that it gives. */
 PLIM_MUST_USE plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t step,
                                                plim_memory_meter *meter);
-/* The program's own plan is back. */
+/* Switch back to the program's own plan. */
 void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p);
 
 /* ---- values.c ---- */
 
-/* Plan `which` (-1: none) takes the arena: outputs of the last step, inputs written for other plans and plans that took
- * over are gone. */
+/* Give the arena to plan `which` (-1: none). Outputs of the last step, inputs written for other plans and the plan of a
+ * switch are dropped. */
 void plim_exec_claim(plim_exec *exec, int32_t which);
 
 /* PLIM_EUSAGE when the arena has shrunk below what the plan needs. */
@@ -86,7 +87,7 @@ PLIM_MUST_USE plim_status plim_exec_fits(const plim_exec *exec, int32_t which);
 
 /* Allocate the persistent storages, once for all plans (they sit at equal offsets in each). */
 PLIM_MUST_USE plim_status plim_each_open(plim_exec *exec);
-/* Free every allocation that is left. */
+/* Free every remaining allocation. */
 void plim_each_close(plim_exec *exec);
 /* Before step j: pairs hand their allocation over, ended buffers are freed, buffers that begin are allocated, and the
  * step's operands are pointed at them. */

@@ -1,9 +1,10 @@
-/* A buffer counts from the first argument bound to it until after the last. Sizes are those of the graph's storages and
- * of the workspaces that the device asked for, addresses those that kernels were given; of persistent
- * storages and inputs, which are there before the first kernel, the plan's offset. What else the plan says of bytes,
- * ends, peak and arena size is not read before the comparison at the end.
+/* A buffer counts from the first command that binds it to the end of the last one.
+ * Sizes come from the graph's storages and from the workspaces that the device asked for. Addresses are those that
+ * kernels were given. Persistent storages and inputs hold bytes before the first kernel: their address is the plan's
+ * offset. Everything else that the plan says of bytes, ends, peak and arena size is read only for the comparison at
+ * the end of the step.
  *
- * An input that the step's pair writes over ends at this very step and is not counted: its bytes are its output's. */
+ * An input that the command's in-place pair overwrites is not counted at that command: its bytes are its output's. */
 #include "runtime/exec/memory_meter.h"
 
 static void count(plim_memory_meter *meter, plim_bound_buffer *buffer, const char *address) {

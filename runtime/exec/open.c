@@ -1,4 +1,4 @@
-/* Open: check the program, prepare each kernel once, bind every plan, allocate the arena. Close gives it all back. */
+/* Open: check the program, prepare each kernel once, bind every plan, allocate the arena. Close frees all of it. */
 #include "runtime/exec/exec.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const 
                    (int)plan->threads, (int)here->threads);
 }
 
-/* A plan says that a variant in parts gives the bits of its whole. */
+/* A plan claims that a variant that runs in parts gives the bits of the whole variant. */
 static plim_status check_parts(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                const char *whole) {
   int equal;

@@ -1,9 +1,10 @@
-/* Runs other plans than those given at open. One may take over in the middle of a step; new ones may come between two
- * steps. The arena may give its tail back, since persistent storages lie at its low end.
+/* Runs other plans than those given at open. A plan switch changes the plan in the middle of a step. A replacement
+ * changes the plans between two steps. Both may return the tail of the arena to the system: persistent storages lie at
+ * the low end.
  *
- * A plan that takes over begins with the steps that have run, so that the step as a whole is that plan's: the memory
- * meter counts it from its start and is compared with it at its end. It serves for this step alone. A storage that
- * continues may have another place from here on: it is copied there. */
+ * The plan of a switch begins with the commands that have run, so the whole step is a run of that plan. The memory
+ * meter counts the step from its start and compares it with that plan at its end. The plan serves this step alone.
+ * A storage that stays live may have another offset in it: the storage is copied there. */
 #include <string.h>
 
 #include "runtime/device/guarded.h"
@@ -20,7 +21,7 @@ static int same_step(const plim_plan *a, const plim_plan *b, int32_t j) {
   return x->op == y->op && strcmp(a->variant[x->variant].variant.name, b->variant[y->variant].variant.name) == 0;
 }
 
-/* Buffers are sorted by begin, then storage, so those that have begun match one by one. *n is their number. */
+/* Buffers are sorted by begin, then storage, so the buffers that have begun match one by one. *n is their number. */
 static int same_beginning(const plim_plan *a, const plim_plan *b, int32_t step, int32_t *n) {
   int32_t j = 0, i = 0;
   if (a->n_steps < step || b->n_steps < step) return 0;
@@ -55,7 +56,7 @@ static int goes_on(const plim_graph *graph, const plim_plan *plan, int32_t i, in
   return end > step || (end == step && successor_of(graph, plan, i) >= 0);
 }
 
-/* Two plans that begin alike, and what the second one takes over at a step. */
+/* A plan switch from one plan to another that begins with the same `step` commands. */
 typedef struct takeover {
   const plim_graph *graph;
   const plim_plan *from, *to;
@@ -70,7 +71,7 @@ static int overlap(const plim_plan_buffer *x, const plim_plan_buffer *y) {
   return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
 }
 
-/* Nothing moves over what has yet to move, so that the order of the copies does not matter. */
+/* Does no buffer move onto the bytes of another one that moves? Then the order of the copies does not matter. */
 static int moves_apart(const takeover *o) {
   for (int32_t i = 0; i < o->n; i++) {
     for (int32_t k = 0; k < o->n && moved(o, i); k++) {
@@ -117,9 +118,9 @@ int64_t plim_exec_first_bytes(const plim_exec *exec) {
 
 /* ---- in the middle of a step ---- */
 
-/* Where a buffer moves, at this switch or an earlier one, no address holds for the whole step. Buffers that have ended
- * by `step` were checked with the plan that they ran by. They get places above all others, and an input of a pair gets
- * that of its output. The whole is then checked as one plan. */
+/* Check the plan of a switch as one plan. A buffer that moved, now or at an earlier switch, has no single offset for
+ * the whole step. So the buffers that ended before `step`, which were checked with their own plan, get offsets above
+ * all others. The input of an in-place pair gets the offset of its output. */
 static plim_status check_apart(const plim_exec *exec, const takeover *o) {
   plim_plan draft = *o->to, *apart = NULL;
   int64_t top = draft.arena_bytes, n_buffers = draft.n_buffers;
@@ -141,7 +142,7 @@ static plim_status check_apart(const plim_exec *exec, const takeover *o) {
   return status;
 }
 
-/* The plan comes from outside: nothing is read of it before its form is known to be right. */
+/* The plan comes from the caller: its form is checked before anything else of it is read. */
 static plim_status check_plan_switch(const plim_exec *exec, int32_t which, takeover *o, int64_t arena_bytes) {
   int32_t step = o->step;
   PLIM_TRY(plim_exec_check_machine(exec, which, o->to));
@@ -163,7 +164,7 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t which, takeo
                    (int)step, (long long)needed, (long long)arena_bytes, (long long)exec->arena_bytes);
 }
 
-/* What continues elsewhere is copied there. */
+/* Copy each buffer that continues at another offset. */
 static plim_status move_buffers(plim_exec *exec, const takeover *o) {
   char *base = exec->arena;
   for (int32_t i = 0; i < o->n; i++) {
@@ -180,7 +181,7 @@ static plim_status move_buffers(plim_exec *exec, const takeover *o) {
   return exec->device ? exec->device->api->sync(exec->device) : PLIM_OK;
 }
 
-/* Kernels of plans that have left are of no use, and take memory of the device. */
+/* Free the kernels that only replaced plans used: they take memory of the device. */
 static void free_kernels(plim_exec *exec) {
   if (exec->options.own_kernels || exec->prepared.n_rows == 0) return; /* the latter: closing */
   plim_prepared_sweep_begin(&exec->prepared);
@@ -245,7 +246,7 @@ void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p) {
 
 /* ---- between two steps ---- */
 
-/* The new plans together, and with the old ones what persists: it stays where it is. */
+/* Check the new plans as one program, and that persistent storages have the same offsets as in the old plans. */
 static plim_status check_plans(const plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
   if (!exec->arena || arena_bytes > exec->first_bytes) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "an arena of %lld bytes cannot become one of %lld",
@@ -263,7 +264,7 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
   return PLIM_OK;
 }
 
-/* What the device has recorded of the plans that leave names their kernels: it forgets that before they are freed. */
+/* Make the device drop what it captured of the old plans. That names their kernels, which are freed afterwards. */
 static void forget_steps(const plim_exec *exec) {
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
   if (watch && watch->replace) watch->replace(exec->device, exec->arena);
@@ -281,7 +282,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   }
   for (int32_t i = 0; i < exec->n; i++) {
     plim_bind_arena(&fresh[i], exec->arena);
-    PLIM_CHECK(plim_exec_rehearse(exec, &fresh[i])); /* no device that has it gives a part of an arena back */
+    PLIM_CHECK(plim_exec_rehearse(exec, &fresh[i])); /* devices that rehearse cannot shrink an arena */
   }
   PLIM_CHECK(resize(exec, arena_bytes));
   forget_steps(exec);
@@ -292,7 +293,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   }
 done:
   for (int32_t i = 0; i < exec->n; i++) plim_bound_free(&fresh[i]);
-  free_kernels(exec); /* of the plans that left, or of those that could not come */
+  free_kernels(exec); /* of the old plans; on failure, of the new ones */
   plim_release(exec->ctx, fresh, exec->n, sizeof *fresh);
   return status;
 }

@@ -112,13 +112,13 @@ void plim_prepared_keep(plim_prepared *prepared, const plim_graph *graph, const 
   }
 }
 
-/* Empty row i; rows after it that could not be found beyond an empty one move up. Source: Knuth, The Art of Computer
- * Programming, volume 3, section 6.4, algorithm R. */
+/* Delete row i. A search stops at an empty row, so later rows that it would miss move up. Source: Knuth, The Art of
+ * Computer Programming, volume 3, section 6.4, algorithm R. */
 static void erase(plim_prepared *prepared, uint64_t i) {
   uint64_t mask = (uint64_t)prepared->n_rows - 1;
   for (uint64_t k = (i + 1) & mask; prepared->row[k].kernel; k = (k + 1) & mask) {
-    uint64_t way = (k - prepared->row[k].hash) & mask; /* from where it belongs to where it is */
-    if (way < ((k - i) & mask)) continue;
+    uint64_t distance = (k - prepared->row[k].hash) & mask; /* from the slot of its hash to its own */
+    if (distance < ((k - i) & mask)) continue;
     prepared->row[i] = prepared->row[k];
     i = k;
   }

@@ -11,7 +11,7 @@ typedef struct plim_prepared_row {
   char variant[PLIM_VARIANT_NAME_BYTES];
   char label[PLIM_VARIANT_NAME_BYTES]; /* the bits that it gives here; "": the device does not say */
   void *kernel;                        /* NULL: an empty row */
-  int32_t kept;                        /* by the sweep in hand */
+  int32_t kept;                        /* 1: a plan marked it since plim_prepared_sweep_begin */
   int32_t rehearsed;                   /* 1: the device has run it in every way that a step does */
 } plim_prepared_row;
 

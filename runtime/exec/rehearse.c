@@ -1,7 +1,7 @@
-/* Rehearsal: libraries may refuse a kernel that they have prepared, when it first runs or when it is captured. In the
- * middle of a step that would be too late, because the ops before it may have changed weights and statistics. So each
- * such kernel runs once before the first step of its plan, at its addresses in the arena. Between steps only persistent
- * storages hold anything, and no op that writes to one of those is rehearsed: those have no variants but our own. */
+/* Rehearsal: a library may prepare a kernel and refuse it later, when it first runs or when it is captured. In the
+ * middle of a step that is too late: the ops before it may have changed weights and statistics. So each such kernel
+ * runs once before the first step of its plan, at its addresses in the arena. Between steps only persistent storages
+ * have contents. No op that writes a persistent storage is rehearsed: all variants of such ops are our own. */
 #include <string.h>
 
 #include "runtime/device/desc.h"

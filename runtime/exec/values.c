@@ -1,5 +1,6 @@
-/* Values between steps: what lies where, and when. Persistent storages always; inputs from their writing to the step;
- * outputs from the step until an input of any plan is written, because it may take their bytes. */
+/* Values between steps: their addresses, and when they hold their contents. Persistent storages always do. An input
+ * does from its write to the step. An output does from the step until an input of any plan is written, because that
+ * input may use the same bytes. */
 #include <string.h>
 
 #include "runtime/exec/exec_internal.h"
