@@ -175,7 +175,7 @@ Test(cli_online, refuses_what_makes_no_sense) {
   (void)plim_test_program("gen chain --ops 30 -o made.json");
   plim_test_expect(0, "");
   (void)plim_test_program("simulate --graph made.json --online dtr --addresses none");
-  plim_test_expect(2, "plays the handles that a program held");
+  plim_test_expect(2, "needs the handles that a program held");
 }
 
 Test(cli_online, trains_without_a_plan_and_leaves_one_that_can_be_replayed) {

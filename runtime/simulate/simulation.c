@@ -1,4 +1,5 @@
-/* Nothing is computed and no clock is read but for search_ns: results repeat. */
+/* A policy is simulated by the arena or, without addresses, by sums of bytes; a plan by the planner itself. Both yield
+ * the same figures, so that they can be compared. */
 #include "runtime/simulate/simulation.h"
 
 #include <string.h>
@@ -63,7 +64,7 @@ plim_status plim_simulation_budget(const plim_simulation *s, const char *memory,
     PLIM_TRY(plim_size_parse(s->ctx, memory, &size));
     budget = size.bytes >= 0 ? size.bytes : share(&size, whole);
   }
-  if (budget < 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", memory);
+  if (budget < 0) return plim_fail(s->ctx, PLIM_EUSAGE, "a budget of %s does not fit in 63 bits", memory);
   *bytes = addresses == PLIM_SIMULATE_BYTES ? budget : budget - budget % PLIM_ALIGN;
   return PLIM_OK;
 }
@@ -132,18 +133,18 @@ static plim_status take_plan(const plim_simulation *s, plim_status status, int t
   return PLIM_OK;
 }
 
-plim_status plim_simulation_online(const plim_simulation *s, const plim_policy *policy,
+static plim_status simulate_online(const plim_simulation *s, const plim_policy *policy,
                                    plim_simulation_addresses addresses, int64_t budget_bytes, plim_simulated *out) {
   plim_replay_counts counts = {.way.policy = policy};
   *out = (plim_simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = policy->name};
   if (addresses == PLIM_SIMULATE_PLANNED) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--addresses planned is of plans: an online policy has none");
+    return plim_fail(s->ctx, PLIM_EUSAGE, "planned addresses belong to plans: an online policy has none");
   }
   if (addresses == PLIM_SIMULATE_BYTES && s->graph->handles) return run_ideal(s, policy, out);
   if (addresses == PLIM_SIMULATE_BYTES) {
     return plim_fail(s->ctx, PLIM_EUSAGE,
-                     "--addresses none plays the handles that a program held; graph %s has none (import dtr makes "
-                     "graphs that have)",
+                     "without addresses a policy needs the handles that a program held; graph %s has none (import dtr "
+                     "makes graphs that have)",
                      s->graph->name);
   }
   int64_t limit = plim_simulation_limit_ns(s, s->order->keep_all_ns);
@@ -151,6 +152,90 @@ plim_status plim_simulation_online(const plim_simulation *s, const plim_policy *
   if (status == PLIM_OK || status == PLIM_ENOFIT) take_counts(&counts, out);
   if (counts.way.policy) out->by = counts.way.policy->name;
   return take_plan(s, status, counts.thrashed, out);
+}
+
+/* ---- plans ---- */
+
+/* A plan's schedule, its addresses given up, placed by the arena; and what every online policy simulates in it: a plan
+ * is not worse than any of them. `status` is that of the plan. */
+static plim_status play_in_arena(const plim_simulation *s, plim_status status, plim_simulated *out) {
+  plim_replay_counts counts = {.thrashed = 0}, online = {.thrashed = 0};
+  plim_plan *schedule = out->plan, *played = NULL;
+  int64_t limit = plim_simulation_limit_ns(s, s->order->keep_all_ns);
+  out->plan = NULL;
+  if (status == PLIM_OK) {
+    status = plim_arena_replay(s->ctx, s->graph, schedule, out->budget_bytes, &counts, &out->plan);
+  }
+  plim_plan_free(schedule);
+  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
+  status = plim_arena_online(s->ctx, s->graph, s->order, plim_policy_at(0), out->budget_bytes, limit, &online, &played);
+  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
+  if (played && (!out->plan || played->time_ns < out->plan->time_ns)) {
+    plim_plan_free(out->plan);
+    out->plan = played;
+    counts = online;
+    out->by = online.way.policy->name;
+  } else {
+    plim_plan_free(played);
+  }
+  take_counts(&counts, out);
+  return take_plan(s, out->plan ? PLIM_OK : PLIM_ENOFIT, online.thrashed, out);
+}
+
+static plim_status simulate_planned(const plim_simulation *s, const plim_plan_options *options,
+                                    plim_simulation_addresses addresses, int64_t budget_bytes, plim_simulated *out) {
+  plim_plan_options wanted = *options;
+  *out = (plim_simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = options->planner};
+  wanted.budget_bytes = budget_bytes;
+  wanted.unpacked = addresses == PLIM_SIMULATE_BYTES;
+  plim_status status = plim_plan_make(s->ctx, s->graph, s->profile, &wanted, &out->plan);
+  if (addresses == PLIM_SIMULATE_ARENA && (status == PLIM_OK || status == PLIM_ENOFIT)) {
+    PLIM_TRY(play_in_arena(s, status, out));
+  } else {
+    PLIM_TRY(take_plan(s, status, 0, out));
+  }
+  if (out->plan) out->recomputes = out->plan->n_steps - s->graph->n_ops;
+  return PLIM_OK;
+}
+
+plim_simulate_options plim_simulate_options_default(void) {
+  return (plim_simulate_options){.struct_bytes = sizeof(plim_simulate_options),
+                                 .addresses = PLIM_SIMULATE_PLANNED,
+                                 .planning = plim_plan_options_default(),
+                                 .budget_bytes = INT64_MAX};
+}
+
+plim_status plim_simulate(const plim_simulation *s, const plim_simulate_options *options, plim_simulated *out) {
+  PLIM_TRY(plim_check_options(s->ctx, "plim_simulate_options", options->struct_bytes, sizeof *options));
+  int64_t budget = options->budget_bytes;
+  if (budget == INT64_MAX) PLIM_TRY(plim_simulation_whole(s, options->addresses, &budget));
+  plim_simulated r = {.plan = NULL};
+  plim_status status = options->policy ? simulate_online(s, options->policy, options->addresses, budget, &r)
+                                       : simulate_planned(s, &options->planning, options->addresses, budget, &r);
+  if (status == PLIM_OK) {
+    *out = r;
+  } else {
+    plim_simulated_free(&r);
+  }
+  return status;
+}
+
+plim_status plim_simulation_sweep(const plim_simulation *s, const plim_plan_options *options, int32_t n,
+                                  const int64_t *budget, plim_simulated *out) {
+  plim_plan **plan = NULL;
+  PLIM_TRY(plim_allocate(s->ctx, n, sizeof(plim_plan *), &plan));
+  plim_status status = plim_plan_front(s->ctx, s->graph, s->profile, options, n, budget, plan);
+  for (int32_t i = 0; i < n && status == PLIM_OK; i++) {
+    out[i] = (plim_simulated){.budget_bytes = budget[i], .arena_bytes = -1, .by = options->planner, .plan = plan[i]};
+    status = take_plan(s, plan[i] ? PLIM_OK : PLIM_ENOFIT, 0, &out[i]);
+  }
+  plim_release(s->ctx, plan, n, sizeof(plim_plan *));
+  return status;
+}
+
+void plim_simulated_free(plim_simulated *result) {
+  plim_plan_free(result->plan);
+  result->plan = NULL;
 }
 
 /* ---- the smallest budget ---- */
@@ -191,66 +276,4 @@ plim_status plim_simulation_enough(const plim_simulation *s, const plim_policy *
   return plim_halve_bytes(gets_through, &t, budget_bytes, whole < INT64_MAX / 2 ? 2 * whole : whole,
                           addresses == PLIM_SIMULATE_BYTES ? 1 : PLIM_ALIGN,
                           policy->forecast ? HALVINGS_OF_MANY : HALVINGS, bytes);
-}
-
-/* ---- plans ---- */
-
-/* A plan's schedule, its addresses given up, placed by the arena; and what every online policy simulates in it: a plan
- * is not worse than any of them. `status` is that of the plan. */
-static plim_status play_in_arena(const plim_simulation *s, plim_status status, plim_simulated *out) {
-  plim_replay_counts counts = {.thrashed = 0}, online = {.thrashed = 0};
-  plim_plan *schedule = out->plan, *played = NULL;
-  int64_t limit = plim_simulation_limit_ns(s, s->order->keep_all_ns);
-  out->plan = NULL;
-  if (status == PLIM_OK) {
-    status = plim_arena_replay(s->ctx, s->graph, schedule, out->budget_bytes, &counts, &out->plan);
-  }
-  plim_plan_free(schedule);
-  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  status = plim_arena_online(s->ctx, s->graph, s->order, plim_policy_at(0), out->budget_bytes, limit, &online, &played);
-  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  if (played && (!out->plan || played->time_ns < out->plan->time_ns)) {
-    plim_plan_free(out->plan);
-    out->plan = played;
-    counts = online;
-    out->by = online.way.policy->name;
-  } else {
-    plim_plan_free(played);
-  }
-  take_counts(&counts, out);
-  return take_plan(s, out->plan ? PLIM_OK : PLIM_ENOFIT, online.thrashed, out);
-}
-
-plim_status plim_simulation_planned(const plim_simulation *s, const plim_plan_options *options,
-                                    plim_simulation_addresses addresses, int64_t budget_bytes, plim_simulated *out) {
-  plim_plan_options wanted = *options;
-  *out = (plim_simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = options->planner};
-  wanted.budget_bytes = budget_bytes;
-  wanted.unpacked = addresses == PLIM_SIMULATE_BYTES;
-  plim_status status = plim_plan_make(s->ctx, s->graph, s->profile, &wanted, &out->plan);
-  if (addresses == PLIM_SIMULATE_ARENA && (status == PLIM_OK || status == PLIM_ENOFIT)) {
-    PLIM_TRY(play_in_arena(s, status, out));
-  } else {
-    PLIM_TRY(take_plan(s, status, 0, out));
-  }
-  if (out->plan) out->recomputes = out->plan->n_steps - s->graph->n_ops;
-  return PLIM_OK;
-}
-
-plim_status plim_simulation_sweep(const plim_simulation *s, const plim_plan_options *options, int32_t n,
-                                  const int64_t *budget, plim_simulated *out) {
-  plim_plan **plan = NULL;
-  PLIM_TRY(plim_allocate(s->ctx, n, sizeof(plim_plan *), &plan));
-  plim_status status = plim_plan_front(s->ctx, s->graph, s->profile, options, n, budget, plan);
-  for (int32_t i = 0; i < n && status == PLIM_OK; i++) {
-    out[i] = (plim_simulated){.budget_bytes = budget[i], .arena_bytes = -1, .by = options->planner, .plan = plan[i]};
-    status = take_plan(s, plan[i] ? PLIM_OK : PLIM_ENOFIT, 0, &out[i]);
-  }
-  plim_release(s->ctx, plan, n, sizeof(plim_plan *));
-  return status;
-}
-
-void plim_simulated_free(plim_simulated *result) {
-  plim_plan_free(result->plan);
-  result->plan = NULL;
 }

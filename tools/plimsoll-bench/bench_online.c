@@ -67,10 +67,15 @@ static void add_result(const bench_online_table *t, const plim_simulation *sim, 
 /* A name is that of a policy or of a planner. */
 static plim_status simulate(const bench_online_table *t, const plim_simulation *sim, const char *by,
                             int64_t budget_bytes, plim_simulated *r) {
-  const plim_policy *policy = plim_policy_find(by);
-  if (policy) return plim_simulation_online(sim, policy, PLIM_SIMULATE_ARENA, budget_bytes, r);
-  plim_plan_options planning = bench_planning(t->s, by);
-  return plim_simulation_planned(sim, &planning, PLIM_SIMULATE_PLANNED, budget_bytes, r);
+  plim_simulate_options wanted = plim_simulate_options_default();
+  wanted.policy = plim_policy_find(by);
+  wanted.budget_bytes = budget_bytes;
+  if (wanted.policy) {
+    wanted.addresses = PLIM_SIMULATE_ARENA;
+  } else {
+    wanted.planning = bench_planning(t->s, by);
+  }
+  return plim_simulate(sim, &wanted, r);
 }
 
 static plim_status run_line(const bench_online_table *t, const plim_simulation *sim, const char *by) {

@@ -68,8 +68,12 @@ static plim_status run_points(session *s, sweep *w) {
     planning.time_limit_ns *= w->n; /* a curve shares it out */
     return run_curve(s, w, &planning);
   }
+  plim_simulate_options wanted = plim_simulate_options_default();
+  wanted.policy = policy;
+  wanted.addresses = PLIM_SIMULATE_ARENA;
   for (int32_t i = 0; i < w->n; i++) {
-    PLIM_TRY(plim_simulation_online(w->sim, policy, PLIM_SIMULATE_ARENA, w->budget[i], &w->result[i]));
+    wanted.budget_bytes = w->budget[i];
+    PLIM_TRY(plim_simulate(w->sim, &wanted, &w->result[i]));
     w->done = i + 1;
     PLIM_TRY(bench_go_on(s));
   }

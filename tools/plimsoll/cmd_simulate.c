@@ -108,18 +108,17 @@ static plim_status simulate_graph(session *s, const plim_simulation *sim) {
   const plim_policy *policy = s->o->online ? plim_policy_find(s->o->online) : NULL;
   plim_simulation_addresses addresses = addresses_of(s->o);
   plim_simulated r = {.plan = NULL};
-  plim_plan_options wanted = planning(s->o);
-  if (wanted.time_limit_ns > 0) wanted.time_limit_ns = session_left_ns(s);
-  int64_t budget, whole, begin_ns = plim_now_ns();
+  plim_simulate_options wanted = plim_simulate_options_default();
+  wanted.addresses = addresses;
+  wanted.policy = policy;
+  wanted.planning = planning(s->o);
+  if (s->o->time_limit > 0) wanted.planning.time_limit_ns = session_left_ns(s);
+  int64_t whole, begin_ns = plim_now_ns();
   plim_status status = PLIM_OK;
   double seconds;
   PLIM_TRY(plim_simulation_whole(sim, addresses, &whole));
-  PLIM_TRY(plim_simulation_budget(sim, s->o->memory, addresses, &budget));
-  if (policy) {
-    PLIM_CHECK(plim_simulation_online(sim, policy, addresses, budget, &r));
-  } else {
-    PLIM_CHECK(plim_simulation_planned(sim, &wanted, addresses, budget, &r));
-  }
+  PLIM_TRY(plim_simulation_budget(sim, s->o->memory, addresses, &wanted.budget_bytes));
+  PLIM_TRY(plim_simulate(sim, &wanted, &r));
   progress_clear(&s->bar);
   if (s->o->output && r.plan && r.end == PLIM_ONLINE_OK) PLIM_CHECK(beside_save(sim->graph, r.plan, s->o->output));
   seconds = (double)(plim_now_ns() - begin_ns) / 1e9;

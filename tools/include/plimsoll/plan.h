@@ -1,5 +1,5 @@
 /* All public headers of libplimsoll-plan: documents (graph, profile, plan, trace), checker, planner, packing, online
- * policies. Needs libc, libm, threads and jansson. */
+ * policies, simulation. Needs libc, libm, threads and jansson. */
 #ifndef PLIM_PLIMSOLL_PLAN_H
 #define PLIM_PLIMSOLL_PLAN_H
 
@@ -23,5 +23,6 @@
 #include "runtime/import/import.h"
 #include "runtime/inspect/inspect.h"
 #include "runtime/online/ideal.h"
+#include "runtime/simulate/simulation.h"
 
 #endif
