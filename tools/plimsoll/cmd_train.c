@@ -99,7 +99,7 @@ static plim_status end_trace(run *r, plim_status status) {
   plim_status ended = plim_trace_end(r->trace);
   r->trace = NULL;
   if (ended == PLIM_OK) {
-    ended = traced_save_beside(p->graph[PLIM_PROGRAM_TRAIN], p->plan[PLIM_PROGRAM_TRAIN], r->s->o->trace);
+    ended = plim_beside_save_trace(p->graph[PLIM_PROGRAM_TRAIN], p->plan[PLIM_PROGRAM_TRAIN], r->s->o->trace);
   }
   return status == PLIM_OK ? ended : status;
 }

@@ -157,7 +157,7 @@ static plim_status run(graph_plan *g) {
   if (status != PLIM_OK) return status;
   double seconds = (double)(plim_now_ns() - begin) / 1e9;
   progress_clear(&g->s->bar);
-  if (g->s->o->output) PLIM_TRY(beside_save(g->graph, g->plan, g->s->o->output));
+  if (g->s->o->output) PLIM_TRY(plim_beside_save(g->graph, g->plan, g->s->o->output));
   if (g->s->o->svg) PLIM_TRY(curve_save(g->graph, g->whole, g->plan, g->s->o->svg));
   if (g->s->o->print_sequence) print_sequence(g);
   print_figures(g, seconds);

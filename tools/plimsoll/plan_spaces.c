@@ -216,11 +216,11 @@ static void print(const space_work *w, double seconds) {
 }
 
 static plim_status save(const space_work *w) {
-  char of_graph[BESIDE_PATH_BYTES];
+  char of_graph[PLIM_BESIDE_PATH_BYTES];
   const char *path = w->s->o->output;
   if (!path) return PLIM_OK;
   if (!plim_file_is_direct(path)) {
-    PLIM_TRY(beside_graph_path(w->s->ctx, path, of_graph));
+    PLIM_TRY(plim_beside_graph_path(w->s->ctx, path, of_graph));
     PLIM_TRY(plim_graph_save(w->graph, of_graph));
   }
   return plim_space_plan_save(w->plan, path);

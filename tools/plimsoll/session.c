@@ -349,7 +349,7 @@ plim_status session_plan(session *s) {
 }
 
 plim_status session_save_plan(const session *s) {
-  return beside_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
+  return plim_beside_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
 }
 
 /* ---- training ---- */

@@ -10,24 +10,24 @@
 static plim_status exchange(plim_context *ctx, const char *from, const char *ending, const char *with, char *path) {
   size_t stem = strlen(from), tail = strlen(ending);
   if (stem > tail && strcmp(from + stem - tail, ending) == 0) stem -= tail;
-  if (stem >= BESIDE_PATH_BYTES - 32) return plim_fail(ctx, PLIM_EUSAGE, "the path %.40s... is too long", from);
-  (void)snprintf(path, BESIDE_PATH_BYTES, "%.*s%s", (int)stem, from, with);
+  if (stem >= PLIM_BESIDE_PATH_BYTES - 32) return plim_fail(ctx, PLIM_EUSAGE, "the path %.40s... is too long", from);
+  (void)snprintf(path, PLIM_BESIDE_PATH_BYTES, "%.*s%s", (int)stem, from, with);
   return PLIM_OK;
 }
 
-plim_status beside_graph_path(plim_context *ctx, const char *plan, char *path) {
+plim_status plim_beside_graph_path(plim_context *ctx, const char *plan, char *path) {
   return exchange(ctx, plan, ".json", ".graph.json", path);
 }
 
-plim_status beside_plan_path(plim_context *ctx, const char *trace, char *path) {
+plim_status plim_beside_plan_path(plim_context *ctx, const char *trace, char *path) {
   return exchange(ctx, trace, ".jsonl", ".plan.json", path);
 }
 
-plim_status beside_save(const plim_graph *graph, const plim_plan *plan, const char *path) {
-  char of_graph[BESIDE_PATH_BYTES];
+plim_status plim_beside_save(const plim_graph *graph, const plim_plan *plan, const char *path) {
+  char of_graph[PLIM_BESIDE_PATH_BYTES];
   if (plim_file_is_direct(path)) return plim_plan_save(plan, path);
   PLIM_TRY(plim_file_try(graph->ctx, path)); /* no graph without its plan */
-  PLIM_TRY(beside_graph_path(graph->ctx, path, of_graph));
+  PLIM_TRY(plim_beside_graph_path(graph->ctx, path, of_graph));
   PLIM_TRY(plim_graph_save(graph, of_graph));
   return plim_plan_save(plan, path);
 }

@@ -4,15 +4,16 @@
 
 #include "runtime/graph/plan.h"
 
-enum { BESIDE_PATH_BYTES = 4096 };
+enum { PLIM_BESIDE_PATH_BYTES = 4096 };
 
-/* Path of the graph that belongs to the plan at `plan`. path [BESIDE_PATH_BYTES] out. PLIM_EUSAGE when too long. */
-plim_status beside_graph_path(plim_context *ctx, const char *plan, char *path);
+/* Path of the graph that belongs to the plan at `plan`. path [PLIM_BESIDE_PATH_BYTES] out. PLIM_EUSAGE when too long.
+ */
+plim_status plim_beside_graph_path(plim_context *ctx, const char *plan, char *path);
 
 /* Path of the plan that belongs to the trace at `trace`: t.jsonl, t.plan.json. path and error as above. */
-plim_status beside_plan_path(plim_context *ctx, const char *trace, char *path);
+plim_status plim_beside_plan_path(plim_context *ctx, const char *trace, char *path);
 
 /* Write the plan to `path` and its graph beside it; to a device or pipe the plan alone. */
-plim_status beside_save(const plim_graph *graph, const plim_plan *plan, const char *path);
+plim_status plim_beside_save(const plim_graph *graph, const plim_plan *plan, const char *path);
 
 #endif

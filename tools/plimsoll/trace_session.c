@@ -11,17 +11,17 @@
 #include "runtime/simulate/simulation.h"
 #include "tools/plimsoll/sibling_path.h"
 
-plim_status traced_save_beside(const plim_graph *graph, const plim_plan *plan, const char *path) {
-  char of_plan[BESIDE_PATH_BYTES];
-  PLIM_TRY(beside_plan_path(graph->ctx, path, of_plan));
-  return beside_save(graph, plan, of_plan);
+plim_status plim_beside_save_trace(const plim_graph *graph, const plim_plan *plan, const char *path) {
+  char of_plan[PLIM_BESIDE_PATH_BYTES];
+  PLIM_TRY(plim_beside_plan_path(graph->ctx, path, of_plan));
+  return plim_beside_save(graph, plan, of_plan);
 }
 
 /* ---- files ---- */
 
 static plim_status load_plan(traced *t, const char *path) {
-  char of_graph[BESIDE_PATH_BYTES], sentence[PLIM_ERROR_BYTES];
-  PLIM_TRY(beside_graph_path(t->ctx, path, of_graph));
+  char of_graph[PLIM_BESIDE_PATH_BYTES], sentence[PLIM_ERROR_BYTES];
+  PLIM_TRY(plim_beside_graph_path(t->ctx, path, of_graph));
   PLIM_TRY(plim_plan_load(t->ctx, path, &t->read_plan));
   PLIM_TRY(plim_graph_load(t->ctx, of_graph, &t->graph));
   t->plan = t->read_plan;
@@ -32,9 +32,9 @@ static plim_status load_plan(traced *t, const char *path) {
 }
 
 static plim_status load_trace(traced *t, const char *path) {
-  char of_plan[BESIDE_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
+  char of_plan[PLIM_BESIDE_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
   PLIM_TRY(plim_trace_load(t->ctx, path, &t->trace));
-  PLIM_TRY(beside_plan_path(t->ctx, path, of_plan));
+  PLIM_TRY(plim_beside_plan_path(t->ctx, path, of_plan));
   PLIM_TRY(load_plan(t, of_plan));
   PLIM_TRY(plim_plan_fingerprint(t->plan, print));
   if (strcmp(print, t->trace->plan) == 0) return PLIM_OK;
@@ -122,12 +122,12 @@ static plim_status finish(traced *t, plim_status status, traced *out) {
   if (status == PLIM_OK) {
     *out = *t;
   } else {
-    traced_close(t);
+    plim_inspected_run_close(t);
   }
   return status;
 }
 
-plim_status traced_open(plim_context *ctx, const char *path, traced *out) {
+plim_status plim_inspected_run_open(plim_context *ctx, const char *path, traced *out) {
   traced t = {.ctx = ctx, .unlike_step = -1};
   return finish(&t, open_file(&t, path), out);
 }
@@ -152,13 +152,13 @@ static plim_status play(traced *t, const char *graph, const plim_policy *policy,
   return take_medians(t);
 }
 
-plim_status traced_play(plim_context *ctx, const char *graph, const char *policy, const char *memory, double thrash,
-                        traced *out) {
+plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const char *policy, const char *memory,
+                                        double thrash, traced *out) {
   traced t = {.ctx = ctx, .unlike_step = -1};
   return finish(&t, play(&t, graph, plim_policy_find(policy), memory, thrash), out);
 }
 
-void traced_close(traced *t) {
+void plim_inspected_run_close(traced *t) {
   if (t->plan) plim_release(t->ctx, t->measured_ns, t->plan->n_steps, sizeof *t->measured_ns);
   plim_inspect_free(t->inspect);
   plim_decision_log_free(t->decisions);

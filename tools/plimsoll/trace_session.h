@@ -8,7 +8,7 @@
 #include "runtime/inspect/inspect.h"
 #include "runtime/online/ideal.h"
 
-typedef struct traced {
+typedef struct plim_inspected_run {
   plim_context *ctx;
   plim_trace *trace;    /* NULL: nothing was measured */
   plim_plan *read_plan; /* NULL: the plan is the decision log's */
@@ -20,22 +20,24 @@ typedef struct traced {
   plim_plan *order;             /* of the online run: program order with its variants */
   plim_decision_log *decisions; /* NULL: a plan's run, or one that cannot be simulated again */
   int32_t unlike_step;          /* the first step at which the second simulation was not the run; -1 */
-} traced;
+} plim_inspected_run;
+
+typedef plim_inspected_run traced; /* the short name of it in this folder */
 
 /* Load a trace (t.jsonl with t.plan.json and t.plan.graph.json) or a plan alone (p.json with p.graph.json), check the
  * plan, index it; the run of an online policy is simulated again. PLIM_EDATA when they do not belong together. Nothing
  * is to be closed when this fails. */
-plim_status traced_open(plim_context *ctx, const char *path, traced *out);
+plim_status plim_inspected_run_open(plim_context *ctx, const char *path, traced *out);
 
 /* Simulate the graph under an online policy within `memory` ("40%", "96MiB", NULL: all), recomputing for at most
  * `thrash` times the step's time. A run that finds no room, or takes longer, can be looked at too, up to there;
  * PLIM_ENOFIT when it has no steps at all. */
-plim_status traced_play(plim_context *ctx, const char *graph, const char *policy, const char *memory, double thrash,
-                        traced *out);
-void traced_close(traced *t);
+plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const char *policy, const char *memory,
+                                        double thrash, traced *out);
+void plim_inspected_run_close(traced *t);
 
 /* Write plan and graph beside the trace that is to be at `path`. */
-plim_status traced_save_beside(const plim_graph *graph, const plim_plan *plan, const char *path);
+plim_status plim_beside_save_trace(const plim_graph *graph, const plim_plan *plan, const char *path);
 
 /* An address as text, "-" in a plan that has none. */
 enum { TRACED_ADDRESS_BYTES = 24 };
