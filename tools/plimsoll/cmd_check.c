@@ -2,11 +2,11 @@
 #include <stdio.h>
 
 #include "runtime/graph/check.h"
+#include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/run_train.h"
-#include "tools/plimsoll/sibling_path.h"
 
 static void print_table(const session *s, const plim_graph *graph, const plim_plan *plan, double seconds) {
   figures f;

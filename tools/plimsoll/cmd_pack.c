@@ -8,11 +8,11 @@
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/graph/check.h"
+#include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/session.h"
-#include "tools/plimsoll/sibling_path.h"
 
 enum { CONFLICT_NODES = 500000, SHOWN = 8 };
 

@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
+#include "runtime/graph/sibling_path.h"
 #include "runtime/simulate/simulation.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/effort_options.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/session.h"
-#include "tools/plimsoll/sibling_path.h"
 
 static plim_simulation_addresses addresses_of(const options *o) {
   if (!o->placing) return o->online ? PLIM_SIMULATE_ARENA : PLIM_SIMULATE_PLANNED;

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
+#include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/effort_options.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/live_chart.h"
 #include "tools/plimsoll/plan_spaces.h"
-#include "tools/plimsoll/sibling_path.h"
 
 typedef struct graph_plan {
   session *s;

@@ -14,10 +14,10 @@
 #include "runtime/base/file.h"
 #include "runtime/base/nearest.h"
 #include "runtime/base/size.h"
+#include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/format.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/plan_explain.h"
-#include "tools/plimsoll/sibling_path.h"
 
 typedef struct space_work {
   session *s;

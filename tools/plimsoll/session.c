@@ -11,6 +11,7 @@
 #include "runtime/base/size.h"
 #include "runtime/device/device_check.h"
 #include "runtime/device/threads.h"
+#include "runtime/graph/sibling_path.h"
 #include "runtime/train/vram.h"
 #include "tools/plimsoll/effort_options.h"
 #include "tools/plimsoll/failure.h"
@@ -21,7 +22,6 @@
 #include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/plan_spaces.h"
-#include "tools/plimsoll/sibling_path.h"
 #include "tools/plimsoll/stdio_init.h"
 #include "tools/plimsoll/variants.h"
 

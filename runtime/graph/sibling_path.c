@@ -1,5 +1,5 @@
 /* File names that belong together. */
-#include "tools/plimsoll/sibling_path.h"
+#include "runtime/graph/sibling_path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,4 +30,10 @@ plim_status plim_beside_save(const plim_graph *graph, const plim_plan *plan, con
   PLIM_TRY(plim_beside_graph_path(graph->ctx, path, of_graph));
   PLIM_TRY(plim_graph_save(graph, of_graph));
   return plim_plan_save(plan, path);
+}
+
+plim_status plim_beside_save_trace(const plim_graph *graph, const plim_plan *plan, const char *path) {
+  char of_plan[PLIM_BESIDE_PATH_BYTES];
+  PLIM_TRY(plim_beside_plan_path(graph->ctx, path, of_plan));
+  return plim_beside_save(graph, plan, of_plan);
 }

@@ -1,6 +1,6 @@
 /* A plan does not hold its graph; the graph is written beside it: plan.json, plan.graph.json. */
-#ifndef PLIM_TOOLS_PLIMSOLL_SIBLING_PATH_H
-#define PLIM_TOOLS_PLIMSOLL_SIBLING_PATH_H
+#ifndef PLIM_RUNTIME_GRAPH_SIBLING_PATH_H
+#define PLIM_RUNTIME_GRAPH_SIBLING_PATH_H
 
 #include "runtime/graph/plan.h"
 
@@ -15,5 +15,8 @@ plim_status plim_beside_plan_path(plim_context *ctx, const char *trace, char *pa
 
 /* Write the plan to `path` and its graph beside it; to a device or pipe the plan alone. */
 plim_status plim_beside_save(const plim_graph *graph, const plim_plan *plan, const char *path);
+
+/* Write plan and graph beside the trace that is to be at `path`. */
+plim_status plim_beside_save_trace(const plim_graph *graph, const plim_plan *plan, const char *path);
 
 #endif

@@ -1,0 +1,164 @@
+/* Files beside a trace, medians of its times, and second simulations of online runs. */
+#include "runtime/simulate/inspected_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/planner.h"
+#include "runtime/base/integers.h"
+#include "runtime/graph/check.h"
+#include "runtime/graph/sibling_path.h"
+#include "runtime/simulate/simulation.h"
+
+/* ---- files ---- */
+
+static plim_status load_plan(plim_inspected_run *t, const char *path) {
+  char of_graph[PLIM_BESIDE_PATH_BYTES], sentence[PLIM_ERROR_BYTES];
+  PLIM_TRY(plim_beside_graph_path(t->ctx, path, of_graph));
+  PLIM_TRY(plim_plan_load(t->ctx, path, &t->read_plan));
+  PLIM_TRY(plim_graph_load(t->ctx, of_graph, &t->graph));
+  t->plan = t->read_plan;
+  plim_status status = plim_plan_check(t->ctx, t->graph, t->plan);
+  if (status == PLIM_OK || status == PLIM_ENOMEM) return status;
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(t->ctx));
+  return plim_fail(t->ctx, status, "%s: %s", path, sentence); /* which of the files it is */
+}
+
+static plim_status load_trace(plim_inspected_run *t, const char *path) {
+  char of_plan[PLIM_BESIDE_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
+  PLIM_TRY(plim_trace_load(t->ctx, path, &t->trace));
+  PLIM_TRY(plim_beside_plan_path(t->ctx, path, of_plan));
+  PLIM_TRY(load_plan(t, of_plan));
+  PLIM_TRY(plim_plan_fingerprint(t->plan, print));
+  if (strcmp(print, t->trace->plan) == 0) return PLIM_OK;
+  return plim_fail(t->ctx, PLIM_EDATA, "%s: a trace of plan %.12s; %s is plan %.12s", path, t->trace->plan, of_plan,
+                   print);
+}
+
+/* A plan's name ends as documents' do; a trace's in .jsonl, or as its owner likes. */
+static int names_a_plan(const char *path) {
+  size_t n = strlen(path);
+  return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+static plim_status take_medians(plim_inspected_run *t) {
+  int32_t steps = t->plan->n_steps;
+  int64_t *sample = NULL;
+  PLIM_TRY(plim_allocate(t->ctx, steps, sizeof *t->measured_ns, &t->measured_ns));
+  t->runs = t->trace ? t->trace->n_rows / steps : 0;
+  PLIM_TRY(plim_allocate(t->ctx, t->runs, sizeof *sample, &sample));
+  for (int32_t j = 0; j < steps && t->runs > 0; j++) {
+    for (int64_t r = 0; r < t->runs; r++) sample[r] = t->trace->row[r * steps + j].time_ns;
+    plim_integers_sort(sample, t->runs);
+    t->measured_ns[j] = sample[t->runs / 2];
+  }
+  plim_release(t->ctx, sample, t->runs, sizeof *sample);
+  return PLIM_OK;
+}
+
+/* ---- second simulations ---- */
+
+/* Program order with the variants that the plan runs. */
+static plim_status make_order(plim_inspected_run *t) {
+  const plim_plan *plan = t->plan;
+  int64_t n = t->graph->n_ops;
+  plim_plan_options options = plim_plan_options_default();
+  int32_t *first = NULL;
+  plim_variant *variant = NULL;
+  plim_profile *profile = NULL;
+  plim_status status;
+  options.unpacked = 1;
+  options.order = PLIM_ORDER_FIXED;
+  PLIM_CHECK(plim_allocate(t->ctx, n + 1, sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(t->ctx, n, sizeof *variant, &variant));
+  for (int32_t o = 0; o < n; o++) first[o + 1] = o + 1;
+  for (int32_t j = plan->n_steps - 1; j >= 0; j--) {
+    variant[plan->step[j].op] = plan->variant[plan->step[j].variant].variant;
+  }
+  PLIM_CHECK(plim_profile_make(t->graph, &plan->numerics.machine, 1, first, variant, &profile));
+  PLIM_CHECK(plim_plan_keep_all(t->ctx, t->graph, profile, &options, &t->order));
+done:
+  plim_profile_free(profile);
+  plim_release(t->ctx, first, n + 1, sizeof *first);
+  plim_release(t->ctx, variant, n, sizeof *variant);
+  return status;
+}
+
+/* An online run is simulated again; when that gives something else (another version decided it), its reasons are not
+ * known. */
+static plim_status play_again(plim_inspected_run *t) {
+  static const char prefix[] = "online ";
+  const plim_policy *policy = strncmp(t->plan->planner, prefix, sizeof prefix - 1) == 0
+                                  ? plim_policy_find(t->plan->planner + sizeof prefix - 1)
+                                  : NULL;
+  if (!policy) return PLIM_OK;
+  PLIM_TRY(make_order(t));
+  plim_decision_log_options options = {t->graph, t->order, policy, t->plan->budget_bytes, 0};
+  PLIM_TRY(plim_decision_log_new(t->ctx, &options, &t->decisions));
+  if (plim_decision_log_equals(t->decisions, t->plan, &t->unlike_step)) {
+    t->unlike_step = -1;
+  } else {
+    plim_decision_log_free(t->decisions);
+    t->decisions = NULL;
+  }
+  return PLIM_OK;
+}
+
+static plim_status open_file(plim_inspected_run *t, const char *path) {
+  PLIM_TRY(names_a_plan(path) ? load_plan(t, path) : load_trace(t, path));
+  PLIM_TRY(plim_inspect_new(t->graph, t->plan, &t->inspect));
+  PLIM_TRY(take_medians(t));
+  return play_again(t);
+}
+
+static plim_status finish(plim_inspected_run *t, plim_status status, plim_inspected_run *out) {
+  if (status == PLIM_OK) {
+    *out = *t;
+  } else {
+    plim_inspected_run_close(t);
+  }
+  return status;
+}
+
+plim_status plim_inspected_run_open(plim_context *ctx, const char *path, plim_inspected_run *out) {
+  plim_inspected_run t = {.ctx = ctx, .unlike_step = -1};
+  return finish(&t, open_file(&t, path), out);
+}
+
+static plim_status play(plim_inspected_run *t, const char *graph, const plim_policy *policy, const char *memory,
+                        double thrash) {
+  plim_simulation sim;
+  plim_decision_log_options options = {.policy = policy};
+  PLIM_TRY(plim_graph_load(t->ctx, graph, &t->graph));
+  PLIM_TRY(plim_simulation_open(t->ctx, t->graph, thrash, &sim));
+  plim_status status = plim_simulation_budget(&sim, memory, PLIM_SIMULATE_ARENA, &options.budget_bytes);
+  options.limit_ns = plim_simulation_limit_ns(&sim, sim.order->keep_all_ns);
+  t->order = sim.order;
+  sim.order = NULL;
+  plim_simulation_close(&sim);
+  if (status != PLIM_OK) return status;
+  options.graph = t->graph;
+  options.order = t->order;
+  PLIM_TRY(plim_decision_log_new(t->ctx, &options, &t->decisions));
+  t->plan = plim_decision_log_plan(t->decisions);
+  if (!t->plan) return plim_fail(t->ctx, PLIM_ENOFIT, "%s", plim_decision_log_failure(t->decisions));
+  PLIM_TRY(plim_inspect_new(t->graph, t->plan, &t->inspect));
+  return take_medians(t);
+}
+
+plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const char *policy, const char *memory,
+                                        double thrash, plim_inspected_run *out) {
+  plim_inspected_run t = {.ctx = ctx, .unlike_step = -1};
+  return finish(&t, play(&t, graph, plim_policy_find(policy), memory, thrash), out);
+}
+
+void plim_inspected_run_close(plim_inspected_run *t) {
+  if (t->plan) plim_release(t->ctx, t->measured_ns, t->plan->n_steps, sizeof *t->measured_ns);
+  plim_inspect_free(t->inspect);
+  plim_decision_log_free(t->decisions);
+  plim_plan_free(t->order);
+  plim_plan_free(t->read_plan);
+  plim_graph_free(t->graph);
+  plim_trace_free(t->trace);
+  *t = (plim_inspected_run){.ctx = t->ctx};
+}
