@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/graph/sibling_path.h"
 #include "runtime/train/checkpoint.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/run_train.h"
-#include "tools/plimsoll/trace_session.h"
 #include "tools/plimsoll/vram_limit.h"
 
 static plim_status prepare(session *s) {
