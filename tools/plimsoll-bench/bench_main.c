@@ -12,12 +12,11 @@
 
 static const struct {
   const char *folder; /* under --data-dir; that folder itself when there is none; NULL: made-up instances */
-  bench_table *run;
-  int alone; /* 1: without --data-dir it has made-up instances */
+  bench_table *run;   /* folder NULL: made-up instances */
 } tables[] = {
-    [BENCH_PLANNERS] = {"graphs", bench_planners, 0}, [BENCH_PACK] = {"packing", bench_pack, 1},
-    [BENCH_ONLINE] = {"dtr", bench_online, 0},        [BENCH_LARGE] = {NULL, bench_large, 1},
-    [BENCH_WINDOW] = {NULL, bench_window, 1},
+    [BENCH_PLANNERS] = {"graphs", bench_planners}, [BENCH_PACK] = {"packing", bench_pack},
+    [BENCH_ONLINE] = {"dtr", bench_online},        [BENCH_LARGE] = {NULL, bench_large},
+    [BENCH_WINDOW] = {NULL, bench_window},
 };
 enum { PATH_BYTES = 4096 };
 
@@ -51,9 +50,7 @@ static plim_status bench(session *s) {
                      plim_name_advice(bench_table_name, s->o->file, advice));
   }
   PLIM_TRY(check_planners(s, row == BENCH_ONLINE));
-  if (!tables[row].folder || (!s->o->data_dir && tables[row].alone)) return tables[row].run(s, NULL);
-  if (!s->o->data_dir)
-    return plim_fail(s->ctx, PLIM_EUSAGE, "bench %s requires --data-dir DIR: where the instances are", s->o->file);
+  if (!tables[row].folder || !s->o->data_dir) return tables[row].run(s, NULL);
   (void)snprintf(folder, sizeof folder, "%s/%s", s->o->data_dir, tables[row].folder);
   return tables[row].run(s, stat(folder, &about) == 0 ? folder : s->o->data_dir);
 }

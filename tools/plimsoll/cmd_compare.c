@@ -47,9 +47,6 @@ static plim_status prepare(comparison *c) {
   PLIM_TRY(session_data(s));
   PLIM_TRY(session_program(s));
   PLIM_TRY(session_planning(s));
-  if (s->planning.budget_bytes == INT64_MAX) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "compare requires --memory SIZE");
-  }
   PLIM_TRY(session_plan(s));
   c->program[CAPPED] = s->program;
   PLIM_TRY(verification_plan_freely(s, &c->program[FREE]));

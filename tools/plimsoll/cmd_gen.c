@@ -22,7 +22,6 @@ static plim_generate_options wanted(const options *o) {
 static plim_status generate(session *s) {
   plim_generate_options g = wanted(s->o);
   plim_graph *graph = NULL;
-  if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "gen requires -o FILE, or -o - for standard output");
   interrupt_at_once(1);
   PLIM_TRY(plim_graph_generate(s->ctx, &g, &graph));
   plim_status status = plim_graph_save(graph, s->o->output);

@@ -8,7 +8,6 @@
 
 static plim_status import(session *s) {
   plim_graph *graph = NULL;
-  if (!s->o->output) return plim_fail(s->ctx, PLIM_EUSAGE, "import requires -o FILE, or -o - for standard output");
   interrupt_at_once(1);
   PLIM_TRY(import_file(s->ctx, s->o->file, s->o->second, &graph));
   plim_status status = plim_graph_save(graph, s->o->output);

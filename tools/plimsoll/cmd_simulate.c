@@ -6,9 +6,9 @@
 #include "runtime/graph/sibling_path.h"
 #include "runtime/simulate/simulation.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/effort_options.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/session.h"
 
 static plim_simulation_addresses addresses_of(const options *o) {
@@ -134,7 +134,6 @@ done:
 static plim_status simulate(session *s) {
   plim_graph *graph = NULL;
   plim_simulation sim;
-  if (!s->o->graph) return plim_fail(s->ctx, PLIM_EUSAGE, "simulate requires --graph FILE");
   interrupt_at_once(1); /* a policy's run keeps nothing, a planner its best plan */
   PLIM_TRY(plim_graph_load(s->ctx, s->o->graph, &graph));
   interrupt_at_once(s->o->online != NULL);

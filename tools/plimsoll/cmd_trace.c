@@ -38,7 +38,6 @@ static plim_status step_by_hand(session *s, const traced *t, const traced *other
 static plim_status step(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
   if (o->find) return (o->json ? trace_json_value : trace_view_value)(t, o->find, stdout);
-  if (o->at < 0 && o->json) return plim_fail(s->ctx, PLIM_EUSAGE, "trace step --json requires --at N or --find VALUE");
   if (o->at < 0) return step_by_hand(s, t, other);
   if (o->at >= t->plan->n_steps) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the steps of this plan are 0 to %d", (long long)o->at,
@@ -59,7 +58,6 @@ static int ends_in(const char *path, const char *end) {
 static plim_status export(session *s, const traced *t, const traced *other) {
   const char *to = s->o->output;
   (void)other;
-  if (!to) return plim_fail(s->ctx, PLIM_EUSAGE, "trace export requires -o FILE: where the events go, or the page");
   if (ends_in(to, ".html")) return trace_html(t, to);
   if (ends_in(to, ".json") || plim_file_is_direct(to)) return trace_export(t, to);
   return plim_fail(s->ctx, PLIM_EUSAGE, "%s ends neither in .json, for events, nor in .html, for a page", to);
@@ -67,7 +65,6 @@ static plim_status export(session *s, const traced *t, const traced *other) {
 
 static plim_status diff(session *s, const traced *t, const traced *other) {
   int same = 0;
-  if (!other) return plim_fail(s->ctx, PLIM_EUSAGE, "trace diff requires --with FILE: the other trace");
   PLIM_TRY(trace_diff(t, other, s->o->json, stdout, &same));
   s->answered = 1;
   return same ? PLIM_OK : plim_fail(s->ctx, PLIM_EDIFF, "the two runs differ");

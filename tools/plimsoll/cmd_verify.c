@@ -39,10 +39,6 @@ static plim_status verify(session *s) {
   verification v;
   char steps[HUMAN_BYTES];
   PLIM_TRY(session_device(s));
-  if (!session_computes(s)) {
-    return plim_fail(s->ctx, PLIM_EUSAGE,
-                     "verify compares weights, and --device sim computes none: give cpu, check or a GPU");
-  }
   PLIM_TRY(session_data(s));
   PLIM_TRY(session_program(s));
   PLIM_TRY(session_planning(s));

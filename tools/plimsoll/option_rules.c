@@ -1,197 +1,208 @@
-/* By tables: what cannot be combined with what, what requires what, and what does not apply to what a command is asked
- * to do. A condition is an option's name (it was given), name=value (its value, a star stands for any ending), or FILE
- * (the second argument was given). Conditions are separated by spaces. */
+/* One table: what cannot be combined with what, what requires what, and what does not apply to what a command is asked
+ * to do. A row holds where all conditions of `when` do; its sentence names the first of them. Conditions are separated
+ * by spaces: NAME          the option was given NAME=A|B      its value, given or not, is one of these. A star at one
+ * end stands for any characters, and - for a standard stream or a device ARG, FILE     the same of the command's first
+ * and second argument !CONDITION    it does not hold */
 #include "tools/plimsoll/option_rules.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/nearest.h"
 #include "runtime/base/text.h"
 #include "tools/plimsoll/option_rows.h"
 
-enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY, NAME_BYTES = 64 };
-enum { PLANS = RUNS | COMMAND_PLAN | COMMAND_SIMULATE };
+enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY, NAME_BYTES = 64, NUMBER_BYTES = 32 };
+enum { PLANS = RUNS | COMMAND_PLAN | COMMAND_SIMULATE, TIMED = RUNS | COMMAND_PLAN | COMMAND_PROFILE };
 
-static const char over_spaces[] = "plans over spaces have none";
+/* Wrong, and the sentence:
+ *   EXCLUDES  one of `others` holds too     --front and --memory cannot be combined: WHY
+ *   REQUIRES  none of `others` holds        --points requires --front: WHY
+ *   IGNORES   one of `others` was given     --svg does not apply to trace diff, or for an option in `when` to --data x
+ *   REFUSES   always                        WHY, where {NAME} is the value of an option, {NAME|x} with its default */
+typedef enum rule_kind { EXCLUDES, REQUIRES, IGNORES, REFUSES } rule_kind;
 
-/* `unless`: with one of these, `others` are of use after all; NULL: never. `why`: the end of the sentence; NULL: none.
- */
-static const struct {
+typedef struct rule {
   unsigned commands;
-  const char *option, *others, *unless, *why;
-} excluded[] = {
-    {COMMAND_PLAN, "graph", "model batch image data numerics precision layout device model-costs profile-time", NULL,
-     NULL},
-    {COMMAND_PLAN, "graph", "online", NULL, "plimsoll simulate --graph does that"},
-    {COMMAND_PLAN, "front", "memory svg print-sequence online", NULL, NULL},
+  rule_kind kind;
+  const char *when, *others;
+  const char *why; /* the end of the sentence; NULL: none */
+} rule;
+
 #define OVER_SPACES "platform objective deadline page recompute place planner=poet planner=xengine"
-    {COMMAND_PLAN, "front", OVER_SPACES, NULL, over_spaces},
-    {COMMAND_PLAN, "svg", OVER_SPACES, NULL, over_spaces},
-    {COMMAND_PLAN, "print-sequence", OVER_SPACES, NULL, over_spaces},
-    {COMMAND_PLAN, "addresses", OVER_SPACES, NULL, over_spaces},
-    {COMMAND_PLAN, "profile", OVER_SPACES, NULL, over_spaces},
-    {COMMAND_PLAN, "order", OVER_SPACES, NULL, over_spaces},
-    {COMMAND_PLAN, "copies", OVER_SPACES, NULL, over_spaces},
-    {PLANS, "online", "planner plan", NULL, "a run is online, without a plan, or has one"},
+static const char over_spaces[] = "plans over spaces have none",
+                  from_files[] = "a trace cannot be - or a device: its plan and graph are read from files beside it";
+static const rule rules[] = {
+    {COMMAND_PLAN, EXCLUDES, "graph",
+     "model batch image data numerics precision layout device model-costs profile-time", NULL},
+    {COMMAND_PLAN, EXCLUDES, "graph", "online", "plimsoll simulate --graph does that"},
+    {COMMAND_PLAN, EXCLUDES, "front", "memory svg print-sequence online", NULL},
+    {COMMAND_PLAN, EXCLUDES, "front", OVER_SPACES, over_spaces},
+    {COMMAND_PLAN, EXCLUDES, "svg", OVER_SPACES, over_spaces},
+    {COMMAND_PLAN, EXCLUDES, "print-sequence", OVER_SPACES, over_spaces},
+    {COMMAND_PLAN, EXCLUDES, "addresses", OVER_SPACES, over_spaces},
+    {COMMAND_PLAN, EXCLUDES, "profile", OVER_SPACES, over_spaces},
+    {COMMAND_PLAN, EXCLUDES, "order", OVER_SPACES, over_spaces},
+    {COMMAND_PLAN, EXCLUDES, "copies", OVER_SPACES, over_spaces},
+    {COMMAND_PLAN, EXCLUDES, "print-sequence", "output=-", "it is one stream"},
+    {PLANS, EXCLUDES, "online", "planner plan", "a run is online, without a plan, or has one"},
     /* with these the budget is planned again in the middle of the run; on a GPU that is usual */
-    {COMMAND_TRAIN | COMMAND_VERIFY, "plan", "planner numerics copies", "memory-at retime device", NULL},
-    {COMMAND_TRAIN | COMMAND_VERIFY, "memory-at", "addresses=arena addresses=jemalloc", NULL, NULL},
-    {COMMAND_TRAIN | COMMAND_VERIFY, "retime", "online addresses=arena addresses=jemalloc", "retime=0",
+    {COMMAND_TRAIN | COMMAND_VERIFY, EXCLUDES, "plan !memory-at !retime !device", "planner numerics copies", NULL},
+    {COMMAND_TRAIN | COMMAND_VERIFY, EXCLUDES, "memory-at", "addresses=arena addresses=jemalloc", NULL},
+    {COMMAND_TRAIN | COMMAND_VERIFY, EXCLUDES, "retime !retime=0", "online addresses=arena addresses=jemalloc",
      "it makes a plan with addresses again"},
-    {COMMAND_COMPARE, "minutes", "steps epochs", NULL, NULL},
-    {COMMAND_PROFILE, "model-costs", "repeats", NULL, NULL},
-    {RUNS | COMMAND_PLAN | COMMAND_PROFILE, "model-costs", "profile-time", NULL, "nothing is measured"},
-    {COMMAND_TRACE, "at", "find", NULL, NULL},
-    {COMMAND_TRACE, "graph", "FILE", NULL, NULL},
-    {COMMAND_SIMULATE, "online", "addresses=planned", NULL,
+    {COMMAND_COMPARE, EXCLUDES, "minutes", "steps epochs", NULL},
+    {COMMAND_PROFILE, EXCLUDES, "model-costs", "repeats", NULL},
+    {TIMED, EXCLUDES, "model-costs", "profile-time", "nothing is measured"},
+    {COMMAND_TRACE, EXCLUDES, "at", "find", NULL},
+    {COMMAND_TRACE, EXCLUDES, "graph", "FILE", NULL},
+    {COMMAND_SIMULATE, EXCLUDES, "online", "addresses=planned",
      "an online policy has no plan whose addresses could be used"},
-};
+    {COMMAND_BENCH, EXCLUDES, "data-dir ARG=pack", "ops", "buffers are of files or made up"},
 
-/* The option is of use with at least one of those. */
-static const struct {
-  unsigned commands;
-  const char *option, *others;
-} needed[] = {
-    {COMMAND_PLAN, "profile", "graph"},
-    {COMMAND_PLAN, "platform", "graph"},
-    {COMMAND_PLAN, "objective", "graph"},
-    {COMMAND_PLAN, "deadline", "graph"},
-    {COMMAND_PLAN, "page", "graph"},
-    {COMMAND_PLAN, "recompute", "graph"},
-    {COMMAND_PLAN, "place", "graph"},
-    {COMMAND_PLAN, "explain", OVER_SPACES},
-    {COMMAND_PLAN, "print-sequence", "graph"},
-    {COMMAND_PLAN, "addresses", "graph"},
-    {COMMAND_PLAN, "points", "front"},
-    {COMMAND_PLAN, "max-recompute", "online"},
-    {COMMAND_TRAIN | COMMAND_VERIFY, "max-recompute", "online memory-at last-batch"},
-    {COMMAND_COMPARE, "max-recompute", "online last-batch"},
-    {COMMAND_TRACE, "max-recompute", "graph"},
-    {COMMAND_TRACE, "online", "graph"},
-    {RUNS, "no-cuda-graph", "device=cuda*"},
-    {COMMAND_TRAIN, "vram", "device=cuda*"},
-};
+    {COMMAND_PLAN, REQUIRES, "profile", "graph", NULL},
+    {COMMAND_PLAN, REQUIRES, "platform", "graph", NULL},
+    {COMMAND_PLAN, REQUIRES, "objective", "graph", NULL},
+    {COMMAND_PLAN, REQUIRES, "deadline", "graph", NULL},
+    {COMMAND_PLAN, REQUIRES, "page", "graph", NULL},
+    {COMMAND_PLAN, REQUIRES, "recompute", "graph", NULL},
+    {COMMAND_PLAN, REQUIRES, "place", "graph", NULL},
+    {COMMAND_PLAN, REQUIRES, "explain", OVER_SPACES, NULL},
+    {COMMAND_PLAN, REQUIRES, "print-sequence", "graph", NULL},
+    {COMMAND_PLAN, REQUIRES, "addresses", "graph", NULL},
+    {COMMAND_PLAN, REQUIRES, "points", "front", NULL},
+    {COMMAND_PLAN, REQUIRES, "max-recompute", "online", NULL},
+    {COMMAND_TRAIN | COMMAND_VERIFY, REQUIRES, "max-recompute", "online memory-at last-batch", NULL},
+    {COMMAND_COMPARE, REQUIRES, "max-recompute", "online last-batch", NULL},
+    {COMMAND_TRACE, REQUIRES, "max-recompute", "graph", NULL},
+    {COMMAND_TRACE, REQUIRES, "online", "graph", NULL},
+    {RUNS, REQUIRES, "no-cuda-graph", "device=cuda*", NULL},
+    {COMMAND_TRAIN, REQUIRES, "vram", "device=cuda*", NULL},
+    {PLANS, REQUIRES, "copies", "planner=moccasin", "\"{planner|search}\" computes an operation as often as it likes"},
 
-/* What a command's first argument has use for, of `options` that the command knows. */
-static const struct {
-  unsigned commands;
-  const char *file, *options, *used;
-} uses[] = {
-#define SHAPE "width spread edges skips"
-    {COMMAND_GEN, "chain", SHAPE, ""},
-    {COMMAND_GEN, "residual", SHAPE, ""},
-    {COMMAND_GEN, "unet", SHAPE, ""},
-    {COMMAND_GEN, "transformer", SHAPE, ""},
-#define TABLE "data-dir ops shapes budgets planners order iterations time-limit sweep capacity threads seed output"
-    {COMMAND_BENCH, "planners", TABLE, "data-dir planners order iterations time-limit threads seed"},
-    {COMMAND_BENCH, "pack", TABLE, "data-dir ops time-limit capacity threads seed"},
-    {COMMAND_BENCH, "online", TABLE, "data-dir planners iterations time-limit sweep threads seed output"},
-    {COMMAND_BENCH, "large", TABLE, "shapes budgets planners ops iterations time-limit threads seed"},
-    {COMMAND_BENCH, "window", TABLE, "seed"},
-#define ACTION "at find with output plain policy memory-at memory"
-    {COMMAND_TRACE, "summary", ACTION, ""},
-    {COMMAND_TRACE, "step", ACTION, "at find with plain"},
-    {COMMAND_TRACE, "export", ACTION, "output"},
-    {COMMAND_TRACE, "diff", ACTION, "with"},
-    {COMMAND_TRACE, "what-if", ACTION, "at memory policy memory-at"},
-};
+    {COMMAND_GEN, IGNORES, "ARG=chain|residual|unet|transformer", "width spread edges skips", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=planners", "ops shapes budgets sweep capacity output", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=pack", "shapes budgets planners order iterations sweep output", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=online", "ops shapes budgets order capacity", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=large", "data-dir order sweep capacity output", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=window",
+     "data-dir ops shapes budgets planners order iterations time-limit sweep capacity threads output", NULL},
+    {COMMAND_TRACE, IGNORES, "ARG=summary", "at find with output plain policy memory-at", NULL},
+    {COMMAND_TRACE, IGNORES, "ARG=step", "output policy memory-at", NULL},
+    {COMMAND_TRACE, IGNORES, "ARG=export", "at find with plain policy memory-at", NULL},
+    {COMMAND_TRACE, IGNORES, "ARG=diff", "at find output plain policy memory-at", NULL},
+    {COMMAND_TRACE, IGNORES, "ARG=what-if", "find with output plain", NULL},
+    /* a graph that is simulated has a budget of its own */
+    {COMMAND_TRACE, IGNORES, "ARG=summary|step|export|diff !graph", "memory", NULL},
+    {RUNS, IGNORES, "data=synthetic", "data-dir", ", which has no files"},
 
-/* The next name of a list, "" at its end. */
-static const char *next_name(const char *list, char name[NAME_BYTES]) {
+    {COMMAND_CHECK, REFUSES, "ARG=- !graph", NULL, "check - requires --graph: no graph stands beside standard input"},
+    {COMMAND_TRACE, REFUSES, "FILE=-", NULL, from_files},
+    {COMMAND_TRACE, REFUSES, "with=-", NULL, from_files},
+    {COMMAND_TRAIN, REFUSES, "trace=-", NULL,
+     "--trace cannot be - or a device: plan and graph are written to files beside it"},
+    {COMMAND_PLAN, REFUSES, "front output !output=-|*.json|*.csv|*.svg", NULL,
+     "--front -o {output}: the name has to end in .json, .csv or .svg"},
+    {COMMAND_PACK, REFUSES, "graph !ARG=-|*.json", NULL, "--graph does not apply to {ARG}: only a plan has a graph"},
+    {COMMAND_SIMULATE, REFUSES, "online output addresses=none", NULL,
+     "--output does not apply to --online with --addresses none: there is no plan"},
+    {RUNS, REFUSES, "addresses=jemalloc device=cuda*", NULL,
+     "--addresses jemalloc allocates host memory, which --device {device} cannot use: give planned or arena"},
+    {COMMAND_VERIFY, REFUSES, "device=sim", NULL,
+     "verify compares weights, and --device sim computes none: give cpu, check or a GPU"},
+    {COMMAND_COMPARE, REFUSES, "!memory", NULL, "compare requires --memory SIZE"},
+    {COMMAND_SIMULATE, REFUSES, "!graph", NULL, "simulate requires --graph FILE"},
+    {COMMAND_GEN, REFUSES, "!output", NULL, "gen requires -o FILE, or -o - for standard output"},
+    {COMMAND_IMPORT, REFUSES, "!output", NULL, "import requires -o FILE, or -o - for standard output"},
+    {COMMAND_TRACE, REFUSES, "ARG=export !output", NULL,
+     "trace export requires -o FILE: where the events go, or the page"},
+    {COMMAND_TRACE, REFUSES, "ARG=diff !with", NULL, "trace diff requires --with FILE: the other trace"},
+    {COMMAND_TRACE, REFUSES, "ARG=step json !at !find", NULL, "trace step --json requires --at N or --find VALUE"},
+    {COMMAND_BENCH, REFUSES, "ARG=planners|online !data-dir", NULL,
+     "bench {ARG} requires --data-dir DIR: where the instances are"},
+};
+enum { RULES = sizeof rules / sizeof rules[0] };
+
+/* ---- conditions ---- */
+
+/* The next one of a list. */
+static const char *next_condition(const char *list, char condition[NAME_BYTES]) {
   size_t n = strcspn(list, " ");
-  memcpy(name, list, n);
-  name[n] = 0;
+  memcpy(condition, list, n);
+  condition[n] = 0;
   return list + n + (list[n] == ' ');
 }
 
-static int has_name(const char *list, const char *wanted) {
-  char name[NAME_BYTES];
-  while (*list) {
-    list = next_name(list, name);
-    if (strcmp(name, wanted) == 0) return 1;
-  }
-  return 0;
-}
-
-/* Is the value of an option, given or not, this one? */
-static int has_value(const options *o, const char *name, const char *wanted) {
+/* The value of an option or argument, given or not, as text; NULL: there is none. */
+static const char *value_of(const options *o, const char *name, char number[NUMBER_BYTES]) {
   const option_row *r = option_row_find(o->command, name);
   const char *value = NULL;
-  char number[32];
-  size_t n = strcspn(wanted, "*");
+  if (strcmp(name, "ARG") == 0) return o->file;
+  if (strcmp(name, "FILE") == 0) return o->second;
   if (r && r->kind == TEXT) memcpy(&value, (const char *)o + r->at, sizeof value);
   if (r && r->kind == COUNT) {
     int64_t count;
     memcpy(&count, (const char *)o + r->at, sizeof count);
-    (void)snprintf(number, sizeof number, "%lld", (long long)count);
+    (void)snprintf(number, NUMBER_BYTES, "%lld", (long long)count);
     value = number;
   }
-  return value && (wanted[n] ? strncmp(value, wanted, n) == 0 : strcmp(value, wanted) == 0);
+  return value;
 }
 
-static int holds(const options *o, const char *condition) {
-  char name[NAME_BYTES];
-  size_t n = strcspn(condition, "=");
-  if (strcmp(condition, "FILE") == 0) return o->second != NULL;
-  if (!condition[n]) return options_given(o, condition);
-  memcpy(name, condition, n);
-  name[n] = 0;
-  return has_value(o, name, condition + n + 1);
+/* Is it "-", as the parser left it? */
+static int is_stream(const char *path) {
+  return strncmp(path, "/dev/", 5) == 0 && plim_file_is_direct(path);
 }
 
-/* Does one of these hold? name: the first of them. */
-static int any_holds(const options *o, const char *list, char name[NAME_BYTES]) {
-  while (*list) {
-    list = next_name(list, name);
-    if (holds(o, name)) return 1;
+/* One of the patterns, of which this one has n characters. */
+static int matches(const char *value, const char *pattern, size_t n) {
+  size_t length = strlen(value);
+  if (n == 1 && pattern[0] == '-') return is_stream(value);
+  if (n > 0 && pattern[0] == '*') return length >= n - 1 && strncmp(value + length - (n - 1), pattern + 1, n - 1) == 0;
+  if (n > 0 && pattern[n - 1] == '*') return strncmp(value, pattern, n - 1) == 0;
+  return length == n && strncmp(value, pattern, n) == 0;
+}
+
+static int matches_any(const char *value, const char *patterns) {
+  while (value && *patterns) {
+    size_t n = strcspn(patterns, "|");
+    if (matches(value, patterns, n)) return 1;
+    patterns += n + (patterns[n] == '|');
   }
   return 0;
 }
 
-/* A condition as it is typed: "--device cuda:0" for device=cuda*. */
-static const char *typed(const char *condition, char text[NAME_BYTES + 8]) {
+static int holds(const options *o, const char *condition) {
+  char name[NAME_BYTES], number[NUMBER_BYTES];
   size_t n = strcspn(condition, "=");
-  if (strcmp(condition, "FILE") == 0) return "FILE";
-  (void)snprintf(text, NAME_BYTES + 8, "--%.*s%s%s", (int)n, condition, condition[n] ? " " : "",
-                 condition[n] ? condition + n + 1 : "");
-  char *star = strchr(text, '*');
-  if (star) (void)snprintf(star, 4, ":0"); /* of GPUs alone */
-  return text;
+  if (condition[0] == '!') return !holds(o, condition + 1);
+  if (strcmp(condition, "FILE") == 0) return o->second != NULL;
+  if (!condition[n]) return options_given(o, condition);
+  memcpy(name, condition, n);
+  name[n] = 0;
+  return matches_any(value_of(o, name, number), condition + n + 1);
 }
 
-static plim_status check_excluded(plim_context *ctx, const options *o) {
-  char name[NAME_BYTES], other[NAME_BYTES], text[NAME_BYTES + 8];
-  for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++) {
-    const char *why = excluded[i].why;
-    if (!(excluded[i].commands & o->command) || !options_given(o, excluded[i].option)) continue;
-    if (!any_holds(o, excluded[i].others, name)) continue;
-    if (excluded[i].unless && any_holds(o, excluded[i].unless, other)) continue;
-    return plim_fail(ctx, PLIM_EUSAGE, "--%s and %s cannot be combined%s%s", excluded[i].option, typed(name, text),
-                     why ? ": " : "", why ? why : "");
+static int all_hold(const options *o, const char *list) {
+  char condition[NAME_BYTES];
+  while (*list) {
+    list = next_condition(list, condition);
+    if (!holds(o, condition)) return 0;
   }
-  return PLIM_OK;
+  return 1;
 }
 
-static plim_status check_needed(plim_context *ctx, const options *o) {
-  char name[NAME_BYTES], text[NAME_BYTES + 8];
-  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-    const char *list = needed[i].others;
-    if (!(needed[i].commands & o->command) || !options_given(o, needed[i].option)) continue;
-    if (any_holds(o, list, name)) continue;
-    list = next_name(list, name);
-    plim_text says = {.ctx = ctx};
-    plim_text_format(&says, "--%s requires %s", needed[i].option, typed(name, text));
-    while (*list) {
-      list = next_name(list, name);
-      plim_text_format(&says, "%s %s", *list ? "," : " or", typed(name, text));
-    }
-    plim_status status = says.status == PLIM_OK ? plim_fail(ctx, PLIM_EUSAGE, "%s", says.chars) : says.status;
-    plim_text_free(&says);
-    return status;
+/* Does one of these hold? condition: the first of them. */
+static int any_holds(const options *o, const char *list, char condition[NAME_BYTES]) {
+  while (*list) {
+    list = next_condition(list, condition);
+    if (holds(o, condition)) return 1;
   }
-  return PLIM_OK;
+  return 0;
 }
+
+/* ---- sentences ---- */
 
 static const char *name_of(unsigned mask) {
   for (int i = 0; command_at(i); i++) {
@@ -200,74 +211,138 @@ static const char *name_of(unsigned mask) {
   return "";
 }
 
-static plim_status check_uses(plim_context *ctx, const options *o) {
-  char name[NAME_BYTES];
-  for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
-    if (!(uses[i].commands & o->command) || !o->file || strcmp(uses[i].file, o->file) != 0) continue;
-    for (const char *list = uses[i].options; *list;) {
-      list = next_name(list, name);
-      if (!options_given(o, name) || has_name(uses[i].used, name)) continue;
-      /* a graph that is simulated has a budget of its own */
-      if (strcmp(name, "memory") == 0 && o->graph) continue;
-      return plim_fail(ctx, PLIM_EUSAGE, "--%s does not apply to %s %s", name, name_of(o->command), o->file);
-    }
+/* A condition as it is typed: "--device cuda:0" for device=cuda*, of GPUs alone; "trace diff" for ARG=diff. */
+static void add_typed(plim_text *says, const options *o, const char *condition) {
+  size_t n = strcspn(condition, "=");
+  if (strcmp(condition, "FILE") == 0) {
+    plim_text_add(says, "FILE");
+  } else if (strncmp(condition, "ARG=", 4) == 0) {
+    plim_text_format(says, "%s %s", name_of(o->command), o->file);
+  } else {
+    size_t value = strcspn(condition + n, "*");
+    plim_text_format(says, "--%.*s%s%.*s%s", (int)n, condition, condition[n] ? " " : "",
+                     (int)(value > 0 ? value - 1 : 0), condition + n + (condition[n] == '='),
+                     condition[n + value] ? ":0" : "");
+  }
+}
+
+static void add_list(plim_text *says, const options *o, const char *list) {
+  char condition[NAME_BYTES];
+  const char *before = "";
+  while (*list) {
+    list = next_condition(list, condition);
+    plim_text_add(says, before);
+    add_typed(says, o, condition);
+    before = strchr(list, ' ') ? ", " : " or ";
+  }
+}
+
+/* The end of a sentence, with values in the place of braces. */
+static void add_why(plim_text *says, const options *o, const char *why) {
+  char name[NAME_BYTES], number[NUMBER_BYTES];
+  while (*why) {
+    size_t n = strcspn(why, "{");
+    plim_text_format(says, "%.*s", (int)n, why);
+    why += n;
+    if (!*why) return;
+    n = strcspn(why, "}");
+    (void)snprintf(name, sizeof name, "%.*s", (int)n - 1, why + 1);
+    char *other = strchr(name, '|');
+    if (other) *other++ = 0;
+    const char *value = value_of(o, name, number);
+    plim_text_add(says, value ? value : other ? other : "");
+    why += n + 1;
+  }
+}
+
+/* other: the one of `others` that holds. */
+static void add_sentence(plim_text *says, const options *o, const rule *r, const char *other) {
+  char first[NAME_BYTES];
+  (void)next_condition(r->when, first);
+  switch (r->kind) {
+    case EXCLUDES:
+      add_typed(says, o, first);
+      plim_text_add(says, " and ");
+      add_typed(says, o, other);
+      plim_text_add(says, r->why ? " cannot be combined: " : " cannot be combined");
+      break;
+    case REQUIRES:
+      add_typed(says, o, first);
+      plim_text_add(says, " requires ");
+      add_list(says, o, r->others);
+      plim_text_add(says, r->why ? ": " : "");
+      break;
+    case IGNORES:
+      add_typed(says, o, other);
+      plim_text_add(says, " does not apply to ");
+      add_typed(says, o, first);
+      break;
+    case REFUSES:
+      break;
+  }
+  if (r->why) add_why(says, o, r->why);
+}
+
+static int is_broken(const options *o, const rule *r, char other[NAME_BYTES]) {
+  if (!(r->commands & o->command) || !all_hold(o, r->when)) return 0;
+  return r->kind == REFUSES || any_holds(o, r->others, other) == (r->kind != REQUIRES);
+}
+
+plim_status option_rules_check(plim_context *ctx, const options *o) {
+  char other[NAME_BYTES];
+  for (int i = 0; i < RULES; i++) {
+    if (!is_broken(o, &rules[i], other)) continue;
+    plim_text says = {.ctx = ctx};
+    add_sentence(&says, o, &rules[i], other);
+    plim_status status = says.status == PLIM_OK ? plim_fail(ctx, PLIM_EUSAGE, "%s", says.chars) : says.status;
+    plim_text_free(&says);
+    return status;
   }
   return PLIM_OK;
 }
 
-/* Is it "-", as the parser left it? */
-static int is_stream(const char *path) {
-  return path && strncmp(path, "/dev/", 5) == 0 && plim_file_is_direct(path);
+/* ---- effort that changes nothing ---- */
+
+static int32_t planner_row(const options *o) {
+  return o->planner ? plim_name_find(plim_planner_name, o->planner) : 0;
 }
 
-static int ends_in_any(const char *path) {
-  static const char *const endings[] = {".json", ".csv", ".svg"};
-  size_t length = strlen(path);
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    size_t n = strlen(endings[i]);
-    if (length > n && strcmp(path + length - n, endings[i]) == 0) return 1;
+/* Threads compute, too, where something is run; of a graph there is nothing but the plan. */
+static int is_given(const options *o, plim_plan_effort effort) {
+  switch (effort) {
+    case PLIM_EFFORT_TIME:
+      return o->time_limit > 0;
+    case PLIM_EFFORT_ITERATIONS:
+      return o->iterations > 0;
+    case PLIM_EFFORT_THREADS:
+      return o->graph && o->threads > 1;
+    case PLIM_EFFORT_COPIES:
+      return o->copies > 0;
   }
   return 0;
 }
 
-/* What depends on more than one value. */
-static plim_status check_values(plim_context *ctx, const options *o) {
-  const char *file = o->file ? o->file : "", *dot = strrchr(file, '.');
-  if ((o->command & RUNS) && options_given(o, "data-dir") && strcmp(o->data, "synthetic") == 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--data-dir does not apply to --data synthetic, which has no files");
-  }
-  if ((o->command & COMMAND_CHECK) && is_stream(file) && !o->graph) {
-    return plim_fail(ctx, PLIM_EUSAGE, "check - requires --graph: no graph stands beside standard input");
-  }
-  if ((o->command & COMMAND_TRACE) && (is_stream(o->second) || is_stream(o->with))) {
-    return plim_fail(ctx, PLIM_EUSAGE,
-                     "a trace cannot be - or a device: its plan and graph are read from files beside it");
-  }
-  if ((o->command & COMMAND_TRAIN) && o->trace && is_stream(o->trace)) {
-    return plim_fail(ctx, PLIM_EUSAGE,
-                     "--trace cannot be - or a device: plan and graph are written to files beside it");
-  }
-  if ((o->command & COMMAND_PLAN) && o->print_sequence && is_stream(o->output)) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--print-sequence and --output - cannot be combined: it is one stream");
-  }
-  if ((o->command & COMMAND_PLAN) && o->curve && o->output && !is_stream(o->output) && !ends_in_any(o->output)) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--front -o %s: the name has to end in .json, .csv or .svg", o->output);
-  }
-  if ((o->command & COMMAND_PACK) && o->graph && !is_stream(file) && (!dot || strcmp(dot, ".json") != 0)) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--graph does not apply to %s: only a plan has a graph", file);
-  }
-  if ((o->command & COMMAND_SIMULATE) && o->online && o->output && o->placing && strcmp(o->placing, "none") == 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--output does not apply to --online with --addresses none: there is no plan");
-  }
-  if ((o->command & COMMAND_BENCH) && strcmp(file, "pack") == 0 && o->data_dir && options_given(o, "ops")) {
-    return plim_fail(ctx, PLIM_EUSAGE, "--data-dir and --ops cannot be combined: buffers are of files or made up");
-  }
-  return PLIM_OK;
+/* Who decides the schedule without planning: a policy, or a plan of earlier. A budget that changes, and on a GPU
+ * retiming, ask the planner all the same. NULL: the planner. */
+static const char *decided_by(const options *o) {
+  int plans = o->memory_at.count > 0 || (o->plan && (o->retime > 0 || strncmp(o->device, "cuda", 4) == 0));
+  return plans ? NULL : o->online ? o->online : o->plan;
 }
 
-plim_status pairs_check(plim_context *ctx, const options *o) {
-  PLIM_TRY(check_excluded(ctx, o));
-  PLIM_TRY(check_needed(ctx, o));
-  PLIM_TRY(check_uses(ctx, o));
-  return check_values(ctx, o);
+void effort_figures(figures *f, int column, const options *o) {
+  static const char *const name[] = {[PLIM_EFFORT_TIME] = "--time-limit",
+                                     [PLIM_EFFORT_ITERATIONS] = "--iterations",
+                                     [PLIM_EFFORT_THREADS] = "--threads",
+                                     [PLIM_EFFORT_COPIES] = "--copies"};
+  const char *other = decided_by(o);
+  int32_t row = planner_row(o);
+  char text[128];
+  size_t used = 0;
+  for (int e = PLIM_EFFORT_TIME; e <= PLIM_EFFORT_COPIES; e++) {
+    if (!is_given(o, (plim_plan_effort)e) || (!other && plim_planner_obeys(row, (plim_plan_effort)e))) continue;
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", name[e]);
+  }
+  if (used == 0) return;
+  figures_text(f, column, "without_effect", "without effect", text);
+  figures_note(f, column, ": %s ignores it", other ? other : plim_planner_name(row));
 }

@@ -7,10 +7,10 @@
 #include "runtime/base/size.h"
 #include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/budget_curve.h"
-#include "tools/plimsoll/effort_options.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/live_chart.h"
+#include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/plan_spaces.h"
 
 typedef struct graph_plan {

@@ -6,9 +6,9 @@
 
 #include "runtime/base/size.h"
 #include "runtime/device/device_cuda.h"
-#include "tools/plimsoll/effort_options.h"
 #include "tools/plimsoll/format.h"
 #include "tools/plimsoll/numerics.h"
+#include "tools/plimsoll/option_rules.h"
 
 enum { LINE = 120 };
 

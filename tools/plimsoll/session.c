@@ -13,7 +13,6 @@
 #include "runtime/device/threads.h"
 #include "runtime/graph/sibling_path.h"
 #include "runtime/train/vram.h"
-#include "tools/plimsoll/effort_options.h"
 #include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/layout.h"
@@ -73,11 +72,9 @@ static plim_status check_device(session *s) {
 }
 
 static plim_status check_names(session *s) {
-  const options *o = s->o;
   PLIM_TRY(check_values(s));
   PLIM_TRY(check_device(s));
-  PLIM_TRY(check_sizes(s));
-  return effort_check(s->ctx, o);
+  return check_sizes(s);
 }
 
 /* Work of hours must not end with a folder that is not there. */
@@ -116,7 +113,7 @@ plim_status session_open(session *s, const options *o) {
   plim_context_set_progress(s->ctx, progress_report, &s->bar);
   interrupt_watch(s->ctx);
   PLIM_TRY(check_names(s));
-  PLIM_TRY(pairs_check(s->ctx, o));
+  PLIM_TRY(option_rules_check(s->ctx, o));
   return check_outputs(s);
 }
 
@@ -132,10 +129,7 @@ static plim_status open_device(session *s) {
 plim_status session_device(session *s) {
   PLIM_TRY(open_device(s));
   if (!s->o->no_cache) PLIM_TRY(plim_profile_remember(s->device, NULL));
-  if (!session_uses_heap(s) || s->device->api->host_visible) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_EUSAGE,
-                   "--addresses jemalloc allocates host memory, which --device %s cannot use: give planned or arena",
-                   s->o->device);
+  return PLIM_OK;
 }
 
 static const char *default_image(const char *model) {
