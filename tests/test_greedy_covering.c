@@ -80,8 +80,8 @@ Test(covering, every_walk_leaves_a_valid_schedule_with_the_figures_of_the_timeli
     for (int walk = 0; walk < 30; walk++) {
       covering->rate =
           (double)test_random_between(&random, 1, 1 << 20) / (double)(1 << test_random_between(&random, 0, 20));
-      covering->hold = (double)test_random_between(&random, 0, 2) / 2;
-      covering->noise = covering->hold / 2;
+      covering->keep_share = (double)test_random_between(&random, 0, 2) / 2;
+      covering->noise = covering->keep_share / 2;
       plim_greedy_covering_walk(covering);
       changes += covering->changes;
       cr_assert_eq(plim_track_store(track, &schedule), PLIM_OK);
@@ -190,7 +190,7 @@ Test(covering, repeats_that_gain_nothing_go_when_they_are_not_held) {
   plim_track_settle(track);
   cr_assert_gt(track->n_repeats, 10);
   cr_assert_eq(plim_greedy_covering_new(track, INT64_MAX / 4, &covering), PLIM_OK);
-  covering->rate = covering->hold = 1;
+  covering->rate = covering->keep_share = 1;
   plim_greedy_covering_walk(covering);
   cr_assert_eq(track->n_repeats, 0);
   plim_greedy_covering_free(covering);

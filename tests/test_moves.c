@@ -16,7 +16,8 @@ typedef struct rig {
 } rig;
 
 static rig rig_make(uint64_t seed) {
-  rig r = {.c = planner_case_random(seed, -1), .mover = {.random = {seed}, .choosy = 60, .most_ns = INT64_MAX}};
+  rig r = {.c = planner_case_random(seed, -1),
+           .mover = {.random = {seed}, .compare_percent = 60, .most_ns = INT64_MAX}};
   r.schedule.ctx = r.c.ctx;
   cr_assert_eq(plim_timeline_new(r.c.problem, &r.timeline), PLIM_OK);
   cr_assert_eq(plim_track_new(r.c.problem, 3 * r.c.problem->n_ops + 40, &r.mover.track), PLIM_OK);

@@ -26,9 +26,9 @@ Test(searcher, a_start_of_more_runs_than_the_usual_room_is_taken_whole) {
   }
   cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
   cr_assert_eq(plim_searcher_begin(inc, 1, &searcher), PLIM_OK);
-  const plim_annealing annealing = {100, 1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}};
+  const plim_annealing annealing = {100, 1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}};
   for (int again = 0; again < 2; again++) {
-    cr_assert_eq(plim_searcher_cool(&searcher, &annealing, &start, 2000, INT64_MAX), PLIM_OK, "%s",
+    cr_assert_eq(plim_searcher_anneal(&searcher, &annealing, &start, 2000, INT64_MAX), PLIM_OK, "%s",
                  plim_context_error(ctx));
     cr_assert(inc->found);
     cr_assert_eq(plim_timeline_evaluate(inc->timeline, &inc->best), PLIM_OK);
@@ -43,7 +43,7 @@ Test(searcher, a_start_of_more_runs_than_the_usual_room_is_taken_whole) {
 
 /* The most runs of an op after one annealing run from program order. */
 static int32_t most_runs_after(planner_case *c, int32_t cap) {
-  const plim_annealing annealing = {100, 1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}};
+  const plim_annealing annealing = {100, 1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}};
   plim_incumbent *inc = NULL;
   plim_searcher searcher;
   plim_schedule order = {.ctx = c->ctx};
@@ -52,7 +52,7 @@ static int32_t most_runs_after(planner_case *c, int32_t cap) {
   cr_assert_eq(plim_incumbent_begin(c->problem, &c->options, &inc), PLIM_OK);
   inc->most_runs = cap;
   cr_assert_eq(plim_searcher_begin(inc, 1, &searcher), PLIM_OK);
-  cr_assert_eq(plim_searcher_cool(&searcher, &annealing, &order, 20000, INT64_MAX), PLIM_OK);
+  cr_assert_eq(plim_searcher_anneal(&searcher, &annealing, &order, 20000, INT64_MAX), PLIM_OK);
   for (int32_t j = 0; j < searcher.candidate.n; j++) {
     int32_t n = ++runs[searcher.candidate.op[j]];
     most = n > most ? n : most;

@@ -26,16 +26,16 @@ plim_status plim_cut_order_make(const plim_problem *p, int32_t fixed, plim_cut_o
   }
   for (int32_t v = 0; v < o.n_ops; v++) {
     int32_t w = o.n_ops - 1 - v;
-    int64_t rows = (int64_t)p->op[v].after.n + p->op[v].closes.n + p->op[w].before.n + p->op[w].until.n + 2;
+    int64_t rows = (int64_t)p->op[v].preds.n + p->op[v].closes.n + p->op[w].succs.n + p->op[w].closed_by.n + 2;
     if (plim_effort_over(p->ctx, rows * o.words / 2)) {
       plim_cut_order_free(&o);
       return PLIM_ECANCEL;
     }
     const plim_list in_front = {v > 0, &(int32_t){v - 1}}, next = {w + 1 < o.n_ops, &(int32_t){w + 1}};
-    inherit(&o, o.before, v, fixed ? &in_front : &p->op[v].after);
+    inherit(&o, o.before, v, fixed ? &in_front : &p->op[v].preds);
     inherit(&o, o.before, v, &p->op[v].closes);
-    inherit(&o, o.behind, w, fixed ? &next : &p->op[w].before);
-    inherit(&o, o.behind, w, &p->op[w].until);
+    inherit(&o, o.behind, w, fixed ? &next : &p->op[w].succs);
+    inherit(&o, o.behind, w, &p->op[w].closed_by);
   }
   *out = o;
   return PLIM_OK;

@@ -49,8 +49,8 @@ static plim_status run_op(plim_demand *d, int32_t v) {
 static int may_repeat(const plim_demand *d, int32_t v) {
   const plim_planned_op *op = &d->problem->op[v];
   if (op->once) return 0;
-  for (int32_t i = 0; i < op->until.n; i++) {
-    if (d->ran[op->until.at[i]]) return 0;
+  for (int32_t i = 0; i < op->closed_by.n; i++) {
+    if (d->ran[op->closed_by.at[i]]) return 0;
   }
   return 1;
 }

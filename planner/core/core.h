@@ -15,8 +15,9 @@
  * and those whose numerics key the options forbid left out.
  *
  * Rules of a step graph as lists of ops. A run of v, first or repeat, comes after the first run of each op of
- * `after` (producers of what it reads, updates it must see) and before each op of `until` (updates it must not
- * see). Seen from the other end: `before` are the ops that list v in `after`, `closes` those that list v in `until`. */
+ * `preds` (producers of what it reads, updates it must see) and before each op of `closed_by` (updates it must
+ * not see). Seen from the other end: `succs` are the ops that list v in `preds`, `closes` those that list v in
+ * `closed_by`. */
 
 typedef struct plim_choice {
   int64_t time_ns, workspace_bytes; /* workspace rounded */
@@ -37,9 +38,9 @@ typedef struct plim_list {
 } plim_list;
 
 typedef struct plim_planned_op {
-  plim_list reads, writes;                /* items, without repeats */
-  plim_list after, until, before, closes; /* ops, without repeats */
-  int32_t once;                           /* 1: an effect op */
+  plim_list reads, writes;                   /* items, without repeats */
+  plim_list preds, closed_by, succs, closes; /* ops, without repeats */
+  int32_t once;                              /* 1: an effect op */
   int32_t n_overwrites, n_choices;
   const plim_overwrite *overwrite;
   const plim_choice *choice; /* choice[0]: the fastest, by the 3 % rule */

@@ -184,10 +184,10 @@ static plim_status list_rules(builder *b) {
     PLIM_TRY(add_data_edges(b));
     PLIM_TRY(add_update_edges(b, 0));
     if (flip) flip_edges(b);
-    PLIM_TRY(take_lists(b, p->n_ops, flip ? &p->own_op->before : &p->own_op->after, sizeof *p->own_op));
+    PLIM_TRY(take_lists(b, p->n_ops, flip ? &p->own_op->succs : &p->own_op->preds, sizeof *p->own_op));
     PLIM_TRY(add_update_edges(b, 1));
     if (flip) flip_edges(b);
-    PLIM_TRY(take_lists(b, p->n_ops, flip ? &p->own_op->closes : &p->own_op->until, sizeof *p->own_op));
+    PLIM_TRY(take_lists(b, p->n_ops, flip ? &p->own_op->closes : &p->own_op->closed_by, sizeof *p->own_op));
   }
   return PLIM_OK;
 }

@@ -56,13 +56,13 @@ static plim_status check_run(const plim_timeline *t, int32_t v, int32_t step) {
   if (op->once && t->ran[v]) {
     return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs the effect op '%s' again", step, name[v].name);
   }
-  for (int32_t i = 0; i < op->after.n; i++) {
-    int32_t a = op->after.at[i];
+  for (int32_t i = 0; i < op->preds.n; i++) {
+    int32_t a = op->preds.at[i];
     if (t->ran[a]) continue;
     return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs '%s' before '%s'", step, name[v].name, name[a].name);
   }
-  for (int32_t i = 0; i < op->until.n; i++) {
-    int32_t u = op->until.at[i];
+  for (int32_t i = 0; i < op->closed_by.n; i++) {
+    int32_t u = op->closed_by.at[i];
     if (!t->ran[u]) continue;
     return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs '%s' after the update '%s'", step, name[v].name, name[u].name);
   }

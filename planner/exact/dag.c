@@ -30,8 +30,8 @@ static void describe_ops(plim_dag *d) {
     const plim_planned_op *op = &p->op[o];
     plim_dag_node *node = &d->own_node[d->n_inputs + o];
     *node = (plim_dag_node){.op = o, .last_stage = op->once ? d->n_inputs + o : d->n - 1};
-    for (int32_t i = 0; i < op->until.n; i++) {
-      int32_t update = d->n_inputs + op->until.at[i];
+    for (int32_t i = 0; i < op->closed_by.n; i++) {
+      int32_t update = d->n_inputs + op->closed_by.at[i];
       if (update < node->last_stage) node->last_stage = update;
     }
     for (int32_t i = 0; i < op->writes.n; i++) {

@@ -6,8 +6,8 @@ int plim_track_may_repeat(const plim_track *t, int32_t op, int32_t next) {
   const plim_planned_op *v = &t->problem->op[op];
   int32_t slot = next < 0 ? t->memory_profile->n_slots : t->run[next].slot;
   if (v->once || t->first[op] < 0 || t->run[t->first[op]].slot >= slot) return 0;
-  for (int32_t i = 0; i < v->until.n; i++) {
-    if (t->run[t->first[v->until.at[i]]].slot < slot) return 0;
+  for (int32_t i = 0; i < v->closed_by.n; i++) {
+    if (t->run[t->first[v->closed_by.at[i]]].slot < slot) return 0;
   }
   return 1;
 }
@@ -17,20 +17,20 @@ void plim_track_window(const plim_track *t, int32_t run, int32_t *low, int32_t *
   const plim_planned_op *v = &t->problem->op[op];
   *low = -1;
   *high = t->memory_profile->n_slots;
-  for (int32_t i = 0; i < v->after.n; i++) {
-    int32_t slot = t->run[t->first[v->after.at[i]]].slot;
+  for (int32_t i = 0; i < v->preds.n; i++) {
+    int32_t slot = t->run[t->first[v->preds.at[i]]].slot;
     if (slot > *low) *low = slot;
   }
   for (int32_t i = 0; i < v->closes.n; i++) {
     int32_t slot = t->run[t->last[v->closes.at[i]]].slot;
     if (slot > *low) *low = slot;
   }
-  for (int32_t i = 0; i < v->before.n; i++) {
-    int32_t slot = t->run[t->first[v->before.at[i]]].slot;
+  for (int32_t i = 0; i < v->succs.n; i++) {
+    int32_t slot = t->run[t->first[v->succs.at[i]]].slot;
     if (slot < *high) *high = slot;
   }
-  for (int32_t i = 0; i < v->until.n; i++) {
-    int32_t slot = t->run[t->first[v->until.at[i]]].slot;
+  for (int32_t i = 0; i < v->closed_by.n; i++) {
+    int32_t slot = t->run[t->first[v->closed_by.at[i]]].slot;
     if (slot < *high) *high = slot;
   }
   if (!t->problem->fixed_order) return;

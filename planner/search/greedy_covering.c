@@ -24,7 +24,7 @@ plim_status plim_greedy_covering_new(plim_track *t, int64_t limit, plim_greedy_c
   PLIM_CHECK(plim_allocate(p->ctx, t->room + 1, sizeof *c->n_above, &c->n_above));
   PLIM_CHECK(plim_allocate(p->ctx, t->room + 1, sizeof *c->n_near, &c->n_near));
   for (int32_t i = 0; i < p->n_items; i++) bytes += p->item[i].bytes;
-  c->usual_bytes = p->n_items > 0 ? bytes / p->n_items : 0;
+  c->mean_bytes = p->n_items > 0 ? bytes / p->n_items : 0;
   *out = c;
 done:
   if (status != PLIM_OK) plim_greedy_covering_free(c);
@@ -57,7 +57,7 @@ static void begin(plim_greedy_covering *c) {
     c->memory_profile.level[k] = alive + slot->up;
     alive += slot->up - slot->down;
     c->n_above[k + 1] = c->n_above[k] + (over > 0);
-    c->n_near[k + 1] = c->n_near[k] + (over > -c->usual_bytes);
+    c->n_near[k + 1] = c->n_near[k] + (over > -c->mean_bytes);
     if (over > 0) c->excess += (double)over;
   }
   plim_blocked_profile_set(&c->memory_profile, k);
@@ -222,7 +222,7 @@ static double loss_without(const plim_greedy_covering *c, int32_t r) {
 static int remove_repeat(plim_greedy_covering *c, int32_t r) {
   plim_track *t = c->track;
   const plim_planned_op *v = &t->problem->op[t->run[r].op];
-  double worth = (double)v->choice[t->run[r].choice].time_ns * c->hold * rate_now(c);
+  double worth = (double)v->choice[t->run[r].choice].time_ns * c->keep_share * rate_now(c);
   if (loss_without(c, r) >= worth) return 0;
   for (int32_t i = 0; i < v->writes.n; i++) {
     int32_t item = v->writes.at[i];
@@ -263,7 +263,7 @@ void plim_greedy_covering_walk(plim_greedy_covering *c) {
     const plim_planned_op *v = &t->problem->op[t->run[r].op];
     next = t->run[r].next;
     if (plim_effort_over(t->problem->ctx, WORK_A_READ * (int64_t)v->reads.n)) break;
-    if (c->hold > 0 && t->run[r].op_prev >= 0 && remove_repeat(c, r)) continue;
+    if (c->keep_share > 0 && t->run[r].op_prev >= 0 && remove_repeat(c, r)) continue;
     for (int32_t i = 0; i < v->reads.n; i++) consider(c, v->reads.at[i], r);
     for (int32_t i = 0; i < v->reads.n; i++) c->last[v->reads.at[i]] = c->at[r];
     for (int32_t i = 0; i < v->writes.n; i++) c->last[v->writes.at[i]] = c->at[r];

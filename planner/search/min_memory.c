@@ -11,7 +11,7 @@
 enum { QUICK = 8, STRONG = 96 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
 enum {
   ROUNDS = 9,
-  BRIEF_ROUNDS = 4,
+  QUICK_ROUNDS = 4,
   PACKING_ROUNDS = 2,
   MOVES_AN_OP = 600,
   LEAST_MOVES = 4000,
@@ -24,7 +24,7 @@ enum { SEEDS = 16 /* of random numbers, more than rounds */ };
 typedef struct min_memory_search {
   plim_incumbent *inc;
   plim_track *track;
-  plim_schedule min_memory;  /* of this annealing run */
+  plim_schedule current;     /* of this annealing run */
   plim_schedule lowest_peak; /* of all of them */
   int64_t lowest_peak_bytes;
   int64_t bound_bytes;
@@ -38,9 +38,9 @@ static int64_t limit_below(const min_memory_search *s, int64_t bytes) {
 }
 
 /* Pack the lowest of this annealing run. */
-static plim_status pack_min_memory(min_memory_search *s, plim_anneal *a, int32_t effort) {
+static plim_status pack_current(min_memory_search *s, plim_anneal *a, int32_t effort) {
   s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->inc->problem->n_ops;
-  return plim_incumbent_submit(s->inc, &s->min_memory, effort, NULL);
+  return plim_incumbent_submit(s->inc, &s->current, effort, NULL);
 }
 
 static plim_status on_fit(void *user, plim_anneal *a) {
@@ -48,26 +48,26 @@ static plim_status on_fit(void *user, plim_anneal *a) {
   int64_t peak = plim_track_peak(a->mover.track);
   a->stop = peak <= s->bound_bytes;
   if (a->done < s->next_try && s->next_try < INT64_MAX) return PLIM_OK;
-  PLIM_TRY(plim_track_store(a->mover.track, &s->min_memory));
+  PLIM_TRY(plim_track_store(a->mover.track, &s->current));
   if (peak < s->lowest_peak_bytes) {
     s->lowest_peak_bytes = peak;
-    PLIM_TRY(plim_schedule_copy(&s->lowest_peak, &s->min_memory));
+    PLIM_TRY(plim_schedule_copy(&s->lowest_peak, &s->current));
   }
   if (s->next_try == INT64_MAX) {
     a->mover.limit = limit_below(s, peak);
     return PLIM_OK;
   }
-  PLIM_TRY(pack_min_memory(s, a, QUICK));
+  PLIM_TRY(pack_current(s, a, QUICK));
   a->mover.limit = s->inc->best_bytes - s->inc->problem->align;
   return PLIM_OK;
 }
 
 /* A schedule in program order has far to go down: heavy bytes. One that recomputes nearly everything is stuck in a
  * valley: heat. */
-typedef struct temper {
+typedef struct heat {
   double hot, weight, time_weight;
-} temper;
-static const temper tempers[] = {{0.5, 4, 0.05}, {3, 1, 0.005}};
+} heat;
+static const heat heats[] = {{0.5, 4, 0.05}, {3, 1, 0.005}};
 
 /* Of one annealing run; a number of iterations asked for is shared by all of them, unless it is so small that the bytes
  * found would be many more. */
@@ -79,10 +79,10 @@ static int64_t moves_of(const plim_incumbent *inc) {
   return moves < most ? moves : most;
 }
 
-static plim_status cool(min_memory_search *s, const plim_schedule *start, uint64_t round) {
+static plim_status anneal(min_memory_search *s, const plim_schedule *start, uint64_t round) {
   plim_incumbent *inc = s->inc;
   int packs = round >= ROUNDS - PACKING_ROUNDS;
-  const temper *how = &tempers[!packs && round % 3 == 2];
+  const heat *how = &heats[!packs && round % 3 == 2];
   PLIM_TRY(
       plim_track_make_room(&s->track, start->n)); /* a kept plan or Rotor's may be longer than any of this search */
   plim_track_load(s->track, start);
@@ -101,10 +101,10 @@ static plim_status cool(min_memory_search *s, const plim_schedule *start, uint64
                    .faster_than_ns = INT64_MAX};
   a.mover.limit = packs ? above - inc->problem->align : limit_below(s, above);
   s->next_try = packs ? 0 : INT64_MAX;
-  s->min_memory.n = 0;
+  s->current.n = 0;
   plim_status status = plim_anneal_run(&a);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
-  if (s->min_memory.n > 0) PLIM_TRY(pack_min_memory(s, &a, STRONG));
+  if (s->current.n > 0) PLIM_TRY(pack_current(s, &a, STRONG));
   return status;
 }
 
@@ -152,7 +152,7 @@ static const plim_schedule *find_start(const min_memory_search *s, uint64_t roun
 static plim_status run_rounds(min_memory_search *s, plim_schedule *start) {
   plim_incumbent *inc = s->inc;
   plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
-  uint64_t round = first_round(s), rounds = inc->quick ? BRIEF_ROUNDS : ROUNDS;
+  uint64_t round = first_round(s), rounds = inc->quick ? QUICK_ROUNDS : ROUNDS;
   int64_t enough = inc->target_bytes > s->bound_bytes ? inc->target_bytes : s->bound_bytes;
   plim_status status;
   PLIM_CHECK(plim_seed_make(inc->problem, inc->timeline, 0, s->track->room / 2, &seed));
@@ -164,7 +164,7 @@ static plim_status run_rounds(min_memory_search *s, plim_schedule *start) {
   for (; round < rounds && inc->best_bytes > enough; round++) {
     if (plim_now_ns() >= plim_incumbent_deadline(inc, 100)) break;
     PLIM_CHECK(plim_schedule_copy(start, find_start(s, round, &seed, &order)));
-    PLIM_CHECK(cool(s, start, round));
+    PLIM_CHECK(anneal(s, start, round));
   }
 done:
   plim_schedule_free(&seed);
@@ -174,7 +174,7 @@ done:
 
 plim_status plim_min_memory_run(plim_incumbent *inc) {
   min_memory_search s = {.inc = inc,
-                         .min_memory = {.ctx = inc->problem->ctx},
+                         .current = {.ctx = inc->problem->ctx},
                          .lowest_peak = {.ctx = inc->problem->ctx},
                          .lowest_peak_bytes = INT64_MAX};
   plim_schedule start = {.ctx = inc->problem->ctx};
@@ -186,7 +186,7 @@ plim_status plim_min_memory_run(plim_incumbent *inc) {
   PLIM_CHECK(run_rounds(&s, &start));
 done:
   plim_track_free(s.track);
-  plim_schedule_free(&s.min_memory);
+  plim_schedule_free(&s.current);
   plim_schedule_free(&s.lowest_peak);
   plim_schedule_free(&start);
   return status;

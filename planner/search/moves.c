@@ -102,7 +102,7 @@ int32_t plim_move_neighbour(plim_mover *m, int32_t r, int32_t distance) {
 
 /* A place where a repeat keeps little alive: right before its first reader, or right after another reader of one
  * of its inputs. The run before which that is, r when there is none. */
-static int32_t snug_place(plim_mover *m, int32_t r) {
+static int32_t cheap_place(plim_mover *m, int32_t r) {
   const plim_track *t = m->track;
   const plim_planned_op *op = &t->problem->op[t->run[r].op];
   if (op->reads.n == 0 || (op->writes.n > 0 && plim_random_percent(&m->random, 50))) {
@@ -116,15 +116,15 @@ static int32_t snug_place(plim_mover *m, int32_t r) {
 }
 
 /* Move r, and up to `n` - 1 repeats right after it, before `next`. */
-static int carry(plim_track *t, int32_t r, int32_t n, int32_t next) {
+static int move_runs(plim_track *t, int32_t r, int32_t n, int32_t next) {
   int32_t moved = 0;
   while (n-- > 0 && r >= 0 && r != next && t->run[r].op_prev >= 0) {
-    int32_t behind = t->run[r].next, op = t->run[r].op, choice = t->run[r].choice;
-    if (behind == next || !plim_track_may_repeat(t, op, next)) break;
+    int32_t next_run = t->run[r].next, op = t->run[r].op, choice = t->run[r].choice;
+    if (next_run == next || !plim_track_may_repeat(t, op, next)) break;
     plim_track_remove(t, r);
     (void)plim_track_insert(t, op, choice, next);
     moved = 1;
-    r = behind;
+    r = next_run;
   }
   return moved;
 }
@@ -133,13 +133,13 @@ static int shift(plim_mover *m) {
   int32_t r = random_repeat(m), next, n = 1;
   if (r < 0) return 0;
   if (plim_random_percent(&m->random, 40)) {
-    next = snug_place(m, r);
+    next = cheap_place(m, r);
   } else {
     next = plim_move_neighbour(m, r, plim_random_percent(&m->random, 70) ? NEAR : FAR);
   }
   if (next == r) return 0;
   if (plim_random_percent(&m->random, 30)) n = 2 + plim_random_below(&m->random, SERIES - 1);
-  return carry(m->track, r, n, next);
+  return move_runs(m->track, r, n, next);
 }
 
 static int insert(plim_mover *m) {

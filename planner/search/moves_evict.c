@@ -69,11 +69,11 @@ static double price(const plim_track *t, const plim_victim *v) {
   return (double)choice[t->run[t->first[item->producer]].choice].time_ns / (double)item->bytes;
 }
 
-/* As choosy as the mover is: the cheaper one of two. */
+/* As compare_percent as the mover is: the cheaper one of two. */
 static int choose_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v) {
   plim_victim other;
   if (!draw_victim(m, slot, tries, v)) return 0;
-  if (!plim_random_percent(&m->random, m->choosy)) return 1;
+  if (!plim_random_percent(&m->random, m->compare_percent)) return 1;
   if (draw_victim(m, slot, tries, &other) && price(m->track, &other) < price(m->track, v)) *v = other;
   return 1;
 }

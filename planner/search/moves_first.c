@@ -65,7 +65,7 @@ static int32_t gather_backwards(plim_track *t, int32_t r, int32_t places, group 
     if (g->n == GROUP) return -1;
     g->run[g->n++] = x;
     stamp(t, &t->problem->op[op].closes, m.wall, m.wall);
-    stamp(t, &t->problem->op[op].after, m.along, m.wall);
+    stamp(t, &t->problem->op[op].preds, m.along, m.wall);
   }
   return goal;
 }
@@ -82,9 +82,9 @@ static int32_t gather_forwards(plim_track *t, int32_t r, int32_t places, group *
     if (x != r && t->stamp[op] != m.along) continue;
     if (g->n == GROUP) return r;
     g->run[g->n++] = x;
-    stamp(t, &t->problem->op[op].until, m.wall, m.wall);
+    stamp(t, &t->problem->op[op].closed_by, m.wall, m.wall);
     if (t->first[op] != x) continue;
-    stamp(t, &t->problem->op[op].before, m.along, m.wall);
+    stamp(t, &t->problem->op[op].succs, m.along, m.wall);
     t->stamp[op] = m.wall; /* a repeat may not overtake the first run */
   }
   return x;

@@ -23,7 +23,7 @@ typedef struct pool {
   candidate at[PLIM_NEIGHBOURHOOD_MOST];
 } pool;
 
-static void submit(pool *p, const candidate *c) {
+static void add_candidate(pool *p, const candidate *c) {
   int32_t i = p->n;
   if (p->n == p->room && (p->room == 0 || c->key >= p->at[p->n - 1].key)) return;
   if (p->n == p->room) {
@@ -133,13 +133,13 @@ void plim_neighbourhood_gather(plim_mover *m, int32_t slot, plim_neighbourhood *
   for (int32_t op = 0; op < t->problem->n_ops; op++) {
     if (!find_repeat(t, op, slot, &c)) continue;
     c.key = plim_random_unit(&m->random);
-    submit(&repeats, &c);
+    add_candidate(&repeats, &c);
   }
   kept.room = PLIM_NEIGHBOURHOOD_MOST - repeats.n - MOST_FEEDERS;
   for (int32_t op = 0; op < t->problem->n_ops; op++) {
     if (!find_kept(m, op, slot, &c)) continue;
     c.key = plim_random_unit(&m->random) * (double)c.gap.time_ns / (double)c.gap.bytes;
-    submit(&kept, &c);
+    add_candidate(&kept, &c);
   }
   add_feeders(t, &repeats, &kept);
   out->n = 0;
@@ -153,21 +153,21 @@ typedef struct solver {
   plim_track *track;
   plim_neighbourhood *neighbourhood;
   int64_t limit, best_ns, nodes;
-  uint32_t again, best; /* bit k: gap k is recomputed */
+  uint32_t chosen, best; /* bit k: gap k is recomputed */
 } solver;
 
 /* Insert the run of gap k where it belongs among those with the same anchor. */
-static int make_again(solver *s, int32_t k) {
+static int recompute(solver *s, int32_t k) {
   plim_track *t = s->track;
   plim_gap *g = &s->neighbourhood->gap[k];
-  const plim_gap *behind = NULL;
+  const plim_gap *following = NULL;
   for (int32_t i = 0; i < s->neighbourhood->n; i++) {
     const plim_gap *o = &s->neighbourhood->gap[i];
     if (o->run < 0 || o->anchor != g->anchor) continue;
     if (o->rank < g->rank || (o->rank == g->rank && o->op < g->op)) continue;
-    if (!behind || o->rank < behind->rank || (o->rank == behind->rank && o->op < behind->op)) behind = o;
+    if (!following || o->rank < following->rank || (o->rank == following->rank && o->op < following->op)) following = o;
   }
-  int32_t next = behind ? behind->run : g->anchor;
+  int32_t next = following ? following->run : g->anchor;
   if (!plim_track_may_repeat(t, g->op, next)) return 0;
   g->run = plim_track_insert(t, g->op, g->choice, next);
   return 1;
@@ -192,15 +192,15 @@ static void branch(solver *s, int32_t k) {
   if (s->nodes-- <= 0) return;
   if (excess <= 0) {
     s->best_ns = t->time_ns;
-    s->best = s->again;
+    s->best = s->chosen;
     return;
   }
   if (is_hopeless(s, k, excess)) return;
   int32_t mark = t->n_journal;
-  if (t->time_ns + s->neighbourhood->gap[k].time_ns < s->best_ns && make_again(s, k)) {
-    s->again |= 1U << k;
+  if (t->time_ns + s->neighbourhood->gap[k].time_ns < s->best_ns && recompute(s, k)) {
+    s->chosen |= 1U << k;
     branch(s, k + 1);
-    s->again &= ~(1U << k);
+    s->chosen &= ~(1U << k);
     s->neighbourhood->gap[k].run = -1;
     plim_track_undo_to(t, mark);
   }
@@ -224,7 +224,7 @@ int plim_neighbourhood_solve(plim_mover *m, plim_neighbourhood *neighbourhood, i
   if (s.best_ns >= most_ns) return 0;
   keep_all(&s);
   for (int32_t k = 0; k < neighbourhood->n; k++) {
-    if (s.best >> k & 1) (void)make_again(&s, k);
+    if (s.best >> k & 1) (void)recompute(&s, k);
   }
   return 1;
 }

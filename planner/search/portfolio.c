@@ -22,37 +22,37 @@ typedef struct portfolio {
   plim_incumbent *inc;
   const plim_schedule *order;
   int32_t n;
-  member *member; /* [n] */
-  int32_t lost;   /* 1: the other searchers start from any plan: an annealing run from `order` met no peak within the
-                     limit, or the graph is long and that run was made */
-  plim_schedule nearest; /* while there is none: the lowest schedule of the search for fewest bytes */
-  uint64_t tries;        /* of that search */
+  member *member;       /* [n] */
+  int32_t order_failed; /* 1: the other searchers start from any plan: an annealing run from `order` met no peak within
+                   the limit, or the graph is long and that run was made */
+  plim_schedule lowest; /* while there is none: the lowest schedule of the search for fewest bytes */
+  uint64_t min_memory_tries; /* of that search */
   atomic_int halt;
   /* of the annealing run under way */
-  int32_t annealing;
+  int32_t run;
   int64_t moves, deadline_ns;
 } portfolio;
 
-static const plim_annealing series[] = {
-    {30, 1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}},
-    {5, 0.5, PLIM_COOL_QUENCH, {35, 20, 10, 15, 0, 20, 5, 5}},
-    {30, 3, PLIM_COOL_FRESH, {20, 15, 10, 10, 35, 15, 5, 15}},
-    {5, 0.5, PLIM_COOL_QUENCH, {25, 15, 15, 10, 10, 20, 5, 10}},
-    {20, 1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
-    {10, 0.3, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 25, 5, 5}},
+static const plim_annealing short_round[] = {
+    {30, 1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {5, 0.5, PLIM_START_BEST_WITHIN, {35, 20, 10, 15, 0, 20, 5, 5}},
+    {30, 3, PLIM_START_ORDER, {20, 15, 10, 10, 35, 15, 5, 15}},
+    {5, 0.5, PLIM_START_BEST_WITHIN, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {20, 1, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {10, 0.3, PLIM_START_BEST, {25, 15, 15, 10, 10, 25, 5, 5}},
 };
 /* For long graphs, where time allows few moves for each op: from what others suggest, a plan or nearly one, then from
  * the best plan, and never far from either. */
-static const plim_annealing long_series[] = {{45, 0.1, PLIM_COOL_FRESH, {25, 15, 15, 10, 10, 20, 5, 10}},
-                                             {45, 0.1, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}},
-                                             {10, 0.05, PLIM_COOL_REHEAT, {25, 15, 15, 10, 10, 20, 5, 10}}};
-enum { ANNEALINGS = sizeof series / sizeof series[0], LONG_ANNEALINGS = sizeof long_series / sizeof long_series[0] };
+static const plim_annealing long_round[] = {{45, 0.1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}},
+                                            {45, 0.1, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}},
+                                            {10, 0.05, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}}};
+enum { SHORT_RUNS = sizeof short_round / sizeof short_round[0], LONG_RUNS = sizeof long_round / sizeof long_round[0] };
 enum {
   MOVES_AN_OP = 4000,
-  LAPS = 2,
-  SLOW_LAP = 2,    /* times the moves of both together */
+  ROUNDS = 2,
+  THIRD_ROUND = 2, /* times the moves of both together */
   FAR_PERCENT = 5, /* of a step, from the bound */
-  MOST_TRIES = 2,
+  MOST_MIN_MEMORY = 2,
   COVERING_ROUNDS = 4,
   NEAR_PART = 32 /* of the budget */
 };
@@ -109,23 +109,23 @@ static int is_long(const portfolio *p) {
  * was too high at the end), then what is lowest. */
 static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_annealing *c) {
   const plim_searcher *s = &m->searcher;
-  if (c->start == PLIM_COOL_FRESH && !p->lost) return p->order;
+  if (c->start == PLIM_START_ORDER && !p->order_failed) return p->order;
   if (m->inc->found) return &m->inc->best;
   if (s->candidate_ns > 0 || (is_long(p) && s->candidate.n > 0)) return &s->candidate;
-  return p->nearest.n > 0 ? &p->nearest : p->order;
+  return p->lowest.n > 0 ? &p->lowest : p->order;
 }
 
-static void cool_member(void *user, int32_t i) {
+static void anneal_member(void *user, int32_t i) {
   portfolio *p = user;
   member *m = &p->member[i];
-  const plim_annealing *c = (is_long(p) ? long_series : series) + p->annealing;
-  m->status = plim_searcher_cool(&m->searcher, c, find_start(p, m, c), p->moves, p->deadline_ns);
+  const plim_annealing *c = (is_long(p) ? long_round : short_round) + p->run;
+  m->status = plim_searcher_anneal(&m->searcher, c, find_start(p, m, c), p->moves, p->deadline_ns);
 }
 
 /* One annealing run by every searcher. A cancel is reported after the exchange. */
-static plim_status cool(portfolio *p) {
+static plim_status anneal_members(portfolio *p) {
   plim_status status = PLIM_OK;
-  plim_batch_run(cool_member, p, p->n);
+  plim_batch_run(anneal_member, p, p->n);
   for (int32_t i = 0; i < p->n; i++) {
     const member *m = &p->member[i];
     if (m->status == PLIM_OK) continue;
@@ -162,17 +162,18 @@ static plim_status find_by_covering(portfolio *p) {
 /* Look for any plan at all: by covering, then by the search for fewest bytes, each time by other random numbers. */
 static plim_status find_any(portfolio *p) {
   plim_incumbent *inc = p->inc, *min_memory = NULL;
-  if (p->tries == 0 && !is_long(p)) PLIM_TRY(find_by_covering(p)); /* long graphs were covered to begin with */
+  if (p->min_memory_tries == 0 && !is_long(p))
+    PLIM_TRY(find_by_covering(p)); /* long graphs were covered to begin with */
   if (inc->found) return PLIM_OK;
   int64_t limit_ns = inc->options->time_limit_ns;
-  plim_child how = {.min_memory = 1, .seed_step = p->tries++ << 32};
+  plim_child how = {.min_memory = 1, .seed_step = p->min_memory_tries++ << 32};
   if (limit_ns > 0) how.time_limit_ns = (limit_ns + plim_now_ns() - inc->started_ns) / 2;
   PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
   min_memory->started_ns = inc->started_ns;
   min_memory->keep_all = inc->keep_all;
   plim_status status = plim_min_memory_run(min_memory);
   if (status == PLIM_OK || status == PLIM_ECANCEL) {
-    plim_status copied = plim_schedule_copy(&p->nearest, &min_memory->best);
+    plim_status copied = plim_schedule_copy(&p->lowest, &min_memory->best);
     if (copied != PLIM_OK) status = copied;
   }
   status = plim_incumbent_join(inc, min_memory, status);
@@ -189,16 +190,15 @@ static int64_t near(const plim_incumbent *inc) {
 
 /* The search for fewest bytes is a matter of luck: one that ends near the budget may meet it by other numbers. */
 static int may_try(const portfolio *p) {
-  if (p->tries == 0 || p->inc->options->time_limit_ns > 0) return 1;
-  return p->tries < MOST_TRIES && p->inc->least_bytes <= near(p->inc);
+  if (p->min_memory_tries == 0 || p->inc->options->time_limit_ns > 0) return 1;
+  return p->min_memory_tries < MOST_MIN_MEMORY && p->inc->least_bytes <= near(p->inc);
 }
 
-/* One lap: the series, in so many moves and until then at the latest. */
-static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
-  const plim_annealing *c = is_long(p) ? long_series : series;
+/* One round: the short_round, in so many moves and until then at the latest. */
+static plim_status run_round(portfolio *p, int64_t moves, int64_t end_ns) {
+  const plim_annealing *c = is_long(p) ? long_round : short_round;
   int32_t percent_left = 100;
-  for (p->annealing = 0; p->annealing < (is_long(p) ? LONG_ANNEALINGS : ANNEALINGS) && !met_bound(p);
-       p->annealing++, c++) {
+  for (p->run = 0; p->run < (is_long(p) ? LONG_RUNS : SHORT_RUNS) && !met_bound(p); p->run++, c++) {
     p->moves = moves / 100 * c->percent + moves % 100 * c->percent / 100;
     p->deadline_ns = INT64_MAX;
     if (end_ns < INT64_MAX) {
@@ -207,12 +207,12 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
       if (now_ns >= end_ns) return PLIM_OK;
     }
     percent_left -= c->percent;
-    PLIM_TRY(cool(p));
-    if (p->inc->found || p->lost || is_long(p) || met_candidate(p)) continue;
-    p->lost = 1;
+    PLIM_TRY(anneal_members(p));
+    if (p->inc->found || p->order_failed || is_long(p) || met_candidate(p)) continue;
+    p->order_failed = 1;
     PLIM_TRY(find_any(p));
   }
-  p->lost |= !p->inc->found;
+  p->order_failed |= !p->inc->found;
   while (!p->inc->found && plim_now_ns() < end_ns && may_try(p)) {
     PLIM_TRY(find_any(p));
     if (end_ns < INT64_MAX) break; /* rounds to come do so again */
@@ -223,20 +223,20 @@ static plim_status run_lap(portfolio *p, int64_t moves, int64_t end_ns) {
 /* Where covering has found no plan for a long graph, look for one with the fewest bytes at once. Is that still far
  * above the budget, and what covering came to as well? Annealing hardly lowers the peaks of long graphs: millions of
  * moves would end in the same refusal. With limits they are what was asked for. */
-static plim_status look_ahead(portfolio *p, int *hopeless) {
+static plim_status look_ahead(portfolio *p, int *refused) {
   plim_incumbent *inc = p->inc;
-  *hopeless = 0;
+  *refused = 0;
   if (!is_long(p) || inc->found || inc->options->time_limit_ns > 0 || inc->options->iterations > 0) return PLIM_OK;
   PLIM_TRY(find_any(p));
   PLIM_TRY(plim_timeline_evaluate(inc->timeline, p->order));
-  *hopeless = !inc->found && inc->least_bytes > near(inc) && inc->timeline->peak_bytes > near(inc);
+  *refused = !inc->found && inc->least_bytes > near(inc) && inc->timeline->peak_bytes > near(inc);
   return PLIM_OK;
 }
 
 /* Where the numerics are given, an op that needs a large workspace cannot change to a kernel that needs a small one. So
  * other sets of recomputed ops have to be found, which short annealing runs often miss. No limit is given, the graph is
  * not long, and the plan is far from its bound. */
-static int wants_slow_lap(const portfolio *p) {
+static int wants_third_round(const portfolio *p) {
   const plim_incumbent *inc = p->inc;
   const plim_plan_options *options = inc->options;
   if (!inc->problem->fixed_numerics || !inc->found || is_long(p)) return 0;
@@ -246,22 +246,22 @@ static int wants_slow_lap(const portfolio *p) {
 
 /* Two rounds where moves are limited, since one alone sometimes ends with a much slower plan. Where time is limited,
  * more rounds fill it: each is four times as long as the one before, and the last takes what is left. */
-static plim_status run_laps(portfolio *p) {
+static plim_status run_rounds(portfolio *p) {
   plim_incumbent *inc = p->inc;
   const plim_plan_options *options = inc->options;
   int64_t moves = options->iterations > 0 ? options->iterations : MOVES_AN_OP * (int64_t)inc->problem->n_ops;
   int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
-  int hopeless;
-  PLIM_TRY(look_ahead(p, &hopeless));
-  for (int lap = 0; lap < LAPS && !hopeless && !met_bound(p); lap++) {
-    PLIM_TRY(run_lap(p, moves / LAPS, end_ns));
-    p->lost |= is_long(p);
+  int refused;
+  PLIM_TRY(look_ahead(p, &refused));
+  for (int round = 0; round < ROUNDS && !refused && !met_bound(p); round++) {
+    PLIM_TRY(run_round(p, moves / ROUNDS, end_ns));
+    p->order_failed |= is_long(p);
   }
-  if (wants_slow_lap(p)) PLIM_TRY(run_lap(p, SLOW_LAP * moves, end_ns));
+  if (wants_third_round(p)) PLIM_TRY(run_round(p, THIRD_ROUND * moves, end_ns));
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
-  for (int64_t lap_ns = 4 * (plim_now_ns() - begin_ns); !met_bound(p) && plim_now_ns() < end_ns; lap_ns *= 4) {
-    int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * lap_ns;
-    PLIM_TRY(run_lap(p, INT64_MAX / 2, last ? end_ns : now_ns + lap_ns));
+  for (int64_t round_ns = 4 * (plim_now_ns() - begin_ns); !met_bound(p) && plim_now_ns() < end_ns; round_ns *= 4) {
+    int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * round_ns;
+    PLIM_TRY(run_round(p, INT64_MAX / 2, last ? end_ns : now_ns + round_ns));
   }
   return PLIM_OK;
 }
@@ -269,20 +269,20 @@ static plim_status run_laps(portfolio *p) {
 plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *order) {
   plim_context *ctx = inc->problem->ctx;
   portfolio p = {
-      .inc = inc, .order = order, .nearest = {.ctx = ctx}, .n = inc->options->threads > 1 ? inc->options->threads : 1};
+      .inc = inc, .order = order, .lowest = {.ctx = ctx}, .n = inc->options->threads > 1 ? inc->options->threads : 1};
   plim_status status;
   if (p.n > PLIM_BATCH_MOST) p.n = PLIM_BATCH_MOST;
   PLIM_TRY(plim_allocate(ctx, p.n, sizeof *p.member, &p.member));
   for (int32_t i = 0; i < p.n; i++) PLIM_CHECK(begin_member(&p, i));
   PLIM_CHECK(exchange(&p));
-  status = run_laps(&p);
+  status = run_rounds(&p);
   for (int32_t i = 1; i < p.n && inc->front && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
     plim_status merged = plim_front_merge(inc->front, &p.member[i].front);
     if (merged != PLIM_OK) status = merged;
   }
 done:
   for (int32_t i = 0; i < p.n; i++) end_member(&p, i);
-  plim_schedule_free(&p.nearest);
+  plim_schedule_free(&p.lowest);
   plim_release(ctx, p.member, p.n, sizeof *p.member);
   return status;
 }

@@ -28,9 +28,9 @@ typedef enum plim_move {
 typedef struct plim_mover {
   plim_track *track;
   plim_random random;
-  int64_t limit;   /* bytes that the peak should not exceed */
-  int32_t choosy;  /* percent of evictions that take the one of two copies with less time for its bytes */
-  int64_t most_ns; /* a move that makes the schedule slower than this would be refused */
+  int64_t limit;           /* bytes that the peak should not exceed */
+  int32_t compare_percent; /* percent of evictions that take the one of two copies with less time for its bytes */
+  int64_t most_ns;         /* a move that makes the schedule slower than this would be refused */
 } plim_mover;
 
 /* Make one move of the kind; returns 0 when nothing was changed. The change is in the track's journal, not settled. */
@@ -151,11 +151,11 @@ enum { PLIM_GREEDY_COVERING_CHAIN = 48 /* repeats at one place for one gain */ }
 typedef struct plim_greedy_covering {
   plim_track *track;
   int64_t limit;
-  int64_t usual_bytes; /* mean of the items */
+  int64_t mean_bytes; /* mean of the items */
   plim_random random;
-  double rate;  /* bytes x steps that are worth a nanosecond */
-  double hold;  /* repeats that gain less than this share of the rate go; 0: none go */
-  double noise; /* shares by which rates of single repeats differ, at random */
+  double rate;       /* bytes x steps that are worth a nanosecond */
+  double keep_share; /* repeats that gain less than this share of the rate go; 0: none go */
+  double noise;      /* shares by which rates of single repeats differ, at random */
   /* of the walk under way; positions are places in the sequence when it began */
   double excess;                       /* bytes x steps above the limit when it began */
   int32_t changes;                     /* repeats that came or went */
@@ -199,9 +199,9 @@ typedef struct plim_annealing {
   int32_t percent; /* of the moves of a round */
   double hot;
   enum {
-    PLIM_COOL_FRESH,  /* from program order */
-    PLIM_COOL_REHEAT, /* from the best */
-    PLIM_COOL_QUENCH  /* from the best, never above the limit */
+    PLIM_START_ORDER,      /* from program order */
+    PLIM_START_BEST,       /* from the best */
+    PLIM_START_BEST_WITHIN /* from the best, never above the limit */
   } start;
   int32_t share[PLIM_MOVES];
 } plim_annealing;
@@ -224,8 +224,8 @@ void plim_searcher_end(plim_searcher *searcher);
 
 /* One annealing run from `start`, in at most so many moves and until `deadline_ns` (by plim_now_ns), and submit what
  * was met. PLIM_ECANCEL when the context was cancelled. */
-PLIM_MUST_USE plim_status plim_searcher_cool(plim_searcher *searcher, const plim_annealing *annealing,
-                                             const plim_schedule *start, int64_t moves, int64_t deadline_ns);
+PLIM_MUST_USE plim_status plim_searcher_anneal(plim_searcher *searcher, const plim_annealing *annealing,
+                                               const plim_schedule *start, int64_t moves, int64_t deadline_ns);
 
 /* ==== seed ==== */
 

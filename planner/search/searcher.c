@@ -119,7 +119,7 @@ static plim_status set_up(plim_searcher *s, const plim_annealing *c, const plim_
   PLIM_TRY(plim_track_make_room(&s->track, start->n));
   a->mover.track = s->track;
   set_shares(inc->problem, a, c);
-  a->strict = c->start == PLIM_COOL_QUENCH && inc->found;
+  a->strict = c->start == PLIM_START_BEST_WITHIN && inc->found;
   a->hot = c->hot * 100 / inc->problem->n_ops;
   a->cold = cold * 100 / inc->problem->n_ops;
   a->faster_than_ns = inc->found ? inc->best_ns : INT64_MAX;
@@ -130,8 +130,8 @@ static plim_status set_up(plim_searcher *s, const plim_annealing *c, const plim_
   return PLIM_OK;
 }
 
-plim_status plim_searcher_cool(plim_searcher *s, const plim_annealing *c, const plim_schedule *start, int64_t moves,
-                               int64_t deadline_ns) {
+plim_status plim_searcher_anneal(plim_searcher *s, const plim_annealing *c, const plim_schedule *start, int64_t moves,
+                                 int64_t deadline_ns) {
   plim_anneal *a = &s->anneal;
   PLIM_TRY(set_up(s, c, start));
   a->iterations = moves;
@@ -149,15 +149,15 @@ plim_status plim_searcher_begin(plim_incumbent *inc, uint64_t seed, plim_searche
   plim_status status;
   *out = (plim_searcher){.inc = inc, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
   PLIM_CHECK(plim_track_new(inc->problem, plim_track_usual_room(inc->problem), &out->track));
-  out->anneal =
-      (plim_anneal){.mover = {.track = out->track, .random = {seed}, .limit = inc->budget_bytes, .choosy = CHOOSY},
-                    .most_runs = inc->most_runs,
-                    .weight = 0.3,
-                    .pace = 0.1,
-                    .time_weight = 1,
-                    .on_fit = on_fit,
-                    .on_moves = on_moves,
-                    .user = out};
+  out->anneal = (plim_anneal){
+      .mover = {.track = out->track, .random = {seed}, .limit = inc->budget_bytes, .compare_percent = CHOOSY},
+      .most_runs = inc->most_runs,
+      .weight = 0.3,
+      .pace = 0.1,
+      .time_weight = 1,
+      .on_fit = on_fit,
+      .on_moves = on_moves,
+      .user = out};
 done:
   if (status != PLIM_OK) {
     plim_searcher_end(out);

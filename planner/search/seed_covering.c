@@ -30,15 +30,15 @@ typedef struct covering_search {
   plim_track *track;
   plim_greedy_covering *covering;
   int64_t budget;
-  int64_t goal;             /* peak that is low enough: the budget, less where addresses need more */
-  double top;               /* rate at which a round begins */
-  double excess;            /* bytes x steps above the goal of the schedule that covering began with */
-  double bulk;              /* rate at which a tenth of that was left in the first round */
-  int64_t area;             /* the same as the track adds it up */
-  int64_t least_area;       /* of this round since it came near the bulk's rate; INT64_MAX: it has not */
-  plim_schedule min_memory; /* with that */
-  plim_schedule best;       /* the fastest within the limit, or the lowest */
-  int64_t best_ns;          /* INT64_MAX: none within it */
+  int64_t goal;        /* peak that is low enough: the budget, less where addresses need more */
+  double begin_rate;   /* rate at which a round begins */
+  double begin_excess; /* bytes x steps above the goal of the schedule that covering began with */
+  double bulk_rate;    /* rate at which a tenth of that was left in the first round */
+  int64_t begin_area;  /* the same as the track adds it up */
+  int64_t least_area;  /* of this round since it came near the bulk's rate; INT64_MAX: it has not */
+  plim_schedule least; /* with that */
+  plim_schedule best;  /* the fastest within the limit, or the lowest */
+  int64_t best_ns;     /* INT64_MAX: none within it */
   int64_t best_peak;
 } covering_search;
 
@@ -67,22 +67,22 @@ static int fits(const covering_search *c) {
  * paying ever worse rates there, aim below the goal, further with every walk by half of what the peak is above it: at
  * usual rates, spread over all steps near it, that brings the last ones down as well. Polishing gives back what was too
  * much. */
-static void aim(covering_search *c, int64_t area) {
+static void lower_limit(covering_search *c, int64_t area) {
   int64_t over = plim_track_peak(c->track) - c->goal, least = c->goal - c->goal / 100 * MOST_BELOW;
-  if (over <= 0 || area > c->area / 100 * LEFT) return;
+  if (over <= 0 || area > c->begin_area / 100 * LEFT) return;
   c->covering->limit -= over / 2 + 1;
   if (c->covering->limit < least) c->covering->limit = least;
 }
 
 /* At rates that are low enough nearly everything is run again and again, and repeats make more bytes alive than they
  * free. A round that gets there goes back to where it was lowest, and is over. */
-static plim_status watch(covering_search *c, int64_t area, int *ran_away) {
-  if (c->bulk <= 0 || c->covering->rate > NEAR_BULK * c->bulk) return PLIM_OK;
-  *ran_away = c->least_area < INT64_MAX && area > c->least_area && area > c->area / 100 * RUN_AWAY;
-  if (*ran_away) plim_track_load(c->track, &c->min_memory);
+static plim_status stop_if_diverged(covering_search *c, int64_t area, int *diverged) {
+  if (c->bulk_rate <= 0 || c->covering->rate > NEAR_BULK * c->bulk_rate) return PLIM_OK;
+  *diverged = c->least_area < INT64_MAX && area > c->least_area && area > c->begin_area / 100 * RUN_AWAY;
+  if (*diverged) plim_track_load(c->track, &c->least);
   if (area >= c->least_area) return PLIM_OK;
   c->least_area = area;
-  return plim_track_store(c->track, &c->min_memory);
+  return plim_track_store(c->track, &c->least);
 }
 
 /* Repeats have taken all the room there is, which none of them can have been worth. */
@@ -91,39 +91,39 @@ static int is_full(const covering_search *c) {
 }
 
 /* Set rate and aim of the next walk of the round. */
-static plim_status follow(covering_search *c, int *ran_away) {
+static plim_status next_walk(covering_search *c, int *diverged) {
   plim_greedy_covering *covering = c->covering;
   int64_t area = plim_track_excess(c->track, c->goal);
   int few = covering->changes <= c->track->n_runs / FEW;
-  if (c->bulk <= 0 && covering->excess <= 0.1 * c->excess) c->bulk = covering->rate;
-  PLIM_TRY(watch(c, area, ran_away));
-  aim(c, area);
+  if (c->bulk_rate <= 0 && covering->excess <= 0.1 * c->begin_excess) c->bulk_rate = covering->rate;
+  PLIM_TRY(stop_if_diverged(c, area, diverged));
+  lower_limit(c, area);
   covering->rate *= few ? FALL * FALL : FALL;
   return PLIM_OK;
 }
 
 /* One round. `deadline_ns` ends it wherever it is. */
-static plim_status fall(covering_search *c, int64_t deadline_ns) {
+static plim_status run_round(covering_search *c, int64_t deadline_ns) {
   plim_context *ctx = c->inc->problem->ctx;
   double last = last_rate(c);
-  int ran_away = 0;
-  c->covering->rate = c->top;
+  int diverged = 0;
+  c->covering->rate = c->begin_rate;
   c->covering->limit = c->goal;
   c->least_area = INT64_MAX;
-  for (int walk = 0; walk < MOST_WALKS && (walk < 2 || !fits(c)) && c->covering->rate > last && !ran_away; walk++) {
+  for (int walk = 0; walk < MOST_WALKS && (walk < 2 || !fits(c)) && c->covering->rate > last && !diverged; walk++) {
     if (plim_effort_over(ctx, 0)) return PLIM_ECANCEL;
     if (plim_now_ns() >= deadline_ns) return PLIM_OK;
     plim_greedy_covering_walk(c->covering);
     plim_incumbent_report(c->inc, "cover");
-    PLIM_TRY(follow(c, &ran_away));
-    ran_away |= is_full(c);
+    PLIM_TRY(next_walk(c, &diverged));
+    diverged |= is_full(c);
   }
   return PLIM_OK;
 }
 
 /* Take what the round has come to. Where it is within the budget and its addresses are not, the limit follows: half of
  * what was too much. */
-static plim_status settle(covering_search *c) {
+static plim_status take_outcome(covering_search *c) {
   plim_track *t = c->track;
   int within = fits(c);
   plim_submit_result result;
@@ -145,17 +145,17 @@ static plim_status run_rounds(covering_search *c, int32_t rounds, int64_t deadli
   covering->limit = c->goal;
   covering->rate = INFINITY; /* nothing is worth that: only to look */
   plim_greedy_covering_walk(covering);
-  c->top = first_rate(c);
-  c->excess = covering->excess;
-  c->area = plim_track_excess(c->track, c->goal);
-  covering->hold = FIRST_HOLD;
+  c->begin_rate = first_rate(c);
+  c->begin_excess = covering->excess;
+  c->begin_area = plim_track_excess(c->track, c->goal);
+  covering->keep_share = FIRST_HOLD;
   for (int32_t round = 0, missed = 0; round < rounds && missed < MOST_MISSED; round++) {
-    plim_status status = fall(c, round == 0 ? plim_incumbent_deadline(c->inc, FIRST_PERCENT) : deadline_ns);
+    plim_status status = run_round(c, round == 0 ? plim_incumbent_deadline(c->inc, FIRST_PERCENT) : deadline_ns);
     missed = fits(c) ? 0 : missed + 1;
-    PLIM_TRY(settle(c));
-    if (status != PLIM_OK || plim_now_ns() >= deadline_ns || c->bulk <= 0) return status;
-    c->top = BACK * c->bulk;
-    covering->hold = HOLD;
+    PLIM_TRY(take_outcome(c));
+    if (status != PLIM_OK || plim_now_ns() >= deadline_ns || c->bulk_rate <= 0) return status;
+    c->begin_rate = BACK * c->bulk_rate;
+    covering->keep_share = HOLD;
     covering->noise = NOISE;
     plim_track_load(c->track, &c->best);
   }
@@ -170,7 +170,7 @@ plim_status plim_seed_covering(plim_incumbent *inc, int64_t budget_bytes, int32_
                        .budget = budget_bytes,
                        .goal = budget_bytes,
                        .best = {.ctx = p->ctx},
-                       .min_memory = {.ctx = p->ctx},
+                       .least = {.ctx = p->ctx},
                        .best_ns = INT64_MAX,
                        .best_peak = INT64_MAX};
   plim_status status;
@@ -188,6 +188,6 @@ done:
   plim_greedy_covering_free(c.covering);
   plim_track_free(c.track);
   plim_schedule_free(&c.best);
-  plim_schedule_free(&c.min_memory);
+  plim_schedule_free(&c.least);
   return status;
 }

@@ -45,7 +45,7 @@ static plim_status program_order(plim_incumbent *inc, plim_schedule *schedule, p
 
 /* Every online policy; when none stays below twice the time of the step, and the graph was imported from a program that
  * ran under such policies, for as long as they take. */
-static plim_status play(plim_incumbent *inc, const plim_plan *order, plim_plan **out) {
+static plim_status simulate(plim_incumbent *inc, const plim_plan *order, plim_plan **out) {
   const plim_problem *p = inc->problem;
   const plim_policy *best = plim_policy_at(0);
   plim_status status = plim_arena_online(p->ctx, p->graph, order, best, inc->budget_bytes, order->time_ns, NULL, out);
@@ -60,7 +60,7 @@ static plim_status replay_within(plim_incumbent *inc, const plim_plan *order, in
   plim_plan *plan = NULL;
   int32_t taken;
   out->n = 0;
-  plim_status status = bytes == inc->budget_bytes ? play(inc, order, &plan)
+  plim_status status = bytes == inc->budget_bytes ? simulate(inc, order, &plan)
                                                   : plim_arena_replay(p->ctx, p->graph, order, bytes, NULL, &plan);
   if (status == PLIM_ENOFIT) return PLIM_OK;
   if (status != PLIM_OK) return status;

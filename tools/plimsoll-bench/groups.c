@@ -49,8 +49,8 @@ static int reads_from(const plim_problem *p, int32_t reader, int32_t op) {
 /* May the op run wherever this one runs, which is after it? */
 static int may_follow(const plim_problem *p, const plim_groups *g, int32_t op, int32_t reader) {
   if (!reads_from(p, reader, op)) return 0; /* an update that the op must see first, or the other way round */
-  for (int32_t i = 0; i < p->op[op].until.n; i++) {
-    if (!contains(&p->op[reader].until, p->op[op].until.at[i])) return 0;
+  for (int32_t i = 0; i < p->op[op].closed_by.n; i++) {
+    if (!contains(&p->op[reader].closed_by, p->op[op].closed_by.at[i])) return 0;
   }
   int32_t joined = g->n_members[reader];
   for (int32_t k = 0; k < g->n_members[op]; k++) joined += !is_member(g, reader, g->member[op][k]);
@@ -59,13 +59,13 @@ static int may_follow(const plim_problem *p, const plim_groups *g, int32_t op, i
 
 static int may_fuse(const plim_problem *p, const plim_groups *g, int32_t op, int32_t most_readers) {
   const plim_planned_op *v = &p->op[op];
-  if (v->once || v->before.n == 0 || v->before.n > most_readers || v->closes.n > 0) return 0;
-  if (p->fixed_order && v->before.n > 1) return 0;
+  if (v->once || v->succs.n == 0 || v->succs.n > most_readers || v->closes.n > 0) return 0;
+  if (p->fixed_order && v->succs.n > 1) return 0;
   for (int32_t i = 0; i < v->writes.n; i++) {
     if (p->item[v->writes.at[i]].kept) return 0;
   }
-  for (int32_t i = 0; i < v->before.n; i++) {
-    if (!may_follow(p, g, op, v->before.at[i])) return 0;
+  for (int32_t i = 0; i < v->succs.n; i++) {
+    if (!may_follow(p, g, op, v->succs.at[i])) return 0;
   }
   return bytes_read(p, g, op) <= bytes_written(p, op);
 }
@@ -97,7 +97,7 @@ plim_status plim_groups_make(const plim_problem *p, int32_t most_readers, plim_g
   }
   for (int32_t v = 0; v < p->n_ops; v++) {
     if (!may_fuse(p, &g, v, most_readers)) continue;
-    for (int32_t i = 0; i < p->op[v].before.n; i++) join(&g, p->op[v].before.at[i], v);
+    for (int32_t i = 0; i < p->op[v].succs.n; i++) join(&g, p->op[v].succs.at[i], v);
     g.n_members[v] = 0;
   }
   *out = g;
