@@ -1,4 +1,9 @@
-/* Makes a plan: builds the problem, runs a strategy, and turns its best schedule into a checked plan. */
+/* plim_plan_make: from graph, profile and budget to a checked plan. Four hops:
+ *   1. plim_problem_make      (core/problem.c)          items, rules, choices of variants
+ *   2. plim_strategy_run      (strategies/strategy_run.c)  a strategy submits schedules; the incumbent keeps the best
+ *   3. plim_incumbent_emit    (core/incumbent.c)        the best as a plan, which the checker accepts
+ *   4. plim_refuse            (refuse.c)                in place of 3 where nothing fits
+ * With options->front_folder, the plan front on disk is read before and written after. */
 #include "planner/make.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
@@ -7,7 +12,7 @@ plim_plan_options plim_plan_options_default(void) {
   return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
 }
 
-/* A refusal names the lowest plan that is known: the plan front's, where that is lower and right. */
+/* A refusal names the smallest plan known. Use the plan front's smallest point where it is smaller and valid. */
 static plim_status note_smallest(plim_incumbent *inc, const plim_front *front) {
   const plim_front_point *point = front ? plim_front_smallest(front) : NULL;
   int32_t right = 0;
@@ -17,7 +22,7 @@ static plim_status note_smallest(plim_incumbent *inc, const plim_front *front) {
   return PLIM_OK;
 }
 
-/* `front` NULL: none; else it is saved to `file`, also when no plan was found: a larger budget may use what was. */
+/* `front` NULL: none. It is saved to `file` also when no plan was found, since a larger budget may use its points. */
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_front *front, const plim_front_file *file,
                              plim_plan **out) {
@@ -27,8 +32,8 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
   status = plim_strategy_run(inc, strategy, front, &kept);
   if (options->from_front) *options->from_front = kept;
-  int cancelled = plim_context_cancelled(problem->ctx);                       /* else the deadline ended it */
-  if (status == PLIM_ECANCEL && (inc->found || !cancelled)) status = PLIM_OK; /* the best so far */
+  int by_caller = plim_context_cancelled(problem->ctx); /* else a deadline ended the strategy */
+  if (status == PLIM_ECANCEL && (inc->found || !by_caller)) status = PLIM_OK;
   if (status == PLIM_ECANCEL && inc->budget_bytes < INT64_MAX) {
     status = plim_fail(problem->ctx, status, "planning was cancelled before a plan within %lld bytes was found",
                        (long long)inc->budget_bytes);
@@ -43,7 +48,8 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   return status;
 }
 
-/* Through the plan front on disk. When the checker refuses a kept plan, the whole plan front is given up. */
+/* The same through the plan front on disk. Where the checker refuses a plan of it, the front is discarded, and the plan
+ * is made without. */
 static plim_status make_warm(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_plan **out) {
   plim_front front = {.ctx = problem->ctx};

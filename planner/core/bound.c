@@ -1,9 +1,10 @@
-/* Bytes below which there is no plan. While op v runs, all that it reads and writes is resident, except that an output
- * may take the place of an input; so is a workspace of one of its choices. Persistent storages always are. */
+/* A lower bound on the peak of every plan. While an op runs, these bytes are alive: all that it reads and writes, the
+ * workspace of one of its variants, and persistent storages. An output may be written over an input, which saves bytes.
+ * The largest sum over all ops is the bound. */
 #include "planner/core/core.h"
 
-/* Most bytes that writing over inputs can save: neither more than the outputs that may be placed so, nor more than
- * the inputs that may be written over. */
+/* Most bytes that writing over inputs can save: at most all outputs that have such a pair, and at most all inputs that
+ * have one. Both are upper bounds on what a matching of the pairs saves. */
 static int64_t most_saved(const plim_problem *p, const plim_planned_op *op) {
   int64_t by_out = 0, by_in = 0;
   for (int32_t k = 0; k < op->n_overwrites; k++) {

@@ -1,6 +1,8 @@
-/* Choices of variants. Measured differences under 3 % are ties: of the variants within 3 % of the fastest the one with
- * the least workspace counts as fastest, then the lower index; the others of the tie are left out, so that no choice is
- * ever faster than choice[0] and an overhead is never negative. */
+/* Which variants of an op a plan may use.
+ *
+ * Times that differ by less than 3 % are equal, since measurements are no better than that. Of the variants within 3 %
+ * of the fastest, the one with the least workspace counts as the fastest, then the one with the lower index. The others
+ * within 3 % are left out. So no choice takes less time than choice[0], and an overhead is never negative. */
 #include "planner/core/core.h"
 
 #include <string.h>
@@ -19,7 +21,8 @@ static const char *smallest_label(const plim_variant *v, int32_t n) {
   return v[best].label;
 }
 
-/* Is variant i useless, since another one of its label is no slower and needs no more? */
+/* Does another variant of the same label take no more time and no more workspace than variant i? Of two equal ones the
+ * later is dominated. */
 static int dominated(const plim_variant *v, int32_t n, int32_t i) {
   for (int32_t k = 0; k < n; k++) {
     if (k == i || strcmp(v[k].label, v[i].label) != 0) continue;
@@ -29,13 +32,15 @@ static int dominated(const plim_variant *v, int32_t n, int32_t i) {
   return 0;
 }
 
+/* Number of the label of variant i: the index of the first variant that has it. */
 static int32_t label_id(const plim_variant *v, int32_t i) {
   int32_t k = 0;
   while (strcmp(v[k].label, v[i].label) != 0) k++;
   return k;
 }
 
-/* Choices of one op at out[0 ..]; how many. */
+/* Write the choices of one op with variants v[0, n) to out, the fastest first. `label` NULL: any. Returns their number.
+ */
 static int32_t choose(const plim_problem *p, const plim_variant *v, int32_t n, const char *label, plim_choice *out) {
   int32_t first = plim_variants_fastest(v, n, label), count = 0;
   int64_t least_ns = v[first].time_ns;
@@ -56,6 +61,7 @@ static int32_t choose(const plim_problem *p, const plim_variant *v, int32_t n, c
   return count;
 }
 
+/* *out: the only label that the options allow for the op; NULL: any. */
 static plim_status allowed_label(const plim_problem *p, const plim_plan_options *options, int32_t op,
                                  const plim_variant *v, int32_t n, const char **out) {
   *out = NULL;
@@ -71,7 +77,7 @@ static plim_status allowed_label(const plim_problem *p, const plim_plan_options 
                    p->graph->op[op].name, *out, n);
 }
 
-/* Ops may run many times: a plan's time must not overflow either. */
+/* Most time of all ops together, in ns. Ops may run up to 4,096 times on average before a plan's time overflows. */
 static const int64_t most_total_ns = INT64_MAX >> 12;
 
 plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options) {

@@ -1,5 +1,13 @@
-/* The planner's data: a problem, its schedules, their evaluation (timeline), their addresses (placement), and the plan
- * that is written from them. */
+/* The planner's data structures, in the order in which a plan comes to be:
+ *
+ *   problem     what may run when, and how many bytes and nanoseconds it takes   (from graph, profile and options)
+ *   schedule    a sequence of runs                                               (made by a strategy)
+ *   timeline    which buffer is alive when, live bytes, peak, time               (evaluates a schedule)
+ *   placement   an offset for every buffer                                       (packs a timeline)
+ *   plan        the document                                                     (writes all three down)
+ *
+ * Units are bytes and nanoseconds. A *position* is an index into a schedule; lifetimes are half-open ranges
+ * [begin, end) of positions. A *repeat* is a run of an op that has run before. */
 #ifndef PLIM_PLANNER_CORE_CORE_H
 #define PLIM_PLANNER_CORE_CORE_H
 
@@ -8,81 +16,87 @@
 
 /* ==== problem ==== */
 
-/* The planning problem: graph, profile and options boiled down to what a search touches a million times.
+/* The planning problem: graph, profile and options in the form that a search reads.
  *
- * An *item* is a storage that comes and goes: written by an op, or an input that is read. Persistent storages (param,
- * state, staging) are one constant. A *choice* is a variant that may be used: per op the fastest first, dominated ones
- * and those whose numerics key the options forbid left out.
+ * An *item* is a storage that is not persistent: an op writes it, or it is an input that an op reads. Persistent
+ * storages (param, state, staging) are one constant, `persistent_bytes`. A *choice* is a variant that the plan may
+ * use. Each op has its fastest choice first. Left out are dominated variants and those whose numerics key the options
+ * forbid.
  *
- * Rules of a step graph as lists of ops. A run of v, first or repeat, comes after the first run of each op of
- * `preds` (producers of what it reads, updates it must see) and before each op of `closed_by` (updates it must
- * not see). Seen from the other end: `succs` are the ops that list v in `preds`, `closes` those that list v in
- * `closed_by`. */
+ * Rules for a run of op v, whether it is the first or a repeat:
+ *   preds      each of these ops has run at least once before it: producers of what v reads, updates that v must see
+ *   closed_by  none of these ops has run before it: updates that v must not see
+ * The same pairs from the other side: v is in the `preds` of its `succs`, and in the `closed_by` of the ops that it
+ * `closes`. */
 
+/* A variant of an op that the plan may use. */
 typedef struct plim_choice {
-  int64_t time_ns, workspace_bytes; /* workspace rounded */
-  int32_t label;                    /* equal within one op: equal numerics keys */
-  int32_t variant;                  /* index among the op's rows of the profile */
+  int64_t time_ns;
+  int64_t workspace_bytes; /* a multiple of the problem's `align` */
+  int32_t label;           /* number of its numerics key; equal within one op where the keys are equal */
+  int32_t variant;         /* index among the op's variants in the profile */
 } plim_choice;
 
-/* The output may be written over the input item (never one that is kept to the end). */
+/* An output that an op may write in place of an input. The input is never one that is kept to the end. */
 typedef struct plim_overwrite {
-  int32_t in;        /* item */
-  int32_t out_index; /* of the output among the op's writes */
-  plim_pair pair;    /* operand positions */
+  int32_t in;        /* item that is overwritten */
+  int32_t out_index; /* index of the output among the op's `writes` */
+  plim_pair pair;    /* positions of both among the op's operands */
 } plim_overwrite;
 
 typedef struct plim_list {
   int32_t n;
-  const int32_t *at; /* [n] */
+  const int32_t *at; /* [n] ascending, without duplicates */
 } plim_list;
 
 typedef struct plim_planned_op {
-  plim_list reads, writes;                   /* items, without repeats */
-  plim_list preds, closed_by, succs, closes; /* ops, without repeats */
-  int32_t once;                              /* 1: an effect op */
+  plim_list reads, writes;                   /* items */
+  plim_list preds, closed_by, succs, closes; /* ops, see above */
+  int32_t once;                              /* 1: an effect op, which runs exactly once */
   int32_t n_overwrites, n_choices;
-  const plim_overwrite *overwrite;
-  const plim_choice *choice; /* choice[0]: the fastest, by the 3 % rule */
+  const plim_overwrite *overwrite; /* [n_overwrites] */
+  const plim_choice *choice;       /* [n_choices] choice[0] is the fastest; measured times within 3 % are equal */
 } plim_planned_op;
 
 typedef struct plim_item {
-  int64_t bytes; /* rounded */
-  int32_t storage;
-  int32_t producer;    /* op, -1 for an input */
-  int32_t write_index; /* among the producer's writes */
-  int32_t kept;        /* 1: an output, its last copy is alive to the end */
-  plim_list readers;
+  int64_t bytes;       /* a multiple of the problem's `align` */
+  int32_t storage;     /* of the graph */
+  int32_t producer;    /* op; -1: an input */
+  int32_t write_index; /* index among the producer's `writes` */
+  int32_t kept;        /* 1: an output of the graph; its last copy is alive to the end of the schedule */
+  plim_list readers;   /* ops */
 } plim_item;
 
-/* With more ops a graph is long: annealers hardly change it in the usual moves, and a look at all its cuts takes
- * seconds. */
+/* A graph of more ops is long. In the usual number of moves, annealing changes little of it. The cut model needs
+ * seconds to look at each op of it once. (docs/experiments.md) */
 enum { PLIM_LONG_OPS = 3000 };
 
 typedef struct plim_problem {
   plim_context *ctx;
-  const plim_graph *graph;
-  const plim_profile *profile;
+  const plim_graph *graph;     /* borrowed */
+  const plim_profile *profile; /* borrowed */
   int32_t n_ops, n_items;
-  plim_plan_class plan_class; /* of what is searched */
-  int32_t fixed_order;        /* 1: first runs stay in program order: every class but FREE */
-  int64_t align;              /* 512; 1 when nothing is packed */
+  plim_plan_class plan_class; /* the class of schedules that is searched */
+  int32_t fixed_order;        /* 1: first runs stay in program order, in every class but FREE */
+  int64_t align;              /* of every size and offset, in bytes: PLIM_ALIGN; 1 for plans without addresses */
   int64_t persistent_bytes;
-  int64_t keep_all_ns;       /* every op once, fastest variant of any label */
+  int64_t keep_all_ns;       /* time of every op once, each by its fastest variant of any numerics key */
   const plim_planned_op *op; /* [n_ops] */
   const plim_item *item;     /* [n_items] */
-  /* owned */
+  int32_t fixed_numerics;    /* 1: the options say which numerics keys may be used */
+  /* Memory of the above. A searcher on another thread has a copy of the problem, which borrows all of it. */
   plim_planned_op *own_op;
   plim_item *own_item;
-  plim_overwrite *overwrite;
-  plim_choice *choice;
-  int32_t *pool;
+  plim_overwrite *overwrite; /* [n_overwrites] of all ops */
+  plim_choice *choice;       /* [n_choices] of all ops */
+  int32_t *pool;             /* [room_pool] elements of all lists; n_pool are used */
   int64_t n_overwrites, n_choices, n_pool, room_pool;
-  int32_t fixed_numerics; /* 1: the options say which labels */
 } plim_problem;
 
-/* Make the problem. The graph and profile must outlive it. PLIM_EUSAGE for a label that no variant has,
- * PLIM_EOVERFLOW when bytes or times do not fit in 62 bits. O(graph). */
+/* Make the problem of a graph. Graph and profile must outlive it.
+ * PLIM_EDATA: the profile is of another graph. PLIM_EUSAGE: no variant has a label that the options give.
+ * PLIM_EUNSUPPORTED: an op of class once has outputs. PLIM_EOVERFLOW: bytes do not fit in 61 bits, or times cannot be
+ * added up. O(graph). Deterministic. */
 PLIM_MUST_USE plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                             const plim_plan_options *options, plim_plan_class plan_class,
                                             plim_problem **out);
@@ -90,145 +104,154 @@ void plim_problem_free(plim_problem *problem); /* NULL is legal */
 
 /* ==== choices ==== */
 
-/* Which variants a plan may use: label rules, the 3 % rule, dominated ones left out. */
-
-/* Fill the choices of every op and keep_all_ns. PLIM_EUSAGE for a given label that no variant of the op has. */
+/* Fill in the choices of every op and `keep_all_ns`; a part of plim_problem_make. PLIM_EUSAGE: no variant of an op has
+ * the label given. O(variants^2) an op. */
 PLIM_MUST_USE plim_status plim_choices_make(plim_problem *problem, const plim_plan_options *options);
 
-/* ==== bound ==== */
+/* ==== bound on bytes ==== */
 
-/* Lower bounds that hold for every plan of any class. */
-
-/* Bytes that no plan can do without: the largest working set of one op, and the op. O(graph). */
+/* Largest working set of one op plus persistent bytes: no plan of any class has a lower peak. *op is that op. O(graph).
+ */
 int64_t plim_bound_bytes(const plim_problem *problem, int32_t *op);
 
-/* The same for one op, its workspace left out. */
+/* The same for one given op, without its workspace. */
 int64_t plim_bound_beside(const plim_problem *problem, int32_t op);
 
 /* ==== schedule ==== */
 
-/* A schedule: the sequence of runs, each an op and the choice of its variant. Repeats are allowed. */
-
+/* A schedule: a sequence of runs. Each run is an op and the choice of its variant. An empty one is {.ctx = ctx}. */
 typedef struct plim_schedule {
   plim_context *ctx;
-  int32_t n, room;
-  int32_t *op, *choice; /* [n] */
+  int32_t n, room; /* runs; runs that fit in the memory */
+  int32_t *op;     /* [n] */
+  int32_t *choice; /* [n] index among the choices of the op */
 } plim_schedule;
 
-/* An empty schedule is {.ctx = ctx}. */
 PLIM_MUST_USE plim_status plim_schedule_reserve(plim_schedule *schedule, int32_t room);
 PLIM_MUST_USE plim_status plim_schedule_add(plim_schedule *schedule, int32_t op, int32_t choice);
 PLIM_MUST_USE plim_status plim_schedule_copy(plim_schedule *to, const plim_schedule *from);
 void plim_schedule_free(plim_schedule *schedule);                         /* leaves it empty */
 int plim_schedule_equals(const plim_schedule *a, const plim_schedule *b); /* the same runs in the same order */
 
-/* Every op once in program order with its fastest choice. */
+/* Every op once in program order, each with its fastest choice. */
 PLIM_MUST_USE plim_status plim_schedule_program_order(const plim_problem *problem, plim_schedule *out);
 
 /* ==== timeline ==== */
 
-/* The timeline of a schedule: which copy of which item is alive when, and what that adds up to. This is the only
- * calculation of a peak; the incremental form (track.h) keeps the same figures and is tested against it.
+/* The timeline of a schedule: lifetimes of all copies of all items, live bytes at each position, peak and time. Every
+ * peak that a plan states comes from here. The searches use an incremental form (planner/profile/track.h). Tests
+ * compare the two.
  *
- * A copy is made by a run of its item's producer and lives to its last reader before the next copy; a copy nothing
- * reads lives for its own step. Inputs live from step 0 to their last reader. The last copy of an output is alive to
- * the end. Where an op may write over an input whose copy has its last reader there, it does: the successor takes its
- * place.
- */
+ * A run of an item's producer makes a new *copy* of the item. Rules for its lifetime:
+ *   - It ends after its last reader before the next copy; without a reader it ends after its own run.
+ *   - A copy of an input begins at position 0.
+ *   - The last copy of an output of the graph is alive to the end.
+ *   - Where an op may write over an input and no later run reads that copy, it does. The new copy is the *successor* of
+ *     the old one: the old one ends one position earlier, and both share an offset. */
 
 typedef struct plim_copy {
   int32_t item;
-  int32_t begin, end; /* half-open, in steps */
-  int32_t successor;  /* the copy that is written over this one at `end`, -1: none */
-  plim_pair pair;     /* operand positions of that, at the successor's op */
+  int32_t begin, end; /* lifetime [begin, end) in positions */
+  int32_t successor;  /* the copy that is written over this one, at position `end`; -1: none */
+  plim_pair pair;     /* operands of that op, where there is a successor */
 } plim_copy;
 
 typedef struct plim_timeline {
   const plim_problem *problem;
-  int32_t n_steps, n_copies;
-  const plim_copy *copy; /* [n_copies], by begin */
-  const int64_t *level;  /* [n_steps] bytes alive at a step, persistent ones included */
-  int64_t peak_bytes;    /* largest level */
-  int64_t time_ns;       /* of all runs */
-  plim_copy *own_copy;
-  int64_t *own_level;
-  int32_t *latest, *ran;
+  int32_t n_steps, n_copies; /* runs of the schedule; copies of all items */
+  const plim_copy *copy;     /* [n_copies] by ascending begin */
+  const int64_t *level;      /* [n_steps] live bytes at a position, with workspace and persistent bytes */
+  int64_t peak_bytes;        /* largest level */
+  int64_t time_ns;           /* sum over all runs */
+  /* memory, kept from one evaluation to the next */
+  plim_copy *own_copy; /* [room_copies] */
+  int64_t *own_level;  /* [room_steps] */
+  int32_t *latest;     /* [n_items] newest copy of an item while the runs are walked; -1: none yet */
+  int32_t *ran;        /* [n_ops] 1: the op has run */
   int32_t room_steps, room_copies;
 } plim_timeline;
 
-/* A timeline is made empty and then evaluated any number of times. */
+/* A new timeline is empty. It can evaluate any number of schedules. */
 PLIM_MUST_USE plim_status plim_timeline_new(const plim_problem *problem, plim_timeline **out);
 void plim_timeline_free(plim_timeline *timeline); /* NULL is legal */
 
-/* Evaluate. PLIM_EPLAN, with a sentence, when the schedule is not valid: an op that never runs, a run before what it
- * reads, on the wrong side of an update, a second run of an effect op, first runs out of program order where that is
- * fixed. O(runs x operands). */
+/* Evaluate a schedule. PLIM_EPLAN, with a sentence, when it is not valid: an op never runs, a run breaks the rules of
+ * `preds` or `closed_by`, an effect op runs twice, or first runs leave program order where that is fixed.
+ * O(runs x operands). */
 PLIM_MUST_USE plim_status plim_timeline_evaluate(plim_timeline *timeline, const plim_schedule *schedule);
 
 /* ==== variant selection ==== */
 
-/* Variant selection for a fixed schedule: each op gets the fastest variant that keeps its runs within a limit.
+/* Variant selection: for a fixed sequence of ops, the fastest variants within a limit on the peak.
  *
- * A workspace is alive for its own step, so no choice changes what is alive at another one, and the best choices of all
- * ops are found one op at a time. */
+ * A workspace is alive at one position only. So a choice changes live bytes at its own position alone, and every op can
+ * be decided by itself. All runs of an op get variants of one numerics key. */
 
 typedef struct plim_variant_selection {
   const plim_problem *problem;
-  int32_t useful; /* 0: no op has a second choice with a workspace of another size */
-  int32_t *first; /* [n_ops + 1] an op's choices in `label` */
-  struct plim_selection_key *label;
+  int32_t useful; /* 0: no op has a choice with less workspace than its fastest, so nothing can be gained */
+  int32_t *first; /* [n_ops + 1] where the sums of an op begin in `label` */
+  struct plim_selection_key *label; /* scratch: sums by op and numerics key */
 } plim_variant_selection;
 
 PLIM_MUST_USE plim_status plim_variant_selection_make(const plim_problem *problem, plim_variant_selection *out);
 void plim_variant_selection_free(plim_variant_selection *selection); /* {0} is legal */
 
-/* Least peak that the sequence can have by any choice of variants. The timeline is that of the schedule. */
+/* Least peak that the sequence of ops can have, by any choice of variants. The timeline is that of the schedule. */
 int64_t plim_variant_selection_least(const plim_timeline *timeline, const plim_schedule *schedule);
 
-/* Select again for the limit; returns 1 when a choice changed. Where the bytes alive beside a workspace exceed the
- * limit already, only the operands of its op count, since the rest may be recomputed. Where no choice comes within the
- * limit, the one that comes nearest is taken. Runs of an op share a numerics key. O(runs x choices). */
+/* Select variants for a limit on the peak. Returns 1 when a choice of the schedule changed. The timeline is that of
+ * the schedule before the call.
+ * Where live bytes beside the workspace are above the limit already, only the operands of the op count: a search may
+ * still recompute the rest. Where no variant comes within the limit, the one that comes nearest is taken.
+ * O(runs x choices). */
 int plim_variant_selection_run(plim_variant_selection *selection, const plim_timeline *timeline,
                                plim_schedule *schedule, int64_t limit);
 
-/* ==== place ==== */
+/* ==== placement ==== */
 
-/* Places in the arena for the copies and workspaces of a timeline. A chain of copies written over each other is one
- * box. Persistent storages lie below all boxes. */
-
+/* The offsets of all copies and workspaces of a timeline. A copy and its successors share one box
+ * (planner/pack/pack.h). Persistent storages lie below all boxes, in graph order. An empty placement is {.ctx = ctx}.
+ */
 typedef struct plim_placement {
   plim_context *ctx;
   int32_t n_boxes;
-  int32_t *box_of_copy; /* [n_copies]; -1: no bytes */
-  int32_t *box_of_step; /* [n_steps] the workspace; -1: none */
-  plim_box *box;
-  int64_t *offset;      /* [n_boxes] from the arena base */
-  int64_t packed_bytes; /* of the arena, persistent bytes included */
+  int32_t *box_of_copy; /* [n_copies] -1: no bytes */
+  int32_t *box_of_step; /* [n_steps] box of the run's workspace; -1: none */
+  plim_box *box;        /* [n_boxes] lifetimes and sizes */
+  int64_t *offset;      /* [n_boxes] bytes from the arena base */
+  int64_t packed_bytes; /* arena size: largest offset + size, persistent bytes included */
   int32_t room_boxes, room_copies, room_steps;
 } plim_placement;
 
-/* Pack the boxes of an evaluated timeline; an empty placement is {.ctx = ctx}, its rooms are used again. `target` is
- * the packed size of the arena that is good enough, `effort` as for plim_pack. Deterministic. */
+/* Pack the copies and workspaces of an evaluated timeline.
+ *   target  in  arena size in bytes at which packing may stop; 0: as small as possible
+ *   effort  in  rounds of packing, as for plim_pack; 0: first-fit once
+ * The placement may be one of an earlier schedule; its memory is used again. Deterministic. */
 PLIM_MUST_USE plim_status plim_place(plim_placement *placement, const plim_timeline *timeline,
                                      const plim_schedule *schedule, int64_t target, int32_t effort);
-/* Put the boxes at offsets [n_offsets] that a placement of the same schedule had. *fits is 0, and the placement of no
- * use, when their number is another. Overlaps are not looked for. */
+
+/* Take over offsets that a placement of the same schedule had.
+ *   offset  [n_offsets] in  by box
+ *   fits    [1] out         0: the schedule has another number of boxes, and the placement is of no use
+ * Overlaps are not checked here; plim_plan_check finds them. */
 PLIM_MUST_USE plim_status plim_place_at(plim_placement *placement, const plim_timeline *timeline,
                                         const plim_schedule *schedule, int32_t n_offsets, const int64_t *offset,
                                         int32_t *fits);
-void plim_placement_free(plim_placement *placement);
+void plim_placement_free(plim_placement *placement); /* leaves it empty */
 
-/* ==== emit ==== */
+/* ==== plan document ==== */
 
-/* A schedule, its timeline and its places as a plan document. */
-
+/* What a plan document states beside the schedule. */
 typedef struct plim_emission {
-  const char *planner;
+  const char *planner; /* name of the strategy */
   plim_plan_class plan_class;
-  int64_t budget_bytes, bound_ns;
+  int64_t budget_bytes;
+  int64_t bound_ns; /* proved lower bound on the time of a plan within the budget */
 } plim_emission;
 
-/* `placement` NULL: a plan without addresses. The plan is not checked here. */
+/* Write a schedule, its timeline and its placement (NULL: a plan without addresses) as a plan. The plan is not checked
+ * here. O(runs + copies). */
 PLIM_MUST_USE plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedule,
                                     const plim_placement *placement, const plim_emission *emission, plim_plan **out);
 

@@ -1,5 +1,7 @@
-/* Writes a schedule with its placement as a plan: steps with variants and in-place pairs, buffers with offsets,
- * figures. */
+/* Writes a plan document: a step for each run, with its variant and in-place pairs; a buffer for each persistent
+ * storage, copy and workspace, with its offset; and the figures. Variants that the plan uses are numbered in order of
+ * first use.
+ */
 #include "planner/core/core.h"
 
 #include <stdio.h>
@@ -9,11 +11,11 @@ typedef struct writer {
   const plim_timeline *timeline;
   const plim_schedule *schedule;
   const plim_placement *placement;
-  plim_step *step;
-  plim_plan_buffer *buffer;
-  plim_plan_variant *variant;
-  int32_t *variant_at; /* [n_choices] index + 1 of the choice among the plan's variants */
-  int32_t n_buffers, n_variants, room_buffers;
+  plim_step *step;                             /* [runs] */
+  plim_plan_buffer *buffer;                    /* [room_buffers] */
+  plim_plan_variant *variant;                  /* [runs] */
+  int32_t *variant_at;                         /* [n_choices] index + 1 of the choice among the plan's variants */
+  int32_t n_buffers, n_variants, room_buffers; /* written so far; room for buffers */
 } writer;
 
 static void write_steps(writer *w) {
@@ -42,6 +44,7 @@ static void add_buffer(writer *w, int32_t storage, int32_t begin, int32_t end, i
       (plim_plan_buffer){.storage = storage, .begin = begin, .end = end, .offset = offset, .bytes = bytes};
 }
 
+/* -1: the plan has no addresses. */
 static int64_t offset_of(const writer *w, int32_t box) {
   return w->placement ? w->placement->offset[box] : -1;
 }

@@ -1,5 +1,9 @@
-/* The incumbent of one planning call: evaluates and packs each submitted schedule, keeps the best, and writes it as a
- * plan at the end. */
+/* The incumbent: evaluates and packs each schedule that a strategy submits, keeps the best, and writes it as a plan.
+ *
+ * The way of a schedule: plim_incumbent_submit -> evaluate (timeline, other variants) -> submit_evaluated -> weigh
+ * (packing) -> remember (plan front), keep_conflict (refusal), keep (the best). Then submit_faster tries faster
+ * variants.
+ * Invariant: with `found` and without `adopted`, best_placement holds valid offsets of `best` within the budget. */
 #include "planner/core/incumbent.h"
 
 #include <string.h>
@@ -9,7 +13,9 @@
 #include "runtime/graph/check.h"
 
 enum {
-  MOST_EFFORT_MIN_MEMORY = 96 /* of packing for the lowest packed size too; more is for exact search at the budget */
+  /* Rounds of packing up to which a schedule that does not fit is packed a second time, for the smallest size. More
+   * rounds are asked for where exact search is to reach the budget. */
+  MOST_EFFORT_MIN_MEMORY = 96
 };
 
 plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_options *options, plim_incumbent **out) {
@@ -93,6 +99,7 @@ int64_t plim_incumbent_last_moment(const plim_plan_options *options) {
   return limit_ns > 0 ? plim_now_ns() + limit_ns + limit_ns / GRACE_PARTS + grace_ns : INT64_MAX;
 }
 
+/* 0 without a time limit; else at least 1, since 0 would mean none. */
 static int64_t at_least_one(const plim_incumbent *inc, int64_t time_ns) {
   if (inc->options->time_limit_ns <= 0) return 0;
   return time_ns > 1 ? time_ns : 1;
@@ -125,15 +132,16 @@ plim_status plim_incumbent_program_order(plim_incumbent *inc, int64_t limit, pli
   return PLIM_OK;
 }
 
-/* Select variants again for the limit. The timeline is that of `schedule` before, and that of inc->reselected after it.
- * *changed is 0, and the timeline stays, where no choice changes. */
-static plim_status selection(plim_incumbent *inc, const plim_schedule *schedule, int64_t limit, int *changed) {
+/* Select variants for the limit into inc->reselected. The timeline is that of `schedule` before. *changed: 1 where a
+ * variant changed; the timeline is then that of inc->reselected. */
+static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, int64_t limit, int *changed) {
   PLIM_TRY(plim_schedule_copy(&inc->reselected, schedule));
   *changed = plim_variant_selection_run(&inc->selection, inc->timeline, &inc->reselected, limit);
   return *changed ? plim_timeline_evaluate(inc->timeline, &inc->reselected) : PLIM_OK;
 }
 
-/* Evaluate. Where other variants bring the peak within the limit, *schedule becomes inc->reselected, which has them. */
+/* Evaluate. Where other variants bring the peak within the budget (min_memory: to the least peak), *schedule becomes
+ * inc->reselected, which has them. */
 static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule) {
   int changed;
   PLIM_TRY(plim_timeline_evaluate(inc->timeline, *schedule));
@@ -141,12 +149,14 @@ static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule)
   int64_t least = plim_variant_selection_least(inc->timeline, *schedule),
           limit = inc->min_memory ? least : inc->budget_bytes;
   if (inc->timeline->peak_bytes <= limit || least > limit) return PLIM_OK;
-  PLIM_TRY(selection(inc, *schedule, limit, &changed));
+  PLIM_TRY(reselect(inc, *schedule, limit, &changed));
   if (changed) *schedule = &inc->reselected;
   return PLIM_OK;
 }
 
-/* *bytes: what the budget bounds, the peak or, where addresses are wanted, the packed size of what was evaluated. */
+/* *bytes: what the budget bounds. It is the peak where that is above the budget or nothing is packed, else the packed
+ * size. A first packing aims at the budget. Where it misses, a second one aims at the smallest size: that works in
+ * another way, and may succeed. */
 static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
   *bytes = inc->timeline->peak_bytes;
   if (inc->options->unpacked || *bytes > inc->budget_bytes) return PLIM_OK;
@@ -154,7 +164,6 @@ static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int
   PLIM_TRY(plim_place(&inc->placement, inc->timeline, schedule, target, effort));
   *bytes = inc->placement.packed_bytes;
   if (*bytes <= inc->budget_bytes || effort == 0 || effort > MOST_EFFORT_MIN_MEMORY || inc->found) return PLIM_OK;
-  /* packing for the smallest size works differently, and may succeed where packing for the budget did not */
   plim_placement first = inc->placement;
   inc->placement = inc->spare;
   inc->spare = first;
@@ -167,6 +176,7 @@ static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int
   return PLIM_OK;
 }
 
+/* Do these figures fit, and beat the best? */
 static int better(const plim_incumbent *inc, int64_t time_ns, int64_t bytes) {
   if (bytes > inc->budget_bytes) return 0;
   int64_t first = inc->min_memory ? bytes : time_ns, second = inc->min_memory ? time_ns : bytes;
@@ -175,7 +185,7 @@ static int better(const plim_incumbent *inc, int64_t time_ns, int64_t bytes) {
   return first < best_first || (first == best_first && second < best_second);
 }
 
-/* Make the schedule and its placement (swapped for the old one) the best. */
+/* Make a schedule and its placement the best. *placement becomes the old one, whose memory is used again. */
 static plim_status keep(plim_incumbent *inc, const plim_schedule *schedule, plim_placement *placement, int64_t time_ns,
                         int64_t bytes) {
   PLIM_TRY(plim_schedule_copy(&inc->best, schedule));
@@ -189,7 +199,7 @@ static plim_status keep(plim_incumbent *inc, const plim_schedule *schedule, plim
   return PLIM_OK;
 }
 
-/* A schedule and its placement as a point of a plan front, borrowing both. */
+/* A schedule and its placement as a point of a plan front. It borrows both. */
 static plim_front_point point_of(const plim_incumbent *inc, const plim_schedule *schedule,
                                  const plim_placement *placement, int64_t time_ns, int64_t bytes) {
   return (plim_front_point){.bytes = bytes,
@@ -201,7 +211,7 @@ static plim_front_point point_of(const plim_incumbent *inc, const plim_schedule 
                             .offset = placement->offset};
 }
 
-/* The schedule that was packed last goes to the plan front, if it has addresses or needs none. */
+/* Add the schedule that was weighed last to the plan front, where it has addresses or needs none. */
 static plim_status remember(plim_incumbent *inc, const plim_schedule *schedule, int64_t bytes) {
   int weighed = inc->options->unpacked || inc->timeline->peak_bytes <= inc->budget_bytes;
   if (!inc->front || !weighed) return PLIM_OK;
@@ -209,8 +219,8 @@ static plim_status remember(plim_incumbent *inc, const plim_schedule *schedule, 
   return plim_front_insert(inc->front, &point, NULL);
 }
 
-/* Keep the smallest packing of a schedule whose peak is within the budget and whose addresses are not: for a refusal.
- */
+/* For the sentence of a refusal: of the schedules whose peak fits and whose packing does not, keep the one that packs
+ * smallest. */
 static plim_status keep_conflict(plim_incumbent *inc, const plim_schedule *schedule, int64_t bytes) {
   if (inc->found || bytes <= inc->budget_bytes || bytes >= inc->conflict_bytes) return PLIM_OK;
   PLIM_TRY(plim_schedule_copy(&inc->conflict, schedule));
@@ -218,7 +228,7 @@ static plim_status keep_conflict(plim_incumbent *inc, const plim_schedule *sched
   return PLIM_OK;
 }
 
-/* Pack what was evaluated, and keep it if it is the best. */
+/* Weigh the schedule that was evaluated last, and keep it where it is better than the best. */
 static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort,
                                     int64_t *bytes) {
   PLIM_TRY(weigh(inc, schedule, effort, bytes));
@@ -229,13 +239,13 @@ static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *sc
   return keep(inc, schedule, &inc->placement, inc->timeline->time_ns, *bytes);
 }
 
-/* The same with faster choices, where there is room for them. */
+/* The schedule that was evaluated last fits: submit it once more with faster variants, where some fit. */
 static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort) {
   int64_t time_ns = inc->timeline->time_ns, bytes;
   int changed;
   if (!inc->selection.useful || inc->min_memory || inc->timeline->peak_bytes > inc->budget_bytes) return PLIM_OK;
-  if (schedule == &inc->reselected) return PLIM_OK; /* it has them */
-  PLIM_TRY(selection(inc, schedule, inc->budget_bytes, &changed));
+  if (schedule == &inc->reselected) return PLIM_OK; /* it has the fastest already */
+  PLIM_TRY(reselect(inc, schedule, inc->budget_bytes, &changed));
   if (!changed || inc->timeline->time_ns >= time_ns) return PLIM_OK;
   return submit_evaluated(inc, &inc->reselected, effort, &bytes);
 }
@@ -282,14 +292,14 @@ plim_status plim_incumbent_merge(plim_incumbent *inc, plim_incumbent *from) {
   }
   if (!from->found || !better(inc, from->best_ns, from->best_bytes)) return PLIM_OK;
   PLIM_TRY(keep(inc, &from->best, &from->best_placement, from->best_ns, from->best_bytes));
-  inc->best_placement.ctx = inc->problem->ctx; /* they may be forks of one */
+  inc->best_placement.ctx = inc->problem->ctx; /* the two contexts may be forks of one, and share its memory hook */
   from->best_placement.ctx = from->problem->ctx;
   return PLIM_OK;
 }
 
 plim_status plim_incumbent_adopt(plim_incumbent *inc, const plim_incumbent *leader) {
   inc->bound_ns = leader->bound_ns;
-  inc->adopted = 1; /* what it had, the leader took */
+  inc->adopted = 1; /* the leader has merged this best before */
   if (!leader->found || !better(inc, leader->best_ns, leader->best_bytes)) return PLIM_OK;
   PLIM_TRY(plim_schedule_copy(&inc->best, &leader->best));
   inc->best_ns = leader->best_ns;
@@ -298,7 +308,8 @@ plim_status plim_incumbent_adopt(plim_incumbent *inc, const plim_incumbent *lead
   return PLIM_OK;
 }
 
-/* The point comes from a file: its numbers are checked before they are used. */
+/* Read the schedule of a point. It may come from a file, so its numbers are checked: *right is 0 where one is no op or
+ * choice of the problem. */
 static plim_status read_point(const plim_problem *p, const plim_front_point *point, plim_schedule *out,
                               int32_t *right) {
   *right = 1;

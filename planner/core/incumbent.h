@@ -1,5 +1,14 @@
-/* The incumbent of one planning call: the problem, its budget, and the best schedule found so far. Strategies submit
- * schedules; the incumbent evaluates and packs each, and keeps the best: the fastest that fits, or the smallest. */
+/* The incumbent: the best schedule found so far in one planning call, with its offsets.
+ *
+ * A strategy makes schedules and submits them. For each one the incumbent
+ *   1. evaluates it (timeline), and selects other variants where that brings the peak within the budget,
+ *   2. packs it (placement), unless its peak is above the budget,
+ *   3. keeps it when it fits and is better than the best so far,
+ *   4. adds it to the plan front, where there is one.
+ * *Better* means less time; with `min_memory`, fewer bytes. In a tie the other figure decides.
+ *
+ * A strategy that splits its work makes *children* with a budget, limit or seed of their own (plim_incumbent_child) and
+ * joins them again (plim_incumbent_join). */
 #ifndef PLIM_PLANNER_CORE_INCUMBENT_H
 #define PLIM_PLANNER_CORE_INCUMBENT_H
 
@@ -7,112 +16,129 @@
 #include "planner/core/core.h"
 
 typedef struct plim_incumbent {
+  /* the task */
   const plim_problem *problem;
-  const plim_plan_options *options;
-  plim_plan_options own_options; /* of a child */
-  int64_t budget_bytes;
-  int32_t min_memory;   /* 1: the best is the lowest schedule, 0: the fastest one that fits */
-  int64_t target_bytes; /* lowest: a packed size that is low enough to stop */
-  int32_t quick;        /* lowest: 1: only the first rounds of a long search */
-  int32_t most_runs; /* searches do not run an op more often; 0: no limit. Submitted schedules are not checked for it */
-  int64_t bound_ns;  /* proven lower bound on time at this budget in the problem's class; strategies raise it */
-  int32_t bounded;   /* 1: the cut model had its turn */
-  int64_t started_ns;
-  plim_timeline *timeline;         /* scratch: of whatever was evaluated last */
-  plim_placement placement, spare; /* scratch */
-  plim_variant_selection selection;
-  plim_schedule reselected; /* scratch: a submitted schedule with other choices */
-  plim_schedule best;
-  plim_placement best_placement;
-  int32_t found;   /* 1: best fits */
-  int32_t adopted; /* 1: best is another incumbent's, which has its addresses */
-  int64_t best_ns, best_bytes;
-  int64_t least_bytes;    /* smallest packed size (unpacked: peak) of anything submitted */
-  plim_schedule conflict; /* nothing found: of the schedules whose peaks fit the one that packs lowest, for a refusal */
+  const plim_plan_options *options; /* the caller's, or own_options */
+  plim_plan_options own_options;    /* of a child */
+  int64_t budget_bytes;             /* of the arena, or of the peak where options->unpacked; INT64_MAX: none */
+  int32_t min_memory;               /* 0: find the fastest plan that fits; 1: find the plan of fewest bytes */
+  int64_t target_bytes;             /* with min_memory: stop at this many bytes; 0: at the proved least */
+  int32_t quick;                    /* with min_memory, 1: only the first rounds of the search */
+  int32_t most_runs;  /* searches run no op more often; 0: no limit. Not checked for schedules that are submitted */
+  int64_t started_ns; /* by plim_now_ns; options->time_limit_ns counts from here */
+  /* what is proved */
+  int64_t bound_ns; /* no plan of the problem's class within the budget takes less time; INT64_MAX: there is no plan */
+  int32_t bounded;  /* 1: the cut model has been asked for a bound */
+  /* the best so far */
+  int32_t found;                 /* 1: there is a best, and it fits */
+  plim_schedule best;            /* also without `found`: empty */
+  plim_placement best_placement; /* not that of `best` while `adopted` */
+  int64_t best_ns, best_bytes;   /* INT64_MAX: none. Bytes: arena size, or peak where options->unpacked */
+  int32_t adopted;               /* 1: `best` comes from another incumbent, which has its placement */
+  /* for the sentence of a refusal */
+  int64_t least_bytes;    /* fewest bytes of any schedule submitted; INT64_MAX: none was */
+  plim_schedule conflict; /* of the schedules whose peak fits and whose offsets do not: the one that packs smallest */
   int64_t conflict_bytes; /* its packed size; INT64_MAX: none */
-  const plim_schedule *keep_all; /* what plim_keep_all_run came to for this problem before; NULL: it looks itself */
-  struct plim_bound_cache *bound_cache; /* what the cut model kept from other budgets; NULL: nothing */
-  plim_front *front;                    /* gets everything submitted that it has no better point for; NULL: none */
+  /* shared with other calls; NULL where there is none */
+  const plim_schedule *keep_all;        /* the result of an earlier plim_keep_all_run for this problem */
+  struct plim_bound_cache *bound_cache; /* rows of the cut model that other budgets have found */
+  plim_front *front;                    /* receives every submitted schedule that is a new point of the plan front */
+  /* scratch, overwritten by each submission */
+  plim_timeline *timeline;         /* of the schedule that was evaluated last */
+  plim_placement placement, spare; /* of the schedule that was packed last */
+  plim_variant_selection selection;
+  plim_schedule reselected; /* the submitted schedule with other variants */
 } plim_incumbent;
 
+/* An incumbent without a best. Problem and options must outlive it. */
 PLIM_MUST_USE plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_options *options,
                                                plim_incumbent **out);
 void plim_incumbent_end(plim_incumbent *incumbent); /* NULL is legal */
 
-/* What a child differs in from its parent. */
+/* ==== children ==== */
+
+/* In what a child differs from its parent. {0}: in nothing but the time limit, of which it has none. */
 typedef struct plim_child {
-  int32_t min_memory; /* 1: fewest bytes, under no budget; at the budget of a parent that has one they are few enough */
-  int64_t budget_bytes;  /* where not lowest; 0: the parent's */
-  int64_t time_limit_ns; /* 0: none */
-  int64_t iterations;    /* 0: the parent's */
-  int32_t unpacked;      /* 1: peaks alone count */
-  uint64_t seed_step;    /* added to the seed */
+  int32_t min_memory;    /* 1: fewest bytes, without a budget; the parent's budget becomes target_bytes */
+  int64_t budget_bytes;  /* without min_memory; 0: the parent's */
+  int64_t time_limit_ns; /* from now on; 0: none */
+  int64_t iterations;    /* moves; 0: the parent's */
+  int32_t unpacked;      /* 1: the budget bounds peaks; nothing is packed */
+  uint64_t seed_step;    /* is added to the seed */
 } plim_child;
 
-/* An incumbent of the same problem for a part of the work: with options of its own, and nothing found yet. */
+/* An incumbent of the same problem, without a best, for a part of the work. The parent must outlive it. */
 PLIM_MUST_USE plim_status plim_incumbent_child(const plim_incumbent *incumbent, const plim_child *how,
                                                plim_incumbent **out);
 
-/* End the child (NULL is legal), whose work came to `status`: where it was done or cancelled, the parent takes over its
- * best. Returns `status`, or why that could not be done. */
+/* End a child (NULL is legal). `status` is what its work returned: on PLIM_OK and PLIM_ECANCEL the parent merges the
+ * child's best. Returns `status`, or the failure of the merge. */
 plim_status plim_incumbent_join(plim_incumbent *incumbent, plim_incumbent *child, plim_status status);
 
-/* When so many percent of the time allowed are over, by plim_now_ns; INT64_MAX without a time limit. */
+/* ==== time ==== */
+
+/* The moment, by plim_now_ns, at which so many percent of the time limit are over; INT64_MAX: there is no limit. */
 int64_t plim_incumbent_deadline(const plim_incumbent *incumbent, int32_t percent);
 
-/* When work under these options has to end at the latest, for plim_effort_begin; INT64_MAX without a time limit. */
+/* The latest moment at which a call with these options may end: the limit and a grace; INT64_MAX: there is no limit. */
 int64_t plim_incumbent_last_moment(const plim_plan_options *options);
 
-/* A time limit for a part of the work: of the whole limit one part in `parts`, or what is left of it. At least 1, as 0
- * would be none; 0 where there is none. */
+/* A time limit for a child: one part in `parts` of the whole limit, or the time left. At least 1 ns, since 0 means no
+ * limit; 0 where the incumbent has no limit. */
 int64_t plim_incumbent_part_ns(const plim_incumbent *incumbent, int32_t parts);
 int64_t plim_incumbent_left_ns(const plim_incumbent *incumbent);
 
-/* 1: the time limit, or the deadline of the context, is over and something was submitted. Strategies that make one plan
- * after another end there. */
+/* 1: something was submitted, and the time limit or the context's deadline is over. */
 int plim_incumbent_over(const plim_incumbent *incumbent);
 
-/* What submitting a schedule came to. All figures are those of `schedule`: the one given, or the incumbent's own with
- * other choices, which lasts until the next one is submitted. */
-typedef struct plim_submit_result {
-  const plim_schedule *schedule;
-  int64_t time_ns, peak_bytes;
-  int64_t bytes; /* what the budget bounds: its packed size, or its peak where that is too high or nothing is packed */
-} plim_submit_result;
-
-/* PLIM_OK where a deadline, and no cancel, ended the work and there is a best; else `status`. */
+/* PLIM_OK in place of PLIM_ECANCEL where a deadline, not the caller, ended the work and there is a best; else
+ * `status`. */
 plim_status plim_incumbent_best_so_far(const plim_incumbent *incumbent, plim_status status);
 
-/* Evaluate and pack with that effort (see plim_pack); keep when it fits and is better than the best (equal times: the
- * lower, equal packed sizes: the faster). Choices are made anew where the peak is too high (min_memory: where it could
- * be lower) for their workspaces alone. Faster choices that fit are kept too, but `result` (may be NULL) does not tell
- * of them. PLIM_EPLAN when the schedule is not valid. */
+/* ==== submit ==== */
+
+/* The figures of a submitted schedule. */
+typedef struct plim_submit_result {
+  const plim_schedule *schedule; /* the one submitted, or the same with other variants; valid until the next submit */
+  int64_t time_ns, peak_bytes;   /* of `schedule` */
+  int64_t bytes; /* what the budget bounds: packed size; the peak where that is above the budget or nothing is packed */
+} plim_submit_result;
+
+/* Submit a schedule: see the top of this file.
+ *   effort  in       rounds of packing, as for plim_pack
+ *   result  [1] out  may be NULL
+ * Variants are selected anew for less workspace where the peak is above the budget; with min_memory, where the peak
+ * could be lower. A second schedule with faster variants is kept too where it fits; `result` does not describe it.
+ * PLIM_EPLAN: the schedule is not valid. */
 PLIM_MUST_USE plim_status plim_incumbent_submit(plim_incumbent *incumbent, const plim_schedule *schedule,
                                                 int32_t effort, plim_submit_result *result);
 
-/* The same with the schedule's own choices. */
+/* The same with the variants that the schedule has. */
 PLIM_MUST_USE plim_status plim_incumbent_submit_exact(plim_incumbent *incumbent, const plim_schedule *schedule,
                                                       int32_t effort);
 
-/* Every op once in program order, with the fastest choices that the limit does not rule out
- * (plim_variant_selection_run). */
-PLIM_MUST_USE plim_status plim_incumbent_program_order(plim_incumbent *incumbent, int64_t limit, plim_schedule *out);
-
-/* Report time, best and bound so far to the context's progress callback. */
-void plim_incumbent_report(const plim_incumbent *incumbent, const char *stage);
-
-/* Take over the best of another incumbent of the same problem, with its addresses, if it fits and is better. */
-PLIM_MUST_USE plim_status plim_incumbent_merge(plim_incumbent *incumbent, plim_incumbent *from);
-
-/* Continue from the best of another incumbent of the same problem, if it fits and is better, and from its bound. The
- * addresses stay there: this incumbent's best has none until it finds a better one itself. */
-PLIM_MUST_USE plim_status plim_incumbent_adopt(plim_incumbent *incumbent, const plim_incumbent *leader);
-
-/* Submit a point of a plan front with the addresses that it has. *taken is 0 when it is not a point of this problem. */
+/* Submit a point of a plan front with its own offsets. The point may come from a file: it is evaluated anew.
+ * *taken is 0 when it is not a valid point of this problem with the figures that it states. */
 PLIM_MUST_USE plim_status plim_incumbent_submit_point(plim_incumbent *incumbent, const plim_front_point *point,
                                                       int32_t *taken);
 
-/* The best as a checked plan made by `planner`. */
+/* Make the schedule of every op once in program order, each with its fastest variant within `limit` bytes. */
+PLIM_MUST_USE plim_status plim_incumbent_program_order(plim_incumbent *incumbent, int64_t limit, plim_schedule *out);
+
+/* ==== other incumbents of the same problem ==== */
+
+/* Take the best of another incumbent, with its placement, if it fits and is better. */
+PLIM_MUST_USE plim_status plim_incumbent_merge(plim_incumbent *incumbent, plim_incumbent *from);
+
+/* Take the best of another incumbent without its placement, if it fits and is better, and its bound. */
+PLIM_MUST_USE plim_status plim_incumbent_adopt(plim_incumbent *incumbent, const plim_incumbent *leader);
+
+/* ==== results ==== */
+
+/* Tell the context's progress callback the stage, the best overhead and the bound. */
+void plim_incumbent_report(const plim_incumbent *incumbent, const char *stage);
+
+/* Write the best as a plan made by `planner`, and check it with plim_plan_check. */
 PLIM_MUST_USE plim_status plim_incumbent_emit(plim_incumbent *incumbent, const char *planner, plim_plan **out);
 
 #endif

@@ -1,4 +1,8 @@
-/* Assigns offsets: turns the copies and workspaces of a timeline into boxes, and packs them (planner/pack). */
+/* Assigns offsets: turns the copies and workspaces of a timeline into boxes, and packs the boxes (plim_pack).
+ *
+ * Invariant: box b of a placement is always the same buffer for the same schedule, since boxes are made in order of
+ * copies and then of runs. So offsets can be kept on disk by box (plim_place_at). The packer knows nothing of
+ * persistent bytes: they are added to every offset afterwards. */
 #include "planner/core/core.h"
 
 static plim_status grow(plim_context *ctx, void *array, int32_t *room, int32_t need, size_t size) {
@@ -30,11 +34,12 @@ static plim_status reserve(plim_placement *pl, const plim_timeline *t) {
   return PLIM_OK;
 }
 
+/* One box for each chain of successors with bytes, and one for each workspace. */
 static void make_boxes(plim_placement *pl, const plim_timeline *t, const plim_schedule *s) {
   const plim_problem *p = t->problem;
   pl->n_boxes = 0;
   for (int32_t c = 0; c < t->n_copies; c++) pl->box_of_copy[c] = -1;
-  for (int32_t c = 0; c < t->n_copies; c++) { /* a successor comes after the copy that it is written over */
+  for (int32_t c = 0; c < t->n_copies; c++) { /* copies are ordered by begin: a successor follows its predecessor */
     const plim_copy *copy = &t->copy[c];
     if (p->item[copy->item].bytes == 0) continue;
     if (pl->box_of_copy[c] < 0) {

@@ -1,18 +1,23 @@
-/* Building the planning problem: items, the rules between ops as lists, in-place pairs. Choices of variants are made in
- * choices.c. Lists are made from edges (row, value): sorted, made unique, laid out one after the other in one pool. */
+/* Makes the planning problem of a graph: items, the rules between ops as lists, and in-place pairs. The choices of
+ * variants are made in choices.c.
+ *
+ * A list is made from edges (row, value). Edges are collected, sorted by row and then by value, and written without
+ * duplicates into one pool of memory. All lists of one kind (the reads of all ops, say) are made at once.
+ * Cost: O(graph). Deterministic. */
 #include "planner/core/core.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* `value` is an element of the list of `row`. */
 typedef struct edge {
   int32_t row, value;
 } edge;
 
 typedef struct builder {
   plim_problem *p;
-  int32_t *item_of; /* [n_storages]; -1: none */
-  edge *edges;
+  int32_t *item_of; /* [n_storages] -1: the storage is no item */
+  edge *edges;      /* [room] of the lists that are made next */
   int64_t n_edges, room;
 } builder;
 
@@ -26,7 +31,8 @@ static plim_status add_edge(builder *b, int32_t row, int32_t value) {
   return PLIM_OK;
 }
 
-/* One pass of a counting sort, stable: `to` receives the edges by row, or by value. first [keys + 1] is zero before. */
+/* One stable pass of a counting sort: `to` receives the edges in order of their rows, or of their values. first [keys +
+ * 1] is all zero before. */
 static void sort_pass(const edge *from, int64_t n, int by_value, int32_t keys, int64_t *first, edge *to) {
   for (int64_t e = 0; e < n; e++) first[(by_value ? from[e].value : from[e].row) + 1]++;
   for (int32_t k = 0; k < keys; k++) first[k + 1] += first[k];
@@ -54,8 +60,8 @@ done:
   return status;
 }
 
-/* Turn the collected edges into the lists of `rows` rows: the first plim_list is `list`, the others follow at `stride`
- * bytes. The pool was made large enough for all lists; empties the collection. */
+/* Turn the collected edges into one list a row. The plim_list of row 0 is at `list`, each next one `stride` bytes
+ * further. The pool has room for all lists. Empties the collection. */
 static plim_status take_lists(builder *b, int32_t rows, plim_list *list, size_t stride) {
   int64_t e = 0;
   PLIM_TRY(sort_edges(b));
@@ -76,15 +82,15 @@ static void flip_edges(builder *b) {
   for (int64_t e = 0; e < b->n_edges; e++) b->edges[e] = (edge){b->edges[e].value, b->edges[e].row};
 }
 
-/* Lists need at most one pool entry an edge. */
+/* Room for all lists: at most one element for each edge that is ever collected. */
 static plim_status reserve_pool(builder *b) {
   plim_problem *p = b->p;
   const plim_graph *g = p->graph;
   int64_t room = 0;
   for (int32_t v = 0; v < g->n_ops; v++) {
     const plim_op *op = &g->op[v];
-    room += 3 * (int64_t)op->n_reads + op->n_writes;                  /* reads, readers, after and before by data */
-    room += 4 * ((int64_t)op->n_reads + op->n_updates) + op->n_reads; /* after, before, until, closes by updates */
+    room += 3 * (int64_t)op->n_reads + op->n_writes;                  /* reads, readers, preds and succs by data */
+    room += 4 * ((int64_t)op->n_reads + op->n_updates) + op->n_reads; /* preds, succs, closed_by, closes by updates */
   }
   p->room_pool = room;
   return plim_allocate(p->ctx, room, sizeof *p->pool, &p->pool);
@@ -148,8 +154,10 @@ static void number_writes(plim_problem *p) {
   }
 }
 
-/* Call for each (op, persistent storage that it reads or updates): edges to the update it must see (`newer` 0) or must
- * not see (`newer` 1). Updates of one storage are in program order. */
+/* Rules of persistent storages. A reader must see the last update before it in program order, and no later one.
+ *   newer 0  edges from each op to the update that it must see (`preds`)
+ *   newer 1  edges from each op to the first update that it must not see (`closed_by`)
+ * Updates of one storage keep program order: each one is a predecessor of the next. */
 static plim_status add_update_edges(builder *b, int newer) {
   const plim_graph *g = b->p->graph;
   for (int32_t s = 0; s < g->n_storages; s++) {
@@ -192,8 +200,8 @@ static plim_status list_rules(builder *b) {
   return PLIM_OK;
 }
 
-/* A pair may be used when both values are whole storages of equal rounded bytes, and the op reads the storage through
- * no other operand. */
+/* May the op write the output over the input? Both must be whole storages of equal rounded bytes, and no other operand
+ * of the op may read the input's storage. */
 static int usable_pair(const builder *b, const plim_op *op, plim_pair pair) {
   const plim_graph *g = b->p->graph;
   const plim_value *out = &g->value[op->out[pair.out]], *in = &g->value[op->in[pair.in]];

@@ -1,4 +1,4 @@
-/* Growing and copying schedules. */
+/* Schedules: arrays of runs that grow. */
 #include "planner/core/core.h"
 
 #include <string.h>

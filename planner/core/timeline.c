@@ -1,7 +1,10 @@
-/* Full evaluation of a schedule in three passes: walk the runs and let every read move the end of the copy it finds
- * (checking the rules of step graphs on the way), walk again to let outputs take the place of inputs that end there,
- * add up. Source: the evaluator of the sequence formulation (FastSA, NeurIPS 2023), extended to several outputs,
- * updates, workspaces and in-place pairs. */
+/* Evaluates a schedule from nothing, in three passes over its runs:
+ *   walk             checks the rules, makes the copies, and moves the end of a copy to each of its readers
+ *   find_successors  lets outputs be written over inputs that end at the same run
+ *   add_up           adds up live bytes at each position
+ * Cost: O(runs x operands).
+ * Source: the evaluator of the sequence formulation (FastSA, NeurIPS 2023), extended to several outputs, updates,
+ * workspaces and in-place pairs. */
 #include "planner/core/core.h"
 
 #include <string.h>
@@ -49,6 +52,7 @@ static plim_status reserve(plim_timeline *t, const plim_schedule *s) {
   return PLIM_OK;
 }
 
+/* May op v run at this position, after the runs marked in t->ran? */
 static plim_status check_run(const plim_timeline *t, int32_t v, int32_t step) {
   const plim_problem *p = t->problem;
   const plim_planned_op *op = &p->op[v];
@@ -73,6 +77,7 @@ static plim_status check_run(const plim_timeline *t, int32_t v, int32_t step) {
   return PLIM_OK;
 }
 
+/* Inputs have their one copy before the first run. */
 static void begin_inputs(plim_timeline *t) {
   const plim_problem *p = t->problem;
   t->n_copies = 0;
@@ -109,9 +114,10 @@ static plim_status walk(plim_timeline *t, const plim_schedule *s) {
   return PLIM_OK;
 }
 
-/* At step j of op v, whose outputs are the copies from `made` on: let them take the place of inputs that end here. */
+/* At position j, where `op` makes the copies from `made` on: let them be written over inputs whose last reader it is.
+ */
 static void overwrite_inputs(plim_timeline *t, const plim_planned_op *op, int32_t j, int32_t made) {
-  uint32_t taken = 0; /* outputs, one bit each */
+  uint32_t taken = 0; /* bit k: output k has its place */
   for (int32_t k = 0; k < op->n_overwrites; k++) {
     const plim_overwrite *w = &op->overwrite[k];
     plim_copy *in = &t->own_copy[t->latest[w->in]];
@@ -122,6 +128,7 @@ static void overwrite_inputs(plim_timeline *t, const plim_planned_op *op, int32_
   }
 }
 
+/* t->latest is built once more, so that each run sees the copies that it reads. */
 static void find_successors(plim_timeline *t, const plim_schedule *s) {
   const plim_problem *p = t->problem;
   int32_t made = 0;
@@ -136,6 +143,7 @@ static void find_successors(plim_timeline *t, const plim_schedule *s) {
   for (int32_t c = 0; c < t->n_copies; c++) t->own_copy[c].end -= t->own_copy[c].successor >= 0;
 }
 
+/* own_level first holds the change of live bytes at each position, then their sum. */
 static void add_up(plim_timeline *t, const plim_schedule *s) {
   const plim_problem *p = t->problem;
   memset(t->own_level, 0, (size_t)(s->n + 1) * sizeof *t->own_level);

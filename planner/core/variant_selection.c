@@ -1,12 +1,18 @@
+/* Selects variants for a fixed sequence of ops (see core.h for the idea).
+ *
+ * For each op and numerics key, sums over the op's runs say what the runs would take with the variants of that key:
+ * their time, and the most bytes that one of them is short. The key that is short of the fewest bytes wins, then the
+ * fastest. Each run then gets the fastest variant of that key that fits beside what is alive at its position. */
 #include "planner/core/core.h"
 
-/* Sums over the runs of an op, with the choices of one label. The row of a label is that of the first choice that has
- * it; the rows of its other choices are not used. */
+/* Sums over the runs of an op, with the variants of one numerics key. They stand at the first choice that has the key.
+ */
 typedef struct plim_selection_key {
-  int64_t missing_bytes; /* most that a run is above the limit */
-  int64_t time_ns;
+  int64_t missing_bytes; /* largest excess over the limit of one run; <= 0: all fit */
+  int64_t time_ns;       /* of all runs */
 } label_sum;
 
+/* The first choice with the numerics key of this choice. */
 static int32_t row_of_label(const plim_planned_op *op, int32_t choice) {
   int32_t k = 0;
   while (op->choice[k].label != op->choice[choice].label) k++;
@@ -41,7 +47,7 @@ void plim_variant_selection_free(plim_variant_selection *selection) {
   *selection = (plim_variant_selection){0};
 }
 
-/* Bytes alive at a step beside the workspace. */
+/* Live bytes at a position without the run's workspace. */
 static int64_t beside(const plim_timeline *t, const plim_schedule *s, int32_t j) {
   return t->level[j] - t->problem->op[s->op[j]].choice[s->choice[j]].workspace_bytes;
 }
@@ -59,13 +65,13 @@ int64_t plim_variant_selection_least(const plim_timeline *t, const plim_schedule
   return least;
 }
 
-/* Bytes that a workspace may have at a step. */
+/* Bytes that the workspace of run j may have within the limit. */
 static int64_t room_at(const plim_timeline *t, const plim_schedule *s, int32_t j, int64_t limit) {
   int64_t bytes = beside(t, s, j);
   return limit - (bytes <= limit ? bytes : plim_bound_beside(t->problem, s->op[j]));
 }
 
-/* The fastest of the label's choices within the room, or the one with the least workspace when none fits. */
+/* The fastest choice of the label whose workspace is within `room`; where none is, the one with the least workspace. */
 static int32_t choose(const plim_planned_op *op, int32_t label, int64_t room) {
   int32_t best = -1;
   for (int32_t k = 0; k < op->n_choices; k++) {
@@ -80,6 +86,7 @@ static int32_t choose(const plim_planned_op *op, int32_t label, int64_t room) {
   return best;
 }
 
+/* Add a run of op v, whose workspace may have `room` bytes, to the sums. */
 static void add_run(plim_variant_selection *sel, int32_t v, int64_t room) {
   const plim_planned_op *op = &sel->problem->op[v];
   for (int32_t row = 0; row < op->n_choices; row++) {
