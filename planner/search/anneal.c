@@ -1,36 +1,43 @@
-/* Annealing. The cost of a schedule, in percent: overhead + weight x (how far the peak is above the limit + how large
- * the area above it is) + a trifle for each run, so that useless ones go. The threshold of acceptance is drawn first,
- * so that a move which is too slow or too high anyway is refused before its area is added up. */
-#include "planner/search/search_internal.h"
+/* Simulated annealing over schedules.
+ *
+ * The cost of a schedule, in percentage points of overhead, is
+ *   time_weight x overhead + weight x (excess of the peak over the limit + area above the limit) + a little for each
+ * run. A move is accepted where the new cost is at most the old one minus temperature x log(u), u uniform in (0, 1].
+ * That is the Metropolis rule with the random number drawn first. So a move that takes too long or has too high a peak
+ * is refused before its area, the most costly term, is added up. The weight grows while the schedule is above the limit
+ * and shrinks while it is within: the search stays near the limit, where the best schedules are. Cost: O(degree x log
+ * runs) a move. Source: Kirkpatrick, Gelatt, Vecchi, Science 1983. */
+#include "planner/search/search_tuning.h"
 
 #include <math.h>
 
 #include "runtime/base/effort.h"
 #include "runtime/base/real.h"
 
-enum { CHECK_MOVES = 64 };
-static const double LIGHTEST = 0.001, HEAVIEST = 10; /* weights */
-
+/* Overhead over keep-all, in percent. */
 static double time_percent(const plim_track *t) {
   int64_t keep = t->problem->keep_all_ns > 0 ? t->problem->keep_all_ns : 1;
   return 100.0 * (double)(t->time_ns - keep) / (double)keep;
 }
 
-/* The cost, or something above `most` when it is above it. */
+/* The cost, or any number above `most` where the cost is above it. *peak is INT64_MAX where it was not needed. */
 static double cost(plim_anneal *a, double most, int64_t *peak) {
   plim_track *t = a->mover.track;
-  double sum = a->time_weight * time_percent(t) + 1e-6 * (double)t->n_runs, limit = (double)a->mover.limit;
+  double sum = a->time_weight * time_percent(t) + tuning.anneal.run_cost * (double)t->n_runs,
+         limit = (double)a->mover.limit;
   *peak = INT64_MAX;
   if (sum > most) return sum;
   plim_track_settle(t);
   *peak = plim_track_peak(t);
   if (*peak <= a->mover.limit) return sum;
   if (a->strict) return INFINITY;
-  sum += a->weight * 200 * ((double)*peak - limit) / limit;
+  sum += a->weight * tuning.anneal.peak_cost * ((double)*peak - limit) / limit;
   if (sum > most) return sum;
-  return sum + a->weight * 2000 * (double)plim_track_excess(t, a->mover.limit) / (limit * t->problem->n_ops);
+  return sum + a->weight * tuning.anneal.area_cost * (double)plim_track_excess(t, a->mover.limit) /
+                   (limit * t->problem->n_ops);
 }
 
+/* A random kind of move, by shares. */
 static plim_move draw(plim_anneal *a, int32_t total) {
   int32_t at = plim_random_below(&a->mover.random, total);
   int move = 0;
@@ -38,6 +45,7 @@ static plim_move draw(plim_anneal *a, int32_t total) {
   return (plim_move)move;
 }
 
+/* Keep the change, and call on_fit where the schedule is wanted. `now` is its cost. */
 static plim_status accept(plim_anneal *a, double now, int64_t peak) {
   plim_track *t = a->mover.track;
   int64_t limit = a->mover.limit;
@@ -49,13 +57,14 @@ static plim_status accept(plim_anneal *a, double now, int64_t peak) {
   return PLIM_OK;
 }
 
-/* The time of a schedule whose cost is `most` through time alone. */
+/* The time of a schedule within the limit whose cost is `most`. */
 static int64_t most_time_ns(const plim_anneal *a, double most) {
   double keep = (double)a->mover.track->problem->keep_all_ns;
   double ns = keep + keep / 100 * most / a->time_weight;
   return a->time_weight > 0 && ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
 }
 
+/* Does the change run an op more often than most_runs? */
 static int exceeds_runs(const plim_anneal *a) {
   const plim_track *t = a->mover.track;
   for (int32_t i = 0; i < t->n_journal && a->most_runs > 0; i++) {
@@ -77,26 +86,27 @@ static plim_status one_move(plim_anneal *a, plim_move move, double temperature) 
   return PLIM_OK;
 }
 
-/* The share of the annealing run that is over. */
+/* The share of moves or of time that is used up, the larger of both: 0 to 1. */
 static double progress(const plim_anneal *a, int64_t moves, int64_t begin_ns) {
   double share = (double)moves / (double)a->iterations;
   if (a->deadline_ns == INT64_MAX) return share;
   int64_t now_ns = plim_now_ns();
-  if (now_ns >= a->deadline_ns) return 1; /* also where it was over before the annealing run began */
+  if (now_ns >= a->deadline_ns) return 1; /* also where the deadline was over at the begin: no division by 0 */
   double time_share = (double)(now_ns - begin_ns) / (double)(a->deadline_ns - begin_ns);
   return time_share > share ? time_share : share;
 }
 
-/* Heavier bytes while the schedule is above the limit, lighter ones while it is within: it swings around the limit,
- * where the best schedules are, whatever the graph. */
+/* Raise the weight of bytes while the schedule is above the limit, lower it while it is within. */
 static void adapt_weight(plim_anneal *a) {
   plim_track *t = a->mover.track;
   int64_t peak;
   if (a->strict || a->pace <= 0) return;
   plim_track_settle(t);
-  double change = CHECK_MOVES * a->pace / (t->problem->n_ops + CHECK_MOVES);
+  const int32_t moves = tuning.anneal.check_moves;
+  double change = moves * a->pace / (t->problem->n_ops + moves);
   double weight = a->weight * (plim_track_peak(t) > a->mover.limit ? 1 + change : 1 - change);
-  a->weight = weight < LIGHTEST ? LIGHTEST : weight > HEAVIEST ? HEAVIEST : weight;
+  if (weight < tuning.anneal.weight_least) weight = tuning.anneal.weight_least;
+  a->weight = weight > tuning.anneal.weight_most ? tuning.anneal.weight_most : weight;
   a->cost = cost(a, INFINITY, &peak);
 }
 
@@ -110,7 +120,7 @@ plim_status plim_anneal_run(plim_anneal *a) {
   a->stop = 0;
   PLIM_TRY(accept(a, a->cost, peak));
   for (int64_t i = 0; i < a->iterations && !a->stop; i++, a->done++) {
-    if (i % CHECK_MOVES == 0) {
+    if (i % tuning.anneal.check_moves == 0) {
       double over = progress(a, i, begin_ns);
       if (over >= 1) return PLIM_OK;
       if (plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_ECANCEL;

@@ -1,15 +1,16 @@
-/* The walk knows where each item was read or made last, so that at every read it sees the whole span that a repeat
- * before it would free. Levels are brought up to date with every change, at the positions of the beginning; what the
- * repeats themselves take is seen by the next walk. Whether a repeat of an input pays is decided with the bytes of
- * keeping it as the most that may be spent, so that chains end where they stop paying. */
-#include "planner/search/search_internal.h"
+/* One walk of greedy covering (search_internal.h has the terms gain, cost, rate).
+ *
+ * The walk goes through the runs in order. It knows where each item was accessed last. So at each read it knows the
+ * whole range of positions in which a repeat before the read would free the item's bytes. The memory profile follows
+ * each change, at positions of the begin of the walk. The bytes that a repeat itself takes are seen by the next walk
+ * only. The cost of an input is the least of keeping and recomputing it. What keeping costs is the most that a chain of
+ * repeats for it may cost, so chains end where they stop to pay.
+ * Invariant: the schedule is valid after each decision. */
+#include "planner/search/search_tuning.h"
 
 #include <math.h>
 
 #include "runtime/base/effort.h"
-
-enum { WORK_A_READ = 100 /* nanoseconds, about */ };
-enum { DEEPEST = 6 /* repeats of inputs of inputs: further back nothing is gained any more */ };
 
 plim_status plim_greedy_covering_new(plim_track *t, int64_t limit, plim_greedy_covering **out) {
   const plim_problem *p = t->problem;
@@ -42,7 +43,7 @@ void plim_greedy_covering_free(plim_greedy_covering *c) {
   plim_release(p->ctx, c, 1, sizeof *c);
 }
 
-/* ---- levels ---- */
+/* ---- live bytes ---- */
 
 static void begin(plim_greedy_covering *c) {
   plim_track *t = c->track;
@@ -64,7 +65,8 @@ static void begin(plim_greedy_covering *c) {
   for (int32_t i = 0; i < t->problem->n_items; i++) c->last[i] = -1;
 }
 
-/* How much less (more) is above the limit when `bytes` are not alive (are alive) between two positions. */
+/* By how much the area above the limit falls where `bytes` are not alive between two positions, and by how much it
+ * rises where they are. */
 static double gain_between(const plim_greedy_covering *c, int64_t bytes, int32_t from, int32_t to) {
   return (double)plim_blocked_profile_excess(&c->memory_profile, c->limit, bytes, from, to);
 }
@@ -88,7 +90,8 @@ static int in_chain(const plim_greedy_covering *c, int32_t op) {
   return 0;
 }
 
-/* The copy of the item before run r ends before it: the run that ends it, else -1. */
+/* The last reader of the newest copy before run r, where that reader comes before r; else -1: the copy is alive at r.
+ */
 static int32_t early_end(const plim_greedy_covering *c, int32_t item, int32_t r) {
   const plim_track *t = c->track;
   int32_t producer = t->problem->item[item].producer, slot = t->run[r].slot;
@@ -97,8 +100,8 @@ static int32_t early_end(const plim_greedy_covering *c, int32_t item, int32_t r)
   return end >= 0 && t->run[end].slot < slot ? end : -1;
 }
 
-/* In nanoseconds: of having the item before run r, by keeping it or by running its op again, which then joins the
- * chain. */
+/* The cost, in ns, of having the item at run r: of keeping it until then, or of recomputing it. What is recomputed
+ * joins the chain. `most`: a chain that costs more is not wanted. */
 static double input_cost(plim_greedy_covering *c, int32_t item, int32_t r, double most, int32_t depth) {
   const plim_item *it = &c->track->problem->item[item];
   if (it->producer < 0 || in_chain(c, it->producer)) return 0;
@@ -107,7 +110,7 @@ static double input_cost(plim_greedy_covering *c, int32_t item, int32_t r, doubl
   int32_t from = c->at[end], to = c->at[r];
   if (from >= to || c->n_near[to] == c->n_near[from + 1]) return 0;
   double keep = loss_between(c, it->bytes, from, to) / c->rate;
-  if (depth < DEEPEST && plim_track_may_repeat(c->track, it->producer, r)) {
+  if (depth < tuning.walk.chain_depth && plim_track_may_repeat(c->track, it->producer, r)) {
     int32_t n = c->n_chain;
     double bound = keep < most ? keep : most, again = repeat_cost(c, it->producer, r, bound, depth + 1);
     if (again < bound) return again;
@@ -116,8 +119,8 @@ static double input_cost(plim_greedy_covering *c, int32_t item, int32_t r, doubl
   return keep;
 }
 
-/* The time of the op's repeat and the cost of its inputs; INFINITY as soon as it is `most` or more, or the chain is
- * full. Recursion ends at DEEPEST. */
+/* The cost, in ns, of a repeat of the op before run r: its time and the cost of its inputs. INFINITY where it is `most`
+ * or more, or the chain is full. The depth of the recursion is at most chain_depth. */
 static double repeat_cost(plim_greedy_covering *c, int32_t op, int32_t r, double most, int32_t depth) {
   const plim_track *t = c->track;
   const plim_planned_op *v = &t->problem->op[op];
@@ -132,11 +135,12 @@ static double repeat_cost(plim_greedy_covering *c, int32_t op, int32_t r, double
 
 /* ---- changes ---- */
 
-/* The rate by which this repeat is judged. */
+/* The rate for one decision: that of the walk, with noise. */
 static double rate_now(plim_greedy_covering *c) {
   return c->rate * (1 + c->noise * (2 * plim_random_unit(&c->random) - 1));
 }
 
+/* Add a repeat of the op before run r, and keep its inputs until there. */
 static void run_again(plim_greedy_covering *c, int32_t op, int32_t r) {
   plim_track *t = c->track;
   const plim_planned_op *v = &t->problem->op[op];
@@ -152,8 +156,8 @@ static void run_again(plim_greedy_covering *c, int32_t op, int32_t r) {
   c->changes++;
 }
 
-/* The outputs of the op that live on across the span before run r, `run` having made them: what a repeat before
- * r gains. */
+/* The gain of a repeat of the op before run r: its outputs, which run `made` wrote and which are still alive at r, free
+ * their bytes from their last access on. */
 static double gain_of(const plim_greedy_covering *c, int32_t op, int32_t made, int32_t r) {
   const plim_track *t = c->track;
   const plim_list *writes = &t->problem->op[op].writes;
@@ -166,7 +170,8 @@ static double gain_of(const plim_greedy_covering *c, int32_t op, int32_t made, i
   return gain;
 }
 
-/* What the chain has above the limit while it runs: all but what its last op makes comes on top of what is alive. */
+/* The area that the chain adds while it runs before r. All that it writes is alive beside the rest, but for the outputs
+ * of its last op, which are alive at r anyway. */
 static double loss_of_chain(const plim_greedy_covering *c, int32_t r) {
   const plim_problem *p = c->track->problem;
   int64_t alive = 0, sum = 0, level = plim_blocked_profile_at(&c->memory_profile, c->at[r]);
@@ -179,6 +184,7 @@ static double loss_of_chain(const plim_greedy_covering *c, int32_t r) {
   return (double)sum;
 }
 
+/* Add a repeat of the op before run r, and a chain of repeats of its inputs, where that gains more than it costs. */
 static void add_repeats(plim_greedy_covering *c, int32_t op, int32_t made, int32_t r) {
   plim_track *t = c->track;
   const plim_list *writes = &t->problem->op[op].writes;
@@ -190,8 +196,8 @@ static void add_repeats(plim_greedy_covering *c, int32_t op, int32_t made, int32
   if (cost >= worth || cost + loss_of_chain(c, r) / c->rate >= worth) return;
   for (int32_t i = 0; i < writes->n; i++) {
     int32_t item = writes->at[i], end = plim_track_end(t, item, made);
-    int buffers_on = end < 0 || t->run[end].slot >= t->run[r].slot;
-    if (buffers_on) add_between(c, -t->problem->item[item].bytes, c->last[item], to);
+    int alive_at_r = end < 0 || t->run[end].slot >= t->run[r].slot;
+    if (alive_at_r) add_between(c, -t->problem->item[item].bytes, c->last[item], to);
   }
   for (int32_t i = 0; i < c->n_chain; i++) {
     const plim_list *recomputed = &t->problem->op[c->chain[i]].writes;
@@ -200,7 +206,7 @@ static void add_repeats(plim_greedy_covering *c, int32_t op, int32_t made, int32
   }
 }
 
-/* What would be above the limit without run r: of its outputs, which older copies then replace, less its inputs. */
+/* By how much the area rises without repeat r: older copies of its outputs are kept longer, its inputs end earlier. */
 static double loss_without(const plim_greedy_covering *c, int32_t r) {
   const plim_track *t = c->track;
   const plim_planned_op *v = &t->problem->op[t->run[r].op];
@@ -218,7 +224,7 @@ static double loss_without(const plim_greedy_covering *c, int32_t r) {
   return loss;
 }
 
-/* Remove the repeat if it is not worth its time. */
+/* Remove repeat r where it gains less than its share of the rate. Returns 1 where it was removed. */
 static int remove_repeat(plim_greedy_covering *c, int32_t r) {
   plim_track *t = c->track;
   const plim_planned_op *v = &t->problem->op[t->run[r].op];
@@ -241,8 +247,8 @@ static int remove_repeat(plim_greedy_covering *c, int32_t r) {
 
 /* ---- the walk ---- */
 
-/* A repeat before run r of what makes the item, if a glance says that the steps above the limit between its last
- * access and r might be worth it. */
+/* Decide on a repeat of the item's producer before run r. An upper bound on its gain, from counts of positions, refuses
+ * most of them at once. */
 static void consider(plim_greedy_covering *c, int32_t item, int32_t r) {
   const plim_track *t = c->track;
   const plim_item *it = &t->problem->item[item];
@@ -262,7 +268,7 @@ void plim_greedy_covering_walk(plim_greedy_covering *c) {
   for (int32_t r = t->head, next; r >= 0; r = next) {
     const plim_planned_op *v = &t->problem->op[t->run[r].op];
     next = t->run[r].next;
-    if (plim_effort_over(t->problem->ctx, WORK_A_READ * (int64_t)v->reads.n)) break;
+    if (plim_effort_over(t->problem->ctx, tuning.walk.work_a_read * (int64_t)v->reads.n)) break;
     if (c->keep_share > 0 && t->run[r].op_prev >= 0 && remove_repeat(c, r)) continue;
     for (int32_t i = 0; i < v->reads.n; i++) consider(c, v->reads.at[i], r);
     for (int32_t i = 0; i < v->reads.n; i++) c->last[v->reads.at[i]] = c->at[r];

@@ -1,33 +1,26 @@
-/* Keep-all: every op once with its fastest choice, in the order found that needs the smallest arena. First runs are
- * moved about by annealing against a limit that is always a little below the best peak so far; each new best is
- * packed, well now and then and at the end. In a long graph a packing takes as long as all the moves between two good
- * ones, so there are only those. A peak at the lower bound on bytes ends it: no order has a lower one. */
+/* Keep-all: every op once with its fastest variant, in the order found that needs the smallest arena.
+ *
+ * Annealing moves first runs. Its limit is always a little below the lowest peak so far. Each new lowest schedule is
+ * packed, with more effort now and then and at the end. In a long graph only the latter, since a packing takes as long
+ * there as all moves between two of them. The search ends at the lower bound on bytes: no order has a lower peak.
+ * Deterministic without a time limit. */
 #include "planner/core/core.h"
-#include "planner/search/search_internal.h"
+#include "planner/search/search_tuning.h"
 #include "planner/search/searches.h"
 #include "runtime/base/effort.h"
 
-enum {
-  QUICK = 4,
-  STRONG = 24 /* efforts of packing */,
-  MOVES_BETWEEN_STRONG = 40,
-  MOVES_AN_OP = 300, /* for each op */
-  MOST_MOVES = 3002000
-};
-/* of the time limit: for moves, and for moves and packings together */
-enum { MOVES_PERCENT = 10, ALL_PERCENT = 15 };
-
 typedef struct keeper {
   plim_incumbent *inc;
-  plim_schedule schedule;
-  int64_t next_strong; /* in moves */
-  int64_t bound_bytes; /* of every plan's peak */
+  plim_schedule schedule; /* the lowest peak so far */
+  int64_t next_strong;    /* moves done from which a strong packing is due */
+  int64_t bound_bytes;    /* no plan has a lower peak */
 } keeper;
 
-/* A front wants it with its fastest choices too, where the lowest plan has others. */
+/* With min_memory, plim_incumbent_submit takes the variants of least workspace. The plan front also gets the schedule
+ * with the fastest ones. */
 static plim_status submit_well(plim_incumbent *inc, const plim_schedule *schedule) {
-  if (inc->min_memory) PLIM_TRY(plim_incumbent_submit_exact(inc, schedule, STRONG));
-  return plim_incumbent_submit(inc, schedule, STRONG, NULL);
+  if (inc->min_memory) PLIM_TRY(plim_incumbent_submit_exact(inc, schedule, tuning.keep_all.effort_strong));
+  return plim_incumbent_submit(inc, schedule, tuning.keep_all.effort_strong, NULL);
 }
 
 static plim_status on_fit(void *user, plim_anneal *a) {
@@ -37,22 +30,23 @@ static plim_status on_fit(void *user, plim_anneal *a) {
   a->mover.limit = plim_track_peak(a->mover.track) - 1;
   a->stop = a->mover.limit < k->bound_bytes;
   if (!strong && k->inc->problem->n_ops > PLIM_LONG_OPS) return PLIM_OK;
-  if (strong) k->next_strong = a->done + MOVES_BETWEEN_STRONG * (int64_t)k->inc->problem->n_ops;
-  return plim_incumbent_submit(k->inc, &k->schedule, strong ? STRONG : QUICK, NULL);
+  if (strong) k->next_strong = a->done + tuning.keep_all.moves_between_strong * (int64_t)k->inc->problem->n_ops;
+  return plim_incumbent_submit(k->inc, &k->schedule,
+                               strong ? tuning.keep_all.effort_strong : tuning.keep_all.effort_quick, NULL);
 }
 
 static plim_status improve_order(keeper *k) {
   const plim_problem *p = k->inc->problem;
-  int64_t moves = MOVES_AN_OP * (int64_t)p->n_ops + 2000;
+  int64_t moves = tuning.keep_all.moves_an_op * (int64_t)p->n_ops + tuning.keep_all.moves_least;
   plim_track *track = NULL;
   PLIM_TRY(plim_track_new(p, p->n_ops + 64, &track));
   plim_track_load(track, &k->schedule);
   plim_anneal a = {.mover = {.track = track, .random = {1}, .limit = plim_track_peak(track) - 1},
-                   .hot = 2,
-                   .cold = 0.01,
-                   .weight = 1,
-                   .iterations = moves < MOST_MOVES ? moves : MOST_MOVES,
-                   .deadline_ns = plim_incumbent_deadline(k->inc, MOVES_PERCENT),
+                   .hot = tuning.keep_all.hot,
+                   .cold = tuning.keep_all.cold,
+                   .weight = tuning.keep_all.weight,
+                   .iterations = moves < tuning.keep_all.moves_most ? moves : tuning.keep_all.moves_most,
+                   .deadline_ns = plim_incumbent_deadline(k->inc, tuning.keep_all.moves_percent),
                    .share = {[PLIM_MOVE_FIRST] = 1},
                    .on_fit = on_fit,
                    .user = k,
@@ -77,6 +71,6 @@ static plim_status run(plim_incumbent *inc) {
 }
 
 plim_status plim_keep_all_run(plim_incumbent *inc) {
-  int64_t outer_ns = plim_effort_begin(inc->problem->ctx, plim_incumbent_deadline(inc, ALL_PERCENT));
+  int64_t outer_ns = plim_effort_begin(inc->problem->ctx, plim_incumbent_deadline(inc, tuning.keep_all.all_percent));
   return plim_effort_end(inc->problem->ctx, outer_ns, run(inc));
 }

@@ -1,45 +1,36 @@
-/* The search for the fewest bytes. An annealing run for the peak works against a limit a little below the lowest peak
- * so far, so that there is always a next step down; overhead hardly counts. Peaks fall in jumps of one large item and
- * many an annealing run gets stuck above the last jump, so there are many short ones, from program order and from
- * checkpoints with fewest bytes in turn. The last annealing runs stay just below the packed size of the best and pack
- * what they meet, since peaks that low need not pack. Of many ops annealing hardly moves the peak in as many moves;
- * there covering goes down instead, an eighth at a time, and only the annealing runs that pack follow. */
+/* The min-memory search: the plan of fewest bytes.
+ *
+ * An annealing run works against a limit a little below the lowest peak so far, so that the next step down is always
+ * near; overhead hardly counts. Peaks fall by whole items, and many runs stay above the last large one. So there are
+ * many short runs. They start from program order and, every third, from the checkpoints of lowest peak. A schedule of
+ * low peak need not pack. So the last two runs stay just below the packed size of the best, and pack what they meet. In
+ * a long graph annealing hardly lowers the peak. There greedy covering lowers it in steps of an eighth, and only the
+ * runs that pack follow.
+ * Ends at incumbent->target_bytes, at the proved least bytes, or after all rounds. Deterministic without a time limit.
+ */
 #include "planner/core/core.h"
-#include "planner/search/search_internal.h"
+#include "planner/search/search_tuning.h"
 #include "planner/search/searches.h"
-
-enum { QUICK = 8, STRONG = 96 /* efforts of packing */, MOVES_BETWEEN_PACKINGS = 40 /* for each op */ };
-enum {
-  ROUNDS = 9,
-  QUICK_ROUNDS = 4,
-  PACKING_ROUNDS = 2,
-  MOVES_AN_OP = 600,
-  LEAST_MOVES = 4000,
-  MOST_MOVES = 150000,
-  LEAST_ASKED = 40000
-};
-enum { STEP_PART = 8 /* of the peak that covering goes down at once */ };
-enum { SEEDS = 16 /* of random numbers, more than rounds */ };
 
 typedef struct min_memory_search {
   plim_incumbent *inc;
   plim_track *track;
-  plim_schedule current;     /* of this annealing run */
-  plim_schedule lowest_peak; /* of all of them */
-  int64_t lowest_peak_bytes;
-  int64_t bound_bytes;
-  int64_t next_try; /* in moves; INT64_MAX: this annealing run goes for the peak alone */
+  plim_schedule current;     /* lowest schedule of this annealing run; empty: none was within its limit */
+  plim_schedule lowest_peak; /* schedule of the lowest peak of all runs */
+  int64_t lowest_peak_bytes; /* INT64_MAX: none yet */
+  int64_t bound_bytes;       /* no plan has a lower peak */
+  int64_t next_try;          /* moves done from which the next packing is allowed; INT64_MAX: this run packs nothing */
 } min_memory_search;
 
-/* A limit with a step down from `bytes`, larger as long as the bound is far. */
+/* A limit below `bytes`: lower by a share of the way down to the bound, and by one alignment at least. */
 static int64_t limit_below(const min_memory_search *s, int64_t bytes) {
   int64_t next = bytes - s->inc->problem->align, gap = next - s->bound_bytes;
-  return gap > 0 ? s->bound_bytes + gap - gap / 32 : next;
+  return gap > 0 ? s->bound_bytes + gap - gap / tuning.min_memory.limit_part : next;
 }
 
-/* Pack the lowest of this annealing run. */
+/* Pack the lowest schedule of this annealing run and submit it. */
 static plim_status pack_current(min_memory_search *s, plim_anneal *a, int32_t effort) {
-  s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->inc->problem->n_ops;
+  s->next_try = a->done + tuning.min_memory.moves_between_packings * (int64_t)s->inc->problem->n_ops;
   return plim_incumbent_submit(s->inc, &s->current, effort, NULL);
 }
 
@@ -57,75 +48,76 @@ static plim_status on_fit(void *user, plim_anneal *a) {
     a->mover.limit = limit_below(s, peak);
     return PLIM_OK;
   }
-  PLIM_TRY(pack_current(s, a, QUICK));
+  PLIM_TRY(pack_current(s, a, tuning.min_memory.effort_quick));
   a->mover.limit = s->inc->best_bytes - s->inc->problem->align;
   return PLIM_OK;
 }
 
-/* A schedule in program order has far to go down: heavy bytes. One that recomputes nearly everything is stuck in a
- * valley: heat. */
-typedef struct heat {
-  double hot, weight, time_weight;
-} heat;
-static const heat heats[] = {{0.5, 4, 0.05}, {3, 1, 0.005}};
-
-/* Of one annealing run; a number of iterations asked for is shared by all of them, unless it is so small that the bytes
- * found would be many more. */
+/* Moves of one annealing run. A number of iterations that the options give is shared by all runs, down to a least
+ * number that keeps the result useful. */
 static int64_t moves_of(const plim_incumbent *inc) {
-  int64_t moves = LEAST_MOVES + MOVES_AN_OP * (int64_t)inc->problem->n_ops, most = MOST_MOVES;
-  if (inc->options->iterations > 0) most = inc->options->iterations / ROUNDS;
-  if (most < LEAST_ASKED) most = LEAST_ASKED;
-  if (most > MOST_MOVES) most = MOST_MOVES;
+  int64_t moves = tuning.min_memory.moves_least + tuning.min_memory.moves_an_op * (int64_t)inc->problem->n_ops;
+  int64_t most = tuning.min_memory.moves_most;
+  if (inc->options->iterations > 0) most = inc->options->iterations / tuning.min_memory.rounds;
+  if (most < tuning.min_memory.moves_least_asked) most = tuning.min_memory.moves_least_asked;
+  if (most > tuning.min_memory.moves_most) most = tuning.min_memory.moves_most;
   return moves < most ? moves : most;
 }
 
+/* The last rounds pack what they meet. */
+static int packs_in(uint64_t round) {
+  return round >= (uint64_t)(tuning.min_memory.rounds - tuning.min_memory.packing_rounds);
+}
+
+/* One annealing run from `start`. */
 static plim_status anneal(min_memory_search *s, const plim_schedule *start, uint64_t round) {
   plim_incumbent *inc = s->inc;
-  int packs = round >= ROUNDS - PACKING_ROUNDS;
-  const heat *how = &heats[!packs && round % 3 == 2];
-  PLIM_TRY(
-      plim_track_make_room(&s->track, start->n)); /* a kept plan or Rotor's may be longer than any of this search */
+  int packs = packs_in(round), from_seed = !packs && round % 3 == 2;
+  PLIM_TRY(plim_track_make_room(&s->track, start->n)); /* a point of the plan front may have more runs than the room */
   plim_track_load(s->track, start);
   int64_t above = packs ? inc->best_bytes : plim_track_peak(s->track);
-  plim_anneal a = {.mover = {.track = s->track, .random = {inc->options->seed * SEEDS + round}},
+  uint64_t stream = inc->options->seed * (uint64_t)tuning.min_memory.seeds + round;
+  plim_anneal a = {.mover = {.track = s->track, .random = {stream}},
                    .most_runs = inc->most_runs,
-                   .hot = how->hot,
-                   .cold = 0.002,
-                   .weight = how->weight,
-                   .time_weight = how->time_weight,
+                   .hot = from_seed ? tuning.min_memory.seed_hot : tuning.min_memory.order_hot,
+                   .cold = tuning.min_memory.cold,
+                   .weight = from_seed ? tuning.min_memory.seed_weight : tuning.min_memory.order_weight,
+                   .time_weight = from_seed ? tuning.min_memory.seed_time_weight : tuning.min_memory.order_time_weight,
                    .iterations = moves_of(inc),
                    .deadline_ns = plim_incumbent_deadline(inc, 100),
-                   .share = {25, 15, 15, 10, 10, 25, 5},
                    .on_fit = on_fit,
                    .user = s,
                    .faster_than_ns = INT64_MAX};
+  for (int move = 0; move < PLIM_MOVES; move++) a.share[move] = tuning.min_memory.share[move];
   a.mover.limit = packs ? above - inc->problem->align : limit_below(s, above);
   s->next_try = packs ? 0 : INT64_MAX;
   s->current.n = 0;
   plim_status status = plim_anneal_run(&a);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
-  if (s->current.n > 0) PLIM_TRY(pack_current(s, &a, STRONG));
+  if (s->current.n > 0) PLIM_TRY(pack_current(s, &a, tuning.min_memory.effort_strong));
   return status;
 }
 
+/* Submit a schedule, and keep it where its peak is the lowest. */
 static plim_status keep_smallest(min_memory_search *s, const plim_schedule *schedule) {
   plim_incumbent *inc = s->inc;
   plim_submit_result result;
-  PLIM_TRY(plim_incumbent_submit(inc, schedule, QUICK, &result));
+  PLIM_TRY(plim_incumbent_submit(inc, schedule, tuning.min_memory.effort_quick, &result));
   if (result.peak_bytes >= s->lowest_peak_bytes) return PLIM_OK;
   s->lowest_peak_bytes = result.peak_bytes;
   return plim_schedule_copy(&s->lowest_peak, result.schedule);
 }
 
-/* Cover `from` ever deeper, until a goal is missed or what was asked for is met. */
+/* Lower the peak by greedy covering, each time from `from` to a lower goal, until a goal is missed or `enough` bytes
+ * are met. */
 static plim_status covering_down(min_memory_search *s, const plim_schedule *from, int64_t enough,
                                  plim_schedule *scratch) {
   plim_incumbent *inc = s->inc;
   int64_t deadline_ns = plim_incumbent_deadline(inc, 100), goal = s->lowest_peak_bytes;
   PLIM_TRY(keep_smallest(s, from));
-  if (s->lowest_peak_bytes == goal) return PLIM_OK; /* what is known comes from better */
+  if (s->lowest_peak_bytes == goal) return PLIM_OK; /* an earlier start has led lower already */
   do {
-    goal = s->lowest_peak_bytes - s->lowest_peak_bytes / STEP_PART - 1;
+    goal = s->lowest_peak_bytes - s->lowest_peak_bytes / tuning.min_memory.covering_part - 1;
     if (goal < enough && s->lowest_peak_bytes > enough) goal = enough;
     PLIM_TRY(plim_schedule_copy(scratch, from));
     PLIM_TRY(plim_seed_covering(inc, goal, 1, deadline_ns, scratch));
@@ -135,24 +127,27 @@ static plim_status covering_down(min_memory_search *s, const plim_schedule *from
   return PLIM_OK;
 }
 
-/* Covering knows no limit on runs. */
+/* The first round: in a long graph, where covering comes first, only those that pack. Covering knows no limit on the
+ * runs of an op, so that all rounds are made where there is one. */
 static uint64_t first_round(const min_memory_search *s) {
   const plim_incumbent *inc = s->inc;
   if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->most_runs > 0) return 0;
-  return inc->options->unpacked ? ROUNDS : ROUNDS - PACKING_ROUNDS;
+  int32_t rounds = tuning.min_memory.rounds;
+  return (uint64_t)(inc->options->unpacked ? rounds : rounds - tuning.min_memory.packing_rounds);
 }
 
 /* Where a round starts from. */
 static const plim_schedule *find_start(const min_memory_search *s, uint64_t round, const plim_schedule *seed,
                                        const plim_schedule *order) {
-  if (round >= ROUNDS - PACKING_ROUNDS) return round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &s->inc->best;
+  if (packs_in(round)) return round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &s->inc->best;
   return round % 3 == 2 ? seed : order;
 }
 
 static plim_status run_rounds(min_memory_search *s, plim_schedule *start) {
   plim_incumbent *inc = s->inc;
   plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
-  uint64_t round = first_round(s), rounds = inc->quick ? QUICK_ROUNDS : ROUNDS;
+  uint64_t round = first_round(s), rounds;
+  rounds = (uint64_t)(inc->quick ? tuning.min_memory.quick_rounds : tuning.min_memory.rounds);
   int64_t enough = inc->target_bytes > s->bound_bytes ? inc->target_bytes : s->bound_bytes;
   plim_status status;
   PLIM_CHECK(plim_seed_make(inc->problem, inc->timeline, 0, s->track->room / 2, &seed));
@@ -182,7 +177,7 @@ plim_status plim_min_memory_run(plim_incumbent *inc) {
   int32_t op;
   s.bound_bytes = plim_bound_bytes(inc->problem, &op);
   PLIM_TRY(plim_keep_all_run(inc));
-  PLIM_CHECK(plim_track_new(inc->problem, 10 * inc->problem->n_ops + 64, &s.track));
+  PLIM_CHECK(plim_track_new(inc->problem, tuning.min_memory.runs_an_op * inc->problem->n_ops + 64, &s.track));
   PLIM_CHECK(run_rounds(&s, &start));
 done:
   plim_track_free(s.track);

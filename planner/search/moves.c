@@ -1,20 +1,25 @@
-/* Moves. Which of them matter is different from graph to graph: eviction with chains of producers decides training
- * graphs, random insertion decides random layered graphs at deep budgets, moved first runs decide where order is free.
- */
-#include "planner/search/search_internal.h"
+/* Moves that delete, exchange, shift and insert repeats, and that change variants. Evictions are in moves_evict.c,
+ * moves of first runs in moves_first.c.
+ *
+ * Graphs need different moves: training steps need evictions with chains of producers, random layers at deep budgets
+ * need random insertions, and a free order needs moves of first runs. Invariant: a move leaves a valid schedule, whose
+ * changes are in the track's journal. */
+#include "planner/search/search_tuning.h"
 
-enum { SERIES = 6, NEAR = 8, FAR = 80, MOST_READS = 32 };
+enum { MOST_READS = 32 /* of inputs that are followed; others of an op stay */ };
 
+/* A random run of an op that ran before; -1: there is none. */
 static int32_t random_repeat(plim_mover *m) {
   plim_track *t = m->track;
   if (t->n_repeats == 0) return -1;
   int32_t r = t->repeat[plim_random_below(&m->random, t->n_repeats)];
-  /* the list has all runs of an op but one, which may be a later one than the first */
+  /* the list leaves out one run of each op, not always the first one */
   return t->run[r].op_prev < 0 ? t->run[r].op_next : r;
 }
 
 /* ---- delete, exchange, shift, insert ---- */
 
+/* Does no later run read an output of run r? */
 static int is_dead(const plim_track *t, int32_t r) {
   const plim_list *writes = &t->problem->op[t->run[r].op].writes;
   for (int32_t i = 0; i < writes->n; i++) {
@@ -23,7 +28,7 @@ static int is_dead(const plim_track *t, int32_t r) {
   return 1;
 }
 
-/* Remove a repeat, and repeats that nothing reads any more without it. */
+/* Remove a repeat, and the repeats whose outputs nothing else reads. */
 static void remove_with_feeders(plim_track *t, int32_t r) {
   int32_t stack[MOST_READS], n = 0;
   stack[n++] = r;
@@ -44,6 +49,10 @@ static void remove_with_feeders(plim_track *t, int32_t r) {
   }
 }
 
+static int32_t random_series(plim_mover *m) {
+  return 2 + plim_random_below(&m->random, tuning.moves.series - 1);
+}
+
 static int delete_repeat(plim_mover *m) {
   int32_t r = random_repeat(m);
   if (r < 0 || !plim_track_may_remove(m->track, r)) return 0;
@@ -51,11 +60,12 @@ static int delete_repeat(plim_mover *m) {
   return 1;
 }
 
+/* Remove up to `series` repeats in a row. */
 static int delete_series(plim_mover *m) {
   plim_track *t = m->track;
   int32_t r = random_repeat(m), n = 1;
   if (r < 0) return 0;
-  if (plim_random_percent(&m->random, 40)) n = 2 + plim_random_below(&m->random, SERIES - 1);
+  if (plim_random_percent(&m->random, tuning.moves.delete_series_percent)) n = random_series(m);
   while (n-- > 0 && r >= 0 && t->run[r].op_prev >= 0 && plim_track_may_remove(t, r) && !plim_track_journal_full(t)) {
     int32_t next = t->run[r].next;
     plim_track_remove(t, r);
@@ -65,13 +75,14 @@ static int delete_series(plim_mover *m) {
 }
 
 static int delete_some(plim_mover *m) {
-  return plim_random_percent(&m->random, 50) ? delete_repeat(m) : delete_series(m);
+  return plim_random_percent(&m->random, tuning.moves.delete_percent) ? delete_repeat(m) : delete_series(m);
 }
 
+/* Remove some repeats, then evict until nothing exceeds the limit, or twice as often as repeats were removed. */
 static int exchange(plim_mover *m) {
-  static const int32_t deletions[] = {1, 1, 2, 5};
+  const int32_t *deletions = tuning.moves.deletions, kinds = sizeof tuning.moves.deletions / sizeof *deletions;
   plim_track *t = m->track;
-  int32_t n = deletions[plim_random_below(&m->random, sizeof deletions / sizeof deletions[0])];
+  int32_t n = deletions[plim_random_below(&m->random, kinds)];
   if (!delete_some(m)) return 0;
   for (int32_t i = 1; i < n; i++) (void)delete_some(m);
   for (int32_t i = 0; i < 2 * n + 1; i++) {
@@ -100,12 +111,12 @@ int32_t plim_move_neighbour(plim_mover *m, int32_t r, int32_t distance) {
   return r;
 }
 
-/* A place where a repeat keeps little alive: right before its first reader, or right after another reader of one
- * of its inputs. The run before which that is, r when there is none. */
+/* A place where repeat r keeps few bytes alive: just before the first reader of an output, or just after another reader
+ * of an input. Returns the run before which that place is; r: there is none. */
 static int32_t cheap_place(plim_mover *m, int32_t r) {
   const plim_track *t = m->track;
   const plim_planned_op *op = &t->problem->op[t->run[r].op];
-  if (op->reads.n == 0 || (op->writes.n > 0 && plim_random_percent(&m->random, 50))) {
+  if (op->reads.n == 0 || (op->writes.n > 0 && plim_random_percent(&m->random, tuning.moves.output_percent))) {
     int32_t item = op->writes.n > 0 ? op->writes.at[plim_random_below(&m->random, op->writes.n)] : -1;
     int32_t reader = item < 0 ? -1 : plim_track_next_reader(t, item, t->run[r].slot, INT32_MAX);
     return reader < 0 ? r : reader;
@@ -115,7 +126,7 @@ static int32_t cheap_place(plim_mover *m, int32_t r) {
   return other < 0 || t->run[other].next < 0 ? r : t->run[other].next;
 }
 
-/* Move r, and up to `n` - 1 repeats right after it, before `next`. */
+/* Move r, and up to `n` - 1 repeats just after it, before `next`. Returns 1 where one was moved. */
 static int move_runs(plim_track *t, int32_t r, int32_t n, int32_t next) {
   int32_t moved = 0;
   while (n-- > 0 && r >= 0 && r != next && t->run[r].op_prev >= 0) {
@@ -129,19 +140,22 @@ static int move_runs(plim_track *t, int32_t r, int32_t n, int32_t next) {
   return moved;
 }
 
+/* Move a repeat, or several in a row. */
 static int shift(plim_mover *m) {
   int32_t r = random_repeat(m), next, n = 1;
   if (r < 0) return 0;
-  if (plim_random_percent(&m->random, 40)) {
+  if (plim_random_percent(&m->random, tuning.moves.snug_percent)) {
     next = cheap_place(m, r);
   } else {
-    next = plim_move_neighbour(m, r, plim_random_percent(&m->random, 70) ? NEAR : FAR);
+    next = plim_move_neighbour(
+        m, r, plim_random_percent(&m->random, tuning.moves.short_percent) ? tuning.moves.near : tuning.moves.far);
   }
   if (next == r) return 0;
-  if (plim_random_percent(&m->random, 30)) n = 2 + plim_random_below(&m->random, SERIES - 1);
+  if (plim_random_percent(&m->random, tuning.moves.series_percent)) n = random_series(m);
   return move_runs(m->track, r, n, next);
 }
 
+/* Add a repeat of a random op at a random place. */
 static int insert(plim_mover *m) {
   plim_track *t = m->track;
   int32_t op = plim_random_below(&m->random, t->problem->n_ops), next = plim_move_random_run(m);
@@ -151,6 +165,7 @@ static int insert(plim_mover *m) {
 
 /* ---- variants ---- */
 
+/* Another variant of a run. One with another numerics key goes to all runs of the op. */
 static int change_choice(plim_mover *m) {
   plim_track *t = m->track;
   int32_t r = plim_move_random_run(m);
@@ -162,7 +177,7 @@ static int change_choice(plim_mover *m) {
     plim_track_set_choice(t, r, choice);
     return 1;
   }
-  if (t->n_of[t->run[r].op] > 8) return 0;
+  if (t->n_of[t->run[r].op] > tuning.moves.choice_runs) return 0;
   for (int32_t i = t->first[t->run[r].op]; i >= 0; i = t->run[i].op_next) plim_track_set_choice(t, i, choice);
   return 1;
 }

@@ -1,9 +1,13 @@
-/* Eviction: at a step that is too high, a copy is alive that the step does not read. Recompute it before its next
- * reader, and it need not be. What the repeat reads must be there again: alive anyway, kept longer, or recomputed too,
- * and so on backwards. How far back pays is different from graph to graph, so every eviction draws how eager it is. */
-#include "planner/search/search_internal.h"
+/* The move that evicts. At a slot where live bytes exceed the limit, it takes a copy that is alive and not read there,
+ * and recomputes it before its next reader. So the copy ends before the slot.
+ *
+ * The repeat needs its inputs: they are alive there, or are kept longer, or are recomputed too, and so on backwards.
+ * How far back that pays differs from graph to graph. So each eviction draws with which probability it recomputes an
+ * input.
+ */
+#include "planner/search/search_tuning.h"
 
-enum { TRIES = 24, LONGEST_CHAIN = 12 };
+enum { LONGEST_CHAIN = 12 /* most inputs that one eviction recomputes */ };
 
 int plim_move_alive_across(const plim_mover *m, int32_t item, int32_t slot, plim_victim *out) {
   const plim_track *t = m->track;
@@ -22,7 +26,7 @@ int plim_move_alive_across(const plim_mover *m, int32_t item, int32_t slot, plim
   return plim_track_may_repeat(t, it->producer, next);
 }
 
-/* Make the inputs of the run again that are alive at it for its sake only, each with that chance; then theirs. */
+/* Recompute inputs that are alive only for this run, each with a probability of `percent`; then the inputs of those. */
 static void repeat_inputs(plim_mover *m, int32_t run, int percent) {
   plim_track *t = m->track;
   int32_t stack[LONGEST_CHAIN], n = 0, left = LONGEST_CHAIN;
@@ -44,32 +48,33 @@ static void repeat_inputs(plim_mover *m, int32_t run, int percent) {
   }
 }
 
-/* Usually right before the next reader; sometimes anywhere after the slot: earlier, inputs may still be there. */
+/* Where the repeat stands: usually just before the next reader, sometimes anywhere after the slot, where its inputs may
+ * still be alive. */
 static int32_t place_after(plim_mover *m, int32_t slot, int32_t next) {
   plim_track *t = m->track;
   int32_t end = next < 0 ? t->run[t->tail].slot : t->run[next].slot;
-  if (!plim_random_percent(&m->random, 25) || end - slot < 2) return next;
+  if (!plim_random_percent(&m->random, tuning.evict.early_percent) || end - slot < 2) return next;
   int32_t at = slot + 1 + plim_random_below(&m->random, end - slot);
   while (t->run_at[at] < 0) at++;
   return t->run_at[at];
 }
 
-/* Any copy that may be given up at the slot, after so many tries at most. */
+/* A random copy that may be evicted at the slot. *tries counts what was drawn; 0: all tries are over. */
 static int draw_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v) {
-  for (; *tries < TRIES; ++*tries) {
+  for (; *tries < tuning.evict.tries; ++*tries) {
     if (plim_move_alive_across(m, plim_random_below(&m->random, m->track->problem->n_items), slot, v)) return 1;
   }
   return 0;
 }
 
-/* Time of making the victim again for each byte given back. */
+/* Time of recomputing the victim for each byte freed. */
 static double price(const plim_track *t, const plim_victim *v) {
   const plim_item *item = &t->problem->item[v->item];
   const plim_choice *choice = t->problem->op[item->producer].choice;
   return (double)choice[t->run[t->first[item->producer]].choice].time_ns / (double)item->bytes;
 }
 
-/* As compare_percent as the mover is: the cheaper one of two. */
+/* A random victim; with the probability compare_percent, the cheaper of two. */
 static int choose_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v) {
   plim_victim other;
   if (!draw_victim(m, slot, tries, v)) return 0;
@@ -79,14 +84,15 @@ static int choose_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v
 }
 
 int plim_move_evict_at(plim_mover *m, int32_t slot) {
-  static const int32_t eagerness[] = {0, 0, 40, 80}; /* percent */
+  const int32_t *percents = tuning.evict.repeat_inputs_percent;
+  const int32_t kinds = sizeof tuning.evict.repeat_inputs_percent / sizeof *percents;
   plim_track *t = m->track;
   plim_victim v;
   for (int tries = 0; choose_victim(m, slot, &tries, &v); tries++) {
     int32_t run = plim_move_repeat(m, t->problem->item[v.item].producer, place_after(m, slot, v.next));
     if (run < 0) continue;
-    int eager = eagerness[plim_random_below(&m->random, sizeof eagerness / sizeof eagerness[0])];
-    if (eager > 0) repeat_inputs(m, run, eager);
+    int percent = percents[plim_random_below(&m->random, kinds)];
+    if (percent > 0) repeat_inputs(m, run, percent);
     return 1;
   }
   return 0;
@@ -100,7 +106,7 @@ int32_t plim_move_slot_above(plim_mover *m) {
 
 int plim_move_evict(plim_mover *m) {
   int32_t slot = -1;
-  if (plim_random_percent(&m->random, 80)) slot = plim_move_slot_above(m);
+  if (plim_random_percent(&m->random, tuning.evict.above_percent)) slot = plim_move_slot_above(m);
   if (slot < 0) slot = m->track->run[plim_move_random_run(m)].slot;
   return plim_move_evict_at(m, slot);
 }

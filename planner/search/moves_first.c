@@ -1,20 +1,20 @@
-/* Moving first runs, where the order is free. A run alone may go as far as the first runs of what it needs and of what
- * needs it. A group goes farther: on the way to its goal a run takes along those that it may not pass. */
-#include "planner/search/search_internal.h"
+/* Moves of first runs, where the order is free. One run alone moves between the first runs of its predecessors and of
+ * its successors. A group moves farther: on the way to its goal, a run takes along those that it may not pass. */
+#include "planner/search/search_tuning.h"
 
 #include <string.h>
 
-enum { NEAR = 8, GROUP = 12, FARTHEST = 120 };
+enum { GROUP = 12 /* most runs that move together */ };
 
 int plim_move_first(plim_mover *m) {
   plim_track *t = m->track;
   int32_t op = plim_random_below(&m->random, t->problem->n_ops), r = t->first[op], low, high, next;
   plim_track_window(t, r, &low, &high);
   if (t->run[r].op_next >= 0 && t->run[t->run[r].op_next].slot < high) high = t->run[t->run[r].op_next].slot;
-  if (plim_random_percent(&m->random, 50)) {
-    next = plim_move_neighbour(m, r, NEAR);
+  if (plim_random_percent(&m->random, tuning.first.near_percent)) {
+    next = plim_move_neighbour(m, r, tuning.first.near);
   } else {
-    /* uniform over the window's slots: on to the first run there */
+    /* a random slot of the window, then the next one with a run */
     int32_t slot = low + 1 + plim_random_below(&m->random, high - low);
     while (slot < t->memory_profile->n_slots && t->run_at[slot] < 0) slot++;
     next = slot < t->memory_profile->n_slots ? t->run_at[slot] : -1;
@@ -31,13 +31,14 @@ typedef struct group {
   int32_t n, run[GROUP];
 } group;
 
-/* Marks of one gathering: ops that must come along, and ops that may not be passed, which prevails. */
+/* Stamps of ops while a group is gathered. An op with both has the second. */
 typedef struct marks {
-  int32_t along, wall;
+  int32_t along; /* it moves with the group */
+  int32_t wall;  /* the group may not pass it */
 } marks;
 
 static marks new_marks(plim_track *t) {
-  if (t->last_stamp > INT32_MAX - 2) { /* after 2^30 gatherings: no old mark may look fresh */
+  if (t->last_stamp > INT32_MAX - 2) { /* stamps start anew after 2^30 groups */
     memset(t->stamp, 0, (size_t)t->problem->n_ops * sizeof *t->stamp);
     t->last_stamp = 0;
   }
@@ -51,8 +52,8 @@ static void stamp(plim_track *t, const plim_list *ops, int32_t mark, int32_t wal
   }
 }
 
-/* Collect first runs that must go before the goal together with r, from r backwards; the goal is `places` back.
- * Returns the goal, -1 when something is in the way. */
+/* Walk from r up to `places` runs backwards, and gather r with the first runs of its predecessors on the way.
+ * Returns the run before which the group goes; -1: an op is in the way, or the group is full. */
 static int32_t gather_backwards(plim_track *t, int32_t r, int32_t places, group *g) {
   marks m = new_marks(t);
   int32_t goal = r;
@@ -70,8 +71,8 @@ static int32_t gather_backwards(plim_track *t, int32_t r, int32_t places, group 
   return goal;
 }
 
-/* The same forwards: all runs of what reads r come along. Returns the run after the last one passed (-1: the end), or
- * r when something is in the way. */
+/* The same forwards, with all runs of its successors. Returns the run before which the group goes, -1: the end; r: an
+ * op is in the way, or the group is full. */
 static int32_t gather_forwards(plim_track *t, int32_t r, int32_t places, group *g) {
   marks m = new_marks(t);
   int32_t x = r;
@@ -101,11 +102,11 @@ int plim_move_group(plim_mover *m) {
   group g;
   if (t->problem->fixed_order) return 0;
   int32_t r = t->first[plim_random_below(&m->random, t->problem->n_ops)];
-  int32_t far = plim_random_percent(&m->random, 60) ? FARTHEST / 6 : FARTHEST;
+  int32_t far = plim_random_percent(&m->random, tuning.first.middle_percent) ? tuning.first.middle : tuning.first.far;
   int32_t places = 1 + plim_random_below(&m->random, far);
-  if (plim_random_percent(&m->random, 50)) {
+  if (plim_random_percent(&m->random, tuning.first.backwards_percent)) {
     int32_t goal = gather_backwards(t, r, places, &g);
-    if (goal < 0 || goal == g.run[g.n - 1]) return 0; /* nothing would be passed, or not much */
+    if (goal < 0 || goal == g.run[g.n - 1]) return 0; /* the group stands there already */
     while (g.n > 0) move_run(t, g.run[--g.n], goal);
   } else {
     int32_t goal = gather_forwards(t, r, places, &g);

@@ -1,23 +1,25 @@
-/* Branch and bound over gaps. At first all of them are kept: the least time, and too high. Making one again costs its
- * time and gives back at most its bytes at any step; so what is above the limit at the highest step has to be paid for
- * by the gaps left, and the fractional knapsack of them is a bound on time. A node whose peak is within the limit needs
- * nothing more. Inputs that a repeat keeps alive are the track's business: bounds are right without them. */
-#include "planner/search/search_internal.h"
+/* Branch and bound over the gaps of a neighbourhood.
+ *
+ * At the root every copy is kept: least time, highest peak. Each level decides one gap: recomputed or kept.
+ * Bound: recomputing a gap takes its time and frees at most its bytes at any position. So the excess at the highest
+ * position must be covered by the gaps left. Their fractional knapsack is a lower bound on the time that this takes.
+ * Inputs that a repeat keeps alive only raise live bytes, so the bound holds without them.
+ * A node whose peak is within the limit is a leaf. */
+#include "planner/search/search_tuning.h"
 
 #include <math.h>
 
 #include "runtime/base/effort.h"
 
-enum { MOST_REPEATS = 8, MOST_FEEDERS = 4, NODES = 400 };
-
 /* ---- choosing gaps ---- */
 
 typedef struct candidate {
   plim_gap gap;
-  int32_t use; /* run before which it is recomputed, or the repeat itself */
-  double key;  /* the least are taken */
+  int32_t use; /* the next reader of the copy, or the repeat itself; -1: the end */
+  double key;  /* candidates of least key are taken */
 } candidate;
 
+/* The candidates of least key so far, ascending. */
 typedef struct pool {
   int32_t n, room;
   candidate at[PLIM_NEIGHBOURHOOD_MOST];
@@ -42,7 +44,7 @@ static int64_t bytes_written(const plim_track *t, int32_t op) {
   return bytes;
 }
 
-/* The repeat of the op after the slot, when the copy before the slot would be kept across it without that. */
+/* A repeat of the op after the slot, where an earlier run stands before the slot. Returns 0 where there is none. */
 static int find_repeat(const plim_track *t, int32_t op, int32_t slot, candidate *out) {
   int32_t made = plim_track_before(t, op, slot), r = made < 0 ? -1 : t->run[made].op_next;
   if (r < 0 || t->run[r].slot <= slot) return 0;
@@ -52,7 +54,7 @@ static int find_repeat(const plim_track *t, int32_t op, int32_t slot, candidate 
   return out->gap.bytes > 0;
 }
 
-/* What the op made before the slot is alive across it for later use. */
+/* Outputs that the op wrote before the slot and that are kept for a reader after it. Returns 0 where there are none. */
 static int find_kept(const plim_mover *m, int32_t op, int32_t slot, candidate *out) {
   const plim_track *t = m->track;
   const plim_planned_op *v = &t->problem->op[op];
@@ -77,8 +79,8 @@ static int has_op(const pool *p, int32_t op) {
   return has;
 }
 
-/* What the kept copies are made from, as far back as there is room: where one is recomputed, its inputs either stay for
- * it or are recomputed too. */
+/* Add the producers of the kept copies' inputs, as long as there is room. Where a copy is recomputed, each of its
+ * inputs is kept for it or recomputed too. */
 static void add_feeders(const plim_track *t, const pool *repeats, pool *kept) {
   for (int32_t i = 0; i < kept->n; i++) {
     const plim_list *reads = &t->problem->op[kept->at[i].gap.op].reads;
@@ -100,12 +102,13 @@ static void add_feeders(const plim_track *t, const pool *repeats, pool *kept) {
   }
 }
 
+/* Less time for each byte? */
 static int is_cheaper(const plim_gap *a, const plim_gap *b) {
   double x = (double)a->time_ns * (double)b->bytes, y = (double)b->time_ns * (double)a->bytes;
   return x < y || (x == y && a->op < b->op);
 }
 
-/* Where the gap is recomputed: before the first run from its use on that no gap removes. */
+/* The anchor: the first run, from the use on, that is no repeat of a gap. Those are removed while gaps are kept. */
 static void set_anchor(const plim_track *t, const pool *repeats, candidate *c) {
   int32_t r = c->use;
   c->gap.rank = r < 0 ? 0 : 2 * t->run[r].slot - (c->gap.repeat < 0);
@@ -128,14 +131,14 @@ static void take(const plim_track *t, const pool *repeats, pool *from, plim_neig
 
 void plim_neighbourhood_gather(plim_mover *m, int32_t slot, plim_neighbourhood *out) {
   const plim_track *t = m->track;
-  pool repeats = {.room = MOST_REPEATS}, kept = {.n = 0};
+  pool repeats = {.room = tuning.neighbourhood.repeats}, kept = {.n = 0};
   candidate c;
   for (int32_t op = 0; op < t->problem->n_ops; op++) {
     if (!find_repeat(t, op, slot, &c)) continue;
     c.key = plim_random_unit(&m->random);
     add_candidate(&repeats, &c);
   }
-  kept.room = PLIM_NEIGHBOURHOOD_MOST - repeats.n - MOST_FEEDERS;
+  kept.room = PLIM_NEIGHBOURHOOD_MOST - repeats.n - tuning.neighbourhood.feeders;
   for (int32_t op = 0; op < t->problem->n_ops; op++) {
     if (!find_kept(m, op, slot, &c)) continue;
     c.key = plim_random_unit(&m->random) * (double)c.gap.time_ns / (double)c.gap.bytes;
@@ -152,11 +155,14 @@ void plim_neighbourhood_gather(plim_mover *m, int32_t slot, plim_neighbourhood *
 typedef struct solver {
   plim_track *track;
   plim_neighbourhood *neighbourhood;
-  int64_t limit, best_ns, nodes;
+  int64_t limit;         /* bytes */
+  int64_t best_ns;       /* of the best leaf so far */
+  int64_t nodes;         /* that are left */
   uint32_t chosen, best; /* bit k: gap k is recomputed */
 } solver;
 
-/* Insert the run of gap k where it belongs among those with the same anchor. */
+/* Insert the run of gap k, in order of ranks among those of the same anchor. Returns 0 where the op may not run there.
+ */
 static int recompute(solver *s, int32_t k) {
   plim_track *t = s->track;
   plim_gap *g = &s->neighbourhood->gap[k];
@@ -173,7 +179,7 @@ static int recompute(solver *s, int32_t k) {
   return 1;
 }
 
-/* Can `excess` bytes at one step not be given back by gaps k and later, or only by a schedule that is too slow? */
+/* Does freeing `excess` bytes at one position, by gaps k and later, take as long as the best leaf or longer? */
 static int is_hopeless(const solver *s, int32_t k, int64_t excess) {
   double ns = (double)s->track->time_ns, most = (double)s->best_ns;
   for (; k < s->neighbourhood->n; k++) {
@@ -185,6 +191,7 @@ static int is_hopeless(const solver *s, int32_t k, int64_t excess) {
   return 1;
 }
 
+/* Decide gap k and those after it: first recomputed, then kept. */
 static void branch(solver *s, int32_t k) {
   plim_track *t = s->track;
   plim_track_settle(t);
@@ -207,6 +214,7 @@ static void branch(solver *s, int32_t k) {
   branch(s, k + 1);
 }
 
+/* Remove the repeats of all gaps. */
 static void keep_all(const solver *s) {
   for (int32_t k = 0; k < s->neighbourhood->n; k++) {
     if (s->neighbourhood->gap[k].repeat >= 0) plim_track_remove(s->track, s->neighbourhood->gap[k].repeat);
@@ -234,7 +242,7 @@ void plim_neighbourhood_improve(plim_mover *m, int32_t tries) {
   plim_neighbourhood neighbourhood;
   plim_track_keep(t);
   while (tries-- > 0 && !plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) {
-    int64_t nodes = NODES;
+    int64_t nodes = tuning.neighbourhood.nodes;
     plim_neighbourhood_gather(m, t->run[plim_move_random_run(m)].slot, &neighbourhood);
     if (plim_neighbourhood_solve(m, &neighbourhood, t->time_ns, &nodes)) {
       plim_track_settle(t);

@@ -1,14 +1,14 @@
-/* Greedy clean-up. A repeat may become useless when others have gone, so that passes follow each other until one
- * changes nothing; each change makes the schedule faster, so that they end. */
-#include "planner/search/search_internal.h"
+/* Polishing: removes repeats that a schedule within the limit does not need, and gives runs faster variants.
+ *
+ * A repeat may become useless when others are removed. So passes follow each other until one changes nothing. They end,
+ * since each change makes the schedule faster. The peak is within the limit after every change. */
+#include "planner/search/search_tuning.h"
 
 #include <stdlib.h>
 
 #include "runtime/base/effort.h"
 
-enum { WORK_A_CHANGE = 500 /* nanoseconds, about */ };
-
-/* Keep the change in the journal if the peak stays within the limit. */
+/* Keep the change in the journal where the peak is within the limit, else undo it. */
 static int settle_within(plim_track *t, int64_t limit) {
   plim_track_settle(t);
   if (plim_track_peak(t) <= limit) {
@@ -19,6 +19,7 @@ static int settle_within(plim_track *t, int64_t limit) {
   return 0;
 }
 
+/* Time of a run, in ns. */
 static int64_t time_of(const plim_track *t, int32_t run) {
   return t->problem->op[t->run[run].op].choice[t->run[run].choice].time_ns;
 }
@@ -34,7 +35,8 @@ static int slowest_first(const void *a, const void *b) {
   return (x->run > y->run) - (x->run < y->run);
 }
 
-/* Try all runs that may go once, the slowest first. `rank` [room of the track] is scratch. */
+/* Try to remove each run of an op that runs more than once, the slowest first. `rank` [room of the track] is scratch.
+ */
 static int remove_repeats(plim_track *t, int64_t limit, ranked *rank) {
   int32_t n = 0, removed = 0;
   for (int32_t i = 0; i < t->n_runs; i++) {
@@ -42,7 +44,7 @@ static int remove_repeats(plim_track *t, int64_t limit, ranked *rank) {
     if (t->n_of[t->run[r].op] > 1) rank[n++] = (ranked){time_of(t, r), r};
   }
   qsort(rank, (size_t)n, sizeof *rank, slowest_first);
-  for (int32_t i = 0; i < n && !plim_effort_over(t->problem->ctx, WORK_A_CHANGE); i++) {
+  for (int32_t i = 0; i < n && !plim_effort_over(t->problem->ctx, tuning.polish.work_a_change); i++) {
     int32_t r = rank[i].run;
     if (!plim_track_may_remove(t, r)) continue;
     plim_track_remove(t, r);
@@ -51,9 +53,11 @@ static int remove_repeats(plim_track *t, int64_t limit, ranked *rank) {
   return removed;
 }
 
+/* Try every faster variant of every run. Only an op with one run may change its numerics key. */
 static int improve_choices(plim_track *t, int64_t limit) {
   int32_t improved = 0;
-  for (int32_t r = t->head; r >= 0 && !plim_effort_over(t->problem->ctx, WORK_A_CHANGE); r = t->run[r].next) {
+  for (int32_t r = t->head; r >= 0 && !plim_effort_over(t->problem->ctx, tuning.polish.work_a_change);
+       r = t->run[r].next) {
     const plim_planned_op *op = &t->problem->op[t->run[r].op];
     for (int32_t c = 0; c < op->n_choices; c++) {
       const plim_choice *now = &op->choice[t->run[r].choice];

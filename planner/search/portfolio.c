@@ -1,16 +1,23 @@
-/* Rounds of annealing runs by several searchers.
+/* The search for the fastest plan: rounds of annealing runs, by one searcher or by several on threads of their own.
  *
- * The first searcher works for the caller's incumbent. Each other one has an incumbent of its own, on a fork of the
- * context, and a copy of the problem that allocates there; what they submit is taken over between annealing runs, in
- * order of the members. */
+ * A *round* is a fixed series of annealing runs (short_round, long_round). Runs of a round differ in temperature, in
+ * the mix of moves, and in where they start: from the schedule given (`order`) or from the best plan. After each run
+ * the searchers exchange their bests. Without a time limit: two rounds, and a third where the numerics are given and
+ * the bound is far. With one: more rounds, each four times as long as the one before, until the time is over. Where a
+ * run from `order` stays above the limit, greedy covering and then the min-memory search look for any plan.
+ *
+ * Invariant: searcher 0 works for the caller's incumbent. Each other one has its own incumbent, on a fork of the
+ * context and a copy of the problem that allocates there. Bests are merged in order of the searchers, so that without a
+ * time limit the result depends on seed and number of threads, and not on timing. */
 #include <assert.h>
 
-#include "planner/search/search_internal.h"
+#include "planner/search/search_tuning.h"
 #include "planner/search/searches.h"
 #include "runtime/base/batch.h"
 
+/* A searcher with what it needs on its thread. */
 typedef struct member {
-  plim_context *ctx; /* NULL: the first, whose context, problem and plan front are the caller's */
+  plim_context *ctx; /* NULL: the first, which has the context, problem and plan front of the caller */
   plim_problem problem;
   plim_front front;
   plim_incumbent *inc;
@@ -19,47 +26,24 @@ typedef struct member {
 } member;
 
 typedef struct portfolio {
-  plim_incumbent *inc;
-  const plim_schedule *order;
+  plim_incumbent *inc;        /* the caller's */
+  const plim_schedule *order; /* where the first annealing run starts */
   int32_t n;
-  member *member;       /* [n] */
-  int32_t order_failed; /* 1: the other searchers start from any plan: an annealing run from `order` met no peak within
-                   the limit, or the graph is long and that run was made */
-  plim_schedule lowest; /* while there is none: the lowest schedule of the search for fewest bytes */
-  uint64_t min_memory_tries; /* of that search */
-  atomic_int halt;
-  /* of the annealing run under way */
-  int32_t run;
+  member *member;            /* [n] */
+  int32_t order_failed;      /* 1: runs no longer start from `order`, since one stayed above the limit */
+  plim_schedule lowest;      /* the schedule of fewest bytes of the min-memory search; empty: it has not run */
+  uint64_t min_memory_tries; /* min-memory searches so far */
+  atomic_int halt;           /* 1: a searcher has met the bound */
+  /* the annealing run that goes on */
+  int32_t run; /* index into the round */
   int64_t moves, deadline_ns;
 } portfolio;
 
-static const plim_annealing short_round[] = {
-    {30, 1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}},
-    {5, 0.5, PLIM_START_BEST_WITHIN, {35, 20, 10, 15, 0, 20, 5, 5}},
-    {30, 3, PLIM_START_ORDER, {20, 15, 10, 10, 35, 15, 5, 15}},
-    {5, 0.5, PLIM_START_BEST_WITHIN, {25, 15, 15, 10, 10, 20, 5, 10}},
-    {20, 1, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}},
-    {10, 0.3, PLIM_START_BEST, {25, 15, 15, 10, 10, 25, 5, 5}},
-};
-/* For long graphs, where time allows few moves for each op: from what others suggest, a plan or nearly one, then from
- * the best plan, and never far from either. */
-static const plim_annealing long_round[] = {{45, 0.1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}},
-                                            {45, 0.1, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}},
-                                            {10, 0.05, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}}};
 enum { SHORT_RUNS = sizeof short_round / sizeof short_round[0], LONG_RUNS = sizeof long_round / sizeof long_round[0] };
-enum {
-  MOVES_AN_OP = 4000,
-  ROUNDS = 2,
-  THIRD_ROUND = 2, /* times the moves of both together */
-  FAR_PERCENT = 5, /* of a step, from the bound */
-  MOST_MIN_MEMORY = 2,
-  COVERING_ROUNDS = 4,
-  NEAR_PART = 32 /* of the budget */
-};
 
-/* ---- the team ---- */
+/* ---- searchers ---- */
 
-/* Seeds of members are not to be near each other: splitmix64 streams of states that differ by its step overlap. */
+/* Seeds of searchers must be far apart: splitmix64 gives overlapping streams for states that differ by its step. */
 static uint64_t member_seed(uint64_t seed, int32_t i) {
   plim_random random = {seed + ((uint64_t)i << 32)};
   return i == 0 ? seed : plim_random_next(&random);
@@ -92,7 +76,7 @@ static void end_member(portfolio *p, int32_t i) {
   plim_context_free(m->ctx);
 }
 
-/* Every member continues from the best plan of all; among equal ones, from that of the first member. */
+/* Give every searcher the best plan of all; among equal ones, that of the first searcher. */
 static plim_status exchange(portfolio *p) {
   for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_merge(p->inc, p->member[i].inc));
   for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_adopt(p->member[i].inc, p->inc));
@@ -105,8 +89,8 @@ static int is_long(const portfolio *p) {
   return p->inc->problem->n_ops > PLIM_LONG_OPS;
 }
 
-/* From where an annealing run starts; without a plan, the last candidate is the next best (in a long graph also what
- * was too high at the end), then what is lowest. */
+/* Where an annealing run starts. Without a plan it is the searcher's last candidate (in a long graph also one above the
+ * limit), then the schedule of fewest bytes, then `order`. */
 static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_annealing *c) {
   const plim_searcher *s = &m->searcher;
   if (c->start == PLIM_START_ORDER && !p->order_failed) return p->order;
@@ -122,7 +106,7 @@ static void anneal_member(void *user, int32_t i) {
   m->status = plim_searcher_anneal(&m->searcher, c, find_start(p, m, c), p->moves, p->deadline_ns);
 }
 
-/* One annealing run by every searcher. A cancel is reported after the exchange. */
+/* One annealing run by every searcher, then an exchange. A cancel is returned after the exchange. */
 static plim_status anneal_members(portfolio *p) {
   plim_status status = PLIM_OK;
   plim_batch_run(anneal_member, p, p->n);
@@ -141,29 +125,31 @@ static int met_bound(const portfolio *p) {
   return p->inc->found && p->inc->best_ns <= p->inc->bound_ns;
 }
 
+/* Was a schedule within the limit in the last annealing run? */
 static int met_candidate(const portfolio *p) {
   int met = 0;
   for (int32_t i = 0; i < p->n; i++) met |= p->member[i].searcher.candidate_ns > 0;
   return met;
 }
 
-/* What annealing does not find, covering may find in a fraction of the time. */
+/* Look for a plan by greedy covering. */
 static plim_status find_by_covering(portfolio *p) {
   plim_incumbent *inc = p->inc;
   plim_schedule schedule = {.ctx = inc->problem->ctx};
   plim_status status = plim_schedule_copy(&schedule, p->order);
   if (status == PLIM_OK)
-    status = plim_seed_covering(inc, inc->budget_bytes, COVERING_ROUNDS, plim_incumbent_deadline(inc, 100), &schedule);
+    status = plim_seed_covering(inc, inc->budget_bytes, tuning.portfolio.covering_rounds,
+                                plim_incumbent_deadline(inc, 100), &schedule);
   if (status == PLIM_OK) status = exchange(p);
   plim_schedule_free(&schedule);
   return status;
 }
 
-/* Look for any plan at all: by covering, then by the search for fewest bytes, each time by other random numbers. */
+/* Look for any plan: by covering, then by the min-memory search, which gets another seed each time. A long graph was
+ * covered before the first round. */
 static plim_status find_any(portfolio *p) {
   plim_incumbent *inc = p->inc, *min_memory = NULL;
-  if (p->min_memory_tries == 0 && !is_long(p))
-    PLIM_TRY(find_by_covering(p)); /* long graphs were covered to begin with */
+  if (p->min_memory_tries == 0 && !is_long(p)) PLIM_TRY(find_by_covering(p));
   if (inc->found) return PLIM_OK;
   int64_t limit_ns = inc->options->time_limit_ns;
   plim_child how = {.min_memory = 1, .seed_step = p->min_memory_tries++ << 32};
@@ -184,17 +170,19 @@ static plim_status find_any(portfolio *p) {
 
 /* ---- rounds ---- */
 
+/* Bytes up to which a schedule is near the budget. */
 static int64_t near(const plim_incumbent *inc) {
-  return inc->budget_bytes + inc->budget_bytes / NEAR_PART;
+  return inc->budget_bytes + inc->budget_bytes / tuning.portfolio.near_part;
 }
 
-/* The search for fewest bytes is a matter of luck: one that ends near the budget may meet it by other numbers. */
+/* May the min-memory search run once more? It depends on random numbers: one that ended near the budget may meet it
+ * with another seed. */
 static int may_try(const portfolio *p) {
   if (p->min_memory_tries == 0 || p->inc->options->time_limit_ns > 0) return 1;
-  return p->min_memory_tries < MOST_MIN_MEMORY && p->inc->least_bytes <= near(p->inc);
+  return p->min_memory_tries < (uint64_t)tuning.portfolio.min_memory_tries && p->inc->least_bytes <= near(p->inc);
 }
 
-/* One round: the short_round, in so many moves and until then at the latest. */
+/* One round: its annealing runs share `moves`, and the time until end_ns. */
 static plim_status run_round(portfolio *p, int64_t moves, int64_t end_ns) {
   const plim_annealing *c = is_long(p) ? long_round : short_round;
   int32_t percent_left = 100;
@@ -215,14 +203,14 @@ static plim_status run_round(portfolio *p, int64_t moves, int64_t end_ns) {
   p->order_failed |= !p->inc->found;
   while (!p->inc->found && plim_now_ns() < end_ns && may_try(p)) {
     PLIM_TRY(find_any(p));
-    if (end_ns < INT64_MAX) break; /* rounds to come do so again */
+    if (end_ns < INT64_MAX) break; /* the next round does so again */
   }
   return PLIM_OK;
 }
 
-/* Where covering has found no plan for a long graph, look for one with the fewest bytes at once. Is that still far
- * above the budget, and what covering came to as well? Annealing hardly lowers the peaks of long graphs: millions of
- * moves would end in the same refusal. With limits they are what was asked for. */
+/* Where covering has found no plan for a long graph, run the min-memory search before any annealing. *refused is 1
+ * where that and the covered schedule both stay far above the budget: annealing hardly lowers the peak of a long graph,
+ * and millions of moves would end in the same refusal. Not with limits, which say how much work is wanted. */
 static plim_status look_ahead(portfolio *p, int *refused) {
   plim_incumbent *inc = p->inc;
   *refused = 0;
@@ -233,33 +221,34 @@ static plim_status look_ahead(portfolio *p, int *refused) {
   return PLIM_OK;
 }
 
-/* Where the numerics are given, an op that needs a large workspace cannot change to a kernel that needs a small one. So
- * other sets of recomputed ops have to be found, which short annealing runs often miss. No limit is given, the graph is
- * not long, and the plan is far from its bound. */
+/* A third round follows where the numerics are given, the plan is far from its bound, and there are no limits. With
+ * given numerics an op cannot change to a kernel of less workspace. So the search needs other sets of recomputed ops,
+ * which short annealing runs often miss. */
 static int wants_third_round(const portfolio *p) {
   const plim_incumbent *inc = p->inc;
   const plim_plan_options *options = inc->options;
   if (!inc->problem->fixed_numerics || !inc->found || is_long(p)) return 0;
   if (options->iterations > 0 || options->time_limit_ns > 0) return 0;
-  return inc->best_ns - inc->bound_ns > inc->problem->keep_all_ns / 100 * FAR_PERCENT;
+  return inc->best_ns - inc->bound_ns > inc->problem->keep_all_ns / 100 * tuning.portfolio.far_percent;
 }
 
-/* Two rounds where moves are limited, since one alone sometimes ends with a much slower plan. Where time is limited,
- * more rounds fill it: each is four times as long as the one before, and the last takes what is left. */
 static plim_status run_rounds(portfolio *p) {
   plim_incumbent *inc = p->inc;
   const plim_plan_options *options = inc->options;
-  int64_t moves = options->iterations > 0 ? options->iterations : MOVES_AN_OP * (int64_t)inc->problem->n_ops;
+  int64_t moves =
+      options->iterations > 0 ? options->iterations : tuning.portfolio.moves_an_op * (int64_t)inc->problem->n_ops;
   int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
   int refused;
   PLIM_TRY(look_ahead(p, &refused));
-  for (int round = 0; round < ROUNDS && !refused && !met_bound(p); round++) {
-    PLIM_TRY(run_round(p, moves / ROUNDS, end_ns));
+  for (int32_t round = 0; round < tuning.portfolio.rounds && !refused && !met_bound(p); round++) {
+    PLIM_TRY(run_round(p, moves / tuning.portfolio.rounds, end_ns));
     p->order_failed |= is_long(p);
   }
-  if (wants_third_round(p)) PLIM_TRY(run_round(p, THIRD_ROUND * moves, end_ns));
+  if (wants_third_round(p)) PLIM_TRY(run_round(p, tuning.portfolio.third_round * moves, end_ns));
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
-  for (int64_t round_ns = 4 * (plim_now_ns() - begin_ns); !met_bound(p) && plim_now_ns() < end_ns; round_ns *= 4) {
+  const int32_t factor = tuning.portfolio.round_factor;
+  for (int64_t round_ns = factor * (plim_now_ns() - begin_ns); !met_bound(p) && plim_now_ns() < end_ns;
+       round_ns *= factor) { /* the last one takes all the time that is left */
     int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * round_ns;
     PLIM_TRY(run_round(p, INT64_MAX / 2, last ? end_ns : now_ns + round_ns));
   }

@@ -1,16 +1,12 @@
-/* A searcher: annealing runs and their candidates. */
-#include "planner/search/search_internal.h"
+/* A searcher: one annealing run after the other, each with its candidate, which is packed and submitted.
+ *
+ * During a run, on_fit keeps the fastest schedule within the limit as the candidate and packs it now and then. At the
+ * end of the run, pack_candidate polishes it, improves it by exact neighbourhoods, and packs it well. Then the limit of
+ * the next run follows from what its packing needed too much. Invariant: the limit is at most the budget, unless a
+ * strict run starts from a best whose peak is above it. */
+#include "planner/search/search_tuning.h"
 
-/* efforts of packing; HARD is nearly all exact search */
-enum { QUICK = 4, STRONG = 24, HARD = 180, HARD_PART = 12 /* of the budget, inverse: excess that is worth it */ };
-enum {
-  MOVES_BETWEEN_PACKINGS = 10 /* for each op */,
-  CHOOSY = 60,
-  NEIGHBOURHOODS = 40,
-  NEIGHBOURHOODS_OF_CHOICES = 1000
-};
-static const double cold = 0.006;
-
+/* Pack the candidate and submit it. */
 static plim_status try_candidate(plim_searcher *s, int32_t effort) {
   plim_submit_result result;
   PLIM_TRY(plim_incumbent_submit(s->inc, &s->candidate, effort, &result));
@@ -18,32 +14,33 @@ static plim_status try_candidate(plim_searcher *s, int32_t effort) {
   return PLIM_OK;
 }
 
-/* Is the candidate fast enough to be the best plan, and was what its addresses need too much by only a little? */
+/* Would a candidate of this time be the best plan, and does its packing miss the budget by only a little? */
 static int is_near(const plim_searcher *s, int64_t time_ns) {
-  return s->excess_bytes > 0 && s->excess_bytes <= s->inc->budget_bytes / HARD_PART &&
+  return s->excess_bytes > 0 && s->excess_bytes <= s->inc->budget_bytes / tuning.searcher.hard_part &&
          (!s->inc->found || time_ns < s->inc->best_ns);
 }
 
-/* Pack the candidate well, and where that almost succeeds, by exact search. */
+/* Pack the candidate with more effort; where that almost fits, by exact search. */
 static plim_status pack_well(plim_searcher *s, int64_t time_ns) {
-  PLIM_TRY(try_candidate(s, STRONG));
-  return is_near(s, time_ns) ? try_candidate(s, HARD) : PLIM_OK;
+  PLIM_TRY(try_candidate(s, tuning.searcher.effort_strong));
+  return is_near(s, time_ns) ? try_candidate(s, tuning.searcher.effort_hard) : PLIM_OK;
 }
 
-/* Pack the schedule that the annealing run is at. Where its addresses need too much, others as fast will be tried in a
- * while: of schedules with equal figures one packs and another does not. */
+/* Pack the schedule in the track and submit it. Where it does not fit, the next packing waits for some moves. It may be
+ * of a schedule with the same figures: one packs and another does not. */
 static plim_status try_current(plim_searcher *s, plim_anneal *a) {
   plim_submit_result result;
   PLIM_TRY(plim_track_store(a->mover.track, &s->current));
-  PLIM_TRY(plim_incumbent_submit(s->inc, &s->current, QUICK, &result));
+  PLIM_TRY(plim_incumbent_submit(s->inc, &s->current, tuning.searcher.effort_quick, &result));
   int fits = result.bytes <= s->inc->budget_bytes;
-  if (!fits) s->next_try = a->done + MOVES_BETWEEN_PACKINGS * (int64_t)s->inc->problem->n_ops;
+  if (!fits) s->next_try = a->done + tuning.searcher.moves_between_packings * (int64_t)s->inc->problem->n_ops;
   if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = result.bytes - s->inc->budget_bytes;
   a->stop = s->inc->found && s->inc->best_ns <= s->inc->bound_ns;
   if (a->stop && s->halt) atomic_store(s->halt, 1);
   return PLIM_OK;
 }
 
+/* Reports progress, and ends the run where another searcher has met the bound. */
 static void on_moves(void *user) {
   plim_searcher *s = user;
   plim_incumbent_report(s->inc, "search");
@@ -56,21 +53,23 @@ static plim_status on_fit(void *user, plim_anneal *a) {
   if (s->candidate_ns == 0 || time_ns < s->candidate_ns) {
     PLIM_TRY(plim_track_store(a->mover.track, &s->candidate));
     s->candidate_ns = time_ns;
-    s->excess_bytes = INT64_MAX; /* not known yet */
+    s->excess_bytes = INT64_MAX;
   }
   if (a->done >= s->next_try) PLIM_TRY(try_current(s, a));
   a->faster_than_ns = s->inc->found ? s->inc->best_ns : INT64_MAX;
   return PLIM_OK;
 }
 
-/* How the limit follows the packing: tighter by half of what was too much, or half way back to the budget. */
+/* The limit of the next run: lower by half of what the packing of the candidate needed too much; where it fitted, half
+ * way back to the budget. */
 static int64_t next_limit(const plim_searcher *s, int64_t limit) {
-  int64_t budget = s->inc->budget_bytes, most = budget / 20, step = s->excess_bytes / 2 + s->inc->problem->align;
+  int64_t budget = s->inc->budget_bytes, most = budget / tuning.searcher.limit_part,
+          step = s->excess_bytes / 2 + s->inc->problem->align;
   if (s->candidate_ns == 0 || s->excess_bytes <= 0) return limit + (budget - limit) / 2;
   return limit - (step < most ? step : most);
 }
 
-/* Moves that can change nothing are not drawn. */
+/* The shares of moves, without those that cannot change a schedule of this problem. */
 static void set_shares(const plim_problem *p, plim_anneal *a, const plim_annealing *c) {
   int choices = 0;
   for (int32_t v = 0; v < p->n_ops; v++) choices |= p->op[v].n_choices > 1;
@@ -79,19 +78,18 @@ static void set_shares(const plim_problem *p, plim_anneal *a, const plim_anneali
   if (p->fixed_order) a->share[PLIM_MOVE_FIRST] = a->share[PLIM_MOVE_GROUP] = 0;
 }
 
-/* Beyond what single moves find, which knows no limit on runs. Random numbers of its own leave the annealing runs as
- * they are.
- */
+/* Improve the schedule in the track by exact neighbourhoods, unless the runs of an op are limited. The copy of the
+ * mover has random numbers of its own, so that annealing runs do not depend on this. */
 static void improve(const plim_searcher *s, int64_t limit) {
   plim_mover mover = s->anneal.mover;
   if (s->anneal.most_runs > 0) return;
   mover.limit = limit;
-  plim_neighbourhood_improve(&mover,
-                             s->anneal.share[PLIM_MOVE_CHOICE] > 0 ? NEIGHBOURHOODS_OF_CHOICES : NEIGHBOURHOODS);
+  plim_neighbourhood_improve(&mover, s->anneal.share[PLIM_MOVE_CHOICE] > 0 ? tuning.searcher.neighbourhoods_with_choices
+                                                                           : tuning.searcher.neighbourhoods);
 }
 
-/* At the end of an annealing run: clean its candidate up and pack it well; if that needs too much, pack it as it was.
- */
+/* At the end of an annealing run: polish and improve the candidate, and pack it well. Where that does not fit, pack the
+ * candidate as it was. */
 static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   if (s->candidate_ns == 0) return PLIM_OK;
   int tried = s->excess_bytes <= 0;
@@ -109,19 +107,20 @@ static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   s->candidate = rough;
   int polished = polished_ns < s->candidate_ns;
   if (status != PLIM_OK || tried || (polished && s->excess_bytes <= 0)) return status;
-  return polished ? try_candidate(s, STRONG) : pack_well(s, s->candidate_ns);
+  return polished ? try_candidate(s, tuning.searcher.effort_strong) : pack_well(s, s->candidate_ns);
 }
 
+/* Load the start, and set what the run needs. The room of the track grows for starts of many runs an op, such as
+ * Rotor's. */
 static plim_status set_up(plim_searcher *s, const plim_annealing *c, const plim_schedule *start) {
   plim_incumbent *inc = s->inc;
   plim_anneal *a = &s->anneal;
-  /* the usual room is not enough for what others found where ops run many times: covering, Rotor, the fewest bytes */
   PLIM_TRY(plim_track_make_room(&s->track, start->n));
   a->mover.track = s->track;
   set_shares(inc->problem, a, c);
   a->strict = c->start == PLIM_START_BEST_WITHIN && inc->found;
   a->hot = c->hot * 100 / inc->problem->n_ops;
-  a->cold = cold * 100 / inc->problem->n_ops;
+  a->cold = tuning.searcher.cold * 100 / inc->problem->n_ops;
   a->faster_than_ns = inc->found ? inc->best_ns : INT64_MAX;
   s->candidate_ns = s->excess_bytes = 0;
   s->next_try = a->done;
@@ -138,7 +137,7 @@ plim_status plim_searcher_anneal(plim_searcher *s, const plim_annealing *c, cons
   a->deadline_ns = deadline_ns;
   plim_status status = plim_anneal_run(a);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
-  if (s->candidate_ns == 0) PLIM_TRY(plim_track_store(s->track, &s->candidate)); /* too high, but not far */
+  if (s->candidate_ns == 0) PLIM_TRY(plim_track_store(s->track, &s->candidate)); /* above the limit */
   PLIM_TRY(pack_candidate(s, a->mover.limit));
   a->mover.limit = next_limit(s, a->mover.limit);
   return status;
@@ -149,15 +148,17 @@ plim_status plim_searcher_begin(plim_incumbent *inc, uint64_t seed, plim_searche
   plim_status status;
   *out = (plim_searcher){.inc = inc, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
   PLIM_CHECK(plim_track_new(inc->problem, plim_track_usual_room(inc->problem), &out->track));
-  out->anneal = (plim_anneal){
-      .mover = {.track = out->track, .random = {seed}, .limit = inc->budget_bytes, .compare_percent = CHOOSY},
-      .most_runs = inc->most_runs,
-      .weight = 0.3,
-      .pace = 0.1,
-      .time_weight = 1,
-      .on_fit = on_fit,
-      .on_moves = on_moves,
-      .user = out};
+  out->anneal = (plim_anneal){.mover = {.track = out->track,
+                                        .random = {seed},
+                                        .limit = inc->budget_bytes,
+                                        .compare_percent = tuning.searcher.compare_percent},
+                              .most_runs = inc->most_runs,
+                              .weight = tuning.searcher.weight,
+                              .pace = tuning.searcher.pace,
+                              .time_weight = 1,
+                              .on_fit = on_fit,
+                              .on_moves = on_moves,
+                              .user = out};
 done:
   if (status != PLIM_OK) {
     plim_searcher_end(out);

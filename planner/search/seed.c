@@ -1,9 +1,8 @@
-/* Seeds from a sweep over checkpoint sets. */
-#include "planner/search/search_internal.h"
+/* First schedules from checkpoints: sweeps over sets of checkpoints (planner/chain/checkpoints.c), makes two schedules
+ * of each, and keeps the best. */
+#include "planner/search/search_tuning.h"
 
 #include "planner/chain/chain.h"
-
-enum { SWEEP_STEPS = 7 };
 
 typedef struct seeder {
   plim_timeline *timeline;
@@ -13,6 +12,7 @@ typedef struct seeder {
   int64_t peak_bytes, time_ns; /* of out */
 } seeder;
 
+/* Within the limit before above it; then less time, or a lower peak where both are above. */
 static int better(const seeder *s) {
   const plim_timeline *t = s->timeline;
   int fits = t->peak_bytes <= s->limit, best_fits = s->peak_bytes <= s->limit;
@@ -49,7 +49,7 @@ plim_status plim_seed_make(const plim_problem *p, plim_timeline *timeline, int64
   PLIM_CHECK(plim_schedule_program_order(p, &trial));
   PLIM_CHECK(consider(&s, &trial));
   PLIM_CHECK(plim_checkpoints_new(p, &c));
-  PLIM_CHECK(plim_checkpoints_sweep(c, SWEEP_STEPS, visit, &s));
+  PLIM_CHECK(plim_checkpoints_sweep(c, tuning.seed.thresholds, visit, &s));
 done:
   plim_checkpoints_free(c);
   plim_schedule_free(&trial);

@@ -1,0 +1,222 @@
+/* Tuning constants of planner/search, in one table. Only files of this folder include it.
+ *
+ * Each row states the unit and what a larger value does. "Measured" cites the row of docs/experiments.md that set the
+ * value; rows without it were set by trial on generated graphs of 100 to 2,000 ops, and no measurement of them alone is
+ * kept. A change of any value changes plans: tests/golden/plans.txt and the plan fronts on disk are made anew.
+ * Sizes of arrays are enumerators beside the array. */
+#ifndef PLIM_PLANNER_SEARCH_SEARCH_TUNING_H
+#define PLIM_PLANNER_SEARCH_SEARCH_TUNING_H
+
+#include "planner/search/search_internal.h"
+
+/* ---- the annealing runs of a round ----
+ * The columns are percent of the round's moves, temperature, start, and shares of the moves EVICT, DELETE, EXCHANGE,
+ * SHIFT, INSERT, FIRST, CHOICE, GROUP. Measured: a share times 2.5 changes the mean overhead by 1 % at most. */
+static const plim_annealing short_round[] = {
+    {30, 1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {5, 0.5, PLIM_START_BEST_WITHIN, {35, 20, 10, 15, 0, 20, 5, 5}},
+    {30, 3, PLIM_START_ORDER, {20, 15, 10, 10, 35, 15, 5, 15}},
+    {5, 0.5, PLIM_START_BEST_WITHIN, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {20, 1, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {10, 0.3, PLIM_START_BEST, {25, 15, 15, 10, 10, 25, 5, 5}},
+};
+/* For a long graph (PLIM_LONG_OPS), which gets few moves for each op: low temperatures stay near the start. */
+static const plim_annealing long_round[] = {
+    {45, 0.1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {45, 0.1, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {10, 0.05, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}},
+};
+
+static const struct plim_search_tuning {
+  struct {
+    int32_t moves_an_op, rounds, third_round, far_percent, min_memory_tries, covering_rounds, near_part, round_factor;
+  } portfolio;
+  struct {
+    int32_t effort_quick, effort_strong, effort_hard, hard_part, moves_between_packings, compare_percent;
+    int32_t neighbourhoods, neighbourhoods_with_choices, limit_part;
+    double cold, weight, pace;
+  } searcher;
+  struct {
+    int32_t check_moves;
+    double weight_least, weight_most, run_cost, peak_cost, area_cost;
+  } anneal;
+  struct {
+    int32_t series, near, far, short_percent, snug_percent, output_percent, series_percent, delete_percent;
+    int32_t delete_series_percent, choice_runs, deletions[4];
+  } moves;
+  struct {
+    int32_t tries, early_percent, above_percent, repeat_inputs_percent[4];
+  } evict;
+  struct {
+    int32_t near, far, middle, near_percent, middle_percent, backwards_percent;
+  } first;
+  struct {
+    int32_t repeats, feeders, nodes;
+  } neighbourhood;
+  struct {
+    int32_t work_a_change;
+  } polish;
+  struct {
+    int32_t effort_quick, effort_strong, moves_between_strong, moves_an_op, moves_least, moves_most;
+    int32_t moves_percent, all_percent;
+    double hot, cold, weight;
+  } keep_all;
+  struct {
+    int32_t effort_quick, effort_strong, moves_between_packings, rounds, quick_rounds, packing_rounds;
+    int32_t moves_an_op, moves_least, moves_most, moves_least_asked, covering_part, limit_part, seeds, runs_an_op;
+    int32_t share[PLIM_MOVES];
+    double cold, order_hot, order_weight, order_time_weight, seed_hot, seed_weight, seed_time_weight;
+  } min_memory;
+  struct {
+    int32_t work_a_read, chain_depth;
+  } walk;
+  struct {
+    int32_t first_percent, effort, runs_an_op, walks, below_percent, below_area_percent, diverged_percent, near_bulk;
+    int32_t missed_rounds, few_changes;
+    double rate_factor, first_keep_share, keep_share, noise, restart_factor, bulk_left;
+  } covering;
+  struct {
+    int32_t thresholds;
+  } seed;
+} tuning = {
+    .portfolio =
+        {
+            .moves_an_op = 4000,   /* moves for each op of both rounds together, without limits */
+            .rounds = 2,           /* rounds; one alone sometimes ends with a much slower plan */
+            .third_round = 2,      /* moves of the third round, in those of the first two. Measured: 3067e64d */
+            .far_percent = 5,      /* points of overhead above the bound from which a third round follows */
+            .min_memory_tries = 2, /* min-memory searches with other seeds before a refusal, without a time limit */
+            .covering_rounds = 4,  /* rounds of covering where annealing has found no plan */
+            .near_part = 32,       /* near the budget: at most one part in so many above it */
+            .round_factor = 4,     /* with a time limit each round takes so many times as long as the one before */
+        },
+    .searcher =
+        {
+            .effort_quick = 4,   /* rounds of packing while an annealing run goes on */
+            .effort_strong = 24, /* rounds of packing at its end */
+            .effort_hard = 180,  /* nearly all exact search. Measured: d7cac5a0, 1c834ad7 */
+            .hard_part = 12,     /* it is tried where the excess is at most one part in so many of the budget */
+            .moves_between_packings = 10, /* moves for each op between two packings that were too large */
+            .compare_percent = 60,        /* of evictions take the copy that is cheaper per byte, out of two */
+            .neighbourhoods = 40,         /* exact neighbourhoods at the end of an annealing run. Measured: 0414173 */
+            .neighbourhoods_with_choices = 1000, /* the same where ops have several variants */
+            .limit_part = 20, /* the peak's limit falls by at most one part in so many of the budget a run */
+            .cold = 0.006,    /* last temperature, in times of an average op */
+            .weight = 0.3,    /* first weight of bytes above the limit */
+            .pace = 0.1,      /* by which the weight adapts, per move of each op */
+        },
+    .anneal =
+        {
+            .check_moves = 64,     /* moves between two looks at clock, cancel and weight */
+            .weight_least = 0.001, /* bounds of the weight of bytes above the limit */
+            .weight_most = 10,
+            .run_cost = 1e-6,  /* points of overhead that a run costs beside its time: useless runs disappear */
+            .peak_cost = 200,  /* points of overhead for a peak of twice the limit, times the weight */
+            .area_cost = 2000, /* the same for each op where live bytes are twice the limit, in parts of all ops */
+        },
+    .moves =
+        {
+            .series = 6,                 /* most neighbours that move or go together */
+            .near = 8,                   /* places of a short shift */
+            .far = 80,                   /* places of a long one */
+            .short_percent = 70,         /* of shifts are short */
+            .snug_percent = 40,          /* of shifts go to a place where the repeat keeps few bytes alive */
+            .output_percent = 50,        /* of those go to the first reader, the others to a reader of an input */
+            .series_percent = 30,        /* of shifts move neighbours too */
+            .delete_percent = 50,        /* of deletions take a repeat with its feeders, the others a series */
+            .delete_series_percent = 40, /* of the latter take more than one run */
+            .choice_runs = 8,            /* an op of more runs does not change its numerics key */
+            .deletions = {1, 1, 2, 5},   /* repeats that an exchange removes, drawn evenly */
+        },
+    .evict =
+        {
+            .tries = 24,                             /* copies drawn before the move gives up */
+            .early_percent = 25,                     /* of repeats stand anywhere before the next reader, not at it */
+            .above_percent = 80,                     /* of evictions are where live bytes exceed the limit */
+            .repeat_inputs_percent = {0, 0, 40, 80}, /* chance that an input is recomputed too, drawn evenly */
+        },
+    .first =
+        {
+            .near = 8,               /* places of a short move of one first run */
+            .far = 120,              /* places of a group's long move */
+            .middle = 20,            /* places of its short one */
+            .near_percent = 50,      /* of single moves are short; the others end anywhere in the window */
+            .middle_percent = 60,    /* of groups' moves are short. Measured: 54347939 */
+            .backwards_percent = 50, /* of groups move backwards */
+        },
+    .neighbourhood =
+        {
+            .repeats = 8, /* gaps that are recomputed now, at most; PLIM_NEIGHBOURHOOD_MOST is for all */
+            .feeders = 4, /* places for producers of the copies that are kept */
+            .nodes = 400, /* of branch and bound. Measured: 0414173 */
+        },
+    .polish = {.work_a_change = 500 /* ns that trying one change takes, about: for deadlines */},
+    .keep_all =
+        {
+            .effort_quick = 4, /* rounds of packing of a new lowest peak */
+            .effort_strong = 24,
+            .moves_between_strong = 40, /* moves for each op between two strong packings */
+            .moves_an_op = 300,         /* moves for each op, plus moves_least, up to moves_most */
+            .moves_least = 2000,
+            .moves_most = 3002000,
+            .moves_percent = 10, /* of the time limit, for moves */
+            .all_percent = 15,   /* of it, with packing */
+            .hot = 2,
+            .cold = 0.01, /* temperatures in points of overhead */
+            .weight = 1,
+        },
+    .min_memory =
+        {
+            .effort_quick = 8, /* rounds of packing */
+            .effort_strong = 96,
+            .moves_between_packings = 40, /* moves for each op */
+            .rounds = 9,                  /* annealing runs */
+            .quick_rounds = 4,            /* of them with incumbent->quick */
+            .packing_rounds = 2,          /* the last ones, which pack what they meet */
+            .moves_an_op = 600,           /* moves of a run for each op, plus moves_least, up to moves_most */
+            .moves_least = 4000,
+            .moves_most = 150000,
+            .moves_least_asked = 40000, /* fewer than these are not shared out: the result would be much larger */
+            .covering_part = 8, /* covering lowers the peak by one part in so many at once. Measured: 16699c71 */
+            .limit_part = 32,   /* the limit is one part in so many of the way from the peak to the bound */
+            .seeds = 16,        /* random streams for each seed; at least `rounds` */
+            .runs_an_op = 10,   /* room for so many runs of each op */
+            .share = {25, 15, 15, 10, 10, 25, 5, 0}, /* of moves, as in a round */
+            .cold = 0.002,
+            .order_hot = 0.5, /* from program order the peak has far to go down: a large weight of bytes */
+            .order_weight = 4,
+            .order_time_weight = 0.05,
+            .seed_hot = 3, /* from a schedule that recomputes nearly everything: a high temperature */
+            .seed_weight = 1,
+            .seed_time_weight = 0.005,
+        },
+    .walk =
+        {
+            .work_a_read = 100, /* ns for each operand of a run, about: for deadlines */
+            .chain_depth = 6,   /* inputs of inputs that are recomputed; farther back nothing is gained */
+        },
+    .covering =
+        {
+            .first_percent = 85,     /* of the time are over when the first round ends, at the latest */
+            .effort = 8,             /* rounds of packing */
+            .runs_an_op = 8,         /* room for so many runs of each op */
+            .walks = 200,            /* walks of a round, at most */
+            .below_percent = 3,      /* of the goal: by so much a walk may aim below it */
+            .below_area_percent = 2, /* of the first area: it aims below the goal once less is left */
+            .diverged_percent = 10,  /* of the first area: more than this and growing ends a round */
+            .near_bulk = 4,          /* divergence is looked for below so many times the bulk rate */
+            .missed_rounds = 2,      /* rounds in succession that end above the goal; then covering ends */
+            .few_changes = 1000,     /* fewer than one change in so many runs: the rate falls twice as fast */
+            .rate_factor = 0.8,      /* from walk to walk */
+            .first_keep_share = 0.3, /* share of the rate that a repeat must gain to stay, in the first round. From 0
+                                        to 0.7 no value matters at 70 %; at 50 % any but 0 saves two thirds of the
+                                        repeats */
+            .keep_share = 0.7,       /* in later rounds */
+            .noise = 0.3,            /* by which rates of single repeats differ, in later rounds */
+            .restart_factor = 8,     /* later rounds begin at so many times the bulk rate */
+            .bulk_left = 0.1,        /* share of the excess that is left at the bulk rate */
+        },
+    .seed = {.thresholds = 7 /* sets of checkpoints that are tried */},
+};
+
+#endif
