@@ -1,6 +1,8 @@
 /* runtime/graph/space_*.c: plans over spaces written and read, their figures by hand, and 10,000 mutants over queues,
- * waits, copies, spaces and buffers, judged by an interpreter that runs them at random speeds. */
+ * waits, copies, spaces and buffers, judged by an interpreter that runs them at random speeds. PLIM_TEST_SEED sets
+ * another seed. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,12 +29,14 @@ typedef struct rig {
   plim_graph *graph;
   plim_platform *platform;
   plim_space_plan *plan;
+  double keep_all;
 } rig;
 
 static void begin(rig *r, const space_case *c) {
   r->ctx = plim_test_context();
   r->graph = space_case_graph(r->ctx, c);
   r->plan = NULL;
+  r->keep_all = 100;
   cr_assert_eq(plim_platform_from_costs(r->graph->costs, &r->platform), PLIM_OK);
 }
 
@@ -48,7 +52,7 @@ static void lower(rig *r, const plim_space_event *event, int n, int64_t d0, int6
   plim_space_problem *problem = NULL;
   plim_space_events events = {.ctx = r->ctx};
   int64_t budget[2] = {d0, d1};
-  plim_space_plan draft = {.objective = PLIM_OBJECTIVE_SERIAL, .deadline_ns = INT64_MAX, .keep_all = 100};
+  plim_space_plan draft = {.objective = PLIM_OBJECTIVE_SERIAL, .deadline_ns = INT64_MAX, .keep_all = r->keep_all};
   (void)strcpy(draft.planner, "test");
   cr_assert_eq(plim_space_problem_make(r->graph, r->platform, 0, &problem), PLIM_OK, "%s", plim_context_error(r->ctx));
   for (int i = 0; i < n; i++) plim_space_events_add(&events, event[i].kind, event[i].node, event[i].at);
@@ -286,20 +290,52 @@ static void judge(rig *r, uint64_t seed, tally *t) {
   }
   plim_status status = plim_space_plan_check(r->ctx, r->graph, mutant);
   const char *wrong = space_interpret(r->graph, mutant, &random, RUNS);
-  cr_assert(status != PLIM_OK || !wrong, "seed %llu: accepted, and %s", (unsigned long long)seed, wrong);
+  cr_assert(status != PLIM_OK || !wrong, "PLIM_TEST_SEED, mutant %llu: accepted, and %s", (unsigned long long)seed,
+            wrong);
   t->refused += status != PLIM_OK;
   t->harmful += wrong != NULL;
   t->accepted += status == PLIM_OK;
   plim_space_plan_free(mutant);
 }
 
+/* Outputs 0 and 1 go out in one copy, and come back in one with a third that was out before. */
+static void make_joint(rig *r) {
+  static const space_case flops = {
+      "joint", 4, 1, 5, {4, 2, 3, 1}, {{10, 20, 30, 40}}, {{0}}, {{0, 1}, {1, 2}, {0, 3}, {1, 3}, {2, 3}}};
+  static const char platform[] =
+      "{\"devices\": [{\"name\": \"d0\", \"flop_per_second\": 1e9, \"flop_per_joule\": 1e9, \"idle_watt\": 0, "
+      "\"spaces\": [\"a\", \"b\"]}], \"links\": [{\"from\": \"a\", \"to\": \"b\", \"latency_s\": 3e-9, "
+      "\"bytes_per_second\": 1e9, \"watt\": 1, \"duplex\": true}, {\"from\": \"b\", \"to\": \"a\", \"latency_s\": "
+      "3e-9, \"bytes_per_second\": 1e9, \"watt\": 1, \"duplex\": true}]}\n";
+  static const plim_space_event events[] = {
+      {PLIM_SPACE_RUN, 0, 0},  {PLIM_SPACE_RUN, 1, 0},  {PLIM_SPACE_COPY, 1, 0}, {PLIM_SPACE_JOIN, 0, 0},
+      {PLIM_SPACE_DROP, 0, 0}, {PLIM_SPACE_RUN, 2, 0},  {PLIM_SPACE_DROP, 1, 0}, {PLIM_SPACE_COPY, 2, 0},
+      {PLIM_SPACE_DROP, 2, 0}, {PLIM_SPACE_COPY, 2, 1}, {PLIM_SPACE_JOIN, 0, 1}, {PLIM_SPACE_JOIN, 1, 1},
+      {PLIM_SPACE_RUN, 3, 0},
+  };
+  r->ctx = plim_test_context();
+  r->graph = space_case_flops(r->ctx, &flops);
+  r->plan = NULL;
+  r->keep_all = 100;
+  cr_assert_eq(plim_platform_parse(r->ctx, "joint.json", platform, (int64_t)sizeof platform - 1, &r->platform), PLIM_OK,
+               "%s", plim_context_error(r->ctx));
+  lower(r, events, (int)(sizeof events / sizeof *events), 10, 9);
+  cr_assert_eq(r->plan->command[2].n_storages, 2);
+  cr_assert_eq(r->plan->command[2].time_ns, 3 + 6);
+  cr_assert_eq(r->plan->command[5].n_storages, 3);
+  cr_assert_eq(r->plan->command[5].time_ns, 3 + 9);
+}
+
 /* The base plans: sequences by hand, and those of planners where there is a solver. */
+enum { BASES = 5 };
 static int make_base(rig *r, int which) {
   static const plim_space_event again[] = {
       {PLIM_SPACE_RUN, 0, 0},  {PLIM_SPACE_RUN, 1, 0},  {PLIM_SPACE_COPY, 1, 0}, {PLIM_SPACE_DROP, 1, 0},
       {PLIM_SPACE_DROP, 0, 0}, {PLIM_SPACE_RUN, 0, 0},  {PLIM_SPACE_RUN, 2, 0},  {PLIM_SPACE_DROP, 0, 0},
       {PLIM_SPACE_COPY, 1, 1}, {PLIM_SPACE_DROP, 1, 1}, {PLIM_SPACE_RUN, 3, 0},
   };
+  if (which == 4) make_joint(r);
+  if (which == 4) return 1;
   begin(r, which < 2 ? &small : space_case_named("multi_skip_unit"));
   if (which == 0) lower(r, sequence, SEQUENCE, 7, 6);
   if (which == 1) lower(r, again, (int)(sizeof again / sizeof *again), 7, 2);
@@ -311,18 +347,28 @@ static int make_base(rig *r, int which) {
   return plim_space_plan_make(r->ctx, r->graph, r->platform, &options, NULL, &r->plan) == PLIM_OK;
 }
 
+/* Where the seeds of mutants begin: PLIM_TEST_SEED x 1e6. */
+static uint64_t first_seed(void) {
+  const char *given = getenv("PLIM_TEST_SEED");
+  uint64_t seed = given ? strtoull(given, NULL, 10) : 0;
+  printf("PLIM_TEST_SEED=%llu\n", (unsigned long long)seed);
+  return seed * 1000000;
+}
+
 Test(space_check, every_harmful_one_of_ten_thousand_mutants_is_rejected) {
+  const uint64_t first = first_seed();
   tally t = {0};
-  for (int which = 0; which < 4; which++) {
+  for (int which = 0; which < BASES; which++) {
     rig r;
     if (make_base(&r, which)) {
       uint64_t random = 7;
       cr_assert_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_OK, "%d: %s", which, plim_context_error(r.ctx));
       cr_assert_null(space_interpret(r.graph, r.plan, &random, 100));
-      for (uint64_t i = 0; i < MUTANTS / 4; i++) judge(&r, (uint64_t)which * MUTANTS + i, &t);
+      for (uint64_t i = 0; i < MUTANTS / 4; i++) judge(&r, first + (uint64_t)which * MUTANTS + i, &t);
     }
     end(&r);
   }
+  printf("%d unread, %d refused, %d harmful, %d accepted\n", t.unread, t.refused, t.harmful, t.accepted);
   cr_assert_geq(t.harmful, 1000, "%d unread, %d refused, %d harmful, %d accepted", t.unread, t.refused, t.harmful,
                 t.accepted);
   cr_assert_geq(t.accepted, 500, "%d unread, %d refused, %d harmful, %d accepted", t.unread, t.refused, t.harmful,
@@ -550,10 +596,11 @@ Test(space_check, updates_run_in_program_order) {
 }
 
 Test(space_check, mutants_of_updates_and_versions_are_rejected) {
+  const uint64_t first = first_seed() + 1000000;
   tally t = {0};
   rig r;
   make_updates(&r);
-  for (uint64_t i = 0; i < MUTANTS / 2; i++) judge(&r, 1000000 + i, &t);
+  for (uint64_t i = 0; i < MUTANTS / 2; i++) judge(&r, first + i, &t);
   cr_assert_geq(t.harmful, 500, "%d unread, %d refused, %d harmful, %d accepted", t.unread, t.refused, t.harmful,
                 t.accepted);
   cr_assert_geq(t.accepted, 200, "%d unread, %d refused, %d harmful, %d accepted", t.unread, t.refused, t.harmful,

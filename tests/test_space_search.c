@@ -28,6 +28,7 @@ static double found(plim_context *ctx, const plim_graph *graph, const plim_platf
   options.page = a.page;
   options.recompute = a.recompute;
   options.iterations = 2000;
+  options.together = 0; /* as in the published models, of which the optima are */
   plim_status status = plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan);
   cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
   double value = plan ? plim_space_plan_value(plan) : -1;

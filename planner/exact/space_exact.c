@@ -11,6 +11,7 @@
 #include "planner/exact/space_model.h"
 #include "planner/solvers/solver.h"
 #include "planner/spaces/space_bound.h"
+#include "planner/spaces/space_gather.h"
 #include "planner/spaces/space_smallest.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/nearest.h"
@@ -26,19 +27,20 @@ typedef struct planner {
   plim_objective own;
   int32_t recompute_alone; /* 1: cannot page */
   int32_t searches;        /* 1: without a program */
+  int32_t joins;           /* 1: a copy may carry several storages; 0: its class has none that does */
 } planner;
 
 enum { TIME = 1U << PLIM_OBJECTIVE_TIME, SERIAL = 1U << PLIM_OBJECTIVE_SERIAL, ENERGY = 1U << PLIM_OBJECTIVE_ENERGY };
 
 static const planner planners[] = {
     {"search", "greedy covering and local search over runs, copies and devices, least time, sum of times or energy",
-     PLIM_SPACE_PLAN_ALL, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 1},
+     PLIM_SPACE_PLAN_ALL, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 1, 1},
     {"poet", "Patil et al. 2022: recompute and paging by integer programming, least energy", PLIM_SPACE_PLAN_POET,
-     PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0, 0},
+     PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0, 0, 0},
     {"xengine", "Schuler et al. 2022: placement and recompute by integer programming, least sum of times",
-     PLIM_SPACE_PLAN_PLACED, PLIM_SPACE_XENGINE, SERIAL, PLIM_OBJECTIVE_SERIAL, 1, 0},
+     PLIM_SPACE_PLAN_PLACED, PLIM_SPACE_XENGINE, SERIAL, PLIM_OBJECTIVE_SERIAL, 1, 0, 0},
     {"milp", "stages with copies beside compute, by integer programming, least time or energy", PLIM_SPACE_PLAN_FLUID,
-     PLIM_SPACE_FLUID, TIME | ENERGY, PLIM_OBJECTIVE_TIME, 0, 0},
+     PLIM_SPACE_FLUID, TIME | ENERGY, PLIM_OBJECTIVE_TIME, 0, 0, 1},
 };
 enum { PLANNERS = sizeof planners / sizeof planners[0] };
 
@@ -56,7 +58,8 @@ plim_space_options plim_space_options_default(void) {
                               .page = 1,
                               .recompute = 1,
                               .place = 1,
-                              .deadline_ns = INT64_MAX};
+                              .deadline_ns = INT64_MAX,
+                              .together = 1};
 }
 
 typedef struct work {
@@ -217,13 +220,16 @@ static double plan_bound(const work *w) {
 }
 
 /* The plan of a sequence. */
-static plim_status lower_events(work *w, const plim_space_events *events, double bound, int proved) {
+static plim_status lower_events(work *w, plim_space_events *events, double bound, int proved) {
   plim_space_plan draft = {
       .objective = w->model.objective, .deadline_ns = w->deadline_ns, .keep_all = keep_all(w), .bound = bound};
   (void)snprintf(draft.planner, sizeof draft.planner, "%s", w->planner->name);
   draft.plan_class = w->planner->plan_class;
   plim_space_plan_free(w->plan);
   w->plan = NULL;
+  if (w->planner->joins && w->options->together) {
+    PLIM_TRY(plim_space_gather(w->problem, &draft, w->budget, events));
+  }
   return plim_space_lower(w->problem, events, &draft, w->budget, proved, &w->plan);
 }
 

@@ -26,6 +26,7 @@ typedef struct plim_space_options {
   int64_t time_limit_ns;          /* 0: none */
   int64_t iterations;             /* nodes of the solver's tree; 0: no limit */
   int32_t threads;
+  int32_t together; /* 0: each copy carries one storage; of planners poet and xengine it always does */
 } plim_space_options;
 
 plim_space_options plim_space_options_default(void);

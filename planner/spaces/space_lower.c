@@ -41,9 +41,10 @@ typedef struct lowering {
   plim_space_device *device;
   plim_space *space;
   plim_queue *queue;
-  plim_command *command;                                       /* [n_events] */
-  plim_buffer *row;                                            /* [n_buffers] */
-  int32_t *storage;                                            /* [n_events] one a copy */
+  plim_command *command; /* [n_events] */
+  plim_buffer *row;      /* [n_buffers] */
+  int32_t *storage;      /* [n_events] of all copies */
+  int64_t n_storages;
   int32_t *wait;                                               /* [n_events][n_queues] */
   int32_t *clock, *place, *touched, *released, *last_of_queue; /* as in the checker */
   int32_t *need;                                               /* [n_queues] scratch */
@@ -84,9 +85,22 @@ static plim_status note_read(lowering *l, int32_t e, int32_t node, int32_t space
   return PLIM_OK;
 }
 
+/* A copy joins the one before it where both take one link, whose latency one command pays once. */
+static plim_status need_partner(const lowering *l, int32_t e) {
+  const plim_space_event *v = &l->events->event[e], *before = e > 0 ? v - 1 : NULL;
+  int follows = before && (before->kind == PLIM_SPACE_COPY || before->kind == PLIM_SPACE_JOIN) && before->at == v->at;
+  if (follows && plim_space_can_join(l->problem, v->node, v->at) &&
+      plim_space_can_join(l->problem, before->node, v->at)) {
+    return PLIM_OK;
+  }
+  return plim_fail(l->ctx, PLIM_EPLAN, "event %d copies the output of op %d with a copy that it cannot join", e,
+                   v->node);
+}
+
 static plim_status walk_event(lowering *l, int32_t e) {
   const plim_space_event *v = &l->events->event[e];
   const plim_platform *platform = l->problem->platform;
+  if (v->kind == PLIM_SPACE_JOIN) PLIM_TRY(need_partner(l, e));
   if (v->kind == PLIM_SPACE_DROP) {
     int32_t *open = open_of(l, v->at, v->node);
     if (*open > 0) l->buffer[*open - 1].drop = e;
@@ -95,7 +109,7 @@ static plim_status walk_event(lowering *l, int32_t e) {
   }
   int32_t to = v->kind == PLIM_SPACE_RUN ? platform->device[v->at].space : platform->link[v->at].to;
   if (*open_of(l, to, v->node) > 0) return PLIM_OK;
-  if (v->kind == PLIM_SPACE_COPY) {
+  if (v->kind != PLIM_SPACE_RUN) {
     PLIM_TRY(note_read(l, e, v->node, platform->link[v->at].from));
   } else {
     const plim_space_node *node = &l->problem->node[v->node];
@@ -135,7 +149,7 @@ static void mark_needed(lowering *l) {
       open_buffer *b = &l->buffer[l->read[i]];
       b->needed = 1;
       if (b->last < e) b->last = e;
-      if (l->events->event[e].kind == PLIM_SPACE_COPY) b->copied = 1;
+      if (l->events->event[e].kind != PLIM_SPACE_RUN) b->copied = 1;
     }
   }
 }
@@ -206,22 +220,43 @@ static void add_waits(lowering *l, int32_t c) {
   }
 }
 
-static void set_command(lowering *l, int32_t c, const plim_space_event *v) {
+/* The storages of the events [e, to) that fill buffers, ascending; their bytes. */
+static int64_t add_storages(lowering *l, int32_t e, int32_t to, plim_command *m) {
+  int32_t *storage = l->storage + l->n_storages;
+  int64_t bytes = 0;
+  m->storage = storage;
+  for (; e < to; e++) {
+    const plim_space_node *node = &l->problem->node[l->events->event[e].node];
+    int32_t i = m->n_storages;
+    if (l->filled[e] < 0) continue;
+    for (; i > 0 && storage[i - 1] > node->storage; i--) storage[i] = storage[i - 1];
+    storage[i] = node->storage;
+    m->n_storages++;
+    bytes += node->bytes;
+  }
+  l->n_storages += m->n_storages;
+  return bytes;
+}
+
+/* Command c of the events [e, to), of which the first is needed. */
+static plim_status set_command(lowering *l, int32_t c, int32_t e, int32_t to) {
   const plim_space_problem *p = l->problem;
+  const plim_space_event *v = &l->events->event[e];
   plim_command *m = &l->command[c];
   if (v->kind == PLIM_SPACE_RUN) {
     *m = (plim_command){.kind = PLIM_COMMAND_RUN, .op = v->node, .device = v->at, .queue = v->at};
     m->time_ns = plim_space_run_ns(p, v->node, v->at);
     m->joule = plim_space_run_joule(p, v->node, v->at);
-    return;
+    return PLIM_OK;
   }
-  l->storage[c] = p->node[v->node].storage;
-  *m = (plim_command){.kind = PLIM_COMMAND_COPY, .n_storages = 1, .storage = &l->storage[c]};
+  *m = (plim_command){.kind = PLIM_COMMAND_COPY};
+  int64_t bytes = add_storages(l, e, to, m);
   m->from = p->platform->link[v->at].from;
   m->to = p->platform->link[v->at].to;
   m->queue = l->link_queue[v->at];
   m->time_ns = plim_space_copy_ns(p, v->node, v->at);
   m->joule = plim_space_copy_joule(p, v->node, v->at);
+  return m->n_storages > 1 ? plim_space_joint_copy(p, v->at, bytes, &m->time_ns, &m->joule) : PLIM_OK;
 }
 
 /* The event after which a buffer has ended. */
@@ -239,9 +274,32 @@ static int by_event(const void *a, const void *b) {
   return (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
-static void emit_command(lowering *l, int32_t e, int32_t c) {
-  const plim_space_event *v = &l->events->event[e];
-  set_command(l, c, v);
+/* Buffers that the events [e, to) read and fill are touched at the place of command c. */
+static void touch(lowering *l, int32_t e, int32_t to, int32_t c) {
+  int32_t queue = l->command[c].queue;
+  for (; e < to; e++) {
+    if (l->filled[e] < 0) continue;
+    l->touched[(int64_t)l->filled[e] * l->n_queues + queue] = l->place[c];
+    for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
+      l->touched[(int64_t)l->read[i] * l->n_queues + queue] = l->place[c];
+    }
+  }
+}
+
+/* What the events [e, to) read must be filled. */
+static void need_fillers(lowering *l, int32_t e, int32_t to) {
+  for (; e < to; e++) {
+    for (int32_t i = l->first_read[e]; i < l->first_read[e + 1] && l->filled[e] >= 0; i++) {
+      int32_t filler = l->command_of[l->buffer[l->read[i]].filler];
+      int32_t *need = &l->need[l->command[filler].queue];
+      if (l->place[filler] > *need) *need = l->place[filler];
+    }
+  }
+}
+
+/* One command for the events [e, to), of which the first is needed. */
+static plim_status emit_command(lowering *l, int32_t e, int32_t to, int32_t c) {
+  PLIM_TRY(set_command(l, c, e, to));
   const plim_command *m = &l->command[c];
   int32_t previous = l->last_of_queue[m->queue] - 1, space = l->buffer[l->filled[e]].space;
   l->place[c] = previous < 0 ? 1 : l->place[previous] + 1;
@@ -250,33 +308,36 @@ static void emit_command(lowering *l, int32_t e, int32_t c) {
     clock_of(l, c)[m->queue] = l->place[previous];
   }
   memcpy(l->need, l->released + (int64_t)space * l->n_queues, (size_t)l->n_queues * sizeof *l->need);
-  for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
-    int32_t filler = l->command_of[l->buffer[l->read[i]].filler];
-    int32_t *need = &l->need[l->command[filler].queue];
-    if (l->place[filler] > *need) *need = l->place[filler];
-  }
+  need_fillers(l, e, to);
   add_waits(l, c);
   l->last_of_queue[m->queue] = c + 1;
-  l->touched[(int64_t)l->filled[e] * l->n_queues + m->queue] = l->place[c];
-  for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
-    l->touched[(int64_t)l->read[i] * l->n_queues + m->queue] = l->place[c];
-  }
+  touch(l, e, to, c);
+  return PLIM_OK;
+}
+
+/* The event after e and those that join it. */
+static int32_t end_of_command(const lowering *l, int32_t e) {
+  for (e++; e < l->n_events && l->events->event[e].kind == PLIM_SPACE_JOIN;) e++;
+  return e;
 }
 
 /* Commands in the order of the events; what ended before an event is released before it. */
-static void emit_commands(lowering *l, const ended *end, int64_t n_end) {
+static plim_status emit_commands(lowering *l, const ended *end, int64_t n_end) {
   int32_t c = 0;
   int64_t next = 0;
-  for (int32_t e = 0; e < l->n_events; e++) {
-    l->command_of[e] = c;
+  for (int32_t e = 0, to; e < l->n_events; e = to) {
+    to = end_of_command(l, e);
+    for (int32_t i = e; i < to; i++) l->command_of[i] = c;
     for (; next < n_end && end[next].event < e; next++) {
       int32_t b = end[next].buffer;
       join(l->released + (int64_t)l->buffer[b].space * l->n_queues, l->touched + (int64_t)b * l->n_queues, l->n_queues);
     }
-    if (l->filled[e] >= 0) emit_command(l, e, c++);
+    while (e < to && l->filled[e] < 0) e++;
+    if (e < to) PLIM_TRY(emit_command(l, e, to, c++));
   }
   l->command_of[l->n_events] = c;
   l->plan.n_commands = c;
+  return PLIM_OK;
 }
 
 static plim_status emit_order(lowering *l) {
@@ -287,8 +348,8 @@ static plim_status emit_order(lowering *l) {
     if (l->filled[l->buffer[b].filler] == b) end[n++] = (ended){end_event(&l->buffer[b]), b};
   }
   qsort(end, (size_t)n, sizeof *end, by_event);
-  emit_commands(l, end, n);
-  for (int64_t i = 0; i < n; i++) {
+  plim_status status = emit_commands(l, end, n);
+  for (int64_t i = 0; i < n && status == PLIM_OK; i++) {
     const open_buffer *b = &l->buffer[end[i].buffer];
     plim_buffer *row = &l->row[l->plan.n_buffers++];
     *row = (plim_buffer){.storage = l->problem->node[b->node].storage, .space = b->space};
@@ -298,7 +359,7 @@ static plim_status emit_order(lowering *l) {
     if (row->end <= l->command_of[b->last]) row->end = l->command_of[b->last] + 1;
   }
   plim_release(l->ctx, end, l->n_buffers, sizeof *end);
-  return PLIM_OK;
+  return status;
 }
 
 /* ---- the plan ---- */

@@ -6,13 +6,19 @@
 #include "planner/spaces/space_problem.h"
 #include "runtime/graph/space_plan.h"
 
-typedef enum plim_space_event_kind { PLIM_SPACE_RUN, PLIM_SPACE_COPY, PLIM_SPACE_DROP } plim_space_event_kind;
+/* JOIN: a copy by the same command as the COPY or JOIN right before it, along the same link. */
+typedef enum plim_space_event_kind {
+  PLIM_SPACE_RUN,
+  PLIM_SPACE_COPY,
+  PLIM_SPACE_DROP,
+  PLIM_SPACE_JOIN
+} plim_space_event_kind;
 
 /* In the order of the sequence. A run of what is there already, and a copy to where it is already, do nothing. */
 typedef struct plim_space_event {
   plim_space_event_kind kind;
   int32_t node;
-  int32_t at; /* RUN: device; COPY: link; DROP: space */
+  int32_t at; /* RUN: device; COPY, JOIN: link; DROP: space */
 } plim_space_event;
 
 typedef struct plim_space_events {

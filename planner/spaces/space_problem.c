@@ -107,16 +107,38 @@ static plim_status set_run(plim_space_problem *p, int32_t o, int32_t d) {
   return PLIM_OK;
 }
 
-static plim_status set_copy(plim_space_problem *p, int32_t o, int32_t l) {
+plim_status plim_space_joint_copy(const plim_space_problem *p, int32_t link, int64_t bytes, int64_t *time_ns,
+                                  double *joule) {
+  const plim_platform_link *k = &p->platform->link[link];
+  double seconds = k->latency_s + (double)bytes / k->bytes_per_second;
+  *joule = seconds * k->watt;
+  return round_ns(p->ctx, seconds, time_ns);
+}
+
+static int find_given_copy(const plim_space_problem *p, int32_t o, int32_t l, int64_t *time_ns) {
   const plim_costs *c = p->graph->costs;
   const plim_platform_link *k = &p->platform->link[l];
-  int64_t at = (int64_t)o * p->platform->n_links + l;
-  double seconds = k->given ? 0 : k->latency_s + (double)p->node[o].bytes / k->bytes_per_second;
-  const char *from = p->platform->space[k->from].name, *to = p->platform->space[k->to].name;
+  return c && plim_costs_find_copy(c, o, p->platform->space[k->from].name, p->platform->space[k->to].name, time_ns);
+}
+
+int plim_space_can_join(const plim_space_problem *p, int32_t node, int32_t link) {
+  int64_t time_ns;
+  return !p->platform->link[link].given && !find_given_copy(p, node, link, &time_ns);
+}
+
+static plim_status set_copy(plim_space_problem *p, int32_t o, int32_t l) {
+  int64_t at = (int64_t)o * p->platform->n_links + l, joint_ns = 0;
+  double joule;
   p->copy_ns[at] = -1;
-  p->copy_joule[at] = k->given ? -1 : seconds * k->watt;
-  if (c && plim_costs_find_copy(c, o, from, to, &p->copy_ns[at])) return PLIM_OK;
-  return k->given ? PLIM_OK : round_ns(p->ctx, seconds, &p->copy_ns[at]);
+  p->copy_joule[at] = -1;
+  if (p->platform->link[l].given) {
+    (void)find_given_copy(p, o, l, &p->copy_ns[at]);
+    return PLIM_OK;
+  }
+  PLIM_TRY(plim_space_joint_copy(p, l, p->node[o].bytes, &joint_ns, &joule));
+  p->copy_joule[at] = joule;
+  if (!find_given_copy(p, o, l, &p->copy_ns[at])) p->copy_ns[at] = joint_ns;
+  return PLIM_OK;
 }
 
 static plim_status need_run(const plim_space_problem *p, int32_t o, int needs_energy) {

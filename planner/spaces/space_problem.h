@@ -43,6 +43,15 @@ int64_t plim_space_keep_all_bytes(const plim_graph *graph);
 
 void plim_space_problem_free(plim_space_problem *problem); /* NULL is legal */
 
+/* May the copy of a node's output along a link travel with others? It may where latency and bandwidth of the link give
+ * its time, and not where the graph does. */
+int plim_space_can_join(const plim_space_problem *problem, int32_t node, int32_t link);
+
+/* What one copy of so many bytes takes along a link, whatever the number of its storages. PLIM_EDATA for a time above
+ * 60 bits. */
+PLIM_MUST_USE plim_status plim_space_joint_copy(const plim_space_problem *problem, int32_t link, int64_t bytes,
+                                                int64_t *time_ns, double *joule);
+
 static inline int64_t plim_space_run_ns(const plim_space_problem *p, int32_t node, int32_t device) {
   return p->run_ns[(int64_t)node * p->platform->n_devices + device];
 }

@@ -22,7 +22,15 @@ static int copies_storage(const plim_command *c, int32_t storage) {
   return 0;
 }
 
-static void count(const plim_space_plan *p, row *r) {
+/* The share of a command that is the storage's: of a copy by bytes; storages without bytes share alike. */
+static double share_of(const plim_graph *g, const plim_command *c, int32_t storage) {
+  double whole = 0;
+  if (c->kind != PLIM_COMMAND_COPY || c->n_storages == 1) return 1;
+  for (int32_t i = 0; i < c->n_storages; i++) whole += (double)g->storage[c->storage[i]].bytes;
+  return whole > 0 ? (double)g->storage[storage].bytes / whole : 1.0 / c->n_storages;
+}
+
+static void count(const plim_graph *g, const plim_space_plan *p, row *r) {
   for (int32_t c = 0; c < p->n_commands; c++) {
     const plim_command *m = &p->command[c];
     int run = m->kind == PLIM_COMMAND_RUN && m->op == r->op, copy = copies_storage(m, r->storage);
@@ -32,8 +40,9 @@ static void count(const plim_space_plan *p, row *r) {
     }
     r->copies += copy;
     if (!run && !copy) continue;
-    r->time_ns += m->time_ns;
-    r->joule += p->has_energy ? m->joule : 0;
+    double share = share_of(g, m, r->storage);
+    r->time_ns += share < 1 ? (int64_t)((double)m->time_ns * share) : m->time_ns;
+    r->joule += p->has_energy ? m->joule * share : 0;
   }
 }
 
@@ -84,7 +93,7 @@ static void explain_gap(const plim_graph *g, const plim_space_plan *p, row *r) {
 
 static row make_row(const plim_graph *g, const plim_space_plan *p, int32_t storage) {
   row r = {.storage = storage, .op = g->storage[storage].producer};
-  count(p, &r);
+  count(g, p, &r);
   explain_gap(g, p, &r);
   if (r.reason[0]) return r;
   if (r.copies > 0) {
