@@ -128,7 +128,8 @@ static const struct {
     {"--graph paged.json --platform m0 --front", 2, "--front and --platform cannot be combined"},
     {"--graph placed.json --planner poet --memory d0=5000000", 3, "op '#0' has no energy on device d0"},
     {"--graph placed.json --planner xengine --memory d0=1,d0=2", 2, "space d0 has two budgets"},
-    {"--graph placed.json --planner xengine --objective time", 2, "planner xengine does not take the objective time"},
+    {"--graph paged.json --platform m0 --planner xengine --objective energy", 2,
+     "planner xengine does not take the objective energy; its own is serial"},
     {"--platform m0", 2, "--platform requires --graph"},
 };
 
@@ -188,8 +189,19 @@ Test(cli_spaces, a_plan_that_takes_no_more_than_every_op_once_is_proved) {
 Test(cli_spaces, a_budget_without_a_plan_is_refused_with_those_that_have_one) {
   plan("--graph paged.json --platform m0 --planner poet --memory 2500");
   (void)plim_test_program("plan --graph paged.json --platform m0 --planner poet --memory ram=1000 -q");
-  plim_test_expect(
-      4,
-      "no plan of 'paged' fits into ram=1000: all of them times 2.1 have one; with the others as given ram "
-      "needs 2100 bytes");
+  plim_test_expect(4,
+                   "no plan of 'paged' in class poet stages fits into ram=1000: all of them times 2.1 have one; with "
+                   "the others as given ram "
+                   "needs 2100 bytes");
+}
+
+Test(cli_spaces, a_deadline_on_the_makespan_of_placement_is_refused_with_what_bounds_it) {
+  plan("--graph placed.json --planner xengine --objective time --memory d0=5000000,d1=5000000 --deadline 5000");
+  json_t *o = plim_test_json();
+  cr_expect_eq(figure(o, "makespan_ns"), 5000);
+  cr_expect(json_is_true(json_object_get(o, "proved")));
+  json_decref(o);
+  (void)plim_test_program(
+      "plan -q --graph placed.json --planner xengine --memory d0=5000000,d1=5000000 --deadline 4999");
+  plim_test_expect(4, "with these budgets no deadline before 5000 ns has a plan");
 }

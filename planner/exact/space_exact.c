@@ -37,10 +37,11 @@ static const planner planners[] = {
      PLIM_SPACE_PLAN_ALL, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 1, 1},
     {"poet", "Patil et al. 2022: recompute and paging by integer programming, least energy", PLIM_SPACE_PLAN_POET,
      PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0, 0, 0},
-    {"xengine", "Schuler et al. 2022: placement and recompute by integer programming, least sum of times",
-     PLIM_SPACE_PLAN_PLACED, PLIM_SPACE_XENGINE, SERIAL, PLIM_OBJECTIVE_SERIAL, 1, 0, 0},
-    {"milp", "stages with copies beside compute, by integer programming, least time or energy", PLIM_SPACE_PLAN_FLUID,
-     PLIM_SPACE_FLUID, TIME | ENERGY, PLIM_OBJECTIVE_TIME, 0, 0, 1},
+    {"xengine", "Schuler et al. 2022: placement and recompute by integer programming, least sum of times or time",
+     PLIM_SPACE_PLAN_PLACED, PLIM_SPACE_XENGINE, TIME | SERIAL, PLIM_OBJECTIVE_SERIAL, 1, 0, 0},
+    {"milp",
+     "stages with copies beside compute, by integer programming: recompute, paging and placement, any objective",
+     PLIM_SPACE_PLAN_FLUID, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 0, 1},
 };
 enum { PLANNERS = sizeof planners / sizeof planners[0] };
 
@@ -211,11 +212,26 @@ static double least_of_all(const work *w) {
   return least + idle_joule(w, p->fastest_ns / p->platform->n_devices);
 }
 
-/* What the program proves, for the plan's own objective, or what holds for every plan. Copies beside compute need not
- * wait for the end of a stage, so fluid stages prove nothing of the makespan. */
+/* May copies of the platform share a latency, which no program counts? */
+static int may_join(const work *w) {
+  const plim_platform *p = w->problem->platform;
+  int may = 0;
+  for (int32_t l = 0; l < p->n_links; l++) may |= !p->link[l].given && p->link[l].latency_s > 0;
+  return may && w->planner->joins && w->options->together;
+}
+
+/* Does the program's bound hold for plans of its class? Copies beside compute need not wait for the end of a stage, so
+ * fluid stages prove nothing of the makespan, nor of what idle devices draw meanwhile. */
+static int proves(const work *w) {
+  if (w->model.model_class != PLIM_SPACE_FLUID) return 1;
+  if (w->model.objective == PLIM_OBJECTIVE_TIME || may_join(w)) return 0;
+  return w->model.objective == PLIM_OBJECTIVE_SERIAL || !(idle_joule(w, 1) > 0);
+}
+
+/* What the program proves, for the plan's own objective, or what holds for every plan. */
 static double plan_bound(const work *w) {
   double bound = w->least;
-  if (w->model.model_class != PLIM_SPACE_FLUID && w->bound > bound) bound = w->bound;
+  if (proves(w) && w->bound > bound) bound = w->bound;
   return bound > 0 ? bound : 0;
 }
 
@@ -263,14 +279,14 @@ static plim_status take(work *w, const plim_space_model *m, const plim_solution 
     w->outcome =
         (plim_space_outcome){s->objective / m->scale, s->bound / m->scale, m->linear.n_columns, m->linear.n_rows};
   }
-  int proved = s->end == PLIM_SOLVE_OPTIMAL && round == 0 && w->model.model_class != PLIM_SPACE_FLUID;
+  int proved = s->end == PLIM_SOLVE_OPTIMAL && round == 0 && proves(w);
   return lower(w, m, point, proved);
 }
 
 /* The program's objective at the plan that the search found: points that are not below it are of no interest. A fluid
  * stage's time is not the plan's, and idle power is not in a program. */
 static double cutoff(const work *w, const plim_space_model *m) {
-  if (!w->found.fits || w->model.model_class == PLIM_SPACE_FLUID || idle_joule(w, 1) > 0) return INFINITY;
+  if (!w->found.fits || !proves(w) || idle_joule(w, 1) > 0) return INFINITY;
   return w->found.value * m->scale;
 }
 
@@ -353,13 +369,16 @@ static plim_status take_found(work *w, int32_t within) {
   return lower_events(w, &w->events, least, w->bound >= w->found.value);
 }
 
+/* What the search says of larger budgets and later deadlines. */
+static plim_status refuse_by_search(work *w) {
+  const plim_space_search_options asked = search_options(w);
+  int64_t limit = w->options->time_limit_ns;
+  int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? w->started_ns + limit : INT64_MAX);
+  return plim_effort_end(w->ctx, outer, plim_space_search_refuse(w->problem, &asked));
+}
+
 static plim_status refuse(work *w) {
-  if (w->planner->searches) {
-    const plim_space_search_options asked = search_options(w);
-    int64_t limit = w->options->time_limit_ns;
-    int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? w->started_ns + limit : INT64_MAX);
-    return plim_effort_end(w->ctx, outer, plim_space_search_refuse(w->problem, &asked));
-  }
+  if (w->planner->searches) return refuse_by_search(w);
   if (w->ended) {
     return plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w));
   }
@@ -378,12 +397,7 @@ static plim_status solve(work *w, int32_t *within) {
     PLIM_TRY(solve_round(w, round, &found));
     *within = found && tighten(w) == 0;
     if (found || w->found.fits) continue;
-    if (round == 0) return refuse(w);
-    return plim_fail(
-        w->ctx, PLIM_ENOFIT,
-        "planner %s found no plan within budgets and deadline: its program has one, and what becomes of it "
-        "with copies one after another is above them; give a little more",
-        w->planner->name);
+    return round == 0 ? refuse(w) : refuse_by_search(w); /* of a point, whose plan is above budgets or deadline */
   }
   return PLIM_OK;
 }

@@ -26,15 +26,18 @@ static plim_status allocate_grid(plim_space_model *m, int32_t planes, int32_t **
 
 static plim_status allocate(plim_space_model *m) {
   PLIM_TRY(plim_allocate(m->problem->ctx, m->n, sizeof *m->last, &m->last));
+  PLIM_TRY(plim_allocate(m->problem->ctx, m->n_spaces, sizeof *m->home, &m->home));
   PLIM_TRY(allocate_grid(m, m->n_devices, &m->run));
   PLIM_TRY(allocate_grid(m, m->n_devices, &m->keep));
   PLIM_TRY(allocate_grid(m, m->n_links, &m->arrive));
-  PLIM_TRY(allocate_grid(m, 1, &m->stored));
+  PLIM_TRY(allocate_grid(m, m->n_spaces, &m->stored));
   PLIM_TRY(allocate_grid(m, 1, &m->out));
   PLIM_TRY(allocate_grid(m, 1, &m->in));
-  PLIM_TRY(allocate_grid(m, 1, &m->whole));
-  PLIM_TRY(allocate_grid(m, 1, &m->reload));
-  PLIM_TRY(allocate_grid(m, 1, &m->loaded));
+  if (m->options->model_class == PLIM_SPACE_FLUID) {
+    PLIM_TRY(allocate_grid(m, m->n_links, &m->flow));
+    PLIM_TRY(allocate_grid(m, m->n_spaces, &m->whole));
+    PLIM_TRY(allocate_grid(m, m->n_spaces, &m->reload));
+  }
   PLIM_TRY(allocate_grid(m, m->n_devices, &m->release));
   return allocate_grid(m, m->n_devices, &m->used);
 }
@@ -42,14 +45,24 @@ static plim_status allocate(plim_space_model *m) {
 void plim_space_model_free(plim_space_model *m) {
   if (!m) return;
   plim_context *ctx = m->problem->ctx;
-  int32_t *const one[] = {m->stored, m->out, m->in, m->whole, m->reload, m->loaded};
-  int32_t *const by_device[] = {m->run, m->keep, m->release, m->used};
+  const struct {
+    int32_t *grid, planes;
+  } grids[] = {{m->run, m->n_devices},
+               {m->keep, m->n_devices},
+               {m->release, m->n_devices},
+               {m->used, m->n_devices},
+               {m->arrive, m->n_links},
+               {m->stored, m->n_spaces},
+               {m->out, 1},
+               {m->in, 1},
+               {m->flow, m->n_links},
+               {m->whole, m->n_spaces},
+               {m->reload, m->n_spaces}};
   plim_model_free(&m->linear);
   plim_release(ctx, m->last, m->n, sizeof *m->last);
-  plim_release(ctx, m->arrive, cells(m, m->n_links), sizeof *m->arrive);
-  for (size_t i = 0; i < sizeof one / sizeof *one; i++) plim_release(ctx, one[i], cells(m, 1), sizeof *one[i]);
-  for (size_t i = 0; i < sizeof by_device / sizeof *by_device; i++) {
-    plim_release(ctx, by_device[i], cells(m, m->n_devices), sizeof *by_device[i]);
+  plim_release(ctx, m->home, m->n_spaces, sizeof *m->home);
+  for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+    plim_release(ctx, grids[i].grid, cells(m, grids[i].planes), sizeof *grids[i].grid);
   }
   plim_release(ctx, m, 1, sizeof *m);
 }
@@ -77,15 +90,20 @@ static void set_scale(plim_space_model *m) {
   m->time_scale = whole_ns > 0 ? 1e6 / whole_ns : 1;
 }
 
+/* Does a column of its own stand for the time, in place of the commands'? */
+static int counts_makespan(const plim_space_model *m) {
+  return m->options->objective == PLIM_OBJECTIVE_TIME && m->options->model_class != PLIM_SPACE_POET;
+}
+
 static double run_cost(const plim_space_model *m, int32_t i, int32_t d) {
-  if (m->options->scaled || (m->options->model_class == PLIM_SPACE_FLUID && !by_energy(m))) return 0;
+  if (m->options->scaled || counts_makespan(m)) return 0;
   return m->scale *
          (by_energy(m) ? plim_space_run_joule(m->problem, i, d) : (double)plim_space_run_ns(m->problem, i, d));
 }
 
 double plim_space_link_cost(const plim_space_model *model, int32_t node, int32_t link) {
   const plim_space_problem *p = model->problem;
-  if (model->options->scaled) return 0;
+  if (model->options->scaled || counts_makespan(model)) return 0;
   if (model->options->model_class == PLIM_SPACE_POET && !by_energy(model)) return 0; /* copies take no time */
   if (by_energy(model)) return model->scale * plim_space_copy_joule(p, node, link);
   return model->scale * (double)plim_space_copy_ns(p, node, link);
@@ -139,7 +157,7 @@ static int32_t readers(const plim_space_model *m, int32_t t, int32_t i) {
 
 static void add_memory_columns(plim_space_model *m, int32_t t) {
   for (int32_t d = 0; d < m->n_devices; d++) {
-    double most = is_scaled(m, d) ? INFINITY : 1;
+    double most = is_scaled(m, d) ? INFINITY : (budget_of(m, d) >= m->problem->bytes_unit ? 1 : 0);
     for (int32_t i = 0; i <= t && is_bounded(m, d); i++) {
       if (!plim_space_useful(m, t, i)) continue;
       m->used[plim_space_cell(m, d, t, i)] = plim_model_column(&m->linear, 0, 0, most, 0);
@@ -199,11 +217,22 @@ void plim_space_at_most(plim_space_model *m, int32_t column, int32_t n, const in
   plim_model_row(&m->linear, -INFINITY, 0);
 }
 
+/* What is being sent stays. */
+static void add_sent_rows(plim_space_model *m, int32_t d, int32_t t, int32_t i, int32_t release) {
+  const plim_platform *p = m->problem->platform;
+  for (int32_t l = 0; l < m->n_links; l++) {
+    int32_t sent = m->flow[plim_space_cell(m, l, t, i)];
+    if (sent < 0 || p->link[l].from != p->device[d].space) continue;
+    plim_model_term(&m->linear, release, 1);
+    plim_model_term(&m->linear, sent, 1);
+    plim_model_row(&m->linear, -INFINITY, 1);
+  }
+}
+
 static void add_release_rows(plim_space_model *m, int32_t d, int32_t t, int32_t i) {
   const plim_space_node *v = &m->problem->node[i];
   int32_t first = m->release[plim_space_cell(m, d, t, i)], n = first < 0 ? 0 : readers(m, t, i);
-  int32_t next = t + 1 < m->n ? m->keep[plim_space_cell(m, d, t + 1, i)] : -1;
-  int32_t sent = m->options->model_class == PLIM_SPACE_FLUID ? m->out[plim_space_cell(m, 0, t, i)] : -1;
+  int32_t next = plim_space_column(m, m->keep, d, t + 1, i);
   for (int32_t k = 0; k < n; k++) {
     plim_model_term(&m->linear, first + k, 1);
     add_any_run(m, t, v->succ[k], -1);
@@ -218,10 +247,7 @@ static void add_release_rows(plim_space_model *m, int32_t d, int32_t t, int32_t 
       plim_model_term(&m->linear, m->run[plim_space_cell(m, d, t, v->succ[j])], 1);
       plim_model_row(&m->linear, -INFINITY, 1);
     }
-    if (sent < 0) continue;
-    plim_model_term(&m->linear, first + k, 1);
-    plim_model_term(&m->linear, sent, 1);
-    plim_model_row(&m->linear, -INFINITY, 1);
+    if (m->flow) add_sent_rows(m, d, t, i, first + k);
   }
   if (n == 0) return;
   for (int32_t k = 0; k < n; k++) plim_model_term(&m->linear, first + k, 1);
@@ -235,7 +261,7 @@ static void add_entry(plim_space_model *m, int32_t d, int32_t t) {
   for (int32_t i = 0; i <= t; i++) {
     double bytes = share(m, d, m->problem->node[i].bytes);
     plim_model_term(&m->linear, m->keep[plim_space_cell(m, d, t, i)], bytes);
-    plim_model_term(&m->linear, m->reload[plim_space_cell(m, 0, t, i)], bytes);
+    if (m->reload) plim_model_term(&m->linear, m->reload[plim_space_cell(m, p->device[d].space, t, i)], bytes);
     for (int32_t l = 0; l < m->n_links; l++) {
       if (p->link[l].to != p->device[d].space) continue;
       plim_model_term(&m->linear, m->arrive[plim_space_cell(m, l, t, i)], bytes);
@@ -292,9 +318,10 @@ static void add_common_rows(plim_space_model *m) {
 
 static plim_status need_platform(const plim_space_model *m) {
   const plim_platform *p = m->problem->platform;
-  if (m->options->model_class != PLIM_SPACE_XENGINE && p->n_devices != 1) {
-    return plim_fail(p->ctx, PLIM_EDATA, "this planner is for one device, platform %s has %d; --planner xengine places",
-                     p->name, p->n_devices);
+  if (m->options->model_class == PLIM_SPACE_POET && p->n_devices != 1) {
+    return plim_fail(p->ctx, PLIM_EDATA,
+                     "this planner is for one device, platform %s has %d; --planner xengine and milp place", p->name,
+                     p->n_devices);
   }
   for (int32_t d = 0; d < p->n_devices; d++) {
     for (int32_t e = 0; e < d; e++) {
@@ -303,13 +330,34 @@ static plim_status need_platform(const plim_space_model *m) {
                        p->device[e].name, p->device[d].name, p->space[p->device[d].space].name);
     }
   }
+  double copies = m->options->model_class == PLIM_SPACE_FLUID ? 2.0 * m->n_links + 2.0 * m->n_spaces : m->n_links + 3;
   double columns =
-      (double)m->n * m->n * (2.5 * m->n_devices + m->n_links + 3) + (double)m->problem->n_edges * m->n * m->n_devices;
+      (double)m->n * m->n * (2.5 * m->n_devices + copies) + (double)m->problem->n_edges * m->n * m->n_devices;
   if (columns < MOST_COLUMNS) return PLIM_OK;
   return plim_fail(p->ctx, PLIM_EUSAGE,
                    "planners over spaces take integer programs of at most %d columns; that of these %d ops would have "
                    "%.0f",
                    MOST_COLUMNS, m->n, columns);
+}
+
+static void find_homes(plim_space_model *m) {
+  for (int32_t s = 0; s < m->n_spaces; s++) m->home[s] = -1;
+  for (int32_t d = 0; d < m->n_devices; d++) m->home[m->problem->platform->device[d].space] = d;
+}
+
+int plim_space_link_places(const plim_space_model *m, int32_t l) {
+  const plim_platform_link *link = &m->problem->platform->link[l];
+  return m->home[link->from] >= 0 && m->home[link->to] >= 0;
+}
+
+int plim_space_link_taken(const plim_space_model *m, int32_t l) {
+  return plim_space_link_places(m, l) ? m->options->place : m->options->page;
+}
+
+int32_t plim_space_link_queue(const plim_space_model *m, int32_t l) {
+  const plim_platform *p = m->problem->platform;
+  int32_t back = plim_platform_find_link(p, p->link[l].to, p->link[l].from);
+  return back >= 0 && back < l && !(p->link[l].duplex && p->link[back].duplex) ? back : l;
 }
 
 /* The first space that a link leads to from the device's and another leads back from. */
@@ -340,11 +388,13 @@ plim_status plim_space_model_make(const plim_space_problem *problem, const plim_
                           .n = problem->n,
                           .n_devices = problem->platform->n_devices,
                           .n_links = problem->platform->n_links,
+                          .n_spaces = problem->platform->n_spaces,
                           .factor = -1};
   plim_status status = need_platform(m);
   if (status == PLIM_OK) status = allocate(m);
   if (status == PLIM_OK) {
     find_last(m);
+    find_homes(m);
     find_page_links(m);
     set_scale(m);
     if (options->scaled) m->factor = plim_model_column(&m->linear, 1000, 0, INFINITY, 0);

@@ -15,7 +15,8 @@
  *            ICML 2022.
  *   xengine  recompute and placement on several devices, the sum of all times; a copy may be kept, and the destination
  *            pays for it. After Schuler et al., XEngine, ACM TACO 2022, whose rows sum memory over devices.
- *   fluid    recompute and paging of one device on time: in a stage, fractions of copies continue beside compute. */
+ *   fluid    recompute, paging and placement on several devices: in a stage, fractions of copies continue beside
+ *            compute, and a copy between devices may be waited for. Runs of one stage follow one another. */
 
 typedef enum plim_space_class { PLIM_SPACE_POET, PLIM_SPACE_XENGINE, PLIM_SPACE_FLUID } plim_space_class;
 
@@ -33,22 +34,23 @@ typedef struct plim_space_model {
   const plim_space_problem *problem;
   const plim_space_model_options *options;
   plim_model linear;
-  int32_t n, n_devices, n_links;
+  int32_t n, n_devices, n_links, n_spaces;
   double scale;      /* of the objective: the program minimises objective x scale */
-  double time_scale; /* fluid: of the times of stages */
+  double time_scale; /* of times in rows: stages, the makespan */
   int32_t *last;     /* [n] last stage in which the node's output is of use */
   /* columns, [plane][t][i], -1: none */
   int32_t *run, *keep; /* [n_devices] */
-  int32_t *arrive;     /* xengine: [n_links] copies within the stage */
-  int32_t *stored;     /* poet: in the page space at the start of the stage; fluid: the share of it that is there */
-  int32_t *out, *in;   /* poet: copied in the stage; fluid: the share that is */
-  int32_t *whole;      /* fluid: the page space has all of it */
-  int32_t *reload;     /* fluid: a buffer is reserved for it */
-  int32_t *loaded;     /* fluid: the share that came back already */
+  int32_t *arrive;     /* xengine, fluid: [n_links] copies within the stage, between spaces where devices compute */
+  int32_t *stored;     /* poet: in the page space at the start of the stage; fluid: [n_spaces] the share that arrived */
+  int32_t *out, *in;   /* poet: copied in the stage */
+  int32_t *flow;       /* fluid: [n_links] the share that is copied in the stage */
+  int32_t *whole;      /* fluid: [n_spaces] a space where no device computes has all of it */
+  int32_t *reload;     /* fluid: [n_spaces] a buffer is reserved where a device computes */
   int32_t *release;    /* [n_devices] first of the columns "released after reader k", in order of readers */
   int32_t *used;       /* [n_devices] bytes in use at run i of stage t, as a share of the budget */
   int32_t factor;      /* column of the common factor, -1: none */
-  int32_t page_out, page_in; /* links; -1: none */
+  int32_t *home;       /* [n_spaces] the device that computes there; -1: none */
+  int32_t page_out, page_in; /* poet: links; -1: none */
 } plim_space_model;
 
 /* Build. PLIM_EDATA where the class has no use for such a platform; PLIM_EUNSUPPORTED where the program would be too
@@ -69,6 +71,9 @@ void plim_space_poet_columns(plim_space_model *model);
 void plim_space_xengine_columns(plim_space_model *model);
 void plim_space_fluid_columns(plim_space_model *model);
 
+/* xengine: rows under which the makespan cannot be, and the deadline above it. */
+void plim_space_makespan_rows(plim_space_model *model);
+
 /* A run needs its inputs in its device's space: kept there, made there or arrived there. */
 void plim_space_need_inputs(plim_space_model *model);
 /* What a copy adds to the objective. */
@@ -84,6 +89,26 @@ static inline int64_t plim_space_cell(const plim_space_model *m, int32_t plane, 
 static inline int plim_space_useful(const plim_space_model *m, int32_t t, int32_t i) {
   return t == i || (t > i && t <= m->last[i]);
 }
+
+/* A column of a grid; stage n has none. */
+static inline int32_t plim_space_column(const plim_space_model *m, const int32_t *grid, int32_t plane, int32_t t,
+                                        int32_t i) {
+  return t < m->n ? grid[plim_space_cell(m, plane, t, i)] : -1;
+}
+
+/* May copies take the link? Those between spaces where devices compute place, every other one pages. */
+int plim_space_link_places(const plim_space_model *model, int32_t link);
+int plim_space_link_taken(const plim_space_model *model, int32_t link);
+/* The first link of the queue that a link shares. */
+int32_t plim_space_link_queue(const plim_space_model *model, int32_t link);
+
+/* Columns and rows of copies within a stage. */
+void plim_space_arrive_columns(plim_space_model *model);
+void plim_space_arrive_rows(plim_space_model *model, int32_t t, int32_t i);
+
+/* Bytes of a space where no device computes: the sum of the columns of [n] grids of planes, in stage t. */
+void plim_space_page_budget(plim_space_model *model, int32_t space, int32_t t, int32_t n, const int32_t *const *grid,
+                            const int32_t *plane);
 
 /* ==== space refusal ==== */
 

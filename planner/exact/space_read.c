@@ -11,8 +11,9 @@ static int is_one(const plim_space_model *m, const double *point, const int32_t 
   return column >= 0 && point[column] > 0.5;
 }
 
-static int is_some(const plim_space_model *m, const double *point, const int32_t *grid, int32_t t, int32_t i) {
-  int32_t column = t < m->n ? grid[plim_space_cell(m, 0, t, i)] : -1;
+static int is_some(const plim_space_model *m, const double *point, const int32_t *grid, int32_t plane, int32_t t,
+                   int32_t i) {
+  int32_t column = t < m->n ? grid[plim_space_cell(m, plane, t, i)] : -1;
   return column >= 0 && point[column] > 1e-6;
 }
 
@@ -61,45 +62,58 @@ static void read_runs(const plim_space_model *m, const double *point, int32_t t,
 /* What is not kept into the next stage, nor reserved there. */
 static void read_drops(const plim_space_model *m, const double *point, int32_t t, plim_space_events *out) {
   for (int32_t d = 0; d < m->n_devices; d++) {
+    int32_t space = m->problem->platform->device[d].space;
     for (int32_t i = 0; i <= t; i++) {
-      if (is_one(m, point, m->keep, d, t + 1, i) || is_one(m, point, m->reload, 0, t + 1, i)) continue;
-      plim_space_events_add(out, PLIM_SPACE_DROP, i, m->problem->platform->device[d].space);
+      if (is_one(m, point, m->keep, d, t + 1, i)) continue;
+      if (m->reload && is_one(m, point, m->reload, space, t + 1, i)) continue;
+      plim_space_events_add(out, PLIM_SPACE_DROP, i, space);
     }
   }
 }
 
-/* The page space: out when a stage begins; what it no longer has ends with the stage. */
+/* fluid: copies beside the stage begin with it. */
+static void read_flows(const plim_space_model *m, const double *point, int32_t t, plim_space_events *out) {
+  for (int32_t l = 0; l < m->n_links; l++) {
+    for (int32_t i = 0; i < t; i++) {
+      if (is_some(m, point, m->flow, l, t, i)) plim_space_events_add(out, PLIM_SPACE_COPY, i, l);
+    }
+  }
+}
+
+/* poet: out when a stage begins, in between two stages. */
 static void read_page_out(const plim_space_model *m, const double *point, int32_t t, plim_space_events *out) {
   for (int32_t i = 0; i < t && m->page_out >= 0; i++) {
-    if (is_some(m, point, m->out, t, i)) plim_space_events_add(out, PLIM_SPACE_COPY, i, m->page_out);
+    if (is_one(m, point, m->out, 0, t, i)) plim_space_events_add(out, PLIM_SPACE_COPY, i, m->page_out);
   }
 }
 
 static void read_page_in(const plim_space_model *m, const double *point, int32_t t, plim_space_events *out) {
-  int fluid = m->options->model_class == PLIM_SPACE_FLUID;
   for (int32_t i = 0; i < t && m->page_out >= 0; i++) {
-    int wanted = fluid ? is_some(m, point, m->in, t, i)
-                       : is_one(m, point, m->in, 0, t, i) && is_one(m, point, m->keep, 0, t + 1, i);
+    int wanted = is_one(m, point, m->in, 0, t, i) && is_one(m, point, m->keep, 0, t + 1, i);
     if (wanted) plim_space_events_add(out, PLIM_SPACE_COPY, i, m->page_in);
   }
 }
 
+/* What spaces without a device no longer have ends with the stage. */
 static void read_page_drops(const plim_space_model *m, const double *point, int32_t t, plim_space_events *out) {
-  for (int32_t i = 0; i < t && m->page_out >= 0; i++) {
-    if (is_some(m, point, m->stored, t + 1, i)) continue;
-    plim_space_events_add(out, PLIM_SPACE_DROP, i, m->problem->platform->link[m->page_out].to);
+  int fluid = m->options->model_class == PLIM_SPACE_FLUID;
+  for (int32_t s = 0; s < m->n_spaces; s++) {
+    int pages = fluid ? m->home[s] < 0 : m->page_out >= 0 && m->problem->platform->link[m->page_out].to == s;
+    for (int32_t i = 0; i < t && pages; i++) {
+      if (is_some(m, point, m->stored, fluid ? s : 0, t + 1, i)) continue;
+      plim_space_events_add(out, PLIM_SPACE_DROP, i, s);
+    }
   }
 }
 
 plim_status plim_space_model_read(const plim_space_model *m, const double *point, plim_space_events *out) {
-  int fluid = m->options->model_class == PLIM_SPACE_FLUID;
   for (int32_t t = 0; t < m->n; t++) {
-    read_page_out(m, point, t, out);
-    if (fluid) read_page_in(m, point, t, out);
+    if (m->options->model_class == PLIM_SPACE_POET) read_page_out(m, point, t, out);
+    if (m->options->model_class == PLIM_SPACE_FLUID) read_flows(m, point, t, out);
     for (int32_t i = 0; i < t; i++) read_copies(m, point, t, i, 1, out);
     read_runs(m, point, t, out);
     read_drops(m, point, t, out);
-    if (!fluid) read_page_in(m, point, t, out);
+    if (m->options->model_class == PLIM_SPACE_POET) read_page_in(m, point, t, out);
     read_page_drops(m, point, t, out);
   }
   return out->status;

@@ -43,7 +43,13 @@ static int64_t scaled_bytes(const plim_space_problem *p, int64_t budget, double 
   return units < 0x1p61 / (double)p->bytes_unit ? (int64_t)units * p->bytes_unit : INT64_MAX;
 }
 
-static void tell_alone(const plim_space_problem *p, int32_t space, int64_t budget, double factor, char words[WORDS]) {
+/* A program that only bounds the makespan has points where no plan keeps the deadline. */
+static int is_loose(const plim_space_model_options *model) {
+  return model->model_class == PLIM_SPACE_XENGINE && model->deadline_ns < INT64_MAX;
+}
+
+static void tell_alone(const plim_space_problem *p, int32_t space, int64_t budget, double factor, int loose,
+                       char words[WORDS]) {
   char text[160];
   const char *name = p->platform->space[space].name;
   if (isnan(factor)) {
@@ -51,23 +57,33 @@ static void tell_alone(const plim_space_problem *p, int32_t space, int64_t budge
   } else if (isinf(factor)) {
     (void)snprintf(text, sizeof text, "; with the others as given no size of %s has a plan", name);
   } else {
-    (void)snprintf(text, sizeof text, "; with the others as given %s needs %lld bytes", name,
-                   (long long)scaled_bytes(p, budget, factor));
+    (void)snprintf(text, sizeof text, "; with the others as given %s needs %s%lld bytes", name,
+                   loose ? "at least " : "", (long long)scaled_bytes(p, budget, factor));
   }
   append(words, text);
 }
 
-static void tell_common(double factor, char words[WORDS]) {
+static void tell_common(double factor, int loose, char words[WORDS]) {
   char text[160];
   if (isnan(factor)) {
     (void)snprintf(text, sizeof text, "the smallest factor on them that has a plan was not found in time");
   } else if (isinf(factor)) {
     (void)snprintf(text, sizeof text, "no larger budgets have one: the deadline or the switches leave none");
+  } else if (loose) {
+    (void)snprintf(text, sizeof text, "all of them times less than %.6g have none", floor(factor * 1e6 + 1e-3) / 1e6);
   } else {
     (void)snprintf(text, sizeof text, "all of them times %.6g have one", ceil(factor * 1e6 - 1e-3) / 1e6);
   }
   append(words, text);
 }
+
+/* By class. That of poet counts what the deadline bounds, stages end later than the plan may, and rows of the makespan
+ * alone bound it. */
+static const char *const deadline_words[] = {"the earliest deadline that has a plan is %.0f ns",
+                                             "no deadline before %.0f ns has a plan",
+                                             "the earliest deadline of its program is %.0f ns"};
+static const plim_space_plan_class plan_classes[] = {PLIM_SPACE_PLAN_POET, PLIM_SPACE_PLAN_PLACED,
+                                                     PLIM_SPACE_PLAN_FLUID};
 
 /* The earliest deadline with a plan in these budgets. */
 static plim_status tell_deadline(const plim_space_problem *problem, plim_solver *solver,
@@ -88,8 +104,8 @@ static plim_status tell_deadline(const plim_space_problem *problem, plim_solver 
   PLIM_CHECK(plim_allocate(ctx, columns, sizeof *point, &point));
   PLIM_CHECK(plim_space_solve(ctx, solver, m, seconds, INFINITY, options, NULL, NULL, &s, point));
   if (s.end == PLIM_SOLVE_OPTIMAL && s.found) {
-    (void)snprintf(text, sizeof text, "; with these budgets the earliest deadline that has a plan is %.0f ns",
-                   ceil(s.objective / m->scale - 1e-3));
+    append(words, "; with these budgets ");
+    (void)snprintf(text, sizeof text, deadline_words[model->model_class], ceil(s.objective / m->scale - 1e-3));
     append(words, text);
   }
 done:
@@ -117,18 +133,18 @@ plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *so
     append(given, text);
   }
   PLIM_CHECK(least_factor(problem, solver, &asked, scaled, options, seconds, &factor));
-  tell_common(factor, words);
+  tell_common(factor, is_loose(model), words);
   for (int32_t s = 0; s < p->n_spaces && named > 0; s++) {
     if (budget[s] == INT64_MAX) continue;
     memset(scaled, 0, (size_t)p->n_spaces * sizeof *scaled);
     scaled[s] = 1;
     PLIM_CHECK(least_factor(problem, solver, &asked, scaled, options, seconds, &factor));
-    tell_alone(problem, s, budget[s], factor, words);
+    tell_alone(problem, s, budget[s], factor, is_loose(model), words);
   }
   if (model->deadline_ns < INT64_MAX) PLIM_CHECK(tell_deadline(problem, solver, &asked, options, seconds, words));
-  status = plim_fail(ctx, PLIM_ENOFIT, "no plan of '%s' fits into %s%s: %s", problem->graph->name,
-                     named ? given : "unlimited memory", model->deadline_ns < INT64_MAX ? " within the deadline" : "",
-                     words);
+  status = plim_fail(ctx, PLIM_ENOFIT, "no plan of '%s' in class %s fits into %s%s: %s", problem->graph->name,
+                     plim_space_plan_class_name(plan_classes[model->model_class]), named ? given : "unlimited memory",
+                     model->deadline_ns < INT64_MAX ? " within the deadline" : "", words);
 done:
   plim_release(ctx, scaled, p->n_spaces, sizeof *scaled);
   return status;

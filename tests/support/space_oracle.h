@@ -12,4 +12,8 @@ int64_t space_oracle_sum(const space_case *c, const int64_t *budget);
  * (duplex) or by one. At most 5 ops; times of 1 to 3. -1: the budget is too small. */
 int64_t space_oracle_makespan(const space_case *c, int64_t budget, int duplex, int page);
 
+/* The least makespan on two devices with a queue each and one for the copies to each; times of 1 to 3 units, at most
+ * four ops; -1: never. */
+int64_t space_oracle_makespan_two(const space_case *c, const int64_t *budget);
+
 #endif
