@@ -112,9 +112,9 @@ Test(cli, help_names_every_value_that_an_option_takes) {
 
 /* The program reads no variable that the list of help leaves out. */
 Test(cli, help_names_every_variable_of_the_environment) {
-  static const char *const names[] = {"XDG_CACHE_HOME", "XDG_DATA_HOME",   "NO_COLOR",      "PLIM_ISA",   "PLIM_HIGHS",
-                                      "PLIM_CBC",       "PLIM_ORTOOLS",    "PLIM_SOLVER",   "PLIM_CUDNN", "PLIM_CUBLAS",
-                                      "PLIM_CUDA_LIBS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"};
+  static const char *const names[] = {"XDG_CACHE_HOME", "XDG_DATA_HOME",  "NO_COLOR",        "PLIM_ISA",
+                                      "PLIM_HIGHS",     "PLIM_CBC",       "PLIM_SOLVER",     "PLIM_CUDNN",
+                                      "PLIM_CUBLAS",    "PLIM_CUDA_LIBS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"};
   static program_run overview;
   overview = *plim_test_program("help");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) expect_words(overview.out, names[i]);

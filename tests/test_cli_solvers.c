@@ -19,7 +19,6 @@ TestSuite(cli_solvers, .init = setup, .fini = teardown);
 Test(cli_solvers, tells_what_is_missing_and_how_to_get_it) {
   setenv("PLIM_HIGHS", "/nowhere/libhighs.so.1", 1);
   setenv("PLIM_CBC", "/nowhere/libCbcSolver.so.3", 1);
-  setenv("PLIM_ORTOOLS", "/nowhere/libortools.so.9", 1);
   const program_run *run = plim_test_program("solvers");
   plim_test_expect(0, "");
   cr_assert_not_null(strstr(run->out, "tools/get_solvers"), "%s", run->out);
@@ -48,7 +47,7 @@ Test(cli_solvers, json_has_a_row_a_solver_with_version_and_path_or_the_reason) {
   (void)plim_test_program("solvers --json");
   plim_test_expect(0, "");
   json_t *object = plim_test_json(), *list = json_object_get(object, "solvers");
-  cr_assert_eq(json_array_size(list), 3);
+  cr_assert_eq(json_array_size(list), 2);
   for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *row = json_array_get(list, i);
     int found = json_is_true(json_object_get(row, "found"));
@@ -69,15 +68,14 @@ Test(cli_solvers, the_fetching_script_describes_itself_and_refuses_other_names) 
 
 Test(cli_solvers, the_fetching_script_leaves_alone_what_is_there) {
   const program_run *run = plim_test_shell(
-      "export XDG_DATA_HOME=$PWD; mkdir -p plimsoll/lib/ortools/.libs; cd plimsoll/lib; echo 1 > libhighs.so.1; "
-      "echo 2 > ortools/.libs/libortools.so.9; " PLIM_SOURCE_DIR
-      "/tools/get_solvers && cat libhighs.so.1 ortools/.libs/libortools.so.9; cd ../..; rm -r plimsoll");
-  cr_assert_str_eq(run->out, "1\n2\n", "%s%s", run->out, run->error);
+      "export XDG_DATA_HOME=$PWD; mkdir -p plimsoll/lib; cd plimsoll/lib; echo 1 > libhighs.so.1; " PLIM_SOURCE_DIR
+      "/tools/get_solvers && cat libhighs.so.1; cd ../..; rm -r plimsoll");
+  cr_assert_str_eq(run->out, "1\n", "%s%s", run->out, run->error);
 }
 
 Test(cli_solvers, libraries_of_the_working_directory_are_not_opened_by_a_relative_path) {
   const program_run *run = plim_test_shell(
-      "unset PLIM_HIGHS PLIM_CBC PLIM_ORTOOLS; mkdir -p plimsoll/lib; echo code >plimsoll/lib/libhighs.so.1; "
+      "unset PLIM_HIGHS PLIM_CBC; mkdir -p plimsoll/lib; echo code >plimsoll/lib/libhighs.so.1; "
       "HOME=/nowhere XDG_DATA_HOME=. $PLIMSOLL solvers; rm -r plimsoll");
   if (!strstr(run->out, "highs   -")) cr_skip_test("the system has HiGHS, which comes before the data directory");
   cr_assert_not_null(strstr(run->out, "XDG_DATA_HOME is \".\", which is ignored"), "%s", run->out);

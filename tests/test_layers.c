@@ -184,7 +184,6 @@ static const struct {
     {"runtime/base/context.c", "the hook of a caller that gives none"},
     {"kernels/memory.c", "the memory of a table that is made without a hook"},
     {"runtime/base/json_memory.c", "what jansson gets in threads that read no document of ours"},
-    {"planner/solvers/cpsat.c", "answers that a foreign library allocated, given back to its own free"},
 };
 enum { ALLOCATING = sizeof allocating / sizeof *allocating };
 static int allocators_found[ALLOCATING];

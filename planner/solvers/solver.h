@@ -21,7 +21,6 @@ typedef struct plim_library_spec {
   const char *environment; /* variable that names the file; when set, no other is tried */
   const char *file;        /* of the library, on the loader's path */
   const char *other_file;  /* the name of the same in a newer distribution, tried next; NULL: none */
-  const char *installed;   /* where it is below plim_library_folder; NULL: `file` */
   int fetched;             /* by the script get_solvers, whose path comes before the remedy */
   const char *remedy;      /* how to get it: ends the sentences of failures */
   int major;               /* the version that this program knows */

@@ -84,7 +84,7 @@ static void *open_any(const plim_library_spec *spec, char *path, char *why) {
   }
   if (handle) return handle;
   plim_library_folder(folder);
-  int n = snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s/%s", folder, spec->installed ? spec->installed : spec->file);
+  int n = snprintf(path, PLIM_LIBRARY_PATH_BYTES, "%s/%s", folder, spec->file);
   int64_t missing;
   if (!folder[0] || n >= PLIM_LIBRARY_PATH_BYTES || !is_there(path, &missing)) return NULL;
   return open_whole(path, why);

@@ -1,11 +1,12 @@
-/* Moccasin: the fastest schedule in stages that computes a node at most so many times (two by default).
+/* Moccasin: the fastest schedule of class copies. It has stages, and computes each op at most `copies` times (two by
+ * default).
  *
- * The search for sequences in program order gives a first schedule, which is brought into stages, and the cut model a
- * bound. Then a constraint search of our own goes through the model of retention intervals. Where it does not end,
- * CP-SAT continues from its best for the other half of the time, if it is installed and no number of iterations is
- * asked for. Source: Bartan et al., "Moccasin: efficient tensor rematerialization for neural networks", ICML 2023. */
-#include "planner/exact/moccasin.h"
+ * The default search, in program order, gives a first schedule, which is brought into stages. The cut model gives a
+ * bound. Then our constraint search (planner/exact/staged_search.c) goes through the model of retention intervals.
+ * Where it ends, its best is proved. Needs no solver; CP-SAT after it gained nothing (docs/experiments.md). Source:
+ * Bartan et al., "Moccasin: efficient tensor rematerialization for neural networks", ICML 2023. */
 #include "planner/core/core.h"
+#include "planner/exact/dag.h"
 #include "planner/exact/staged_search.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/strategy.h"
@@ -20,8 +21,6 @@ enum {
   LEAST_NODES = 4000
 };
 enum { DOWN_ROUNDS = 24, DOWN_NODES = 1500 };
-enum { MODEL_NODES = 1000, MODEL_EDGES = 20000 /* for more CP-SAT finds nothing in a minute */ };
-static const double default_work = 60; /* of CP-SAT, deterministic */
 
 typedef struct moccasin {
   plim_incumbent *inc;
@@ -30,8 +29,7 @@ typedef struct moccasin {
   plim_repeats best; /* the best start so far */
   int64_t best_peak, best_ns;
   plim_schedule schedule;
-  int32_t copies;
-  plim_cpsat *cpsat; /* NULL: not for this incumbent */
+  int32_t copies; /* most computations of an op */
 } moccasin;
 
 /* Submit the schedule of a set of repeats; *bytes (may be NULL) is what the budget bounds. */
@@ -96,12 +94,6 @@ static int64_t node_limit(const moccasin *m) {
   return LEAST_NODES + TREE_WORK / (m->dag->n + m->dag->n_edges + 1);
 }
 
-/* When our own search has to end: CP-SAT gets half of the time that is left. */
-static int64_t own_deadline(const moccasin *m) {
-  int64_t end = plim_incumbent_deadline(m->inc, 100), now = plim_now_ns();
-  return m->cpsat && end < INT64_MAX ? now + (end - now) / 2 : end;
-}
-
 static plim_status on_better(void *user, const plim_repeats *better) {
   moccasin *m = user;
   PLIM_TRY(submit(m, better, QUICK, NULL));
@@ -109,8 +101,8 @@ static plim_status on_better(void *user, const plim_repeats *better) {
   return PLIM_OK;
 }
 
-/* Our own search within a limit on the peak; *found and *bytes tell of its best. */
-static plim_status search_own(moccasin *m, int64_t limit, int32_t *found, int64_t *bytes) {
+/* The constraint search within a limit on the peak. *found and *bytes tell of its best. */
+static plim_status search_within(moccasin *m, int64_t limit, int32_t *found, int64_t *bytes) {
   plim_incumbent *inc = m->inc;
   plim_staged_search s = {.dag = m->dag,
                           .copies = m->copies,
@@ -118,7 +110,7 @@ static plim_status search_own(moccasin *m, int64_t limit, int32_t *found, int64_
                           .bound_ns = inc->bound_ns,
                           .faster_than_ns = inc->found ? inc->best_ns : INT64_MAX,
                           .nodes = node_limit(m),
-                          .deadline_ns = own_deadline(m),
+                          .deadline_ns = plim_incumbent_deadline(inc, 100),
                           .seed = inc->options->seed,
                           .on_better = on_better,
                           .user = m,
@@ -141,40 +133,11 @@ static plim_status search_rounds(moccasin *m) {
   for (int32_t round = 0; round < ROUNDS; round++) {
     int32_t found;
     int64_t bytes = 0;
-    PLIM_TRY(search_own(m, limit, &found, &bytes));
+    PLIM_TRY(search_within(m, limit, &found, &bytes));
     if (!found || bytes <= m->inc->budget_bytes) return PLIM_OK;
     limit -= bytes - m->inc->budget_bytes;
   }
   return PLIM_OK;
-}
-
-/* Open CP-SAT, where it is there and the model is not too large for it. */
-static plim_status open_cpsat(moccasin *m) {
-  if (m->inc->options->iterations > 0 || m->dag->n > MODEL_NODES || m->dag->n_edges > MODEL_EDGES) return PLIM_OK;
-  plim_status status = plim_cpsat_open(m->dag->ctx, &m->cpsat);
-  return status == PLIM_EUNSUPPORTED ? PLIM_OK : status;
-}
-
-static plim_status ask_cpsat(moccasin *m) {
-  plim_incumbent *inc = m->inc;
-  plim_status status;
-  int64_t left_ns = plim_incumbent_deadline(inc, 100) - plim_now_ns();
-  plim_moccasin_answer answer = {.repeats = {.ctx = m->dag->ctx}};
-  plim_moccasin_query query = {
-      .dag = m->dag,
-      .copies = m->copies,
-      .limit_bytes = inc->budget_bytes,
-      .options = {.threads = inc->options->threads, .seed = inc->options->seed, .deterministic = default_work}};
-  if (inc->options->time_limit_ns > 0) {
-    query.options.deterministic = 0;
-    query.options.seconds = left_ns > 0 ? (double)left_ns / 1e9 : 1e-3;
-  }
-  PLIM_CHECK(plim_moccasin_solve(m->cpsat, &query, &m->best, &answer));
-  if (answer.found) PLIM_CHECK(submit(m, &answer.repeats, EFFORT, NULL));
-  if (m->dag->exact && answer.bound_ns > inc->bound_ns) inc->bound_ns = answer.bound_ns;
-done:
-  plim_repeats_free(&answer.repeats);
-  return status;
 }
 
 /* `budget` decides on variants, see plim_dag_make. */
@@ -190,7 +153,6 @@ static plim_status begin(plim_incumbent *inc, int64_t budget, moccasin *m) {
 }
 
 static void end(moccasin *m) {
-  plim_cpsat_close(m->cpsat);
   plim_repeats_free(&m->best);
   plim_schedule_free(&m->schedule);
   plim_staged_free(&m->staged);
@@ -211,9 +173,7 @@ plim_status plim_moccasin_run(plim_incumbent *inc) {
   if (inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
   plim_status status = begin(inc, inc->budget_bytes, &m);
   if (status == PLIM_OK) status = seed(&m, plim_search_run);
-  if (status == PLIM_OK && !is_proved(inc)) status = open_cpsat(&m);
   if (status == PLIM_OK && !is_proved(inc)) status = search_rounds(&m);
-  if (status == PLIM_OK && m.cpsat && !is_proved(inc)) status = ask_cpsat(&m);
   int over = plim_now_ns() >= plim_incumbent_deadline(inc, 100);
   if (status == PLIM_OK && !inc->found && !is_proved(inc) && !over) status = find_any(inc);
   end(&m);

@@ -1,7 +1,6 @@
 /* plimsoll solvers: which of the solvers that are opened at run time were found. */
 #include <stdio.h>
 
-#include "planner/solvers/cpsat.h"
 #include "planner/solvers/solver.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/run_train.h"
@@ -24,20 +23,6 @@ static probed probe(plim_context *ctx, const char *name) {
   return p;
 }
 
-static probed probe_cpsat(plim_context *ctx) {
-  probed p = {.info = {.name = "cpsat"}};
-  plim_cpsat *cpsat = NULL;
-  p.found = plim_cpsat_open(ctx, &cpsat) == PLIM_OK;
-  if (p.found) {
-    (void)snprintf(p.info.version, sizeof p.info.version, "%s", plim_cpsat_version(cpsat));
-    (void)snprintf(p.info.path, sizeof p.info.path, "%s", plim_cpsat_path(cpsat));
-  } else {
-    (void)snprintf(p.error, sizeof p.error, "%s", plim_context_error(ctx));
-  }
-  plim_cpsat_close(cpsat);
-  return p;
-}
-
 static void print_row(const probed *p) {
   if (p->found) printf("%-6s  %-10s  %s\n", p->info.name, p->info.version, p->info.path);
   if (!p->found) printf("%-6s  %-10s  %s\n", p->info.name, "-", p->error);
@@ -51,9 +36,8 @@ static json_t *as_json(const probed *p) {
 
 static plim_status print_solvers(session *s) {
   json_t *list = s->o->json ? json_array() : NULL;
-  for (int32_t row = 0, last = 0; !last; row++) {
-    last = plim_solver_name(row) == NULL;
-    probed p = last ? probe_cpsat(s->ctx) : probe(s->ctx, plim_solver_name(row));
+  for (int32_t row = 0; plim_solver_name(row); row++) {
+    probed p = probe(s->ctx, plim_solver_name(row));
     if (list) (void)json_array_append_new(list, as_json(&p));
     if (!list) print_row(&p);
   }
@@ -76,14 +60,13 @@ const command command_solvers = {
     .about =
         "Tell which solvers for the exact planners were found, in which version and where, and how to get "
         "the others. They are opened at run time and nothing else needs them. `milp` and `lp-round` take the first "
-        "of highs and cbc; `moccasin` takes cpsat, and does without as well.",
+        "of highs and cbc; no other planner needs one.",
     .after =
         "EXAMPLES\n"
         "  tools/get_solvers && plimsoll solvers    (installed, the script is\n"
         "                                           libexec/plimsoll/get_solvers)\n\n"
         "ENVIRONMENT\n"
-        "  PLIM_HIGHS, PLIM_CBC,  the library's file; no other is tried then\n"
-        "  PLIM_ORTOOLS\n"
+        "  PLIM_HIGHS, PLIM_CBC   the library's file; no other is tried then\n"
         "  PLIM_SOLVER            the program plimsoll-solver, in which highs and cbc\n"
         "                         run (default: beside the library, or in libexec)\n"
         "  XDG_DATA_HOME          plimsoll/lib below it (default: ~/.local/share) is\n"

@@ -27,7 +27,7 @@ const char command_environment[] =
     "  OMP_WAIT_POLICY, GOMP_SPINCOUNT  how threads wait; the program sets them itself\n"
     "                   unless one of them is given\n"
     "  PLIM_CUDA_LIBS, PLIM_CUDNN, PLIM_CUBLAS  see plimsoll help train\n"
-    "  PLIM_HIGHS, PLIM_CBC, PLIM_ORTOOLS, PLIM_SOLVER, XDG_DATA_HOME\n"
+    "  PLIM_HIGHS, PLIM_CBC, PLIM_SOLVER, XDG_DATA_HOME\n"
     "                   see plimsoll help solvers\n";
 
 /* Words of one paragraph. */
