@@ -63,6 +63,10 @@ plim_op_class plim_op_kind_class(plim_op_kind kind) {
   return (int)kind >= 0 && (int)kind < PLIM_OP_KIND_COUNT ? kind_classes[kind] : PLIM_OP_PURE;
 }
 
+int plim_op_class_once(plim_op_class cls) {
+  return cls == PLIM_OP_EFFECT || cls == PLIM_OP_ONCE;
+}
+
 static const plim_op_operands kind_operands[PLIM_OP_KIND_COUNT] = {
     [PLIM_OP_CUSTOM] = {"", "", "", 0, 0},
     [PLIM_OP_IMAGE] = {"u", "t", "", 1, 1},

@@ -161,6 +161,8 @@ int plim_op_class_find(const char *name);
 int plim_op_kind_find(const char *name);
 
 plim_op_class plim_op_kind_class(plim_op_kind kind);
+/* 1 for the classes of which an op runs once in every plan (effect, once), else 0. */
+int plim_op_class_once(plim_op_class cls);
 
 /* Operands of a kind, a letter each: t the op's own type, f32 or bf16; h bf16, f f32, i i32, u u8, b bits. Those after
  * the least are optional. Of a custom op all are "". */

@@ -17,7 +17,6 @@
  *                      that an op does not have.
  *   PLIM_EDATA         the profile is of another graph.
  *   PLIM_EOVERFLOW     bytes or times are too large to add up.
- *   PLIM_EUNSUPPORTED  an op of class once has outputs, and would run again.
  *   PLIM_ENOMEM        the memory hook returned NULL. */
 #ifndef PLIM_PLANNER_PLANNER_H
 #define PLIM_PLANNER_PLANNER_H

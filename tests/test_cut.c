@@ -138,6 +138,21 @@ Test(cut, the_bound_is_never_above_the_optimum_of_small_step_graphs) {
   cr_assert_geq(4 * score.equal, 3 * (score.cases - score.none));
 }
 
+Test(cut, the_bound_is_never_above_the_optimum_where_ops_are_of_class_once) {
+  tally score = {0};
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    plim_graph *graph = random_graph_small_once(ctx, seed, (int32_t)(seed % 3));
+    plim_profile *profile = small_profile(graph, seed);
+    compare_budgets(graph, profile, seed, &score);
+    plim_profile_free(profile);
+    plim_graph_free(graph);
+  }
+  cr_log_info("%d of %d bounds are the optimum; %d optima need more than every op once, %d budgets have no plan",
+              score.equal, score.cases, score.costlier, score.none);
+  cr_assert_geq(score.costlier, 10);
+  cr_assert_geq(4 * score.equal, 3 * (score.cases - score.none));
+}
+
 static plim_graph *small_dag(uint64_t seed) {
   int64_t size[8], time[8];
   dag_edge edge[28];

@@ -79,23 +79,38 @@ static void check_policy(const plim_graph *g, const plim_plan *order, const plim
   plim_plan_free(plan);
 }
 
+/* Every policy over a random valid schedule; frees the graph. */
+static void check_policies(plim_graph *g, uint64_t seed) {
+  plim_profile *profile = NULL;
+  plim_plan *order = NULL;
+  random_plan_options p = {.seed = seed, .packed = 1};
+  cr_assert_eq(random_profile_make(g, seed, 1, &profile), PLIM_OK);
+  cr_assert_eq(random_plan_make(g, profile, &p, &order), PLIM_OK);
+  for (int32_t i = 0; plim_policy_at(i); i++) {
+    for (int64_t tenths = 6; tenths <= 11; tenths++) {
+      check_policy(g, order, plim_policy_at(i), order->arena_bytes * tenths / 10);
+    }
+  }
+  plim_plan_free(order);
+  plim_profile_free(profile);
+  plim_graph_free(g);
+}
+
 Test(online, every_policy_leaves_what_program_order_leaves) {
   for (uint64_t seed = 1; seed <= 25; seed++) {
     plim_graph *g = NULL;
-    plim_profile *profile = NULL;
-    plim_plan *order = NULL;
-    random_plan_options p = {.seed = seed, .packed = 1};
     cr_assert_eq(random_chain_make(ctx, 6, seed, &g), PLIM_OK);
-    cr_assert_eq(random_profile_make(g, seed, 1, &profile), PLIM_OK);
-    cr_assert_eq(random_plan_make(g, profile, &p, &order), PLIM_OK);
-    for (int32_t i = 0; plim_policy_at(i); i++) {
-      for (int64_t tenths = 6; tenths <= 11; tenths++) {
-        check_policy(g, order, plim_policy_at(i), order->arena_bytes * tenths / 10);
-      }
-    }
-    plim_plan_free(order);
-    plim_profile_free(profile);
-    plim_graph_free(g);
+    check_policies(g, seed);
+  }
+}
+
+Test(online, no_policy_evicts_what_an_op_of_class_once_wrote) {
+  for (uint64_t seed = 1; seed <= 25; seed++) {
+    plim_graph *g = NULL;
+    random_graph_options options = random_graph_options_default(seed);
+    options.once_percent = 20;
+    cr_assert_eq(random_graph_make(ctx, &options, &g), PLIM_OK, "%s", plim_context_error(ctx));
+    check_policies(g, seed);
   }
 }
 

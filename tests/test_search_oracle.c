@@ -105,3 +105,20 @@ Test(search_oracle, finds_the_optimum_of_small_step_graphs) {
   cr_assert_geq(100 * score.floors_least, 97 * score.floors, "%d of %d least", score.floors_least, score.floors);
   cr_assert_geq(score.with_repeats, 60, "only %d plans with repeats", score.with_repeats);
 }
+
+/* What may not run again stays until its last reader: neither the bound nor the plans forget it. */
+Test(search_oracle, finds_the_optimum_where_ops_are_of_class_once) {
+  tally score = {0};
+  for (uint64_t seed = 1; seed <= CASES / 2; seed++) {
+    plim_graph *graph = random_graph_small_once(ctx, seed, (int32_t)(seed % 2));
+    plim_profile *profile = profile_of(graph, seed);
+    compare_budgets(graph, profile, seed, &score);
+    plim_profile_free(profile);
+    plim_graph_free(graph);
+  }
+  cr_log_info("%d of %d optimal, %d with repeats; %d of %d smallest budgets are the least", score.optimal, score.cases,
+              score.with_repeats, score.floors_least, score.floors);
+  cr_assert_geq(100 * score.optimal, 97 * score.cases, "%d of %d optimal", score.optimal, score.cases);
+  cr_assert_geq(100 * score.floors_least, 97 * score.floors, "%d of %d least", score.floors_least, score.floors);
+  cr_assert_geq(score.with_repeats, 10, "only %d plans with repeats", score.with_repeats);
+}

@@ -243,13 +243,7 @@ static plim_status build(builder *b, const plim_plan_options *options) {
   PLIM_TRY(plim_allocate(p->ctx, p->n_ops, sizeof *p->own_op, &p->own_op));
   p->op = p->own_op;
   for (int32_t v = 0; v < p->n_ops; v++) {
-    p->own_op[v].once = p->graph->op[v].cls == PLIM_OP_EFFECT;
-    if (p->graph->op[v].cls != PLIM_OP_ONCE) continue;
-    return plim_fail(
-        p->ctx, PLIM_EUNSUPPORTED,
-        "op '%s' of class once has outputs and may not run again: planners of one arena may repeat every op "
-        "that has outputs; plan it over spaces, with --platform",
-        p->graph->op[v].name);
+    p->own_op[v].once = plim_op_class_once(p->graph->op[v].cls);
   }
   PLIM_TRY(make_items(b));
   p->item = p->own_item;

@@ -58,7 +58,7 @@ static plim_status check_run(const plim_timeline *t, int32_t v, int32_t step) {
   const plim_planned_op *op = &p->op[v];
   const plim_op *name = p->graph->op;
   if (op->once && t->ran[v]) {
-    return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs the effect op '%s' again", step, name[v].name);
+    return plim_fail(p->ctx, PLIM_EPLAN, "step %d runs '%s' again, which runs once", step, name[v].name);
   }
   for (int32_t i = 0; i < op->preds.n; i++) {
     int32_t a = op->preds.at[i];

@@ -4,7 +4,7 @@
  * A write ends what was known of a storage: between its last read and its next write nothing needs it. A storage can be
  * recomputed before position r when everything that its producer reads is available there: a param or state
  * until its first update, an input as long as it is held, a storage that can be recomputed itself, or one that
- * cannot, for that one is never evicted and stays to its last read. */
+ * cannot, for that one is never evicted and stays to its last read. What an op of class once writes cannot. */
 #include "runtime/arena/forecast.h"
 
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static int32_t available(const plim_forecast *f, const facts *at, int32_t s) {
 static void find_deadlines(plim_forecast *f, const facts *at) {
   for (int32_t o = 0; o < f->graph->n_ops; o++) {
     const plim_op *op = &f->graph->op[o];
-    int32_t least = INT32_MAX;
+    int32_t least = op->cls == PLIM_OP_ONCE ? PLIM_NEVER : INT32_MAX;
     for (int32_t k = 0; k < op->n_reads; k++) {
       int32_t here = available(f, at, op->reads[k]);
       if (here < least) least = here;

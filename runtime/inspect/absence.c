@@ -133,7 +133,7 @@ static void consider(const plim_inspect *in, const plim_plan_buffer *l, plim_abs
   if (plim_role_persistent(in->graph->storage[l->storage].role)) return;
   int32_t producer = in->graph->storage[l->storage].producer;
   int32_t next = plim_inspect_next_use(in, l->storage, from);
-  if (producer < 0 || in->graph->op[producer].cls == PLIM_OP_EFFECT || (next >= 0 && next <= a->full_step)) return;
+  if (producer < 0 || plim_op_class_once(in->graph->op[producer].cls) || (next >= 0 && next <= a->full_step)) return;
   int64_t time = first_time(in, producer);
   if (a->instead >= 0 && time >= a->instead_ns) return;
   if (!may_run_at(in, &in->graph->op[producer], l->begin, next < 0 ? in->plan->n_steps : next)) return;

@@ -117,7 +117,7 @@ static void expand(oracle *o, open_state now) {
     if (resident >> i & 1) push(o, now.time_ns, now.state & ~(1U << i));
   }
   for (int32_t op = 0; op < g->n_ops; op++) {
-    if (g->op[op].cls == PLIM_OP_EFFECT && (ran >> op & 1)) continue;
+    if (plim_op_class_once(g->op[op].cls) && (ran >> op & 1)) continue;
     int ready = versions_right(o, op, ran);
     if (o->fixed && !(ran >> op & 1) && (ran & ((1U << op) - 1)) != (1U << op) - 1) ready = 0;
     for (int32_t i = 0; i < g->op[op].n_reads && ready; i++) {

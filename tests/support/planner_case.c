@@ -16,15 +16,16 @@ planner_case planner_case_make(plim_context *ctx, plim_graph *graph, plim_profil
   return c;
 }
 
-planner_case planner_case_random(uint64_t seed, int32_t n_ops) {
+static planner_case make_random(uint64_t seed, int32_t n_ops, int32_t once_percent) {
   plim_context *ctx = NULL;
   plim_graph *graph = NULL;
   plim_profile *profile = NULL;
   random_graph_options options = random_graph_options_default(seed);
   options.n_ops = n_ops;
+  options.once_percent = once_percent;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   int32_t layers = n_ops < 0 ? 1 + (int32_t)(seed % 12) : (n_ops - 1) / 4;
-  if (seed % 2 == 0 || layers < 1) {
+  if (seed % 2 == 0 || layers < 1 || once_percent > 0) {
     cr_assert_eq(random_graph_make(ctx, &options, &graph), PLIM_OK, "%s", plim_context_error(ctx));
   } else {
     cr_assert_eq(random_chain_make(ctx, layers, seed, &graph), PLIM_OK, "%s", plim_context_error(ctx));
@@ -33,6 +34,14 @@ planner_case planner_case_random(uint64_t seed, int32_t n_ops) {
   plim_plan_options plan_options = plim_plan_options_default();
   if (seed % 5 == 0) plan_options.order = PLIM_ORDER_FIXED;
   return planner_case_make(ctx, graph, profile, &plan_options);
+}
+
+planner_case planner_case_random(uint64_t seed, int32_t n_ops) {
+  return make_random(seed, n_ops, 0);
+}
+
+planner_case planner_case_once(uint64_t seed, int32_t n_ops) {
+  return make_random(seed, n_ops, 20);
 }
 
 void planner_case_free(planner_case *c) {

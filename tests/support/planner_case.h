@@ -15,6 +15,8 @@ typedef struct planner_case {
 /* Even seeds: a random graph, odd ones: a training chain; at most `n_ops` ops (-1: drawn), up to three variants an op.
  * Fails the test when something cannot be made. */
 planner_case planner_case_random(uint64_t seed, int32_t n_ops);
+/* A random graph for every seed, in which a fifth of the ops is of class once. */
+planner_case planner_case_once(uint64_t seed, int32_t n_ops);
 /* The same for a graph of the caller's, owned by the case from then on. profile NULL: from the graph. */
 planner_case planner_case_make(plim_context *ctx, plim_graph *graph, plim_profile *profile,
                                const plim_plan_options *options);

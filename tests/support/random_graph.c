@@ -131,6 +131,7 @@ static plim_status add_compute_op(maker *m, int32_t index) {
   operand in[3], out[2];
   plim_op_spec spec = {.name = name, .kind = PLIM_OP_CUSTOM, .cls = PLIM_OP_PURE};
   if (test_random_chance(&m->random, m->options.random_percent)) spec.cls = PLIM_OP_RANDOM;
+  if (m->options.once_percent > 0 && test_random_chance(&m->random, m->options.once_percent)) spec.cls = PLIM_OP_ONCE;
   spec.phase = index > m->n_compute / 2 ? PLIM_PHASE_BACKWARD : PLIM_PHASE_FORWARD;
   spec.time_ns = test_random_between(&m->random, 1, 1000);
   PLIM_TRY(draw_inputs(m, index, &spec, in));
@@ -357,17 +358,30 @@ done:
   return status;
 }
 
-plim_graph *random_graph_small(plim_context *ctx, uint64_t seed, int32_t n_params) {
-  plim_graph *graph = NULL;
+static random_graph_options small_options(uint64_t seed, int32_t n_params) {
   random_graph_options options = random_graph_options_default(seed);
   options.n_ops = 5 + (int32_t)(seed % 4);
   options.n_params = n_params;
   options.n_stats = 0;
   options.two_out_percent = 15;
+  return options;
+}
+
+plim_graph *random_graph_small(plim_context *ctx, uint64_t seed, int32_t n_params) {
+  plim_graph *graph = NULL;
+  random_graph_options options = small_options(seed, n_params);
   if (seed % 3 == 0) {
     cr_assert_eq(random_chain_make(ctx, 1, seed, &graph), PLIM_OK, "%s", plim_context_error(ctx));
   } else {
     cr_assert_eq(random_graph_make(ctx, &options, &graph), PLIM_OK, "%s", plim_context_error(ctx));
   }
+  return graph;
+}
+
+plim_graph *random_graph_small_once(plim_context *ctx, uint64_t seed, int32_t n_params) {
+  plim_graph *graph = NULL;
+  random_graph_options options = small_options(seed, n_params);
+  options.once_percent = 30;
+  cr_assert_eq(random_graph_make(ctx, &options, &graph), PLIM_OK, "%s", plim_context_error(ctx));
   return graph;
 }

@@ -12,6 +12,7 @@ typedef struct random_graph_options {
   int32_t n_stats;         /* running statistics: state storages updated by an effect op, never read; -1: 0 .. 2 */
   int32_t pair_percent;    /* chance that an op may write one output over an input */
   int32_t random_percent;  /* chance that an op is of class random */
+  int32_t once_percent;    /* chance that an op is of class once; 0 draws nothing */
   int32_t two_out_percent; /* chance of a second output */
   int32_t halves_percent;  /* chance that two outputs are halves of one storage */
   int32_t view_percent;    /* chance that an operand is read through a view (whole or part) of its storage */
@@ -36,5 +37,7 @@ PLIM_MUST_USE plim_status random_profile_make(const plim_graph *graph, uint64_t 
 /* Of so few ops that a search may try every schedule; every third seed gives a training chain. Fails the running test
  * when it cannot be made. */
 plim_graph *random_graph_small(plim_context *ctx, uint64_t seed, int32_t n_params);
+/* The same for every seed without training chains; three in ten ops are of class once. */
+plim_graph *random_graph_small_once(plim_context *ctx, uint64_t seed, int32_t n_params);
 
 #endif

@@ -77,7 +77,7 @@ static void add_step(plan_maker *m, int32_t op) {
 static void add_repeats(plan_maker *m) {
   while (m->n_steps < m->max_steps - m->graph->n_ops && test_random_chance(&m->random, m->options.repeat_percent)) {
     int32_t op = (int32_t)test_random_between(&m->random, 0, m->graph->n_ops - 1);
-    int again = m->graph->op[op].cls != PLIM_OP_EFFECT || (m->options.lawless && test_random_chance(&m->random, 10));
+    int again = !plim_op_class_once(m->graph->op[op].cls) || (m->options.lawless && test_random_chance(&m->random, 10));
     if (m->done[op] && again && may_run(m, op)) add_step(m, op);
   }
 }
