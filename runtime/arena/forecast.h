@@ -23,7 +23,8 @@ typedef struct plim_forecast {
    *   next_read  where the storage is read next, before it is written again; n: kept as an output; PLIM_NEVER
    *   last_read  (writes) the last such position */
   int32_t *first_use, *next_read, *last_read;
-  int32_t *deadline;        /* [n_storages] last position before which it can be recomputed, whatever else is missing; PLIM_NEVER */
+  int32_t *
+      deadline; /* [n_storages] last position before which it can be recomputed, whatever else is missing; PLIM_NEVER */
   int32_t *hold;            /* [n_storages] inputs: last position that may need it, PLIM_NEVER when nothing reads it */
   char *costly;             /* [n_storages] made at more time a byte than the byte-weighted median */
   int64_t small_bytes;      /* storages of at most so many bytes, rounded, are small; 0: none is (small.c) */
