@@ -6,17 +6,17 @@
 
 enum { PLIM_BESIDE_PATH_BYTES = 4096 };
 
-/* Path of the graph that belongs to the plan at `plan`. path [PLIM_BESIDE_PATH_BYTES] out. PLIM_EUSAGE when too long.
- */
-plim_status plim_beside_graph_path(plim_context *ctx, const char *plan, char *path);
+/* Path of the graph that belongs to the plan at `plan`. path [PLIM_BESIDE_PATH_BYTES] out. PLIM_EUSAGE when too
+ * long. */
+PLIM_MUST_USE plim_status plim_beside_graph_path(plim_context *ctx, const char *plan, char *path);
 
 /* Path of the plan that belongs to the trace at `trace`: t.jsonl, t.plan.json. path and error as above. */
-plim_status plim_beside_plan_path(plim_context *ctx, const char *trace, char *path);
+PLIM_MUST_USE plim_status plim_beside_plan_path(plim_context *ctx, const char *trace, char *path);
 
 /* Write the plan to `path` and its graph beside it; to a device or pipe the plan alone. */
-plim_status plim_beside_save(const plim_graph *graph, const plim_plan *plan, const char *path);
+PLIM_MUST_USE plim_status plim_beside_save(const plim_graph *graph, const plim_plan *plan, const char *path);
 
 /* Write plan and graph beside the trace that is to be at `path`. */
-plim_status plim_beside_save_trace(const plim_graph *graph, const plim_plan *plan, const char *path);
+PLIM_MUST_USE plim_status plim_beside_save_trace(const plim_graph *graph, const plim_plan *plan, const char *path);
 
 #endif

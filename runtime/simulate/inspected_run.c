@@ -8,6 +8,7 @@
 #include "runtime/base/integers.h"
 #include "runtime/graph/check.h"
 #include "runtime/graph/sibling_path.h"
+#include "runtime/inspect/decision_log.h"
 #include "runtime/simulate/simulation.h"
 
 /* ---- files ---- */
@@ -86,7 +87,7 @@ done:
 
 /* An online run is simulated again; when that gives something else (another version decided it), its reasons are not
  * known. */
-static plim_status play_again(plim_inspected_run *t) {
+static plim_status simulate_again(plim_inspected_run *t) {
   static const char prefix[] = "online ";
   const plim_policy *policy = strncmp(t->plan->planner, prefix, sizeof prefix - 1) == 0
                                   ? plim_policy_find(t->plan->planner + sizeof prefix - 1)
@@ -108,7 +109,7 @@ static plim_status open_file(plim_inspected_run *t, const char *path) {
   PLIM_TRY(names_a_plan(path) ? load_plan(t, path) : load_trace(t, path));
   PLIM_TRY(plim_inspect_new(t->graph, t->plan, &t->inspect));
   PLIM_TRY(take_medians(t));
-  return play_again(t);
+  return simulate_again(t);
 }
 
 static plim_status finish(plim_inspected_run *t, plim_status status, plim_inspected_run *out) {
@@ -125,8 +126,8 @@ plim_status plim_inspected_run_open(plim_context *ctx, const char *path, plim_in
   return finish(&t, open_file(&t, path), out);
 }
 
-static plim_status play(plim_inspected_run *t, const char *graph, const plim_policy *policy, const char *memory,
-                        double thrash) {
+static plim_status simulate(plim_inspected_run *t, const char *graph, const plim_policy *policy, const char *memory,
+                            double thrash) {
   plim_simulation sim;
   plim_decision_log_options options = {.policy = policy};
   PLIM_TRY(plim_graph_load(t->ctx, graph, &t->graph));
@@ -146,10 +147,10 @@ static plim_status play(plim_inspected_run *t, const char *graph, const plim_pol
   return take_medians(t);
 }
 
-plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const char *policy, const char *memory,
-                                        double thrash, plim_inspected_run *out) {
+plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const plim_policy *policy,
+                                        const char *memory, double thrash, plim_inspected_run *out) {
   plim_inspected_run t = {.ctx = ctx, .unlike_step = -1};
-  return finish(&t, play(&t, graph, plim_policy_find(policy), memory, thrash), out);
+  return finish(&t, simulate(&t, graph, policy, memory, thrash), out);
 }
 
 void plim_inspected_run_close(plim_inspected_run *t) {

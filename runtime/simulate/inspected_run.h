@@ -1,11 +1,20 @@
 /* A run to look at: a plan with its graph, indexed; the times that were measured, if there are any; and the decision
- * log of an online run. */
+ * log of an online run.
+ *
+ * An inspected run belongs to the thread of its context. Everything in it is for reading, and lives until it is closed.
+ */
 #ifndef PLIM_RUNTIME_SIMULATE_INSPECTED_RUN_H
 #define PLIM_RUNTIME_SIMULATE_INSPECTED_RUN_H
 
+#include "runtime/arena/policy.h"
 #include "runtime/graph/trace.h"
-#include "runtime/inspect/decision_log.h"
 #include "runtime/inspect/inspect.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plim_decision_log plim_decision_log; /* runtime/inspect/decision_log.h reads it */
 
 typedef struct plim_inspected_run {
   plim_context *ctx;
@@ -21,16 +30,23 @@ typedef struct plim_inspected_run {
   int32_t unlike_step;          /* the first step at which the second simulation was not the run; -1 */
 } plim_inspected_run;
 
-/* Load a trace (t.jsonl with t.plan.json and t.plan.graph.json) or a plan alone (p.json with p.graph.json), check the
- * plan, index it; the run of an online policy is simulated again. PLIM_EDATA when they do not belong together. Nothing
- * is to be closed when this fails. */
-plim_status plim_inspected_run_open(plim_context *ctx, const char *path, plim_inspected_run *out);
+/* Load a trace or a plan, check the plan, and index it.
+ *   path  in   a plan alone, p.json with p.graph.json; every other name is that of a trace, t.jsonl with t.plan.json
+ * and t.plan.graph.json The run of an online policy is simulated again, which gives its decisions. PLIM_EDATA when the
+ * files do not belong together, PLIM_EPLAN when the checker refuses the plan. Nothing is to be closed when this fails.
+ */
+PLIM_MUST_USE plim_status plim_inspected_run_open(plim_context *ctx, const char *path, plim_inspected_run *out);
 
-/* Simulate the graph under an online policy within `memory` ("40%", "96MiB", NULL: all), recomputing for at most
- * `thrash` times the step's time. A run that finds no room, or takes longer, can be looked at too, up to there;
- * PLIM_ENOFIT when it has no steps at all. */
-plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const char *policy, const char *memory,
-                                        double thrash, plim_inspected_run *out);
-void plim_inspected_run_close(plim_inspected_run *run);
+/* Simulate the graph of a file under an online policy.
+ *   memory  in   the budget, "40%" or "96MiB" (plim_simulation_budget); NULL: all
+ *   thrash  in   recomputing may take so many times the step's time
+ * A run that finds no room, or takes longer, can be looked at too, up to there. PLIM_ENOFIT when it has no steps at
+ * all. Nothing is to be closed when this fails. */
+PLIM_MUST_USE plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const plim_policy *policy,
+                                                      const char *memory, double thrash, plim_inspected_run *out);
+void plim_inspected_run_close(plim_inspected_run *run); /* twice is legal */
 
+#ifdef __cplusplus
+}
+#endif
 #endif

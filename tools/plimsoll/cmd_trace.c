@@ -115,9 +115,10 @@ const char *trace_action_name(int32_t row) {
 
 static plim_status open_run(session *s, traced *t) {
   const options *o = s->o;
-  if (o->graph)
-    return plim_inspected_run_simulate(s->ctx, o->graph, o->online ? o->online : plim_policy_name(0), o->memory,
-                                       o->thrash, t);
+  if (o->graph) {
+    const plim_policy *policy = plim_policy_find(o->online ? o->online : plim_policy_name(0));
+    return plim_inspected_run_simulate(s->ctx, o->graph, policy, o->memory, o->thrash, t);
+  }
   if (o->second) return plim_inspected_run_open(s->ctx, o->second, t);
   return plim_fail(s->ctx, PLIM_EUSAGE, "FILE is missing: a trace or a plan; or --graph FILE, to play it online");
 }

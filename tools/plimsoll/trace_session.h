@@ -3,6 +3,7 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACE_SESSION_H
 #define PLIM_TOOLS_PLIMSOLL_TRACE_SESSION_H
 
+#include "runtime/inspect/decision_log.h"
 #include "runtime/online/ideal.h"
 #include "runtime/simulate/inspected_run.h"
 

@@ -23,6 +23,7 @@
 #include "runtime/import/import.h"
 #include "runtime/inspect/inspect.h"
 #include "runtime/online/ideal.h"
+#include "runtime/simulate/inspected_run.h"
 #include "runtime/simulate/simulation.h"
 
 #endif
