@@ -153,13 +153,13 @@ plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, co
   return finish(&t, simulate(&t, graph, policy, memory, thrash), out);
 }
 
-void plim_inspected_run_close(plim_inspected_run *t) {
-  if (t->plan) plim_release(t->ctx, t->measured_ns, t->plan->n_steps, sizeof *t->measured_ns);
-  plim_inspect_free(t->inspect);
-  plim_decision_log_free(t->decisions);
-  plim_plan_free(t->order);
-  plim_plan_free(t->read_plan);
-  plim_graph_free(t->graph);
-  plim_trace_free(t->trace);
-  *t = (plim_inspected_run){.ctx = t->ctx};
+void plim_inspected_run_close(plim_inspected_run *run) {
+  if (run->plan) plim_release(run->ctx, run->measured_ns, run->plan->n_steps, sizeof *run->measured_ns);
+  plim_inspect_free(run->inspect);
+  plim_decision_log_free(run->decisions);
+  plim_plan_free(run->order);
+  plim_plan_free(run->read_plan);
+  plim_graph_free(run->graph);
+  plim_trace_free(run->trace);
+  *run = (plim_inspected_run){.ctx = run->ctx};
 }
