@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "runtime/device/device_cuda.h"
-#include "runtime/train/vram.h"
+#include "runtime/device/vram.h"
+#include "runtime/train/warm_up.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/gpu_rig.h"
 #include "tests/support/kernel_check.h"

@@ -1,5 +1,6 @@
-/* runtime/train/vram: a limit on everything that a run holds on a GPU, over the fake GPU. */
-#include "runtime/train/vram.h"
+/* runtime/device/vram and runtime/train/warm_up: a limit on everything that a run holds on a GPU, over the fake GPU. */
+#include "runtime/device/vram.h"
+#include "runtime/train/warm_up.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -26,6 +26,7 @@ typedef struct plim_cuda_memory {
   int64_t free_bytes;
   int32_t context_known; /* 0: the management library could not tell, so that other programs' memory counts as well */
 } plim_cuda_memory;
+/* PLIM_EUSAGE on a device that is no GPU. */
 PLIM_MUST_USE plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out);
 
 /* What an event with a time costs on the GPU, ns; it is subtracted from what is measured between two. -1: nothing has

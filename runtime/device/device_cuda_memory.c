@@ -1,4 +1,6 @@
 /* The cuda device: memory. Arenas and other device memory, pinned host memory, and what the GPU has free. */
+#include <string.h>
+
 #include "runtime/base/array.h"
 #include "runtime/device/device_cuda_internal.h"
 
@@ -70,6 +72,10 @@ plim_status plim_cuda_pinned(plim_device *device, int64_t bytes, void **ptr) {
 }
 
 plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out) {
+  if (strcmp(device->machine.device, "cuda") != 0) {
+    return plim_fail(device->ctx, PLIM_EUSAGE, "a budget of a GPU's memory needs a GPU; this device is %s",
+                     device->machine.device);
+  }
   const plim_cuda_state *s = device->state;
   int64_t free_now, total;
   PLIM_TRY(plim_cuda_enter(device));

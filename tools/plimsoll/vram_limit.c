@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "runtime/train/vram.h"
+#include "runtime/device/vram.h"
+#include "runtime/train/warm_up.h"
 #include "tools/plimsoll/variants.h"
 
 enum { HEADROOM = 8 /* the first plan leaves one part in so many to what it loads */ };

@@ -8,6 +8,7 @@
 #include "runtime/data/dataset.h"
 #include "runtime/device/device.h"
 #include "runtime/device/device_check.h"
+#include "runtime/device/vram.h"
 #include "runtime/exec/exec.h"
 #include "runtime/net/net.h"
 #include "runtime/profile/profiler.h"
@@ -19,6 +20,5 @@
 #include "runtime/train/rate_schedule.h"
 #include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer.h"
-#include "runtime/train/vram.h"
 
 #endif

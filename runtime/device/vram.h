@@ -1,9 +1,9 @@
 /* A budget on everything that a run holds on a GPU. What lies outside the arena there (context, libraries, modules,
  * captured steps) cannot be chosen, only measured; the arena gets what it leaves. */
-#ifndef PLIM_RUNTIME_TRAIN_VRAM_H
-#define PLIM_RUNTIME_TRAIN_VRAM_H
+#ifndef PLIM_RUNTIME_DEVICE_VRAM_H
+#define PLIM_RUNTIME_DEVICE_VRAM_H
 
-#include "runtime/train/trainer.h"
+#include "runtime/device/device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,12 +14,6 @@ extern "C" {
  * PLIM_EUSAGE on a device that is no GPU. */
 PLIM_MUST_USE plim_status plim_vram_left(plim_device *device, int64_t budget_bytes, int64_t captured_bytes,
                                          int64_t *arena_bytes);
-
-/* Run every plan of the program until it is replayed, so that everything is loaded that will ever be. What was captured
- * goes with the arena: *captured_bytes is what it took, which the run will take again; with it plim_vram_left stays
- * true. Trains a few steps and evaluates once, of weights that nothing keeps. */
-PLIM_MUST_USE plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, plim_program *program,
-                                            const plim_trainer_options *options, int64_t *captured_bytes);
 
 /* PLIM_ENOFIT, with the numbers, when arenas and what lies outside of them exceed the budget. */
 PLIM_MUST_USE plim_status plim_vram_check(plim_device *device, int64_t budget_bytes, int64_t arena_bytes);
