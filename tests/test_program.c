@@ -4,6 +4,7 @@
 
 #include "runtime/program/program.h"
 #include "tests/support/device_under_test.h"
+#include "tests/support/fake_device.h"
 #include "tests/support/test_context.h"
 
 enum { ASKED = 64 };
@@ -11,22 +12,20 @@ static plim_context *ctx;
 static plim_device *device;
 static int32_t nets, most_images;
 
-static plim_status make_net(void *user, int32_t batch, plim_net **out) {
-  plim_net_options options = plim_net_options_default();
+static plim_program_source source;
+
+static plim_status make_net(void *user, const plim_net_options *net, plim_net **out) {
   (void)user;
   nets++;
-  if (batch > most_images) return plim_fail(ctx, PLIM_EUSAGE, "too many images");
-  options.batch = batch;
-  options.height = options.width = 16;
-  return plim_model_make(ctx, "resnet20", &options, out);
+  if (net->batch > most_images) return plim_fail(ctx, PLIM_EUSAGE, "too many images");
+  return plim_model_make(ctx, "resnet20", net, out);
 }
 
 static plim_program *program_of(int32_t batch) {
-  plim_net *net = NULL;
+  plim_program_source other = source;
   plim_program *program = NULL;
-  cr_assert_eq(make_net(NULL, batch, &net), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert_eq(plim_program_begin(device, net, NULL, &program), PLIM_OK);
-  plim_net_free(net);
+  other.net.batch = batch;
+  cr_assert_eq(plim_program_make(device, &other, &program), PLIM_OK, "%s", plim_context_error(ctx));
   return program;
 }
 
@@ -49,10 +48,13 @@ static void setup(void) {
   most_images = INT32_MAX;
   planning = plim_plan_options_default();
   planning.iterations = 2000;
+  source = plim_program_source_default();
+  source.make = make_net;
+  source.net.batch = ASKED;
+  source.net.height = source.net.width = 16;
   plim_program *program = program_of(ASKED);
   cr_assert_eq(plim_program_floor(program, &planning, &floor, &step), PLIM_OK);
-  search = (plim_batch_search){.make = make_net,
-                               .failing = ASKED,
+  search = (plim_batch_search){.source = &source,
                                .failing_bytes = floor.smallest_bytes,
                                .fixed_bytes = plim_graph_persistent_bytes(program->graph[PLIM_PROGRAM_TRAIN])};
   plim_program_free(program);
@@ -127,5 +129,73 @@ Test(program, an_arena_is_refused_with_the_bytes_that_it_takes_where_the_plan_ha
   cr_assert(status == PLIM_ENOFIT, "a plan without room to spare was replayed");
   cr_assert_neq(strstr(plim_context_error(ctx), "finds no room for the plan"), NULL);
   cr_assert_eq(room, -1);
+  plim_program_free(program);
+}
+
+/* ---- the layout ---- */
+
+static fake_device fake;
+static int64_t cost_of[PLIM_LAYOUT_COUNT]; /* of an op of a net in that layout, by the fake device's clock */
+
+static plim_status make_net_of_cost(void *user, const plim_net_options *net, plim_net **out) {
+  (void)user;
+  fake.n_costs = 1;
+  fake.cost_ns[0][0] = fake.cost_ns[1][0] = cost_of[net->layout];
+  return plim_model_make(ctx, "resnet20", net, out);
+}
+
+static plim_layout chosen(int builds, int64_t nhwc_ns, int64_t flat_ns) {
+  static const plim_layout layout[] = {PLIM_NHWC, PLIM_FLAT};
+  plim_profiler_options profiler = plim_profiler_options_default();
+  plim_program_source measured = plim_program_source_default();
+  plim_program *program = NULL;
+  fake_device_make(&fake, ctx, "fake");
+  fake.device.builds = builds;
+  cost_of[PLIM_NHWC] = nhwc_ns;
+  cost_of[PLIM_FLAT] = flat_ns;
+  profiler.cache_dir = "";
+  measured.make = make_net_of_cost;
+  measured.net.batch = 2;
+  measured.net.height = measured.net.width = 8;
+  measured.profiler = &profiler;
+  cr_assert_eq(plim_program_choose_layout(&fake.device, &measured, 2, layout, &program), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  cr_assert_gt(fake.runs, 0);
+  /* the program is that of the layout which the source says now */
+  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
+  plim_program *same = NULL;
+  cr_assert_eq(plim_program_make(&fake.device, &measured, &same), PLIM_OK);
+  cr_assert_str_eq(same->graph[PLIM_PROGRAM_TRAIN]->fingerprint, graph->fingerprint);
+  cr_assert_eq(program->profile[PLIM_PROGRAM_TRAIN]->variant[0].time_ns, cost_of[measured.net.layout]);
+  plim_program_free(same);
+  plim_program_free(program);
+  return measured.net.layout;
+}
+
+Test(program, the_faster_layout_is_chosen_and_the_first_of_two_that_differ_by_less_than_3_percent) {
+  for (int builds = 0; builds < 2; builds++) {
+    cr_expect_eq(chosen(builds, 100000, 90000), PLIM_FLAT, "%d", builds);
+    cr_expect_eq(chosen(builds, 90000, 100000), PLIM_NHWC, "%d", builds);
+    cr_expect_eq(chosen(builds, 100000, 98000), PLIM_NHWC, "%d", builds);
+    cr_expect_eq(chosen(builds, 100000, 96000), PLIM_FLAT, "%d", builds);
+  }
+}
+
+Test(program, a_source_that_was_not_filled_and_no_layout_to_choose_from_are_refused) {
+  plim_program *program = NULL;
+  cr_assert_eq(plim_program_choose_layout(device, &source, 0, &source.net.layout, &program), PLIM_EUSAGE);
+  source.struct_bytes = 0;
+  cr_assert_eq(plim_program_make(device, &source, &program), PLIM_EUSAGE);
+  cr_assert_eq(plim_program_choose_layout(device, &source, 0, NULL, &program), PLIM_EUSAGE);
+  cr_assert_null(program);
+}
+
+Test(program, the_last_batch_has_a_step_of_its_own_with_the_same_persistent_storages) {
+  plim_program *program = program_of(ASKED);
+  cr_assert_eq(plim_program_make_last(program, device, &source, ASKED / 4 + 1), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(program->n_steps, 3);
+  cr_assert_eq(program->graph[PLIM_PROGRAM_LAST]->batch, ASKED / 4 + 1);
+  cr_assert_eq(plim_graph_persistent_bytes(program->graph[PLIM_PROGRAM_LAST]),
+               plim_graph_persistent_bytes(program->graph[PLIM_PROGRAM_TRAIN]));
   plim_program_free(program);
 }

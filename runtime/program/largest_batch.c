@@ -8,12 +8,12 @@ enum { GUESSES = 4 };
 /* Is a plan for that batch found? A net that cannot be built for it does not fit. */
 static plim_status fits(plim_device *device, const plim_batch_search *search, int32_t batch,
                         const plim_plan_options *planning, int *yes) {
-  plim_net *net = NULL;
+  plim_program_source source = *search->source;
   plim_program *program = NULL;
   *yes = 0;
-  plim_status status = search->make(search->user, batch, &net);
-  if (status == PLIM_OK) status = plim_program_begin(device, net, NULL, &program);
-  plim_net_free(net);
+  source.net.batch = batch;
+  source.profiler = NULL;
+  plim_status status = plim_program_make(device, &source, &program);
   if (status == PLIM_OK) status = plim_program_fits(program, planning, yes);
   plim_program_free(program);
   return status == PLIM_EUSAGE ? PLIM_OK : status;
@@ -27,7 +27,7 @@ plim_status plim_program_largest_batch(plim_device *device, const plim_batch_sea
   planning.front_folder = NULL; /* of batches that no one asked for */
   planning.from_front = NULL;
   int64_t room = options->budget_bytes - search->fixed_bytes;
-  int32_t fitting = 0, failing = search->failing;
+  int32_t fitting = 0, failing = search->source->net.batch;
   double an_image = (double)(search->failing_bytes - search->fixed_bytes) / (double)failing, step = 0.05;
   double guess = room > 0 ? 0.97 * (double)room / an_image : 1;
   for (int i = 0; i < (fitting ? GUESSES : PLIM_BATCH_GUESSES) && failing - fitting > 1; i++) {

@@ -9,6 +9,7 @@
 #define PLIM_RUNTIME_PROGRAM_PROGRAM_H
 
 #include "planner/planner.h"
+#include "runtime/base/size.h"
 #include "runtime/net/net.h"
 #include "runtime/profile/profiler.h"
 #include "runtime/program/online_plan.h"
@@ -87,19 +88,52 @@ plim_plan_options plim_program_eval_options(const plim_plan_options *options);
 /* plim_plan_fits for training and evaluation step: *yes is 1 when both fit. */
 PLIM_MUST_USE plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes);
 
-/* A batch that does not fit, and how to make the net for another batch. */
-typedef struct plim_batch_search {
-  plim_status (*make)(void *user, int32_t batch, plim_net **out); /* PLIM_EUSAGE: there is none for that batch */
+/* ---- from a net that can be made for other batches ---- */
+
+/* What a run's programs are made from: how its net is made, and how ops are measured. */
+typedef struct plim_program_source {
+  size_t struct_bytes; /* sizeof(plim_program_source) */
+  /* Make the net that `net` describes. PLIM_EUSAGE: there is none for that batch. */
+  plim_status (*make)(void *user, const plim_net_options *net, plim_net **out);
   void *user;
-  int32_t failing;       /* a batch that does not fit */
-  int64_t failing_bytes; /* the smallest budget that has a plan for it */
-  int64_t fixed_bytes;   /* what does not depend on the batch: the persistent bytes */
+  plim_net_options net; /* of the run; from call to call batch, staging_batch and layout change alone */
+  const plim_profiler_options *profiler; /* wanted_bytes is not read; NULL: modelled costs, and nothing runs */
+  plim_size budget;                      /* of the run's arena: measuring takes no more; 100 %: none */
+  int64_t vram_bytes;                    /* of all that the run may hold on the GPU (runtime/device/vram.h); 0: none */
+} plim_program_source;
+
+/* No function, default nets, modelled costs, no budget. */
+plim_program_source plim_program_source_default(void);
+
+/* plim_program_begin with the source's net. Measuring takes at most the budget, or the keep-all bytes of modelled costs
+ * in program order: so the budget changes where operands lie, but not what is measured. */
+PLIM_MUST_USE plim_status plim_program_make(plim_device *device, const plim_program_source *source, plim_program **out);
+
+/* The same in the layout in which the training step takes least time: every op once, with its fastest variant.
+ * Differences under 3 % are ties, and the first layout wins.
+ *   source  [1]  in/out  net.layout becomes the one that was chosen
+ *   layout  [n]  in      to choose from; NULL: those that the device's kernels are made for
+ * Every layout is profiled, which the profile cache makes free the second time. Where a library builds the kernels of
+ * convolutions, which takes most of a start, the heaviest convolutions decide, and all are measured in the layout that
+ * wins. Deterministic for equal profiles. */
+PLIM_MUST_USE plim_status plim_program_choose_layout(plim_device *device, plim_program_source *source, int32_t n,
+                                                     const plim_layout *layout, plim_program **out);
+
+/* plim_program_add_last for a last batch of so many images. */
+PLIM_MUST_USE plim_status plim_program_make_last(plim_program *program, plim_device *device,
+                                                 const plim_program_source *source, int32_t images);
+
+/* A batch that does not fit: the one of source->net. */
+typedef struct plim_batch_search {
+  const plim_program_source *source; /* its profiler is not read */
+  int64_t failing_bytes;             /* the smallest budget that has a plan for it */
+  int64_t fixed_bytes;               /* what does not depend on the batch: the persistent bytes */
 } plim_batch_search;
 
-/* The largest batch below search->failing that was found to have a plan within options->budget_bytes; *out 0: none.
+/* The largest batch below that of the source that was found to have a plan within options->budget_bytes; *out 0: none.
  * Tries a few batches with plim_program_fits, at most PLIM_BATCH_GUESSES until one fits, each within
  * options->time_limit_ns. Costs are modelled. Numerics keys that the options give are not read. Deterministic without a
- * time limit. Fails as search->make does. */
+ * time limit. Fails as source->make does. */
 enum { PLIM_BATCH_GUESSES = 6 };
 PLIM_MUST_USE plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
                                                      const plim_plan_options *options, int32_t *out);

@@ -18,16 +18,9 @@ static plim_plan_options hurried(const plim_plan_options *planning, int64_t part
   return planned;
 }
 
-static plim_status make_net(void *user, int32_t batch, plim_net **out) {
-  session *s = user;
-  return session_make_net(s, s->layout, batch, out);
-}
-
 static plim_status largest_batch(session *s, int64_t smallest_bytes, int32_t *out) {
   const plim_plan_options planning = hurried(&s->planning, GUESS_PARTS);
-  const plim_batch_search search = {.make = make_net,
-                                    .user = s,
-                                    .failing = (int32_t)s->o->batch,
+  const plim_batch_search search = {.source = &s->source,
                                     .failing_bytes = smallest_bytes,
                                     .fixed_bytes = plim_graph_persistent_bytes(s->program->graph[PLIM_PROGRAM_TRAIN])};
   return plim_program_largest_batch(s->device, &search, &planning, out);

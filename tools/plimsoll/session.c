@@ -11,11 +11,9 @@
 #include "runtime/base/size.h"
 #include "runtime/device/device_check.h"
 #include "runtime/device/threads.h"
-#include "runtime/device/vram.h"
 #include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/failure.h"
 #include "tools/plimsoll/interrupt.h"
-#include "tools/plimsoll/layout.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/online.h"
 #include "tools/plimsoll/option_rows.h"
@@ -172,88 +170,37 @@ plim_status session_data(session *s) {
   return plim_dataset_load(s->ctx, s->o->data, &wanted, &s->dataset);
 }
 
+static plim_status make_net(void *user, const plim_net_options *net, plim_net **out) {
+  const session *s = user;
+  return plim_model_make(s->ctx, s->o->model, net, out);
+}
+
 /* Constants of the data set without its images. */
-static plim_net_options net_options(const session *s, plim_layout layout, int32_t batch) {
-  plim_net_options net = plim_net_options_default();
-  net.batch = batch;
-  net.height = s->size[0];
-  net.width = s->size[1];
-  net.channels = s->size[2];
-  net.classes = 10;
-  net.layout = layout;
-  net.math = (plim_precision)plim_precision_find(s->o->math);
-  plim_dataset_pixels(s->o->data, net.pixel_scale, net.pixel_shift);
-  return net;
+static void set_net_options(const session *s, plim_net_options *net) {
+  net->batch = (int32_t)s->o->batch;
+  net->height = s->size[0];
+  net->width = s->size[1];
+  net->channels = s->size[2];
+  net->classes = 10;
+  net->math = (plim_precision)plim_precision_find(s->o->math);
+  plim_dataset_pixels(s->o->data, net->pixel_scale, net->pixel_shift);
 }
 
-/* No more than --vram leaves now. */
-static plim_status within_vram(const session *s, int64_t *bytes) {
-  int64_t left = 0;
-  PLIM_TRY(plim_vram_left(s->device, s->vram_bytes, 0, &left));
-  if (*bytes == 0 || *bytes > left) *bytes = left;
-  return PLIM_OK;
-}
-
-/* The most that measuring may take: the budget, or keep-all bytes. Those are of modelled costs and program order here,
- * for lack of better ones, whatever the budget: so that the budget changes where operands lie, but not what is
- * measured. */
-static plim_status measuring_bytes(const session *s, const plim_net *net, int64_t *out) {
-  plim_plan_options planning = plim_plan_options_default();
-  plim_program *modelled = NULL;
-  plim_plan *keep_all = NULL;
-  plim_size size = {.bytes = -1, .percent = 100, .scale = 1};
-  if (s->o->memory) PLIM_TRY(plim_size_parse(s->ctx, s->o->memory, &size));
-  planning.order = PLIM_ORDER_FIXED;
-  PLIM_TRY(plim_program_begin(s->device, net, NULL, &modelled));
-  plim_status status = plim_plan_keep_all(s->ctx, modelled->graph[PLIM_PROGRAM_TRAIN],
-                                          modelled->profile[PLIM_PROGRAM_TRAIN], &planning, &keep_all);
-  if (status == PLIM_OK) *out = plim_size_bytes(&size, keep_all->arena_bytes);
-  if (*out < 0) *out = 0; /* no budget after all */
-  if (status == PLIM_OK && s->vram_bytes > 0) status = within_vram(s, out);
-  plim_plan_free(keep_all);
-  plim_program_free(modelled);
-  return status;
-}
-
-static plim_status profiler_options(session *s, const plim_net *net, plim_profiler_options *out) {
-  if (s->profiling_ns == 0) s->profiling_ns = plim_now_ns();
-  *out = plim_profiler_options_default();
-  out->repeats = (int32_t)s->o->repeats;
-  out->begin_ns = s->profiling_ns;
-  out->limit_ns = (int64_t)(s->o->profile_time * 1e9);
-  out->report = &s->profiling;
-  if (s->o->no_cache) out->cache_dir = "";
-  return measuring_bytes(s, net, &out->wanted_bytes);
-}
-
-plim_status session_make_net(const session *s, plim_layout layout, int32_t batch, plim_net **out) {
-  plim_net_options wanted = net_options(s, layout, batch);
-  return plim_model_make(s->ctx, s->o->model, &wanted, out);
-}
-
-plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out) {
-  plim_profiler_options profiler;
-  plim_net *net = NULL;
-  PLIM_TRY(session_make_net(s, layout, batch, &net));
-  plim_status status = modelled ? PLIM_OK : profiler_options(s, net, &profiler);
-  if (status == PLIM_OK) status = plim_program_begin(s->device, net, modelled ? NULL : &profiler, out);
-  plim_net_free(net);
-  return status;
-}
-
-plim_status session_sample(session *s, plim_layout layout, int32_t convolutions, plim_profile **out) {
-  plim_profiler_options profiler;
-  plim_graph *graph = NULL;
-  plim_net *net = NULL;
-  PLIM_TRY(session_make_net(s, layout, (int32_t)s->o->batch, &net));
-  plim_status status = profiler_options(s, net, &profiler);
-  profiler.sample = convolutions;
-  profiler.report = NULL;
-  if (status == PLIM_OK) status = plim_net_train_graph(net, &graph);
-  if (status == PLIM_OK) status = plim_profile_measure(s->device, graph, &profiler, out);
-  plim_graph_free(graph);
-  plim_net_free(net);
-  return status;
+static plim_status set_source(session *s) {
+  const options *o = s->o;
+  s->profiler = plim_profiler_options_default();
+  s->profiler.repeats = (int32_t)o->repeats;
+  s->profiler.begin_ns = plim_now_ns();
+  s->profiler.limit_ns = (int64_t)(o->profile_time * 1e9);
+  s->profiler.report = &s->profiling;
+  if (o->no_cache) s->profiler.cache_dir = "";
+  s->source = plim_program_source_default();
+  s->source.make = make_net;
+  s->source.user = s;
+  s->source.profiler = o->model_costs ? NULL : &s->profiler;
+  s->source.vram_bytes = s->vram_bytes;
+  set_net_options(s, &s->source.net);
+  return o->memory ? plim_size_parse(s->ctx, o->memory, &s->source.budget) : PLIM_OK;
 }
 
 int32_t session_last_batch(const session *s) {
@@ -262,23 +209,23 @@ int32_t session_last_batch(const session *s) {
 }
 
 plim_status session_add_last(session *s, plim_program *program) {
-  int32_t batch = session_last_batch(s);
-  int modelled = s->o->model_costs;
-  plim_net_options wanted = net_options(s, s->layout, batch);
-  plim_profiler_options profiler;
-  plim_net *net = NULL;
-  if (batch == 0) return PLIM_OK;
-  wanted.staging_batch = (int32_t)s->o->batch;
-  PLIM_TRY(plim_model_make(s->ctx, s->o->model, &wanted, &net));
-  plim_status status = modelled ? PLIM_OK : profiler_options(s, net, &profiler);
-  if (status == PLIM_OK) status = plim_program_add_last(program, s->device, net, modelled ? NULL : &profiler);
-  plim_net_free(net);
-  return status;
+  int32_t images = session_last_batch(s);
+  return images > 0 ? plim_program_make_last(program, s->device, &s->source, images) : PLIM_OK;
+}
+
+/* The layout of --layout; auto: the fastest of those that the device's kernels are made for. A network without images
+ * in between has no use for more than one. */
+static plim_status choose_layout(session *s) {
+  int given = plim_layout_find(s->o->layout);
+  plim_layout one = given >= 0 ? (plim_layout)given : s->device->layout[0];
+  int chooses = given < 0 && strcmp(s->o->model, "mlp") != 0;
+  return plim_program_choose_layout(s->device, &s->source, 1, chooses ? NULL : &one, &s->program);
 }
 
 plim_status session_program(session *s) {
   if (!s->dataset) PLIM_TRY(image_size(s));
-  PLIM_TRY(layout_choose(s, &s->program));
+  PLIM_TRY(set_source(s));
+  PLIM_TRY(choose_layout(s));
   return session_add_last(s, s->program);
 }
 

@@ -24,8 +24,8 @@ typedef struct session {
   int64_t vram_bytes;   /* of --vram; 0: not given */
   plim_dataset *dataset;
   plim_program *program;
-  plim_layout layout;
-  int64_t profiling_ns;             /* when measuring began; 0: not yet */
+  plim_program_source source;       /* of all programs of this session; its net has the layout */
+  plim_profiler_options profiler;   /* of the source */
   plim_profiler_report profiling;   /* of all measuring but that of samples */
   int32_t size[3];                  /* height, width, channels of an image */
   plim_plan_options planning;       /* budget and numerics as the options say */
@@ -99,16 +99,6 @@ PLIM_MUST_USE plim_status session_check_steps(const session *s);
 
 /* Does the device compute anything? sim does not. */
 int session_computes(const session *s);
-
-/* The session's net with other images at once, or in another layout. */
-plim_status session_make_net(const session *s, plim_layout layout, int32_t batch, plim_net **out);
-
-/* A program like the session's, not planned. */
-plim_status session_begin_program(session *s, plim_layout layout, int32_t batch, int modelled, plim_program **out);
-
-/* What the training step costs in a layout, of convolutions only those with most FLOPs (plim_profiler_options.sample).
- */
-plim_status session_sample(session *s, plim_layout layout, int32_t convolutions, plim_profile **out);
 
 /* Print the sentence of a failure, free everything; the exit status. */
 int session_close(session *s, plim_status status);

@@ -24,7 +24,7 @@ static plim_status plan_last(const session *s, plim_program *program) {
 plim_status verification_plan_freely(session *s, plim_program **program) {
   plim_plan_options keep_all = plim_plan_options_default();
   int again = 1;
-  PLIM_TRY(session_begin_program(s, s->layout, (int32_t)s->o->batch, s->o->model_costs, program));
+  PLIM_TRY(plim_program_make(s->device, &s->source, program));
   if (s->program->plan[PLIM_PROGRAM_LAST]) PLIM_TRY(session_add_last(s, *program));
   keep_all.planner = "keep-all";
   PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &keep_all));

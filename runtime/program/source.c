@@ -1,0 +1,189 @@
+/* Programs from a source: the net is made for a batch and a layout, and its ops are measured within what the run may
+ * take, so that measuring needs no more memory than training. */
+#include "runtime/device/vram.h"
+#include "runtime/program/program.h"
+
+plim_program_source plim_program_source_default(void) {
+  return (plim_program_source){.struct_bytes = sizeof(plim_program_source),
+                               .net = plim_net_options_default(),
+                               .budget = {.bytes = -1, .percent = 100, .scale = 1}};
+}
+
+/* No more than the budget of the whole GPU leaves now. */
+static plim_status within_vram(plim_device *device, int64_t vram_bytes, int64_t *bytes) {
+  int64_t left = 0;
+  PLIM_TRY(plim_vram_left(device, vram_bytes, 0, &left));
+  if (*bytes == 0 || *bytes > left) *bytes = left;
+  return PLIM_OK;
+}
+
+/* The most that measuring may take: the budget, or keep-all bytes. Those are of modelled costs and program order here,
+ * for lack of better ones, whatever the budget: so that the budget changes where operands lie, but not what is
+ * measured. */
+static plim_status measuring_bytes(plim_device *device, const plim_program_source *source, const plim_net *net,
+                                   int64_t *out) {
+  plim_plan_options planning = plim_plan_options_default();
+  plim_program *modelled = NULL;
+  plim_plan *keep_all = NULL;
+  plim_status status;
+  planning.order = PLIM_ORDER_FIXED;
+  PLIM_CHECK(plim_program_begin(device, net, NULL, &modelled));
+  PLIM_CHECK(plim_plan_keep_all(device->ctx, modelled->graph[PLIM_PROGRAM_TRAIN], modelled->profile[PLIM_PROGRAM_TRAIN],
+                                &planning, &keep_all));
+  *out = plim_size_bytes(&source->budget, keep_all->arena_bytes);
+  if (*out < 0) *out = 0; /* no budget after all */
+  if (source->vram_bytes > 0) PLIM_CHECK(within_vram(device, source->vram_bytes, out));
+done:
+  plim_plan_free(keep_all);
+  plim_program_free(modelled);
+  return status;
+}
+
+/* *measured: how to measure, in *out; 0: not at all. */
+static plim_status profiler_of(plim_device *device, const plim_program_source *source, const plim_net *net,
+                               plim_profiler_options *out, int *measured) {
+  *measured = source->profiler != NULL;
+  if (!*measured) return PLIM_OK;
+  *out = *source->profiler;
+  return measuring_bytes(device, source, net, &out->wanted_bytes);
+}
+
+static plim_status check(const plim_device *device, const plim_program_source *source) {
+  return plim_check_options(device->ctx, "plim_program_source", source->struct_bytes, sizeof *source);
+}
+
+plim_status plim_program_make(plim_device *device, const plim_program_source *source, plim_program **out) {
+  plim_profiler_options profiler;
+  plim_net *net = NULL;
+  int measured;
+  PLIM_TRY(check(device, source));
+  PLIM_TRY(source->make(source->user, &source->net, &net));
+  plim_status status = profiler_of(device, source, net, &profiler, &measured);
+  if (status == PLIM_OK) status = plim_program_begin(device, net, measured ? &profiler : NULL, out);
+  plim_net_free(net);
+  return status;
+}
+
+plim_status plim_program_make_last(plim_program *program, plim_device *device, const plim_program_source *source,
+                                   int32_t images) {
+  plim_net_options wanted = source->net;
+  plim_profiler_options profiler;
+  plim_net *net = NULL;
+  int measured;
+  PLIM_TRY(check(device, source));
+  wanted.batch = images;
+  wanted.staging_batch = source->net.batch;
+  PLIM_TRY(source->make(source->user, &wanted, &net));
+  plim_status status = profiler_of(device, source, net, &profiler, &measured);
+  if (status == PLIM_OK) status = plim_program_add_last(program, device, net, measured ? &profiler : NULL);
+  plim_net_free(net);
+  return status;
+}
+
+/* ---- the layout ---- */
+
+static const double tie = 0.97;
+enum { SAMPLE = 6 /* convolutions, of the 2 to 3 x 23 of ResNet-50 */ };
+
+/* Every op of the training step once, with its fastest variant. */
+static int64_t fastest_ns(const plim_profile *profile) {
+  int64_t sum = 0;
+  for (int32_t op = 0; op < profile->n_ops; op++) {
+    int64_t best = INT64_MAX;
+    for (int32_t i = profile->first[op]; i < profile->first[op + 1]; i++) {
+      if (profile->variant[i].time_ns < best) best = profile->variant[i].time_ns;
+    }
+    sum += best;
+  }
+  return sum;
+}
+
+/* Which of two layouts: the earlier one unless the later one is faster by more than a tie. */
+static int is_faster(int64_t later_ns, int64_t earlier_ns) {
+  return (double)later_ns < tie * (double)earlier_ns;
+}
+
+/* The training step's time in the source's layout, of convolutions only the heaviest measured. */
+static plim_status sample_ns(plim_device *device, const plim_program_source *source, int64_t *ns) {
+  plim_profiler_options profiler;
+  plim_profile *sample = NULL;
+  plim_graph *graph = NULL;
+  plim_net *net = NULL;
+  plim_status status;
+  int measured;
+  PLIM_CHECK(source->make(source->user, &source->net, &net));
+  PLIM_CHECK(profiler_of(device, source, net, &profiler, &measured));
+  profiler.sample = SAMPLE;
+  profiler.report = NULL;
+  PLIM_CHECK(plim_net_train_graph(net, &graph));
+  PLIM_CHECK(plim_profile_measure(device, graph, &profiler, &sample));
+  *ns = fastest_ns(sample);
+done:
+  plim_profile_free(sample);
+  plim_graph_free(graph);
+  plim_net_free(net);
+  return status;
+}
+
+/* Sets the source's layout. */
+static plim_status decide_by_sample(plim_device *device, plim_program_source *source, int32_t n,
+                                    const plim_layout *layout) {
+  int64_t best_ns = 0, ns = 0;
+  plim_layout best = layout[0];
+  for (int32_t i = 0; i < n; i++) {
+    source->net.layout = layout[i];
+    PLIM_TRY(sample_ns(device, source, &ns));
+    if (i > 0 && !is_faster(ns, best_ns)) continue;
+    best = layout[i];
+    best_ns = ns;
+  }
+  source->net.layout = best;
+  return PLIM_OK;
+}
+
+static plim_status decide_by_programs(plim_device *device, plim_program_source *source, int32_t n,
+                                      const plim_layout *layout, plim_program **out) {
+  plim_program *best = NULL;
+  plim_layout best_layout = layout[0];
+  int64_t best_ns = 0;
+  for (int32_t i = 0; i < n; i++) {
+    plim_program *p = NULL;
+    source->net.layout = layout[i];
+    plim_status status = plim_program_make(device, source, &p);
+    if (status != PLIM_OK) {
+      plim_program_free(best);
+      return status;
+    }
+    int64_t ns = fastest_ns(p->profile[PLIM_PROGRAM_TRAIN]);
+    if (best && !is_faster(ns, best_ns)) {
+      plim_program_free(p);
+      continue;
+    }
+    plim_program_free(best);
+    best = p;
+    best_ns = ns;
+    best_layout = layout[i];
+  }
+  source->net.layout = best_layout;
+  *out = best;
+  return PLIM_OK;
+}
+
+plim_status plim_program_choose_layout(plim_device *device, plim_program_source *source, int32_t n,
+                                       const plim_layout *layout, plim_program **out) {
+  plim_program_source tried = *source;
+  PLIM_TRY(check(device, source));
+  if (!layout) {
+    layout = device->layout;
+    n = device->n_layouts;
+  }
+  if (n < 1) return plim_fail(device->ctx, PLIM_EUSAGE, "a layout is to be chosen from %d", (int)n);
+  if (n > 1 && device->builds && source->profiler) {
+    PLIM_TRY(decide_by_sample(device, &tried, n, layout));
+    PLIM_TRY(plim_program_make(device, &tried, out));
+  } else {
+    PLIM_TRY(decide_by_programs(device, &tried, n, layout, out));
+  }
+  source->net.layout = tried.net.layout;
+  return PLIM_OK;
+}
