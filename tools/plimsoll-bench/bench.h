@@ -31,6 +31,11 @@ plim_status bench_go_on(const session *s);
 typedef plim_status bench_each(void *user, const char *path);
 plim_status bench_files(session *s, const char *folder, const char *ending, bench_each *each, void *user);
 
+enum { BENCH_NAME = 64 };
+
+/* Copy the first of names with commas between them; returns what is left. */
+const char *bench_next_name(const char *names, char name[BENCH_NAME]);
+
 /* Add a row to a table; gives up the reference to it. After Ctrl-C it says "stopped": it is of what was found so far.
  */
 void bench_row_add(const session *s, json_t *rows, json_t *row);

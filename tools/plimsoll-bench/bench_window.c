@@ -4,7 +4,7 @@
 #include "runtime/arena/window.h"
 #include "runtime/base/random.h"
 #include "tools/plimsoll-bench/bench.h"
-#include "tools/plimsoll/times.h"
+#include "tools/plimsoll/figures.h"
 
 enum { LEAST_BLOCKS = 1000, MOST_BLOCKS = 100000, SEARCHES = 51, CANDIDATES = 4, MOST_UNITS = 64, NEEDED_UNITS = 400 };
 

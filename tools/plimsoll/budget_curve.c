@@ -1,12 +1,19 @@
-/* A range of budgets, from the smallest one with a plan to the one that costs nothing. */
+/* plimsoll plan --front: plans for the whole range of budgets, and their picture. */
 #include "tools/plimsoll/budget_curve.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/size.h"
 #include "runtime/base/text.h"
 #include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/pictures.h"
+
+/* ==== plans ==== */
+
+/* A range of budgets, from the smallest one with a plan to the one that costs nothing. */
 
 enum { DEFAULT_POINTS = 41 };
 
@@ -122,5 +129,122 @@ done:
   for (int32_t i = 0; i < c.n && c.plan; i++) plim_plan_free(c.plan[i]);
   plim_release(s->ctx, c.plan, c.n, sizeof(plim_plan *));
   plim_release(s->ctx, c.budget, c.n, sizeof(int64_t));
+  return status;
+}
+
+/* ==== the picture ==== */
+
+/* Overhead over the budget: the plans as a step curve (a plan serves every larger budget), the proven bound below (it
+ * holds for every smaller one). */
+
+enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 72, BOTTOM = 64, MOST_TICKS = 10, MOST_NAME = 60 };
+
+typedef struct frame {
+  double low, high; /* percent of the whole, at the left and right edge */
+  double most;      /* overhead at the top */
+} frame;
+
+static double x_of(const frame *f, double percent) {
+  return LEFT + (percent - f->low) * (WIDTH - LEFT - RIGHT) / (f->high - f->low);
+}
+
+static double y_of(const frame *f, double overhead) {
+  return HEIGHT - BOTTOM - overhead * (HEIGHT - TOP - BOTTOM) / f->most;
+}
+
+static frame frame_of(const budget_curve *c) {
+  frame f = {.low = 100.0 * (double)c->budget[0] / (double)c->request->whole_bytes, .high = 100, .most = 0};
+  for (int32_t i = 0; i < c->n; i++) {
+    if (c->plan[i]) f.most = fmax(f.most, plim_plan_overhead_percent(c->plan[i]));
+  }
+  if (f.most <= 0) f.most = 1;
+  f.most *= 1.05;
+  f.low = floor(f.low);
+  if (f.low >= f.high) f.low = f.high - 1;
+  return f;
+}
+
+static void draw_axes(plim_text *t, const frame *f, int64_t whole_bytes) {
+  char whole[PLIM_SIZE_TEXT_BYTES];
+  double tick = svg_tick(f->high - f->low, MOST_TICKS);
+  for (int i = (int)ceil(f->low / tick); i * tick <= f->high * 1.0001; i++) {
+    double x = i * tick;
+    plim_text_format(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g %%</text>\n", x_of(f, x),
+                     HEIGHT - BOTTOM + 22, x);
+  }
+  tick = svg_tick(f->most, MOST_TICKS);
+  for (int i = 0; i * tick <= f->most; i++) {
+    double y = i * tick;
+    plim_text_format(t, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, WIDTH - RIGHT,
+                     y_of(f, y), y_of(f, y));
+    plim_text_format(t, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g %%</text>\n", LEFT - 8, y_of(f, y) + 5, y);
+  }
+  plim_text_format(t, "<path class=\"axis\" d=\"M%d %dV%dH%d\" fill=\"none\"/>\n", LEFT, TOP, HEIGHT - BOTTOM,
+                   WIDTH - RIGHT);
+  plim_text_format(t,
+                   "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">budget, share of the %s that keeping everything "
+                   "needs</text>\n",
+                   (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16, plim_size_print(whole_bytes, whole));
+  plim_text_format(t, "<text transform=\"translate(22 %d) rotate(-90)\" text-anchor=\"middle\">overhead</text>\n",
+                   (TOP + HEIGHT - BOTTOM) / 2);
+}
+
+/* A step at every budget with a plan. `bound` 1: the proven bound instead of the plan's overhead; it steps down right
+ * after a budget, the plan's overhead at the next one. */
+static void draw_steps(plim_text *t, const frame *f, const budget_curve *c, int bound) {
+  int drawn = 0;
+  double first = 0;
+  plim_text_format(t, "<path class=\"%s\" fill=\"none\" d=\"", bound ? "bound" : "plan");
+  for (int32_t i = 0; i < c->n; i++) {
+    if (!c->plan[i]) continue;
+    double x = x_of(f, 100.0 * (double)c->budget[i] / (double)c->request->whole_bytes);
+    double y = y_of(f, bound ? plim_plan_bound_percent(c->plan[i]) : plim_plan_overhead_percent(c->plan[i]));
+    if (bound && drawn == 1) plim_text_format(t, "M%.1f %.1f", first, y); /* what the smallest budget proves is of it */
+    if (!bound && drawn == 0) plim_text_format(t, "M%.1f %.1f", x, y);
+    if (drawn++ == 0) {
+      first = x;
+    } else if (bound) {
+      plim_text_format(t, "V%.1fH%.1f", y, x);
+    } else {
+      plim_text_format(t, "H%.1fV%.1f", x, y);
+    }
+  }
+  plim_text_format(t, "%s\"/>\n", drawn > bound ? "" : "M0 0");
+}
+
+static void draw_legend(plim_text *t) {
+  static const struct {
+    const char *class, *words;
+  } key[] = {{"plan", "best plan known"}, {"bound", "proven lower bound"}};
+  for (int i = 0; i < 2; i++) {
+    int x = LEFT + 190 * i, y = TOP - 20;
+    plim_text_format(t, "<path class=\"%s\" fill=\"none\" d=\"M%d %dh26\"/>\n", key[i].class, x, y);
+    plim_text_format(t, "<text x=\"%d\" y=\"%d\">%s</text>\n", x + 34, y + 5, key[i].words);
+  }
+}
+
+static const char style[] =
+    "<style>text{font:14px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#222}.title{font-size:17px;font-weight:bold}"
+    ".grid{stroke:#e4e4e4}.axis{stroke:#444}.plan{stroke:#1b5ea3;stroke-width:2.5}"
+    ".bound{stroke:#c62828;stroke-width:1.5;stroke-dasharray:6 4}</style>\n";
+
+plim_status budget_curve_draw(plim_context *ctx, const budget_curve *c, const char *path) {
+  plim_text t = {.ctx = ctx};
+  frame f = frame_of(c);
+  plim_text_format(&t,
+                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n%s"
+                   "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
+                   "<text class=\"title\" x=\"%d\" y=\"30\">",
+                   WIDTH, HEIGHT, WIDTH, HEIGHT, style, WIDTH, HEIGHT, LEFT);
+  svg_add(&t, c->request->graph->name, MOST_NAME);
+  plim_text_add(&t, ": overhead over the budget</text>\n");
+  draw_legend(&t);
+  draw_axes(&t, &f, c->request->whole_bytes);
+  draw_steps(&t, &f, c, 1);
+  draw_steps(&t, &f, c, 0);
+  plim_text_add(&t, "</svg>\n");
+  plim_status status = t.status;
+  if (status == PLIM_OK) status = plim_file_save(ctx, path, t.chars, t.length);
+  plim_text_free(&t);
   return status;
 }

@@ -4,7 +4,7 @@
 
 #include "tools/plimsoll-bench/peers.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/failure.h"
+#include "tools/plimsoll/figures.h"
 
 static const char *const tables[] = {[BENCH_PLANNERS] = "planners",
                                      [BENCH_PACK] = "pack",

@@ -4,8 +4,8 @@
 #include "runtime/graph/check.h"
 #include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/plan_spaces.h"
+#include "tools/plimsoll/process.h"
 #include "tools/plimsoll/run_train.h"
 
 static void print_table(const session *s, const plim_graph *graph, const plim_plan *plan, double seconds) {

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/format.h"
-#include "tools/plimsoll/live_chart.h"
+#include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
+#include "tools/plimsoll/pictures.h"
 #include "tools/plimsoll/run_train.h"
 #include "tools/plimsoll/verification.h"
 

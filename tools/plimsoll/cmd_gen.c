@@ -3,8 +3,8 @@
 
 #include "runtime/import/generate.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/graph_figures.h"
-#include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/figures.h"
+#include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
 
 static plim_generate_options wanted(const options *o) {

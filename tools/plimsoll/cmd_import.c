@@ -1,9 +1,9 @@
 /* plimsoll import: a graph of another program as a graph document. */
 #include "runtime/import/import.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/graph_figures.h"
+#include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/import_file.h"
-#include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
 
 static plim_status import(session *s) {

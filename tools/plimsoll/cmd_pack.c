@@ -11,7 +11,7 @@
 #include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
 
 enum { CONFLICT_NODES = 500000, SHOWN = 8 };

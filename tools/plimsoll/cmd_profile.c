@@ -4,7 +4,7 @@
 #include "runtime/device/desc.h"
 #include "runtime/profile/roofline_peaks.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/format.h"
+#include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/run_train.h"
 
 /* Time of all ops of one kind, each with its fastest variant, and the least by what the device can do. */

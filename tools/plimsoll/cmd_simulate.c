@@ -7,8 +7,8 @@
 #include "runtime/simulate/simulation.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/interrupt.h"
 #include "tools/plimsoll/option_rules.h"
+#include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
 
 static plim_simulation_addresses addresses_of(const options *o) {

@@ -8,7 +8,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/nearest.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
 #include "tools/plimsoll/trace_diff.h"
 #include "tools/plimsoll/trace_export.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/format.h"
+#include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/run_train.h"
 #include "tools/plimsoll/verification.h"
 

@@ -1,13 +1,19 @@
-/* Figures: a row is found by its label, so that two columns can be filled one after the other. */
+/* What the commands print: figures in rows and as an object, failures in one form, numbers for people, medians. */
 #include "tools/plimsoll/figures.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/base/size.h"
-#include "tools/plimsoll/format.h"
+
+/* ==== figures ==== */
+
+/* Figures: a row is found by its label, so that two columns can be filled one after the other. */
 
 void figures_begin(figures *f, int columns, const char *const *title, const char *const *key) {
   memset(f, 0, sizeof *f);
@@ -124,4 +130,114 @@ void figures_print_to(const figures *f, int as_json, FILE *to) {
 
 void figures_print(const figures *f, int as_json) {
   figures_print_to(f, as_json, stdout);
+}
+
+/* ==== numbers for people ==== */
+
+/* Numbers for people. */
+
+const char *human_count(int64_t count, char *text) {
+  char digits[HUMAN_BYTES / 2];
+  int length = snprintf(digits, sizeof digits, "%" PRId64, count < 0 ? -count : count), to = 0;
+  if (count < 0) text[to++] = '-';
+  for (int i = 0; i < length; i++) {
+    if (i > 0 && (length - i) % 3 == 0) text[to++] = ',';
+    text[to++] = digits[i];
+  }
+  text[to] = 0;
+  return text;
+}
+
+const char *human_bytes(int64_t bytes, char *text) {
+  size_t length = strlen(plim_size_print(bytes, text));
+  if (bytes >= 1024) (void)snprintf(text + length, HUMAN_BYTES - length, " (%lld bytes)", (long long)bytes);
+  return text;
+}
+
+const char *human_items(int64_t count, const char *noun, char *text) {
+  size_t length = strlen(human_count(count, text));
+  (void)snprintf(text + length, HUMAN_BYTES - length, " %s%s", noun, count == 1 ? "" : "s");
+  return text;
+}
+
+const char *human_seconds(double seconds, char *text) {
+  int64_t s = seconds < 0 ? 0 : (int64_t)(seconds + 0.5);
+  if (s >= 3600) {
+    (void)snprintf(text, HUMAN_BYTES, "%" PRId64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
+  } else {
+    (void)snprintf(text, HUMAN_BYTES, "%d:%02d", (int)(s / 60), (int)(s % 60));
+  }
+  return text;
+}
+
+/* ==== medians ==== */
+
+/* Step times. */
+
+void times_add(times *t, int64_t ns) {
+  t->ns[t->count++ % TIMES_KEPT] = ns;
+}
+
+int64_t times_percentile(const times *t, int percent) {
+  static int64_t sorted[TIMES_KEPT];
+  int64_t kept = t->count < TIMES_KEPT ? t->count : TIMES_KEPT;
+  if (kept == 0) return 0;
+  memcpy(sorted, t->ns, (size_t)kept * sizeof *sorted);
+  plim_integers_sort(sorted, kept);
+  return sorted[(kept - 1) * percent / 100];
+}
+
+/* ==== a graph ==== */
+
+/* What a graph has: ops, links, sums. */
+
+void graph_figures_print(const plim_graph *graph, int as_json) {
+  int64_t bytes = 0, time_ns = 0, links = 0;
+  figures f;
+  for (int32_t i = 0; i < graph->n_storages; i++) bytes += graph->storage[i].bytes;
+  for (int32_t i = 0; i < graph->n_ops; i++) {
+    links += graph->op[i].n_reads;
+    time_ns += graph->op[i].time_ns > 0 ? graph->op[i].time_ns : 0;
+  }
+  figures_begin(&f, 1, NULL, NULL);
+  figures_text(&f, 0, "graph", "graph", graph->name);
+  figures_count(&f, 0, "ops", "ops", graph->n_ops);
+  figures_count(&f, 0, "links", "links", links);
+  figures_count(&f, 0, "sum_bytes", "sum of sizes", bytes);
+  figures_count(&f, 0, "sum_time", "sum of durations", time_ns);
+  figures_text(&f, 0, "addresses", "addresses", graph->unpacked ? "none" : "packed");
+  figures_text(&f, 0, "fingerprint", "fingerprint", graph->fingerprint);
+  figures_print(&f, as_json);
+  figures_end(&f);
+}
+
+/* ==== failures ==== */
+
+/* One form for all failures, those of options included. */
+
+enum { LONG_SENTENCE = 100 };
+
+json_t *failure_object(plim_status status, const char *sentence) {
+  return json_pack("{s:s, s:s}", "status", plim_status_name(status), "error", sentence);
+}
+
+/* On a terminal a long sentence gets a line for each of its parts; a program reads one line. */
+static void print_sentence(const char *sentence) {
+  size_t shown = strlen(sentence) > LONG_SENTENCE && isatty(STDERR_FILENO) ? 0 : strlen(sentence);
+  (void)fprintf(stderr, "plimsoll: %.*s", (int)shown, sentence);
+  while (sentence[shown]) {
+    const char *end = strstr(sentence + shown, "; ");
+    size_t part = end ? (size_t)(end - sentence) - shown + 1 : strlen(sentence + shown);
+    (void)fprintf(stderr, "%s%.*s", shown > 0 ? "\n  " : "", (int)part, sentence + shown);
+    shown += part + (end != NULL);
+  }
+  (void)fprintf(stderr, "\n");
+}
+
+void failure_print(const char *sentence, json_t *object) {
+  print_sentence(sentence);
+  if (!object) return;
+  (void)json_dumpf(object, stdout, JSON_INDENT(2));
+  printf("\n");
+  json_decref(object);
 }

@@ -1,10 +1,17 @@
-/* The figures of a run, collected once and printed as a table or as one JSON object. */
+/* What the commands print. */
 #ifndef PLIM_TOOLS_PLIMSOLL_FIGURES_H
 #define PLIM_TOOLS_PLIMSOLL_FIGURES_H
 
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "runtime/base/status.h"
+#include "runtime/graph/graph.h"
+
+/* ==== figures ==== */
+
+/* The figures of a run, collected once and printed as a table or as one JSON object. */
 
 enum { FIGURES_COLUMNS = 2, FIGURES_ROWS = 48, FIGURES_TEXT = 256 };
 
@@ -42,5 +49,49 @@ void figures_note(figures *f, int column, const char *format, ...) __attribute__
 /* Print to standard output, or to another stream. */
 void figures_print(const figures *f, int as_json);
 void figures_print_to(const figures *f, int as_json, FILE *to);
+
+/* ==== numbers for people ==== */
+
+/* Numbers for people; sizes: plim_size_print. */
+
+enum { HUMAN_BYTES = 64 };
+
+/* Each writes to text [HUMAN_BYTES] and returns it. */
+const char *human_count(int64_t count, char *text);                   /* "60,000" */
+const char *human_bytes(int64_t bytes, char *text);                   /* "64.0 MiB (67108864 bytes)", "512 B" */
+const char *human_items(int64_t count, const char *noun, char *text); /* "1 step", "12,000 steps" */
+const char *human_seconds(double seconds, char *text);                /* "4:05", "1:02:03" */
+
+/* ==== medians ==== */
+
+/* Step times: a median over the last few thousand, in constant memory. */
+
+enum { TIMES_KEPT = 4096 };
+
+typedef struct times {
+  int64_t count; /* added so far */
+  int64_t ns[TIMES_KEPT];
+} times;
+
+void times_add(times *t, int64_t ns);
+
+/* The time that `percent` of the kept ones do not exceed (50: the median); 0 when there is none. */
+int64_t times_percentile(const times *t, int percent);
+
+/* ==== a graph ==== */
+
+/* The figures of a graph that came from outside. */
+
+void graph_figures_print(const plim_graph *graph, int as_json);
+
+/* ==== failures ==== */
+
+/* How a command says that it failed: a sentence for people, an object for programs. */
+
+/* "status" and "error"; the caller owns the reference. */
+json_t *failure_object(plim_status status, const char *sentence);
+
+/* The sentence on standard error; the object, unless it is NULL, on standard output. Takes the reference. */
+void failure_print(const char *sentence, json_t *object);
 
 #endif

@@ -4,12 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/plimsoll/failure.h"
-#include "tools/plimsoll/json_output.h"
-#include "tools/plimsoll/omp_wait.h"
+#include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/option_rows.h"
-#include "tools/plimsoll/refused_memory.h"
-#include "tools/plimsoll/stdio_init.h"
+#include "tools/plimsoll/process.h"
 
 enum { PATH_BYTES = 4096 };
 

@@ -1,8 +1,12 @@
-/* Numerics: everything that decides bits. Which kernels a run may use, where that is said, and what is said of it. */
+/* Which kernels may run, and which do. */
 #ifndef PLIM_TOOLS_PLIMSOLL_NUMERICS_H
 #define PLIM_TOOLS_PLIMSOLL_NUMERICS_H
 
 #include "tools/plimsoll/session.h"
+
+/* ==== numerics ==== */
+
+/* Numerics: everything that decides bits. Which kernels a run may use, where that is said, and what is said of it. */
 
 /* Set the session's planning by --numerics; without it a run keeps the numerics of the checkpoint that it loads. */
 plim_status numerics_choose(session *s);
@@ -26,5 +30,17 @@ const char *numerics_fixed_by(const session *s);
 const char *numerics_remedy(const session *s);
 
 void numerics_close(session *s);
+
+/* ==== variants ==== */
+
+/* Variants that the device refuses before the first step. */
+
+/* Rehearse the session's plans. A variant that the device refuses leaves the profiles; *again is 1 then: the plans are
+ * to be recomputed, with the same numerics where the options fix them. PLIM_EDEVICE when those numerics need the
+ * variant, or --plan does. */
+plim_status variants_rehearse(session *s, int *again);
+
+/* The same for another program of this session, whose numerics are given. */
+plim_status variants_rehearse_in(const session *s, plim_program *program, int *again);
 
 #endif

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/plimsoll/failure.h"
+#include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/option_rows.h"
-#include "tools/plimsoll/stdio_init.h"
+#include "tools/plimsoll/process.h"
 
 enum { NAME_BYTES = 64, SENTENCE_BYTES = 1024 };
 

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "tools/plimsoll/format.h"
+#include "tools/plimsoll/figures.h"
 
 enum { BAR = 24, INTERVAL_NS = 100000000, LINE = 160 };
 

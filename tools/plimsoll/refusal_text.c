@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "runtime/base/size.h"
-#include "tools/plimsoll/format.h"
+#include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/session.h"
 

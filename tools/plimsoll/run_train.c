@@ -6,7 +6,7 @@
 
 #include "runtime/base/size.h"
 #include "runtime/device/device_cuda.h"
-#include "tools/plimsoll/format.h"
+#include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/option_rules.h"
 

@@ -4,9 +4,8 @@
 
 #include "runtime/graph/trace.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/rss.h"
+#include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
-#include "tools/plimsoll/times.h"
 
 typedef struct run {
   session *s;

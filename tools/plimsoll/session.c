@@ -12,15 +12,13 @@
 #include "runtime/device/device_check.h"
 #include "runtime/device/threads.h"
 #include "runtime/graph/sibling_path.h"
-#include "tools/plimsoll/failure.h"
-#include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/online.h"
 #include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/plan_spaces.h"
-#include "tools/plimsoll/stdio_init.h"
-#include "tools/plimsoll/variants.h"
+#include "tools/plimsoll/process.h"
 
 enum { MOST_NOISE_BYTES = 64 << 20 };
 

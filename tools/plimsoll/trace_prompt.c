@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/plimsoll/interrupt.h"
+#include "tools/plimsoll/process.h"
 #include "tools/plimsoll/trace_jump.h"
 #include "tools/plimsoll/trace_map.h"
 #include "tools/plimsoll/trace_views.h"

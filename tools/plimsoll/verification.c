@@ -2,7 +2,6 @@
 #include "tools/plimsoll/verification.h"
 
 #include "tools/plimsoll/numerics.h"
-#include "tools/plimsoll/variants.h"
 
 /* The last batch of the program, if there is one, as keep-all with the session's numerics. */
 static plim_status plan_last(const session *s, plim_program *program) {

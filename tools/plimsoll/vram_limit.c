@@ -8,7 +8,7 @@
 #include "runtime/base/size.h"
 #include "runtime/device/vram.h"
 #include "runtime/train/warm_up.h"
-#include "tools/plimsoll/variants.h"
+#include "tools/plimsoll/numerics.h"
 
 enum { HEADROOM = 8 /* the first plan leaves one part in so many to what it loads */ };
 

@@ -1,5 +1,5 @@
-/* Live bytes over the steps of one iteration, drawn as SVG by hand: two step curves, the budget, axes, a legend. */
-#include "tools/plimsoll/live_chart.h"
+/* Pictures as SVG: words and marks, and live bytes over the steps of one iteration. */
+#include "tools/plimsoll/pictures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,41 @@
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/base/text.h"
-#include "tools/plimsoll/svg.h"
+
+/* ==== words and marks ==== */
+
+/* Words and marks of pictures. */
+
+void svg_add(plim_text *t, const char *words, int most) {
+  for (int i = 0; words[i] && i < most; i++) {
+    switch (words[i]) {
+      case '<':
+        plim_text_add(t, "&lt;");
+        break;
+      case '>':
+        plim_text_add(t, "&gt;");
+        break;
+      case '&':
+        plim_text_add(t, "&amp;");
+        break;
+      default:
+        plim_text_format(t, "%c", words[i]);
+    }
+  }
+}
+
+double svg_tick(double range, int most) {
+  double power = pow(10, floor(log10(range / most)));
+  static const double step[] = {1, 2, 5, 10};
+  for (int i = 0; i < 4; i++) {
+    if (range / (step[i] * power) <= most) return step[i] * power;
+  }
+  return 10 * power;
+}
+
+/* ==== live chart ==== */
+
+/* Live bytes over the steps of one iteration, drawn as SVG by hand: two step curves, the budget, axes, a legend. */
 
 enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 64, BOTTOM = 72, MOST_TICKS = 12, MOST_NAME = 50 };
 
