@@ -1,17 +1,21 @@
-/* Binding walks the commands once and keeps, for each storage, the buffer that began last. Lifetimes of one storage
- * never overlap, so an operand of command j lies in that buffer. The lifetime contains j, or it ends at j when the
- * command's in-place pair overwrites the buffer. */
+/* Binding walks the commands once and keeps, for each storage and space, the buffer that began last. Lifetimes of one
+ * storage in one space never overlap, so an operand of command j lies in that buffer. The lifetime contains j, or it ends
+ * at j when the command's in-place pair overwrites the buffer. */
 #include "runtime/exec/bind.h"
 
 #include <string.h>
 
 typedef struct binder {
   plim_bound *bound;
-  int32_t *latest;     /* [n_storages] buffer that began last, -1 before the first */
+  int32_t *latest;     /* [spaces][n_storages] buffer that began last, -1 before the first */
   int32_t next_buffer; /* first buffer that has not begun */
   int32_t workspace;   /* buffer of this step's workspace, -1: none */
   int32_t n_operands;  /* bound so far */
 } binder;
+
+static int32_t *latest_in(const binder *b, int32_t storage, int32_t space) {
+  return &b->latest[(int64_t)space * b->bound->graph->n_storages + storage];
+}
 
 static void begin_buffers(binder *b, int32_t j) {
   const plim_plan *plan = b->bound->plan;
@@ -21,7 +25,7 @@ static void begin_buffers(binder *b, int32_t j) {
     if (storage < 0) {
       b->workspace = b->next_buffer;
     } else {
-      b->latest[storage] = b->next_buffer;
+      *latest_in(b, storage, plan->buffer[b->next_buffer].space) = b->next_buffer;
     }
   }
 }
@@ -35,6 +39,23 @@ static plim_status bind_value(binder *b, int32_t j, int32_t value) {
                      graph->op[b->bound->plan->step[j].op].name, v->name);
   }
   b->bound->operand[b->n_operands++] = (plim_bound_operand){buffer, v->offset};
+  return PLIM_OK;
+}
+
+static plim_status bind_copy(binder *b, int32_t j) {
+  const plim_step *step = &b->bound->plan->step[j];
+  const int32_t space[] = {step->from, step->to};
+  begin_buffers(b, j);
+  b->bound->step[j] =
+      (plim_bound_step){.variant = "copy", .op = -1, .queue = step->queue, .first = b->n_operands, .n_in = 1, .n_out = 1};
+  for (int i = 0; i < 2; i++) {
+    int32_t buffer = *latest_in(b, step->storage, space[i]);
+    if (buffer < 0) {
+      return plim_fail(b->bound->ctx, PLIM_EPLAN, "step %d copies storage %d, which has no buffer in space %d so far",
+                       (int)j, (int)step->storage, (int)space[i]);
+    }
+    b->bound->operand[b->n_operands++] = (plim_bound_operand){buffer, 0};
+  }
   return PLIM_OK;
 }
 
@@ -82,7 +103,7 @@ static void fill_ends(binder *b) {
   for (int32_t s = 0; s < bound->graph->n_storages; s++) {
     plim_role role = bound->graph->storage[s].role;
     int stays = plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT;
-    if (stays && b->latest[s] >= 0) bound->buffer[b->latest[s]].end = plan->n_steps;
+    if (stays && b->latest[s] >= 0) /* in the arena */ bound->buffer[b->latest[s]].end = plan->n_steps;
   }
   for (int32_t j = 0; j < plan->n_steps; j++) {
     const plim_bound_step *step = &bound->step[j];
@@ -112,6 +133,10 @@ static plim_status allocate(plim_bound *bound) {
   const plim_plan *plan = bound->plan;
   int64_t n_steps = plan->n_steps, operands = 0;
   for (int32_t j = 0; j < plan->n_steps; j++) {
+    if (plan->step[j].kind == PLIM_STEP_COPY) {
+      operands += 2;
+      continue;
+    }
     const plim_op *op = &bound->graph->op[plan->step[j].op];
     operands += op->n_in + op->n_out + op->n_upd + 1;
   }
@@ -126,28 +151,65 @@ static plim_status allocate(plim_bound *bound) {
   PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->buffer, &bound->buffer));
   PLIM_TRY(plim_allocate(bound->ctx, n_steps + 2, sizeof *bound->ending_first, &bound->ending_first));
   PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->ending, &bound->ending));
+  if (plan->n_pages > 0) {
+    PLIM_TRY(plim_allocate(bound->ctx, n_steps, sizeof *bound->wait, &bound->wait));
+    PLIM_TRY(plim_allocate(bound->ctx, n_steps, sizeof *bound->queue_step, &bound->queue_step));
+  }
   return plim_allocate(bound->ctx, n_steps, sizeof *bound->time_ns, &bound->time_ns);
+}
+
+/* Copies by queue, in their order, and what each command waits for as counts of ended commands. place [n_steps] is
+ * scratch. */
+static void lower_queues(plim_bound *bound, int32_t *place) {
+  const plim_plan *plan = bound->plan;
+  int32_t count[PLIM_PLAN_QUEUES] = {0}, n = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_step *step = &plan->step[j];
+    place[j] = ++count[step->queue];
+    for (int32_t w = 0; w < step->n_wait; w++) {
+      int32_t *need = &bound->wait[j].need[plan->step[step->wait[w]].queue];
+      if (plan->step[step->wait[w]].queue == step->queue) continue; /* the order of the queue has it */
+      if (place[step->wait[w]] > *need) *need = place[step->wait[w]];
+      bound->wait[j].any = 1;
+    }
+  }
+  bound->queue_first[1] = 0;
+  for (int32_t q = 1; q < PLIM_PLAN_QUEUES; q++) {
+    for (int32_t j = 0; j < plan->n_steps; j++) {
+      if (plan->step[j].kind == PLIM_STEP_COPY && plan->step[j].queue == q) bound->queue_step[n++] = j;
+    }
+    bound->queue_first[q + 1] = n;
+  }
 }
 
 plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, void *const *kernel,
                       const int64_t *workspace_bytes, plim_bound *bound) {
   binder b = {.bound = bound};
+  int64_t keys = plim_mul_bytes(graph->n_storages, plan->n_pages + 1);
   plim_status status;
   *bound = (plim_bound){.ctx = ctx, .graph = graph, .plan = plan};
   PLIM_TRY(allocate(bound));
   fill_bytes(bound);
-  PLIM_TRY(plim_allocate(ctx, graph->n_storages, sizeof *b.latest, &b.latest));
-  for (int32_t s = 0; s < graph->n_storages; s++) b.latest[s] = -1;
+  PLIM_TRY(plim_allocate(ctx, keys, sizeof *b.latest, &b.latest));
+  for (int64_t k = 0; k < keys; k++) b.latest[k] = -1;
   for (int32_t j = 0; j < plan->n_steps; j++) {
     int32_t variant = plan->step[j].variant;
-    PLIM_CHECK(bind_step(&b, j, kernel[variant], workspace_bytes[variant]));
+    if (plan->step[j].kind == PLIM_STEP_COPY) {
+      PLIM_CHECK(bind_copy(&b, j));
+    } else {
+      PLIM_CHECK(bind_step(&b, j, kernel[variant], workspace_bytes[variant]));
+    }
   }
   bound->step[plan->n_steps].first = b.n_operands;
   fill_ends(&b);
+  if (bound->wait) {
+    lower_queues(bound, bound->ending_first); /* as scratch */
+    memset(bound->ending_first, 0, (size_t)(plan->n_steps + 2) * sizeof *bound->ending_first);
+  }
   sort_by_end(bound);
   status = PLIM_OK;
 done:
-  plim_release(ctx, b.latest, graph->n_storages, sizeof *b.latest);
+  plim_release(ctx, b.latest, keys, sizeof *b.latest);
   return status;
 }
 
@@ -161,14 +223,16 @@ void plim_bound_free(plim_bound *bound) {
   plim_release(bound->ctx, bound->ending_first, n_steps + 2, sizeof *bound->ending_first);
   plim_release(bound->ctx, bound->ending, n_buffers, sizeof *bound->ending);
   plim_release(bound->ctx, bound->time_ns, n_steps, sizeof *bound->time_ns);
+  plim_release(bound->ctx, bound->wait, n_steps, sizeof *bound->wait);
+  plim_release(bound->ctx, bound->queue_step, n_steps, sizeof *bound->queue_step);
 }
 
-void plim_bind_arena(plim_bound *bound, char *base) {
+void plim_bind_arena(plim_bound *bound, char *const *base) {
   int32_t used = bound->step[bound->plan->n_steps].first;
   for (int32_t k = 0; k < used; k++) {
     const plim_bound_operand *operand = &bound->operand[k];
-    bound->pointer[k] =
-        operand->buffer < 0 ? base : base + bound->plan->buffer[operand->buffer].offset + operand->offset;
+    const plim_plan_buffer *buffer = operand->buffer < 0 ? NULL : &bound->plan->buffer[operand->buffer];
+    bound->pointer[k] = buffer ? base[buffer->space] + buffer->offset + operand->offset : base[0];
   }
 }
 
@@ -182,7 +246,7 @@ plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j) {
 int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j) {
   int32_t found = -1;
   for (int32_t i = 0; i < bound->plan->n_buffers && bound->plan->buffer[i].begin <= j; i++) {
-    if (bound->plan->buffer[i].storage == storage) found = i;
+    if (bound->plan->buffer[i].storage == storage && bound->plan->buffer[i].space == 0) found = i;
   }
   return found;
 }

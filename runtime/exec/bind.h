@@ -7,8 +7,9 @@
 typedef struct plim_bound_step {
   void *kernel; /* what the device prepared; NULL with own kernels */
   const char *variant;
-  int32_t op, queue;
-  int32_t first; /* its operands are [first, first of the next step): inputs, outputs, updates, workspace */
+  int32_t op, queue; /* op -1: a copy */
+  int32_t first; /* its operands are [first, first of the next step): inputs, outputs, updates, workspace. Those of a
+                    copy are its source and its target */
   int32_t n_in, n_out, n_upd, n_workspace;
   int64_t workspace_bytes; /* asked from the device */
 } plim_bound_step;
@@ -25,6 +26,12 @@ typedef struct plim_bound_buffer {
   int32_t end;   /* after the last step that binds it; the step that writes over it; persistent and outputs: the last */
 } plim_bound_buffer;
 
+/* How many commands of each queue must have ended before a command begins. */
+typedef struct plim_bound_wait {
+  int32_t any; /* 0: none of another queue */
+  int32_t need[PLIM_PLAN_QUEUES];
+} plim_bound_wait;
+
 typedef struct plim_bound {
   plim_context *ctx;
   const plim_graph *graph;
@@ -37,6 +44,10 @@ typedef struct plim_bound {
   int32_t *ending_first; /* [n_steps + 2] buffers that end at j are ending[ending_first[j] .. ending_first[j + 1]) */
   int32_t *ending;       /* [n_buffers] */
   int64_t *time_ns;      /* [n_steps] of the last step */
+  /* Of a plan with page spaces; else NULL. The copies of queue q are queue_step[queue_first[q] .. queue_first[q + 1]) */
+  plim_bound_wait *wait; /* [n_steps] */
+  int32_t *queue_step;   /* [n_steps] */
+  int32_t queue_first[PLIM_PLAN_QUEUES + 1];
 } plim_bound;
 
 /* Allocate for the plan and fill in steps, operands and buffers. `kernel` [n_variants] and `workspace_bytes`
@@ -45,13 +56,13 @@ PLIM_MUST_USE plim_status plim_bind(plim_context *ctx, const plim_graph *graph, 
                                     void *const *kernel, const int64_t *workspace_bytes, plim_bound *bound);
 void plim_bound_free(plim_bound *bound); /* a zeroed one is legal */
 
-/* Point every operand into the arena at `base`. */
-void plim_bind_arena(plim_bound *bound, char *base);
+/* Point every operand into its space: base [n_pages + 1] of the arena, then of the page spaces. */
+void plim_bind_arena(plim_bound *bound, char *const *base);
 
 /* Operands and workspace of step j as its kernel takes them; seed and step are 0. */
 plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j);
 
-/* The buffer of a storage that contains step j, else the last that began before it, -1 when none did. O(n_buffers). */
+/* The buffer of a storage in the arena that contains step j, else the last that began before it, -1 when none did. O(n_buffers). */
 int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j);
 
 #endif

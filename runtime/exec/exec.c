@@ -1,7 +1,8 @@
 /* Runs a step (run_steps): one walk over flat arrays of bound pointers.
  *
  * All that can be decided was decided at open. A step assembles a call from the arrays, lets the memory meter
- * see its arguments and hands it to the device, to the device's watcher, or to the caller. */
+ * see its arguments and hands it to the device, to the device's watcher, or to the caller. Of a plan with copies this
+ * walk is that of queue 0; those of the copy queues are in copy_queues.c. */
 #include "runtime/exec/exec.h"
 
 #include <assert.h>
@@ -76,14 +77,45 @@ static int device_times(const plim_exec *exec) {
   return exec->timing > 0 && exec->arena && exec->device && exec->device->api->watch && exec->device->api->watch->times;
 }
 
+/* The loop over the commands of a plan with copies: its runs, each after what it waits for. The meter counts the
+ * commands of all queues in the order of the list. */
+static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run, void *user) {
+  plim_bound *bound = &p->bound;
+  plim_status status = PLIM_OK;
+  int goes = 1;
+  char *base[PLIM_PAGE_SPACES + 1];
+  plim_exec_bases(exec, base);
+  plim_memory_meter_begin(meter, bound, base);
+  plim_copy_queues_begin(exec->queues, bound);
+  for (int32_t j = 0; j < bound->plan->n_steps && goes; j++) {
+    plim_memory_meter_step(meter, bound, j);
+    if (bound->step[j].op < 0) continue;
+    goes = plim_copy_queues_wait(exec->queues, j);
+    if (!goes) continue;
+    status = exec->timing > 0 ? run_timed(exec, bound, j, run, user) : run_step(exec, bound, j, run, user);
+    if (status == PLIM_OK) {
+      plim_copy_queues_ran(exec->queues);
+    } else {
+      status = fail_step(exec, bound, j, status);
+      goes = 0;
+    }
+  }
+  plim_status copied = plim_copy_queues_end(exec->queues, goes);
+  PLIM_TRY(status);
+  PLIM_TRY(copied);
+  return sync_device(exec);
+}
+
 /* The loop over the commands of a plan. The meter sees each command before it runs; *meter is complete on success. */
 static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run, void *user) {
   plim_bound *bound = &p->bound;
+  if (bound->wait) return run_queued(exec, p, meter, run, user);
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
   if (watch)
     PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, exec->timing > 0));
   int waits = exec->timing > 0 && !device_times(exec), asks = exec->before_command && exec->arena && !watch;
-  plim_memory_meter_begin(meter, bound, exec->arena);
+  char *base[] = {exec->arena};
+  plim_memory_meter_begin(meter, bound, base);
   for (int32_t j = 0; j < bound->plan->n_steps; j++) {
     if (!exec->arena) PLIM_TRY(plim_each_step(exec, p, j));
     if (j > 0 && asks) PLIM_TRY(plim_plan_switch_ask(exec, p, j, meter));
@@ -128,7 +160,13 @@ plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *
   plim_memory_meter meter;
   plim_status status = run_steps(exec, p, &meter, run, user);
   if (status == PLIM_OK) {
-    p->use = (plim_exec_use){meter.peak_bytes, meter.packed_bytes, plim_context_memory(exec->ctx).allocations - before};
+    p->use = (plim_exec_use){.peak_bytes = meter.space[0].peak_bytes,
+                             .packed_bytes = meter.space[0].packed_bytes,
+                             .own_allocations = plim_context_memory(exec->ctx).allocations - before};
+    for (int32_t k = 0; k < p->bound.plan->n_pages; k++) {
+      p->use.page[k].peak_bytes = meter.space[k + 1].peak_bytes;
+      p->use.page[k].packed_bytes = meter.space[k + 1].packed_bytes;
+    }
     status = plim_memory_meter_compare(&meter, &p->bound);
   }
   if (status == PLIM_OK) {

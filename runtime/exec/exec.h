@@ -1,4 +1,7 @@
-/* The executor: replays checked plans from one arena. It never decides.
+/* The executor: replays checked plans from one arena a memory space. It never decides.
+ *
+ * Runs are on the calling thread. Each copy queue of a plan has a thread of its own; commands of different queues wait
+ * for each other as the plan says. A page space is memory of the process, or, where its name is "disk", a page file.
  *
  * An executor belongs to the thread that uses its context and its device: one call at a time. Plans and graphs are only
  * read, so several executors may share them. For equal plans, contents, seed and step number the results are equal bit
@@ -34,6 +37,15 @@ typedef struct plim_exec_failures {
   plim_exec_failure row[PLIM_EXEC_FAILURES];
 } plim_exec_failures;
 
+/* One copy of a plan, about to begin. */
+typedef struct plim_copy_call {
+  int32_t step, storage; /* the command, and what it copies */
+  int32_t from_space, to_space;
+  const void *from; /* addresses; those of a page file cannot be read */
+  void *to;
+  int64_t bytes;
+} plim_copy_call;
+
 typedef struct plim_exec_options {
   size_t struct_bytes;           /* sizeof(plim_exec_options) */
   plim_exec_addresses addresses; /* each: the executor allocates every buffer when its lifetime begins */
@@ -44,6 +56,10 @@ typedef struct plim_exec_options {
   void *user;
   int32_t own_kernels;          /* 1: nothing is prepared on the device, and plim_exec_step needs a `run` */
   plim_exec_failures *failures; /* set by open, replace and plan switches; outlives the executor. NULL: not wanted */
+  const char *page_file;        /* of space "disk": created, or emptied. NULL: one without a name, in TMPDIR or /tmp */
+  /* Called with `user` before every copy, on the thread of its queue: another status than PLIM_OK fails the copy, and
+   * the step. NULL: not wanted */
+  plim_status (*before_copy)(void *user, const plim_copy_call *call);
 } plim_exec_options;
 
 /* Planned addresses, the device's kernels. */
@@ -62,6 +78,8 @@ plim_exec_options plim_exec_options_default(void);
  * PLIM_EDATA: a plan is of another graph, or was made for another machine; the sentence has the field and both values.
  * PLIM_EDIFF: a kernel needs another workspace than its plan gives it.
  * PLIM_EDEVICE, PLIM_EUNSUPPORTED: the device refused variants, which options->failures lists; or the device failed.
+ * PLIM_EUNSUPPORTED: a plan has copies, and the device is not the cpu, or buffers have allocations of their own.
+ * PLIM_EIO, PLIM_ENOFIT: the page file cannot be opened, or its file system has no room.
  * PLIM_ENOMEM, PLIM_ENOFIT (a GPU): the arena cannot be allocated.
  * Cost: the check and the preparation of each distinct variant; a library may take long to build one. */
 PLIM_MUST_USE plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options,
@@ -78,7 +96,7 @@ void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
  * Every input that the plan reads must have been written since its last step. On success the outputs can be read.
  * PLIM_EUSAGE: no such plan, an input that was not written, own_kernels without `run`, or an arena that has become
  * smaller than the plan needs. PLIM_EDIFF: the step used other bytes than planned (plim_exec_measured). PLIM_EDEVICE: a
- * kernel or the device failed. Else the status that `run` or the before-command hook returned.
+ * kernel or the device failed. PLIM_EIO: a copy failed; the sentence names its storage. Else the status that `run` or the before-command hook returned.
  * A failure of a command names command, op and variant; what the step has updated so far stays updated.
  * The executor's own cost is below 1 us a command. With planned addresses it allocates nothing, unless a plan switch
  * comes in. */
@@ -101,10 +119,13 @@ void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value);
 /* What the last step of plan `which` that ran to its end really used, in bytes. The memory meter counts it while the
  * step runs, from the addresses bound to kernel arguments, the storages of the graph and the workspaces that the device
  * asked for: the largest sum of live bytes, and the largest offset + bytes. plim_exec_step returns PLIM_EDIFF when they
- * are not the plan's. packed_bytes is 0 with PLIM_ADDRESSES_EACH. */
+ * are not the plan's. packed_bytes is 0 with PLIM_ADDRESSES_EACH. A copy binds its source and its target. */
 typedef struct plim_exec_use {
   int64_t peak_bytes, packed_bytes;
   int64_t own_allocations; /* by the memory hook, during that step */
+  struct {
+    int64_t peak_bytes, packed_bytes;
+  } page[PLIM_PAGE_SPACES]; /* of the page spaces */
 } plim_exec_use;
 /* `which` must be in range. All figures are 0 before the first step. */
 plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t which);
@@ -147,6 +168,7 @@ void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_c
  *   arena_bytes  in              at most what the arena had at open
  * Persistent storages keep their contents, and must have the same places in the new plans. Inputs and outputs are gone,
  * also on failure; else on failure the former plans and the former arena stay.
+ * PLIM_EUNSUPPORTED: a plan has copies, here or before.
  * PLIM_EUSAGE: a plan needs more than arena_bytes, the arena had less at open, or there is no arena
  * (PLIM_ADDRESSES_EACH). Else as plim_exec_open: PLIM_EPLAN, PLIM_EDATA, PLIM_EDIFF, PLIM_EDEVICE, PLIM_EUNSUPPORTED.
  */

@@ -3,6 +3,7 @@
 #ifndef PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 #define PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 
+#include "runtime/exec/copy_queues.h"
 #include "runtime/exec/exec.h"
 #include "runtime/exec/memory_meter.h"
 #include "runtime/exec/prepare.h"
@@ -24,6 +25,9 @@ struct plim_exec {
   plim_exec_plan *plan; /* [n] */
   plim_prepared prepared;
   void *arena;                      /* NULL: each buffer has its own allocation */
+  int32_t n_pages;                  /* the most that a plan has */
+  plim_page_memory page[PLIM_PAGE_SPACES];
+  plim_copy_queues *queues; /* NULL: no plan has copies */
   int64_t arena_bytes, first_bytes; /* now, and as allocated */
   int64_t returned_bytes, moved_bytes;
   plim_before_command *before_command; /* NULL: none */
@@ -47,6 +51,9 @@ PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t
  *   checked  in  1: PLIM_EDIFF when a kernel needs another workspace than the plan gives it */
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                                          plim_bound *out);
+
+/* Where the spaces begin: base [PLIM_PAGE_SPACES + 1] out. */
+void plim_exec_bases(const plim_exec *exec, char **base);
 
 /* ---- rehearse.c ---- */
 

@@ -7,29 +7,30 @@
  * An input that the command's in-place pair overwrites is not counted at that command: its bytes are its output's. */
 #include "runtime/exec/memory_meter.h"
 
-static void count(plim_memory_meter *meter, plim_bound_buffer *buffer, const char *address) {
+static void count(struct plim_meter_space *space, plim_bound_buffer *buffer, const char *address) {
   buffer->held = buffer->bytes;
-  meter->live_bytes += buffer->bytes;
-  if (!meter->base) return;
-  int64_t top = address - meter->base + buffer->bytes;
-  if (top > meter->packed_bytes) meter->packed_bytes = top;
+  space->live_bytes += buffer->bytes;
+  if (!space->base) return;
+  int64_t top = address - space->base + buffer->bytes;
+  if (top > space->packed_bytes) space->packed_bytes = top;
 }
 
-void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, const char *base) {
+void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, char *const *base) {
   const plim_plan *plan = bound->plan;
-  *meter = (plim_memory_meter){.base = base};
+  *meter = (plim_memory_meter){.space[0].base = base[0]};
+  for (int32_t k = 1; k <= plan->n_pages; k++) meter->space[k].base = base[k];
   for (int32_t i = 0; i < plan->n_buffers; i++) bound->buffer[i].held = 0;
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
     int32_t storage = plan->buffer[i].storage;
     if (storage < 0 || bound->graph->storage[storage].producer >= 0) continue;
-    count(meter, &bound->buffer[i], base ? base + plan->buffer[i].offset : NULL);
+    count(&meter->space[0], &bound->buffer[i], base[0] ? base[0] + plan->buffer[i].offset : NULL);
   }
 }
 
 void plim_memory_meter_step(plim_memory_meter *meter, plim_bound *bound, int32_t j) {
   for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) {
     plim_bound_buffer *buffer = &bound->buffer[bound->ending[i]];
-    meter->live_bytes -= buffer->held;
+    meter->space[bound->plan->buffer[bound->ending[i]].space].live_bytes -= buffer->held;
     buffer->held = 0;
   }
   for (int32_t k = bound->step[j].first; k < bound->step[j + 1].first; k++) {
@@ -37,20 +38,32 @@ void plim_memory_meter_step(plim_memory_meter *meter, plim_bound *bound, int32_t
     if (operand->buffer < 0) continue;
     plim_bound_buffer *buffer = &bound->buffer[operand->buffer];
     if (buffer->held > 0 || buffer->end <= j) continue;
-    count(meter, buffer, (const char *)bound->pointer[k] - operand->offset);
+    struct plim_meter_space *space = &meter->space[bound->plan->buffer[operand->buffer].space];
+    count(space, buffer, (const char *)bound->pointer[k] - operand->offset);
   }
-  if (meter->live_bytes > meter->peak_bytes) meter->peak_bytes = meter->live_bytes;
+  for (int32_t k = 0; k <= bound->plan->n_pages; k++) {
+    struct plim_meter_space *space = &meter->space[k];
+    if (space->live_bytes > space->peak_bytes) space->peak_bytes = space->live_bytes;
+  }
+}
+
+static plim_status compare(plim_context *ctx, const struct plim_meter_space *space, const plim_page_space *stated) {
+  const char *in = stated->name[0] ? " in " : "";
+  if (space->peak_bytes != stated->peak_bytes) {
+    return plim_fail(ctx, PLIM_EDIFF, "the step held %lld bytes%s%s at its peak, the plan says %lld",
+                     (long long)space->peak_bytes, in, stated->name, (long long)stated->peak_bytes);
+  }
+  if (space->base && space->packed_bytes != stated->arena_bytes) {
+    return plim_fail(ctx, PLIM_EDIFF, "the step used %lld bytes of the arena%s%s, the plan says %lld",
+                     (long long)space->packed_bytes, in, stated->name, (long long)stated->arena_bytes);
+  }
+  return PLIM_OK;
 }
 
 plim_status plim_memory_meter_compare(const plim_memory_meter *meter, const plim_bound *bound) {
   const plim_plan *plan = bound->plan;
-  if (meter->peak_bytes != plan->peak_bytes) {
-    return plim_fail(bound->ctx, PLIM_EDIFF, "the step held %lld bytes at its peak, the plan says %lld",
-                     (long long)meter->peak_bytes, (long long)plan->peak_bytes);
-  }
-  if (meter->base && meter->packed_bytes != plan->arena_bytes) {
-    return plim_fail(bound->ctx, PLIM_EDIFF, "the step used %lld bytes of the arena, the plan says %lld",
-                     (long long)meter->packed_bytes, (long long)plan->arena_bytes);
-  }
+  const plim_page_space arena = {.peak_bytes = plan->peak_bytes, .arena_bytes = plan->arena_bytes};
+  PLIM_TRY(compare(bound->ctx, &meter->space[0], &arena));
+  for (int32_t k = 0; k < plan->n_pages; k++) PLIM_TRY(compare(bound->ctx, &meter->space[k + 1], &plan->page[k]));
   return PLIM_OK;
 }

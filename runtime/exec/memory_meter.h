@@ -5,19 +5,21 @@
 #include "runtime/exec/bind.h"
 
 typedef struct plim_memory_meter {
-  const char *base;   /* of the arena; NULL: buffers have allocations of their own, no arena size */
-  int64_t live_bytes; /* now */
-  int64_t peak_bytes, packed_bytes;
+  struct plim_meter_space {
+    const char *base;   /* of its memory; NULL: buffers have allocations of their own, no arena size */
+    int64_t live_bytes; /* now */
+    int64_t peak_bytes, packed_bytes;
+  } space[PLIM_PAGE_SPACES + 1]; /* the arena, then the page spaces */
 } plim_memory_meter;
 
-/* Before step 0: what is there without any op, persistent storages and inputs. */
-void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, const char *base);
+/* Before step 0: what is there without any op, persistent storages and inputs. base [n_pages + 1]. */
+void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, char *const *base);
 
 /* Step j is about to run with the pointers in `bound`: take off what has ended, add what its arguments show for the
  * first time. O(operands + buffers that end here). */
 void plim_memory_meter_step(plim_memory_meter *meter, plim_bound *bound, int32_t j);
 
-/* PLIM_EDIFF when peak or arena size differ from the plan's; the sentence has all numbers. */
+/* PLIM_EDIFF when peak or arena size of a space differ from the plan's; the sentence has all numbers. */
 PLIM_MUST_USE plim_status plim_memory_meter_compare(const plim_memory_meter *meter, const plim_bound *bound);
 
 #endif

@@ -107,7 +107,52 @@ static plim_status open_plan(plim_exec *exec, int32_t which, const plim_graph *g
   return plim_allocate(exec->ctx, plan->n_buffers, sizeof *p->own, &p->own);
 }
 
+/* A page space has the most that a plan needs of it, and one name in all plans. */
+static plim_status open_page(plim_exec *exec, int32_t k) {
+  const plim_page_space *first = NULL;
+  int64_t bytes = PLIM_ALIGN;
+  for (int32_t i = 0; i < exec->n; i++) {
+    const plim_plan *plan = exec->plan[i].bound.plan;
+    if (k >= plan->n_pages) continue;
+    if (first && strcmp(first->name, plan->page[k].name) != 0) {
+      return plim_fail(exec->ctx, PLIM_EPLAN, "space %d is \"%s\" in one plan and \"%s\" in another", (int)k + 1,
+                       first->name, plan->page[k].name);
+    }
+    first = &plan->page[k];
+    if (first->arena_bytes > bytes) bytes = first->arena_bytes;
+  }
+  if (first && strcmp(first->name, "disk") == 0) {
+    return plim_page_file_open(exec->ctx, exec->options.page_file, bytes, &exec->page[k]);
+  }
+  return plim_page_memory_open(exec->ctx, bytes, &exec->page[k]);
+}
+
+/* Page spaces and the threads of the copy queues, where a plan has any. */
+static plim_status open_queues(plim_exec *exec) {
+  int32_t n_queues = 1;
+  for (int32_t i = 0; i < exec->n; i++) {
+    const plim_plan *plan = exec->plan[i].bound.plan;
+    if (plan->n_pages > exec->n_pages) exec->n_pages = plan->n_pages;
+    for (int32_t j = 0; j < plan->n_steps; j++) {
+      if (plan->step[j].queue >= n_queues) n_queues = plan->step[j].queue + 1;
+    }
+  }
+  if (exec->n_pages == 0) return PLIM_OK;
+  if (exec->options.addresses == PLIM_ADDRESSES_EACH || (exec->device && exec->device->api->watch)) {
+    return plim_fail(exec->ctx, PLIM_EUNSUPPORTED,
+                     "a plan has copies: it needs addresses in one arena, and the cpu device, which this is not");
+  }
+  for (int32_t k = 0; k < exec->n_pages; k++) PLIM_TRY(open_page(exec, k));
+  return plim_copy_queues_open(exec->ctx, n_queues, exec->page, &exec->options, &exec->queues);
+}
+
+void plim_exec_bases(const plim_exec *exec, char **base) {
+  base[0] = exec->arena;
+  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) base[k + 1] = exec->page[k].base;
+}
+
 static plim_status open_memory(plim_exec *exec) {
+  PLIM_TRY(open_queues(exec));
   if (exec->options.addresses == PLIM_ADDRESSES_EACH) return plim_each_open(exec);
   exec->arena_bytes = PLIM_ALIGN;
   for (int32_t i = 0; i < exec->n; i++) {
@@ -117,7 +162,9 @@ static plim_status open_memory(plim_exec *exec) {
   exec->first_bytes = exec->arena_bytes;
   PLIM_TRY(exec->device ? exec->device->api->alloc(exec->device, exec->arena_bytes, &exec->arena)
                         : plim_guarded_alloc(exec->ctx, exec->arena_bytes, 1, &exec->arena));
-  for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, exec->arena);
+  char *base[PLIM_PAGE_SPACES + 1];
+  plim_exec_bases(exec, base);
+  for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, base);
   return PLIM_OK;
 }
 
@@ -192,6 +239,8 @@ plim_status plim_exec_open_unchecked(plim_context *ctx, plim_device *device, con
 void plim_exec_close(plim_exec *exec) {
   if (!exec) return;
   plim_context *ctx = exec->ctx;
+  plim_copy_queues_close(exec->queues);
+  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) plim_page_memory_close(&exec->page[k]);
   if (exec->plan) plim_each_close(exec);
   if (exec->arena && exec->device) {
     exec->device->api->release(exec->device, exec->arena, exec->first_bytes);

@@ -146,6 +146,7 @@ static plim_status check_apart(const plim_exec *exec, const takeover *o) {
 static plim_status check_plan_switch(const plim_exec *exec, int32_t which, takeover *o, int64_t arena_bytes) {
   int32_t step = o->step;
   PLIM_TRY(plim_exec_check_machine(exec, which, o->to));
+  if (o->to->n_pages > 0) return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan with copies cannot take over");
   PLIM_TRY(plim_plan_check_form(exec->ctx, o->graph, o->to));
   if (!o->to->packed || o->to->arena_bytes != bytes_from(o->to, 0)) {
     return plim_fail(exec->ctx, PLIM_EPLAN,
@@ -219,8 +220,10 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t step,
     return status;
   }
   install(p, &fresh, plan_switch->plan);
-  plim_bind_arena(&p->bound, exec->arena);
-  plim_memory_meter_begin(meter, &p->bound, exec->arena);
+  char *base[PLIM_PAGE_SPACES + 1];
+  plim_exec_bases(exec, base);
+  plim_bind_arena(&p->bound, base);
+  plim_memory_meter_begin(meter, &p->bound, base);
   for (int32_t j = 0; j < step; j++) plim_memory_meter_step(meter, &p->bound, j);
   return PLIM_OK;
 }
@@ -253,6 +256,9 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
                      (long long)exec->first_bytes, (long long)arena_bytes);
   }
   for (int32_t i = 0; i < exec->n; i++) {
+    if (plan[i]->n_pages > 0 || exec->n_pages > 0) {
+      return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "plan %d has copies: it cannot be replaced between steps", (int)i);
+    }
     const plim_graph *const graph[] = {exec->plan[0].bound.graph, exec->plan[i].bound.graph};
     const plim_plan *const pair[] = {exec->plan[0].bound.plan, plan[i]};
     PLIM_TRY(plim_exec_check_machine(exec, i, plan[i]));
@@ -272,6 +278,7 @@ static void forget_steps(const plim_exec *exec) {
 
 plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
   plim_bound *fresh = NULL;
+  char *base[PLIM_PAGE_SPACES + 1];
   plim_status status = PLIM_OK;
   plim_exec_refuse_none(exec);
   plim_exec_claim(exec, -1);
@@ -281,7 +288,8 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
     PLIM_CHECK(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));
   }
   for (int32_t i = 0; i < exec->n; i++) {
-    plim_bind_arena(&fresh[i], exec->arena);
+    plim_exec_bases(exec, base);
+    plim_bind_arena(&fresh[i], base);
     PLIM_CHECK(plim_exec_rehearse(exec, &fresh[i])); /* devices that rehearse cannot shrink an arena */
   }
   PLIM_CHECK(resize(exec, arena_bytes));

@@ -66,6 +66,7 @@ plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound) {
   if (!device || !device->api->rehearse || exec->options.own_kernels || !exec->arena) return PLIM_OK;
   for (int32_t j = 0; j < bound->plan->n_steps; j++) {
     const plim_bound_step *step = &bound->step[j];
+    if (step->op < 0) continue; /* a copy */
     const plim_plan_variant *variant = &bound->plan->variant[bound->plan->step[j].variant];
     if (!is_harmless(bound->graph, &bound->graph->op[step->op])) continue;
     if (plim_prepared_rehearsed(&exec->prepared, bound->graph, variant)) continue;

@@ -14,8 +14,12 @@ plim_status plim_check_fault(const plim_checker *check, int32_t step, const char
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return plim_fail(check->ctx, PLIM_EPLAN, "step %d (op \"%s\"): %s", step,
-                   check->graph->op[check->plan->step[step].op].name, text);
+  const plim_step *s = &check->plan->step[step];
+  if (s->kind == PLIM_STEP_COPY) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "step %d (copy of \"%s\" from space %d to space %d): %s", step,
+                     plim_check_storage_name(check, s->storage), s->from, s->to, text);
+  }
+  return plim_fail(check->ctx, PLIM_EPLAN, "step %d (op \"%s\"): %s", step, check->graph->op[s->op].name, text);
 }
 
 const char *plim_check_storage_name(const plim_checker *check, int32_t storage) {
@@ -48,5 +52,6 @@ plim_status plim_plan_check(plim_context *ctx, const plim_graph *graph, const pl
   PLIM_TRY(plim_check_buffers(&check));
   PLIM_TRY(plim_check_order(&check));
   PLIM_TRY(plim_check_space(&check));
+  PLIM_TRY(plim_check_queues(&check));
   return plim_check_figures(&check);
 }

@@ -1,5 +1,5 @@
-/* Residency: follows the steps once and keeps, for each storage, the buffer that began last. Two buffers of a storage
- * never overlap in time, so that one is the only one that can hold the storage now.
+/* Residency: follows the steps once and keeps, for each storage and space, the buffer that began last. Two buffers of a
+ * storage in one space never overlap in time, so that one is the only one that can hold the storage there now.
  *
  * At step j a storage is readable in the buffer that contains j; an input that the step's pair writes over is found in
  * the lifetime that ends at j, where the output's lifetime begins at the same address. */
@@ -9,13 +9,21 @@ typedef struct walk {
   const plim_checker *check;
   int32_t *begin_first; /* [n_steps + 1]; buffers that begin at j are begin[begin_first[j] .. begin_first[j + 1]) */
   int32_t *begin;       /* [n_buffers] */
-  int32_t *latest;      /* [n_storages] buffer that began last, -1 before the first */
-  int32_t *tight_end;   /* [n_storages] where that buffer must end, as its uses so far have it */
+  int32_t *latest;      /* [spaces][n_storages] buffer that began last, -1 before the first */
+  int32_t *tight_end;   /* [spaces][n_storages] where that buffer must end, as its uses so far have it */
 } walk;
 
-static const plim_plan_buffer *latest_buffer(const walk *w, int32_t storage) {
-  int32_t buffer = w->latest[storage];
+static int64_t key_at(const walk *w, int32_t storage, int32_t space) {
+  return (int64_t)space * w->check->graph->n_storages + storage;
+}
+
+static const plim_plan_buffer *buffer_in(const walk *w, int32_t storage, int32_t space) {
+  int32_t buffer = w->latest[key_at(w, storage, space)];
   return buffer < 0 ? NULL : &w->check->plan->buffer[buffer];
+}
+
+static const plim_plan_buffer *latest_buffer(const walk *w, int32_t storage) {
+  return buffer_in(w, storage, 0);
 }
 
 /* Counting sort of the buffers by their begin. */
@@ -32,33 +40,47 @@ static void sort_by_begin(walk *w) {
 }
 
 /* Buffers are tight: the storage's latest lifetime ends right after its last use, or where it is written over. */
-static plim_status check_tight(const walk *w, int32_t storage) {
-  const plim_plan_buffer *buffer = latest_buffer(w, storage);
-  if (!buffer || buffer->end == w->tight_end[storage]) return PLIM_OK;
+static plim_status check_tight(const walk *w, int32_t storage, int32_t space) {
+  const plim_plan_buffer *buffer = buffer_in(w, storage, space);
+  if (!buffer || buffer->end == w->tight_end[key_at(w, storage, space)]) return PLIM_OK;
   return plim_check_fault(w->check, buffer->begin, "\"%s\" buffers [%d, %d), its last use ends at %d",
                           plim_check_storage_name(w->check, storage), buffer->begin, buffer->end,
-                          w->tight_end[storage]);
+                          w->tight_end[key_at(w, storage, space)]);
 }
 
-static plim_status begin_buffer(walk *w, int32_t j, int32_t id) {
+/* What a step may begin: a run what it writes, in the arena; a copy its storage, where it copies to. */
+static plim_status check_writer(const walk *w, int32_t j, int32_t storage, int32_t space) {
   const plim_checker *check = w->check;
-  int32_t storage = check->plan->buffer[id].storage;
-  const plim_plan_buffer *before = latest_buffer(w, storage);
-  if (before && before->end > j) {
-    return plim_check_fault(check, j, "\"%s\" begins a buffer while another one, [%d, %d), has not ended",
-                            plim_check_storage_name(check, storage), before->begin, before->end);
-  }
-  PLIM_TRY(check_tight(w, storage));
+  const plim_step *step = &check->plan->step[j];
   int32_t producer = check->graph->storage[storage].producer;
   if (producer < 0 && j != 0) {
     return plim_check_fault(check, j, "\"%s\" is written from outside and cannot begin a buffer here",
                             plim_check_storage_name(check, storage));
   }
-  if (producer >= 0 && producer != check->plan->step[j].op) {
+  if (producer >= 0 && step->kind == PLIM_STEP_COPY && (step->storage != storage || step->to != space)) {
+    return plim_check_fault(check, j, "\"%s\" begins a buffer in space %d, which the copy does not write",
+                            plim_check_storage_name(check, storage), space);
+  }
+  if (producer >= 0 && step->kind == PLIM_STEP_RUN && (producer != step->op || space != 0)) {
     return plim_check_fault(check, j, "\"%s\" begins a buffer here but only op \"%s\" writes it",
                             plim_check_storage_name(check, storage), check->graph->op[producer].name);
   }
-  w->latest[storage] = id;
+  if (space == 0 || producer >= 0) return PLIM_OK;
+  return plim_check_fault(check, j, "\"%s\" is written from outside, in the arena and not in space %d",
+                          plim_check_storage_name(check, storage), space);
+}
+
+static plim_status begin_buffer(walk *w, int32_t j, int32_t id) {
+  const plim_checker *check = w->check;
+  int32_t storage = check->plan->buffer[id].storage, space = check->plan->buffer[id].space;
+  const plim_plan_buffer *before = buffer_in(w, storage, space);
+  if (before && before->end > j) {
+    return plim_check_fault(check, j, "\"%s\" begins a buffer while another one, [%d, %d), has not ended",
+                            plim_check_storage_name(check, storage), before->begin, before->end);
+  }
+  PLIM_TRY(check_tight(w, storage, space));
+  PLIM_TRY(check_writer(w, j, storage, space));
+  w->latest[key_at(w, storage, space)] = id;
   return PLIM_OK;
 }
 
@@ -72,6 +94,7 @@ static plim_status begin_buffers(walk *w, int32_t j) {
       workspaces++;
     }
   }
+  if (check->plan->step[j].kind == PLIM_STEP_COPY) return PLIM_OK; /* its form has been checked */
   int64_t bytes = check->plan->variant[check->plan->step[j].variant].variant.workspace_bytes;
   if (workspaces != (bytes > 0)) {
     return plim_check_fault(check, j, "%d workspaces for a variant that needs %lld bytes", workspaces,
@@ -132,6 +155,23 @@ static plim_status use(walk *w, int32_t j, int32_t storage, const char *verb) {
                           plim_check_storage_name(w->check, storage));
 }
 
+/* The source was filled before, and the copy begins the buffer that it fills. */
+static plim_status use_copy(walk *w, int32_t j) {
+  const plim_step *step = &w->check->plan->step[j];
+  const plim_plan_buffer *from = buffer_in(w, step->storage, step->from), *to = buffer_in(w, step->storage, step->to);
+  if (!from || from->begin >= j || from->end <= j) {
+    return plim_check_fault(w->check, j, "reads \"%s\", which has no buffer there",
+                            plim_check_storage_name(w->check, step->storage));
+  }
+  if (!to || to->begin != j) {
+    return plim_check_fault(w->check, j, "writes \"%s\", which begins no buffer there",
+                            plim_check_storage_name(w->check, step->storage));
+  }
+  w->tight_end[key_at(w, step->storage, step->from)] = j + 1;
+  w->tight_end[key_at(w, step->storage, step->to)] = j + 1;
+  return PLIM_OK;
+}
+
 static plim_status use_operands(walk *w, int32_t j) {
   const plim_step *step = &w->check->plan->step[j];
   const plim_op *op = &w->check->graph->op[step->op];
@@ -163,7 +203,8 @@ static plim_status check_end(walk *w) {
       return plim_fail(check->ctx, PLIM_EPLAN, "output storage %d (\"%s\") does not live to the end, step %d", s,
                        plim_check_storage_name(check, s), n_steps);
     }
-    if (!plim_role_persistent(role) && role != PLIM_ROLE_OUTPUT) PLIM_TRY(check_tight(w, s));
+    if (!plim_role_persistent(role) && role != PLIM_ROLE_OUTPUT) PLIM_TRY(check_tight(w, s, 0));
+    for (int32_t space = 1; space <= check->plan->n_pages; space++) PLIM_TRY(check_tight(w, s, space));
   }
   return PLIM_OK;
 }
@@ -171,22 +212,23 @@ static plim_status check_end(walk *w) {
 plim_status plim_check_buffers(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   walk w = {.check = check};
+  int64_t keys = plim_mul_bytes(check->graph->n_storages, plan->n_pages + 1);
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(check->ctx, (int64_t)plan->n_steps + 1, sizeof *w.begin_first, &w.begin_first));
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.begin, &w.begin));
-  PLIM_CHECK(plim_allocate(check->ctx, check->graph->n_storages, sizeof *w.latest, &w.latest));
-  PLIM_CHECK(plim_allocate(check->ctx, check->graph->n_storages, sizeof *w.tight_end, &w.tight_end));
-  for (int32_t s = 0; s < check->graph->n_storages; s++) w.latest[s] = -1;
+  PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.latest, &w.latest));
+  PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.tight_end, &w.tight_end));
+  for (int64_t k = 0; k < keys; k++) w.latest[k] = -1;
   sort_by_begin(&w);
   for (int32_t j = 0; j < plan->n_steps; j++) {
     PLIM_CHECK(begin_buffers(&w, j));
-    PLIM_CHECK(use_operands(&w, j));
+    PLIM_CHECK(plan->step[j].kind == PLIM_STEP_COPY ? use_copy(&w, j) : use_operands(&w, j));
   }
   PLIM_CHECK(check_end(&w));
 done:
   plim_release(check->ctx, w.begin_first, (int64_t)plan->n_steps + 1, sizeof *w.begin_first);
   plim_release(check->ctx, w.begin, plan->n_buffers, sizeof *w.begin);
-  plim_release(check->ctx, w.latest, check->graph->n_storages, sizeof *w.latest);
-  plim_release(check->ctx, w.tight_end, check->graph->n_storages, sizeof *w.tight_end);
+  plim_release(check->ctx, w.latest, keys, sizeof *w.latest);
+  plim_release(check->ctx, w.tight_end, keys, sizeof *w.tight_end);
   return status;
 }

@@ -8,13 +8,16 @@
 
 static plim_status check_times(const plim_checker *check) {
   const plim_plan *plan = check->plan;
-  int64_t time_ns = 0;
-  for (int32_t j = 0; j < plan->n_steps && time_ns >= 0; j++) {
-    time_ns = plim_add_bytes(time_ns, plan->variant[plan->step[j].variant].variant.time_ns);
-  }
+  int64_t time_ns = 0, *begin_ns = NULL, *end_ns = NULL;
+  PLIM_TRY(plim_allocate(check->ctx, plan->n_steps, sizeof *begin_ns, &begin_ns));
+  plim_status status = plim_allocate(check->ctx, plan->n_steps, sizeof *end_ns, &end_ns);
+  if (status == PLIM_OK) plim_plan_simulate(plan, begin_ns, end_ns, &time_ns);
+  plim_release(check->ctx, begin_ns, plan->n_steps, sizeof *begin_ns);
+  plim_release(check->ctx, end_ns, plan->n_steps, sizeof *end_ns);
+  PLIM_TRY(status);
   if (time_ns < 0 || time_ns != plan->time_ns) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "the plan says %lld ns, its steps add up to %lld ns",
-                     (long long)plan->time_ns, (long long)time_ns);
+    return plim_fail(check->ctx, PLIM_EPLAN, "the plan says %lld ns, its steps %s %lld ns", (long long)plan->time_ns,
+                     plan->n_pages == 0 ? "add up to" : "take", (long long)time_ns);
   }
   if (plan->keep_all_ns < 0 || plan->keep_all_ns > plan->bound_ns || plan->bound_ns > plan->time_ns) {
     return plim_fail(check->ctx, PLIM_EPLAN,
@@ -36,6 +39,7 @@ static plim_status check_keep_all(const plim_checker *check) {
   PLIM_TRY(plim_allocate(check->ctx, check->graph->n_ops, sizeof *least, &least));
   for (int32_t op = 0; op < check->graph->n_ops; op++) least[op] = INT64_MAX;
   for (int32_t j = 0; j < plan->n_steps; j++) {
+    if (plan->step[j].kind != PLIM_STEP_RUN) continue;
     const plim_plan_variant *row = &plan->variant[plan->step[j].variant];
     if (row->variant.time_ns < least[row->op]) least[row->op] = row->variant.time_ns;
   }
@@ -60,7 +64,9 @@ static void write_machine(plim_text *text, const plim_plan *plan) {
 
 /* The label of every op: that of any run, since all runs of an op have the same. run [n_ops] is scratch. */
 static void write_labels(plim_text *text, const plim_checker *check, int32_t *run) {
-  for (int32_t j = 0; j < check->plan->n_steps; j++) run[check->plan->step[j].op] = j;
+  for (int32_t j = 0; j < check->plan->n_steps; j++) {
+    if (check->plan->step[j].kind == PLIM_STEP_RUN) run[check->plan->step[j].op] = j;
+  }
   for (int32_t op = 0; op < check->graph->n_ops; op++) {
     int32_t variant = check->plan->step[run[op]].variant;
     plim_text_format(text, "%d %s\n", op, check->plan->variant[variant].variant.label);

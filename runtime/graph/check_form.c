@@ -6,6 +6,10 @@
 
 static plim_status check_counts(const plim_checker *check) {
   const plim_plan *plan = check->plan;
+  if (plan->n_pages < 0 || plan->n_pages > PLIM_PAGE_SPACES || (plan->n_pages > 0 && !plan->packed)) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "the plan has %d page spaces; 0 to %d are allowed, and need addresses",
+                     plan->n_pages, PLIM_PAGE_SPACES);
+  }
   if (plan->n_steps < 1 || plan->n_buffers < 0 || plan->n_variants < 1) {
     return plim_fail(check->ctx, PLIM_EPLAN, "the plan has %d steps, %d buffers and %d variants", plan->n_steps,
                      plan->n_buffers, plan->n_variants);
@@ -74,21 +78,45 @@ static plim_status check_pairs(const plim_checker *check, int32_t j) {
   return PLIM_OK;
 }
 
+static plim_status check_waits(const plim_checker *check, int32_t j) {
+  const plim_step *step = &check->plan->step[j];
+  for (int32_t w = 0; w < step->n_wait; w++) {
+    if (step->wait[w] >= 0 && step->wait[w] < j && (w == 0 || step->wait[w] > step->wait[w - 1])) continue;
+    return plim_fail(check->ctx, PLIM_EPLAN, "step %d waits for step %d, not for earlier ones in ascending order", j,
+                     step->wait[w]);
+  }
+  return PLIM_OK;
+}
+
+/* What no op writes cannot be copied: it is there from the start, in the arena. */
+static plim_status check_copy(const plim_checker *check, int32_t j) {
+  const plim_step *step = &check->plan->step[j];
+  const plim_graph *graph = check->graph;
+  if (step->storage < 0 || step->storage >= graph->n_storages || graph->storage[step->storage].producer < 0 ||
+      graph->storage[step->storage].bytes <= 0) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "step %d copies storage %d, which no op of the graph writes", j,
+                     step->storage);
+  }
+  if (step->from < 0 || step->from > check->plan->n_pages || step->to < 0 || step->to > check->plan->n_pages ||
+      (step->from == 0) == (step->to == 0)) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "step %d copies from space %d to space %d of %d; one of both is 0", j,
+                     step->from, step->to, check->plan->n_pages + 1);
+  }
+  if (step->queue > 0 && step->queue < PLIM_PLAN_QUEUES && step->time_ns >= 0) return PLIM_OK;
+  return plim_fail(check->ctx, PLIM_EPLAN, "step %d copies on queue %d in %lld ns; queues 1 to %d take copies", j,
+                   step->queue, (long long)step->time_ns, PLIM_PLAN_QUEUES - 1);
+}
+
 static plim_status check_step(const plim_checker *check, int32_t j) {
   const plim_step *step = &check->plan->step[j];
-  if (step->kind == PLIM_STEP_COPY) {
-    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "step %d is a copy; this version runs plans without copies", j);
-  }
+  PLIM_TRY(check_waits(check, j));
+  if (step->kind == PLIM_STEP_COPY) return check_copy(check, j);
   if (step->kind != PLIM_STEP_RUN) {
     return plim_fail(check->ctx, PLIM_EPLAN, "step %d is of unknown kind %d", j, (int)step->kind);
   }
   if (step->queue != 0) {
-    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "step %d is on queue %d; this version has queue 0 only", j,
-                     step->queue);
-  }
-  if (step->n_wait != 0) {
-    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "step %d waits for %d steps of other queues; this version has one",
-                     j, step->n_wait);
+    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "step %d runs on queue %d; this version has queue 0 only for runs",
+                     j, step->queue);
   }
   if (step->op < 0 || step->op >= check->graph->n_ops) {
     return plim_fail(check->ctx, PLIM_EPLAN, "step %d runs op %d; the graph has %d ops", j, step->op,
@@ -113,11 +141,13 @@ static plim_status check_place(const plim_checker *check, int32_t i) {
                             plim_check_storage_name(check, buffer->storage), (long long)buffer->offset, PLIM_ALIGN);
   }
   int64_t top = plim_add_bytes(buffer->offset, buffer->bytes);
-  if (top < 0 || top > check->plan->arena_bytes) {
+  int64_t arena_bytes =
+      buffer->space == 0 ? check->plan->arena_bytes : check->plan->page[buffer->space - 1].arena_bytes;
+  if (top < 0 || top > arena_bytes) {
     return plim_check_fault(check, buffer->begin,
                             "the buffer of \"%s\" has offset %lld and %lld bytes in an arena of %lld bytes",
                             plim_check_storage_name(check, buffer->storage), (long long)buffer->offset,
-                            (long long)buffer->bytes, (long long)check->plan->arena_bytes);
+                            (long long)buffer->bytes, (long long)arena_bytes);
   }
   return PLIM_OK;
 }
@@ -132,9 +162,12 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
     return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d (\"%s\") is [%d, %d) in a plan of %d steps", i,
                      plim_check_storage_name(check, buffer->storage), buffer->begin, buffer->end, check->plan->n_steps);
   }
-  if (buffer->space != 0) {
-    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "buffer %d (\"%s\") is in space %d; this version has space 0 only",
-                     i, plim_check_storage_name(check, buffer->storage), buffer->space);
+  if (buffer->space < 0 || buffer->space > check->plan->n_pages || (buffer->space > 0 && buffer->storage < 0)) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d (\"%s\") is in space %d; the plan has %d page spaces", i,
+                     plim_check_storage_name(check, buffer->storage), buffer->space, check->plan->n_pages);
+  }
+  if (buffer->storage < 0 && check->plan->step[buffer->begin].kind != PLIM_STEP_RUN) {
+    return plim_check_fault(check, buffer->begin, "a copy has a workspace");
   }
   int64_t bytes = plim_check_buffer_bytes(check, buffer->storage, buffer->begin);
   if (bytes <= 0 || buffer->bytes != bytes) {

@@ -21,13 +21,18 @@ PLIM_MUST_USE plim_status plim_check_buffers(const plim_checker *check);
 /* Every run sees the versions that program order shows it, effect ops run once, labels stay the same. */
 PLIM_MUST_USE plim_status plim_check_order(const plim_checker *check);
 
-/* No two buffers overlap in time and space; peak and arena bytes are as stated and within the budget. */
+/* No two buffers of a space overlap in time and space; peak and arena bytes of every space are as stated and within its
+ * budget. */
 PLIM_MUST_USE plim_status plim_check_space(const plim_checker *check);
+
+/* Commands of different queues that use the same bytes, one of them to write, are ordered by queues and waits as they
+ * are in the list. So every execution computes what the list computes. */
+PLIM_MUST_USE plim_status plim_check_queues(const plim_checker *check);
 
 /* Times, bound and arithmetic hash are as stated. */
 PLIM_MUST_USE plim_status plim_check_figures(const plim_checker *check);
 
-/* PLIM_EPLAN (or `status`) with "step 3 (op "conv1"): ..."; the step must have an op of the graph. */
+/* PLIM_EPLAN with "step 3 (op "conv1"): ..."; the step must have passed plim_check_form. */
 plim_status plim_check_fault(const plim_checker *check, int32_t step, const char *format, ...) PLIM_PRINTF(3, 4);
 
 /* A name for people: that of the first value over the storage, "workspace" for -1. */

@@ -61,7 +61,9 @@ static plim_status check_repeat(const walk *w, int32_t j) {
   return PLIM_OK;
 }
 
+/* What is copied is no param or state: it has one content, and no version. */
 static plim_status check_run(const walk *w, int32_t j) {
+  if (w->check->plan->step[j].kind == PLIM_STEP_COPY) return PLIM_OK;
   const plim_op *op = &w->check->graph->op[w->check->plan->step[j].op];
   w->used[w->check->plan->step[j].variant] = 1;
   PLIM_TRY(check_repeat(w, j));

@@ -1,4 +1,4 @@
-/* Space: no two buffers share a byte at one time.
+/* Space: no two buffers of a space share a byte at one time.
  *
  * Sweep over the addresses from low to high; a segment tree over the steps keeps, for every step, the buffer that
  * reaches highest so far. A buffer overlaps an earlier one exactly when something that is alive in its steps reaches
@@ -73,9 +73,9 @@ static int compare_placed(const void *a, const void *b) {
   return (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
-static plim_status sweep(tree *t, const placed *order) {
+static plim_status sweep(tree *t, const placed *order, int32_t n) {
   const plim_checker *check = t->check;
-  for (int32_t i = 0; i < check->plan->n_buffers; i++) {
+  for (int32_t i = 0; i < n; i++) {
     const plim_plan_buffer *buffer = &check->plan->buffer[order[i].buffer];
     int32_t other = tree_most(t, order[i].buffer);
     if (buffer_top(check, other) > buffer->offset) {
@@ -92,8 +92,9 @@ static plim_status sweep(tree *t, const placed *order) {
   return PLIM_OK;
 }
 
-static plim_status check_overlaps(const plim_checker *check) {
+static plim_status check_overlaps(const plim_checker *check, int32_t space) {
   const plim_plan *plan = check->plan;
+  int32_t n = 0;
   placed *order = NULL;
   tree t = {.check = check, .n = plan->n_steps};
   plim_status status = PLIM_OK;
@@ -101,9 +102,11 @@ static plim_status check_overlaps(const plim_checker *check) {
   PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.cover, &t.cover));
   PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.most, &t.most));
   for (int64_t i = 0; i < 2 * t.n; i++) t.cover[i] = t.most[i] = -1;
-  for (int32_t i = 0; i < plan->n_buffers; i++) order[i] = (placed){plan->buffer[i].offset, i};
-  qsort(order, (size_t)plan->n_buffers, sizeof *order, compare_placed);
-  status = sweep(&t, order);
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    if (plan->buffer[i].space == space) order[n++] = (placed){plan->buffer[i].offset, i};
+  }
+  qsort(order, (size_t)n, sizeof *order, compare_placed);
+  status = sweep(&t, order, n);
 done:
   plim_release(check->ctx, order, plan->n_buffers, sizeof *order);
   plim_release(check->ctx, t.cover, 2 * t.n, sizeof *t.cover);
@@ -112,11 +115,12 @@ done:
 }
 
 /* Largest sum of live bytes, from the bytes that begin and end at each step; PLIM_EPLAN when a sum overflows. */
-static plim_status find_peak(const plim_checker *check, int64_t *begin, int64_t *end, int64_t *peak) {
+static plim_status find_peak(const plim_checker *check, int32_t space, int64_t *begin, int64_t *end, int64_t *peak) {
   const plim_plan *plan = check->plan;
   int64_t live = 0, most = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
+    if (buffer->space != space) continue;
     begin[buffer->begin] = plim_add_bytes(begin[buffer->begin], buffer->bytes);
     end[buffer->end] = plim_add_bytes(end[buffer->end], buffer->bytes);
     if (begin[buffer->begin] < 0 || end[buffer->end] < 0) live = -1;
@@ -130,16 +134,16 @@ static plim_status find_peak(const plim_checker *check, int64_t *begin, int64_t 
   return PLIM_OK;
 }
 
-static plim_status check_peak(const plim_checker *check) {
+static plim_status check_peak(const plim_checker *check, int32_t space, int64_t stated) {
   const plim_plan *plan = check->plan;
   int64_t *begin = NULL, *end = NULL, peak = 0, n = (int64_t)plan->n_steps + 1;
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(check->ctx, n, sizeof *begin, &begin));
   PLIM_CHECK(plim_allocate(check->ctx, n, sizeof *end, &end));
-  PLIM_CHECK(find_peak(check, begin, end, &peak));
-  if (peak != plan->peak_bytes) {
+  PLIM_CHECK(find_peak(check, space, begin, end, &peak));
+  if (peak != stated) {
     status = plim_fail(check->ctx, PLIM_EPLAN, "the plan says a peak of %lld bytes, its buffers add up to %lld",
-                       (long long)plan->peak_bytes, (long long)peak);
+                       (long long)stated, (long long)peak);
   }
 done:
   plim_release(check->ctx, begin, n, sizeof *begin);
@@ -147,26 +151,32 @@ done:
   return status;
 }
 
-static plim_status check_arena(const plim_checker *check) {
+static plim_status check_arena(const plim_checker *check, int32_t space, const plim_page_space *stated) {
   const plim_plan *plan = check->plan;
-  int64_t height = plan->packed ? 0 : -1;
+  int64_t size = plan->packed ? 0 : -1;
   for (int32_t i = 0; i < plan->n_buffers && plan->packed; i++) {
-    if (buffer_top(check, i) > height) height = buffer_top(check, i);
+    if (plan->buffer[i].space == space && buffer_top(check, i) > size) size = buffer_top(check, i);
   }
-  if (plan->arena_bytes != height) {
+  if (stated->arena_bytes != size) {
     return plim_fail(check->ctx, PLIM_EPLAN, "the plan says an arena of %lld bytes, its buffers need %lld",
-                     (long long)plan->arena_bytes, (long long)height);
+                     (long long)stated->arena_bytes, (long long)size);
   }
-  int64_t needed = plan->packed ? plan->arena_bytes : plan->peak_bytes;
-  if (needed > plan->budget_bytes) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "the plan needs %lld bytes, its budget is %lld", (long long)needed,
-                     (long long)plan->budget_bytes);
+  int64_t needed = plan->packed ? stated->arena_bytes : stated->peak_bytes;
+  if (needed > stated->budget_bytes) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "the plan needs %lld bytes%s%s, its budget is %lld", (long long)needed,
+                     space > 0 ? " of space " : "", stated->name, (long long)stated->budget_bytes);
   }
   return PLIM_OK;
 }
 
 plim_status plim_check_space(const plim_checker *check) {
-  if (check->plan->packed) PLIM_TRY(check_overlaps(check));
-  PLIM_TRY(check_peak(check));
-  return check_arena(check);
+  const plim_plan *plan = check->plan;
+  plim_page_space arena = {"", plan->budget_bytes, plan->peak_bytes, plan->arena_bytes};
+  for (int32_t space = 0; space <= plan->n_pages; space++) {
+    const plim_page_space *stated = space == 0 ? &arena : &plan->page[space - 1];
+    if (plan->packed) PLIM_TRY(check_overlaps(check, space));
+    PLIM_TRY(check_peak(check, space, stated->peak_bytes));
+    PLIM_TRY(check_arena(check, space, stated));
+  }
+  return PLIM_OK;
 }

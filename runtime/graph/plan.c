@@ -1,4 +1,4 @@
-/* A plan from its parts: sorting, peak, packed height, time and arithmetic hash. */
+/* A plan from its parts: sorting, peak and packed size of every space, makespan and arithmetic hash. */
 #include "runtime/graph/plan.h"
 
 #include <stdlib.h>
@@ -99,13 +99,14 @@ done:
 
 /* ---- figures ---- */
 
-/* Largest sum of live bytes over the steps: what buffers begin adds up, what they end is taken off. */
-static plim_status take_peak(plim_plan *plan) {
+/* Largest sum of live bytes of a space over the steps: what buffers begin adds up, what they end is taken off. */
+static plim_status take_peak(const plim_plan *plan, int32_t space, int64_t *out) {
   int64_t n = (int64_t)plan->n_steps + 1, *change = NULL, total = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) total = plim_add_bytes(total, plan->buffer[i].bytes);
   if (total < 0) return plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of all buffers overflows 63 bits");
   PLIM_TRY(plim_allocate(plan->ctx, n, sizeof *change, &change));
   for (int32_t i = 0; i < plan->n_buffers; i++) {
+    if (plan->buffer[i].space != space) continue;
     change[plan->buffer[i].begin] += plan->buffer[i].bytes;
     change[plan->buffer[i].end] -= plan->buffer[i].bytes;
   }
@@ -115,28 +116,58 @@ static plim_status take_peak(plim_plan *plan) {
     if (live > peak) peak = live;
   }
   plim_release(plan->ctx, change, n, sizeof *change);
-  plan->peak_bytes = peak;
+  *out = peak;
   return PLIM_OK;
 }
 
-static void take_height(plim_plan *plan) {
-  int64_t height = plan->packed ? 0 : -1;
+static int64_t packed_size(const plim_plan *plan, int32_t space) {
+  int64_t size = plan->packed ? 0 : -1;
   for (int32_t i = 0; plan->packed && i < plan->n_buffers; i++) {
     int64_t end = plan->buffer[i].offset + plan->buffer[i].bytes;
-    if (end > height) height = end;
+    if (plan->buffer[i].space == space && end > size) size = end;
   }
-  plan->arena_bytes = height;
+  return size;
+}
+
+static plim_status take_spaces(plim_own_plan *own) {
+  PLIM_TRY(take_peak(&own->plan, 0, &own->plan.peak_bytes));
+  own->plan.arena_bytes = packed_size(&own->plan, 0);
+  for (int32_t k = 0; k < own->plan.n_pages; k++) {
+    PLIM_TRY(take_peak(&own->plan, k + 1, &own->page[k].peak_bytes));
+    own->page[k].arena_bytes = packed_size(&own->plan, k + 1);
+  }
+  return PLIM_OK;
+}
+
+void plim_plan_simulate(const plim_plan *plan, int64_t *begin_ns, int64_t *end_ns, int64_t *makespan_ns) {
+  int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
+  *makespan_ns = 0;
+  for (int32_t j = 0; j < plan->n_steps && *makespan_ns >= 0; j++) {
+    const plim_step *s = &plan->step[j];
+    int64_t begin = free_ns[s->queue];
+    for (int32_t w = 0; w < s->n_wait; w++) {
+      if (end_ns[s->wait[w]] > begin) begin = end_ns[s->wait[w]];
+    }
+    int64_t time = s->kind == PLIM_STEP_RUN ? plan->variant[s->variant].variant.time_ns : s->time_ns;
+    begin_ns[j] = begin;
+    end_ns[j] = free_ns[s->queue] = plim_add_bytes(begin, time);
+    if (end_ns[j] < 0 || end_ns[j] > *makespan_ns) *makespan_ns = end_ns[j];
+  }
 }
 
 static plim_status take_time(plim_plan *plan) {
-  int64_t time = 0;
-  for (int32_t j = 0; j < plan->n_steps && time >= 0; j++) {
-    const plim_step *s = &plan->step[j];
-    time = plim_add_bytes(time, s->kind == PLIM_STEP_RUN ? plan->variant[s->variant].variant.time_ns : s->time_ns);
+  int64_t *begin_ns = NULL, *end_ns = NULL, n = plan->n_steps;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(plan->ctx, n, sizeof *begin_ns, &begin_ns));
+  PLIM_CHECK(plim_allocate(plan->ctx, n, sizeof *end_ns, &end_ns));
+  plim_plan_simulate(plan, begin_ns, end_ns, &plan->time_ns);
+  if (plan->time_ns < 0) {
+    status = plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of the steps' times overflows 63 bits");
   }
-  if (time < 0) return plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of the steps' times overflows 63 bits");
-  plan->time_ns = time;
-  return PLIM_OK;
+done:
+  plim_release(plan->ctx, begin_ns, n, sizeof *begin_ns);
+  plim_release(plan->ctx, end_ns, n, sizeof *end_ns);
+  return status;
 }
 
 /* A variant that runs here is one that keep-all could take: keep_all_ns is at most the sum of the fastest, an op each.
@@ -201,8 +232,7 @@ plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft
   memcpy(own->plan.fingerprint, graph->fingerprint, sizeof graph->fingerprint);
   PLIM_CHECK(sort_variants(own));
   qsort(own->buffer, (size_t)own->plan.n_buffers, sizeof *own->buffer, buffer_order);
-  PLIM_CHECK(take_peak(&own->plan));
-  take_height(&own->plan);
+  PLIM_CHECK(take_spaces(own));
   PLIM_CHECK(take_time(&own->plan));
   lower_keep_all(&own->plan);
   PLIM_CHECK(plim_plan_hash(&own->plan, own->plan.numerics.hash));

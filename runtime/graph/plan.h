@@ -1,7 +1,7 @@
 /* The plan document: which op runs when, with which variant and in-place pairs, and where every buffer is placed.
  *
  * A command is a plim_step here, until the formats change. Lifetimes are half-open [begin, end) in commands. At command
- * j, a read storage lies in the buffer whose lifetime contains j. When an in-place pair of the command overwrites it,
+ * j, a run reads a storage in the buffer of space 0 whose lifetime contains j. When an in-place pair of the command overwrites it,
  * it lies in the buffer whose lifetime ends at j. A workspace has the lifetime [j, j + 1). A buffer ends with its
  * lifetime: no command says so. The variants in use are copied into the plan. graph.h says what holds for every
  * document. */
@@ -29,25 +29,36 @@ typedef enum plim_step_kind { PLIM_STEP_KINDS(PLIM_X) PLIM_STEP_KIND_COUNT } pli
 typedef enum plim_plan_class { PLIM_PLAN_CLASSES(PLIM_X) PLIM_PLAN_CLASS_COUNT } plim_plan_class;
 #undef PLIM_X
 
+/* Queues of a plan: 0 takes runs, the others take copies. */
+enum { PLIM_PLAN_QUEUES = 4 };
+
 typedef struct plim_step {
-  plim_step_kind kind; /* COPY is part of the format; this version's checker refuses it */
-  int32_t op;          /* RUN: op of the graph */
-  int32_t variant;     /* RUN: index into plan->variant */
-  int32_t queue;       /* 0 */
+  plim_step_kind kind;
+  int32_t op;      /* RUN: op of the graph */
+  int32_t variant; /* RUN: index into plan->variant */
+  int32_t queue;   /* RUN: 0; COPY: 1 to PLIM_PLAN_QUEUES - 1 */
   int32_t n_pairs;
   plim_pair pair[PLIM_OP_MAX_OUT]; /* RUN: in-place pairs used here */
   int32_t n_wait;
   const int32_t *wait;       /* [n_wait] earlier commands of other queues that must have finished */
-  int32_t storage, from, to; /* COPY: what is copied, from which space to which; RUN: not read */
+  int32_t storage, from, to; /* COPY: what is copied, from which space to which: one of both is 0; RUN: not read */
   int64_t time_ns;           /* COPY: predicted; RUN: not read, the variant has it */
 } plim_step;
 
 typedef struct plim_plan_buffer {
   int32_t storage;       /* -1: the workspace of command `begin` */
   int32_t begin, end;    /* lifetime [begin, end) in commands */
-  int32_t space;         /* 0 */
-  int64_t offset, bytes; /* in the arena; bytes > 0, rounded up to PLIM_ALIGN unless packed = 0 */
+  int32_t space;         /* 0: the arena; k > 0: plan->page[k - 1] */
+  int64_t offset, bytes; /* in its space; bytes > 0, rounded up to PLIM_ALIGN unless packed = 0 */
 } plim_plan_buffer;
+
+/* A space beside the arena, to which copies page out. */
+enum { PLIM_PAGE_SPACES = 2, PLIM_PAGE_NAME_BYTES = 32 };
+typedef struct plim_page_space {
+  char name[PLIM_PAGE_NAME_BYTES]; /* "host": memory; "disk": a page file */
+  int64_t budget_bytes;            /* INT64_MAX: none */
+  int64_t peak_bytes, arena_bytes; /* as those of the plan */
+} plim_page_space;
 
 typedef struct plim_plan_variant {
   int32_t op;
@@ -74,9 +85,11 @@ typedef struct plim_plan {
   int64_t budget_bytes;             /* INT64_MAX: none */
   int64_t peak_bytes;               /* largest sum of live bytes over the commands */
   int64_t arena_bytes;              /* packed size: largest offset + bytes; -1 when packed = 0 */
-  int64_t time_ns, keep_all_ns;     /* predicted: of all commands; of every op once, with its fastest variant */
+  int64_t time_ns, keep_all_ns;     /* predicted: makespan; of every op once, with its fastest variant */
   int64_t bound_ns;                 /* proven lower bound on time in plan_class at this budget, >= keep_all_ns */
   int32_t proved;                   /* 1: time_ns is optimal in plan_class */
+  int32_t n_pages;                  /* 0: all commands are runs */
+  const plim_page_space *page;      /* [n_pages] spaces 1 to n_pages */
 } plim_plan;
 
 /* Name of a class, NULL when out of range; class of a name, -1 when there is none. */
@@ -85,13 +98,19 @@ int plim_plan_class_find(const char *name);
 
 /* A plan from its parts, which are copied. Does not check whether it is valid: plim_plan_check does.
  *   draft  in   read: planner, plan_class, packed, steps, buffers, variants, budget_bytes, keep_all_ns, bound_ns,
- * proved, numerics.machine. Every index in it must be in range. out    out  free with plim_plan_free Sets fingerprint
- * and numerics hash, peak_bytes and arena_bytes from the buffers, time_ns from the commands. Sorts buffers and
- * variants, and leaves out variants that no command uses. keep_all_ns becomes at most the time of every op once with
+ * proved, numerics.machine, names and budgets of pages. Every index in it must be in range. out    out  free with
+ * plim_plan_free Sets fingerprint and numerics hash, peak_bytes and arena_bytes of every space from the buffers, time_ns
+ * from the commands. Sorts buffers and variants, and leaves out variants that no command uses. keep_all_ns becomes at most the time of every op once with
  * the fastest variant used; a bound_ns equal to it follows. PLIM_EDATA: two variants of one op and name.
  * PLIM_EOVERFLOW: bytes or times exceed 63 bits. O(n log n). */
 PLIM_MUST_USE plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft, plim_plan **out);
 void plim_plan_free(plim_plan *plan); /* NULL is legal */
+
+/* The simulator: a command begins when the one before it on its queue and all of `wait` have ended.
+ *   begin_ns, end_ns  [n_steps]  out
+ *   makespan_ns       [1]        out  the last end; -1: it exceeds 63 bits
+ * Queues must be in range, and waits earlier commands. O(commands + waits). */
+void plim_plan_simulate(const plim_plan *plan, int64_t *begin_ns, int64_t *end_ns, int64_t *makespan_ns);
 
 /* Overhead of time_ns, and of bound_ns, over keep_all_ns, in percent of keep_all_ns; 0 where that is 0. */
 double plim_plan_overhead_percent(const plim_plan *plan);

@@ -11,13 +11,16 @@ static plim_own_plan *carve(const plim_plan *draft, int64_t n_wait, plim_block *
   own->step = plim_block_take(block, draft->n_steps, sizeof *own->step);
   own->buffer = plim_block_take(block, draft->n_buffers, sizeof *own->buffer);
   own->variant = plim_block_take(block, draft->n_variants, sizeof *own->variant);
+  own->page = plim_block_take(block, draft->n_pages, sizeof *own->page);
   own->wait = plim_block_take(block, n_wait, sizeof *own->wait);
   return place;
 }
 
 static plim_status check_waits(plim_context *ctx, const plim_plan *p, int32_t j) {
   const plim_step *s = &p->step[j];
-  if (s->queue < 0) return plim_fail(ctx, PLIM_EDATA, "step %d: queue %d is negative", j, s->queue);
+  if (s->queue < 0 || s->queue >= PLIM_PLAN_QUEUES) {
+    return plim_fail(ctx, PLIM_EDATA, "step %d: queue %d is not below %d", j, s->queue, PLIM_PLAN_QUEUES);
+  }
   if (s->n_wait < 0) return plim_fail(ctx, PLIM_EDATA, "step %d waits for %d steps", j, s->n_wait);
   for (int32_t i = 0; i < s->n_wait; i++) {
     if (s->wait[i] < 0 || s->wait[i] >= j || (i > 0 && s->wait[i] <= s->wait[i - 1])) {
@@ -52,7 +55,7 @@ static plim_status check_step(plim_context *ctx, const plim_plan *p, int32_t j) 
   PLIM_TRY(check_waits(ctx, p, j));
   if (s->kind == PLIM_STEP_RUN) return check_run(ctx, p, j);
   if (s->kind != PLIM_STEP_COPY) return plim_fail(ctx, PLIM_EDATA, "step %d: kind %d is none", j, (int)s->kind);
-  if (s->storage < 0 || s->from < 0 || s->to < 0 || s->time_ns < 0) {
+  if (s->storage < 0 || s->from < 0 || s->from > p->n_pages || s->to < 0 || s->to > p->n_pages || s->time_ns < 0) {
     return plim_fail(ctx, PLIM_EDATA, "step %d: copy of storage %d from space %d to space %d in %lld ns", j, s->storage,
                      s->from, s->to, (long long)s->time_ns);
   }
@@ -61,7 +64,7 @@ static plim_status check_step(plim_context *ctx, const plim_plan *p, int32_t j) 
 
 static plim_status check_buffer(plim_context *ctx, const plim_plan *p, int32_t i) {
   const plim_plan_buffer *l = &p->buffer[i];
-  if (l->storage < -1 || l->space < 0) {
+  if (l->storage < -1 || l->space < 0 || l->space > p->n_pages) {
     return plim_fail(ctx, PLIM_EDATA, "buffer %d: storage %d in space %d", i, l->storage, l->space);
   }
   if (l->begin < 0 || l->begin >= l->end || l->end > p->n_steps) {
@@ -99,8 +102,22 @@ static plim_status check_head(plim_context *ctx, const plim_plan *p) {
   return PLIM_OK;
 }
 
+static plim_status check_pages(plim_context *ctx, const plim_plan *p) {
+  if (p->n_pages < 0 || p->n_pages > PLIM_PAGE_SPACES) {
+    return plim_fail(ctx, PLIM_EDATA, "a plan has %d page spaces, at most %d are allowed", p->n_pages,
+                     PLIM_PAGE_SPACES);
+  }
+  for (int32_t k = 0; k < p->n_pages; k++) {
+    PLIM_TRY(plim_text_check(ctx, "page space", p->page[k].name, sizeof p->page[k].name));
+    if (p->page[k].budget_bytes >= 0) continue;
+    return plim_fail(ctx, PLIM_EDATA, "space %d has a budget of %lld bytes", k + 1, (long long)p->page[k].budget_bytes);
+  }
+  return PLIM_OK;
+}
+
 static plim_status check_parts(plim_context *ctx, const plim_plan *p, int64_t *n_wait) {
   PLIM_TRY(check_head(ctx, p));
+  PLIM_TRY(check_pages(ctx, p));
   *n_wait = 0;
   for (int32_t i = 0; i < p->n_variants; i++) PLIM_TRY(check_variant(ctx, p, i));
   for (int32_t j = 0; j < p->n_steps; j++) {
@@ -119,6 +136,7 @@ static void copy_parts(const plim_plan *draft, plim_own_plan *own) {
   copy_array(own->step, draft->step, draft->n_steps, sizeof *own->step);
   copy_array(own->buffer, draft->buffer, draft->n_buffers, sizeof *own->buffer);
   copy_array(own->variant, draft->variant, draft->n_variants, sizeof *own->variant);
+  copy_array(own->page, draft->page, draft->n_pages, sizeof *own->page);
   int32_t *wait = own->wait;
   for (int32_t j = 0; j < draft->n_steps; j++) {
     copy_array(wait, draft->step[j].wait, draft->step[j].n_wait, sizeof *wait);
@@ -129,6 +147,7 @@ static void copy_parts(const plim_plan *draft, plim_own_plan *own) {
   own->plan.step = own->step;
   own->plan.buffer = own->buffer;
   own->plan.variant = own->variant;
+  own->plan.page = own->page;
 }
 
 plim_status plim_plan_copy(plim_context *ctx, const plim_plan *draft, plim_own_plan **out) {

@@ -10,6 +10,7 @@ typedef struct plim_own_plan {
   plim_step *step;
   plim_plan_buffer *buffer;
   plim_plan_variant *variant;
+  plim_page_space *page;
   int32_t *wait; /* of every step */
 } plim_own_plan;
 

@@ -9,6 +9,7 @@ typedef struct lists {
   plim_step *step;
   plim_plan_buffer *buffer;
   plim_plan_variant *variant;
+  plim_page_space page[PLIM_PAGE_SPACES];
   int32_t *wait; /* of every step; it moves while it grows */
   int64_t n_wait, cap_wait;
 } lists;
@@ -45,6 +46,24 @@ static void read_head(plim_json_at *at, plim_plan *p) {
   p->plan_class = (plim_plan_class)plim_json_name(at, "class", plim_plan_class_find);
   p->packed = plim_json_bool(at, "packed");
   read_figures(at, p);
+}
+
+static void read_pages(plim_json_at *root, lists *l) {
+  int32_t n = 0;
+  if (!plim_json_has(root, "pages")) return;
+  plim_json_at list = plim_json_list(root, "pages", &n);
+  if (root->doc->status == PLIM_OK && (n < 1 || n > PLIM_PAGE_SPACES)) {
+    plim_json_fail(root, "pages", "has %d spaces, not 1 to %d", n, PLIM_PAGE_SPACES);
+  }
+  for (int32_t k = 0; k < n && root->doc->status == PLIM_OK; k++) {
+    plim_json_at at = plim_json_item(&list, k);
+    plim_json_copy(&at, "name", l->page[k].name, sizeof l->page[k].name);
+    l->page[k].budget_bytes = plim_json_int_or_null(&at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
+    l->page[k].peak_bytes = plim_json_int(&at, "peak_bytes", 0, INT64_MAX);
+    l->page[k].arena_bytes = plim_json_int_or_null(&at, "arena_bytes", 0, INT64_MAX, -1);
+    plim_json_end(&at);
+  }
+  l->plan.n_pages = n;
 }
 
 static void read_variants(plim_json_at *root, lists *l) {
@@ -133,6 +152,7 @@ void plim_plan_read(plim_json_at *at, plim_plan **out) {
   plim_own_plan *own = NULL;
   plim_context *ctx = at->doc->ctx;
   read_head(at, &l.plan);
+  read_pages(at, &l);
   read_variants(at, &l);
   read_steps(at, &l);
   read_buffers(at, &l);
@@ -141,6 +161,7 @@ void plim_plan_read(plim_json_at *at, plim_plan **out) {
     l.plan.step = l.step;
     l.plan.buffer = l.buffer;
     l.plan.variant = l.variant;
+    l.plan.page = l.page;
     plim_json_take(at, plim_plan_copy(ctx, &l.plan, &own));
   }
   if (own) *out = &own->plan;

@@ -33,6 +33,22 @@ static void write_figure(plim_text *t, const char *key, int64_t x, int64_t none)
   plim_text_add(t, ",\n");
 }
 
+/* Spaces beside the arena: a field that plans without copies do not have. */
+static void write_pages(plim_text *t, const plim_plan *p) {
+  if (p->n_pages == 0) return;
+  plim_text_add(t, "  \"pages\": [");
+  for (int32_t k = 0; k < p->n_pages; k++) {
+    plim_text_add(t, k > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
+    plim_text_quote(t, p->page[k].name);
+    plim_text_add(t, ", \"budget_bytes\": ");
+    plim_document_write_int(t, p->page[k].budget_bytes, INT64_MAX);
+    plim_text_format(t, ", \"peak_bytes\": %lld, \"arena_bytes\": ", (long long)p->page[k].peak_bytes);
+    plim_document_write_int(t, p->page[k].arena_bytes, -1);
+    plim_text_add(t, "}");
+  }
+  plim_text_add(t, "\n  ],\n");
+}
+
 static void write_head(plim_text *t, const plim_plan *p) {
   plim_document_write_head(t, "plan");
   plim_text_format(t, "  \"graph\": \"%s\",\n  \"arithmetic\": {", p->fingerprint);
@@ -52,6 +68,7 @@ static void write_head(plim_text *t, const plim_plan *p) {
 
 void plim_plan_write(plim_text *t, const plim_plan *p) {
   write_head(t, p);
+  write_pages(t, p);
   plim_text_add(t, "  \"variants\": [");
   for (int32_t i = 0; i < p->n_variants; i++) {
     plim_text_add(t, i > 0 ? ",\n    " : "\n    ");

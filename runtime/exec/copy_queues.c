@@ -1,0 +1,235 @@
+/* The threads of copy queues. Counts are atomic; who sleeps is counted too, so that a command that ends takes the mutex
+ * only where somebody sleeps. Both are sequentially consistent: a sleeper counts itself before it reads the counts, a
+ * command that ends changes its count before it reads who sleeps, so that one of the two sees the other.
+ *
+ * When a copy fails, `stop` is set, and no command that has not begun begins. */
+#include "runtime/exec/copy_queues.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Turns of a spin before a wait sleeps: some microseconds, since a core that spins is one that does not compute. */
+enum { SPINS = 256, WHY_BYTES = 160, STACK_BYTES = 1 << 18 };
+
+typedef struct worker {
+  plim_copy_queues *queues;
+  int32_t queue;
+  pthread_t thread;
+} worker;
+
+struct plim_copy_queues {
+  plim_context *ctx;
+  const plim_page_memory *page;
+  const plim_exec_options *options;
+  int32_t n_queues, n_started;
+  worker worker[PLIM_PLAN_QUEUES]; /* [0] is not used */
+  _Atomic int32_t done[PLIM_PLAN_QUEUES];
+  _Atomic int32_t sleepers, stop;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  /* guarded by the mutex */
+  int64_t step; /* number of steps begun */
+  int32_t closing, busy; /* threads that have not ended the step */
+  plim_bound *bound;
+  plim_status failed; /* PLIM_OK: nothing has */
+  int32_t failed_command;
+  char why[WHY_BYTES];
+};
+
+/* ---- waiting ---- */
+
+static int reached(plim_copy_queues *q, const int32_t *need) {
+  for (int32_t i = 0; i < q->n_queues; i++) {
+    if (need[i] > 0 && atomic_load(&q->done[i]) < need[i]) return 0;
+  }
+  return 1;
+}
+
+/* 0: the step has been stopped. */
+static int wait_for(plim_copy_queues *q, const int32_t *need) {
+  for (int i = 0; i < SPINS; i++) {
+    if (atomic_load(&q->stop)) return 0;
+    if (reached(q, need)) return 1;
+  }
+  (void)pthread_mutex_lock(&q->mutex);
+  atomic_fetch_add(&q->sleepers, 1);
+  while (!atomic_load(&q->stop) && !reached(q, need)) (void)pthread_cond_wait(&q->changed, &q->mutex);
+  atomic_fetch_sub(&q->sleepers, 1);
+  (void)pthread_mutex_unlock(&q->mutex);
+  return !atomic_load(&q->stop);
+}
+
+static void ended(plim_copy_queues *q, int32_t queue) {
+  atomic_fetch_add(&q->done[queue], 1);
+  if (atomic_load(&q->sleepers) == 0) return;
+  (void)pthread_mutex_lock(&q->mutex);
+  (void)pthread_cond_broadcast(&q->changed);
+  (void)pthread_mutex_unlock(&q->mutex);
+}
+
+static void stop(plim_copy_queues *q) {
+  (void)pthread_mutex_lock(&q->mutex);
+  atomic_store(&q->stop, 1);
+  (void)pthread_cond_broadcast(&q->changed);
+  (void)pthread_mutex_unlock(&q->mutex);
+}
+
+static void fail(plim_copy_queues *q, int32_t j, plim_status status, const char *why) {
+  (void)pthread_mutex_lock(&q->mutex);
+  if (q->failed == PLIM_OK) {
+    q->failed = status;
+    q->failed_command = j;
+    (void)snprintf(q->why, sizeof q->why, "%s", why);
+  }
+  (void)pthread_mutex_unlock(&q->mutex);
+  stop(q);
+}
+
+/* ---- copying ---- */
+
+static int copy(plim_copy_queues *q, plim_bound *bound, int32_t j) {
+  const plim_step *step = &bound->plan->step[j];
+  void *const *pointer = bound->pointer + bound->step[j].first;
+  plim_copy_call call = {.step = j,
+                         .storage = step->storage,
+                         .from_space = step->from,
+                         .to_space = step->to,
+                         .from = pointer[0],
+                         .to = pointer[1],
+                         .bytes = bound->graph->storage[step->storage].bytes};
+  char why[WHY_BYTES] = "";
+  if (q->options->before_copy) {
+    plim_status status = q->options->before_copy(q->options->user, &call);
+    if (status != PLIM_OK) {
+      fail(q, j, status, plim_status_name(status));
+      return 0;
+    }
+  }
+  int error = step->to > 0 ? plim_page_write(&q->page[step->to - 1], call.to, call.from, call.bytes)
+                           : plim_page_read(&q->page[step->from - 1], call.to, call.from, call.bytes);
+  if (error == 0) return 1;
+  if (strerror_r(error, why, sizeof why) != 0) why[0] = '\0';
+  fail(q, j, PLIM_EIO, why);
+  return 0;
+}
+
+static void walk(plim_copy_queues *q, plim_bound *bound, int32_t queue) {
+  for (int32_t i = bound->queue_first[queue]; i < bound->queue_first[queue + 1]; i++) {
+    int32_t j = bound->queue_step[i];
+    if (!wait_for(q, bound->wait[j].need)) return;
+    int64_t begin_ns = plim_now_ns();
+    if (!copy(q, bound, j)) return;
+    bound->time_ns[j] = plim_now_ns() - begin_ns;
+    ended(q, queue);
+  }
+}
+
+static void *worker_main(void *user) {
+  const worker *w = user;
+  plim_copy_queues *q = w->queues;
+  int64_t step = 0;
+  (void)pthread_mutex_lock(&q->mutex);
+  while (!q->closing) {
+    if (q->step == step) {
+      (void)pthread_cond_wait(&q->changed, &q->mutex);
+      continue;
+    }
+    step = q->step;
+    plim_bound *bound = q->bound;
+    (void)pthread_mutex_unlock(&q->mutex);
+    walk(q, bound, w->queue);
+    (void)pthread_mutex_lock(&q->mutex);
+    q->busy--;
+    (void)pthread_cond_broadcast(&q->changed);
+  }
+  (void)pthread_mutex_unlock(&q->mutex);
+  return NULL;
+}
+
+/* ---- a step ---- */
+
+void plim_copy_queues_begin(plim_copy_queues *q, plim_bound *bound) {
+  (void)pthread_mutex_lock(&q->mutex);
+  for (int32_t i = 0; i < PLIM_PLAN_QUEUES; i++) atomic_store(&q->done[i], 0);
+  atomic_store(&q->stop, 0);
+  q->failed = PLIM_OK;
+  q->bound = bound;
+  q->busy = q->n_started;
+  q->step++;
+  (void)pthread_cond_broadcast(&q->changed);
+  (void)pthread_mutex_unlock(&q->mutex);
+}
+
+int plim_copy_queues_wait(plim_copy_queues *q, int32_t j) {
+  const plim_bound_wait *wait = &q->bound->wait[j];
+  return wait->any ? wait_for(q, wait->need) : !atomic_load(&q->stop);
+}
+
+void plim_copy_queues_ran(plim_copy_queues *q) {
+  ended(q, 0);
+}
+
+plim_status plim_copy_queues_end(plim_copy_queues *q, int whole) {
+  if (!whole) stop(q);
+  (void)pthread_mutex_lock(&q->mutex);
+  while (q->busy > 0) (void)pthread_cond_wait(&q->changed, &q->mutex);
+  plim_status failed = q->failed;
+  (void)pthread_mutex_unlock(&q->mutex);
+  if (failed == PLIM_OK) return PLIM_OK;
+  const plim_step *step = &q->bound->plan->step[q->failed_command];
+  int32_t v = 0;
+  while (v < q->bound->graph->n_values && q->bound->graph->value[v].storage != step->storage) v++;
+  return plim_fail(q->ctx, failed, "step %d (copy of \"%s\" %s %s): %s", (int)q->failed_command,
+                   v < q->bound->graph->n_values ? q->bound->graph->value[v].name : "", step->to > 0 ? "to" : "from",
+                   q->bound->plan->page[(step->to > 0 ? step->to : step->from) - 1].name, q->why);
+}
+
+/* ---- open and close ---- */
+
+static plim_status start(plim_copy_queues *q) {
+  pthread_attr_t attributes;
+  int error = pthread_attr_init(&attributes);
+  if (error == 0) error = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  for (int32_t i = 1; i < q->n_queues && error == 0; i++) {
+    q->worker[i] = (worker){.queues = q, .queue = i};
+    error = pthread_create(&q->worker[i].thread, &attributes, worker_main, &q->worker[i]);
+    if (error == 0) q->n_started++;
+  }
+  (void)pthread_attr_destroy(&attributes);
+  if (error == 0) return PLIM_OK;
+  return plim_fail(q->ctx, PLIM_ENOMEM, "the thread of copy queue %d cannot be started: %s", (int)q->n_started + 1,
+                   strerror(error));
+}
+
+plim_status plim_copy_queues_open(plim_context *ctx, int32_t n_queues, const plim_page_memory *page,
+                                  const plim_exec_options *options, plim_copy_queues **out) {
+  plim_copy_queues *q = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *q, &q));
+  q->ctx = ctx;
+  q->page = page;
+  q->options = options;
+  q->n_queues = n_queues;
+  (void)pthread_mutex_init(&q->mutex, NULL); /* neither can fail with default attributes here */
+  (void)pthread_cond_init(&q->changed, NULL);
+  plim_status status = start(q);
+  if (status == PLIM_OK) {
+    *out = q;
+  } else {
+    plim_copy_queues_close(q);
+  }
+  return status;
+}
+
+void plim_copy_queues_close(plim_copy_queues *q) {
+  if (!q) return;
+  (void)pthread_mutex_lock(&q->mutex);
+  q->closing = 1;
+  (void)pthread_cond_broadcast(&q->changed);
+  (void)pthread_mutex_unlock(&q->mutex);
+  for (int32_t i = 1; i <= q->n_started; i++) (void)pthread_join(q->worker[i].thread, NULL);
+  (void)pthread_cond_destroy(&q->changed);
+  (void)pthread_mutex_destroy(&q->mutex);
+  plim_release(q->ctx, q, 1, sizeof *q);
+}
