@@ -80,6 +80,10 @@ static plim_status check_pairs(const plim_checker *check, int32_t j) {
 
 static plim_status check_waits(const plim_checker *check, int32_t j) {
   const plim_step *step = &check->plan->step[j];
+  if (step->n_wait < 0 || (step->n_wait > 0 && check->plan->n_pages == 0)) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "step %d waits for %d steps of other queues; the plan has one queue", j,
+                     step->n_wait);
+  }
   for (int32_t w = 0; w < step->n_wait; w++) {
     if (step->wait[w] >= 0 && step->wait[w] < j && (w == 0 || step->wait[w] > step->wait[w - 1])) continue;
     return plim_fail(check->ctx, PLIM_EPLAN, "step %d waits for step %d, not for earlier ones in ascending order", j,

@@ -55,7 +55,7 @@ static plim_status check_step(plim_context *ctx, const plim_plan *p, int32_t j) 
   PLIM_TRY(check_waits(ctx, p, j));
   if (s->kind == PLIM_STEP_RUN) return check_run(ctx, p, j);
   if (s->kind != PLIM_STEP_COPY) return plim_fail(ctx, PLIM_EDATA, "step %d: kind %d is none", j, (int)s->kind);
-  if (s->storage < 0 || s->from < 0 || s->from > p->n_pages || s->to < 0 || s->to > p->n_pages || s->time_ns < 0) {
+  if (s->storage < 0 || s->from < 0 || s->to < 0 || s->time_ns < 0) {
     return plim_fail(ctx, PLIM_EDATA, "step %d: copy of storage %d from space %d to space %d in %lld ns", j, s->storage,
                      s->from, s->to, (long long)s->time_ns);
   }
@@ -64,7 +64,7 @@ static plim_status check_step(plim_context *ctx, const plim_plan *p, int32_t j) 
 
 static plim_status check_buffer(plim_context *ctx, const plim_plan *p, int32_t i) {
   const plim_plan_buffer *l = &p->buffer[i];
-  if (l->storage < -1 || l->space < 0 || l->space > p->n_pages) {
+  if (l->storage < -1 || l->space < 0) {
     return plim_fail(ctx, PLIM_EDATA, "buffer %d: storage %d in space %d", i, l->storage, l->space);
   }
   if (l->begin < 0 || l->begin >= l->end || l->end > p->n_steps) {
