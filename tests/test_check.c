@@ -254,7 +254,7 @@ static const struct {
     {buffer_empty, PLIM_EPLAN, "(\"a\") is [3, 3) in a plan of 7 steps"},
     {buffer_begins_before_the_plan, PLIM_EPLAN, "(\"a\") is [-1, 4)"},
     {buffer_ends_after_the_plan, PLIM_EPLAN, "(\"y\") is [2, 8)"},
-    {other_space, PLIM_EUNSUPPORTED, "(\"a\") is in space 1"},
+    {other_space, PLIM_EPLAN, "(\"a\") is in space 1"},
     {bytes_not_rounded, PLIM_EPLAN, "step 3 (op \"make\"): the buffer of \"a\" has 1000 bytes, it needs 1024"},
     {bytes_too_few, PLIM_EPLAN, "step 3 (op \"make\"): the buffer of \"a\" has 512 bytes, it needs 1024"},
     {bytes_negative, PLIM_EPLAN, "has -1024 bytes, it needs 1024"},

@@ -255,9 +255,19 @@ static void take_used_variants(plan_maker *m) {
   }
 }
 
+/* A storage without bytes has no buffers. */
+static void leave_out_empty(plan_maker *m) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < m->n_buffers; i++) {
+    if (m->buffer[i].bytes > 0) m->buffer[n++] = m->buffer[i];
+  }
+  m->n_buffers = n;
+}
+
 static plim_status finish(plan_maker *m, plim_plan **out) {
   const plim_profile *profile = m->profile;
   take_used_variants(m);
+  leave_out_empty(m);
   plim_plan draft = {.numerics.machine = profile->machine,
                      .planner = "random",
                      .packed = m->options.packed,

@@ -1,0 +1,243 @@
+/* The graph with paging: a copy of the program with the ops of paging between its own. */
+#include "planner/paging/page_graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES = 32 };
+
+typedef struct maker {
+  plim_page_graph *p;
+  const plim_profile *profile;
+  const int64_t *charge_ns;
+  plim_graph_builder *builder;
+  int32_t *choice_of;   /* [n_storages] -1: it stays */
+  int32_t *last_early;  /* [n] last op that touches it before `late` */
+  int32_t *mark, *whole; /* [n] values of the ops of paging */
+  int32_t *late_value;  /* [n_values] the value of s' over the same bytes, -1: none */
+  int32_t *pool;        /* operands of the op in hand */
+  int32_t *first;       /* [n_ops + 2 n + 1] of the profile */
+  plim_variant *variant;
+  int64_t n_variants;
+} maker;
+
+static plim_status check_choice(const plim_page_graph *p, const plim_page_choice *c) {
+  const plim_graph *g = p->graph;
+  int allowed = c->storage >= 0 && c->storage < g->n_storages && g->storage[c->storage].producer >= 0 &&
+                g->storage[c->storage].bytes > 0 && g->storage[c->storage].role != PLIM_ROLE_OUTPUT;
+  for (int32_t i = allowed ? g->reader_first[c->storage] : 0; allowed && i < g->reader_first[c->storage + 1]; i++) {
+    if (g->reader[i] == c->late) return PLIM_OK;
+  }
+  return plim_fail(p->ctx, PLIM_EUSAGE, "storage %d cannot be paged in before op %d", c->storage, c->late);
+}
+
+static int32_t last_early_of(const plim_graph *g, const plim_page_choice *c) {
+  int32_t last = g->storage[c->storage].producer;
+  for (int32_t i = g->reader_first[c->storage]; i < g->reader_first[c->storage + 1]; i++) {
+    if (g->reader[i] < c->late && g->reader[i] > last) last = g->reader[i];
+  }
+  return last;
+}
+
+static plim_shape bytes_shape(int64_t bytes) {
+  return (plim_shape){.dtype = PLIM_U8, .layout = PLIM_FLAT, .rank = 1, .dim = {bytes, 1, 1, 1}};
+}
+
+/* A mark, and s' with a value over all of it and one for each value over s. */
+static plim_status add_page_values(maker *m, int32_t i) {
+  plim_page_graph *p = m->p;
+  const plim_graph *g = p->graph;
+  const plim_storage *s = &g->storage[p->choice[i].storage];
+  const plim_shape empty = bytes_shape(0), all = bytes_shape(s->bytes);
+  char name[NAME_BYTES];
+  int32_t storage;
+  (void)snprintf(name, sizeof name, "page:%d", (int)i);
+  PLIM_TRY(plim_graph_add(m->builder, name, PLIM_ROLE_ACTIVATION, &empty, &m->mark[i]));
+  PLIM_TRY(plim_graph_add_storage(m->builder, s->role, s->bytes, &storage));
+  p->storage[storage] = p->choice[i].storage;
+  (void)snprintf(name, sizeof name, "page:%d:whole", (int)i);
+  PLIM_TRY(plim_graph_add_value(m->builder, name, storage, 0, &all, &m->whole[i]));
+  for (int32_t v = 0; v < g->n_values; v++) {
+    if (g->value[v].storage != p->choice[i].storage) continue;
+    (void)snprintf(name, sizeof name, "page:%d:%d", (int)i, (int)v);
+    PLIM_TRY(plim_graph_add_value(m->builder, name, storage, g->value[v].offset, &g->value[v].shape,
+                                  &m->late_value[v]));
+  }
+  return PLIM_OK;
+}
+
+static plim_status add_values(maker *m) {
+  const plim_graph *g = m->p->graph;
+  int32_t id;
+  for (int32_t s = 0; s < g->n_storages; s++) {
+    PLIM_TRY(plim_graph_add_storage(m->builder, g->storage[s].role, g->storage[s].bytes, &id));
+    m->p->storage[id] = s;
+  }
+  for (int32_t v = 0; v < g->n_values; v++) {
+    const plim_value *value = &g->value[v];
+    PLIM_TRY(plim_graph_add_value(m->builder, value->name, value->storage, value->offset, &value->shape, &id));
+  }
+  for (int32_t i = 0; i < m->p->n; i++) PLIM_TRY(add_page_values(m, i));
+  return PLIM_OK;
+}
+
+/* `from`: its variants in the profile; NULL: one of an op of paging. */
+static void add_variants(maker *m, int32_t id, int32_t op, int64_t charge_ns) {
+  m->first[id] = (int32_t)m->n_variants;
+  if (op < 0) {
+    plim_variant *row = &m->variant[m->n_variants++];
+    *row = (plim_variant){.time_ns = charge_ns};
+    memcpy(row->name, "page", sizeof "page");
+    memcpy(row->label, "page", sizeof "page");
+  } else {
+    for (int32_t i = m->profile->first[op]; i < m->profile->first[op + 1]; i++) {
+      m->variant[m->n_variants++] = m->profile->variant[i];
+    }
+  }
+  m->first[id + 1] = (int32_t)m->n_variants;
+}
+
+static plim_status add_page_op(maker *m, int32_t i, int in) {
+  plim_page_graph *p = m->p;
+  char name[NAME_BYTES];
+  (void)snprintf(name, sizeof name, "page %s:%d", in ? "in" : "out", (int)i);
+  int32_t v = 0, id;
+  while (p->graph->value[v].storage != p->choice[i].storage) v++;
+  plim_op_spec spec = {.name = name,
+                       .kind = PLIM_OP_CUSTOM,
+                       .cls = PLIM_OP_PURE,
+                       .phase = in ? PLIM_PHASE_BACKWARD : PLIM_PHASE_FORWARD,
+                       .n_in = 1,
+                       .n_out = 1,
+                       .in = {in ? m->mark[i] : v},
+                       .out = {in ? m->whole[i] : m->mark[i]},
+                       .time_ns = -1};
+  PLIM_TRY(plim_graph_add_op(m->builder, &spec, &id));
+  p->op[id] = -1;
+  p->copies[id] = in ? p->n + i : i;
+  add_variants(m, id, -1, m->charge_ns[in ? p->n + i : i]);
+  return PLIM_OK;
+}
+
+static int32_t late_value(const maker *m, int32_t op, int32_t value) {
+  int32_t choice = m->choice_of[m->p->graph->value[value].storage];
+  return choice >= 0 && op >= m->p->choice[choice].late ? m->late_value[value] : value;
+}
+
+static plim_status add_op(maker *m, int32_t o) {
+  const plim_op *op = &m->p->graph->op[o];
+  int32_t id;
+  plim_op_spec spec = {.name = op->name,
+                       .kind = op->kind,
+                       .cls = op->cls,
+                       .phase = op->phase,
+                       .attrs = op->attrs,
+                       .n_in = op->n_in,
+                       .n_out = op->n_out,
+                       .n_upd = op->n_upd,
+                       .n_pairs = op->n_pairs,
+                       .many_in = m->pool,
+                       .time_ns = op->time_ns};
+  for (int32_t i = 0; i < op->n_in; i++) m->pool[i] = late_value(m, o, op->in[i]);
+  for (int32_t i = 0; i < op->n_out; i++) spec.out[i] = op->out[i];
+  for (int32_t i = 0; i < op->n_upd; i++) spec.upd[i] = op->upd[i];
+  for (int32_t i = 0; i < op->n_pairs; i++) spec.pair[i] = op->pair[i];
+  PLIM_TRY(plim_graph_add_op(m->builder, &spec, &id));
+  m->p->op[id] = o;
+  m->p->copies[id] = -1;
+  add_variants(m, id, o, 0);
+  return PLIM_OK;
+}
+
+static plim_status add_ops(maker *m) {
+  const plim_page_graph *p = m->p;
+  for (int32_t o = 0; o < p->graph->n_ops; o++) {
+    for (int32_t i = 0; i < p->n; i++) {
+      if (p->choice[i].late == o) PLIM_TRY(add_page_op(m, i, 1));
+    }
+    PLIM_TRY(add_op(m, o));
+    for (int32_t i = 0; i < p->n; i++) {
+      if (m->last_early[i] == o) PLIM_TRY(add_page_op(m, i, 0));
+    }
+  }
+  return PLIM_OK;
+}
+
+static plim_status fill(maker *m) {
+  plim_page_graph *p = m->p;
+  const plim_graph *g = p->graph;
+  for (int32_t s = 0; s < g->n_storages; s++) m->choice_of[s] = -1;
+  for (int64_t s = 0; s < (int64_t)g->n_storages + 2 * (int64_t)p->n; s++) p->storage[s] = -1;
+  for (int32_t i = 0; i < p->n; i++) {
+    PLIM_TRY(check_choice(p, &p->choice[i]));
+    m->choice_of[p->choice[i].storage] = i;
+    m->last_early[i] = last_early_of(g, &p->choice[i]);
+  }
+  PLIM_TRY(plim_graph_begin(p->ctx, g->name, g->batch, &m->builder));
+  PLIM_TRY(add_values(m));
+  PLIM_TRY(add_ops(m));
+  plim_graph_builder *builder = m->builder;
+  m->builder = NULL; /* freed by the next call in any case */
+  PLIM_TRY(plim_graph_end(builder, &p->paged));
+  return plim_profile_make(p->paged, &m->profile->machine, m->profile->measured, m->first, m->variant, &p->profile);
+}
+
+static int64_t most_inputs(const plim_graph *g) {
+  int64_t most = 1;
+  for (int32_t o = 0; o < g->n_ops; o++) {
+    if (g->op[o].n_in > most) most = g->op[o].n_in;
+  }
+  return most;
+}
+
+plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile, int32_t n,
+                                 const plim_page_choice *choice, const int64_t *charge_ns, plim_page_graph **out) {
+  maker m = {.profile = profile, .charge_ns = charge_ns};
+  int64_t ops = graph->n_ops + 2 * (int64_t)n, variants = profile->first[graph->n_ops] + 2 * (int64_t)n;
+  int64_t inputs = most_inputs(graph);
+  plim_page_graph *p = NULL;
+  plim_status status;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
+  *p = (plim_page_graph){.ctx = ctx, .graph = graph, .n = n};
+  m.p = p;
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p->choice, &p->choice));
+  PLIM_CHECK(plim_allocate(ctx, ops, sizeof *p->op, &p->op));
+  PLIM_CHECK(plim_allocate(ctx, ops, sizeof *p->copies, &p->copies));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages + 2 * (int64_t)n, sizeof *p->storage, &p->storage));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *m.choice_of, &m.choice_of));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.last_early, &m.last_early));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.mark, &m.mark));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.whole, &m.whole));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_values, sizeof *m.late_value, &m.late_value));
+  PLIM_CHECK(plim_allocate(ctx, inputs, sizeof *m.pool, &m.pool));
+  PLIM_CHECK(plim_allocate(ctx, ops + 1, sizeof *m.first, &m.first));
+  PLIM_CHECK(plim_allocate(ctx, variants, sizeof *m.variant, &m.variant));
+  if (n > 0) memcpy(p->choice, choice, (size_t)n * sizeof *choice);
+  PLIM_CHECK(fill(&m));
+  *out = p;
+  p = NULL;
+done:
+  plim_graph_builder_free(m.builder);
+  plim_release(ctx, m.choice_of, graph->n_storages, sizeof *m.choice_of);
+  plim_release(ctx, m.last_early, n, sizeof *m.last_early);
+  plim_release(ctx, m.mark, n, sizeof *m.mark);
+  plim_release(ctx, m.whole, n, sizeof *m.whole);
+  plim_release(ctx, m.late_value, graph->n_values, sizeof *m.late_value);
+  plim_release(ctx, m.pool, inputs, sizeof *m.pool);
+  plim_release(ctx, m.first, ops + 1, sizeof *m.first);
+  plim_release(ctx, m.variant, variants, sizeof *m.variant);
+  plim_page_graph_free(p);
+  return status;
+}
+
+void plim_page_graph_free(plim_page_graph *p) {
+  if (!p) return;
+  int64_t ops = p->graph->n_ops + 2 * (int64_t)p->n;
+  plim_profile_free(p->profile);
+  plim_graph_free(p->paged);
+  plim_release(p->ctx, p->choice, p->n, sizeof *p->choice);
+  plim_release(p->ctx, p->op, ops, sizeof *p->op);
+  plim_release(p->ctx, p->copies, ops, sizeof *p->copies);
+  plim_release(p->ctx, p->storage, p->graph->n_storages + 2 * (int64_t)p->n, sizeof *p->storage);
+  plim_release(p->ctx, p, 1, sizeof *p);
+}

@@ -1,0 +1,23 @@
+/* From a plan of a graph with paging to a plan with copies of the graph itself. */
+#ifndef PLIM_PLANNER_PAGING_PAGE_LOWER_H
+#define PLIM_PLANNER_PAGING_PAGE_LOWER_H
+
+#include "planner/paging/page_graph.h"
+
+typedef struct plim_page_lower_options {
+  const char *name;           /* of the page space */
+  int64_t budget_bytes;       /* of the arena */
+  int64_t page_budget_bytes;  /* of the page space */
+  int64_t keep_all_ns;        /* of the plan; its bound is the same */
+  int32_t effort;             /* of packing */
+} plim_page_lower_options;
+
+/* Ops of paging become copies: those out are on queue 1, those in on queue 2. Copies out end later and copies in begin
+ * earlier than in the schedule, as far as time asks for and bytes allow. All buffers are packed again, and each command
+ * waits for what it must. Of several such plans the fastest is taken.
+ *   plan  in  of paged->paged, with addresses
+ * PLIM_ENOFIT: none fits. O(buffers^2) and packing. Deterministic. */
+PLIM_MUST_USE plim_status plim_page_lower(const plim_page_graph *paged, const plim_plan *plan,
+                                          const plim_page_lower_options *options, plim_plan **out);
+
+#endif

@@ -1,0 +1,302 @@
+/* runtime/exec with copy queues: random plans that page do what program order does, whatever the queues' speed, and what
+ * they use in every space is what the plan says. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "planner/paging/page_lower.h"
+#include "runtime/exec/exec.h"
+#include "runtime/graph/check.h"
+#include "tests/support/hash_kernels.h"
+#include "tests/support/plan_draft.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/test_random.h"
+
+enum { CASES = 150, STEPS = 3, MOST_CHOICES = 64, DELAY_NS = 60000, BYTES = 16384 };
+
+typedef struct rig {
+  plim_context *ctx;
+  plim_graph *graph;
+  plim_profile *profile;
+  plim_page_graph *paged;
+  plim_plan *plan; /* with copies */
+  plim_exec *exec;
+  int32_t n_copies;
+} rig;
+
+static void free_rig(rig *r) {
+  plim_exec_close(r->exec);
+  plim_plan_free(r->plan);
+  plim_page_graph_free(r->paged);
+  plim_profile_free(r->profile);
+  plim_graph_free(r->graph);
+  plim_context_free(r->ctx);
+}
+
+/* About half of what can page does, from a reader drawn at random on. */
+static int32_t draw_choices(const plim_graph *g, uint64_t seed, plim_page_choice *choice) {
+  int32_t n = 0;
+  for (int32_t s = 0; s < g->n_storages && n < MOST_CHOICES; s++) {
+    int32_t readers = g->reader_first[s + 1] - g->reader_first[s];
+    uint64_t drawn = test_mix(seed, (uint64_t)s);
+    if (g->storage[s].producer < 0 || g->storage[s].bytes == 0 || g->storage[s].role == PLIM_ROLE_OUTPUT ||
+        readers == 0 || drawn % 2 == 0) {
+      continue;
+    }
+    int32_t late = g->reader[g->reader_first[s] + (int32_t)(drawn / 2 % (uint64_t)readers)];
+    choice[n++] = (plim_page_choice){s, late, (int64_t)(drawn >> 40) % 3000, (int64_t)(drawn >> 20) % 3000};
+  }
+  return n;
+}
+
+/* A plan with copies of a random graph; 0: none of the random plan, which may have a storage twice. `slack_percent` of
+ * the arena of the plan without copies is the budget; 0: none. */
+static int make_plan(rig *r, uint64_t seed, int slack_percent, const char *space) {
+  random_graph_options graph = random_graph_options_default(seed);
+  random_plan_options plan = random_plan_options_default(seed);
+  plim_page_choice choice[MOST_CHOICES];
+  int64_t charge_ns[2 * MOST_CHOICES] = {0};
+  plim_plan *sequential = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &r->ctx), PLIM_OK);
+  cr_assert_eq(random_graph_make(r->ctx, &graph, &r->graph), PLIM_OK);
+  cr_assert_eq(random_profile_make(r->graph, seed, 3, &r->profile), PLIM_OK);
+  int32_t n = draw_choices(r->graph, seed, choice);
+  plim_status status = plim_page_graph_make(r->ctx, r->graph, r->profile, n, choice, charge_ns, &r->paged);
+  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+  status = random_plan_make(r->paged->paged, r->paged->profile, &plan, &sequential);
+  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+  status = plim_plan_check(r->ctx, r->paged->paged, sequential);
+  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+  plim_page_lower_options options = {.name = space,
+                                     .budget_bytes = INT64_MAX,
+                                     .page_budget_bytes = INT64_MAX,
+                                     .keep_all_ns = sequential->keep_all_ns,
+                                     .effort = 20};
+  if (slack_percent > 0) options.budget_bytes = sequential->arena_bytes * slack_percent / 100;
+  status = plim_page_lower(r->paged, sequential, &options, &r->plan);
+  plim_plan_free(sequential);
+  if (status == PLIM_ENOFIT) return 0;
+  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+  status = plim_plan_check(r->ctx, r->graph, r->plan);
+  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+  for (int32_t j = 0; j < r->plan->n_steps; j++) r->n_copies += r->plan->step[j].kind == PLIM_STEP_COPY;
+  return 1;
+}
+
+/* Queues at speeds that change with every command. */
+static plim_status delay(void *user, const plim_copy_call *call) {
+  const uint64_t *seed = user;
+  struct timespec time = {0, (long)(test_mix(*seed, (uint64_t)call->step) % DELAY_NS)};
+  if (time.tv_nsec > DELAY_NS / 2) (void)nanosleep(&time, NULL);
+  return PLIM_OK;
+}
+
+static void open_exec(rig *r, uint64_t *seed) {
+  plim_exec_options options = plim_exec_options_default();
+  const plim_graph *graph = r->graph;
+  const plim_plan *plan = r->plan;
+  options.own_kernels = 1;
+  options.before_copy = delay;
+  options.user = seed;
+  plim_status status = plim_exec_open(r->ctx, NULL, &options, 1, &graph, &plan, &r->exec);
+  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)*seed, plim_context_error(r->ctx));
+}
+
+static void expect_equal(const rig *r, const hash_reference *reference, uint64_t seed) {
+  static unsigned char bytes[BYTES];
+  for (int32_t v = 0; v < r->graph->n_values; v++) {
+    const plim_value *value = &r->graph->value[v];
+    plim_role role = r->graph->storage[value->storage].role;
+    if (!plim_role_persistent(role) && role != PLIM_ROLE_OUTPUT) continue;
+    cr_assert_eq(plim_exec_read(r->exec, 0, v, bytes, value->bytes), PLIM_OK, "%s", plim_context_error(r->ctx));
+    cr_assert_arr_eq(bytes, reference->storage[value->storage] + value->offset, (size_t)value->bytes,
+                     "seed %llu value \"%s\"", (unsigned long long)seed, value->name);
+  }
+}
+
+static void run_and_compare(rig *r, uint64_t seed) {
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  open_exec(r, &seed);
+  hash_reference reference = hash_reference_new(r->graph);
+  hash_write_sources(r->exec, 0, r->graph, r->plan, 1, 0);
+  for (int64_t step = 0; step < STEPS; step++) {
+    hash_write_sources(r->exec, 0, r->graph, r->plan, 0, step);
+    plim_exec_set_step(r->exec, seed, step);
+    hash_reference_step(&reference, seed, step);
+    plim_status status = plim_exec_step(r->exec, 0, hash_run, &kernels);
+    cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+    expect_equal(r, &reference, seed);
+    plim_exec_use use = plim_exec_measured(r->exec, 0);
+    cr_assert_eq(use.peak_bytes, r->plan->peak_bytes);
+    cr_assert_eq(use.packed_bytes, r->plan->arena_bytes);
+    cr_assert_eq(use.page[0].peak_bytes, r->plan->page[0].peak_bytes);
+    cr_assert_eq(use.page[0].packed_bytes, r->plan->page[0].arena_bytes);
+    cr_assert_eq(use.own_allocations, 0);
+  }
+  cr_assert_eq(kernels.calls, STEPS * (int64_t)(r->plan->n_steps - r->n_copies));
+  hash_reference_free(&reference);
+}
+
+static void run_random(const char *space, uint64_t from, uint64_t to, int slack_percent) {
+  int plans = 0, copies = 0;
+  for (uint64_t seed = from; seed < to; seed++) {
+    rig r = {0};
+    if (make_plan(&r, seed, slack_percent, space)) {
+      run_and_compare(&r, seed);
+      plans++;
+      copies += r.n_copies;
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(plans, (int)(to - from) / 3, "only %d plans", plans);
+  cr_assert_gt(copies, plans, "only %d copies in %d plans", copies, plans);
+}
+
+Test(exec_queues, random_plans_that_page_leave_what_program_order_leaves) {
+  run_random("host", 1, CASES, 0);
+}
+
+Test(exec_queues, so_do_they_where_bytes_are_short) {
+  run_random("host", CASES, 2 * CASES, 100);
+}
+
+Test(exec_queues, so_do_they_through_a_page_file) {
+  run_random("disk", 1, CASES / 5, 100);
+}
+
+/* ---- a wait that is not there ---- */
+
+static int is_needed(const rig *r, int32_t j, int32_t w) {
+  plan_draft draft = plan_draft_make(r->plan);
+  static int32_t wait[PLIM_PLAN_QUEUES];
+  int32_t n = 0;
+  plim_plan *without = NULL;
+  for (int32_t i = 0; i < r->plan->step[j].n_wait; i++) {
+    if (i != w) wait[n++] = r->plan->step[j].wait[i];
+  }
+  draft.step[j].wait = wait;
+  draft.step[j].n_wait = n;
+  cr_assert_eq(plim_plan_from_parts(r->graph, &draft.plan, &without), PLIM_OK, "%s", plim_context_error(r->ctx));
+  plim_status status = plim_plan_check(r->ctx, r->graph, without);
+  cr_assert(status == PLIM_OK || status == PLIM_EPLAN);
+  cr_assert(status == PLIM_OK || strstr(plim_context_error(r->ctx), "need not have ended") ||
+                strstr(plim_context_error(r->ctx), "may still use"),
+            "%s", plim_context_error(r->ctx));
+  plim_plan_free(without);
+  plan_draft_free(&draft);
+  return status != PLIM_OK;
+}
+
+Test(exec_queues, the_checker_misses_a_wait_that_is_left_out) {
+  int waits = 0, needed = 0;
+  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+    rig r = {0};
+    if (make_plan(&r, seed, 100, "host")) {
+      for (int32_t j = 0; j < r.plan->n_steps; j++) {
+        for (int32_t w = 0; w < r.plan->step[j].n_wait; w++) {
+          waits++;
+          needed += is_needed(&r, j, w);
+        }
+      }
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(waits, CASES);
+  cr_assert_gt(needed * 10, waits * 8, "%d of %d waits are needed", needed, waits);
+}
+
+/* ---- failures ---- */
+
+static plim_status fail_third(void *user, const plim_copy_call *call) {
+  const rig *r = user;
+  int32_t copies = 0;
+  for (int32_t j = 0; j < call->step; j++) copies += r->plan->step[j].kind == PLIM_STEP_COPY;
+  return copies == 2 ? PLIM_EIO : PLIM_OK;
+}
+
+Test(exec_queues, a_copy_that_fails_ends_the_step_and_is_named) {
+  int failed = 0;
+  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+    rig r = {0};
+    hash_kernels kernels = {.fault = HASH_RIGHT};
+    if (make_plan(&r, seed, 0, "host") && r.n_copies > 2) {
+      plim_exec_options options = plim_exec_options_default();
+      const plim_graph *graph = r.graph;
+      const plim_plan *plan = r.plan;
+      options.own_kernels = 1;
+      options.before_copy = fail_third;
+      options.user = &r;
+      cr_assert_eq(plim_exec_open(r.ctx, NULL, &options, 1, &graph, &plan, &r.exec), PLIM_OK);
+      for (int step = 0; step < 2; step++) { /* the executor can be used on */
+        hash_write_sources(r.exec, 0, r.graph, r.plan, 1, 0);
+        hash_write_sources(r.exec, 0, r.graph, r.plan, 0, 0);
+        cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_EIO);
+        cr_assert(strstr(plim_context_error(r.ctx), "(copy of \""), "%s", plim_context_error(r.ctx));
+      }
+      failed++;
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(failed, 10);
+}
+
+Test(exec_queues, a_kernel_that_fails_ends_the_step_while_copies_run) {
+  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+    rig r = {0};
+    if (make_plan(&r, seed, 100, "host")) {
+      hash_kernels kernels = {.fault = HASH_FAILS, .op = r.graph->n_ops / 2};
+      open_exec(&r, &seed);
+      hash_write_sources(r.exec, 0, r.graph, r.plan, 1, 0);
+      hash_write_sources(r.exec, 0, r.graph, r.plan, 0, 0);
+      cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_ENOTFINITE);
+    }
+    free_rig(&r);
+  }
+}
+
+Test(exec_queues, a_page_file_that_cannot_be_opened_is_named) {
+  rig r = {0};
+  uint64_t seed = 1;
+  while (!make_plan(&r, seed, 0, "disk") || r.n_copies == 0) {
+    free_rig(&r);
+    r = (rig){0};
+    seed++;
+  }
+  plim_exec_options options = plim_exec_options_default();
+  const plim_graph *graph = r.graph;
+  const plim_plan *plan = r.plan;
+  options.own_kernels = 1;
+  options.page_file = "/nonexistent/pages";
+  cr_assert_eq(plim_exec_open(r.ctx, NULL, &options, 1, &graph, &plan, &r.exec), PLIM_EIO);
+  cr_assert(strstr(plim_context_error(r.ctx), "/nonexistent/pages"), "%s", plim_context_error(r.ctx));
+  free_rig(&r);
+}
+
+Test(exec_queues, a_plan_that_pages_is_written_and_read_again) {
+  int read = 0;
+  for (uint64_t seed = 1; seed < CASES / 5; seed++) {
+    rig r = {0};
+    if (make_plan(&r, seed, 0, "host")) {
+      char path[] = "/tmp/plimsoll-test-XXXXXX", before[PLIM_FINGERPRINT_BYTES], after[PLIM_FINGERPRINT_BYTES];
+      plim_plan *again = NULL;
+      int fd = mkstemp(path);
+      cr_assert_geq(fd, 0);
+      (void)close(fd);
+      cr_assert_eq(plim_plan_save(r.plan, path), PLIM_OK, "%s", plim_context_error(r.ctx));
+      cr_assert_eq(plim_plan_load(r.ctx, path, &again), PLIM_OK, "%s", plim_context_error(r.ctx));
+      cr_assert_eq(plim_plan_check(r.ctx, r.graph, again), PLIM_OK, "%s", plim_context_error(r.ctx));
+      cr_assert_eq(plim_plan_fingerprint(r.plan, before), PLIM_OK);
+      cr_assert_eq(plim_plan_fingerprint(again, after), PLIM_OK);
+      cr_assert_str_eq(before, after);
+      plim_plan_free(again);
+      (void)unlink(path);
+      read++;
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(read, 10);
+}
