@@ -1,5 +1,5 @@
 /* The graph with paging: a copy of the program with the ops of paging between its own. */
-#include "planner/paging/page_graph.h"
+#include "planner/paging/paging.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,12 +11,12 @@ typedef struct maker {
   const plim_profile *profile;
   const int64_t *charge_ns;
   plim_graph_builder *builder;
-  int32_t *choice_of;   /* [n_storages] -1: it stays */
-  int32_t *last_early;  /* [n] last op that touches it before `late` */
+  int32_t *choice_of;    /* [n_storages] -1: it stays */
+  int32_t *last_early;   /* [n] last op that touches it before `late` */
   int32_t *mark, *whole; /* [n] values of the ops of paging */
-  int32_t *late_value;  /* [n_values] the value of s' over the same bytes, -1: none */
-  int32_t *pool;        /* operands of the op in hand */
-  int32_t *first;       /* [n_ops + 2 n + 1] of the profile */
+  int32_t *late_value;   /* [n_values] the value of s' over the same bytes, -1: none */
+  int32_t *pool;         /* operands of the op in hand */
+  int32_t *first;        /* [n_ops + 2 n + 1] of the profile */
   plim_variant *variant;
   int64_t n_variants;
 } maker;
@@ -60,8 +60,8 @@ static plim_status add_page_values(maker *m, int32_t i) {
   for (int32_t v = 0; v < g->n_values; v++) {
     if (g->value[v].storage != p->choice[i].storage) continue;
     (void)snprintf(name, sizeof name, "page:%d:%d", (int)i, (int)v);
-    PLIM_TRY(plim_graph_add_value(m->builder, name, storage, g->value[v].offset, &g->value[v].shape,
-                                  &m->late_value[v]));
+    PLIM_TRY(
+        plim_graph_add_value(m->builder, name, storage, g->value[v].offset, &g->value[v].shape, &m->late_value[v]));
   }
   return PLIM_OK;
 }

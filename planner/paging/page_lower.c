@@ -2,9 +2,9 @@
  *
  * A buffer knows the command that begins it, the commands that use it, and the one that writes over it in place. Its
  * lifetime follows from the order of the commands. So a copy that moves in the order changes lifetimes alone, which are
- * packed again. Waits follow from order and addresses: a command waits for what filled the buffers that it reads, and for
- * all that touched the bytes that it begins to use. */
-#include "planner/paging/page_lower.h"
+ * packed again. Waits follow from order and addresses: a command waits for what filled the buffers that it reads, and
+ * for all that touched the bytes that it begins to use. */
+#include "planner/paging/paging.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,8 @@ static plim_status fail_twice(const lowering *l, int32_t storage) {
   return plim_fail(l->p->ctx, PLIM_ENOFIT, "storage %d would be in the arena twice", storage);
 }
 
-/* Buffer i of the plan begins at its step j. *begun: 1 when a buffer begins, 0 when the storage is in the arena still. */
+/* Buffer i of the plan begins at its step j. *begun: 1 when a buffer begins, 0 when the storage is in the arena still.
+ */
 static plim_status begin_buffer(lowering *l, int32_t i, int32_t j, int in_place, int32_t *begun) {
   const plim_plan_buffer *b = &l->plan->buffer[i];
   const plim_graph *g = l->p->graph;

@@ -4,8 +4,60 @@
 
 #include "planner/planner.h"
 
-/* plim_plan_make with options->paging, which must not be NULL. */
-PLIM_MUST_USE plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                           const plim_plan_options *options, plim_plan **out);
+/* ==== graph ==== */
+
+/* A graph in which paging is a part of the program: storages that page have an op "page out" and an op "page in".
+ *
+ * A storage s that pages is split in two. Its early readers read s. An op out:s after the last of them reads s and
+ * writes a mark without bytes. An op in:s before the first late reader reads the mark and writes s', which late readers
+ * read. Nothing keeps s while it is paged out, and a planner for one arena decides when to page in, or to recompute s
+ * and page in again. What it plans is a plan with copies (plim_page_lower). */
+
+/* A storage that pages. */
+typedef struct plim_page_choice {
+  int32_t storage;       /* written by an op; not persistent, no output; bytes > 0 */
+  int32_t late;          /* a reader: it and those after it in program order read what is paged in */
+  int64_t out_ns, in_ns; /* of its copies */
+} plim_page_choice;
+
+typedef struct plim_page_graph {
+  plim_context *ctx;
+  const plim_graph *graph; /* without paging */
+  plim_graph *paged;       /* with it: tensors have the ids of `graph`, those of paging follow */
+  plim_profile *profile;   /* of `paged` */
+  int32_t n;
+  plim_page_choice *choice; /* [n] */
+  int32_t *op;              /* [paged->n_ops] op of `graph`, -1: of paging */
+  int32_t *copies;          /* [paged->n_ops] out: its choice; in: n + its choice; -1: an op of `graph` */
+  int32_t *storage;         /* [paged->n_storages] storage of `graph`; -1: a mark */
+} plim_page_graph;
+
+/*   choice     [n] in   copied; one a storage
+ *   charge_ns  [2n] in  time of the ops out (first n) and in of each choice: what a copy costs the runs beside it
+ * PLIM_EUSAGE: a choice that is not allowed. O(graph). */
+PLIM_MUST_USE plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                               int32_t n, const plim_page_choice *choice, const int64_t *charge_ns,
+                                               plim_page_graph **out);
+void plim_page_graph_free(plim_page_graph *paged); /* NULL is legal */
+
+/* ==== lower ==== */
+
+/* From a plan of a graph with paging to a plan with copies of the graph itself. */
+
+typedef struct plim_page_lower_options {
+  const char *name;          /* of the page space */
+  int64_t budget_bytes;      /* of the arena */
+  int64_t page_budget_bytes; /* of the page space */
+  int64_t keep_all_ns;       /* of the plan; its bound is the same */
+  int32_t effort;            /* of packing */
+} plim_page_lower_options;
+
+/* Ops of paging become copies: those out are on queue 1, those in on queue 2. Copies out end later and copies in begin
+ * earlier than in the schedule, as far as time asks for and bytes allow. All buffers are packed again, and each command
+ * waits for what it must. Of several such plans the fastest is taken.
+ *   plan  in  of paged->paged, with addresses
+ * PLIM_ENOFIT: none fits. O(buffers^2) and packing. Deterministic. */
+PLIM_MUST_USE plim_status plim_page_lower(const plim_page_graph *paged, const plim_plan *plan,
+                                          const plim_page_lower_options *options, plim_plan **out);
 
 #endif

@@ -46,8 +46,8 @@ static plim_status bind_copy(binder *b, int32_t j) {
   const plim_step *step = &b->bound->plan->step[j];
   const int32_t space[] = {step->from, step->to};
   begin_buffers(b, j);
-  b->bound->step[j] =
-      (plim_bound_step){.variant = "copy", .op = -1, .queue = step->queue, .first = b->n_operands, .n_in = 1, .n_out = 1};
+  b->bound->step[j] = (plim_bound_step){
+      .variant = "copy", .op = -1, .queue = step->queue, .first = b->n_operands, .n_in = 1, .n_out = 1};
   for (int i = 0; i < 2; i++) {
     int32_t buffer = *latest_in(b, step->storage, space[i]);
     if (buffer < 0) {
@@ -103,7 +103,8 @@ static void fill_ends(binder *b) {
   for (int32_t s = 0; s < bound->graph->n_storages; s++) {
     plim_role role = bound->graph->storage[s].role;
     int stays = plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT;
-    if (stays && b->latest[s] >= 0) /* in the arena */ bound->buffer[b->latest[s]].end = plan->n_steps;
+    if (stays && b->latest[s] >= 0) /* in the arena */
+      bound->buffer[b->latest[s]].end = plan->n_steps;
   }
   for (int32_t j = 0; j < plan->n_steps; j++) {
     const plim_bound_step *step = &bound->step[j];

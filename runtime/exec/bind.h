@@ -44,7 +44,8 @@ typedef struct plim_bound {
   int32_t *ending_first; /* [n_steps + 2] buffers that end at j are ending[ending_first[j] .. ending_first[j + 1]) */
   int32_t *ending;       /* [n_buffers] */
   int64_t *time_ns;      /* [n_steps] of the last step */
-  /* Of a plan with page spaces; else NULL. The copies of queue q are queue_step[queue_first[q] .. queue_first[q + 1]) */
+  /* Of a plan with page spaces; else NULL. The copies of queue q are queue_step[queue_first[q] .. queue_first[q + 1])
+   */
   plim_bound_wait *wait; /* [n_steps] */
   int32_t *queue_step;   /* [n_steps] */
   int32_t queue_first[PLIM_PLAN_QUEUES + 1];
@@ -62,7 +63,8 @@ void plim_bind_arena(plim_bound *bound, char *const *base);
 /* Operands and workspace of step j as its kernel takes them; seed and step are 0. */
 plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j);
 
-/* The buffer of a storage in the arena that contains step j, else the last that began before it, -1 when none did. O(n_buffers). */
+/* The buffer of a storage in the arena that contains step j, else the last that began before it, -1 when none did.
+ * O(n_buffers). */
 int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j);
 
 #endif

@@ -30,7 +30,7 @@ struct plim_copy_queues {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   /* guarded by the mutex */
-  int64_t step; /* number of steps begun */
+  int64_t step;          /* number of steps begun */
   int32_t closing, busy; /* threads that have not ended the step */
   plim_bound *bound;
   plim_status failed; /* PLIM_OK: nothing has */

@@ -1,4 +1,5 @@
-/* Copy queues: a thread a queue, which walks the copies of a bound plan in their order. The calling thread runs queue 0.
+/* Copy queues: a thread a queue, which walks the copies of a bound plan in their order. The calling thread runs queue
+ * 0.
  *
  * Each queue counts its commands that have ended. A command waits until the counts of other queues are what its `wait`
  * asks for: it spins for a bounded time, then sleeps. A step allocates nothing. */

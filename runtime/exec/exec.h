@@ -96,10 +96,10 @@ void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
  * Every input that the plan reads must have been written since its last step. On success the outputs can be read.
  * PLIM_EUSAGE: no such plan, an input that was not written, own_kernels without `run`, or an arena that has become
  * smaller than the plan needs. PLIM_EDIFF: the step used other bytes than planned (plim_exec_measured). PLIM_EDEVICE: a
- * kernel or the device failed. PLIM_EIO: a copy failed; the sentence names its storage. Else the status that `run` or the before-command hook returned.
- * A failure of a command names command, op and variant; what the step has updated so far stays updated.
- * The executor's own cost is below 1 us a command. With planned addresses it allocates nothing, unless a plan switch
- * comes in. */
+ * kernel or the device failed. PLIM_EIO: a copy failed; the sentence names its storage. Else the status that `run` or
+ * the before-command hook returned. A failure of a command names command, op and variant; what the step has updated so
+ * far stays updated. The executor's own cost is below 1 us a command. With planned addresses it allocates nothing,
+ * unless a plan switch comes in. */
 PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *user);
 
 /* Copy a value from or to host memory, between two steps, and wait for the copy.

@@ -24,10 +24,10 @@ struct plim_exec {
   int32_t n;
   plim_exec_plan *plan; /* [n] */
   plim_prepared prepared;
-  void *arena;                      /* NULL: each buffer has its own allocation */
-  int32_t n_pages;                  /* the most that a plan has */
+  void *arena;     /* NULL: each buffer has its own allocation */
+  int32_t n_pages; /* the most that a plan has */
   plim_page_memory page[PLIM_PAGE_SPACES];
-  plim_copy_queues *queues; /* NULL: no plan has copies */
+  plim_copy_queues *queues;         /* NULL: no plan has copies */
   int64_t arena_bytes, first_bytes; /* now, and as allocated */
   int64_t returned_bytes, moved_bytes;
   plim_before_command *before_command; /* NULL: none */

@@ -1,6 +1,6 @@
 /* Queues: commands that use the same bytes, one of them to write, must be ordered by queues and waits as in the list.
- * The parts before have proved that the list, run one after another, computes the graph. With this order every execution
- * gives each command the bytes that the list gives it.
+ * The parts before have proved that the list, run one after another, computes the graph. With this order every
+ * execution gives each command the bytes that the list gives it.
  *
  * clock [n_steps][queues]: how many commands of each queue have ended before a command starts, so that "a before b" is
  * one comparison. Of each buffer the walk keeps its last writer and, by queue, the last command that touches it. A

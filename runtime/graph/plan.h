@@ -1,10 +1,10 @@
 /* The plan document: which op runs when, with which variant and in-place pairs, and where every buffer is placed.
  *
  * A command is a plim_step here, until the formats change. Lifetimes are half-open [begin, end) in commands. At command
- * j, a run reads a storage in the buffer of space 0 whose lifetime contains j. When an in-place pair of the command overwrites it,
- * it lies in the buffer whose lifetime ends at j. A workspace has the lifetime [j, j + 1). A buffer ends with its
- * lifetime: no command says so. The variants in use are copied into the plan. graph.h says what holds for every
- * document. */
+ * j, a run reads a storage in the buffer of space 0 whose lifetime contains j. When an in-place pair of the command
+ * overwrites it, it lies in the buffer whose lifetime ends at j. A workspace has the lifetime [j, j + 1). A buffer ends
+ * with its lifetime: no command says so. The variants in use are copied into the plan. graph.h says what holds for
+ * every document. */
 #ifndef PLIM_RUNTIME_GRAPH_PLAN_H
 #define PLIM_RUNTIME_GRAPH_PLAN_H
 
@@ -99,10 +99,10 @@ int plim_plan_class_find(const char *name);
 /* A plan from its parts, which are copied. Does not check whether it is valid: plim_plan_check does.
  *   draft  in   read: planner, plan_class, packed, steps, buffers, variants, budget_bytes, keep_all_ns, bound_ns,
  * proved, numerics.machine, names and budgets of pages. Every index in it must be in range. out    out  free with
- * plim_plan_free Sets fingerprint and numerics hash, peak_bytes and arena_bytes of every space from the buffers, time_ns
- * from the commands. Sorts buffers and variants, and leaves out variants that no command uses. keep_all_ns becomes at most the time of every op once with
- * the fastest variant used; a bound_ns equal to it follows. PLIM_EDATA: two variants of one op and name.
- * PLIM_EOVERFLOW: bytes or times exceed 63 bits. O(n log n). */
+ * plim_plan_free Sets fingerprint and numerics hash, peak_bytes and arena_bytes of every space from the buffers,
+ * time_ns from the commands. Sorts buffers and variants, and leaves out variants that no command uses. keep_all_ns
+ * becomes at most the time of every op once with the fastest variant used; a bound_ns equal to it follows. PLIM_EDATA:
+ * two variants of one op and name. PLIM_EOVERFLOW: bytes or times exceed 63 bits. O(n log n). */
 PLIM_MUST_USE plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft, plim_plan **out);
 void plim_plan_free(plim_plan *plan); /* NULL is legal */
 
