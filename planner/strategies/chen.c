@@ -1,23 +1,27 @@
-/* Chen's strategies on step graphs: checkpoints at every sqrt(n)-th candidate, and the greedy form with a sweep over
- * its byte threshold. Both are tried at cuts and linearised; the incumbent keeps the fastest that fits. */
+/* Chen's strategies on step graphs.
+ *   sqrt    a checkpoint at every sqrt(n)-th candidate
+ *   greedy  a checkpoint whenever a threshold of bytes is reached; thresholds are swept
+ * Candidates are the articulation points of the forward part, and then all its ops as if they were a chain
+ * (planner/chain/checkpoints.c). The incumbent keeps the fastest schedule that fits.
+ * Source: Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016. */
 #include "planner/chain/chain.h"
+#include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
-
-enum { CHEN_EFFORT = 8, FINE_STEPS = 40, COARSE_STEPS = 7, MANY_OPS = 2000 };
 
 typedef struct chen {
   plim_incumbent *inc;
   plim_schedule schedule;
 } chen;
 
+/* Submit the schedule of a set of checkpoints, unless it is slower than the best. */
 static plim_status submit(void *user, plim_checkpoints *c) {
   chen *u = user;
   plim_incumbent *inc = u->inc;
   if (plim_incumbent_over(inc)) return PLIM_OK;
   PLIM_TRY(plim_checkpoints_schedule(c, 1, INT32_MAX, &u->schedule));
   PLIM_TRY(plim_timeline_evaluate(inc->timeline, &u->schedule));
-  if (inc->found && !inc->min_memory && inc->timeline->time_ns >= inc->best_ns) return PLIM_OK; /* not worth packing */
-  return plim_incumbent_submit(u->inc, &u->schedule, CHEN_EFFORT, NULL);
+  if (inc->found && !inc->min_memory && inc->timeline->time_ns >= inc->best_ns) return PLIM_OK;
+  return plim_incumbent_submit(u->inc, &u->schedule, tuning.chen.effort, NULL);
 }
 
 static plim_status every_sqrt(plim_checkpoints *c, chen *u) {
@@ -34,7 +38,7 @@ static plim_status run(plim_incumbent *inc, int greedy) {
   plim_checkpoints *c = NULL;
   chen u = {inc, {.ctx = inc->problem->ctx}};
   plim_status status = plim_checkpoints_new(inc->problem, &c);
-  int32_t steps = inc->problem->n_ops > MANY_OPS ? COARSE_STEPS : FINE_STEPS;
+  int32_t steps = inc->problem->n_ops > tuning.chen.many_ops ? tuning.chen.thresholds_many : tuning.chen.thresholds;
   if (status == PLIM_OK) status = greedy ? plim_checkpoints_sweep(c, steps, submit, &u) : every_sqrt(c, &u);
   plim_checkpoints_free(c);
   plim_schedule_free(&u.schedule);

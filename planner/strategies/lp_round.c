@@ -1,26 +1,26 @@
-/* Checkmate's relaxation, rounded in two phases: what is kept by a threshold, then the runs that follow from it.
- * Rounding does not look at the budget, so the relaxation is solved for a little less as well, the threshold is swept,
- * and each outcome is repaired, checked against the budget and submitted. The relaxation for all of the budget is the
- * bound. Where its program is too large, or not done within the effort, the relaxation of the cut model, rounded and
- * walked, takes its place: it has a column an op, not one a pair of ops. Source: Jain et al., Checkmate, MLSys 2020,
- * section 5. */
+/* The strategy `lp-round`: Checkmate's relaxation, rounded in two phases. What is kept follows from a threshold, the
+ * runs follow from what is kept.
+ *
+ * Rounding does not look at the budget. So the relaxation is also solved for a little less, thresholds are swept, and
+ * each outcome is repaired and submitted. The relaxation for the whole budget is the bound. Before it come plans of the
+ * cut model, which has a column an op in place of one a pair of ops. They are all where the program is too large.
+ * Source: Jain et al., "Checkmate: breaking the memory wall with optimal tensor rematerialization", MLSys 2020, sec. 5.
+ */
 #include <math.h>
 
 #include "planner/strategies/strategies_internal.h"
+#include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
 
-static const int32_t margin_percent[] = {0, 5, 10, 20};
-enum { MARGINS = sizeof margin_percent / sizeof margin_percent[0], THRESHOLDS = 19 };
-
 static plim_status submit_rounded(plim_stage_plans *p, const plim_stage_model *model, const double *point) {
-  for (int32_t k = 1; k <= THRESHOLDS && !plim_context_cancelled(p->dag->ctx); k++) {
-    PLIM_TRY(plim_stage_model_read(model, point, (double)k / (THRESHOLDS + 1), p->stages));
+  for (int32_t k = 1; k <= tuning.lp_round.thresholds && !plim_context_cancelled(p->dag->ctx); k++) {
+    PLIM_TRY(plim_stage_model_read(model, point, (double)k / (tuning.lp_round.thresholds + 1), p->stages));
     PLIM_TRY(plim_stage_plans_submit(p));
   }
   return PLIM_OK;
 }
 
-/* Nothing with more columns than pivots allowed gets done, but a solver would look at all of it first. */
+/* Can the program be solved in the pivots allowed? With more columns than pivots it cannot, and is not begun. */
 static int may_end(const plim_plan_options *o, const plim_stage_model *model) {
   return o->iterations <= 0 || model->linear.n_columns <= o->iterations;
 }
@@ -50,12 +50,12 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   if (least > p->limit_bytes) return PLIM_OK;
   int fits = plim_stage_model_fits(p->dag);
   PLIM_TRY(plim_stage_plans_order(p));
-  for (int32_t i = 0; i < 2 * MARGINS; i++) {
-    int64_t limit = p->limit_bytes - room / 100 * margin_percent[i % MARGINS];
+  for (int32_t i = 0; i < 2 * PLIM_LP_ROUND_MARGINS; i++) {
+    int64_t limit = p->limit_bytes - room / 100 * tuning.lp_round.margin_percent[i % PLIM_LP_ROUND_MARGINS];
     if (inc->found && inc->best_ns <= inc->bound_ns) return PLIM_OK;
     if (plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
-    if (limit < least || (i >= MARGINS && !fits)) continue;
-    PLIM_TRY(i < MARGINS ? plim_stage_plans_cut(p, limit) : solve_margin(p, solver, limit));
+    if (limit < least || (i >= PLIM_LP_ROUND_MARGINS && !fits)) continue;
+    PLIM_TRY(i < PLIM_LP_ROUND_MARGINS ? plim_stage_plans_cut(p, limit) : solve_margin(p, solver, limit));
   }
   return PLIM_OK;
 }

@@ -1,13 +1,15 @@
-/* Checkmate's integer program as a strategy: plans to begin with, the constraint search, which often proves the best of
- * small graphs by itself, then the program with the best plan as its start, the answer rounded, derived again and
- * submitted. Where the program would be too large, the plans to begin with are all. Where the answer's addresses need
- * more than the budget, or a solver's tolerances let it pass above it, the program is solved again for less; its bound
- * is the first one's. Source: Jain et al., Checkmate, MLSys 2020. */
+/* The strategy `milp`: Checkmate's integer program.
+ *   1. first plans: program order, and that of a short default search
+ *   2. the constraint search, which proves the best of many small graphs by itself
+ *   3. the integer program, by HiGHS or CBC, from the best plan as start
+ * Where the program would be too large, 1 and 2 are all. Where the answer does not pack, or exceeds the budget by the
+ * solver's tolerance, the program is solved again for less. Its bound stays that of the first program.
+ * Source: Jain et al., "Checkmate: breaking the memory wall with optimal tensor rematerialization", MLSys 2020. */
 #include "planner/strategies/strategies_internal.h"
+#include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
 
-enum { ROUNDS = 4 };
-
+/* The objective of a stage schedule: time of its repeats, in units of the reduction. */
 static double repeats(const plim_stage_plans *p, const plim_stage_schedule *s) {
   int64_t units = (s->time_ns - p->dag->time_ns) / p->dag->time_unit;
   return (double)units;
@@ -25,7 +27,7 @@ static plim_status solve_once(plim_stage_plans *p, plim_solver *solver, const pl
     p->excess_bytes = p->stages->peak_bytes - p->limit_bytes;
     PLIM_TRY(plim_stage_plans_submit(p));
   }
-  if (s.end == PLIM_SOLVE_INFEASIBLE && p->has_best) s.bound = repeats(p, p->best); /* below the cutoff is nothing */
+  if (s.end == PLIM_SOLVE_INFEASIBLE && p->has_best) s.bound = repeats(p, p->best); /* nothing is below the cutoff */
   if (first) plim_stage_plans_bound(p, model, s.bound);
   return plim_context_cancelled(p->dag->ctx) ? plim_fail(p->dag->ctx, PLIM_ECANCEL, "planning was cancelled") : PLIM_OK;
 }
@@ -54,7 +56,7 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   if (inc->found && inc->best_ns <= inc->bound_ns) return PLIM_OK;
   PLIM_TRY(plim_stage_plans_search(p));
   if (!plim_stage_model_fits(p->dag)) return PLIM_OK;
-  for (int32_t round = 0; round < ROUNDS; round++) {
+  for (int32_t round = 0; round < tuning.milp.rounds; round++) {
     if (inc->found && inc->best_ns <= inc->bound_ns) return PLIM_OK;
     if (p->limit_bytes < least || plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
     PLIM_TRY(solve_round(p, solver, round == 0));

@@ -1,36 +1,29 @@
-/* Rotor on step graphs: the recurrence over the stages between cuts, and over all ops as if they were a chain, long
- * chains joined to fewer stages. Its figures are those of a chain; what its plans really take is seen when they are
- * submitted, so plans for several memory sizes around the budget are. */
+/* The strategy `rotor`: Rotor's recurrence (planner/chain/rotor.c) on step graphs.
+ *
+ * The chain is first the stages between articulation points, then all ops as if they were a chain; long chains are
+ * joined to fewer stages. The recurrence knows times and bytes of the chain only. What a plan takes on the real graph
+ * is seen when it is submitted. So plans are made for several memory sizes around the budget. Source: Beaumont,
+ * Eyraud-Dubois, Herrmann, Joly, Shilova, "Optimal checkpointing for heterogeneous chains", 2019. */
 #include "planner/chain/chain.h"
 #include "planner/search/search_internal.h"
+#include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
-
-enum {
-  MOST_STAGES = 160,
-  MOST_SLOTS = 2000,
-  LEAST_SLOTS = 64,
-  TABLE_WORK = 300000000,
-  TABLE_PARTS = 10, /* of a time limit */
-  PLANS = 32,
-  EFFORT = 8,
-  MOST_RUNS_AN_OP = 64,
-  MOST_FAILURES = 3
-};
 
 typedef struct rotor_run {
   plim_incumbent *inc;
   const plim_stages *stages;
   plim_rotor *rotor;
   plim_stage_runner runner;
-  plim_schedule last;     /* that was submitted */
-  plim_schedule polished; /* without the repeats that the budget has room to spare */
+  plim_schedule last;     /* the schedule submitted last */
+  plim_schedule polished; /* scratch: without the repeats that the budget does not need */
   plim_track *track;      /* NULL: nothing is polished */
 } rotor_run;
 
-/* Stages i .. j within m slots, state i is held. */
-static plim_status play(rotor_run *u, int32_t i, int32_t j, int32_t m) {
+/* Append the runs for stages i to j within m slots of memory, while state i is held. The choices of the recurrence are
+ * followed; the depth of the recursion is at most the number of stages. */
+static plim_status follow_choices(rotor_run *u, int32_t i, int32_t j, int32_t m) {
   plim_stage_runner *r = &u->runner;
   for (;;) {
     plim_rotor_choice choice = plim_rotor_choose(u->rotor, i, j, m);
@@ -38,19 +31,20 @@ static plim_status play(rotor_run *u, int32_t i, int32_t j, int32_t m) {
     if (k < 0 && k != PLIM_ROTOR_TAPE) return plim_stage_back(r, i);
     if (k == PLIM_ROTOR_TAPE) {
       PLIM_TRY(plim_stage_tape(r, i, choice.option));
-      PLIM_TRY(play(u, i + 1, j, inner));
+      PLIM_TRY(follow_choices(u, i + 1, j, inner));
       plim_stage_untape(r, i, choice.option);
       return plim_stage_back(r, i);
     }
     for (int32_t at = i; at < k; at++) PLIM_TRY(plim_stage_advance(r, at));
     plim_stage_keep(r, k);
-    PLIM_TRY(play(u, k, j, inner));
+    PLIM_TRY(follow_choices(u, k, j, inner));
     plim_stage_release(r, k);
     j = k - 1;
   }
 }
 
-/* A plan for less memory, polished for the budget, is often faster than one that was made for the budget. */
+/* Polish the last schedule for the budget and submit it. A plan for less memory, polished for the budget, is often
+ * faster than one that was made for the budget. */
 static plim_status polish(rotor_run *u) {
   int64_t budget = u->inc->budget_bytes;
   if (plim_incumbent_over(u->inc)) return PLIM_OK;
@@ -59,27 +53,29 @@ static plim_status polish(rotor_run *u) {
   if (plim_track_peak(u->track) > budget) return PLIM_OK;
   PLIM_TRY(plim_polish(u->track, budget));
   PLIM_TRY(plim_track_store(u->track, &u->polished));
-  return u->track->time_ns < u->inc->best_ns ? plim_incumbent_submit(u->inc, &u->polished, EFFORT, NULL) : PLIM_OK;
+  return u->track->time_ns < u->inc->best_ns ? plim_incumbent_submit(u->inc, &u->polished, tuning.rotor.effort, NULL)
+                                             : PLIM_OK;
 }
 
+/* Submit the plans of the recurrence for a memory size: inputs of stages end early or late (`linger`). */
 static plim_status submit(rotor_run *u, int32_t slots) {
   plim_context *ctx = u->inc->problem->ctx;
-  int64_t most = MOST_RUNS_AN_OP * (int64_t)u->inc->problem->n_ops;
+  int64_t most = tuning.rotor.runs_an_op * (int64_t)u->inc->problem->n_ops;
   if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
   for (u->runner.linger = 0; u->runner.linger < 2 && !plim_incumbent_over(u->inc); u->runner.linger++) {
     plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
-    plim_status status = play(u, 0, u->stages->n - 1, slots);
+    plim_status status = follow_choices(u, 0, u->stages->n - 1, slots);
     if (status == PLIM_ENOFIT) continue; /* too many runs */
     PLIM_TRY(status);
-    if (plim_schedule_equals(&u->runner.schedule, &u->last)) continue; /* to linger often makes no difference */
+    if (plim_schedule_equals(&u->runner.schedule, &u->last)) continue;
     PLIM_TRY(plim_schedule_copy(&u->last, &u->runner.schedule));
-    PLIM_TRY(plim_incumbent_submit(u->inc, &u->last, EFFORT, NULL));
+    PLIM_TRY(plim_incumbent_submit(u->inc, &u->last, tuning.rotor.effort, NULL));
     if (u->track) PLIM_TRY(polish(u));
   }
   return PLIM_OK;
 }
 
-/* Sizes at which the recurrence's time changes. */
+/* Number of memory sizes at which the recurrence's time changes. */
 static int32_t count_changes(const plim_rotor *r) {
   int32_t last = r->chain->n - 1, changes = plim_rotor_time(r, 0, last, 0) < INT64_MAX;
   for (int32_t k = 1; k <= r->n_slots; k++)
@@ -87,25 +83,25 @@ static int32_t count_changes(const plim_rotor *r) {
   return changes;
 }
 
-/* The sizes at which the recurrence's time changes, in ascending order: all of them, or an even selection. How many.
- * *smallest: the first size that has a plan, selected or not. */
+/* Write the memory sizes at which the recurrence's time changes to size [PLIM_ROTOR_PLANS + 1], ascending: all of them,
+ * or an even selection. Returns their number. *smallest: the first size that has a plan, selected or not. */
 static int32_t select_sizes(const plim_rotor *r, int32_t *size, int32_t *smallest) {
   int32_t last = r->chain->n - 1, all = count_changes(r), seen = 0, n = 0;
-  int32_t apart = all / PLANS + 1;
+  int32_t stride = all / PLIM_ROTOR_PLANS + 1;
   *smallest = r->n_slots;
   for (int32_t m = 0; m <= r->n_slots; m++) {
     int64_t before = m > 0 ? plim_rotor_time(r, 0, last, m - 1) : INT64_MAX;
     if (plim_rotor_time(r, 0, last, m) == before) continue;
     if (seen == 0) *smallest = m;
-    if (++seen % apart == 0 || seen == all) size[n++] = m;
+    if (++seen % stride == 0 || seen == all) size[n++] = m;
   }
   return n;
 }
 
-/* The larger a size, the faster its plan: submit the largest first, until several in a row make the best plan no
- * better. *best receives the size of the best. */
+/* Under a time limit: submit the plans of the largest sizes first, which are the fastest, until several in succession
+ * do not improve the best. *best receives the size of the best. */
 static plim_status submit_largest(rotor_run *u, int32_t n, const int32_t *size, int32_t *best) {
-  for (int32_t i = n - 1, failures = 0; i >= 0 && failures < MOST_FAILURES; i--) {
+  for (int32_t i = n - 1, failures = 0; i >= 0 && failures < tuning.rotor.failures; i--) {
     int64_t best_ns = u->inc->best_ns;
     PLIM_TRY(submit(u, size[i]));
     int better = u->inc->best_ns < best_ns;
@@ -115,20 +111,19 @@ static plim_status submit_largest(rotor_run *u, int32_t n, const int32_t *size, 
   return PLIM_OK;
 }
 
-/* Plans for less memory that are polished for the budget; below the smallest size the recurrence has none. */
+/* Submit plans for less memory, polished for the budget. */
 static plim_status submit_polished(rotor_run *u, int32_t smallest, int32_t best) {
-  static const int32_t percent[] = {70, 85, 55};
   PLIM_TRY(plim_track_new(u->inc->problem, plim_track_usual_room(u->inc->problem), &u->track));
-  for (size_t i = 0; i < sizeof percent / sizeof percent[0]; i++) {
-    int32_t less = (int32_t)((int64_t)best * percent[i] / 100);
+  for (int32_t i = 0; i < PLIM_ROTOR_SMALLER; i++) {
+    int32_t less = (int32_t)((int64_t)best * tuning.rotor.smaller_percent[i] / 100);
     if (less >= smallest) PLIM_TRY(submit(u, less));
   }
   return PLIM_OK;
 }
 
-/* Without a limit on time, from the smallest size to the largest. */
+/* Without a time limit, all selected sizes in ascending order. */
 static plim_status submit_plans(rotor_run *u) {
-  int32_t size[PLANS + 1], smallest, n = select_sizes(u->rotor, size, &smallest), best = -1;
+  int32_t size[PLIM_ROTOR_PLANS + 1], smallest, n = select_sizes(u->rotor, size, &smallest), best = -1;
   if (u->inc->options->time_limit_ns > 0 && !u->inc->min_memory) {
     PLIM_TRY(submit_largest(u, n, size, &best));
     return best < 0 ? PLIM_OK : submit_polished(u, smallest, best);
@@ -137,31 +132,32 @@ static plim_status submit_plans(rotor_run *u) {
   return PLIM_OK;
 }
 
-/* Program order is the plan that holds everything: submit it. *out receives its bytes beside what is always there. */
+/* Submit program order. *out receives its peak without the bytes that are always alive. */
 static plim_status submit_order(plim_incumbent *inc, int64_t always, int64_t *out) {
   plim_schedule order = {.ctx = inc->problem->ctx};
   plim_status status;
   PLIM_CHECK(plim_schedule_program_order(inc->problem, &order));
   PLIM_CHECK(plim_timeline_evaluate(inc->timeline, &order));
   *out = inc->timeline->peak_bytes - always;
-  PLIM_CHECK(plim_incumbent_submit(inc, &order, EFFORT, NULL));
+  PLIM_CHECK(plim_incumbent_submit(inc, &order, tuning.rotor.effort, NULL));
 done:
   plim_schedule_free(&order);
   return status;
 }
 
-/* About as many ns as the table of slots may take: all plans that are made from it need more. */
+/* Time in ns that the recurrence's table may take; the plans made from it take more. */
 static int64_t table_work(const plim_incumbent *inc) {
-  int64_t limit_ns = inc->options->time_limit_ns, share = limit_ns / TABLE_PARTS;
-  return limit_ns > 0 && share < TABLE_WORK ? share : TABLE_WORK;
+  int64_t limit_ns = inc->options->time_limit_ns, share = limit_ns / tuning.rotor.table_parts;
+  return limit_ns > 0 && share < tuning.rotor.table_work ? share : tuning.rotor.table_work;
 }
 
-/* Slots so that the table takes half a second at most; exact ones where the bytes have a large common divisor. */
+/* Number and size of the units of memory in the table, by the time that it may take. Where the greatest common divisor
+ * of all bytes gives few enough units, it is the unit, and nothing is rounded. */
 static void choose_slots(const plim_incumbent *inc, int32_t n, int64_t bytes, int32_t *slots, int64_t *slot_bytes) {
   const plim_problem *p = inc->problem;
   int64_t unit = 0, most = table_work(inc) / ((int64_t)n * n * n / 6 + 1);
-  if (most > MOST_SLOTS) most = MOST_SLOTS;
-  if (most < LEAST_SLOTS) most = LEAST_SLOTS;
+  if (most > tuning.rotor.slots_most) most = tuning.rotor.slots_most;
+  if (most < tuning.rotor.slots_least) most = tuning.rotor.slots_least;
   for (int32_t i = 0; i < p->n_items; i++) unit = plim_integers_gcd(unit, p->item[i].bytes);
   for (int32_t v = 0; v < p->n_ops; v++) unit = plim_integers_gcd(unit, p->op[v].choice[0].workspace_bytes);
   if (unit == 0) unit = 1;
@@ -170,6 +166,7 @@ static void choose_slots(const plim_incumbent *inc, int32_t n, int64_t bytes, in
   *slot_bytes = unit;
 }
 
+/* Rotor on the chain of one kind, with a table for `bytes`. */
 static plim_status run_kind(plim_incumbent *inc, plim_checkpoint_kind kind, int64_t bytes) {
   plim_context *ctx = inc->problem->ctx;
   rotor_run u = {.inc = inc, .last = {.ctx = ctx}, .polished = {.ctx = ctx}};
@@ -178,7 +175,7 @@ static plim_status run_kind(plim_incumbent *inc, plim_checkpoint_kind kind, int6
   plim_status status;
   int32_t slots;
   int64_t slot_bytes;
-  PLIM_CHECK(plim_stages_new(inc->problem, kind, MOST_STAGES, &stages));
+  PLIM_CHECK(plim_stages_new(inc->problem, kind, tuning.rotor.stages, &stages));
   PLIM_CHECK(plim_stage_costs_new(stages, &costs));
   choose_slots(inc, stages->n, bytes, &slots, &slot_bytes);
   PLIM_CHECK(plim_rotor_make(ctx, &costs->chain, slots, slot_bytes, &u.rotor));
@@ -204,8 +201,8 @@ static plim_status run_within(plim_incumbent *inc, int64_t bytes) {
   return PLIM_OK;
 }
 
-/* The table goes a little beyond what the budget leaves, since states are counted as if none of their items ended
- * early. When nothing fits, all sizes up to those of program order are tried, as when the lowest plan is wanted. */
+/* The table goes a quarter beyond the budget, since the recurrence counts each state as if none of its items ended
+ * early. Where nothing fits, and with min_memory, the table goes up to the peak of program order. */
 plim_status plim_rotor_run(plim_incumbent *inc) {
   const plim_problem *p = inc->problem;
   int64_t always = p->persistent_bytes, bytes;

@@ -1,6 +1,8 @@
-/* First schedules by replay in the arena. It evicts windows of cheap neighbours, and they are recomputed when they are
- * read. This is often better than an annealer's first thousand moves, and never far off. */
+/* First schedules from the online arena (runtime/arena). Program order is replayed in arenas of the budget and of a few
+ * smaller sizes: the arena evicts, and what was evicted is recomputed when it is read. The schedule of such a replay is
+ * often better than that of an annealer's first thousand moves. */
 #include "planner/strategies/strategies_internal.h"
+#include "planner/strategies/strategies_tuning.h"
 
 #include <string.h>
 
@@ -8,11 +10,7 @@
 #include "runtime/arena/replay.h"
 #include "runtime/base/effort.h"
 
-static const int64_t shares[] = {100, 97, 94, 90, 85, 80}; /* percent of the budget */
-enum { TIME_PARTS = 2 /* of the time left, one part */ };
-enum { SHARES = sizeof shares / sizeof shares[0], MOST_OPS = 4000 /* for more a replay takes seconds */ };
-
-/* The choice that stands for a variant of the plan; the fastest when the options forbid it. */
+/* The choice of a variant by name; the fastest choice where the options forbid that variant. */
 static int32_t find_choice(const plim_problem *p, int32_t op, const char *name) {
   const plim_variant *rows = p->profile->variant + p->profile->first[op];
   for (int32_t c = 0; c < p->op[op].n_choices; c++) {
@@ -31,7 +29,7 @@ static plim_status read_plan(const plim_problem *p, const plim_plan *plan, plim_
   return PLIM_OK;
 }
 
-/* Program order as a plan: what the arena replays. Its addresses do not matter. */
+/* Program order as a plan, which the arena replays. Its addresses do not matter. */
 static plim_status program_order(plim_incumbent *inc, plim_schedule *schedule, plim_plan **out) {
   plim_emission emission = {.planner = "program-order",
                             .plan_class = PLIM_CLASS_FIXED,
@@ -43,8 +41,8 @@ static plim_status program_order(plim_incumbent *inc, plim_schedule *schedule, p
   return plim_emit(inc->timeline, schedule, &inc->placement, &emission, out);
 }
 
-/* Every online policy; when none stays below twice the time of the step, and the graph was imported from a program that
- * ran under such policies, for as long as they take. */
+/* Simulate every online policy, each up to twice the time of the step. Where none ends in that time and the graph was
+ * imported from a program that ran online, simulate them without that limit. */
 static plim_status simulate(plim_incumbent *inc, const plim_plan *order, plim_plan **out) {
   const plim_problem *p = inc->problem;
   const plim_policy *best = plim_policy_at(0);
@@ -53,8 +51,9 @@ static plim_status simulate(plim_incumbent *inc, const plim_plan *order, plim_pl
   return plim_arena_online(p->ctx, p->graph, order, best, inc->budget_bytes, INT64_MAX, NULL, out);
 }
 
-/* Within the whole budget every online policy is simulated. The cheapest run is submitted with its own addresses too,
- * so no online policy beats the search. Within less, one policy is enough. */
+/* The schedule of a replay within `bytes`; empty: there is none. Within the whole budget every online policy is
+ * simulated, and the cheapest run is submitted with its own addresses: so no online policy beats the search. Within
+ * less, one policy is enough. */
 static plim_status replay_within(plim_incumbent *inc, const plim_plan *order, int64_t bytes, plim_schedule *out) {
   const plim_problem *p = inc->problem;
   plim_plan *plan = NULL;
@@ -77,10 +76,11 @@ static plim_status run(plim_incumbent *inc, int32_t effort, plim_schedule *seed)
   plim_submit_result result;
   int64_t fastest = INT64_MAX;
   plim_status status = PLIM_OK;
-  if (inc->options->unpacked || (p->n_ops > MOST_OPS && !p->graph->handles)) return PLIM_OK;
+  if (inc->options->unpacked || (p->n_ops > tuning.replay.ops && !p->graph->handles)) return PLIM_OK;
   PLIM_CHECK(program_order(inc, &schedule, &order));
-  for (int i = 0; i < SHARES && (i == 0 || p->n_ops <= MOST_OPS); i++) {
-    int64_t bytes = shares[i] == 100 ? inc->budget_bytes : inc->budget_bytes / 100 * shares[i];
+  for (int i = 0; i < PLIM_REPLAY_BUDGETS && (i == 0 || p->n_ops <= tuning.replay.ops); i++) {
+    int64_t percent = tuning.replay.budget_percent[i];
+    int64_t bytes = percent == 100 ? inc->budget_bytes : inc->budget_bytes / 100 * percent;
     PLIM_CHECK(replay_within(inc, order, bytes, &schedule));
     if (schedule.n == 0) continue;
     PLIM_CHECK(plim_incumbent_submit(inc, &schedule, effort, &result));
@@ -96,7 +96,7 @@ done:
 
 plim_status plim_seed_replay(plim_incumbent *inc, int32_t effort, plim_schedule *seed) {
   int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
-  if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / TIME_PARTS;
+  if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / tuning.replay.time_parts;
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, end_ns);
   return plim_effort_end(inc->problem->ctx, outer_ns, run(inc, effort, seed));
 }

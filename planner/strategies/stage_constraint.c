@@ -1,20 +1,21 @@
-/* Class stages by the constraint search of class copies: in n stages no node runs more than n times, so with that cap
- * the classes are one. Of many nodes the cap is lower: what is found then is good, and proves nothing. */
+/* Class stages by the constraint search of class copies (planner/exact/staged_search.c). In n stages no node runs more
+ * than n times, so with n copies both classes are the same, and the search proves. Graphs of many nodes get fewer
+ * copies: what is found then is a plan without a proof. */
 #include "planner/exact/staged_search.h"
 #include "planner/strategies/strategies_internal.h"
-
-enum { LEAST_NODES = 2000, WORK = 10000000, MOST_REPEATS = 50000 /* that are searched: variables */ };
+#include "planner/strategies/strategies_tuning.h"
 
 static int32_t copies_for(const plim_dag *d) {
-  int32_t copies = 1 + MOST_REPEATS / d->n;
+  int32_t copies = 1 + tuning.stage_constraint.repeats / d->n;
   return copies < 3 ? 3 : copies < d->n ? copies : d->n;
 }
 
-/* Half of the time that is left, or a few thousand decisions. */
+/* The search gets half of the time left; without a time limit a few thousand nodes. */
 static void limit_effort(const plim_stage_plans *p, plim_staged_search *s) {
   const plim_plan_options *o = p->inc->options;
   double seconds = plim_stage_plans_seconds(p->inc);
-  s->nodes = LEAST_NODES + WORK / (p->dag->n * (int64_t)s->copies + p->dag->n_edges + 1);
+  s->nodes = tuning.stage_constraint.nodes_least +
+             tuning.stage_constraint.work / (p->dag->n * (int64_t)s->copies + p->dag->n_edges + 1);
   s->deadline_ns = INT64_MAX;
   if (o->iterations > 0 && o->iterations < s->nodes) s->nodes = o->iterations;
   if (o->iterations > 0 || seconds == 0) return;

@@ -1,5 +1,5 @@
-/* Stage schedules are submitted here. Whatever a model or a rounding says, a plan counts when the incumbent has
- * evaluated it on the real graph. */
+/* What the strategies of class stages share: first plans, repair, the integer program, and submits. Whatever a model or
+ * a rounding says, a plan counts only when the incumbent has evaluated it on the real graph. */
 #include "planner/strategies/strategies_internal.h"
 
 #include <math.h>
@@ -7,11 +7,8 @@
 
 #include "planner/bound/cut.h"
 #include "planner/exact/dag.h"
+#include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
-
-enum { CUT_WORK = 500000000 /* about half a second */ };
-enum { EFFORT = 16, MOVES_AN_OP = 2000, MOST_MOVES = 600000, SEARCH_SHARE = 10 /* of the time limit, one in */ };
-static const int64_t most_search_ns = 2000000000;
 
 plim_status plim_stage_plans_begin(plim_incumbent *inc, int64_t choices_bytes, plim_stage_plans *out) {
   *out = (plim_stage_plans){.inc = inc, .limit_bytes = inc->budget_bytes, .schedule = {.ctx = inc->problem->ctx}};
@@ -32,7 +29,7 @@ static plim_status submit(plim_stage_plans *p) {
   const plim_stage_schedule *s = p->stages;
   plim_submit_result result;
   PLIM_TRY(plim_dag_schedule(p->dag, s->n_steps, s->node, &p->schedule));
-  PLIM_TRY(plim_incumbent_submit(p->inc, &p->schedule, EFFORT, &result));
+  PLIM_TRY(plim_incumbent_submit(p->inc, &p->schedule, tuning.stages.effort, &result));
   p->excess_bytes = result.bytes - p->inc->budget_bytes;
   if (s->peak_bytes > p->limit_bytes || (p->has_best && s->time_ns >= p->best->time_ns)) return PLIM_OK;
   memcpy(p->best->keep, s->keep, (size_t)s->n * (size_t)s->n);
@@ -47,19 +44,21 @@ plim_status plim_stage_plans_submit(plim_stage_plans *p) {
   return fits ? submit(p) : PLIM_OK;
 }
 
-/* What holds for every schedule in program order holds for stages. */
+/* Take the bound of a search in program order: it holds for stages too. */
 static void take_bound(plim_stage_plans *p, const plim_incumbent *searched) {
   if (p->limit_bytes < p->inc->budget_bytes || searched->bound_ns == INT64_MAX) return;
   if (searched->bound_ns > p->inc->bound_ns) p->inc->bound_ns = searched->bound_ns;
 }
 
+/* Submit the plan of a short default search, as stages. */
 static plim_status submit_searched(plim_stage_plans *p) {
   plim_incumbent *searched = NULL;
-  int64_t part_ns = plim_incumbent_part_ns(p->inc, SEARCH_SHARE), asked = p->inc->options->iterations;
-  int64_t moves = MOVES_AN_OP * (int64_t)p->dag->n, most = asked > 0 ? asked : MOST_MOVES;
+  int64_t part_ns = plim_incumbent_part_ns(p->inc, tuning.stages.search_parts), asked = p->inc->options->iterations;
+  int64_t moves = tuning.stages.moves_an_op * (int64_t)p->dag->n;
+  int64_t most = asked > 0 ? asked : tuning.stages.moves_most;
   const plim_child how = {.budget_bytes = p->limit_bytes,
                           .unpacked = 1,
-                          .time_limit_ns = part_ns < most_search_ns ? part_ns : most_search_ns,
+                          .time_limit_ns = part_ns < tuning.stages.search_ns ? part_ns : tuning.stages.search_ns,
                           .iterations = moves < most ? moves : most};
   PLIM_TRY(plim_incumbent_child(p->inc, &how, &searched));
   plim_status status = plim_search_run(searched);
@@ -74,11 +73,12 @@ static plim_status submit_searched(plim_stage_plans *p) {
 
 plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
   plim_incumbent *other = NULL;
-  const plim_child how = {
-      .budget_bytes = limit_bytes, .unpacked = 1, .time_limit_ns = plim_incumbent_part_ns(p->inc, SEARCH_SHARE)};
+  const plim_child how = {.budget_bytes = limit_bytes,
+                          .unpacked = 1,
+                          .time_limit_ns = plim_incumbent_part_ns(p->inc, tuning.stages.search_parts)};
   plim_schedule seed = {.ctx = p->dag->ctx};
   PLIM_TRY(plim_incumbent_child(p->inc, &how, &other));
-  plim_status status = plim_cut_begin(other, CUT_WORK, plim_incumbent_deadline(other, 100), &seed);
+  plim_status status = plim_cut_begin(other, tuning.stages.cut_work, plim_incumbent_deadline(other, 100), &seed);
   if (limit_bytes == p->limit_bytes) take_bound(p, other);
   if (status == PLIM_OK && seed.n > 0) {
     status = plim_stage_schedule_project(p->stages, &seed);
@@ -105,6 +105,7 @@ plim_status plim_stage_plans_start(plim_stage_plans *p) {
   return submit_searched(p);
 }
 
+/* Bisect on the peak: repair program order for ever lower limits. */
 static plim_status submit_halving(plim_stage_plans *p) {
   int64_t low = plim_dag_least_peak(p->dag, NULL) - 1, high;
   PLIM_TRY(begin_in_order(p));
@@ -122,7 +123,8 @@ static plim_status submit_halving(plim_stage_plans *p) {
   return PLIM_OK;
 }
 
-/* Once in the fastest choices, once in those of least workspace. One plan is submitted even when the time is over. */
+/* Once with the fastest variants, once with those of least workspace. One plan is submitted even after the time limit.
+ */
 plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
   plim_status status = PLIM_OK;
   for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_incumbent_over(inc); pass++) {

@@ -1,8 +1,10 @@
-/* The table of strategies. */
+/* The table of strategies: what `--planner` may name, in the order in which help lists it. The first row is the
+ * default. */
 #include "planner/search/searches.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/nearest.h"
 
+/* Options that change what a strategy does. */
 enum {
   TIME = 1U << PLIM_EFFORT_TIME,
   MOVES = 1U << PLIM_EFFORT_ITERATIONS,

@@ -1,5 +1,7 @@
-/* The strategies: rows of one table. Only here bounds, chains, searches and exact models meet; none of them knows a
- * strategy. */
+/* The strategies: rows of one table. A strategy gets an incumbent and submits schedules to it until it is done.
+ *
+ * Only this folder combines bounds (planner/bound), chains, searches and exact models. None of those knows a strategy.
+ */
 #ifndef PLIM_PLANNER_STRATEGY_H
 #define PLIM_PLANNER_STRATEGY_H
 

@@ -1,8 +1,15 @@
-/* One run of a strategy: first the plan that the plan front has, then the strategy itself, then a bound where the
- * strategy proved none. */
+/* Runs a strategy for an incumbent:
+ *   1. take_known   the plan front's fastest plan within the budget becomes the best
+ *   2. prove_hint   a bound that a file states is proved anew by the cut model
+ *   3. search       the strategy, unless the same effort was made before or the best is proved
+ *   4. bound_after  a bound by the cut model, where the strategy has asked for none
+ *   5. plim_front_note  the effort and the bound are noted in the plan front
+ * Without a plan front, only 3 and 4. A file is never believed: its plans are evaluated anew, its bounds proved anew.
+ */
 #include "planner/bound/cut.h"
 #include "planner/strategies/strategy.h"
 
+/* The effort of this call, as the plan front notes it. */
 static plim_front_try try_of(const plim_incumbent *inc) {
   const plim_plan_options *o = inc->options;
   return (plim_front_try){.budget_bytes = inc->min_memory ? PLIM_TRY_MIN_MEMORY : inc->budget_bytes,
@@ -23,7 +30,8 @@ static plim_status take_known(plim_incumbent *inc, plim_front *front, int32_t *t
   return PLIM_OK;
 }
 
-/* A bound by the cut model for a plan that is not proved, where the strategy has not asked for one. */
+/* Ask the cut model for a bound where the best is not proved and the strategy has not asked. Not for a long graph after
+ * the time limit. */
 static plim_status bound_after(plim_incumbent *inc) {
   if (!inc->found || inc->bounded || inc->best_ns <= inc->bound_ns) return PLIM_OK;
   if (inc->problem->n_ops > PLIM_LONG_OPS && plim_incumbent_over(inc)) return PLIM_OK;
@@ -31,12 +39,14 @@ static plim_status bound_after(plim_incumbent *inc) {
   return plim_cut_bound(inc);
 }
 
+/* Steps 3 and 4. */
 static plim_status search_alone(plim_incumbent *inc, const plim_strategy *strategy) {
   if (inc->min_memory) return strategy->run_min_memory(inc);
   PLIM_TRY(strategy->run(inc));
   return bound_after(inc);
 }
 
+/* Steps 3 to 5. `attempt` is noted with the bound found. */
 static plim_status search(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
                           plim_front_try *attempt) {
   inc->front = front;
@@ -48,14 +58,14 @@ static plim_status search(plim_incumbent *inc, const plim_strategy *strategy, pl
   return plim_front_note(front, attempt);
 }
 
-/* Note a bound that was proved again in the plan front, for the next budgets in this process. */
+/* Note a bound that was proved anew, for the next budgets of this process. */
 static plim_status note_proof(const plim_incumbent *inc, plim_front *front, plim_front_try *attempt, int64_t hint_ns) {
   attempt->bound_ns = inc->bound_ns;
   attempt->hint_ns = hint_ns > inc->bound_ns ? hint_ns : 0;
   return plim_front_note(front, attempt);
 }
 
-/* A bound from a file is no proof: it is the target up to which the cut model proves again. *proved: the best is a
+/* Prove the bound hint_ns that a file states, or as much of it as the best needs. *proved: 1 where the best is now a
  * proved optimum. */
 static plim_status prove_hint(plim_incumbent *inc, int64_t hint_ns, int32_t *proved) {
   int64_t target = hint_ns < inc->best_ns ? hint_ns : inc->best_ns;
@@ -79,7 +89,7 @@ static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *stra
   if (taken && !inc->min_memory) {
     PLIM_TRY(prove_hint(inc, tried || hint_ns >= inc->best_ns ? hint_ns : 0, &proved));
   }
-  /* an optimum that only the file states, and that was not proved again, is searched again */
+  /* Where the file states that the best is the optimum and that could not be proved, the strategy runs again. */
   int done = proved || (tried && (inc->min_memory || hint_ns < inc->best_ns));
   plim_status status = PLIM_OK;
   if (!done) status = search(inc, strategy, front, &attempt);
