@@ -23,7 +23,6 @@ typedef struct conv {
   k_launch launch;
   int64_t copy_bytes; /* of the weights; 0: they are read or written in place */
   int64_t sums_bytes; /* of y as floats; 0: the engine writes y itself */
-  int64_t elements;   /* of y, where there is a bias */
   int wide;           /* 1: the gradient is widened to floats */
   int bias;
   k_view result; /* y, where there is a bias */
@@ -36,8 +35,9 @@ static int describe(const plim_op_desc *op, conv *c) {
   plim_shape weights = op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? op->out[0] : op->in[1];
   c->bias = op->n_in == 3;
   if (c->bias && !k_view_merged(&op->out[0], &c->result)) return 0;
-  if (c->bias) c->elements = plim_shape_elements(&op->out[0]);
-  if (c->problem.y_type != c->problem.data_type) c->sums_bytes = k_workspace_part(c->elements * (int64_t)sizeof(float));
+  if (c->problem.y_type != c->problem.data_type) {
+    c->sums_bytes = k_workspace_part(plim_shape_elements(&op->out[0]) * (int64_t)sizeof(float));
+  }
   c->wide = weights.dtype != op->in[0].dtype;
   weights.dtype = op->in[0].dtype;
   if (copied) c->copy_bytes = k_workspace_part(plim_shape_bytes(&weights));
@@ -103,25 +103,6 @@ static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_body body, plim_
   stage->call.attrs.kernel[0] = stage->call.attrs.kernel[1] = 1;
 }
 
-static void add_body(plim_cuda_kernel *kernel, const conv *c, k_body body, plim_cuda_place from, plim_cuda_place to) {
-  kernel->stage[kernel->n++] = (plim_cuda_stage){.body = body, .a = from, .c = to, .call = c->launch.call};
-}
-
-/* To y, or to its sums, which are rounded then. */
-static void add_bias(plim_cuda_kernel *kernel, const conv *c, plim_cuda_place sums) {
-  const plim_cuda_place bias = {2, 0}, out = {PLIM_PLACE_OUT, 0};
-  plim_cuda_stage *stage = &kernel->stage[kernel->n];
-  add_body(kernel, c, K_BODY_bias_add, bias, sums);
-  stage->call.x = c->result;
-  if (c->sums_bytes > 0) stage->call.type = K_TYPE_FLOAT;
-  stage->tiles = k_launch_positions(&stage->call, stage->body);
-  if (c->sums_bytes == 0) return;
-  stage = &kernel->stage[kernel->n];
-  add_body(kernel, c, K_BODY_cast, sums, out);
-  stage->call.elements = c->elements;
-  stage->tiles = k_tiles(c->elements, K_BODY_cast);
-}
-
 static int64_t workspace_of(const plim_cuda_engine *engine, const conv *c, const char *variant) {
   const plim_dnn_config *config = NULL;
   int n = plim_dnn_find(engine->dnn, &c->problem, &config);
@@ -146,7 +127,7 @@ static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel 
   if (copied && direction == PLIM_DNN_WEIGHTS) {
     add_copy(kernel, c, c->wide ? K_BODY_ohwi_to_oihw_widen : K_BODY_ohwi_to_oihw_f32, copy, weights);
   }
-  if (c->bias) add_bias(kernel, c, sums);
+  if (c->bias) plim_cuda_stages_add_bias(kernel, &c->launch.call, &c->result, sums, c->sums_bytes > 0);
 }
 
 /* The library has no plan for the configuration after all, which says nothing of other configurations. Its codes of

@@ -43,6 +43,11 @@ static inline int plim_cuda_stages_make(plim_cuda_kernel *kernel, int64_t room) 
   return kernel->stage != NULL;
 }
 
+/* Two stages at most (stages.c): add the op's bias, in[2], to sums of y, a view of the op's result. The sums are y
+ * itself, or floats that are rounded to y then. */
+void plim_cuda_stages_add_bias(plim_cuda_kernel *kernel, const k_call *call, const k_view *y, plim_cuda_place sums,
+                               int rounded);
+
 /* ---- convolutions and linear layers by matrix products (gemm.c) ---- */
 /* blas_bytes: of the library's workspace, where a variant is to have more than the least. */
 int plim_cuda_gemm_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
