@@ -104,7 +104,7 @@ Test(device_cuda, profiles_without_touching_device_memory) {
   plim_profile *profile = NULL;
   gpu_rig r;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
-  gpu_rig_ok(&r, gpu_rig_net(r.ctx, &net));
+  gpu_rig_ok(&r, gpu_rig_net(r.ctx, PLIM_NHWC, &net));
   gpu_rig_ok(&r, plim_net_train_graph(net, &graph));
   profiler.repeats = 2;
   profiler.cache_dir = "";

@@ -20,7 +20,7 @@ static plim_status measure(gpu_rig *r, const fake_cuda_options *options, const c
   plim_net *net = NULL;
   plim_graph *graph = NULL;
   gpu_rig_ok(r, gpu_rig_open(r, options, 0));
-  gpu_rig_ok(r, gpu_rig_net(r->ctx, &net));
+  gpu_rig_ok(r, gpu_rig_net(r->ctx, PLIM_NHWC, &net));
   gpu_rig_ok(r, plim_net_train_graph(net, &graph));
   profiler.repeats = 2;
   profiler.cache_dir = cache;

@@ -156,3 +156,98 @@ Test(rehearsal, plans_that_would_take_over_in_a_run_are_rehearsed_and_refused_on
   gpu_rig_close(&r);
   gpu_rig_close(&cpu);
 }
+
+/* ---- plans that are made anew in a run ---- */
+
+/* Row of a table: what has plans made anew, and whether the next ones are taken at once. */
+typedef struct anew {
+  int32_t limit_percent; /* of the arena; 0: no other budget */
+  int32_t retime_steps;
+} anew;
+static const anew anews[] = {{90, 0}, {0, 2}};
+
+typedef struct reports {
+  int limits, retimes, taken;
+  plim_status status;
+} reports;
+
+static void on_limit(void *user, const plim_limit_report *report) {
+  reports *r = user;
+  r->limits++;
+  r->status = report->status;
+}
+
+static void on_retime(void *user, const plim_retime_report *report) {
+  reports *r = user;
+  r->retimes++;
+  r->taken = report->taken;
+}
+
+/* The evaluation of all ops by our own kernels: engine 40 comes only with plans that are made anew. */
+static void plan_without_engines(gpu_rig *r, plim_plan_options *planning) {
+  const char *label[64];
+  const plim_graph *graph = r->program->graph[PLIM_PROGRAM_EVAL];
+  gpu_rig_ok(r, gpu_rig_planning(r, 97, planning));
+  planning->planner = "greedy"; /* which the search that follows improves on */
+  gpu_rig_ok(r, plim_program_plan(r->program, planning));
+  plim_plan_options eval = plim_program_eval_options(planning);
+  for (int32_t i = 0; i < graph->n_ops; i++) label[i] = "single-source";
+  eval.labels = PLIM_NUMERICS_GIVEN;
+  eval.label = label;
+  plim_plan **plan = &r->program->plan[PLIM_PROGRAM_EVAL];
+  cr_assert_gt(engines(*plan), 0);
+  plim_plan_free(*plan);
+  *plan = NULL;
+  gpu_rig_ok(r, plim_plan_make(r->ctx, graph, r->program->profile[PLIM_PROGRAM_EVAL], &eval, plan));
+  planning->planner = NULL;
+}
+
+static void train_anew(gpu_rig *r, const anew *how, reports *told) {
+  plim_plan_options planning;
+  r->flat = 1; /* where engine 40 needs the least workspace */
+  gpu_rig_ok(r, gpu_rig_prepare(r));
+  plan_without_engines(r, &planning);
+  plim_replan_options replan = plim_replan_options_default();
+  replan.planning = planning;
+  const int64_t arena_bytes = plim_program_arena_bytes(r->program);
+  const plim_limit limit = {2, arena_bytes * how->limit_percent / 100};
+  plim_trainer_options training = gpu_rig_training();
+  training.replan = &replan;
+  training.limit = &limit;
+  training.n_limits = how->limit_percent > 0;
+  training.on_limit = on_limit;
+  training.retime_steps = how->retime_steps;
+  training.on_retime = on_retime;
+  training.on_limit_user = training.on_retime_user = told;
+  gpu_rig_ok(r, plim_trainer_open(r->device, r->dataset, r->program, &training, &r->trainer));
+  gpu_rig_ok(r, plim_trainer_run(r->trainer, 8, NULL, NULL));
+}
+
+Test(rehearsal, a_variant_that_comes_with_another_budget_or_with_times_and_is_refused_ends_no_run) {
+  gpu_rig cpu;
+  gpu_rig_ok(&cpu, gpu_rig_open_cpu(&cpu));
+  cpu.flat = 1;
+  gpu_rig_ok(&cpu, gpu_rig_train(&cpu, 100, 8));
+  for (size_t i = 0; i < 2 * sizeof anews / sizeof *anews; i++) {
+    const anew *how = &anews[i / 2];
+    const int refused = i % 2;
+    fake_cuda_options options = gpu();
+    plim_evaluation evaluation;
+    reports told = {0};
+    gpu_rig r;
+    options.refuse_run = refused ? 40 : 0;
+    gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+    train_anew(&r, how, &told);
+    cr_assert_eq(told.limits, how->limit_percent > 0);
+    cr_assert_eq(told.retimes, how->retime_steps > 0);
+    cr_assert_eq(told.status, PLIM_OK);
+    cr_assert_eq(told.taken, how->retime_steps > 0 && !refused, "row %d", (int)i);
+    cr_assert_eq(r.program->profile[PLIM_PROGRAM_EVAL]->n_dropped, refused);
+    gpu_rig_ok(&r, plim_trainer_evaluate(r.trainer, &evaluation));
+    gpu_rig_same(&cpu, &r);
+    cr_assert_str_eq(fake_cudnn_misuse(), "");
+    gpu_rig_close(&r);
+    cr_assert_eq(fake_cuda_count().open_handles, 0);
+  }
+  gpu_rig_close(&cpu);
+}

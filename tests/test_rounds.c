@@ -19,7 +19,7 @@ static void setup(void) {
   plim_net *net = NULL;
   options.dnn = options.hollow = 1;
   gpu_rig_ok(&rig, gpu_rig_open(&rig, &options, 0));
-  gpu_rig_ok(&rig, gpu_rig_net(rig.ctx, &net));
+  gpu_rig_ok(&rig, gpu_rig_net(rig.ctx, PLIM_NHWC, &net));
   gpu_rig_ok(&rig, plim_net_train_graph(net, &graph));
   plim_net_free(net);
 }

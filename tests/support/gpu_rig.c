@@ -13,13 +13,14 @@
 
 enum { SIDE = 6, SEED = 3, CLASSES = 10 };
 
-plim_status gpu_rig_net(plim_context *ctx, plim_net **out) {
+plim_status gpu_rig_net(plim_context *ctx, plim_layout layout, plim_net **out) {
   plim_net_options options = plim_net_options_default();
   plim_net *net = NULL;
   options.batch = GPU_RIG_BATCH;
   options.height = options.width = SIDE;
   options.channels = 1;
   options.classes = CLASSES;
+  options.layout = layout;
   PLIM_TRY(plim_net_begin(ctx, "small", &options, &net));
   plim_tensor x = plim_net_conv2d(net, "conv", plim_net_image(net), 16, 3, 1, 1, 0);
   x = plim_net_batch_norm_relu(net, "bn", x);
@@ -56,7 +57,7 @@ plim_status gpu_rig_prepare(gpu_rig *r) {
   options.channels = 1;
   options.train_count = 4 * GPU_RIG_BATCH;
   options.test_count = GPU_RIG_BATCH;
-  PLIM_TRY(gpu_rig_net(r->ctx, &net));
+  PLIM_TRY(gpu_rig_net(r->ctx, r->flat ? PLIM_FLAT : PLIM_NHWC, &net));
   plim_status status = plim_program_begin(r->device, net, NULL, &r->program);
   plim_net_free(net);
   return status == PLIM_OK ? plim_dataset_load(r->ctx, "synthetic", &options, &r->dataset) : status;

@@ -14,12 +14,13 @@ typedef struct gpu_rig {
   plim_dataset *dataset;
   plim_program *program;
   plim_trainer *trainer;
+  int32_t flat;          /* 1: activations in FLAT, not NHWC; read by gpu_rig_prepare */
   const char *family;    /* variants whose names begin so, where an op has them; NULL: single-source, as elsewhere */
   const char *label[64]; /* by op of the training step */
 } gpu_rig;
 
 /* A convolution, batch norm, two dropouts, a gradient that two branches add to. */
-plim_status gpu_rig_net(plim_context *ctx, plim_net **out);
+plim_status gpu_rig_net(plim_context *ctx, plim_layout layout, plim_net **out);
 
 /* Begin anew with a device: the fake GPU with these options, the device that tests are for
  * (tests/support/device_under_test.h), or "cpu" with one thread. */
