@@ -2,6 +2,7 @@
  * bits of queued ones, and what lies beside the arena is as large as is told. For the device of PLIM_TEST_DEVICE. */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/device/device_cuda.h"
@@ -118,6 +119,58 @@ Test(gpu, captured_queued_timed_and_capped_steps_leave_the_same_bits) {
     gpu_rig_close(&capped);
     gpu_rig_close(&timed);
   }
+}
+
+/* The driver, of which one call is refused before it does anything. */
+static struct {
+  plim_cuda_driver driver;
+  const plim_cuda_driver *real;
+  int64_t launch_at, replay_at; /* the n-th kernel, or captured step, from now on; 0: none */
+} refusing;
+enum { OUT_OF_RESOURCES = 701 /* which is no error that stays */ };
+
+static int refuse_launch(k_body body, const k_call *call, int64_t tiles, void *stream) {
+  if (refusing.launch_at > 0 && --refusing.launch_at == 0) return OUT_OF_RESOURCES;
+  return refusing.real->launch(body, call, tiles, stream);
+}
+
+static int refuse_replay(void *captured, void *stream) {
+  if (refusing.replay_at > 0 && --refusing.replay_at == 0) return OUT_OF_RESOURCES;
+  return refusing.real->captured_launch(captured, stream);
+}
+
+static void open_refusing(gpu_rig *r) {
+  const char *index = strchr(plim_test_device_name(), ':');
+  refusing.real = plim_cuda_driver_real();
+  refusing.driver = *refusing.real;
+  refusing.driver.launch = refuse_launch;
+  refusing.driver.captured_launch = refuse_replay;
+  *r = (gpu_rig){.ctx = plim_test_context()};
+  gpu_rig_ok(r, plim_device_cuda_open(r->ctx, &refusing.driver, index ? (int32_t)strtol(index + 1, NULL, 10) : 0, NULL,
+                                      &r->device));
+}
+
+/* Row of a table: steps before the one that fails, and what is refused in it. In none of them has the GPU begun. */
+static const struct {
+  int64_t steps, launch_at, replay_at;
+} failures[] = {{0, 1, 0}, {1, 1, 0}, {1, 20, 0}, {1, 0, 1}, {2, 0, 1}, {3, 0, 1}};
+
+Test(gpu, a_step_that_failed_is_run_again_and_leaves_the_bits_of_a_run_without_failure) {
+  gpu_rig well;
+  train(&well, NULL, 0, 100);
+  for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+    gpu_rig r;
+    open_refusing(&r);
+    gpu_rig_ok(&r, gpu_rig_train(&r, 100, failures[i].steps));
+    refusing.launch_at = failures[i].launch_at;
+    refusing.replay_at = failures[i].replay_at;
+    cr_assert_eq(plim_trainer_run(r.trainer, 1, NULL, NULL), PLIM_EDEVICE, "row %d", (int)i);
+    cr_assert_not_null(strstr(plim_context_error(r.ctx), "(CUDA error 701)"), "%s", plim_context_error(r.ctx));
+    gpu_rig_ok(&r, plim_trainer_run(r.trainer, STEPS - failures[i].steps, NULL, NULL));
+    gpu_rig_same(&well, &r);
+    gpu_rig_close(&r);
+  }
+  gpu_rig_close(&well);
 }
 
 /* ---- threads, and what is lost ---- */
