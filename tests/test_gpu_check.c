@@ -127,7 +127,7 @@ static void expect_figures(const json_t *o, const char *text, const char *but) {
     expect_on_page(text, line);
     measured++;
   }
-  cr_expect_eq(measured, 26);
+  cr_expect_eq(measured, 28);
   expect_on_page(text, "| runs of ten with options in pairs that end as they should | 10 | >= 10 |");
 }
 
@@ -182,7 +182,7 @@ Test(gpu_check, a_full_check_measures_every_figure_and_goes_on_after_what_fails)
   (void)check(GPU, "--small --seconds 900 --no-suite --python bin/none --bin bin --out out");
   plim_test_expect(1, "; no time for: none");
   json_t *o = report();
-  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 24);
+  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 25);
   expect_all_but(o, "variants memory verify budgets ops");
   const char *text = page();
   expect_figures(o, text, "outside_growth");
@@ -207,6 +207,23 @@ Test(gpu_check, variants_that_were_dropped_are_on_the_page) {
   json_t *o = report();
   cr_expect_gt(json_integer_value(json_object_get(goal(o, "dropped"), "measured")), 5);
   expect_on_page(page(), ": launching a kernel: cuDNN refused (cuDNN status 3008: engine 1");
+  json_decref(o);
+}
+
+/* Each family of kernels has a row for each layout and precision; one that no kernel of runs is told. */
+Test(gpu_check, families_of_kernels_have_rows_and_one_that_never_runs_is_told) {
+  release_only();
+  (void)check("PLIM_TEST_GPU=hollow=1,dnn=1,blas=1,refuse_blas=1",
+              "--small --seconds 100 --bin bin --out out --only families");
+  plim_test_expect(1, "failed: families; no time for: none");
+  json_t *o = report();
+  const json_t *run = json_array_get(json_object_get(part_of(o, "families"), "runs"), 0);
+  const json_t *cells = json_object_get(json_object_get(run, "figures"), "cells");
+  cr_expect_eq(json_array_size(cells), 6);
+  cr_expect_not_null(strstr(text_of(o, "families", "reason"), "im2col in nhwc, fp32: "), "%s",
+                     text_of(o, "families", "reason"));
+  cr_expect_not_null(strstr(text_of(o, "families", "reason"), "cublas in nhwc, bf16: "));
+  expect_on_page(page(), "\n| convolutions run:won by family, flat | cudnn 42:42, single-source 42:0");
   json_decref(o);
 }
 

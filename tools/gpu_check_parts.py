@@ -30,7 +30,8 @@ PARTS = [Row(*row) for row in (
     ("bodies", 10, 4, 1, "GB/s of each single-source kernel at the shapes of ResNet-20"),
     ("large", 6, 2, 1, "an op over more elements than 31 bits count; two GPUs in one process, where there are two"),
     ("peer18", 10, 0, 1, "ResNet-18 in bf16 beside PyTorch, in the seconds that are left"),
-    ("layouts", 14, 0, 0, "layouts of activations in each precision"),
+    ("layouts", 12, 0, 0, "layouts of activations in each precision"),
+    ("families", 6, 0, 1, "convolutions by each family of kernels, in each layout and precision"),
     ("ops", 10, 0, 0, "what each kind of op takes, and its share of the measured ceilings"),
     ("graph", 5, 0, 1, "captured steps against queued ones"),
     ("dnn", 8, 0, 1, "with cuDNN and without"),
@@ -66,6 +67,8 @@ GOALS = [Goal(*goal) for goal in (
     ("kernels_a_step", "-", None, "kernels and library calls in a step of ResNet-20"),
     ("bodies_percent", ">=", 60, "single-source kernels: percent of the memory's ceiling, over a step"),
     ("large_elements", ">=", 2147483649, "elements of the largest op that gave the right bits"),
+    ("layout_families_nhwc", "-", None, "convolutions run:won by family, nhwc"),
+    ("layout_families_flat", "-", None, "convolutions run:won by family, flat"),
     ("layout_fp32", "-", None, "images/s by layout, fp32"),
     ("layout_tf32", "-", None, "images/s by layout, TF32"),
     ("layout_bf16", "-", None, "images/s by layout, bf16"),
@@ -307,6 +310,32 @@ def part_layouts(check):
         check.part.measure(**{f"layout_{precision}": ", ".join(speeds) or None})
 
 
+def part_families(check):
+    """A cell is a layout in a precision; the page adds up the precisions."""
+    seconds = str(max(1, int(check.runner.left() - 2)))
+    found = check.probe("Convolutions of ResNet-50 by family", "families", *size(check), "--seconds", seconds)
+    if not found:
+        return
+    failed, untimed = [], 0
+    for layout in ("nhwc", "flat"):
+        families = {}
+        for cell in found["cells"]:
+            if cell["layout"] != layout:
+                continue
+            untimed += cell["convolutions"] - cell["timed"]
+            for row in cell["rows"]:
+                run, won = families.get(row["family"], (0, 0))
+                families[row["family"]] = (run + row["convolutions"], won + row["wins"])
+                if row["failed"]:
+                    failed.append(f"{row['family']} in {layout}, {cell['precision']}: {row['failed']}")
+        words = ", ".join(f"{family} {run}:{won}" for family, (run, won) in families.items())
+        check.part.measure(**{f"layout_families_{layout}": words or None})
+    if untimed:
+        check.part.worse("no time", f"for {untimed} of the convolutions")
+    if failed:
+        check.part.worse("failed", "convolutions that no kernel of a family runs: " + "; ".join(failed))
+
+
 def part_ops(check):
     for precision in check.precisions():
         check.figures(f"Ops, {precision}", "profile", *check.net, "--precision", precision, "--ceilings")
@@ -379,8 +408,10 @@ def part_sanitizer(check):
     kernels = ["--target-processes", "all", check.program("test_kernels_cuda"), "--jobs=1", "--verbose"]
     steps = [check.plimsoll, "train", "--model", "mlp", "--data", "synthetic", "--image", "8x8x1", "--batch", "32",
              "--device", check.device, "--model-costs", "--steps", "4", "--no-progress"]
+    large = [check.program("gpu_probe"), "large", "--device", check.device]
     runs = [(f"{tool} of every kernel", ["--tool", tool, *kernels])
-            for tool in ("racecheck", "memcheck", "initcheck", "synccheck")] + [("memcheck of a few steps", steps)]
+            for tool in ("racecheck", "memcheck", "initcheck", "synccheck")]
+    runs += [("memcheck of a few steps", steps), ("memcheck of an op over more elements than 31 bits count", large)]
     for at, (title, words) in enumerate(runs):  # the slowness of one leaves the others their share
         check.runner.run(title, [*checked, *words], share=1 / (len(runs) - at), OMP_WAIT_POLICY="passive")
 

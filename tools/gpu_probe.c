@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-probe_options probe = {0, 128, 32, NULL};
+probe_options probe = {0, 128, 32, 10, NULL};
 
 void gpu(int code, const char *what) {
   if (code == 0) return;
@@ -61,13 +61,13 @@ static const struct {
   const char *name;
   json_t *(*run)(void);
 } probes[] = {
-    {"timer", probe_timer},   {"memory", probe_memory}, {"sums", probe_sums},
-    {"lost", probe_lost},     {"replay", probe_replay}, {"plans", probe_plans},
-    {"bodies", probe_bodies}, {"large", probe_large},   {"devices", probe_devices},
+    {"timer", probe_timer},     {"memory", probe_memory},     {"sums", probe_sums},     {"lost", probe_lost},
+    {"replay", probe_replay},   {"plans", probe_plans},       {"bodies", probe_bodies}, {"large", probe_large},
+    {"devices", probe_devices}, {"families", probe_families},
 };
 
 static int usage(FILE *to) {
-  (void)fprintf(to, "usage: gpu_probe NAME [--device cuda:N] [--batch N] [--side N]; NAME:");
+  (void)fprintf(to, "usage: gpu_probe NAME [--device cuda:N] [--batch N] [--side N] [--seconds N]; NAME:");
   for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) (void)fprintf(to, " %s", probes[i].name);
   (void)fputc('\n', to);
   return to == stdout ? 0 : plim_status_exit(PLIM_EUSAGE);
@@ -84,6 +84,7 @@ static int read_option(const char *name, const char *value) {
   if (strcmp(name, "--device") == 0 && strncmp(value, "cuda:", 5) == 0) return (probe.index = number(value + 5)) >= 0;
   if (strcmp(name, "--batch") == 0) return (probe.batch = number(value)) > 0;
   if (strcmp(name, "--side") == 0) return (probe.side = number(value)) > 0;
+  if (strcmp(name, "--seconds") == 0) return (probe.seconds = number(value)) > 0;
   return 0;
 }
 

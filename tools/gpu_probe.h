@@ -12,7 +12,7 @@ static const double us = 1e3, ms = 1e6; /* of nanoseconds */
 
 /* What the command line says, and the driver. */
 typedef struct probe_options {
-  int32_t index, batch, side;
+  int32_t index, batch, side, seconds;
   const plim_cuda_driver *driver;
 } probe_options;
 extern probe_options probe;
@@ -37,6 +37,7 @@ json_t *probe_lost(void);
 json_t *probe_replay(void);
 json_t *probe_plans(void);
 json_t *probe_bodies(void);
+json_t *probe_families(void);
 json_t *probe_large(void);
 json_t *probe_devices(void);
 

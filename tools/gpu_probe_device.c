@@ -79,7 +79,7 @@ static plim_context *open_context(void) {
   exit(plim_status_exit(PLIM_ENOMEM));
 }
 
-static plim_net *open_net(plim_context *ctx, plim_layout layout) {
+static plim_net *open_net(plim_context *ctx, const char *model, plim_layout layout, plim_precision precision) {
   plim_net_options options = plim_net_options_default();
   plim_net *net = NULL;
   options.batch = probe.batch;
@@ -87,7 +87,8 @@ static plim_net *open_net(plim_context *ctx, plim_layout layout) {
   options.channels = CHANNELS;
   options.classes = CLASSES;
   options.layout = layout;
-  well(ctx, plim_model_make(ctx, "resnet20", &options, &net));
+  options.math = precision;
+  well(ctx, plim_model_make(ctx, model, &options, &net));
   return net;
 }
 
@@ -154,7 +155,7 @@ json_t *probe_replay(void) {
   plim_plan_options planning = plim_plan_options_default();
   plim_context *ctx = open_context();
   plim_device *device = open_seen(ctx);
-  plim_net *net = open_net(ctx, device->layout[0]);
+  plim_net *net = open_net(ctx, "resnet20", device->layout[0], PLIM_PRECISION_FP32);
   plim_dataset *data = open_data(ctx);
   plim_program *program = NULL;
   plim_trainer *trainer = NULL;
@@ -203,20 +204,27 @@ static int is_product(plim_op_kind kind) {
   return kind == PLIM_OP_LINEAR || kind == PLIM_OP_LINEAR_BWD_DATA || kind == PLIM_OP_LINEAR_BWD_WEIGHTS;
 }
 
-/* For ops of a step of ResNet-20, with a device that nothing was asked of. */
+/* For ops of a step of a model in a layout and precision. */
 typedef json_t *on_ops(plim_device *device, const op_rows *rows);
-static json_t *with_ops(on_ops *function) {
-  plim_context *ctx = open_context();
-  plim_device *device = open_seen(ctx);
-  plim_net *net = open_net(ctx, device->layout[0]);
+static json_t *with_ops_in(plim_device *device, const char *model, plim_layout layout, plim_precision precision,
+                           on_ops *function) {
+  plim_net *net = open_net(device->ctx, model, layout, precision);
   plim_graph *graph = NULL;
-  well(ctx, plim_net_train_graph(net, &graph));
+  well(device->ctx, plim_net_train_graph(net, &graph));
   op_rows rows = different_ops(graph);
   json_t *result = function(device, &rows);
   free(rows.op);
   free(rows.times);
   plim_graph_free(graph);
   plim_net_free(net);
+  return result;
+}
+
+/* Of ResNet-20, with a device that nothing was asked of. */
+static json_t *with_ops(on_ops *function) {
+  plim_context *ctx = open_context();
+  plim_device *device = open_seen(ctx);
+  json_t *result = with_ops_in(device, "resnet20", device->layout[0], PLIM_PRECISION_FP32, function);
   plim_device_close(device);
   plim_context_free(ctx);
   return result;
@@ -274,30 +282,35 @@ static void release(plim_device *device, const plim_shape *shape, int n, void **
   for (int i = 0; i < n; i++) device->api->release(device, memory[i], plim_shape_bytes(&shape[i]));
 }
 
-/* Median of some runs, ns; 0 where there is no such kernel. */
-static double single_source_ns(plim_device *device, const plim_op_desc *op) {
+/* Median of some runs, ns; 0 where there is no such kernel, or it fails. */
+static double variant_ns(plim_device *device, const plim_op_desc *op, const char *variant) {
   enum { RUNS = 9 };
   void *memory[OPERANDS], *kernel = NULL, *workspace = NULL;
   void **in = memory, **out = in + PLIM_OP_MAX_IN, **upd = out + PLIM_OP_MAX_OUT;
-  double time[RUNS];
-  if (device->api->prepare(device, op, "single-source", &kernel) != PLIM_OK) return 0;
+  double time[RUNS] = {0};
+  plim_status status = PLIM_OK;
+  if (device->api->prepare(device, op, variant, &kernel) != PLIM_OK) {
+    well(device->ctx, device->api->recover(device));
+    return 0;
+  }
   const int64_t bytes = device->api->workspace(device, kernel);
   (void)allocate(device, op->in, op->n_in, in);
   (void)allocate(device, op->out, op->n_out, out);
   (void)allocate(device, op->upd, op->n_upd, upd);
   if (bytes > 0) well(device->ctx, device->api->alloc(device, bytes, &workspace));
   const plim_kernel_args args = {.in = in, .out = out, .upd = upd, .workspace = workspace, .seed = 1, .step = 2};
-  for (int i = -1; i < RUNS; i++) {
+  for (int i = -1; i < RUNS && status == PLIM_OK; i++) {
     int64_t time_ns = 0;
-    well(device->ctx, plim_device_time(device, kernel, &args, &time_ns));
+    status = plim_device_time(device, kernel, &args, &time_ns);
     if (i >= 0) time[i] = (double)time_ns;
   }
+  if (status != PLIM_OK) well(device->ctx, device->api->recover(device));
   if (workspace) device->api->release(device, workspace, bytes);
   release(device, op->in, op->n_in, in);
   release(device, op->out, op->n_out, out);
   release(device, op->upd, op->n_upd, upd);
   device->api->unprepare(device, kernel);
-  return summarize(time, RUNS).median;
+  return status == PLIM_OK ? summarize(time, RUNS).median : 0;
 }
 
 static json_t *time_bodies(plim_device *device, const op_rows *rows) {
@@ -308,7 +321,7 @@ static json_t *time_bodies(plim_device *device, const op_rows *rows) {
   for (int i = 0; i < rows->n; i++) {
     const plim_op_desc *op = &rows->op[i];
     if (is_convolution(op->kind) || is_product(op->kind)) continue;
-    const double ns = single_source_ns(device, op), bytes = (double)plim_op_traffic(op);
+    const double ns = variant_ns(device, op, "single-source"), bytes = (double)plim_op_traffic(op);
     if (ns <= 0) continue;
     all_ns += ns * rows->times[i];
     least_ns += bytes / ceilings.bytes_per_ns * rows->times[i];
@@ -325,6 +338,104 @@ json_t *probe_plans(void) {
 }
 json_t *probe_bodies(void) {
   return with_ops(time_bodies);
+}
+
+/* ---- families of kernels ---- */
+
+/* Whose kernel a variant is, by how its name begins. */
+static const char *const families[] = {"cudnn", "cublas-flat", "cublas", "im2col", "single-source"};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+static int family_of(const char *variant) {
+  int f = 0;
+  while (f < FAMILIES - 1 && strncmp(variant, families[f], strlen(families[f])) != 0) f++;
+  return f;
+}
+
+typedef struct family_sum {
+  int convolutions, wins; /* that it has kernels for; in which its kernel is the fastest */
+  int failed;             /* for which it offers kernels, and none of them runs */
+  double ns;              /* of those that it has kernels for */
+} family_sum;
+
+static int64_t families_end_ns; /* when the seconds are over */
+
+/* Of the convolutions with this window, stride and direction the one with the most FLOPs. */
+static int is_heaviest(const op_rows *rows, int row) {
+  const plim_op_desc *op = &rows->op[row];
+  for (int i = 0; i < rows->n; i++) {
+    const plim_op_desc *other = &rows->op[i];
+    if (other->kind != op->kind || memcmp(other->attrs.kernel, op->attrs.kernel, sizeof op->attrs.kernel) != 0 ||
+        memcmp(other->attrs.stride, op->attrs.stride, sizeof op->attrs.stride) != 0)
+      continue;
+    const int64_t more = plim_op_flops(other) - plim_op_flops(op);
+    if (more > 0 || (more == 0 && i < row)) return 0;
+  }
+  return 1;
+}
+
+/* The likeliest kernel of each family that works; 0: there was no time for all of them. */
+static int time_convolution(plim_device *device, const plim_op_desc *op, family_sum *sum) {
+  plim_kernel_info info[LISTED];
+  double ns[FAMILIES] = {0};
+  int best = -1, offered[FAMILIES] = {0};
+  const int n = device->api->variants(device, op, info, LISTED);
+  for (int v = 0; v < n && v < LISTED; v++) {
+    const int f = family_of(info[v].name);
+    if (plim_now_ns() > families_end_ns) return 0;
+    offered[f] = 1;
+    if (ns[f] <= 0) ns[f] = variant_ns(device, op, info[v].name);
+  }
+  for (int f = 0; f < FAMILIES; f++) {
+    sum[f].failed += offered[f] && ns[f] <= 0;
+    if (ns[f] <= 0) continue;
+    if (best < 0 || ns[f] < ns[best]) best = f;
+    sum[f].convolutions++;
+    sum[f].ns += ns[f];
+  }
+  if (best >= 0) sum[best].wins++;
+  return 1;
+}
+
+static json_t *time_families(plim_device *device, const op_rows *rows) {
+  family_sum sum[FAMILIES] = {{.ns = 0}};
+  json_t *list = json_array();
+  int all = 0, timed = 0;
+  for (int i = 0; i < rows->n; i++) {
+    if (!is_convolution(rows->op[i].kind) || !is_heaviest(rows, i)) continue;
+    all++;
+    timed += time_convolution(device, &rows->op[i], sum);
+  }
+  for (int f = 0; f < FAMILIES; f++) {
+    if (sum[f].convolutions + sum[f].failed == 0) continue;
+    (void)json_array_append_new(
+        list, json_pack("{s:s, s:i, s:i, s:i, s:f}", "family", families[f], "convolutions", sum[f].convolutions, "wins",
+                        sum[f].wins, "failed", sum[f].failed, "us", sum[f].ns / us));
+  }
+  return json_pack("{s:i, s:i, s:o}", "convolutions", all, "timed", timed, "rows", list);
+}
+
+/* Convolutions of ResNet-50 in each layout and precision, in equal shares of the seconds. */
+json_t *probe_families(void) {
+  static const plim_precision precisions[] = {PLIM_PRECISION_FP32, PLIM_PRECISION_TF32, PLIM_PRECISION_BF16};
+  enum { PRECISIONS = sizeof precisions / sizeof *precisions };
+  plim_context *ctx = open_context();
+  plim_device *device = open_seen(ctx);
+  json_t *list = json_array();
+  const int64_t begin_ns = plim_now_ns(), cells = (int64_t)PRECISIONS * device->n_layouts;
+  for (int64_t i = 0; i < cells; i++) {
+    const plim_layout layout = device->layout[i % device->n_layouts];
+    const plim_precision precision = precisions[i / device->n_layouts];
+    if (precision == PLIM_PRECISION_TF32 && !device->tf32) continue;
+    families_end_ns = begin_ns + (int64_t)probe.seconds * 1000000000 * (i + 1) / cells;
+    json_t *cell = with_ops_in(device, "resnet50", layout, precision, time_families);
+    (void)json_object_set_new(cell, "layout", json_string(plim_layout_name(layout)));
+    (void)json_object_set_new(cell, "precision", json_string(plim_precision_name(precision)));
+    (void)json_array_append_new(list, cell);
+  }
+  plim_device_close(device);
+  plim_context_free(ctx);
+  return json_pack("{s:o}", "cells", list);
 }
 
 /* ---- more elements than 31 bits count ---- */
