@@ -23,6 +23,10 @@ int cublasSgemm_v2(void *handle, int op_a, int op_b, int m, int n, int k, const 
 int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a,
                  int lda, const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int sums,
                  int algorithm);
+int cublasGemmStridedBatchedEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a,
+                               int type_a, int lda, long long step_a, const void *b, int type_b, int ldb,
+                               long long step_b, const void *beta, void *c, int type_c, int ldc, long long step_c,
+                               int batches, int sums, int algorithm);
 
 int cublasCreate_v2(void **handle) {
   fake.created++;
@@ -97,6 +101,21 @@ int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const vo
     }
   }
   return WELL;
+}
+
+/* Results may not lie over each other. */
+int cublasGemmStridedBatchedEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a,
+                               int type_a, int lda, long long step_a, const void *b, int type_b, int ldb,
+                               long long step_b, const void *beta, void *c, int type_c, int ldc, long long step_c,
+                               int batches, int sums, int algorithm) {
+  const long long bytes_ab = type_a == F32 ? 4 : 2, bytes_c = type_c == F32 ? 4 : 2;
+  int code = batches < 1 || step_a < 0 || step_b < 0 || step_c < (long long)ldc * n ? INVALID : WELL;
+  for (int i = 0; i < batches && code == WELL; i++) {
+    code = cublasGemmEx(handle, op_a, op_b, m, n, k, alpha, (const char *)a + i * step_a * bytes_ab, type_a, lda,
+                        (const char *)b + i * step_b * bytes_ab, type_b, ldb, beta, (char *)c + i * step_c * bytes_c,
+                        type_c, ldc, sums, algorithm);
+  }
+  return code;
 }
 
 int cublasSgemm_v2(void *handle, int op_a, int op_b, int m, int n, int k, const float *alpha, const float *a, int lda,

@@ -14,6 +14,7 @@ Test(cublas, is_compiled_where_nvcc_is_found) {
 #include "kernels/cuda/cublas.h"
 
 enum { M = 3, N_COLUMNS = 4, K = 5, WORKSPACE_BYTES = 1024 };
+enum { BATCHES = 3, GAP = 2 /* elements between two results of a batch */, GUARD = 77 };
 
 static void *blas;
 static _Alignas(512) char workspace[WORKSPACE_BYTES];
@@ -85,6 +86,50 @@ Test(cublas, products_are_those_of_matrices_row_by_row_in_every_order_and_precis
                                        .to_floats = i >> 3 & 1,
                                        .math = (plim_precision)(i >> 4)};
     expect_product(&product);
+  }
+}
+
+/* Product i of a batch has other entries than the one before, where its matrices are not shared. */
+static void expect_batch(const plim_cuda_product *p) {
+  const int floats = p->math != PLIM_PRECISION_BF16, to_floats = floats || p->to_floats;
+  enum { A = M * K, B = K * N_COLUMNS, C = M * N_COLUMNS + GAP };
+  float a[BATCHES * A], b[BATCHES * B], c[BATCHES * C];
+  for (int i = 0; i < BATCHES * A; i++) {
+    const int e = i % A, at = p->a_across ? e % K * M + e / K : e;
+    put(a, floats, i - e + at, entry(e / K + (p->a_step > 0 ? i / A : 0), e % K));
+  }
+  for (int i = 0; i < BATCHES * B; i++) {
+    const int e = i % B, row = e / N_COLUMNS, column = e % N_COLUMNS;
+    put(b, floats, i - e + (p->b_across ? column * K + row : e), entry(column + (p->b_step > 0 ? i / B : 0), row + 1));
+  }
+  for (int i = 0; i < BATCHES * C; i++) put(c, to_floats, i, i % C < M * N_COLUMNS ? 2 : GUARD);
+  cr_assert_eq(plim_cublas_multiply(blas, p, a, b, c, workspace, WORKSPACE_BYTES, workspace), 0);
+  for (int i = 0; i < BATCHES * C; i++) {
+    const int e = i % C, of_a = p->a_step > 0 ? i / C : 0, of_b = p->b_step > 0 ? i / C : 0;
+    float expected = e < M * N_COLUMNS ? 2 * p->beta : GUARD;
+    for (int l = 0; l < K && e < M * N_COLUMNS; l++) {
+      expected += entry(e / N_COLUMNS + of_a, l) * entry(e % N_COLUMNS + of_b, l + 1);
+    }
+    cr_assert_eq(get(c, to_floats, i), expected, "[%d] is %g, not %g", i, (double)get(c, to_floats, i),
+                 (double)expected);
+  }
+}
+
+Test(cublas, products_of_a_batch_are_those_of_matrices_a_step_apart_or_shared) {
+  for (int i = 0; i < PLIM_PRECISION_COUNT * 64; i++) {
+    const plim_cuda_product product = {.m = M,
+                                       .n = N_COLUMNS,
+                                       .k = K,
+                                       .a_across = i & 1,
+                                       .b_across = i >> 1 & 1,
+                                       .beta = (float)(i >> 2 & 1),
+                                       .to_floats = i >> 3 & 1,
+                                       .batches = BATCHES,
+                                       .a_step = i >> 4 & 1 ? M * K : 0,
+                                       .b_step = i >> 5 & 1 ? K * N_COLUMNS : 0,
+                                       .c_step = M * N_COLUMNS + GAP,
+                                       .math = (plim_precision)(i >> 6)};
+    expect_batch(&product);
   }
 }
 

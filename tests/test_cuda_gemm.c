@@ -63,6 +63,53 @@ Test(cuda_gemm, convolutions_agree_with_the_reference_in_every_direction) {
   }
 }
 
+/* Images as matrices as they lie, with odd numbers of channels and of images, and one image. */
+static const variant_window flat_windows[] = {{5, 4, 3, 7, 6, {1, 1}, 1, 0},
+                                              {19, 6, 2, 5, 4, {1, 1}, 1, 0},
+                                              {3, 5, 4, 3, 7, {1, 1}, 1, 0},
+                                              {1, 4, 8, 8, 3, {1, 1}, 1, 0}};
+
+Test(cuda_gemm, convolutions_of_one_tap_are_products_of_images_as_they_lie_in_flat_layout_too) {
+  for (size_t i = 0; i < sizeof flat_windows / sizeof *flat_windows; i++) {
+    plim_op_desc op[4];
+    plim_kernel_info info[8];
+    variant_windows(&flat_windows[i], PLIM_FLAT, op);
+    op[3] = op[0]; /* with a bias */
+    op[3].n_in = 3;
+    op[3].in[2] = kernel_shape(PLIM_F32, 1, flat_windows[i].filters, 1, 1, 1);
+    for (int k = 0; k < 4; k++) check_modes(&op[k], 1);
+    cr_assert_eq(device->api->variants(device, &op[0], info, 8), 2);
+    cr_assert_str_eq(info[0].label, "cublas-flat");
+  }
+}
+
+/* Each number of images that are summed together has a label of its own, and parts take the workspace. */
+Test(cuda_gemm, gradients_of_weights_in_flat_layout_are_sums_of_parts_of_a_chunk_of_images) {
+  static const char *const names[] = {"cublas-flat-19", "cublas-flat-5", "cublas-flat-2"};
+  static const int64_t images[] = {19, 5, 2};
+  plim_op_desc op[3];
+  plim_kernel_info info[8];
+  variant_windows(&flat_windows[1], PLIM_FLAT, op);
+  cr_assert_eq(device->api->variants(device, &op[2], info, 8), 4);
+  for (int i = 0; i < 3; i++) {
+    cr_assert_str_eq(info[i].name, names[i]);
+    cr_assert_str_eq(info[i].label, names[i]);
+    cr_assert_eq(info[i].workspace_bytes, (4 << 20) + (images[i] * 6 * 4 * 4 + 511) / 512 * 512);
+  }
+}
+
+/* A larger window, a stride: products of images as they lie are not that. */
+Test(cuda_gemm, other_convolutions_in_flat_layout_are_left_to_the_bodies) {
+  static const variant_window others[] = {
+      {2, 4, 8, 8, 6, {3, 3}, 1, 1}, {2, 4, 8, 8, 6, {1, 1}, 2, 0}, {2, 4, 8, 8, 6, {1, 2}, 1, 0}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    plim_op_desc op[3];
+    plim_kernel_info info[8];
+    variant_windows(&others[i], PLIM_FLAT, op);
+    for (int k = 0; k < 3; k++) cr_assert_eq(device->api->variants(device, &op[k], info, 8), 1);
+  }
+}
+
 Test(cuda_gemm, linear_layers_agree_with_the_reference_in_every_direction) {
   const plim_shape x = kernel_shape(PLIM_F32, 2, 7, 12, 1, 1), y = kernel_shape(PLIM_F32, 2, 7, 5, 1, 1);
   const plim_shape w = kernel_shape(PLIM_F32, 2, 5, 12, 1, 1);
@@ -81,8 +128,11 @@ static const struct {
   int32_t major;
   const char *direct;
   int64_t more_bytes; /* than the one of least workspace */
-} workspaces[] = {
-    {7, NULL, 0}, {8, NULL, 0}, {9, "cublas-32m", 28 << 20}, {10, "cublas-32m", 28 << 20}, {12, "cublas-12m", 8 << 20}};
+} workspaces[] = {{7, NULL, 0},
+                  {8, NULL, 0},
+                  {9, "cublas-32m", 28 << 20},
+                  {10, "cublas-32m", 28 << 20},
+                  {12, "cublas-12m", 8 << 20}};
 
 Test(cuda_gemm, the_library_is_offered_the_workspace_that_is_recommended_for_the_gpu_beside_the_least) {
   const plim_shape x = kernel_shape(PLIM_F32, 2, 7, 12, 1, 1), y = kernel_shape(PLIM_F32, 2, 7, 5, 1, 1);

@@ -23,15 +23,22 @@ typedef struct cublas {
   int (*gemm)(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a,
               int lda, const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int sums,
               int algorithm);
+  int (*gemms)(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a,
+               int lda, long long step_a, const void *b, int type_b, int ldb, long long step_b, const void *beta,
+               void *c, int type_c, int ldc, long long step_c, int batches, int sums, int algorithm);
 } cublas;
 
 #define SYMBOL(name, field) \
   { name, offsetof(cublas, field) }
-static const plim_cuda_symbol symbols[] = {
-    SYMBOL("cublasCreate_v2", create),        SYMBOL("cublasDestroy_v2", destroy),
-    SYMBOL("cublasGetVersion_v2", version),   SYMBOL("cublasSetMathMode", set_math),
-    SYMBOL("cublasSetStream_v2", set_stream), SYMBOL("cublasSetWorkspace_v2", set_workspace),
-    SYMBOL("cublasSgemm_v2", sgemm),          SYMBOL("cublasGemmEx", gemm)};
+static const plim_cuda_symbol symbols[] = {SYMBOL("cublasCreate_v2", create),
+                                           SYMBOL("cublasDestroy_v2", destroy),
+                                           SYMBOL("cublasGetVersion_v2", version),
+                                           SYMBOL("cublasSetMathMode", set_math),
+                                           SYMBOL("cublasSetStream_v2", set_stream),
+                                           SYMBOL("cublasSetWorkspace_v2", set_workspace),
+                                           SYMBOL("cublasSgemm_v2", sgemm),
+                                           SYMBOL("cublasGemmEx", gemm),
+                                           SYMBOL("cublasGemmStridedBatchedEx", gemms)};
 #undef SYMBOL
 static const char *const files[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so", NULL};
 static const plim_cuda_library spec = {"cuBLAS", "PLIM_CUBLAS", files, sizeof symbols / sizeof *symbols, symbols};
@@ -72,13 +79,17 @@ static int multiply(const cublas *library, const plim_cuda_product *p, const voi
   const int op_a = p->b_across ? OP_T : OP_N, op_b = p->a_across ? OP_T : OP_N;
   const int m = (int)p->n, n = (int)p->m, k = (int)p->k;
   const int lda = p->b_across ? k : m, ldb = p->a_across ? n : k;
+  const int type = p->math == PLIM_PRECISION_BF16 ? TYPE_BF16 : TYPE_F32, type_c = p->to_floats ? TYPE_F32 : type;
+  const int sums = p->math == PLIM_PRECISION_TF32 ? SUMS_TF32 : SUMS_F32;
+  if (p->batches > 1) {
+    return library->gemms(library->handle, op_a, op_b, m, n, k, &one, b, type, lda, p->b_step, a, type, ldb, p->a_step,
+                          &p->beta, c, type_c, m, p->c_step, (int)p->batches, sums, DEFAULT_ALGORITHM);
+  }
   if (p->math == PLIM_PRECISION_FP32) {
     return library->sgemm(library->handle, op_a, op_b, m, n, k, &one, b, lda, a, ldb, &p->beta, c, m);
   }
-  const int type = p->math == PLIM_PRECISION_BF16 ? TYPE_BF16 : TYPE_F32;
-  return library->gemm(library->handle, op_a, op_b, m, n, k, &one, b, type, lda, a, type, ldb, &p->beta, c,
-                       p->to_floats ? TYPE_F32 : type, m, p->math == PLIM_PRECISION_TF32 ? SUMS_TF32 : SUMS_F32,
-                       DEFAULT_ALGORITHM);
+  return library->gemm(library->handle, op_a, op_b, m, n, k, &one, b, type, lda, a, type, ldb, &p->beta, c, type_c, m,
+                       sums, DEFAULT_ALGORITHM);
 }
 
 int plim_cublas_multiply(void *blas, const plim_cuda_product *p, const void *a, const void *b, void *c, void *workspace,

@@ -33,6 +33,9 @@ typedef struct plim_cuda_product {
   float beta; /* 0: C is not read */
   plim_precision math;
   int32_t to_floats; /* 1: C is floats whatever the mode */
+  /* More than 1: so many products of equal sizes, each a_step, b_step and c_step elements after the one before; 0 where
+   * all share the matrix, which C is never. */
+  int64_t batches, a_step, b_step, c_step;
 } plim_cuda_product;
 
 struct plim_cudnn_api;

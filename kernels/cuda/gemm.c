@@ -15,7 +15,7 @@
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum { SHARES = 3, CHOICES = SHARES + 1, MIB = 1 << 20, LEAST_BLAS_BYTES = 4 * MIB };
+enum { SHARES = 3, CHOICES = SHARES + 1, MIB = 1 << 20, LEAST_BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES };
 static const int32_t shares[SHARES] = {1, 4, 16}; /* of the batch, from the fastest variant on */
 
 /* What the library is given, by the GPU's major compute capability. Source: NVIDIA, cuBLAS documentation,

@@ -33,6 +33,8 @@ int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op
   written = n < capacity ? n : capacity;
   if (products && !direct) n += plim_cuda_gemm_list(op, engine->blas_bytes, info + written, capacity - written);
   written = n < capacity ? n : capacity;
+  if (products && !direct) n += plim_cuda_flat_list(op, info + written, capacity - written);
+  written = n < capacity ? n : capacity;
   return n + list_whole(op, info + written, capacity - written);
 }
 
@@ -57,6 +59,7 @@ int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op
       strcmp(variant, single_source) == 0 ? make_whole(op, made) : plim_cuda_conv_make(engine, op, variant, made);
   if (result == PLIM_KERNEL_UNSUPPORTED && has_products(engine, op))
     result = plim_cuda_gemm_make(op, engine->blas_bytes, variant, made);
+  if (result == PLIM_KERNEL_UNSUPPORTED && has_products(engine, op)) result = plim_cuda_flat_make(op, variant, made);
   if (result == PLIM_KERNEL_OK) {
     *out = made;
   } else {
@@ -112,6 +115,7 @@ static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stag
   k_call call = stage->call;
   call.in[0] = from;
   call.out[0] = to;
+  if (stage->has_workspace) call.workspace = place(args, stage->workspace);
   return engine->driver->launch(stage->body, &call, stage->tiles, stream);
 }
 

@@ -18,7 +18,8 @@ typedef struct plim_cuda_stage {
   int32_t multiplies;        /* 1: a product a, b -> c; 0: a body from a to c */
   plim_dnn_kernel *dnn;      /* not NULL: a convolution with x at a, weights at b, y at c; owned */
   plim_cuda_place a, b, c;   /* b: products and convolutions only */
-  plim_cuda_place workspace; /* of a convolution */
+  plim_cuda_place workspace; /* of a convolution, of a body that has_workspace */
+  int32_t has_workspace;
   plim_cuda_product product;
   k_body body;
   k_call call;
@@ -49,12 +50,17 @@ void plim_cuda_stages_add_bias(plim_cuda_kernel *kernel, const k_call *call, con
                                int rounded);
 
 /* ---- convolutions and linear layers by matrix products (gemm.c) ---- */
+enum { PLIM_CUDA_LEAST_BLAS_BYTES = 4 << 20 /* of workspace for the library, in every variant */ };
 /* blas_bytes: of the library's workspace, where a variant is to have more than the least. */
 int plim_cuda_gemm_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
 /* 1: the op is one product of its operands as they are: a linear layer, a convolution of one tap and stride 1. */
 int plim_cuda_gemm_is_direct(const plim_op_desc *op);
 /* Fills an empty kernel; it owns its stages also when this fails. */
 int plim_cuda_gemm_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel);
+
+/* ---- convolutions of one tap by products of each image's matrix (gemm_flat.c), in the same form ---- */
+int plim_cuda_flat_list(const plim_op_desc *op, plim_kernel_info *info, int capacity);
+int plim_cuda_flat_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
 
 /* ---- convolutions by cuDNN (conv.c), in the same form ---- */
 int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);

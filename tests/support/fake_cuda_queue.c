@@ -29,14 +29,9 @@ static double element(const void *memory, int floats, int64_t e) {
   return floats ? (double)((const float *)memory)[e] : reference_of_bf16(((const uint16_t *)memory)[e]);
 }
 
-/* In double precision: a reference rather than a library. */
-static void multiply_now(const fake_cuda_work *w) {
-  const plim_cuda_product *p = &w->product;
+/* One matrix of a batch, or the only one. */
+static void multiply_one(const plim_cuda_product *p, const void *a, const void *b, void *to) {
   const int floats = p->math != PLIM_PRECISION_BF16, to_floats = floats || p->to_floats;
-  const void *a = fake_cuda_stored(w->a, p->m * p->k * (floats ? 4 : 2));
-  const void *b = fake_cuda_stored(w->b, p->k * p->n * (floats ? 4 : 2));
-  void *to = fake_cuda_stored(w->to, p->m * p->n * (to_floats ? 4 : 2));
-  if (!a || !b || !to || fake_gpu.options.hollow) return;
   for (int64_t i = 0; i < p->m; i++) {
     for (int64_t j = 0; j < p->n; j++) {
       const int64_t at = i * p->n + j;
@@ -53,6 +48,20 @@ static void multiply_now(const fake_cuda_work *w) {
         all_bodies[0][K_TYPE_BF16]->tile[K_BODY_cast](&cast, 0);
       }
     }
+  }
+}
+
+/* In double precision: a reference rather than a library. */
+static void multiply_now(const fake_cuda_work *w) {
+  const plim_cuda_product *p = &w->product;
+  const int64_t size = p->math == PLIM_PRECISION_BF16 ? 2 : 4, size_c = p->to_floats ? 4 : size;
+  const int64_t last = p->batches > 1 ? p->batches - 1 : 0;
+  const char *a = fake_cuda_stored(w->a, (last * p->a_step + p->m * p->k) * size);
+  const char *b = fake_cuda_stored(w->b, (last * p->b_step + p->k * p->n) * size);
+  char *to = fake_cuda_stored(w->to, (last * p->c_step + p->m * p->n) * size_c);
+  if (!a || !b || !to || fake_gpu.options.hollow) return;
+  for (int64_t i = 0; i <= last; i++) {
+    multiply_one(p, a + i * p->a_step * size, b + i * p->b_step * size, to + i * p->c_step * size_c);
   }
 }
 
@@ -127,7 +136,8 @@ static int load(const fake_cuda_work *w) {
     for (int i = 0; i < fake_gpu.products; i++) {
       const plim_cuda_product *p = &fake_gpu.product[i], *q = &w->product;
       if (p->m == q->m && p->n == q->n && p->k == q->k && p->math == q->math && p->a_across == q->a_across &&
-          p->b_across == q->b_across && p->to_floats == q->to_floats)
+          p->b_across == q->b_across && p->to_floats == q->to_floats && p->batches == q->batches &&
+          (p->beta == 0) == (q->beta == 0))
         return 0;
     }
   }
