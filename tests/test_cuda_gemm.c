@@ -132,7 +132,7 @@ static const struct {
                   {8, NULL, 0},
                   {9, "cublas-32m", 28 << 20},
                   {10, "cublas-32m", 28 << 20},
-                  {12, "cublas-12m", 8 << 20}};
+                  {12, "cublas-32m", 28 << 20}};
 
 Test(cuda_gemm, the_library_is_offered_the_workspace_that_is_recommended_for_the_gpu_beside_the_least) {
   const plim_shape x = kernel_shape(PLIM_F32, 2, 7, 12, 1, 1), y = kernel_shape(PLIM_F32, 2, 7, 5, 1, 1);

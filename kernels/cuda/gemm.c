@@ -19,11 +19,12 @@ enum { SHARES = 3, CHOICES = SHARES + 1, MIB = 1 << 20, LEAST_BLAS_BYTES = PLIM_
 static const int32_t shares[SHARES] = {1, 4, 16}; /* of the batch, from the fastest variant on */
 
 /* What the library is given, by the GPU's major compute capability. Source: NVIDIA, cuBLAS documentation,
- * cublasSetWorkspace, recommended sizes; 4 MiB elsewhere. */
+ * cublasSetWorkspace, recommended sizes for 9.0, 10.x and 12.x; 4 MiB
+ * elsewhere. */
 static const struct {
   int32_t major;
   int64_t bytes;
-} recommended[] = {{9, 32 * MIB}, {10, 32 * MIB}, {12, 12 * MIB}};
+} recommended[] = {{9, 32 * MIB}, {10, 32 * MIB}, {12, 32 * MIB}};
 
 int64_t plim_cuda_gemm_blas_bytes(int32_t major) {
   for (size_t i = 0; i < sizeof recommended / sizeof *recommended; i++) {
