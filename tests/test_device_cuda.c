@@ -51,6 +51,30 @@ Test(device_cuda, a_step_is_queued_once_captured_once_and_replayed_from_then_on)
   gpu_rig_close(&r);
 }
 
+/* What the host does in a step that is replayed: the batch, the rates and the step number go out and the results come
+ * back around one launch, and all of it is waited for once. */
+Test(device_cuda, a_replayed_step_is_one_launch_and_one_wait) {
+  enum { COPIES = 6, ROUND = 4 /* the launch, the wait, the device chosen for each way in */ };
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_evaluation evaluation;
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_train(&r, 100, 4));
+  for (int i = 0; i < 3; i++) gpu_rig_ok(&r, plim_trainer_evaluate(r.trainer, &evaluation));
+  const fake_cuda_counts before = fake_cuda_count();
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, 1, NULL, NULL));
+  const fake_cuda_counts step = fake_cuda_count();
+  cr_assert_eq(step.launches - before.launches, 1);
+  cr_assert_eq(step.waits - before.waits, 1, "%d waits", (int)(step.waits - before.waits));
+  cr_assert_eq(step.kernels_queued - before.kernels_queued, 0);
+  cr_assert_eq(step.allocs - before.allocs + step.captures - before.captures, 0);
+  cr_assert_leq(step.calls - before.calls, COPIES + ROUND, "%d calls", (int)(step.calls - before.calls));
+  gpu_rig_ok(&r, plim_trainer_evaluate(r.trainer, &evaluation)); /* of one batch */
+  cr_assert_eq(fake_cuda_count().waits - step.waits, 1);
+  cr_assert_eq(evaluation.counted, GPU_RIG_BATCH);
+  gpu_rig_close(&r);
+}
+
 Test(device_cuda, eager_steps_give_the_same_bits_without_a_capture) {
   fake_cuda_options options = fake_cuda_options_default();
   gpu_rig captured, eager;

@@ -9,7 +9,7 @@ typedef enum reader_state { IDLE, REQUESTED, READY, QUIT } reader_state;
 struct plim_reader {
   plim_context *ctx;
   plim_sampler *sampler;
-  uint8_t *image;
+  uint8_t *image; /* where it writes: changed only while nothing is requested */
   int32_t *label;
   pthread_t thread;
   pthread_mutex_t mutex;
@@ -94,6 +94,14 @@ void plim_reader_request(plim_reader *reader, plim_reader_part part, int64_t num
   reader->part = part;
   reader->number = number;
   set_state(reader, REQUESTED);
+  (void)pthread_mutex_unlock(&reader->mutex);
+}
+
+void plim_reader_set_target(plim_reader *reader, uint8_t *image, int32_t *label) {
+  (void)pthread_mutex_lock(&reader->mutex);
+  wait_ready(reader);
+  reader->image = image;
+  reader->label = label;
   (void)pthread_mutex_unlock(&reader->mutex);
 }
 

@@ -24,6 +24,9 @@ void plim_reader_close(plim_reader *reader);
  * first, whose batch is then overwritten. */
 void plim_reader_request(plim_reader *reader, plim_reader_part part, int64_t number);
 
+/* Batches that are asked for from now on go there. Waits for the former request. */
+void plim_reader_set_target(plim_reader *reader, uint8_t *image, int32_t *label);
+
 /* Block until the batch asked for last lies in image and label; it stays there until the next request. Returns at
  * once when it is there already. */
 void plim_reader_wait(plim_reader *reader);

@@ -282,6 +282,8 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   PLIM_TRY(entered);
   if (timed && arena) PLIM_TRY(plim_cuda_find_timing_event_cost(device));
   s->graph = graph;
+  s->last = -1;
+  s->launched = 0;
   s->step = plim_cuda_graph_cache_find(&s->steps, s->driver, plan, arena);
   if (s->step->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
   s->timed = timed && arena;                            /* without an arena the executor waits for each step */
@@ -321,8 +323,11 @@ static plim_status cuda_step(plim_device *device, const plim_run_call *call, pli
   return status;
 }
 
+/* Launch what is recorded, once a step. */
 static plim_status finish_step(plim_device *device) {
   plim_cuda_state *s = device->state;
+  if (s->launched) return PLIM_OK;
+  s->launched = 1;
   if (s->recording) PLIM_TRY(plim_cuda_end_recording(device, s->timed ? &s->once : &s->step->captured));
   if (s->mode == PLIM_CUDA_QUEUE) return PLIM_OK;
   void *captured = s->timed ? s->once : s->step->captured;
@@ -351,6 +356,19 @@ static plim_status name_step(const plim_device *device, plim_status failed) {
       graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));
 }
 
+/* The step in hand failed, and is over. */
+static plim_status fail_step(plim_device *device, plim_status failed) {
+  plim_cuda_state *s = device->state;
+  if (s->step && s->step->arena) failed = name_step(device, failed);
+  plim_cuda_forget(s);
+  return failed;
+}
+
+/* Has the last command of the step in hand been put? */
+static int is_complete(const plim_cuda_state *s) {
+  return s->step && s->last + 1 == s->step->plan->n_steps;
+}
+
 /* The end of a step, unless the executor waits for each plan step: then the next begins where it is. */
 static plim_status cuda_sync(plim_device *device) {
   plim_cuda_state *s = device->state;
@@ -362,10 +380,8 @@ static plim_status cuda_sync(plim_device *device) {
   }
   if (status == PLIM_OK) s->busy = 0;
   if (status == PLIM_OK && s->step) status = plim_cuda_read_step_time(device);
-  if (status != PLIM_OK) {
-    if (s->step && s->step->arena) status = name_step(device, status);
-    plim_cuda_forget(s);
-  } else if (s->step && s->last + 1 == s->step->plan->n_steps) {
+  if (status != PLIM_OK) return fail_step(device, status);
+  if (is_complete(s)) {
     const plim_cuda_graph_row *done = s->step;
     s->step->runs++;
     s->step = NULL;
@@ -387,10 +403,16 @@ static const plim_device_watch cuda_watch = {
 
 /* ---- queues ---- */
 
+/* What follows the last command of a step is queued after it, and belongs to it. */
 static plim_status cuda_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
   plim_cuda_state *s = device->state;
+  const int ends_step = is_complete(s);
   PLIM_TRY(plim_cuda_enter(device));
-  return plim_cuda_check(device, s->driver->copy(to, from, bytes, stream_of(s, queue)), "copying");
+  plim_status status = ends_step ? finish_step(device) : PLIM_OK;
+  if (status == PLIM_OK) {
+    status = plim_cuda_check(device, s->driver->copy(to, from, bytes, stream_of(s, queue)), "copying");
+  }
+  return status == PLIM_OK || !ends_step ? status : fail_step(device, status);
 }
 
 static plim_status cuda_fill(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes) {

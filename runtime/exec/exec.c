@@ -123,6 +123,7 @@ static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_memory_met
     plim_status status = waits ? run_timed(exec, bound, j, run, user) : run_step(exec, bound, j, run, user);
     if (status != PLIM_OK) return fail_step(exec, bound, j, status);
   }
+  PLIM_TRY(plim_exec_queue_results(exec, p));
   PLIM_TRY(sync_device(exec));
   return watch && device_times(exec) ? watch->times(exec->device, bound->time_ns) : PLIM_OK;
 }

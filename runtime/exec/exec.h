@@ -112,6 +112,23 @@ PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_ru
 PLIM_MUST_USE plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from,
                                           int64_t bytes);
 PLIM_MUST_USE plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *to, int64_t bytes);
+/* The same write without the wait: the bytes at `from` must stay as they are until the next step has ended. */
+PLIM_MUST_USE plim_status plim_exec_write_queued(plim_exec *exec, int32_t which, int32_t value, const void *from,
+                                                 int64_t bytes);
+
+/* Outputs that every later step of plan `which` copies to host memory as it ends: as plim_exec_read after the step
+ * does, without a second wait. result  [n] in  `to` [bytes] is written by each step, and undefined after one that
+ * failed Replaces what was set before. PLIM_EUSAGE: no such plan, more than PLIM_EXEC_RESULTS, a value that is no
+ * output, or another number of bytes. */
+enum { PLIM_EXEC_RESULTS = 4 };
+typedef struct plim_exec_result {
+  void *to;
+  int64_t bytes;
+  int32_t value;
+} plim_exec_result;
+PLIM_MUST_USE plim_status plim_exec_set_results(plim_exec *exec, int32_t which, const plim_exec_result *result,
+                                                int32_t n);
+
 /* Address of a value in a persistent storage, valid while no plans are replaced. NULL for other values, and on devices
  * that are not host_visible. */
 void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value);

@@ -15,6 +15,8 @@ typedef struct plim_exec_plan {
   plim_exec_use use;
   uint8_t *written; /* [n_storages] inputs: written since the plan's last step */
   void **own;       /* [n_buffers] each: the buffer's allocation, NULL when it has none now */
+  plim_exec_result result[PLIM_EXEC_RESULTS]; /* [n_results] that its steps copy to the host */
+  int32_t n_results;
 } plim_exec_plan;
 
 struct plim_exec {
@@ -86,6 +88,9 @@ void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p);
 /* Give the arena to plan `which` (-1: none). Outputs of the last step, inputs written for other plans and the plan of a
  * switch are dropped. */
 void plim_exec_claim(plim_exec *exec, int32_t which);
+
+/* After the last command of a step, before the wait: queue the copies of its results. */
+PLIM_MUST_USE plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p);
 
 /* PLIM_EUSAGE when the arena has shrunk below what the plan needs. */
 PLIM_MUST_USE plim_status plim_exec_fits(const plim_exec *exec, int32_t which);

@@ -25,13 +25,14 @@ static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t val
   return p->own[buffer] ? (char *)p->own[buffer] + offset : NULL;
 }
 
-static plim_status copy(plim_exec *exec, void *to, const void *from, int64_t bytes) {
-  if (!exec->device) {
-    memcpy(to, from, (size_t)bytes);
-    return PLIM_OK;
-  }
-  PLIM_TRY(exec->device->api->copy(exec->device, 0, to, from, bytes));
-  return exec->device->api->sync(exec->device);
+static plim_status queue_copy(plim_exec *exec, void *to, const void *from, int64_t bytes) {
+  if (exec->device) return exec->device->api->copy(exec->device, 0, to, from, bytes);
+  memcpy(to, from, (size_t)bytes);
+  return PLIM_OK;
+}
+
+static plim_status wait_for_copies(plim_exec *exec) {
+  return exec->device ? exec->device->api->sync(exec->device) : PLIM_OK;
 }
 
 static plim_role role_of(const plim_exec_plan *p, int32_t value) {
@@ -57,7 +58,7 @@ plim_status plim_exec_fits(const plim_exec *exec, int32_t which) {
                    (long long)needed, (long long)exec->arena_bytes);
 }
 
-plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from, int64_t bytes) {
+plim_status plim_exec_write_queued(plim_exec *exec, int32_t which, int32_t value, const void *from, int64_t bytes) {
   PLIM_TRY(check_value(exec, which, value, bytes));
   plim_exec_plan *p = &exec->plan[which];
   int32_t storage = p->bound.graph->value[value].storage;
@@ -75,7 +76,12 @@ plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const
     if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, buffer));
     p->written[storage] = 1;
   }
-  return copy(exec, address(exec, p, value, buffer), from, bytes);
+  return queue_copy(exec, address(exec, p, value, buffer), from, bytes);
+}
+
+plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from, int64_t bytes) {
+  PLIM_TRY(plim_exec_write_queued(exec, which, value, from, bytes));
+  return wait_for_copies(exec);
 }
 
 /* Does the value's storage hold its contents now? */
@@ -96,7 +102,36 @@ plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) of plan %d holds nothing now",
                      p->bound.graph->value[value].name, plim_role_name(role_of(p, value)), (int)which);
   }
-  return copy(exec, to, address(exec, p, value, buffer), bytes);
+  PLIM_TRY(queue_copy(exec, to, address(exec, p, value, buffer), bytes));
+  return wait_for_copies(exec);
+}
+
+plim_status plim_exec_set_results(plim_exec *exec, int32_t which, const plim_exec_result *result, int32_t n) {
+  if (n < 0 || n > PLIM_EXEC_RESULTS) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "%d results of a step: 0 to %d", (int)n, (int)PLIM_EXEC_RESULTS);
+  }
+  for (int32_t i = 0; i < n; i++) {
+    PLIM_TRY(check_value(exec, which, result[i].value, result[i].bytes));
+    const plim_exec_plan *p = &exec->plan[which];
+    if (role_of(p, result[i].value) == PLIM_ROLE_OUTPUT) continue;
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) is no output of plan %d",
+                     p->bound.graph->value[result[i].value].name, plim_role_name(role_of(p, result[i].value)),
+                     (int)which);
+  }
+  if (n > 0) memcpy(exec->plan[which].result, result, (size_t)n * sizeof *result);
+  if (which >= 0 && which < exec->n) exec->plan[which].n_results = n;
+  return PLIM_OK;
+}
+
+plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p) {
+  for (int32_t i = 0; i < p->n_results; i++) {
+    const plim_exec_result *r = &p->result[i];
+    const int32_t storage = p->bound.graph->value[r->value].storage;
+    const int32_t buffer = plim_bound_find_buffer(&p->bound, storage, p->bound.plan->n_steps);
+    if (buffer < 0) continue; /* an output that no op writes */
+    PLIM_TRY(queue_copy(exec, r->to, address(exec, p, r->value, buffer), r->bytes));
+  }
+  return PLIM_OK;
 }
 
 void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value) {

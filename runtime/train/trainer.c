@@ -83,13 +83,40 @@ static plim_status open_exec(plim_trainer *t, plim_device *device) {
   return plim_exec_open(t->ctx, device, &t->options.exec, n, graph, plan, &t->exec);
 }
 
-/* Where the reader writes: the staging buffer, or memory of our own that is given back through *pinned. */
-static plim_status find_staging(plim_trainer *t, int32_t value, void **pinned, void **out) {
+/* Memory of the host that copies to the device begin and end in. */
+static plim_status pin(plim_trainer *t, int64_t bytes, void **out) {
+  PLIM_TRY(t->device->api->pinned(t->device, bytes, &t->pinned[t->n_pinned]));
+  *out = t->pinned[t->n_pinned++];
+  return PLIM_OK;
+}
+
+static plim_status find_staging(plim_trainer *t, int32_t image, int32_t label) {
   const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
-  *out = plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, value);
-  if (*out) return PLIM_OK;
-  PLIM_TRY(t->device->api->pinned(t->device, graph->value[value].bytes, pinned));
-  *out = *pinned;
+  plim_staging *first = &t->staging[0];
+  void *there[2] = {plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, image),
+                    plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, label)};
+  t->numbers = &t->own_numbers;
+  t->n_staging = 1;
+  *first = (plim_staging){there[0], there[1]};
+  if (there[0] && there[1]) return PLIM_OK;
+  for (t->n_staging = 0; t->n_staging < PLIM_STAGINGS; t->n_staging++) {
+    PLIM_TRY(pin(t, graph->value[image].bytes, &there[0]));
+    PLIM_TRY(pin(t, graph->value[label].bytes, &there[1]));
+    t->staging[t->n_staging] = (plim_staging){there[0], there[1]};
+  }
+  PLIM_TRY(pin(t, sizeof *t->numbers, &there[0]));
+  t->numbers = there[0];
+  return PLIM_OK;
+}
+
+/* What a step leaves comes with its end. */
+static plim_status take_results(plim_trainer *t) {
+  for (int32_t i = 0; i < t->program->n_steps; i++) {
+    if (!t->plan[i]) continue;
+    const plim_exec_result result[] = {{&t->numbers->loss, sizeof t->numbers->loss, t->port[i].loss},
+                                       {t->numbers->hits, sizeof t->numbers->hits, t->port[i].hits}};
+    PLIM_TRY(plim_exec_set_results(t->exec, i, result, 2));
+  }
   return PLIM_OK;
 }
 
@@ -103,10 +130,10 @@ static plim_status open_reader(plim_trainer *t) {
   int32_t image, label;
   PLIM_TRY(find_port(graph, "next_image", &image));
   PLIM_TRY(find_port(graph, "next_label", &label));
-  PLIM_TRY(find_staging(t, image, &t->pinned[0], (void **)&t->next_image));
-  PLIM_TRY(find_staging(t, label, &t->pinned[1], (void **)&t->next_label));
+  PLIM_TRY(find_staging(t, image, label));
+  PLIM_TRY(take_results(t));
   PLIM_TRY(plim_sampler_new(t->dataset, &sampling, &t->sampler));
-  return plim_reader_open(t->ctx, t->sampler, t->next_image, t->next_label, &t->reader);
+  return plim_reader_open(t->ctx, t->sampler, t->staging[0].image, t->staging[0].label, &t->reader);
 }
 
 plim_trainer_options plim_trainer_options_default(void) {
@@ -155,8 +182,8 @@ void plim_trainer_close(plim_trainer *trainer) {
   if (!trainer) return;
   plim_reader_close(trainer->reader);
   plim_sampler_free(trainer->sampler);
-  for (int i = 0; i < 2; i++) {
-    if (trainer->pinned[i]) (void)(trainer->device->api->pinned(trainer->device, 0, &trainer->pinned[i]) == PLIM_OK);
+  for (int32_t i = 0; i < trainer->n_pinned; i++) {
+    (void)(trainer->device->api->pinned(trainer->device, 0, &trainer->pinned[i]) == PLIM_OK);
   }
   plim_exec_close(trainer->exec);
   plim_retiming_close(trainer); /* knows a plan that limiting may own */
@@ -164,12 +191,11 @@ void plim_trainer_close(plim_trainer *trainer) {
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
 
-/* Names the step in which a device failed while a batch or results were copied: the executor names only its own ops. */
-static plim_status name_step(const plim_trainer *t, int32_t which, plim_status failed, int behind) {
+/* Names the step in which a device failed while a batch was copied: the executor names only its own ops. */
+static plim_status name_step(const plim_trainer *t, int32_t which, plim_status failed) {
   const plim_graph *graph = t->program->graph[which];
   if (failed != PLIM_EDEVICE) return failed;
-  return plim_fail(t->ctx, failed, "step %lld of the run, %s op \"%s\": %s", (long long)t->step,
-                   behind ? "after" : "before", graph->op[behind ? graph->n_ops - 1 : 0].name,
+  return plim_fail(t->ctx, failed, "step %lld of the run, before op \"%s\": %s", (long long)t->step, graph->op[0].name,
                    plim_context_error(t->ctx));
 }
 
@@ -177,18 +203,16 @@ static plim_status name_step(const plim_trainer *t, int32_t which, plim_status f
 static plim_status hand_over(plim_trainer *t, int32_t which) {
   const plim_value *value = t->program->graph[which]->value;
   const plim_ports *port = &t->port[which];
-  PLIM_TRY(plim_exec_write(t->exec, which, port->image, t->next_image, value[port->image].bytes));
-  return plim_exec_write(t->exec, which, port->label, t->next_label, value[port->label].bytes);
-}
-
-static plim_status read_outputs(plim_trainer *t, int32_t which, float *loss, int32_t hits[2]) {
-  PLIM_TRY(plim_exec_read(t->exec, which, t->port[which].loss, loss, sizeof *loss));
-  return plim_exec_read(t->exec, which, t->port[which].hits, hits, 2 * sizeof *hits);
+  const plim_staging *from = &t->staging[t->filled];
+  PLIM_TRY(plim_exec_write_queued(t->exec, which, port->image, from->image, value[port->image].bytes));
+  return plim_exec_write_queued(t->exec, which, port->label, from->label, value[port->label].bytes);
 }
 
 /* The reader prepares the next batch while the device computes. Where the device watches writes to the arena, the
  * batch is complete before the step begins. */
 static void request_ahead(plim_trainer *t, plim_reader_part part, int64_t number) {
+  t->filled = (t->filled + 1) % t->n_staging;
+  plim_reader_set_target(t->reader, t->staging[t->filled].image, t->staging[t->filled].label);
   plim_reader_request(t->reader, part, number);
   const plim_device_watch *watch = t->device->api->watch;
   if (watch && watch->sees_writes) plim_reader_wait(t->reader);
@@ -203,29 +227,28 @@ static int32_t next_plan(const plim_trainer *t) {
 static plim_status train_step(plim_trainer *t, plim_step_report *report) {
   int64_t begin = plim_now_ns();
   int32_t which = next_plan(t);
-  float hyper[4], loss;
-  int32_t hits[2];
-  plim_rate_schedule_hyper(&t->options.schedule, t->step, hyper);
+  plim_step_numbers *numbers = t->numbers;
+  plim_rate_schedule_hyper(&t->options.schedule, t->step, numbers->hyper);
   if (t->requested != t->step) plim_reader_request(t->reader, PLIM_READ_TRAIN, t->step);
   plim_reader_wait(t->reader);
   plim_status status = hand_over(t, which);
-  if (status == PLIM_OK) status = plim_exec_write(t->exec, which, t->port[which].hyper, hyper, sizeof hyper);
-  if (status != PLIM_OK) return name_step(t, which, status, 0);
+  if (status == PLIM_OK) {
+    status = plim_exec_write_queued(t->exec, which, t->port[which].hyper, numbers->hyper, sizeof numbers->hyper);
+  }
+  if (status != PLIM_OK) return name_step(t, which, status);
   t->requested = t->step + 1;
   request_ahead(t, PLIM_READ_TRAIN, t->requested);
   plim_exec_set_step(t->exec, t->options.seed, t->step);
   PLIM_TRY(plim_exec_step(t->exec, which, NULL, NULL));
-  status = read_outputs(t, which, &loss, hits);
-  if (status != PLIM_OK) return name_step(t, which, status, 1);
-  if (!isfinite(loss)) {
+  if (!isfinite(numbers->loss)) {
     return plim_fail(t->ctx, PLIM_ENOTFINITE, "the loss of step %lld is %g; try a lower learning rate than %g",
-                     (long long)t->step, (double)loss, (double)hyper[0]);
+                     (long long)t->step, (double)numbers->loss, (double)numbers->hyper[0]);
   }
   *report = (plim_step_report){.step = t->step,
                                .which = which,
-                               .loss = loss,
-                               .correct = hits[0],
-                               .counted = hits[1],
+                               .loss = numbers->loss,
+                               .correct = numbers->hits[0],
+                               .counted = numbers->hits[1],
                                .time_ns = plim_now_ns() - begin};
   t->step++;
   return PLIM_OK;
@@ -251,19 +274,16 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
   t->requested = -1; /* the staging loses the training batch it may hold */
   plim_reader_request(t->reader, PLIM_READ_TEST, 0);
   for (int64_t i = 0; i < batches; i++) {
-    float loss;
-    int32_t hits[2];
+    const plim_step_numbers *numbers = t->numbers;
     plim_reader_wait(t->reader);
     PLIM_TRY(cancelled(t));
     plim_status status = hand_over(t, PLIM_PROGRAM_EVAL);
-    if (status != PLIM_OK) return name_step(t, PLIM_PROGRAM_EVAL, status, 0);
+    if (status != PLIM_OK) return name_step(t, PLIM_PROGRAM_EVAL, status);
     if (i + 1 < batches) request_ahead(t, PLIM_READ_TEST, i + 1);
     PLIM_TRY(plim_exec_step(t->exec, PLIM_PROGRAM_EVAL, NULL, NULL));
-    status = read_outputs(t, PLIM_PROGRAM_EVAL, &loss, hits);
-    if (status != PLIM_OK) return name_step(t, PLIM_PROGRAM_EVAL, status, 1);
-    sum.loss += (double)loss * hits[1];
-    sum.correct += hits[0];
-    sum.counted += hits[1];
+    sum.loss += (double)numbers->loss * numbers->hits[1];
+    sum.correct += numbers->hits[0];
+    sum.counted += numbers->hits[1];
   }
   if (sum.counted > 0) sum.loss /= (double)sum.counted;
   sum.time_ns = plim_now_ns() - begin;

@@ -36,6 +36,20 @@ typedef struct plim_retiming {
                           * it is there */
 } plim_retiming;
 
+/* A batch on its way: where the reader writes it, and the copies to the device begin. */
+typedef struct plim_staging {
+  uint8_t *image; /* [batch][H][W][C], in the arena; in pinned memory where the host does not see the arena */
+  int32_t *label; /* [batch], there too */
+} plim_staging;
+
+/* What a step takes from the host besides, and gives back. */
+typedef struct plim_step_numbers {
+  float hyper[4], loss;
+  int32_t hits[2];
+} plim_step_numbers;
+
+enum { PLIM_STAGINGS = 2, PLIM_PINNED = 2 * PLIM_STAGINGS + 1 };
+
 struct plim_trainer {
   plim_context *ctx;
   const plim_dataset *dataset;
@@ -48,11 +62,16 @@ struct plim_trainer {
   plim_exec_failures failures; /* where options.exec has no other place for them */
   plim_sampler *sampler;
   plim_reader *reader;
-  uint8_t *next_image; /* [batch][H][W][C], in the arena; in pinned memory where the host does not see the arena */
-  int32_t *next_label; /* [batch], there too */
-  void *pinned[2];     /* what the device gave for them, NULL: nothing */
-  int64_t step;        /* next to run */
-  int64_t requested;   /* training batch asked for last; -1: the staging holds something else */
+  /* One in the arena: a copy of it is complete when it returns. Else two in turns: the reader fills one while the
+   * device may still copy from the other. */
+  plim_staging staging[PLIM_STAGINGS];
+  int32_t n_staging, filled;  /* filled: of the batch asked for last */
+  plim_step_numbers *numbers; /* own_numbers, or in pinned memory */
+  plim_step_numbers own_numbers;
+  void *pinned[PLIM_PINNED]; /* [n_pinned] what the device gave */
+  int32_t n_pinned;
+  int64_t step;      /* next to run */
+  int64_t requested; /* training batch asked for last; -1: the staging holds something else */
   plim_limiting limiting;
   plim_retiming retiming;
 };

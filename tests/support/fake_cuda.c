@@ -173,6 +173,7 @@ static int stream_sync(void *stream) {
   int code = fake_cuda_enter_outside_capture();
   if (code == 0) code = fake_cuda_foreign(stream);
   if (code != 0) return code;
+  fake_gpu.counts.waits++;
   fake_cuda_run_waiting();
   return fake_cuda_told(fake_gpu.sticky[fake_gpu_thread.device]); /* what went wrong on the way */
 }
@@ -217,7 +218,10 @@ static int copy(void *to, const void *from, int64_t bytes, void *stream) {
     if (code != 0) return code;
   }
   int code = fake_cuda_put(&(fake_cuda_work){.kind = FAKE_CUDA_COPY, .to = to, .from = from, .bytes = bytes}, stream);
-  if (code == 0 && pageable) fake_cuda_run_waiting();
+  if (code == 0 && pageable) {
+    fake_gpu.counts.waits++;
+    fake_cuda_run_waiting();
+  }
   return code;
 }
 
@@ -252,6 +256,7 @@ static int multiply(void *blas, const plim_cuda_product *product, const void *a,
   const void *space =
       fake_memory_is_device(workspace) ? fake_memory_stored(workspace, fake_gpu_thread.device, workspace_bytes) : NULL;
   if (!space || (uintptr_t)workspace % PRODUCT_ALIGNMENT != 0) return PLIM_CUBLAS_CODES + 7; /* invalid value */
+  if (product->batches > 1 && product->c_step < product->m * product->n) return PLIM_CUBLAS_CODES + 7;
   if (((const fake_cuda_handle *)blas)->device != fake_gpu_thread.device)
     return PLIM_CUBLAS_CODES + 13; /* execution failed */
   if (fake_gpu.options.refuse_blas || (fake_gpu.options.no_bf16 && product->math == PLIM_PRECISION_BF16)) {

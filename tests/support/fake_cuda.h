@@ -52,6 +52,7 @@ typedef struct fake_cuda_counts {
   int64_t open_handles;    /* streams, events, graphs and allocations not given back */
   int64_t foreign;         /* calls with a stream or an event of another device than the thread uses */
   int64_t events_recorded; /* different ones */
+  int64_t waits;           /* of the host: for a stream, or for a copy of memory that is not pinned */
 } fake_cuda_counts;
 
 /* One GPU of capability 9.0 and 1 GiB; nothing fails. */
