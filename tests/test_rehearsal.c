@@ -168,13 +168,13 @@ static const anew anews[] = {{90, 0}, {0, 2}};
 
 typedef struct reports {
   int limits, retimes, taken;
-  plim_status status;
+  plim_limit_report limit;
 } reports;
 
 static void on_limit(void *user, const plim_limit_report *report) {
   reports *r = user;
   r->limits++;
-  r->status = report->status;
+  r->limit = *report;
 }
 
 static void on_retime(void *user, const plim_retime_report *report) {
@@ -240,7 +240,8 @@ Test(rehearsal, a_variant_that_comes_with_another_budget_or_with_times_and_is_re
     train_anew(&r, how, &told);
     cr_assert_eq(told.limits, how->limit_percent > 0);
     cr_assert_eq(told.retimes, how->retime_steps > 0);
-    cr_assert_eq(told.status, PLIM_OK);
+    cr_assert_eq(told.limit.status, PLIM_OK);
+    cr_assert_leq(told.limit.arena_after, told.limit.wanted_bytes, "plans without the refused variant were taken");
     cr_assert_eq(told.taken, how->retime_steps > 0 && !refused, "row %d", (int)i);
     cr_assert_eq(r.program->profile[PLIM_PROGRAM_EVAL]->n_dropped, refused);
     gpu_rig_ok(&r, plim_trainer_evaluate(r.trainer, &evaluation));

@@ -13,8 +13,8 @@ typedef struct plim_exec_plan {
   plim_bound planned;    /* while another plan has taken over: the bound of the program's own */
   plim_plan *taken_over; /* that other plan, owned; NULL: none has */
   plim_exec_use use;
-  uint8_t *written; /* [n_storages] inputs: written since the plan's last step */
-  void **own;       /* [n_buffers] each: the buffer's allocation, NULL when it has none now */
+  uint8_t *written;                           /* [n_storages] inputs: written since the plan's last step */
+  void **own;                                 /* [n_buffers] each: the buffer's allocation, NULL when it has none now */
   plim_exec_result result[PLIM_EXEC_RESULTS]; /* [n_results] that its steps copy to the host */
   int32_t n_results;
 } plim_exec_plan;
