@@ -92,6 +92,16 @@ Test(rounds, with_time_enough_every_engine_is_built_once_and_run) {
   plim_profile_free(profile);
 }
 
+Test(rounds, plans_of_what_was_only_measured_are_given_back_when_a_step_begins) {
+  int32_t left_out;
+  plim_profile_free(measure(INT64_MAX, &left_out));
+  cr_assert_eq(fake_cudnn_count().plans_open, 16);
+  rig.family = "cudnn-e40-";
+  gpu_rig_ok(&rig, gpu_rig_train(&rig, 100, 1));
+  cr_assert_eq(fake_cudnn_count().plans_open, 2);
+  cr_assert_eq(fake_cudnn_count().plans, 16); /* those two are the ones that were measured */
+}
+
 Test(rounds, where_no_time_is_given_a_device_builds_so_many_and_then_the_likeliest_alone) {
   int32_t left_out;
   rig.device->built = 48; /* as many as a start builds */
