@@ -248,7 +248,13 @@ static int blas_open(const plim_kernel_memory *memory, void **blas, int32_t *ver
   *blas = malloc(sizeof(fake_cuda_handle));
   *(fake_cuda_handle *)*blas = (fake_cuda_handle){fake_gpu_thread.device, -1};
   *version = 130100;
+  fake_gpu.beside_bytes[fake_gpu_thread.device] += fake_gpu.options.blas_bytes;
   return 0;
+}
+
+static int blas_close(void *blas) {
+  fake_gpu.beside_bytes[((const fake_cuda_handle *)blas)->device] -= fake_gpu.options.blas_bytes;
+  return handle_free(blas);
 }
 
 static int multiply(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c,
@@ -347,7 +353,7 @@ static const plim_cuda_driver driver = {
     .captured_launch = fake_cuda_captured_launch,
     .captured_free = fake_cuda_captured_free,
     .blas_open = blas_open,
-    .blas_close = handle_free,
+    .blas_close = blas_close,
     .multiply = multiply,
     .dnn_load = dnn_load,
     .dnn_unload = dnn_unload,

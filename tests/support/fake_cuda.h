@@ -28,6 +28,7 @@ typedef struct fake_cuda_options {
   int64_t graph_bytes;   /* taken by each captured graph */
   int64_t leak_bytes;    /* taken by each launch of one, and kept */
   int blas;              /* 1: there is a library for matrix products */
+  int64_t blas_bytes;    /* that it takes for itself while it is open */
   int no_bf16;           /* 1: which has none in bf16, as where the GPU has no instructions for it */
   int dnn;               /* 1: there is cuDNN (tests/support/fake_cudnn.h) */
   int64_t alignment;     /* of allocations, and no more; 256 is what the library promises */

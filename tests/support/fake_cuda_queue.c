@@ -113,7 +113,9 @@ static void perform(const fake_cuda_work *w) {
   if (w->kind == FAKE_CUDA_LAUNCH) launch_now(w);
 }
 
+/* A timing event that is recorded again tells no time until that has passed. */
 static void append(fake_cuda_list *list, const fake_cuda_work *w) {
+  if (w->kind == FAKE_CUDA_TIMING_EVENT && list == &fake_gpu.waiting) ((fake_cuda_handle *)w->to)->passed_ns = -1;
   if (list->n == list->room) {
     list->room = 2 * list->room + 16;
     list->item = realloc(list->item, (size_t)list->room * sizeof *list->item);

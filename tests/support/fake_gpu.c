@@ -32,6 +32,7 @@ static const fake_gpu_option table[] = {
     WIDE(module_bytes),
     WIDE(graph_bytes),
     NARROW(blas),
+    WIDE(blas_bytes),
     NARROW(report_calls),
     WIDE(alignment),
     WIDE(timing_event_ns),
