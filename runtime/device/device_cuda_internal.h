@@ -39,8 +39,8 @@ typedef struct plim_cuda_state {
   plim_cuda_graph_row *step; /* in hand; NULL: none */
   const plim_graph *graph;   /* of the step in hand */
   plim_cuda_mode mode;
-  int32_t last; /* plan step of the call before */
-  int recording, timed, launched; /* launched: the step in hand */
+  int32_t last;                          /* plan step of the call before */
+  int recording, timed, launched;        /* launched: the step in hand */
   void *once;                            /* what was recorded to be launched once */
   plim_cuda_timing_events timing_events; /* of the step that is timed */
   int64_t timing_event_ns;               /* what a timing event costs; -1: not known */
