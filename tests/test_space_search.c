@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "planner/exact/space_exact.h"
+#include "planner/spaces/space_demand.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
@@ -185,5 +186,82 @@ Test(space_search, a_refusal_has_no_time_of_its_own) {
   }
   plim_platform_free(platform);
   plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
+
+static double cpu_seconds(void) {
+  struct rusage used;
+  cr_assert_eq(getrusage(RUSAGE_SELF, &used), 0);
+  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* The first plan is made in one pass; what comes after it, and the bound before it, read the clock. */
+Test(space_search, twenty_thousand_ops_have_a_plan_within_a_second) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = space_chain(ctx, 10000);
+  plim_platform *platform = NULL;
+  plim_space_plan *plan = NULL;
+  const int64_t budget[] = {300000, INT64_MAX};
+  plim_space_options options = plim_space_options_default();
+  options.budget = budget;
+  options.time_limit_ns = 1000000000;
+  cr_assert_eq(plim_platform_built_in(ctx, "m4", &platform), PLIM_OK);
+  double began = cpu_seconds();
+  cr_assert_eq(plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  cr_expect_lt(cpu_seconds() - began, 3); /* with sanitizers; without covering on demand 8 s and more */
+  cr_expect_leq(plan->space[0].peak_bytes, 300000);
+  plim_space_plan_free(plan);
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
+
+/* All runs on one device. Returns 1 where the sequence fits; then it is within the budgets. */
+static int fits_on_demand(const plim_space_problem *p, const int64_t *budget, int recompute) {
+  plim_space_sequence s = {.problem = NULL};
+  uint8_t taken[8];
+  plim_space_weights w = {.run_ns = 1, .copy_ns = 0.5};
+  plim_space_rules rules = {.budget = budget, .link_taken = taken, .recompute = recompute, .devices = 1};
+  int32_t fits;
+  memset(taken, 1, sizeof taken);
+  cr_assert_eq(plim_space_sequence_init(&s, p), PLIM_OK);
+  cr_assert_eq(plim_space_sequence_reserve(&s, p->n), PLIM_OK);
+  for (s.n = 0; s.n < p->n; s.n++) s.item[s.n] = (plim_space_event){PLIM_SPACE_RUN, s.n, 0};
+  cr_assert_eq(plim_space_demand(&s, &rules, &w, &fits), PLIM_OK);
+  if (fits) cr_expect(s.valid && plim_space_sequence_is_within(&s, budget));
+  plim_space_sequence_free(&s);
+  return fits;
+}
+
+Test(space_search, covering_on_demand_is_within_the_budgets_and_pages_wherever_ops_have_room) {
+  plim_context *ctx = plim_test_context();
+  int fitting = 0; /* a recompute below another run may find no room beside what that run holds */
+  for (int i = 0; i < 200; i++) {
+    uint64_t random = (uint64_t)i;
+    space_case c;
+    plim_space_problem *p = NULL;
+    plim_platform *platform = NULL;
+    int64_t most = 0;
+    space_case_random(&random, (int32_t)test_random_between(&random, 4, SPACE_OPS), &c);
+    plim_graph *graph = space_case_flops(ctx, &c);
+    cr_assert_eq(plim_platform_built_in(ctx, "m4", &platform), PLIM_OK);
+    cr_assert_eq(plim_space_problem_make(graph, platform, 0, &p), PLIM_OK, "%s", plim_context_error(ctx));
+    for (int32_t v = 0; v < p->n; v++) {
+      int64_t bytes = p->node[v].bytes;
+      for (int32_t k = 0; k < p->node[v].n_preds; k++) bytes += p->node[p->node[v].pred[k]].bytes;
+      most = bytes > most ? bytes : most;
+    }
+    const int64_t least[] = {most, INT64_MAX}, none[] = {most, 0}, whole[] = {plim_space_keep_all_bytes(graph), 0};
+    cr_expect(fits_on_demand(p, least, 0), "instance %d", i);
+    fitting += fits_on_demand(p, least, 1);
+    cr_expect(fits_on_demand(p, whole, 0), "instance %d", i);
+    fitting += fits_on_demand(p, none, 1);
+    plim_space_problem_free(p);
+    plim_platform_free(platform);
+    plim_graph_free(graph);
+  }
+  cr_expect_gt(fitting, 200);
   plim_test_context_end(ctx);
 }

@@ -16,8 +16,9 @@
 #include "runtime/base/effort.h"
 #include "runtime/base/nearest.h"
 
-/* ROUNDS of a program; items that the rounds of the search look at, alone and before a program. */
-enum { ROUNDS = 4, ALONE = 1500000, BEFORE_PROGRAM = 200000 };
+/* ROUNDS of a program; items that the rounds of the search look at, alone and before a program; the share of a time
+ * limit that the bound has. */
+enum { ROUNDS = 4, ALONE = 1500000, BEFORE_PROGRAM = 200000, BOUND_SHARE = 8 };
 
 typedef struct planner {
   const char *name, *source;
@@ -342,13 +343,16 @@ static plim_space_search_options search_options(const work *w) {
                                      .deadline_ns = w->deadline_ns,
                                      .deadline_on_runs = w->planner->model_class == PLIM_SPACE_POET,
                                      .bound = w->least,
+                                     .keep_all = keep_all(w),
                                      .rounds = w->planner->searches && o->iterations > 0 ? o->iterations : rounds};
 }
 
 static plim_status bound_all(work *w) {
   const plim_space_search_options asked = search_options(w);
   double bound = 0;
-  PLIM_TRY(plim_space_bound(w->problem, &asked, &bound));
+  int64_t limit = w->options->time_limit_ns;
+  int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? plim_now_ns() + limit / BOUND_SHARE : INT64_MAX);
+  PLIM_TRY(plim_effort_end(w->ctx, outer, plim_space_bound(w->problem, &asked, &bound)));
   w->least = fmax(w->least, bound);
   return PLIM_OK;
 }
@@ -378,6 +382,7 @@ static plim_status refuse_by_search(work *w) {
 }
 
 static plim_status refuse(work *w) {
+  if (plim_context_cancelled(w->ctx)) return plim_fail(w->ctx, PLIM_ECANCEL, "planning was cancelled");
   if (w->planner->searches) return refuse_by_search(w);
   if (w->ended) {
     return plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w));

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/effort.h"
+
+enum { WORK = 500 }; /* ns that a copy takes, about */
+
 typedef struct arranging {
   plim_space_sequence *s;
   const plim_space_problem *p;
@@ -17,6 +21,7 @@ typedef struct arranging {
   int32_t *end;      /* [n] item after which its buffer is dropped */
   int32_t *order;    /* [n + 1] heads of lists of buffers by end */
   int32_t *follower; /* [n] */
+  int32_t *touch;    /* [n] the first touch of the item's buffer after it; the item itself: none */
   int32_t room;
 } arranging;
 
@@ -36,14 +41,12 @@ static int32_t clock_of(const arranging *a, int32_t l) {
   return back >= 0 && back < l && !(platform->link[l].duplex && platform->link[back].duplex) ? back : l;
 }
 
-/* The first touch of the buffer of item e after it. */
-static int32_t first_touch(const plim_space_sequence *s, int32_t e) {
-  for (int32_t u = e + 1; u < s->n; u++) {
-    for (int32_t i = s->first_read[u]; i < s->first_read[u + 1]; i++) {
-      if (s->read[i] == e) return u;
-    }
+static void find_touches(arranging *a) {
+  const plim_space_sequence *s = a->s;
+  for (int32_t e = 0; e < s->n; e++) a->touch[e] = e;
+  for (int32_t u = s->n - 1; u >= 0; u--) {
+    for (int32_t i = s->first_read[u]; i < s->first_read[u + 1]; i++) a->touch[s->read[i]] = u;
   }
-  return e;
 }
 
 static void move_up(arranging *a, int32_t e) {
@@ -51,7 +54,7 @@ static void move_up(arranging *a, int32_t e) {
   const plim_space_event *v = &s->item[e];
   int32_t space = a->p->platform->link[v->at].to, source = s->read[s->first_read[e]], q = e;
   int64_t *busy = &a->link_ns[clock_of(a, v->at)], ns = plim_space_copy_ns(a->p, v->node, v->at);
-  int64_t by = a->begin_ns[first_touch(s, e)], bytes = a->p->node[v->node].bytes;
+  int64_t by = a->begin_ns[a->touch[e]], bytes = a->p->node[v->node].bytes;
   int32_t least = source;
   if (s->before[e] >= 0 && s->last[s->before[e]] > least) least = s->last[s->before[e]];
   if (*busy < by) by = *busy;
@@ -76,10 +79,11 @@ static plim_status move_copies(arranging *a) {
   int64_t *sorted = NULL, n = s->n;
   plim_space_event *items = NULL;
   plim_status status;
+  find_touches(a);
   for (int32_t l = 0; l < a->p->platform->n_links; l++) a->link_ns[l] = INT64_MAX;
   for (int32_t e = s->n - 1; e >= 0; e--) {
     a->key[e] = e;
-    if (s->item[e].kind == PLIM_SPACE_COPY) move_up(a, e);
+    if (s->item[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->p->ctx, WORK)) move_up(a, e);
   }
   PLIM_CHECK(plim_allocate(a->p->ctx, n, sizeof *sorted, &sorted));
   PLIM_CHECK(plim_allocate(a->p->ctx, n, sizeof *items, &items));
@@ -124,7 +128,7 @@ static void hold_sources(arranging *a) {
     if (s->before[e] >= 0) a->follower[s->before[e]] = e;
   }
   for (int32_t e = 0; e < s->n; e++) {
-    if (s->item[e].kind == PLIM_SPACE_COPY) hold(a, e);
+    if (s->item[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->p->ctx, WORK)) hold(a, e);
   }
 }
 
@@ -154,6 +158,7 @@ plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, in
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *a.end, &a.end));
   PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *a.order, &a.order));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *a.follower, &a.follower));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *a.touch, &a.touch));
   set_times(&a);
   if (spread) PLIM_CHECK(move_copies(&a));
   set_times(&a);
@@ -168,5 +173,6 @@ done:
   plim_release(ctx, a.end, n, sizeof *a.end);
   plim_release(ctx, a.order, n + 1, sizeof *a.order);
   plim_release(ctx, a.follower, n, sizeof *a.follower);
+  plim_release(ctx, a.touch, n, sizeof *a.touch);
   return status;
 }

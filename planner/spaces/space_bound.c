@@ -19,7 +19,7 @@
 
 #include "runtime/base/effort.h"
 
-enum { MOST_NODES = 20000, MOST_ROWS = 250, ITERATIONS = 400, PATIENCE = 12, WORD = 64 };
+enum { MOST_NODES = 20000, MOST_ROWS = 250, TRIES = 8, ITERATIONS = 400, PATIENCE = 12, WORD = 64 };
 
 typedef struct entry {
   int32_t node, gap; /* gap -1: any */
@@ -55,16 +55,25 @@ static int is_ancestor(const bounding *b, int32_t u, int32_t v) {
 
 /* ---- cuts ---- */
 
-static void find_ancestors(bounding *b) {
+/* 0: the time was over. */
+static int find_ancestors(bounding *b) {
   for (int32_t v = 0; v < b->n; v++) {
     uint64_t *mine = b->ancestors + (int64_t)v * b->n_words;
-    for (int32_t i = 0; i < b->p->node[v].n_preds; i++) {
-      int32_t u = b->p->node[v].pred[i];
+    const plim_space_node *node = &b->p->node[v];
+    if (plim_effort_over(b->p->ctx, (int64_t)node->n_preds * (v / WORD + 1))) return 0;
+    for (int32_t i = 0; i < node->n_preds; i++) {
+      int32_t u = node->pred[i];
       const uint64_t *its = b->ancestors + (int64_t)u * b->n_words;
-      for (int32_t w = 0; w < b->n_words; w++) mine[w] |= its[w];
+      for (int32_t w = 0; w <= u / WORD; w++) mine[w] |= its[w];
       mine[u / WORD] |= UINT64_C(1) << (u % WORD);
     }
   }
+  return 1;
+}
+
+static int is_read_after(const bounding *b, int32_t u, int32_t v) {
+  const plim_space_node *node = &b->p->node[u];
+  return node->n_succs > 0 && node->succ[node->n_succs - 1] > v;
 }
 
 static int is_needed(const bounding *b, int32_t u, int32_t v) {
@@ -83,7 +92,7 @@ static int64_t demand_of(const bounding *b, int32_t v) {
   int64_t bytes = node->bytes;
   for (int32_t i = 0; i < node->n_preds; i++) bytes += b->p->node[node->pred[i]].bytes;
   for (int32_t u = 0; u < v; u++) {
-    if (is_ancestor(b, u, v) && is_needed(b, u, v)) bytes += b->p->node[u].bytes;
+    if (is_read_after(b, u, v) && is_ancestor(b, u, v) && is_needed(b, u, v)) bytes += b->p->node[u].bytes;
   }
   return bytes - b->home_bytes;
 }
@@ -113,23 +122,48 @@ static int32_t gap_of(const bounding *b, int32_t u, int32_t v) {
   return r >= 0 && is_ancestor(b, v, r) ? gap : -1;
 }
 
-/* Of every stretch of program order the cut that asks for most. */
+/* What program order has at each node, less the budgets of H: no cut there asks for more. */
+static void limit_demands(const bounding *b, int64_t *most) {
+  int64_t live = 0;
+  for (int32_t v = 0; v < b->n; v++) {
+    const plim_space_node *node = &b->p->node[v];
+    live += node->bytes;
+    most[v] = live - b->home_bytes;
+    for (int32_t i = 0; i < node->n_preds; i++) {
+      if (!is_read_after(b, node->pred[i], v)) live -= b->p->node[node->pred[i]].bytes;
+    }
+    if (node->n_succs == 0) live -= node->bytes;
+  }
+}
+
+/* Of a stretch of program order the cut that asks for most, of the TRIES that may. limit[v] -1: was tried. */
+static void choose_cut(bounding *b, int32_t from, int32_t to, int64_t *limit) {
+  int64_t most = 0;
+  int32_t best = -1;
+  for (int32_t t = 0; t < TRIES; t++) {
+    int32_t next = from;
+    for (int32_t v = from + 1; v < to; v++) next = limit[v] > limit[next] ? v : next;
+    if (limit[next] <= most || plim_effort_over(b->p->ctx, next)) break;
+    int64_t demand = demand_of(b, next);
+    limit[next] = -1;
+    if (demand <= most) continue;
+    most = demand;
+    best = next;
+  }
+  if (best < 0) return;
+  b->cut[b->n_rows] = best;
+  b->demand[b->n_rows++] = most;
+}
+
 static plim_status choose_cuts(bounding *b) {
   int32_t stretch = b->n / MOST_ROWS + 1;
-  int64_t room = 0;
+  int64_t room = 0, *limit = NULL;
+  PLIM_TRY(plim_allocate(b->p->ctx, b->n, sizeof *limit, &limit));
+  limit_demands(b, limit);
   for (int32_t from = 0; from < b->n; from += stretch) {
-    int64_t most = 0;
-    int32_t best = -1;
-    for (int32_t v = from; v < from + stretch && v < b->n; v++) {
-      int64_t demand = demand_of(b, v);
-      if (demand <= most) continue;
-      most = demand;
-      best = v;
-    }
-    if (best < 0) continue;
-    b->cut[b->n_rows] = best;
-    b->demand[b->n_rows++] = most;
+    choose_cut(b, from, from + stretch < b->n ? from + stretch : b->n, limit);
   }
+  plim_release(b->p->ctx, limit, b->n, sizeof *limit);
   for (int32_t r = 0; r < b->n_rows; r++) room += b->cut[r];
   PLIM_TRY(plim_allocate(b->p->ctx, room, sizeof *b->entry, &b->entry));
   b->n_entries = room;
@@ -138,7 +172,8 @@ static plim_status choose_cuts(bounding *b) {
     int32_t v = b->cut[r];
     b->first_entry[r] = n;
     for (int32_t u = 0; u < v; u++) {
-      if (is_ancestor(b, u, v) && is_needed(b, u, v)) b->entry[n++] = (entry){u, gap_of(b, u, v)};
+      if (is_read_after(b, u, v) && is_ancestor(b, u, v) && is_needed(b, u, v))
+        b->entry[n++] = (entry){u, gap_of(b, u, v)};
     }
   }
   b->first_entry[b->n_rows] = n;
@@ -452,7 +487,7 @@ static plim_status find_bound(bounding *b, double *out) {
   PLIM_TRY(allocate(b));
   set_home(b);
   set_scales(b);
-  find_ancestors(b);
+  if (!find_ancestors(b)) return PLIM_OK;
   count_gaps(b);
   PLIM_TRY(plim_allocate(b->p->ctx, b->n_gaps, sizeof *b->worth, &b->worth));
   PLIM_TRY(plim_allocate(b->p->ctx, b->n_gaps, sizeof *b->brought, &b->brought));

@@ -10,7 +10,7 @@
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 
-enum { MOST_REFILLS = 400, MOST_FETCHES = 1000, STEPS_A_NODE = 6 };
+enum { MOST_REFILLS = 400, MOST_FETCHES = 1000, STEPS_A_NODE = 6, STEPS_A_REPORT = 50 };
 
 double plim_space_run_cost(const plim_space_problem *p, const plim_space_weights *w, int32_t node, int32_t device) {
   double cost = w->run_ns * (double)plim_space_run_ns(p, node, device);
@@ -20,6 +20,12 @@ double plim_space_run_cost(const plim_space_problem *p, const plim_space_weights
 double plim_space_copy_cost(const plim_space_problem *p, const plim_space_weights *w, int32_t node, int32_t link) {
   double cost = w->copy_ns * (double)plim_space_copy_ns(p, node, link);
   return w->copy_joule > 0 ? cost + w->copy_joule * plim_space_copy_joule(p, node, link) : cost;
+}
+
+void plim_space_report(plim_context *ctx, const plim_space_rules *rules) {
+  if (!rules->progress) return;
+  rules->progress->elapsed_ns = plim_now_ns() - rules->started_ns;
+  plim_context_report(ctx, rules->progress);
 }
 
 int32_t plim_space_cheapest_device(const plim_space_problem *p, const plim_space_rules *rules,
@@ -287,7 +293,9 @@ static plim_status step(cover *k, int32_t *done) {
   k->best = INFINITY;
   k->n_chosen = 0;
   for (int32_t e = 0; e < k->at; e++) {
-    if (k->previous[e] >= 0 && k->next[e] > k->at) weigh(k, e);
+    if (k->previous[e] < 0 || k->next[e] <= k->at) continue;
+    weigh(k, e);
+    if (plim_effort_over(k->p->ctx, 200)) return PLIM_OK;
   }
   if (k->n_chosen == 0) return PLIM_OK;
   *done = 0;
@@ -308,8 +316,9 @@ plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rul
   PLIM_CHECK(plim_allocate(ctx, MOST_REFILLS + 1, sizeof *k.chosen, &k.chosen));
   PLIM_CHECK(s->valid ? PLIM_OK : plim_space_sequence_analyse(s));
   for (int64_t i = 0; s->valid && done == 0 && i < STEPS_A_NODE * (int64_t)n + 100; i++) {
-    if (rules->must_end ? plim_effort_over(ctx, 10 * (int64_t)s->n) : plim_context_cancelled(ctx)) break;
+    if (plim_effort_over(ctx, 10 * (int64_t)s->n)) break;
     PLIM_CHECK(step(&k, &done));
+    if (i % STEPS_A_REPORT == 0) plim_space_report(ctx, rules);
   }
   *fits = done > 0;
 done:
@@ -337,7 +346,7 @@ plim_status plim_space_prune(plim_space_sequence *s, const plim_space_rules *rul
   while (removed > 0 && s->valid) {
     int32_t n = s->n;
     removed = 0;
-    for (int32_t e = n - 1; e >= 0; e--) {
+    for (int32_t e = n - 1; e >= 0 && !plim_effort_over(s->problem->ctx, 20); e--) {
       if (!can_go(s, rules, e)) continue;
       int32_t before = s->before[e], space = plim_space_item_space(s->problem, &s->item[e]);
       plim_space_sequence_add(s, space, s->last[before] + 1, e, s->problem->node[s->item[e].node].bytes);

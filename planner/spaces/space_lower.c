@@ -47,6 +47,7 @@ typedef struct lowering {
   int64_t n_storages;
   int32_t *wait;                                               /* [n_events][n_queues] */
   int32_t *clock, *place, *touched, *released, *last_of_queue; /* as in the checker */
+  int32_t *at_place;                                           /* [n_queues][n_events] command at a place of a queue */
   int32_t *need;                                               /* [n_queues] scratch */
 } lowering;
 
@@ -198,17 +199,23 @@ static void join(int32_t *to, const int32_t *from, int32_t n) {
   }
 }
 
+static int32_t *command_at(const lowering *l, int32_t queue, int32_t place) {
+  return &l->at_place[(int64_t)queue * l->n_events + place - 1];
+}
+
 /* Command c waits for the commands that `need` says, less those that it follows already; the latest first, as it may
- * bring others with it. at [n_queues][..]: command at a place of a queue is found by walking back from the last. */
+ * bring others with it. */
 static void add_waits(lowering *l, int32_t c) {
   plim_command *m = &l->command[c];
   int32_t *wait = l->wait + (int64_t)c * l->n_queues, *clock = clock_of(l, c);
   m->wait = wait;
-  for (int32_t w = c - 1; w >= 0; w--) {
-    int32_t q = l->command[w].queue, missing = 0;
-    for (int32_t k = 0; k < l->n_queues; k++) missing |= l->need[k] > clock[k];
-    if (!missing) break;
-    if (l->place[w] != l->need[q] || l->need[q] <= clock[q]) continue;
+  for (;;) {
+    int32_t w = -1;
+    for (int32_t q = 0; q < l->n_queues; q++) {
+      if (l->need[q] > clock[q] && *command_at(l, q, l->need[q]) > w) w = *command_at(l, q, l->need[q]);
+    }
+    if (w < 0) break;
+    int32_t q = l->command[w].queue;
     wait[m->n_wait++] = w;
     join(clock, clock_of(l, w), l->n_queues);
     if (clock[q] < l->place[w]) clock[q] = l->place[w];
@@ -303,6 +310,7 @@ static plim_status emit_command(lowering *l, int32_t e, int32_t to, int32_t c) {
   const plim_command *m = &l->command[c];
   int32_t previous = l->last_of_queue[m->queue] - 1, space = l->buffer[l->filled[e]].space;
   l->place[c] = previous < 0 ? 1 : l->place[previous] + 1;
+  *command_at(l, m->queue, l->place[c]) = c;
   if (previous >= 0) {
     join(clock_of(l, c), clock_of(l, previous), l->n_queues);
     clock_of(l, c)[m->queue] = l->place[previous];
@@ -422,6 +430,7 @@ static plim_status allocate_commands(lowering *l) {
   PLIM_TRY(plim_allocate(l->ctx, l->n_buffers, sizeof *l->row, &l->row));
   PLIM_TRY(plim_allocate(l->ctx, marks, sizeof *l->wait, &l->wait));
   PLIM_TRY(plim_allocate(l->ctx, marks, sizeof *l->clock, &l->clock));
+  PLIM_TRY(plim_allocate(l->ctx, marks, sizeof *l->at_place, &l->at_place));
   PLIM_TRY(plim_allocate(l->ctx, l->n_buffers * l->n_queues, sizeof *l->touched, &l->touched));
   PLIM_TRY(
       plim_allocate(l->ctx, (int64_t)l->problem->platform->n_spaces * l->n_queues, sizeof *l->released, &l->released));
@@ -449,6 +458,7 @@ static void free_all(lowering *l) {
   plim_release(l->ctx, l->row, l->n_buffers, sizeof *l->row);
   plim_release(l->ctx, l->wait, marks, sizeof *l->wait);
   plim_release(l->ctx, l->clock, marks, sizeof *l->clock);
+  plim_release(l->ctx, l->at_place, marks, sizeof *l->at_place);
   plim_release(l->ctx, l->touched, l->n_buffers * l->n_queues, sizeof *l->touched);
   plim_release(l->ctx, l->released, (int64_t)p->n_spaces * l->n_queues, sizeof *l->released);
   plim_release(l->ctx, l->last_of_queue, l->n_queues, sizeof *l->last_of_queue);

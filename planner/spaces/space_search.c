@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "planner/spaces/space_arrange.h"
-#include "planner/spaces/space_cover.h"
+#include "planner/spaces/space_demand.h"
 #include "runtime/base/effort.h"
 
-/* STARTS in program order; as many more in drawn orders as it takes, where none of them fits. */
-enum { PATIENCE = 150, STARTS = 18, DRAWN_STARTS = 60 };
+/* STARTS in program order; as many more in drawn orders as it takes, where none of them fits. Graphs of LARGE nodes
+ * have starts on demand before them. */
+enum { PATIENCE = 150, STARTS = 18, DRAWN_STARTS = 60, LARGE = 1000 };
 
 /* How good a sequence is: without lateness first, then by objective. */
 typedef struct worth {
@@ -34,6 +35,9 @@ typedef struct searching {
   plim_space_sequence now, next, best, arranged;
   worth now_worth, best_worth;
   int32_t has_best;
+  plim_progress progress;
+  plim_space_events events,
+      best_events; /* arranged, of the last that was weighed and of the best; where is_sum: empty */
 } searching;
 
 static int is_late_first(worth a, worth b) {
@@ -53,9 +57,14 @@ static int is_home(const plim_platform *p, int32_t space, int32_t devices) {
 /* A link between spaces where devices compute places; every other one pages. */
 static void set_rules(searching *k) {
   const plim_platform *p = k->p->platform;
+  double bound = k->o->keep_all > 0 && k->o->bound > 0 ? fmax(0, 100 * (k->o->bound / k->o->keep_all - 1)) : -1;
+  k->progress = (plim_progress){
+      .stage = "search", .total = k->o->rounds > 0 ? k->o->rounds : -1, .best_percent = -1, .bound_percent = bound};
   k->rules = (plim_space_rules){.budget = k->o->budget,
                                 .link_taken = k->link_taken,
                                 .recompute = k->o->recompute,
+                                .progress = &k->progress,
+                                .started_ns = plim_now_ns(),
                                 .devices = k->o->place ? p->n_devices : 1};
   for (int32_t l = 0; l < p->n_links; l++) {
     int places = is_home(p, p->link[l].from, p->n_devices) && is_home(p, p->link[l].to, p->n_devices);
@@ -98,12 +107,13 @@ static int is_sum(const searching *k) {
   return 1;
 }
 
-static plim_status lower(searching *k, const plim_space_sequence *s, plim_space_events *events, plim_space_plan **out) {
+static plim_status lower(searching *k, const plim_space_sequence *s, plim_space_plan **out) {
   const plim_space_plan draft = {.planner = "search", .objective = k->o->objective, .deadline_ns = k->o->deadline_ns};
   PLIM_TRY(plim_space_sequence_copy(&k->arranged, s));
   PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
-  PLIM_TRY(plim_space_arrange(&k->arranged, k->o->budget, !is_sum(k), events));
-  return plim_space_lower(k->p, events, &draft, k->o->budget, 0, out);
+  k->events.n = 0;
+  PLIM_TRY(plim_space_arrange(&k->arranged, k->o->budget, 1, &k->events));
+  return plim_space_lower(k->p, &k->events, &draft, k->o->budget, 0, out);
 }
 
 static plim_status weigh(searching *k, const plim_space_sequence *s, worth *out) {
@@ -121,11 +131,8 @@ static plim_status weigh(searching *k, const plim_space_sequence *s, worth *out)
     if (run) late_ns += (double)ns;
   }
   if (!is_sum(k)) {
-    plim_space_events events = {.ctx = k->p->ctx};
     plim_space_plan *plan = NULL;
-    plim_status status = lower(k, s, &events, &plan);
-    plim_space_events_free(&events);
-    if (status != PLIM_OK) return status;
+    PLIM_TRY(lower(k, s, &plan));
     value = plim_space_plan_value(plan);
     if (!k->o->deadline_on_runs) late_ns = (double)plan->makespan_ns;
     plim_space_plan_free(plan);
@@ -135,6 +142,19 @@ static plim_status weigh(searching *k, const plim_space_sequence *s, worth *out)
     out->late = late_ns - (double)k->o->deadline_ns;
   }
   return PLIM_OK;
+}
+
+/* Keep what was weighed last. */
+static plim_status keep_best(searching *k, const plim_space_sequence *s, worth w) {
+  plim_space_report(k->p->ctx, &k->rules);
+  if (k->has_best && !is_late_first(w, k->best_worth)) return PLIM_OK;
+  if (k->o->keep_all > 0 && !(w.late > 0)) k->progress.best_percent = 100 * (w.value / k->o->keep_all - 1);
+  const plim_space_events events = k->events;
+  k->has_best = 1;
+  k->best_worth = w;
+  k->events = k->best_events;
+  k->best_events = events;
+  return plim_space_sequence_copy(&k->best, s);
 }
 
 /* ---- starts ---- */
@@ -219,7 +239,8 @@ static void choose_order(searching *k, int drawn) {
   }
 }
 
-static plim_status begin_start(searching *k, const plim_space_weights *w, int32_t first, int32_t *legal) {
+/* repaired: what the runs read is brought where they run. */
+static plim_status begin_start(searching *k, const plim_space_weights *w, int32_t first, int repaired, int32_t *legal) {
   choose_devices(k, w, first, legal);
   if (!*legal) return PLIM_OK;
   PLIM_TRY(plim_space_sequence_reserve(&k->now, k->p->n));
@@ -227,14 +248,7 @@ static plim_status begin_start(searching *k, const plim_space_weights *w, int32_
   for (int32_t i = 0; i < k->p->n; i++) {
     k->now.item[i] = (plim_space_event){PLIM_SPACE_RUN, k->order[i], k->device[k->order[i]]};
   }
-  return plim_space_repair(&k->now, &k->rules, w, legal);
-}
-
-static plim_status keep_best(searching *k, const plim_space_sequence *s, worth w) {
-  if (k->has_best && !is_late_first(w, k->best_worth)) return PLIM_OK;
-  k->has_best = 1;
-  k->best_worth = w;
-  return plim_space_sequence_copy(&k->best, s);
+  return repaired ? plim_space_repair(&k->now, &k->rules, w, legal) : PLIM_OK;
 }
 
 static int is_done(const searching *k) {
@@ -242,16 +256,34 @@ static int is_done(const searching *k) {
   return k->best_worth.value <= k->o->bound || k->o->rounds == 0;
 }
 
-static plim_status try_start(searching *k, const plim_space_weights *w, int32_t first) {
+static plim_status try_start(searching *k, const plim_space_weights *w, int32_t first, int on_demand) {
   int32_t fits;
   worth found;
-  PLIM_TRY(begin_start(k, w, first, &fits));
-  k->rules.must_end = k->has_best;
-  if (fits) PLIM_TRY(plim_space_cover(&k->now, &k->rules, w, &k->random, &fits));
+  PLIM_TRY(begin_start(k, w, first, !on_demand, &fits));
+  if (fits && on_demand) PLIM_TRY(plim_space_demand(&k->now, &k->rules, w, &fits));
+  if (fits && !on_demand) PLIM_TRY(plim_space_cover(&k->now, &k->rules, w, &k->random, &fits));
   if (!fits) return PLIM_OK;
   PLIM_TRY(plim_space_prune(&k->now, &k->rules));
   PLIM_TRY(weigh(k, &k->now, &found));
   return keep_best(k, &k->now, found);
+}
+
+/* In time that grows little faster than the graph; first with copies that cost next to nothing, as recomputes may need
+ * others.
+ */
+static plim_status try_on_demand(searching *k) {
+  static const double copies[] = {1, 1, 0.02};
+  int32_t devices = k->rules.devices;
+  choose_order(k, 0);
+  for (int32_t i = 0; i < 3 && k->p->n >= LARGE; i++) {
+    plim_space_weights w = weights_of(k, copies[i]);
+    if (i == 0) w.copy_joule = w.copy_ns = 1e-12;
+    for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
+      PLIM_TRY(try_start(k, &w, first, 1));
+      if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    }
+  }
+  return PLIM_OK;
 }
 
 static plim_status try_starts(searching *k) {
@@ -265,7 +297,7 @@ static plim_status try_starts(searching *k) {
     w.stay = i / 3 % 2;
     choose_order(k, i >= STARTS);
     for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
-      PLIM_TRY(try_start(k, &w, first));
+      PLIM_TRY(try_start(k, &w, first, 0));
       if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     }
   }
@@ -371,6 +403,7 @@ static plim_status search_rounds(searching *k) {
     int32_t fits;
     worth found;
     if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) break;
+    k->progress.done = round;
     double slack = 0.003 * plim_random_unit(&k->random) * (1 - (double)round / (double)k->o->rounds);
     k->haste = k->o->deadline_ns < INT64_MAX ? 2 * plim_random_unit(&k->random) * (k->best_worth.late > 0 ? 4 : 1) : 0;
     PLIM_TRY(change(k, &fits));
@@ -405,20 +438,26 @@ static plim_status search(searching *k, plim_space_found *found, plim_space_even
   set_rules(k);
   if (k->p->device_ns > 0 && k->p->device_ns < INT64_MAX)
     k->joule_per_ns = k->p->device_joule / (double)k->p->device_ns;
+  PLIM_TRY(try_on_demand(k));
   PLIM_TRY(try_starts(k));
   if (k->has_best && k->o->rounds > 0) PLIM_TRY(search_rounds(k));
   found->fits = k->has_best && !(k->best_worth.late > 0);
   found->value = k->best_worth.value;
   if (!found->fits) return PLIM_OK;
+  if (!is_sum(k)) {
+    *out = k->best_events;
+    k->best_events = (plim_space_events){.ctx = k->p->ctx};
+    return PLIM_OK;
+  }
   PLIM_TRY(plim_space_sequence_copy(&k->arranged, &k->best));
   PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
-  return plim_space_arrange(&k->arranged, k->o->budget, !is_sum(k), out);
+  return plim_space_arrange(&k->arranged, k->o->budget, 0, out);
 }
 
 plim_status plim_space_search(const plim_space_problem *problem, const plim_space_search_options *options,
                               plim_space_found *found, plim_space_events *out) {
   plim_context *ctx = problem->ctx;
-  searching k = {.p = problem, .o = options, .random = {1}};
+  searching k = {.p = problem, .o = options, .random = {1}, .events = {.ctx = ctx}, .best_events = {.ctx = ctx}};
   plim_status status;
   *found = (plim_space_found){.fits = 0};
   PLIM_CHECK(plim_allocate(ctx, problem->platform->n_links, sizeof *k.link_taken, &k.link_taken));
@@ -432,6 +471,8 @@ done:
   plim_space_sequence_free(&k.next);
   plim_space_sequence_free(&k.best);
   plim_space_sequence_free(&k.arranged);
+  plim_space_events_free(&k.events);
+  plim_space_events_free(&k.best_events);
   plim_release(ctx, k.link_taken, problem->platform->n_links, sizeof *k.link_taken);
   plim_release(ctx, k.device, problem->n, sizeof *k.device);
   plim_release(ctx, k.order, problem->n, sizeof *k.order);
