@@ -1,0 +1,247 @@
+/* Each answer walks the plan. What a recompute would cost is found as a planner would: at the command that fills the
+ * storage again, its op runs with every input that is not in the space run before it, each once. */
+#include "runtime/inspect/space_inspect.h"
+
+#include "runtime/base/array.h"
+
+enum { MOST_RUNS = 2000 }; /* of a recompute: beyond it the cost is a lower bound */
+
+static void set_live(const plim_space_inspect *in) {
+  const plim_space_plan *p = in->plan;
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    const plim_buffer *b = &p->buffer[i];
+    int64_t *live = in->live + (int64_t)b->space * p->n_commands;
+    live[b->begin] += b->bytes;
+    if (b->end < p->n_commands) live[b->end] -= b->bytes;
+  }
+  for (int32_t s = 0; s < p->n_spaces; s++) {
+    int64_t *live = in->live + (int64_t)s * p->n_commands;
+    for (int32_t c = 1; c < p->n_commands; c++) live[c] += live[c - 1];
+  }
+}
+
+plim_status plim_space_inspect_open(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan,
+                                    plim_space_inspect *out) {
+  plim_space_inspect in = {.ctx = ctx, .graph = graph, .plan = plan};
+  plim_space_figures f = {.makespan_ns = 0};
+  int32_t *last = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, plan->n_commands, sizeof *in.begin_ns, &in.begin_ns));
+  PLIM_CHECK(plim_allocate(ctx, plan->n_commands, sizeof *in.end_ns, &in.end_ns));
+  PLIM_CHECK(plim_allocate(ctx, plan->n_spaces, sizeof *in.peak_bytes, &in.peak_bytes));
+  PLIM_CHECK(plim_allocate(ctx, plan->n_commands, sizeof *in.before, &in.before));
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_spaces * plan->n_commands, sizeof *in.live, &in.live));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *in.run_of, &in.run_of));
+  PLIM_CHECK(plim_allocate(ctx, plan->n_queues, sizeof *last, &last));
+  f.begin_ns = in.begin_ns;
+  f.end_ns = in.end_ns;
+  f.peak_bytes = in.peak_bytes;
+  PLIM_CHECK(plim_space_plan_simulate(plan, &f));
+  for (int32_t o = 0; o < graph->n_ops; o++) in.run_of[o] = -1;
+  set_live(&in);
+  for (int32_t c = 0; c < plan->n_commands; c++) {
+    const plim_command *m = &plan->command[c];
+    in.before[c] = last[m->queue] - 1;
+    last[m->queue] = c + 1;
+    if (m->kind == PLIM_COMMAND_RUN && in.run_of[m->op] < 0) in.run_of[m->op] = c;
+  }
+done:
+  plim_release(ctx, last, plan->n_queues, sizeof *last);
+  if (status != PLIM_OK) plim_space_inspect_close(&in);
+  if (status == PLIM_OK) *out = in;
+  return status;
+}
+
+void plim_space_inspect_close(plim_space_inspect *in) {
+  if (!in->plan) return;
+  plim_release(in->ctx, in->begin_ns, in->plan->n_commands, sizeof *in->begin_ns);
+  plim_release(in->ctx, in->end_ns, in->plan->n_commands, sizeof *in->end_ns);
+  plim_release(in->ctx, in->peak_bytes, in->plan->n_spaces, sizeof *in->peak_bytes);
+  plim_release(in->ctx, in->live, (int64_t)in->plan->n_spaces * in->plan->n_commands, sizeof *in->live);
+  plim_release(in->ctx, in->before, in->plan->n_commands, sizeof *in->before);
+  plim_release(in->ctx, in->run_of, in->graph->n_ops, sizeof *in->run_of);
+  *in = (plim_space_inspect){.ctx = NULL};
+}
+
+/* ---- queues ---- */
+
+int32_t plim_space_inspect_cause(const plim_space_inspect *in, int32_t c, int64_t *idle_ns) {
+  const plim_command *m = &in->plan->command[c];
+  int64_t free_ns = in->before[c] >= 0 ? in->end_ns[in->before[c]] : 0;
+  int32_t cause = -1;
+  if (idle_ns) *idle_ns = in->begin_ns[c] - free_ns;
+  for (int32_t w = 0; w < m->n_wait && in->begin_ns[c] > free_ns; w++) {
+    if (in->end_ns[m->wait[w]] == in->begin_ns[c]) cause = m->wait[w];
+  }
+  return cause;
+}
+
+plim_space_queue_state plim_space_inspect_queue(const plim_space_inspect *in, int32_t queue, int64_t t_ns) {
+  plim_space_queue_state s = {.now = -1, .next = -1, .caused_by = -1};
+  for (int32_t c = 0; c < in->plan->n_commands; c++) {
+    if (in->plan->command[c].queue != queue) continue;
+    if (in->begin_ns[c] > t_ns) {
+      s.next = c;
+      s.caused_by = plim_space_inspect_cause(in, c, &s.idle_ns);
+      return s;
+    }
+    if (in->end_ns[c] > t_ns) s.now = c;
+  }
+  return s;
+}
+
+/* ---- bytes ---- */
+
+static int is_there(const plim_space_inspect *in, int32_t storage, int32_t space, int32_t c) {
+  for (int32_t i = 0; i < in->plan->n_buffers && in->plan->buffer[i].begin <= c; i++) {
+    const plim_buffer *b = &in->plan->buffer[i];
+    if (b->storage == storage && b->space == space && c < b->end) return 1;
+  }
+  return 0;
+}
+
+static int has(const int32_t *id, int32_t n, int32_t wanted) {
+  for (int32_t i = 0; i < n; i++) {
+    if (id[i] == wanted) return 1;
+  }
+  return 0;
+}
+
+int plim_space_inspect_reads(const plim_space_inspect *in, int32_t c, int32_t storage, int32_t space) {
+  const plim_command *m = &in->plan->command[c];
+  if (m->kind == PLIM_COMMAND_COPY) return m->from == space && has(m->storage, m->n_storages, storage);
+  const plim_op *op = &in->graph->op[m->op];
+  return in->plan->device[m->device].space == space && has(op->reads, op->n_reads, storage);
+}
+
+static int fills(const plim_space_inspect *in, int32_t c, int32_t storage, int32_t space) {
+  const plim_command *m = &in->plan->command[c];
+  if (m->kind == PLIM_COMMAND_COPY) return m->to == space && has(m->storage, m->n_storages, storage);
+  const plim_op *op = &in->graph->op[m->op];
+  return in->plan->device[m->device].space == space && has(op->writes, op->n_writes, storage);
+}
+
+int32_t plim_space_inspect_next_use(const plim_space_inspect *in, int32_t storage, int32_t space, int32_t c) {
+  for (; c < in->plan->n_commands; c++) {
+    if (plim_space_inspect_reads(in, c, storage, space)) return c;
+  }
+  return -1;
+}
+
+/* ---- gaps ---- */
+
+plim_status plim_space_inspect_gaps(const plim_space_inspect *in, plim_space_gap **out, int32_t *n_out) {
+  const plim_space_plan *p = in->plan;
+  int64_t cells = (int64_t)in->graph->n_storages * p->n_spaces;
+  int32_t *latest = NULL, *before = NULL, n = 0;
+  plim_space_gap *gap = NULL;
+  plim_status status;
+  *out = NULL;
+  *n_out = 0;
+  PLIM_CHECK(plim_allocate(in->ctx, cells, sizeof *latest, &latest));
+  PLIM_CHECK(plim_allocate(in->ctx, p->n_buffers, sizeof *before, &before));
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    int32_t *at = &latest[(int64_t)p->buffer[i].storage * p->n_spaces + p->buffer[i].space];
+    before[i] = *at - 1;
+    *at = i + 1;
+    n += before[i] >= 0;
+  }
+  PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *gap, &gap));
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    const plim_buffer *b = &p->buffer[i];
+    if (before[i] < 0) continue;
+    int paged = p->command[b->begin].kind == PLIM_COMMAND_COPY;
+    gap[(*n_out)++] = (plim_space_gap){b->storage, b->space, p->buffer[before[i]].end, b->begin, paged};
+  }
+  *out = gap;
+done:
+  plim_release(in->ctx, before, p->n_buffers, sizeof *before);
+  plim_release(in->ctx, latest, cells, sizeof *latest);
+  return status;
+}
+
+/* What running the op of the gap's storage again takes. stack, seen [n_ops]. */
+static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *g, int32_t *stack, uint8_t *seen,
+                            plim_space_why *w) {
+  int32_t n = 0, first = in->graph->storage[g->storage].producer;
+  w->can_recompute = first >= 0;
+  if (first >= 0) seen[stack[n++] = first] = 1;
+  while (n > 0 && w->can_recompute && w->recompute_runs < MOST_RUNS) {
+    int32_t o = stack[--n];
+    const plim_op *op = &in->graph->op[o];
+    const plim_command *run = &in->plan->command[in->run_of[o]];
+    w->can_recompute = op->cls != PLIM_OP_ONCE && op->cls != PLIM_OP_EFFECT;
+    w->recompute_runs++;
+    w->recompute_ns += run->time_ns;
+    w->recompute_joule += in->plan->has_energy ? run->joule : 0;
+    for (int32_t i = 0; i < op->n_reads && w->can_recompute; i++) {
+      int32_t producer = in->graph->storage[op->reads[i]].producer;
+      if (is_there(in, op->reads[i], g->space, g->until)) continue;
+      if (producer < 0) w->can_recompute = 0;
+      if (producer < 0 || seen[producer]) continue;
+      seen[stack[n++] = producer] = 1;
+    }
+  }
+  if (w->can_recompute) return;
+  w->recompute_runs = 0;
+  w->recompute_ns = 0;
+  w->recompute_joule = 0;
+}
+
+static int64_t overlap(int64_t begin, int64_t end, int64_t from, int64_t to) {
+  int64_t a = begin > from ? begin : from, b = end < to ? end : to;
+  return b > a ? b - a : 0;
+}
+
+static void weigh_link(const plim_space_inspect *in, const plim_space_gap *g, int64_t from_ns, plim_space_why *w) {
+  const plim_space_plan *p = in->plan;
+  const plim_command *back = &p->command[g->until];
+  for (int32_t c = 0; c < g->until; c++) {
+    const plim_command *m = &p->command[c];
+    int away = m->kind == PLIM_COMMAND_COPY && m->from == g->space && m->to == back->from;
+    if (away && has(m->storage, m->n_storages, g->storage)) w->out = c;
+  }
+  w->copy_ns = back->time_ns + (w->out >= 0 ? p->command[w->out].time_ns : 0);
+  w->link_free_ns = w->window_ns;
+  for (int32_t c = 0; c < p->n_commands; c++) {
+    if (p->command[c].queue != back->queue || c == g->until || c == w->out) continue;
+    w->link_free_ns -= overlap(in->begin_ns[c], in->end_ns[c], from_ns, from_ns + w->window_ns);
+  }
+}
+
+static void weigh_gap(const plim_space_inspect *in, const plim_space_gap *g, plim_space_why *w) {
+  int64_t most = -1, from_ns = 0;
+  for (int32_t c = g->from; c < g->until; c++) {
+    int64_t live = plim_space_inspect_live(in, g->space, c);
+    if (live <= most) continue;
+    most = live;
+    w->worst = c;
+  }
+  w->with_it_bytes = w->worst >= 0 ? most + in->graph->storage[g->storage].bytes : 0;
+  for (int32_t c = 0; c < g->from; c++) {
+    if (in->plan->command[c].kind != PLIM_COMMAND_RUN || in->end_ns[c] < from_ns) continue;
+    if (plim_space_inspect_reads(in, c, g->storage, g->space) || fills(in, c, g->storage, g->space)) {
+      from_ns = in->end_ns[c];
+    }
+  }
+  w->next_use = plim_space_inspect_next_use(in, g->storage, g->space, g->until + 1);
+  int64_t to_ns = in->begin_ns[w->next_use >= 0 ? w->next_use : g->until];
+  w->window_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+  if (g->paged) weigh_link(in, g, from_ns, w);
+}
+
+plim_status plim_space_inspect_why(const plim_space_inspect *in, const plim_space_gap *g, plim_space_why *out) {
+  plim_space_why w = {.out = -1, .worst = -1, .next_use = -1, .link_free_ns = -1};
+  int32_t *stack = NULL, n = in->graph->n_ops;
+  uint8_t *seen = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *stack, &stack));
+  PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *seen, &seen));
+  weigh_gap(in, g, &w);
+  weigh_recompute(in, g, stack, seen, &w);
+  *out = w;
+done:
+  plim_release(in->ctx, stack, n, sizeof *stack);
+  plim_release(in->ctx, seen, n, sizeof *seen);
+  return status;
+}
