@@ -59,7 +59,9 @@ static const layer layers[] = {
     {"runtime/train/", {BASE, "runtime/", "planner/planner.h", "kernels/table.h"}},
     {"tools/include/", {"runtime/", "planner/", "kernels/op.h", "kernels/table.h", "plimsoll/"}},
     {"tools/gpu_probe", {"runtime/", "kernels/", "tools/"}}, /* it measures kernels and driver by themselves */
-    {"tools/", {"runtime/", "planner/", "kernels/op.h", "kernels/philox.h", "kernels/table.h", "tools/"}},
+    {"tools/",
+     {"runtime/", "planner/", "kernels/op.h", "kernels/philox.h", "kernels/table.h", "tools/",
+      "trace_page.h" /* generated */}},
     {"examples/", {"runtime/", "planner/", "kernels/op.h", "kernels/philox.h", "kernels/table.h"}},
     {"tests/plain/", {"criterion/criterion.h" /* its own */}},
     {"tests/", {"runtime/", "planner/", "kernels/", "tests/", "tools/"}},

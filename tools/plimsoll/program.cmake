@@ -22,7 +22,12 @@ plim_note(ncurses ${PLIM_CURSES} "${CURSES_VERSION}" "plimsoll trace step reads 
 
 # The commands are a library, so that a test can link them with a fake GPU.
 list(REMOVE_ITEM cli_sources ${PROJECT_SOURCE_DIR}/tools/plimsoll/main.c)
-add_library(plim_commands STATIC ${cli_sources})
+set(trace_page ${PROJECT_BINARY_DIR}/generated/trace_page.h)
+set(embed ${PROJECT_SOURCE_DIR}/tools/cmake/embed.cmake)
+set(page ${PROJECT_SOURCE_DIR}/tools/plimsoll/trace_page.html)
+add_custom_command(OUTPUT ${trace_page} DEPENDS ${page} ${embed} VERBATIM
+  COMMAND ${CMAKE_COMMAND} -DFROM=${page} -DOUT=${trace_page} -DNAME=trace_page -P ${embed})
+add_library(plim_commands STATIC ${cli_sources} ${trace_page})
 plim_program(plim_commands)
 target_compile_definitions(plim_commands PRIVATE _GNU_SOURCE)
 add_executable(plimsoll-cli tools/plimsoll/main.c)

@@ -1,5 +1,7 @@
-/* The data of the page as one JSON object. Texts go through the JSON library, which also escapes the slash, so that no
- * name can end the script. */
+/* trace_page.html with its data, one JSON object, in the place of a mark: {graph, by, bytes, cap, end: null or how the
+ * run ended early, roles, names, steps: [[name, again, planned us, measured us]], lives: [[storage or -1, begin, end,
+ * offset, bytes]], why: {step: text}, history: {storage: text}}. Texts go through the JSON library, which also escapes
+ * the slash, so that no name can end the script. */
 #include "tools/plimsoll/trace_html.h"
 
 #include <jansson.h>
@@ -10,7 +12,9 @@
 #include "tools/plimsoll/trace_pane.h"
 #include "tools/plimsoll/trace_strip.h"
 #include "tools/plimsoll/trace_views.h"
+#include "trace_page.h"
 
+static const char mark[] = "/*DATA*/";
 enum { MOST_TEXTS = 500 /* of decisions, of histories */ };
 
 static json_t *storages_json(const traced *t, int roles) {
@@ -99,15 +103,15 @@ static plim_status add_histories(const traced *t, json_t *object) {
 }
 
 static plim_status write_page(const traced *t, json_t *data, const char *path) {
+  const char *head_end = strstr(trace_page, mark), *rest = head_end + strlen(mark);
   plim_file *file = NULL;
   char *text = json_dumps(data, JSON_ENSURE_ASCII | JSON_ESCAPE_SLASH | JSON_COMPACT);
   plim_status status;
   if (!text) return plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
   PLIM_CHECK(plim_file_begin(t->ctx, path, &file));
-  PLIM_CHECK(plim_file_write(file, trace_page_head, (int64_t)strlen(trace_page_head)));
+  PLIM_CHECK(plim_file_write(file, trace_page, head_end - trace_page));
   PLIM_CHECK(plim_file_write(file, text, (int64_t)strlen(text)));
-  PLIM_CHECK(plim_file_write(file, trace_page_axes, (int64_t)strlen(trace_page_axes)));
-  PLIM_CHECK(plim_file_write(file, trace_page_program, (int64_t)strlen(trace_page_program)));
+  PLIM_CHECK(plim_file_write(file, rest, (int64_t)strlen(rest)));
   status = plim_file_commit(file);
   file = NULL;
 done:

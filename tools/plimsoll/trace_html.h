@@ -7,7 +7,4 @@
 /* The page at `path`, replaced whole. Reasons of online decisions go along, of the first 500. */
 plim_status trace_html(const traced *t, const char *path);
 
-/* The program of the page and what it is drawn into (trace_page.c). */
-extern const char trace_page_head[], trace_page_axes[], trace_page_program[];
-
 #endif
