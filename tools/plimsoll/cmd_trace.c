@@ -10,14 +10,12 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
-#include "tools/plimsoll/trace_diff.h"
+#include "tools/plimsoll/trace_compare.h"
 #include "tools/plimsoll/trace_export.h"
-#include "tools/plimsoll/trace_html.h"
 #include "tools/plimsoll/trace_json.h"
 #include "tools/plimsoll/trace_prompt.h"
 #include "tools/plimsoll/trace_screen.h"
 #include "tools/plimsoll/trace_views.h"
-#include "tools/plimsoll/trace_what_if.h"
 
 static plim_status summary(session *s, const traced *t, const traced *other) {
   (void)other;

@@ -1,7 +1,12 @@
-/* The commands; each is defined in a file of its own. */
+/* The commands, each defined in a file of its own, and the table of their options, for those who read all of it:
+ * parser, rules, help, man page and shell completion. */
 #ifndef PLIM_TOOLS_PLIMSOLL_COMMANDS_H
 #define PLIM_TOOLS_PLIMSOLL_COMMANDS_H
 
+#include <stddef.h>
+#include <stdio.h>
+
+#include "runtime/base/nearest.h"
 #include "tools/plimsoll/options.h"
 
 extern const command command_train, command_compare, command_verify, command_profile, command_plan, command_check,
@@ -20,5 +25,59 @@ const char *bench_peer_name(int32_t row);
 extern const char command_exit_status[];
 /* A line for each variable of the environment. */
 extern const char command_environment[];
+
+/* ---- options ---- */
+
+enum { GROUP_MODEL = 1, GROUP_DATA, GROUP_MEMORY, GROUP_NUMERICS, GROUP_RUN, GROUP_FILES, GROUP_PRINT, GROUP_COUNT };
+
+typedef enum value_kind { TEXT, TEXTS, COUNT, REAL, SECONDS, FLAG } value_kind;
+
+typedef struct option_row {
+  const char *name, *arg, *doc;
+  unsigned commands;
+  int group;
+  int letter; /* of the short form; 0: none */
+  value_kind kind;
+  size_t at;       /* offset in options */
+  double min, max; /* of COUNT, REAL and SECONDS */
+} option_row;
+
+/* The names that an option or an argument without a dash takes. */
+typedef struct option_values_row {
+  unsigned commands;
+  const char *option; /* "": the command's first argument without a dash */
+  const char *what;   /* of one, for messages; NULL: others are legal too */
+  plim_name_at *at;
+} option_values_row;
+
+/* Row i of the table, NULL after the last. Rows of one group stand in the order of help, groups may be mixed. */
+const option_row *option_row_at(int i);
+const char *option_group_title(int group);
+
+/* The row with that name or letter among those of a command, NULL: none. Names of earlier versions count. */
+const option_row *option_row_find(unsigned mask, const char *name);
+const option_row *option_row_letter(unsigned mask, int letter);
+
+/* The value under its present name. */
+const char *option_value_present(const option_row *r, const char *value);
+
+/* Row i of the names, NULL after the last; and the row of an option of a command, NULL: any text will do. */
+const option_values_row *option_values_at(int i);
+const option_values_row *option_values_find(unsigned mask, const char *option);
+
+/* The commands, NULL after the last; those named `help` and `completion` are not among them. */
+const command *command_at(int i);
+
+/* Print what --help, --usage, the man page and the completion of a shell say. */
+void options_help(const command *c, FILE *to);
+void options_usage(const command *c, FILE *to);
+void options_overview(FILE *to);
+void options_completion_help(FILE *to);
+void options_man(FILE *to);
+/* 0: no such shell. */
+int options_completion(const char *shell, FILE *to);
+
+/* Print words from column `at` of a line on, and continue in lines that begin at column `indent`. Ends the line. */
+void options_wrap(FILE *to, const char *text, int at, int indent);
 
 #endif

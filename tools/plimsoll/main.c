@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/process.h"
 
 enum { PATH_BYTES = 4096 };

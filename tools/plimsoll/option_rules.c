@@ -11,7 +11,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/nearest.h"
 #include "runtime/base/text.h"
-#include "tools/plimsoll/option_rows.h"
+#include "tools/plimsoll/commands.h"
 
 enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY, NAME_BYTES = 64, NUMBER_BYTES = 32 };
 enum { PLANS = RUNS | COMMAND_PLAN | COMMAND_SIMULATE, TIMED = RUNS | COMMAND_PLAN | COMMAND_PROFILE };

@@ -11,7 +11,6 @@
 #include "runtime/import/import.h"
 #include "runtime/net/net.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/option_rows.h"
 
 enum { RUNS = COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY };
 enum { BUILDS = RUNS | COMMAND_PROFILE | COMMAND_PLAN };
@@ -455,4 +454,17 @@ int options_given(const options *o, const char *name) {
     if (strcmp(o->given[i], name) == 0) return 1;
   }
   return 0;
+}
+
+/* ---- the commands, in the order of help ---- */
+
+static const command *const commands[] = {
+    &command_train, &command_compare,  &command_verify, &command_profile, &command_plan,
+    &command_check, &command_simulate, &command_pack,   &command_trace,   &command_import,
+    &command_gen,   &command_solvers,  &command_bench,
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+const command *command_at(int i) {
+  return i >= 0 && i < COMMANDS ? commands[i] : NULL;
 }

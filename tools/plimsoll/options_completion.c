@@ -1,7 +1,7 @@
 /* Completion of commands, options, names and files for three shells, as text that the shell reads once. */
 #include <string.h>
 
-#include "tools/plimsoll/option_rows.h"
+#include "tools/plimsoll/commands.h"
 
 static const char *const shells[] = {"bash", "zsh", "fish"};
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/option_rows.h"
 #include "tools/plimsoll/process.h"
 
 enum { NAME_BYTES = 64, SENTENCE_BYTES = 1024 };

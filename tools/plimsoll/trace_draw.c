@@ -1,6 +1,6 @@
 /* From top to bottom: title, the step, the arena as a strip with the windows of the last decision, panes or the map, a
  * line for answers, the keys. */
-#include "tools/plimsoll/trace_draw.h"
+#include "tools/plimsoll/trace_screen.h"
 
 #include <ctype.h>
 #include <curses.h>
@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "tools/plimsoll/trace_map.h"
-#include "tools/plimsoll/trace_strip.h"
+#include "tools/plimsoll/trace_panes.h"
 
 enum { ROW_TITLE, ROW_OP, ROW_BYTES, ROW_STRIP, ROW_WINDOW, ROW_LEGEND, ROW_PANES, ROW_BODY };
 enum {

@@ -13,7 +13,7 @@ plim_status trace_json_step(const traced *t, int32_t step, FILE *to);
 /* The history of a value. PLIM_EUSAGE, with the nearest name, when there is none of that name. */
 plim_status trace_json_value(const traced *t, const char *name, FILE *to);
 
-/* The decisions before a step, a list (trace_json_why.c), and what was recomputed for whom; null: nothing. */
+/* The decisions before a step, a list, and what was recomputed for whom; null: nothing. */
 plim_status trace_json_decisions(const traced *t, int32_t step, json_t **out);
 json_t *trace_json_tree(const traced *t, int32_t step);
 

@@ -8,12 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/plimsoll/trace_draw.h"
-#include "tools/plimsoll/trace_jump.h"
-#include "tools/plimsoll/trace_map.h"
-#include "tools/plimsoll/trace_terminal.h"
+#include "tools/plimsoll/trace_compare.h"
+#include "tools/plimsoll/trace_panes.h"
+#include "tools/plimsoll/trace_prompt.h"
 #include "tools/plimsoll/trace_views.h"
-#include "tools/plimsoll/trace_what_if.h"
 
 enum {
   ANSWER = 128,

@@ -26,7 +26,15 @@ plim_status trace_view_reasons(const traced *t, int32_t step, FILE *to);
  * there is none of that name. */
 plim_status trace_view_value(const traced *t, const char *name, FILE *to);
 
-/* The run as a whole (trace_summary.c): bytes, times, the repeats that cost most. */
+/* The run as a whole: bytes, times, the repeats that cost most. */
 plim_status trace_view_summary(const traced *t, int as_json, FILE *to);
+
+/* ---- why (trace_reasons.c) ---- */
+
+/* Every decision before a step; of a run that found no room, also what would do. Nothing for a planned run. */
+plim_status trace_reasons(const traced *t, int32_t step, FILE *to);
+
+/* The runs that a step of the program waited for, or the tree that this step belongs to. */
+void trace_tree(const traced *t, int32_t step, FILE *to);
 
 #endif
