@@ -1,11 +1,20 @@
-/* A packing in which every box lies at the bottom or on another can be made from below, in nondecreasing order of
- * offset. Every unplaced box has a lowest offset that the placed ones leave it. The next box is the one that matters
- * most among those that can lie lowest (LOWEST), or among those that can lie below the lowest possible top (LID): above
- * that limit some other box would fit entirely below the new one, and the gap would be wasted. A plan that recomputes a
- * lot has many short lifetimes, on which first-fit in any order loses 10-30 %. Here the same orders lose 5-10 %. Random
- * changes of the priorities, kept when they are no worse, bring this down to some percent. Source: the dominance rule
- * of Moffitt, MiniMalloc, ASPLOS 2023, as a heuristic. */
+/* Bottom-up packing: places boxes in nondecreasing order of offset.
+ *
+ * Every packing can be pushed down until each box lies at offset 0 or on another box. Such a packing can be made from
+ * below. Each unplaced box has a lowest offset that the placed ones leave it (`low`). The next box is the one with the
+ * highest priority among those
+ *   LOWEST           with the least `low`, or
+ *   DOMINANCE_LIMIT  with `low` below the least possible top of any box. At or above that limit another box would fit
+ *                    entirely below the new one, and that room would be wasted.
+ * The first packings use fixed priorities. Each later one changes those of the best packing at random, and becomes the
+ * best where it is no larger.
+ * A plan that recomputes much has many short lifetimes. On those first-fit loses 10 to 30 %, fixed priorities here 5 to
+ * 10 %, learned ones some percent.
+ * Invariant: placed boxes do not overlap, since `low` of an unplaced box is at least the top of each placed one that it
+ * overlaps in time.
+ * Cost: see pack_internal.h. Source: the dominance rule of Moffitt, MiniMalloc, ASPLOS 2023, here as a heuristic. */
 #include "planner/pack/pack_internal.h"
+#include "planner/pack/pack_tuning.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -15,18 +24,14 @@
 #include "runtime/base/random.h"
 
 enum {
-  MOST_BOXES = 32768,
-  FEW = 1500 /* boxes; of more than that, fewer change at once, near what sticks out: */,
-  CHANGE_PERCENT = 10,
-  CHANGE_PERCENT_NEAR = 3,
-  MOST_NEAR = 64,
-  GROUP = 32
+  MOST_NEAR = 64, /* boxes that stick out, near which priorities change */
+  GROUP = 32      /* boxes of a group */
 };
 
 typedef enum pick { DOMINANCE_LIMIT, LOWEST } pick;
 typedef enum priority { BY_AREA, BY_BYTES, BY_LENGTH } priority;
 
-/* Packings to begin with, the most promising first. */
+/* The packings with fixed priorities, in the order in which they are made. */
 static const struct {
   priority by;
   pick pick;
@@ -34,39 +39,42 @@ static const struct {
              {BY_LENGTH, LOWEST},        {BY_BYTES, LOWEST}, {BY_LENGTH, DOMINANCE_LIMIT}};
 enum { STARTS = sizeof start / sizeof *start };
 
+/* An unplaced box. */
 typedef struct waiting {
-  int64_t begin, end, low, size;
-  double key;
+  int64_t begin, end; /* lifetime */
+  int64_t low, size;  /* lowest offset that the placed boxes leave it; both in units */
+  double key;         /* priority */
   int32_t box;
 } waiting;
 
-/* Unplaced boxes that begin at about the same time, without gaps: the last one takes the place of one that goes. The
- * rest sums them up, so that most groups need no look at their boxes: none overlaps, none lies low enough. */
+/* Unplaced boxes that begin at about the same time. A placed box is replaced by the last one of its group. The sums let
+ * a packing pass over most groups without a look at their boxes. */
 typedef struct group {
   waiting *w; /* [n] */
   int32_t n;
-  int64_t begin, end;           /* what they lie between */
-  int64_t low, dominance_limit; /* the least low, the lowest top; INT64_MAX: no boxes left */
-  int64_t highest;              /* the highest top */
-  double key;                   /* the largest; -1: no boxes left */
+  int64_t begin, end;      /* first begin and last end */
+  int64_t low;             /* least low; INT64_MAX: no boxes left */
+  int64_t dominance_limit; /* least low + size; INT64_MAX: no boxes left */
+  int64_t highest;         /* largest low + size */
+  double key;              /* largest priority; -1: no boxes left */
 } group;
 
 struct plim_bottom_up {
   const plim_units *units;
   plim_random random;
-  int32_t runs;
-  double *key, *best_key; /* [n] of this run; of the best one, which learns */
-  int64_t *best;          /* [n] offsets of it */
-  int64_t height;         /* of it */
-  pick pick;              /* of it */
-  waiting *by_begin;      /* [n] all, nothing placed yet */
-  waiting *waiting;       /* [n] by group */
+  int32_t runs;           /* packings made */
+  double *key, *best_key; /* [n] priorities of this packing, and of the best one */
+  int64_t *best;          /* [n] offsets of the best, in units */
+  int64_t packed_size;    /* of the best, in units; INT64_MAX: none yet */
+  pick pick;              /* of the best */
+  waiting *by_begin;      /* [n] all boxes by begin, none placed: each packing begins with a copy */
+  waiting *waiting;       /* [n] unplaced boxes, by group */
   group *group;           /* [groups] */
   int32_t groups;
 };
 
 int plim_bottom_up_can(const plim_units *u) {
-  int can = u->plain && u->n > 0 && u->n <= MOST_BOXES;
+  int can = u->plain && u->n > 0 && u->n <= tuning.bottom_up.boxes;
   for (int32_t b = 0; b < u->n && can; b++) can = u->fixed[b] < 0;
   return can;
 }
@@ -81,7 +89,7 @@ plim_status plim_bottom_up_new(const plim_units *u, plim_bottom_up **out) {
   plim_bottom_up *up = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(u->ctx, 1, sizeof *up, &up));
-  *up = (plim_bottom_up){.units = u, .random = {1}, .height = INT64_MAX, .groups = (u->n + GROUP - 1) / GROUP};
+  *up = (plim_bottom_up){.units = u, .random = {1}, .packed_size = INT64_MAX, .groups = (u->n + GROUP - 1) / GROUP};
   PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->key, &up->key));
   PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->best_key, &up->best_key));
   PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->best, &up->best));
@@ -121,6 +129,7 @@ static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* Set the sums of a group. */
 static void sum_up(group *g) {
   group sum = {g->w, g->n, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MAX, 0, -1};
   for (int32_t i = 0; i < g->n; i++) {
@@ -147,7 +156,7 @@ static void begin_packing(plim_bottom_up *up) {
   }
 }
 
-/* Boxes may be placed up to this. */
+/* A box with `low` up to this may be placed next. */
 static int64_t limit_of(const plim_bottom_up *up, pick how) {
   int64_t limit = INT64_MAX;
   for (int32_t k = 0; k < up->groups; k++)
@@ -155,8 +164,8 @@ static int64_t limit_of(const plim_bottom_up *up, pick how) {
   return limit;
 }
 
-/* Of those that can lie there the one that matters most leaves its group. */
-static waiting take_most_important(plim_bottom_up *up, int64_t limit) {
+/* Remove the box of highest priority with `low` up to the limit from its group. */
+static waiting take_next(plim_bottom_up *up, int64_t limit) {
   group *from = up->group;
   waiting *best = NULL;
   double key = -1;
@@ -176,7 +185,8 @@ static waiting take_most_important(plim_bottom_up *up, int64_t limit) {
   return taken;
 }
 
-/* Whatever overlaps the placed box in time lies above it; returns how high they come at least. */
+/* Raise `low` of all unplaced boxes that overlap the placed one in time. Returns a lower bound on the packed size: the
+ * highest top, of the placed box or of a raised group. */
 static int64_t lift(plim_bottom_up *up, const waiting *placed) {
   int64_t top = placed->low + placed->size, highest = top;
   for (group *g = up->group; g < up->group + up->groups; g++) {
@@ -191,17 +201,18 @@ static int64_t lift(plim_bottom_up *up, const waiting *placed) {
   return highest;
 }
 
-/* INT64_MAX when it comes above `enough`, as soon as that is known, or when the effort is over. */
+/* One packing; returns its size in units. INT64_MAX as soon as it is known to be above `enough`, or when the effort is
+ * over. */
 static int64_t fill(plim_bottom_up *up, pick how, int64_t enough, int64_t *offset) {
-  int64_t height = 0;
+  int64_t size = 0;
   begin_packing(up);
   for (int32_t left = up->units->n; left > 0; left--) {
-    waiting placed = take_most_important(up, limit_of(up, how));
+    waiting placed = take_next(up, limit_of(up, how));
     offset[placed.box] = placed.low;
-    height = most(height, lift(up, &placed));
-    if (height > enough || plim_effort_over(up->units->ctx, up->groups)) return INT64_MAX;
+    size = most(size, lift(up, &placed));
+    if (size > enough || plim_effort_over(up->units->ctx, up->groups)) return INT64_MAX;
   }
-  return height;
+  return size;
 }
 
 /* ---- priorities ---- */
@@ -214,7 +225,7 @@ static void set_keys(plim_bottom_up *up, priority by) {
   }
 }
 
-/* Times of some of the boxes that stick out. */
+/* List up to MOST_NEAR boxes that stick out above the goal. Returns their number. */
 static int32_t list_sticking(const plim_bottom_up *up, int64_t goal, const plim_box **box) {
   int32_t n = 0;
   for (int32_t b = 0; b < up->units->n && n < MOST_NEAR; b++) {
@@ -223,23 +234,26 @@ static int32_t list_sticking(const plim_bottom_up *up, int64_t goal, const plim_
   return n;
 }
 
+/* Does the box overlap one of them in time? */
 static int is_near(const plim_box *box, const plim_box *const *sticking, int32_t n) {
   int near = 0;
   for (int32_t i = 0; i < n; i++) near |= (box->begin < sticking[i]->end) & (sticking[i]->begin < box->end);
   return near;
 }
 
-/* What sticks out matters more; of the rest, some matter more or less. */
+/* New priorities from those of the best: higher for boxes that stick out, changed at random for some others. */
 static void change_keys(plim_bottom_up *up, int64_t goal) {
   const plim_box *sticking[MOST_NEAR];
-  int32_t few = up->units->n <= FEW, n = few ? 0 : list_sticking(up, goal, sticking);
+  int32_t few = up->units->n <= tuning.bottom_up.few_boxes, n = few ? 0 : list_sticking(up, goal, sticking);
   for (int32_t b = 0; b < up->units->n; b++) {
     double factor = 1;
     if (up->best[b] + up->units->size[b] > goal) {
-      factor = 1 + 3 * plim_random_unit(&up->random);
+      factor = 1 + tuning.bottom_up.sticking_factor * plim_random_unit(&up->random);
     } else if (few || is_near(&up->units->boxes->box[b], sticking, n)) {
-      int changes = plim_random_percent(&up->random, few ? CHANGE_PERCENT : CHANGE_PERCENT_NEAR);
-      if (changes) factor = 0.3 + 2 * plim_random_unit(&up->random);
+      int changes = plim_random_percent(&up->random,
+                                        few ? tuning.bottom_up.change_percent : tuning.bottom_up.change_percent_near);
+      if (changes)
+        factor = tuning.bottom_up.factor_least + tuning.bottom_up.factor_range * plim_random_unit(&up->random);
     }
     up->key[b] = up->best_key[b] * factor;
   }
@@ -254,12 +268,12 @@ int64_t plim_bottom_up_run(plim_bottom_up *up, int64_t goal, int64_t *offset) {
   } else {
     change_keys(up, goal);
   }
-  int64_t height = fill(up, how, up->height, offset);
+  int64_t size = fill(up, how, up->packed_size, offset);
   up->runs++;
-  if (height > up->height || (starting && height == up->height)) return height;
-  up->height = height;
+  if (size > up->packed_size || (starting && size == up->packed_size)) return size;
+  up->packed_size = size;
   up->pick = how;
   memcpy(up->best_key, up->key, n * sizeof *up->key);
   memcpy(up->best, offset, n * sizeof *offset);
-  return height;
+  return size;
 }

@@ -1,10 +1,12 @@
-/* Pairs: of two boxes that are there together one lies below the other. What a gap leaves of a box may lie anywhere in
- * it, so "below" says nothing about offsets: the box below may have the higher one. Searches that place boxes by offset
- * miss such packings. Here every pair is decided, the tightest first; a decision is a difference constraint, which
- * narrows the range [low, high] of offsets of both, until a range is empty (the branch fails), or all pairs are decided
- * (the lows are a packing). Of equal boxes one order is tried.
+/* Exact packing of boxes with gaps that leave a part of a box. The part may lie anywhere in the box, so a box below
+ * another may have the higher offset. A search that places boxes by offset misses such packings.
+ *
+ * Here each pair of boxes that are alive together is decided: which one lies below. The pair with the least freedom is
+ * next. A decision is a difference constraint, which narrows the ranges [low, high] of offsets. A branch fails where a
+ * range is empty. Where all pairs are decided, the lows are a packing. Of equal boxes one order is tried.
  * Source: disjunctive constraints, as in job-shop scheduling (Carlier and Pinson, 1989). */
 #include "planner/pack/pack_internal.h"
+#include "planner/pack/pack_tuning.h"
 
 #include <string.h>
 
@@ -14,7 +16,7 @@ typedef enum decision { OPEN, FIRST_BELOW, SECOND_BELOW } decision;
 
 typedef struct pair {
   int32_t first, second;
-  int64_t first_below, second_below; /* reach of the one that lies below */
+  int64_t first_below, second_below; /* separation, in units, where the first (second) lies below */
 } pair;
 
 typedef struct range {
@@ -32,8 +34,6 @@ struct plim_pairs {
   int64_t nodes;
   const plim_exact_limits *limits;
 };
-
-enum { MOST_KEPT = 1 << 23 }; /* bytes of nodes kept: deeper ones are not searched */
 
 static int32_t count_pairs(const plim_units *u, pair *out) {
   int32_t n = 0;
@@ -58,7 +58,9 @@ plim_status plim_pairs_new(const plim_units *units, plim_pairs **out) {
   int64_t bytes_a_level = (int64_t)units->n * (int64_t)sizeof(range) + n_pairs + 1;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *p, &p));
   *p = (plim_pairs){.units = units, .n_pairs = n_pairs};
-  p->levels = n_pairs + 1 < MOST_KEPT / bytes_a_level ? n_pairs + 1 : (int32_t)(MOST_KEPT / bytes_a_level);
+  p->levels = n_pairs + 1 < tuning.pairs.kept_bytes / bytes_a_level
+                  ? n_pairs + 1
+                  : (int32_t)(tuning.pairs.kept_bytes / bytes_a_level);
   PLIM_CHECK(plim_allocate(ctx, n_pairs, sizeof *p->pair, &p->pair));
   PLIM_CHECK(plim_allocate(ctx, n_pairs, 1, &p->decided));
   PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *p->range, &p->range));

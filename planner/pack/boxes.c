@@ -1,5 +1,5 @@
-/* Boxes with gaps: what two of them are to each other. Without gaps that is their bytes; with gaps both lists of
- * windows are walked together in time. */
+/* Separation of two boxes, and the bytes of a box in use at a time. Without gaps the separation is the size of the
+ * lower box. With gaps, both boxes are walked together through time, from gap to gap. */
 #include "planner/pack/pack.h"
 
 /* A box's windows in order of time: whole between its gaps. */

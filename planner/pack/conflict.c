@@ -1,7 +1,9 @@
-/* Conflicts: the largest boxes of the step with the largest load; or, and where boxes are fixed or have gaps, hints or
- * alignments of their own, so that the others need not fit though their sum does, a deletion filter over exact search,
- * which drops halves, quarters and so on before single boxes. A set that is proven not to fit stays so when boxes come
- * back, so one pass over single boxes leaves an irreducible one, if every question was answered. */
+/* Explains why boxes do not fit: a few of them that cannot fit together.
+ *
+ * Where the peak exceeds the capacity, these are the largest boxes at the time of the peak. Else a deletion filter asks
+ * exact search: it drops halves, quarters and so on down to single boxes, as long as the rest is proved not to fit. A
+ * superset of a set that does not fit does not fit either. So after one pass over single boxes the set is irreducible,
+ * if every question was answered. */
 #include "planner/pack/pack_internal.h"
 
 #include <stdlib.h>

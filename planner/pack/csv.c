@@ -1,5 +1,6 @@
-/* MiniMalloc's CSV, strictly: a copy of the text is cut in place into lines and fields; every number is checked before
- * it is used. Source of the dialect: MiniMalloc (Moffitt, ASPLOS 2023). */
+/* Reads and writes the CSV dialect of MiniMalloc (docs/formats.md). The reader is strict: it splits a copy of the text
+ * in place into lines and fields, and checks every number before it is used. Source of the dialect: MiniMalloc
+ * (Moffitt, ASPLOS 2023). */
 #include "planner/pack/buffers_csv.h"
 
 #include <stdlib.h>

@@ -1,33 +1,31 @@
-/* Exact packing: a depth-first search over canonical placements, after Moffitt, MiniMalloc, ASPLOS 2023.
+/* Exact packing: is there a packing within a capacity? A depth-first search over canonical placements.
  *
- * Every packing can be pushed down until each box lies at the bottom or on top of another, and its boxes can be placed
- * in nondecreasing order of offset. So a node takes the unplaced box that can lie lowest and decides: it lies there,
- * or it does not. In the second case something unplaced must come below it, which raises the least offset it can have
- * (`least`, as opposed to `low`, where the placed ones would let it lie). What ends a branch:
- *   - piles: in every section the unplaced boxes, taken by `least`, are piled up; a pile above the capacity is a proof;
- *   - a gap into which another unplaced box would fit whole: that box could lie there, which is another branch;
- *   - nothing can come below a box that must not lie at its lowest place;
- *   - a state that has failed before: the least offsets of the unplaced boxes are all that matters, however the placed
- *     ones lie. Failed states are remembered by a 64-bit hash, through searches in other orders too.
- * Where no unplaced box spans the border of two sections the problem falls apart; the pieces are solved one after the
- * other, and one that fails fails all. Of boxes equal in time and size one order is tried.
+ * Every packing can be pushed down until each box lies at offset 0 or on another box. Its boxes can then be placed in
+ * nondecreasing order of offset. So a node takes the unplaced box that can lie lowest, and decides: it lies there, or
+ * it does not. Each unplaced box has two figures: low    the lowest offset that the placed boxes leave it least  the
+ * lowest offset that the decisions leave it; above `low` where it was refused its place, since an unplaced box must
+ * then come below it A branch ends where section floor   in some section of time, the unplaced boxes, stacked in order
+ * of `least`, exceed the capacity dominance       another unplaced box would fit entirely below the box: that is
+ * another branch no support      nothing can come below a box that was refused its lowest place memo            the
+ * same boxes with the same `least` have failed before, in this search or in an earlier one; such states are remembered
+ * by a 64-bit hash Where no unplaced box spans the border between two sections, the problem falls into parts. They are
+ * solved one after the other; where one fails, all fail. Of boxes that are equal in time and size, one order is tried.
  *
- * Of items that may lie equally low, one without a rival in some section comes first; else the static order decides.
- * Boxes that often spoilt all at once come earlier in later turns (exact_order.c).
+ * Among boxes of equal `least`, one that is alone in some section comes first; else the static order decides. Boxes
+ * whose placement often failed at once come earlier in later restarts (exact_order.c).
  *
- * A node owns a list of its unplaced boxes, sorted by `least`; a child's list is made from it after it, so that going
- * back is forgetting. In the lists boxes are numbered by the static order of the turn.
- *
- * Piles are most of the work. They are counted in 16 bits, eight sections at a time; large capacities are counted in
- * coarser units, rounded down, which weakens the proof and keeps it one. */
+ * A node has a list of its unplaced boxes, sorted by `least`. The list of a child lies after it in memory, so that
+ * going back only resets a mark. The stack of nodes is explicit: no recursion. Section floors are most of the work.
+ * They are 16 bits, eight sections at a time. Large capacities are counted in coarser units, rounded down: the proof is
+ * weaker, and still a proof. Source: Moffitt, MiniMalloc, ASPLOS 2023; restarts, section floors by `least` and the memo
+ * over restarts are ours. */
 #include "planner/pack/pack_internal.h"
+#include "planner/pack/pack_tuning.h"
 
 #include <string.h>
 
 #include "runtime/base/bits.h"
 #include "runtime/base/effort.h"
-
-enum { MOST_SECTION_FLOOR = 16000, NODES_A_LOOK = 256 };
 
 typedef plim_pack_item item;
 typedef plim_pack_part piece;
@@ -37,8 +35,8 @@ static int is_over(const plim_exact *e, int32_t x, int32_t y) {
   return (int)(e->over[(int64_t)x * e->words + y / PLIM_WORD] >> (y % PLIM_WORD) & 1);
 }
 
-/* The lowest offset of `above` when `below` lies at `offset`. Offsets from PLIM_EXACT_UNITS on are above any capacity,
- * and equal to it here. */
+/* The lowest offset of box `above` where box `below` lies at `offset`, at most PLIM_EXACT_UNITS: any offset from there
+ * on is above the capacity. */
 static int32_t lift(const plim_exact *e, int32_t below, int32_t above, int32_t offset) {
   int64_t align = e->shape[above].align, size = e->shape[below].size;
   if (e->separation) size = e->separation[(int64_t)e->order[below].box * e->n + e->order[above].box];
@@ -53,7 +51,7 @@ static int comes_before(const item *a, const item *b) {
   return a->least < b->least || (a->least == b->least && a->box < b->box);
 }
 
-/* Does the pile of each section in [first, last) stay within the capacity? */
+/* Is the section floor of each section in `where` within the capacity? */
 static int section_floors_fit(plim_exact *e, const piece *p, plim_span where) {
   int16_t *restrict section_floor = e->section_floor, highest = 0;
   int32_t begin = where.first / PLIM_LANES * PLIM_LANES, end = (where.last + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES;
@@ -61,7 +59,7 @@ static int section_floors_fit(plim_exact *e, const piece *p, plim_span where) {
   for (int32_t i = 0; i < p->n; i++) {
     const shape *b = &e->shape[p->item[i].box];
     const int16_t *restrict mask = b->mask;
-    if (p->item[i].least > e->capacity) return 0; /* it would not fit in 16 bits */
+    if (p->item[i].least > e->capacity) return 0; /* and it may exceed 16 bits */
     int16_t least = (int16_t)(p->item[i].least >> e->shift), size = b->section_floor;
     int32_t from = b->first / PLIM_LANES * PLIM_LANES, to = b->last < end ? b->last : end;
     for (int32_t s = from > begin ? from : begin; s < to; s += PLIM_LANES) {
@@ -93,8 +91,8 @@ static int out_of_nodes(plim_exact *e) {
   const plim_exact_limits *l = e->limits;
   e->nodes++;
   if (e->nodes > l->nodes) e->stopped = 1;
-  if (e->nodes % NODES_A_LOOK == 0) {
-    e->stopped |= plim_effort_over(e->units->ctx, NODES_A_LOOK * (int64_t)e->n) ||
+  if (e->nodes % tuning.exact.nodes_a_look == 0) {
+    e->stopped |= plim_effort_over(e->units->ctx, tuning.exact.nodes_a_look * (int64_t)e->n) ||
                   (l->deadline_ns < INT64_MAX && plim_now_ns() > l->deadline_ns);
   }
   return e->stopped;
@@ -121,7 +119,7 @@ static void touch(plim_span *touched, const shape *b) {
   if (b->last > touched->last) touched->last = b->last;
 }
 
-/* Put the marked boxes, all raised to `top`, into the list. */
+/* Merge the boxes marked in e->raised, all with low and least `top`, into the list. */
 static void merge_raised(plim_exact *e, piece *to, int32_t n_raised, int32_t top) {
   item *out = to->item;
   int32_t from = to->n - 1, at = to->n + n_raised - 1;
@@ -138,12 +136,12 @@ static void merge_raised(plim_exact *e, piece *to, int32_t n_raised, int32_t top
   }
 }
 
-/* Items of p without x, what is over it raised to its top, into `to`; `touched` grows to their sections. 0: something
- * does not fit any more. */
+/* Make the list of a child: the items of p without x, with those that overlap x in time raised to its top. `touched`
+ * grows by their sections. Returns 0 where one does not fit any more. */
 static int make_child(plim_exact *e, const piece *p, int32_t x, int32_t offset, piece *to, plim_span *touched) {
   const uint64_t *row = &e->over[(int64_t)x * e->words];
   int32_t top = offset + e->shape[x].size, raised = 0, fits = 1;
-  /* those that stay come first and keep their order */
+  /* items that are not raised come first, and keep their order */
   for (int32_t i = 0; i < p->n && fits; i++) {
     item it = p->item[i];
     const shape *b = &e->shape[it.box];
@@ -169,7 +167,7 @@ static int make_child(plim_exact *e, const piece *p, int32_t x, int32_t offset, 
   return fits;
 }
 
-/* The same where boxes have gaps or alignments of their own: each is raised to a place of its own. */
+/* The same where boxes have gaps or alignments of their own, so that each is raised to another offset. */
 static int make_uneven_child(plim_exact *e, const piece *p, int32_t x, int32_t offset, piece *to, plim_span *touched) {
   for (int32_t i = 0; i < p->n; i++) {
     item it = p->item[i];
@@ -187,8 +185,8 @@ static int make_uneven_child(plim_exact *e, const piece *p, int32_t x, int32_t o
   return 1;
 }
 
-/* The lowest place for item i if it does not lie where it could now, and nothing unplaced lies below `offset`; -1:
- * there is none. */
+/* The lowest offset of item i where it is refused its place, so that an unplaced box lies below it, at `offset` or
+ * above. -1: there is none within the capacity. */
 static int32_t next_place(const plim_exact *e, const piece *p, int32_t i, int32_t offset) {
   int32_t x = p->item[i].box, best = INT32_MAX;
   if (e->shape[x].fixed >= 0) return -1;
@@ -201,25 +199,25 @@ static int32_t next_place(const plim_exact *e, const piece *p, int32_t i, int32_
   return best == INT32_MAX || best + e->shape[x].size > e->capacity ? -1 : best;
 }
 
-/* No box is placed where another would fit below it: offsets from here on are useless. */
-static int32_t lid_of(const plim_exact *e, const piece *p) {
-  int32_t lid = INT32_MAX;
+/* The dominance limit: at an offset from here on, another box would fit entirely below. */
+static int32_t dominance_limit(const plim_exact *e, const piece *p) {
+  int32_t limit = INT32_MAX;
   for (int32_t i = 0; i < p->n; i++) {
     int32_t top = p->item[i].low + e->shape[p->item[i].box].size;
-    lid = top < lid ? top : lid;
+    limit = top < limit ? top : limit;
   }
-  return lid;
+  return limit;
 }
 
-/* The first item that may lie where the placed ones let it; p->n: none. */
+/* The first item that was not refused its place (low == least); p->n: none. */
 static int32_t first_open(const piece *p) {
   int32_t i = 0;
   while (i < p->n && p->item[i].low < p->item[i].least) i++;
   return i;
 }
 
-/* Of the items that may lie as low as `next` does, the first that is alone in some section: what lies there lies there
- * now or leaves a hole. None is: `next`. */
+/* Of the items with the `least` of item `next`, the first that is alone in some section: unless it lies there now, that
+ * room stays empty. Where there is none, `next`. */
 static int32_t prefer_forced(plim_exact *e, const piece *p, int32_t next) {
   int32_t least = p->item[next].least, end = next;
   for (int32_t s = p->first; s < p->last; s++) e->rivals[s] = 0;
@@ -237,12 +235,12 @@ static int32_t prefer_forced(plim_exact *e, const piece *p, int32_t next) {
   return next;
 }
 
-/* The item to decide on, -1: this state fails. The items before it were refused their places; since nothing comes below
- * its offset any more, they may rise. */
+/* The item to decide on; -1: this state fails. The items before it in the list were refused their places. Boxes that
+ * are still unplaced come at its offset or above, so those items are raised. */
 static int32_t next_item(plim_exact *e, piece *p) {
   int32_t next = first_open(p);
   plim_span touched = {p->last, p->first};
-  if (next == p->n || p->item[next].least >= lid_of(e, p)) return -1;
+  if (next == p->n || p->item[next].least >= dominance_limit(e, p)) return -1;
   int32_t offset = p->item[next].least;
   for (int32_t i = 0; i < next;) {
     int32_t least = next_place(e, p, i, offset);
@@ -274,7 +272,8 @@ static item *take_list(plim_exact *e, int32_t n) {
   return list;
 }
 
-/* x leaves (by -1) or comes back (by 1); did a border lose its last box? */
+/* Box x is placed (by -1) or unplaced again (by 1). Returns 1 where a border between sections has no unplaced box left.
+ */
 static int count_cuts(plim_exact *e, int32_t x, int32_t by) {
   int split = 0;
   for (int32_t s = e->shape[x].first; s + 1 < e->shape[x].last; s++) {
@@ -286,7 +285,7 @@ static int count_cuts(plim_exact *e, int32_t x, int32_t by) {
 
 /* ---- the way down ---- */
 
-/* What a frame answers to the one below it in the stack. DEEPER: a frame was put on top, which is asked first. */
+/* What a frame tells the frame below it in the stack. DEEPER: a new frame lies on top, and is asked first. */
 typedef enum answer { DEEPER, SOLVED, FAILED } answer;
 
 static answer push(plim_exact *e, piece p, int pieces, uint64_t hash) {
@@ -307,7 +306,7 @@ static answer fail_pieces(plim_exact *e, const plim_pack_frame *f) {
   return FAILED;
 }
 
-/* Solve the next piece between borders that nothing spans. */
+/* Solve the next part, up to the next border that no unplaced box spans. */
 static answer solve_pieces(plim_exact *e, plim_pack_frame *f, answer last) {
   const piece *p = &f->p;
   if (last == SOLVED) f->done = f->at;
@@ -350,7 +349,7 @@ static answer try_item(plim_exact *e, plim_pack_frame *f) {
   return below;
 }
 
-/* Item f->at does not lie at its lowest place. 0: then this state fails. */
+/* Refuse item f->at its lowest place. Returns 0 where this state then fails. */
 static int refuse_item(plim_exact *e, plim_pack_frame *f) {
   const shape *b = &e->shape[f->p.item[f->at].box];
   int32_t least = next_place(e, &f->p, f->at, f->p.item[f->at].least);
@@ -385,9 +384,9 @@ static int solve(plim_exact *e, piece root) {
   return last == SOLVED;
 }
 
-/* ---- one turn ---- */
+/* ---- one search ---- */
 
-/* The number of the last box before r that is like it in everything, -1: none. */
+/* The last box before r, by number, with equal lifetime, size and alignment; -1: none. */
 static int32_t twin_of(const plim_exact *e, int32_t r) {
   const shape *b = &e->shape[r];
   if (b->fixed >= 0 || e->units->boxes->gap) return -1;
@@ -400,8 +399,8 @@ static int32_t twin_of(const plim_exact *e, int32_t r) {
   return -1;
 }
 
-/* The state with nothing placed. Of equal boxes the later lies above the earlier. Boxes that are never there lie
- * anywhere. */
+/* The root: nothing is placed. Of equal boxes the later lies above the earlier. A box without sections (its gaps leave
+ * nothing of it) may lie anywhere. */
 static piece make_root(plim_exact *e) {
   piece root = {e->chunk[0].items, 0, 0, e->sections.n_sections};
   memset(e->cut, 0, (size_t)e->sections.n_sections * sizeof *e->cut);
@@ -427,8 +426,8 @@ static int is_too_large(const plim_exact *e, int64_t capacity) {
   return 0;
 }
 
-/* Placing boxes by offset found nothing, which says nothing where boxes lie within each other's gaps: the pairs get as
- * many nodes again. */
+/* Where gaps leave parts of boxes, canonical placements do not reach every packing. A search by pairs follows, with the
+ * same number of nodes. */
 static plim_pack_outcome decide_pairs(plim_exact *e, int64_t capacity, int64_t *offset, int64_t *nodes) {
   int64_t used = 0;
   if (!e->pairs) return PLIM_PACK_LIMIT;
@@ -443,7 +442,7 @@ plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, 
   if (e->units->peak_bytes > capacity || is_too_large(e, capacity)) return PLIM_PACK_IMPOSSIBLE;
   if (capacity >= PLIM_EXACT_UNITS) return PLIM_PACK_LIMIT;
   e->capacity = (int32_t)capacity;
-  for (e->shift = 0; capacity >> e->shift > MOST_SECTION_FLOOR;) e->shift++;
+  for (e->shift = 0; capacity >> e->shift > tuning.exact.section_floor;) e->shift++;
   e->limits = limits;
   e->nodes = 0;
   e->stopped = 0;

@@ -1,14 +1,15 @@
-/* Exact packing: the problem prepared for searches. */
+/* Prepares a problem for exact search: sections, which boxes overlap in time, and the memory of all searches. */
 #include "planner/pack/pack_internal.h"
+#include "planner/pack/pack_tuning.h"
 
-enum { CHUNK_ITEMS = 1 << 16 /* several times PLIM_EXACT_MOST */ };
-enum { LEAST_MEMO = 1 << 10, MOST_MEMO = 1 << 20, FEW_BOXES = 20, MOST_WITH_WINDOWS = PLIM_EXACT_MOST / 4 };
+enum { CHUNK_ITEMS = 1 << 16 /* items of a block of memory for lists; several times PLIM_EXACT_MOST */ };
+enum { MOST_WITH_WINDOWS = PLIM_EXACT_MOST / 4 /* boxes, where gaps leave parts: n^2 separations */ };
 
 static void fill_masks(plim_exact *e) {
   const plim_sections *s = &e->sections;
   const plim_boxes *b = e->units->boxes;
   for (int32_t x = 0; x < e->n; x++) {
-    int partly = 0; /* what a gap leaves of a box lies somewhere else in a pile: leave it out */
+    int partly = 0; /* a box of which gaps leave a part does not count in section floors */
     for (int32_t g = b->gap ? b->gap_first[x] : 0; b->gap && g < b->gap_first[x + 1]; g++) {
       partly |= b->gap[g].low < b->gap[g].high;
     }
@@ -88,8 +89,8 @@ plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *e, &e));
   e->units = units;
   e->n = units->n;
-  int64_t states = e->n < FEW_BOXES ? INT64_C(1) << e->n : MOST_MEMO;
-  for (e->n_memo = LEAST_MEMO; e->n_memo < nodes && e->n_memo < states;) e->n_memo *= 2;
+  int64_t states = e->n < tuning.exact.few_boxes ? INT64_C(1) << e->n : tuning.exact.memo_most;
+  for (e->n_memo = tuning.exact.memo_least; e->n_memo < nodes && e->n_memo < states;) e->n_memo *= 2;
   PLIM_CHECK(plim_sections_make(units, &e->sections));
   PLIM_CHECK(allocate(e));
   PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *peak_bytes, &peak_bytes));

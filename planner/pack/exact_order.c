@@ -1,18 +1,18 @@
-/* Static orders: a portfolio, since none suits every instance; some turns blur them at random, and in every other round
- * boxes that spoilt much so far come earlier. */
+/* The static order of a restart of exact search. Three orders take turns, since none suits every instance. Some rounds
+ * multiply the keys by random factors. In every other round, boxes whose placement often failed at once come earlier.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "planner/pack/pack_internal.h"
+#include "planner/pack/pack_tuning.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/random.h"
 
 static const int orders[][PLIM_KEYS] = {{PLIM_KEY_LENGTH, PLIM_KEY_AREA, PLIM_KEY_TOTAL},
                                         {PLIM_KEY_TOTAL, PLIM_KEY_AREA, PLIM_KEY_LENGTH},
                                         {PLIM_KEY_TOTAL, PLIM_KEY_LENGTH, PLIM_KEY_AREA}};
-static const double noises[] = {0, 0, 1, 0, 0, 0.3};
-static const double most_for_blame = 2; /* added to a factor of 1 */
-enum { ORDERS = sizeof orders / sizeof *orders, NOISES = sizeof noises / sizeof *noises };
+enum { ORDERS = sizeof orders / sizeof *orders };
 
 static int by_keys(const void *a, const void *b) {
   const plim_ranked *x = a, *y = b;
@@ -37,6 +37,7 @@ static void sort_boxes(plim_exact *e, const int *keys, double noise, double blam
   qsort(e->order, (size_t)e->n, sizeof *e->order, by_keys);
 }
 
+/* Number the boxes by e->order, and set what the search reads by number. */
 static void number_boxes(plim_exact *e) {
   const plim_sections *s = &e->sections;
   for (int32_t r = 0; r < e->n; r++) {
@@ -66,7 +67,8 @@ static void number_boxes(plim_exact *e) {
 
 void plim_exact_order(plim_exact *e, int32_t turn) {
   int32_t round = turn / ORDERS;
-  sort_boxes(e, orders[turn % ORDERS], noises[round % NOISES], round % 2 ? most_for_blame : 0, (uint64_t)turn);
+  sort_boxes(e, orders[turn % ORDERS], tuning.order.noise[round % PLIM_ORDER_NOISES],
+             round % 2 ? tuning.order.blame : 0, (uint64_t)turn);
   number_boxes(e);
 }
 

@@ -1,24 +1,28 @@
-/* First-fit family. What is in the way of a box are intervals of offsets, sorted from below; one walk upward finds the
- * gaps between them. Plain boxes: all placed ones are kept sorted by offset and those that do not overlap in time are
- * passed over; where thousands overlap this is twenty times as fast as listing and sorting them. Else, and for very
- * many boxes that seldom overlap, a tree over the boxes by begin, each node knowing the latest end of what is placed
- * below it, lists those that do. Source: Moffitt, MiniMalloc, ASPLOS 2023 (greedy part). */
+/* First-fit and best-fit: places boxes one after the other at a free offset.
+ *
+ * The placed boxes that overlap a box in time bar ranges of offsets from it. A walk through these ranges, sorted from
+ * below, finds the free ones. Two ways to get them:
+ *   list  all placed boxes sorted by offset; those that do not overlap in time are passed over. For plain boxes. Where
+ *         thousands overlap, this is twenty times as fast as to list and sort them.
+ *   tree  over the boxes by begin; each node has the latest end of what is placed below it, and finds those that
+ * overlap. For boxes with gaps, hints or alignments of their own, and for very many boxes of which few overlap.
+ * Invariant: placed boxes do not overlap. Source: Moffitt, MiniMalloc, ASPLOS 2023 (greedy part). */
 #include "planner/pack/pack_internal.h"
+#include "planner/pack/pack_tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/effort.h"
 
-enum { MOST_IN_LIST = 32768, SHORT = 24 };
-enum { LISTED_PART = 8 /* of all boxes that the tree lists for one, in time; a guess */ };
-enum { SORTED_FOR_ONE = 16 /* boxes in a list passed over in the time that one of the tree takes to list and sort */ };
+enum { SHORT = 24 /* ranges that are sorted by insertion */ };
 
-/* A box cannot be placed above `low` and below `high`. */
+/* Offsets above `low` and below `high` are barred. */
 typedef struct barrier {
   int64_t low, high;
 } barrier;
 
+/* A placed box: lifetime, offset and top in units. */
 typedef struct placed {
   int64_t begin, end, offset, top;
 } placed;
@@ -79,7 +83,7 @@ static void plant(plim_fit *f, int32_t b) {
   }
 }
 
-/* Where b may not lie because of y at `offset`. */
+/* The offsets that box y at `offset` bars from box b. Returns 0 where there are none. */
 static int bar(const plim_fit *f, int32_t b, int32_t y, int64_t offset, barrier *out) {
   if (!f->units->boxes->gap) {
     *out = (barrier){offset - f->units->size[b], offset + f->units->size[y]};
@@ -91,7 +95,7 @@ static int bar(const plim_fit *f, int32_t b, int32_t y, int64_t offset, barrier 
   return out->low < out->high;
 }
 
-/* List what bars box b; returns how much. */
+/* List the ranges that placed boxes bar from box b. Returns their number. */
 static int32_t list_barriers(const plim_fit *f, int32_t b, const int64_t *offset) {
   const plim_box *box = f->units->boxes->box;
   int64_t begin = box[b].begin, end = box[b].end;
@@ -112,7 +116,7 @@ static int32_t list_barriers(const plim_fit *f, int32_t b, const int64_t *offset
   return n;
 }
 
-/* By low, with room for as many after them. */
+/* Sort by low. a [2 n] has scratch after the n ranges. */
 static void sort_barriers(barrier *a, int32_t n) {
   barrier *from = a, *to = a + n;
   for (int32_t begin = 0; begin < n; begin += SHORT) {
@@ -165,7 +169,7 @@ static void put(plim_fit *f, int32_t b, int64_t place, int64_t *offset) {
   }
 }
 
-/* Those that have a hint which is free and not too high; hints are read by the tree alone. */
+/* Place the boxes whose hint is free and ends below the limit. Only the tree reads hints. */
 static void put_hinted(plim_fit *f, const int32_t *order, int64_t limit, int64_t *offset) {
   const plim_units *u = f->units;
   for (int32_t k = 0; k < u->n && !u->plain; k++) {
@@ -182,7 +186,7 @@ static void put_hinted(plim_fit *f, const int32_t *order, int64_t limit, int64_t
 int64_t plim_fit_run(plim_fit *f, const int32_t *order, int best_fit, int64_t hint_limit, int may_stop,
                      int64_t *offset) {
   const plim_units *u = f->units;
-  int64_t height = 0;
+  int64_t packed_size = 0;
   f->n_list = 0;
   for (int32_t node = 0; !f->list && node < 2 * f->leaves; node++) f->latest_end[node] = INT64_MIN;
   for (int32_t b = 0; b < u->n; b++) {
@@ -193,11 +197,12 @@ int64_t plim_fit_run(plim_fit *f, const int32_t *order, int best_fit, int64_t hi
   for (int32_t k = 0; k < u->n; k++) {
     int32_t b = order[k];
     if (offset[b] >= 0) continue;
-    if (plim_effort_over(u->ctx, f->list ? f->n_list : u->n / LISTED_PART) && may_stop) return INT64_MAX;
+    if (plim_effort_over(u->ctx, f->list ? f->n_list : u->n / tuning.fit.list_part) && may_stop) return INT64_MAX;
     put(f, b, f->list ? find_in_list(f, b, best_fit) : find_in_tree(f, b, best_fit, offset), offset);
   }
-  for (int32_t b = 0; b < u->n; b++) height = offset[b] + u->size[b] > height ? offset[b] + u->size[b] : height;
-  return height;
+  for (int32_t b = 0; b < u->n; b++)
+    packed_size = offset[b] + u->size[b] > packed_size ? offset[b] + u->size[b] : packed_size;
+  return packed_size;
 }
 
 typedef struct begun {
@@ -261,10 +266,10 @@ done:
 
 static plim_status wants_list(const plim_units *u, int *yes) {
   int64_t pairs;
-  *yes = u->plain && u->n <= MOST_IN_LIST;
+  *yes = u->plain && u->n <= tuning.fit.list_boxes;
   if (*yes || !u->plain) return PLIM_OK;
   PLIM_TRY(count_pairs(u, &pairs));
-  *yes = pairs > (int64_t)u->n * u->n / 2 / SORTED_FOR_ONE;
+  *yes = pairs > (int64_t)u->n * u->n / 2 / tuning.fit.list_scan;
   return PLIM_OK;
 }
 

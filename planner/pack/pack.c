@@ -1,35 +1,26 @@
-/* Packing: the first-fit family, then packings from the bottom up with priorities that learn (bottom_up.h), then exact
- * search at the wanted packed size.
+/* plim_pack: offsets for boxes, by ever stronger methods until the goal is reached or the effort is used up.
+ *   1. first-fit and best-fit in four orders      (fit.c)
+ *   2. bottom-up packing with learning priorities (bottom_up.c); boxes that it does not take are repaired
+ *   3. exact search at the wanted packed size     (exact.c)
+ * Where time is over before a first order ends, skyline packing gives a poor packing in O(n log n) (skyline.c).
  *
- * Boxes that bottom_up.h does not take, and too many of them, are repaired instead. A round of repair takes the boxes
- * that stick out above the goal and moves them to the front part of the order, so that next time others have to go
- * around them (squeaky wheel optimisation, Joslin and Clements, 1999); an order that gets worse is taken back. Sources:
- * first-fit orders and exact search, Moffitt, MiniMalloc, ASPLOS 2023. */
+ * The goal is the target, or the peak where there is none. A box *sticks out* where its top is above the goal.
+ * Repair moves such boxes forward in the order, so that others must make room for them; an order that gets worse is
+ * taken back (squeaky wheel optimisation, Joslin and Clements, 1999).
+ * Invariant: `best` is a valid packing of size `packed_bytes`. Everything is in units of the alignment.
+ * Source of the first-fit orders and the exact search: Moffitt, MiniMalloc, ASPLOS 2023. */
 #include "planner/pack/pack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "planner/pack/pack_internal.h"
+#include "planner/pack/pack_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/random.h"
 
-/* Orders of the first-fit family: keys descending, but begin ascending; ties by begin, then index. */
+/* Orders of first-fit: by descending key, BY_BEGIN by ascending begin. Ties by begin, then by index. */
 typedef enum fit_order { BY_BYTES, BY_AREA, BY_LENGTH, BY_BEGIN, FIT_ORDERS } fit_order;
-
-enum {
-  NODES_A_ROUND = 16384 /* of exact search, times boxes, for each round of effort: a node costs O(boxes) */,
-  EXACT_TRIES = 5,
-  MOST_BOTTOM_UP = 192 /* priorities learn little after that */,
-  BOTTOM_UP_A_ROUND =
-      2 /* at most; of many boxes fewer, so that boxes squared times passes stays below the next constant */,
-  BOTTOM_UP_BOXES_SQUARED = 300000,
-  FEWEST_BOTTOM_UP = 4 /* of boxes so many that this is less work than first-fit: */,
-  MANY_BOXES = 1500,
-  STACKED_BOXES = 2000, /* of so many an order of first-fit takes milliseconds and more, */
-  STACKED_AT_ONCE = 24000 /* of so many 0.2 s: more than one that is packed once with no effort has to wait for */,
-  MOST_REPAIRED = 32768 /* boxes more than once; with more a first-fit takes too long to learn from many */
-};
 
 typedef struct sort_key {
   double key;
@@ -43,10 +34,10 @@ typedef struct packer {
   sort_key *keys;
   int32_t *order, *best_order, *kept; /* [n] */
   int64_t *trial, *best;              /* [n] offsets in units */
-  int64_t packed_bytes;               /* of best, in units */
-  int64_t goal;                       /* a packed size that is good enough, in units */
-  int has_target;                     /* 1: the goal was asked for; 0: it is the peak */
-  int can_stack;                      /* 1: the first order may stop, plim_skyline_run packs them at once */
+  int64_t packed_bytes;               /* size of best, in units; INT64_MAX: none yet */
+  int64_t goal;                       /* a packed size that is small enough, in units */
+  int has_target;                     /* 1: the goal is the caller's target; 0: it is the peak */
+  int may_give_up;                    /* 1: the first order may be given up, since skyline packing is possible */
   int64_t hint_limit;                 /* of plim_fit_run */
 } packer;
 
@@ -68,7 +59,7 @@ static void sort_boxes(packer *k, fit_order order, int32_t *out) {
   for (int32_t i = 0; i < p->n; i++) out[i] = k->keys[i].box;
 }
 
-/* Keep the trial, which came from k->order, when it is better than the best. */
+/* Make the trial, which came from k->order, the best where it is smaller. Returns its size. */
 static int64_t keep_order(packer *k, int64_t packed_bytes) {
   int32_t n = k->units.n;
   if (packed_bytes >= k->packed_bytes) return packed_bytes;
@@ -78,13 +69,13 @@ static int64_t keep_order(packer *k, int64_t packed_bytes) {
   return packed_bytes;
 }
 
-/* Fit the boxes in k->order. */
+/* First-fit (or best-fit) in k->order. */
 static int64_t try_order(packer *k, int best_fit) {
-  int may_stop = k->packed_bytes < INT64_MAX || k->can_stack;
+  int may_stop = k->packed_bytes < INT64_MAX || k->may_give_up;
   return keep_order(k, plim_fit_run(k->fit, k->order, best_fit, k->hint_limit, may_stop, k->trial));
 }
 
-/* Move the boxes that stick out above the goal forward in the order, each to a random place before its own. */
+/* Move each box that sticks out to a random place before its own in the order. */
 static void promote(packer *k, plim_random *random) {
   const plim_units *p = &k->units;
   for (int32_t i = 1; i < p->n; i++) {
@@ -96,10 +87,10 @@ static void promote(packer *k, plim_random *random) {
   }
 }
 
-/* May it continue? One order is always tried to its end, unless the boxes can be stacked in its place. */
+/* Is the goal missed, and effort left? One order is always packed to its end, unless skyline packing can replace it. */
 static int goes_on(const packer *k) {
   if (k->packed_bytes <= k->goal) return 0;
-  if (k->packed_bytes == INT64_MAX && !k->can_stack) return 1;
+  if (k->packed_bytes == INT64_MAX && !k->may_give_up) return 1;
   return !plim_effort_over(k->units.ctx, k->units.n);
 }
 
@@ -123,6 +114,7 @@ static void repair(packer *k, int32_t rounds) {
   }
 }
 
+/* Make the trial, which is smaller, the best. */
 static void keep_trial(packer *k) {
   const plim_units *p = &k->units;
   k->packed_bytes = 0;
@@ -132,14 +124,14 @@ static void keep_trial(packer *k) {
   }
 }
 
-/* Ask for the goal exactly, with all the effort where it is a target that has to be met. Otherwise, while it is not
- * found, for packed sizes half way between what is known to be out of reach of these nodes and what is reached. */
+/* Exact search. With a target, all nodes are for the target. Without one, bisect between the largest size that was not
+ * found and the best. */
 static plim_status search_exactly(packer *k, int64_t nodes) {
   plim_exact *exact = NULL;
   plim_status status;
   int64_t low = k->goal - 1;
-  int32_t most = k->has_target ? 1 : EXACT_TRIES;
-  if (k->has_target) nodes *= EXACT_TRIES;
+  int32_t most = k->has_target ? 1 : tuning.pack.exact_tries;
+  if (k->has_target) nodes *= tuning.pack.exact_tries;
   PLIM_CHECK(plim_exact_new(&k->units, nodes, &exact));
   for (int32_t tries = 0; tries < most && low + 1 < k->packed_bytes; tries++) {
     int64_t capacity = tries == 0 ? k->goal : low + (k->packed_bytes - low) / 2;
@@ -156,6 +148,7 @@ done:
   return status;
 }
 
+/* All orders, by first-fit and by best-fit. Boxes are placed at their hints where those end below hint_limit. */
 static void try_family(packer *k, int64_t hint_limit) {
   k->hint_limit = hint_limit;
   for (int order = 0; order < 2 * FIT_ORDERS && goes_on(k); order++) {
@@ -164,13 +157,13 @@ static void try_family(packer *k, int64_t hint_limit) {
   }
 }
 
-/* From the bottom up, with priorities that learn; at least once. */
+/* Bottom-up packings, at least one. */
 static plim_status run_bottom_up(packer *k, int32_t effort) {
   plim_bottom_up *bottom_up = NULL;
-  int64_t n = k->units.n, runs = (int64_t)effort * BOTTOM_UP_BOXES_SQUARED / (n * n),
-          most = (int64_t)effort * BOTTOM_UP_A_ROUND;
-  int64_t fewest = n > MANY_BOXES ? FEWEST_BOTTOM_UP : 1;
-  most = most < MOST_BOTTOM_UP ? most : MOST_BOTTOM_UP;
+  int64_t n = k->units.n, runs = (int64_t)effort * tuning.pack.bottom_up_work / (n * n),
+          most = (int64_t)effort * tuning.pack.bottom_up_a_round;
+  int64_t fewest = n > tuning.pack.many_boxes ? tuning.pack.bottom_up_least_many : 1;
+  most = most < tuning.pack.bottom_up_most ? most : tuning.pack.bottom_up_most;
   runs = runs > most ? most : runs < fewest ? fewest : runs;
   PLIM_TRY(plim_bottom_up_new(&k->units, &bottom_up));
   for (int64_t i = 0; i < runs && goes_on(k); i++) {
@@ -180,8 +173,8 @@ static plim_status run_bottom_up(packer *k, int32_t effort) {
   return PLIM_OK;
 }
 
-/* The effort was over before one order was. */
-static plim_status stack(packer *k) {
+/* Skyline packing, when the time was over before the first order was packed. */
+static plim_status pack_skyline(packer *k) {
   plim_skyline *skyline = NULL;
   plim_context *ctx = k->units.ctx;
   if (plim_context_cancelled(ctx)) return plim_fail(ctx, PLIM_ECANCEL, "packing was cancelled");
@@ -193,19 +186,20 @@ static plim_status stack(packer *k) {
 }
 
 static plim_status solve(packer *k, int32_t effort) {
-  k->can_stack = k->units.n >= (effort > 0 ? STACKED_BOXES : STACKED_AT_ONCE) && plim_skyline_can(&k->units);
+  k->may_give_up = k->units.n >= (effort > 0 ? tuning.pack.skyline_boxes : tuning.pack.skyline_boxes_at_once) &&
+                   plim_skyline_can(&k->units);
   try_family(k, k->goal);
   if (!k->units.plain) try_family(k, -1);
-  if (k->packed_bytes == INT64_MAX) return stack(k);
+  if (k->packed_bytes == INT64_MAX) return pack_skyline(k);
   if (k->packed_bytes <= k->goal || effort == 0) return PLIM_OK;
   if (plim_bottom_up_can(&k->units)) {
     PLIM_TRY(run_bottom_up(k, effort));
   } else {
-    repair(k, k->units.n <= MOST_REPAIRED ? effort : 1);
+    repair(k, k->units.n <= tuning.pack.repaired_boxes ? effort : 1);
   }
-  int64_t nodes = (int64_t)effort * NODES_A_ROUND / (k->units.n + 1);
-  /* fewer nodes than two dives to the end would find nothing */
-  int64_t asked = k->has_target ? nodes * EXACT_TRIES : nodes;
+  int64_t nodes = (int64_t)effort * tuning.pack.nodes_a_round / (k->units.n + 1);
+  /* with fewer nodes than two ways from root to leaf nothing is found */
+  int64_t asked = k->has_target ? nodes * tuning.pack.exact_tries : nodes;
   int useless = asked < 2 * (int64_t)k->units.n || k->units.n > PLIM_EXACT_MOST / 4;
   return k->packed_bytes <= k->goal || useless ? PLIM_OK : search_exactly(k, nodes);
 }

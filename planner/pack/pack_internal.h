@@ -1,4 +1,6 @@
-/* The packers' own parts. */
+/* The packers' parts, each with its own section below: units, first-fit, bottom-up packing, skyline packing, exact
+ * search with its pairs and sections, selections, restarts, conflicts. All of them work on boxes in units of the
+ * alignment. */
 #ifndef PLIM_PLANNER_PACK_PACK_INTERNAL_H
 #define PLIM_PLANNER_PACK_PACK_INTERNAL_H
 
@@ -10,18 +12,20 @@ extern "C" {
 
 /* ==== units ==== */
 
-/* Boxes in units of the alignment: what all packers work on. Planner-internal. */
+/* Boxes in units of the alignment: what all packers work on. */
 
 typedef struct plim_units {
   plim_context *ctx;
   int32_t n;
   const plim_boxes *boxes;
-  int64_t *size, *fixed; /* [n] rounded up; -1: free */
-  int64_t *align, *hint; /* [n] at least 1; -1: none */
-  int32_t plain;         /* 1: no gaps, no hints, no alignments of single boxes */
-  int32_t windows;       /* 1: some gap leaves a part of its box */
-  int64_t peak_bytes;    /* the largest sum alive: no packing is lower */
-  int64_t load_time;     /* a step at which so much is alive */
+  int64_t *size;      /* [n] units, rounded up */
+  int64_t *fixed;     /* [n] the offset that the box must have; -1: any */
+  int64_t *align;     /* [n] alignment of the box, at least 1 */
+  int64_t *hint;      /* [n] preferred offset; -1: none */
+  int32_t plain;      /* 1: no gaps, no hints, no alignments of single boxes */
+  int32_t windows;    /* 1: some gap leaves a part of its box */
+  int64_t peak_bytes; /* largest sum of live boxes, in units: no packing is smaller */
+  int64_t load_time;  /* a command at which that many are alive */
 } plim_units;
 
 /* PLIM_EUSAGE for a box without buffer or bytes, or with a fixed offset that is no multiple. O(n log n). */
@@ -39,7 +43,7 @@ static inline int64_t plim_units_align(const plim_units *units, int32_t box, int
 
 /* ==== fit ==== */
 
-/* First-fit and best-fit: place boxes one after the other in a given order. Planner-internal. */
+/* First-fit and best-fit: place boxes one after the other in a given order. */
 
 /* What placing needs besides the boxes; used again from order to order. */
 typedef struct plim_fit plim_fit;
@@ -49,15 +53,15 @@ void plim_fit_free(plim_fit *fit); /* NULL is legal */
 
 /* Place the boxes in `order`, each at the lowest free offset (first-fit) or in the tightest gap (best_fit 1); fixed
  * ones keep their offset and are placed first, then those whose hint is free and the top there not above `hint_limit`
- * (negative: no hints). Writes offsets in units, returns the height; with `may_stop` INT64_MAX, offsets then without
- * meaning, when the context's effort is over. Plain boxes are searched in a list, O(n^2) with a
- * small constant; others, and very many, in a tree over time, O(n log n + pairs that overlap in time x log). */
+ * (negative: no hints). Writes offsets in units, returns the packed size; with `may_stop` INT64_MAX, offsets then
+ * without meaning, when the context's effort is over. Plain boxes are searched in a list, O(n^2) with a small constant;
+ * others, and very many, in a tree over time, O(n log n + pairs that overlap in time x log). */
 int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int64_t hint_limit, int may_stop,
                      int64_t *offset);
 
 /* ==== bottom up ==== */
 
-/* Bottom-up packing: place boxes in nondecreasing order of offset, each as low as those below allow. Planner-internal.
+/* Bottom-up packing: place boxes in nondecreasing order of offset, each as low as those below allow.
  */
 
 typedef struct plim_bottom_up plim_bottom_up;
@@ -69,8 +73,8 @@ PLIM_MUST_USE plim_status plim_bottom_up_new(const plim_units *units, plim_botto
 void plim_bottom_up_free(plim_bottom_up *bottom_up); /* NULL is legal */
 
 /* Pack once more: a few fixed priorities first, then what the best of them learns by random changes. offset [n] in
- * units; returns the height, or INT64_MAX, offsets then without meaning, once it is above that of the best call before,
- * and when the context's effort is over. `goal`: the next priorities move boxes that end above it forward.
+ * units; returns the packed size, or INT64_MAX, offsets then without meaning, once it is above that of the best call
+ * before, and when the context's effort is over. `goal`: the next priorities move boxes that end above it forward.
  * Deterministic, depends on the calls before. O(n^2 / 32), and n for each group of 32 boxes that begin at about the
  * same time as another is alive: O(n^2) at worst.
  */
@@ -79,7 +83,7 @@ int64_t plim_bottom_up_run(plim_bottom_up *bottom_up, int64_t goal, int64_t *off
 /* ==== skyline ==== */
 
 /* Packing in O(n log n), for what has to be packed when there is no time: each box in turn lies on whatever is highest
- * among the boxes placed before that overlap it in time, so holes below stay empty. Planner-internal. */
+ * among the boxes placed before that overlap it in time, so holes below stay empty. */
 
 typedef struct plim_skyline plim_skyline;
 
@@ -91,12 +95,12 @@ int plim_skyline_can(const plim_units *units);
 
 /*   order   [n] in
  *   offset  [n] out  in units
- * Returns the height in units. O(n log n), deterministic. */
+ * Returns the packed size in units. O(n log n), deterministic. */
 int64_t plim_skyline_run(plim_skyline *skyline, const int32_t *order, int64_t *offset);
 
 /* ==== exact ==== */
 
-/* Exact packing: a depth-first search over canonical placements. Planner-internal.
+/* Exact packing: a depth-first search over canonical placements.
  *
  * PLIM_PACK_IMPOSSIBLE is a proof but for hashes: states that failed are remembered by 64 bits and not compared. Two
  * of a million states collide with a probability of about 3 in 100 million. */
@@ -123,27 +127,31 @@ enum { PLIM_EXACT_MOST = 4096, PLIM_EXACT_UNITS = 1 << 29 };
 PLIM_MUST_USE plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out);
 void plim_exact_free(plim_exact *exact); /* NULL is legal */
 
-/* Search once, in the order of that turn: 0, 1, ... are a portfolio of orders, later ones blurred at random. offset [n]
- * in units is set when found. A limit, or a cancel of the context, gives PLIM_PACK_LIMIT; so does a capacity of
- * PLIM_EXACT_UNITS or more. Where gaps leave parts of boxes, IMPOSSIBLE is for the pairs to say (pairs.h). Depends on
- * the arguments and on the calls before, unless the deadline ends it. *nodes: how many were used. */
+/* One search.
+ *   capacity  in   units
+ *   turn      in   number of the restart, which decides the static order (exact_order.c)
+ *   offset    [n] out  units; set when the outcome is FOUND
+ *   nodes     [1] out  nodes used
+ * PLIM_PACK_LIMIT: a limit or a cancel ended it, or the capacity is PLIM_EXACT_UNITS or more. Where gaps leave parts of
+ * boxes, only a search by pairs can return IMPOSSIBLE. Deterministic in the arguments and the calls before, unless the
+ * deadline ends it. */
 plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes);
 
 /* PLIM_ENOMEM when a search ended because its lists had no memory: its outcome was PLIM_PACK_LIMIT. */
 plim_status plim_exact_status(const plim_exact *exact);
 
-/* Nodes for a turn that let all of them have their share of a long search. */
+/* Nodes of a restart: they grow by half from round to round of the three static orders. */
 int64_t plim_exact_share(int32_t n, int32_t turn);
 
-/* Turn after turn until one ends, the nodes are spent or the deadline has passed. PLIM_ECANCEL when the context is
- * cancelled. */
+/* Restart after restart, until one is decided, the nodes are used up, or the deadline is over. PLIM_ECANCEL: the
+ * context was cancelled. */
 PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t nodes, int64_t deadline_ns,
                                             int64_t *offset, plim_pack_outcome *outcome);
 
 /* ==== pairs ==== */
 
-/* Exact packing where gaps leave parts of boxes: a search over which box of a pair lies below. Planner-internal. */
+/* Exact packing where gaps leave parts of boxes: a search over which box of a pair lies below. */
 
 typedef struct plim_pairs plim_pairs;
 
@@ -159,7 +167,7 @@ plim_pack_outcome plim_pairs_run(plim_pairs *pairs, int64_t capacity, const plim
 
 /* ==== sections ==== */
 
-/* Sections of a packing problem: the maximal sets of boxes there together, in time order. Planner-internal. */
+/* Sections of a packing problem: the maximal sets of boxes there together, in time order. */
 
 /* A box is in the sections [first, last); last > first. A box with gaps has several spans. */
 typedef struct plim_span {
@@ -181,7 +189,7 @@ void plim_sections_free(plim_sections *sections);
 
 /* ==== selection ==== */
 
-/* Some of the boxes, as a problem of its own with the largest unit that loses nothing. Planner-internal. */
+/* Some of the boxes, as a problem of its own with the largest unit that loses nothing. */
 
 typedef struct plim_selection {
   plim_context *ctx;
@@ -216,10 +224,11 @@ typedef struct plim_ranked {
 
 /* An unplaced box. */
 typedef struct plim_pack_item {
-  int32_t least, low, box;
+  int32_t least, low; /* units; see exact.c */
+  int32_t box;        /* its number in the static order */
 } plim_pack_item;
 
-/* Piece of the problem: sections [first, last) and its boxes by (least, box). */
+/* A part of the problem: sections [first, last), and its unplaced boxes, sorted by (least, box). */
 typedef struct plim_pack_part {
   plim_pack_item *item;
   int32_t n, first, last;
@@ -235,7 +244,7 @@ typedef struct plim_pack_mark {
   int32_t chunk, item;
 } plim_pack_mark;
 
-/* A node, or the pieces into which one falls apart, on the way down. */
+/* An entry of the stack: a node, or the parts into which a node falls. */
 typedef struct plim_pack_frame {
   plim_pack_part p;
   plim_pack_mark top; /* lists from here on are of the frames above */
@@ -248,7 +257,7 @@ typedef struct plim_pack_frame {
 typedef struct plim_pack_shape {
   int32_t first, last; /* sections, from the first span to the last */
   int32_t size, fixed, align;
-  int16_t section_floor; /* size in units of piles */
+  int16_t section_floor; /* size in units of section floors */
   const int16_t *mask;   /* [lanes] -1: in the section */
 } plim_pack_shape;
 
@@ -257,8 +266,8 @@ struct plim_exact {
   plim_sections sections;
   int32_t n, words, lanes; /* lanes: sections rounded up to PLIM_LANES */
   int32_t capacity;
-  int shift;              /* units of a pile: 2^shift */
-  double *total;          /* [n] largest load of the sections of a box */
+  int shift;              /* a unit of section floors is 2^shift units */
+  double *total;          /* [n] largest sum of boxes alive in a section of the box */
   plim_ranked *order;     /* [n] the static order: box of each number */
   int32_t *number;        /* [n] of each box */
   plim_pack_shape *shape; /* [n] by number */
@@ -291,7 +300,7 @@ void plim_exact_order(plim_exact *exact, int32_t turn);
 
 /* ==== restarts ==== */
 
-/* Searches side by side: a batch of tasks, one a thread. Planner-internal. */
+/* Searches side by side: a batch of tasks, one a thread. */
 
 typedef struct plim_restarts plim_restarts;
 

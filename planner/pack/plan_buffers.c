@@ -1,6 +1,6 @@
-/* Buffers of a plan: they are written down as rows of a CSV file and read again, so that they obey its rules. Buffers
- * come in order of their begin, so the buffer that an in-place pair writes over is the last one of its storage so
- * far. */
+/* The buffers of a plan as a list to pack. They are written as rows of a CSV file and read again, so that they obey its
+ * rules. Buffers are in order of begin. So the buffer that an in-place pair writes over is the latest of its storage.
+ */
 #include "planner/pack/buffers_csv.h"
 
 #include <string.h>

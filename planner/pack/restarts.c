@@ -1,9 +1,9 @@
-/* A batch of searches, each by a searcher of its own that remembers its failed states from batch to batch. */
+/* Exact searches side by side: each thread has a searcher of its own, which remembers failed states from batch to
+ * batch. */
 #include "planner/pack/pack_internal.h"
+#include "planner/pack/pack_tuning.h"
 
 #include "runtime/base/batch.h"
-
-enum { NODES_TO_REMEMBER = 1 << 18 };
 
 typedef struct searcher {
   plim_exact *exact;
@@ -26,7 +26,7 @@ plim_status plim_restarts_new(const plim_units *units, int32_t threads, plim_res
   r->threads = threads > 1 ? threads : 1;
   PLIM_CHECK(plim_allocate(ctx, r->threads, sizeof *r->searcher, &r->searcher));
   for (int32_t i = 0; i < r->threads; i++) {
-    PLIM_CHECK(plim_exact_new(units, NODES_TO_REMEMBER, &r->searcher[i].exact));
+    PLIM_CHECK(plim_exact_new(units, tuning.solve.nodes_to_remember, &r->searcher[i].exact));
     PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *r->searcher[i].offset, &r->searcher[i].offset));
   }
   *out = r;

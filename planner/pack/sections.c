@@ -1,5 +1,5 @@
-/* Sections: sweep the times at which boxes come and go (what goes first); a section closes at the first end after a
- * begin. */
+/* Sections of time, found by a sweep over begins and ends of boxes, ends first. A section is closed at the first end
+ * after a begin: the boxes alive there are a maximal set. O(n log n). */
 #include "planner/pack/pack_internal.h"
 
 #include "runtime/base/integers.h"

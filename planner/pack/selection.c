@@ -1,4 +1,5 @@
-/* Selection: copies, and the greatest common divisor of all that offsets are sums of. */
+/* Selects some boxes as a problem of its own. The unit is the greatest common divisor of all sizes, fixed offsets and
+ * gaps: offsets of a canonical packing are sums of those, so nothing is lost, and searches have fewer units. */
 #include "planner/pack/pack_internal.h"
 
 #include "runtime/base/integers.h"

@@ -1,6 +1,8 @@
-/* The heights over time are the leaves of a tree: one a moment at which a box begins. A placed box is at least as high
- * as all before it at its moments, so a node needs two figures and nothing is ever pushed down: the highest box that
- * covers all of its moments, and the highest box that covers any of them. */
+/* Skyline packing: each box lies on the highest top among the boxes before it that overlap it in time.
+ *
+ * A segment tree has a leaf for each moment at which a box begins. A node has two figures: the highest top of a box
+ * that covers all of its moments, and of a box that covers any of them. The top of a new box is at least as high as all
+ * before it at its moments, so that nothing has to be pushed down the tree. O(log n) a box. */
 #include "planner/pack/pack_internal.h"
 
 #include <stdlib.h>

@@ -1,27 +1,19 @@
-/* First-fit first, then some packings from the bottom up (bottom_up.h). Then exact search, asked for the capacity until
- * it is found or refuted; or, for the lowest packed size, for several packed sizes between the proven bound and the
- * best packing, again and again with more nodes: which packed sizes are hard cannot be told beforehand, and a tight
- * packed size can be easier than a loose one, because it prunes. Problems too large for exact search are repaired
- * instead (pack.c). */
+/* plim_pack_solve: packing with all searches until it is done or the time is over.
+ *   1. first-fit                (plim_pack_boxes with effort 0)
+ *   2. rounds of bottom-up packings and exact search
+ *        with a capacity        for the capacity and a size below it, until one is found or the capacity is refuted
+ *        without one            for several sizes between bound and best, each round with more nodes
+ * Problems that are too large for exact search get bottom-up packings and repair in place of 2.
+ * The result is checked by plim_boxes_check. */
 #include "planner/pack/solve.h"
 
 #include <string.h>
 
 #include "planner/pack/pack.h"
 #include "planner/pack/pack_internal.h"
+#include "planner/pack/pack_tuning.h"
 
-enum {
-  ORDERS_A_HEIGHT = 3,
-  MOST_EFFORT = 1 << 20,
-  MOST_BOTTOM_UP = 1 << 16,
-  FIRST_FIT_PART = 5 /* of the time, inverse */,
-  BOTTOM_UP_A_ROUND = 16,
-  BOTTOM_UP_BOXES_SQUARED = 10000000 /* a round's work: the number of boxes squared, times rises */
-};
-
-/* Packed sizes asked for: the bound, then so many eighths of the way from it to the best. */
-static const int64_t eighths[] = {0, 6, 7, 4, 2};
-enum { HEIGHTS = sizeof eighths / sizeof *eighths, MOST_THREADS = 64 };
+enum { MOST_THREADS = 64 };
 
 typedef struct solver {
   plim_context *ctx;
@@ -31,7 +23,7 @@ typedef struct solver {
   plim_units units;
   plim_restarts *restarts;
   plim_bottom_up *bottom_up; /* NULL: not possible */
-  int64_t *best, *trial;     /* [n] bytes */
+  int64_t *best, *trial;     /* [n] offsets in bytes */
   int64_t started_ns, deadline_ns;
   plim_pack_solution found; /* packed size INT64_MAX: nothing yet */
   plim_status status;       /* of exact search */
@@ -48,7 +40,7 @@ static void report(const solver *s) {
                                                .bound_percent = -1});
 }
 
-/* Keep s->trial when it is lower. */
+/* Make s->trial the best where it is smaller. */
 static void keep(solver *s) {
   int64_t packed_bytes = 0;
   for (int32_t x = 0; x < s->chosen.boxes.n; x++) {
@@ -67,7 +59,7 @@ static int is_done(const solver *s) {
          plim_now_ns() > s->deadline_ns || plim_context_cancelled(s->ctx);
 }
 
-/* ---- from the bottom up ---- */
+/* ---- bottom-up packing ---- */
 
 static void run_bottom_up(solver *s, int32_t runs) {
   int64_t unit = s->chosen.boxes.align, capacity = s->options->capacity / unit, bound = s->found.bound / unit;
@@ -80,10 +72,12 @@ static void run_bottom_up(solver *s, int32_t runs) {
   }
 }
 
-/* A round beside exact search. */
-static void raise_for_a_while(solver *s) {
-  int64_t n = s->chosen.boxes.n, runs = BOTTOM_UP_BOXES_SQUARED / (n * n + 1);
-  run_bottom_up(s, runs < 1 ? 1 : runs > BOTTOM_UP_A_ROUND ? BOTTOM_UP_A_ROUND : (int32_t)runs);
+/* The bottom-up packings of a round, beside exact search. */
+static void run_bottom_up_round(solver *s) {
+  int64_t n = s->chosen.boxes.n, runs = tuning.solve.bottom_up_work / (n * n + 1);
+  run_bottom_up(s, runs < 1                                ? 1
+                   : runs > tuning.solve.bottom_up_a_round ? tuning.solve.bottom_up_a_round
+                                                           : (int32_t)runs);
 }
 
 /* ---- exact search ---- */
@@ -115,11 +109,12 @@ static plim_pack_restart make_task(const solver *s, int64_t capacity, int32_t re
                              .limits = {plim_exact_share(s->chosen.boxes.n, restart), s->deadline_ns}};
 }
 
-/* Ask for one packed size in some orders; 0: nothing came of it. */
+/* Exact search for one packed size, in some static orders. Returns 1 where the best or the bound improved. */
 static int ask(solver *s, int64_t capacity, int32_t round) {
   plim_pack_restart task[MOST_THREADS];
   int64_t packed_bytes = s->found.packed_bytes, bound = s->found.bound;
-  int32_t width = (threads_of(s) + ORDERS_A_HEIGHT - 1) / ORDERS_A_HEIGHT * ORDERS_A_HEIGHT;
+  int32_t width =
+      (threads_of(s) + tuning.solve.orders_a_size - 1) / tuning.solve.orders_a_size * tuning.solve.orders_a_size;
   for (int32_t k = 0; k < width && !is_done(s) && s->found.packed_bytes == packed_bytes && s->found.bound == bound;) {
     int32_t n = 0;
     for (; n < threads_of(s) && k < width; n++) task[n] = make_task(s, capacity, round * width + k++);
@@ -128,26 +123,27 @@ static int ask(solver *s, int64_t capacity, int32_t round) {
   return s->found.packed_bytes < packed_bytes || s->found.bound > bound;
 }
 
-/* The capacity and a packed size below it in turn. */
+/* Rounds for the capacity, and for a size below it in turn. */
 static void reach_capacity(solver *s) {
   for (int32_t round = 0; !is_done(s); round++) {
     int64_t capacity = s->options->capacity / s->chosen.boxes.align, bound = s->found.bound / s->chosen.boxes.align;
     int64_t lower = capacity - (capacity - bound) * (round * 7 % 16 + 1) / 32; /* of the upper half, mixed */
-    raise_for_a_while(s);
+    run_bottom_up_round(s);
     (void)ask(s, capacity, round);
     if (lower < capacity && !is_done(s)) (void)ask(s, lower, round);
   }
 }
 
+/* Rounds for sizes between bound and best. */
 static void minimise(solver *s) {
   for (int32_t round = 0; !is_done(s); round++) {
-    raise_for_a_while(s);
-    for (int32_t i = 0; i < HEIGHTS && !is_done(s); i++) {
+    run_bottom_up_round(s);
+    for (int32_t i = 0; i < PLIM_PACK_SIZES && !is_done(s); i++) {
       int64_t bound = s->found.bound / s->chosen.boxes.align,
               packed_bytes = s->found.packed_bytes / s->chosen.boxes.align;
-      int64_t capacity = bound + (packed_bytes - 1 - bound) * eighths[i] / 8;
+      int64_t capacity = bound + (packed_bytes - 1 - bound) * tuning.solve.eighths[i] / 8;
       if (i > 0 && capacity == bound) continue;
-      if (ask(s, capacity, round)) i = -1; /* begin again with the new gap */
+      if (ask(s, capacity, round)) i = -1; /* bound or best is new: begin again */
     }
   }
 }
@@ -155,9 +151,9 @@ static void minimise(solver *s) {
 /* ---- large problems ---- */
 
 static plim_status repair(solver *s) {
-  run_bottom_up(s, MOST_BOTTOM_UP);
+  run_bottom_up(s, tuning.solve.bottom_up_all);
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
-  for (int32_t effort = 16; !is_done(s) && effort < MOST_EFFORT; effort *= 2) {
+  for (int32_t effort = tuning.solve.effort_first; !is_done(s) && effort < tuning.solve.effort_most; effort *= 2) {
     int64_t packed_bytes;
     PLIM_TRY(plim_pack_boxes(s->ctx, &s->chosen.boxes, target, effort, s->deadline_ns, s->trial, &packed_bytes, NULL));
     keep(s);
@@ -168,8 +164,8 @@ static plim_status repair(solver *s) {
 
 /* ---- the whole ---- */
 
-/* Move boxes to their hints, which need not be sums of sizes, where nothing is in the way and nothing becomes higher
- * than it may be. O(n^2): of many boxes first-fit alone has followed the hints. */
+/* Move boxes to their hints, where those are free and within the capacity or the best size. O(n^2): of more boxes than
+ * exact search takes, only first-fit has followed hints. */
 static void follow_hints(solver *s) {
   int64_t limit = s->options->capacity < INT64_MAX ? s->options->capacity : s->found.packed_bytes;
   for (int32_t x = 0; x < s->chosen.boxes.n; x++) {
@@ -218,10 +214,11 @@ static plim_status give(solver *s, int64_t *offset, plim_pack_solution *solution
   return status;
 }
 
-/* Where buffers are many, orders of first-fit take seconds: they get a part of the time. */
+/* Of very many boxes first-fit takes seconds: it gets a part of the time. */
 static int64_t first_fit_deadline(const solver *s) {
   int64_t limit = s->options->time_limit_ns;
-  return s->chosen.boxes.n > PLIM_EXACT_MOST && limit > 0 ? s->started_ns + limit / FIRST_FIT_PART : s->deadline_ns;
+  return s->chosen.boxes.n > PLIM_EXACT_MOST && limit > 0 ? s->started_ns + limit / tuning.solve.first_fit_part
+                                                          : s->deadline_ns;
 }
 
 static plim_status search(solver *s) {

@@ -1,4 +1,4 @@
-/* Boxes in units, and their peak: a sweep over the times at which bytes come and go. */
+/* Boxes in units of the alignment, checked, and their peak by a sweep over time. O(n log n). */
 #include "planner/pack/pack_internal.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
-/* Validator: a sweep over time keeps the boxes alive in a set ordered by offset. As long as nothing has overlapped, a
- * new box can only overlap its two neighbours in that set. The set is a bit for each place in the order of offsets,
- * under layers of bits that say which words of the layer below are not empty: six reach any number of boxes. */
+/* The validator: finds two boxes that overlap in time and space.
+ *
+ * A sweep over time keeps the boxes that are alive in a set ordered by offset. As long as none overlap, a new box can
+ * overlap only its two neighbours in that set. The set has one bit for each rank by offset. Layers of bits above it say
+ * which words of the layer below are not 0; six layers are enough for any number of boxes. O(n log n). */
 #include "planner/pack/pack.h"
 
 #include <stdlib.h>
