@@ -362,6 +362,7 @@ Test(layers, no_two_source_files_have_one_name) {
 static void count_header(const char *file) {
   size_t n = strlen(file);
   if (n < 2 || strcmp(file + n - 2, ".h") != 0 || begins(file, "planner/spaces/")) return;
+  if (strstr(file, "_tuning.h")) return; /* the table of a folder's tuning constants, which nothing else includes */
   planner_headers++;
   planner_public += strstr(public_headers, file) != NULL;
 }
@@ -374,6 +375,6 @@ Test(layers, the_planner_has_few_headers_and_three_of_them_are_public) {
   (void)fclose(f);
   cr_assert_lt(n, sizeof public_headers - 1, "the list of public headers is longer than this test reads");
   walk("planner", count_header);
-  cr_expect_leq(planner_headers, 28, "%d headers", planner_headers);
+  cr_expect_leq(planner_headers, 26, "%d headers", planner_headers);
   cr_expect_eq(planner_public, 3, "%d public headers", planner_public);
 }

@@ -1,10 +1,13 @@
-/* Two phases. Blocking visits a few cuts. A cut whose free columns do not suffice gives a row. The multiplier of the
- * row is raised until one of its columns has no reduced cost; that column is free from then on. Every step yields a
- * bound. The volume algorithm follows. It moves the multipliers along the average violation of each row. The average of
- * the minimisers becomes a point of the relaxation. Cuts that this point violates give new rows; rows that never bind
- * are removed. Of 10,000 columns about a hundred rows remain; a simplex dictionary would fill with rows long before.
+/* A lower bound by multipliers of rows, for programs that are too large for the simplex method. Two phases:
+ *
+ * Blocking visits a few cuts. A cut whose free columns do not suffice gives a row. The multiplier of the row is raised
+ * until one of its columns has no reduced cost; that column is free from then on. Every step yields a bound.
+ * The volume algorithm moves the multipliers along the average violation of each row. The average of the minimisers
+ * becomes a point of the relaxation. Cuts that this point violates give new rows; rows that never bind are removed.
+ * For 10,000 columns about a hundred rows remain; a simplex dictionary would be full long before.
  * Sources: Erlenkotter, A dual-based procedure for uncapacitated facility location, 1978; Barahona, Anbil, The volume
  * algorithm, 2000. */
+#include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_internal.h"
 
 #include <math.h>
@@ -12,35 +15,24 @@
 
 #include "runtime/base/array.h"
 
-/* Of blocking: cuts that are asked, how often, and steps at one cut; of each step only a share is taken at first, so
- * that the cut asked first does not take all. */
-enum { BLOCKED = 4, PASSES = 2, STEPS_A_CUT = 12 };
-static const double shares[PASSES] = {0.5, 1}, free_below = 1e-9;
-
-/* Of volume: moves between two looks at cuts, rows that a look adds, the distance between cuts asked one after the
- * other (a prime, so that all have their turn), rounds without a gain before the end, and before it when no cut is
- * violated. */
-enum { MOVES_A_ROUND = 60, ROWS_A_ROUND = 32, FAR = 7919, IDLE_ROUNDS = 16, ROUNDS_LEFT = 2 };
-enum { HALVES = 8 /* of multipliers to start from */ };
-enum { MOST_ENTRIES = 12000000 /* of rows, 150 MB */ };
-static const double average = 0.1 /* weight of a new point */, violated_above = 0.02, gains_little = 1.0001;
-/* The way that a move aims at: a value somewhat above the best, by a stride that shrinks where nothing is gained. */
-static const double target = 1.05, first_stride = 0.2, least_stride = 1e-3, longer = 1.1, shorter = 0.66;
-enum { MISSES = 10 /* moves without a gain that shorten it */ };
-
 struct plim_cut_ascent {
   const plim_cut_model *model;
   plim_context *ctx;
   plim_cut_flow *flow;
-  const double *cost;
-  int32_t n_cuts, passes, next;
-  int64_t budget_bytes, work, entries;
-  plim_cut_rows rows;
-  double *multiplier, *best_multiplier, *step; /* [rows.n] */
-  int64_t room[3];
-  double *left, *x, *point; /* [n_columns] cost less what rows take; the least point; the average */
-  double best, stride;
-  int32_t worse; /* moves in a row that gained nothing */
+  const double *cost;           /* [n_columns] borrowed */
+  int32_t n_cuts, passes, next; /* cuts of the budget; passes of blocking made; the cut to look at next */
+  int64_t budget_bytes;
+  int64_t work;                                /* steps so far */
+  int64_t entries;                             /* of all rows */
+  plim_cut_rows rows;                          /* fitted to the budget */
+  double *multiplier, *best_multiplier, *step; /* [rows.n] of the last move, of the best bound; direction */
+  int64_t room[3];                             /* of these three */
+  double *left;                                /* [n_columns] reduced cost: the cost minus what the rows take of it */
+  double *x;                                   /* [n_columns] minimiser for the multipliers, 0 or 1 */
+  double *point;                               /* [n_columns] average of the minimisers */
+  double best;                                 /* the best bound */
+  double stride;
+  int32_t worse; /* moves in succession that gained nothing */
   plim_block block;
 };
 
@@ -51,7 +43,7 @@ static void carve(plim_cut_ascent *a, plim_block *b) {
   a->point = plim_block_take(b, n, sizeof *a->point);
 }
 
-/* The row of the flow's last run, with that multiplier. */
+/* Add a row with its multiplier. */
 static plim_status add_row(plim_cut_ascent *a, const plim_cut_row *row, double multiplier) {
   int64_t n = (int64_t)a->rows.n + 1;
   PLIM_TRY(plim_array_reserve(a->ctx, &a->multiplier, &a->room[0], n, sizeof *a->multiplier));
@@ -63,9 +55,9 @@ static plim_status add_row(plim_cut_ascent *a, const plim_cut_row *row, double m
   return PLIM_OK;
 }
 
-/* What rows were worth at another budget is not far from what they are worth here. */
+/* Start from the rows and prices of another budget: they are near those of this one. */
 static plim_status take_start(plim_cut_ascent *a, const plim_cut_rows *start) {
-  for (int32_t r = 0; r < start->n && a->entries < MOST_ENTRIES; r++) {
+  for (int32_t r = 0; r < start->n && a->entries < tuning.volume.entries; r++) {
     const plim_cut_row *row = &start->row[r];
     if (row->price > 0) PLIM_TRY(add_row(a, row, row->price * plim_cut_row_unit(row, a->budget_bytes)));
   }
@@ -84,7 +76,7 @@ plim_status plim_cut_ascent_new(const plim_cut_model *m, plim_cut_flow *flow, co
                          .n_cuts = n_cuts,
                          .budget_bytes = budget_bytes,
                          .rows = {.ctx = ctx},
-                         .stride = first_stride};
+                         .stride = tuning.volume.stride_first};
   carve(a, &a->block);
   plim_status status = plim_block_allocate(ctx, &a->block);
   if (status != PLIM_OK) {
@@ -133,7 +125,7 @@ int64_t plim_cut_ascent_work(const plim_cut_ascent *a) {
   return a->work;
 }
 
-/* ---- by blocking ---- */
+/* ---- blocking ---- */
 
 /* How far the row's multiplier can rise before a column that is not free costs nothing more. */
 static double room_of_row(const plim_cut_ascent *a, const plim_cut_row *row) {
@@ -145,8 +137,9 @@ static double room_of_row(const plim_cut_ascent *a, const plim_cut_row *row) {
   return least;
 }
 
+/* Raise multipliers of rows of one cut, until its free columns suffice. */
 static plim_status block_cut(plim_cut_ascent *a, const plim_cut *cut, double share, int32_t *impossible) {
-  for (int32_t step = 0; step < STEPS_A_CUT && a->entries < MOST_ENTRIES; step++) {
+  for (int32_t step = 0; step < tuning.block.steps_a_cut && a->entries < tuning.volume.entries; step++) {
     plim_cut_row row;
     if (plim_cut_flow_run(a->flow, cut, a->x, a->left, a->budget_bytes) <= 0) return PLIM_OK;
     plim_cut_flow_row(a->flow, &row);
@@ -159,7 +152,7 @@ static plim_status block_cut(plim_cut_ascent *a, const plim_cut *cut, double sha
     for (int32_t k = 0; k < row.n; k++) {
       int32_t j = row.column[k];
       a->left[j] -= rise * (double)row.weight[k];
-      if (a->left[j] <= free_below * a->cost[j]) a->left[j] = 0;
+      if (a->left[j] <= tuning.block.free_below * a->cost[j]) a->left[j] = 0;
       if (a->left[j] == 0) a->x[j] = 1;
     }
     PLIM_TRY(add_row(a, &row, rise));
@@ -170,11 +163,11 @@ static plim_status block_cut(plim_cut_ascent *a, const plim_cut *cut, double sha
 
 static plim_status block(plim_cut_ascent *a, int (*stop)(void *user), void *user, int32_t *impossible) {
   for (int32_t j = 0; j < a->model->n_columns; j++) a->x[j] = a->left[j] <= 0;
-  for (; a->passes < PASSES; a->passes++) {
-    for (int32_t k = 0; k < BLOCKED && k < a->n_cuts; k++) {
-      int32_t c = (int32_t)((int64_t)k * a->n_cuts / BLOCKED);
+  for (; a->passes < PLIM_BLOCK_PASSES; a->passes++) {
+    for (int32_t k = 0; k < tuning.block.cuts && k < a->n_cuts; k++) {
+      int32_t c = (int32_t)((int64_t)k * a->n_cuts / tuning.block.cuts);
       if (stop(user)) return PLIM_OK;
-      PLIM_TRY(block_cut(a, &a->model->cut[c], shares[a->passes], impossible));
+      PLIM_TRY(block_cut(a, &a->model->cut[c], tuning.block.share[a->passes], impossible));
       if (*impossible) return PLIM_OK;
     }
   }
@@ -182,9 +175,9 @@ static plim_status block(plim_cut_ascent *a, int (*stop)(void *user), void *user
   return PLIM_OK;
 }
 
-/* ---- by volume ---- */
+/* ---- volume algorithm ---- */
 
-/* The least point for the multipliers, and its value. */
+/* The minimiser for the multipliers; returns its value, which is a bound. */
 static double evaluate(plim_cut_ascent *a) {
   double value = 0;
   memcpy(a->left, a->cost, (size_t)a->model->n_columns * sizeof *a->left);
@@ -203,13 +196,14 @@ static double evaluate(plim_cut_ascent *a) {
   return value;
 }
 
+/* By how much the point misses the demand of the row, as a share of it. */
 static double missed(const plim_cut_row *row, const double *point) {
   double miss = (double)row->demand;
   for (int32_t k = 0; k < row->n; k++) miss -= (double)row->weight[k] * point[row->column[k]];
   return miss / (double)row->demand;
 }
 
-/* From the best multipliers, along what the average point misses. Steps are measured in rows of demand 1. */
+/* New multipliers: from the best ones, along what the average point misses of each row. */
 static void move(plim_cut_ascent *a) {
   double length = 0;
   for (int32_t r = 0; r < a->rows.n; r++) {
@@ -218,7 +212,7 @@ static void move(plim_cut_ascent *a) {
     a->step[r] = miss;
     length += miss * miss;
   }
-  double stride = length > 0 ? a->stride * target * a->best / length : 0;
+  double stride = length > 0 ? a->stride * tuning.volume.target * a->best / length : 0;
   for (int32_t r = 0; r < a->rows.n; r++) {
     double m = a->best_multiplier[r] + stride * a->step[r] / (double)a->rows.row[r].demand;
     a->multiplier[r] = m > 0 ? m : 0;
@@ -226,29 +220,32 @@ static void move(plim_cut_ascent *a) {
   a->work += a->entries + a->rows.n;
 }
 
+/* Take the value of a move: a new best makes the stride longer, several misses make it shorter. */
 static void take(plim_cut_ascent *a, double value) {
   if (value > a->best) {
     a->best = value;
     memcpy(a->best_multiplier, a->multiplier, (size_t)a->rows.n * sizeof *a->multiplier);
     a->worse = 0;
-    a->stride *= longer;
+    a->stride *= tuning.volume.stride_longer;
     return;
   }
-  if (++a->worse % MISSES == 0) a->stride *= shorter;
+  if (++a->worse % tuning.volume.misses == 0) a->stride *= tuning.volume.stride_shorter;
 }
 
-/* Rows of the cuts in turn that the average violates. */
+/* Add rows of cuts that the average point violates. Cuts take turns. */
 static plim_status separate(plim_cut_ascent *a, int (*stop)(void *user), void *user, int32_t *added,
                             int32_t *impossible) {
   *added = 0;
   for (int32_t j = 0; j < a->model->n_columns; j++) a->left[j] = a->left[j] > 0 ? a->left[j] : 0;
-  for (int32_t k = 0; k < a->n_cuts && *added < ROWS_A_ROUND && a->entries < MOST_ENTRIES; k++) {
+  for (int32_t k = 0; k < a->n_cuts && *added < tuning.volume.rows_a_round && a->entries < tuning.volume.entries; k++) {
     const plim_cut *cut = &a->model->cut[a->next];
-    a->next = (int32_t)((a->next + (int64_t)(a->n_cuts % FAR > 0 ? FAR : 1)) % a->n_cuts);
+    a->next = (int32_t)((a->next + (int64_t)(a->n_cuts % tuning.volume.cut_step > 0 ? tuning.volume.cut_step : 1)) %
+                        a->n_cuts);
     plim_cut_row row;
     if (stop(user)) return PLIM_OK;
     double over = plim_cut_flow_run(a->flow, cut, a->point, a->left, a->budget_bytes);
-    if (over <= violated_above * (double)(cut->base_bytes + cut->needed_bytes - a->budget_bytes)) continue;
+    if (over <= tuning.volume.violated_above * (double)(cut->base_bytes + cut->needed_bytes - a->budget_bytes))
+      continue;
     plim_cut_flow_row(a->flow, &row);
     if (row.demand <= 0) continue;
     *impossible = row.n == 0;
@@ -259,7 +256,7 @@ static plim_status separate(plim_cut_ascent *a, int (*stop)(void *user), void *u
   return PLIM_OK;
 }
 
-/* Forget rows that bind nowhere. */
+/* Remove rows whose multiplier is 0. */
 static plim_status sift(plim_cut_ascent *a) {
   uint8_t *keep = NULL;
   int32_t n = 0, all = a->rows.n;
@@ -278,32 +275,32 @@ static plim_status sift(plim_cut_ascent *a) {
 
 static plim_status volume(plim_cut_ascent *a, int (*stop)(void *user), void *user, int32_t *impossible) {
   int32_t added = 1, idle = 0;
-  while (idle < IDLE_ROUNDS && !*impossible && !stop(user)) {
+  while (idle < tuning.volume.idle_rounds && !*impossible && !stop(user)) {
     double before = a->best;
-    for (int32_t i = 0; i < MOVES_A_ROUND && !stop(user); i++) {
+    for (int32_t i = 0; i < tuning.volume.moves_a_round && !stop(user); i++) {
       move(a);
       double value = evaluate(a);
-      for (int32_t j = 0; j < a->model->n_columns; j++) a->point[j] += average * (a->x[j] - a->point[j]);
+      for (int32_t j = 0; j < a->model->n_columns; j++) a->point[j] += tuning.volume.average * (a->x[j] - a->point[j]);
       take(a, value);
     }
-    if (a->stride < least_stride) a->stride = least_stride;
+    if (a->stride < tuning.volume.stride_least) a->stride = tuning.volume.stride_least;
     PLIM_TRY(sift(a));
     PLIM_TRY(separate(a, stop, user, &added, impossible));
-    if (a->best > before * gains_little) {
+    if (a->best > before * tuning.volume.gain) {
       idle = 0;
-    } else if (++idle < IDLE_ROUNDS - ROUNDS_LEFT && added == 0) {
-      idle = IDLE_ROUNDS - ROUNDS_LEFT;
+    } else if (++idle < tuning.volume.idle_rounds - tuning.volume.rounds_left && added == 0) {
+      idle = tuning.volume.idle_rounds - tuning.volume.rounds_left;
     }
   }
   return PLIM_OK;
 }
 
-/* Multipliers of another budget may be too large together: of halves upon halves the best. */
+/* Multipliers of another budget may all be too large: halve them as often as gives the best bound. */
 static void find_scale(plim_cut_ascent *a) {
   double scale = 1;
   memcpy(a->multiplier, a->best_multiplier, (size_t)a->rows.n * sizeof *a->multiplier);
   a->best = evaluate(a);
-  for (int i = 1; i <= HALVES; i++) {
+  for (int i = 1; i <= tuning.volume.halvings; i++) {
     for (int32_t r = 0; r < a->rows.n; r++) a->multiplier[r] *= 0.5;
     double value = evaluate(a);
     if (value <= a->best) continue;
@@ -314,7 +311,7 @@ static void find_scale(plim_cut_ascent *a) {
   (void)evaluate(a);
 }
 
-/* Rows of another budget that prove nothing here are no start; blocking continues from what the others leave. */
+/* Begin from the rows of another budget; where they prove nothing here, from no rows. */
 static void begin_known(plim_cut_ascent *a) {
   if (a->rows.n > 0) find_scale(a);
   if (a->rows.n > 0 && a->best > 0) {

@@ -1,12 +1,12 @@
-/* For multipliers m >= 0 every solution x has cost(x) >= sum of m demand + sum over columns of (cost - m weights) x,
- * and the least of the last sum is taken column by column. Everything is scaled by 2^shift. */
+/* Proofs in integers. For multipliers m >= 0, every solution x has
+ *   cost(x) >= sum over rows of m x demand + sum over columns of (cost - sum over rows of m x weight) x
+ * and the least value of the last sum is found column by column. Multipliers are rounded to fixed point with `shift`
+ * bits. Invariant: no sum overflows, since a sum of absolute values in floating point is checked first. */
+#include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_internal.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { MOST_SHIFT = 30, LEAST_SHIFT = 4 };
-static const double too_large = 1e18; /* below 2^60: no sum of two such numbers overflows */
 
 /* scratch[j]: scaled reduced cost of column j. *value: the scaled Lagrangian value. 0: a number would be too large. */
 static int evaluate(const plim_cut_box *box, int32_t n_rows, const plim_cut_row *row, const double *multiplier,
@@ -18,9 +18,9 @@ static int evaluate(const plim_cut_box *box, int32_t n_rows, const plim_cut_row 
     if (!(m > 0)) continue;
     size += m * (double)row[r].demand;
     for (int32_t k = 0; k < row[r].n; k++) size += m * (double)row[r].weight[k];
-    if (size > too_large) return 0;
+    if (size > tuning.certificate.too_large) return 0;
   }
-  if (size > too_large) return 0;
+  if (size > tuning.certificate.too_large) return 0;
   int64_t sum = 0;
   for (int32_t j = 0; j < box->n_columns; j++) scratch[j] = box->cost[j] << shift;
   for (int32_t r = 0; r < n_rows; r++) {
@@ -39,14 +39,15 @@ static int evaluate(const plim_cut_box *box, int32_t n_rows, const plim_cut_row 
 int64_t plim_cut_certify(const plim_cut_box *box, int32_t n_rows, const plim_cut_row *row, const double *multiplier,
                          int64_t *scratch, int64_t *reduced) {
   int64_t value = 0;
-  int shift = MOST_SHIFT;
+  int shift = tuning.certificate.shift_most;
   if (reduced) memset(reduced, 0, (size_t)box->n_columns * sizeof *reduced);
-  while (shift >= LEAST_SHIFT && !evaluate(box, n_rows, row, multiplier, shift, scratch, &value)) shift--;
-  if (shift < LEAST_SHIFT || value <= 0) return 0;
+  while (shift >= tuning.certificate.shift_least && !evaluate(box, n_rows, row, multiplier, shift, scratch, &value))
+    shift--;
+  if (shift < tuning.certificate.shift_least || value <= 0) return 0;
   int64_t one = (int64_t)1 << shift, bound = (value + one - 1) / one;
   for (int32_t j = 0; reduced && j < box->n_columns; j++) {
     int64_t more = scratch[j] < 0 ? -scratch[j] : scratch[j];
-    /* the value and the step together, rounded up once, prove more than both rounded */
+    /* value and step are added before they are rounded up: that proves more */
     reduced[j] = (value + more + one - 1) / one - bound;
   }
   return bound;

@@ -1,18 +1,17 @@
-/* Two models: that of the problem's class for the bound, that of program order for plans. A plan from the solution for
- * a budget may need more than the budget, because the model does not see what is alive while ops run again; then the
- * model is asked for smaller budgets until a plan fits. */
+/* The cut model at work: a bound on the time of every plan, and plans that its solutions suggest.
+ *
+ * Two models: that of the problem's class gives the bound, that of program order gives plans. The model does not see
+ * the bytes that recomputing itself takes, so a plan may exceed the budget. Then the model is solved for smaller
+ * budgets, until a plan fits or the effort is used up. The way: plim_cut_begin -> plim_cut_model_make (cut_model.c) ->
+ * plim_cut_solve (cut_solve.c: flows in flow.c, multipliers in ascent.c, the program in lp.c, proofs in certificate.c)
+ * -> plim_cut_walk (cut_walk.c: a schedule from a solution). */
 #include "planner/bound/cut.h"
 
+#include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_internal.h"
 #include "runtime/base/effort.h"
 
-enum { EFFORT = 8 /* of packing */, BOUND_WORK = 100000000 };
-enum { LEAST_SEARCH_WORK = 300000000, SEARCH_WORK_AN_OP = 300000 /* of plim_cut_search_work */ };
-/* Smaller budgets that are tried, each with half of the effort that is left; of many ops each takes seconds, and has to
- * have them. */
-enum { TRIES = 8, TRIES_OF_MANY = 1 };
-
-/* A model with its solver and the flow that walks take. */
+/* A model, its solver, and a flow for walks. */
 typedef struct cutter {
   plim_cut_model *model;
   plim_cut_solver *solver;
@@ -37,7 +36,7 @@ static void cutter_free(cutter *c) {
   *c = (cutter){0};
 }
 
-/* All of it or nothing: a model that the effort did not suffice for is made from the beginning by the next budget. */
+/* Make all three, or nothing: where the effort ends before, the next budget makes the model anew. */
 static plim_status cutter_make(const plim_problem *p, int32_t fixed, cutter *out) {
   plim_status status;
   if (out->flow) return PLIM_OK;
@@ -56,12 +55,13 @@ void plim_bound_cache_free(plim_bound_cache *bound_cache) {
   plim_release(bound_cache->problem->ctx, bound_cache, 1, sizeof *bound_cache);
 }
 
-/* What there is for all that is under way. */
+/* The effort left. */
 typedef struct effort {
-  int64_t work, deadline_ns;
+  int64_t work;        /* as in plim_cut_limits */
+  int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none */
 } effort;
 
-/* Half of the effort: the other half is for what comes after. */
+/* Half of the effort, so that the other half is left for what follows. */
 static effort half_of(const effort *e) {
   effort half = {e->work / 2, e->deadline_ns};
   if (e->deadline_ns < INT64_MAX) {
@@ -76,7 +76,7 @@ static plim_cut_limits limits_of(const plim_incumbent *inc, const effort *e) {
       .work = e->work, .deadline_ns = e->deadline_ns, .enough_ns = inc->found ? inc->best_ns : INT64_MAX};
 }
 
-/* To `enough_ns` and no further. */
+/* Raise the bound, to enough_ns at most. */
 static plim_status raise_bound_to(plim_incumbent *inc, const cutter *c, const effort *e, int64_t enough_ns) {
   plim_cut_limits limits = limits_of(inc, e);
   plim_cut_answer answer;
@@ -91,17 +91,19 @@ static plim_status raise_bound(plim_incumbent *inc, const cutter *c, const effor
   return raise_bound_to(inc, c, e, inc->found ? inc->best_ns : INT64_MAX);
 }
 
+/* Is the best proved, or that there is no plan? */
 static int done(const plim_incumbent *inc) {
   return inc->bound_ns == INT64_MAX || (inc->found && inc->best_ns <= inc->bound_ns);
 }
 
+/* Submit the plans that solutions suggest, for ever smaller budgets until one fits. */
 static plim_status suggest(plim_incumbent *inc, const cutter *c, effort left, plim_schedule *seed) {
   const plim_problem *p = inc->problem;
   plim_schedule trial = {.ctx = p->ctx};
   plim_cut_answer answer;
   plim_status status = PLIM_OK;
   int64_t target = inc->budget_bytes, fastest = INT64_MAX;
-  int tries = p->n_ops > PLIM_LONG_OPS ? TRIES_OF_MANY : TRIES;
+  int tries = p->n_ops > PLIM_LONG_OPS ? tuning.cut.tries_long : tuning.cut.tries;
   for (int i = 0; i < tries && !done(inc); i++) {
     effort half = half_of(&left);
     plim_cut_limits limits = limits_of(inc, tries > 1 ? &half : &left);
@@ -111,7 +113,7 @@ static plim_status suggest(plim_incumbent *inc, const cutter *c, effort left, pl
     left.work -= plim_cut_solver_work(c->solver) - before;
     if (answer.cost_ns == INT64_MAX) break;
     PLIM_CHECK(plim_cut_walk(c->flow, c->model, answer.solution, target, &trial));
-    PLIM_CHECK(plim_incumbent_submit(inc, &trial, EFFORT, &result));
+    PLIM_CHECK(plim_incumbent_submit(inc, &trial, tuning.cut.effort, &result));
     int faster = result.peak_bytes <= inc->budget_bytes && result.time_ns < fastest;
     if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
     if (faster) fastest = result.time_ns;
@@ -136,8 +138,8 @@ static plim_status begin(plim_incumbent *inc, plim_bound_cache *bound_cache, con
 
 int64_t plim_cut_search_work(const plim_incumbent *inc) {
   if (inc->options->time_limit_ns > 0) return inc->options->time_limit_ns / 100 * PLIM_CUT_PERCENT;
-  int64_t work = SEARCH_WORK_AN_OP * (int64_t)inc->problem->n_ops;
-  return work > LEAST_SEARCH_WORK ? work : LEAST_SEARCH_WORK;
+  int64_t work = tuning.cut.search_work_an_op * (int64_t)inc->problem->n_ops;
+  return work > tuning.cut.search_work_least ? work : tuning.cut.search_work_least;
 }
 
 static plim_status prove(plim_incumbent *inc, const effort *e, int64_t target_ns) {
@@ -158,7 +160,7 @@ plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns) {
 }
 
 plim_status plim_cut_bound(plim_incumbent *inc) {
-  const effort e = {BOUND_WORK, INT64_MAX};
+  const effort e = {tuning.cut.bound_work, INT64_MAX};
   return inc->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(inc, &e, inc->found ? inc->best_ns : INT64_MAX);
 }
 

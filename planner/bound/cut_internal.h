@@ -1,4 +1,13 @@
-/* The cut model's own parts, from what must be ordered to certified bounds. */
+/* The parts of the cut model, each with its own section below, from model to proof:
+ *
+ *   order, segments      what is certain of the order of first runs, and the columns
+ *   model, rows          cuts of a problem, and the inequalities that they give
+ *   flow                 fewest bytes at a cut for a point, and the row that it violates
+ *   lp, tree, ascent     the linear program, the tree of branch and cut, multipliers without a program
+ *   certificate          proofs in integers
+ *   solver and the rest  branch and cut, solutions, schedules from solutions
+ *
+ * A *point* has a value from 0 to 1 for each column, a *choice* or solution has 0 or 1. */
 #ifndef PLIM_PLANNER_BOUND_CUT_INTERNAL_H
 #define PLIM_PLANNER_BOUND_CUT_INTERNAL_H
 
@@ -8,20 +17,18 @@
 
 /* ==== order ==== */
 
-/* What is certain of the order of first runs. */
-
-/* Two bit matrices of 50 MB each; with what is needed where (model.h), and for the model of program order the same
- * again, 300 MB of ops with one output. */
+/* The most ops of a model. Its two bit matrices take 50 MB each at that size, and the matrix of needed items as much
+ * for ops of one output. With a second model for program order this is 300 MB. */
 enum { PLIM_CUT_MOST_OPS = 20000 };
 
-/* One row of bits an op. In a fixed order the rows are triangles, else ancestors and descendants by data and updates.
- */
+/* What is certain of the order of first runs: a row of bits for each op. In a fixed order all earlier ops, else the
+ * ancestors by data and updates. */
 typedef struct plim_cut_order {
   plim_context *ctx;
   int32_t n_ops;
   int64_t words;    /* of a row */
   uint64_t *before; /* [n_ops][words] bit u of row v: the first run of u comes before that of v in every plan */
-  uint64_t *behind; /* [n_ops][words] the transpose */
+  uint64_t *after;  /* [n_ops][words] the transpose: bit u of row v: u comes after v in every plan */
 } plim_cut_order;
 
 /* `fixed` 1: first runs follow program order. At most PLIM_CUT_MOST_OPS ops. O(n edges / 64). */
@@ -41,10 +48,10 @@ static inline int plim_cut_before(const plim_cut_order *order, int32_t u, int32_
 
 /* Segments of time in which an op may run again: a column each.
  *
- * The time after an op's first run is divided by first runs of ops that read all that it makes, as far as they
- * certainly follow one another. An output that is gone at v is recomputed before the next of them: that run is in a
- * segment that is under way at v, or begins later and before that reader. A run is in one segment only, so that
- * repeats in two of them cost twice. In program order exactly one segment is under way at v. */
+ * The time after an op's first run is divided by first runs of ops that read all its outputs and that certainly follow
+ * one another. An output that is not alive at v is recomputed before the next of these readers. That run lies in the
+ * segment of v, or in a later one that begins before that reader. A run lies in one segment only, so costs of segments
+ * add up. In program order v lies in exactly one segment. */
 
 typedef struct plim_cut_segments {
   plim_context *ctx;
@@ -72,15 +79,14 @@ int32_t plim_cut_segment_op(const plim_cut_segments *segments, int32_t segment);
 
 /* ==== model ==== */
 
-/* The cut model: what every plan within a budget must do more than once.
+/* The cut model: what every plan within a budget must recompute.
  *
- * Let v run for the first time. An item that was certainly made before and has a reader that certainly comes later is
- * *needed* at v: it is alive while v runs, or its producer is recomputed after v, for which the producer's own inputs
- * are alive at v or recomputed in turn. What is alive at v must fit beside v's working set.
+ * Look at the first run of op v. An item is *needed* at v when it was certainly made before, and certainly has a reader
+ * after v. Either it is alive while v runs, or its producer is recomputed after v; then the producer's inputs are alive
+ * at v, or are recomputed in turn. What is alive at v must fit beside v's working set.
  *
- * A *column* is something that costs time: first those of ops (the op is recomputed in a segment of time, see
- * segments.h), then one for each slower choice that an op may take to save workspace. A *cut* is an op at which not
- * everything needed fits. */
+ * A *column* is something that costs time. First come those of ops: the op is recomputed in a segment. Then one for
+ * each slower choice by which an op may save workspace. A *cut* is an op at which not everything needed fits. */
 
 typedef struct plim_cut {
   int32_t op;
@@ -128,28 +134,17 @@ int32_t plim_cut_next_choice(const plim_planned_op *op, int32_t choice);
 
 /* sum of weight[k] over the chosen columns >= demand. Weights and demand are positive, no weight above the demand.
  *
- * What stands after a row does not know the budget: without any column so many bytes are alive at its cut, and a
- * column takes so many away. So a row found for one budget holds for all of them, with weights and demand of their
- * own. */
+ * `bytes` and `needed_bytes` do not depend on the budget: so many bytes a column saves, and so many are alive at the
+ * cut without any. So a row that was found for one budget holds for all. plim_cut_row_fit sets weights and demand. */
 typedef struct plim_cut_row {
   int32_t n;
-  int32_t *column; /* [n] ascending */
-  int64_t *weight; /* [n] */
-  int64_t demand;
-  int64_t *bytes; /* [n] */
-  int64_t needed_bytes;
-  double price; /* what a byte was worth where the row was used last; 0: nothing */
+  int32_t *column;      /* [n] ascending */
+  int64_t *weight;      /* [n] for the budget */
+  int64_t demand;       /* for the budget */
+  int64_t *bytes;       /* [n] that the column saves */
+  int64_t needed_bytes; /* alive at the cut without any column */
+  double price;         /* cost that a byte was worth when the row was used last; 0: the row did not bind */
 } plim_cut_row;
-
-/* Greatest common divisor of numbers >= 0. */
-static inline int64_t plim_cut_divisor(int64_t a, int64_t b) {
-  while (b > 0) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
 
 /* ==== rows ==== */
 
@@ -181,11 +176,11 @@ void plim_cut_rows_free(plim_cut_rows *rows); /* leaves it empty */
 /* The fewest bytes alive at a cut, for a point x of the columns (how much of each op is recomputed), and the row that
  * the point violates when they do not fit.
  *
- * Of the needed items each is kept or its producer is recomputed, which it can to the share x; then its inputs are
- * needed to that share as well. The fewest bytes are a linear program whose dual is a flow: each needed item sends up
- * to its bytes towards producers, through items of limited bytes, and what leaves at op a loses the share x[a]. Leaving
- * where x is least is best, so sinks are opened in that order and the flow only grows. What left at op a is a's weight
- * in the row: running a again can save that much and no more. */
+ * Each needed item is kept, or its producer is recomputed, up to the share x; then its inputs are needed to that share
+ * as well. The fewest bytes are a linear program, whose dual is a flow: each needed item sends up to its bytes towards
+ * producers, through items of limited bytes. What leaves at op a counts 1 - x[a]. The flow leaves best where x is
+ * least, so sinks are opened in that order, and the flow only grows. What leaves at op a is a's weight in the row:
+ * recomputing a saves that much at most. */
 
 typedef struct plim_cut_flow plim_cut_flow;
 
@@ -202,9 +197,9 @@ double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double 
  * n == 0: the cut cannot fit whatever is recomputed. */
 void plim_cut_flow_row(plim_cut_flow *flow, plim_cut_row *row);
 
-/* Of the last run, at a point of zeros and ones:
- *   again  [n_ops]  out  1: the op is recomputed after the cut; as few as fewest bytes allow */
-void plim_cut_flow_again(plim_cut_flow *flow, uint8_t *again);
+/* Of the last run, which was at a solution:
+ *   recomputed  [n_ops]  out  1: the op is recomputed after the cut; as few ops as the fewest bytes allow */
+void plim_cut_flow_recomputed(plim_cut_flow *flow, uint8_t *recomputed);
 
 /* Steps of work since the flow was made: a measure of effort that does not depend on the machine. */
 int64_t plim_cut_flow_work(const plim_cut_flow *flow);
@@ -365,7 +360,7 @@ PLIM_MUST_USE plim_status plim_cut_solve(plim_cut_solver *solver, int64_t budget
 
 /* ==== solver ==== */
 
-/* The state of branch and cut, and what its rooms share: rows (separate.h), solutions (solution.h), nodes (node.h). */
+/* The state of branch and cut, shared by separate.c, solution.c and node.c. */
 
 /* Of the bound for each unit that a column was moved by branching. */
 typedef struct plim_cut_gain {
@@ -397,7 +392,7 @@ struct plim_cut_solver {
   plim_cut_violation *violations; /* [n_cuts] */
   int32_t *fitted;                /* [n_cuts] points in a row that did not violate it */
   int32_t passes;
-  int32_t *turn; /* [n_cuts] cuts, those that refused a choice lately first */
+  int32_t *cut_order; /* [n_cuts] cuts in the order in which solutions are checked: those that failed lately first */
   plim_cut_tree tree;
   /* of one call */
   int64_t other_work; /* of certificates and nodes */
@@ -419,10 +414,8 @@ int plim_cut_solver_over(const plim_cut_solver *solver);
 /* Let the phase that begins take so many percent of what is left. */
 void plim_cut_solver_phase(plim_cut_solver *solver, int32_t percent);
 
-enum { PLIM_CUT_ROUNDING_PERCENT = 30 /* of what is left, of fewer ops than many */ };
-
-/* Of a long graph the program may not get done with its rows: part of the time is kept for rounding, which then takes
- * many columns at once and is left as it is. */
+/* Is the graph long? Then the program may not end, part of the effort is kept for rounding, and rounding takes many
+ * columns at once. */
 static inline int plim_cut_solver_large(const plim_cut_solver *solver) {
   return solver->model->problem->n_ops > PLIM_LONG_OPS;
 }
@@ -431,7 +424,7 @@ static inline int plim_cut_solver_large(const plim_cut_solver *solver) {
 
 /* The nodes of branch and cut. */
 
-/* Follow a node of the tree, 0 is the root, down until it is done; its brothers stay open. */
+/* Follow a node of the tree (0: the root) down until it is closed; siblings on the way stay open. */
 PLIM_MUST_USE plim_status plim_cut_node_dive(plim_cut_solver *solver, int32_t node);
 
 /* ==== separate ==== */
@@ -478,11 +471,10 @@ void plim_cut_solution_round(plim_cut_solver *solver, const double *x);
 
 /* A schedule from a solution of the cut model. */
 
-/* Walk program order; at each cut forget what the solution lets run again after it, and run what is missing when it
- * is read. Every op of the solution runs at most once more, so that the time is the solution's; the peak may be above
- * the budget, since the model does not see what is alive while something is recomputed.
- *   model     of program order
- *   solution  [n_columns] */
+/* Walks program order. At each cut, what the solution recomputes after it is evicted; it is recomputed when it is read.
+ * Each column of the solution gives at most one run more, so the time is at most the solution's. The peak may exceed
+ * the budget, since the model does not see the bytes that recomputing itself takes. model     of program order solution
+ * [n_columns] */
 PLIM_MUST_USE plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, const uint8_t *solution,
                                         int64_t budget_bytes, plim_schedule *out);
 

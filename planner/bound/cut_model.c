@@ -1,5 +1,7 @@
-/* Working sets are those of bound.c with one difference: an item that is written over although it is needed later
- * must be recomputed, so that what this saves is decided with all other needed items. */
+/* Makes the cut model of a problem: which items are needed at which op, the cuts by bytes, and the columns.
+ *
+ * Working sets are those of core/bound.c, with one difference: an item that is written over and read later must be
+ * recomputed. So it counts as needed, and the model decides. Cost: O(operands x ops / 64 + needed items of all ops). */
 #include "planner/bound/cut_internal.h"
 #include "runtime/base/effort.h"
 
@@ -13,8 +15,8 @@ int plim_cut_overwrites(const plim_problem *p, int32_t v, int32_t item) {
   return 0;
 }
 
-/* The ops at which the item was certainly made before and certainly has a reader after them; the last copy of an
- * output is read by whoever wants the output. What the working set of an op has is left out. */
+/* Mark the ops at which the item is needed: it was certainly made before, and certainly has a reader after. An output
+ * of the graph has a reader at the end. Items of the op's own working set are left out. */
 static void find_needed(const plim_cut_model *m, int32_t item) {
   const plim_item *it = &m->problem->item[item];
   const plim_cut_order *o = &m->order;
@@ -27,7 +29,7 @@ static void find_needed(const plim_cut_model *m, int32_t item) {
     const uint64_t *before = &o->before[it->readers.at[k] * o->words];
     for (int64_t w = 0; w < o->words; w++) row[w] |= before[w];
   }
-  for (int64_t w = 0; w < o->words && it->producer >= 0; w++) row[w] &= o->behind[it->producer * o->words + w];
+  for (int64_t w = 0; w < o->words && it->producer >= 0; w++) row[w] &= o->after[it->producer * o->words + w];
   for (int32_t k = 0; k < it->readers.n; k++) {
     int32_t v = it->readers.at[k];
     if (!plim_cut_overwrites(m->problem, v, item)) row[v / 64] &= ~((uint64_t)1 << (v % 64));

@@ -1,30 +1,28 @@
-/* Branch and cut. Rows come from flows where the point of the linear program does not fit; nodes are left with the
- * least bound first, each followed down to a solution; every bound that decides anything is a certificate in integers.
- * Costs are divided by their greatest common divisor, so that bounds round up far. */
+/* Branch and cut: the least time that the cut model allows within a budget.
+ *
+ * Where a point of the linear program violates a cut, a flow gives a row. The open node of least bound is next, and is
+ * followed down to a solution. Every bound that closes a node is a certificate in integers. Costs are divided by their
+ * greatest common divisor, so that a bound rounds up to the next possible time. */
+#include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_internal.h"
 
 #include <string.h>
-
-/* Of many ops the root has a share of the effort, the rest is for rounding. */
-enum { ROOT_PERCENT = 60, LAST_SHARE = 20 /* one part in so many is for taking away from the best */ };
-/* So many ops and multipliers are raised first without the program, in a share of the effort; it begins with the rows
- * that bind there. */
-enum { ASCENT_OPS = 800, ASCENT_PERCENT = 25, ASCENT_PERCENT_OF_MANY = 70 };
 
 static void forget_rows(plim_cut_solver *s) {
   memset(s->keep_row, 0, (size_t)s->rows.n);
   plim_cut_rows_sift(&s->rows, s->keep_row);
 }
 
-/* Where only a bound is asked for, also when it proves enough; what the certificate rounds off, the nodes have to add.
- */
+/* Is the phase over? Where only a bound is wanted, also when the bound is enough. What the certificate rounds off is
+ * left to the nodes. */
 static int stop_ascent(void *user) {
   const plim_cut_solver *s = user;
   int enough = s->limits->bound_only && plim_cut_ascent_bound(s->ascent) >= (double)s->cutoff;
   return enough || plim_cut_solver_over(s);
 }
 
-/* What the ascent proves, the rows that bind there for the program, a solution from its point. */
+/* Take over what the ascent has: its bound as a certificate, its binding rows for the program, and a solution rounded
+ * from its point. */
 static plim_status use_ascent(plim_cut_solver *s, int64_t *bound) {
   const plim_cut_rows *rows = plim_cut_ascent_rows(s->ascent);
   const double *multiplier = plim_cut_ascent_multipliers(s->ascent);
@@ -39,21 +37,21 @@ static plim_status use_ascent(plim_cut_solver *s, int64_t *bound) {
     s->n_rows++;
   }
   if (!s->limits->bound_only) {
-    plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : PLIM_CUT_ROUNDING_PERCENT);
+    plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : tuning.solve.rounding_percent);
     plim_cut_solution_round(s, plim_cut_ascent_point(s->ascent));
   }
   return PLIM_OK;
 }
 
-/* *bound: of every solution. */
+/* In a large graph, raise multipliers before the program is solved. *bound: no solution costs less. */
 static plim_status ascend(plim_cut_solver *s, int64_t *bound) {
   plim_status status;
   int32_t impossible = 0;
-  if (s->model->problem->n_ops <= ASCENT_OPS || s->n_cuts == 0) {
+  if (s->model->problem->n_ops <= tuning.solve.ascent_ops || s->n_cuts == 0) {
     plim_cut_rows_begin(s);
     return PLIM_OK;
   }
-  plim_cut_solver_phase(s, plim_cut_solver_large(s) ? ASCENT_PERCENT_OF_MANY : ASCENT_PERCENT);
+  plim_cut_solver_phase(s, plim_cut_solver_large(s) ? tuning.solve.ascent_percent_long : tuning.solve.ascent_percent);
   PLIM_TRY(plim_cut_ascent_new(s->model, s->flow, s->real_cost, s->n_cuts, s->budget_bytes, &s->rows, &s->ascent));
   forget_rows(s);
   status = plim_cut_ascend(s->ascent, stop_ascent, s, &impossible);
@@ -62,7 +60,7 @@ static plim_status ascend(plim_cut_solver *s, int64_t *bound) {
   s->other_work += plim_cut_ascent_work(s->ascent);
   plim_cut_ascent_free(s->ascent);
   s->ascent = NULL;
-  plim_cut_solver_phase(s, plim_cut_solver_large(s) && !s->limits->bound_only ? ROOT_PERCENT : 100);
+  plim_cut_solver_phase(s, plim_cut_solver_large(s) && !s->limits->bound_only ? tuning.solve.root_percent : 100);
   return status;
 }
 
@@ -82,7 +80,7 @@ static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limit
   for (s->n_cuts = 0; s->n_cuts < m->n_cuts; s->n_cuts++) {
     const plim_cut *cut = &m->cut[s->n_cuts];
     if (cut->base_bytes + cut->needed_bytes <= budget_bytes) break;
-    s->turn[s->n_cuts] = s->n_cuts;
+    s->cut_order[s->n_cuts] = s->n_cuts;
     s->fitted[s->n_cuts] = 0;
   }
   for (int32_t j = 0; j < s->n_columns; j++) {
@@ -90,7 +88,7 @@ static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limit
     s->root_high[j] = 1;
   }
   plim_cut_rows_keep(s);
-  plim_cut_solver_phase(s, plim_cut_solver_large(s) && !limits->bound_only ? ROOT_PERCENT : 100);
+  plim_cut_solver_phase(s, plim_cut_solver_large(s) && !limits->bound_only ? tuning.solve.root_percent : 100);
 }
 
 plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limits *limits,
@@ -98,8 +96,8 @@ plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_
   const plim_cut_model *m = s->model;
   plim_cut_limits own = *limits;
   int64_t now_ns = plim_now_ns(), end_work = plim_cut_solver_work(s) + limits->work;
-  own.work = end_work - limits->work / LAST_SHARE;
-  if (limits->deadline_ns < INT64_MAX) own.deadline_ns -= (limits->deadline_ns - now_ns) / LAST_SHARE;
+  own.work = end_work - limits->work / tuning.solve.last_part;
+  if (limits->deadline_ns < INT64_MAX) own.deadline_ns -= (limits->deadline_ns - now_ns) / tuning.solve.last_part;
   begin(s, budget_bytes, &own);
   int32_t root;
   PLIM_TRY(plim_cut_tree_add(&s->tree, (plim_cut_node){.parent = -1}, &root));

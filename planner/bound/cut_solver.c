@@ -1,11 +1,8 @@
-/* Making a solver, and its effort. */
+/* Makes the solver of a model, and measures its effort. */
+#include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_internal.h"
 #include "runtime/base/effort.h"
-
-enum {
-  MOST_ROWS = 400,          /* in the program */
-  MOST_DICTIONARY = 4000000 /* numbers of it */
-};
+#include "runtime/base/integers.h"
 
 static void carve(plim_cut_solver *s, plim_block *b, int32_t rows) {
   int64_t n = s->n_columns;
@@ -26,14 +23,15 @@ static void carve(plim_cut_solver *s, plim_block *b, int32_t rows) {
   s->gains = plim_block_take(b, 2 * n, sizeof *s->gains);
   s->fitted = plim_block_take(b, s->model->n_cuts, sizeof *s->fitted);
   s->violations = plim_block_take(b, s->model->n_cuts, sizeof *s->violations);
-  s->turn = plim_block_take(b, s->model->n_cuts, sizeof *s->turn);
+  s->cut_order = plim_block_take(b, s->model->n_cuts, sizeof *s->cut_order);
 }
 
+/* The linear program without rows. Costs in units of their greatest common divisor, scaled to at most 1. */
 static plim_status make_program(plim_cut_solver *s, int32_t rows) {
   const plim_cut_model *m = s->model;
   int64_t most = 1;
   s->unit_ns = 0;
-  for (int32_t j = 0; j < s->n_columns; j++) s->unit_ns = plim_cut_divisor(s->unit_ns, m->cost_ns[j]);
+  for (int32_t j = 0; j < s->n_columns; j++) s->unit_ns = plim_integers_gcd(s->unit_ns, m->cost_ns[j]);
   if (s->unit_ns == 0) s->unit_ns = 1;
   for (int32_t j = 0; j < s->n_columns; j++) {
     s->cost[j] = m->cost_ns[j] / s->unit_ns;
@@ -49,8 +47,8 @@ plim_status plim_cut_solver_new(const plim_cut_model *m, plim_cut_solver **out) 
   plim_context *ctx = m->problem->ctx;
   plim_cut_solver *s = NULL;
   plim_status status;
-  int32_t rows = MOST_DICTIONARY / (m->problem->n_ops + 1);
-  if (rows > MOST_ROWS) rows = MOST_ROWS;
+  int32_t rows = tuning.program.dictionary / (m->problem->n_ops + 1);
+  if (rows > tuning.program.rows) rows = tuning.program.rows;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
   *s = (plim_cut_solver){.model = m, .ctx = ctx, .n_columns = m->n_columns, .rows = {.ctx = ctx}, .tree = {.ctx = ctx}};
   carve(s, &s->block, rows);

@@ -1,6 +1,8 @@
-/* Missing is an op whose outputs nothing may read any more before it is recomputed. Nothing is dropped by hand: a copy
- * is alive to its last reader before the next copy. Invariant: a missing op may still run again; before an update that
- * it must not see it is made in time. */
+/* Makes a schedule from a solution of the cut model.
+ *
+ * An op is *missing* when its outputs are evicted: it must be recomputed before anything reads them. There is no
+ * command that evicts: a copy ends after its last reader before the next copy. Invariant: a missing op may still be
+ * recomputed. It is recomputed before any update that it must not see. */
 #include "planner/bound/cut_internal.h"
 
 #include <string.h>
@@ -18,8 +20,8 @@ typedef struct walker {
   int32_t *cut_of;   /* [n_ops] */
   uint8_t *missing;  /* [n_ops] */
   int32_t *repeated; /* [n_ops] the last column in which it has run again, -1: none. It stays to the segment's end */
-  uint8_t *leaving;  /* [n_ops] missing as soon as the op at hand has read it */
-  uint8_t *again;    /* [n_ops] after the op at hand */
+  uint8_t *leaving;  /* [n_ops] 1: missing once the op that runs now has read it */
+  uint8_t *again;    /* [n_ops] 1: recomputed after the op that runs now */
   int32_t *stack;    /* [n_ops] */
   plim_block block;
 } walker;
@@ -100,7 +102,7 @@ static int reads_from(const plim_problem *p, int32_t v, int32_t a) {
 static void forget(walker *w, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
   const plim_cut *cut = &w->model->cut[w->cut_of[v]];
   (void)plim_cut_flow_run(flow, cut, w->x, NULL, budget_bytes);
-  plim_cut_flow_again(flow, w->again);
+  plim_cut_flow_recomputed(flow, w->again);
   for (int32_t a = 0; a < v; a++) {
     if (!w->again[a] || w->repeated[a] >= column_at(w, a, v)) continue;
     if (reads_from(w->problem, v, a)) {

@@ -1,10 +1,13 @@
-/* Paths that let the flow grow are looked for from the sink that was opened last, by breadth, against the arcs. Arcs:
- * item to its producer (as much as its bytes), op to the items that it reads (any amount), and both the other way as
- * far as something flows. Node i is item i, node n_items + a is op a; the last op stands for whoever made the inputs.
+/* The maximum flow of a cut, and the row that follows from it (cut_internal.h has the idea).
  *
- * What no needed item can reach it will not reach later either, since a path changes arcs between reachable nodes only.
- * So a search that fails leaves its marks for good, and all searches of a run that fail take as long as one. Opening
- * sinks one after the other is the greedy algorithm on the gammoid of the sinks. */
+ * Nodes: node i is item i, node n_items + a is op a; the last op stands for the producer of all inputs.
+ * Arcs: an item to its producer, up to the item's bytes; an op to the items that it reads, without limit; and both
+ * backwards, as far as something flows.
+ * Augmenting paths are found by breadth-first search from the sink that was opened last, against the arcs. A node that
+ * no needed item can reach stays unreachable, since a path only changes arcs between reachable nodes. So the marks of a
+ * search that fails stay, and all failing searches of a run together take as long as one.
+ * To open sinks one after the other, by ascending x, is the greedy algorithm on a gammoid, and so is optimal. */
+#include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_internal.h"
 
 #include <stdlib.h>
@@ -20,10 +23,10 @@ typedef struct sink {
 struct plim_cut_flow {
   const plim_cut_model *model;
   const plim_problem *problem;
-  int32_t n_items, n_nodes, nobody; /* no one: the op that made the inputs */
-  int32_t *read_first;              /* [n_ops + 1] arc of an op's first read */
-  int32_t *reader_first;            /* [n_items + 1] entry of an item's first reader in reader_arc */
-  int32_t *reader_arc;              /* its reader's arc to it */
+  int32_t n_items, n_nodes, input_op; /* input_op: the number that stands for the producer of inputs */
+  int32_t *read_first;                /* [n_ops + 1] arc of an op's first read */
+  int32_t *reader_first;              /* [n_items + 1] entry of an item's first reader in reader_arc */
+  int32_t *reader_arc;                /* its reader's arc to it */
   /* of one run */
   const plim_cut *cut;
   int32_t idle;                    /* 1: all that is needed fits, nothing was sent */
@@ -96,7 +99,7 @@ plim_status plim_cut_flow_new(const plim_cut_model *m, plim_cut_flow **out) {
   int64_t arcs = 0;
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *f, &f));
   *f = (plim_cut_flow){.model = m, .problem = p, .n_items = p->n_items, .n_nodes = p->n_items + p->n_ops + 1};
-  f->nobody = p->n_ops;
+  f->input_op = p->n_ops;
   for (int32_t v = 0; v < p->n_ops; v++) arcs += p->op[v].reads.n;
   carve(f, &f->block, arcs);
   plim_status status = plim_block_allocate(p->ctx, &f->block);
@@ -123,7 +126,7 @@ int64_t plim_cut_flow_work(const plim_cut_flow *f) {
 
 static int32_t producer_of(const plim_cut_flow *f, int32_t item) {
   int32_t a = f->problem->item[item].producer;
-  return a < 0 ? f->nobody : a;
+  return a < 0 ? f->input_op : a;
 }
 
 /* ---- paths ---- */
@@ -201,7 +204,7 @@ static void fill_sink(plim_cut_flow *f, int32_t op, double worth) {
   int32_t end = f->n_items + op;
   for (;;) {
     int32_t n = 0, item;
-    if (op < f->nobody) {
+    if (op < f->input_op) {
       see_items(f, op, &n);
     } else {
       for (int32_t i = 0; i < f->n_items; i++) {
@@ -233,10 +236,8 @@ static int by_x(const void *a, const void *b) {
   return (p->op > q->op) - (p->op < q->op);
 }
 
-static const double whole = 1 - 1e-9, nothing = 1e-9;
-
-/* Does the op run again in any segment? Of most ops no more is asked. */
-static int runs_again(const plim_cut_flow *f, int32_t op, const double *x) {
+/* Is the op recomputed in any segment, to any share? For most ops it is not. */
+static int is_recomputed(const plim_cut_flow *f, int32_t op, const double *x) {
   const int32_t *first = &f->model->segments.first[op];
   for (int32_t c = first[0]; c < first[1]; c++) {
     if (x[c] > 0) return 1;
@@ -247,7 +248,7 @@ static int runs_again(const plim_cut_flow *f, int32_t op, const double *x) {
 /* How much of the op is recomputed, in any of its segments that count at the cut. Returns the least price of them. */
 static double share_of(plim_cut_flow *f, int32_t op, const double *x, const double *price) {
   f->share[op] = 0;
-  if (!price && !runs_again(f, op, x)) return 0;
+  if (!price && !is_recomputed(f, op, x)) return 0;
   plim_cut_span span = plim_cut_span_of(&f->model->segments, &f->model->order, op, f->cut->op);
   double share = 0, least = price ? price[span.first] : 0;
   for (int32_t c = span.first; c < span.end; c++) {
@@ -258,7 +259,7 @@ static double share_of(plim_cut_flow *f, int32_t op, const double *x, const doub
   return least;
 }
 
-/* Which items are needed, and which ops are sinks: at once those that cannot run again. */
+/* Set the needed items and the sinks. Ops that cannot be recomputed are open sinks from the begin. */
 static void begin(plim_cut_flow *f, const double *x, const double *price) {
   const plim_problem *p = f->problem;
   int32_t v = f->cut->op;
@@ -278,16 +279,16 @@ static void begin(plim_cut_flow *f, const double *x, const double *price) {
   for (int32_t a = 0; a < p->n_ops; a++) {
     int never = !plim_cut_before(&f->model->order, a, v) || !plim_cut_may_repeat(f->model, a, v);
     double worth = never ? 0 : share_of(f, a, x, price);
-    f->open[a] = never || (!price && f->share[a] < nothing);
-    if (f->open[a] || f->share[a] >= whole) continue;
-    f->sinks[f->n_sinks++] = (sink){f->share[a] < nothing ? 0 : f->share[a], worth, a};
+    f->open[a] = never || (!price && f->share[a] < tuning.flow.nothing);
+    if (f->open[a] || f->share[a] >= tuning.flow.whole) continue;
+    f->sinks[f->n_sinks++] = (sink){f->share[a] < tuning.flow.nothing ? 0 : f->share[a], worth, a};
   }
-  f->open[f->nobody] = 1;
+  f->open[f->input_op] = 1;
   f->work += p->n_items + p->n_ops;
-  for (int32_t a = 0; a < f->nobody; a++) {
+  for (int32_t a = 0; a < f->input_op; a++) {
     if (f->open[a] && plim_cut_before(&f->model->order, a, v)) fill_sink(f, a, 1);
   }
-  fill_sink(f, f->nobody, 1);
+  fill_sink(f, f->input_op, 1);
   qsort(f->sinks, (size_t)f->n_sinks, sizeof *f->sinks, by_x);
 }
 
@@ -310,11 +311,12 @@ double plim_cut_flow_run(plim_cut_flow *f, const plim_cut *cut, const double *x,
   return over + f->value;
 }
 
-/* Forwards from what is needed, over arcs with room; what is reached and not a sink is recomputed. */
-void plim_cut_flow_again(plim_cut_flow *f, uint8_t *again) {
+/* Walk forwards from the needed items, over arcs with room. Ops that are reached and are no open sinks are recomputed.
+ */
+void plim_cut_flow_recomputed(plim_cut_flow *f, uint8_t *recomputed) {
   const plim_problem *p = f->problem;
   int32_t n = 0;
-  memset(again, 0, (size_t)p->n_ops);
+  memset(recomputed, 0, (size_t)p->n_ops);
   if (f->idle) return;
   memset(f->seen, 0, (size_t)f->n_nodes);
   for (int32_t i = 0; i < f->n_items; i++) {
@@ -332,7 +334,7 @@ void plim_cut_flow_again(plim_cut_flow *f, uint8_t *again) {
       continue;
     }
     if (f->open[a]) continue;
-    again[a] = 1;
+    recomputed[a] = 1;
     for (int32_t k = 0; k < p->op[a].reads.n; k++) see(f, p->op[a].reads.at[k], -1, -1, &n);
     for (int32_t k = 0; k < p->op[a].writes.n; k++) {
       if (f->through[p->op[a].writes.at[k]] > 0) see(f, p->op[a].writes.at[k], -1, -1, &n);

@@ -1,9 +1,12 @@
-/* The dictionary: each basic variable is a constant and a combination of the nonbasic ones, one dense line each, and so
- * is the objective. A row's slack is a variable >= 0. Invariant: a nonbasic variable whose reduced cost is positive is
- * at its lower bound, negative: at its upper one. The line farthest outside its bounds leaves; the ratio test lets
- * columns jump to their other bound as long as the line stays outside (long steps). Lines have entries for columns that
- * are in rows alone; the others are settled once and for all. Source: Koberstein, "Progress in the dual simplex
- * algorithm", 2008. */
+/* The bounded dual simplex method on a dense dictionary.
+ *
+ * The dictionary writes each basic variable, and the objective, as a constant plus a combination of the nonbasic ones:
+ * one dense line each. The slack of a row is a variable >= 0. Invariant: a nonbasic variable with positive reduced cost
+ * is at its lower bound, with negative at its upper one. So the objective is a bound at any time. The line farthest
+ * outside its bounds leaves the basis. The ratio test lets columns go to their other bound, as long as the line stays
+ * outside (long steps). Lines have entries only for columns that some row has; the others keep their cheaper bound.
+ * Source: Koberstein, "Progress in the dual simplex algorithm", 2008. */
+#include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_internal.h"
 
 #include <math.h>
@@ -40,7 +43,6 @@ struct plim_lp {
 };
 
 enum { NOWHERE = INT32_MIN };
-static const double zero = 1e-9, tight = 1e-7;
 
 static void carve(plim_lp *lp, plim_block *b) {
   int64_t n = lp->n, room = lp->room;
@@ -162,7 +164,8 @@ static void move(plim_lp *lp, int32_t entry, double to) {
 /* Put a nonbasic variable where its reduced cost wants it. */
 static void settle(plim_lp *lp, int32_t entry) {
   int32_t variable = lp->nonbasic[entry];
-  int up = lp->reduced[entry] < -zero || (lp->reduced[entry] < zero && lp->value[variable] > lp->low[variable]);
+  int up = lp->reduced[entry] < -tuning.lp.zero ||
+           (lp->reduced[entry] < tuning.lp.zero && lp->value[variable] > lp->low[variable]);
   move(lp, entry, up && isfinite(lp->high[variable]) ? lp->high[variable] : lp->low[variable]);
 }
 
@@ -180,8 +183,8 @@ void plim_lp_bound(plim_lp *lp, int32_t column, double low, double high) {
 /* By how much a line is outside its bounds: negative below, positive above. */
 static double outside(const plim_lp *lp, int32_t r) {
   int32_t variable = lp->basic[r];
-  if (lp->value[variable] < lp->low[variable] - tight) return lp->value[variable] - lp->low[variable];
-  if (lp->value[variable] > lp->high[variable] + tight) return lp->value[variable] - lp->high[variable];
+  if (lp->value[variable] < lp->low[variable] - tuning.lp.tight) return lp->value[variable] - lp->low[variable];
+  if (lp->value[variable] > lp->high[variable] + tuning.lp.tight) return lp->value[variable] - lp->high[variable];
   return 0;
 }
 
@@ -199,7 +202,7 @@ static int32_t choose_entry(plim_lp *lp, int32_t r, double miss) {
   for (int32_t j = 0; j < lp->entries; j++) {
     int32_t variable = lp->nonbasic[j];
     double pull = miss < 0 ? line[j] : -line[j];
-    if (fabs(pull) < zero || lp->low[variable] == lp->high[variable]) continue;
+    if (fabs(pull) < tuning.lp.zero || lp->low[variable] == lp->high[variable]) continue;
     int at_high = lp->value[variable] > lp->low[variable];
     if (at_high ? pull > 0 : pull < 0) continue;
     lp->candidates[n++] = (candidate){fabs(lp->reduced[j]) / fabs(pull), j};
@@ -210,7 +213,7 @@ static int32_t choose_entry(plim_lp *lp, int32_t r, double miss) {
   for (; k < n; k++) {
     int32_t j = lp->candidates[k].at, variable = lp->nonbasic[j];
     left -= fabs(line[j]) * (lp->high[variable] - lp->low[variable]);
-    if (left <= tight) break; /* all of it may be just enough */
+    if (left <= tuning.lp.tight) break; /* all of it may be just enough */
   }
   if (k == n) {
     lp->stuck_line = r;
@@ -220,7 +223,7 @@ static int32_t choose_entry(plim_lp *lp, int32_t r, double miss) {
   }
   /* among nearly equal ratios the largest pivot is the safest */
   int32_t best = k;
-  for (int32_t i = k; i > 0 && lp->candidates[i - 1].ratio > lp->candidates[k].ratio - zero; i--) {
+  for (int32_t i = k; i > 0 && lp->candidates[i - 1].ratio > lp->candidates[k].ratio - tuning.lp.zero; i--) {
     if (fabs(line[lp->candidates[i - 1].at]) > fabs(line[lp->candidates[best].at])) best = i - 1;
   }
   for (int32_t i = 0; i < k; i++) {

@@ -1,11 +1,11 @@
-/* Each node is bounded by the program with rows of its own added, and closed by a certificate in integers alone. What
- * branching on a column gained is remembered. */
+/* Nodes of branch and cut: bounds a node by the linear program with more rows, and branches on the column with the
+ * largest expected gain (pseudo costs). Only a certificate in integers closes a node. */
+#include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_internal.h"
 
 #include <string.h>
 
-enum { ROUNDS_AT_ROOT = 200, ROUNDS_A_NODE = 6, NODES_A_PROGRAM = 200 };
-
+/* A certified bound for the box of the node, from the multipliers of the program. */
 static int64_t certify(plim_cut_solver *s, int64_t *reduced) {
   plim_cut_box box = {s->n_columns, s->cost, s->low, s->high};
   plim_lp_multipliers(s->lp, (double)s->cutoff / s->scale, s->multiplier);
@@ -21,19 +21,19 @@ static double ceiling_of(const plim_cut_solver *s) {
   return ((double)s->cutoff + 0.01) / s->scale;
 }
 
-/* What the bound is expected to gain when column j is fixed to `value`: by what it gained before. */
+/* By how much the bound is expected to rise when column j is fixed to `value`: the average of earlier rises. */
 static double expected_gain(const plim_cut_solver *s, int32_t j, int value) {
   const plim_cut_gain *g = &s->gains[2 * j + value];
   double way = value ? 1 - s->x[j] : s->x[j];
   return way * (g->n > 0 ? g->sum / g->n : (double)s->cost[j]) + 1e-3;
 }
 
-/* The column to branch on, -1: the point is a choice. */
+/* The column to branch on; -1: the point is integral. */
 static int32_t choose_column(const plim_cut_solver *s) {
   int32_t best = -1;
   double best_score = -1;
   for (int32_t j = 0; j < s->n_columns; j++) {
-    if (s->x[j] < 1e-6 || s->x[j] > 1 - 1e-6) continue;
+    if (s->x[j] < tuning.node.fractional || s->x[j] > 1 - tuning.node.fractional) continue;
     double score = expected_gain(s, j, 0) * expected_gain(s, j, 1);
     if (score <= best_score) continue;
     best_score = score;
@@ -53,7 +53,8 @@ static int box_fails(const plim_cut_solver *s) {
   return 0;
 }
 
-/* A node that the program gave up without a proof is left as it is; its bound counts to the end. */
+/* The program has ended without a proof. Unless a row shows that the node has no solution, its bound counts to the end.
+ */
 static void give_up(plim_cut_solver *s, int64_t *bound) {
   if (box_fails(s)) {
     *bound = s->all_cost + 1;
@@ -88,7 +89,8 @@ static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound
     if (*branch < 0) {
       for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = s->trial[j] = s->x[j] > 0.5;
     }
-    PLIM_TRY(plim_cut_separate(s, s->x, *branch < 0 ? 0 : 1e-6, *branch < 0 || rounds == ROUNDS_AT_ROOT, &added));
+    PLIM_TRY(plim_cut_separate(s, s->x, *branch < 0 ? 0 : tuning.node.tolerance,
+                               *branch < 0 || rounds == tuning.node.rounds_root, &added));
     if (s->impossible) return PLIM_OK;
     if (added < 0 && *branch < 0) give_up(s, bound);
     if (added == 0 && *branch < 0) {
@@ -99,7 +101,7 @@ static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound
   }
 }
 
-/* Columns that no solution below the cutoff has otherwise stay as they are in the root's point. */
+/* At the root: fix each column that every solution below the cutoff has at one value (reduced cost fixing). */
 static void fix_columns(plim_cut_solver *s) {
   int64_t bound = certify(s, s->reduced);
   for (int32_t j = 0; j < s->n_columns; j++) {
@@ -116,7 +118,7 @@ static void bound_columns(plim_cut_solver *s) {
 }
 
 static void set_box(plim_cut_solver *s, int32_t at) {
-  if (s->n_done % NODES_A_PROGRAM == NODES_A_PROGRAM - 1) plim_cut_sift(s);
+  if (s->n_done % tuning.node.nodes_a_program == tuning.node.nodes_a_program - 1) plim_cut_sift(s);
   memcpy(s->low, s->root_low, (size_t)s->n_columns);
   memcpy(s->high, s->root_high, (size_t)s->n_columns);
   for (; at >= 0 && s->tree.node[at].parent >= 0; at = s->tree.node[at].parent) {
@@ -125,28 +127,29 @@ static void set_box(plim_cut_solver *s, int32_t at) {
   bound_columns(s);
 }
 
-/* A node far above the least open bound waits. */
+/* Is the bound so far above the least open one that another node is next? */
 static int may_wait(const plim_cut_solver *s, int64_t bound) {
   if (s->tree.n_open == 0 || s->best_cost == INT64_MAX) return 0;
   int64_t least = plim_cut_tree_least(&s->tree);
-  return bound - least > (s->cutoff - least) / 4;
+  return bound - least > (s->cutoff - least) / tuning.node.wait_part;
 }
 
-/* What fixing the node's column has brought. */
+/* Note by how much fixing the node's column has raised the bound. */
 static void learn(plim_cut_solver *s, const plim_cut_node *done, int64_t before) {
-  if (done->parent < 0 || done->way < 1e-6 || done->bound >= s->cutoff) return;
+  if (done->parent < 0 || done->way < tuning.node.fractional || done->bound >= s->cutoff) return;
   plim_cut_gain *g = &s->gains[2 * done->column + done->value];
   g->sum += (double)(done->bound - before) / done->way;
   g->n++;
 }
 
+/* Open the sibling; *next is the child nearer to the point. */
 static plim_status branch_on(plim_cut_solver *s, int32_t at, int32_t column, int32_t *next) {
   double x = s->x[column];
-  int32_t brother;
+  int32_t sibling;
   plim_cut_node one = {at, column, x >= 0.5, s->tree.node[at].bound, x >= 0.5 ? 1 - x : x};
   plim_cut_node other = {at, column, !one.value, one.bound, 1 - one.way};
-  PLIM_TRY(plim_cut_tree_add(&s->tree, other, &brother));
-  PLIM_TRY(plim_cut_tree_open(&s->tree, brother));
+  PLIM_TRY(plim_cut_tree_add(&s->tree, other, &sibling));
+  PLIM_TRY(plim_cut_tree_open(&s->tree, sibling));
   return plim_cut_tree_add(&s->tree, one, next);
 }
 
@@ -159,13 +162,13 @@ plim_status plim_cut_node_dive(plim_cut_solver *s, int32_t at) {
       return plim_cut_tree_open(&s->tree, at); /* its bound counts */
     set_box(s, at);
     s->n_done++;
-    PLIM_TRY(bound_node(s, at == 0 ? ROUNDS_AT_ROOT : ROUNDS_A_NODE, &s->tree.node[at].bound, &column));
+    PLIM_TRY(bound_node(s, at == 0 ? tuning.node.rounds_root : tuning.node.rounds, &s->tree.node[at].bound, &column));
     if (at == 0) plim_cut_rows_price(s);
     learn(s, &s->tree.node[at], before);
     if (s->impossible || column < 0 || s->tree.node[at].bound >= s->cutoff) return PLIM_OK;
     if (at == 0) {
       plim_lp_point(s->lp, s->x);
-      plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : PLIM_CUT_ROUNDING_PERCENT);
+      plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : tuning.solve.rounding_percent);
       if (!s->limits->bound_only || !plim_cut_solver_large(s)) plim_cut_solution_round(s, s->x);
       plim_cut_solver_phase(s, 100);
       fix_columns(s);

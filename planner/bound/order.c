@@ -1,4 +1,5 @@
-/* Both closures are taken along program order, which is a topological order of data and updates. */
+/* What is certain of the order of first runs: transitive closures along program order, which is a topological order of
+ * data and updates. O(ops x edges / 64). */
 #include "planner/bound/cut_internal.h"
 #include "runtime/base/effort.h"
 
@@ -19,7 +20,7 @@ static void inherit(const plim_cut_order *o, uint64_t *rows, int32_t to, const p
 plim_status plim_cut_order_make(const plim_problem *p, int32_t fixed, plim_cut_order *out) {
   plim_cut_order o = {.ctx = p->ctx, .n_ops = p->n_ops, .words = (p->n_ops + 63) / 64};
   plim_status status = plim_allocate(p->ctx, o.n_ops * o.words, sizeof *o.before, &o.before);
-  if (status == PLIM_OK) status = plim_allocate(p->ctx, o.n_ops * o.words, sizeof *o.behind, &o.behind);
+  if (status == PLIM_OK) status = plim_allocate(p->ctx, o.n_ops * o.words, sizeof *o.after, &o.after);
   if (status != PLIM_OK) {
     plim_cut_order_free(&o);
     return status;
@@ -34,8 +35,8 @@ plim_status plim_cut_order_make(const plim_problem *p, int32_t fixed, plim_cut_o
     const plim_list in_front = {v > 0, &(int32_t){v - 1}}, next = {w + 1 < o.n_ops, &(int32_t){w + 1}};
     inherit(&o, o.before, v, fixed ? &in_front : &p->op[v].preds);
     inherit(&o, o.before, v, &p->op[v].closes);
-    inherit(&o, o.behind, w, fixed ? &next : &p->op[w].succs);
-    inherit(&o, o.behind, w, &p->op[w].closed_by);
+    inherit(&o, o.after, w, fixed ? &next : &p->op[w].succs);
+    inherit(&o, o.after, w, &p->op[w].closed_by);
   }
   *out = o;
   return PLIM_OK;
@@ -43,6 +44,6 @@ plim_status plim_cut_order_make(const plim_problem *p, int32_t fixed, plim_cut_o
 
 void plim_cut_order_free(plim_cut_order *o) {
   plim_release(o->ctx, o->before, o->n_ops * o->words, sizeof *o->before);
-  plim_release(o->ctx, o->behind, o->n_ops * o->words, sizeof *o->behind);
+  plim_release(o->ctx, o->after, o->n_ops * o->words, sizeof *o->after);
   *o = (plim_cut_order){.ctx = o->ctx};
 }

@@ -1,6 +1,6 @@
-/* No column counts for more than the demand, and what divides all numbers is taken out. Rows keep their arrays when the
- * collection grows or shrinks. */
+/* Rows of the cut model, fitted to a budget: no weight is above the demand, and a common divisor is taken out. */
 #include "planner/bound/cut_internal.h"
+#include "runtime/base/integers.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ void plim_cut_row_fit(plim_cut_row *row, int64_t budget_bytes) {
   int64_t unit = row->demand;
   for (int32_t k = 0; k < row->n; k++) {
     row->weight[k] = row->bytes[k] < row->demand ? row->bytes[k] : row->demand;
-    unit = plim_cut_divisor(unit, row->weight[k]);
+    unit = plim_integers_gcd(unit, row->weight[k]);
   }
   if (unit <= 1) return;
   row->demand /= unit;

@@ -1,4 +1,5 @@
-/* Readers are taken in program order, each when it certainly comes after the last one taken. */
+/* Divides the time after an op's first run into segments. Readers of all its outputs are taken in program order, each
+ * where it certainly comes after the one before. O(operands). */
 #include "planner/bound/cut_internal.h"
 
 #include "runtime/base/array.h"
@@ -11,7 +12,7 @@ static int reads(const plim_planned_op *op, int32_t item) {
   return 0;
 }
 
-/* Does v read all outputs of the op that anybody wants? */
+/* Does v read all outputs of the op that are read or kept? */
 static int reads_all(const plim_problem *p, int32_t op, int32_t v) {
   for (int32_t k = 0; k < p->op[op].writes.n; k++) {
     int32_t item = p->op[op].writes.at[k];
@@ -20,7 +21,7 @@ static int reads_all(const plim_problem *p, int32_t op, int32_t v) {
   return 1;
 }
 
-/* The readers of the op's first output that has some: whoever reads all outputs is among them. */
+/* The readers of the op's first output that has any: each reader of all outputs is among them. */
 static plim_list readers_of(const plim_problem *p, int32_t op) {
   for (int32_t k = 0; k < p->op[op].writes.n; k++) {
     const plim_item *item = &p->item[p->op[op].writes.at[k]];
@@ -65,8 +66,8 @@ void plim_cut_segments_free(plim_cut_segments *s) {
   *s = (plim_cut_segments){.ctx = s->ctx};
 }
 
-/* Beginnings certainly follow one another: those that v certainly comes after, then those that may be on either side,
- * then those that certainly come after v. */
+/* The begins of segments certainly follow one another: first those before v, then those that may be on either side of
+ * v, then those after v. */
 plim_cut_span plim_cut_span_of(const plim_cut_segments *s, const plim_cut_order *order, int32_t op, int32_t v) {
   int32_t first = s->first[op], last = s->first[op + 1];
   plim_cut_span span = {first, first + 1};

@@ -1,9 +1,9 @@
-/* Cuts that fitted lately are asked now and then; of those that do not fit, the most violated give their rows. */
+/* Separation: which cuts does a point violate? The most violated ones give rows. Cuts that the last points satisfied
+ * are asked seldom. */
+#include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_internal.h"
 
 #include <stdlib.h>
-
-enum { ROWS_A_ROUND = 32, ALWAYS_ASKED = 3, SELDOM_ASKED = 16 };
 
 void plim_cut_rows_keep(plim_cut_solver *s) {
   for (int32_t r = 0; r < s->rows.n; r++) {
@@ -41,9 +41,9 @@ static int by_share(const void *a, const void *b) {
   return (p->cut > q->cut) - (p->cut < q->cut);
 }
 
-/* Cuts that have fitted at the last points are seldom asked. */
+/* Is the cut to be asked in this pass? */
 static int is_due(const plim_cut_solver *s, int32_t c) {
-  return s->fitted[c] < ALWAYS_ASKED || (s->passes + c) % SELDOM_ASKED == 0;
+  return s->fitted[c] < tuning.separate.always_asked || (s->passes + c) % tuning.separate.seldom_asked == 0;
 }
 
 /* Cuts that x violates by at least `tolerance` of what they have too much: those that are due, or all of them. *whole
@@ -72,7 +72,7 @@ plim_status plim_cut_separate(plim_cut_solver *s, const double *x, double tolera
   if (n == 0 && all && whole) n = find_violations(s, x, tolerance, 1, &whole);
   *added = 0;
   plim_lp_prices(s->lp, s->price);
-  for (int32_t k = 0; k < n && k < ROWS_A_ROUND && !s->impossible && !plim_lp_full(s->lp); k++) {
+  for (int32_t k = 0; k < n && k < tuning.separate.rows_a_round && !s->impossible && !plim_lp_full(s->lp); k++) {
     plim_cut_row row;
     if (*added > 0 && plim_cut_solver_over(s)) break;
     (void)plim_cut_flow_run(s->flow, &s->model->cut[s->violations[k].cut], x, s->price, s->budget_bytes);

@@ -1,5 +1,6 @@
-/* By greed: a cut that does not fit gets the column of its row that gives most for its cost. A column that is taken
- * away concerns the cuts of its segment alone. */
+/* Solutions by a greedy method: a cut that does not fit gets the column of its row with the largest weight for its
+ * cost. Then columns are removed again, the costliest first, as long as every cut fits. Only cuts of the column's
+ * segment have to be looked at for that. */
 #include "planner/bound/cut_internal.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ void plim_cut_solution_take(plim_cut_solver *s, const uint8_t *chosen) {
   if (cost < s->cutoff) s->cutoff = cost;
 }
 
-/* Do the collected rows let the choice pass? Much faster than asking the cuts. */
+/* Does the choice satisfy the collected rows? Much faster than to ask the cuts. */
 static int rows_hold(plim_cut_solver *s, const uint8_t *chosen) {
   for (int32_t r = 0; r < s->rows.n; r++) {
     const plim_cut_row *row = &s->rows.row[r];
@@ -30,7 +31,7 @@ static int rows_hold(plim_cut_solver *s, const uint8_t *chosen) {
   return 1;
 }
 
-/* The column of the row, not chosen yet, that gives most for its cost; -1: none. */
+/* The entry of the row, not chosen yet, with the largest weight for its cost; -1: none. */
 static int32_t best_of_row(const plim_cut_solver *s, const plim_cut_row *row, const uint8_t *chosen) {
   int32_t best = -1;
   double best_worth = -1;
@@ -47,14 +48,15 @@ static void set_point(plim_cut_solver *s, const uint8_t *chosen) {
   for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = chosen[j];
 }
 
-/* Move entry k of the order to its front. */
+/* Move entry k of the order of cuts to the front: cuts that failed lately are asked first. */
 static void bring_forward(plim_cut_solver *s, int32_t k) {
-  int32_t c = s->turn[k];
-  memmove(&s->turn[1], &s->turn[0], (size_t)k * sizeof *s->turn);
-  s->turn[0] = c;
+  int32_t c = s->cut_order[k];
+  memmove(&s->cut_order[1], &s->cut_order[0], (size_t)k * sizeof *s->cut_order);
+  s->cut_order[0] = c;
 }
 
-/* Add columns, always the one that gives most for its cost, until the cut fits; 0: that cannot be, or time is over. */
+/* Add columns by largest weight for their cost, until the cut fits. Returns 0 where it cannot fit, or the phase is
+ * over. */
 static int repair_cut(plim_cut_solver *s, const plim_cut *cut, uint8_t *chosen, int *added) {
   for (;;) {
     plim_cut_row row;
@@ -73,18 +75,18 @@ static int repair_cut(plim_cut_solver *s, const plim_cut *cut, uint8_t *chosen, 
   }
 }
 
-/* One look at each cut: what fits continues to fit while columns are added. */
+/* One pass over the cuts: a cut that fits still fits when columns are added. Returns 0 where one cannot fit. */
 static int repair(plim_cut_solver *s, uint8_t *chosen) {
   set_point(s, chosen);
   for (int32_t k = 0; k < s->n_cuts; k++) {
     int added = 0;
-    if (!repair_cut(s, &s->model->cut[s->turn[k]], chosen, &added)) return 0;
+    if (!repair_cut(s, &s->model->cut[s->cut_order[k]], chosen, &added)) return 0;
     if (added) bring_forward(s, k);
   }
   return 1;
 }
 
-/* Does the cut ask for the column, one of the op, or one of choices where op is -1? */
+/* Does the column matter to the cut? It is one of op `op`, or of a choice where op is -1. */
 static int concerns(const plim_cut_model *m, const plim_cut *cut, int32_t column, int32_t op) {
   if (op < 0) return column >= cut->first_column && column < cut->end_column;
   if (!plim_cut_before(&m->order, op, cut->op)) return 0;
@@ -92,13 +94,13 @@ static int concerns(const plim_cut_model *m, const plim_cut *cut, int32_t column
   return column >= span.first && column < span.end;
 }
 
-/* Do all cuts that fit with the column fit at s->x without it? 0 too when time is over. */
+/* Do all cuts fit at s->x, without the column? Also 0 when the phase is over. */
 static int fits_without(plim_cut_solver *s, int32_t column) {
   const plim_cut_model *m = s->model;
   int32_t op = column < m->segments.n ? plim_cut_segment_op(&m->segments, column) : -1;
   s->other_work += s->n_cuts;
   for (int32_t k = 0; k < s->n_cuts; k++) {
-    const plim_cut *cut = &m->cut[s->turn[k]];
+    const plim_cut *cut = &m->cut[s->cut_order[k]];
     if (!concerns(m, cut, column, op)) continue;
     if (plim_cut_solver_over(s)) return 0;
     if (plim_cut_flow_run(s->flow, cut, s->x, NULL, s->budget_bytes) <= 0) continue;
@@ -108,12 +110,12 @@ static int fits_without(plim_cut_solver *s, int32_t column) {
   return 1;
 }
 
-/* The costliest chosen column after `last` by falling cost, -1: none that costs `least`. */
-static int32_t next_dearest(const plim_cut_solver *s, const uint8_t *chosen, int64_t least, int32_t last) {
+/* The next chosen column after `last` by descending cost; -1: none costs `least` or more. */
+static int32_t next_costliest(const plim_cut_solver *s, const uint8_t *chosen, int64_t least, int32_t last) {
   int32_t best = -1;
   for (int32_t j = 0; j < s->n_columns; j++) {
-    int behind = last < 0 || s->cost[j] < s->cost[last] || (s->cost[j] == s->cost[last] && j > last);
-    if (!chosen[j] || s->cost[j] < least || !behind) continue;
+    int follows = last < 0 || s->cost[j] < s->cost[last] || (s->cost[j] == s->cost[last] && j > last);
+    if (!chosen[j] || s->cost[j] < least || !follows) continue;
     if (best < 0 || s->cost[j] > s->cost[best]) best = j;
   }
   return best;
@@ -121,7 +123,7 @@ static int32_t next_dearest(const plim_cut_solver *s, const uint8_t *chosen, int
 
 void plim_cut_solution_reduce(plim_cut_solver *s, uint8_t *chosen, int64_t least) {
   set_point(s, chosen);
-  for (int32_t j = -1; (j = next_dearest(s, chosen, least, j)) >= 0 && !plim_cut_solver_over(s);) {
+  for (int32_t j = -1; (j = next_costliest(s, chosen, least, j)) >= 0 && !plim_cut_solver_over(s);) {
     chosen[j] = 0;
     s->x[j] = 0;
     s->other_work += s->n_columns;

@@ -1,4 +1,4 @@
-/* A binary heap of node numbers. */
+/* The tree of branch and cut: an array of nodes, and a binary heap of the open ones by bound. */
 #include "planner/bound/cut_internal.h"
 
 #include "runtime/base/array.h"

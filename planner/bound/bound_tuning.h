@@ -1,0 +1,124 @@
+/* Tuning constants of planner/bound, in one table. Only files of this folder include it.
+ *
+ * Each row states the unit and what a larger value does. "Measured" cites the row of docs/experiments.md that set the
+ * value; the others were set by trial on random layers of 100 to 10,000 ops. *Work* is steps of effort, about 10^9 a
+ * second on any machine. A change of a value may change bounds, and the plans that the solutions suggest.
+ * Proofs do not depend on this table: a wrong value costs sharpness or time, never truth. */
+#ifndef PLIM_PLANNER_BOUND_BOUND_TUNING_H
+#define PLIM_PLANNER_BOUND_BOUND_TUNING_H
+
+#include <stdint.h>
+
+enum { PLIM_BLOCK_PASSES = 2 };
+
+static const struct plim_bound_tuning {
+  struct {
+    int32_t effort, bound_work, search_work_least, search_work_an_op, tries, tries_long;
+  } cut;
+  struct {
+    int32_t root_percent, last_part, ascent_ops, ascent_percent, ascent_percent_long, rounding_percent;
+  } solve;
+  struct {
+    int32_t rows, dictionary;
+  } program;
+  struct {
+    int32_t cuts, steps_a_cut;
+    double share[PLIM_BLOCK_PASSES], free_below;
+  } block;
+  struct {
+    int32_t moves_a_round, rows_a_round, cut_step, idle_rounds, rounds_left, halvings, entries, misses;
+    double average, violated_above, gain, target, stride_first, stride_least, stride_longer, stride_shorter;
+  } volume;
+  struct {
+    int32_t rows_a_round, always_asked, seldom_asked;
+  } separate;
+  struct {
+    int32_t rounds_root, rounds, nodes_a_program, wait_part;
+    double fractional, tolerance;
+  } node;
+  struct {
+    int32_t shift_most, shift_least;
+    double too_large;
+  } certificate;
+  struct {
+    double whole, nothing;
+  } flow;
+  struct {
+    double zero, tight;
+  } lp;
+} tuning = {
+    .cut =
+        {
+            .effort = 8,                    /* rounds of packing of a suggested plan */
+            .bound_work = 100000000,        /* work for a bound alone */
+            .search_work_least = 300000000, /* work for the search's bound, at least */
+            .search_work_an_op = 300000,    /* and for each op */
+            .tries = 8,      /* smaller budgets that are tried until a plan fits, each with half of the work left */
+            .tries_long = 1, /* the same in a long graph, where each takes seconds */
+        },
+    .solve =
+        {
+            .root_percent = 60,   /* of the work in a long graph is for the root, the rest for rounding */
+            .last_part = 20,      /* one part in so many is kept for removing columns from the best solution */
+            .ascent_ops = 800,    /* larger graphs raise multipliers before the program is solved. Measured: 8a5a7764 */
+            .ascent_percent = 25, /* of the work for that */
+            .ascent_percent_long = 70, /* the same in a long graph */
+            .rounding_percent = 30,    /* of the work left, for a solution from a point, where the graph is not long */
+        },
+    .program =
+        {
+            .rows = 400,           /* of the program, at most */
+            .dictionary = 4000000, /* numbers of its dictionary, at most */
+        },
+    .block =
+        {
+            .cuts = 4,          /* cuts that blocking visits */
+            .steps_a_cut = 12,  /* rows of one cut */
+            .share = {0.5, 1},  /* of what a multiplier may rise, by pass: so that the first cut does not take all */
+            .free_below = 1e-9, /* share of its cost below which a column is free */
+        },
+    .volume =
+        {
+            .moves_a_round = 60,    /* moves between two looks at the cuts */
+            .rows_a_round = 32,     /* rows that a look adds */
+            .cut_step = 7919,       /* distance of cuts that are looked at in succession; a prime, so that all are */
+            .idle_rounds = 16,      /* rounds without a gain before the end */
+            .rounds_left = 2,       /* of them, where no cut is violated any more */
+            .halvings = 8,          /* of the multipliers of another budget, to find their scale */
+            .entries = 12000000,    /* of all rows: 150 MB */
+            .misses = 10,           /* moves without a gain after which the stride is shortened */
+            .average = 0.1,         /* weight of a new point in the average */
+            .violated_above = 0.02, /* share of its excess by which a cut must be violated to give a row */
+            .gain = 1.0001,         /* factor of the bound that counts as a gain */
+            .target = 1.05,         /* a move aims at so many times the best bound */
+            .stride_first = 0.2,
+            .stride_least = 1e-3,
+            .stride_longer = 1.1,   /* factor after a gain */
+            .stride_shorter = 0.66, /* factor after `misses` moves */
+        },
+    .separate =
+        {
+            .rows_a_round = 32, /* rows added at once */
+            .always_asked = 3,  /* a cut that was satisfied so often in succession is asked seldom: */
+            .seldom_asked = 16, /* once in so many passes */
+        },
+    .node =
+        {
+            .rounds_root = 200,     /* rounds of rows at the root */
+            .rounds = 6,            /* at other nodes */
+            .nodes_a_program = 200, /* nodes after which the program is built anew */
+            .wait_part = 4,     /* a dive stops where the bound has come one part in so many of the way to the cutoff */
+            .fractional = 1e-6, /* distance from 0 and 1 of a value that is branched on */
+            .tolerance = 1e-6,  /* share of its excess by which a cut must be violated */
+        },
+    .certificate =
+        {
+            .shift_most = 30, /* bits of multipliers after the point; fewer where sums would overflow */
+            .shift_least = 4,
+            .too_large = 1e18, /* below 2^60: the sum of two such numbers does not overflow */
+        },
+    .flow = {.whole = 1 - 1e-9, .nothing = 1e-9}, /* values that count as 1 and as 0 */
+    .lp = {.zero = 1e-9, .tight = 1e-7},          /* tolerances of the simplex method */
+};
+
+#endif
