@@ -160,6 +160,7 @@ int plim_precision_find(const char *name);
 int plim_op_class_find(const char *name);
 int plim_op_kind_find(const char *name);
 
+/* Class of a kind; pure when it is out of range. */
 plim_op_class plim_op_kind_class(plim_op_kind kind);
 /* 1 for the classes of which an op runs once in every plan (effect, once), else 0. */
 int plim_op_class_once(plim_op_class cls);
@@ -172,8 +173,8 @@ typedef struct plim_op_operands {
 } plim_op_operands;
 const plim_op_operands *plim_op_kind_operands(plim_op_kind kind);
 
-/* 1 when the operands have the types of their kind (any: custom); then *type is that of the letters t and h, f32 where
- * there are none. Counts are not looked at. */
+/* 1 when the operands have the types of their kind (any: custom), else 0. *type out, where the result is 1: the type of
+ * the letters t and h, f32 where there are none. Numbers of operands are not checked. */
 int plim_op_type(const plim_op_desc *op, plim_dtype *type);
 
 /* The precision that bounds how fast an op can compute: bf16 when its operands are, tf32 when its factors may be
@@ -186,7 +187,7 @@ int plim_op_kind_pairs(plim_op_kind kind, const plim_pair **pair);
 /* Channels to a block of the layout: 8, 16, or 1 when it is not blocked. */
 int plim_layout_block(plim_layout layout);
 
-/* Elements and bytes of a shape; -1 when a size is not positive, does not suit the layout, or overflows. */
+/* Elements and bytes of a shape; -1 when a dimension is not positive, does not suit the layout, or they overflow. */
 int64_t plim_shape_elements(const plim_shape *shape);
 int64_t plim_shape_bytes(const plim_shape *shape);
 

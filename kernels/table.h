@@ -1,6 +1,6 @@
-/* The op table: kernel types, each able to run one op kind in some variants. Built-in types and a caller's own are
+/* The op table: kernel types, each of which runs one op kind in some variants. Built-in types and a caller's own are
  * added by the same function. A table may be read by several threads, while none adds to it. A kernel runs on one
- * thread at a time. */
+ * thread at a time. docs/kernels.md follows one op through the table to its kernels. */
 #ifndef PLIM_KERNELS_TABLE_H
 #define PLIM_KERNELS_TABLE_H
 

@@ -159,8 +159,10 @@ PLIM_MUST_USE plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph
  *   "the smallest budget for which a plan was found is N; none (with these numerics) exists below M, where op X needs
  *   a, b, c at once; the peak of a schedule is ...: d, e, f cannot lie together within the budget".
  * Where both are equal it begins "the smallest budget that has a plan (with these numerics) is N, where op X needs
- * ...". graph, floor  in            the graph that the floor is of text          [size]  out   at most `size` bytes
- * with the NUL; nothing where `size` is 0 Thread-safe: reads its arguments alone. */
+ * ...".
+ *   graph, floor         in   the floor is of that graph
+ *   text          [size] out  at most `size` bytes with the NUL; nothing where `size` is 0
+ * Thread-safe: reads its arguments alone. */
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size);
 
 /* The table of strategies: name of row i (0, 1, ...), and what it does with its source. Static strings; NULL for a row

@@ -9,52 +9,56 @@
 extern "C" {
 #endif
 
-/* The smallest score is evicted first. Score = cost / size / staleness, each factor as the row says.
- * Cost: of the storage alone (own), with everything missing that it was made from (ancestors) and that was made from it
- * as well (neighbourhood), or with the classes of its missing neighbours (classes); one: 1; access: the score is the
- * time of the last access itself. */
+/* The storage with the smallest score is evicted first. Score = cost / size / staleness, each by a column of the row.
+ *
+ * The cost of a storage, in ns of recomputation. "Missing" is what is not resident now. */
 typedef enum plim_cost {
-  PLIM_COST_ONE,
-  PLIM_COST_ACCESS,
-  PLIM_COST_OWN,
-  PLIM_COST_ANCESTORS,
-  PLIM_COST_NEIGHBOURHOOD,
-  PLIM_COST_CLASSES
+  PLIM_COST_ONE,           /* 1 for every storage */
+  PLIM_COST_ACCESS,        /* the score is the time of the last access; size and staleness are not read */
+  PLIM_COST_OWN,           /* the op that computes it */
+  PLIM_COST_ANCESTORS,     /* that op, and those of the missing storages that it needs, and that these need */
+  PLIM_COST_NEIGHBOURHOOD, /* these, and the missing storages computed from it */
+  PLIM_COST_CLASSES        /* that op, and the equivalence classes of its missing neighbours (DTR, section 4) */
 } plim_cost;
 
-/* Size: none; the storage's bytes (of a window: what it would evict); those and the free bytes beside it. */
+/* The divisor for size: 1; the storage's bytes (of a window: the bytes that it evicts); these and the free bytes next
+ * to it. */
 typedef enum plim_per_size { PLIM_PER_NOTHING, PLIM_PER_BYTES, PLIM_PER_HOLE } plim_per_size;
 
-/* Staleness: not looked at; its root; as it is. */
+/* The divisor for staleness: 1; its square root; the staleness. */
 typedef enum plim_stale { PLIM_STALE_NOT, PLIM_STALE_ROOT, PLIM_STALE_PLAIN } plim_stale;
 
-/* How a hole is made: one storage after another by score, until the request fits; or the window of neighbouring blocks
- * with the smallest sum of scores. */
+/* How room is made: evict one storage after another by score, until the request fits; or evict the window of
+ * neighbouring blocks with the smallest sum of scores. */
 typedef enum plim_search_way { PLIM_SEARCH_SINGLE, PLIM_SEARCH_WINDOW } plim_search_way;
 
 typedef struct plim_policy {
-  const char *name, *source;
+  const char *name, *source; /* of the paper or program that it is from */
   plim_cost cost;
   plim_per_size size;
-  plim_stale stale; /* the time since the last access */
+  plim_stale stale; /* staleness: ns since the last access */
   plim_search_way search;
-  int forecast; /* 1: knows the program's order: distance of the next use for staleness, several rows tried */
+  int forecast; /* 1: knows the program's order. Staleness is the time to the next use, and several rows are tried */
 } plim_policy;
 
-/* Row i of the table, NULL after the last; the row of a name, NULL when there is none. The first is the default. */
+/* Row i of the table, NULL after the last. The row of a name, NULL: there is none. Row 0 is the default. Borrowed for
+ * ever. */
 const plim_policy *plim_policy_at(int32_t i);
 const plim_policy *plim_policy_find(const char *name);
 const char *plim_policy_name(int32_t i); /* of row i; NULL after the last */
 
-/* What the staleness divides by. */
+/* The divisor for staleness. stale_ns >= 0. O(1). */
 double plim_policy_staleness(const plim_policy *policy, int64_t stale_ns);
 
-/* Cost over size over staleness. Bytes and staleness >= 0, stale_ns INT64_MAX: never accessed; a divisor of 0 makes the
- * score infinite. `cost` is the last access for PLIM_COST_ACCESS. */
+/* The score of a storage or of a window: cost over size over staleness. O(1).
+ *   cost      in  ns; for PLIM_COST_ACCESS the time of the last access, ns
+ *   bytes     in  >= 0
+ *   stale_ns  in  >= 0; INT64_MAX: it was never accessed
+ * Infinite where a divisor is 0. */
 double plim_policy_score(const plim_policy *policy, int64_t cost, int64_t bytes, int64_t stale_ns);
 
-/* A greater cost has a greater score than `score` (which is >= 0), or the cost does not change the score: who looks for
- * the smallest may stop adding there. */
+/* The largest cost that may have a score of at most `score` >= 0: a search for the smallest score may stop adding to a
+ * cost beyond it. 0 where a divisor is 0; INT64_MAX when no cost is too large. O(1). */
 int64_t plim_policy_most_cost(const plim_policy *policy, double score, int64_t bytes, int64_t stale_ns);
 
 #ifdef __cplusplus

@@ -1,7 +1,11 @@
 /* Arena replay: a schedule without addresses, placed by the online arena while it runs (in the manner of Coop).
  *
- * The arena's decisions depend on graph, schedule and profiled times alone, so the replay is made before the run:
- * it yields a plan, with recomputations where an eviction was needed, that the checker proves and the executor runs. */
+ * The arena's decisions depend on graph, schedule and profiled times alone. So the replay is made before the run, and
+ * yields a plan: with recomputations where an eviction was needed, proven by the checker, run by the executor.
+ *
+ * Functions belong to the thread of their context, and only read graphs, plans and profiles. On failure outputs are
+ * untouched, but for *counts. PLIM_ENOMEM is possible everywhere. All are deterministic, search_ns aside. Reports no
+ * progress; a cancel ends them with the best plan so far, or with PLIM_ECANCEL. */
 #ifndef PLIM_RUNTIME_ARENA_REPLAY_H
 #define PLIM_RUNTIME_ARENA_REPLAY_H
 
@@ -12,81 +16,94 @@
 extern "C" {
 #endif
 
-/* At this search for room, counted from 1, another window than the policy's own is taken: number `take` of the best
- * few, modulo how many there are. */
+/* A decision other than the policy's: at search number `search` for room (from 1) the arena takes window number `take`
+ * of the best few, modulo their count. */
 typedef struct plim_perturbation {
   int32_t search, take;
 } plim_perturbation;
 
 enum { PLIM_MOST_PERTURBATIONS = 32 };
 
-/* How a replay is made. two_ends: cheap storages at the high end. frontier: a chain's operands are pinned from its
- * start. hold_inputs: inputs stay as long as something may be recomputed from them. small_area: small requests have
- * an area of their own at the high end, where nothing is evicted; they go to the rest of the arena when it is full, and
- * it becomes a part of the rest when a larger request finds no room there. perturbation: decisions that
- * are better in the end, as local search has found. */
+/* The configuration of one replay. */
 typedef struct plim_replay_config {
   const plim_policy *policy;
-  int32_t two_ends, frontier, hold_inputs, small_area, n_perturbations;
-  int64_t area_bytes; /* of that area, where a replay continues from the middle; 0: as it needs */
-  plim_perturbation perturbation[PLIM_MOST_PERTURBATIONS];
+  int32_t two_ends;    /* 1: storages that are cheap to recompute are placed from the high end */
+  int32_t frontier;    /* 1: the operands of a chain of recomputations are pinned from its start */
+  int32_t hold_inputs; /* 1: inputs stay as long as something may be recomputed from them */
+  /* 1: small requests have an area of their own at the high end, where nothing is evicted. When it is full they get
+   * room in the rest of the arena. When a larger request finds no room in the rest, the area becomes a part of it */
+  int32_t small_area;
+  int32_t n_perturbations;
+  int64_t area_bytes; /* of that area, where a replay continues from the middle; 0: as much as it needs */
+  plim_perturbation perturbation[PLIM_MOST_PERTURBATIONS]; /* [n_perturbations] that local search found to gain time */
 } plim_replay_config;
 
 /* Of the replay whose plan was kept; of the first one when none was. */
 typedef struct plim_replay_counts {
-  plim_replay_config way; /* that made it; policy NULL: none was tried */
-  int32_t thrashed;       /* 1: given up because recomputing took too long */
-  int32_t steps, op;      /* runs that were made; the op of the last one, or that found no room or no end; -1: none */
-  int64_t evictions;      /* storages that were evicted to make room */
-  int64_t recomputes, recomputed_ns;
-  int64_t small_area_bytes, spills;            /* area for small requests; how many found it full */
-  int64_t depth;                               /* longest chain of runs that wait for each other */
+  plim_replay_config way;                      /* its configuration; policy NULL: none was tried */
+  int32_t thrashed;                            /* 1: given up because recomputing took too long */
+  int32_t steps;                               /* commands that were run */
+  int32_t op;                                  /* of the last command, or of the one that found no room; -1: none */
+  int64_t evictions;                           /* storages that were evicted to make room */
+  int64_t recomputes, recomputed_ns;           /* commands that ran an op again, and their time */
+  int64_t small_area_bytes, spills;            /* area for small requests; how many of these found it full */
+  int64_t depth;                               /* longest chain of recomputations that wait for each other */
   int64_t searches, blocks_scanned, search_ns; /* for room */
-  int64_t
-      fragmentation_bytes; /* sum over the searches of the bytes that were free, in blocks too small or not in reach */
+  int64_t fragmentation_bytes; /* bytes that were free in blocks too small or not in reach, summed over the searches */
 } plim_replay_counts;
 
-/* Replay the steps of `schedule` in an arena of `budget_bytes`: best fit from two ends, sliding-window eviction when no
- * block fits, evicted storages recomputed when next read. Where the schedule writes and reads each storage is kept;
- * its addresses, buffers and pairs are not read.
- *   counts  [1]  out  may be NULL
- * A few policies are replayed and the fastest plan is kept, of equal ones that of the first policy. The plan passes
- * plim_plan_check; persistent storages are at the low end in graph order. PLIM_EPLAN when the schedule does not pass
- * the check, PLIM_ENOFIT when an op finds no room under any policy. O(commands x operands + evictions x blocks) a
- * policy. Deterministic (search_ns aside). Source: Coop, NeurIPS 2023, with the corrections of docs/online.md. */
+/* Replay the commands of `schedule` in an arena of `budget_bytes`: best fit from two ends, sliding-window eviction when
+ * no block fits, recomputation of an evicted storage before its next read. Of the schedule only the order of the runs
+ * and their variants are read, not addresses, buffers and pairs.
+ *   counts  [1]  out  may be NULL; also set on PLIM_ENOFIT
+ *   out     [1]  out  free with plim_plan_free
+ * Several configurations are replayed. The fastest plan is kept; of equal ones the first. The plan passes
+ * plim_plan_check; persistent storages are at the low end in graph order.
+ * PLIM_EPLAN: the schedule does not pass the check. PLIM_ENOFIT: an op finds no room in any configuration.
+ * O(commands x operands + evictions x blocks) for each configuration.
+ * Source: Zhang et al., Coop, NeurIPS 2023, with the corrections of docs/online.md. */
 PLIM_MUST_USE plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                                             int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out);
 
-/* The program in its order, which `order` (any plan of it; addresses are not read) says, under one online policy, with
- * and without an area for small requests. For a policy that knows the future all ways are tried, those of the others
- * included. The fastest plan is kept.
- * PLIM_ENOFIT also when recomputing takes more than limit_ns: counts->thrashed. The plan's planner is "online" and
- * the policy's name: with the variants it says all that the run can be recomputed from. */
+/* Run the program under one online policy, with and without an area for small requests. A policy that knows the
+ * program's order tries the configurations of all others too. The fastest plan is kept.
+ *   order          in       any plan of the graph: the order of its first runs, and its variants. No addresses are read
+ *   limit_ns       in       most time of recomputations
+ *   counts, out    [1] out  as above
+ * PLIM_ENOFIT: an op finds no room, or recomputing takes more than limit_ns; counts->thrashed says which.
+ * The plan's planner is "online" and the policy's name. With the variants, that is enough to repeat the simulation.
+ * Cost as above. */
 PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                                             const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
                                             plim_replay_counts *counts, plim_plan **out);
 
-/* *yes: does plim_arena_online find a plan there? The same ways are tried, up to the first that ends. */
+/* Does plim_arena_online find a plan there? *yes out: 1 or 0. Tries the same configurations, up to the first that
+ * yields a plan. */
 PLIM_MUST_USE plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                                                   const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
                                                   int *yes);
 
-/* The arena shrinks to arena_bytes while `plan` runs and its step `from` > 0 is next: finish online. What comes out is
- * one plan: the steps of `plan` that have run and the rest of its schedule, simulated from what they left, within
- * arena_bytes; its budget is that of `plan`, which has passed the check. Where the profile (NULL: none) has variants of
- * the same numerics keys with less workspace, the rest runs them if it must. Buffers that have begun come first and in
- * the same order in both. They have the same places, but for those that continue and lay beyond arena_bytes: these have
- * moved before step `from` to ranges below it that nothing takes that has yet to move. Without moves the plan passes
- * the check. PLIM_ENOFIT when an op, or something that cannot be recomputed, finds no room: one step later there may be
- * a way. Takes milliseconds. Deterministic. */
+/* Finish a step online after its arena has shrunk to arena_bytes, while `plan` runs and its command `from` > 0 is next.
+ *   plan     in       has passed the check
+ *   profile  in       NULL: none. Where it has variants of the same numerics keys with less workspace, the remaining
+ *                     commands may run these
+ *   out      [1] out  one plan: the commands of `plan` that have run, then the rest of its schedule, simulated within
+ *                     arena_bytes from what is resident. Its budget is that of `plan`
+ * Buffers that have begun come first and in the same order in both plans, at equal offsets. Exceptions are buffers that
+ * stay live and lay beyond arena_bytes. They are moved before command `from` to ranges below it, none of which
+ * overlaps a buffer that moves. When nothing moves the plan passes the check.
+ * PLIM_ENOFIT: an op, or a storage that cannot be recomputed, finds no room. One command later there may be a plan.
+ * Takes milliseconds. */
 PLIM_MUST_USE plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                               const plim_profile *profile, int32_t from, int64_t arena_bytes,
                                               plim_replay_counts *counts, plim_plan **out);
 
-/* What would come of another policy from step `from` of a checked plan on: the steps before stay as they were, what has
- * not run by then runs once, in the order of the program, and the policy decides what stays, within arena_bytes. The
- * last area_bytes are an area for small requests then; 0: there is none. What is there before the step is what has
- * a lifetime that ends at the step or after it. Buffers may move before that step as in plim_arena_continue. */
+/* Simulate another policy from command `from` of a checked plan on. The commands before it stay as they are. The ops
+ * that have not run by then run once, in program order, and the policy decides what stays.
+ *   arena_bytes  in  of the arena from that command on
+ *   area_bytes   in  the last bytes of it are an area for small requests; 0: there is none
+ * Resident before the command is what has a lifetime that ends at the command or later. Buffers may move before it as
+ * in plim_arena_continue. Errors as plim_arena_continue. */
 PLIM_MUST_USE plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                              const plim_policy *policy, int32_t from, int64_t arena_bytes,
                                              int64_t area_bytes, plim_replay_counts *counts, plim_plan **out);

@@ -1,4 +1,8 @@
-/* Data sets: images as bytes with labels, held in memory as they are stored (nothing is decoded to floats here). */
+/* Data sets: images as bytes, with labels, in memory. Pixels stay bytes: the image op converts them to floats.
+ *
+ * A data set is immutable after plim_dataset_load, and any number of threads may read it. Equal files, or equal options
+ * of "synthetic", give equal data sets. The functions without a context read static tables alone: they are safe from
+ * any thread. */
 #ifndef PLIM_RUNTIME_DATA_DATASET_H
 #define PLIM_RUNTIME_DATA_DATASET_H
 
@@ -8,9 +12,10 @@
 extern "C" {
 #endif
 
+/* The images for training, or those for the test. */
 typedef struct plim_split {
-  int32_t count;
-  const uint8_t *image; /* [count][H][W][C] */
+  int32_t count;        /* images */
+  const uint8_t *image; /* [count][height][width][channels] */
   const uint8_t *label; /* [count], each < classes */
 } plim_split;
 
@@ -27,32 +32,38 @@ typedef struct plim_dataset {
 typedef struct plim_dataset_options {
   size_t struct_bytes;             /* sizeof(plim_dataset_options) */
   const char *dir;                 /* folder of the files; NULL: where the system's package puts them */
-  int32_t height, width, channels; /* synthetic only; > 0 */
-  int32_t train_count, test_count; /* synthetic only; > 0 */
+  int32_t height, width, channels; /* synthetic only; > 0, at most 4 channels */
+  int32_t train_count, test_count; /* images, synthetic only; > 0 */
   uint64_t seed;                   /* synthetic only */
 } plim_dataset_options;
+
+/* The system's folder. Synthetic: 4096 + 1024 images of 32 x 32 x 3, seed 0. */
 plim_dataset_options plim_dataset_options_default(void);
 
-/* Load "fashion-mnist" (four gzip IDX files), "cifar10" (the binary version) or make "synthetic" (noise, 10 classes).
- * PLIM_EUSAGE for a name that is none (with the nearest), PLIM_ENOFILE when its files are not there (with what to
- * install or download), PLIM_EDATA when one is wrong (with file, field and both numbers). Frees with
- * plim_dataset_free. */
+/* Load "fashion-mnist" (four gzip IDX files) or "cifar10" (the binary version), or make "synthetic" (noise, 10
+ * classes).
+ *   options  in       must not be NULL
+ *   out      [1] out  free with plim_dataset_free
+ * PLIM_EUSAGE: no data set has that name (the sentence has the nearest), or options that are not allowed.
+ * PLIM_ENOFILE: its files are not there; the sentence says what to install or download. PLIM_EDATA: a file is wrong;
+ * the sentence has file, field and both numbers. PLIM_EIO, PLIM_ENOMEM. O(bytes of the images). */
 PLIM_MUST_USE plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_dataset_options *options,
                                             plim_dataset **out);
 void plim_dataset_free(plim_dataset *dataset); /* NULL is legal */
 
-/* Names, in order: name of row i, or NULL after the last. */
+/* Name of row i of the table (0, 1, ...), a static string; NULL for a row that is not there. */
 const char *plim_dataset_name(int32_t row);
 
-/* Does the data set bring its own image size (so that height, width and channels of the options are not read)?
- * Writes it to size [3] = height, width, channels when it does. 0 for synthetic and for names that are none. */
+/* Does the data set bring its own image size? Then height, width and channels of the options are not read.
+ *   size  [3]  out  height, width, channels; untouched where the result is 0
+ * 1: it does. 0: it is "synthetic", or no data set has that name. */
 int plim_dataset_size(const char *name, int32_t *size);
 
-/* What turns a pixel byte of the data set into an input: pixel * scale + shift has mean 0 and deviation 1 over the
- * training images. scale [4], shift [4] out, by channel; untouched for a name that is none. */
+/* How a pixel byte becomes an input: byte * scale + shift has mean 0 and deviation 1 over the training images.
+ *   scale, shift  [4]  out  by channel, 0 beyond the last; untouched when no data set has that name */
 void plim_dataset_pixels(const char *name, float *scale, float *shift);
 
-/* Bytes of images and labels that the data set holds in memory. */
+/* Bytes of images and labels that the data set holds in memory. O(1). */
 int64_t plim_dataset_bytes(const plim_dataset *dataset);
 
 #ifdef __cplusplus

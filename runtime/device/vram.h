@@ -1,5 +1,8 @@
-/* A budget on everything that a run holds on a GPU. What lies outside the arena there (context, libraries, modules,
- * captured steps) cannot be chosen, only measured; the arena gets what it leaves. */
+/* A budget on everything that a run holds on a GPU. Context, libraries, modules and captured steps lie outside the
+ * arena. Their bytes are measured, and the arena gets the rest of the budget.
+ *
+ * All functions belong to the thread of the device. They measure the GPU's free memory, so other programs on the GPU
+ * change their results. PLIM_EUSAGE: the device is no GPU. PLIM_EDEVICE: the GPU does not answer. */
 #ifndef PLIM_RUNTIME_DEVICE_VRAM_H
 #define PLIM_RUNTIME_DEVICE_VRAM_H
 
@@ -9,13 +12,16 @@
 extern "C" {
 #endif
 
-/* Bytes that a budget leaves for the arena, by what lies outside of arenas now and what captured steps will take there;
- * whole pages of the GPU. PLIM_ENOFIT when what is outside takes all of it, or the GPU has not so much free;
- * PLIM_EUSAGE on a device that is no GPU. */
+/* Bytes that a budget leaves for the arena: the budget, less what lies outside of arenas now, less what captured steps
+ * will take, rounded down to pages of 2 MiB.
+ *   captured_bytes  in       from plim_vram_warm_up; 0: they are captured already, or never
+ *   arena_bytes     [1] out  > 0
+ * PLIM_ENOFIT: less than one page is left, or the GPU has fewer bytes free; the sentence has the numbers. O(1). */
 PLIM_MUST_USE plim_status plim_vram_left(plim_device *device, int64_t budget_bytes, int64_t captured_bytes,
                                          int64_t *arena_bytes);
 
-/* PLIM_ENOFIT, with the numbers, when arenas and what lies outside of them exceed the budget. */
+/* Does a run keep its budget now? PLIM_ENOFIT, with the numbers, when arena_bytes and what lies outside of arenas
+ * together exceed budget_bytes. O(1). */
 PLIM_MUST_USE plim_status plim_vram_check(plim_device *device, int64_t budget_bytes, int64_t arena_bytes);
 
 #ifdef __cplusplus

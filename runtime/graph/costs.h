@@ -1,5 +1,8 @@
-/* Costs that an imported graph carries beside, or in place of, one time an op: work in FLOP, times by device, and the
- * time of a copy of what an op writes, by device from which and to which. Times are in the unit of the file. */
+/* Costs of an imported graph, beside or in place of one time for each op: FLOPs, times by device, and the time of a
+ * copy of an op's outputs from one device to another. Times are in the unit of the file.
+ *
+ * Costs belong to one thread while they are filled in. The other functions only read: any number of threads may call
+ * them at once. All are deterministic. */
 #ifndef PLIM_RUNTIME_GRAPH_COSTS_H
 #define PLIM_RUNTIME_GRAPH_COSTS_H
 
@@ -15,16 +18,17 @@ typedef struct plim_costs {
   plim_context *ctx;
   int32_t n_ops, n_devices;
   char (*device)[PLIM_COSTS_NAME_BYTES]; /* [n_devices] names, no two alike */
-  int64_t *flops;                        /* [n_ops] -1: none */
+  int64_t *flops;                        /* [n_ops] -1: not known */
   int64_t *duration;                     /* [n_ops][n_devices] -1: the op does not run there */
-  int64_t *copy;                         /* [n_ops][n_devices from][n_devices to] -1: no link takes it */
+  int64_t *copy;                         /* [n_ops][n_devices from][n_devices to] -1: there is no link */
 } plim_costs;
 
-/* Costs without a name and a number, all -1, to be filled in. */
+/* Costs for the caller to fill in: every name is "", every number -1. *out: free with plim_costs_free. n_ops and
+ * n_devices are >= 0. PLIM_EDATA: more than PLIM_COSTS_MAX_DEVICES devices. PLIM_ENOMEM. O(n_ops x n_devices^2). */
 PLIM_MUST_USE plim_status plim_costs_new(plim_context *ctx, int32_t n_ops, int32_t n_devices, plim_costs **out);
 void plim_costs_free(plim_costs *costs); /* NULL is legal */
 
-/* Places of a number in `duration` and `copy`. */
+/* Index of a number in `duration` and in `copy`. Op and devices must be in range. */
 static inline int64_t plim_costs_duration_at(const plim_costs *c, int32_t op, int32_t device) {
   const int64_t row = op;
   return row * c->n_devices + device;
@@ -34,25 +38,28 @@ static inline int64_t plim_costs_copy_at(const plim_costs *c, int32_t op, int32_
   return (row * c->n_devices + from) * c->n_devices + to;
 }
 
-/* 1: a name or a number is there. */
+/* 1 when there is a device, or the FLOPs of an op. O(n_ops). */
 int plim_costs_any(const plim_costs *costs);
 
-/* The device of that name, -1: none. */
+/* Index of the device of that name, -1: there is none. O(n_devices). */
 int32_t plim_costs_find_device(const plim_costs *costs, const char *name);
 
-/* What the graph says of a copy of what the op writes from one named device to another: 1, and its time, -1 where no
- * link takes it; 0 where it says nothing: a device is not the graph's, or the op has no times of copies. */
+/* Find the time of a copy of the op's outputs between two devices.
+ *   from, to  in       names of devices
+ *   time      [1] out  in the unit of the file; -1: there is no link. Untouched where the result is 0
+ * 1: found. 0: a device has no such name, or the op has no times of copies. O(n_devices^2). */
 int plim_costs_find_copy(const plim_costs *costs, int32_t op, const char *from, const char *to, int64_t *time);
 
-/* May a device or a space be called that: 1 to 31 printable characters without blank, '=', ',', '>' and ';', which
- * other texts need? */
+/* 1 when a device or a space may have that name: 1 to 31 printable ASCII characters, without blank, '=', ',', '>' and
+ * ';', which separate names in other texts. */
 int plim_costs_is_name(const char *name);
 
-/* Name a device. PLIM_EDATA for a name that may not be, and for one that a device before it has. */
+/* Copy a name into device[device], which must be in range. PLIM_EDATA: plim_costs_is_name refuses it, or a device has
+ * it already. */
 PLIM_MUST_USE plim_status plim_costs_name_device(plim_costs *costs, int32_t device, const char *name);
 
-/* Do the costs belong to a graph of so many ops, and do their sums fit: less than 2^61 for the FLOP, for the times on a
- * device and for all the copies? PLIM_EDATA with a sentence. */
+/* Check that the costs are for n_ops ops, and that sums fit: those of all FLOPs, of the times on each device and of all
+ * copies are below 2^61. PLIM_EDATA with a sentence. O(n_ops x n_devices^2). */
 PLIM_MUST_USE plim_status plim_costs_check(const plim_costs *costs, int32_t n_ops);
 
 #ifdef __cplusplus

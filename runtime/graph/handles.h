@@ -1,9 +1,10 @@
-/* The handle program: what the program that a graph was imported from held, and when.
+/* The handle program: which tensors the program that a graph was imported from held, and when.
  *
- * A plan needs none of this: values die after their last use. A runtime without a plan sees calls, views and handles
- * instead: it may drop a storage for good only when nothing holds a handle on any tensor of it. Tensors are what
- * handles stand for; the views of a storage are tensors of their own, defined by calls of their own. The ops of the
- * graph are the calls with a result that is no view, in order. Planner and executor read those alone.
+ * A plan does not need it: a buffer ends with its lifetime. A runtime without a plan sees calls, views and handles
+ * instead. It may free a storage for good only when no handle on any of its tensors is held. A handle stands for a
+ * tensor. Views of a storage are tensors of their own, defined by calls of their own. The ops of the graph are the
+ * calls with a result that is no view, in order. Planner and executor read those alone. graph.h says what holds for
+ * every document.
  * Source: traces of the DTR prototype (Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021). */
 #ifndef PLIM_RUNTIME_GRAPH_HANDLES_H
 #define PLIM_RUNTIME_GRAPH_HANDLES_H
@@ -47,11 +48,13 @@ typedef struct plim_handles {
 
 struct plim_graph;
 
-/* Sum of the times of all calls. */
+/* Sum of the times of all calls, ns. O(events). */
 int64_t plim_handles_total_ns(const plim_handles *handles);
 
-/* Most bytes held when each storage is gone after its last release. in_arena 0: bytes as they are. 1: rounded up to
- * PLIM_ALIGN, and constants stay. PLIM_EOVERFLOW when the sum does not fit in 63 bits. */
+/* Most bytes held when each storage is freed after its last release.
+ *   in_arena  in       0: bytes as they are. 1: rounded up to PLIM_ALIGN, and constants stay
+ *   peak      [1] out  bytes
+ * PLIM_EOVERFLOW: the sum does not fit in 63 bits. O(events). */
 PLIM_MUST_USE plim_status plim_handles_peak(const plim_handles *handles, int in_arena, int64_t *peak);
 
 /* A copy of `draft` in one allocation, checked: ids in range, each tensor defined once and before its use, no view of a

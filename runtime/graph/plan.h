@@ -97,12 +97,14 @@ const char *plim_plan_class_name(plim_plan_class plan_class);
 int plim_plan_class_find(const char *name);
 
 /* A plan from its parts, which are copied. Does not check whether it is valid: plim_plan_check does.
- *   draft  in   read: planner, plan_class, packed, steps, buffers, variants, budget_bytes, keep_all_ns, bound_ns,
- * proved, numerics.machine, names and budgets of pages. Every index in it must be in range. out    out  free with
- * plim_plan_free Sets fingerprint and numerics hash, peak_bytes and arena_bytes of every space from the buffers,
- * time_ns from the commands. Sorts buffers and variants, and leaves out variants that no command uses. keep_all_ns
- * becomes at most the time of every op once with the fastest variant used; a bound_ns equal to it follows. PLIM_EDATA:
- * two variants of one op and name. PLIM_EOVERFLOW: bytes or times exceed 63 bits. O(n log n). */
+ *   draft  [1] in   read: planner, plan_class, packed, steps, buffers, variants, budget_bytes, keep_all_ns, bound_ns,
+ *                   proved, numerics.machine, names and budgets of pages. Every index in it
+ *                   must be in range
+ *   out    [1] out  free with plim_plan_free
+ * It sets fingerprint and numerics hash, peak_bytes and arena_bytes of every space from the buffers, and time_ns from
+ * the commands. It sorts buffers and variants, and leaves out variants that no command uses. keep_all_ns becomes at
+ * most the time of every op once with the fastest variant used; a bound_ns equal to keep_all_ns changes with it.
+ * PLIM_EDATA: two variants of one op and name. PLIM_EOVERFLOW: bytes or times exceed 63 bits. O(n log n). */
 PLIM_MUST_USE plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft, plim_plan **out);
 void plim_plan_free(plim_plan *plan); /* NULL is legal */
 

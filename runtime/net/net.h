@@ -33,8 +33,14 @@ PLIM_MUST_USE plim_status plim_net_begin(plim_context *ctx, const char *name, co
                                          plim_net **out);
 void plim_net_free(plim_net *net); /* NULL is legal */
 
-/* Layers. Names must be unique. The first failure is kept, and returned when a graph is made. A net belongs to the
- * thread of its context. */
+/* Layers, each with its output's handle. Names must be unique and are copied. The first failure is kept, and returned
+ * when a graph is made. A net belongs to the thread of its context. Shapes, with x [N][C][H][W] and positive sizes:
+ *   conv2d           [N][filters][(H + 2 pad - kernel) / stride + 1][the same of W]; bias 1: adds one by filter
+ *   max_pool, avg_pool  the same with C channels
+ *   global_avg_pool  [N][C]
+ *   linear           [N][units], of x [N][features]; with bias
+ *   batch_norm, relu, add, dropout  the shape of x; operands of add have equal shapes
+ * `drop` is the probability of a zero, in [0, 1). */
 plim_tensor plim_net_image(plim_net *net); /* the input batch as f32 or bf16 */
 plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel, int stride,
                             int pad, int bias);
@@ -53,18 +59,23 @@ plim_tensor plim_net_linear(plim_net *net, const char *name, plim_tensor x, int 
 plim_tensor plim_net_dropout(plim_net *net, const char *name, plim_tensor x, float drop);
 void plim_net_softmax_xent(plim_net *net, plim_tensor logits); /* the loss; once */
 
-/* The training step: forward, backward, one sgd op a parameter placed right after the last reader of the old value and
- * its gradient. The evaluation step: forward with running statistics, "loss" and "hits". */
+/* The training step: forward, backward, and for each parameter one sgd op right after its gradient and the last reader
+ * of its old value. The evaluation step: forward with running statistics, "loss" and "hits". The net stays as it is.
+ *   out  [1]  out  free with plim_graph_free; it does not need the net
+ * The first failure of a layer: PLIM_EUSAGE, PLIM_ENOMEM or another. PLIM_EUSAGE: the net has no loss. O(layers).
+ * Deterministic. */
 PLIM_MUST_USE plim_status plim_net_train_graph(const plim_net *net, plim_graph **out);
 PLIM_MUST_USE plim_status plim_net_eval_graph(const plim_net *net, plim_graph **out);
 
-/* Built-in models: "mlp", "resnet18", "resnet20", "resnet32", "resnet56", "resnet50". PLIM_EUSAGE with the nearest
- * name. */
+/* Built-in models: "mlp", "resnet18", "resnet20", "resnet32", "resnet56", "resnet50". Source of the residual ones: He
+ * et al., Deep Residual Learning, CVPR 2016. out  [1]  out  complete with its loss; free with plim_net_free
+ * PLIM_EUSAGE: no model has that name (the sentence has the nearest), or options that are not allowed. PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_model_make(plim_context *ctx, const char *model, const plim_net_options *options,
                                           plim_net **out);
-const char *plim_model_name(int32_t row); /* NULL after the last */
+/* Name of row i of the models (0, 1, ...), a static string; NULL for a row that is not there. */
+const char *plim_model_name(int32_t row);
 
-/* Number of trained parameters (elements of role param). */
+/* Number of trained parameters: elements of the values with role param. O(values). */
 int64_t plim_graph_parameters(const plim_graph *graph);
 
 /* Starting contents of a parameter or state: normal weights by Philox keyed by (seed, value name), zero biases,

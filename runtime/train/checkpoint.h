@@ -2,7 +2,10 @@
  *
  * The file: the 8 bytes "PLIMCKPT", the header's length in bytes (32 bits, little-endian), the header (JSON on one
  * line: version, model, batch, step, arithmetic, values), the values' bytes in the header's order, and the SHA-256 of
- * all that came before. docs/formats.md has the details. */
+ * everything before it. docs/formats.md has the details.
+ *
+ * Functions with a trainer belong to the trainer's thread, between two steps. The others belong to the thread of the
+ * context. Equal states give equal files. Reading takes memory for the whole file, which may have 2^36 bytes. */
 #ifndef PLIM_RUNTIME_TRAIN_CHECKPOINT_H
 #define PLIM_RUNTIME_TRAIN_CHECKPOINT_H
 
@@ -14,37 +17,44 @@ extern "C" {
 
 enum { PLIM_CHECKPOINT_VERSION = 1 };
 
-/* Write the state between two steps. The file is replaced whole or not at all. */
+/* Write the state of a trainer. The file is replaced whole, or stays as it was.
+ * PLIM_ENOFILE, PLIM_EIO: the file cannot be written. PLIM_EDEVICE: a value cannot be copied from the device.
+ * PLIM_ENOMEM. O(bytes of the state), and memory for the largest value. */
 PLIM_MUST_USE plim_status plim_checkpoint_save(const plim_trainer *trainer, const char *path);
 
-/* Read a state into a trainer of the same model (any batch, budget and plan) and continue at its step. PLIM_EDATA when
- * the file is damaged or of another model or version; then the trainer is untouched. */
+/* Read a state into a trainer of the same model, and continue at its step. Batch, layout, budget and plan may differ.
+ * PLIM_EDATA: the file is damaged, or of another model or version. PLIM_ENOFILE, PLIM_EIO: it cannot be read.
+ * PLIM_ENOMEM. After these the trainer is untouched. PLIM_EDEVICE: a copy to the device failed; the trainer may then
+ * hold a part of the values. O(file). */
 PLIM_MUST_USE plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path);
 
-/* What a checkpoint says of the run that made it, its values aside. */
+/* What a checkpoint says of the run that made it, without its values. */
 typedef struct plim_checkpoint_info {
   plim_context *ctx;
-  int64_t step;
-  int32_t batch;
-  char numerics[PLIM_FINGERPRINT_BYTES]; /* hash of its numerics */
+  int64_t step;                          /* training steps that are done */
+  int32_t batch;                         /* images a step; -1: the file does not say */
+  char numerics[PLIM_FINGERPRINT_BYTES]; /* hash of its numerics; "": the file does not say */
   /* Its numerics; n_ops 0: the file, of an earlier version, does not say. */
-  char graph[PLIM_FINGERPRINT_BYTES];
+  char graph[PLIM_FINGERPRINT_BYTES]; /* fingerprint of the training step's graph */
   plim_machine machine;
   int32_t n_ops, n_labels;
-  int32_t *label_of_op;                   /* [n_ops] */
-  char (*label)[PLIM_VARIANT_NAME_BYTES]; /* [n_labels] */
+  int32_t *label_of_op;                   /* [n_ops] index into `label` */
+  char (*label)[PLIM_VARIANT_NAME_BYTES]; /* [n_labels] the different numerics keys */
   /* Its training; has_training 0: the file does not say. */
   int32_t has_training;
-  float rate, momentum, weight_decay;
+  float rate, momentum, weight_decay; /* of its plim_rate_schedule */
   uint64_t seed;
-  int64_t total_steps;
+  int64_t total_steps; /* of its plim_rate_schedule */
 } plim_checkpoint_info;
 
-/* PLIM_EDATA when the file is damaged. */
+/* Read what a checkpoint says of its run. *out: free with plim_checkpoint_info_free.
+ * PLIM_EDATA: the file is damaged or of another version. PLIM_ENOFILE, PLIM_EIO, PLIM_ENOMEM. O(file): the checksum is
+ * compared. */
 PLIM_MUST_USE plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_checkpoint_info **out);
 void plim_checkpoint_info_free(plim_checkpoint_info *info); /* NULL is legal */
 
-/* *yes: does the file begin as checkpoints do? Fails when it cannot be read. */
+/* Does the file begin as checkpoints do? *yes out: 1 or 0. PLIM_ENOFILE, PLIM_EIO, PLIM_ENOMEM; PLIM_EDATA: it has more
+ * than 2^36 bytes. O(file). */
 PLIM_MUST_USE plim_status plim_checkpoint_is(plim_context *ctx, const char *path, int *yes);
 
 #ifdef __cplusplus

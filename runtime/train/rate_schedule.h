@@ -1,5 +1,7 @@
 /* Learning rate over the steps of a run: linear warm-up, then half a cosine down to 0. It reaches the step as an input
- * value ("hyper"), so that no plan depends on it. */
+ * value ("hyper"), so that no plan depends on it. Both functions read their arguments alone: they are safe from any
+ * thread, deterministic and O(1). Source: Loshchilov and Hutter, SGDR, ICLR 2017, section 3, without restarts; warm-up:
+ * Goyal et al. 2017, section 2.2. */
 #ifndef PLIM_RUNTIME_TRAIN_RATE_SCHEDULE_H
 #define PLIM_RUNTIME_TRAIN_RATE_SCHEDULE_H
 
@@ -10,15 +12,20 @@ extern "C" {
 #endif
 
 typedef struct plim_rate_schedule {
-  float rate; /* the highest */
-  float momentum, weight_decay;
-  int64_t warmup_steps, total_steps;
+  float rate;                   /* the highest learning rate */
+  float momentum, weight_decay; /* the same in every step */
+  int64_t warmup_steps;         /* >= 0; 0: no warm-up */
+  int64_t total_steps;          /* of the run, warm-up included */
 } plim_rate_schedule;
 
-/* Rate of `step` (from 0). The warm-up ends with `rate` at step warmup_steps - 1; from total_steps on it is 0. */
+/* Learning rate of `step` >= 0.
+ *   step < warmup_steps   rate * (step + 1) / warmup_steps
+ *   step < total_steps    rate / 2 * (1 + cos(pi * (step - warmup_steps) / (total_steps - warmup_steps)))
+ *   else                  0 */
 float plim_rate_schedule_rate(const plim_rate_schedule *schedule, int64_t step);
 
-/* The "hyper" value of a step. hyper [4] out: rate, momentum, weight decay, 0. */
+/* The "hyper" input of `step` >= 0.
+ *   hyper  [4]  out  learning rate, momentum, weight decay, 0 */
 void plim_rate_schedule_hyper(const plim_rate_schedule *schedule, int64_t step, float *hyper);
 
 #ifdef __cplusplus

@@ -17,22 +17,22 @@ extern "C" {
 
 typedef struct plim_trainer plim_trainer;
 
-/* A budget that changes in the middle of a training step. */
+/* A change of the budget in the middle of a training step. */
 typedef struct plim_limit {
-  int64_t step; /* from 0 */
-  int64_t bytes;
+  int64_t step;  /* the training step in which it comes, from 0 */
+  int64_t bytes; /* the new budget */
 } plim_limit;
 
 /* The result of a change of the budget. */
 typedef struct plim_limit_report {
   int64_t step; /* the training step that begins now: the first one with the new plans */
   int64_t wanted_bytes;
-  plim_status status;                /* PLIM_OK; PLIM_ENOFIT: it continues under the old budget, the context says why */
+  plim_status status;                /* PLIM_ENOFIT: the run continues under the old budget; the context says why */
   int64_t arena_before, arena_after; /* of the plans of the former step, and now */
   int64_t returned_bytes;            /* of the arena at open that the system has got back so far */
-  int64_t moved_bytes;               /* copied within the arena so far, where steps continued elsewhere */
-  int32_t switched_at;               /* plan step at which the step in flight continued online in the wanted bytes; -1:
-                                      * none was in flight, or it found no way and kept its bytes to its end */
+  int64_t moved_bytes;               /* copied within the arena by plan switches so far */
+  int32_t switched_at;               /* command at which the step in flight continued online in the wanted bytes; -1:
+                                      * no step was in flight, or it found no plan and kept its bytes to its end */
   double switched_percent;           /* overhead of that step */
   double overhead_percent;           /* predicted, of the training steps from now on */
   int64_t time_ns;                   /* between the steps, for new plans */
@@ -42,11 +42,11 @@ typedef void plim_on_limit(void *user, const plim_limit_report *report);
 /* The result of timing the ops of some training steps in place. */
 typedef struct plim_retime_report {
   int64_t step;                      /* the training step that begins now */
-  int64_t predicted_ns, measured_ns; /* of a training step's ops by the plan that ran */
-  int64_t again_ns;                  /* of the plan made with the times found, by those times; 0: none was found */
-  int32_t taken;                     /* 1: it is faster, and runs from now on */
-  double overhead_percent;           /* its own */
-  int64_t time_ns;                   /* that planning took, between two steps */
+  int64_t predicted_ns, measured_ns; /* of a training step's commands, by the plan that ran */
+  int64_t again_ns;                  /* of the plan made with the measured times, by those times; 0: none was found */
+  int32_t taken;                     /* 1: that plan is faster, and runs from now on */
+  double overhead_percent;           /* of that plan */
+  int64_t time_ns;                   /* of planning, between two steps */
 } plim_retime_report;
 typedef void plim_on_retime(void *user, const plim_retime_report *report);
 
@@ -57,12 +57,12 @@ typedef struct plim_trainer_options {
   int32_t augment;
   plim_exec_options exec;
   const plim_replan_options *replan; /* for plans of other budgets; NULL: the budget cannot change. Borrowed */
-  const plim_limit *limit;           /* [n_limits] foreseen, by step. Borrowed */
+  const plim_limit *limit;           /* [n_limits] changes that are known before, in order of steps. Borrowed */
   int32_t n_limits;
   plim_on_limit *on_limit; /* NULL: none */
   void *on_limit_user;
-  int32_t retime_steps;      /* > 0: so many steps are timed op by op once the plan runs, and the plan is made once more
-                              * with the times found, with the same bits; needs `replan` without a policy */
+  int32_t retime_steps;      /* > 0: time so many steps op by op once the plan runs, then plan once more with these
+                              * times, for the same bits; needs `replan` without a policy */
   plim_on_retime *on_retime; /* NULL: none */
   void *on_retime_user;
 } plim_trainer_options;
@@ -87,38 +87,47 @@ typedef struct plim_evaluation {
 } plim_evaluation;
 
 /* Open the executor (which checks the program and allocates the arena), write the starting weights and start the
- * reader. A program with a plan for a last batch trains what is left of an epoch with it; without one that is dropped.
- * Device, data set and program must outlive the trainer. A variant that the device refuses is told as by
- * plim_exec_open; where one is refused later, when a run has other plans made, it leaves the program's profiles and the
- * run continues. PLIM_EUSAGE when the program's images are not those of the
- * data set, or its last batch is not what is left of it. */
+ * reader.
+ *   device, dataset, program  in       must outlive the trainer
+ *   options                   in       copied; what it points to is borrowed. Must not be NULL
+ *   out                       [1] out  close with plim_trainer_close
+ * A program with a plan for a last batch trains the last images of an epoch with it; without one they are not trained.
+ * A variant that the device refuses is reported as by plim_exec_open. One that is refused later, when a run plans
+ * again, is left out of the program's profiles, and the run continues.
+ * PLIM_EUSAGE: options that are not allowed, or the program's images are not those of the data set, or its last batch
+ * is not what is left of an epoch. Else the errors and the cost of plim_exec_open. */
 PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, plim_program *program,
                                             const plim_trainer_options *options, plim_trainer **out);
 void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
 
-/* Run `steps` more training steps. on_step (NULL: none) is called after each, on this thread. PLIM_ECANCEL after the
- * step in which the context was cancelled. PLIM_ENOTFINITE with the step whose loss is not a number. Else the errors of
- * plim_exec_step. */
+/* Run `steps` more training steps.
+ *   on_step, user  in  called after each step, on this thread; NULL: not wanted
+ * PLIM_ECANCEL: the context was cancelled; the step that ran is complete. PLIM_ENOTFINITE: the loss of a step is not
+ * finite; its weights are updated already. Else the errors of plim_exec_step. */
 PLIM_MUST_USE plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user);
 
 /* Change the budget: from now on the arena may have at most `bytes`, less or more than before, up to what it had at
  * open. Safe from any thread and from signal handlers, also while a step runs. That step continues online in the new
- * bytes, from the first op at which that is possible, and the system gets the arena's tail back at once. Before the
- * next step plans for the new budget take over, with the same bits. options.on_limit is told the result. A later
- * request replaces one that is still open. */
+ * bytes, from the first command at which that is possible, and the system gets the arena's tail back at once. Before
+ * the next step plans for the new budget take over, with the same bits. Then options.on_limit is called. A later
+ * request replaces one that is not yet served. */
 void plim_trainer_limit(plim_trainer *trainer, int64_t bytes);
 
-/* Run the evaluation step over the test images. PLIM_ECANCEL as above. */
+/* Run the evaluation step over all test images.
+ *   out  [1]  out
+ * PLIM_ECANCEL: the context was cancelled. Else the errors of plim_exec_step. */
 PLIM_MUST_USE plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out);
 
-int64_t plim_trainer_steps(const plim_trainer *trainer);       /* done so far */
-int64_t plim_trainer_epoch_steps(const plim_trainer *trainer); /* steps an epoch */
-plim_exec *plim_trainer_exec(const plim_trainer *trainer);     /* borrowed */
-const plim_program *plim_trainer_program(const plim_trainer *trainer);
-const plim_trainer_options *plim_trainer_given(
-    const plim_trainer *trainer); /* the options of plim_trainer_open; borrowed */
+/* Training steps that are done, and steps of an epoch. */
+int64_t plim_trainer_steps(const plim_trainer *trainer);
+int64_t plim_trainer_epoch_steps(const plim_trainer *trainer);
 
-/* Continue a run at `step` (after plim_checkpoint_load). */
+/* Executor, program and options of a trainer; borrowed until it is closed. */
+plim_exec *plim_trainer_exec(const plim_trainer *trainer);
+const plim_program *plim_trainer_program(const plim_trainer *trainer);
+const plim_trainer_options *plim_trainer_given(const plim_trainer *trainer);
+
+/* Continue a run at `step` >= 0, between two steps (plim_checkpoint_load calls it). */
 void plim_trainer_seek(plim_trainer *trainer, int64_t step);
 
 #ifdef __cplusplus
