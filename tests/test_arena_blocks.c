@@ -7,6 +7,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 static int32_t take_on(plim_arena_blocks *p, int64_t bytes, int32_t owner, plim_side side, plim_end end) {
   int32_t block = -2;
@@ -154,7 +155,7 @@ Test(blocks, of_ten_thousand_free_ones_a_request_looks_at_a_few_dozen) {
   plim_context *ctx = plim_test_context();
   plim_arena_blocks *p = make_blocks(ctx, (int64_t)4 * BLOCKS * PLIM_ALIGN);
   static int32_t held[2 * BLOCKS];
-  uint64_t random = 1;
+  uint64_t random = test_seed(1);
   for (int32_t i = 0; i < 2 * BLOCKS; i++) {
     cr_assert_eq(plim_arena_blocks_take(p, 2 * PLIM_ALIGN, i, PLIM_SIDE_MAIN, PLIM_END_LOW, &held[i]), PLIM_OK);
   }
@@ -222,7 +223,7 @@ static int32_t take_beside(plim_arena_blocks *p, unit_map *map, int32_t owner, u
 
 Test(blocks, follow_a_map_of_units_through_random_takes_and_gives) {
   plim_context *ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 20; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     plim_arena_blocks *p = make_blocks(ctx, UNITS * PLIM_ALIGN);
     unit_map map;

@@ -7,6 +7,7 @@
 #include "planner/core/core.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
+#include "tests/support/test_seed.h"
 
 enum { MOST_COLUMNS = 200 };
 
@@ -94,7 +95,7 @@ static int64_t solved(const ascent_case *a, int64_t budget) {
 Test(ascent, proves_nothing_that_the_model_denies_and_most_of_what_it_proves) {
   double by_ascent = 0, by_solver = 0;
   int32_t cases = 0;
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     ascent_case a = case_make(seed, 12 + (int32_t)(seed % 20), (int32_t)(seed % 2));
     int64_t least = a.model->least_ns;
     int32_t op;
@@ -128,7 +129,7 @@ static void fit(plim_cut_rows *rows, int64_t budget) {
 Test(ascent, rows_of_another_budget_prove_nothing_wrong_and_no_less) {
   double warm = 0, cold = 0;
   int32_t started = 0;
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     ascent_case a = case_make(seed, 12 + (int32_t)(seed % 20), (int32_t)(seed % 2));
     plim_cut_rows rows = {.ctx = a.c.ctx};
     int64_t least = a.model->least_ns;

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { MOST = 700 };
 
@@ -21,7 +22,7 @@ Test(blocked_profile, additions_and_sums_over_spans_are_those_of_an_array) {
   static const int32_t lengths[] = {1, 2, 63, 64, 65, 127, 128, 129, 640, MOST};
   plim_context *ctx = NULL;
   int64_t plain[MOST];
-  uint64_t random = 3;
+  uint64_t random = test_seed(3);
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
     int32_t n = lengths[i];

@@ -5,6 +5,7 @@
 
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { MOST = 120 };
 
@@ -36,7 +37,7 @@ static void check(int32_t n, const plim_box *box, const int64_t *offset, int64_t
 
 Test(bottom_up, every_packing_keeps_the_rules_and_is_no_higher_or_given_up) {
   ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     uint64_t state = seed;
     plim_box box[MOST];
     int64_t offset[MOST], again[MOST];
@@ -70,7 +71,7 @@ Test(bottom_up, learning_lowers_what_the_first_priorities_found) {
   ctx = plim_test_context();
   enum { STARTS = 6, RUNS = 200 };
   int64_t before = 0, after = 0;
-  for (uint64_t seed = 1; seed <= 20; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
     uint64_t state = seed;
     plim_box box[MOST];
     int64_t offset[MOST], best = INT64_MAX, start = 0;
@@ -123,7 +124,7 @@ Test(bottom_up, many_boxes_keep_the_rules_and_change_near_what_sticks_out) {
   enum { MANY = 1600, TRIES = 120 };
   static plim_box box[MANY];
   static int64_t offset[MANY];
-  uint64_t state = 5;
+  uint64_t state = test_seed(5);
   int64_t start = INT64_MAX, best = INT64_MAX;
   for (int32_t b = 0; b < MANY; b++) {
     int64_t begin = test_random_between(&state, 0, 400), bytes = test_random_between(&state, 1, 30);

@@ -11,6 +11,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 static const random_plan_options packed = {
     .shuffle_percent = 25, .repeat_percent = 30, .pair_percent = 60, .merge_percent = 50, .packed = 1};
@@ -46,7 +47,7 @@ static void free_instance(instance *i) {
 
 Test(check_random, accepts_random_valid_plans_and_they_leave_what_program_order_leaves) {
   int repeats = 0, pairs = 0;
-  for (uint64_t seed = 1; seed <= 300; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 300; test_seed_at(seed) < end; seed++) {
     instance i = make_instance(seed, 3000, packed);
     plim_status status = plim_plan_check(i.ctx, i.graph, i.plan);
     cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
@@ -70,7 +71,7 @@ static int first_runs_in_program_order(const plim_plan *plan) {
 
 Test(check_random, accepts_a_class_of_plans_in_program_order_for_those_alone) {
   int accepted = 0, refused = 0;
-  for (uint64_t seed = 1; seed <= 100; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 100; test_seed_at(seed) < end; seed++) {
     random_plan_options p = packed;
     p.shuffle_percent = seed % 2 ? 25 : 0;
     instance i = make_instance(seed, 800, p);
@@ -91,7 +92,7 @@ Test(check_random, accepts_a_class_of_plans_in_program_order_for_those_alone) {
 Test(check_random, accepts_random_valid_plans_without_addresses) {
   random_plan_options unpacked = packed;
   unpacked.packed = 0;
-  for (uint64_t seed = 1; seed <= 300; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 300; test_seed_at(seed) < end; seed++) {
     instance i = make_instance(seed, 3000, unpacked);
     plim_status status = plim_plan_check(i.ctx, i.graph, i.plan);
     cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
@@ -105,7 +106,7 @@ Test(check_random, accepts_no_plan_with_stray_updates_repeats_or_labels_that_lea
   lawless.lawless = 1;
   lawless.shuffle_percent = 3;
   lawless.repeat_percent = 10;
-  for (uint64_t seed = 1; seed <= 600; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 600; test_seed_at(seed) < end; seed++) {
     instance i = make_instance(seed, 800, lawless);
     if (plim_plan_check(i.ctx, i.graph, i.plan) == PLIM_OK) {
       accepted++;
@@ -238,7 +239,7 @@ static int try_mutant(const instance *i, const plan_draft *m, uint64_t seed) {
 
 Test(check_random, accepts_no_mutated_plan_that_leaves_anything_else) {
   int accepted = 0, refused = 0;
-  for (uint64_t seed = 1; seed <= 150; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     instance i = make_instance(seed, 800, packed);
     uint64_t random = seed;
     for (int round = 0; round < 60; round++) {

@@ -1,6 +1,5 @@
 /* Command lines by chance: options of every command with values of every kind, most of them wrong. Each ends by itself
- * with an exit status of the table, and says one thing or another when that is not 0. The seed is printed;
- * PLIM_TEST_SEED sets another. */
+ * with an exit status of the table, and says one thing or another when that is not 0. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { LINES = 250, LINE_BYTES = 1024 };
 
@@ -130,10 +130,8 @@ static void teardown(void) {
 TestSuite(cli_random, .init = setup, .fini = teardown);
 
 Test(cli_random, every_command_line_ends_by_itself_with_a_status_of_the_table_and_a_sentence) {
-  const char *given = getenv("PLIM_TEST_SEED");
-  uint64_t seed = given ? strtoull(given, NULL, 10) : 7, random = seed;
+  uint64_t random = test_seed(7);
   int done = 0;
-  printf("PLIM_TEST_SEED=%llu\n", (unsigned long long)seed);
   for (int i = 0; i < LINES; i++) {
     char line[LINE_BYTES];
     make_line(&random, line);

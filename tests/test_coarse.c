@@ -6,6 +6,7 @@
 #include "planner/core/core.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 typedef struct rig {
   plim_coarse *coarse;
@@ -48,7 +49,7 @@ static void compare(rig *r, plim_context *ctx, uint64_t seed) {
 
 Test(coarse, expanded_schedules_are_valid_take_as_long_and_need_no_more_bytes) {
   int32_t fused = 0;
-  for (uint64_t seed = 1; seed <= 200; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
     uint64_t random = seed;
     rig r = rig_make(&c, seed % 3 == 0 ? 1 : INT32_MAX);

@@ -7,6 +7,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { MOST = 12, FEW = 7 };
 
@@ -30,7 +31,7 @@ static int fits(const plim_boxes *boxes, const uint8_t *member, int32_t without,
 Test(conflict, is_irreducible_on_random_boxes) {
   ctx = plim_test_context();
   int by_search = 0;
-  for (uint64_t seed = 1; seed <= 150; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     uint64_t r = seed;
     plim_box box[MOST];
     int64_t align[MOST], offset[MOST];
@@ -98,7 +99,7 @@ static void draw_uneven(uint64_t seed, plim_boxes *boxes, plim_box *box, int64_t
 Test(conflict, is_irreducible_by_all_offsets_with_gaps_alignments_and_fixed_boxes) {
   ctx = plim_test_context();
   int at_once = 0, searched = 0;
-  for (uint64_t seed = 1; seed <= 400; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 400; test_seed_at(seed) < end; seed++) {
     plim_box box[MOST];
     int64_t align[MOST], offset[MOST], capacity = 0;
     int32_t first[MOST + 1];

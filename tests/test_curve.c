@@ -7,6 +7,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { POINTS = 300 };
 
@@ -56,7 +57,7 @@ static sample draw(uint64_t *random, int32_t i) {
 
 Test(front, finds_the_fastest_point_within_every_budget) {
   plim_context *ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 30; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 30; test_seed_at(seed) < end; seed++) {
     plim_front front = {.ctx = ctx};
     uint64_t random = seed;
     static sample s[POINTS];
@@ -85,7 +86,7 @@ Test(front, finds_the_fastest_point_within_every_budget) {
 Test(front, order_of_insertion_and_merging_change_nothing) {
   plim_context *ctx = plim_test_context();
   plim_front forward = {.ctx = ctx}, backward = {.ctx = ctx}, odd = {.ctx = ctx};
-  uint64_t random = 9;
+  uint64_t random = test_seed(9);
   static sample s[POINTS];
   for (int32_t i = 0; i < POINTS; i++) s[i] = draw(&random, i);
   for (int32_t i = 0; i < POINTS; i++) insert(i % 2 ? &odd : &forward, &s[i]);
@@ -164,6 +165,6 @@ static plim_status insert_some(plim_context *ctx, void *user) {
 }
 
 Test(front, refused_allocation_leaves_the_curve_as_it_was) {
-  uint64_t seed = 3;
+  uint64_t seed = test_seed(3);
   cr_assert_gt(plim_test_each_allocation(insert_some, &seed), 0);
 }

@@ -14,6 +14,7 @@
 #include "tests/support/published_graphs.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 #include "tools/plimsoll-bench/peers.h"
 
 static plim_context *ctx;
@@ -125,7 +126,7 @@ static void compare_budgets(const plim_graph *graph, const plim_profile *profile
 
 Test(cut, the_bound_is_never_above_the_optimum_of_small_step_graphs) {
   tally score = {0};
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     plim_graph *graph = random_graph_small(ctx, seed, (int32_t)(seed % 3));
     plim_profile *profile = small_profile(graph, seed);
     compare_budgets(graph, profile, seed, &score);
@@ -140,7 +141,7 @@ Test(cut, the_bound_is_never_above_the_optimum_of_small_step_graphs) {
 
 Test(cut, the_bound_is_never_above_the_optimum_where_ops_are_of_class_once) {
   tally score = {0};
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     plim_graph *graph = random_graph_small_once(ctx, seed, (int32_t)(seed % 3));
     plim_profile *profile = small_profile(graph, seed);
     compare_budgets(graph, profile, seed, &score);
@@ -170,7 +171,7 @@ static plim_graph *small_dag(uint64_t seed) {
 
 Test(cut, the_bound_is_never_above_the_optimum_of_small_graphs) {
   tally score = {0};
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     plim_graph *graph = small_dag(seed);
     plim_profile *profile = NULL;
     cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
@@ -219,7 +220,7 @@ static void compare_warm(const plim_graph *graph, int32_t fixed, int64_t high, u
 
 Test(cut, a_solver_that_comes_from_other_budgets_proves_what_a_new_one_does) {
   int kept = 0;
-  for (uint64_t seed = 1; seed <= 24; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 24; test_seed_at(seed) < end; seed++) {
     random_graph_options options = random_graph_options_default(seed);
     plim_graph *graph = seed % 2 ? small_dag(seed) : NULL;
     plim_plan *plan = NULL;
@@ -290,7 +291,7 @@ Test(cut, chains_are_bounded_by_one_repeat_an_op) {
 }
 
 Test(cut, the_bound_never_falls_when_the_budget_does) {
-  for (uint64_t seed = 1; seed <= 8; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 8; test_seed_at(seed) < end; seed++) {
     random_graph_options options = random_graph_options_default(seed);
     plim_graph *graph = NULL;
     options.n_ops = 30;
@@ -313,7 +314,7 @@ Test(cut, the_bound_never_falls_when_the_budget_does) {
 
 Test(cut, no_plan_of_a_larger_step_graph_is_faster_than_the_bound) {
   int plans = 0;
-  for (uint64_t seed = 1; seed <= 10; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 10; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
     plim_plan *all = NULL, *plan = NULL;
     c.options.iterations = 2000;
@@ -418,7 +419,7 @@ Test(cut, published_training_graphs_are_proved_optimal_in_both_orders) {
 
 /* The model does not see what is alive while ops run again: the first plan that fits may be far from its bound. */
 Test(cut, a_plan_that_fits_is_brought_near_the_bound) {
-  for (uint64_t seed = 3; seed <= 5; seed++) {
+  for (uint64_t seed = test_seed(3), end = seed + 3; test_seed_at(seed) < end; seed++) {
     plim_generate_options generate = plim_generate_options_default("layered");
     plim_plan_options options = plim_plan_options_default();
     plim_graph *graph = NULL;
@@ -476,7 +477,7 @@ Test(cut, no_multipliers_prove_more_than_the_cheapest_choice_costs) {
   plim_cut_row row[ROWS];
   double multiplier[ROWS];
   int proved = 0;
-  for (uint64_t seed = 1; seed <= 2000; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 2000; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     int64_t size = seed % 3 ? 100 : (int64_t)1 << 40; /* large numbers lose digits, not truth */
     for (int32_t j = 0; j < COLUMNS; j++) {

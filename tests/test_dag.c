@@ -9,6 +9,7 @@
 #include "tests/support/planner_case.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { MAX_NODES = 80, MAX_RUNS = 4000, CASES = 300 };
 
@@ -100,7 +101,7 @@ static int32_t draw_stages(const plim_dag *d, uint64_t *random, int32_t *sequenc
 Test(dag, stage_schedules_are_valid_and_need_no_more_bytes_than_the_reduction_says) {
   static int32_t sequence[MAX_RUNS];
   int exact = 0, lower = 0;
-  for (uint64_t seed = 1; seed <= CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     planner_case c = seed % 3 == 0 ? plain_case(seed) : planner_case_random(seed, -1);
     plim_problem *problem = NULL;
     plim_dag *dag = NULL;

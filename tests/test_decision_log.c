@@ -12,6 +12,7 @@
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/test_seed.h"
 
 enum { UNIT = 512 };
 
@@ -193,7 +194,7 @@ static void check_run(rig *r, const plim_policy *policy, int64_t bytes) {
 }
 
 Test(decisions, what_is_told_is_what_every_policy_did_step_by_step_and_address_by_address) {
-  for (uint64_t seed = 1; seed <= 12; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 12; test_seed_at(seed) < end; seed++) {
     rig r = random_rig(seed);
     for (int32_t i = 0; plim_policy_at(i); i++) {
       for (int64_t tenths = 4; tenths <= 9; tenths++) {
@@ -243,7 +244,7 @@ static void check_what_if(const rig *r, const plim_plan *plan, const plim_policy
 }
 
 Test(decisions, another_policy_goes_on_from_any_step_with_what_was_there) {
-  for (uint64_t seed = 1; seed <= 6; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 6; test_seed_at(seed) < end; seed++) {
     rig r = random_rig(seed);
     plim_plan *plan = NULL;
     for (int64_t tenths = 6; !plan; tenths++) {
@@ -284,7 +285,7 @@ static int32_t count_as_before(const rig *r, const plim_policy *policy, int64_t 
 
 Test(decisions, a_run_that_goes_on_as_it_was_ends_as_it_did) {
   int32_t asked = 0, as_before = 0;
-  for (uint64_t seed = 1; seed <= 12; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 12; test_seed_at(seed) < end; seed++) {
     rig r = random_rig(seed);
     for (int32_t i = 0; plim_policy_at(i); i++) {
       const plim_policy *policy = plim_policy_at(i);
@@ -326,7 +327,7 @@ static int go_on_with_more(const rig *r) {
 
 Test(decisions, another_policy_goes_on_from_any_step_of_a_run_that_found_no_room) {
   int found = 0;
-  for (uint64_t seed = 1; seed <= 8; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 8; test_seed_at(seed) < end; seed++) {
     rig r = random_rig(seed);
     for (int64_t tenths = 6; tenths >= 3; tenths--) {
       cr_assert_eq(tell(&r, "dtr", r.order->peak_bytes * tenths / 10), PLIM_OK);

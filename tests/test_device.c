@@ -20,6 +20,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_seed.h"
 
 static plim_context *ctx;
 
@@ -196,7 +197,7 @@ static void write_inputs(plim_exec *exec, documents d) {
 Test(device, sim_moves_its_clock_by_the_times_of_the_plan_and_is_held_to_its_peak) {
   plim_device *sim = NULL;
   cr_assert_eq(plim_device_open(ctx, "sim", NULL, &sim), PLIM_OK);
-  for (uint64_t seed = 1; seed <= 20; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
     documents d = make_documents(seed, &(plim_machine){.threads = 99});
     plim_exec *exec = NULL;
     cr_assert_eq(open_exec(sim, d, &exec), PLIM_OK, "%s", plim_context_error(ctx));

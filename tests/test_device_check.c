@@ -12,6 +12,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { CASES = 60, MAX_BYTES = 16384 };
 
@@ -74,7 +75,7 @@ static hash_kernels with_fault(hash_fault fault, int32_t op) {
 
 Test(device_check, right_plans_and_kernels_pass_and_give_what_program_order_gives) {
   static unsigned char bytes[MAX_BYTES];
-  for (uint64_t seed = 1; seed <= CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     make_documents(seed);
     plim_exec_options options = {.struct_bytes = sizeof options, .own_kernels = 1};
     const plim_graph *g = graph;
@@ -122,7 +123,7 @@ static plim_plan with_buffers(plim_plan_buffer **buffer) {
 
 Test(device_check, a_read_after_the_end_of_a_buffer_is_found) {
   int found = 0;
-  for (uint64_t seed = 1; seed <= CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     make_documents(seed);
     plim_plan_buffer *buffer;
     plim_plan bad = with_buffers(&buffer);
@@ -155,7 +156,7 @@ static int32_t neighbour(const plim_plan *p, int32_t i) {
 
 Test(device_check, an_overlap_of_two_buffers_is_found) {
   int found = 0;
-  for (uint64_t seed = 1; seed <= CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     make_documents(seed);
     plim_plan_buffer *buffer;
     plim_plan bad = with_buffers(&buffer);
@@ -202,7 +203,7 @@ static int can_have(hash_fault fault, int32_t op) {
 
 static void expect_found(hash_fault fault, const char *sentence) {
   int found = 0;
-  for (uint64_t seed = 1; seed <= CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     make_documents(seed);
     uint64_t random = seed;
     int32_t op = (int32_t)test_random_between(&random, 0, graph->n_ops - 1);

@@ -12,6 +12,7 @@
 #include "tests/support/test_random.h"
 
 #include "runtime/base/file.h"
+#include "tests/support/test_seed.h"
 
 enum { SEEDS = 40, MOST_LINES = 600 };
 
@@ -66,7 +67,7 @@ static plim_text make_log(uint64_t seed) {
 
 Test(dtr_fuzz, changed_bytes_get_a_graph_or_a_line) {
   static const char bytes[] = "\0\n{}[]\",:-9x\xff";
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     plim_text log = make_log(seed);
     for (int round = 0; round < 4; round++) {
@@ -79,7 +80,7 @@ Test(dtr_fuzz, changed_bytes_get_a_graph_or_a_line) {
 }
 
 Test(dtr_fuzz, log_cut_anywhere_gets_a_graph_or_a_line) {
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     plim_text log = make_log(seed);
     for (int round = 0; round < 4; round++) {
@@ -92,7 +93,7 @@ Test(dtr_fuzz, log_cut_anywhere_gets_a_graph_or_a_line) {
 /* Lines left out, written twice, exchanged. */
 Test(dtr_fuzz, lines_out_of_order_get_a_graph_or_a_line) {
   static lines from;
-  for (uint64_t seed = 1; seed <= 3 * SEEDS; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 3 * SEEDS; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     plim_text log = make_log(seed), changed = {ctx, NULL, 0, 0, PLIM_OK};
     split(&log, &from);
@@ -115,7 +116,7 @@ Test(dtr_fuzz, compressed_log_cut_or_changed_anywhere_is_refused_or_read_whole) 
   plim_text log = make_log(3);
   char *packed = NULL, *text = NULL;
   int64_t n = 0, bytes = 0;
-  uint64_t random = 7;
+  uint64_t random = test_seed(7);
   (void)plim_test_folder();
   cr_assert_eq(plim_file_save(ctx, plim_test_path("a.log"), log.chars, log.length), PLIM_OK);
   (void)plim_test_shell("gzip -n a.log");

@@ -17,6 +17,7 @@
 #include "runtime/import/generate.h"
 #include "runtime/import/import.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 static int64_t count(void *user) {
   return ++*(int64_t *)user;
@@ -187,7 +188,7 @@ Test(effort, what_an_op_of_very_many_reads_misses_is_made_in_linear_time_and_unt
 
 static plim_box *overlapping(int32_t n, int64_t *sum) {
   plim_box *box = malloc((size_t)n * sizeof *box);
-  uint64_t random = 3;
+  uint64_t random = test_seed(3);
   cr_assert(box);
   *sum = 0;
   for (int32_t i = 0; i < n; i++) {
@@ -218,7 +219,7 @@ Test(effort, very_many_buffers_that_all_overlap_are_packed_when_there_is_no_time
 Test(effort, boxes_stacked_on_the_skyline_never_overlap) {
   enum { N = 300, ROUNDS = 50 };
   plim_context *ctx = NULL;
-  uint64_t random = 5;
+  uint64_t random = test_seed(5);
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   for (int round = 0; round < ROUNDS; round++) {
     int32_t n = (int32_t)test_random_between(&random, 1, N), order[N];

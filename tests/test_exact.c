@@ -10,6 +10,7 @@
 #include "tests/support/published_graphs.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 static plim_context *ctx;
 
@@ -160,7 +161,7 @@ static int64_t brute_force(int32_t n, const plim_box *box, int32_t *order, int32
 Test(exact, equals_brute_force_on_random_boxes) {
   ctx = plim_test_context();
   int tight = 0;
-  for (uint64_t seed = 1; seed <= 400; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 400; test_seed_at(seed) < end; seed++) {
     uint64_t r = seed;
     plim_box box[7];
     int32_t order[7], n = (int32_t)test_random_between(&r, 2, 6);

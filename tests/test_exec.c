@@ -13,6 +13,7 @@
 #include "tests/support/hash_kernels.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/test_seed.h"
 
 enum { CASES = 150, STEPS = 3, BUFFERS = 4096 };
 
@@ -105,11 +106,13 @@ static void run_and_compare(uint64_t seed, plim_exec_addresses addresses) {
 }
 
 Test(exec, random_plans_leave_what_program_order_leaves) {
-  for (uint64_t seed = 1; seed <= CASES; seed++) run_and_compare(seed, PLIM_ADDRESSES_PLANNED);
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++)
+    run_and_compare(seed, PLIM_ADDRESSES_PLANNED);
 }
 
 Test(exec, so_do_they_with_an_allocation_a_buffer) {
-  for (uint64_t seed = 1; seed <= CASES / 5; seed++) run_and_compare(seed, PLIM_ADDRESSES_EACH);
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 5; test_seed_at(seed) < end; seed++)
+    run_and_compare(seed, PLIM_ADDRESSES_EACH);
 }
 
 /* ---- a plan of the caller's that takes over ---- */
@@ -168,7 +171,7 @@ static plim_status intrude(void *user, int32_t which, int32_t step, const plim_p
 }
 
 Test(exec, a_plan_that_takes_over_is_checked_before_it_is_read) {
-  for (uint64_t seed = 1; seed <= 20; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
     for (int how = 0; how < WRONGS; how++) {
       rig r = {0}, other = {0};
       make_documents(&other, seed + 1);
@@ -231,7 +234,7 @@ static void open_with_ledger(rig *r, ledger *l, plim_status wanted) {
 }
 
 Test(exec, buffers_of_their_own_hold_the_peak_that_the_plan_says_and_are_all_given_back) {
-  for (uint64_t seed = 1; seed <= CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     static ledger l;
     memset(&l, 0, sizeof l);
@@ -292,7 +295,7 @@ static plim_status run_unchecked(rig *r, const plim_plan *plan) {
 }
 
 Test(exec, a_plan_whose_figures_were_changed_is_found_by_measuring) {
-  for (uint64_t seed = 1; seed <= 20; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     make_documents(&r, seed);
     plim_plan peak = *r.plan, height = *r.plan;
@@ -309,7 +312,7 @@ Test(exec, a_plan_whose_figures_were_changed_is_found_by_measuring) {
 /* Buffers that are larger than what they hold, with peak and packed size to match: only sizes asked elsewhere can tell.
  */
 Test(exec, sizes_are_not_taken_from_the_plan) {
-  for (uint64_t seed = 1; seed <= 20; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     make_documents(&r, seed);
     plim_plan draft = *r.plan, *padded = NULL;

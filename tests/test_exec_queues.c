@@ -15,6 +15,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { CASES = 150, STEPS = 3, MOST_CHOICES = 64, DELAY_NS = 60000, BYTES = 16384 };
 
@@ -193,7 +194,7 @@ static int is_needed(const rig *r, int32_t j, int32_t w) {
 
 Test(exec_queues, the_checker_misses_a_wait_that_is_left_out) {
   int waits = 0, needed = 0;
-  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+  for (uint64_t seed = test_seed(1); seed < CASES / 3; seed++) {
     rig r = {0};
     if (make_plan(&r, seed, 100, "host")) {
       for (int32_t j = 0; j < r.plan->n_steps; j++) {
@@ -220,7 +221,7 @@ static plim_status fail_third(void *user, const plim_copy_call *call) {
 
 Test(exec_queues, a_copy_that_fails_ends_the_step_and_is_named) {
   int failed = 0;
-  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+  for (uint64_t seed = test_seed(1); seed < CASES / 3; seed++) {
     rig r = {0};
     hash_kernels kernels = {.fault = HASH_RIGHT};
     if (make_plan(&r, seed, 0, "host") && r.n_copies > 2) {
@@ -245,7 +246,7 @@ Test(exec_queues, a_copy_that_fails_ends_the_step_and_is_named) {
 }
 
 Test(exec_queues, a_kernel_that_fails_ends_the_step_while_copies_run) {
-  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+  for (uint64_t seed = test_seed(1); seed < CASES / 3; seed++) {
     rig r = {0};
     if (make_plan(&r, seed, 100, "host")) {
       hash_kernels kernels = {.fault = HASH_FAILS, .op = r.graph->n_ops / 2};
@@ -260,7 +261,7 @@ Test(exec_queues, a_kernel_that_fails_ends_the_step_while_copies_run) {
 
 Test(exec_queues, a_page_file_that_cannot_be_opened_is_named) {
   rig r = {0};
-  uint64_t seed = 1;
+  uint64_t seed = test_seed(1);
   while (!make_plan(&r, seed, 0, "disk") || r.n_copies == 0) {
     free_rig(&r);
     r = (rig){0};
@@ -278,7 +279,7 @@ Test(exec_queues, a_page_file_that_cannot_be_opened_is_named) {
 
 Test(exec_queues, a_plan_that_pages_is_written_and_read_again) {
   int read = 0;
-  for (uint64_t seed = 1; seed < CASES / 5; seed++) {
+  for (uint64_t seed = test_seed(1); seed < CASES / 5; seed++) {
     rig r = {0};
     if (make_plan(&r, seed, 0, "host")) {
       char path[] = "/tmp/plimsoll-test-XXXXXX", before[PLIM_FINGERPRINT_BYTES], after[PLIM_FINGERPRINT_BYTES];

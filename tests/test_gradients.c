@@ -15,6 +15,7 @@
 #include "tests/support/reference_trainer.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { BATCH = 4, SIZE = 6, CLASSES = 5, WIDTH = 16 };
 
@@ -128,7 +129,7 @@ static void check_layout(plim_layout layout, int last) {
   plim_kernel_info *info = calloc((size_t)g->n_ops, sizeof *info);
   const char **label = last ? last_labels(g, info) : NULL;
   reference_trainer *t = NULL;
-  uint64_t state = 5;
+  uint64_t state = test_seed(5);
   cr_assert_eq(reference_open(g, 2, NULL, label, &t), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(reference_init(t, 1), PLIM_OK);
   fill_inputs(t, g, &state);
@@ -153,7 +154,7 @@ Test(gradients, agree_with_finite_differences_in_every_layout_with_the_last_vari
 /* The gradients of one step from the same start. No dropout: it draws by op, and bf16 has more of those. */
 static reference_trainer *one_step(plim_graph *g) {
   reference_trainer *t = NULL;
-  uint64_t state = 5;
+  uint64_t state = test_seed(5);
   cr_assert_eq(reference_open(g, 2, NULL, NULL, &t), PLIM_OK, "%s", plim_context_error(g->ctx));
   cr_assert_eq(reference_init(t, 1), PLIM_OK);
   fill_inputs(t, g, &state);

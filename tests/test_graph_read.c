@@ -10,6 +10,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 
 static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, plim_text *again) {
   plim_graph *graph = NULL;
@@ -142,7 +143,7 @@ Test(graph_read, other_white_space_and_order_of_fields_are_accepted) {
 }
 
 Test(graph_read, random_graphs_come_back_byte_for_byte) {
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     plim_context *ctx = plim_test_context();
     plim_graph *g = NULL, *again = NULL;
     plim_text one = {ctx, NULL, 0, 0, PLIM_OK}, two = one;

@@ -12,6 +12,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 /* `packed` 1: bytes are rounded and need addresses. */
 static planner_case layers_packed(plim_context *ctx, int32_t n, uint64_t seed, int32_t percent, int32_t packed) {
@@ -64,7 +65,7 @@ static int64_t covering(const planner_case *c, int32_t rounds, plim_schedule *sc
 
 Test(covering, every_walk_leaves_a_valid_schedule_with_the_figures_of_the_timeline) {
   int64_t changes = 0;
-  for (uint64_t seed = 1; seed <= 200; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
     uint64_t random = seed;
     plim_schedule schedule = {.ctx = c.ctx};
@@ -100,7 +101,7 @@ Test(covering, every_walk_leaves_a_valid_schedule_with_the_figures_of_the_timeli
 }
 
 Test(covering, a_thousand_random_ops_in_layers_fit_in_70_percent_after_one_round) {
-  for (uint64_t seed = 1; seed <= 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 3; test_seed_at(seed) < end; seed++) {
     planner_case c = layers(new_context(), 1000, seed, 70);
     plim_schedule schedule = {.ctx = c.ctx};
     int64_t keep = c.problem->keep_all_ns;
@@ -122,7 +123,7 @@ Test(covering, rounds_come_down_to_a_deep_budget_by_aiming_below_it) {
 }
 
 Test(covering, later_rounds_are_never_slower_and_usually_faster) {
-  for (uint64_t seed = 1; seed <= 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 3; test_seed_at(seed) < end; seed++) {
     planner_case c = layers(new_context(), 600, seed, 75);
     plim_schedule schedule = {.ctx = c.ctx};
     int64_t one = covering(&c, 1, &schedule), six = covering(&c, 6, &schedule);
@@ -134,7 +135,7 @@ Test(covering, later_rounds_are_never_slower_and_usually_faster) {
 }
 
 Test(covering, where_addresses_need_more_than_the_peak_the_limit_follows) {
-  for (uint64_t seed = 1; seed <= 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 3; test_seed_at(seed) < end; seed++) {
     planner_case c = layers_packed(new_context(), 300, seed, 80, 1);
     plim_incumbent *inc = NULL;
     plim_schedule schedule = {.ctx = c.ctx};
@@ -178,7 +179,7 @@ Test(covering, repeats_that_gain_nothing_go_when_they_are_not_held) {
   plim_schedule schedule = {.ctx = ctx};
   plim_track *track = NULL;
   plim_greedy_covering *covering = NULL;
-  uint64_t random = 7;
+  uint64_t random = test_seed(7);
   cr_assert_eq(plim_schedule_program_order(c.problem, &schedule), PLIM_OK);
   cr_assert_eq(plim_track_new(c.problem, 600, &track), PLIM_OK);
   plim_track_load(track, &schedule);

@@ -13,6 +13,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_seed.h"
 
 typedef struct rig {
   plim_context *ctx;
@@ -71,7 +72,7 @@ static int is_resident(const rig *r, int32_t storage, int32_t step) {
 }
 
 Test(inspect, residents_bytes_uses_and_repeats_are_those_of_plain_loops) {
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     rig r = make_rig(seed);
     int64_t peak = 0;
     for (int32_t j = 0; j < r.plan->n_steps; j++) {
@@ -194,7 +195,7 @@ static void check_absence(const rig *r, int32_t s, int32_t step, const plim_abse
 
 Test(inspect, absences_are_explained_as_plain_loops_would) {
   int dropped = 0, full = 0, deep = 0, instead[2] = {0, 0}; /* by load, by addresses */
-  for (uint64_t seed = 1; seed <= 150; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     rig r = make_rig(seed);
     for (int32_t j = 0; j < r.plan->n_steps; j += 3) {
       for (int32_t s = 0; s < r.graph->n_storages; s++) {

@@ -5,6 +5,7 @@
 
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { VARIABLES = 6, HIGHEST = 4, WIDE = 12, MOST_RULES = 160, MOST_BOUNDS = 4 };
 
@@ -149,7 +150,7 @@ static plim_status solve_from_nothing(plim_context *c, const puzzle *p, uint64_t
 
 Test(clauses, what_is_learned_excludes_no_solution_and_proves_that_there_is_none) {
   int32_t with = 0, without = 0, conflicts = 0;
-  for (uint64_t seed = 1; seed <= 200; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     puzzle p = random_puzzle(seed);
     int32_t found, value[VARIABLES];
     cr_assert_eq(solve_from_nothing(ctx, &p, seed, &found, value, &conflicts), PLIM_OK);
@@ -175,7 +176,7 @@ static puzzle puzzle_around(uint64_t seed, const int32_t *hidden) {
 
 Test(clauses, a_hidden_solution_is_never_lost) {
   int32_t conflicts = 0;
-  for (uint64_t seed = 1; seed <= 200; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed * 977;
     int32_t found, hidden[VARIABLES], value[VARIABLES];
     for (int32_t x = 0; x < VARIABLES; x++) hidden[x] = (int32_t)test_random_between(&random, 0, WIDE);

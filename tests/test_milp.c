@@ -17,6 +17,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/stage_oracle.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 static plim_context *ctx;
 static void make_context(void) {
@@ -188,7 +189,7 @@ static int64_t exhaustive(const plim_graph *graph, int64_t budget, int64_t *leas
 
 static void equals_exhaustive_search(uint64_t seeds) {
   int repeats = 0;
-  for (uint64_t seed = 1; seed <= seeds; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + seeds; test_seed_at(seed) < end; seed++) {
     plim_graph *graph = random_dag(seed);
     int64_t least, time_ns;
     (void)exhaustive(graph, INT64_MAX, &least, &time_ns);
@@ -301,7 +302,8 @@ static void plan_step_graph(uint64_t seed, const char *planner, int *with_repeat
 Test(milp, plans_step_graphs_down_to_the_smallest_budget_it_knows) {
   skip_without_solver();
   int with_repeats = 0;
-  for (uint64_t seed = 1; seed <= 24; seed++) plan_step_graph(seed, seed % 3 ? "milp" : "lp-round", &with_repeats);
+  for (uint64_t seed = test_seed(1), end = seed + 24; test_seed_at(seed) < end; seed++)
+    plan_step_graph(seed, seed % 3 ? "milp" : "lp-round", &with_repeats);
   cr_assert_geq(with_repeats, 3, "only %d with repeats", with_repeats);
 }
 

@@ -5,6 +5,7 @@
 
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 static int64_t sum_of(plim_missing *m, int32_t n, const int32_t *storage) {
   int64_t sum = 0;
@@ -53,7 +54,7 @@ Test(missing, a_class_keeps_its_sum_when_its_root_leaves) {
 Test(missing, follow_labels_through_random_changes) {
   enum { STORAGES = 12 };
   plim_context *ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 50; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 50; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     int32_t label[STORAGES] = {0}, next = 0;
     int64_t own[STORAGES] = {0};

@@ -7,6 +7,7 @@
 #include "tests/support/reference_trainer.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 static plim_graph *train_graph(plim_context *ctx, const char *model, int batch, int channels, int size) {
   plim_net_options options = plim_net_options_default();
@@ -149,7 +150,7 @@ enum { BATCH = 16, STEPS = 12 };
 
 static void fill_batch(reference_trainer *t, const plim_graph *g) {
   static const float hyper[4] = {0.05f, 0.9f, 0, 0};
-  uint64_t state = 3;
+  uint64_t state = test_seed(3);
   uint8_t *image = reference_at(t, "image");
   int32_t *label = reference_at(t, "label");
   int64_t bytes = g->value[plim_graph_find_value(g, "image")].bytes;

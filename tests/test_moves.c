@@ -7,6 +7,7 @@
 
 #include "planner/core/core.h"
 #include "tests/support/planner_case.h"
+#include "tests/support/test_seed.h"
 
 typedef struct rig {
   planner_case c;
@@ -48,7 +49,7 @@ static void compare(rig *r, uint64_t seed, int step, plim_move move) {
 
 Test(moves, keep_schedules_valid_and_figures_right) {
   int32_t made[PLIM_MOVES] = {0};
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     rig r = rig_make(seed);
     for (int step = 0; step < 400; step++) {
       plim_move move = (plim_move)plim_random_below(&r.mover.random, PLIM_MOVES);

@@ -1,7 +1,6 @@
 /* The checker against 6,800 changed plans of 34 kinds: what an independent judge calls wrong is refused, every one.
  *
- * After a change the figures are made to fit where they can be, so that the meaning alone is wrong. The seed is
- * printed; PLIM_TEST_SEED sets another. */
+ * After a change the figures are made to fit where they can be, so that the meaning alone is wrong. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "tests/support/mutants.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { BASES = 60, EACH = 200 };
 
@@ -62,12 +62,10 @@ static int try_kind(plim_context *ctx, const mutant_base *b, const mutant_kind *
 }
 
 Test(mutants, every_wrong_plan_of_34_kinds_of_change_is_refused) {
-  const char *given = getenv("PLIM_TEST_SEED");
-  uint64_t seed = given ? strtoull(given, NULL, 10) : 20240917, random = seed;
+  uint64_t random = test_seed(20240917);
   plim_context *ctx = plim_test_context();
   static mutant_base bases[BASES];
   tally all = {0};
-  printf("PLIM_TEST_SEED=%llu\n", (unsigned long long)seed);
   for (int i = 0; i < BASES; i++) bases[i] = mutant_base_make(ctx, i, test_random(&random));
   const mutant_kind *kind;
   for (int k = 0; (kind = mutant_kind_at(k)) != NULL; k++) {

@@ -6,6 +6,7 @@
 
 #include "planner/core/core.h"
 #include "tests/support/planner_case.h"
+#include "tests/support/test_seed.h"
 
 enum { GAPS = 9 /* of brute force */, ENOUGH = 1 << 20 };
 
@@ -138,7 +139,7 @@ static void compare(uint64_t seed, int percent, tally *score) {
 
 Test(neighbourhood, finds_the_fastest_of_all_choices) {
   tally score = {0};
-  for (uint64_t seed = 1; seed <= 200; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     compare(seed, 100, &score);
     compare(seed, 92, &score);
   }
@@ -148,7 +149,7 @@ Test(neighbourhood, finds_the_fastest_of_all_choices) {
 }
 
 Test(neighbourhood, improving_keeps_the_limit_and_never_gets_slower) {
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     rig r = rig_make(seed);
     int64_t before_ns = r.mover.track->time_ns;
     r.mover.limit = plim_track_peak(r.mover.track);

@@ -12,6 +12,7 @@
 #include "tests/support/interpret.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/test_seed.h"
 
 enum { UNIT = 512 };
 
@@ -97,7 +98,7 @@ static void check_policies(plim_graph *g, uint64_t seed) {
 }
 
 Test(online, every_policy_leaves_what_program_order_leaves) {
-  for (uint64_t seed = 1; seed <= 25; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 25; test_seed_at(seed) < end; seed++) {
     plim_graph *g = NULL;
     cr_assert_eq(random_chain_make(ctx, 6, seed, &g), PLIM_OK);
     check_policies(g, seed);
@@ -105,7 +106,7 @@ Test(online, every_policy_leaves_what_program_order_leaves) {
 }
 
 Test(online, no_policy_evicts_what_an_op_of_class_once_wrote) {
-  for (uint64_t seed = 1; seed <= 25; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 25; test_seed_at(seed) < end; seed++) {
     plim_graph *g = NULL;
     random_graph_options options = random_graph_options_default(seed);
     options.once_percent = 20;

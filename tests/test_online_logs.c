@@ -5,6 +5,7 @@
 #include "runtime/arena/replay.h"
 #include "runtime/graph/check.h"
 #include "tests/support/random_log.h"
+#include "tests/support/test_seed.h"
 
 enum { LOGS_A_KIND = 2, NO_PLAN = -1 };
 
@@ -85,7 +86,7 @@ static void compare(const instance *i, int64_t bytes, int64_t limit_ns, int plan
 static void check_kind(random_log_kind kind, int32_t size, int64_t limit_steps) {
   plim_context *ctx = NULL;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  for (uint64_t seed = 1; seed <= LOGS_A_KIND; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + LOGS_A_KIND; test_seed_at(seed) < end; seed++) {
     instance i = open_log(ctx, kind, size, seed);
     for (int64_t tenths = 9; tenths >= 2; tenths--) {
       /* plans take longer: at two budgets of each log, others for the next */

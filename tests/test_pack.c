@@ -6,6 +6,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { MOST = 300 };
 
@@ -125,7 +126,7 @@ static int32_t random_boxes(uint64_t *random, plim_box *box) {
 
 Test(pack, random_boxes_keep_every_rule_and_more_effort_is_never_higher) {
   ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 150; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     plim_box box[MOST];
     int32_t n = random_boxes(&random, box);
@@ -138,7 +139,7 @@ Test(pack, random_boxes_keep_every_rule_and_more_effort_is_never_higher) {
 
 Test(pack, a_target_within_reach_of_first_fit_is_reached) {
   ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     plim_box box[MOST];
     int32_t n = random_boxes(&random, box);
@@ -173,7 +174,7 @@ static int32_t cut_boxes(uint64_t *random, int32_t n, int64_t steps, int64_t byt
 Test(pack, a_target_gets_the_effort_that_heights_above_it_would_get) {
   ctx = plim_test_context();
   int32_t reached = 0, reached_as_load = 0;
-  for (uint64_t seed = 1; seed <= 40; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 40; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     plim_box box[MOST];
     int32_t n = cut_boxes(&random, 80, 40, 1000, box);

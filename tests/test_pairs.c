@@ -8,6 +8,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { MOST = 5 };
 
@@ -95,7 +96,7 @@ static plim_pack_outcome run(const gaps_case *c, int64_t capacity, int64_t nodes
 
 Test(pairs, find_or_refute_what_all_offsets_say) {
   ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 400; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 400; test_seed_at(seed) < end; seed++) {
     gaps_case c;
     draw(&c, seed);
     int64_t least = lowest(&c);
@@ -108,7 +109,7 @@ Test(pairs, find_or_refute_what_all_offsets_say) {
 Test(pairs, make_the_lowest_height_a_proof_where_gaps_leave_parts) {
   ctx = plim_test_context();
   int above_load = 0;
-  for (uint64_t seed = 1; seed <= 250; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 250; test_seed_at(seed) < end; seed++) {
     gaps_case c;
     int64_t offset[MOST];
     plim_pack_solution found;

@@ -9,6 +9,7 @@
 #include "runtime/base/sha256.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 /* A plan of three steps by hand: op 0, op 1, op 0 again. */
 typedef struct parts {
@@ -125,7 +126,7 @@ Test(plan, without_addresses_has_a_peak_and_no_height) {
 
 Test(plan, peak_is_that_of_a_count_step_by_step) {
   enum { STEPS = 12, BUFFERS = 20, ROUNDS = 200 };
-  for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+  for (uint64_t seed = test_seed(1), stop = seed + ROUNDS; test_seed_at(seed) < stop; seed++) {
     uint64_t state = seed;
     plim_step step[STEPS];
     plim_plan_buffer buffer[BUFFERS];

@@ -8,6 +8,7 @@
 #include "planner/planner.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
+#include "tests/support/test_seed.h"
 
 static int64_t bytes_at(const plim_buffer_list *buffers, int64_t step) {
   int64_t sum = 0;
@@ -19,7 +20,7 @@ static int64_t bytes_at(const plim_buffer_list *buffers, int64_t step) {
 
 Test(plan_buffers, hold_the_bytes_of_the_plan_at_every_step_and_join_what_is_written_over) {
   int joined = 0;
-  for (uint64_t seed = 1; seed <= 30; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 30; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
     plim_plan_options options = plim_plan_options_default();
     plim_plan *plan;

@@ -6,6 +6,7 @@
 #include "runtime/graph/check.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 static void emit_and_check(planner_case *c, const plim_schedule *schedule, int packed, uint64_t seed) {
   plim_timeline *timeline = NULL;
@@ -45,7 +46,7 @@ static void run_case(planner_case *c, int packed, uint64_t seed) {
 }
 
 Test(plan_emit, plans_of_random_schedules_pass_the_checker) {
-  for (uint64_t seed = 1; seed <= 150; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
     run_case(&c, 1, seed);
     planner_case_free(&c);
@@ -53,7 +54,7 @@ Test(plan_emit, plans_of_random_schedules_pass_the_checker) {
 }
 
 Test(plan_emit, plans_without_addresses_pass_the_checker) {
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
     plim_problem_free(c.problem);
     c.options.unpacked = 1;

@@ -17,6 +17,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 #include "tools/plimsoll-bench/peers.h"
 
 TestSuite(planner, .init = peers_add);
@@ -92,7 +93,7 @@ static void expect_made(const int32_t *made, const int32_t *asked, int32_t least
 
 Test(planner, plans_of_every_strategy_pass_the_checker_and_keep_the_budget) {
   int32_t made[32] = {0}, asked[32] = {0};
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
     plan_by_every_strategy(&c, seed, made, asked);
     planner_case_free(&c);
@@ -103,7 +104,7 @@ Test(planner, plans_of_every_strategy_pass_the_checker_and_keep_the_budget) {
 /* The checker refuses a second run of such an op. */
 Test(planner, no_strategy_runs_an_op_of_class_once_again) {
   int32_t made[32] = {0}, asked[32] = {0};
-  for (uint64_t seed = 1; seed <= 30; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 30; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_once(seed, -1);
     plan_by_every_strategy(&c, seed, made, asked);
     planner_case_free(&c);
@@ -112,7 +113,7 @@ Test(planner, no_strategy_runs_an_op_of_class_once_again) {
 }
 
 Test(planner, keep_all_bytes_cost_exactly_nothing) {
-  for (uint64_t seed = 1; seed <= 40; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 40; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
     c.options.budget_bytes = keep_all_bytes(&c);
     c.options.iterations = 2000;
@@ -126,7 +127,7 @@ Test(planner, keep_all_bytes_cost_exactly_nothing) {
 }
 
 Test(planner, more_bytes_never_make_the_plan_slower_than_the_slowest_of_fewer) {
-  for (uint64_t seed = 1; seed <= 12; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 12; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
     int64_t all = keep_all_bytes(&c), last_ns = INT64_MAX;
     c.options.iterations = 20000;
@@ -143,7 +144,7 @@ Test(planner, more_bytes_never_make_the_plan_slower_than_the_slowest_of_fewer) {
 }
 
 Test(planner, the_smallest_budget_has_a_plan_and_is_not_below_the_bound) {
-  for (uint64_t seed = 1; seed <= 8; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 8; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, 20);
     for (int32_t row = 0; plim_planner_name(row); row++) {
       plim_plan_floor floor;
@@ -170,7 +171,7 @@ Test(planner, the_smallest_budget_has_a_plan_and_is_not_below_the_bound) {
 }
 
 Test(planner, equal_iterations_give_equal_plans) {
-  for (uint64_t seed = 1; seed <= 10; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 10; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
     c.options.budget_bytes = keep_all_bytes(&c) * 85 / 100;
     c.options.iterations = 20000;
@@ -190,7 +191,7 @@ Test(planner, equal_iterations_give_equal_plans) {
 }
 
 Test(planner, labels_restrict_what_a_plan_may_use) {
-  for (uint64_t seed = 1; seed <= 30; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 30; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, 30);
     const char *label[64];
     for (int32_t op = 0; op < c.graph->n_ops; op++) {
@@ -439,7 +440,7 @@ static plim_graph *random_buffers_graph(plim_context *ctx, uint64_t seed) {
 
 Test(planner, a_refusal_names_buffers_whose_sum_fits_but_that_cannot_lie_together) {
   int32_t named = 0;
-  for (uint64_t seed = 1; seed <= 3000 && named < 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 3000; test_seed_at(seed) < end && named < 3; seed++) {
     plim_context *ctx = NULL;
     plim_plan *plan = NULL;
     plim_plan_options options = plim_plan_options_default();
@@ -459,7 +460,7 @@ Test(planner, a_refusal_names_buffers_whose_sum_fits_but_that_cannot_lie_togethe
 /* Between bound and smallest budget there are schedules with a peak that is too high: the floor says at which op. */
 Test(planner, the_floor_names_buffers_of_the_lowest_plan_that_are_too_many_for_the_budget) {
   int32_t named = 0;
-  for (uint64_t seed = 1; seed <= 8; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 8; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, 14);
     plim_plan_floor floor;
     c.options.iterations = 500;

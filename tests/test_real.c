@@ -8,6 +8,7 @@
 
 #include "runtime/base/bits.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { DRAWS = 200000 };
 
@@ -16,7 +17,7 @@ static double draw(uint64_t *random) {
 }
 
 Test(real, log_and_exp_are_those_of_the_library_but_for_the_last_bits) {
-  uint64_t random = 7;
+  uint64_t random = test_seed(7);
   for (int i = 0; i < DRAWS; i++) {
     double unit = draw(&random), wide = ldexp(unit, (int)test_random_between(&random, -900, 900));
     double x = (2 * unit - 1) * 690;
@@ -30,7 +31,7 @@ Test(real, log_and_exp_are_those_of_the_library_but_for_the_last_bits) {
 
 /* The sum of all bits: another order of operations, or a fused one, changes it. */
 Test(real, bits_are_equal_on_every_machine) {
-  uint64_t random = 3, sum = 0, bits;
+  uint64_t random = test_seed(3), sum = 0, bits;
   for (int i = 0; i < DRAWS; i++) {
     double unit = draw(&random), value[2] = {plim_real_log(unit), plim_real_exp(-30 * unit)};
     for (int k = 0; k < 2; k++) {
@@ -42,7 +43,7 @@ Test(real, bits_are_equal_on_every_machine) {
 }
 
 Test(real, lowest_and_highest_bits_of_words) {
-  uint64_t random = 5;
+  uint64_t random = test_seed(5);
   for (int i = 0; i < 64; i++) {
     uint64_t one = (uint64_t)1 << i, more = one | (test_random(&random) & (one - 1)),
              rest = test_random(&random) << i | one;

@@ -14,6 +14,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 typedef struct instance {
   plim_context *ctx;
@@ -71,7 +72,7 @@ static int replay_at(const instance *i, uint64_t seed, int64_t budget_bytes, pli
 
 Test(replay, repeats_the_schedule_and_evicts_nothing_where_there_is_room) {
   plim_context *ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 150; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     instance i = instance_of(ctx, seed, seed % 3 == 0 ? 1 + (int32_t)(seed % 20) : 0, seed % 2 == 0);
     int64_t time_ns, bytes = 4 * i.schedule->peak_bytes;
     plim_replay_counts counts;
@@ -88,7 +89,7 @@ Test(replay, gives_a_right_plan_or_no_plan_at_budgets_from_ample_to_tight) {
   plim_context *ctx = plim_test_context();
   int fits = 0, refused = 0;
   int64_t evictions = 0, recomputes = 0;
-  for (uint64_t seed = 1; seed <= 150; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     instance i = instance_of(ctx, seed, seed % 2 == 0 ? 2 + (int32_t)(seed % 25) : 0, seed % 3 == 0);
     for (int64_t percent = 110; percent >= 30; percent -= 8) {
       plim_replay_counts counts;
@@ -115,7 +116,7 @@ Test(replay, gives_a_right_plan_or_no_plan_at_budgets_from_ample_to_tight) {
 Test(replay, keeps_the_outputs_of_a_run_from_each_other_when_room_is_short) {
   plim_context *ctx = plim_test_context();
   int64_t evictions = 0;
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     random_graph_options g = random_graph_options_default(seed);
     random_plan_options p = {.seed = seed, .packed = 1};
     g.two_out_percent = 100;

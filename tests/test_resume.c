@@ -11,6 +11,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 typedef struct flight {
   plim_context *ctx;
@@ -78,7 +79,7 @@ Test(resume, goes_on_in_less_from_any_step_or_says_why_not) {
   plim_context *ctx = plim_test_context();
   int went_on = 0, refused = 0, moved = 0;
   int64_t recomputes = 0;
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), stop = seed + 60; test_seed_at(seed) < stop; seed++) {
     flight f;
     cr_assert_eq(make_flight(ctx, seed, &f), PLIM_OK, "seed %llu: %s", (unsigned long long)seed,
                  plim_context_error(ctx));
@@ -114,7 +115,7 @@ Test(resume, goes_on_in_less_from_any_step_or_says_why_not) {
 
 Test(resume, in_as_many_bytes_costs_nothing) {
   plim_context *ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 40; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 40; test_seed_at(seed) < end; seed++) {
     flight f;
     cr_assert_eq(make_flight(ctx, seed, &f), PLIM_OK);
     for (int32_t from = 1; from < f.plan->n_steps; from++) {

@@ -6,6 +6,7 @@
 #include "tests/support/plan_oracle.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { CASES = 120, BUDGETS = 3 };
 
@@ -92,7 +93,7 @@ static plim_profile *profile_of(const plim_graph *graph, uint64_t seed) {
 
 Test(search_oracle, finds_the_optimum_of_small_step_graphs) {
   tally score = {0};
-  for (uint64_t seed = 1; seed <= CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     plim_graph *graph = random_graph_small(ctx, seed, (int32_t)(seed % 2));
     plim_profile *profile = profile_of(graph, seed);
     compare_budgets(graph, profile, seed, &score);
@@ -109,7 +110,7 @@ Test(search_oracle, finds_the_optimum_of_small_step_graphs) {
 /* What may not run again stays until its last reader: neither the bound nor the plans forget it. */
 Test(search_oracle, finds_the_optimum_where_ops_are_of_class_once) {
   tally score = {0};
-  for (uint64_t seed = 1; seed <= CASES / 2; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 2; test_seed_at(seed) < end; seed++) {
     plim_graph *graph = random_graph_small_once(ctx, seed, (int32_t)(seed % 2));
     plim_profile *profile = profile_of(graph, seed);
     compare_budgets(graph, profile, seed, &score);

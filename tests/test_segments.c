@@ -4,6 +4,7 @@
 #include "planner/bound/cut_internal.h"
 #include "tests/support/dag_cases.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/test_seed.h"
 
 static plim_context *ctx;
 static void make_context(void) {
@@ -108,7 +109,7 @@ static int check_span(const segmented *s, int32_t op, int32_t v, int32_t fixed) 
 
 Test(segments, each_ends_where_all_that_the_op_makes_is_read) {
   int bounded = 0;
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     for (int32_t fixed = 0; fixed < 2; fixed++) {
       random_graph_options options = random_graph_options_default(seed);
       plim_graph *graph = NULL;

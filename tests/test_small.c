@@ -12,6 +12,7 @@
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { UNIT = 512, BIG = 2048 * UNIT };
 
@@ -323,7 +324,7 @@ Test(small, window_below_the_wall_is_the_cheapest_of_all) {
   listener l = {0};
   plim_arena_watch watch = {&l, compare_with_all, on_run, on_end};
   plim_replay_counts counts;
-  for (uint64_t seed = 1; seed <= 4; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 4; test_seed_at(seed) < end; seed++) {
     program p = open_network(seed);
     for (int64_t tenths = 3; tenths <= 9; tenths++) {
       (void)play(&p, way_of(plim_policy_find("coop"), 1), peak_of(&p) / 10 * tenths, &watch, &counts);
@@ -338,7 +339,7 @@ Test(small, window_below_the_wall_is_the_cheapest_of_all) {
 
 Test(small, policies_take_the_better_of_one_area_and_two) {
   int areas = 0;
-  for (uint64_t seed = 1; seed <= 4; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 4; test_seed_at(seed) < end; seed++) {
     program p = open_network(seed);
     for (int32_t i = 1; plim_policy_at(i); i++) {
       for (int64_t share = 15; share <= 90; share += 15) {
@@ -375,7 +376,7 @@ static int32_t small_blocks(const program *p, const plim_policy *policy, int64_t
 
 Test(small, the_log_says_that_nothing_in_the_area_is_evicted) {
   int32_t n = 0;
-  for (uint64_t seed = 1; seed <= 4; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 4; test_seed_at(seed) < end; seed++) {
     program p = open_network(seed);
     for (int32_t i = 1; plim_policy_at(i); i++) n += small_blocks(&p, plim_policy_at(i), peak_of(&p) / 2);
     close_program(&p);

@@ -11,6 +11,7 @@
 #include "tests/support/published_graphs.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { MOST = 256, FEW = 7 };
 
@@ -93,7 +94,7 @@ static void draw(buffers_case *c, uint64_t seed) {
 
 Test(solve, equals_brute_force_with_alignments_and_gaps) {
   ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 300; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 300; test_seed_at(seed) < end; seed++) {
     buffers_case c;
     int32_t order[FEW];
     int64_t offset[FEW];
@@ -112,7 +113,7 @@ Test(solve, equals_brute_force_with_alignments_and_gaps) {
 
 Test(solve, neither_the_order_of_rows_nor_the_scale_changes_the_height) {
   ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 40; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 40; test_seed_at(seed) < end; seed++) {
     buffers_case c, other;
     int64_t offset[FEW];
     plim_pack_solution found, again;
@@ -227,7 +228,7 @@ static void cut(buffers_case *c, uint64_t seed, int32_t n, int64_t steps, int64_
 
 Test(solve, packs_random_cuts_of_a_rectangle_without_waste) {
   ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 12; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 12; test_seed_at(seed) < end; seed++) {
     buffers_case c;
     int64_t offset[MOST];
     plim_pack_solution found;

@@ -9,6 +9,7 @@
 #include "tests/support/space_cases.h"
 #include "tests/support/space_oracle.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 
 /* A random instance of one device and a page space: times, copies and energies are small whole numbers. */
 typedef struct paged {
@@ -119,7 +120,7 @@ static void try_one(const plim_space_problem *problem, const paged *p, plim_obje
 
 static void try_all(plim_objective objective, counts *n) {
   plim_context *ctx = plim_test_context();
-  for (uint64_t seed = 1; seed <= 250; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 250; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     plim_space_problem *problem = NULL;
     paged p;
@@ -165,7 +166,7 @@ Test(space_bound, is_never_above_the_least_makespan) {
 Test(space_bound, is_never_above_the_optimum_of_two_devices) {
   plim_context *ctx = plim_test_context();
   int cases = 0, found_all = 0, near = 0;
-  for (uint64_t seed = 1; seed <= 200; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     space_case c;
     plim_space_problem *problem = NULL;

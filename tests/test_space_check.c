@@ -13,6 +13,7 @@
 #include "tests/support/space_cases.h"
 #include "tests/support/space_interpret.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 
 /* Four ops on two devices: 0 on d0, copied; 1 and 3 on d1, 2 on d0, copied; 0 runs again on d1. */
 static const space_case small = {"small",
@@ -361,7 +362,7 @@ Test(space_check, every_harmful_one_of_ten_thousand_mutants_is_rejected) {
   for (int which = 0; which < BASES; which++) {
     rig r;
     if (make_base(&r, which)) {
-      uint64_t random = 7;
+      uint64_t random = test_seed(7);
       cr_assert_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_OK, "%d: %s", which, plim_context_error(r.ctx));
       cr_assert_null(space_interpret(r.graph, r.plan, &random, 100));
       for (uint64_t i = 0; i < MUTANTS / 4; i++) judge(&r, first + (uint64_t)which * MUTANTS + i, &t);
@@ -538,7 +539,7 @@ static void expect_refused(rig *r, int32_t c, const plim_command *changed, const
   copy_plan(&d, r->plan);
   d.command[c] = *changed;
   plim_space_plan *plan = finish(r->ctx, &d);
-  uint64_t random = 1;
+  uint64_t random = test_seed(1);
   cr_assert_not_null(plan, "%s", plim_context_error(r->ctx));
   cr_expect_eq(plim_space_plan_check(r->ctx, r->graph, plan), PLIM_EPLAN);
   cr_expect_not_null(strstr(plim_context_error(r->ctx), words), "%s", plim_context_error(r->ctx));
@@ -548,7 +549,7 @@ static void expect_refused(rig *r, int32_t c, const plim_command *changed, const
 
 Test(space_check, updates_and_what_runs_once_have_rules_of_their_own) {
   rig r;
-  uint64_t random = 3;
+  uint64_t random = test_seed(3);
   make_updates(&r);
   cr_assert_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_null(space_interpret(r.graph, r.plan, &random, 200));
@@ -571,7 +572,7 @@ Test(space_check, updates_and_what_runs_once_have_rules_of_their_own) {
 Test(space_check, updates_run_in_program_order) {
   static draft d;
   rig r;
-  uint64_t random = 1;
+  uint64_t random = test_seed(1);
   make_updates(&r);
   copy_plan(&d, r.plan);
   d.command[4] = r.plan->command[6];

@@ -7,6 +7,7 @@
 #include "tests/support/space_cases.h"
 #include "tests/support/space_interpret.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 
 /* a and b are small and read at the end; in between c and d take the bytes. */
 static const space_case two_small = {"two_small",
@@ -75,7 +76,7 @@ Test(space_gather, two_small_storages_go_out_and_come_back_in_one_copy_each) {
   plim_context *ctx = plim_test_context();
   plim_graph *graph = space_case_flops(ctx, &two_small);
   plim_platform *platform = platform_of(ctx, 1000);
-  uint64_t random = 5;
+  uint64_t random = test_seed(5);
   for (int together = 0; together < 2; together++) {
     int32_t storages;
     plim_space_plan *plan = plan_of(ctx, graph, platform, (asked){"search", PLIM_OBJECTIVE_ENERGY, 205, together, 1});
@@ -131,7 +132,7 @@ static void draw(uint64_t *random, space_case *c) {
 Test(space_gather, plans_with_copies_together_are_valid_and_never_worse) {
   plim_context *ctx = plim_test_context();
   int fewer = 0, cases = 0;
-  for (uint64_t seed = 1; seed <= 150; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     space_case c;
     draw(&random, &c);

@@ -11,6 +11,7 @@
 #include "tests/support/space_interpret.h"
 #include "tests/support/space_oracle.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 
 static void skip_without_solver(plim_context *ctx) {
   plim_solver *solver = NULL;
@@ -83,7 +84,7 @@ static void expect_makespans(const char *planner, int least_equal, int least_pro
   plim_context *ctx = plim_test_context();
   skip_without_solver(ctx);
   int cases = 0, equal = 0, proved = 0;
-  for (uint64_t seed = 1; seed <= 40; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 40; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     space_case c;
     draw(&random, &c);
@@ -180,7 +181,7 @@ static double joint_of(plim_context *ctx, const plim_graph *graph, const plim_pl
   plim_space_plan *plan = NULL;
   plim_space_outcome outcome = {.model_objective = INFINITY};
   plim_space_options options = plim_space_options_default();
-  uint64_t random = 9;
+  uint64_t random = test_seed(9);
   options.planner = "milp";
   options.objective = (int32_t)objective;
   options.budget = budget;

@@ -12,6 +12,7 @@
 #include "tests/support/space_cases.h"
 #include "tests/support/space_oracle.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 
 static void skip_without_solver(plim_context *ctx) {
   plim_solver *solver = NULL;
@@ -61,7 +62,7 @@ Test(space_planners, placement_is_never_below_the_residency_search_and_nearly_al
   plim_context *ctx = plim_test_context();
   skip_without_solver(ctx);
   int equal = 0, worse = 0, refused = 0;
-  for (uint64_t seed = 1; seed <= 200; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     space_case c;
     space_case_random(&random, (int32_t)test_random_between(&random, 3, 5), &c);

@@ -13,6 +13,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/stage_oracle.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 typedef struct stage_case {
   planner_case c;
@@ -93,7 +94,7 @@ static void expect_valid(const stage_case *c, uint64_t seed) {
 }
 
 Test(stage_schedule, whatever_is_kept_gives_a_valid_schedule_and_pruning_never_makes_it_worse) {
-  for (uint64_t seed = 1; seed <= 150; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     stage_case c = random_case(seed);
     plim_schedule schedule = {.ctx = c.c.ctx};
     uint64_t random = seed;
@@ -117,7 +118,7 @@ Test(stage_schedule, whatever_is_kept_gives_a_valid_schedule_and_pruning_never_m
 
 Test(stage_schedule, repairs_fit_and_stay_valid_and_never_beat_exhaustive_search) {
   int fits_some = 0, optimal = 0, repaired = 0;
-  for (uint64_t seed = 1; seed <= 120; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 120; test_seed_at(seed) < end; seed++) {
     stage_case c = make_case(planner_case_random(seed, 4 + (int32_t)(seed % 5)), INT64_MAX);
     plim_schedule order = {.ctx = c.c.ctx};
     int32_t fits;
@@ -186,7 +187,7 @@ Test(stage_schedule, a_cancelled_repair_of_what_fits_makes_no_more_changes) {
 
 Test(stage_schedule, schedules_within_the_budget_are_points_of_the_program_and_others_are_not) {
   int inside = 0, outside = 0;
-  for (uint64_t seed = 1; seed <= 120; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 120; test_seed_at(seed) < end; seed++) {
     stage_case c = random_case(seed);
     plim_stage_model *model = NULL;
     uint64_t random = seed;

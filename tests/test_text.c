@@ -9,6 +9,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 static void assert_float(plim_context *ctx, float x, const char *expected) {
   plim_text text = {ctx, NULL, 0, 0, PLIM_OK};
@@ -32,7 +33,7 @@ Test(text, floats_are_as_short_as_they_can_be) {
 
 Test(text, floats_come_back_from_their_text) {
   plim_context *ctx = plim_test_context();
-  uint64_t state = 20240607;
+  uint64_t state = test_seed(20240607);
   for (int i = 0; i < 20000; i++) {
     uint32_t bits = (uint32_t)test_random(&state);
     float x, back;

@@ -6,6 +6,7 @@
 #include "planner/core/core.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 typedef struct rig {
   planner_case c;
@@ -56,7 +57,7 @@ static void compare(rig *r, uint64_t seed, int step) {
 }
 
 Test(track, agrees_with_the_full_evaluation_after_every_random_change) {
-  for (uint64_t seed = 1; seed <= 80; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 80; test_seed_at(seed) < end; seed++) {
     rig r = rig_make(seed);
     compare(&r, seed, -1);
     for (int step = 0; step < 250; step++) {
@@ -69,7 +70,7 @@ Test(track, agrees_with_the_full_evaluation_after_every_random_change) {
 }
 
 Test(track, undoes_several_changes_exactly) {
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     rig r = rig_make(seed);
     plim_schedule before = {.ctx = r.c.ctx};
     for (int step = 0; step < 120; step++) {

@@ -5,6 +5,7 @@
 
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { MOST = 40, MOST_TIME = 12 };
 
@@ -69,7 +70,7 @@ static int64_t slow_separation(const random_case *c, int32_t below, int32_t abov
 }
 
 Test(validate, reach_is_the_most_by_which_one_box_covers_anothers_bottom) {
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     random_case c;
     draw(&c, seed, 1);
     for (int32_t i = 0; i < c.boxes.n; i++) {
@@ -91,7 +92,7 @@ Test(validate, finds_an_overlap_exactly_where_comparing_all_pairs_does) {
   plim_context *ctx;
   int valid = 0, invalid = 0;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
-  for (uint64_t seed = 1; seed <= 600; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 600; test_seed_at(seed) < end; seed++) {
     random_case c;
     int32_t pair[2];
     draw(&c, seed, (int)(seed % 2));

@@ -6,6 +6,7 @@
 #include "planner/core/core.h"
 #include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"
+#include "tests/support/test_seed.h"
 #include "tools/plimsoll-bench/peers.h"
 
 enum { CASES = 300, CHANGES = 60, MOST_RUNS = 4 };
@@ -64,7 +65,7 @@ static int64_t least_total(const plim_timeline *t, const plim_schedule *s, int64
 
 Test(selection, chooses_as_all_combinations_would) {
   int compared = 0, changed = 0;
-  for (uint64_t seed = 1; seed <= CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, 4 + (int32_t)(seed % 9));
     plim_timeline *t = NULL;
     plim_schedule s = {.ctx = c.ctx};

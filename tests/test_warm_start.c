@@ -12,6 +12,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_seed.h"
 
 static void setup(void) {
   (void)plim_test_folder();
@@ -49,7 +50,7 @@ static plim_plan *plan_at(planner_case *c, int64_t budget) {
 }
 
 Test(kept, more_bytes_are_never_slower_and_a_second_call_gives_the_same) {
-  for (uint64_t seed = 1; seed <= 8; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 8; test_seed_at(seed) < end; seed++) {
     planner_case c = make_case(seed, (int)(seed / 2 % 2));
     int64_t whole = whole_bytes(&c), last = INT64_MAX;
     for (int64_t percent = 60; percent <= 100; percent += 2) {
@@ -271,7 +272,7 @@ Test(kept, what_a_file_states_is_no_proof_and_no_refusal) {
   static edit_front *const lies[] = {state_any_bound, state_best_is_optimal, state_bound_without_points,
                                      state_fewer_bytes};
   int32_t unproved = 0;
-  for (uint64_t seed = 1; seed <= 12; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 12; test_seed_at(seed) < end; seed++) {
     planner_case c = make_case(seed, (int)(seed % 2));
     int64_t budget = whole_bytes(&c) * 80 / 100;
     c.options.iterations = 60;
@@ -294,7 +295,7 @@ Test(kept, what_a_file_states_is_no_proof_and_no_refusal) {
 
 Test(kept, a_proof_is_found_again_in_another_process) {
   int32_t proved = 0, bounded = 0;
-  for (uint64_t seed = 1; seed <= 12; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 12; test_seed_at(seed) < end; seed++) {
     planner_case c = make_case(seed, (int)(seed % 2));
     int64_t whole = whole_bytes(&c);
     for (int64_t percent = 65; percent <= 95; percent += 10) {

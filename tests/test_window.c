@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 #define HELD(bytes, cost) \
   { (bytes), (cost), PLIM_ROW_HELD }
@@ -113,7 +114,7 @@ static int32_t find_brute(int32_t n, const plim_window_row *row, int64_t need, b
 
 Test(window, equals_brute_force_on_random_lists) {
   enum { MOST = 12, KEPT = 4 };
-  uint64_t random = 20;
+  uint64_t random = test_seed(20);
   for (int round = 0; round < 100000; round++) {
     plim_window_row row[MOST];
     brute all[MOST * MOST];

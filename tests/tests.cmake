@@ -95,6 +95,8 @@ endif()
 target_sources(plim_test_support PRIVATE ${test_support})
 plim_test_program(plim_test_support)
 target_link_libraries(plim_test_support PUBLIC plim_peers PkgConfig::CRITERION)
+# Messages of failed assertions end with the seed (tests/support/test_seed.c).
+target_link_options(plim_test_support INTERFACE "LINKER:--wrap=criterion_send_assert")
 
 # A plimsoll-solver whose back ends are fake ones.
 add_executable(fake_solver tests/fake_solver.c tools/solver/solver_process.c)
