@@ -205,3 +205,20 @@ Test(cli_spaces, a_deadline_on_the_makespan_of_placement_is_refused_with_what_bo
       "plan -q --graph placed.json --planner xengine --memory d0=5000000,d1=5000000 --deadline 4999");
   plim_test_expect(4, "with these budgets no deadline before 5000 ns has a plan");
 }
+
+/* What was called a time in milliseconds was in seconds, and a multiplier besides. */
+Test(cli_spaces, a_deadline_has_a_unit) {
+  double deadline[3];
+  static const char *const texts[] = {"1500ms", "1.5s", "1.5x"};
+  for (int i = 0; i < 3; i++) {
+    (void)plim_test_program("plan -q --json --graph paged.json --platform m4 --objective energy --deadline %s",
+                            texts[i]);
+    plim_test_expect(0, "");
+    json_t *o = plim_test_json();
+    deadline[i] = figure(o, "deadline_ns");
+    json_decref(o);
+  }
+  cr_expect_eq(deadline[0], 1.5e9);
+  cr_expect_eq(deadline[1], 1.5e9);
+  cr_expect_eq(deadline[2], floor(1.5 * 147568802), "%.0f", deadline[2]);
+}

@@ -2,9 +2,11 @@
  * placement with a bound. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "planner/exact/space_exact.h"
+#include "planner/exact/space_model.h"
 #include "planner/solvers/solver.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
@@ -150,6 +152,68 @@ Test(space_joint, a_deadline_that_only_the_program_keeps_is_refused_with_one_tha
   plim_test_context_end(ctx);
 }
 
+/* ---- from a point to a plan ---- */
+
+static void set(const plim_space_model *m, double *point, const int32_t *grid, int32_t plane, int32_t t, int32_t i) {
+  int32_t column = grid[plim_space_cell(m, plane, t, i)];
+  cr_assert_geq(column, 0, "plane %d, stage %d, node %d", plane, t, i);
+  point[column] = 1;
+}
+
+/* Node 0 goes out in stage 1. In stage 2 it comes back for stage 4, and is also run again for node 2, and released.
+ * What arrived stays. */
+static void set_point(const plim_space_model *m, double *point) {
+  enum { RAM, SD, OUT = 0, IN = 1 };
+  for (int32_t t = 0; t < m->n; t++) set(m, point, m->run, 0, t, t);
+  set(m, point, m->keep, 0, 1, 0);
+  set(m, point, m->flow, OUT, 1, 0);
+  set(m, point, m->stored, SD, 2, 0);
+  set(m, point, m->whole, SD, 2, 0);
+  set(m, point, m->reload, RAM, 2, 0);
+  set(m, point, m->flow, IN, 2, 0);
+  set(m, point, m->run, 0, 2, 0);
+  point[m->release[plim_space_cell(m, 0, 2, 0)] + 1] = 1; /* after node 2, the second reader */
+  set(m, point, m->reload, RAM, 3, 0);
+  set(m, point, m->stored, RAM, 3, 0);
+  set(m, point, m->keep, 0, 3, 2);
+  set(m, point, m->keep, 0, 4, 0);
+  set(m, point, m->keep, 0, 4, 3);
+}
+
+Test(space_joint, what_arrives_stays_when_the_same_output_is_released) {
+  static const space_case c = {
+      "back", 5, 1, 5, {8, 8, 8, 8, 8}, {{9, 9, 9, 9, 9}}, {{0}}, {{0, 1}, {0, 2}, {2, 3}, {0, 4}, {3, 4}}};
+  static const int64_t budget[] = {1000, INT64_MAX};
+  const plim_space_model_options asked = {
+      .model_class = PLIM_SPACE_FLUID, .page = 1, .recompute = 1, .budget = budget, .deadline_ns = INT64_MAX};
+  const plim_space_plan draft = {.planner = "test", .deadline_ns = INT64_MAX};
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = space_case_flops(ctx, &c);
+  plim_platform *platform = NULL;
+  plim_space_problem *problem = NULL;
+  plim_space_model *model = NULL;
+  plim_space_plan *plan = NULL;
+  plim_space_events events = {.ctx = ctx};
+  uint64_t random = 1;
+  cr_assert_eq(plim_platform_built_in(ctx, "m0", &platform), PLIM_OK);
+  cr_assert_eq(plim_space_problem_make(graph, platform, 0, &problem), PLIM_OK);
+  cr_assert_eq(plim_space_model_make(problem, &asked, &model), PLIM_OK, "%s", plim_context_error(ctx));
+  double *point = calloc((size_t)model->linear.n_columns, sizeof *point);
+  cr_assert_not_null(point);
+  set_point(model, point);
+  cr_assert_eq(plim_space_model_read(model, point, &events), PLIM_OK);
+  cr_assert_eq(plim_space_lower(problem, &events, &draft, budget, 0, &plan), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_expect_null(space_interpret(graph, plan, &random, 50));
+  free(point);
+  plim_space_plan_free(plan);
+  plim_space_events_free(&events);
+  plim_space_model_free(model);
+  plim_space_problem_free(problem);
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
+
 /* ---- all three ---- */
 
 /* A fast device with little memory, a slow one with its own, and a page space behind the fast one. */
@@ -230,6 +294,34 @@ Test(space_joint, more_ways_and_more_bytes_never_make_the_program_worse) {
     }
   }
   cr_expect_geq(better, 3, "each way pays somewhere: %d", better);
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
+
+/* Copies that take a million million times as long as all runs: a solver's numbers do not reach so far. */
+Test(space_joint, numbers_that_differ_without_measure_end_no_program) {
+  static const char text[] =
+      "{\"devices\": [{\"name\": \"d\", \"flop_per_second\": 1e12, \"flop_per_joule\": 1e9, \"idle_watt\": 0, "
+      "\"spaces\": [\"a\", \"b\"]}, {\"name\": \"e\", \"flop_per_second\": 1e11, \"flop_per_joule\": 1e8, "
+      "\"idle_watt\": 0, \"spaces\": [\"c\"]}], \"links\": [{\"from\": \"a\", \"to\": \"b\", \"latency_s\": 1e-3, "
+      "\"bytes_per_second\": 1e-3, \"watt\": 0, \"duplex\": false}, {\"from\": \"b\", \"to\": \"a\", \"latency_s\": "
+      "1e-5, \"bytes_per_second\": 1e-3, \"watt\": 0, \"duplex\": false}, {\"from\": \"a\", \"to\": \"c\", "
+      "\"latency_s\": 0, \"bytes_per_second\": 1e-3, \"watt\": 3, \"duplex\": true}, {\"from\": \"c\", \"to\": \"a\", "
+      "\"latency_s\": 0, \"bytes_per_second\": 1e9, \"watt\": 3, \"duplex\": true}]}\n";
+  plim_context *ctx = plim_test_context();
+  skip_without_solver(ctx);
+  plim_graph *graph = space_chain(ctx, 3);
+  plim_platform *platform = NULL;
+  cr_assert_eq(plim_platform_parse(ctx, "slow.json", text, (int64_t)sizeof text - 1, &platform), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  for (int objective = 0; objective < PLIM_OBJECTIVE_COUNT; objective++) {
+    const int64_t budget[] = {401, INT64_MAX, 401};
+    plim_space_plan *plan = plan_of(ctx, graph, platform, "milp", (plim_objective)objective, budget);
+    cr_assert_not_null(plan, "objective %d: %s", objective, plim_context_error(ctx));
+    cr_expect_leq(plan->bound, plim_space_plan_value(plan));
+    plim_space_plan_free(plan);
+  }
   plim_platform_free(platform);
   plim_graph_free(graph);
   plim_test_context_end(ctx);

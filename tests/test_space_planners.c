@@ -273,3 +273,37 @@ Test(space_planners, a_budget_that_is_too_small_is_refused_with_the_smallest_tha
   cr_assert_not_null(strstr(sentence, "with the others as given d1 needs 6000000 bytes"), "%s", sentence);
   plim_test_context_end(ctx);
 }
+
+/* Budgets below the smallest unit of bytes, and one that is no multiple of it: factors are of what was given. */
+Test(space_planners, the_factor_of_a_refusal_is_of_the_budgets_as_given) {
+  static const struct {
+    const char *planner;
+    int64_t budget[2];
+    const char *words;
+  } rows[] = {
+      {"xengine", {777, 5000001}, "all of them times 1.2 have one; with the others as given d0 needs 6000000 bytes"},
+      {"xengine", {1, 1}, "all of them times 6000000 have one; with the others as given d0 needs 6000000 bytes"},
+      {"search", {777, 5000001}, "all of them times 1.2 have one; with the others as given d0 needs 6000000 bytes"},
+      {"search", {1, 1}, "all of them times 6000000 have one; with the others as given d0 needs 6000000 bytes"},
+      {"milp", {777, 5000001}, "all of them times 1.2 have one; with the others as given d0 needs 6000000 bytes"},
+  };
+  plim_context *ctx = plim_test_context();
+  skip_without_solver(ctx);
+  plim_graph *graph = space_case_graph(ctx, space_case_named("multi_skip_copy"));
+  plim_platform *platform = NULL;
+  cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    plim_space_plan *plan = NULL;
+    plim_space_options options = plim_space_options_default();
+    options.planner = rows[i].planner;
+    options.objective = PLIM_OBJECTIVE_SERIAL;
+    options.budget = rows[i].budget;
+    options.iterations = i == 2 || i == 3 ? 50 : 0;
+    cr_expect_eq(plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan), PLIM_ENOFIT);
+    cr_expect_not_null(strstr(plim_context_error(ctx), rows[i].words), "%s: %s", rows[i].planner,
+                       plim_context_error(ctx));
+  }
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}

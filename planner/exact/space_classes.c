@@ -12,8 +12,8 @@ static int32_t add(plim_space_model *m, double cost, int integer) {
 void plim_space_page_budget(plim_space_model *m, int32_t space, int32_t t, int32_t n, const int32_t *const *grid,
                             const int32_t *plane) {
   int64_t budget = m->options->budget[space];
-  double unit = (double)m->problem->bytes_unit, whole = fmax(1, floor((double)budget / unit));
   int scaled = m->options->scaled && m->options->scaled[space];
+  double unit = scaled ? 1 : (double)m->problem->bytes_unit, whole = fmax(1, floor((double)budget / unit));
   if (budget == INT64_MAX) return;
   for (int32_t i = 0; i < t; i++) {
     double bytes = (double)m->problem->node[i].bytes / unit / whole;
@@ -47,7 +47,8 @@ static void add_deadline(plim_space_model *m) {
   if (m->options->deadline_ns == INT64_MAX || most <= 0) return;
   for (int32_t t = 0; t < m->n; t++) {
     for (int32_t i = 0; i <= t; i++) {
-      plim_model_term(&m->linear, column(m, m->run, 0, t, i), (double)plim_space_run_ns(p, i, 0) / most);
+      double share = (double)plim_space_run_ns(p, i, 0) / most;
+      plim_model_term(&m->linear, column(m, m->run, 0, t, i), share < 2 ? share : 2); /* above 1 it is too late */
     }
   }
   plim_model_row(&m->linear, -INFINITY, 1);

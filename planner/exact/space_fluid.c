@@ -62,7 +62,7 @@ static int32_t add_stage_time(plim_space_model *m, int32_t t) {
   for (int32_t d = 0; d < m->n_devices; d++) {
     for (int32_t i = 0; i <= t; i++) {
       plim_model_term(&m->linear, column(m, m->run, d, t, i),
-                      m->time_scale * (double)plim_space_run_ns(m->problem, i, d));
+                      plim_space_coefficient(m->time_scale * (double)plim_space_run_ns(m->problem, i, d)));
     }
   }
   for (int32_t l = 0; l < m->n_links; l++) add_copies(m, m->arrive, l, t);
@@ -143,10 +143,10 @@ static void add_page_budgets(plim_space_model *m, int32_t t) {
 }
 
 void plim_space_fluid_rows(plim_space_model *m) {
-  int32_t first = -1, deadline = m->options->deadline_ns < INT64_MAX;
+  int32_t first = -1, deadline = m->options->deadline_ns < INT64_MAX, timed = deadline || time_cost(m) > 0;
   plim_space_need_inputs(m);
   for (int32_t t = 0; t < m->n; t++) {
-    int32_t time = add_stage_time(m, t);
+    int32_t time = timed ? add_stage_time(m, t) : -1;
     if (t == 0) first = time;
     for (int32_t i = 0; i <= t; i++) plim_space_arrive_rows(m, t, i);
     for (int32_t i = 0; i < t; i++) {

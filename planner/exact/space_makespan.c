@@ -7,7 +7,7 @@
 #include "planner/exact/space_model.h"
 
 static double ns(const plim_space_model *m, int64_t time) {
-  return m->time_scale * (double)time;
+  return plim_space_coefficient(m->time_scale * (double)time);
 }
 
 /* value x all runs of node i on device d. */

@@ -97,16 +97,16 @@ static int counts_makespan(const plim_space_model *m) {
 
 static double run_cost(const plim_space_model *m, int32_t i, int32_t d) {
   if (m->options->scaled || counts_makespan(m)) return 0;
-  return m->scale *
-         (by_energy(m) ? plim_space_run_joule(m->problem, i, d) : (double)plim_space_run_ns(m->problem, i, d));
+  double cost = by_energy(m) ? plim_space_run_joule(m->problem, i, d) : (double)plim_space_run_ns(m->problem, i, d);
+  return plim_space_coefficient(m->scale * cost);
 }
 
 double plim_space_link_cost(const plim_space_model *model, int32_t node, int32_t link) {
   const plim_space_problem *p = model->problem;
   if (model->options->scaled || counts_makespan(model)) return 0;
   if (model->options->model_class == PLIM_SPACE_POET && !by_energy(model)) return 0; /* copies take no time */
-  if (by_energy(model)) return model->scale * plim_space_copy_joule(p, node, link);
-  return model->scale * (double)plim_space_copy_ns(p, node, link);
+  double cost = by_energy(model) ? plim_space_copy_joule(p, node, link) : (double)plim_space_copy_ns(p, node, link);
+  return plim_space_coefficient(model->scale * cost);
 }
 
 /* ---- columns ---- */
@@ -173,6 +173,7 @@ static void add_memory_columns(plim_space_model *m, int32_t t) {
 
 static double share(const plim_space_model *m, int32_t d, int64_t bytes) {
   double unit = (double)m->problem->bytes_unit, budget = floor((double)budget_of(m, d) / unit);
+  if (is_scaled(m, d)) return (double)bytes / (double)budget_of(m, d);
   return (double)bytes / unit / fmax(1, budget);
 }
 

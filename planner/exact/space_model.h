@@ -96,6 +96,12 @@ static inline int32_t plim_space_column(const plim_space_model *m, const int32_t
   return t < m->n ? grid[plim_space_cell(m, plane, t, i)] : -1;
 }
 
+/* A scaled cost or time in a program. What is a thousand times keep-all, or more, counts as so much: a solver's numbers
+ * reach no further, and a bound stays one. */
+static inline double plim_space_coefficient(double scaled) {
+  return scaled < 1e9 ? scaled : 1e9;
+}
+
 /* May copies take the link? Those between spaces where devices compute place, every other one pages. */
 int plim_space_link_places(const plim_space_model *model, int32_t link);
 int plim_space_link_taken(const plim_space_model *model, int32_t link);

@@ -30,7 +30,7 @@ static void read_copies(const plim_space_model *m, const double *point, int32_t 
   }
 }
 
-/* What the readers of stage t release after node k. */
+/* What the readers of stage t release after node k. What arrives in a reserved buffer meanwhile stays. */
 static void read_releases(const plim_space_model *m, const double *point, int32_t t, int32_t k,
                           plim_space_events *out) {
   const plim_space_node *v = &m->problem->node[k];
@@ -39,9 +39,10 @@ static void read_releases(const plim_space_model *m, const double *point, int32_
     int32_t s = 0;
     while (u->succ[s] != k) s++;
     for (int32_t d = 0; d < m->n_devices; d++) {
-      int32_t first = m->release[plim_space_cell(m, d, t, v->pred[p])];
+      int32_t first = m->release[plim_space_cell(m, d, t, v->pred[p])], space = m->problem->platform->device[d].space;
       if (first < 0 || point[first + s] <= 0.5) continue;
-      plim_space_events_add(out, PLIM_SPACE_DROP, v->pred[p], m->problem->platform->device[d].space);
+      if (m->reload && is_one(m, point, m->reload, space, t, v->pred[p])) continue;
+      plim_space_events_add(out, PLIM_SPACE_DROP, v->pred[p], space);
     }
   }
 }

@@ -1,11 +1,33 @@
 /* The same program, with a column in place of some budgets: how many times the budget is used. */
 #include "planner/exact/space_model.h"
+#include "planner/spaces/space_smallest.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { WORDS = 1024 };
+
+/* The factor that the plan of a point uses, to the byte. */
+static plim_status factor_of_plan(const plim_space_model *m, const double *point, const int32_t *scaled, double *out) {
+  const plim_space_plan draft = {.planner = "refusal", .deadline_ns = INT64_MAX};
+  plim_space_events events = {.ctx = m->problem->ctx};
+  plim_space_plan *plan = NULL;
+  plim_status status = plim_space_model_read(m, point, &events);
+  if (status == PLIM_OK) status = plim_space_lower(m->problem, &events, &draft, m->options->budget, 0, &plan);
+  *out = 0;
+  for (int32_t s = 0; plan && s < plan->n_spaces; s++) {
+    if (scaled[s]) *out = fmax(*out, (double)plan->space[s].peak_bytes / (double)m->options->budget[s]);
+  }
+  plim_space_plan_free(plan);
+  plim_space_events_free(&events);
+  return status;
+}
+
+/* A program that only bounds the makespan has points where no plan keeps the deadline. */
+static int is_loose(const plim_space_model_options *model) {
+  return model->model_class == PLIM_SPACE_XENGINE && model->deadline_ns < INT64_MAX;
+}
 
 /* The least factor on the budgets of the spaces in `scaled`; INFINITY: there is none, however large; NAN: not found. */
 static plim_status least_factor(const plim_space_problem *problem, plim_solver *solver,
@@ -26,6 +48,9 @@ static plim_status least_factor(const plim_space_problem *problem, plim_solver *
   PLIM_CHECK(plim_space_solve(ctx, solver, m, seconds, INFINITY, options, NULL, NULL, &s, point));
   if (s.end == PLIM_SOLVE_INFEASIBLE) *out = INFINITY;
   if (s.end == PLIM_SOLVE_OPTIMAL && s.found) *out = point[m->factor];
+  if (s.end == PLIM_SOLVE_OPTIMAL && s.found && !is_loose(model)) {
+    PLIM_CHECK(factor_of_plan(m, point, scaled, out));
+  }
 done:
   plim_release(ctx, point, columns, sizeof *point);
   plim_space_model_free(m);
@@ -39,13 +64,8 @@ static void append(char words[WORDS], const char *text) {
 
 /* The budget that a factor of it comes to: whole multiples of the unit of all sizes. */
 static int64_t scaled_bytes(const plim_space_problem *p, int64_t budget, double factor) {
-  double units = ceil(fmax(1, floor((double)budget / (double)p->bytes_unit)) * factor - 1e-6);
+  double units = ceil((double)budget * factor / (double)p->bytes_unit - 1e-6);
   return units < 0x1p61 / (double)p->bytes_unit ? (int64_t)units * p->bytes_unit : INT64_MAX;
-}
-
-/* A program that only bounds the makespan has points where no plan keeps the deadline. */
-static int is_loose(const plim_space_model_options *model) {
-  return model->model_class == PLIM_SPACE_XENGINE && model->deadline_ns < INT64_MAX;
 }
 
 static void tell_alone(const plim_space_problem *p, int32_t space, int64_t budget, double factor, int loose,
@@ -64,15 +84,15 @@ static void tell_alone(const plim_space_problem *p, int32_t space, int64_t budge
 }
 
 static void tell_common(double factor, int loose, char words[WORDS]) {
-  char text[160];
+  char text[160], digits[PLIM_SPACE_FACTOR_BYTES];
   if (isnan(factor)) {
     (void)snprintf(text, sizeof text, "the smallest factor on them that has a plan was not found in time");
   } else if (isinf(factor)) {
     (void)snprintf(text, sizeof text, "no larger budgets have one: the deadline or the switches leave none");
-  } else if (loose) {
-    (void)snprintf(text, sizeof text, "all of them times less than %.6g have none", floor(factor * 1e6 + 1e-3) / 1e6);
   } else {
-    (void)snprintf(text, sizeof text, "all of them times %.6g have one", ceil(factor * 1e6 - 1e-3) / 1e6);
+    (void)snprintf(text, sizeof text,
+                   loose ? "all of them times less than %s have none" : "all of them times %s have one",
+                   plim_space_factor_text(factor, !loose, digits));
   }
   append(words, text);
 }

@@ -20,6 +20,7 @@ enum {
   TIME_LIMIT = 13,
   ITERATION_LIMIT = 14,
   SOLUTION_LIMIT = 16,
+  UNKNOWN = 15,
   INTERRUPTED = 17
 };
 enum { SIMPLEX_INTERRUPT = 1, IPM_INTERRUPT = 2, BETTER_POINT = 4, MIP_INTERRUPT = 6, POINT_FEASIBLE = 2 };
@@ -143,6 +144,7 @@ static plim_status read_answer(plim_context *ctx, const functions *f, void *high
     case ITERATION_LIMIT:
     case SOLUTION_LIMIT: /* of nodes, too */
     case INTERRUPTED:
+    case UNKNOWN: /* numbers that differ too much */
       break;
     default:
       return plim_fail(ctx, PLIM_EUNSUPPORTED, "HiGHS %s ended with its status %d", f->version(), end);

@@ -7,13 +7,15 @@
 #include <string.h>
 
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 
 enum { WORDS = 768, TRIALS = 24, ROUNDS = 20 };
 
 typedef struct smallest {
   const plim_space_problem *p;
   plim_space_search_options asked;
-  int64_t *budget; /* [n_spaces] of a trial */
+  int64_t *budget;   /* [n_spaces] of a trial */
+  int64_t all_bytes; /* of all outputs */
 } smallest;
 
 /* The budgets of the spaces with `scaled` (all: -1) times a factor, in whole units of all sizes. */
@@ -21,10 +23,27 @@ static void scale(smallest *k, const int64_t *budget, int32_t scaled, double fac
   for (int32_t s = 0; s < k->p->platform->n_spaces; s++) {
     k->budget[s] = budget[s];
     if (budget[s] == INT64_MAX || (scaled >= 0 && s != scaled)) continue;
-    double bytes = fmax((double)budget[s], (double)k->p->bytes_unit) * factor;
-    double units = floor(bytes / (double)k->p->bytes_unit + 1e-6);
+    double bytes = (double)budget[s] * factor, units = floor(bytes / (double)k->p->bytes_unit + 1e-6);
     k->budget[s] = bytes < 0x1p60 ? (int64_t)units * k->p->bytes_unit : INT64_MAX;
   }
+}
+
+/* Do the scaled budgets hold every output at once? Then more bytes change nothing. */
+static int hold_all(const smallest *k, const int64_t *budget, int32_t scaled) {
+  for (int32_t s = 0; s < k->p->platform->n_spaces; s++) {
+    if (budget[s] < INT64_MAX && (scaled < 0 || s == scaled) && k->budget[s] < k->all_bytes) return 0;
+  }
+  return 1;
+}
+
+/* The least factor that gives the budgets of the trial. */
+static double factor_of(const smallest *k, const int64_t *budget, int32_t scaled) {
+  double factor = 0;
+  for (int32_t s = 0; s < k->p->platform->n_spaces; s++) {
+    if (budget[s] == INT64_MAX || (scaled >= 0 && s != scaled)) continue;
+    factor = fmax(factor, (double)k->budget[s] / (double)budget[s]);
+  }
+  return factor;
 }
 
 static plim_status has_plan(smallest *k, int32_t *out) {
@@ -39,16 +58,17 @@ static plim_status has_plan(smallest *k, int32_t *out) {
   return status;
 }
 
-/* The least factor with a plan, or one that was met when time was over; INFINITY: none up to 2^20; NAN: time was over
- * before one was met. */
+/* The least factor with a plan, or one that was met when time was over; INFINITY: none, however large; NAN: time was
+ * over before one was met. */
 static plim_status least_factor(smallest *k, const int64_t *budget, int32_t scaled, double *out) {
   double low = 1, high = 2;
-  int32_t fits = 0;
+  int32_t fits = 0, whole = 0;
   *out = INFINITY;
-  for (; !fits && high < 0x1p20; high *= fits ? 1 : 2) {
+  for (; !fits && !whole; high *= fits ? 1 : 2) {
     *out = NAN;
     if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     scale(k, budget, scaled, high);
+    whole = hold_all(k, budget, scaled);
     PLIM_TRY(has_plan(k, &fits));
     if (!fits) low = high;
   }
@@ -61,7 +81,8 @@ static plim_status least_factor(smallest *k, const int64_t *budget, int32_t scal
     if (fits) high = middle;
     if (!fits) low = middle;
   }
-  *out = high;
+  scale(k, budget, scaled, high);
+  *out = factor_of(k, budget, scaled);
   return PLIM_OK;
 }
 
@@ -81,6 +102,13 @@ static plim_status least_deadline(smallest *k, int64_t *out) {
   return status;
 }
 
+const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_FACTOR_BYTES]) {
+  double unit = factor > 0 ? fmax(1, pow(10, 5 - floor(log10(factor)))) : 1;
+  double digits = up ? ceil(factor * unit - 1e-3) : floor(factor * unit + 1e-3);
+  (void)snprintf(text, PLIM_SPACE_FACTOR_BYTES, factor < 1e5 ? "%.6g" : "%.0f", digits / unit);
+  return text;
+}
+
 static void append(char words[WORDS], const char *text) {
   size_t used = strlen(words);
   (void)snprintf(words + used, WORDS - used, "%s", text);
@@ -97,13 +125,13 @@ static plim_status tell_budgets(smallest *k, const int64_t *budget, char words[W
                                 : "no larger budgets have one that the search finds");
     return PLIM_OK;
   }
-  (void)snprintf(text, sizeof text, "all of them times %.6g have one", ceil(factor * 1e6 - 1e-3) / 1e6);
+  char digits[PLIM_SPACE_FACTOR_BYTES];
+  (void)snprintf(text, sizeof text, "all of them times %s have one", plim_space_factor_text(factor, 1, digits));
   append(words, text);
   for (int32_t s = 0; s < platform->n_spaces; s++) {
     if (budget[s] == INT64_MAX) continue;
     PLIM_TRY(least_factor(k, budget, s, &factor));
     if (isnan(factor)) break;
-    scale(k, budget, s, factor);
     if (isinf(factor)) {
       (void)snprintf(text, sizeof text, "; with the others as given no size of %s has one", platform->space[s].name);
     } else {
@@ -123,6 +151,7 @@ plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_spa
   plim_status status;
   k.asked.rounds = 0;
   k.asked.bound = -INFINITY;
+  for (int32_t i = 0; i < p->n; i++) k.all_bytes = plim_integers_add_capped(k.all_bytes, p->node[i].bytes);
   PLIM_CHECK(plim_allocate(p->ctx, p->platform->n_spaces, sizeof *k.budget, &k.budget));
   for (int32_t s = 0; s < p->platform->n_spaces; s++) {
     char text[96];
