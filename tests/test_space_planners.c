@@ -1,6 +1,6 @@
 /* planner/exact/space_*.c: published optima of POET and XEngine, the residency search as an oracle of placement, and
- * the inputs on which the originals fail. With PLIM_TEST_LONG=1 in the environment all rows of the published tables
- * run. */
+ * the inputs on which the originals fail. With PLIM_TEST_LONG=1 in the environment two rows that take minutes run,
+ * too. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "planner/exact/space_exact.h"
 #include "planner/solvers/solver.h"
 #include "runtime/base/text.h"
+#include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/space_oracle.h"
 #include "tests/support/test_context.h"
@@ -36,6 +37,7 @@ static int64_t serial_of(plim_context *ctx, const space_case *c, const int64_t *
   int64_t serial = plan ? plan->serial_ns : -1;
   if (plan) {
     cr_assert(plan->proved);
+    cr_assert_eq(plan->plan_class, PLIM_SPACE_PLAN_PLACED); /* of which the bound is, where the search has less */
     for (int32_t s = 0; s < 2 && s < plan->n_spaces; s++) cr_assert_leq(plan->space[s].peak_bytes, budget[s]);
     cr_assert_leq(plan->makespan_ns, plan->serial_ns);
   }
@@ -65,7 +67,7 @@ Test(space_planners, placement_is_never_below_the_residency_search_and_nearly_al
   for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     space_case c;
-    space_case_random(&random, (int32_t)test_random_between(&random, 3, 5), &c);
+    space_case_random(&random, (int32_t)test_random_between(&random, 3, 6), &c);
     int64_t budget[2] = {test_random_between(&random, 6, 16), test_random_between(&random, 6, 16)};
     int64_t least = space_oracle_sum(&c, budget), found = serial_of(ctx, &c, budget);
     cr_assert(least < 0 ? found < 0 : found < 0 || found >= least, "seed %llu: %lld, the search has %lld",
@@ -124,12 +126,11 @@ Test(space_planners, energies_of_the_small_net_are_those_of_poet_in_every_mode) 
               {7416, {0.10467864, 0.10467864, 0.10467864}}, {6500, {0.10467864, 0.10467864, 0.10496513}},
               {5000, {0.10467864, 0.10467864, 0.10520915}}, {4500, {0.10467864, 0.10467864, 0.10520915}},
               {3600, {0.10485774, 0.10581912, 0.10548398}}, {3256, {0.10491297, 0.10586268, 0.10562723}}};
-  enum { SHORT_ROWS = 4 };
   plim_context *ctx = plim_test_context();
   skip_without_solver(ctx);
   plim_graph *graph = space_linear(ctx);
   cr_assert_eq(graph->n_ops, 27);
-  for (size_t i = 0; i < (getenv("PLIM_TEST_LONG") ? sizeof rows / sizeof *rows : SHORT_ROWS); i++) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     for (int m = JOINT; m <= PAGE_ONLY; m++) {
       expect_energy(energy_of(ctx, graph, "m0", 1.3, rows[i].ram, (mode)m, NULL), rows[i].golden[m]);
     }
@@ -303,6 +304,30 @@ Test(space_planners, the_factor_of_a_refusal_is_of_the_budgets_as_given) {
     cr_expect_not_null(strstr(plim_context_error(ctx), rows[i].words), "%s: %s", rows[i].planner,
                        plim_context_error(ctx));
   }
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
+
+/* Nanoseconds that a double does not hold. */
+Test(space_planners, a_deadline_of_once_keep_all_is_kept_by_keep_all) {
+  static const char text[] =
+      "{\"graph\": {\"name\": \"long\", \"devices\": [\"d0\"]}, \"nodes\": [{\"id\": 0, \"out_cost\": 1, "
+      "\"durations\": {\"d0\": 964208027967180577}}, {\"id\": 1, \"out_cost\": 1, \"durations\": {\"d0\": 31}}], "
+      "\"links\": [{\"source\": 0, \"target\": 1}]}\n";
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = NULL;
+  plim_platform *platform = NULL;
+  plim_space_plan *plan = NULL;
+  plim_space_options options = plim_space_options_default();
+  options.deadline_factor = 1;
+  cr_assert_eq(plim_import_nx(ctx, "long.json", text, (int64_t)sizeof text - 1, &graph), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
+  cr_assert_eq(plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  cr_expect_eq(plan->deadline_ns, INT64_C(964208027967180608));
+  plim_space_plan_free(plan);
   plim_platform_free(platform);
   plim_graph_free(graph);
   plim_test_context_end(ctx);

@@ -110,7 +110,7 @@ static plim_status set_deadline(work *w) {
   if (w->problem->device_ns == INT64_MAX) {
     return plim_fail(w->ctx, PLIM_EDATA, "a deadline as a factor needs a device that runs every op; there is none");
   }
-  double ns = floor(o->deadline_factor * (double)w->problem->device_ns + 1e-6);
+  long double ns = floorl((long double)o->deadline_factor * (long double)w->problem->device_ns + 1e-6L);
   w->model.deadline_ns = w->deadline_ns = ns < 0x1p61 ? (int64_t)ns : INT64_MAX;
   return PLIM_OK;
 }
