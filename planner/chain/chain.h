@@ -1,4 +1,11 @@
-/* Graphs as chains: checkpoints, stages and their costs, recurrences over them. */
+/* Graphs as chains. The published algorithms know chains only; here they work on step graphs, in two ways:
+ *
+ *   demand, forward, checkpoints    a set of checkpoints, and the schedule that follows from it (Chen)
+ *   stages, costs, rotor, runner    the step as a chain of stages, Rotor's recurrence over it, and a schedule from its
+ * moves
+ *
+ * Every set of checkpoints and every sequence of moves gives a valid schedule: what a run misses is recomputed on
+ * demand. Only the figures of a recurrence can be wrong. The incumbent evaluates each schedule on the real graph. */
 #ifndef PLIM_PLANNER_CHAIN_CHAIN_H
 #define PLIM_PLANNER_CHAIN_CHAIN_H
 
@@ -12,9 +19,9 @@
 typedef struct plim_demand {
   const plim_problem *problem;
   plim_schedule *out; /* borrowed; runs are appended */
-  int32_t most_runs;  /* in out */
-  uint8_t *available; /* [n_items] its latest copy may be read; the caller clears it for what is given up */
-  uint8_t *ran;       /* [n_ops] */
+  int32_t most_runs;  /* of the schedule */
+  uint8_t *available; /* [n_items] 1: the latest copy may be read. The caller clears it for what is evicted */
+  uint8_t *ran;       /* [n_ops] 1: the op has run */
   int32_t *stack;     /* [n_ops] scratch */
   int32_t *seen;      /* [n_ops] scratch: reads of each op on the stack that are available */
 } plim_demand;
@@ -25,24 +32,24 @@ void plim_demand_free(plim_demand *demand);
 /* Begin anew: an empty schedule, nothing available, nothing has run. */
 void plim_demand_begin(plim_demand *demand, plim_schedule *out, int32_t most_runs);
 
-/* Run v with its fastest choice, and what it misses before it. Where a repeat would come after an update that its
- * op must not see, the older copy is read instead and simply is alive longer. PLIM_ENOFIT when most_runs do not
- * suffice, PLIM_ECANCEL when the context's effort is over. O(reads of the ops that run). */
+/* Append a run of v with its fastest choice, and before it the runs that it misses. Where a repeat would come after an
+ * update that its op must not see, the older copy is read in its place, and is alive longer. PLIM_ENOFIT: more than
+ * most_runs runs. PLIM_ECANCEL: the context's effort is over. O(reads of the ops that run). */
 PLIM_MUST_USE plim_status plim_demand_run(plim_demand *demand, int32_t v);
 
 /* ==== forward ==== */
 
 /* The forward part of a step: what checkpoints are chosen from. */
 
-/* Ops marked as forward, effects left out. Where no op is marked otherwise (a plain graph): the ops up to the moment
- * of program order at which the most bytes are handed on. */
+/* The ops marked as forward, without effects. Where all ops are (a plain graph): the ops up to the one of program order
+ * after which the most bytes are alive. */
 typedef struct plim_forward {
   const plim_problem *problem;
   int32_t n;
   int32_t *op;          /* [n] in program order */
   uint8_t *is_forward;  /* [n_ops] */
-  uint8_t *is_cut;      /* [n_ops] nothing made before it is read after it in the forward part: the articulation points
-                           that separate what comes before from what comes after */
+  uint8_t *is_cut;      /* [n_ops] 1: an articulation point. Nothing written before it is read after it in the forward
+                           part */
   int32_t *last_reader; /* [n_items] last reader in the forward part, -1 */
 } plim_forward;
 
@@ -75,16 +82,16 @@ int32_t plim_checkpoints_every(plim_checkpoints *checkpoints, plim_checkpoint_ki
  * the number kept. Source: the same, greedy form. */
 int32_t plim_checkpoints_greedy(plim_checkpoints *checkpoints, plim_checkpoint_kind kind, int64_t bytes);
 
-/* The schedule for what is kept: program order; an item of the forward part that is no checkpoint is given up after
- * its last reader there, and recomputed, from what is available, when the rest of the step reads it. hold 1: from then
- * on it stays, with everything that had to be made for it (a segment between checkpoints is recomputed once), and what
- * is made after the last checkpoint stays at once; 0: only what the op itself reads stays, the rest is recomputed
- * whenever it is needed (fewest bytes, many runs). At most `most_runs` runs; PLIM_ENOFIT when they do not suffice. */
+/* The schedule that follows from a set of checkpoints. It is program order; an item of the forward part that is no
+ * checkpoint is evicted after its last reader there, and recomputed on demand when the rest of the step reads it.
+ *   hold       in  1: what was recomputed stays, so a segment between checkpoints is recomputed once; the segment after
+ *                  the last checkpoint is not evicted at all. 0: only what the op reads stays: fewest bytes, many runs
+ *   most_runs  in  PLIM_ENOFIT where more would be needed */
 PLIM_MUST_USE plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, int32_t hold, int32_t most_runs,
                                                     plim_schedule *out);
 
-/* Call `visit` for the greedy sets at cuts and then linearised, for thresholds from all forward bytes down, each less
- * by one part in `steps` (at least 2) than the one before; sets that keep as many as the one before are left out. Ends
+/* Call `visit` for greedy sets, first at cuts, then at all forward ops. The threshold starts at all forward bytes and
+ * falls by one part in `steps` (at least 2) each time. A set of as many checkpoints as the one before is left out. Ends
  * with the first status that is not PLIM_OK. */
 typedef plim_status plim_checkpoints_visit(void *user, plim_checkpoints *checkpoints);
 PLIM_MUST_USE plim_status plim_checkpoints_sweep(plim_checkpoints *checkpoints, int32_t steps,
@@ -116,7 +123,7 @@ typedef struct plim_stages {
  * about as many bytes. */
 PLIM_MUST_USE plim_status plim_stages_new(const plim_problem *problem, plim_checkpoint_kind kind, int32_t most,
                                           plim_stages **out);
-/* Is the item, made in stage i or later and in no state, read by the tail behind its part of stage i? */
+/* Is the item, made in stage i or later and in no state, read by the tail after its part of stage i? */
 int plim_stages_is_handed_on(const plim_stages *stages, int32_t item, int32_t i);
 void plim_stages_free(plim_stages *stages); /* NULL is legal */
 
@@ -129,7 +136,7 @@ void plim_stages_free(plim_stages *stages); /* NULL is legal */
  *   back   i = j: run the stage's tail from state i alone
  *   leave  advance to a state k, hold it, do k .. j, release it, do i .. k - 1
  *   tape   run stage i and hold what one of its options says, do i + 1 .. j, run the stage's tail.
- * The optimum among plans that never give up a state before its use, not a lower bound for others. */
+ * The optimum among plans that never evict a state before its use. It is no lower bound for other plans. */
 
 enum { PLIM_ROTOR_OPTIONS = 6 };
 
@@ -200,8 +207,8 @@ void plim_stage_costs_free(plim_stage_costs *costs); /* NULL is legal */
 
 /* ==== stage runner ==== */
 
-/* From moves on a chain of stages to a schedule. Every sequence of moves gives a valid schedule: what a move misses is
- * recomputed on demand; moves only decide what is given up. */
+/* From moves on a chain of stages to a schedule. What a move misses is recomputed on demand, so every sequence of moves
+ * gives a valid schedule. Moves only decide what is evicted. */
 
 typedef struct plim_stage_runner {
   const plim_stages *stages;
@@ -218,7 +225,7 @@ void plim_stage_runner_free(plim_stage_runner *runner);
 
 void plim_stage_begin(plim_stage_runner *runner, int32_t most_runs);
 
-/* Run the forward ops of stage i up to state i + 1, and give up the rest of what it read and made. */
+/* Run the forward ops of stage i up to state i + 1, and evict the rest of what it read and wrote. */
 PLIM_MUST_USE plim_status plim_stage_advance(plim_stage_runner *runner, int32_t i);
 /* Hold state k; release it. */
 void plim_stage_keep(plim_stage_runner *runner, int32_t k);
@@ -227,7 +234,7 @@ void plim_stage_release(plim_stage_runner *runner, int32_t k);
  * drop_at <= option; and let go of it. */
 PLIM_MUST_USE plim_status plim_stage_tape(plim_stage_runner *runner, int32_t i, int32_t option);
 void plim_stage_untape(plim_stage_runner *runner, int32_t i, int32_t option);
-/* Run the tail's part of stage i; then give up what was made for it. The last stage runs forward first. */
+/* Run the tail's part of stage i, then evict what was recomputed for it. The last stage runs forward first. */
 PLIM_MUST_USE plim_status plim_stage_back(plim_stage_runner *runner, int32_t i);
 
 #endif

@@ -1,4 +1,4 @@
-/* Finding the forward part and its cuts, in one walk each over program order. */
+/* Finds the forward part of a step and its articulation points, in one walk each over program order. */
 #include "planner/chain/chain.h"
 
 static int is_marked(const plim_problem *p) {
@@ -12,7 +12,7 @@ static int32_t last_reader_of(const plim_item *item) {
   return item->readers.n > 0 ? item->readers.at[item->readers.n - 1] : -1;
 }
 
-/* The op after which the most bytes are handed on; of equals the first. */
+/* The op after which the most bytes are alive; of equal ones the first. */
 static int32_t widest_moment(const plim_problem *p) {
   int64_t alive = 0, most = -1;
   int32_t widest = p->n_ops - 1;
@@ -64,8 +64,8 @@ plim_status plim_forward_make(const plim_problem *p, plim_forward *out) {
   PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *f.is_cut, &f.is_cut));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *f.last_reader, &f.last_reader));
   int marked = is_marked(p);
-  int32_t turn = marked ? p->n_ops - 1 : widest_moment(p);
-  for (int32_t v = 0; v <= turn; v++) {
+  int32_t end = marked ? p->n_ops - 1 : widest_moment(p);
+  for (int32_t v = 0; v <= end; v++) {
     f.is_forward[v] = p->graph->op[v].phase == PLIM_PHASE_FORWARD && !p->op[v].once;
     if (f.is_forward[v]) f.op[f.n++] = v;
   }

@@ -1,5 +1,7 @@
-/* Checkpoint sets and the schedules that follow from them, by recomputation on demand. */
+/* Sets of checkpoints by Chen's rules, and the schedule that follows from a set. Source: Chen, Xu, Zhang, Guestrin,
+ * "Training deep nets with sublinear memory cost", 2016; on step graphs by recomputation on demand. */
 #include "planner/chain/chain.h"
+#include "planner/chain/chain_tuning.h"
 
 #include <string.h>
 
@@ -28,8 +30,6 @@ void plim_checkpoints_free(plim_checkpoints *c) {
   plim_demand_free(&c->demand);
   plim_release(p->ctx, c, 1, sizeof *c);
 }
-
-enum { RANGE = 7 /* thresholds go down to about e^-7 of all bytes */ };
 
 static int is_candidate(const plim_checkpoints *c, int32_t op, plim_checkpoint_kind kind) {
   return kind == PLIM_CHECKPOINT_LINEAR || c->forward.is_cut[op];
@@ -71,7 +71,7 @@ plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t steps, plim_chec
   for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
     int32_t last = -1;
     int64_t bytes = all;
-    for (int32_t i = 0; i < RANGE * steps && bytes >= 0; i++, bytes -= bytes / steps + 1) {
+    for (int32_t i = 0; i < tuning.sweep_range * steps && bytes >= 0; i++, bytes -= bytes / steps + 1) {
       int32_t n = plim_checkpoints_greedy(c, (plim_checkpoint_kind)kind, bytes);
       if (n == last) continue;
       last = n;
@@ -82,7 +82,7 @@ plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t steps, plim_chec
   return PLIM_OK;
 }
 
-/* Give up what was recomputed in out[from ..] for the run of v, except what v reads itself. */
+/* Evict what was recomputed in out[from ..] for the run of v, except what v reads itself. */
 static void drop_intermediates(plim_checkpoints *c, int32_t v, int32_t from, const plim_schedule *out) {
   const plim_problem *p = c->problem;
   for (int32_t j = from; j < out->n; j++) {
@@ -93,8 +93,8 @@ static void drop_intermediates(plim_checkpoints *c, int32_t v, int32_t from, con
   for (int32_t i = 0; i < p->op[v].reads.n; i++) c->demand.available[p->op[v].reads.at[i]] = 1;
 }
 
-/* After the first run of forward op v: give up what the forward part needs no longer, of ops up to `stays`. */
-static void give_up(plim_checkpoints *c, int32_t v, int32_t stays) {
+/* After the first run of forward op v: evict what the forward part no longer reads, of ops up to `stays`. */
+static void evict(plim_checkpoints *c, int32_t v, int32_t stays) {
   const plim_problem *p = c->problem;
   for (int32_t pass = 0; pass < 2; pass++) {
     const plim_list *items = pass ? &p->op[v].writes : &p->op[v].reads;
@@ -117,14 +117,14 @@ static int32_t last_kept(const plim_checkpoints *c) {
 
 plim_status plim_checkpoints_schedule(plim_checkpoints *c, int32_t hold, int32_t most_runs, plim_schedule *out) {
   const plim_problem *p = c->problem;
-  /* what is made after the last checkpoint is the first that is read again: a segment like those recomputed later */
+  /* the segment after the last checkpoint is the first that is read again, so it is not evicted */
   int32_t stays = hold ? last_kept(c) : p->n_ops;
   plim_demand_begin(&c->demand, out, most_runs);
   for (int32_t v = 0; v < p->n_ops; v++) {
     int32_t from = out->n;
     PLIM_TRY(plim_demand_run(&c->demand, v));
     if (c->forward.is_forward[v]) {
-      give_up(c, v, stays);
+      evict(c, v, stays);
     } else if (!hold) {
       drop_intermediates(c, v, from, out);
     }

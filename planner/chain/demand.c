@@ -1,12 +1,11 @@
-/* Recomputation on demand. The schedule is emitted directly: buffers end at their last reader by themselves, so that
- * only what is missing has to be decided. */
+/* Recomputation on demand, by a depth-first walk over missing producers. Runs are appended to a schedule at once.
+ * Copies end after their last reader by rule, so only missing inputs have to be found. */
 #include "planner/chain/chain.h"
+#include "planner/chain/chain_tuning.h"
 
 #include <string.h>
 
 #include "runtime/base/effort.h"
-
-enum { RUN_NS = 100 /* about what one run takes */ };
 
 plim_status plim_demand_make(const plim_problem *p, plim_demand *out) {
   plim_demand d = {.problem = p};
@@ -55,8 +54,8 @@ static int may_repeat(const plim_demand *d, int32_t v) {
   return 1;
 }
 
-/* An op whose output this op misses and that may run again; -1 when the op can run. `seen`: how many of the reads are
- * available. They stay so until it runs: an op with many reads is O(reads), not O(reads^2). */
+/* The producer of an input that op v misses, where it may be recomputed; -1: v can run. *seen counts the reads known to
+ * be available. They stay available until v runs, so an op costs O(reads). */
 static int32_t missing_producer(plim_demand *d, int32_t v, int32_t *seen) {
   const plim_list *reads = &d->problem->op[v].reads;
   for (; *seen < reads->n; (*seen)++) {
@@ -79,7 +78,7 @@ plim_status plim_demand_run(plim_demand *d, int32_t v) {
   push(d, n++, v);
   while (n > 0) {
     int32_t missing = missing_producer(d, d->stack[n - 1], &d->seen[n - 1]);
-    if (plim_effort_over(ctx, RUN_NS)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
+    if (plim_effort_over(ctx, tuning.work_a_run)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
     if (missing >= 0) {
       push(d, n++, missing); /* producers come earlier in program order: no op is on the stack twice */
     } else if (d->out->n >= d->most_runs) {

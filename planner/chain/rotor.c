@@ -1,11 +1,12 @@
-/* The recurrence, bottom up over the length of the interval. Source: Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova,
+/* Rotor's recurrence: fills its table bottom up over the length of the interval, and reads choices from it.
+ * Cost: O(n^3 x slots) time, O(n^2 x slots) memory. Source: Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova,
  * "Optimal checkpointing for heterogeneous chains", 2019; extended by several options a stage and by states that share
  * items. */
 #include "planner/chain/chain.h"
 
 #include "runtime/base/effort.h"
 
-static const int64_t never = INT64_MAX / 4;
+static const int64_t never = INT64_MAX / 4; /* no plan: three such times add up without overflow */
 
 static int64_t slots_of(const plim_rotor *r, int64_t bytes) {
   return (bytes + r->slot_bytes - 1) / r->slot_bytes;
@@ -20,7 +21,7 @@ static int64_t state_slots(const plim_rotor *r, int32_t i, int32_t k) {
   return slots_of(r, r->chain->state_bytes[(int64_t)i * r->chain->n + k]);
 }
 
-/* Slots without which stages i .. j, i < j, cannot even run forward. */
+/* Slots that stages i to j, i < j, need to run forward. */
 static int64_t least_slots(const plim_rotor *r, int32_t i, int32_t j) {
   const plim_rotor_stage *stage = r->chain->stage;
   int64_t most = slots_of(r, stage[i].forward_bytes);
@@ -49,11 +50,11 @@ static void fill_back(plim_rotor *r, int32_t i) {
 static void fill_leave(plim_rotor *r, int32_t i, int32_t j, int64_t least) {
   int64_t *value = row(r, i, j), forward = 0;
   for (int32_t k = i + 1; k <= j; k++) {
-    const int64_t *behind = row(r, k, j), *before = row(r, i, k - 1);
+    const int64_t *rest = row(r, k, j), *before = row(r, i, k - 1);
     int64_t held = state_slots(r, i, k);
     forward += r->chain->stage[k - 1].forward_ns;
     for (int64_t m = held > least ? held : least; m <= r->n_slots; m++) {
-      int64_t time = forward + behind[m - held] + before[m];
+      int64_t time = forward + rest[m - held] + before[m];
       if (time < value[m]) value[m] = time;
     }
   }
@@ -61,12 +62,12 @@ static void fill_leave(plim_rotor *r, int32_t i, int32_t j, int64_t least) {
 
 static void fill_tape(plim_rotor *r, int32_t i, int32_t j, int64_t least) {
   const plim_rotor_stage *stage = &r->chain->stage[i];
-  const int64_t *behind = row(r, i + 1, j);
+  const int64_t *rest = row(r, i + 1, j);
   int64_t *value = row(r, i, j);
   for (int32_t o = 0; o < stage->n_options; o++) {
     int64_t held = slots_of(r, stage->option[o].held_bytes), m = option_slots(r, j, &stage->option[o]);
     for (m = m > least ? m : least; m <= r->n_slots; m++) {
-      int64_t time = stage->option[o].time_ns + behind[m - held];
+      int64_t time = stage->option[o].time_ns + rest[m - held];
       if (time < value[m]) value[m] = time;
     }
   }

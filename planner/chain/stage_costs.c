@@ -1,11 +1,10 @@
-/* Measuring stages. A stage's forward and its tail are run on demand with everything else available; walking back over
- * that schedule gives what is alive at each run. */
+/* The costs of stages, for Rotor's recurrence. The forward ops of a stage, and its part of the tail, are run on demand
+ * with everything else available. A walk backwards over that schedule gives live bytes at each run. */
 #include "planner/chain/chain.h"
+#include "planner/chain/chain_tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { QUARTERS = 4 };
 
 typedef struct meter {
   plim_stage_costs *costs;
@@ -167,6 +166,7 @@ static int32_t list_candidates(const plim_stages *s, int32_t i, candidate *out) 
   return n;
 }
 
+/* Order what the tail reads of the stage by time for its bytes, and divide it into options. */
 static void set_options(plim_stage_costs *c, int32_t i, candidate *list) {
   int32_t n = list_candidates(c->stages, i, list), level = 1;
   int64_t all = 0, dropped = 0;
@@ -177,8 +177,8 @@ static void set_options(plim_stage_costs *c, int32_t i, candidate *list) {
     c->drop_at[list[k].item] = level;
     c->stage[i].n_options = level + 1;
     dropped += list[k].bytes;
-    if (dropped >= all / QUARTERS * level) level++;
-    if (level > QUARTERS) level = QUARTERS;
+    if (dropped >= all / tuning.quarters * level) level++;
+    if (level > tuning.quarters) level = tuning.quarters;
   }
 }
 

@@ -1,5 +1,5 @@
-/* Moves on stages. The first time the forward part runs in program order, effects between its ops included; later on
- * only what is asked for. */
+/* Appends the runs of moves on stages to a schedule. The first time, the forward part runs in program order with the
+ * effects between its ops. Later only what a move needs runs. */
 #include "planner/chain/chain.h"
 
 #include <string.h>
@@ -50,22 +50,23 @@ static plim_status make_item(plim_stage_runner *r, int32_t item) {
   if (r->demand.available[item]) return PLIM_OK;
   const plim_planned_op *op = &p->op[p->item[item].producer];
   for (int32_t i = 0; i < op->closed_by.n; i++) {
-    if (r->demand.ran[op->closed_by.at[i]]) return PLIM_OK; /* too late: the old copy is read */
+    if (r->demand.ran[op->closed_by.at[i]]) return PLIM_OK; /* an update came before: the old copy is read */
   }
   return plim_demand_run(&r->demand, p->item[item].producer);
 }
 
-static void give_up(plim_stage_runner *r, int32_t item) {
+/* Evict an item that no checkpoint holds. */
+static void evict(plim_stage_runner *r, int32_t item) {
   if (r->held[item] == 0) r->demand.available[item] = 0;
 }
 
-/* Give up what stage i made, except items of state i + 1. */
-static void give_up_stage(plim_stage_runner *r, int32_t i) {
+/* Evict what stage i wrote, except items of state i + 1. */
+static void evict_stage(plim_stage_runner *r, int32_t i) {
   const plim_stages *s = r->stages;
   for (int32_t k = s->first[i]; k < s->first[i + 1]; k++) {
     const plim_list *writes = &s->problem->op[s->forward.op[k]].writes;
     for (int32_t j = 0; j < writes->n; j++) {
-      if (s->read[writes->at[j]] <= i) give_up(r, writes->at[j]);
+      if (s->read[writes->at[j]] <= i) evict(r, writes->at[j]);
     }
   }
 }
@@ -75,9 +76,9 @@ plim_status plim_stage_advance(plim_stage_runner *r, int32_t i) {
   if (is_first_time(r, i)) PLIM_TRY(run_first_time(r, i));
   for (int32_t k = 0; k < s->state[i + 1].n; k++) PLIM_TRY(make_item(r, s->state[i + 1].at[k]));
   for (int32_t k = 0; k < s->state[i].n; k++) {
-    if (s->read[s->state[i].at[k]] <= i) give_up(r, s->state[i].at[k]);
+    if (s->read[s->state[i].at[k]] <= i) evict(r, s->state[i].at[k]);
   }
-  give_up_stage(r, i);
+  evict_stage(r, i);
   return PLIM_OK;
 }
 
@@ -90,7 +91,7 @@ void plim_stage_release(plim_stage_runner *r, int32_t k) {
   const plim_list *state = &r->stages->state[k];
   for (int32_t i = 0; i < state->n; i++) {
     r->held[state->at[i]]--;
-    if (!r->linger) give_up(r, state->at[i]);
+    if (!r->linger) evict(r, state->at[i]);
   }
 }
 
@@ -110,7 +111,7 @@ plim_status plim_stage_tape(plim_stage_runner *r, int32_t i, int32_t option) {
       r->held[writes->at[j]]++;
     }
   }
-  give_up_stage(r, i);
+  evict_stage(r, i);
   return PLIM_OK;
 }
 
@@ -124,7 +125,7 @@ void plim_stage_untape(plim_stage_runner *r, int32_t i, int32_t option) {
 
 /* After the tail's part of stage i. */
 static void give_up_after(plim_stage_runner *r, int32_t item, int32_t i) {
-  if (!plim_stages_is_handed_on(r->stages, item, i)) give_up(r, item);
+  if (!plim_stages_is_handed_on(r->stages, item, i)) evict(r, item);
 }
 
 plim_status plim_stage_back(plim_stage_runner *r, int32_t i) {

@@ -1,4 +1,5 @@
-/* Cutting a step into stages. */
+/* Divides a step into stages: the forward part at candidates, the tail by the stages whose results it needs. O(graph).
+ */
 #include "planner/chain/chain.h"
 
 static int64_t bytes_made(const plim_problem *p, int32_t v) {
@@ -7,7 +8,7 @@ static int64_t bytes_made(const plim_problem *p, int32_t v) {
   return bytes;
 }
 
-/* Where stages begin: after candidates, at most `most` of them, `bytes` apart when there are more. */
+/* Where stages begin: after candidates. Where there are more than `most`, stages of about equal bytes. */
 static void place_stages(plim_stages *s, plim_checkpoint_kind kind, int32_t most) {
   const plim_forward *f = &s->forward;
   int64_t all = 0, made = 0;
@@ -16,12 +17,12 @@ static void place_stages(plim_stages *s, plim_checkpoint_kind kind, int32_t most
     candidates += kind == PLIM_CHECKPOINT_LINEAR || f->is_cut[f->op[i]];
     all += bytes_made(s->problem, f->op[i]);
   }
-  int64_t apart = candidates < most ? 0 : all / most + 1;
+  int64_t stride = candidates < most ? 0 : all / most + 1;
   s->n = 1;
   for (int32_t i = 0; i + 1 < f->n; i++) {
     made += bytes_made(s->problem, f->op[i]);
     if (kind == PLIM_CHECKPOINT_CUTS && !f->is_cut[f->op[i]]) continue;
-    if (made < apart || s->n == most) continue;
+    if (made < stride || s->n == most) continue;
     s->first[s->n++] = i + 1;
     made = 0;
   }

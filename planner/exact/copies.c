@@ -1,7 +1,9 @@
-/* Bytes over time, known in part. A copy that is read at a step is alive there since the last point at which it may
- * have been made: the latest stage that one of its repeats can still take. That is the compulsory part of its buffer.
- * Where compulsory parts exceed the limit there is a conflict; where one more copy would, a repeat must run between the
- * step and the reader. */
+/* The variables of the constraint search, and what bytes imply.
+ *
+ * A copy that is read at a step is alive since the latest point at which it may have been made: the latest stage that
+ * one of its repeats can still take. That is the compulsory part of its lifetime (as in cumulative scheduling). Where
+ * compulsory parts exceed the limit, there is a conflict. Where one more copy would exceed it, a repeat of that copy
+ * must run between the step and its reader. */
 #include "planner/exact/staged_search.h"
 
 #include <stdlib.h>
@@ -67,11 +69,11 @@ done:
 static void release_steps(plim_copies *c) {
   plim_context *ctx = c->dag->ctx;
   plim_release(ctx, c->step, c->room_steps, sizeof *c->step);
-  plim_release(ctx, c->sure_bytes, c->room_steps, sizeof *c->sure_bytes);
-  plim_release(ctx, c->whole_bytes, c->room_steps, sizeof *c->whole_bytes);
+  plim_release(ctx, c->certain_bytes, c->room_steps, sizeof *c->certain_bytes);
+  plim_release(ctx, c->decided_bytes, c->room_steps, sizeof *c->decided_bytes);
   plim_release(ctx, c->tight, c->room_steps, sizeof *c->tight);
   c->step = NULL;
-  c->sure_bytes = c->whole_bytes = NULL;
+  c->certain_bytes = c->decided_bytes = NULL;
   c->tight = NULL;
 }
 
@@ -109,8 +111,8 @@ static plim_status reserve_steps(plim_copies *c, int32_t n) {
   release_steps(c);
   c->room_steps = n + n / 2;
   PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->step, &c->step));
-  PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->sure_bytes, &c->sure_bytes));
-  PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->whole_bytes, &c->whole_bytes));
+  PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->certain_bytes, &c->certain_bytes));
+  PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->decided_bytes, &c->decided_bytes));
   return plim_allocate(ctx, c->room_steps, sizeof *c->tight, &c->tight);
 }
 
@@ -184,25 +186,25 @@ static plim_status list_uses(plim_copies *c) {
 static void add_bytes(plim_copies *c) {
   const plim_dag *d = c->dag;
   int32_t n = c->n_steps;
-  for (int32_t j = 0; j < n; j++) c->sure_bytes[j] = c->whole_bytes[j] = 0;
+  for (int32_t j = 0; j < n; j++) c->certain_bytes[j] = c->decided_bytes[j] = 0;
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_copy_use *u = &c->use[k];
     int64_t bytes = c->bytes[u->node];
-    c->whole_bytes[u->begin] += bytes;
-    c->sure_bytes[u->sure] += bytes;
+    c->decided_bytes[u->begin] += bytes;
+    c->certain_bytes[u->certain_from] += bytes;
     if (u->reader + 1 == n) continue;
-    c->whole_bytes[u->reader + 1] -= bytes;
-    c->sure_bytes[u->reader + 1] -= bytes;
+    c->decided_bytes[u->reader + 1] -= bytes;
+    c->certain_bytes[u->reader + 1] -= bytes;
   }
   int64_t whole = d->base_bytes, sure = d->base_bytes;
-  c->whole_peak = 0;
+  c->decided_peak = 0;
   for (int32_t j = 0; j < n; j++) {
     const plim_dag_node *own = &d->node[c->step[j].node];
-    whole += c->whole_bytes[j];
-    sure += c->sure_bytes[j];
-    c->whole_bytes[j] = whole + own->bytes + own->workspace_bytes;
-    c->sure_bytes[j] = sure + own->bytes + own->workspace_bytes;
-    if (c->whole_bytes[j] > c->whole_peak) c->whole_peak = c->whole_bytes[j];
+    whole += c->decided_bytes[j];
+    sure += c->certain_bytes[j];
+    c->decided_bytes[j] = whole + own->bytes + own->workspace_bytes;
+    c->certain_bytes[j] = sure + own->bytes + own->workspace_bytes;
+    if (c->decided_bytes[j] > c->decided_peak) c->decided_peak = c->decided_bytes[j];
   }
 }
 
@@ -269,7 +271,7 @@ static plim_status note_bytes(plim_copies *c, int32_t j, int64_t spare) {
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_copy_use *use = &c->use[k];
     int64_t bytes = c->bytes[use->node];
-    if (use->sure > j || use->reader <= j || bytes == 0) continue; /* operands follow from the step */
+    if (use->certain_from > j || use->reader <= j || bytes == 0) continue; /* operands follow from the step */
     int32_t begin = c->clauses.reasons.n;
     PLIM_TRY(plim_copies_note_use(c, k, j, 1));
     c->item[n++] = (plim_copy_item){k, latest_of_notes(c, begin), bytes};
@@ -309,8 +311,8 @@ static plim_status order_repeats(plim_copies *c) {
 
 static plim_status check_limit(plim_copies *c) {
   int32_t worst = 0;
-  for (int32_t j = 1; j < c->n_steps; j++) worst = c->sure_bytes[j] > c->sure_bytes[worst] ? j : worst;
-  int64_t excess = c->sure_bytes[worst] - c->limit_bytes;
+  for (int32_t j = 1; j < c->n_steps; j++) worst = c->certain_bytes[j] > c->certain_bytes[worst] ? j : worst;
+  int64_t excess = c->certain_bytes[worst] - c->limit_bytes;
   if (excess <= 0) return PLIM_OK;
   int32_t begin = c->clauses.reasons.n;
   PLIM_TRY(note_bytes(c, worst, excess - 1));
@@ -330,7 +332,7 @@ static plim_status force_repeat(plim_copies *c, int32_t k, int32_t j) {
       (plim_lazy_clauses_low(&c->clauses, only) >= low && plim_lazy_clauses_high(&c->clauses, only) <= high))
     return PLIM_OK;
   int32_t begin = c->clauses.reasons.n;
-  PLIM_TRY(note_bytes(c, j, c->sure_bytes[j] + c->bytes[use->node] - c->limit_bytes - 1));
+  PLIM_TRY(note_bytes(c, j, c->certain_bytes[j] + c->bytes[use->node] - c->limit_bytes - 1));
   PLIM_TRY(plim_copies_note_use(c, k, j, 0));
   for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
     if (x != only) PLIM_TRY(note_elsewhere(c, x, low, high));
@@ -343,14 +345,14 @@ static plim_status force_repeat(plim_copies *c, int32_t k, int32_t j) {
 static plim_status force_repeats(plim_copies *c) {
   int32_t latest = -1;
   for (int32_t j = 0; j < c->n_steps; j++) {
-    if (c->sure_bytes[j] > c->limit_bytes - c->largest_bytes) latest = j;
+    if (c->certain_bytes[j] > c->limit_bytes - c->largest_bytes) latest = j;
     c->tight[j] = latest;
   }
   for (int32_t k = 0; k < c->n_uses && !c->clauses.failed; k++) {
     const plim_copy_use *use = &c->use[k];
     int64_t room = c->limit_bytes - c->bytes[use->node];
-    int32_t j = use->sure > use->begin ? c->tight[use->sure - 1] : -1;
-    while (j >= use->begin && c->sure_bytes[j] <= room) j = j > 0 ? c->tight[j - 1] : -1;
+    int32_t j = use->certain_from > use->begin ? c->tight[use->certain_from - 1] : -1;
+    while (j >= use->begin && c->certain_bytes[j] <= room) j = j > 0 ? c->tight[j - 1] : -1;
     if (j >= use->begin) PLIM_TRY(force_repeat(c, k, j));
   }
   return PLIM_OK;

@@ -1,22 +1,24 @@
-/* At a step where too much would be alive, repeats have to spare copies whose bytes sum up to the excess: a covering
- * row. A repeat spares one use of one node, so each use has the time of its node to pay with, whatever the number of
- * rows that it helps; repeats that are there anyway pay nothing. Rows are taken one after the other, the largest excess
- * first; each is charged at its fractional optimum and leaves the rest of the uses' times to later rows: a feasible
- * point of the dual of all rows together. A use that cannot be spared, but would have been too costly for its rows,
- * needs no reason. */
+/* A lower bound on the time of further repeats.
+ *
+ * At a step where live bytes would exceed the limit, repeats must free copies whose bytes add up to the excess: a
+ * covering row. A repeat frees one use of one node. So each use pays once, with the time of its node, however many rows
+ * it helps; repeats that are decided already pay nothing. Rows are taken one after the other, the largest excess first.
+ * Each is charged at its fractional optimum, and leaves the rest of the uses' times to later rows. That is a feasible
+ * point of the dual of all rows together, so the sum is a bound. A use that cannot be freed, but would have been too
+ * costly for its rows, needs no reason. */
 #include "planner/exact/staged_search.h"
 
 #include <stdlib.h>
 
-typedef struct plim_copies_cure {
+typedef struct plim_copies_relief {
   int32_t use;
   int64_t bytes;
   double price; /* of a byte */
-} plim_copies_cure;
+} plim_copies_relief;
 
 void plim_copies_cost_free(plim_context *ctx, plim_copies_cost *k) {
   plim_release(ctx, k->left, k->room, sizeof *k->left);
-  plim_release(ctx, k->cure, k->room, sizeof *k->cure);
+  plim_release(ctx, k->relief, k->room, sizeof *k->relief);
   plim_release(ctx, k->spared, (int64_t)k->room * PLIM_COPIES_MOST_ROWS, sizeof *k->spared);
   plim_release(ctx, k->rows_before, (int64_t)k->room_steps + 1, sizeof *k->rows_before);
   *k = (plim_copies_cost){0};
@@ -31,19 +33,19 @@ static plim_status reserve(plim_copies_cost *k, const plim_copies *c) {
   PLIM_TRY(plim_allocate(ctx, (int64_t)k->room * PLIM_COPIES_MOST_ROWS, sizeof *k->spared, &k->spared));
   PLIM_TRY(plim_allocate(ctx, (int64_t)k->room_steps + 1, sizeof *k->rows_before, &k->rows_before));
   PLIM_TRY(plim_allocate(ctx, k->room, sizeof *k->left, &k->left));
-  return plim_allocate(ctx, k->room, sizeof *k->cure, &k->cure);
+  return plim_allocate(ctx, k->room, sizeof *k->relief, &k->relief);
 }
 
 /* One step of each stretch above the limit: its highest. */
 static void list_rows(plim_copies_cost *k, const plim_copies *c) {
   k->n_rows = 0;
   for (int32_t j = 0; j < c->n_steps; j++) {
-    if (c->whole_bytes[j] <= c->limit_bytes) continue;
+    if (c->decided_bytes[j] <= c->limit_bytes) continue;
     int32_t highest = j;
-    for (; j < c->n_steps && c->whole_bytes[j] > c->limit_bytes; j++) {
-      highest = c->whole_bytes[j] > c->whole_bytes[highest] ? j : highest;
+    for (; j < c->n_steps && c->decided_bytes[j] > c->limit_bytes; j++) {
+      highest = c->decided_bytes[j] > c->decided_bytes[highest] ? j : highest;
     }
-    plim_copies_row row = {.step = highest, .excess = c->whole_bytes[highest] - c->limit_bytes};
+    plim_copies_row row = {.step = highest, .excess = c->decided_bytes[highest] - c->limit_bytes};
     int32_t at = k->n_rows < PLIM_COPIES_MOST_ROWS ? k->n_rows++ : PLIM_COPIES_MOST_ROWS;
     for (; at > 0 && k->row[at - 1].excess < row.excess; at--) {
       if (at < PLIM_COPIES_MOST_ROWS) k->row[at] = k->row[at - 1];
@@ -61,14 +63,14 @@ static void list_spared(plim_copies_cost *k, const plim_copies *c) {
   for (int32_t r = 0; r < k->n_rows; r++) k->row[r].place = k->rows_before[k->row[r].step];
   for (int32_t i = 0; i < c->n_uses; i++) {
     const plim_copy_use *u = &c->use[i];
-    for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->sure]; at++) count[at]++;
+    for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->certain_from]; at++) count[at]++;
   }
   begin[0] = 0;
   for (int32_t at = 0; at < k->n_rows; at++) begin[at + 1] = begin[at] + count[at];
   for (int32_t at = 0; at < k->n_rows; at++) count[at] = begin[at];
   for (int32_t i = 0; i < c->n_uses; i++) {
     const plim_copy_use *u = &c->use[i];
-    for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->sure]; at++) k->spared[count[at]++] = i;
+    for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->certain_from]; at++) k->spared[count[at]++] = i;
   }
 }
 
@@ -86,13 +88,13 @@ static int is_free(const plim_copies *c, const plim_copy_use *u, int32_t j) {
 }
 
 static int by_price(const void *a, const void *b) {
-  const plim_copies_cure *x = a, *y = b;
+  const plim_copies_relief *x = a, *y = b;
   if (x->price < y->price || x->price > y->price) return x->price < y->price ? -1 : 1;
   return (x->use > y->use) - (x->use < y->use);
 }
 
-/* The cures that cost something; *excess: what is left for them. */
-static int32_t list_cures(plim_copies_cost *k, const plim_copies *c, const plim_copies_row *row, int64_t *excess) {
+/* List the reliefs that cost time. *excess falls by the bytes of those that are free. */
+static int32_t list_reliefs(plim_copies_cost *k, const plim_copies *c, const plim_copies_row *row, int64_t *excess) {
   int32_t n = 0;
   for (int32_t at = k->spared_begin[row->place]; at < k->spared_begin[row->place + 1]; at++) {
     int32_t i = k->spared[at];
@@ -102,29 +104,30 @@ static int32_t list_cures(plim_copies_cost *k, const plim_copies *c, const plim_
     if (is_free(c, u, row->step)) {
       *excess -= bytes;
     } else {
-      k->cure[n++] = (plim_copies_cure){i, bytes, k->left[i] / (double)bytes};
+      k->relief[n++] = (plim_copies_relief){i, bytes, k->left[i] / (double)bytes};
     }
   }
   return n;
 }
 
-/* The fractional optimum of a row; what it charges is taken off the uses' times. *lacks: bytes that no cure spares. */
+/* The fractional optimum of a row. What it charges is subtracted from the times of the uses. *lacks: bytes that no
+ * relief frees. */
 static double charge(plim_copies_cost *k, const plim_copies *c, plim_copies_row *row, int64_t *lacks) {
   int64_t open = row->excess;
-  int32_t n = list_cures(k, c, row, &open);
+  int32_t n = list_reliefs(k, c, row, &open);
   double total = 0, spared = 0;
   row->price = 0;
-  if (n > 0) qsort(k->cure, (size_t)n, sizeof *k->cure, by_price);
+  if (n > 0) qsort(k->relief, (size_t)n, sizeof *k->relief, by_price);
   for (int32_t i = 0; i < n && open > 0; i++) {
-    int64_t part = k->cure[i].bytes < open ? k->cure[i].bytes : open;
-    row->price = k->cure[i].price;
+    int64_t part = k->relief[i].bytes < open ? k->relief[i].bytes : open;
+    row->price = k->relief[i].price;
     total += row->price * (double)part;
     open -= part;
   }
   *lacks = open > 0 ? open : 0;
   for (int32_t i = 0; i < n; i++) {
-    spared += (double)k->cure[i].bytes;
-    double *left = &k->left[k->cure[i].use], charged = row->price * (double)k->cure[i].bytes;
+    spared += (double)k->relief[i].bytes;
+    double *left = &k->left[k->relief[i].use], charged = row->price * (double)k->relief[i].bytes;
     *left = charged < *left ? *left - charged : 0;
   }
   row->tight = spared > 0 ? (double)row->excess / spared : 0;
@@ -161,13 +164,13 @@ static plim_status note_row(plim_copies_cost *k, plim_copies *c, const plim_copi
     int64_t bytes = c->bytes[u->node];
     double price = row->price * (double)bytes;
     if (u->begin > j || u->reader <= j || bytes == 0) continue;
-    if (u->sure > j) { /* it may be spared */
+    if (u->certain_from > j) { /* it may be spared */
       PLIM_TRY(plim_copies_note_use(c, i, j, 0));
       if (!is_free(c, u, j)) PLIM_TRY(note_paid(c, u, j));
     } else if (bytes <= spare) {
       spare -= bytes;
     } else if (row->price > 0 && k->left[i] >= price && !has_present(c, u->node)) {
-      k->left[i] -= price; /* too costly to be a cure */
+      k->left[i] -= price; /* too costly to be a relief */
       PLIM_TRY(plim_copies_note_use(c, i, j, 0));
     } else {
       PLIM_TRY(plim_copies_note_use(c, i, j, 1));

@@ -1,5 +1,5 @@
-/* The reduction and the way back. Edges are collected op by op in program order, so that the lists of predecessors come
- * out sorted once each op's own is; successors are counted, then filled, which keeps them sorted as well. */
+/* Reduces a planning problem to a graph of nodes with one output, one time and one size (dag.h says on which side), and
+ * turns sequences of nodes back into schedules. Lists of predecessors and successors are ascending. O(graph). */
 #include "planner/exact/dag.h"
 
 #include "runtime/base/integers.h"

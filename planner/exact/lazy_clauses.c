@@ -1,5 +1,7 @@
-/* Domains, reasons and clauses. A clause is looked at only when one of its two watched bounds is denied; a side of a
- * variable occurs in it at most once. Reasons live in one pool that shrinks with the trail. */
+/* Domains, reasons and learned clauses of the constraint search.
+ *
+ * Invariants: each clause has two watched bounds, and is looked at only when one of them is denied; a side of a
+ * variable occurs in a clause at most once; reasons lie in one pool, which shrinks with the trail. */
 #include "planner/exact/staged_search.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Building the program. Columns exist where stage, order and last uses allow them.
+/* Builds Checkmate's integer program. Columns exist where stage, order and last uses allow them.
  *
  * A value that is in use in a stage is a balance: what comes in (kept from before, or run) covers each later use, minus
  * what was released until then, and in the end what is kept further on:
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 2000000, MOST_TERMS = 20000000 };
+#include "planner/exact/exact_tuning.h"
 
 static size_t cell(const plim_stage_model *m, int32_t t, int32_t i) {
   return (size_t)t * (size_t)m->n + (size_t)i;
@@ -187,7 +187,7 @@ static void count(const plim_dag *d, int64_t *columns, int64_t *terms) {
 int plim_stage_model_fits(const plim_dag *d) {
   int64_t columns, terms;
   count(d, &columns, &terms);
-  return columns <= MOST_COLUMNS && terms <= MOST_TERMS;
+  return columns <= tuning.model.columns && terms <= tuning.model.terms;
 }
 
 plim_status plim_stage_model_make(const plim_dag *d, int64_t budget, int64_t most_repeat_ns, plim_stage_model **out) {

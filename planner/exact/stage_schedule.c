@@ -1,6 +1,6 @@
-/* From what is kept to a sequence and its levels. Backwards through each stage, a run demands its operands: those
- * neither kept nor made in the stage are made. Levels follow the published rules: a copy is alive from its step to its
- * last reader before the next copy. */
+/* Derives a stage schedule from what is kept between stages. Backwards through each stage, a run needs its operands;
+ * those that are not kept run in the stage. Then live bytes: a copy is alive from its run to its last reader before the
+ * next copy. */
 #include "planner/exact/dag.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Sets of repeats and what they add up to. */
+/* Sets of repeats: insertion, evaluation (peak and time), and the way to and from schedules of the problem. */
 #include "planner/exact/dag.h"
 
 #include <stdlib.h>

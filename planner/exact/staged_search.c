@@ -1,41 +1,42 @@
-/* Constraint search over the stages of repeats, which learns from its conflicts. What is decided is propagated
- * (copies.h, copies_cost.h); a decision that leads to a conflict adds a clause, so that no mistake is made
- * twice. When nothing more follows and the repeats decided so far keep the limit, they are a schedule, since more
- * repeats only cost; then only faster ones are looked for. A conflict that needs no decision ends the search: the best
- * is proved.
+/* The constraint search of class copies: the least time of a schedule in stages, with a limit on bytes and on copies.
  *
- * Three ways to decide take turns, with restarts between them. *Cures*: at the step that is hardest to bring down, the
- * repeat that spares most for its time, as late as its reader allows; a little at random. *Conflicts*: the variable
- * that took part in most of the last conflicts, and its stage in the best schedule. *Neighbourhoods*: most of the best
- * schedule is decided at once, and the rest, some stages or some of the repeats, is searched within few conflicts.
- * Clauses are valid everywhere and are shared by all.
- * Sources: Luby, Sinclair, Zuckerman 1993; Moskewicz et al., Chaff, DAC 2001; Shaw, CP 1998. */
+ * Variables are the stages of repeats (copies.c). A decision moves a bound of a variable. What follows from it is
+ * propagated: bytes by copies.c, time by copies_cost.c. A conflict gives a clause (lazy_clauses.c), so that the same
+ * mistake is made once. When nothing more follows and the decided repeats keep the limit, they are a schedule: more
+ * repeats only cost time. From then on only faster ones are searched. A conflict without a decision ends the search:
+ * the best is proved.
+ *
+ * Decisions, with restarts between them:
+ *   BY_BYTES       at the step that is hardest to bring within the limit, the repeat that frees most bytes for its
+ * time, as late as its reader allows; a little at random BY_CONFLICTS   the variable of most recent conflicts, at its
+ * stage in the best schedule neighbourhood  most of the best schedule is decided at once, and the rest is searched
+ * within few conflicts Clauses hold everywhere, and all searches share them. Sources: Luby, Sinclair, Zuckerman 1993;
+ * Moskewicz et al., Chaff, DAC 2001; Shaw, CP 1998. */
 #include "planner/exact/staged_search.h"
 
 #include <assert.h>
 
+#include "planner/exact/exact_tuning.h"
 #include "runtime/base/random.h"
 
-enum { RESTART_CONFLICTS = 64, LEAST_CLAUSES = 4000, NEAR_CONFLICTS = 60 };
+typedef enum choice_rule { BY_BYTES, BY_CONFLICTS } choice_rule;
 
-typedef enum way { CURES, CONFLICTS } way;
-
-typedef struct hunt {
+typedef struct tree_search {
   plim_staged_search *search;
   plim_copies c;
   plim_copies_cost cost;
   plim_random random;
-  int32_t *phase;                   /* [variables] in the best schedule, or the one begun from */
+  int32_t *phase;                   /* [variables] value in the best schedule; without one, in the start */
   plim_lazy_clauses_bound *assumed; /* [2 variables] a neighbourhood's decisions */
   int32_t n_assumed;
-  int32_t has_incumbent; /* phase keeps the limit */
+  int32_t has_incumbent; /* 1: the schedule of `phase` keeps the limit */
   int64_t nodes, conflicts;
   int32_t kept_clauses, stopped;
   double noise;
-  way way;
-} hunt;
+  choice_rule rule;
+} tree_search;
 
-static int may_go_on(hunt *h) {
+static int may_go_on(tree_search *h) {
   plim_staged_search *s = h->search;
   if (h->nodes >= s->nodes || plim_context_cancelled(s->dag->ctx)) h->stopped = 1;
   if (s->deadline_ns < INT64_MAX && plim_now_ns() >= s->deadline_ns) h->stopped = 1;
@@ -45,7 +46,7 @@ static int may_go_on(hunt *h) {
 
 /* ---- schedules ---- */
 
-static void set_phase(hunt *h, const plim_repeats *repeats) {
+static void set_phase(tree_search *h, const plim_repeats *repeats) {
   const plim_copies *c = &h->c;
   for (int32_t x = 0; x < c->n_variables; x++) h->phase[x] = c->absent[x];
   for (int32_t i = 0; i < repeats->n; i++) {
@@ -55,7 +56,7 @@ static void set_phase(hunt *h, const plim_repeats *repeats) {
   }
 }
 
-static plim_status keep_best(hunt *h) {
+static plim_status keep_best(tree_search *h) {
   plim_staged_search *s = h->search;
   PLIM_TRY(plim_copies_repeats(&h->c, &s->best));
   s->best_ns = s->faster_than_ns = s->dag->time_ns + h->cost.present_ns;
@@ -68,18 +69,18 @@ static plim_status keep_best(hunt *h) {
 /* ---- decisions ---- */
 
 /* Time of a repeat of u, and half that of what it reads and is not alive at step j. */
-static double effort_of(const hunt *h, int32_t u, int32_t j) {
+static double relief_time(const tree_search *h, int32_t u, int32_t j) {
   const plim_dag_node *node = &h->search->dag->node[u];
   double effort = (double)node->time_ns + 1;
   for (int32_t i = 0; i < node->preds.n; i++) {
     int32_t p = node->preds.at[i];
-    if (h->c.covered[p] <= j) effort += 0.5 * (double)h->search->dag->node[p].time_ns;
+    if (h->c.covered[p] <= j) effort += tuning.search.input_time * (double)h->search->dag->node[p].time_ns;
   }
   return effort;
 }
 
-/* The repeat that cures a use, -1. */
-static int32_t repeat_for(const hunt *h, const plim_copy_use *u, int32_t j, int32_t high) {
+/* A repeat that may free the bytes of a use at step j; -1: there is none. */
+static int32_t repeat_for(const tree_search *h, const plim_copy_use *u, int32_t j, int32_t high) {
   const plim_copies *c = &h->c;
   int32_t low = plim_copies_stage_after(&c->step[j], u->node);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
@@ -88,8 +89,8 @@ static int32_t repeat_for(const hunt *h, const plim_copy_use *u, int32_t j, int3
   return -1;
 }
 
-/* At the row whose cures have to give most of what they can, the one that is worth most. */
-static plim_lazy_clauses_bound find_cure(hunt *h) {
+/* At the row with the least slack, the repeat of least time for the bytes that it frees. */
+static plim_lazy_clauses_bound find_relief(tree_search *h) {
   const plim_copies *c = &h->c;
   const plim_copies_row *row = h->cost.row;
   plim_lazy_clauses_bound found = {-1, 0};
@@ -98,8 +99,8 @@ static plim_lazy_clauses_bound find_cure(hunt *h) {
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_copy_use *u = &c->use[k];
     int64_t bytes = c->bytes[u->node];
-    if (u->begin > row->step || u->sure <= row->step || bytes == 0) continue;
-    double worth = effort_of(h, u->node, row->step) / (double)bytes;
+    if (u->begin > row->step || u->certain_from <= row->step || bytes == 0) continue;
+    double worth = relief_time(h, u->node, row->step) / (double)bytes;
     if (h->noise > 0) worth *= 1 + h->noise * plim_random_unit(&h->random);
     if (found.side >= 0 && worth >= least) continue;
     int32_t high = plim_copies_stage_before(c, u), x = repeat_for(h, u, row->step, high);
@@ -110,8 +111,8 @@ static plim_lazy_clauses_bound find_cure(hunt *h) {
   return found;
 }
 
-/* The variable of most conflicts, and its value in the schedule begun from. */
-static plim_lazy_clauses_bound find_active(const hunt *h) {
+/* The variable of most recent conflicts, at its value in the best schedule. */
+static plim_lazy_clauses_bound find_active(const tree_search *h) {
   const plim_copies *c = &h->c;
   int32_t best = -1;
   for (int32_t x = 0; x < c->n_variables; x++) {
@@ -125,8 +126,8 @@ static plim_lazy_clauses_bound find_active(const hunt *h) {
   return stage < absent ? plim_lazy_clauses_at_most(best, stage) : plim_lazy_clauses_at_least(best, absent);
 }
 
-/* A repeat that is there, but may take several stages: the latest. */
-static plim_lazy_clauses_bound find_open(const hunt *h) {
+/* A repeat that must run, but may take several stages: the latest of them. */
+static plim_lazy_clauses_bound find_open(const tree_search *h) {
   const plim_copies *c = &h->c;
   for (int32_t x = 0; x < c->n_variables; x++) {
     if (plim_copies_present(c, x) && !plim_copies_fixed(c, x)) {
@@ -136,8 +137,9 @@ static plim_lazy_clauses_bound find_open(const hunt *h) {
   return (plim_lazy_clauses_bound){-1, 0};
 }
 
-/* A neighbourhood's decisions that are not made yet, all at once; each has a level. *denied 1: they contradict. */
-static plim_status decide_assumed(hunt *h, int *denied) {
+/* Make the decisions of a neighbourhood that are not made yet, each on a level of its own. *denied 1: one contradicts.
+ */
+static plim_status decide_assumed(tree_search *h, int *denied) {
   plim_lazy_clauses *l = &h->c.clauses;
   while (l->n_levels < h->n_assumed && !*denied) {
     plim_lazy_clauses_bound b = h->assumed[l->n_levels];
@@ -149,22 +151,22 @@ static plim_status decide_assumed(hunt *h, int *denied) {
   return PLIM_OK;
 }
 
-static plim_status decide_bound(hunt *h, plim_lazy_clauses_bound b) {
+static plim_status decide_bound(tree_search *h, plim_lazy_clauses_bound b) {
   PLIM_TRY(plim_lazy_clauses_open(&h->c.clauses));
   return plim_lazy_clauses_decide(&h->c.clauses, b);
 }
 
-/* Decide something, or keep a schedule that needs no more. *over 1: the neighbourhood has nothing. A repeat that is to
- * be there runs as late as it can. */
-static plim_status decide(hunt *h, int *over) {
+/* Make a decision, or keep a schedule where none is needed. *over 1: the neighbourhood has no schedule. A repeat that
+ * must run runs as late as it can. */
+static plim_status decide(tree_search *h, int *over) {
   plim_lazy_clauses *l = &h->c.clauses;
   plim_lazy_clauses_bound b = {-1, 0};
   if (l->n_levels < h->n_assumed) return decide_assumed(h, over);
   b = find_open(h);
   if (b.side >= 0) return decide_bound(h, b);
-  if (h->c.whole_peak <= h->c.limit_bytes) return keep_best(h);
-  if (h->way == CONFLICTS) b = find_active(h);
-  if (b.side < 0) b = find_cure(h);
+  if (h->c.decided_peak <= h->c.limit_bytes) return keep_best(h);
+  if (h->rule == BY_CONFLICTS) b = find_active(h);
+  if (b.side < 0) b = find_relief(h);
   assert(b.side >= 0);
   PLIM_TRY(decide_bound(h, b));
   int32_t x = b.side / 2;
@@ -174,7 +176,7 @@ static plim_status decide(hunt *h, int *over) {
 
 /* ---- search ---- */
 
-static plim_status propagate(hunt *h) {
+static plim_status propagate(tree_search *h) {
   const plim_staged_search *s = h->search;
   plim_lazy_clauses *l = &h->c.clauses;
   int64_t allowed =
@@ -187,7 +189,7 @@ static plim_status propagate(hunt *h) {
 }
 
 /* Search until so many conflicts are met, or the neighbourhood has nothing more (*over), or all is proved. */
-static plim_status search_within(hunt *h, int64_t conflicts, int *over) {
+static plim_status search_within(tree_search *h, int64_t conflicts, int *over) {
   plim_lazy_clauses *l = &h->c.clauses;
   int32_t refuted = 0;
   *over = 0;
@@ -211,8 +213,8 @@ static plim_status search_within(hunt *h, int64_t conflicts, int *over) {
   return PLIM_OK;
 }
 
-/* Without decisions: what is known for good; then clauses are few enough. */
-static plim_status clean_up(hunt *h) {
+/* Between searches: propagate without decisions, and forget clauses where there are too many. */
+static plim_status clean_up(tree_search *h) {
   plim_lazy_clauses *l = &h->c.clauses;
   int32_t refuted = 0;
   PLIM_TRY(propagate(h));
@@ -220,11 +222,11 @@ static plim_status clean_up(hunt *h) {
   if (refuted) h->search->exhausted = h->stopped = 1;
   if (refuted || l->n_clauses < h->kept_clauses) return PLIM_OK;
   PLIM_TRY(plim_lazy_clauses_forget(l, h->kept_clauses / 2));
-  h->kept_clauses += h->kept_clauses / 20;
+  h->kept_clauses += h->kept_clauses / tuning.search.clauses_part;
   return PLIM_OK;
 }
 
-/* 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 .. */
+/* The Luby sequence 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... */
 static int64_t luby(int64_t i) {
   int64_t length = 1, power = 0;
   for (; length < i + 1; power++) length = 2 * length + 1;
@@ -235,31 +237,32 @@ static int64_t luby(int64_t i) {
   return (int64_t)1 << power;
 }
 
-static plim_status search_tree(hunt *h, int64_t round) {
+static plim_status search_tree(tree_search *h, int64_t round) {
   int over;
-  h->way = round % 2 == 1 && (h->has_incumbent || round % 4 == 3) ? CONFLICTS : CURES;
+  h->rule = round % 2 == 1 && (h->has_incumbent || round % 4 == 3) ? BY_CONFLICTS : BY_BYTES;
   h->noise = round == 0 ? 0 : 1;
   PLIM_TRY(clean_up(h));
-  return h->stopped ? PLIM_OK : search_within(h, RESTART_CONFLICTS * luby(round / 2), &over);
+  return h->stopped ? PLIM_OK : search_within(h, tuning.search.restart_conflicts * luby(round / 2), &over);
 }
 
-static void assume(hunt *h, plim_lazy_clauses_bound b) {
+static void assume(tree_search *h, plim_lazy_clauses_bound b) {
   h->assumed[h->n_assumed++] = b;
 }
 
 /* Decide x as it is in the best schedule. */
-static void assume_phase(hunt *h, int32_t x) {
+static void assume_phase(tree_search *h, int32_t x) {
   if (h->phase[x] < h->c.absent[x]) assume(h, plim_lazy_clauses_at_most(x, h->phase[x]));
   assume(h, plim_lazy_clauses_at_least(x, h->phase[x]));
 }
 
-/* Free: the repeats of some stages, or some of all repeats; what is not repeated is free as well, or only in those
- * stages. */
-static void assume_outside(hunt *h, double width) {
+/* Choose a neighbourhood. Free are the repeats of some stages, or some repeats of all stages; everything else is
+ * assumed as in the best schedule. */
+static void assume_outside(tree_search *h, double width) {
   const plim_copies *c = &h->c;
   plim_random *random = &h->random;
   int32_t n = c->dag->n, length = 1 + (int32_t)(width * n), low = plim_random_below(random, n) - length / 2;
-  int scattered = plim_random_percent(random, 40), narrow = plim_random_percent(random, 50);
+  int scattered = plim_random_percent(random, tuning.search.scattered_percent);
+  int narrow = plim_random_percent(random, tuning.search.narrow_percent);
   int percent = 5 + (int)(width * 100);
   h->n_assumed = 0;
   for (int32_t x = 0; x < c->n_variables; x++) {
@@ -275,23 +278,23 @@ static void assume_outside(hunt *h, double width) {
   }
 }
 
-static plim_status search_near(hunt *h, double *width) {
+static plim_status search_near(tree_search *h, double *width) {
   int over;
   PLIM_TRY(clean_up(h));
   if (h->stopped) return PLIM_OK;
-  h->way = plim_random_percent(&h->random, 30) ? CONFLICTS : CURES;
+  h->rule = plim_random_percent(&h->random, tuning.search.by_conflicts_percent) ? BY_CONFLICTS : BY_BYTES;
   h->noise = 1;
-  assume_outside(h, *width * (0.3 + plim_random_unit(&h->random)));
-  PLIM_TRY(search_within(h, NEAR_CONFLICTS, &over));
-  *width *= over ? 1.05 : 0.98;
-  if (*width > 0.5) *width = 0.5;
-  if (*width < 0.01) *width = 0.01;
+  assume_outside(h, *width * (tuning.search.width_spread + plim_random_unit(&h->random)));
+  PLIM_TRY(search_within(h, tuning.search.near_conflicts, &over));
+  *width *= over ? tuning.search.wider : tuning.search.narrower;
+  if (*width > tuning.search.width_most) *width = tuning.search.width_most;
+  if (*width < tuning.search.width_least) *width = tuning.search.width_least;
   return PLIM_OK;
 }
 
-/* The tree and neighbourhoods of the best get the same effort. */
-static plim_status take_turns(hunt *h) {
-  double width = 0.15;
+/* Search the whole tree and neighbourhoods of the best in turn, with equal effort. */
+static plim_status alternate(tree_search *h) {
+  double width = tuning.search.width_first;
   int64_t near = 0;
   for (int64_t round = 0; may_go_on(h);) {
     int64_t before = h->nodes;
@@ -305,8 +308,8 @@ static plim_status take_turns(hunt *h) {
   return PLIM_OK;
 }
 
-/* Where to begin: a schedule that keeps the limit is the best so far; another one is completed. */
-static plim_status begin_from(hunt *h, const plim_repeats *start) {
+/* Begin from a set of repeats. Where it keeps the limit, it is the best so far; else the search completes it. */
+static plim_status begin_from(tree_search *h, const plim_repeats *start) {
   plim_staged_search *s = h->search;
   plim_staged staged;
   int over;
@@ -327,12 +330,12 @@ static plim_status begin_from(hunt *h, const plim_repeats *start) {
   for (int32_t x = 0; x < h->c.n_variables; x++) {
     if (h->phase[x] < h->c.absent[x]) assume_phase(h, x);
   }
-  return search_within(h, NEAR_CONFLICTS, &over);
+  return search_within(h, tuning.search.near_conflicts, &over);
 }
 
 plim_status plim_staged_search_run(plim_staged_search *s, const plim_repeats *start) {
   plim_context *ctx = s->dag->ctx;
-  hunt h = {.search = s, .random = {s->seed}, .kept_clauses = LEAST_CLAUSES};
+  tree_search h = {.search = s, .random = {s->seed}, .kept_clauses = tuning.search.clauses_least};
   plim_repeats none = {.ctx = ctx};
   int64_t n = 0;
   plim_status status;
@@ -341,7 +344,7 @@ plim_status plim_staged_search_run(plim_staged_search *s, const plim_repeats *st
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *h.phase, &h.phase));
   PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *h.assumed, &h.assumed));
   PLIM_CHECK(begin_from(&h, start ? start : &none));
-  PLIM_CHECK(take_turns(&h));
+  PLIM_CHECK(alternate(&h));
   if (plim_context_cancelled(ctx)) status = plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
 done:
   plim_release(ctx, h.phase, n, sizeof *h.phase);

@@ -1,4 +1,5 @@
-/* Search over stages with a cap on computations: clause learning, variables, costs. */
+/* The constraint search of class copies, from below: lazy clauses (integers, reasons, learning), copies (the variables
+ * and what bytes imply), copies cost (what time implies), and the search itself. */
 #ifndef PLIM_PLANNER_EXACT_STAGED_SEARCH_H
 #define PLIM_PLANNER_EXACT_STAGED_SEARCH_H
 
@@ -9,12 +10,11 @@
 
 /* Integers between bounds, a reason for every bound that was moved, and clauses learned from conflicts.
  *
- * A *bound* says that a variable is at least, or at most, a number; every domain is the interval between its two
- * bounds. Whoever propagates a constraint moves bounds and notes which others imply that; where two bounds cross, the
- * notes are resolved back to the first point at which one bound of the latest decision alone implies the conflict with
- * what came before. The clause that forbids this is kept, and the search returns to the latest point where it would
- * have mattered.
- * Source: Feydy, Stuckey, "Lazy clause generation reengineered", CP 2009; clauses: Een, Sorensson, SAT 2003. */
+ * A *bound* says that a variable is at least, or at most, a number. A domain is the interval between two bounds. A
+ * propagator moves bounds, and notes which other bounds imply that. Where two bounds of a variable cross, there is a
+ * conflict: the notes are resolved back to the first unique implication point. The clause found there is learned, and
+ * the search returns to the latest level at which the clause implies a bound. Source: Feydy, Stuckey, "Lazy clause
+ * generation reengineered", CP 2009; clauses: Een, Sorensson, SAT 2003. */
 
 /* side 2 x: x >= least; side 2 x + 1: -x >= least. */
 typedef struct plim_lazy_clauses_bound {
@@ -145,9 +145,9 @@ PLIM_MUST_USE plim_status plim_lazy_clauses_forget(plim_lazy_clauses *lazy_claus
  * repeats of a node are in order. Where a copy ends follows: at its last reader before the next one. */
 
 /* A copy of `node` that step `reader` reads. It is alive from step `begin` on, where it was read or computed last. An
- * undecided repeat may begin it later, but not later than step `sure`. */
+ * undecided repeat may begin it later, at step `certain_from` at the latest: from there on it is alive for certain. */
 typedef struct plim_copy_use {
-  int32_t node, reader, begin, sure;
+  int32_t node, reader, begin, certain_from;
 } plim_copy_use;
 
 typedef struct plim_copy_step {
@@ -166,9 +166,9 @@ typedef struct plim_copies {
   /* what runs for certain, by the last plim_copies_propagate */
   plim_copy_step *step;
   int32_t n_steps, room_steps;
-  int64_t *sure_bytes;  /* [n_steps] alive whatever is decided */
-  int64_t *whole_bytes; /* [n_steps] alive when nothing else is repeated */
-  int64_t whole_peak;
+  int64_t *certain_bytes; /* [n_steps] live bytes whatever is decided further */
+  int64_t *decided_bytes; /* [n_steps] live bytes when no further repeat is added */
+  int64_t decided_peak;   /* largest of them */
   plim_copy_use *use;
   int32_t n_uses, room_uses;
   /* scratch */
@@ -195,20 +195,21 @@ static inline int32_t plim_copies_stage_after(const plim_copy_step *step, int32_
   return step->stage + (node > step->node ? 0 : 1);
 }
 
-/* The last stage in which a repeat of the node spares the use: before its reader, and where the node may still run. */
+/* The last stage in which a repeat of the node frees the bytes of the use: before its reader, and where the node may
+ * run. */
 static inline int32_t plim_copies_stage_before(const plim_copies *c, const plim_copy_use *use) {
   int32_t stage = c->step[use->reader].stage, last = c->dag->node[use->node].last_stage;
   return stage < last ? stage : last;
 }
 
-/* Can x run in one of the stages low .. high? */
+/* May repeat x run in one of the stages low to high? */
 int plim_copies_may_run(const plim_copies *copies, int32_t x, int32_t low, int32_t high);
 
 /* What the order of repeats, the bytes and the clauses imply, until nothing more does, or copies->clauses.failed.
  * Leaves steps, uses and bytes of the last look after. O(variables + edges + repeats) for each round. */
 PLIM_MUST_USE plim_status plim_copies_propagate(plim_copies *copies);
 
-/* Note why use `k` cannot be spared after step j: what its reader is, and that no repeat runs in between. */
+/* Note why use `k` is alive at step j: its reader, and (with_repeats) that no repeat runs in between. */
 PLIM_MUST_USE plim_status plim_copies_note_use(plim_copies *copies, int32_t k, int32_t j, int with_repeats);
 /* Note that step j runs. */
 PLIM_MUST_USE plim_status plim_copies_note_step(plim_copies *copies, int32_t j);
@@ -218,16 +219,16 @@ PLIM_MUST_USE plim_status plim_copies_repeats(const plim_copies *copies, plim_re
 
 /* ==== copies cost ==== */
 
-/* The least time of what is undecided in plim_copies, and what does not pay. */
+/* A lower bound on the time of repeats that are not decided yet, and repeats that would take too long. */
 
 enum { PLIM_COPIES_MOST_ROWS = 16 };
 
-/* A step at which too much is alive unless something else is repeated. */
+/* A step at which live bytes exceed the limit, unless further repeats free some. */
 typedef struct plim_copies_row {
   int32_t step, place; /* among the rows in order of their steps */
   int64_t excess;
-  double price; /* of a byte, in the bound */
-  double tight; /* excess as a share of what repeats can spare there: more than 1 is a conflict */
+  double price; /* time of a byte, in the bound */
+  double tight; /* excess as a share of the bytes that repeats can free there: above 1 is a conflict */
 } plim_copies_row;
 
 typedef struct plim_copies_cost {
@@ -236,7 +237,7 @@ typedef struct plim_copies_cost {
   int64_t present_ns; /* time of the repeats that are there for certain */
   double *left;       /* [room] of each use: what of its node's time no row has charged yet */
   /* scratch */
-  struct plim_copies_cure *cure;                   /* [room] of one row */
+  struct plim_copies_relief *relief;               /* [room] of one row */
   int32_t *spared;                                 /* [room x rows] uses that repeats may spare, row by row */
   int32_t spared_begin[PLIM_COPIES_MOST_ROWS + 1]; /* rows in order of their steps */
   int32_t *rows_before;                            /* [room_steps + 1] rows whose step is before this one */

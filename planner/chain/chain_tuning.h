@@ -1,0 +1,16 @@
+/* Tuning constants of planner/chain, in one table. Only files of this folder include it. All were set by trial on
+ * chains and networks of 100 to 2,000 ops; a change of one of the last two changes plans. */
+#ifndef PLIM_PLANNER_CHAIN_CHAIN_TUNING_H
+#define PLIM_PLANNER_CHAIN_CHAIN_TUNING_H
+
+#include <stdint.h>
+
+static const struct plim_chain_tuning {
+  int32_t work_a_run, sweep_range, quarters;
+} tuning = {
+    .work_a_run = 100, /* ns that a run on demand takes, about: for deadlines */
+    .sweep_range = 7,  /* thresholds of a sweep go down to about e^-7 of all bytes */
+    .quarters = 4,     /* options of a stage beside the first: each holds one part in so many less */
+};
+
+#endif

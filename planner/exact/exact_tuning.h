@@ -1,0 +1,44 @@
+/* Tuning constants of planner/exact for graphs in one arena, in one table. Only files of this folder include it.
+ *
+ * Each row states the unit and what a larger value does. "Measured" cites the row of docs/experiments.md that set the
+ * value; the others were set by trial on random layers of 100 ops. Proofs do not depend on this table. */
+#ifndef PLIM_PLANNER_EXACT_EXACT_TUNING_H
+#define PLIM_PLANNER_EXACT_EXACT_TUNING_H
+
+#include <stdint.h>
+
+static const struct plim_exact_tuning {
+  struct {
+    int32_t restart_conflicts, clauses_least, near_conflicts, clauses_part;
+    int32_t scattered_percent, narrow_percent, by_conflicts_percent;
+    double input_time, width_first, width_least, width_most, wider, narrower, width_spread;
+  } search;
+  struct {
+    int32_t columns, terms;
+  } model;
+} tuning = {
+    .search =
+        {
+            .restart_conflicts = 64,    /* conflicts of a restart, times the Luby number. Measured: 2ae90f9f */
+            .clauses_least = 4000,      /* clauses from which the worse half is forgotten */
+            .clauses_part = 20,         /* that number grows by one part in so many each time */
+            .near_conflicts = 60,       /* conflicts of the search in one neighbourhood */
+            .scattered_percent = 40,    /* of neighbourhoods are repeats drawn one by one, the others some stages */
+            .narrow_percent = 50,       /* of the latter also fix what is not repeated outside those stages */
+            .by_conflicts_percent = 30, /* of neighbourhoods decide by conflicts, the others by bytes */
+            .input_time = 0.5,          /* share of an input's time that counts for a repeat that needs it */
+            .width_first = 0.15,        /* stages of a neighbourhood, as a share of all */
+            .width_least = 0.01,
+            .width_most = 0.5,
+            .wider = 1.05,       /* factor of that after a neighbourhood that was searched to its end */
+            .narrower = 0.98,    /* and after one that was not */
+            .width_spread = 0.3, /* a width is drawn from this to 1 + this times that */
+        },
+    .model =
+        {
+            .columns = 2000000, /* of Checkmate's program: larger ones are not given to a solver */
+            .terms = 20000000,
+        },
+};
+
+#endif
