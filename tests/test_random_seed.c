@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-Test(seed, of_the_environment_replaces_that_of_the_test_when_it_is_a_number) {
+Test(random_seed, of_the_environment_replaces_that_of_the_test_when_it_is_a_number) {
   static const struct {
     const char *given; /* NULL: none */
     uint64_t seed;     /* that a test of seed 7 gets */
@@ -17,7 +17,7 @@ Test(seed, of_the_environment_replaces_that_of_the_test_when_it_is_a_number) {
   }
 }
 
-Test(seed, ends_the_message_of_a_failed_assertion) {
+Test(random_seed, ends_the_message_of_a_failed_assertion) {
   char text[64];
   cr_assert_str_eq(test_seed_message("no 3", text, sizeof text), "no 3");
   (void)test_seed_at(31);
