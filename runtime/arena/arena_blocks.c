@@ -5,8 +5,8 @@
 
 enum { NONE = -1, FIRST_CAPACITY = 64, WALKED = 32, WALKED_OF = 32 };
 
-/* Sanitizer builds look at everything after each of the first changes, then after one of some: looking ahead makes
- * millions of them. */
+/* Sanitizer builds check all invariants after each of the first changes, then after some of them only: local search
+ * makes millions of changes. */
 static void walk(plim_arena_blocks *blocks) {
 #ifdef PLIM_SANITIZED
   if (blocks->changes < WALKED || blocks->changes % WALKED_OF == 0) assert(plim_arena_blocks_valid(blocks));

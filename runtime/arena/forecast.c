@@ -1,10 +1,10 @@
 /* One walk backward over the schedule finds the reads after each use; one walk forward over the graph finds how long
  * each storage can be recomputed.
  *
- * A write ends what was known of a storage: between its last read and its next write nothing needs it. A storage can be
- * recomputed before position r when everything that its producer reads is available there: a param or state
- * until its first update, an input as long as it is held, a storage that can be recomputed itself, or one that
- * cannot, for that one is never evicted and stays to its last read. What an op of class once writes cannot. */
+ * Between its last read and its next write nothing needs a storage. A storage can be recomputed before position r when
+ * everything that its producer reads is available there: a param or state until its first update, an input as long as
+ * it is held, a storage that can be recomputed itself, and a storage that cannot: it is never evicted before its last
+ * read. The outputs of an op of class once cannot be recomputed. */
 #include "runtime/arena/forecast.h"
 
 #include <stdlib.h>

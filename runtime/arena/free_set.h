@@ -1,5 +1,5 @@
-/* Free pieces in the order of (bytes, offset): what best fit searches. A skip list: insert, erase and search take
- * O(log n) on average, whatever the order of the pieces. */
+/* Free blocks in the order of (bytes, offset), in which best fit searches. A skip list: insert, erase and search take
+ * O(log n) on average, whatever the order of insertion. */
 #ifndef PLIM_RUNTIME_ARENA_FREE_SET_H
 #define PLIM_RUNTIME_ARENA_FREE_SET_H
 
@@ -12,12 +12,12 @@ typedef struct plim_free_node {
   int32_t next[PLIM_FREE_SET_LEVELS]; /* id of the next node on each level, -1: none */
 } plim_free_node;
 
-/* Nodes are addressed by the ids of the pieces they stand for. */
+/* Nodes have the ids of their blocks. */
 typedef struct plim_free_set {
   plim_context *ctx;
   plim_free_node *node; /* [capacity] */
   int64_t capacity;
-  int64_t compared; /* nodes looked at so far: the price of all requests */
+  int64_t compared; /* nodes compared so far: the cost of all requests */
   int32_t head[PLIM_FREE_SET_LEVELS];
 } plim_free_set;
 
@@ -33,11 +33,11 @@ void plim_free_set_erase(plim_free_set *set, int32_t id);
 
 int plim_free_set_has(const plim_free_set *set, int32_t id);
 
-/* Smallest piece of at least `bytes`, of equal ones the one with the lowest (last = 0) or highest (last = 1) offset;
+/* Smallest block of at least `bytes`, of equal ones the one with the lowest (last = 0) or highest (last = 1) offset;
  * -1: none. */
 int32_t plim_free_set_best(plim_free_set *set, int64_t bytes, int last);
 
-/* Bytes of the largest piece, 0 when the set is empty. */
+/* Bytes of the largest block, 0 when the set is empty. */
 int64_t plim_free_set_largest(const plim_free_set *set);
 
 /* In order on every level, and the members of each level are on all levels below. */

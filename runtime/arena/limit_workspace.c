@@ -1,4 +1,4 @@
-/* The plan's own variants keep their rows; those that are new stand after them. */
+/* The plan's own variants keep their rows; new ones are appended. */
 #include "runtime/arena/limit_workspace.h"
 
 #include <string.h>

@@ -12,10 +12,11 @@ typedef struct plim_limited_plan {
   plim_plan_variant *variant; /* [n_rows], plan.n_variants of them in use */
 } plim_limited_plan;
 
-/* For each op the fastest variant of its label in the plan with at most `limit` bytes of workspace, the one with the
- * least when there is none; the plan's own where the profile (NULL: none) knows no better. own_order 0: what
- * has not run by `from` runs once, in the order of the program, whose updates come after whatever reads what was made
- * before them; 1: as the plan has it, repeats and all. */
+/* Choose for each op the fastest variant with the numerics key of the plan and at most `limit` bytes of workspace, or
+ * the one with the least workspace when there is none.
+ *   profile    in  NULL: none. Where it has no better variant, the plan's own stays
+ *   own_order  in  0: the ops that have not run by `from` run once, in program order, in which an update comes after
+ *                  every reader of the old version; 1: in the plan's order, with its repeats */
 PLIM_MUST_USE plim_status plim_limit_workspace(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                                const plim_profile *profile, int32_t from, int64_t limit, int own_order,
                                                plim_limited_plan *out);

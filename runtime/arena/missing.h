@@ -1,5 +1,5 @@
-/* Classes of missing storages: what has been dropped or evicted and may have to be recomputed, in groups that would
- * be computed together. The price of evicting a storage is its own time and that of the classes next to it. */
+/* Classes of missing storages: storages that were dropped or evicted and may have to be recomputed, in groups that
+ * would be recomputed together. The price of evicting a storage is its own time and that of the classes next to it. */
 #ifndef PLIM_RUNTIME_ARENA_MISSING_H
 #define PLIM_RUNTIME_ARENA_MISSING_H
 
@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Union-find. A storage that leaves takes its time out of the sum of its class and nothing else: classes are never
- * split, and a class keeps its sum whoever its root is. */
+/* Union-find. A storage that leaves subtracts its time from the sum of its class. Classes are never split, and the sum
+ * of a class does not depend on its root. */
 typedef struct plim_missing {
   plim_context *ctx;
   int32_t n_storages, n_nodes;
@@ -33,9 +33,9 @@ int plim_missing_has(const plim_missing *missing, int32_t storage);
 PLIM_MUST_USE plim_status plim_missing_add(plim_missing *missing, int32_t storage, int64_t time_ns);
 /* The classes of two missing storages become one. */
 void plim_missing_join(plim_missing *missing, int32_t a, int32_t b);
-/* The storage is there again; nothing happens when it was not missing. */
+/* The storage is resident again; does nothing when it was not missing. */
 void plim_missing_remove(plim_missing *missing, int32_t storage);
-/* The same, but its class loses `time_ns`, whatever the storage brought. */
+/* The same, but subtract `time_ns` from its class instead of its own time. */
 void plim_missing_remove_time(plim_missing *missing, int32_t storage, int64_t time_ns);
 
 /* A sum over distinct classes: begin, then the class of each neighbour; 0 when the storage is not missing or its class

@@ -1,9 +1,9 @@
-/* The schedule's steps in their order; before each, what it reads and has been evicted is recomputed, deepest
- * first, with an explicit stack. What nothing reads any more is dropped after each step.
+/* Runs the schedule's commands in their order. Before each, the evicted storages that it reads are recomputed, deepest
+ * first, with an explicit stack. After each, storages that nothing reads any more are dropped.
  *
- * Pins keep operands where they are. Frontier pins hold everything that a chain reads from its start, so that each op
- * runs at most once in the chain; lazy pins hold an operand only once its op is about to run, which needs less room and
- * may run an op again. Source: Coop, NeurIPS 2023; pins as in OneFlow's implementation, without recursion. */
+ * A pinned storage is not evicted. Frontier pins hold all operands of a chain from its start, so that each op runs at
+ * most once in the chain. Lazy pins hold an operand only when its op is about to run: that needs less room and may run
+ * an op again. Source: Coop, NeurIPS 2023; pins as in OneFlow's implementation, without recursion. */
 #include "runtime/arena/one_replay.h"
 
 #include <assert.h>
@@ -13,8 +13,8 @@
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 
-/* A replay that takes more steps than this many times its schedule's is given up: it computes the same again and
- * again. */
+/* A replay is given up when it runs more commands than this many times its schedule: it recomputes the same storages
+ * over and over. */
 enum { MOST_GROWTH = 16 };
 
 /* A run that waits for its operands: op, or -1 for the wish for one storage at the end of the schedule. */
@@ -39,7 +39,7 @@ typedef struct replay {
 
 /* ---- one run ---- */
 
-/* May the run write over the storage: it is not read again, by the schedule or by a chain that waits? */
+/* May the run overwrite the storage? Yes, when neither the schedule nor a waiting chain reads it again. */
 static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
   const plim_residency *t = &r->t;
   const plim_holder *holder = &t->holder[storage];
@@ -52,7 +52,7 @@ static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
   return t->forecast->next_read[t->forecast->first_use[t->position] + k] == PLIM_NEVER;
 }
 
-/* Outputs that can take the place of an input do. */
+/* Use every in-place pair that is possible. */
 static plim_status take_over(replay *r, plim_step *step, int scheduled) {
   plim_residency *t = &r->t;
   const plim_op *op = &t->graph->op[step->op];
@@ -67,7 +67,7 @@ static plim_status take_over(replay *r, plim_step *step, int scheduled) {
   return PLIM_OK;
 }
 
-/* All outputs are pinned from the moment they have a block: the room for the others must not come from them. */
+/* Each output is pinned as soon as it has a block, so that room for the other outputs is not made by evicting it. */
 static plim_status place_outputs(replay *r, int32_t id) {
   plim_residency *t = &r->t;
   const plim_op *op = &t->graph->op[id];
@@ -79,7 +79,7 @@ static plim_status place_outputs(replay *r, int32_t id) {
   return PLIM_OK;
 }
 
-/* Uses, pins and drops after a run at step `now`. A storage that was overwritten has left already. */
+/* Uses, pins and drops after a run at command `now`. A storage that was overwritten has no block any more. */
 static plim_status settle(replay *r, const plim_op *op, int32_t now, int scheduled) {
   plim_residency *t = &r->t;
   for (int32_t k = 0; k < op->n_reads; k++) {
@@ -96,8 +96,8 @@ static plim_status settle(replay *r, const plim_op *op, int32_t now, int schedul
   return PLIM_OK;
 }
 
-/* Run an op whose reads are resident and pinned once by this run; the pins are given back. depth 0: a step of the
- * schedule; else the number of runs that wait for this one. */
+/* Run an op whose reads are resident and pinned once by this run; unpins them. depth 0: a command of the schedule; else
+ * the number of runs that wait for this one. */
 static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth) {
   plim_residency *t = &r->t;
   const plim_op *op = &t->graph->op[id];
@@ -224,8 +224,8 @@ static plim_status run_schedule(replay *r) {
   return PLIM_OK;
 }
 
-/* Persistent storages and outputs live to the end. An input that was only held for a read that never came has the
- * buffer of its last use. */
+/* Persistent storages and outputs stay live to the end. The buffer of an input that was held, but not read again, ends
+ * with its last use. */
 static void end_buffers(plim_residency *t) {
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
     plim_role role = t->graph->storage[s].role;

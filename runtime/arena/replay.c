@@ -1,7 +1,7 @@
-/* Which ways are tried. No way is best at every budget, and each is cheap to replay: the rows of a table are tried and
- * the fastest plan is kept; each is simulated with and without an area for small requests. A way that has spent more
- * time than the best plan so far is given up. Then the fastest ways are improved by looking ahead. What is tried
- * depends on the length of the program and on nothing else. */
+/* Chooses the configurations that are tried. None is best at every budget, and each is cheap to replay. So the rows of
+ * a table are replayed, each with and without an area for small requests, and the fastest plan is kept. A replay whose
+ * plan would be slower than the best so far is given up. Then local search improves the fastest configurations. What is
+ * tried depends on the length of the program alone. A variable named `way` or `how` is a configuration. */
 #include "runtime/arena/replay.h"
 
 #include <stdio.h>
@@ -16,9 +16,9 @@ static const struct {
 } switches[] = {{1, 1, 1}, {0, 1, 1}, {1, 0, 1}, {0, 0, 1}, {1, 1, 0}, {0, 1, 0}, {1, 0, 0}, {0, 0, 0}};
 enum { SWITCHES = sizeof switches / sizeof switches[0], ENDS = 2 /* the first: all pins and inputs held */ };
 
-/* What else a policy that knows the program tries: windows by each cost that counts neighbours, whole or for each byte,
- * over more or less of the distance of the next use, or of staleness. The last ones, for which all that is missing
- * counts, take the longest. */
+/* More rows for a policy that knows the program's order: windows by each cost that counts neighbours, absolute or for
+ * each byte, divided by the distance of the next use or by staleness. The last ones, which count all missing storages,
+ * take the longest. */
 #define ROW(cost, size, stale, forecast) \
   { "best", "our own", PLIM_COST_##cost, PLIM_PER_##size, PLIM_STALE_##stale, PLIM_SEARCH_WINDOW, forecast }
 static const plim_policy windows[] = {
@@ -31,9 +31,9 @@ static const plim_policy windows[] = {
 #undef ROW
 enum { WINDOWS = sizeof windows / sizeof windows[0] };
 
-enum { WORKSPACE_LIMITS = 4 /* of what continues: all of the arena, a quarter, a sixteenth, none */ };
+enum { WORKSPACE_LIMITS = 4 /* of the remaining commands: all of the arena, a quarter, a sixteenth, none */ };
 
-/* Effort, in steps simulated: rows of windows, and trials of looking ahead. Long programs get fewer. */
+/* Effort, in simulated commands: rows of windows, and trials of local search. Long programs get fewer. */
 enum { ROW_STEPS = 50000, TRIAL_STEPS = 150000, MOST_TRIALS = 160, LOCAL_SEARCHES = 2 };
 
 typedef struct search {
@@ -72,8 +72,8 @@ static void release_forecasts(search *s) {
   for (int i = 0; i < 2; i++) plim_forecast_release(&s->forecast[i]);
 }
 
-/* Simulate one way, given up when recomputing takes more than limit_ns: *time_ns is INT64_MAX then, as when there is no
- * room. The fastest plan is kept. */
+/* Simulate one configuration, and keep its plan when it is the fastest. *time_ns out: of the plan; INT64_MAX: there was
+ * no room, or recomputing took more than limit_ns. */
 static plim_status play(search *s, const plim_replay_config *how, int64_t limit_ns, plim_replay_counts *counts,
                         int64_t *time_ns) {
   plim_forecast *forecast = &s->forecast[how->hold_inputs];
@@ -98,7 +98,7 @@ static plim_status play(search *s, const plim_replay_config *how, int64_t limit_
   return PLIM_OK;
 }
 
-/* Where looking ahead may start from: no two local searches of one policy. */
+/* Keep the fastest configurations as starts of local searches, at most one of each policy. */
 static void remember(struct half *h, const plim_replay_config *how, int64_t time_ns, int64_t searches) {
   struct local_search fresh = {*how, time_ns, searches};
   int32_t at = 0;
@@ -110,7 +110,7 @@ static void remember(struct half *h, const plim_replay_config *how, int64_t time
   h->local_search[at] = fresh;
 }
 
-/* A way that has spent more time than the best of its half is given up. */
+/* Try one configuration; it is given up when it takes longer than the best one with the same choice of small_area. */
 static plim_status try_one(search *s, plim_replay_config how) {
   struct half *half = &s->half[how.small_area];
   plim_replay_counts counts;
@@ -126,8 +126,8 @@ static plim_status try_one(search *s, plim_replay_config how) {
   return PLIM_OK;
 }
 
-/* The way in an arena that is one area, and in one with an area for small requests: neither is always better. In the
- * middle of a plan the arena is as it is. */
+/* Try a configuration without and with an area for small requests: neither is always better. A replay from the middle
+ * of a plan has to take the arena as it is. */
 static plim_status try_way(search *s, plim_replay_config how) {
   how.area_bytes = s->area_bytes;
   how.small_area = s->area_bytes > 0;
@@ -146,13 +146,13 @@ static plim_status try_switches(search *s, const plim_policy *policy, int n) {
   return PLIM_OK;
 }
 
-/* As published: Coop places from two ends, the others at one; all pin what a chain reads from its start. */
+/* The configuration of a published policy: Coop places at two ends, the others at one; all use frontier pins. */
 static plim_replay_config rival_way(const plim_policy *policy) {
   return (plim_replay_config){
       .policy = policy, .two_ends = policy->search == PLIM_SEARCH_WINDOW, .frontier = 1, .hold_inputs = 1};
 }
 
-/* A policy that knows the program can also simulate its rivals. */
+/* A policy that knows the program's order also tries the published configurations of all other policies. */
 static plim_status try_rivals(search *s) {
   const plim_policy *rival;
   for (int32_t i = 0; (rival = plim_policy_at(i)); i++) {
@@ -168,7 +168,7 @@ static plim_status try_windows(search *s) {
   return PLIM_OK;
 }
 
-/* The way with one more perturbation, or another one: at a search drawn at random, another of its windows. */
+/* The configuration with one perturbation more, or with one replaced: another window at a search drawn at random. */
 static void perturbation(struct local_search *c, uint64_t *random, plim_replay_config *out) {
   *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
   plim_perturbation fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)c->searches), (int32_t)(*random >> 29 & 7)};
@@ -180,8 +180,8 @@ static void perturbation(struct local_search *c, uint64_t *random, plim_replay_c
   out->perturbation[at] = fresh;
 }
 
-/* Looking ahead: what would come of another window is found by simulating to the end. A trial that has cost more than
- * the way that it starts from is given up. */
+/* Local search: the effect of another window is found by simulating to the end. A trial that has cost more than the
+ * configuration that it starts from is given up. */
 static plim_status look_ahead(search *s, struct local_search *c) {
   int64_t n = TRIAL_STEPS / s->schedule->n_steps;
   uint64_t random = 1;
@@ -196,7 +196,7 @@ static plim_status look_ahead(search *s, struct local_search *c) {
   return PLIM_OK;
 }
 
-/* The others come after what is usually better: each is given up as soon as it has cost more. */
+/* The configurations that are usually best come first, so that the others are given up early. */
 static plim_status try_everything(search *s, const plim_policy *policy) {
   PLIM_TRY(try_switches(s, policy, SWITCHES));
   PLIM_TRY(try_windows(s));
@@ -208,7 +208,7 @@ static plim_status try_everything(search *s, const plim_policy *policy) {
   return PLIM_OK;
 }
 
-/* Where none of the ways leads to the end, the first is simulated once more: the sentence and the counts are of one. */
+/* When no configuration yields a plan, the first is simulated once more, so that sentence and counts are of one run. */
 static plim_status try_policy(search *s, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
@@ -257,8 +257,8 @@ plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, 
   return status == PLIM_ENOFIT ? PLIM_OK : status;
 }
 
-/* The rest of the plan with variants of at most `limit` bytes of workspace, in its own order, with the repeats that it
- * plans, or in that of the program. */
+/* Replay the rest of the plan with variants of at most `limit` bytes of workspace: in its own order, with its repeats,
+ * or in program order. */
 static plim_status continue_within(search *s, const plim_plan *plan, const plim_profile *profile, int64_t limit,
                                    int own_order) {
   plim_limited_plan limited;

@@ -1,6 +1,6 @@
-/* Persistent storages sit at the low end in graph order, inputs after them; nothing of both is ever evicted, so that
- * no pinned block stands as a wall in the middle of the arena. Small results and workspaces may have an area at the
- * high end, so that they do not stand between large ones either. */
+/* Persistent storages are placed at the low end in graph order, inputs after them. Neither is ever evicted, and at the
+ * low end they do not split the rest of the arena. Small outputs and workspaces may have an area at the high end, so
+ * that they do not split it either. */
 #include "runtime/arena/residency.h"
 
 #include <assert.h>
@@ -61,7 +61,7 @@ static plim_status no_room(const plim_residency *res, int32_t op, int32_t storag
       (long long)res->blocks->free_bytes, (long long)plim_arena_blocks_largest_free(res->blocks));
 }
 
-/* Small results and workspaces go to their area. */
+/* The side of a request: small outputs and workspaces have their own area. */
 static plim_side side_for(const plim_residency *res, int32_t storage, int64_t bytes) {
   int made = storage < 0 || res->graph->storage[storage].producer >= 0;
   return made && bytes <= res->small_bytes ? PLIM_SIDE_SMALL : PLIM_SIDE_MAIN;

@@ -31,13 +31,14 @@ typedef struct plim_holder {
   int32_t block;     /* PLIM_NEVER: not resident; PLIM_NO_ARENA_BLOCK: resident, of 0 bytes, which need no block and no
                         buffer */
   int32_t buffer;    /* index of its latest buffer */
-  int32_t pins;      /* runs that need it where it is, or will when it has been recomputed */
+  int32_t pins;      /* runs that need it resident, now or after its recomputation */
   int32_t next_read; /* position that reads it next, PLIM_NEVER: none; persistent storages and inputs: not used */
   int32_t last_read; /* last position that reads it before it is written again */
   int64_t last_ns;   /* clock of its last use */
 } plim_holder;
 
-/* What walks over missing storages find from a storage in one direction: so much, or at least so much. */
+/* The sum of the times of missing storages that a walk from a storage in one direction meets: exact, or a lower bound.
+ */
 typedef struct plim_walk_sum {
   int64_t sum_ns;
   int32_t exact;
@@ -51,7 +52,7 @@ typedef struct plim_residency {
   plim_replay_counts *counts;
   const plim_arena_watch *watch; /* NULL: no one watches; set after the opening, which evicts nothing */
   int32_t n_perturbations;
-  const plim_perturbation *perturbation; /* of the way; set with the watch */
+  const plim_perturbation *perturbation; /* of the configuration; set with the watch */
   int32_t two_ends;    /* 1: cheap storages at the high end, costly ones at the low end; 0: all at the low end */
   int64_t small_bytes; /* largest request for the area of small ones; 0: there is none */
   int32_t position;    /* of the schedule */
@@ -73,12 +74,13 @@ typedef struct plim_residency {
   int64_t *mark;           /* [n_marks] stamp of the walk that came there last */
   int32_t *stack;          /* [n_marks] */
   plim_walk_sum *reach[2]; /* [n_storages] to what it is made from, to what is made from it */
-  int32_t n_lost, *lost;   /* [n_lost] went missing since walks were looked at last */
+  int32_t n_lost, *lost;   /* [n_lost] storages that went missing since `reach` was updated */
   char *is_lost;           /* [n_storages] */
 } plim_residency;
 
-/* from 0: empty but for what is there without any op. Else as the steps of the schedule, which has addresses, before
- * `from` leave it (residency_resume.c): PLIM_ENOFIT when there is no room for what must stay. */
+/* Open the state. from 0: only persistent storages and inputs are resident. Else the state after the commands of the
+ * schedule, which has addresses, before `from` (residency_resume.c): PLIM_ENOFIT when there is no room for storages
+ * that cannot be recomputed. */
 PLIM_MUST_USE plim_status plim_residency_open(plim_context *ctx, const plim_forecast *forecast, int32_t from,
                                               int64_t bytes, const plim_replay_config *how, plim_replay_counts *counts,
                                               plim_residency *out);
@@ -92,16 +94,16 @@ int plim_residency_holds(const plim_residency *residency, int32_t storage);
 /* Does a later position need the storage (for inputs: or may)? */
 int plim_residency_wanted(const plim_residency *residency, int32_t storage);
 
-/* A block and a buffer (neither for 0 bytes) for a storage that is not resident, or for the workspace of the op
- * (storage -1, with its bytes); evicts what is cheapest when no free block is large enough. `op` is named when there is
- * no room: PLIM_ENOFIT. */
+/* Give a block and a buffer (neither for 0 bytes) to a storage that is not resident, or to the workspace of the op
+ * (storage -1, with its bytes). Evicts the cheapest storages when no free block is large enough. PLIM_ENOFIT, naming
+ * the op, when there is no room. */
 PLIM_MUST_USE plim_status plim_residency_place(plim_residency *residency, int32_t op, int32_t storage, int64_t bytes,
                                                int32_t *block);
 
 /* In place: `out` takes the block of `in`, whose lifetime ends at the next step to be written. */
 PLIM_MUST_USE plim_status plim_residency_hand_over(plim_residency *residency, int32_t in, int32_t out);
 
-/* The storage gives its block back. *hole (may be NULL) is the free block that contains it then. */
+/* Free the block of the storage. *hole out, may be NULL: the free block that contains it then. */
 PLIM_MUST_USE plim_status plim_residency_drop(plim_residency *residency, int32_t storage, int32_t *hole);
 
 /* Drop it when it is resident, not pinned and not wanted. */
@@ -116,11 +118,11 @@ void plim_residency_use(plim_residency *residency, int32_t storage, int32_t step
 /* The storages of the schedule's step at `position` continue to their next reads, and the position to the next step. */
 void plim_residency_pass(plim_residency *residency);
 
-/* A buffer as it is in a plan, its end aside, which begins with the next step to be written. */
+/* Append a buffer that begins with the next command; its end follows its uses. */
 PLIM_MUST_USE plim_status plim_residency_add_buffer(plim_residency *residency, const plim_plan_buffer *buffer);
 
-/* The storage has no block any more; if it can be recomputed it joins the classes of its missing inputs and of
- * missing wanted outputs of its readers. */
+/* Take the block from the storage. If it can be recomputed, it joins the classes of its missing inputs and of missing
+ * wanted outputs of its readers. */
 PLIM_MUST_USE plim_status plim_residency_go_missing(plim_residency *residency, int32_t storage);
 
 /* ---- residency_resume.c ---- */
@@ -139,14 +141,15 @@ int plim_residency_evictable(const plim_residency *residency, int32_t storage);
 /* Can so many bytes become one free block outside the area of small requests, where nothing is evicted? */
 int plim_residency_can_make_room(const plim_residency *residency, int64_t bytes);
 
-/* How long the storage is not needed: until its next read where the policy knows the future, else since its last use.
- */
+/* The staleness of the storage, ns: the time to its next read where the policy knows the program's order, else the time
+ * since its last use. */
 int64_t plim_residency_distance(const plim_residency *residency, int32_t storage);
 
 /* What the window search takes as the cost of a block that holds the storage. */
 int64_t plim_residency_window_cost(plim_residency *residency, int32_t storage);
 
-/* Evict as the policy says until there is a free block for the request: *hole, -1 when there is no way. */
+/* Evict by the policy until there is a free block for the request. *hole out: that block, -1: nothing more can be
+ * evicted. */
 PLIM_MUST_USE plim_status plim_residency_evict(plim_residency *residency, const plim_arena_request *request,
                                                int32_t *hole);
 
@@ -164,27 +167,28 @@ PLIM_MUST_USE plim_status plim_residency_notify(plim_residency *residency, const
 
 /* ---- residency_price.c ---- */
 
-/* Does a missing storage count for its neighbours? For a policy that knows the future: when it is read again. */
+/* Does a missing storage count in the cost of its neighbours? For a policy that knows the program's order: only when it
+ * is read again. */
 int plim_residency_counts(const plim_residency *residency, int32_t storage);
 
 /* What the policy takes as the cost of one storage; of one that is above `most`, any number above it. */
 int64_t plim_residency_cost(plim_residency *residency, int32_t storage, int64_t most);
 
-/* What it costs to evict one storage beside what is missing already: its own time and that of the classes of missing
- * inputs of its op and of missing wanted outputs of its readers. */
+/* The cost of evicting one more storage: its own time, and that of the classes of missing inputs of its op and of
+ * missing wanted outputs of its readers. */
 int64_t plim_residency_price(plim_residency *residency, int32_t storage);
 
-/* Time of the distinct ops that would have to run to have all of `storage` [n] again when all are gone together. */
+/* Time of the distinct ops that would recompute all of `storage` [n], evicted together. */
 int64_t plim_residency_price_together(plim_residency *residency, int32_t n, const int32_t *storage);
 
 /* ---- residency_walk.c ---- */
 
-/* Time of what is missing around the storage, as far as the policy's cost goes: of what it is made from, through
- * missing storages, and of what is made from it; of a sum above `most`, any number above it. */
+/* Sum of the times of missing storages that the policy's cost counts: those that the storage is computed from, through
+ * missing ones, and those that are computed from it. When it exceeds `most`, any number above `most`. */
 int64_t plim_residency_walk(plim_residency *residency, int32_t storage, int64_t most);
 
-/* What walks have found is kept right: the storage has gone missing; it is about to come back, with all that its op
- * reads beside it; it is missing, and may or may not count from now on. */
+/* Update the sums of walks. lost: the storage has gone missing. found: it becomes resident, while all inputs of its op
+ * are. uncertain: it is missing, and may start or cease to count. */
 void plim_residency_lost(plim_residency *residency, int32_t storage);
 void plim_residency_found(plim_residency *residency, int32_t storage);
 void plim_residency_uncertain(plim_residency *residency, int32_t storage);

@@ -1,6 +1,6 @@
-/* Which window goes. Each storage is priced alone, by what it costs to recompute and by how far away its next read
- * is. Where the future is known, the search returns the few best windows, and those are priced again as a whole:
- * storages of one window may share the ops that bring them back, or need each other. */
+/* Chooses the window to evict. Each storage is priced alone: its cost to recompute, over the distance of its next read.
+ * Where the program's order is known, the search returns the few best windows, and each of these is priced as a whole:
+ * storages of one window may share the ops that recompute them, or need each other. */
 #include <assert.h>
 
 #include "runtime/arena/residency.h"
@@ -77,7 +77,7 @@ static plim_status reserve_rows(plim_residency *res, int64_t count) {
   return PLIM_OK;
 }
 
-/* Blocks behind the wall stay out of it. */
+/* The rows of the window search: the blocks below the wall. */
 static void fill_rows(plim_residency *res) {
   int32_t n = 0;
   for (int32_t id = res->blocks->first; id != PLIM_NEVER; id = res->blocks->block[id].next, n++) {
@@ -95,7 +95,7 @@ static void fill_rows(plim_residency *res) {
   res->n_rows = n;
 }
 
-/* storage [blocks]: what the window would evict. Returns how many. */
+/* The storages that the window would evict. storage [blocks] out. Returns how many. */
 static int32_t held_storages(const plim_residency *res, const plim_window *window, int32_t *storage) {
   int32_t n = 0;
   for (int32_t i = window->begin; i < window->end; i++) {
@@ -118,7 +118,7 @@ static int64_t score_window(plim_residency *res, const plim_window *window, int3
   return a_mebibyte < 9e18 ? (int64_t)a_mebibyte : INT64_MAX;
 }
 
-/* What looking ahead wants at this search instead of the window `own`. */
+/* The window that a perturbation takes at this search, else `own`. */
 static int32_t perturbation_from(const plim_residency *res, int32_t own, int32_t count) {
   for (int32_t i = 0; i < res->n_perturbations; i++) {
     if (res->perturbation[i].search == res->counts->searches) return res->perturbation[i].take % count;

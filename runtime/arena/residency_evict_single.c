@@ -1,5 +1,5 @@
-/* The way of DTR and its kin: the storage with the smallest score goes, then the next, until a free block is large
- * enough. Neighbours that would make a hole together are not looked for. */
+/* Eviction as in DTR: the storage with the smallest score is evicted, then the next, until a free block is large
+ * enough. It does not look for neighbours that would make one hole. */
 #include <math.h>
 
 #include "runtime/arena/residency.h"

@@ -24,7 +24,7 @@ int64_t plim_residency_price(plim_residency *res, int32_t storage) {
   return sum;
 }
 
-/* The ops of the stack join the sum; their missing operands bring in the ops that make those. */
+/* Add the ops of the stack to the sum, and push the ops that compute their missing operands. */
 static int64_t price_stack(plim_residency *res, int32_t depth) {
   const plim_graph *g = res->graph;
   int64_t sum = 0;

@@ -1,12 +1,11 @@
-/* The arena in the middle of a plan: what its first steps left, as if it had been simulated up to there.
+/* The state of the arena in the middle of a plan, as if the commands before had been simulated.
  *
- * Steps and buffers of the prefix are the plan's own, with the ends that their uses so far give them. What still has a
- * buffer and lies within the arena, which may be smaller now, stays at its place. What lies beyond its end moves into a
- * free block, is evicted where there is none, and moves into one that is made for it where it cannot be recomputed.
- */
+ * Commands and buffers of the prefix are the plan's own; buffers end with their uses so far. The arena may be smaller
+ * now. A live buffer that lies within it keeps its offset. One that lies beyond its end moves into a free block. Where
+ * there is none it is evicted, or, when it cannot be recomputed, others are evicted to make room for it. */
 #include "runtime/arena/residency.h"
 
-/* What step j does to the buffers that are being written: uses, and the next reads. */
+/* Apply command j to the state: uses of buffers, and next reads. */
 static plim_status pass_step(plim_residency *res, int32_t j) {
   const plim_step *step = &res->forecast->schedule->step[j];
   const plim_op *op = &res->graph->op[step->op];
@@ -20,8 +19,8 @@ static plim_status pass_step(plim_residency *res, int32_t j) {
   return PLIM_OK;
 }
 
-/* Is the buffer of the plan still there before step `from`, and needed? One that ends there is, when the plan's next
- * step writes over it. */
+/* Is the buffer of the plan live before command `from`, and needed? One that ends there is, when command `from`
+ * overwrites it. */
 static int goes_on(const plim_residency *res, const plim_plan_buffer *buffer, int32_t from) {
   if (buffer->storage < 0 || buffer->begin >= from || buffer->end < from) return 0;
   return buffer->end > from || plim_residency_wanted(res, buffer->storage);
@@ -55,15 +54,15 @@ static plim_status move_or_evict(plim_residency *res, int32_t i) {
   return plim_residency_go_missing(res, storage);
 }
 
-/* What begins before the arena's end and goes beyond it holds its place until everything has moved: nothing may
- * move over what has not moved yet. *block is -1 when there is no such thing. */
+/* A buffer that begins below the arena's end and ends above it keeps its block until all others have moved, because
+ * nothing may overwrite a buffer that has not moved yet. *block is -1 when there is no such buffer. */
 static plim_status block_straddler(plim_residency *res, const plim_plan_buffer *buffer, int32_t *block) {
   int64_t end = res->blocks->bytes;
   if (buffer->offset >= end) return PLIM_OK;
   return plim_arena_blocks_take_at(res->blocks, buffer->offset, end - buffer->offset, res->graph->n_storages, block);
 }
 
-/* What is read again, and is not there, must be possible to compute until then. */
+/* PLIM_ENOFIT when a storage that is read again is not resident and cannot be recomputed by then. */
 static plim_status check_absent(const plim_residency *res) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     const plim_holder *holder = &res->holder[s];
@@ -77,7 +76,7 @@ static plim_status check_absent(const plim_residency *res) {
   return PLIM_OK;
 }
 
-/* What has been made and is gone counts as missing, which prices of evictions ask for. */
+/* Storages that were computed and are not resident are missing, for the prices of evictions. */
 static plim_status lose_absent(plim_residency *res, const plim_plan *plan, int32_t from) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     const plim_holder *holder = &res->holder[s];

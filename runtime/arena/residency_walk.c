@@ -1,16 +1,18 @@
-/* Costs that walks over missing storages find. Each storage keeps what its walks found: exactly, or at least so much.
+/* Sums of the times of missing storages, found by walks. Each storage keeps the sum of its walks: exact, or a lower
+ * bound.
  *
- * What is evicted missing only adds to that, so sums stay as what is there at least. A storage that comes back has all
+ * A storage that goes missing only increases sums, so old sums stay lower bounds. A storage that is recomputed has all
  * its producer's inputs resident: walks towards inputs lose this storage alone, and walks towards readers reach it only
- * from those inputs. Where the smallest score is wanted, a walk ends above what its caller can use: with what is there
- * at least, most walks are not made at all. Windows are sums of whole costs, for which only exact ones help. */
+ * from those inputs. When the search wants the smallest score, a walk ends as soon as its sum is too large for the
+ * caller, and thanks to the lower bounds most walks are not made at all. Windows are sums of costs: they need exact
+ * ones. */
 #include <assert.h>
 
 #include "runtime/arena/residency.h"
 
 typedef enum direction { TO_INPUTS, TO_READERS } direction;
 
-/* What a walk does with a storage that it meets for the first time; not 0: it continues from there. */
+/* Called for each storage that a walk meets for the first time; not 0: the walk continues from there. */
 typedef int visitor(plim_residency *res, int32_t storage, void *user);
 
 static void meet(plim_residency *res, int32_t storage, visitor *visit, void *user, int32_t *depth) {
@@ -19,7 +21,7 @@ static void meet(plim_residency *res, int32_t storage, visitor *visit, void *use
   if (visit(res, storage, user)) res->stack[(*depth)++] = storage;
 }
 
-/* All that the storages next to this one in a direction meet. */
+/* Meet the storages next to this one in a direction. */
 static void meet_next(plim_residency *res, int32_t storage, direction way, visitor *visit, void *user, int32_t *depth) {
   const plim_graph *g = res->graph;
   if (way == TO_INPUTS) {
@@ -40,7 +42,7 @@ static int add_time(plim_residency *res, int32_t storage, void *user) {
   return 1;
 }
 
-/* Times of the missing storages that can be reached through missing ones; no further than above `most`. */
+/* Sum of the times of the missing storages that can be reached through missing ones. Ends when it exceeds `most`. */
 static int64_t walk(plim_residency *res, int32_t storage, direction way, int64_t most) {
   int64_t sum_ns = 0;
   int32_t depth = 1;
@@ -50,7 +52,7 @@ static int64_t walk(plim_residency *res, int32_t storage, direction way, int64_t
   return sum_ns;
 }
 
-/* A walk that is cut continues to twice as much, so that it is not repeated for every larger `most`. */
+/* A walk that is cut goes on to 2 x most, so that it is not repeated for every larger `most`. */
 static int64_t walked(plim_residency *res, int32_t storage, direction way, int64_t most) {
   plim_walk_sum *known = &res->reach[way][storage];
 #ifdef PLIM_SANITIZED
@@ -72,7 +74,7 @@ static int walks(const plim_residency *res, direction way) {
 
 typedef struct change {
   direction way;
-  int64_t lost_ns; /* what walks in this direction do not find any more */
+  int64_t lost_ns; /* subtracted from the sums of walks in this direction */
   int exact;       /* 1: exactly that */
 } change;
 
@@ -84,8 +86,8 @@ static int apply(plim_residency *res, int32_t storage, void *user) {
   return plim_residency_counts(res, storage);
 }
 
-/* To all whose walks in the change's direction come to one of storage [n]: those that walks from them the other way
- * come to. */
+/* Apply a change to every storage whose walk in the change's direction reaches one of storage [n]. These are the
+ * storages that a walk from them in the other direction reaches. */
 static void tell(plim_residency *res, int32_t n, const int32_t *storage, change c) {
   int32_t depth = 0;
   res->stamp++;
@@ -107,7 +109,8 @@ void plim_residency_lost(plim_residency *res, int32_t storage) {
   res->lost[res->n_lost++] = storage;
 }
 
-/* What went missing since walks were looked at last, all at once; of windows also what came back. */
+/* Apply all changes since the last update at once: storages that went missing; for windows also those that became
+ * resident. */
 static void tell_lost(plim_residency *res) {
   int64_t lost_ns = res->policy->search == PLIM_SEARCH_WINDOW ? INT64_MAX : 0;
   if (res->n_lost == 0) return;

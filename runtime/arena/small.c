@@ -1,8 +1,8 @@
-/* Small are the smallest storages that are together at most 1/1024 of all bytes that ops write: half of a network's
- * storages (statistics, losses, gradients of biases) and next to nothing of its memory. Storages of one size are small
- * all together or not at all. Within that share everything can stay, so its area is as large as the most of it that is
- * alive at a time. Source of the share: OneFlow's Coop keeps 10 MiB for requests of at most 10 KiB, in arenas of some
- * GiB; fixed sizes would say nothing of smaller arenas. */
+/* Small storages are the smallest ones that have together at most 1/1024 of all bytes that ops write: half of a
+ * network's storages (statistics, losses, gradients of biases), and nearly nothing of its memory. Storages of equal
+ * size are all small or none is. Nothing small is ever evicted, so the area for them is as large as their peak. Source
+ * of the share: OneFlow's Coop keeps 10 MiB for requests of at most 10 KiB, in arenas of some GiB; fixed sizes would
+ * not suit smaller arenas. */
 #include "runtime/arena/small.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What counts as small, and how much room small storages need: what an arena may wall off for them. */
+/* Which storages are small, and how many bytes they need: the size of the area that an arena may have for them. */
 #ifndef PLIM_RUNTIME_ARENA_SMALL_H
 #define PLIM_RUNTIME_ARENA_SMALL_H
 

@@ -14,9 +14,11 @@ typedef struct plim_arena_request {
   int64_t bytes;
 } plim_arena_request;
 
-/* What is about to be evicted for a request. By windows: window[chosen] of `window` [n], best first before they were
- * looked at again; score [n], NULL when they were not. One after another: `storage`. Nothing can be evicted any more
- * when n is 0 and storage is -1. */
+/* The eviction that is about to be made for a request.
+ *   by windows         window[chosen] of `window` [n], best first by the search; score [n] of each as a whole, NULL:
+ *                      they were not priced again
+ *   one after another  `storage`
+ * n 0 and storage -1: nothing more can be evicted. */
 typedef struct plim_arena_choice {
   int32_t n, chosen;
   const plim_window *window;
@@ -31,12 +33,12 @@ typedef struct plim_arena_watch {
                        const plim_arena_choice *choice);
   /* After each step. depth 0: a step of the schedule; else how many runs wait for this one. */
   plim_status (*ran)(void *user, const struct plim_residency *residency, int32_t depth);
-  /* Recomputing has taken too long: `op` would have been next, and the replay ends. */
+  /* Recomputing has taken too long, and the replay ends: `op` was next. */
   plim_status (*gave_up)(void *user, const struct plim_residency *residency, int32_t op);
 } plim_arena_watch;
 
-/* Replay `order` in one way, watched. `order` has passed plim_plan_check. PLIM_ENOFIT when an op finds no room, when
- * recomputing takes more than limit_ns, or when the same is recomputed and again. */
+/* Replay `order`, which has passed plim_plan_check, in one configuration, watched. PLIM_ENOFIT: an op finds no room,
+ * recomputing takes more than limit_ns, or the replay recomputes the same storages over and over. */
 PLIM_MUST_USE plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                                                     plim_replay_config how, int64_t budget_bytes, int64_t limit_ns,
                                                     const plim_arena_watch *watch, plim_replay_counts *counts,

@@ -1,4 +1,4 @@
-/* Which run of neighbouring pieces to evict: the cheapest window that is large enough. */
+/* Which window of neighbouring blocks to evict: the cheapest one that is large enough. */
 #ifndef PLIM_RUNTIME_ARENA_WINDOW_H
 #define PLIM_RUNTIME_ARENA_WINDOW_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* A piece must stay (breaker), holds something that may go at a cost, or is free. */
+/* A row is a block: it must stay (breaker), holds a storage that may be evicted at a cost, or is free. */
 typedef enum plim_row_state { PLIM_ROW_BREAKER, PLIM_ROW_HELD, PLIM_ROW_FREE } plim_row_state;
 
 typedef struct plim_window_row {
@@ -33,10 +33,11 @@ typedef struct plim_window {
 
 /* The best windows of `row` [n], which is in address order: no breaker inside, at least `need` bytes (> 0), and neither
  * end row can be left out. Order: least cost (per_byte 1: for each evicted byte), then fewest evicted bytes, then
- * lowest address. out  [capacity]  out  best first; out[1] is the runner-up Returns how many were written. Every run of
- * rows that is large enough contains such a window of no more cost, so that with per_byte 0 out[0] is the cheapest of
- * all runs. O(n x capacity). Source: Coop, NeurIPS 2023, section 3.1, repaired: the window shrinks at the last piece
- * too, and sums are exact. */
+ * lowest address.
+ *   out  [capacity]  out  best first; out[1] is the second best
+ * Returns how many were written. Every run of rows that is large enough contains such a window of no more cost, so with
+ * per_byte 0 out[0] is the cheapest of all runs. O(n x capacity). Source: Coop, NeurIPS 2023, section 3.1, repaired:
+ * the window shrinks at the last block too, and sums are exact. */
 int32_t plim_window_find(int32_t n, const plim_window_row *row, int64_t need, int per_byte, int32_t capacity,
                          plim_window *out);
 

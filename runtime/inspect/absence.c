@@ -1,7 +1,8 @@
-/* Why a storage is absent: when, and what it costs. The plan stays as it is, and the storage is imagined to have stayed
- * too; where that would have broken the budget is said by absence_room.c. What it costs to recompute it is counted
- * over the repeats that serve nothing else: a repeat belongs to the tree when all that it writes is read, in that
- * buffer, by runs of the tree alone. */
+/* Why a storage is absent: when, and what its recomputation costs. The plan is compared with one in which the storage
+ * had stayed; absence_room.c says where that one exceeds the budget.
+ *
+ * The cost is that of a tree of runs: the run that recomputes the storage, and the repeats that serve this run alone. A
+ * repeat belongs to the tree when everything that it writes is read, in that buffer, by runs of the tree alone. */
 #include <string.h>
 
 #include "runtime/inspect/inspect_internal.h"
@@ -46,7 +47,7 @@ typedef struct tree {
   unsigned char *depth; /* [n_steps] 0: not in the tree; 255: that or more */
 } tree;
 
-/* Are all reads of what step j writes, until it dies, steps of the tree? */
+/* Are all commands that read the outputs of command j, until their lifetimes end, in the tree? */
 static int serves_the_tree(const tree *t, int32_t j) {
   const plim_inspect *in = t->in;
   const plim_op *op = plim_inspect_op(in, j);
@@ -60,7 +61,7 @@ static int serves_the_tree(const tree *t, int32_t j) {
   return 1;
 }
 
-/* The deepest run of the tree that reads what step j writes; 0: none does. */
+/* The greatest depth of a run of the tree that reads an output of command j; 0: none does. */
 static int reader_depth(const tree *t, int32_t j) {
   const plim_inspect *in = t->in;
   const plim_op *op = plim_inspect_op(in, j);
@@ -75,7 +76,7 @@ static int reader_depth(const tree *t, int32_t j) {
   return deepest;
 }
 
-/* From the last repeat to the first: a step is looked at when all its readers have been. */
+/* From the last repeat to the first, so that all readers of a command are known before it. */
 static void add_cost(tree *t, plim_absence *a) {
   const plim_inspect *in = t->in;
   t->depth[t->root] = 1;
@@ -91,7 +92,7 @@ static void add_cost(tree *t, plim_absence *a) {
   }
 }
 
-/* What the run at `back` makes beside the storage, if it is kept for somebody. */
+/* Another storage that the run at `back` writes and that a later command reads. */
 static int32_t made_along(const plim_inspect *in, int32_t storage, int32_t back) {
   const plim_op *op = plim_inspect_op(in, back);
   for (int32_t i = 0; op && i < op->n_writes; i++) {
@@ -104,7 +105,7 @@ static int32_t made_along(const plim_inspect *in, int32_t storage, int32_t back)
 
 /* ---- what else could have gone ---- */
 
-/* Could the op of an output made at step `made` run again at `step`: is nothing that it reads updated between? */
+/* Could the op that ran at command `made` run again at `step`? Yes, when nothing that it reads is updated between. */
 static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, int32_t step) {
   for (int32_t j = made; j < step; j++) {
     const plim_op *by = plim_inspect_op(in, j);
@@ -125,8 +126,9 @@ static int64_t first_time(const plim_inspect *in, int32_t op) {
   return INT64_MAX;
 }
 
-/* A buffer that would leave room enough: may it be gone when it must, and is it the cheapest so far? By load that is at
- * the full step alone, since until then there is room; by addresses from `gone` on. */
+/* Consider a buffer whose eviction would leave enough room. It must not be read while it is evicted, and be cheaper
+ * than the best so far. For live bytes it is evicted at the full step alone: until then there is room. For addresses it
+ * is evicted from `gone` on. */
 static void consider(const plim_inspect *in, const plim_plan_buffer *l, plim_absence *a) {
   int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_step : a->gone;
   if (l->storage < 0 || l->begin >= from || l->end <= a->full_step) return;
@@ -142,7 +144,7 @@ static void consider(const plim_inspect *in, const plim_plan_buffer *l, plim_abs
   a->instead_bytes = l->bytes;
 }
 
-/* By load any that is large enough, by addresses one whose going leaves a range that is. */
+/* For live bytes: any buffer that is large enough. For addresses: one without which a range is large enough. */
 static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *a) {
   const plim_plan *plan = in->plan;
   plim_room_walk walk = {.last = -1};

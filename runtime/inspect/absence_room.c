@@ -1,6 +1,6 @@
-/* Would a storage have found room, had it stayed? First by load: the sum of live bytes. Then, in packed plans, by
- * addresses: the buffers that are there in a window of steps leave gaps, which a walk over the buffers by offset finds.
- * The longer the window the fewer the gaps, so the first step up to which none is left is found by halving. */
+/* Is there room for a storage that stays? First by live bytes: their sum. Then, in packed plans, by addresses: the
+ * buffers that are live in a window of commands leave gaps, which a walk over the buffers by offset finds. A longer
+ * window has fewer gaps, so bisection finds the first command by which none is left. */
 #include "runtime/inspect/inspect_internal.h"
 
 static int64_t bytes_of(const plim_inspect *in, int32_t storage) {
@@ -18,7 +18,7 @@ static void find_load(const plim_inspect *in, int64_t bytes, plim_absence *a) {
   }
 }
 
-/* The lowest offset from which so many bytes are free in steps [begin, end). */
+/* The lowest offset of a range of `bytes` that is free in all commands [begin, end). */
 static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin, int32_t end) {
   int64_t at = 0;
   for (int32_t i = 0; i < in->plan->n_buffers; i++) {
@@ -30,7 +30,7 @@ static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin,
   return at;
 }
 
-/* Which buffer takes of the range [offset, offset + bytes) at the step. */
+/* The buffer that uses bytes of the range [offset, offset + bytes) at the step. */
 static int32_t taker_of(const plim_inspect *in, int64_t offset, int64_t bytes, int32_t step) {
   for (int32_t i = 0; i < in->plan->n_buffers; i++) {
     const plim_plan_buffer *l = &in->plan->buffer[i];
@@ -67,7 +67,7 @@ void plim_inspect_room(const plim_inspect *in, int32_t storage, plim_absence *a)
   if (a->breaks == PLIM_BREAKS_NOTHING && in->plan->packed) find_addresses(in, bytes, a);
 }
 
-/* Removed, a buffer leaves what lies between all below it and the next above. */
+/* Without a buffer, the range from the end of all buffers below it to the next one above it is free. */
 int32_t plim_inspect_makes_room(const plim_inspect *in, int32_t storage, const plim_absence *a, plim_room_walk *walk) {
   const plim_plan *plan = in->plan;
   int64_t bytes = bytes_of(in, storage);

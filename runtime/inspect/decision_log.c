@@ -1,4 +1,5 @@
-/* Makes a decision log: the policy simulates to find its way, then that way is simulated once more, watched. */
+/* Makes a decision log. The policy is simulated to find the configuration that it uses. Then that configuration is
+ * simulated once more, and a watcher records the decisions. */
 #include "runtime/inspect/decision_log.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ plim_status plim_decision_log_simulate(const plim_decision_log *s, const plim_ar
 
 /* ---- the end of a run that did not end well ---- */
 
-/* What is resident stays for the step that could not be run, and that step ends the plan. */
+/* The plan of a run that failed ends with the command that could not run, during which what is resident stays live. */
 static plim_status draw_failure(plim_decision_log *s, const plim_residency *t, int32_t op) {
   const plim_plan *order = s->options.order;
   int32_t n_steps = t->n_steps + 1;
@@ -96,7 +97,8 @@ static plim_status keep_failure(plim_decision_log *s) {
   return PLIM_OK;
 }
 
-/* The way that a policy takes: that of the plan it keeps, or the first it tried when it finds none. */
+/* The configuration that a policy uses: that of the plan it keeps, or the first one that it tried when it finds no
+ * plan. */
 static plim_status find_way(plim_decision_log *s) {
   const plim_decision_log_options *o = &s->options;
   plim_replay_counts counts = {.thrashed = 0};

@@ -22,15 +22,15 @@ typedef struct plim_decision_log_options {
   int64_t limit_ns; /* on time spent recomputing; 0: none */
 } plim_decision_log_options;
 
-/* Simulate the run. The log of a run that finds no room, or takes too long, ends with the request that failed or the
- * run that would have come. graph and order must outlive it. Deterministic; costs what the run itself cost to
- * decide. */
+/* Simulate the run. The log of a run that finds no room ends with the request that failed; that of a run that takes too
+ * long, with the command that was next. graph and order must outlive it. Deterministic; costs as much as deciding the
+ * run did. */
 PLIM_MUST_USE plim_status plim_decision_log_new(plim_context *ctx, const plim_decision_log_options *options,
                                                 plim_decision_log **out);
 void plim_decision_log_free(plim_decision_log *decisions); /* NULL is legal */
 
-/* What was run. Of a run that did not end well: what was run until then, and as a last step the run that would have
- * come, beside what was resident; the checker would not accept that. NULL when not even a first step was reached. */
+/* The plan of the run. Of a run that failed: the commands until then, and the one that was next as a last command, with
+ * what was resident. The checker refuses such a plan. NULL: no command was reached. */
 const plim_plan *plim_decision_log_plan(const plim_decision_log *decisions);
 
 /* Why the run ended early: the sentence; NULL when it did not. */
@@ -39,20 +39,20 @@ const char *plim_decision_log_failure(const plim_decision_log *decisions);
 /* 1: it was given up because recomputing took too long. */
 int plim_decision_log_thrashed(const plim_decision_log *decisions);
 
-/* What would come of another policy from step `from` on within arena_bytes, as plim_arena_what_if says it; of a
- * decision log that ended early from its last step too. */
+/* Simulate another policy from command `from` on within arena_bytes (plim_arena_what_if). A decision log that ended
+ * early may also be continued from its last command. */
 PLIM_MUST_USE plim_status plim_decision_log_what_if(const plim_decision_log *decisions, const plim_policy *policy,
                                                     int32_t from, int64_t arena_bytes, plim_replay_counts *counts,
                                                     plim_plan **out);
 
-/* The way the policy took: one that knows the program tries several. */
+/* The configuration that the policy used: a policy that knows the program's order tries several. */
 const plim_replay_config *plim_decision_log_config(const plim_decision_log *decisions);
 
-/* Is that, step by step and address by address, what this plan says? *step: the first at which it is not. */
+/* Does this plan have the same commands, buffers and offsets? *step out: the first command at which it differs. */
 int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan *plan, int32_t *step);
 
-/* 0: a step of the program; else how many runs waited for this one. The tree of what is recomputed for a step of
- * the program stands before it; a run serves the first one after it that is less deep. */
+/* Depth of a command. 0: of the program; else the number of runs that waited for it. Recomputations for a command of
+ * the program stand before it. Each serves the first later command that is less deep. */
 int32_t plim_decision_log_depth(const plim_decision_log *decisions, int32_t step);
 
 /* A decision: what is evicted so that a request finds room before a step. Policies that evict one storage after another
@@ -60,7 +60,7 @@ int32_t plim_decision_log_depth(const plim_decision_log *decisions, int32_t step
 typedef struct plim_decision {
   int32_t step;
   plim_arena_request request;
-  int32_t n_evicted; /* 0: nothing could go any more, and the run ended */
+  int32_t n_evicted; /* 0: nothing was left to evict, and the run ended */
   const int32_t *evicted;
 } plim_decision;
 
@@ -96,7 +96,7 @@ typedef struct plim_decision_block {
 
 typedef struct plim_decision_window {
   int32_t begin, end;           /* of the blocks */
-  int64_t bytes, evicted_bytes; /* of them, of those that would go */
+  int64_t bytes, evicted_bytes; /* of all, and of those that would be evicted */
   double score;                 /* sum of its blocks' */
   double together;              /* looked at as a whole; as `score` when the policy does not */
 } plim_decision_window;
@@ -114,7 +114,7 @@ typedef struct plim_decision_reasons {
   int64_t extra_bytes;      /* when nothing can be evicted: bytes at the end of the arena that would be room enough */
 } plim_decision_reasons;
 
-/* Why decision `choice` fell as it did. Borrowed until the next call with this decision log. */
+/* The reasons of decision `choice`. Borrowed until the next call with this decision log. */
 PLIM_MUST_USE plim_status plim_decision_log_explain(plim_decision_log *decisions, int32_t choice,
                                                     const plim_decision_reasons **out);
 

@@ -1,5 +1,5 @@
-/* Why a decision fell: the simulation is stopped at it, and the state of the arena is written down: every block with
- * its score, or with what keeps it; the windows that were compared. */
+/* The reasons of a decision. The simulation is repeated up to it, and the state of the arena is recorded: every block
+ * with its score, or with the reason why it must stay, and the windows that were compared. */
 #include <math.h>
 
 #include "runtime/base/array.h"
@@ -15,8 +15,8 @@ static double from_fixed(plim_wide x) {
 
 /* ---- what keeps a block ---- */
 
-/* The op whose run pinned a storage: the one that asks for room, or one of the chain that is to run for the step of the
- * program that comes next. */
+/* The op that pinned a storage: the one that asks for room, or one of the chain that runs for the next command of the
+ * program. */
 static int32_t pinned_by(plim_residency *t, int32_t storage, int32_t asking) {
   const plim_graph *g = t->graph;
   const plim_plan *order = t->forecast->schedule;
@@ -115,7 +115,7 @@ static plim_decision_window as_told(const plim_window *w, const int64_t *score) 
                                 w->evicted_bytes, sum,    score ? from_fixed((plim_wide){0, (uint64_t)*score}) : sum};
 }
 
-/* The one that was taken first, which looking ahead may have found after others, then those by what decided. */
+/* First the window that was taken, which local search may rank after others; then the others by score. */
 static void add_windows(const plim_residency *t, const plim_arena_request *request, const plim_arena_choice *choice,
                         plim_decision_reasons *r) {
   plim_window found[PLIM_DECISION_WINDOWS];
@@ -137,7 +137,7 @@ static void add_windows(const plim_residency *t, const plim_arena_request *reque
   }
 }
 
-/* One after another: the smallest score was taken; who would have been next? */
+/* Eviction of one storage after another: the smallest score was taken; find the next one. */
 static void add_single(plim_decision_reasons *r, int32_t storage) {
   for (int32_t i = 0; i < r->n_blocks; i++) {
     const plim_decision_block *p = &r->block[i];

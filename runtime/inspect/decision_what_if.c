@@ -1,8 +1,9 @@
-/* Another policy from the middle of a decision log on. A buffer of a plan ends with its last use, while what it held
- * stays in the arena until it is evicted: what is there before the step is read from a further simulation, stopped at
- * that step, and the buffers of that continue. A decision log that ended early is made whole first: what it did not
- * reach is put after its steps, once and in the order of the program, with the variants of that; the policy decides the
- * rest. */
+/* Another policy from the middle of a decision log on. In a plan a buffer ends with its last use, but in the arena its
+ * storage stays until it is evicted. So a further simulation, stopped at the command, says what is resident there, and
+ * the buffers of these storages continue.
+ *
+ * A decision log that ended early is completed first: the ops that it did not reach are appended, once, in program
+ * order and with the variants of the order. The policy decides the rest. */
 #include <string.h>
 
 #include "runtime/inspect/decision_log_internal.h"
@@ -21,7 +22,7 @@ typedef struct stop {
   int32_t from;
 } stop;
 
-/* A buffer that began before the step and whose storage is still there continues up to it. */
+/* Extend the buffers whose storages are resident at the step up to it. */
 static plim_status on_run(void *user, const plim_residency *t, int32_t depth) {
   const stop *at = user;
   (void)depth;

@@ -21,7 +21,7 @@ static void sum_up(int32_t *first, int32_t n) {
   for (int32_t s = 0; s < n; s++) first[s + 1] += first[s];
 }
 
-/* Filling moved each first place to the next storage's: move them back. */
+/* Filling advanced each first index to that of the next storage: shift them back. */
 static void shift_back(int32_t *first, int32_t n) {
   memmove(first + 1, first, (size_t)n * sizeof *first);
   first[0] = 0;
@@ -80,7 +80,7 @@ static plim_status index_offsets(plim_inspect *in) {
   return PLIM_OK;
 }
 
-/* Live bytes from what begins and ends at each step. */
+/* Live bytes of each command: a running sum of the buffers that begin, less those that end. */
 static void add_live_bytes(plim_inspect *in) {
   const plim_plan *plan = in->plan;
   int64_t live = 0;

@@ -17,7 +17,8 @@ const char *plim_online_end_name(plim_online_end end) {
   return end_names[end];
 }
 
-/* A call that waits: first the arguments that were there are locked, then each missing one is made. */
+/* A call that waits for its arguments: those that are resident are locked first, then each missing one is recomputed.
+ */
 typedef struct frame {
   int32_t event, tensor; /* to be defined */
   int32_t arg, again;    /* next missing argument; 1: the call has run before */
@@ -125,7 +126,7 @@ static int32_t storage_of(const plim_ideal *m, int32_t tensor) {
   return m->h->tensor[tensor].base;
 }
 
-/* A storage that comes back brings none of its views: each has to be recomputed. */
+/* A storage that is recomputed has none of its views: each has to be recomputed too. */
 static int is_defined(const plim_ideal *m, int32_t tensor) {
   const plim_ideal_storage *st = &m->storage[storage_of(m, tensor)];
   return st->resident && m->defined[tensor] == st->buffer;
@@ -165,7 +166,7 @@ static plim_status run_call(plim_ideal *m, const frame *f) {
   return PLIM_OK;
 }
 
-/* Its arguments are accessed now; those that are there are locked. */
+/* Mark the arguments of a call as accessed, and lock those that are resident. */
 static plim_status push(plim_ideal *m, stack *st, int32_t tensor, int again) {
   const plim_event *e = &m->h->event[m->maker[tensor]];
   PLIM_TRY(plim_array_reserve(m->ctx, &st->frame, &st->cap_frames, st->depth + 1, sizeof *st->frame));
@@ -184,7 +185,7 @@ static plim_status push(plim_ideal *m, stack *st, int32_t tensor, int again) {
   return PLIM_OK;
 }
 
-/* Argument of the frame that must be made next, after locking those that are there by now; n_in: none. */
+/* The next argument of the frame that must be recomputed, after locking those that are resident by now; n_in: none. */
 static int32_t next_missing(plim_ideal *m, const stack *st, frame *f) {
   const plim_event *e = &m->h->event[f->event];
   for (; f->arg < e->n_in; f->arg++) {
@@ -215,8 +216,8 @@ static plim_status materialise(plim_ideal *m, stack *st, int32_t tensor, int aga
 
 /* ---- the events ---- */
 
-/* Parents and children are added together, so a parent that is known knows the child. The lists have room for every
- * pair that any call makes. */
+/* Link a storage with its parent, in both lists at once. The lists have room for every pair of an argument and a result
+ * of any call. */
 static void link_neighbours(plim_ideal *m, const plim_event *e, int32_t s) {
   plim_ideal_storage *to = &m->storage[s];
   int32_t *parent = m->parent + to->first_parent;

@@ -1,10 +1,10 @@
 /* Costs of policies in memory without addresses. Storages that exist but were never computed count as missing: they are
  * outputs of the call in flight.
  *
- * The smallest score is wanted, so a walk over missing storages ends where the score is too high already, and each
- * storage remembers what its walks would find at least. What goes missing only adds to that. A storage that comes back
- * has all its producer's inputs resident. So walks towards inputs lose this storage alone, and walks towards readers
- * reach it only from those inputs. */
+ * The search wants the smallest score. So a walk over missing storages ends as soon as its sum is too high, and each
+ * storage keeps a lower bound of the sum of its walks. A storage that goes missing only increases these sums. A storage
+ * that is recomputed has all its producer's inputs resident. So walks towards inputs lose this storage alone, and walks
+ * towards readers reach it only from those inputs. */
 #include "runtime/online/ideal_state.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static int64_t *least(plim_ideal_storage *st, direction way) {
   return way == TO_PARENTS ? &st->least_above : &st->least_below;
 }
 
-/* Costs of the missing storages that can be reached through missing ones; no further than above `most`. */
+/* Sum of the costs of the missing storages that can be reached through missing ones. Ends when it exceeds `most`. */
 static int64_t walk(plim_ideal *m, int32_t from, direction way, int64_t most) {
   int64_t sum = 0;
   int32_t depth = 0, n = 0;
@@ -40,8 +40,8 @@ static int64_t walk(plim_ideal *m, int32_t from, direction way, int64_t most) {
   return sum;
 }
 
-/* The walk's sum; of one that is above `most`, any number above it that is not above the sum. A walk that is cut
- * continues to twice as much, so that it is not repeated for every larger `most`. */
+/* The sum of a walk. When it exceeds `most`, any number above `most` and at most the sum. A walk that is cut goes on to
+ * 2 x most, so that it is not repeated for every larger `most`. */
 static int64_t walked(plim_ideal *m, int32_t s, direction way, int64_t most) {
   int64_t *known = least(&m->storage[s], way);
 #ifdef PLIM_SANITIZED
@@ -59,7 +59,7 @@ static int has_missing(const plim_ideal *m, int32_t s, direction way) {
   return i < n;
 }
 
-/* Who reaches `s` against the direction of walks loses `cost_ns`. */
+/* Subtract `cost_ns` from the bounds of all storages whose walks reach `s`. */
 static void forget(plim_ideal *m, int32_t s, direction way, int64_t cost_ns) {
   int32_t depth = 0, n = 0;
   m->stamp++;
@@ -77,7 +77,7 @@ static void forget(plim_ideal *m, int32_t s, direction way, int64_t cost_ns) {
   }
 }
 
-/* Views may have more to be made from, and below it others may be missing: then nothing is known any more. */
+/* A view may have other inputs, and other storages computed from it may be missing: then the bounds become 0. */
 void plim_ideal_comes_back(plim_ideal *m, int32_t s) {
   plim_ideal_storage *st = &m->storage[s];
   if (m->policy->cost != PLIM_COST_ANCESTORS && m->policy->cost != PLIM_COST_NEIGHBOURHOOD) return;

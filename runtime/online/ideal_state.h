@@ -12,13 +12,13 @@ typedef struct plim_ideal_storage {
   int64_t cost_ns; /* of the distinct calls that define tensors on it, so far */
   int64_t last;    /* access */
   int32_t resident, pinned, locks, handles;
-  int32_t buffer;     /* how often it has gone, + 1 */
+  int32_t buffer;     /* times that it was evicted, + 1 */
   int32_t prev, next; /* in the pool */
   int32_t pooled;
   /* neighbours that the calls so far have made: parent[first_parent .. + n_parents), child[...] */
   int32_t first_parent, n_parents, first_child, n_children;
-  int64_t stamp;                    /* of the last walk that came here */
-  int64_t least_above, least_below; /* what walks to parents and to children would find at least */
+  int64_t stamp;                    /* of the last walk that reached it */
+  int64_t least_above, least_below; /* lower bounds of the sums of walks to parents and to children */
 } plim_ideal_storage;
 
 typedef struct plim_ideal {
@@ -27,16 +27,16 @@ typedef struct plim_ideal {
   const plim_policy *policy;
   plim_ideal_storage *storage; /* [n_tensors] */
   int32_t *parent, *child, *stack;
-  int32_t *defined; /* [n_tensors] buffer of the storage in which the tensor was made last, 0: never */
+  int32_t *defined; /* [n_tensors] buffer of the storage in which the tensor was computed last, 0: never */
   int32_t *maker;   /* [n_tensors] event that defines the tensor */
-  int64_t *linked;  /* [n_tensors] the last look at parents that found the storage among them */
+  int64_t *linked;  /* [n_tensors] stamp of the last list of parents that has the storage */
   int32_t pool_first, pool_last;
   int64_t n_edges, clock, used, budget, limit_ns, stamp, looks;
   plim_missing missing;
   plim_online_result *result;
 } plim_ideal;
 
-/* The storage is about to be resident: what walks through it found is not there any more. */
+/* Update the bounds of walks before the storage becomes resident. */
 void plim_ideal_comes_back(plim_ideal *m, int32_t s);
 
 /* The policy's score of a resident storage; of one that is above `most`, any number above `most`. */
