@@ -190,6 +190,14 @@ Test(cli_trace_json, what_if_nothing_changed_has_the_overhead_of_the_run) {
   json_decref(o);
 }
 
+/* As the run's own budget is printed: the arena within has whole units of 512 bytes. */
+Test(cli_trace_json, what_if_prints_the_bytes_that_were_asked_for) {
+  json_t *o = ask("trace what-if o.jsonl --at 120 --policy coop --memory 8000001");
+  cr_assert_eq(integer_of(o, "memory_bytes"), 8000001);
+  cr_assert_str_eq(text_of(json_object_get(o, "what_if"), "status"), "ok");
+  json_decref(o);
+}
+
 Test(cli_trace_json, what_if_nothing_changed_ends_as_the_run_did_from_every_step) {
   int repeats = 0;
   for (int at = 1; at < 239; at += 17) {

@@ -149,7 +149,6 @@ static plim_status find_bytes(const traced *t, const char *memory, int64_t *byte
   }
   *bytes = plim_size_bytes(&size, trace_strip_bytes(t));
   if (*bytes < 0) return plim_fail(t->ctx, PLIM_EUSAGE, "%s does not fit in 63 bits", memory);
-  *bytes -= *bytes % PLIM_ALIGN;
   return PLIM_OK;
 }
 
