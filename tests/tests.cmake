@@ -153,6 +153,13 @@ if(NOT PLIM_SANITIZE AND PLIM_INSTALL)
   add_test(NAME outside COMMAND ${PROJECT_SOURCE_DIR}/tests/outside/check ${PROJECT_BINARY_DIR})
   set_tests_properties(outside PROPERTIES TIMEOUT 2400)
 endif()
+# The Python package over the shared library; what needs PyTorch is run where PyTorch is.
+find_package(Python3 3.11 COMPONENTS Interpreter QUIET)
+if(Python3_FOUND AND PLIM_SHARED AND NOT PLIM_SANITIZE)
+  add_test(NAME python COMMAND ${Python3_EXECUTABLE} -B -m unittest discover -v -s tools/python/tests
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(python PROPERTIES TIMEOUT 1200 ENVIRONMENT "PLIMSOLL_LIBRARY=$<TARGET_FILE:plimsoll-plan-shared>")
+endif()
 if(PLIM_PLAN_ONLY)
   return()
 endif()

@@ -47,6 +47,11 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/plimsoll-config.cmake
   ${PROJECT_BINARY_DIR}/generated/plimsoll-config-version.cmake DESTINATION ${package_folder})
 install(EXPORT plimsoll-targets NAMESPACE plimsoll:: DESTINATION ${package_folder})
 
+# In the wheel of tools/python the library lies in a folder of the package.
+if(SKBUILD)
+  install(FILES $<TARGET_FILE:plimsoll-plan-shared> DESTINATION lib COMPONENT python)
+endif()
+
 install(TARGETS plimsoll-solver DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
 install(PROGRAMS tools/get_solvers DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
 install(FILES tools/lib.sh DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)

@@ -1,0 +1,300 @@
+"""Graphs and plans: what to keep and what to recompute, so that a step fits into a number of bytes."""
+
+from __future__ import annotations
+
+import ctypes as c
+import dataclasses
+import sys
+import time
+
+from . import _library
+from ._library import library as lib
+
+
+class Error(Exception):
+    """What the library refused, in one sentence with numbers."""
+
+
+class DoesNotFit(Error):
+    """No plan was found within the budget.
+
+    smallest_bytes  the smallest budget for which a plan was found
+    bound_bytes     proven: no plan exists below this
+    op              the name of the op that sets bound_bytes
+    """
+
+    def __init__(self, sentence: str, smallest_bytes: int, bound_bytes: int, op: str):
+        super().__init__(sentence)
+        self.smallest_bytes, self.bound_bytes, self.op = smallest_bytes, bound_bytes, op
+
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def parse_bytes(budget: int | str, all_bytes: int | None = None) -> int:
+    """Bytes of a size: 8589934592, "8GiB", "600MB", or "40%" of all_bytes. ValueError: it is none, or not positive."""
+    if isinstance(budget, bool) or not isinstance(budget, (int, str)):
+        raise ValueError(f"a budget is a number of bytes or a text like '8GiB' or '40%', not {budget!r}")
+    number, scale = str(budget).strip(), 1.0
+    if number.endswith("%"):
+        if all_bytes is None:
+            raise ValueError(f"'{budget}': a percentage is not allowed here; give bytes")
+        number, scale = number[:-1], all_bytes / 100
+    else:
+        for unit in sorted(_UNITS, key=len, reverse=True):
+            if unit and number.endswith(unit):
+                number, scale = number[: -len(unit)], _UNITS[unit]
+                break
+    try:
+        value = int(number) if scale == 1 else float(number)
+    except ValueError:
+        raise ValueError(f"'{budget}' is no size: a number with {', '.join(u for u in _UNITS if u)} or %") from None
+    if not 0 < value * scale < 2**63:
+        raise ValueError(f"'{budget}' is not between 1 byte and 2^63 bytes")
+    return int(value * scale)
+
+
+def format_bytes(n: int) -> str:
+    """Bytes in the largest binary unit of which there is one, with a digit after the point."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if n >= size:
+            return f"{n / size:.1f} {unit}"
+    return f"{n} B"
+
+
+@dataclasses.dataclass
+class Plan:
+    """A checked plan. Bytes and nanoseconds; times are predicted from the times that the graph was given."""
+
+    order: list[int]  # ops in the order in which they run; one that runs again occurs again
+    budget_bytes: int | None
+    peak_bytes: int
+    time_ns: int
+    keep_all_ns: int
+    bound_ns: int  # proven: no plan within the budget takes less
+    proved: bool  # time_ns is the least
+    planner: str
+
+    @property
+    def overhead_percent(self) -> float:
+        return 100 * (self.time_ns - self.keep_all_ns) / self.keep_all_ns if self.keep_all_ns else 0.0
+
+    @property
+    def bound_percent(self) -> float:
+        return 100 * (self.bound_ns - self.keep_all_ns) / self.keep_all_ns if self.keep_all_ns else 0.0
+
+
+@dataclasses.dataclass
+class _Op:
+    name: str
+    reads: list[int]
+    writes: list[int]
+    cls: str
+    phase: str
+    time_ns: int
+    workspace_bytes: int
+
+
+class _Context:
+    """A context of the library for one call: its sentence, its progress, and Ctrl-C."""
+
+    def __init__(self, progress: bool):
+        self.handle = c.c_void_p()
+        self.interrupted = False
+        if lib.plim_context_new(None, None, c.byref(self.handle)) != _library.OK:
+            raise MemoryError("out of memory")
+        self.shown, self.begin = False, time.monotonic()
+        self.visible = progress and sys.stderr.isatty()
+        self.callback = _library.OnProgress(self._report)
+        lib.plim_context_set_progress(self.handle, self.callback, None)
+
+    def _report(self, _user, progress):
+        try:
+            if self.visible and time.monotonic() - self.begin > 2:
+                row = progress.contents
+                best = f", {row.best_percent:.1f} % more time" if row.best_percent >= 0 else ""
+                print(f"\r{row.stage.decode()}: {row.elapsed_ns / 1e9:.0f} s{best}\x1b[K", end="", file=sys.stderr)
+                self.shown = True
+        except KeyboardInterrupt:
+            self.interrupted = True
+            lib.plim_context_cancel(self.handle)
+
+    def check(self, status: int) -> int:
+        """The status where it is OK or ENOFIT; else the exception for it."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        if status == _library.ENOMEM:
+            raise MemoryError("out of memory")
+        if status not in (_library.OK, _library.ENOFIT):
+            raise Error(self.sentence())
+        return status
+
+    def sentence(self) -> str:
+        return lib.plim_context_error(self.handle).decode()
+
+    def close(self):
+        if self.shown:
+            print("\r\x1b[K", end="", file=sys.stderr)
+        lib.plim_context_free(self.handle)
+
+
+class Graph:
+    """One training step: storages, and ops in program order that read and write them.
+
+    Roles of storages: "input" (written from outside, until its last reader), "param" and "state" (there all the time),
+    "activation", "gradient" (the plan may drop and recompute them), "output" (stays to the end of the step).
+    """
+
+    def __init__(self, name: str = "step"):
+        self.name = name
+        self.storages: list[tuple[str, int]] = []
+        self.ops: list[_Op] = []
+
+    def add_storage(self, role: str, n_bytes: int) -> int:
+        """A storage of so many bytes; returns its number."""
+        if role not in _library.ROLES:
+            raise ValueError(f"'{role}' is no role: {', '.join(_library.ROLES)}")
+        self.storages.append((role, n_bytes))
+        return len(self.storages) - 1
+
+    def add_op(
+        self,
+        name: str,
+        reads: list[int],
+        writes: list[int],
+        time_ns: int,
+        workspace_bytes: int = 0,
+        cls: str = "pure",
+        phase: str = "forward",
+    ) -> int:
+        """An op at the end of the program; returns its number. cls: "pure", "random" (may run again) or "once"."""
+        if cls not in _library.CLASSES or phase not in _library.PHASES:
+            raise ValueError(f"class '{cls}' or phase '{phase}' is none")
+        if not 1 <= len(writes) <= _library.MOST_OUTPUTS:
+            raise ValueError(f"op '{name}' writes {len(writes)} storages, 1 to {_library.MOST_OUTPUTS} are allowed")
+        self.ops.append(_Op(name, list(reads), list(writes), cls, phase, time_ns, workspace_bytes))
+        return len(self.ops) - 1
+
+    # ---- to the library and back ----
+
+    def _op_spec(self, index: int, op: _Op):
+        reads = (c.c_int32 * max(1, len(op.reads)))(*op.reads)
+        spec = _library.OpSpec(
+            name=f"{op.name}.{index}".encode(),
+            kind=_library.CUSTOM,
+            cls=_library.CLASSES.index(op.cls),
+            phase=_library.PHASES.index(op.phase),
+            n_in=len(op.reads),
+            n_out=len(op.writes),
+            many_in=c.cast(reads, c.POINTER(c.c_int32)),
+            time_ns=op.time_ns,
+        )
+        spec.out[: len(op.writes)] = op.writes
+        return spec, reads
+
+    def _build(self, context: _Context) -> c.c_void_p:
+        builder, graph, out = c.c_void_p(), c.c_void_p(), c.c_int32()
+        context.check(lib.plim_graph_begin(context.handle, self.name.encode(), 0, c.byref(builder)))
+        try:
+            lib.plim_graph_set_unpacked(builder)
+            for i, (role, n_bytes) in enumerate(self.storages):
+                shape = _library.Shape(_library.U8, _library.FLAT, 1, (n_bytes, 1, 1, 1))
+                role_id = _library.ROLES.index(role)
+                context.check(lib.plim_graph_add_storage(builder, role_id, n_bytes, c.byref(out)))
+                context.check(lib.plim_graph_add_value(builder, f"v{i}".encode(), i, 0, c.byref(shape), c.byref(out)))
+            for i, op in enumerate(self.ops):
+                spec, _reads = self._op_spec(i, op)
+                context.check(lib.plim_graph_add_op(builder, c.byref(spec), c.byref(out)))
+        except BaseException:
+            lib.plim_graph_builder_free(builder)
+            raise
+        context.check(lib.plim_graph_end(builder, c.byref(graph)))
+        return graph
+
+    def _profile(self, context: _Context, graph, measured: bool, device: str) -> c.c_void_p:
+        profile = c.c_void_p()
+        first = (c.c_int32 * (len(self.ops) + 1))(*range(len(self.ops) + 1))
+        rows = (_library.Variant * len(self.ops))()
+        for row, op in zip(rows, self.ops):
+            row.name = row.label = b"torch"
+            row.time_ns, row.workspace_bytes = op.time_ns, op.workspace_bytes
+        machine = _library.Machine(device=device.encode(), threads=1)
+        context.check(
+            lib.plim_profile_make(graph, c.byref(machine), int(measured), first, rows, c.byref(profile))
+        )
+        return profile
+
+    def plan(
+        self,
+        budget_bytes: int | None = None,
+        *,
+        time_limit: float | None = None,
+        iterations: int = 0,
+        threads: int = 1,
+        seed: int = 1,
+        measured: bool = False,
+        save: str | None = None,
+        progress: bool = True,
+    ) -> Plan:
+        """The fastest plan found within budget_bytes; None: the plan that keeps everything.
+
+        time_limit  seconds for the search; the default is a number of moves, which gives equal plans on every machine
+        save        folder in which graph.json, profile.json and plan.json are written
+        DoesNotFit: no plan was found. Error: the graph is wrong.
+        """
+        context = _Context(progress)
+        graph = profile = None
+        plan = c.POINTER(_library.PlanStruct)()
+        try:
+            graph = self._build(context)
+            profile = self._profile(context, graph, measured, "torch")
+            options = lib.plim_plan_options_default()
+            options.unpacked, options.threads, options.seed, options.iterations = 1, threads, seed, iterations
+            options.budget_bytes = _library.NO_BUDGET if budget_bytes is None else budget_bytes
+            options.time_limit_ns = int(1e9 * time_limit) if time_limit else 0
+            call = lib.plim_plan_keep_all if budget_bytes is None else lib.plim_plan_make
+            if context.check(call(context.handle, graph, profile, c.byref(options), c.byref(plan))) != _library.OK:
+                self._refuse(context, graph, profile, options)
+            if save is not None:
+                self._save(context, graph, profile, plan, save)
+            return self._read(plan.contents, budget_bytes)
+        finally:
+            lib.plim_plan_free(plan)
+            lib.plim_profile_free(profile)
+            lib.plim_graph_free(graph)
+            context.close()
+
+    @staticmethod
+    def _save(context, graph, profile, plan, folder: str):
+        context.check(lib.plim_graph_save(graph, f"{folder}/graph.json".encode()))
+        context.check(lib.plim_profile_save(profile, f"{folder}/profile.json".encode()))
+        context.check(lib.plim_plan_save(plan, f"{folder}/plan.json".encode()))
+
+    def _refuse(self, context, graph, profile, options):
+        floor = _library.Floor()
+        sentence = context.sentence()
+        status = lib.plim_plan_smallest(context.handle, graph, profile, c.byref(options), c.byref(floor), None)
+        if context.check(status) != _library.OK:
+            raise Error(sentence)
+        name = self.ops[floor.op].name
+        raise DoesNotFit(
+            f"no plan was found within {format_bytes(options.budget_bytes)} ({options.budget_bytes} bytes): the smallest "
+            f"budget with a plan is {format_bytes(floor.smallest_bytes)} ({floor.smallest_bytes} bytes); none exists "
+            f"below {format_bytes(floor.bound_bytes)} ({floor.bound_bytes} bytes), which '{name}' needs",
+            floor.smallest_bytes,
+            floor.bound_bytes,
+            name,
+        )
+
+    @staticmethod
+    def _read(plan: _library.PlanStruct, budget_bytes: int | None) -> Plan:
+        return Plan(
+            order=[plan.step[i].op for i in range(plan.n_steps)],
+            budget_bytes=budget_bytes,
+            peak_bytes=plan.peak_bytes,
+            time_ns=plan.time_ns,
+            keep_all_ns=plan.keep_all_ns,
+            bound_ns=plan.bound_ns,
+            proved=bool(plan.proved),
+            planner=plan.planner.decode(),
+        )

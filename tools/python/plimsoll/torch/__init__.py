@@ -1,0 +1,20 @@
+"""Training steps of PyTorch models within a number of bytes.
+
+    import plimsoll.torch
+    step = plimsoll.torch.compile(model_with_loss, budget="8GiB")
+    loss, gradients = step(batch)
+    print(step.report())
+
+A model with loss is a torch.nn.Module whose forward takes a batch and returns the loss, one number. The budget holds
+for the whole step: parameters, buffers, batch, activations, gradients and what ops take for themselves. An optimizer's
+state and its step are beside it.
+"""
+
+import os as _os
+
+_os.environ.setdefault("KINETO_LOG_LEVEL", "5")  # the memory profiler says nothing of its own
+from .joint import Unsupported  # noqa: E402
+from .plans import StepPlan, Sweep, plan, sweep  # noqa: E402
+from .step import Report, Step, compile  # noqa: E402
+
+__all__ = ["Report", "Step", "StepPlan", "Sweep", "Unsupported", "compile", "plan", "sweep"]

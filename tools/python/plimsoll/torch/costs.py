@@ -1,0 +1,156 @@
+"""What each op takes: its time, and the bytes beyond its outputs that it has at its peak.
+
+Measured once for each distinct op (target, shapes, strides, other arguments) on tensors made up for it, and kept in a
+file for later runs; or modelled from FLOPs and bytes where nothing may run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+import tempfile
+import time
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
+
+from .joint import storage_of, tensors
+from .memory import peak_bytes
+
+MOST_RUNS, ENOUGH_NS = 10, 50_000_000  # the least of so many runs, or of those in so much time
+FLOPS_PER_NS, BYTES_PER_NS, CALL_NS = 50.0, 10.0, 2000  # of the model: a few cores of a server
+
+
+def _text(leaf) -> str:
+    if isinstance(leaf, fx.Node):
+        return ",".join(f"{t.dtype}{tuple(t.shape)}{t.stride()}{t.device}" for t in tensors(leaf.meta.get("val")))
+    return repr(leaf)
+
+
+def key_of(node: fx.Node) -> str:
+    """Equal for ops that do the same work."""
+    return f"{node.target} " + "; ".join(_text(leaf) for leaf in pytree.tree_leaves((node.args, node.kwargs)))
+
+
+def _made_up(value):
+    """Tensors of the same shapes and strides: positive numbers, zeros for integers (they may be indices)."""
+    if not isinstance(value, torch.Tensor):
+        return pytree.tree_map(_made_up, value) if isinstance(value, (tuple, list)) else value
+    if 0 in value.stride():
+        return torch.ones((), dtype=value.dtype, device=value.device).expand(value.shape)
+    made = torch.empty_strided(tuple(value.shape), value.stride(), dtype=value.dtype, device=value.device)
+    return made.uniform_(0.1, 1.0) if made.is_floating_point() else made.zero_()
+
+
+def _new_bytes(result, inputs) -> int:
+    old = {storage_of(t) for t in tensors(inputs)}
+    new = {storage_of(t): t.untyped_storage().nbytes() for t in tensors(result) if storage_of(t) not in old}
+    return sum(new.values())
+
+
+def _synchronize(device: str):
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def _measure(node: fx.Node) -> tuple[int, int]:
+    arguments, keywords = pytree.tree_map(
+        lambda leaf: _made_up(leaf.meta["val"]) if isinstance(leaf, fx.Node) else leaf, (node.args, node.kwargs)
+    )
+    device = next((t.device.type for t in tensors((arguments, keywords))), "cpu")
+    most, result = peak_bytes(lambda: node.target(*arguments, **keywords), device)
+    workspace = max(0, most - _new_bytes(result, (arguments, keywords)))
+    del result
+    times: list[int] = []
+    while len(times) < MOST_RUNS and (len(times) < 2 or sum(times) < ENOUGH_NS):
+        _synchronize(device)
+        begin = time.perf_counter_ns()
+        node.target(*arguments, **keywords)
+        _synchronize(device)
+        times.append(time.perf_counter_ns() - begin)
+    return min(times), workspace
+
+
+def _modelled(node: fx.Node) -> tuple[int, int]:
+    from torch.utils.flop_counter import flop_registry
+
+    values = [leaf.meta.get("val") if isinstance(leaf, fx.Node) else leaf for leaf in node.args]
+    moved = sum(t.nbytes for t in tensors(values)) + sum(t.nbytes for t in tensors(node.meta.get("val")))
+    count = flop_registry.get(getattr(node.target, "overloadpacket", None))
+    flops = count(*values, **node.kwargs, out_val=node.meta.get("val")) if count else 0
+    return CALL_NS + int(max(flops / FLOPS_PER_NS, moved / BYTES_PER_NS)), 0
+
+
+class Costs:
+    """Costs of ops, from a file where they were measured before.
+
+    folder  where the file lies; None: the user's cache folder. The file's name says torch's version, the processor and
+            the number of threads.
+    """
+
+    def __init__(self, folder: str | os.PathLike | None = None):
+        if folder is None:
+            base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+            folder = os.path.join(base, "plimsoll")
+        self.path = pathlib.Path(folder) / f"torch-{self._machine()}.json"
+        self.known: dict[str, list[int]] = self._read()
+        self.measured = 0
+
+    @staticmethod
+    def _machine() -> str:
+        try:
+            with open("/proc/cpuinfo", encoding="utf-8") as file:
+                cpu = next((row for row in file if row.startswith("model name")), "")
+        except OSError:
+            cpu = ""
+        gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+        text = f"{torch.__version__}|{cpu}|{gpu}|{torch.get_num_threads()}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _read(self) -> dict[str, list[int]]:
+        """What is not right is measured anew."""
+        try:
+            known = json.loads(self.path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(known, dict):
+            return {}
+        return {
+            key: row
+            for key, row in known.items()
+            if isinstance(row, list) and len(row) == 2 and all(type(n) is int and 0 <= n < 2**53 for n in row)
+        }
+
+    def _write(self):
+        """The file is replaced whole; where that is not possible, nothing is kept."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self.path.parent, delete=False, encoding="utf-8") as file:
+                json.dump(self.known, file)
+            os.replace(file.name, self.path)
+        except OSError:
+            pass
+
+    def of(self, nodes: list[fx.Node], measure: bool) -> list[tuple[int, int]]:
+        """(time_ns, workspace_bytes) of each node. measure 0: modelled, nothing runs."""
+        if not measure:
+            return [_modelled(node) for node in nodes]
+        before = self.measured
+        with unset_fake_temporarily(), _disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+            rows = [self._one(node) for node in nodes]
+        if self.measured > before:
+            self._write()
+        return rows
+
+    def _one(self, node: fx.Node) -> tuple[int, int]:
+        key = key_of(node)
+        if key not in self.known:
+            self.known[key] = list(_measure(node))
+            self.measured += 1
+        time_ns, workspace = self.known[key]
+        return time_ns, workspace

@@ -1,0 +1,303 @@
+"""A joint graph of AOTAutograd (forward and backward of one step) as ops over storages, and a plan of them as a new
+joint graph.
+
+An op is a node that makes a storage. A view makes none: it is made anew beside each of its readers. Between forward and
+backward stands an op of class once, the boundary: it reads what the forward returns and writes the tangents.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+
+import torch
+from torch import fx
+from torch._functorch.partitioners import _extract_fwd_bwd_outputs, _is_tangent, is_rng_op
+from torch.utils import _pytree as pytree
+
+from ..planning import Error, Graph, _library
+
+aten = torch.ops.aten
+BATCH_NORM = aten._native_batch_norm_legit_functional.default
+
+
+class Unsupported(Error):
+    """The step has something that cannot be planned yet."""
+
+
+def tensors(value) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def storage_of(tensor: torch.Tensor) -> int:
+    """Equal for a view and its base."""
+    return tensor.untyped_storage()._cdata
+
+
+def storage_bytes(tensor: torch.Tensor) -> int:
+    n_bytes = tensor.untyped_storage().nbytes()
+    if isinstance(n_bytes, int):
+        return n_bytes
+    raise Unsupported("a tensor has a size that is not known yet (a dynamic shape); compile for one shape at a time")
+
+
+@dataclasses.dataclass
+class Storage:
+    n_bytes: int
+    node: fx.Node | None  # that makes it; None: a primal, a constant or a tangent
+    tangent: bool = False
+    returned: bool = False  # by the forward or the backward
+    by_forward: bool = False
+
+
+class Joint:
+    """The ops and storages of a joint graph.
+
+    nodes      the ops, in the order of the program
+    boundary   its place in the list of ops: it runs before nodes[boundary]
+    storage    by storage_of
+    """
+
+    def __init__(self, module: fx.GraphModule, n_forward_outputs: int):
+        self.module, self.graph = module, module.graph
+        forward, backward, *_ = _extract_fwd_bwd_outputs(module, num_fwd_outputs=n_forward_outputs)
+        self.forward_outputs, self.backward_outputs = list(forward), list(backward)
+        self.storage: dict[int, Storage] = {}
+        self.nodes: list[fx.Node] = []
+        self._keep = []  # storages are compared by address: their tensors must live
+        for node in self.graph.nodes:
+            self._add(node)
+        self.is_op = set(self.nodes)
+        self.is_backward = self._reached_by_tangents()
+        self.mutated = self._mutated_primals()
+        self._mark_returned()
+        self.boundary = next((i for i, n in enumerate(self.nodes) if n in self.is_backward), len(self.nodes))
+
+    def _add(self, node: fx.Node):
+        found = tensors(node.meta.get("val"))
+        self._keep.append(found)
+        if node.op in ("placeholder", "get_attr"):
+            for tensor in found:
+                tangent = node.op == "placeholder" and _is_tangent(node)
+                self.storage.setdefault(storage_of(tensor), Storage(storage_bytes(tensor), None, tangent))
+        elif node.op == "call_function":
+            new = [tensor for tensor in found if storage_of(tensor) not in self.storage]
+            schema = getattr(node.target, "_schema", None)
+            if schema is not None and schema.is_mutable:
+                raise Unsupported(f"'{node.name}' ({node.target}) writes over its input inside the step")
+            if isinstance(node.target, torch._ops.HigherOrderOperator):
+                raise Unsupported(f"'{node.name}' is a '{node.target}', which holds ops of its own")
+            for tensor in new:
+                self.storage.setdefault(storage_of(tensor), Storage(storage_bytes(tensor), node))
+            if new or not found:
+                self.nodes.append(node)
+        elif node.op != "output":
+            raise Unsupported(f"'{node.name}' is a '{node.op}', which holds ops of its own")
+
+    def _reached_by_tangents(self) -> set[fx.Node]:
+        reached = {n for n in self.graph.nodes if n.op == "placeholder" and _is_tangent(n)}
+        for node in self.graph.nodes:
+            if any(source in reached for source in node.all_input_nodes):
+                reached.add(node)
+        return reached
+
+    def _mutated_primals(self) -> set[int]:
+        """Storages of the primals that are updated after the forward, as the running statistics of a batch norm."""
+        output = next(n for n in self.graph.nodes if n.op == "output")
+        by_place = {}
+        for node in self.graph.nodes:
+            if node.op == "placeholder":
+                by_place[repr(node.meta.get("desc"))] = node
+        mutated = set()
+        for description in output.meta.get("desc", ()):
+            if type(description).__name__ == "InputMutationAOTOutput":
+                node = by_place.get(repr(description.mutated_input))
+                mutated.update(storage_of(t) for t in tensors(node.meta["val"])) if node is not None else None
+        return mutated
+
+    def _mark_returned(self):
+        for outputs, forward in ((self.forward_outputs, True), (self.backward_outputs, False)):
+            for node in outputs:
+                for tensor in tensors(node.meta.get("val")) if isinstance(node, fx.Node) else []:
+                    storage = self.storage[storage_of(tensor)]
+                    storage.returned = True
+                    storage.by_forward |= forward
+
+    # ---- what an op reads and writes ----
+
+    def reads(self, node: fx.Node) -> list[int]:
+        """Storages, each once. Running statistics count for nothing where training does not use their values."""
+        skip = self.mutated if node.target in (BATCH_NORM, aten.native_batch_norm_backward.default) else set()
+        found: dict[int, None] = {}
+        for source in node.all_input_nodes:
+            if not isinstance(source.meta.get("val"), (tuple, list)):
+                for tensor in tensors(source.meta.get("val")):
+                    if storage_of(tensor) not in skip:
+                        found[storage_of(tensor)] = None
+        return list(found)
+
+    def class_of(self, node: fx.Node, writes: list[int]) -> str:
+        """once for what may not run again: it draws, it is returned by the forward, or it reads what is updated."""
+        again = not (
+            is_rng_op(node)
+            or not writes
+            or any(self.storage[s].by_forward for s in writes)
+            or any(s in self.mutated for s in self.reads(node))
+        )
+        if node.target is BATCH_NORM:  # repeated as another op, which makes no statistics
+            again = not any(self.storage[s].by_forward for s in writes if self._is_result(node, s, 0))
+        return "pure" if again else "once"
+
+    @staticmethod
+    def _is_result(node: fx.Node, storage: int, index: int) -> bool:
+        return storage_of(node.meta["val"][index]) == storage
+
+    # ---- as a graph of the planner ----
+
+    def _group(self, keys: list[int]) -> list[list[int]]:
+        """One group less than an op may have outputs, or fewer: the smallest storages share the last one."""
+        keys = sorted(keys, key=lambda k: -self.storage[k].n_bytes)
+        most = _library.MOST_OUTPUTS - 1
+        return [[k] for k in keys[: most - 1]] + ([keys[most - 1 :]] if len(keys) >= most else [])
+
+    def _write(self, graph: Graph, keys: list[int], number: dict[int, int], role: str) -> list[int]:
+        writes = []
+        for group in self._group(keys):
+            here = "output" if any(self.storage[k].returned for k in group) else role
+            n_bytes = sum(self.storage[k].n_bytes for k in group)
+            writes.append(graph.add_storage(here, max(n_bytes, here == "output")))
+            number.update(dict.fromkeys(group, writes[-1]))
+        return writes or [graph.add_storage(role, 0)]
+
+    def planner_graph(self, costs: list[tuple[int, int]], extra_bytes: int) -> Graph:
+        """The graph of the whole step. costs: (time_ns, workspace_bytes) of each node. extra_bytes: what is there all
+        the time beside the primals. Op i of the graph is nodes[i] before the boundary, then the boundary, then
+        nodes[i - 1]."""
+        graph, number, made = Graph("joint"), {}, {}
+        for key, storage in self.storage.items():
+            if storage.node is not None:
+                made.setdefault(storage.node, []).append(key)
+            elif not storage.tangent:
+                number[key] = graph.add_storage("param", max(storage.n_bytes, 1))
+        if extra_bytes > 0:
+            graph.add_storage("param", extra_bytes)
+        for i, node in enumerate([*self.nodes, None]):
+            if i == self.boundary:
+                self._add_boundary(graph, number)
+            if node is None:
+                break
+            phase = "backward" if node in self.is_backward else "forward"
+            writes = made.get(node, [])
+            reads = list(dict.fromkeys(number[k] for k in self.reads(node)))
+            out = self._write(graph, writes, number, "gradient" if phase == "backward" else "activation")
+            cls = self.class_of(node, writes)
+            if cls == "once" and phase == "forward":  # no bytes: the boundary reads it, and so runs later
+                out.append(graph.add_storage("activation", 0))
+            graph.add_op(node.name, reads, out, *costs[i], cls=cls, phase=phase)
+        return graph
+
+    def _add_boundary(self, graph: Graph, number: dict[int, int]):
+        """Reads what the forward returns, and the last output of each op that only the forward may run."""
+        reads = {}
+        for node in self.forward_outputs:
+            for tensor in tensors(node.meta.get("val")) if isinstance(node, fx.Node) else []:
+                reads[number[storage_of(tensor)]] = None
+        for op in graph.ops:
+            if op.cls == "once":
+                reads[op.writes[-1]] = None
+        tangents = [key for key, storage in self.storage.items() if storage.tangent]
+        graph.add_op("boundary", list(reads), self._write(graph, tangents, number, "gradient"), 0, cls="once")
+
+
+class Rebuilt:
+    """A plan of a joint graph as a new joint graph: nodes in the order of the plan, repeats as nodes of their own.
+
+    module  the new joint graph
+    saved   its nodes that the forward makes, or is given, and that the backward reads
+    """
+
+    def __init__(self, joint: Joint, order: list[int]):
+        self.joint = joint
+        self.graph = fx.Graph()
+        self.now: dict[fx.Node, fx.Node] = {}  # the newest copy of an op's node
+        self.views: dict[tuple, fx.Node] = {}
+        self.after: set[fx.Node] = set()  # nodes behind the boundary
+        self.saved: dict[fx.Node, None] = {}
+        self.behind = False
+        for node in joint.graph.nodes:
+            if node.op in ("placeholder", "get_attr"):
+                self.now[node] = self.graph.node_copy(node, lambda source: self.now[source])
+                if node.op == "placeholder" and _is_tangent(node):
+                    self.after.add(self.now[node])
+        for op in order:
+            self._run(op)
+        backward = [self._newest(n) for n in joint.backward_outputs]
+        for node in backward:
+            self._save(node)
+        output = next(n for n in joint.graph.nodes if n.op == "output")
+        copy = self.graph.output(tuple(self.forward + backward))
+        copy.meta = dict(output.meta)
+        self.module = fx._lazy_graph_module._make_graph_module(joint.module, self.graph)
+
+    def _run(self, op: int):
+        boundary = self.joint.boundary
+        if op == boundary:
+            self.forward = [self._newest(n) for n in self.joint.forward_outputs]
+            self.behind = True
+            self.views.clear()
+            return
+        node = self.joint.nodes[op - (op > boundary)]
+        repeat = node in self.now and node.target is BATCH_NORM
+        if repeat:
+            copy = self._without_statistics(node)
+        else:
+            copy = self.graph.node_copy(node, self._newest)
+        if node.target is aten.native_batch_norm_backward.default:
+            self._forget_statistics(node, copy)
+        self._place(node, copy)
+        for user in node.users:
+            if user.target is operator.getitem and not (repeat and user.args[1] > 2):
+                self._place(user, self.graph.node_copy(user, lambda source: self.now[source]))
+
+    def _place(self, node: fx.Node, copy: fx.Node):
+        self.now[node] = copy
+        if self.behind:
+            self.after.add(copy)
+            for source in copy.all_input_nodes:
+                self._save(source)
+
+    def _save(self, node):
+        if isinstance(node, fx.Node) and node not in self.after:
+            self.saved[node] = None
+
+    def _newest(self, node):
+        """The newest copy of an op; of a view, one made for this side of the boundary."""
+        if not isinstance(node, fx.Node):
+            return node
+        if node in self.joint.is_op or node.op in ("placeholder", "get_attr"):
+            return self.now[node]
+        if node.target is operator.getitem and node.args[0] in self.joint.is_op:
+            return self.now[node]
+        key = (node, *(self._newest(source) for source in node.all_input_nodes))
+        if key not in self.views:
+            copy = self.graph.node_copy(node, self._newest)
+            self.views[key] = copy
+            if self.behind:
+                self.after.add(copy)
+                for source in copy.all_input_nodes:
+                    self._save(source)
+        return self.views[key]
+
+    def _without_statistics(self, node: fx.Node) -> fx.Node:
+        x, weight, bias, _mean, _variance, training, momentum, epsilon = node.args
+        arguments = (self._newest(x), self._newest(weight), self._newest(bias), training, momentum, epsilon)
+        copy = self.graph.call_function(aten._native_batch_norm_legit.no_stats, arguments)
+        copy.meta = {**node.meta, "val": node.meta["val"][:3]}
+        return copy
+
+    def _forget_statistics(self, node: fx.Node, copy: fx.Node):
+        """The backward of a training step does not read the running statistics, which the forward has updated."""
+        arguments = list(copy.args)
+        if node.args[7]:  # training
+            arguments[3] = arguments[4] = None
+            copy.args = tuple(arguments)

@@ -1,0 +1,112 @@
+"""plimsoll.Graph against the library: layouts of structs, plans, refusals, sizes. Needs no PyTorch."""
+
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+import plimsoll  # noqa: E402
+
+
+def chain(layers=6, n_bytes=1000):
+    """Each forward op reads the one before; each backward op reads its own forward op and the backward op before."""
+    graph = plimsoll.Graph("chain")
+    now = graph.add_storage("input", n_bytes)
+    made = []
+    for i in range(layers):
+        made.append(graph.add_storage("activation", n_bytes))
+        graph.add_op(f"layer{i}", [now], [made[-1]], 100)
+        now = made[-1]
+    for i in reversed(range(layers)):
+        out = graph.add_storage("output" if i == 0 else "gradient", n_bytes)
+        graph.add_op(f"back{i}", [now, made[i]], [out], 200, workspace_bytes=10 * i, phase="backward")
+        now = out
+    return graph
+
+
+class Planning(unittest.TestCase):
+    def test_keeps_everything_without_a_budget(self):
+        plan = chain().plan()
+        self.assertEqual(plan.order, list(range(12)))
+        self.assertEqual((plan.time_ns, plan.keep_all_ns, plan.overhead_percent), (1800, 1800, 0))
+        self.assertTrue(plan.proved)
+
+    def test_a_smaller_budget_recomputes_and_is_kept(self):
+        graph = chain()
+        all_bytes = graph.plan().peak_bytes
+        plan = graph.plan(all_bytes * 2 // 3)
+        self.assertLessEqual(plan.peak_bytes, all_bytes * 2 // 3)
+        self.assertGreater(len(plan.order), len(graph.ops))
+        self.assertGreater(plan.overhead_percent, 0)
+        self.assertLessEqual(plan.bound_ns, plan.time_ns)
+        self.assertEqual(plan.order, graph.plan(all_bytes * 2 // 3).order)
+
+    def test_what_is_read_by_structs_is_what_the_documents_say(self):
+        with tempfile.TemporaryDirectory() as folder:
+            graph = chain()
+            plan = graph.plan(graph.plan().peak_bytes * 2 // 3, save=folder)
+            saved = json.loads(pathlib.Path(folder, "plan.json").read_text())
+            steps = [saved["variants"][row["variant"]]["op"] for row in saved["steps"]]
+            self.assertEqual(steps, plan.order)
+            for key in ("peak_bytes", "time_ns", "keep_all_ns", "bound_ns", "planner", "proved"):
+                self.assertEqual(saved[key], getattr(plan, key), key)
+            document = json.loads(pathlib.Path(folder, "graph.json").read_text())
+            self.assertEqual([row["bytes"] for row in document["storages"]], [n for _, n in graph.storages])
+            self.assertEqual([row["role"] for row in document["storages"]], [role for role, _ in graph.storages])
+            self.assertEqual([row["class"] for row in document["ops"]], [op.cls for op in graph.ops])
+            self.assertEqual([row["in"] for row in document["ops"]], [op.reads for op in graph.ops])
+            profile = json.loads(pathlib.Path(folder, "profile.json").read_text())
+            costs = [(row["time_ns"], row["workspace_bytes"]) for row in profile["variants"]]
+            self.assertEqual(costs, [(op.time_ns, op.workspace_bytes) for op in graph.ops])
+
+    def test_an_op_of_class_once_is_not_recomputed(self):
+        graph = chain()
+        for op in graph.ops[:6]:
+            op.cls = "once"
+        with self.assertRaises(plimsoll.DoesNotFit):
+            graph.plan(graph.plan().peak_bytes - 1)
+
+    def test_a_refusal_has_the_smallest_budget_which_has_a_plan(self):
+        graph = chain()
+        with self.assertRaises(plimsoll.DoesNotFit) as refused:
+            graph.plan(10)
+        smallest = refused.exception.smallest_bytes
+        self.assertIn(str(smallest), str(refused.exception))
+        self.assertIn(refused.exception.op, [op.name for op in graph.ops])
+        self.assertLessEqual(graph.plan(smallest).peak_bytes, smallest)
+
+    def test_a_wrong_graph_is_refused_with_a_sentence(self):
+        graph = plimsoll.Graph()
+        with self.assertRaises(plimsoll.Error) as refused:
+            graph.plan()
+        self.assertTrue(str(refused.exception))
+        storage = graph.add_storage("activation", 8)
+        graph.add_op("reads what nobody wrote", [storage], [graph.add_storage("output", 8)], 1)
+        self.assertRaises(plimsoll.Error, graph.plan)
+        self.assertRaises(ValueError, graph.add_storage, "heap", 8)
+        self.assertRaises(ValueError, graph.add_op, "none", [], [], 1)
+        self.assertRaises(ValueError, graph.add_op, "many", [], list(range(9)), 1)
+
+    def test_sizes(self):
+        for text, n_bytes in (("8GiB", 8 * 2**30), ("1.5MB", 1500000), ("7", 7), (7, 7), ("50 %", 100), ("12.5%", 25)):
+            self.assertEqual(plimsoll.parse_bytes(text, 200), n_bytes)
+        for wrong in ("", "x", "8 gigs", "0", "-1MiB", "1e30GiB", "nan%", "1.5", True, None, 3.5, "9223372036854775808"):
+            self.assertRaises(ValueError, plimsoll.parse_bytes, wrong, 200)
+        self.assertRaises(ValueError, plimsoll.parse_bytes, "40%")
+        self.assertEqual(plimsoll.format_bytes(3 * 2**29), "1.5 GiB")
+
+    def test_a_library_that_is_not_there_is_named(self):
+        environment = {**os.environ, "PLIMSOLL_LIBRARY": "/nowhere/libplimsoll-plan.so"}
+        import subprocess
+
+        code = f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent.parent)!r}); import plimsoll"
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("/nowhere/libplimsoll-plan.so", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
