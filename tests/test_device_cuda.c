@@ -13,6 +13,7 @@
 #include "tests/support/fake_cuda.h"
 #include "tests/support/folder.h"
 #include "tests/support/gpu_rig.h"
+#include "tests/support/kernel_samples.h"
 #include "tests/support/small_graph.h"
 
 enum { STEPS = 4 };
@@ -293,6 +294,48 @@ static void *host_alloc(void *user, int64_t bytes) {
 }
 static void host_free(void *user, void *ptr, int64_t bytes) {
   (void)user, (void)ptr, (void)bytes;
+}
+
+/* Dropout of ones by a step's number, on a queue; nothing is waited for. */
+static void put_dropout(const gpu_rig *r, void *kernel, const plim_op_desc *op, int32_t queue, int64_t step, void *x,
+                        void *memory) {
+  void *out[] = {memory, (char *)memory + plim_shape_bytes(&op->out[0])};
+  const plim_kernel_args args = {.in = &x, .out = out, .seed = 5, .step = step, .op = 3};
+  gpu_rig_ok(r, r->device->api->run(r->device, queue, kernel, &args));
+}
+
+/* The numbers that kernels draw by are those of their own call, though the host goes on to the next at once. */
+Test(device_cuda, runs_that_are_queued_one_after_the_other_have_each_its_own_step_number) {
+  enum { RUNS = 70, BYTES = 1 << 17 };
+  const plim_op_desc op = kernel_sample(PLIM_OP_DROPOUT, PLIM_NHWC);
+  fake_cuda_options options = fake_cuda_options_default();
+  const int64_t bytes = plim_shape_bytes(&op.out[0]);
+  static unsigned char got[RUNS][BYTES], alone[BYTES];
+  void *kernel = NULL, *x = NULL, *memory = NULL;
+  int different = 0;
+  gpu_rig r;
+  cr_assert_leq(bytes, BYTES);
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, r.device->api->prepare(r.device, &op, "single-source", &kernel));
+  gpu_rig_ok(&r, r.device->api->alloc(r.device, bytes, &x));
+  gpu_rig_ok(&r, r.device->api->alloc(r.device, (RUNS + 1) * (int64_t)BYTES * 2, &memory));
+  gpu_rig_ok(&r, r.device->api->fill(r.device, 0, x, 0x3f, bytes));
+  for (int i = 0; i < RUNS; i++)
+    put_dropout(&r, kernel, &op, i % 16 == 15, i, x, (char *)memory + (size_t)i * BYTES * 2);
+  gpu_rig_ok(&r, r.device->api->sync(r.device));
+  for (int i = 0; i < RUNS; i++) {
+    gpu_rig_ok(&r, r.device->api->copy(r.device, 0, got[i], (char *)memory + (size_t)i * BYTES * 2, bytes));
+    put_dropout(&r, kernel, &op, 0, i, x, (char *)memory + (size_t)RUNS * BYTES * 2);
+    gpu_rig_ok(&r, r.device->api->copy(r.device, 0, alone, (char *)memory + (size_t)RUNS * BYTES * 2, bytes));
+    gpu_rig_ok(&r, r.device->api->sync(r.device));
+    cr_assert_arr_eq(got[i], alone, (size_t)bytes, "run %d", i);
+    if (i > 0) different += memcmp(got[i], got[i - 1], (size_t)bytes) != 0;
+  }
+  cr_assert_gt(different, RUNS / 2);
+  r.device->api->release(r.device, x, bytes);
+  r.device->api->release(r.device, memory, (RUNS + 1) * (int64_t)BYTES * 2);
+  r.device->api->unprepare(r.device, kernel);
+  gpu_rig_close(&r);
 }
 
 Test(device_cuda, memory_of_the_host_is_refused_for_the_buffers_of_a_plan) {

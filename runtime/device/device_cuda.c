@@ -71,7 +71,8 @@ static plim_status make_queues(plim_device *device) {
   void *pinned = NULL;
   for (int i = 0; i < PLIM_CUDA_QUEUES; i++)
     PLIM_TRY(plim_cuda_check(device, s->driver->stream_new(&s->stream[i]), "making a stream"));
-  PLIM_TRY(plim_cuda_check(device, s->driver->pinned_alloc(&pinned, NOW_BYTES), "pinning host memory"));
+  PLIM_TRY(
+      plim_cuda_check(device, s->driver->pinned_alloc(&pinned, PLIM_CUDA_NOWS * NOW_BYTES), "pinning host memory"));
   s->now_host = pinned;
   return plim_cuda_check(device, s->driver->alloc(&s->now, NOW_BYTES), "allocating the step counter");
 }
@@ -222,12 +223,20 @@ static void cuda_unprepare(plim_device *device, void *kernel) {
   plim_cuda_kernel_free(kernel);
 }
 
-/* Let the device see seed and step number. The stream has finished with the former ones: every step ends with sync. */
-plim_status plim_cuda_set_now(plim_device *device, const plim_kernel_args *args) {
+/* Let the device see seed and step number. There is one place for them on the device, which the kernels of one queue
+ * read in their order; the host's place is another each time, until something has waited. */
+plim_status plim_cuda_set_now(plim_device *device, int32_t queue, const plim_kernel_args *args) {
   plim_cuda_state *s = device->state;
-  s->now_host[0] = args->seed;
-  s->now_host[1] = (uint64_t)args->step;
-  return plim_cuda_check(device, s->driver->copy(s->now, s->now_host, NOW_BYTES, stream_of(s, 0)),
+  if (s->now_used == PLIM_CUDA_NOWS || queue != s->now_queue) {
+    PLIM_TRY(plim_cuda_check(device, s->driver->stream_sync(s->stream[s->now_queue]), "waiting for the GPU"));
+    s->now_used = 0;
+    s->now_queue = queue;
+  }
+  uint64_t *row = s->now_host + (int64_t)2 * s->now_used++;
+  row[0] = args->seed;
+  row[1] = (uint64_t)args->step;
+  s->now_step = args->step;
+  return plim_cuda_check(device, s->driver->copy(s->now, row, NOW_BYTES, stream_of(s, queue)),
                          "copying the step counter");
 }
 
@@ -242,7 +251,7 @@ plim_status plim_cuda_launch(plim_device *device, int32_t queue, plim_cuda_kerne
 static plim_status cuda_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
   const plim_cuda_state *s = device->state;
   PLIM_TRY(plim_cuda_enter(device));
-  if (!s->step) PLIM_TRY(plim_cuda_set_now(device, args));
+  if (!s->step) PLIM_TRY(plim_cuda_set_now(device, queue, args));
   return plim_cuda_launch(device, queue, kernel, args);
 }
 
@@ -305,7 +314,7 @@ static int has_ends(const plim_cuda_state *s) {
 static plim_status put_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
   plim_cuda_state *s = device->state;
   if (call->step == 0) {
-    PLIM_TRY(plim_cuda_set_now(device, &call->args));
+    PLIM_TRY(plim_cuda_set_now(device, 0, &call->args));
     if (s->mode == PLIM_CUDA_RECORD) PLIM_TRY(plim_cuda_begin_recording(device));
     if (s->timed || has_ends(s)) PLIM_TRY(plim_cuda_record_timing_event(device, 0));
   }
@@ -352,7 +361,7 @@ static plim_status name_step(const plim_device *device, plim_status failed) {
       device->ctx, failed,
       "step %lld of the run, %s from op \"%s\" to op \"%s\" (--no-cuda-graph with CUDA_LAUNCH_BLOCKING=1 in the "
       "environment tells them apart): %s",
-      (long long)s->now_host[1], s->mode == PLIM_CUDA_QUEUE ? "queued" : "captured", graph->op[0].name,
+      (long long)s->now_step, s->mode == PLIM_CUDA_QUEUE ? "queued" : "captured", graph->op[0].name,
       graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));
 }
 
@@ -378,7 +387,10 @@ static plim_status cuda_sync(plim_device *device) {
     if (s->busy & 1U << i)
       status = plim_cuda_check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
   }
-  if (status == PLIM_OK) s->busy = 0;
+  if (status == PLIM_OK) {
+    s->busy = 0;
+    s->now_used = 0;
+  }
   if (status == PLIM_OK && s->step) status = plim_cuda_read_step_time(device);
   if (status != PLIM_OK) return fail_step(device, status);
   if (is_complete(s)) {

@@ -19,6 +19,8 @@ typedef struct plim_cuda_moved {
   void *given, *base;
 } plim_cuda_moved;
 
+enum { PLIM_CUDA_NOWS = 64 };
+
 typedef struct plim_cuda_state {
   const plim_cuda_driver *driver;
   plim_cuda_engine engine;
@@ -27,9 +29,13 @@ typedef struct plim_cuda_state {
   uint32_t busy; /* bit q: something was queued on stream q since it was last waited for */
   void **event;  /* [n_events] made when they are first marked */
   int64_t n_events;
-  uint64_t *now_host;     /* [2] pinned: seed and step of the step in hand */
-  void *now;              /* [2] the same on the device */
-  plim_cuda_moved *moved; /* [n_moved] */
+  /* [PLIM_CUDA_NOWS][2] pinned: seed and step of a step or run; a row for each since the last wait, now_used of them:
+   * the copies to the device read them when the stream comes to it */
+  uint64_t *now_host;
+  void *now;                   /* [2] on the device */
+  int32_t now_used, now_queue; /* now_queue: whose kernels may read `now` */
+  int64_t now_step;            /* the last number */
+  plim_cuda_moved *moved;      /* [n_moved] */
   int64_t n_moved;
   int64_t free_before, arenas; /* free bytes before we came; what alloc has given */
   int32_t context_known;       /* 0: free_before is all of the GPU */
@@ -57,9 +63,8 @@ PLIM_MUST_USE plim_status plim_cuda_check(const plim_device *device, int code, c
  * Does nothing while a step is recorded: a recording belongs to one thread. */
 PLIM_MUST_USE plim_status plim_cuda_enter(const plim_device *device);
 
-/* Copy seed and step number to the device, on queue 0. The stream has read the former ones: every step ends with
- * sync. */
-PLIM_MUST_USE plim_status plim_cuda_set_now(plim_device *device, const plim_kernel_args *args);
+/* Copy seed and step number to the device, on the queue whose kernels read them. */
+PLIM_MUST_USE plim_status plim_cuda_set_now(plim_device *device, int32_t queue, const plim_kernel_args *args);
 
 /* Put a kernel on a queue. */
 PLIM_MUST_USE plim_status plim_cuda_launch(plim_device *device, int32_t queue, plim_cuda_kernel *kernel,

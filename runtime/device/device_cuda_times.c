@@ -69,7 +69,7 @@ plim_status plim_cuda_measure(plim_device *device, void *kernel, const plim_kern
   int32_t *batch = plim_cuda_kernel_batch(kernel);
   PLIM_TRY(plim_cuda_enter(device));
   PLIM_TRY(plim_cuda_find_timing_event_cost(device));
-  PLIM_TRY(plim_cuda_set_now(device, args));
+  PLIM_TRY(plim_cuda_set_now(device, 0, args));
   if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(plim_cuda_launch(device, 0, kernel, args)); /* loads what it needs */
   if (*batch == 0) {
     PLIM_TRY(time_runs(device, kernel, args, 1, time_ns));
