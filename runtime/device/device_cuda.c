@@ -124,6 +124,7 @@ static void cuda_close(plim_device *device) {
   if (s->driver) {
     (void)s->driver->current(device->index); /* what is given back now is this device's */
     plim_cuda_forget(s);
+    plim_cuda_wait_for_copies(s);
     plim_cuda_graph_cache_invalidate_all(&s->steps, s->driver);
     plim_cuda_timing_events_free(&s->timing_events, device->ctx, s->driver);
     plim_cuda_libraries_close(&s->engine);

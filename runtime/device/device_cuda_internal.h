@@ -86,6 +86,9 @@ PLIM_MUST_USE plim_status plim_cuda_alloc(plim_device *device, int64_t bytes, vo
 void plim_cuda_release(plim_device *device, void *ptr, int64_t bytes);
 PLIM_MUST_USE plim_status plim_cuda_pinned(plim_device *device, int64_t bytes, void **ptr);
 
+/* Before pinned memory is given back: freeing it waits for no copy that may still read or write it. Says nothing. */
+void plim_cuda_wait_for_copies(const plim_cuda_state *s);
+
 /* ---- device_cuda_times.c ---- */
 
 /* Rows of plim_device_api and plim_device_watch. */

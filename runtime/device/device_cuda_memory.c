@@ -60,10 +60,19 @@ void plim_cuda_release(plim_device *device, void *ptr, int64_t bytes) {
   if (s->driver->release(base_of(s, ptr)) == 0) s->arenas -= bytes;
 }
 
+void plim_cuda_wait_for_copies(const plim_cuda_state *s) {
+  int well = 1;
+  for (int i = 0; i < PLIM_CUDA_QUEUES; i++) {
+    if (s->busy & 1U << i) well &= s->driver->stream_sync(s->stream[i]) == 0;
+  }
+  if (!well) s->driver->clear();
+}
+
 plim_status plim_cuda_pinned(plim_device *device, int64_t bytes, void **ptr) {
   const plim_cuda_state *s = device->state;
   if (*ptr) { /* also of a device that is lost: what was said of that stands */
     (void)s->driver->current(device->index);
+    plim_cuda_wait_for_copies(s);
     if (s->driver->pinned_release(*ptr) != 0) s->driver->clear();
     return PLIM_OK;
   }

@@ -182,9 +182,9 @@ int fake_cuda_capture_begin(void *stream) {
   return 0;
 }
 
+/* What was launched runs on. */
 int fake_cuda_captured_free(void *handle) {
   fake_cuda_list *c = handle;
-  fake_cuda_run_waiting();
   fake_gpu.counts.open_handles--;
   if (c->launchable) fake_gpu.beside_bytes[fake_gpu_thread.device] -= fake_gpu.options.graph_bytes;
   free(c->item);
