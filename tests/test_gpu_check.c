@@ -210,6 +210,16 @@ Test(gpu_check, variants_that_were_dropped_are_on_the_page) {
   json_decref(o);
 }
 
+/* As a sandbox has it: the tool starts, and cannot look into the device. */
+Test(gpu_check, a_sanitizer_that_does_not_support_the_device_is_skipped_and_fails_nothing) {
+  release_only();
+  write_program("bin/compute-sanitizer", "#!/bin/sh\necho '========= Error: Device not supported'\nexit %s\n", "255");
+  (void)plim_test_shell("chmod +x bin/compute-sanitizer");
+  (void)check(GPU, "--small --seconds 100 --bin bin --out out --only sanitizer");
+  plim_test_expect(0, "failed: none; no time for: none");
+  expect_on_page(page(), "compute-sanitizer says that it does not support this device");
+}
+
 /* Each family of kernels has a row for each layout and precision; one that no kernel of runs is told. */
 Test(gpu_check, families_of_kernels_have_rows_and_one_that_never_runs_is_told) {
   release_only();
@@ -223,7 +233,7 @@ Test(gpu_check, families_of_kernels_have_rows_and_one_that_never_runs_is_told) {
   cr_expect_not_null(strstr(text_of(o, "families", "reason"), "im2col in nhwc, fp32: "), "%s",
                      text_of(o, "families", "reason"));
   cr_expect_not_null(strstr(text_of(o, "families", "reason"), "cublas in nhwc, bf16: "));
-  expect_on_page(page(), "\n| convolutions run:won by family, flat | cudnn 42:42, single-source 42:0");
+  expect_on_page(page(), "\n| convolutions run:won by family, flat | cudnn 42:42, cublas-flat 0:0, single-source 42:0");
   json_decref(o);
 }
 
