@@ -12,7 +12,7 @@ state and its step are beside it.
 
 import os as _os
 
-_os.environ.setdefault("KINETO_LOG_LEVEL", "5")  # the memory profiler says nothing of its own
+_os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the memory profiler reads it at its first use, and says nothing then
 from .joint import Unsupported  # noqa: E402
 from .plans import StepPlan, Sweep, plan, sweep  # noqa: E402
 from .step import Report, Step, compile  # noqa: E402
