@@ -142,6 +142,62 @@ Test(cli_spaces, answers_bad_input_with_one_sentence_and_the_right_status) {
   }
 }
 
+/* Files that are wrong, or say nothing of what is asked; the last rows have devices without a link between them. */
+static const struct {
+  const char *file, *text, *arguments;
+  int status;
+  const char *words;
+} files[] = {
+    {"f.json", "{\"devices\": [], \"links\": []}", "--graph paged.json --platform f.json", 3, "devices: is empty"},
+    {"f.json", "{\"devices\": [", "--graph paged.json --platform f.json", 3, "ends in the middle"},
+    {"f.json",
+     "{\"devices\": [{\"name\": \"c\", \"flop_per_second\": \"2 GHz\", \"flop_per_joule\": 1, \"idle_watt\": 0, "
+     "\"spaces\": [\"r\"]}], \"links\": []}",
+     "--graph paged.json --platform f.json", 3, "devices[0].flop_per_second: is a text, not a number"},
+    {"f.json", "{\"devices\": [{\"name\": \"c\", \"idle_watt\": 0, \"spaces\": [\"r\"]}], \"links\": []}",
+     "--graph paged.json --platform f.json", 3, "its FLOP need a device with `flop_per_second`"},
+    {"f.json",
+     "{\"devices\": [{\"name\": \"c\", \"flop_per_second\": 1e6, \"idle_watt\": 0, \"spaces\": [\"r\"]}], "
+     "\"links\": []}",
+     "--graph paged.json --platform f.json --objective energy", 3, "that takes `flop_per_joule` in the platform"},
+    {"f.json",
+     "{\"devices\": [{\"name\": \"c\", \"flop_per_second\": 1e6, \"flop_per_joule\": 1, \"idle_watt\": 0, \"spaces\": "
+     "[\"r\", \"s\"]}], \"links\": [{\"from\": \"r\", \"to\": \"s\", \"latency_s\": 0, \"watt\": 0, \"duplex\": "
+     "true}]}",
+     "--graph paged.json --platform f.json", 3, "links[0].bytes_per_second: is missing"},
+    {"f.json",
+     "{\"devices\": [{\"name\": \"c\", \"flop_per_second\": 1e6, \"flop_per_joule\": 1, \"idle_watt\": 0, \"spaces\": "
+     "[\"r\", \"s\"]}], \"links\": []}",
+     "--graph paged.json --platform f.json --page on", 2, "has no link from space r to another and back"},
+    {"f.txt", "cpu_0;cpu;0;1;many", "--graph placed.json --platform f.txt", 3, "is not name;cpu|gpu;number;streams"},
+};
+
+Test(cli_spaces, answers_wrong_files_with_one_sentence_and_the_right_status) {
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    cr_assert_eq(plim_file_save(ctx, plim_test_path(files[i].file), files[i].text, (int64_t)strlen(files[i].text)),
+                 PLIM_OK);
+    (void)plim_test_program("plan -q %s", files[i].arguments);
+    plim_test_expect(files[i].status, files[i].words);
+  }
+}
+
+Test(cli_spaces, names_the_link_that_is_missing_and_the_device_that_nobody_knows) {
+  static const char apart[] =
+      "{\"graph\": {\"name\": \"apart\", \"devices\": [\"d0\", \"d1\"]}, \"nodes\": [{\"id\": 0, \"out_cost\": 1, "
+      "\"durations\": {\"d0\": 1}}, {\"id\": 1, \"out_cost\": 1, \"durations\": {\"d1\": 1}}], \"links\": "
+      "[{\"source\": 0, \"target\": 1}]}\n";
+  cr_assert_eq(plim_file_save(ctx, plim_test_path("a.json"), apart, (int64_t)sizeof apart - 1), PLIM_OK);
+  (void)plim_test_program("import nx a.json -o apart.json -q");
+  plim_test_expect(0, "");
+  (void)plim_test_program("plan -q --graph apart.json --memory d0=10,d1=10");
+  plim_test_expect(2, "op '#1' cannot run: platform graph has no link that brings the output of op '#0' to space d1");
+  (void)plim_test_program("plan -q --graph apart.json --memory d7=10");
+  plim_test_expect(2, "platform graph has no space 'd7'; it has d0, d1");
+  (void)plim_test_shell(
+      "sed 's/{\"d1\": 1}/{\"d9\": 1}/' a.json >b.json && $PLIMSOLL import nx b.json -o b.graph.json");
+  plim_test_expect(3, "has device 'd9', which graph.devices does not name");
+}
+
 Test(cli_spaces, a_program_that_is_not_solved_in_time_leaves_the_plan_of_the_search_with_its_bound) {
   plan("--graph paged.json --platform m0 --planner poet --memory 2500 --time-limit 1ms -o p.json");
   json_t *o = plim_test_json();

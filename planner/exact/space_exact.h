@@ -44,7 +44,7 @@ typedef struct plim_space_outcome {
 } plim_space_outcome;
 
 /* Make a plan and check it. outcome may be NULL. PLIM_EUSAGE: an unknown planner, an objective that it has not,
- * a graph too large for its integer program.
+ * a graph too large for its integer program, an op whose inputs no link brings to a device that runs it.
  * PLIM_EDATA: graph and platform do not suit. PLIM_ENOFIT, with the smallest budgets that have a plan, when there is
  * none. PLIM_EUNSUPPORTED without a solver, where one is needed.
  * PLIM_ECANCEL when nothing was found before a cancel. */

@@ -160,6 +160,65 @@ static plim_status need_run(const plim_space_problem *p, int32_t o, int needs_en
                               : "the graph gives it no FLOP, and no duration on a device of that name");
 }
 
+/* ---- links ---- */
+
+/* Spaces that node o's output can be in: where it is computed, and where links lead from there. */
+static void find_spaces(const plim_space_problem *p, int32_t o, uint8_t *there) {
+  const plim_platform *platform = p->platform;
+  memset(there, 0, (size_t)platform->n_spaces);
+  for (int32_t d = 0; d < platform->n_devices; d++) {
+    if (plim_space_run_ns(p, o, d) >= 0) there[platform->device[d].space] = 1;
+  }
+  for (int more = 1; more;) {
+    more = 0;
+    for (int32_t l = 0; l < platform->n_links; l++) {
+      const plim_platform_link *link = &platform->link[l];
+      if (!there[link->from] || there[link->to] || plim_space_copy_ns(p, o, l) < 0) continue;
+      there[link->to] = 1;
+      more = 1;
+    }
+  }
+}
+
+/* The first input of node o that no link brings to a device; -1: all can be there. there [n][n_spaces]. */
+static int32_t missing_input(const plim_space_problem *p, int32_t o, int32_t d, const uint8_t *there) {
+  const plim_space_node *v = &p->node[o];
+  for (int32_t i = 0; i < v->n_preds; i++) {
+    if (!there[(int64_t)v->pred[i] * p->platform->n_spaces + p->platform->device[d].space]) return v->pred[i];
+  }
+  return -1;
+}
+
+static plim_status need_links(const plim_space_problem *p, uint8_t *there) {
+  const plim_platform *platform = p->platform;
+  for (int32_t o = 0; o < p->n; o++) {
+    int32_t missing = -1, device = -1;
+    find_spaces(p, o, there + (int64_t)o * platform->n_spaces);
+    for (int32_t d = 0; d < platform->n_devices; d++) {
+      if (plim_space_run_ns(p, o, d) < 0) continue;
+      missing = missing_input(p, o, device = d, there);
+      if (missing < 0) break;
+    }
+    if (missing < 0) continue;
+    return plim_fail(p->ctx, PLIM_EUSAGE,
+                     "op '%s' cannot run: platform %s has no link that brings the output of op '%s' to space %s of "
+                     "device %s",
+                     p->graph->op[o].name, platform->name, p->graph->op[missing].name,
+                     platform->space[platform->device[device].space].name, platform->device[device].name);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_links(const plim_space_problem *p) {
+  uint8_t *there = NULL;
+  int64_t cells = (int64_t)p->n * p->platform->n_spaces;
+  if (p->platform->n_devices == 1) return PLIM_OK;
+  PLIM_TRY(plim_allocate(p->ctx, cells, sizeof *there, &there));
+  plim_status status = need_links(p, there);
+  plim_release(p->ctx, there, cells, sizeof *there);
+  return status;
+}
+
 static void set_keep_all(plim_space_problem *p) {
   p->device_ns = INT64_MAX;
   for (int32_t o = 0; o < p->n; o++) {
@@ -197,6 +256,7 @@ static plim_status make(plim_space_problem *p, int needs_energy) {
   for (int32_t l = 0; l < p->platform->n_links; l++) {
     if (p->platform->link[l].given) p->has_energy = 0;
   }
+  PLIM_TRY(check_links(p));
   set_keep_all(p);
   if (p->fastest_ns >= INT64_MAX / 4) {
     return plim_fail(p->ctx, PLIM_EOVERFLOW, "the times of all ops add up to more than 61 bits hold");

@@ -33,7 +33,8 @@ typedef struct plim_space_problem {
   int64_t n_ids;
 } plim_space_problem;
 
-/* `needs_energy`: PLIM_EDATA, with what is missing, where the energy of an op is not known. PLIM_EDATA for a
+/* `needs_energy`: PLIM_EDATA, with what is missing, where the energy of an op is not known. PLIM_EUSAGE for an
+ * op whose inputs no link brings to a device that runs it. PLIM_EDATA for a
  * graph whose ops update something or have several outputs, for an op that no device runs, and where no time is known.
  */
 PLIM_MUST_USE plim_status plim_space_problem_make(const plim_graph *graph, const plim_platform *platform,
