@@ -91,11 +91,6 @@ static plim_status raise_bound(plim_incumbent *inc, const cutter *c, const effor
   return raise_bound_to(inc, c, e, inc->found ? inc->best_ns : INT64_MAX);
 }
 
-/* Is the best proved, or that there is no plan? */
-static int done(const plim_incumbent *inc) {
-  return inc->bound_ns == INT64_MAX || (inc->found && inc->best_ns <= inc->bound_ns);
-}
-
 /* Submit the plans that solutions suggest, for ever smaller budgets until one fits. */
 static plim_status suggest(plim_incumbent *inc, const cutter *c, effort left, plim_schedule *seed) {
   const plim_problem *p = inc->problem;
@@ -104,7 +99,7 @@ static plim_status suggest(plim_incumbent *inc, const cutter *c, effort left, pl
   plim_status status = PLIM_OK;
   int64_t target = inc->budget_bytes, fastest = INT64_MAX;
   int tries = p->n_ops > PLIM_LONG_OPS ? tuning.cut.tries_long : tuning.cut.tries;
-  for (int i = 0; i < tries && !done(inc); i++) {
+  for (int i = 0; i < tries && !plim_incumbent_decided(inc); i++) {
     effort half = half_of(&left);
     plim_cut_limits limits = limits_of(inc, tries > 1 ? &half : &left);
     plim_submit_result result;
@@ -131,7 +126,7 @@ static plim_status begin(plim_incumbent *inc, plim_bound_cache *bound_cache, con
   cutter *order = p->fixed_order ? &bound_cache->own : &bound_cache->order;
   PLIM_TRY(cutter_make(p, p->fixed_order, &bound_cache->own));
   PLIM_TRY(raise_bound(inc, &bound_cache->own, &half));
-  if (done(inc)) return PLIM_OK;
+  if (plim_incumbent_decided(inc)) return PLIM_OK;
   PLIM_TRY(cutter_make(p, 1, order));
   return suggest(inc, order, (effort){half.work, e->deadline_ns}, seed);
 }

@@ -52,7 +52,7 @@ int32_t plim_checkpoints_greedy(plim_checkpoints *c, plim_checkpoint_kind kind, 
   memset(c->kept, 0, (size_t)p->n_ops);
   for (int32_t i = 0; i < c->forward.n; i++) {
     int32_t v = c->forward.op[i];
-    for (int32_t k = 0; k < p->op[v].writes.n; k++) written += p->item[p->op[v].writes.at[k]].bytes;
+    written += plim_problem_bytes_written(p, v);
     if (!is_candidate(c, v, kind) || written <= bytes) continue;
     c->kept[v] = 1;
     written = 0;
@@ -64,10 +64,7 @@ int32_t plim_checkpoints_greedy(plim_checkpoints *c, plim_checkpoint_kind kind, 
 plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t steps, plim_checkpoints_visit *visit, void *user) {
   const plim_problem *p = c->problem;
   int64_t all = 0;
-  for (int32_t i = 0; i < c->forward.n; i++) {
-    const plim_list *writes = &p->op[c->forward.op[i]].writes;
-    for (int32_t k = 0; k < writes->n; k++) all += p->item[writes->at[k]].bytes;
-  }
+  for (int32_t i = 0; i < c->forward.n; i++) all += plim_problem_bytes_written(p, c->forward.op[i]);
   for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
     int32_t last = -1;
     int64_t bytes = all;

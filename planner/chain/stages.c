@@ -2,12 +2,6 @@
  */
 #include "planner/chain/chain.h"
 
-static int64_t bytes_made(const plim_problem *p, int32_t v) {
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < p->op[v].writes.n; i++) bytes += p->item[p->op[v].writes.at[i]].bytes;
-  return bytes;
-}
-
 /* Where stages begin: after candidates. Where there are more than `most`, stages of about equal bytes. */
 static void place_stages(plim_stages *s, plim_checkpoint_kind kind, int32_t most) {
   const plim_forward *f = &s->forward;
@@ -15,12 +9,12 @@ static void place_stages(plim_stages *s, plim_checkpoint_kind kind, int32_t most
   int32_t candidates = 0;
   for (int32_t i = 0; i < f->n; i++) {
     candidates += kind == PLIM_CHECKPOINT_LINEAR || f->is_cut[f->op[i]];
-    all += bytes_made(s->problem, f->op[i]);
+    all += plim_problem_bytes_written(s->problem, f->op[i]);
   }
   int64_t stride = candidates < most ? 0 : all / most + 1;
   s->n = 1;
   for (int32_t i = 0; i + 1 < f->n; i++) {
-    made += bytes_made(s->problem, f->op[i]);
+    made += plim_problem_bytes_written(s->problem, f->op[i]);
     if (kind == PLIM_CHECKPOINT_CUTS && !f->is_cut[f->op[i]]) continue;
     if (made < stride || s->n == most) continue;
     s->first[s->n++] = i + 1;

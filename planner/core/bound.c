@@ -32,8 +32,7 @@ int64_t plim_bound_beside(const plim_problem *p, int32_t op) {
   const plim_planned_op *v = &p->op[op];
   int64_t bytes = p->persistent_bytes - most_saved(p, v);
   for (int32_t i = 0; i < v->reads.n; i++) bytes += p->item[v->reads.at[i]].bytes;
-  for (int32_t i = 0; i < v->writes.n; i++) bytes += p->item[v->writes.at[i]].bytes;
-  return bytes;
+  return bytes + plim_problem_bytes_written(p, op);
 }
 
 int64_t plim_bound_bytes(const plim_problem *p, int32_t *op) {

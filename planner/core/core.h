@@ -102,6 +102,9 @@ PLIM_MUST_USE plim_status plim_problem_make(plim_context *ctx, const plim_graph 
                                             plim_problem **out);
 void plim_problem_free(plim_problem *problem); /* NULL is legal */
 
+/* Bytes of all outputs of an op. */
+int64_t plim_problem_bytes_written(const plim_problem *problem, int32_t op);
+
 /* ==== choices ==== */
 
 /* Fill in the choices of every op and `keep_all_ns`; a part of plim_problem_make. PLIM_EUSAGE: no variant of an op has

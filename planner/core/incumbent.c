@@ -119,6 +119,14 @@ int plim_incumbent_over(const plim_incumbent *inc) {
   return (deadline_ns < INT64_MAX && plim_now_ns() >= deadline_ns) || plim_effort_left_ns(inc->problem->ctx) == 0;
 }
 
+int plim_incumbent_proved(const plim_incumbent *inc) {
+  return inc->found && inc->best_ns <= inc->bound_ns;
+}
+
+int plim_incumbent_decided(const plim_incumbent *inc) {
+  return inc->bound_ns == INT64_MAX || plim_incumbent_proved(inc);
+}
+
 plim_status plim_incumbent_best_so_far(const plim_incumbent *inc, plim_status status) {
   int enough = status == PLIM_ECANCEL && inc->found && !plim_context_cancelled(inc->problem->ctx);
   return enough ? PLIM_OK : status;

@@ -138,6 +138,12 @@ PLIM_MUST_USE plim_status plim_incumbent_adopt(plim_incumbent *incumbent, const 
 /* Tell the context's progress callback the stage, the best overhead and the bound. */
 void plim_incumbent_report(const plim_incumbent *incumbent, const char *stage);
 
+/* 1: the best is proved: it takes no more time than the bound. */
+int plim_incumbent_proved(const plim_incumbent *incumbent);
+
+/* 1: the best is proved, or it is proved that there is no plan. */
+int plim_incumbent_decided(const plim_incumbent *incumbent);
+
 /* Write the best as a plan made by `planner`, and check it with plim_plan_check. */
 PLIM_MUST_USE plim_status plim_incumbent_emit(plim_incumbent *incumbent, const char *planner, plim_plan **out);
 

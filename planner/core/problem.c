@@ -283,6 +283,12 @@ plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const 
   return PLIM_OK;
 }
 
+int64_t plim_problem_bytes_written(const plim_problem *p, int32_t op) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < p->op[op].writes.n; i++) bytes += p->item[p->op[op].writes.at[i]].bytes;
+  return bytes;
+}
+
 void plim_problem_free(plim_problem *p) {
   if (!p) return;
   plim_release(p->ctx, p->own_op, p->n_ops, sizeof *p->own_op);

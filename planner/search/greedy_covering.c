@@ -176,8 +176,7 @@ static double loss_of_chain(const plim_greedy_covering *c, int32_t r) {
   const plim_problem *p = c->track->problem;
   int64_t alive = 0, sum = 0, level = plim_blocked_profile_at(&c->memory_profile, c->at[r]);
   for (int32_t i = 0; i + 1 < c->n_chain; i++) {
-    const plim_list *writes = &p->op[c->chain[i]].writes;
-    for (int32_t k = 0; k < writes->n; k++) alive += p->item[writes->at[k]].bytes;
+    alive += plim_problem_bytes_written(p, c->chain[i]);
     int64_t over = level + alive - c->limit;
     sum += over <= 0 ? 0 : over < alive ? over : alive;
   }

@@ -37,20 +37,13 @@ static void add_candidate(pool *p, const candidate *c) {
   p->at[i] = *c;
 }
 
-static int64_t bytes_written(const plim_track *t, int32_t op) {
-  const plim_list *writes = &t->problem->op[op].writes;
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < writes->n; i++) bytes += t->problem->item[writes->at[i]].bytes;
-  return bytes;
-}
-
 /* A repeat of the op after the slot, where an earlier run stands before the slot. Returns 0 where there is none. */
 static int find_repeat(const plim_track *t, int32_t op, int32_t slot, candidate *out) {
   int32_t made = plim_track_before(t, op, slot), r = made < 0 ? -1 : t->run[made].op_next;
   if (r < 0 || t->run[r].slot <= slot) return 0;
   *out = (candidate){.gap = {.op = op, .choice = t->run[r].choice, .repeat = r, .run = -1}, .use = r};
   out->gap.time_ns = t->problem->op[op].choice[t->run[r].choice].time_ns;
-  out->gap.bytes = bytes_written(t, op);
+  out->gap.bytes = plim_problem_bytes_written(t->problem, op);
   return out->gap.bytes > 0;
 }
 
@@ -96,7 +89,7 @@ static void add_feeders(const plim_track *t, const pool *repeats, pool *kept) {
                                                 .repeat = -1,
                                                 .run = -1,
                                                 .time_ns = t->problem->op[op].choice[choice].time_ns,
-                                                .bytes = bytes_written(t, op)},
+                                                .bytes = plim_problem_bytes_written(t->problem, op)},
                                         .use = use};
     }
   }

@@ -121,10 +121,6 @@ static plim_status anneal_members(portfolio *p) {
   return status;
 }
 
-static int met_bound(const portfolio *p) {
-  return p->inc->found && p->inc->best_ns <= p->inc->bound_ns;
-}
-
 /* Was a schedule within the limit in the last annealing run? */
 static int met_candidate(const portfolio *p) {
   int met = 0;
@@ -186,7 +182,7 @@ static int may_try(const portfolio *p) {
 static plim_status run_round(portfolio *p, int64_t moves, int64_t end_ns) {
   const plim_annealing *c = is_long(p) ? long_round : short_round;
   int32_t percent_left = 100;
-  for (p->run = 0; p->run < (is_long(p) ? LONG_RUNS : SHORT_RUNS) && !met_bound(p); p->run++, c++) {
+  for (p->run = 0; p->run < (is_long(p) ? LONG_RUNS : SHORT_RUNS) && !plim_incumbent_proved(p->inc); p->run++, c++) {
     p->moves = moves / 100 * c->percent + moves % 100 * c->percent / 100;
     p->deadline_ns = INT64_MAX;
     if (end_ns < INT64_MAX) {
@@ -240,14 +236,14 @@ static plim_status run_rounds(portfolio *p) {
   int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
   int refused;
   PLIM_TRY(look_ahead(p, &refused));
-  for (int32_t round = 0; round < tuning.portfolio.rounds && !refused && !met_bound(p); round++) {
+  for (int32_t round = 0; round < tuning.portfolio.rounds && !refused && !plim_incumbent_proved(p->inc); round++) {
     PLIM_TRY(run_round(p, moves / tuning.portfolio.rounds, end_ns));
     p->order_failed |= is_long(p);
   }
   if (wants_third_round(p)) PLIM_TRY(run_round(p, tuning.portfolio.third_round * moves, end_ns));
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
   const int32_t factor = tuning.portfolio.round_factor;
-  for (int64_t round_ns = factor * (plim_now_ns() - begin_ns); !met_bound(p) && plim_now_ns() < end_ns;
+  for (int64_t round_ns = factor * (plim_now_ns() - begin_ns); !plim_incumbent_proved(p->inc) && plim_now_ns() < end_ns;
        round_ns *= factor) { /* the last one takes all the time that is left */
     int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * round_ns;
     PLIM_TRY(run_round(p, INT64_MAX / 2, last ? end_ns : now_ns + round_ns));

@@ -35,7 +35,7 @@ static plim_status try_current(plim_searcher *s, plim_anneal *a) {
   int fits = result.bytes <= s->inc->budget_bytes;
   if (!fits) s->next_try = a->done + tuning.searcher.moves_between_packings * (int64_t)s->inc->problem->n_ops;
   if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = result.bytes - s->inc->budget_bytes;
-  a->stop = s->inc->found && s->inc->best_ns <= s->inc->bound_ns;
+  a->stop = plim_incumbent_proved(s->inc);
   if (a->stop && s->halt) atomic_store(s->halt, 1);
   return PLIM_OK;
 }

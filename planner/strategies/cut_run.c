@@ -6,11 +6,6 @@
 #include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
 
-/* Is the best proved, or that there is no plan? */
-static int is_done(const plim_incumbent *inc) {
-  return inc->bound_ns == INT64_MAX || (inc->found && inc->best_ns <= inc->bound_ns);
-}
-
 /* Effort of the cut model. An iteration of the options is as much work as a move of the search. */
 static int64_t strategy_work(const plim_plan_options *o) {
   const int64_t most = INT64_MAX / 4;
@@ -39,9 +34,9 @@ plim_status plim_cut_run(plim_incumbent *inc) {
   int64_t work = strategy_work(inc->options);
   int32_t op;
   PLIM_TRY(plim_keep_all_run(inc));
-  if (is_done(inc) || inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
+  if (plim_incumbent_decided(inc) || inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
   plim_status status = plim_cut_begin(inc, work, plim_incumbent_deadline(inc, tuning.cut.percent), &seed);
   plim_schedule_free(&seed);
-  if (status != PLIM_OK || is_done(inc)) return status;
+  if (status != PLIM_OK || plim_incumbent_decided(inc)) return status;
   return inc->found ? refine(inc) : plim_search_run(inc);
 }

@@ -52,7 +52,7 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   PLIM_TRY(plim_stage_plans_order(p));
   for (int32_t i = 0; i < 2 * PLIM_LP_ROUND_MARGINS; i++) {
     int64_t limit = p->limit_bytes - room / 100 * tuning.lp_round.margin_percent[i % PLIM_LP_ROUND_MARGINS];
-    if (inc->found && inc->best_ns <= inc->bound_ns) return PLIM_OK;
+    if (plim_incumbent_proved(inc)) return PLIM_OK;
     if (plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
     if (limit < least || (i >= PLIM_LP_ROUND_MARGINS && !fits)) continue;
     PLIM_TRY(i < PLIM_LP_ROUND_MARGINS ? plim_stage_plans_cut(p, limit) : solve_margin(p, solver, limit));

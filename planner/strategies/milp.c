@@ -53,11 +53,11 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
   int64_t least = plim_dag_least_peak(p->dag, NULL);
   if (least > p->limit_bytes) return PLIM_OK;
   PLIM_TRY(plim_stage_plans_start(p));
-  if (inc->found && inc->best_ns <= inc->bound_ns) return PLIM_OK;
+  if (plim_incumbent_proved(inc)) return PLIM_OK;
   PLIM_TRY(plim_stage_plans_search(p));
   if (!plim_stage_model_fits(p->dag)) return PLIM_OK;
   for (int32_t round = 0; round < tuning.milp.rounds; round++) {
-    if (inc->found && inc->best_ns <= inc->bound_ns) return PLIM_OK;
+    if (plim_incumbent_proved(inc)) return PLIM_OK;
     if (p->limit_bytes < least || plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
     PLIM_TRY(solve_round(p, solver, round == 0));
     if (p->excess_bytes <= 0) return PLIM_OK;

@@ -45,10 +45,6 @@ static plim_status consider(moccasin *m, const plim_repeats *repeats) {
   return plim_repeats_copy(&m->best, repeats);
 }
 
-static int is_proved(const plim_incumbent *inc) {
-  return inc->bound_ns == INT64_MAX || (inc->found && inc->best_ns <= inc->bound_ns);
-}
-
 /* Take the bound and, brought into stages, the best schedule of a search in program order. */
 static plim_status seed(moccasin *m, plim_status (*run)(plim_incumbent *incumbent)) {
   plim_incumbent *inc = m->inc, *other = NULL;
@@ -60,7 +56,7 @@ static plim_status seed(moccasin *m, plim_status (*run)(plim_incumbent *incumben
                                   : tuning.moccasin.seed_moves_an_op * (int64_t)inc->problem->n_ops;
   how.min_memory = inc->min_memory;
   PLIM_CHECK(consider(m, &repeats)); /* program order */
-  if (!inc->min_memory && is_proved(inc)) goto done;
+  if (!inc->min_memory && plim_incumbent_decided(inc)) goto done;
   PLIM_CHECK(plim_incumbent_child(inc, &how, &other));
   other->most_runs = m->copies;
   status = run(other);
@@ -164,9 +160,9 @@ plim_status plim_moccasin_run(plim_incumbent *inc) {
   if (inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
   plim_status status = begin(inc, inc->budget_bytes, &m);
   if (status == PLIM_OK) status = seed(&m, plim_search_run);
-  if (status == PLIM_OK && !is_proved(inc)) status = search_rounds(&m);
+  if (status == PLIM_OK && !plim_incumbent_decided(inc)) status = search_rounds(&m);
   int over = plim_now_ns() >= plim_incumbent_deadline(inc, 100);
-  if (status == PLIM_OK && !inc->found && !is_proved(inc) && !over) status = find_any(inc);
+  if (status == PLIM_OK && !inc->found && !plim_incumbent_decided(inc) && !over) status = find_any(inc);
   end(&m);
   return status;
 }

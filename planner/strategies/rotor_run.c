@@ -209,7 +209,7 @@ plim_status plim_rotor_run(plim_incumbent *inc) {
   for (int32_t i = 0; i < p->n_items; i++) always += p->item[i].producer < 0 ? p->item[i].bytes : 0;
   PLIM_TRY(submit_order(inc, always, &bytes));
   int64_t budget = inc->budget_bytes - always;
-  if (budget < 0 || (inc->found && !inc->min_memory && inc->best_ns <= inc->bound_ns)) return PLIM_OK;
+  if (budget < 0 || (!inc->min_memory && plim_incumbent_proved(inc))) return PLIM_OK;
   if (budget < bytes / 5 * 4) PLIM_TRY(run_within(inc, budget + budget / 4));
   return inc->found && !inc->min_memory ? PLIM_OK : run_within(inc, bytes);
 }

@@ -69,12 +69,12 @@ plim_status plim_search_run(plim_incumbent *inc) {
   plim_status status;
   int32_t op;
   PLIM_TRY(plim_keep_all_run(inc));
-  if (inc->found && inc->best_ns <= inc->bound_ns) return PLIM_OK;
+  if (plim_incumbent_proved(inc)) return PLIM_OK;
   if (inc->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plan_reserve(inc, &reserve));
   PLIM_CHECK(plim_incumbent_program_order(inc, inc->budget_bytes, &order));
   PLIM_CHECK(plim_cut_begin(inc, plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT), &order));
-  if (inc->bound_ns == INT64_MAX || (inc->found && inc->best_ns <= inc->bound_ns)) goto done;
+  if (plim_incumbent_decided(inc)) goto done;
   PLIM_CHECK(begin_many(inc, &order));
   PLIM_CHECK(plim_seed_replay(inc, tuning.search.effort, &order));
   PLIM_CHECK(plim_portfolio_run(inc, &order));

@@ -101,7 +101,7 @@ plim_status plim_stage_plans_order(plim_stage_plans *p) {
 
 plim_status plim_stage_plans_start(plim_stage_plans *p) {
   PLIM_TRY(plim_stage_plans_order(p));
-  if (p->inc->found && p->inc->best_ns <= p->inc->bound_ns) return PLIM_OK;
+  if (plim_incumbent_proved(p->inc)) return PLIM_OK;
   return submit_searched(p);
 }
 

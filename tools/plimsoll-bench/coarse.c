@@ -24,12 +24,6 @@ static int is_member(const plim_groups *g, int32_t group, int32_t op) {
   return 0;
 }
 
-static int64_t bytes_written(const plim_problem *p, int32_t op) {
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < p->op[op].writes.n; i++) bytes += p->item[p->op[op].writes.at[i]].bytes;
-  return bytes;
-}
-
 /* Of what the group does not make itself; what two members read counts once. */
 static int64_t bytes_read(const plim_problem *p, const plim_groups *g, int32_t group) {
   int64_t bytes = 0;
@@ -72,7 +66,7 @@ static int may_fuse(const plim_problem *p, const plim_groups *g, int32_t op, int
   for (int32_t i = 0; i < v->succs.n; i++) {
     if (!may_follow(p, g, op, v->succs.at[i])) return 0;
   }
-  return bytes_read(p, g, op) <= bytes_written(p, op);
+  return bytes_read(p, g, op) <= plim_problem_bytes_written(p, op);
 }
 
 /* Both lists ascend; the reader is the last of its group. */
